@@ -31,7 +31,7 @@ SYMBOLS  ?= -g1
 STRUCTS  := -mmemset-strategy=libcall:-1:noalign -mmemcpy-strategy=libcall:-1:noalign
 STRUCTS  := $(shell $(CC) -Werror $(STRUCTS) -E -x c /dev/null > /dev/null 2>&1 && echo "$(STRUCTS)")
 # The x87 unit of 32-bit x86 computes in extended precision; SSE2 rounds to float and double.
-MACHINE  := $(shell $(CC) $(CPPFLAGS) $(CFLAGS) -dM -E -x c /dev/null | grep -o '__x86_64__\|__i386__')
+MACHINE  := $(shell $(CC) $(CPPFLAGS) $(CFLAGS) -dM -E -x c /dev/null | grep -oE '__x86_64__|__i386__|__APPLE__')
 SSE2     := $(if $(filter __i386__,$(MACHINE)),-msse2 -mfpmath=sse)
 # _DARWIN_C_SOURCE: with _POSIX_C_SOURCE alone, macOS hides O_NOFOLLOW and the number of processors.
 STANDARD := -std=c11 -D_POSIX_C_SOURCE=200809L -D_DARWIN_C_SOURCE
@@ -47,7 +47,7 @@ LINK      = $(CC) $(CFLAGS_) $(NAMES) $(LDFLAGS)
 # One job per core, unless -j was given to this make or to a make that calls it. (-j shows only in the environment
 # and on the command line: MAKEFLAGS does not contain it yet while make reads this file.)
 ifndef COUNTING
-JOBS := $(shell case " $$MAKEFLAGS $$(tr '\0' ' ' < /proc/$$PPID/cmdline 2> /dev/null)" in \
+JOBS := $(shell case " $$MAKEFLAGS $$(tr '\0' ' ' 2> /dev/null < /proc/$$PPID/cmdline || ps -o args= -p $$PPID 2> /dev/null)" in \
             (*" -j"*|*" --jobs"*) ;; (*) nproc 2> /dev/null || getconf _NPROCESSORS_ONLN ;; esac)
 ifneq (,$(JOBS))
 MAKEFLAGS += -j$(JOBS)
@@ -74,7 +74,7 @@ step = $(folder)
 endif
 
 # Goals that run something run one after another, in the given order.
-RUNS := clean deps deps-dev deps-page demo page lessons test test-isas test-tsan test-cpp test-oom layers mutate format check-format lint bench install
+RUNS := clean deps deps-dev deps-page demo page lessons test test-isas test-tsan test-cpp test-oom layers mutate format check-format lint bench shared install uninstall
 earlier :=
 $(foreach goal,$(filter $(RUNS),$(MAKECMDGOALS)),\
     $(if $(earlier),$(eval $(goal): | $(earlier)))$(eval earlier := $(goal)))
@@ -137,7 +137,7 @@ LESSONS      := $(filter $(BUILD)/lesson%,$(EXAMPLES))
 
 TEST_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*.c))
 
-.PHONY: all lib demo lessons test test-isas deps deps-dev layers format check-format lint install clean help
+.PHONY: all lib demo lessons test test-isas deps deps-dev layers format check-format lint clean help
 
 all: $(LIBRARY) $(EXAMPLES)
 
@@ -159,14 +159,19 @@ help:
 	@echo "make test-tsan     run the multithreaded suites with ThreadSanitizer (needs gcc)"
 	@echo "make coverage      list the lines of src/ that no test reaches (needs gcovr)"
 	@echo "make machines      build and test for musl, 32-bit x86, aarch64 and macOS (on Debian)"
-	@echo "make test-cpp      train the toy model in C++17, define an operation in C++17 and C++20"
+	@echo "make test-cpp      test heed.hpp, and the C API from C++, in C++17, C++20 and C++23"
 	@echo "make page          build attention.html, a web page that explains attention (make deps-page installs emcc, esbuild)"
 	@echo "make docs          write the reference in $(BUILD)/docs: HTML and man pages (needs Doxygen and Python 3); make install-docs installs it"
 	@echo "make layers        check that includes go one way only: nn -> autograd -> tensor"
 	@echo "make format        clang-format everything; check-format only checks"
 	@echo "make lint          run cppcheck"
 	@echo "make pictures      make the pictures of README and docs/ again (needs Graphviz and Chromium)"
-	@echo "make install       install headers, library, heed.pc and LICENSE under PREFIX=$(PREFIX)"
+	@echo "make shared        build the shared library, $(BUILD)/shared/libheed.so"
+	@echo "make install       install headers, libraries and programs under PREFIX=$(PREFIX); also LIBDIR=, DESTDIR=;"
+	@echo "                   make uninstall removes them"
+	@echo "make symbols       update package/symbols.txt, the list of exported functions and public types"
+	@echo "make amalgamation  join Heed into heed.h and heed.c in $(BUILD)/amalgamation/"
+	@echo "make dist          write the release's tarball, $(BUILD)/heed-$(VERSION).tar.gz; make deb: Debian packages"
 	@echo "make clean         remove $(BUILD)/"
 	@echo
 	@echo "All cores are used unless -j is given; V=1 shows the commands. CC, CXX, CPPFLAGS, CFLAGS,"
@@ -321,22 +326,20 @@ test-isas: $(BUILD)/test_heed $(EXAMPLES)
 	        sh tests/outputs.sh $(BUILD) && sh tests/both_cores.sh $(BUILD)/test_heed || exit 1; \
 	    else echo "== HEED_ISA=$$isa: not supported on this machine"; fi; done
 
-# Trains the toy model in C++17, and defines an operation in C++17 and C++20.
+# The C++ header (its own test in C++23 too), and the C API from C++.
+CPP_TESTS := cpp_c++17 cpp_c++20 cpp_c++2b $(foreach t,operation toy c_api,$(t)_c++17 $(t)_c++20)
 CXX_LINK = $(CXX) -std=$(1) -Isrc -I. $(OPTIMISE) $(SYMBOLS) -Wall -Wextra -Wpedantic -Wshadow $(WERROR) $(EXTRA) \
                $(CPPFLAGS) $(CXXFLAGS) $(LDFLAGS)
-$(BUILD)/toy_cpp: tests/toy.cpp $(PART_OBJECTS) $(LIBRARY)
-	$(call step,c++ $<)
-	$(call CXX_LINK,c++17) $^ -o $@ $(LDLIBS_)
-
-$(BUILD)/operation_c++%: tests/operation.cpp $(LIBRARY)
-	$(call step,c++ $< (c++$*))
-	$(call CXX_LINK,c++$*) $^ -o $@ $(LDLIBS_)
+define cpp_rule
+$(BUILD)/%_$(1): tests/%.cpp src/heed.hpp $(BUILD)/examples/next_token/toy_language.o $(LIBRARY)
+	$$(call step,c++ $$< ($(1)))
+	$$(call CXX_LINK,$(1)) $$(filter-out %.hpp,$$^) -o $$@ $$(LDLIBS_)
+endef
+$(foreach standard,c++17 c++20 c++2b,$(eval $(call cpp_rule,$(standard))))
 
 .PHONY: test-cpp
-test-cpp: $(BUILD)/toy_cpp $(BUILD)/operation_c++17 $(BUILD)/operation_c++20
-	$(BUILD)/operation_c++17
-	$(BUILD)/operation_c++20
-	$(BUILD)/toy_cpp
+test-cpp: $(CPP_TESTS:%=$(BUILD)/%)
+	@for test in $^; do $$test || { echo "$$test failed"; exit 1; }; done
 
 # ThreadSanitizer with the multithreaded suites. Needs gcc: clang links its runtime statically, so the runtime would
 # call the functions in WRAPPED too early. Leaving out one instruction set makes the build faster.
@@ -430,17 +433,13 @@ mutate:
 # Random graphs, modules, optimisers, generators and files, compared with PyTorch (tests/differential/run.py).
 CASES ?= 2000
 SEED  ?= 1
-SHARED := $(BUILD)/differential
-.PHONY: differential
-differential:
+.PHONY: differential differential-needs
+differential-needs:
 	@python3 -c "import numpy, torch, safetensors" || { echo "make differential: needs PyTorch:" \
 	    "pip install numpy torch safetensors" >&2; exit 1; }
-	@$(MAKE) --no-print-directory BUILD=$(SHARED) EXTRA="-fPIC $(EXTRA)" $(SHARED)/libheed.so
-	python3 -B tests/differential/run.py $(SHARED)/libheed.so --cases $(CASES) --seed $(SEED)
 
-$(BUILD)/libheed.so: $(OBJECTS)
-	$(call step,link $@)
-	$(LINK) -shared $^ -o $@ $(LDLIBS_)
+differential: differential-needs shared
+	python3 -B tests/differential/run.py $(BUILD)/shared/libheed.so --cases $(CASES) --seed $(SEED)
 
 # ---- benchmarks ----
 
@@ -501,7 +500,7 @@ $(TEST_OBJECTS) $(BUILD)/test_heed: | deps
 endif
 
 deps-dev:
-	@sh tests/install.sh check dev report page firefox
+	@sh tests/install.sh check dev use report page firefox
 
 # ---- structure and style ----
 
@@ -514,7 +513,7 @@ layers:
 pictures: page $(addprefix $(BUILD)/,graph next_token gpt stories page_hash)
 	sh docs/pictures/make.sh $(BUILD)
 
-FORMATTED = $(wildcard src/*.h src/*/*.[ch] src/*/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/gradients/*.h tests/misuse/*.h tests/parity/*.h tests/fuzz/*.c tests/fuzz/*/*.[ch] tests/oom/*.c tests/page/*.c tests/lessons/*.c bench/*.[ch] bench/*/*.[ch] bench/peers/*.cpp)
+FORMATTED = $(wildcard src/*.h src/*.hpp src/*/*.[ch] src/*/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/*.cpp tests/gradients/*.h tests/misuse/*.h tests/parity/*.h tests/fuzz/*.c tests/fuzz/*/*.[ch] tests/oom/*.c tests/page/*.c tests/lessons/*.c tests/amalgamation/*.c bench/*.[ch] bench/*/*.[ch] bench/peers/*.cpp)
 
 format:
 	clang-format -i $(FORMATTED)

@@ -65,6 +65,18 @@ static void draw_attention(void)
     heed_module_free(m);
 }
 
+static const char help[] =
+    "usage: graph tanh|attention [--trace]\n"
+    "\n"
+    "Draws the graph of tanh(w x + b), or of SelfAttention with a causal mask, for Graphviz.\n"
+    "\n"
+    "  --trace    print each operation to stderr as it is computed\n"
+    "  --help     show this help\n"
+    "  --version  print the version, the compiler and the instruction set\n"
+    "\n"
+    "  graph tanh > tanh.dot\n"
+    "  graph attention | dot -Tsvg > attention.svg\n";
+
 int main(int argc, char **argv)
 {
     heed_on_error(heed_die);
@@ -77,8 +89,12 @@ int main(int argc, char **argv)
         draw_tanh();
     } else if (strcmp(which, "attention") == 0) {
         draw_attention();
+    } else if (strcmp(which, "--version") == 0) {
+        puts(heed_build_info().text);
+    } else if (strcmp(which, "--help") == 0) {
+        fputs(help, stdout);
     } else {
-        fputs("usage: graph tanh|attention [--trace]\n", stderr);
+        fprintf(stderr, "%.*s\n", (int)strcspn(help, "\n"), help);
         return 2;
     }
     return ferror(stdout) || fflush(stdout) != 0;

@@ -1,18 +1,108 @@
 # What a release consists of; included by the Makefile.
 
+# The programs that are installed, as heed-gpt and so on.
+PROGRAMS  := gpt graph next_token stories
+installed  = heed-$(subst _,-,$(1))
+MAN_PAGES := $(foreach p,$(PROGRAMS),$(BUILD)/man/$(call installed,$(p)).1)
+
 # ---- shared library ----
+
+# A minor version may change the ABI until version 1.0 (docs/abi.md): it is part of the soname.
+SONAME_VERSION := $(basename $(VERSION))
+ifneq (,$(filter __APPLE__,$(MACHINE)))
+SHARED_FILE  := libheed.$(VERSION).dylib
+SONAME       := libheed.$(SONAME_VERSION).dylib
+SHARED_LINK  := libheed.dylib
+SHARED_FLAGS := -dynamiclib -install_name @rpath/$(SONAME)
+else
+SHARED_FILE  := libheed.so.$(VERSION)
+SONAME       := libheed.so.$(SONAME_VERSION)
+SHARED_LINK  := libheed.so
+SHARED_FLAGS  = -shared -Wl,-soname,$(SONAME) $(STRICT_LINK)
+endif
+# defs: an undefined symbol is an error. nodelete: dlclose leaves the library in memory, since its threads and the
+# clean-up of other threads still need it.
+STRICT_LINK = $(shell printf 'int x;' | $(CC) -shared -fPIC -Wl,-z,defs,-z,nodelete -x c - -o /dev/null 2> /dev/null \
+                  && echo -Wl,-z,defs,-z,nodelete)
+
+# Its objects are compiled with -fPIC, by a make of its own and in a folder of their own. `make install` runs it after
+# the programs are built, so that the progress of both does not mix.
+.PHONY: shared
+shared: $(if $(filter install,$(MAKECMDGOALS)),| $(MAN_PAGES))
+	$(if $(COUNTING),,@$(MAKE) --no-print-directory BUILD=$(BUILD)/shared EXTRA="-fPIC $(EXTRA)" $(BUILD)/shared/$(SHARED_FILE))
+
+$(BUILD)/$(SHARED_FILE): $(OBJECTS)
+	$(call step,link $@)
+	$(LINK) $(SHARED_FLAGS) $^ -o $@ $(LDLIBS_)
+	@ln -sf $(SHARED_FILE) $(BUILD)/$(SONAME)
+	@ln -sf $(SONAME) $(BUILD)/$(SHARED_LINK)
+
+# The exported functions and the sizes of public types: changes must be deliberate (docs/abi.md).
+.PHONY: symbols
+symbols: shared
+	sh tests/symbols.sh --update $(BUILD)
 
 # ---- install ----
 
-install: $(LIBRARY)
-	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
-	for h in heed.h $(PUBLIC); do install -D -m 644 src/$$h $(DESTDIR)$(PREFIX)/include/heed/$$h; done
-	install -m 644 $(LIBRARY) $(DESTDIR)$(PREFIX)/lib/
-	install -D -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/licenses/heed/LICENSE
-	printf 'Name: heed\nDescription: tiny autograd framework that trains self-attention\nVersion: %s\nCflags: -I%s\nLibs: -L%s -lheed -lm -pthread\n' \
-	    $(VERSION) $(PREFIX)/include/heed $(PREFIX)/lib > $(DESTDIR)$(PREFIX)/lib/pkgconfig/heed.pc
+# LIBDIR is relative to PREFIX unless it begins with a slash. STATIC=0 or SHARED=0 leaves one library out. The programs
+# are linked with the archive.
+LIBDIR ?= lib
+STATIC ?= 1
+SHARED ?= 1
+
+# install.sh has the list of files. Variables reach it through the environment, which keeps spaces in DESTDIR.
+.PHONY: install uninstall
+install uninstall: export DESTDIR := $(DESTDIR)
+install uninstall: export PREFIX  := $(PREFIX)
+install uninstall: export LIBDIR  := $(LIBDIR)
+install uninstall: export HEADERS  = heed.h $(notdir $(wildcard src/heed.hpp)) $(PUBLIC)
+install uninstall: files = BUILD='$(BUILD)' VERSION='$(VERSION)' STATIC='$(STATIC)' SHARED='$(SHARED)' \
+    SHARED_FILE='$(SHARED_FILE)' SONAME='$(SONAME)' SHARED_LINK='$(SHARED_LINK)' PROGRAMS='$(PROGRAMS)' \
+    sh package/install.sh
+
+install: $(if $(filter 0,$(STATIC)),,$(LIBRARY)) $(if $(filter 0,$(SHARED)),,shared) $(MAN_PAGES)
+	@$(files) install
+
+uninstall:
+	@$(files) uninstall
+
+# A man page is made from the help of its program; it is empty if the program cannot run on this machine.
+define man_rule
+$(BUILD)/man/$(call installed,$(1)).1: $(BUILD)/$(1) package/man1.sh
+	$$(call step,man $$@)
+	sh package/man1.sh $$< $(call installed,$(1)) > $$@ || { rm $$@; false; }
+endef
+$(foreach p,$(PROGRAMS),$(eval $(call man_rule,$(p))))
 
 # ---- the amalgamation: heed.h and heed.c ----
+
+AMALGAMATION       := $(BUILD)/amalgamation
+AMALGAMATION_FLAGS ?= -O3 -march=native
+
+.PHONY: amalgamation
+amalgamation: $(AMALGAMATION)/heed.c
+
+$(AMALGAMATION)/heed.c: $(addprefix package/,amalgamate.py amalgamation.c) LICENSE \
+        $(wildcard src/*.h src/*/*.[ch] src/*/*/*.[ch] src/*/*/*.def)
+	$(call step,join $@)
+	python3 $< $(@D) $(patsubst $(BUILD)/kernels/baseline/%.o,%,$(filter $(BUILD)/kernels/baseline/%,$(KERNELS)))
+
+# What the library is tested with, linked with heed.o instead (tests/amalgamation.sh).
+$(AMALGAMATION)/heed.o: $(AMALGAMATION)/heed.c
+	$(call step,cc $<)
+	$(CC) $(AMALGAMATION_FLAGS) -Wall -Wextra $(WERROR) -c $< -o $@
+
+$(AMALGAMATION)/test_heed: $(TEST_OBJECTS) $(PART_OBJECTS) $(PAGE_PARTS) $(AMALGAMATION)/heed.o
+	$(call step,link $@)
+	$(LINK) $^ -o $@ $(WRAPPED) $(shell pkg-config --libs check) $(LDLIBS_)
+
+$(AMALGAMATION)/bench_heed: $(HEED_BENCH) $(AMALGAMATION)/heed.o
+	$(call step,link $@)
+	$(LINK) $^ -o $@ $(LDLIBS_)
+
+$(AMALGAMATION)/%: $(BUILD)/examples/%.o $(AMALGAMATION)/heed.o
+	$(call step,link $@)
+	$(LINK) $^ -o $@ $(LDLIBS_)
 
 # ---- the reference: HTML and man pages ----
 
@@ -35,3 +125,28 @@ uninstall-docs:
 	rm -rf $(DESTDIR)$(HTMLDIR)
 
 # ---- releases ----
+
+# The tarball holds the last commit. The same commit gives the same bytes.
+DIST := heed-$(VERSION)
+.PHONY: dist FORCE
+dist: $(BUILD)/$(DIST).tar.gz
+	@echo "$< is written"
+
+$(BUILD)/$(DIST).tar.gz: FORCE
+	$(call step,tar $@)
+	@[ -e .git ] || { echo "make dist: this tree is not a clone; it needs git" >&2; exit 1; }
+	@git diff --quiet HEAD || echo "make dist: changes that are not committed are left out" >&2
+	git -c tar.umask=0022 archive --prefix=$(DIST)/ -o $(@:.gz=) HEAD
+	gzip -9nf $(@:.gz=)
+
+# Debian packages in $(BUILD)/deb, from the tarball and package/debian. DEB_BUILD_OPTIONS=nocheck skips the tests.
+.PHONY: deb
+deb: $(BUILD)/$(DIST).tar.gz
+	@command -v lintian dh > /dev/null || { echo "make deb: run: sh tests/install.sh deb" >&2; exit 1; }
+	rm -rf $(BUILD)/deb
+	mkdir $(BUILD)/deb
+	cp $< $(BUILD)/deb/heed_$(VERSION).orig.tar.gz
+	tar xzf $< -C $(BUILD)/deb
+	cp -R $(BUILD)/deb/$(DIST)/package/debian $(BUILD)/deb/$(DIST)/debian
+	cd $(BUILD)/deb/$(DIST) && unset MAKEFLAGS MAKELEVEL && dpkg-buildpackage -us -uc
+	lintian --fail-on error,warning --info $(BUILD)/deb/heed_*.changes

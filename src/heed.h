@@ -47,7 +47,8 @@
 /* ---- Operations ---- */
 #include "autograd/ops/elementwise.h"    /* add, mul, exp, ... activations, comparisons, logic */
 #include "autograd/ops/view.h"           /* transpose, reshape, expand, ...; detach, clone, to */
-#include "autograd/ops/slice.h"          /* slice, select, narrow, split, chunk, diagonal */
+#include "autograd/ops/slice.h"          /* slice, select, narrow, split, unbind, diagonal, ... */
+#include "autograd/ops/subscript.h"      /* index: x[1:, ::2] */
 #include "autograd/ops/rearrange.h"      /* cat, stack, flip, roll, repeat: copies */
 #include "autograd/ops/reductions.h"     /* sum, mean, max, argmax, var, norm, any, ... */
 #include "autograd/ops/matmul.h"         /* matmul, linear, bmm, outer, addmm */
@@ -56,9 +57,9 @@
 #include "autograd/ops/normalization.h"  /* layer_norm, rms_norm */
 #include "autograd/ops/dot_product_attention.h" /* scaled_dot_product_attention */
 #include "autograd/ops/dropout.h"   /* dropout */
-#include "autograd/ops/loss.h"           /* mse, l1, huber, bce_with_logits, kl_div */
+#include "autograd/ops/loss.h"           /* mse, l1, huber, binary_cross_entropy, kl_div */
 #include "autograd/ops/cross_entropy.h"  /* cross_entropy, nll_loss */
-#include "autograd/ops/index.h"          /* index_select, gather, embedding, one_hot, ... */
+#include "autograd/ops/index.h"          /* index_select, gather, scatter, embedding, ... */
 #include "autograd/ops/masking.h"        /* where, masked_fill, tril, triu */
 #include "autograd/ops/sort.h"           /* argsort, sort, topk */
 #include "autograd/ops/compare.h"        /* allclose, equal: whole tensors */

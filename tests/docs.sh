@@ -1,6 +1,6 @@
 #!/bin/sh
-# Checks the pages: every heed_ name in them is in a public header, every link leads to a file, and
-# docs/pytorch.md lists every operation that the headers declare.
+# Checks the pages: every heed_ name in them is in a public header, every link leads to a file or a heading, and
+# docs/pytorch.md lists every operation that the headers declare, modules.md every module, errors.md every code.
 set -eu
 cd "$(dirname "$0")/.."
 status=0
@@ -30,11 +30,23 @@ fi
 rm -f "${TMPDIR:-/tmp}/quickstart.$$"
 
 for page in $pages; do
-    for link in $(grep -oE '\]\([^)#:]+\)' "$page" | sed 's/^](//; s/)$//'); do
-        if [ ! -e "$(dirname "$page")/$link" ]; then
+    for link in $(grep -oE '\]\([^):]+\)' "$page" | sed 's/^](//; s/)$//'); do
+        file=$(dirname "$page")/${link%%#*}
+        [ "${link%%#*}" != "" ] || file=$page
+        if [ ! -e "$file" ]; then
             echo "$page: $link does not exist"
             status=1
+            continue
         fi
+        # A heading's anchor: small letters, without punctuation, blanks as hyphens.
+        case $link in
+        *#*)
+            if ! sed -n 's/^#* //p' "$file" | tr '[:upper:] ' '[:lower:]-' | tr -cd 'a-z0-9_\n-' | grep -qxe "${link#*#}"; then
+                echo "$page: $link: no such heading"
+                status=1
+            fi
+            ;;
+        esac
     done
 done
 
@@ -51,6 +63,30 @@ for name in $(grep -ohE '^(heed_tensor \*|heed_status |int |bool )heed_[a-z0-9_]
         echo "docs/pytorch.md does not list $name"
         status=1
     fi
+    # heed.hpp has every operation; those with a sign as an operator.
+    case $name in
+    *anomaly*) continue ;;
+    esac
+    cpp=$(echo "$name" | sed -E 's/^heed_//; s/^(add|sub|mul|div|eq|ne|lt|le|gt|ge)_scalar$/\1/')
+    if ! grep -qE "\bX\($cpp\)|^HEED_OPERATOR\(.*, $cpp,|^inline .* $cpp\(" src/heed.hpp; then
+        echo "HEED_FUNCTIONS in src/heed.hpp does not list $cpp"
+        status=1
+    fi
 done
+# lists PAGE NAME...: the page has all of these names
+lists() {
+    page=$1
+    shift
+    for name in "$@"; do
+        if ! grep -qE "\b$name\b" "$page"; then
+            echo "$page does not list $name"
+            status=1
+        fi
+    done
+}
+# shellcheck disable=SC2046,SC2086
+lists docs/modules.md $(grep -ohE '^struct heed_[a-z_]+ \*heed_[a-z_]+_new\(' $headers | grep -oE 'heed_[a-z_]+_new')
+# shellcheck disable=SC2046
+lists docs/errors.md $(grep -oE '\bHEED_ERR_[A-Z]+' src/tensor/error.h | sort -u)
 [ $status -ne 0 ] || echo "docs: all names and links exist"
 exit $status

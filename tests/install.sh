@@ -2,10 +2,12 @@
 # Installs missing packages with the system's package manager; does nothing if all are installed.
 #   tests/install.sh check        Check and pkg-config, for `make test`
 #   tests/install.sh check dev    also the second compiler, sanitizers, formatter and checkers
+#   tests/install.sh use          CMake and man, for tests/install_use.sh
 #   tests/install.sh report       a browser and its driver, for tests/report.sh and page.sh
 #   tests/install.sh page         the compiler to WebAssembly and esbuild, for `make page`
 #   tests/install.sh firefox      another browser, for tests/page.sh
 #   tests/install.sh coverage     gcovr, for tests/coverage.sh
+#   tests/install.sh deb          what builds and checks Debian packages, for `make deb`
 #   tests/install.sh machines     cross compilers and emulators, for tests/machines.sh
 set -eu
 
@@ -57,9 +59,16 @@ for group in "$@"; do
         want "command -v clang-format" clang-format clang-tools-extra clang-extra-tools clang clang-format
         want "command -v cppcheck" cppcheck cppcheck cppcheck cppcheck cppcheck
         want "command -v valgrind" valgrind valgrind valgrind valgrind valgrind
+        want "command -v gdb" gdb gdb gdb gdb gdb
         want "command -v dot" graphviz graphviz graphviz graphviz graphviz
         want "command -v mpicc && command -v mpirun" "libopenmpi-dev openmpi-bin" openmpi-devel \
             "openmpi openmpi-dev" openmpi open-mpi
+        ;;
+    use)
+        want "command -v cmake" cmake cmake cmake cmake cmake
+        want "command -v pkg-config" pkg-config pkgconf-pkg-config pkgconf pkgconf pkg-config
+        want "command -v man" man-db man-db mandoc man-db man-db
+        want "command -v readelf" binutils binutils binutils binutils binutils
         ;;
     report)
         want "command -v chromium || command -v chromium-browser" chromium chromium chromium chromium chromium
@@ -78,6 +87,12 @@ for group in "$@"; do
     coverage)
         want "command -v gcovr" gcovr gcovr gcovr gcovr gcovr
         want "command -v python3" python3 python3 python3 python python
+        ;;
+    deb)
+        want "command -v dpkg-buildpackage" build-essential dpkg-dev dpkg-dev dpkg dpkg
+        want "command -v dh" debhelper debhelper debhelper debhelper debhelper
+        want "command -v lintian" lintian lintian lintian lintian lintian
+        want "command -v mmdebstrap" mmdebstrap mmdebstrap mmdebstrap mmdebstrap mmdebstrap
         ;;
     machines)
         for target in aarch64 i686 s390x; do

@@ -5,10 +5,10 @@
 #   i686      32-bit x86: all suites but misuse, files and memory
 #   aarch64   under qemu: all suites
 #   s390x     big-endian: the build must fail with an error message
-#   macos     aarch64-macos with zig: library and programs must compile and link; nothing runs
+#   macos     aarch64 and x86-64, with zig: libraries and programs must compile, link and install; nothing runs
 #
-# --quick runs only the most machine-dependent suites on machines where all take long. Check is built
-# for each machine from Debian's source package. All files are written to build/machines.
+# --quick runs only the most machine-dependent suites on machines where all take long, and omits macOS on x86-64. Check
+# is built for each machine from Debian's source package. All files are written to build/machines.
 set -eu
 cd "$(dirname "$0")/.."
 quick=false
@@ -106,13 +106,20 @@ s390x() {
 
 macos() {
     [ -d "$here/zig/ziglang" ] || python3 -m pip install -q --target "$here/zig" ziglang
-    for tool in "cc -target aarch64-macos" ar; do
-        printf '#!/bin/sh\nPYTHONPATH=%s exec python3 -m ziglang %s "$@"\n' "$here/zig" "$tool" \
-            > "$here/zig/${tool%% *}"
-        chmod +x "$here/zig/${tool%% *}"
+    for cpu in aarch64 $($quick || echo x86_64); do
+        for tool in "cc -target $cpu-macos" ar; do
+            printf '#!/bin/sh\nPYTHONPATH=%s exec python3 -m ziglang %s "$@"\n' "$here/zig" "$tool" \
+                > "$here/zig/${tool%% *}_$cpu"
+            chmod +x "$here/zig/${tool%% *}_$cpu"
+        done
+        echo "== macos: build for $cpu"
+        built=$here/macos_$cpu
+        make CC="$here/zig/cc_$cpu" AR="$here/zig/ar_$cpu" BUILD="$built" WERROR=-Werror DESTDIR="$built/root" \
+            all install
+        "$here/zig/cc_$cpu" -I"$built/root/usr/local/include" examples/quickstart.c -L"$built/root/usr/local/lib" \
+            -lheed -o "$built/with_dylib"
+        grep -aq '@rpath/libheed\.[0-9.]*\.dylib' "$built/with_dylib"
     done
-    echo "== macos: build"
-    make CC="$here/zig/cc" AR="$here/zig/ar" BUILD="$here/macos" WERROR=-Werror all
 }
 
 [ $# -gt 0 ] || set -- s390x macos musl i686 aarch64

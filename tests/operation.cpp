@@ -1,35 +1,41 @@
-// An operation defined in C++, y = x^3: in C++20 with HEED_OPERATION and designated initialisers,
-// in C++17 by filling a heed_op. Its derivatives are checked, and a wrong one is caught.
+// An operation defined in C++, y = x^3. Its derivatives are checked, and a wrong one is caught.
 #include <cstdio>
 #include <cstring>
+#include <string>
 
-#include "heed.h"
+#include "heed.hpp"
 
-namespace {
-
-heed_status cube_rule(const heed_call *call, heed_result *)
+namespace
 {
-    return heed_expect_dtype(call, 0, HEED_F64);
+
+void cube_rule(const heed_call *call, heed_result *)
+{
+    heed::check(heed_expect_dtype(call, 0, HEED_F64));
 }
 
-heed_status cube_forward(const heed_call *call, heed_tensor *y)
+void cube_forward(const heed_call *call, heed::tensor y)
 {
-    const double *x = heed_const_data_f64(heed_contiguous(call->inputs[0]));
-    double *to = heed_data_f64(y);
-    for (int64_t i = 0; x != nullptr && to != nullptr && i < y->numel; i++) {
-        to[i] = x[i] * x[i] * x[i];
+    heed::tensor x = heed::contiguous(call->inputs[0]);
+    const double *from = heed::const_data_f64(x);
+    double *to = heed::data_f64(y);
+    for (int64_t i = 0; i < y->numel; i++) {
+        to[i] = from[i] * from[i] * from[i];
     }
-    return heed_error_pending();
 }
 
 void cube_backward(const heed_vjp *v)
 {
-    v->grads[0] = heed_mul(v->g, heed_mul_scalar(heed_square(v->inputs[0]), 3));
+    v->grads[0] = v->g * (3 * heed::square(v->inputs[0]));
 }
 
 void wrong_backward(const heed_vjp *v)
 {
-    v->grads[0] = heed_mul(v->g, heed_mul_scalar(heed_square(v->inputs[0]), -6));
+    v->grads[0] = v->g * (-6 * heed::square(v->inputs[0]));
+}
+
+void throwing_backward(const heed_vjp *)
+{
+    throw heed::error(HEED_ERR_VALUE, "cube: no derivative today");
 }
 
 const char *const names[] = {"x"};
@@ -37,14 +43,14 @@ const char *const names[] = {"x"};
 } // namespace
 
 #if __cplusplus >= 202002L
-// g++ warns of fields that designated initialisers leave out; C and clang++ do not.
+// g++ warns about fields that designated initialisers leave out; clang++ does not.
 #pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 HEED_OPERATION(cube) = {.name = "cube",
                         .inputs = 1,
                         .names = names,
-                        .rule = cube_rule,
-                        .forward = cube_forward,
-                        .backward = cube_backward,
+                        .rule = heed::callback<cube_rule>(),
+                        .forward = heed::callback<cube_forward>(),
+                        .backward = heed::callback<cube_backward>(),
                         .saves = {HEED_SAVES_INPUT(0)}};
 #else
 static heed_op op_cube = [] {
@@ -52,50 +58,64 @@ static heed_op op_cube = [] {
     op.name = "cube";
     op.inputs = 1;
     op.names = names;
-    op.rule = cube_rule;
-    op.forward = cube_forward;
-    op.backward = cube_backward;
+    op.rule = heed::callback<cube_rule>();
+    op.forward = heed::callback<cube_forward>();
+    op.backward = heed::callback<cube_backward>();
     op.saves[0] = HEED_SAVES_INPUT(0);
     return op;
 }();
 static const bool registered = (heed_register(&op_cube), true);
 #endif
 
-namespace {
-
-heed_tensor *apply(heed_tensor *const *inputs, void *op)
+namespace
 {
-    return heed_apply(static_cast<const heed_op *>(op), inputs, 1, nullptr, 0);
+
+heed::tensor apply(heed_tensor *const *inputs, const heed_op *op)
+{
+    return heed::apply(*op, inputs[0]);
 }
 
-bool expect(bool holds, const char *what)
+bool expect(bool holds, const std::string &what)
 {
     if (!holds) {
-        std::printf("operation.cpp: %s: \"%s\"\n", what, heed_error_message());
+        std::printf("operation.cpp: %s\n", what.c_str());
     }
     return holds;
 }
 
-bool check()
+// True if f throws an error of that status, whose message contains `text`.
+template <class F> bool fails(heed_status status, const char *text, F f)
 {
-    double numbers[] = {-2, -0.5, 1, 3};
-    heed_tensor *x = heed_set_requires_grad(heed_from_f64(numbers, HEED_SHAPE(2, 2)), true);
-    heed_tensor *y = apply(&x, &op_cube);
-    bool good = expect(y != nullptr && heed_at(y, HEED_INDEX(1, 1)) == 27, "the value");
-    good &= expect(heed_gradcheck(apply, &op_cube, &x, 1) == HEED_OK, "the gradient");
-    good &= expect(heed_gradgradcheck(apply, &op_cube, &x, 1) == HEED_OK, "its gradient");
+    try {
+        f();
+    } catch (const heed::error &e) {
+        return expect(e.status() == status && std::strstr(e.what(), text) != nullptr,
+                      std::string("another error: ") + e.what());
+    }
+    return expect(false, std::string("no error: ") + text);
+}
+
+bool check_cube()
+{
+    heed::scope scope;
+    heed::tensor x = heed::set_requires_grad(heed::from<double>({-2, -0.5, 1, 3}, {2, 2}), true);
+    heed_tensor *inputs[] = {x};
+    auto gradcheck = [&](heed_op &op) {
+        heed::check(heed_gradcheck(heed::callback<apply>(), &op, inputs, 1));
+        heed::check(heed_gradgradcheck(heed::callback<apply>(), &op, inputs, 1));
+    };
+    bool good = expect(heed::at(heed::apply(op_cube, x), {1, 1}) == 27, "the value");
+    gradcheck(op_cube);
 
     heed_op wrong = op_cube;
-    wrong.backward = wrong_backward;
-    good &= expect(heed_gradcheck(apply, &wrong, &x, 1) == HEED_ERR_GRADCHECK &&
-                       std::strstr(heed_error_message(), "analytic / numeric is -2") != nullptr,
-                   "a wrong gradient");
-    heed_error();
-
-    heed_tensor *f32 = heed_ones(HEED_SHAPE(2), HEED_F32);
-    good &= expect(apply(&f32, &op_cube) == nullptr && heed_error() == HEED_ERR_DTYPE &&
-                       std::strstr(heed_error_message(), "cube: x is f32, not f64") != nullptr,
-                   "the rule's error");
+    wrong.backward = heed::callback<wrong_backward>();
+    good &= fails(HEED_ERR_GRADCHECK, "analytic / numeric is -2", [&] { gradcheck(wrong); });
+    heed_op throwing = op_cube;
+    throwing.backward = heed::callback<throwing_backward>();
+    good &= fails(HEED_ERR_VALUE, "cube: no derivative today",
+                  [&] { heed::backward(heed::sum(heed::apply(throwing, x))); });
+    good &= fails(HEED_ERR_DTYPE, "cube: x is f32, not f64",
+                  [] { heed::apply(op_cube, heed::ones({2}, HEED_F32)); });
     return good;
 }
 
@@ -105,9 +125,6 @@ int main()
 {
     bool good = expect(heed_find_operation("cube") == &op_cube, "the registry");
     good &= expect(heed_find_operation("mul") != nullptr, "the library's operations");
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    good &= check();
-    good &= expect(heed_scope_end(&scope) == HEED_OK, "the scope");
-    return good && heed_live_tensors() == 0 ? 0 : 1;
+    good &= check_cube();
+    return good && heed_live_tensors() == 0 && !heed_error_pending() ? 0 : 1;
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Runs the programs as a user does, and installs the library.
+# Runs the programs as a user does.
 set -eu
 cd "$(dirname "$0")/.."
 make all
@@ -14,6 +14,14 @@ expect 0 "head . of 2" $token --heads 2 --steps 20
 expect 0 "and it breathed fire" $token --prompt "the dragon was found near the castle and it" --steps=400
 expect 0 "usage:" $token --help
 expect 1 "HEED_ISA=v9" env HEED_ISA=v9 $token
+for other in gpt graph next_token stories; do
+    expect 0 "^Heed [0-9.]*, .* thread" build/$other --version
+done
+
+# Under another name the help shows that name.
+ln -s "$PWD/$token" "$scratch/heed-next-token"
+expect 0 "^  heed-next-token --load book.safetensors" "$scratch/heed-next-token" --help
+lacks "next_token" "$scratch/out"
 
 # ---- next_token on the user's own text ----
 
@@ -264,30 +272,4 @@ if [ -e /dev/full ]; then
     done
 fi
 
-# After installation pkg-config finds the library, for C and C++.
-make install PREFIX="$scratch/usr" > /dev/null
-check cmp LICENSE "$scratch/usr/share/licenses/heed/LICENSE"
-cat > "$scratch/mine.c" << 'END'
-#include <heed.h>
-int main(void)
-{
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_tensor *x = heed_set_requires_grad(heed_ones(HEED_SHAPE(2, 2), HEED_F32), true);
-    heed_backward(heed_sum_dims(heed_mul_scalar(x, 3), HEED_DIMS(0, 1), false));
-    double g = heed_at(x->grad, HEED_INDEX(1, 1));
-    return heed_scope_end(&scope) != HEED_OK || g != 3 || heed_live_tensors() != 0;
-}
-END
-cp "$scratch/mine.c" "$scratch/mine.cpp"
-PKG_CONFIG_PATH=$scratch/usr/lib/pkgconfig
-export PKG_CONFIG_PATH
-${CC:-cc} -std=c11 -Wall -Wextra -Wpedantic -Werror "$scratch/mine.c" $(pkg-config --cflags --libs heed) \
-    -o "$scratch/mine"
-"$scratch/mine"
-if command -v c++ > /dev/null 2>&1; then
-    c++ -std=c++17 -Wall -Wextra -Wpedantic -Werror "$scratch/mine.cpp" \
-        $(pkg-config --cflags --libs heed) -o "$scratch/mine"
-    "$scratch/mine"
-fi
 echo "programs: passed"

@@ -364,9 +364,13 @@ static void check_indexed(int64_t n, heed_dtype dtype)
                                             whole_noise(HEED_SHAPE(n, n), dtype, COLUMNS, 3)),
                              5 * n);
     heed_tensor *gathered = dense(heed_gather(turned, 1, heed_unsqueeze(ids, 1)), n);
+    heed_tensor *written =
+        dense(heed_scatter(heed_zeros(HEED_SHAPE(5), dtype), 0, ids, heed_select(x, 0, 1)), 5);
     const heed_tensor *added = whole_noise(HEED_SHAPE(n, n), dtype, ROWS, 3);
+    double last[5] = {0};
     for (int64_t i = 0; i < n; i++) {
         double goal[5] = {0};
+        last[(int64_t)at(ids, i)] = at(x, n + i);
         for (int64_t j = 0; j < n; j++) {
             expect_at("index_select", chosen, i * n + j, at(x, (int64_t)at(ids, i) * n + j));
             goal[(int64_t)at(ids, j)] += at(added, i * n + j);
@@ -375,6 +379,9 @@ static void check_indexed(int64_t n, heed_dtype dtype)
             expect_at("index_add", sum, 5 * i + j, goal[j]);
         }
         expect_at("gather", gathered, i, at(x, (int64_t)at(ids, i) * n + i));
+    }
+    for (int j = 0; j < 5; j++) {
+        expect_at("scatter", written, j, last[j]);
     }
 }
 

@@ -1,5 +1,5 @@
-/* index_select, index_add, gather, scatter_add and one_hot compared with plain loops, and with
- * PyTorch in special cases. */
+/* index_select, index_add, gather, scatter_add, scatter, nonzero and one_hot compared with plain
+ * loops, and with PyTorch in special cases. */
 #include <math.h>
 
 #include "tests/ops_cases.h"
@@ -169,7 +169,7 @@ START_TEST(sums_come_in_the_order_of_the_index)
 }
 END_TEST
 
-/* ---- gather, scatter_add ---- */
+/* ---- gather, scatter_add, scatter ---- */
 
 static heed_shape named_place(heed_shape at, int dim, const heed_tensor *index)
 {
@@ -191,11 +191,11 @@ static void check_gather(heed_tensor *x, int dim, heed_tensor *index)
     }
 }
 
-/* src exceeds the index by `more` in each dim. */
+/* Both forms of scatter. src exceeds the index by `more` in each dim. */
 static void check_scatter(heed_tensor *x, int dim, heed_tensor *index, int64_t more,
                           enum layout layout)
 {
-    static double goals[20000];
+    static double goals[20000], written[20000], filled[20000];
     const heed_shape whole = heed_shape_of_tensor(x), shape = heed_shape_of_tensor(index);
     const int wrapped = dim < 0 ? dim + x->ndim : dim;
     heed_shape larger = shape;
@@ -204,13 +204,23 @@ static void check_scatter(heed_tensor *x, int dim, heed_tensor *index, int64_t m
     }
     heed_tensor *src = noise(larger, x->dtype, layout, 23);
     read_elements(x, whole, goals);
+    read_elements(x, whole, written);
+    read_elements(x, whole, filled);
     for (heed_shape at = first_index(shape); at.ndim >= 0; next_index(shape, &at)) {
-        double *goal = &goals[rank(whole, named_place(at, wrapped, index))];
-        *goal = add_in(x->dtype, *goal, element(src, at));
+        const int64_t place = rank(whole, named_place(at, wrapped, index));
+        goals[place] = add_in(x->dtype, goals[place], element(src, at));
+        written[place] = element(src, at); /* the last one stays */
+        filled[place] = 1;
     }
     heed_tensor *y = heed_scatter_add(x, dim, index, src);
     expect_kind(y, x->dtype, whole);
     expect_elements("scatter_add", y, whole, goals);
+    y = heed_scatter(x, dim, index, src);
+    expect_kind(y, x->dtype, whole);
+    expect_elements("scatter", y, whole, written);
+    y = heed_scatter_scalar(x, dim, index, 1);
+    expect_kind(y, x->dtype, whole);
+    expect_elements("scatter_scalar", y, whole, filled);
 }
 
 /* The index is as large as x, shorter or longer along dim, or smaller in other dims. */
@@ -280,6 +290,10 @@ START_TEST(elements_as_in_torch)
                 HEED_SHAPE(1, 2, 0));
     EXPECT_VALUES(heed_scatter_add(x, 0, heed_zeros(HEED_SHAPE(0), HEED_I64), line), 0, 0, 1, 2, 3,
                   4, 5);
+    EXPECT_VALUES(heed_scatter(x, 0, heed_zeros(HEED_SHAPE(0), HEED_I64), line), 0, 0, 1, 2, 3, 4,
+                  5);
+    EXPECT_VALUES(heed_scatter_scalar(x, 0, heed_zeros(HEED_SHAPE(0), HEED_I64), 7), 0, 0, 1, 2, 3,
+                  4, 5);
 }
 END_TEST
 
@@ -306,6 +320,12 @@ START_TEST(gradients_as_in_torch)
     heed_backward(heed_sum(heed_mul(heed_scatter_add(x, 0, index, src), weights)));
     EXPECT_VALUES(x->grad, 0, 1, 2, 4);
     EXPECT_VALUES(src->grad, 0, 4, 1, 4, 0, 0);
+    /* scatter writes the last of several elements, and only that one has a gradient */
+    heed_clear_grad(x);
+    heed_clear_grad(src);
+    heed_backward(heed_sum(heed_mul(heed_scatter(x, 0, index, src), weights)));
+    EXPECT_VALUES(x->grad, 0, 0, 2, 0);
+    EXPECT_VALUES(src->grad, 0, 0, 1, 4, 0, 0);
     /* NaN upstream reaches only its own element */
     heed_clear_grad(x);
     heed_tensor *nan = heed_from_f32((float[]){NAN, 1, 1}, HEED_SHAPE(3));
@@ -318,18 +338,43 @@ START_TEST(a_gradient_needs_the_index_and_nothing_else)
 {
     heed_tensor *index = heed_zeros(HEED_SHAPE(2), HEED_I64);
     heed_tensor *x = leaf_of_ones(HEED_SHAPE(3)), *values = heed_mul_scalar(x, 2);
-    heed_tensor *ys[] = {heed_index_select(values, 0, index), heed_gather(values, 0, index),
+    heed_tensor *ys[] = {heed_index_select(values, 0, index),
+                         heed_gather(values, 0, index),
                          heed_index_add(values, 0, index, heed_slice(values, 0, 0, 2, 1)),
-                         heed_scatter_add(values, 0, index, values)};
+                         heed_scatter_add(values, 0, index, values),
+                         heed_scatter(values, 0, index, values),
+                         heed_scatter_scalar(values, 0, index, 1)};
     heed_fill_into(values, 7); /* not read by any gradient */
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 6; i++) {
         heed_backward_retain(heed_sum(ys[i]));
         expect_no_error();
     }
     heed_fill_into(index, 1);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 6; i++) {
         heed_backward(heed_sum(ys[i]));
         expect_error(HEED_ERR_VERSION, "was changed in place");
+    }
+}
+END_TEST
+
+/* ---- nonzero ---- */
+
+START_TEST(nonzero_lists_the_indices)
+{
+    for (int variant = 0; variant < LAYOUTS * SHAPES; variant++) {
+        HEED_SCOPE(scope);
+        const heed_shape shape = shapes[variant / LAYOUTS];
+        heed_tensor *thirds = some_index(shape, 3, variant % LAYOUTS, 11);
+        heed_tensor *x = heed_to(thirds, (heed_dtype)_i), *y = heed_nonzero(x);
+        int64_t row = 0;
+        for (heed_shape at = first_index(shape); at.ndim >= 0; next_index(shape, &at)) {
+            for (int i = 0; i < shape.ndim && element(x, at) != 0; i++) {
+                expect_element("nonzero", element(y, HEED_SHAPE(row, i)), (double)at.size[i], 0,
+                               HEED_I64);
+            }
+            row += element(x, at) != 0;
+        }
+        expect_kind(y, HEED_I64, HEED_SHAPE(row, shape.ndim));
     }
 }
 END_TEST
@@ -377,6 +422,7 @@ void add_index_cases(Suite *suite)
     tcase_add_test(index, elements_as_in_torch);
     tcase_add_test(index, gradients_as_in_torch);
     tcase_add_test(index, a_gradient_needs_the_index_and_nothing_else);
+    tcase_add_loop_test(index, nonzero_lists_the_indices, 0, HEED_DTYPES);
     tcase_add_test(index, one_hot_marks_the_class);
     tcase_add_test(index, one_hot_counts_the_classes);
 }

@@ -1,5 +1,5 @@
-/* permute, flatten, unflatten, broadcast_to, select, narrow, split, chunk and diagonal, compared
- * with plain loops. test_tensor_view.c tests the memory that views share. */
+/* permute, flatten, unflatten, broadcast_to, select, narrow, split, chunk, unbind, index and
+ * diagonal, compared with plain loops. test_tensor_view.c tests the memory that views share. */
 #include "tests/ops_cases.h"
 
 static const heed_shape whole = {3, {2, 6, 4}};
@@ -199,7 +199,7 @@ START_TEST(select_and_narrow_take_places)
 }
 END_TEST
 
-/* ---- split, chunk ---- */
+/* ---- split, chunk, unbind ---- */
 
 enum { ROOM = 12 };
 static heed_tensor *parts[ROOM];
@@ -292,13 +292,35 @@ START_TEST(split_takes_sizes)
 }
 END_TEST
 
+START_TEST(unbind_takes_each_index)
+{
+    for (int dim = 0; dim < 3; dim++) {
+        heed_tensor *x = noise(whole, (heed_dtype)_i, (enum layout)(_i % LAYOUTS), 8);
+        const int size = (int)whole.size[dim];
+        fill_parts();
+        ck_assert_int_eq(heed_unbind(x, dim - 3, parts, size + 1), size);
+        for (int i = 0; i < size; i++) {
+            ck_assert(parts[i]->storage == x->storage);
+            ck_assert(heed_equal(parts[i], heed_select(x, dim, i)));
+        }
+        ck_assert(parts[size] == NULL && parts[size + 1] == (heed_tensor *)&parts);
+        ck_assert_int_eq(heed_unbind(x, dim, parts, size), size);
+    }
+    fill_parts();
+    ck_assert_int_eq(heed_unbind(heed_zeros(HEED_SHAPE(2, 0), HEED_F32), 1, parts, 1), 0);
+    expect_no_error();
+    ck_assert_ptr_null(parts[0]);
+}
+END_TEST
+
 static int any_cut(heed_tensor *x, int way)
 {
     static const int64_t sizes[] = {1, 4, 1};
     fill_parts();
     return way == 0   ? heed_split(x, 2, 0, parts, 3)
            : way == 1 ? heed_split_sizes(x, sizes, 3, 0, parts)
-                      : heed_chunk(x, 3, 0, parts);
+           : way == 2 ? heed_chunk(x, 3, 0, parts)
+                      : heed_unbind(x == NULL ? x : heed_reshape(x, HEED_SHAPE(3, 2)), 0, parts, 3);
 }
 
 static void expect_no_parts(void)
@@ -326,6 +348,59 @@ START_TEST(after_an_error_there_are_no_parts)
         expect_error(HEED_ERR_MEMORY, "out of memory");
     }
     ck_assert_int_eq(any_cut(x, _i), 3);
+}
+END_TEST
+
+/* ---- index ---- */
+
+START_TEST(index_reads_the_string)
+{
+    heed_tensor *x = noise(whole, HEED_F32, COLUMNS, 10), *y = heed_index(x, "1, ::3, -1");
+    EXPECT_VALUES(y, 0, heed_at(x, HEED_INDEX(1, 0, 3)), heed_at(x, HEED_INDEX(1, 3, 3)));
+    ck_assert(y->storage == x->storage);
+    static const char *const same[][2] = {{" 1 ,: : 3,  -1 ", "1,::3,-1"},
+                                          {"1:", "1:,..."},
+                                          {"...,...,2", "...,2"},
+                                          {" ... , 2", "...,2"},
+                                          {"None , 1", "None,1"},
+                                          {":-1:", ":-1:1"},
+                                          {"0:4:2", ":4:2"},
+                                          {"-99:99", ":"},
+                                          {"1::9223372036854775808", "1:2"},
+                                          {"...,0,0", ":,0,0"},
+                                          {"0,0,0,...", "0,0,0"}};
+    for (int i = 0; i < (int)(sizeof same / sizeof *same); i++) {
+        heed_tensor *left = heed_index(x, same[i][0]), *right = heed_index(x, same[i][1]);
+        EXPECT(left != NULL && right != NULL && heed_equal(left, right), "\"%s\", \"%s\"",
+               same[i][0], same[i][1]);
+    }
+    ck_assert_ptr_eq(heed_index(x, "..., :"), x);
+    heed_copy_into(heed_index(x, "1, ::3, -1"), heed_from_f32((float[]){7, 8}, HEED_SHAPE(2)));
+    EXPECT_VALUES(y, 0, 7, 8);
+    EXPECT_VALUES(heed_index(heed_arange(0, 24, 1, HEED_I64), "10::12"), 0, 10, 22);
+    heed_tensor *scalar = heed_scalar(1, HEED_F32);
+    ck_assert_ptr_eq(heed_index(scalar, "..."), scalar);
+    expect_kind(heed_index(x, "None, ..., None, None, 0, None"), HEED_F32,
+                (heed_shape){6, {1, 2, 6, 1, 1, 1}});
+}
+END_TEST
+
+START_TEST(index_leaves_one_tensor)
+{
+    heed_tensor *x = heed_ones(HEED_SHAPE(3, 3, 3), HEED_F32);
+    const int64_t before = heed_live_tensors();
+    heed_index(x, "0, 1:, None, ::2");
+    ck_assert_int_eq(heed_live_tensors(), before + 1);
+    ck_assert_ptr_null(heed_index(x, "3"));
+    expect_error(HEED_ERR_INDEX, "column 1: index 3 is outside dim 0");
+    ck_assert_ptr_null(heed_index(x, "0, 1:, None, 5"));
+    expect_error(HEED_ERR_INDEX, "column 14: index 5 is outside dim 2");
+    for (int n = 0; n < 5; n++) {
+        heed_fail_allocation(n);
+        ck_assert_ptr_null(heed_index(x, "0, 1:, None, ::2"));
+        expect_error(HEED_ERR_MEMORY, "out of memory");
+    }
+    ck_assert_int_eq(heed_live_tensors(), before + 1);
 }
 END_TEST
 
@@ -391,6 +466,9 @@ void add_shape_cases(Suite *suite)
     tcase_add_loop_test(shape, select_and_narrow_take_places, 0, HEED_DTYPES);
     tcase_add_loop_test(shape, split_and_chunk_cut_as_torch, 0, CUT_ROWS);
     tcase_add_test(shape, split_takes_sizes);
+    tcase_add_loop_test(shape, unbind_takes_each_index, 0, HEED_DTYPES);
+    tcase_add_test(shape, index_reads_the_string);
+    tcase_add_test(shape, index_leaves_one_tensor);
     tcase_add_loop_test(shape, diagonal_takes_any_two_dims, 0, HEED_DTYPES);
-    tcase_add_loop_test(shape, after_an_error_there_are_no_parts, 0, 3);
+    tcase_add_loop_test(shape, after_an_error_there_are_no_parts, 0, 4);
 }

@@ -1,5 +1,6 @@
 /* Random numbers: bit for bit those of PyTorch 1.13.1 and 2.15.0 (random.h, made by
- * make_random.py), drawn by the generator, by initialisers and by the constructors of modules. */
+ * make_random.py; truncated.h, made by make_truncated.py), drawn by the generator, by initialisers
+ * and by the constructors of modules. */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -337,12 +338,60 @@ START_TEST(numbers_are_those_of_torch)
 }
 END_TEST
 
+/* ---- truncated normal numbers, which PyTorch 2.15 draws by rejection ---- */
+
+static const struct truncated {
+    heed_dtype dtype;
+    int64_t n;
+    double mean, std, a, b;
+    uint64_t sum;
+} truncated[] = {
+#include "tests/fixtures/truncated.h"
+};
+enum { TRUNCATED = sizeof truncated / sizeof *truncated };
+
+START_TEST(truncated_numbers_are_those_of_torch)
+{
+    const struct truncated *row = &truncated[_i];
+    stream s = {.sum = FNV_BASIS};
+    ck_assert_int_eq(heed_set_random_flavor(HEED_RANDOM_TORCH_2), HEED_OK);
+    for (int i = 0; i < SEED_COUNT; i++) {
+        heed_scope inner;
+        heed_scope_begin(&inner);
+        heed_manual_seed(seeds[i]);
+        heed_tensor *w = heed_empty(HEED_SHAPE(row->n), row->dtype);
+        heed_set_requires_grad(w, true);
+        const heed_status status = heed_trunc_normal_into(w, row->mean, row->std, row->a, row->b);
+        ck_assert_msg(status == HEED_OK, "%s", heed_error_message());
+        take(&s, heed_detach(w));
+        take(&s, heed_randint(0, 1 << 27, HEED_SHAPE(1), HEED_I64)); /* the generator's position */
+        heed_scope_end(&inner);
+    }
+    ck_assert_msg(s.sum == row->sum ||
+                      !exact_here(&(golden){.method = NORMAL, .dtype = row->dtype}),
+                  "%s (%d), mean %g, std %g, in [%g, %g]", heed_dtype_name(row->dtype), (int)row->n,
+                  row->mean, row->std, row->a, row->b);
+}
+END_TEST
+
+START_TEST(truncated_numbers_of_nothing)
+{
+    const heed_generator before = heed_get_generator();
+    ck_assert_int_eq(heed_trunc_normal_into(heed_empty(HEED_SHAPE(2, 0), HEED_F32), 0, 1, -2, 2),
+                     HEED_OK);
+    const heed_generator after = heed_get_generator();
+    ck_assert(same_generator(&before, &after));
+}
+END_TEST
+
 Suite *random_numbers_suite(void)
 {
     Suite *suite = suite_create("random numbers");
     TCase *tests = tcase_create("random numbers");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_loop_test(tests, numbers_are_those_of_torch, 0, GOLDENS);
+    tcase_add_loop_test(tests, truncated_numbers_are_those_of_torch, 0, TRUNCATED);
+    tcase_add_test(tests, truncated_numbers_of_nothing);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -1,8 +1,7 @@
-// Heed from C++17: a user-defined module learns the toy language, as in examples/next_token. Covers
-// what a C compiler does not: macros with lists, names shared by a struct and a function, linking.
+// A module defined in C++ learns the toy language, as in examples/next_token.
 #include <cstdio>
 
-#include "heed.h"
+#include "heed.hpp"
 
 extern "C" {
 #include "examples/next_token/toy_language.h"
@@ -19,43 +18,42 @@ struct Model {
     struct heed_linear *fc_layer;
 };
 
-heed_tensor *forward(Model *m, heed_tensor *tokens)
+heed::tensor forward(Model *m, heed::tensor tokens)
 {
-    heed_tensor *x = heed_embedding_forward(m->we, tokens);
+    heed::tensor x = heed_embedding_forward(m->we, tokens);
     x = heed_position_encoding_forward(m->pe, x);
-    heed_tensor *mask = heed_causal_block_mask(heed_size(tokens, -1));
-    heed_tensor *attended = heed_self_attention_forward(m->self_attention, x, mask);
-    return heed_linear_forward(m->fc_layer, heed_add(x, attended));
+    heed::tensor mask = heed::causal_block_mask(heed::size(tokens, -1));
+    return heed_linear_forward(m->fc_layer,
+                               x + heed_self_attention_forward(m->self_attention, x, mask));
 }
 
-HEED_MODULE_KIND(kind, Model, "Model", nullptr, forward);
+const heed_module_kind kind = heed::kind<Model, forward>("Model");
 
-Model *new_model(int64_t words, int64_t d_model)
+heed::owner<Model> new_model(int64_t words, int64_t d_model)
 {
-    auto *m = static_cast<Model *>(heed_module_new(&kind));
-    HEED_CHILD(m, we, heed_embedding_new(words, d_model));
-    HEED_CHILD(m, pe, heed_position_encoding_new(d_model, TOY_LENGTH));
-    HEED_CHILD(m, self_attention, heed_self_attention_new(d_model, -2, -1));
-    HEED_CHILD(m, fc_layer, heed_linear_new(d_model, words));
-    return static_cast<Model *>(heed_module_ready(m));
+    return heed::make<Model>(kind, [&](Model *m) {
+        HEED_CHILD(m, we, heed_embedding_new(words, d_model));
+        HEED_CHILD(m, pe, heed_position_encoding_new(d_model, TOY_LENGTH));
+        HEED_CHILD(m, self_attention, heed_self_attention_new(d_model, -2, -1));
+        HEED_CHILD(m, fc_layer, heed_linear_new(d_model, words));
+    });
 }
 
 double take_step(Model *m, const toy_language &language, heed_optimizer *adamw)
 {
     constexpr int64_t batch = 32;
-    HEED_SCOPE(step);
-    heed_tensor *all =
+    heed::scope step;
+    heed::tensor all =
         heed_from_i64(language.train[0].token, HEED_SHAPE(language.train_count, TOY_LENGTH));
-    heed_tensor *rows = heed_randint(0, language.train_count, HEED_SHAPE(batch), HEED_I64);
-    heed_tensor *tokens = heed_index_select(all, 0, rows);
-    heed_tensor *logits = forward(m, heed_slice(tokens, 1, 0, TOY_LENGTH - 1, 1));
-    heed_tensor *targets = heed_reshape(heed_slice(tokens, 1, 1, TOY_LENGTH, 1), HEED_SHAPE(-1));
-    heed_tensor *loss =
-        heed_cross_entropy(heed_reshape(logits, HEED_SHAPE(-1, heed_size(logits, -1))), targets);
+    heed::tensor rows = heed::randint(0, language.train_count, {batch}, HEED_I64);
+    heed::tensor tokens = heed::index_select(all, 0, rows);
+    heed::tensor logits = forward(m, heed::slice(tokens, 1, 0, TOY_LENGTH - 1, 1));
+    heed::tensor targets = heed::reshape(heed::slice(tokens, 1, 1, TOY_LENGTH, 1), {-1});
+    heed::tensor loss = heed::cross_entropy(heed::flatten(logits, 0, 1), targets);
     heed_optimizer_zero_grad(adamw);
-    heed_backward(loss);
-    heed_optimizer_step(adamw);
-    return heed_item(loss);
+    heed::backward(loss);
+    heed::check(heed_optimizer_step(adamw));
+    return heed::item(loss);
 }
 
 // Number of held-out sentences whose word after *it* is predicted correctly.
@@ -63,28 +61,20 @@ int count_right(Model *m, const toy_language &language)
 {
     int right = 0;
     for (int i = 0; i < language.held_out_count; i++) {
-        HEED_SCOPE_NO_GRAD(scope);
+        heed::scope scope(heed::no_grad);
         const int64_t *sentence = language.held_out[i].token;
-        heed_tensor *logits = forward(m, heed_from_i64(sentence, HEED_SHAPE(TOY_AT_IT + 1)));
-        heed_tensor *last = heed_select(logits, 0, -1);
-        right += heed_item_i64(heed_argmax(last)) == sentence[TOY_AT_IT + 1];
+        heed::tensor logits = heed_forward(m, heed::from(sentence, TOY_AT_IT + 1, {TOY_AT_IT + 1}));
+        right += heed::item_i64(heed::argmax(logits[-1])) == sentence[TOY_AT_IT + 1];
     }
     return right;
 }
 
-toy_language language;
-
-} // namespace
-
-int main()
+bool learns(const toy_language &language)
 {
-    heed_on_error(heed_die);
-    toy_language_make(&language, 0);
-    heed_manual_seed(0);
-    Model *m = new_model(language.word_count, 32);
+    heed::owner<Model> m = new_model(language.word_count, 32);
     heed_adam_options options{};
     options.eps = 1e-4;
-    heed_optimizer *adamw = heed_adamw_new_with(heed_parameters(m), 1e-2, 0.1, options);
+    auto adamw = heed::own(heed_adamw_new_with(heed_parameters(m), 1e-2, 0.1, options));
     double loss = 0;
     for (int step = 0; step < 1500; step++) {
         loss = take_step(m, language, adamw);
@@ -92,8 +82,17 @@ int main()
     const int right = count_right(m, language);
     std::printf("C++: loss %.3f, %d of %d held-out sentences right\n", loss, right,
                 language.held_out_count);
-    heed_optimizer_free(adamw);
-    heed_module_free(m);
-    const bool learned = right >= language.held_out_count * 9 / 10;
+    return right >= language.held_out_count * 9 / 10;
+}
+
+toy_language language; // too large for a stack
+
+} // namespace
+
+int main()
+{
+    toy_language_make(&language, 0);
+    heed_manual_seed(0);
+    const bool learned = learns(language);
     return learned && heed_live_tensors() == 0 && !heed_error_pending() ? 0 : 1;
 }

@@ -36,6 +36,32 @@ void console_begin(const char *name)
     signal(SIGXFSZ, SIG_IGN);
 }
 
+bool console_version(int argc, char **argv)
+{
+    const bool wanted = argc > 1 && strcmp(argv[1], "--version") == 0;
+    if (wanted) {
+        puts(heed_build_info().text);
+    }
+    return wanted;
+}
+
+void console_put_help(FILE *stream, const char *program, const char *text)
+{
+    const char *slash = strrchr(called, '/'), *name = slash != NULL ? slash + 1 : called;
+    const size_t length = strlen(program);
+    while (*text != '\0') {
+        const size_t indent = strncmp(text, "usage: ", 7) == 0 ? 7 : strspn(text, " ");
+        const size_t line = strcspn(text, "\n") + (strchr(text, '\n') != NULL);
+        const char *word = text + indent, *rest = text;
+        if (*name != '\0' && strncmp(word, program, length) == 0 && word[length] == ' ') {
+            fprintf(stream, "%.*s%s", (int)indent, text, name);
+            rest = word + length;
+        }
+        text += line;
+        fwrite(rest, 1, (size_t)(text - rest), stream);
+    }
+}
+
 static int output_error; /* errno of the first write that failed */
 
 void console_put(FILE *stream, const char *bytes, size_t length, bool terminal)

@@ -386,6 +386,9 @@ int main(int argc, char **argv)
         gpt_usage(stderr);
         return 2;
     }
+    if (console_version(argc, argv)) {
+        return gpt_end(true);
+    }
     if (wants_help(argv[1])) {
         const char *command = argc > 2 ? argv[2] : NULL;
         return gpt_help(command, stdout) ? gpt_end(true) : unknown(command);

@@ -106,6 +106,7 @@ static const char program[] =
     "  export  converts a model for transformers or nanoGPT\n"
     "\n"
     "gpt COMMAND --help lists all options of a command.\n"
+    "gpt --version prints the version, the compiler and the instruction set.\n"
     "\n"
     "  gpt train --text book.txt --save book.safetensors\n"
     "  gpt sample book.safetensors --prompt \"It was\"\n"
@@ -218,14 +219,17 @@ static const struct {
 bool gpt_help(const char *command, FILE *stream)
 {
     if (command == NULL) {
-        fprintf(stream, "%s%s%s", usage, program, statuses);
+        console_put_help(stream, "gpt", usage);
+        console_put_help(stream, "gpt", program);
+        fputs(statuses, stream);
         return true;
     }
     for (size_t i = 0; i < sizeof helps / sizeof *helps; i++) {
         if (strcmp(helps[i].name, command) == 0) {
-            fputs(helps[i].introduction, stream);
+            console_put_help(stream, "gpt", helps[i].introduction);
             flags_help(helps[i].table, stream);
-            fprintf(stream, "%s%s%s", helps[i].conclusion, statuses, helps[i].examples);
+            fprintf(stream, "%s%s", helps[i].conclusion, statuses);
+            console_put_help(stream, "gpt", helps[i].examples);
             return true;
         }
     }
@@ -234,7 +238,7 @@ bool gpt_help(const char *command, FILE *stream)
 
 void gpt_usage(FILE *stream)
 {
-    fputs(usage, stream);
+    console_put_help(stream, "gpt", usage);
 }
 
 /* ---- a command ---- */

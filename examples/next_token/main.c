@@ -313,6 +313,9 @@ int main(int argc, char **argv)
     if (*heed_isa() == '\0') {
         return console_complain(program, NULL, 1); /* HEED_ISA names an unsupported set */
     }
+    if (console_version(argc, argv)) {
+        return console_finish(program);
+    }
     const options o = options_read(argc, argv);
     if (heed_error_pending()) {
         return console_misused(program, NULL);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "examples/common/console.h"
 #include "examples/common/preflight.h"
 
 enum { MEASURED = 128 }; /* maximum number of pieces in the held-out loss */
@@ -48,6 +49,8 @@ static const char conclusion[] =
     "TERM is dumb. NO_COLOR disables colours. Ctrl-C finishes the current step, saves, draws and\n"
     "exits; a second Ctrl-C exits at once.\n"
     "\n"
+    "next_token --version prints the version, the compiler and the instruction set.\n"
+    "\n"
     "Exit status: 0 on success or Ctrl-C, 2 for invalid flags or input files, 1 for other errors.\n"
     "\n"
     "  next_token --text book.txt --save book.safetensors --plot book.svg\n"
@@ -56,9 +59,9 @@ static const char conclusion[] =
 
 void options_help(FILE *stream)
 {
-    fputs(introduction, stream);
+    console_put_help(stream, "next_token", introduction);
     flags_help(&table, stream);
-    fputs(conclusion, stream);
+    console_put_help(stream, "next_token", conclusion);
 }
 
 const char options_needs_less[] = "--batch, --context or --d-model";

@@ -40,6 +40,8 @@ static const char conclusion[] =
     "A line of a quiz contains a kind (pronoun, who or where), a context, the right answer and\n"
     "wrong ones, separated by tabs.\n"
     "\n"
+    "stories --version prints the version, the compiler and the instruction set.\n"
+    "\n"
     "  stories > stories.txt\n"
     "  stories --quiz 300 > quiz.tsv\n"
     "  gpt train --text stories.txt --quiz quiz.tsv --save stories.safetensors\n";
@@ -54,6 +56,9 @@ int main(int argc, char **argv)
         /* HEED_ISA names an unsupported instruction set. */
         return console_complain(program, NULL, 1);
     }
+    if (console_version(argc, argv)) {
+        return console_finish(program);
+    }
     const bool help = flags_read(&table, &o, argc, argv);
     flags_complete(&table, &o, 0);
     if (o.given.bytes && o.given.quiz) {
@@ -64,9 +69,9 @@ int main(int argc, char **argv)
         return console_misused(program, NULL);
     }
     if (help) {
-        fputs(introduction, stdout);
+        console_put_help(stdout, program, introduction);
         flags_help(&table, stdout);
-        fputs(conclusion, stdout);
+        console_put_help(stdout, program, conclusion);
     } else if (o.given.quiz) {
         stories_quiz(stdout, (uint64_t)o.seed, o.quiz);
     } else {

@@ -32,5 +32,18 @@ heed_status heed_kaiming_normal_into(heed_tensor *w, double a);
 heed_status heed_xavier_uniform_into(heed_tensor *w, double gain);
 heed_status heed_xavier_normal_into(heed_tensor *w, double gain);
 
+/* heed_trunc_normal_into: as torch.nn.init.trunc_normal_(w, mean, std, a, b) of PyTorch 2.15:
+ * normal numbers in [a, b], which are bounds of the numbers, not multiples of std; torch's defaults
+ * are 0, 1, -2, 2
+ *
+ *   w (...)                numbers outside are drawn again; if at most 30 % are inside, uniform
+ *                          numbers in [a, b] are accepted in proportion to their density
+ *
+ * Versions of PyTorch that invert the distribution function, such as 2.6, draw other numbers.
+ *
+ * HEED_ERR_DTYPE: w is not a float. HEED_ERR_VALUE: mean or std is not finite, std is not above 0,
+ * a is above b, or so few numbers in [a, b] are accepted that it would take too long. */
+heed_status heed_trunc_normal_into(heed_tensor *w, double mean, double std, double a, double b);
+
 HEED_END_DECLS
 #endif

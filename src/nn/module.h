@@ -209,8 +209,9 @@ heed_status heed_train(void *module);
 heed_status heed_eval(void *module);
 
 /* heed_module_to: casts all floating-point parameters and buffers, like torch's module.to(dtype).
- * The casts are in place, so optimisers and tied parameters stay valid; gradients are cleared.
- * HEED_ERR_DTYPE: neither f32 nor f64. */
+ * The casts are in place, so tied parameters stay tied, and optimisers that have not stepped yet
+ * stay valid (the state of the others keeps its dtype); gradients are cleared. HEED_ERR_DTYPE:
+ * neither f32 nor f64. */
 heed_status heed_module_to(void *module, heed_dtype dtype);
 
 /* heed_module_print: prints the tree in torch's format. HEED_ERR_NULL: no stream or no module. For

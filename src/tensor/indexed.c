@@ -54,7 +54,7 @@ void heed_look_up(const heed_indexed *places, const heed_tensor *x, heed_tensor 
     } while (heed_walk_next(&w));
 }
 
-void heed_add_at(const heed_indexed *places, const heed_tensor *x, heed_tensor *out)
+static void change_at(const heed_indexed *places, const heed_tensor *x, heed_tensor *out, bool adds)
 {
     walk w = {0};
     if (!begin(&w, places, x, out)) {
@@ -73,11 +73,22 @@ void heed_add_at(const heed_indexed *places, const heed_tensor *x, heed_tensor *
             const void *from = heed_walk_elements(w.lane[VALUES].at + start * stride, stride, part,
                                                   x->dtype, out->dtype, &gathered);
             char *to = w.lane[PLACES].at + start * step * size;
-            if (is_row) {
+            if (is_row && adds) {
                 kernels->add_into(part, from, to + *index * places->step * size);
             } else {
-                kernels->add_at(part, index, index_step, from, to, step, places->step);
+                (adds ? kernels->add_at : kernels->put_at)(part, index, index_step, from, to, step,
+                                                           places->step);
             }
         }
     } while (heed_walk_next(&w));
+}
+
+void heed_add_at(const heed_indexed *places, const heed_tensor *x, heed_tensor *out)
+{
+    change_at(places, x, out, true);
+}
+
+void heed_put_at(const heed_indexed *places, const heed_tensor *x, heed_tensor *out)
+{
+    change_at(places, x, out, false);
 }

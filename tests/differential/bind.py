@@ -47,7 +47,7 @@ def declarations(compiler):
         marker = re.match(r'# \d+ "([^"]*)"', line)
         if marker:
             ours = marker[1].startswith("src/")
-        elif ours:
+        elif ours and not line.startswith("#pragma"):
             kept.append(line)
     text = re.sub(r"__attribute__\s*\(\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)\)", "", "\n".join(kept)).replace("_Bool", "bool")
     depth, start = 0, 0
@@ -247,7 +247,7 @@ class Heed:
         """A tensor with the values of a numpy array."""
         dtype = DTYPES[[numpy.dtype(d) for d in NUMPY.values()].index(array.dtype)]
         flat = numpy.ascontiguousarray(array).reshape(-1)
-        made = self.call_quietly(f"from_{dtype}", Pointer(flat.ctypes.data, ""), array.shape)
+        made = self.call_quietly("from_values", Pointer(flat.ctypes.data, ""), flat.nbytes, array.shape, dtype)
         if self.trace is not None:
             values = ", ".join(self.text("double", v) for v in flat.tolist())
             shape = self.text("heed_shape", array.shape)

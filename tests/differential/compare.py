@@ -14,6 +14,7 @@ below 65,536) are not perturbed, which preserves kinks.
 """
 import collections
 import math
+import re
 
 import numpy
 import torch
@@ -23,12 +24,13 @@ import graphs
 # Operations that do not round internally: their noise comes from their inputs.
 EXACT = set("""neg abs sign floor ceil trunc round relu add sub mul div maximum minimum eq ne lt le gt ge logical_and
     logical_or logical_xor eq_scalar ne_scalar lt_scalar le_scalar gt_scalar ge_scalar logical_not isnan isinf isfinite
-    add_scalar sub_scalar mul_scalar div_scalar maximum_scalar minimum_scalar clamp where masked_fill tril triu transpose
-    permute reshape flatten unflatten expand broadcast_to squeeze unsqueeze detach clone contiguous to slice select narrow
-    diagonal split split_sizes chunk cat stack flip roll roll_dim roll_dims repeat repeat_interleave repeat_interleave_dim
-    repeat_interleave_each index_select gather masked_select one_hot embedding argsort sort topk amax amin amax_dim
-    amin_dim amax_dims amin_dims max min max_dim min_dim argmax argmin argmax_dim argmin_dim any all any_dim all_dim
-    any_dims all_dims equal full eye""".split())
+    add_scalar sub_scalar mul_scalar div_scalar maximum_scalar minimum_scalar clamp where masked_fill tril triu
+    transpose permute reshape flatten unflatten expand broadcast_to squeeze unsqueeze detach clone contiguous to slice
+    select narrow diagonal split split_sizes chunk unbind index cat stack flip roll roll_dim roll_dims repeat
+    repeat_interleave repeat_interleave_dim repeat_interleave_each index_select gather scatter scatter_scalar nonzero
+    masked_select one_hot embedding argsort sort topk amax amin amax_dim amin_dim amax_dims amin_dims max min max_dim
+    min_dim median median_dim argmax argmin argmax_dim argmin_dim any all any_dim all_dim any_dims all_dims equal full
+    eye""".split())
 
 
 class Noise:
@@ -246,7 +248,7 @@ def near_tie(x, arguments):
     return lines.shape[1] > 1 and ((gaps > 0) & (gaps < rounding)).any()
 
 
-EXTREMES = "max min amax amin max_dim min_dim amax_dim amin_dim amax_dims amin_dims"
+EXTREMES = "max min amax amin max_dim min_dim median median_dim amax_dim amin_dim amax_dims amin_dims"
 NORMS, POWERS = "norm norm_dim norm_dims", "pow pow_scalar"
 SPREADS = "var std var_dim std_dim var_dims std_dims"
 
@@ -263,8 +265,8 @@ def results(run):
 
 KNOWN = [  # the reason, and whether it explains a failure k
     ("f32 with f64 is an error", mixes_floats),
-    ("bce_with_logits has gradients for its weights",
-     lambda k: "binary_cross_entropy_with_logits' is not differentiable" in k.torch_error),
+    ("binary_cross_entropy and bce_with_logits have gradients for their weights",
+     lambda k: re.search("binary_cross_entropy(_with_logits)?' is not differentiable", k.torch_error)),
     ("torch: backward of scatter_add fails for a src larger than the index",
      lambda k: "ScatterAddBackward0 returned an invalid gradient" in k.torch_error),
     ("torch: sum_to_size to () turns bool into i64",
@@ -307,7 +309,7 @@ KNOWN = [  # the reason, and whether it explains a failure k
     ("torch: cross_entropy without classes is NaN",
      lambda k: k.input_holds("cross_entropy_with", lambda x, _: x.size == 0)),
     ("the gradient of prod is the product of the other elements, even next to infinities and NaN",
-     lambda k: k.is_gradient and k.input_holds("prod prod_dim", lambda x, _: (~numpy.isfinite(x)).any())),
+     lambda k: k.is_gradient and k.input_holds("prod prod_dim cumprod", lambda x, _: (~numpy.isfinite(x)).any())),
     ("nll_loss: an upstream NaN reaches the gradients of all classes",
      lambda k: k.is_gradient and "(nan) instead of" in k.failure.text and [*k.nodes("nll_loss_with")]),
     ("torch: cross_entropy multiplies infinite weights of ignored targets", lambda k: k.is_gradient and any(
@@ -320,6 +322,12 @@ KNOWN = [  # the reason, and whether it explains a failure k
     ("bce_with_logits, huber_loss and kl_div of infinities are not NaN", lambda k: any(
         not numpy.isfinite(a).all() for n in k.nodes("bce_with_logits_with", "huber_loss_with", "kl_div_with")
         for name in ("x", "target") for a in k.inputs(n)[name])),
+    ("the median of nothing is an error (torch: NaN)",
+     lambda k: k.heed_error.startswith("median: dim") and k.input_holds("median", lambda x, _: x.size == 0)),
+    ("terms of the gradient of cumprod cancel",
+     lambda k: k.is_gradient and k.input_holds("cumprod", lambda x, _: x.size > 10000)),
+    ("torch: second derivatives of binary_cross_entropy contain an epsilon",
+     lambda k: k.failure.what == "seconds" and any(k.nodes("binary_cross_entropy_with"))),
     ("addmm ignores a term with factor 0", lambda k: k.is_gradient and any(
         0 in (n.arguments["alpha"], n.arguments["beta"]) for n in k.nodes("addmm"))),
     ("second derivatives of infinities and NaN", lambda k: k.failure.what == "seconds" and any(

@@ -163,6 +163,8 @@ class Drawing:
         array = numpy.asarray(array)
         if mode == "positive":
             array = numpy.abs(array) + 0.0625
+        if mode == "probability":
+            array = numpy.abs(array) / (1 + numpy.abs(array))
         if mode == "bias":
             array = numpy.where(rng.random(shape) < 0.2, -numpy.inf, array)
         elif self.chance(self.special) and array.size:
@@ -273,7 +275,7 @@ def torch_options(options):
     return {names.get(k, k): words.get(v, v) if isinstance(v, str) else v for k, v in options.items()}
 
 
-GLOBALS = {"torch": torch, "F": F}
+GLOBALS = {"torch": torch, "F": F, "numpy": numpy}
 
 
 def run_torch(operation, arguments, outputs):
@@ -412,7 +414,7 @@ def torch_text(value):
 
 def torch_program(graph):
     """The graph as a Python program; y3[0] is the first output of node 3."""
-    lines = ["import torch, torch.nn.functional as F"]
+    lines = ["import numpy, torch, torch.nn.functional as F"]
     for i, node in enumerate(graph.nodes):
         if isinstance(node, Leaf):
             values = torch_text(node.array.reshape(-1).tolist())
@@ -437,4 +439,4 @@ def torch_program(graph):
 
 
 NAMES_OF = {numpy.dtype(d): n for n, d in NUMPY.items()}
-SEVERAL = ["split", "split_sizes", "chunk", "sort", "topk", "max_dim", "min_dim"]
+SEVERAL = ["split", "split_sizes", "chunk", "unbind", "sort", "topk", "max_dim", "min_dim", "median_dim"]

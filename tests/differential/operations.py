@@ -4,6 +4,10 @@ A drawer is a function (d, a) -> value: d is the graph so far (graphs.Drawing), 
 Arguments are in Heed's order; `x` is the first tensor. An argument is a tensor (Ref), a number, a bool, a tuple, a list
 of tensors, a dict of options, the name of a dtype, or Parts; None means NULL.
 """
+import math
+
+import numpy
+
 from bind import Parts
 
 FLOATS, NUMBERS, ALL = ("f32", "f64"), ("f32", "f64", "i64"), ("f32", "f64", "i64", "bool")
@@ -64,6 +68,14 @@ def positive(drawer):
     """The same kind of tensor with positive values."""
     def draw(d, a):
         with d.values("positive"):
+            return drawer(d, a)
+    return draw
+
+
+def probability(drawer):
+    """The same kind of tensor with values in [0, 1)."""
+    def draw(d, a):
+        with d.values("probability"):
             return drawer(d, a)
     return draw
 
@@ -230,6 +242,34 @@ def scatter_source(d, a):
     return d.of_shape(shape, d.dtype(a["x"]))
 
 
+def scatter_index(d, a):
+    """Distinct indices along dim: torch does not define which of several elements scatter writes."""
+    shape = list(d.value(a["x"]).shape)
+    if not shape:
+        return d.ids((), 1)
+    dim = a["dim"] % len(shape)
+    extent = shape[dim]
+    shape = [d.integer(min(1, s), s) if d.chance(0.3) else s for s in shape]
+    places = [d.sample(range(extent), shape[dim]) for _ in range(math.prod(shape) // max(1, shape[dim]))]
+    lines = numpy.array(places, dtype=numpy.int64).reshape([s for i, s in enumerate(shape) if i != dim] + [shape[dim]])
+    return d.leaf(numpy.moveaxis(lines, -1, dim), False)
+
+
+def subscript(d, a):
+    """Indices, ranges, None and an ellipsis, occasionally too many or out of range."""
+    n, parts = len(d.value(a["x"]).shape), []
+    for i in range(d.integer(0, n) if d.chance(0.97) else n + 1):
+        size = d.extent(a["x"], i)
+        bounds = [str(d.integer(-size - 2, size + 2)) if d.chance(0.6) else "" for _ in range(2)]
+        step = d.choose(["", ":", ":1", ":2", ":3", " : 2"])
+        index = d.integer(-size, max(0, size - 1)) if d.chance(0.97) else size
+        parts.append(str(index) if d.chance(0.3) else ":".join(bounds) + step)
+    for extra, chance in ("None", 0.3), ("...", 0.4):
+        if d.chance(chance) or not parts:
+            parts.insert(d.integer(0, len(parts)), extra)
+    return ", ".join(parts)
+
+
 # ---- drawers: products, normalisation, attention, losses ----
 
 def matrix(d, a):
@@ -376,6 +416,7 @@ op("sub", "x - b", x=numbers, b=like)
 op("mul", "x * b", x=anything, b=like)
 op("div", "x / b", x=anything, b=positive(like))
 op("pow", "x ** b", x=positive(numbers), b=like)
+op("remainder", "torch.remainder(x, b)", x=numbers, b=like)
 op("maximum minimum", "torch.NAME(x, b)", x=anything, b=like)
 op("eq ne lt le gt ge logical_and logical_or logical_xor", "torch.NAME(x, b)", x=anything, b=like)
 op("eq_scalar", "x == b", x=anything, b=scalar)
@@ -390,6 +431,7 @@ op("sub_scalar", "x - b", x=numbers, b=scalar)
 op("mul_scalar", "x * b", x=anything, b=scalar)
 op("div_scalar", "x / b", x=anything, b=choice(2.0, -3.0, 7.0, 1.0))
 op("pow_scalar", "x ** b", x=positive(numbers), b=exponent)
+op("remainder_scalar", "torch.remainder(x, b)", x=numbers, b=scalar)
 op("maximum_scalar", "torch.maximum(x, torch.tensor(b, dtype=x.dtype))", x=numbers, b=scalar)
 op("minimum_scalar", "torch.minimum(x, torch.tensor(b, dtype=x.dtype))", x=numbers, b=scalar)
 op("clamp", "torch.clamp(x, lo, hi)", x=numbers, lo=choice(-1, -2, 0), hi=choice(1, 2, 3, -1))
@@ -421,6 +463,9 @@ op("split", "x.split(size, dim)", x=anything, size=integer(1, 5), dim=dim, most=
 op("split_sizes", "x.split(sizes, dim)", x=anything, dim=dim, sizes=pieces, count=count_of("sizes"), parts=room_of("sizes"),
    order="x sizes count dim parts")
 op("chunk", "x.chunk(chunks, dim)", x=anything, chunks=integer(1, 5), dim=dim, parts=room_of("chunks"))
+op("unbind", "x.unbind(dim)", x=anything, dim=dim, most=lambda d, a: d.extent(a["x"], a["dim"]), parts=room_of("most"),
+   order="x dim parts most")
+op("index", "x[eval('numpy.s_[' + text + ']')]", x=anything, text=subscript)
 op("sum_to", "x.sum_to_size(shape)", x=anything, shape=narrowed)
 op("cat", "torch.cat(x, dim)", x=joinable, count=count_of("x"), dim=joined_dim)
 op("stack", "torch.stack(x, dim)", x=several, count=count_of("x"), dim=new_dim)
@@ -440,6 +485,10 @@ op("index_select", "x.index_select(dim, index)", x=anything, dim=dim, index=indi
 op("index_add", "x.index_add(dim, index, source)", x=numbers, dim=dim, index=indices(index_shape), source=source)
 op("gather", "x.gather(dim, index)", x=anything, dim=dim, index=indices(gather_shape))
 op("scatter_add", "x.scatter_add(dim, index, src)", x=numbers, dim=dim, index=indices(gather_shape), src=scatter_source)
+op("scatter", "x.scatter(dim, index, src)", x=anything, dim=dim, index=scatter_index,
+   src=lambda d, a: d.of_shape(d.value(a["index"]).shape, d.dtype(a["x"])))
+op("scatter_scalar", "x.scatter(dim, index, value)", x=anything, dim=dim, index=indices(gather_shape), value=scalar)
+op("nonzero", "x.nonzero()", x=anything)
 op("masked_select", "x.masked_select(mask)", x=anything, mask=broadcast_mask)
 op("one_hot", "F.one_hot(x, classes)", x=lambda d, a: d.ids(d.shape(), 4), classes=choice(4, 5, -1))
 op("embedding", "F.embedding(ids, x)", x=tensor(FLOATS, 2), dim=choice(0), ids=indices(lambda d, a: d.shape()),
@@ -471,7 +520,9 @@ op("max_dim", "torch.max(x, dim, keepdim)", x=numbers, dim=dim, keepdim=flag, in
 op("min_dim", "torch.min(x, dim, keepdim)", x=numbers, dim=dim, keepdim=flag, indices=lambda d, a: Parts(1))
 op("argmax_dim", "torch.argmax(x, dim, keepdim)", x=numbers, dim=dim, keepdim=flag)
 op("argmin_dim", "torch.argmin(x, dim, keepdim)", x=numbers, dim=dim, keepdim=flag)
-op("cumsum", "x.cumsum(dim)", x=anything, dim=dim)
+op("median", "torch.median(x)", x=numbers)
+op("median_dim", "torch.median(x, dim, keepdim)", x=numbers, dim=dim, keepdim=flag, indices=lambda d, a: Parts(1))
+op("cumsum cumprod", "x.NAME(dim)", x=anything, dim=dim)
 op("softmax log_softmax", "torch.NAME(x, dim)", x=floats, dim=dim)
 with_infinities = lambda d, a: d.of_shape(d.shape(), d.choose(FLOATS), values="bias")
 op("safe_softmax", "torch._safe_softmax(x, dim)", x=with_infinities, dim=dim)
@@ -497,6 +548,8 @@ op("mse_loss_with", "F.mse_loss(x, target, **options)", x=floats, target=same, o
 op("l1_loss_with", "F.l1_loss(x, target, **options)", x=floats, target=same, options=loss_options("reduction", "weight"))
 op("huber_loss_with", "F.huber_loss(x, target, **options)", x=floats, target=same,
    options=loss_options("reduction", "weight", "delta"))
+op("binary_cross_entropy_with", "F.binary_cross_entropy(x, target, **options)", x=probability(floats),
+   target=probability(same), options=loss_options("reduction", "broadcast_weight"))
 op("bce_with_logits_with", "F.binary_cross_entropy_with_logits(x, target, **options)", x=floats, target=positive(same),
    options=loss_options("reduction", "broadcast_weight", "pos_weight"))
 op("kl_div_with", "F.kl_div(x, target, **options)", x=floats, target=positive(same),

@@ -4,7 +4,7 @@ Every case is generated from a seed, run in both libraries and compared (compare
 operations (graphs.py, operations.py) with first and second derivatives; the others are optimisers, modules, generators
 and files (scripts.py). A failing case is shrunk (shrink.py) and printed as a program in both languages.
 
-    python3 tests/differential/run.py build/differential/libheed.so --cases 1 --seed 1234    # repeat one case
+    python3 tests/differential/run.py build/shared/libheed.so --cases 1 --seed 1234    # repeat one case
     python3 tests/differential/run.py ... --only sum_dim,gather                              # only these operations
     python3 tests/differential/run.py ... --kind modules                                     # only this kind
     python3 tests/differential/run.py ... --self-test    # injected faults must be found and shrunk

@@ -48,6 +48,16 @@ static heed_tensor *chunk(heed_tensor *x, int chunks, int dim)
     return join_parts(parts, heed_chunk(x, chunks, dim, parts), dim);
 }
 
+static heed_tensor *unbind(heed_tensor *x, int dim)
+{
+    heed_tensor *parts[4];
+    const int count = heed_unbind(x, dim, parts, 4);
+    for (int i = 0; i < count; i++) {
+        parts[i] = heed_unsqueeze(parts[i], 0);
+    }
+    return join_parts(parts, count, 0);
+}
+
 /* The product of all chunks, which have equal sizes: curved in each. */
 static heed_tensor *product_of_chunks(heed_tensor *x, int chunks, int dim)
 {

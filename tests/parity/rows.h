@@ -51,6 +51,13 @@ static heed_tensor *chunk_part(heed_tensor *x, int chunks, int dim, int i)
     return parts[i];
 }
 
+static heed_tensor *unbind_part(heed_tensor *x, int dim, int i)
+{
+    heed_tensor *parts[4];
+    heed_unbind(x, dim, parts, 4);
+    return parts[i];
+}
+
 /* ---- indices instead of values ---- */
 
 static heed_tensor *places_of_sort(heed_tensor *x, int dim, bool descending)
@@ -79,6 +86,21 @@ static heed_tensor *places_of_min(heed_tensor *x, int dim)
     heed_tensor *places;
     heed_min_dim(x, dim, false, &places);
     return places;
+}
+
+static heed_tensor *places_of_median(heed_tensor *x, int dim)
+{
+    heed_tensor *places;
+    heed_median_dim(x, dim, false, &places);
+    return places;
+}
+
+/* ---- probabilities ---- */
+
+/* sigmoid(x), or 1/2 for NaN. */
+static heed_tensor *probability(heed_tensor *x)
+{
+    return heed_where(heed_isnan(x), heed_scalar(0.5, x->dtype), heed_sigmoid(x));
 }
 
 /* ---- attention by softmax ---- */

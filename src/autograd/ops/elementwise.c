@@ -13,6 +13,8 @@
 
 #include "../../tensor/create.h"
 #include "../../tensor/map.h"
+#include "../../tensor/read.h"
+#include "../../tensor/reduce.h"
 #include "../../tensor/scope_list.h"
 #include "../../tensor/shape.h"
 #include "../apply.h"
@@ -124,9 +126,32 @@ static void map_call(heed_kernel *kernel, const heed_call *call, int numbers, he
     heed_map(kernel, in, call->count + numbers, y);
 }
 
+static bool has_zero(const heed_tensor *whole)
+{
+    heed_tensor *all = heed_empty(HEED_SCALAR, HEED_BOOL);
+    if (all != NULL) {
+        heed_reduce(heed_kernels_for(HEED_I64)->all, NULL, HEED_I64, whole, (1u << whole->ndim) - 1,
+                    all);
+    }
+    return heed_item_i64(all) == 0;
+}
+
+/* True if the call divides i64 by 0. */
+static bool divides_by_zero(const heed_call *call, const line *l, const heed_tensor *y)
+{
+    if (l->kernel != HEED_OP_remainder || y->dtype != HEED_I64 || y->numel == 0) {
+        return false;
+    }
+    return l->numbers > 0 ? *(const double *)call->args == 0 : has_zero(call->inputs[1]);
+}
+
 static heed_status line_forward(const heed_call *call, heed_tensor *y)
 {
     const line *l = (const line *)call->op;
+    if (divides_by_zero(call, l, y)) {
+        return heed_fail(HEED_ERR_VALUE, "%s: i64 divided by 0; heed_to(a, HEED_F32)",
+                         call->op->name);
+    }
     map_call(heed_kernels_for(y->dtype)->elementwise[l->kernel].forward, call, l->numbers, y->dtype,
              y);
     return HEED_OK;

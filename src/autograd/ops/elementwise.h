@@ -77,6 +77,12 @@ heed_tensor *heed_div(heed_tensor *a, heed_tensor *b); /* y = a / b   da = g / b
                                                           float, as torch.true_divide */
 heed_tensor *heed_pow(heed_tensor *a, heed_tensor *b); /* y = a^b     da = g b a^(b-1)
                                                           db = g y ln a; 0 where a = 0 <= b */
+/* heed_remainder: as torch.remainder(a, b) and Python's %: y has the sign of b; not bool
+ *
+ *   y = a - b floor(a / b), rounded at most once      da = g      db = -g floor(a / b)
+ *
+ * HEED_ERR_VALUE: i64 divided by 0; floats give NaN. */
+heed_tensor *heed_remainder(heed_tensor *a, heed_tensor *b);
 /* heed_maximum, heed_minimum: the larger and the smaller operand
  *
  *   y = the operand that is chosen, NaN if either is NaN
@@ -92,6 +98,7 @@ heed_tensor *heed_sub_scalar(heed_tensor *a, double b);
 heed_tensor *heed_mul_scalar(heed_tensor *a, double b);
 heed_tensor *heed_div_scalar(heed_tensor *a, double b);
 heed_tensor *heed_pow_scalar(heed_tensor *a, double b); /* i64: b >= 0, else HEED_ERR_VALUE */
+heed_tensor *heed_remainder_scalar(heed_tensor *a, double b);
 heed_tensor *heed_maximum_scalar(heed_tensor *a, double b);
 heed_tensor *heed_minimum_scalar(heed_tensor *a, double b);
 

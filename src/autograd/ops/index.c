@@ -1,6 +1,7 @@
-/* Selecting and adding by index: whole rows (index_select, index_add), single elements (gather,
- * scatter_add), rows of a table (embedding); masked_select, which computes the indices from a mask;
- * and one_hot. Indices are checked in operand_checks.c before any memory is accessed. */
+/* Selecting and changing by index: whole rows (index_select, index_add), single elements (gather,
+ * scatter_add, scatter), rows of a table (embedding); masked_select and nonzero, which compute the
+ * indices from a mask; and one_hot. Indices are checked in operand_checks.c before any memory is
+ * accessed. */
 
 #include "index.h"
 
@@ -15,6 +16,8 @@
 #include "../../tensor/scope_list.h"
 #include "../../tensor/shape.h"
 #include "../apply.h"
+#include "elementwise.h"
+#include "masking.h"
 #include "operand_checks.h"
 #include "slice.h"
 #include "view.h"
@@ -187,7 +190,7 @@ heed_tensor *heed_index_add(heed_tensor *x, int dim, heed_tensor *index, heed_te
     return heed_apply(&op_index_add, (heed_tensor *[]){x, index, source}, 3, &dim, sizeof dim);
 }
 
-/* ---- gather, scatter_add: single elements along a dim ---- */
+/* ---- gather, scatter_add, scatter: single elements along a dim ---- */
 
 /* True if the index has as many dims as t and no larger size. The size of `dim` is not compared
  * (-1: all are). */
@@ -250,9 +253,9 @@ heed_tensor *heed_gather(heed_tensor *x, int dim, heed_tensor *index)
     return heed_apply(&op_gather, (heed_tensor *[]){x, index}, 2, &dim, sizeof dim);
 }
 
-/* ---- scatter_add: inputs are x, index, src ---- */
+/* ---- scatter_add, scatter: inputs are x, index, src ---- */
 
-static heed_status scatter_add_rule(const heed_call *call, heed_result *result)
+static heed_status scatter_rule(const heed_call *call, heed_result *result)
 {
     (void)result;
     const heed_tensor *x = call->inputs[0], *index = call->inputs[1], *src = call->inputs[2];
@@ -262,9 +265,9 @@ static heed_status scatter_add_rule(const heed_call *call, heed_result *result)
     }
     if (index->numel > 0 && !fits(index, src, -1)) {
         return heed_fail(HEED_ERR_SHAPE,
-                         "scatter_add: index %s does not fit src %s: it must have as many dims, "
-                         "and no size larger than src's",
-                         HEED_TEXT(index), HEED_TEXT(src));
+                         "%s: index %s does not fit src %s: it must have as many dims, and no size "
+                         "larger than src's",
+                         call->op->name, HEED_TEXT(index), HEED_TEXT(src));
     }
     return HEED_OK;
 }
@@ -274,15 +277,14 @@ static heed_status scatter_add_forward(const heed_call *call, heed_tensor *y)
     return add_at(call, false, y);
 }
 
-/* The gradient of src: g gathered at the index, with zeros where src is larger than the index. */
-static heed_tensor *read_back(const heed_vjp *v)
+/* The gradient of src: `part`, which has the index's shape, with zeros where src is larger. */
+static heed_tensor *padded_to_src(const heed_vjp *v, heed_tensor *part)
 {
     const heed_tensor *index = v->inputs[1];
     const heed_shape whole = heed_shape_of_tensor(v->inputs[2]);
     if (index->numel == 0) {
         return heed_zeros(whole, v->g->dtype);
     }
-    heed_tensor *part = heed_gather(v->g, *(const int *)v->args, v->inputs[1]);
     heed_shape shape = heed_shape_of_tensor(index);
     if (shape.ndim != whole.ndim) { /* one is (), the other (1) */
         shape = whole.ndim == 0 ? HEED_SCALAR : HEED_SHAPE(1);
@@ -302,7 +304,7 @@ static void scatter_add_backward(const heed_vjp *v)
 {
     v->grads[0] = v->g;
     if (heed_wants_grad(v, 2)) {
-        v->grads[2] = read_back(v);
+        v->grads[2] = padded_to_src(v, heed_gather(v->g, *(const int *)v->args, v->inputs[1]));
     }
 }
 
@@ -310,7 +312,7 @@ HEED_OPERATION(scatter_add) = {.name = "scatter_add",
                                .inputs = 3,
                                .names = HEED_NAMES("x", "index", "src"),
                                .args = "int dim",
-                               .rule = scatter_add_rule,
+                               .rule = scatter_rule,
                                .forward = scatter_add_forward,
                                .backward = scatter_add_backward,
                                .saves = {0, 0, HEED_SAVES_INPUT(1)}};
@@ -318,6 +320,66 @@ HEED_OPERATION(scatter_add) = {.name = "scatter_add",
 heed_tensor *heed_scatter_add(heed_tensor *x, int dim, heed_tensor *index, heed_tensor *src)
 {
     return heed_apply(&op_scatter_add, (heed_tensor *[]){x, index, src}, 3, &dim, sizeof dim);
+}
+
+static heed_status scatter_forward(const heed_call *call, heed_tensor *y)
+{
+    const heed_indexed places = find_places(call, y, call->inputs[1], false);
+    if (places.index != NULL) {
+        heed_copy_elements(call->inputs[0], y);
+        heed_put_at(&places, call->inputs[2], y);
+    }
+    return heed_self.error;
+}
+
+/* True for elements of src that a later one overwrites. */
+static heed_tensor *overwritten(const heed_vjp *v)
+{
+    heed_tensor *index = v->inputs[1];
+    const int dim = *(const int *)v->args;
+    heed_tensor *order = heed_reshape(heed_arange(0, (double)index->numel, 1, HEED_I64),
+                                      heed_shape_of_tensor(index));
+    heed_tensor *last = heed_zeros(heed_shape_of_tensor(v->g), HEED_I64);
+    return heed_ne(heed_gather(heed_scatter(last, dim, index, order), dim, index), order);
+}
+
+static void scatter_backward(const heed_vjp *v)
+{
+    const int dim = *(const int *)v->args;
+    if (heed_wants_grad(v, 0)) {
+        v->grads[0] = heed_scatter_scalar(v->g, dim, v->inputs[1], 0);
+    }
+    if (heed_wants_grad(v, 2)) {
+        heed_tensor *part = heed_gather(v->g, dim, v->inputs[1]);
+        v->grads[2] = padded_to_src(v, heed_masked_fill(part, overwritten(v), 0));
+    }
+}
+
+HEED_OPERATION(scatter) = {.name = "scatter",
+                           .inputs = 3,
+                           .names = HEED_NAMES("x", "index", "src"),
+                           .args = "int dim",
+                           .rule = scatter_rule,
+                           .forward = scatter_forward,
+                           .backward = scatter_backward,
+                           .saves = {HEED_SAVES_INPUT(1), 0, HEED_SAVES_INPUT(1)}};
+
+heed_tensor *heed_scatter(heed_tensor *x, int dim, heed_tensor *index, heed_tensor *src)
+{
+    return heed_apply(&op_scatter, (heed_tensor *[]){x, index, src}, 3, &dim, sizeof dim);
+}
+
+heed_tensor *heed_scatter_scalar(heed_tensor *x, int dim, heed_tensor *index, double value)
+{
+    if (heed_check_operand("scatter_scalar", "x", x) != HEED_OK ||
+        heed_check_tensor("scatter_scalar", "index", index) != HEED_OK ||
+        heed_check_value("scatter_scalar", value, x->dtype) != HEED_OK) {
+        return NULL;
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *src = heed_expand(heed_scalar(value, x->dtype), heed_shape_of_tensor(index));
+    return heed_scope_end_with(&scope, heed_scatter(x, dim, index, src));
 }
 
 /* ---- embedding: inputs are ids, weight ---- */
@@ -436,7 +498,7 @@ heed_tensor *heed_embedding_dense_backward(heed_tensor *g, heed_tensor *ids, int
                       sizeof num_embeddings);
 }
 
-/* ---- masked_select: index_select at the true elements of the mask ---- */
+/* ---- masked_select: index_select at the true elements of the mask; nonzero ---- */
 
 /* The positions of the true elements in row-major order, i64 (n). */
 static heed_tensor *true_places(heed_tensor *mask)
@@ -481,6 +543,28 @@ heed_tensor *heed_masked_select(heed_tensor *x, heed_tensor *keep_mask)
     heed_tensor *places = true_places(heed_expand(keep_mask, shape));
     heed_tensor *flat = heed_reshape(heed_expand(x, shape), HEED_SHAPE(numel));
     return heed_scope_end_with(&scope, heed_index_select(flat, 0, places));
+}
+
+heed_tensor *heed_nonzero(heed_tensor *x)
+{
+    if (heed_check_operand("nonzero", "x", x) != HEED_OK) {
+        return NULL;
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *places = true_places(heed_ne_scalar(x, 0)), *y = NULL;
+    const int64_t *place = heed_const_data_i64(places);
+    if (place != NULL) {
+        y = heed_tensor_create("nonzero", HEED_SHAPE(places->numel, x->ndim), HEED_I64);
+    }
+    for (int64_t i = 0; y != NULL && i < places->numel; i++) {
+        int64_t rest = place[i];
+        for (int dim = x->ndim - 1; dim >= 0; dim--) {
+            ((int64_t *)y->data)[i * x->ndim + dim] = rest % x->shape[dim];
+            rest /= x->shape[dim];
+        }
+    }
+    return heed_scope_end_with(&scope, y);
 }
 
 /* ---- one_hot ---- */

@@ -1,14 +1,16 @@
-/* Elementwise losses of two tensors: mse, l1, huber, bce_with_logits, kl_div. They share checks and
- * reductions. Losses with class targets are in cross_entropy.c.
+/* Elementwise losses of two tensors: mse, l1, huber, binary_cross_entropy, bce_with_logits, kl_div.
+ * They share checks and reductions. Losses with class targets are in cross_entropy.c.
  *
  * A new loss composed of operations needs no gradient code. Add a function like
  * heed_huber_loss_with below, its prototype to loss.h, and rows to tests/gradients/loss.def and
  * docs/pytorch.md. */
 #include "loss.h"
 
+#include "../../tensor/map.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
+#include "../apply.h"
 #include "elementwise.h"
 #include "loss_options.h"
 #include "masking.h"
@@ -148,6 +150,92 @@ heed_tensor *heed_huber_loss(heed_tensor *input, heed_tensor *target)
 }
 
 /* ---- probabilities ---- */
+
+static heed_status bce_rule(const heed_call *call, heed_result *result)
+{
+    const heed_tensor *input = call->inputs[0], *target = call->inputs[1];
+    if (heed_expect_float(call, 0) != HEED_OK ||
+        heed_expect_dtype(call, 1, result->dtype) != HEED_OK) {
+        return heed_self.error;
+    }
+    return heed_same_shape(input, target)
+               ? HEED_OK
+               : heed_fail(HEED_ERR_SHAPE, "%s: input %s and target %s; their shapes must be equal",
+                           call->op->name, HEED_TEXT(input), HEED_TEXT(target));
+}
+
+static heed_status check_probabilities(const heed_call *call, int i, const char *remedy)
+{
+    heed_tensor *p = call->inputs[i];
+    heed_tensor *all = heed_all(heed_logical_and(heed_ge_scalar(p, 0), heed_le_scalar(p, 1)));
+    if (all == NULL || heed_item_i64(all) != 0) {
+        return heed_self.error;
+    }
+    return heed_fail(HEED_ERR_VALUE, "%s: elements of %s are outside [0, 1]%s", call->op->name,
+                     heed_input_name(call->op, i).text, remedy);
+}
+
+static heed_status bce_forward(const heed_call *call, heed_tensor *y)
+{
+    heed_tensor *x = call->inputs[0], *target = call->inputs[1];
+    if (check_probabilities(call, 0, "; for logits there is heed_bce_with_logits") != HEED_OK ||
+        check_probabilities(call, 1, "") != HEED_OK) {
+        return heed_self.error;
+    }
+    heed_tensor *log_yes = heed_maximum_scalar(heed_log(x), -100);
+    heed_tensor *log_no = heed_maximum_scalar(heed_log1p(heed_neg(x)), -100);
+    heed_tensor *no = heed_mul(heed_sub_scalar(target, 1), log_no);
+    heed_tensor *losses = heed_sub(no, heed_mul(target, log_yes));
+    if (losses != NULL) {
+        heed_copy_elements(losses, y);
+    }
+    return heed_self.error;
+}
+
+/* As in torch, the bound of the logarithms is not part of the gradients: dinput has a bound of its
+ * own, a float, and dtarget has none. */
+static void bce_backward(const heed_vjp *v)
+{
+    heed_tensor *x = v->inputs[0], *target = v->inputs[1];
+    if (heed_wants_grad(v, 0)) {
+        heed_tensor *variance = heed_mul(x, heed_add_scalar(heed_neg(x), 1));
+        v->grads[0] = heed_div(heed_mul(v->g, heed_sub(x, target)),
+                               heed_maximum_scalar(variance, (double)1e-12f));
+    }
+    if (heed_wants_grad(v, 1)) {
+        v->grads[1] = heed_mul(v->g, heed_sub(heed_log1p(heed_neg(x)), heed_log(x)));
+    }
+}
+
+/* The losses of the elements; not composed of operations, because 0 * the infinite slope of ln 0
+ * would be NaN. */
+HEED_OPERATION(binary_cross_entropy) = {
+    .name = "binary_cross_entropy",
+    .inputs = 2,
+    .names = HEED_NAMES("input", "target"),
+    .rule = bce_rule,
+    .forward = bce_forward,
+    .backward = bce_backward,
+    .saves = {HEED_SAVES_INPUT(0) | HEED_SAVES_INPUT(1), HEED_SAVES_INPUT(0)}};
+
+heed_tensor *heed_binary_cross_entropy_with(heed_tensor *input, heed_tensor *target,
+                                            heed_loss_options options)
+{
+    heed_scope scope;
+    if (!begin("binary_cross_entropy", &input, &target, options.weight, BROADCASTS,
+               options.reduction, &scope)) {
+        return NULL;
+    }
+    heed_tensor *losses =
+        heed_apply(&op_binary_cross_entropy, (heed_tensor *[]){input, target}, 2, NULL, 0);
+    losses = weighted(losses, options.weight);
+    return heed_scope_end_with(&scope, heed_reduce_losses(losses, options.reduction));
+}
+
+heed_tensor *heed_binary_cross_entropy(heed_tensor *input, heed_tensor *target)
+{
+    return heed_binary_cross_entropy_with(input, target, (heed_loss_options){0});
+}
 
 /* With on = pos_weight * target and off = 1 - target, the loss is
  *

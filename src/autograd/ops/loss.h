@@ -61,6 +61,22 @@ heed_tensor *heed_huber_loss(heed_tensor *input, heed_tensor *target);
 heed_tensor *heed_huber_loss_with(heed_tensor *input, heed_tensor *target,
                                   heed_huber_options options);
 
+/* heed_binary_cross_entropy: as torch.nn.functional.binary_cross_entropy(input, target): input and
+ * target are probabilities. For logits, heed_bce_with_logits is more accurate.
+ *
+ *   y = -(target ln input + (1 - target) ln(1 - input)), with logarithms of at least -100
+ *   dinput = g (input - target) / max(input (1 - input), 1e-12)
+ *   dtarget = g (ln(1 - input) - ln input)
+ *
+ * weight multiplies y and the gradients elementwise, and broadcasts; HEED_MEAN divides by the
+ * count.
+ *
+ * HEED_ERR_VALUE: an element of input or target is outside [0, 1], or NaN. HEED_ERR_SHAPE: weight
+ * does not broadcast to input. */
+heed_tensor *heed_binary_cross_entropy(heed_tensor *input, heed_tensor *target);
+heed_tensor *heed_binary_cross_entropy_with(heed_tensor *input, heed_tensor *target,
+                                            heed_loss_options options);
+
 /* heed_bce_with_logits: as torch.nn.functional.binary_cross_entropy_with_logits(input, target):
  * each element is a separate yes-or-no decision; target is 1, 0 or a probability.
  *

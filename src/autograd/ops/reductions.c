@@ -1,5 +1,6 @@
 /* Reductions: shared code for the reduced dims and for expanding gradients to the input's shape;
- * then the operations sum, mean, prod, cumsum, extremes, var, std, norm, any, all, logsumexp. */
+ * then the operations sum, mean, prod, cumsum, cumprod, extremes, median, var, std, norm, any, all,
+ * logsumexp. */
 
 #include "reductions.h"
 
@@ -7,6 +8,7 @@
 
 #include "../../tensor/check.h"
 #include "../../tensor/create.h"
+#include "../../tensor/map.h"
 #include "../../tensor/reduce.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
@@ -18,6 +20,7 @@
 #include "operand_checks.h"
 #include "rearrange.h"
 #include "slice.h"
+#include "sort.h"
 #include "view.h"
 
 /* The arguments of a reduction, or the first member of its argument struct. */
@@ -85,6 +88,16 @@ static heed_status nonempty_rule(const heed_call *call, heed_result *result)
         }
     }
     return HEED_OK;
+}
+
+/* Likewise, and without bool. */
+static heed_status number_rule(const heed_call *call, heed_result *result)
+{
+    if (result->dtype == HEED_BOOL) {
+        return heed_fail(HEED_ERR_DTYPE, "%s: bool is not supported; heed_to(x, HEED_I64)",
+                         call->op->name);
+    }
+    return nonempty_rule(call, result);
 }
 
 /* Elements of x per element of the result. */
@@ -257,19 +270,25 @@ heed_tensor *heed_prod_dims(heed_tensor *x, heed_dims dims, bool keepdim)
 
 SHORT_FORMS(prod)
 
-/* ---- cumsum ---- */
+/* ---- cumsum, cumprod ---- */
 
-static heed_status cumsum_rule(const heed_call *call, heed_result *result)
+static heed_status cumulative_rule(const heed_call *call, heed_result *result)
 {
     int dim;
     result->dtype = heed_is_float(result->dtype) ? result->dtype : HEED_I64;
-    return heed_wrap_dim("cumsum", *(const int *)call->args, result->shape.ndim, &dim);
+    return heed_wrap_dim(call->op->name, *(const int *)call->args, result->shape.ndim, &dim);
 }
 
 static heed_status cumsum_forward(const heed_call *call, heed_tensor *y)
 {
     const int dim = heed_wrapped(*(const int *)call->args, y->ndim);
     return heed_map_rows(heed_kernels_for(y->dtype)->cumsum, call->inputs, 1, dim, y);
+}
+
+static heed_status cumprod_forward(const heed_call *call, heed_tensor *y)
+{
+    const int dim = heed_wrapped(*(const int *)call->args, y->ndim);
+    return heed_map_rows(heed_kernels_for(y->dtype)->cumprod, call->inputs, 1, dim, y);
 }
 
 /* x_i is part of the sums y_i, ..., y_(n-1), so dx is the sum of g from i to the end. */
@@ -282,13 +301,59 @@ static void cumsum_backward(const heed_vjp *v)
 HEED_OPERATION(cumsum) = {.name = "cumsum",
                           .inputs = 1,
                           .args = "int dim",
-                          .rule = cumsum_rule,
+                          .rule = cumulative_rule,
                           .forward = cumsum_forward,
                           .backward = cumsum_backward};
 
 heed_tensor *heed_cumsum(heed_tensor *x, int dim)
 {
     return heed_apply(&op_cumsum, &x, 1, &dim, sizeof dim);
+}
+
+/* r_i = g_i + x_(i+1) r_(i+1): the sum of g_j x_(i+1) ... x_j over j >= i, for n > 0. Each round
+ * doubles the number of terms: r_i += w_i r_(i + terms), with w_i = x_(i+1) ... x_(i + terms). */
+static heed_tensor *sum_of_tails(heed_tensor *g, heed_tensor *x, int dim)
+{
+    const int64_t n = heed_size(x, dim);
+    heed_tensor *r = g, *w = heed_narrow(x, dim, 1, n - 1);
+    for (int64_t terms = 1; terms < n; terms *= 2) {
+        const int64_t changed = n - terms, next = changed - terms;
+        heed_tensor *more = heed_mul(w, heed_narrow(r, dim, terms, changed));
+        heed_tensor *parts[] = {heed_add(heed_narrow(r, dim, 0, changed), more),
+                                heed_narrow(r, dim, changed, terms)};
+        r = heed_cat(parts, 2, dim);
+        if (next > 0) {
+            w = heed_mul(heed_narrow(w, dim, 0, next), heed_narrow(w, dim, terms, next));
+        }
+    }
+    return r;
+}
+
+/* dx_i = y_(i-1) r_i: without a division by x_i, which may be 0. */
+static void cumprod_backward(const heed_vjp *v)
+{
+    const int dim = *(const int *)v->args;
+    const int64_t n = v->y->ndim > 0 ? heed_size(v->y, dim) : 1;
+    if (n < 2) {
+        v->grads[0] = v->g;
+        return;
+    }
+    heed_tensor *r = sum_of_tails(v->g, v->inputs[0], dim);
+    heed_tensor *rest = heed_mul(heed_narrow(v->y, dim, 0, n - 1), heed_narrow(r, dim, 1, n - 1));
+    v->grads[0] = heed_cat((heed_tensor *[]){heed_narrow(r, dim, 0, 1), rest}, 2, dim);
+}
+
+HEED_OPERATION(cumprod) = {.name = "cumprod",
+                           .inputs = 1,
+                           .args = "int dim",
+                           .rule = cumulative_rule,
+                           .forward = cumprod_forward,
+                           .backward = cumprod_backward,
+                           .saves = {HEED_SAVES_INPUT(0) | HEED_SAVED_OUTPUT}};
+
+heed_tensor *heed_cumprod(heed_tensor *x, int dim)
+{
+    return heed_apply(&op_cumprod, &x, 1, &dim, sizeof dim);
 }
 
 /* ---- amax, amin ---- */
@@ -341,12 +406,9 @@ heed_tensor *heed_min(heed_tensor *x)
 
 static heed_status argmax_rule(const heed_call *call, heed_result *result)
 {
-    if (result->dtype == HEED_BOOL) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: bool is not supported; heed_to(x, HEED_I64)",
-                         call->op->name);
-    }
+    const heed_status status = number_rule(call, result);
     result->dtype = HEED_I64;
-    return nonempty_rule(call, result);
+    return status;
 }
 
 HEED_OPERATION(argmax) = {.name = "argmax",
@@ -383,10 +445,13 @@ heed_tensor *heed_argmin(heed_tensor *x)
     return heed_apply(&op_argmin, &x, 1, &everything, sizeof everything);
 }
 
-/* ---- max, min along a dim: gathered at argmax, argmin ---- */
+/* ---- max, min, median along a dim: gathered at their indices ---- */
 
-static heed_tensor *take_extremes(const heed_op *op, const heed_op *places_op, heed_tensor *x,
-                                  int dim, bool keepdim, heed_tensor **indices)
+typedef heed_tensor *index_function(heed_tensor *x, int dim, bool keepdim);
+
+/* The rule of `op` checks x and dim, so that errors name max, min or median. */
+static heed_tensor *take_at(const heed_op *op, index_function *index, heed_tensor *x, int dim,
+                            bool keepdim, heed_tensor **indices)
 {
     heed_scope scope;
     if (indices != NULL) {
@@ -399,9 +464,8 @@ static heed_tensor *take_extremes(const heed_op *op, const heed_op *places_op, h
     const reduce_args args = {HEED_DIMS(dim), true};
     const heed_call call = {op, &x, 1, &args};
     heed_tensor *y = NULL, *places = NULL;
-    if (nonempty_rule(&call, &(heed_result){0}) == HEED_OK) { /* so that errors name max or min */
-        heed_tensor *ordered = x->dtype == HEED_BOOL ? heed_to(x, HEED_I64) : x;
-        places = heed_apply(places_op, &ordered, 1, &args, sizeof args);
+    if (op->rule(&call, &(heed_result){.dtype = x->dtype}) == HEED_OK) {
+        places = index(x->dtype == HEED_BOOL ? heed_to(x, HEED_I64) : x, dim, true);
         y = heed_gather(x, dim, places);
     }
     if (!keepdim && x->ndim > 0) {
@@ -416,12 +480,55 @@ static heed_tensor *take_extremes(const heed_op *op, const heed_op *places_op, h
 
 heed_tensor *heed_max_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices)
 {
-    return take_extremes(&op_max, &op_argmax, x, dim, keepdim, indices);
+    return take_at(&op_max, heed_argmax_dim, x, dim, keepdim, indices);
 }
 
 heed_tensor *heed_min_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices)
 {
-    return take_extremes(&op_min, &op_argmin, x, dim, keepdim, indices);
+    return take_at(&op_min, heed_argmin_dim, x, dim, keepdim, indices);
+}
+
+/* The lower of two medians, at the index where a stable sort finds it, as in torch; the first NaN
+ * if there is one. */
+static heed_tensor *argmedian_dim(heed_tensor *x, int dim, bool keepdim)
+{
+    heed_tensor *places = heed_argsort(x, dim, false);
+    if (x->ndim > 0) {
+        places = heed_narrow(places, dim, (heed_size(x, dim) - 1) / 2, 1);
+    }
+    if (heed_is_float(x->dtype)) {
+        heed_tensor *broken = heed_any_dim(heed_isnan(x), dim, true);
+        places = heed_where(broken, heed_argmax_dim(x, dim, true), places);
+    }
+    return keepdim || x->ndim == 0 ? places : heed_squeeze(places, dim);
+}
+
+static heed_status median_forward(const heed_call *call, heed_tensor *y)
+{
+    heed_tensor *flat = heed_flatten(call->inputs[0], 0, -1);
+    heed_tensor *value = heed_median_dim(flat, 0, false, NULL);
+    if (value != NULL) {
+        heed_copy_elements(value, y);
+    }
+    return heed_self.error;
+}
+
+HEED_OPERATION(median) = {.name = "median",
+                          .inputs = 1,
+                          .args = REDUCE_ARGS,
+                          .rule = number_rule,
+                          .forward = median_forward,
+                          .backward = max_backward,
+                          .saves = {HEED_SAVES_INPUT(0) | HEED_SAVED_OUTPUT}};
+
+heed_tensor *heed_median(heed_tensor *x)
+{
+    return heed_apply(&op_median, &x, 1, &everything, sizeof everything);
+}
+
+heed_tensor *heed_median_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices)
+{
+    return take_at(&op_median, argmedian_dim, x, dim, keepdim, indices);
 }
 
 /* ---- var, std ---- */

@@ -1,4 +1,5 @@
-/* Reductions: sums, products, extremes, variance and norms, any and all, logsumexp; and cumsum.
+/* Reductions: sums, products, extremes, medians, variance and norms, any and all, logsumexp; and
+ * cumsum, cumprod.
  *
  * The plain form reduces all dims, `_dim` reduces one, and `_dims` reduces several, or all if the
  * list is empty. keepdim keeps reduced dims with size 1. Floats are summed in double and rounded
@@ -48,6 +49,13 @@ heed_tensor *heed_prod_dims(heed_tensor *x, heed_dims dims, bool keepdim);
  *   y_i = x_0 + ... + x_i                               dx_i = g_i + ... + g_(n-1) */
 heed_tensor *heed_cumsum(heed_tensor *x, int dim);
 
+/* heed_cumprod: as torch.cumprod(x, dim): cumulative products along dim
+ *
+ *   x (..., n, ...)   ->   y (..., n, ...); i64 for i64 and bool
+ *   y_i = x_0 x_1 ... x_i           dx_i = the sum over j >= i of g_j times the product of x_0 to
+ * x_j without x_i, correct even if elements are 0 */
+heed_tensor *heed_cumprod(heed_tensor *x, int dim);
+
 /* ---- extremes ---- */
 
 /* heed_amax, heed_amin: the largest and the smallest element, as torch.amax(x, dim, keepdim)
@@ -91,6 +99,21 @@ heed_tensor *heed_argmax(heed_tensor *x);
 heed_tensor *heed_argmax_dim(heed_tensor *x, int dim, bool keepdim);
 heed_tensor *heed_argmin(heed_tensor *x);
 heed_tensor *heed_argmin_dim(heed_tensor *x, int dim, bool keepdim);
+
+/* heed_median: as torch.median(x), over all elements: the middle one in order, the lower of two;
+ * NaN if any is NaN
+ *
+ *   x (...)   ->   y ()                dx = g / k at the k elements equal to y, or NaN as y, else 0
+ *
+ * heed_median_dim: as torch.median(x, dim, keepdim): along dim; *indices as in heed_max_dim. Among
+ * equal elements, it is the index at which a stable sort finds the median; with NaN, the first
+ * NaN's.
+ *
+ *   x (..., n, ...)   ->   y (..., ...), *indices (..., ...)      dx = g at these indices, else 0
+ *
+ * HEED_ERR_SHAPE: a dim without elements. HEED_ERR_DTYPE: bool. On error *indices is NULL. */
+heed_tensor *heed_median(heed_tensor *x);
+heed_tensor *heed_median_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices);
 
 /* ---- variance and norms ---- */
 

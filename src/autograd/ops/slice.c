@@ -1,5 +1,5 @@
 /* Parts of a tensor, as views: slice and diagonal, each with a backward that writes g into a tensor
- * of zeros; and select, narrow, split and chunk, composed of slices. */
+ * of zeros; and select, narrow, split, chunk and unbind, composed of slices. */
 
 #include "slice.h"
 
@@ -355,7 +355,7 @@ heed_tensor *heed_narrow(heed_tensor *x, int dim, int64_t start, int64_t length)
     return heed_slice(x, dim, first, first + length, 1);
 }
 
-/* ---- split, chunk ---- */
+/* ---- split, chunk, unbind ---- */
 
 /* Cuts a dim into parts of the given sizes, or of `size` each if `sizes` is NULL; slicing clips the
  * last one. */
@@ -449,4 +449,27 @@ int heed_chunk(heed_tensor *x, int chunks, int dim, heed_tensor **parts)
     const int64_t each = size == 0 ? 0 : (size - 1) / chunks + 1;
     const int count = size == 0 ? chunks : (int)((size - 1) / each + 1);
     return cut(x, dim, NULL, each, count, parts);
+}
+
+int heed_unbind(heed_tensor *x, int dim, heed_tensor **parts, int most)
+{
+    int64_t size;
+    if (begin_parts("unbind", x, &dim, &size, parts, most) != HEED_OK) {
+        return 0;
+    }
+    if (size > most) {
+        heed_fail(HEED_ERR_VALUE,
+                  "unbind: dim %d of %s gives %lld parts, but the array `parts` has room for only "
+                  "%d",
+                  dim, HEED_TEXT(x), (long long)size, most);
+        return 0;
+    }
+    for (int i = 0; i < (int)size; i++) {
+        parts[i] = heed_select(x, dim, i);
+        if (parts[i] == NULL) {
+            memset(parts, 0, (size_t)i * sizeof *parts);
+            return 0;
+        }
+    }
+    return (int)size;
 }

@@ -1,4 +1,4 @@
-/* Parts of a tensor, as views: slice, select, narrow, split, chunk, diagonal.
+/* Parts of a tensor, as views: slice, select, narrow, split, chunk, unbind, diagonal.
  *
  * HEED_ERR_DIM: a dim outside [-ndim, ndim).
  */
@@ -58,6 +58,16 @@ heed_tensor *heed_narrow(heed_tensor *x, int dim, int64_t start, int64_t length)
 int heed_split(heed_tensor *x, int64_t split_size, int dim, heed_tensor **parts, int most);
 int heed_split_sizes(heed_tensor *x, const int64_t *sizes, int count, int dim, heed_tensor **parts);
 int heed_chunk(heed_tensor *x, int chunks, int dim, heed_tensor **parts);
+
+/* heed_unbind: as torch.unbind(x, dim): x at each index of dim, without the dim.
+ *
+ *   x (..., n, ...)   ->   parts[i] (..., ...), n views          dx = each g at its index
+ *
+ * Returns n and sets the rest of `parts`, an array of `most` elements, to NULL. On error it returns
+ * 0 and all parts are NULL.
+ *
+ * HEED_ERR_VALUE: n is more than `most`. */
+int heed_unbind(heed_tensor *x, int dim, heed_tensor **parts, int most);
 
 /* heed_diagonal: as torch.diagonal(x, offset, dim1, dim2): the elements whose index in dim2 is
  * their index in dim1 plus offset, as the last dim. A view.

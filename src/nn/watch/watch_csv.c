@@ -85,7 +85,7 @@ static heed_status csv_open(heed_sink *sink, heed_watch *w)
     csv *c = (csv *)sink;
     c->watch = w;
     sink->path = w->options.csv;
-    return heed_watch_open_rows(sink, w, &(heed_rows){"step", step_of, c});
+    return heed_watch_open_rows(sink, w, &(heed_watch_rows){"step", step_of, c});
 }
 
 /* ---- rows ---- */

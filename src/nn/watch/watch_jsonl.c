@@ -28,7 +28,7 @@ static int64_t step_of(void *context, char *row)
 static heed_status jsonl_open(heed_sink *sink, heed_watch *w)
 {
     sink->path = w->options.jsonl;
-    return heed_watch_open_rows(sink, w, &(heed_rows){beginning, step_of, NULL});
+    return heed_watch_open_rows(sink, w, &(heed_watch_rows){beginning, step_of, NULL});
 }
 
 static void put_string(heed_output *out, const char *text)

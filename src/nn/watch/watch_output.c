@@ -38,7 +38,7 @@ static void fail_foreign(const char *path, int64_t line)
 }
 
 /* The offset after the last row to keep. */
-static off_t end_of_rows(FILE *file, const char *path, int64_t resumed, const heed_rows *rows,
+static off_t end_of_rows(FILE *file, const char *path, int64_t resumed, const heed_watch_rows *rows,
                          int64_t *last)
 {
     char *line = NULL;
@@ -88,7 +88,7 @@ static void check_begin(const char *path, const char *begins)
 }
 
 heed_status heed_output_file(heed_output *o, const char *path, int64_t resumed,
-                             const heed_rows *rows, int64_t *last)
+                             const heed_watch_rows *rows, int64_t *last)
 {
     struct stat about;
     off_t end = 0;

@@ -25,11 +25,11 @@ typedef struct heed_output {
 /* heed_row_step: the step of a row, which it may modify; 0: a header; -1: not a row of a watch. */
 typedef int64_t heed_row_step(void *context, char *row);
 
-typedef struct heed_rows {
+typedef struct heed_watch_rows {
     const char *begins; /* the first bytes of such a file */
     heed_row_step *step_of;
     void *context;
-} heed_rows;
+} heed_watch_rows;
 
 /* heed_output_file: starts a new file if the file is missing or empty; if `resumed` is 0, replaces
  * one that a watch has written. Otherwise
@@ -42,7 +42,7 @@ typedef struct heed_rows {
  * heed_output_create: creates a file; *exists tells whether that failed because it already
  * exists. */
 heed_status heed_output_file(heed_output *o, const char *path, int64_t resumed,
-                             const heed_rows *rows, int64_t *last);
+                             const heed_watch_rows *rows, int64_t *last);
 heed_status heed_output_create(heed_output *o, const char *path, bool *exists);
 void heed_output_stream(heed_output *o, FILE *stream);
 

@@ -55,7 +55,7 @@ void heed_watch_warn(heed_watch *w, const char *format, ...) HEED_PRINTF(2, 3);
 const char *heed_watch_name_fault(const char *name);
 
 /* heed_watch_open_rows: opens the sink's row file, and warns if rows are missing. */
-heed_status heed_watch_open_rows(heed_sink *sink, heed_watch *w, const heed_rows *rows);
+heed_status heed_watch_open_rows(heed_sink *sink, heed_watch *w, const heed_watch_rows *rows);
 
 /* heed_terminal_clear: removes the bar. heed_terminal_say: prints a line above it. */
 void heed_terminal_clear(heed_sink *terminal);

@@ -147,7 +147,7 @@ static heed_sink *open_sink(heed_watch *w, const heed_sink_kind *kind)
     return kind->open(sink, w) == HEED_OK ? sink : NULL;
 }
 
-heed_status heed_watch_open_rows(heed_sink *sink, heed_watch *w, const heed_rows *rows)
+heed_status heed_watch_open_rows(heed_sink *sink, heed_watch *w, const heed_watch_rows *rows)
 {
     int64_t last;
     if (heed_output_file(&sink->out, sink->path, w->steps, rows, &last) == HEED_OK &&

@@ -71,17 +71,20 @@ LANE_BY_LANE(log1p_lanes, log1p_f32)
 LANE_BY_LANE(sin_lanes, sin_f32)
 LANE_BY_LANE(cos_lanes, cos_f32)
 
-static inline vector pow_lanes(vector a, vector b)
-{
-    float lane[WIDTH], power[WIDTH];
-    memcpy(lane, &a, sizeof lane);
-    memcpy(power, &b, sizeof power);
-    for (int i = 0; i < WIDTH; i++) {
-        lane[i] = powf(lane[i], power[i]);
+#define LANE_BY_LANE_OF_TWO(name, function)                                                        \
+    static inline vector name(vector a, vector b)                                                  \
+    {                                                                                              \
+        float lane[WIDTH], other[WIDTH];                                                           \
+        memcpy(lane, &a, sizeof lane);                                                             \
+        memcpy(other, &b, sizeof other);                                                           \
+        for (int i = 0; i < WIDTH; i++) {                                                          \
+            lane[i] = function(lane[i], other[i]);                                                 \
+        }                                                                                          \
+        memcpy(&a, lane, sizeof lane);                                                             \
+        return a;                                                                                  \
     }
-    memcpy(&a, lane, sizeof lane);
-    return a;
-}
+LANE_BY_LANE_OF_TWO(pow_lanes, powf)
+LANE_BY_LANE_OF_TWO(remainder_lanes, floor_remainder)
 
 /* ---- signs, bounds, quotients ---- */
 

@@ -82,7 +82,7 @@ void KERNEL(sum_columns)(int64_t rows, int64_t n, const void *x, int64_t step, h
 void KERNEL(from_totals)(int64_t n, const heed_total *totals, double divisor, void *y);
 heed_reduce_kernel KERNEL(amax), KERNEL(amin), KERNEL(argmax), KERNEL(argmin);
 heed_reduce_kernel KERNEL(any), KERNEL(all), KERNEL(var), KERNEL(norm);
-heed_row_kernel KERNEL(cumsum);
+heed_row_kernel KERNEL(cumsum), KERNEL(cumprod);
 
 /* softmax_rows.c */
 heed_row_kernel KERNEL(softmax), KERNEL(safe_softmax), KERNEL(log_softmax), KERNEL(exp_totals);

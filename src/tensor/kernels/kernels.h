@@ -166,10 +166,13 @@ typedef struct heed_kernels {
     void (*scatter)(int64_t n, const void *from, void *to, int64_t stride); /* to[i * stride] */
     void (*add_into)(int64_t n, const void *x, void *y);                    /* y += x */
 
-    /* y[i] = x[p(i)]; y[p(i)] += x[i], in order; p(i) = i * step + index[i * index_step] * along */
+    /* y[i] = x[p(i)]; y[p(i)] += x[i], and y[p(i)] = x[i], in order;
+     * p(i) = i * step + index[i * index_step] * along */
     void (*look_up)(int64_t n, const int64_t *index, int64_t index_step, const void *x,
                     int64_t step, int64_t along, void *y);
     void (*add_at)(int64_t n, const int64_t *index, int64_t index_step, const void *x, void *y,
+                   int64_t step, int64_t along);
+    void (*put_at)(int64_t n, const int64_t *index, int64_t index_step, const void *x, void *y,
                    int64_t step, int64_t along);
 
     /* sum: totals[r] += the sum of row r; sum_columns: totals[i] += the sum of column i; rows start
@@ -178,7 +181,7 @@ typedef struct heed_kernels {
     void (*sum_columns)(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals);
     void (*from_totals)(int64_t n, const heed_total *totals, double divisor, void *y);
 
-    heed_row_kernel *softmax, *safe_softmax, *log_softmax, *cumsum;
+    heed_row_kernel *softmax, *safe_softmax, *log_softmax, *cumsum, *cumprod;
     heed_row_kernel *softmax_gradient, *log_softmax_gradient; /* in: g, y */
     heed_row_kernel *exp_totals; /* out: two doubles per row, max(x) and the sum of e^(x - max) */
     void (*scaled_exps)(int64_t n, const void *x, double shift, double scale, void *out);

@@ -3,10 +3,10 @@
  *   amax, amin, argmax, argmin, any, all   one element per row; NaN is both largest and smallest
  *   sum, sum_columns, from_totals          totals += sums of rows, of columns; y = totals / divisor
  *   var    sum (x - mean)^2 / divisor, or its root          norm   (sum |x|^p)^(1/p)
- *   cumsum out[j] = x[0] + ... + x[j]
+ *   cumsum out[j] = x[0] + ... + x[j]                       cumprod out[j] = x[0] * ... * x[j]
  *
- * Floats are summed in double, integers in i64. Variances and norms are also computed in double, so
- * that squares of f32 neither overflow nor underflow. */
+ * Floats are summed and multiplied in double, integers in i64. Variances and norms are also
+ * computed in double, so that squares of f32 neither overflow nor underflow. */
 #include <math.h>
 
 #include "row_reduce.h"
@@ -145,18 +145,21 @@ void KERNEL(from_totals)(int64_t n, const heed_total *totals, double divisor, vo
 }
 
 #ifndef T_IS_BOOL
-void KERNEL(cumsum)(const heed_rows *rows)
-{
-    for (int64_t i = 0; i < rows->count; i++) {
-        const T *x = IN(rows, 0, i);
-        T *out = OUT(rows, i);
-        TOTAL total = 0;
-        for (int64_t j = 0; j < rows->n; j++) {
-            total += (TOTAL)x[j];
-            out[j] = (T)total;
-        }
+#define CUMULATE(name, start, operator)                                                            \
+    void KERNEL(name)(const heed_rows *rows)                                                       \
+    {                                                                                              \
+        for (int64_t i = 0; i < rows->count; i++) {                                                \
+            const T *x = IN(rows, 0, i);                                                           \
+            T *out = OUT(rows, i);                                                                 \
+            TOTAL total = start;                                                                   \
+            for (int64_t j = 0; j < rows->n; j++) {                                                \
+                total operator(TOTAL) x[j];                                                        \
+                out[j] = (T)total;                                                                 \
+            }                                                                                      \
+        }                                                                                          \
     }
-}
+CUMULATE(cumsum, 0, +=)
+CUMULATE(cumprod, 1, *=)
 #endif
 
 #if defined T_IS_F32 || defined T_IS_F64

@@ -16,6 +16,15 @@
 
 /* ---- the vocabulary of ops.def ---- */
 
+#if defined T_IS_F32 || defined T_IS_F64
+/* With the sign of b, as Python's %. fmod is exact. */
+static inline T floor_remainder(T a, T b)
+{
+    const T y = (T)fmod((double)a, (double)b);
+    return y != 0 && (y < 0) != (b < 0) ? y + b : y;
+}
+#endif
+
 #if defined T_IS_F32 && defined __AVX512F__
 #define IN_VECTORS
 #include "avx512.h"
@@ -42,6 +51,7 @@
 #define sigmoid(x)       sigmoid_lanes(x)
 #define sigmoid_slope(x) sigmoid_slope_lanes(x)
 #define pow(a, b)        pow_lanes(a, b)
+#define remainder(a, b)  remainder_lanes(a, b)
 #define abs(x)           abs_lanes(x)
 #define floor(x)         floor_lanes(x)
 #define ceil(x)          ceil_lanes(x)
@@ -61,15 +71,17 @@
 #define sigmoid_slope(x) sigmoid_slope_f32(x)
 #define normal_cdf(x)    normal_cdf_f32(x)
 #define pow(a, b)        powf(a, b)
+#define remainder(a, b)  floor_remainder(a, b)
 #define abs(x)           fabsf(x)
 #define floor(x)         floorf(x)
 #define ceil(x)          ceilf(x)
 #define trunc(x)         truncf(x)
 #define round(x)         rintf(x) /* rounds half to even */
 #elif defined T_IS_F64
-#define sigmoid(x) (1 / (1 + exp(-(x))))
-#define abs(x)     fabs(x)
-#define round(x)   rint(x)
+#define sigmoid(x)      (1 / (1 + exp(-(x))))
+#define abs(x)          fabs(x)
+#define round(x)        rint(x)
+#define remainder(a, b) floor_remainder(a, b)
 #else
 #define abs(x)   where((x) < 0, -(x), x)
 #define floor(x) (x)
@@ -84,7 +96,8 @@
 #define isfinite(x) true
 #endif
 #ifdef T_IS_I64
-#define pow(a, b) integer_power(a, b)
+#define pow(a, b)       integer_power(a, b)
+#define remainder(a, b) integer_remainder(a, b)
 /* a^b modulo 2^64; for negative b, 1 / a^-b truncated to an integer. */
 static T integer_power(T a, T b)
 {
@@ -98,6 +111,13 @@ static T integer_power(T a, T b)
         }
     }
     return y;
+}
+
+/* With the sign of b, which elementwise.c has checked not to be 0. INT64_MIN % -1 would trap. */
+static T integer_remainder(T a, T b)
+{
+    const T y = b == -1 ? 0 : a % b;
+    return y != 0 && (y < 0) != (b < 0) ? y + b : y;
 }
 #endif
 
@@ -254,6 +274,7 @@ const heed_kernels KERNELS = {
     .add_into = add_into,
     .look_up = look_up,
     .add_at = add_at,
+    .put_at = put_at,
     .sum = KERNEL(sum),
     .sum_columns = KERNEL(sum_columns),
     .from_totals = KERNEL(from_totals),
@@ -265,6 +286,7 @@ const heed_kernels KERNELS = {
     .argmax = KERNEL(argmax),
     .argmin = KERNEL(argmin),
     .cumsum = KERNEL(cumsum),
+    .cumprod = KERNEL(cumprod),
 #endif
 #if defined T_IS_F32 || defined T_IS_F64
     .softmax = KERNEL(softmax),

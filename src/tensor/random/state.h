@@ -9,7 +9,7 @@
 
 HEED_BEGIN_DECLS
 
-/* The PyTorch version whose numbers are drawn; docs/pytorch.md lists the versions that were
+/* The PyTorch version whose numbers are drawn; docs/numerics.md lists the versions that were
  * compared. All flavors draw the same words, but compute different numbers from them.
  *
  * The PLAIN flavors use glibc's logf, sinf and cosf for 16 or more normal floats, and round each

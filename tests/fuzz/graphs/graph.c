@@ -102,6 +102,17 @@ static heed_tensor *product_of_halves(heed_tensor *x, int dim)
     return heed_mul(parts[0], parts[1]);
 }
 
+/* The last and the first index of a dim of size 4 or less; NULL if it is larger. */
+static heed_tensor *last_and_first(heed_tensor *x, int dim)
+{
+    heed_tensor *parts[4];
+    const int64_t size = heed_size(x, dim);
+    if (size > 4 || heed_unbind(x, dim, parts, 4) != size) {
+        return NULL;
+    }
+    return heed_stack((heed_tensor *[]){parts[size - 1], parts[0]}, 2, dim);
+}
+
 static heed_tensor *indices(heed_shape shape, uint64_t seed, int64_t most)
 {
     heed_tensor *ids = heed_empty(shape, HEED_I64);
