@@ -91,6 +91,7 @@ class Filter:
         """A group. It repeats the comments of its section and header, which can state shapes and errors."""
         own = [n for _, n in block.names]
         name = block.title.replace(" ", "_")  # some functions have the name of a struct
+        # Doxygen warns of the unknown command.
         lines = self.comment(block.text, own, len(block.pages) == 1) if block.text else [f"@{name}_has_no_comment"]
         if torch.of(block):
             lines += ["@par In PyTorch", ", ".join(f"`{t}`" for t in torch.of(block)), ""]

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Completes Doxygen's man pages: the names and the header that a program includes, lines of at most 80 columns, and a
-# link for each further name of a page. Removes the pages of files.
+# Completes Doxygen's man pages: adds all names of a page and #include <heed.h>, limits lines to 80 columns, and makes
+# a link for each further name. Removes the pages of headers, guides and folders.
 #   package/reference/man.sh MAN3
 set -eu
 cd "$1"
@@ -14,7 +14,7 @@ for page in *.3; do
     for name in $names; do
         [ -f "$name.3" ] || echo ".so man3/$page" >"$name.3"
     done
-    awk -v names="$(echo $title $names | sed 's/ /, /g')" '
+    awk -v names="$(echo "$title" "$names" | xargs | sed 's/ /, /g')" '
         # Prints a preformatted line. If it is too long, its last column, or its last words, go below.
         function fit(line, words, indent) {
             sub(/ +$/, "", line)
