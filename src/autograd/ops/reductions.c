@@ -494,7 +494,7 @@ static heed_tensor *argmedian_dim(heed_tensor *x, int dim, bool keepdim)
 {
     heed_tensor *places = heed_argsort(x, dim, false);
     if (x->ndim > 0) {
-        places = heed_narrow(places, dim, (heed_size(x, dim) - 1) / 2, 1);
+        places = heed_contiguous(heed_narrow(places, dim, (heed_size(x, dim) - 1) / 2, 1));
     }
     if (heed_is_float(x->dtype)) {
         heed_tensor *broken = heed_any_dim(heed_isnan(x), dim, true);
