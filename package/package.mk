@@ -55,7 +55,7 @@ SHARED ?= 1
 install uninstall: export DESTDIR := $(DESTDIR)
 install uninstall: export PREFIX  := $(PREFIX)
 install uninstall: export LIBDIR  := $(LIBDIR)
-install uninstall: export HEADERS  = heed.h $(notdir $(wildcard src/heed.hpp)) $(PUBLIC)
+install uninstall: export HEADERS  = heed.h heed.hpp $(PUBLIC)
 install uninstall: files = BUILD='$(BUILD)' VERSION='$(VERSION)' STATIC='$(STATIC)' SHARED='$(SHARED)' \
     SHARED_FILE='$(SHARED_FILE)' SONAME='$(SONAME)' SHARED_LINK='$(SHARED_LINK)' PROGRAMS='$(PROGRAMS)' \
     sh package/install.sh
