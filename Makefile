@@ -161,6 +161,7 @@ help:
 	@echo "make machines      build and test for musl, 32-bit x86, aarch64 and macOS (on Debian)"
 	@echo "make test-cpp      test heed.hpp, and the C API from C++, in C++17, C++20 and C++23"
 	@echo "make page          build attention.html, a web page that explains attention (make deps-page installs emcc, esbuild)"
+	@echo "make docs          write the reference in $(BUILD)/docs: HTML and man pages (needs Doxygen and Python 3); make install-docs installs it"
 	@echo "make layers        check that includes go one way only: nn -> autograd -> tensor"
 	@echo "make format        clang-format everything; check-format only checks"
 	@echo "make lint          run cppcheck"

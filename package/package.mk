@@ -106,6 +106,24 @@ $(AMALGAMATION)/%: $(BUILD)/examples/%.o $(AMALGAMATION)/heed.o
 
 # ---- the reference: HTML and man pages ----
 
+MANDIR  ?= $(PREFIX)/share/man
+HTMLDIR ?= $(PREFIX)/share/doc/heed/html
+
+.PHONY: docs install-docs uninstall-docs
+docs:
+	@rm -rf $(BUILD)/docs && mkdir -p $(BUILD)/docs
+	@VERSION=$(VERSION) OUTPUT=$(BUILD)/docs HEADERS="src/heed.h $(PUBLIC:%=src/%)" doxygen package/Doxyfile
+	@sh package/reference/man.sh $(BUILD)/docs/man3
+
+install-docs: docs
+	install -d $(DESTDIR)$(MANDIR)/man3 $(DESTDIR)$(HTMLDIR)
+	install -m 644 $(BUILD)/docs/man3/*.3 $(DESTDIR)$(MANDIR)/man3
+	cp -R $(BUILD)/docs/html/. $(DESTDIR)$(HTMLDIR)
+
+uninstall-docs:
+	cd $(DESTDIR)$(MANDIR)/man3 && rm -f heed.3 heed_*.3 HEED_*.3 struct_heed_*.3
+	rm -rf $(DESTDIR)$(HTMLDIR)
+
 # ---- releases ----
 
 # The tarball holds the last commit. The same commit gives the same bytes.

@@ -20,6 +20,7 @@
 #define HEED_H
 
 /* clang-format off */
+/* ---- Tensors ---- */
 #include "tensor/error.h"                /* one pending error per thread */
 #include "tensor/dtype.h"                /* element types: f32, f64, i64, bool */
 #include "tensor/tensor.h"               /* the tensor: shape, strides, storage, node */
@@ -28,10 +29,12 @@
 #include "tensor/create.h"               /* zeros, full, arange, from_*, ...; copying in and out */
 #include "tensor/print.h"                /* prints tensors as torch does */
 
+/* ---- Random numbers ---- */
 #include "tensor/random/random.h"        /* PyTorch's random numbers: manual_seed, rand, randn, ... */
 #include "tensor/random/multinomial.h"   /* sampling from given probabilities */
 #include "tensor/random/state.h"         /* the generator's state; the PyTorch version it follows */
 
+/* ---- Memory, threads and checks ---- */
 #include "tensor/alloc.h"                /* memory for your own modules; counts of live tensors */
 #include "tensor/tensor_set.h"           /* graph traversal: each tensor once */
 #include "tensor/check.h"                /* argument checks for your own functions */
@@ -41,6 +44,7 @@
 #include "tensor/flush_denormal.h"       /* treats subnormal numbers as 0 */
 #include "tensor/optim_update.h"         /* fused parameter updates; the norm of gradients */
 
+/* ---- Operations ---- */
 #include "autograd/ops/elementwise.h"    /* add, mul, exp, ... activations, comparisons, logic */
 #include "autograd/ops/view.h"           /* transpose, reshape, expand, ...; detach, clone, to */
 #include "autograd/ops/slice.h"          /* slice, select, narrow, split, unbind, diagonal, ... */
@@ -60,6 +64,7 @@
 #include "autograd/ops/sort.h"           /* argsort, sort, topk */
 #include "autograd/ops/compare.h"        /* allclose, equal: whole tensors */
 
+/* ---- Gradients ---- */
 #include "autograd/grad.h"               /* backward, grad, requires_grad */
 #include "autograd/gradcheck.h"          /* checks derivatives against finite differences */
 #include "autograd/anomaly.h"            /* finds NaN, infinity and frequent mistakes */
@@ -70,10 +75,12 @@
 #include "autograd/trace.h"              /* prints operations and gradients as they are computed */
 #include "autograd/recording.h"          /* keeps all results and gradients to inspect */
 
+/* ---- Modules ---- */
 #include "nn/module.h"                   /* parameters and children by name; your own modules */
 #include "nn/tensor_list.h"              /* lists of named tensors: parameters, state dicts */
 #include "nn/init.h"                     /* parameter initialisation, like torch.nn.init */
 
+/* ---- Layers ---- */
 #include "nn/layers/linear.h"            /* Linear */
 #include "nn/layers/embedding.h"         /* Embedding */
 #include "nn/layers/position_encoding.h" /* sinusoidal position encoding */
@@ -82,6 +89,7 @@
 #include "nn/layers/feed_forward.h"      /* the feed-forward network of a transformer */
 #include "nn/layers/sequential.h"        /* layers one after another */
 
+/* ---- Attention ---- */
 #include "nn/attention/self_attention.h" /* SelfAttention, as in the PyTorch tutorial */
 #include "nn/attention/cross_attention.h" /* the same with keys and values from another sequence */
 #include "nn/attention/multi_head.h"     /* several heads, combined by W_o */
@@ -89,22 +97,27 @@
 #include "nn/attention/torch_multihead_attention.h" /* torch.nn.MultiheadAttention */
 #include "nn/attention/transformer_encoder.h" /* torch.nn.TransformerEncoder and its layer */
 
+/* ---- Optimisers ---- */
 #include "nn/optim/optimizer.h"          /* SGD, Adam, AdamW */
 #include "nn/optim/schedule.h"           /* learning-rate schedules */
 #include "nn/optim/clip.h"               /* gradient clipping */
 #include "nn/optim/flatten.h"            /* all parameters or gradients as one tensor */
 
+/* ---- GPT ---- */
 #include "nn/gpt/gpt.h"                  /* GPT-2: forward, loss, cache, generation */
 #include "nn/gpt/sample.h"               /* samples the next token from logits */
 #include "nn/gpt/gpt_files.h"            /* transformers' and nanoGPT's files */
 
+/* ---- Files ---- */
 #include "nn/files/safetensors.h"        /* named tensors */
 #include "nn/files/checkpoint.h"         /* models and training runs */
 #include "nn/files/npy.h"                /* numpy's .npy */
 #include "nn/files/csv.h"                /* tables of numbers */
 
+/* ---- Data ---- */
 #include "nn/data/batches.h"             /* shuffled batches, random splits */
 
+/* ---- Plots and watching ---- */
 #include "nn/plot/heat_map.h"            /* attention heat maps in a terminal */
 #include "nn/plot/plot.h"                /* curves and attention as text, SVG and CSV */
 #include "nn/watch/watch.h"              /* values of a run: a progress bar, CSV, TensorBoard */

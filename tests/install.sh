@@ -50,6 +50,8 @@ for group in "$@"; do
     dev)
         want "command -v gcc" gcc gcc gcc gcc gcc
         want "command -v python3" python3 python3 python3 python python3
+        want "command -v mandoc" mandoc mandoc mandoc mandoc mandoc
+        want "command -v doxygen" doxygen doxygen doxygen doxygen doxygen
         want "command -v g++" g++ gcc-c++ g++ gcc gcc
         want "command -v clang" clang clang clang clang llvm
         want 'echo "int main(void){return 0;}" | clang -fsanitize=address,undefined -x c - -o /dev/null' \

@@ -53,7 +53,8 @@ heed_status heed_gradcheck_with(heed_function *f, void *context, heed_tensor *co
                                 int count, heed_gradcheck_options options);
 
 /* heed_gradgradcheck: second derivatives: checks the derivatives of the function's gradient with
- * respect to its inputs and to a random upstream gradient. */
+ * respect to its inputs and to a random upstream gradient, like torch.autograd.gradgradcheck.
+ * Errors are those of heed_gradcheck. */
 heed_status heed_gradgradcheck(heed_function *f, void *context, heed_tensor *const *inputs,
                                int count);
 heed_status heed_gradgradcheck_with(heed_function *f, void *context, heed_tensor *const *inputs,

@@ -22,8 +22,10 @@
 
 HEED_BEGIN_DECLS
 
+/* The type of operations. Its fields are those of struct heed_op. */
 typedef struct heed_op heed_op;
 
+/* For heed_op.inputs: any number of inputs; and the number of elements of heed_op.saves. */
 enum { HEED_ANY_COUNT = -1, HEED_SAVES = 4 };
 
 /* One application of an operation. */
@@ -54,6 +56,7 @@ typedef struct heed_vjp {
                           * the input's own; NULL for none */
 } heed_vjp;
 
+/* The definition of an operation; NULL and 0 select the defaults. */
 struct heed_op {
     const char *name;
     int inputs;               /* number of inputs, or HEED_ANY_COUNT */
@@ -91,6 +94,8 @@ struct heed_op {
     heed_op *next; /* in the registry */
 };
 
+/* HEED_SAVES_INPUT(j): the bit of input j in heed_op.saves. HEED_NAMES("x", "index"): an array for
+ * heed_op.names. */
 #define HEED_SAVES_INPUT(j) (1 << (j))
 #ifndef __cplusplus /* C++ has no array literals: point .names to a static array */
 #define HEED_NAMES(...) ((const char *const[]){__VA_ARGS__})

@@ -27,7 +27,8 @@ heed_status heed_kaiming_normal_into(heed_tensor *w, double a);
  *   w (fan_out, fan_in)    std = gain sqrt(2 / (fan_in + fan_out))
  *                          uniform in +-sqrt(3) std, or normal with mean 0
  *
- * Errors as above; HEED_ERR_VALUE: gain is negative or not finite. */
+ * HEED_ERR_SHAPE: w does not have 2 dims. HEED_ERR_DTYPE: w is not a float. HEED_ERR_VALUE: gain is
+ * negative or not finite. */
 heed_status heed_xavier_uniform_into(heed_tensor *w, double gain);
 heed_status heed_xavier_normal_into(heed_tensor *w, double gain);
 

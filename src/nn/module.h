@@ -37,6 +37,7 @@
 
 HEED_BEGIN_DECLS
 
+/* A kind of modules: what a class is in Python. */
 typedef struct heed_module_kind {
     const char *name; /* "Linear" */
     size_t size;      /* of the whole struct */
@@ -73,6 +74,7 @@ typedef struct heed_module_entry {
 
 enum { HEED_MODULE_LISTS = 4, HEED_ALIVE = 0x5eed };
 
+/* The first member of every module. Change it only through the functions below. */
 typedef struct heed_module {
     const heed_module_kind *kind;
     int alive;                  /* HEED_ALIVE until the module is freed */
@@ -197,10 +199,12 @@ heed_tensor_list heed_no_decay_parameters(void *module);
  * HEED_ERR_VALUE: no such name. */
 heed_tensor *heed_state(void *module, const char *name);
 
-/* heed_zero_grad: clears all gradients, like torch's zero_grad(set_to_none=True). */
+/* heed_zero_grad: clears all gradients, like torch's zero_grad(set_to_none=True). Errors
+ * are those of heed_module_check. */
 heed_status heed_zero_grad(void *module);
 
-/* heed_train, heed_eval: set the training flag of the module and all its descendants. */
+/* heed_train, heed_eval: set or clear the training flag of the module and all its descendants, like
+ * torch's m.train() and m.eval(). Errors are those of heed_module_check. */
 heed_status heed_train(void *module);
 heed_status heed_eval(void *module);
 
@@ -210,11 +214,15 @@ heed_status heed_eval(void *module);
  * neither f32 nor f64. */
 heed_status heed_module_to(void *module, heed_dtype dtype);
 
-/* heed_module_print: prints the tree in torch's format. */
+/* heed_module_print: prints the tree in torch's format. HEED_ERR_NULL: no stream or no module. For
+ * stream errors, check ferror(stream). */
 heed_status heed_module_print(FILE *stream, void *module);
 
 /* ---- a list of modules, like torch.nn.ModuleList: its children are named 0, 1, 2, ... ---- */
 
+/* heed_module_list_new: as torch.nn.ModuleList(), empty. heed_module_list_append: takes ownership
+ * of a module and appends it; errors as heed_add_child. heed_module_list_count: the number of
+ * modules; 0 on error. */
 struct heed_module_list {
     heed_module module;
 };

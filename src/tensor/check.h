@@ -22,8 +22,8 @@ heed_status heed_check_tensor(const char *function, const char *argument, const 
  * tensors. heed_forward_check includes this check for modules. HEED_ERR_SCOPE: no scope is open. */
 heed_status heed_check_scope(const char *function);
 
-/* heed_check_operand: both checks, for functions that combine several operations and read x before
- * the first of them checks it. */
+/* heed_check_operand: heed_check_tensor and heed_check_scope, for functions that combine several
+ * operations and read x before the first of them checks it. */
 heed_status heed_check_operand(const char *function, const char *argument, const heed_tensor *x);
 
 /* heed_check_operands: the same for a list of 1 to 65535 tensors, like the inputs of heed_apply.

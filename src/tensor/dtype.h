@@ -14,8 +14,10 @@
 
 HEED_BEGIN_DECLS
 
+/* The maximum number of dims of a tensor. */
 enum { HEED_MAX_DIMS = 8 };
 
+/* The types of elements. HEED_DTYPES is their number. */
 typedef enum heed_dtype {
     HEED_F32,  /* float, the default: torch.float32 */
     HEED_F64,  /* double, for gradient checks: torch.float64 */
@@ -24,6 +26,7 @@ typedef enum heed_dtype {
     HEED_DTYPES
 } heed_dtype;
 
+/* heed_is_float: true for f32 and f64. */
 static inline bool heed_is_float(heed_dtype dtype)
 {
     return dtype == HEED_F32 || dtype == HEED_F64;

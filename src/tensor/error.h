@@ -53,6 +53,8 @@
 #define HEED_END_DECLS   HEED_EXPORT_END
 #endif
 
+/* HEED_PRINTF(text, first): declares that argument number `text` is a printf format and that the
+ * values it prints begin with argument number `first`, so that compilers check them. */
 #ifdef __GNUC__
 #define HEED_PRINTF(text, first) __attribute__((format(printf, text, first)))
 #else
@@ -61,6 +63,7 @@
 
 HEED_BEGIN_DECLS
 
+/* The kinds of errors. Each function lists the ones that it can cause. HEED_OK means no error. */
 typedef enum heed_status {
     HEED_OK = 0,
     HEED_ERR_NULL,      /* NULL for a required argument */

@@ -21,7 +21,8 @@ heed_shape heed_shape_of_tensor(const heed_tensor *t);
 bool heed_has_shape(const heed_tensor *t, const heed_shape *shape);
 bool heed_same_shape(const heed_tensor *a, const heed_tensor *b);
 
-/* heed_is_contiguous: true if the elements are in row-major order without gaps. */
+/* heed_is_contiguous: true if the elements are in row-major order without gaps, like torch's
+ * t.is_contiguous(). False on error. */
 bool heed_is_contiguous(const heed_tensor *t);
 
 /* heed_is_expanded: true if several indices share an element, so that t cannot be overwritten.

@@ -22,6 +22,7 @@
 
 HEED_BEGIN_DECLS
 
+/* A scope. It stores its own address while it is open, so do not copy or move it. */
 typedef struct heed_scope {
     struct heed_scope *self; /* this struct while the scope is open */
     const void *thread;

@@ -12,10 +12,10 @@
 
 HEED_BEGIN_DECLS
 
+/* Shapes and strides of up to this many dims are stored in the tensor itself. */
 enum { HEED_FEW_DIMS = 4 };
 
-/* A shape, or the index of an element. HEED_SHAPE(2, 3) counts its arguments; HEED_SCALAR is the
- * shape of a tensor without dims. */
+/* A shape, or the index of an element; see HEED_SHAPE. */
 typedef struct heed_shape {
     int ndim;
     int64_t size[HEED_MAX_DIMS];
@@ -27,6 +27,9 @@ typedef struct heed_dims {
     int dim[HEED_MAX_DIMS];
 } heed_dims;
 
+/* HEED_SHAPE(2, 3): a heed_shape with these sizes; it counts its arguments. HEED_INDEX(2, 3): the
+ * same for the index of an element. HEED_SCALAR: the shape of a tensor without dims.
+ * HEED_DIMS(0, -1): a heed_dims. */
 #ifdef __cplusplus
 HEED_END_DECLS
 template <class... Sizes> inline heed_shape heed_shape_of(Sizes... sizes)
@@ -50,6 +53,7 @@ HEED_BEGIN_DECLS
 #endif
 #define HEED_INDEX HEED_SHAPE
 
+/* The type of all tensors. Its fields are those of struct heed_tensor. */
 typedef struct heed_tensor heed_tensor;
 struct heed_op;
 
@@ -64,7 +68,8 @@ typedef struct heed_storage {
     unsigned char small[32] __attribute__((aligned(8)));
 } heed_storage;
 
-/* Fields that the backward pass reads come first, since cache misses on nodes limit its speed. */
+/* The fields of a tensor. Those that the backward pass reads come first, since cache misses on
+ * nodes limit its speed. */
 struct heed_tensor {
     /* The graph: the operation that made this tensor, and its inputs. */
     const struct heed_op *op; /* NULL for a leaf */
@@ -77,7 +82,7 @@ struct heed_tensor {
     bool retain_grad;  /* keep .grad even if this is not a leaf */
     bool grad_is_lent; /* engine: a thread has taken .grad out to add to it */
     bool shared;       /* count atomically */
-    bool has_origin;   /* a heed_origin is stored after the arguments (autograd/inspect.h) */
+    bool has_origin;   /* an origin is stored after the arguments (autograd/inspect.h) */
     uint8_t ndim;
 
     heed_tensor *two[2];

@@ -36,8 +36,9 @@ heed_tensor *heed_erf(heed_tensor *x);        /* y = erf x          dx = 2 g e^(
 heed_tensor *heed_abs(heed_tensor *x);        /* y = |x|            dx = g sign(x)      not bool */
 heed_tensor *heed_sign(heed_tensor *x);       /* y = 1, 0, -1; 0 for NaN     dx = 0 */
 
-/* Round down, up, towards 0, and to nearest with ties to even. dx = 0; i64 is returned unchanged;
- * not bool. */
+/* Round down, up, towards 0, and to nearest with ties to even. i64 is returned unchanged; not bool.
+ *
+ *   x (...)   ->   y (...)          dx = 0 */
 heed_tensor *heed_floor(heed_tensor *x);
 heed_tensor *heed_ceil(heed_tensor *x);
 heed_tensor *heed_trunc(heed_tensor *x);
@@ -58,9 +59,11 @@ heed_tensor *heed_sigmoid(heed_tensor *x);    /* y = 1 / (1 + e^-x)   dx = g y (
 heed_tensor *heed_silu(heed_tensor *x);       /* y = x s            dx = g s (1 + x (1 - s)) */
 heed_tensor *heed_softplus(heed_tensor *x);   /* y = ln(1 + e^x); x if x > 20   dx = g s */
 heed_tensor *heed_logsigmoid(heed_tensor *x); /* y = ln s           dx = g (1 - s) */
-/* y = x P(x), with P and p the normal CDF and its density     dx = g (P(x) + x p(x))
- * heed_gelu_tanh: torch's approximate="tanh": P(x) = (1 + tanh((2 / pi)^(1/2) (x + 0.044715 x^3)))
- * / 2 (Hendrycks and Gimpel, 2016). */
+/* heed_gelu: as torch.nn.functional.gelu(x) (Hendrycks and Gimpel, 2016). heed_gelu_tanh: torch's
+ * approximate="tanh".
+ *
+ *   y = x P(x), with P and p the normal CDF and its density     dx = g (P(x) + x p(x))
+ *   heed_gelu_tanh: P(x) = (1 + tanh((2 / pi)^(1/2) (x + 0.044715 x^3))) / 2 */
 heed_tensor *heed_gelu(heed_tensor *x);
 heed_tensor *heed_gelu_tanh(heed_tensor *x);
 
@@ -80,11 +83,16 @@ heed_tensor *heed_pow(heed_tensor *a, heed_tensor *b); /* y = a^b     da = g b a
  *
  * HEED_ERR_VALUE: i64 divided by 0; floats give NaN. */
 heed_tensor *heed_remainder(heed_tensor *a, heed_tensor *b);
-/* y = the larger or smaller operand, NaN if either is NaN
- * da = g where a is chosen, g / 2 where a = b. */
+/* heed_maximum, heed_minimum: the larger and the smaller operand
+ *
+ *   y = the operand that is chosen, NaN if either is NaN
+ *   da = g where a is chosen, g / 2 where a = b          db: likewise */
 heed_tensor *heed_maximum(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_minimum(heed_tensor *a, heed_tensor *b);
 
+/* The same with a number b, as a + 2 in torch
+ *
+ *   a (...)   ->   y (...)          da: as above */
 heed_tensor *heed_add_scalar(heed_tensor *a, double b);
 heed_tensor *heed_sub_scalar(heed_tensor *a, double b);
 heed_tensor *heed_mul_scalar(heed_tensor *a, double b);
@@ -103,6 +111,8 @@ heed_tensor *heed_lerp_scalar(heed_tensor *a, heed_tensor *b, double weight);
 
 /* ---- comparisons: a (...), b (...) -> bool (broadcast), no gradient ---- */
 
+/* As torch.eq(a, b) and the like: equal, not equal, less, less or equal, greater, greater or equal.
+ * NaN gives false, but true in heed_ne. */
 heed_tensor *heed_eq(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_ne(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_lt(heed_tensor *a, heed_tensor *b);
@@ -110,8 +120,8 @@ heed_tensor *heed_le(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_gt(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_ge(heed_tensor *a, heed_tensor *b);
 
-/* The number need not be an integer, whatever the tensor's dtype: i64 elements are then compared as
- * f64. */
+/* The same with a number, as a == 2 in torch: a (...) -> bool (...). It need not be an integer,
+ * whatever the tensor's dtype: i64 elements are then compared as f64. */
 heed_tensor *heed_eq_scalar(heed_tensor *a, double b);
 heed_tensor *heed_ne_scalar(heed_tensor *a, double b);
 heed_tensor *heed_lt_scalar(heed_tensor *a, double b);
@@ -121,12 +131,13 @@ heed_tensor *heed_ge_scalar(heed_tensor *a, double b);
 
 /* ---- logic: any dtype, nonzero (including NaN) is true -> bool, no gradient ---- */
 
+/* As torch.logical_and(a, b) and the like. */
 heed_tensor *heed_logical_and(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_logical_or(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_logical_xor(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_logical_not(heed_tensor *x);
 
-/* i64 and bool are always finite. */
+/* As torch.isnan(x), isinf and isfinite. i64 and bool are always finite. */
 heed_tensor *heed_isnan(heed_tensor *x);
 heed_tensor *heed_isinf(heed_tensor *x);
 heed_tensor *heed_isfinite(heed_tensor *x);

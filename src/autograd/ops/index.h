@@ -111,7 +111,8 @@ heed_tensor *heed_embedding(heed_tensor *ids, heed_tensor *weight);
  * of the rows of g (..., d) where ids (...) = v. The derivative of heed_embedding; its own
  * derivative is heed_embedding.
  *
- * HEED_ERR_INDEX: as above. HEED_ERR_SHAPE: g does not have the shape of ids plus a last dim. */
+ * HEED_ERR_INDEX: an id outside [0, num_embeddings). HEED_ERR_SHAPE: g does not have the shape of
+ * ids plus a last dim. */
 heed_tensor *heed_embedding_dense_backward(heed_tensor *g, heed_tensor *ids,
                                            int64_t num_embeddings);
 

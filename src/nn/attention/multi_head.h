@@ -35,7 +35,7 @@ struct heed_multi_head *heed_multi_head_new_with(int64_t d_model, int heads, int
  *   y = cat(head_0(x), head_1(x), ...) W_o^T        zeros where block_mask blocks a whole row
  *
  * heed_multi_head_head: one head, for inspecting its weights (keep_weights).
- * Errors are those of SelfAttention; HEED_ERR_INDEX: head is outside [0, heads). */
+ * Errors are those of heed_self_attention_forward; HEED_ERR_INDEX: head is outside [0, heads). */
 heed_tensor *heed_multi_head_forward(struct heed_multi_head *m, heed_tensor *token_encodings,
                                      heed_tensor *block_mask);
 struct heed_self_attention *heed_multi_head_head(struct heed_multi_head *m, int head);

@@ -113,7 +113,7 @@ struct heed_transformer_encoder_layer *
 heed_transformer_encoder_layer_at(struct heed_transformer_encoder *m, int i);
 
 /* heed_transformer_encoder_forward: applies all layers, each with the same masks, then norm. Shapes
- * and errors are those of one layer. */
+ * and errors are those of heed_transformer_encoder_layer_forward. */
 heed_tensor *heed_transformer_encoder_forward(struct heed_transformer_encoder *m, heed_tensor *src);
 heed_tensor *heed_transformer_encoder_forward_with(struct heed_transformer_encoder *m,
                                                    heed_tensor *src, heed_encoder_masks masks);

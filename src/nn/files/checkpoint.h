@@ -19,7 +19,7 @@
 HEED_BEGIN_DECLS
 
 /* heed_save_state_dict: writes all parameters and buffers, like heed_save_file. A tensor with
- * several names is written under each of them. */
+ * several names is written under each of them. Errors are those of heed_save_file. */
 heed_status heed_save_state_dict(void *module, const char *path, const heed_metadata *metadata);
 
 typedef struct heed_load_options {
@@ -66,7 +66,7 @@ heed_status heed_load_state_dict_with(void *module, const char *path, heed_load_
  * generator.
  *
  * HEED_ERR_VALUE: parameters, the kind of optimiser, its groups or their parameters do not match;
- * one message lists all mismatches, as above. */
+ * one message lists all mismatches. */
 heed_status heed_save_checkpoint(void *module, heed_optimizer *optimizer, const char *path,
                                  const heed_metadata *about);
 heed_status heed_load_checkpoint(void *module, heed_optimizer *optimizer, const char *path);

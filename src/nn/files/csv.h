@@ -15,6 +15,7 @@
 
 HEED_BEGIN_DECLS
 
+/* The names of the columns, and the classes of text columns. */
 typedef struct heed_csv_column {
     char *name;     /* NULL if the table has no header */
     char **classes; /* in a text column: the text of each class id */

@@ -50,6 +50,7 @@ struct heed_gpt_attention {
     heed_tensor *attention_percent; /* (B, H, T, S), a detached copy, or NULL */
 };
 
+/* The feed-forward network of a block. */
 struct heed_gpt_mlp {
     heed_module module;
     struct heed_linear *c_fc;   /* C to 4 * C */
@@ -58,6 +59,7 @@ struct heed_gpt_mlp {
     heed_activation_function *activation;
 };
 
+/* A transformer block: attention and the feed-forward network. */
 struct heed_gpt_block {
     heed_module module;
     struct heed_layer_norm *ln_1;
@@ -66,6 +68,7 @@ struct heed_gpt_block {
     struct heed_gpt_mlp *mlp;
 };
 
+/* Everything except lm_head. */
 struct heed_gpt_transformer {
     heed_module module;
     struct heed_embedding *wte; /* token embeddings, (V, C) */
@@ -76,6 +79,7 @@ struct heed_gpt_transformer {
     struct heed_layer_norm *ln_f;
 };
 
+/* The model. */
 struct heed_gpt {
     heed_module module;
     struct heed_gpt_transformer *transformer;
@@ -115,8 +119,9 @@ heed_tensor *heed_gpt_forward(struct heed_gpt *m, heed_tensor *idx);
  *
  *   idx, targets (B, T) or (T) i64   ->   loss ()
  *
- * NaN if there are no tokens. Errors as above; HEED_ERR_SHAPE: the shapes of idx and targets
- * differ. HEED_ERR_DTYPE: targets are not i64. HEED_ERR_INDEX: a target is outside [0, V). */
+ * NaN if there are no tokens. Errors are those of heed_gpt_forward; HEED_ERR_SHAPE: the shapes of
+ * idx and targets differ. HEED_ERR_DTYPE: targets are not i64. HEED_ERR_INDEX: a target is outside
+ * [0, V). */
 heed_tensor *heed_gpt_loss(struct heed_gpt *m, heed_tensor *idx, heed_tensor *targets);
 
 /* heed_gpt_block_at: transformer.h.i, for inspection. HEED_ERR_INDEX: i is out of range. */
@@ -142,7 +147,7 @@ heed_gpt_cache *heed_gpt_cache_new(struct heed_gpt *m, int64_t batch);
 void heed_gpt_cache_free(heed_gpt_cache *cache);
 
 /* heed_gpt_cache_length: the number of cached tokens per row. heed_gpt_cache_clear: empties the
- * cache; required after the weights change. */
+ * cache; required after the weights change. HEED_ERR_NULL: no cache. */
 int64_t heed_gpt_cache_length(const heed_gpt_cache *cache);
 heed_status heed_gpt_cache_clear(heed_gpt_cache *cache);
 
@@ -154,9 +159,9 @@ heed_status heed_gpt_cache_clear(heed_gpt_cache *cache);
  * so far; in training mode dropout draws different numbers. No graph is recorded. On error the
  * cache is unchanged.
  *
- * HEED_ERR_SHAPE: as above, or the batch differs from the cache's, or the tokens do not fit.
- * HEED_ERR_DTYPE, HEED_ERR_INDEX: as above. HEED_ERR_VALUE: the cache was created for a model with
- * other sizes, or before a cast. */
+ * Errors are those of heed_gpt_forward; HEED_ERR_SHAPE: the batch differs from the cache's, or the
+ * tokens do not fit. HEED_ERR_VALUE: the cache was created for a model with other sizes, or before
+ * a cast. */
 heed_tensor *heed_gpt_forward_cached(struct heed_gpt *m, heed_tensor *idx, heed_gpt_cache *cache);
 
 /* ---- generation ----

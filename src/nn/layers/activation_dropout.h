@@ -30,7 +30,11 @@ struct heed_activation *heed_tanh_new(void);
 struct heed_activation *heed_silu_new(void);
 struct heed_activation *heed_sigmoid_new(void);
 
-/* heed_activation_forward: x (...)   ->   function(x) (...) */
+/* heed_activation_forward: y = function(x)
+ *
+ *   x (...)   ->   y (...)
+ *
+ * Errors are those of heed_forward_check and of the function. */
 heed_tensor *heed_activation_forward(struct heed_activation *m, heed_tensor *x);
 
 /* ---- dropout (Srivastava et al., 2014), active in training mode only ---- */
@@ -46,7 +50,7 @@ struct heed_dropout *heed_dropout_new(double p);
 
 /* heed_dropout_forward: heed_dropout(x, p, training): each element becomes 0 with probability p,
  * and the others are divided by 1 - p. After heed_eval it returns x itself and draws no random
- * numbers. */
+ * numbers. Errors are those of heed_forward_check and heed_dropout. */
 heed_tensor *heed_dropout_forward(struct heed_dropout *m, heed_tensor *x);
 
 HEED_END_DECLS

@@ -26,7 +26,7 @@ struct heed_sequential *heed_sequential_new(void);
 heed_status heed_sequential_append(struct heed_sequential *m, void *child);
 
 /* heed_sequential_forward: calls heed_forward of each module on the output of the previous one; an
- * empty Sequential returns x itself. */
+ * empty Sequential returns x itself. Errors are those of heed_forward. */
 heed_tensor *heed_sequential_forward(struct heed_sequential *m, heed_tensor *x);
 
 HEED_END_DECLS

@@ -48,6 +48,7 @@ typedef struct heed_param_group {
     int first, count;     /* range of its parameters: private to optimizer.c */
 } heed_param_group;
 
+/* An optimiser. lr and the groups' options may be changed; the rest is for reading. */
 typedef struct heed_optimizer {
     double lr;        /* of all groups without an lr of their own */
     const char *name; /* "SGD", "Adam", "AdamW" */
@@ -98,17 +99,19 @@ typedef struct heed_group_options {
 
 /* heed_add_param_group: adds parameters to the optimiser, like torch's
  * optimizer.add_param_group({"params": parameters, ...}); the list may be empty. On error nothing
- * changes. Errors as above; HEED_ERR_VALUE: a parameter was already added, or this kind of
- * optimiser does not have one of the options. */
+ * changes. Errors are those of heed_adam_new; HEED_ERR_VALUE: a parameter was already added, or
+ * this kind of optimiser does not have one of the options. */
 heed_status heed_add_param_group(heed_optimizer *optimizer, heed_tensor_list parameters);
 heed_status heed_add_param_group_with(heed_optimizer *optimizer, heed_tensor_list parameters,
                                       heed_group_options options);
 
-/* heed_optimizer_step: updates every parameter that has a gradient. Does nothing while an error is
+/* heed_optimizer_step: updates every parameter that has a gradient, like torch's
+ * optimizer.step(). HEED_ERR_NULL: no optimiser. Does nothing while an error is
  * pending, so the gradients of a failed backward are never applied. */
 heed_status heed_optimizer_step(heed_optimizer *optimizer);
 
-/* heed_optimizer_zero_grad: clears the gradients of its parameters. */
+/* heed_optimizer_zero_grad: clears the gradients of its parameters, like torch's
+ * optimizer.zero_grad(). HEED_ERR_NULL: no optimiser. */
 heed_status heed_optimizer_zero_grad(heed_optimizer *optimizer);
 
 /* heed_optimizer_state_dict: the complete state of an optimiser, by name, like torch's
@@ -142,6 +145,7 @@ heed_status heed_optimizer_list(heed_optimizer *optimizer, heed_named_tensors *n
 heed_status heed_optimizer_take(const char *function, heed_optimizer *optimizer,
                                 heed_tensor *const *values);
 
+/* heed_optimizer_free: frees the optimiser and releases its tensors; NULL is a no-op. */
 void heed_optimizer_free(heed_optimizer *optimizer);
 
 HEED_END_DECLS

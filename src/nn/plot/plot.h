@@ -42,7 +42,7 @@ typedef struct heed_plot_options {
                         * and legend; 0: the terminal's width, or 80, x 12 */
 } heed_plot_options;
 
-/* heed_plot_text, _svg: draw all curves in one plot.
+/* heed_plot_text, heed_plot_svg: draw all curves in one plot.
  *
  * HEED_ERR_NULL: the stream, a name or an array is missing. HEED_ERR_VALUE: bad smoothing. */
 heed_status heed_plot_text(FILE *stream, const heed_curve *curves, int count,
@@ -63,7 +63,7 @@ typedef struct heed_attention_plot_options {
     int width;                  /* SVG: pixels, 0: 720. Text: columns, 0: the terminal's width */
 } heed_attention_plot_options;
 
-/* heed_attention_text, _svg, _csv: draw all heads side by side.
+/* heed_attention_text, heed_attention_svg, heed_attention_csv: draw all heads side by side.
  *
  *   weights (heads, T, S) or (T, S) float; row: a query, column: a key
  *

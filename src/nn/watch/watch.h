@@ -73,7 +73,8 @@ heed_status heed_watch_name(heed_watch *w, const char *name);
 heed_status heed_watch_step(heed_watch *w);
 
 /* heed_watch_text: adds a text to the current step, such as a sample, for JSON lines and
- * TensorBoard. Bytes that are not UTF-8 are replaced. */
+ * TensorBoard. Bytes of the text that are not UTF-8 are replaced. HEED_ERR_NULL: no name or no
+ * text. HEED_ERR_VALUE: the name is as for heed_watch_name. */
 heed_status heed_watch_text(heed_watch *w, const char *name, const char *text);
 
 /* heed_watch_pause: removes the bar so that the caller can print; the next step draws it again. */

@@ -27,9 +27,10 @@ typedef enum heed_random_flavor {
     HEED_RANDOM_TORCH_2_PLAIN, /* 2.13 to 2.15, likewise; torch on ARM is close to this */
 } heed_random_flavor;
 
-/* The Mersenne twister MT19937, plus the state that torch keeps with it. */
+/* The number of words in the state of the Mersenne twister MT19937. */
 enum { HEED_GENERATOR_WORDS = 624 };
 
+/* The Mersenne twister MT19937, plus the state that torch keeps with it. */
 typedef struct heed_generator {
     uint32_t state[HEED_GENERATOR_WORDS];
     int next;        /* index of the next word; HEED_GENERATOR_WORDS: twist first */
