@@ -24,6 +24,7 @@ TOKEN = re.compile(
 INCLUDE = re.compile(r'^ *# *include +(?:"([^"]+)"|<([^>]+)>).*\n', re.M)
 CONDITION = re.compile(r"^ *# *(if|ifdef|ifndef|elif|else|endif)\b(.*)", re.M)
 DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*\n", re.M)
+DEFINING_MACRO = re.compile(r"(?!HEED_(?!MODULE_KIND)|NAME|KERNEL|REDUCE)[A-Z][A-Z_0-9]+")
 C_WORDS = set("auto break case char const continue default do double else enum extern float for goto if inline "
               "int long register restrict return short signed sizeof static struct switch typedef union "
               "unsigned void volatile while bool _Bool int64_t uint64_t int32_t f32 f64 i64".split())
@@ -54,7 +55,7 @@ def names_of(text):
         if word in "{([":
             if depth == 0 and word == "{":
                 enum = "enum" in words[start:i]
-            if depth == 0 and word == "(" and re.fullmatch(r"(?!HEED_(?!MODULE_KIND)|NAME|KERNEL|REDUCE)[A-Z][A-Z_0-9]+", previous):
+            if depth == 0 and word == "(" and DEFINING_MACRO.fullmatch(previous):
                 arguments = re.split(r"[,)]", "".join(words[i + 1:i + 8]))[:2]
                 names.update([a for a in arguments if re.fullmatch(r"[a-z]\w*", a) and a not in C_WORDS][:1])
             depth += 1
@@ -73,7 +74,8 @@ def names_of(text):
                     names.add(word)
             elif enum and depth == 1 and previous in ("{", ","):
                 names.add(word)
-    return {n for n in names - C_WORDS - {m for m in macros_of(text) if m.isupper()} if n not in ("KERNEL", "KERNELS", "NAME") and not n.lower().startswith("heed_")}
+    names -= {m for m in macros_of(text) if m.isupper()} | {"KERNEL", "KERNELS", "NAME"}
+    return {n for n in names if not n.lower().startswith("heed_")}
 
 
 def renamed(text, names, suffix):

@@ -26,6 +26,9 @@
 #define _DARWIN_C_SOURCE
 #endif
 
+#ifdef __cplusplus
+#error "heed.c is C: compile it with a C compiler, and link heed.o"
+#endif
 #ifdef __FAST_MATH__
 #error "masks use -inf and NaN must propagate: build without -ffast-math"
 #endif

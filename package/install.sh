@@ -15,26 +15,29 @@ fail() {
 # These become part of heed.pc, where they would have to be quoted; DESTDIR does not.
 for path in "$PREFIX" "$LIBDIR"; do
     case $path in
-    *[[:space:]\'\"\\\$\&\;\|]*) fail "'$path': PREFIX and LIBDIR cannot contain spaces, quotes or any of \\ \$ & ; |" ;;
+    *[[:space:]\'\"\\\$\&\;\|#]*) fail "'$path': PREFIX and LIBDIR cannot contain spaces, quotes or any of \\ \$ & ; | #" ;;
     '~'*) fail "'$path': the shell did not expand ~; write \$HOME" ;;
     esac
 done
 case $PREFIX in /* | "") ;; *) PREFIX=$PWD/$PREFIX ;; esac
+PREFIX=${PREFIX%/}
 case $LIBDIR in /*) ;; *) LIBDIR=$PREFIX/$LIBDIR ;; esac
+LIBDIR=${LIBDIR%/}
 include=$PREFIX/include
 share=$PREFIX/share
 cmake=$LIBDIR/cmake/Heed
 
-# A library folder within PREFIX is written relative to it, so that the installed tree can be moved.
-case $LIBDIR in
-"$PREFIX"/*)
-    below=${LIBDIR#"$PREFIX"/}
-    PC_LIBDIR="\${exec_prefix}/$below"
-    CMAKE_PREFIX="\${_heed_lib}/$(echo "$below" | sed 's#[^/]\{1,\}#..#g')"
+# A library folder within PREFIX is written relative to it, so that the installed tree can be moved. "." and ".." would
+# make the way back to PREFIX unclear.
+below=${LIBDIR#"$PREFIX"/}
+case /$below/ in
+//* | */./* | */../*)
+    PC_LIBDIR=$LIBDIR
+    CMAKE_PREFIX=${PREFIX:-/}
     ;;
 *)
-    PC_LIBDIR=$LIBDIR
-    CMAKE_PREFIX=$PREFIX
+    PC_LIBDIR="\${exec_prefix}/$below"
+    CMAKE_PREFIX="\${_heed_lib}/$(echo "$below" | sed 's#[^/]\{1,\}#..#g')"
     ;;
 esac
 SONAME_VERSION=${VERSION%.*}

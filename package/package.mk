@@ -55,7 +55,7 @@ SHARED ?= 1
 install uninstall: export DESTDIR := $(DESTDIR)
 install uninstall: export PREFIX  := $(PREFIX)
 install uninstall: export LIBDIR  := $(LIBDIR)
-install uninstall: export HEADERS  = heed.h $(notdir $(wildcard src/heed.hpp)) $(PUBLIC)
+install uninstall: export HEADERS  = heed.h heed.hpp $(PUBLIC)
 install uninstall: files = BUILD='$(BUILD)' VERSION='$(VERSION)' STATIC='$(STATIC)' SHARED='$(SHARED)' \
     SHARED_FILE='$(SHARED_FILE)' SONAME='$(SONAME)' SHARED_LINK='$(SHARED_LINK)' PROGRAMS='$(PROGRAMS)' \
     sh package/install.sh
@@ -111,18 +111,19 @@ HTMLDIR ?= $(PREFIX)/share/doc/heed/html
 
 .PHONY: docs install-docs uninstall-docs
 docs:
+	@command -v doxygen > /dev/null || { echo "make docs: needs Doxygen; run: make deps-dev" >&2; exit 1; }
 	@rm -rf $(BUILD)/docs && mkdir -p $(BUILD)/docs
 	@VERSION=$(VERSION) OUTPUT=$(BUILD)/docs HEADERS="src/heed.h $(PUBLIC:%=src/%)" doxygen package/Doxyfile
 	@sh package/reference/man.sh $(BUILD)/docs/man3
 
 install-docs: docs
-	install -d $(DESTDIR)$(MANDIR)/man3 $(DESTDIR)$(HTMLDIR)
-	install -m 644 $(BUILD)/docs/man3/*.3 $(DESTDIR)$(MANDIR)/man3
-	cp -R $(BUILD)/docs/html/. $(DESTDIR)$(HTMLDIR)
+	install -d "$(DESTDIR)$(MANDIR)/man3" "$(DESTDIR)$(HTMLDIR)"
+	install -m 644 $(BUILD)/docs/man3/*.3 "$(DESTDIR)$(MANDIR)/man3"
+	cp -R $(BUILD)/docs/html/. "$(DESTDIR)$(HTMLDIR)"
 
 uninstall-docs:
-	cd $(DESTDIR)$(MANDIR)/man3 && rm -f heed.3 heed_*.3 HEED_*.3 struct_heed_*.3
-	rm -rf $(DESTDIR)$(HTMLDIR)
+	for name in heed 'heed_*' 'HEED_*' 'struct_heed_*'; do rm -f "$(DESTDIR)$(MANDIR)/man3/"$$name.3; done
+	rm -rf "$(DESTDIR)$(HTMLDIR)"
 
 # ---- releases ----
 

@@ -73,9 +73,10 @@ ${CXX:-c++} -Wall -Wextra -Werror -std=c++17 main.cpp other.o heed.o -lm -pthrea
 
 # ---- flags that cannot work ----
 
-for flags in -ffast-math -mavx512f; do
+for flags in -ffast-math -mavx512f -xc++; do
     # AVX-512 exists on x86-64 only.
-    case $flags,$($CC -dumpmachine) in -mavx512f,x86_64*|-ffast-math,*) ;; *) continue ;; esac
+    case $flags,$($CC -dumpmachine) in -mavx512f,x86_64* | -ffast-math,* | -xc++,*) ;; *) continue ;; esac
     ! $CC $flags -fsyntax-only heed.c 2> errors || fail "compiles with $flags"
     grep -q '#error' errors || fail "no #error with $flags"
 done
+echo "amalgamation: passed"

@@ -51,6 +51,7 @@ refused() {
 }
 refused "make install: cannot write to /proc/heed/.*; run it as root, or choose" DESTDIR=/proc/heed
 refused "'/a b': PREFIX and LIBDIR cannot contain" "PREFIX=/a b"
+refused "'/a#b': PREFIX and LIBDIR cannot contain" "PREFIX=/a#b"
 refused "the shell did not expand ~" "PREFIX=~/heed"
 
 mv "$destination/opt/heed" "$scratch/moved"
@@ -186,7 +187,7 @@ project() {
     cat
 }
 built() {
-    cmake -S . -B "$1" -DCMAKE_PREFIX_PATH="$heed" -DCMAKE_C_COMPILER="$cc" -DCMAKE_INSTALL_RPATH= > "$scratch/log" 2>&1 &&
+    CC=$cc cmake -S . -B "$1" -DCMAKE_PREFIX_PATH="$heed" > "$scratch/log" 2>&1 &&
         cmake --build "$1" >> "$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
 }
 cp quickstart.c mine.c
@@ -262,7 +263,7 @@ expect 2 "^gpt: unknown flag --nope; try .*/heed-gpt train --help" "$heed/bin/he
 # ---- a library folder with a name of its own, one library only, and removal ----
 
 cd "$root"
-use="DESTDIR=$scratch/use PREFIX=/usr LIBDIR=lib/machine BUILD=$build"
+use="DESTDIR=$scratch/use PREFIX=/usr/ LIBDIR=/usr/lib/machine/ BUILD=$build"
 # shellcheck disable=SC2086
 make $use STATIC=0 install > "$scratch/out"
 check [ ! -e "$scratch/use/usr/lib/machine/libheed.a" ]
@@ -293,6 +294,9 @@ rm "$scratch/use/usr/include/heed/tensor/other.h"
 # shellcheck disable=SC2086
 make $use uninstall > "$scratch/out"
 check [ "$(find "$scratch/use" -iname '*heed*')" = "" ]
+make DESTDIR="$scratch/use" PREFIX=/usr LIBDIR=../lib STATIC=0 SHARED=0 BUILD="$build" install > "$scratch/out"
+has '^libdir=/usr/../lib$' "$scratch/use/lib/pkgconfig/heed.pc"
+has '(_heed_prefix "/usr" ABSOLUTE)' "$scratch/use/lib/cmake/Heed/HeedConfig.cmake"
 
 # ---- README's lines, with what make install prints ----
 

@@ -16,9 +16,16 @@ fail() {
 command -v mandoc >/dev/null || fail "mandoc not found; run: make deps-dev"
 command -v doxygen >/dev/null || fail "doxygen not found; run: make deps-dev"
 
-make -s docs BUILD="$build" >"$work/out" 2>"$work/warnings" || { cat "$work/warnings"; fail "make docs fails"; }
+installed="BUILD=$build PREFIX=/usr"
+# shellcheck disable=SC2086
+make -s install-docs $installed DESTDIR="$work/a package" >"$work/out" 2>"$work/warnings" || { cat "$work/warnings"; fail "make docs fails"; }
 [ ! -s "$work/warnings" ] || { cat "$work/warnings"; fail "make docs prints warnings"; }
 [ ! -s "$work/out" ] || { cat "$work/out"; fail "make docs prints something"; }
+cmp "$docs/man3/heed_matmul.3" "$work/a package/usr/share/man/man3/heed_matmul.3"
+[ -f "$work/a package/usr/share/doc/heed/html/index.html" ] || fail "index.html is not installed"
+# shellcheck disable=SC2086
+make -s uninstall-docs $installed DESTDIR="$work/a package"
+[ -z "$(find "$work/a package" -type f)" ] || fail "uninstall-docs leaves files"
 
 # Every function, macro and type has a man page with a description, and an entry in the search. The preprocessor lists
 # them independently.
