@@ -60,7 +60,7 @@ def describe(tensor):
         shown = [text_of(e) for e in elements(int(tensor["data"]), shape, strides, form)]
         parts.append("[" + ", ".join(shown + ["..."] * (numel > MOST)) + "]")
     if int(tensor["op"]) != 0:
-        parts.append("made by " + tensor["op"]["name"].string())
+        parts.append("made by " + tensor["op"]["name"].string(errors="replace"))
     elif tensor["requires_grad"]:
         parts.append("requires_grad")
     return "tensor(" + ", ".join(parts) + ")"

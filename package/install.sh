@@ -167,7 +167,9 @@ if [ -z "$DESTDIR" ]; then
     *":$LIBDIR/pkgconfig:"*) ;;
     *)
         echo "Compilers and programs find it there after:"
-        echo "    export PKG_CONFIG_PATH=$LIBDIR/pkgconfig LD_LIBRARY_PATH=$LIBDIR"
+        # shellcheck disable=SC2016
+        printf '    export %s=%s${%s:+:$%s}\n' PKG_CONFIG_PATH "$LIBDIR/pkgconfig" PKG_CONFIG_PATH PKG_CONFIG_PATH \
+            LD_LIBRARY_PATH "$LIBDIR" LD_LIBRARY_PATH LD_LIBRARY_PATH
         ;;
     esac
 fi

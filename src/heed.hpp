@@ -264,18 +264,19 @@ template <class R, class... A, R (*f)(A...)> struct function<f> {
     X(allclose) X(equal) X(neg) X(exp) X(expm1) X(log) X(log1p) X(sqrt) X(rsqrt) X(square)         \
     X(reciprocal) X(sin) X(cos) X(tanh) X(erf) X(abs) X(sign) X(floor) X(ceil) X(trunc) X(round)   \
     X(clamp) X(relu) X(sigmoid) X(silu) X(softplus) X(logsigmoid) X(gelu) X(gelu_tanh)             \
-    X(pow) X(pow_scalar) X(maximum) X(maximum_scalar) X(minimum) X(minimum_scalar)                 \
-    X(lerp) X(lerp_scalar) X(logical_and) X(logical_or) X(logical_xor) X(logical_not)              \
-    X(isnan) X(isinf) X(isfinite) X(where) X(remainder) X(remainder_scalar)                        \
+    X(pow) X(pow_scalar) X(remainder) X(remainder_scalar) X(maximum) X(maximum_scalar)             \
+    X(minimum) X(minimum_scalar) X(lerp) X(lerp_scalar)                                            \
+    X(logical_and) X(logical_or) X(logical_xor) X(logical_not)                                     \
+    X(isnan) X(isinf) X(isfinite) X(where)                                                         \
     X(transpose) X(permute) X(reshape) X(flatten) X(unflatten) X(expand) X(broadcast_to)           \
     X(squeeze) X(unsqueeze) X(detach) X(clone) X(contiguous) X(to)                                 \
     X(slice) X(select) X(narrow) X(index) X(split) X(split_sizes) X(chunk) X(unbind) X(diagonal)   \
     X(flip) X(roll) X(roll_dim) X(roll_dims) X(repeat) X(repeat_interleave)                        \
     X(repeat_interleave_dim) X(repeat_interleave_each)                                             \
     X(sum) X(sum_dim) X(sum_dims) X(mean) X(mean_dim) X(mean_dims) X(prod) X(prod_dim)             \
-    X(prod_dims) X(cumsum) X(amax) X(amax_dim) X(amax_dims) X(amin) X(amin_dim) X(amin_dims)       \
+    X(prod_dims) X(cumsum) X(cumprod) X(median) X(median_dim)                                      \
+    X(amax) X(amax_dim) X(amax_dims) X(amin) X(amin_dim) X(amin_dims)                              \
     X(max) X(max_dim) X(min) X(min_dim) X(argmax) X(argmax_dim) X(argmin) X(argmin_dim)            \
-    X(cumprod) X(median) X(median_dim)                                                             \
     X(var) X(var_dim) X(var_dims) X(std) X(std_dim) X(std_dims) X(norm) X(norm_dim) X(norm_dims)   \
     X(any) X(any_dim) X(any_dims) X(all) X(all_dim) X(all_dims)                                    \
     X(logsumexp) X(logsumexp_dim) X(logsumexp_dims) X(sum_to)                                      \
