@@ -42,6 +42,9 @@ CFLAGS_  := $(BASE) $(OPTIMISE) -ffp-contract=off $(GIVEN)
 LDLIBS_  := -lm $(PTHREAD) $(LDLIBS)
 LINK      = $(CC) $(CFLAGS_) $(NAMES) $(LDFLAGS)
 
+# Keeps the objects of programs, which make would delete as intermediate files and compile again the next time.
+.SECONDARY:
+
 # ---- jobs and their output ----
 
 # One job per core, unless -j was given to this make or to a make that calls it. (-j shows only in the environment
@@ -74,7 +77,7 @@ step = $(folder)
 endif
 
 # Goals that run something run one after another, in the given order.
-RUNS := clean deps deps-dev deps-page demo page lessons test test-isas test-tsan test-cpp test-oom layers mutate format check-format lint bench shared install uninstall
+RUNS := clean deps deps-dev deps-page demo page lessons test test-isas test-tsan test-cpp test-oom layers mutate format check-format lint bench shared docs install install-docs uninstall
 earlier :=
 $(foreach goal,$(filter $(RUNS),$(MAKECMDGOALS)),\
     $(if $(earlier),$(eval $(goal): | $(earlier)))$(eval earlier := $(goal)))
@@ -161,7 +164,8 @@ help:
 	@echo "make machines      build and test for musl, 32-bit x86, aarch64 and macOS (on Debian)"
 	@echo "make test-cpp      test heed.hpp, and the C API from C++, in C++17, C++20 and C++23"
 	@echo "make page          build attention.html, a web page that explains attention (make deps-page installs emcc, esbuild)"
-	@echo "make docs          write the reference in $(BUILD)/docs: HTML and man pages (needs Doxygen and Python 3); make install-docs installs it"
+	@echo "make docs          write the reference in $(BUILD)/docs: HTML and man pages (needs Doxygen and Python 3);"
+	@echo "                   make install-docs installs it"
 	@echo "make layers        check that includes go one way only: nn -> autograd -> tensor"
 	@echo "make format        clang-format everything; check-format only checks"
 	@echo "make lint          run cppcheck"

@@ -1,9 +1,7 @@
 # What a release consists of; included by the Makefile.
 
 # The programs that are installed, as heed-gpt and so on.
-PROGRAMS  := gpt graph next_token stories
-installed  = heed-$(subst _,-,$(1))
-MAN_PAGES := $(foreach p,$(PROGRAMS),$(BUILD)/man/$(call installed,$(p)).1)
+PROGRAMS := gpt graph next_token stories
 
 # ---- shared library ----
 
@@ -28,7 +26,7 @@ STRICT_LINK = $(shell printf 'int x;' | $(CC) -shared -fPIC -Wl,-z,defs,-z,nodel
 # Its objects are compiled with -fPIC, by a make of its own and in a folder of their own. `make install` runs it after
 # the programs are built, so that the progress of both does not mix.
 .PHONY: shared
-shared: $(if $(filter install,$(MAKECMDGOALS)),| $(MAN_PAGES))
+shared: $(if $(filter install,$(MAKECMDGOALS)),| $(PROGRAMS:%=$(BUILD)/%))
 	$(if $(COUNTING),,@$(MAKE) --no-print-directory BUILD=$(BUILD)/shared EXTRA="-fPIC $(EXTRA)" $(BUILD)/shared/$(SHARED_FILE))
 
 $(BUILD)/$(SHARED_FILE): $(OBJECTS)
@@ -51,28 +49,20 @@ STATIC ?= 1
 SHARED ?= 1
 
 # install.sh has the list of files. Variables reach it through the environment, which keeps spaces in DESTDIR.
-.PHONY: install uninstall
-install uninstall: export DESTDIR := $(DESTDIR)
-install uninstall: export PREFIX  := $(PREFIX)
-install uninstall: export LIBDIR  := $(LIBDIR)
-install uninstall: export HEADERS  = heed.h heed.hpp $(PUBLIC)
-install uninstall: files = BUILD='$(BUILD)' VERSION='$(VERSION)' STATIC='$(STATIC)' SHARED='$(SHARED)' \
+.PHONY: install install-docs uninstall
+install install-docs uninstall: export DESTDIR := $(DESTDIR)
+install install-docs uninstall: export PREFIX  := $(PREFIX)
+install install-docs uninstall: export LIBDIR  := $(LIBDIR)
+install install-docs uninstall: export HEADERS  = heed.h heed.hpp $(PUBLIC)
+install install-docs uninstall: files = BUILD='$(BUILD)' VERSION='$(VERSION)' STATIC='$(STATIC)' SHARED='$(SHARED)' \
     SHARED_FILE='$(SHARED_FILE)' SONAME='$(SONAME)' SHARED_LINK='$(SHARED_LINK)' PROGRAMS='$(PROGRAMS)' \
     sh package/install.sh
 
-install: $(if $(filter 0,$(STATIC)),,$(LIBRARY)) $(if $(filter 0,$(SHARED)),,shared) $(MAN_PAGES)
+install: $(if $(filter 0,$(STATIC)),,$(LIBRARY)) $(if $(filter 0,$(SHARED)),,shared) $(PROGRAMS:%=$(BUILD)/%)
 	@$(files) install
 
-uninstall:
-	@$(files) uninstall
-
-# A man page is made from the help of its program; it is empty if the program cannot run on this machine.
-define man_rule
-$(BUILD)/man/$(call installed,$(1)).1: $(BUILD)/$(1) package/man1.sh
-	$$(call step,man $$@)
-	sh package/man1.sh $$< $(call installed,$(1)) > $$@ || { rm $$@; false; }
-endef
-$(foreach p,$(PROGRAMS),$(eval $(call man_rule,$(p))))
+install-docs uninstall:
+	@$(files) $@
 
 # ---- the amalgamation: heed.h and heed.c ----
 
@@ -85,6 +75,7 @@ amalgamation: $(AMALGAMATION)/heed.c
 $(AMALGAMATION)/heed.c: $(addprefix package/,amalgamate.py amalgamation.c) LICENSE \
         $(wildcard src/*.h src/*/*.[ch] src/*/*/*.[ch] src/*/*/*.def)
 	$(call step,join $@)
+	@command -v python3 > /dev/null || { echo "make amalgamation: needs Python 3" >&2; exit 1; }
 	python3 $< $(@D) $(patsubst $(BUILD)/kernels/baseline/%.o,%,$(filter $(BUILD)/kernels/baseline/%,$(KERNELS)))
 
 # What the library is tested with, linked with heed.o instead (tests/amalgamation.sh).
@@ -106,24 +97,13 @@ $(AMALGAMATION)/%: $(BUILD)/examples/%.o $(AMALGAMATION)/heed.o
 
 # ---- the reference: HTML and man pages ----
 
-MANDIR  ?= $(PREFIX)/share/man
-HTMLDIR ?= $(PREFIX)/share/doc/heed/html
-
-.PHONY: docs install-docs uninstall-docs
+.PHONY: docs
 docs:
-	@command -v doxygen > /dev/null || { echo "make docs: needs Doxygen; run: make deps-dev" >&2; exit 1; }
+	@for tool in doxygen python3; do \
+	    command -v $$tool > /dev/null || { echo "make docs: needs $$tool; run: make deps-dev" >&2; exit 1; }; done
 	@rm -rf $(BUILD)/docs && mkdir -p $(BUILD)/docs
 	@VERSION=$(VERSION) OUTPUT=$(BUILD)/docs HEADERS="src/heed.h $(PUBLIC:%=src/%)" doxygen package/Doxyfile
 	@sh package/reference/man.sh $(BUILD)/docs/man3
-
-install-docs: docs
-	install -d "$(DESTDIR)$(MANDIR)/man3" "$(DESTDIR)$(HTMLDIR)"
-	install -m 644 $(BUILD)/docs/man3/*.3 "$(DESTDIR)$(MANDIR)/man3"
-	cp -R $(BUILD)/docs/html/. "$(DESTDIR)$(HTMLDIR)"
-
-uninstall-docs:
-	for name in heed 'heed_*' 'HEED_*' 'struct_heed_*'; do rm -f "$(DESTDIR)$(MANDIR)/man3/"$$name.3; done
-	rm -rf "$(DESTDIR)$(HTMLDIR)"
 
 # ---- releases ----
 

@@ -24,6 +24,10 @@
 #ifndef HEED_HPP
 #define HEED_HPP
 
+#if __cplusplus < 201703L
+#error "heed.hpp needs C++17: compile with -std=c++17 or later"
+#endif
+
 #include "heed.h"
 
 #include <cstddef>

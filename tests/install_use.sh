@@ -279,10 +279,11 @@ make $use SHARED=0 install > "$scratch/out"
 check [ ! -e "$scratch/use/usr/lib/machine/libheed.so" ]
 has '^Libs: .*-lheed -lm -pthread$' "$scratch/use/usr/lib/machine/pkgconfig/heed.pc"
 check [ "$(sh package/man1.sh /bin/false heed-gpt)" = "" ]
-: > "$build/man/heed-gpt.1" # as if the program could not run
+mv "$build/gpt" "$scratch/gpt"
+printf '#!/bin/false\n' > "$build/gpt" # as if the program could not run
 # shellcheck disable=SC2086
 make $use install > "$scratch/out"
-rm "$build/man/heed-gpt.1"
+mv "$scratch/gpt" "$build/gpt"
 has "^make install: $build/gpt does not run on this machine: its man page is left out$" "$scratch/out"
 echo other > "$scratch/use/usr/lib/machine/libother.so"
 echo other > "$scratch/use/usr/include/heed/tensor/other.h"

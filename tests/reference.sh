@@ -18,14 +18,18 @@ command -v doxygen >/dev/null || fail "doxygen not found; run: make deps-dev"
 
 installed="BUILD=$build PREFIX=/usr"
 # shellcheck disable=SC2086
-make -s install-docs $installed DESTDIR="$work/a package" >"$work/out" 2>"$work/warnings" || { cat "$work/warnings"; fail "make docs fails"; }
+make -s docs $installed >"$work/out" 2>"$work/warnings" || { cat "$work/warnings"; fail "make docs fails"; }
 [ ! -s "$work/warnings" ] || { cat "$work/warnings"; fail "make docs prints warnings"; }
 [ ! -s "$work/out" ] || { cat "$work/out"; fail "make docs prints something"; }
+# shellcheck disable=SC2086
+(umask 077 && make -s install-docs $installed DESTDIR="$work/a package" >"$work/out")
+[ -z "$(find "$work/a package" -type f ! -perm 644)" ] || fail "install-docs: not all files can be read by all"
+echo mine >"$work/a package/usr/share/man/man3/other.3"
 cmp "$docs/man3/heed_matmul.3" "$work/a package/usr/share/man/man3/heed_matmul.3"
 [ -f "$work/a package/usr/share/doc/heed/html/index.html" ] || fail "index.html is not installed"
 # shellcheck disable=SC2086
-make -s uninstall-docs $installed DESTDIR="$work/a package"
-[ -z "$(find "$work/a package" -type f)" ] || fail "uninstall-docs leaves files"
+make -s uninstall $installed DESTDIR="$work/a package" >"$work/out"
+[ "$(cd "$work/a package" && find . -type f)" = ./usr/share/man/man3/other.3 ] || fail "uninstall leaves files, or removes others"
 
 # Every function, macro and type has a man page with a description, and an entry in the search. The preprocessor lists
 # them independently.
