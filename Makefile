@@ -36,7 +36,7 @@ SSE2     := $(if $(filter __i386__,$(MACHINE)),-msse2 -mfpmath=sse)
 # _DARWIN_C_SOURCE: with _POSIX_C_SOURCE alone, macOS hides O_NOFOLLOW and the number of processors.
 STANDARD := -std=c11 -D_POSIX_C_SOURCE=200809L -D_DARWIN_C_SOURCE
 PTHREAD  := -pthread
-BASE     := $(STANDARD) -Isrc -I. -fvisibility=hidden $(SYMBOLS) $(PTHREAD) $(WARNINGS) $(WERROR) -MMD -MP $(STRUCTS) $(SSE2)
+BASE     := $(STANDARD) -Isrc -I. $(SYMBOLS) $(PTHREAD) $(WARNINGS) $(WERROR) -MMD -MP $(STRUCTS) $(SSE2)
 GIVEN    := $(EXTRA) $(CPPFLAGS) $(CFLAGS)
 CFLAGS_  := $(BASE) $(OPTIMISE) -ffp-contract=off $(GIVEN)
 LDLIBS_  := -lm $(PTHREAD) $(LDLIBS)

@@ -23,11 +23,12 @@ endif
 STRICT_LINK = $(shell printf 'int x;' | $(CC) -shared -fPIC -Wl,-z,defs,-z,nodelete -x c - -o /dev/null 2> /dev/null \
                   && echo -Wl,-z,defs,-z,nodelete)
 
-# Its objects are compiled with -fPIC, by a make of its own and in a folder of their own. `make install` runs it after
+# Its objects are compiled with -fPIC, and hide what no public header declares, by a make of its own and in a folder of
+# their own. `make install` runs it after
 # the programs are built, so that the progress of both does not mix.
 .PHONY: shared
 shared: $(if $(filter install,$(MAKECMDGOALS)),| $(PROGRAMS:%=$(BUILD)/%))
-	$(if $(COUNTING),,@$(MAKE) --no-print-directory BUILD=$(BUILD)/shared EXTRA="-fPIC $(EXTRA)" $(BUILD)/shared/$(SHARED_FILE))
+	$(if $(COUNTING),,@$(MAKE) --no-print-directory BUILD=$(BUILD)/shared EXTRA="-fPIC -fvisibility=hidden $(EXTRA)" $(BUILD)/shared/$(SHARED_FILE))
 
 $(BUILD)/$(SHARED_FILE): $(OBJECTS)
 	$(call step,link $@)

@@ -136,22 +136,22 @@ static bool has_zero(const heed_tensor *whole)
     return heed_item_i64(all) == 0;
 }
 
-/* True if the call divides i64 by 0. */
-static bool divides_by_zero(const heed_call *call, const line *l, const heed_tensor *y)
+/* remainder: i64 cannot be divided by 0. */
+static heed_status check_divisor(const heed_call *call, const line *l, const heed_tensor *y)
 {
-    if (l->kernel != HEED_OP_remainder || y->dtype != HEED_I64 || y->numel == 0) {
-        return false;
+    if (y->dtype != HEED_I64 || y->numel == 0 ||
+        !(l->numbers > 0 ? *(const double *)call->args == 0 : has_zero(call->inputs[1]))) {
+        return HEED_OK;
     }
-    return l->numbers > 0 ? *(const double *)call->args == 0 : has_zero(call->inputs[1]);
+    return heed_fail(HEED_ERR_VALUE, "%s: a %s is i64 and is divided by 0; heed_to(a, HEED_F32)",
+                     call->op->name, HEED_TEXT(call->inputs[0]));
 }
 
 static heed_status line_forward(const heed_call *call, heed_tensor *y)
 {
     const line *l = (const line *)call->op;
-    if (divides_by_zero(call, l, y)) {
-        return heed_fail(HEED_ERR_VALUE,
-                         "%s: a %s is i64 and is divided by 0; heed_to(a, HEED_F32)",
-                         call->op->name, HEED_TEXT(call->inputs[0]));
+    if (l->kernel == HEED_OP_remainder && check_divisor(call, l, y) != HEED_OK) {
+        return heed_self.error;
     }
     map_call(heed_kernels_for(y->dtype)->elementwise[l->kernel].forward, call, l->numbers, y->dtype,
              y);
