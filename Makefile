@@ -77,7 +77,7 @@ step = $(folder)
 endif
 
 # Goals that run something run one after another, in the given order.
-RUNS := clean deps deps-dev deps-page demo page lessons test test-isas test-tsan test-cpp test-oom layers mutate format check-format lint bench shared docs install install-docs uninstall
+RUNS := clean deps deps-dev deps-page demo page lessons test test-isas test-tsan test-cpp test-oom layers core mutate format check-format lint bench shared docs install install-docs uninstall
 earlier :=
 $(foreach goal,$(filter $(RUNS),$(MAKECMDGOALS)),\
     $(if $(earlier),$(eval $(goal): | $(earlier)))$(eval earlier := $(goal)))
@@ -166,7 +166,8 @@ help:
 	@echo "make page          build attention.html, a web page that explains attention (make deps-page installs emcc, esbuild)"
 	@echo "make docs          write the reference in $(BUILD)/docs: HTML and man pages (needs Doxygen and Python 3);"
 	@echo "                   make install-docs installs it"
-	@echo "make layers        check that includes go one way only: nn -> autograd -> tensor"
+	@echo "make layers        check that includes and calls go one way only: models -> tools -> nn -> autograd -> tensor"
+	@echo "make core          the files of src/ that a small program takes from the library, and their lines"
 	@echo "make format        clang-format everything; check-format only checks"
 	@echo "make lint          run cppcheck"
 	@echo "make pictures      make the pictures of README and docs/ again (needs Graphviz and Chromium)"
@@ -193,9 +194,10 @@ $(BUILD)/%.o: %.c
 	$(call step,cc $<)
 	$(CC) $(CFLAGS_) $(CHECK_CFLAGS) -c $< -o $@
 
-# isa.c has a table of the compiled instruction sets.
-isas = '-DHEED_ISAS=$(patsubst %,ISA(%),$(1))'
-$(BUILD)/src/tensor/isa.o: src/tensor/isa.c
+# Files that choose among the compiled instruction sets.
+CHOOSING := $(shell grep -l HEED_ISAS src/tensor/*.c)
+isas      = '-DHEED_ISAS(X)=$(patsubst %,X(%),$(1))'
+$(CHOOSING:%.c=$(BUILD)/%.o): $(BUILD)/%.o: %.c
 	$(call step,cc $<)
 	$(CC) $(CFLAGS_) $(call isas,$(ISAS)) -c $< -o $@
 
@@ -236,13 +238,13 @@ $(foreach d,F32 F64 I64 BOOL,$(foreach i,$(ISAS_$(d)),$(eval $(call kernel_rule,
 # ---- the demo: next_token with this machine's kernels only, which halves its build time ----
 
 define demo_rule
-$(BUILD)/kernels/$(1)/isa.o: src/tensor/isa.c
+$(CHOOSING:%.c=$(BUILD)/kernels/$(1)/%.o): $(BUILD)/kernels/$(1)/%.o: %.c
 	$$(call step,cc $$< ($(1)))
 	$$(CC) $$(CFLAGS_) $$(call isas,$(1)) -c $$< -o $$@
 
 $(BUILD)/demo_$(1): $(BUILD)/examples/next_token/main.o $(call parts,next_token) $(COMMON_PARTS) \
         $(filter $(patsubst %,$(BUILD)/kernels/%,$(1)/% baseline/I64/% baseline/BOOL/%),$(KERNELS)) \
-        $(BUILD)/kernels/$(1)/isa.o $(filter-out $(BUILD)/src/tensor/isa.o,$(SOURCES:%.c=$(BUILD)/%.o))
+        $(CHOOSING:%.c=$(BUILD)/kernels/$(1)/%.o) $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(CHOOSING),$(SOURCES)))
 	$$(call step,link $$@)
 	$$(LINK) $$^ -o $$@ $$(LDLIBS_)
 endef
@@ -309,10 +311,12 @@ $(BUILD)/test_heed: $(TEST_OBJECTS) $(PART_OBJECTS) $(PAGE_PARTS) $(OBJECTS)
 	$(call step,link $@)
 	$(LINK) $^ -o $@ $(WRAPPED) $(shell pkg-config --libs check) $(LDLIBS_)
 
-# The custom_* programs check themselves; the output of the others is compared.
+# The custom_* programs and gradcheck check themselves; the output of the others is compared.
 test: $(BUILD)/test_heed $(EXAMPLES)
 	$(BUILD)/test_heed
 	$(BUILD)/custom_op > /dev/null
+	$(BUILD)/gradcheck > /dev/null
+	$(BUILD)/gradcheck > /dev/null
 	$(BUILD)/custom_module > /dev/null
 	sh tests/outputs.sh $(BUILD)
 	CC="$(LINK)" sh tests/lesson7.sh $(BUILD)
@@ -508,8 +512,19 @@ deps-dev:
 
 # ---- structure and style ----
 
-layers:
-	@sh tests/layers.sh
+layers: $(OBJECTS)
+	@python3 tests/layers.py $(BUILD)
+
+# The lines of src/ that these programs take from the library. The limit may only be lowered.
+CORE          := 19980
+CORE_PROGRAMS := quickstart gradcheck $(filter-out lesson7%,$(LESSONS:$(BUILD)/%=%))
+.PHONY: core
+core: $(CORE_PROGRAMS:%=$(BUILD)/core/%.map)
+	@python3 tests/core.py $(BUILD) $(CORE) $(foreach p,$(CORE_PROGRAMS),$(p) $(BUILD)/core/$(p).map)
+
+$(BUILD)/core/%.map: $(BUILD)/examples/%.o $(LIBRARY)
+	$(call step,link $*)
+	$(LINK) -Wl,-Map=$@ $^ -o $(BUILD)/core/$* $(LDLIBS_)
 
 # ---- the pictures of README and docs/ ----
 

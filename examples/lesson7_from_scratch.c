@@ -486,13 +486,13 @@ int main(void)
  * tensor, record  src/tensor/tensor.h, src/autograd/apply.c: up to 8 dims, four dtypes, views. A
  *                 tensor points to its inputs, so the graph needs no tape.
  * rewind_tape     src/tensor/scope.c: reference counts; a scope frees the tensors created in it
- * backward        src/autograd/backward.c, src/autograd/topo.c: second derivatives
+ * backward        src/autograd/backward.c, src/autograd/pass.c: second derivatives
  * matmul          src/autograd/ops/matmul.c, src/tensor/kernels/gemm.c: batches, SIMD, threads
  * transpose       src/autograd/ops/view.c: a view, which copies nothing
  * scale           src/tensor/kernels/ops.def: all element-wise operations, a few lines each
  * mask            src/autograd/ops/masking.c, src/nn/attention/mask.h: masks of any kind
  * softmax         src/autograd/ops/softmax.c: along any dim
- * embedding       src/autograd/ops/index.c, src/nn/layers/embedding.c
+ * embedding       src/autograd/ops/embedding_rows.c, src/nn/layers/embedding.c
  * cross_entropy   src/autograd/ops/cross_entropy.c: exact even where p underflows to 0
  * self_attention  src/nn/attention/attention_head.c, src/nn/attention/self_attention.c: batches
  * parameter       src/tensor/random/generator.c: the numbers that PyTorch draws

@@ -3,10 +3,10 @@
 
 The arguments after FOLDER are the kernel files to compile for each dtype, such as F32/table (see the
 Makefile). heed.h consists of the public headers, heed.c of everything else: the internal headers, the .c
-files, and the kernels, which are repeated for each dtype.
+files, and the kernels. heed.c includes itself to compile the kernels once per dtype.
 
 In one file, names that were local to a file may occur twice. Such names get the name of their file as a
-suffix, and all names of the kernels get the dtype. Macros are undefined at the end of their file.
+suffix; those of the kernels, the prefix of the dtype. Macros are undefined at the end of their file.
 """
 import pathlib
 import re
@@ -44,7 +44,7 @@ def macros_of(text):
     return list(dict.fromkeys(re.findall(r"^ *# *define +([A-Za-z]\w*)", text, re.M)))
 
 
-def names_of(text):
+def names_of(text, makers=()):
     """Names with file scope: functions, variables, types, tags, enum constants. Macros outside of functions
     define what their first argument names, or their second after a type."""
     words = [token for kind, token in tokens(code_of(text)) if kind != "space"]
@@ -55,7 +55,7 @@ def names_of(text):
         if word in "{([":
             if depth == 0 and word == "{":
                 enum = "enum" in words[start:i]
-            if depth == 0 and word == "(" and DEFINING_MACRO.fullmatch(previous):
+            if depth == 0 and word == "(" and DEFINING_MACRO.fullmatch(previous) and previous not in makers:
                 arguments = re.split(r"[,)]", "".join(words[i + 1:i + 8]))[:2]
                 names.update([a for a in arguments if re.fullmatch(r"[a-z]\w*", a) and a not in C_WORDS][:1])
             depth += 1
@@ -168,7 +168,7 @@ class Amalgamation:
                 if include.group(2) == "immintrin.h":
                     around = "#if defined __AVX2__\n"
                 self.system[in_header].setdefault(around, set()).add(include.group(2))
-            if not include and not re.match("#define _(DEFAULT|GNU)_SOURCE", line):
+            if (not include or include.group(1) == "heed.c") and not re.match("#define _(DEFAULT|GNU)_SOURCE", line):
                 lines.append(line)
         text = "".join(lines)
         text = re.sub(r"^#if[^\n]*\n(#if[^\n]*\n#endif\n)?#endif\n", "", text, flags=re.M)  # empty now
@@ -221,6 +221,7 @@ def sources(a, public):
              if p.parent != KERNELS]
     headers = [u for u in a.closure(dict.fromkeys(h for p in paths for h in a.unit(p).includes()), set())
                if u.path not in public]
+    a.placed = {u.path for u in headers} | set(public)
     text = "".join(banner(u) + expanded(a, u).strip() + "\n" for u in headers)
     taken = {}
     for unit in headers + [a.unit(h) for h in public] + [a.unit(p) for p in paths]:
@@ -242,78 +243,61 @@ def expanded(a, unit):
     return a.moved(INCLUDE.sub(insert, unit.text), False)
 
 
-class KernelFile:
-    """A kernel file of one dtype, with the headers that no earlier file of this dtype has included."""
-
-    def __init__(self, a, path, dtype, done):
-        self.a, self.dtype, self.done = a, dtype, done
-        self.unit, self.names = a.unit(path), set()
-        self.macros, self.shared_macros = [], []  # to undefine after this file; after the dtype
-        self.text = self.joined(self.unit, self.macros)
-        self.text = a.moved(self.text, False)
-        # Macros of the C library that the file redefines.
-        self.saved = list(dict.fromkeys(re.findall(r"^ *#undef (is[a-z]+)$", self.text, re.M)))
-
-    def joined(self, unit, macros):
-        macros += macros_of(unit.text)
-        self.names |= names_of(unit.text)
-
-        def insert(include):
-            if not include.group(1):
-                return include.group()
-            path = (unit.path.parent / include.group(1)).resolve()
-            if path.suffix == ".def":
-                return without_comments(path.read_text())
-            is_template = path.name == "gemm_tiles.h"
-            if path in self.done or (path.name in ONLY_F32 and self.dtype != "F32"):
-                return ""
-            if not is_template:
-                self.done.add(path)
-            return self.joined(self.a.unit(path), [] if is_template else
-                               self.shared_macros if path.name in SHARED else self.macros)
-
-        return INCLUDE.sub(insert, unit.text)
-
-
 def kernels(a, passes):
-    """The kernels of each dtype; with comments only once."""
-    text, commented = "", set()
-    for dtype in dict.fromkeys(p.split("/")[0] for p in passes):
-        paths = [KERNELS / (p.split("/")[1] + ".c") for p in passes if p.split("/")[0] == dtype]
-        paths.sort(key=lambda p: "softmax_rows.h" in a.unit(p).text)  # it defines exp and log as macros
-        done = {KERNELS / "kernels.h", SRC / "tensor/parallel.h"}
-        files = [KernelFile(a, p, dtype, done) for p in paths]
-        names = set(re.findall(r"DEFINE *\( *([a-z]\w+)", (KERNELS / "ops.def").read_text()))
-        for file in files:
-            others = set().union(*(names_of(f.unit.text) for f in files if f is not file))
-            twice = names_of(file.unit.text) & others
-            if file.unit.path in commented:
-                file.text = without_comments(file.text)
-            file.text = renamed(file.text, twice, "_in_" + file.unit.path.stem)
-            names |= file.names | {n + "_in_" + file.unit.path.stem for n in twice}
-            names |= set(PASTED_BEFORE.findall(file.text))
-        names.discard("name")  # a parameter of macros
-        commented.update(paths)
-        suffix = "_" + dtype.lower()
-        text += f"\n#define T_IS_{dtype}\n#define KERNELS HEED_TABLE_{dtype}\n"
-        for file in files:
-            body = PASTED.sub(lambda m: m.group() + "##" + suffix, renamed(file.text, names, suffix))
-            text += (banner(file.unit) + "".join(f'#pragma push_macro("{m}")\n' for m in file.saved) + body.strip() +
-                     "\n\n" + undefined(file.macros) + "".join(f'#pragma pop_macro("{m}")\n' for m in file.saved))
-        text += "\n" + undefined(m for f in files for m in f.shared_macros)
-        text += f"#undef T_IS_{dtype}\n#undef KERNELS\n"
-    return text
+    """The kernels of one dtype; heed.c reads them once per dtype. A header stands where the first file includes it,
+    so files of many dtypes come first. Macros give local names the prefix of the dtype, like KERNEL."""
+    dtypes = {}
+    for of_pass in passes:
+        dtype, name = of_pass.split("/")
+        dtypes.setdefault(KERNELS / (name + ".c"), []).append(dtype)
+    texts, shared, done = [], [], set(a.placed)
+    for path in sorted(dtypes, key=lambda p: -len(dtypes[p])):
+        text, macros = with_headers(a, a.unit(path), done, shared)
+        around = " || ".join(f"defined T_IS_{d}" for d in dtypes[path])
+        texts.append(f"\n#if {around}" + banner(a.unit(path)) + a.moved(text, False).strip() + "\n\n" +
+                     undefined(m for m in macros if f"#undef {m}\n" not in text) + "#endif\n")
+    text = "".join(texts)
+    text += "\n" + undefined(shared)
+    macros = set(macros_of(text))
+    with_prefix = set(re.findall(r"KERNEL\((\w+)\)", text))
+    makers = set(re.findall(r"^#define (\w+)\((?:[^\n\\]|\\.|\\\n)*?KERNEL\(", text, re.M))
+    names = [n for t in texts for n in names_of(t, makers) - with_prefix]
+    local = set(names) - macros
+    if len(local) < len([n for n in names if n in local]):
+        sys.exit("kernel files define the same names: " + ", ".join(sorted(n for n in local if names.count(n) > 1)))
+    for suffix in re.findall(r"#define NAME\(x\) x##(\w+)", text):
+        local |= {n + suffix for n in re.findall(r"\bNAME\((\w+)\)", a.unit(TEMPLATE).text)}
+    return "".join(f"#define {n} KERNEL({n})\n" for n in sorted(local)) + text
 
 
-ORDER = ["tensor", "autograd", "nn"]
+def with_headers(a, unit, done, shared):
+    """The text with its headers, and the macros to undefine after it; those of headers of several files are `shared`."""
+    macros = macros_of(unit.text)
+
+    def insert(include):
+        if not include.group(1):
+            return include.group()
+        path = (unit.path.parent / include.group(1)).resolve()
+        if path == TEMPLATE:
+            return '#include "heed.c"\n'
+        if path.suffix == ".def":
+            return without_comments(path.read_text())
+        if path in done:
+            return ""
+        done.add(path)
+        text, inner = with_headers(a, a.unit(path), done, shared)
+        users = [u for u in KERNELS.glob("*.[ch]") if path in a.unit(u).includes()]
+        (macros if len(users) == 1 else shared).extend(inner)
+        return text
+
+    return INCLUDE.sub(insert, unit.text), macros
+
+
+ORDER = ["tensor", "autograd", "nn", "tools", "models"]
 # Functions of system headers that a .c file does not include, but others do (on macOS, for example).
 SYSTEM_NAMES = {"accept", "bind", "connect", "listen", "recv", "select", "send", "shutdown", "socket"}
-# Headers of several kernel files: each dtype has them once.
-SHARED = ["element.h", "math_f32.h", "trig_f32.h", "gemm_transpose.h", "row_reduce.h", "softmax_rows.h"]
-ONLY_F32 = ["math_f32.h", "trig_f32.h", "avx512.h", "gemm_small.h"]
-# Pasted names of functions and types of the kernels, where macros define them, and where they are used.
-PASTED = re.compile(r"\b(?:(?:name|x)##_[a-z_0-9]+|gather_(?:\w+_)?##dtype)\b")
-PASTED_BEFORE = re.compile(r"\bgather_rows_\w+\b|\b\w+_(?:plain|in_double)\b")
+# Included once for each type of sums, by including heed.c again.
+TEMPLATE = KERNELS / "gemm_tiles.h"
 
 
 def main():
@@ -325,7 +309,8 @@ def main():
     (folder / "heed.h").write_text(header(a, heed_h, public))
     # The system headers of heed.c are known after its parts.
     text = ABOUT.replace("@SOURCES@\n", sources(a, public)).replace("@KERNELS@\n", kernels(a, passes))
-    text = text.replace("@LICENCE@\n", licence()).replace("@SYSTEM@\n", a.system_includes(False))
+    text = text.replace("@TEMPLATE@\n", a.unit(TEMPLATE).text).replace("@LICENCE@\n", licence())
+    text = text.replace("@SYSTEM@\n", a.system_includes(False))
     (folder / "heed.c").write_text(text)
 
 

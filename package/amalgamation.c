@@ -11,11 +11,14 @@
  * gcc compiles the kernels with -O3 even if the flag is -O1 or -O2; clang does not. With clang, add
  * -fwrapv if i64 arithmetic may overflow. -DHEED_DEBUG reports mistakes in programs.
  *
- * The internal headers and sources follow in the order of their folders, then the kernels once per
- * dtype, with comments for f32 only. Local names that several files define end in the file's name.
+ * The internal headers and sources follow in the order of their folders, then the kernels. The file
+ * includes itself as "heed.c" to compile the kernels once per dtype: keep its name. Local names that
+ * several files define end in the file's name; those of the kernels become names of the dtype.
  *
 @LICENCE@
  */
+#ifndef KERNELS /* else it includes itself to compile the kernels of one dtype */
+
 /* Features of the C library: POSIX 2008, madvise and, on Linux, sched_getaffinity. */
 #undef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
@@ -43,16 +46,16 @@
 #endif
 #if defined __AVX2__ && defined __FMA__ && defined __BMI2__
 #ifdef __AVX512F__
-#define HEED_ISAS       ISA(v4)
+#define HEED_ISAS(X)    X(v4)
 #define HEED_TABLE_F32  heed_kernels_v4_f32
 #define HEED_TABLE_F64  heed_kernels_v4_f64
 #else
-#define HEED_ISAS       ISA(v3)
+#define HEED_ISAS(X)    X(v3)
 #define HEED_TABLE_F32  heed_kernels_v3_f32
 #define HEED_TABLE_F64  heed_kernels_v3_f64
 #endif
 #else
-#define HEED_ISAS       ISA(baseline)
+#define HEED_ISAS(X)    X(baseline)
 #define HEED_TABLE_F32  heed_kernels_baseline_f32
 #define HEED_TABLE_F64  heed_kernels_baseline_f64
 #endif
@@ -65,7 +68,7 @@
 #pragma clang fp contract(fast)
 #elif defined __GNUC__
 #if defined __x86_64__ || defined __i386__
-#pragma GCC target("tune=generic") /* some tunings fuse less, with other results */
+#pragma GCC target("tune=generic,prefer-vector-width=512") /* others fuse less */
 #endif
 #pragma GCC optimize("fp-contract=off")
 /* False positives once everything is inlined: heed_fail always returns an error. */
@@ -99,7 +102,7 @@ int __xpg_strerror_r(int error, char *text, size_t size);
 
 @SOURCES@
 
-/* ==== the kernels, for each dtype ==================================================== */
+/* ==== the kernels, compiled for each dtype ========================================= */
 
 #ifdef __GNUC__
 #pragma GCC diagnostic push
@@ -115,7 +118,26 @@ int __xpg_strerror_r(int error, char *text, size_t size);
 #pragma GCC optimize("fp-contract=fast", "no-math-errno", "no-trapping-math", "wrapv")
 #endif
 
-@KERNELS@
+#define T_IS_F32
+#define KERNELS HEED_TABLE_F32
+#include "heed.c"
+#undef KERNELS
+#undef T_IS_F32
+#define T_IS_F64
+#define KERNELS HEED_TABLE_F64
+#include "heed.c"
+#undef KERNELS
+#undef T_IS_F64
+#define T_IS_I64
+#define KERNELS HEED_TABLE_I64
+#include "heed.c"
+#undef KERNELS
+#undef T_IS_I64
+#define T_IS_BOOL
+#define KERNELS HEED_TABLE_BOOL
+#include "heed.c"
+#undef KERNELS
+#undef T_IS_BOOL
 
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
@@ -126,4 +148,13 @@ int __xpg_strerror_r(int error, char *text, size_t size);
 #ifdef __GNUC__
 #pragma GCC diagnostic pop
 #pragma GCC visibility pop
+#endif
+
+#elif !defined SUM /* ==== the kernels of one dtype ======================================= */
+
+@KERNELS@
+
+#else /* ==== the tiles of products, for one type of sums ================================== */
+
+@TEMPLATE@
 #endif

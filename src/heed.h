@@ -6,122 +6,124 @@
  * - Every tensor that a function returns belongs to the innermost open scope; never free it. To
  *   keep one longer, heed_retain it, and later heed_release it.
  * - Functions that return a tensor return NULL on error, and nothing is computed while an error is
- *   pending. Passing NULL for a required tensor is the error HEED_ERR_NULL; for an optional tensor,
+ *   pending. Passing NULL for a required tensor fails with HEED_ERR_NULL; for an optional tensor,
  *   NULL means "none".
  * - Names, argument order and semantics are PyTorch's (docs/pytorch.md). The suffixes `_scalar`,
  *   `_dim` and `_dims` mark forms that take a number, a dim or several dims; `_with` marks forms
- *   whose last argument is a struct of options, in which zero selects torch's default. Negative
- *   dims count from the end.
- * - In comments, shapes are in parentheses, g is dL/dy, and dx is dL/dx. Operations never modify a
- *   tensor. Only the following functions do: those that end in `_into`, heed_data_*, heed_set_data,
- *   the optimisers, and functions that load or cast a whole module.
+ *   whose last argument is a struct of options; a field left at zero takes torch's default.
+ *   Negative dims count from the end.
+ * - In comments, shapes are in parentheses, g is dL/dy, and dx is dL/dx. Operations never change
+ *   the elements of a tensor. Only these functions do: those that end in `_into`, heed_data_*,
+ *   heed_set_data, the optimisers and their updates, heed_vector_to_parameters, and functions that
+ *   load or cast a whole module; backward and gradient clipping change .grad.
  */
 #ifndef HEED_H
 #define HEED_H
 
 /* clang-format off */
+/* ==== Part 1: the framework, which trains and checks small attention models ==== */
+
 /* ---- Tensors ---- */
-#include "tensor/error.h"                /* one pending error per thread */
-#include "tensor/dtype.h"                /* element types: f32, f64, i64, bool */
-#include "tensor/tensor.h"               /* the tensor: shape, strides, storage, node */
-#include "tensor/read.h"                 /* access to sizes, elements and memory */
-#include "tensor/scope.h"                /* ownership of tensors; retain, share, grad mode */
-#include "tensor/create.h"               /* zeros, full, arange, from_*, ...; copying in and out */
-#include "tensor/print.h"                /* prints tensors as torch does */
+#include "tensor/error.h"  /* one pending error per thread */
+#include "tensor/dtype.h"  /* element types: f32, f64, i64, bool */
+#include "tensor/tensor.h" /* the tensor: shape, strides, storage, node */
+#include "tensor/read.h"   /* access to sizes, elements and memory */
+#include "tensor/scope.h"  /* ownership of tensors; retain, share, grad mode */
+#include "tensor/create.h" /* zeros, full, arange, from_*, ...; copying in and out */
+#include "tensor/print.h"  /* prints tensors as torch does */
 
 /* ---- Random numbers ---- */
-#include "tensor/random/random.h"        /* PyTorch's random numbers: manual_seed, rand, randn, ... */
-#include "tensor/random/multinomial.h"   /* sampling from given probabilities */
-#include "tensor/random/state.h"         /* the generator's state; the PyTorch version it follows */
+#include "tensor/random/random.h" /* PyTorch's random numbers: manual_seed, rand, randn, ... */
 
 /* ---- Memory, threads and checks ---- */
-#include "tensor/alloc.h"                /* memory for your own modules; counts of live tensors */
-#include "tensor/tensor_set.h"           /* graph traversal: each tensor once */
-#include "tensor/check.h"                /* argument checks for your own functions */
-#include "tensor/isa.h"                  /* the instruction set in use */
-#include "tensor/version.h"              /* the version; a line for bug reports */
-#include "tensor/parallel.h"             /* the number of threads */
-#include "tensor/flush_denormal.h"       /* treats subnormal numbers as 0 */
-#include "tensor/optim_update.h"         /* fused parameter updates; the norm of gradients */
+#include "tensor/alloc.h"     /* memory for your own modules; counts of live tensors */
+#include "tensor/check.h"     /* argument checks for your own functions */
+#include "tensor/processor.h" /* the instruction set in use; subnormal numbers */
+#include "tensor/version.h"   /* the version; a line for bug reports */
+#include "tensor/parallel.h"  /* the number of threads */
 
 /* ---- Operations ---- */
-#include "autograd/ops/elementwise.h"    /* add, mul, exp, ... activations, comparisons, logic */
-#include "autograd/ops/view.h"           /* transpose, reshape, expand, ...; detach, clone, to */
-#include "autograd/ops/slice.h"          /* slice, select, narrow, split, unbind, diagonal, ... */
-#include "autograd/ops/subscript.h"      /* index: x[1:, ::2] */
-#include "autograd/ops/rearrange.h"      /* cat, stack, flip, roll, repeat: copies */
-#include "autograd/ops/reductions.h"     /* sum, mean, max, argmax, var, norm, any, ... */
-#include "autograd/ops/matmul.h"         /* matmul, linear, bmm, outer, addmm */
-#include "autograd/ops/einsum.h"         /* einsum of two tensors */
-#include "autograd/ops/softmax.h"        /* softmax, safe_softmax, log_softmax */
-#include "autograd/ops/normalization.h"  /* layer_norm, rms_norm */
+#include "autograd/ops/elementwise.h"           /* add, mul, exp, ..., activations, comparisons, where */
+#include "autograd/ops/view.h"                  /* transpose, reshape, expand, ...; detach, clone, to */
+#include "autograd/ops/slice.h"                 /* slice, split, ...; index: x[1:, ::2]; cat, stack, flip, ... */
+#include "autograd/ops/reductions.h"            /* sum, mean, max, argmax, var, norm, cumsum, ... */
+#include "autograd/ops/matmul.h"                /* matmul, linear */
+#include "autograd/ops/products.h"              /* einsum of two tensors, bmm, outer, addmm */
+#include "autograd/ops/softmax.h"               /* softmax, safe_softmax, log_softmax */
+#include "autograd/ops/normalization.h"         /* layer_norm, rms_norm */
 #include "autograd/ops/dot_product_attention.h" /* scaled_dot_product_attention */
-#include "autograd/ops/dropout.h"   /* dropout */
-#include "autograd/ops/loss.h"           /* mse, l1, huber, binary_cross_entropy, kl_div */
-#include "autograd/ops/cross_entropy.h"  /* cross_entropy, nll_loss */
-#include "autograd/ops/index.h"          /* index_select, gather, scatter, embedding, ... */
-#include "autograd/ops/masking.h"        /* where, masked_fill, tril, triu */
-#include "autograd/ops/sort.h"           /* argsort, sort, topk */
-#include "autograd/ops/compare.h"        /* allclose, equal: whole tensors */
+#include "autograd/ops/loss.h"                  /* mse, l1, huber */
+#include "autograd/ops/probability_loss.h"      /* binary_cross_entropy, bce_with_logits, kl_div */
+#include "autograd/ops/cross_entropy.h"         /* cross_entropy, nll_loss */
+#include "autograd/ops/index.h"                 /* index_select, gather, scatter, masked_select, ... */
+#include "autograd/ops/embedding_rows.h"        /* embedding */
+#include "autograd/ops/masking.h"               /* masked_fill, tril, triu, dropout */
+#include "autograd/ops/sort.h"                  /* argsort, sort, topk, max_dim, median */
 
 /* ---- Gradients ---- */
-#include "autograd/grad.h"               /* backward, grad, requires_grad */
-#include "autograd/gradcheck.h"          /* checks derivatives against finite differences */
-#include "autograd/anomaly.h"            /* finds NaN, infinity and frequent mistakes */
-#include "autograd/module_path.h"        /* the name of the running module */
-#include "autograd/op.h"                 /* defining operations, including your own */
-#include "autograd/apply.h"              /* applies an operation */
-#include "autograd/args_text.h"          /* the arguments of an operation as text */
-#include "autograd/trace.h"              /* prints operations and gradients as they are computed */
-#include "autograd/recording.h"          /* keeps all results and gradients to inspect */
+#include "autograd/grad.h"        /* backward, grad, requires_grad */
+#include "autograd/gradcheck.h"   /* checks derivatives against finite differences */
+#include "autograd/op.h"          /* defining operations, including your own; applying them */
+#include "autograd/observer.h"    /* hooks: your callbacks for operations and gradients */
+#include "autograd/module_path.h" /* the name of the running module */
 
 /* ---- Modules ---- */
-#include "nn/module.h"                   /* parameters and children by name; your own modules */
-#include "nn/tensor_list.h"              /* lists of named tensors: parameters, state dicts */
-#include "nn/init.h"                     /* parameter initialisation, like torch.nn.init */
+#include "nn/module.h"       /* parameters and children by name; your own modules */
+#include "nn/module_state.h" /* state dicts, tied weights, training mode */
+#include "nn/tensor_list.h"  /* lists of named tensors: parameters, state dicts */
+#include "nn/init.h"         /* parameter initialisation, like torch.nn.init */
 
 /* ---- Layers ---- */
-#include "nn/layers/linear.h"            /* Linear */
-#include "nn/layers/embedding.h"         /* Embedding */
-#include "nn/layers/position_encoding.h" /* sinusoidal position encoding */
-#include "nn/layers/layer_norm.h"        /* LayerNorm */
-#include "nn/layers/activation_dropout.h"         /* Dropout, ReLU, GELU and other activations */
-#include "nn/layers/feed_forward.h"      /* the feed-forward network of a transformer */
-#include "nn/layers/sequential.h"        /* layers one after another */
+#include "nn/layers/linear.h"             /* Linear */
+#include "nn/layers/embedding.h"          /* Embedding, and sinusoidal position encoding */
+#include "nn/layers/layer_norm.h"         /* LayerNorm */
+#include "nn/layers/activation_dropout.h" /* Dropout, ReLU, GELU and other activations */
+#include "nn/layers/feed_forward.h"       /* the feed-forward network of a transformer */
+#include "nn/layers/container.h"          /* ModuleList, and Sequential */
 
 /* ---- Attention ---- */
-#include "nn/attention/self_attention.h" /* SelfAttention, as in the PyTorch tutorial */
-#include "nn/attention/cross_attention.h" /* the same with keys and values from another sequence */
-#include "nn/attention/multi_head.h"     /* several heads, combined by W_o */
-#include "nn/attention/mask.h"           /* masks, and the meaning of true in each */
+#include "nn/attention/self_attention.h"            /* SelfAttention, as in the PyTorch tutorial */
+#include "nn/attention/cross_attention.h"           /* the same with keys and values from another sequence */
+#include "nn/attention/multi_head.h"                /* several heads, combined by W_o */
+#include "nn/attention/mask.h"                      /* masks: what true means in each kind */
 #include "nn/attention/torch_multihead_attention.h" /* torch.nn.MultiheadAttention */
-#include "nn/attention/transformer_encoder.h" /* torch.nn.TransformerEncoder and its layer */
+#include "nn/attention/transformer_encoder.h"       /* torch.nn.TransformerEncoder and its layer */
 
 /* ---- Optimisers ---- */
-#include "nn/optim/optimizer.h"          /* SGD, Adam, AdamW */
-#include "nn/optim/schedule.h"           /* learning-rate schedules */
-#include "nn/optim/clip.h"               /* gradient clipping */
-#include "nn/optim/flatten.h"            /* all parameters or gradients as one tensor */
+#include "nn/optim/optimizer.h"       /* SGD, Adam, AdamW */
+#include "nn/optim/optimizer_state.h" /* their state dicts */
+#include "tensor/optim_update.h"      /* fused parameter updates; norms of gradients */
+#include "nn/optim/schedule.h"        /* learning-rate schedules */
+#include "nn/optim/clip.h"            /* gradient clipping */
+#include "nn/optim/flatten.h"         /* all parameters or gradients as one tensor */
 
-/* ---- GPT ---- */
-#include "nn/gpt/gpt.h"                  /* GPT-2: forward, loss, cache, generation */
-#include "nn/gpt/sample.h"               /* samples the next token from logits */
-#include "nn/gpt/gpt_files.h"            /* transformers' and nanoGPT's files */
+/* ==== Part 2: tools and models ==== */
+
+/* ---- Observing operations ---- */
+#include "tools/observe/anomaly.h"   /* finds NaN, infinity and frequent mistakes */
+#include "tools/observe/trace.h"     /* prints operations and gradients as they are computed */
+#include "tools/observe/recording.h" /* keeps all results and gradients to inspect */
+#include "tools/observe/args_text.h" /* the arguments of an operation as text */
 
 /* ---- Files ---- */
-#include "nn/files/safetensors.h"        /* named tensors */
-#include "nn/files/checkpoint.h"         /* models and training runs */
-#include "nn/files/npy.h"                /* numpy's .npy */
-#include "nn/files/csv.h"                /* tables of numbers */
+#include "tools/files/safetensors.h" /* named tensors */
+#include "tools/files/checkpoint.h"  /* models and training runs */
+#include "tools/files/npy.h"         /* numpy's .npy */
+#include "tools/files/csv.h"         /* tables of numbers */
 
 /* ---- Data ---- */
-#include "nn/data/batches.h"             /* shuffled batches, random splits */
+#include "tools/data/batches.h" /* shuffled batches, random splits */
 
 /* ---- Plots and watching ---- */
-#include "nn/plot/heat_map.h"            /* attention heat maps in a terminal */
-#include "nn/plot/plot.h"                /* curves and attention as text, SVG and CSV */
-#include "nn/watch/watch.h"              /* values of a run: a progress bar, CSV, TensorBoard */
-#include "nn/plot/graph_dot.h"           /* pictures of graphs, for Graphviz */
+#include "tools/plot/heat_map.h"  /* attention heat maps in a terminal */
+#include "tools/plot/plot.h"      /* curves and attention as text, SVG and CSV */
+#include "tools/watch/watch.h"    /* values of a run: a progress bar, CSV, TensorBoard */
+#include "tools/plot/graph_dot.h" /* pictures of graphs, for Graphviz */
+
+/* ---- GPT ---- */
+#include "models/gpt/gpt.h"       /* GPT-2: forward, loss, cache, generation */
+#include "models/gpt/sample.h"    /* samples the next token from logits */
+#include "models/gpt/gpt_files.h" /* transformers' and nanoGPT's files */
 /* clang-format on */
 
 #endif

@@ -58,7 +58,7 @@ END
 cd "$scratch"
 for compiler in "$CC" clang; do
     command -v "${compiler##* }" > /dev/null || continue
-    $compiler -Wall -Wextra -Werror -fPIC -c heed.c
+    (cd / && $compiler -Wall -Wextra -Werror -fPIC -c "$scratch/heed.c" -o "$scratch/heed.o") # it includes itself
     $compiler -Wall -Wextra -Werror quickstart.c heed.o -lm -pthread -o quickstart
     ./quickstart | grep -q '^the cow hid and it -> mooed$' || fail "quickstart fails with $compiler"
     $compiler -shared heed.o -lm -pthread -o libheed.so

@@ -158,4 +158,6 @@ if ! SKIP="error unread" sh tests/both_cores.sh build/debug/test_heed > "$scratc
     grep -aE ':[FE]:' "$scratch/suites"
     exit 1
 fi
-echo "debug: all reports are there"
+
+# The rooms, with the calls that only debug builds make.
+python3 tests/layers.py build/debug

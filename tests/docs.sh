@@ -53,7 +53,7 @@ done
 # The table lists an operation by its name or, with _dim, _dims or _with, by that of its plain form.
 # shellcheck disable=SC2046
 for name in $(grep -ohE '^(heed_tensor \*|heed_status |int |bool )heed_[a-z0-9_]+\(' \
-    $(echo "$headers" | grep autograd/ | grep -vE '/(op|apply|grad|gradcheck|recording)\.h') |
+    $(echo "$headers" | grep autograd/ | grep -vE '/(op|apply|observer|grad|gradcheck|recording)\.h') |
     sed -E 's/.*(heed_[a-z0-9_]+)\(/\1/'); do
     plain=$(echo "$name" | sed -E 's/_(dim|dims|with)$//')
     case $name in

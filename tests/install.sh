@@ -98,6 +98,9 @@ for group in "$@"; do
         for target in aarch64 i686 s390x; do
             want "command -v $target-linux-gnu-gcc" gcc-$target-linux-gnu gcc-$target-linux-gnu \
                 gcc-$target-linux-gnu $target-linux-gnu-gcc $target-linux-gnu-gcc
+            case $target in aarch64) debian=arm64 ;; i686) debian=i386 ;; *) debian=$target ;; esac
+            want "echo '#include <stdio.h>' | $target-linux-gnu-gcc -E -" libc6-dev-$debian-cross glibc-devel \
+                musl-dev $target-linux-gnu-glibc $target-linux-gnu-gcc
         done
         want "command -v qemu-aarch64" qemu-user qemu-user qemu-aarch64 qemu-user qemu
         want "command -v musl-gcc" musl-tools musl-gcc musl-dev musl musl-cross

@@ -43,7 +43,7 @@ void expect_draws(void *(*make)(const void *row), const void *row, const uint64_
         ck_assert_msg(sums[flavor] == 0 || sum == sums[flavor], "flavor %d: 0x%016llx", (int)flavor,
                       (unsigned long long)sum);
     }
-    heed_set_random_flavor(HEED_RANDOM_TORCH_1);
+    heed_set_random_flavor(HEED_RANDOM_TORCH_2);
 }
 
 void expect_tree(void *module, const char *text)

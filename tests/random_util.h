@@ -7,19 +7,18 @@
 #include <string.h>
 
 #include "tensor/alloc.h"
-#include "tensor/alloc_faults.h"
+#include "tensor/blocks.h"
 #include "tensor/create.h"
-#include "tensor/random/multinomial.h"
+#include "tensor/handle.h"
 #include "tensor/random/random.h"
 #include "tensor/read.h"
 #include "tensor/scope.h"
-#include "tensor/scope_list.h"
 
 /* ---- every test restores the counters ---- */
 
 static heed_scope scope;
 static int64_t tensors_before, bytes_before;
-static const heed_generator unseeded;
+static const heed_generator unseeded = {.flavor = HEED_RANDOM_TORCH_2};
 
 static inline void setup(void)
 {

@@ -1,5 +1,5 @@
 #include "tests/reference.h"
-#include "tensor/scope_list.h"
+#include "tensor/handle.h"
 
 #include <math.h>
 #include <stdlib.h>

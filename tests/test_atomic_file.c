@@ -12,9 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "nn/files/atomic_file.h"
-#include "nn/gpt/gpt_config.h"
+#include "models/gpt/gpt_config.h"
 #include "tests/files_util.h"
+#include "tools/files/file_io.h"
 
 enum { ELEMENTS = 2000 };
 
@@ -437,6 +437,85 @@ START_TEST(a_reader_sees_whole_files)
 }
 END_TEST
 
+/* Both save until a pipe is closed; then the file is whole, and no temporary file is left. */
+START_TEST(two_processes_save_one_path)
+{
+    pid_t children[2];
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    strcpy(shared_path, in_folder("a"));
+    save_one(shared_path, filled_with(1));
+    for (int i = 0; i < 2; i++) {
+        children[i] = fork();
+        if (children[i] == 0) {
+            char byte;
+            close(ends[1]);
+            fcntl(ends[0], F_SETFL, O_NONBLOCK);
+            while (read(ends[0], &byte, 1) < 0) {
+                heed_scope scope;
+                heed_scope_begin(&scope);
+                if (save(shared_path, filled_with(i + 1)) != HEED_OK) {
+                    _exit(1);
+                }
+                heed_scope_end(&scope);
+            }
+            _exit(0);
+        }
+    }
+    close(ends[0]);
+    bool seen[2] = {false, false};
+    for (int i = 0; i < 200 || (!(seen[0] && seen[1]) && i < 100000); i++) {
+        heed_scope scope;
+        heed_scope_begin(&scope);
+        heed_tensor *x = load_one(shared_path, "x");
+        expect_no_error();
+        const bool one = heed_equal(x, filled_with(1));
+        ck_assert(one || heed_equal(x, filled_with(2)));
+        seen[!one] = true;
+        heed_scope_end(&scope);
+    }
+    close(ends[1]);
+    for (int i = 0; i < 2; i++) {
+        int status = -1;
+        ck_assert_int_eq(waitpid(children[i], &status, 0), children[i]);
+        ck_assert_int_eq(status, 0);
+    }
+    ck_assert(seen[0] && seen[1]);
+    ck_assert_int_eq(files_in_folder(), 1);
+}
+END_TEST
+
+/* A temporary file gets a new name: files and links that have one are neither opened nor replaced,
+ * even if no other name is free. */
+START_TEST(files_with_temporary_names_are_kept)
+{
+    enum { NAMES = 1000 };
+    char name[80], stem[80];
+    strcpy(stem, temporary_of(getpid()));
+    stem[strlen(stem) - 1] = '\0';
+    save_one(in_folder("a"), filled_with(1));
+    ck_assert_int_eq(symlink("nowhere", in_folder(strcat(strcpy(name, stem), "0"))), 0);
+    save_one(in_folder("a"), filled_with(2));
+    ck_assert_int_ne(access(in_folder("nowhere"), F_OK), 0);
+    for (int i = 1; i < NAMES; i++) {
+        snprintf(name, sizeof name, "%.60s%d", stem, i);
+        write_bytes(in_folder(name), "mine", 4);
+    }
+    ck_assert_int_eq(save(in_folder("a"), filled_with(3)), HEED_ERR_FILE);
+    expect_error(HEED_ERR_FILE, "/a: cannot create a temporary file next to it: File exists");
+    expect_same_bits(load_one(in_folder("a"), "x"), filled_with(2));
+    ck_assert_int_eq(files_in_folder(), 1 + NAMES);
+    for (int i = 1; i < NAMES; i++) {
+        size_t size;
+        snprintf(name, sizeof name, "%.60s%d", stem, i);
+        char *bytes = read_bytes(in_folder(name), &size);
+        ck_assert_str_eq(bytes, "mine");
+        free(bytes);
+        unlink(in_folder(name));
+    }
+}
+END_TEST
+
 void add_atomic_file_cases(Suite *suite)
 {
     TCase *tests = files_case(suite, "atomic files");
@@ -454,4 +533,6 @@ void add_atomic_file_cases(Suite *suite)
     tcase_add_test(tests, a_path_may_have_no_folder);
     tcase_add_test(tests, names_that_are_taken_are_passed_over);
     tcase_add_test(tests, a_reader_sees_whole_files);
+    tcase_add_test(tests, two_processes_save_one_path);
+    tcase_add_test(tests, files_with_temporary_names_are_kept);
 }

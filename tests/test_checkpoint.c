@@ -6,9 +6,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "nn/files/match_tensors.h"
 #include "nn/named_tensors.h"
 #include "tests/files_util.h"
+#include "tools/files/safetensors_file.h"
 
 static struct heed_linear *new_linear(uint64_t seed, int64_t in, int64_t out)
 {
@@ -200,10 +200,11 @@ static double seconds_to_report(int count)
     heed_safetensors *file = heed_file_open("test", in_folder("a"));
     const heed_match match = {.function = "test", .there = "a", .here = "list"};
     const clock_t begin = clock();
-    heed_match_load(&match, file, named.list);
+    const heed_offers offers = heed_file_offers(file);
+    heed_match_load(&match, &offers, named.list);
     const double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
     expect_error(HEED_ERR_VALUE, "more; 1 unexpected: x");
-    heed_file_close(file);
+    heed_safetensors_close(file);
     heed_named_free(&named);
     return seconds;
 }

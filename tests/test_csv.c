@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nn/files/decimal.h"
+#include "tensor/text.h"
 #include "tests/files_util.h"
 
 static heed_tensor *parse(const char *table, heed_csv_options options)

@@ -53,11 +53,11 @@ START_TEST(test_momentum_decays_to_0)
     heed_tensor *b = heed_ones_like(p);
     const heed_sgd_step sgd = {.lr = 0.01, .momentum = 0.9};
     for (int i = 0; i < 7000; i++) {
-        heed_sgd_update(p, g, b, &sgd);
+        sgd_update(p, g, b, &sgd);
     }
     ck_assert(is_zero(b));
     met_subnormal();
-    heed_sgd_update(p, g, b, &sgd);
+    sgd_update(p, g, b, &sgd);
     ck_assert(!met_subnormal());
     ck_assert_double_eq_tol(heed_at(p, HEED_SHAPE(7)), 1 - 0.01 * 9, 1e-6); /* 0.9 + 0.81 + ... */
 }
@@ -72,12 +72,12 @@ START_TEST(test_moments_decay_to_0)
     heed_tensor *m = heed_full(HEED_SHAPE(40), -1e8 * least, floats[_i]);
     heed_tensor *v = heed_full(HEED_SHAPE(40), 8 * least, floats[_i]);
     for (adam.t = 1; adam.t < 250; adam.t++) {
-        heed_adam_update(p, g, m, v, &adam);
+        adam_update(p, g, m, v, &adam);
     }
     ck_assert(is_zero(m));
     ck_assert(is_zero(v));
     met_subnormal();
-    heed_adam_update(p, g, m, v, &adam);
+    adam_update(p, g, m, v, &adam);
     ck_assert(!met_subnormal());
     ck_assert(is_zero(heed_sub_scalar(p, 1)));
 }
@@ -92,7 +92,7 @@ START_TEST(test_squares_of_gradients_do_not_underflow)
     heed_tensor *m = heed_zeros_like(p), *v = heed_zeros_like(p);
     met_subnormal();
     for (adam.t = 1; adam.t < 100; adam.t++) {
-        heed_adam_update(p, g, m, v, &adam);
+        adam_update(p, g, m, v, &adam);
     }
     ck_assert(!met_subnormal());
     ck_assert(is_zero(v));
@@ -109,7 +109,7 @@ START_TEST(test_tiny_eps_keeps_subnormal_moments)
         heed_tensor *p = heed_ones(HEED_SHAPE(40), HEED_F32), *g = heed_zeros_like(p);
         heed_tensor *m = heed_full(HEED_SHAPE(40), 1e-40, HEED_F32);
         heed_tensor *v = heed_full(HEED_SHAPE(40), 1e-40, HEED_F32);
-        heed_adam_update(p, g, m, v, &step);
+        adam_update(p, g, m, v, &step);
         ck_assert_double_eq_tol(heed_at(m, HEED_SHAPE(7)), 0.9e-40, 1e-44);
         ck_assert_double_eq_tol(heed_at(v, HEED_SHAPE(7)), 0.99e-40, 1e-44);
     }
@@ -120,7 +120,7 @@ START_TEST(test_nan_stays_in_state)
 {
     heed_tensor *p = heed_ones(HEED_SHAPE(40), floats[_i]), *g = heed_zeros_like(p);
     heed_tensor *m = heed_full_like(p, (double)NAN), *v = heed_full_like(p, (double)NAN);
-    heed_adam_update(p, g, m, v, &adam);
+    adam_update(p, g, m, v, &adam);
     ck_assert(heed_item_i64(heed_sum(heed_isnan(m))) == 40);
     ck_assert(heed_item_i64(heed_sum(heed_isnan(v))) == 40);
 }

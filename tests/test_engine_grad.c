@@ -283,7 +283,7 @@ START_TEST(a_gradient_penalty_trains)
         heed_clear_grad(inputs[1]);
         heed_backward(penalty(inputs, NULL));
         const heed_sgd_step sgd = {.lr = 1};
-        heed_sgd_update(inputs[1], inputs[1]->grad, NULL, &sgd);
+        sgd_update(inputs[1], inputs[1]->grad, NULL, &sgd);
         heed_scope_end(&scope);
         expect_no_error();
     }

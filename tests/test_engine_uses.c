@@ -227,10 +227,9 @@ static void step(heed_tensor *p, heed_tensor *b, heed_tensor *m, heed_tensor *v)
 {
     const heed_tensor *g = heed_ones(HEED_SHAPE(2), HEED_F64);
     if (m == NULL) {
-        heed_sgd_update(p, g, b, &(heed_sgd_step){.lr = 1, .momentum = b != NULL ? 0.9 : 0});
+        sgd_update(p, g, b, &(heed_sgd_step){.lr = 1, .momentum = b != NULL ? 0.9 : 0});
     } else {
-        heed_adam_update(p, g, m, v,
-                         &(heed_adam_step){.lr = 1, .beta1 = 0.9, .beta2 = 0.9, .t = 1});
+        adam_update(p, g, m, v, &(heed_adam_step){.lr = 1, .beta1 = 0.9, .beta2 = 0.9, .t = 1});
     }
 }
 

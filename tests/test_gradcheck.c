@@ -217,6 +217,27 @@ START_TEST(gradgradcheck_refuses_inputs)
 }
 END_TEST
 
+static heed_tensor *sum_of_squares(heed_tensor *const *in, void *context)
+{
+    heed_tensor *sum = square(in, context);
+    for (int i = 1; i < *(int *)context; i++) {
+        sum = heed_add(sum, square(in + i, context));
+    }
+    return sum;
+}
+
+START_TEST(takes_16_inputs)
+{
+    heed_tensor *inputs[16];
+    int count = 16;
+    for (int i = 0; i < count; i++) {
+        inputs[i] = leaf(HEED_SHAPE(1));
+    }
+    ck_assert_int_eq(heed_gradcheck(sum_of_squares, &count, inputs, count), HEED_OK);
+    ck_assert_int_eq(heed_gradgradcheck(sum_of_squares, &count, inputs, count), HEED_OK);
+}
+END_TEST
+
 /* ---- what it leaves alone ---- */
 
 START_TEST(inputs_stay_as_they_were)
@@ -396,6 +417,7 @@ void add_gradcheck_cases(Suite *suite)
     tcase_add_test(checks, functions_are_not_called_after_an_error);
     tcase_add_test(checks, gradcheck_refuses_inputs);
     tcase_add_test(checks, gradgradcheck_refuses_inputs);
+    tcase_add_test(checks, takes_16_inputs);
     tcase_add_test(checks, inputs_stay_as_they_were);
     tcase_add_test(checks, works_without_grad_mode);
     tcase_add_test(checks, results_of_operations_are_inputs_too);

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tensor/batch_gemm.h"
 #include "tensor/broadcast_walk.h"
+#include "tensor/dispatch.h"
 #include "tensor/grain.h"
 #include "tests/reference.h"
 
@@ -664,10 +664,9 @@ static void check_updates(int64_t n, heed_dtype dtype)
     heed_tensor *v = heed_square(noise(shape, dtype, ROWS, 4)), *scaled = heed_clone(p);
     const heed_tensor *g = noise(shape, dtype, ROWS, 3), *old_v = heed_clone(v);
     const heed_tensor *old_p = heed_clone(p), *old_b = heed_clone(b);
-    heed_sgd_update(p, g, b, &(heed_sgd_step){.lr = 0.1, .momentum = 0.9, .weight_decay = 0.01});
-    heed_adam_update(
-        of_adam, g, m, v,
-        &(heed_adam_step){.lr = 0.1, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-3, .t = 3});
+    sgd_update(p, g, b, &(heed_sgd_step){.lr = 0.1, .momentum = 0.9, .weight_decay = 0.01});
+    adam_update(of_adam, g, m, v,
+                &(heed_adam_step){.lr = 0.1, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-3, .t = 3});
     heed_scale_into(scaled, -0.5);
     expect_no_error();
     for (int64_t i = 0; i < n; i++) {
@@ -687,19 +686,18 @@ static void check_updates(int64_t n, heed_dtype dtype)
 static void check_many_parameters(int64_t n, heed_dtype dtype)
 {
     heed_tensor **all = calloc((size_t)n, sizeof *all);
-    heed_update *updates = calloc((size_t)n, sizeof *updates);
     for (int64_t i = 0; i < n; i++) {
-        all[i] = heed_full(HEED_SHAPE(3), (double)i, dtype);
-        updates[i] = (heed_update){.p = all[i], .g = heed_full(HEED_SHAPE(3), 2, dtype)};
+        all[i] = heed_set_requires_grad(heed_full(HEED_SHAPE(3), (double)i, dtype), true);
+        heed_set_grad(all[i], heed_full(HEED_SHAPE(3), 2, dtype));
     }
-    heed_scale_all_into(all, (int)n, 2);
-    heed_sgd_update_all(updates, (int)n, &(heed_sgd_step){.lr = 0.5});
+    heed_optimizer *optimizer = heed_sgd_new((heed_tensor_list){(int)n, all, NULL}, 0.5);
+    heed_optimizer_step(optimizer);
+    heed_optimizer_free(optimizer);
     expect_no_error();
     for (int64_t i = 0; i < 3 * n; i++) {
-        expect_at("a parameter", all[i / 3], i % 3, 2 * (double)(i / 3) - 1);
+        expect_at("a parameter", all[i / 3], i % 3, (double)(i / 3) - 1);
     }
     free(all);
-    free(updates);
 }
 
 /* ---- random numbers ---- */
@@ -792,7 +790,7 @@ static const limit limits[] = {
     {"elements", "map.c: heed_add_elements", HEED_GRAIN_OF_ELEMENTS, check_accumulation},
     {"elements", "map.c: 2 HEED_GRAIN_OF_ELEMENTS", 2 * HEED_GRAIN_OF_ELEMENTS, check_accumulation},
     {"reductions", "reduce.c: 2 CHUNK_OF_LINE", 2 * 16384, check_long_sums},
-    {"reductions", "optim_update.c: total_norm", HEED_GRAIN_OF_SUMS, check_long_sums},
+    {"reductions", "total_norm.c: heed_total_norm", HEED_GRAIN_OF_SUMS, check_long_sums},
     {"reductions", "reduce.c: lengths of chunks", CHUNK * 16384, check_longest_sum},
     {"reductions", "reduce.c: LINES_AT_ONCE", 16, check_sums},
     {"reductions", "reduce.c: BY_COLUMNS, CHUNK / 4", CHUNK / 4, check_sums},
@@ -804,12 +802,12 @@ static const limit limits[] = {
      check_sums},
     {"reductions", "reduce.c: heed_map_rows", 2 * HEED_GRAIN_OF_ROWS / 3, check_cumsum_and_softmax},
     {"reductions", "broadcast_walk.h: CHUNK", CHUNK, check_cumsum_and_softmax},
-    {"rows", "parallel_rows.c: 2 chunks", 2 * HEED_GRAIN_OF_ROWS / FEATURES, check_norms},
-    {"rows", "parallel_rows.c: MOST_CHUNKS", 32 * HEED_GRAIN_OF_ROWS / FEATURES, check_norms},
-    {"rows", "parallel_rows.c: the last chunk", 2051, check_norms},
-    {"rows", "class_losses.c: rows", SHARED_ROWS(HEED_GRAIN_OF_ROWS, FEATURES), check_loss_rows},
-    {"rows", "class_losses.c: classes", HEED_GRAIN_OF_ROWS, check_loss_classes},
-    {"rows", "class_losses.c: a large vocabulary", 50257, check_loss_classes},
+    {"rows", "norm_dispatch.c: 2 chunks", 2 * HEED_GRAIN_OF_ROWS / FEATURES, check_norms},
+    {"rows", "norm_dispatch.c: MOST_CHUNKS", 32 * HEED_GRAIN_OF_ROWS / FEATURES, check_norms},
+    {"rows", "norm_dispatch.c: the last chunk", 2051, check_norms},
+    {"rows", "cross_entropy.c: rows", SHARED_ROWS(HEED_GRAIN_OF_ROWS, FEATURES), check_loss_rows},
+    {"rows", "cross_entropy.c: classes", HEED_GRAIN_OF_ROWS, check_loss_classes},
+    {"rows", "cross_entropy.c: a large vocabulary", 50257, check_loss_classes},
     {"rows", "parallel_rows.c: rows", SHARED_ROWS(HEED_GRAIN_OF_TABLE_ROWS, 40), check_table_ids},
     {"rows", "parallel_rows.c: groups", 2 * HEED_GRAIN_OF_TABLE_ROWS / 16, check_table_ids},
     {"rows", "parallel_rows.c: GROUP", 16, check_table_columns},
@@ -817,13 +815,13 @@ static const limit limits[] = {
      check_table_columns},
     {"rows", "broadcast_walk.h: CHUNK", CHUNK, check_indexed},
     {"rows", "sort.c: merged runs", 128, check_sort},
-    {"products", "gemm_few.h: PARTS", 8, check_products_by_k},
+    {"products", "gemm.c: PARTS", 8, check_products_by_k},
     {"products", "gemm.c: SMALL_K, ROW_BLOCK, KC", 256, check_products_by_k},
     {"products", "gemm.c: two blocks", 512, check_products_by_k},
-    {"products", "gemm_few.h: DOTS", 8, check_products_by_n},
-    {"products", "gemm_few.h: FEW_ROWS", 16, check_products_by_m},
-    {"products", "gemm_few.h: SMALL", 2048 / 65, check_products_by_n},
-    {"products", "gemm_small.h: SMALL_ROW", 512 / 65, check_products_by_n},
+    {"products", "gemm.c: DOTS", 8, check_products_by_n},
+    {"products", "gemm.c: FEW_ROWS", 16, check_products_by_m},
+    {"products", "gemm.c: SMALL", 2048 / 65, check_products_by_n},
+    {"products", "gemm.c: SMALL_ROW", 512 / 65, check_products_by_n},
     {"products", "gemm.c: panels of the baseline", 8, check_products_by_n},
     {"products", "gemm.c: panels of AVX2", 16, check_products_by_n},
     {"products", "gemm.c: panels of AVX-512", 32, check_products_by_n},
@@ -833,8 +831,8 @@ static const limit limits[] = {
     {"products", "gemm.c: MR of AVX2", 6, check_products_by_m},
     {"products", "gemm.c: MR of aarch64", 8, check_products_by_m},
     {"products", "gemm.c: MR of AVX-512", 12, check_products_by_m},
-    {"products", "gemm_small.h: TINY", 128 / 8 / 4, check_tiny_products},
-    {"products", "gemm_small.h: SMALL; 16 rows", 2048 / 8 / 16, check_products_by_m},
+    {"products", "gemm.c: TINY", 128 / 8 / 4, check_tiny_products},
+    {"products", "gemm.c: SMALL; 16 rows", 2048 / 8 / 16, check_products_by_m},
     {"products", "gemm.c: 4 MR and TILES of AVX2", 4 * 6, check_products_by_m},
     {"products", "gemm.c: 4 MR and TILES of AVX-512", 4 * 12, check_products_by_m},
     {"products", "gemm.c: WORKSPACE of f64", (1 << 18) / 8 / 300, check_packed_products},
@@ -864,10 +862,10 @@ static const limit limits[] = {
     {"updates", "optim_update.c: PIECE", 2048, check_updates},
     {"updates", "optim_update.c: 2 HEED_GRAIN_OF_UPDATES", 2 * HEED_GRAIN_OF_UPDATES,
      check_updates},
-    {"updates", "optim_update.c: heed_scale_all_into", 64, check_many_parameters},
-    {"others", "random.c: BLOCK", 16, check_normal_blocks},
-    {"others", "random.c: BLOCK", 64, check_normal_blocks},
-    {"others", "multinomial.c: equal speeds", 20000, check_race},
+    {"updates", "optimizer.c: TOGETHER", 64, check_many_parameters},
+    {"others", "uniform_normal.c: BLOCK", 16, check_normal_blocks},
+    {"others", "uniform_normal.c: BLOCK", 64, check_normal_blocks},
+    {"others", "distributions.c: equal speeds", 20000, check_race},
     {"others", "print.h: threshold", 1000, check_summary},
 };
 enum { LIMITS = sizeof limits / sizeof *limits };

@@ -324,7 +324,7 @@ static double step(model *m, int64_t t)
     heed_tensor *loss = loss_of(m);
     const double value = heed_item(loss);
     heed_backward(loss);
-    heed_adam_update(m->w, m->w->grad, m->m, m->v, &adam);
+    adam_update(m->w, m->w->grad, m->m, m->v, &adam);
     heed_clear_grad(m->w);
     heed_scope_end(&scope);
     return value;

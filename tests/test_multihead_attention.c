@@ -115,6 +115,26 @@ END_TEST
 
 /* ---- layouts ---- */
 
+/* torch 2 draws the mask of a dropout that follows in the order (L, N, E). */
+START_TEST(a_result_to_drop_lies_as_in_torch)
+{
+    struct heed_multihead_attention *m = heed_multihead_attention_new_with(
+        8, 2, (heed_multihead_attention_options){.batch_first = true, .dropout = 0.5});
+    heed_tensor *x = heed_rand(HEED_SHAPE(3, 5, 8), HEED_F32);
+    for (int i = 0; i < 4; i++) {
+        heed_set_random_flavor(i % 2 == 0 ? HEED_RANDOM_TORCH_1 : HEED_RANDOM_TORCH_2);
+        if (i == 2) {
+            heed_eval(m);
+        }
+        heed_tensor *y = heed_multihead_attention_forward(m, x, x, x);
+        expect_shape(y, HEED_SHAPE(3, 5, 8));
+        ck_assert_int_eq(heed_is_contiguous(y), i != 1);
+        ck_assert(i != 1 || heed_is_contiguous(heed_transpose(y, 0, 1)));
+    }
+    heed_module_free(m);
+}
+END_TEST
+
 /* Sequence first, batch first and unbatched inputs give the same results. */
 START_TEST(layouts_agree)
 {
@@ -254,6 +274,7 @@ Suite *multihead_suite(void)
     tcase_add_loop_test(torch, state_dicts_load, 0, 2);
     tcase_add_test(torch, tree);
     TCase *forwards = heed_case(suite, "forward");
+    tcase_add_test(forwards, a_result_to_drop_lies_as_in_torch);
     tcase_add_loop_test(forwards, layouts_agree, 0, 2);
     tcase_add_test(forwards, heads_are_slices_of_the_projections);
     tcase_add_loop_test(forwards, sizes_of_0, 0, 10);

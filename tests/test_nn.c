@@ -122,7 +122,7 @@ START_TEST(test_bad_registration)
     ck_assert_ptr_null(heed_self_attention_new(0, 0, 1));
     expect_error(HEED_ERR_VALUE, "d_model 0");
     ck_assert_ptr_null(heed_multi_head_new(4, 0, 0, 1));
-    expect_error(HEED_ERR_VALUE, "0 heads");
+    expect_error(HEED_ERR_VALUE, "heads 0");
     ck_assert_ptr_null(heed_position_encoding_new(2, 0));
     expect_error(HEED_ERR_VALUE, "max_len 0");
     ck_assert_ptr_null(heed_embedding_new(-1, 2));

@@ -64,7 +64,7 @@ START_TEST(other_ways_to_write_a_header_are_read)
     }
     heed_tensor *x = load_header(3, DESCR("'>b1'"), 2);
     EXPECT_VALUES(x, 0, 0, 1);
-    x = load_header(2, HEAD "(0, 5), }", 0);
+    x = load_header(2, HEAD "(0L, 5), }", 0);
     ck_assert_int_eq(x->numel, 0);
 }
 END_TEST
@@ -72,10 +72,10 @@ END_TEST
 /* clang-format off */
 static const refused_header rows[] = {
     /* not a dict */
-    {"", 8, "file: at byte 0 of the header: '{' is expected"},
-    {" \n", 8, "at byte 2 of the header: '{' is expected"},
-    {"[]", 8, "at byte 0 of the header: '{' is expected"},
-    {"{}", 8, "at byte 2 of the header: descr, fortran_order or shape is missing"},
+    {"", 8, "file: at byte 0 of the header: an object is expected"},
+    {" \n", 8, "at byte 2 of the header: an object is expected"},
+    {"[]", 8, "at byte 0 of the header: an object is expected"},
+    {"{}", 8, "at byte 2 of the header: it has no descr"},
     {"{,}", 8, "a string is expected"},
     {"{", 8, "at byte 1 of the header: a string is expected"},
     {"{" GOOD_START, 8, "',' or '}' is expected"},
@@ -84,28 +84,28 @@ static const refused_header rows[] = {
     {"{" GOOD_START "}}", 8, "something follows the closing '}'"},
     {"{" GOOD_START "} x", 8, "something follows"},
     {"{" GOOD_START "} # as I said", 8, "something follows"},
-    {"({" GOOD_START "})", 8, "'{' is expected"},
+    {"({" GOOD_START "})", 8, "an object is expected"},
     {"{" GOOD_START "}\v", 8, "something follows"},
     /* keys */
     {"{'descr' '<f4', " ORDER "'shape': (2,)}", 8, "at byte 9 of the header: ':' is expected"},
     {"{'descr': '<f4' " ORDER "'shape': (2,)}", 8, "',' or '}' is expected"},
-    {"{'descr': '<f4', " ORDER "}", 8, "fortran_order or shape is missing"},
-    {"{'descr': '<f4', 'shape': (2,)}", 8, "fortran_order or shape is missing"},
-    {"{" ORDER "'shape': (2,)}", 8, "fortran_order or shape is missing"},
-    {"{" GOOD_START ", 'descr': '<f4'}", 8, "file: the key 'descr' appears twice"},
-    {"{" GOOD_START ", 'shape': (2,)}", 8, "file: the key 'shape' appears twice"},
-    {"{" GOOD_START ", 'more': 1}", 8, "file: unknown key 'more'"},
-    {"{" GOOD_START ", '\x1b': 1}", 8, "an unsupported character in a string"},
-    {"{'Descr': '<f4'}", 8, "file: unknown key 'Descr'"},
-    {"{'descr ': '<f4'}", 8, "file: unknown key 'descr '"},
+    {"{'descr': '<f4', " ORDER "}", 8, "it has no shape"},
+    {"{'descr': '<f4', 'shape': (2,)}", 8, "it has no fortran_order"},
+    {"{" ORDER "'shape': (2,)}", 8, "it has no descr"},
+    {"{" GOOD_START ", 'descr': '<f4'}", 8, "'descr' appears twice"},
+    {"{" GOOD_START ", 'shape': (2,)}", 8, "'shape' appears twice"},
+    {"{" GOOD_START ", 'more': 1}", 8, "unknown member 'more'"},
+    {"{" GOOD_START ", '\x1b': 1}", 8, "a control character inside a string"},
+    {"{'Descr': '<f4'}", 8, "unknown member 'Descr'"},
+    {"{'descr ': '<f4'}", 8, "unknown member 'descr '"},
     {"{descr: '<f4'}", 8, "a string is expected"},
     {"{b'descr': '<f4'}", 8, "a string is expected"},
-    {"{'descr\": '<f4'}", 8, "file: unknown key 'descr\": '"},
-    {"{'descr", 8, "at byte 7 of the header: it ends inside a string"},
-    {"{'de\\x73cr': '<f4'}", 8, "an unsupported character in a string"},
-    {"{'d\xc3\xa9scr': '<f4'}", 8, "an unsupported character in a string"},
-    {"{'''descr''': '<f4'}", 8, "file: unknown key ''"},
-    {"{'descr\n': '<f4'}", 8, "an unsupported character in a string"},
+    {"{'descr\": '<f4'}", 8, "at byte 11 of the header: ':' is expected"},
+    {"{'descr", 8, "at byte 7 of the header: the text ends inside a string"},
+    {"{'de\\x73cr': '<f4'}", 8, "an escape sequence, which is not supported"},
+    {"{'d\xc3\xa9scr': '<f4'}", 8, "unknown member 'd\xc3\xa9scr'"},
+    {"{'''descr''': '<f4'}", 8, "at byte 3 of the header: ':' is expected"},
+    {"{'descr\n': '<f4'}", 8, "a control character inside a string"},
     /* fortran_order */
     {"{'fortran_order': false}", 8, "True or False is expected"},
     {"{'fortran_order': 0}", 8, "True or False is expected"},
@@ -125,7 +125,7 @@ static const refused_header rows[] = {
     {HEAD "(-2,)}", 8, "a non-negative integer is expected"},
     {HEAD "(+2,)}", 8, "a non-negative integer is expected"},
     {HEAD "(02,)}", 8, "a non-negative integer is expected"},
-    {HEAD "(2.0,)}", 8, "',' or ')' is expected"},
+    {HEAD "(2.0,)}", 8, "a non-negative integer is expected"},
     {HEAD "(0x2,)}", 8, "',' or ')' is expected"},
     {HEAD "(2LL,)}", 8, "',' or ')' is expected"},
     {HEAD "(2l,)}", 8, "',' or ')' is expected"},
@@ -183,9 +183,9 @@ START_TEST(zeros_and_other_versions_are_refused)
     write_npy(1, "{" GOOD_START "}\0", strlen(GOOD_START) + 3, 8);
     expect_refusal("something follows");
     write_npy(1, "\0{}", 3, 0);
-    expect_refusal("'{' is expected");
+    expect_refusal("an object is expected");
     write_npy(1, "{'des\0cr': 1}", 13, 0);
-    expect_refusal("an unsupported character in a string");
+    expect_refusal("a control character inside a string");
     write_npy(3, HEAD "(2L,)}", strlen(HEAD "(2L,)}"), 8); /* as numpy: Python 2 had no version 3 */
     expect_refusal("',' or ')' is expected");
     static const int versions[] = {0, 4, 255};

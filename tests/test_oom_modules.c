@@ -209,8 +209,9 @@ static heed_optimizer *new_adam(void *model)
 static heed_optimizer *new_adamw(void *model)
 {
     heed_optimizer *adamw = heed_adamw_new(heed_decay_parameters(model), 0.1, 0.2);
-    heed_add_param_group_with(adamw, heed_no_decay_parameters(model),
-                              (heed_group_options){.weight_decay = &(const double){0}});
+    heed_param_group no_decay = heed_optimizer_defaults(adamw);
+    no_decay.weight_decay = 0;
+    heed_add_param_group_with(adamw, heed_no_decay_parameters(model), no_decay);
     return adamw;
 }
 

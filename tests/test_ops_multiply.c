@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tensor/batch_gemm.h"
+#include "tensor/dispatch.h"
 #include "tensor/parallel.h"
 #include "tests/ops_cases.h"
 

@@ -9,8 +9,8 @@
 #include "examples/next_token/setup.h"
 #include "examples/page/engine.h"
 #include "examples/page/forward.h"
-#include "nn/files/json.h"
 #include "tests/oom.h"
+#include "tools/files/json.h"
 
 Suite *page_suite(void);
 

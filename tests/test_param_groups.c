@@ -41,7 +41,9 @@ START_TEST(rates_of_groups)
 {
     heed_tensor *ps[] = {parameter(), parameter(), parameter()};
     heed_optimizer *sgd = heed_sgd_new((heed_tensor_list){1, &ps[0], NULL}, 1);
-    const heed_group_options slower = {.lr = &(double){0.5}};
+    heed_param_group slower = heed_optimizer_defaults(sgd);
+    slower.own_lr = true;
+    slower.lr = 0.5;
     heed_add_param_group_with(sgd, (heed_tensor_list){1, &ps[1], NULL}, slower);
     heed_add_param_group(sgd, (heed_tensor_list){1, &ps[2], NULL});
     ck_assert(!sgd->groups[0].own_lr && !sgd->groups[2].own_lr);

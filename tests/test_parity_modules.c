@@ -201,7 +201,6 @@ static void check_forward(const module_row *row, const parity_case *c, void *m, 
         leaves[count++] = (parity_leaf){names[i], parameters.tensors[i]};
     }
     expect_case(c, row->forward(m, inputs), SCALED, leaves, count);
-    heed_set_random_flavor(HEED_RANDOM_TORCH_1);
     heed_scope_end(&scope);
 }
 
@@ -299,6 +298,7 @@ START_TEST(every_module_has_a_row)
     int count = 0;
     ck_assert_int_eq(glob("src/nn/*.c", 0, NULL, &sources), 0);
     ck_assert_int_eq(glob("src/nn/*/*.c", GLOB_APPEND, NULL, &sources), 0);
+    ck_assert_int_eq(glob("src/models/*/*.c", GLOB_APPEND, NULL, &sources), 0);
     for (size_t i = 0; i < sources.gl_pathc; i++) {
         count += check_kinds(sources.gl_pathv[i]);
     }

@@ -14,7 +14,7 @@ static heed_tensor_list part_of(heed_tensor_list list, int from, int to)
 }
 
 static heed_optimizer *with_group(heed_optimizer *optimizer, heed_tensor_list parameters,
-                                  heed_group_options options)
+                                  heed_param_group options)
 {
     heed_add_param_group_with(optimizer, parameters, options);
     return optimizer;

@@ -69,6 +69,7 @@ static void *draw_first(void *out)
 {
     heed_scope inner;
     heed_scope_begin(&inner);
+    ck_assert_int_eq(heed_get_generator().flavor, HEED_RANDOM_TORCH_2);
     heed_copy_out(heed_rand(HEED_SHAPE(2), HEED_F32), out, 2);
     heed_scope_end(&inner);
     return NULL;

@@ -23,7 +23,6 @@ START_TEST(samples_are_torchs)
 {
     const struct sampled *r = &sampled[_i];
     const heed_sample_options options = options_of(r->temperature, r->top_k, r->top_p);
-    heed_set_random_flavor(HEED_RANDOM_TORCH_2);
     heed_manual_seed(5);
     for (int i = 0; i < SAMPLE_DRAWS; i++) {
         heed_tensor *logits = heed_randn(HEED_SHAPE(SAMPLE_ROWS, SAMPLE_TOKENS), HEED_F32);
@@ -34,7 +33,6 @@ START_TEST(samples_are_torchs)
             ck_assert_int_eq((int64_t)heed_at(ids, HEED_INDEX(row)), r->ids[i * SAMPLE_ROWS + row]);
         }
     }
-    heed_set_random_flavor(HEED_RANDOM_TORCH_1);
 }
 END_TEST
 

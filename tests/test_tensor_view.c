@@ -1,6 +1,6 @@
 /* Views: which share memory and which copy; reshape decides as torch's view does. */
+#include "tensor/handle.h"
 #include "tensor/scope.h"
-#include "tensor/scope_list.h"
 #include "tests/ops_cases.h"
 
 /* A tensor with strides, a new shape, and the strides of the view in that shape if there is one. */

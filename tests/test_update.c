@@ -39,9 +39,9 @@ static void update_each(heed_update *all, bool by_adam)
     for (int i = 0; i < COUNT; i++) {
         const heed_update *u = &all[i];
         if (by_adam) {
-            heed_adam_update(u->p, u->g, u->m, u->v, &adam);
+            adam_update(u->p, u->g, u->m, u->v, &adam);
         } else {
-            heed_sgd_update(u->p, u->g, u->b, &sgd);
+            sgd_update(u->p, u->g, u->b, &sgd);
         }
     }
 }

@@ -5,7 +5,20 @@
 #include <check.h>
 
 #include "heed.h"
-#include "tensor/alloc_faults.h"
+#include "tensor/blocks.h"
+
+/* The update of one parameter. */
+static inline heed_status sgd_update(heed_tensor *p, const heed_tensor *g, heed_tensor *b,
+                                     const heed_sgd_step *step)
+{
+    return heed_sgd_update_all(&(heed_update){.p = p, .g = g, .b = b}, 1, step);
+}
+
+static inline heed_status adam_update(heed_tensor *p, const heed_tensor *g, heed_tensor *m,
+                                      heed_tensor *v, const heed_adam_step *step)
+{
+    return heed_adam_update_all(&(heed_update){.p = p, .g = g, .m = m, .v = v}, 1, step);
+}
 
 /* HAS_TSAN, HAS_SANITIZER: this build has ThreadSanitizer; it or AddressSanitizer. */
 #if defined __has_feature

@@ -294,11 +294,12 @@ static void take_text(gpt_run *run)
 /* AdamW with weight decay for matrices. */
 static heed_optimizer *new_optimizer(struct heed_gpt *m, const gpt_train_options *o)
 {
-    heed_optimizer *adamw = heed_adamw_new_with(
-        heed_decay_parameters(m), o->lr, o->weight_decay,
-        (heed_adam_options){.betas = (const double[]){o->beta1, o->beta2}, .eps = 1e-8});
-    heed_add_param_group_with(adamw, heed_no_decay_parameters(m),
-                              (heed_group_options){.weight_decay = &(const double){0}});
+    heed_optimizer *adamw =
+        heed_adamw_new_with(heed_decay_parameters(m), o->lr, o->weight_decay,
+                            (heed_adam_options){.betas = {o->beta1, o->beta2}, .eps = 1e-8});
+    heed_param_group no_decay = heed_optimizer_defaults(adamw);
+    no_decay.weight_decay = 0;
+    heed_add_param_group_with(adamw, heed_no_decay_parameters(m), no_decay);
     return adamw;
 }
 

@@ -66,6 +66,7 @@ static void restore_snapshot(size_t at)
     HEED_SCOPE_NO_GRAD(scope);
     const snapshot *s = &run.now.snapshots[at];
     const heed_tensor_list parameters = heed_parameters(run.now.net.model);
+    const heed_tensor_list state = heed_optimizer_state_dict(run.now.adamw);
     heed_optimizer_zero_grad(run.now.adamw);
     for (int i = 0; i < parameters.count; i++) {
         heed_tensor *grad = s->tensors[parameters.count + i];
@@ -74,7 +75,9 @@ static void restore_snapshot(size_t at)
             heed_set_grad(parameters.tensors[i], heed_clone(grad));
         }
     }
-    heed_optimizer_take("page_go_to", run.now.adamw, s->tensors + 2 * parameters.count);
+    heed_optimizer_load_state_dict(
+        run.now.adamw,
+        (heed_tensor_list){state.count, s->tensors + 2 * parameters.count, state.names});
     run.now.generator = s->generator;
     run.now.step = (int)at * SNAPSHOT_EVERY;
 }

@@ -1,13 +1,10 @@
 /* Sums gradients: in place where nothing else can see the change, otherwise with heed_add. */
 
-#include "accumulate.h"
+#include "pass.h"
 
-#include "../tensor/map.h"
+#include "../tensor/elements.h"
 #include "../tensor/scope.h"
-#include "../tensor/scope_list.h"
-#include "../tensor/shape.h"
 #include "../tensor/thread.h"
-#include "observe.h"
 #include "ops/elementwise.h"
 
 /* True if t is contiguous and no other handle, view or graph can see a change to it. */
@@ -198,9 +195,6 @@ heed_status heed_retain_gradient(const heed_pass *pass, heed_tensor *node, heed_
     if (x >= 0) {
         heed_ref(g);
         pass->grads[x] = g;
-        if (heed_self.observers != 0) {
-            heed_observe_gradient(node, g); /* the pass may end here */
-        }
     } else if (pass->xs == NULL && node->retain_grad) {
         heed_ref(g);
         return heed_add_to_grad(node, g);

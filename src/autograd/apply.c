@@ -1,15 +1,14 @@
 /* Applies an operation: the only place that allocates results and records graphs. */
 
-#include "apply.h"
+#include "op.h"
 
 #include <string.h>
 
 #include "../tensor/blocks.h"
 #include "../tensor/check.h"
-#include "../tensor/scope_list.h"
+#include "../tensor/handle.h"
 #include "../tensor/shape.h"
-#include "inspect.h"
-#include "observe.h"
+#include "notify.h"
 #include "saved.h"
 
 /* ---- recording ---- */
@@ -29,7 +28,8 @@ static bool needs_node(const heed_call *call, const heed_tensor *y)
 
 static heed_status allocate_args(heed_tensor *y, size_t args_size)
 {
-    const size_t origin_size = heed_self.observers != 0 ? heed_origin_size(args_size) : 0;
+    size_t origin_size = heed_self.observers != NULL ? heed_self.observers->origin_size : 0;
+    origin_size = args_size + origin_size <= UINT16_MAX ? origin_size : 0;
     void *args = heed_alloc_sized(args_size + origin_size);
     if (args == NULL) {
         return heed_self.error;
@@ -37,16 +37,17 @@ static heed_status allocate_args(heed_tensor *y, size_t args_size)
     y->args = args;
     y->args_size = (uint16_t)(args_size + origin_size);
     if (origin_size > 0) {
-        heed_store_origin(y);
+        heed_self.observers->store_origin(y);
     }
     return HEED_OK;
 }
 
 /* Copies the arguments and adds the edges. On failure y can still be released. */
-static heed_status record(const heed_call *call, size_t args_size, heed_tensor *y)
+static heed_status record(const heed_call *call, heed_tensor *y)
 {
+    const size_t args_size = call->args_size;
     y->args_size = (uint16_t)args_size;
-    if ((args_size > sizeof y->small_args || heed_self.observers != 0) &&
+    if ((args_size > sizeof y->small_args || heed_self.observers != NULL) &&
         allocate_args(y, args_size) != HEED_OK) {
         return heed_self.error;
     }
@@ -95,7 +96,7 @@ static heed_status run_forward(const heed_call *call, heed_tensor *y)
     return heed_frame_end(frame);
 }
 
-static heed_tensor *compute(const heed_call *call, size_t args_size)
+static heed_tensor *compute(const heed_call *call)
 {
     const heed_tensor *first = call->inputs[0];
     heed_result result; /* the rule sets strides if it needs them */
@@ -116,7 +117,7 @@ static heed_tensor *compute(const heed_call *call, size_t args_size)
         return NULL;
     }
     if ((!result.is_view && run_forward(call, y) != HEED_OK) ||
-        (needs_node(call, y) && record(call, args_size, y) != HEED_OK)) {
+        (needs_node(call, y) && record(call, y) != HEED_OK)) {
         heed_unref(y);
         return NULL;
     }
@@ -126,7 +127,7 @@ static heed_tensor *compute(const heed_call *call, size_t args_size)
 heed_tensor *heed_apply(const heed_op *op, heed_tensor *const *inputs, int count, const void *args,
                         size_t args_size)
 {
-    const heed_call call = {op, inputs, count, args};
+    const heed_call call = {op, inputs, count, args, args_size};
     if (op == NULL) {
         heed_fail(HEED_ERR_NULL, "apply: op is NULL");
         return NULL;
@@ -148,9 +149,7 @@ heed_tensor *heed_apply(const heed_op *op, heed_tensor *const *inputs, int count
     }
     const char *outer = heed_self.operation;
     heed_self.operation = op->name;
-    heed_tensor *y = compute(&call, args_size);
+    heed_tensor *y = compute(&call);
     heed_self.operation = outer;
-    return heed_self.observers != 0 && outer == heed_self.pass
-               ? heed_observe_result(&call, args_size, y)
-               : y;
+    return heed_self.observers != NULL ? heed_self.observers->result(&call, outer, y) : y;
 }

@@ -6,22 +6,19 @@
  * every t along the way, in four steps:
  *
  *   seed         dL/dL = 1
- *   sort         list the nodes of the graph, each after all nodes computed from it (topo.c)
+ *   sort         list the nodes of the graph, each after all nodes computed from it (pass.c)
  *   visit        take the nodes in that order. All nodes computed from a node are visited before
  *                it, so the sum of the gradients it has received is dL/dnode
  *   accumulate   the node's derivative turns dL/dnode into dL/dinput for each input. These are
  *                summed: for a node until it is visited, for a leaf in its .grad (accumulate.c)
  *
- * Elsewhere: the gradients that a pass must compute, and the nodes that lead to them (pass.c); the
- * values that derivatives read (saved.h); the gradients that a derivative returns, until they are
- * accumulated (input_grads.h). */
-#include "backward.h"
-
-#include "../tensor/map.h"
+ * Elsewhere: which gradients a pass must compute, and those that derivatives return (pass.c); the
+ * values that derivatives read (saved.h). */
+#include "../tensor/elements.h"
 #include "../tensor/scope.h"
-#include "accumulate.h"
-#include "input_grads.h"
-#include "observe.h"
+#include "notify.h"
+#include "observer.h"
+#include "pass.h"
 #include "saved.h"
 
 /* dL/dt += g. Consumes the caller's g, even on error. */
@@ -52,8 +49,9 @@ static heed_status differentiate(const heed_pass *pass, heed_tensor *node, heed_
         heed_input_grads_take(&in, node); /* in.grads outlive the frame */
         status = heed_frame_end(frame);
     }
-    if (heed_self.observers != 0 && status == HEED_OK) {
-        status = heed_observe_gradients(pass, node, g, in.grads);
+    if (heed_self.observers != NULL && status == HEED_OK) {
+        const heed_derivative derivative = {node, g, in.grads, pass->xs == NULL};
+        status = heed_self.observers->derivative(&derivative);
     }
     for (int j = 0; j < node->input_count && status == HEED_OK; j++) {
         heed_tensor *grad = in.grads[j];
@@ -76,6 +74,9 @@ static heed_status visit(const heed_pass *pass, heed_tensor *node)
     node->engine_mark = 0;
     if (g != NULL) {
         status = heed_retain_gradient(pass, node, g);
+        if (heed_self.observers != NULL && status == HEED_OK) {
+            status = heed_self.observers->gradient(node, g);
+        }
         if (status == HEED_OK && needed) {
             status = differentiate(pass, node, g);
         }
@@ -121,8 +122,8 @@ static heed_status walk(const heed_pass *pass, heed_tensor *seed)
 
 heed_status heed_run_backward(const heed_pass *pass)
 {
-    const char *outer = heed_self.operation, *outer_pass = heed_self.pass;
-    heed_self.operation = heed_self.pass = pass->function;
+    const char *outer = heed_self.operation, *outer_pass = heed_set_running_pass(pass->function);
+    heed_self.operation = pass->function;
     heed_scope scope;
     heed_scope_begin(&scope);
     /* Derivatives are operations themselves, recorded only for create_graph. Ending the scope
@@ -144,6 +145,6 @@ heed_status heed_run_backward(const heed_pass *pass)
     }
     status = heed_return_grads(pass, status);
     heed_self.operation = outer;
-    heed_self.pass = outer_pass;
+    heed_set_running_pass(outer_pass);
     return status;
 }

@@ -8,11 +8,11 @@
 #include "../tensor/scope.h"
 #include "../tensor/shape.h"
 #include "../tensor/thread.h"
-#include "backward.h"
-#include "inspect.h"
+#include "notify.h"
 #include "op.h"
+#include "pass.h"
 
-static heed_status check_root(const char *function, const heed_tensor *y)
+static heed_status check_root(const char *function, heed_tensor *y)
 {
     if (heed_blocked() || heed_check_tensor(function, "y", y) != HEED_OK) {
         return heed_self.error;
@@ -30,7 +30,7 @@ static heed_status check_root(const char *function, const heed_tensor *y)
                          "%s: y %s is not a single number; heed_sum or heed_mean it", function,
                          HEED_TEXT(y));
     }
-    return heed_self.observers & HEED_ANOMALY_MODE ? heed_inspect_root(function, y) : HEED_OK;
+    return heed_self.observers != NULL ? heed_self.observers->backward(function, y) : HEED_OK;
 }
 
 static heed_status check_and_run(const heed_pass *pass)

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../tensor/alloc.h"
 #include "../tensor/check.h"
 #include "../tensor/create.h"
 #include "../tensor/handle.h"
@@ -19,15 +18,15 @@
 #include "../tensor/scope.h"
 #include "../tensor/shape.h"
 #include "../tensor/thread.h"
-#include "backward.h"
 #include "grad.h"
 #include "op.h"
 #include "ops/elementwise.h"
-#include "ops/rearrange.h"
 #include "ops/reductions.h"
+#include "ops/slice.h"
 #include "ops/view.h"
+#include "pass.h"
 
-enum { MAX_INPUTS = 16 };
+enum { MAX_INPUTS = 16, MAX_ALIASES = MAX_INPUTS + 1 }; /* the gradient of f has one input more */
 
 typedef struct check {
     const char *name;
@@ -36,17 +35,50 @@ typedef struct check {
     heed_tensor *const *inputs;
     int count;
     heed_gradcheck_options options;
-    const char *operation;     /* the last operation of the function under test */
-    const struct check *first; /* set in a second-order check: f is the gradient of first->f, and
-                                  its last input is the upstream gradient */
+    const struct check *first; /* the check itself; in a second-order check, f is the gradient of
+                                  first->f, and its last input is the upstream gradient */
+    const heed_op *operation;  /* the last one of first->f; NULL: that of the recorded graph */
     heed_generator generator;  /* the initial state: every call draws the same numbers */
 } check;
 
-/* The Jacobian with respect to one input, of shape (outputs, elements), row by row. */
+/* The derivatives with respect to one input, of shape (outputs, elements), row by row. */
 typedef struct jacobian {
+    int input;
+    heed_tensor *y, *alias; /* the recorded graph: handles without values */
     int64_t outputs, elements;
     double *numeric, *analytic;
 } jacobian;
+
+/* `count` zeros, which belong to the open scope. NULL on error. */
+static double *zeros(int64_t count)
+{
+    return heed_data_f64(heed_zeros(HEED_SHAPE(count), HEED_F64));
+}
+
+/* The indices of the i-th element. */
+static heed_shape indices(const heed_tensor *t, int64_t i)
+{
+    heed_shape at = {.ndim = t->ndim};
+    for (int d = t->ndim - 1; d >= 0; d--) {
+        at.size[d] = i % t->shape[d];
+        i /= t->shape[d];
+    }
+    return at;
+}
+
+/* A tensor of y's shape with numbers in +-[0.5, 1.5] from Lehmer's generator (48271 mod 2^31 - 1),
+ * which leaves the thread's generator untouched. NULL on error. */
+static heed_tensor *random_like(const heed_tensor *y)
+{
+    heed_tensor *u = heed_empty(heed_shape_of_tensor(y), HEED_F64);
+    uint64_t state = 1;
+    for (int64_t i = 0; u != NULL && i < u->numel; i++) {
+        state = state * 48271 % 2147483647;
+        const double x = (double)state / 2147483647.0;
+        ((double *)u->data)[i] = x < 0.5 ? -0.5 - 2 * x : 2 * x - 0.5;
+    }
+    return u;
+}
 
 /* ---- calling the function ---- */
 
@@ -54,9 +86,12 @@ typedef struct jacobian {
 static heed_tensor *call(const check *c, heed_tensor **aliases)
 {
     heed_set_generator(&c->generator);
+    const char *outer = heed_self.operation;
+    heed_self.operation = c->name; /* observers do not see the steps of an operation */
     for (int i = 0; i < c->count; i++) {
         aliases[i] = heed_expand(c->inputs[i], heed_shape_of_tensor(c->inputs[i]));
     }
+    heed_self.operation = outer;
     heed_tensor *y = heed_blocked() ? NULL : c->f(aliases, c->context);
     if (y == NULL) { /* an error reported by f takes precedence */
         heed_fail(HEED_ERR_NULL, "%s: the function returned NULL", c->name);
@@ -67,45 +102,31 @@ static heed_tensor *call(const check *c, heed_tensor **aliases)
     return heed_blocked() ? NULL : y;
 }
 
-/* Records the graph of f: returns y and sets *alias to the alias of input `number`, both as handles
- * without values. The caller drops their references. Only the values that derivatives declare as
- * saved are kept. NULL on error. */
-static heed_tensor *record(const check *c, int number, heed_tensor **alias)
+/* Records the graph of f: sets j->y and j->alias, whose references the caller drops. Only the
+ * values that derivatives declare as saved are kept. */
+static heed_status record(const check *c, jacobian *j)
 {
-    heed_tensor *aliases[MAX_INPUTS];
+    heed_tensor *aliases[MAX_ALIASES];
     heed_scope scope;
     heed_scope_begin(&scope);
     heed_tensor *y = call(c, aliases);
     if (y != NULL) {
-        *alias = aliases[number];
-        heed_add_reference(y);
-        heed_add_reference(*alias);
+        j->y = y;
+        j->alias = aliases[j->input];
+        j->outputs = y->numel;
+        heed_add_reference(j->y);
+        heed_add_reference(j->alias);
     }
-    if (heed_scope_end(&scope) != HEED_OK && y != NULL) {
-        heed_drop_reference(y);
-        heed_drop_reference(*alias);
-        y = NULL;
-    }
-    return y;
+    return heed_scope_end(&scope);
 }
 
 /* ---- the Jacobian ---- */
-
-static double *element_at(const heed_tensor *x, int64_t i)
-{
-    int64_t offset = 0;
-    for (int d = x->ndim - 1; d >= 0; d--) {
-        offset += i % x->shape[d] * x->strides[d];
-        i /= x->shape[d];
-    }
-    return (double *)x->data + offset;
-}
 
 /* Evaluates f with *place set to `value`; writes y's `outputs` elements to `to` in row-major
  * order. */
 static heed_status sample(const check *c, double *place, double value, int64_t outputs, double *to)
 {
-    heed_tensor *aliases[MAX_INPUTS];
+    heed_tensor *aliases[MAX_ALIASES];
     heed_scope scope;
     const double was = *place;
     *place = value;
@@ -118,39 +139,36 @@ static heed_status sample(const check *c, double *place, double value, int64_t o
     return heed_scope_end(&scope);
 }
 
-/* The numeric Jacobian with respect to x, from central differences. */
-static heed_status differentiate_numerically(const check *c, const heed_tensor *x, jacobian *j)
+/* The Jacobian with respect to input x, from central differences. NULL on error. */
+static double *differentiate_numerically(const check *c, const heed_tensor *x, int64_t outputs)
 {
-    const size_t size = 2 * (size_t)j->outputs * sizeof(double);
-    double *above = heed_alloc(size);
-    if (above == NULL) {
-        return heed_self.error;
-    }
-    double *below = above + j->outputs;
-    for (int64_t e = 0; e < j->elements && !heed_blocked(); e++) {
-        double *place = element_at(x, e);
+    double *numeric = zeros(outputs * x->numel), *above = zeros(outputs), *below = zeros(outputs);
+    for (int64_t e = 0; e < x->numel && !heed_blocked(); e++) {
+        const heed_shape at = indices(x, e);
+        double *place = x->data;
+        for (int d = 0; d < x->ndim; d++) {
+            place += at.size[d] * x->strides[d];
+        }
         const double up = *place + c->options.eps, down = *place - c->options.eps;
-        if (sample(c, place, up, j->outputs, above) == HEED_OK &&
-            sample(c, place, down, j->outputs, below) == HEED_OK) {
-            for (int64_t k = 0; k < j->outputs; k++) {
-                j->numeric[k * j->elements + e] = (above[k] - below[k]) / (up - down);
-            }
+        sample(c, place, up, outputs, above);
+        sample(c, place, down, outputs, below);
+        for (int64_t k = 0; k < outputs; k++) {
+            numeric[k * x->numel + e] = (above[k] - below[k]) / (up - down);
         }
     }
-    heed_free(above);
-    return heed_self.error;
+    return heed_blocked() ? NULL : numeric;
 }
 
-/* Writes u^T J to `to`, where J is the Jacobian with respect to the alias. With create_graph the
- * derivatives record a graph too; many operations then take a different code path. */
-static heed_status pull_back(const check *c, heed_tensor *y, const heed_tensor *u,
-                             heed_tensor *alias, bool create_graph, double *to)
+/* Writes u^T J to `to`. With create_graph the derivatives record a graph too; many operations then
+ * take a different code path. */
+static heed_status pull_back(const check *c, const jacobian *j, const heed_tensor *u,
+                             bool create_graph, double *to)
 {
-    heed_tensor *g = NULL;
+    heed_tensor *alias = j->alias, *g = NULL;
     heed_scope scope;
     heed_scope_begin(&scope);
     const heed_pass pass = {.function = c->name,
-                            .y = y,
+                            .y = j->y,
                             .upstream = u,
                             .xs = &alias,
                             .count = 1,
@@ -163,57 +181,7 @@ static heed_status pull_back(const check *c, heed_tensor *y, const heed_tensor *
     return heed_scope_end(&scope);
 }
 
-static const char *last_operation(const heed_tensor *y)
-{
-    return y != NULL && y->op != NULL ? y->op->name : "nothing";
-}
-
-/* Fills u with numbers in +-[0.5, 1.5] from Lehmer's generator (48271 mod 2^31 - 1), which leaves
- * the thread's generator untouched. */
-static void fill_upstream(heed_tensor *u)
-{
-    uint32_t state = 1;
-    for (int64_t i = 0; i < u->numel; i++) {
-        state = (uint32_t)((uint64_t)state * 48271u % 2147483647u);
-        const double x = (double)state / 2147483647.0;
-        ((double *)u->data)[i] = x < 0.5 ? -0.5 - 2 * x : 0.5 + 2 * (x - 0.5);
-    }
-}
-
 /* ---- comparing ---- */
-
-/* The indices of the i-th element, as text. */
-static heed_text index_text(const heed_tensor *t, int64_t i)
-{
-    int64_t at[HEED_MAX_DIMS] = {0};
-    for (int d = t->ndim - 1; d >= 0 && t->numel > 0; d--) {
-        at[d] = i % t->shape[d];
-        i /= t->shape[d];
-    }
-    return heed_shape_text(t->ndim, at);
-}
-
-/* The input's name in messages: "input 1" or "the upstream gradient". */
-static heed_text input_text(const check *c, int input)
-{
-    heed_text text = {"the upstream gradient"};
-    if (c->first == NULL || input < c->first->count) {
-        snprintf(text.text, sizeof text.text, "input %d", input);
-    }
-    return text;
-}
-
-/* The error in excess of what rtol allows; INFINITY for NaN, which never passes. */
-static double error_of(const check *c, double analytic, double numeric)
-{
-    const double difference = fabs(analytic - numeric);
-    double *worst = c->options.worst;
-    if (worst != NULL && !(difference <= *worst)) {
-        *worst = isnan(difference) ? (double)INFINITY : difference;
-    }
-    const double error = difference - c->options.rtol * fabs(numeric);
-    return isnan(error) ? (double)INFINITY : error;
-}
 
 /* The ratio of analytic to numeric if it is the same for all `count` elements, else NaN. If only
  * one numeric value exceeds atol, a common ratio proves nothing. */
@@ -237,12 +205,39 @@ static double common_ratio(const check *c, const double *analytic, const double 
     return significant >= 2 ? ratio : (double)NAN;
 }
 
-/* Reports the error of element i, one of the `count` elements compared. */
-static heed_status report(const check *c, int input, int64_t element, const char *output,
-                          const double *analytic, const double *numeric, int64_t count, int64_t i)
+/* Compares two Jacobians, whose elements may differ by atol + rtol |scale|. `output` names the only
+ * row; NULL: rows are outputs. */
+static heed_status compare(const check *c, const jacobian *j, const double *scale,
+                           const char *output)
 {
-    const double ratio = common_ratio(c, analytic, numeric, count);
-    heed_text factor = {""};
+    const int64_t count = j->outputs * j->elements;
+    double widest = c->options.atol, *worst = c->options.worst;
+    int64_t at = -1;
+    for (int64_t i = 0; i < count; i++) {
+        const double off = fabs(j->analytic[i] - j->numeric[i]);
+        const double difference = isnan(off) ? (double)INFINITY : off; /* NaN never passes */
+        if (worst != NULL && !(difference <= *worst)) {
+            *worst = difference;
+        }
+        const double allowed = isinf(difference) ? 0 : c->options.rtol * fabs(scale[i]);
+        if (difference - allowed > widest) {
+            widest = difference - allowed;
+            at = i;
+        }
+    }
+    if (at < 0) {
+        return HEED_OK;
+    }
+    const heed_tensor *x = c->inputs[j->input];
+    const heed_op *operation = c->operation != NULL ? c->operation : j->y->op;
+    const heed_shape row = output == NULL ? indices(j->y, at / j->elements) : HEED_SCALAR;
+    const heed_shape place = indices(x, at % j->elements);
+    const double analytic = j->analytic[at], numeric = j->numeric[at];
+    const double ratio = common_ratio(c, j->analytic, j->numeric, count);
+    heed_text input = {"the upstream gradient"}, factor = {""};
+    if (j->input < c->first->count) {
+        snprintf(input.text, sizeof input.text, "input %d", j->input);
+    }
     if (!isnan(ratio)) {
         snprintf(factor.text, sizeof factor.text, "; analytic / numeric is %.7g everywhere",
                  ratio == 0 ? 0 : ratio); /* no "-0" */
@@ -251,177 +246,122 @@ static heed_status report(const check *c, int input, int64_t element, const char
         HEED_ERR_GRADCHECK,
         "%s: the gradient through %s with respect to %s %s at %s, of output %s: analytic %.10g, "
         "numeric %.10g, off by %.3g%s",
-        c->name, c->operation, input_text(c, input).text, HEED_TEXT(c->inputs[input]),
-        index_text(c->inputs[input], element).text, output, analytic[i], numeric[i],
-        fabs(analytic[i] - numeric[i]), factor.text);
+        c->name, operation != NULL ? operation->name : "nothing", input.text, HEED_TEXT(x),
+        heed_shape_text(place.ndim, place.size).text,
+        output != NULL ? output : heed_shape_text(row.ndim, row.size).text, analytic, numeric,
+        fabs(analytic - numeric), factor.text);
+}
+
+/* Compares the gradients for a random upstream gradient with the sum of the numeric rows, weighted
+ * by it. */
+static heed_status compare_random_upstream(const check *c, const jacobian *j)
+{
+    const int64_t n = j->elements;
+    const heed_tensor *u = random_like(j->y);
+    double *numeric = zeros(n), *scale = zeros(n), *analytic = zeros(n);
+    for (int64_t i = 0; !heed_blocked() && i < j->outputs * n; i++) {
+        const double term = ((const double *)u->data)[i / n] * j->numeric[i];
+        numeric[i % n] += term;
+        scale[i % n] += fabs(term);
+    }
+    jacobian sum = *j;
+    sum.outputs = 1;
+    sum.numeric = numeric;
+    sum.analytic = analytic;
+    if (pull_back(c, j, u, false, analytic) == HEED_OK &&
+        compare(c, &sum, scale, "(random upstream)") == HEED_OK &&
+        pull_back(c, j, u, true, analytic) == HEED_OK) {
+        compare(c, &sum, scale, "(random upstream, create_graph)");
+    }
+    return heed_self.error;
 }
 
 /* ---- inputs that have no effect ---- */
 
-static bool is_zero(const jacobian *j)
+/* False on error, when there is no Jacobian. */
+static bool is_zero(const double *numeric, int64_t count)
 {
-    bool zero = true;
-    for (int64_t i = 0; zero && i < j->outputs * j->elements; i++) {
-        zero = j->numeric[i] == 0;
+    bool zero = numeric != NULL;
+    for (int64_t i = 0; zero && i < count; i++) {
+        zero = numeric[i] == 0;
     }
     return zero;
-}
-
-/* True if the function of this first-order check changes with the input, or on error. */
-static bool function_changes(const check *c, int input)
-{
-    heed_tensor *aliases[MAX_INPUTS];
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    const heed_tensor *x = c->inputs[input], *y = call(c, aliases);
-    bool changes = true;
-    if (y != NULL) {
-        jacobian j = {.outputs = y->numel, .elements = x->numel};
-        const size_t size = (size_t)j.outputs * (size_t)j.elements * sizeof(double);
-        j.numeric = heed_alloc(size);
-        changes =
-            j.numeric == NULL || differentiate_numerically(c, x, &j) != HEED_OK || !is_zero(&j);
-        heed_free(j.numeric);
-    }
-    heed_scope_end(&scope);
-    return changes;
 }
 
 /* A check of an input that has no effect compares zeros with zeros and proves nothing, so it fails
  * unless the options list the input. */
 static heed_status check_no_effect(const check *c, int input)
 {
-    const check *first = c->first != NULL ? c->first : c;
-    const unsigned unused = first->options.unused;
+    const check *first = c->first;
     const char *what = "function", *option = "unused";
-    bool declared = (unused & HEED_INPUT(input)) != 0;
+    unsigned declared = first->options.unused;
     if (input == first->count) { /* the upstream gradient: f has to be constant in all inputs */
-        bool constant = true;
         for (int i = 0; i < first->count; i++) {
-            constant =
-                constant && (!first->inputs[i]->requires_grad || (unused & HEED_INPUT(i)) != 0);
+            if (first->inputs[i]->requires_grad && (declared & HEED_INPUT(i)) == 0) {
+                return heed_fail(HEED_ERR_GRADCHECK,
+                                 "%s: the gradient is 0 for every upstream gradient, so the check "
+                                 "proves nothing",
+                                 c->name);
+            }
         }
-        return constant ? HEED_OK
-                        : heed_fail(HEED_ERR_GRADCHECK,
-                                    "%s: the gradient is 0 for every upstream gradient, so the "
-                                    "check proves nothing",
-                                    c->name);
+        return HEED_OK;
     }
-    if (c->first != NULL && function_changes(first, input)) {
-        what = "gradient";
-        option = "linear";
-        declared = (first->options.linear & HEED_INPUT(input)) != 0;
-    }
-    if (!declared && !heed_blocked()) {
-        heed_fail(HEED_ERR_GRADCHECK,
-                  "%s: the %s does not change with %s %s, so the check proves nothing; "
-                  "if this is intended, set .%s = HEED_INPUT(%d)",
-                  c->name, what, input_text(c, input).text, HEED_TEXT(c->inputs[input]), option,
-                  input);
-    }
-    return heed_self.error;
-}
-
-/* ---- comparing the Jacobians ---- */
-
-static heed_status compare(const check *c, int input, const heed_tensor *y, const jacobian *j)
-{
-    const int64_t count = j->outputs * j->elements;
-    double widest = c->options.atol;
-    int64_t at = -1;
-    for (int64_t i = 0; i < count; i++) {
-        const double error = error_of(c, j->analytic[i], j->numeric[i]);
-        if (error > widest) {
-            widest = error;
-            at = i;
-        }
-    }
-    if (at >= 0) {
-        return report(c, input, at % j->elements, index_text(y, at / j->elements).text, j->analytic,
-                      j->numeric, count, at);
-    }
-    return is_zero(j) ? check_no_effect(c, input) : HEED_OK;
-}
-
-/* Compares the gradient for a random upstream gradient u with the sum of the numeric rows, weighted
- * by u. */
-static heed_status check_upstream(const check *c, int input, heed_tensor *y, heed_tensor *alias,
-                                  bool create_graph, const jacobian *j)
-{
-    heed_tensor *u = heed_empty(heed_shape_of_tensor(y), HEED_F64);
-    if (u == NULL) {
-        return heed_self.error;
-    }
-    fill_upstream(u);
-    /* The analytic rows have been compared and can be overwritten; the numeric ones are needed
-     * again, and are followed by a spare row. */
-    double *analytic = j->analytic, *numeric = j->numeric + j->outputs * j->elements;
-    if (pull_back(c, y, u, alias, create_graph, analytic) != HEED_OK) {
-        return heed_self.error;
-    }
-    int64_t at = -1;
-    double widest = c->options.atol;
-    for (int64_t e = 0; e < j->elements; e++) {
-        double scale = 0;
-        numeric[e] = 0;
-        for (int64_t k = 0; k < j->outputs; k++) {
-            const double term = ((double *)u->data)[k] * j->numeric[k * j->elements + e];
-            numeric[e] += term;
-            scale += fabs(term);
-        }
-        const double error = error_of(c, analytic[e], numeric[e]);
-        if (error > widest && !(error <= c->options.rtol * scale)) {
-            at = e;
-            widest = error;
-        }
-    }
-    const char *output = create_graph ? "(random upstream, create_graph)" : "(random upstream)";
-    return at < 0 ? HEED_OK : report(c, input, at, output, analytic, numeric, j->elements, at);
-}
-
-static heed_status check_rows(const check *c, int input, jacobian *j)
-{
-    heed_tensor *alias, *y = record(c, input, &alias);
-    if (y == NULL) {
-        return heed_self.error;
-    }
-    heed_tensor *one = heed_zeros(heed_shape_of_tensor(y), HEED_F64);
-    for (int64_t k = 0; one != NULL && k < j->outputs && y->requires_grad && !heed_blocked(); k++) {
-        ((double *)one->data)[k] = 1;
-        pull_back(c, y, one, alias, false, j->analytic + k * j->elements);
-        ((double *)one->data)[k] = 0;
-    }
-    if (!heed_blocked() && compare(c, input, y, j) == HEED_OK && y->requires_grad &&
-        check_upstream(c, input, y, alias, false, j) == HEED_OK) {
-        check_upstream(c, input, y, alias, true, j);
-    }
-    heed_drop_reference(y);
-    heed_drop_reference(alias);
-    return heed_self.error;
-}
-
-static heed_status check_input(const check *c, int input, int64_t outputs)
-{
     const heed_tensor *x = c->inputs[input];
-    jacobian j = {.outputs = outputs, .elements = x->numel};
-    /* one extra row, for the random upstream gradient */
-    const size_t size = 2 * (size_t)(outputs + 1) * (size_t)x->numel * sizeof(double);
-    j.numeric = heed_alloc_zeroed(size);
-    if (j.numeric == NULL) {
-        return heed_self.error;
+    if (c != first) {
+        const int64_t outputs = c->inputs[first->count]->numel;
+        if (!is_zero(differentiate_numerically(first, x, outputs), outputs * x->numel)) {
+            what = "gradient";
+            option = "linear";
+            declared = first->options.linear;
+        }
     }
-    j.analytic = j.numeric + (outputs + 1) * x->numel;
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    if (differentiate_numerically(c, x, &j) == HEED_OK) {
-        check_rows(c, input, &j);
+    if ((declared & HEED_INPUT(input)) == 0) {
+        heed_fail(HEED_ERR_GRADCHECK,
+                  "%s: the %s does not change with input %d %s, so the check proves nothing; "
+                  "if this is intended, set .%s = HEED_INPUT(%d)",
+                  c->name, what, input, HEED_TEXT(x), option, input);
     }
-    heed_scope_end(&scope);
-    heed_free(j.numeric);
     return heed_self.error;
 }
 
 /* ---- the checks ---- */
+
+static void check_graph(const check *c, jacobian *j)
+{
+    const int64_t n = j->elements;
+    heed_tensor *one = heed_zeros(heed_shape_of_tensor(j->y), HEED_F64);
+    j->analytic = zeros(j->outputs * n);
+    j->numeric = differentiate_numerically(c, c->inputs[j->input], j->outputs);
+    for (int64_t k = 0; !heed_blocked() && j->y->requires_grad && k < j->outputs; k++) {
+        ((double *)one->data)[k] = 1;
+        pull_back(c, j, one, false, j->analytic + k * n);
+        ((double *)one->data)[k] = 0;
+    }
+    if (heed_blocked() || compare(c, j, j->numeric, NULL) != HEED_OK) {
+        return;
+    }
+    if (is_zero(j->numeric, j->outputs * n)) {
+        check_no_effect(c, j->input);
+    }
+    if (j->y->requires_grad && !heed_blocked()) {
+        compare_random_upstream(c, j);
+    }
+}
+
+static void check_input(const check *c, int input)
+{
+    jacobian j = {.input = input, .elements = c->inputs[input]->numel};
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    if (record(c, &j) == HEED_OK) {
+        check_graph(c, &j);
+    }
+    if (j.y != NULL) {
+        heed_drop_reference(j.y);
+        heed_drop_reference(j.alias);
+    }
+    heed_scope_end(&scope);
+}
 
 static heed_status check_inputs(const check *c)
 {
@@ -450,138 +390,104 @@ static heed_status check_inputs(const check *c)
     return any ? HEED_OK : heed_fail(HEED_ERR_GRAPH, "%s: no input requires a gradient", c->name);
 }
 
-static heed_gradcheck_options with_defaults(heed_gradcheck_options options)
+static void check_derivatives(const check *c)
 {
-    options.eps = options.eps > 0 ? options.eps : 1e-6;
-    options.atol = options.atol > 0 ? options.atol : 1e-7;
-    options.rtol = options.rtol > 0 ? options.rtol : 1e-5;
-    return options;
-}
-
-/* What every check begins with. */
-static heed_status begin_check(const check *c)
-{
-    if (c->options.worst != NULL) {
-        *c->options.worst = (double)NAN; /* nothing compared yet */
-    }
-    return heed_blocked() ? heed_self.error : check_inputs(c);
-}
-
-static heed_status run_check(check *c)
-{
-    if (begin_check(c) != HEED_OK) {
-        return heed_self.error;
-    }
-    c->generator = heed_get_generator();
-    heed_tensor *aliases[MAX_INPUTS];
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_set_grad_enabled(true);
-    heed_tensor *y = call(c, aliases);
-    int64_t outputs = y != NULL ? y->numel : 0;
-    c->operation = c->operation != NULL ? c->operation : last_operation(y);
-    for (int i = 0; y != NULL && i < c->count && !heed_blocked(); i++) {
+    for (int i = 0; i < c->count && !heed_blocked(); i++) {
         if (c->inputs[i]->requires_grad) {
-            check_input(c, i, outputs);
+            check_input(c, i);
         }
     }
-    heed_set_generator(&c->generator);
-    return heed_scope_end(&scope);
 }
-
-heed_status heed_gradcheck_with(heed_function *f, void *context, heed_tensor *const *inputs,
-                                int count, heed_gradcheck_options options)
-{
-    check c = {.name = "gradcheck",
-               .f = f,
-               .context = context,
-               .inputs = inputs,
-               .count = count,
-               .options = with_defaults(options)};
-    return run_check(&c);
-}
-
-heed_status heed_gradcheck(heed_function *f, void *context, heed_tensor *const *inputs, int count)
-{
-    return heed_gradcheck_with(f, context, inputs, count, (heed_gradcheck_options){0});
-}
-
-/* ---- second derivatives ---- */
-
-typedef struct gradient_of {
-    heed_function *f;
-    void *context;
-    int count; /* number of f's inputs; the upstream gradient comes after them */
-} gradient_of;
 
 /* The gradients of sum(f(inputs) * u), where u is the upstream gradient, with respect to all
- * inputs that require gradients, flattened and concatenated. */
+ * inputs of f that require gradients, flattened and concatenated. The context is f's check. */
 static heed_tensor *gradient(heed_tensor *const *inputs, void *context)
 {
-    const gradient_of *of = context;
+    const check *first = context;
     heed_tensor *xs[MAX_INPUTS], *grads[MAX_INPUTS];
     int wanted = 0;
-    for (int i = 0; i < of->count; i++) {
+    for (int i = 0; i < first->count; i++) {
         if (inputs[i]->requires_grad) {
             xs[wanted++] = inputs[i];
         }
     }
-    heed_tensor *loss = heed_sum(heed_mul(of->f(inputs, of->context), inputs[of->count]));
-    if (loss == NULL || heed_grad(loss, xs, wanted, grads, true) != HEED_OK) {
-        return NULL;
-    }
+    heed_tensor *y = first->f(inputs, first->context);
+    heed_grad(heed_sum(heed_mul(y, inputs[first->count])), xs, wanted, grads, true);
     for (int i = 0; i < wanted; i++) {
         grads[i] = heed_reshape(grads[i], HEED_SHAPE(-1));
     }
     return heed_cat(grads, wanted, 0);
 }
 
+static void check_second_derivatives(check *first)
+{
+    heed_tensor *aliases[MAX_ALIASES], *inputs[MAX_ALIASES];
+    heed_tensor *y = call(first, aliases);
+    heed_tensor *u = heed_set_requires_grad(random_like(y), true);
+    if (u != NULL) {
+        memcpy(inputs, first->inputs, (size_t)first->count * sizeof *inputs);
+        inputs[first->count] = u;
+        check second = *first;
+        second.f = gradient;
+        second.context = first;
+        second.inputs = inputs;
+        second.count = first->count + 1;
+        second.operation = y->op;
+        check_derivatives(&second);
+    }
+}
+
+static heed_status run(int order, heed_function *f, void *context, heed_tensor *const *inputs,
+                       int count, heed_gradcheck_options options)
+{
+    check c = {.name = order == 1 ? "gradcheck" : "gradgradcheck",
+               .f = f,
+               .context = context,
+               .inputs = inputs,
+               .count = count,
+               .options = options,
+               .first = &c,
+               .generator = heed_get_generator()};
+    c.options.eps = options.eps > 0 ? options.eps : 1e-6;
+    c.options.atol = options.atol > 0 ? options.atol : 1e-7;
+    c.options.rtol = options.rtol > 0 ? options.rtol : 1e-5;
+    if (options.worst != NULL) {
+        *options.worst = (double)NAN; /* nothing compared yet */
+    }
+    if (check_inputs(&c) != HEED_OK) {
+        return heed_self.error;
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_set_grad_enabled(true);
+    if (order == 1) {
+        check_derivatives(&c);
+    } else {
+        check_second_derivatives(&c);
+    }
+    heed_set_generator(&c.generator);
+    return heed_scope_end(&scope);
+}
+
+heed_status heed_gradcheck_with(heed_function *f, void *context, heed_tensor *const *inputs,
+                                int count, heed_gradcheck_options options)
+{
+    return run(1, f, context, inputs, count, options);
+}
+
+heed_status heed_gradcheck(heed_function *f, void *context, heed_tensor *const *inputs, int count)
+{
+    return run(1, f, context, inputs, count, (heed_gradcheck_options){0});
+}
+
 heed_status heed_gradgradcheck_with(heed_function *f, void *context, heed_tensor *const *inputs,
                                     int count, heed_gradcheck_options options)
 {
-    check first = {.name = "gradgradcheck",
-                   .f = f,
-                   .context = context,
-                   .inputs = inputs,
-                   .count = count,
-                   .options = with_defaults(options)};
-    if (begin_check(&first) != HEED_OK) {
-        return heed_self.error;
-    }
-    if (count >= MAX_INPUTS) {
-        return heed_fail(HEED_ERR_VALUE, "%s: %d inputs; at most %d are allowed", first.name, count,
-                         MAX_INPUTS - 1);
-    }
-    first.options.worst = NULL; /* the second check sets it */
-    heed_tensor *all[MAX_INPUTS], *aliases[MAX_INPUTS];
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    first.generator = heed_get_generator();
-    heed_tensor *y = call(&first, aliases);
-    if (y != NULL) {
-        memcpy(all, inputs, (size_t)count * sizeof *all);
-        all[count] = heed_empty(heed_shape_of_tensor(y), HEED_F64);
-    }
-    if (!heed_blocked()) {
-        fill_upstream(all[count]);
-        heed_set_requires_grad(all[count], true);
-        gradient_of of = {f, context, count};
-        check second = {.name = first.name,
-                        .f = gradient,
-                        .context = &of,
-                        .inputs = all,
-                        .count = count + 1,
-                        .options = with_defaults(options),
-                        .operation = last_operation(y),
-                        .first = &first};
-        run_check(&second);
-    }
-    heed_set_generator(&first.generator);
-    return heed_scope_end(&scope);
+    return run(2, f, context, inputs, count, options);
 }
 
 heed_status heed_gradgradcheck(heed_function *f, void *context, heed_tensor *const *inputs,
                                int count)
 {
-    return heed_gradgradcheck_with(f, context, inputs, count, (heed_gradcheck_options){0});
+    return run(2, f, context, inputs, count, (heed_gradcheck_options){0});
 }

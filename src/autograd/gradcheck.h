@@ -40,8 +40,7 @@ typedef struct heed_gradcheck_options {
 } heed_gradcheck_options;
 
 /* heed_gradcheck: first derivatives, with respect to every input that requires a gradient. The
- * other inputs, which may be i64 or bool, are constants. At most 16 inputs, 15 for
- * heed_gradgradcheck.
+ * other inputs, which may be i64 or bool, are constants. At most 16 inputs.
  *
  * HEED_ERR_GRADCHECK: a derivative differs. The message names the worst element, both values, and
  * their ratio if it is the same everywhere (-1 means a wrong sign), or it names the input that has

@@ -3,14 +3,14 @@
 
 #include <string.h>
 
-#include "../tensor/thread.h"
+static _Thread_local const heed_place *current; /* of the module that is running */
 
 heed_text heed_module_path(void)
 {
     heed_text path;
     size_t at = sizeof path.text - 1; /* written from the end */
     path.text[at] = '\0';
-    for (const heed_place *place = heed_self.place; place != NULL; place = place->outer) {
+    for (const heed_place *place = current; place != NULL; place = place->outer) {
         const size_t length = strlen(place->name) + (place->outer != NULL); /* with the dot */
         if (length > at) {
             break;
@@ -27,20 +27,20 @@ heed_text heed_module_path(void)
 
 const heed_place *heed_enter_place(const heed_place *place)
 {
-    const heed_place *before = heed_self.place;
-    heed_self.place = place;
+    const heed_place *before = current;
+    current = place;
     return before;
 }
 
 void heed_leave_place(const heed_place **before)
 {
-    heed_self.place = *before;
+    current = *before;
 }
 
 /* The place is still the current one if a longjmp left its forward. */
 void heed_forget_place(const heed_place *place)
 {
-    if (heed_self.place == place) {
-        heed_self.place = NULL;
+    if (current == place) {
+        current = NULL;
     }
 }

@@ -1,5 +1,5 @@
 /* Operations: a rule (the dtypes and shapes of the inputs and the result), a forward and a
- * backward, side by side in one file. heed_apply (apply.h) does the rest. You can define your own
+ * backward, side by side in one file. heed_apply does the rest. You can define your own
  * operations in the same way as the library's:
  *
  *     static heed_status cube_forward(const heed_call *call, heed_tensor *y) ...
@@ -34,6 +34,7 @@ typedef struct heed_call {
     heed_tensor *const *inputs;
     int count;
     const void *args; /* the non-tensor arguments, in a struct that the operation defines */
+    size_t args_size;
 } heed_call;
 
 /* Describes the result, which either has its own memory (contiguous or, with is_strided, dense with
@@ -56,9 +57,29 @@ typedef struct heed_vjp {
                           * the input's own; NULL for none */
 } heed_vjp;
 
+/* The operations that anomaly mode and traces treat in their own way (heed_op.kind). A form with a
+ * number, such as mul_scalar, has the kind of the form with a tensor. */
+typedef enum heed_op_kind {
+    HEED_KIND_OTHER, /* all others, and those of programs */
+    HEED_KIND_ADD,
+    HEED_KIND_MUL,
+    HEED_KIND_DIV,
+    HEED_KIND_LOG,
+    HEED_KIND_MATMUL,
+    HEED_KIND_SOFTMAX,
+    HEED_KIND_SAFE_SOFTMAX,
+    HEED_KIND_LOG_SOFTMAX, /* applied to input 0; cross_entropy too */
+    HEED_KIND_MASKED_FILL,
+    HEED_KIND_WHERE,
+    HEED_KIND_RESHAPE,
+    HEED_KIND_ATTEND
+} heed_op_kind;
+
 /* The definition of an operation; NULL and 0 select the defaults. */
 struct heed_op {
     const char *name;
+    const char *torch; /* its name in grad_fn, if different: "mul" for mul_scalar */
+    heed_op_kind kind;
     int inputs;               /* number of inputs, or HEED_ANY_COUNT */
     const char *const *names; /* names of the inputs in messages; NULL: "input 0", "input 1", ... */
 
@@ -112,6 +133,13 @@ heed_status heed_expect_float(const heed_call *call, int i);
 
 /* heed_input_name: the name of input i in messages: "weight", or "input 1". */
 heed_text heed_input_name(const heed_op *op, int i);
+
+/* heed_apply: the result of an operation, or NULL on error: every operation goes through this
+ * function. It returns NULL if an error is pending, checks the inputs, runs the rule, allocates the
+ * result, runs forward, records the node if grad mode is on and an input requires a gradient, and
+ * adds the result to the scope. Copies args_size bytes from `args`. */
+heed_tensor *heed_apply(const heed_op *op, heed_tensor *const *inputs, int count, const void *args,
+                        size_t args_size);
 
 /* ---- the registry: all linked operations; from a static library, only those that are used ---- */
 

@@ -1,5 +1,5 @@
-/* Marks the nodes that a pass must differentiate, and returns the gradients that heed_grad
- * requested. */
+/* Sorts the nodes of a graph, marks those that a pass must differentiate, fits the gradients that
+ * derivatives return to the shapes of the inputs, and returns those that heed_grad requested. */
 
 #include "pass.h"
 
@@ -7,10 +7,95 @@
 
 #include "../tensor/create.h"
 #include "../tensor/read.h"
-#include "../tensor/scope_list.h"
-#include "../tensor/shape.h"
-#include "op.h"
+#include "ops/reductions.h"
 #include "ops/view.h"
+#include "saved.h"
+
+static _Thread_local const char *running;
+
+const char *heed_running_pass(void)
+{
+    return heed_self.operation != NULL ? running : NULL; /* else a longjmp has left it */
+}
+
+const char *heed_set_running_pass(const char *function)
+{
+    const char *outer = running;
+    running = function;
+    return outer;
+}
+
+/* ---- the order: a topological sort (Kahn, 1962), without recursion ---- */
+
+static heed_status append(heed_topo *topo, heed_tensor *node)
+{
+    if (topo->count == topo->capacity) {
+        int64_t larger = topo->capacity > 0 ? 2 * topo->capacity : 64;
+        heed_tensor **nodes = heed_realloc(topo->nodes, (size_t)larger * sizeof *nodes);
+        if (nodes == NULL) {
+            return heed_self.error;
+        }
+        topo->nodes = nodes;
+        topo->capacity = larger;
+    }
+    topo->nodes[topo->count++] = node;
+    return HEED_OK;
+}
+
+/* Lists every node that y depends on, in any order; a node's engine_mark then counts its
+ * consumers. */
+static heed_status discover(heed_topo *topo, heed_tensor *y)
+{
+    heed_status status = append(topo, y);
+    for (int64_t i = 0; status == HEED_OK && i < topo->count; i++) {
+        const heed_tensor *node = topo->nodes[i];
+        for (int j = 0; status == HEED_OK && j < node->input_count; j++) {
+            heed_tensor *input = node->inputs[j];
+            if (!heed_is_node(input) || input->engine_mark++ > 0) {
+                continue;
+            }
+            status = append(topo, input);
+            if (status != HEED_OK) {
+                input->engine_mark = 0; /* not on the list, so the loop below does not reach it */
+            }
+        }
+    }
+    for (int64_t i = 0; status != HEED_OK && i < topo->count; i++) {
+        topo->nodes[i]->engine_mark = 0;
+    }
+    return status;
+}
+
+heed_status heed_topo_sort(heed_topo *topo, heed_tensor *y)
+{
+    heed_status status = discover(topo, y);
+    int64_t placed = 1; /* y stays first; the rest of the list is overwritten in order */
+    for (int64_t i = 0; status == HEED_OK && i < placed; i++) {
+        const heed_tensor *node = topo->nodes[i];
+        for (int j = 0; j < node->input_count; j++) {
+            heed_tensor *input = node->inputs[j];
+            if (heed_is_node(input) && --input->engine_mark == 0) {
+                topo->nodes[placed++] = input;
+            }
+        }
+    }
+    return status;
+}
+
+void heed_topo_free(heed_topo *topo, int64_t visited)
+{
+    for (int64_t i = visited; i < topo->count; i++) {
+        heed_tensor *node = topo->nodes[i];
+        node->engine_mark = 0;
+        if (node->gradient_in_flight != NULL) {
+            heed_unref(node->gradient_in_flight);
+            node->gradient_in_flight = NULL;
+        }
+    }
+    heed_free(topo->nodes);
+}
+
+/* ---- which gradients ---- */
 
 static bool leads_to_wanted(const heed_pass *pass, const heed_tensor *node)
 {
@@ -39,6 +124,33 @@ heed_status heed_mark_needed(const heed_pass *pass, const heed_topo *topo)
     }
     return HEED_OK;
 }
+
+/* ---- the gradients of a node's inputs ---- */
+
+heed_status heed_input_grads_alloc(heed_input_grads *in, const heed_tensor *node)
+{
+    in->grads = heed_alloc_zeroed(node->input_count * (sizeof *in->grads + sizeof *in->wanted));
+    if (in->grads == NULL) {
+        return heed_self.error;
+    }
+    in->wanted = (bool *)(in->grads + node->input_count);
+    return HEED_OK;
+}
+
+heed_tensor *heed_fit_gradient(heed_tensor *g, const heed_tensor *node, const heed_tensor *input)
+{
+    heed_tensor *fitted = heed_has_sizes(g, input->ndim, input->shape)
+                              ? g
+                              : heed_sum_to(g, heed_shape_of_tensor(input));
+    if (fitted != NULL && fitted->dtype != input->dtype) {
+        heed_fail(HEED_ERR_DTYPE, "%s: its derivative returned %s for an %s input", node->op->name,
+                  heed_dtype_name(fitted->dtype), heed_dtype_name(input->dtype));
+        return NULL;
+    }
+    return fitted;
+}
+
+/* ---- the result of heed_grad ---- */
 
 /* The gradient of xs[i], taken from pass->grads[i], as a handle in the innermost scope. */
 static heed_tensor *hand_out_one(const heed_pass *pass, int i)

@@ -1,11 +1,6 @@
 /* Error messages for saved values that a derivative cannot read. */
 #include "saved.h"
 
-#include <stdio.h>
-
-#include "../tensor/alloc.h"
-#include "../tensor/debug.h"
-
 #include "../tensor/shape.h"
 
 heed_status heed_fail_changed(const char *function, const heed_tensor *node)
@@ -29,39 +24,4 @@ heed_status heed_fail_not_saved(const char *function, const heed_tensor *node)
                      "%s: input %d %s of %s started to require a gradient after it was used; call "
                      "heed_set_requires_grad first",
                      function, i, HEED_TEXT(node->inputs[i]), node->op->name);
-}
-
-/* ---- debug builds ---- */
-
-enum { REASON = 160 };
-
-/* The inputs, y last. */
-heed_tensor **heed_hide_unsaved(heed_tensor *node)
-{
-    const int count = node->input_count + 1;
-    heed_tensor **seen = heed_alloc((size_t)count * (sizeof *seen + sizeof **seen + REASON));
-    if (seen == NULL) {
-        return NULL;
-    }
-    heed_tensor *proxies = (heed_tensor *)(seen + count);
-    char *reasons = (char *)(proxies + count);
-    for (int i = 0; i < count; i++) {
-        const bool is_y = i == node->input_count;
-        const bool saved =
-            is_y ? (node->saved & HEED_SAVED_OUTPUT) != 0 : heed_saves_input(node, i);
-        seen[i] = is_y ? node : node->inputs[i];
-        if (!saved) {
-            const char *const *names = node->op->names;
-            char *reason = reasons + (size_t)i * REASON, number[32];
-            snprintf(number, sizeof number, "input %d", i);
-            snprintf(reason, REASON, "backward of %s reads %s; declare it in .saves",
-                     node->op->name,
-                     is_y            ? "its result"
-                     : names != NULL ? names[i]
-                                     : number);
-            heed_debug_hide(&proxies[i], seen[i], reason);
-            seen[i] = &proxies[i];
-        }
-    }
-    return seen;
 }

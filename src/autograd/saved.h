@@ -57,11 +57,6 @@ static inline heed_status heed_saved_intact(const char *function, const heed_ten
     return version == node->saved_version ? HEED_OK : heed_fail_changed(function, node);
 }
 
-/* heed_hide_unsaved (debug builds only): the inputs of the node, followed by the node itself,
- * with stand-ins for those that are not saved. A stand-in has no value, so that reading it fails.
- * The caller passes the list to heed_free. */
-heed_tensor **heed_hide_unsaved(heed_tensor *node);
-
 /* heed_release_saved: ends the uses after the derivative has run. The node cannot be differentiated
  * again. */
 static inline void heed_release_saved(heed_tensor *node)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../tensor/check.h"
 #include "../tensor/read.h"
 
 heed_status heed_check_not_null(const char *function, const char *argument, const void *value)
@@ -22,13 +23,6 @@ heed_status heed_check_parameters(const char *function, heed_tensor_list paramet
         }
     }
     return heed_error_pending();
-}
-
-heed_status heed_check_named(const char *function, heed_tensor_list list)
-{
-    return list.count < 0 || (list.count > 0 && (list.tensors == NULL || list.names == NULL))
-               ? heed_fail(HEED_ERR_NULL, "%s: the list has no tensors or no names", function)
-               : heed_error_pending();
 }
 
 /* ---- numbers ---- */
@@ -48,16 +42,6 @@ heed_status heed_check_positive(const char *function, const heed_named_size *siz
                : heed_fail(HEED_ERR_VALUE, "%s: %s; each must be 1 or more", function, list);
 }
 
-heed_status heed_check_heads(const char *function, heed_named_size heads, heed_named_size size)
-{
-    return size.size % heads.size == 0
-               ? heed_error_pending()
-               : heed_fail(
-                     HEED_ERR_VALUE,
-                     "%s: %s %lld does not divide %s %lld, which is split evenly among the heads",
-                     function, heads.name, (long long)heads.size, size.name, (long long)size.size);
-}
-
 heed_status heed_check_not_negative(const char *function, const char *argument, double number)
 {
     return number >= 0 && isfinite(number)
@@ -66,7 +50,7 @@ heed_status heed_check_not_negative(const char *function, const char *argument, 
                            function, argument, number);
 }
 
-/* ---- the input of a forward ---- */
+/* ---- dtypes and shapes ---- */
 
 heed_status heed_check_dtype(const char *function, const char *argument, const heed_tensor *x,
                              heed_dtype dtype)
@@ -114,6 +98,21 @@ heed_status heed_check_encodings(const char *function, const char *argument, con
 
 /* ---- masks ---- */
 
+/* Checked here, so that errors name the public function; larger masks exceed any address space. */
+heed_status heed_check_mask_length(const char *function, int64_t length, bool square)
+{
+    if (length < 0) {
+        return heed_fail(HEED_ERR_SHAPE, "%s: length is %lld; it must be 0 or more", function,
+                         (long long)length);
+    }
+    if (length > INT64_C(1) << (square ? 28 : 53)) {
+        return heed_fail(HEED_ERR_OVERFLOW,
+                         "%s: a mask of length %lld has more elements than memory can address",
+                         function, (long long)length);
+    }
+    return heed_check_scope(function);
+}
+
 heed_status heed_check_bool_mask(const char *function, const char *argument,
                                  const heed_tensor *mask)
 {
@@ -142,50 +141,4 @@ heed_status heed_check_block_mask(const char *function, const heed_tensor *block
                            "keys)",
                            function, heed_shape_text(block_mask->ndim, block_mask->shape).text,
                            heed_shape_text(scores.ndim, scores.size).text);
-}
-
-/* Bool (true blocks), or floats added to the scores. */
-static heed_status check_mask_dtype(const char *function, const char *argument,
-                                    const heed_tensor *mask, heed_dtype dtype)
-{
-    return mask->dtype == HEED_BOOL || mask->dtype == dtype
-               ? heed_error_pending()
-               : heed_fail(
-                     HEED_ERR_DTYPE,
-                     "%s: %s is %s; it must be bool (true blocks) or %s (added to the scores)",
-                     function, argument, heed_dtype_name(mask->dtype), heed_dtype_name(dtype));
-}
-
-heed_status heed_check_padding_mask(const char *function, const char *argument,
-                                    const heed_tensor *mask, const heed_attention_sizes *s)
-{
-    const heed_shape shape = s->batched ? HEED_SHAPE(s->batch, s->keys) : HEED_SHAPE(s->keys);
-    if (mask == NULL || check_mask_dtype(function, argument, mask, s->dtype) != HEED_OK) {
-        return heed_error_pending();
-    }
-    return heed_has_shape(mask, &shape)
-               ? HEED_OK
-               : heed_fail(HEED_ERR_SHAPE, "%s: %s %s; it must be %s, %s", function, argument,
-                           heed_shape_text(mask->ndim, mask->shape).text,
-                           s->batched ? "(N, S)" : "(S)",
-                           heed_shape_text(shape.ndim, shape.size).text);
-}
-
-heed_status heed_check_attn_mask(const char *function, const char *argument,
-                                 const heed_tensor *mask, const heed_attention_sizes *s)
-{
-    const heed_shape one = HEED_SHAPE(s->queries, s->keys);
-    /* batch * heads cannot overflow: the query has at least that many elements. */
-    const heed_shape all = HEED_SHAPE(s->batch * s->heads, s->queries, s->keys);
-    if (mask == NULL || check_mask_dtype(function, argument, mask, s->dtype) != HEED_OK) {
-        return heed_error_pending();
-    }
-    return heed_has_shape(mask, &one) || heed_has_shape(mask, &all)
-               ? HEED_OK
-               : heed_fail(HEED_ERR_SHAPE,
-                           "%s: %s %s; it must be (L, S) = %s or (N * num_heads, L, S) = %s; "
-                           "heed_repeat_interleave_dim(mask, num_heads, 0) converts (N, L, S)",
-                           function, argument, heed_shape_text(mask->ndim, mask->shape).text,
-                           heed_shape_text(one.ndim, one.size).text,
-                           heed_shape_text(all.ndim, all.size).text);
 }

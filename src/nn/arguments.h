@@ -12,9 +12,6 @@
 heed_status heed_check_not_null(const char *function, const char *argument, const void *value);
 heed_status heed_check_parameters(const char *function, heed_tensor_list parameters);
 
-/* heed_check_named: HEED_ERR_NULL if a non-empty list has no tensors or no names. */
-heed_status heed_check_named(const char *function, heed_tensor_list list);
-
 /* ---- numbers ---- */
 
 typedef struct heed_named_size {
@@ -23,10 +20,8 @@ typedef struct heed_named_size {
 } heed_named_size;
 
 /* All report HEED_ERR_VALUE. heed_check_positive: if any of `count` sizes is below 1; the message
- * lists them all. heed_check_heads: if the number of heads, 1 or more, does not divide `size`.
- * heed_check_not_negative: if a number is below 0, infinite or NaN. */
+ * lists them all. heed_check_not_negative: if a number is below 0, infinite or NaN. */
 heed_status heed_check_positive(const char *function, const heed_named_size *sizes, int count);
-heed_status heed_check_heads(const char *function, heed_named_size heads, heed_named_size size);
 heed_status heed_check_not_negative(const char *function, const char *argument, double number);
 
 /* ---- the input of a forward; NULL is rejected ---- */
@@ -46,26 +41,15 @@ heed_status heed_check_encodings(const char *function, const char *argument, con
 
 /* ---- masks ---- */
 
+/* heed_check_mask_length: the length of a mask, (T, T) if square, else (..., 1, T), is possible,
+ * and a scope is open. */
+heed_status heed_check_mask_length(const char *function, int64_t length, bool square);
+
 /* heed_check_bool_mask: the mask is bool. heed_check_block_mask: in addition, it broadcasts to the
  * scores (..., T, S) of queries (..., T, features) and keys (..., S, features); NULL is no mask. */
 heed_status heed_check_bool_mask(const char *function, const char *argument,
                                  const heed_tensor *mask);
 heed_status heed_check_block_mask(const char *function, const heed_tensor *block_mask,
                                   const heed_tensor *queries, const heed_tensor *keys);
-
-/* N sequences of L queries and S keys, as in nn.MultiheadAttention. */
-typedef struct heed_attention_sizes {
-    int64_t batch, queries, keys; /* N, L, S */
-    int heads;
-    bool batched; /* else N is 1, and tensors have no batch dim */
-    heed_dtype dtype;
-} heed_attention_sizes;
-
-/* Masks are bool (true blocks) or floats added to the scores; NULL is no mask.
- * heed_check_padding_mask: (N, S). heed_check_attn_mask: (L, S) or (N * heads, L, S). */
-heed_status heed_check_padding_mask(const char *function, const char *argument,
-                                    const heed_tensor *mask, const heed_attention_sizes *s);
-heed_status heed_check_attn_mask(const char *function, const char *argument,
-                                 const heed_tensor *mask, const heed_attention_sizes *s);
 
 #endif

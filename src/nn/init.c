@@ -14,14 +14,11 @@
 
 static heed_status check_float(const char *function, const heed_tensor *w)
 {
-    if (heed_check_not_null(function, "w", w) != HEED_OK) {
-        return heed_error_pending();
-    }
-    if (!heed_is_float(w->dtype)) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: w is %s, not a float", function,
-                         heed_dtype_name(w->dtype));
-    }
-    return HEED_OK;
+    const heed_status status = heed_check_not_null(function, "w", w);
+    return status != HEED_OK || heed_is_float(w->dtype)
+               ? status
+               : heed_fail(HEED_ERR_DTYPE, "%s: w is %s, not a float", function,
+                           heed_dtype_name(w->dtype));
 }
 
 static heed_status check(const char *function, const heed_tensor *w)

@@ -1,5 +1,5 @@
-/* Modules: creation and freeing, tensors by name, modes, casts, printing, ModuleList. A module has
- * a list of entries: its own parameters and buffers, which it retains, and its children. */
+/* Modules: creation and freeing, lists of tensors, casts, printing. A module has a list of entries:
+ * its own parameters and buffers, which it retains, and its children. */
 
 #include "module.h"
 
@@ -56,12 +56,9 @@ void *heed_module_new(const heed_module_kind *kind)
 void *heed_module_ready(void *module)
 {
     heed_module *m = module;
-    if (m == NULL) {
-        return NULL;
-    }
-    if (heed_scope_end(&m->scope) != HEED_OK) {
+    if (m != NULL && heed_scope_end(&m->scope) != HEED_OK) {
         heed_module_free(m);
-        return NULL;
+        m = NULL;
     }
     return m;
 }
@@ -88,20 +85,11 @@ static heed_status check_name(const heed_module *module, const char *name)
     return HEED_OK;
 }
 
-static void free_list(heed_named_tensors *list)
-{
-    if (list != NULL) {
-        heed_named_free(list);
-        heed_free(list);
-    }
-}
-
-/* Frees the lists of m and of the modules that contain it, whose lists include m's tensors. */
-static void free_lists(heed_module *m)
+void heed_free_lists(heed_module *m)
 {
     for (; m != NULL; m = m->owner) {
         for (int i = 0; i < HEED_MODULE_LISTS; i++) {
-            free_list(m->lists[i]);
+            heed_named_delete(m->lists[i]);
             m->lists[i] = NULL;
         }
     }
@@ -113,23 +101,21 @@ static heed_module_entry *append(heed_module *m, const char *name)
     if (heed_error_pending() || check_name(m, name) != HEED_OK) {
         return NULL;
     }
-    if (m->count == m->capacity) {
-        int larger = m->capacity > 0 ? 2 * m->capacity : 4;
-        heed_module_entry *grown = heed_realloc(m->entries, (size_t)larger * sizeof *grown);
-        if (grown == NULL) {
-            return NULL;
-        }
-        m->entries = grown;
-        m->capacity = larger;
-    }
     const size_t size = strlen(name) + 1;
+    int64_t capacity = m->capacity;
     char *copy = heed_alloc(size);
-    if (copy == NULL) {
+    heed_module_entry *entries = heed_grow(m->entries, m->count, &capacity, sizeof *entries);
+    if (entries != NULL) {
+        m->entries = entries;
+        m->capacity = (int)capacity;
+    }
+    if (heed_error_pending()) {
+        heed_free(copy);
         return NULL;
     }
-    heed_module_entry *entry = &m->entries[m->count++];
+    heed_module_entry *entry = &entries[m->count++];
     *entry = (heed_module_entry){.name = memcpy(copy, name, size)};
-    free_lists(m);
+    heed_free_lists(m);
     return entry;
 }
 
@@ -167,69 +153,16 @@ heed_status heed_add_buffer(void *module, const char *name, heed_tensor **field,
     return add_tensor(module, name, field, value, true);
 }
 
-static heed_module_entry *find_parameter(heed_module *m, const char *name)
-{
-    for (int i = 0; i < m->count && name != NULL; i++) {
-        heed_module_entry *entry = &m->entries[i];
-        if (entry->tensor != NULL && !entry->is_buffer && strcmp(entry->name, name) == 0) {
-            return entry;
-        }
-    }
-    heed_fail(HEED_ERR_VALUE,
-              "set_parameter: this %s has no parameter '%s'; children are not searched",
-              m->kind->name, name != NULL ? name : "NULL");
-    return NULL;
-}
-
-static heed_status check_alike(const heed_tensor *value, const heed_tensor *old)
-{
-    if (!heed_same_shape(value, old)) {
-        return heed_fail(HEED_ERR_SHAPE, "set_parameter: value is %s, but the parameter is %s",
-                         heed_shape_text(value->ndim, value->shape).text,
-                         heed_shape_text(old->ndim, old->shape).text);
-    }
-    return value->dtype == old->dtype
-               ? HEED_OK
-               : heed_fail(
-                     HEED_ERR_DTYPE,
-                     "set_parameter: value is %s, but the parameter is %s; cast it with heed_to",
-                     heed_dtype_name(value->dtype), heed_dtype_name(old->dtype));
-}
-
-heed_status heed_set_parameter(void *module, const char *name, heed_tensor **field,
-                               heed_tensor *value)
-{
-    heed_module *m = module;
-    heed_module_entry *entry =
-        heed_module_check("set_parameter", m) == HEED_OK ? find_parameter(m, name) : NULL;
-    if (value == NULL) {
-        return heed_fail(HEED_ERR_NULL, "set_parameter: no value for '%s'",
-                         name != NULL ? name : "NULL");
-    }
-    if (entry == NULL || check_alike(value, entry->tensor) != HEED_OK ||
-        heed_share(value) == NULL || heed_set_requires_grad(value, true) == NULL ||
-        heed_retain(value) == NULL) {
-        return heed_error_pending();
-    }
-    heed_release(entry->tensor);
-    entry->tensor = value;
-    free_lists(m);
-    if (field != NULL) {
-        *field = value;
-    }
-    return HEED_OK;
-}
-
 heed_status heed_add_child(void *module, const char *name, void *field, void *child)
 {
     heed_module *m = child, *outer = module;
+    const char *shown = name != NULL ? name : "";
     if (field != NULL) {
         memcpy(field, &(heed_module *){NULL},
                sizeof m); /* field points to a pointer to a module of some type */
     }
     if (m != NULL && m->alive != HEED_ALIVE) {
-        return heed_fail(HEED_ERR_VALUE, "module: the child '%s' has already been freed",
-                         name != NULL ? name : "");
+        return heed_fail(HEED_ERR_VALUE, "module: the child '%s' has already been freed", shown);
     }
     while (outer != NULL && outer != m) {
         outer = outer->owner;
@@ -237,12 +170,12 @@ heed_status heed_add_child(void *module, const char *name, void *field, void *ch
     if (m != NULL && (m->owner != NULL || outer != NULL)) {
         return heed_fail(HEED_ERR_VALUE,
                          "%s '%s': it already has an owner, or contains this module", m->kind->name,
-                         name != NULL ? name : "");
+                         shown);
     }
     heed_module_entry *entry = m != NULL ? append(module, name) : NULL;
     if (entry == NULL) {
         heed_module_free(m);
-        return heed_fail(HEED_ERR_NULL, "module: the child '%s' is NULL", name != NULL ? name : "");
+        return heed_fail(HEED_ERR_NULL, "module: the child '%s' is NULL", shown);
     }
     entry->child = m;
     m->owner = module;
@@ -255,27 +188,26 @@ heed_status heed_add_child(void *module, const char *name, void *field, void *ch
 
 /* ---- tensors by name ---- */
 
-typedef enum list_kind { PARAMETERS, STATE, DECAY, NO_DECAY } list_kind;
-
 /* A state dict contains a tensor under each of its names; the other lists contain it once. */
 static void list_entries(heed_named_tensors *named, const heed_module *m, bool buffers,
-                         list_kind kind)
+                         heed_list_kind kind)
 {
     for (int i = 0; i < m->count; i++) {
         const heed_tensor *t = m->entries[i].tensor;
         if (t != NULL && m->entries[i].is_buffer == buffers &&
-            (kind == STATE || !heed_is_listed(named->list, t)) && (kind != DECAY || t->ndim >= 2) &&
-            (kind != NO_DECAY || t->ndim < 2)) {
+            (kind == HEED_LIST_STATE || !heed_is_listed(named->list, t)) &&
+            (kind != HEED_LIST_DECAY || t->ndim >= 2) &&
+            (kind != HEED_LIST_NO_DECAY || t->ndim < 2)) {
             heed_named_add(named, m->entries[i].tensor, "%s", m->entries[i].name);
         }
     }
 }
 
 /* The module's own tensors, then those of each child, prefixed with the child's name. */
-static void list_module(heed_named_tensors *named, const heed_module *m, list_kind kind)
+static void list_module(heed_named_tensors *named, const heed_module *m, heed_list_kind kind)
 {
     list_entries(named, m, false, kind);
-    if (kind == STATE) {
+    if (kind == HEED_LIST_STATE) {
         list_entries(named, m, true, kind);
     }
     const char *outer = named->prefix != NULL ? named->prefix : "";
@@ -294,22 +226,8 @@ static void list_module(heed_named_tensors *named, const heed_module *m, list_ki
     }
 }
 
-static heed_named_tensors *new_list(const heed_module *m, list_kind kind)
-{
-    heed_named_tensors *list = heed_alloc_zeroed(sizeof *list);
-    if (list != NULL) {
-        list_module(list, m, kind);
-    }
-    if (heed_error_pending()) {
-        free_list(list);
-        return NULL;
-    }
-    return list;
-}
-
-/* Lists are built once. If several threads build the list of a shared model, the first one is kept.
- */
-static heed_tensor_list list_of(const char *function, heed_module *m, list_kind kind)
+/* Lists are built once. Of lists that several threads build at a time, the first one is kept. */
+heed_tensor_list heed_list_of(const char *function, heed_module *m, heed_list_kind kind)
 {
     static const heed_tensor_list none;
     if (heed_module_check(function, m) != HEED_OK) {
@@ -317,13 +235,17 @@ static heed_tensor_list list_of(const char *function, heed_module *m, list_kind 
     }
     heed_named_tensors *list = __atomic_load_n(&m->lists[kind], __ATOMIC_ACQUIRE), *earlier = NULL;
     if (list == NULL) {
-        list = new_list(m, kind);
-        if (list == NULL) {
+        list = heed_alloc_zeroed(sizeof *list);
+        if (list != NULL) {
+            list_module(list, m, kind);
+        }
+        if (heed_error_pending()) {
+            heed_named_delete(list);
             return none;
         }
         if (!__atomic_compare_exchange_n(&m->lists[kind], &earlier, list, false, __ATOMIC_ACQ_REL,
                                          __ATOMIC_ACQUIRE)) {
-            free_list(list);
+            heed_named_delete(list);
             list = earlier;
         }
     }
@@ -332,39 +254,7 @@ static heed_tensor_list list_of(const char *function, heed_module *m, list_kind 
 
 heed_tensor_list heed_parameters(void *module)
 {
-    return list_of("parameters", module, PARAMETERS);
-}
-
-heed_tensor_list heed_decay_parameters(void *module)
-{
-    return list_of("decay_parameters", module, DECAY);
-}
-
-heed_tensor_list heed_no_decay_parameters(void *module)
-{
-    return list_of("no_decay_parameters", module, NO_DECAY);
-}
-
-heed_tensor_list heed_state_dict(void *module)
-{
-    return list_of("state_dict", module, STATE);
-}
-
-heed_tensor *heed_state(void *module, const char *name)
-{
-    heed_tensor_list list = heed_state_dict(module);
-    if (!heed_error_pending() && name == NULL) {
-        heed_fail(HEED_ERR_NULL, "state: name is NULL");
-        return NULL;
-    }
-    for (int i = 0; i < list.count; i++) {
-        if (strcmp(list.names[i], name) == 0) {
-            return list.tensors[i];
-        }
-    }
-    heed_fail(HEED_ERR_VALUE, "state: no parameter or buffer '%s'%s%s", name,
-              list.count > 0 ? "; the first is " : "", list.count > 0 ? list.names[0] : "");
-    return NULL;
+    return heed_list_of("parameters", module, HEED_LIST_PARAMETERS);
 }
 
 /* ---- freeing ---- */
@@ -385,7 +275,7 @@ heed_status heed_module_free(void *module)
     if (m->kind->destroy != NULL) {
         m->kind->destroy(m);
     }
-    free_lists(m);
+    heed_free_lists(m);
     for (int i = 0; i < m->count; i++) {
         heed_module_entry *entry = &m->entries[i];
         if (entry->child != NULL) {
@@ -404,7 +294,7 @@ heed_status heed_module_free(void *module)
     return heed_error_pending();
 }
 
-/* ---- forward, gradients, modes ---- */
+/* ---- forward ---- */
 
 heed_tensor *heed_forward(void *module, heed_tensor *x)
 {
@@ -421,45 +311,6 @@ heed_tensor *heed_forward(void *module, heed_tensor *x)
     }
     HEED_FORWARD(m);
     return m->kind->forward(m, x);
-}
-
-heed_status heed_zero_grad(void *module)
-{
-    heed_status status = heed_module_check("zero_grad", module);
-    heed_tensor_list list = heed_parameters(module);
-    for (int i = 0; i < list.count && status == HEED_OK; i++) {
-        status = heed_clear_grad(list.tensors[i]);
-    }
-    return status;
-}
-
-static void set_training(heed_module *m, bool training)
-{
-    m->training = training;
-    for (int i = 0; i < m->count; i++) {
-        if (m->entries[i].child != NULL) {
-            set_training(m->entries[i].child, training);
-        }
-    }
-}
-
-static heed_status set_mode(const char *function, void *module, bool training)
-{
-    const heed_status status = heed_module_check(function, module);
-    if (status == HEED_OK) {
-        set_training(module, training);
-    }
-    return status;
-}
-
-heed_status heed_train(void *module)
-{
-    return set_mode("train", module, true);
-}
-
-heed_status heed_eval(void *module)
-{
-    return set_mode("eval", module, false);
 }
 
 /* ---- casting ---- */
@@ -529,39 +380,4 @@ heed_status heed_module_print(FILE *stream, void *module)
         fputc('\n', stream);
     }
     return status;
-}
-
-/* ---- a list of modules ---- */
-
-static const heed_module_kind module_list_kind = {.name = "ModuleList",
-                                                  .size = sizeof(struct heed_module_list)};
-
-struct heed_module_list *heed_module_list_new(void)
-{
-    return heed_module_ready(heed_module_new(&module_list_kind));
-}
-
-heed_status heed_module_list_append(struct heed_module_list *list, void *child)
-{
-    char name[16];
-    snprintf(name, sizeof name, "%d", list != NULL ? list->module.count : 0);
-    return heed_add_child(list, name, NULL, child);
-}
-
-int heed_module_list_count(const struct heed_module_list *list)
-{
-    return heed_module_check("module_list_count", list) == HEED_OK ? list->module.count : 0;
-}
-
-void *heed_module_list_at(const struct heed_module_list *list, int i)
-{
-    if (heed_module_check("module_list_at", list) != HEED_OK) {
-        return NULL;
-    }
-    if (i < 0 || i >= list->module.count) {
-        heed_fail(HEED_ERR_INDEX, "module_list_at: index %d is out of range for a list of %d", i,
-                  list->module.count);
-        return NULL;
-    }
-    return list->module.entries[i].child;
 }

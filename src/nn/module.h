@@ -18,13 +18,12 @@
  *         return heed_module_ready(m);
  *     }
  *
- * Such a module has parameters with torch's names ("project.weight") and training and evaluation
- * modes. It can be cast, saved and loaded (nn/files/checkpoint.h), printed and freed. If its kind
- * has a forward, heed_forward runs it and a Sequential can contain it. Constructors need no open
- * scope.
- * Several threads may use a module at once, unless keep_weights is set or one of them modifies it.
- * Module structs have no typedef, because operations use the plain names: heed_linear is the
- * function that a `struct heed_linear` applies in its forward.
+ * Such a module has parameters with torch's names ("project.weight"), a state dict and a training
+ * mode (nn/module_state.h). It can be cast, saved and loaded (tools/files/checkpoint.h), printed
+ * and freed. If its kind has a forward, heed_forward runs it and a Sequential can contain it.
+ * Constructors need no open scope. Several threads may use a module at once, unless keep_weights is
+ * set or one of them modifies it. Module structs have no typedef, because operations use the plain
+ * names: heed_linear is the function that a `struct heed_linear` applies in its forward.
  */
 #ifndef HEED_NN_MODULE_H
 #define HEED_NN_MODULE_H
@@ -79,13 +78,12 @@ typedef struct heed_module {
     const heed_module_kind *kind;
     int alive;                  /* HEED_ALIVE until the module is freed */
     bool training;              /* initially true, as in torch */
-    bool was_training;          /* mode to restore after heed_gpt_generate */
     struct heed_module *owner;  /* of a child: the parent, which frees it */
     heed_place place;           /* its name in the parent */
     heed_module_entry *entries; /* in order of registration */
     int count, capacity;
-    heed_named_tensors *lists[HEED_MODULE_LISTS]; /* of heed_parameters and the like, or NULL */
-    heed_scope scope;                             /* open while the constructor runs */
+    struct heed_named_tensors *lists[HEED_MODULE_LISTS]; /* heed_parameters, ..., or NULL */
+    heed_scope scope;                                    /* open while the constructor runs */
 } heed_module;
 
 /* ---- for constructors; `module` is a pointer to any module ---- */
@@ -121,22 +119,6 @@ heed_status heed_add_child(void *module, const char *name, void *field, void *ch
     heed_add_buffer(m, #field, (m) != NULL ? &(m)->field : NULL, value)
 #define HEED_CHILD(m, field, child)                                                                \
     heed_add_child(m, #field, (m) != NULL ? &(m)->field : NULL, child)
-
-/* heed_set_parameter: replaces a registered parameter with another tensor, like m.weight = value in
- * torch: retains the new tensor, releases the old one, and sets *field, which may be NULL. Use it
- * to tie weights:
- *
- *     heed_set_parameter(lm_head, "weight", &lm_head->weight, embedding->weight);
- *
- * Training, casts and files then treat it as one parameter with two names. Call this before
- * creating an optimiser; an existing one would keep updating the old tensor. On error nothing
- * changes.
- *
- * HEED_ERR_VALUE: this module has no parameter of that name; children are not searched.
- * HEED_ERR_SHAPE, HEED_ERR_DTYPE: value differs from the old tensor. HEED_ERR_GRAPH: value is not a
- * leaf. HEED_ERR_NULL: no module or value. */
-heed_status heed_set_parameter(void *module, const char *name, heed_tensor **field,
-                               heed_tensor *value);
 
 /* heed_module_free: frees a module and everything it owns; NULL is a no-op.
  * HEED_ERR_VALUE: the module is a child, which its owner frees, or has already been freed, where
@@ -181,32 +163,10 @@ static inline const heed_place *heed_begin_forward(const void *module)
  * heed_forward_check. */
 heed_tensor *heed_forward(void *module, heed_tensor *x);
 
-/* The lists below belong to the module and are valid until it changes or is freed.
- *
- * heed_parameters: all parameters, each once, the module's own before its children's, like torch's
- * named_parameters(). heed_state_dict: parameters and buffers under all their names, like torch's
- * state_dict(). Empty on error. */
+/* heed_parameters: all parameters, each once, the module's own before its children's, like torch's
+ * named_parameters(). The list belongs to the module and is valid until it changes or is freed.
+ * Empty on error. */
 heed_tensor_list heed_parameters(void *module);
-heed_tensor_list heed_state_dict(void *module);
-
-/* heed_decay_parameters: the parameters with 2 dims or more, to which weight decay should apply.
- * heed_no_decay_parameters: the others: biases and the weights of norms. See
- * nn/optim/optimizer.h. */
-heed_tensor_list heed_decay_parameters(void *module);
-heed_tensor_list heed_no_decay_parameters(void *module);
-
-/* heed_state: the parameter or buffer of that name, like state_dict()[name].
- * HEED_ERR_VALUE: no such name. */
-heed_tensor *heed_state(void *module, const char *name);
-
-/* heed_zero_grad: clears all gradients, like torch's zero_grad(set_to_none=True). Errors
- * are those of heed_module_check. */
-heed_status heed_zero_grad(void *module);
-
-/* heed_train, heed_eval: set or clear the training flag of the module and all its descendants, like
- * torch's m.train() and m.eval(). Errors are those of heed_module_check. */
-heed_status heed_train(void *module);
-heed_status heed_eval(void *module);
 
 /* heed_module_to: casts all floating-point parameters and buffers, like torch's module.to(dtype).
  * The casts are in place, so tied parameters stay tied, and optimisers that have not stepped yet
@@ -217,21 +177,6 @@ heed_status heed_module_to(void *module, heed_dtype dtype);
 /* heed_module_print: prints the tree in torch's format. HEED_ERR_NULL: no stream or no module. For
  * stream errors, check ferror(stream). */
 heed_status heed_module_print(FILE *stream, void *module);
-
-/* ---- a list of modules, like torch.nn.ModuleList: its children are named 0, 1, 2, ... ---- */
-
-/* heed_module_list_new: as torch.nn.ModuleList(), empty. heed_module_list_append: takes ownership
- * of a module and appends it; errors as heed_add_child. heed_module_list_count: the number of
- * modules; 0 on error. */
-struct heed_module_list {
-    heed_module module;
-};
-struct heed_module_list *heed_module_list_new(void);
-heed_status heed_module_list_append(struct heed_module_list *list, void *child);
-int heed_module_list_count(const struct heed_module_list *list);
-
-/* heed_module_list_at: child i. HEED_ERR_INDEX: i is outside [0, count). */
-void *heed_module_list_at(const struct heed_module_list *list, int i);
 
 HEED_END_DECLS
 #endif

@@ -1,43 +1,38 @@
 /* Growable lists of named tensors. Each name is allocated separately, so that it never moves. */
 #include "named_tensors.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "../tensor/alloc.h"
 
-enum { PAIR = sizeof(heed_tensor *) + sizeof(char *) };
-
-/* Both arrays share one block: the tensors, then the names. */
 static heed_status grow(heed_named_tensors *named)
 {
-    const size_t count = (size_t)named->list.count;
-    const int larger = named->capacity > 0 ? 2 * named->capacity : 16;
-    heed_tensor **tensors = heed_alloc((size_t)larger * PAIR);
-    if (tensors == NULL) {
-        return heed_error_pending();
+    const size_t larger = named->capacity > 0 ? 2 * (size_t)named->capacity : 16;
+    heed_tensor **tensors = heed_realloc(named->tensors, larger * sizeof *tensors);
+    if (tensors != NULL) {
+        named->list.tensors = named->tensors = tensors;
     }
-    const char **names = (const char **)(tensors + larger);
-    if (count > 0) {
-        memcpy(tensors, named->tensors, count * sizeof *tensors);
-        memcpy(names, named->names, count * sizeof *names);
+    const char **names = heed_realloc(named->names, larger * sizeof *names);
+    if (names != NULL) {
+        named->list.names = named->names = names;
     }
-    heed_free(named->tensors);
-    named->list.tensors = named->tensors = tensors;
-    named->list.names = named->names = names;
-    named->capacity = larger;
-    return HEED_OK;
+    if (!heed_error_pending()) {
+        named->capacity = (int)larger;
+    }
+    return heed_error_pending();
 }
 
-heed_status heed_named_add_v(heed_named_tensors *named, heed_tensor *tensor, const char *format,
-                             va_list arguments)
+heed_status heed_named_add(heed_named_tensors *named, heed_tensor *tensor, const char *format, ...)
 {
     if (heed_error_pending() || (named->list.count == named->capacity && grow(named) != HEED_OK)) {
         return heed_error_pending();
     }
     const char *prefix = named->prefix != NULL ? named->prefix : "";
     const size_t before = strlen(prefix);
-    va_list again;
+    va_list arguments, again;
+    va_start(arguments, format);
     va_copy(again, arguments);
     const size_t size = before + (size_t)vsnprintf(NULL, 0, format, again) + 1;
     va_end(again);
@@ -48,16 +43,8 @@ heed_status heed_named_add_v(heed_named_tensors *named, heed_tensor *tensor, con
         named->tensors[named->list.count] = tensor;
         named->names[named->list.count++] = name;
     }
-    return heed_error_pending();
-}
-
-heed_status heed_named_add(heed_named_tensors *named, heed_tensor *tensor, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    const heed_status status = heed_named_add_v(named, tensor, format, arguments);
     va_end(arguments);
-    return status;
+    return heed_error_pending();
 }
 
 heed_status heed_named_append(heed_named_tensors *named, heed_tensor_list list)
@@ -74,13 +61,16 @@ void heed_named_free(heed_named_tensors *named)
         heed_free((char *)named->names[i]);
     }
     heed_free(named->tensors);
+    heed_free(named->names);
     *named = (heed_named_tensors){0};
 }
 
-bool heed_name_ends_in(const char *name, const char *end)
+void heed_named_delete(heed_named_tensors *named)
 {
-    const size_t length = strlen(name), of_end = strlen(end);
-    return length >= of_end && strcmp(name + length - of_end, end) == 0;
+    if (named != NULL) {
+        heed_named_free(named);
+        heed_free(named);
+    }
 }
 
 bool heed_is_listed(heed_tensor_list list, const heed_tensor *tensor)

@@ -1,4 +1,4 @@
-/* Growable lists of named tensors (internal to nn); all zero when empty.
+/* Growable lists of named tensors (internal); all zero when empty.
  *
  *     heed_named_tensors all = {0};
  *     heed_named_add(&all, x, "layers.%d.weight", i);
@@ -8,24 +8,41 @@
 #ifndef HEED_NN_NAMED_TENSORS_H
 #define HEED_NN_NAMED_TENSORS_H
 
-#include <stdarg.h>
-
 #include "tensor_list.h"
 
-/* heed_named_add: appends a tensor under a printf-formatted name; heed_named_add_v takes the
- * arguments as a va_list. heed_named_append: appends all tensors of a list under their names.
- * heed_named_free: frees the names and arrays and leaves an empty list. HEED_ERR_MEMORY. */
+/* It owns the names but not the tensors. */
+typedef struct heed_named_tensors {
+    heed_tensor_list list;
+    heed_tensor **tensors; /* writable aliases of the list's arrays */
+    const char **names;
+    int capacity;
+    const char *prefix; /* prepended to each added name; NULL: none */
+} heed_named_tensors;
+
+/* heed_named_add: appends a tensor under a printf-formatted name. heed_named_append: appends all
+ * tensors of a list under their names. heed_named_free: frees the names and arrays and leaves an
+ * empty list. heed_named_delete: frees a list that heed_alloc has made, too; NULL is a no-op.
+ * HEED_ERR_MEMORY. */
 heed_status heed_named_add(heed_named_tensors *named, heed_tensor *tensor, const char *format, ...)
     HEED_PRINTF(3, 4);
-heed_status heed_named_add_v(heed_named_tensors *named, heed_tensor *tensor, const char *format,
-                             va_list arguments);
 heed_status heed_named_append(heed_named_tensors *named, heed_tensor_list list);
 void heed_named_free(heed_named_tensors *named);
-
-/* heed_name_ends_in: true if the name ends in `end`, such as "c_attn.weight". */
-bool heed_name_ends_in(const char *name, const char *end);
+void heed_named_delete(heed_named_tensors *named);
 
 /* heed_is_listed: true if the list contains the tensor. */
 bool heed_is_listed(heed_tensor_list list, const heed_tensor *tensor);
+
+typedef enum heed_list_kind {
+    HEED_LIST_PARAMETERS,
+    HEED_LIST_STATE,
+    HEED_LIST_DECAY,
+    HEED_LIST_NO_DECAY
+} heed_list_kind;
+
+/* heed_list_of: a list of the module's tensors, which it keeps. heed_free_lists: frees the lists of
+ * m and of the modules that contain it, whose lists include m's tensors. module.c defines both. */
+struct heed_module;
+heed_tensor_list heed_list_of(const char *function, struct heed_module *m, heed_list_kind kind);
+void heed_free_lists(struct heed_module *m);
 
 #endif

@@ -20,7 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alloc_faults.h"
 #include "blocks.h"
 
 enum { SMALL = 1024, ALIGNED = 256, ALIGNMENT = 64, SLAB = 65536, HUGE_PAGE = 1 << 21 };

@@ -6,16 +6,25 @@
  * each other piece to its own pair; the pairs are added to dk and dv at the end, in order. The
  * number of pieces depends only on the shape, so sums do not depend on the number of threads. */
 
-#include "attention_dispatch.h"
+#include "dispatch.h"
 
 #include <string.h>
 
 #include "blocks.h"
 #include "grain.h"
-#include "kernels/kernels.h"
-#include "parallel.h"
+#include "kernels/attention_tiles.h"
 #include "shape.h"
 #include "thread.h"
+
+#define DECLARE(isa)                                                                               \
+    extern const heed_attention_kernels heed_kernels_##isa##_f32_attention,                        \
+        heed_kernels_##isa##_f64_attention;
+HEED_ISAS(DECLARE)
+
+#define TABLES(isa)                                                                                \
+    {[HEED_F32] = &heed_kernels_##isa##_f32_attention,                                             \
+     [HEED_F64] = &heed_kernels_##isa##_f64_attention},
+static const heed_attention_kernels *const kernels[][HEED_DTYPES] = {HEED_ISAS(TABLES)};
 
 /* A call in progress. */
 typedef struct work {
@@ -119,7 +128,7 @@ static void add_pairs(void *context, int64_t first, int64_t end)
 static void attend_some(void *context, int64_t first, int64_t end)
 {
     const work *w = context;
-    const heed_kernels *kernels = heed_kernels_for(w->heads->q->dtype);
+    const heed_attention_kernels *of_dtype = kernels[heed_chosen_isa][w->heads->q->dtype];
     int workspace = 0; /* find a free one; there is one for each active thread */
     while (__atomic_exchange_n(&w->taken[workspace], 1, __ATOMIC_ACQUIRE) != 0) {
         workspace = (workspace + 1) % w->workspace_count;
@@ -129,13 +138,13 @@ static void attend_some(void *context, int64_t first, int64_t end)
         heed_attention call = head_of(w, head);
         call.workspace = w->workspaces + (size_t)workspace * w->workspace_size;
         if (!w->is_gradient) {
-            kernels->attend(&call, piece);
+            of_dtype->attend(&call, piece);
             continue;
         }
         if (piece > 0) {
             use_pair(w, head, piece, &call);
         }
-        kernels->attend_gradient(&call, piece, w->pieces_of_head);
+        of_dtype->attend_gradient(&call, piece, w->pieces_of_head);
     }
     __atomic_store_n(&w->taken[workspace], 0, __ATOMIC_RELEASE);
 }

@@ -2,14 +2,13 @@
  * possible, else matrix by matrix on several threads. The kernel packs operands and splits single
  * large products. */
 
-#include "batch_gemm.h"
+#include "dispatch.h"
 
 #include <assert.h>
 #include <string.h>
 
 #include "blocks.h"
 #include "grain.h"
-#include "parallel.h"
 #include "shape.h"
 
 /* ---- matrices ---- */

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "check.h"
-#include "map.h"
+#include "elements.h"
+#include "handle.h"
 #include "read.h"
-#include "scope_list.h"
 #include "shape.h"
 
 /* Fills t, which is NULL on error, with `value`. */

@@ -29,6 +29,14 @@ void heed_debug_hide(heed_tensor *proxy, const heed_tensor *t, const char *reaso
  * HEED_ERR_GRAPH: t is hidden. HEED_ERR_SCOPE: its scope has ended. */
 heed_status heed_debug_fail_freed(const char *function, const char *argument, const heed_tensor *t);
 
+enum { HEED_MOST_CALLERS = 32 };
+
+/* heed_backtrace: the return addresses of at most `most` callers, innermost first; returns their
+ * number, 0 where the C library has no backtrace. heed_backtrace_print: prints them to stderr. Both
+ * are in backtrace.c. */
+int heed_backtrace(void **callers, int most);
+void heed_backtrace_print(void *const *callers, int count);
+
 /* heed_debug_count_step: called at the end of each backward pass. */
 void heed_debug_count_step(void);
 

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backtrace.h"
 #include "thread.h"
 
 enum { SIZES_SHOWN = 8 }; /* the maximum number of dims; a shape in a message may have more */
@@ -40,22 +39,6 @@ const char *heed_error_message(void)
     return text_of_error;
 }
 
-/* For debug builds: prints the first error of the process, and where it occurred. */
-static void print_first_error(heed_status status)
-{
-    static int printed; /* set atomically */
-    if (__atomic_exchange_n(&printed, 1, __ATOMIC_RELAXED) != 0) {
-        return;
-    }
-    fprintf(stderr, "heed: the first error, %s: %s\n", heed_status_name(status), text_of_error);
-    enum { OWN = 3 }; /* heed_backtrace, this function and heed_fail */
-    void *callers[HEED_MOST_CALLERS];
-    const int count = heed_backtrace(callers, HEED_MOST_CALLERS);
-    if (count > OWN) {
-        heed_backtrace_print(callers + OWN, count - OWN);
-    }
-}
-
 heed_status heed_fail(heed_status status, const char *format, ...)
 {
     heed_thread *self = &heed_self;
@@ -68,11 +51,14 @@ heed_status heed_fail(heed_status status, const char *format, ...)
     va_end(arguments);
     self->error = status;
     if (HEED_IS_DEBUG) {
-        print_first_error(status);
+        heed_debug_print_error(heed_status_name(status), text_of_error);
     }
     heed_error_handler *handler = __atomic_load_n(&on_error, __ATOMIC_ACQUIRE);
     if (handler != NULL) {
+        const char *operation = self->operation;
+        self->operation = NULL; /* the handler may leave it by longjmp */
         handler(status, text_of_error);
+        self->operation = operation;
         self->error = status; /* pending, even if the handler has read it */
     } else {
         self->unread = (int)getpid();
@@ -153,7 +139,7 @@ __attribute__((constructor)) static void set_clean_up(void)
     heed_at_thread_end(HEED_THREAD_ERROR, report_at_thread_end);
 }
 
-/* ---- shapes, handlers, names ---- */
+/* ---- texts for messages; handlers ---- */
 
 heed_text heed_shape_text(int ndim, const int64_t *shape)
 {

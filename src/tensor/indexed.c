@@ -2,12 +2,11 @@
  *
  * Callers have checked the indices. */
 
-#include "indexed.h"
+#include "elements.h"
 
 #include <string.h>
 
 #include "broadcast_walk.h"
-#include "kernels/kernels.h"
 
 /* The lanes of both walks. */
 enum { INDEX, VALUES, PLACES };

@@ -4,7 +4,7 @@
  * through the operands together, and those that are strided, broadcast or of another dtype are
  * gathered a chunk at a time. broadcast_walk.c handles strides and threads; callers have checked
  * shapes and dtypes. */
-#include "map.h"
+#include "elements.h"
 
 #include <math.h>
 #include <string.h>

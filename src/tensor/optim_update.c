@@ -1,20 +1,36 @@
-/* Optimiser updates and the norm of gradients: checks, then one kernel pass over all tensors. */
+/* Optimiser updates: checks, then one kernel pass over all tensors. */
 #include "optim_update.h"
 
 #include <math.h>
 
-#include "blocks.h"
 #include "check.h"
 #include "grain.h"
 #include "handle.h"
 #include "kernels/kernels.h"
 #include "parallel.h"
-#include "read.h"
 #include "shape.h"
 #include "thread.h"
 
-/* A quick check: if true, p and its states pass check_state, as in every ordinary step. If false,
- * check_state must decide. */
+/* Checks that p is a contiguous float, and that its gradient or state s matches it. */
+static heed_status check_pair(const char *function, const heed_tensor *p, const char *name,
+                              const heed_tensor *s)
+{
+    if (heed_check_tensor(function, "p", p) != HEED_OK ||
+        heed_check_tensor(function, name, s) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (s->dtype != p->dtype || !heed_is_float(p->dtype)) {
+        return heed_fail(HEED_ERR_DTYPE, "%s: p is %s, %s is %s; both must be f32, or both f64",
+                         function, heed_dtype_name(p->dtype), name, heed_dtype_name(s->dtype));
+    }
+    return heed_has_sizes(s, p->ndim, p->shape) && heed_is_row_major(p) && heed_is_row_major(s)
+               ? HEED_OK
+               : heed_fail(HEED_ERR_SHAPE,
+                           "%s: p %s and %s %s must have the same shape and be contiguous",
+                           function, HEED_TEXT(p), name, HEED_TEXT(s));
+}
+
+/* Quicker: true if p and its states pass check_pair, as in every ordinary step. */
 static inline bool match(const heed_tensor *p, const heed_tensor *const *states, int count)
 {
     bool same = p != NULL && p->storage != NULL && heed_is_float(p->dtype) && heed_is_row_major(p);
@@ -26,27 +42,6 @@ static inline bool match(const heed_tensor *p, const heed_tensor *const *states,
         }
     }
     return same;
-}
-
-/* Checks p, and checks that `state` matches it. */
-static heed_status check_state(const char *function, const char *name, const heed_tensor *p,
-                               const heed_tensor *state)
-{
-    if (heed_check_tensor(function, "p", p) != HEED_OK ||
-        heed_check_tensor(function, name, state) != HEED_OK) {
-        return heed_self.error;
-    }
-    if (state->dtype != p->dtype || !heed_is_float(p->dtype)) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: p is %s, %s is %s; both must be f32, or both f64",
-                         function, heed_dtype_name(p->dtype), name, heed_dtype_name(state->dtype));
-    }
-    if (!heed_has_sizes(state, p->ndim, p->shape) || !heed_is_row_major(p) ||
-        !heed_is_row_major(state)) {
-        return heed_fail(HEED_ERR_SHAPE,
-                         "%s: p %s and %s %s must have the same shape and be contiguous", function,
-                         HEED_TEXT(p), name, HEED_TEXT(state));
-    }
-    return HEED_OK;
 }
 
 /* ---- pieces, split across threads ---- */
@@ -134,15 +129,15 @@ static void sgd_piece(const heed_update *u, int64_t from, int64_t n, const void 
 
 heed_status heed_sgd_update_all(const heed_update *all, int count, const heed_sgd_step *step)
 {
-    const char *name = "sgd_update";
+    static const char name[] = "sgd_update";
     if (check_list(name, all, count, step) != HEED_OK) {
         return heed_self.error;
     }
     for (int i = 0; i < count; i++) {
         const heed_update *u = &all[i];
         if (!match(u->p, (const heed_tensor *[]){u->g, u->b}, u->b != NULL ? 2 : 1) &&
-            (check_state(name, "g", u->p, u->g) != HEED_OK ||
-             (u->b != NULL && check_state(name, "b", u->p, u->b) != HEED_OK))) {
+            (check_pair(name, u->p, "g", u->g) != HEED_OK ||
+             (u->b != NULL && check_pair(name, u->p, "b", u->b) != HEED_OK))) {
             return heed_self.error;
         }
         if (u->b == NULL && step->momentum != 0) {
@@ -163,12 +158,6 @@ heed_status heed_sgd_update_all(const heed_update *all, int count, const heed_sg
         }
     }
     return HEED_OK;
-}
-
-heed_status heed_sgd_update(heed_tensor *p, const heed_tensor *g, heed_tensor *b,
-                            const heed_sgd_step *step)
-{
-    return heed_sgd_update_all(&(heed_update){.p = p, .g = g, .b = b}, 1, step);
 }
 
 static void adam_piece(const heed_update *u, int64_t from, int64_t n, const void *terms)
@@ -218,7 +207,7 @@ static betas power(betas x, int64_t n)
 
 heed_status heed_adam_update_all(const heed_update *all, int count, const heed_adam_step *step)
 {
-    const char *name = "adam_update";
+    static const char name[] = "adam_update";
     if (check_list(name, all, count, step) != HEED_OK) {
         return heed_self.error;
     }
@@ -229,9 +218,9 @@ heed_status heed_adam_update_all(const heed_update *all, int count, const heed_a
     for (int i = 0; i < count; i++) {
         const heed_update *u = &all[i];
         if (!match(u->p, (const heed_tensor *[]){u->g, u->m, u->v}, 3) &&
-            (check_state(name, "g", u->p, u->g) != HEED_OK ||
-             check_state(name, "m", u->p, u->m) != HEED_OK ||
-             check_state(name, "v", u->p, u->v) != HEED_OK)) {
+            (check_pair(name, u->p, "g", u->g) != HEED_OK ||
+             check_pair(name, u->p, "m", u->m) != HEED_OK ||
+             check_pair(name, u->p, "v", u->v) != HEED_OK)) {
             return heed_self.error;
         }
     }
@@ -253,119 +242,4 @@ heed_status heed_adam_update_all(const heed_update *all, int count, const heed_a
         heed_raise_version(all[i].v);
     }
     return HEED_OK;
-}
-
-heed_status heed_adam_update(heed_tensor *p, const heed_tensor *g, heed_tensor *m, heed_tensor *v,
-                             const heed_adam_step *step)
-{
-    return heed_adam_update_all(&(heed_update){.p = p, .g = g, .m = m, .v = v}, 1, step);
-}
-
-/* ---- all gradients ---- */
-
-static heed_status check_floats(const char *function, const char *name, const heed_tensor *t)
-{
-    if (heed_check_tensor(function, name, t) != HEED_OK) {
-        return heed_self.error;
-    }
-    if (!heed_is_float(t->dtype)) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: %s is %s; it must be f32 or f64", function, name,
-                         heed_dtype_name(t->dtype));
-    }
-    if (!heed_is_contiguous(t)) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: %s %s must be contiguous; heed_contiguous copies it",
-                         function, name, HEED_TEXT(t));
-    }
-    return HEED_OK;
-}
-
-/* Norms of tensors; each norm is computed by a single thread. */
-typedef struct norm_job {
-    const heed_tensor *const *tensors;
-    heed_norm_args args;
-    double *of;
-} norm_job;
-
-static void run_norms(void *context, int64_t first, int64_t end)
-{
-    const norm_job *n = context;
-    for (int64_t i = first; i < end; i++) {
-        const heed_tensor *t = n->tensors[i];
-        float single = 0;
-        if (t->dtype == HEED_F64) {
-            heed_kernels_for(HEED_F64)->norm(t->numel, t->data, &n->args, &n->of[i]);
-        } else {
-            heed_kernels_for(HEED_F32)->norm(t->numel, t->data, &n->args, &single);
-            n->of[i] = (double)single;
-        }
-    }
-}
-
-/* The norm of the tensors' norms, skipping empty tensors. */
-double heed_total_norm(const heed_tensor *const *tensors, int count, double p)
-{
-    if (heed_blocked()) {
-        return (double)NAN;
-    }
-    if (isnan(p) || count < 0) {
-        heed_fail(HEED_ERR_VALUE, "total_norm: the %g-norm of %d tensors is not defined", p, count);
-        return (double)NAN;
-    }
-    if (tensors == NULL && count > 0) {
-        heed_fail(HEED_ERR_NULL, "total_norm: the list of tensors is NULL");
-        return (double)NAN;
-    }
-    int64_t elements = 0, some = 0;
-    for (int i = 0; i < count; i++) {
-        if (check_floats("total_norm", "a tensor", tensors[i]) != HEED_OK) {
-            return (double)NAN;
-        }
-        elements += tensors[i]->numel;
-    }
-    const size_t size = (size_t)count * sizeof(double);
-    norm_job n = {tensors, {p}, heed_alloc_sized(size)};
-    if (n.of == NULL) {
-        return (double)NAN;
-    }
-    double total = 0;
-    heed_parallel_for(count, elements < 2 * HEED_GRAIN_OF_SUMS ? count : 1, run_norms, &n);
-    for (int i = 0; i < count; i++) {
-        if (tensors[i]->numel > 0) {
-            n.of[some++] = n.of[i];
-        }
-    }
-    if (some > 0) {
-        heed_kernels_for(HEED_F64)->norm(some, n.of, &n.args, &total);
-    }
-    heed_free_sized(n.of, size);
-    return total;
-}
-
-static void scale_piece(const heed_update *u, int64_t from, int64_t n, const void *factor)
-{
-    heed_kernels_for(u->p->dtype)->scale(n, at(u->p, from), *(const double *)factor);
-}
-
-heed_status heed_scale_all_into(heed_tensor *const *tensors, int count, double factor)
-{
-    heed_update some[64];
-    if (!heed_blocked() && tensors == NULL && count > 0) {
-        heed_fail(HEED_ERR_NULL, "scale_into: the list of tensors is NULL");
-    }
-    for (int i = 0; i < count && !heed_blocked(); i++) {
-        check_floats("scale_into", "t", tensors[i]);
-    }
-    for (int first = 0, n; first < count && !heed_blocked(); first += n) {
-        for (n = 0; n < 64 && first + n < count; n++) {
-            some[n].p = tensors[first + n];
-            heed_raise_version(some[n].p);
-        }
-        run(some, n, scale_piece, &factor);
-    }
-    return heed_self.error;
-}
-
-heed_status heed_scale_into(heed_tensor *t, double factor)
-{
-    return heed_scale_all_into(&t, 1, factor);
 }

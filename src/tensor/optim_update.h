@@ -1,9 +1,8 @@
-/* Optimiser updates of parameters, and the norm of all gradients, each in one fused pass over
- * memory. The optimisers of nn/ and gradient clipping use them; your own optimisers can too.
+/* Optimiser updates of parameters, each in one fused pass over memory. The optimisers of nn/ use
+ * them; your own optimisers can too.
  *
- * The _all functions update `count` parameters, no two of which share memory. One call for all
- * parameters costs less than one call for each, and parallelises better. On error, no parameter is
- * changed.
+ * They update `count` parameters, no two of which share memory. One call for all parameters costs
+ * less than one call for each, and parallelises better. On error, no parameter is changed.
  *
  * All tensors of an update are contiguous and have the same shape and dtype, f32 or f64. p and the
  * state are changed in place, which increments their versions.
@@ -22,11 +21,11 @@ HEED_BEGIN_DECLS
 typedef struct heed_update {
     heed_tensor *p;
     const heed_tensor *g;
-    heed_tensor *b;     /* for SGD with momentum */
+    heed_tensor *b;     /* for SGD; NULL without momentum */
     heed_tensor *m, *v; /* for Adam */
 } heed_update;
 
-/* heed_sgd_update: like torch.optim.SGD
+/* heed_sgd_update_all: like torch.optim.SGD
  *
  *   d = g + weight_decay p
  *   with momentum:  b = d at the first step, then momentum b + (1 - dampening) d;
@@ -39,13 +38,10 @@ typedef struct heed_sgd_step {
     bool first; /* b is not initialised yet */
 } heed_sgd_step;
 
-/* `b` may be NULL without momentum. */
-heed_status heed_sgd_update(heed_tensor *p, const heed_tensor *g, heed_tensor *b,
-                            const heed_sgd_step *step);
 heed_status heed_sgd_update_all(const heed_update *all, int count, const heed_sgd_step *step);
 
-/* heed_adam_update: like torch.optim.Adam (Kingma and Ba, 2015) or, if decoupled, AdamW (Loshchilov
- * and Hutter, 2019)
+/* heed_adam_update_all: like torch.optim.Adam (Kingma and Ba, 2015) or, if decoupled, AdamW
+ * (Loshchilov and Hutter, 2019)
  *
  *   decoupled:  p = (1 - lr weight_decay) p          else:  g = g + weight_decay p
  *   m = beta1 m + (1 - beta1) g
@@ -58,9 +54,9 @@ typedef struct heed_adam_step {
     int64_t t; /* 1 at the first step */
 } heed_adam_step;
 
-heed_status heed_adam_update(heed_tensor *p, const heed_tensor *g, heed_tensor *m, heed_tensor *v,
-                             const heed_adam_step *step);
 heed_status heed_adam_update_all(const heed_update *all, int count, const heed_adam_step *step);
+
+/* ---- the norm of all gradients, and their scaling, as gradient clipping needs them ---- */
 
 /* heed_total_norm: like torch.nn.utils.get_total_norm(tensors, p): the p-norm over all elements of
  * `count` tensors, each contiguous and f32 or f64:
@@ -70,7 +66,8 @@ heed_status heed_adam_update_all(const heed_update *all, int count, const heed_a
  * Returns 0 if there are no elements, NaN on error. HEED_ERR_VALUE: p is NaN. */
 double heed_total_norm(const heed_tensor *const *tensors, int count, double p);
 
-/* heed_scale_into: t *= factor, like torch's t.mul_(factor) under no_grad. */
+/* heed_scale_into: t *= factor, like torch's t.mul_(factor) under no_grad. heed_scale_all_into: the
+ * same for `count` tensors, one after the other. */
 heed_status heed_scale_into(heed_tensor *t, double factor);
 heed_status heed_scale_all_into(heed_tensor *const *tensors, int count, double factor);
 

@@ -23,7 +23,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "float_mode.h"
 #include "thread.h"
 
 enum { MOST_THREADS = 256, RANGES_PER_THREAD = 8, SPIN_NANOSECONDS = 100000 };

@@ -13,6 +13,7 @@
 #include "check.h"
 #include "handle.h"
 #include "shape.h"
+#include "text.h"
 #include "thread.h"
 
 enum { PREFIX_LENGTH = sizeof "tensor(" - 1, ELEMENT_SIZE = 64, MAX_PRECISION = 17 };
@@ -89,16 +90,6 @@ static int64_t next_shown(const printer *p, int64_t size, int64_t i)
     return cut(p, size) && i + 1 == p->options.edgeitems ? size - p->options.edgeitems : i + 1;
 }
 
-void heed_use_point(char *number)
-{
-    char *point = number + strspn(number, "-0123456789");
-    size_t length = *point != 'e' ? strcspn(point, "0123456789") : 0;
-    if (length > 0) {
-        memmove(point + 1, point + length, strlen(point + length) + 1);
-        *point = '.';
-    }
-}
-
 static void write_float(char *text, const printer *p, double value)
 {
     if (isnan(value)) { /* printf would print its sign */
@@ -110,7 +101,6 @@ static void write_float(char *text, const printer *p, double value)
     } else {
         const char *format = p->notation == FIXED ? "%.*f" : "%.*e";
         snprintf(text, ELEMENT_SIZE, format, p->options.precision, value);
-        heed_use_point(text);
     }
 }
 
@@ -260,19 +250,18 @@ static void put_dtype(sink *out, const heed_tensor *t)
 }
 
 /* log_softmax becomes LogSoftmaxBackward0, log1p becomes Log1PBackward0: a letter not preceded by a
- * letter is capitalised, and underscores are dropped. mul_scalar becomes MulBackward0, since torch
- * uses one name for both. struct heed_op is defined in the layer above, which guarantees that the
- * name is its first member. */
+ * letter is capitalised, and underscores are dropped. struct heed_op is defined in the layer above,
+ * which guarantees that its first members are the name, and torch's name or NULL. */
 static void put_graph(sink *out, const heed_tensor *t)
 {
     if (t->op == NULL) {
         put(out, "requires_grad=True");
         return;
     }
+    const char *const *names = (const char *const *)t->op;
     bool in_word = false;
     put(out, "grad_fn=<");
-    for (const char *c = *(const char *const *)t->op; *c != '\0' && strcmp(c, "_scalar") != 0;
-         c++) {
+    for (const char *c = names[1] != NULL ? names[1] : names[0]; *c != '\0'; c++) {
         bool letter = *c >= 'a' && *c <= 'z';
         char shown = letter && !in_word ? (char)(*c - 'a' + 'A') : *c;
         put_bytes(out, &shown, *c == '_' ? 0 : 1);
@@ -321,6 +310,7 @@ static heed_status check(const char *function, const heed_tensor *t, heed_print_
 
 static void print_into(sink *out, const heed_tensor *t, heed_print_options options)
 {
+    HEED_DECIMAL_POINT; /* as in Python */
     printer p = {.out = out, .t = t, .options = options};
     p.summarised = t->numel > options.threshold;
     put(out, "tensor(");

@@ -42,9 +42,5 @@ size_t heed_snprint(char *buffer, size_t size, const heed_tensor *t);
 size_t heed_snprint_with(char *buffer, size_t size, const heed_tensor *t,
                          heed_print_options options);
 
-/* heed_use_point: replaces the locale's decimal point, which may be several bytes long, in a number
- * that printf has written with %f, %e or %g; torch always prints ".". */
-void heed_use_point(char *number);
-
 HEED_END_DECLS
 #endif

@@ -3,7 +3,7 @@
  * Results do not depend on the number of threads: work is split into independent parts, or into
  * chunks whose number depends on the shape alone. */
 
-#include "reduce.h"
+#include "elements.h"
 
 #include <string.h>
 

@@ -1,13 +1,85 @@
 /* Scopes: ownership of the tensors that functions return.
  *
- * The list of owned tensors is in scope_list.h. All other data of a scope is in the caller's
- * struct. Only the struct of the scope being ended is read, because the structs of scopes left open
- * by functions that have returned are in dead stack frames. */
+ * The thread has one list of owned tensors (handle.h); ending a scope releases its first part.
+ * All other data of a scope is in the caller's struct. Only the struct of the scope being ended is
+ * read, because the structs of scopes left open by functions that have returned are in dead stack
+ * frames. */
 #include "scope.h"
 
 #include "check.h"
-#include "scope_list.h"
+#include "handle.h"
 #include "shape.h"
+
+/* ---- the list of owned tensors ---- */
+
+heed_tensor *heed_join_scope(const char *function, heed_tensor *t)
+{
+    heed_thread *self = &heed_self;
+    if (heed_blocked() || self->depth == 0) {
+        heed_check_scope(function);
+        heed_unref(t);
+        return NULL;
+    }
+    t->scope_depth = self->depth;
+    t->next = self->tensors;
+    self->tensors = t;
+    return t;
+}
+
+heed_tensor *heed_tensor_create(const char *function, heed_shape shape, heed_dtype dtype)
+{
+    if (heed_blocked()) {
+        return NULL;
+    }
+    heed_tensor *t = heed_tensor_new(function, shape.ndim, shape.size, dtype);
+    return t != NULL ? heed_join_scope(function, t) : NULL;
+}
+
+/* Releases the tensors of all scopes at this depth and deeper. */
+static void release_tensors(int depth)
+{
+    heed_thread *self = &heed_self;
+    while (self->tensors != NULL && self->tensors->scope_depth >= depth) {
+        heed_tensor *t = self->tensors;
+        self->tensors = t->next;
+        t->scope_depth = 0;
+        t->next = NULL;
+        heed_unref(t);
+    }
+}
+
+heed_status heed_end_depth(int depth)
+{
+    heed_thread *self = &heed_self;
+    int left_open = self->depth - depth;
+    if (left_open < 0) {
+        return heed_fail(HEED_ERR_SCOPE, "scope_end: an enclosing scope was ended before this one");
+    }
+    release_tensors(depth);
+    self->depth = depth - 1;
+    if (left_open > 0) {
+        self->operation = NULL; /* a longjmp may have left it */
+        return heed_fail(
+            HEED_ERR_SCOPE,
+            "scope_end: %d scope(s) inside this one were still open; end each one, and call "
+            "heed_module_ready in each constructor",
+            left_open);
+    }
+    return self->error;
+}
+
+static void end_all_scopes(void)
+{
+    release_tensors(1);
+    heed_self.depth = 0;
+}
+
+__attribute__((constructor)) static void clean_up_at_thread_end(void)
+{
+    heed_at_thread_end(HEED_THREAD_SCOPES, end_all_scopes);
+}
+
+/* ---- scopes of callers ---- */
 
 /* Begins a caller's scope, and returns the content of its struct, which is at `place`. */
 static heed_scope opened(heed_scope *place, bool grad_disabled)
@@ -52,13 +124,10 @@ heed_scope heed_scope_opened_no_grad(heed_scope *scope)
     return opened(scope, true);
 }
 
-/* A scope is open if its depth is open and no later scope has begun at that depth. A scope too deep
- * to be tracked is assumed to be the last. */
 static bool is_open(const heed_scope *scope)
 {
-    return scope->self == scope && scope->thread == &heed_self && scope->depth <= heed_self.depth &&
-           (scope->depth >= HEED_TRACKED_SCOPES ||
-            heed_self.serials[scope->depth] == scope->serial);
+    return scope->self == scope && scope->thread == &heed_self &&
+           heed_is_scope_open(scope->depth, scope->serial);
 }
 
 static heed_status check_open(const char *function, const heed_scope *scope)
@@ -136,6 +205,8 @@ heed_tensor *heed_scope_end_with(heed_scope *scope, heed_tensor *t)
     heed_tensor *kept = keep("scope_end_with", scope, t);
     return heed_scope_end(scope) == HEED_OK ? kept : NULL;
 }
+
+/* ---- owners other than scopes; the grad mode ---- */
 
 heed_tensor *heed_retain(heed_tensor *t)
 {

@@ -1,9 +1,16 @@
-/* Shape arithmetic: sizes, dims, strides and broadcasting. Broadcasting errors name both shapes.
+/* Shape arithmetic: sizes, dims, strides and broadcasting; names of dtypes. Broadcasting errors
+ * name both shapes.
  *
  * Uses only shapes and strides; never reads or writes elements. */
 #include "shape.h"
 
 #include "thread.h"
+
+const char *heed_dtype_name(heed_dtype dtype)
+{
+    static const char *const names[] = {"f32", "f64", "i64", "bool"};
+    return (unsigned)dtype < HEED_DTYPES ? names[dtype] : "no dtype";
+}
 
 heed_status heed_count_elements(const char *function, int ndim, const int64_t *shape,
                                 heed_dtype dtype, int64_t *numel)

@@ -82,7 +82,7 @@ struct heed_tensor {
     bool retain_grad;  /* keep .grad even if this is not a leaf */
     bool grad_is_lent; /* engine: a thread has taken .grad out to add to it */
     bool shared;       /* count atomically */
-    bool has_origin;   /* an origin is stored after the arguments (autograd/inspect.h) */
+    bool has_origin;   /* an origin is stored after the arguments (autograd/notify.h) */
     uint8_t ndim;
 
     heed_tensor *two[2];

@@ -17,9 +17,9 @@ enum { HEED_IS_DEBUG = 1 }; /* a debug build: debug.h */
 enum { HEED_IS_DEBUG = 0 };
 #endif
 
-/* Observers of a thread's operations: bits of heed_thread.observers. Operations test all bits at
- * once, so observers cost nothing when off. */
-enum { HEED_ANOMALY_MODE = 1, HEED_TRACING = 2, HEED_RECORDING = 4 };
+/* heed_debug_print_error: prints the first error of the process, and where it occurred; called by
+ * heed_fail in debug builds (backtrace.c). */
+void heed_debug_print_error(const char *status, const char *message);
 
 enum { HEED_SIZE_CLASSES = 4 * 42, HEED_TRACKED_SCOPES = 64 };
 
@@ -32,20 +32,18 @@ typedef struct heed_free_list {
 typedef struct heed_thread {
     unsigned error; /* the pending heed_status (error.c) */
     int unread;     /* process in which an unread pending error occurred, else 0 (error.c) */
-    int depth;      /* of the innermost open scope; 0: none is open (scope_list.h) */
-    struct heed_tensor *tensors;      /* of all open scopes, innermost first (scope_list.c) */
-    const char *operation;            /* in progress; named in out-of-memory errors */
-    const char *pass;                 /* the `operation` of the running backward pass, or NULL */
-    int64_t scopes_begun;             /* scope_list.h */
-    int64_t fail_countdown;           /* allocations until one fails; 0: off (alloc.c) */
-    int64_t live_tensors, live_bytes; /* written by this thread, read by all */
+    int depth;      /* of the innermost open scope; 0: none is open (handle.h) */
+    struct heed_tensor *tensors;                 /* of all open scopes, innermost first (scope.c) */
+    const char *operation;                       /* in progress; named in out-of-memory errors */
+    int64_t scopes_begun;                        /* handle.h */
+    int64_t fail_countdown;                      /* allocations until one fails; 0: off (alloc.c) */
+    int64_t live_tensors, live_bytes;            /* written by this thread, read by all */
+    const struct heed_observer_table *observers; /* NULL: none (autograd/notify.h) */
     bool grad_disabled;
-    uint8_t observers;              /* autograd/anomaly.c, trace.c, recording.c */
-    bool registered;                /* counted by heed_sum_live, cleaned up when it ends */
-    const struct heed_place *place; /* of the module that is running (autograd/module_path.c) */
+    bool registered; /* counted by heed_sum_live, cleaned up when it ends */
 
     heed_free_list free[HEED_SIZE_CLASSES]; /* alloc.c */
-    int64_t serials[HEED_TRACKED_SCOPES];   /* of the open scopes, by depth (scope_list.h) */
+    int64_t serials[HEED_TRACKED_SCOPES];   /* of the open scopes, by depth (handle.h) */
     char *slab, *slab_end;                  /* small blocks are cut from here (alloc.c) */
     int64_t system_requests;
     int64_t failures_left, failures; /* injected: still to come, so far (alloc.c) */
@@ -102,7 +100,7 @@ enum heed_lock {
     HEED_LOCK_GRADS, /* accumulate.c */
     HEED_LOCK_POOL,  /* parallel.c, like the next */
     HEED_LOCK_SLEEP,
-    HEED_LOCK_ISA,     /* isa.c */
+    HEED_LOCK_ISA,     /* processor.c */
     HEED_LOCK_BURIED,  /* debug.c */
     HEED_LOCK_MEMORY,  /* alloc.c */
     HEED_LOCK_THREADS, /* thread.c */
@@ -110,5 +108,55 @@ enum heed_lock {
 };
 extern pthread_mutex_t heed_locks[HEED_LOCKS];
 bool heed_at_fork(void (*in_child)(void));
+
+/* ---- the floating-point mode of the calling thread ----
+ *
+ * Whether subnormal numbers are flushed to 0, the rounding direction, and which exceptions trap. A
+ * job of the pool runs in the mode of its caller, however that was set, so that results do not
+ * depend on the number of threads. */
+
+/* FLUSH_MODE: the bits that flush subnormal operands and results to 0; 0: not supported.
+ * heed_float_mode excludes the flags of past exceptions; heed_set_float_mode preserves them. */
+#if defined __x86_64__
+enum { FLUSH_MODE = 1 << 15 | 1 << 6, EXCEPTION_FLAGS = 0x3f }; /* FTZ and DAZ */
+static inline uint64_t heed_float_mode(void)
+{
+    return __builtin_ia32_stmxcsr() & ~(unsigned)EXCEPTION_FLAGS;
+}
+
+static inline void heed_set_float_mode(uint64_t mode)
+{
+    const unsigned now = __builtin_ia32_stmxcsr();
+    if ((now & ~(unsigned)EXCEPTION_FLAGS) != mode) {
+        __builtin_ia32_ldmxcsr((unsigned)mode | (now & EXCEPTION_FLAGS));
+    }
+}
+#elif defined __aarch64__
+enum { FLUSH_MODE = 1 << 24 }; /* FZ */
+static inline uint64_t heed_float_mode(void)
+{
+    uint64_t mode;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
+    return mode;
+}
+
+static inline void heed_set_float_mode(uint64_t mode)
+{
+    if (heed_float_mode() != mode) {
+        __asm__ volatile("msr fpcr, %0" : : "r"(mode));
+    }
+}
+#else
+enum { FLUSH_MODE = 0 };
+static inline uint64_t heed_float_mode(void)
+{
+    return 0;
+}
+
+static inline void heed_set_float_mode(uint64_t mode)
+{
+    (void)mode;
+}
+#endif
 
 #endif

@@ -2,7 +2,7 @@
  * the weights have other sizes, loading is rejected before a model is created. */
 #include <string.h>
 
-#include "src/nn/gpt/gpt_config.h"
+#include "src/models/gpt/gpt_config.h"
 #include "tests/fuzz/common/fuzz.h"
 
 const fuzz_seed fuzz_seeds[] = {

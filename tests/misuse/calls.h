@@ -58,8 +58,8 @@ static void batches_next_nowhere(void)
 
 /* Adds a group to an optimiser that has the Linear's weight. */
 #define NO_DECAY heed_no_decay_parameters(nn.linear)
-static const heed_group_options no_options = {0};
-static void add_group(heed_tensor_list parameters, heed_group_options options)
+static const heed_param_group adamws = {.betas = {0.9, 0.999}, .eps = 1e-8};
+static void add_group(heed_tensor_list parameters, heed_param_group options)
 {
     heed_optimizer *adamw = heed_adamw_new(heed_decay_parameters(nn.linear), 0.1, 0.01);
     heed_add_param_group_with(adamw, parameters, options);

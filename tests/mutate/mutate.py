@@ -131,6 +131,8 @@ def read_suites():
         if line.strip() and not line.startswith("#"):
             pattern, isas, *suites = line.split()
             rows.append((pattern, isas.replace("+", " "), suites))
+            if not any(fnmatch.fnmatch(str(f.relative_to(ROOT)), pattern) for f in (ROOT / "src").rglob("*.*")):
+                sys.exit(f"suites.txt: no file matches {pattern}")
     return rows
 
 
@@ -143,6 +145,8 @@ def read_equivalent():
             continue
         if len(lines) < 4 or lines[1][:2] != "- " or lines[2][:2] != "+ ":
             sys.exit(f"equivalent.txt: expected a file, '- line', '+ line' and a reason:\n{block}")
+        if not (ROOT / lines[0]).is_file():
+            sys.exit(f"equivalent.txt: no such file: {lines[0]}")
         known.add((lines[0], lines[1][2:], lines[2][2:]))
     return known
 
@@ -180,8 +184,10 @@ class Tree:
 
     def build(self, isas):
         """None if it does not compile, else the hash of the program."""
-        if isas != self.isas:  # the only files that depend on the list
-            for name in (self.program, self.program.with_name("src") / "tensor/isa.o"):
+        if isas != self.isas:
+            # The files that choose kernels depend on the list of instruction sets (CHOOSING in the Makefile).
+            choosing = [c for c in (self.folder / "src/tensor").glob("*.c") if "HEED_ISAS" in c.read_text()]
+            for name in (self.program, *(self.program.with_name("src") / f"tensor/{c.stem}.o" for c in choosing)):
                 name.unlink(missing_ok=True)
             self.isas = isas
         environment = {k: v for k, v in os.environ.items()
@@ -325,7 +331,8 @@ def main():
     rows, known = read_suites(), read_equivalent()
 
     def row_of(file):
-        return next(row for row in rows if fnmatch.fnmatch(file, row[0]))
+        row = next((row for row in rows if fnmatch.fnmatch(file, row[0])), None)
+        return row or sys.exit(f"suites.txt: no row matches {file}")
 
     files = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "src").rglob("*.*")
                    if path.suffix in (".c", ".h", ".def"))

@@ -1,13 +1,13 @@
 /* Comparisons of whole tensors: allclose and equal. */
 
-#include "compare.h"
+#include "elementwise.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "../../tensor/check.h"
+#include "../../tensor/elements.h"
 #include "../../tensor/handle.h"
-#include "../../tensor/map.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
 #include "operand_checks.h"

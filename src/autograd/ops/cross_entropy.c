@@ -1,29 +1,45 @@
-/* Classification losses: nll_loss and its derivative nll_weights; cross_entropy, which is
- * log_softmax followed by nll_loss for class ids, or a sum of products for class probabilities. The
- * sums over targets are in tensor/class_losses.c.
+/* Classification losses: cross_entropy and nll_loss.
  *
- * nll_loss is linear in log_probs. Its derivative, nll_weights, is minus the weight that a target
- * gives each class, and does not depend on log_probs. With class ids, cross_entropy is one fused
- * operation: it does not save log-probabilities, but two numbers per row from which the gradient
- * recomputes the probabilities. */
+ * A target t gives each class a weight: w_t to t and 0 to the others. With label smoothing s, it
+ * gives (1 - s) w_t to t, plus (s / C) w_c to each class c. Its loss is minus the weighted sum of
+ * the log-probabilities; an ignored target gives no weight. So nll_loss is linear in log_probs, and
+ * its derivative, nll_weights, does not depend on them.
+ *
+ * With class ids, cross_entropy is one fused operation: it does not save log-probabilities, but two
+ * numbers per row from which the gradient recomputes the probabilities. With class probabilities,
+ * it is composed of other operations. */
 
 #include "cross_entropy.h"
 
 #include <math.h>
 
-#include "../../tensor/class_losses.h"
+#include "../../tensor/check.h"
 #include "../../tensor/create.h"
-#include "../../tensor/map.h"
+#include "../../tensor/dispatch.h"
+#include "../../tensor/elements.h"
+#include "../../tensor/grain.h"
+#include "../../tensor/handle.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
-#include "../apply.h"
+#include "../op.h"
 #include "elementwise.h"
 #include "loss_options.h"
 #include "masking.h"
 #include "operand_checks.h"
 #include "softmax.h"
 #include "view.h"
+
+/* The operations. Inputs of nll_weights and nll_loss: log_probs, targets and optionally weight. Of
+ * cross_entropy: logits, targets, totals and optionally weight; forward fills totals (N, 2) f64
+ * with the maximum and the sum of e^(x - max) of each row of logits, for backward. */
+static heed_op op_nll_weights, op_cross_entropy;
+
+static heed_tensor *weight_of(const heed_op *op, heed_tensor *const *inputs, int count)
+{
+    const int place = op == &op_cross_entropy ? 3 : 2;
+    return count > place ? inputs[place] : NULL;
+}
 
 /* ---- checks of class ids ---- */
 
@@ -76,23 +92,17 @@ static heed_status check_weight(const char *function, const heed_tensor *weight,
     return HEED_OK;
 }
 
-static heed_shape shape_of_losses(const heed_nll_args *args, const heed_tensor *targets)
-{
-    return args->reduction == HEED_NONE ? heed_shape_of_tensor(targets) : HEED_SCALAR;
-}
-
 /* Checks the inputs against each other. weight may be NULL. */
-static heed_status check_nll(const heed_nll_args *args, const heed_tensor *log_probs,
-                             const heed_tensor *targets, const heed_tensor *weight)
+static heed_status check_ids(const char *function, const heed_tensor *x, const heed_tensor *targets,
+                             const heed_tensor *weight, heed_reduction reduction)
 {
-    const char *function = args->function;
-    if (!heed_is_float(log_probs->dtype) || targets->dtype != HEED_I64) {
+    if (!heed_is_float(x->dtype) || targets->dtype != HEED_I64) {
         return heed_fail(HEED_ERR_DTYPE,
                          "%s: %s with %s targets; it takes a float with i64 targets", function,
-                         heed_dtype_name(log_probs->dtype), heed_dtype_name(targets->dtype));
+                         heed_dtype_name(x->dtype), heed_dtype_name(targets->dtype));
     }
-    if (check_shapes(function, log_probs, targets) != HEED_OK ||
-        check_weight(function, weight, log_probs) != HEED_OK) {
+    if (check_shapes(function, x, targets) != HEED_OK ||
+        check_weight(function, weight, x) != HEED_OK) {
         return heed_self.error;
     }
     if (weight != NULL && weight->requires_grad && !heed_self.grad_disabled) {
@@ -101,22 +111,67 @@ static heed_status check_nll(const heed_nll_args *args, const heed_tensor *log_p
             "%s: weight %s requires a gradient, but class weights do not get one; heed_detach it",
             function, HEED_TEXT(weight));
     }
-    return heed_check_reduction(function, args->reduction);
+    return heed_check_reduction(function, reduction);
 }
 
-/* Fills *c from tensors that have been checked. HEED_ERR_INDEX: a target is not a class of x. */
-static heed_status find_targets(const heed_nll_args *args, const heed_tensor *x,
-                                heed_tensor *targets, heed_tensor *weight, heed_class_targets *c)
+static heed_status rule(const heed_call *call, heed_result *result)
 {
-    *c = (heed_class_targets){.count = targets->numel,
-                              .classes = x->shape[class_dim(x)],
-                              .inner = 1,
-                              .ignored = args->ignore_index,
-                              .smoothing = args->label_smoothing,
-                              .divisor = 1};
-    for (int i = 2; i < x->ndim && c->count > 0;
-         i++) { /* without targets, the product of d... could overflow */
-        c->inner *= x->shape[i];
+    const bool fused = call->op == &op_cross_entropy;
+    const heed_nll_args *args = call->args;
+    heed_tensor *const *in = call->inputs;
+    if (call->count < 2 + fused || call->count > 3 + fused) {
+        return heed_fail(HEED_ERR_VALUE, "%s: %d tensors; it takes %s and optionally weight",
+                         call->op->name, call->count,
+                         fused ? "logits, targets, totals" : "log_probs, targets");
+    }
+    if (fused && (in[0]->ndim > 2 || in[2]->dtype != HEED_F64 || !heed_is_contiguous(in[2]) ||
+                  in[2]->numel != 2 * in[1]->numel)) {
+        return heed_fail(HEED_ERR_VALUE,
+                         "%s: the %d input tensors were not prepared by heed_cross_entropy",
+                         call->op->name, call->count);
+    }
+    if (check_ids(call->op->name, in[0], in[1], weight_of(call->op, in, call->count),
+                  args->reduction) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (call->op != &op_nll_weights) {
+        result->shape = args->reduction == HEED_NONE ? heed_shape_of_tensor(in[1]) : HEED_SCALAR;
+    }
+    return HEED_OK;
+}
+
+/* ---- targets, and the weights that they give to classes ---- */
+
+typedef struct class_targets {
+    const int64_t *target; /* `count` of them, each in [0, classes) or `ignored` */
+    int64_t count, classes, ignored;
+    int64_t inner;             /* elements from one class to the next: the product of d... */
+    const heed_tensor *weight; /* contiguous; NULL: ones */
+    double own, shared;        /* (1 - s), s / C */
+    double divisor;            /* of losses and gradients: the sum of w_t for a mean, else 1 */
+} class_targets;
+
+static double class_weight(const class_targets *c, int64_t class)
+{
+    return c->weight != NULL ? heed_number_at(c->weight, class) : 1;
+}
+
+/* Fills *c from inputs that have been checked. HEED_ERR_INDEX: a target is not a class. */
+static heed_status find_targets(const heed_op *op, heed_tensor *const *inputs, int count,
+                                const heed_nll_args *args, class_targets *c)
+{
+    const heed_tensor *x = inputs[0];
+    heed_tensor *targets = inputs[1], *weight = weight_of(op, inputs, count);
+    double total = 0;
+    *c = (class_targets){.count = targets->numel,
+                         .classes = x->shape[class_dim(x)],
+                         .ignored = args->ignore_index,
+                         .inner = 1,
+                         .own = 1 - args->label_smoothing,
+                         .divisor = 1};
+    c->shared = args->label_smoothing / (double)c->classes;
+    for (int i = 2; i < x->ndim && c->count > 0; i++) {
+        c->inner *= x->shape[i]; /* without targets, the product could overflow */
     }
     c->target = heed_const_data_i64(heed_contiguous(targets));
     c->weight = weight != NULL ? heed_contiguous(weight) : NULL;
@@ -124,17 +179,227 @@ static heed_status find_targets(const heed_nll_args *args, const heed_tensor *x,
         return heed_self.error;
     }
     for (int64_t i = 0; i < c->count; i++) {
-        if (c->target[i] != c->ignored &&
-            heed_check_index(args->function, "target", c->target[i], i, c->classes) != HEED_OK) {
+        if (c->target[i] == c->ignored) {
+            continue;
+        }
+        if (heed_check_index(op->name, "target", c->target[i], i, c->classes) != HEED_OK) {
             return heed_self.error;
         }
+        total += class_weight(c, c->target[i]);
     }
     if (args->reduction == HEED_MEAN) { /* NaN if all targets are ignored */
-        const double total = heed_weigh_targets(c);
         c->divisor = total != 0 ? total : (double)NAN;
     }
     return HEED_OK;
 }
+
+/* The classes to which the i-th target gives weight: those from the result to *end. */
+static int64_t weighted_classes(const class_targets *c, int64_t i, int64_t *end)
+{
+    const int64_t t = c->target[i];
+    if (t == c->ignored) { /* `ignored` may be out of range */
+        return *end = 0;
+    }
+    *end = c->shared > 0 ? c->classes : t + 1;
+    return c->shared > 0 ? 0 : t;
+}
+
+static double weight_on(const class_targets *c, int64_t i, int64_t class)
+{
+    return (c->shared + (class == c->target[i] ? c->own : 0)) * class_weight(c, class);
+}
+
+/* The place of a class in x (N, C, d...). */
+static int64_t place_of(const class_targets *c, int64_t i, int64_t class)
+{
+    return (i / c->inner * c->classes + class) * c->inner + i % c->inner;
+}
+
+/* y (N, C, d...) -= the i-th target's weights * factor. */
+static void subtract_weights(const class_targets *c, int64_t i, double factor, heed_tensor *y)
+{
+    int64_t end;
+    for (int64_t k = weighted_classes(c, i, &end); k < end; k++) {
+        const int64_t place = place_of(c, i, k);
+        heed_set_number_at(y, place, heed_number_at(y, place) - weight_on(c, i, k) * factor);
+    }
+}
+
+/* The loss of the i-th target. x contains logits if `total` is given, else log-probabilities. */
+static double loss_of(const class_targets *c, const heed_tensor *x, const double *total, int64_t i)
+{
+    double loss = 0, max = 0, log_total = 0;
+    int64_t end, k = weighted_classes(c, i, &end);
+    if (total != NULL && k < end) {
+        max = total[0];
+        log_total = log(total[1]);
+    }
+    for (; k < end; k++) {
+        const double log_prob = heed_number_at(x, place_of(c, i, k)) - max - log_total;
+        loss -= weight_on(c, i, k) * log_prob;
+    }
+    return loss;
+}
+
+/* ---- rows of logits, shared among threads ---- */
+
+typedef struct logit_rows {
+    const class_targets *c;
+    const heed_kernels *kernels;
+    const heed_tensor *x, *g; /* contiguous */
+    double *totals;
+    heed_tensor *dx;
+} logit_rows;
+
+static char *row_of(const heed_tensor *t, int64_t n, int64_t i)
+{
+    return (char *)t->data + i * n * (int64_t)heed_dtype_size(t->dtype);
+}
+
+static void sum_some(void *context, int64_t first, int64_t end)
+{
+    const logit_rows *w = context;
+    const int64_t n = w->c->classes;
+    const heed_rows rows = {.count = end - first,
+                            .n = n,
+                            .in = {row_of(w->x, n, first)},
+                            .step = {n},
+                            .out = w->totals + 2 * first,
+                            .out_step = 2};
+    w->kernels->exp_totals(&rows);
+}
+
+/* dx = (sum(weights) softmax(x) - weights) g / divisor; 0 if the target is ignored, even if g is
+ * NaN. */
+static void differentiate_some(void *context, int64_t first, int64_t end)
+{
+    const logit_rows *w = context;
+    const class_targets *c = w->c;
+    for (int64_t i = first; i < end; i++) {
+        const double *total = w->totals + 2 * i;
+        double weights = 0; /* total weight that the target gives to all classes */
+        int64_t last, k = weighted_classes(c, i, &last);
+        for (; k < last; k++) {
+            weights += weight_on(c, i, k);
+        }
+        const double g = heed_number_at(w->g, w->g->numel > 1 ? i : 0);
+        const double factor = c->target[i] == c->ignored ? 0 : g / c->divisor;
+        w->kernels->scaled_exps(c->classes, row_of(w->x, c->classes, i), total[0],
+                                weights * factor / total[1], row_of(w->dx, c->classes, i));
+        subtract_weights(c, i, factor, w->dx);
+    }
+}
+
+/* ---- the operations ---- */
+
+static heed_status nll_weights_forward(const heed_call *call, heed_tensor *y)
+{
+    class_targets c;
+    if (find_targets(call->op, call->inputs, call->count, call->args, &c) == HEED_OK) {
+        heed_fill_elements(y, 0);
+        for (int64_t i = 0; i < c.count; i++) {
+            subtract_weights(&c, i, 1 / c.divisor, y);
+        }
+    }
+    return heed_self.error;
+}
+
+/* For nll_loss and cross_entropy. */
+static heed_status loss_forward(const heed_call *call, heed_tensor *y)
+{
+    const bool fused = call->op == &op_cross_entropy;
+    const heed_nll_args *args = call->args;
+    const heed_tensor *x = heed_contiguous(call->inputs[0]);
+    double *totals = fused ? call->inputs[2]->data : NULL, sum = 0;
+    class_targets c;
+    if (x == NULL || find_targets(call->op, call->inputs, call->count, args, &c) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (fused) {
+        logit_rows w = {.c = &c, .kernels = heed_kernels_for(x->dtype), .x = x, .totals = totals};
+        heed_share_rows(c.count, c.classes, HEED_GRAIN_OF_ROWS, sum_some, &w);
+    }
+    for (int64_t i = 0; i < c.count; i++) {
+        const double loss = loss_of(&c, x, fused ? totals + 2 * i : NULL, i);
+        if (args->reduction == HEED_NONE) {
+            heed_set_number_at(y, i, loss);
+        }
+        sum += loss;
+    }
+    if (args->reduction != HEED_NONE) {
+        heed_set_number_at(y, 0, sum / c.divisor);
+    }
+    return HEED_OK;
+}
+
+/* g times nll_weights. Reads only the shape of input 0. */
+static heed_tensor *nll_gradient(const heed_vjp *v)
+{
+    const heed_nll_args *args = v->args;
+    heed_tensor *x = v->inputs[0], *targets = v->inputs[1], *g = v->g;
+    heed_tensor *weight = weight_of(v->y->op, v->inputs, v->y->input_count);
+    heed_tensor *inputs[] = {x, targets, weight};
+    heed_tensor *weights =
+        heed_apply(&op_nll_weights, inputs, weight != NULL ? 3 : 2, args, sizeof *args);
+    if (args->reduction == HEED_NONE) { /* ignored targets get 0, even if their g is NaN */
+        heed_tensor *ignored = heed_from_i64(&args->ignore_index, HEED_SCALAR);
+        ignored = heed_eq(targets, ignored);
+        g = heed_unsqueeze(heed_masked_fill(g, ignored, 0), class_dim(x));
+    }
+    return heed_mul(g, weights);
+}
+
+static void nll_loss_backward(const heed_vjp *v)
+{
+    v->grads[0] = nll_gradient(v);
+}
+
+static void cross_entropy_backward(const heed_vjp *v)
+{
+    heed_tensor *x = v->inputs[0];
+    if (heed_grad_enabled()) { /* the gradient of nll_loss, taken through log_softmax */
+        const int dim = class_dim(x);
+        heed_tensor *g = nll_gradient(v);
+        v->grads[0] = heed_sub(g, heed_mul(heed_softmax(x, dim), heed_sum_dim(g, dim, true)));
+        return;
+    }
+    heed_tensor *g = heed_contiguous(v->g), *dx = heed_empty_like(x);
+    class_targets c;
+    x = heed_contiguous(x);
+    if (!heed_blocked() &&
+        find_targets(v->y->op, v->inputs, v->y->input_count, v->args, &c) == HEED_OK) {
+        logit_rows w = {&c, heed_kernels_for(x->dtype), x, g, v->inputs[2]->data, dx};
+        heed_share_rows(c.count, c.classes, HEED_GRAIN_OF_ROWS, differentiate_some, &w);
+        v->grads[0] = dx;
+    }
+}
+
+HEED_OPERATION(nll_weights) = {.name = "nll_weights",
+                               .inputs = HEED_ANY_COUNT,
+                               .args = HEED_NLL_ARGS,
+                               .rule = rule,
+                               .forward = nll_weights_forward};
+
+HEED_OPERATION(nll_loss) = {
+    .name = "nll_loss",
+    .inputs = HEED_ANY_COUNT,
+    .args = HEED_NLL_ARGS,
+    .rule = rule,
+    .forward = loss_forward,
+    .backward = nll_loss_backward,
+    .saves = {HEED_SAVES_INPUT(0) | HEED_SAVES_INPUT(1) | HEED_SAVES_INPUT(2)}};
+
+HEED_OPERATION(cross_entropy) = {.name = "cross_entropy",
+                                 .kind = HEED_KIND_LOG_SOFTMAX,
+                                 .inputs = HEED_ANY_COUNT,
+                                 .args = HEED_NLL_ARGS,
+                                 .rule = rule,
+                                 .forward = loss_forward,
+                                 .backward = cross_entropy_backward,
+                                 .saves = {HEED_SAVES_INPUT(0) | HEED_SAVES_INPUT(1) |
+                                           HEED_SAVES_INPUT(2) | HEED_SAVES_INPUT(3)}};
+
+/* ---- nll_loss ---- */
 
 /* The target to ignore: the option's value, or torch's default for ignore_index. */
 static int64_t ignored_or_default(const int64_t *ignored_target)
@@ -142,108 +407,11 @@ static int64_t ignored_or_default(const int64_t *ignored_target)
     return ignored_target != NULL ? *ignored_target : -100;
 }
 
-/* The optional last input, class weights; NULL if absent. */
-static heed_tensor *weight_of(heed_tensor *const *inputs, int count, int place)
-{
-    return count > place ? inputs[place] : NULL;
-}
-
-/* ---- nll_weights: dloss / dlog_probs; for HEED_NONE, loss is each target's own loss ---- */
-
-static heed_status nll_weights_rule(const heed_call *call, heed_result *result)
-{
-    (void)result;
-    if (call->count < 2 || call->count > 3) {
-        return heed_fail(HEED_ERR_VALUE,
-                         "%s: %d tensors; it takes log_probs, targets and optionally weight",
-                         call->op->name, call->count);
-    }
-    return check_nll(call->args, call->inputs[0], call->inputs[1],
-                     weight_of(call->inputs, call->count, 2));
-}
-
-static heed_status find_targets_of_nll(const heed_call *call, heed_class_targets *c)
-{
-    return find_targets(call->args, call->inputs[0], call->inputs[1],
-                        weight_of(call->inputs, call->count, 2), c);
-}
-
-static heed_status nll_weights_forward(const heed_call *call, heed_tensor *y)
-{
-    heed_class_targets c;
-    if (find_targets_of_nll(call, &c) == HEED_OK) {
-        heed_fill_elements(y, 0);
-        heed_subtract_class_weights(&c, y);
-    }
-    return heed_self.error;
-}
-
-HEED_OPERATION(nll_weights) = {.name = "nll_weights",
-                               .inputs = HEED_ANY_COUNT,
-                               .args = HEED_NLL_ARGS,
-                               .rule = nll_weights_rule,
-                               .forward = nll_weights_forward};
-
-/* g times nll_weights. Reads only the shape of log_probs. */
-static heed_tensor *nll_gradient(heed_tensor *g, heed_tensor *log_probs, heed_tensor *targets,
-                                 heed_tensor *weight, const heed_nll_args *args)
-{
-    heed_tensor *inputs[] = {log_probs, targets, weight};
-    heed_tensor *weights =
-        heed_apply(&op_nll_weights, inputs, weight != NULL ? 3 : 2, args, sizeof *args);
-    if (args->reduction == HEED_NONE) { /* ignored targets get 0, even if their g is NaN */
-        heed_tensor *ignored = heed_from_i64(&args->ignore_index, HEED_SCALAR);
-        ignored = heed_eq(targets, ignored);
-        g = heed_unsqueeze(heed_masked_fill(g, ignored, 0), class_dim(log_probs));
-    }
-    return heed_mul(g, weights);
-}
-
-/* ---- nll_loss ---- */
-
-static heed_status nll_loss_rule(const heed_call *call, heed_result *result)
-{
-    if (nll_weights_rule(call, result) != HEED_OK) {
-        return heed_self.error;
-    }
-    result->shape = shape_of_losses(call->args, call->inputs[1]);
-    return HEED_OK;
-}
-
-static heed_status nll_loss_forward(const heed_call *call, heed_tensor *y)
-{
-    const heed_nll_args *args = call->args;
-    heed_class_targets c;
-    heed_tensor *log_probs = heed_contiguous(call->inputs[0]);
-    if (log_probs != NULL && find_targets_of_nll(call, &c) == HEED_OK) {
-        heed_add_up_class_losses(&c, log_probs, NULL, args->reduction == HEED_NONE, y);
-    }
-    return heed_self.error;
-}
-
-static void nll_loss_backward(const heed_vjp *v)
-{
-    v->grads[0] = nll_gradient(v->g, v->inputs[0], v->inputs[1],
-                               weight_of(v->inputs, v->y->input_count, 2), v->args);
-}
-
-HEED_OPERATION(nll_loss) = {
-    .name = "nll_loss",
-    .inputs = HEED_ANY_COUNT,
-    .args = HEED_NLL_ARGS,
-    .rule = nll_loss_rule,
-    .forward = nll_loss_forward,
-    .backward = nll_loss_backward,
-    .saves = {HEED_SAVES_INPUT(0) | HEED_SAVES_INPUT(1) | HEED_SAVES_INPUT(2)}};
-
 heed_tensor *heed_nll_loss_with(heed_tensor *log_probs, heed_tensor *targets,
                                 heed_nll_options options)
 {
-    const heed_nll_args args = {
-        .ignore_index = ignored_or_default(options.ignored_target),
-        .function = "nll_loss",
-        .reduction = options.reduction,
-    };
+    const heed_nll_args args = {.ignore_index = ignored_or_default(options.ignored_target),
+                                .reduction = options.reduction};
     heed_tensor *inputs[] = {log_probs, targets, options.weight};
     return heed_apply(&op_nll_loss, inputs, options.weight != NULL ? 3 : 2, &args, sizeof args);
 }
@@ -253,92 +421,9 @@ heed_tensor *heed_nll_loss(heed_tensor *log_probs, heed_tensor *targets)
     return heed_nll_loss_with(log_probs, targets, (heed_nll_options){0});
 }
 
-/* ---- the operation cross_entropy, for class ids ---- */
+/* ---- cross_entropy ---- */
 
 static const char name[] = "cross_entropy";
-
-/* Inputs: logits, targets, totals and optionally weight. totals (N, 2) f64 contains the max and the
- * sum of e^(x - max) of each row of logits. */
-static heed_status rule(const heed_call *call, heed_result *result)
-{
-    const heed_tensor *logits = call->inputs[0];
-    const heed_tensor *totals = call->count > 2 ? call->inputs[2] : NULL;
-    if (totals == NULL || call->count > 4 || logits->ndim > 2 || totals->dtype != HEED_F64 ||
-        totals->numel != 2 * call->inputs[1]->numel || !heed_is_contiguous(totals)) {
-        return heed_fail(HEED_ERR_VALUE,
-                         "%s: the %d input tensors were not prepared by heed_cross_entropy",
-                         call->op->name, call->count);
-    }
-    if (check_nll(call->args, logits, call->inputs[1], weight_of(call->inputs, call->count, 3)) !=
-        HEED_OK) {
-        return heed_self.error;
-    }
-    result->shape = shape_of_losses(call->args, call->inputs[1]);
-    return HEED_OK;
-}
-
-static heed_status forward(const heed_call *call, heed_tensor *y)
-{
-    const heed_nll_args *args = call->args;
-    heed_tensor *logits = heed_contiguous(call->inputs[0]);
-    heed_tensor *weight = weight_of(call->inputs, call->count, 3);
-    heed_class_targets c;
-    if (logits != NULL && find_targets(args, logits, call->inputs[1], weight, &c) == HEED_OK) {
-        heed_add_up_class_losses(&c, logits, call->inputs[2]->data, args->reduction == HEED_NONE,
-                                 y);
-    }
-    return heed_self.error;
-}
-
-static void backward(const heed_vjp *v)
-{
-    heed_tensor *logits = v->inputs[0], *targets = v->inputs[1];
-    heed_tensor *weight = weight_of(v->inputs, v->y->input_count, 3);
-    if (heed_grad_enabled()) { /* the gradient of nll_loss, taken through log_softmax */
-        const int dim = class_dim(logits);
-        heed_tensor *g = nll_gradient(v->g, logits, targets, weight, v->args);
-        v->grads[0] = heed_sub(g, heed_mul(heed_softmax(logits, dim), heed_sum_dim(g, dim, true)));
-        return;
-    }
-    heed_tensor *g = heed_contiguous(v->g), *dx = heed_empty_like(logits);
-    heed_class_targets c;
-    logits = heed_contiguous(logits);
-    if (!heed_blocked() && find_targets(v->args, logits, targets, weight, &c) == HEED_OK) {
-        heed_cross_entropy_gradient(&c, logits, v->inputs[2]->data, g, dx);
-        v->grads[0] = dx;
-    }
-}
-
-HEED_OPERATION(cross_entropy) = {.name = "cross_entropy",
-                                 .inputs = HEED_ANY_COUNT,
-                                 .args = HEED_NLL_ARGS,
-                                 .rule = rule,
-                                 .forward = forward,
-                                 .backward = backward,
-                                 .saves = {HEED_SAVES_INPUT(0) | HEED_SAVES_INPUT(1) |
-                                           HEED_SAVES_INPUT(2) | HEED_SAVES_INPUT(3)}};
-
-/* ---- cross_entropy with class ids ---- */
-
-/* The third input of the operation. */
-static heed_tensor *totals_of(heed_tensor *logits)
-{
-    if (logits == NULL) {
-        return NULL;
-    }
-    const char *outer = heed_self.operation;
-    heed_scope scope;
-    heed_scope_begin_no_grad(&scope);
-    heed_self.operation = name; /* named in errors */
-    heed_tensor *totals =
-        heed_empty(HEED_SHAPE(logits->ndim > 1 ? logits->shape[0] : 1, 2), HEED_F64);
-    const heed_tensor *rows = heed_contiguous(logits);
-    if (!heed_blocked()) {
-        heed_sum_exponentials(rows, totals->data);
-    }
-    heed_self.operation = outer;
-    return heed_scope_end_with(&scope, totals);
-}
 
 /* logits (N, C, d...) rearranged to (N d..., C). */
 static heed_tensor *with_classes_last(heed_tensor *logits, int64_t count)
@@ -354,30 +439,34 @@ static heed_tensor *with_classes_last(heed_tensor *logits, int64_t count)
 static heed_tensor *of_ids(heed_tensor *logits, heed_tensor *targets,
                            const heed_cross_entropy_options *options)
 {
-    const heed_nll_args args = {
-        .ignore_index = ignored_or_default(options->ignored_target),
-        .label_smoothing = options->label_smoothing,
-        .function = name,
-        .reduction = options->reduction,
-    };
-    if (check_nll(&args, logits, targets, options->weight) != HEED_OK) {
+    heed_tensor *weight = options->weight;
+    const heed_nll_args args = {.ignore_index = ignored_or_default(options->ignored_target),
+                                .label_smoothing = options->label_smoothing,
+                                .reduction = options->reduction};
+    if (check_ids(name, logits, targets, weight, args.reduction) != HEED_OK) {
         return NULL;
     }
     heed_scope scope;
     heed_scope_begin(&scope);
-    const heed_shape shape = shape_of_losses(&args, targets);
+    const heed_shape shape = heed_shape_of_tensor(targets);
+    const int64_t count = targets->numel;
     const bool several = logits->ndim > 2;
     if (several) {
-        logits = with_classes_last(logits, targets->numel);
-        targets = heed_reshape(targets, HEED_SHAPE(targets->numel));
+        logits = with_classes_last(logits, count);
+        targets = heed_reshape(targets, HEED_SHAPE(count));
     }
-    heed_tensor *inputs[] = {logits, targets, totals_of(logits), options->weight};
+    const char *outer = heed_self.operation;
+    heed_self.operation = name; /* named if memory runs out */
+    heed_tensor *totals = heed_tensor_create(name, HEED_SHAPE(count, 2), HEED_F64);
+    heed_self.operation = outer;
+    heed_tensor *inputs[] = {logits, targets, totals, weight};
     heed_tensor *loss =
-        heed_apply(&op_cross_entropy, inputs, options->weight != NULL ? 4 : 3, &args, sizeof args);
-    return heed_scope_end_with(&scope, several ? heed_reshape(loss, shape) : loss);
+        heed_apply(&op_cross_entropy, inputs, weight != NULL ? 4 : 3, &args, sizeof args);
+    if (several && args.reduction == HEED_NONE) {
+        loss = heed_reshape(loss, shape);
+    }
+    return heed_scope_end_with(&scope, loss);
 }
-
-/* ---- cross_entropy with class probabilities ---- */
 
 static heed_status check_probabilities(const heed_tensor *logits, const heed_tensor *targets,
                                        const heed_cross_entropy_options *options)
@@ -429,8 +518,6 @@ static heed_tensor *of_probabilities(heed_tensor *logits, heed_tensor *targets,
     heed_tensor *losses = heed_neg(heed_sum_dim(products, dim, false));
     return heed_scope_end_with(&scope, heed_reduce_losses(losses, options->reduction));
 }
-
-/* ---- cross_entropy ---- */
 
 heed_tensor *heed_cross_entropy_with(heed_tensor *logits, heed_tensor *targets,
                                      heed_cross_entropy_options options)

@@ -9,14 +9,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "../../tensor/attention_dispatch.h"
 #include "../../tensor/check.h"
 #include "../../tensor/create.h"
+#include "../../tensor/dispatch.h"
+#include "../../tensor/handle.h"
 #include "../../tensor/scope.h"
-#include "../../tensor/scope_list.h"
 #include "../../tensor/shape.h"
-#include "../apply.h"
-#include "dropout.h"
+#include "../op.h"
 #include "elementwise.h"
 #include "masking.h"
 #include "matmul.h"
@@ -280,6 +279,7 @@ enum {
 };
 
 HEED_OPERATION(attend) = {.name = "attend",
+                          .kind = HEED_KIND_ATTEND,
                           .inputs = HEED_ANY_COUNT,
                           .names = HEED_NAMES("q", "k", "v", "mask"),
                           .args = "double scale, bool is_causal",

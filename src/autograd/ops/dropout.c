@@ -1,14 +1,14 @@
 /* dropout: x times a random mask. The mask has torch's memory layout, so that the draws come in
  * torch's order. */
-#include "dropout.h"
+#include "masking.h"
 
 #include "../../tensor/check.h"
 #include "../../tensor/create.h"
+#include "../../tensor/handle.h"
 #include "../../tensor/random/generator.h"
 #include "../../tensor/random/random.h"
 #include "../../tensor/read.h"
 #include "../../tensor/scope.h"
-#include "../../tensor/scope_list.h"
 #include "../../tensor/shape.h"
 #include "elementwise.h"
 

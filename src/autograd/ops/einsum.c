@@ -12,7 +12,7 @@
  * Labels that occur in only one operand and not in the result are summed first. Without inner
  * labels, the product is elementwise. */
 
-#include "einsum.h"
+#include "products.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -29,39 +29,61 @@
 #include "slice.h"
 #include "view.h"
 
-/* ---- the equation ----
+/* ---- labels ----
  *
- * Every dim of an operand or of the result has a label. Labels below LETTERS are letters, A to Z
- * and then a to z, which is also the order of dims in an implicit result. The others are dims of
- * the ellipsis, counted from its end, as in broadcasting. */
-
-enum { LETTERS = 52, LABELS = LETTERS + HEED_MAX_DIMS };
+ * Every dim of an operand or of the result has a label: its letter, or a digit for the dims of the
+ * ellipsis, counted from its end, as in broadcasting. */
 
 /* An ordered list of labels, usually of a tensor's dims. Large enough for several joined lists. */
 typedef struct label_list {
-    int count;
-    unsigned char at[2 * HEED_MAX_DIMS];
+    char at[4 * HEED_MAX_DIMS + 1]; /* a string */
 } label_list;
 
-typedef struct parsed {
-    label_list a, b, y;
-    int64_t size[LABELS]; /* broadcast size of each label that occurs */
-} parsed;
+static bool has(const label_list *list, char label)
+{
+    return strchr(list->at, label) != NULL;
+}
 
-/* One operand or the result, as written in the equation. */
-typedef struct term {
-    int letters;                         /* count; only the first HEED_MAX_DIMS are stored */
-    unsigned char letter[HEED_MAX_DIMS]; /* as labels */
-    int ellipsis;                        /* number of letters before "..."; -1: no "..." */
-} term;
+static void append(label_list *list, char label)
+{
+    list->at[strlen(list->at)] = label;
+}
+
+/* Appends the labels of `more` that are in `in` and not in `but`, each if it is not NULL. */
+static void append_all(label_list *list, const label_list *more, const label_list *in,
+                       const label_list *but)
+{
+    for (const char *label = more->at; *label != '\0'; label++) {
+        if ((in == NULL || has(in, *label)) && (but == NULL || !has(but, *label))) {
+            append(list, *label);
+        }
+    }
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
+}
+
+static bool is_of_ellipsis(char label)
+{
+    return label < 'A';
+}
+
+/* ---- the text ---- */
+
+enum { A, B, SURPLUS, RESULT, TERMS }; /* SURPLUS collects all operands after the second */
 
 typedef struct reading {
     const char *text;
-    const heed_tensor *tensors[2]; /* a and b */
-    term operands[3], result;      /* the third collects all surplus operands */
-    int operand_count;
-    bool has_result;  /* has "->" */
-    int uses[LABELS]; /* occurrences of each letter in the operands */
+    const heed_tensor *tensors[2];
+    label_list terms[TERMS]; /* as written: at most HEED_MAX_DIMS letters, and '.' for "..." */
+    int letters[TERMS];      /* how many are written */
+    int operands;
+    bool has_result;       /* has "->" */
+    int uses['z' + 1];     /* occurrences of each letter in the operands */
+    int64_t size['z' + 1]; /* broadcast size of each label; -1: none */
+    label_list a, b, y;    /* the labels of all dims */
 } reading;
 
 static heed_status refuse(const reading *r, heed_status status, const char *format, ...)
@@ -78,63 +100,37 @@ static heed_status refuse(const reading *r, heed_status status, const char *form
                      HEED_TEXT(r->tensors[1]), what);
 }
 
-static bool is_letter(char c)
+static void add_letter(reading *r, int term, char letter)
 {
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-}
-
-static unsigned char label_of(char letter)
-{
-    return (unsigned char)(letter <= 'Z' ? letter - 'A' : letter - 'a' + 26);
-}
-
-static char letter_of(int label)
-{
-    return (char)(label < 26 ? 'A' + label : 'a' + label - 26);
-}
-
-/* ---- the text ---- */
-
-static void add_letter(term *t, unsigned char label)
-{
-    if (t->letters < HEED_MAX_DIMS) {
-        t->letter[t->letters] = label;
+    if (r->letters[term]++ < HEED_MAX_DIMS) {
+        append(&r->terms[term], letter);
     }
-    t->letters++;
-}
-
-static heed_status read_ellipsis(const reading *r, int place, term *t)
-{
-    if (strncmp(r->text + place, "...", 3) != 0) {
-        return refuse(r, HEED_ERR_VALUE, "the '.' at position %d is not part of '...'", place);
-    }
-    if (t->ellipsis >= 0) {
-        return refuse(r, HEED_ERR_VALUE, "the '...' at position %d is the second in one tensor",
-                      place);
-    }
-    t->ellipsis = t->letters;
-    return HEED_OK;
 }
 
 static heed_status read_text(reading *r)
 {
-    term *t = &r->operands[0];
+    int term = A;
+    r->operands = 1;
     for (int i = 0; r->text[i] != '\0'; i++) {
         const char c = r->text[i];
         if (is_letter(c)) {
-            add_letter(t, label_of(c));
-            r->uses[label_of(c)] += !r->has_result;
+            add_letter(r, term, c);
+            r->uses[(int)c] += !r->has_result;
         } else if (c == '.') {
-            if (read_ellipsis(r, i, t) != HEED_OK) {
-                return heed_self.error;
+            if (strncmp(r->text + i, "...", 3) != 0) {
+                return refuse(r, HEED_ERR_VALUE, "the '.' at position %d is not part of '...'", i);
             }
+            if (has(&r->terms[term], '.')) {
+                return refuse(r, HEED_ERR_VALUE,
+                              "the '...' at position %d is the second in one tensor", i);
+            }
+            append(&r->terms[term], '.');
             i += 2;
         } else if (c == ',' && !r->has_result) {
-            t = &r->operands[r->operand_count < 2 ? r->operand_count : 2];
-            r->operand_count++;
+            term = ++r->operands > 2 ? SURPLUS : B;
         } else if (c == '-' && r->text[i + 1] == '>' && !r->has_result) {
             r->has_result = true;
-            t = &r->result;
+            term = RESULT;
             i++;
         } else if (c != ' ') {
             return refuse(r, HEED_ERR_VALUE, "'%c' at position %d; %s", c, i,
@@ -145,14 +141,15 @@ static heed_status read_text(reading *r)
     return HEED_OK;
 }
 
-/* The implicit result: the ellipsis, then the letters that appear once, in label order. */
+/* The implicit result: the ellipsis, then the letters that appear once, A to Z before a to z. */
 static void complete_result(reading *r)
 {
-    term *y = &r->result;
-    y->ellipsis = r->operands[0].ellipsis >= 0 || r->operands[1].ellipsis >= 0 ? 0 : -1;
-    for (int label = 0; label < LETTERS; label++) {
-        if (r->uses[label] == 1) {
-            add_letter(y, (unsigned char)label);
+    if (has(&r->terms[A], '.') || has(&r->terms[B], '.')) {
+        append(&r->terms[RESULT], '.');
+    }
+    for (char c = 'A'; c <= 'z'; c++) {
+        if (r->uses[(int)c] == 1) {
+            add_letter(r, RESULT, c);
         }
     }
 }
@@ -160,23 +157,20 @@ static void complete_result(reading *r)
 /* Checks that do not need the shapes. */
 static heed_status check_text(reading *r)
 {
-    if (r->operand_count != 2) {
-        return refuse(r, HEED_ERR_VALUE, "%d operand%s; heed_einsum takes two%s", r->operand_count,
-                      r->operand_count == 1 ? "" : "s",
-                      r->operand_count > 2 ? ": call it again for each additional one" : "");
+    if (r->operands != 2) {
+        return refuse(r, HEED_ERR_VALUE, "%d operand%s; heed_einsum takes two%s", r->operands,
+                      r->operands == 1 ? "" : "s",
+                      r->operands > 2 ? ": call it again for each additional one" : "");
     }
     if (!r->has_result) {
         complete_result(r);
     }
-    const term *y = &r->result;
-    for (int i = 0; i < y->letters && i < HEED_MAX_DIMS; i++) {
-        if (r->uses[y->letter[i]] == 0) {
-            return refuse(r, HEED_ERR_VALUE, "%c of the result is in no operand",
-                          letter_of(y->letter[i]));
+    for (const char *y = r->terms[RESULT].at; *y != '\0'; y++) {
+        if (*y != '.' && r->uses[(int)*y] == 0) {
+            return refuse(r, HEED_ERR_VALUE, "%c of the result is in no operand", *y);
         }
-        if (memchr(y->letter, y->letter[i], (size_t)i) != NULL) {
-            return refuse(r, HEED_ERR_VALUE, "%c appears twice in the result",
-                          letter_of(y->letter[i]));
+        if (strchr(r->terms[RESULT].at, *y) != y) {
+            return refuse(r, HEED_ERR_VALUE, "%c appears twice in the result", *y);
         }
     }
     return HEED_OK;
@@ -184,67 +178,59 @@ static heed_status check_text(reading *r)
 
 /* ---- the shapes ---- */
 
-/* Number of dims that the ellipsis matches. */
-static int dims_of_ellipsis(const term *t, int ndim)
+/* The labels of a term whose ellipsis matches `of_ellipsis` dims. */
+static label_list labels_of(const label_list *term, int of_ellipsis)
 {
-    return t->ellipsis >= 0 && ndim > t->letters ? ndim - t->letters : 0;
-}
-
-/* The labels of a term whose ellipsis matches `of_ellipsis` dims; at most HEED_MAX_DIMS in
- * total. */
-static label_list labels_of(const term *t, int of_ellipsis)
-{
-    label_list labels = {0, {0}};
-    for (int i = 0; i <= t->letters; i++) {
-        for (int j = of_ellipsis; j > 0 && i == t->ellipsis; j--) {
-            labels.at[labels.count++] = (unsigned char)(LETTERS + j - 1);
+    label_list labels = {0};
+    for (const char *c = term->at; *c != '\0'; c++) {
+        for (int j = of_ellipsis; j > 0 && *c == '.'; j--) {
+            append(&labels, (char)('0' + j - 1));
         }
-        if (i < t->letters) {
-            labels.at[labels.count++] = t->letter[i];
+        if (*c != '.') {
+            append(&labels, *c);
         }
     }
     return labels;
 }
 
-static heed_status check_count(const reading *r, int operand)
+/* Checks the number of an operand's dims. Finds how many its ellipsis matches. */
+static heed_status count_dims(const reading *r, int operand, int *of_ellipsis)
 {
-    const term *t = &r->operands[operand];
-    const int ndim = r->tensors[operand]->ndim;
-    if (t->letters > ndim || (t->letters < ndim && t->ellipsis < 0)) {
-        return refuse(r, HEED_ERR_SHAPE, "%s has %d dim%s, not %d%s", operand == 0 ? "a" : "b",
-                      ndim, ndim == 1 ? "" : "s", t->letters,
-                      t->letters < ndim ? "; '...' would match the others" : "");
+    const int ndim = r->tensors[operand]->ndim, letters = r->letters[operand];
+    *of_ellipsis = ndim - letters;
+    if (letters > ndim || (letters < ndim && !has(&r->terms[operand], '.'))) {
+        return refuse(r, HEED_ERR_SHAPE, "%s has %d dim%s, not %d%s", operand == A ? "a" : "b",
+                      ndim, ndim == 1 ? "" : "s", letters,
+                      letters < ndim ? "; '...' would match the others" : "");
     }
     return HEED_OK;
 }
 
-static heed_status sizes_differ(const reading *r, int label, int64_t one, int64_t other)
+static heed_status sizes_differ(const reading *r, char label, int64_t one, int64_t other)
 {
-    const long long sizes[] = {one, other};
-    if (label >= LETTERS) {
+    if (is_of_ellipsis(label)) {
         return refuse(r, HEED_ERR_SHAPE, "dim %d from the end of '...' is %lld in a, %lld in b",
-                      label - LETTERS + 1, sizes[0], sizes[1]);
+                      label - '0' + 1, (long long)one, (long long)other);
     }
-    return refuse(r, HEED_ERR_SHAPE, "%c is %lld and %lld; only size 1 broadcasts",
-                  letter_of(label), sizes[0], sizes[1]);
+    return refuse(r, HEED_ERR_SHAPE, "%c is %lld and %lld; only size 1 broadcasts", label,
+                  (long long)one, (long long)other);
 }
 
-/* Enters the sizes of one operand into size[], where -1 means not seen yet. */
-static heed_status bind(const reading *r, int operand, const label_list *labels, int64_t *size)
+/* Enters the sizes of one operand. */
+static heed_status bind(reading *r, int operand, const label_list *labels)
 {
     const int64_t *shape = r->tensors[operand]->shape;
-    for (int i = 0; i < labels->count; i++) {
-        const unsigned char label = labels->at[i];
-        const unsigned char *earlier = memchr(labels->at, label, (size_t)i);
-        if (earlier != NULL) { /* a diagonal: both sizes must be equal */
-            const int64_t first = shape[earlier - labels->at];
-            if (first != shape[i]) {
-                return sizes_differ(r, label, first, shape[i]);
-            }
-        } else if (size[label] == -1 || size[label] == 1) {
-            size[label] = shape[i];
-        } else if (shape[i] != 1 && shape[i] != size[label]) {
-            return sizes_differ(r, label, size[label], shape[i]);
+    for (int i = 0; labels->at[i] != '\0'; i++) {
+        const char label = labels->at[i];
+        const int64_t first = shape[strchr(labels->at, label) - labels->at];
+        int64_t *size = &r->size[(int)label];
+        if (first != shape[i]) { /* a diagonal: both sizes must be equal */
+            return sizes_differ(r, label, first, shape[i]);
+        }
+        if (*size == -1 || *size == 1) {
+            *size = shape[i];
+        } else if (shape[i] != 1 && shape[i] != *size) {
+            return sizes_differ(r, label, *size, shape[i]);
         }
     }
     return HEED_OK;
@@ -252,37 +238,28 @@ static heed_status bind(const reading *r, int operand, const label_list *labels,
 
 /* Parses the text and matches it to the shapes of a and b. Errors show the text, both shapes and
  * the cause. */
-static heed_status read_equation(const char *text, const heed_tensor *a, const heed_tensor *b,
-                                 parsed *e)
+static heed_status read_equation(reading *r)
 {
-    reading r = {.text = text, .tensors = {a, b}, .operand_count = 1};
-    const term *of_a = &r.operands[0], *of_b = &r.operands[1], *y = &r.result;
-    r.operands[0].ellipsis = r.operands[1].ellipsis = r.operands[2].ellipsis = -1;
-    r.result.ellipsis = -1;
-    if (read_text(&r) != HEED_OK || check_text(&r) != HEED_OK || check_count(&r, 0) != HEED_OK ||
-        check_count(&r, 1) != HEED_OK) {
+    int in_a, in_b;
+    if (read_text(r) != HEED_OK || check_text(r) != HEED_OK || count_dims(r, A, &in_a) != HEED_OK ||
+        count_dims(r, B, &in_b) != HEED_OK) {
         return heed_self.error;
     }
-    const int in_a = dims_of_ellipsis(of_a, a->ndim), in_b = dims_of_ellipsis(of_b, b->ndim);
-    const int in_y = y->ellipsis < 0 ? 0 : in_a > in_b ? in_a : in_b;
-    if (y->letters + in_y > HEED_MAX_DIMS) {
-        return refuse(&r, HEED_ERR_SHAPE, "the result would have %d dims; at most %d are allowed",
-                      y->letters + in_y, HEED_MAX_DIMS);
+    const int in_y = !has(&r->terms[RESULT], '.') ? 0 : in_a > in_b ? in_a : in_b;
+    if (r->letters[RESULT] + in_y > HEED_MAX_DIMS) {
+        return refuse(r, HEED_ERR_SHAPE, "the result would have %d dims; at most %d are allowed",
+                      r->letters[RESULT] + in_y, HEED_MAX_DIMS);
     }
-    e->a = labels_of(of_a, in_a);
-    e->b = labels_of(of_b, in_b);
-    e->y = labels_of(y, in_y);
-    for (int i = 0; i < LABELS; i++) {
-        e->size[i] = -1;
+    r->a = labels_of(&r->terms[A], in_a);
+    r->b = labels_of(&r->terms[B], in_b);
+    r->y = labels_of(&r->terms[RESULT], in_y);
+    for (int i = 0; i <= 'z'; i++) {
+        r->size[i] = -1;
     }
-    return bind(&r, 0, &e->a, e->size) == HEED_OK ? bind(&r, 1, &e->b, e->size) : heed_self.error;
+    return bind(r, A, &r->a) == HEED_OK ? bind(r, B, &r->b) : heed_self.error;
 }
 
-/* ---- operands ---- */
-
-typedef uint64_t label_set;
-static const label_set all_labels = ~(label_set)0;
-static const label_set ellipsis_labels = ~(((label_set)1 << LETTERS) - 1);
+/* ---- rearranging operands ---- */
 
 /* An operand being rearranged; `labels` names t's dims. */
 typedef struct operand {
@@ -290,50 +267,24 @@ typedef struct operand {
     label_list labels;
 } operand;
 
-/* ---- labels ---- */
-
-static bool is_in(label_set set, int label)
-{
-    return set >> label & 1;
-}
-
-static label_set set_of(const label_list *labels)
-{
-    label_set set = 0;
-    for (int i = 0; i < labels->count; i++) {
-        set |= (label_set)1 << labels->at[i];
-    }
-    return set;
-}
-
 /* The labels of x's dims, except dims of size 1. */
-static label_set present(const operand *x)
+static label_list present(const operand *x)
 {
-    label_set set = 0;
-    for (int i = 0; i < x->labels.count; i++) {
-        set |= (label_set)(x->t->shape[i] != 1) << x->labels.at[i];
+    label_list labels = {0};
+    for (int i = 0; x->labels.at[i] != '\0'; i++) {
+        if (x->t->shape[i] != 1) {
+            append(&labels, x->labels.at[i]);
+        }
     }
-    return set;
+    return labels;
 }
 
 /* The size of a label in x; 1 if x does not have it. */
-static int64_t size_in(const operand *x, int label)
+static int64_t size_in(const operand *x, char label)
 {
-    const unsigned char *at = memchr(x->labels.at, label, (size_t)x->labels.count);
+    const char *at = strchr(x->labels.at, label);
     return at != NULL ? x->t->shape[at - x->labels.at] : 1;
 }
-
-/* Appends the labels of `more` that are in the set. */
-static void append(label_list *list, const label_list *more, label_set set)
-{
-    for (int i = 0; i < more->count; i++) {
-        if (is_in(set, more->at[i])) {
-            list->at[list->count++] = more->at[i];
-        }
-    }
-}
-
-/* ---- rearranging operands ---- */
 
 static heed_tensor *reshaped(heed_tensor *x, heed_shape shape)
 {
@@ -346,43 +297,36 @@ static heed_tensor *arranged(const operand *x, const label_list *list)
 {
     label_list labels = {0};
     heed_dims order = {0};
-    bool in_order = true;
-    append(&labels, list, set_of(&x->labels));
-    append(&labels, &x->labels, ~set_of(list));
-    for (int i = 0; i < labels.count; i++) {
-        const unsigned char *at = memchr(x->labels.at, labels.at[i], (size_t)x->labels.count);
-        order.dim[order.count++] = (int)(at - x->labels.at);
-        in_order = in_order && order.dim[i] == i;
+    append_all(&labels, list, &x->labels, NULL);
+    append_all(&labels, &x->labels, NULL, list);
+    for (; labels.at[order.count] != '\0'; order.count++) {
+        order.dim[order.count] = (int)(strchr(x->labels.at, labels.at[order.count]) - x->labels.at);
     }
-    return in_order ? x->t : heed_permute(x->t, order);
+    return strcmp(labels.at, x->labels.at) == 0 ? x->t : heed_permute(x->t, order);
 }
 
 /* Replaces each pair of dims that share a label by their diagonal, which becomes the last dim. */
 static void take_diagonals(operand *x)
 {
-    for (int i = 1; i < x->labels.count && x->t != NULL; i++) {
-        const unsigned char label = x->labels.at[i];
-        const unsigned char *first = memchr(x->labels.at, label, (size_t)i);
-        if (first != NULL) {
+    for (int i = 1; x->labels.at[i] != '\0' && x->t != NULL; i++) {
+        const char label[] = {x->labels.at[i], '\0'};
+        const int first = (int)(strchr(x->labels.at, *label) - x->labels.at);
+        if (first < i) {
             label_list left = {0};
-            for (int j = 0; j < x->labels.count; j++) {
-                if (j != i && j != first - x->labels.at) {
-                    left.at[left.count++] = x->labels.at[j];
-                }
-            }
-            left.at[left.count++] = label;
-            *x = (operand){heed_diagonal(x->t, 0, (int)(first - x->labels.at), i), left};
+            snprintf(left.at, sizeof left.at, "%.*s%.*s%s%s", first, x->labels.at, i - first - 1,
+                     x->labels.at + first + 1, x->labels.at + i + 1, label);
+            *x = (operand){heed_diagonal(x->t, 0, first, i), left};
             i = 0;
         }
     }
 }
 
-/* Sums over labels that are not in `kept`, keeping their dims with size 1. */
-static void sum_others(operand *x, label_set kept)
+/* Sums over labels that are in neither list, keeping their dims with size 1. */
+static void sum_others(operand *x, const label_list *y, const label_list *other)
 {
     heed_dims dims = {0};
-    for (int i = 0; i < x->labels.count; i++) {
-        if (x->t->shape[i] != 1 && !is_in(kept, x->labels.at[i])) {
+    for (int i = 0; x->labels.at[i] != '\0'; i++) {
+        if (x->t->shape[i] != 1 && !has(y, x->labels.at[i]) && !has(other, x->labels.at[i])) {
             dims.dim[dims.count++] = i;
         }
     }
@@ -394,46 +338,54 @@ static void sum_others(operand *x, label_set kept)
 /* x with one dim per label of the result, of size 1 for labels that x does not have. */
 static heed_tensor *aligned(const operand *x, const label_list *y)
 {
-    heed_shape shape = {.ndim = y->count};
-    for (int i = 0; i < y->count; i++) {
-        shape.size[i] = size_in(x, y->at[i]);
+    heed_shape shape = {0};
+    for (const char *label = y->at; *label != '\0'; label++) {
+        shape.size[shape.ndim++] = size_in(x, *label);
     }
     return reshaped(arranged(x, y), shape);
 }
 
 /* The label groups of a matrix product. */
 typedef struct groups {
-    const parsed *equation;
+    const reading *equation;
     label_list batch, rows, columns, inner;
     bool flat; /* the batch has too many dims and is flattened into one */
 } groups;
 
-static groups group(const parsed *e, const operand *a, const operand *b)
+static groups group(const reading *r, const operand *a, const operand *b)
 {
     enum { MOST = HEED_MAX_DIMS - 2 };
-    const label_set in_a = present(a), in_b = present(b), both = in_a & in_b;
-    label_set batch = both | ((in_a | in_b) & ellipsis_labels); /* matmul broadcasts these */
-    groups g = {.equation = e};
-    append(&g.batch, &e->y, batch);
-    if (g.batch.count > MOST) {
-        batch = both;
-        g.batch.count = 0;
-        append(&g.batch, &e->y, batch);
-        g.flat = g.batch.count > MOST;
+    const label_list in_a = present(a), in_b = present(b);
+    label_list both = {0}, batch = {0}, one = {0};
+    append_all(&both, &in_a, &in_b, NULL);
+    append_all(&one, &in_a, NULL, &in_b);
+    append_all(&one, &in_b, NULL, &in_a);
+    batch = both;
+    for (const char *label = one.at; *label != '\0'; label++) {
+        if (is_of_ellipsis(*label)) { /* matmul broadcasts these */
+            append(&batch, *label);
+        }
     }
-    append(&g.rows, &a->labels, in_a & ~in_b & ~batch);
-    append(&g.columns, &b->labels, in_b & ~in_a & ~batch);
+    groups g = {.equation = r};
+    append_all(&g.batch, &r->y, &batch, NULL);
+    if (strlen(g.batch.at) > MOST) {
+        batch = both;
+        g.batch = (label_list){0};
+        append_all(&g.batch, &r->y, &batch, NULL);
+        g.flat = strlen(g.batch.at) > MOST;
+    }
+    append_all(&g.rows, &in_a, NULL, &batch);
+    append_all(&g.columns, &in_b, NULL, &batch);
     /* In the order of the larger operand, which costs more to copy. */
-    const operand *larger = a->t->numel < b->t->numel ? b : a;
-    append(&g.inner, &larger->labels, both & ~set_of(&e->y));
+    append_all(&g.inner, a->t->numel < b->t->numel ? &in_b : &in_a, &both, &r->y);
     return g;
 }
 
 static int64_t product_of(const groups *g, const label_list *list)
 {
     int64_t product = 1;
-    for (int i = 0; i < list->count; i++) {
-        product *= g->equation->size[list->at[i]];
+    for (const char *label = list->at; *label != '\0'; label++) {
+        product *= g->equation->size[(int)*label];
     }
     return product;
 }
@@ -444,16 +396,16 @@ static heed_tensor *matrices(const groups *g, const operand *x, const label_list
 {
     label_list list = g->batch;
     heed_shape shape = {0};
-    for (int i = 0; i < g->batch.count && !g->flat; i++) {
-        shape.size[shape.ndim++] = size_in(x, g->batch.at[i]);
+    for (const char *label = g->batch.at; *label != '\0' && !g->flat; label++) {
+        shape.size[shape.ndim++] = size_in(x, *label);
     }
     if (g->flat) {
         shape.size[shape.ndim++] = product_of(g, &g->batch);
     }
     shape.size[shape.ndim++] = product_of(g, rows);
     shape.size[shape.ndim++] = product_of(g, columns);
-    append(&list, rows, all_labels);
-    append(&list, columns, all_labels);
+    append_all(&list, rows, NULL, NULL);
+    append_all(&list, columns, NULL, NULL);
     return reshaped(arranged(x, &list), shape);
 }
 
@@ -462,41 +414,41 @@ static heed_tensor *unfolded(const groups *g, heed_tensor *product)
 {
     const label_list *y = &g->equation->y;
     operand result = {.labels = g->batch};
-    append(&result.labels, &g->rows, all_labels);
-    append(&result.labels, &g->columns, all_labels);
-    append(&result.labels, y, ~set_of(&result.labels)); /* dims of size 1 */
-    heed_shape shape = {.ndim = y->count};
-    for (int i = 0; i < y->count; i++) {
-        shape.size[i] = g->equation->size[result.labels.at[i]];
+    append_all(&result.labels, &g->rows, NULL, NULL);
+    append_all(&result.labels, &g->columns, NULL, NULL);
+    append_all(&result.labels, y, NULL, &result.labels); /* dims of size 1 */
+    heed_shape shape = {0};
+    for (; result.labels.at[shape.ndim] != '\0'; shape.ndim++) {
+        shape.size[shape.ndim] = g->equation->size[(int)result.labels.at[shape.ndim]];
     }
     result.t = reshaped(product, shape);
     return arranged(&result, y);
 }
 
-static heed_tensor *multiply(const parsed *e, heed_tensor *x, heed_tensor *y)
+static heed_tensor *multiply(const reading *r, operand a, operand b)
 {
-    const label_set result = set_of(&e->y);
-    operand a = {x, e->a}, b = {y, e->b};
     take_diagonals(&a);
     take_diagonals(&b);
     if (a.t == NULL || b.t == NULL) {
         return NULL;
     }
-    const label_set in_a = present(&a), in_b = present(&b);
-    sum_others(&a, result | in_b);
-    sum_others(&b, result | in_a);
+    const label_list in_a = present(&a), in_b = present(&b);
+    label_list inner = {0};
+    append_all(&inner, &in_a, &in_b, &r->y);
+    sum_others(&a, &r->y, &in_b);
+    sum_others(&b, &r->y, &in_a);
     if (a.t == NULL || b.t == NULL) {
         return NULL;
     }
-    if ((in_a & in_b & ~result) == 0) { /* elementwise */
+    if (inner.at[0] == '\0') { /* elementwise */
         heed_dtype dtype;
         const heed_status status = heed_common_dtype("einsum", a.t->dtype, b.t->dtype, &dtype);
-        return status == HEED_OK ? heed_mul(aligned(&a, &e->y), aligned(&b, &e->y)) : NULL;
+        return status == HEED_OK ? heed_mul(aligned(&a, &r->y), aligned(&b, &r->y)) : NULL;
     }
     if (heed_check_factors("einsum", a.t->dtype, b.t->dtype) != HEED_OK) {
         return NULL;
     }
-    const groups g = group(e, &a, &b);
+    const groups g = group(r, &a, &b);
     heed_tensor *product =
         heed_matmul(matrices(&g, &a, &g.rows, &g.inner), matrices(&g, &b, &g.inner, &g.columns));
     return unfolded(&g, product);
@@ -504,7 +456,7 @@ static heed_tensor *multiply(const parsed *e, heed_tensor *x, heed_tensor *y)
 
 heed_tensor *heed_einsum(const char *equation, heed_tensor *a, heed_tensor *b)
 {
-    parsed e;
+    reading r = {.text = equation, .tensors = {a, b}};
     heed_shape shape = {0};
     int64_t numel;
     if (heed_check_operand("einsum", "a", a) != HEED_OK ||
@@ -515,16 +467,16 @@ heed_tensor *heed_einsum(const char *equation, heed_tensor *a, heed_tensor *b)
         heed_fail(HEED_ERR_NULL, "einsum: the equation is NULL");
         return NULL;
     }
-    if (read_equation(equation, a, b, &e) != HEED_OK) {
+    if (read_equation(&r) != HEED_OK) {
         return NULL;
     }
-    for (int i = 0; i < e.y.count; i++) {
-        shape.size[shape.ndim++] = e.size[e.y.at[i]];
+    for (; r.y.at[shape.ndim] != '\0'; shape.ndim++) {
+        shape.size[shape.ndim] = r.size[(int)r.y.at[shape.ndim]];
     }
     if (heed_count_elements("einsum", shape.ndim, shape.size, a->dtype, &numel) != HEED_OK) {
         return NULL;
     }
     heed_scope scope;
     heed_scope_begin(&scope);
-    return heed_scope_end_with(&scope, multiply(&e, a, b));
+    return heed_scope_end_with(&scope, multiply(&r, (operand){a, r.a}, (operand){b, r.b}));
 }

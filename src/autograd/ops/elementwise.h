@@ -1,4 +1,4 @@
-/* The elementwise operations listed in ops.def, and heed_where.
+/* The elementwise operations listed in ops.def, heed_where, and comparisons of whole tensors.
  *
  * Shapes broadcast as in torch: aligned at the last dim, with sizes equal or 1. A float with i64 or
  * bool gives that float dtype; f32 with f64 is HEED_ERR_DTYPE: use heed_to. "float" below means
@@ -128,6 +128,17 @@ heed_tensor *heed_lt_scalar(heed_tensor *a, double b);
 heed_tensor *heed_le_scalar(heed_tensor *a, double b);
 heed_tensor *heed_gt_scalar(heed_tensor *a, double b);
 heed_tensor *heed_ge_scalar(heed_tensor *a, double b);
+
+/* ---- comparisons of whole tensors (compare.c) ---- */
+
+/* heed_allclose: true if |a - b| <= atol + rtol * |b| for all elements, as torch.allclose. An
+ * infinity is close only to itself. NaN is close to nothing, or with equal_nan only to NaN. torch's
+ * defaults are rtol 1e-5 and atol 1e-8. False on error. */
+bool heed_allclose(heed_tensor *a, heed_tensor *b, double rtol, double atol, bool equal_nan);
+
+/* heed_equal: true if a and b have the same shape, dtype and elements, as torch.equal. False on
+ * error. */
+bool heed_equal(heed_tensor *a, heed_tensor *b);
 
 /* ---- logic: any dtype, nonzero (including NaN) is true -> bool, no gradient ---- */
 

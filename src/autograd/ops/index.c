@@ -1,7 +1,7 @@
 /* Selecting and changing by index: whole rows (index_select, index_add), single elements (gather,
- * scatter_add, scatter), rows of a table (embedding); masked_select and nonzero, which compute the
- * indices from a mask; and one_hot. Indices are checked in operand_checks.c before any memory is
- * accessed. */
+ * scatter_add, scatter); masked_select and nonzero, which compute the indices from a mask; and
+ * one_hot. Indices are checked in operand_checks.c before any memory is accessed. For rows of a
+ * table see embedding_rows.c. */
 
 #include "index.h"
 
@@ -9,13 +9,12 @@
 
 #include "../../tensor/check.h"
 #include "../../tensor/create.h"
-#include "../../tensor/indexed.h"
-#include "../../tensor/map.h"
-#include "../../tensor/parallel_rows.h"
+#include "../../tensor/dispatch.h"
+#include "../../tensor/elements.h"
+#include "../../tensor/handle.h"
 #include "../../tensor/scope.h"
-#include "../../tensor/scope_list.h"
 #include "../../tensor/shape.h"
-#include "../apply.h"
+#include "../op.h"
 #include "elementwise.h"
 #include "masking.h"
 #include "operand_checks.h"
@@ -35,10 +34,17 @@ static int64_t size_in(const heed_tensor *t, int dim)
     return t->ndim > 0 ? t->shape[dim] : 1;
 }
 
-/* The position in t, which has x's shape, for each element of a tensor shaped like `as`. With
- * `rows`, the index selects whole rows, else elements. The result's `index` is NULL on error. */
-static heed_indexed find_places(const heed_call *call, const heed_tensor *t, const heed_tensor *as,
-                                bool rows)
+/* True if the index, with one dim, selects whole rows of x, which has more. Else it selects single
+ * elements, and has as many dims as x unless it is empty. */
+static bool selects_rows(const heed_call *call)
+{
+    const heed_tensor *index = call->inputs[1];
+    return call->inputs[0]->ndim > 1 && index->ndim <= 1 && index->numel > 0;
+}
+
+/* The position in t, which has x's shape, for each element of a tensor shaped like `as`. The
+ * result's `index` is NULL on error. */
+static heed_indexed find_places(const heed_call *call, const heed_tensor *t, const heed_tensor *as)
 {
     heed_tensor *index = call->inputs[1];
     const int dim = heed_wrapped(*(const int *)call->args, t->ndim);
@@ -48,7 +54,7 @@ static heed_indexed find_places(const heed_call *call, const heed_tensor *t, con
         places.strides[i] = i == dim ? 0 : t->strides[i];
     }
     places.step = t->ndim > 0 ? t->strides[dim] : 0;
-    if (rows) {
+    if (selects_rows(call)) {
         places.index_strides[dim] = 1;
     } else {
         heed_row_major(index->ndim, index->shape, places.index_strides);
@@ -57,24 +63,36 @@ static heed_indexed find_places(const heed_call *call, const heed_tensor *t, con
 }
 
 /* y = x at the positions. */
-static heed_status look_up(const heed_call *call, bool rows, heed_tensor *y)
+static heed_status look_up_forward(const heed_call *call, heed_tensor *y)
 {
-    const heed_indexed places = find_places(call, call->inputs[0], y, rows);
+    const heed_indexed places = find_places(call, call->inputs[0], y);
     if (places.index != NULL) {
         heed_look_up(&places, call->inputs[0], y);
     }
     return heed_self.error;
 }
 
-/* y = x with the third input added at the positions. */
-static heed_status add_at(const heed_call *call, bool rows, heed_tensor *y)
+typedef void change_function(const heed_indexed *places, const heed_tensor *x, heed_tensor *out);
+
+/* y = x with the third input added or put at the positions. */
+static heed_status change_x(const heed_call *call, change_function *change, heed_tensor *y)
 {
-    const heed_indexed places = find_places(call, y, call->inputs[rows ? 2 : 1], rows);
+    const heed_indexed places = find_places(call, y, call->inputs[selects_rows(call) ? 2 : 1]);
     if (places.index != NULL) {
         heed_copy_elements(call->inputs[0], y);
-        heed_add_at(&places, call->inputs[2], y);
+        change(&places, call->inputs[2], y);
     }
     return heed_self.error;
+}
+
+static heed_status add_forward(const heed_call *call, heed_tensor *y)
+{
+    return change_x(call, heed_add_at, y);
+}
+
+static heed_status put_forward(const heed_call *call, heed_tensor *y)
+{
+    return change_x(call, heed_put_at, y);
 }
 
 /* Zeros of x's shape, to add a gradient to. */
@@ -117,11 +135,6 @@ static heed_status index_select_rule(const heed_call *call, heed_result *result)
     return chosen_shape(call, &dim, &result->shape);
 }
 
-static heed_status index_select_forward(const heed_call *call, heed_tensor *y)
-{
-    return look_up(call, true, y);
-}
-
 static void index_select_backward(const heed_vjp *v)
 {
     v->grads[0] = heed_index_add(zeros_of_x(v), *(const int *)v->args, v->inputs[1], v->g);
@@ -132,7 +145,7 @@ HEED_OPERATION(index_select) = {.name = "index_select",
                                 .names = HEED_NAMES("x", "index"),
                                 .args = "int dim",
                                 .rule = index_select_rule,
-                                .forward = index_select_forward,
+                                .forward = look_up_forward,
                                 .backward = index_select_backward,
                                 .saves = {HEED_SAVES_INPUT(1)}};
 
@@ -163,11 +176,6 @@ static heed_status index_add_rule(const heed_call *call, heed_result *result)
     return HEED_OK;
 }
 
-static heed_status index_add_forward(const heed_call *call, heed_tensor *y)
-{
-    return add_at(call, true, y);
-}
-
 static void index_add_backward(const heed_vjp *v)
 {
     v->grads[0] = v->g;
@@ -181,7 +189,7 @@ HEED_OPERATION(index_add) = {.name = "index_add",
                              .names = HEED_NAMES("x", "index", "source"),
                              .args = "int dim",
                              .rule = index_add_rule,
-                             .forward = index_add_forward,
+                             .forward = add_forward,
                              .backward = index_add_backward,
                              .saves = {0, 0, HEED_SAVES_INPUT(1)}};
 
@@ -229,11 +237,6 @@ static heed_status gather_rule(const heed_call *call, heed_result *result)
     return check_index(call, &dim);
 }
 
-static heed_status gather_forward(const heed_call *call, heed_tensor *y)
-{
-    return look_up(call, false, y);
-}
-
 static void gather_backward(const heed_vjp *v)
 {
     v->grads[0] = heed_scatter_add(zeros_of_x(v), *(const int *)v->args, v->inputs[1], v->g);
@@ -244,7 +247,7 @@ HEED_OPERATION(gather) = {.name = "gather",
                           .names = HEED_NAMES("x", "index"),
                           .args = "int dim",
                           .rule = gather_rule,
-                          .forward = gather_forward,
+                          .forward = look_up_forward,
                           .backward = gather_backward,
                           .saves = {HEED_SAVES_INPUT(1)}};
 
@@ -270,11 +273,6 @@ static heed_status scatter_rule(const heed_call *call, heed_result *result)
                          call->op->name, HEED_TEXT(index), HEED_TEXT(src));
     }
     return HEED_OK;
-}
-
-static heed_status scatter_add_forward(const heed_call *call, heed_tensor *y)
-{
-    return add_at(call, false, y);
 }
 
 /* The gradient of src: `part`, which has the index's shape, with zeros where src is larger. */
@@ -313,23 +311,13 @@ HEED_OPERATION(scatter_add) = {.name = "scatter_add",
                                .names = HEED_NAMES("x", "index", "src"),
                                .args = "int dim",
                                .rule = scatter_rule,
-                               .forward = scatter_add_forward,
+                               .forward = add_forward,
                                .backward = scatter_add_backward,
                                .saves = {0, 0, HEED_SAVES_INPUT(1)}};
 
 heed_tensor *heed_scatter_add(heed_tensor *x, int dim, heed_tensor *index, heed_tensor *src)
 {
     return heed_apply(&op_scatter_add, (heed_tensor *[]){x, index, src}, 3, &dim, sizeof dim);
-}
-
-static heed_status scatter_forward(const heed_call *call, heed_tensor *y)
-{
-    const heed_indexed places = find_places(call, y, call->inputs[1], false);
-    if (places.index != NULL) {
-        heed_copy_elements(call->inputs[0], y);
-        heed_put_at(&places, call->inputs[2], y);
-    }
-    return heed_self.error;
 }
 
 /* True for elements of src that a later one overwrites. */
@@ -360,7 +348,7 @@ HEED_OPERATION(scatter) = {.name = "scatter",
                            .names = HEED_NAMES("x", "index", "src"),
                            .args = "int dim",
                            .rule = scatter_rule,
-                           .forward = scatter_forward,
+                           .forward = put_forward,
                            .backward = scatter_backward,
                            .saves = {HEED_SAVES_INPUT(1), 0, HEED_SAVES_INPUT(1)}};
 
@@ -380,122 +368,6 @@ heed_tensor *heed_scatter_scalar(heed_tensor *x, int dim, heed_tensor *index, do
     heed_scope_begin(&scope);
     heed_tensor *src = heed_expand(heed_scalar(value, x->dtype), heed_shape_of_tensor(index));
     return heed_scope_end_with(&scope, heed_scatter(x, dim, index, src));
-}
-
-/* ---- embedding: inputs are ids, weight ---- */
-
-static heed_status embedding_rule(const heed_call *call, heed_result *result)
-{
-    const heed_tensor *weight = call->inputs[1];
-    if (heed_expect_dtype(call, 0, HEED_I64) != HEED_OK || heed_expect_float(call, 1) != HEED_OK) {
-        return heed_self.error;
-    }
-    if (weight->ndim != 2 || result->shape.ndim == HEED_MAX_DIMS) {
-        return heed_fail(HEED_ERR_SHAPE,
-                         "embedding: ids %s in weight %s; weight must have 2 dims, ids at most %d",
-                         HEED_TEXT(call->inputs[0]), HEED_TEXT(weight), HEED_MAX_DIMS - 1);
-    }
-    result->dtype = weight->dtype;
-    result->shape.size[result->shape.ndim++] = weight->shape[1];
-    return HEED_OK;
-}
-
-static heed_status embedding_forward(const heed_call *call, heed_tensor *y)
-{
-    heed_tensor *ids = call->inputs[0], *weight = heed_contiguous(call->inputs[1]);
-    if (weight == NULL) {
-        return heed_self.error;
-    }
-    const int64_t *id = heed_checked_indices("embedding", "id", ids, weight->shape[0]);
-    if (id != NULL) {
-        heed_copy_table_rows(&(heed_table_rows){id, ids->numel, weight->shape[1], weight->dtype,
-                                                weight->data, y->data});
-    }
-    return heed_self.error;
-}
-
-/* Adds row i of g to row ids[i] of `table`. */
-static heed_status add_rows(heed_tensor *g, heed_tensor *ids, heed_tensor *table)
-{
-    const heed_tensor *rows = heed_contiguous(g);
-    const int64_t *id =
-        heed_checked_indices("embedding_dense_backward", "id", ids, table->shape[0]);
-    if (rows != NULL && id != NULL) {
-        heed_add_table_rows(&(heed_table_rows){id, ids->numel, table->shape[1], table->dtype,
-                                               table->data, rows->data});
-    }
-    return heed_self.error;
-}
-
-static void embedding_backward(const heed_vjp *v)
-{
-    v->grads[1] = heed_embedding_dense_backward(v->g, v->inputs[0], heed_size(v->inputs[1], 0));
-}
-
-static bool embedding_add_gradient(const heed_vjp *v, int i, heed_tensor *sum)
-{
-    (void)i;
-    return add_rows(v->g, v->inputs[0], sum) == HEED_OK;
-}
-
-HEED_OPERATION(embedding) = {.name = "embedding",
-                             .inputs = 2,
-                             .names = HEED_NAMES("ids", "weight"),
-                             .rule = embedding_rule,
-                             .forward = embedding_forward,
-                             .backward = embedding_backward,
-                             .add_gradient = embedding_add_gradient,
-                             .saves = {0, HEED_SAVES_INPUT(0)}};
-
-heed_tensor *heed_embedding(heed_tensor *ids, heed_tensor *weight)
-{
-    return heed_apply(&op_embedding, (heed_tensor *[]){ids, weight}, 2, NULL, 0);
-}
-
-/* ---- embedding_dense_backward: inputs are g, ids ---- */
-
-static heed_status dense_backward_rule(const heed_call *call, heed_result *result)
-{
-    const heed_tensor *g = call->inputs[0], *ids = call->inputs[1];
-    if (heed_expect_float(call, 0) != HEED_OK || heed_expect_dtype(call, 1, HEED_I64) != HEED_OK) {
-        return heed_self.error;
-    }
-    if (g->ndim != ids->ndim + 1 ||
-        memcmp(g->shape, ids->shape, sizeof *ids->shape * ids->ndim) != 0) {
-        return heed_fail(
-            HEED_ERR_SHAPE,
-            "embedding_dense_backward: g %s does not fit ids %s; g must have the shape of ids "
-            "plus a last dim",
-            HEED_TEXT(g), HEED_TEXT(ids));
-    }
-    result->shape = HEED_SHAPE(*(const int64_t *)call->args, g->shape[g->ndim - 1]);
-    return HEED_OK;
-}
-
-static heed_status dense_backward_forward(const heed_call *call, heed_tensor *y)
-{
-    heed_fill_elements(y, 0);
-    return add_rows(call->inputs[0], call->inputs[1], y);
-}
-
-static void dense_backward_backward(const heed_vjp *v)
-{
-    v->grads[0] = heed_embedding(v->inputs[1], v->g);
-}
-
-HEED_OPERATION(embedding_dense_backward) = {.name = "embedding_dense_backward",
-                                            .inputs = 2,
-                                            .names = HEED_NAMES("g", "ids"),
-                                            .args = "int64 num_embeddings",
-                                            .rule = dense_backward_rule,
-                                            .forward = dense_backward_forward,
-                                            .backward = dense_backward_backward,
-                                            .saves = {HEED_SAVES_INPUT(1)}};
-
-heed_tensor *heed_embedding_dense_backward(heed_tensor *g, heed_tensor *ids, int64_t num_embeddings)
-{
-    return heed_apply(&op_embedding_dense_backward, (heed_tensor *[]){g, ids}, 2, &num_embeddings,
-                      sizeof num_embeddings);
 }
 
 /* ---- masked_select: index_select at the true elements of the mask; nonzero ---- */

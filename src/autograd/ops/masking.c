@@ -6,11 +6,11 @@
 
 #include "../../tensor/check.h"
 #include "../../tensor/create.h"
-#include "../../tensor/map.h"
+#include "../../tensor/elements.h"
 #include "../../tensor/read.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
-#include "../apply.h"
+#include "../op.h"
 
 /* ---- masked_fill ---- */
 
@@ -39,6 +39,7 @@ static void masked_fill_backward(const heed_vjp *v)
 }
 
 HEED_OPERATION(masked_fill) = {.name = "masked_fill",
+                               .kind = HEED_KIND_MASKED_FILL,
                                .inputs = 2,
                                .names = HEED_NAMES("x", "replace_mask"),
                                .args = "double value",

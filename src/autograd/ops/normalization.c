@@ -1,4 +1,4 @@
-/* layer_norm and rms_norm, with row kernels that tensor/parallel_rows.c distributes over threads.
+/* layer_norm and rms_norm, with row kernels that tensor/norm_dispatch.c distributes over threads.
  * The gradients are also implemented with other operations, for second derivatives. */
 
 #include "normalization.h"
@@ -8,12 +8,13 @@
 
 #include "../../tensor/check.h"
 #include "../../tensor/create.h"
-#include "../../tensor/parallel_rows.h"
+#include "../../tensor/dispatch.h"
+#include "../../tensor/kernels/norm_rows.h"
 #include "../../tensor/read.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
-#include "../apply.h"
+#include "../op.h"
 #include "elementwise.h"
 #include "reductions.h"
 #include "slice.h"

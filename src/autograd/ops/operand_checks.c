@@ -1,7 +1,23 @@
-/* Bounds checks of indices, all in one place. */
+/* Checks of dims, and bounds checks of indices, all in one place. */
 #include "operand_checks.h"
 
+#include "../../tensor/check.h"
+#include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
 #include "view.h"
+
+heed_status heed_find_size(const char *function, const heed_tensor *x, int *dim, int64_t *size)
+{
+    if (heed_check_operand(function, "x", x) != HEED_OK ||
+        heed_wrap_dim(function, *dim, x->ndim, dim) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (x->ndim == 0) {
+        return heed_fail(HEED_ERR_DIM, "%s: a tensor without dims cannot be sliced", function);
+    }
+    *size = x->shape[*dim];
+    return HEED_OK;
+}
 
 heed_status heed_check_index(const char *function, const char *what, int64_t index, int64_t place,
                              int64_t count)

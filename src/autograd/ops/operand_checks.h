@@ -1,5 +1,5 @@
-/* Checks shared by several operations: dtype promotion, batch dims, factors of matrix
- * products, and index bounds (internal). */
+/* Checks shared by several operations: dtype promotion, batch dims, factors of matrix products,
+ * dims, and index bounds (internal). */
 #ifndef HEED_AUTOGRAD_OPERAND_CHECKS_H
 #define HEED_AUTOGRAD_OPERAND_CHECKS_H
 
@@ -37,6 +37,9 @@ static inline heed_status heed_check_factors(const char *function, heed_dtype a,
     }
     return HEED_OK;
 }
+
+/* heed_find_size: for functions that cut a dim of x: checks x, wraps dim and gets its size. */
+heed_status heed_find_size(const char *function, const heed_tensor *x, int *dim, int64_t *size);
 
 /* heed_check_index: checks that the index, at position `place` of its tensor, is in [0, count).
  * `what` names it in errors: index, id, target. */

@@ -1,5 +1,5 @@
-/* Reductions: sums, products, extremes, medians, variance and norms, any and all, logsumexp; and
- * cumsum, cumprod.
+/* Reductions: sums, products, extremes, variance and norms, any and all, logsumexp; and cumsum,
+ * cumprod. For max_dim, min_dim and medians see sort.h.
  *
  * The plain form reduces all dims, `_dim` reduces one, and `_dims` reduces several, or all if the
  * list is empty. keepdim keeps reduced dims with size 1. Floats are summed in double and rounded
@@ -73,20 +73,11 @@ heed_tensor *heed_amin_dim(heed_tensor *x, int dim, bool keepdim);
 heed_tensor *heed_amin_dims(heed_tensor *x, heed_dims dims, bool keepdim);
 
 /* heed_max, heed_min: as torch.max(x), over all elements. Like heed_amax, but if y is NaN, the
- * gradient goes to the NaN elements.
+ * gradient goes to the NaN elements. Along a dim, with indices: heed_max_dim in sort.h.
  *
- * heed_max_dim, heed_min_dim: as torch.max(x, dim, keepdim): the values. If `indices` is not NULL,
- * sets *indices to their i64 indices along dim, as returned by heed_argmax_dim and heed_argmin_dim.
- *
- *   x (..., n, ...)   ->   y (..., ...), *indices (..., ...)      dx = g at these indices, else 0
- *
- *     heed_tensor *places, *best = heed_max_dim(scores, -1, false, &places);
- *
- * HEED_ERR_SHAPE: a dim without elements. On error *indices is NULL. */
+ * HEED_ERR_SHAPE: a dim without elements. */
 heed_tensor *heed_max(heed_tensor *x);
 heed_tensor *heed_min(heed_tensor *x);
-heed_tensor *heed_max_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices);
-heed_tensor *heed_min_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices);
 
 /* heed_argmax, heed_argmin: index of the largest or smallest element of the flattened x, as
  * torch.argmax(x). With a dim: index along dim, as torch.argmax(x, dim, keepdim). Equal elements
@@ -99,21 +90,6 @@ heed_tensor *heed_argmax(heed_tensor *x);
 heed_tensor *heed_argmax_dim(heed_tensor *x, int dim, bool keepdim);
 heed_tensor *heed_argmin(heed_tensor *x);
 heed_tensor *heed_argmin_dim(heed_tensor *x, int dim, bool keepdim);
-
-/* heed_median: as torch.median(x), over all elements: the middle one in order, the lower of two;
- * NaN if any is NaN
- *
- *   x (...)   ->   y ()                dx = g / k at the k elements equal to y, or NaN as y, else 0
- *
- * heed_median_dim: as torch.median(x, dim, keepdim): along dim; *indices as in heed_max_dim. Among
- * equal elements, it is the index at which a stable sort finds the median; with NaN, the first
- * NaN's.
- *
- *   x (..., n, ...)   ->   y (..., ...), *indices (..., ...)      dx = g at these indices, else 0
- *
- * HEED_ERR_SHAPE: a dim without elements. HEED_ERR_DTYPE: bool. On error *indices is NULL. */
-heed_tensor *heed_median(heed_tensor *x);
-heed_tensor *heed_median_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices);
 
 /* ---- variance and norms ---- */
 
@@ -174,7 +150,7 @@ heed_tensor *heed_logsumexp(heed_tensor *x);
 heed_tensor *heed_logsumexp_dim(heed_tensor *x, int dim, bool keepdim);
 heed_tensor *heed_logsumexp_dims(heed_tensor *x, heed_dims dims, bool keepdim);
 
-/* ---- losses: loss.h, cross_entropy.h ---- */
+/* ---- losses: loss.h, probability_loss.h, cross_entropy.h ---- */
 
 /* How the losses of elements or targets are reduced. */
 typedef enum heed_reduction {

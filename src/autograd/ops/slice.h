@@ -1,13 +1,14 @@
-/* Parts of a tensor, as views: slice, select, narrow, split, chunk, unbind, diagonal.
+/* Parts of tensors, as views; and copies that join, reorder or repeat elements.
  *
- * HEED_ERR_DIM: a dim outside [-ndim, ndim).
- */
+ * HEED_ERR_DIM: a dim outside [-ndim, ndim). */
 #ifndef HEED_AUTOGRAD_SLICE_H
 #define HEED_AUTOGRAD_SLICE_H
 
 #include "../../tensor/tensor.h"
 
 HEED_BEGIN_DECLS
+
+/* ---- parts, as views: slice, select, narrow, split, chunk, unbind, diagonal, index ---- */
 
 /* heed_slice: as torch's x[..., start:end:step, ...] in dim `dim`: negative indices count from the
  * end, and out-of-range indices are clipped. For x[start:], pass INT64_MAX as `end`. A view.
@@ -77,12 +78,84 @@ int heed_unbind(heed_tensor *x, int dim, heed_tensor **parts, int most);
  * HEED_ERR_DIM: dim1 and dim2 are the same. */
 heed_tensor *heed_diagonal(heed_tensor *x, int64_t offset, int dim1, int dim2);
 
-/* heed_diagonal_backward: like torch's diagonal_backward: zeros of shape `shape`, with g on the
- * diagonal. The derivative of heed_diagonal; its own derivative is heed_diagonal.
+/* heed_index: as torch's x[...] with integers, ranges, an ellipsis and None, given as a string:
  *
- * HEED_ERR_SHAPE: g does not have the shape of the diagonal. */
-heed_tensor *heed_diagonal_backward(heed_tensor *g, heed_shape shape, int64_t offset, int dim1,
-                                    int dim2);
+ *     heed_index(x, "1:, ::2")        x[1:, ::2]
+ *     heed_index(x, "0, ..., -1")     x[0, ..., -1]
+ *     heed_index(x, "None, :-1")      x[None, :-1]
+ *
+ *   -1               the index of a dim, which is removed; a negative index counts from the end
+ *   start:end:step   a part of a dim, clipped as in heed_slice; each number may be omitted
+ *   ...              all dims that the other parts leave, as if `:` were repeated
+ *   None             a new dim of size 1
+ *
+ * A view, composed of heed_select, heed_slice and heed_unsqueeze; x itself if the string selects
+ * all of it. Indices in tensors: index.h.                          dx = g in the part, else 0
+ *
+ * HEED_ERR_VALUE: any other text, or a step below 1. HEED_ERR_DIM: more indices and ranges than x
+ * has dims. HEED_ERR_INDEX: an index outside its dim. HEED_ERR_SHAPE: more than 8 dims. */
+heed_tensor *heed_index(heed_tensor *x, const char *text);
+
+/* ---- joining ---- */
+
+/* heed_cat: as torch.cat(tensors, dim): joins tensors along a dim; all other sizes must be equal.
+ * Tensors of shape (0) are skipped, whatever the shapes of the others.
+ *
+ *   `count` tensors (..., n_i, ...)     ->   y (..., sum of n_i, ...)     gradients: slices of g
+ *
+ * HEED_ERR_SHAPE: other sizes differ, or a tensor has no dims. HEED_ERR_DTYPE: f32 with f64. */
+heed_tensor *heed_cat(heed_tensor *const *tensors, int count, int dim);
+
+/* heed_stack: as torch.stack(tensors, dim): joins tensors along a new dim; dim is in
+ * [-ndim - 1, ndim + 1).
+ *
+ *   `count` tensors (...)     ->   y (..., count, ...)                    gradients: slices of g
+ *
+ * HEED_ERR_SHAPE: the shapes differ, or the tensors already have 8 dims. HEED_ERR_DTYPE: f32 with
+ * f64. */
+heed_tensor *heed_stack(heed_tensor *const *tensors, int count, int dim);
+
+/* ---- reordering and repeating ---- */
+
+/* heed_flip: as torch.flip(x, dims): reverses the order of elements along these dims.
+ *
+ *   y[..., i, ...] = x[..., n - 1 - i, ...]                               dx = flip(g)
+ *
+ * HEED_ERR_DIM: a dim is given twice. */
+heed_tensor *heed_flip(heed_tensor *x, heed_dims dims);
+
+/* heed_roll: as torch.roll(x, shift): shifts all elements, in row-major order, by `shift`
+ * positions; those shifted past the end wrap around. heed_roll_dim: along one dim, as torch.roll(x,
+ * shift, dim). heed_roll_dims: along several dims, with one shift each; a dim may be listed twice.
+ *
+ *   y[..., i, ...] = x[..., (i - shift) mod n, ...]                       dx = roll(g, -shift)
+ *
+ * HEED_ERR_VALUE: the numbers of shifts and dims differ, or are 0. HEED_ERR_DIM: x has no dims. */
+heed_tensor *heed_roll(heed_tensor *x, int64_t shift);
+heed_tensor *heed_roll_dim(heed_tensor *x, int64_t shift, int dim);
+heed_tensor *heed_roll_dims(heed_tensor *x, heed_shape shifts, heed_dims dims);
+
+/* heed_repeat: as torch's x.repeat(sizes): tiles x sizes[i] times along dim i; surplus sizes add
+ * leading dims.
+ *
+ *   x (m, n)   sizes (a, b, c)   ->   y (a, b m, c n)           dx = the sum of g over the copies
+ *
+ * HEED_ERR_SHAPE: fewer sizes than dims. HEED_ERR_VALUE: a negative size. */
+heed_tensor *heed_repeat(heed_tensor *x, heed_shape sizes);
+
+/* heed_repeat_interleave_dim: as torch.repeat_interleave(x, repeats, dim): repeats each slice along
+ * dim `repeats` times, with its copies adjacent. heed_repeat_interleave: repeats each element of
+ * the flattened x. heed_repeat_interleave_each: takes a separate number of repeats for each slice,
+ * like torch's form with a tensor.
+ *
+ *   x (..., n, ...)   repeats (n) or (1) or () i64   ->   y (..., sum of repeats, ...)
+ *   dx = the sum of g over the copies
+ *
+ * HEED_ERR_VALUE: repeats is negative. HEED_ERR_DIM: x has no dims. HEED_ERR_SHAPE: repeats has a
+ * different shape. HEED_ERR_DTYPE: repeats is not i64. */
+heed_tensor *heed_repeat_interleave(heed_tensor *x, int64_t repeats);
+heed_tensor *heed_repeat_interleave_dim(heed_tensor *x, int64_t repeats, int dim);
+heed_tensor *heed_repeat_interleave_each(heed_tensor *x, heed_tensor *repeats, int dim);
 
 HEED_END_DECLS
 #endif

@@ -3,11 +3,11 @@
 #include "softmax.h"
 
 #include "../../tensor/create.h"
-#include "../../tensor/reduce.h"
+#include "../../tensor/elements.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
-#include "../apply.h"
+#include "../op.h"
 #include "elementwise.h"
 #include "operand_checks.h"
 #include "reductions.h"
@@ -73,6 +73,7 @@ static void log_softmax_backward(const heed_vjp *v)
 }
 
 HEED_OPERATION(softmax) = {.name = "softmax",
+                           .kind = HEED_KIND_SOFTMAX,
                            .inputs = 1,
                            .args = "int dim",
                            .rule = softmax_rule,
@@ -81,6 +82,7 @@ HEED_OPERATION(softmax) = {.name = "softmax",
                            .saves = {HEED_SAVED_OUTPUT}};
 
 HEED_OPERATION(safe_softmax) = {.name = "safe_softmax",
+                                .kind = HEED_KIND_SAFE_SOFTMAX,
                                 .inputs = 1,
                                 .args = "int dim",
                                 .rule = softmax_rule,
@@ -89,6 +91,7 @@ HEED_OPERATION(safe_softmax) = {.name = "safe_softmax",
                                 .saves = {HEED_SAVED_OUTPUT}};
 
 HEED_OPERATION(log_softmax) = {.name = "log_softmax",
+                               .kind = HEED_KIND_LOG_SOFTMAX,
                                .inputs = 1,
                                .args = "int dim",
                                .rule = softmax_rule,

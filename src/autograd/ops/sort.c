@@ -1,4 +1,5 @@
-/* argsort is a merge sort of each line along dim; sort and topk gather with its result. */
+/* argsort is a merge sort of each line along dim; sort, topk, max_dim, min_dim and median_dim
+ * gather the elements at their indices. */
 
 #include "sort.h"
 
@@ -8,13 +9,17 @@
 #include "../../tensor/blocks.h"
 #include "../../tensor/check.h"
 #include "../../tensor/create.h"
-#include "../../tensor/map.h"
+#include "../../tensor/elements.h"
 #include "../../tensor/read.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
-#include "../apply.h"
+#include "../op.h"
+#include "elementwise.h"
 #include "index.h"
+#include "masking.h"
+#include "reduction_rules.h"
+#include "reductions.h"
 #include "slice.h"
 #include "view.h"
 
@@ -162,10 +167,32 @@ heed_tensor *heed_argsort(heed_tensor *x, int dim, bool descending)
     return heed_apply(&op_argsort, &x, 1, &args, sizeof args);
 }
 
+/* ---- elements at indices along dim ---- */
+
+/* The elements of x at `places`, and these; drops dim unless keepdim. Ends the scope. */
+static heed_tensor *take(heed_scope *scope, heed_tensor *x, int dim, bool keepdim,
+                         heed_tensor *places, heed_tensor **indices)
+{
+    heed_tensor *values = heed_gather(x, dim, places);
+    if (!keepdim && x->ndim > 0) {
+        values = heed_squeeze(values, dim);
+        places = heed_squeeze(places, dim);
+    }
+    if (indices != NULL) {
+        places = heed_scope_keep(scope, places);
+    }
+    values = heed_scope_end_with(scope, values);
+    if (indices != NULL) {
+        *indices = values != NULL ? places : NULL;
+    }
+    return values;
+}
+
 /* ---- sort, topk ---- */
 
 /* The first k elements of x sorted along dim, which is wrapped, and their indices. */
-static heed_tensor *take(heed_tensor *x, int dim, bool descending, int64_t k, heed_tensor **indices)
+static heed_tensor *take_first(heed_tensor *x, int dim, bool descending, int64_t k,
+                               heed_tensor **indices)
 {
     heed_scope scope;
     heed_scope_begin(&scope);
@@ -173,15 +200,7 @@ static heed_tensor *take(heed_tensor *x, int dim, bool descending, int64_t k, he
     if (x->ndim > 0 && k < x->shape[dim]) {
         places = heed_clone(heed_slice(places, dim, 0, k, 1)); /* clone, to release the rest */
     }
-    heed_tensor *values = heed_gather(x, dim, places);
-    if (indices != NULL) {
-        places = heed_scope_keep(&scope, places);
-    }
-    values = heed_scope_end_with(&scope, values);
-    if (indices != NULL) {
-        *indices = values != NULL ? places : NULL;
-    }
-    return values;
+    return take(&scope, x, dim, true, places, indices);
 }
 
 /* Checks x, wraps dim, sets *size to the size of dim, and clears *indices. */
@@ -203,7 +222,7 @@ heed_tensor *heed_sort(heed_tensor *x, int dim, bool descending, heed_tensor **i
 {
     int64_t size = 0;
     const heed_status status = begin("sort", x, &dim, &size, indices);
-    return status == HEED_OK ? take(x, dim, descending, size, indices) : NULL;
+    return status == HEED_OK ? take_first(x, dim, descending, size, indices) : NULL;
 }
 
 heed_tensor *heed_topk(heed_tensor *x, int64_t k, int dim, bool largest, heed_tensor **indices)
@@ -217,5 +236,77 @@ heed_tensor *heed_topk(heed_tensor *x, int64_t k, int dim, bool largest, heed_te
                   (long long)k, HEED_TEXT(x), (long long)size, dim);
         return NULL;
     }
-    return take(x, dim, largest, k, indices);
+    return take_first(x, dim, largest, k, indices);
+}
+
+/* ---- max, min, median along a dim: gathered at their indices ---- */
+
+typedef heed_tensor *index_function(heed_tensor *x, int dim, bool keepdim);
+
+/* The rule of `op` checks x and dim, so that errors name max, min or median. */
+static heed_tensor *take_at(const heed_op *op, index_function *index, heed_tensor *x, int dim,
+                            bool keepdim, heed_tensor **indices)
+{
+    heed_scope scope;
+    if (indices != NULL) {
+        *indices = NULL;
+    }
+    if (heed_check_operand(op->name, "x", x) != HEED_OK) {
+        return NULL;
+    }
+    heed_scope_begin(&scope);
+    const heed_reduce_args args = {HEED_DIMS(dim), true};
+    const heed_call call = {op, &x, 1, &args, sizeof args};
+    heed_tensor *places = NULL;
+    if (op->rule(&call, &(heed_result){.dtype = x->dtype}) == HEED_OK) {
+        places = index(x->dtype == HEED_BOOL ? heed_to(x, HEED_I64) : x, dim, true);
+    }
+    return take(&scope, x, dim, keepdim, places, indices);
+}
+
+static const heed_op named_max = {.name = "max", .rule = heed_nonempty_rule};
+static const heed_op named_min = {.name = "min", .rule = heed_nonempty_rule};
+
+heed_tensor *heed_max_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices)
+{
+    return take_at(&named_max, heed_argmax_dim, x, dim, keepdim, indices);
+}
+
+heed_tensor *heed_min_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices)
+{
+    return take_at(&named_min, heed_argmin_dim, x, dim, keepdim, indices);
+}
+
+/* The lower of two medians, at the index where a stable sort finds it, as in torch; the first NaN
+ * if there is one. */
+static heed_tensor *argmedian_dim(heed_tensor *x, int dim, bool keepdim)
+{
+    heed_tensor *places = heed_argsort(x, dim, false);
+    if (x->ndim > 0) {
+        places = heed_contiguous(heed_narrow(places, dim, (heed_size(x, dim) - 1) / 2, 1));
+    }
+    if (heed_is_float(x->dtype)) {
+        heed_tensor *broken = heed_any_dim(heed_isnan(x), dim, true);
+        places = heed_where(broken, heed_argmax_dim(x, dim, true), places);
+    }
+    return keepdim || x->ndim == 0 ? places : heed_squeeze(places, dim);
+}
+
+static heed_status median_forward(const heed_call *call, heed_tensor *y)
+{
+    heed_tensor *flat = heed_flatten(call->inputs[0], 0, -1);
+    heed_tensor *value = heed_median_dim(flat, 0, false, NULL);
+    if (value != NULL) {
+        heed_copy_elements(value, y);
+    }
+    return heed_self.error;
+}
+
+HEED_REDUCTION(median, "", heed_number_rule, median_forward, heed_divide_among_extremes,
+               HEED_SAVES_BOTH)
+HEED_WHOLE_FORM(median)
+
+heed_tensor *heed_median_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices)
+{
+    return take_at(&op_median, argmedian_dim, x, dim, keepdim, indices);
 }

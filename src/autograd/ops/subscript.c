@@ -1,7 +1,5 @@
 /* x[1:, ::2], given as a string: one select, slice or unsqueeze per part. */
 
-#include "subscript.h"
-
 #include <stdlib.h>
 #include <string.h>
 

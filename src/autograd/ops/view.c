@@ -9,12 +9,12 @@
 #include <string.h>
 
 #include "../../tensor/check.h"
+#include "../../tensor/elements.h"
 #include "../../tensor/handle.h"
-#include "../../tensor/map.h"
 #include "../../tensor/read.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
-#include "../apply.h"
+#include "../op.h"
 
 /* ---- transpose ---- */
 
@@ -291,6 +291,7 @@ static void reshape_backward(const heed_vjp *v)
 }
 
 HEED_OPERATION(reshape) = {.name = "reshape",
+                           .kind = HEED_KIND_RESHAPE,
                            .inputs = 1,
                            .args = "shape shape",
                            .rule = reshape_rule,

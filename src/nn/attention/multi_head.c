@@ -1,7 +1,7 @@
 /* Multi-head attention (Vaswani et al., 2017, section 3.2.2). */
 #include "multi_head.h"
 
-#include "../../autograd/ops/rearrange.h"
+#include "../../autograd/ops/slice.h"
 #include "../../tensor/alloc.h"
 #include "../arguments.h"
 
@@ -23,10 +23,9 @@ struct heed_multi_head *heed_multi_head_new_with(int64_t d_model, int heads, int
 {
     const int64_t head_dim = options.head_dim != 0 ? options.head_dim : d_model;
     int64_t width = 0;
-    if (d_model < 1 || heads < 1 || head_dim < 1) {
-        heed_fail(HEED_ERR_VALUE,
-                  "multi_head: d_model %lld, %d heads, head_dim %lld; each must be 1 or more",
-                  (long long)d_model, heads, (long long)head_dim);
+    const heed_named_size sizes[] = {
+        {"d_model", d_model}, {"heads", heads}, {"head_dim", head_dim}};
+    if (heed_check_positive("multi_head", sizes, 3) != HEED_OK) {
         return NULL;
     }
     if (__builtin_mul_overflow(heads, head_dim, &width)) {

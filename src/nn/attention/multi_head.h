@@ -4,6 +4,7 @@
 #ifndef HEED_NN_MULTI_HEAD_H
 #define HEED_NN_MULTI_HEAD_H
 
+#include "../layers/container.h"
 #include "self_attention.h"
 
 HEED_BEGIN_DECLS

@@ -9,7 +9,6 @@
 #include "../../autograd/ops/elementwise.h"
 #include "../../autograd/ops/masking.h"
 #include "../../autograd/ops/matmul.h"
-#include "../../autograd/ops/rearrange.h"
 #include "../../autograd/ops/reductions.h"
 #include "../../autograd/ops/slice.h"
 #include "../../autograd/ops/view.h"
@@ -21,6 +20,7 @@
 #include "../init.h"
 #include "attention_head.h"
 #include "mask.h"
+#include "torch_checks.h"
 
 /* ---- creation ---- */
 
@@ -141,9 +141,8 @@ static int64_t length_of(const heed_tensor *x, bool batch_first)
     return x->shape[x->ndim == 3 && batch_first ? 1 : 0];
 }
 
-/* The sizes of a forward; query and key both have 2 or 3 dims. */
-static heed_attention_sizes sizes_of(const struct heed_multihead_attention *m,
-                                     const heed_tensor *query, const heed_tensor *key)
+heed_attention_sizes heed_attention_sizes_of(const struct heed_multihead_attention *m,
+                                             const heed_tensor *query, const heed_tensor *key)
 {
     return (heed_attention_sizes){.batch = count_of(query, m->batch_first),
                                   .queries = length_of(query, m->batch_first),
@@ -196,7 +195,7 @@ static heed_status check(const struct heed_multihead_attention *m, heed_tensor *
         check_sizes(m, inputs[0], inputs[1], inputs[2]) != HEED_OK) {
         return heed_error_pending();
     }
-    const heed_attention_sizes s = sizes_of(m, inputs[0], inputs[1]);
+    const heed_attention_sizes s = heed_attention_sizes_of(m, inputs[0], inputs[1]);
     if (heed_check_padding_mask(function, "key_padding_mask", options->key_padding_mask, &s) !=
         HEED_OK) {
         return heed_error_pending();
@@ -310,13 +309,15 @@ static heed_tensor *with_added(const struct heed_multihead_attention *m, heed_te
 }
 
 /* The heads' results (N, H, L, head_dim), joined and projected: (N, L, E) if batch_first, else
- * (L, N, E). torch stores both as (L, N, E), and torch 2 draws their dropout mask in that order. */
+ * (L, N, E). torch stores both as (L, N, E), and torch 2 draws the mask of a dropout that follows
+ * in that order. Only a module that itself drops is taken to be followed by one: the other layout
+ * is faster. */
 static heed_tensor *project_out(const struct heed_multihead_attention *m, heed_tensor *heads,
                                 bool batch_first)
 {
     const heed_random_flavor flavor = heed_get_generator().flavor;
-    const bool turned =
-        batch_first && (flavor == HEED_RANDOM_TORCH_2 || flavor == HEED_RANDOM_TORCH_2_PLAIN);
+    const bool turned = batch_first && m->module.training && m->dropout > 0 &&
+                        (flavor == HEED_RANDOM_TORCH_2 || flavor == HEED_RANDOM_TORCH_2_PLAIN);
     heed_tensor *y = heed_linear_forward(m->out_proj, join_heads(heads, batch_first && !turned));
     return turned ? heed_transpose(y, 0, 1) : y;
 }
@@ -354,7 +355,7 @@ heed_tensor *heed_multihead_attention_forward_weights_with(struct heed_multihead
     if (check(m, inputs, &options) != HEED_OK) {
         return NULL;
     }
-    const heed_attention_sizes s = sizes_of(m, query, key);
+    const heed_attention_sizes s = heed_attention_sizes_of(m, query, key);
     heed_scope scope;
     heed_scope_begin(&scope);
     const bool wanted = weights != NULL || m->keep_weights;

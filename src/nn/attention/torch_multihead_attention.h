@@ -73,7 +73,8 @@ typedef struct heed_attention_options {
  *
  *   query (L, N, embed_dim)   key (S, N, kdim)   value (S, N, vdim)   ->   (L, N, embed_dim)
  *
- * With batch_first, the shapes are (N, L, ...) and (N, S, ...); without a batch, N is absent.
+ * With batch_first, the shapes are (N, L, ...) and (N, S, ...); in training with dropout, y is then
+ * a transposed view, as in torch 2 (heed_contiguous copies it). Without a batch, N is absent.
  *
  *   q = query W_q^T + b_q, likewise k and v
  *   q_h = features h * head_dim ... (h + 1) * head_dim - 1 of q, likewise k_h and v_h

@@ -7,7 +7,8 @@
 #include "../../tensor/check.h"
 #include "../../tensor/create.h"
 #include "../../tensor/random/random.h"
-#include "../arguments.h"
+#include "../module_state.h"
+#include "torch_checks.h"
 
 /* ---- creating a layer ---- */
 
@@ -83,15 +84,7 @@ static heed_status check(const char *function, const struct heed_transformer_enc
                          heed_shape_text(src->ndim, src->shape).text,
                          attention->batch_first ? "(N, S, d_model)" : "(S, N, d_model)");
     }
-    const bool batched = src->ndim == 3;
-    const int64_t length = src->shape[batched && attention->batch_first ? 1 : 0];
-    const heed_attention_sizes s = {.batch =
-                                        batched ? src->shape[attention->batch_first ? 0 : 1] : 1,
-                                    .queries = length,
-                                    .keys = length,
-                                    .heads = attention->num_heads,
-                                    .batched = batched,
-                                    .dtype = attention->out_proj->weight->dtype};
+    const heed_attention_sizes s = heed_attention_sizes_of(attention, src, src);
     if (heed_check_padding_mask(function, "src_key_padding_mask", masks.src_key_padding_mask, &s) !=
         HEED_OK) {
         return heed_error_pending();

@@ -1,8 +1,8 @@
 /* Layers without parameters: activations, printed with torch's names, and dropout. */
 #include "activation_dropout.h"
 
-#include "../../autograd/ops/dropout.h"
 #include "../../autograd/ops/elementwise.h"
+#include "../../autograd/ops/masking.h"
 #include "../../tensor/check.h"
 
 /* ---- activations ---- */

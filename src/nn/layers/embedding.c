@@ -1,14 +1,19 @@
-/* The embedding layer, with or without a row for padding. */
+/* Embeddings of tokens, with or without a row for padding, and of positions: sines and cosines,
+ * computed once, in f32 as in the PyTorch tutorial. */
 #include "embedding.h"
 
+#include <math.h>
+
 #include "../../autograd/ops/elementwise.h"
-#include "../../autograd/ops/index.h"
+#include "../../autograd/ops/embedding_rows.h"
 #include "../../autograd/ops/slice.h"
 #include "../../autograd/ops/view.h"
 #include "../../tensor/create.h"
 #include "../../tensor/random/random.h"
+#include "../../tensor/read.h"
+#include "../arguments.h"
 
-static void describe(const void *module, char *text, size_t size)
+static void describe_embedding(const void *module, char *text, size_t size)
 {
     const struct heed_embedding *m = module;
     int length = snprintf(text, size, "%lld, %lld", (long long)m->num_embeddings,
@@ -19,7 +24,8 @@ static void describe(const void *module, char *text, size_t size)
     }
 }
 
-HEED_MODULE_KIND(kind, struct heed_embedding, "Embedding", describe, heed_embedding_forward);
+HEED_MODULE_KIND(embedding_kind, struct heed_embedding, "Embedding", describe_embedding,
+                 heed_embedding_forward);
 
 struct heed_embedding *heed_embedding_new(int64_t num_embeddings, int64_t embedding_dim)
 {
@@ -40,7 +46,7 @@ struct heed_embedding *heed_embedding_new_with(int64_t num_embeddings, int64_t e
                   (long long)*padding_idx, (long long)num_embeddings);
         return NULL;
     }
-    struct heed_embedding *m = heed_module_new(&kind);
+    struct heed_embedding *m = heed_module_new(&embedding_kind);
     if (m == NULL) {
         return NULL;
     }
@@ -72,4 +78,65 @@ heed_tensor *heed_embedding_forward(struct heed_embedding *m, heed_tensor *ids)
     heed_scope_begin(&scope);
     heed_tensor *padding = heed_unsqueeze(heed_eq_scalar(ids, (double)m->padding_idx), -1);
     return heed_scope_end_with(&scope, heed_where(padding, heed_detach(rows), rows));
+}
+
+/* ---- positions ---- */
+
+static void describe_positions(const void *module, char *text, size_t size)
+{
+    const struct heed_position_encoding *m = module;
+    snprintf(text, size, "d_model=%lld, max_len=%lld", (long long)m->pe->shape[1],
+             (long long)m->pe->shape[0]);
+}
+
+HEED_MODULE_KIND(positions_kind, struct heed_position_encoding, "PositionEncoding",
+                 describe_positions, heed_position_encoding_forward);
+
+struct heed_position_encoding *heed_position_encoding_new(int64_t d_model, int64_t max_len)
+{
+    const heed_named_size sizes[] = {{"d_model", d_model}, {"max_len", max_len}};
+    if (heed_check_positive("position_encoding", sizes, 2) != HEED_OK) {
+        return NULL;
+    }
+    struct heed_position_encoding *m = heed_module_new(&positions_kind);
+    const int64_t half = d_model / 2 + d_model % 2;
+    heed_tensor *angles = heed_empty(HEED_SHAPE(max_len, half), HEED_F32);
+    float *to = heed_data_f32(angles);
+    for (int64_t i = 0; to != NULL && i < half; i++) {
+        /* rounded to f32 at the same steps as torch */
+        const float div_term = 1 / powf(10000, (float)(2 * i) / (float)d_model);
+        for (int64_t t = 0; t < max_len; t++) {
+            to[t * half + i] = (float)t * div_term;
+        }
+    }
+    heed_tensor *const pair[] = {heed_sin(angles), heed_cos(angles)};
+    heed_tensor *pairs = heed_reshape(heed_stack(pair, 2, -1), HEED_SHAPE(max_len, -1));
+    heed_tensor *pe = heed_contiguous(heed_slice(pairs, 1, 0, d_model, 1));
+    HEED_BUFFER(m, pe, pe);
+    return heed_module_ready(m);
+}
+
+heed_tensor *heed_position_encoding_forward(struct heed_position_encoding *m, heed_tensor *x)
+{
+    HEED_FORWARD(m);
+    static const char function[] = "position_encoding_forward";
+    if (heed_forward_check(function, m) != HEED_OK ||
+        heed_check_features(function, "x", x, "d_model", heed_size(m->pe, 1), m->pe->dtype) !=
+            HEED_OK) {
+        return NULL;
+    }
+    if (x->ndim < 2) {
+        heed_fail(HEED_ERR_SHAPE, "%s: x %s; it must be (..., T, d_model)", function,
+                  heed_shape_text(x->ndim, x->shape).text);
+        return NULL;
+    }
+    const int64_t length = heed_size(x, -2), max_len = heed_size(m->pe, 0);
+    if (length > max_len) {
+        heed_fail(HEED_ERR_SHAPE, "%s: %lld tokens, but max_len is %lld", function,
+                  (long long)length, (long long)max_len);
+        return NULL;
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    return heed_scope_end_with(&scope, heed_add(x, heed_slice(m->pe, 0, 0, length, 1)));
 }

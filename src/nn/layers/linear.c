@@ -8,7 +8,6 @@
 #include "../../tensor/create.h"
 #include "../../tensor/random/random.h"
 #include "../arguments.h"
-#include "../init.h"
 
 static void describe(const void *module, char *text, size_t size)
 {
@@ -39,13 +38,15 @@ struct heed_linear *heed_linear_new_with(int64_t in_features, int64_t out_featur
     m->in_features = in_features;
     m->out_features = out_features;
     heed_tensor *weight = heed_zeros(HEED_SHAPE(out_features, in_features), HEED_F32);
-    if (!options.no_init) {
-        heed_kaiming_uniform_into(weight, sqrt(5));
+    const bool draws = in_features > 0 && !options.no_init;
+    if (draws) { /* rounded as in torch, which calls kaiming_uniform_(weight, a=sqrt(5)) */
+        const double std = sqrt(2 / (1 + sqrt(5) * sqrt(5))) / sqrt((double)in_features);
+        heed_uniform_into(weight, -sqrt(3) * std, sqrt(3) * std);
     }
     HEED_PARAMETER(m, weight, weight);
     if (!options.no_bias) {
         heed_tensor *bias = heed_zeros(HEED_SHAPE(out_features), HEED_F32);
-        if (in_features > 0 && !options.no_init) {
+        if (draws) {
             const double bound = 1 / sqrt((double)in_features);
             heed_uniform_into(bias, -bound, bound);
         }

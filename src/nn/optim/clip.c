@@ -1,9 +1,8 @@
-/* Gradient clipping: selects the tensors and the factor; tensor/optim_update.c computes the norm
+/* Gradient clipping: selects the tensors and the factor; tensor/total_norm.c computes the norm
  * and scales the gradients. */
 #include "clip.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "../../autograd/ops/elementwise.h"
 #include "../../tensor/alloc.h"
@@ -17,35 +16,6 @@ static heed_status check_list(const char *function, heed_tensor_list parameters,
     return most >= 0 ? heed_check_parameters(function, parameters)
                      : heed_fail(HEED_ERR_VALUE, "%s: %s is %g; it must be 0 or more", function,
                                  what, most);
-}
-
-static int by_address(const void *a, const void *b)
-{
-    const uintptr_t first = (uintptr_t)(*(heed_tensor *const *)a)->data;
-    const uintptr_t second = (uintptr_t)(*(heed_tensor *const *)b)->data;
-    return (first > second) - (first < second);
-}
-
-/* Reorders the list. A gradient shared by several parameters is scaled once for each of them, so
- * shared ones are scaled sequentially: heed_scale_all_into would race. */
-static void scale(heed_tensor **gradients, int count, double factor)
-{
-    uintptr_t end = 0;
-    bool is_shared = false;
-    qsort(gradients, (size_t)count, sizeof *gradients, by_address);
-    for (int i = 0; i < count; i++) {
-        const heed_tensor *g = gradients[i];
-        const uintptr_t begin = (uintptr_t)g->data;
-        const uintptr_t its_end = begin + (size_t)g->numel * heed_dtype_size(g->dtype);
-        is_shared = is_shared || begin < end;
-        end = its_end > end ? its_end : end;
-    }
-    if (!is_shared) {
-        heed_scale_all_into(gradients, count, factor);
-    }
-    for (int i = 0; i < count && is_shared && !heed_error_pending(); i++) {
-        heed_scale_into(gradients[i], factor);
-    }
 }
 
 double heed_clip_grad_norm_with(heed_tensor_list parameters, double max_norm,
@@ -80,7 +50,7 @@ double heed_clip_grad_norm_with(heed_tensor_list parameters, double max_norm,
     }
     const double factor = max_norm / (norm + 1e-6);
     if (!(factor >= 1)) {
-        scale(gradients, count, factor);
+        heed_scale_all_into(gradients, count, factor);
     }
     heed_free(gradients);
     return heed_error_pending() ? (double)NAN : norm;

@@ -2,7 +2,6 @@
 #include "flatten.h"
 
 #include "../../autograd/grad.h"
-#include "../../autograd/ops/rearrange.h"
 #include "../../autograd/ops/slice.h"
 #include "../../autograd/ops/view.h"
 #include "../../tensor/alloc.h"

@@ -1,4 +1,5 @@
-/* Optimisers, as in torch.optim. tensor/optim_update.h has the formulas.
+/* Optimisers, as in torch.optim. tensor/optim_update.h has the formulas, nn/optim/optimizer_state.h
+ * saves and loads their state.
  *
  *     heed_optimizer *adam = heed_adam_new(heed_parameters(model), 1e-3);
  *     ...
@@ -13,8 +14,9 @@
  * but not to biases and the weights of norms:
  *
  *     heed_optimizer *adamw = heed_adamw_new(heed_decay_parameters(model), 1e-3, 0.1);
- *     heed_add_param_group_with(adamw, heed_no_decay_parameters(model),
- *                               (heed_group_options){.weight_decay = &(double){0}});
+ *     heed_param_group no_decay = heed_optimizer_defaults(adamw);
+ *     no_decay.weight_decay = 0;
+ *     heed_add_param_group_with(adamw, heed_no_decay_parameters(model), no_decay);
  *
  * Gradients accumulate until zero_grad, so a batch too large for memory can be split into k parts:
  * one backward pass of loss / k for each, then a single step.
@@ -45,8 +47,14 @@ typedef struct heed_param_group {
     double momentum, dampening; /* of SGD */
     bool nesterov;
     double betas[2], eps; /* of Adam and AdamW */
-    int first, count;     /* range of its parameters: private to optimizer.c */
+    int first, count;     /* range of its parameters, set by the optimiser */
 } heed_param_group;
+
+/* The state of a parameter: SGD's momentum buffer, or both moments of Adam. */
+typedef struct heed_optimizer_slot {
+    heed_tensor *state[2]; /* NULL before the first gradient */
+    int64_t steps;         /* steps with a gradient */
+} heed_optimizer_slot;
 
 /* An optimiser. lr and the groups' options may be changed; the rest is for reading. */
 typedef struct heed_optimizer {
@@ -54,13 +62,12 @@ typedef struct heed_optimizer {
     const char *name; /* "SGD", "Adam", "AdamW" */
     int64_t steps;    /* taken so far */
     int group_count;
-    heed_param_group *groups; /* the constructor creates the first */
-    /* the rest is private to optimizer.c */
-    heed_param_group defaults;
+    heed_param_group *groups;  /* the constructor creates the first */
+    heed_param_group defaults; /* the constructor's options */
     bool is_sgd, decoupled;
-    heed_named_tensors parameters;     /* retained, named as in their lists or numbered */
-    struct heed_optimizer_slot *slots; /* one per parameter */
-    heed_named_tensors listed;         /* the last result of heed_optimizer_state_dict */
+    heed_tensor_list parameters;               /* retained, named as in their lists or numbered */
+    heed_optimizer_slot *slots;                /* one per parameter */
+    struct heed_named_tensors *named, *listed; /* own `parameters` and the last state dict */
 } heed_optimizer;
 
 typedef struct heed_sgd_options {
@@ -69,7 +76,7 @@ typedef struct heed_sgd_options {
 } heed_sgd_options;
 
 typedef struct heed_adam_options {
-    const double *betas; /* two, such as (double[]){0.9, 0.98}; NULL: 0.9 and 0.999 */
+    double betas[2];     /* both 0: 0.9 and 0.999 */
     double eps;          /* 0: 1e-8 */
     double weight_decay; /* Adam only: added to the gradient */
 } heed_adam_options;
@@ -89,21 +96,16 @@ heed_optimizer *heed_adamw_new(heed_tensor_list parameters, double lr, double we
 heed_optimizer *heed_adamw_new_with(heed_tensor_list parameters, double lr, double weight_decay,
                                     heed_adam_options options);
 
-/* Options of a group; NULL: as given to the constructor. */
-typedef struct heed_group_options {
-    const double *lr, *weight_decay;
-    const double *momentum, *dampening; /* of SGD */
-    const bool *nesterov;
-    const double *betas, *eps; /* of Adam and AdamW; two betas */
-} heed_group_options;
-
 /* heed_add_param_group: adds parameters to the optimiser, like torch's
- * optimizer.add_param_group({"params": parameters, ...}); the list may be empty. On error nothing
- * changes. Errors are those of heed_adam_new; HEED_ERR_VALUE: a parameter was already added, or
- * this kind of optimiser does not have one of the options. */
+ * optimizer.add_param_group({"params": parameters, ...}); the list may be empty. The options are
+ * those of the constructor; heed_add_param_group_with takes others: a changed copy of
+ * heed_optimizer_defaults, which is all zero if there is no optimiser. On error nothing changes.
+ * Errors are those of heed_adam_new; HEED_ERR_VALUE: a parameter was already added, or this kind of
+ * optimiser does not have one of the options. */
+heed_param_group heed_optimizer_defaults(const heed_optimizer *optimizer);
 heed_status heed_add_param_group(heed_optimizer *optimizer, heed_tensor_list parameters);
 heed_status heed_add_param_group_with(heed_optimizer *optimizer, heed_tensor_list parameters,
-                                      heed_group_options options);
+                                      heed_param_group options);
 
 /* heed_optimizer_step: updates every parameter that has a gradient, like torch's
  * optimizer.step(). HEED_ERR_NULL: no optimiser. Does nothing while an error is
@@ -113,37 +115,6 @@ heed_status heed_optimizer_step(heed_optimizer *optimizer);
 /* heed_optimizer_zero_grad: clears the gradients of its parameters, like torch's
  * optimizer.zero_grad(). HEED_ERR_NULL: no optimiser. */
 heed_status heed_optimizer_zero_grad(heed_optimizer *optimizer);
-
-/* heed_optimizer_state_dict: the complete state of an optimiser, by name, like torch's
- * optimizer.state_dict(). For a parameter W in group 0:
- *
- *   state.W.step                         number of steps with a gradient; i64 ()
- *   state.W.exp_avg .exp_avg_sq          Adam and AdamW: in W's shape; 0 before the first step
- *   state.W.momentum_buffer              SGD with momentum: the same
- *   param_groups.0.params.W              its index among all parameters; i64 ()
- *   param_groups.0.lr .weight_decay ...  f64; lr is NaN if the group uses the optimiser's
- *   AdamW.steps, AdamW.lr                i64 and f64 (), prefixed with the optimiser's name
- *
- * Parameters keep the names from their lists; those without a name are numbered. The list belongs
- * to the optimiser and is valid until the next call. The numbers in it are copies that belong to
- * the innermost scope; the tensors shaped like parameters are the optimiser's own and change in
- * later steps. Empty on error.
- *
- * heed_optimizer_load_state_dict: like torch's load_state_dict, but by name and in any order:
- * copies such a list into an optimiser constructed like the one it came from. On error nothing
- * changes. HEED_ERR_VALUE: names are missing or unexpected, or shapes differ (one message lists
- * them all), or a number is invalid for this optimiser. HEED_ERR_NULL: a tensor of the list is
- * NULL. */
-heed_tensor_list heed_optimizer_state_dict(heed_optimizer *optimizer);
-heed_status heed_optimizer_load_state_dict(heed_optimizer *optimizer, heed_tensor_list state);
-
-/* For files that contain more than an optimiser (nn/files/checkpoint.c). heed_optimizer_list:
- * appends the state dict to a list, in the innermost scope. heed_optimizer_take: loads the values
- * of such a list, in the same order and shapes; on error nothing changes. HEED_ERR_VALUE: a number
- * is invalid for this optimiser. */
-heed_status heed_optimizer_list(heed_optimizer *optimizer, heed_named_tensors *named);
-heed_status heed_optimizer_take(const char *function, heed_optimizer *optimizer,
-                                heed_tensor *const *values);
 
 /* heed_optimizer_free: frees the optimiser and releases its tensors; NULL is a no-op. */
 void heed_optimizer_free(heed_optimizer *optimizer);

@@ -18,6 +18,8 @@
  *
  * With is_causal, keys that come after all queries of a block are skipped, unless their values are
  * NaN or infinite: multiplying those by a weight of 0 gives NaN, as in the definition. */
+#include "attention_tiles.h"
+
 #include "softmax_rows.h"
 
 static T *row_of(const heed_matrix *m, int64_t i)
@@ -51,7 +53,7 @@ static heed_matrix transposed(heed_matrix m)
     return (heed_matrix){m.data, m.col, m.row};
 }
 
-static heed_matrix from_row(heed_matrix m, int64_t i)
+static heed_matrix rows_from(heed_matrix m, int64_t i)
 {
     return (heed_matrix){row_of(&m, i), m.row, m.col};
 }
@@ -80,19 +82,20 @@ static bool is_finite(const heed_matrix *m, int64_t first, int64_t end, int64_t 
 
 /* ---- a block of queries ---- */
 
-typedef struct block {
+typedef struct query_block {
     int64_t first, rows, end; /* queries first ... first + rows; they attend to keys before `end` */
     heed_matrix q, s;         /* scaled q (rows, E); scores, later weights */
     TOTAL *total;             /* (rows): the sum of weights so far */
     T *max, *factor;          /* (rows): the largest score so far; the latest correction factor */
-} block;
+} query_block;
 
 /* Divides up the workspace, scales the queries and finds the last key they attend to. `width`:
  * elements per row of scores. */
-static block begin_block(const heed_attention *call, int64_t index, int64_t width, bool is_gradient)
+static query_block begin_block(const heed_attention *call, int64_t index, int64_t width,
+                               bool is_gradient)
 {
     const int64_t first = index * call->rows, left = call->queries - first, keys = call->keys;
-    block b = {.first = first, .rows = left < call->rows ? left : call->rows, .end = keys};
+    query_block b = {.first = first, .rows = left < call->rows ? left : call->rows, .end = keys};
     b.total = call->workspace;
     b.max = (T *)(b.total + call->rows);
     b.factor = b.max + call->rows;
@@ -139,9 +142,10 @@ static void block_row(const heed_attention *call, int64_t i, int64_t j0, int64_t
 }
 
 /* s = q k^T, masked, for the keys starting at j0. */
-static void find_scores(const heed_attention *call, const block *b, int64_t j0, int64_t columns)
+static void find_scores(const heed_attention *call, const query_block *b, int64_t j0,
+                        int64_t columns)
 {
-    multiply(b->rows, columns, call->features, b->q, transposed(from_row(call->k, j0)), b->s,
+    multiply(b->rows, columns, call->features, b->q, transposed(rows_from(call->k, j0)), b->s,
              false);
     for (int64_t i = 0; i < b->rows; i++) {
         T *s = row_of(&b->s, i);
@@ -157,7 +161,7 @@ static void find_scores(const heed_attention *call, const block *b, int64_t j0, 
 
 /* Turns scores into weights, exp(s - max), and adds them to the total, which is first multiplied by
  * exp(old max - new max). A block starts with max = -inf and total = 0. */
-static void weigh(const block *b, int64_t columns)
+static void weigh(const query_block *b, int64_t columns)
 {
     for (int64_t i = 0; i < b->rows; i++) {
         const T here = largest(columns, row_of(&b->s, i)), before = b->max[i];
@@ -176,7 +180,7 @@ static void weigh(const block *b, int64_t columns)
     }
 }
 
-static void begin_sums(const block *b)
+static void begin_sums(const query_block *b)
 {
     for (int64_t i = 0; i < b->rows; i++) {
         b->max[i] = LOWEST;
@@ -185,7 +189,7 @@ static void begin_sums(const block *b)
 }
 
 /* All weights of a block at once. A row of b->s must have space for b->end keys. */
-static void find_weights(const heed_attention *call, const block *b)
+static void find_weights(const heed_attention *call, const query_block *b)
 {
     begin_sums(b);
     find_scores(call, b, 0, b->end);
@@ -196,7 +200,7 @@ static void find_weights(const heed_attention *call, const block *b)
 }
 
 /* y of a block whose keys need several tiles. */
-static void attend_in_tiles(const heed_attention *call, const block *b, heed_matrix y)
+static void attend_in_tiles(const heed_attention *call, const query_block *b, heed_matrix y)
 {
     begin_sums(b);
     for (int64_t j0 = 0; j0 < b->end; j0 += call->columns) {
@@ -208,7 +212,7 @@ static void attend_in_tiles(const heed_attention *call, const block *b, heed_mat
                 KERNEL(scale)(call->values, row_of(&y, i), (double)b->factor[i]);
             }
         }
-        multiply(b->rows, call->values, columns, b->s, from_row(call->v, j0), y, j0 > 0);
+        multiply(b->rows, call->values, columns, b->s, rows_from(call->v, j0), y, j0 > 0);
     }
     for (int64_t i = 0; i < b->rows; i++) {
         const T total = (T)b->total[i];
@@ -219,10 +223,10 @@ static void attend_in_tiles(const heed_attention *call, const block *b, heed_mat
     }
 }
 
-void KERNEL(attend)(const heed_attention *call, int64_t index)
+static void attend(const heed_attention *call, int64_t index)
 {
-    const block b = begin_block(call, index, call->columns, false);
-    const heed_matrix y = from_row(call->y, b.first);
+    const query_block b = begin_block(call, index, call->columns, false);
+    const heed_matrix y = rows_from(call->y, b.first);
     if (b.end > call->columns) {
         attend_in_tiles(call, &b, y);
         return;
@@ -241,7 +245,7 @@ static void clear_rows(const heed_matrix *m, int64_t rows, int64_t columns)
 }
 
 /* ds = p (g v^T - its mean under p), overwriting g v^T. */
-static void find_score_gradients(const heed_attention *call, const block *b, heed_matrix ds)
+static void find_score_gradients(const heed_attention *call, const query_block *b, heed_matrix ds)
 {
     T *mean = b->max; /* reused */
     for (int64_t i = 0; i < b->rows; i++) {
@@ -258,10 +262,10 @@ static void find_score_gradients(const heed_attention *call, const block *b, hee
 }
 
 /* Computes dq of a block, and adds its contributions to dk and dv. */
-static void add_block(const heed_attention *call, block *b, heed_matrix ds)
+static void add_block(const heed_attention *call, query_block *b, heed_matrix ds)
 {
     const int64_t rows = b->rows, features = call->features, values = call->values;
-    const heed_matrix g = from_row(call->g, b->first), dq = from_row(call->dq, b->first);
+    const heed_matrix g = rows_from(call->g, b->first), dq = rows_from(call->dq, b->first);
     find_weights(call, b);
     if (b->end < call->keys && !is_finite(&b->s, 0, rows, b->end)) {
         b->end = call->keys; /* in a row of NaN, even masked keys have weight NaN */
@@ -279,7 +283,7 @@ static void add_block(const heed_attention *call, block *b, heed_matrix ds)
 
 /* The pieces get one block each in order, then one each in reverse order, and so on, because the
  * cost of a causal block grows with its index. */
-void KERNEL(attend_gradient)(const heed_attention *call, int64_t piece, int64_t pieces)
+static void attend_gradient(const heed_attention *call, int64_t piece, int64_t pieces)
 {
     const int64_t width = heed_attention_width(call->keys);
     clear_rows(&call->dk, call->keys, call->features);
@@ -287,8 +291,11 @@ void KERNEL(attend_gradient)(const heed_attention *call, int64_t piece, int64_t 
     for (int64_t turn = 0; turn * pieces * call->rows < call->queries; turn++) {
         const int64_t i = turn * pieces + (turn % 2 == 0 ? piece : pieces - 1 - piece);
         if (i * call->rows < call->queries) {
-            block b = begin_block(call, i, width, true);
+            query_block b = begin_block(call, i, width, true);
             add_block(call, &b, (heed_matrix){row_of(&b.s, call->rows), width, 1});
         }
     }
 }
+
+extern const heed_attention_kernels KERNEL(attention);
+const heed_attention_kernels KERNEL(attention) = {attend, attend_gradient};

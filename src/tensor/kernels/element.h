@@ -14,6 +14,11 @@
 
 #include "kernels.h"
 
+/* The full name of a kernel. Macros that paste the names of functions use it too. */
+#define PASTE(a, b)  a##b
+#define PASTED(a, b) PASTE(a, b)
+#define KERNEL(name) PASTED(KERNELS, _##name)
+
 #if defined T_IS_F32
 typedef float T;
 #elif defined T_IS_F64
@@ -71,38 +76,23 @@ typedef T vector __attribute__((vector_size(VECTOR_BYTES)));
 #define UNROLL_BY_4 _Pragma("GCC unroll 4")
 #endif
 
-/* Kernels that table.c lists and other files define. */
-#define PASTE(a, b)  a##b
-#define PASTED(a, b) PASTE(a, b)
-#define KERNEL(name) PASTED(KERNELS, _##name)
-
-/* rows.c */
-void KERNEL(sum)(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals);
-void KERNEL(sum_columns)(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals);
-void KERNEL(from_totals)(int64_t n, const heed_total *totals, double divisor, void *y);
-heed_reduce_kernel KERNEL(amax), KERNEL(amin), KERNEL(argmax), KERNEL(argmin);
-heed_reduce_kernel KERNEL(any), KERNEL(all), KERNEL(var), KERNEL(norm);
-heed_row_kernel KERNEL(cumsum), KERNEL(cumprod);
-
-/* softmax_rows.c */
-heed_row_kernel KERNEL(softmax), KERNEL(safe_softmax), KERNEL(log_softmax), KERNEL(exp_totals);
-heed_row_kernel KERNEL(softmax_gradient), KERNEL(log_softmax_gradient);
-heed_reduce_kernel KERNEL(logsumexp);
-void KERNEL(scaled_exps)(int64_t n, const void *x, double shift, double scale, void *out);
-
-/* norm_rows.c, attention_tiles.c, gemm.c */
-void KERNEL(normalize)(const heed_normalization *call);
-void KERNEL(normalize_gradient)(const heed_normalization *call);
-void KERNEL(attend)(const heed_attention *call, int64_t block);
-void KERNEL(attend_gradient)(const heed_attention *call, int64_t piece, int64_t pieces);
-void KERNEL(gemm)(const heed_gemm *call);
-int64_t KERNEL(gemm_workspace)(const heed_gemm *call);
-
-/* optim_steps.c */
-void KERNEL(scale)(int64_t n, void *x, double factor);
-void KERNEL(sgd)(int64_t n, void *p, const void *g, void *b, const heed_sgd_terms *terms);
-void KERNEL(adam)(int64_t n, void *p, const void *g, void *m, void *v,
-                  const heed_adam_terms *terms);
+/* The kernels in the table that other files define: for all dtypes, for all but bool, for floats.
+ */
+#define OF_ALL(X)     X(sum) X(sum_columns) X(from_totals) X(amax) X(amin) X(any) X(all)
+#define OF_NUMBERS(X) X(argmax) X(argmin) X(cumsum) X(cumprod) X(gemm) X(gemm_workspace)
+#define OF_SOFTMAX(X)                                                                              \
+    X(softmax) X(safe_softmax) X(log_softmax) X(softmax_gradient) X(log_softmax_gradient)
+#define OF_FLOATS(X)                                                                               \
+    OF_SOFTMAX(X) X(exp_totals) X(scaled_exps) X(logsumexp) X(var) X(norm) X(scale) X(sgd) X(adam)
+#if defined T_IS_F32 || defined T_IS_F64
+#define OTHER_KERNELS(X) OF_ALL(X) OF_NUMBERS(X) OF_FLOATS(X)
+#elif defined T_IS_I64
+#define OTHER_KERNELS(X) OF_ALL(X) OF_NUMBERS(X)
+#else
+#define OTHER_KERNELS(X) OF_ALL(X)
+#endif
+#define DECLARE(name) __typeof__(*((heed_kernels *)0)->name) KERNEL(name);
+OTHER_KERNELS(DECLARE)
 
 /* IN: row i of operand k of a heed_row_kernel. OUT: row i of its result. */
 #define IN(rows, k, i) ((const T *)(rows)->in[k] + (i) * (rows)->step[k])

@@ -2,18 +2,20 @@
  *
  * A kernel takes pointers, counts and strides, never a tensor. It reports no errors: callers have
  * checked everything. Operands are contiguous and of the table's dtype unless the kernel takes
- * strides or casts; map.h and broadcast_walk.h arrange tensors accordingly. Files in this folder
- * are compiled once per instruction set and dtype; for integers and bool, only for the baseline
- * instruction set. table.c fills the tables; isa.c chooses among them at run time.
+ * strides or casts; elements.h and broadcast_walk.h arrange tensors accordingly. Files in this
+ * folder are compiled once per instruction set and dtype; for integers and bool, only for the
+ * baseline instruction set. table.c fills the tables; processor.c chooses among them at run time.
+ * Subjects of few programs have tables of their own, so that other programs do not link their
+ * kernels.
  *
  *   table.c            element-wise kernels, from ops.def; with math_f32.h or avx512.h for f32
  *   move.h             casts, strided and transposed copies, indexed elements
  *   rows.c             sums, extremes and norms of rows; row_reduce.h has the loops
  *   softmax_rows.c     softmax, log_softmax, logsumexp
- *   norm_rows.c        layer_norm, rms_norm
- *   attention_tiles.c  attention of one head
  *   gemm.c             matrix products
  *   optim_steps.c      SGD, Adam
+ *   norm_rows.c        layer_norm, rms_norm; a table of its own
+ *   attention_tiles.c  attention of one head; a table of its own
  */
 #ifndef HEED_TENSOR_KERNELS_H
 #define HEED_TENSOR_KERNELS_H
@@ -84,49 +86,6 @@ typedef struct heed_matrix {
     int64_t row, col;
 } heed_matrix;
 
-/* Attention of one head, y = softmax(scale q k^T, masked) v, with L queries and S keys, and its
- * gradients. Rows of y, g, dq, dk and dv are contiguous. */
-typedef struct heed_attention {
-    int64_t queries, keys, features, values; /* L, S, E, Ev */
-    heed_matrix q, k, v, y;                  /* (L, E) (S, E) (S, Ev) (L, Ev) */
-    heed_matrix g, dq, dk, dv;               /* gradients of y, q, k and v */
-    heed_matrix keep, bias; /* (L, S): a bool mask, an additive mask; data NULL: none */
-    double scale;
-    bool is_causal;
-    int64_t rows;    /* queries per block */
-    int64_t columns; /* keys per tile: a multiple of HEED_ATTENTION_STEP */
-    void *workspace; /* heed_attention_workspace bytes, preferably 64-byte aligned */
-} heed_attention;
-
-enum { HEED_ATTENTION_STEP = 32 };
-
-/* Elements per row of scores in the workspace. */
-static inline int64_t heed_attention_width(int64_t keys)
-{
-    return (keys + HEED_ATTENTION_STEP - 1) / HEED_ATTENTION_STEP * HEED_ATTENTION_STEP;
-}
-
-/* Bytes of workspace for elements of `size` bytes. Each query of a block needs its scaled features,
- * three numbers (total, max, factor), and a row of scores for one tile or, for gradients, two rows
- * for all keys. */
-static inline size_t heed_attention_workspace(const heed_attention *call, bool is_gradient,
-                                              size_t size)
-{
-    const int64_t wide = is_gradient ? 2 * heed_attention_width(call->keys) : call->columns;
-    return (size_t)call->rows * ((size_t)(wide + call->features + 2) * size + sizeof(double));
-}
-
-/* layer_norm (centred) and rms_norm of rows, and their gradients; norm_rows.c has the formulas. */
-typedef struct heed_normalization {
-    int64_t rows, n;
-    const void *x, *g;         /* (rows, n); g = dL/dy */
-    void *y, *dx;              /* (rows, n) */
-    const void *weight, *bias; /* (n) */
-    double *totals;            /* (2, n): dweight and dbias are added to it */
-    double eps;
-    bool centred;
-} heed_normalization;
-
 /* Terms of an SGD step shared by all elements; the buffer b is used with momentum:
  *
  *   d = g + decay p;  b = first ? d : momentum b + fresh d;  d = b, or d + momentum b with nesterov
@@ -191,20 +150,14 @@ typedef struct heed_kernels {
     heed_reduce_kernel *logsumexp, *var, *norm;
 
     void (*gemm)(const heed_gemm *call);
-    int64_t (*gemm_workspace)(const heed_gemm *call);          /* bytes for call->workspace */
-    void (*attend)(const heed_attention *call, int64_t block); /* y of one block of queries */
-    /* dq of the blocks of a piece, and what they contribute to dk and dv */
-    void (*attend_gradient)(const heed_attention *call, int64_t piece, int64_t pieces);
-    void (*normalize)(const heed_normalization *call); /* y */
-    void (*normalize_gradient)(
-        const heed_normalization *call); /* dx, totals; does not read bias or y */
+    int64_t (*gemm_workspace)(const heed_gemm *call); /* bytes for call->workspace */
 
     void (*scale)(int64_t n, void *x, double factor); /* x *= factor */
     void (*sgd)(int64_t n, void *p, const void *g, void *b, const heed_sgd_terms *terms);
     void (*adam)(int64_t n, void *p, const void *g, void *m, void *v, const heed_adam_terms *terms);
 } heed_kernels;
 
-/* ---- choosing (isa.c) ---- */
+/* ---- choosing (processor.c) ---- */
 
 /* heed_choose_isa: selects the machine's best instruction set, or the one named by HEED_ISA; called
  * when the first tensor is made. HEED_ERR_VALUE: this build or machine does not support it. */
@@ -214,7 +167,14 @@ heed_status heed_choose_isa(void);
  * reports no error. */
 heed_text heed_isas_text(void);
 
+/* X(name) for each instruction set that the Makefile compiles kernels for, widest last. It passes
+ * this macro to the files of src/tensor that use it. */
+#ifndef HEED_ISAS
+#define HEED_ISAS(X) X(baseline)
+#endif
+
 extern const heed_kernels *const *heed_chosen_kernels; /* per dtype; NULL until chosen */
+extern int heed_chosen_isa;                            /* its place in HEED_ISAS */
 
 static inline const heed_kernels *heed_kernels_for(heed_dtype dtype)
 {

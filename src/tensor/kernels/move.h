@@ -35,7 +35,7 @@ static T from_float(double x)
 
 /* Strides 1 and 0 have separate loops, which are vectorised. */
 #define GATHER(name, type, CAST)                                                                   \
-    static void name(int64_t n, const void *from, int64_t stride, void *to)                        \
+    static void KERNEL(name)(int64_t n, const void *from, int64_t stride, void *to)                \
     {                                                                                              \
         const type *x = from;                                                                      \
         T *restrict y = to;                                                                        \
@@ -61,7 +61,7 @@ GATHER(gather_bool, bool, FROM_INTEGER)
 /* ---- planes ---- */
 
 /* Rows and columns per tile: its cache lines stay in L1 for any strides. */
-enum { TILE = 32, TRANSPOSED_TILE = 128 };
+enum { COPIED_TILE = 32, TRANSPOSED_TILE = 128 };
 
 /* The tile at (row, column), clipped to the plane. */
 static heed_plane tile_of(const heed_plane *p, int64_t row, int64_t column, int64_t size,
@@ -76,9 +76,7 @@ static heed_plane tile_of(const heed_plane *p, int64_t row, int64_t column, int6
     return tile;
 }
 
-#ifdef T_IS_BOOL
-#define transpose_plane(p) (void)(p)
-#else
+#ifndef T_IS_BOOL
 /* to = from transposed: full blocks in registers, edges element by element. */
 static void transpose_tile(const heed_plane *p)
 {
@@ -109,7 +107,8 @@ static void transpose_plane(const heed_plane *p)
     }
 }
 #endif
-/* True if the source's dtype is T. */
+
+/* True if planes of the source's dtype are transposed: if it is T, and has vectors. */
 #if defined T_IS_F32
 #define IS_T(dtype) (HEED_##dtype == HEED_F32)
 #elif defined T_IS_F64
@@ -118,10 +117,14 @@ static void transpose_plane(const heed_plane *p)
 #define IS_T(dtype) (HEED_##dtype == HEED_I64)
 #else
 #define IS_T(dtype) false
+static void transpose_plane(const heed_plane *p)
+{
+    (void)p;
+}
 #endif
 
 #define GATHER_ROWS(dtype, DTYPE, type, CAST)                                                      \
-    static void gather_tile_##dtype(const heed_plane *p)                                           \
+    static void KERNEL(gather_tile_##dtype)(const heed_plane *p)                                   \
     {                                                                                              \
         for (int64_t r = 0; r < p->rows; r++) {                                                    \
             const type *x = (const type *)p->from + r * p->from_row;                               \
@@ -131,12 +134,13 @@ static void transpose_plane(const heed_plane *p)
             }                                                                                      \
         }                                                                                          \
     }                                                                                              \
-    static void gather_rows_##dtype(const heed_plane *p)                                           \
+    static void KERNEL(gather_rows_##dtype)(const heed_plane *p)                                   \
     {                                                                                              \
         if (p->from_column == 0 || p->from_column == 1) {                                          \
-            for (int64_t r = 0; r < p->rows; r++) {                                                \
-                gather_##dtype(p->columns, (const type *)p->from + r * p->from_row,                \
-                               p->from_column, (T *)p->to + r * p->to_row);                        \
+            const type *x = p->from;                                                               \
+            T *y = p->to;                                                                          \
+            for (int64_t r = 0; r < p->rows; r++, x += p->from_row, y += p->to_row) {              \
+                KERNEL(gather_##dtype)(p->columns, x, p->from_column, y);                          \
             }                                                                                      \
             return;                                                                                \
         }                                                                                          \
@@ -144,10 +148,10 @@ static void transpose_plane(const heed_plane *p)
             transpose_plane(p);                                                                    \
             return;                                                                                \
         }                                                                                          \
-        for (int64_t r = 0; r < p->rows; r += TILE) {                                              \
-            for (int64_t c = 0; c < p->columns; c += TILE) {                                       \
-                const heed_plane tile = tile_of(p, r, c, TILE, sizeof(type));                      \
-                gather_tile_##dtype(&tile);                                                        \
+        for (int64_t r = 0; r < p->rows; r += COPIED_TILE) {                                       \
+            for (int64_t c = 0; c < p->columns; c += COPIED_TILE) {                                \
+                const heed_plane tile = tile_of(p, r, c, COPIED_TILE, sizeof(type));               \
+                KERNEL(gather_tile_##dtype)(&tile);                                                \
             }                                                                                      \
         }                                                                                          \
     }
@@ -158,7 +162,7 @@ GATHER_ROWS(bool, BOOL, bool, FROM_INTEGER)
 
 /* ---- indexed elements ---- */
 
-static void scatter(int64_t n, const void *from, void *to, int64_t stride)
+static void KERNEL(scatter)(int64_t n, const void *from, void *to, int64_t stride)
 {
     const T *restrict x = from;
     T *y = to;
@@ -167,7 +171,7 @@ static void scatter(int64_t n, const void *from, void *to, int64_t stride)
     }
 }
 
-static void add_into(int64_t n, const void *x, void *y)
+static void KERNEL(add_into)(int64_t n, const void *x, void *y)
 {
     const T *from = x;
     T *to = y;
@@ -176,8 +180,8 @@ static void add_into(int64_t n, const void *x, void *y)
     }
 }
 
-static void look_up(int64_t n, const int64_t *index, int64_t index_step, const void *x,
-                    int64_t step, int64_t along, void *y)
+static void KERNEL(look_up)(int64_t n, const int64_t *index, int64_t index_step, const void *x,
+                            int64_t step, int64_t along, void *y)
 {
     const T *from = x;
     T *restrict to = y;
@@ -186,8 +190,8 @@ static void look_up(int64_t n, const int64_t *index, int64_t index_step, const v
     }
 }
 
-static void add_at(int64_t n, const int64_t *index, int64_t index_step, const void *x, void *y,
-                   int64_t step, int64_t along)
+static void KERNEL(add_at)(int64_t n, const int64_t *index, int64_t index_step, const void *x,
+                           void *y, int64_t step, int64_t along)
 {
     const T *from = x;
     T *to = y;
@@ -197,8 +201,8 @@ static void add_at(int64_t n, const int64_t *index, int64_t index_step, const vo
     }
 }
 
-static void put_at(int64_t n, const int64_t *index, int64_t index_step, const void *x, void *y,
-                   int64_t step, int64_t along)
+static void KERNEL(put_at)(int64_t n, const int64_t *index, int64_t index_step, const void *x,
+                           void *y, int64_t step, int64_t along)
 {
     const T *from = x;
     T *to = y;

@@ -3,16 +3,20 @@
 #ifndef HEED_TENSOR_KERNELS_SOFTMAX_ROWS_H
 #define HEED_TENSOR_KERNELS_SOFTMAX_ROWS_H
 
-#include "math_f32.h"
 #include "row_reduce.h"
 
 #ifdef T_IS_F32
+#include "math_f32.h"
+
 #define exp(x) exp_f32(x)
 #define log(x) log_f32(x)
 #endif
 
 #ifdef T_IS_F64
-#define sum_of_positive sum_of_row
+static inline double sum_of_positive ROW
+{
+    return sum_of_row(n, row);
+}
 #else
 SUM_OF(sum_of_positive, ROW, READ_X, x)
 #endif

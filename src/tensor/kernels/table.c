@@ -10,9 +10,12 @@
 #include <string.h>
 
 #include "element.h"
-#include "math_f32.h"
 #include "move.h"
+
+#ifdef T_IS_F32
+#include "math_f32.h"
 #include "trig_f32.h"
+#endif
 
 /* ---- the vocabulary of ops.def ---- */
 
@@ -33,55 +36,55 @@ static inline T floor_remainder(T a, T b)
 #define sign(x)       where((x) > 0, 1, where((x) < 0, -1, 0))
 #define real(decimal) ((T)(decimal))
 #define pi            real(3.14159265358979323846)
-#ifndef IN_VECTORS
-#define where(condition, then, otherwise) ((condition) ? (then) : (otherwise))
-#endif
-#if defined IN_VECTORS
+#define tanh_bend(x)  KERNEL(tanh_bend)(x) /* from a DEFINE line */
+#ifdef IN_VECTORS
 #define where(condition, then, otherwise)                                                          \
     where_lanes(condition, VECTOR_OF(then), VECTOR_OF(otherwise))
-#define exp(x)           exp_lanes(x)
-#define expm1(x)         expm1_lanes(x)
-#define log(x)           log_lanes(x)
-#define log1p(x)         log1p_lanes(x)
-#define sqrt(x)          _Generic((x), vector : sqrt_lanes, default : sqrtf)(x)
-#define sin(x)           sin_lanes(x)
-#define cos(x)           cos_lanes(x)
-#define tanh(x)          tanh_lanes(x)
-#define erf(x)           erf_lanes(x)
-#define sigmoid(x)       sigmoid_lanes(x)
-#define sigmoid_slope(x) sigmoid_slope_lanes(x)
-#define pow(a, b)        pow_lanes(a, b)
-#define remainder(a, b)  remainder_lanes(a, b)
-#define abs(x)           abs_lanes(x)
-#define floor(x)         floor_lanes(x)
-#define ceil(x)          ceil_lanes(x)
-#define trunc(x)         trunc_lanes(x)
-#define round(x)         round_lanes(x)
-#elif defined T_IS_F32
-#define exp(x)           exp_f32(x)
-#define expm1(x)         expm1_f32(x)
-#define log(x)           log_f32(x)
-#define log1p(x)         log1p_f32(x)
-#define sqrt(x)          sqrtf(x)
-#define sin(x)           sin_f32(x)
-#define cos(x)           cos_f32(x)
-#define tanh(x)          tanh_f32(x)
-#define erf(x)           erf_f32(x)
-#define sigmoid(x)       sigmoid_f32(x)
-#define sigmoid_slope(x) sigmoid_slope_f32(x)
-#define normal_cdf(x)    normal_cdf_f32(x)
-#define pow(a, b)        powf(a, b)
-#define remainder(a, b)  floor_remainder(a, b)
-#define abs(x)           fabsf(x)
-#define floor(x)         floorf(x)
-#define ceil(x)          ceilf(x)
-#define trunc(x)         truncf(x)
-#define round(x)         rintf(x) /* rounds half to even */
-#elif defined T_IS_F64
-#define sigmoid(x)      (1 / (1 + exp(-(x))))
-#define abs(x)          fabs(x)
-#define round(x)        rint(x)
+#else
+#define where(condition, then, otherwise) ((condition) ? (then) : (otherwise))
+#endif
+
+#ifdef T_IS_F32
+#ifdef IN_VECTORS
+#define F32(name)       name##_lanes
+#define normal_cdf(x)   KERNEL(normal_cdf)(x)
+#define sqrt(x)         _Generic((x), vector : sqrt_lanes, default : sqrtf)(x)
+#define pow(a, b)       pow_lanes(a, b)
+#define remainder(a, b) remainder_lanes(a, b)
+#define abs(x)          abs_lanes(x)
+#define floor(x)        floor_lanes(x)
+#define ceil(x)         ceil_lanes(x)
+#define trunc(x)        trunc_lanes(x)
+#define round(x)        round_lanes(x)
+#else
+#define F32(name)       name##_f32
+#define normal_cdf(x)   normal_cdf_f32(x)
+#define sqrt(x)         sqrtf(x)
+#define pow(a, b)       powf(a, b)
 #define remainder(a, b) floor_remainder(a, b)
+#define abs(x)          fabsf(x)
+#define floor(x)        floorf(x)
+#define ceil(x)         ceilf(x)
+#define trunc(x)        truncf(x)
+#define round(x)        rintf(x) /* rounds half to even */
+#endif
+#define exp(x)           F32(exp)(x)
+#define expm1(x)         F32(expm1)(x)
+#define log(x)           F32(log)(x)
+#define log1p(x)         F32(log1p)(x)
+#define sin(x)           F32(sin)(x)
+#define cos(x)           F32(cos)(x)
+#define tanh(x)          F32(tanh)(x)
+#define erf(x)           F32(erf)(x)
+#define sigmoid(x)       F32(sigmoid)(x)
+#define sigmoid_slope(x) F32(sigmoid_slope)(x)
+#elif defined T_IS_F64
+#define sigmoid(x)       (1 / (1 + exp(-(x))))
+#define sigmoid_slope(x) KERNEL(sigmoid_slope)(x)
+#define normal_cdf(x)    KERNEL(normal_cdf)(x)
+#define abs(x)           fabs(x)
+#define round(x)         rint(x)
+#define remainder(a, b)  floor_remainder(a, b)
 #else
 #define abs(x)   where((x) < 0, -(x), x)
 #define floor(x) (x)
@@ -128,22 +131,23 @@ static T integer_remainder(T a, T b)
 #ifdef IN_VECTORS
 /* 16 elements at a time, the rest with a mask. */
 #define LOOP(name, operands, formula)                                                              \
-    static inline vector name##_lanes(int64_t i, __mmask16 some, bool all, const void *const *in)  \
+    static inline vector KERNEL(name##_lanes)(int64_t i, __mmask16 some, bool all,                 \
+                                              const void *const *in)                               \
     {                                                                                              \
         operands return VECTOR_OF(formula);                                                        \
     }                                                                                              \
-    static void name(int64_t n, const void *const *in, void *restrict out, bool stream)            \
+    static void KERNEL(name)(int64_t n, const void *const *in, void *restrict out, bool stream)    \
     {                                                                                              \
         T *result = out;                                                                           \
         const bool past_cache = stream && (uintptr_t)out % VECTOR_BYTES == 0;                      \
         int64_t i = 0;                                                                             \
         _Pragma("GCC unroll 2") for (; i + WIDTH <= n; i += WIDTH)                                 \
         {                                                                                          \
-            store_vector(result + i, name##_lanes(i, 0, true, in), past_cache);                    \
+            store_vector(result + i, KERNEL(name##_lanes)(i, 0, true, in), past_cache);            \
         }                                                                                          \
         if (i < n) {                                                                               \
             const __mmask16 rest = (__mmask16)((1u << (n - i)) - 1);                               \
-            _mm512_mask_storeu_ps(result + i, rest, name##_lanes(i, rest, false, in));             \
+            _mm512_mask_storeu_ps(result + i, rest, KERNEL(name##_lanes)(i, rest, false, in));     \
         }                                                                                          \
         if (past_cache) {                                                                          \
             _mm_sfence();                                                                          \
@@ -155,7 +159,7 @@ static T integer_remainder(T a, T b)
     (void)name;
 #else
 #define LOOP(name, operands, formula)                                                              \
-    static void name(int64_t n, const void *const *in, void *restrict out, bool stream)            \
+    static void KERNEL(name)(int64_t n, const void *const *in, void *restrict out, bool stream)    \
     {                                                                                              \
         T *result = out;                                                                           \
         (void)stream;                                                                              \
@@ -176,9 +180,8 @@ static T integer_remainder(T a, T b)
 #if defined T_IS_F32 || defined T_IS_F64
 #define FORWARD(name, kind, read, f) LOOP(name##_forward, read, f)
 #define GRADIENT                     LOOP
-/* The name is in parentheses because the vocabulary may define a faster macro of this name. */
 #define DEFINE(name, x, f)                                                                         \
-    static inline __attribute__((always_inline)) OPERAND_TYPE(name)(OPERAND_TYPE x)                \
+    static inline __attribute__((always_inline)) OPERAND_TYPE KERNEL(name)(OPERAND_TYPE x)         \
     {                                                                                              \
         return f;                                                                                  \
     }
@@ -209,7 +212,8 @@ static T integer_remainder(T a, T b)
     FORWARD(name, kind, READ_ABC, f)                                                               \
     GRADIENT(name##_da, READ_GABCY, da)
 #define TRUTH(name, read, f)                                                                       \
-    static void name##_truth(int64_t n, const void *const *in, void *restrict out, bool stream)    \
+    static void KERNEL(name##_truth)(int64_t n, const void *const *in, void *restrict out,         \
+                                     bool stream)                                                  \
     {                                                                                              \
         bool *result = out;                                                                        \
         (void)stream;                                                                              \
@@ -237,10 +241,10 @@ static void choose_where(int64_t n, const void *const *in, void *restrict out, b
 /* ---- the table ---- */
 
 #if defined T_IS_F32 || defined T_IS_F64
-#define ENTRY(name, kind, ...) [HEED_OP_##name] = {name##_forward, {__VA_ARGS__}},
+#define ENTRY(name, kind, ...) [HEED_OP_##name] = {KERNEL(name##_forward), {__VA_ARGS__}},
 #else
 #define ENTRY(name, kind, ...) ENTRY_##kind(name)
-#define ENTRY_ANY(name)        [HEED_OP_##name] = {name##_forward, {NULL}},
+#define ENTRY_ANY(name)        [HEED_OP_##name] = {KERNEL(name##_forward), {NULL}},
 #define ENTRY_FLOAT(name)
 #ifdef T_IS_I64
 #define ENTRY_NUMBER ENTRY_ANY
@@ -249,66 +253,31 @@ static void choose_where(int64_t n, const void *const *in, void *restrict out, b
 #endif
 #endif
 
-const heed_kernels KERNELS = {
-    .elementwise =
-        {
-#define UNARY(name, kind, f, dx)           ENTRY(name, kind, name##_dx)
-#define BINARY(name, kind, f, da, db)      ENTRY(name, kind, name##_da, name##_db)
-#define TERNARY(name, kind, f, da, db, dc) ENTRY(name, kind, name##_da, name##_db, name##_dc)
-#define BOUNDS(name, kind, f, da)          ENTRY(name, kind, name##_da)
-#define COMPARE(name, f)                   [HEED_OP_##name] = {name##_truth, {NULL}},
-#define LOGICAL(name, f)                   [HEED_OP_##name] = {name##_truth, {NULL}},
-#define PREDICATE(name, f)                 [HEED_OP_##name] = {name##_truth, {NULL}},
+const heed_kernels KERNELS = {.elementwise =
+                                  {
+#define UNARY(name, kind, f, dx)      ENTRY(name, kind, KERNEL(name##_dx))
+#define BINARY(name, kind, f, da, db) ENTRY(name, kind, KERNEL(name##_da), KERNEL(name##_db))
+#define TERNARY(name, kind, f, da, db, dc)                                                         \
+    ENTRY(name, kind, KERNEL(name##_da), KERNEL(name##_db), KERNEL(name##_dc))
+#define BOUNDS(name, kind, f, da) ENTRY(name, kind, KERNEL(name##_da))
+#define COMPARE(name, f)          [HEED_OP_##name] = {KERNEL(name##_truth), {NULL}},
+#define LOGICAL(name, f)          [HEED_OP_##name] = {KERNEL(name##_truth), {NULL}},
+#define PREDICATE(name, f)        [HEED_OP_##name] = {KERNEL(name##_truth), {NULL}},
 #include "ops.def"
-        },
-    .where = choose_where,
-    .gather = {[HEED_F32] = gather_f32,
-               [HEED_F64] = gather_f64,
-               [HEED_I64] = gather_i64,
-               [HEED_BOOL] = gather_bool},
-    .gather_rows = {[HEED_F32] = gather_rows_f32,
-                    [HEED_F64] = gather_rows_f64,
-                    [HEED_I64] = gather_rows_i64,
-                    [HEED_BOOL] = gather_rows_bool},
-    .scatter = scatter,
-    .add_into = add_into,
-    .look_up = look_up,
-    .add_at = add_at,
-    .put_at = put_at,
-    .sum = KERNEL(sum),
-    .sum_columns = KERNEL(sum_columns),
-    .from_totals = KERNEL(from_totals),
-    .amax = KERNEL(amax),
-    .amin = KERNEL(amin),
-    .any = KERNEL(any),
-    .all = KERNEL(all),
-#ifndef T_IS_BOOL
-    .argmax = KERNEL(argmax),
-    .argmin = KERNEL(argmin),
-    .cumsum = KERNEL(cumsum),
-    .cumprod = KERNEL(cumprod),
-#endif
-#if defined T_IS_F32 || defined T_IS_F64
-    .softmax = KERNEL(softmax),
-    .safe_softmax = KERNEL(safe_softmax),
-    .log_softmax = KERNEL(log_softmax),
-    .softmax_gradient = KERNEL(softmax_gradient),
-    .log_softmax_gradient = KERNEL(log_softmax_gradient),
-    .exp_totals = KERNEL(exp_totals),
-    .scaled_exps = KERNEL(scaled_exps),
-    .logsumexp = KERNEL(logsumexp),
-    .var = KERNEL(var),
-    .norm = KERNEL(norm),
-    .attend = KERNEL(attend),
-    .attend_gradient = KERNEL(attend_gradient),
-    .normalize = KERNEL(normalize),
-    .normalize_gradient = KERNEL(normalize_gradient),
-    .scale = KERNEL(scale),
-    .sgd = KERNEL(sgd),
-    .adam = KERNEL(adam),
-#endif
-#ifndef T_IS_BOOL
-    .gemm = KERNEL(gemm),
-    .gemm_workspace = KERNEL(gemm_workspace),
-#endif
-};
+                                  },
+                              .where = choose_where,
+                              .gather = {[HEED_F32] = KERNEL(gather_f32),
+                                         [HEED_F64] = KERNEL(gather_f64),
+                                         [HEED_I64] = KERNEL(gather_i64),
+                                         [HEED_BOOL] = KERNEL(gather_bool)},
+                              .gather_rows = {[HEED_F32] = KERNEL(gather_rows_f32),
+                                              [HEED_F64] = KERNEL(gather_rows_f64),
+                                              [HEED_I64] = KERNEL(gather_rows_i64),
+                                              [HEED_BOOL] = KERNEL(gather_rows_bool)},
+                              .scatter = KERNEL(scatter),
+                              .add_into = KERNEL(add_into),
+                              .look_up = KERNEL(look_up),
+                              .add_at = KERNEL(add_at),
+                              .put_at = KERNEL(put_at),
+#define MEMBER(name) .name = KERNEL(name),
+                              OTHER_KERNELS(MEMBER)};

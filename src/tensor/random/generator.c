@@ -1,5 +1,4 @@
-/* The Mersenne twister MT19937, and uniform, Bernoulli, exponential and normal numbers made from
- * its words.
+/* The Mersenne twister MT19937, and uniform and normal numbers made from its words.
  *
  * The twister is by Makoto Matsumoto and Takuji Nishimura (ACM TOMACS 8, 1998). Numbers match
  * PyTorch's CPU generator bit for bit, which dictates the order of draws, the masks, and where
@@ -9,8 +8,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "../isa.h"
 #include "../kernels/trig_f32.h"
+#include "../processor.h"
+#include "../thread.h"
 
 enum { WORDS = HEED_GENERATOR_WORDS, MIDDLE = 397 };
 
@@ -36,7 +36,7 @@ void heed_seed_generator(heed_generator *g, uint64_t seed)
 
 heed_generator *heed_generator_of_thread(void)
 {
-    static _Thread_local heed_generator generator;
+    static _Thread_local heed_generator generator = {.flavor = HEED_RANDOM_TORCH_2};
     if (!generator.seeded) {
         heed_seed_generator(&generator, default_seed);
     }
@@ -92,7 +92,7 @@ static void twist(heed_generator *g)
         (word) ^= (word) >> 18;                                                                    \
     } while (0)
 
-static inline uint32_t draw_word(heed_generator *g)
+uint32_t heed_draw_u32(heed_generator *g)
 {
     if (g->next == WORDS) {
         twist(g);
@@ -102,8 +102,7 @@ static inline uint32_t draw_word(heed_generator *g)
     return word;
 }
 
-/* The next `count` words. */
-static void draw_words(heed_generator *g, uint32_t *words, int count)
+void heed_draw_words(heed_generator *g, uint32_t *words, int count)
 {
     while (count > 0) {
         if (g->next == WORDS) {
@@ -127,44 +126,24 @@ static void draw_words(heed_generator *g, uint32_t *words, int count)
     }
 }
 
-static inline uint64_t draw_two_words(heed_generator *g)
+uint64_t heed_draw_u64(heed_generator *g)
 {
-    uint64_t upper = draw_word(g);
-    return upper << 32 | draw_word(g);
+    uint64_t upper = heed_draw_u32(g);
+    return upper << 32 | heed_draw_u32(g);
 }
 
 /* A fraction in [0, 1): the low bits of a draw, as many as the type's precision. */
-static inline float draw_float(heed_generator *g)
-{
-    return (float)(draw_word(g) & 0xffffffu) * 0x1p-24f;
-}
-
-static inline double draw_double(heed_generator *g)
-{
-    return (double)(draw_two_words(g) & 0x1fffffffffffffu) * 0x1p-53;
-}
-
-uint32_t heed_draw_u32(heed_generator *g)
-{
-    return draw_word(g);
-}
-
-uint64_t heed_draw_u64(heed_generator *g)
-{
-    return draw_two_words(g);
-}
-
 float heed_draw_f32(heed_generator *g)
 {
-    return draw_float(g);
+    return (float)(heed_draw_u32(g) & 0xffffffu) * 0x1p-24f;
 }
 
 double heed_draw_f64(heed_generator *g)
 {
-    return draw_double(g);
+    return (double)(heed_draw_u64(g) & 0x1fffffffffffffu) * 0x1p-53;
 }
 
-/* ---- differences between the flavors of state.h ---- */
+/* ---- differences between the flavors of random.h ---- */
 
 /* True if a * b + c rounds once. */
 static inline bool is_fused(const heed_generator *g)
@@ -172,79 +151,25 @@ static inline bool is_fused(const heed_generator *g)
     return g->flavor == HEED_RANDOM_TORCH_1 || g->flavor == HEED_RANDOM_TORCH_2;
 }
 
-/* ln(1 - u) for a draw u. */
-static inline double log_of_rest(const heed_generator *g, double u)
-{
-    return heed_random_torch_2(g) ? log1p(-u) : log(1.0 - u);
-}
-
-/* ---- uniform, Bernoulli and exponential numbers ---- */
+/* ---- uniform numbers ---- */
 
 /* torch's compiler fuses x * span + low if the machine supports it. If low is 0, both forms round
  * the same, and avoiding fma saves a call. */
-void heed_fill_uniform_f32(heed_generator *g, void *out, int64_t count, int64_t step, double a,
-                           double b)
-{
-    float *to = out, low = (float)a, span = (float)b - low;
-    bool fused = is_fused(g) && low != 0.0f;
-    for (int64_t i = 0; i < count; i++) {
-        float x = draw_float(g);
-        to[i * step] = fused ? fmaf(x, span, low) : x * span + low;
-    }
-}
-
-void heed_fill_uniform_f64(heed_generator *g, void *out, int64_t count, int64_t step, double a,
-                           double b)
-{
-    double *to = out, span = b - a;
-    bool fused = is_fused(g) && a != 0.0;
-    for (int64_t i = 0; i < count; i++) {
-        double x = draw_double(g);
-        to[i * step] = fused ? fma(x, span, a) : x * span + a;
-    }
-}
-
-/* The fraction drawn is below a if its 53 bits are below a * 2^53. This comparison needs no floats,
- * and is vectorised a block at a time. */
-enum { DRAWS = 256 };
-
-#define BERNOULLI(dtype, type)                                                                     \
-    void heed_fill_bernoulli_##dtype(heed_generator *g, void *out, int64_t count, int64_t step,    \
-                                     double a, double b)                                           \
+#define UNIFORM(dtype, type, fused_multiply_add)                                                   \
+    void heed_fill_uniform_##dtype(heed_generator *g, void *out, int64_t count, int64_t step,      \
+                                   double a, double b)                                             \
     {                                                                                              \
         type *to = out;                                                                            \
-        const type value[2] = {0, (type)b}; /* a branch would be mispredicted */                   \
-        const int64_t limit = (int64_t)ceil(a * 0x1p53);                                           \
-        uint32_t words[2 * DRAWS];                                                                 \
-        for (int64_t start = 0; start < count; start += DRAWS, to += step * DRAWS) {               \
-            const int part = count - start < DRAWS ? (int)(count - start) : DRAWS;                 \
-            draw_words(g, words, 2 * part);                                                        \
-            for (int i = 0; i < part; i++) {                                                       \
-                const uint32_t upper = words[2 * i] & 0x1fffffu, lower = words[2 * i + 1];         \
-                to[i * step] = value[((int64_t)upper << 32 | lower) < limit];                      \
-            }                                                                                      \
-        }                                                                                          \
-    }
-
-BERNOULLI(f32, float)
-BERNOULLI(f64, double)
-BERNOULLI(i64, int64_t)
-BERNOULLI(bool, bool)
-
-/* torch computes in double even for a float target, and rounds at the end. */
-#define EXPONENTIAL(dtype, type)                                                                   \
-    void heed_fill_exponential_##dtype(heed_generator *g, void *out, int64_t count, int64_t step,  \
-                                       double a, double b)                                         \
-    {                                                                                              \
-        type *to = out;                                                                            \
-        (void)b;                                                                                   \
+        const type low = (type)a, span = (type)b - low;                                            \
+        const bool fused = is_fused(g) && low != 0;                                                \
         for (int64_t i = 0; i < count; i++) {                                                      \
-            to[i * step] = (type)(-1.0 / a * log_of_rest(g, draw_double(g)));                      \
+            const type x = heed_draw_##dtype(g);                                                   \
+            to[i * step] = fused ? fused_multiply_add(x, span, low) : x * span + low;              \
         }                                                                                          \
     }
 
-EXPONENTIAL(f32, float)
-EXPONENTIAL(f64, double)
+UNIFORM(f32, float, fmaf)
+UNIFORM(f64, double, fma)
 
 static const double two_pi = 6.283185307179586476925286766559;
 
@@ -256,9 +181,9 @@ static double draw_normal(heed_generator *g)
         g->has_normal = false;
         return g->normal;
     }
-    double angle = two_pi * draw_double(g);
-    double u = draw_double(g);
-    double radius = sqrt(-2.0 * log_of_rest(g, u));
+    double angle = two_pi * heed_draw_f64(g);
+    double u = heed_draw_f64(g);
+    double radius = sqrt(-2.0 * heed_log_of_rest(g, u));
     g->normal = radius * sin(angle);
     g->has_normal = true;
     return radius * cos(angle);
@@ -423,3 +348,46 @@ static void block_f32(const heed_generator *g, float *d, float mean, float std)
 
 NORMAL_BLOCKS(f32, float)
 NORMAL_BLOCKS(f64, double)
+
+/* ---- the public functions of the thread's generator ---- */
+
+void heed_manual_seed(uint64_t seed)
+{
+    heed_seed_generator(heed_generator_of_thread(), seed);
+}
+
+heed_generator heed_get_generator(void)
+{
+    return *heed_generator_of_thread();
+}
+
+static bool known_flavor(heed_random_flavor flavor)
+{
+    return (unsigned)flavor <= HEED_RANDOM_TORCH_2_PLAIN;
+}
+
+heed_status heed_set_generator(const heed_generator *generator)
+{
+    if (generator == NULL) {
+        return heed_fail(HEED_ERR_NULL, "set_generator: generator is NULL");
+    }
+    if (generator->seeded && (generator->next < 0 || generator->next > HEED_GENERATOR_WORDS ||
+                              !known_flavor(generator->flavor))) {
+        return heed_fail(HEED_ERR_VALUE,
+                         "set_generator: next is %d and flavor %d, which is invalid; pass a "
+                         "value returned by heed_get_generator",
+                         generator->next, (int)generator->flavor);
+    }
+    *heed_generator_of_thread() = *generator;
+    return heed_self.error;
+}
+
+heed_status heed_set_random_flavor(heed_random_flavor flavor)
+{
+    if (!known_flavor(flavor)) {
+        return heed_fail(HEED_ERR_VALUE,
+                         "set_random_flavor: %d is not a flavor; random.h lists them", (int)flavor);
+    }
+    heed_generator_of_thread()->flavor = flavor;
+    return heed_self.error;
+}

@@ -9,9 +9,40 @@
 #define HEED_TENSOR_RANDOM_H
 
 #include "../tensor.h"
-#include "state.h"
 
 HEED_BEGIN_DECLS
+
+/* The PyTorch version whose numbers are drawn; docs/numerics.md lists the versions that were
+ * compared. All flavors draw the same words, but compute different numbers from them.
+ *
+ * The PLAIN flavors use glibc's logf, sinf and cosf for 16 or more normal floats, and round each
+ * product before adding (but TORCH_2_PLAIN fuses the scaling of these floats). About one in three
+ * of these floats differs in its last bits.
+ *
+ * In the TORCH_2 flavors, some f64 normal and exponential numbers differ from TORCH_1 in the last
+ * bit, and heed_randint draws two words per number for ranges of 2^28 or more (TORCH_1: 2^32 or
+ * more). Results differ entirely for heed_multinomial of one sample with replacement, heed_randperm
+ * of 2^32 / 20 or more numbers, and heed_dropout of a non-contiguous tensor. */
+typedef enum heed_random_flavor {
+    HEED_RANDOM_TORCH_1,       /* 1.13 on x86 with AVX2 or AVX-512 */
+    HEED_RANDOM_TORCH_2,       /* 2.7 to 2.15 on the same machines: the default */
+    HEED_RANDOM_TORCH_1_PLAIN, /* 1.13 with ATEN_CPU_CAPABILITY=default */
+    HEED_RANDOM_TORCH_2_PLAIN, /* 2.13 to 2.15, likewise; torch on ARM is close to this */
+} heed_random_flavor;
+
+/* The number of words in the state of the Mersenne twister MT19937. */
+enum { HEED_GENERATOR_WORDS = 624 };
+
+/* The Mersenne twister MT19937, plus the state that torch keeps with it. */
+typedef struct heed_generator {
+    uint32_t state[HEED_GENERATOR_WORDS];
+    int next;        /* index of the next word; HEED_GENERATOR_WORDS: twist first */
+    bool has_normal; /* the second number of a Box-Muller pair is cached in `normal` */
+    bool seeded;
+    double normal;
+    heed_random_flavor flavor;
+    uint64_t seed; /* the seed it was started with */
+} heed_generator;
 
 /* heed_manual_seed: like torch.manual_seed(seed), for this thread's generator; keeps the flavor.
  * This function, heed_get_generator, heed_set_generator and heed_set_random_flavor also work while
@@ -71,6 +102,21 @@ heed_status heed_uniform_into(heed_tensor *t, double low, double high);
 heed_status heed_normal_into(heed_tensor *t, double mean, double std);
 heed_status heed_bernoulli_into(heed_tensor *t, double p);
 heed_status heed_exponential_into(heed_tensor *t, double rate);
+
+/* heed_multinomial: draws from categories 0 ... n-1 with probabilities p, like
+ * torch.multinomial(p, num_samples, replacement)
+ *
+ *   p (n) or (rows, n), non-negative, with any sum   ->   i64 (num_samples) or (rows, num_samples)
+ *
+ * Probabilities are normalised by the sum of their row. Without replacement, each category is drawn
+ * at most once. Samples are in the order drawn.
+ *
+ * HEED_ERR_SHAPE: p does not have 1 or 2 dims, or has no categories or more than 2^24.
+ * HEED_ERR_DTYPE: p is neither f32 nor f64.
+ * HEED_ERR_VALUE: num_samples is below 1; a probability is negative or not finite; a row has no
+ * positive probability or, without replacement, fewer than num_samples (torch then also draws
+ * categories of probability 0); with replacement, the sum of a row is not finite. */
+heed_tensor *heed_multinomial(const heed_tensor *p, int64_t num_samples, bool replacement);
 
 HEED_END_DECLS
 #endif

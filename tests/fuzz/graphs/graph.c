@@ -76,14 +76,6 @@ static heed_shape spread_shape(const heed_tensor *x, int dim)
     return shape;
 }
 
-/* The last dim twice: x is the diagonal. */
-static heed_shape square_shape(const heed_tensor *x)
-{
-    heed_shape shape = heed_shape_of_tensor(x);
-    shape.size[shape.ndim++] = x->shape[x->ndim - 1];
-    return shape;
-}
-
 /* x plus four functions that change only at x = 0. */
 static heed_tensor *rounded(heed_tensor *x)
 {

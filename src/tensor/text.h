@@ -1,0 +1,75 @@
+/* Text (internal): numbers as decimal text, with a point in any locale (decimal.c); UTF-8
+ * (utf8.c); untrusted text in messages (safe_text.c). */
+#ifndef HEED_TENSOR_TEXT_H
+#define HEED_TENSOR_TEXT_H
+
+#include <locale.h>
+#include <stdbool.h>
+#include <stdint.h>
+#ifdef __APPLE__
+#include <xlocale.h>
+#endif
+
+#include "error.h"
+
+/* ---- numbers ---- */
+
+/* HEED_DECIMAL_POINT: until the end of its block, printf and strtod in this thread write and read
+ * 0.5 with a point, even if the program has set a locale with another separator. If memory runs
+ * out, the program's locale stays; the C libraries of Linux need none. */
+#define HEED_DECIMAL_POINT                                                                         \
+    const heed_locales heed_locales_before __attribute__((cleanup(heed_restore_locale), unused)) = \
+        heed_use_c_numbers()
+
+typedef struct heed_locales {
+    locale_t own, before; /* 0: not changed */
+} heed_locales;
+
+static inline heed_locales heed_use_c_numbers(void)
+{
+    heed_locales locales = {.own = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0)};
+    if (locales.own != (locale_t)0) {
+        locales.before = uselocale(locales.own);
+    }
+    return locales;
+}
+
+static inline void heed_restore_locale(const heed_locales *locales)
+{
+    if (locales->own != (locale_t)0) {
+        uselocale(locales->before);
+        freelocale(locales->own);
+    }
+}
+
+/* heed_read_decimal: reads the number at the start of a null-terminated text: an optional sign,
+ * digits with at most one point among them, an optional exponent. Rounds it correctly to f64; a
+ * number that is too large becomes infinity. Returns the end of the number, or NULL if there is
+ * none. */
+const char *heed_read_decimal(const char *text, double *value);
+
+/* heed_read_digits: reads decimal digits, as a negative number if `negative`. Returns their end,
+ * which is `text` if there are none. *fits is false if the number does not fit into an i64. */
+const char *heed_read_digits(const char *text, bool negative, int64_t *value, bool *fits);
+
+/* ---- UTF-8 ---- */
+
+/* heed_utf8_read: the length in bytes, 1 to 4, of the character at `text`, which ends in '\0'; sets
+ * *code to its code point. Returns 0 and sets *code to 0 if it is invalid: a wrong first byte,
+ * truncated, overlong, a surrogate, or past U+10FFFF. */
+int heed_utf8_read(const char *text, uint32_t *code);
+
+/* heed_utf8_write: writes a character (at most 4 bytes, not null-terminated) and returns the
+ * end. */
+char *heed_utf8_write(char *to, uint32_t code);
+
+/* heed_is_utf8: true if the whole text is valid UTF-8. */
+bool heed_is_utf8(const char *text);
+
+/* heed_show_name: a name truncated to about 60 bytes, with control characters replaced, since
+ * they could send commands to the terminal. heed_show_path: the same, keeping the last 90 bytes
+ * or so. */
+heed_text heed_show_name(const char *name);
+heed_text heed_show_path(const char *path);
+
+#endif
