@@ -31,8 +31,8 @@ FLAT = {"tensor/dtype.h", "tensor/parallel.h"}
 INTERNAL = {
     "nn/arguments.h": "functions of tools and models check their arguments as those of nn do",
     "nn/named_tensors.h": "what is saved or loaded is listed under the names of a file",
-    "nn/attention/torch_checks.h": "the heads of GPT divide its width, as those of PyTorch's classes do",
-    "nn/attention/attention_head.h": "GPT keeps a copy of its weights as the modules of nn do",
+    "nn/torch_checks.h": "the heads of GPT divide its width, as those of PyTorch's classes do",
+    "nn/attention_head.h": "GPT keeps a copy of its weights as the modules of nn do",
     "tools/files/file_io.h": "a model's folder holds a config.json besides the weights",
     "tools/files/json.h": "config.json is read as strictly as the headers of safetensors files",
     "tools/files/safetensors_file.h": "GPT files have names and layouts of their own",

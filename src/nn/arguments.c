@@ -119,7 +119,7 @@ heed_status heed_check_bool_mask(const char *function, const char *argument,
     return mask->dtype == HEED_BOOL ? HEED_OK
                                     : heed_fail(HEED_ERR_DTYPE,
                                                 "%s: %s is %s, not bool (true blocks); "
-                                                "nn/attention/mask.h converts other masks",
+                                                "nn/mask.h converts other masks",
                                                 function, argument, heed_dtype_name(mask->dtype));
 }
 

@@ -7,7 +7,7 @@
 HEED_BEGIN_DECLS
 
 /* heed_masked_fill: as torch.masked_fill(x, mask, value): replaces elements where the mask is true,
- * which is also the convention of attention block masks (nn/attention/mask.h).
+ * which is also the convention of attention block masks (nn/mask.h).
  *
  *   x (...)   replace_mask (...) bool      ->   y (broadcast)
  *   y = value where replace_mask, else x        dx = 0 where replace_mask, else g

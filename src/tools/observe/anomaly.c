@@ -198,7 +198,7 @@ static heed_status check_softmax_dim(const heed_call *call)
 
 /* ---- inverted masks ---- */
 
-typedef enum mask_kind { BLOCK, KEEP, BIAS } mask_kind; /* as in nn/attention/mask.h */
+typedef enum mask_kind { BLOCK, KEEP, BIAS } mask_kind; /* as in nn/mask.h */
 
 static bool is_kept(const heed_tensor *mask, mask_kind kind, int64_t i, int64_t j)
 {
@@ -230,7 +230,7 @@ static heed_status check_mask(const heed_call *call, const heed_tensor *mask, ma
     return is_inverted(mask, kind)
                ? complain(call, "the attention mask seems to be inverted: each query sees only "
                                 "later keys, or only itself; pass heed_logical_not(mask), and see "
-                                "nn/attention/mask.h for what true means")
+                                "nn/mask.h for what true means")
                : HEED_OK;
 }
 

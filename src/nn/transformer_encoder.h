@@ -9,10 +9,10 @@
 #ifndef HEED_NN_TRANSFORMER_ENCODER_H
 #define HEED_NN_TRANSFORMER_ENCODER_H
 
-#include "../layers/activation_dropout.h"
-#include "../layers/container.h"
-#include "../layers/layer_norm.h"
-#include "../layers/linear.h"
+#include "layers/activation_dropout.h"
+#include "layers/container.h"
+#include "layers/layer_norm.h"
+#include "layers/linear.h"
 #include "torch_multihead_attention.h"
 
 HEED_BEGIN_DECLS

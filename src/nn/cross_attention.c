@@ -2,8 +2,8 @@
  * section 3.2.3). attention_head.c has the computation. */
 #include "cross_attention.h"
 
-#include "../../tensor/read.h"
-#include "../arguments.h"
+#include "../tensor/read.h"
+#include "arguments.h"
 #include "attention_head.h"
 
 static const char function[] = "cross_attention_forward";

@@ -2,11 +2,11 @@
 
 #include "mask.h"
 
-#include "../../autograd/ops/elementwise.h"
-#include "../../autograd/ops/masking.h"
-#include "../../tensor/create.h"
-#include "../../tensor/scope.h"
-#include "../arguments.h"
+#include "../autograd/ops/elementwise.h"
+#include "../autograd/ops/masking.h"
+#include "../tensor/create.h"
+#include "../tensor/scope.h"
+#include "arguments.h"
 
 static heed_tensor *causal_keep(int64_t length)
 {

@@ -5,7 +5,7 @@
 #ifndef HEED_NN_CROSS_ATTENTION_H
 #define HEED_NN_CROSS_ATTENTION_H
 
-#include "../layers/linear.h"
+#include "layers/linear.h"
 
 HEED_BEGIN_DECLS
 

@@ -6,7 +6,7 @@
  *                                     sequence; embed_dim is split among the heads; projections
  *                                     have biases; dropout; torch's masks. Use it to load models
  *                                     trained in PyTorch or to build a torch.nn.Transformer.
- *   struct heed_multi_head            (nn/attention/multi_head.h) the tutorial's: self-attention
+ *   struct heed_multi_head            (nn/multi_head.h) the tutorial's: self-attention
  *                                     only; each head is a complete SelfAttention with its own
  *                                     weights and no biases; W_o combines the heads. Use it to
  *                                     learn, and to inspect single heads.
@@ -14,7 +14,7 @@
 #ifndef HEED_NN_TORCH_MULTIHEAD_ATTENTION_H
 #define HEED_NN_TORCH_MULTIHEAD_ATTENTION_H
 
-#include "../layers/linear.h"
+#include "layers/linear.h"
 
 HEED_BEGIN_DECLS
 

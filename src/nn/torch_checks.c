@@ -1,7 +1,7 @@
 /* Checks of the arguments of PyTorch's attention classes, and their messages. */
 #include "torch_checks.h"
 
-#include "../../tensor/read.h"
+#include "../tensor/read.h"
 
 heed_status heed_check_heads(const char *function, heed_named_size heads, heed_named_size size)
 {

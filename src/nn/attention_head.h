@@ -2,7 +2,7 @@
 #ifndef HEED_NN_ATTENTION_HEAD_H
 #define HEED_NN_ATTENTION_HEAD_H
 
-#include "../layers/linear.h"
+#include "layers/linear.h"
 
 typedef struct heed_attention_head {
     struct heed_linear *W_q, *W_k, *W_v;

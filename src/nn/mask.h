@@ -34,7 +34,7 @@
 #ifndef HEED_NN_MASK_H
 #define HEED_NN_MASK_H
 
-#include "../../tensor/tensor.h"
+#include "../tensor/tensor.h"
 
 HEED_BEGIN_DECLS
 

@@ -1,9 +1,9 @@
 /* Multi-head attention (Vaswani et al., 2017, section 3.2.2). */
 #include "multi_head.h"
 
-#include "../../autograd/ops/slice.h"
-#include "../../tensor/alloc.h"
-#include "../arguments.h"
+#include "../autograd/ops/slice.h"
+#include "../tensor/alloc.h"
+#include "arguments.h"
 
 static heed_tensor *forward(void *module, heed_tensor *x)
 {

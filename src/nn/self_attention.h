@@ -2,7 +2,7 @@
 #ifndef HEED_NN_SELF_ATTENTION_H
 #define HEED_NN_SELF_ATTENTION_H
 
-#include "../layers/linear.h"
+#include "layers/linear.h"
 
 HEED_BEGIN_DECLS
 
@@ -36,7 +36,7 @@ struct heed_self_attention *heed_self_attention_new_with(int64_t d_model, int ro
  *   q = x W_q^T   k = x W_k^T   v = x W_v^T
  *   attention = softmax(q k^T / sqrt(head_dim), -inf where block_mask) v
  *
- * Tokens are blocked where the mask is true; nn/attention/mask.h creates masks and converts other
+ * Tokens are blocked where the mask is true; nn/mask.h creates masks and converts other
  * kinds. A fully masked row gives zeros and zero gradients. (The tutorial's class, which fills with
  * -1e9, gives all tokens in such a row equal weights; PyTorch's softmax with -inf gives NaN.)
  * heed_self_attention_forward_weights: also sets *weights to softmax(...), of shape (..., T, T).

@@ -1,10 +1,10 @@
 /* The tutorial's multi-head self-attention: parallel heads, combined by W_o.
- * nn/attention/torch_multihead_attention.h has PyTorch's own module and explains when to use which.
+ * nn/torch_multihead_attention.h has PyTorch's own module and explains when to use which.
  */
 #ifndef HEED_NN_MULTI_HEAD_H
 #define HEED_NN_MULTI_HEAD_H
 
-#include "../layers/container.h"
+#include "layers/container.h"
 #include "self_attention.h"
 
 HEED_BEGIN_DECLS

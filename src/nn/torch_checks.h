@@ -2,7 +2,7 @@
 #ifndef HEED_NN_TORCH_CHECKS_H
 #define HEED_NN_TORCH_CHECKS_H
 
-#include "../arguments.h"
+#include "arguments.h"
 
 struct heed_multihead_attention;
 

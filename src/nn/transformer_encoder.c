@@ -2,12 +2,12 @@
  * checked first, so that errors name the user's arguments. */
 #include "transformer_encoder.h"
 
-#include "../../autograd/grad.h"
-#include "../../autograd/ops/elementwise.h"
-#include "../../tensor/check.h"
-#include "../../tensor/create.h"
-#include "../../tensor/random/random.h"
-#include "../module_state.h"
+#include "../autograd/grad.h"
+#include "../autograd/ops/elementwise.h"
+#include "../tensor/check.h"
+#include "../tensor/create.h"
+#include "../tensor/random/random.h"
+#include "module_state.h"
 #include "torch_checks.h"
 
 /* ---- creating a layer ---- */

@@ -4,12 +4,12 @@
 
 #include <math.h>
 
-#include "../../autograd/ops/elementwise.h"
-#include "../../autograd/ops/masking.h"
-#include "../../autograd/ops/matmul.h"
-#include "../../autograd/ops/softmax.h"
-#include "../../autograd/ops/view.h"
-#include "../../tensor/read.h"
+#include "../autograd/ops/elementwise.h"
+#include "../autograd/ops/masking.h"
+#include "../autograd/ops/matmul.h"
+#include "../autograd/ops/softmax.h"
+#include "../autograd/ops/view.h"
+#include "../tensor/read.h"
 
 /* The tutorial's forward, line for line, except that the tutorial fills with -1e9 instead of -inf.
  * Both values give bit-identical weights unless a row is fully masked: -1e9 then gives all tokens

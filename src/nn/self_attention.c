@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "../arguments.h"
+#include "arguments.h"
 #include "attention_head.h"
 
 static void forget_weights(void *module)

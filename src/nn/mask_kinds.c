@@ -1,13 +1,13 @@
 /* Conversions between the kinds of masks, causal bias masks, and masks of padding. */
 #include <math.h>
 
-#include "../../autograd/ops/elementwise.h"
-#include "../../autograd/ops/view.h"
-#include "../../tensor/check.h"
-#include "../../tensor/create.h"
-#include "../../tensor/read.h"
-#include "../../tensor/scope.h"
-#include "../arguments.h"
+#include "../autograd/ops/elementwise.h"
+#include "../autograd/ops/view.h"
+#include "../tensor/check.h"
+#include "../tensor/create.h"
+#include "../tensor/read.h"
+#include "../tensor/scope.h"
+#include "arguments.h"
 #include "mask.h"
 
 static heed_status check_bias_dtype(const char *function, heed_dtype dtype)
