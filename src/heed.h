@@ -53,7 +53,7 @@
 #include "autograd/ops/normalization.h"         /* layer_norm, rms_norm */
 #include "autograd/ops/dot_product_attention.h" /* scaled_dot_product_attention */
 #include "autograd/ops/loss.h"                  /* mse, l1, huber */
-#include "autograd/ops/probability_loss.h"      /* binary_cross_entropy, bce_with_logits, kl_div */
+#include "autograd/ops/probability_loss.h"      /* binary_cross_entropy, with or without logits; kl_div */
 #include "autograd/ops/cross_entropy.h"         /* cross_entropy, nll_loss */
 #include "autograd/ops/index.h"                 /* index_select, gather, scatter, masked_select, ... */
 #include "autograd/ops/embedding_rows.h"        /* embedding */

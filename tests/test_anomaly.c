@@ -654,7 +654,8 @@ static heed_tensor *heads_loss(void *m)
     heed_tensor *x = heed_randn(HEED_SHAPE(2, 4, 6), HEED_F32);
     heed_tensor *y = heed_multi_head_forward(m, x, heed_causal_block_mask(4));
     heed_tensor *length = heed_sqrt(heed_add_scalar(heed_sum_dim(heed_square(y), -1, true), 1e-6));
-    return heed_mean(heed_bce_with_logits(heed_div(y, length), heed_gt_scalar(x, 0)));
+    return heed_mean(
+        heed_binary_cross_entropy_with_logits(heed_div(y, length), heed_gt_scalar(x, 0)));
 }
 
 static void *new_heads(void)

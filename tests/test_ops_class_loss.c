@@ -39,7 +39,7 @@ START_TEST(all_weights_zero)
 {
     heed_tensor *weight = heed_zeros(HEED_SHAPE(3), HEED_F64), *x = logits_43();
     heed_tensor *t = heed_from_i64((int64_t[]){0, 2, 1, 0}, HEED_SHAPE(4));
-    heed_tensor *y = heed_nll_loss_with(x, t, (heed_nll_options){.weight = weight});
+    heed_tensor *y = heed_nll_loss_with(x, t, (heed_nll_loss_options){.weight = weight});
     EXPECT_VALUES(y, 0, NaN);
     EXPECT_VALUES(gradient(y, x), 0, NaN, 0, 0, 0, 0, NaN, 0, NaN, 0, NaN, 0, 0);
     y = CROSS_ENTROPY(x, t, .weight = weight, .label_smoothing = 0.1);
@@ -85,7 +85,7 @@ START_TEST(ignored_rows_may_hold_anything)
     /* So may their upstream gradient. */
     heed_tensor *g = heed_from_f64((double[]){1, NaN}, HEED_SHAPE(2));
     heed_tensor *each =
-        heed_nll_loss_with(log_probs, t, (heed_nll_options){.reduction = HEED_NONE});
+        heed_nll_loss_with(log_probs, t, (heed_nll_loss_options){.reduction = HEED_NONE});
     heed_tensor *y = heed_sum(heed_mul(each, g));
     EXPECT_VALUES(gradient(y, log_probs), 0, 0, 0, -1, 0, 0, 0);
 }
@@ -99,7 +99,7 @@ START_TEST(weights_and_gradients)
     heed_tensor *t = heed_zeros(HEED_SHAPE(4), HEED_I64);
     ck_assert_ptr_null(CROSS_ENTROPY(x, t, .weight = weight));
     expect_error(HEED_ERR_GRAPH, "cross_entropy: weight (3) requires a gradient");
-    ck_assert_ptr_null(heed_nll_loss_with(x, t, (heed_nll_options){.weight = weight}));
+    ck_assert_ptr_null(heed_nll_loss_with(x, t, (heed_nll_loss_options){.weight = weight}));
     expect_error(HEED_ERR_GRAPH, "nll_loss: weight (3) requires a gradient");
     expect_shape(CROSS_ENTROPY(x, t, .weight = heed_detach(weight)), HEED_F64, HEED_SCALAR);
     heed_scope scope;
@@ -185,10 +185,10 @@ START_TEST(ids_and_probabilities_are_told_apart)
     expect_error(HEED_ERR_SHAPE, "cross_entropy: targets () are f32 and logits are ()");
     const int64_t ignored[] = {0, 7, -1};
     for (int i = 0; i < 2; i++) {
-        ck_assert_ptr_null(CROSS_ENTROPY(x, x, .ignored_target = &ignored[i]));
-        expect_error(HEED_ERR_VALUE, "cross_entropy: ignored_target");
+        ck_assert_ptr_null(CROSS_ENTROPY(x, x, .ignore_index = &ignored[i]));
+        expect_error(HEED_ERR_VALUE, "cross_entropy: ignore_index");
     }
-    expect_kind(CROSS_ENTROPY(x, x, .ignored_target = &ignored[2]), HEED_F32, HEED_SCALAR);
+    expect_kind(CROSS_ENTROPY(x, x, .ignore_index = &ignored[2]), HEED_F32, HEED_SCALAR);
 }
 END_TEST
 

@@ -116,7 +116,7 @@ START_TEST(losses_refuse)
         ck_assert_ptr_null(heed_cross_entropy(x, t));
         expect_error(HEED_ERR_INDEX, "at position 1 is outside [0, 3)");
         expect_kind(heed_cross_entropy_with(
-                        x, t, (heed_cross_entropy_options){.ignored_target = &outside[i]}),
+                        x, t, (heed_cross_entropy_options){.ignore_index = &outside[i]}),
                     HEED_F32, HEED_SCALAR);
     }
     heed_tensor *t = heed_zeros(HEED_SHAPE(3), HEED_I64);

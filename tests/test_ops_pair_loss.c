@@ -1,5 +1,5 @@
-/* mse, l1, huber, bce_with_logits and kl_div: cases where Heed is more accurate than PyTorch,
- * shapes and dtypes, and rejected arguments. Values and gradients: test_parity.c. */
+/* mse, l1, huber, binary_cross_entropy_with_logits and kl_div: cases where Heed is more accurate
+ * than PyTorch, shapes and dtypes, and rejected arguments. Values and gradients: test_parity.c. */
 #include <math.h>
 #include <string.h>
 
@@ -7,6 +7,9 @@
 
 #define INF HUGE_VAL
 #define NaN (double)NAN
+#define LOGITS(x, t, ...)                                                                          \
+    heed_binary_cross_entropy_with_logits_with(                                                    \
+        x, t, (heed_binary_cross_entropy_with_logits_options){__VA_ARGS__})
 
 /* ---- the losses by name ---- */
 
@@ -20,12 +23,12 @@ static heed_tensor *apply(const char *name, heed_tensor *x, heed_tensor *t,
         return heed_l1_loss_with(x, t, (heed_loss_options){.reduction = reduction});
     }
     if (strcmp(name, "huber") == 0) {
-        return heed_huber_loss_with(x, t, (heed_huber_options){.reduction = reduction});
+        return heed_huber_loss_with(x, t, (heed_huber_loss_options){.reduction = reduction});
     }
     if (strcmp(name, "kl") == 0) {
         return heed_kl_div_with(x, t, (heed_kl_div_options){.reduction = reduction});
     }
-    return heed_bce_with_logits_with(x, t, (heed_bce_options){.reduction = reduction});
+    return LOGITS(x, t, .reduction = reduction);
 }
 
 static heed_tensor *wanted(heed_tensor *x)
@@ -58,7 +61,7 @@ START_TEST(bce_keeps_small_losses_and_gradients)
     static const float targets[] = {0, 1, 0, 1, 0, 1};
     heed_tensor *x = wanted(heed_from_f32(logits, HEED_SHAPE(6))), *dx;
     heed_tensor *t = heed_from_f32(targets, HEED_SHAPE(6));
-    heed_tensor *y = heed_bce_with_logits_with(x, t, (heed_bce_options){.reduction = HEED_NONE});
+    heed_tensor *y = LOGITS(x, t, .reduction = HEED_NONE);
     heed_grad(heed_sum(y), &x, 1, &dx, false);
     for (int i = 0; i < 6; i++) {
         const double e = exp(-fabs((double)logits[i])), sign = i % 2 == 0 ? 1 : -1;
@@ -73,7 +76,7 @@ START_TEST(bce_of_a_sure_mistake_is_infinite)
 {
     heed_tensor *x = wanted(heed_from_f32((float[]){-INFINITY, INFINITY}, HEED_SHAPE(2))), *dx;
     heed_tensor *t = heed_from_f32((float[]){1, 0}, HEED_SHAPE(2));
-    heed_tensor *y = heed_bce_with_logits_with(x, t, (heed_bce_options){.reduction = HEED_NONE});
+    heed_tensor *y = LOGITS(x, t, .reduction = HEED_NONE);
     EXPECT_VALUES(y, 0, INF, INF);
     heed_grad(heed_sum(y), &x, 1, &dx, false);
     EXPECT_VALUES(dx, 0, -1, 1);
@@ -182,23 +185,26 @@ START_TEST(options_are_checked)
     heed_tensor *x = heed_ones(HEED_SHAPE(2, 3), HEED_F32);
     static const double deltas[] = {-1, (double)NAN, -HUGE_VAL};
     for (int i = 0; i < 3; i++) {
-        ck_assert_ptr_null(heed_huber_loss_with(x, x, (heed_huber_options){.delta = deltas[i]}));
+        ck_assert_ptr_null(
+            heed_huber_loss_with(x, x, (heed_huber_loss_options){.delta = deltas[i]}));
         expect_error(HEED_ERR_VALUE, "huber_loss: delta");
     }
     heed_tensor *wide = heed_huber_loss_with(x, heed_zeros(HEED_SHAPE(2, 3), HEED_F32),
-                                             (heed_huber_options){.delta = HUGE_VAL});
+                                             (heed_huber_loss_options){.delta = HUGE_VAL});
     EXPECT_VALUES(wide, 0, 0.5);
     heed_tensor *large = heed_ones(HEED_SHAPE(2, 2, 3), HEED_F32);
     heed_tensor *other = heed_ones(HEED_SHAPE(2), HEED_F32),
                 *f64 = heed_ones(HEED_SHAPE(3), HEED_F64);
-    ck_assert_ptr_null(heed_bce_with_logits_with(x, x, (heed_bce_options){.weight = large}));
-    expect_error(HEED_ERR_SHAPE, "bce_with_logits: weight (2, 2, 3) does not broadcast to input");
-    ck_assert_ptr_null(heed_bce_with_logits_with(x, x, (heed_bce_options){.pos_weight = large}));
-    expect_error(HEED_ERR_SHAPE, "bce_with_logits: pos_weight (2, 2, 3) does not broadcast");
-    ck_assert_ptr_null(heed_bce_with_logits_with(x, x, (heed_bce_options){.weight = other}));
-    expect_error(HEED_ERR_SHAPE, "bce_with_logits: ");
-    ck_assert_ptr_null(heed_bce_with_logits_with(x, x, (heed_bce_options){.pos_weight = f64}));
-    expect_error(HEED_ERR_DTYPE, "bce_with_logits: f32 with f64");
+    ck_assert_ptr_null(LOGITS(x, x, .weight = large));
+    expect_error(HEED_ERR_SHAPE,
+                 "binary_cross_entropy_with_logits: weight (2, 2, 3) does not broadcast to input");
+    ck_assert_ptr_null(LOGITS(x, x, .pos_weight = large));
+    expect_error(HEED_ERR_SHAPE,
+                 "binary_cross_entropy_with_logits: pos_weight (2, 2, 3) does not broadcast");
+    ck_assert_ptr_null(LOGITS(x, x, .weight = other));
+    expect_error(HEED_ERR_SHAPE, "binary_cross_entropy_with_logits: ");
+    ck_assert_ptr_null(LOGITS(x, x, .pos_weight = f64));
+    expect_error(HEED_ERR_DTYPE, "binary_cross_entropy_with_logits: f32 with f64");
 }
 END_TEST
 
@@ -210,9 +216,9 @@ static heed_tensor *weighted_loss(int i, heed_tensor *x, heed_tensor *t, heed_te
     case 1:
         return heed_l1_loss_with(x, t, (heed_loss_options){.weight = w});
     case 2:
-        return heed_huber_loss_with(x, t, (heed_huber_options){.weight = w});
+        return heed_huber_loss_with(x, t, (heed_huber_loss_options){.weight = w});
     default:
-        return heed_bce_with_logits_with(x, t, (heed_bce_options){.weight = w, .pos_weight = w});
+        return LOGITS(x, t, .weight = w, .pos_weight = w);
     }
 }
 

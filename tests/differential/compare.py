@@ -265,7 +265,7 @@ def results(run):
 
 KNOWN = [  # the reason, and whether it explains a failure k
     ("f32 with f64 is an error", mixes_floats),
-    ("binary_cross_entropy and bce_with_logits have gradients for their weights",
+    ("binary_cross_entropy and binary_cross_entropy_with_logits have gradients for their weights",
      lambda k: re.search("binary_cross_entropy(_with_logits)?' is not differentiable", k.torch_error)),
     ("torch: backward of scatter_add fails for a src larger than the index",
      lambda k: "ScatterAddBackward0 returned an invalid gradient" in k.torch_error),
@@ -319,8 +319,9 @@ KNOWN = [  # the reason, and whether it explains a failure k
         a.shape[-2] == 0 for n in k.nodes("scaled_dot_product_attention") for a in k.inputs(n)["k"])),
     ("torch: second derivatives of logsigmoid lose digits for large x", lambda k: k.failure.what == "seconds" and
      k.input_holds("logsigmoid", lambda x, _: (x > 1).any())),
-    ("bce_with_logits, huber_loss and kl_div of infinities are not NaN", lambda k: any(
-        not numpy.isfinite(a).all() for n in k.nodes("bce_with_logits_with", "huber_loss_with", "kl_div_with")
+    ("binary_cross_entropy_with_logits, huber_loss and kl_div of infinities are not NaN", lambda k: any(
+        not numpy.isfinite(a).all()
+        for n in k.nodes("binary_cross_entropy_with_logits_with", "huber_loss_with", "kl_div_with")
         for name in ("x", "target") for a in k.inputs(n)[name])),
     ("the median of nothing is an error (torch: NaN)",
      lambda k: k.heed_error.startswith("median: dim") and k.input_holds("median", lambda x, _: x.size == 0)),

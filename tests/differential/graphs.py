@@ -270,9 +270,8 @@ def torch_value(value, outputs):
 
 def torch_options(options):
     """Heed's options under torch's names."""
-    names = {"ignored_target": "ignore_index"}
     words = {"HEED_MEAN": "mean", "HEED_SUM": "sum", "HEED_NONE": "none", "HEED_BATCHMEAN": "batchmean"}
-    return {names.get(k, k): words.get(v, v) if isinstance(v, str) else v for k, v in options.items()}
+    return {k: words.get(v, v) if isinstance(v, str) else v for k, v in options.items()}
 
 
 GLOBALS = {"torch": torch, "F": F, "numpy": numpy}

@@ -380,7 +380,7 @@ def loss_options(*names):
                 "broadcast_weight": lambda: d.of_shape(d.narrowed(x.shape), d.dtype(a["x"])),
                 "pos_weight": lambda: d.of_shape(d.narrowed(x.shape), d.dtype(a["x"])),
                 "class_weight": lambda: d.of_shape((classes,), d.dtype(a["x"]), requires_grad=False),
-                "ignored_target": lambda: d.integer(-1, max(0, classes - 1)),
+                "ignore_index": lambda: d.integer(-1, max(0, classes - 1)),
                 "label_smoothing": lambda: d.choose([0.1, 0.5, 1.0]),
                 "delta": lambda: d.choose([0.5, 1.0, 2.0]),
                 "log_target": lambda: True,
@@ -550,15 +550,15 @@ op("huber_loss_with", "F.huber_loss(x, target, **options)", x=floats, target=sam
    options=loss_options("reduction", "weight", "delta"))
 op("binary_cross_entropy_with", "F.binary_cross_entropy(x, target, **options)", x=probability(floats),
    target=probability(same), options=loss_options("reduction", "broadcast_weight"))
-op("bce_with_logits_with", "F.binary_cross_entropy_with_logits(x, target, **options)", x=floats, target=positive(same),
-   options=loss_options("reduction", "broadcast_weight", "pos_weight"))
+op("binary_cross_entropy_with_logits_with", "F.binary_cross_entropy_with_logits(x, target, **options)",
+   x=floats, target=positive(same), options=loss_options("reduction", "broadcast_weight", "pos_weight"))
 op("kl_div_with", "F.kl_div(x, target, **options)", x=floats, target=positive(same),
    options=loss_options("reduction", "batchmean", "log_target"))
 logits = lambda d, a: d.of_shape(d.shape(1, 4), d.choose(FLOATS))
 op("cross_entropy_with", "F.cross_entropy(x, target, **options)", x=logits, target=class_targets(True),
-   options=loss_options("reduction", "class_weight", "ignored_target", "label_smoothing"))
+   options=loss_options("reduction", "class_weight", "ignore_index", "label_smoothing"))
 op("nll_loss_with", "F.nll_loss(x, target, **options)", x=logits, target=class_targets(False),
-   options=loss_options("reduction", "class_weight", "ignored_target"))
+   options=loss_options("reduction", "class_weight", "ignore_index"))
 op("equal", "torch.equal(x, b)", x=anything, b=same)
 op("full", "torch.full(shape, value, dtype=dtype)", shape=lambda d, a: d.shape(), value=choice(0, 1, 3), dtype=choice(*ALL))
 op("arange", "torch.arange(start, end, step, dtype=dtype)", start=integer(-3, 3), end=integer(3, 40), step=choice(1, 2, 7),

@@ -402,15 +402,15 @@ HEED_OPERATION(cross_entropy) = {.name = "cross_entropy",
 /* ---- nll_loss ---- */
 
 /* The target to ignore: the option's value, or torch's default for ignore_index. */
-static int64_t ignored_or_default(const int64_t *ignored_target)
+static int64_t ignored_or_default(const int64_t *ignore_index)
 {
-    return ignored_target != NULL ? *ignored_target : -100;
+    return ignore_index != NULL ? *ignore_index : -100;
 }
 
 heed_tensor *heed_nll_loss_with(heed_tensor *log_probs, heed_tensor *targets,
-                                heed_nll_options options)
+                                heed_nll_loss_options options)
 {
-    const heed_nll_args args = {.ignore_index = ignored_or_default(options.ignored_target),
+    const heed_nll_args args = {.ignore_index = ignored_or_default(options.ignore_index),
                                 .reduction = options.reduction};
     heed_tensor *inputs[] = {log_probs, targets, options.weight};
     return heed_apply(&op_nll_loss, inputs, options.weight != NULL ? 3 : 2, &args, sizeof args);
@@ -418,7 +418,7 @@ heed_tensor *heed_nll_loss_with(heed_tensor *log_probs, heed_tensor *targets,
 
 heed_tensor *heed_nll_loss(heed_tensor *log_probs, heed_tensor *targets)
 {
-    return heed_nll_loss_with(log_probs, targets, (heed_nll_options){0});
+    return heed_nll_loss_with(log_probs, targets, (heed_nll_loss_options){0});
 }
 
 /* ---- cross_entropy ---- */
@@ -440,7 +440,7 @@ static heed_tensor *of_ids(heed_tensor *logits, heed_tensor *targets,
                            const heed_cross_entropy_options *options)
 {
     heed_tensor *weight = options->weight;
-    const heed_nll_args args = {.ignore_index = ignored_or_default(options->ignored_target),
+    const heed_nll_args args = {.ignore_index = ignored_or_default(options->ignore_index),
                                 .label_smoothing = options->label_smoothing,
                                 .reduction = options->reduction};
     if (check_ids(name, logits, targets, weight, args.reduction) != HEED_OK) {
@@ -484,11 +484,11 @@ static heed_status check_probabilities(const heed_tensor *logits, const heed_ten
                          "dtype or with i64 class ids",
                          name, heed_dtype_name(logits->dtype), heed_dtype_name(targets->dtype));
     }
-    if (options->ignored_target != NULL && *options->ignored_target >= 0) {
+    if (options->ignore_index != NULL && *options->ignore_index >= 0) {
         return heed_fail(HEED_ERR_VALUE,
-                         "%s: ignored_target %lld is not supported because targets %s are class "
+                         "%s: ignore_index %lld is not supported because targets %s are class "
                          "probabilities; fill the rows to ignore with zeros instead",
-                         name, (long long)*options->ignored_target, HEED_TEXT(targets));
+                         name, (long long)*options->ignore_index, HEED_TEXT(targets));
     }
     return check_weight(name, options->weight, logits);
 }

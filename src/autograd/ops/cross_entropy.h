@@ -26,7 +26,7 @@ HEED_BEGIN_DECLS
  *   weight (C)        multiplies each loss by w_t; the mean divides by the sum of w_t over the
  *                     targets that are not ignored. With probabilities: multiplies each product by
  *                     w_c; the mean divides by the count
- *   ignored_target    torch's ignore_index, passed by address (&padding) because 0 is a class;
+ *   ignore_index      passed by address (&padding) because 0 is a class;
  *                     targets equal to it are ignored; not for probabilities
  *   label_smoothing   in [0, 1]: the share of each target that is spread evenly over all classes
  *
@@ -38,8 +38,8 @@ HEED_BEGIN_DECLS
  * HEED_ERR_VALUE: an invalid option. HEED_ERR_GRAPH: weight requires a gradient, which is not
  * supported with class ids. */
 typedef struct heed_cross_entropy_options {
-    heed_tensor *weight;           /* one per class, in the logits' dtype; NULL: ones */
-    const int64_t *ignored_target; /* NULL: torch's -100 */
+    heed_tensor *weight;         /* one per class, in the logits' dtype; NULL: ones */
+    const int64_t *ignore_index; /* NULL: torch's -100 */
     heed_reduction reduction;
     double label_smoothing;
 } heed_cross_entropy_options;
@@ -52,15 +52,15 @@ heed_tensor *heed_cross_entropy_with(heed_tensor *logits, heed_tensor *targets,
  * cross_entropy with class ids. It has the same shapes, errors and options, except label_smoothing.
  *
  *   y = mean over the targets t of -log_probs[t]       dlog_probs = -g one_hot(t) / count */
-typedef struct heed_nll_options {
+typedef struct heed_nll_loss_options {
     heed_tensor *weight;
-    const int64_t *ignored_target;
+    const int64_t *ignore_index;
     heed_reduction reduction;
-} heed_nll_options;
+} heed_nll_loss_options;
 
 heed_tensor *heed_nll_loss(heed_tensor *log_probs, heed_tensor *targets);
 heed_tensor *heed_nll_loss_with(heed_tensor *log_probs, heed_tensor *targets,
-                                heed_nll_options options);
+                                heed_nll_loss_options options);
 
 HEED_END_DECLS
 #endif

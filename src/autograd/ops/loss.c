@@ -127,7 +127,7 @@ heed_tensor *heed_l1_loss(heed_tensor *input, heed_tensor *target)
 /* With c = d clamped to +-delta, both branches become c (d - c / 2). This never squares an infinite
  * d, so its gradient stays defined. */
 heed_tensor *heed_huber_loss_with(heed_tensor *input, heed_tensor *target,
-                                  heed_huber_options options)
+                                  heed_huber_loss_options options)
 {
     const double delta = options.delta != 0 ? options.delta : 1;
     heed_scope scope;
@@ -146,5 +146,5 @@ heed_tensor *heed_huber_loss_with(heed_tensor *input, heed_tensor *target,
 
 heed_tensor *heed_huber_loss(heed_tensor *input, heed_tensor *target)
 {
-    return heed_huber_loss_with(input, target, (heed_huber_options){0});
+    return heed_huber_loss_with(input, target, (heed_huber_loss_options){0});
 }

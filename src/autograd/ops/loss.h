@@ -4,7 +4,7 @@
  * Each has a short form with torch's defaults and a `_with` form with options; an option that is
  * zero takes torch's default:
  *
- *     heed_huber_loss_with(input, target, (heed_huber_options){.delta = 0.5});
+ *     heed_huber_loss_with(input, target, (heed_huber_loss_options){.delta = 0.5});
  */
 #ifndef HEED_AUTOGRAD_LOSS_H
 #define HEED_AUTOGRAD_LOSS_H
@@ -52,15 +52,15 @@ heed_tensor *heed_l1_loss_with(heed_tensor *input, heed_tensor *target, heed_los
  * in torch.
  *
  * HEED_ERR_VALUE: delta is negative or NaN. HEED_ERR_SHAPE: weight does not have input's shape. */
-typedef struct heed_huber_options {
+typedef struct heed_huber_loss_options {
     double delta; /* 0: 1 */
     heed_reduction reduction;
     heed_tensor *weight; /* (...), as above; NULL: ones */
-} heed_huber_options;
+} heed_huber_loss_options;
 
 heed_tensor *heed_huber_loss(heed_tensor *input, heed_tensor *target);
 heed_tensor *heed_huber_loss_with(heed_tensor *input, heed_tensor *target,
-                                  heed_huber_options options);
+                                  heed_huber_loss_options options);
 
 HEED_END_DECLS
 #endif

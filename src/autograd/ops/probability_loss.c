@@ -1,4 +1,4 @@
-/* Elementwise losses of probabilities: binary_cross_entropy, bce_with_logits, kl_div. */
+/* Elementwise losses of probabilities: binary_cross_entropy, with or without logits, kl_div. */
 #include "probability_loss.h"
 
 #include "../../tensor/check.h"
@@ -39,7 +39,8 @@ static heed_status check_probabilities(const heed_call *call, int i, const char 
 static heed_status bce_forward(const heed_call *call, heed_tensor *y)
 {
     heed_tensor *x = call->inputs[0], *target = call->inputs[1];
-    if (check_probabilities(call, 0, "; for logits there is heed_bce_with_logits") != HEED_OK ||
+    if (check_probabilities(
+            call, 0, "; for logits there is heed_binary_cross_entropy_with_logits") != HEED_OK ||
         check_probabilities(call, 1, "") != HEED_OK) {
         return heed_self.error;
     }
@@ -104,10 +105,11 @@ heed_tensor *heed_binary_cross_entropy(heed_tensor *input, heed_tensor *target)
  *
  * The second form is computed: no large terms cancel in it or in its gradients. The kinks of |x| in
  * its two terms do cancel. */
-heed_tensor *heed_bce_with_logits_with(heed_tensor *input, heed_tensor *target,
-                                       heed_bce_options options)
+heed_tensor *
+heed_binary_cross_entropy_with_logits_with(heed_tensor *input, heed_tensor *target,
+                                           heed_binary_cross_entropy_with_logits_options options)
 {
-    static const char name[] = "bce_with_logits";
+    static const char name[] = "binary_cross_entropy_with_logits";
     heed_scope scope;
     if (!heed_begin_loss(name, &input, &target, options.weight, true, options.reduction, &scope)) {
         return NULL;
@@ -126,9 +128,10 @@ heed_tensor *heed_bce_with_logits_with(heed_tensor *input, heed_tensor *target,
     return heed_end_loss(&scope, losses, options.weight, options.reduction);
 }
 
-heed_tensor *heed_bce_with_logits(heed_tensor *input, heed_tensor *target)
+heed_tensor *heed_binary_cross_entropy_with_logits(heed_tensor *input, heed_tensor *target)
 {
-    return heed_bce_with_logits_with(input, target, (heed_bce_options){0});
+    return heed_binary_cross_entropy_with_logits_with(
+        input, target, (heed_binary_cross_entropy_with_logits_options){0});
 }
 
 heed_tensor *heed_kl_div_with(heed_tensor *input, heed_tensor *target, heed_kl_div_options options)

@@ -7,7 +7,7 @@
 HEED_BEGIN_DECLS
 
 /* heed_binary_cross_entropy: as torch.nn.functional.binary_cross_entropy(input, target): input and
- * target are probabilities. For logits, heed_bce_with_logits is more accurate.
+ * target are probabilities. For logits, heed_binary_cross_entropy_with_logits is more accurate.
  *
  *   y = -(target ln input + (1 - target) ln(1 - input)), with logarithms of at least -100
  *   dinput = g (input - target) / max(input (1 - input), 1e-12)
@@ -22,7 +22,7 @@ heed_tensor *heed_binary_cross_entropy(heed_tensor *input, heed_tensor *target);
 heed_tensor *heed_binary_cross_entropy_with(heed_tensor *input, heed_tensor *target,
                                             heed_loss_options options);
 
-/* heed_bce_with_logits: as torch.nn.functional.binary_cross_entropy_with_logits(input, target):
+/* heed_binary_cross_entropy_with_logits: as torch's function of that name in torch.nn.functional:
  * each element is a separate yes-or-no decision; target is 1, 0 or a probability.
  *
  *   y = -weight (pos_weight target ln sigmoid(input) + (1 - target) ln sigmoid(-input))
@@ -30,14 +30,15 @@ heed_tensor *heed_binary_cross_entropy_with(heed_tensor *input, heed_tensor *tar
  *   dtarget = g weight (ln sigmoid(-input) - pos_weight ln sigmoid(input))
  *
  * HEED_ERR_SHAPE: weight or pos_weight does not broadcast to input. */
-typedef struct heed_bce_options {
+typedef struct heed_binary_cross_entropy_with_logits_options {
     heed_tensor *weight, *pos_weight; /* NULL: ones */
     heed_reduction reduction;
-} heed_bce_options;
+} heed_binary_cross_entropy_with_logits_options;
 
-heed_tensor *heed_bce_with_logits(heed_tensor *input, heed_tensor *target);
-heed_tensor *heed_bce_with_logits_with(heed_tensor *input, heed_tensor *target,
-                                       heed_bce_options options);
+heed_tensor *heed_binary_cross_entropy_with_logits(heed_tensor *input, heed_tensor *target);
+heed_tensor *
+heed_binary_cross_entropy_with_logits_with(heed_tensor *input, heed_tensor *target,
+                                           heed_binary_cross_entropy_with_logits_options options);
 
 /* heed_kl_div: as torch.nn.functional.kl_div(input, target): Kullback-Leibler divergence of the
  * distribution `target` from the one whose logarithms are `input`. HEED_BATCHMEAN divides the sum
