@@ -138,7 +138,7 @@ PART_OBJECTS := $(foreach f,$(FOLDERS),$(call parts,$(f))) $(COMMON_PARTS)
 PAGE_PARTS   := $(filter-out %/browser_file.o,$(call parts,page))
 LESSONS      := $(filter $(BUILD)/lesson%,$(EXAMPLES))
 
-TEST_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*.c))
+TEST_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out tests/c_api.c,$(wildcard tests/*.c)))
 
 .PHONY: all lib demo lessons test test-isas deps deps-dev layers format check-format lint clean help
 
@@ -162,7 +162,7 @@ help:
 	@echo "make test-tsan     run the multithreaded suites with ThreadSanitizer (needs gcc)"
 	@echo "make coverage      list the lines of src/ that no test reaches (needs gcovr)"
 	@echo "make machines      build and test for musl, 32-bit x86, aarch64 and macOS (on Debian)"
-	@echo "make test-cpp      test heed.hpp, and the C API from C++, in C++17, C++20 and C++23"
+	@echo "make test-cpp      test heed.hpp, and the C API from C11 to C++20, with strict warnings"
 	@echo "make page          build attention.html, a web page that explains attention (make deps-page installs emcc, esbuild)"
 	@echo "make docs          write the reference in $(BUILD)/docs: HTML and man pages (needs Doxygen and Python 3);"
 	@echo "                   make install-docs installs it"
@@ -334,16 +334,24 @@ test-isas: $(BUILD)/test_heed $(EXAMPLES)
 	        sh tests/outputs.sh $(BUILD) && sh tests/both_cores.sh $(BUILD)/test_heed || exit 1; \
 	    else echo "== HEED_ISA=$$isa: not supported on this machine"; fi; done
 
-# The C++ header (its own test in C++23 too), and the C API from C++.
-CPP_TESTS := cpp_c++17 cpp_c++20 cpp_c++2b $(foreach t,operation toy c_api,$(t)_c++17 $(t)_c++20)
-CXX_LINK = $(CXX) -std=$(1) -Isrc -I. $(OPTIMISE) $(SYMBOLS) -Wall -Wextra -Wpedantic -Wshadow $(WERROR) $(EXTRA) \
-               $(CPPFLAGS) $(CXXFLAGS) $(LDFLAGS)
+# The C++ header (its own test in C++23 too), and the C API in several standards of both languages. Public headers must
+# cause none of these warnings in programs.
+CPP_TESTS := cpp_c++17 cpp_c++20 cpp_c++2b $(foreach t,operation toy,$(t)_c++17 $(t)_c++20) \
+             $(addprefix c_api_,c11 c17 c2x c++17 c++20)
+STRICT   := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
+CXX_LINK = $(CXX) -std=$(1) -Isrc -I. $(OPTIMISE) $(SYMBOLS) $(STRICT) $(WERROR) $(EXTRA) $(CPPFLAGS) $(CXXFLAGS) $(LDFLAGS)
 define cpp_rule
 $(BUILD)/%_$(1): tests/%.cpp src/heed.hpp $(BUILD)/examples/next_token/toy_language.o $(LIBRARY)
 	$$(call step,c++ $$< ($(1)))
 	$$(call CXX_LINK,$(1)) $$(filter-out %.hpp,$$^) -o $$@ $$(LDLIBS_)
 endef
 $(foreach standard,c++17 c++20 c++2b,$(eval $(call cpp_rule,$(standard))))
+$(BUILD)/c_api_c++%: tests/c_api.c $(LIBRARY)
+	$(call step,c++ $< (c++$*))
+	$(call CXX_LINK,c++$*) -x c++ $< -x none $(LIBRARY) -o $@ $(LDLIBS_)
+$(BUILD)/c_api_c%: tests/c_api.c $(LIBRARY)
+	$(call step,cc $< (c$*))
+	$(CC) -std=c$* -Isrc $(OPTIMISE) $(SYMBOLS) $(STRICT) $(WERROR) $(EXTRA) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(LDLIBS_)
 
 .PHONY: test-cpp
 test-cpp: $(CPP_TESTS:%=$(BUILD)/%)
@@ -516,7 +524,7 @@ layers: $(OBJECTS)
 	@python3 tests/layers.py $(BUILD)
 
 # The lines of src/ that these programs take from the library. The limit may only be lowered.
-CORE          := 19980
+CORE          := 19972
 CORE_PROGRAMS := quickstart gradcheck $(filter-out lesson7%,$(LESSONS:$(BUILD)/%=%))
 .PHONY: core
 core: $(CORE_PROGRAMS:%=$(BUILD)/core/%.map)

@@ -88,5 +88,11 @@ lists() {
 lists docs/modules.md $(grep -ohE '^struct heed_[a-z_]+ \*heed_[a-z_]+_new\(' $headers | grep -oE 'heed_[a-z_]+_new')
 # shellcheck disable=SC2046
 lists docs/errors.md $(grep -oE '\bHEED_ERR_[A-Z]+' src/tensor/error.h | sort -u)
+# Macros that the comments of public headers name: tests/c_api.c compiles them with warnings.
+for name in $(echo "$headers" | xargs grep -ohE '^ *# *define +HEED_[A-Z_]+' | grep -oE 'HEED_[A-Z_]+' |
+    grep -vE '_DECLS$|^HEED_PRINTF$|_H$' | sort -u); do
+    # shellcheck disable=SC2086
+    ! grep -hE '^ ?\*|^/\*' $headers | grep -qw "$name" || lists tests/c_api.c "$name"
+done
 [ $status -ne 0 ] || echo "docs: all names and links exist"
 exit $status

@@ -10,7 +10,7 @@ unset PREFIX LIBDIR DESTDIR PKG_CONFIG_PATH LD_LIBRARY_PATH
 cc=${CC:-cc}
 version=$(sed -n 's/^#define HEED_VERSION  *"\(.*\)"/\1/p' src/tensor/version.h)
 minor=${version%.*}
-strict="-Wall -Wextra -Wpedantic -Werror"
+strict="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Werror"
 
 # ---- installing: without GNU's install, Check or a rebuild ----
 

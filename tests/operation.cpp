@@ -43,8 +43,6 @@ const char *const names[] = {"x"};
 } // namespace
 
 #if __cplusplus >= 202002L
-// g++ warns about fields that designated initialisers leave out; clang++ does not.
-#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 HEED_OPERATION(cube) = {.name = "cube",
                         .inputs = 1,
                         .names = names,

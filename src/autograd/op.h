@@ -7,9 +7,8 @@
  *     heed_tensor *my_cube(heed_tensor *x) { return heed_apply(&op_cube, &x, 1, NULL, 0); }
  *
  * examples/custom_op.c is a complete example. C++20 accepts the same definition, with the fields in
- * the order of heed_op (g++ -Wextra warns about fields that are left out;
- * -Wno-missing-field-initializers prevents this). In C++17, which has no designated initialisers,
- * fill in a heed_op before applying it:
+ * the order of heed_op. In C++17, which has no designated initialisers, fill in a heed_op before
+ * applying it:
  *
  *     heed_op op_cube{};
  *     op_cube.name = "cube"; ...
@@ -75,45 +74,53 @@ typedef enum heed_op_kind {
     HEED_KIND_ATTEND
 } heed_op_kind;
 
+#ifdef __cplusplus /* or g++ -Wextra warns about fields that an initialiser leaves out */
+#define HEED_DEFAULT = {}
+#else
+#define HEED_DEFAULT
+#endif
+
 /* The definition of an operation; NULL and 0 select the defaults. */
 struct heed_op {
     const char *name;
-    const char *torch; /* its name in grad_fn, if different: "mul" for mul_scalar */
-    heed_op_kind kind;
-    int inputs;               /* number of inputs, or HEED_ANY_COUNT */
-    const char *const *names; /* names of the inputs in messages; NULL: "input 0", "input 1", ... */
+    const char *torch HEED_DEFAULT; /* its name in grad_fn, if different: "mul" for mul_scalar */
+    heed_op_kind kind HEED_DEFAULT;
+    int inputs; /* number of inputs, or HEED_ANY_COUNT */
+    /* names of the inputs in messages; NULL: "input 0", "input 1", ... */
+    const char *const *names HEED_DEFAULT;
 
     /* The fields of the argument struct, in order, for display (args_text.h): "int dim, bool
      * keepdim". Types: int, int64, double, bool, dtype, reduction, shape, dims, pointer. A field
      * whose name begins with _ is hidden. NULL: all are hidden. */
-    const char *args;
+    const char *args HEED_DEFAULT;
 
     /* Checks the inputs and describes the result, which starts with the dtype and shape of the
      * first input. NULL: accepts everything and leaves the result unchanged. */
-    heed_status (*rule)(const heed_call *call, heed_result *result);
+    heed_status (*rule)(const heed_call *call, heed_result *result) HEED_DEFAULT;
 
     /* Computes y, which is contiguous unless the rule says otherwise, in a scope without grad mode.
      * Not called for views. NULL: the result is always a view. */
-    heed_status (*forward)(const heed_call *call, heed_tensor *y);
+    heed_status (*forward)(const heed_call *call, heed_tensor *y) HEED_DEFAULT;
 
     /* Sets the gradients, computed with Heed operations so that they can be differentiated again.
      * If heed_grad_enabled() is false, kernels may compute them instead. NULL: no gradient. */
-    void (*backward)(const heed_vjp *vjp);
+    void (*backward)(const heed_vjp *vjp) HEED_DEFAULT;
 
     /* Either adds the gradient of input i to `sum`, which is contiguous and has that input's shape
      * and dtype, and returns true; or leaves `sum` unchanged and returns false, and backward then
      * computes the gradient. Called only when no graph of the gradient is recorded and `sum` shares
      * no memory with anything the derivative reads. NULL: backward computes all gradients. */
-    bool (*add_gradient)(const heed_vjp *vjp, int i, heed_tensor *sum);
+    bool (*add_gradient)(const heed_vjp *vjp, int i, heed_tensor *sum) HEED_DEFAULT;
 
     /* saves[i]: the values that the gradient of input i reads: HEED_SAVES_INPUT(j) for input j,
      * HEED_SAVED_OUTPUT for y. All other values may have been freed; their shapes remain. Only the
      * gradients of the first HEED_SAVES inputs can read values: y and the first HEED_SAVED_INPUTS
      * inputs. Gradients of later inputs, as in cat, read none. */
-    uint8_t saves[HEED_SAVES];
+    uint8_t saves[HEED_SAVES] HEED_DEFAULT;
 
-    heed_op *next; /* in the registry */
+    heed_op *next HEED_DEFAULT; /* in the registry */
 };
+#undef HEED_DEFAULT
 
 /* HEED_SAVES_INPUT(j): the bit of input j in heed_op.saves. HEED_NAMES("x", "index"): an array for
  * heed_op.names. */

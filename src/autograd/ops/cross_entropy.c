@@ -401,16 +401,11 @@ HEED_OPERATION(cross_entropy) = {.name = "cross_entropy",
 
 /* ---- nll_loss ---- */
 
-/* The target to ignore: the option's value, or torch's default for ignore_index. */
-static int64_t ignored_or_default(const int64_t *ignore_index)
-{
-    return ignore_index != NULL ? *ignore_index : -100;
-}
-
 heed_tensor *heed_nll_loss_with(heed_tensor *log_probs, heed_tensor *targets,
                                 heed_nll_loss_options options)
 {
-    const heed_nll_args args = {.ignore_index = ignored_or_default(options.ignore_index),
+    const heed_nll_args args = {.ignore_index =
+                                    options.ignore_index != NULL ? *options.ignore_index : -100,
                                 .reduction = options.reduction};
     heed_tensor *inputs[] = {log_probs, targets, options.weight};
     return heed_apply(&op_nll_loss, inputs, options.weight != NULL ? 3 : 2, &args, sizeof args);
@@ -440,7 +435,8 @@ static heed_tensor *of_ids(heed_tensor *logits, heed_tensor *targets,
                            const heed_cross_entropy_options *options)
 {
     heed_tensor *weight = options->weight;
-    const heed_nll_args args = {.ignore_index = ignored_or_default(options->ignore_index),
+    const heed_nll_args args = {.ignore_index =
+                                    options->ignore_index != NULL ? *options->ignore_index : -100,
                                 .label_smoothing = options->label_smoothing,
                                 .reduction = options->reduction};
     if (check_ids(name, logits, targets, weight, args.reduction) != HEED_OK) {

@@ -97,28 +97,17 @@ static void triangle_backward(const heed_vjp *v)
     v->grads[0] = heed_apply(v->y->op, &v->g, 1, v->args, sizeof(triangle_args));
 }
 
-HEED_OPERATION(tril) = {.name = "tril",
-                        .inputs = 1,
-                        .args = "int64 diagonal",
-                        .rule = triangle_rule,
-                        .forward = triangle_forward,
-                        .backward = triangle_backward};
-
-HEED_OPERATION(triu) = {.name = "triu",
-                        .inputs = 1,
-                        .args = "int64 diagonal",
-                        .rule = triangle_rule,
-                        .forward = triangle_forward,
-                        .backward = triangle_backward};
-
-heed_tensor *heed_tril(heed_tensor *x, int64_t diagonal)
-{
-    const triangle_args args = {diagonal, false};
-    return heed_apply(&op_tril, &x, 1, &args, sizeof args);
-}
-
-heed_tensor *heed_triu(heed_tensor *x, int64_t diagonal)
-{
-    const triangle_args args = {diagonal, true};
-    return heed_apply(&op_triu, &x, 1, &args, sizeof args);
-}
+#define TRIANGLE(id, is_upper)                                                                     \
+    HEED_OPERATION(id) = {.name = #id,                                                             \
+                          .inputs = 1,                                                             \
+                          .args = "int64 diagonal",                                                \
+                          .rule = triangle_rule,                                                   \
+                          .forward = triangle_forward,                                             \
+                          .backward = triangle_backward};                                          \
+    heed_tensor *heed_##id(heed_tensor *x, int64_t diagonal)                                       \
+    {                                                                                              \
+        const triangle_args args = {diagonal, is_upper};                                           \
+        return heed_apply(&op_##id, &x, 1, &args, sizeof args);                                    \
+    }
+TRIANGLE(tril, false)
+TRIANGLE(triu, true)
