@@ -38,11 +38,11 @@ static int find(const graph *g, const heed_tensor *t)
 /* ---- my_backward ---- */
 
 /* Appends t after everything that it was computed from: a topological order. */
-static void append(graph *g, heed_tensor *t, const char *name)
+static void sort(graph *g, heed_tensor *t, const char *name)
 {
     for (int i = 0; i < t->input_count; i++) {
         if (find(g, t->inputs[i]) < 0) {
-            append(g, t->inputs[i], "constant");
+            sort(g, t->inputs[i], "constant");
         }
     }
     if (g->count == MOST_NODES) {
@@ -53,7 +53,7 @@ static void append(graph *g, heed_tensor *t, const char *name)
 }
 
 /* A tensor that is used twice receives two gradients, which are added. */
-static void give(graph *g, const heed_tensor *t, heed_tensor *gradient)
+static void accumulate(graph *g, const heed_tensor *t, heed_tensor *gradient)
 {
     heed_tensor **sum = &g->nodes[find(g, t)].gradient;
     gradient = heed_sum_to(gradient, heed_shape_of_tensor(t)); /* if t was broadcast */
@@ -68,34 +68,34 @@ static bool made_by(const char *op, const heed_tensor *y)
 /* The chain rule at one node: from dy, the gradient of y = op(a, b), those of a and b. The first
  * three rules suffice for tanh(w * x + b); SelfAttention needs the others too. Each reads only the
  * values that Heed's own derivative reads, because the rest may have been released. */
-static void hand_on(graph *g, heed_tensor *y, heed_tensor *dy)
+static void differentiate(graph *g, heed_tensor *y, heed_tensor *dy)
 {
     heed_tensor *a = y->inputs[0], *b = y->input_count > 1 ? y->inputs[1] : NULL;
     if (made_by("add", y)) {
-        give(g, a, dy);
-        give(g, b, dy);
+        accumulate(g, a, dy);
+        accumulate(g, b, dy);
     } else if (made_by("mul", y)) {
-        give(g, a, heed_mul(dy, b));
-        give(g, b, heed_mul(dy, a));
+        accumulate(g, a, heed_mul(dy, b));
+        accumulate(g, b, heed_mul(dy, a));
     } else if (made_by("tanh", y)) { /* dy (1 - y^2) */
-        give(g, a, heed_sub(dy, heed_mul(dy, heed_mul(y, y))));
+        accumulate(g, a, heed_sub(dy, heed_mul(dy, heed_mul(y, y))));
     } else if (made_by("linear", y)) { /* y = a b^T */
-        give(g, a, heed_matmul(dy, b));
-        give(g, b, heed_matmul(heed_transpose(dy, 0, 1), a));
+        accumulate(g, a, heed_matmul(dy, b));
+        accumulate(g, b, heed_matmul(heed_transpose(dy, 0, 1), a));
     } else if (made_by("matmul", y)) { /* y = a b */
-        give(g, a, heed_matmul(dy, heed_transpose(b, 0, 1)));
-        give(g, b, heed_matmul(heed_transpose(a, 0, 1), dy));
+        accumulate(g, a, heed_matmul(dy, heed_transpose(b, 0, 1)));
+        accumulate(g, b, heed_matmul(heed_transpose(a, 0, 1), dy));
     } else if (made_by("transpose", y)) {
         const int *dims = y->args;
-        give(g, a, heed_transpose(dy, dims[0], dims[1]));
+        accumulate(g, a, heed_transpose(dy, dims[0], dims[1]));
     } else if (made_by("div_scalar", y)) {
         const double *divisor = y->args;
-        give(g, a, heed_div_scalar(dy, *divisor));
+        accumulate(g, a, heed_div_scalar(dy, *divisor));
     } else if (made_by("safe_softmax", y)) { /* y (dy - sum(y dy)), the sum along dim */
         const int *dim = y->args;
-        give(g, a, heed_mul(y, heed_sub(dy, heed_sum_dim(heed_mul(y, dy), *dim, true))));
+        accumulate(g, a, heed_mul(y, heed_sub(dy, heed_sum_dim(heed_mul(y, dy), *dim, true))));
     } else if (made_by("sum", y)) {
-        give(g, a, heed_expand(dy, heed_shape_of_tensor(a)));
+        accumulate(g, a, heed_expand(dy, heed_shape_of_tensor(a)));
     } else {
         heed_fail(HEED_ERR_VALUE, "my_backward has no rule for %s", y->op->name);
     }
@@ -104,11 +104,11 @@ static void hand_on(graph *g, heed_tensor *y, heed_tensor *dy)
 static void my_backward(graph *g, heed_tensor *y)
 {
     const bool enabled = heed_set_grad_enabled(false); /* gradients need no graph of their own */
-    append(g, y, "y");
-    give(g, y, heed_ones_like(y)); /* dy/dy = 1 */
+    sort(g, y, "y");
+    accumulate(g, y, heed_ones_like(y)); /* dy/dy = 1 */
     for (int i = g->count - 1; i >= 0; i--) {
         if (g->nodes[i].tensor->op != NULL) { /* not a leaf */
-            hand_on(g, g->nodes[i].tensor, g->nodes[i].gradient);
+            differentiate(g, g->nodes[i].tensor, g->nodes[i].gradient);
         }
     }
     heed_set_grad_enabled(enabled);
@@ -172,7 +172,7 @@ static bool show(const char *title, graph *g, heed_tensor *y)
 /* A tensor whose gradient we want. */
 static heed_tensor *leaf(graph *g, const char *name, heed_tensor *t)
 {
-    append(g, t, name);
+    sort(g, t, name);
     return heed_set_requires_grad(t, true);
 }
 

@@ -191,7 +191,7 @@ START_TEST(an_error_inside_a_derivative)
         }
         expect_error(m->status, m->words);
         ck_assert_ptr_null(h->gradient_in_flight);
-        ck_assert_int_eq(h->engine_mark, 0);
+        ck_assert_int_eq(h->consumers, 0);
         ck_assert_int_eq(heed_scope_end(&scope), HEED_OK);
         heed_clear_grad(x); /* accumulated before the error */
         ck_assert_int_eq(heed_live_tensors(), tensors);

@@ -1,11 +1,19 @@
-/* Sums gradients: in place where nothing else can see the change, otherwise with heed_add. */
+/* Where gradients go. The gradients that a tensor receives are summed: for a node in
+ * gradient_in_flight, until the node is visited; for a leaf in its .grad, or for heed_grad in
+ * pass->grads. A sum is changed in place where nothing else can see it. */
+#include <string.h>
 
-#include "pass.h"
-
+#include "../tensor/check.h"
+#include "../tensor/create.h"
 #include "../tensor/elements.h"
+#include "../tensor/handle.h"
+#include "../tensor/read.h"
 #include "../tensor/scope.h"
-#include "../tensor/thread.h"
+#include "../tensor/shape.h"
+#include "backward.h"
 #include "ops/elementwise.h"
+#include "ops/reductions.h"
+#include "ops/view.h"
 
 /* True if t is contiguous and no other handle, view or graph can see a change to it. */
 static bool is_ours_alone(const heed_tensor *t)
@@ -14,8 +22,123 @@ static bool is_ours_alone(const heed_tensor *t)
            heed_is_row_major(t);
 }
 
-/* The first gradient is moved into *sum, not added. */
-heed_status heed_add_gradient(heed_tensor **sum, heed_tensor *g, bool create_graph)
+/* The sum of t's gradients in this pass; NULL: its .grad. */
+static heed_tensor **sum_of(const heed_pass *pass, heed_tensor *t)
+{
+    return heed_is_node(t)    ? &t->gradient_in_flight
+           : pass->xs == NULL ? NULL
+                              : &pass->grads[heed_find_x(pass, t)];
+}
+
+heed_tensor *heed_fit_gradient(heed_tensor *g, const heed_tensor *node, const heed_tensor *input)
+{
+    if (heed_check_tensor(node->op->name, "a gradient", g) != HEED_OK) {
+        return NULL; /* g is a value that .saves does not list */
+    }
+    g = heed_sum_to(g, heed_shape_of_tensor(input));
+    if (g != NULL && g->dtype != input->dtype) {
+        heed_fail(HEED_ERR_DTYPE, "%s: its derivative returned %s for an %s input", node->op->name,
+                  heed_dtype_name(g->dtype), heed_dtype_name(input->dtype));
+        return NULL;
+    }
+    return g;
+}
+
+/* ---- .grad ---- */
+
+/* Several threads may train one model, so shared leaves are locked. Nothing that can fail runs
+ * under the lock, and nothing slow except adding two gradients. An operation that adds to .grad
+ * itself takes it out meanwhile: other threads then begin another sum, which put_grad_back adds. */
+
+static void lock_grad(const heed_tensor *t)
+{
+    if (t->shared) {
+        pthread_mutex_lock(&heed_locks[HEED_LOCK_GRADS]);
+    }
+}
+
+static void unlock_grad(const heed_tensor *t)
+{
+    if (t->shared) {
+        pthread_mutex_unlock(&heed_locks[HEED_LOCK_GRADS]);
+    }
+}
+
+/* Atomic, because take_grad looks without the lock. */
+static void set_grad(heed_tensor *t, heed_tensor *grad)
+{
+    __atomic_store_n(&t->grad, grad, __ATOMIC_RELAXED);
+}
+
+/* Adds g to t->grad and returns true. If there is none, sets it to `first`, which may be NULL, and
+ * returns false. */
+static bool add_if_any(heed_tensor *t, const heed_tensor *g, heed_tensor *first)
+{
+    lock_grad(t);
+    const bool any = t->grad != NULL;
+    if (any) {
+        heed_add_elements(g, t->grad);
+        heed_raise_version(t->grad);
+    } else {
+        set_grad(t, first);
+    }
+    unlock_grad(t);
+    return any;
+}
+
+/* t->grad += g. Consumes g, which becomes the first .grad unless something else holds it. */
+static heed_status add_to_grad(heed_tensor *t, heed_tensor *g)
+{
+    heed_tensor *first = g;
+    if (!is_ours_alone(g)) {
+        first = add_if_any(t, g, NULL) ? NULL : heed_tensor_like(NULL, g);
+        if (first != NULL) {
+            heed_copy_elements(g, first);
+        }
+        heed_unref(g);
+    }
+    if (first != NULL && add_if_any(t, first, first)) {
+        heed_unref(first);
+    }
+    return heed_self.error;
+}
+
+/* Takes .grad out. NULL if there is none, or if another thread has it. */
+static heed_tensor *take_grad(heed_tensor *t)
+{
+    if (__atomic_load_n(&t->grad, __ATOMIC_RELAXED) == NULL) {
+        return NULL; /* usually the first gradient of a step, which needs no lock */
+    }
+    lock_grad(t);
+    heed_tensor *grad = t->grad_is_taken ? NULL : t->grad;
+    if (grad != NULL) {
+        set_grad(t, NULL);
+        t->grad_is_taken = true;
+    }
+    unlock_grad(t);
+    return grad;
+}
+
+static void put_grad_back(heed_tensor *t, heed_tensor *grad)
+{
+    lock_grad(t);
+    heed_tensor *others = t->grad;
+    if (others != NULL) {
+        heed_add_elements(others, grad);
+        heed_raise_version(grad);
+    }
+    set_grad(t, grad);
+    t->grad_is_taken = false;
+    unlock_grad(t);
+    if (others != NULL) {
+        heed_unref(others);
+    }
+}
+
+/* ---- sums ---- */
+
+/* *sum += g. Consumes g. The first gradient is moved, not added. */
+static heed_status add(heed_tensor **sum, heed_tensor *g, bool create_graph)
 {
     if (*sum == NULL) {
         *sum = g;
@@ -38,158 +161,51 @@ heed_status heed_add_gradient(heed_tensor **sum, heed_tensor *g, bool create_gra
     return heed_scope_end(&scope);
 }
 
-/* ---- .grad ---- */
-
-/* Several threads may train one model, so shared leaves are locked. Nothing that can fail runs
- * under the lock, and nothing slow except adding two gradients. */
-static pthread_mutex_t *const grad_lock = &heed_locks[HEED_LOCK_GRADS];
-
-static void lock_grad(const heed_tensor *t)
+heed_status heed_accumulate(const heed_pass *pass, heed_tensor *t, heed_tensor *g)
 {
-    if (t->shared) {
-        pthread_mutex_lock(grad_lock);
-    }
+    heed_tensor **sum = sum_of(pass, t);
+    return sum != NULL ? add(sum, g, pass->create_graph) : add_to_grad(t, g);
 }
 
-static void unlock_grad(const heed_tensor *t)
-{
-    if (t->shared) {
-        pthread_mutex_unlock(grad_lock);
-    }
-}
+/* ---- sums to which operations add their gradient themselves ---- */
 
-/* Atomic, because borrow_grad reads t->grad without the lock. */
-static void set_grad(heed_tensor *t, heed_tensor *grad)
+/* True if the derivative may read memory shared with `sum`. */
+static bool reads_memory_of(const heed_tensor *sum, const heed_tensor *node, const heed_tensor *g)
 {
-    __atomic_store_n(&t->grad, grad, __ATOMIC_RELAXED);
-}
-
-/* Adds g to t->grad and returns true. If t->grad is NULL, sets it to `instead`, which may be NULL,
- * and returns false. */
-static bool add_or_become(heed_tensor *t, const heed_tensor *g, heed_tensor *instead)
-{
-    lock_grad(t);
-    const bool added = t->grad != NULL;
-    if (added) {
-        heed_add_elements(g, t->grad);
-        heed_raise_version(t->grad);
-    } else {
-        set_grad(t, instead);
-    }
-    unlock_grad(t);
-    return added;
-}
-
-heed_status heed_add_to_grad(heed_tensor *t, heed_tensor *g)
-{
-    if (!is_ours_alone(g)) {
-        heed_tensor *copy = add_or_become(t, g, NULL) ? NULL : heed_tensor_like(NULL, g);
-        if (copy != NULL) {
-            heed_copy_elements(g, copy);
-        }
-        heed_unref(g);
-        if (copy == NULL) {
-            return heed_self.error;
-        }
-        g = copy;
-    }
-    if (add_or_become(t, g, g)) {
-        heed_unref(g);
-    }
-    return HEED_OK;
-}
-
-/* One borrower at a time. Meanwhile other threads accumulate into a fresh t->grad, which
- * return_grad adds to the borrowed one. Returns NULL if there is none to borrow. */
-static heed_tensor *borrow_grad(heed_tensor *t)
-{
-    if (__atomic_load_n(&t->grad, __ATOMIC_RELAXED) == NULL) {
-        return NULL; /* usually the first gradient of a step, which needs no lock */
-    }
-    lock_grad(t);
-    heed_tensor *grad = t->grad_is_lent ? NULL : t->grad;
-    if (grad != NULL) {
-        set_grad(t, NULL);
-        t->grad_is_lent = true;
-    }
-    unlock_grad(t);
-    return grad;
-}
-
-static void return_grad(heed_tensor *t, heed_tensor *grad)
-{
-    lock_grad(t);
-    heed_tensor *others = t->grad;
-    if (others != NULL) {
-        heed_add_elements(others, grad);
-        heed_raise_version(grad);
-    }
-    set_grad(t, grad);
-    t->grad_is_lent = false;
-    unlock_grad(t);
-    if (others != NULL) {
-        heed_unref(others);
-    }
-}
-
-/* ---- in place ---- */
-
-/* True if the derivative may read memory shared with t. */
-static bool reads_memory_of(const heed_vjp *v, const heed_tensor *t)
-{
-    bool reads = v->g->storage == t->storage || v->y->storage == t->storage;
-    for (int j = 0; j < v->y->input_count; j++) {
-        reads = reads || v->inputs[j]->storage == t->storage;
+    bool reads = g->storage == sum->storage || node->storage == sum->storage;
+    for (int j = 0; j < node->input_count; j++) {
+        reads = reads || node->inputs[j]->storage == sum->storage;
     }
     return reads;
 }
 
-/* Views of the sum count as references to its storage, so the frame releases them before
- * another thread can borrow the .grad. */
-static bool add_to(heed_tensor *sum, const heed_vjp *v, int j)
+bool heed_accumulate_in_place(const heed_pass *pass, const heed_vjp *vjp, const heed_tensor *node,
+                              int j)
 {
-    if (sum->dtype != v->g->dtype || reads_memory_of(v, sum)) {
+    heed_tensor *input = node->inputs[j], **slot = sum_of(pass, input);
+    heed_tensor *sum = slot != NULL ? *slot : take_grad(input);
+    if (sum == NULL) {
         return false;
     }
-    const heed_frame frame = heed_frame_begin(false);
-    const bool added = v->y->op->add_gradient(v, j, sum);
-    return heed_frame_end(frame) == HEED_OK && added;
-}
-
-/* Adds the gradient of input j to *sum, or to the input's .grad if `sum` is NULL. Returns false if
- * there is no gradient to add to yet, if something else could see the change, or if the operation
- * does not support this. */
-static bool add_input_in_place(const heed_vjp *v, int j, heed_tensor **sum)
-{
-    if (sum != NULL) {
-        return *sum != NULL && is_ours_alone(*sum) && add_to(*sum, v, j);
+    bool added = false;
+    if (sum->dtype == vjp->g->dtype && !reads_memory_of(sum, node, vjp->g) &&
+        (slot == NULL || is_ours_alone(sum))) {
+        const heed_frame frame = heed_frame_begin(false); /* for views of the sum */
+        added = node->op->add_gradient(vjp, j, sum);
+        added = heed_frame_end(frame) == HEED_OK && added;
     }
-    heed_tensor *input = v->y->inputs[j]; /* v->inputs has stand-ins in debug builds */
-    heed_tensor *grad = borrow_grad(input);
-    if (grad == NULL) {
-        return false;
-    }
-    const bool added = add_to(grad, v, j);
-    if (added) {
-        heed_raise_version(grad);
-    }
-    return_grad(input, grad);
-    return added;
-}
-
-heed_status heed_add_all_in_place(const heed_pass *pass, const heed_vjp *vjp, bool *wanted)
-{
-    for (int j = 0; j < vjp->y->input_count && !heed_blocked(); j++) {
-        if (wanted[j] && add_input_in_place(vjp, j, heed_gradient_slot(pass, vjp->y->inputs[j]))) {
-            wanted[j] = false;
+    if (slot == NULL) {
+        if (added) {
+            heed_raise_version(sum);
         }
+        put_grad_back(input, sum);
     }
-    return heed_self.error;
+    return added;
 }
 
 /* ---- complete gradients ---- */
 
-heed_status heed_retain_gradient(const heed_pass *pass, heed_tensor *node, heed_tensor *g)
+heed_status heed_keep_gradient(const heed_pass *pass, heed_tensor *node, heed_tensor *g)
 {
     const int x = heed_find_x(pass, node);
     if (x >= 0) {
@@ -197,7 +213,46 @@ heed_status heed_retain_gradient(const heed_pass *pass, heed_tensor *node, heed_
         pass->grads[x] = g;
     } else if (pass->xs == NULL && node->retain_grad) {
         heed_ref(g);
-        return heed_add_to_grad(node, g);
+        return add_to_grad(node, g);
     }
     return HEED_OK;
+}
+
+/* The gradient of xs[i], taken from pass->grads[i], as a handle in the innermost scope. */
+static heed_tensor *hand_out(const heed_pass *pass, int i)
+{
+    heed_tensor *x = pass->xs[i], *g = pass->grads[i];
+    if (g == NULL) {
+        return heed_zeros(heed_shape_of_tensor(x), x->dtype);
+    }
+    if (g->references == 1) {
+        return heed_join_scope(pass->function, g);
+    }
+    /* The handle has another owner, such as a scope: return a new one. */
+    heed_tensor *own = NULL;
+    if (pass->create_graph) {
+        own = heed_reshape(g, heed_shape_of_tensor(g));
+    } else if (!heed_blocked()) {
+        own = heed_tensor_view(pass->function, g, g->ndim, g->shape, g->strides, 0);
+        own = own != NULL ? heed_join_scope(pass->function, own) : NULL;
+    }
+    heed_unref(g);
+    return own;
+}
+
+heed_status heed_return_grads(const heed_pass *pass, heed_status status)
+{
+    for (int i = pass->count - 1; i >= 0; i--) {
+        if (status == HEED_OK) {
+            /* if an x is listed twice, its last entry has the gradient */
+            const int last = heed_find_x(pass, pass->xs[i]);
+            pass->grads[i] = last > i ? pass->grads[last] : hand_out(pass, i);
+        } else if (pass->grads[i] != NULL) {
+            heed_unref(pass->grads[i]);
+        }
+    }
+    if (pass->count > 0 && heed_blocked()) {
+        memset(pass->grads, 0, (size_t)pass->count * sizeof *pass->grads);
+    }
+    return status == HEED_OK ? heed_self.error : status;
 }

@@ -9,7 +9,6 @@
 #include "../tensor/handle.h"
 #include "../tensor/shape.h"
 #include "notify.h"
-#include "saved.h"
 
 /* ---- recording ---- */
 
@@ -24,6 +23,30 @@ static bool needs_node(const heed_call *call, const heed_tensor *y)
         }
     }
     return false;
+}
+
+/* Sets the inputs of y, a new node. Takes a reference to each, and a use of each value that y's
+ * derivative will read; their versions are recorded to detect in-place changes. */
+static void hold_inputs(heed_tensor *y, heed_tensor *const *inputs)
+{
+    unsigned read = 0; /* bit i: the value of input i; HEED_SAVED_OUTPUT: the value of y */
+    for (int i = 0; i < y->input_count && i < HEED_SAVES; i++) {
+        read |= inputs[i]->requires_grad ? y->op->saves[i] : 0;
+    }
+    y->saved = (uint8_t)read;
+    for (int i = 0; i < y->input_count; i++) {
+        heed_tensor *input = inputs[i];
+        y->inputs[i] = input;
+        heed_add_reference(input);
+        if (i < HEED_SAVED_INPUTS && read >> i & 1) {
+            heed_add_use(input);
+            y->saved_version += input->storage->version;
+        }
+    }
+    if (read & HEED_SAVED_OUTPUT) {
+        heed_add_use(y);
+        y->saved_version += y->storage->version;
+    }
 }
 
 static heed_status allocate_args(heed_tensor *y, size_t args_size)
@@ -43,8 +66,11 @@ static heed_status allocate_args(heed_tensor *y, size_t args_size)
 }
 
 /* Copies the arguments and adds the edges. On failure y can still be released. */
-static heed_status record(const heed_call *call, heed_tensor *y)
+heed_status heed_record(const heed_call *call, heed_tensor *y)
 {
+    if (!needs_node(call, y)) {
+        return HEED_OK;
+    }
     const size_t args_size = call->args_size;
     y->args_size = (uint16_t)args_size;
     if ((args_size > sizeof y->small_args || heed_self.observers != NULL) &&
@@ -64,7 +90,7 @@ static heed_status record(const heed_call *call, heed_tensor *y)
     y->op = call->op;
     y->requires_grad = true;
     y->input_count = (uint16_t)call->count;
-    heed_hold_inputs(y, call->inputs);
+    hold_inputs(y, call->inputs);
     return HEED_OK;
 }
 
@@ -116,8 +142,7 @@ static heed_tensor *compute(const heed_call *call)
     if (y == NULL) {
         return NULL;
     }
-    if ((!result.is_view && run_forward(call, y) != HEED_OK) ||
-        (needs_node(call, y) && record(call, y) != HEED_OK)) {
+    if ((!result.is_view && run_forward(call, y) != HEED_OK) || heed_record(call, y) != HEED_OK) {
         heed_unref(y);
         return NULL;
     }

@@ -1,150 +1,175 @@
 /* The backward pass: reverse-mode differentiation of a graph of tensors. heed_backward and
- * heed_grad, in grad.c, check their arguments and call heed_run_backward, at the end of this file.
+ * heed_grad, in grad.c, check their arguments and call heed_run_backward.
  *
  * The result of a recorded operation is a node: it points to the operation and to its inputs, so
  * the graph leads back from a result L to the leaves. A pass starts at L and computes dL/dt for
- * every t along the way, in four steps:
+ * every t along the way:
  *
  *   seed         dL/dL = 1
- *   sort         list the nodes of the graph, each after all nodes computed from it (pass.c)
+ *   sort         list the nodes of the graph, each after all nodes computed from it (order.c)
  *   visit        take the nodes in that order. All nodes computed from a node are visited before
  *                it, so the sum of the gradients it has received is dL/dnode
  *   accumulate   the node's derivative turns dL/dnode into dL/dinput for each input. These are
  *                summed: for a node until it is visited, for a leaf in its .grad (accumulate.c)
  *
- * Elsewhere: which gradients a pass must compute, and those that derivatives return (pass.c); the
- * values that derivatives read (saved.h). */
+ * Read from top to bottom: heed_run_backward, walk, visit, differentiate. */
+#include "backward.h"
+
+#include "../tensor/alloc.h"
+#include "../tensor/debug.h"
 #include "../tensor/elements.h"
+#include "../tensor/handle.h"
 #include "../tensor/scope.h"
+#include "../tensor/shape.h"
 #include "notify.h"
 #include "observer.h"
-#include "pass.h"
 #include "saved.h"
 
-/* dL/dt += g. Consumes the caller's g, even on error. */
-static heed_status accumulate(const heed_pass *pass, heed_tensor *t, heed_tensor *g)
-{
-    heed_tensor **sum = heed_gradient_slot(pass, t); /* NULL: t->grad */
-    return sum != NULL ? heed_add_gradient(sum, g, pass->create_graph) : heed_add_to_grad(t, g);
-}
+static heed_status walk(const heed_pass *pass, const heed_order *order);
+static heed_status visit(const heed_pass *pass, const heed_order *order, heed_tensor *node);
+static heed_status differentiate(const heed_pass *pass, const heed_order *order, heed_tensor *node,
+                                 heed_tensor *g);
+static heed_tensor *take(heed_tensor *g, const heed_tensor *node, const heed_tensor *input);
 
-/* The chain rule at one node, given g = dL/dnode: dL/dinput = g dnode/dinput, a vector-Jacobian
- * product. */
-static heed_status differentiate(const heed_pass *pass, heed_tensor *node, heed_tensor *g)
-{
-    heed_input_grads in;
-    if (heed_saved_intact(pass->function, node) != HEED_OK ||
-        heed_input_grads_begin(&in, pass, node) != HEED_OK) {
-        return heed_error_pending();
-    }
-    const heed_vjp vjp = {in.y, g, in.inputs, node->args, in.wanted, in.grads};
-    /* Some operations add directly to an existing sum; this clears `wanted` for the inputs they
-     * handle. */
-    heed_status status = heed_add_in_place(pass, &vjp, in.wanted);
-
-    if (status == HEED_OK && heed_any_wanted(&in, node)) {
-        const heed_frame frame =
-            heed_frame_begin(false);      /* a scope for the derivative's temporaries */
-        node->op->backward(&vjp);         /* sets in.grads */
-        heed_input_grads_take(&in, node); /* in.grads outlive the frame */
-        status = heed_frame_end(frame);
-    }
-    if (heed_self.observers != NULL && status == HEED_OK) {
-        const heed_derivative derivative = {node, g, in.grads, pass->xs == NULL};
-        status = heed_self.observers->derivative(&derivative);
-    }
-    for (int j = 0; j < node->input_count && status == HEED_OK; j++) {
-        heed_tensor *grad = in.grads[j];
-        if (grad != NULL) {
-            in.grads[j] = NULL;
-            status = accumulate(pass, node->inputs[j], grad);
-        }
-    }
-    heed_input_grads_end(&in, node, status);
-    return status;
-}
-
-/* A node that fails also releases its saved values: the pass cannot be repeated on this graph. */
-static heed_status visit(const heed_pass *pass, heed_tensor *node)
-{
-    heed_tensor *g = node->gradient_in_flight; /* NULL: no consumer produced one */
-    const bool needed = node->engine_mark > 0;
-    heed_status status = HEED_OK;
-    node->gradient_in_flight = NULL;
-    node->engine_mark = 0;
-    if (g != NULL) {
-        status = heed_retain_gradient(pass, node, g);
-        if (heed_self.observers != NULL && status == HEED_OK) {
-            status = heed_self.observers->gradient(node, g);
-        }
-        if (status == HEED_OK && needed) {
-            status = differentiate(pass, node, g);
-        }
-        heed_unref(g);
-    }
-    if (needed && !pass->retain_graph) {
-        heed_release_saved(node);
-    }
-    return status;
-}
-
-/* dL/dL: 1, or pass->upstream. The caller owns it. */
-static heed_tensor *make_seed(const heed_pass *pass)
-{
-    heed_tensor *seed = heed_tensor_like(NULL, pass->y);
-    if (seed != NULL && pass->upstream != NULL) {
-        heed_copy_elements(pass->upstream, seed);
-    } else if (seed != NULL) {
-        heed_fill_elements(seed, 1);
-    }
-    return seed;
-}
-
-/* Consumes the seed. After an error, heed_topo_free drops the gradients of the nodes that were not
- * visited. */
-static heed_status walk(const heed_pass *pass, heed_tensor *seed)
-{
-    heed_topo topo = {0};
-    int64_t visited = 0;
-    heed_status status = heed_topo_sort(&topo, pass->y);
-    if (status == HEED_OK) {
-        status = heed_mark_needed(pass, &topo);
-        pass->y->gradient_in_flight = seed;
-    } else {
-        heed_unref(seed);
-    }
-    while (status == HEED_OK && visited < topo.count) {
-        status = visit(pass, topo.nodes[visited++]);
-    }
-    heed_topo_free(&topo, visited);
-    return status;
-}
+static _Thread_local const char *running; /* the pass of this thread */
 
 heed_status heed_run_backward(const heed_pass *pass)
 {
-    const char *outer = heed_self.operation, *outer_pass = heed_set_running_pass(pass->function);
-    heed_self.operation = pass->function;
+    const char *outer = heed_self.operation, *outer_pass = running;
+    heed_self.operation = running = pass->function;
     heed_scope scope;
     heed_scope_begin(&scope);
     /* Derivatives are operations themselves, recorded only for create_graph. Ending the scope
      * restores grad mode. */
     heed_set_grad_enabled(pass->create_graph);
 
-    heed_tensor *seed = make_seed(pass);
-    heed_status status = heed_error_pending();
-    if (seed != NULL && heed_is_node(pass->y)) {
-        status = walk(pass, seed);
-    } else if (seed != NULL && heed_is_wanted(pass, pass->y)) {
-        status = accumulate(pass, pass->y, seed); /* L is a leaf */
-    } else if (seed != NULL) {
-        heed_unref(seed);
+    heed_order order;
+    heed_status status = heed_sort_nodes(pass, &order);
+    if (status == HEED_OK) {
+        status = walk(pass, &order);
     }
+    heed_free_order(&order, status);
     heed_scope_end(&scope);
     if (HEED_IS_DEBUG) {
         heed_debug_count_step();
     }
     status = heed_return_grads(pass, status);
     heed_self.operation = outer;
-    heed_set_running_pass(outer_pass);
+    running = outer_pass;
     return status;
+}
+
+static heed_status walk(const heed_pass *pass, const heed_order *order)
+{
+    if (!heed_is_wanted(pass, pass->y)) {
+        return HEED_OK; /* y depends on none of the xs */
+    }
+    heed_tensor *seed = heed_tensor_like(NULL, pass->y);
+    if (seed == NULL) {
+        return heed_self.error;
+    }
+    if (pass->upstream != NULL) {
+        heed_copy_elements(pass->upstream, seed);
+    } else {
+        heed_fill_elements(seed, 1);
+    }
+    heed_status status = heed_accumulate(pass, pass->y, seed);
+    for (int64_t i = 0; i < order->count && status == HEED_OK; i++) {
+        status = visit(pass, order, order->nodes[i]);
+    }
+    return status;
+}
+
+/* A node that fails also releases its saved values: the pass cannot be repeated on this graph. */
+static heed_status visit(const heed_pass *pass, const heed_order *order, heed_tensor *node)
+{
+    heed_tensor *g = node->gradient_in_flight; /* NULL: no consumer produced one */
+    heed_status status = HEED_OK;
+    node->gradient_in_flight = NULL;
+    if (g != NULL) {
+        if (pass->xs != NULL || node->retain_grad) {
+            status = heed_keep_gradient(pass, node, g);
+        }
+        if (heed_self.observers != NULL && status == HEED_OK) {
+            status = heed_self.observers->gradient(node, g);
+        }
+        if (status == HEED_OK && node->needed) {
+            status = differentiate(pass, order, node, g);
+        }
+        heed_unref(g);
+    }
+    if (node->needed && !pass->retain_graph) {
+        heed_release_saved(node);
+    }
+    return status;
+}
+
+/* The chain rule at one node, given g = dL/dnode: dL/dinput = g dnode/dinput, a vector-Jacobian
+ * product. */
+static heed_status differentiate(const heed_pass *pass, const heed_order *order, heed_tensor *node,
+                                 heed_tensor *g)
+{
+    heed_tensor **grads = order->grads;
+    bool *wanted = order->wanted;
+    heed_vjp vjp = {node, g, node->inputs, node->args, wanted, grads};
+    if (heed_check_saved(pass->function, node) != HEED_OK ||
+        (HEED_IS_DEBUG && heed_hide_unsaved(&vjp) != HEED_OK)) {
+        return heed_self.error;
+    }
+    /* Some operations can add directly to an existing sum. Observers see gradients before that. */
+    const bool adds =
+        node->op->add_gradient != NULL && !pass->create_graph && heed_self.observers == NULL;
+    bool any = false;
+    for (int j = 0; j < node->input_count; j++) {
+        grads[j] = NULL;
+        wanted[j] = heed_is_wanted(pass, node->inputs[j]) &&
+                    !(adds && heed_accumulate_in_place(pass, &vjp, node, j));
+        any = any || wanted[j];
+    }
+    heed_status status = heed_self.error;
+    if (any && status == HEED_OK) {
+        const heed_frame frame = heed_frame_begin(false); /* for the derivative's temporaries */
+        node->op->backward(&vjp);
+        for (int j = node->input_count - 1; j >= 0; j--) { /* the newest first: it is quicker */
+            grads[j] = wanted[j] ? take(grads[j], node, node->inputs[j]) : NULL;
+        }
+        status = heed_frame_end(frame);
+    }
+    if (heed_self.observers != NULL && status == HEED_OK) {
+        const heed_derivative derivative = {node, g, grads, pass->xs == NULL};
+        status = heed_self.observers->derivative(&derivative);
+    }
+    for (int j = 0; j < node->input_count; j++) {
+        if (grads[j] != NULL && status == HEED_OK) {
+            status = heed_accumulate(pass, node->inputs[j], grads[j]);
+        } else if (grads[j] != NULL) {
+            heed_unref(grads[j]);
+        }
+    }
+    if (HEED_IS_DEBUG) {
+        heed_free((void *)vjp.inputs);
+    }
+    return status;
+}
+
+/* Takes a gradient out of the derivative's scope, in the shape of the input. NULL: none, or an
+ * error. */
+static heed_tensor *take(heed_tensor *g, const heed_tensor *node, const heed_tensor *input)
+{
+    if (g == NULL || heed_blocked()) {
+        return NULL;
+    }
+    if (g->storage == NULL || g->dtype != input->dtype ||
+        !heed_has_sizes(g, input->ndim, input->shape)) {
+        g = heed_fit_gradient(g, node, input);
+    }
+    if (g != NULL) {
+        heed_take_from_scope(g);
+    }
+    return g;
+}
+
+const char *heed_running_pass(void)
+{
+    return heed_self.operation != NULL ? running : NULL; /* else a longjmp has left it */
 }

@@ -8,9 +8,9 @@
 #include "../tensor/scope.h"
 #include "../tensor/shape.h"
 #include "../tensor/thread.h"
+#include "backward.h"
 #include "notify.h"
 #include "op.h"
-#include "pass.h"
 
 static heed_status check_root(const char *function, heed_tensor *y)
 {

@@ -18,13 +18,13 @@
 #include "../tensor/scope.h"
 #include "../tensor/shape.h"
 #include "../tensor/thread.h"
+#include "backward.h"
 #include "grad.h"
 #include "op.h"
 #include "ops/elementwise.h"
 #include "ops/reductions.h"
 #include "ops/slice.h"
 #include "ops/view.h"
-#include "pass.h"
 
 enum { MAX_INPUTS = 16, MAX_ALIASES = MAX_INPUTS + 1 }; /* the gradient of f has one input more */
 

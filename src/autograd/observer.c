@@ -12,8 +12,6 @@
 #include "../tensor/shape.h"
 #include "module_path.h"
 #include "notify.h"
-#include "pass.h"
-#include "saved.h"
 
 static _Thread_local heed_observer *first;    /* the list, in the order of addition */
 static _Thread_local heed_observer *upcoming; /* called after the one whose callback runs */
@@ -101,11 +99,9 @@ static heed_tensor *alias(heed_tensor *t)
 {
     static const heed_op op = {.name = "alias", .inputs = 1, .backward = alias_backward};
     heed_tensor *y = heed_tensor_view(op.name, t, t->ndim, t->shape, t->strides, 0);
-    if (y != NULL && t->requires_grad && !heed_self.grad_disabled) {
-        y->op = &op;
-        y->requires_grad = true;
-        y->input_count = 1;
-        heed_hold_inputs(y, &t);
+    if (y != NULL && heed_record(&(heed_call){.op = &op, .inputs = &t, .count = 1}, y) != HEED_OK) {
+        heed_unref(y);
+        return NULL;
     }
     return y;
 }

@@ -1,9 +1,14 @@
-/* Error messages for saved values that a derivative cannot read. */
+/* Checks, releases and hides the values that derivatives read. */
 #include "saved.h"
 
+#include <stdio.h>
+
+#include "../tensor/alloc.h"
+#include "../tensor/debug.h"
+#include "../tensor/handle.h"
 #include "../tensor/shape.h"
 
-heed_status heed_fail_changed(const char *function, const heed_tensor *node)
+static heed_status fail_changed(const char *function, const heed_tensor *node)
 {
     const heed_tensor *last = node->inputs[node->input_count - 1];
     return heed_fail(
@@ -14,7 +19,7 @@ heed_status heed_fail_changed(const char *function, const heed_tensor *node)
         node->input_count > 1 ? HEED_TEXT(last) : "", HEED_TEXT(node));
 }
 
-heed_status heed_fail_not_saved(const char *function, const heed_tensor *node)
+static heed_status fail_not_saved(const char *function, const heed_tensor *node)
 {
     int i = 0;
     while (!node->inputs[i]->requires_grad || (node->op->saves[i] & ~node->saved) == 0) {
@@ -24,4 +29,67 @@ heed_status heed_fail_not_saved(const char *function, const heed_tensor *node)
                      "%s: input %d %s of %s started to require a gradient after it was used; call "
                      "heed_set_requires_grad first",
                      function, i, HEED_TEXT(node->inputs[i]), node->op->name);
+}
+
+heed_status heed_check_saved(const char *function, const heed_tensor *node)
+{
+    const unsigned saved = node->saved;
+    uint32_t version = saved & HEED_SAVED_OUTPUT ? node->storage->version : 0;
+    unsigned read = 0;
+    for (int i = 0; i < node->input_count && i < HEED_SAVED_INPUTS; i++) {
+        const heed_tensor *input = node->inputs[i];
+        read |= i < HEED_SAVES && input->requires_grad ? node->op->saves[i] : 0;
+        version += saved >> i & 1 ? input->storage->version : 0;
+    }
+    if ((read & ~saved) != 0) {
+        return fail_not_saved(function, node);
+    }
+    return version == node->saved_version ? HEED_OK : fail_changed(function, node);
+}
+
+void heed_release_saved(heed_tensor *node)
+{
+    const unsigned saved = node->saved;
+    node->used_up = true;
+    node->saved = 0;
+    for (int i = 0; i < node->input_count && i < HEED_SAVED_INPUTS; i++) {
+        if (saved >> i & 1) {
+            heed_drop_use(node->inputs[i]);
+        }
+    }
+    if (saved & HEED_SAVED_OUTPUT) {
+        heed_drop_use(node);
+    }
+}
+
+/* ---- debug builds ---- */
+
+heed_status heed_hide_unsaved(heed_vjp *vjp)
+{
+    enum { REASON = 300 };
+    if (!HEED_IS_DEBUG) {
+        return HEED_OK; /* other builds need not link debug.c */
+    }
+    heed_tensor *node = vjp->y;
+    const heed_op *op = node->op;
+    const int count = node->input_count + 1; /* y is the last */
+    heed_tensor **seen = heed_alloc((size_t)count * (sizeof *seen + sizeof **seen + REASON));
+    if (seen == NULL) {
+        return heed_self.error;
+    }
+    heed_tensor *stand_ins = (heed_tensor *)(seen + count);
+    char *reason = (char *)(stand_ins + count);
+    for (int i = 0; i < count; i++, reason += REASON) {
+        const bool is_y = i == node->input_count;
+        seen[i] = is_y ? node : node->inputs[i];
+        if (is_y ? !(node->saved & HEED_SAVED_OUTPUT) : !heed_saves_input(node, i)) {
+            snprintf(reason, REASON, "backward of %s reads %s; declare it in .saves", op->name,
+                     is_y ? "its result" : heed_input_name(op, i).text);
+            heed_debug_hide(&stand_ins[i], seen[i], reason);
+            seen[i] = &stand_ins[i];
+        }
+    }
+    vjp->inputs = seen;
+    vjp->y = seen[node->input_count];
+    return HEED_OK;
 }

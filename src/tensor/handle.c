@@ -189,10 +189,11 @@ static heed_tensor *new_handle(const char *function, int ndim, const int64_t *sh
     }
     t->op = NULL;
     t->inputs = t->two;
-    t->engine_mark = 0;
+    t->consumers = 0;
     t->input_count = t->args_size = 0;
     t->saved = 0;
-    t->requires_grad = t->used_up = t->retain_grad = t->grad_is_lent = t->shared = false;
+    t->requires_grad = t->used_up = t->needed = t->retain_grad = t->grad_is_taken = t->shared =
+        false;
     t->has_origin = false;
     t->gradient_in_flight = NULL;
     t->references = t->uses = 1;

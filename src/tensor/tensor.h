@@ -74,15 +74,16 @@ struct heed_tensor {
     /* The graph: the operation that made this tensor, and its inputs. */
     const struct heed_op *op; /* NULL for a leaf */
     heed_tensor **inputs;     /* input_count of them; points to `two` if they fit */
-    int engine_mark;          /* engine: consumers not yet visited, later whether it is needed */
+    int consumers;            /* engine: results computed from it that are still to be sorted */
     uint16_t input_count, args_size;
     uint8_t saved; /* read by backward: bit i for input i, HEED_SAVED_OUTPUT for the result */
     bool requires_grad;
-    bool used_up;      /* a backward pass has freed its saved values */
-    bool retain_grad;  /* keep .grad even if this is not a leaf */
-    bool grad_is_lent; /* engine: a thread has taken .grad out to add to it */
-    bool shared;       /* count atomically */
-    bool has_origin;   /* an origin is stored after the arguments (autograd/notify.h) */
+    bool used_up : 1;   /* a backward pass has freed its saved values */
+    bool needed : 1;    /* engine: the pass must differentiate this node */
+    bool retain_grad;   /* keep .grad even if this is not a leaf */
+    bool grad_is_taken; /* engine: a thread has taken .grad out to add to it */
+    bool shared;        /* count atomically */
+    bool has_origin;    /* an origin is stored after the arguments (autograd/notify.h) */
     uint8_t ndim;
 
     heed_tensor *two[2];
