@@ -271,7 +271,7 @@ template <class R, class... A, R (*f)(A...)> struct function<f> {
     X(pow) X(pow_scalar) X(remainder) X(remainder_scalar) X(maximum) X(maximum_scalar)             \
     X(minimum) X(minimum_scalar) X(lerp) X(lerp_scalar)                                            \
     X(logical_and) X(logical_or) X(logical_xor) X(logical_not)                                     \
-    X(isnan) X(isinf) X(isfinite) X(where)                                                         \
+    X(isnan) X(isinf) X(isfinite) X(where) X(where_scalar) X(where_scalars)                        \
     X(transpose) X(permute) X(reshape) X(flatten) X(unflatten) X(expand) X(broadcast_to)           \
     X(squeeze) X(unsqueeze) X(detach) X(clone) X(contiguous) X(to)                                 \
     X(slice) X(select) X(narrow) X(index) X(split) X(split_sizes) X(chunk) X(unbind) X(diagonal)   \

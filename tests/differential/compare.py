@@ -24,9 +24,9 @@ import graphs
 # Operations that do not round internally: their noise comes from their inputs.
 EXACT = set("""neg abs sign floor ceil trunc round relu add sub mul div maximum minimum eq ne lt le gt ge logical_and
     logical_or logical_xor eq_scalar ne_scalar lt_scalar le_scalar gt_scalar ge_scalar logical_not isnan isinf isfinite
-    add_scalar sub_scalar mul_scalar div_scalar maximum_scalar minimum_scalar clamp where masked_fill tril triu
-    transpose permute reshape flatten unflatten expand broadcast_to squeeze unsqueeze detach clone contiguous to slice
-    select narrow diagonal split split_sizes chunk unbind index cat stack flip roll roll_dim roll_dims repeat
+    add_scalar sub_scalar mul_scalar div_scalar maximum_scalar minimum_scalar clamp where where_scalar masked_fill
+    tril triu transpose permute reshape flatten unflatten expand broadcast_to squeeze unsqueeze detach clone contiguous to
+    slice select narrow diagonal split split_sizes chunk unbind index cat stack flip roll roll_dim roll_dims repeat
     repeat_interleave repeat_interleave_dim repeat_interleave_each index_select gather scatter scatter_scalar nonzero
     masked_select one_hot embedding argsort sort topk amax amin amax_dim amin_dim amax_dims amin_dims max min max_dim
     min_dim median median_dim argmax argmin argmax_dim argmin_dim any all any_dim all_dim any_dims all_dims equal full

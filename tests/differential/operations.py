@@ -439,6 +439,7 @@ op("lerp", "torch.lerp(x, b, weight)", x=floats, b=same, weight=same)
 op("lerp_scalar", "torch.lerp(x, b, weight)", x=floats, b=same, weight=choice(0.25, 0.5, 0.75, -1.5))
 op("where", "torch.where(mask, x, b)", x=anything, b=like, mask=broadcast_mask,
    order="mask x b")
+op("where_scalar", "torch.where(mask, x, b)", x=anything, b=scalar, mask=broadcast_mask, order="mask x b")
 op("masked_fill", "x.masked_fill(mask, value)", x=anything, mask=broadcast_mask, value=choice(0, 1))
 op("tril triu", "torch.NAME(x, k)", x=anything, k=integer(-3, 3))
 

@@ -31,8 +31,7 @@ heed_tensor *heed_reciprocal(heed_tensor *x); /* y = 1 / x          dx = -g y^2 
 heed_tensor *heed_sin(heed_tensor *x);        /* y = sin x          dx = g cos x        float */
 heed_tensor *heed_cos(heed_tensor *x);        /* y = cos x          dx = -g sin x       float */
 heed_tensor *heed_tanh(heed_tensor *x);       /* y = tanh x         dx = g (1 - y^2)    float */
-heed_tensor *heed_erf(heed_tensor *x);        /* y = erf x          dx = 2 g e^(-x^2) / pi^(1/2)
-                                              float */
+heed_tensor *heed_erf(heed_tensor *x);        /* y = erf x   dx = 2 g e^(-x^2) / pi^(1/2)   float */
 heed_tensor *heed_abs(heed_tensor *x);        /* y = |x|            dx = g sign(x)      not bool */
 heed_tensor *heed_sign(heed_tensor *x);       /* y = 1, 0, -1; 0 for NaN     dx = 0 */
 
@@ -90,9 +89,7 @@ heed_tensor *heed_remainder(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_maximum(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_minimum(heed_tensor *a, heed_tensor *b);
 
-/* The same with a number b, as a + 2 in torch
- *
- *   a (...)   ->   y (...)          da: as above */
+/* The same with a number b, as a + 2 in torch:   a (...)   ->   y (...)      da: as above */
 heed_tensor *heed_add_scalar(heed_tensor *a, double b);
 heed_tensor *heed_sub_scalar(heed_tensor *a, double b);
 heed_tensor *heed_mul_scalar(heed_tensor *a, double b);
@@ -136,8 +133,7 @@ heed_tensor *heed_ge_scalar(heed_tensor *a, double b);
  * defaults are rtol 1e-5 and atol 1e-8. False on error. */
 bool heed_allclose(heed_tensor *a, heed_tensor *b, double rtol, double atol, bool equal_nan);
 
-/* heed_equal: true if a and b have the same shape, dtype and elements, as torch.equal. False on
- * error. */
+/* heed_equal: true if shape, dtype and elements are equal, as torch.equal. False on error. */
 bool heed_equal(heed_tensor *a, heed_tensor *b);
 
 /* ---- logic: any dtype, nonzero (including NaN) is true -> bool, no gradient ---- */
@@ -153,7 +149,9 @@ heed_tensor *heed_isnan(heed_tensor *x);
 heed_tensor *heed_isinf(heed_tensor *x);
 heed_tensor *heed_isfinite(heed_tensor *x);
 
-/* heed_where: as torch.where(condition, a, b)
+/* heed_where: as torch.where(condition, a, b). heed_where_scalar: with a number b; a bool `a`
+ * counts as i64. heed_where_scalars: with two numbers. With a number a: heed_masked_fill(b,
+ * condition, a).
  *
  *   condition (...) bool   a (...)   b (...)   ->   y (broadcast)
  *   y = a where condition, else b
@@ -161,6 +159,8 @@ heed_tensor *heed_isfinite(heed_tensor *x);
  *
  * HEED_ERR_DTYPE: condition is not bool. */
 heed_tensor *heed_where(heed_tensor *condition, heed_tensor *a, heed_tensor *b);
+heed_tensor *heed_where_scalar(heed_tensor *condition, heed_tensor *a, double b);
+heed_tensor *heed_where_scalars(heed_tensor *condition, double a, double b, heed_dtype dtype);
 
 HEED_END_DECLS
 #endif

@@ -1,10 +1,11 @@
 /* Selecting and changing by index: whole rows (index_select, index_add), single elements (gather,
- * scatter_add, scatter); masked_select and nonzero, which compute the indices from a mask; and
- * one_hot. Indices are checked in operand_checks.c before any memory is accessed. For rows of a
- * table see embedding_rows.c. */
+ * scatter_add, scatter); masked_select and nonzero, which compute the indices from a mask; where
+ * with numbers; and one_hot. Indices are checked in operand_checks.c before any memory is accessed.
+ * For rows of a table see embedding_rows.c. */
 
 #include "index.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "../../tensor/check.h"
@@ -368,6 +369,28 @@ heed_tensor *heed_scatter_scalar(heed_tensor *x, int dim, heed_tensor *index, do
     heed_scope_begin(&scope);
     heed_tensor *src = heed_expand(heed_scalar(value, x->dtype), heed_shape_of_tensor(index));
     return heed_scope_end_with(&scope, heed_scatter(x, dim, index, src));
+}
+
+/* ---- where, with numbers ---- */
+
+heed_tensor *heed_where_scalar(heed_tensor *condition, heed_tensor *a, double b)
+{
+    if (heed_check_operand("where", "a", a) != HEED_OK) {
+        return NULL;
+    }
+    const heed_dtype dtype = a->dtype == HEED_BOOL ? HEED_I64 : a->dtype;
+    if (dtype == HEED_I64 && b != floor(b)) {
+        heed_fail(HEED_ERR_VALUE,
+                  "where_scalar: a %s is %s and takes an integer, not %g; heed_to(a, HEED_F32)",
+                  HEED_TEXT(a), heed_dtype_name(a->dtype), b);
+        return NULL;
+    }
+    return heed_where(condition, a, heed_scalar(b, dtype));
+}
+
+heed_tensor *heed_where_scalars(heed_tensor *condition, double a, double b, heed_dtype dtype)
+{
+    return heed_where(condition, heed_scalar(a, dtype), heed_scalar(b, dtype));
 }
 
 /* ---- masked_select: index_select at the true elements of the mask; nonzero ---- */
