@@ -494,7 +494,7 @@ int main(void)
  * softmax         src/autograd/ops/softmax.c: along any dim
  * embedding       src/autograd/ops/embedding_rows.c, src/nn/layers/embedding.c
  * cross_entropy   src/autograd/ops/cross_entropy.c: exact even where p underflows to 0
- * self_attention  src/nn/attention_head.c, src/nn/self_attention.c: batches
+ * self_attention  src/nn/attention.c: batches, cross-attention, several heads
  * parameter       src/tensor/random/generator.c: the numbers that PyTorch draws
  * adam            src/nn/optim/optimizer.c: SGD and AdamW, parameter groups
  * assert          src/tensor/error.c: errors that a program can handle */

@@ -82,9 +82,7 @@
 #include "nn/layers/container.h"          /* ModuleList, and Sequential */
 
 /* ---- Attention ---- */
-#include "nn/self_attention.h"            /* SelfAttention, as in the PyTorch tutorial */
-#include "nn/cross_attention.h"           /* the same with keys and values from another sequence */
-#include "nn/multi_head.h"                /* several heads, combined by W_o */
+#include "nn/attention.h"                 /* SelfAttention as in the PyTorch tutorial, CrossAttention, MultiHead */
 #include "nn/mask.h"                      /* masks: what true means in each kind */
 #include "nn/torch_multihead_attention.h" /* torch.nn.MultiheadAttention */
 #include "nn/transformer_encoder.h"       /* torch.nn.TransformerEncoder and its layer */

@@ -29,10 +29,9 @@ FLAT = {"tensor/dtype.h", "tensor/parallel.h"}
 
 # Internal headers that rooms above may include, and why.
 INTERNAL = {
-    "nn/arguments.h": "functions of tools and models check their arguments as those of nn do",
+    "nn/arguments.h": "functions of tools and models check their arguments as those of nn do; GPT keeps attention weights",
     "nn/named_tensors.h": "what is saved or loaded is listed under the names of a file",
-    "nn/torch_checks.h": "the heads of GPT divide its width, as those of PyTorch's classes do",
-    "nn/attention_head.h": "GPT keeps a copy of its weights as the modules of nn do",
+    "nn/transformer_parts.h": "a block of GPT has the heads and the feed-forward network of PyTorch's encoder",
     "tools/files/file_io.h": "a model's folder holds a config.json besides the weights",
     "tools/files/json.h": "config.json is read as strictly as the headers of safetensors files",
     "tools/files/safetensors_file.h": "GPT files have names and layouts of their own",

@@ -4,7 +4,7 @@
 
 #include "tests/test_util.h"
 
-static const heed_attention_options no_masks = {0};
+static const heed_multihead_attention_forward_options no_masks = {0};
 
 static inline heed_tensor *randn(heed_shape shape)
 {
@@ -52,12 +52,14 @@ static inline attention begin(heed_multihead_attention_options options)
     return a;
 }
 
-static inline heed_tensor *forward(const attention *a, heed_attention_options options)
+static inline heed_tensor *forward(const attention *a,
+                                   heed_multihead_attention_forward_options options)
 {
     return heed_multihead_attention_forward_with(a->m, a->in[0], a->in[1], a->in[2], options);
 }
 
-static inline heed_tensor *weights_of(const attention *a, heed_attention_options options)
+static inline heed_tensor *weights_of(const attention *a,
+                                      heed_multihead_attention_forward_options options)
 {
     heed_tensor *weights;
     heed_multihead_attention_forward_weights_with(a->m, a->in[0], a->in[1], a->in[2], &weights,

@@ -505,7 +505,8 @@ START_TEST(mistakes_name_the_module)
     heed_module_free(m);
     struct heed_multihead_attention *heads = heed_multihead_attention_new(6, 2);
     heed_multihead_attention_forward_with(
-        heads, x, x, x, (heed_attention_options){.attn_mask = heed_causal_keep_mask(4)});
+        heads, x, x, x,
+        (heed_multihead_attention_forward_options){.attn_mask = heed_causal_keep_mask(4)});
     expect_error(HEED_ERR_ANOMALY, " in MultiheadAttention: the attention mask");
     heed_module_free(heads);
 }
@@ -636,8 +637,8 @@ static heed_tensor *encoder_loss(void *m)
     heed_tensor *padding = heed_squeeze(heed_padding_block_mask(lengths, 5), 1);
     heed_tensor *y = heed_transformer_encoder_forward_with(
         m, heed_randn(HEED_SHAPE(5, 3, 8), HEED_F32),
-        (heed_encoder_masks){.src_mask = heed_causal_bias_mask(5, HEED_F32),
-                             .src_key_padding_mask = padding});
+        (heed_transformer_encoder_forward_options){.src_mask = heed_causal_bias_mask(5, HEED_F32),
+                                                   .src_key_padding_mask = padding});
     return heed_mse_loss(y, heed_randn(HEED_SHAPE(5, 3, 8), HEED_F32));
 }
 

@@ -41,7 +41,7 @@ START_TEST(test_dims_that_are_not_the_last)
     ck_assert_ptr_null(heed_self_attention_forward(m, encodings(2, 3, 4), NULL));
     expect_error(HEED_ERR_DIM, "row_dim 0 and col_dim 1");
     ck_assert_ptr_null(heed_self_attention_forward(m, heed_ones(HEED_SHAPE(4), HEED_F32), NULL));
-    expect_error(HEED_ERR_DIM, "1 dims");
+    expect_error(HEED_ERR_SHAPE, "token_encodings (4) must be (..., tokens, d_model)");
     ck_assert_ptr_null(heed_self_attention_forward(m, NULL, NULL));
     expect_error(HEED_ERR_NULL, "token_encodings");
     ck_assert_ptr_null(heed_self_attention_forward(NULL, encodings(2, 3, 4), NULL));

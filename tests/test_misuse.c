@@ -136,7 +136,7 @@ static void make_modules(void)
     nn.norm = heed_layer_norm_new(HEED_SHAPE(4));
     nn.sequential = heed_sequential_new();
     heed_sequential_append(nn.sequential, heed_linear_new(3, 4));
-    nn.cross = heed_cross_attention_new_with(4, 0, 1, (heed_cross_attention_options){.kv_dim = 5});
+    nn.cross = heed_cross_attention_new_with(4, (heed_cross_attention_options){.kv_dim = 5});
     nn.feed = heed_feed_forward_new(4, 6);
     nn.encoder = heed_transformer_encoder_new(
         heed_transformer_encoder_layer_new_with(

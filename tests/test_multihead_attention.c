@@ -139,7 +139,8 @@ END_TEST
 START_TEST(layouts_agree)
 {
     attention a = begin(plain);
-    const heed_attention_options causal = {.is_causal = true, .weights_per_head = _i == 1};
+    const heed_multihead_attention_forward_options causal = {.is_causal = true,
+                                                             .weights_per_head = _i == 1};
     heed_tensor *weights;
     heed_tensor *y = heed_multihead_attention_forward_weights_with(a.m, a.in[0], a.in[1], a.in[2],
                                                                    &weights, causal);
@@ -212,7 +213,7 @@ START_TEST(sizes_of_0)
     }
     const bool batched = shape[0].ndim == 3;
     const int64_t queries = shape[0].size[0], keys = shape[1].size[0], batch = shape[0].size[1];
-    heed_attention_options options = {
+    heed_multihead_attention_forward_options options = {
         .attn_mask =
             heed_zeros(HEED_SHAPE((batched ? batch : 1) * HEADS, queries, keys), HEED_BOOL),
         .key_padding_mask =
@@ -229,7 +230,7 @@ START_TEST(sizes_of_0)
         heed_tensor *bias = heed_expand(a.m->out_proj->bias, heed_shape_of_tensor(y));
         expect_equal(y, bias);
     }
-    options = (heed_attention_options){.is_causal = true};
+    options = (heed_multihead_attention_forward_options){.is_causal = true};
     expect_shape(forward(&a, options), shape[0]);
     end(&a);
 }
@@ -243,7 +244,7 @@ START_TEST(dropout_is_torchs)
         heed_multihead_attention_new_with(4, 2, (heed_multihead_attention_options){.dropout = 0.4});
     heed_tensor *in[] = {randn(HEED_SHAPE(3, 2, 4)), randn(HEED_SHAPE(5, 2, 4)),
                          randn(HEED_SHAPE(5, 2, 4))};
-    const heed_attention_options per_head = {.weights_per_head = true};
+    const heed_multihead_attention_forward_options per_head = {.weights_per_head = true};
     heed_tensor *weights, *whole;
     const heed_generator before = heed_get_generator();
     heed_multihead_attention_forward_weights_with(m, in[0], in[1], in[2], &weights, per_head);

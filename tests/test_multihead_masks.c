@@ -22,7 +22,7 @@ START_TEST(masks_of_all_kinds_agree)
     heed_tensor *padding = padding_of_sentences();
     heed_tensor *added = heed_bias_mask_of_block(padding, HEED_F32);
     heed_tensor *for_each = heed_clone(heed_expand(block, HEED_SHAPE(BATCH * HEADS, L, S)));
-    const heed_attention_options same[] = {
+    const heed_multihead_attention_forward_options same[] = {
         {.attn_mask = block, .key_padding_mask = padding},
         {.attn_mask = bias, .key_padding_mask = added},
         {.attn_mask = bias, .key_padding_mask = padding},
@@ -35,7 +35,7 @@ START_TEST(masks_of_all_kinds_agree)
     for (int i = 1; i < (int)(sizeof same / sizeof *same); i++) {
         expect_equal(forward(&a, same[i]), y);
     }
-    const heed_attention_options causal[] = {
+    const heed_multihead_attention_forward_options causal[] = {
         {.is_causal = true}, {.attn_mask = block}, {.attn_mask = bias, .is_causal = true}};
     for (int i = 1; i < 3; i++) {
         expect_equal(forward(&a, causal[i]), forward(&a, causal[0]));
@@ -56,9 +56,9 @@ START_TEST(masks_are_where_torch_has_them)
     }
     heed_tensor *padding = padding_of_sentences();
     const bool *padded = heed_const_data_bool(heed_contiguous(padding));
-    heed_tensor *weights = weights_of(&a, (heed_attention_options){.attn_mask = block,
-                                                                   .key_padding_mask = padding,
-                                                                   .weights_per_head = true});
+    heed_tensor *weights = weights_of(
+        &a, (heed_multihead_attention_forward_options){
+                .attn_mask = block, .key_padding_mask = padding, .weights_per_head = true});
     expect_shape(weights, HEED_SHAPE(BATCH, HEADS, L, S));
     const float *weight = heed_const_data_f32(weights);
     for (int64_t i = 0; i < weights->numel; i++) {
@@ -75,8 +75,8 @@ START_TEST(closed_queries_learn_nothing)
     attention a = begin((heed_multihead_attention_options){0});
     heed_tensor *mask = heed_zeros(HEED_SHAPE(L, S), HEED_BOOL), *weights;
     heed_fill_into(heed_select(mask, 0, 2), 1);
-    heed_attention_options options = {.attn_mask =
-                                          _i == 0 ? mask : heed_bias_mask_of_block(mask, HEED_F32)};
+    heed_multihead_attention_forward_options options = {
+        .attn_mask = _i == 0 ? mask : heed_bias_mask_of_block(mask, HEED_F32)};
     heed_tensor *y = heed_multihead_attention_forward_weights_with(a.m, a.in[0], a.in[1], a.in[2],
                                                                    &weights, options);
     heed_tensor *closed = heed_select(y, 0, 2);
@@ -103,8 +103,8 @@ START_TEST(added_keys_are_open)
 {
     attention a =
         begin((heed_multihead_attention_options){.add_bias_kv = true, .add_zero_attn = true});
-    heed_attention_options options = {.attn_mask = heed_ones(HEED_SHAPE(L, S), HEED_BOOL),
-                                      .is_causal = true};
+    heed_multihead_attention_forward_options options = {
+        .attn_mask = heed_ones(HEED_SHAPE(L, S), HEED_BOOL), .is_causal = true};
     heed_tensor *weights = weights_of(&a, options);
     expect_shape(weights, HEED_SHAPE(BATCH, L, S + 2));
     expect_equal(heed_narrow(weights, 2, 0, S), heed_zeros(HEED_SHAPE(BATCH, L, S), HEED_F32));
@@ -119,7 +119,8 @@ END_TEST
 START_TEST(weights_are_means_over_heads)
 {
     attention a = begin((heed_multihead_attention_options){0});
-    heed_tensor *each = weights_of(&a, (heed_attention_options){.weights_per_head = true});
+    heed_tensor *each =
+        weights_of(&a, (heed_multihead_attention_forward_options){.weights_per_head = true});
     heed_tensor *mean = weights_of(&a, no_masks);
     expect_equal(mean, heed_mean_dim(each, 1, false));
     ck_assert(mean->requires_grad);
@@ -144,7 +145,7 @@ END_TEST
 
 typedef struct checked {
     attention a;
-    heed_attention_options options;
+    heed_multihead_attention_forward_options options;
     bool by_parameters;
 } checked;
 
@@ -171,7 +172,7 @@ static heed_tensor *function(heed_tensor *const *inputs, void *context)
     return heed_cat((heed_tensor *[]){heed_flatten(y, 0, -1), heed_flatten(weights, 0, -1)}, 2, 0);
 }
 
-static heed_attention_options options_of(int i)
+static heed_multihead_attention_forward_options options_of(int i)
 {
     heed_tensor *mask = heed_zeros(HEED_SHAPE(L, S), HEED_BOOL);
     heed_fill_into(heed_select(mask, 0, 1), 1); /* query 1 attends to no key */
@@ -180,12 +181,13 @@ static heed_attention_options options_of(int i)
     case 0:
         return no_masks;
     case 1:
-        return (heed_attention_options){.attn_mask = mask, .weights_per_head = true};
+        return (heed_multihead_attention_forward_options){.attn_mask = mask,
+                                                          .weights_per_head = true};
     case 2:
-        return (heed_attention_options){.is_causal = true};
+        return (heed_multihead_attention_forward_options){.is_causal = true};
     default:
-        return (heed_attention_options){.is_causal = true,
-                                        .key_padding_mask = padding_of_sentences()};
+        return (heed_multihead_attention_forward_options){
+            .is_causal = true, .key_padding_mask = padding_of_sentences()};
     }
 }
 
@@ -246,7 +248,7 @@ static void *attend_in_thread(void *argument)
     heed_manual_seed(4);
     heed_tensor *x = heed_randn(HEED_SHAPE(5, 2, WIDTH), HEED_F32), *grads[4];
     heed_tensor *y = heed_multihead_attention_forward_with(
-        r->m, x, x, x, (heed_attention_options){.is_causal = true});
+        r->m, x, x, x, (heed_multihead_attention_forward_options){.is_causal = true});
     heed_tensor_list list = heed_parameters(r->m);
     heed_grad(heed_sum(heed_mul(y, y)), list.tensors, list.count, grads, false);
     for (int i = 0; i < list.count; i++) {
@@ -300,7 +302,7 @@ START_TEST(forwards_without_memory)
     attention a =
         begin((heed_multihead_attention_options){.add_bias_kv = true, .add_zero_attn = true});
     a.m->keep_weights = true;
-    const heed_attention_options options = {
+    const heed_multihead_attention_forward_options options = {
         .is_causal = true,
         .key_padding_mask = padding_of_sentences(),
         .attn_mask = heed_zeros(HEED_SHAPE(BATCH * HEADS, L, S), HEED_F32)};

@@ -33,9 +33,9 @@ typedef struct module_row {
     MODULE(sequential, new_sequential(), heed_forward(m, input(HEED_SHAPE(2, 3))))                 \
     MODULE(self_attention, new_self_attention(),                                                   \
            heed_self_attention_forward(m, input(HEED_SHAPE(2, 3, 4)), heed_causal_block_mask(3)))  \
-    MODULE(                                                                                        \
-        cross_attention, heed_cross_attention_new(4, -2, -1),                                      \
-        heed_cross_attention_forward(m, input(HEED_SHAPE(2, 3, 4)), input(HEED_SHAPE(2, 5, 4))))   \
+    MODULE(cross_attention, heed_cross_attention_new(4),                                           \
+           heed_cross_attention_forward(m, input(HEED_SHAPE(2, 3, 4)), input(HEED_SHAPE(2, 5, 4)), \
+                                        NULL))                                                     \
     MODULE(multi_head, heed_multi_head_new(4, 2, -2, -1),                                          \
            heed_multi_head_forward(m, input(HEED_SHAPE(3, 4)), NULL))                              \
     MODULE(multihead_attention,                                                                    \

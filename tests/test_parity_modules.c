@@ -18,13 +18,12 @@ static heed_tensor *cross_weights(void *m, heed_tensor *x, heed_tensor *memory,
                                   heed_tensor *block_mask)
 {
     heed_tensor *weights = NULL;
-    heed_cross_attention_forward_weights_with(
-        m, x, memory, &weights, (heed_cross_attention_masks){.block_mask = block_mask});
+    heed_cross_attention_forward_weights(m, x, memory, block_mask, &weights);
     return weights;
 }
 
 static heed_tensor *multihead_weights(void *m, heed_tensor *const *in,
-                                      heed_attention_options options)
+                                      heed_multihead_attention_forward_options options)
 {
     heed_tensor *weights = NULL;
     heed_multihead_attention_forward_weights_with(m, in[0], in[1], in[2], &weights, options);

@@ -69,7 +69,7 @@ static void take_step(training *t)
     heed_tensor *x = heed_randn(HEED_SHAPE(2, 5, D_MODEL), HEED_F32);
     heed_tensor *shift = heed_mean(heed_randn(HEED_SHAPE(3), HEED_F32));
     heed_tensor *y = heed_multihead_attention_forward_with(
-        t->m, x, x, x, (heed_attention_options){.attn_mask = NULL});
+        t->m, x, x, x, (heed_multihead_attention_forward_options){.attn_mask = NULL});
     heed_optimizer_zero_grad(t->optimizer);
     heed_backward(heed_mse_loss(heed_dropout(y, 0.1, true), heed_add(x, shift)));
     heed_clip_grad_norm(heed_parameters(t->m), 1);

@@ -24,6 +24,7 @@ enum { DRAWN = sizeof drawn / sizeof *drawn, SEEDS = sizeof seeds / sizeof *seed
 static const double no_dropout = 0;
 
 typedef heed_transformer_encoder_layer_options layer_options;
+typedef heed_transformer_encoder_layer_forward_options forward_options;
 
 /* ---- compared with torch ---- */
 
@@ -179,22 +180,22 @@ START_TEST(layouts_and_masks_agree)
     struct heed_transformer_encoder_layer *m = small((layer_options){.norm_first = _i == 1});
     heed_tensor *src = heed_randn(HEED_SHAPE(5, 3, 4), HEED_F32);
     heed_tensor *causal = heed_causal_block_mask(5);
-    heed_tensor *y = heed_transformer_encoder_layer_forward_with(
-        m, src, (heed_encoder_masks){.is_causal = true});
-    expect_close(heed_transformer_encoder_layer_forward_with(
-                     m, src, (heed_encoder_masks){.src_mask = causal}),
-                 y, 2e-6);
+    heed_tensor *y =
+        heed_transformer_encoder_layer_forward_with(m, src, (forward_options){.is_causal = true});
+    expect_close(
+        heed_transformer_encoder_layer_forward_with(m, src, (forward_options){.src_mask = causal}),
+        y, 2e-6);
     heed_tensor *bias = heed_bias_mask_of_block(causal, HEED_F32);
     expect_close(
-        heed_transformer_encoder_layer_forward_with(m, src, (heed_encoder_masks){.src_mask = bias}),
-        y, 2e-6);
+        heed_transformer_encoder_layer_forward_with(m, src, (forward_options){.src_mask = bias}), y,
+        2e-6);
     m->self_attn->batch_first = true;
     heed_tensor *turned = heed_transpose(src, 0, 1);
     heed_tensor *z = heed_transformer_encoder_layer_forward_with(
-        m, turned, (heed_encoder_masks){.src_mask = causal});
+        m, turned, (forward_options){.src_mask = causal});
     expect_close(heed_transpose(z, 0, 1), y, 2e-6);
     heed_tensor *one = heed_transformer_encoder_layer_forward_with(
-        m, heed_select(src, 1, 2), (heed_encoder_masks){.is_causal = true});
+        m, heed_select(src, 1, 2), (forward_options){.is_causal = true});
     expect_close(one, heed_select(y, 1, 2), 2e-6);
     heed_module_free(m);
 }
@@ -208,14 +209,14 @@ START_TEST(masks_hide)
         small((layer_options){.batch_first = true, .norm_first = _i == 1}), 2);
     heed_tensor *src = heed_randn(HEED_SHAPE(3, 5, 4), HEED_F32), *other = heed_clone(src);
     heed_fill_into(heed_narrow(other, 1, 3, 2), 5);
-    const heed_encoder_masks causal = {.is_causal = true};
+    const heed_transformer_encoder_forward_options causal = {.is_causal = true};
     heed_tensor *y = heed_transformer_encoder_forward_with(m, src, causal);
     heed_tensor *z = heed_transformer_encoder_forward_with(m, other, causal);
     expect_close(heed_narrow(y, 1, 0, 3), heed_narrow(z, 1, 0, 3), 0);
     ck_assert(!heed_equal(heed_detach(y), heed_detach(z)));
     heed_tensor *lengths = heed_from_i64((int64_t[]){3, 2, 0}, HEED_SHAPE(3));
-    const heed_encoder_masks padding = {.src_key_padding_mask =
-                                            heed_squeeze(heed_padding_block_mask(lengths, 5), -2)};
+    const heed_transformer_encoder_forward_options padding = {
+        .src_key_padding_mask = heed_squeeze(heed_padding_block_mask(lengths, 5), -2)};
     y = heed_transformer_encoder_forward_with(m, src, padding);
     z = heed_transformer_encoder_forward_with(m, other, padding);
     expect_close(heed_narrow(y, 1, 0, 3), heed_narrow(z, 1, 0, 3), 0);
@@ -234,8 +235,8 @@ START_TEST(sizes_of_0)
     struct heed_transformer_encoder_layer *m = small((layer_options){0});
     static const heed_shape shapes[] = {{3, {0, 2, 4}}, {3, {5, 0, 4}}, {2, {0, 4}}};
     heed_tensor *src = heed_set_requires_grad(heed_randn(shapes[_i], HEED_F32), true);
-    heed_tensor *y = heed_transformer_encoder_layer_forward_with(
-        m, src, (heed_encoder_masks){.is_causal = true});
+    heed_tensor *y =
+        heed_transformer_encoder_layer_forward_with(m, src, (forward_options){.is_causal = true});
     expect_close(heed_detach(y), heed_detach(src), 0);
     heed_backward(heed_sum(y));
     expect_no_error();
@@ -282,7 +283,7 @@ START_TEST(attention_can_be_looked_at)
     struct heed_transformer_encoder_layer *m = small((layer_options){0});
     m->self_attn->keep_weights = true;
     heed_tensor *src = heed_randn(HEED_SHAPE(5, 3, 4), HEED_F32);
-    heed_transformer_encoder_layer_forward_with(m, src, (heed_encoder_masks){.is_causal = true});
+    heed_transformer_encoder_layer_forward_with(m, src, (forward_options){.is_causal = true});
     heed_tensor *weights = m->self_attn->attention_percent;
     expect_shape_of(weights, "(3, 2, 5, 5)");
     expect_close(heed_tril(weights, 0), weights, 0);
@@ -294,7 +295,7 @@ END_TEST
 
 typedef struct checked {
     struct heed_transformer_encoder *m;
-    heed_encoder_masks masks;
+    heed_transformer_encoder_forward_options masks;
 } checked;
 
 static heed_tensor *run(heed_tensor *const *inputs, void *context)

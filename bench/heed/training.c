@@ -202,8 +202,8 @@ static heed_tensor *heads_forward(void)
 {
     heed_tensor *parts[3] = {NULL};
     if (form == MODULE) {
-        return heed_multihead_attention_forward_with(module, x, x, x,
-                                                     (heed_attention_options){.is_causal = true});
+        return heed_multihead_attention_forward_with(
+            module, x, x, x, (heed_multihead_attention_forward_options){.is_causal = true});
     }
     heed_chunk(heed_linear_forward(qkv, x), 3, -1, parts);
     heed_tensor *q = heads_of(parts[0]), *k = heads_of(parts[1]), *v = heads_of(parts[2]);

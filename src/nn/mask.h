@@ -15,14 +15,12 @@
  *   keep_mask     true is selected   heed_masked_select, as torch.masked_select
  *   condition     true selects a     heed_where(condition, a, b), as torch.where
  *
- * The modules take block masks: heed_self_attention_forward and heed_multi_head_forward take a
- * block_mask, and heed_multihead_attention_forward takes torch's attn_mask and key_padding_mask,
- * which may also be bias masks. heed_scaled_dot_product_attention takes a keep_mask or a bias_mask.
- * If you compute scores yourself, heed_add a bias_mask to them. The functions below create each
- * kind and convert between them:
+ * The modules take block masks: those of nn/attention.h a block_mask, heed_multihead_attention and
+ * heed_transformer_encoder torch's attn_mask and key_padding_mask, which may also be bias masks.
+ * heed_scaled_dot_product_attention takes a keep_mask or a bias_mask. If you compute scores
+ * yourself, heed_add a bias_mask to them. The functions below create each kind and convert between
+ * them:
  *
- *     heed_multihead_attention_forward_with(m, q, k, v,
- *                                           (heed_attention_options){.attn_mask = block_mask});
  *     heed_scaled_dot_product_attention(q, k, v, heed_keep_mask_of_block(block_mask), 0, false, 0);
  *
  * To combine masks, use heed_logical_or for block masks, heed_logical_and for keep masks and

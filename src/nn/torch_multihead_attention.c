@@ -17,19 +17,13 @@
 #include "../tensor/random/random.h"
 #include "../tensor/read.h"
 #include "arguments.h"
-#include "attention_head.h"
 #include "init.h"
 #include "mask.h"
-#include "torch_checks.h"
+#include "transformer_parts.h"
 
 /* ---- creation ---- */
 
-static void forget_weights(void *module)
-{
-    struct heed_multihead_attention *m = module;
-    heed_release(m->attention_percent);
-}
-
+HEED_FORGET_WEIGHTS(forget_weights, struct heed_multihead_attention)
 static const heed_module_kind kind = {.name = "MultiheadAttention",
                                       .size = sizeof(struct heed_multihead_attention),
                                       .destroy = forget_weights};
@@ -141,10 +135,10 @@ static int64_t length_of(const heed_tensor *x, bool batch_first)
     return x->shape[x->ndim == 3 && batch_first ? 1 : 0];
 }
 
-heed_attention_sizes heed_attention_sizes_of(const struct heed_multihead_attention *m,
+heed_multihead_sizes heed_multihead_sizes_of(const struct heed_multihead_attention *m,
                                              const heed_tensor *query, const heed_tensor *key)
 {
-    return (heed_attention_sizes){.batch = count_of(query, m->batch_first),
+    return (heed_multihead_sizes){.batch = count_of(query, m->batch_first),
                                   .queries = length_of(query, m->batch_first),
                                   .keys = length_of(key, m->batch_first),
                                   .heads = m->num_heads,
@@ -182,7 +176,7 @@ static heed_status check_sizes(const struct heed_multihead_attention *m, const h
 }
 
 static heed_status check(const struct heed_multihead_attention *m, heed_tensor *const *inputs,
-                         const heed_attention_options *options)
+                         const heed_multihead_attention_forward_options *options)
 {
     if (heed_forward_check(function, m) != HEED_OK) {
         return heed_error_pending();
@@ -195,7 +189,7 @@ static heed_status check(const struct heed_multihead_attention *m, heed_tensor *
         check_sizes(m, inputs[0], inputs[1], inputs[2]) != HEED_OK) {
         return heed_error_pending();
     }
-    const heed_attention_sizes s = heed_attention_sizes_of(m, inputs[0], inputs[1]);
+    const heed_multihead_sizes s = heed_multihead_sizes_of(m, inputs[0], inputs[1]);
     if (heed_check_padding_mask(function, "key_padding_mask", options->key_padding_mask, &s) !=
         HEED_OK) {
         return heed_error_pending();
@@ -231,8 +225,8 @@ static heed_tensor *with_open_keys(heed_tensor *mask, int64_t keys)
 
 /* Combines all masks into a keep mask or bias mask that broadcasts to the scores (N, H, L, S +
  * added); NULL if nothing is masked. */
-static heed_tensor *join_masks(const heed_attention_options *options, const heed_attention_sizes *s,
-                               int64_t added)
+static heed_tensor *join_masks(const heed_multihead_attention_forward_options *options,
+                               const heed_multihead_sizes *s, int64_t added)
 {
     heed_tensor *mask = options->attn_mask, *padding = options->key_padding_mask;
     if (mask != NULL && mask->ndim == 3) {
@@ -254,22 +248,6 @@ static heed_tensor *join_masks(const heed_attention_options *options, const heed
 
 /* ---- forward ---- */
 
-/* (N, L, E) or (L, N, E) -> (N, H, L, head_dim) */
-static heed_tensor *split_heads(const struct heed_multihead_attention *m, heed_tensor *x,
-                                bool batch_first)
-{
-    heed_tensor *heads = heed_unflatten(x, -1, HEED_SHAPE(m->num_heads, m->head_dim));
-    return heed_permute(heads, batch_first ? HEED_DIMS(0, 2, 1, 3) : HEED_DIMS(1, 2, 0, 3));
-}
-
-/* The reverse of split_heads. */
-static heed_tensor *join_heads(heed_tensor *heads, bool batch_first)
-{
-    heed_tensor *x =
-        heed_permute(heads, batch_first ? HEED_DIMS(0, 2, 1, 3) : HEED_DIMS(2, 0, 1, 3));
-    return heed_flatten(x, 2, 3);
-}
-
 /* Projects query, key and value to the q, k and v of all heads. */
 static void project_all(const struct heed_multihead_attention *m, heed_tensor *const *inputs,
                         heed_tensor **heads)
@@ -285,8 +263,8 @@ static void project_all(const struct heed_multihead_attention *m, heed_tensor *c
     for (int i = 0; i < 3; i++) {
         const bool batched = inputs[i]->ndim == 3;
         heed_tensor *x = batched ? inputs[i] : heed_unsqueeze(inputs[i], 0);
-        heads[i] =
-            split_heads(m, heed_linear(x, weights[i], biases[i]), m->batch_first || !batched);
+        heads[i] = heed_split_heads(heed_linear(x, weights[i], biases[i]), m->num_heads,
+                                    m->batch_first || !batched);
     }
 }
 
@@ -303,7 +281,7 @@ static heed_tensor *with_added(const struct heed_multihead_attention *m, heed_te
                                heed_tensor *bias, heed_dtype dtype)
 {
     if (bias != NULL) {
-        x = with_token(x, split_heads(m, bias, true));
+        x = with_token(x, heed_split_heads(bias, m->num_heads, true));
     }
     return m->add_zero_attn ? with_token(x, heed_zeros(HEED_SHAPE(1, 1, 1, 1), dtype)) : x;
 }
@@ -318,14 +296,15 @@ static heed_tensor *project_out(const struct heed_multihead_attention *m, heed_t
     const heed_random_flavor flavor = heed_get_generator().flavor;
     const bool turned = batch_first && m->module.training && m->dropout > 0 &&
                         (flavor == HEED_RANDOM_TORCH_2 || flavor == HEED_RANDOM_TORCH_2_PLAIN);
-    heed_tensor *y = heed_linear_forward(m->out_proj, join_heads(heads, batch_first && !turned));
+    heed_tensor *y =
+        heed_linear_forward(m->out_proj, heed_join_heads(heads, batch_first && !turned));
     return turned ? heed_transpose(y, 0, 1) : y;
 }
 
 /* percent, if not NULL, receives the weights, of shape (N, H, L, S). */
 static heed_tensor *attend(const struct heed_multihead_attention *m, heed_tensor *const *inputs,
-                           const heed_attention_options *options, const heed_attention_sizes *s,
-                           heed_tensor **percent)
+                           const heed_multihead_attention_forward_options *options,
+                           const heed_multihead_sizes *s, heed_tensor **percent)
 {
     heed_tensor *heads[3];
     const int added = (m->bias_k != NULL) + m->add_zero_attn; /* extra keys */
@@ -341,11 +320,9 @@ static heed_tensor *attend(const struct heed_multihead_attention *m, heed_tensor
     return s->batched ? y : heed_squeeze(y, 0);
 }
 
-heed_tensor *heed_multihead_attention_forward_weights_with(struct heed_multihead_attention *m,
-                                                           heed_tensor *query, heed_tensor *key,
-                                                           heed_tensor *value,
-                                                           heed_tensor **weights,
-                                                           heed_attention_options options)
+heed_tensor *heed_multihead_attention_forward_weights_with(
+    struct heed_multihead_attention *m, heed_tensor *query, heed_tensor *key, heed_tensor *value,
+    heed_tensor **weights, heed_multihead_attention_forward_options options)
 {
     HEED_FORWARD(m);
     heed_tensor *inputs[] = {query, key, value}, *percent = NULL;
@@ -355,13 +332,14 @@ heed_tensor *heed_multihead_attention_forward_weights_with(struct heed_multihead
     if (check(m, inputs, &options) != HEED_OK) {
         return NULL;
     }
-    const heed_attention_sizes s = heed_attention_sizes_of(m, query, key);
+    const heed_multihead_sizes s = heed_multihead_sizes_of(m, query, key);
     heed_scope scope;
     heed_scope_begin(&scope);
     const bool wanted = weights != NULL || m->keep_weights;
     heed_tensor *y = attend(m, inputs, &options, &s, wanted ? &percent : NULL);
     if (m->keep_weights) {
-        heed_keep_copy(&m->attention_percent, percent);
+        heed_release(m->attention_percent);
+        m->attention_percent = heed_retain(heed_clone(heed_detach(percent)));
     }
     if (weights != NULL) {
         percent = options.weights_per_head ? percent : heed_mean_dim(percent, 1, false);
@@ -374,14 +352,14 @@ heed_tensor *heed_multihead_attention_forward_weights(struct heed_multihead_atte
                                                       heed_tensor *query, heed_tensor *key,
                                                       heed_tensor *value, heed_tensor **weights)
 {
-    return heed_multihead_attention_forward_weights_with(m, query, key, value, weights,
-                                                         (heed_attention_options){0});
+    return heed_multihead_attention_forward_weights_with(
+        m, query, key, value, weights, (heed_multihead_attention_forward_options){0});
 }
 
 heed_tensor *heed_multihead_attention_forward_with(struct heed_multihead_attention *m,
                                                    heed_tensor *query, heed_tensor *key,
                                                    heed_tensor *value,
-                                                   heed_attention_options options)
+                                                   heed_multihead_attention_forward_options options)
 {
     return heed_multihead_attention_forward_weights_with(m, query, key, value, NULL, options);
 }
@@ -390,5 +368,6 @@ heed_tensor *heed_multihead_attention_forward(struct heed_multihead_attention *m
                                               heed_tensor *query, heed_tensor *key,
                                               heed_tensor *value)
 {
-    return heed_multihead_attention_forward_with(m, query, key, value, (heed_attention_options){0});
+    return heed_multihead_attention_forward_with(m, query, key, value,
+                                                 (heed_multihead_attention_forward_options){0});
 }

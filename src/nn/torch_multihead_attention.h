@@ -6,10 +6,10 @@
  *                                     sequence; embed_dim is split among the heads; projections
  *                                     have biases; dropout; torch's masks. Use it to load models
  *                                     trained in PyTorch or to build a torch.nn.Transformer.
- *   struct heed_multi_head            (nn/multi_head.h) the tutorial's: self-attention
- *                                     only; each head is a complete SelfAttention with its own
- *                                     weights and no biases; W_o combines the heads. Use it to
- *                                     learn, and to inspect single heads.
+ *   struct heed_multi_head            (nn/attention.h) the tutorial's: self-attention only; each
+ *                                     head is a complete SelfAttention with its own weights and no
+ *                                     biases; W_o combines the heads. Use it to learn, and to
+ *                                     inspect single heads.
  */
 #ifndef HEED_NN_TORCH_MULTIHEAD_ATTENTION_H
 #define HEED_NN_TORCH_MULTIHEAD_ATTENTION_H
@@ -62,12 +62,12 @@ heed_multihead_attention_new_with(int64_t embed_dim, int num_heads,
                                   heed_multihead_attention_options options);
 
 /* Options for one forward call; zero selects torch's default. */
-typedef struct heed_attention_options {
+typedef struct heed_multihead_attention_forward_options {
     heed_tensor *key_padding_mask; /* (N, S), or (S) without a batch */
     heed_tensor *attn_mask;        /* (L, S), or (N * num_heads, L, S), grouped by sequence */
     bool is_causal;                /* query i attends to keys 0 ... i only */
     bool weights_per_head;         /* torch's average_attn_weights=False */
-} heed_attention_options;
+} heed_multihead_attention_forward_options;
 
 /* heed_multihead_attention_forward: as torch's forward with need_weights=False
  *
@@ -100,18 +100,16 @@ typedef struct heed_attention_options {
 heed_tensor *heed_multihead_attention_forward(struct heed_multihead_attention *m,
                                               heed_tensor *query, heed_tensor *key,
                                               heed_tensor *value);
-heed_tensor *heed_multihead_attention_forward_with(struct heed_multihead_attention *m,
-                                                   heed_tensor *query, heed_tensor *key,
-                                                   heed_tensor *value,
-                                                   heed_attention_options options);
+heed_tensor *
+heed_multihead_attention_forward_with(struct heed_multihead_attention *m, heed_tensor *query,
+                                      heed_tensor *key, heed_tensor *value,
+                                      heed_multihead_attention_forward_options options);
 heed_tensor *heed_multihead_attention_forward_weights(struct heed_multihead_attention *m,
                                                       heed_tensor *query, heed_tensor *key,
                                                       heed_tensor *value, heed_tensor **weights);
-heed_tensor *heed_multihead_attention_forward_weights_with(struct heed_multihead_attention *m,
-                                                           heed_tensor *query, heed_tensor *key,
-                                                           heed_tensor *value,
-                                                           heed_tensor **weights,
-                                                           heed_attention_options options);
+heed_tensor *heed_multihead_attention_forward_weights_with(
+    struct heed_multihead_attention *m, heed_tensor *query, heed_tensor *key, heed_tensor *value,
+    heed_tensor **weights, heed_multihead_attention_forward_options options);
 
 HEED_END_DECLS
 #endif

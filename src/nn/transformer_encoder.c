@@ -8,7 +8,7 @@
 #include "../tensor/create.h"
 #include "../tensor/random/random.h"
 #include "module_state.h"
-#include "torch_checks.h"
+#include "transformer_parts.h"
 
 /* ---- creating a layer ---- */
 
@@ -72,7 +72,8 @@ heed_transformer_encoder_layer_new_with(int64_t d_model, int nhead,
 
 /* Checks that src and the masks fit this layer. */
 static heed_status check(const char *function, const struct heed_transformer_encoder_layer *m,
-                         const heed_tensor *src, heed_encoder_masks masks)
+                         const heed_tensor *src,
+                         heed_transformer_encoder_layer_forward_options options)
 {
     const struct heed_multihead_attention *attention = m->self_attn;
     if (heed_check_features(function, "src", src, "d_model", attention->embed_dim,
@@ -84,42 +85,44 @@ static heed_status check(const char *function, const struct heed_transformer_enc
                          heed_shape_text(src->ndim, src->shape).text,
                          attention->batch_first ? "(N, S, d_model)" : "(S, N, d_model)");
     }
-    const heed_attention_sizes s = heed_attention_sizes_of(attention, src, src);
-    if (heed_check_padding_mask(function, "src_key_padding_mask", masks.src_key_padding_mask, &s) !=
-        HEED_OK) {
+    const heed_multihead_sizes s = heed_multihead_sizes_of(attention, src, src);
+    if (heed_check_padding_mask(function, "src_key_padding_mask", options.src_key_padding_mask,
+                                &s) != HEED_OK) {
         return heed_error_pending();
     }
-    return heed_check_attn_mask(function, "src_mask", masks.src_mask, &s);
+    return heed_check_attn_mask(function, "src_mask", options.src_mask, &s);
 }
 
 static heed_tensor *attend(struct heed_transformer_encoder_layer *m, heed_tensor *x,
-                           heed_encoder_masks masks)
+                           heed_transformer_encoder_layer_forward_options options)
 {
-    const heed_attention_options options = {.attn_mask = masks.src_mask,
-                                            .key_padding_mask = masks.src_key_padding_mask,
-                                            .is_causal = masks.is_causal};
-    x = heed_multihead_attention_forward_with(m->self_attn, x, x, x, options);
+    const heed_multihead_attention_forward_options masks = {
+        .attn_mask = options.src_mask,
+        .key_padding_mask = options.src_key_padding_mask,
+        .is_causal = options.is_causal,
+    };
+    x = heed_multihead_attention_forward_with(m->self_attn, x, x, x, masks);
     return heed_dropout_forward(m->dropout1, x);
 }
 
 static heed_tensor *feed(struct heed_transformer_encoder_layer *m, heed_tensor *x)
 {
-    x = heed_dropout_forward(m->dropout, m->activation(heed_linear_forward(m->linear1, x)));
-    return heed_dropout_forward(m->dropout2, heed_linear_forward(m->linear2, x));
+    x = heed_feed(x, m->linear1, m->activation, m->dropout, m->linear2);
+    return heed_dropout_forward(m->dropout2, x);
 }
 
 static heed_tensor *run(struct heed_transformer_encoder_layer *m, heed_tensor *src,
-                        heed_encoder_masks masks)
+                        heed_transformer_encoder_layer_forward_options options)
 {
     HEED_FORWARD(m);
     heed_tensor *x = src;
     heed_scope scope;
     heed_scope_begin(&scope);
     if (m->norm_first) {
-        x = heed_add(x, attend(m, heed_layer_norm_forward(m->norm1, x), masks));
+        x = heed_add(x, attend(m, heed_layer_norm_forward(m->norm1, x), options));
         x = heed_add(x, feed(m, heed_layer_norm_forward(m->norm2, x)));
     } else {
-        x = heed_layer_norm_forward(m->norm1, heed_add(x, attend(m, x, masks)));
+        x = heed_layer_norm_forward(m->norm1, heed_add(x, attend(m, x, options)));
         x = heed_layer_norm_forward(m->norm2, heed_add(x, feed(m, x)));
     }
     return heed_scope_end_with(&scope, x);
@@ -128,15 +131,18 @@ static heed_tensor *run(struct heed_transformer_encoder_layer *m, heed_tensor *s
 heed_tensor *heed_transformer_encoder_layer_forward(struct heed_transformer_encoder_layer *m,
                                                     heed_tensor *src)
 {
-    return heed_transformer_encoder_layer_forward_with(m, src, (heed_encoder_masks){0});
+    return heed_transformer_encoder_layer_forward_with(
+        m, src, (heed_transformer_encoder_layer_forward_options){0});
 }
 
-heed_tensor *heed_transformer_encoder_layer_forward_with(struct heed_transformer_encoder_layer *m,
-                                                         heed_tensor *src, heed_encoder_masks masks)
+heed_tensor *
+heed_transformer_encoder_layer_forward_with(struct heed_transformer_encoder_layer *m,
+                                            heed_tensor *src,
+                                            heed_transformer_encoder_layer_forward_options options)
 {
     static const char function[] = "transformer_encoder_layer_forward";
-    return heed_forward_check(function, m) == HEED_OK && check(function, m, src, masks) == HEED_OK
-               ? run(m, src, masks)
+    return heed_forward_check(function, m) == HEED_OK && check(function, m, src, options) == HEED_OK
+               ? run(m, src, options)
                : NULL;
 }
 
@@ -224,23 +230,25 @@ heed_transformer_encoder_layer_at(struct heed_transformer_encoder *m, int i)
 
 heed_tensor *heed_transformer_encoder_forward(struct heed_transformer_encoder *m, heed_tensor *src)
 {
-    return heed_transformer_encoder_forward_with(m, src, (heed_encoder_masks){0});
+    return heed_transformer_encoder_forward_with(m, src,
+                                                 (heed_transformer_encoder_forward_options){0});
 }
 
 heed_tensor *heed_transformer_encoder_forward_with(struct heed_transformer_encoder *m,
-                                                   heed_tensor *src, heed_encoder_masks masks)
+                                                   heed_tensor *src,
+                                                   heed_transformer_encoder_forward_options options)
 {
     HEED_FORWARD(m);
     static const char function[] = "transformer_encoder_forward";
     if (heed_forward_check(function, m) != HEED_OK ||
-        check(function, heed_transformer_encoder_layer_at(m, 0), src, masks) != HEED_OK) {
+        check(function, heed_transformer_encoder_layer_at(m, 0), src, options) != HEED_OK) {
         return NULL;
     }
     heed_scope scope;
     heed_scope_begin(&scope);
     heed_tensor *x = src;
     for (int i = 0; i < heed_module_list_count(m->layers); i++) {
-        x = run(heed_module_list_at(m->layers, i), x, masks);
+        x = run(heed_module_list_at(m->layers, i), x, options);
     }
     if (m->norm != NULL) {
         x = heed_layer_norm_forward(m->norm, x);

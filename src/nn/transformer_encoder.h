@@ -17,15 +17,6 @@
 
 HEED_BEGIN_DECLS
 
-/* Options for one forward call; zero selects torch's default. Masks are as in
- * heed_attention_options: bool (true blocks) or float (added to the scores); all given masks
- * apply. */
-typedef struct heed_encoder_masks {
-    heed_tensor *src_mask;             /* (S, S), or (N * nhead, S, S) */
-    heed_tensor *src_key_padding_mask; /* (N, S), or (S) without a batch */
-    bool is_causal; /* token i attends to tokens 0 ... i only; needs no src_mask */
-} heed_encoder_masks;
-
 /* ---- one layer ---- */
 
 struct heed_transformer_encoder_layer {
@@ -63,6 +54,14 @@ struct heed_transformer_encoder_layer *
 heed_transformer_encoder_layer_new_with(int64_t d_model, int nhead,
                                         heed_transformer_encoder_layer_options options);
 
+/* Options for one forward call; zero selects torch's default. Masks are bool (true blocks) or float
+ * (added to the scores), as in nn/torch_multihead_attention.h; all given masks apply. */
+typedef struct heed_transformer_encoder_layer_forward_options {
+    heed_tensor *src_mask;             /* (S, S), or (N * nhead, S, S) */
+    heed_tensor *src_key_padding_mask; /* (N, S), or (S) without a batch */
+    bool is_causal; /* token i attends to tokens 0 ... i only; needs no src_mask */
+} heed_transformer_encoder_layer_forward_options;
+
 /* heed_transformer_encoder_layer_forward
  *
  *   src (S, N, d_model), with batch_first (N, S, d_model), or (S, d_model)   ->   y, the same shape
@@ -79,9 +78,10 @@ heed_transformer_encoder_layer_new_with(int64_t d_model, int nhead,
  * dtype, or a mask is neither bool nor of that dtype. */
 heed_tensor *heed_transformer_encoder_layer_forward(struct heed_transformer_encoder_layer *m,
                                                     heed_tensor *src);
-heed_tensor *heed_transformer_encoder_layer_forward_with(struct heed_transformer_encoder_layer *m,
-                                                         heed_tensor *src,
-                                                         heed_encoder_masks masks);
+heed_tensor *
+heed_transformer_encoder_layer_forward_with(struct heed_transformer_encoder_layer *m,
+                                            heed_tensor *src,
+                                            heed_transformer_encoder_layer_forward_options options);
 
 /* ---- a stack of layers ---- */
 
@@ -113,11 +113,14 @@ heed_transformer_encoder_new_with(struct heed_transformer_encoder_layer *encoder
 struct heed_transformer_encoder_layer *
 heed_transformer_encoder_layer_at(struct heed_transformer_encoder *m, int i);
 
-/* heed_transformer_encoder_forward: applies all layers, each with the same masks, then norm. Shapes
- * and errors are those of heed_transformer_encoder_layer_forward. */
+typedef heed_transformer_encoder_layer_forward_options heed_transformer_encoder_forward_options;
+
+/* heed_transformer_encoder_forward: applies all layers, each with the same options, then norm.
+ * Shapes and errors are those of heed_transformer_encoder_layer_forward. */
 heed_tensor *heed_transformer_encoder_forward(struct heed_transformer_encoder *m, heed_tensor *src);
-heed_tensor *heed_transformer_encoder_forward_with(struct heed_transformer_encoder *m,
-                                                   heed_tensor *src, heed_encoder_masks masks);
+heed_tensor *
+heed_transformer_encoder_forward_with(struct heed_transformer_encoder *m, heed_tensor *src,
+                                      heed_transformer_encoder_forward_options options);
 
 HEED_END_DECLS
 #endif

@@ -28,8 +28,8 @@ static const heed_attention_kernels *const kernels[][HEED_DTYPES] = {HEED_ISAS(T
 
 /* A call in progress. */
 typedef struct work {
-    const heed_attention_heads *heads;
-    heed_attention call; /* the fields shared by all heads */
+    const heed_all_heads *heads;
+    heed_one_head call; /* the fields shared by all heads */
     bool is_gradient;
     heed_shape batch;
     int64_t mask_strides[HEED_MAX_DIMS];
@@ -56,10 +56,10 @@ static heed_matrix matrix_of(const heed_tensor *t, const int64_t *strides, const
 }
 
 /* The arguments of the kernel for one head. */
-static heed_attention head_of(const work *w, int64_t head)
+static heed_one_head head_of(const work *w, int64_t head)
 {
-    const heed_attention_heads *all = w->heads;
-    heed_attention call = w->call;
+    const heed_all_heads *all = w->heads;
+    heed_one_head call = w->call;
     const struct {
         const heed_tensor *t;
         heed_matrix *matrix;
@@ -86,7 +86,7 @@ static int64_t pieces_of_gradient(int64_t heads, int64_t blocks)
 }
 
 /* Sets dk and dv to the pair of piece 1, 2, ... of a head. */
-static void use_pair(const work *w, int64_t head, int64_t piece, heed_attention *call)
+static void use_pair(const work *w, int64_t head, int64_t piece, heed_one_head *call)
 {
     const int64_t size = (int64_t)heed_dtype_size(w->heads->q->dtype);
     const int64_t columns = call->features + call->values;
@@ -110,9 +110,9 @@ static void add_pairs(void *context, int64_t first, int64_t end)
 {
     const work *w = context;
     for (int64_t head = 0; head < w->heads_count; head++) {
-        const heed_attention sum = head_of(w, head);
+        const heed_one_head sum = head_of(w, head);
         for (int64_t piece = 1; piece < w->pieces_of_head; piece++) {
-            heed_attention call = sum;
+            heed_one_head call = sum;
             use_pair(w, head, piece, &call);
             for (int64_t row = first; row < end; row++) {
                 add_row(w, &call.dk, &sum.dk, row, call.features);
@@ -135,7 +135,7 @@ static void attend_some(void *context, int64_t first, int64_t end)
     }
     for (int64_t i = first; i < end; i++) {
         const int64_t head = i / w->pieces_of_head, piece = i % w->pieces_of_head;
-        heed_attention call = head_of(w, head);
+        heed_one_head call = head_of(w, head);
         call.workspace = w->workspaces + (size_t)workspace * w->workspace_size;
         if (!w->is_gradient) {
             of_dtype->attend(&call, piece);
@@ -149,11 +149,11 @@ static void attend_some(void *context, int64_t first, int64_t end)
     __atomic_store_n(&w->taken[workspace], 0, __ATOMIC_RELEASE);
 }
 
-static heed_status run(const heed_attention_heads *heads, bool is_gradient)
+static heed_status run(const heed_all_heads *heads, bool is_gradient)
 {
     const heed_tensor *q = heads->q, *k = heads->k, *v = heads->v;
     work w = {.heads = heads, .is_gradient = is_gradient};
-    w.call = (heed_attention){
+    w.call = (heed_one_head){
         .queries = q->shape[q->ndim - 2],
         .keys = k->shape[k->ndim - 2],
         .features = q->shape[q->ndim - 1],
@@ -217,12 +217,12 @@ static heed_status run(const heed_attention_heads *heads, bool is_gradient)
     return HEED_OK;
 }
 
-heed_status heed_attend_heads(const heed_attention_heads *heads)
+heed_status heed_attend_heads(const heed_all_heads *heads)
 {
     return run(heads, false);
 }
 
-heed_status heed_attend_heads_gradient(const heed_attention_heads *heads)
+heed_status heed_attend_heads_gradient(const heed_all_heads *heads)
 {
     return run(heads, true);
 }

@@ -24,7 +24,7 @@ static const heed_adam_step adam = {.lr = 0.1, .beta1 = 0.9, .beta2 = 0.9, .t = 
 
 static const heed_embedding_options no_row = {.padding_idx = &(const int64_t){5}};
 static const heed_embedding_options row_before = {.padding_idx = &(const int64_t){-5}};
-static const heed_attention_options no_masks = {0};
+static const heed_multihead_attention_forward_options no_masks = {0};
 static const double too_much = 1.5;
 
 static struct {
@@ -36,7 +36,7 @@ static struct {
     struct heed_multihead_attention *multi;       /* (L, N, 4) */
     struct heed_layer_norm *norm;                 /* (4) */
     struct heed_sequential *sequential;           /* a Linear(3, 4) */
-    struct heed_cross_attention *cross;           /* d_model 4, kv_dim 5, dims 0 and 1 */
+    struct heed_cross_attention *cross;           /* d_model 4, kv_dim 5 */
     struct heed_feed_forward *feed;               /* d_model 4, d_ff 6 */
     struct heed_transformer_encoder *encoder;     /* (S, N, 4), 2 heads, 2 layers */
     struct heed_transformer_encoder_layer *layer; /* the encoder's first */

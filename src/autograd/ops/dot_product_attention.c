@@ -200,9 +200,9 @@ static heed_status attend_rule(const heed_call *call, heed_result *result)
     return HEED_OK;
 }
 
-static heed_attention_heads heads_of(heed_tensor *const *inputs, int count, const attend_args *args)
+static heed_all_heads heads_of(heed_tensor *const *inputs, int count, const attend_args *args)
 {
-    return (heed_attention_heads){
+    return (heed_all_heads){
         .q = inputs[0],
         .k = inputs[1],
         .v = inputs[2],
@@ -214,14 +214,14 @@ static heed_attention_heads heads_of(heed_tensor *const *inputs, int count, cons
 
 static heed_status attend_forward(const heed_call *call, heed_tensor *y)
 {
-    heed_attention_heads heads = heads_of(call->inputs, call->count, call->args);
+    heed_all_heads heads = heads_of(call->inputs, call->count, call->args);
     heads.y = y;
     return heed_attend_heads(&heads);
 }
 
 static void gradients_by_kernels(const heed_vjp *v)
 {
-    heed_attention_heads heads = heads_of(v->inputs, v->y->input_count, v->args);
+    heed_all_heads heads = heads_of(v->inputs, v->y->input_count, v->args);
     heed_tensor *g = v->g, *d[3];
     for (int i = 0; i < 3; i++) {
         const heed_shape shape = heed_shape_of_tensor(v->inputs[i]);

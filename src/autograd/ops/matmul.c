@@ -66,10 +66,10 @@ static heed_status matmul_forward(const heed_call *call, heed_tensor *y)
     return heed_multiply(call->inputs[0], call->inputs[1], NULL, y, false);
 }
 
-/* x (..., m, n) as one tall matrix. */
+/* All rows of x (..., n) as one tall matrix. */
 static heed_tensor *tall(heed_tensor *x)
 {
-    return heed_reshape(x, HEED_SHAPE(-1, heed_size(x, -1)));
+    return x->ndim == 1 ? heed_unsqueeze(x, 0) : heed_flatten(x, 0, -2);
 }
 
 /* If b is a single matrix and a is a batch, a^T g is one product over all rows instead of a sum of
@@ -77,7 +77,7 @@ static heed_tensor *tall(heed_tensor *x)
 static bool is_one_product(const heed_vjp *v)
 {
     const heed_tensor *a = v->inputs[0], *b = v->inputs[1];
-    return heed_is_one_matrix(b) && a->ndim > 2 && a->numel > 0 && v->g->numel > 0;
+    return heed_is_one_matrix(b) && a->ndim > 2;
 }
 
 /* The factors of the gradient of input i: g b^T, or a^T g. */
@@ -236,17 +236,14 @@ static heed_status linear_rule(const heed_call *call, heed_result *result)
     return HEED_OK;
 }
 
-static bool view_copied_rows(heed_tensor *t, heed_matrix_view *rows)
+/* All rows of t as one matrix; copies rows that are unevenly spaced. False on error. */
+static bool view_rows(heed_tensor *t, heed_matrix_view *rows)
 {
+    if (t != NULL && heed_view_rows(t, rows)) {
+        return true;
+    }
     t = heed_contiguous(t);
     return t != NULL && heed_view_rows(t, rows);
-}
-
-/* All rows of t as one matrix; copies rows that are unevenly spaced. False on error or if t is
- * NULL. */
-static inline bool view_rows(heed_tensor *t, heed_matrix_view *rows)
-{
-    return t != NULL && (heed_view_rows(t, rows) || view_copied_rows(t, rows));
 }
 
 static heed_status linear_forward(const heed_call *call, heed_tensor *y)
@@ -288,20 +285,10 @@ static heed_status find_gradient(const heed_vjp *v, int i, heed_tensor *d, bool 
 /* The same gradients, computed with differentiable operations. */
 static heed_tensor *differentiable_gradient(const heed_vjp *v, int i)
 {
-    heed_tensor *x = v->inputs[0], *weight = v->inputs[1], *g = v->g;
-    if (i == 0) {
-        return heed_matmul(g, weight);
-    }
-    if (i == 2) {
-        return heed_sum_to(g, heed_shape_of_tensor(v->inputs[2]));
-    }
-    int64_t rows = 1;
-    for (int dim = 0; dim < x->ndim - 1; dim++) {
-        rows *= x->shape[dim];
-    }
-    g = heed_reshape(g, HEED_SHAPE(rows, weight->shape[0]));
-    return heed_matmul(heed_transpose(g, 0, 1),
-                       heed_reshape(x, HEED_SHAPE(rows, weight->shape[1])));
+    heed_tensor *g = v->g;
+    return i == 0   ? heed_matmul(g, v->inputs[1])
+           : i == 1 ? heed_matmul(heed_transpose(tall(g), 0, 1), tall(v->inputs[0]))
+                    : heed_sum_to(g, heed_shape_of_tensor(v->inputs[2]));
 }
 
 static void linear_backward(const heed_vjp *v)

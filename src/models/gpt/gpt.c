@@ -13,10 +13,9 @@
 #include "../../autograd/ops/slice.h"
 #include "../../autograd/ops/view.h"
 #include "../../nn/arguments.h"
-#include "../../nn/attention_head.h"
 #include "../../nn/match_tensors.h"
 #include "../../nn/module_state.h"
-#include "../../nn/torch_checks.h"
+#include "../../nn/transformer_parts.h"
 #include "../../tensor/alloc.h"
 #include "../../tensor/check.h"
 #include "../../tensor/create.h"
@@ -38,12 +37,7 @@ struct heed_gpt_cache {
 
 /* ---- modules ---- */
 
-static void forget_weights(void *module)
-{
-    struct heed_gpt_attention *m = module;
-    heed_release(m->attention_percent);
-}
-
+HEED_FORGET_WEIGHTS(forget_weights, struct heed_gpt_attention)
 static const heed_module_kind attention_kind = {.name = "CausalSelfAttention",
                                                 .size = sizeof(struct heed_gpt_attention),
                                                 .destroy = forget_weights};
@@ -205,12 +199,6 @@ struct heed_gpt_block *heed_gpt_block_at(struct heed_gpt *m, int i)
 
 /* ---- the forward of each module ---- */
 
-/* (B, T, C) -> (B, H, T, C / H) */
-static heed_tensor *split_heads(heed_tensor *x, int n_head)
-{
-    return heed_transpose(heed_unflatten(x, -1, HEED_SHAPE(n_head, -1)), 1, 2);
-}
-
 /* Writes `part` to t, from index `start` of this dim. The view is not the result of an operation,
  * which observers could replace. */
 static heed_status write_part(heed_tensor *t, int dim, int64_t start, heed_tensor *part)
@@ -241,9 +229,9 @@ static heed_tensor *attend(struct heed_gpt_attention *m, heed_tensor *x, const p
     HEED_FORWARD(m);
     heed_tensor *qkv[3] = {NULL}, *weights = NULL;
     heed_chunk(heed_linear_forward(m->c_attn, x), 3, -1, qkv);
-    heed_tensor *q = split_heads(qkv[0], m->n_head);
-    heed_tensor *k = split_heads(qkv[1], m->n_head);
-    heed_tensor *v = split_heads(qkv[2], m->n_head);
+    heed_tensor *q = heed_split_heads(qkv[0], m->n_head, true);
+    heed_tensor *k = heed_split_heads(qkv[1], m->n_head, true);
+    heed_tensor *v = heed_split_heads(qkv[2], m->n_head, true);
     if (seen != NULL) {
         k = remember(seen->keys, k, before);
         v = remember(seen->values, v, before);
@@ -259,17 +247,18 @@ static heed_tensor *attend(struct heed_gpt_attention *m, heed_tensor *x, const p
     heed_tensor *y = heed_scaled_dot_product_attention_weights(
         q, k, v, mask, dropout, before == 0, 0, m->keep_weights ? &weights : NULL);
     if (m->keep_weights) {
-        heed_keep_copy(&m->attention_percent, weights);
+        heed_release(m->attention_percent);
+        m->attention_percent = heed_retain(heed_clone(heed_detach(weights)));
     }
-    y = heed_flatten(heed_transpose(y, 1, 2), 2, 3); /* concatenate the heads */
-    return heed_dropout_forward(m->resid_dropout, heed_linear_forward(m->c_proj, y));
+    y = heed_linear_forward(m->c_proj, heed_join_heads(y, true));
+    return heed_dropout_forward(m->resid_dropout, y);
 }
 
 static heed_tensor *feed(struct heed_gpt_mlp *m, heed_tensor *x)
 {
     HEED_FORWARD(m);
-    heed_tensor *hidden = m->activation(heed_linear_forward(m->c_fc, x));
-    return heed_dropout_forward(m->dropout, heed_linear_forward(m->c_proj, hidden));
+    x = heed_feed(x, m->c_fc, m->activation, NULL, m->c_proj);
+    return heed_dropout_forward(m->dropout, x);
 }
 
 static heed_tensor *run_block(struct heed_gpt_block *m, heed_tensor *x, const past *seen,

@@ -8,7 +8,17 @@
 #include "../../tensor/alloc.h"
 #include "../../tensor/create.h"
 #include "../../tensor/optim_update.h"
-#include "../arguments.h"
+#include "optimizer_private.h"
+
+heed_status heed_check_parameters(const char *function, heed_tensor_list parameters)
+{
+    for (int i = 0; i < parameters.count && !heed_error_pending(); i++) {
+        if (parameters.tensors == NULL || parameters.tensors[i] == NULL) {
+            return heed_fail(HEED_ERR_NULL, "%s: parameter %d is NULL", function, i);
+        }
+    }
+    return heed_error_pending();
+}
 
 static heed_status check_list(const char *function, heed_tensor_list parameters, const char *what,
                               double most)

@@ -9,6 +9,7 @@
 #include "../../tensor/create.h"
 #include "../../tensor/read.h"
 #include "../arguments.h"
+#include "optimizer_private.h"
 
 /* Checks that the parameters, all or only those that require a gradient, can share a flat tensor.
  * *first is the first of them, *numel their total number of elements. */

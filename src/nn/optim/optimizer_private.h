@@ -1,12 +1,15 @@
-/* What steps, state dicts and checkpoints share (internal). */
+/* What the files of optimisers share (internal). */
 #ifndef HEED_NN_OPTIMIZER_PRIVATE_H
 #define HEED_NN_OPTIMIZER_PRIVATE_H
 
-#include "../../tensor/tensor.h"
+#include "../tensor_list.h"
 
 struct heed_optimizer;
 struct heed_param_group;
 struct heed_named_tensors;
+
+/* heed_check_parameters: HEED_ERR_NULL if any tensor of the list is NULL (clip.c). */
+heed_status heed_check_parameters(const char *function, heed_tensor_list parameters);
 
 /* heed_check_group: checks the options of a group; `name` begins the message. HEED_ERR_VALUE.
  * heed_state_count: the number of state tensors of each parameter in the group: 0 to 2.

@@ -91,7 +91,7 @@ typedef struct query_block {
 
 /* Divides up the workspace, scales the queries and finds the last key they attend to. `width`:
  * elements per row of scores. */
-static query_block begin_block(const heed_attention *call, int64_t index, int64_t width,
+static query_block begin_block(const heed_one_head *call, int64_t index, int64_t width,
                                bool is_gradient)
 {
     const int64_t first = index * call->rows, left = call->queries - first, keys = call->keys;
@@ -126,7 +126,7 @@ static query_block begin_block(const heed_attention *call, int64_t index, int64_
 
 /* Sets the elements of `row`, which starts at key j0, to `value` for each key that is masked for
  * query i. */
-static void block_row(const heed_attention *call, int64_t i, int64_t j0, int64_t columns, T *row,
+static void block_row(const heed_one_head *call, int64_t i, int64_t j0, int64_t columns, T *row,
                       T value)
 {
     const int64_t seen = call->is_causal && i + 1 > j0 ? i + 1 - j0 : 0;
@@ -142,7 +142,7 @@ static void block_row(const heed_attention *call, int64_t i, int64_t j0, int64_t
 }
 
 /* s = q k^T, masked, for the keys starting at j0. */
-static void find_scores(const heed_attention *call, const query_block *b, int64_t j0,
+static void find_scores(const heed_one_head *call, const query_block *b, int64_t j0,
                         int64_t columns)
 {
     multiply(b->rows, columns, call->features, b->q, transposed(rows_from(call->k, j0)), b->s,
@@ -189,7 +189,7 @@ static void begin_sums(const query_block *b)
 }
 
 /* All weights of a block at once. A row of b->s must have space for b->end keys. */
-static void find_weights(const heed_attention *call, const query_block *b)
+static void find_weights(const heed_one_head *call, const query_block *b)
 {
     begin_sums(b);
     find_scores(call, b, 0, b->end);
@@ -200,7 +200,7 @@ static void find_weights(const heed_attention *call, const query_block *b)
 }
 
 /* y of a block whose keys need several tiles. */
-static void attend_in_tiles(const heed_attention *call, const query_block *b, heed_matrix y)
+static void attend_in_tiles(const heed_one_head *call, const query_block *b, heed_matrix y)
 {
     begin_sums(b);
     for (int64_t j0 = 0; j0 < b->end; j0 += call->columns) {
@@ -223,7 +223,7 @@ static void attend_in_tiles(const heed_attention *call, const query_block *b, he
     }
 }
 
-static void attend(const heed_attention *call, int64_t index)
+static void attend(const heed_one_head *call, int64_t index)
 {
     const query_block b = begin_block(call, index, call->columns, false);
     const heed_matrix y = rows_from(call->y, b.first);
@@ -245,7 +245,7 @@ static void clear_rows(const heed_matrix *m, int64_t rows, int64_t columns)
 }
 
 /* ds = p (g v^T - its mean under p), overwriting g v^T. */
-static void find_score_gradients(const heed_attention *call, const query_block *b, heed_matrix ds)
+static void find_score_gradients(const heed_one_head *call, const query_block *b, heed_matrix ds)
 {
     T *mean = b->max; /* reused */
     for (int64_t i = 0; i < b->rows; i++) {
@@ -262,7 +262,7 @@ static void find_score_gradients(const heed_attention *call, const query_block *
 }
 
 /* Computes dq of a block, and adds its contributions to dk and dv. */
-static void add_block(const heed_attention *call, query_block *b, heed_matrix ds)
+static void add_block(const heed_one_head *call, query_block *b, heed_matrix ds)
 {
     const int64_t rows = b->rows, features = call->features, values = call->values;
     const heed_matrix g = rows_from(call->g, b->first), dq = rows_from(call->dq, b->first);
@@ -283,7 +283,7 @@ static void add_block(const heed_attention *call, query_block *b, heed_matrix ds
 
 /* The pieces get one block each in order, then one each in reverse order, and so on, because the
  * cost of a causal block grows with its index. */
-static void attend_gradient(const heed_attention *call, int64_t piece, int64_t pieces)
+static void attend_gradient(const heed_one_head *call, int64_t piece, int64_t pieces)
 {
     const int64_t width = heed_attention_width(call->keys);
     clear_rows(&call->dk, call->keys, call->features);

@@ -1,7 +1,10 @@
-/* Checks of the arguments of PyTorch's attention classes, and their messages. */
-#include "torch_checks.h"
+/* What torch's attention, its encoder and GPT share. */
+#include "transformer_parts.h"
 
+#include "../autograd/ops/view.h"
 #include "../tensor/read.h"
+
+/* ---- checks ---- */
 
 heed_status heed_check_heads(const char *function, heed_named_size heads, heed_named_size size)
 {
@@ -26,7 +29,7 @@ static heed_status check_mask_dtype(const char *function, const char *argument,
 }
 
 heed_status heed_check_padding_mask(const char *function, const char *argument,
-                                    const heed_tensor *mask, const heed_attention_sizes *s)
+                                    const heed_tensor *mask, const heed_multihead_sizes *s)
 {
     const heed_shape shape = s->batched ? HEED_SHAPE(s->batch, s->keys) : HEED_SHAPE(s->keys);
     if (mask == NULL || check_mask_dtype(function, argument, mask, s->dtype) != HEED_OK) {
@@ -41,7 +44,7 @@ heed_status heed_check_padding_mask(const char *function, const char *argument,
 }
 
 heed_status heed_check_attn_mask(const char *function, const char *argument,
-                                 const heed_tensor *mask, const heed_attention_sizes *s)
+                                 const heed_tensor *mask, const heed_multihead_sizes *s)
 {
     const heed_shape one = HEED_SHAPE(s->queries, s->keys);
     /* batch * heads cannot overflow: the query has at least that many elements. */
@@ -57,4 +60,26 @@ heed_status heed_check_attn_mask(const char *function, const char *argument,
                            function, argument, heed_shape_text(mask->ndim, mask->shape).text,
                            heed_shape_text(one.ndim, one.size).text,
                            heed_shape_text(all.ndim, all.size).text);
+}
+
+/* ---- computations ---- */
+
+heed_tensor *heed_split_heads(heed_tensor *x, int heads, bool batch_first)
+{
+    x = heed_unflatten(x, -1, HEED_SHAPE(heads, -1));
+    return batch_first ? heed_transpose(x, 1, 2) : heed_permute(x, HEED_DIMS(1, 2, 0, 3));
+}
+
+heed_tensor *heed_join_heads(heed_tensor *x, bool batch_first)
+{
+    x = batch_first ? heed_transpose(x, 1, 2) : heed_permute(x, HEED_DIMS(2, 0, 1, 3));
+    return heed_flatten(x, 2, 3);
+}
+
+heed_tensor *heed_feed(heed_tensor *x, struct heed_linear *linear1,
+                       heed_activation_function *activation, struct heed_dropout *dropout,
+                       struct heed_linear *linear2)
+{
+    x = activation(heed_linear_forward(linear1, x));
+    return heed_linear_forward(linear2, dropout != NULL ? heed_dropout_forward(dropout, x) : x);
 }

@@ -1,0 +1,145 @@
+/* Attention as in the PyTorch tutorial: SelfAttention, CrossAttention (the same class with two
+ * inputs) and MultiHead. Tokens are blocked where a mask is true; nn/mask.h creates masks and
+ * converts other kinds. nn/torch_multihead_attention.h has PyTorch's own module and explains when
+ * to use which. */
+#ifndef HEED_NN_ATTENTION_H
+#define HEED_NN_ATTENTION_H
+
+#include "layers/container.h"
+#include "layers/linear.h"
+
+HEED_BEGIN_DECLS
+
+/* ---- self-attention ---- */
+
+struct heed_self_attention {
+    heed_module module;
+    struct heed_linear *W_q, *W_k, *W_v; /* each (head_dim, d_model), without bias */
+    int row_dim, col_dim;                /* the dims of tokens and of features */
+    bool keep_weights;                   /* store attention_percent below on each forward */
+    heed_tensor *attention_percent;      /* a detached copy from the last forward; or NULL */
+};
+
+typedef struct heed_self_attention_options {
+    int64_t head_dim; /* of queries, keys and values; 0: d_model */
+} heed_self_attention_options;
+
+/* heed_self_attention_new: like the tutorial's SelfAttention(d_model, row_dim, col_dim)
+ *
+ * row_dim and col_dim are the dims of tokens and features: 0 and 1 for (T, d_model), 1 and 2 for
+ * (B, T, d_model); -2 and -1 work for either. W_q, W_k and W_v are drawn in that order.
+ *
+ * HEED_ERR_VALUE: d_model is below 1, or head_dim is negative. */
+struct heed_self_attention *heed_self_attention_new(int64_t d_model, int row_dim, int col_dim);
+struct heed_self_attention *heed_self_attention_new_with(int64_t d_model, int row_dim, int col_dim,
+                                                         heed_self_attention_options options);
+
+/* heed_self_attention_forward
+ *
+ *   token_encodings (..., T, d_model)   block_mask bool, broadcasts to (..., T, T), or NULL
+ *   ->   (..., T, head_dim)
+ *
+ *   q = x W_q^T   k = x W_k^T   v = x W_v^T
+ *   attention = softmax(q k^T / sqrt(head_dim), -inf where block_mask) v
+ *
+ * A fully masked row gives zeros and zero gradients. (The tutorial's class, which fills with -1e9,
+ * gives all tokens in such a row equal weights; PyTorch's softmax with -inf gives NaN.)
+ * heed_self_attention_forward_weights: also sets *weights to softmax(...), of shape (..., T, T);
+ * weights may be NULL.
+ *
+ * HEED_ERR_DIM: row_dim and col_dim are not the last two dims of token_encodings. HEED_ERR_SHAPE:
+ * fewer than 2 dims, the last dim is not d_model, or the mask does not fit. HEED_ERR_DTYPE: the
+ * mask is not bool, or the encodings do not have the parameters' dtype. */
+heed_tensor *heed_self_attention_forward(struct heed_self_attention *m,
+                                         heed_tensor *token_encodings, heed_tensor *block_mask);
+heed_tensor *heed_self_attention_forward_weights(struct heed_self_attention *m,
+                                                 heed_tensor *token_encodings,
+                                                 heed_tensor *block_mask, heed_tensor **weights);
+
+/* ---- cross-attention ---- */
+
+/* SelfAttention whose queries come from one sequence, such as a decoder's, and whose keys and
+ * values come from another, such as an encoder's. W_k and W_v are (head_dim, kv_dim); row_dim and
+ * col_dim are -2 and -1. */
+struct heed_cross_attention {
+    struct heed_self_attention head;
+};
+
+typedef struct heed_cross_attention_options {
+    int64_t head_dim; /* of queries, keys and values; 0: d_model */
+    int64_t kv_dim;   /* features of encodings_for_kv; 0: d_model */
+} heed_cross_attention_options;
+
+/* heed_cross_attention_new: W_q, W_k and W_v are drawn in that order. Tokens and features are the
+ * last two dims. For several heads, as in PyTorch, use nn/torch_multihead_attention.h.
+ *
+ * HEED_ERR_VALUE: d_model is below 1, or head_dim or kv_dim is negative. */
+struct heed_cross_attention *heed_cross_attention_new(int64_t d_model);
+struct heed_cross_attention *heed_cross_attention_new_with(int64_t d_model,
+                                                           heed_cross_attention_options options);
+
+/* heed_cross_attention_forward
+ *
+ *   encodings_for_q (..., T, d_model)   encodings_for_kv (..., S, kv_dim)
+ *   block_mask bool, broadcasts to (..., T, S), or NULL   ->   (..., T, head_dim)
+ *
+ *   q = encodings_for_q W_q^T   k = encodings_for_kv W_k^T   v = encodings_for_kv W_v^T
+ *   then as heed_self_attention_forward: a query that may not attend to any key gives zeros
+ *
+ * Padding of encodings_for_kv is masked by heed_padding_block_mask(lengths, S), or, given a
+ * key_padding_mask (..., S), by heed_unsqueeze(key_padding_mask, -2). To apply several masks,
+ * combine them:
+ *
+ *     heed_tensor *padding = heed_padding_block_mask(lengths, S); // (B, 1, S)
+ *     heed_cross_attention_forward(m, x, memory, heed_logical_or(block_mask, padding));
+ *
+ * heed_cross_attention_forward_weights: also sets *weights to softmax(...), of shape (..., T, S);
+ * weights may be NULL.
+ *
+ * HEED_ERR_SHAPE: fewer than 2 dims, the features do not match the module, the batch dims differ,
+ * or the mask does not fit. HEED_ERR_DTYPE: the mask is not bool, or the encodings do not have the
+ * parameters' dtype. */
+heed_tensor *heed_cross_attention_forward(struct heed_cross_attention *m,
+                                          heed_tensor *encodings_for_q,
+                                          heed_tensor *encodings_for_kv, heed_tensor *block_mask);
+heed_tensor *heed_cross_attention_forward_weights(struct heed_cross_attention *m,
+                                                  heed_tensor *encodings_for_q,
+                                                  heed_tensor *encodings_for_kv,
+                                                  heed_tensor *block_mask, heed_tensor **weights);
+
+/* ---- multi-head attention ---- */
+
+struct heed_multi_head {
+    heed_module module;
+    struct heed_module_list *heads; /* of struct heed_self_attention */
+    struct heed_linear *W_o;        /* (d_model, heads * head_dim), without bias */
+    int row_dim, col_dim;
+};
+
+typedef struct heed_multi_head_options {
+    int64_t head_dim; /* 0: d_model, as in the tutorial; the paper uses d_model / heads */
+} heed_multi_head_options;
+
+/* heed_multi_head_new: initialises `heads` heads in order, then W_o. Parameters are named
+ * heads.0.W_q.weight ... W_o.weight. row_dim and col_dim are as for SelfAttention.
+ *
+ * HEED_ERR_VALUE: d_model or heads is below 1, or head_dim is negative. */
+struct heed_multi_head *heed_multi_head_new(int64_t d_model, int heads, int row_dim, int col_dim);
+struct heed_multi_head *heed_multi_head_new_with(int64_t d_model, int heads, int row_dim,
+                                                 int col_dim, heed_multi_head_options options);
+
+/* heed_multi_head_forward
+ *
+ *   token_encodings (..., T, d_model)   block_mask bool, broadcasts to (..., T, T), or NULL
+ *   ->   (..., T, d_model)
+ *
+ *   y = cat(head_0(x), head_1(x), ...) W_o^T        zeros where block_mask blocks a whole row
+ *
+ * heed_multi_head_head: one head, for inspecting its weights (keep_weights).
+ * Errors are those of heed_self_attention_forward; HEED_ERR_INDEX: head is outside [0, heads). */
+heed_tensor *heed_multi_head_forward(struct heed_multi_head *m, heed_tensor *token_encodings,
+                                     heed_tensor *block_mask);
+struct heed_self_attention *heed_multi_head_head(struct heed_multi_head *m, int head);
+
+HEED_END_DECLS
+#endif
