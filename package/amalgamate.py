@@ -24,7 +24,7 @@ TOKEN = re.compile(
 INCLUDE = re.compile(r'^ *# *include +(?:"([^"]+)"|<([^>]+)>).*\n', re.M)
 CONDITION = re.compile(r"^ *# *(if|ifdef|ifndef|elif|else|endif)\b(.*)", re.M)
 DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*\n", re.M)
-DEFINING_MACRO = re.compile(r"(?!HEED_(?!MODULE_KIND)|NAME|KERNEL|REDUCE)[A-Z][A-Z_0-9]+")
+DEFINING_MACRO = re.compile(r"(?!HEED_(?!MODULE_KIND|FORGET_WEIGHTS)|NAME|KERNEL|REDUCE)[A-Z][A-Z_0-9]+")
 C_WORDS = set("auto break case char const continue default do double else enum extern float for goto if inline "
               "int long register restrict return short signed sizeof static struct switch typedef union "
               "unsigned void volatile while bool _Bool int64_t uint64_t int32_t f32 f64 i64".split())

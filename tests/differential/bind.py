@@ -79,6 +79,7 @@ class Heed:
     def read(self, text):
         enum = re.match(r"(?:typedef )?enum\s*\w*\s*\{(.*)\}\s*(\w*)$", text)
         struct = re.match(r"(?:typedef )?struct (\w+) \{(.*)\}\s*\w*$", text)
+        alias = re.match(r"typedef (\w+) (\w+)$", text)
         function = re.match(r"([\w \*]+?\W)(heed_\w+)\((.*)\)$", text)
         if enum:
             value = -1
@@ -89,6 +90,8 @@ class Heed:
             BASIC[enum[2]] = ctypes.c_int
         elif struct and not re.search(r"\{|unsigned char", struct[2]):  # the others are used through pointers only
             self.read_struct(struct[1], struct[2])
+        elif alias and alias[1] in self.structs:
+            self.structs[alias[2]] = self.structs[alias[1]]
         elif function and not text.startswith("typedef"):
             self.read_function(function[1].strip(), function[2], function[3])
 
