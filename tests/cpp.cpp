@@ -299,7 +299,7 @@ void throw_deep(int depth)
     } else if (depth > 1) {
         scope s(heed::no_grad);
         HEED_SCOPE(in_c);
-        EXPECT(!heed_grad_enabled());
+        EXPECT(!heed_is_grad_enabled());
         std::vector<kept> cache(3, heed::ones({100}, HEED_F32));
         throw_deep(depth - 1);
     } else {
@@ -311,7 +311,7 @@ void test_exceptions_through_scopes()
 {
     NOTHING_LEAKS;
     EXPECT(fails(HEED_ERR_SHAPE, "matmul", [] { throw_deep(10); }));
-    EXPECT(heed_grad_enabled() && heed_live_tensors() == leaks.tensors);
+    EXPECT(heed_is_grad_enabled() && heed_live_tensors() == leaks.tensors);
     EXPECT(fails(HEED_ERR_SCOPE, "no scope is open", [] { heed::ones({2}, HEED_F32); }));
 
     scope s;

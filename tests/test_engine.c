@@ -257,15 +257,15 @@ START_TEST(no_grad_scopes)
     heed_tensor *x = LEAF(1, 2), *fixed, *free_one;
     heed_scope off, on;
     heed_scope_begin_no_grad(&off);
-    ck_assert(!heed_grad_enabled());
+    ck_assert(!heed_is_grad_enabled());
     fixed = heed_scope_keep(&off, heed_mul(x, x));
     heed_scope_begin(&on);
-    ck_assert(!heed_grad_enabled());
+    ck_assert(!heed_is_grad_enabled());
     heed_set_grad_enabled(true);
     free_one = heed_scope_keep(&off, heed_scope_end_with(&on, heed_mul(x, x)));
-    ck_assert(!heed_grad_enabled());
+    ck_assert(!heed_is_grad_enabled());
     heed_scope_end(&off);
-    ck_assert(heed_grad_enabled());
+    ck_assert(heed_is_grad_enabled());
     ck_assert(!fixed->requires_grad && fixed->input_count == 0);
     ck_assert(free_one->requires_grad);
     heed_backward(heed_sum(heed_mul(fixed, free_one)));
@@ -280,7 +280,7 @@ START_TEST(backward_works_without_grad_mode)
     heed_tensor *x = LEAF(1, 2), *y = sum_of_squares(x);
     heed_set_grad_enabled(false);
     ck_assert_int_eq(heed_backward(y), HEED_OK);
-    ck_assert(!heed_grad_enabled());
+    ck_assert(!heed_is_grad_enabled());
     heed_set_grad_enabled(true);
     EXPECT_VALUES(x->grad, 0, 2, 4);
 }

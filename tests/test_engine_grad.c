@@ -296,7 +296,7 @@ START_TEST(grad_mode_stays_as_it_was)
     heed_tensor *x = LEAF1(2), *y = heed_mul(x, x), *dx;
     heed_set_grad_enabled(false);
     heed_grad(y, &x, 1, &dx, true);
-    ck_assert(!heed_grad_enabled());
+    ck_assert(!heed_is_grad_enabled());
     heed_set_grad_enabled(true);
     EXPECT_VALUES(derivative(dx, x), 0, 2);
 }

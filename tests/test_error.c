@@ -147,9 +147,9 @@ START_TEST(scopes_and_releases_work_while_an_error_is_pending)
     heed_fail(HEED_ERR_INDEX, "a test");
     heed_error_message(); /* read, so it is not printed */
     heed_scope_begin_no_grad(&inner);
-    ck_assert(!heed_grad_enabled());
+    ck_assert(!heed_is_grad_enabled());
     ck_assert_int_eq(heed_scope_end(&inner), HEED_ERR_INDEX);
-    ck_assert(heed_grad_enabled());
+    ck_assert(heed_is_grad_enabled());
     ck_assert_int_eq(heed_clear_grad(x), HEED_ERR_INDEX);
     ck_assert_ptr_null(x->grad);
     ck_assert_int_eq(heed_release(x), HEED_ERR_INDEX);

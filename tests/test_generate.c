@@ -307,7 +307,7 @@ typedef struct listener {
 static bool listen(void *context, const int64_t *ids, int64_t rows)
 {
     listener *l = context;
-    ck_assert(!heed_grad_enabled());
+    ck_assert(!heed_is_grad_enabled());
     ck_assert(!l->m->module.training && !l->m->transformer->drop->module.training);
     l->bytes[l->count] = heed_live_bytes();
     l->heard[l->count++] = ids[rows - 1];
@@ -331,7 +331,7 @@ START_TEST(tokens_are_told)
     expect_shape_of(y, "(2, 8)");
     expect_ids(heed_contiguous(heed_narrow(heed_select(y, 0, 1), 0, 3, 5)), l.heard, 5);
     ck_assert(m->module.training && m->transformer->drop->module.training);
-    ck_assert(!heed_gpt_block_at(m, 0)->module.training && heed_grad_enabled());
+    ck_assert(!heed_gpt_block_at(m, 0)->module.training && heed_is_grad_enabled());
     l = (listener){.most = 40, .m = m};
     heed_tensor *row = heed_gpt_generate_with(
         m, heed_select(idx, 0, 0), 4, (generate_options){.on_token = listen, .context = &l});

@@ -146,7 +146,7 @@ static void wrong_second_by_g(const heed_vjp *v)
 /* Right where no graph of gradients is asked for. */
 static void wrong_with_graph(const heed_vjp *v)
 {
-    heed_tensor *g = heed_grad_enabled() ? heed_mul_scalar(v->g, 2) : v->g;
+    heed_tensor *g = heed_is_grad_enabled() ? heed_mul_scalar(v->g, 2) : v->g;
     v->grads[0] = cube_gradient(g, v->inputs[0]);
 }
 

@@ -346,7 +346,7 @@ START_TEST(every_allocation_may_fail)
             break;
         }
         expect_error(HEED_ERR_MEMORY, "out of memory: ");
-        ck_assert(m.w->grad == NULL && heed_equal(m.w, start) && heed_grad_enabled());
+        ck_assert(m.w->grad == NULL && heed_equal(m.w, start) && heed_is_grad_enabled());
         ck_assert(heed_equal(m.m, zeros) && heed_equal(m.v, zeros));
         heed_scope_end(&(heed_scope){0}); /* scope errors are reported as well */
         expect_error(HEED_ERR_SCOPE, "scope_end");

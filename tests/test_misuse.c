@@ -89,7 +89,7 @@ static void expect_refusal(const row *r)
     ck_assert_int_eq(heed_fail(HEED_ERR_GRADCHECK, "another"), r->status);
     ck_assert(says(heed_error_message(), r->words));
     ck_assert_int_eq(heed_error(), r->status);
-    ck_assert(heed_grad_enabled());
+    ck_assert(heed_is_grad_enabled());
 }
 
 /* Correct calls still work: sum(x x) and its gradient. */

@@ -682,7 +682,7 @@ START_TEST(a_callback_may_run_a_pass)
     {
         HEED_SCOPE_NO_GRAD(scope);
         heed_tensor *y = heed_neg(x);
-        ck_assert(!heed_grad_enabled() && !y->requires_grad);
+        ck_assert(!heed_is_grad_enabled() && !y->requires_grad);
     }
     ck_assert_int_eq(calls, 1);
     heed_grad(heed_sum(heed_square(x)), &x, 1, &dx, true);

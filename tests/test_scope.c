@@ -137,7 +137,7 @@ static heed_tensor *leave_by(enum leave leave)
         {
             HEED_SCOPE_NO_GRAD(inner);
             heed_tensor *y = heed_mul(x, x);
-            ck_assert(!heed_grad_enabled());
+            ck_assert(!heed_is_grad_enabled());
             switch (leave) {
             case BY_CONTINUE:
                 continue;
@@ -157,7 +157,7 @@ static heed_tensor *leave_by(enum leave leave)
             }
         }
         ck_assert_int_eq(leave, BY_ITS_END);
-        ck_assert(heed_grad_enabled());
+        ck_assert(heed_is_grad_enabled());
     }
 out:
     return NULL;
@@ -171,7 +171,7 @@ START_TEST(a_scope_ends_however_its_block_is_left)
         heed_scope_begin(&around);
         heed_tensor *y = leave_by(leave);
         expect_no_error();
-        ck_assert(heed_grad_enabled());
+        ck_assert(heed_is_grad_enabled());
         ck_assert_int_eq(heed_live_tensors(), tensors + (y != NULL));
         ck_assert_int_eq(y != NULL, leave == BY_END_WITH || leave == BY_KEEP);
         ck_assert_int_eq(heed_scope_end(&around), HEED_OK); /* no other is open */
@@ -244,13 +244,13 @@ START_TEST(scopes_left_open_in_dead_frames_are_ended)
     heed_scope_begin(&scope);
     leave_scopes_open();
     overwrite_the_stack();
-    ck_assert(!heed_grad_enabled());
+    ck_assert(!heed_is_grad_enabled());
     ck_assert_int_eq(heed_live_tensors(), tensors + 10);
     ck_assert_int_eq(heed_scope_end(&scope), HEED_ERR_SCOPE);
     expect_error(HEED_ERR_SCOPE, "scope_end: 5 scope(s) inside this one were still open");
     ck_assert_int_eq(heed_live_tensors(), tensors);
     ck_assert_int_eq(heed_live_bytes(), bytes);
-    ck_assert(heed_grad_enabled());
+    ck_assert(heed_is_grad_enabled());
     heed_scope_begin(&scope);
     heed_ones(HEED_SHAPE(50), HEED_F32);
     ck_assert_int_eq(heed_scope_end(&scope), HEED_OK); /* depths fit again */
@@ -292,7 +292,7 @@ START_TEST(scopes_that_are_null_are_refused)
     expect_error(HEED_ERR_NULL, "scope_begin: scope is NULL");
     heed_scope_begin_no_grad(NULL);
     expect_error(HEED_ERR_NULL, "scope_begin: scope is NULL");
-    ck_assert(heed_grad_enabled());
+    ck_assert(heed_is_grad_enabled());
     ck_assert_int_eq(heed_scope_end(NULL), HEED_ERR_NULL);
     expect_error(HEED_ERR_NULL, "scope_end: scope is NULL");
     ck_assert_ptr_null(heed_scope_keep(NULL, heed_scalar(1, HEED_F32)));
@@ -410,24 +410,24 @@ START_TEST(the_end_of_a_scope_restores_the_grad_mode)
     ck_assert(heed_neg(x)->requires_grad);
     heed_scope_begin_no_grad(&off);
     heed_tensor *y = heed_neg(x);
-    ck_assert(!heed_grad_enabled() && !y->requires_grad && y->input_count == 0);
+    ck_assert(!heed_is_grad_enabled() && !y->requires_grad && y->input_count == 0);
     heed_scope_begin(&inner); /* inherits */
-    ck_assert(!heed_grad_enabled());
+    ck_assert(!heed_is_grad_enabled());
     ck_assert(!heed_set_grad_enabled(true));
     ck_assert(heed_neg(x)->requires_grad);
     heed_scope_begin_no_grad(&plain);
-    ck_assert(!heed_grad_enabled());
+    ck_assert(!heed_is_grad_enabled());
     heed_scope_end(&plain);
-    ck_assert(heed_grad_enabled());
+    ck_assert(heed_is_grad_enabled());
     heed_scope_end(&inner);
-    ck_assert(!heed_grad_enabled());
+    ck_assert(!heed_is_grad_enabled());
     heed_scope_end(&off);
-    ck_assert(heed_grad_enabled());
+    ck_assert(heed_is_grad_enabled());
     heed_scope_begin(&plain);
     ck_assert(heed_set_grad_enabled(false));
     ck_assert(!heed_set_grad_enabled(false));
     heed_scope_end(&plain);
-    ck_assert(heed_grad_enabled());
+    ck_assert(heed_is_grad_enabled());
 }
 END_TEST
 

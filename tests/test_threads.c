@@ -323,7 +323,7 @@ static void *meddle(void *argument)
 {
     scope_of_another *s = argument;
     heed_scope mine, inner;
-    s->grad_enabled = heed_grad_enabled();
+    s->grad_enabled = heed_is_grad_enabled();
     heed_scope_begin(&mine);
     heed_scope_begin(&inner); /* as deep as the other thread's */
     s->ended = heed_scope_end(s->scope);

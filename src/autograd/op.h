@@ -103,7 +103,7 @@ struct heed_op {
     heed_status (*forward)(const heed_call *call, heed_tensor *y) HEED_DEFAULT;
 
     /* Sets the gradients, computed with Heed operations so that they can be differentiated again.
-     * If heed_grad_enabled() is false, kernels may compute them instead. NULL: no gradient. */
+     * If heed_is_grad_enabled() is false, kernels may compute them instead. NULL: no gradient. */
     void (*backward)(const heed_vjp *vjp) HEED_DEFAULT;
 
     /* Either adds the gradient of input i to `sum`, which is contiguous and has that input's shape

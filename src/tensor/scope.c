@@ -256,7 +256,7 @@ bool heed_set_grad_enabled(bool enabled)
     return was;
 }
 
-bool heed_grad_enabled(void)
+bool heed_is_grad_enabled(void)
 {
     return !heed_self.grad_disabled;
 }

@@ -88,7 +88,7 @@ heed_tensor *heed_share(heed_tensor *t);
 /* heed_set_grad_enabled: turns recording of graphs on or off, like torch.set_grad_enabled, and
  * returns the previous setting. When a scope ends, the setting from its beginning is restored. */
 bool heed_set_grad_enabled(bool enabled);
-bool heed_grad_enabled(void);
+bool heed_is_grad_enabled(void);
 
 HEED_END_DECLS
 #endif

@@ -357,7 +357,7 @@ static void nll_loss_backward(const heed_vjp *v)
 static void cross_entropy_backward(const heed_vjp *v)
 {
     heed_tensor *x = v->inputs[0];
-    if (heed_grad_enabled()) { /* the gradient of nll_loss, taken through log_softmax */
+    if (heed_is_grad_enabled()) { /* the gradient of nll_loss, taken through log_softmax */
         const int dim = class_dim(x);
         heed_tensor *g = nll_gradient(v);
         v->grads[0] = heed_sub(g, heed_mul(heed_softmax(x, dim), heed_sum_dim(g, dim, true)));

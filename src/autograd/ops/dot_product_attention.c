@@ -267,7 +267,7 @@ static void gradients_by_operations(const heed_vjp *v)
 static void attend_backward(const heed_vjp *v)
 {
     const bool for_mask = v->y->input_count > 3 && heed_wants_grad(v, 3);
-    if (heed_grad_enabled() || for_mask) {
+    if (heed_is_grad_enabled() || for_mask) {
         gradients_by_operations(v);
     } else {
         gradients_by_kernels(v);

@@ -152,7 +152,7 @@ static void matmul_backward(const heed_vjp *v)
 {
     for (int i = 0; i < 2; i++) {
         if (heed_wants_grad(v, i)) {
-            const bool composed = heed_grad_enabled() || is_one_product(v);
+            const bool composed = heed_is_grad_enabled() || is_one_product(v);
             v->grads[i] = composed ? composed_gradient(v, i) : multiply_factors(v, i);
         }
     }
@@ -297,7 +297,7 @@ static void linear_backward(const heed_vjp *v)
         if (!heed_wants_grad(v, i)) {
             continue;
         }
-        if (heed_grad_enabled()) {
+        if (heed_is_grad_enabled()) {
             v->grads[i] = differentiable_gradient(v, i);
             continue;
         }

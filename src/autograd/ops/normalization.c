@@ -201,7 +201,7 @@ static void norm_backward(const heed_vjp *v)
         return;
     }
     heed_tensor *weight = v->y->input_count > 1 && heed_wants_grad(v, 0) ? v->inputs[1] : NULL;
-    if (heed_grad_enabled()) {
+    if (heed_is_grad_enabled()) {
         gradients_by_operations(v, weight);
     } else {
         gradients_by_kernel(v, weight);

@@ -53,7 +53,7 @@ static void gradient_by_kernel(const heed_vjp *v, heed_row_kernel *kernel)
 static void softmax_backward(const heed_vjp *v)
 {
     const int dim = *(const int *)v->args;
-    if (!heed_grad_enabled()) {
+    if (!heed_is_grad_enabled()) {
         gradient_by_kernel(v, heed_kernels_for(v->y->dtype)->softmax_gradient);
         return;
     }
@@ -64,7 +64,7 @@ static void softmax_backward(const heed_vjp *v)
 static void log_softmax_backward(const heed_vjp *v)
 {
     const int dim = *(const int *)v->args;
-    if (!heed_grad_enabled()) {
+    if (!heed_is_grad_enabled()) {
         gradient_by_kernel(v, heed_kernels_for(v->y->dtype)->log_softmax_gradient);
         return;
     }
