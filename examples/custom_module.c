@@ -26,7 +26,7 @@ static struct gated *gated_new(int64_t in_features, int64_t out_features)
     struct gated *m = heed_module_new(&gated_kind);
     HEED_CHILD(m, W, heed_linear_new(in_features, out_features));
     HEED_CHILD(m, V, heed_linear_new(in_features, out_features));
-    return heed_module_ready(m);
+    return m;
 }
 
 /* Takes one step on 64 random pairs; returns the loss. */

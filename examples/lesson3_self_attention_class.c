@@ -194,18 +194,17 @@ static const heed_module_kind reader_kind = {.name = "Reader", .size = sizeof(st
 static struct reader *reader_new(int64_t d_model)
 {
     struct reader *m = heed_module_new(&reader_kind);
-    if (m == NULL) {
-        return NULL;
-    }
-    heed_add_child(m, "we", &m->we, heed_embedding_new(WORDS, d_model));
-    heed_add_child(m, "pe", &m->pe, heed_position_encoding_new(d_model, LENGTH));
-    heed_add_child(m, "self_attention", &m->self_attention, heed_self_attention_new(d_model, 1, 2));
-    heed_add_child(m, "fc_layer", &m->fc_layer, heed_linear_new(d_model, WORDS));
+    HEED_CHILD(m, we, heed_embedding_new(WORDS, d_model));
+    HEED_CHILD(m, pe, heed_position_encoding_new(d_model, LENGTH));
+    HEED_CHILD(m, self_attention, heed_self_attention_new(d_model, 1, 2));
+    HEED_CHILD(m, fc_layer, heed_linear_new(d_model, WORDS));
     /* With embeddings of the usual standard deviation, 1, the model can tell sentences apart
      * without attending to the food: *it* ends up attending to the food for only 105 of 200 seeds.
      * With 0.2, it does so for 199. */
-    heed_normal_into(m->we->weight, 0, 0.2);
-    return heed_module_ready(m);
+    if (heed_error_pending() == HEED_OK) { /* otherwise m->we may be NULL */
+        heed_normal_into(m->we->weight, 0, 0.2);
+    }
+    return m;
 }
 
 /* rows (N, LENGTH + 1) -> scores (N, WORDS) of the word after *it*, and the attention weights. The

@@ -1,6 +1,9 @@
 /* A model with masked self-attention learns to predict the next word. "the cow hid and it mooed"
  * is not in its training data: predicting "mooed" requires looking back from "it" to "cow". */
+#include <stdio.h>
+
 #include "heed.h"
+
 enum { WORDS = 12, LENGTH = 6, SENTENCES = 8, D_MODEL = 64 };
 static const char *const words[WORDS] = {"the", "cat", "dog", "cow",    "sat",    "ran",
                                          "hid", "and", "it",  "purred", "barked", "mooed"};
@@ -16,6 +19,16 @@ typedef struct model {
 } model;
 static const heed_module_kind model_kind = {.name = "Model", .size = sizeof(model)};
 
+static model *model_new(void)
+{
+    model *m = heed_module_new(&model_kind);
+    HEED_CHILD(m, embedding, heed_embedding_new(WORDS, D_MODEL));
+    HEED_CHILD(m, positions, heed_position_encoding_new(D_MODEL, LENGTH));
+    HEED_CHILD(m, attention, heed_self_attention_new(D_MODEL, -2, -1));
+    HEED_CHILD(m, output, heed_linear_new(D_MODEL, WORDS));
+    return m;
+}
+
 static heed_tensor *forward(model *m, heed_tensor *tokens, heed_tensor **weights)
 {
     heed_tensor *x = heed_embedding_forward(m->embedding, tokens);
@@ -29,12 +42,8 @@ int main(void)
 {
     heed_on_error(heed_die); /* the first error prints a message and ends the program */
     heed_manual_seed(42);
-    model *m = heed_module_new(&model_kind);
-    HEED_CHILD(m, embedding, heed_embedding_new(WORDS, D_MODEL));
-    HEED_CHILD(m, positions, heed_position_encoding_new(D_MODEL, LENGTH));
-    HEED_CHILD(m, attention, heed_self_attention_new(D_MODEL, -2, -1));
-    HEED_CHILD(m, output, heed_linear_new(D_MODEL, WORDS));
-    heed_optimizer *sgd = heed_sgd_new(heed_parameters(m = heed_module_ready(m)), 0.3);
+    model *m = model_new();
+    heed_optimizer *sgd = heed_sgd_new(heed_parameters(m), 0.3);
     heed_tensor *weights, *logits;
     for (int step = 0; step <= 200; step++) {
         HEED_SCOPE(scope); /* the tensors made in this block are freed at its end */

@@ -554,16 +554,10 @@ template <class M, auto forward> constexpr heed_module_kind kind(const char *nam
 // Constructs a module: build(m) registers its members, and may throw.
 template <class M, class Build> owner<M> make(const heed_module_kind &kind, Build build)
 {
-    auto *m = static_cast<M *>(heed_module_new(&kind));
-    if (m != nullptr) {
-        try {
-            build(m);
-        } catch (...) {
-            heed_module_free(heed_module_ready(m));
-            throw;
-        }
-    }
-    return own(static_cast<M *>(heed_module_ready(m)));
+    owner<M> m = own(static_cast<M *>(heed_module_new(&kind)));
+    build(m.get());
+    check(heed_module_check("make", m));
+    return m;
 }
 template <class M, class Build> owner<M> make(const heed_module_kind &&, Build) = delete;
 

@@ -475,6 +475,13 @@ void test_modules()
     }
     EXPECT(caught && heed_live_bytes() == leaks.bytes);
     EXPECT(fails(HEED_ERR_SHAPE, "ones", [] { new_gate(-1); }));
+    EXPECT(fails(HEED_ERR_SCOPE, "no scope is open", [] { heed::ones({2}, HEED_F32); }));
+    EXPECT(fails(HEED_ERR_VALUE, "make: this Gate is incomplete: registering 'project' failed", [] {
+        heed::make<Gate>(gate_kind, [](Gate *m) {
+            HEED_CHILD(m, project, nullptr);
+            heed_error(); // ignored
+        });
+    }));
     EXPECT(fails(HEED_ERR_VALUE, "lr", [] {
         auto gate = new_gate(3);
         heed::own(heed_adam_new(heed_parameters(gate), -1));

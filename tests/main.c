@@ -14,7 +14,7 @@
     X(error) X(unread) X(version) X(tensor) X(scope) X(threads) X(parallel) X(forks) X(determinism) X(walks) X(memory) X(print)                             \
     X(random) X(random_numbers) X(random_misuse)                                                   \
     X(ops) X(limits) X(parity) X(gradients) X(engine) X(anomaly) X(trace) X(observer) X(misuse)                                 \
-    X(nn) X(layers) X(attention) X(cross_attention) X(multihead) X(transformer) X(gpt) X(masks)    \
+    X(nn) X(module_failures) X(layers) X(attention) X(cross_attention) X(multihead) X(transformer) X(gpt) X(masks)    \
     X(optim) X(portable) X(denormal) X(files) X(data) X(gpt_files) X(golden)                                                       \
     X(toy) X(char_gpt) X(text) X(chunks) X(bpe) X(tokenizer) X(corpus)                             \
     X(flags) X(options) X(next_token) X(gpt_program) X(gpt_run) X(quiz) X(stories) \

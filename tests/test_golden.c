@@ -124,7 +124,7 @@ static struct decoder *decoder_new(void)
     heed_add_child(m, "pe", &m->pe, heed_position_encoding_new(2, MAX_LEN));
     heed_add_child(m, "self_attention", &m->self_attention, heed_self_attention_new(2, 0, 1));
     heed_add_child(m, "fc_layer", &m->fc_layer, heed_linear_new(2, TOKENS));
-    return heed_module_ready(m);
+    return m;
 }
 
 static heed_tensor *decoder_forward(struct decoder *m, heed_tensor *tokens)

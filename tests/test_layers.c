@@ -22,7 +22,7 @@ static const heed_module_kind silent_kind = {.name = "Silent", .size = sizeof(st
 
 static void *twice_new(void)
 {
-    return heed_module_ready(heed_module_new(&twice_kind));
+    return heed_module_new(&twice_kind);
 }
 
 /* ---- names and state ---- */
@@ -181,6 +181,14 @@ START_TEST(forward_runs_any_module)
 }
 END_TEST
 
+static void expect_not_appended(void *child, heed_status status, const char *words)
+{
+    struct heed_sequential *m = heed_sequential_new();
+    heed_sequential_append(m, child);
+    expect_error(status, words);
+    heed_module_free(m);
+}
+
 /* The error names modules without a one-input forward; modules that a Sequential rejects are
  * freed. */
 START_TEST(modules_without_a_forward)
@@ -189,22 +197,21 @@ START_TEST(modules_without_a_forward)
     struct heed_module_list *list = heed_module_list_new();
     ck_assert_ptr_null(heed_forward(list, x));
     expect_error(HEED_ERR_VALUE, "forward: a ModuleList has no forward that takes one tensor");
-    struct heed_sequential *m = heed_sequential_new();
-    heed_sequential_append(m, heed_module_ready(heed_module_new(&silent_kind)));
-    expect_error(HEED_ERR_VALUE, "sequential_append: a Silent has no forward");
-    heed_sequential_append(m, heed_multihead_attention_new(4, 2));
-    expect_error(HEED_ERR_VALUE, "a MultiheadAttention has no forward");
-    void *child = heed_module_ready(heed_module_new(&silent_kind)), *owned = twice_new();
+    expect_not_appended(heed_module_new(&silent_kind), HEED_ERR_VALUE,
+                        "sequential_append: a Silent has no forward");
+    expect_not_appended(heed_multihead_attention_new(4, 2), HEED_ERR_VALUE,
+                        "a MultiheadAttention has no forward");
+    void *child = heed_module_new(&silent_kind), *owned = twice_new();
     heed_module_list_append(list, child);
-    heed_sequential_append(m, child); /* the list still owns it */
-    expect_error(HEED_ERR_VALUE, "Silent");
+    expect_not_appended(child, HEED_ERR_VALUE, "Silent"); /* the list still owns it */
     heed_module_list_append(list, owned);
-    heed_sequential_append(m, owned);
-    expect_error(HEED_ERR_VALUE, "it already has an owner");
+    expect_not_appended(owned, HEED_ERR_VALUE, "it already has an owner");
+    expect_not_appended(heed_linear_new(-1, 2), HEED_ERR_VALUE, "linear: -1 features");
+    struct heed_sequential *m = heed_sequential_new();
     heed_sequential_append(m, m);
     expect_error(HEED_ERR_VALUE, "contains this module");
-    heed_sequential_append(m, heed_linear_new(-1, 2));
-    expect_error(HEED_ERR_VALUE, "linear: -1 features");
+    heed_module_free(m);
+    m = heed_sequential_new();
     heed_sequential_append(NULL, twice_new());
     expect_error(HEED_ERR_NULL, "module");
     ck_assert_int_eq(heed_module_list_count(&m->list), 0);

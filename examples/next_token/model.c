@@ -31,7 +31,7 @@ struct token_model *model_new(model_sizes sizes)
         HEED_CHILD(m, multi_head, heed_multi_head_new_with(d_model, sizes.heads, -2, -1, head));
     }
     HEED_CHILD(m, fc_layer, heed_linear_new(d_model, sizes.words));
-    return heed_module_ready(m);
+    return m;
 }
 
 /* tokens (B, T) -> the input of the linear layer (B, T, d_model). */

@@ -107,7 +107,7 @@ static model *new_model(void)
     HEED_CHILD(m, pe, heed_position_encoding_new(D_MODEL, CONTEXT));
     ${create}
     HEED_CHILD(m, fc_layer, heed_linear_new(D_MODEL, WORDS));
-    return heed_module_ready(m);
+    return m;
 }
 
 /* rows (B, LENGTH) -> the mean loss of each word predicted from those before it */

@@ -21,8 +21,7 @@ static heed_status check_root(const char *function, heed_tensor *y)
         return heed_fail(
             HEED_ERR_GRAPH, "%s: y %s has no graph: %s", function, HEED_TEXT(y),
             heed_self.grad_disabled
-                ? "grad mode is off because of a no_grad scope or a module constructor that has "
-                  "not called heed_module_ready"
+                ? "grad mode is off, as in a no_grad scope"
                 : "no tensor it was computed from requires a gradient, or grad mode was off");
     }
     if (y->numel != 1) {

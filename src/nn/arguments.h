@@ -9,6 +9,10 @@
 /* heed_check_not_null: HEED_ERR_NULL if `value` is NULL. */
 heed_status heed_check_not_null(const char *function, const char *argument, const void *value);
 
+/* heed_module_ready: ends a constructor of the library: if an error is pending, frees the module
+ * and returns NULL. module.c defines it. */
+void *heed_module_ready(void *module);
+
 /* ---- numbers ---- */
 
 typedef struct heed_named_size {

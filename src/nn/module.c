@@ -19,10 +19,13 @@
 heed_status heed_module_check(const char *function, const void *module)
 {
     const heed_module *m = module;
-    const heed_status status = heed_check_not_null(function, "the module", m);
-    return status != HEED_OK || m->alive == HEED_ALIVE
-               ? status
-               : heed_fail(HEED_ERR_VALUE, "%s: the module has already been freed", function);
+    if (heed_check_not_null(function, "the module", m) == HEED_OK && m->alive != HEED_ALIVE) {
+        heed_fail(HEED_ERR_VALUE, "%s: the module has already been freed", function);
+    } else if (!heed_error_pending() && *m->missing != '\0') {
+        heed_fail(HEED_ERR_VALUE, "%s: this %s is incomplete: registering '%s' failed", function,
+                  m->kind->name, m->missing);
+    }
+    return heed_error_pending();
 }
 
 heed_status heed_forward_check(const char *function, const void *module)
@@ -35,54 +38,49 @@ heed_status heed_forward_check(const char *function, const void *module)
 
 void *heed_module_new(const heed_module_kind *kind)
 {
-    if (heed_error_pending()) {
-        return NULL;
-    }
     if (kind == NULL || kind->size < sizeof(heed_module)) {
         heed_fail(HEED_ERR_VALUE, "module_new: kind is NULL or its size is too small");
-        return NULL;
     }
-    heed_module *module = heed_alloc_zeroed(kind->size);
+    heed_module *module = heed_error_pending() ? NULL : heed_alloc_zeroed(kind->size);
     if (module != NULL) {
         module->kind = kind;
         module->alive = HEED_ALIVE;
         module->training = true;
         module->place.name = kind->name;
-        heed_scope_begin_no_grad(&module->scope);
     }
     return module;
 }
 
 void *heed_module_ready(void *module)
 {
-    heed_module *m = module;
-    if (m != NULL && heed_scope_end(&m->scope) != HEED_OK) {
-        heed_module_free(m);
-        m = NULL;
+    if (heed_error_pending()) {
+        heed_module_free(module);
+        return NULL;
     }
-    return m;
+    return module;
 }
 
-static heed_status check_name(const heed_module *module, const char *name)
+heed_scope heed_value_scope(heed_scope *scope)
 {
-    if (module == NULL || name == NULL || *name == '\0') {
-        return heed_fail(HEED_ERR_NULL, "module: an entry needs a module and a name");
+    const heed_scope none = {0};
+    return heed_error_pending() ? none : heed_scope_opened_no_grad(scope);
+}
+
+static heed_status check_name(const heed_module *m, const char *name)
+{
+    if (m == NULL || name == NULL || *name == '\0') {
+        heed_fail(HEED_ERR_NULL, "module: an entry needs a module and a name");
+    } else if (heed_module_check("module", m) == HEED_OK && strchr(name, '.') != NULL) {
+        heed_fail(HEED_ERR_VALUE,
+                  "%s: the name '%s' contains a '.', which separates names in a path",
+                  m->kind->name, name);
     }
-    if (heed_module_check("module", module) != HEED_OK) {
-        return heed_error_pending();
-    }
-    if (strchr(name, '.') != NULL) {
-        return heed_fail(HEED_ERR_VALUE,
-                         "%s: the name '%s' contains a '.', which separates names in a path",
-                         module->kind->name, name);
-    }
-    for (int i = 0; i < module->count; i++) {
-        if (strcmp(module->entries[i].name, name) == 0) {
-            return heed_fail(HEED_ERR_VALUE, "%s: the name '%s' is taken", module->kind->name,
-                             name);
+    for (int i = 0; !heed_error_pending() && i < m->count; i++) {
+        if (strcmp(m->entries[i].name, name) == 0) {
+            heed_fail(HEED_ERR_VALUE, "%s: the name '%s' is taken", m->kind->name, name);
         }
     }
-    return HEED_OK;
+    return heed_error_pending();
 }
 
 void heed_free_lists(heed_module *m)
@@ -95,10 +93,9 @@ void heed_free_lists(heed_module *m)
     }
 }
 
-/* Appends an entry with that name; returns NULL on error. */
-static heed_module_entry *append(heed_module *m, const char *name)
+static heed_module_entry *new_entry(heed_module *m, const char *name)
 {
-    if (heed_error_pending() || check_name(m, name) != HEED_OK) {
+    if (check_name(m, name) != HEED_OK) {
         return NULL;
     }
     const size_t size = strlen(name) + 1;
@@ -119,27 +116,37 @@ static heed_module_entry *append(heed_module *m, const char *name)
     return entry;
 }
 
+/* Appends an entry with that name. On error, also a pending one, returns NULL and marks the module,
+ * and those that contain it, as incomplete. */
+static heed_module_entry *append(heed_module *m, const char *name)
+{
+    heed_module_entry *entry = new_entry(m, name);
+    if (entry == NULL && m != NULL && m->alive == HEED_ALIVE && *m->missing == '\0') {
+        snprintf(m->missing, sizeof m->missing, "%s", name != NULL && *name != '\0' ? name : "?");
+        for (; m->owner != NULL && *m->owner->missing == '\0'; m = m->owner) {
+            snprintf(m->owner->missing, sizeof m->missing, "%.12s.%.26s", m->place.name,
+                     m->missing);
+        }
+    }
+    return entry;
+}
+
 static heed_status add_tensor(heed_module *m, const char *name, heed_tensor **field,
                               heed_tensor *value, bool is_buffer)
 {
-    if (field != NULL) {
-        *field = NULL;
-    }
-    if (heed_share(value) == NULL || (!is_buffer && heed_set_requires_grad(value, true) == NULL) ||
-        heed_retain(value) == NULL) {
-        return heed_error_pending();
+    heed_share(value);
+    if (!is_buffer) {
+        heed_set_requires_grad(value, true);
     }
     heed_module_entry *entry = append(m, name);
-    if (entry == NULL) {
-        heed_release(value);
-        return heed_error_pending();
+    if (entry != NULL) {
+        entry->tensor = heed_retain(value);
+        entry->is_buffer = is_buffer;
     }
-    entry->tensor = value;
-    entry->is_buffer = is_buffer;
     if (field != NULL) {
-        *field = value;
+        *field = entry != NULL ? value : NULL;
     }
-    return HEED_OK;
+    return heed_error_pending();
 }
 
 heed_status heed_add_parameter(void *module, const char *name, heed_tensor **field,
@@ -157,33 +164,31 @@ heed_status heed_add_child(void *module, const char *name, void *field, void *ch
 {
     heed_module *m = child, *outer = module;
     const char *shown = name != NULL ? name : "";
-    if (field != NULL) {
-        memcpy(field, &(heed_module *){NULL},
-               sizeof m); /* field points to a pointer to a module of some type */
-    }
-    if (m != NULL && m->alive != HEED_ALIVE) {
-        return heed_fail(HEED_ERR_VALUE, "module: the child '%s' has already been freed", shown);
-    }
     while (outer != NULL && outer != m) {
         outer = outer->owner;
     }
-    if (m != NULL && (m->owner != NULL || outer != NULL)) {
-        return heed_fail(HEED_ERR_VALUE,
-                         "%s '%s': it already has an owner, or contains this module", m->kind->name,
-                         shown);
+    if (m == NULL) {
+        heed_fail(HEED_ERR_NULL, "module: the child '%s' is NULL", shown);
+    } else if (m->alive != HEED_ALIVE) {
+        heed_fail(HEED_ERR_VALUE, "module: the child '%s' has already been freed", shown);
+    } else if (m->owner != NULL || outer != NULL) {
+        heed_fail(HEED_ERR_VALUE, "%s '%s': it already has an owner, or contains this module",
+                  m->kind->name, shown);
+    } else {
+        heed_module_check("module", m);
     }
-    heed_module_entry *entry = m != NULL ? append(module, name) : NULL;
-    if (entry == NULL) {
-        heed_module_free(m);
-        return heed_fail(HEED_ERR_NULL, "module: the child '%s' is NULL", shown);
+    heed_module_entry *entry = append(module, name);
+    if (entry != NULL) {
+        entry->child = m;
+        m->owner = module;
+        m->place = (heed_place){&m->owner->place, entry->name};
+    } else if (outer == NULL) {
+        heed_module_free(m); /* unless it has an owner */
     }
-    entry->child = m;
-    m->owner = module;
-    m->place = (heed_place){&m->owner->place, entry->name};
-    if (field != NULL) {
-        memcpy(field, &m, sizeof m);
+    if (field != NULL) { /* points to a pointer to a module of some type */
+        memcpy(field, entry != NULL ? &m : &(heed_module *){NULL}, sizeof m);
     }
-    return HEED_OK;
+    return heed_error_pending();
 }
 
 /* ---- tensors by name ---- */
@@ -287,7 +292,6 @@ heed_status heed_module_free(void *module)
         heed_free(entry->name);
     }
     heed_free(m->entries);
-    heed_scope_close(&m->scope); /* still open if the constructor failed */
     m->alive = 0;
     heed_forget_place(&m->place);
     heed_free(m);
@@ -313,37 +317,22 @@ heed_tensor *heed_forward(void *module, heed_tensor *x)
     return m->kind->forward(m, x);
 }
 
-/* ---- casting ---- */
-
-/* In place, so that references to the tensors stay valid. */
-static heed_status cast_module(heed_module *m, heed_dtype dtype)
-{
-    heed_status status = HEED_OK;
-    for (int i = 0; i < m->count && status == HEED_OK; i++) {
-        heed_module_entry *entry = &m->entries[i];
-        if (entry->child != NULL) {
-            status = cast_module(entry->child, dtype);
-        } else if (heed_is_float(entry->tensor->dtype) && entry->tensor->dtype != dtype) {
-            status = heed_set_data(entry->tensor, heed_to(entry->tensor, dtype));
-        }
-    }
-    return status;
-}
-
+/* Casts in place, so that references to the tensors stay valid. */
 heed_status heed_module_to(void *module, heed_dtype dtype)
 {
-    heed_status status = heed_module_check("module_to", module);
-    if (status != HEED_OK) {
-        return status;
-    }
+    const heed_tensor_list list = heed_list_of("module_to", module, HEED_LIST_STATE);
     if (!heed_is_float(dtype)) {
-        return heed_fail(HEED_ERR_DTYPE, "module_to: parameters are f32 or f64, not %s",
-                         heed_dtype_name(dtype));
+        heed_fail(HEED_ERR_DTYPE, "module_to: parameters are f32 or f64, not %s",
+                  heed_dtype_name(dtype));
     }
-    heed_scope scope;
-    heed_scope_begin_no_grad(&scope);
-    cast_module(module, dtype);
-    return heed_scope_end(&scope);
+    for (int i = 0; i < list.count && !heed_error_pending(); i++) {
+        HEED_SCOPE_NO_GRAD(scope);
+        heed_tensor *t = list.tensors[i];
+        if (heed_is_float(t->dtype) && t->dtype != dtype) {
+            heed_set_data(t, heed_to(t, dtype));
+        }
+    }
+    return heed_error_pending();
 }
 
 /* ---- the tree as text ---- */
@@ -371,13 +360,11 @@ static void print_module(FILE *stream, const heed_module *m, int depth)
 
 heed_status heed_module_print(FILE *stream, void *module)
 {
-    heed_status status = heed_module_check("module_print", module);
-    if (status == HEED_OK && stream == NULL) {
-        return heed_fail(HEED_ERR_NULL, "module_print: stream is NULL");
-    }
-    if (status == HEED_OK) {
+    if (heed_module_check("module_print", module) == HEED_OK && stream == NULL) {
+        heed_fail(HEED_ERR_NULL, "module_print: stream is NULL");
+    } else if (!heed_error_pending()) {
         print_module(stream, module, 0);
         fputc('\n', stream);
     }
-    return status;
+    return heed_error_pending();
 }

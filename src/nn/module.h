@@ -1,7 +1,7 @@
 /* Modules: named parameters, buffers and children, as in torch.nn.Module.
  *
  * A module is a struct whose first member is a heed_module. Its constructor allocates the struct,
- * registers its members and returns it:
+ * registers its members and returns it, and need not check for errors:
  *
  *     struct gate {
  *         heed_module module;
@@ -15,7 +15,7 @@
  *         struct gate *m = heed_module_new(&gate_kind);
  *         HEED_PARAMETER(m, scale, heed_ones(HEED_SHAPE(d), HEED_F32));
  *         HEED_CHILD(m, project, heed_linear_new(d, d));
- *         return heed_module_ready(m);
+ *         return m;
  *     }
  *
  * Such a module has parameters with torch's names ("project.weight"), a state dict and a training
@@ -24,6 +24,10 @@
  * Constructors need no open scope. Several threads may use a module at once, unless keep_weights is
  * set or one of them modifies it. Module structs have no typedef, because operations use the plain
  * names: heed_linear is the function that a `struct heed_linear` applies in its forward.
+ *
+ * If a registration fails, for example because memory runs out, the module is incomplete: it can be
+ * freed, or added to a module, which frees it and is then incomplete itself; all other functions
+ * refuse it by name. Constructors of the library return NULL instead.
  */
 #ifndef HEED_NN_MODULE_H
 #define HEED_NN_MODULE_H
@@ -83,53 +87,58 @@ typedef struct heed_module {
     heed_module_entry *entries; /* in order of registration */
     int count, capacity;
     struct heed_named_tensors *lists[HEED_MODULE_LISTS]; /* heed_parameters, ..., or NULL */
-    heed_scope scope;                                    /* open while the constructor runs */
+    char missing[40]; /* the name whose registration failed, here or in a child; "": none */
 } heed_module;
 
 /* ---- for constructors; `module` is a pointer to any module ---- */
 
 /* heed_module_new: allocates a struct of the kind's size, zeroed except for its heed_module; NULL
- * on error. Opens a scope without grad mode, so that tensors can be created. heed_module_ready must
- * be called at the end of the constructor: it closes the scope and returns the module; if an error
- * is pending, it frees the module and returns NULL. */
+ * on error. */
 void *heed_module_new(const heed_module_kind *kind);
-void *heed_module_ready(void *module);
 
 /* heed_add_parameter: registers and retains a trainable tensor, sets requires_grad, lets all
  * threads use it, and sets *field. heed_add_buffer: registers a tensor that is saved but not
  * trained. heed_add_child: takes ownership of a module and sets *field, a pointer to a module of
  * any type; on error it frees the child, unless the child has an owner or contains this module.
- * While an error is pending, value and child may be NULL; *field then becomes NULL. field may be
- * NULL.
+ * While an error is pending, value and child may be NULL. field may be NULL. On error, *field
+ * becomes NULL, and the module incomplete.
  *
- * HEED_ERR_NULL: no module, name or value. HEED_ERR_VALUE: the name is taken or contains a '.', or
- * the child has an owner or contains this module. */
+ * HEED_ERR_NULL: no module, name or value. HEED_ERR_VALUE: the name is taken or contains a '.', the
+ * child has an owner or contains this module, or either module is incomplete. */
 heed_status heed_add_parameter(void *module, const char *name, heed_tensor **field,
                                heed_tensor *value);
 heed_status heed_add_buffer(void *module, const char *name, heed_tensor **field,
                             heed_tensor *value);
 heed_status heed_add_child(void *module, const char *name, void *field, void *child);
 
-/* HEED_PARAMETER, HEED_BUFFER, HEED_CHILD: the same, named after the field. For example,
- * HEED_CHILD(m, project, child) is heed_add_child(m, "project", &m->project, child). m may be NULL,
- * as after a failed heed_module_new, and is evaluated more than once. */
+/* HEED_PARAMETER, HEED_BUFFER, HEED_CHILD: statements that do the same, with the field's name. For
+ * example, HEED_CHILD(m, project, child) is heed_add_child(m, "project", &m->project, child). m may
+ * be NULL and is evaluated more than once. `value` is computed in a scope of its own, without a
+ * graph. Overwriting a parameter, as with heed_normal_into(m->scale, 0, 0.02), needs no scope. */
 #define HEED_PARAMETER(m, field, value)                                                            \
-    heed_add_parameter(m, #field, (m) != NULL ? &(m)->field : NULL, value)
+    HEED_IN_VALUE_SCOPE heed_add_parameter(m, #field, (m) != NULL ? &(m)->field : NULL, value)
 #define HEED_BUFFER(m, field, value)                                                               \
-    heed_add_buffer(m, #field, (m) != NULL ? &(m)->field : NULL, value)
+    HEED_IN_VALUE_SCOPE heed_add_buffer(m, #field, (m) != NULL ? &(m)->field : NULL, value)
 #define HEED_CHILD(m, field, child)                                                                \
     heed_add_child(m, #field, (m) != NULL ? &(m)->field : NULL, child)
 
-/* heed_module_free: frees a module and everything it owns; NULL is a no-op.
- * HEED_ERR_VALUE: the module is a child, which its owner frees, or has already been freed, where
- * this can be detected. */
+/* For these macros: runs the next statement once, in a scope; in none while an error is pending. */
+#define HEED_IN_VALUE_SCOPE                                                                        \
+    for (HEED_SCOPE_OPENED_BY(heed_value_scope, heed_scope_of_value),                              \
+         *heed_value_left = &heed_scope_of_value;                                                  \
+         heed_value_left != NULL; heed_value_left = NULL)
+heed_scope heed_value_scope(heed_scope *scope);
+
+/* heed_module_free: frees a module, which may be incomplete, and everything it owns; NULL is a
+ * no-op. HEED_ERR_VALUE: the module is a child, which its owner frees, or has already been freed,
+ * where this can be detected. */
 heed_status heed_module_free(void *module);
 
 /* heed_forward_check: to be called first in a forward; checks that the module is not NULL and that
  * a scope is open to own the result. heed_module_check, for other functions, checks the module
  * only. `function` is the name in error messages.
- * HEED_ERR_NULL: the module is NULL. HEED_ERR_VALUE: it has been freed, where this can be detected.
- * HEED_ERR_SCOPE: no scope is open. */
+ * HEED_ERR_NULL: the module is NULL. HEED_ERR_VALUE: it is incomplete, or has been freed, where
+ * this can be detected. HEED_ERR_SCOPE: no scope is open. */
 heed_status heed_forward_check(const char *function, const void *module);
 heed_status heed_module_check(const char *function, const void *module);
 

@@ -45,20 +45,19 @@ static heed_status check_arguments(int64_t embed_dim, int num_heads, int64_t kdi
     return heed_check_probability("multihead_attention", "dropout", dropout);
 }
 
-static void add_weight(struct heed_multihead_attention *m, const char *name, heed_tensor **field,
-                       int64_t rows, int64_t columns)
+static heed_tensor *new_weight(int64_t rows, int64_t columns)
 {
     heed_tensor *weight = heed_empty(HEED_SHAPE(rows, columns), HEED_F32);
     heed_xavier_uniform_into(weight, 1);
-    heed_add_parameter(m, name, field, weight);
+    return weight;
 }
 
 /* An extra key or value: Xavier-normal with fan_in = fan_out = embed_dim, as in torch. */
-static void add_token(struct heed_multihead_attention *m, const char *name, heed_tensor **field)
+static heed_tensor *new_token(int64_t embed_dim)
 {
-    heed_tensor *token = heed_empty(HEED_SHAPE(1, 1, m->embed_dim), HEED_F32);
-    heed_normal_into(token, 0, sqrt(2.0 / (double)(2 * m->embed_dim)));
-    heed_add_parameter(m, name, field, token);
+    heed_tensor *token = heed_empty(HEED_SHAPE(1, 1, embed_dim), HEED_F32);
+    heed_normal_into(token, 0, sqrt(2.0 / (double)(2 * embed_dim)));
+    return token;
 }
 
 /* In torch's order. */
@@ -67,18 +66,18 @@ static void add_in_projections(struct heed_multihead_attention *m,
 {
     const int64_t width = m->embed_dim;
     if (m->kdim == width && m->vdim == width) {
-        add_weight(m, "in_proj_weight", &m->in_proj_weight, 3 * width, width);
+        HEED_PARAMETER(m, in_proj_weight, new_weight(3 * width, width));
     } else {
-        add_weight(m, "q_proj_weight", &m->q_proj_weight, width, width);
-        add_weight(m, "k_proj_weight", &m->k_proj_weight, width, m->kdim);
-        add_weight(m, "v_proj_weight", &m->v_proj_weight, width, m->vdim);
+        HEED_PARAMETER(m, q_proj_weight, new_weight(width, width));
+        HEED_PARAMETER(m, k_proj_weight, new_weight(width, m->kdim));
+        HEED_PARAMETER(m, v_proj_weight, new_weight(width, m->vdim));
     }
     if (!options.no_bias) {
         HEED_PARAMETER(m, in_proj_bias, heed_zeros(HEED_SHAPE(3 * width), HEED_F32));
     }
     if (options.add_bias_kv) {
-        add_token(m, "bias_k", &m->bias_k);
-        add_token(m, "bias_v", &m->bias_v);
+        HEED_PARAMETER(m, bias_k, new_token(width));
+        HEED_PARAMETER(m, bias_v, new_token(width));
     }
 }
 

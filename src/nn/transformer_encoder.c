@@ -7,6 +7,7 @@
 #include "../tensor/check.h"
 #include "../tensor/create.h"
 #include "../tensor/random/random.h"
+#include "arguments.h"
 #include "module_state.h"
 #include "transformer_parts.h"
 

@@ -59,11 +59,9 @@ heed_status heed_end_depth(int depth)
     self->depth = depth - 1;
     if (left_open > 0) {
         self->operation = NULL; /* a longjmp may have left it */
-        return heed_fail(
-            HEED_ERR_SCOPE,
-            "scope_end: %d scope(s) inside this one were still open; end each one, and call "
-            "heed_module_ready in each constructor",
-            left_open);
+        return heed_fail(HEED_ERR_SCOPE,
+                         "scope_end: %d scope(s) inside this one were still open; end each one",
+                         left_open);
     }
     return self->error;
 }

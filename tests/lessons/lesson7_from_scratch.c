@@ -26,7 +26,6 @@ static struct twin *twin_new(void)
     heed_add_child(m, "self_attention", &m->self_attention, heed_self_attention_new(D_MODEL, 1, 2));
     heed_add_child(m, "fc", &m->fc,
                    heed_linear_new_with(D_MODEL, WORDS, (heed_linear_options){.no_bias = true}));
-    m = heed_module_ready(m);
     heed_module_to(m, HEED_F64);
     return m;
 }

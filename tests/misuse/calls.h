@@ -108,15 +108,6 @@ static void stack_too_much(void)
     heed_stack(list, 64, 0);
 }
 
-static void backward_in_a_constructor(void)
-{
-    static const heed_module_kind kind = {.name = "Unready", .size = sizeof(heed_module)};
-    heed_module *m = heed_module_new(&kind);
-    heed_tensor *x = heed_set_requires_grad(F32(2), true);
-    heed_backward(heed_sum(heed_mul(x, x)));
-    heed_module_free(m);
-}
-
 static void backward_of_no_grad(void)
 {
     heed_scope scope;

@@ -4,6 +4,7 @@
 #include "../../autograd/ops/elementwise.h"
 #include "../../autograd/ops/masking.h"
 #include "../../tensor/check.h"
+#include "../arguments.h"
 
 /* ---- activations ---- */
 

@@ -54,13 +54,13 @@ struct heed_embedding *heed_embedding_new_with(int64_t num_embeddings, int64_t e
     m->embedding_dim = embedding_dim;
     m->padding_idx = -1;
     const heed_shape shape = HEED_SHAPE(num_embeddings, embedding_dim);
-    heed_tensor *weight =
-        options.no_init ? heed_zeros(shape, HEED_F32) : heed_randn(shape, HEED_F32);
-    if (padding_idx != NULL) { /* torch draws this row too */
+    HEED_PARAMETER(m, weight,
+                   options.no_init ? heed_zeros(shape, HEED_F32) : heed_randn(shape, HEED_F32));
+    if (padding_idx != NULL && m->weight != NULL) { /* torch draws this row too */
         m->padding_idx = *padding_idx < 0 ? *padding_idx + num_embeddings : *padding_idx;
-        heed_fill_into(heed_select(weight, 0, m->padding_idx), 0);
+        HEED_SCOPE_NO_GRAD(scope);
+        heed_fill_into(heed_select(m->weight, 0, m->padding_idx), 0);
     }
-    HEED_PARAMETER(m, weight, weight);
     return heed_module_ready(m);
 }
 
@@ -92,13 +92,8 @@ static void describe_positions(const void *module, char *text, size_t size)
 HEED_MODULE_KIND(positions_kind, struct heed_position_encoding, "PositionEncoding",
                  describe_positions, heed_position_encoding_forward);
 
-struct heed_position_encoding *heed_position_encoding_new(int64_t d_model, int64_t max_len)
+static heed_tensor *encodings(int64_t d_model, int64_t max_len)
 {
-    const heed_named_size sizes[] = {{"d_model", d_model}, {"max_len", max_len}};
-    if (heed_check_positive("position_encoding", sizes, 2) != HEED_OK) {
-        return NULL;
-    }
-    struct heed_position_encoding *m = heed_module_new(&positions_kind);
     const int64_t half = d_model / 2 + d_model % 2;
     heed_tensor *angles = heed_empty(HEED_SHAPE(max_len, half), HEED_F32);
     float *to = heed_data_f32(angles);
@@ -111,8 +106,17 @@ struct heed_position_encoding *heed_position_encoding_new(int64_t d_model, int64
     }
     heed_tensor *const pair[] = {heed_sin(angles), heed_cos(angles)};
     heed_tensor *pairs = heed_reshape(heed_stack(pair, 2, -1), HEED_SHAPE(max_len, -1));
-    heed_tensor *pe = heed_contiguous(heed_slice(pairs, 1, 0, d_model, 1));
-    HEED_BUFFER(m, pe, pe);
+    return heed_contiguous(heed_slice(pairs, 1, 0, d_model, 1));
+}
+
+struct heed_position_encoding *heed_position_encoding_new(int64_t d_model, int64_t max_len)
+{
+    const heed_named_size sizes[] = {{"d_model", d_model}, {"max_len", max_len}};
+    if (heed_check_positive("position_encoding", sizes, 2) != HEED_OK) {
+        return NULL;
+    }
+    struct heed_position_encoding *m = heed_module_new(&positions_kind);
+    HEED_BUFFER(m, pe, encodings(d_model, max_len));
     return heed_module_ready(m);
 }
 

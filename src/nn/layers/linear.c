@@ -37,20 +37,18 @@ struct heed_linear *heed_linear_new_with(int64_t in_features, int64_t out_featur
     }
     m->in_features = in_features;
     m->out_features = out_features;
-    heed_tensor *weight = heed_zeros(HEED_SHAPE(out_features, in_features), HEED_F32);
-    const bool draws = in_features > 0 && !options.no_init;
-    if (draws) { /* rounded as in torch, which calls kaiming_uniform_(weight, a=sqrt(5)) */
-        const double std = sqrt(2 / (1 + sqrt(5) * sqrt(5))) / sqrt((double)in_features);
-        heed_uniform_into(weight, -sqrt(3) * std, sqrt(3) * std);
-    }
-    HEED_PARAMETER(m, weight, weight);
+    HEED_PARAMETER(m, weight, heed_zeros(HEED_SHAPE(out_features, in_features), HEED_F32));
     if (!options.no_bias) {
-        heed_tensor *bias = heed_zeros(HEED_SHAPE(out_features), HEED_F32);
-        if (draws) {
-            const double bound = 1 / sqrt((double)in_features);
-            heed_uniform_into(bias, -bound, bound);
+        HEED_PARAMETER(m, bias, heed_zeros(HEED_SHAPE(out_features), HEED_F32));
+    }
+    if (in_features > 0 && !options.no_init) {
+        /* rounded as in torch, which calls kaiming_uniform_(weight, a=sqrt(5)) */
+        const double root = sqrt((double)in_features),
+                     std = sqrt(2 / (1 + sqrt(5) * sqrt(5))) / root;
+        heed_uniform_into(m->weight, -sqrt(3) * std, sqrt(3) * std);
+        if (m->bias != NULL) {
+            heed_uniform_into(m->bias, -1 / root, 1 / root);
         }
-        HEED_PARAMETER(m, bias, bias);
     }
     return heed_module_ready(m);
 }
