@@ -31,7 +31,7 @@ static void expect_nothing_left(void)
     expect_no_error();
     ck_assert_int_eq(heed_live_tensors(), tensors_before);
     ck_assert_int_eq(heed_live_bytes(), bytes_before);
-    ck_assert(heed_grad_enabled());
+    ck_assert(heed_is_grad_enabled());
     heed_scalar(1, HEED_F32);
     expect_error(HEED_ERR_SCOPE, "scalar: no scope is open");
 }
@@ -135,11 +135,11 @@ START_TEST(the_mode_and_the_scope_are_restored)
     {
         HEED_SCOPE(scope);
         heed_tensor *x = heed_set_requires_grad(heed_ones(HEED_SHAPE(2), HEED_F32), true);
-        if (heed_grad_enabled())
+        if (heed_is_grad_enabled())
             HEED_PARAMETER(m, scale, heed_mul_scalar(x, 3));
         else
             ck_abort();
-        ck_assert(heed_grad_enabled());
+        ck_assert(heed_is_grad_enabled());
         ck_assert(m->scale->op == NULL && heed_mul(x, x)->op != NULL);
         HEED_BUFFER(m, offset, x); /* not trained, and still a leaf of the caller's scope */
         ck_assert_int_eq(heed_scope_end(&scope), HEED_OK);
