@@ -48,7 +48,7 @@ static heed_tensor *encoder_loss(void *module)
     heed_tensor *x = heed_randn(HEED_SHAPE(LENGTH, BATCH, D_MODEL), HEED_F64);
     heed_tensor *lengths = ids(LENGTH, HEED_SHAPE(BATCH)); /* 0: every key is blocked */
     heed_tensor *padding = heed_squeeze(heed_padding_block_mask(lengths, LENGTH), -2);
-    const heed_transformer_encoder_layer_forward_options masks = {
+    const heed_transformer_encoder_forward_options masks = {
         .src_mask = heed_causal_block_mask(LENGTH), .src_key_padding_mask = padding};
     heed_tensor *y = heed_transformer_encoder_layer_forward_with(module, x, masks);
     return heed_mse_loss(y, heed_roll(x, 1));

@@ -24,7 +24,7 @@ enum { DRAWN = sizeof drawn / sizeof *drawn, SEEDS = sizeof seeds / sizeof *seed
 static const double no_dropout = 0;
 
 typedef heed_transformer_encoder_layer_options layer_options;
-typedef heed_transformer_encoder_layer_forward_options forward_options;
+typedef heed_transformer_encoder_forward_options forward_options;
 
 /* ---- compared with torch ---- */
 

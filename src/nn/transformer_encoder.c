@@ -73,8 +73,7 @@ heed_transformer_encoder_layer_new_with(int64_t d_model, int nhead,
 
 /* Checks that src and the masks fit this layer. */
 static heed_status check(const char *function, const struct heed_transformer_encoder_layer *m,
-                         const heed_tensor *src,
-                         heed_transformer_encoder_layer_forward_options options)
+                         const heed_tensor *src, heed_transformer_encoder_forward_options options)
 {
     const struct heed_multihead_attention *attention = m->self_attn;
     if (heed_check_features(function, "src", src, "d_model", attention->embed_dim,
@@ -95,7 +94,7 @@ static heed_status check(const char *function, const struct heed_transformer_enc
 }
 
 static heed_tensor *attend(struct heed_transformer_encoder_layer *m, heed_tensor *x,
-                           heed_transformer_encoder_layer_forward_options options)
+                           heed_transformer_encoder_forward_options options)
 {
     const heed_multihead_attention_forward_options masks = {
         .attn_mask = options.src_mask,
@@ -113,7 +112,7 @@ static heed_tensor *feed(struct heed_transformer_encoder_layer *m, heed_tensor *
 }
 
 static heed_tensor *run(struct heed_transformer_encoder_layer *m, heed_tensor *src,
-                        heed_transformer_encoder_layer_forward_options options)
+                        heed_transformer_encoder_forward_options options)
 {
     HEED_FORWARD(m);
     heed_tensor *x = src;
@@ -133,13 +132,13 @@ heed_tensor *heed_transformer_encoder_layer_forward(struct heed_transformer_enco
                                                     heed_tensor *src)
 {
     return heed_transformer_encoder_layer_forward_with(
-        m, src, (heed_transformer_encoder_layer_forward_options){0});
+        m, src, (heed_transformer_encoder_forward_options){0});
 }
 
 heed_tensor *
 heed_transformer_encoder_layer_forward_with(struct heed_transformer_encoder_layer *m,
                                             heed_tensor *src,
-                                            heed_transformer_encoder_layer_forward_options options)
+                                            heed_transformer_encoder_forward_options options)
 {
     static const char function[] = "transformer_encoder_layer_forward";
     return heed_forward_check(function, m) == HEED_OK && check(function, m, src, options) == HEED_OK

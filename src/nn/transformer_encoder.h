@@ -54,13 +54,14 @@ struct heed_transformer_encoder_layer *
 heed_transformer_encoder_layer_new_with(int64_t d_model, int nhead,
                                         heed_transformer_encoder_layer_options options);
 
-/* Options for one forward call; zero selects torch's default. Masks are bool (true blocks) or float
- * (added to the scores), as in nn/torch_multihead_attention.h; all given masks apply. */
-typedef struct heed_transformer_encoder_layer_forward_options {
+/* Options for one forward call of a layer, or of a stack; zero selects torch's default. Masks are
+ * bool (true blocks) or float (added to the scores), as in nn/torch_multihead_attention.h; all
+ * given masks apply. */
+typedef struct heed_transformer_encoder_forward_options {
     heed_tensor *src_mask;             /* (S, S), or (N * nhead, S, S) */
     heed_tensor *src_key_padding_mask; /* (N, S), or (S) without a batch */
     bool is_causal; /* token i attends to tokens 0 ... i only; needs no src_mask */
-} heed_transformer_encoder_layer_forward_options;
+} heed_transformer_encoder_forward_options;
 
 /* heed_transformer_encoder_layer_forward
  *
@@ -81,7 +82,7 @@ heed_tensor *heed_transformer_encoder_layer_forward(struct heed_transformer_enco
 heed_tensor *
 heed_transformer_encoder_layer_forward_with(struct heed_transformer_encoder_layer *m,
                                             heed_tensor *src,
-                                            heed_transformer_encoder_layer_forward_options options);
+                                            heed_transformer_encoder_forward_options options);
 
 /* ---- a stack of layers ---- */
 
@@ -112,8 +113,6 @@ heed_transformer_encoder_new_with(struct heed_transformer_encoder_layer *encoder
  * range. */
 struct heed_transformer_encoder_layer *
 heed_transformer_encoder_layer_at(struct heed_transformer_encoder *m, int i);
-
-typedef heed_transformer_encoder_layer_forward_options heed_transformer_encoder_forward_options;
 
 /* heed_transformer_encoder_forward: applies all layers, each with the same options, then norm.
  * Shapes and errors are those of heed_transformer_encoder_layer_forward. */

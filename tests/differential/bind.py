@@ -79,7 +79,6 @@ class Heed:
     def read(self, text):
         enum = re.match(r"(?:typedef )?enum\s*\w*\s*\{(.*)\}\s*(\w*)$", text)
         struct = re.match(r"(?:typedef )?struct (\w+) \{(.*)\}\s*\w*$", text)
-        alias = re.match(r"typedef (\w+) (\w+)$", text)
         function = re.match(r"([\w \*]+?\W)(heed_\w+)\((.*)\)$", text)
         if enum:
             value = -1
@@ -90,8 +89,6 @@ class Heed:
             BASIC[enum[2]] = ctypes.c_int
         elif struct and not re.search(r"\{|unsigned char", struct[2]):  # the others are used through pointers only
             self.read_struct(struct[1], struct[2])
-        elif alias and alias[1] in self.structs:
-            self.structs[alias[2]] = self.structs[alias[1]]
         elif function and not text.startswith("typedef"):
             self.read_function(function[1].strip(), function[2], function[3])
 
@@ -104,12 +101,14 @@ class Heed:
             first, *others = declaration.split(",")
             base = re.match(r"((?:const |struct )*\w+)", first)[1]
             for declarator in [first[len(base):], *others]:
-                stars, field, size = re.match(r"([\s*const]*?)\b(\w+)\s*(?:\[(.*)\])?$", declarator.strip()).groups()
+                stars, field, size, bits = re.match(r"([\s*const]*?)\b(\w+)\s*(?:\[(.*)\]|: (\d+))?$",
+                                                    declarator.strip()).groups()
                 texts[field] = re.sub(r"\s+", " ", f"{base} {stars}").strip()
                 kind = self.ctype(texts[field])
                 if kind is None:
                     return  # contains a struct that is used through pointers only
-                fields.append((field, kind * eval(size, {}, self.constants) if size else kind))
+                kind = kind * eval(size, {}, self.constants) if size else kind
+                fields.append((field, kind, int(bits)) if bits else (field, kind))
         kind = type(name, (ctypes.Structure,), {"_fields_": fields, "texts": texts})
         self.structs[name] = kind
 
