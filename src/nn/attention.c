@@ -65,7 +65,7 @@ static void *new_head(const heed_module_kind *kind, const char *function, int64_
     return heed_module_ready(m);
 }
 
-/* Names in error messages. */
+/* Names in error messages. for_kv is NULL in self-attention. */
 typedef struct names {
     const char *function, *for_q, *for_kv;
 } names;
@@ -76,8 +76,8 @@ static heed_status check(names name, const struct heed_self_attention *m, const 
     const heed_dtype dtype = m->W_q->weight->dtype;
     if (heed_check_features(name.function, name.for_q, for_q, "d_model", m->W_q->in_features,
                             dtype) != HEED_OK ||
-        heed_check_features(name.function, name.for_kv, for_kv, "kv_dim", m->W_k->in_features,
-                            dtype) != HEED_OK) {
+        (name.for_kv != NULL && heed_check_features(name.function, name.for_kv, for_kv, "kv_dim",
+                                                    m->W_k->in_features, dtype) != HEED_OK)) {
         return heed_error_pending();
     }
     const int ndim = for_q->ndim;
@@ -181,7 +181,7 @@ heed_tensor *heed_self_attention_forward_weights(struct heed_self_attention *m,
                                                  heed_tensor *token_encodings,
                                                  heed_tensor *block_mask, heed_tensor **weights)
 {
-    const names name = {"self_attention_forward", "token_encodings", "token_encodings"};
+    const names name = {"self_attention_forward", "token_encodings", NULL};
     return forward(name, m, token_encodings, token_encodings, block_mask, weights);
 }
 
@@ -274,7 +274,7 @@ heed_tensor *heed_multi_head_forward(struct heed_multi_head *m, heed_tensor *tok
                                      heed_tensor *block_mask)
 {
     HEED_FORWARD(m);
-    const names name = {"multi_head_forward", "token_encodings", "token_encodings"};
+    const names name = {"multi_head_forward", "token_encodings", NULL};
     if (heed_forward_check(name.function, m) != HEED_OK) {
         return NULL;
     }

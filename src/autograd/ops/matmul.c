@@ -237,7 +237,7 @@ static heed_status linear_rule(const heed_call *call, heed_result *result)
 }
 
 /* All rows of t as one matrix; copies rows that are unevenly spaced. False on error. */
-static bool view_rows(heed_tensor *t, heed_matrix_view *rows)
+static inline bool view_rows(heed_tensor *t, heed_matrix_view *rows)
 {
     if (t != NULL && heed_view_rows(t, rows)) {
         return true;
