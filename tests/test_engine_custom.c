@@ -1,4 +1,6 @@
 /* User-defined operations, with any number of inputs, and derivatives that fail. */
+#include <math.h>
+
 #include "tests/engine_cases.h"
 
 /* ---- a weighted sum of any number of tensors ---- */
@@ -332,6 +334,85 @@ START_TEST(incomplete_operations)
 }
 END_TEST
 
+/* ---- passes inside passes ---- */
+
+/* y = x^2. The derivative computes y again and differentiates that, as checkpointing does. */
+static bool detaches;
+
+static heed_status square_forward(const heed_call *call, heed_tensor *y)
+{
+    return heed_copy_into(y, heed_mul(call->inputs[0], call->inputs[0]));
+}
+
+static void again_backward(const heed_vjp *v)
+{
+    heed_set_grad_enabled(true);
+    heed_tensor *x = v->inputs[0];
+    if (detaches) {
+        x = heed_set_requires_grad(heed_detach(x), true);
+    }
+    heed_grad(heed_sum(heed_mul(heed_mul(x, x), v->g)), &x, 1, v->grads, false);
+}
+
+static const heed_op again = {.name = "again",
+                              .inputs = 1,
+                              .forward = square_forward,
+                              .backward = again_backward,
+                              .saves = {HEED_SAVES_INPUT(0)}};
+
+/* The marks of a pass are in its nodes, so a second one cannot go through them. */
+START_TEST(a_pass_inside_a_pass)
+{
+    heed_tensor *w = LEAF(3, 1);
+    const int64_t tensors = heed_live_tensors(), bytes = heed_live_bytes();
+    HEED_SCOPE(scope);
+    heed_tensor *x = heed_mul_scalar(w, 2);
+    heed_tensor *y = heed_sum(heed_add(heed_apply(&again, &x, 1, NULL, 0), heed_exp(x)));
+    detaches = false;
+    heed_backward_retain(y);
+    expect_error(HEED_ERR_GRAPH, "grad: another pass is going through mul_scalar (2)");
+    heed_clear_grad(w);
+    detaches = true;
+    heed_backward(y); /* the marks of the failed pass do not stay */
+    EXPECT_VALUES(w->grad, 1e-12, 24 + 2 * exp(6), 8 + 2 * exp(2));
+    heed_clear_grad(w);
+    heed_scope_end(&scope);
+    ck_assert_int_eq(heed_live_tensors(), tensors);
+    ck_assert_int_eq(heed_live_bytes(), bytes);
+}
+END_TEST
+
+static bool saw_all_wanted;
+
+static bool looking_add_gradient(const heed_vjp *v, int i, heed_tensor *sum)
+{
+    (void)sum;
+    saw_all_wanted = heed_wants_grad(v, 0) && heed_wants_grad(v, 1) && v->grads[1 - i] == NULL;
+    return false;
+}
+
+static void both_backward(const heed_vjp *v)
+{
+    v->grads[0] = v->grads[1] = v->g;
+}
+
+START_TEST(add_gradient_sees_all_wanted_inputs)
+{
+    const heed_op looking = {.name = "looking",
+                             .inputs = 2,
+                             .forward = copy_forward,
+                             .backward = both_backward,
+                             .add_gradient = looking_add_gradient};
+    heed_tensor *inputs[] = {LEAF(1), LEAF(2)};
+    for (int i = 0; i < 2; i++) { /* the second time, there is a .grad to add to */
+        heed_backward(heed_sum(heed_apply(&looking, inputs, 2, NULL, 0)));
+    }
+    ck_assert(saw_all_wanted);
+    EXPECT_VALUES(inputs[0]->grad, 0, 2);
+    EXPECT_VALUES(inputs[1]->grad, 0, 2);
+}
+END_TEST
+
 void add_custom_cases(Suite *suite)
 {
     TCase *custom = heed_case(suite, "custom");
@@ -344,4 +425,6 @@ void add_custom_cases(Suite *suite)
     tcase_add_test(custom, borrowed_gradients);
     tcase_add_test(custom, a_derivative_that_gives_nothing);
     tcase_add_test(custom, grad_mode_inside_a_derivative);
+    tcase_add_test(custom, a_pass_inside_a_pass);
+    tcase_add_test(custom, add_gradient_sees_all_wanted_inputs);
 }

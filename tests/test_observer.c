@@ -794,12 +794,14 @@ START_TEST(a_pass_left_by_longjmp_has_ended)
     heed_observer leaver = {.context = &escape, .gradient = leave_pass};
     heed_scope scope;
     heed_scope_begin(&scope);
-    heed_tensor *y = heed_sum(leaf(1, 2));
+    heed_tensor *y = heed_sum(heed_neg(leaf(1, 2)));
     heed_observer_add(&leaver);
     if (setjmp(escape) == 0) {
-        heed_backward(y);
+        heed_backward_retain(y);
     }
     heed_observer_remove(&leaver);
+    ck_assert_int_eq(heed_backward(y), HEED_ERR_GRAPH); /* its sums would not be right */
+    expect_error(HEED_ERR_GRAPH, "backward: another pass is going through neg (2)");
     ck_assert_int_eq(heed_scope_end(&scope), HEED_ERR_SCOPE);
     heed_error();
     ck_assert(!heed_in_backward());

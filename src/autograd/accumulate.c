@@ -1,6 +1,7 @@
 /* Where gradients go. The gradients that a tensor receives are summed: for a node in
  * gradient_in_flight, until the node is visited; for a leaf in its .grad, or for heed_grad in
  * pass->grads. A sum is changed in place where nothing else can see it. */
+#include <assert.h>
 #include <string.h>
 
 #include "../tensor/check.h"
@@ -22,12 +23,18 @@ static bool is_ours_alone(const heed_tensor *t)
            heed_is_row_major(t);
 }
 
-/* The sum of t's gradients in this pass; NULL: its .grad. */
+/* Where the gradients of t are summed in this pass; NULL: in its .grad. */
 static heed_tensor **sum_of(const heed_pass *pass, heed_tensor *t)
 {
-    return heed_is_node(t)    ? &t->gradient_in_flight
-           : pass->xs == NULL ? NULL
-                              : &pass->grads[heed_find_x(pass, t)];
+    if (heed_is_node(t)) {
+        return &t->gradient_in_flight;
+    }
+    if (pass->xs == NULL) {
+        return NULL;
+    }
+    const int x = heed_find_x(pass, t);
+    assert(x >= 0); /* the only leaves that heed_grad wants */
+    return &pass->grads[x];
 }
 
 heed_tensor *heed_fit_gradient(heed_tensor *g, const heed_tensor *node, const heed_tensor *input)
@@ -70,9 +77,9 @@ static void set_grad(heed_tensor *t, heed_tensor *grad)
     __atomic_store_n(&t->grad, grad, __ATOMIC_RELAXED);
 }
 
-/* Adds g to t->grad and returns true. If there is none, sets it to `first`, which may be NULL, and
+/* Adds g to t->grad and returns true. If there is none, makes `first` .grad, unless it is NULL, and
  * returns false. */
-static bool add_if_any(heed_tensor *t, const heed_tensor *g, heed_tensor *first)
+static bool add_or_set(heed_tensor *t, const heed_tensor *g, heed_tensor *first)
 {
     lock_grad(t);
     const bool any = t->grad != NULL;
@@ -91,13 +98,13 @@ static heed_status add_to_grad(heed_tensor *t, heed_tensor *g)
 {
     heed_tensor *first = g;
     if (!is_ours_alone(g)) {
-        first = add_if_any(t, g, NULL) ? NULL : heed_tensor_like(NULL, g);
+        first = add_or_set(t, g, NULL) ? NULL : heed_tensor_like(NULL, g);
         if (first != NULL) {
             heed_copy_elements(g, first);
         }
         heed_unref(g);
     }
-    if (first != NULL && add_if_any(t, first, first)) {
+    if (first != NULL && add_or_set(t, first, first)) {
         heed_unref(first);
     }
     return heed_self.error;
@@ -179,8 +186,7 @@ static bool reads_memory_of(const heed_tensor *sum, const heed_tensor *node, con
     return reads;
 }
 
-bool heed_accumulate_in_place(const heed_pass *pass, const heed_vjp *vjp, const heed_tensor *node,
-                              int j)
+static bool add_in_place(const heed_pass *pass, const heed_vjp *vjp, const heed_tensor *node, int j)
 {
     heed_tensor *input = node->inputs[j], **slot = sum_of(pass, input);
     heed_tensor *sum = slot != NULL ? *slot : take_grad(input);
@@ -201,6 +207,17 @@ bool heed_accumulate_in_place(const heed_pass *pass, const heed_vjp *vjp, const 
         put_grad_back(input, sum);
     }
     return added;
+}
+
+bool heed_accumulate_in_place(const heed_pass *pass, const heed_vjp *vjp, const heed_tensor *node,
+                              bool *wanted)
+{
+    bool any = false;
+    for (int j = 0; j < node->input_count && !heed_blocked(); j++) {
+        wanted[j] = wanted[j] && !add_in_place(pass, vjp, node, j);
+        any = any || wanted[j];
+    }
+    return any;
 }
 
 /* ---- complete gradients ---- */
@@ -251,7 +268,7 @@ heed_status heed_return_grads(const heed_pass *pass, heed_status status)
             heed_unref(pass->grads[i]);
         }
     }
-    if (pass->count > 0 && heed_blocked()) {
+    if (pass->count > 0 && heed_blocked()) { /* the pass has failed, or hand_out */
         memset(pass->grads, 0, (size_t)pass->count * sizeof *pass->grads);
     }
     return status == HEED_OK ? heed_self.error : status;

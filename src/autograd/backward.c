@@ -10,7 +10,8 @@
  *   visit        take the nodes in that order. All nodes computed from a node are visited before
  *                it, so the sum of the gradients it has received is dL/dnode
  *   accumulate   the node's derivative turns dL/dnode into dL/dinput for each input. These are
- *                summed: for a node until it is visited, for a leaf in its .grad (accumulate.c)
+ *                summed: for a node until it is visited, for a leaf in its .grad, or for heed_grad
+ *                in the result (accumulate.c)
  *
  * Read from top to bottom: heed_run_backward, walk, visit, differentiate. */
 #include "backward.h"
@@ -25,13 +26,13 @@
 #include "observer.h"
 #include "saved.h"
 
-static heed_status walk(const heed_pass *pass, const heed_order *order);
+static heed_status walk(const heed_pass *pass, heed_order *order);
 static heed_status visit(const heed_pass *pass, const heed_order *order, heed_tensor *node);
 static heed_status differentiate(const heed_pass *pass, const heed_order *order, heed_tensor *node,
                                  heed_tensor *g);
 static heed_tensor *take(heed_tensor *g, const heed_tensor *node, const heed_tensor *input);
 
-static _Thread_local const char *running; /* the pass of this thread */
+static _Thread_local const char *running; /* the function whose pass runs in this thread */
 
 heed_status heed_run_backward(const heed_pass *pass)
 {
@@ -48,7 +49,7 @@ heed_status heed_run_backward(const heed_pass *pass)
     if (status == HEED_OK) {
         status = walk(pass, &order);
     }
-    heed_free_order(&order, status);
+    heed_free_order(&order);
     heed_scope_end(&scope);
     if (HEED_IS_DEBUG) {
         heed_debug_count_step();
@@ -59,12 +60,12 @@ heed_status heed_run_backward(const heed_pass *pass)
     return status;
 }
 
-static heed_status walk(const heed_pass *pass, const heed_order *order)
+static heed_status walk(const heed_pass *pass, heed_order *order)
 {
     if (!heed_is_wanted(pass, pass->y)) {
-        return HEED_OK; /* y depends on none of the xs */
+        return HEED_OK; /* heed_grad only: y depends on none of the xs */
     }
-    heed_tensor *seed = heed_tensor_like(NULL, pass->y);
+    heed_tensor *seed = heed_tensor_like(pass->function, pass->y);
     if (seed == NULL) {
         return heed_self.error;
     }
@@ -74,18 +75,18 @@ static heed_status walk(const heed_pass *pass, const heed_order *order)
         heed_fill_elements(seed, 1);
     }
     heed_status status = heed_accumulate(pass, pass->y, seed);
-    for (int64_t i = 0; i < order->count && status == HEED_OK; i++) {
-        status = visit(pass, order, order->nodes[i]);
+    while (order->visited < order->count && status == HEED_OK) {
+        status = visit(pass, order, order->nodes[order->visited++]);
     }
     return status;
 }
 
-/* A node that fails also releases its saved values: the pass cannot be repeated on this graph. */
 static heed_status visit(const heed_pass *pass, const heed_order *order, heed_tensor *node)
 {
     heed_tensor *g = node->gradient_in_flight; /* NULL: no consumer produced one */
     heed_status status = HEED_OK;
     node->gradient_in_flight = NULL;
+    node->in_pass = false;
     if (g != NULL) {
         if (pass->xs != NULL || node->retain_grad) {
             status = heed_keep_gradient(pass, node, g);
@@ -98,7 +99,7 @@ static heed_status visit(const heed_pass *pass, const heed_order *order, heed_te
         }
         heed_unref(g);
     }
-    if (node->needed && !pass->retain_graph) {
+    if (node->needed && !pass->retain_graph) { /* also after an error */
         heed_release_saved(node);
     }
     return status;
@@ -110,33 +111,39 @@ static heed_status differentiate(const heed_pass *pass, const heed_order *order,
                                  heed_tensor *g)
 {
     heed_tensor **grads = order->grads;
-    bool *wanted = order->wanted;
-    heed_vjp vjp = {node, g, node->inputs, node->args, wanted, grads};
+    bool *wanted = order->wanted, any = false;
+    heed_vjp vjp = {.y = node,
+                    .g = g,
+                    .inputs = node->inputs,
+                    .args = node->args,
+                    .wanted = wanted,
+                    .grads = grads};
     if (heed_check_saved(pass->function, node) != HEED_OK ||
         (HEED_IS_DEBUG && heed_hide_unsaved(&vjp) != HEED_OK)) {
         return heed_self.error;
     }
-    /* Some operations can add directly to an existing sum. Observers see gradients before that. */
-    const bool adds =
-        node->op->add_gradient != NULL && !pass->create_graph && heed_self.observers == NULL;
-    bool any = false;
     for (int j = 0; j < node->input_count; j++) {
         grads[j] = NULL;
-        wanted[j] = heed_is_wanted(pass, node->inputs[j]) &&
-                    !(adds && heed_accumulate_in_place(pass, &vjp, node, j));
+        wanted[j] = heed_is_wanted(pass, node->inputs[j]);
         any = any || wanted[j];
+    }
+    /* Observers must see each gradient before it is added to others. */
+    if (node->op->add_gradient != NULL && !pass->create_graph && heed_self.observers == NULL) {
+        any = heed_accumulate_in_place(pass, &vjp, node, wanted);
     }
     heed_status status = heed_self.error;
     if (any && status == HEED_OK) {
         const heed_frame frame = heed_frame_begin(false); /* for the derivative's temporaries */
         node->op->backward(&vjp);
-        for (int j = node->input_count - 1; j >= 0; j--) { /* the newest first: it is quicker */
+        for (int j = node->input_count - 1; j >= 0;
+             j--) { /* the newest is first in the scope's list */
             grads[j] = wanted[j] ? take(grads[j], node, node->inputs[j]) : NULL;
         }
         status = heed_frame_end(frame);
     }
     if (heed_self.observers != NULL && status == HEED_OK) {
-        const heed_derivative derivative = {node, g, grads, pass->xs == NULL};
+        const heed_derivative derivative = {
+            .node = node, .g = g, .grads = grads, .adds_to_grad = pass->xs == NULL};
         status = heed_self.observers->derivative(&derivative);
     }
     for (int j = 0; j < node->input_count; j++) {

@@ -22,18 +22,22 @@ heed_status heed_run_backward(const heed_pass *pass);
 
 typedef struct heed_order {
     heed_tensor **nodes; /* `capacity` pointers */
-    int64_t count, capacity;
-    heed_tensor **grads; /* for the inputs of one node: space for the node with the most inputs */
+    int64_t count, capacity, visited;
+    int most_inputs;
+    /* Workspace for the inputs of one node: space for the node with the most inputs. */
+    heed_tensor **grads;
     bool *wanted;
 } heed_order;
 
 /* heed_sort_nodes: lists the nodes that y depends on, y included, each after all of its consumers,
- * and sets `needed` in those that lead to a requested tensor. The list is empty if y is a leaf.
- * HEED_ERR_GRAPH: an earlier pass has used up a node that is needed. HEED_ERR_MEMORY.
- * heed_free_order: to be called even if heed_sort_nodes failed. After an error in the pass, drops
- * the gradients of the nodes that were not visited. */
+ * and sets `needed` in those that lead to a requested tensor: their derivatives must run. The list
+ * is empty if y is a leaf.
+ * HEED_ERR_GRAPH: an earlier pass has used up a node that is needed, or has not ended.
+ * HEED_ERR_MEMORY.
+ * heed_free_order: to be called even if heed_sort_nodes failed. Also drops the gradients of the
+ * nodes that were not visited. */
 heed_status heed_sort_nodes(const heed_pass *pass, heed_order *order);
-void heed_free_order(const heed_order *order, heed_status status);
+void heed_free_order(const heed_order *order);
 
 /* heed_find_x: the last index of t in pass->xs; -1 if it is not in xs. */
 int heed_find_x(const heed_pass *pass, const heed_tensor *t);
@@ -45,7 +49,8 @@ static inline bool heed_is_node(const heed_tensor *t)
     return t->op != NULL && t->requires_grad;
 }
 
-/* heed_is_wanted: true if the pass needs the gradient of this input of a node. */
+/* heed_is_wanted: true if the pass needs the gradient of y or of this input of a node. Valid once
+ * heed_sort_nodes has marked the nodes. */
 static inline bool heed_is_wanted(const heed_pass *pass, const heed_tensor *input)
 {
     return input->requires_grad &&
@@ -63,11 +68,12 @@ heed_tensor *heed_fit_gradient(heed_tensor *g, const heed_tensor *node, const he
  * add to the same leaf concurrently. */
 heed_status heed_accumulate(const heed_pass *pass, heed_tensor *t, heed_tensor *g);
 
-/* heed_accumulate_in_place: lets node->op->add_gradient add the gradient of input j to what the
- * input has already received, without a tensor for it. False if the operation cannot, if there is
- * nothing to add to yet, or if something else would see the sum change. */
+/* heed_accumulate_in_place: lets node->op->add_gradient add gradients of inputs to what these have
+ * already received, without a tensor for each. Clears `wanted` for the inputs handled this way, and
+ * returns whether others are wanted. Skips inputs that have received nothing yet, or whose sum
+ * something else would see change. After an error, heed_self.error is set. */
 bool heed_accumulate_in_place(const heed_pass *pass, const heed_vjp *vjp, const heed_tensor *node,
-                              int j);
+                              bool *wanted);
 
 /* heed_keep_gradient: stores the complete gradient g = dL/dnode in pass->grads if the node is one
  * of pass->xs, or in .grad if heed_retain_grad was called on it. */

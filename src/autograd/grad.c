@@ -118,7 +118,7 @@ heed_status heed_clear_grad(heed_tensor *x)
     if (x == NULL) {
         return heed_fail(HEED_ERR_NULL, "clear_grad: x is NULL");
     }
-    heed_take_grad(x, NULL);
+    heed_replace_grad(x, NULL);
     return heed_self.error;
 }
 
@@ -153,6 +153,6 @@ heed_status heed_set_grad(heed_tensor *x, heed_tensor *grad)
     if (x->shared) { /* other threads may release views of the same memory */
         heed_share(view);
     }
-    heed_take_grad(x, view);
+    heed_replace_grad(x, view);
     return HEED_OK;
 }

@@ -103,6 +103,9 @@ static heed_tensor *alias(heed_tensor *t)
         heed_unref(y);
         return NULL;
     }
+    if (y != NULL) {
+        y->has_origin = false; /* no operation of the program made it */
+    }
     return y;
 }
 

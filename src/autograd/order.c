@@ -5,31 +5,37 @@
 #include "../tensor/shape.h"
 #include "backward.h"
 
-static heed_status append(heed_order *order, heed_tensor *node)
+/* A node of a pass that is still running, or that a longjmp has left, has that pass's marks. */
+static heed_status append(const heed_pass *pass, heed_order *order, heed_tensor *node)
 {
-    if (order->count == order->capacity) {
-        const int64_t larger = order->capacity > 0 ? 2 * order->capacity : 64;
-        heed_tensor **nodes = heed_realloc(order->nodes, (size_t)larger * sizeof *nodes);
-        if (nodes == NULL) {
-            return heed_self.error;
-        }
-        order->nodes = nodes;
-        order->capacity = larger;
+    heed_tensor **nodes = heed_grow(order->nodes, order->count, &order->capacity, sizeof *nodes);
+    if (nodes == NULL) {
+        return heed_self.error;
     }
-    order->nodes[order->count++] = node;
+    order->nodes = nodes;
+    if (node->in_pass) {
+        return heed_fail(HEED_ERR_GRAPH,
+                         "%s: another pass is going through %s %s and has not ended; compute a new "
+                         "graph from heed_detach of its inputs",
+                         pass->function, node->op->name, HEED_TEXT(node));
+    }
+    nodes[order->count++] = node;
+    node->in_pass = true;
+    order->most_inputs =
+        node->input_count > order->most_inputs ? node->input_count : order->most_inputs;
     return HEED_OK;
 }
 
 /* Lists every node that y depends on, in any order, and counts the consumers of each. */
-static heed_status discover(heed_order *order, heed_tensor *y)
+static heed_status discover(const heed_pass *pass, heed_order *order)
 {
-    heed_status status = append(order, y);
+    heed_status status = append(pass, order, pass->y);
     for (int64_t i = 0; status == HEED_OK && i < order->count; i++) {
         const heed_tensor *node = order->nodes[i];
         for (int j = 0; status == HEED_OK && j < node->input_count; j++) {
             heed_tensor *input = node->inputs[j];
             if (heed_is_node(input) && input->consumers++ == 0) {
-                status = append(order, input);
+                status = append(pass, order, input);
                 if (status != HEED_OK) {
                     input->consumers = 0; /* not on the list, so the loop below does not reach it */
                 }
@@ -43,14 +49,12 @@ static heed_status discover(heed_order *order, heed_tensor *y)
 }
 
 /* Puts each node after its consumers. The list is overwritten in order, beginning with y; all
- * counts return to 0. Returns the largest number of inputs. */
-static int sort(const heed_order *order)
+ * counts return to 0. */
+static void sort(const heed_order *order)
 {
     int64_t placed = 1;
-    int most = 0;
     for (int64_t i = 0; i < placed; i++) {
         const heed_tensor *node = order->nodes[i];
-        most = node->input_count > most ? node->input_count : most;
         for (int j = 0; j < node->input_count; j++) {
             heed_tensor *input = node->inputs[j];
             if (heed_is_node(input) && --input->consumers == 0) {
@@ -58,22 +62,13 @@ static int sort(const heed_order *order)
             }
         }
     }
-    return most;
 }
 
-int heed_find_x(const heed_pass *pass, const heed_tensor *t)
-{
-    int i = pass->count - 1;
-    while (i >= 0 && pass->xs[i] != t) {
-        i--;
-    }
-    return i;
-}
-
-/* From the leaves up. heed_backward wants every leaf, so it needs every node. */
+/* From the leaves up, so that the inputs of a node are marked before it. heed_backward wants every
+ * leaf, so it needs every node. */
 static heed_status mark_needed(const heed_pass *pass, const heed_order *order)
 {
-    const heed_tensor *used_up = NULL;
+    const heed_tensor *used_up = NULL; /* the one nearest to y */
     for (int64_t i = order->count - 1; i >= 0; i--) {
         heed_tensor *node = order->nodes[i];
         node->needed = pass->xs == NULL;
@@ -97,10 +92,11 @@ heed_status heed_sort_nodes(const heed_pass *pass, heed_order *order)
     if (!heed_is_node(pass->y)) {
         return HEED_OK;
     }
-    if (discover(order, pass->y) != HEED_OK) {
+    if (discover(pass, order) != HEED_OK) {
         return heed_self.error;
     }
-    const size_t most = (size_t)sort(order);
+    sort(order);
+    const size_t most = (size_t)order->most_inputs;
     order->grads = heed_alloc(most * (sizeof *order->grads + sizeof *order->wanted));
     if (order->grads == NULL) {
         return heed_self.error;
@@ -109,10 +105,11 @@ heed_status heed_sort_nodes(const heed_pass *pass, heed_order *order)
     return mark_needed(pass, order);
 }
 
-void heed_free_order(const heed_order *order, heed_status status)
+void heed_free_order(const heed_order *order)
 {
-    for (int64_t i = 0; i < order->count && status != HEED_OK; i++) {
+    for (int64_t i = order->visited; i < order->count; i++) {
         heed_tensor *node = order->nodes[i];
+        node->in_pass = false;
         if (node->gradient_in_flight != NULL) {
             heed_unref(node->gradient_in_flight);
             node->gradient_in_flight = NULL;
@@ -120,4 +117,13 @@ void heed_free_order(const heed_order *order, heed_status status)
     }
     heed_free(order->grads);
     heed_free(order->nodes);
+}
+
+int heed_find_x(const heed_pass *pass, const heed_tensor *t)
+{
+    int i = pass->count - 1;
+    while (i >= 0 && pass->xs[i] != t) {
+        i--;
+    }
+    return i;
 }

@@ -269,7 +269,7 @@ heed_status heed_set_data(heed_tensor *target, const heed_tensor *value)
                          heed_dtype_name(value->dtype));
     }
     heed_share_storage(target, value);
-    heed_take_grad(target, NULL);
+    heed_replace_grad(target, NULL);
     return HEED_OK;
 }
 

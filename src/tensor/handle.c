@@ -163,7 +163,7 @@ void heed_share_storage(heed_tensor *t, const heed_tensor *value)
     release_storage(old);
 }
 
-void heed_take_grad(heed_tensor *t, heed_tensor *grad)
+void heed_replace_grad(heed_tensor *t, heed_tensor *grad)
 {
     heed_tensor *old = t->grad;
     t->grad = grad;
@@ -192,8 +192,8 @@ static heed_tensor *new_handle(const char *function, int ndim, const int64_t *sh
     t->consumers = 0;
     t->input_count = t->args_size = 0;
     t->saved = 0;
-    t->requires_grad = t->used_up = t->needed = t->retain_grad = t->grad_is_taken = t->shared =
-        false;
+    t->requires_grad = t->retain_grad = t->grad_is_taken = t->shared = false;
+    t->used_up = t->needed = t->in_pass = false;
     t->has_origin = false;
     t->gradient_in_flight = NULL;
     t->references = t->uses = 1;

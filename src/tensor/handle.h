@@ -127,8 +127,9 @@ static inline void heed_set_number_at(heed_tensor *t, int64_t offset, double val
     }
 }
 
-/* heed_take_grad: replaces t->grad with `grad` (NULL: none), taking over its reference and use. */
-void heed_take_grad(heed_tensor *t, heed_tensor *grad);
+/* heed_replace_grad: replaces t->grad with `grad` (NULL: none), taking over its reference and use.
+ */
+void heed_replace_grad(heed_tensor *t, heed_tensor *grad);
 
 /* heed_share_storage: makes t use the storage of `value`, which has t's shape. */
 void heed_share_storage(heed_tensor *t, const heed_tensor *value);

@@ -80,6 +80,7 @@ struct heed_tensor {
     bool requires_grad;
     bool used_up : 1;   /* a backward pass has freed its saved values */
     bool needed : 1;    /* engine: the pass must differentiate this node */
+    bool in_pass : 1;   /* engine: a pass has listed this node and not visited it yet */
     bool retain_grad;   /* keep .grad even if this is not a leaf */
     bool grad_is_taken; /* engine: a thread has taken .grad out to add to it */
     bool shared;        /* count atomically */
