@@ -23,9 +23,8 @@ heed_status heed_run_backward(const heed_pass *pass);
 typedef struct heed_order {
     heed_tensor **nodes; /* `capacity` pointers */
     int64_t count, capacity, visited;
-    int most_inputs;
-    /* Workspace for the inputs of one node: space for the node with the most inputs. */
-    heed_tensor **grads;
+    size_t most_inputs;
+    heed_tensor **grads; /* workspace for the inputs of one node: most_inputs of each */
     bool *wanted;
 } heed_order;
 

@@ -21,8 +21,9 @@ static heed_status append(const heed_pass *pass, heed_order *order, heed_tensor 
     }
     nodes[order->count++] = node;
     node->in_pass = true;
-    order->most_inputs =
-        node->input_count > order->most_inputs ? node->input_count : order->most_inputs;
+    if (node->input_count > order->most_inputs) {
+        order->most_inputs = node->input_count;
+    }
     return HEED_OK;
 }
 
@@ -36,9 +37,7 @@ static heed_status discover(const heed_pass *pass, heed_order *order)
             heed_tensor *input = node->inputs[j];
             if (heed_is_node(input) && input->consumers++ == 0) {
                 status = append(pass, order, input);
-                if (status != HEED_OK) {
-                    input->consumers = 0; /* not on the list, so the loop below does not reach it */
-                }
+                input->consumers = status == HEED_OK; /* 0 if it is not on the list */
             }
         }
     }
@@ -96,12 +95,11 @@ heed_status heed_sort_nodes(const heed_pass *pass, heed_order *order)
         return heed_self.error;
     }
     sort(order);
-    const size_t most = (size_t)order->most_inputs;
-    order->grads = heed_alloc(most * (sizeof *order->grads + sizeof *order->wanted));
+    order->grads = heed_alloc(order->most_inputs * (sizeof *order->grads + sizeof *order->wanted));
     if (order->grads == NULL) {
         return heed_self.error;
     }
-    order->wanted = (bool *)(order->grads + most);
+    order->wanted = (bool *)(order->grads + order->most_inputs);
     return mark_needed(pass, order);
 }
 

@@ -1,10 +1,6 @@
-/* Checks, releases and hides the values that derivatives read. */
+/* Checks and releases the values that derivatives read. */
 #include "saved.h"
 
-#include <stdio.h>
-
-#include "../tensor/alloc.h"
-#include "../tensor/debug.h"
 #include "../tensor/handle.h"
 #include "../tensor/shape.h"
 
@@ -60,36 +56,4 @@ void heed_release_saved(heed_tensor *node)
     if (saved & HEED_SAVED_OUTPUT) {
         heed_drop_use(node);
     }
-}
-
-/* ---- debug builds ---- */
-
-heed_status heed_hide_unsaved(heed_vjp *vjp)
-{
-    enum { REASON = 300 };
-    if (!HEED_IS_DEBUG) {
-        return HEED_OK; /* other builds need not link debug.c */
-    }
-    heed_tensor *node = vjp->y;
-    const heed_op *op = node->op;
-    const int count = node->input_count + 1; /* y is the last */
-    heed_tensor **seen = heed_alloc((size_t)count * (sizeof *seen + sizeof **seen + REASON));
-    if (seen == NULL) {
-        return heed_self.error;
-    }
-    heed_tensor *stand_ins = (heed_tensor *)(seen + count);
-    char *reason = (char *)(stand_ins + count);
-    for (int i = 0; i < count; i++, reason += REASON) {
-        const bool is_y = i == node->input_count;
-        seen[i] = is_y ? node : node->inputs[i];
-        if (is_y ? !(node->saved & HEED_SAVED_OUTPUT) : !heed_saves_input(node, i)) {
-            snprintf(reason, REASON, "backward of %s reads %s; declare it in .saves", op->name,
-                     is_y ? "its result" : heed_input_name(op, i).text);
-            heed_debug_hide(&stand_ins[i], seen[i], reason);
-            seen[i] = &stand_ins[i];
-        }
-    }
-    vjp->inputs = seen;
-    vjp->y = seen[node->input_count];
-    return HEED_OK;
 }

@@ -16,12 +16,9 @@
 #include "../tensor/shape.h"
 #include "arguments.h"
 
-/* The forward of the tutorial's SelfAttention: its seven lines, and its optional mask. In
- * self-attention, both encodings are the same tensor.
- *
- * The tutorial fills with -1e9 instead of -inf. Both values give bit-identical weights unless a row
- * is fully masked: -1e9 then gives all tokens equal weights, whereas safe_softmax with -inf gives
- * zeros. */
+/* The tutorial's SelfAttention.forward, line for line. In self-attention, both encodings are the
+ * same tensor. The tutorial fills with -1e9; -inf gives the same weights, except that safe_softmax
+ * then gives zeros in a fully masked row, not equal weights. */
 static heed_tensor *attend(const struct heed_self_attention *m, heed_tensor *encodings_for_q,
                            heed_tensor *encodings_for_kv, heed_tensor *block_mask,
                            heed_tensor **attention_percent)
@@ -33,7 +30,7 @@ static heed_tensor *attend(const struct heed_self_attention *m, heed_tensor *enc
     heed_tensor *sims = heed_matmul(q, heed_transpose(k, m->row_dim, m->col_dim));
     heed_tensor *scaled_sims = heed_div_scalar(sims, sqrt((double)heed_size(k, m->col_dim)));
     if (block_mask != NULL) {
-        scaled_sims = heed_masked_fill(scaled_sims, block_mask, -HUGE_VAL);
+        scaled_sims = heed_masked_fill(scaled_sims, block_mask, (double)-INFINITY);
     }
     *attention_percent = heed_safe_softmax(scaled_sims, m->col_dim);
     return heed_matmul(*attention_percent, v);
@@ -41,15 +38,16 @@ static heed_tensor *attend(const struct heed_self_attention *m, heed_tensor *enc
 
 /* ---- what SelfAttention and CrossAttention share ---- */
 
-HEED_FORGET_WEIGHTS(forget_weights, struct heed_self_attention)
+HEED_FORGET_WEIGHTS(forget_weights, struct heed_self_attention) /* releases attention_percent */
 
+/* For both, because a heed_cross_attention begins with a heed_self_attention. */
 static void *new_head(const heed_module_kind *kind, const char *function, int64_t d_model,
                       int64_t kv_dim, int64_t head_dim, int row_dim, int col_dim)
 {
     head_dim = head_dim != 0 ? head_dim : d_model;
     const heed_named_size sizes[] = {
         {"d_model", d_model}, {"head_dim", head_dim}, {"kv_dim", kv_dim}};
-    if (heed_check_positive(function, sizes, kv_dim == d_model ? 2 : 3) != HEED_OK) {
+    if (heed_check_positive(function, sizes, kv_dim != d_model ? 3 : 2) != HEED_OK) {
         return NULL;
     }
     struct heed_self_attention *m = heed_module_new(kind);
@@ -65,7 +63,7 @@ static void *new_head(const heed_module_kind *kind, const char *function, int64_
     return heed_module_ready(m);
 }
 
-/* Names in error messages. for_kv is NULL in self-attention. */
+/* What error messages call the function and its inputs. for_kv is NULL in self-attention. */
 typedef struct names {
     const char *function, *for_q, *for_kv;
 } names;
@@ -82,11 +80,11 @@ static heed_status check(names name, const struct heed_self_attention *m, const 
     }
     const int ndim = for_q->ndim;
     if (ndim < 2) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: %s %s must be (..., tokens, d_model)", name.function,
+        return heed_fail(HEED_ERR_SHAPE,
+                         "%s: %s %s must be (..., tokens, d_model), at least 2 dims", name.function,
                          name.for_q, HEED_TEXT(for_q));
     }
-    /* Other dims would silently give wrong results: for (B, T, d), dims 0 and 1 would mix
-     * batch and tokens. */
+    /* With other dims the result would be wrong: 0 and 1 of (B, T, d) mix batch and tokens. */
     const int row = m->row_dim < 0 ? m->row_dim + ndim : m->row_dim;
     const int column = m->col_dim < 0 ? m->col_dim + ndim : m->col_dim;
     if (row != ndim - 2 || column != ndim - 1) {
@@ -109,18 +107,18 @@ static heed_status check(names name, const struct heed_self_attention *m, const 
                          "masks",
                          name.function, heed_dtype_name(block_mask->dtype));
     }
-    heed_shape scores = heed_shape_of_tensor(for_q); /* (..., T, S) */
+    heed_shape scores = heed_shape_of_tensor(for_q);
     scores.size[ndim - 1] = for_kv->shape[ndim - 2];
-    return block_mask == NULL || heed_broadcasts_to(block_mask, &scores)
-               ? HEED_OK
-               : heed_fail(HEED_ERR_SHAPE,
-                           "%s: block_mask %s does not broadcast to the scores %s, (..., queries, "
-                           "keys)",
-                           name.function, HEED_TEXT(block_mask),
-                           heed_shape_text(scores.ndim, scores.size).text);
+    if (block_mask != NULL && !heed_broadcasts_to(block_mask, &scores)) {
+        return heed_fail(
+            HEED_ERR_SHAPE,
+            "%s: block_mask %s does not broadcast to the scores %s, (..., queries, keys)",
+            name.function, HEED_TEXT(block_mask), heed_shape_text(scores.ndim, scores.size).text);
+    }
+    return HEED_OK;
 }
 
-/* attend, in a scope of its own: only what the gradients read outlives it. weights may be NULL. */
+/* attend, in a scope of its own, which frees the values that no derivative reads. */
 static heed_tensor *forward(names name, struct heed_self_attention *m, heed_tensor *for_q,
                             heed_tensor *for_kv, heed_tensor *block_mask, heed_tensor **weights)
 {
@@ -217,8 +215,8 @@ heed_tensor *heed_cross_attention_forward_weights(struct heed_cross_attention *m
                                                   heed_tensor *block_mask, heed_tensor **weights)
 {
     const names name = {"cross_attention_forward", "encodings_for_q", "encodings_for_kv"};
-    return forward(name, (struct heed_self_attention *)m, encodings_for_q, encodings_for_kv,
-                   block_mask, weights);
+    return forward(name, m != NULL ? &m->head : NULL, encodings_for_q, encodings_for_kv, block_mask,
+                   weights);
 }
 
 /* ---- MultiHead ---- */
@@ -255,7 +253,7 @@ struct heed_multi_head *heed_multi_head_new_with(int64_t d_model, int heads, int
         heed_module_list_append(m->heads,
                                 heed_self_attention_new_with(d_model, row_dim, col_dim, head));
     }
-    /* without an error, all heads are in memory, so their width does not overflow */
+    /* cannot overflow: weights with that many rows in all have been allocated */
     const int64_t width = heed_error_pending() ? 0 : heads * head_dim;
     HEED_CHILD(m, W_o,
                heed_linear_new_with(width, d_model, (heed_linear_options){.no_bias = true}));
@@ -286,8 +284,8 @@ heed_tensor *heed_multi_head_forward(struct heed_multi_head *m, heed_tensor *tok
     heed_scope scope;
     heed_scope_begin(&scope);
     for (int i = 0; i < heads; i++) {
-        outputs[i] = forward(name, heed_multi_head_head(m, i), token_encodings, token_encodings,
-                             block_mask, NULL);
+        outputs[i] = forward(name, heed_module_list_at(m->heads, i), token_encodings,
+                             token_encodings, block_mask, NULL);
     }
     heed_tensor *y = heed_linear_forward(m->W_o, heed_cat(outputs, heads, m->col_dim));
     heed_free(outputs);

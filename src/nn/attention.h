@@ -1,7 +1,7 @@
-/* Attention as in the PyTorch tutorial: SelfAttention, CrossAttention (the same class with two
- * inputs) and MultiHead. Tokens are blocked where a mask is true; nn/mask.h creates masks and
- * converts other kinds. nn/torch_multihead_attention.h has PyTorch's own module and explains when
- * to use which. */
+/* Attention as in Josh Starmer's lesson "Coding Self-Attention in PyTorch": SelfAttention,
+ * CrossAttention (the same class with two inputs) and MultiHead, with the paper's W_o. Tokens are
+ * blocked where a mask is true; nn/mask.h creates masks and converts other kinds.
+ * nn/torch_multihead_attention.h has PyTorch's own module and explains when to use which. */
 #ifndef HEED_NN_ATTENTION_H
 #define HEED_NN_ATTENTION_H
 
@@ -17,7 +17,7 @@ struct heed_self_attention {
     struct heed_linear *W_q, *W_k, *W_v; /* each (head_dim, d_model), without bias */
     int row_dim, col_dim;                /* the dims of tokens and of features */
     bool keep_weights;                   /* store attention_percent below on each forward */
-    heed_tensor *attention_percent;      /* a detached copy from the last forward; or NULL */
+    heed_tensor *attention_percent;      /* a detached copy, until the next one; or NULL */
 };
 
 typedef struct heed_self_attention_options {
@@ -26,8 +26,9 @@ typedef struct heed_self_attention_options {
 
 /* heed_self_attention_new: like the tutorial's SelfAttention(d_model, row_dim, col_dim)
  *
- * row_dim and col_dim are the dims of tokens and features: 0 and 1 for (T, d_model), 1 and 2 for
- * (B, T, d_model); -2 and -1 work for either. W_q, W_k and W_v are drawn in that order.
+ * row_dim and col_dim are the dims of tokens and features, which must be the last two: 0 and 1 for
+ * (T, d_model), 1 and 2 for (B, T, d_model), -2 and -1 for either; the forward checks them. W_q,
+ * W_k and W_v are drawn in that order.
  *
  * HEED_ERR_VALUE: d_model is below 1, or head_dim is negative. */
 struct heed_self_attention *heed_self_attention_new(int64_t d_model, int row_dim, int col_dim);
@@ -44,8 +45,8 @@ struct heed_self_attention *heed_self_attention_new_with(int64_t d_model, int ro
  *
  * A fully masked row gives zeros and zero gradients. (The tutorial's class, which fills with -1e9,
  * gives all tokens in such a row equal weights; PyTorch's softmax with -inf gives NaN.)
- * heed_self_attention_forward_weights: also sets *weights to softmax(...), of shape (..., T, T);
- * weights may be NULL.
+ * heed_self_attention_forward_weights: also sets *weights to softmax(...), of shape (..., T, T), in
+ * the caller's scope and with gradients, or to NULL on error; weights may be NULL.
  *
  * HEED_ERR_DIM: row_dim and col_dim are not the last two dims of token_encodings. HEED_ERR_SHAPE:
  * fewer than 2 dims, the last dim is not d_model, or the mask does not fit. HEED_ERR_DTYPE: the
@@ -84,7 +85,7 @@ struct heed_cross_attention *heed_cross_attention_new_with(int64_t d_model,
  *   block_mask bool, broadcasts to (..., T, S), or NULL   ->   (..., T, head_dim)
  *
  *   q = encodings_for_q W_q^T   k = encodings_for_kv W_k^T   v = encodings_for_kv W_v^T
- *   then as heed_self_attention_forward: a query that may not attend to any key gives zeros
+ *   then as heed_self_attention_forward: a query whose keys are all blocked gives zeros
  *
  * Padding of encodings_for_kv is masked by heed_padding_block_mask(lengths, S), or, given a
  * key_padding_mask (..., S), by heed_unsqueeze(key_padding_mask, -2). To apply several masks,
@@ -120,7 +121,7 @@ typedef struct heed_multi_head_options {
     int64_t head_dim; /* 0: d_model, as in the tutorial; the paper uses d_model / heads */
 } heed_multi_head_options;
 
-/* heed_multi_head_new: initialises `heads` heads in order, then W_o. Parameters are named
+/* heed_multi_head_new: draws `heads` heads in order, then W_o. Parameters are named
  * heads.0.W_q.weight ... W_o.weight. row_dim and col_dim are as for SelfAttention.
  *
  * HEED_ERR_VALUE: d_model or heads is below 1, or head_dim is negative. */
@@ -133,9 +134,10 @@ struct heed_multi_head *heed_multi_head_new_with(int64_t d_model, int heads, int
  *   token_encodings (..., T, d_model)   block_mask bool, broadcasts to (..., T, T), or NULL
  *   ->   (..., T, d_model)
  *
- *   y = cat(head_0(x), head_1(x), ...) W_o^T        zeros where block_mask blocks a whole row
+ *   y = cat(head_0(x), head_1(x), ...) W_o^T
  *
- * heed_multi_head_head: one head, for inspecting its weights (keep_weights).
+ * heed_multi_head_head: one head; with heed_multi_head_head(m, 0)->keep_weights = true, the next
+ * forward keeps its attention.
  * Errors are those of heed_self_attention_forward; HEED_ERR_INDEX: head is outside [0, heads). */
 heed_tensor *heed_multi_head_forward(struct heed_multi_head *m, heed_tensor *token_encodings,
                                      heed_tensor *block_mask);
