@@ -524,7 +524,7 @@ layers: $(OBJECTS)
 	@python3 tests/layers.py $(BUILD)
 
 # The lines of src/ that these programs take from the library. The limit may only be lowered.
-CORE          := 19888
+CORE          := 19887
 CORE_PROGRAMS := quickstart gradcheck $(filter-out lesson7%,$(LESSONS:$(BUILD)/%=%))
 .PHONY: core
 core: $(CORE_PROGRAMS:%=$(BUILD)/core/%.map)

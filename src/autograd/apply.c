@@ -68,9 +68,6 @@ static heed_status allocate_args(heed_tensor *y, size_t args_size)
 /* Copies the arguments and adds the edges. On failure y can still be released. */
 heed_status heed_record(const heed_call *call, heed_tensor *y)
 {
-    if (!needs_node(call, y)) {
-        return HEED_OK;
-    }
     const size_t args_size = call->args_size;
     y->args_size = (uint16_t)args_size;
     if ((args_size > sizeof y->small_args || heed_self.observers != NULL) &&
@@ -142,7 +139,8 @@ static heed_tensor *compute(const heed_call *call)
     if (y == NULL) {
         return NULL;
     }
-    if ((!result.is_view && run_forward(call, y) != HEED_OK) || heed_record(call, y) != HEED_OK) {
+    if ((!result.is_view && run_forward(call, y) != HEED_OK) ||
+        (needs_node(call, y) && heed_record(call, y) != HEED_OK)) {
         heed_unref(y);
         return NULL;
     }

@@ -84,9 +84,10 @@ static heed_status walk(const heed_pass *pass, heed_order *order)
 static heed_status visit(const heed_pass *pass, const heed_order *order, heed_tensor *node)
 {
     heed_tensor *g = node->gradient_in_flight; /* NULL: no consumer produced one */
+    const bool needed = node->consumers == HEED_NEEDED;
     heed_status status = HEED_OK;
     node->gradient_in_flight = NULL;
-    node->in_pass = false;
+    node->consumers = 0;
     if (g != NULL) {
         if (pass->xs != NULL || node->retain_grad) {
             status = heed_keep_gradient(pass, node, g);
@@ -94,12 +95,12 @@ static heed_status visit(const heed_pass *pass, const heed_order *order, heed_te
         if (heed_self.observers != NULL && status == HEED_OK) {
             status = heed_self.observers->gradient(node, g);
         }
-        if (status == HEED_OK && node->needed) {
+        if (status == HEED_OK && needed) {
             status = differentiate(pass, order, node, g);
         }
         heed_unref(g);
     }
-    if (node->needed && !pass->retain_graph) { /* also after an error */
+    if (needed && !pass->retain_graph) { /* also after an error */
         heed_release_saved(node);
     }
     return status;
@@ -112,12 +113,7 @@ static heed_status differentiate(const heed_pass *pass, const heed_order *order,
 {
     heed_tensor **grads = order->grads;
     bool *wanted = order->wanted, any = false;
-    heed_vjp vjp = {.y = node,
-                    .g = g,
-                    .inputs = node->inputs,
-                    .args = node->args,
-                    .wanted = wanted,
-                    .grads = grads};
+    heed_vjp vjp = {node, g, node->inputs, node->args, wanted, grads};
     if (heed_check_saved(pass->function, node) != HEED_OK ||
         (HEED_IS_DEBUG && heed_hide_unsaved(&vjp) != HEED_OK)) {
         return heed_self.error;

@@ -29,7 +29,7 @@ typedef struct heed_order {
 } heed_order;
 
 /* heed_sort_nodes: lists the nodes that y depends on, y included, each after all of its consumers,
- * and sets `needed` in those that lead to a requested tensor: their derivatives must run. The list
+ * and marks those that lead to a requested tensor HEED_NEEDED: their derivatives must run. The list
  * is empty if y is a leaf.
  * HEED_ERR_GRAPH: an earlier pass has used up a node that is needed, or has not ended.
  * HEED_ERR_MEMORY.
@@ -53,7 +53,7 @@ static inline bool heed_is_node(const heed_tensor *t)
 static inline bool heed_is_wanted(const heed_pass *pass, const heed_tensor *input)
 {
     return input->requires_grad &&
-           (pass->xs == NULL || input->needed || heed_find_x(pass, input) >= 0);
+           (pass->xs == NULL || input->consumers == HEED_NEEDED || heed_find_x(pass, input) >= 0);
 }
 
 /* ---- accumulate.c ---- */

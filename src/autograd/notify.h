@@ -29,8 +29,7 @@ struct heed_observer_table {
     void (*store_origin)(heed_tensor *y);
 };
 
-/* heed_record (apply.c): makes y, the result of this call, a node if grad mode is on and an input
- * requires a gradient. HEED_ERR_MEMORY. */
+/* heed_record (apply.c): makes y, the result of this call, a node. HEED_ERR_MEMORY. */
 heed_status heed_record(const heed_call *call, heed_tensor *y);
 
 /* heed_running_pass (backward.c): the function that runs a pass in this thread, or NULL. */

@@ -5,39 +5,43 @@
 #include "../tensor/shape.h"
 #include "backward.h"
 
-/* A node of a pass that is still running, or that a longjmp has left, has that pass's marks. */
-static heed_status append(const heed_pass *pass, heed_order *order, heed_tensor *node)
+static heed_status append(heed_order *order, heed_tensor *node)
 {
     heed_tensor **nodes = heed_grow(order->nodes, order->count, &order->capacity, sizeof *nodes);
     if (nodes == NULL) {
         return heed_self.error;
     }
     order->nodes = nodes;
-    if (node->in_pass) {
-        return heed_fail(HEED_ERR_GRAPH,
-                         "%s: another pass is going through %s %s and has not ended; compute a new "
-                         "graph from heed_detach of its inputs",
-                         pass->function, node->op->name, HEED_TEXT(node));
-    }
     nodes[order->count++] = node;
-    node->in_pass = true;
     if (node->input_count > order->most_inputs) {
         order->most_inputs = node->input_count;
     }
     return HEED_OK;
 }
 
+/* Lists a node, unless it is listed. One with a mark belongs to a pass that has not ended. */
+static heed_status list(const heed_pass *pass, heed_order *order, heed_tensor *node)
+{
+    if (node->consumers < 0) {
+        return heed_fail(HEED_ERR_GRAPH,
+                         "%s: another pass is going through %s %s; heed_detach its inputs and "
+                         "compute a new graph",
+                         pass->function, node->op->name, HEED_TEXT(node));
+    }
+    return node->consumers == 0 ? append(order, node) : HEED_OK;
+}
+
 /* Lists every node that y depends on, in any order, and counts the consumers of each. */
 static heed_status discover(const heed_pass *pass, heed_order *order)
 {
-    heed_status status = append(pass, order, pass->y);
+    heed_status status = list(pass, order, pass->y);
     for (int64_t i = 0; status == HEED_OK && i < order->count; i++) {
         const heed_tensor *node = order->nodes[i];
         for (int j = 0; status == HEED_OK && j < node->input_count; j++) {
             heed_tensor *input = node->inputs[j];
-            if (heed_is_node(input) && input->consumers++ == 0) {
-                status = append(pass, order, input);
-                input->consumers = status == HEED_OK; /* 0 if it is not on the list */
+            if (heed_is_node(input)) {
+                status = list(pass, order, input);
+                input->consumers += status == HEED_OK;
             }
         }
     }
@@ -70,11 +74,12 @@ static heed_status mark_needed(const heed_pass *pass, const heed_order *order)
     const heed_tensor *used_up = NULL; /* the one nearest to y */
     for (int64_t i = order->count - 1; i >= 0; i--) {
         heed_tensor *node = order->nodes[i];
-        node->needed = pass->xs == NULL;
-        for (int j = 0; j < node->input_count && !node->needed; j++) {
-            node->needed = heed_is_wanted(pass, node->inputs[j]);
+        bool needed = pass->xs == NULL;
+        for (int j = 0; j < node->input_count && !needed; j++) {
+            needed = heed_is_wanted(pass, node->inputs[j]);
         }
-        if (node->used_up && node->needed) {
+        node->consumers = needed ? HEED_NEEDED : HEED_NOT_NEEDED;
+        if (node->used_up && needed) {
             used_up = node;
         }
     }
@@ -107,7 +112,7 @@ void heed_free_order(const heed_order *order)
 {
     for (int64_t i = order->visited; i < order->count; i++) {
         heed_tensor *node = order->nodes[i];
-        node->in_pass = false;
+        node->consumers = 0;
         if (node->gradient_in_flight != NULL) {
             heed_unref(node->gradient_in_flight);
             node->gradient_in_flight = NULL;

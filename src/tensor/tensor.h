@@ -74,13 +74,11 @@ struct heed_tensor {
     /* The graph: the operation that made this tensor, and its inputs. */
     const struct heed_op *op; /* NULL for a leaf */
     heed_tensor **inputs;     /* input_count of them; points to `two` if they fit */
-    int consumers;            /* engine: results computed from it that are still to be sorted */
+    int consumers; /* engine: those that a pass has not placed yet; then one of the marks below */
     uint16_t input_count, args_size;
     uint8_t saved; /* read by backward: bit i for input i, HEED_SAVED_OUTPUT for the result */
     bool requires_grad;
-    bool used_up : 1;   /* a backward pass has freed its saved values */
-    bool needed : 1;    /* engine: the pass must differentiate this node */
-    bool in_pass : 1;   /* engine: a pass has listed this node and not visited it yet */
+    bool used_up;       /* a backward pass has freed its saved values */
     bool retain_grad;   /* keep .grad even if this is not a leaf */
     bool grad_is_taken; /* engine: a thread has taken .grad out to add to it */
     bool shared;        /* count atomically */
@@ -111,6 +109,10 @@ struct heed_tensor {
     uint64_t small_args[2];
     int64_t few[2 * HEED_FEW_DIMS];
 };
+
+/* Marks of heed_tensor.consumers, from the sort of a pass to the visit: the pass must differentiate
+ * the node, or need not. */
+enum { HEED_NEEDED = -1, HEED_NOT_NEEDED = -2 };
 
 /* Bits of heed_tensor.saved: one for each of the first inputs, one for the result. */
 enum { HEED_SAVED_INPUTS = 7, HEED_SAVED_OUTPUT = 1 << HEED_SAVED_INPUTS };
