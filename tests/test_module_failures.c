@@ -65,7 +65,7 @@ static struct gate *incomplete_new(void)
 {
     struct gate *m = gate_new();
     ck_assert_int_eq(HEED_CHILD(m, project, NULL), HEED_ERR_NULL);
-    expect_error(HEED_ERR_NULL, "module: the child 'project' is NULL");
+    expect_error(HEED_ERR_NULL, "'project' is NULL");
     return m;
 }
 
@@ -268,7 +268,7 @@ static const struct failure {
     {dotted, HEED_ERR_VALUE, "Gate: the name 'a.b' contains a '.'", "a.b"},
     {nameless, HEED_ERR_NULL, "an entry needs a module and a name", "?"},
     {not_trainable, HEED_ERR_DTYPE, "set_requires_grad: i64 has no gradient", "ids"},
-    {no_value, HEED_ERR_NULL, "share", "none"},
+    {no_value, HEED_ERR_NULL, "'none' is NULL", "none"},
     {value_with_graph, HEED_ERR_GRAPH, "share: t () has a graph", "sum"},
     {failed_value, HEED_ERR_SHAPE, "reshape", "offset"},
     {no_scope, HEED_ERR_SCOPE, "ones: no scope is open to own the result", "late"},
@@ -332,7 +332,7 @@ START_TEST(owners_become_incomplete)
     }
     expect_no_error();
     heed_add_child(at, "project", NULL, NULL);
-    expect_error(HEED_ERR_NULL, "module: the child 'project' is NULL");
+    expect_error(HEED_ERR_NULL, "'project' is NULL");
     heed_eval(deep);
     expect_error(HEED_ERR_VALUE, "eval: this ModuleList is incomplete: registering "
                                  "'a_name_of_24.a_name_of_24.a_name_of_24.' failed");
@@ -453,7 +453,7 @@ START_TEST(modules_of_the_library_refuse)
         struct heed_##type *m = made;                                                              \
         expect_no_error();                                                                         \
         heed_add_child(m, "extra", NULL, NULL);                                                    \
-        expect_error(HEED_ERR_NULL, "module: the child 'extra' is NULL");                          \
+        expect_error(HEED_ERR_NULL, "'extra' is NULL");                                            \
         (void)(call);                                                                              \
         expect_incomplete(#name, kind, "extra");                                                   \
         heed_module_free(m);                                                                       \
@@ -470,7 +470,7 @@ START_TEST(a_cached_forward_refuses)
     heed_gpt_cache *cache = heed_gpt_cache_new(m, 1);
     HEED_SCOPE_NO_GRAD(scope);
     heed_add_child(m, "extra", NULL, NULL);
-    expect_error(HEED_ERR_NULL, "module: the child 'extra' is NULL");
+    expect_error(HEED_ERR_NULL, "'extra' is NULL");
     heed_gpt_forward_cached(m, heed_zeros(HEED_SHAPE(1, 1), HEED_I64), cache);
     expect_incomplete("gpt_forward_cached", "GPT", "extra");
     heed_scope_end(&scope);

@@ -21,8 +21,9 @@
 
 HEED_BEGIN_DECLS
 
-/* A function of `inputs`, which it must not keep. The generator is reset before each call, so that
- * random functions draw the same numbers, and restored at the end. */
+/* A function of `inputs`, which it must not keep. They are other handles than the caller's: read
+ * them, not the fields of a module that holds the tensors. The generator is reset before each call,
+ * so that random functions draw the same numbers, and restored at the end. */
 typedef heed_tensor *heed_function(heed_tensor *const *inputs, void *context);
 
 /* Sets of inputs: HEED_INPUT(0) | HEED_INPUT(2). */

@@ -36,11 +36,10 @@ static heed_tensor *attend(const struct heed_self_attention *m, heed_tensor *enc
     return heed_matmul(*attention_percent, v);
 }
 
-/* ---- what SelfAttention and CrossAttention share ---- */
+/* ---- what SelfAttention shares with CrossAttention, whose struct begins with one ---- */
 
 HEED_FORGET_WEIGHTS(forget_weights, struct heed_self_attention) /* releases attention_percent */
 
-/* For both, because a heed_cross_attention begins with a heed_self_attention. */
 static void *new_head(const heed_module_kind *kind, const char *function, int64_t d_model,
                       int64_t kv_dim, int64_t head_dim, int row_dim, int col_dim)
 {

@@ -40,8 +40,9 @@ void *heed_module_new(const heed_module_kind *kind)
 {
     if (kind == NULL || kind->size < sizeof(heed_module)) {
         heed_fail(HEED_ERR_VALUE, "module_new: kind is NULL or its size is too small");
+        return NULL;
     }
-    heed_module *module = heed_error_pending() ? NULL : heed_alloc_zeroed(kind->size);
+    heed_module *module = heed_alloc_zeroed(kind->size);
     if (module != NULL) {
         module->kind = kind;
         module->alive = HEED_ALIVE;
@@ -66,7 +67,7 @@ heed_scope heed_value_scope(heed_scope *scope)
     return heed_error_pending() ? none : heed_scope_opened_no_grad(scope);
 }
 
-static heed_status check_name(const heed_module *m, const char *name)
+static heed_status check_entry(const heed_module *m, const char *name, const void *value)
 {
     if (m == NULL || name == NULL || *name == '\0') {
         heed_fail(HEED_ERR_NULL, "module: an entry needs a module and a name");
@@ -74,6 +75,8 @@ static heed_status check_name(const heed_module *m, const char *name)
         heed_fail(HEED_ERR_VALUE,
                   "%s: the name '%s' contains a '.', which separates names in a path",
                   m->kind->name, name);
+    } else if (!heed_error_pending() && value == NULL) {
+        heed_fail(HEED_ERR_NULL, "%s: '%s' is NULL", m->kind->name, name);
     }
     for (int i = 0; !heed_error_pending() && i < m->count; i++) {
         if (strcmp(m->entries[i].name, name) == 0) {
@@ -93,9 +96,9 @@ void heed_free_lists(heed_module *m)
     }
 }
 
-static heed_module_entry *new_entry(heed_module *m, const char *name)
+static heed_module_entry *new_entry(heed_module *m, const char *name, const void *value)
 {
-    if (check_name(m, name) != HEED_OK) {
+    if (check_entry(m, name, value) != HEED_OK) {
         return NULL;
     }
     const size_t size = strlen(name) + 1;
@@ -116,11 +119,11 @@ static heed_module_entry *new_entry(heed_module *m, const char *name)
     return entry;
 }
 
-/* Appends an entry with that name. On error, also a pending one, returns NULL and marks the module,
- * and those that contain it, as incomplete. */
-static heed_module_entry *append(heed_module *m, const char *name)
+/* Appends an entry with that name for a tensor or module. On error, also a pending one, returns
+ * NULL and marks the module, and those that contain it, as incomplete. */
+static heed_module_entry *append(heed_module *m, const char *name, const void *value)
 {
-    heed_module_entry *entry = new_entry(m, name);
+    heed_module_entry *entry = new_entry(m, name, value);
     if (entry == NULL && m != NULL && m->alive == HEED_ALIVE && *m->missing == '\0') {
         snprintf(m->missing, sizeof m->missing, "%s", name != NULL && *name != '\0' ? name : "?");
         for (; m->owner != NULL && *m->owner->missing == '\0'; m = m->owner) {
@@ -134,11 +137,10 @@ static heed_module_entry *append(heed_module *m, const char *name)
 static heed_status add_tensor(heed_module *m, const char *name, heed_tensor **field,
                               heed_tensor *value, bool is_buffer)
 {
-    heed_share(value);
-    if (!is_buffer) {
+    if (value != NULL && heed_share(value) != NULL && !is_buffer) {
         heed_set_requires_grad(value, true);
     }
-    heed_module_entry *entry = append(m, name);
+    heed_module_entry *entry = append(m, name, value);
     if (entry != NULL) {
         entry->tensor = heed_retain(value);
         entry->is_buffer = is_buffer;
@@ -167,17 +169,15 @@ heed_status heed_add_child(void *module, const char *name, void *field, void *ch
     while (outer != NULL && outer != m) {
         outer = outer->owner;
     }
-    if (m == NULL) {
-        heed_fail(HEED_ERR_NULL, "module: the child '%s' is NULL", shown);
-    } else if (m->alive != HEED_ALIVE) {
+    if (m != NULL && m->alive != HEED_ALIVE) {
         heed_fail(HEED_ERR_VALUE, "module: the child '%s' has already been freed", shown);
-    } else if (m->owner != NULL || outer != NULL) {
+    } else if (m != NULL && (m->owner != NULL || outer != NULL)) {
         heed_fail(HEED_ERR_VALUE, "%s '%s': it already has an owner, or contains this module",
                   m->kind->name, shown);
-    } else {
+    } else if (m != NULL) {
         heed_module_check("module", m);
     }
-    heed_module_entry *entry = append(module, name);
+    heed_module_entry *entry = append(module, name, m);
     if (entry != NULL) {
         entry->child = m;
         m->owner = module;

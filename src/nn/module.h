@@ -92,8 +92,8 @@ typedef struct heed_module {
 
 /* ---- for constructors; `module` is a pointer to any module ---- */
 
-/* heed_module_new: allocates a struct of the kind's size, zeroed except for its heed_module; NULL
- * on error. */
+/* heed_module_new: allocates a struct of the kind's size, zeroed except for its heed_module. NULL
+ * if memory runs out; while another error is pending, a module to which nothing can be added. */
 void *heed_module_new(const heed_module_kind *kind);
 
 /* heed_add_parameter: registers and retains a trainable tensor, sets requires_grad, lets all
@@ -134,11 +134,11 @@ heed_scope heed_value_scope(heed_scope *scope);
  * where this can be detected. */
 heed_status heed_module_free(void *module);
 
-/* heed_forward_check: to be called first in a forward; checks that the module is not NULL and that
- * a scope is open to own the result. heed_module_check, for other functions, checks the module
- * only. `function` is the name in error messages.
- * HEED_ERR_NULL: the module is NULL. HEED_ERR_VALUE: it is incomplete, or has been freed, where
- * this can be detected. HEED_ERR_SCOPE: no scope is open. */
+/* heed_forward_check: for forwards that users call directly; checks the module, and that a scope is
+ * open to own the result. heed_module_check, for other functions, checks the module only.
+ * `function` is the name in error messages. HEED_ERR_NULL: the module is NULL. HEED_ERR_VALUE: it
+ * is incomplete, or has been freed, where this can be detected. HEED_ERR_SCOPE: no scope is open.
+ */
 heed_status heed_forward_check(const char *function, const void *module);
 heed_status heed_module_check(const char *function, const void *module);
 
