@@ -56,7 +56,6 @@ heed_tensor *heed_fit_gradient(heed_tensor *g, const heed_tensor *node, const he
 /* Several threads may train one model, so shared leaves are locked. Nothing that can fail runs
  * under the lock, and nothing slow except adding two gradients. An operation that adds to .grad
  * itself takes it out meanwhile: other threads then begin another sum, which put_grad_back adds. */
-
 static void lock_grad(const heed_tensor *t)
 {
     if (t->shared) {

@@ -60,8 +60,8 @@ heed_tensor *heed_self_attention_forward_weights(struct heed_self_attention *m,
 /* ---- cross-attention ---- */
 
 /* SelfAttention whose queries come from one sequence, such as a decoder's, and whose keys and
- * values come from another, such as an encoder's. W_k and W_v are (head_dim, kv_dim); row_dim and
- * col_dim are -2 and -1. */
+ * values come from another, such as an encoder's. m->head.W_k and W_v are (head_dim, kv_dim);
+ * row_dim and col_dim are -2 and -1. m->head.keep_weights keeps attention_percent there. */
 struct heed_cross_attention {
     struct heed_self_attention head;
 };

@@ -34,14 +34,6 @@ static heed_status check_bool(const char *function, const char *argument, const 
     return heed_check_scope(function);
 }
 
-static heed_tensor *bias(heed_tensor *mask, double if_true, double if_false, heed_dtype dtype)
-{
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_tensor *y = heed_where(mask, heed_scalar(if_true, dtype), heed_scalar(if_false, dtype));
-    return heed_scope_end_with(&scope, y);
-}
-
 static heed_tensor *inverse(const char *function, const char *argument, heed_tensor *mask)
 {
     return check_bool(function, argument, mask) == HEED_OK ? heed_logical_not(mask) : NULL;
@@ -62,7 +54,7 @@ heed_tensor *heed_bias_mask_of_block(heed_tensor *block_mask, heed_dtype dtype)
     static const char function[] = "bias_mask_of_block";
     return check_bool(function, "block_mask", block_mask) == HEED_OK &&
                    check_bias_dtype(function, dtype) == HEED_OK
-               ? bias(block_mask, -HUGE_VAL, 0, dtype)
+               ? heed_where_scalars(block_mask, -HUGE_VAL, 0, dtype)
                : NULL;
 }
 
@@ -71,7 +63,7 @@ heed_tensor *heed_bias_mask_of_keep(heed_tensor *keep_mask, heed_dtype dtype)
     static const char function[] = "bias_mask_of_keep";
     return check_bool(function, "keep_mask", keep_mask) == HEED_OK &&
                    check_bias_dtype(function, dtype) == HEED_OK
-               ? bias(keep_mask, 0, -HUGE_VAL, dtype)
+               ? heed_where_scalars(keep_mask, 0, -HUGE_VAL, dtype)
                : NULL;
 }
 
@@ -83,7 +75,8 @@ heed_tensor *heed_causal_bias_mask(int64_t length, heed_dtype dtype)
     }
     heed_scope scope;
     heed_scope_begin(&scope);
-    return heed_scope_end_with(&scope, bias(heed_causal_keep_mask(length), 0, -HUGE_VAL, dtype));
+    return heed_scope_end_with(
+        &scope, heed_where_scalars(heed_causal_keep_mask(length), 0, -HUGE_VAL, dtype));
 }
 
 /* ---- padding ---- */

@@ -48,6 +48,7 @@ void *heed_module_new(const heed_module_kind *kind)
         module->alive = HEED_ALIVE;
         module->training = true;
         module->place.name = kind->name;
+        strcpy(module->missing, heed_error_pending() ? "any entry" : "");
     }
     return module;
 }
@@ -119,8 +120,8 @@ static heed_module_entry *new_entry(heed_module *m, const char *name, const void
     return entry;
 }
 
-/* Appends an entry with that name for a tensor or module. On error, also a pending one, returns
- * NULL and marks the module, and those that contain it, as incomplete. */
+/* Appends an entry for a tensor or module. NULL on error, also a pending one: the module and those
+ * that contain it are then incomplete. */
 static heed_module_entry *append(heed_module *m, const char *name, const void *value)
 {
     heed_module_entry *entry = new_entry(m, name, value);

@@ -101,7 +101,7 @@ void *heed_module_new(const heed_module_kind *kind);
  * trained. heed_add_child: takes ownership of a module and sets *field, a pointer to a module of
  * any type; on error it frees the child, unless the child has an owner or contains this module.
  * While an error is pending, value and child may be NULL. field may be NULL. On error, *field
- * becomes NULL, and the module incomplete.
+ * becomes NULL, and the module incomplete, for good.
  *
  * HEED_ERR_NULL: no module, name or value. HEED_ERR_VALUE: the name is taken or contains a '.', the
  * child has an owner or contains this module, or either module is incomplete. */
@@ -111,7 +111,7 @@ heed_status heed_add_buffer(void *module, const char *name, heed_tensor **field,
                             heed_tensor *value);
 heed_status heed_add_child(void *module, const char *name, void *field, void *child);
 
-/* HEED_PARAMETER, HEED_BUFFER, HEED_CHILD: statements that do the same, with the field's name. For
+/* HEED_PARAMETER, HEED_BUFFER, HEED_CHILD: the same, as statements with the field's name. For
  * example, HEED_CHILD(m, project, child) is heed_add_child(m, "project", &m->project, child). m may
  * be NULL and is evaluated more than once. `value` is computed in a scope of its own, without a
  * graph. Overwriting a parameter, as with heed_normal_into(m->scale, 0, 0.02), needs no scope. */

@@ -373,24 +373,39 @@ heed_tensor *heed_scatter_scalar(heed_tensor *x, int dim, heed_tensor *index, do
 
 /* ---- where, with numbers ---- */
 
+static heed_status check_number(const char *function, double number, heed_dtype dtype)
+{
+    return dtype == HEED_I64 && isfinite(number) && number != floor(number)
+               ? heed_fail(HEED_ERR_VALUE,
+                           "%s: an i64 tensor takes an integer, not %g; heed_to(a, HEED_F32)",
+                           function, number)
+               : heed_check_value(function, number, dtype);
+}
+
 heed_tensor *heed_where_scalar(heed_tensor *condition, heed_tensor *a, double b)
 {
-    if (heed_check_operand("where", "a", a) != HEED_OK) {
+    if (heed_check_operand("where_scalar", "a", a) != HEED_OK) {
         return NULL;
     }
     const heed_dtype dtype = a->dtype == HEED_BOOL ? HEED_I64 : a->dtype;
-    if (dtype == HEED_I64 && b != floor(b)) {
-        heed_fail(HEED_ERR_VALUE,
-                  "where_scalar: a %s is %s and takes an integer, not %g; heed_to(a, HEED_F32)",
-                  HEED_TEXT(a), heed_dtype_name(a->dtype), b);
+    if (check_number("where_scalar", b, dtype) != HEED_OK) {
         return NULL;
     }
-    return heed_where(condition, a, heed_scalar(b, dtype));
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    return heed_scope_end_with(&scope, heed_where(condition, a, heed_scalar(b, dtype)));
 }
 
 heed_tensor *heed_where_scalars(heed_tensor *condition, double a, double b, heed_dtype dtype)
 {
-    return heed_where(condition, heed_scalar(a, dtype), heed_scalar(b, dtype));
+    if (check_number("where_scalars", a, dtype) != HEED_OK ||
+        check_number("where_scalars", b, dtype) != HEED_OK) {
+        return NULL;
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    return heed_scope_end_with(&scope,
+                               heed_where(condition, heed_scalar(a, dtype), heed_scalar(b, dtype)));
 }
 
 /* ---- masked_select: index_select at the true elements of the mask; nonzero ---- */

@@ -53,7 +53,7 @@ struct heed_sequential *heed_sequential_new(void)
 heed_status heed_sequential_append(struct heed_sequential *m, void *child)
 {
     heed_module *module = child;
-    if (!heed_error_pending() && m != NULL && module != NULL && module->kind->forward == NULL) {
+    if (module != NULL && module->alive == HEED_ALIVE && module->kind->forward == NULL) {
         heed_fail(HEED_ERR_VALUE,
                   "sequential_append: a %s has no forward that takes one tensor, as a Sequential "
                   "requires",
