@@ -405,7 +405,7 @@ def check_formulas(page, cells_per_pass=300):
             })().then(done, (e) => done(e.message));""")
         assert isinstance(sizes, list), sizes
         every = page.run("(({ cells, unknown, failures }) => [cells, unknown, failures.slice(0, 3)])(page.check(recorded))")
-        assert every[0] > 300 and every[1:] == [0, []], (name, every)
+        assert every[0] > 290 and every[1:] == [0, []], (name, every)
         # A tensor first, then one of its cells, so that large tensors do not hide the others.
         wanted = [(tensor, choose.randrange(sizes[tensor])) for tensor in choose.choices(range(len(sizes)), k=2 * cells_per_pass)]
         found = page.run("""arguments[0].map(([tensor, index]) => {
