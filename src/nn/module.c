@@ -19,13 +19,14 @@
 heed_status heed_module_check(const char *function, const void *module)
 {
     const heed_module *m = module;
-    if (heed_check_not_null(function, "the module", m) == HEED_OK && m->alive != HEED_ALIVE) {
-        heed_fail(HEED_ERR_VALUE, "%s: the module has already been freed", function);
-    } else if (!heed_error_pending() && *m->missing != '\0') {
-        heed_fail(HEED_ERR_VALUE, "%s: this %s is incomplete: registering '%s' failed", function,
-                  m->kind->name, m->missing);
+    const heed_status status = heed_check_not_null(function, "the module", m);
+    if (status != HEED_OK || (m->alive == HEED_ALIVE && *m->missing == '\0')) {
+        return status;
     }
-    return heed_error_pending();
+    return m->alive != HEED_ALIVE
+               ? heed_fail(HEED_ERR_VALUE, "%s: the module has already been freed", function)
+               : heed_fail(HEED_ERR_VALUE, "%s: this %s is incomplete: registering '%s' failed",
+                           function, m->kind->name, m->missing);
 }
 
 heed_status heed_forward_check(const char *function, const void *module)
