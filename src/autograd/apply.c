@@ -25,9 +25,7 @@ static bool needs_node(const heed_call *call, const heed_tensor *y)
     return false;
 }
 
-/* Sets the inputs of y, a new node. Takes a reference to each, and a use of each value that y's
- * derivative will read; their versions are recorded to detect in-place changes. */
-static void hold_inputs(heed_tensor *y, heed_tensor *const *inputs)
+void heed_hold_inputs(heed_tensor *y, heed_tensor *const *inputs)
 {
     unsigned read = 0; /* bit i: the value of input i; HEED_SAVED_OUTPUT: the value of y */
     for (int i = 0; i < y->input_count && i < HEED_SAVES; i++) {
@@ -66,7 +64,7 @@ static heed_status allocate_args(heed_tensor *y, size_t args_size)
 }
 
 /* Copies the arguments and adds the edges. On failure y can still be released. */
-heed_status heed_record(const heed_call *call, heed_tensor *y)
+static heed_status record(const heed_call *call, heed_tensor *y)
 {
     const size_t args_size = call->args_size;
     y->args_size = (uint16_t)args_size;
@@ -87,7 +85,7 @@ heed_status heed_record(const heed_call *call, heed_tensor *y)
     y->op = call->op;
     y->requires_grad = true;
     y->input_count = (uint16_t)call->count;
-    hold_inputs(y, call->inputs);
+    heed_hold_inputs(y, call->inputs);
     return HEED_OK;
 }
 
@@ -140,7 +138,7 @@ static heed_tensor *compute(const heed_call *call)
         return NULL;
     }
     if ((!result.is_view && run_forward(call, y) != HEED_OK) ||
-        (needs_node(call, y) && heed_record(call, y) != HEED_OK)) {
+        (needs_node(call, y) && record(call, y) != HEED_OK)) {
         heed_unref(y);
         return NULL;
     }

@@ -29,8 +29,10 @@ struct heed_observer_table {
     void (*store_origin)(heed_tensor *y);
 };
 
-/* heed_record (apply.c): makes y, the result of this call, a node. HEED_ERR_MEMORY. */
-heed_status heed_record(const heed_call *call, heed_tensor *y);
+/* heed_hold_inputs (apply.c): sets the inputs of y, a new node. Takes a reference to each, and a
+ * use of each value that y's derivative will read; records their versions to detect in-place
+ * changes. */
+void heed_hold_inputs(heed_tensor *y, heed_tensor *const *inputs);
 
 /* heed_running_pass (backward.c): the function that runs a pass in this thread, or NULL. */
 const char *heed_running_pass(void);

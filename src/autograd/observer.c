@@ -100,12 +100,10 @@ static heed_tensor *alias(heed_tensor *t)
     static const heed_op op = {.name = "alias", .inputs = 1, .backward = alias_backward};
     heed_tensor *y = heed_tensor_view(op.name, t, t->ndim, t->shape, t->strides, 0);
     if (y != NULL && t->requires_grad && !heed_self.grad_disabled) {
-        const heed_call call = {.op = &op, .inputs = &t, .count = 1};
-        if (heed_record(&call, y) != HEED_OK) {
-            heed_unref(y);
-            return NULL;
-        }
-        y->has_origin = false; /* no operation of the program made it */
+        y->op = &op;
+        y->requires_grad = true;
+        y->input_count = 1;
+        heed_hold_inputs(y, &t);
     }
     return y;
 }

@@ -110,8 +110,7 @@ struct heed_tensor {
     int64_t few[2 * HEED_FEW_DIMS];
 };
 
-/* Marks of heed_tensor.consumers, from the sort of a pass to the visit: the pass must differentiate
- * the node, or need not. */
+/* Marks in heed_tensor.consumers from sort to visit: must a pass differentiate the node? */
 enum { HEED_NEEDED = -1, HEED_NOT_NEEDED = -2 };
 
 /* Bits of heed_tensor.saved: one for each of the first inputs, one for the result. */
