@@ -19,6 +19,7 @@ import collections
 import fnmatch
 import functools
 import hashlib
+import itertools
 import json
 import math
 import os
@@ -40,6 +41,7 @@ COPIED = ("Makefile", "package", "src", "tests", "examples")
 CORES = len(os.sched_getaffinity(0))
 ENVIRONMENT = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")}
 LONGEST = 60  # seconds of a test, when it is recorded
+MOST = 20  # seconds of tests per mutant. What is alive by then counts as survived
 
 # ---- mutants ----
 
@@ -179,7 +181,9 @@ class Program:
         (folder / "build").mkdir(exist_ok=True)
         self.run([compiler, "-O2", "-fno-pie", "-c", HERE / "runner.c", "-o", "build/runner.o"])
         self.link = self.commands("Makefile", "-B")[-1].replace("build/tests/main.o", "build/runner.o") + " -rdynamic"
-        self.run([*self.make, "-s", *re.findall(r"build/(?!runner)\S+\.o\b", self.link)])
+        objects = re.findall(r"build/(?!runner)\S+\.o\b", self.link)
+        self.run([*self.make, "-s", *objects])
+        self.hash = hashlib.sha256(b"".join((folder / name).read_bytes() for name in objects)).hexdigest()[:20]
         self.run(shlex.split(self.link))
         self.suites = re.findall(r" T (\w+)_suite$", self.run(["nm", "-D", "--defined-only", self.path]), re.MULTILINE)
 
@@ -259,7 +263,9 @@ class Reach:
             loop = self.names[i].rpartition(":")[0]
             times[loop] += 1
             ranked.append((-first[self.names[i]], (self.seconds[i] + 0.001) * times[loop], i))
-        return [(self.names[i], self.seconds[i]) for _, _, i in sorted(ranked)]
+        order = [i for _, _, i in sorted(ranked)]
+        total = itertools.accumulate(self.seconds[i] for i in order)
+        return [(self.names[i], self.seconds[i]) for i, sum_ in zip(order, total) if sum_ < MOST]
 
 
 @functools.lru_cache(maxsize=1000)
@@ -281,8 +287,8 @@ def function_at(text, line):
 
 def recorded(program, isa, suites, folder):
     """Reach, from a file if the program is the same."""
-    key = hashlib.sha256(program.path.read_bytes() + repr((isa, suites)).encode()).hexdigest()[:20]
-    file = folder / f"reach.{isa}.{key}"
+    some = "".join(suites) if suites != program.suites else ""
+    file = folder / f"reach.{isa}.{program.hash}.{some}"
     if not file.exists():
         print(f"recording which tests reach which line ({isa})", flush=True)
         reach = Reach(program, isa, suites)
@@ -292,7 +298,24 @@ def recorded(program, isa, suites, folder):
     return pickle.loads(file.read_bytes())
 
 
+def lazily(make):
+    """A function that returns make()'s result, which is made once, by the first thread that asks."""
+    lock, made = threading.Lock(), []
+
+    def get():
+        with lock:
+            if not made:
+                made.append(make())
+        return made[0]
+    return get
+
+
 # ---- one mutant ----
+
+def in_kernels(mutant):
+    """Kernels are compiled for several instruction sets: the tests run with the lowest, and the highest."""
+    return "/kernels/" in mutant.file
+
 
 class Worker:
     """A copy of the sources in which one mutant at a time is made."""
@@ -337,7 +360,7 @@ class Worker:
             if not self.run(link.replace(" -o build/test_heed", " -o mutant/test_heed")):
                 return "invalid", None
             reached = False
-            for reach in self.reaches if "/kernels/" in mutant.file else self.reaches[:1]:
+            for reach in (get() for get in self.reaches[:2 if in_kernels(mutant) else 1]):
                 block, function = reach.tests(mutant, text)
                 tests = reach.in_order(block, self.killers[mutant.file])
                 tests += reach.in_order(function & ~block, self.killers[mutant.file])
@@ -367,7 +390,7 @@ class Worker:
 
 def run_all(workers, tried, log):
     todo = queue.SimpleQueue()
-    for mutant in tried:
+    for mutant in sorted(tried, key=in_kernels):
         todo.put(mutant)
     lock = threading.Lock()
 
@@ -440,7 +463,7 @@ def main():
     suites = o.suites.split() or program.suites
     isas = ["baseline"] + ["v4"] * (subprocess.run([program.path, "has-isa"], check=False,
                                                    env=dict(ENVIRONMENT, HEED_ISA="v4")).returncode == 0)
-    reaches = [recorded(program, isa, suites, o.build) for isa in isas]
+    reaches = [lazily(functools.partial(recorded, program, isa, suites, o.build)) for isa in isas]
     killers = collections.defaultdict(collections.Counter)
     workers = [Worker(o.build / str(i), program, reaches, killers) for i in range(CORES)]
     log = o.build / "log.txt"

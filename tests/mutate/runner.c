@@ -136,13 +136,16 @@ static void print_seen(FILE *results)
     for (size_t i = 0; i < size; i += 8) {
         unsigned long word;
         memcpy(&word, seen + i, sizeof word);
-        for (size_t j = i; word != 0 && j < i + 8; j++) {
+        if (word == 0) {
+            continue;
+        }
+        for (size_t j = i; j < i + 8; j++) {
             if (seen[j]) {
+                seen[j] = 0;
                 fprintf(results, " %zx", (size_t)__executable_start + j - 1); /* in the call itself */
             }
         }
     }
-    memset(seen, 0, size);
     fputc('\n', results);
 }
 
