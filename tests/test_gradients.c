@@ -1,7 +1,7 @@
 /* Every differentiable operation compared with finite differences, by the table in
  * gradients.def. */
+#include "tests/common/test_util.h"
 #include "tests/gradients_table.h"
-#include "tests/test_util.h"
 
 #include <string.h>
 
