@@ -381,7 +381,7 @@ START_TEST(is_caught_inside_a_function)
 }
 END_TEST
 
-void add_broken_cases(Suite *suite)
+void add_gradcheck_broken_cases(Suite *suite)
 {
     TCase *broken_case = heed_case(suite, "broken");
     tcase_add_loop_test(broken_case, is_caught, 0, (int)(sizeof derivatives / sizeof *derivatives));

@@ -2,10 +2,9 @@
 #ifndef HEED_TESTS_TEST_UTIL_H
 #define HEED_TESTS_TEST_UTIL_H
 
-#include <check.h>
-
 #include "heed.h"
 #include "tensor/blocks.h"
+#include "tests/common/suites.h"
 
 /* The update of one parameter. */
 static inline heed_status sgd_update(heed_tensor *p, const heed_tensor *g, heed_tensor *b,
