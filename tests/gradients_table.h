@@ -2,8 +2,6 @@
 #ifndef HEED_TESTS_GRADIENTS_TABLE_H
 #define HEED_TESTS_GRADIENTS_TABLE_H
 
-#include <check.h>
-
 #include "heed.h"
 
 enum { ROW_INPUTS = 3 };
@@ -36,9 +34,5 @@ bool is_composite(const char *name);
 
 /* graph_holds: true if the graph of y contains a node of this operation; for small graphs. */
 bool graph_holds(const heed_tensor *y, const char *operation);
-
-/* Defined by the other files of the suite. */
-void add_broken_cases(Suite *suite);
-void add_gradcheck_cases(Suite *suite);
 
 #endif

@@ -1,11 +1,9 @@
 /* Every differentiable operation compared with finite differences, by the table in
  * gradients.def. */
+#include "tests/common/test_util.h"
 #include "tests/gradients_table.h"
-#include "tests/test_util.h"
 
 #include <string.h>
-
-Suite *gradients_suite(void);
 
 /* ---- a test for each row ---- */
 
@@ -126,9 +124,8 @@ START_TEST(no_two_rows_are_one)
 }
 END_TEST
 
-Suite *gradients_suite(void)
+void add_gradients_cases(Suite *suite)
 {
-    Suite *suite = suite_create("gradients");
     TCase *rows = heed_case(suite, "rows");
     tcase_add_loop_test(rows, first_derivative, 0, gradient_row_count);
     tcase_add_loop_test(rows, second_derivative, 0, gradient_row_count);
@@ -137,7 +134,4 @@ Suite *gradients_suite(void)
     tcase_add_test(table, an_operation_without_a_row_is_found);
     tcase_add_test(table, every_row_checks_what_it_says);
     tcase_add_test(table, no_two_rows_are_one);
-    add_broken_cases(suite);
-    add_gradcheck_cases(suite);
-    return suite;
 }

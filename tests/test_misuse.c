@@ -4,11 +4,9 @@
 #include <string.h>
 
 #include "src/tensor/thread.h"
+#include "tests/common/test_util.h"
 #include "tests/gradients_table.h"
 #include "tests/misuse/calls.h"
-#include "tests/test_util.h"
-
-Suite *misuse_suite(void);
 
 /* ---- the rows ---- */
 
@@ -259,10 +257,9 @@ START_TEST(every_operation_is_misused)
 }
 END_TEST
 
-Suite *misuse_suite(void)
+void add_misuse_cases(Suite *suite)
 {
-    Suite *suite = suite_create("misuse");
-    TCase *tests = heed_case(suite, "misuse"), *bare = tcase_create("misuse without a scope");
+    TCase *tests = heed_case(suite, "misuse"), *bare = tcase_create("misuse_without_a_scope");
     tcase_add_test(tests, sentences_are_told_apart);
     tcase_add_test(tests, every_operation_is_misused);
     tcase_add_loop_test(tests, is_refused, 0, (int)(sizeof rows / sizeof *rows));
@@ -271,5 +268,4 @@ Suite *misuse_suite(void)
     tcase_add_loop_test(bare, is_refused_without_a_scope, 0,
                         (int)(sizeof unscoped / sizeof *unscoped));
     suite_add_tcase(suite, bare);
-    return suite;
 }

@@ -5,8 +5,6 @@
 #include "tests/gradients_table.h"
 #include "tests/parity.h"
 
-Suite *parity_suite(void);
-
 /* ---- a test for each row ---- */
 
 /* Float inputs give results of their dtype, which decides the tolerance; casts are an exception. */
@@ -114,9 +112,8 @@ START_TEST(every_case_has_a_row)
 }
 END_TEST
 
-Suite *parity_suite(void)
+void add_parity_cases(Suite *suite)
 {
-    Suite *suite = suite_create("parity");
     TCase *rows = heed_case(suite, "rows");
     tcase_add_loop_test(rows, row_is_torchs, 0, parity_row_count);
     TCase *table = heed_case(suite, "table");
@@ -126,5 +123,4 @@ Suite *parity_suite(void)
     add_parity_extreme_cases(suite);
     add_parity_module_cases(suite);
     add_parity_optimiser_cases(suite);
-    return suite;
 }

@@ -1,0 +1,24 @@
+/* The suites that exist, and which of their tests are wanted. */
+#ifndef HEED_TESTS_SUITES_H
+#define HEED_TESTS_SUITES_H
+
+#include <check.h>
+
+#define SUITE(room, name) void add_##name##_cases(Suite *suite);
+#include "tests/suites.def"
+#undef SUITE
+
+/* wanted_test: the name of the tests and rows to run, with wildcards; NULL for all (make test
+ * TEST=...). tests_added: the number of tests added to suites so far. */
+extern const char *wanted_test;
+extern int tests_added;
+
+/* add_test: adds a test for each i from `first` to before `end`, if its name is wanted. Check's
+ * macros call it. */
+void add_test(TCase *tcase, const TTest *test, int signal, int status, int first, int end);
+#define _tcase_add_test add_test
+
+/* add_rows: adds a test for each of `count` rows whose name, or that of the test, is wanted. */
+void add_rows(TCase *tcase, const TTest *test, int count, const char *(*name)(int i));
+
+#endif
