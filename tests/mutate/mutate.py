@@ -179,13 +179,12 @@ class Program:
         self.make = ["make", f"-j{CORES}", f"CC={compiler}", f"ISAS={isas}", "OPTIMISE=-O1", "SYMBOLS=-g1",
                      "WARNINGS=-w", "WERROR=", "BUILD=build", "EXTRA=-fsanitize-coverage=trace-pc -fno-pie -no-pie"]
         (folder / "build").mkdir(exist_ok=True)
-        self.run([compiler, "-O2", "-fno-pie", "-c", HERE / "runner.c", "-o", "build/runner.o"])
-        self.link = self.commands("Makefile", "-B")[-1].replace("build/tests/main.o", "build/runner.o") + " -rdynamic"
+        self.run([compiler, "-O2", "-fno-pie", "-Isrc", "-I.", "-c", "tests/mutate/runner.c", "-o", "build/runner.o"])
+        self.link = self.commands("Makefile", "-B")[-1].replace("build/tests/main.o", "build/runner.o")
         objects = re.findall(r"build/(?!runner)\S+\.o\b", self.link)
         self.run([*self.make, "-s", *objects])
         self.hash = hashlib.sha256(b"".join((folder / name).read_bytes() for name in objects)).hexdigest()[:20]
         self.run(shlex.split(self.link))
-        self.suites = re.findall(r" T (\w+)_suite$", self.run(["nm", "-D", "--defined-only", self.path]), re.MULTILINE)
 
     def run(self, command, **options):
         done = subprocess.run(command, cwd=self.folder, env=ENVIRONMENT, capture_output=True, text=True, check=False,
@@ -288,8 +287,7 @@ def function_at(text, line):
 
 def recorded(program, isa, suites, folder):
     """Reach, from a file if the program is the same."""
-    some = "".join(suites) if suites != program.suites else ""
-    file = folder / f"reach.{isa}.{program.hash}.{some}"
+    file = folder / f"reach.{isa}.{program.hash}.{'.'.join(suites)}"
     if not file.exists():
         print(f"recording which tests reach which line ({isa})", flush=True)
         reach = Reach(program, isa, suites)
@@ -459,7 +457,7 @@ def main():
 
     o.build.mkdir(parents=True, exist_ok=True)
     program = Program(o.build / "tree", o.cc)
-    suites = o.suites.split() or program.suites
+    suites = o.suites.split()
     isas = ["baseline"] + ["v4"] * (subprocess.run([program.path, "has-isa"], check=False,
                                                    env=dict(ENVIRONMENT, HEED_ISA="v4")).returncode == 0)
     reaches = [lazily(functools.partial(recorded, program, isa, suites, o.build)) for isa in isas]

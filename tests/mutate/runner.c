@@ -2,21 +2,19 @@
  * fails.
  *
  *   runner has-isa                    succeeds if this machine supports the instruction set in HEED_ISA
- *   runner list SUITE...              prints the names of all tests: SUITE:CASE:TEST:INDEX
- *   runner run SUITE... < tests       runs the tests on stdin, one "NAME SECONDS" per line; a test may take a multiple
+ *   runner list [SUITE]...            prints the names of all tests: SUITE:CASE:TEST:INDEX
+ *   runner run [SUITE]... < tests     runs the tests on stdin, one "NAME SECONDS" per line; a test may take a multiple
  *                                     of its SECONDS. Exit status 0: all passed, 1: one failed, 2: one was stopped;
  *                                     prints its name
- *   runner record SUITE... < tests    runs all of them; prints per test its name, seconds, 0 or its exit status, and
+ *   runner record [SUITE]... < tests  runs all of them; prints per test its name, seconds, 0 or its exit status, and
  *                                     the blocks of code that it reached, as hexadecimal addresses */
 #define _GNU_SOURCE
 #include <check.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,13 +24,23 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../src/heed.h"
+#include "heed.h"
+#include "tests/common/suites.h"
+#undef _tcase_add_test
 
 enum { FAILED = 1, STOPPED, ASSERTION = 97, FIXTURES = 4 };
 
 /* ---- what tests call ---- */
 
-struct Suite { const char *name; };
+struct Suite {
+    const char *name;
+    void (*add)(Suite *suite);
+};
+#define SUITE(room, name) {#name, add_##name##_cases},
+static Suite suites[] = {
+#include "tests/suites.def"
+};
+
 struct TCase {
     const char *name;
     const Suite *suite;
@@ -47,7 +55,6 @@ typedef struct {
 } Entry;
 static Entry *entries;
 static size_t count;
-static const Suite *current; /* the suite that is being made */
 
 static void *zeros(size_t size)
 {
@@ -58,21 +65,14 @@ static void *zeros(size_t size)
     return p;
 }
 
-Suite *suite_create(const char *name)
-{
-    (void)name;
-    return (Suite *)current;
-}
-
 TCase *tcase_create(const char *name)
 {
     TCase *in = zeros(sizeof *in);
     in->name = name;
-    in->suite = current;
     return in;
 }
 
-void suite_add_tcase(Suite *suite, TCase *in) { (void)suite, (void)in; }
+void suite_add_tcase(Suite *suite, TCase *in) { in->suite = suite; }
 void tcase_set_timeout(TCase *in, double seconds) { (void)in, (void)seconds; }
 void _mark_point(const char *file, int line) { (void)file, (void)line; }
 
@@ -218,18 +218,13 @@ int main(int argc, char **argv)
     setenv("LC_ALL", "C.UTF-8", 1); /* as tests/main.c */
     unsetenv("COLUMNS");
     unsetenv("NO_COLOR");
-    for (int i = 2; i < argc; i++) {
-        char name[100];
-        snprintf(name, sizeof name, "%s_suite", argv[i]);
-        Suite *(*make)(void) = (Suite * (*)(void))(uintptr_t)dlsym(NULL, name);
-        if (make == NULL) {
-            fprintf(stderr, "runner: no such suite: %s\n", argv[i]);
-            return 3;
+    for (size_t i = 0; i < sizeof suites / sizeof *suites; i++) {
+        for (int j = 2; j < argc || argc == 2; j++) {
+            if (argc == 2 || strcmp(argv[j], suites[i].name) == 0) {
+                suites[i].add(&suites[i]);
+                break;
+            }
         }
-        Suite *suite = zeros(sizeof *suite);
-        suite->name = argv[i];
-        current = suite;
-        make();
     }
     if (argv[1][0] == 'l') {
         for (size_t i = 0; i < count; i++) {
