@@ -256,13 +256,14 @@ class Reach:
                                                      0 if lines else (1 << len(self.names)) - 1)
 
     def in_order(self, block, function, first):
-        """(name, seconds) of the tests in which a mutant runs, as far as MOST allows: first those in `first`, then those
-        that reach its block, then quick ones; and one of each loop before the next of any."""
+        """(name, seconds) of the tests in which a mutant runs, as far as MOST allows. First those in `first`, then quick
+        ones, those that reach its block, and one of each loop."""
         times, ranked = collections.Counter(), []
         for i in (i for i, bit in enumerate(bin(block | function)[:1:-1]) if bit == "1"):
             loop = self.names[i].rpartition(":")[0]
             times[loop] += 1
-            ranked.append((-first[self.names[i]], not block >> i & 1, (self.seconds[i] + 0.001) * times[loop], i))
+            late = times[loop] * (1 if block >> i & 1 else 4)
+            ranked.append((-first[self.names[i]], (self.seconds[i] + 0.001) * late, i))
         order = [i for *_, i in sorted(ranked)]
         spent = itertools.accumulate(self.seconds[i] for i in order)
         return [(self.names[i], self.seconds[i]) for i, seconds in zip(order, spent) if seconds < MOST]

@@ -255,6 +255,7 @@ START_TEST(svg_has_points_at_their_places)
     expect_has(svg, "<desc>loss: step 0 to 10, from 0 to 10, last 10. </desc>");
     expect_has(svg, ">loss 10</text>");
     expect_has(svg, ">step</text>");
+    expect_has(svg_of(&c, 1, (heed_plot_options){.width = 20000}), "width=\"10000\"");
 }
 END_TEST
 
@@ -417,6 +418,7 @@ START_TEST(terminals_have_colors)
     expect_has(text, "\033[38;5;39m1\033[0m up 10");
     expect_has(text, "\033[38;5;208m2\033[0m down 0");
     ck_assert_int_lt(count_of(text, "\033"), 30); /* one per run of cells */
+    ck_assert_int_eq(count_of(text, "\033[0m"), count_of(text, "\033[38;5;"));
     setenv("NO_COLOR", "1", 1);
     ck_assert_ptr_null(strchr(shown_by_terminal(curves, 2), '\033'));
     unsetenv("NO_COLOR");

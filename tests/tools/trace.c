@@ -431,6 +431,14 @@ START_TEST(a_wrong_layout_reads_nothing_behind_the_arguments)
         const heed_text text = heed_args_text(&op, &args, sizeof args);
         ck_assert_str_eq(text.text, texts[i]);
     }
+    const double many[20] = {0};
+    char layout[1000] = "";
+    for (int i = 0; i < 20; i++) {
+        strcat(layout, i == 0 ? "double a_name_that_is_rather_long" : ", double a_name_that_is_rather_long");
+    }
+    const heed_op op = {.name = "own", .args = layout};
+    const heed_text text = heed_args_text(&op, many, sizeof many);
+    ck_assert_uint_eq(strnlen(text.text, sizeof text.text), sizeof text.text - 1);
     ck_assert_str_eq(heed_args_text(NULL, &args, sizeof args).text, "");
     ck_assert_str_eq(heed_args_text(&twice, NULL, 0).text, "");
 }
@@ -775,6 +783,7 @@ START_TEST(a_shared_tensor_is_drawn_once)
     ck_assert_int_eq(count_words(text, "<B>x &amp; &quot;y&quot;&#92;?</B><BR/>()"), 1);
     ck_assert_int_eq(count_words(text, "label=<a &lt; b>;"), 1);
     ck_assert_int_eq(count_words(text, "<B>add_scalar</B>&#160;b=1<BR/>()"), 1);
+    ck_assert_int_eq(count_words(text, "<B>mul</B><BR/>()"), 1);
     ck_assert_int_eq(count_words(text, "gradient&#160;7.<"), 1);
     ck_assert_int_eq(count_words(text, ">12.<"), 1);
     free(text);

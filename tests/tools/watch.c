@@ -212,7 +212,7 @@ START_TEST(points_leave_out_nan_and_infinity)
     ck_assert_int_eq(c.per_point, 4);
     ck_assert_int_eq(c.count, HEED_WATCH_POINTS / 2 + 3);
     ck_assert(!isfinite(c.y[0]) && !isfinite(c.y[c.count - 1]));
-    ck_assert(c.y[c.count - 2] == 3 && c.y[300] == 3); /* added to, and merged */
+    ck_assert(c.y[c.count - 2] == 3 && c.y[300] == 3 && c.y[253] == 3); /* added to, and merged */
     heed_watch_free(w);
 }
 END_TEST
@@ -293,7 +293,8 @@ START_TEST(rows_are_written)
     step_with(w, (double)INFINITY);
     heed_watch_value(w, "val_loss", (double)(1.0f / 3));
     step_with(w, 1e300);
-    heed_watch_step(w); /* without values */
+    heed_watch_value(w, "val_loss", 999999999999999);
+    step_with(w, 1e15);
     heed_watch_value(w, "new", 1);
     step_with(w, -0.0);
     ck_assert_ptr_nonnull(strstr(heed_watch_warning(w), "/run.csv: no column for new, which"));
@@ -304,7 +305,7 @@ START_TEST(rows_are_written)
                                        "2,123456789012,,nan\n"
                                        "3,-inf,,inf\n"
                                        "4,0.333333343,,1e+300\n"
-                                       "5,,,\n"
+                                       "5,999999999999999,,1e+15\n"
                                        "6,,,-0\n");
     expect_bytes(in_folder("run.jsonl"),
                  "{\"step\": 1, \"say \\\"a,b\\\"\": 0.1, \"loss\": -2.5}\n"
@@ -313,7 +314,7 @@ START_TEST(rows_are_written)
                  "\\\".\", \"val_loss\": 123456789012, \"loss\": \"NaN\"}\n"
                  "{\"step\": 3, \"val_loss\": \"-Infinity\", \"loss\": \"Infinity\"}\n"
                  "{\"step\": 4, \"val_loss\": 0.333333343, \"loss\": 1e+300}\n"
-                 "{\"step\": 5}\n"
+                 "{\"step\": 5, \"val_loss\": 999999999999999, \"loss\": 1e+15}\n"
                  "{\"step\": 6, \"loss\": -0, \"new\": 1}\n"
                  "{\"step\": 7, \"sample\": \"\"}\n");
 }
