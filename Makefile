@@ -77,7 +77,7 @@ step = $(folder)
 endif
 
 # Goals that run something run one after another, in the given order.
-RUNS := clean deps deps-dev deps-page demo page lessons test test-isas test-tsan test-cpp test-oom layers core mutate format check-format lint bench shared docs install install-docs uninstall
+RUNS := clean deps deps-dev deps-page demo page lessons test test-isas test-tsan test-cpp test-oom layers core names check-names mutate format check-format lint bench shared docs install install-docs uninstall
 earlier :=
 $(foreach goal,$(filter $(RUNS),$(MAKECMDGOALS)),\
     $(if $(earlier),$(eval $(goal): | $(earlier)))$(eval earlier := $(goal)))
@@ -174,7 +174,8 @@ help:
 	@echo "make shared        build the shared library, $(BUILD)/shared/libheed.so"
 	@echo "make install       install headers, libraries and programs under PREFIX=$(PREFIX); also LIBDIR=, DESTDIR=;"
 	@echo "                   make uninstall removes them"
-	@echo "make symbols       update package/symbols.txt, the list of exported functions and public types"
+	@echo "make names         write the lists of names in src/heed.hpp, package/symbols.txt and docs/pytorch.md;"
+	@echo "                   check-names only checks"
 	@echo "make amalgamation  join Heed into heed.h and heed.c in $(BUILD)/amalgamation/"
 	@echo "make dist          write the release's tarball, $(BUILD)/heed-$(VERSION).tar.gz; make deb: Debian packages"
 	@echo "make clean         remove $(BUILD)/"

@@ -36,10 +36,14 @@ $(BUILD)/$(SHARED_FILE): $(OBJECTS)
 	@ln -sf $(SHARED_FILE) $(BUILD)/$(SONAME)
 	@ln -sf $(SONAME) $(BUILD)/$(SHARED_LINK)
 
-# The exported functions and the sizes of public types: changes must be deliberate (docs/abi.md).
-.PHONY: symbols
-symbols: shared
-	sh tests/symbols.sh --update $(BUILD)
+# The lists that follow from the public headers: package/symbols.txt (docs/abi.md), the operations of src/heed.hpp, the
+# tables of docs/pytorch.md.
+.PHONY: names check-names
+names:
+	@CC="$(CC)" python3 -B package/names.py
+
+check-names:
+	@CC="$(CC)" python3 -B package/names.py --check
 
 # ---- install ----
 
