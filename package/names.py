@@ -98,11 +98,13 @@ def pytorch_table(old, operations, functions):
     # Rows of nothing but names go when no header declares any of them.
     lines = [line for line in old.splitlines() if not re.fullmatch(r"\| `[^`|]*` \|( `heed_\w+`)+ \|", line) or
              functions & set(re.findall(r"heed_\w+", line))]
-    place, rows = 0, {}
+    first = next(i for i, line in enumerate(lines) if line.startswith("| torch"))  # below that of SelfAttention
+    place, rows = first + 1, {}
     for name in [name for names in operations.values() for name in names]:
         stem = re.sub(r"_(scalar|dim|dims|with)$", "", name)
         plain = re.sub(r"_(dim|dims|with)$", "", name)
-        listed = [i for i, line in enumerate(lines) if line.startswith("| ") and re.search(rf"\b({name}|{plain})\b", line)]
+        listed = [i for i, line in enumerate(lines)
+                  if i > first and line.startswith("| ") and re.search(rf"\b({name}|{plain})\b", line)]
         if listed:
             place = listed[0]
         elif stem in rows:
