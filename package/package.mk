@@ -126,7 +126,11 @@ $(BUILD)/$(DIST).tar.gz: FORCE
 	gzip -9nf $(@:.gz=)
 
 # Debian packages in $(BUILD)/deb, from the tarball and package/debian. DEB_BUILD_OPTIONS=nocheck skips the tests.
-.PHONY: deb
+# check-deb is the short form of tests/deb.sh.
+.PHONY: deb check-deb
+check-deb:
+	@sh tests/deb.sh --short
+
 deb: $(BUILD)/$(DIST).tar.gz
 	@command -v lintian dh > /dev/null || { echo "make deb: run: sh tests/install.sh deb" >&2; exit 1; }
 	rm -rf $(BUILD)/deb
