@@ -147,6 +147,7 @@ help:
 	@echo "make fuzz          fuzz file readers, command lines and graphs for FUZZ_SECONDS=$(FUZZ_SECONDS) each (needs clang);"
 	@echo "                   fuzz-NAME: tests/fuzz/NAME.c alone; fuzz-replay: FUZZ_RUNS=$(FUZZ_RUNS) fixed inputs each"
 	@echo "make mutate        change src/ in MUTANTS places (all), one at a time, and print the changes that no test detects"
+	@echo "make differential  compare CASES=$(CASES) random cases with PyTorch, which it installs in build/torch"
 	@echo "make test-oom      make each memory allocation fail in turn; takes minutes"
 	@echo "make bench         benchmark Heed against PyTorch and others; bench/README.md lists bench-..."
 	@echo "make test-isas     run the tests with each HEED_ISA that this machine supports"

@@ -14,6 +14,8 @@ cd "$(dirname "$0")/../.."
 short=false
 [ "${1:-}" != --short ] || { short=true && shift; }
 here=$PWD/build/machines
+zig=$here/zig
+! $short || here=$here/short
 mkdir -p "$here"
 sh tests/install.sh machines
 
@@ -32,7 +34,7 @@ get_check() {
 build() {
     if $short; then
         echo "== $1: library, quickstart, gradcheck"
-        make CC="$2" BUILD="$here/$1" LDFLAGS="$3" "$here/$1/quickstart" "$here/$1/gradcheck"
+        make CC="$2" BUILD="$here/$1" LDFLAGS="$3" ISAS=baseline "$here/$1/quickstart" "$here/$1/gradcheck"
         $emulator "$here/$1/gradcheck" > "$here/$1/gradcheck.txt"
         $emulator "$here/$1/quickstart" > "$here/$1/quickstart.txt"
         grep 'and it -> mooed' "$here/$1/quickstart.txt"
@@ -111,22 +113,22 @@ s390x() {
 }
 
 macos() {
-    [ -d "$here/zig/ziglang" ] || python3 -m pip install -q --target "$here/zig" ziglang
+    [ -d "$zig/ziglang" ] || python3 -m pip install -q --target "$zig" ziglang
     for cpu in aarch64 $($short || echo x86_64); do
         for tool in "cc -target $cpu-macos" ar; do
-            printf '#!/bin/sh\nPYTHONPATH=%s exec python3 -m ziglang %s "$@"\n' "$here/zig" "$tool" \
-                > "$here/zig/${tool%% *}_$cpu"
-            chmod +x "$here/zig/${tool%% *}_$cpu"
+            printf '#!/bin/sh\nPYTHONPATH=%s exec python3 -m ziglang %s "$@"\n' "$zig" "$tool" \
+                > "$zig/${tool%% *}_$cpu"
+            chmod +x "$zig/${tool%% *}_$cpu"
         done
         echo "== macos: build for $cpu"
         built=$here/macos_$cpu
         if $short; then
-            make CC="$here/zig/cc_$cpu" AR="$here/zig/ar_$cpu" BUILD="$built" WERROR=-Werror "$built/quickstart"
+            make CC="$zig/cc_$cpu" AR="$zig/ar_$cpu" BUILD="$built" WERROR=-Werror "$built/quickstart"
             continue
         fi
-        make CC="$here/zig/cc_$cpu" AR="$here/zig/ar_$cpu" BUILD="$built" WERROR=-Werror DESTDIR="$built/root" \
+        make CC="$zig/cc_$cpu" AR="$zig/ar_$cpu" BUILD="$built" WERROR=-Werror DESTDIR="$built/root" \
             all install
-        "$here/zig/cc_$cpu" -I"$built/root/usr/local/include" examples/quickstart.c -L"$built/root/usr/local/lib" \
+        "$zig/cc_$cpu" -I"$built/root/usr/local/include" examples/quickstart.c -L"$built/root/usr/local/lib" \
             -lheed -o "$built/with_dylib"
         grep -aq '@rpath/libheed\.[0-9.]*\.dylib' "$built/with_dylib"
     done

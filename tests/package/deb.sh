@@ -24,6 +24,7 @@ if $short; then
     done
     libraries=/usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)
     export PATH="$scratch/root/usr/bin:$PATH" LD_LIBRARY_PATH="$scratch/root$libraries"
+    export LIBRARY_PATH="$scratch/root$libraries"
     export PKG_CONFIG_SYSROOT_DIR="$scratch/root" PKG_CONFIG_LIBDIR="$scratch/root$libraries/pkgconfig"
     for test in package/debian/tests/quickstart package/debian/tests/programs; do
         sh $test > "$scratch/log" 2>&1 || { cat "$scratch/log"; echo "deb: $test failed"; exit 1; }
