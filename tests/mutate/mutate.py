@@ -1,26 +1,35 @@
 #!/usr/bin/env python3
-"""Mutation testing: makes one small change in src/, builds, and runs the suites that cover it.
+"""Mutation testing: makes one small change in src/, compiles, and runs the tests that reach it.
 
-A mutant that passes every suite reveals a gap in the tests, or is equivalent to the original. Survivors
-are printed as a diff; known equivalent mutants are listed, with the reason, in equivalent.txt.
-All work happens in copies of the tree below the build folder.
+A mutant that passes all of them reveals a gap in the tests, or is equivalent to the original. Survivors are printed
+as a diff; known equivalent mutants are listed, with the reason, in equivalent.txt. All work happens in copies of the
+tree below the build folder. Which tests reach which line is recorded once per tree: -fsanitize-coverage marks each
+block of code, and runner.c, in place of Check, runs each test alone.
 
     make mutate                          every mutant
     make mutate MUTANTS=200 SEED=1       a sample
     make mutate FILES='src/autograd/*'   some files
+    make mutate SUITES='scope tensor'    only these tests
+    make mutate CONTINUE=1               continues from log.txt; tries survivors again if the tests have changed
 """
 
 import argparse
+import array
 import collections
 import fnmatch
+import functools
 import hashlib
+import itertools
+import json
+import math
 import os
 import pathlib
+import pickle
+import platform
 import queue
 import re
-import resource
+import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import threading
@@ -29,10 +38,10 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 COPIED = ("Makefile", "package", "src", "tests", "examples")
-MOST_MEMORY = 8 << 30  # bytes of address space of one test
-# Suites whose tests need separate processes. The others run in one process, which halves the time.
-FORKING = ("error", "unread", "memory", "threads", "parallel", "forks",
-           "determinism", "multihead", "files", "gpt_files")
+CORES = len(os.sched_getaffinity(0))
+ENVIRONMENT = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")}
+LONGEST = 60  # seconds of a test, when it is recorded
+MOST = 10  # seconds of tests per mutant, after which it counts as survived
 
 # ---- mutants ----
 
@@ -90,7 +99,7 @@ class Mutant:
         # One line each, as in equivalent.txt.
         self.before = " ".join(text[first:last].split())
         self.after = " ".join((text[first:start] + new + text[end:last]).split())
-        self.result = self.killer = None
+        self.key = None  # of the log: `file - before + after`, and how many of the same come before
 
     def __str__(self):
         return f"{self.file}:{self.line}\n- {self.before}\n+ {self.after}"
@@ -115,26 +124,15 @@ def sample(mutants, count, seed):
     times = {}
     ranked = []
     for mutant in mutants:
-        text = f"{seed} {mutant.file} {mutant.before} {mutant.after}"
+        text = f"{mutant.file} {mutant.before} {mutant.after}"
         times[text] = times.get(text, 0) + 1
-        ranked.append((hashlib.sha256(f"{text} {times[text]}".encode()).digest(), mutant))
+        mutant.key = f"{text} {times[text]}"
+        ranked.append((hashlib.sha256(f"{seed} {mutant.key}".encode()).digest(), mutant))
     ranked.sort(key=lambda entry: entry[0])
     return [mutant for _, mutant in ranked][:count or None]
 
 
-# ---- tables ----
-
-def read_suites():
-    """[(file pattern, instruction sets, suites)]: the first row that matches a file applies."""
-    rows = []
-    for line in (HERE / "suites.txt").read_text().splitlines():
-        if line.strip() and not line.startswith("#"):
-            pattern, isas, *suites = line.split()
-            rows.append((pattern, isas.replace("+", " "), suites))
-            if not any(fnmatch.fnmatch(str(f.relative_to(ROOT)), pattern) for f in (ROOT / "src").rglob("*.*")):
-                sys.exit(f"suites.txt: no file matches {pattern}")
-    return rows
-
+# ---- the table of equivalent mutants ----
 
 def read_equivalent():
     """{(file, before, after)}; an `after` of * stands for any change of that line."""
@@ -151,193 +149,299 @@ def read_equivalent():
     return known
 
 
-# ---- building and running ----
+# ---- the program ----
 
-class Tree:
-    """A copy of the tree, built for one list of instruction sets at a time."""
+def copy_tree(to):
+    """Copies what has changed, so that the next build is incremental."""
+    wanted = set()
+    for top in COPIED:
+        for path in [ROOT / top] if (ROOT / top).is_file() else (ROOT / top).rglob("*"):
+            if path.is_file() and "__pycache__" not in path.parts:
+                wanted.add(path.relative_to(ROOT))
+    for name in wanted:
+        file, data = to / name, (ROOT / name).read_bytes()
+        if not file.exists() or file.read_bytes() != data:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(data)
+    for top in COPIED:
+        for path in (to / top).rglob("*"):
+            if path.is_file() and path.relative_to(to) not in wanted:
+                path.unlink()
 
-    def __init__(self, folder, compiler, jobs):
-        self.folder, self.compiler, self.jobs = folder, compiler, jobs
-        self.program = folder / "build/test_heed"
-        self.isas = None  # of the latest build
-        self.plain = {}  # instruction sets -> hash of the unchanged program
 
-    def update(self):
-        """Copies what has changed, so that the next build is incremental."""
-        wanted = set()
-        for top in COPIED:
-            for path in [ROOT / top] if (ROOT / top).is_file() else (ROOT / top).rglob("*"):
-                if path.is_file() and "__pycache__" not in path.parts:
-                    wanted.add(path.relative_to(ROOT))
-        for name in wanted:
-            to, data = self.folder / name, (ROOT / name).read_bytes()
-            if not to.exists() or to.read_bytes() != data:
-                to.parent.mkdir(parents=True, exist_ok=True)
-                to.write_bytes(data)
-        for top in COPIED:
-            for path in (self.folder / top).rglob("*"):
-                if path.is_file() and path.relative_to(self.folder) not in wanted:
-                    path.unlink()
+class Program:
+    """The unchanged library with its tests."""
 
-    def plain_program(self, isas):
-        return self.program.with_name(f"test_heed.{isas.replace(' ', '.')}")
+    def __init__(self, folder, compiler):
+        self.folder, self.path = folder, folder / "build/test_heed"
+        copy_tree(folder)
+        isas = "baseline v4" if platform.machine() == "x86_64" else "baseline"
+        self.make = ["make", f"-j{CORES}", f"CC={compiler}", f"ISAS={isas}", "OPTIMISE=-O1", "SYMBOLS=-g1",
+                     "WARNINGS=-w", "WERROR=", "BUILD=build", "EXTRA=-fsanitize-coverage=trace-pc -fno-pie -no-pie"]
+        (folder / "build").mkdir(exist_ok=True)
+        self.run([compiler, "-O2", "-fno-pie", "-Isrc", "-I.", "-c", "tests/mutate/runner.c", "-o", "build/runner.o"])
+        self.link = self.commands("Makefile", "-B")[-1].replace("build/tests/main.o", "build/runner.o")
+        objects = re.findall(r"build/(?!runner)\S+\.o\b", self.link)
+        self.run([*self.make, "-s", *objects])
+        self.hash = hashlib.sha256(b"".join((folder / name).read_bytes() for name in objects)).hexdigest()[:20]
+        self.run(shlex.split(self.link))
 
-    def build(self, isas):
-        """None if it does not compile, else the hash of the program."""
-        if isas != self.isas:
-            # The files that choose kernels depend on the list of instruction sets (CHOOSING in the Makefile).
-            choosing = [c for c in (self.folder / "src/tensor").glob("*.c") if "HEED_ISAS" in c.read_text()]
-            for name in (self.program, *(self.program.with_name("src") / f"tensor/{c.stem}.o" for c in choosing)):
-                name.unlink(missing_ok=True)
-            self.isas = isas
-        environment = {k: v for k, v in os.environ.items()
-                       if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")}
-        done = subprocess.run(
-            ["make", "-s", f"-j{self.jobs}", f"CC={self.compiler}", f"ISAS={isas}", "OPTIMISE=-O1",
-             "SYMBOLS=", "WARNINGS=-w", "WERROR=", "BUILD=build", "build/test_heed"],
-            cwd=self.folder, env=environment, capture_output=True, text=True, check=False)
-        self.complaint = done.stderr
-        return hashlib.sha256(self.program.read_bytes()).digest() if done.returncode == 0 else None
+    def run(self, command, **options):
+        done = subprocess.run(command, cwd=self.folder, env=ENVIRONMENT, capture_output=True, text=True, check=False,
+                              **options)
+        if done.returncode != 0:
+            sys.exit(f"{shlex.join(map(str, command))}\n{done.stderr}")
+        return done.stdout
 
-    def prepare(self, isas):
-        if isas not in self.plain:
-            self.plain[isas] = self.build(isas)
-            if self.plain[isas] is None:
-                sys.exit(f"the tree does not build:\n{self.complaint}")
-            shutil.copy(self.program, self.plain_program(isas))
+    @functools.lru_cache(maxsize=None)
+    def commands(self, file, *flags):
+        """What make would run if `file` had changed: compilers, and last the linker."""
+        return [line for line in self.run([*self.make, "V=1", "-n", *flags, "-W", file, "build/test_heed"]).splitlines()
+                if re.search(r" -o build/\S+", line)]
 
-    def passes(self, program, suite, limit):
-        """Runs a suite until the first failure: True, False, or None if it takes too long."""
-        suite, _, case = suite.partition(":")
-        only = {"CK_RUN_CASE": case} if case else {}
-        fork = "yes" if suite in FORKING else "no"
-        run = subprocess.Popen(
-            [program, suite], cwd=self.folder, stdout=subprocess.PIPE, text=True,
-            stderr=subprocess.DEVNULL, start_new_session=True, errors="replace",
-            env=dict(os.environ, CK_TAP_LOG_FILE_NAME="-", CK_FORK=fork,
-                     CK_TIMEOUT_MULTIPLIER="0.25", **only),
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY)))
-        late = threading.Event()
-        timer = threading.Timer(limit, lambda: (late.set(), run.terminate()))
-        timer.start()
-        good = all(not line.startswith("not ok") for line in run.stdout)
-        timer.cancel()
-        if not good:
-            run.terminate()  # Check ends the test that is running
-        try:
-            good = run.wait(5) == 0 and good
-        except subprocess.TimeoutExpired:
-            run.kill()
-            run.wait()
-            good = False
-        end_session(run.pid)
-        run.stdout.close()
-        return None if late.is_set() else good
 
-    def judge(self, mutant, isas, suites, limits):
+# ---- which tests reach a line ----
+
+class Reach:
+    """The tests and, for each line where a block of code begins, a set of tests: an int whose bits are their numbers."""
+
+    def __init__(self, program, isa, suites):
+        self.isa, self.suites = isa, suites
+        environment = dict(ENVIRONMENT, HEED_ISA=isa)
+        names = subprocess.run([program.path, "list", *suites], env=environment, stdout=subprocess.PIPE, text=True,
+                               check=True).stdout.split()
+        runs = []
+        for i in range(CORES):
+            part = f"{program.path}.{isa}.{i}"
+            pathlib.Path(part).write_text("".join(f"{name} {LONGEST}\n" for name in names[i::CORES]))
+            with open(part) as tests, open(f"{part}.out", "w") as out, open(f"{part}.err", "w") as err:
+                runs.append(subprocess.Popen([program.path, "record", *suites], cwd=program.folder, env=environment,
+                                             stdin=tests, stdout=out, stderr=err))
+        self.names, self.seconds = [], []
+        tests_of = collections.defaultdict(lambda: array.array("H"))  # of blocks
+        for i, run in enumerate(runs):
+            if run.wait() != 0:
+                sys.exit(f"see {program.path}.{isa}.{i}.err")
+            with open(f"{program.path}.{isa}.{i}.out") as out:
+                for line in out:
+                    name, seconds, failed, *blocks = line.split()
+                    if failed != "0":
+                        print(f"left out, since the unchanged tree fails it: {name}: see {program.path}.{isa}.{i}.err")
+                        continue
+                    for block in blocks:
+                        tests_of[block].append(len(self.names))
+                    self.names.append(name)
+                    self.seconds.append(float(seconds))
+        places = program.run(["addr2line", "-e", program.path], input="\n".join(tests_of)).splitlines()
+        self.of = collections.defaultdict(lambda: collections.defaultdict(int))  # file -> line -> tests
+        for place, tests in zip(places, tests_of.values()):
+            found = re.search(r"/(src/[^:]*):(\d+)", os.path.normpath(place))
+            if found:
+                bits = bytearray(len(self.names) // 8 + 1)
+                for test in tests:
+                    bits[test >> 3] |= 1 << (test & 7)
+                self.of[found[1]][int(found[2])] |= int.from_bytes(bits, "little")
+        self.of = {file: dict(lines) for file, lines in self.of.items()}
+
+    def tests(self, mutant, text):
+        """Two sets: those that reach the block of the mutant, and those that reach its function. Outside of functions, in
+        macros and tables, all tests that reach the file, or all if no code of the file is known."""
+        lines = self.of.get(mutant.file, {})
+        begin, end = function_at(text, mutant.line)
+        inside = [line for line in lines if begin <= line <= end]
+        if not end or mutant.line in lines and not inside:
+            inside = list(lines)
+        block = max((line for line in inside if line <= mutant.line), default=0)
+        return lines.get(block, 0), functools.reduce(int.__or__, (lines[line] for line in inside),
+                                                     0 if lines else (1 << len(self.names)) - 1)
+
+    def in_order(self, block, function, first):
+        """(name, seconds) of the tests in which a mutant runs, as far as MOST allows: first those in `first`, then those
+        that reach its block, then quick ones; and one of each loop before the next of any."""
+        times, ranked = collections.Counter(), []
+        for i in (i for i, bit in enumerate(bin(block | function)[:1:-1]) if bit == "1"):
+            loop = self.names[i].rpartition(":")[0]
+            times[loop] += 1
+            ranked.append((-first[self.names[i]], not block >> i & 1, (self.seconds[i] + 0.001) * times[loop], i))
+        order = [i for *_, i in sorted(ranked)]
+        spent = itertools.accumulate(self.seconds[i] for i in order)
+        return [(self.names[i], self.seconds[i]) for i, seconds in zip(order, spent) if seconds < MOST]
+
+
+@functools.lru_cache(maxsize=1000)
+def functions(text):
+    """(first line, last line) of each function: from a { at the beginning of a line to the } at the beginning of one."""
+    found, begin = [], 0
+    for number, line in enumerate(text.splitlines(), 1):
+        if line == "{":
+            begin = number
+        elif line == "}" and begin:
+            found.append((begin, number))
+            begin = 0
+    return found
+
+
+def function_at(text, line):
+    return next(((begin, end) for begin, end in functions(text) if begin <= line <= end), (0, 0))
+
+
+def recorded(program, isa, suites, folder):
+    """Reach, from a file if the program is the same."""
+    file = folder / f"reach.{isa}.{program.hash}.{'.'.join(suites)}"
+    if not file.exists():
+        print(f"recording which tests reach which line ({isa})", flush=True)
+        reach = Reach(program, isa, suites)
+        for old in folder.glob(f"reach.{isa}.*"):
+            old.unlink()
+        file.write_bytes(pickle.dumps(reach))
+    return pickle.loads(file.read_bytes())
+
+
+def lazily(make):
+    """A function that returns make()'s result, which is made once, by the first thread that asks."""
+    lock, made = threading.Lock(), []
+
+    def get():
+        with lock:
+            if not made:
+                made.append(make())
+        return made[0]
+    return get
+
+
+# ---- one mutant ----
+
+def in_kernels(mutant):
+    """Kernels are compiled for several instruction sets: the tests run with the lowest, and the highest."""
+    return "/kernels/" in mutant.file
+
+
+class Worker:
+    """A copy of the sources in which one mutant at a time is made."""
+
+    def __init__(self, folder, program, reaches, killers):
+        self.folder, self.program, self.reaches, self.killers = folder, program, reaches, killers
+        copy_tree(folder)
+        if not (folder / "build").exists():
+            (folder / "build").symlink_to(program.folder / "build")
+
+    def run(self, command):
+        return subprocess.run(command, shell=True, cwd=self.folder, env=ENVIRONMENT, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL, check=False).returncode == 0
+
+    def objects(self, mutant, to, change=lambda command: command):
+        """Compiles what depends on the file: {object of the program: object below `to`}, or None if it fails."""
+        made = {}
+        for command in self.program.commands(mutant.file)[:-1]:
+            name = re.search(r" -o (build/\S+)", command)[1]
+            made[name] = f"{to}/{name}"
+            (self.folder / made[name]).parent.mkdir(parents=True, exist_ok=True)
+            if not self.run(change(command).replace(f" -o {name}", f" -o {made[name]}")):
+                return None
+        return made
+
+    def same(self, made):
+        return all((self.folder / a).read_bytes() == (self.folder / b).read_bytes() for a, b in made.items())
+
+    def judge(self, mutant):
+        """The result, the test that killed it, and how many tests ran."""
         path = self.folder / mutant.file
-        text = path.read_text()
-        path.write_text(text[:mutant.start] + mutant.new + text[mutant.end:])
+        text = (self.program.folder / mutant.file).read_text()
+        changed = text[:mutant.start] + mutant.new + text[mutant.end:]
+        path.write_text(changed)
         try:
-            built = self.build(isas)
-            if built is None:
+            made = self.objects(mutant, "mutant")
+            if made is None:
                 return "invalid", None
-            if built == self.plain[isas]:
+            if self.same(made):
                 return "same program", None
-            for suite in suites:
-                passed = self.passes(self.program, suite, limits.of(self, suite, isas))
-                if not passed:
-                    return ("hung" if passed is None else "killed"), suite
-            return "survived", None
+            link = re.sub(r"build/\S+", lambda m: made.get(m[0], m[0]), self.program.link)
+            if not self.run(link.replace(" -o build/test_heed", " -o mutant/test_heed")):
+                return "invalid", None
+            reached = False
+            for reach in (get() for get in self.reaches[:2 if in_kernels(mutant) else 1]):
+                tests = reach.in_order(*reach.tests(mutant, text), self.killers[mutant.file])
+                reached = reached or bool(tests)
+                run = subprocess.run(["mutant/test_heed", "run", *reach.suites], cwd=self.folder,
+                                     env=dict(ENVIRONMENT, HEED_ISA=reach.isa), stdout=subprocess.PIPE, text=True,
+                                     stderr=subprocess.DEVNULL, errors="replace", check=False,
+                                     input="".join(f"{name} {seconds}\n" for name, seconds in tests))
+                if run.returncode != 0:
+                    killer = run.stdout.strip()
+                    self.killers[mutant.file][killer] += 1
+                    return "hung" if run.returncode == 2 else "killed", killer
+            # Optimised, equivalent programs are often the same.
+            def optimised(command):
+                return command.replace(" -O1 ", " -O2 ").replace(" -g1 ", " -g0 ")
+            made = self.objects(mutant, "mutant", optimised)
+            path.write_text(text)
+            plain = self.objects(mutant, "plain", optimised)
+            if self.same(dict(zip(made.values(), plain.values()))):
+                return "same program", None
+            return "survived" if reached else "not reached", None
         finally:
             path.write_text(text)
 
 
-def end_session(session):
-    """Ends leftover processes of a suite: Check puts each test in its own process group."""
-    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
-        try:
-            if int(stat.read_text().rsplit(")", 1)[1].split()[3]) == session:
-                os.kill(int(stat.parent.name), signal.SIGKILL)
-        except (OSError, ValueError):
-            pass
-
-
 # ---- the campaign ----
 
-class Limits:
-    """Seconds that a suite may take: measured before its first use. The unchanged tree must pass."""
-
-    def __init__(self):
-        self.known = {}
-        self.locks = collections.defaultdict(threading.Lock)
-
-    def of(self, tree, suite, isas):
-        with self.locks[suite, isas]:
-            if (suite, isas) not in self.known:
-                start = time.monotonic()
-                if not tree.passes(tree.plain_program(isas), suite, 600):
-                    print(f"the unchanged tree fails {suite}: {tree.plain_program(isas)}", flush=True)
-                    os._exit(1)  # other threads may be waiting for a suite
-                self.known[suite, isas] = max(20, 4 * (time.monotonic() - start))
-            return self.known[suite, isas]
-
-
-def run_all(trees, chosen, row_of, log):
-    limits = Limits()
+def run_all(workers, tried, log, program):
     todo = queue.SimpleQueue()
-    for mutant in sorted(chosen, key=lambda m: row_of(m.file)[1]):
+    for mutant in sorted(tried, key=in_kernels):
         todo.put(mutant)
     lock = threading.Lock()
 
-    def work(tree):
+    def work(worker):
         while True:
             try:
                 mutant = todo.get_nowait()
             except queue.Empty:
                 return
-            _, isas, suites = row_of(mutant.file)
             start = time.monotonic()
-            mutant.result, mutant.killer = tree.judge(mutant, isas, suites, limits)
+            mutant.result, killer = worker.judge(mutant)
             with lock:
-                print(f"{mutant.result} {mutant.killer or ''} {time.monotonic() - start:.1f} s "
-                      f"{mutant}\n", file=log, flush=True)
-                if mutant.result == "survived":
-                    print(f"survived: {mutant}\n", flush=True)
+                print(json.dumps({"key": mutant.key, "result": mutant.result, "killer": killer, "line": mutant.line, "program": program,
+                                  "seconds": round(time.monotonic() - start, 1)}), file=log, flush=True)
+                if mutant.result in ALIVE:
+                    print(f"{mutant.result}: {mutant}\n", flush=True)
 
-    workers = [threading.Thread(target=work, args=(tree,), daemon=True) for tree in trees]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    threads = [threading.Thread(target=work, args=(worker,), daemon=True) for worker in workers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+ALIVE = ("survived", "not reached")
+RESULTS = ("killed", "hung", *ALIVE, "same program", "invalid")
+
+
+def interval(part, of):
+    """Wilson's 95 % interval of a share, in percent."""
+    z, p = 1.96, part / of
+    middle, half = p + z * z / (2 * of), z * math.sqrt(p * (1 - p) / of + z * z / (4 * of * of))
+    return [100 * (middle + sign * half) / (1 + z * z / of) for sign in (-1, 1)]
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build/mutate")
     parser.add_argument("--cc", default="cc")
     parser.add_argument("--mutants", type=int, default=0, help="size of the sample; 0: all")
     parser.add_argument("--seed", default="1")
     parser.add_argument("--files", default="*", help="pattern")
     parser.add_argument("--match", default="", help="only mutants whose text contains this")
-    parser.add_argument("--trees", type=int, default=len(os.sched_getaffinity(0)),
-                        help="how many mutants are tried at a time")
+    parser.add_argument("--suites", default="", help="only these tests")
     parser.add_argument("--least", type=float, default=0, help="fails below this percentage")
+    parser.add_argument("--continue", dest="go_on", action="store_true", help="keeps the results of log.txt")
     parser.add_argument("--list", action="store_true", help="only prints the mutants")
     o = parser.parse_args()
-    o.build = o.build.resolve()  # suites run elsewhere
+    o.build = o.build.resolve()
 
-    rows, known = read_suites(), read_equivalent()
-
-    def row_of(file):
-        row = next((row for row in rows if fnmatch.fnmatch(file, row[0])), None)
-        return row or sys.exit(f"suites.txt: no row matches {file}")
-
+    known = read_equivalent()
     files = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "src").rglob("*.*")
                    if path.suffix in (".c", ".h", ".def"))
-    mutants = [mutant for file in files if row_of(file)[2] and fnmatch.fnmatch(file, o.files)
-               for mutant in mutants_of(file)]
+    mutants = [mutant for file in files if fnmatch.fnmatch(file, o.files) for mutant in mutants_of(file)]
     stale = {entry for entry in known if not any(
         entry[0] == m.file and entry[1] == m.before and entry[2] in (m.after, "*")
         for m in mutants)} if o.files == "*" else set()
@@ -347,35 +451,35 @@ def main():
     if o.list:
         print("\n".join(str(mutant) for mutant in chosen))
         return
-    equivalent = [m for m in chosen if (m.file, m.before, m.after) in known
-                  or (m.file, m.before, "*") in known]
+    equivalent = [m for m in chosen if (m.file, m.before, m.after) in known or (m.file, m.before, "*") in known]
     tried = [m for m in chosen if m not in equivalent]
-    print(f"{len(mutants)} mutants; {len(chosen)} chosen, {len(equivalent)} of them listed as "
-          f"equivalent", flush=True)
+    print(f"{len(mutants)} mutants; {len(chosen)} chosen, {len(equivalent)} of them listed as equivalent", flush=True)
 
-    cores = len(os.sched_getaffinity(0))
-    trees = [Tree(o.build / str(i), o.cc, max(1, cores // o.trees)) for i in range(o.trees)]
-    trees[0].jobs = cores
-    trees[0].update()
-    for isas in sorted({row_of(m.file)[1] for m in tried}):
-        trees[0].prepare(isas)
-    trees[0].jobs = trees[-1].jobs
-    for tree in trees[1:]:
-        if not tree.folder.exists():
-            shutil.copytree(trees[0].folder, tree.folder)  # preserves times, so nothing is rebuilt
-        tree.update()
-        for isas in trees[0].plain:
-            tree.prepare(isas)
-    with open(o.build / "log.txt", "w", encoding="utf-8") as log:
-        run_all(trees, tried, row_of, log)
+    o.build.mkdir(parents=True, exist_ok=True)
+    program = Program(o.build / "tree", o.cc)
+    suites = o.suites.split()
+    isas = ["baseline"] + ["v4"] * (subprocess.run([program.path, "has-isa"], check=False,
+                                                   env=dict(ENVIRONMENT, HEED_ISA="v4")).returncode == 0)
+    reaches = [lazily(functools.partial(recorded, program, isa, suites, o.build)) for isa in isas]
+    killers = collections.defaultdict(collections.Counter)
+    workers = [Worker(o.build / str(i), program, reaches, killers) for i in range(CORES)]
+    log = o.build / "log.txt"
+    old = [json.loads(line) for line in log.read_text().splitlines()] if o.go_on and log.exists() else []
+    old = {entry["key"]: entry for entry in old if entry["result"] not in ALIVE or entry["program"] == program.hash}
+    for mutant in tried:
+        mutant.result = old[mutant.key]["result"] if mutant.key in old else None
+    with open(log, "w", encoding="utf-8") as file:
+        for entry in old.values():
+            print(json.dumps(entry), file=file, flush=True)
+        run_all(workers, [m for m in tried if m.result is None], file, program.hash)
 
-    of = {result: sum(m.result == result for m in tried) for result in
-          ("killed", "hung", "survived", "same program", "invalid")}
-    dead = of["killed"] + of["hung"]
-    percent = 100 * dead / max(1, dead + of["survived"])
-    print(f"killed {dead} ({of['hung']} hung), survived {of['survived']}: {percent:.1f} %; "
-          f"equivalent {len(equivalent) + of['same program']} ({of['same program']} compile to the "
-          f"same program), {of['invalid']} do not compile")
+    of = {result: sum(m.result == result for m in tried) for result in RESULTS}
+    dead, alive = of["killed"] + of["hung"], of["survived"] + of["not reached"]
+    percent = 100 * dead / max(1, dead + alive)
+    low, high = interval(dead, max(1, dead + alive))
+    print(f"killed {dead} ({of['hung']} hung) of {dead + alive}: {percent:.1f} % (95 %: {low:.1f} to {high:.1f}); survived "
+          f"{alive} ({of['not reached']} not reached); equivalent {len(equivalent) + of['same program']} "
+          f"({of['same program']} compile to the same program), {of['invalid']} do not compile")
     sys.exit(percent < o.least or bool(stale))
 
 
