@@ -33,6 +33,14 @@ static const heed_op weighted = {.name = "weighted",
                                  .forward = weighted_forward,
                                  .backward = weighted_backward};
 
+/* The same, but reads y, whose bit in `saved` follows those of the first inputs. */
+static const heed_op weighted_reading_y = {.name = "weighted_reading_y",
+                                           .inputs = HEED_ANY_COUNT,
+                                           .rule = first_rule,
+                                           .forward = weighted_forward,
+                                           .backward = weighted_backward,
+                                           .saves = {HEED_SAVED_OUTPUT}};
+
 static heed_tensor *weighted_sum(heed_tensor *const *inputs, void *context)
 {
     return heed_apply(&weighted, inputs, *(const int *)context, NULL, 0);
@@ -57,6 +65,24 @@ START_TEST(operations_of_many_inputs)
         heed_backward(heed_sum(weighted_sum(inputs, &count)));
         EXPECT_VALUES(inputs[0]->grad, 0, count * (count + 1) / 2.0, count * (count + 1) / 2.0);
     }
+}
+END_TEST
+
+START_TEST(saved_results_do_not_count_as_an_input)
+{
+    enum { COUNT = HEED_SAVED_INPUTS + 1 };
+    heed_tensor *inputs[COUNT];
+    for (int i = 0; i < COUNT; i++) {
+        inputs[i] = LEAF(i, 1);
+    }
+    const heed_tensor *last = inputs[COUNT - 1];
+    const int uses = last->uses;
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *y = heed_apply(&weighted_reading_y, inputs, COUNT, NULL, 0);
+    ck_assert((y->saved & HEED_SAVED_OUTPUT) != 0);
+    heed_scope_end(&scope);
+    ck_assert_int_eq(last->uses, uses);
 }
 END_TEST
 
@@ -417,6 +443,7 @@ void add_apply_cases(Suite *suite)
 {
     TCase *custom = heed_case(suite, "custom");
     tcase_add_test(custom, operations_of_many_inputs);
+    tcase_add_test(custom, saved_results_do_not_count_as_an_input);
     tcase_add_test(custom, operations_of_many_inputs_are_checked);
     tcase_add_test(custom, three_inputs);
     tcase_add_test(custom, incomplete_operations);

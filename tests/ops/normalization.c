@@ -208,6 +208,15 @@ START_TEST(normalized_shapes_are_checked)
         ck_assert_ptr_null(heed_rms_norm(x, HEED_SHAPE(3), parameters[i], 0));
         expect_error(HEED_ERR_SHAPE, "rms_norm: weight");
     }
+    heed_tensor *ones = wanted(heed_ones(HEED_SHAPE(3), HEED_F32)), *inputs[] = {x, ones, ones, ones};
+    const heed_tensor *norms[] = {heed_rms_norm(x, HEED_SHAPE(3), ones, 0),
+                                  heed_layer_norm(x, HEED_SHAPE(3), ones, ones, 0)};
+    for (int i = 0; i < 2; i++) {
+        const heed_op *op = heed_find_operation(i == 0 ? "rms_norm" : "layer_norm");
+        ck_assert_ptr_null(heed_apply(op, inputs, 3 + i, norms[i]->args, norms[i]->args_size));
+        expect_error(HEED_ERR_VALUE, i == 0 ? "rms_norm: 3 tensors; it takes x and at most 1"
+                                            : "layer_norm: 4 tensors; it takes x and at most 2");
+    }
 }
 END_TEST
 

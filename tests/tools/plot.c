@@ -578,6 +578,7 @@ START_TEST(labels_know_their_columns)
     ck_assert_int_eq(heed_label_columns("\u65E5\u672C", 100, HEED_LABEL_ASCII), 2);
     ck_assert_int_eq(heed_label_columns("\U0001F355", 100, 0), 2);
     ck_assert_int_eq(heed_label_columns(NULL, 100, 0), 0);
+    ck_assert_int_eq(heed_label_columns("k", 0, 0), 0);
     heed_glyph glyphs[16];
     ck_assert_int_eq(heed_label_glyphs("ka\u0308se", glyphs, 16, 0), 4);
     static const struct {

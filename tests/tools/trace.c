@@ -433,6 +433,9 @@ START_TEST(a_wrong_layout_reads_nothing_behind_the_arguments)
         const heed_text text = heed_args_text(&op, &args, sizeof args);
         ck_assert_str_eq(text.text, texts[i]);
     }
+    const heed_op reduced = {.name = "own", .args = "reduction reduction"};
+    const unsigned invalid = 100;
+    ck_assert_str_eq(heed_args_text(&reduced, &invalid, sizeof invalid).text, "reduction=?");
     const double many[20] = {0};
     char layout[1000] = "";
     for (int i = 0; i < 20; i++) {

@@ -1357,6 +1357,9 @@ START_TEST(without_steps_a_line_without_a_bar_is_redrawn)
     ck_assert_ptr_nonnull(strstr(bytes, "\rbatch 1  loss 1.000"));
     expect_screen(bytes, 80, "batch 3  loss 0.333  val_loss 0.667  * tokens/s\n");
     free(bytes);
+    bytes = on_terminal(56, 24, run_unknown); /* no columns are kept for a bar */
+    expect_screen(bytes, 56, "batch 3  loss 0.333  val_loss 0.667  * tokens/s\n");
+    free(bytes);
 }
 END_TEST
 
