@@ -16,6 +16,7 @@ block of code, and runner.c, in place of Check, runs each test alone.
 import argparse
 import array
 import collections
+import concurrent.futures
 import fnmatch
 import functools
 import hashlib
@@ -406,11 +407,9 @@ def run_all(workers, tried, log, program):
                 if mutant.result in ALIVE:
                     print(f"{mutant.result}: {mutant}\n", flush=True)
 
-    threads = [threading.Thread(target=work, args=(worker,), daemon=True) for worker in workers]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    with concurrent.futures.ThreadPoolExecutor(len(workers)) as pool:
+        for done in [pool.submit(work, worker) for worker in workers]:
+            done.result()
 
 
 ALIVE = ("survived", "not reached")

@@ -25,8 +25,6 @@
 #include <unistd.h>
 
 #include "heed.h"
-#include "tests/common/suites.h"
-#undef _tcase_add_test
 
 enum { FAILED = 1, STOPPED, ASSERTION = 97, FIXTURES = 4 };
 
@@ -36,6 +34,9 @@ struct Suite {
     const char *name;
     void (*add)(Suite *suite);
 };
+#define SUITE(room, name) void add_##name##_cases(Suite *suite);
+#include "tests/suites.def"
+#undef SUITE
 #define SUITE(room, name) {#name, add_##name##_cases},
 static Suite suites[] = {
 #include "tests/suites.def"
@@ -99,10 +100,6 @@ void _tcase_add_test(TCase *in, const TTest *test, int signal, int status, int s
         }
         Entry *e = &entries[count++];
         *e = (Entry){.in = in, .test = test, .index = i, .signal = signal, .status = status};
-        snprintf(e->name, sizeof e->name, "%s:%s:%s:%d", in->suite->name, in->name, test->name, i);
-        for (char *c = e->name; *c != '\0'; c++) {
-            *c = *c == ' ' ? '_' : *c;
-        }
     }
 }
 
@@ -224,6 +221,12 @@ int main(int argc, char **argv)
                 suites[i].add(&suites[i]);
                 break;
             }
+        }
+    }
+    for (Entry *e = entries; e < entries + count; e++) {
+        snprintf(e->name, sizeof e->name, "%s:%s:%s:%d", e->in->suite->name, e->in->name, e->test->name, e->index);
+        for (char *c = e->name; *c != '\0'; c++) {
+            *c = *c == ' ' ? '_' : *c;
         }
     }
     if (argv[1][0] == 'l') {
