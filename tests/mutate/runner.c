@@ -3,11 +3,11 @@
  *
  *   runner has-isa                    succeeds if this machine supports the instruction set in HEED_ISA
  *   runner list [SUITE]...            prints the names of all tests: SUITE:CASE:TEST:INDEX
- *   runner run [SUITE]... < tests     runs the tests on stdin, one "NAME SECONDS" per line; a test may take a multiple
- *                                     of its SECONDS. Exit status 0: all passed, 1: one failed, 2: one was stopped;
+ *   runner run [SUITE]... < tests     runs the tests on stdin, one "NAME SECONDS" per line; SECONDS is the most processor
+ *                                     time it may take. Exit status 0: all passed, 1: one failed, 2: one was stopped;
  *                                     prints its name
- *   runner record [SUITE]... < tests  runs all of them; prints per test its name, seconds, 0 or its exit status, and
- *                                     the blocks of code that it reached, as hexadecimal addresses */
+ *   runner record [SUITE]... < tests  runs all of them; prints per test its name, seconds, 0, 1 or 2 as above, and the
+ *                                     blocks of code that it reached, as hexadecimal addresses */
 #define _GNU_SOURCE
 #include <check.h>
 #include <errno.h>
@@ -163,8 +163,8 @@ static void limit(int resource, rlim_t most)
     setrlimit(resource, &(struct rlimit){most, most + 2}); /* at the second one SIGKILL follows */
 }
 
-/* 0 if the test passes. A test may take 10 times `seconds`, and 3 seconds at least; measured are processor time, since the
- * machine may be busy, and, for tests that wait forever, time. */
+/* 0 if the test passes. The machine may be busy, so *seconds, the most that it may take and afterwards what it took, are
+ * processor time; a test that waits forever is stopped much later. */
 static int run(const Entry *e, double *seconds)
 {
     late = 0;
@@ -173,7 +173,7 @@ static int run(const Entry *e, double *seconds)
         setpgid(0, 0);
         limit(RLIMIT_AS, (rlim_t)16 << 30);
         limit(RLIMIT_CORE, 0);
-        limit(RLIMIT_CPU, (rlim_t)(10 * *seconds) + 3);
+        limit(RLIMIT_CPU, (rlim_t)*seconds);
         for (int i = 0; i < e->in->fixtures; i++) {
             if (e->in->setup[i] != NULL) {
                 e->in->setup[i]();
@@ -188,7 +188,7 @@ static int run(const Entry *e, double *seconds)
         exit(EXIT_SUCCESS);
     }
     setpgid(child, child);
-    setitimer(ITIMER_REAL, &(struct itimerval){.it_value.tv_sec = (time_t)(60 * *seconds) + 20}, NULL);
+    setitimer(ITIMER_REAL, &(struct itimerval){.it_value.tv_sec = (time_t)(10 * *seconds) + 20}, NULL);
     int status;
     struct rusage usage;
     while (wait4(child, &status, 0, &usage) < 0 && errno == EINTR) {

@@ -93,6 +93,15 @@ START_TEST(test_scaled_at_once)
 }
 END_TEST
 
+START_TEST(empty_tensors_have_no_norm)
+{
+    const heed_tensor *tensors[] = {heed_zeros(HEED_SHAPE(0), HEED_F32),
+                                    heed_full(HEED_SHAPE(3), -5, HEED_F32)};
+    ck_assert(heed_total_norm(tensors, 2, -(double)INFINITY) == 5);
+    ck_assert(heed_total_norm(tensors, 1, -(double)INFINITY) == 0);
+}
+END_TEST
+
 /* More parameters than fit into one call, some without a gradient, some first updated at the second
  * step. */
 START_TEST(test_many_parameters)
@@ -151,6 +160,7 @@ void add_optim_update_cases(Suite *suite)
     TCase *update = heed_case(suite, "update");
     tcase_add_loop_test(update, test_all_at_once, 0, 4);
     tcase_add_test(update, test_scaled_at_once);
+    tcase_add_test(update, empty_tensors_have_no_norm);
     tcase_add_test(update, test_many_parameters);
     tcase_add_test(update, test_none_after_an_error);
 }

@@ -892,6 +892,10 @@ START_TEST(modules_frame_what_they_computed)
     ck_assert_int_eq(count_words(text, " -> "), 13);
     ck_assert_int_eq(count_words(text, "{"), count_words(text, "}"));
     free(text);
+    drawn = heed_linear_forward(m->W_q, tutorial_input()); /* nothing but the root reads the weight */
+    text = written_by(draw);
+    ck_assert_int_eq(count_words(text, "\"cluster_SelfAttention.W_q\" { label=<W_q> n"), 2);
+    free(text);
     heed_recording_free(r);
     heed_module_free(m);
 }
