@@ -449,12 +449,13 @@ fuzz-graphs: $(BUILD)/fuzz_graphs
 	$(BUILD)/fuzz_graphs --broken 1 1000
 	$(BUILD)/fuzz_graphs $(FUZZ_GRAPHS)
 
-# Mutation testing, in copies of the tree: make mutate MUTANTS=200 SEED=1 FILES='src/autograd/*' LEAST=95
-# fails if tests detect less than 95 %. log.txt lists the result of each mutant.
+# Mutation testing: make mutate MUTANTS=1000 FILES='src/autograd/*' SUITES='scope apply' LEAST=98 CONTINUE=1
+# (tests/mutate/mutate.py). Fails if tests detect less than LEAST percent. log.txt lists the result of each mutant.
 .PHONY: mutate
 mutate:
 	@python3 tests/mutate/mutate.py --build $(BUILD)/mutate --cc "$(CC)" $(MUTANTS:%=--mutants %) $(SEED:%=--seed %) \
-	    $(if $(FILES),--files '$(FILES)') $(LEAST:%=--least %)
+	    $(if $(FILES),--files '$(FILES)') $(if $(SUITES),--suites '$(SUITES)') $(LEAST:%=--least %) \
+	    $(if $(CONTINUE),--continue)
 
 # PyTorch, for the differential test and the fixtures: build/torch/bin/python. Every BUILD shares it. PYTORCH is another
 # Python that has it.

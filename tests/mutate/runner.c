@@ -1,13 +1,12 @@
-/* Takes Check's place in the program that mutate.py runs: each test runs in a process of its own, until the first one
- * fails.
+/* Takes Check's place in the program that mutate.py runs: each test runs in a process of its own,
+ * until the first one fails.
  *
- *   runner has-isa                    succeeds if this machine supports the instruction set in HEED_ISA
  *   runner list [SUITE]...            prints the names of all tests: SUITE:CASE:TEST:INDEX
- *   runner run [SUITE]... < tests     runs the tests on stdin, one "NAME SECONDS" per line; SECONDS is the most processor
- *                                     time it may take. Exit status 0: all passed, 1: one failed, 2: one was stopped;
- *                                     prints its name
- *   runner record [SUITE]... < tests  runs all of them; prints per test its name, seconds, 0, 1 or 2 as above, and the
- *                                     blocks of code that it reached, as hexadecimal addresses */
+ *   runner run [SUITE]... < tests     runs the tests on stdin, one "NAME SECONDS" per line; SECONDS
+ * is the most processor time it may take. Exit status 0: all passed, 1: one failed, 2: one was
+ * stopped; prints its name runner record [SUITE]... < tests  runs all of them; prints per test its
+ * name, seconds, 0, 1 or 2 as above, and the blocks of code that it reached, as hexadecimal
+ * addresses */
 #define _GNU_SOURCE
 #include <check.h>
 #include <errno.h>
@@ -23,8 +22,6 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include "heed.h"
 
 enum { FAILED = 1, STOPPED, ASSERTION = 97, FIXTURES = 4 };
 
@@ -73,9 +70,18 @@ TCase *tcase_create(const char *name)
     return in;
 }
 
-void suite_add_tcase(Suite *suite, TCase *in) { in->suite = suite; }
-void tcase_set_timeout(TCase *in, double seconds) { (void)in, (void)seconds; }
-void _mark_point(const char *file, int line) { (void)file, (void)line; }
+void suite_add_tcase(Suite *suite, TCase *in)
+{
+    in->suite = suite;
+}
+void tcase_set_timeout(TCase *in, double seconds)
+{
+    (void)in, (void)seconds;
+}
+void _mark_point(const char *file, int line)
+{
+    (void)file, (void)line;
+}
 
 void tcase_add_checked_fixture(TCase *in, SFun setup, SFun teardown)
 {
@@ -139,7 +145,8 @@ static void print_seen(FILE *results)
         for (size_t j = i; j < i + 8; j++) {
             if (seen[j]) {
                 seen[j] = 0;
-                fprintf(results, " %zx", (size_t)__executable_start + j - 1); /* in the call itself */
+                fprintf(results, " %zx",
+                        (size_t)__executable_start + j - 1); /* in the call itself */
             }
         }
     }
@@ -163,8 +170,8 @@ static void limit(int resource, rlim_t most)
     setrlimit(resource, &(struct rlimit){most, most + 2}); /* at the second one SIGKILL follows */
 }
 
-/* 0 if the test passes. The machine may be busy, so *seconds, the most that it may take and afterwards what it took, are
- * processor time; a test that waits forever is stopped much later. */
+/* 0 if the test passes. The machine may be busy, so *seconds, the most that it may take and
+ * afterwards what it took, are processor time; a test that waits forever is stopped much later. */
 static int run(const Entry *e, double *seconds)
 {
     late = 0;
@@ -188,7 +195,8 @@ static int run(const Entry *e, double *seconds)
         exit(EXIT_SUCCESS);
     }
     setpgid(child, child);
-    setitimer(ITIMER_REAL, &(struct itimerval){.it_value.tv_sec = (time_t)(10 * *seconds) + 20}, NULL);
+    setitimer(ITIMER_REAL, &(struct itimerval){.it_value.tv_sec = (time_t)(10 * *seconds) + 20},
+              NULL);
     int status;
     struct rusage usage;
     while (wait4(child, &status, 0, &usage) < 0 && errno == EINTR) {
@@ -205,26 +213,34 @@ static int run(const Entry *e, double *seconds)
     return good ? 0 : FAILED;
 }
 
-static int by_name(const void *a, const void *b) { return strcmp(((const Entry *)a)->name, ((const Entry *)b)->name); }
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const Entry *)a)->name, ((const Entry *)b)->name);
+}
 
 int main(int argc, char **argv)
 {
-    if (argv[1][0] == 'h') {
-        return *heed_isa() != '\0' ? EXIT_SUCCESS : EXIT_FAILURE;
-    }
     setenv("LC_ALL", "C.UTF-8", 1); /* as tests/main.c */
     unsetenv("COLUMNS");
     unsetenv("NO_COLOR");
+    int found = 0;
     for (size_t i = 0; i < sizeof suites / sizeof *suites; i++) {
-        for (int j = 2; j < argc || argc == 2; j++) {
-            if (argc == 2 || strcmp(argv[j], suites[i].name) == 0) {
-                suites[i].add(&suites[i]);
-                break;
-            }
+        bool wanted = argc == 2;
+        for (int j = 2; j < argc; j++) {
+            wanted = wanted || strcmp(argv[j], suites[i].name) == 0;
+        }
+        if (wanted) {
+            suites[i].add(&suites[i]);
+            found++;
         }
     }
+    if (argc > 2 && found != argc - 2) {
+        fputs("runner: no such suite\n", stderr);
+        return 3;
+    }
     for (Entry *e = entries; e < entries + count; e++) {
-        snprintf(e->name, sizeof e->name, "%s:%s:%s:%d", e->in->suite->name, e->in->name, e->test->name, e->index);
+        snprintf(e->name, sizeof e->name, "%s:%s:%s:%d", e->in->suite->name, e->in->name,
+                 e->test->name, e->index);
         for (char *c = e->name; *c != '\0'; c++) {
             *c = *c == ' ' ? '_' : *c;
         }
@@ -237,8 +253,8 @@ int main(int argc, char **argv)
     }
     const bool record = argv[1][0] == 'r' && argv[1][1] == 'e';
     if (record) {
-        seen = mmap(NULL, (size_t)(etext - __executable_start) + 8, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-                    -1, 0);
+        seen = mmap(NULL, (size_t)(etext - __executable_start) + 8, PROT_READ | PROT_WRITE,
+                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     }
     qsort(entries, count, sizeof *entries, by_name);
     Entry *wanted = zeros((count + 1) * sizeof *wanted);
