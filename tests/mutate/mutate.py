@@ -40,7 +40,7 @@ ROOT = HERE.parent.parent
 COPIED = ("Makefile", "package", "src", "tests", "examples")
 CORES = len(os.sched_getaffinity(0))
 ENVIRONMENT = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")}
-MOST = 10  # seconds of tests per mutant, after which it counts as survived: tests that take longer are not used
+LONGEST, MOST = 3, 10  # seconds of a test, and of all tests of a mutant, after which it counts as survived
 
 # ---- mutants ----
 
@@ -211,7 +211,7 @@ class Reach:
         runs = []
         for i in range(CORES):
             part = f"{program.path}.{isa}.{i}"
-            pathlib.Path(part).write_text("".join(f"{name} {MOST}\n" for name in names[i::CORES]))
+            pathlib.Path(part).write_text("".join(f"{name} {LONGEST}\n" for name in names[i::CORES]))
             with open(part) as tests, open(f"{part}.out", "w") as out, open(f"{part}.err", "w") as err:
                 runs.append(subprocess.Popen([program.path, "record", *suites], cwd=program.folder, env=environment,
                                              stdin=tests, stdout=out, stderr=err))

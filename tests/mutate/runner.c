@@ -23,6 +23,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/ops/table.h"
+#undef _mark_point
+#undef _tcase_add_test
+
 enum { FAILED = 1, STOPPED, ASSERTION = 97, FIXTURES = 4 };
 
 /* ---- what tests call ---- */
@@ -31,9 +35,6 @@ struct Suite {
     const char *name;
     void (*add)(Suite *suite);
 };
-#define SUITE(room, name) void add_##name##_cases(Suite *suite);
-#include "tests/suites.def"
-#undef SUITE
 #define SUITE(room, name) {#name, add_##name##_cases},
 static Suite suites[] = {
 #include "tests/suites.def"
@@ -231,6 +232,7 @@ int main(int argc, char **argv)
         }
         if (wanted) {
             suites[i].add(&suites[i]);
+            add_operation_rows(&suites[i], suites[i].name);
             found++;
         }
     }
