@@ -125,7 +125,10 @@ static int take(const char *argument, bool *wanted)
         if (!names(argument, s, &part) || (part != NULL && !suite_tcase(s->suite, part))) {
             continue;
         }
-        if (part != NULL && s->case_count < MOST_CASES) {
+        if (part != NULL) {
+            if (s->case_count == MOST_CASES) {
+                give_up("too many of its cases are named", s->name);
+            }
             s->cases[s->case_count++] = part;
         }
         wanted[i] = true;

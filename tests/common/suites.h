@@ -16,7 +16,11 @@ extern int tests_added;
 /* add_test: adds a test for each i from `first` to before `end`, if its name is wanted. Check's
  * macros call it. */
 void add_test(TCase *tcase, const TTest *test, int signal, int status, int first, int end);
-#define _tcase_add_test add_test
+#define _tcase_add_test         add_test
+
+/* Check notes each assertion that passes in a file, a quarter of the time of all tests, in order to
+ * tell where a test was before it crashed. A debugger tells that. */
+#define _mark_point(file, line) ((void)(line))
 
 /* add_rows: adds a test for each of `count` rows whose name, or that of the test, is wanted. */
 void add_rows(TCase *tcase, const TTest *test, int count, const char *(*name)(int i));
