@@ -1,37 +1,15 @@
-/* Expands the rows of gradients.def into functions and their inputs into tensors. */
-#include "tests/gradients_table.h"
+/* Expands the cases of operations.def into functions, and their inputs into tensors. */
+#include "tests/ops/table.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "tests/gradients/attention.h"
-#include "tests/gradients/loss.h"
-#include "tests/gradients/shape.h"
-
-/* ---- helpers for the rows' expressions ---- */
-
-/* bool (3, 3), true above the diagonal. */
-static heed_tensor *above_diagonal(void)
-{
-    const bool mask[] = {false, true, true, false, false, true, false, false, false};
-    return heed_from_bool(mask, HEED_SHAPE(3, 3));
-}
-
-static heed_tensor *causal(heed_tensor *x)
-{
-    return heed_masked_fill(x, above_diagonal(), -HUGE_VAL);
-}
-
-static heed_tensor *attention(heed_tensor *q, heed_tensor *k, heed_tensor *v)
-{
-    heed_tensor *sims = heed_matmul(q, heed_transpose(k, -2, -1));
-    heed_tensor *scaled = heed_div_scalar(sims, sqrt((double)heed_size(k, -1)));
-    return heed_matmul(heed_softmax(scaled, -1), v);
-}
+#include "tests/ops/expressions.h"
 
 #define COMPOSITE(name) #name,
 const char *const composites[] = {
-#include "tests/gradients.def"
+#include "tests/ops/operations.def"
 };
 const int composite_count = (int)(sizeof composites / sizeof *composites);
 
@@ -63,13 +41,20 @@ bool graph_holds(const heed_tensor *y, const char *operation)
 #define A in[0]
 #define B in[1]
 #define C in[2]
-#define ROW(operation, form, kind, expression, ...)                                                \
+#define D in[3]
+#define E in[4]
+#define F in[5]
+#define CASE(operation, form, expression)                                                          \
     static heed_tensor *operation##__##form(heed_tensor *const *in, void *context)                 \
     {                                                                                              \
-        (void)context;                                                                             \
+        (void)context, (void)in;                                                                   \
         return expression;                                                                         \
     }
-#include "tests/gradients.def"
+#define ROW(operation, form, derivative, accuracy, expression, torch, ...)                         \
+    CASE(operation, form, expression)
+#define GRADIENT(operation, form, derivative, expression, ...)           CASE(operation, form, expression)
+#define PARITY(operation, form, accuracy, expression, torch, ...)        CASE(operation, form, expression)
+#include "tests/ops/operations.def"
 
 /* ---- a table entry for each row ---- */
 
@@ -80,24 +65,48 @@ bool graph_holds(const heed_tensor *y, const char *operation)
             0, __VA_ARGS__                                                                         \
         }                                                                                          \
     }
-#define ANY(...)     INPUT(ANY, __VA_ARGS__)
-#define POS(...)     INPUT(POS, __VA_ARGS__)
-#define NEG(...)     INPUT(NEG, __VA_ARGS__)
-#define STRIDED(...) INPUT(STRIDED, __VA_ARGS__)
-#define SPOS(...)    INPUT(SPOS, __VA_ARGS__)
-#define HOLED(...)   INPUT(HOLED, __VA_ARGS__)
-#define CONST(...)   INPUT(CONST, __VA_ARGS__)
-#define ZEROS(...)   INPUT(ZEROS, __VA_ARGS__)
-#define MASK(...)    INPUT(MASK, __VA_ARGS__)
-#define IDS(...)     INPUT(IDS, __VA_ARGS__)
-#define GAPS(...)    INPUT(GAPS, __VA_ARGS__)
-#define ROW(operation, form, kind, expression, ...)                                                \
-    {#operation, #form, kind, operation##__##form, {__VA_ARGS__}},
+#define ANY(...)          INPUT(ANY, __VA_ARGS__)
+#define UNIFORM(...)      INPUT(ANY, __VA_ARGS__)
+#define POS(...)          INPUT(POS, __VA_ARGS__)
+#define NEG(...)          INPUT(NEG, __VA_ARGS__)
+#define ANY_STRIDED(...)  INPUT(ANY_STRIDED, __VA_ARGS__)
+#define POS_STRIDED(...)  INPUT(POS_STRIDED, __VA_ARGS__)
+#define HOLED(...)        INPUT(HOLED, __VA_ARGS__)
+#define CONST(...)        INPUT(CONST, __VA_ARGS__)
+#define ZEROS(...)        INPUT(ZEROS, __VA_ARGS__)
+#define MASK(...)         INPUT(MASK, __VA_ARGS__)
+#define IDS(...)          INPUT(IDS, __VA_ARGS__)
+#define GAPS(...)         INPUT(GAPS, __VA_ARGS__)
+#define BELOW(limit, ...) INPUT(IDS, __VA_ARGS__)
+#define ROW(operation, form, derivative, accuracy, expression, torch, ...)                         \
+    {SUBJECT, #operation, #form, derivative, accuracy, operation##__##form, {__VA_ARGS__}},
+#define GRADIENT(operation, form, derivative, expression, ...)                                     \
+    {SUBJECT, #operation, #form, derivative, NOT_COMPARED, operation##__##form, {__VA_ARGS__}},
+#define PARITY(operation, form, accuracy, expression, torch, ...)                                  \
+    {SUBJECT, #operation, #form, NOT_CHECKED, accuracy, operation##__##form, {{NONE, 0, {0}}}},
 
-const gradient_row gradient_rows[] = {
-#include "tests/gradients.def"
+const operation_row operation_rows[] = {
+#include "tests/ops/operations.def"
 };
-const int gradient_row_count = (int)(sizeof gradient_rows / sizeof *gradient_rows);
+const int operation_row_count = (int)(sizeof operation_rows / sizeof *operation_rows);
+
+const operation_row *find_row(const char *operation, const char *form)
+{
+    for (int i = 0; i < operation_row_count; i++) {
+        const operation_row *row = &operation_rows[i];
+        if (strcmp(row->operation, operation) == 0 && strcmp(row->form, form) == 0) {
+            return row;
+        }
+    }
+    return NULL;
+}
+
+const char *row_name(int i)
+{
+    static char name[100];
+    snprintf(name, sizeof name, "%s.%s", operation_rows[i].operation, operation_rows[i].form);
+    return name;
+}
 
 /* ---- inputs ---- */
 
@@ -114,7 +123,7 @@ static double value_of(enum values values, int number, int64_t i)
     const double x = spread(i + 7 * number);
     switch (values) {
     case POS:
-    case SPOS:
+    case POS_STRIDED:
     case CONST:
         return 0.4 + 1.2 * x;
     case NEG:
@@ -176,15 +185,15 @@ static heed_tensor *make_input(const row_input *input, int number)
     case CONST:
     case ZEROS:
         return numbers(input, number, shape);
-    case STRIDED:
-    case SPOS:
+    case ANY_STRIDED:
+    case POS_STRIDED:
         return heed_set_requires_grad(strided_numbers(input, number, shape), true);
     default:
         return heed_set_requires_grad(numbers(input, number, shape), true);
     }
 }
 
-int row_inputs(const gradient_row *row, heed_tensor **inputs)
+int row_inputs(const operation_row *row, heed_tensor **inputs)
 {
     int count = 0;
     while (count < ROW_INPUTS && row->inputs[count].values != NONE) {

@@ -1,0 +1,68 @@
+/* The table of operations as data: the cases of operations.def, expanded. */
+#ifndef HEED_TESTS_OPS_TABLE_H
+#define HEED_TESTS_OPS_TABLE_H
+
+#include <check.h>
+
+#include "heed.h"
+
+enum { ROW_INPUTS = 8 };
+
+typedef enum derivative { CURVED, LINEAR, ZERO, COARSE, FLAT, NOT_CHECKED } derivative;
+typedef enum accuracy { SCALED, ULP, NEAR, EXACT, NOT_COMPARED } accuracy;
+
+typedef struct row_input {
+    enum values {
+        NONE,
+        ANY,
+        POS,
+        NEG,
+        ANY_STRIDED,
+        POS_STRIDED,
+        HOLED,
+        CONST,
+        ZEROS,
+        MASK,
+        IDS,
+        GAPS
+    } values;
+    int ndim;
+    int64_t size[1 + HEED_MAX_DIMS]; /* [0] is unused */
+} row_input;
+
+typedef struct operation_row {
+    const char *subject, *operation, *form;
+    derivative derivative;
+    accuracy accuracy;
+    heed_function *f;
+    row_input inputs[ROW_INPUTS + 1]; /* up to the first NONE; in a PARITY row, none */
+} operation_row;
+
+extern const operation_row operation_rows[];
+extern const int operation_row_count;
+
+/* row_inputs: creates the inputs of a row for gradient checks; returns their number. */
+int row_inputs(const operation_row *row, heed_tensor **inputs);
+
+/* find_row: the row, or NULL. */
+const operation_row *find_row(const char *operation, const char *form);
+
+/* row_name: "softmax.last" */
+const char *row_name(int i);
+
+/* Rows named after a function that combines several operations, not after one in the registry. */
+extern const char *const composites[];
+extern const int composite_count;
+bool is_composite(const char *name);
+
+/* graph_holds: true if the graph of y contains a node of this operation; for small graphs. */
+bool graph_holds(const heed_tensor *y, const char *operation);
+
+/* add_operation_cases: adds the cases gradients, parity, extremes and misuse with the rows of this subject. */
+void add_operation_cases(Suite *suite, const char *subject);
+void add_gradient_rows(Suite *suite, const char *subject);
+void add_parity_rows(Suite *suite, const char *subject);
+void add_extreme_rows(Suite *suite, const char *subject);
+void add_misuse_rows(Suite *suite, const char *subject);
+
+#endif
