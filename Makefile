@@ -138,7 +138,9 @@ PART_OBJECTS := $(foreach f,$(FOLDERS),$(call parts,$(f))) $(COMMON_PARTS)
 PAGE_PARTS   := $(filter-out %/browser_file.o,$(call parts,page))
 LESSONS      := $(filter $(BUILD)/lesson%,$(EXAMPLES))
 
-TEST_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out tests/c_api.c,$(wildcard tests/*.c)))
+# The rooms of tests/ that contain suites, and what they share.
+TEST_ROOMS   := common tensor autograd ops nn tools models programs oom
+TEST_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*.c $(TEST_ROOMS:%=tests/%/*.c)))
 
 .PHONY: all lib demo lessons test test-isas deps deps-dev layers format check-format lint clean help
 
@@ -282,7 +284,7 @@ $(BUILD)/engine.wasm: $(call parts,page) $(filter-out %/setup.o,$(call parts,nex
 	$(call step,link $@)
 	$(LINK) $^ -sSTANDALONE_WASM --no-entry -sALLOW_MEMORY_GROWTH -o $@
 
-# The hash that the page must show after as many steps (tests/page.sh).
+# The hash that the page must show after as many steps (tests/page/page.sh).
 $(BUILD)/page_hash: $(BUILD)/tests/page/hash.o $(PAGE_PARTS) $(call parts,next_token) $(COMMON_PARTS) $(LIBRARY)
 	$(call step,link $@)
 	$(LINK) $^ -o $@ $(LDLIBS_)
@@ -318,11 +320,11 @@ test: $(BUILD)/test_heed $(EXAMPLES)
 	$(BUILD)/gradcheck > /dev/null
 	$(BUILD)/gradcheck > /dev/null
 	$(BUILD)/custom_module > /dev/null
-	sh tests/outputs.sh $(BUILD)
-	CC="$(LINK)" sh tests/lesson7.sh $(BUILD)
-	sh tests/notebooks.sh
-	sh tests/gpt_resume.sh $(BUILD)
-	sh tests/graphs.sh $(BUILD)
+	sh tests/programs/outputs.sh $(BUILD)
+	CC="$(LINK)" sh tests/programs/lesson7.sh $(BUILD)
+	sh tests/programs/notebooks.sh
+	sh tests/programs/gpt_resume.sh $(BUILD)
+	sh tests/programs/graphs.sh $(BUILD)
 
 # Each instruction set runs with a different number of threads: no result may depend on that number.
 test-isas: $(BUILD)/test_heed $(EXAMPLES)
@@ -331,7 +333,7 @@ test-isas: $(BUILD)/test_heed $(EXAMPLES)
 	    if HEED_ISA=$$isa $(BUILD)/test_heed --has-isa; then \
 	        echo "== HEED_ISA=$$isa HEED_NUM_THREADS=$$threads"; \
 	        export HEED_ISA=$$isa HEED_NUM_THREADS=$$threads; \
-	        sh tests/outputs.sh $(BUILD) && sh tests/both_cores.sh $(BUILD)/test_heed || exit 1; \
+	        sh tests/programs/outputs.sh $(BUILD) && sh tests/both_cores.sh $(BUILD)/test_heed || exit 1; \
 	    else echo "== HEED_ISA=$$isa: not supported on this machine"; fi; done
 
 # The C++ header (its own test in C++23 too), and the C API in several standards of both languages. Public headers must
@@ -341,15 +343,15 @@ CPP_TESTS := cpp_c++17 cpp_c++20 cpp_c++2b $(foreach t,operation toy,$(t)_c++17 
 STRICT   := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
 CXX_LINK = $(CXX) -std=$(1) -Isrc -I. $(OPTIMISE) $(SYMBOLS) $(STRICT) $(WERROR) $(EXTRA) $(CPPFLAGS) $(CXXFLAGS) $(LDFLAGS)
 define cpp_rule
-$(BUILD)/%_$(1): tests/%.cpp src/heed.hpp $(BUILD)/examples/next_token/toy_language.o $(LIBRARY)
+$(BUILD)/%_$(1): tests/package/%.cpp src/heed.hpp $(BUILD)/examples/next_token/toy_language.o $(LIBRARY)
 	$$(call step,c++ $$< ($(1)))
 	$$(call CXX_LINK,$(1)) $$(filter-out %.hpp,$$^) -o $$@ $$(LDLIBS_)
 endef
 $(foreach standard,c++17 c++20 c++2b,$(eval $(call cpp_rule,$(standard))))
-$(BUILD)/c_api_c++%: tests/c_api.c $(LIBRARY)
+$(BUILD)/c_api_c++%: tests/package/c_api.c $(LIBRARY)
 	$(call step,c++ $< (c++$*))
 	$(call CXX_LINK,c++$*) -x c++ $< -x none $(LIBRARY) -o $@ $(LDLIBS_)
-$(BUILD)/c_api_c%: tests/c_api.c $(LIBRARY)
+$(BUILD)/c_api_c%: tests/package/c_api.c $(LIBRARY)
 	$(call step,cc $< (c$*))
 	$(CC) -std=c$* -Isrc $(OPTIMISE) $(SYMBOLS) $(STRICT) $(WERROR) $(EXTRA) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(LDLIBS_)
 
@@ -370,10 +372,10 @@ test-tsan:
 
 .PHONY: coverage machines
 coverage:
-	@sh tests/coverage.sh $(BUILD)/coverage
+	@sh tests/source/coverage.sh $(BUILD)/coverage
 
 machines:
-	@sh tests/machines.sh
+	@sh tests/machines/machines.sh
 
 # Makes each memory allocation fail, alone and with all later ones: first in the suite, then in programs that request
 # every tensor from the system.
@@ -383,13 +385,13 @@ test-oom: $(BUILD)/test_heed
 	HEED_OOM=all $(BUILD)/test_heed oom
 	@$(MAKE) --no-print-directory BUILD=$(OOM) EXTRA="$(EXTRA) -DHEED_SYSTEM_ALLOCATOR" \
 	    $(addprefix $(OOM)/,$(FOLDERS) starve fail_alloc.so)
-	sh tests/oom.sh $(OOM)
+	sh tests/oom/oom.sh $(OOM)
 
-$(BUILD)/starve: tests/oom/starve.c
+$(BUILD)/starve: tests/oom/programs/starve.c
 	$(call step,cc $<)
 	$(CC) $(BASE) $(OPTIMISE) $(LDFLAGS) $< -o $@
 
-$(BUILD)/fail_alloc.so: tests/oom/fail_alloc.c
+$(BUILD)/fail_alloc.so: tests/oom/programs/fail_alloc.c
 	$(call step,cc $<)
 	$(CC) $(BASE) $(OPTIMISE) -fPIC -shared $< -o $@ -ldl
 
@@ -521,14 +523,14 @@ deps-dev:
 # ---- structure and style ----
 
 layers: $(OBJECTS)
-	@python3 tests/layers.py $(BUILD)
+	@python3 tests/source/layers.py $(BUILD)
 
 # The lines of src/ that these programs take from the library. The limit may only be lowered.
 CORE          := 19887
 CORE_PROGRAMS := quickstart gradcheck $(filter-out lesson7%,$(LESSONS:$(BUILD)/%=%))
 .PHONY: core
 core: $(CORE_PROGRAMS:%=$(BUILD)/core/%.map)
-	@python3 tests/core.py $(BUILD) $(CORE) $(foreach p,$(CORE_PROGRAMS),$(p) $(BUILD)/core/$(p).map)
+	@python3 tests/source/core.py $(BUILD) $(CORE) $(foreach p,$(CORE_PROGRAMS),$(p) $(BUILD)/core/$(p).map)
 
 $(BUILD)/core/%.map: $(BUILD)/examples/%.o $(LIBRARY)
 	$(call step,link $*)
@@ -540,7 +542,8 @@ $(BUILD)/core/%.map: $(BUILD)/examples/%.o $(LIBRARY)
 pictures: page $(addprefix $(BUILD)/,graph next_token gpt stories page_hash)
 	sh docs/pictures/make.sh $(BUILD)
 
-FORMATTED = $(wildcard src/*.h src/*.hpp src/*/*.[ch] src/*/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/*.cpp tests/gradients/*.h tests/misuse/*.h tests/parity/*.h tests/fuzz/*.c tests/fuzz/*/*.[ch] tests/oom/*.c tests/page/*.c tests/lessons/*.c tests/amalgamation/*.c bench/*.[ch] bench/*/*.[ch] bench/peers/*.cpp)
+# PyTorch's numbers are long tables in few lines.
+FORMATTED = $(shell find src examples tests bench -path tests/fixtures -prune -o -name '*.[ch]' -print -o -name '*.[ch]pp' -print)
 
 format:
 	clang-format -i $(FORMATTED)

@@ -39,7 +39,7 @@ $(BUILD)/$(SHARED_FILE): $(OBJECTS)
 # The exported functions and the sizes of public types: changes must be deliberate (docs/abi.md).
 .PHONY: symbols
 symbols: shared
-	sh tests/symbols.sh --update $(BUILD)
+	sh tests/package/symbols.sh --update $(BUILD)
 
 # ---- install ----
 
@@ -79,7 +79,7 @@ $(AMALGAMATION)/heed.c: $(addprefix package/,amalgamate.py amalgamation.c) LICEN
 	@command -v python3 > /dev/null || { echo "make amalgamation: needs Python 3" >&2; exit 1; }
 	python3 $< $(@D) $(patsubst $(BUILD)/kernels/baseline/%.o,%,$(filter $(BUILD)/kernels/baseline/%,$(KERNELS)))
 
-# What the library is tested with, linked with heed.o instead (tests/amalgamation.sh).
+# What the library is tested with, linked with heed.o instead (tests/package/amalgamation.sh).
 $(AMALGAMATION)/heed.o: $(AMALGAMATION)/heed.c
 	$(call step,cc $<)
 	$(CC) $(AMALGAMATION_FLAGS) -Wall -Wextra $(WERROR) -c $< -o $@

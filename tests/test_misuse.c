@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "src/tensor/thread.h"
+#include "tests/common/test_util.h"
 #include "tests/gradients_table.h"
 #include "tests/misuse/calls.h"
-#include "tests/test_util.h"
 
 Suite *misuse_suite(void);
 

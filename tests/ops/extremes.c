@@ -1,336 +1,307 @@
-/* Every operation on inputs at both extremes of the float range, compared with PyTorch: the rows of
- * parity/extremes.def. */
-#include <float.h>
+/* The largest and smallest elements and their indices over every choice of dims, with ties and NaN.
+ * Literal numbers are PyTorch's. */
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "tests/gradients_table.h"
-#include "tests/parity.h"
+#include "tests/common/ops_cases.h"
+#include "tests/common/reductions.h"
 
-typedef struct extreme_row {
-    const char *operation, *form;
-    enum { EVERYWHERE, IF_SOUND } where;
-} extreme_row;
+#define NaN ((double)NAN)
+#define INF ((double)INFINITY)
 
-#define EXTREME(operation, form, where) {#operation, #form, where},
-static const extreme_row rows[] = {
-#include "tests/parity/extremes.def"
+/* ---- compared with plain loops ---- */
+
+static int64_t place_of_extreme(const double *line, int64_t n, double sign)
+{
+    int64_t place = 0;
+    for (int64_t i = 1; i < n && !isnan(line[place]); i++) {
+        place = isnan(line[i]) || sign * line[i] > sign * line[place] ? i : place;
+    }
+    return place;
+}
+
+static double largest_of(const double *line, int64_t n, heed_dtype dtype)
+{
+    (void)dtype;
+    return line[place_of_extreme(line, n, 1)];
+}
+
+static double smallest_of(const double *line, int64_t n, heed_dtype dtype)
+{
+    (void)dtype;
+    return line[place_of_extreme(line, n, -1)];
+}
+
+static double place_of_largest(const double *line, int64_t n, heed_dtype dtype)
+{
+    (void)dtype;
+    return (double)place_of_extreme(line, n, 1);
+}
+
+static double place_of_smallest(const double *line, int64_t n, heed_dtype dtype)
+{
+    (void)dtype;
+    return (double)place_of_extreme(line, n, -1);
+}
+
+/* Adapts the forms with one dim and with all dims to a list of dims. */
+static heed_tensor *by_dim(heed_tensor *(*one)(heed_tensor *, int, bool),
+                           heed_tensor *(*all)(heed_tensor *), heed_tensor *x, heed_dims dims,
+                           bool keepdim)
+{
+    if (dims.count == 1) {
+        return one(x, dims.dim[0], keepdim);
+    }
+    heed_tensor *y = all(x);
+    heed_shape ones = {x->ndim, {1, 1, 1, 1, 1, 1, 1, 1}};
+    return keepdim ? heed_reshape(y, ones) : y;
+}
+
+static heed_tensor *argmax(heed_tensor *x, heed_dims dims, bool keepdim)
+{
+    return by_dim(heed_argmax_dim, heed_argmax, x, dims, keepdim);
+}
+
+static heed_tensor *argmin(heed_tensor *x, heed_dims dims, bool keepdim)
+{
+    return by_dim(heed_argmin_dim, heed_argmin, x, dims, keepdim);
+}
+
+static heed_tensor *max_value(heed_tensor *x, int dim, bool keepdim)
+{
+    return heed_max_dim(x, dim, keepdim, NULL);
+}
+
+static heed_tensor *max(heed_tensor *x, heed_dims dims, bool keepdim)
+{
+    return by_dim(max_value, heed_max, x, dims, keepdim);
+}
+
+static heed_tensor *max_place(heed_tensor *x, int dim, bool keepdim)
+{
+    heed_tensor *places = x; /* must be overwritten, also on error */
+    heed_max_dim(x, dim, keepdim, &places);
+    return places;
+}
+
+static heed_tensor *min_value(heed_tensor *x, int dim, bool keepdim)
+{
+    return heed_min_dim(x, dim, keepdim, NULL);
+}
+
+static heed_tensor *min(heed_tensor *x, heed_dims dims, bool keepdim)
+{
+    return by_dim(min_value, heed_min, x, dims, keepdim);
+}
+
+static heed_tensor *min_place(heed_tensor *x, int dim, bool keepdim)
+{
+    heed_tensor *places = x;
+    heed_min_dim(x, dim, keepdim, &places);
+    return places;
+}
+
+static heed_tensor *max_places(heed_tensor *x, heed_dims dims, bool keepdim)
+{
+    return max_place(x, dims.dim[0], keepdim);
+}
+
+static heed_tensor *min_places(heed_tensor *x, heed_dims dims, bool keepdim)
+{
+    return min_place(x, dims.dim[0], keepdim);
+}
+
+#define AS_IT_IS                                                                                   \
+    {                                                                                              \
+        HEED_F32, HEED_F64, HEED_I64, HEED_BOOL                                                    \
+    }
+#define PLACES                                                                                     \
+    {                                                                                              \
+        HEED_I64, HEED_I64, HEED_I64, HEED_DTYPES                                                  \
+    }
+#define INDICES                                                                                    \
+    {                                                                                              \
+        HEED_I64, HEED_I64, HEED_I64, HEED_I64                                                     \
+    }
+static const struct row {
+    reduction r;
+    enum { ANY_DIMS, ONE_OR_ALL, ONE } dims;
+} rows[] = {
+    {{"amax", heed_amax_dims, largest_of, AS_IT_IS, true, 0, {0, 0}}, ANY_DIMS},
+    {{"amin", heed_amin_dims, smallest_of, AS_IT_IS, true, 0, {0, 0}}, ANY_DIMS},
+    {{"max", max, largest_of, AS_IT_IS, true, 0, {0, 0}}, ONE_OR_ALL},
+    {{"min", min, smallest_of, AS_IT_IS, true, 0, {0, 0}}, ONE_OR_ALL},
+    {{"argmax", argmax, place_of_largest, PLACES, true, 0, {0, 0}}, ONE_OR_ALL},
+    {{"argmin", argmin, place_of_smallest, PLACES, true, 0, {0, 0}}, ONE_OR_ALL},
+    {{"max", max_places, place_of_largest, INDICES, true, 0, {0, 0}}, ONE},
+    {{"min", min_places, place_of_smallest, INDICES, true, 0, {0, 0}}, ONE},
 };
-#undef EXTREME
-enum { ROW_COUNT = sizeof rows / sizeof *rows };
+enum { ROWS_ = sizeof rows / sizeof *rows };
 
-/* ---- the variants of a case's inputs, as ExtremeCase of fixtures/case.py lists them ---- */
-
-typedef struct variant {
-    double even, odd, g; /* factors of the float inputs, which alternate, and of g */
-    int special;         /* the float input that gets special values, or -1 */
-    double first, second;
-} variant;
-
-enum { MOST_VARIANTS = 8 + 4 * PARITY_INPUTS };
-
-static int list_variants(int floats, bool has_gradient, heed_dtype dtype, variant *list)
+static void check_extremes(const struct row *row, heed_tensor *x)
 {
-    const bool f32 = dtype == HEED_F32;
-    const double scales[] = {f32 ? 0x1p-126 : 0x1p-1000, f32 ? 0x1p-64 : 0x1p-530,
-                             f32 ? 0x1p60 : 0x1p530, f32 ? 0x1p125 : 0x1p1000};
-    const double smallest = scales[0], largest = scales[3];
-    const double max = f32 ? (double)FLT_MAX : DBL_MAX, min = f32 ? 0x1p-149 : 0x1p-1074;
-    const double pairs[][2] = {{HUGE_VAL, -HUGE_VAL}, {(double)NAN, 0}, {min, -0.0}, {max, -max}};
-    int count = 0;
-    for (int i = 0; i < 4; i++) {
-        list[count++] = (variant){scales[i], scales[i], 1, -1, 0, 0};
+    if (row->dims == ANY_DIMS) {
+        check_all_reductions(&row->r, x);
+        return;
     }
-    if (floats > 1) {
-        list[count++] = (variant){largest, smallest, 1, -1, 0, 0};
-        list[count++] = (variant){smallest, largest, 1, -1, 0, 0};
-    }
-    if (has_gradient) {
-        list[count++] = (variant){1, 1, smallest, -1, 0, 0};
-        list[count++] = (variant){1, 1, largest, -1, 0, 0};
-    }
-    for (int i = 0; i < 4 * floats; i++) {
-        list[count++] = (variant){1, 1, 1, i / 4, pairs[i % 4][0], pairs[i % 4][1]};
-    }
-    return count;
-}
-
-static heed_tensor *scaled(heed_tensor *x, double factor, heed_dtype dtype)
-{
-    return heed_to(heed_mul_scalar(heed_to(x, HEED_F64), factor), dtype);
-}
-
-/* x with special values as its second and its second last element. */
-static heed_tensor *with_specials(heed_tensor *x, const variant *v, heed_dtype dtype)
-{
-    heed_tensor *y = heed_clone(heed_to(x, HEED_F64));
-    const int64_t n = y->numel;
-    double *values = heed_data_f64(y);
-    values[n > 1 ? n - 2 : 0] = v->second;
-    values[n > 1 ? 1 : 0] = v->first;
-    return heed_to(y, dtype);
-}
-
-/* `place`: the number of float inputs before this one. */
-static heed_tensor *changed(heed_tensor *x, int place, const variant *v, heed_dtype dtype)
-{
-    if (!heed_is_float(x->dtype)) {
-        return x;
-    }
-    return v->special == place ? with_specials(x, v, dtype)
-                               : scaled(x, place % 2 == 0 ? v->even : v->odd, dtype);
-}
-
-/* ---- comparing ---- */
-
-/* The expected results y, da, db ... of all variants, joined. */
-typedef struct goals {
-    const extreme_row *row;
-    parity_kind kind;
-    heed_dtype dtype;
-    const double *torch, *exact; /* exact: NULL if it is the same */
-    int64_t at, count;
-    int variant;
-    bool overflows; /* y, within rounding: its gradients follow from an infinite y */
-} goals;
-
-/* Infinity also counts as near if the goal is within `room` of overflow. */
-static bool is_near(double found, double goal, double room)
-{
-    return isnan(goal)    ? isnan(found)
-           : isinf(goal)  ? found == goal
-           : isinf(found) ? isinf(goal + copysign(room, found))
-                          : fabs(found - goal) <= room;
-}
-
-static double largest_finite(const double *x, int64_t n)
-{
-    double most = 0;
-    for (int64_t i = 0; i < n; i++) {
-        most = isfinite(x[i]) ? fmax(most, fabs(x[i])) : most;
-    }
-    return most;
-}
-
-/* True if PyTorch's results are all finite and close to the exact ones. */
-static bool is_sound(const double *torch, const double *exact, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) {
-        if (!isfinite(torch[i]) || !is_near(torch[i], exact[i], 1e-4 * fabs(exact[i]))) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The tolerance of an element, given the largest one. */
-static double room_of(const goals *goal, bool is_gradient, double value, double most)
-{
-    const double ulp = parity_ulp(value, goal->dtype);
-    if (goal->kind == SCALED) {
-        return fmax(goal->dtype == HEED_F64 ? 1e-12 * most : 0, 16 * parity_ulp(most, goal->dtype));
-    }
-    return is_gradient ? 16 * ulp : goal->kind == EXACT ? 0 : 4 * ulp;
-}
-
-/* Compares y with the next goals. */
-static void expect_next(goals *goal, const char *part, heed_tensor *y)
-{
-    EXPECT(y != NULL, "%s.%s: %s", goal->row->operation, goal->row->form, heed_error_message());
-    y = heed_contiguous(heed_to(heed_detach(y), HEED_F64));
-    const int64_t n = y->numel;
-    ck_assert_int_le(goal->at + n, goal->count);
-    const bool is_gradient = *part != 'y';
-    const double *found = heed_const_data_f64(y), *torch = goal->torch + goal->at;
-    const double *exact = goal->exact != NULL ? goal->exact + goal->at : torch;
-    const double most = fmax(largest_finite(torch, n), largest_finite(exact, n));
-    const bool skipped = (goal->row->where == IF_SOUND && !is_sound(torch, exact, n)) ||
-                         (is_gradient && goal->overflows);
-    goal->overflows = is_gradient && goal->overflows;
-    for (int64_t i = 0; i < n && !skipped; i++) {
-        EXPECT(is_near(found[i], torch[i], room_of(goal, is_gradient, torch[i], most)) ||
-                   is_near(found[i], exact[i], room_of(goal, is_gradient, exact[i], most)),
-               "%s.%s, variant %d, %s of %s, element %lld: %.9g; torch %.9g, exact %.9g",
-               goal->row->operation, goal->row->form, goal->variant, part,
-               heed_dtype_name(goal->dtype), (long long)i, found[i], torch[i], exact[i]);
-        goal->overflows = goal->overflows || (isinf(found[i]) && isfinite(torch[i]));
-    }
-    goal->at += n;
-}
-
-/* ---- a test for each row ---- */
-
-static heed_tensor *join(heed_tensor *const *parts, int count)
-{
-    return count > 1 ? heed_cat(parts, count, 0) : parts[0];
-}
-
-/* The v-th of `count` equal parts along dim 0. */
-static heed_tensor *part_of(heed_tensor *x, int v, int count)
-{
-    const int64_t size = count > 1 ? x->shape[0] / count : 0;
-    return count > 1 ? heed_narrow(x, 0, v * size, size) : x;
-}
-
-/* The inputs of all these variants, joined along dim 0. */
-static void join_inputs(const parity_case *c, const variant *list, int count, heed_dtype dtype,
-                        heed_tensor *inputs[PARITY_INPUTS])
-{
-    heed_tensor *parts[MOST_VARIANTS];
-    int place = 0;
-    for (int i = 0; i < c->count; i++) {
-        for (int v = 0; v < count; v++) {
-            parts[v] = changed(c->inputs[i], place, &list[v], dtype);
-        }
-        inputs[i] = join(parts, count);
-        if (parity_case_requires_grad(c, i)) {
-            heed_set_requires_grad(inputs[i], true);
-        }
-        place += heed_is_float(c->inputs[i]->dtype);
+    for (int dim = row->dims == ONE ? 0 : -1; dim < x->ndim; dim++) {
+        check_reduction(&row->r, x, dim < 0 ? 0 : 1u << dim);
     }
 }
 
-/* Checks these variants in one call of the operation. */
-static void check_variants(goals *goal, const parity_row *row, const parity_case *c,
-                           const variant *list, int count, bool create_graph)
+START_TEST(extremes_over_all_choices_of_dims)
 {
-    heed_tensor *inputs[PARITY_INPUTS], *xs[PARITY_INPUTS], *grads[PARITY_INPUTS];
-    heed_tensor *parts[MOST_VARIANTS], *g = parity_case_part(c, "g");
-    parity_leaf leaves[PARITY_INPUTS];
-    join_inputs(c, list, count, goal->dtype, inputs);
-    const int leaf_count = g != NULL ? parity_input_leaves(c, inputs, leaves) : 0;
-    heed_tensor *y = row->f(inputs);
-    if (leaf_count > 0) {
-        for (int v = 0; v < count; v++) {
-            parts[v] = scaled(g, list[v].g, y->dtype);
-        }
-        for (int i = 0; i < leaf_count; i++) {
-            xs[i] = leaves[i].x;
-        }
-        heed_grad(heed_sum(heed_mul(y, join(parts, count))), xs, leaf_count, grads, create_graph);
-    }
-    for (int v = 0; v < count; v++, goal->variant++) {
-        expect_next(goal, "y", part_of(y, v, count));
-        for (int i = 0; i < leaf_count; i++) {
-            expect_next(goal, leaves[i].name, part_of(grads[i], v, count));
-        }
-    }
-}
-
-static const double *as_doubles(heed_tensor *x)
-{
-    return x != NULL ? heed_const_data_f64(heed_to(x, HEED_F64)) : NULL;
-}
-
-/* Calls the operation with `together` variants at a time; 0: all of them. */
-static void check_row(const extreme_row *extreme, const parity_row *row, const parity_case *c,
-                      const parity_case *expected, heed_dtype dtype, int together,
-                      bool create_graph)
-{
-    variant list[MOST_VARIANTS];
-    int floats = 0;
-    for (int i = 0; i < c->count; i++) {
-        floats += heed_is_float(c->inputs[i]->dtype);
-    }
-    const int count = list_variants(floats, parity_case_part(c, "g") != NULL, dtype, list);
-    const int step = together > 0 ? together : count;
-    const bool f32 = dtype == HEED_F32;
-    heed_tensor *torch = parity_case_part(expected, f32 ? "f32" : "f64");
-    goals goal = {.row = extreme,
-                  .kind = row->kind,
-                  .dtype = dtype,
-                  .torch = as_doubles(torch),
-                  .exact = as_doubles(parity_case_part(expected, f32 ? "f32.exact" : "f64.exact")),
-                  .count = torch->numel};
-    for (int v = 0; v < count; v += step) {
-        heed_scope scope;
-        heed_scope_begin(&scope);
-        check_variants(&goal, row, c, list + v, step, create_graph);
-        heed_scope_end(&scope);
-    }
-    ck_assert_int_eq(goal.at, goal.count);
-}
-
-static const parity_row *row_of(const extreme_row *extreme)
-{
-    int i = 0;
-    while (i < parity_row_count && (strcmp(parity_rows[i].operation, extreme->operation) != 0 ||
-                                    strcmp(parity_rows[i].form, extreme->form) != 0)) {
-        i++;
-    }
-    EXPECT(i < parity_row_count, "parity.def has no row %s.%s", extreme->operation, extreme->form);
-    return &parity_rows[i];
-}
-
-START_TEST(extremes_agree_with_torch)
-{
-    const extreme_row *extreme = &rows[_i];
-    const parity_row *row = row_of(extreme);
-    heed_safetensors *file = parity_open(row->area), *extremes = parity_open("extremes");
-    const parity_case c = parity_case_of(file, row->operation, row->form);
-    const parity_case expected = parity_case_of(extremes, row->operation, row->form);
-    /* Joined, elements pass through the vector loops; alone, through the remainder loops. */
-    const bool can_join = strcmp(row->area, "elementwise") == 0;
-    for (int create_graph = 0; create_graph < 2; create_graph++) {
-        for (heed_dtype dtype = HEED_F32; dtype <= HEED_F64; dtype++) {
-            check_row(extreme, row, &c, &expected, dtype, 1, create_graph);
-            if (can_join) {
-                check_row(extreme, row, &c, &expected, dtype, 0, create_graph);
+    for (int i = 0; i < REDUCTION_SHAPES; i++) {
+        const heed_shape shape = reduction_shapes[i];
+        for (enum layout layout = 0; layout < LAYOUTS; layout++) {
+            for (heed_dtype dtype = 0; dtype < HEED_DTYPES; dtype++) {
+                const bool is_float = dtype == HEED_F32 || dtype == HEED_F64;
+                check_extremes(&rows[_i], noise(shape, dtype, layout, 11));
+                check_extremes(&rows[_i], alike(shape, dtype, layout, false));
+                if (is_float) {
+                    check_extremes(&rows[_i], alike(shape, dtype, layout, true));
+                }
             }
         }
     }
-    heed_safetensors_close(extremes);
-    heed_safetensors_close(file);
 }
 END_TEST
 
-/* ---- the table itself ---- */
-
-static bool has_row(const char *operation)
+/* Lines of every length around vector sizes, with the extreme, or NaN, at each index. */
+START_TEST(extremes_in_every_place)
 {
-    for (int i = 0; i < ROW_COUNT; i++) {
-        if (strcmp(rows[i].operation, operation) == 0) {
-            return true;
+    for (int n = 1; n < 80; n++) {
+        for (int place = 0; place < n; place++) {
+            heed_scope scope;
+            heed_scope_begin(&scope);
+            heed_tensor *x = heed_full(HEED_SHAPE(n), -INF, HEED_F32);
+            heed_tensor *y = heed_zeros(HEED_SHAPE(n), HEED_F64);
+            heed_data_f32(x)[place] = -1e30f;
+            heed_data_f64(y)[place] = NaN;
+            EXPECT(heed_item(heed_amax(x)) == (double)-1e30f, "%d of %d", place, n);
+            EXPECT(heed_item_i64(heed_argmax(x)) == place, "%d of %d", place, n);
+            EXPECT(heed_item_i64(heed_argmax(y)) == place, "NaN at %d of %d", place, n);
+            EXPECT(heed_item_i64(heed_argmin(y)) == place, "NaN at %d of %d", place, n);
+            EXPECT(isnan(heed_item(heed_amax(y))), "NaN at %d of %d", place, n);
+            EXPECT(isnan(heed_item(heed_min(y))), "NaN at %d of %d", place, n);
+            heed_scope_end(&scope);
         }
     }
-    return false;
-}
-
-START_TEST(every_operation_has_extremes)
-{
-    for (const heed_op *op = heed_first_operation(); op != NULL; op = op->next) {
-        EXPECT(has_row(op->name), "%s has no row in tests/parity/extremes.def", op->name);
-    }
-    for (int i = 0; i < composite_count; i++) {
-        EXPECT(has_row(composites[i]), "%s has no row in tests/parity/extremes.def", composites[i]);
-    }
 }
 END_TEST
 
-static bool has_case(const char *area, const char *name)
+START_TEST(extremes_of_special_values)
 {
-    (void)area;
-    char row[100];
-    for (int i = 0; i < ROW_COUNT; i++) {
-        snprintf(row, sizeof row, "%s.%s", rows[i].operation, rows[i].form);
-        if (strcmp(row, name) == 0) {
-            return true;
+    heed_tensor *infinite = heed_from_f64((double[]){-INF, -INF, INF, -INF}, HEED_SHAPE(2, 2));
+    EXPECT_VALUES(heed_amax_dim(infinite, 0, false), 0, INF, -INF);
+    EXPECT_VALUES(heed_amin_dim(infinite, 1, true), 0, -INF, -INF);
+    EXPECT_VALUES(heed_argmax_dim(infinite, 1, false), 0, 0, 0);
+    const int64_t ends[] = {INT64_MIN, INT64_MIN, INT64_MAX, INT64_MAX - 1};
+    heed_tensor *whole = heed_from_i64(ends, HEED_SHAPE(4));
+    ck_assert_int_eq(heed_item_i64(heed_max(whole)), INT64_MAX);
+    ck_assert_int_eq(heed_item_i64(heed_min(whole)), INT64_MIN);
+    ck_assert_int_eq(heed_item_i64(heed_amax(heed_slice(whole, 0, 0, 2, 1))), INT64_MIN);
+    ck_assert_int_eq(heed_item_i64(heed_argmax(whole)), 2);
+    ck_assert_int_eq(heed_item_i64(heed_argmin(whole)), 0);
+    heed_tensor *none = heed_zeros(HEED_SHAPE(0, 2), HEED_F32), *places;
+    expect_kind(heed_amax_dim(none, 1, false), HEED_F32, HEED_SHAPE(0));
+    expect_kind(heed_max_dim(none, 1, true, &places), HEED_F32, HEED_SHAPE(0, 1));
+    expect_kind(places, HEED_I64, HEED_SHAPE(0, 1));
+    expect_kind(heed_argmin_dim(none, -1, false), HEED_I64, HEED_SHAPE(0));
+    heed_tensor *scalar = heed_scalar(4, HEED_I64);
+    expect_kind(heed_min_dim(scalar, -1, true, &places), HEED_I64, HEED_SCALAR);
+    ck_assert_int_eq(heed_item_i64(places), 0);
+    ck_assert_int_eq(heed_item_i64(heed_argmax_dim(scalar, 0, false)), 0);
+}
+END_TEST
+
+/* ---- gradients, as in PyTorch ---- */
+
+static heed_tensor *max_first(heed_tensor *x)
+{
+    return heed_max_dim(x, 0, false, NULL);
+}
+
+static heed_tensor *min_first(heed_tensor *x)
+{
+    return heed_min_dim(x, 0, true, NULL);
+}
+
+static const struct gradient {
+    const char *name;
+    heed_tensor *(*apply)(heed_tensor *x);
+    double x[3], dx[3];
+} gradients[] = {
+    {"amax", heed_amax, {1, 3, 3}, {0, .5, .5}},
+    {"amax of NaN", heed_amax, {1, NaN, 3}, {NaN, NaN, NaN}},
+    {"amax of infinities", heed_amax, {INF, INF, 3}, {.5, .5, 0}},
+    {"amin", heed_amin, {INF, -INF, 3}, {0, 1, 0}},
+    {"max", heed_max, {1, 3, 3}, {0, .5, .5}},
+    {"max of NaN", heed_max, {1, NaN, 3}, {0, 1, 0}},
+    {"max of several NaN", heed_max, {NaN, NaN, 3}, {.5, .5, 0}},
+    {"min of several NaN", heed_min, {NaN, NaN, 3}, {.5, .5, 0}},
+    {"min", heed_min, {1, 1, 1}, {1. / 3, 1. / 3, 1. / 3}},
+    {"max_dim", max_first, {1, 3, 3}, {0, 1, 0}},
+    {"max_dim of NaN", max_first, {1, NaN, NaN}, {0, 1, 0}},
+    {"min_dim", min_first, {2, 2, 5}, {1, 0, 0}},
+};
+enum { GRADIENTS = sizeof gradients / sizeof *gradients };
+
+START_TEST(gradients_of_ties_and_nan)
+{
+    const struct gradient *row = &gradients[_i];
+    for (heed_dtype dtype = HEED_F32; dtype <= HEED_F64; dtype++) {
+        heed_tensor *x = lay_out(row->x, HEED_SHAPE(3), dtype, STEPPED);
+        heed_set_requires_grad(x, true);
+        heed_backward(heed_sum(row->apply(x)));
+        expect_no_error();
+        for (int i = 0; i < 3; i++) {
+            expect_element(row->name, element(x->grad, HEED_INDEX(i)), row->dx[i], 1, dtype);
         }
     }
-    return false;
-}
-
-START_TEST(every_case_has_a_row)
-{
-    parity_every_case("extremes", has_case);
 }
 END_TEST
 
-void add_parity_extreme_cases(Suite *suite)
+START_TEST(max_of_a_dim_leaves_two_tensors)
+{
+    heed_tensor *x = heed_from_f32((float[]){1, 5, 2, 7, 0, 7}, HEED_SHAPE(2, 3)), *places;
+    heed_set_requires_grad(x, true);
+    const int64_t before = heed_live_tensors();
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *y = heed_max_dim(x, 1, false, &places);
+    EXPECT_VALUES(y, 0, 5, 7);
+    EXPECT_VALUES(places, 0, 1, 0);
+    ck_assert(y->requires_grad && !places->requires_grad);
+    heed_backward(heed_sum(heed_mul(y, y)));
+    EXPECT_VALUES(x->grad, 0, 0, 10, 0, 14, 0, 0);
+    heed_scope_end(&scope);
+    ck_assert_int_eq(heed_live_tensors(), before + 1); /* the gradient */
+    places = x;
+    ck_assert_ptr_null(heed_max_dim(x, 2, false, &places));
+    ck_assert_ptr_null(places);
+    expect_error(HEED_ERR_DIM, "max: dim 2");
+}
+END_TEST
+
+START_TEST(median_gives_contiguous_indices)
+{
+    const int64_t numbers[] = {3, 1, 2, 4, 6, 5};
+    heed_tensor *places = NULL;
+    heed_tensor *x = heed_to(heed_from_i64(numbers, HEED_SHAPE(2, 3)), (heed_dtype)_i);
+    EXPECT_VALUES(heed_median_dim(x, 1, false, &places), 0, 2, 5);
+    const int64_t *place = heed_const_data_i64(places);
+    expect_no_error();
+    ck_assert(place[0] == 2 && place[1] == 2);
+}
+END_TEST
+
+void add_extremes_cases(Suite *suite)
 {
     TCase *extremes = heed_case(suite, "extremes");
-    tcase_add_loop_test(extremes, extremes_agree_with_torch, 0, ROW_COUNT);
-    tcase_add_test(extremes, every_operation_has_extremes);
-    tcase_add_test(extremes, every_case_has_a_row);
+    tcase_add_loop_test(extremes, extremes_over_all_choices_of_dims, 0, ROWS_);
+    tcase_add_test(extremes, extremes_in_every_place);
+    tcase_add_test(extremes, extremes_of_special_values);
+    tcase_add_loop_test(extremes, gradients_of_ties_and_nan, 0, GRADIENTS);
+    tcase_add_test(extremes, max_of_a_dim_leaves_two_tensors);
+    tcase_add_loop_test(extremes, median_gives_contiguous_indices, HEED_F32, HEED_BOOL);
 }

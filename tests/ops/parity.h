@@ -2,7 +2,7 @@
 #ifndef HEED_TESTS_PARITY_H
 #define HEED_TESTS_PARITY_H
 
-#include "tests/reference.h"
+#include "tests/common/reference.h"
 
 enum { PARITY_INPUTS = 8 };
 

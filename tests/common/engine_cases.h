@@ -1,0 +1,35 @@
+/* Shared by the files of the engine suite. */
+#ifndef HEED_TESTS_ENGINE_CASES_H
+#define HEED_TESTS_ENGINE_CASES_H
+
+#include "tests/common/test_util.h"
+
+void add_use_cases(Suite *suite);
+void add_sum_cases(Suite *suite);
+void add_grad_cases(Suite *suite);
+void add_higher_cases(Suite *suite);
+void add_custom_cases(Suite *suite);
+void add_random_graph_cases(Suite *suite);
+
+/* leaf_of: an f64 leaf. LEAF(1, 2, 3) has shape (3); LEAF1(2) is a scalar. */
+static inline heed_tensor *leaf_of(const double *values, heed_shape shape)
+{
+    return heed_set_requires_grad(heed_from_f64(values, shape), true);
+}
+#define LEAF(...)                                                                                  \
+    leaf_of((const double[]){__VA_ARGS__},                                                         \
+            HEED_SHAPE((int64_t)(sizeof((double[]){__VA_ARGS__}) / sizeof(double))))
+#define LEAF1(value) leaf_of((const double[]){value}, HEED_SCALAR)
+
+static inline heed_tensor *sum_of_squares(heed_tensor *x)
+{
+    return heed_sum(heed_mul(x, x));
+}
+
+/* copy_forward: y = x, for operations whose derivative is under test. */
+static inline heed_status copy_forward(const heed_call *call, heed_tensor *y)
+{
+    return heed_copy_into(y, call->inputs[0]);
+}
+
+#endif
