@@ -13,7 +13,7 @@
 #define SUITES(X)                                                                                  \
     X(error) X(unread) X(version) X(tensor) X(scope) X(threads) X(parallel) X(forks) X(determinism) X(walks) X(memory) X(print)                             \
     X(random) X(random_numbers) X(random_misuse)                                                   \
-    X(ops) X(limits) X(parity) X(gradients) X(engine) X(anomaly) X(trace) X(observer) X(misuse)                                 \
+    X(ops) X(limits) X(operations) X(gradcheck) X(gradcheck_broken) X(parity_modules) X(parity_optimisers) X(engine) X(anomaly) X(trace) X(observer) X(misuse)                                 \
     X(nn) X(module_failures) X(layers) X(attention) X(cross_attention) X(multihead) X(transformer) X(gpt) X(masks)    \
     X(optim) X(portable) X(denormal) X(files) X(data) X(gpt_files) X(golden)                                                       \
     X(toy) X(char_gpt) X(text) X(chunks) X(bpe) X(tokenizer) X(corpus)                             \

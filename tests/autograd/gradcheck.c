@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "tests/common/test_util.h"
-#include "tests/gradients_table.h"
+#include "tests/ops/table.h"
+
+Suite *gradcheck_suite(void);
 
 static heed_tensor *leaf(heed_shape shape)
 {
@@ -406,8 +408,9 @@ START_TEST(functions_are_not_called_after_an_error)
 }
 END_TEST
 
-void add_gradcheck_cases(Suite *suite)
+Suite *gradcheck_suite(void)
 {
+    Suite *suite = suite_create("gradcheck");
     TCase *checks = heed_case(suite, "gradcheck");
     tcase_add_test(checks, unused_inputs_must_be_declared);
     tcase_add_test(checks, second_order_tells_unused_from_linear);
@@ -426,4 +429,5 @@ void add_gradcheck_cases(Suite *suite)
     tcase_add_test(checks, tolerances_are_the_callers);
     tcase_add_test(checks, the_worst_difference_is_returned);
     tcase_add_test(checks, a_common_ratio_is_reported);
+    return suite;
 }

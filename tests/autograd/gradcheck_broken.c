@@ -6,7 +6,9 @@
 
 #include "src/tensor/debug.h"
 #include "tests/common/test_util.h"
-#include "tests/gradients_table.h"
+#include "tests/ops/table.h"
+
+Suite *gradcheck_broken_suite(void);
 
 /* ---- forwards; the derivatives differ ---- */
 
@@ -381,9 +383,11 @@ START_TEST(is_caught_inside_a_function)
 }
 END_TEST
 
-void add_broken_cases(Suite *suite)
+Suite *gradcheck_broken_suite(void)
 {
+    Suite *suite = suite_create("gradcheck_broken");
     TCase *broken_case = heed_case(suite, "broken");
     tcase_add_loop_test(broken_case, is_caught, 0, (int)(sizeof derivatives / sizeof *derivatives));
     tcase_add_test(broken_case, is_caught_inside_a_function);
+    return suite;
 }

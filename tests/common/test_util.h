@@ -45,6 +45,11 @@ static inline heed_status adam_update(heed_tensor *p, const heed_tensor *g, heed
  * tensors or bytes of its own, and no pending error. */
 TCase *heed_case(Suite *suite, const char *name);
 
+/* add_row: adds the loop test for row i, if TEST is unset or this name.
+ * add_rows: the same for rows 0 to count - 1. */
+void add_row(TCase *tcase, const TTest *test, int i, const char *name);
+void add_rows(TCase *tcase, const TTest *test, int count, const char *(*name)(int i));
+
 /* expect_error: the pending error has this status and its message contains `words`; clears it. */
 void expect_error(heed_status status, const char *words);
 

@@ -1,24 +1,29 @@
-/* Every operation on inputs at both extremes of the float range, compared with PyTorch: the rows of
- * parity/extremes.def. */
+/* Every operation on inputs at both extremes of the float range, compared with PyTorch: the rows
+ * EXTREME of operations.def. */
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/gradients_table.h"
-#include "tests/parity.h"
+#include "tests/ops/parity.h"
 
 typedef struct extreme_row {
-    const char *operation, *form;
+    const char *subject, *operation, *form;
     enum { EVERYWHERE, IF_SOUND } where;
 } extreme_row;
 
-#define EXTREME(operation, form, where) {#operation, #form, where},
+#define EXTREME(operation, form, where) {SUBJECT, #operation, #form, where},
 static const extreme_row rows[] = {
-#include "tests/parity/extremes.def"
+#include "tests/ops/operations.def"
 };
-#undef EXTREME
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
+
+static const char *extreme_name(int i)
+{
+    static char name[100];
+    snprintf(name, sizeof name, "%s.%s", rows[i].operation, rows[i].form);
+    return name;
+}
 
 /* ---- the variants of a case's inputs, as ExtremeCase of fixtures/case.py lists them ---- */
 
@@ -87,7 +92,7 @@ static heed_tensor *changed(heed_tensor *x, int place, const variant *v, heed_dt
 /* The expected results y, da, db ... of all variants, joined. */
 typedef struct goals {
     const extreme_row *row;
-    parity_kind kind;
+    accuracy accuracy;
     heed_dtype dtype;
     const double *torch, *exact; /* exact: NULL if it is the same */
     int64_t at, count;
@@ -128,10 +133,10 @@ static bool is_sound(const double *torch, const double *exact, int64_t n)
 static double room_of(const goals *goal, bool is_gradient, double value, double most)
 {
     const double ulp = parity_ulp(value, goal->dtype);
-    if (goal->kind == SCALED) {
+    if (goal->accuracy == SCALED) {
         return fmax(goal->dtype == HEED_F64 ? 1e-12 * most : 0, 16 * parity_ulp(most, goal->dtype));
     }
-    return is_gradient ? 16 * ulp : goal->kind == EXACT ? 0 : 4 * ulp;
+    return is_gradient ? 16 * ulp : goal->accuracy == EXACT ? 0 : 4 * ulp;
 }
 
 /* Compares y with the next goals. */
@@ -192,7 +197,7 @@ static void join_inputs(const parity_case *c, const variant *list, int count, he
 }
 
 /* Checks these variants in one call of the operation. */
-static void check_variants(goals *goal, const parity_row *row, const parity_case *c,
+static void check_variants(goals *goal, const operation_row *row, const parity_case *c,
                            const variant *list, int count, bool create_graph)
 {
     heed_tensor *inputs[PARITY_INPUTS], *xs[PARITY_INPUTS], *grads[PARITY_INPUTS];
@@ -200,7 +205,7 @@ static void check_variants(goals *goal, const parity_row *row, const parity_case
     parity_leaf leaves[PARITY_INPUTS];
     join_inputs(c, list, count, goal->dtype, inputs);
     const int leaf_count = g != NULL ? parity_input_leaves(c, inputs, leaves) : 0;
-    heed_tensor *y = row->f(inputs);
+    heed_tensor *y = row->f(inputs, NULL);
     if (leaf_count > 0) {
         for (int v = 0; v < count; v++) {
             parts[v] = scaled(g, list[v].g, y->dtype);
@@ -224,7 +229,7 @@ static const double *as_doubles(heed_tensor *x)
 }
 
 /* Calls the operation with `together` variants at a time; 0: all of them. */
-static void check_row(const extreme_row *extreme, const parity_row *row, const parity_case *c,
+static void check_row(const extreme_row *extreme, const operation_row *row, const parity_case *c,
                       const parity_case *expected, heed_dtype dtype, int together,
                       bool create_graph)
 {
@@ -238,7 +243,7 @@ static void check_row(const extreme_row *extreme, const parity_row *row, const p
     const bool f32 = dtype == HEED_F32;
     heed_tensor *torch = parity_case_part(expected, f32 ? "f32" : "f64");
     goals goal = {.row = extreme,
-                  .kind = row->kind,
+                  .accuracy = row->accuracy,
                   .dtype = dtype,
                   .torch = as_doubles(torch),
                   .exact = as_doubles(parity_case_part(expected, f32 ? "f32.exact" : "f64.exact")),
@@ -252,26 +257,23 @@ static void check_row(const extreme_row *extreme, const parity_row *row, const p
     ck_assert_int_eq(goal.at, goal.count);
 }
 
-static const parity_row *row_of(const extreme_row *extreme)
+static const operation_row *row_of(const extreme_row *extreme)
 {
-    int i = 0;
-    while (i < parity_row_count && (strcmp(parity_rows[i].operation, extreme->operation) != 0 ||
-                                    strcmp(parity_rows[i].form, extreme->form) != 0)) {
-        i++;
-    }
-    EXPECT(i < parity_row_count, "parity.def has no row %s.%s", extreme->operation, extreme->form);
-    return &parity_rows[i];
+    const operation_row *row = find_row(extreme->operation, extreme->form);
+    EXPECT(row != NULL && row->accuracy != NOT_COMPARED, "%s.%s is not compared with PyTorch",
+           extreme->operation, extreme->form);
+    return row;
 }
 
 START_TEST(extremes_agree_with_torch)
 {
     const extreme_row *extreme = &rows[_i];
-    const parity_row *row = row_of(extreme);
-    heed_safetensors *file = parity_open(row->area), *extremes = parity_open("extremes");
+    const operation_row *row = row_of(extreme);
+    heed_safetensors *file = parity_open(row->subject), *extremes = parity_open("extremes");
     const parity_case c = parity_case_of(file, row->operation, row->form);
     const parity_case expected = parity_case_of(extremes, row->operation, row->form);
     /* Joined, elements pass through the vector loops; alone, through the remainder loops. */
-    const bool can_join = strcmp(row->area, "elementwise") == 0;
+    const bool can_join = strcmp(row->subject, "elementwise") == 0;
     for (int create_graph = 0; create_graph < 2; create_graph++) {
         for (heed_dtype dtype = HEED_F32; dtype <= HEED_F64; dtype++) {
             check_row(extreme, row, &c, &expected, dtype, 1, create_graph);
@@ -285,9 +287,7 @@ START_TEST(extremes_agree_with_torch)
 }
 END_TEST
 
-/* ---- the table itself ---- */
-
-static bool has_row(const char *operation)
+bool has_extremes(const char *operation)
 {
     for (int i = 0; i < ROW_COUNT; i++) {
         if (strcmp(rows[i].operation, operation) == 0) {
@@ -297,40 +297,22 @@ static bool has_row(const char *operation)
     return false;
 }
 
-START_TEST(every_operation_has_extremes)
+bool is_extreme(const char *name)
 {
-    for (const heed_op *op = heed_first_operation(); op != NULL; op = op->next) {
-        EXPECT(has_row(op->name), "%s has no row in tests/parity/extremes.def", op->name);
-    }
-    for (int i = 0; i < composite_count; i++) {
-        EXPECT(has_row(composites[i]), "%s has no row in tests/parity/extremes.def", composites[i]);
-    }
-}
-END_TEST
-
-static bool has_case(const char *area, const char *name)
-{
-    (void)area;
-    char row[100];
     for (int i = 0; i < ROW_COUNT; i++) {
-        snprintf(row, sizeof row, "%s.%s", rows[i].operation, rows[i].form);
-        if (strcmp(row, name) == 0) {
+        if (strcmp(extreme_name(i), name) == 0) {
             return true;
         }
     }
     return false;
 }
 
-START_TEST(every_case_has_a_row)
-{
-    parity_every_case("extremes", has_case);
-}
-END_TEST
-
-void add_parity_extreme_cases(Suite *suite)
+void add_extreme_rows(Suite *suite, const char *subject)
 {
     TCase *extremes = heed_case(suite, "extremes");
-    tcase_add_loop_test(extremes, extremes_agree_with_torch, 0, ROW_COUNT);
-    tcase_add_test(extremes, every_operation_has_extremes);
-    tcase_add_test(extremes, every_case_has_a_row);
+    for (int i = 0; i < ROW_COUNT; i++) {
+        if ((subject == NULL || strcmp(rows[i].subject, subject) == 0)) {
+            add_row(extremes, extremes_agree_with_torch, i, extreme_name(i));
+        }
+    }
 }

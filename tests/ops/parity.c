@@ -1,5 +1,5 @@
-/* Reads fixtures/parity/, and checks results to the tolerances in parity.def. */
-#include "tests/parity.h"
+/* Reads fixtures/parity/, and checks results to the tolerances in operations.def. */
+#include "tests/ops/parity.h"
 
 #include <float.h>
 #include <math.h>
@@ -100,13 +100,13 @@ static double largest(const pair *p, heed_dtype dtype)
 static double allowed(const parity_goal *goal, double value, double most, heed_dtype dtype)
 {
     const double near = 4 * parity_ulp(value, dtype);
-    if (goal->kind == EXACT || goal->kind == ULP) {
-        return goal->kind == EXACT ? 0 : near;
+    if (goal->accuracy == EXACT || goal->accuracy == ULP) {
+        return goal->accuracy == EXACT ? 0 : near;
     }
     if (dtype == HEED_F64) {
         return 1e-12 * most;
     }
-    return fmax(goal->kind == NEAR ? near : 2 * parity_ulp(most, dtype), 2 * goal->error);
+    return fmax(goal->accuracy == NEAR ? near : 2 * parity_ulp(most, dtype), 2 * goal->error);
 }
 
 static void expect_signs_of_zeros(const pair *p, const parity_goal *goal)
@@ -166,7 +166,7 @@ void expect_parity(heed_tensor *y, const parity_goal *goal)
     expect_places(&p, goal, single);
     p = pair_of(y, goal->y);
     expect_close_enough(&p, goal, y->dtype);
-    if (goal->kind == EXACT || goal->kind == ULP) {
+    if (goal->accuracy == EXACT || goal->accuracy == ULP) {
         expect_signs_of_zeros(&p, goal);
     }
 }

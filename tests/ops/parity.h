@@ -1,21 +1,11 @@
-/* The parity table as data, parity.def expanded, and the functions that read fixtures/parity/. */
-#ifndef HEED_TESTS_PARITY_H
-#define HEED_TESTS_PARITY_H
+/* Comparing with the results of PyTorch that fixtures/parity/ holds. */
+#ifndef HEED_TESTS_OPS_PARITY_H
+#define HEED_TESTS_OPS_PARITY_H
 
 #include "tests/common/reference.h"
+#include "tests/ops/table.h"
 
-enum { PARITY_INPUTS = 8 };
-
-typedef enum parity_kind { SCALED, ULP, NEAR, EXACT } parity_kind;
-
-typedef struct parity_row {
-    const char *area, *operation, *form;
-    parity_kind kind;
-    heed_tensor *(*f)(heed_tensor *const *in);
-} parity_row;
-
-extern const parity_row parity_rows[];
-extern const int parity_row_count;
+enum { PARITY_INPUTS = ROW_INPUTS };
 
 /* ---- files ---- */
 
@@ -35,10 +25,10 @@ typedef struct parity_goal {
     heed_tensor *y;          /* f64, or i64, bool */
     heed_tensor *places;     /* where f32 has NaN or inf; NULL: in the same places as y */
     double error;            /* PyTorch's in f32 */
-    parity_kind kind;
+    accuracy accuracy;
 } parity_goal;
 
-/* expect_parity: y matches the goal, within the tolerance that parity.def defines.
+/* expect_parity: y matches the goal, within the tolerance that operations.def defines.
  * HEED_PARITY_REPORT=FILE appends its largest error to that file. */
 void expect_parity(heed_tensor *y, const parity_goal *goal);
 
@@ -71,7 +61,7 @@ void parity_inputs(const parity_case *c, heed_dtype dtype, enum layout layout,
 
 /* expect_part: y matches the case's tensor of that name. */
 void expect_part(const parity_case *c, const char *part, heed_tensor *y, double error,
-                 parity_kind kind);
+                 accuracy accuracy);
 
 /* A tensor that y is differentiated with respect to; the file names its gradient "d" + name. */
 typedef struct parity_leaf {
@@ -84,13 +74,7 @@ enum { PARITY_LEAVES = 40 };
 /* parity_input_leaves: adds the inputs that require a gradient; returns their number.
  * expect_case: y and the gradients of the leaves match the case. */
 int parity_input_leaves(const parity_case *c, heed_tensor *const *inputs, parity_leaf *leaves);
-void expect_case(const parity_case *c, heed_tensor *y, parity_kind kind, const parity_leaf *leaves,
+void expect_case(const parity_case *c, heed_tensor *y, accuracy accuracy, const parity_leaf *leaves,
                  int count);
-
-/* ---- defined by the other files of the suite ---- */
-
-void add_parity_module_cases(Suite *suite);
-void add_parity_extreme_cases(Suite *suite);
-void add_parity_optimiser_cases(Suite *suite);
 
 #endif

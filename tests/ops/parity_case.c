@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/parity.h"
+#include "tests/ops/parity.h"
 
 static const char *const letters[PARITY_INPUTS] = {"a", "b", "c", "d", "e", "f", "g", "h"};
 
@@ -77,13 +77,13 @@ int parity_input_leaves(const parity_case *c, heed_tensor *const *inputs, parity
 /* ---- results ---- */
 
 void expect_part(const parity_case *c, const char *part, heed_tensor *y, double error,
-                 parity_kind kind)
+                 accuracy accuracy)
 {
     char places[120];
     snprintf(places, sizeof places, "%s.f32", part);
     parity_goal goal = {.name = c->name,
                         .part = part,
-                        .kind = kind,
+                        .accuracy = accuracy,
                         .error = error,
                         .y = parity_case_part(c, part),
                         .places = parity_case_part(c, places)};
@@ -115,10 +115,10 @@ static void expect_gradients(const parity_case *c, heed_tensor *y, const parity_
     }
 }
 
-void expect_case(const parity_case *c, heed_tensor *y, parity_kind kind, const parity_leaf *leaves,
+void expect_case(const parity_case *c, heed_tensor *y, accuracy accuracy, const parity_leaf *leaves,
                  int count)
 {
     const double *errors = heed_const_data_f64(parity_case_part(c, "error"));
-    expect_part(c, "y", y, errors[0], kind);
+    expect_part(c, "y", y, errors[0], accuracy);
     expect_gradients(c, y, leaves, count, errors + 1);
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/common/test_util.h"
 #include "tests/ops/expressions.h"
 
 #define COMPOSITE(name) #name,
@@ -201,4 +202,17 @@ int row_inputs(const operation_row *row, heed_tensor **inputs)
         count++;
     }
     return count;
+}
+
+/* ---- tests ---- */
+
+void add_table_rows(Suite *suite, const char *name, const TTest *test, const char *subject,
+                    bool (*filter)(const operation_row *row))
+{
+    TCase *rows = heed_case(suite, name);
+    for (int i = 0; i < operation_row_count; i++) {
+        if ((subject == NULL || strcmp(operation_rows[i].subject, subject) == 0) && filter(&operation_rows[i])) {
+            add_row(rows, test, i, row_name(i));
+        }
+    }
 }

@@ -58,11 +58,19 @@ bool is_composite(const char *name);
 /* graph_holds: true if the graph of y contains a node of this operation; for small graphs. */
 bool graph_holds(const heed_tensor *y, const char *operation);
 
-/* add_operation_cases: adds the cases gradients, parity, extremes and misuse with the rows of this subject. */
-void add_operation_cases(Suite *suite, const char *subject);
+/* add_table_rows: a case of `suite` with the test for each row of this subject that the filter takes. */
+void add_table_rows(Suite *suite, const char *name, const TTest *test, const char *subject,
+                    bool (*filter)(const operation_row *row));
+
+/* The cases gradients, parity, extremes and misuse of a subject. */
 void add_gradient_rows(Suite *suite, const char *subject);
 void add_parity_rows(Suite *suite, const char *subject);
 void add_extreme_rows(Suite *suite, const char *subject);
 void add_misuse_rows(Suite *suite, const char *subject);
+
+/* Has the operation such a row? is_extreme: the case of that name, such as "softmax.last". */
+bool has_extremes(const char *operation);
+bool is_extreme(const char *name);
+bool is_misused(const char *operation);
 
 #endif

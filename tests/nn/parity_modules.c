@@ -1,9 +1,11 @@
-/* Every module compared with PyTorch, by the table in parity/modules.def. */
+/* Every module compared with PyTorch, by the table in parity_modules.def. */
 #include <glob.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "tests/parity.h"
+#include "tests/ops/parity.h"
+
+Suite *parity_modules_suite(void);
 
 /* ---- the table ---- */
 
@@ -121,7 +123,7 @@ static heed_tensor *gpt_weights(struct heed_gpt *m, heed_tensor *idx)
     {                                                                                              \
         return forward;                                                                            \
     }
-#include "tests/parity/modules.def"
+#include "tests/nn/parity_modules.def"
 
 typedef struct module_row {
     const char *kind, *form;
@@ -133,7 +135,7 @@ typedef struct module_row {
     {#kind, #form, new_##kind##_##form, forward_##kind##_##form},
 
 static const module_row rows[] = {
-#include "tests/parity/modules.def"
+#include "tests/nn/parity_modules.def"
 };
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
 
@@ -284,7 +286,7 @@ static int check_kinds(const char *path)
         const char *name = strstr(at, ".name = \""), *end = strchr(at, ';');
         EXPECT(name != NULL && name < end && sscanf(name, ".name = \"%49[^\"]", kind) == 1,
                "%s: a module without a name", path);
-        EXPECT(has_kind(kind) || is_part(kind), "%s of %s has no row in tests/parity/modules.def",
+        EXPECT(has_kind(kind) || is_part(kind), "%s of %s has no row in tests/nn/parity_modules.def",
                kind, path);
         count++;
     }
@@ -306,10 +308,12 @@ START_TEST(every_module_has_a_row)
 }
 END_TEST
 
-void add_parity_module_cases(Suite *suite)
+Suite *parity_modules_suite(void)
 {
+    Suite *suite = suite_create("parity_modules");
     TCase *modules = heed_case(suite, "modules");
     tcase_add_loop_test(modules, module_is_torchs, 0, ROW_COUNT);
     tcase_add_test(modules, every_case_has_a_row);
     tcase_add_test(modules, every_module_has_a_row);
+    return suite;
 }

@@ -1,10 +1,12 @@
-/* Every optimiser and schedule compared with PyTorch, by the table in parity/optimisers.def. */
+/* Every optimiser and schedule compared with PyTorch, by the table in parity_optimisers.def. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-#include "tests/parity.h"
+#include "tests/ops/parity.h"
+
+Suite *parity_optimisers_suite(void);
 
 /* ---- groups ---- */
 
@@ -38,7 +40,7 @@ static heed_optimizer *with_group(heed_optimizer *optimizer, heed_tensor_list pa
     {                                                                                              \
         return rate;                                                                               \
     }
-#include "tests/parity/optimisers.def"
+#include "tests/nn/parity_optimisers.def"
 
 static const struct row {
     const char *name, *form;
@@ -48,7 +50,7 @@ static const struct row {
 #define OPTIMISER(name, form, constructor)     {#name, #form, name##_##form, NULL},
 #define CLIPPED(name, form, constructor, clip) {#name, #form, name##_##form, clip_##name##_##form},
 #define SCHEDULE(name, form, rate)
-#include "tests/parity/optimisers.def"
+#include "tests/nn/parity_optimisers.def"
 };
 
 static const struct schedule {
@@ -58,7 +60,7 @@ static const struct schedule {
 #define OPTIMISER(name, form, constructor)
 #define CLIPPED(name, form, constructor, clip)
 #define SCHEDULE(name, form, rate) {#name, #form, name##_##form},
-#include "tests/parity/optimisers.def"
+#include "tests/nn/parity_optimisers.def"
 };
 enum {
     ROW_COUNT = sizeof rows / sizeof *rows,
@@ -232,7 +234,7 @@ START_TEST(every_optimiser_has_a_row)
             while (row < ROW_COUNT && strcasecmp(rows[row].name, name) != 0) {
                 row++;
             }
-            EXPECT(row < ROW_COUNT, "%s has no row in tests/parity/optimisers.def", name);
+            EXPECT(row < ROW_COUNT, "%s has no row in tests/nn/parity_optimisers.def", name);
             count++;
         }
     }
@@ -241,11 +243,13 @@ START_TEST(every_optimiser_has_a_row)
 }
 END_TEST
 
-void add_parity_optimiser_cases(Suite *suite)
+Suite *parity_optimisers_suite(void)
 {
+    Suite *suite = suite_create("parity_optimisers");
     TCase *optimisers = heed_case(suite, "optimisers");
     tcase_add_loop_test(optimisers, optimiser_is_torchs, 0, ROW_COUNT);
     tcase_add_loop_test(optimisers, schedule_is_torchs, 0, SCHEDULE_COUNT);
     tcase_add_test(optimisers, every_case_has_a_row);
     tcase_add_test(optimisers, every_optimiser_has_a_row);
+    return suite;
 }
