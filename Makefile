@@ -139,7 +139,7 @@ PAGE_PARTS   := $(filter-out %/browser_file.o,$(call parts,page))
 LESSONS      := $(filter $(BUILD)/lesson%,$(EXAMPLES))
 
 # The rooms of tests/ that contain suites, and what they share.
-TEST_ROOMS   := common tensor autograd ops nn tools models programs oom
+TEST_ROOMS   := common tensor autograd ops misuse nn tools models programs oom
 TEST_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*.c $(TEST_ROOMS:%=tests/%/*.c)))
 
 .PHONY: all lib demo lessons test test-isas deps deps-dev layers format check-format lint clean help

@@ -92,7 +92,7 @@ static heed_tensor *changed(heed_tensor *x, int place, const variant *v, heed_dt
 /* The expected results y, da, db ... of all variants, joined. */
 typedef struct goals {
     const extreme_row *row;
-    accuracy accuracy;
+    row_accuracy accuracy;
     heed_dtype dtype;
     const double *torch, *exact; /* exact: NULL if it is the same */
     int64_t at, count;

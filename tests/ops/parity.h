@@ -25,7 +25,7 @@ typedef struct parity_goal {
     heed_tensor *y;          /* f64, or i64, bool */
     heed_tensor *places;     /* where f32 has NaN or inf; NULL: in the same places as y */
     double error;            /* PyTorch's in f32 */
-    accuracy accuracy;
+    row_accuracy accuracy;
 } parity_goal;
 
 /* expect_parity: y matches the goal, within the tolerance that operations.def defines.
@@ -61,7 +61,7 @@ void parity_inputs(const parity_case *c, heed_dtype dtype, enum layout layout,
 
 /* expect_part: y matches the case's tensor of that name. */
 void expect_part(const parity_case *c, const char *part, heed_tensor *y, double error,
-                 accuracy accuracy);
+                 row_accuracy accuracy);
 
 /* A tensor that y is differentiated with respect to; the file names its gradient "d" + name. */
 typedef struct parity_leaf {
@@ -74,7 +74,7 @@ enum { PARITY_LEAVES = 40 };
 /* parity_input_leaves: adds the inputs that require a gradient; returns their number.
  * expect_case: y and the gradients of the leaves match the case. */
 int parity_input_leaves(const parity_case *c, heed_tensor *const *inputs, parity_leaf *leaves);
-void expect_case(const parity_case *c, heed_tensor *y, accuracy accuracy, const parity_leaf *leaves,
+void expect_case(const parity_case *c, heed_tensor *y, row_accuracy accuracy, const parity_leaf *leaves,
                  int count);
 
 #endif

@@ -77,7 +77,7 @@ int parity_input_leaves(const parity_case *c, heed_tensor *const *inputs, parity
 /* ---- results ---- */
 
 void expect_part(const parity_case *c, const char *part, heed_tensor *y, double error,
-                 accuracy accuracy)
+                 row_accuracy accuracy)
 {
     char places[120];
     snprintf(places, sizeof places, "%s.f32", part);
@@ -115,7 +115,7 @@ static void expect_gradients(const parity_case *c, heed_tensor *y, const parity_
     }
 }
 
-void expect_case(const parity_case *c, heed_tensor *y, accuracy accuracy, const parity_leaf *leaves,
+void expect_case(const parity_case *c, heed_tensor *y, row_accuracy accuracy, const parity_leaf *leaves,
                  int count)
 {
     const double *errors = heed_const_data_f64(parity_case_part(c, "error"));

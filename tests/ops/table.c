@@ -45,16 +45,16 @@ bool graph_holds(const heed_tensor *y, const char *operation)
 #define D in[3]
 #define E in[4]
 #define F in[5]
-#define CASE(operation, form, expression)                                                          \
-    static heed_tensor *operation##__##form(heed_tensor *const *in, void *context)                 \
+#define CASE(name, expression)                                                                     \
+    static heed_tensor *name(heed_tensor *const *in, void *context)                                \
     {                                                                                              \
         (void)context, (void)in;                                                                   \
         return expression;                                                                         \
     }
 #define ROW(operation, form, derivative, accuracy, expression, torch, ...)                         \
-    CASE(operation, form, expression)
-#define GRADIENT(operation, form, derivative, expression, ...)           CASE(operation, form, expression)
-#define PARITY(operation, form, accuracy, expression, torch, ...)        CASE(operation, form, expression)
+    CASE(operation##__##form, expression)
+#define GRADIENT(operation, form, derivative, expression, ...)           CASE(operation##__##form, expression)
+#define PARITY(operation, form, accuracy, expression, torch, ...)        CASE(operation##__##form, expression)
 #include "tests/ops/operations.def"
 
 /* ---- a table entry for each row ---- */

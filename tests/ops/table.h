@@ -8,8 +8,8 @@
 
 enum { ROW_INPUTS = 8 };
 
-typedef enum derivative { CURVED, LINEAR, ZERO, COARSE, FLAT, NOT_CHECKED } derivative;
-typedef enum accuracy { SCALED, ULP, NEAR, EXACT, NOT_COMPARED } accuracy;
+typedef enum row_derivative { CURVED, LINEAR, ZERO, COARSE, FLAT, NOT_CHECKED } row_derivative;
+typedef enum row_accuracy { SCALED, ULP, NEAR, EXACT, NOT_COMPARED } row_accuracy;
 
 typedef struct row_input {
     enum values {
@@ -32,8 +32,8 @@ typedef struct row_input {
 
 typedef struct operation_row {
     const char *subject, *operation, *form;
-    derivative derivative;
-    accuracy accuracy;
+    row_derivative derivative;
+    row_accuracy accuracy;
     heed_function *f;
     row_input inputs[ROW_INPUTS + 1]; /* up to the first NONE; in a PARITY row, none */
 } operation_row;

@@ -32,7 +32,7 @@ static heed_tensor *indices(int64_t count, int64_t below)
     return heed_randint(0, below, HEED_SHAPE(count), HEED_I64);
 }
 
-static heed_tensor *add_rows(void)
+static heed_tensor *add_broadcast_rows(void)
 {
     return heed_add(large(), normal(HEED_SHAPE(211)));
 }
@@ -124,7 +124,7 @@ static heed_tensor *gradient_of_embedding(void)
 }
 
 static heed_tensor *(*const works[])(void) = {
-    add_rows,
+    add_broadcast_rows,
     multiply_columns,
     multiply_by_number,
     gelu_of_strided,
