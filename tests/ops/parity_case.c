@@ -16,8 +16,8 @@ parity_case parity_case_of(const heed_safetensors *file, const char *operation, 
 {
     parity_case c = {.file = file};
     snprintf(c.name, sizeof c.name, "%s.%s", operation, form);
-    EXPECT(heed_safetensors_metadata(file, c.name) != NULL, "%s: generate.py has no such case",
-           c.name);
+    EXPECT(heed_safetensors_metadata(file, c.name) != NULL,
+           "%s: tests/fixtures/parity has no such case; run: make fixtures OP=%s", c.name, operation);
     while (c.count < PARITY_INPUTS) {
         heed_tensor *x = parity_case_part(&c, letters[c.count]);
         if (x == NULL) {
@@ -87,7 +87,7 @@ void expect_part(const parity_case *c, const char *part, heed_tensor *y, double 
                         .error = error,
                         .y = parity_case_part(c, part),
                         .places = parity_case_part(c, places)};
-    EXPECT(goal.y != NULL, "%s: generate.py has no %s", c->name, part);
+    EXPECT(goal.y != NULL, "%s: the fixture has no %s", c->name, part);
     expect_parity(y, &goal);
 }
 
