@@ -47,37 +47,26 @@ LINK      = $(CC) $(CFLAGS_) $(NAMES) $(LDFLAGS)
 
 # ---- jobs and their output ----
 
-# One job per core, unless -j was given to this make or to a make that calls it. (-j shows only in the environment
-# and on the command line: MAKEFLAGS does not contain it yet while make reads this file.)
-ifndef COUNTING
-JOBS := $(shell case " $$MAKEFLAGS $$(tr '\0' ' ' 2> /dev/null < /proc/$$PPID/cmdline || ps -o args= -p $$PPID 2> /dev/null)" in \
-            (*" -j"*|*" --jobs"*) ;; (*) nproc 2> /dev/null || getconf _NPROCESSORS_ONLN ;; esac)
-ifneq (,$(JOBS))
-MAKEFLAGS += -j$(JOBS)
-endif
+# One job per core, unless -j was given: to this make, where it takes precedence, or to a make that calls it, which
+# passes it on in the environment.
+ifeq (,$(findstring -j,$(shell echo "$$MAKEFLAGS")))
+MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN)
 endif
 
-# $(call step,cc file) begins a recipe: it prints [37/102] cc file and creates the folder. The first step counts
-# the total with a dry run. V=1 shows the commands instead, make -s nothing.
+# $(call step,cc file) begins a recipe: it prints cc file and creates the folder. V=1 shows the commands instead,
+# make -s nothing.
 V ?= 0
 silent := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
-steps :=
-dry    = MAKEFLAGS= $(MAKE) -n $(if $(findstring B,$(firstword -$(MAKEFLAGS))),-B) COUNTING=1 \
-             -f $(firstword $(MAKEFILE_LIST)) $(MAKEOVERRIDES) $(MAKECMDGOALS) 2> /dev/null
-total  = $(eval total := $(filter-out 0,$(shell $(dry) | grep -c '^: step')))$(total)
-count  = $(eval steps += x)$(info [$(words $(steps))$(patsubst %,/%,$(total))] $(1))
-folder = $(if $(wildcard $(@D)),,@mkdir -p $(@D))
-ifdef COUNTING
-step = @: step
-else ifeq ($(V)$(silent),0)
+folder  = $(if $(wildcard $(@D)),,@mkdir -p $(@D))
+ifeq ($(V)$(silent),0)
 .SILENT:
-step = $(count)$(folder)
+step = $(info $(1))$(folder)
 else
 step = $(folder)
 endif
 
 # Goals that run something run one after another, in the given order.
-RUNS := clean deps deps-dev deps-page demo page lessons test test-isas test-tsan test-cpp test-oom layers core mutate format check-format lint bench shared docs install install-docs uninstall
+RUNS := clean deps deps-dev deps-page demo page lessons test test-suites test-programs test-isas test-tsan test-cpp test-oom layers core mutate format check-format lint bench shared docs install install-docs uninstall
 earlier :=
 $(foreach goal,$(filter $(RUNS),$(MAKECMDGOALS)),\
     $(if $(earlier),$(eval $(goal): | $(earlier)))$(eval earlier := $(goal)))
@@ -151,7 +140,7 @@ lib: $(LIBRARY)
 help:
 	@echo "make demo          train the toy model and show its attention; builds only what that needs"
 	@echo "make lessons       build and run every lesson of examples/README.md"
-	@echo "make deps test     install Check if it is missing, and run all tests"
+	@echo "make deps test     install Check if it is missing, and run all tests; make test SUITE=softmax or TEST=NAME: some"
 	@echo "make deps-dev      install the tools that .ci/run needs"
 	@echo "make all           build the library and the examples in $(BUILD)/ (the default); make lib: only the library"
 	@echo "make fuzz          fuzz file readers, command lines and graphs for FUZZ_SECONDS=$(FUZZ_SECONDS) each (needs clang);"
@@ -294,7 +283,7 @@ deps-page:
 
 # ---- tests: linked with the objects, so that every operation is in the registry ----
 
-ifneq (,$(filter test test-isas test-tsan test-oom $(BUILD)/test_heed,$(MAKECMDGOALS)))
+ifneq (,$(filter test test-suites test-isas test-tsan test-oom $(BUILD)/test_heed,$(MAKECMDGOALS)))
 ifeq (,$(filter deps,$(MAKECMDGOALS))$(shell pkg-config --exists check 2> /dev/null && echo there))
 $(error The tests need Check, which pkg-config does not find. Run: make deps test)
 endif
@@ -313,18 +302,15 @@ $(BUILD)/test_heed: $(TEST_OBJECTS) $(PART_OBJECTS) $(PAGE_PARTS) $(OBJECTS)
 	$(call step,link $@)
 	$(LINK) $^ -o $@ $(WRAPPED) $(shell pkg-config --libs check) $(LDLIBS_)
 
-# The custom_* programs and gradcheck check themselves; the output of the others is compared.
-test: $(BUILD)/test_heed $(EXAMPLES)
-	$(BUILD)/test_heed
-	$(BUILD)/custom_op > /dev/null
-	$(BUILD)/gradcheck > /dev/null
-	$(BUILD)/gradcheck > /dev/null
-	$(BUILD)/custom_module > /dev/null
-	sh tests/programs/outputs.sh $(BUILD)
-	CC="$(LINK)" sh tests/programs/lesson7.sh $(BUILD)
-	sh tests/programs/notebooks.sh
-	sh tests/programs/gpt_resume.sh $(BUILD)
-	sh tests/programs/graphs.sh $(BUILD)
+# make test SUITE=softmax, SUITE='ops/ -softmax', SUITE=:parity (tests/main.c) or TEST=NAME runs only some suites.
+.PHONY: test-suites test-programs
+test: test-suites $(if $(SUITE)$(TEST),,test-programs)
+
+test-suites: $(BUILD)/test_heed
+	@$(BUILD)/test_heed $(SUITE) $(TEST:%='TEST=%')
+
+test-programs: $(EXAMPLES)
+	@CC="$(LINK)" sh tests/programs/quick.sh $(BUILD)
 
 # Each instruction set runs with a different number of threads: no result may depend on that number.
 test-isas: $(BUILD)/test_heed $(EXAMPLES)
@@ -333,7 +319,7 @@ test-isas: $(BUILD)/test_heed $(EXAMPLES)
 	    if HEED_ISA=$$isa $(BUILD)/test_heed --has-isa; then \
 	        echo "== HEED_ISA=$$isa HEED_NUM_THREADS=$$threads"; \
 	        export HEED_ISA=$$isa HEED_NUM_THREADS=$$threads; \
-	        sh tests/programs/outputs.sh $(BUILD) && sh tests/both_cores.sh $(BUILD)/test_heed || exit 1; \
+	        sh tests/programs/outputs.sh $(BUILD) && $(BUILD)/test_heed || exit 1; \
 	    else echo "== HEED_ISA=$$isa: not supported on this machine"; fi; done
 
 # The C++ header (its own test in C++23 too), and the C API in several standards of both languages. Public headers must
@@ -362,7 +348,8 @@ test-cpp: $(CPP_TESTS:%=$(BUILD)/%)
 # ThreadSanitizer with the multithreaded suites. Needs gcc: clang links its runtime statically, so the runtime would
 # call the functions in WRAPPED too early. Leaving out one instruction set makes the build faster.
 TSAN        := $(BUILD)/tsan
-TSAN_SUITES := threads parallel forks determinism unread error engine random multihead gpt
+TSAN_SUITES := thread parallel forks determinism unread error backward saved accumulate grad apply random_graphs \
+               generator torch_multihead_attention multihead_masks gpt generate sample
 
 .PHONY: test-tsan
 test-tsan:
@@ -382,7 +369,7 @@ machines:
 OOM := $(BUILD)/oom
 .PHONY: test-oom
 test-oom: $(BUILD)/test_heed
-	HEED_OOM=all $(BUILD)/test_heed oom
+	HEED_OOM=all $(BUILD)/test_heed oom/
 	@$(MAKE) --no-print-directory BUILD=$(OOM) EXTRA="$(EXTRA) -DHEED_SYSTEM_ALLOCATOR" \
 	    $(addprefix $(OOM)/,$(FOLDERS) starve fail_alloc.so)
 	sh tests/oom/oom.sh $(OOM)

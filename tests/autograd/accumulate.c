@@ -2,7 +2,7 @@
  * memory than the sum, and never changes a tensor that someone else sees. */
 #include <math.h>
 
-#include "tests/common/engine_cases.h"
+#include "tests/common/engine_util.h"
 
 /* ---- the same numbers either way ---- */
 
@@ -421,9 +421,9 @@ START_TEST(a_failure_leaves_the_gradient_in_place)
 }
 END_TEST
 
-void add_sum_cases(Suite *suite)
+void add_accumulate_cases(Suite *suite)
 {
-    TCase *sums = heed_case(suite, "sums in place");
+    TCase *sums = heed_case(suite, "sums_in_place");
     tcase_add_loop_test(sums, sums_are_those_of_a_pass_with_a_graph, 0, 2 * WAYS);
     tcase_add_test(sums, slices_touch_their_part_alone);
     tcase_add_test(sums, embeddings_touch_their_rows_alone);
@@ -432,7 +432,7 @@ void add_sum_cases(Suite *suite)
     TCase *asking = heed_case(suite, "add_gradient");
     tcase_add_test(asking, an_operation_is_asked_where_a_sum_is);
     tcase_add_test(asking, a_gradient_of_others_is_left_alone);
-    TCase *given = heed_case(suite, "adding to a given gradient");
+    TCase *given = heed_case(suite, "adding_to_a_given_gradient");
     tcase_add_test(given, parts_are_added_to_a_given_gradient);
     tcase_add_test(given, a_gradient_in_the_memory_of_an_input);
     tcase_add_test(given, adding_in_place_raises_the_version);

@@ -1,7 +1,7 @@
 /* User-defined operations, with any number of inputs, and derivatives that fail. */
 #include <math.h>
 
-#include "tests/common/engine_cases.h"
+#include "tests/common/engine_util.h"
 
 /* ---- a weighted sum of any number of tensors ---- */
 
@@ -413,7 +413,7 @@ START_TEST(add_gradient_sees_all_wanted_inputs)
 }
 END_TEST
 
-void add_custom_cases(Suite *suite)
+void add_apply_cases(Suite *suite)
 {
     TCase *custom = heed_case(suite, "custom");
     tcase_add_test(custom, operations_of_many_inputs);

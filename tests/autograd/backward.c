@@ -2,9 +2,7 @@
 #include <math.h>
 #include <pthread.h>
 
-#include "tests/common/engine_cases.h"
-
-Suite *engine_suite(void);
+#include "tests/common/engine_util.h"
 
 /* ---- leaves ---- */
 
@@ -328,7 +326,7 @@ START_TEST(casts_carry_gradients_back)
 }
 END_TEST
 
-static void add_backward_cases(Suite *suite)
+void add_backward_cases(Suite *suite)
 {
     TCase *leaves = heed_case(suite, "leaves");
     tcase_add_test(leaves, gradients_add_up);
@@ -349,17 +347,4 @@ static void add_backward_cases(Suite *suite)
     tcase_add_test(graphs, constants_get_none);
     tcase_add_test(graphs, overlapping_views_of_one_base);
     tcase_add_test(graphs, casts_carry_gradients_back);
-}
-
-Suite *engine_suite(void)
-{
-    Suite *suite = suite_create("engine");
-    add_backward_cases(suite);
-    add_use_cases(suite);
-    add_sum_cases(suite);
-    add_grad_cases(suite);
-    add_higher_cases(suite);
-    add_custom_cases(suite);
-    add_random_graph_cases(suite);
-    return suite;
 }

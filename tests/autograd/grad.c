@@ -1,7 +1,7 @@
 /* heed_grad: gradients by chosen tensors, and gradients of gradients. */
 #include <math.h>
 
-#include "tests/common/engine_cases.h"
+#include "tests/common/engine_util.h"
 
 /* dy/dx with a graph. */
 static heed_tensor *derivative(heed_tensor *y, heed_tensor *x)
@@ -169,7 +169,7 @@ START_TEST(gradients_belong_to_the_innermost_scope)
 }
 END_TEST
 
-void add_grad_cases(Suite *suite)
+static void add_first_cases(Suite *suite)
 {
     TCase *grad = heed_case(suite, "grad");
     tcase_add_test(grad, grad_leaves_dot_grad_alone);
@@ -302,7 +302,7 @@ START_TEST(grad_mode_stays_as_it_was)
 }
 END_TEST
 
-void add_higher_cases(Suite *suite)
+static void add_higher_cases(Suite *suite)
 {
     TCase *higher = heed_case(suite, "higher");
     tcase_add_test(higher, derivatives_of_a_power);
@@ -313,4 +313,10 @@ void add_higher_cases(Suite *suite)
     tcase_add_test(higher, hessian_times_vector);
     tcase_add_test(higher, a_gradient_penalty_trains);
     tcase_add_test(higher, grad_mode_stays_as_it_was);
+}
+
+void add_grad_cases(Suite *suite)
+{
+    add_first_cases(suite);
+    add_higher_cases(suite);
 }

@@ -5,8 +5,6 @@
 #include "tests/common/test_util.h"
 #include "tests/ops/table.h"
 
-Suite *gradcheck_suite(void);
-
 static heed_tensor *leaf(heed_shape shape)
 {
     heed_tensor *x = heed_empty(shape, HEED_F64);
@@ -408,9 +406,8 @@ START_TEST(functions_are_not_called_after_an_error)
 }
 END_TEST
 
-Suite *gradcheck_suite(void)
+void add_gradcheck_cases(Suite *suite)
 {
-    Suite *suite = suite_create("gradcheck");
     TCase *checks = heed_case(suite, "gradcheck");
     tcase_add_test(checks, unused_inputs_must_be_declared);
     tcase_add_test(checks, second_order_tells_unused_from_linear);
@@ -429,5 +426,4 @@ Suite *gradcheck_suite(void)
     tcase_add_test(checks, tolerances_are_the_callers);
     tcase_add_test(checks, the_worst_difference_is_returned);
     tcase_add_test(checks, a_common_ratio_is_reported);
-    return suite;
 }

@@ -8,8 +8,6 @@
 #include "tests/common/test_util.h"
 #include "tests/ops/table.h"
 
-Suite *gradcheck_broken_suite(void);
-
 /* ---- forwards; the derivatives differ ---- */
 
 static heed_status same_rule(const heed_call *call, heed_result *result)
@@ -383,11 +381,9 @@ START_TEST(is_caught_inside_a_function)
 }
 END_TEST
 
-Suite *gradcheck_broken_suite(void)
+void add_gradcheck_broken_cases(Suite *suite)
 {
-    Suite *suite = suite_create("gradcheck_broken");
     TCase *broken_case = heed_case(suite, "broken");
     tcase_add_loop_test(broken_case, is_caught, 0, (int)(sizeof derivatives / sizeof *derivatives));
     tcase_add_test(broken_case, is_caught_inside_a_function);
-    return suite;
 }

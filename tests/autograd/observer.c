@@ -11,8 +11,6 @@
 
 #include "tests/oom/oom.h"
 
-Suite *observer_suite(void);
-
 static heed_tensor *leaf(double a, double b)
 {
     return heed_set_requires_grad(heed_from_f64((double[]){a, b}, HEED_SHAPE(2)), true);
@@ -848,9 +846,8 @@ START_TEST(running_out_of_memory_in_callbacks_is_an_error)
 }
 END_TEST
 
-Suite *observer_suite(void)
+void add_observer_cases(Suite *suite)
 {
-    Suite *suite = suite_create("observer");
     TCase *events = heed_case(suite, "events");
     tcase_add_test(events, every_event_is_seen_once_and_in_order);
     tcase_add_test(events, derivatives_are_seen_under_create_graph);
@@ -877,5 +874,4 @@ Suite *observer_suite(void)
     tcase_add_test(results, an_operation_left_by_longjmp_hides_no_others);
     tcase_add_exit_test(results, a_pass_left_by_longjmp_has_ended, EXIT_SUCCESS);
     tcase_add_test(oom_case(suite, "memory"), running_out_of_memory_in_callbacks_is_an_error);
-    return suite;
 }

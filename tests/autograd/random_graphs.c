@@ -1,7 +1,7 @@
 /* Random graphs of small operations: their gradients compared with finite differences. */
 #include <math.h>
 
-#include "tests/common/engine_cases.h"
+#include "tests/common/engine_util.h"
 
 enum { LEAVES = 4, NODES = 14, GRAPHS = 25, ROUNDS = 20 };
 
@@ -217,9 +217,9 @@ START_TEST(second_derivatives)
 }
 END_TEST
 
-void add_random_graph_cases(Suite *suite)
+void add_random_graphs_cases(Suite *suite)
 {
-    TCase *graphs = heed_case(suite, "random graphs");
+    TCase *graphs = heed_case(suite, "random_graphs");
     tcase_add_loop_test(graphs, random_graphs, 0, ROUNDS);
     tcase_add_test(graphs, all_ways_agree);
     tcase_add_loop_test(graphs, second_derivatives, 0, ROUNDS);

@@ -1,5 +1,5 @@
 /* Using a graph: a second backward, kept gradients, values changed in place. */
-#include "tests/common/engine_cases.h"
+#include "tests/common/engine_util.h"
 
 #include "tensor/thread.h"
 
@@ -333,15 +333,15 @@ START_TEST(a_given_gradient_has_no_graph)
 }
 END_TEST
 
-void add_use_cases(Suite *suite)
+void add_saved_cases(Suite *suite)
 {
-    TCase *uses = heed_case(suite, "reusing graphs");
+    TCase *uses = heed_case(suite, "reusing_graphs");
     tcase_add_test(uses, retained_gradients);
     tcase_add_test(uses, a_graph_is_used_up);
     tcase_add_test(uses, a_partly_used_up_graph);
     tcase_add_test(uses, backward_lets_values_go);
     tcase_add_test(uses, counts_are_as_documented);
-    TCase *given = heed_case(suite, "given gradients");
+    TCase *given = heed_case(suite, "given_gradients");
     tcase_add_test(given, a_given_gradient_shares_memory);
     tcase_add_test(given, a_given_gradient_has_no_graph);
     TCase *versions = heed_case(suite, "versions");

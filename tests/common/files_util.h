@@ -1,5 +1,4 @@
-/* Shared by the tests of files: a temporary folder per test, whole-file reads and writes, and the
- * parts of the `files` suite. */
+/* Shared by the tests of files: a temporary folder per test, and whole-file reads and writes. */
 #ifndef HEED_TESTS_FILES_UTIL_H
 #define HEED_TESTS_FILES_UTIL_H
 
@@ -7,16 +6,6 @@
 
 /* files_case: a heed_case whose tests each get a temporary folder and must leave no file open. */
 TCase *files_case(Suite *suite, const char *name);
-
-void add_reference_cases(Suite *suite);
-void add_malformed_cases(Suite *suite);
-void add_checkpoint_cases(Suite *suite);
-void add_training_cases(Suite *suite);
-void add_atomic_file_cases(Suite *suite);
-void add_npy_cases(Suite *suite);
-void add_malformed_npy_cases(Suite *suite);
-void add_csv_cases(Suite *suite);
-void add_fault_cases(Suite *suite);
 
 /* in_folder: the path of a file in that folder; valid for the next 8 calls.
  * files_in_folder: number of files in it. */

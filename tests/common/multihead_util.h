@@ -72,8 +72,4 @@ static inline void end(const attention *a)
     heed_module_free(a->m);
 }
 
-/* ---- defined by the other file of the suite ---- */
-
-void add_multihead_mask_cases(Suite *suite);
-
 #endif

@@ -3,7 +3,6 @@
 #ifndef HEED_TESTS_RANDOM_UTIL_H
 #define HEED_TESTS_RANDOM_UTIL_H
 
-#include <check.h>
 #include <string.h>
 
 #include "tensor/alloc.h"
@@ -13,6 +12,7 @@
 #include "tensor/random/random.h"
 #include "tensor/read.h"
 #include "tensor/scope.h"
+#include "tests/common/test_util.h"
 
 /* ---- every test restores the counters ---- */
 

@@ -33,21 +33,6 @@ TCase *heed_case(Suite *suite, const char *name)
     return test_case;
 }
 
-void add_row(TCase *tcase, const TTest *test, int i, const char *name)
-{
-    const char *wanted = getenv("TEST");
-    if (wanted == NULL || *wanted == '\0' || strcmp(wanted, name) == 0) {
-        tcase_add_loop_test(tcase, test, i, i + 1);
-    }
-}
-
-void add_rows(TCase *tcase, const TTest *test, int count, const char *(*name)(int i))
-{
-    for (int i = 0; i < count; i++) {
-        add_row(tcase, test, i, name(i));
-    }
-}
-
 bool too_large_for_32_bits(void)
 {
     return SIZE_MAX == UINT32_MAX && heed_error_pending() == HEED_ERR_OVERFLOW &&

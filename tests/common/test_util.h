@@ -2,10 +2,9 @@
 #ifndef HEED_TESTS_TEST_UTIL_H
 #define HEED_TESTS_TEST_UTIL_H
 
-#include <check.h>
-
 #include "heed.h"
 #include "tensor/blocks.h"
+#include "tests/common/suites.h"
 
 /* The update of one parameter. */
 static inline heed_status sgd_update(heed_tensor *p, const heed_tensor *g, heed_tensor *b,
@@ -44,11 +43,6 @@ static inline heed_status adam_update(heed_tensor *p, const heed_tensor *g, heed
 /* heed_case: a test case of `suite`. Each of its tests runs in an open scope and must leave no live
  * tensors or bytes of its own, and no pending error. */
 TCase *heed_case(Suite *suite, const char *name);
-
-/* add_row: adds the loop test for row i, if TEST is unset or this name.
- * add_rows: the same for rows 0 to count - 1. */
-void add_row(TCase *tcase, const TTest *test, int i, const char *name);
-void add_rows(TCase *tcase, const TTest *test, int count, const char *(*name)(int i));
 
 /* expect_error: the pending error has this status and its message contains `words`; clears it. */
 void expect_error(heed_status status, const char *words);

@@ -8,8 +8,6 @@
 #include "tests/misuse/calls.h"
 #include "tests/ops/table.h"
 
-Suite *misuse_suite(void);
-
 /* ---- the rows ---- */
 
 typedef struct row {
@@ -260,15 +258,14 @@ void add_misuse_rows(Suite *suite, const char *subject)
 {
     TCase *tests = heed_case(suite, "misuse");
     for (int i = 0; i < (int)(sizeof rows / sizeof *rows); i++) {
-        if ((subject == NULL || strcmp(rows[i].subject, subject) == 0)) {
+        if (strcmp(rows[i].subject, subject) == 0) {
             add_row(tests, is_refused, i, rows[i].name);
         }
     }
 }
 
-Suite *misuse_suite(void)
+void add_misuse_cases(Suite *suite)
 {
-    Suite *suite = suite_create("misuse");
     TCase *tests = heed_case(suite, "modules"), *bare = tcase_create("without a scope");
     add_misuse_rows(suite, "misuse");
     tcase_add_test(tests, sentences_are_told_apart);
@@ -277,5 +274,4 @@ Suite *misuse_suite(void)
     add_rows(bare, is_refused_without_a_scope, (int)(sizeof unscoped / sizeof *unscoped),
              name_of_unscoped_row);
     suite_add_tcase(suite, bare);
-    return suite;
 }

@@ -4,8 +4,6 @@
 
 #include "tests/common/module_util.h"
 
-void add_generate_cases(Suite *suite);
-
 struct written {
     int64_t vocab, block;
     int layers, heads;

@@ -7,10 +7,6 @@
 #include "tests/common/files_util.h"
 #include "tests/common/module_util.h"
 
-void add_generate_cases(Suite *suite);
-void add_sample_cases(Suite *suite);
-Suite *gpt_suite(void);
-
 struct drawn {
     int64_t vocab, block;
     int layers, heads;
@@ -318,9 +314,9 @@ START_TEST(set_parameter_refuses)
 }
 END_TEST
 
-static void add_gpt_cases(Suite *suite)
+void add_gpt_cases(Suite *suite)
 {
-    TCase *torch = heed_case(suite, "compared with nanoGPT");
+    TCase *torch = heed_case(suite, "compared_with_nanoGPT");
     tcase_add_loop_test(torch, draws_are_torchs_to_the_bit, 0, DRAWN);
     tcase_add_test(torch, state_dicts_are_nanogpts);
     tcase_add_test(torch, trees);
@@ -329,20 +325,11 @@ static void add_gpt_cases(Suite *suite)
     tcase_add_loop_test(forwards, sizes_of_0, 0, 4);
     tcase_add_test(forwards, attention_can_be_looked_at);
     tcase_add_test(forwards, a_gpt_is_a_module);
-    TCase *checks = heed_case(suite, "derivatives and memory");
+    TCase *checks = heed_case(suite, "derivatives_and_memory");
     tcase_add_loop_test(checks, derivatives, 0, 4);
     tcase_add_test(checks, without_memory);
     TCase *ties = files_case(suite, "set_parameter");
     tcase_add_test(ties, tied_weights_stay_tied);
     tcase_add_test(ties, set_parameter_sets);
     tcase_add_test(ties, set_parameter_refuses);
-}
-
-Suite *gpt_suite(void)
-{
-    Suite *suite = suite_create("gpt");
-    add_gpt_cases(suite);
-    add_generate_cases(suite);
-    add_sample_cases(suite);
-    return suite;
 }

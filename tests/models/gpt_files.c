@@ -6,8 +6,6 @@
 
 #include "tests/common/gpt_files_util.h"
 
-Suite *gpt_files_suite(void);
-
 static const heed_gpt_config nanogpt_config = {.vocab_size = 40,
                                                .block_size = 12,
                                                .n_layer = 2,
@@ -232,10 +230,9 @@ START_TEST(a_gpt2_file_loads_into_a_model_that_is_there)
 }
 END_TEST
 
-Suite *gpt_files_suite(void)
+void add_gpt_files_cases(Suite *suite)
 {
-    Suite *suite = suite_create("gpt_files");
-    TCase *tests = files_case(suite, "gpt files");
+    TCase *tests = files_case(suite, "gpt_files");
     tcase_add_loop_test(tests, transformers_models_give_their_logits, 0, FOLDERS);
     tcase_add_test(tests, nanogpt_models_give_their_logits);
     tcase_add_loop_test(tests, what_is_saved_is_what_transformers_saved, 0, FOLDERS);
@@ -245,8 +242,4 @@ Suite *gpt_files_suite(void)
     tcase_add_test(tests, nanogpts_layout_is_the_state_dict);
     tcase_add_test(tests, a_checkpoint_gives_its_model);
     tcase_add_test(tests, a_gpt2_file_loads_into_a_model_that_is_there);
-    add_gpt_misfit_cases(suite);
-    add_gpt_config_cases(suite);
-    add_json_cases(suite);
-    return suite;
 }

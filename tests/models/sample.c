@@ -1,8 +1,6 @@
 /* heed_sample compared with PyTorch, and the set of tokens that it may draw. */
 #include "tests/common/test_util.h"
 
-void add_sample_cases(Suite *suite);
-
 struct sampled {
     double temperature;
     int64_t top_k;

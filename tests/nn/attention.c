@@ -1,8 +1,6 @@
 /* Self-attention and multi-head attention: shapes, masks, dims, weights, and their derivatives. */
 #include "tests/common/module_util.h"
 
-Suite *attention_suite(void);
-
 static heed_tensor *encodings(int64_t batch, int64_t length, int64_t d_model)
 {
     return heed_randn(HEED_SHAPE(batch, length, d_model), HEED_F32);
@@ -163,9 +161,8 @@ START_TEST(test_derivatives)
 }
 END_TEST
 
-Suite *attention_suite(void)
+void add_attention_cases(Suite *suite)
 {
-    Suite *suite = suite_create("attention");
     TCase *one = heed_case(suite, "SelfAttention");
     tcase_add_loop_test(one, test_batches, 0, 2);
     tcase_add_test(one, test_dims_that_are_not_the_last);
@@ -175,5 +172,4 @@ Suite *attention_suite(void)
     tcase_add_loop_test(several, test_multi_head, 0, 2);
     TCase *derivatives = heed_case(suite, "derivatives");
     tcase_add_loop_test(derivatives, test_derivatives, 0, 6);
-    return suite;
 }

@@ -2,7 +2,7 @@
  * PyTorch. */
 #include <math.h>
 
-#include "tests/common/optim_cases.h"
+#include "tests/common/test_util.h"
 
 static const double inf = (double)INFINITY;
 

@@ -2,8 +2,6 @@
  * tests/parity/modules.def compares its numbers with PyTorch's. */
 #include "tests/common/module_util.h"
 
-Suite *cross_attention_suite(void);
-
 enum { BATCH = 2, T = 3, S = 5, WIDTH = 4, OTHER = 6 };
 
 static struct heed_cross_attention *make(void)
@@ -223,9 +221,8 @@ START_TEST(without_memory)
 }
 END_TEST
 
-Suite *cross_attention_suite(void)
+void add_cross_attention_cases(Suite *suite)
 {
-    Suite *suite = suite_create("cross_attention");
     TCase *forwards = heed_case(suite, "forward");
     tcase_add_test(forwards, with_itself_it_is_self_attention);
     tcase_add_test(forwards, sizes_and_names);
@@ -235,8 +232,7 @@ Suite *cross_attention_suite(void)
     tcase_add_test(forwards, kept_weights);
     tcase_add_loop_test(forwards, sizes_of_0, 0, 3);
     tcase_add_test(forwards, batches_that_differ);
-    TCase *checks = heed_case(suite, "derivatives and memory");
+    TCase *checks = heed_case(suite, "derivatives_and_memory");
     tcase_add_loop_test(checks, derivatives, 0, 3);
     tcase_add_test(checks, without_memory);
-    return suite;
 }

@@ -3,8 +3,6 @@
  * several threads; most of the work is in the kernels that tensor/grain.h names. */
 #include "tests/common/files_util.h"
 
-Suite *determinism_suite(void);
-
 enum { STEPS = HAS_TSAN ? 3 : 50, BATCH = 7 };
 
 typedef struct model {
@@ -154,11 +152,9 @@ START_TEST(training_does_not_depend_on_addresses)
 }
 END_TEST
 
-Suite *determinism_suite(void)
+void add_determinism_cases(Suite *suite)
 {
-    Suite *suite = suite_create("determinism");
     TCase *tests = files_case(suite, "determinism");
     tcase_add_loop_test(tests, training_does_not_depend_on_threads, 0, MODELS);
     tcase_add_loop_test(tests, training_does_not_depend_on_addresses, 0, MODELS);
-    return suite;
 }

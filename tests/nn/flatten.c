@@ -1,7 +1,7 @@
 /* Flattened parameters and gradients: layout, shared memory, and training on them. */
 #include <math.h>
 
-#include "tests/common/optim_cases.h"
+#include "tests/common/test_util.h"
 
 static heed_tensor_list listed(heed_tensor **tensors, int count)
 {

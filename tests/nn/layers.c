@@ -2,8 +2,6 @@
  * input. tests/parity/modules.def compares their numbers with PyTorch's. */
 #include "tests/common/module_util.h"
 
-Suite *layers_suite(void);
-
 /* ---- a user-defined module ---- */
 
 struct twice {
@@ -265,10 +263,9 @@ START_TEST(without_memory)
 }
 END_TEST
 
-Suite *layers_suite(void)
+void add_layers_cases(Suite *suite)
 {
-    Suite *suite = suite_create("layers");
-    TCase *names = heed_case(suite, "names and state");
+    TCase *names = heed_case(suite, "names_and_state");
     tcase_add_test(names, printed_as_torch);
     tcase_add_test(names, sequential_is_a_tree);
     tcase_add_test(names, layer_norm_starts_with_ones_and_zeros);
@@ -277,8 +274,7 @@ Suite *layers_suite(void)
     tcase_add_test(forwards, dropout_drops_while_training);
     tcase_add_test(forwards, forward_runs_any_module);
     tcase_add_test(forwards, modules_without_a_forward);
-    TCase *checks = heed_case(suite, "derivatives and memory");
+    TCase *checks = heed_case(suite, "derivatives_and_memory");
     tcase_add_loop_test(checks, derivatives, 0, 2);
     tcase_add_test(checks, without_memory);
-    return suite;
 }

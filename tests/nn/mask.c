@@ -5,93 +5,8 @@
 
 #include "tests/common/reference.h"
 
-Suite *masks_suite(void);
-
 #define INF HUGE_VAL
 #define NaN (double)NAN
-
-/* ---- safe_softmax ---- */
-
-static bool same_bits(double a, double b)
-{
-    return (isnan(a) && isnan(b)) || (a == b && !signbit(a) == !signbit(b));
-}
-
-static const double softmax_lines[][4] = {
-    {0, 1, 2, 3},          {-1, -1, -1, -1},         {-1000, -1001, -999, -2000},
-    {-INF, 0, 1, -INF},    {-INF, -INF, -INF, -INF}, {-INF, -INF, -INF, 5},
-    {INF, 0, 1, 2},        {NaN, 0, 1, 2},           {-INF, NaN, -INF, 0},
-    {0, -200, -700, -800}, {3e38, -3e38, 3e38, 0},   {-3e38, -3e38, -INF, -3e38},
-};
-enum { SOFTMAX_LINES = sizeof softmax_lines / sizeof *softmax_lines };
-
-/* Equals softmax bit for bit, except for lines of -inf alone; along columns too. */
-START_TEST(safe_softmax_is_softmax)
-{
-    const double *line = softmax_lines[_i];
-    bool blocked = true;
-    for (int i = 0; i < 4; i++) {
-        blocked = blocked && line[i] == -INF;
-    }
-    for (heed_dtype dtype = HEED_F32; dtype <= HEED_F64; dtype++) {
-        heed_tensor *x = lay_out(line, HEED_SHAPE(4), dtype, STEPPED);
-        heed_tensor *columns = heed_expand(heed_unsqueeze(x, 1), HEED_SHAPE(4, 3));
-        heed_tensor *y = heed_softmax(x, 0), *safe = heed_safe_softmax(x, 0);
-        heed_tensor *of_columns = heed_safe_softmax(columns, -2);
-        expect_kind(safe, dtype, HEED_SHAPE(4));
-        for (int i = 0; i < 4; i++) {
-            const double goal = blocked ? 0 : element(y, HEED_INDEX(i));
-            EXPECT(same_bits(element(safe, HEED_INDEX(i)), goal), "%g, not %g",
-                   element(safe, HEED_INDEX(i)), goal);
-            EXPECT(same_bits(element(of_columns, HEED_INDEX(i, 1)), goal), "in a column: %g",
-                   element(of_columns, HEED_INDEX(i, 1)));
-        }
-    }
-}
-END_TEST
-
-/* In long lines: a single element other than -inf, at any index, gives softmax's result. */
-START_TEST(safe_softmax_looks_at_the_whole_line)
-{
-    enum { LENGTH = 67 };
-    const heed_dtype dtype = (heed_dtype)_i;
-    for (int place = 0; place < LENGTH; place++) {
-        double values[3][LENGTH];
-        for (int i = 0; i < LENGTH; i++) {
-            values[0][i] = i == place ? -3 : -INF;
-            values[1][i] = i == place ? NaN : -INF;
-            values[2][i] = -INF;
-        }
-        heed_tensor *x =
-            lay_out(values[0], HEED_SHAPE(3, LENGTH), dtype, place % 2 ? ROWS : COLUMNS);
-        heed_tensor *y = heed_safe_softmax(x, 1);
-        for (int64_t i = 0; i < LENGTH; i++) {
-            EXPECT(element(y, HEED_INDEX(0, i)) == (i == place), "a number at %d", place);
-            EXPECT(isnan(element(y, HEED_INDEX(1, i))), "NaN at %d", place);
-            EXPECT(element(y, HEED_INDEX(2, i)) == 0, "nothing but -inf");
-        }
-    }
-}
-END_TEST
-
-START_TEST(safe_softmax_of_scalars_and_nothing)
-{
-    EXPECT_VALUES(heed_safe_softmax(heed_scalar(-INF, HEED_F32), 0), 0, 0);
-    EXPECT_VALUES(heed_safe_softmax(heed_scalar(-1e30, HEED_F32), -1), 0, 1);
-    EXPECT_VALUES(heed_safe_softmax(heed_scalar(NaN, HEED_F64), -1), 0, NaN);
-    heed_tensor *x = heed_zeros(HEED_SHAPE(2, 0, 3), HEED_F32);
-    for (int dim = -3; dim < 3; dim++) {
-        expect_kind(heed_safe_softmax(x, dim), HEED_F32, HEED_SHAPE(2, 0, 3));
-    }
-}
-END_TEST
-
-/* Plain softmax gives NaN, as torch's does. */
-START_TEST(softmax_of_a_masked_line_stays_nan)
-{
-    EXPECT_VALUES(heed_softmax(heed_full(HEED_SHAPE(2), -INF, HEED_F32), 0), 0, NaN, NaN);
-}
-END_TEST
 
 /* ---- kinds and constructors ---- */
 
@@ -354,24 +269,17 @@ START_TEST(each_kind_of_mask_gives_torchs_attention)
 }
 END_TEST
 
-Suite *masks_suite(void)
+void add_mask_cases(Suite *suite)
 {
-    Suite *suite = suite_create("masks");
-    TCase *lines = heed_case(suite, "safe_softmax");
-    tcase_add_loop_test(lines, safe_softmax_is_softmax, 0, SOFTMAX_LINES);
-    tcase_add_loop_test(lines, safe_softmax_looks_at_the_whole_line, HEED_F32, HEED_F64 + 1);
-    tcase_add_test(lines, safe_softmax_of_scalars_and_nothing);
-    tcase_add_test(lines, softmax_of_a_masked_line_stays_nan);
-    TCase *kinds = heed_case(suite, "kinds of masks");
+    TCase *kinds = heed_case(suite, "kinds_of_masks");
     tcase_add_test(kinds, causal_masks);
     tcase_add_test(kinds, kinds_agree);
     tcase_add_test(kinds, padding_masks);
-    TCase *attention = heed_case(suite, "masks in attention");
+    TCase *attention = heed_case(suite, "masks_in_attention");
     tcase_add_loop_test(attention, other_rows_are_the_tutorials, HEED_F32, HEED_F64 + 1);
     tcase_add_test(attention, masked_row_of_self_attention);
     tcase_add_test(attention, masked_row_of_multi_head);
     tcase_add_test(attention, an_empty_sentence_in_a_batch);
     tcase_add_test(attention, everything_is_masked);
     tcase_add_loop_test(attention, each_kind_of_mask_gives_torchs_attention, 0, 4);
-    return suite;
 }

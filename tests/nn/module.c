@@ -6,8 +6,6 @@
 #include "nn/named_tensors.h"
 #include "tests/common/test_util.h"
 
-Suite *nn_suite(void);
-
 /* ---- a user-defined module ---- */
 
 struct gate {
@@ -450,9 +448,8 @@ START_TEST(test_named_tensors_grow)
 }
 END_TEST
 
-Suite *nn_suite(void)
+void add_module_cases(Suite *suite)
 {
-    Suite *suite = suite_create("nn");
     TCase *modules = heed_case(suite, "modules");
     tcase_add_test(modules, test_own_module);
     tcase_add_test(modules, test_lists_follow_the_tree);
@@ -473,5 +470,4 @@ Suite *nn_suite(void)
     tcase_add_test(layers, test_position_encoding);
     tcase_add_test(layers, test_heat_map);
     tcase_add_test(layers, test_no_init);
-    return suite;
 }

@@ -16,7 +16,6 @@ int quickstart_main(void), custom_module_main(void);
 #undef main
 
 void *example_reader(void);
-Suite *module_failures_suite(void);
 
 static int64_t tensors_before, bytes_before;
 
@@ -547,9 +546,8 @@ START_TEST(constructors_without_memory)
 }
 END_TEST
 
-Suite *module_failures_suite(void)
+void add_module_failures_cases(Suite *suite)
 {
-    Suite *suite = suite_create("module_failures");
     TCase *test_case = tcase_create("module_failures");
     tcase_add_checked_fixture(test_case, begin, expect_nothing_left);
     tcase_add_test(test_case, values_need_no_scope);
@@ -565,5 +563,4 @@ Suite *module_failures_suite(void)
     tcase_add_loop_test(test_case, constructors_without_memory, 0,
                         2 * sizeof starved / sizeof *starved);
     suite_add_tcase(suite, test_case);
-    return suite;
 }

@@ -326,15 +326,15 @@ START_TEST(forwards_without_memory)
 }
 END_TEST
 
-void add_multihead_mask_cases(Suite *suite)
+void add_multihead_masks_cases(Suite *suite)
 {
-    TCase *masks = heed_case(suite, "masks and weights");
+    TCase *masks = heed_case(suite, "masks_and_weights");
     tcase_add_test(masks, masks_of_all_kinds_agree);
     tcase_add_test(masks, masks_are_where_torch_has_them);
     tcase_add_loop_test(masks, closed_queries_learn_nothing, 0, 2);
     tcase_add_test(masks, added_keys_are_open);
     tcase_add_test(masks, weights_are_means_over_heads);
-    TCase *checks = heed_case(suite, "derivatives, threads and memory");
+    TCase *checks = heed_case(suite, "derivatives_threads_and_memory");
     tcase_add_loop_test(checks, derivatives, 0, 4);
     tcase_add_test(checks, second_derivatives_by_parameters);
     tcase_add_test(checks, threads_share_a_module);

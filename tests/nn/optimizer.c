@@ -1,9 +1,7 @@
 /* Optimisers in typical use. test_parity_optimisers.c compares their steps with PyTorch's. */
 #include <math.h>
 
-#include "tests/common/optim_cases.h"
-
-Suite *optim_suite(void);
+#include "tests/common/test_util.h"
 
 static heed_tensor *parameter(void)
 {
@@ -136,9 +134,8 @@ START_TEST(test_bad_options)
 }
 END_TEST
 
-Suite *optim_suite(void)
+void add_optimizer_cases(Suite *suite)
 {
-    Suite *suite = suite_create("optim");
     TCase *use = heed_case(suite, "use");
     tcase_add_test(use, test_without_gradient);
     tcase_add_test(use, test_no_step_after_an_error);
@@ -147,11 +144,4 @@ Suite *optim_suite(void)
     tcase_add_loop_test(use, test_adam_without_memory, HEED_F32, HEED_F64 + 1);
     tcase_add_test(use, test_step_raises_the_version);
     tcase_add_test(use, test_bad_options);
-    add_clip_cases(suite);
-    add_flatten_cases(suite);
-    add_group_cases(suite);
-    add_schedule_cases(suite);
-    add_optim_state_cases(suite);
-    add_update_cases(suite);
-    return suite;
 }

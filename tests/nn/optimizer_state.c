@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tests/common/optim_cases.h"
+#include "tests/common/test_util.h"
 
 static heed_tensor *parameter(double a, double b)
 {
@@ -186,7 +186,7 @@ START_TEST(a_list_without_memory)
 }
 END_TEST
 
-void add_optim_state_cases(Suite *suite)
+void add_optimizer_state_cases(Suite *suite)
 {
     TCase *state = heed_case(suite, "state");
     tcase_add_test(state, sgd_by_name);

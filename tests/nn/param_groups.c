@@ -1,6 +1,6 @@
 /* Parameter groups and gradient accumulation. */
 
-#include "tests/common/optim_cases.h"
+#include "tests/common/test_util.h"
 
 static heed_tensor *parameter(void)
 {
@@ -148,7 +148,7 @@ START_TEST(parts_of_a_batch_add_up)
 }
 END_TEST
 
-void add_group_cases(Suite *suite)
+void add_param_groups_cases(Suite *suite)
 {
     TCase *groups = heed_case(suite, "groups");
     tcase_add_test(groups, matrices_decay);

@@ -5,8 +5,6 @@
 
 #include "tests/ops/parity.h"
 
-Suite *parity_modules_suite(void);
-
 /* ---- the table ---- */
 
 static heed_tensor *attention_weights(void *m, heed_tensor *x, heed_tensor *block_mask)
@@ -308,12 +306,10 @@ START_TEST(every_module_has_a_row)
 }
 END_TEST
 
-Suite *parity_modules_suite(void)
+void add_parity_modules_cases(Suite *suite)
 {
-    Suite *suite = suite_create("parity_modules");
     TCase *modules = heed_case(suite, "modules");
     tcase_add_loop_test(modules, module_is_torchs, 0, ROW_COUNT);
     tcase_add_test(modules, every_case_has_a_row);
     tcase_add_test(modules, every_module_has_a_row);
-    return suite;
 }

@@ -6,8 +6,6 @@
 
 #include "tests/ops/parity.h"
 
-Suite *parity_optimisers_suite(void);
-
 /* ---- groups ---- */
 
 static heed_tensor_list part_of(heed_tensor_list list, int from, int to)
@@ -243,13 +241,11 @@ START_TEST(every_optimiser_has_a_row)
 }
 END_TEST
 
-Suite *parity_optimisers_suite(void)
+void add_parity_optimisers_cases(Suite *suite)
 {
-    Suite *suite = suite_create("parity_optimisers");
     TCase *optimisers = heed_case(suite, "optimisers");
     tcase_add_loop_test(optimisers, optimiser_is_torchs, 0, ROW_COUNT);
     tcase_add_loop_test(optimisers, schedule_is_torchs, 0, SCHEDULE_COUNT);
     tcase_add_test(optimisers, every_case_has_a_row);
     tcase_add_test(optimisers, every_optimiser_has_a_row);
-    return suite;
 }

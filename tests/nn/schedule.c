@@ -1,7 +1,7 @@
 /* Schedules at their ends. parity/optimisers.def tests the steps between. */
 #include <math.h>
 
-#include "tests/common/optim_cases.h"
+#include "tests/common/test_util.h"
 
 /* Huge counts do not overflow, and after the last step the rate stays constant. */
 START_TEST(rates_stay_at_the_end)

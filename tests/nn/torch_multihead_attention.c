@@ -8,8 +8,6 @@
 #include "tests/common/module_util.h"
 #include "tests/common/multihead_util.h"
 
-Suite *multihead_suite(void);
-
 struct drawn {
     int64_t embed_dim;
     int num_heads;
@@ -265,10 +263,9 @@ START_TEST(dropout_is_torchs)
 }
 END_TEST
 
-Suite *multihead_suite(void)
+void add_torch_multihead_attention_cases(Suite *suite)
 {
-    Suite *suite = suite_create("multihead");
-    TCase *torch = heed_case(suite, "compared with torch");
+    TCase *torch = heed_case(suite, "compared_with_torch");
     tcase_add_test(torch, state_dicts_are_torchs);
     tcase_add_loop_test(torch, draws_are_torchs_to_the_bit, 0, DRAWN);
     tcase_add_test(torch, first_draws);
@@ -280,6 +277,4 @@ Suite *multihead_suite(void)
     tcase_add_test(forwards, heads_are_slices_of_the_projections);
     tcase_add_loop_test(forwards, sizes_of_0, 0, 10);
     tcase_add_test(forwards, dropout_is_torchs);
-    add_multihead_mask_cases(suite);
-    return suite;
 }

@@ -6,8 +6,6 @@
 
 #include "tests/common/module_util.h"
 
-Suite *transformer_suite(void);
-
 struct drawn {
     int64_t d_model;
     int nhead;
@@ -366,10 +364,9 @@ START_TEST(without_memory)
 }
 END_TEST
 
-Suite *transformer_suite(void)
+void add_transformer_encoder_cases(Suite *suite)
 {
-    Suite *suite = suite_create("transformer");
-    TCase *torch = heed_case(suite, "compared with torch");
+    TCase *torch = heed_case(suite, "compared_with_torch");
     tcase_add_loop_test(torch, draws_are_torchs_to_the_bit, 0, DRAWN);
     tcase_add_test(torch, state_dicts_are_torchs);
     tcase_add_test(torch, state_dicts_load);
@@ -381,9 +378,8 @@ Suite *transformer_suite(void)
     tcase_add_loop_test(forwards, sizes_of_0, 0, 3);
     tcase_add_test(forwards, layers_are_copies);
     tcase_add_test(forwards, attention_can_be_looked_at);
-    TCase *checks = heed_case(suite, "derivatives and memory");
+    TCase *checks = heed_case(suite, "derivatives_and_memory");
     tcase_add_loop_test(checks, derivatives, 0, 4);
     tcase_add_loop_test(checks, derivatives_of_feed_forward, 0, 3);
     tcase_add_test(checks, without_memory);
-    return suite;
 }

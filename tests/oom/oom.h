@@ -1,5 +1,5 @@
-/* Shared by the files of the `oom` suite, which makes each allocation of a scenario fail: alone,
- * and with all later ones. */
+/* Shared by the suites that make each allocation of a scenario fail: alone, and with all later
+ * ones. */
 #ifndef HEED_TESTS_OOM_H
 #define HEED_TESTS_OOM_H
 
@@ -21,8 +21,5 @@ uint64_t hash_of(heed_tensor *x, uint64_t sum);
 
 /* oom_case: a test case whose tests get a folder. Afterwards it prints the totals so far. */
 TCase *oom_case(Suite *suite, const char *name);
-
-void add_oom_module_cases(Suite *suite);
-void add_oom_file_cases(Suite *suite);
 
 #endif

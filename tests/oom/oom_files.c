@@ -263,7 +263,7 @@ START_TEST(tokenizers)
 }
 END_TEST
 
-void add_oom_file_cases(Suite *suite)
+void add_oom_files_cases(Suite *suite)
 {
     TCase *tests = oom_case(suite, "files");
     tcase_add_test(tests, files);

@@ -257,7 +257,7 @@ START_TEST(all_optimizers)
 }
 END_TEST
 
-void add_oom_module_cases(Suite *suite)
+void add_oom_modules_cases(Suite *suite)
 {
     TCase *tests = oom_case(suite, "modules");
     tcase_add_loop_test(tests, modules, 0, MODULE_ROWS);

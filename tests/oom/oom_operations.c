@@ -1,11 +1,9 @@
 /* Out of memory in every row of the gradcheck table, in the gradient checks and in the engine: the
- * `oom` suite (oom.h). */
+ * suites in this folder (oom.h). */
 #include "tests/ops/table.h"
 #include "tests/oom/oom.h"
 
 #include <string.h>
-
-Suite *oom_suite(void);
 
 /* ---- the rows of the gradcheck table ---- */
 
@@ -221,22 +219,18 @@ START_TEST(masks)
 }
 END_TEST
 
-Suite *oom_suite(void)
+void add_oom_operations_cases(Suite *suite)
 {
-    Suite *suite = suite_create("oom");
     TCase *rows = oom_case(suite, "operations");
     for (int i = 0; i < operation_row_count; i++) {
         if (operation_rows[i].derivative != NOT_CHECKED) {
             add_row(rows, operations, i, row_name(i));
         }
     }
-    TCase *rest = oom_case(suite, "other functions");
+    TCase *rest = oom_case(suite, "other_functions");
     tcase_add_test(rest, gradient_checks);
     tcase_add_test(rest, wide_graph);
     tcase_add_test(rest, random_numbers);
     tcase_add_test(rest, printing);
     tcase_add_test(rest, masks);
-    add_oom_module_cases(suite);
-    add_oom_file_cases(suite);
-    return suite;
 }

@@ -1,8 +1,9 @@
-/* cross_entropy and nll_loss with options: special cases of ignored targets, weights, smoothing and
- * probabilities, and rejected arguments. Values and gradients: test_parity.c. */
+/* cross_entropy and nll_loss: masked classes, special cases of ignored targets, weights, smoothing
+ * and probabilities, and rejected arguments. Values and gradients are compared with PyTorch's by
+ * the parity cases. */
 #include <math.h>
 
-#include "tests/common/ops_cases.h"
+#include "tests/common/reference.h"
 
 #define INF HUGE_VAL
 #define NaN (double)NAN
@@ -222,7 +223,56 @@ START_TEST(of_ids_it_is_one_operation)
 }
 END_TEST
 
-void add_class_loss_cases(Suite *suite)
+/* ---- cross_entropy, nll_loss ---- */
+
+START_TEST(losses_of_masked_classes)
+{
+    const float inf = INFINITY;
+    heed_tensor *x = heed_from_f32((float[]){-inf, 0, 1, 2, -inf, 2}, HEED_SHAPE(2, 3));
+    heed_tensor *good = heed_from_i64((int64_t[]){2, 0}, HEED_SHAPE(2));
+    heed_tensor *bad = heed_from_i64((int64_t[]){0, 0}, HEED_SHAPE(2));
+    EXPECT_VALUES(heed_cross_entropy(x, good), 1e-7, (log1p(exp(-1)) + log(2)) / 2);
+    EXPECT_VALUES(heed_cross_entropy(x, bad), 0, INF);
+    heed_tensor *lost = heed_full(HEED_SHAPE(2, 3), -INF, HEED_F32);
+    EXPECT_VALUES(heed_cross_entropy(lost, good), 0, NaN);
+    /* Ignored rows may contain anything. */
+    heed_tensor *half = heed_from_i64((int64_t[]){-100, 0}, HEED_SHAPE(2));
+    heed_tensor *rows[] = {heed_slice(lost, 0, 0, 1, 1), heed_slice(x, 0, 1, 2, 1)};
+    EXPECT_VALUES(heed_cross_entropy(heed_cat(rows, 2, 0), half), 1e-7, log(2));
+    heed_tensor *large = heed_from_f32((float[]){1e30f, 0, -1e30f, 0, 0, 0}, HEED_SHAPE(2, 3));
+    EXPECT_VALUES(heed_cross_entropy(large, bad), 1e-7, log(3) / 2);
+}
+END_TEST
+
+START_TEST(losses_refuse)
+{
+    heed_tensor *x = heed_zeros(HEED_SHAPE(2, 3), HEED_F32);
+    static const int64_t outside[] = {3, -1, -101, INT64_MAX};
+    for (int i = 0; i < 4; i++) {
+        heed_tensor *t = heed_from_i64((int64_t[]){0, outside[i]}, HEED_SHAPE(2));
+        ck_assert_ptr_null(heed_cross_entropy(x, t));
+        expect_error(HEED_ERR_INDEX, "at position 1 is outside [0, 3)");
+        expect_kind(heed_cross_entropy_with(
+                        x, t, (heed_cross_entropy_options){.ignore_index = &outside[i]}),
+                    HEED_F32, HEED_SCALAR);
+    }
+    heed_tensor *t = heed_zeros(HEED_SHAPE(3), HEED_I64);
+    ck_assert_ptr_null(heed_cross_entropy(x, t));
+    expect_error(HEED_ERR_SHAPE, "cross_entropy: targets (3) do not fit (2, 3)");
+    ck_assert_ptr_null(heed_cross_entropy(heed_zeros(HEED_SHAPE(2, 4, 3), HEED_F32),
+                                          heed_zeros(HEED_SHAPE(2, 4), HEED_I64)));
+    expect_error(HEED_ERR_SHAPE, "heed_reshape the scores to (-1, C) and the targets to (-1)");
+    ck_assert_ptr_null(heed_cross_entropy(heed_scalar(1, HEED_F32), heed_scalar(0, HEED_I64)));
+    expect_error(HEED_ERR_SHAPE, "cross_entropy");
+    ck_assert_ptr_null(heed_nll_loss(x, heed_zeros(HEED_SHAPE(2), HEED_F32)));
+    expect_error(HEED_ERR_DTYPE, "nll_loss: f32 with f32 targets");
+    ck_assert_ptr_null(
+        heed_cross_entropy(heed_to(x, HEED_I64), heed_zeros(HEED_SHAPE(2), HEED_I64)));
+    expect_error(HEED_ERR_DTYPE, "it takes a float with i64 targets");
+}
+END_TEST
+
+void add_cross_entropy_cases(Suite *suite)
 {
     TCase *loss = heed_case(suite, "class_loss");
     tcase_add_test(loss, all_weights_zero);
@@ -235,4 +285,6 @@ void add_class_loss_cases(Suite *suite)
     tcase_add_test(loss, ids_and_probabilities_are_told_apart);
     tcase_add_test(loss, of_ids_it_is_one_operation);
     tcase_add_test(loss, nll_loss_takes_two_or_three_tensors);
+    tcase_add_test(loss, losses_of_masked_classes);
+    tcase_add_test(loss, losses_refuse);
 }

@@ -1,9 +1,9 @@
-/* prod, cumsum, any and all compared with plain loops in double over every choice of dims. Literal
+/* prod and cumsum, compared with plain loops in double over every choice of dims. Literal
  * numbers are PyTorch's. */
 #include <math.h>
 
-#include "tests/common/ops_cases.h"
 #include "tests/common/reductions.h"
+#include "tests/common/reference.h"
 
 #define NaN ((double)NAN)
 #define INF ((double)INFINITY)
@@ -120,73 +120,7 @@ START_TEST(cumsum_over_all_dims)
 }
 END_TEST
 
-/* ---- any, all ---- */
-
-static double any_of(const double *line, int64_t n, heed_dtype dtype)
-{
-    bool found = false;
-    (void)dtype;
-    for (int64_t i = 0; i < n; i++) {
-        found = found || line[i] != 0;
-    }
-    return found;
-}
-
-static double all_of(const double *line, int64_t n, heed_dtype dtype)
-{
-    bool missed = false;
-    (void)dtype;
-    for (int64_t i = 0; i < n; i++) {
-        missed = missed || line[i] == 0;
-    }
-    return !missed;
-}
-
-#define TRUTH                                                                                      \
-    {                                                                                              \
-        HEED_BOOL, HEED_BOOL, HEED_BOOL, HEED_BOOL                                                 \
-    }
-static const reduction truths[] = {
-    {"any", heed_any_dims, any_of, TRUTH, false, 0, {0, 0}},
-    {"all", heed_all_dims, all_of, TRUTH, false, 0, {0, 0}},
-};
-
-START_TEST(truth_over_all_choices_of_dims)
-{
-    for (int i = 0; i < REDUCTION_SHAPES; i++) {
-        for (enum layout layout = 0; layout < LAYOUTS; layout++) {
-            for (heed_dtype dtype = 0; dtype < HEED_DTYPES; dtype++) {
-                check_all_reductions(&truths[_i], noise(reduction_shapes[i], dtype, layout, 12));
-                check_all_reductions(&truths[_i], alike(reduction_shapes[i], dtype, layout, false));
-            }
-        }
-    }
-}
-END_TEST
-
-/* A single differing element is found at every index, also at the ends of blocks. */
-START_TEST(truth_is_found_in_every_place)
-{
-    enum { COUNT = 300 };
-    for (int place = 0; place < COUNT; place++) {
-        bool one[COUNT] = {0};
-        float others[COUNT];
-        for (int i = 0; i < COUNT; i++) {
-            one[i] = i == place;
-            others[i] = i == place ? 0 : NAN;
-        }
-        heed_tensor *x = heed_from_bool(one, HEED_SHAPE(COUNT));
-        heed_tensor *y = heed_from_f32(others, HEED_SHAPE(COUNT));
-        EXPECT(heed_item(heed_any(x)) == 1 && heed_item(heed_all(x)) == 0, "place %d", place);
-        EXPECT(heed_item(heed_any(y)) == 1 && heed_item(heed_all(y)) == 0, "place %d", place);
-        EXPECT(heed_item(heed_any(heed_slice(x, 0, 0, place, 1))) == 0, "before %d", place);
-        EXPECT(heed_item(heed_all(heed_slice(y, 0, 0, place, 1))) == 1, "before %d", place);
-    }
-    EXPECT_VALUES(heed_any(heed_from_f32((float[]){-0.0f}, HEED_SHAPE(1))), 0, 0);
-}
-END_TEST
-
-void add_product_cases(Suite *suite)
+void add_cumulative_cases(Suite *suite)
 {
     TCase *product = heed_case(suite, "product");
     tcase_add_test(product, products_over_all_choices_of_dims);
@@ -194,6 +128,4 @@ void add_product_cases(Suite *suite)
     tcase_add_test(product, gradients_of_products_with_zeros);
     tcase_add_test(product, products_are_differentiated_twice_at_zeros);
     tcase_add_test(product, cumsum_over_all_dims);
-    tcase_add_loop_test(product, truth_over_all_choices_of_dims, 0, 2);
-    tcase_add_test(product, truth_is_found_in_every_place);
 }

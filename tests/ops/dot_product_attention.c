@@ -3,7 +3,7 @@
  * errors leak nothing. */
 #include <math.h>
 
-#include "tests/common/ops_cases.h"
+#include "tests/common/reference.h"
 
 enum { L = 4, S = 6, WIDTH = 3, VALUES = 2, CLOSED = 2 };
 
@@ -265,7 +265,7 @@ START_TEST(memory_may_end_anywhere)
 }
 END_TEST
 
-void add_attention_cases(Suite *suite)
+void add_dot_product_attention_cases(Suite *suite)
 {
     TCase *tests = heed_case(suite, "attention");
     tcase_add_loop_test(tests, all_kinds_of_masks_agree, HEED_F32, HEED_F64 + 1);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "autograd/ops/expression.h"
-#include "tests/common/ops_cases.h"
+#include "tests/common/reference.h"
 
 static const struct line {
     const char *name, *operands, *text;
@@ -100,9 +100,9 @@ START_TEST(operands_are_found_whole)
 }
 END_TEST
 
-void add_text_cases(Suite *suite)
+void add_expression_cases(Suite *suite)
 {
-    TCase *texts = heed_case(suite, "texts of ops.def");
+    TCase *texts = heed_case(suite, "texts_of_ops.def");
     tcase_add_test(texts, every_text_is_a_formula);
     tcase_add_loop_test(texts, what_is_no_formula_is_refused, 0, sizeof broken / sizeof *broken);
     tcase_add_test(texts, texts_compute_what_operations_do);

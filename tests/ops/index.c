@@ -1,8 +1,8 @@
-/* index_select, index_add, gather, scatter_add, scatter, nonzero and one_hot compared with plain
- * loops, and with PyTorch in special cases. */
+/* index_select, index_add, gather, scatter_add, scatter, masked_select, nonzero and one_hot
+ * compared with plain loops, and with PyTorch in special cases. */
 #include <math.h>
 
-#include "tests/common/ops_cases.h"
+#include "tests/common/reference.h"
 
 /* ---- shared helpers ---- */
 
@@ -412,6 +412,50 @@ START_TEST(one_hot_counts_the_classes)
 }
 END_TEST
 
+/* ---- masked_select ---- */
+
+static void check_masked(heed_shape of_x, heed_shape of_mask, heed_shape both, heed_dtype dtype,
+                         enum layout layout)
+{
+    static double goals[1000];
+    heed_tensor *x = noise(of_x, dtype, layout, 5);
+    heed_tensor *mask = noise(of_mask, HEED_BOOL, (layout + 1) % LAYOUTS, 6);
+    int64_t count = 0;
+    for (heed_shape at = first_index(both); at.ndim >= 0; next_index(both, &at)) {
+        if (element(mask, at) != 0) {
+            goals[count++] = element(x, at);
+        }
+    }
+    heed_tensor *y = heed_masked_select(x, mask);
+    expect_kind(y, dtype, HEED_SHAPE(count));
+    ck_assert(y->storage != x->storage);
+    for (int64_t i = 0; i < count; i++) {
+        expect_element("masked_select", element(y, HEED_INDEX(i)), goals[i], 0, dtype);
+    }
+}
+
+START_TEST(masks_choose)
+{
+    const heed_dtype dtype = (heed_dtype)_i;
+    for (enum layout layout = 0; layout < LAYOUTS; layout++) {
+        check_masked(HEED_SCALAR, HEED_SCALAR, HEED_SCALAR, dtype, layout);
+        check_masked(HEED_SHAPE(600), HEED_SHAPE(600), HEED_SHAPE(600), dtype, layout);
+        check_masked(HEED_SHAPE(3, 4), HEED_SHAPE(4), HEED_SHAPE(3, 4), dtype, layout);
+        check_masked(HEED_SHAPE(4), HEED_SHAPE(3, 1), HEED_SHAPE(3, 4), dtype, layout);
+        check_masked(HEED_SHAPE(2, 1, 3), HEED_SHAPE(4, 1), HEED_SHAPE(2, 4, 3), dtype, layout);
+        check_masked(HEED_SCALAR, HEED_SHAPE(2, 3), HEED_SHAPE(2, 3), dtype, layout);
+        check_masked(HEED_SHAPE(2, 3), HEED_SCALAR, HEED_SHAPE(2, 3), dtype, layout);
+        check_masked(HEED_SHAPE(0, 3), HEED_SHAPE(3), HEED_SHAPE(0, 3), dtype, layout);
+    }
+    expect_kind(
+        heed_masked_select(heed_ones(HEED_SCALAR, dtype), heed_zeros(HEED_SCALAR, HEED_BOOL)),
+        dtype, HEED_SHAPE(0));
+    expect_kind(
+        heed_masked_select(heed_ones(HEED_SCALAR, dtype), heed_ones(HEED_SCALAR, HEED_BOOL)), dtype,
+        HEED_SHAPE(1));
+}
+END_TEST
+
 void add_index_cases(Suite *suite)
 {
     TCase *index = heed_case(suite, "index");
@@ -425,4 +469,5 @@ void add_index_cases(Suite *suite)
     tcase_add_loop_test(index, nonzero_lists_the_indices, 0, HEED_DTYPES);
     tcase_add_test(index, one_hot_marks_the_class);
     tcase_add_test(index, one_hot_counts_the_classes);
+    tcase_add_loop_test(index, masks_choose, 0, HEED_DTYPES);
 }

@@ -1,27 +1,14 @@
-/* var, std, norm and logsumexp compared with plain loops in double over every choice of dims.
+/* norm and logsumexp compared with plain loops in double over every choice of dims.
  * Literal numbers are PyTorch's. */
 #include <math.h>
 
-#include "tests/common/ops_cases.h"
 #include "tests/common/reductions.h"
+#include "tests/common/reference.h"
 
 #define NaN ((double)NAN)
 #define INF ((double)INFINITY)
 
 /* ---- compared with plain loops ---- */
-
-static double variance(const double *line, int64_t n, double correction)
-{
-    double mean = 0, squares = 0;
-    for (int64_t i = 0; i < n; i++) {
-        mean += line[i];
-    }
-    mean /= (double)n;
-    for (int64_t i = 0; i < n && n > 1; i++) {
-        squares += (line[i] - mean) * (line[i] - mean);
-    }
-    return squares / fmax(0, (double)n - correction);
-}
 
 static double norm_of(const double *line, int64_t n, double p)
 {
@@ -57,9 +44,6 @@ static double logsumexp_of(const double *line, int64_t n, heed_dtype dtype)
         (void)dtype;                                                                               \
         return reference;                                                                          \
     }
-FORM(var0, heed_var_dims(x, dims, 0, keepdim), variance(line, n, 0))
-FORM(var1, heed_var_dims(x, dims, 1, keepdim), variance(line, n, 1))
-FORM(std1, heed_std_dims(x, dims, 1, keepdim), sqrt(variance(line, n, 1)))
 FORM(norm2, heed_norm_dims(x, 2, dims, keepdim), norm_of(line, n, 2))
 FORM(norm1, heed_norm_dims(x, 1, dims, keepdim), norm_of(line, n, 1))
 FORM(norm0, heed_norm_dims(x, 0, dims, keepdim), norm_of(line, n, 0))
@@ -72,9 +56,6 @@ FORM(norm_least, heed_norm_dims(x, -INF, dims, keepdim), norm_of(line, n, -INF))
         HEED_F32, HEED_F64, HEED_DTYPES, HEED_DTYPES                                               \
     }
 static const reduction rows[] = {
-    {"var", var1, var1_of, FLOATS, false, 1, {0, 256}},
-    {"var", var0, var0_of, FLOATS, false, 1, {0, 256}},
-    {"std", std1, std1_of, FLOATS, false, 1, {0, 256}},
     {"norm", norm2, norm2_of, FLOATS, false, 64, {0, 0}},
     {"norm", norm1, norm1_of, FLOATS, false, 64, {0, 0}},
     {"norm", norm0, norm0_of, FLOATS, false, 0, {0, 0}},
@@ -105,34 +86,6 @@ START_TEST(folds_over_all_choices_of_dims)
 END_TEST
 
 /* ---- special values ---- */
-
-START_TEST(large_means_do_not_cancel)
-{
-    heed_tensor *x = heed_from_f32((float[]){1e8f, 1e8f + 16, 1e8f + 8}, HEED_SHAPE(3));
-    EXPECT_VALUES(heed_var(x), 0, 64);
-    EXPECT_VALUES(heed_std(x), 0, 8);
-    heed_tensor *y = heed_from_f64((double[]){1e15, 1e15 + 2, 1e15 + 4}, HEED_SHAPE(3));
-    EXPECT_VALUES(heed_var(y), 0, 4);
-}
-END_TEST
-
-START_TEST(variances_of_few)
-{
-    heed_tensor *x = heed_from_f64((double[]){1, 2, 4}, HEED_SHAPE(3));
-    EXPECT_VALUES(heed_var_dims(x, (heed_dims){0, {0}}, 0, false), 1e-12, 14. / 9);
-    EXPECT_VALUES(heed_var_dims(x, (heed_dims){0, {0}}, 2, false), 1e-12, 14. / 3);
-    EXPECT_VALUES(heed_var_dims(x, (heed_dims){0, {0}}, -1, false), 1e-12, 7. / 6);
-    EXPECT_VALUES(heed_var_dims(x, (heed_dims){0, {0}}, 3, false), 0, INF);
-    EXPECT_VALUES(heed_std_dims(x, (heed_dims){0, {0}}, 4, false), 0, INF);
-    heed_tensor *equal = heed_ones(HEED_SHAPE(2), HEED_F32), *one = heed_scalar(3, HEED_F32);
-    EXPECT_VALUES(heed_var_dims(equal, (heed_dims){0, {0}}, 2, false), 0, NaN);
-    EXPECT_VALUES(heed_std(equal), 0, 0);
-    EXPECT_VALUES(heed_var(one), 0, NaN);
-    EXPECT_VALUES(heed_var_dim(one, 0, 0, true), 0, 0);
-    EXPECT_VALUES(heed_var_dim(heed_ones(HEED_SHAPE(1, 0), HEED_F64), 1, -1, false), 0, NaN);
-    EXPECT_VALUES(heed_var(heed_from_f32((float[]){INFINITY, 1}, HEED_SHAPE(2))), 0, NaN);
-}
-END_TEST
 
 START_TEST(norms_of_special_values)
 {
@@ -185,16 +138,6 @@ END_TEST
 
 /* ---- gradients, as in PyTorch ---- */
 
-static heed_tensor *apply_var(heed_tensor *x, double correction)
-{
-    return heed_var_dims(x, (heed_dims){0, {0}}, (int)correction, false);
-}
-
-static heed_tensor *apply_std(heed_tensor *x, double correction)
-{
-    return heed_std_dims(x, (heed_dims){0, {0}}, (int)correction, false);
-}
-
 static heed_tensor *apply_logsumexp(heed_tensor *x, double p)
 {
     (void)p;
@@ -207,14 +150,6 @@ static const struct gradient {
     double argument;
     double x[3], dx[3];
 } gradients[] = {
-    {"var", apply_var, 1, {1, 2, 4}, {-4. / 3, -1. / 3, 5. / 3}},
-    {"var / 0", apply_var, 3, {1, 2, 4}, {-INF, -INF, INF}},
-    {"var / -1", apply_var, 4, {1, 2, 4}, {8. / 3, 2. / 3, -10. / 3}},
-    {"var 0 / 0", apply_var, 3, {2, 2, 2}, {NaN, NaN, NaN}},
-    {"var of inf", apply_var, 1, {INF, 2, 3}, {NaN, -INF, -INF}},
-    {"std of equals", apply_std, 1, {2, 2, 2}, {0, 0, 0}},
-    {"std / 0", apply_std, 3, {1, 2, 4}, {NaN, NaN, NaN}},
-    {"std / -1", apply_std, 4, {1, 2, 4}, {0, 0, 0}},
     {"norm 2", heed_norm, 2, {0, -3, 4}, {0, -.6, .8}},
     {"norm 2 of 0", heed_norm, 2, {0, 0, 0}, {0, 0, 0}},
     {"norm 2 of inf", heed_norm, 2, {-INF, 0, 1}, {NaN, 0, 0}},
@@ -273,14 +208,14 @@ START_TEST(norm_gradients_of_distant_elements)
 END_TEST
 
 /* Where std is 0, torch takes its derivative as 0; second derivatives follow from that. For norms,
- * where torch gives NaN, we do the same. */
+ * where torch gives NaN, we do the same (reductions.c has std). */
 START_TEST(second_derivatives_at_kinks_are_0)
 {
     static const struct {
         heed_tensor *(*apply)(heed_tensor *x, double argument);
         double argument, x;
-    } of[] = {{apply_std, 1, 2}, {heed_norm, 2, 0}, {heed_norm, 1.5, 0}, {heed_norm, 0.5, 0}};
-    for (int k = 0; k < 4; k++) {
+    } of[] = {{heed_norm, 2, 0}, {heed_norm, 1.5, 0}, {heed_norm, 0.5, 0}};
+    for (int k = 0; k < 3; k++) {
         heed_tensor *x = heed_full(HEED_SHAPE(2), of[k].x, HEED_F64), *dx, *ddx;
         heed_set_requires_grad(x, true);
         heed_grad(of[k].apply(x, of[k].argument), &x, 1, &dx, true);
@@ -292,15 +227,40 @@ START_TEST(second_derivatives_at_kinks_are_0)
 }
 END_TEST
 
-void add_spread_cases(Suite *suite)
+/* A zero next to tiny elements: 1 / y would overflow. */
+START_TEST(norm_of_tiny_elements_and_a_zero)
 {
-    TCase *spread = heed_case(suite, "spread");
-    tcase_add_loop_test(spread, folds_over_all_choices_of_dims, 0, ROWS_);
-    tcase_add_test(spread, large_means_do_not_cancel);
-    tcase_add_test(spread, variances_of_few);
-    tcase_add_test(spread, norms_of_special_values);
-    tcase_add_test(spread, logsumexp_of_special_values);
-    tcase_add_loop_test(spread, gradients_at_kinks_and_ends, 0, GRADIENTS);
-    tcase_add_test(spread, norm_gradients_of_distant_elements);
-    tcase_add_test(spread, second_derivatives_at_kinks_are_0);
+    static const double ps[] = {2.5, 3, 7};
+    for (int i = 0; i < 3; i++) {
+        const double p = ps[i], y = 1e-20 * pow(1 + pow(2, p), 1 / p);
+        heed_tensor *x = heed_from_f32((float[]){0, 1e-20f, -2e-20f}, HEED_SHAPE(3)), *dx, *ddx;
+        heed_set_requires_grad(x, true);
+        heed_grad(heed_norm(x, p), &x, 1, &dx, true);
+        EXPECT_VALUES(dx, 1e-6, 0, pow(1e-20 / y, p - 1), -pow(2e-20 / y, p - 1));
+        heed_grad(heed_sum(heed_mul(dx, dx)), &x, 1, &ddx, false);
+        EXPECT(heed_item_i64(heed_all(heed_isfinite(ddx))) == 1, "p = %g", p);
+    }
+}
+END_TEST
+
+START_TEST(the_norm_of_order_0_has_no_gradient)
+{
+    heed_tensor *x = heed_set_requires_grad(heed_ones(HEED_SHAPE(3), HEED_F32), true);
+    heed_backward(heed_norm(x, 0));
+    expect_no_error();
+    ck_assert_ptr_null(x->grad);
+}
+END_TEST
+
+void add_norms_cases(Suite *suite)
+{
+    TCase *norms = heed_case(suite, "norms");
+    tcase_add_loop_test(norms, folds_over_all_choices_of_dims, 0, ROWS_);
+    tcase_add_test(norms, norms_of_special_values);
+    tcase_add_test(norms, logsumexp_of_special_values);
+    tcase_add_loop_test(norms, gradients_at_kinks_and_ends, 0, GRADIENTS);
+    tcase_add_test(norms, norm_gradients_of_distant_elements);
+    tcase_add_test(norms, second_derivatives_at_kinks_are_0);
+    tcase_add_test(norms, norm_of_tiny_elements_and_a_zero);
+    tcase_add_test(norms, the_norm_of_order_0_has_no_gradient);
 }

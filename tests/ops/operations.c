@@ -6,8 +6,6 @@
 #include "tests/ops/parity.h"
 #include "tests/ops/table.h"
 
-Suite *operations_suite(void);
-
 static bool is_derivative(const operation_row *row)
 {
     return row->derivative != NOT_CHECKED && row->derivative != FLAT;
@@ -139,18 +137,12 @@ START_TEST(every_case_has_a_row)
 }
 END_TEST
 
-Suite *operations_suite(void)
+void add_operations_cases(Suite *suite)
 {
-    Suite *suite = suite_create("operations");
     TCase *table = heed_case(suite, "table");
     tcase_add_test(table, every_operation_has_rows);
     tcase_add_test(table, an_operation_without_rows_is_found);
     tcase_add_test(table, rows_name_operations);
     tcase_add_test(table, no_two_rows_are_one);
     tcase_add_test(table, every_case_has_a_row);
-    add_gradient_rows(suite, NULL);
-    add_parity_rows(suite, NULL);
-    add_extreme_rows(suite, NULL);
-    add_misuse_rows(suite, NULL);
-    return suite;
 }

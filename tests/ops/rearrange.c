@@ -1,6 +1,6 @@
 /* flip, roll, repeat and repeat_interleave compared with plain loops, and with PyTorch in special
  * cases. */
-#include "tests/common/ops_cases.h"
+#include "tests/common/reference.h"
 
 /* clang-format off */
 static const heed_shape shapes[] = {

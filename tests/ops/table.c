@@ -211,8 +211,28 @@ void add_table_rows(Suite *suite, const char *name, const TTest *test, const cha
 {
     TCase *rows = heed_case(suite, name);
     for (int i = 0; i < operation_row_count; i++) {
-        if ((subject == NULL || strcmp(operation_rows[i].subject, subject) == 0) && filter(&operation_rows[i])) {
+        if (strcmp(operation_rows[i].subject, subject) == 0 && filter(&operation_rows[i])) {
             add_row(rows, test, i, row_name(i));
         }
+    }
+}
+
+static bool is_subject(const char *name)
+{
+    for (int i = 0; i < operation_row_count; i++) {
+        if (strcmp(operation_rows[i].subject, name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void add_operation_rows(Suite *suite, const char *name)
+{
+    if (is_subject(name)) {
+        add_gradient_rows(suite, name);
+        add_parity_rows(suite, name);
+        add_extreme_rows(suite, name);
+        add_misuse_rows(suite, name);
     }
 }

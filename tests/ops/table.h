@@ -62,7 +62,9 @@ bool graph_holds(const heed_tensor *y, const char *operation);
 void add_table_rows(Suite *suite, const char *name, const TTest *test, const char *subject,
                     bool (*filter)(const operation_row *row));
 
-/* The cases gradients, parity, extremes and misuse of a subject. */
+/* add_operation_rows: adds the cases gradients, parity, extremes and misuse with the rows of a subject; none
+ * if no subject has this name. */
+void add_operation_rows(Suite *suite, const char *name);
 void add_gradient_rows(Suite *suite, const char *subject);
 void add_parity_rows(Suite *suite, const char *subject);
 void add_extreme_rows(Suite *suite, const char *subject);

@@ -1,7 +1,7 @@
-/* Views: which share memory and which copy; reshape decides as torch's view does. */
+/* Views compared with plain loops, and which share memory; reshape decides as torch's view does. */
 #include "tensor/handle.h"
 #include "tensor/scope.h"
-#include "tests/common/ops_cases.h"
+#include "tests/common/reference.h"
 
 /* A tensor with strides, a new shape, and the strides of the view in that shape if there is one. */
 struct reshape {
@@ -270,7 +270,225 @@ START_TEST(contiguity_forgives_sizes_0_and_1)
 }
 END_TEST
 
-void add_tensor_view_cases(Suite *suite)
+/* ---- transpose, expand, squeeze, unsqueeze ---- */
+
+static void check_transpose(heed_tensor *x, int i, int j)
+{
+    heed_shape shape = heed_shape_of_tensor(x), turned = shape;
+    turned.size[i] = shape.size[j];
+    turned.size[j] = shape.size[i];
+    heed_tensor *y = heed_transpose(x, i - shape.ndim, j);
+    expect_kind(y, x->dtype, turned);
+    EXPECT(y->storage == x->storage, "transpose is not a view");
+    for (heed_shape at = first_index(shape); at.ndim >= 0; next_index(shape, &at)) {
+        heed_shape to = at;
+        to.size[i] = at.size[j];
+        to.size[j] = at.size[i];
+        expect_element("transpose", element(y, to), element(x, at), 0, x->dtype);
+    }
+}
+
+START_TEST(transpose_exchanges_any_two)
+{
+    for (enum layout layout = 0; layout < LAYOUTS; layout++) {
+        heed_tensor *x = noise(HEED_SHAPE(2, 3, 4, 5), (heed_dtype)layout, layout, 3);
+        for (int i = 0; i < 4; i++) {
+            for (int j = 0; j < 4; j++) {
+                check_transpose(x, i, j);
+            }
+        }
+    }
+    heed_tensor *scalar = heed_scalar(5, HEED_F32);
+    expect_kind(heed_transpose(scalar, 0, -1), HEED_F32, HEED_SCALAR);
+    ck_assert_ptr_null(heed_transpose(scalar, 0, 1));
+    expect_error(HEED_ERR_DIM, "transpose: dim 1");
+}
+END_TEST
+
+START_TEST(expand_repeats)
+{
+    static const heed_shape asked[] = {{3, {4, 3, 2}},
+                                       {2, {3, 2}},
+                                       {2, {-1, 0}},
+                                       {4, {5, 1, -1, 2}},
+                                       {2, {3, -1}},
+                                       {3, {0, 3, 1}},
+                                       {8, {1, 1, 1, 1, 1, 2, 3, 2}}};
+    static const heed_shape given[] = {{3, {4, 3, 2}},
+                                       {2, {3, 2}},
+                                       {2, {3, 0}},
+                                       {4, {5, 1, 3, 2}},
+                                       {2, {3, 1}},
+                                       {3, {0, 3, 1}},
+                                       {8, {1, 1, 1, 1, 1, 2, 3, 2}}};
+    heed_tensor *x = noise(HEED_SHAPE(3, 1), HEED_F32, STEPPED, 4);
+    for (int i = 0; i < 7; i++) {
+        heed_tensor *y = heed_expand(x, asked[i]), *copy = heed_clone(y);
+        expect_kind(y, HEED_F32, given[i]);
+        expect_kind(copy, HEED_F32, given[i]);
+        ck_assert(y->storage == x->storage && copy->storage != x->storage);
+        for (heed_shape at = first_index(given[i]); at.ndim >= 0; next_index(given[i], &at)) {
+            expect_element("expand", element(y, at), element(x, at), 0, HEED_F32);
+            expect_element("clone", element(copy, at), element(x, at), 0, HEED_F32);
+        }
+    }
+    ck_assert_ptr_null(heed_expand(x, HEED_SHAPE(2, 1)));
+    expect_error(HEED_ERR_SHAPE, "expand: (3, 1) does not expand to (2, 1)");
+    ck_assert_ptr_null(heed_expand(x, HEED_SHAPE(-1, 3, 1)));
+    expect_error(HEED_ERR_SHAPE, "expand");
+    ck_assert_ptr_null(heed_expand(x, HEED_SHAPE(3)));
+    expect_error(HEED_ERR_SHAPE, "expand");
+}
+END_TEST
+
+START_TEST(squeeze_and_unsqueeze)
+{
+    heed_tensor *x = noise(HEED_SHAPE(2, 1, 3), HEED_F32, COLUMNS, 5);
+    expect_kind(heed_squeeze(x, 1), HEED_F32, HEED_SHAPE(2, 3));
+    expect_kind(heed_squeeze(x, -1), HEED_F32, HEED_SHAPE(2, 1, 3));
+    expect_kind(heed_unsqueeze(x, 0), HEED_F32, HEED_SHAPE(1, 2, 1, 3));
+    expect_kind(heed_unsqueeze(x, 3), HEED_F32, HEED_SHAPE(2, 1, 3, 1));
+    expect_kind(heed_unsqueeze(x, -1), HEED_F32, HEED_SHAPE(2, 1, 3, 1));
+    expect_kind(heed_unsqueeze(x, -4), HEED_F32, HEED_SHAPE(1, 2, 1, 3));
+    heed_tensor *y = heed_unsqueeze(heed_squeeze(x, 1), 2);
+    for (heed_shape at = {3, {0}}; at.ndim >= 0; next_index(HEED_SHAPE(2, 3, 1), &at)) {
+        heed_shape from = HEED_SHAPE(at.size[0], 0, at.size[1]);
+        expect_element("squeeze", element(y, at), element(x, from), 0, HEED_F32);
+    }
+    heed_tensor *one = heed_squeeze(heed_ones(HEED_SHAPE(1), HEED_BOOL), 0);
+    expect_kind(one, HEED_BOOL, HEED_SCALAR);
+    expect_kind(heed_squeeze(one, -1), HEED_BOOL, HEED_SCALAR);
+    expect_kind(heed_unsqueeze(one, -1), HEED_BOOL, HEED_SHAPE(1));
+    ck_assert_ptr_null(heed_unsqueeze(x, 4));
+    expect_error(HEED_ERR_DIM, "unsqueeze: dim 4");
+    ck_assert_ptr_null(heed_squeeze(x, 3));
+    expect_error(HEED_ERR_DIM, "squeeze: dim 3");
+    ck_assert_ptr_null(
+        heed_unsqueeze(heed_ones((heed_shape){8, {1, 1, 1, 1, 1, 1, 1, 1}}, HEED_F32), 0));
+    expect_error(HEED_ERR_SHAPE, "unsqueeze");
+}
+END_TEST
+
+static const heed_shape whole = {3, {2, 6, 4}};
+
+/* ---- permute ---- */
+
+static void check_permute(heed_tensor *x, const int *order, bool negative)
+{
+    heed_dims dims = {.count = 3};
+    heed_shape turned = {3, {0}};
+    for (int i = 0; i < 3; i++) {
+        dims.dim[i] = order[i] - (negative ? 3 : 0);
+        turned.size[i] = whole.size[order[i]];
+    }
+    heed_tensor *y = heed_permute(x, dims);
+    expect_kind(y, x->dtype, turned);
+    EXPECT(y->storage == x->storage, "permute is not a view");
+    for (heed_shape at = first_index(turned); at.ndim >= 0; next_index(turned, &at)) {
+        heed_shape from = at;
+        for (int i = 0; i < 3; i++) {
+            from.size[order[i]] = at.size[i];
+        }
+        expect_same("permute", y, at, x, from);
+    }
+}
+
+START_TEST(permute_takes_any_order)
+{
+    static const int orders[][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                    {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+    for (enum layout layout = 0; layout < LAYOUTS; layout++) {
+        heed_tensor *x = noise(whole, (heed_dtype)_i, layout, 1);
+        for (int i = 0; i < 12; i++) {
+            check_permute(x, orders[i / 2], i % 2 == 1);
+        }
+    }
+    heed_tensor *scalar = heed_scalar(1, (heed_dtype)_i);
+    expect_kind(heed_permute(scalar, (heed_dims){0}), (heed_dtype)_i, HEED_SCALAR);
+    heed_tensor *eight =
+        noise((heed_shape){8, {1, 2, 1, 3, 1, 2, 1, 4}}, (heed_dtype)_i, COLUMNS, 2);
+    heed_tensor *y = heed_permute(eight, HEED_DIMS(7, -3, 3, 1, 0, 2, 4, 6));
+    expect_kind(y, (heed_dtype)_i, (heed_shape){8, {4, 2, 3, 2, 1, 1, 1, 1}});
+    y = heed_permute(y, HEED_DIMS(4, 3, 5, 2, 6, 1, 7, 0));
+    ck_assert(heed_equal(y, eight));
+}
+END_TEST
+
+/* ---- flatten, unflatten ---- */
+
+static bool lie_as_one(const heed_tensor *x, int start, int end)
+{
+    bool so = true;
+    for (int i = (start + 3) % 3; i < (end + 3) % 3; i++) {
+        so = so && x->strides[i] == x->strides[i + 1] * x->shape[i + 1];
+    }
+    return so;
+}
+
+START_TEST(flatten_joins_dims)
+{
+    static const struct {
+        int start, end;
+        heed_shape y;
+    } rows[] = {{0, 2, {1, {48}}},    {0, -1, {1, {48}}},     {-3, 1, {2, {12, 4}}},
+                {1, 2, {2, {2, 24}}}, {1, 1, {3, {2, 6, 4}}}, {-1, -1, {3, {2, 6, 4}}}};
+    for (enum layout layout = 0; layout < LAYOUTS; layout++) {
+        heed_tensor *x = noise(whole, (heed_dtype)_i, layout, 3);
+        for (int i = 0; i < 6; i++) {
+            heed_tensor *y = heed_flatten(x, rows[i].start, rows[i].end);
+            expect_kind(y, (heed_dtype)_i, rows[i].y);
+            expect_same_order("flatten", y, x);
+            ck_assert((y->storage == x->storage) == lie_as_one(x, rows[i].start, rows[i].end));
+            ck_assert((y == x) == (rows[i].y.ndim == 3));
+        }
+    }
+    expect_kind(heed_flatten(heed_scalar(1, HEED_F32), -1, 0), HEED_F32, HEED_SHAPE(1));
+    heed_tensor *none = heed_zeros(HEED_SHAPE(2, 0, 3), HEED_F32);
+    expect_kind(heed_flatten(none, 0, 1), HEED_F32, HEED_SHAPE(0, 3));
+    expect_kind(heed_flatten(none, 0, -1), HEED_F32, HEED_SHAPE(0));
+}
+END_TEST
+
+START_TEST(unflatten_cuts_a_dim)
+{
+    static const struct {
+        int dim;
+        heed_shape sizes, y;
+    } rows[] = {{1, {2, {2, 3}}, {4, {2, 2, 3, 4}}},
+                {-2, {2, {3, -1}}, {4, {2, 3, 2, 4}}},
+                {0, {2, {-1, 1}}, {4, {2, 1, 6, 4}}},
+                {-1, {3, {2, 1, 2}}, {5, {2, 6, 2, 1, 2}}},
+                {2, {1, {-1}}, {3, {2, 6, 4}}},
+                {1, {6, {1, 1, 6, 1, 1, 1}}, {8, {2, 1, 1, 6, 1, 1, 1, 4}}}};
+    for (enum layout layout = 0; layout < LAYOUTS; layout++) {
+        heed_tensor *x = noise(whole, (heed_dtype)_i, layout, 4);
+        for (int i = 0; i < 6; i++) {
+            heed_tensor *y = heed_unflatten(x, rows[i].dim, rows[i].sizes);
+            expect_kind(y, (heed_dtype)_i, rows[i].y);
+            expect_same_order("unflatten", y, x);
+            ck_assert_msg(y->storage == x->storage, "unflatten is not a view");
+        }
+    }
+    heed_tensor *none = heed_zeros(HEED_SHAPE(0, 2), HEED_F32);
+    expect_kind(heed_unflatten(none, 0, HEED_SHAPE(3, -1)), HEED_F32, HEED_SHAPE(3, 0, 2));
+    expect_kind(heed_unflatten(none, 0, HEED_SHAPE(0, 7)), HEED_F32, HEED_SHAPE(0, 7, 2));
+    expect_kind(heed_unflatten(none, 1, HEED_SHAPE(-1, 2)), HEED_F32, HEED_SHAPE(0, 1, 2));
+}
+END_TEST
+
+START_TEST(broadcast_to_is_expand)
+{
+    heed_tensor *x = noise(HEED_SHAPE(3, 1), (heed_dtype)_i, STEPPED, 5);
+    static const heed_shape asked[] = {{3, {2, 3, 4}}, {2, {-1, -1}}, {2, {3, 0}}, {2, {3, 1}}};
+    for (int i = 0; i < 4; i++) {
+        heed_tensor *y = heed_broadcast_to(x, asked[i]), *same = heed_expand(x, asked[i]);
+        expect_kind(y, (heed_dtype)_i, heed_shape_of_tensor(same));
+        ck_assert(y->storage == x->storage && heed_equal(y, same));
+    }
+}
+END_TEST
+
+void add_view_cases(Suite *suite)
 {
     TCase *view = heed_case(suite, "view");
     tcase_add_loop_test(view, reshape_decides_as_torch, 0, RESHAPES);
@@ -282,4 +500,12 @@ void add_tensor_view_cases(Suite *suite)
     tcase_add_test(view, views_outlive_their_origin);
     tcase_add_test(view, copies_share_nothing);
     tcase_add_test(view, contiguity_forgives_sizes_0_and_1);
+    TCase *dims = heed_case(suite, "dims");
+    tcase_add_test(dims, transpose_exchanges_any_two);
+    tcase_add_test(dims, expand_repeats);
+    tcase_add_test(dims, squeeze_and_unsqueeze);
+    tcase_add_loop_test(dims, permute_takes_any_order, 0, HEED_DTYPES);
+    tcase_add_loop_test(dims, flatten_joins_dims, 0, HEED_DTYPES);
+    tcase_add_loop_test(dims, unflatten_cuts_a_dim, 0, HEED_DTYPES);
+    tcase_add_loop_test(dims, broadcast_to_is_expand, 0, HEED_DTYPES);
 }

@@ -8,8 +8,6 @@
 #include "examples/stories/grammar.h"
 #include "tests/common/test_util.h"
 
-Suite *char_gpt_suite(void);
-
 struct drawn {
     const char *name;
     uint64_t sum;
@@ -202,14 +200,12 @@ START_TEST(losses_with_dropout_are_torchs)
 }
 END_TEST
 
-Suite *char_gpt_suite(void)
+void add_char_gpt_cases(Suite *suite)
 {
-    Suite *suite = suite_create("char_gpt");
     TCase *draws = heed_case(suite, "draws");
     tcase_add_test(draws, weights_are_torchs_to_the_bit);
     tcase_add_test(draws, batches_are_torchs);
     TCase *training = heed_case(suite, "training");
     tcase_add_test(training, first_losses_are_torchs);
     tcase_add_test(training, losses_with_dropout_are_torchs);
-    return suite;
 }

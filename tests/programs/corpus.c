@@ -11,8 +11,6 @@
 #include "examples/gpt/corpus.h"
 #include "tests/common/files_util.h"
 
-Suite *corpus_suite(void);
-
 /* Opens a file of this test with these bytes. */
 static corpus of_bytes(const void *bytes, size_t length)
 {
@@ -357,9 +355,8 @@ START_TEST(test_no_memory)
 }
 END_TEST
 
-Suite *corpus_suite(void)
+void add_corpus_cases(Suite *suite)
 {
-    Suite *suite = suite_create("corpus");
     TCase *reading = files_case(suite, "reading");
     tcase_add_loop_test(reading, test_tokens_at_any_place, 0, TOKEN_LEVELS);
     tcase_add_test(reading, test_another_index);
@@ -371,8 +368,7 @@ Suite *corpus_suite(void)
     tcase_add_loop_test(faults, test_a_fault_far_on, 0, 2);
     tcase_add_loop_test(faults, test_a_file_that_becomes_shorter, 0, TOKEN_LEVELS);
     tcase_add_loop_test(faults, test_a_file_that_is_overwritten, 0, TOKEN_LEVELS);
-    TCase *large = files_case(suite, "large files");
+    TCase *large = files_case(suite, "large_files");
     tcase_add_test(large, test_a_file_of_a_gibibyte);
     tcase_add_loop_test(large, test_a_text_of_64_mebibytes, 0, 2);
-    return suite;
 }

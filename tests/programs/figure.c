@@ -12,8 +12,6 @@
 #include "examples/common/run_log.h"
 #include "tests/common/next_token_util.h"
 
-Suite *pictures_suite(void);
-
 /* ---- figures ---- */
 
 /* Every tag is closed, and < and & are escaped. */
@@ -195,9 +193,8 @@ START_TEST(a_missing_log_is_refused)
 }
 END_TEST
 
-Suite *pictures_suite(void)
+void add_figure_cases(Suite *suite)
 {
-    Suite *suite = suite_create("pictures");
     TCase *figures = path_case(suite, "figures"), *read = path_case(suite, "logs");
     tcase_add_test(figures, figures_stack_their_parts);
     tcase_add_test(figures, figures_with_an_error_are_not_written);
@@ -205,5 +202,4 @@ Suite *pictures_suite(void)
     tcase_add_loop_test(read, logs_are_read_as_curves, 0, sizeof logs / sizeof *logs);
     tcase_add_test(read, logs_with_too_many_columns_are_refused);
     tcase_add_test(read, a_missing_log_is_refused);
-    return suite;
 }

@@ -7,8 +7,6 @@
 #include "examples/common/flags.h"
 #include "tests/common/test_util.h"
 
-Suite *flags_suite(void);
-
 /* Two subcommands that share some flags; each has its own table, struct and defaults. */
 /* clang-format off */
 #define MODEL(X)                                                                                   \
@@ -236,9 +234,8 @@ START_TEST(test_put)
 }
 END_TEST
 
-Suite *flags_suite(void)
+void add_flags_cases(Suite *suite)
 {
-    Suite *suite = suite_create("flags");
     TCase *flags = heed_case(suite, "flags");
     tcase_add_loop_test(flags, test_rows, 0, sizeof rows / sizeof *rows);
     tcase_add_test(flags, test_values);
@@ -247,5 +244,4 @@ Suite *flags_suite(void)
     tcase_add_test(flags, test_no_default);
     tcase_add_test(flags, test_blame);
     tcase_add_test(flags, test_put);
-    return suite;
 }

@@ -7,8 +7,6 @@
 #include "examples/gpt/train.h"
 #include "tests/common/files_util.h"
 
-Suite *gpt_program_suite(void);
-
 /* ---- settings ---- */
 
 /* Flags that affect training are settings, stored in each checkpoint; these are the others. */
@@ -188,9 +186,8 @@ END_TEST
 
 #define ROWS(rows) (int)(sizeof(rows) / sizeof *(rows))
 
-Suite *gpt_program_suite(void)
+void add_gpt_program_cases(Suite *suite)
 {
-    Suite *suite = suite_create("gpt_program");
     TCase *parts = files_case(suite, "parts");
     tcase_add_test(parts, test_settings_are_all);
     tcase_add_loop_test(parts, test_settle, 0, ROWS(settled));
@@ -200,5 +197,4 @@ Suite *gpt_program_suite(void)
     tcase_add_test(parts, test_train_tokens);
     tcase_add_loop_test(parts, test_whole, 0, ROWS(ends));
     tcase_add_test(parts, test_stream);
-    return suite;
 }

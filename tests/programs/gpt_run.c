@@ -6,8 +6,6 @@
 #include "examples/gpt/train.h"
 #include "tests/common/files_util.h"
 
-Suite *gpt_run_suite(void);
-
 static const char sentence[] = "the pizza came out of the oven and it tasted good\n";
 
 /* Flags of a small run on a text of 40 sentences. */
@@ -392,9 +390,8 @@ END_TEST
 
 #define ROWS(rows) (int)(sizeof(rows) / sizeof *(rows))
 
-Suite *gpt_run_suite(void)
+void add_gpt_run_cases(Suite *suite)
 {
-    Suite *suite = suite_create("gpt_run");
     TCase *runs = files_case(suite, "runs");
     tcase_add_test(runs, test_evaluate);
     tcase_add_test(runs, test_accumulate);
@@ -408,5 +405,4 @@ Suite *gpt_run_suite(void)
     tcase_add_loop_test(runs, test_resume_refuses, 0, ROWS(resumes));
     tcase_add_test(runs, test_same_length);
     tcase_add_test(runs, test_short_texts);
-    return suite;
 }

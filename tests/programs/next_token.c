@@ -10,8 +10,6 @@
 #include "examples/next_token/write.h"
 #include "tests/common/next_token_util.h"
 
-Suite *next_token_suite(void);
-
 /* ---- training ---- */
 
 static struct token_model *small_model(int64_t words, int heads)
@@ -342,10 +340,9 @@ START_TEST(test_places)
 }
 END_TEST
 
-Suite *next_token_suite(void)
+void add_next_token_cases(Suite *suite)
 {
-    Suite *suite = suite_create("next_token");
-    TCase *training = heed_case(suite, "training and writing");
+    TCase *training = heed_case(suite, "training_and_writing");
     tcase_add_test(training, test_pieces);
     tcase_add_test(training, test_pieces_loss);
     tcase_add_loop_test(training, test_training_learns, 0, 3);
@@ -359,5 +356,4 @@ Suite *next_token_suite(void)
     tcase_add_loop_test(files, test_strange_models, 0, sizeof strange_rows / sizeof *strange_rows);
     tcase_add_test(files, test_paths);
     tcase_add_test(files, test_places);
-    return suite;
 }

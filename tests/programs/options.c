@@ -6,8 +6,6 @@
 #include "examples/next_token/setup.h"
 #include "tests/common/next_token_util.h"
 
-Suite *options_suite(void);
-
 typedef struct arguments {
     const char *list[MOST_ARGUMENTS];
     const char *error; /* NULL: none */
@@ -261,9 +259,8 @@ START_TEST(test_loaded_setups)
 }
 END_TEST
 
-Suite *options_suite(void)
+void add_options_cases(Suite *suite)
 {
-    Suite *suite = suite_create("options");
     TCase *flags = heed_case(suite, "flags");
     tcase_add_loop_test(flags, test_options, 0, sizeof option_rows / sizeof *option_rows);
     tcase_add_test(flags, test_option_values);
@@ -273,5 +270,4 @@ Suite *options_suite(void)
     tcase_add_loop_test(setups, test_setups, 0, sizeof setup_rows / sizeof *setup_rows);
     tcase_add_test(setups, test_held_out);
     tcase_add_test(setups, test_loaded_setups);
-    return suite;
 }

@@ -12,8 +12,6 @@
 #include "tests/oom/oom.h"
 #include "tools/files/json.h"
 
-Suite *page_suite(void);
-
 static toy_language language; /* too large for a stack */
 
 enum { D_MODEL = 32, CONTEXT = TOY_LENGTH - 1, BATCH = 32 };
@@ -1092,9 +1090,8 @@ START_TEST(out_of_memory)
 }
 END_TEST
 
-Suite *page_suite(void)
+void add_page_cases(Suite *suite)
 {
-    Suite *suite = suite_create("page");
     TCase *training = heed_case(suite, "training");
     tcase_add_checked_fixture(training, NULL, end_page);
     tcase_add_loop_test(training, training_is_that_of_next_token, 0, SOME_HEADS);
@@ -1124,5 +1121,4 @@ Suite *page_suite(void)
     TCase *memory = oom_case(suite, "memory");
     tcase_add_checked_fixture(memory, NULL, end_page);
     tcase_add_test(memory, out_of_memory);
-    return suite;
 }

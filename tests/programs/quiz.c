@@ -9,8 +9,6 @@
 #include "examples/gpt/train.h"
 #include "tests/common/files_util.h"
 
-Suite *quiz_suite(void);
-
 static const char alphabet[] = "abcdefgh";
 enum { LETTERS = sizeof alphabet - 1, CONTEXT = 6 };
 
@@ -302,9 +300,8 @@ END_TEST
 
 #define ROWS(rows) (int)(sizeof(rows) / sizeof *(rows))
 
-Suite *quiz_suite(void)
+void add_quiz_cases(Suite *suite)
 {
-    Suite *suite = suite_create("quiz");
     TCase *quizzes = files_case(suite, "quizzes");
     tcase_add_loop_test(quizzes, test_refused, 0, ROWS(refused));
     tcase_add_test(quizzes, test_no_file);
@@ -312,5 +309,4 @@ Suite *quiz_suite(void)
     tcase_add_test(quizzes, test_scores);
     tcase_add_test(quizzes, test_ties);
     tcase_add_loop_test(quizzes, test_training_is_unchanged, 0, TOKEN_LEVELS);
-    return suite;
 }

@@ -13,8 +13,6 @@
 #include "examples/gpt/train.h"
 #include "tests/common/files_util.h"
 
-Suite *report_suite(void);
-
 enum { TOKENS = 3 };
 
 static const char *const tokens[TOKENS] = {"a<", "\n", "\xff"};
@@ -658,9 +656,8 @@ START_TEST(test_no_memory)
 }
 END_TEST
 
-Suite *report_suite(void)
+void add_report_cases(Suite *suite)
 {
-    Suite *suite = suite_create("report");
     TCase *content = files_case(suite, "content");
     tcase_add_test(content, test_data);
     tcase_add_test(content, test_norms);
@@ -683,5 +680,4 @@ Suite *report_suite(void)
     tcase_add_test(old, test_every_byte);
     tcase_add_test(old, test_thin);
     tcase_add_test(old, test_no_memory);
-    return suite;
 }

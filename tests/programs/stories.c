@@ -7,8 +7,6 @@
 #include "examples/stories/grammar.h"
 #include "tests/common/test_util.h"
 
-Suite *stories_suite(void);
-
 static const char *const girls[] = {"Ann", "Eva", "Mia"}, *const boys[] = {"Ben", "Dan", "Leo"};
 
 /* What `writes`, stories_text or stories_quiz, writes. */
@@ -408,14 +406,12 @@ START_TEST(test_quiz)
 }
 END_TEST
 
-Suite *stories_suite(void)
+void add_stories_cases(Suite *suite)
 {
-    Suite *suite = suite_create("stories");
     TCase *texts = heed_case(suite, "texts");
     tcase_add_loop_test(texts, test_answers_and_pronouns, 0, 4);
     tcase_add_test(texts, test_quizzes_are_held_out);
     tcase_add_loop_test(texts, test_size, 0, (int)(sizeof sizes / sizeof *sizes));
     tcase_add_loop_test(texts, test_bytes, 0, (int)(sizeof sums / sizeof *sums));
     tcase_add_loop_test(texts, test_quiz, 0, 3);
-    return suite;
 }

@@ -7,8 +7,6 @@
 #include "examples/common/vocabulary.h"
 #include "tests/common/test_util.h"
 
-Suite *text_suite(void);
-
 /* ---- UTF-8 ---- */
 
 typedef struct utf8_row {
@@ -367,9 +365,8 @@ START_TEST(test_no_memory)
 }
 END_TEST
 
-Suite *text_suite(void)
+void add_text_cases(Suite *suite)
 {
-    Suite *suite = suite_create("text");
     TCase *texts = heed_case(suite, "texts");
     tcase_add_loop_test(texts, test_utf8, 0, sizeof utf8_rows / sizeof *utf8_rows);
     tcase_add_test(texts, test_check_names_the_offset);
@@ -385,5 +382,4 @@ Suite *text_suite(void)
     tcase_add_loop_test(words, test_vocabulary_as_list, 0, 2);
     tcase_add_test(words, test_vocabulary_of_broken_lists);
     tcase_add_test(words, test_no_memory);
-    return suite;
 }

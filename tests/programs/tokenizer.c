@@ -5,8 +5,6 @@
 #include "examples/gpt/tokenizer.h"
 #include "tests/common/test_util.h"
 
-Suite *tokenizer_suite(void);
-
 static tokenizer of_text(token_level level, const char *text, int64_t size)
 {
     return tokenizer_of_text(level, "it", text, strlen(text), size);
@@ -287,9 +285,8 @@ START_TEST(test_no_memory)
 }
 END_TEST
 
-Suite *tokenizer_suite(void)
+void add_tokenizer_cases(Suite *suite)
 {
-    Suite *suite = suite_create("tokenizer");
     TCase *tokens = heed_case(suite, "tokens");
     tcase_add_test(tokens, test_names);
     tcase_add_test(tokens, test_characters_are_numbered_as_in_python);
@@ -301,5 +298,4 @@ Suite *tokenizer_suite(void)
     tcase_add_loop_test(tokens, test_saved_tokens_are_the_same, 0, TOKEN_LEVELS);
     tcase_add_test(tokens, test_broken_tokens);
     tcase_add_loop_test(tokens, test_no_memory, 0, TOKEN_LEVELS);
-    return suite;
 }

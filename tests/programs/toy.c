@@ -4,8 +4,6 @@
 #include "examples/next_token/setup.h"
 #include "tests/common/test_util.h"
 
-Suite *toy_suite(void);
-
 static toy_language language; /* too large for a stack */
 
 /* ---- the language ---- */
@@ -136,9 +134,8 @@ START_TEST(test_losses_are_those_of_pytorch)
 }
 END_TEST
 
-Suite *toy_suite(void)
+void add_toy_cases(Suite *suite)
 {
-    Suite *suite = suite_create("toy");
     TCase *sentences = heed_case(suite, "language");
     tcase_add_test(sentences, test_sentences);
     tcase_add_loop_test(sentences, test_held_out, 0, 6);
@@ -151,5 +148,4 @@ Suite *toy_suite(void)
     tcase_add_loop_test(training, test_one_head, 0, seeds);
     tcase_add_loop_test(training, test_two_heads_of_d_model, 0, seeds_of_several);
     tcase_add_loop_test(training, test_four_heads_that_share_it, 0, seeds_of_several);
-    return suite;
 }

@@ -5,7 +5,7 @@ set -eu
 cd "$(dirname "$0")/../.."
 status=0
 headers=$(grep -ohE '#include "[^"]+"' src/heed.h | cut -d'"' -f2 | sort -u | sed 's#^#src/#')
-pages="README.md CONTRIBUTING.md bench/README.md docs/*.md examples/*.md"
+pages="README.md CONTRIBUTING.md bench/README.md tests/README.md docs/*.md examples/*.md"
 
 # elementwise.h spells out the names that ops.def makes with macros, so grep finds all.
 # shellcheck disable=SC2086

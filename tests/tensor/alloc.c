@@ -5,8 +5,6 @@
 #include "tensor/blocks.h"
 #include "tests/common/test_util.h"
 
-Suite *memory_suite(void);
-
 /* ---- blocks ---- */
 
 /* The size class of `size`, as blocks.h defines it: 64, 80, 96, 112, 128, 160, ... */
@@ -420,9 +418,8 @@ START_TEST(a_node_and_its_value_stay_within_300_bytes)
 }
 END_TEST
 
-Suite *memory_suite(void)
+void add_alloc_cases(Suite *suite)
 {
-    Suite *suite = suite_create("memory");
     TCase *tests = heed_case(suite, "memory");
     tcase_add_test(tests, blocks_are_aligned_and_apart);
     tcase_add_test(tests, classes_are_a_quarter_power_of_two_apart);
@@ -440,5 +437,4 @@ Suite *memory_suite(void)
     tcase_add_test(tests, every_allocation_of_a_gradient_check_may_fail);
     tcase_add_test(tests, in_a_steady_state_the_system_is_not_asked);
     tcase_add_test(tests, a_node_and_its_value_stay_within_300_bytes);
-    return suite;
 }

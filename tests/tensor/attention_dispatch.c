@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "tensor/parallel.h"
-#include "tests/common/ops_cases.h"
+#include "tests/common/reference.h"
 
 /* Sizes around the edges of blocks of queries and tiles of keys. */
 static const struct sizes {
@@ -198,7 +198,7 @@ START_TEST(scores_are_not_kept)
 }
 END_TEST
 
-void add_attend_cases(Suite *suite)
+void add_attention_dispatch_cases(Suite *suite)
 {
     TCase *attend = heed_case(suite, "attend");
     tcase_add_loop_test(attend, tiles_give_what_the_definition_gives, 0, SIZES);

@@ -5,7 +5,7 @@
 
 #include "tensor/dispatch.h"
 #include "tensor/parallel.h"
-#include "tests/common/ops_cases.h"
+#include "tests/common/reference.h"
 
 /* ---- random sizes, with integers, compared with plain loops ---- */
 
@@ -195,7 +195,7 @@ START_TEST(no_room_is_an_error)
 }
 END_TEST
 
-void add_multiply_cases(Suite *suite)
+void add_batch_gemm_cases(Suite *suite)
 {
     TCase *multiply = heed_case(suite, "multiply");
     tcase_add_loop_test(multiply, products_of_random_sizes, 0, HEED_BOOL);

@@ -5,8 +5,6 @@
 #include "tensor/broadcast_walk.h"
 #include "tests/common/test_util.h"
 
-Suite *walks_suite(void);
-
 /* ---- the same for any number of threads ---- */
 
 static heed_tensor *normal(heed_shape shape)
@@ -32,7 +30,7 @@ static heed_tensor *indices(int64_t count, int64_t below)
     return heed_randint(0, below, HEED_SHAPE(count), HEED_I64);
 }
 
-static heed_tensor *add_broadcast_rows(void)
+static heed_tensor *add_to_rows(void)
 {
     return heed_add(large(), normal(HEED_SHAPE(211)));
 }
@@ -124,7 +122,7 @@ static heed_tensor *gradient_of_embedding(void)
 }
 
 static heed_tensor *(*const works[])(void) = {
-    add_broadcast_rows,
+    add_to_rows,
     multiply_columns,
     multiply_by_number,
     gelu_of_strided,
@@ -303,9 +301,8 @@ START_TEST(the_same_past_the_cache)
 }
 END_TEST
 
-Suite *walks_suite(void)
+void add_broadcast_walk_cases(Suite *suite)
 {
-    Suite *suite = suite_create("walks");
     TCase *threads = heed_case(suite, "threads");
     tcase_add_loop_test(threads, same_bits_for_any_number_of_threads, 0,
                         sizeof works / sizeof *works);
@@ -315,5 +312,4 @@ Suite *walks_suite(void)
     tcase_add_test(parts, the_same_past_the_cache);
     TCase *copies = heed_case(suite, "copies");
     tcase_add_loop_test(copies, moved_to_its_place, 0, HEED_DTYPES * HEED_DTYPES);
-    return suite;
 }

@@ -9,8 +9,6 @@
 
 #include "tests/common/test_util.h"
 
-Suite *denormal_suite(void);
-
 /* met_subnormal: true if, since the last call, arithmetic in this thread had a subnormal operand,
  * or a result that underflowed to an inexact subnormal or 0. x86-64 only; false elsewhere. */
 static bool met_subnormal(void)
@@ -347,9 +345,8 @@ START_TEST(test_callers_with_different_modes)
 }
 END_TEST
 
-Suite *denormal_suite(void)
+void add_denormal_cases(Suite *suite)
 {
-    Suite *suite = suite_create("denormal");
     TCase *flushed = heed_case(suite, "flushed");
     tcase_add_test(flushed, test_flags_are_seen);
     tcase_add_loop_test(flushed, test_momentum_decays_to_0, 0, 2);
@@ -369,5 +366,4 @@ Suite *denormal_suite(void)
     tcase_add_test(mode, test_jobs_have_the_mode_of_their_caller);
     tcase_add_test(mode, test_jobs_have_a_mode_that_heed_did_not_set);
     tcase_add_test(mode, test_callers_with_different_modes);
-    return suite;
 }

@@ -1,15 +1,12 @@
 /* Random numbers: empty tensors, ranges, views, and calls that fail without drawing. */
 #include "tensor/random/random.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "autograd/ops/view.h"
 #include "tests/common/random_util.h"
-
-Suite *random_misuse_suite(void);
 
 /* ---- edges ---- */
 
@@ -308,10 +305,9 @@ START_TEST(while_an_error_is_pending_nothing_is_drawn)
 }
 END_TEST
 
-Suite *random_misuse_suite(void)
+void add_distributions_cases(Suite *suite)
 {
-    Suite *suite = suite_create("random misuse");
-    TCase *tests = tcase_create("random misuse");
+    TCase *tests = tcase_create("random_misuse");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, nothing_is_drawn_for_an_empty_tensor);
     tcase_add_test(tests, numbers_stay_in_their_range);
@@ -328,5 +324,4 @@ Suite *random_misuse_suite(void)
     tcase_add_test(tests, without_a_scope_nothing_is_drawn);
     tcase_add_test(tests, while_an_error_is_pending_nothing_is_drawn);
     suite_add_tcase(suite, tests);
-    return suite;
 }

@@ -9,8 +9,6 @@
 
 #include "tests/common/test_util.h"
 
-Suite *error_suite(void);
-
 /* ---- what holds while an error is pending ---- */
 
 START_TEST(the_first_error_stays)
@@ -318,9 +316,8 @@ START_TEST(errors_belong_to_their_thread)
 }
 END_TEST
 
-Suite *error_suite(void)
+void add_error_cases(Suite *suite)
 {
-    Suite *suite = suite_create("error");
     TCase *tests = heed_case(suite, "error");
     tcase_add_test(tests, the_first_error_stays);
     tcase_add_test(tests, while_an_error_is_pending_nothing_computes);
@@ -333,5 +330,4 @@ Suite *error_suite(void)
     tcase_add_test(tests, long_sentences_are_cut_and_end);
     tcase_add_test(tests, every_status_has_a_name);
     tcase_add_test(tests, errors_belong_to_their_thread);
-    return suite;
 }

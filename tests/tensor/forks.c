@@ -10,8 +10,6 @@
 #include "src/tensor/thread.h"
 #include "tests/common/test_util.h"
 
-Suite *forks_suite(void);
-
 enum { SECONDS = 60 };
 
 /* Runs `works` in a child, which is killed if it hangs. */
@@ -196,23 +194,22 @@ int __wrap_pthread_atfork(handler *before, handler *in_parent, handler *in_child
     return refuses_fork_handlers ? ENOMEM : __real_pthread_atfork(before, in_parent, in_child);
 }
 
-/* Runs a suite of this program in a process in which these calls fail. */
-static bool passes_without(const char *refused, const char *suite)
+/* Runs a case of a suite of this program in a process in which these calls fail. */
+static bool passes_without(const char *refused, const char *suite_and_case)
 {
     setenv("REFUSED", refused, 1);
-    setenv("CK_RUN_CASE", suite, 1); /* only the case that does not need these calls */
-    execl("/proc/self/exe", "test_heed", suite, (char *)NULL);
+    execl("/proc/self/exe", "test_heed", suite_and_case, (char *)NULL);
     return false;
 }
 
 static bool threads_without_keys(void)
 {
-    return passes_without("keys", "threads");
+    return passes_without("keys", "thread:threads");
 }
 
 static bool memory_without_keys(void)
 {
-    return passes_without("keys", "memory");
+    return passes_without("keys", "alloc:memory");
 }
 
 static bool parallel_without_fork_handlers(void)
@@ -233,9 +230,8 @@ START_TEST(parallel_work_is_done_without_fork_handlers)
 }
 END_TEST
 
-Suite *forks_suite(void)
+void add_forks_cases(Suite *suite)
 {
-    Suite *suite = suite_create("forks");
     TCase *tests = heed_case(suite, "forks");
     tcase_add_test(tests, children_count_the_tensors_of_all_threads);
     if (!HAS_TSAN) { /* these suites run with ThreadSanitizer anyway */
@@ -247,5 +243,4 @@ Suite *forks_suite(void)
     if (!HAS_SANITIZER) { /* the sanitizers' own allocators hold locks during a fork */
         tcase_add_test(tests, children_of_busy_threads_compute);
     }
-    return suite;
 }

@@ -1,15 +1,12 @@
 /* The random generator: seeds, saved state, threads. */
 #include "tensor/random/random.h"
 
-#include <check.h>
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
 
 #include "tests/common/random_util.h"
 #include "tests/common/test_util.h"
-
-Suite *random_suite(void);
 
 /* A readable subset of random_numbers.c. */
 START_TEST(seed_42_gives_what_torch_prints)
@@ -190,9 +187,8 @@ START_TEST(each_thread_has_a_generator_of_its_own)
 }
 END_TEST
 
-Suite *random_suite(void)
+void add_generator_cases(Suite *suite)
 {
-    Suite *suite = suite_create("random");
     TCase *tests = tcase_create("random");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, seed_42_gives_what_torch_prints);
@@ -203,5 +199,4 @@ Suite *random_suite(void)
     tcase_add_test(tests, what_is_no_generator_is_refused);
     tcase_add_test(tests, each_thread_has_a_generator_of_its_own);
     suite_add_tcase(suite, tests);
-    return suite;
 }

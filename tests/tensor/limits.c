@@ -10,8 +10,6 @@
 #include "tensor/grain.h"
 #include "tests/common/reference.h"
 
-Suite *limits_suite(void);
-
 /* ---- helpers ---- */
 
 static double at(const heed_tensor *t, int64_t i)
@@ -886,14 +884,12 @@ START_TEST(around_each_limit)
 }
 END_TEST
 
-Suite *limits_suite(void)
+void add_limits_cases(Suite *suite)
 {
-    Suite *suite = suite_create("limits");
     for (int first = 0, end; first < LIMITS; first = end) {
         for (end = first; end < LIMITS && strcmp(limits[end].topic, limits[first].topic) == 0;) {
             end++;
         }
         tcase_add_loop_test(heed_case(suite, limits[first].topic), around_each_limit, first, end);
     }
-    return suite;
 }

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tests/common/ops_cases.h"
+#include "tests/common/reference.h"
 
 struct cast {
     heed_dtype dtype;
@@ -266,7 +266,7 @@ START_TEST(data_doors_of_all_dtypes)
 }
 END_TEST
 
-void add_tensor_copy_cases(Suite *suite)
+void add_map_cases(Suite *suite)
 {
     TCase *copy = heed_case(suite, "copy");
     tcase_add_loop_test(copy, to_casts_as_torch, 0, CASTS);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/common/ops_cases.h"
+#include "tests/common/reference.h"
 
 static const struct function {
     const char *name;
@@ -30,7 +30,7 @@ static void expect_accurate(const struct function *f, const heed_tensor *x, cons
 
 /* Every 4001st bit pattern: a prime, so that all exponents and low bits are covered. With
  * HEED_EVERY_FLOAT all of them, which takes some minutes: CK_FORK=no HEED_EVERY_FLOAT=1
- * build/test_heed ops */
+ * build/test_heed math_f32 */
 START_TEST(accurate_on_all_bits)
 {
     enum { COUNT = 8192 };
@@ -99,7 +99,7 @@ START_TEST(the_same_in_every_place)
 }
 END_TEST
 
-void add_math_cases(Suite *suite)
+void add_math_f32_cases(Suite *suite)
 {
     TCase *math = heed_case(suite, "math");
     tcase_add_loop_test(math, accurate_on_all_bits, 0, FUNCTIONS);

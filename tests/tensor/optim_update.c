@@ -2,7 +2,7 @@
  * of threads. */
 #include <string.h>
 
-#include "tests/common/optim_cases.h"
+#include "tests/common/test_util.h"
 
 /* Sizes around the edges of work items, empty, and enough for several threads. */
 static const int64_t sizes[] = {1, 2047, 2048, 0, 2049, 70001, 5, 40000};
@@ -151,7 +151,7 @@ START_TEST(test_none_after_an_error)
 }
 END_TEST
 
-void add_update_cases(Suite *suite)
+void add_optim_update_cases(Suite *suite)
 {
     TCase *update = heed_case(suite, "update");
     tcase_add_loop_test(update, test_all_at_once, 0, 4);

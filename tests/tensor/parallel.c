@@ -12,9 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/common/ops_cases.h"
-
-Suite *parallel_suite(void);
+#include "tests/common/reference.h"
 
 enum { MOST = 5000 };
 
@@ -347,9 +345,8 @@ START_TEST(test_default_number_of_threads)
 }
 END_TEST
 
-Suite *parallel_suite(void)
+void add_parallel_cases(Suite *suite)
 {
-    Suite *suite = suite_create("parallel");
     TCase *tests = heed_case(suite, "parallel");
     tcase_add_test(tests, test_each_index_once);
     tcase_add_test(tests, test_ranges_are_no_larger_than_needed);
@@ -362,5 +359,4 @@ Suite *parallel_suite(void)
     tcase_add_test(tests, test_number_of_threads);
     tcase_add_test(tests, test_default_number_of_threads);
     tcase_add_loop_test(tests, test_lines_do_not_depend_on_threads, 0, 6);
-    return suite;
 }

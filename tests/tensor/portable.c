@@ -1,11 +1,8 @@
 /* Results that must have the same bits on every machine and with every libm. */
-#include <check.h>
 #include <math.h>
 
 #include "heed.h"
 #include "tests/common/test_util.h"
-
-Suite *portable_suite(void);
 
 /* Sines and cosines as glibc's sinf and cosf compute them where the processor has FMA. In the last
  * four rows, neither result is the nearest float. */
@@ -114,12 +111,10 @@ START_TEST(powers_of_adam)
 }
 END_TEST
 
-Suite *portable_suite(void)
+void add_portable_cases(Suite *suite)
 {
-    Suite *suite = suite_create("portable");
     TCase *cases = heed_case(suite, "bits");
     tcase_add_test(cases, sines_and_cosines);
     tcase_add_loop_test(cases, position_encodings, 0, sizeof encodings / sizeof *encodings);
     tcase_add_test(cases, powers_of_adam);
-    return suite;
 }

@@ -9,8 +9,6 @@
 
 #include "tests/common/test_util.h"
 
-Suite *print_suite(void);
-
 /* ---- helpers ---- */
 
 /* A tensor of `values`, or of 0, 1, 2, ... if NULL. */
@@ -387,9 +385,8 @@ START_TEST(a_value_that_was_let_go_is_an_error)
 }
 END_TEST
 
-Suite *print_suite(void)
+void add_print_cases(Suite *suite)
 {
-    Suite *suite = suite_create("print");
     TCase *tests = heed_case(suite, "print");
     tcase_add_loop_test(tests, an_example_prints_as_in_torch, 0, EXAMPLES);
     tcase_add_test(tests, i64_prints_exactly);
@@ -402,5 +399,4 @@ Suite *print_suite(void)
     tcase_add_test(tests, a_high_threshold_prints_every_element);
     tcase_add_test(tests, errors_print_nothing);
     tcase_add_test(tests, a_value_that_was_let_go_is_an_error);
-    return suite;
 }

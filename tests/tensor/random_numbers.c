@@ -1,15 +1,12 @@
 /* Random numbers: bit for bit those of PyTorch 1.13.1 and 2.15.0 (random.h, made by
  * make_random.py; truncated.h, made by make_truncated.py), drawn by the generator, by initialisers
  * and by the constructors of modules. */
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 
 #include "heed.h"
 #include "tests/common/random_util.h"
 #include "tests/common/test_util.h"
-
-Suite *random_numbers_suite(void);
 
 /* clang-format off */
 enum method {
@@ -384,14 +381,12 @@ START_TEST(truncated_numbers_of_nothing)
 }
 END_TEST
 
-Suite *random_numbers_suite(void)
+void add_random_numbers_cases(Suite *suite)
 {
-    Suite *suite = suite_create("random numbers");
-    TCase *tests = tcase_create("random numbers");
+    TCase *tests = tcase_create("random_numbers");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_loop_test(tests, numbers_are_those_of_torch, 0, GOLDENS);
     tcase_add_loop_test(tests, truncated_numbers_are_those_of_torch, 0, TRUNCATED);
     tcase_add_test(tests, truncated_numbers_of_nothing);
     suite_add_tcase(suite, tests);
-    return suite;
 }

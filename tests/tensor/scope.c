@@ -4,8 +4,6 @@
 #include "src/tensor/debug.h"
 #include "tests/common/test_util.h"
 
-Suite *scope_suite(void);
-
 enum { HANDLE = sizeof(heed_tensor) + HEED_TRACE };
 
 static heed_tensor *leaf(heed_shape shape)
@@ -489,10 +487,9 @@ START_TEST(a_result_with_a_graph_is_not_shared)
 }
 END_TEST
 
-Suite *scope_suite(void)
+void add_scope_cases(Suite *suite)
 {
-    Suite *suite = suite_create("scope");
-    TCase *tests = heed_case(suite, "scope"), *bare = tcase_create("no scope");
+    TCase *tests = heed_case(suite, "scope"), *bare = tcase_create("no_scope");
     tcase_add_test(tests, a_scope_lets_go_of_all_it_owns);
     tcase_add_test(tests, tensors_of_outer_scopes_stay);
     tcase_add_test(tests, keep_hands_a_tensor_to_the_scope_outside);
@@ -515,5 +512,4 @@ Suite *scope_suite(void)
     suite_add_tcase(suite, bare);
     tcase_add_test(tests, a_stale_scope_ends_nobody_elses);
     tcase_add_test(tests, a_result_with_a_graph_is_not_shared);
-    return suite;
 }

@@ -5,8 +5,6 @@
 
 #include "tests/common/files_util.h"
 
-Suite *threads_suite(void);
-
 enum { THREADS = 4 };
 
 static void run_in_threads(int count, void *(*work)(void *), void *argument)
@@ -485,9 +483,8 @@ START_TEST(memory_goes_round_between_threads)
 }
 END_TEST
 
-Suite *threads_suite(void)
+void add_thread_cases(Suite *suite)
 {
-    Suite *suite = suite_create("threads");
     TCase *tests = heed_case(suite, "threads");
     tcase_add_test(tests, a_million_operations_need_no_stack);
     tcase_add_test(tests, reused_nodes_are_counted_once);
@@ -500,9 +497,8 @@ Suite *threads_suite(void)
     tcase_add_test(tests, the_last_thread_lets_a_shared_tensor_go);
     tcase_add_test(tests, memory_goes_round_between_threads);
     if (!HAS_SANITIZER) { /* sanitizers enlarge stack frames */
-        tcase_add_test(files_case(suite, "smallest stack"), training_fits_the_smallest_stack);
+        tcase_add_test(files_case(suite, "smallest_stack"), training_fits_the_smallest_stack);
     }
-    TCase *registered = heed_case(suite, "registered threads"); /* see forks.c */
+    TCase *registered = heed_case(suite, "registered_threads"); /* see forks.c */
     tcase_add_test(registered, a_thread_hands_its_memory_to_those_who_come_after_it);
-    return suite;
 }

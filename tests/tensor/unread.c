@@ -12,8 +12,6 @@
 #include "src/tensor/thread.h"
 #include "tests/common/test_util.h"
 
-Suite *unread_suite(void);
-
 enum { STATUS = 7 };
 
 #define ENDED     "heed: this program ended with an error that it never read: "
@@ -344,9 +342,8 @@ START_TEST(a_thread_that_cannot_be_registered_works)
 }
 END_TEST
 
-Suite *unread_suite(void)
+void add_unread_cases(Suite *suite)
 {
-    Suite *suite = suite_create("unread");
     TCase *tests = tcase_create("unread"); /* no scope is open, unlike in heed_case */
     suite_add_tcase(suite, tests);
     tcase_add_test(tests, at_the_end_of_the_program);
@@ -363,5 +360,4 @@ Suite *unread_suite(void)
     if (CAN_WRAP) {
         tcase_add_test(tests, a_thread_that_cannot_be_registered_works);
     }
-    return suite;
 }

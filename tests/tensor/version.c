@@ -1,13 +1,10 @@
 /* The version, and the line of build information. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "heed.h"
 #include "tests/common/test_util.h"
-
-Suite *version_suite(void);
 
 START_TEST(the_macros_and_the_library_agree)
 {
@@ -43,12 +40,10 @@ START_TEST(build_information_works_while_an_error_is_pending)
 }
 END_TEST
 
-Suite *version_suite(void)
+void add_version_cases(Suite *suite)
 {
-    Suite *suite = suite_create("version");
     TCase *tests = heed_case(suite, "version");
     tcase_add_test(tests, the_macros_and_the_library_agree);
     tcase_add_test(tests, build_information_names_version_instruction_set_and_threads);
     tcase_add_test(tests, build_information_works_while_an_error_is_pending);
-    return suite;
 }

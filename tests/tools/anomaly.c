@@ -6,8 +6,6 @@
 
 #include "tests/common/test_util.h"
 
-Suite *anomaly_suite(void);
-
 static void mode_on(void)
 {
     heed_set_detect_anomaly(true);
@@ -735,10 +733,9 @@ static TCase *anomaly_case(Suite *suite, const char *name)
     return test_case;
 }
 
-Suite *anomaly_suite(void)
+void add_anomaly_cases(Suite *suite)
 {
-    Suite *suite = suite_create("anomaly");
-    TCase *numbers = anomaly_case(suite, "NaN and infinity");
+    TCase *numbers = anomaly_case(suite, "NaN_and_infinity");
     tcase_add_test(numbers, forward_is_checked);
     tcase_add_test(numbers, infinite_constants_are_fine);
     tcase_add_test(numbers, only_results_are_checked);
@@ -746,28 +743,27 @@ Suite *anomaly_suite(void)
     tcase_add_test(numbers, backward_is_checked);
     tcase_add_test(numbers, added_gradients_are_checked);
     tcase_add_test(numbers, the_loss_is_checked);
-    TCase *mode = anomaly_case(suite, "the mode");
+    TCase *mode = anomaly_case(suite, "the_mode");
     tcase_add_test(mode, the_mode_belongs_to_the_thread);
     tcase_add_test(mode, the_mode_may_change_within_a_graph);
     tcase_add_test(mode, arguments_may_have_any_size);
     tcase_add_test(mode, without_memory_it_fails_cleanly);
-    TCase *paths = anomaly_case(suite, "module paths");
+    TCase *paths = anomaly_case(suite, "module_paths");
     tcase_add_test(paths, paths_are_the_names_of_the_state_dict);
     tcase_add_test(paths, long_paths_omit_their_first_names);
     tcase_add_test(paths, a_module_left_by_longjmp_is_forgotten_when_freed);
     tcase_add_test(paths, errors_name_the_module);
-    TCase *calls = anomaly_case(suite, "mistakes in calls");
+    TCase *calls = anomaly_case(suite, "mistakes_in_calls");
     tcase_add_test(calls, the_loss_of_probabilities_is_found);
     tcase_add_test(calls, softmax_over_the_queries_is_found);
     tcase_add_loop_test(calls, an_inverted_mask_is_found, 0, 7);
     tcase_add_test(calls, mistakes_name_the_module);
-    TCase *steps = anomaly_case(suite, "mistakes around a step");
+    TCase *steps = anomaly_case(suite, "mistakes_around_a_step");
     tcase_add_test(steps, uncleared_gradients_are_found);
     tcase_add_test(steps, a_loss_without_parameters_is_found);
     tcase_add_test(steps, a_parameter_without_gradients_is_found);
     tcase_add_test(steps, a_parameter_that_overflows_is_found);
-    TCase *training = anomaly_case(suite, "healthy training");
+    TCase *training = anomaly_case(suite, "healthy_training");
     tcase_add_loop_test(training, healthy_training_raises_no_alarm, 0, HEALTHY);
     tcase_add_test(training, two_optimisers_raise_no_alarm);
-    return suite;
 }

@@ -518,7 +518,7 @@ END_TEST
 
 void add_atomic_file_cases(Suite *suite)
 {
-    TCase *tests = files_case(suite, "atomic files");
+    TCase *tests = files_case(suite, "atomic_files");
     tcase_add_test(tests, a_write_that_fails_leaves_the_old_file);
     tcase_add_test(tests, a_first_write_that_fails_leaves_nothing);
     tcase_add_test(tests, a_program_that_ends_with_the_error_leaves_the_old_file);

@@ -3,8 +3,6 @@
 
 #include "tests/common/test_util.h"
 
-Suite *data_suite(void);
-
 /* ---- parity with torch; make_batches.py describes the hashes ---- */
 
 static const struct {
@@ -133,14 +131,12 @@ START_TEST(an_error_ends_the_epoch)
 }
 END_TEST
 
-Suite *data_suite(void)
+void add_batches_cases(Suite *suite)
 {
-    Suite *suite = suite_create("data");
     TCase *tests = heed_case(suite, "batches");
     tcase_add_loop_test(tests, epochs_are_those_of_a_data_loader, 0, LOADERS);
     tcase_add_loop_test(tests, splits_are_those_of_random_split, 0, SPLIT_COUNT);
     tcase_add_test(tests, a_batch_stays_until_the_next_call);
     tcase_add_test(tests, an_abandoned_epoch_does_not_go_on);
     tcase_add_test(tests, an_error_ends_the_epoch);
-    return suite;
 }

@@ -417,7 +417,7 @@ START_TEST(a_watch_survives_each_call_that_fails)
 }
 END_TEST
 
-void add_fault_cases(Suite *suite)
+void add_file_faults_cases(Suite *suite)
 {
     if (!CAN_WRAP) {
         puts("the linker has no --wrap: tests with failing system calls are skipped");

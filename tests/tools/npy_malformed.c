@@ -321,10 +321,10 @@ START_TEST(every_damaged_byte_is_an_error_or_a_tensor)
 }
 END_TEST
 
-void add_malformed_npy_cases(Suite *suite)
+void add_npy_malformed_cases(Suite *suite)
 {
     const int files = (int)(sizeof whole / sizeof *whole);
-    TCase *tests = files_case(suite, "malformed npy");
+    TCase *tests = files_case(suite, "malformed_npy");
     tcase_add_test(tests, other_ways_to_write_a_header_are_read);
     tcase_add_loop_test(tests, is_refused, 0, (int)(sizeof rows / sizeof *rows));
     tcase_add_test(tests, zeros_and_other_versions_are_refused);

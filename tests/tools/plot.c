@@ -14,8 +14,6 @@
 #include "tools/plot/curves.h"
 #include "tools/plot/terminal.h"
 
-Suite *plot_suite(void);
-
 enum { MOST = 1 << 22 };
 
 /* ---- capturing output ---- */
@@ -907,9 +905,8 @@ START_TEST(curves_must_be_whole)
 }
 END_TEST
 
-Suite *plot_suite(void)
+void add_plot_cases(Suite *suite)
 {
-    Suite *suite = suite_create("plot");
     TCase *curves = heed_case(suite, "curves");
     tcase_add_test(curves, text_has_points_at_their_places);
     tcase_add_test(curves, numbers_have_a_point_in_all_locales);
@@ -939,5 +936,4 @@ Suite *plot_suite(void)
     tcase_add_test(attention, heat_maps_use_ascii_without_utf8);
     tcase_add_test(attention, failing_streams_are_reported);
     tcase_add_test(attention, curves_must_be_whole);
-    return suite;
 }

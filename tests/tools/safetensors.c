@@ -9,8 +9,6 @@
 
 #include "tests/common/files_util.h"
 
-Suite *files_suite(void);
-
 /* ---- round trips ---- */
 
 static void there_and_back(heed_tensor *x)
@@ -321,9 +319,8 @@ START_TEST(every_allocation_may_fail)
 }
 END_TEST
 
-Suite *files_suite(void)
+void add_safetensors_cases(Suite *suite)
 {
-    Suite *suite = suite_create("files");
     TCase *tests = files_case(suite, "safetensors");
     tcase_add_test(tests, every_dtype_and_shape_comes_back);
     tcase_add_test(tests, every_view_comes_back);
@@ -339,14 +336,4 @@ Suite *files_suite(void)
     tcase_add_test(tests, names_and_paths_are_shown_in_part);
     tcase_add_test(tests, threads_read_from_one_file);
     tcase_add_test(tests, every_allocation_may_fail);
-    add_reference_cases(suite);
-    add_malformed_cases(suite);
-    add_checkpoint_cases(suite);
-    add_training_cases(suite);
-    add_atomic_file_cases(suite);
-    add_npy_cases(suite);
-    add_csv_cases(suite);
-    add_malformed_npy_cases(suite);
-    add_fault_cases(suite);
-    return suite;
 }

@@ -325,7 +325,7 @@ START_TEST(every_damaged_byte_is_an_error_or_a_tensor)
 }
 END_TEST
 
-void add_malformed_cases(Suite *suite)
+void add_safetensors_malformed_cases(Suite *suite)
 {
     TCase *tests = files_case(suite, "malformed");
     tcase_add_loop_test(tests, is_refused, 0, (int)(sizeof rows / sizeof *rows));

@@ -145,7 +145,7 @@ START_TEST(any_byte_but_0_is_true)
 }
 END_TEST
 
-void add_reference_cases(Suite *suite)
+void add_safetensors_reference_cases(Suite *suite)
 {
     TCase *tests = files_case(suite, "reference");
     tcase_add_test(tests, files_are_the_same_bytes_as_the_references);

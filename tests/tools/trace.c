@@ -11,8 +11,6 @@
 #include "tests/ops/table.h"
 #include "tools/observe/tensor_set.h"
 
-Suite *trace_suite(void);
-
 static heed_tensor *leaf(double value)
 {
     return heed_set_requires_grad(heed_scalar(value, HEED_F32), true);
@@ -926,9 +924,8 @@ static void all_off(void)
     heed_set_detect_anomaly(false);
 }
 
-Suite *trace_suite(void)
+void add_trace_cases(Suite *suite)
 {
-    Suite *suite = suite_create("trace");
     TCase *trace = heed_case(suite, "trace");
     tcase_add_checked_fixture(trace, NULL, all_off);
     tcase_add_test(trace, an_expression_is_printed_forward_and_backward);
@@ -970,5 +967,4 @@ Suite *trace_suite(void)
     tcase_add_test(graphs, modules_frame_what_they_computed);
     tcase_add_test(graphs, a_long_chain_is_drawn);
     tcase_add_test(graphs, drawing_reports_errors);
-    return suite;
 }

@@ -17,8 +17,6 @@
 
 #include "tests/common/files_util.h"
 
-Suite *watch_suite(void);
-
 static heed_watch *new_watch(heed_watch_options options)
 {
     heed_watch *w = heed_watch_new(options);
@@ -1442,9 +1440,8 @@ START_TEST(no_step_no_output)
 }
 END_TEST
 
-Suite *watch_suite(void)
+void add_watch_cases(Suite *suite)
 {
-    Suite *suite = suite_create("watch");
     TCase *collects = files_case(suite, "collects");
     tcase_add_test(collects, it_collects_values);
     tcase_add_test(collects, many_names_in_any_order);
@@ -1500,5 +1497,4 @@ Suite *watch_suite(void)
     tcase_add_test(bar, the_environment_is_respected);
     tcase_add_test(bar, a_curve_is_drawn_below_the_bar);
     tcase_add_test(bar, no_step_no_output);
-    return suite;
 }

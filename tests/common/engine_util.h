@@ -1,15 +1,8 @@
-/* Shared by the files of the engine suite. */
-#ifndef HEED_TESTS_ENGINE_CASES_H
-#define HEED_TESTS_ENGINE_CASES_H
+/* Shared by the tests of gradients: leaves, and a small operation. */
+#ifndef HEED_TESTS_ENGINE_UTIL_H
+#define HEED_TESTS_ENGINE_UTIL_H
 
 #include "tests/common/test_util.h"
-
-void add_use_cases(Suite *suite);
-void add_sum_cases(Suite *suite);
-void add_grad_cases(Suite *suite);
-void add_higher_cases(Suite *suite);
-void add_custom_cases(Suite *suite);
-void add_random_graph_cases(Suite *suite);
 
 /* leaf_of: an f64 leaf. LEAF(1, 2, 3) has shape (3); LEAF1(2) is a scalar. */
 static inline heed_tensor *leaf_of(const double *values, heed_shape shape)
