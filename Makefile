@@ -167,6 +167,7 @@ help:
 	@echo "                   make uninstall removes them"
 	@echo "make names         write the lists of names in src/heed.hpp, package/symbols.txt and docs/pytorch.md;"
 	@echo "                   check-names only checks"
+	@echo "make fixtures      compute the results of PyTorch that tests compare with, if they are missing; OP=exp: those of exp"
 	@echo "make amalgamation  join Heed into heed.h and heed.c in $(BUILD)/amalgamation/"
 	@echo "make dist          write the release's tarball, $(BUILD)/heed-$(VERSION).tar.gz; make deb: Debian packages"
 	@echo "make clean         remove $(BUILD)/"
@@ -453,9 +454,15 @@ mutate:
 	@python3 tests/mutate/mutate.py --build $(BUILD)/mutate --cc "$(CC)" $(MUTANTS:%=--mutants %) $(SEED:%=--seed %) \
 	    $(if $(FILES),--files '$(FILES)') $(LEAST:%=--least %)
 
-# PyTorch, for the differential test and the fixtures: build/torch/bin/python. Every BUILD shares it.
-TORCH := build/torch
-.PHONY: torch
+# PyTorch, for the differential test and the fixtures: build/torch/bin/python. Every BUILD shares it. PYTORCH is another
+# Python that has it.
+TORCH   := build/torch
+PYTORCH ?= $(TORCH)/bin/python
+.PHONY: torch fixtures
+# The results of PyTorch that tests compare with: what is missing or was changed, or all of an operation.
+fixtures: $(if $(filter default file,$(origin PYTORCH)),torch)
+	$(PYTORCH) -B tests/fixtures/generate.py $(if $(OP),--op $(OP),--missing)
+
 torch: $(TORCH)/installed
 $(TORCH)/installed: tests/fixtures/torch.sh
 	sh $< $(TORCH)

@@ -322,7 +322,7 @@ KNOWN = [  # the reason, and whether it explains a failure k
     ("torch: some attention has no second derivative", lambda k: "attention" in k.torch_error and
      "is not implemented" in k.torch_error),
     ("torch: attention without elements gives its mask no gradient", lambda k: k.failure.what in ("which grads", "requires_grad") and any(
-        k.inputs(n)[name][0].size == 0 for n in k.nodes("scaled_dot_product_attention") for name in ("x", "v"))),
+        k.inputs(n)[name][0].size == 0 for n in k.nodes("scaled_dot_product_attention") for name in ("a", "v"))),
     ("torch: cross_entropy without classes is NaN",
      lambda k: k.input_holds("cross_entropy_with", lambda x, _: x.size == 0)),
     ("the gradient of prod is the product of the other elements, even next to infinities and NaN",
@@ -346,7 +346,7 @@ KNOWN = [  # the reason, and whether it explains a failure k
     ("binary_cross_entropy_with_logits, huber_loss and kl_div of infinities are not NaN", lambda k: any(
         not numpy.isfinite(a).all()
         for n in k.nodes("binary_cross_entropy_with_logits_with", "huber_loss_with", "kl_div_with")
-        for name in ("x", "target") for a in k.inputs(n)[name])),
+        for name in ("a", "target") for a in k.inputs(n)[name])),
     ("the median of nothing is an error (torch: NaN)",
      lambda k: k.heed_error.startswith("median: dim") and k.input_holds("median", lambda x, _: x.size == 0)),
     ("terms of the gradient of cumprod cancel",
