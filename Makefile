@@ -66,9 +66,9 @@ step = $(folder)
 endif
 
 # Goals that run something run one after another, in the given order.
-RUNS := clean deps deps-dev deps-page demo page lessons test test-suites test-programs test-isas test-tsan test-cpp test-oom layers core names check-names mutate format check-format lint bench shared docs install install-docs uninstall
+RUNS := clean deps deps-dev deps-page demo page lessons test test-suites test-programs test-isas test-tsan test-cpp test-oom layers core names mutate format lint bench shared docs install install-docs uninstall
 earlier :=
-$(foreach goal,$(filter $(RUNS),$(MAKECMDGOALS)),\
+$(foreach goal,$(filter $(RUNS) check-%,$(MAKECMDGOALS)),\
     $(if $(earlier),$(eval $(goal): | $(earlier)))$(eval earlier := $(goal)))
 ifneq (,$(filter clean,$(MAKECMDGOALS)))
 .NOTPARALLEL:
@@ -141,6 +141,7 @@ help:
 	@echo "make demo          train the toy model and show its attention; builds only what that needs"
 	@echo "make lessons       build and run every lesson of examples/README.md"
 	@echo "make deps test     install Check if it is missing, and run all tests; make test SUITE=softmax or TEST=NAME: some"
+	@echo "make check-NAME    one step of .ci/run, for example check-valgrind; tests/checks.mk describes all"
 	@echo "make deps-dev      install the tools that .ci/run needs"
 	@echo "make all           build the library and the examples in $(BUILD)/ (the default); make lib: only the library"
 	@echo "make fuzz          fuzz file readers, command lines and graphs for FUZZ_SECONDS=$(FUZZ_SECONDS) each (needs clang);"
@@ -539,7 +540,7 @@ $(TEST_OBJECTS) $(BUILD)/test_heed: | deps
 endif
 
 deps-dev:
-	@sh tests/install.sh check dev use report page firefox
+	@sh tests/install.sh check dev use report firefox page machines deb
 
 # ---- structure and style ----
 
@@ -579,6 +580,10 @@ lint:
 # ---- install, shared library, amalgamation, reference, releases ----
 
 include package/package.mk
+
+# ---- the steps of .ci/run ----
+
+include tests/checks.mk
 
 clean:
 	rm -rf $(BUILD)
