@@ -1,4 +1,5 @@
 #include "tests/common/files_util.h"
+#include "tests/common/bytes.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -94,29 +95,15 @@ void write_bytes(const char *path, const void *bytes, size_t size)
 
 char *read_bytes(const char *path, size_t *size)
 {
-    struct stat about;
-    FILE *file = fopen(path, "rb");
-    ck_assert_msg(file != NULL, "%s is missing; run tests in the root of the source tree", path);
-    ck_assert_int_eq(fstat(fileno(file), &about), 0);
-    *size = (size_t)about.st_size;
-    char *bytes = calloc(*size + 1, 1);
-    ck_assert_uint_eq(fread(bytes, 1, *size, file), *size);
-    fclose(file);
+    char *bytes = bytes_of(path, size);
+    ck_assert_msg(bytes != NULL, "%s is missing; run tests in the root of the source tree", path);
     return bytes;
 }
 
 void expect_same_files(const char *path, const char *other)
 {
-    size_t size, other_size;
-    char *bytes = read_bytes(path, &size), *other_bytes = read_bytes(other, &other_size);
-    ck_assert_uint_eq(size, other_size);
-    size_t same = 0;
-    while (same < size && bytes[same] == other_bytes[same]) {
-        same++;
-    }
-    ck_assert_msg(same == size, "%s and %s differ at byte %zu", path, other, same);
-    free(bytes);
-    free(other_bytes);
+    const int64_t place = first_difference(path, other);
+    ck_assert_msg(place == -1, "%s and %s differ at byte %lld", path, other, (long long)place);
 }
 
 void write_header(const char *path, const char *header, size_t size, size_t data)
@@ -192,23 +179,6 @@ int damage_every_byte(bool (*reads)(void), int *size)
     ck_assert(reads());
     *size = (int)bytes_size;
     return taken;
-}
-
-void expect_same_bits(heed_tensor *a, heed_tensor *b)
-{
-    expect_no_error();
-    ck_assert_ptr_nonnull(a);
-    ck_assert_ptr_nonnull(b);
-    ck_assert_int_eq(a->dtype, b->dtype);
-    ck_assert(heed_same_shape(a, b));
-    const size_t size = (size_t)a->numel * heed_dtype_size(a->dtype);
-    char *bits = malloc(size + 1), *other = malloc(size + 1);
-    heed_copy_out(a, bits, a->numel);
-    heed_copy_out(b, other, b->numel);
-    expect_no_error();
-    ck_assert_int_eq(memcmp(bits, other, size), 0);
-    free(bits);
-    free(other);
 }
 
 void expect_same_state(void *a, void *b)

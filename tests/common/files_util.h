@@ -50,9 +50,6 @@ heed_tensor *of_all_bits(heed_shape shape, heed_dtype dtype);
  * 8 calls of this or in_folder. */
 const char *npy_fixture(const char *name, const char *variant);
 
-/* expect_same_bits: a and b have the same dtype, shape and bits. */
-void expect_same_bits(heed_tensor *a, heed_tensor *b);
-
 /* expect_same_state: the state dicts of two modules have the same names and bits. */
 void expect_same_state(void *a, void *b);
 

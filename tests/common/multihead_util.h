@@ -11,20 +11,6 @@ static inline heed_tensor *randn(heed_shape shape)
     return heed_set_requires_grad(heed_randn(shape, HEED_F32), true);
 }
 
-static inline void expect_equal(heed_tensor *a, heed_tensor *b)
-{
-    expect_no_error();
-    ck_assert(heed_equal(heed_detach(a), heed_detach(b)));
-}
-
-static inline void expect_shape(heed_tensor *x, heed_shape shape)
-{
-    expect_no_error();
-    ck_assert_ptr_nonnull(x);
-    const heed_text expected = heed_shape_text(shape.ndim, shape.size);
-    expect_shape_of(x, expected.text);
-}
-
 /* embed_dim 4, 2 heads, kdim 3, vdim 5; 3 sequences of 4 queries and 6 keys. */
 enum { BATCH = 3, L = 4, S = 6, WIDTH = 4, HEADS = 2 };
 

@@ -65,10 +65,36 @@ void expect_no_error(void)
     ck_assert_msg(found == HEED_OK, "%s: %s", heed_status_name(found), heed_error_message());
 }
 
-void expect_shape_of(const heed_tensor *x, const char *shape)
+void expect_shape(const heed_tensor *x, heed_shape shape)
 {
+    expect_no_error();
+    ck_assert_ptr_nonnull(x);
     const heed_text found = heed_shape_text(x->ndim, x->shape);
-    ck_assert_str_eq(found.text, shape);
+    const heed_text expected = heed_shape_text(shape.ndim, shape.size);
+    ck_assert_str_eq(found.text, expected.text);
+}
+
+void expect_equal(heed_tensor *a, heed_tensor *b)
+{
+    expect_no_error();
+    ck_assert(heed_equal(heed_detach(a), heed_detach(b)));
+}
+
+void expect_same_bits(heed_tensor *a, heed_tensor *b)
+{
+    expect_no_error();
+    ck_assert_ptr_nonnull(a);
+    ck_assert_ptr_nonnull(b);
+    ck_assert_int_eq(a->dtype, b->dtype);
+    ck_assert(heed_same_shape(a, b));
+    const size_t size = (size_t)a->numel * heed_dtype_size(a->dtype);
+    char *bits = malloc(size + 1), *other = malloc(size + 1);
+    heed_copy_out(a, bits, a->numel);
+    heed_copy_out(b, other, b->numel);
+    expect_no_error();
+    ck_assert_int_eq(memcmp(bits, other, size), 0);
+    free(bits);
+    free(other);
 }
 
 /* All elements as doubles; free the result. */

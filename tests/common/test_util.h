@@ -51,8 +51,11 @@ void expect_error(heed_status status, const char *words);
  * system's text for `error`, an errno. */
 void expect_file_error(const char *words, int error);
 
-/* expect_shape_of: x has this shape, such as "(2, 3)". */
-void expect_shape_of(const heed_tensor *x, const char *shape);
+/* expect_shape: x has this shape. expect_equal: the values of a and b are equal. expect_same_bits:
+ * they have the same dtype, shape and bits. */
+void expect_shape(const heed_tensor *x, heed_shape shape);
+void expect_equal(heed_tensor *a, heed_tensor *b);
+void expect_same_bits(heed_tensor *a, heed_tensor *b);
 
 /* CAN_WRAP: the linker supports --wrap, so tests can make system calls fail (Makefile). */
 #ifdef HEED_NO_WRAP

@@ -92,7 +92,7 @@ START_TEST(a_row_needs_no_batch)
     heed_tensor *first = heed_gpt_forward_cached(m, heed_narrow(idx, 0, 0, 4), cache);
     expect_close(first, heed_narrow(y, 0, 0, 4), 1e-5);
     heed_tensor *none = heed_gpt_forward_cached(m, heed_narrow(idx, 0, 4, 0), cache);
-    expect_shape_of(none, "(0, 13)");
+    expect_shape(none, HEED_SHAPE(0, 13));
     heed_module_free(m); /* it does not need the cache */
     ck_assert_int_eq(heed_gpt_cache_length(cache), 4);
     heed_gpt_cache_free(cache);
@@ -326,7 +326,7 @@ START_TEST(tokens_are_told)
     heed_tensor *y = heed_gpt_generate_with(
         m, idx, 20, (generate_options){.on_token = listen, .context = &l, .sample = any});
     ck_assert_int_eq(l.count, 5);
-    expect_shape_of(y, "(2, 8)");
+    expect_shape(y, HEED_SHAPE(2, 8));
     expect_ids(heed_contiguous(heed_narrow(heed_select(y, 0, 1), 0, 3, 5)), l.heard, 5);
     ck_assert(m->module.training && m->transformer->drop->module.training);
     ck_assert(!heed_gpt_block_at(m, 0)->module.training && heed_is_grad_enabled());
@@ -408,7 +408,7 @@ START_TEST(nothing_to_write)
     heed_fill_into(y, 0);
     ck_assert(!heed_equal(y, idx)); /* a new tensor */
     y = heed_gpt_generate(m, heed_narrow(idx, 0, 0, 0), 4);
-    expect_shape_of(y, "(0, 7)");
+    expect_shape(y, HEED_SHAPE(0, 7));
     heed_module_free(m);
 }
 END_TEST

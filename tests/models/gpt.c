@@ -160,7 +160,7 @@ START_TEST(attention_can_be_looked_at)
     attention->keep_weights = true;
     heed_gpt_forward(m, idx);
     heed_tensor *weights = heed_clone(attention->attention_percent);
-    expect_shape_of(weights, "(3, 2, 4, 4)");
+    expect_shape(weights, HEED_SHAPE(3, 2, 4, 4));
     expect_close(heed_tril(weights, 0), weights, 0);
     heed_gpt_cache *cache = heed_gpt_cache_new(m, 3);
     heed_gpt_forward_cached(m, heed_narrow(idx, 1, 0, 2), cache);

@@ -140,7 +140,7 @@ START_TEST(kept_weights)
     heed_cross_attention_forward(m, x, y, NULL);
     heed_cross_attention_forward_weights(m, x, y, NULL, &weights); /* the first copy is freed */
     expect_close(m->head.attention_percent, weights, 0);
-    expect_shape_of(weights, "(2, 3, 5)");
+    expect_shape(weights, HEED_SHAPE(2, 3, 5));
     expect_close(heed_sum_dim(weights, -1, false), heed_ones(HEED_SHAPE(BATCH, T), HEED_F32), 1e-6);
     ck_assert(m->head.attention_percent->op == NULL && !m->head.attention_percent->requires_grad);
     heed_module_free(m);

@@ -43,8 +43,7 @@ START_TEST(gradients_stand_in_the_order_of_the_list)
     for (int i = 0; i < LEAVES; i++) {
         const heed_tensor *p = ps[i], *g = p->grad;
         ck_assert(g->storage == flat->storage && heed_is_contiguous(g) && g->op == NULL);
-        const heed_text shape = heed_shape_text(p->ndim, p->shape);
-        expect_shape_of(g, shape.text);
+        expect_shape(g, heed_shape_of_tensor(p));
     }
     heed_tensor *again = heed_flatten_grads(list); /* flat is then unused */
     EXPECT_VALUES(again, 0, 2, 4, 6, 8, 0, 0, 0, 3);

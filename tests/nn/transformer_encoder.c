@@ -283,7 +283,7 @@ START_TEST(attention_can_be_looked_at)
     heed_tensor *src = heed_randn(HEED_SHAPE(5, 3, 4), HEED_F32);
     heed_transformer_encoder_layer_forward_with(m, src, (forward_options){.is_causal = true});
     heed_tensor *weights = m->self_attn->attention_percent;
-    expect_shape_of(weights, "(3, 2, 5, 5)");
+    expect_shape(weights, HEED_SHAPE(3, 2, 5, 5));
     expect_close(heed_tril(weights, 0), weights, 0);
     heed_module_free(m);
 }

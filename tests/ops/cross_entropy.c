@@ -20,7 +20,7 @@ static heed_tensor *logits_43(void)
     return wanted(noise(HEED_SHAPE(4, 3), HEED_F64, ROWS, 1));
 }
 
-static void expect_shape(const heed_tensor *y, heed_dtype dtype, heed_shape shape)
+static void expect_result(const heed_tensor *y, heed_dtype dtype, heed_shape shape)
 {
     expect_kind(heed_detach((heed_tensor *)y), dtype, shape);
 }
@@ -102,10 +102,10 @@ START_TEST(weights_and_gradients)
     expect_error(HEED_ERR_GRAPH, "cross_entropy: weight (3) requires a gradient");
     ck_assert_ptr_null(heed_nll_loss_with(x, t, (heed_nll_loss_options){.weight = weight}));
     expect_error(HEED_ERR_GRAPH, "nll_loss: weight (3) requires a gradient");
-    expect_shape(CROSS_ENTROPY(x, t, .weight = heed_detach(weight)), HEED_F64, HEED_SCALAR);
+    expect_result(CROSS_ENTROPY(x, t, .weight = heed_detach(weight)), HEED_F64, HEED_SCALAR);
     heed_scope scope;
     heed_scope_begin_no_grad(&scope);
-    expect_shape(CROSS_ENTROPY(x, t, .weight = weight), HEED_F64, HEED_SCALAR);
+    expect_result(CROSS_ENTROPY(x, t, .weight = weight), HEED_F64, HEED_SCALAR);
     heed_scope_end(&scope);
 }
 END_TEST

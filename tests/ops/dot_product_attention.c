@@ -25,12 +25,6 @@ static heed_tensor *attend(heed_tensor *const *in, heed_tensor *mask, bool is_ca
     return heed_scaled_dot_product_attention(in[0], in[1], in[2], mask, 0, is_causal, 0);
 }
 
-static void expect_equal(heed_tensor *a, heed_tensor *b)
-{
-    expect_no_error();
-    ck_assert(heed_equal(heed_detach(a), heed_detach(b)));
-}
-
 static void expect_zeros(heed_tensor *x)
 {
     expect_equal(x, heed_zeros_like(x));

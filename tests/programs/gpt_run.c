@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "examples/gpt/train.h"
 #include "tests/common/files_util.h"
+#include "tests/common/gpt_options.h"
 
 static const char sentence[] = "the pizza came out of the oven and it tasted good\n";
 
@@ -18,17 +18,10 @@ static gpt_train_options small_run(void)
     write_bytes(in_folder("text"), text, strlen(text));
     static char path[4096];
     strcpy(path, in_folder("text"));
-    gpt_train_options o = {.text = path,
-                           .n_layer = 1,
-                           .n_head = 2,
-                           .n_embd = 8,
-                           .context = 6,
-                           .batch = 2,
-                           .steps = 9,
-                           .accumulate = 3,
-                           .dropout = 0.25};
-    o.given.n_layer = o.given.n_head = o.given.n_embd = o.given.context = true;
-    o.given.batch = o.given.steps = o.given.accumulate = o.given.dropout = true;
+    gpt_train_options o = small_gpt(path, 2, 8, 6, 2, 9);
+    o.accumulate = 3;
+    o.dropout = 0.25;
+    o.given.accumulate = o.given.dropout = true;
     return o;
 }
 

@@ -330,15 +330,6 @@ static bool has_mark(const char *name)
     return false;
 }
 
-/* Same shape and bits. */
-static void expect_same(heed_tensor *a, heed_tensor *b)
-{
-    expect_no_error();
-    ck_assert_str_eq(heed_shape_text(a->ndim, a->shape).text,
-                     heed_shape_text(b->ndim, b->shape).text);
-    ck_assert(heed_equal(heed_contiguous(a), heed_contiguous(b)));
-}
-
 /* ---- training as in next_token ---- */
 
 static const int some_heads[] = {1, 2, 3, 4, 16};
@@ -477,17 +468,18 @@ START_TEST(forward_is_that_of_the_modules)
     if (heads == 1) {
         struct heed_self_attention *m = heed_self_attention_new(2, -2, -1);
         read_pass(page_pass_alone(tutorial, 3, NULL, 0));
-        expect_same(mark("attention_scores", 0), heed_self_attention_forward(m, x, NULL));
+        expect_same_bits(mark("attention_scores", 0), heed_self_attention_forward(m, x, NULL));
         read_pass(page_pass_alone(tutorial, 3, blocked, 0));
-        expect_same(mark("attention_scores", 0),
-                    heed_self_attention_forward(m, x, heed_causal_block_mask(3)));
+        expect_same_bits(mark("attention_scores", 0),
+                         heed_self_attention_forward(m, x, heed_causal_block_mask(3)));
         heed_module_free(m);
     } else {
         struct heed_multi_head *m = heed_multi_head_new(2, heads, -2, -1);
         read_pass(page_pass_alone(tutorial, 3, NULL, 0));
-        expect_same(mark("projected", 0), heed_multi_head_forward(m, x, NULL));
+        expect_same_bits(mark("projected", 0), heed_multi_head_forward(m, x, NULL));
         read_pass(page_pass_alone(tutorial, 3, blocked, 0));
-        expect_same(mark("projected", 0), heed_multi_head_forward(m, x, heed_causal_block_mask(3)));
+        expect_same_bits(mark("projected", 0),
+                         heed_multi_head_forward(m, x, heed_causal_block_mask(3)));
         heed_module_free(m);
     }
 }
@@ -509,7 +501,7 @@ START_TEST(pass_is_that_of_the_model)
     }
     read_pass(page_pass(words, count));
     const int seen = count < CONTEXT ? count : CONTEXT;
-    expect_same(mark("logits", 0), model_forward(m, heed_from_i64(tokens, HEED_SHAPE(seen))));
+    expect_same_bits(mark("logits", 0), model_forward(m, heed_from_i64(tokens, HEED_SHAPE(seen))));
     heed_tensor *loss = model_loss(m, heed_from_i64(tokens, HEED_SHAPE(1, count)));
     expect_close(mark("loss", 0), loss, 1e-6);
     ck_assert_int_eq(pass.loss, find(pass.marks, pass.mark_count, "loss", 0)->tensor);
@@ -550,10 +542,10 @@ START_TEST(gradients_are_those_of_backward)
     for (int i = 0; i < pass.leaf_count; i++) {
         const pass_item *leaf = &pass.leaves[i];
         heed_tensor *grad = i < parameters.count ? parameters.tensors[i]->grad : x->grad;
-        expect_same(values_of(leaf->fused >= 0 ? leaf->fused : leaf->gradient), grad);
+        expect_same_bits(values_of(leaf->fused >= 0 ? leaf->fused : leaf->gradient), grad);
         expect_close(values_of(leaf->gradient), grad, 2e-5);
     }
-    expect_same(mark_gradient(heads == 1 ? "attention_scores" : "projected", 0), y->grad);
+    expect_same_bits(mark_gradient(heads == 1 ? "attention_scores" : "projected", 0), y->grad);
     heed_module_free(m);
 }
 END_TEST
@@ -669,10 +661,10 @@ START_TEST(every_break_changes_the_numbers)
         EXPECT_VALUES(heed_diagonal(percents, 0, 0, 1), 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
     }
     if (the_break == BREAK_NO_SCALE) {
-        expect_same(mark("scaled_sims", 0), mark("sims", 0));
+        expect_same_bits(mark("scaled_sims", 0), mark("sims", 0));
     }
     if (the_break == BREAK_NO_POSITIONS) {
-        expect_same(mark("token_encodings", 0), mark("embeddings", 0));
+        expect_same_bits(mark("token_encodings", 0), mark("embeddings", 0));
     }
 }
 END_TEST
@@ -931,7 +923,8 @@ START_TEST(modules_open)
                      "{\"kind\":\"self_attention\",\"d_model\":3,"
                      "\"head_dim\":5,\"heads\":1,\"concatenates\":false}\n");
     read_pass(page_pass_alone(x, 4, NULL, 0));
-    expect_same(mark("attention_scores", 0), heed_self_attention_forward(one, encodings, NULL));
+    expect_same_bits(mark("attention_scores", 0),
+                     heed_self_attention_forward(one, encodings, NULL));
     expect_quotients();
     heed_module_free(one);
 
@@ -941,7 +934,7 @@ START_TEST(modules_open)
         heed_save_state_dict(many, in_folder("file"), NULL);
         page_open(in_folder("file"));
         read_pass(page_pass_alone(x, 4, NULL, 0));
-        expect_same(mark("projected", 0), heed_multi_head_forward(many, encodings, NULL));
+        expect_same_bits(mark("projected", 0), heed_multi_head_forward(many, encodings, NULL));
         heed_tensor *all = mark("all_heads", 0);
         /* Without W_o, as in the tutorial. */
         const heed_tensor_list state = heed_state_dict(many);
@@ -951,7 +944,7 @@ START_TEST(modules_open)
         expect_well();
         ck_assert_msg(strstr(text, "\"concatenates\":true") != NULL, "%s", text);
         read_pass(page_pass_alone(x, 4, NULL, 0));
-        expect_same(mark("all_heads", 0), all);
+        expect_same_bits(mark("all_heads", 0), all);
         ck_assert(!has_mark("projected"));
         ck_assert_int_eq(pass.leaf_count, state.count); /* the encodings, but no W_o */
         expect_quotients();
@@ -1035,7 +1028,7 @@ START_TEST(hostile_files_change_nothing)
     ck_assert(page_go_to(55));
     expect_hash(before);
     read_pass(page_pass_alone(tutorial, 3, NULL, 0));
-    expect_same(mark("attention_scores", 0), scores);
+    expect_same_bits(mark("attention_scores", 0), scores);
 }
 END_TEST
 

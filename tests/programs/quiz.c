@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "examples/gpt/quiz.h"
-#include "examples/gpt/train.h"
 #include "tests/common/files_util.h"
+#include "tests/common/gpt_options.h"
 
 static const char alphabet[] = "abcdefgh";
 enum { LETTERS = sizeof alphabet - 1, CONTEXT = 6 };
@@ -259,18 +259,11 @@ START_TEST(test_training_is_unchanged)
     strcpy(path, in_folder("text"));
     write_quiz("who\tAnn has a drum. Who has the drum? \tAnn\tdrum\nwhat\tAnn has a \tdrum\thas\n");
     for (int with_quiz = 0; with_quiz <= 1; with_quiz++) {
-        gpt_train_options o = {.text = path,
-                               .level = _i,
-                               .vocab = 280,
-                               .n_layer = 1,
-                               .n_head = 2,
-                               .n_embd = 8,
-                               .context = 16,
-                               .batch = 2,
-                               .steps = 9,
-                               .dropout = 0.25};
-        o.given.level = o.given.n_layer = o.given.n_head = o.given.n_embd = o.given.context = true;
-        o.given.batch = o.given.steps = o.given.dropout = true;
+        gpt_train_options o = small_gpt(path, 2, 8, 16, 2, 9);
+        o.level = _i;
+        o.vocab = 280;
+        o.dropout = 0.25;
+        o.given.level = o.given.dropout = true;
         o.given.vocab = _i >= LEVEL_WORD;
         gpt_run run;
         gpt_step now;

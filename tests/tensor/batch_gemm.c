@@ -93,13 +93,6 @@ END_TEST
 
 /* ---- a bias ---- */
 
-static void expect_equal(heed_tensor *y, heed_tensor *z, const char *what)
-{
-    ck_assert_int_eq(y->numel, z->numel);
-    const size_t size = (size_t)z->numel * (z->dtype == HEED_F32 ? sizeof(float) : sizeof(double));
-    ck_assert_msg(memcmp(y->data, z->data, size) == 0, "%s: not the same bits", what);
-}
-
 /* Bit for bit a product followed by an addition. */
 START_TEST(bias_rounds_as_an_addition)
 {
@@ -115,7 +108,7 @@ START_TEST(bias_rounds_as_an_addition)
         heed_tensor *bias = noise(HEED_SHAPE(n), dtype, ROWS, 3);
         heed_tensor *y = heed_full(HEED_SHAPE(m, n), 77, dtype);
         ck_assert_int_eq(heed_multiply(a, b, bias, y, false), HEED_OK);
-        expect_equal(y, heed_add(heed_matmul(a, b), bias), "bias");
+        expect_same_bits(y, heed_add(heed_matmul(a, b), bias));
         heed_scope_end(&scope);
     }
 }
@@ -171,7 +164,7 @@ START_TEST(bits_are_the_same_for_any_number_of_threads)
         heed_tensor *alone = product_of(&shared[_i], (heed_dtype)dtype);
         for (int threads = 2; threads <= 5; threads++) {
             heed_set_num_threads(threads);
-            expect_equal(product_of(&shared[_i], (heed_dtype)dtype), alone, "threads");
+            expect_same_bits(product_of(&shared[_i], (heed_dtype)dtype), alone);
         }
     }
     heed_set_num_threads(before);

@@ -22,11 +22,6 @@ static void make(heed_update *all, heed_dtype dtype)
     }
 }
 
-static void expect_same_bits(heed_tensor *a, heed_tensor *b)
-{
-    ck_assert_int_eq(memcmp(a->data, b->data, (size_t)a->numel * heed_dtype_size(a->dtype)), 0);
-}
-
 static const heed_adam_step adam = {
     .lr = 0.01, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .weight_decay = 0.1, .t = 3};
 static const heed_sgd_step sgd = {

@@ -151,7 +151,7 @@ START_TEST(tables_are_read_as_programs_write_them)
 {
     heed_csv_columns columns;
     heed_tensor *x = parse(tables[_i], (heed_csv_options){.columns = &columns});
-    expect_shape_of(x, "(2, 2)");
+    expect_shape(x, HEED_SHAPE(2, 2));
     EXPECT_VALUES(x, 0, 1, 2, 3, -0.5);
     ck_assert_int_eq(x->dtype, HEED_F32);
     ck_assert_int_eq(columns.count, 2);
@@ -180,13 +180,13 @@ START_TEST(options_are_heeded)
     EXPECT_VALUES(x, 0, 1, (double)NAN, (double)NAN, 4);
     x = parse("a\n9223372036854775807\n-9223372036854775808\n+7\n",
               (heed_csv_options){.dtype = HEED_I64});
-    expect_shape_of(x, "(3, 1)");
+    expect_shape(x, HEED_SHAPE(3, 1));
     const int64_t *values = heed_const_data_i64(x);
     ck_assert(values[0] == INT64_MAX && values[1] == INT64_MIN && values[2] == 7);
     x = parse("a,b\ninf,-Infinity\nnan,NaN\n", (heed_csv_options){0});
     EXPECT_VALUES(x, 0, (double)INFINITY, -(double)INFINITY, (double)NAN, (double)NAN);
     x = parse("a,\"b,\"\"c\"\"\nd\"\n", (heed_csv_options){.columns = &columns});
-    expect_shape_of(x, "(0, 2)");
+    expect_shape(x, HEED_SHAPE(0, 2));
     ck_assert_str_eq(columns.column[1].name, "b,\"c\"\nd");
     heed_csv_columns_free(&columns);
     heed_csv_columns_free(&columns);
@@ -201,7 +201,7 @@ START_TEST(columns_of_text_become_classes)
                                "4.9,0.2,Iris-setosa\n6.3,2.5,\"Iris-virginica\"\n";
     heed_csv_columns columns;
     heed_tensor *x = parse(iris, (heed_csv_options){.text_classes = true, .columns = &columns});
-    expect_shape_of(x, "(4, 3)");
+    expect_shape(x, HEED_SHAPE(4, 3));
     EXPECT_VALUES(heed_select(x, 1, 2), 0, 0, 1, 0, 2);
     ck_assert(columns.column[0].class_count == 0 && columns.column[2].class_count == 3);
     ck_assert_str_eq(columns.column[2].classes[1], "Iris-versicolor");
@@ -292,7 +292,7 @@ START_TEST(classes_are_limited)
     }
     heed_tensor *x =
         heed_parse_csv(table, (size_t)(strstr(table, "name1000") - table), "c.csv", text);
-    expect_shape_of(x, "(1000, 1)");
+    expect_shape(x, HEED_SHAPE(1000, 1));
     EXPECT_VALUES(heed_select(x, 0, 999), 0, 999);
     ck_assert_ptr_null(parse(table, text));
     expect_error(HEED_ERR_VALUE, "parse_csv: t.csv: line 1002, column 1 (id): 'name1000' would be "
@@ -314,7 +314,7 @@ START_TEST(files_are_read_in_pieces)
     }
     write_bytes(in_folder("large.csv"), bytes, (size_t)(to - bytes));
     heed_tensor *x = heed_load_csv(in_folder("large.csv"), f64);
-    expect_shape_of(x, "(30000, 2)");
+    expect_shape(x, HEED_SHAPE(30000, 2));
     const double *values = heed_const_data_f64(x);
     for (int i = 0; i < ROWS; i++) {
         ck_assert(values[2 * i] == i && values[2 * i + 1] == i / 7.0);
