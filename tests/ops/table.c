@@ -78,7 +78,7 @@ bool graph_holds(const heed_tensor *y, const char *operation)
 #define MASK(...)         INPUT(MASK, __VA_ARGS__)
 #define IDS(...)          INPUT(IDS, __VA_ARGS__)
 #define GAPS(...)         INPUT(GAPS, __VA_ARGS__)
-#define BELOW(limit, ...) INPUT(IDS, __VA_ARGS__)
+#define BELOW(...)        {IDS, (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)) - 1, {__VA_ARGS__}}
 #define ROW(operation, form, derivative, accuracy, expression, torch, ...)                         \
     {SUBJECT, #operation, #form, derivative, accuracy, operation##__##form, {__VA_ARGS__}},
 #define GRADIENT(operation, form, derivative, expression, ...)                                     \
@@ -168,8 +168,9 @@ static heed_tensor *whole_numbers(const row_input *input, heed_shape shape)
 {
     heed_tensor *ids = heed_empty(shape, HEED_I64);
     int64_t *id = heed_data_i64(ids);
+    const int64_t limit = input->size[0] > 0 ? input->size[0] : 3;
     for (int64_t i = 0; id != NULL && i < ids->numel; i++) {
-        id[i] = input->values == GAPS && i % 2 == 1 ? -100 : 2 * i % 3;
+        id[i] = input->values == GAPS && i % 2 == 1 ? -100 : 2 * i % 3 % limit;
     }
     return input->values == MASK ? heed_eq_scalar(ids, 0) : ids;
 }
