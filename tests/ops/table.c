@@ -59,13 +59,15 @@ bool graph_holds(const heed_tensor *y, const char *operation)
 
 /* ---- a table entry for each row ---- */
 
-#define INPUT(values, ...)                                                                         \
+/* The size at 0 is the limit of BELOW. */
+#define SIZED(values, ...)                                                                         \
     {                                                                                              \
-        values, (int)(sizeof((int64_t[]){0, __VA_ARGS__}) / sizeof(int64_t)) - 1,                  \
+        values, (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)) - 1,                     \
         {                                                                                          \
-            0, __VA_ARGS__                                                                         \
+            __VA_ARGS__                                                                            \
         }                                                                                          \
     }
+#define INPUT(values, ...) SIZED(values, 0, __VA_ARGS__)
 #define ANY(...)          INPUT(ANY, __VA_ARGS__)
 #define UNIFORM(...)      INPUT(ANY, __VA_ARGS__)
 #define POS(...)          INPUT(POS, __VA_ARGS__)
@@ -78,7 +80,7 @@ bool graph_holds(const heed_tensor *y, const char *operation)
 #define MASK(...)         INPUT(MASK, __VA_ARGS__)
 #define IDS(...)          INPUT(IDS, __VA_ARGS__)
 #define GAPS(...)         INPUT(GAPS, __VA_ARGS__)
-#define BELOW(limit, ...) INPUT(IDS, __VA_ARGS__)
+#define BELOW(...)        SIZED(IDS, __VA_ARGS__)
 #define ROW(operation, form, derivative, accuracy, expression, torch, ...)                         \
     {SUBJECT, #operation, #form, derivative, accuracy, operation##__##form, {__VA_ARGS__}},
 #define GRADIENT(operation, form, derivative, expression, ...)                                     \
@@ -168,8 +170,9 @@ static heed_tensor *whole_numbers(const row_input *input, heed_shape shape)
 {
     heed_tensor *ids = heed_empty(shape, HEED_I64);
     int64_t *id = heed_data_i64(ids);
+    const int64_t limit = input->size[0] > 0 ? input->size[0] : 3;
     for (int64_t i = 0; id != NULL && i < ids->numel; i++) {
-        id[i] = input->values == GAPS && i % 2 == 1 ? -100 : 2 * i % 3;
+        id[i] = input->values == GAPS && i % 2 == 1 ? -100 : 2 * i % 3 % limit;
     }
     return input->values == MASK ? heed_eq_scalar(ids, 0) : ids;
 }

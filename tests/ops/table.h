@@ -27,7 +27,7 @@ typedef struct row_input {
         GAPS
     } values;
     int ndim;
-    int64_t size[1 + HEED_MAX_DIMS]; /* [0] is unused */
+    int64_t size[1 + HEED_MAX_DIMS]; /* [0]: the limit of BELOW, otherwise 0 */
 } row_input;
 
 typedef struct operation_row {

@@ -190,7 +190,6 @@ typedef enum operand_kind {
 #define TABLE(x)             table(x)
 #define TARGETS              INDICES(heed_size(table(in[0]), 0), heed_size(in[0], -1))
 #define LAST_SHAPE           HEED_SHAPE(heed_size(in[0], -1))
-#define ATTENTION            heed_scaled_dot_product_attention
 
 #define RULE(name, dims, guard, b, c, expression)                                                  \
     static heed_tensor *apply_##name(graph_node *n, heed_tensor *const *in)                        \
