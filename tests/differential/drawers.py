@@ -48,6 +48,10 @@ def anything(d, args):
     return d.tensor(ALL)
 
 
+def with_infinities(d, args):
+    return d.of_shape(d.shape(), d.choose(FLOATS), values="bias")
+
+
 def like(d, args):
     """A tensor that broadcasts with a, of a's dtype or any other."""
     x = d.value(args["a"])
@@ -367,6 +371,10 @@ def attention_mask(d, args):
     with d.values("bias"):
         shape = d.narrowed(shape) if d.chance(0.5) else shape
         return d.of_shape(shape if len(shape) >= 2 else (1, 1), "bool" if d.chance(0.5) else d.dtype(args["a"]))
+
+
+def logits(d, args):
+    return d.of_shape(d.shape(1, 4), d.choose(FLOATS))
 
 
 def loss_options(*names):

@@ -161,14 +161,6 @@ static heed_tensor *probability(heed_tensor *x)
     return heed_where(heed_isnan(x), heed_scalar(0.5, x->dtype), heed_sigmoid(x));
 }
 
-/* ---- attention by softmax ---- */
-
-static heed_tensor *attend(heed_tensor *q, heed_tensor *k, heed_tensor *v)
-{
-    heed_tensor *scores = heed_div_scalar(heed_matmul(q, turned(k)), 2);
-    return heed_matmul(heed_softmax(scores, -1), v);
-}
-
 /* ---- attention ---- */
 
 /* bool (3, 3), true above the diagonal. */
