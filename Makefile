@@ -66,9 +66,9 @@ step = $(folder)
 endif
 
 # Goals that run something run one after another, in the given order.
-RUNS := clean deps deps-dev deps-page demo page lessons test test-suites test-programs test-isas test-tsan test-cpp test-oom layers core mutate format check-format lint bench shared docs install install-docs uninstall
+RUNS := clean deps deps-dev deps-page demo page lessons test test-suites test-programs test-isas test-tsan test-cpp test-oom layers core names mutate format lint bench shared docs install install-docs uninstall
 earlier :=
-$(foreach goal,$(filter $(RUNS),$(MAKECMDGOALS)),\
+$(foreach goal,$(filter $(RUNS) check-%,$(MAKECMDGOALS)),\
     $(if $(earlier),$(eval $(goal): | $(earlier)))$(eval earlier := $(goal)))
 ifneq (,$(filter clean,$(MAKECMDGOALS)))
 .NOTPARALLEL:
@@ -128,7 +128,7 @@ PAGE_PARTS   := $(filter-out %/browser_file.o,$(call parts,page))
 LESSONS      := $(filter $(BUILD)/lesson%,$(EXAMPLES))
 
 # The rooms of tests/ that contain suites, and what they share.
-TEST_ROOMS   := common tensor autograd ops nn tools models programs oom
+TEST_ROOMS   := common tensor autograd ops misuse nn tools models programs oom
 TEST_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*.c $(TEST_ROOMS:%=tests/%/*.c)))
 
 .PHONY: all lib demo lessons test test-isas deps deps-dev layers format check-format lint clean help
@@ -141,6 +141,7 @@ help:
 	@echo "make demo          train the toy model and show its attention; builds only what that needs"
 	@echo "make lessons       build and run every lesson of examples/README.md"
 	@echo "make deps test     install Check if it is missing, and run all tests; make test SUITE=softmax or TEST=NAME: some"
+	@echo "make check-NAME    one step of .ci/run, for example check-valgrind; tests/checks.mk describes all"
 	@echo "make deps-dev      install the tools that .ci/run needs"
 	@echo "make all           build the library and the examples in $(BUILD)/ (the default); make lib: only the library"
 	@echo "make fuzz          fuzz file readers, command lines and graphs for FUZZ_SECONDS=$(FUZZ_SECONDS) each (needs clang);"
@@ -165,7 +166,9 @@ help:
 	@echo "make shared        build the shared library, $(BUILD)/shared/libheed.so"
 	@echo "make install       install headers, libraries and programs under PREFIX=$(PREFIX); also LIBDIR=, DESTDIR=;"
 	@echo "                   make uninstall removes them"
-	@echo "make symbols       update package/symbols.txt, the list of exported functions and public types"
+	@echo "make names         write the lists of names in src/heed.hpp, package/symbols.txt and docs/pytorch.md;"
+	@echo "                   check-names only checks"
+	@echo "make fixtures      compute the results of PyTorch that tests compare with, if they are missing; OP=exp: those of exp"
 	@echo "make amalgamation  join Heed into heed.h and heed.c in $(BUILD)/amalgamation/"
 	@echo "make dist          write the release's tarball, $(BUILD)/heed-$(VERSION).tar.gz; make deb: Debian packages"
 	@echo "make clean         remove $(BUILD)/"
@@ -357,22 +360,30 @@ test-tsan:
 	    ISAS="$(filter-out v4,$(ISAS))" EXTRA="-fsanitize=thread" $(TSAN)/test_heed
 	$(TSAN)/test_heed $(TSAN_SUITES)
 
-.PHONY: coverage machines
+.PHONY: coverage machines check-machines
 coverage:
 	@sh tests/source/coverage.sh $(BUILD)/coverage
 
 machines:
 	@sh tests/machines/machines.sh
 
+check-machines:
+	@sh tests/machines/machines.sh --short
+
 # Makes each memory allocation fail, alone and with all later ones: first in the suite, then in programs that request
-# every tensor from the system.
+# every tensor from the system. check-oom is the short form: at most 200 allocations of each program.
 OOM := $(BUILD)/oom
-.PHONY: test-oom
-test-oom: $(BUILD)/test_heed
+.PHONY: test-oom check-oom oom-programs
+test-oom: $(BUILD)/test_heed oom-programs
 	HEED_OOM=all $(BUILD)/test_heed oom/
+	sh tests/oom/oom.sh $(OOM)
+
+check-oom: oom-programs
+	sh tests/oom/oom.sh $(OOM) 200
+
+oom-programs:
 	@$(MAKE) --no-print-directory BUILD=$(OOM) EXTRA="$(EXTRA) -DHEED_SYSTEM_ALLOCATOR" \
 	    $(addprefix $(OOM)/,$(FOLDERS) starve fail_alloc.so)
-	sh tests/oom/oom.sh $(OOM)
 
 $(BUILD)/starve: tests/oom/programs/starve.c
 	$(call step,cc $<)
@@ -384,13 +395,16 @@ $(BUILD)/fail_alloc.so: tests/oom/programs/fail_alloc.c
 
 # ---- fuzzers: each tests/fuzz/NAME.c is one; tests/fuzz/common/ is shared ----
 
-# make fuzz runs all of them with clang's libFuzzer, FUZZ_SECONDS each, and keeps their inputs in $(FUZZ)/corpus.
+# make fuzz runs all of them with clang's libFuzzer, FUZZ_SECONDS each, and keeps their inputs in FUZZ_CORPUS.
 # make fuzz-NAME runs one. make fuzz-replay needs no clang: it checks the same FUZZ_RUNS inputs per fuzzer each time.
+# check-fuzz is the short form: fixed inputs for all.
 FUZZERS      := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/*.c))
 FUZZ_SECONDS ?= 60
 FUZZ_RUNS    ?= 3000
 FUZZ_CC      ?= clang
 FUZZ         := $(BUILD)/fuzz
+FUZZ_CORPUS  ?= $(FUZZ)/corpus
+FUZZ_LIMIT   ?= -max_total_time=$(FUZZ_SECONDS)
 FUZZ_FLAGS   := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 FUZZ_PARTS   := $(BUILD)/tests/fuzz/common/fuzz.o $(sort $(PART_OBJECTS))
 
@@ -403,20 +417,26 @@ $(BUILD)/replay_%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/common/replay.o $
 	$(LINK) $^ -o $@ $(LDLIBS_)
 
 # -malloc_limit_mb: no input may make Heed allocate a larger block.
-.PHONY: fuzz fuzz-replay $(FUZZERS:%=fuzz-%)
+.PHONY: fuzz fuzz-replay check-fuzz $(FUZZERS:%=fuzz-%)
 fuzz: ; @for f in $(FUZZERS); do $(MAKE) --no-print-directory fuzz-$$f || exit 1; done
 
 $(FUZZERS:%=fuzz-%): fuzz-%:
-	@$(MAKE) --no-print-directory CC="$(FUZZ_CC)" BUILD=$(FUZZ) EXTRA="$(FUZZ_FLAGS)" $(FUZZ)/fuzz_$*
-	@mkdir -p $(FUZZ)/corpus/$*
-	$(FUZZ)/fuzz_$* -max_total_time=$(FUZZ_SECONDS) -max_len=2000 -timeout=20 -malloc_limit_mb=256 \
-	    -artifact_prefix=$(FUZZ)/$*- -print_final_stats=1 $(FUZZ)/corpus/$*
+	@$(MAKE) --no-print-directory CC="$(FUZZ_CC)" BUILD=$(FUZZ) ISAS=baseline EXTRA="$(FUZZ_FLAGS)" $(FUZZ)/fuzz_$*
+	@mkdir -p $(FUZZ_CORPUS)/$*
+	$(FUZZ)/fuzz_$* $(FUZZ_LIMIT) -max_len=2000 -timeout=20 -malloc_limit_mb=256 \
+	    -artifact_prefix=$(FUZZ)/$*- -print_final_stats=1 $(FUZZ_CORPUS)/$*
 
 fuzz-replay: $(FUZZERS:%=$(BUILD)/replay_%)
 	@for f in $(FUZZERS); do $(BUILD)/replay_$$f $(FUZZ_RUNS) || exit 1; done
 
+check-fuzz: fuzz-replay
+	@sh tests/install.sh dev
+	@rm -rf $(FUZZ)/short
+	$(MAKE) --no-print-directory fuzz FUZZ_CORPUS=$(FUZZ)/short FUZZ_LIMIT="-runs=1000 -seed=1" FUZZ_GRAPHS="1 3000"
+
 # Random graphs of operations, in graphs/: make fuzz-graphs FUZZ_SECONDS=600. It links all objects, because it checks
 # that every registered operation occurs.
+FUZZ_GRAPHS ?= $$(date +%s)000000 1000000000 $(FUZZ_SECONDS)
 GRAPHS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fuzz/graphs/*.c))
 $(BUILD)/fuzz_graphs: $(GRAPHS) $(OBJECTS)
 	$(call step,link $@)
@@ -426,7 +446,7 @@ $(BUILD)/fuzz_graphs: $(GRAPHS) $(OBJECTS)
 fuzz: fuzz-graphs
 fuzz-graphs: $(BUILD)/fuzz_graphs
 	$(BUILD)/fuzz_graphs --broken 1 1000
-	$(BUILD)/fuzz_graphs $$(date +%s)000000 1000000000 $(FUZZ_SECONDS)
+	$(BUILD)/fuzz_graphs $(FUZZ_GRAPHS)
 
 # Mutation testing, in copies of the tree: make mutate MUTANTS=200 SEED=1 FILES='src/autograd/*' LEAST=95
 # fails if tests detect less than 95 %. log.txt lists the result of each mutant.
@@ -435,16 +455,31 @@ mutate:
 	@python3 tests/mutate/mutate.py --build $(BUILD)/mutate --cc "$(CC)" $(MUTANTS:%=--mutants %) $(SEED:%=--seed %) \
 	    $(if $(FILES),--files '$(FILES)') $(LEAST:%=--least %)
 
+# PyTorch, for the differential test and the fixtures: build/torch/bin/python. Every BUILD shares it. PYTORCH is another
+# Python that has it.
+TORCH   := build/torch
+PYTORCH ?= $(TORCH)/bin/python
+.PHONY: torch fixtures
+# The results of PyTorch that tests compare with: what is missing or was changed, or all of an operation.
+fixtures: $(if $(filter default file,$(origin PYTORCH)),torch)
+	$(PYTORCH) -B tests/fixtures/generate.py $(if $(OP),--op $(OP),--missing)
+
+torch: $(TORCH)/installed
+$(TORCH)/installed: tests/fixtures/torch.sh
+	sh $< $(TORCH)
+
 # Random graphs, modules, optimisers, generators and files, compared with PyTorch (tests/differential/run.py).
+# check-differential is the short form: fixed cases, and the faults that it must find.
 CASES ?= 2000
 SEED  ?= 1
-.PHONY: differential differential-needs
-differential-needs:
-	@python3 -c "import numpy, torch, safetensors" || { echo "make differential: needs PyTorch:" \
-	    "pip install numpy torch safetensors" >&2; exit 1; }
+DIFFERENTIAL := $(TORCH)/bin/python -B tests/differential/run.py $(BUILD)/shared/libheed.so
+.PHONY: differential check-differential
+differential: torch shared
+	$(DIFFERENTIAL) --cases $(CASES) --seed $(SEED)
 
-differential: differential-needs shared
-	python3 -B tests/differential/run.py $(BUILD)/shared/libheed.so --cases $(CASES) --seed $(SEED)
+check-differential: torch shared
+	$(DIFFERENTIAL) --self-test
+	$(DIFFERENTIAL) --cases 3000 --seed 1
 
 # ---- benchmarks ----
 
@@ -505,7 +540,7 @@ $(TEST_OBJECTS) $(BUILD)/test_heed: | deps
 endif
 
 deps-dev:
-	@sh tests/install.sh check dev use report page firefox
+	@sh tests/install.sh check dev use report firefox page machines deb
 
 # ---- structure and style ----
 
@@ -545,6 +580,10 @@ lint:
 # ---- install, shared library, amalgamation, reference, releases ----
 
 include package/package.mk
+
+# ---- the steps of .ci/run ----
+
+include tests/checks.mk
 
 clean:
 	rm -rf $(BUILD)

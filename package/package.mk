@@ -36,10 +36,14 @@ $(BUILD)/$(SHARED_FILE): $(OBJECTS)
 	@ln -sf $(SHARED_FILE) $(BUILD)/$(SONAME)
 	@ln -sf $(SONAME) $(BUILD)/$(SHARED_LINK)
 
-# The exported functions and the sizes of public types: changes must be deliberate (docs/abi.md).
-.PHONY: symbols
-symbols: shared
-	sh tests/package/symbols.sh --update $(BUILD)
+# The lists that follow from the public headers: package/symbols.txt (docs/abi.md), the operations of src/heed.hpp, the
+# tables of docs/pytorch.md.
+.PHONY: names check-names
+names:
+	@CC="$(CC)" python3 -B package/names.py
+
+check-names:
+	@CC="$(CC)" python3 -B package/names.py --check
 
 # ---- install ----
 
@@ -122,7 +126,11 @@ $(BUILD)/$(DIST).tar.gz: FORCE
 	gzip -9nf $(@:.gz=)
 
 # Debian packages in $(BUILD)/deb, from the tarball and package/debian. DEB_BUILD_OPTIONS=nocheck skips the tests.
-.PHONY: deb
+# check-deb is the short form of tests/package/deb.sh.
+.PHONY: deb check-deb
+check-deb:
+	@sh tests/package/deb.sh --short
+
 deb: $(BUILD)/$(DIST).tar.gz
 	@command -v lintian dh > /dev/null || { echo "make deb: run: sh tests/install.sh deb" >&2; exit 1; }
 	rm -rf $(BUILD)/deb

@@ -254,7 +254,7 @@ template <class R, class... A, R (*f)(A...)> struct function<f> {
     }
 };
 
-// The operations, and the functions that make and read tensors. cat, stack and grad are below.
+// Functions that make and read tensors, and gradients; grad is below.
 // clang-format off
 #define HEED_FUNCTIONS(X)                                                                          \
     X(empty) X(zeros) X(ones) X(full) X(scalar) X(eye) X(arange) X(linspace)                       \
@@ -265,42 +265,49 @@ template <class R, class... A, R (*f)(A...)> struct function<f> {
     X(at) X(data_f32) X(data_f64) X(data_i64) X(data_bool) X(const_data_f32) X(const_data_f64)     \
     X(const_data_i64) X(const_data_bool) X(print) X(share)                                         \
     X(set_requires_grad) X(retain_grad) X(backward) X(backward_retain) X(clear_grad) X(set_grad)   \
-    X(allclose) X(equal) X(neg) X(exp) X(expm1) X(log) X(log1p) X(sqrt) X(rsqrt) X(square)         \
-    X(reciprocal) X(sin) X(cos) X(tanh) X(erf) X(abs) X(sign) X(floor) X(ceil) X(trunc) X(round)   \
-    X(clamp) X(relu) X(sigmoid) X(silu) X(softplus) X(logsigmoid) X(gelu) X(gelu_tanh)             \
-    X(pow) X(pow_scalar) X(remainder) X(remainder_scalar) X(maximum) X(maximum_scalar)             \
-    X(minimum) X(minimum_scalar) X(lerp) X(lerp_scalar)                                            \
-    X(logical_and) X(logical_or) X(logical_xor) X(logical_not)                                     \
+    X(causal_block_mask) X(causal_keep_mask) X(causal_bias_mask) X(padding_block_mask)             \
+    X(block_mask_of_keep) X(keep_mask_of_block) X(bias_mask_of_block) X(bias_mask_of_keep)
+
+// The operations; cat, stack and those with an operator are below. `make names` writes this list.
+#define HEED_OPERATIONS(X)                                                                         \
+    X(neg) X(exp) X(expm1) X(log) X(log1p) X(sqrt) X(rsqrt) X(square) X(reciprocal) X(sin) X(cos)  \
+    X(tanh) X(erf) X(abs) X(sign) X(floor) X(ceil) X(trunc) X(round) X(clamp) X(relu) X(sigmoid)   \
+    X(silu) X(softplus) X(logsigmoid) X(gelu) X(gelu_tanh) X(pow) X(remainder) X(maximum)          \
+    X(minimum) X(pow_scalar) X(remainder_scalar) X(maximum_scalar) X(minimum_scalar) X(lerp)       \
+    X(lerp_scalar) X(allclose) X(equal) X(logical_and) X(logical_or) X(logical_xor) X(logical_not) \
     X(isnan) X(isinf) X(isfinite) X(where) X(where_scalar) X(where_scalars)                        \
     X(transpose) X(permute) X(reshape) X(flatten) X(unflatten) X(expand) X(broadcast_to)           \
     X(squeeze) X(unsqueeze) X(detach) X(clone) X(contiguous) X(to)                                 \
-    X(slice) X(select) X(narrow) X(index) X(split) X(split_sizes) X(chunk) X(unbind) X(diagonal)   \
+    X(slice) X(select) X(narrow) X(split) X(split_sizes) X(chunk) X(unbind) X(diagonal) X(index)   \
     X(flip) X(roll) X(roll_dim) X(roll_dims) X(repeat) X(repeat_interleave)                        \
     X(repeat_interleave_dim) X(repeat_interleave_each)                                             \
     X(sum) X(sum_dim) X(sum_dims) X(mean) X(mean_dim) X(mean_dims) X(prod) X(prod_dim)             \
-    X(prod_dims) X(cumsum) X(cumprod) X(median) X(median_dim)                                      \
-    X(amax) X(amax_dim) X(amax_dims) X(amin) X(amin_dim) X(amin_dims)                              \
-    X(max) X(max_dim) X(min) X(min_dim) X(argmax) X(argmax_dim) X(argmin) X(argmin_dim)            \
-    X(var) X(var_dim) X(var_dims) X(std) X(std_dim) X(std_dims) X(norm) X(norm_dim) X(norm_dims)   \
-    X(any) X(any_dim) X(any_dims) X(all) X(all_dim) X(all_dims)                                    \
-    X(logsumexp) X(logsumexp_dim) X(logsumexp_dims) X(sum_to)                                      \
-    X(matmul) X(linear) X(bmm) X(outer) X(addmm) X(einsum) X(softmax) X(safe_softmax)              \
-    X(log_softmax) X(layer_norm) X(rms_norm) X(scaled_dot_product_attention)                       \
-    X(scaled_dot_product_attention_weights) X(dropout)                                             \
+    X(prod_dims) X(cumsum) X(cumprod) X(amax) X(amax_dim) X(amax_dims) X(amin) X(amin_dim)         \
+    X(amin_dims) X(max) X(min) X(argmax) X(argmax_dim) X(argmin) X(argmin_dim) X(var) X(var_dim)   \
+    X(var_dims) X(std) X(std_dim) X(std_dims) X(norm) X(norm_dim) X(norm_dims) X(any) X(any_dim)   \
+    X(any_dims) X(all) X(all_dim) X(all_dims) X(logsumexp) X(logsumexp_dim) X(logsumexp_dims)      \
+    X(sum_to)                                                                                      \
+    X(matmul) X(linear)                                                                            \
+    X(einsum) X(bmm) X(outer) X(addmm)                                                             \
+    X(softmax) X(safe_softmax) X(log_softmax)                                                      \
+    X(layer_norm) X(rms_norm)                                                                      \
+    X(scaled_dot_product_attention) X(scaled_dot_product_attention_weights)                        \
     X(mse_loss) X(mse_loss_with) X(l1_loss) X(l1_loss_with) X(huber_loss) X(huber_loss_with)       \
     X(binary_cross_entropy) X(binary_cross_entropy_with) X(binary_cross_entropy_with_logits)       \
     X(binary_cross_entropy_with_logits_with) X(kl_div) X(kl_div_with)                              \
     X(cross_entropy) X(cross_entropy_with) X(nll_loss) X(nll_loss_with)                            \
     X(index_select) X(index_add) X(masked_select) X(nonzero) X(one_hot) X(gather) X(scatter_add)   \
-    X(scatter) X(scatter_scalar) X(embedding) X(masked_fill) X(tril) X(triu) X(argsort) X(sort)    \
-    X(topk)                                                                                        \
-    X(causal_block_mask) X(causal_keep_mask) X(causal_bias_mask) X(padding_block_mask)             \
-    X(block_mask_of_keep) X(keep_mask_of_block) X(bias_mask_of_block) X(bias_mask_of_keep)
+    X(scatter) X(scatter_scalar)                                                                   \
+    X(embedding)                                                                                   \
+    X(masked_fill) X(tril) X(triu) X(dropout)                                                      \
+    X(argsort) X(sort) X(topk) X(max_dim) X(min_dim) X(median) X(median_dim)
 // clang-format on
 #define HEED_FUNCTION(name) inline constexpr function<heed_##name> name{};
 HEED_FUNCTIONS(HEED_FUNCTION)
+HEED_OPERATIONS(HEED_FUNCTION)
 #undef HEED_FUNCTION
 #undef HEED_FUNCTIONS
+#undef HEED_OPERATIONS
 
 inline tensor handle::operator[](int64_t i) const
 {

@@ -8,6 +8,7 @@
 #   tests/install.sh firefox      another browser, for tests/page/page.sh
 #   tests/install.sh coverage     gcovr, for tests/source/coverage.sh
 #   tests/install.sh deb          what builds and checks Debian packages, for `make deb`
+#   tests/install.sh torch        what installs PyTorch, for tests/fixtures/torch.sh
 #   tests/install.sh machines     cross compilers and emulators, for tests/machines/machines.sh
 set -eu
 
@@ -93,6 +94,13 @@ for group in "$@"; do
         want "command -v dh" debhelper debhelper debhelper debhelper debhelper
         want "command -v lintian" lintian lintian lintian lintian lintian
         want "command -v mmdebstrap" mmdebstrap mmdebstrap mmdebstrap mmdebstrap mmdebstrap
+        ;;
+    torch)
+        want "command -v cc" gcc gcc gcc gcc gcc
+        want "command -v readelf" binutils binutils binutils binutils binutils
+        want "command -v python3" python3 python3 python3 python python3
+        want "python3 -m pip --version" python3-pip python3-pip py3-pip python-pip python
+        want "python3 -m venv -h" python3-venv python3 python3 python python3
         ;;
     machines)
         for target in aarch64 i686 s390x; do

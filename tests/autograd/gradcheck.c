@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "tests/common/test_util.h"
-#include "tests/gradients_table.h"
+#include "tests/ops/table.h"
 
 static heed_tensor *leaf(heed_shape shape)
 {

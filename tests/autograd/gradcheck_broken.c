@@ -6,7 +6,7 @@
 
 #include "src/tensor/debug.h"
 #include "tests/common/test_util.h"
-#include "tests/gradients_table.h"
+#include "tests/ops/table.h"
 
 /* ---- forwards; the derivatives differ ---- */
 

@@ -27,15 +27,16 @@ void add_test(TCase *tcase, const TTest *test, int signal, int status, int first
     }
 }
 
+void add_row(TCase *tcase, const TTest *test, int i, const char *name)
+{
+    if (is_wanted(test->name) || is_wanted(name)) {
+        add(tcase, test, 0, 0, i, i + 1);
+    }
+}
+
 void add_rows(TCase *tcase, const TTest *test, int count, const char *(*name)(int i))
 {
-    if (is_wanted(test->name)) {
-        add(tcase, test, 0, 0, 0, count);
-        return;
-    }
     for (int i = 0; i < count; i++) {
-        if (is_wanted(name(i))) {
-            add(tcase, test, 0, 0, i, i + 1);
-        }
+        add_row(tcase, test, i, name(i));
     }
 }

@@ -145,6 +145,9 @@ class Heed:
             made.kept = []  # what pointers in it point to
             for field, part in value.items():
                 part = self.convert(struct.texts[field], part)
+                if isinstance(getattr(made, field), ctypes.Array):
+                    getattr(made, field)[:] = part
+                    continue
                 made.kept.append(part)
                 setattr(made, field, ctypes.cast(part, ctypes.c_void_p) if isinstance(part, ctypes.Array) else part)
             return made
@@ -180,6 +183,8 @@ class Heed:
         if kind in ("heed_shape", "heed_dims"):
             sizes = ", ".join(map(str, value))
             return f"HEED_{kind[5:].upper()}({sizes})" if value else "HEED_SCALAR" if kind == "heed_shape" else "(heed_dims){0}"
+        if isinstance(value, (list, tuple)) and not kind.endswith("*"):  # an array in a struct
+            return "{" + ", ".join(self.text(kind, v) for v in value) + "}"
         if isinstance(value, (list, tuple)) or (kind.endswith("*") and isinstance(value, (int, float))):
             values = value if isinstance(value, (list, tuple)) else [value]
             element = kind[:-1].strip()

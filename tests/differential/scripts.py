@@ -59,8 +59,8 @@ def optimisers(s, heed, py):
     names = "[p0]" if s["groups"] == 2 else everything
     if s["optimiser"] == "SGD":
         nesterov = s["nesterov"] and s["momentum"] > 0 and s["dampening"] == 0
-        o = heed.call("sgd_new_with", first, lr, {"momentum": s["momentum"], "dampening": s["dampening"],
-                                                  "weight_decay": decay, "nesterov": nesterov})
+        options = {"momentum": s["momentum"], "dampening": s["dampening"], "nesterov": nesterov}
+        o = heed.call("sgd_new_with", first, lr, {**options, "weight_decay": decay})
         py(f"o = torch.optim.SGD({names}, lr={lr}, momentum={s['momentum']}, dampening={s['dampening']}, "
            f"weight_decay={decay}, nesterov={nesterov})")
     else:
@@ -71,7 +71,8 @@ def optimisers(s, heed, py):
             o = heed.call("adamw_new_with", first, lr, decay, options)
         py(f"o = torch.optim.{s['optimiser']}({names}, lr={lr}, betas=({beta}, 0.99), eps={eps}, weight_decay={decay})")
     if s["groups"] == 2 and len(tensors) > 1:
-        heed.call("add_param_group_with", o, list_of(tensors[1:]), {"lr": 0.03, "weight_decay": 0.2})
+        heed.call("add_param_group_with", o, list_of(tensors[1:]),
+                  {**options, "own_lr": True, "lr": 0.03, "weight_decay": 0.2})
         py(f"o.add_param_group(dict(params={everything}[1:], lr=0.03, weight_decay=0.2))")
     for step in range(s["steps"]):
         for i, t in enumerate(tensors):

@@ -96,13 +96,14 @@ def smaller(graph):
 
 def resized(graph, leaves, size, target):
     other = graph.copy()
+    everywhere = leaves == [i for i, n in enumerate(graph.nodes) if isinstance(n, graphs.Leaf)]
     for i in leaves:
         leaf = graph.nodes[i]
         cut = tuple(slice(target if s == size else None) for s in leaf.array.shape)
         other.nodes[i] = graphs.Leaf(leaf.array[cut], leaf.requires_grad)
     shrunk = lambda v: target if type(v) is int and v == size else v
     for i, node in enumerate(graph.nodes):
-        if isinstance(node, graphs.Node) and len(leaves) > 1:
+        if isinstance(node, graphs.Node) and everywhere:
             arguments = {k: graphs.replaced(v, shrunk) if isinstance(v, tuple) else v for k, v in node.arguments.items()}
             other.nodes[i] = graphs.Node(node.operation, arguments)
     return other

@@ -133,4 +133,11 @@ for script in tests/*.sh tests/*/*.sh bench/*.sh; do
     check sh -n "$script"
 done
 check bash -n .ci/run
+
+# .ci/run runs each step of checks.mk.
+grep -oE '^check-[a-z-]+' tests/checks.mk | sort -u > "$scratch/steps"
+check [ "$(wc -l < "$scratch/steps")" -gt 20 ]
+while read -r step; do
+    check grep -qE "(^|[ \"])$step([ \"]|\$)" .ci/run
+done < "$scratch/steps"
 echo "build: passed"

@@ -1,13 +1,17 @@
 #!/bin/sh
-# Follows CONTRIBUTING.md in a copy of the tree: with all of its edits the new operation builds and passes;
-# without any one of them, the build or a test fails.
+# Follows CONTRIBUTING.md in a copy of the tree: with its three edits and two commands every suite that knows operations
+# passes; without any one of them, the build or a test fails and says what is missing.
+#   tests/source/contributing.sh PYTHON    a Python that has PyTorch
 set -eu
 cd "$(dirname "$0")/../.."
-tree=$(mktemp -d)
-trap 'rm -rf "$tree"' EXIT
+python=$1
+case $python in */*) python=$(cd "$(dirname "$python")" && pwd)/$(basename "$python") ;; esac
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+tree=$scratch/tree log=$scratch/log
 
 # $edits: one per line, FILE <tab> PATTERN <tab> TEXT
-edits=$tree/edits
+edits=$scratch/edits
 awk '/^<!-- edit: / { split($0, part, "\""); file = $3; pattern = part[2]; wanted = 1; next }
      wanted && /^```c$/ { inside = 1; next }
      inside && /^```$/ { inside = wanted = 0; next }
@@ -18,9 +22,10 @@ if [ "$count" -ne 3 ]; then
     exit 1
 fi
 
-# apply LEFT_OUT: makes a fresh copy of the sources with all edits but that one (0: with all)
+# apply LEFT_OUT: restores the sources of the copy, and makes all edits but that one (0: all)
 apply() {
-    for part in Makefile package src tests examples; do
+    mkdir -p "$tree"
+    for part in Makefile package src tests examples docs; do
         cp -Rp "$part" "$tree/"
     done
     number=0
@@ -29,46 +34,63 @@ apply() {
         [ "$number" -ne "$1" ] || continue
         pattern="$pattern" text="$text" awk '
             { print } index($0, ENVIRON["pattern"]) && !done { print ENVIRON["text"]; done = 1 }
-            END { exit !done }' "$tree/$file" > "$tree/edited" ||
+            END { exit !done }' "$tree/$file" > "$scratch/edited" ||
             { echo "$file: no line contains $pattern"; exit 1; }
-        cp "$tree/edited" "$tree/$file"
+        cp "$scratch/edited" "$tree/$file"
     done < "$edits"
 }
 
-# check: builds and runs the gradient checks; the output is in $tree/log
-check() {
-    (cd "$tree" && make WERROR=-Werror build/test_heed && build/test_heed gradients) > "$tree/log" 2>&1
+# inside COMMAND...: runs it in the copy; what it prints is in $log
+inside() {
+    (cd "$tree" && "$@") > "$log" 2>&1
+}
+
+# passes COMMAND...: the same, and prints the end of the log if it fails
+passes() {
+    inside "$@" || { tail -20 "$log"; echo "contributing: failed with all edits: $*"; exit 1; }
+}
+
+# fails WORDS WHAT COMMAND...: the command fails and its output contains the words
+fails() {
+    words=$1 what=$2
+    shift 2
+    if inside "$@"; then
+        echo "contributing: everything passes without $what"
+        exit 1
+    fi
+    if ! grep -q "$words" "$log"; then
+        tail -20 "$log"
+        echo "contributing: without $what the output does not contain '$words'"
+        exit 1
+    fi
+    echo "without $what: $(grep -m1 "$words" "$log" | cut -c1-150)"
+}
+
+build() {
+    make WERROR=-Werror build/test_heed
 }
 
 apply 0
-if ! check; then
-    tail -20 "$tree/log"
-    echo "the operation of CONTRIBUTING.md does not build or pass"
-    exit 1
-fi
-echo "all three edits: built and checked"
-if (cd "$tree" && build/test_heed parity) > "$tree/log" 2>&1 ||
-    ! grep -q "cube has no row in tests/parity.def" "$tree/log"; then
-    tail -20 "$tree/log"
-    echo "the parity suite does not report the missing comparison with PyTorch"
-    exit 1
-fi
-echo "without PyTorch's numbers: $(grep -m1 "cube has no row" "$tree/log" | cut -c1-150)"
+passes build
+fails "make names" "make names" make check-names
+fails "make fixtures OP=cube" "make fixtures" build/test_heed elementwise:parity
+passes make names
+passes make check-names
+passes make fixtures OP=cube PYTORCH="$python"
+passes build
+passes build/test_heed elementwise operations expression trace oom:operations
+passes make build/fuzz_graphs
+passes build/fuzz_graphs 1 2000
+passes make shared
+passes "$python" -B tests/differential/run.py build/shared/libheed.so --only cube --cases 100
+echo "three edits, make names, make fixtures OP=cube: every suite that knows operations passes"
 
-# expect LEFT_OUT WORDS WHAT
-expect() {
-    apply "$1"
-    if check; then
-        echo "without $3 everything passes"
-        exit 1
-    fi
-    if ! grep -q "$2" "$tree/log"; then
-        tail -20 "$tree/log"
-        echo "without $3 the output does not contain '$2'"
-        exit 1
-    fi
-    echo "without $3: $(grep -m1 "$2" "$tree/log" | cut -c1-150)"
+apply 1
+fails "heed_cube" "the definition" build
+apply 2
+fails "heed_cube" "the prototype" build
+apply 3
+check_rows() {
+    build && build/test_heed operations
 }
-expect 1 "heed_cube" "the definition"
-expect 2 "heed_cube" "the prototype"
-expect 3 "cube" "the row"
+fails "cube has no row" "the row" check_rows

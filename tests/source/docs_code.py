@@ -250,12 +250,12 @@ class Runner:
 
     def elsewhere(self, block):
         file, _, text = block.rest.partition(": ")
-        with open(".ci/run", encoding="utf-8") as ci, open("Makefile", encoding="utf-8") as makefile:
-            runs = ci.read() + makefile.read()
+        with open("tests/checks.mk", encoding="utf-8") as checks, open("Makefile", encoding="utf-8") as makefile:
+            runs = checks.read() + makefile.read()
         if not os.path.exists(file):
             raise Wrong(f"{file} does not exist")
         if file.startswith("tests/") and os.path.basename(file) not in runs:
-            raise Wrong(f"neither .ci/run nor the Makefile runs {file}")
+            raise Wrong(f"neither tests/checks.mk nor the Makefile runs {file}")
         with open(file, encoding="utf-8") as opened:
             if text and text not in opened.read():
                 raise Wrong(f"{file} does not contain {text}")
