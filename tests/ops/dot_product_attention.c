@@ -1,6 +1,6 @@
-/* scaled_dot_product_attention beyond its comparison with PyTorch in dot_product_attention.def: all kinds of
- * masks agree, fully masked queries give zero gradients, dropout draws as heed_dropout does, and
- * errors leak nothing. */
+/* scaled_dot_product_attention beyond its comparison with PyTorch in dot_product_attention.def: all
+ * kinds of masks agree, fully masked queries give zero gradients, dropout draws as heed_dropout
+ * does, and errors leak nothing. */
 #include <math.h>
 
 #include "tests/common/reference.h"
