@@ -93,8 +93,8 @@ static bool has_tests(const char *path)
     return found;
 }
 
-/* Each file with tests must be a suite, or have tests of rows, which other suites add. (A suite without
- * its file does not link.) */
+/* Each file with tests must be a suite, or have tests of rows, which other suites add. (A suite
+ * without its file does not link.) */
 static void check_files(void)
 {
     glob_t files;

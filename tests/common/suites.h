@@ -20,8 +20,8 @@ extern int tests_added;
 void add_test(TCase *tcase, const TTest *test, int signal, int status, int first, int end);
 #define _tcase_add_test add_test
 
-/* add_row: adds a test for row i, if its name, or that of the test, is wanted; add_rows: for each of
- * `count` rows. */
+/* add_row: adds a test for row i, if its name, or that of the test, is wanted; add_rows: for each
+ * of `count` rows. */
 void add_row(TCase *tcase, const TTest *test, int i, const char *name);
 void add_rows(TCase *tcase, const TTest *test, int count, const char *(*name)(int i));
 

@@ -1,5 +1,6 @@
-/* Every misuse, one row of misuse.def or operations.def at a time: each gives its status and a message that explains
- * it, leaks nothing, blocks further calls until the error is read, and leaves everything usable. */
+/* Every misuse, one row of misuse.def or operations.def at a time: each gives its status and a
+ * message that explains it, leaks nothing, blocks further calls until the error is read, and leaves
+ * everything usable. */
 #include <stdio.h>
 #include <string.h>
 
@@ -32,13 +33,12 @@ typedef struct row {
 #define MISUSE(name, call, status, words) FUNCTION(name, call)
 #include "tests/ops/operations.def"
 
-#define LINE(name, call, status, words)                                                            \
-    {SUBJECT, #name, misuse_##name, HEED_ERR_##status, words},
-#define MISUSE LINE
+#define LINE(name, call, status, words) {SUBJECT, #name, misuse_##name, HEED_ERR_##status, words},
+#define MISUSE                          LINE
 static const row rows[] = {
 #include "tests/ops/operations.def"
 #define SUBJECT "misuse"
-#define MISUSE LINE
+#define MISUSE  LINE
 #include "tests/misuse/misuse.def"
 };
 
@@ -48,7 +48,7 @@ static const row rows_of_nn[] = {
 };
 
 #define UNSCOPED(name, call)                                                                       \
-    {SUBJECT, #name, misuse_unscoped_##name, HEED_ERR_SCOPE,                                                \
+    {SUBJECT, #name, misuse_unscoped_##name, HEED_ERR_SCOPE,                                       \
      #name ": no scope is open to own the result; begin one: HEED_SCOPE(name);"},
 static const row unscoped[] = {
 #include "tests/misuse/misuse.def"

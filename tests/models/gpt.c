@@ -1,5 +1,5 @@
 /* The GPT: its draws, names, dropout, derivatives, small sizes, failing allocations; tied weights.
- * tests/parity/modules.def compares its numbers with PyTorch's; generate.c tests
+ * tests/nn/parity_modules.c compares its numbers with PyTorch's; generate.c tests
  * generation. */
 #include <math.h>
 #include <string.h>

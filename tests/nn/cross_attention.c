@@ -1,5 +1,5 @@
 /* CrossAttention: its draws and state, masks, kept weights, derivatives, failing allocations.
- * tests/parity/modules.def compares its numbers with PyTorch's. */
+ * parity_modules.c compares its numbers with PyTorch's. */
 #include "tests/common/module_util.h"
 
 enum { BATCH = 2, T = 3, S = 5, WIDTH = 4, OTHER = 6 };

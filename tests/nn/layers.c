@@ -1,5 +1,5 @@
 /* LayerNorm, Dropout, activations, Sequential, and heed_forward, which calls any module with one
- * input. tests/parity/modules.def compares their numbers with PyTorch's. */
+ * input. parity_modules.c compares their numbers with PyTorch's. */
 #include "tests/common/module_util.h"
 
 /* ---- a user-defined module ---- */

@@ -1,4 +1,4 @@
-/* Optimisers in typical use. test_parity_optimisers.c compares their steps with PyTorch's. */
+/* Optimisers in typical use. parity_optimisers.c compares their steps with PyTorch's. */
 #include <math.h>
 
 #include "tests/common/test_util.h"

@@ -1,4 +1,4 @@
-/* The state dict of an optimiser. test_parity_optimisers.c compares its values with PyTorch's;
+/* The state dict of an optimiser. parity_optimisers.c compares its values with PyTorch's;
  * tests/tools/training.c tests files. */
 #include <math.h>
 #include <string.h>

@@ -284,8 +284,8 @@ static int check_kinds(const char *path)
         const char *name = strstr(at, ".name = \""), *end = strchr(at, ';');
         EXPECT(name != NULL && name < end && sscanf(name, ".name = \"%49[^\"]", kind) == 1,
                "%s: a module without a name", path);
-        EXPECT(has_kind(kind) || is_part(kind), "%s of %s has no row in tests/nn/parity_modules.def",
-               kind, path);
+        EXPECT(has_kind(kind) || is_part(kind),
+               "%s of %s has no row in tests/nn/parity_modules.def", kind, path);
         count++;
     }
     return count;

@@ -1,5 +1,5 @@
 /* nn.MultiheadAttention: names, draws and files of PyTorch, layouts and sizes.
- * multihead_masks.c tests masks, weights and derivatives; tests/parity/ compares its numbers
+ * multihead_masks.c tests masks, weights and derivatives; parity_modules.c compares its numbers
  * with PyTorch's. */
 #include <math.h>
 #include <stdio.h>

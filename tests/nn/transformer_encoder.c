@@ -1,5 +1,5 @@
 /* FeedForward, nn.TransformerEncoderLayer, nn.TransformerEncoder: names, draws and files of
- * PyTorch, results, masks and derivatives. tests/parity/modules.def compares their numbers with
+ * PyTorch, results, masks and derivatives. parity_modules.c compares their numbers with
  * PyTorch's. */
 #include <math.h>
 #include <string.h>

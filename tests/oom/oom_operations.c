@@ -1,7 +1,7 @@
 /* Out of memory in every row of the gradcheck table, in the gradient checks and in the engine: the
  * suites in this folder (oom.h). */
-#include "tests/ops/table.h"
 #include "tests/oom/oom.h"
+#include "tests/ops/table.h"
 
 #include <string.h>
 
@@ -30,7 +30,8 @@ static int leaves_of(heed_tensor *const *inputs, int count, heed_tensor **leaves
 }
 
 /* Forward and two backward passes without create_graph; the second adds to the gradients. */
-static uint64_t first_derivatives(const operation_row *row, heed_tensor *const *inputs, uint64_t sum)
+static uint64_t first_derivatives(const operation_row *row, heed_tensor *const *inputs,
+                                  uint64_t sum)
 {
     for (int pass = 0; pass < 2; pass++) {
         heed_tensor *y = row->f(inputs, NULL), *loss = weighed_sum(y);

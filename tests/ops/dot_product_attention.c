@@ -1,4 +1,4 @@
-/* scaled_dot_product_attention beyond its comparison with PyTorch in tests/parity/: all kinds of
+/* scaled_dot_product_attention beyond its comparison with PyTorch in dot_product_attention.def: all kinds of
  * masks agree, fully masked queries give zero gradients, dropout draws as heed_dropout does, and
  * errors leak nothing. */
 #include <math.h>

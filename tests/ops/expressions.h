@@ -201,8 +201,8 @@ static heed_tensor *with_closed_row(heed_tensor *bias)
 }
 
 /* Result and weights, concatenated. */
-static heed_tensor *with_weights(heed_tensor *q, heed_tensor *k, heed_tensor *v,
-                                        heed_tensor *mask, double dropout_p)
+static heed_tensor *with_weights(heed_tensor *q, heed_tensor *k, heed_tensor *v, heed_tensor *mask,
+                                 double dropout_p)
 {
     heed_tensor *weights, *y = heed_scaled_dot_product_attention_weights(q, k, v, mask, dropout_p,
                                                                          false, 0, &weights);

@@ -1,7 +1,7 @@
 /* Every differentiable operation compared with finite differences: the rows ROW and GRADIENT of
  * operations.def. */
-#include "tests/ops/table.h"
 #include "tests/common/test_util.h"
+#include "tests/ops/table.h"
 
 #include <string.h>
 
@@ -31,9 +31,8 @@ START_TEST(first_derivative)
         ck_assert_msg(!y->requires_grad && y->op == NULL, "%s has a graph", row->operation);
         return;
     }
-    const heed_gradcheck_options options = {
-        .unused = row->derivative == ZERO ? HEED_ALL_INPUTS : 0,
-        .eps = row->derivative == COARSE ? 0.25 : 0};
+    const heed_gradcheck_options options = {.unused = row->derivative == ZERO ? HEED_ALL_INPUTS : 0,
+                                            .eps = row->derivative == COARSE ? 0.25 : 0};
     expect_checked(row, heed_gradcheck_with(row->f, NULL, inputs, count, options));
 }
 END_TEST

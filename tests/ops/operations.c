@@ -35,7 +35,8 @@ static bool has_row(const char *operation, bool (*filter)(const operation_row *r
 /* What an operation lacks in the table, or NULL. */
 static const char *missing(const char *name, bool (*derivative)(const operation_row *row))
 {
-    return !has_row(name, derivative)    ? "a row whose derivative is checked (or FLAT, if it has none)"
+    return !has_row(name, derivative)
+               ? "a row whose derivative is checked (or FLAT, if it has none)"
            : !has_row(name, is_compared) ? "a row that is compared with PyTorch"
            : !has_extremes(name)         ? "an EXTREME row"
            : !is_misused(name)           ? "a MISUSE row"
@@ -45,7 +46,8 @@ static const char *missing(const char *name, bool (*derivative)(const operation_
 /* The first operation from `op` on that lacks something, or NULL. */
 static const heed_op *first_without_rows(const heed_op *op)
 {
-    while (op != NULL && missing(op->name, op->backward == NULL ? is_flat : is_derivative) == NULL) {
+    while (op != NULL &&
+           missing(op->name, op->backward == NULL ? is_flat : is_derivative) == NULL) {
         op = op->next;
     }
     return op;

@@ -74,7 +74,7 @@ enum { PARITY_LEAVES = 40 };
 /* parity_input_leaves: adds the inputs that require a gradient; returns their number.
  * expect_case: y and the gradients of the leaves match the case. */
 int parity_input_leaves(const parity_case *c, heed_tensor *const *inputs, parity_leaf *leaves);
-void expect_case(const parity_case *c, heed_tensor *y, row_accuracy accuracy, const parity_leaf *leaves,
-                 int count);
+void expect_case(const parity_case *c, heed_tensor *y, row_accuracy accuracy,
+                 const parity_leaf *leaves, int count);
 
 #endif

@@ -17,7 +17,8 @@ parity_case parity_case_of(const heed_safetensors *file, const char *operation, 
     parity_case c = {.file = file};
     snprintf(c.name, sizeof c.name, "%s.%s", operation, form);
     EXPECT(heed_safetensors_metadata(file, c.name) != NULL,
-           "%s: tests/fixtures/parity has no such case; run: make fixtures OP=%s", c.name, operation);
+           "%s: tests/fixtures/parity has no such case; run: make fixtures OP=%s", c.name,
+           operation);
     while (c.count < PARITY_INPUTS) {
         heed_tensor *x = parity_case_part(&c, letters[c.count]);
         if (x == NULL) {
@@ -115,8 +116,8 @@ static void expect_gradients(const parity_case *c, heed_tensor *y, const parity_
     }
 }
 
-void expect_case(const parity_case *c, heed_tensor *y, row_accuracy accuracy, const parity_leaf *leaves,
-                 int count)
+void expect_case(const parity_case *c, heed_tensor *y, row_accuracy accuracy,
+                 const parity_leaf *leaves, int count)
 {
     const double *errors = heed_const_data_f64(parity_case_part(c, "error"));
     expect_part(c, "y", y, errors[0], accuracy);

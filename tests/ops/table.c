@@ -53,8 +53,9 @@ bool graph_holds(const heed_tensor *y, const char *operation)
     }
 #define ROW(operation, form, derivative, accuracy, expression, torch, ...)                         \
     CASE(operation##__##form, expression)
-#define GRADIENT(operation, form, derivative, expression, ...)           CASE(operation##__##form, expression)
-#define PARITY(operation, form, accuracy, expression, torch, ...)        CASE(operation##__##form, expression)
+#define GRADIENT(operation, form, derivative, expression, ...) CASE(operation##__##form, expression)
+#define PARITY(operation, form, accuracy, expression, torch, ...)                                  \
+    CASE(operation##__##form, expression)
 #include "tests/ops/operations.def"
 
 /* ---- a table entry for each row ---- */
@@ -68,19 +69,19 @@ bool graph_holds(const heed_tensor *y, const char *operation)
         }                                                                                          \
     }
 #define INPUT(values, ...) SIZED(values, 0, __VA_ARGS__)
-#define ANY(...)          INPUT(ANY, __VA_ARGS__)
-#define UNIFORM(...)      INPUT(ANY, __VA_ARGS__)
-#define POS(...)          INPUT(POS, __VA_ARGS__)
-#define NEG(...)          INPUT(NEG, __VA_ARGS__)
-#define ANY_STRIDED(...)  INPUT(ANY_STRIDED, __VA_ARGS__)
-#define POS_STRIDED(...)  INPUT(POS_STRIDED, __VA_ARGS__)
-#define HOLED(...)        INPUT(HOLED, __VA_ARGS__)
-#define CONST(...)        INPUT(CONST, __VA_ARGS__)
-#define ZEROS(...)        INPUT(ZEROS, __VA_ARGS__)
-#define MASK(...)         INPUT(MASK, __VA_ARGS__)
-#define IDS(...)          INPUT(IDS, __VA_ARGS__)
-#define GAPS(...)         INPUT(GAPS, __VA_ARGS__)
-#define BELOW(...)        SIZED(IDS, __VA_ARGS__)
+#define ANY(...)           INPUT(ANY, __VA_ARGS__)
+#define UNIFORM(...)       INPUT(ANY, __VA_ARGS__)
+#define POS(...)           INPUT(POS, __VA_ARGS__)
+#define NEG(...)           INPUT(NEG, __VA_ARGS__)
+#define ANY_STRIDED(...)   INPUT(ANY_STRIDED, __VA_ARGS__)
+#define POS_STRIDED(...)   INPUT(POS_STRIDED, __VA_ARGS__)
+#define HOLED(...)         INPUT(HOLED, __VA_ARGS__)
+#define CONST(...)         INPUT(CONST, __VA_ARGS__)
+#define ZEROS(...)         INPUT(ZEROS, __VA_ARGS__)
+#define MASK(...)          INPUT(MASK, __VA_ARGS__)
+#define IDS(...)           INPUT(IDS, __VA_ARGS__)
+#define GAPS(...)          INPUT(GAPS, __VA_ARGS__)
+#define BELOW(...)         SIZED(IDS, __VA_ARGS__)
 #define ROW(operation, form, derivative, accuracy, expression, torch, ...)                         \
     {SUBJECT, #operation, #form, derivative, accuracy, operation##__##form, {__VA_ARGS__}},
 #define GRADIENT(operation, form, derivative, expression, ...)                                     \

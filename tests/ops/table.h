@@ -58,12 +58,13 @@ bool is_composite(const char *name);
 /* graph_holds: true if the graph of y contains a node of this operation; for small graphs. */
 bool graph_holds(const heed_tensor *y, const char *operation);
 
-/* add_table_rows: a case of `suite` with the test for each row of this subject that the filter takes. */
+/* add_table_rows: a case of `suite` with the test for each row of this subject that the filter
+ * takes. */
 void add_table_rows(Suite *suite, const char *name, const TTest *test, const char *subject,
                     bool (*filter)(const operation_row *row));
 
-/* add_operation_rows: adds the cases gradients, parity, extremes and misuse with the rows of a subject; none
- * if no subject has this name. */
+/* add_operation_rows: adds the cases gradients, parity, extremes and misuse with the rows of a
+ * subject; none if no subject has this name. */
 void add_operation_rows(Suite *suite, const char *name);
 void add_gradient_rows(Suite *suite, const char *subject);
 void add_parity_rows(Suite *suite, const char *subject);

@@ -35,7 +35,7 @@ MACROS = r"""
 def read():
     found = {"row": [], "extreme": [], "draw": []}
     text = subprocess.run([*os.environ.get("CC", "cc").split(), "-std=c11", "-E", "-P", f"-I{ROOT}", f"-I{ROOT}/src",
-                           "-x", "c", "-"], input=MACROS, check=True, capture_output=True, text=True).stdout
+                           "-x", "c", "-"], input=MACROS, check=True, stdout=subprocess.PIPE, text=True).stdout
     calls = {"row": lambda *fields: found["row"].append(Row(*fields)),
              "extreme": lambda *fields: found["extreme"].append(fields),
              "draw": lambda *fields: found["draw"].append(fields)}
