@@ -1,11 +1,12 @@
 /* Runs the suites of suites.def, each in a process of its own: as many at a time as the machine has
  * processors, or HEED_TEST_JOBS. Prints a dot for each suite, what fails, and the totals.
  *
- *   build/test_heed [--times] [SUITE | ROOM/ | SUITE:CASE | :CASE | -SUITE | TEST=NAME] ...
+ *   build/test_heed [--times] [--one-process] [SUITE | ROOM/ | SUITE:CASE | :CASE | -SUITE | TEST=NAME] ...
  *   build/test_heed --suites     prints their names
  *   build/test_heed --has-isa    does this machine support the instruction set in HEED_ISA?
  *
- * A single suite runs in this process: with CK_FORK=no a debugger needs no more. */
+ * Each test has a process of its own. With --one-process, only those of FORKING suites have: a fork
+ * takes longer than most tests under sanitizers. A single suite runs in this process: with CK_FORK=no a debugger needs no more. */
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -26,6 +27,7 @@ enum { MOST_SECONDS = 3600, MOST_CASES = 8, POLL_NS = 5000000 };
 
 typedef struct suite {
     const char *room, *name;
+    bool forking; /* its tests need a process each */
     void (*add)(Suite *suite);
     Suite *suite;                  /* NULL if it is not wanted */
     const char *cases[MOST_CASES]; /* the wanted ones; all of them if there is none */
@@ -38,12 +40,15 @@ typedef struct suite {
 } suite;
 
 #define SUITE(folder, unit) {.room = #folder, .name = #unit, .add = add_##unit##_cases},
+#define FORKING(folder, unit)                                                                      \
+    {.room = #folder, .name = #unit, .forking = true, .add = add_##unit##_cases},
 static suite suites[] = {
 #include "tests/suites.def"
 };
 enum { SUITES = sizeof suites / sizeof *suites };
 
 static int passed, failed;
+static bool one_process;
 static volatile sig_atomic_t interrupted;
 
 static double now(void)
@@ -189,6 +194,9 @@ static int choose(int count, char **arguments)
 static void run(suite *s, int counts[2])
 {
     SRunner *runner = srunner_create(s->suite);
+    if (one_process && !s->forking) {
+        srunner_set_fork_status(runner, CK_NOFORK);
+    }
     if (s->case_count == 0) {
         srunner_run_all(runner, CK_SILENT);
     }
@@ -387,6 +395,8 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--times") == 0) {
             times = true;
+        } else if (strcmp(argv[i], "--one-process") == 0) {
+            one_process = true;
         } else if (strncmp(argv[i], "TEST=", 5) == 0) {
             wanted_test = argv[i] + 5;
         } else {

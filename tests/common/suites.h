@@ -5,8 +5,10 @@
 #include <check.h>
 
 #define SUITE(room, name) void add_##name##_cases(Suite *suite);
+#define FORKING SUITE
 #include "tests/suites.def"
 #undef SUITE
+#undef FORKING
 
 /* wanted_test: the name of the tests and rows to run, with wildcards; NULL for all (make test
  * TEST=...). tests_added: the number of tests added to suites so far. */
