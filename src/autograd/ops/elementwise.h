@@ -58,6 +58,7 @@ heed_tensor *heed_sigmoid(heed_tensor *x);    /* y = 1 / (1 + e^-x)   dx = g y (
 heed_tensor *heed_silu(heed_tensor *x);       /* y = x s            dx = g s (1 + x (1 - s)) */
 heed_tensor *heed_softplus(heed_tensor *x);   /* y = ln(1 + e^x); x if x > 20   dx = g s */
 heed_tensor *heed_logsigmoid(heed_tensor *x); /* y = ln s           dx = g (1 - s) */
+heed_tensor *heed_softsign(heed_tensor *x);   /* y = x / (1 + |x|)  dx = g / (1 + |x|)^2 */
 /* heed_gelu: as torch.nn.functional.gelu(x) (Hendrycks and Gimpel, 2016). heed_gelu_tanh: torch's
  * approximate="tanh".
  *
