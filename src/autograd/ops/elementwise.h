@@ -89,6 +89,10 @@ heed_tensor *heed_remainder(heed_tensor *a, heed_tensor *b);
  *   da = g where a is chosen, g / 2 where a = b          db: likewise */
 heed_tensor *heed_maximum(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_minimum(heed_tensor *a, heed_tensor *b);
+/* heed_logaddexp: as torch.logaddexp(a, b): adds numbers whose logarithms are a and b; float
+ *
+ *   y = ln(e^a + e^b), without overflow      da = g sigmoid(a - b)      db = g sigmoid(b - a) */
+heed_tensor *heed_logaddexp(heed_tensor *a, heed_tensor *b);
 
 /* The same with a number b, as a + 2 in torch:   a (...)   ->   y (...)      da: as above */
 heed_tensor *heed_add_scalar(heed_tensor *a, double b);
@@ -99,6 +103,7 @@ heed_tensor *heed_pow_scalar(heed_tensor *a, double b); /* i64: b >= 0, else HEE
 heed_tensor *heed_remainder_scalar(heed_tensor *a, double b);
 heed_tensor *heed_maximum_scalar(heed_tensor *a, double b);
 heed_tensor *heed_minimum_scalar(heed_tensor *a, double b);
+heed_tensor *heed_logaddexp_scalar(heed_tensor *a, double b);
 
 /* heed_lerp: as torch.lerp(a, b, weight): linear interpolation
  *
