@@ -272,10 +272,11 @@ template <class R, class... A, R (*f)(A...)> struct function<f> {
 #define HEED_OPERATIONS(X)                                                                         \
     X(neg) X(exp) X(expm1) X(log) X(log1p) X(sqrt) X(rsqrt) X(square) X(reciprocal) X(sin) X(cos)  \
     X(tanh) X(erf) X(abs) X(sign) X(floor) X(ceil) X(trunc) X(round) X(clamp) X(relu) X(sigmoid)   \
-    X(silu) X(softplus) X(logsigmoid) X(gelu) X(gelu_tanh) X(pow) X(remainder) X(maximum)          \
-    X(minimum) X(pow_scalar) X(remainder_scalar) X(maximum_scalar) X(minimum_scalar) X(lerp)       \
-    X(lerp_scalar) X(allclose) X(equal) X(logical_and) X(logical_or) X(logical_xor) X(logical_not) \
-    X(isnan) X(isinf) X(isfinite) X(where) X(where_scalar) X(where_scalars)                        \
+    X(silu) X(softplus) X(logsigmoid) X(softsign) X(gelu) X(gelu_tanh) X(pow) X(remainder)         \
+    X(maximum) X(minimum) X(logaddexp) X(pow_scalar) X(remainder_scalar) X(maximum_scalar)         \
+    X(minimum_scalar) X(logaddexp_scalar) X(lerp) X(lerp_scalar) X(allclose) X(equal)              \
+    X(logical_and) X(logical_or) X(logical_xor) X(logical_not) X(isnan) X(isinf) X(isfinite)       \
+    X(where) X(where_scalar) X(where_scalars)                                                      \
     X(transpose) X(permute) X(reshape) X(flatten) X(unflatten) X(expand) X(broadcast_to)           \
     X(squeeze) X(unsqueeze) X(detach) X(clone) X(contiguous) X(to)                                 \
     X(slice) X(select) X(narrow) X(split) X(split_sizes) X(chunk) X(unbind) X(diagonal) X(index)   \

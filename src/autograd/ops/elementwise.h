@@ -58,6 +58,7 @@ heed_tensor *heed_sigmoid(heed_tensor *x);    /* y = 1 / (1 + e^-x)   dx = g y (
 heed_tensor *heed_silu(heed_tensor *x);       /* y = x s            dx = g s (1 + x (1 - s)) */
 heed_tensor *heed_softplus(heed_tensor *x);   /* y = ln(1 + e^x); x if x > 20   dx = g s */
 heed_tensor *heed_logsigmoid(heed_tensor *x); /* y = ln s           dx = g (1 - s) */
+heed_tensor *heed_softsign(heed_tensor *x);   /* y = x / (1 + |x|)  dx = g / (1 + |x|)^2 */
 /* heed_gelu: as torch.nn.functional.gelu(x) (Hendrycks and Gimpel, 2016). heed_gelu_tanh: torch's
  * approximate="tanh".
  *
@@ -88,6 +89,10 @@ heed_tensor *heed_remainder(heed_tensor *a, heed_tensor *b);
  *   da = g where a is chosen, g / 2 where a = b          db: likewise */
 heed_tensor *heed_maximum(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_minimum(heed_tensor *a, heed_tensor *b);
+/* heed_logaddexp: as torch.logaddexp(a, b): adds numbers whose logarithms are a and b; float
+ *
+ *   y = ln(e^a + e^b), without overflow      da = g sigmoid(a - b)      db = g sigmoid(b - a) */
+heed_tensor *heed_logaddexp(heed_tensor *a, heed_tensor *b);
 
 /* The same with a number b, as a + 2 in torch:   a (...)   ->   y (...)      da: as above */
 heed_tensor *heed_add_scalar(heed_tensor *a, double b);
@@ -98,6 +103,7 @@ heed_tensor *heed_pow_scalar(heed_tensor *a, double b); /* i64: b >= 0, else HEE
 heed_tensor *heed_remainder_scalar(heed_tensor *a, double b);
 heed_tensor *heed_maximum_scalar(heed_tensor *a, double b);
 heed_tensor *heed_minimum_scalar(heed_tensor *a, double b);
+heed_tensor *heed_logaddexp_scalar(heed_tensor *a, double b);
 
 /* heed_lerp: as torch.lerp(a, b, weight): linear interpolation
  *
