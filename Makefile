@@ -169,7 +169,7 @@ help:
 	@echo "                   make uninstall removes them"
 	@echo "make names         write the lists of names in src/heed.hpp, package/symbols.txt and docs/pytorch.md;"
 	@echo "                   check-names only checks"
-	@echo "make fixtures      compute the results of PyTorch that tests compare with, if they are missing; OP=exp: those of exp"
+	@echo "make fixtures      compute the results of PyTorch that tests compare with, if they are missing; OP=exp: those of exp again"
 	@echo "make amalgamation  join Heed into heed.h and heed.c in $(BUILD)/amalgamation/"
 	@echo "make dist          write the release's tarball, $(BUILD)/heed-$(VERSION).tar.gz; make deb: Debian packages"
 	@echo "make clean         remove $(BUILD)/"

@@ -1,12 +1,13 @@
 /* Runs the suites of suites.def, each in a process of its own: as many at a time as the machine has
  * processors, or HEED_TEST_JOBS. Prints a dot for each suite, what fails, and the totals.
  *
- *   build/test_heed [--times] [--one-process] [SUITE | ROOM/ | SUITE:CASE | :CASE | -SUITE | TEST=NAME] ...
- *   build/test_heed --suites     prints their names
- *   build/test_heed --has-isa    does this machine support the instruction set in HEED_ISA?
+ *   build/test_heed [--times] [--one-process] [SUITE | ROOM/ | SUITE:CASE | :CASE | -SUITE |
+ * TEST=NAME] ... build/test_heed --suites     prints their names build/test_heed --has-isa    does
+ * this machine support the instruction set in HEED_ISA?
  *
  * Each test has a process of its own. With --one-process, only those of FORKING suites have: a fork
- * takes longer than most tests under sanitizers. A single suite runs in this process: with CK_FORK=no a debugger needs no more. */
+ * takes longer than most tests under sanitizers. A single suite runs in this process: with
+ * CK_FORK=no a debugger needs no more. */
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>

@@ -208,7 +208,8 @@ START_TEST(normalized_shapes_are_checked)
         ck_assert_ptr_null(heed_rms_norm(x, HEED_SHAPE(3), parameters[i], 0));
         expect_error(HEED_ERR_SHAPE, "rms_norm: weight");
     }
-    heed_tensor *ones = wanted(heed_ones(HEED_SHAPE(3), HEED_F32)), *inputs[] = {x, ones, ones, ones};
+    heed_tensor *ones = wanted(heed_ones(HEED_SHAPE(3), HEED_F32)),
+                *inputs[] = {x, ones, ones, ones};
     const heed_tensor *norms[] = {heed_rms_norm(x, HEED_SHAPE(3), ones, 0),
                                   heed_layer_norm(x, HEED_SHAPE(3), ones, ones, 0)};
     for (int i = 0; i < 2; i++) {
