@@ -5,7 +5,7 @@
 #   tests/package/amalgamation.sh [--all] [BUILD]
 set -eu
 cd "$(dirname "$0")/../.."
-suites="ops/ parity version create read map scope thread parallel print generator math_f32 batch_gemm attention_dispatch
+suites="ops/ parity_modules parity_optimisers version create read map scope thread parallel print generator math_f32 batch_gemm attention_dispatch
     portable denormal backward saved accumulate grad apply random_graphs optimizer optimizer_state optim_update clip flatten
     param_groups safetensors npy csv checkpoint training"
 [ "${1-}" != --all ] || { suites= && shift; }

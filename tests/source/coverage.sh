@@ -18,7 +18,7 @@ CK_FORK=no "$out/test_heed" -toy -determinism -forks $(printf ' -%s' $forking)
 "$out/test_heed" $forking
 for isa in baseline v3; do # the suites that compute most
     ! HEED_ISA=$isa "$out/test_heed" --has-isa ||
-        HEED_ISA=$isa CK_FORK=no "$out/test_heed" ops/ batch_gemm attention_dispatch math_f32 limits parity optimizer
+        HEED_ISA=$isa CK_FORK=no "$out/test_heed" ops/ batch_gemm attention_dispatch math_f32 limits parity_modules parity_optimisers optimizer
 done
 
 gcovr -r . --object-directory "$out" --filter src/ --exclude-unreachable-branches --json "$out/gcovr.json"
