@@ -47,39 +47,28 @@ LINK      = $(CC) $(CFLAGS_) $(NAMES) $(LDFLAGS)
 
 # ---- jobs and their output ----
 
-# One job per core, unless -j was given to this make or to a make that calls it. (-j shows only in the environment
-# and on the command line: MAKEFLAGS does not contain it yet while make reads this file.)
-ifndef COUNTING
-JOBS := $(shell case " $$MAKEFLAGS $$(tr '\0' ' ' 2> /dev/null < /proc/$$PPID/cmdline || ps -o args= -p $$PPID 2> /dev/null)" in \
-            (*" -j"*|*" --jobs"*) ;; (*) nproc 2> /dev/null || getconf _NPROCESSORS_ONLN ;; esac)
-ifneq (,$(JOBS))
-MAKEFLAGS += -j$(JOBS)
-endif
+# One job per core, unless -j was given: to this make, where it takes precedence, or to a make that calls it, which
+# passes it on in the environment.
+ifeq (,$(findstring -j,$(shell echo "$$MAKEFLAGS")))
+MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN)
 endif
 
-# $(call step,cc file) begins a recipe: it prints [37/102] cc file and creates the folder. The first step counts
-# the total with a dry run. V=1 shows the commands instead, make -s nothing.
+# $(call step,cc file) begins a recipe: it prints cc file and creates the folder. V=1 shows the commands instead,
+# make -s nothing.
 V ?= 0
 silent := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
-steps :=
-dry    = MAKEFLAGS= $(MAKE) -n $(if $(findstring B,$(firstword -$(MAKEFLAGS))),-B) COUNTING=1 \
-             -f $(firstword $(MAKEFILE_LIST)) $(MAKEOVERRIDES) $(MAKECMDGOALS) 2> /dev/null
-total  = $(eval total := $(filter-out 0,$(shell $(dry) | grep -c '^: step')))$(total)
-count  = $(eval steps += x)$(info [$(words $(steps))$(patsubst %,/%,$(total))] $(1))
-folder = $(if $(wildcard $(@D)),,@mkdir -p $(@D))
-ifdef COUNTING
-step = @: step
-else ifeq ($(V)$(silent),0)
+folder  = $(if $(wildcard $(@D)),,@mkdir -p $(@D))
+ifeq ($(V)$(silent),0)
 .SILENT:
-step = $(count)$(folder)
+step = $(info $(1))$(folder)
 else
 step = $(folder)
 endif
 
 # Goals that run something run one after another, in the given order.
-RUNS := clean deps deps-dev deps-page demo page lessons test test-isas test-tsan test-cpp test-oom layers core names check-names mutate format check-format lint bench shared docs install install-docs uninstall
+RUNS := clean deps deps-dev deps-page demo page lessons test test-suites test-programs test-isas test-tsan test-cpp test-oom layers core names mutate format lint bench shared docs install install-docs uninstall
 earlier :=
-$(foreach goal,$(filter $(RUNS),$(MAKECMDGOALS)),\
+$(foreach goal,$(filter $(RUNS) check-%,$(MAKECMDGOALS)),\
     $(if $(earlier),$(eval $(goal): | $(earlier)))$(eval earlier := $(goal)))
 ifneq (,$(filter clean,$(MAKECMDGOALS)))
 .NOTPARALLEL:
@@ -138,7 +127,9 @@ PART_OBJECTS := $(foreach f,$(FOLDERS),$(call parts,$(f))) $(COMMON_PARTS)
 PAGE_PARTS   := $(filter-out %/browser_file.o,$(call parts,page))
 LESSONS      := $(filter $(BUILD)/lesson%,$(EXAMPLES))
 
-TEST_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(filter-out tests/c_api.c,$(wildcard tests/*.c)))
+# The rooms of tests/ that contain suites, and what they share.
+TEST_ROOMS   := common tensor autograd ops misuse nn tools models programs oom
+TEST_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*.c $(TEST_ROOMS:%=tests/%/*.c)))
 
 .PHONY: all lib demo lessons test test-isas deps deps-dev layers format check-format lint clean help
 
@@ -149,7 +140,8 @@ lib: $(LIBRARY)
 help:
 	@echo "make demo          train the toy model and show its attention; builds only what that needs"
 	@echo "make lessons       build and run every lesson of examples/README.md"
-	@echo "make deps test     install Check if it is missing, and run all tests"
+	@echo "make deps test     install Check if it is missing, and run all tests; make test SUITE=softmax or TEST=NAME: some"
+	@echo "make check-NAME    one step of .ci/run, for example check-valgrind; tests/checks.mk describes all"
 	@echo "make deps-dev      install the tools that .ci/run needs"
 	@echo "make all           build the library and the examples in $(BUILD)/ (the default); make lib: only the library"
 	@echo "make fuzz          fuzz file readers, command lines and graphs for FUZZ_SECONDS=$(FUZZ_SECONDS) each (needs clang);"
@@ -177,6 +169,7 @@ help:
 	@echo "                   make uninstall removes them"
 	@echo "make names         write the lists of names in src/heed.hpp, package/symbols.txt and docs/pytorch.md;"
 	@echo "                   check-names only checks"
+	@echo "make fixtures      compute the results of PyTorch that tests compare with, if they are missing; OP=exp: those of exp"
 	@echo "make amalgamation  join Heed into heed.h and heed.c in $(BUILD)/amalgamation/"
 	@echo "make dist          write the release's tarball, $(BUILD)/heed-$(VERSION).tar.gz; make deb: Debian packages"
 	@echo "make clean         remove $(BUILD)/"
@@ -284,7 +277,7 @@ $(BUILD)/engine.wasm: $(call parts,page) $(filter-out %/setup.o,$(call parts,nex
 	$(call step,link $@)
 	$(LINK) $^ -sSTANDALONE_WASM --no-entry -sALLOW_MEMORY_GROWTH -o $@
 
-# The hash that the page must show after as many steps (tests/page.sh).
+# The hash that the page must show after as many steps (tests/page/page.sh).
 $(BUILD)/page_hash: $(BUILD)/tests/page/hash.o $(PAGE_PARTS) $(call parts,next_token) $(COMMON_PARTS) $(LIBRARY)
 	$(call step,link $@)
 	$(LINK) $^ -o $@ $(LDLIBS_)
@@ -294,7 +287,7 @@ deps-page:
 
 # ---- tests: linked with the objects, so that every operation is in the registry ----
 
-ifneq (,$(filter test test-isas test-tsan test-oom $(BUILD)/test_heed,$(MAKECMDGOALS)))
+ifneq (,$(filter test test-suites test-isas test-tsan test-oom $(BUILD)/test_heed,$(MAKECMDGOALS)))
 ifeq (,$(filter deps,$(MAKECMDGOALS))$(shell pkg-config --exists check 2> /dev/null && echo there))
 $(error The tests need Check, which pkg-config does not find. Run: make deps test)
 endif
@@ -313,18 +306,15 @@ $(BUILD)/test_heed: $(TEST_OBJECTS) $(PART_OBJECTS) $(PAGE_PARTS) $(OBJECTS)
 	$(call step,link $@)
 	$(LINK) $^ -o $@ $(WRAPPED) $(shell pkg-config --libs check) $(LDLIBS_)
 
-# The custom_* programs and gradcheck check themselves; the output of the others is compared.
-test: $(BUILD)/test_heed $(EXAMPLES)
-	$(BUILD)/test_heed
-	$(BUILD)/custom_op > /dev/null
-	$(BUILD)/gradcheck > /dev/null
-	$(BUILD)/gradcheck > /dev/null
-	$(BUILD)/custom_module > /dev/null
-	sh tests/outputs.sh $(BUILD)
-	CC="$(LINK)" sh tests/lesson7.sh $(BUILD)
-	sh tests/notebooks.sh
-	sh tests/gpt_resume.sh $(BUILD)
-	sh tests/graphs.sh $(BUILD)
+# make test SUITE=softmax, SUITE='ops/ -softmax', SUITE=:parity (tests/main.c) or TEST=NAME runs only some suites.
+.PHONY: test-suites test-programs
+test: test-suites $(if $(SUITE)$(TEST),,test-programs)
+
+test-suites: $(BUILD)/test_heed
+	@$(BUILD)/test_heed $(SUITE) $(TEST:%='TEST=%')
+
+test-programs: $(EXAMPLES)
+	@CC="$(LINK)" sh tests/programs/quick.sh $(BUILD)
 
 # Each instruction set runs with a different number of threads: no result may depend on that number.
 test-isas: $(BUILD)/test_heed $(EXAMPLES)
@@ -333,7 +323,7 @@ test-isas: $(BUILD)/test_heed $(EXAMPLES)
 	    if HEED_ISA=$$isa $(BUILD)/test_heed --has-isa; then \
 	        echo "== HEED_ISA=$$isa HEED_NUM_THREADS=$$threads"; \
 	        export HEED_ISA=$$isa HEED_NUM_THREADS=$$threads; \
-	        sh tests/outputs.sh $(BUILD) && sh tests/both_cores.sh $(BUILD)/test_heed || exit 1; \
+	        sh tests/programs/outputs.sh $(BUILD) && $(BUILD)/test_heed || exit 1; \
 	    else echo "== HEED_ISA=$$isa: not supported on this machine"; fi; done
 
 # The C++ header (its own test in C++23 too), and the C API in several standards of both languages. Public headers must
@@ -343,15 +333,15 @@ CPP_TESTS := cpp_c++17 cpp_c++20 cpp_c++2b $(foreach t,operation toy,$(t)_c++17 
 STRICT   := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
 CXX_LINK = $(CXX) -std=$(1) -Isrc -I. $(OPTIMISE) $(SYMBOLS) $(STRICT) $(WERROR) $(EXTRA) $(CPPFLAGS) $(CXXFLAGS) $(LDFLAGS)
 define cpp_rule
-$(BUILD)/%_$(1): tests/%.cpp src/heed.hpp $(BUILD)/examples/next_token/toy_language.o $(LIBRARY)
+$(BUILD)/%_$(1): tests/package/%.cpp src/heed.hpp $(BUILD)/examples/next_token/toy_language.o $(LIBRARY)
 	$$(call step,c++ $$< ($(1)))
 	$$(call CXX_LINK,$(1)) $$(filter-out %.hpp,$$^) -o $$@ $$(LDLIBS_)
 endef
 $(foreach standard,c++17 c++20 c++2b,$(eval $(call cpp_rule,$(standard))))
-$(BUILD)/c_api_c++%: tests/c_api.c $(LIBRARY)
+$(BUILD)/c_api_c++%: tests/package/c_api.c $(LIBRARY)
 	$(call step,c++ $< (c++$*))
 	$(call CXX_LINK,c++$*) -x c++ $< -x none $(LIBRARY) -o $@ $(LDLIBS_)
-$(BUILD)/c_api_c%: tests/c_api.c $(LIBRARY)
+$(BUILD)/c_api_c%: tests/package/c_api.c $(LIBRARY)
 	$(call step,cc $< (c$*))
 	$(CC) -std=c$* -Isrc $(OPTIMISE) $(SYMBOLS) $(STRICT) $(WERROR) $(EXTRA) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(LDLIBS_)
 
@@ -362,7 +352,8 @@ test-cpp: $(CPP_TESTS:%=$(BUILD)/%)
 # ThreadSanitizer with the multithreaded suites. Needs gcc: clang links its runtime statically, so the runtime would
 # call the functions in WRAPPED too early. Leaving out one instruction set makes the build faster.
 TSAN        := $(BUILD)/tsan
-TSAN_SUITES := threads parallel forks determinism unread error engine random multihead gpt
+TSAN_SUITES := thread parallel forks determinism unread error backward saved accumulate grad apply random_graphs \
+               generator torch_multihead_attention multihead_masks gpt generate sample
 
 .PHONY: test-tsan
 test-tsan:
@@ -372,34 +363,34 @@ test-tsan:
 
 .PHONY: coverage machines check-machines
 coverage:
-	@sh tests/coverage.sh $(BUILD)/coverage
+	@sh tests/source/coverage.sh $(BUILD)/coverage
 
 machines:
-	@sh tests/machines.sh
+	@sh tests/machines/machines.sh
 
 check-machines:
-	@sh tests/machines.sh --short
+	@sh tests/machines/machines.sh --short
 
 # Makes each memory allocation fail, alone and with all later ones: first in the suite, then in programs that request
 # every tensor from the system. check-oom is the short form: at most 200 allocations of each program.
 OOM := $(BUILD)/oom
 .PHONY: test-oom check-oom oom-programs
 test-oom: $(BUILD)/test_heed oom-programs
-	HEED_OOM=all $(BUILD)/test_heed oom
-	sh tests/oom.sh $(OOM)
+	HEED_OOM=all $(BUILD)/test_heed oom/
+	sh tests/oom/oom.sh $(OOM)
 
 check-oom: oom-programs
-	sh tests/oom.sh $(OOM) 200
+	sh tests/oom/oom.sh $(OOM) 200
 
 oom-programs:
 	@$(MAKE) --no-print-directory BUILD=$(OOM) EXTRA="$(EXTRA) -DHEED_SYSTEM_ALLOCATOR" \
 	    $(addprefix $(OOM)/,$(FOLDERS) starve fail_alloc.so)
 
-$(BUILD)/starve: tests/oom/starve.c
+$(BUILD)/starve: tests/oom/programs/starve.c
 	$(call step,cc $<)
 	$(CC) $(BASE) $(OPTIMISE) $(LDFLAGS) $< -o $@
 
-$(BUILD)/fail_alloc.so: tests/oom/fail_alloc.c
+$(BUILD)/fail_alloc.so: tests/oom/programs/fail_alloc.c
 	$(call step,cc $<)
 	$(CC) $(BASE) $(OPTIMISE) -fPIC -shared $< -o $@ -ldl
 
@@ -465,9 +456,15 @@ mutate:
 	@python3 tests/mutate/mutate.py --build $(BUILD)/mutate --cc "$(CC)" $(MUTANTS:%=--mutants %) $(SEED:%=--seed %) \
 	    $(if $(FILES),--files '$(FILES)') $(LEAST:%=--least %)
 
-# PyTorch, for the differential test and the fixtures: build/torch/bin/python. Every BUILD shares it.
-TORCH := build/torch
-.PHONY: torch
+# PyTorch, for the differential test and the fixtures: build/torch/bin/python. Every BUILD shares it. PYTORCH is another
+# Python that has it.
+TORCH   := build/torch
+PYTORCH ?= $(TORCH)/bin/python
+.PHONY: torch fixtures
+# The results of PyTorch that tests compare with: what is missing or was changed, or all of an operation.
+fixtures: $(if $(filter default file,$(origin PYTORCH)),torch)
+	$(PYTORCH) -B tests/fixtures/generate.py $(if $(OP),--op $(OP),--missing)
+
 torch: $(TORCH)/installed
 $(TORCH)/installed: tests/fixtures/torch.sh
 	sh $< $(TORCH)
@@ -544,19 +541,19 @@ $(TEST_OBJECTS) $(BUILD)/test_heed: | deps
 endif
 
 deps-dev:
-	@sh tests/install.sh check dev use report page firefox
+	@sh tests/install.sh check dev use report firefox page machines deb
 
 # ---- structure and style ----
 
 layers: $(OBJECTS)
-	@python3 tests/layers.py $(BUILD)
+	@python3 tests/source/layers.py $(BUILD)
 
 # The lines of src/ that these programs take from the library. The limit may only be lowered.
 CORE          := 19887
 CORE_PROGRAMS := quickstart gradcheck $(filter-out lesson7%,$(LESSONS:$(BUILD)/%=%))
 .PHONY: core
 core: $(CORE_PROGRAMS:%=$(BUILD)/core/%.map)
-	@python3 tests/core.py $(BUILD) $(CORE) $(foreach p,$(CORE_PROGRAMS),$(p) $(BUILD)/core/$(p).map)
+	@python3 tests/source/core.py $(BUILD) $(CORE) $(foreach p,$(CORE_PROGRAMS),$(p) $(BUILD)/core/$(p).map)
 
 $(BUILD)/core/%.map: $(BUILD)/examples/%.o $(LIBRARY)
 	$(call step,link $*)
@@ -568,7 +565,8 @@ $(BUILD)/core/%.map: $(BUILD)/examples/%.o $(LIBRARY)
 pictures: page $(addprefix $(BUILD)/,graph next_token gpt stories page_hash)
 	sh docs/pictures/make.sh $(BUILD)
 
-FORMATTED = $(wildcard src/*.h src/*.hpp src/*/*.[ch] src/*/*/*.[ch] examples/*.[ch] examples/*/*.[ch] tests/*.[ch] tests/*.cpp tests/gradients/*.h tests/misuse/*.h tests/parity/*.h tests/fuzz/*.c tests/fuzz/*/*.[ch] tests/oom/*.c tests/page/*.c tests/lessons/*.c tests/amalgamation/*.c bench/*.[ch] bench/*/*.[ch] bench/peers/*.cpp)
+# PyTorch's numbers are long tables in few lines.
+FORMATTED = $(shell find src examples tests bench -path tests/fixtures -prune -o -name '*.[ch]' -print -o -name '*.[ch]pp' -print)
 
 format:
 	clang-format -i $(FORMATTED)
@@ -583,6 +581,10 @@ lint:
 # ---- install, shared library, amalgamation, reference, releases ----
 
 include package/package.mk
+
+# ---- the steps of .ci/run ----
+
+include tests/checks.mk
 
 clean:
 	rm -rf $(BUILD)

@@ -19,6 +19,8 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests/ops"))
+import table  # noqa: E402
 CC = shlex.split(os.environ.get("CC", "cc"))
 
 
@@ -89,8 +91,10 @@ def cpp_operations(old, operations):
 
 
 def torch_of(operation):
-    """How docs/pytorch.md calls it: the name of torch's function, or the expression if it is more than one call."""
-    return operation.replace("heed_", "")
+    """How docs/pytorch.md calls it: PyTorch's expression in tests/ops/, or the name of the function if it is one call."""
+    expression = table.torch_of(operation.replace("heed_", ""))
+    call = re.fullmatch(r"(?:torch|F)\.(\w+)\((?:\w+(?:, )?)*\)", expression or "")
+    return call[1] if call else expression or operation.replace("heed_", "")
 
 
 def pytorch_table(old, operations, functions):

@@ -83,7 +83,7 @@ $(AMALGAMATION)/heed.c: $(addprefix package/,amalgamate.py amalgamation.c) LICEN
 	@command -v python3 > /dev/null || { echo "make amalgamation: needs Python 3" >&2; exit 1; }
 	python3 $< $(@D) $(patsubst $(BUILD)/kernels/baseline/%.o,%,$(filter $(BUILD)/kernels/baseline/%,$(KERNELS)))
 
-# What the library is tested with, linked with heed.o instead (tests/amalgamation.sh).
+# What the library is tested with, linked with heed.o instead (tests/package/amalgamation.sh).
 $(AMALGAMATION)/heed.o: $(AMALGAMATION)/heed.c
 	$(call step,cc $<)
 	$(CC) $(AMALGAMATION_FLAGS) -Wall -Wextra $(WERROR) -c $< -o $@
@@ -126,10 +126,10 @@ $(BUILD)/$(DIST).tar.gz: FORCE
 	gzip -9nf $(@:.gz=)
 
 # Debian packages in $(BUILD)/deb, from the tarball and package/debian. DEB_BUILD_OPTIONS=nocheck skips the tests.
-# check-deb is the short form of tests/deb.sh.
+# check-deb is the short form of tests/package/deb.sh.
 .PHONY: deb check-deb
 check-deb:
-	@sh tests/deb.sh --short
+	@sh tests/package/deb.sh --short
 
 deb: $(BUILD)/$(DIST).tar.gz
 	@command -v lintian dh > /dev/null || { echo "make deb: run: sh tests/install.sh deb" >&2; exit 1; }

@@ -2,14 +2,14 @@
 # Installs missing packages with the system's package manager; does nothing if all are installed.
 #   tests/install.sh check        Check and pkg-config, for `make test`
 #   tests/install.sh check dev    also the second compiler, sanitizers, formatter and checkers
-#   tests/install.sh use          CMake and man, for tests/install_use.sh
-#   tests/install.sh report       a browser and its driver, for tests/report.sh and page.sh
+#   tests/install.sh use          CMake and man, for tests/package/install_use.sh
+#   tests/install.sh report       a browser and its driver, for tests/page/report.sh and page.sh
 #   tests/install.sh page         the compiler to WebAssembly and esbuild, for `make page`
-#   tests/install.sh firefox      another browser, for tests/page.sh
-#   tests/install.sh coverage     gcovr, for tests/coverage.sh
+#   tests/install.sh firefox      another browser, for tests/page/page.sh
+#   tests/install.sh coverage     gcovr, for tests/source/coverage.sh
 #   tests/install.sh deb          what builds and checks Debian packages, for `make deb`
 #   tests/install.sh torch        what installs PyTorch, for tests/fixtures/torch.sh
-#   tests/install.sh machines     cross compilers and emulators, for tests/machines.sh
+#   tests/install.sh machines     cross compilers and emulators, for tests/machines/machines.sh
 set -eu
 
 missing=""

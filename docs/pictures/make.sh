@@ -24,5 +24,5 @@ done
     --report "$folder/report.html"
 python3 -B "$pictures/screenshots.py" "$folder/report.html" "$pictures"
 
-sh "$pictures/../../tests/page.sh" "$build" "$folder"
+sh "$pictures/../../tests/page/page.sh" "$build" "$folder"
 mv "$folder/page.webp" "$pictures"

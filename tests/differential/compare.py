@@ -206,7 +206,7 @@ class Known:
         nodes = [n for n in self.graph.nodes if isinstance(n, graphs.Node) and n.operation.name in names] if anywhere \
             else self.nodes(*names)
         with numpy.errstate(all="ignore"):
-            return any(condition(x, node.arguments) for node in nodes for x in self.inputs(node).get("x", ()))
+            return any(condition(x, node.arguments) for node in nodes for x in self.inputs(node).get("a", ()))
 
 
 def mixes_floats(k):
@@ -294,7 +294,7 @@ KNOWN = [  # the reason, and whether it explains a failure k
     ("torch: d2y / da db of a ** b is 0 for b = 0", lambda k: k.failure.what == "seconds" and any(
         (b == 0).any() for n in k.nodes("pow") for b in k.inputs(n)["b"])),
     ("attention: infinities at masked keys", lambda k: any(
-        not all(numpy.isfinite(k.inputs(n)[name][0]).all() for name in ("x", "k", "v"))
+        not all(numpy.isfinite(k.inputs(n)[name][0]).all() for name in ("a", "k", "v"))
         for n in k.nodes("scaled_dot_product_attention"))),
     ("layer_norm: x and its mean cancel in equal rows", lambda k: k.input_holds("layer_norm", constant_row)),
     ("torch: second derivatives of prod of nothing are an error",
@@ -324,7 +324,7 @@ KNOWN = [  # the reason, and whether it explains a failure k
     ("torch: some attention has no second derivative", lambda k: "attention" in k.torch_error and
      "is not implemented" in k.torch_error),
     ("torch: attention without elements gives its mask no gradient", lambda k: k.failure.what in ("which grads", "requires_grad") and any(
-        k.inputs(n)[name][0].size == 0 for n in k.nodes("scaled_dot_product_attention") for name in ("x", "v"))),
+        k.inputs(n)[name][0].size == 0 for n in k.nodes("scaled_dot_product_attention") for name in ("a", "v"))),
     ("torch: cross_entropy without classes is NaN",
      lambda k: k.input_holds("cross_entropy_with", lambda x, _: x.size == 0)),
     ("the gradient of prod is the product of the other elements, even next to infinities and NaN",
@@ -333,7 +333,7 @@ KNOWN = [  # the reason, and whether it explains a failure k
      k.input_holds("prod prod_dim", lambda x, _: holds_zero(x, _) and numpy.log10(numpy.maximum(abs(x), 1)).sum() > 30)),
     ("the second derivative of huber_loss at a distance of delta is that of the parabola", lambda k:
      k.failure.what == "seconds" and any((abs(x - t) == n.arguments["options"].get("delta", 1)).any()
-        for n in k.nodes("huber_loss_with") for x, t in zip(k.inputs(n)["x"], k.inputs(n)["target"]))),
+        for n in k.nodes("huber_loss_with") for x, t in zip(k.inputs(n)["a"], k.inputs(n)["target"]))),
     ("torch: nll_loss without classes is an error",
      lambda k: not k.heed_error and k.input_holds("nll_loss_with", lambda x, _: x.size == 0)),
     ("nll_loss: an upstream NaN reaches the gradients of all classes",
@@ -348,7 +348,7 @@ KNOWN = [  # the reason, and whether it explains a failure k
     ("binary_cross_entropy_with_logits, huber_loss and kl_div of infinities are not NaN", lambda k: any(
         not numpy.isfinite(a).all()
         for n in k.nodes("binary_cross_entropy_with_logits_with", "huber_loss_with", "kl_div_with")
-        for name in ("x", "target") for a in k.inputs(n)[name])),
+        for name in ("a", "target") for a in k.inputs(n)[name])),
     ("the median of nothing is an error (torch: NaN)",
      lambda k: k.heed_error.startswith("median: dim") and k.input_holds("median", lambda x, _: x.size == 0)),
     ("terms of the gradient of cumprod cancel",

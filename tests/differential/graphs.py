@@ -11,8 +11,9 @@ import torch.nn.functional as F
 
 from bind import DTYPES, NUMPY, HeedError, Parts, Pointer
 import shrink
-from operations import OPERATIONS
+from drawers import operations
 
+OPERATIONS = operations()
 TORCH_DTYPES = {"f32": torch.float32, "f64": torch.float64, "i64": torch.int64, "bool": torch.bool}
 NAMES = {d: n for n, d in TORCH_DTYPES.items()}
 EDGES = [7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257]

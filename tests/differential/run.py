@@ -1,7 +1,7 @@
 """Random differential test of Heed against PyTorch: make differential CASES=2000 SEED=1
 
 Every case is generated from a seed, run in both libraries and compared (compare.py). Nine of ten cases are graphs of
-operations (graphs.py, operations.py) with first and second derivatives; the others are optimisers, modules, generators
+operations (graphs.py, drawers.py, tests/ops/operations.def) with first and second derivatives; the others are optimisers, modules, generators
 and files (scripts.py). A failing case is shrunk (shrink.py) and printed as a program in both languages.
 
     python3 tests/differential/run.py build/shared/libheed.so --cases 1 --seed 1234    # repeat one case

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "examples/gpt/train.h"
+#include "tests/common/gpt_options.h"
 #include "tests/fuzz/common/fuzz.h"
 
 /* The first byte: 'm' omits the optimiser. Then entries KEY=VALUE, separated by tabs. */
@@ -66,16 +66,9 @@ static void prepare_run(gpt_run *run)
 {
     static const char text[] = "a cab, a bad cab";
     fuzz_file("text", text, sizeof text - 1, text, sizeof text - 1);
-    gpt_train_options o = {.text = fuzz_path("text"),
-                           .level = LEVEL_BYTE,
-                           .n_layer = 1,
-                           .n_head = 1,
-                           .n_embd = 2,
-                           .context = 3,
-                           .batch = 1,
-                           .steps = 4};
-    o.given.level = o.given.n_layer = o.given.n_head = o.given.n_embd = o.given.context = true;
-    o.given.batch = o.given.steps = true;
+    gpt_train_options o = small_gpt(fuzz_path("text"), 1, 2, 3, 1, 4);
+    o.level = LEVEL_BYTE;
+    o.given.level = true;
     must(gpt_run_prepare(run, &o) == HEED_OK);
 }
 

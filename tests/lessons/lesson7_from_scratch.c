@@ -1,5 +1,5 @@
 /* Trains the model of lesson 7 and the same model built from Heed's modules, from the same weights:
- * every loss and every gradient must agree. Compiled and run by tests/lesson7.sh. */
+ * every loss and every gradient must agree. Compiled and run by tests/programs/lesson7.sh. */
 int lesson7_main(void);
 #define main lesson7_main
 #include "examples/lesson7_from_scratch.c"

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tests/test_util.h"
+#include "tests/common/test_util.h"
 
 #define F32(...)     heed_ones(HEED_SHAPE(__VA_ARGS__), HEED_F32)
 #define F64(...)     heed_ones(HEED_SHAPE(__VA_ARGS__), HEED_F64)

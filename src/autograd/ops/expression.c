@@ -8,7 +8,7 @@
  *                  | real(decimal) | function(comparison, ...)
  *
  * A function is an operation, or the name of a DEFINE line of ops.def. The kernels compile the
- * texts as C, which accepts more than this grammar; tests/test_ops_text.c evaluates each of them.
+ * texts as C, which accepts more than this grammar; tests/ops/expression.c evaluates each of them.
  * elementwise.c handles lines, kinds and kernels. */
 #include "expression.h"
 

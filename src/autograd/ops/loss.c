@@ -2,8 +2,7 @@
  * that they share with probability_loss.c. Losses with class targets are in cross_entropy.c.
  *
  * A new loss composed of operations needs no gradient code. Add a function like
- * heed_huber_loss_with below, its prototype to loss.h, and rows to tests/gradients/loss.def and
- * docs/pytorch.md. */
+ * heed_huber_loss_with below, its prototype to loss.h, and rows to tests/ops/loss.def. */
 #include "loss.h"
 
 #include "../../tensor/check.h"

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/common/bytes.h"
+
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -112,25 +114,9 @@ void must_equal_tensors(const heed_tensor *a, const heed_tensor *b)
     free(bytes);
 }
 
-static size_t read_whole(const char *path, char **bytes)
-{
-    struct stat at;
-    FILE *file = fopen(path, "rb");
-    must(file != NULL && fstat(fileno(file), &at) == 0);
-    const size_t size = (size_t)at.st_size;
-    *bytes = malloc(size + 1);
-    must(fread(*bytes, 1, size, file) == size);
-    fclose(file);
-    return size;
-}
-
 void must_equal_files(const char *path, const char *other)
 {
-    char *a, *b;
-    const size_t size = read_whole(path, &a), other_size = read_whole(other, &b);
-    must(size == other_size && memcmp(a, b, size) == 0);
-    free(a);
-    free(b);
+    must(first_difference(path, other) == -1);
 }
 
 /* ---- one input ---- */

@@ -70,7 +70,7 @@ static void require_all_operations(void)
 {
     for (const heed_op *op = heed_first_operation(); op != NULL; op = op->next) {
         if (op->backward != NULL && !is_seen(op) && strcmp(op->name, "broken_square") != 0) {
-            printf("no graph contained %s: add it to rules.def\n", op->name);
+            printf("no graph contained %s: add a RULE or RANDOM row to tests/ops/\n", op->name);
             findings++;
         }
     }

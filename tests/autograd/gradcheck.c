@@ -1,0 +1,429 @@
+/* What heed_gradcheck and heed_gradgradcheck promise, besides catching wrong derivatives. */
+#include <math.h>
+#include <string.h>
+
+#include "tests/common/test_util.h"
+#include "tests/ops/table.h"
+
+static heed_tensor *leaf(heed_shape shape)
+{
+    heed_tensor *x = heed_empty(shape, HEED_F64);
+    heed_uniform_into(x, 0.5, 1.5);
+    return heed_set_requires_grad(x, true);
+}
+
+static heed_tensor *square(heed_tensor *const *in, void *context)
+{
+    (void)context;
+    return heed_mul(in[0], in[0]);
+}
+
+static heed_tensor *sum_of_products(heed_tensor *const *in, void *context)
+{
+    (void)context;
+    return heed_sum(heed_mul(in[0], in[1]));
+}
+
+/* ---- functions that do not change ---- */
+
+static heed_tensor *constant(heed_tensor *const *in, void *context)
+{
+    (void)context;
+    return heed_ones(heed_shape_of_tensor(in[0]), HEED_F64);
+}
+
+static heed_tensor *first_only(heed_tensor *const *in, void *context)
+{
+    (void)context;
+    return heed_mul(in[0], in[0]);
+}
+
+static heed_tensor *times_zero(heed_tensor *const *in, void *context)
+{
+    (void)context;
+    return heed_mul_scalar(in[0], 0);
+}
+
+START_TEST(unused_inputs_must_be_declared)
+{
+    heed_tensor *inputs[] = {leaf(HEED_SHAPE(2)), leaf(HEED_SHAPE(3))};
+    const heed_gradcheck_options first = {.unused = HEED_INPUT(0)};
+    const heed_gradcheck_options second = {.unused = HEED_INPUT(1)};
+    heed_gradcheck(constant, NULL, inputs, 1);
+    expect_error(HEED_ERR_GRADCHECK, "the function does not change with input 0 (2)");
+    ck_assert_int_eq(heed_gradcheck_with(constant, NULL, inputs, 1, first), HEED_OK);
+    heed_gradcheck(first_only, NULL, inputs, 2);
+    expect_error(HEED_ERR_GRADCHECK, "does not change with input 1 (3), so the check proves "
+                                     "nothing; if this is intended, set .unused = HEED_INPUT(1)");
+    heed_gradcheck_with(first_only, NULL, inputs, 2, first);
+    expect_error(HEED_ERR_GRADCHECK, "input 1 (3)");
+    ck_assert_int_eq(heed_gradcheck_with(first_only, NULL, inputs, 2, second), HEED_OK);
+    ck_assert_int_eq(heed_gradgradcheck_with(first_only, NULL, inputs, 2, second), HEED_OK);
+}
+END_TEST
+
+/* a^2 + b; c is unused. */
+static heed_tensor *square_plus(heed_tensor *const *in, void *context)
+{
+    (void)context;
+    return heed_add(heed_mul(in[0], in[0]), in[1]);
+}
+
+START_TEST(second_order_tells_unused_from_linear)
+{
+    heed_tensor *inputs[] = {leaf(HEED_SHAPE(2)), leaf(HEED_SHAPE(2)), leaf(HEED_SHAPE(3))};
+    const heed_gradcheck_options linear = {.linear = HEED_INPUT(1)};
+    const heed_gradcheck_options all_linear = {.linear = HEED_ALL_INPUTS};
+    const heed_gradcheck_options all_unused = {.unused = HEED_ALL_INPUTS};
+    const heed_gradcheck_options both = {.linear = HEED_INPUT(1), .unused = HEED_INPUT(2)};
+    heed_gradgradcheck(square_plus, NULL, inputs, 3);
+    expect_error(HEED_ERR_GRADCHECK, "the gradient does not change with input 1 (2), so "
+                                     "the check proves nothing; if this is intended, set .linear = "
+                                     "HEED_INPUT(1)");
+    heed_gradgradcheck_with(square_plus, NULL, inputs, 3, all_unused);
+    expect_error(HEED_ERR_GRADCHECK, ".linear = HEED_INPUT(1)");
+    ck_assert_int_eq(heed_gradgradcheck_with(square_plus, NULL, inputs, 2, linear), HEED_OK);
+    heed_gradgradcheck_with(square_plus, NULL, inputs, 3, all_linear);
+    expect_error(HEED_ERR_GRADCHECK, "the function does not change with input 2 (3), so "
+                                     "the check proves nothing; if this is intended, set .unused = "
+                                     "HEED_INPUT(2)");
+    ck_assert_int_eq(heed_gradgradcheck_with(square_plus, NULL, inputs, 3, both), HEED_OK);
+}
+END_TEST
+
+START_TEST(second_order_of_a_constant)
+{
+    heed_tensor *x = leaf(HEED_SHAPE(2));
+    const heed_gradcheck_options linear = {.linear = HEED_ALL_INPUTS};
+    const heed_gradcheck_options unused = {.unused = HEED_ALL_INPUTS};
+    heed_gradgradcheck_with(times_zero, NULL, &x, 1, linear);
+    expect_error(HEED_ERR_GRADCHECK, "the function does not change with input 0");
+    ck_assert_int_eq(heed_gradgradcheck_with(times_zero, NULL, &x, 1, unused), HEED_OK);
+}
+END_TEST
+
+static heed_tensor *detached(heed_tensor *const *in, void *context)
+{
+    (void)context;
+    return heed_detach(heed_mul(in[0], in[0]));
+}
+
+static heed_tensor *half_detached(heed_tensor *const *in, void *context)
+{
+    (void)context;
+    return heed_mul(in[0], heed_detach(in[0]));
+}
+
+static heed_tensor *without_grad_mode(heed_tensor *const *in, void *context)
+{
+    (void)context;
+    heed_scope scope;
+    heed_scope_begin_no_grad(&scope);
+    return heed_scope_end_with(&scope, heed_mul(in[0], in[0]));
+}
+
+START_TEST(a_lost_graph_is_caught)
+{
+    heed_tensor *x = leaf(HEED_SHAPE(2));
+    const heed_gradcheck_options zero = {.unused = HEED_ALL_INPUTS};
+    heed_gradcheck(detached, NULL, &x, 1);
+    expect_error(HEED_ERR_GRADCHECK, "analytic 0");
+    heed_gradcheck_with(detached, NULL, &x, 1, zero);
+    expect_error(HEED_ERR_GRADCHECK, "analytic 0");
+    heed_gradcheck(half_detached, NULL, &x, 1);
+    expect_error(HEED_ERR_GRADCHECK, "through mul");
+    heed_gradcheck(without_grad_mode, NULL, &x, 1);
+    expect_error(HEED_ERR_GRADCHECK, "analytic 0");
+}
+END_TEST
+
+/* ---- what it refuses ---- */
+
+static heed_tensor *null(heed_tensor *const *in, void *context)
+{
+    (void)in, (void)context;
+    return NULL;
+}
+
+static heed_tensor *in_f32(heed_tensor *const *in, void *context)
+{
+    (void)context;
+    return heed_to(in[0], HEED_F32);
+}
+
+static heed_tensor *failing(heed_tensor *const *in, void *context)
+{
+    (void)context;
+    return heed_matmul(in[0], in[0]);
+}
+
+START_TEST(refuses_functions)
+{
+    heed_tensor *x = leaf(HEED_SHAPE(2, 3));
+    heed_function *const functions[] = {null, in_f32, failing};
+    const heed_status statuses[] = {HEED_ERR_NULL, HEED_ERR_DTYPE, HEED_ERR_SHAPE};
+    const char *const words[] = {"the function returned NULL", "the function returned f32",
+                                 "matmul"};
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(heed_gradcheck(functions[i], NULL, &x, 1), statuses[i]);
+        expect_error(statuses[i], words[i]);
+        ck_assert_int_eq(heed_gradgradcheck(functions[i], NULL, &x, 1), statuses[i]);
+        expect_error(statuses[i], words[i]);
+    }
+    heed_gradcheck(NULL, NULL, &x, 1);
+    expect_error(HEED_ERR_NULL, "gradcheck: needs a function");
+}
+END_TEST
+
+typedef heed_status checker(heed_function *f, void *context, heed_tensor *const *inputs, int count);
+
+static void refuses_inputs(checker *check)
+{
+    heed_tensor *x = heed_set_requires_grad(heed_ones(HEED_SHAPE(2), HEED_F32), true);
+    check(square, NULL, &x, 1);
+    expect_error(HEED_ERR_DTYPE, "heed_to(x, HEED_F64)");
+    x = heed_ones(HEED_SHAPE(2), HEED_F64);
+    check(square, NULL, &x, 1);
+    expect_error(HEED_ERR_GRAPH, "no input requires a gradient");
+    x = heed_detach(heed_expand(x, HEED_SHAPE(3, 2)));
+    check(square, NULL, (heed_tensor *[]){heed_set_requires_grad(x, true)}, 1);
+    expect_error(HEED_ERR_SHAPE, "(3, 2) is expanded");
+    check(square, NULL, (heed_tensor *[]){NULL}, 1);
+    expect_error(HEED_ERR_NULL, "an input");
+    check(square, NULL, NULL, 1);
+    expect_error(HEED_ERR_NULL, "inputs");
+    check(square, NULL, &x, 0);
+    expect_error(HEED_ERR_NULL, "inputs");
+    heed_tensor *many[17];
+    for (int i = 0; i < 17; i++) {
+        many[i] = leaf(HEED_SHAPE(1));
+    }
+    check(square, NULL, many, 17);
+    expect_error(HEED_ERR_NULL, "1 to 16");
+    heed_fail(HEED_ERR_VALUE, "an error before");
+    ck_assert_int_eq(check(square, NULL, many, 1), HEED_ERR_VALUE);
+    expect_error(HEED_ERR_VALUE, "an error before");
+}
+
+START_TEST(gradcheck_refuses_inputs)
+{
+    refuses_inputs(heed_gradcheck);
+}
+END_TEST
+
+START_TEST(gradgradcheck_refuses_inputs)
+{
+    refuses_inputs(heed_gradgradcheck);
+}
+END_TEST
+
+static heed_tensor *sum_of_squares(heed_tensor *const *in, void *context)
+{
+    heed_tensor *sum = square(in, context);
+    for (int i = 1; i < *(int *)context; i++) {
+        sum = heed_add(sum, square(in + i, context));
+    }
+    return sum;
+}
+
+START_TEST(takes_16_inputs)
+{
+    heed_tensor *inputs[16];
+    int count = 16;
+    for (int i = 0; i < count; i++) {
+        inputs[i] = leaf(HEED_SHAPE(1));
+    }
+    ck_assert_int_eq(heed_gradcheck(sum_of_squares, &count, inputs, count), HEED_OK);
+    ck_assert_int_eq(heed_gradgradcheck(sum_of_squares, &count, inputs, count), HEED_OK);
+}
+END_TEST
+
+/* ---- what it leaves alone ---- */
+
+START_TEST(inputs_stay_as_they_were)
+{
+    heed_tensor *inputs[] = {leaf(HEED_SHAPE(2, 3)), heed_ones(HEED_SHAPE(3), HEED_F64)};
+    heed_tensor *before = heed_clone(heed_detach(inputs[0]));
+    const uint32_t version = inputs[0]->storage->version;
+    const int64_t tensors = heed_live_tensors(), bytes = heed_live_bytes();
+    ck_assert_int_eq(heed_gradcheck(sum_of_products, NULL, inputs, 2), HEED_OK);
+    ck_assert_int_eq(heed_gradgradcheck_with(sum_of_products, NULL, inputs, 2,
+                                             (heed_gradcheck_options){.linear = HEED_INPUT(0)}),
+                     HEED_OK);
+    ck_assert_int_eq(heed_live_tensors(), tensors);
+    ck_assert_int_eq(heed_live_bytes(), bytes);
+    ck_assert(heed_equal(before, inputs[0]));
+    ck_assert_ptr_null(inputs[0]->grad);
+    ck_assert_uint_eq(inputs[0]->storage->version, version);
+    ck_assert(heed_is_grad_enabled());
+}
+END_TEST
+
+START_TEST(works_without_grad_mode)
+{
+    heed_tensor *x = leaf(HEED_SHAPE(2));
+    heed_set_grad_enabled(false);
+    ck_assert_int_eq(heed_gradcheck(square, NULL, &x, 1), HEED_OK);
+    ck_assert_int_eq(heed_gradgradcheck(square, NULL, &x, 1), HEED_OK);
+    ck_assert(!heed_is_grad_enabled());
+    heed_set_grad_enabled(true);
+}
+END_TEST
+
+START_TEST(results_of_operations_are_inputs_too)
+{
+    heed_tensor *x = heed_exp(leaf(HEED_SHAPE(2, 3)));
+    ck_assert_int_eq(heed_gradcheck(square, NULL, &x, 1), HEED_OK);
+    x = heed_transpose(x, 0, 1);
+    ck_assert_int_eq(heed_gradcheck(square, NULL, &x, 1), HEED_OK);
+    ck_assert_int_eq(heed_gradgradcheck(square, NULL, &x, 1), HEED_OK);
+}
+END_TEST
+
+/* ---- chance ---- */
+
+static heed_tensor *dropout(heed_tensor *const *in, void *context)
+{
+    int *calls = context;
+    ++*calls;
+    heed_tensor *mask = heed_empty(heed_shape_of_tensor(in[0]), HEED_F64);
+    heed_bernoulli_into(mask, 0.5);
+    heed_tensor *noise = heed_randn(HEED_SHAPE(3), HEED_F64);
+    return heed_mul(heed_mul(in[0], mask), heed_exp(heed_mul(in[0], noise)));
+}
+
+static bool same_generator(const heed_generator *a, const heed_generator *b)
+{
+    return memcmp(a->state, b->state, sizeof a->state) == 0 && a->next == b->next &&
+           a->has_normal == b->has_normal;
+}
+
+START_TEST(random_functions_draw_the_same_each_time)
+{
+    heed_tensor *x = leaf(HEED_SHAPE(4, 3));
+    int calls = 0;
+    heed_manual_seed(5);
+    heed_randn(HEED_SHAPE(1), HEED_F64); /* half of a pair waits */
+    const heed_generator before = heed_get_generator();
+    ck_assert_int_eq(heed_gradcheck(dropout, &calls, &x, 1), HEED_OK);
+    heed_generator after = heed_get_generator();
+    ck_assert(same_generator(&before, &after));
+    ck_assert_int_eq(heed_gradgradcheck(dropout, &calls, &x, 1), HEED_OK);
+    after = heed_get_generator();
+    ck_assert(same_generator(&before, &after));
+    ck_assert_int_gt(calls, 4 * 3 * 2);
+}
+END_TEST
+
+START_TEST(the_generator_is_set_back_after_a_failure)
+{
+    heed_tensor *inputs[] = {leaf(HEED_SHAPE(4, 3)), leaf(HEED_SHAPE(1))};
+    int calls = 0;
+    const heed_generator before = heed_get_generator();
+    heed_gradcheck(dropout, &calls, inputs, 2);
+    expect_error(HEED_ERR_GRADCHECK, "input 1");
+    const heed_generator after = heed_get_generator();
+    ck_assert(same_generator(&before, &after));
+}
+END_TEST
+
+/* ---- options ---- */
+
+START_TEST(tolerances_are_the_callers)
+{
+    heed_tensor *x = heed_set_requires_grad(heed_full(HEED_SHAPE(1), 1, HEED_F64), true);
+    const heed_gradcheck_options loose = {.rtol = 2};
+    const heed_gradcheck_options coarse = {.eps = 0.5, .atol = 1e-3};
+    heed_gradcheck(half_detached, NULL, &x, 1);
+    expect_error(HEED_ERR_GRADCHECK, "analytic 1, numeric 2");
+    ck_assert_int_eq(heed_gradcheck_with(half_detached, NULL, &x, 1, loose), HEED_OK);
+    heed_tensor *inputs[] = {x, heed_ones(HEED_SHAPE(1), HEED_F64)};
+    ck_assert_int_eq(heed_gradcheck_with(sum_of_products, NULL, inputs, 2, coarse), HEED_OK);
+}
+END_TEST
+
+/* ---- what it returns and reports ---- */
+
+START_TEST(the_worst_difference_is_returned)
+{
+    heed_tensor *x = leaf(HEED_SHAPE(2, 3));
+    double worst = -1;
+    const heed_gradcheck_options options = {.worst = &worst};
+    ck_assert_int_eq(heed_gradcheck_with(square, NULL, &x, 1, options), HEED_OK);
+    ck_assert_msg(worst > 0 && worst < 1e-8, "%g", worst); /* differences round */
+    worst = -1;
+    ck_assert_int_eq(heed_gradgradcheck_with(square, NULL, &x, 1, options), HEED_OK);
+    ck_assert_msg(worst > 0 && worst < 1e-8, "%g", worst);
+
+    x = heed_set_requires_grad(heed_full(HEED_SHAPE(2), 1.5, HEED_F64), true);
+    heed_gradcheck_with(half_detached, NULL, &x, 1, options);
+    expect_error(HEED_ERR_GRADCHECK, "off by 1.5");
+    ck_assert_double_eq_tol(worst, 1.5, 1e-8);
+    x = heed_full(HEED_SHAPE(2), 1.5, HEED_F32);
+    heed_gradgradcheck_with(square, NULL, &x, 1, options);
+    expect_error(HEED_ERR_GRAPH, "no input requires a gradient");
+    ck_assert_msg(isnan(worst), "%g", worst); /* nothing was compared */
+}
+END_TEST
+
+/* Half of the gradient of in[0]^2 is lost, and none of that of in[1]. */
+static heed_tensor *half_of_one(heed_tensor *const *in, void *context)
+{
+    return heed_add(half_detached(in, context), in[1]);
+}
+
+START_TEST(a_common_ratio_is_reported)
+{
+    heed_tensor *inputs[] = {leaf(HEED_SHAPE(3)), leaf(HEED_SHAPE(3))};
+    heed_gradcheck(half_of_one, NULL, inputs, 2);
+    expect_error(HEED_ERR_GRADCHECK, "; analytic / numeric is 0.5 everywhere");
+    heed_gradcheck(half_detached, NULL, (heed_tensor *[]){leaf(HEED_SHAPE(1))}, 1);
+    ck_assert_ptr_null(strstr(heed_error_message(), "everywhere")); /* one element says nothing */
+    expect_error(HEED_ERR_GRADCHECK, "analytic");
+}
+END_TEST
+
+static heed_tensor *counted_square(heed_tensor *const *in, void *context)
+{
+    ++*(int *)context;
+    ck_assert(in[0] != NULL && !heed_error_pending());
+    return heed_mul(in[0], in[0]);
+}
+
+START_TEST(functions_are_not_called_after_an_error)
+{
+    heed_tensor *x = leaf(HEED_SHAPE(2));
+    heed_status status = HEED_ERR_MEMORY;
+    int calls = 0;
+    for (int n = 0; status == HEED_ERR_MEMORY; n++) {
+        heed_fail_allocation(n);
+        status = heed_gradcheck(counted_square, &calls, &x, 1);
+        heed_fail_allocation(-1);
+        ck_assert_int_eq(heed_error(), status);
+    }
+    ck_assert_int_eq(status, HEED_OK);
+    ck_assert_int_gt(calls, 0);
+}
+END_TEST
+
+void add_gradcheck_cases(Suite *suite)
+{
+    TCase *checks = heed_case(suite, "gradcheck");
+    tcase_add_test(checks, unused_inputs_must_be_declared);
+    tcase_add_test(checks, second_order_tells_unused_from_linear);
+    tcase_add_test(checks, second_order_of_a_constant);
+    tcase_add_test(checks, a_lost_graph_is_caught);
+    tcase_add_test(checks, refuses_functions);
+    tcase_add_test(checks, functions_are_not_called_after_an_error);
+    tcase_add_test(checks, gradcheck_refuses_inputs);
+    tcase_add_test(checks, gradgradcheck_refuses_inputs);
+    tcase_add_test(checks, takes_16_inputs);
+    tcase_add_test(checks, inputs_stay_as_they_were);
+    tcase_add_test(checks, works_without_grad_mode);
+    tcase_add_test(checks, results_of_operations_are_inputs_too);
+    tcase_add_test(checks, random_functions_draw_the_same_each_time);
+    tcase_add_test(checks, the_generator_is_set_back_after_a_failure);
+    tcase_add_test(checks, tolerances_are_the_callers);
+    tcase_add_test(checks, the_worst_difference_is_returned);
+    tcase_add_test(checks, a_common_ratio_is_reported);
+}

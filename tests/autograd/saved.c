@@ -1,0 +1,353 @@
+/* Using a graph: a second backward, kept gradients, values changed in place. */
+#include "tests/common/engine_util.h"
+
+#include "tensor/thread.h"
+
+/* ---- retained and freed graphs ---- */
+
+START_TEST(retained_gradients)
+{
+    heed_tensor *x = LEAF(1, 2);
+    heed_tensor *h = heed_mul(x, x), *plain = heed_mul_scalar(h, 3);
+    ck_assert_ptr_eq(heed_retain_grad(h), h);
+    heed_tensor *y = heed_sum(plain);
+    heed_backward_retain(y);
+    EXPECT_VALUES(h->grad, 0, 3, 3);
+    ck_assert_ptr_null(plain->grad);
+    heed_backward(y);
+    EXPECT_VALUES(h->grad, 0, 6, 6);
+    EXPECT_VALUES(x->grad, 0, 12, 24);
+    heed_retain_grad(x); /* no effect: leaves keep theirs anyway */
+    heed_clear_grad(x);
+    heed_backward(sum_of_squares(x));
+    EXPECT_VALUES(x->grad, 0, 2, 4);
+    heed_retain_grad(heed_detach(x));
+    expect_error(HEED_ERR_GRAPH, "does not require a gradient");
+}
+END_TEST
+
+START_TEST(a_graph_is_used_up)
+{
+    heed_tensor *x = LEAF(1, 2), *y = sum_of_squares(x);
+    heed_backward_retain(y);
+    heed_backward_retain(y);
+    heed_backward(y);
+    EXPECT_VALUES(x->grad, 0, 6, 12);
+    heed_backward(y);
+    expect_error(HEED_ERR_GRAPH, "backward: the graph through sum () was used up");
+    heed_backward_retain(y);
+    expect_error(HEED_ERR_GRAPH, "heed_backward_retain the first time");
+    EXPECT_VALUES(x->grad, 0, 6, 12);
+}
+END_TEST
+
+START_TEST(a_partly_used_up_graph)
+{
+    heed_tensor *x = LEAF(1, 2), *z = LEAF(3, 4);
+    heed_tensor *h = heed_exp(x);
+    heed_backward(heed_sum(h));
+    heed_tensor *fresh = heed_mul(z, z), *both = heed_sum(heed_mul(fresh, h)), *dh;
+    heed_backward(both);
+    expect_error(HEED_ERR_GRAPH, "exp (2) was used up");
+    ck_assert_ptr_null(z->grad);
+    heed_backward_retain(heed_sum(fresh)); /* the new part is intact */
+    EXPECT_VALUES(z->grad, 0, 6, 8);
+    heed_grad(both, &h, 1, &dh, false); /* the graph behind h is not needed */
+    EXPECT_VALUES(dh, 0, 9, 16);
+}
+END_TEST
+
+START_TEST(backward_lets_values_go)
+{
+    heed_tensor *x = heed_set_requires_grad(heed_ones(HEED_SHAPE(1000), HEED_F64), true);
+    const int64_t before = heed_live_bytes();
+    heed_scope inner;
+    heed_scope_begin(&inner);
+    heed_tensor *y = heed_scope_end_with(&inner, heed_sum(heed_exp(heed_exp(heed_neg(x)))));
+    ck_assert_int_lt(heed_live_bytes() - before, 2 * 8000 + 4000); /* two exps, not the neg */
+    ck_assert_int_gt(heed_live_bytes() - before, 2 * 8000);
+    heed_backward(y);
+    ck_assert_int_lt(heed_live_bytes() - before, 8000 + 4000); /* only the gradient */
+}
+END_TEST
+
+/* ---- versions ---- */
+
+static void expect_moved(heed_tensor *y, const char *operation)
+{
+    ck_assert_int_eq(heed_backward(y), HEED_ERR_VERSION);
+    expect_error(HEED_ERR_VERSION, operation);
+}
+
+static void expect_counts(const heed_tensor *t, int references, int uses)
+{
+    ck_assert_int_eq(t->references, references);
+    ck_assert_int_eq(t->uses, uses);
+}
+
+/* The counts that docs/autograd.md gives for tanh(w x + b): references to handles and uses of
+ * values. */
+START_TEST(counts_are_as_documented)
+{
+    heed_tensor *w = LEAF(0.5), *x = LEAF(2), *b = LEAF(-0.4);
+    heed_scope forward;
+    heed_scope_begin(&forward);
+    heed_tensor *mul = heed_mul(w, x), *add = heed_add(mul, b), *y = heed_tanh(add);
+    const heed_tensor *all[] = {y, add, mul};
+    for (int i = 0; i < 3; i++) { /* the thread's list, newest first */
+        ck_assert_ptr_eq(i == 0 ? heed_self.tensors : all[i - 1]->next, all[i]);
+    }
+    expect_counts(w, 2, 2);
+    expect_counts(x, 2, 2);
+    expect_counts(b, 2, 1);
+    expect_counts(mul, 2, 1);
+    expect_counts(add, 2, 1);
+    expect_counts(y, 1, 2);
+    y = heed_scope_end_with(&forward, y);
+    expect_counts(mul, 1, 0);
+    ck_assert_ptr_null(mul->storage);
+    expect_counts(add, 1, 0);
+    ck_assert_ptr_null(add->storage);
+    expect_counts(y, 1, 2);
+    heed_backward(y);
+    expect_counts(y, 1, 1);
+    expect_counts(w, 2, 1);
+    EXPECT_VALUES(b->grad, 1e-4, 0.7116);
+    EXPECT_VALUES(w->grad, 1e-4, 1.4232);
+    EXPECT_VALUES(x->grad, 1e-4, 0.3558);
+}
+END_TEST
+
+START_TEST(a_saved_value_must_not_change)
+{
+    heed_tensor *x = LEAF(1, 2), *w = LEAF(3, 4), *y = heed_sum(heed_mul(x, w));
+    heed_data_f64(w)[0] = 5;
+    expect_moved(y, "derivative of mul");
+    ck_assert(x->grad == NULL && w->grad == NULL);
+    y = heed_sum(heed_mul(x, w));
+    heed_fill_into(x, 1);
+    expect_moved(y, "(2)");
+    y = heed_sum(heed_exp(x));
+    heed_uniform_into(x, 0, 1); /* exp's derivative reads its result, not x */
+    ck_assert_int_eq(heed_backward(y), HEED_OK);
+    heed_tensor *h = heed_exp(x);
+    y = heed_sum(h);
+    heed_copy_into(h, w);
+    expect_moved(y, "derivative of exp");
+    heed_backward(heed_sum(heed_mul(x, w)));
+    expect_no_error();
+}
+END_TEST
+
+START_TEST(other_values_may_change)
+{
+    heed_tensor *x = LEAF(1, 2), *c = heed_ones(HEED_SHAPE(2), HEED_F64);
+    heed_tensor *sum = heed_add(x, c), *y = heed_sum(heed_neg(sum));
+    heed_fill_into(x, 7);
+    heed_fill_into(c, 7);
+    heed_fill_into(sum, 7);
+    ck_assert_int_eq(heed_backward(y), HEED_OK);
+    EXPECT_VALUES(x->grad, 0, -1, -1);
+    y = heed_sum(heed_mul(x, c)); /* c requires no gradient, so x is not read */
+    heed_fill_into(x, 8);
+    ck_assert_int_eq(heed_backward_retain(y), HEED_OK);
+    heed_fill_into(x, 9); /* after a backward any value may change */
+    ck_assert_int_eq(heed_backward_retain(y), HEED_OK);
+    heed_fill_into(c, 9);
+    expect_moved(y, "derivative of mul");
+    const double read = heed_const_data_f64(x)[0] + heed_item(heed_sum(x));
+    ck_assert_double_eq(read, 9 + 18);
+}
+END_TEST
+
+START_TEST(changes_through_views_count)
+{
+    heed_tensor *x = LEAF(1, 2, 3, 4), *part = heed_slice(x, 0, 0, 2, 1);
+    heed_tensor *y = heed_sum(heed_mul(part, part));
+    heed_fill_into(x, 7); /* the view was saved, the base changes */
+    expect_moved(y, "derivative of mul ((2), (2) -> (2)) reads");
+    y = heed_sum(heed_mul(x, x));
+    heed_fill_into(heed_slice(heed_detach(x), 0, 3, 4, 1), 7); /* and vice versa */
+    expect_moved(y, "changed in place");
+    y = heed_sum(heed_mul(heed_clone(x), heed_clone(x)));
+    heed_fill_into(x, 7);
+    ck_assert_int_eq(heed_backward(y), HEED_OK);
+    heed_tensor *ids = heed_from_i64((int64_t[]){0, 1}, HEED_SHAPE(2));
+    y = heed_sum(heed_embedding(ids, heed_reshape(x, HEED_SHAPE(2, 2))));
+    heed_fill_into(x, 1); /* only the ids are read */
+    ck_assert_int_eq(heed_backward_retain(y), HEED_OK);
+    heed_data_i64(ids)[0] = 1;
+    expect_moved(y, "derivative of embedding");
+}
+END_TEST
+
+/* Every function that changes the elements of t. */
+static void fill(heed_tensor *t)
+{
+    heed_fill_into(t, 2);
+}
+
+static void copy(heed_tensor *t)
+{
+    heed_copy_into(t, heed_ones(HEED_SHAPE(2), HEED_F64));
+}
+
+static void write(heed_tensor *t)
+{
+    heed_data_f64(t)[0] = 2;
+}
+
+static void uniform(heed_tensor *t)
+{
+    heed_uniform_into(t, 0, 1);
+}
+
+static void normal(heed_tensor *t)
+{
+    heed_normal_into(t, 0, 1);
+}
+
+static void bernoulli(heed_tensor *t)
+{
+    heed_bernoulli_into(t, 0.5);
+}
+
+static void exponential(heed_tensor *t)
+{
+    heed_exponential_into(t, 1);
+}
+
+static void scale(heed_tensor *t)
+{
+    heed_scale_into(t, 2);
+}
+
+/* A step of SGD or, with m, of Adam. */
+static void step(heed_tensor *p, heed_tensor *b, heed_tensor *m, heed_tensor *v)
+{
+    const heed_tensor *g = heed_ones(HEED_SHAPE(2), HEED_F64);
+    if (m == NULL) {
+        sgd_update(p, g, b, &(heed_sgd_step){.lr = 1, .momentum = b != NULL ? 0.9 : 0});
+    } else {
+        adam_update(p, g, m, v, &(heed_adam_step){.lr = 1, .beta1 = 0.9, .beta2 = 0.9, .t = 1});
+    }
+}
+
+static heed_tensor *another(void)
+{
+    return heed_ones(HEED_SHAPE(2), HEED_F64);
+}
+
+static void sgd(heed_tensor *t)
+{
+    step(t, NULL, NULL, NULL);
+}
+
+static void sgd_momentum(heed_tensor *t)
+{
+    step(another(), t, NULL, NULL);
+}
+
+static void adam(heed_tensor *t)
+{
+    step(t, NULL, another(), another());
+}
+
+static void adam_mean(heed_tensor *t)
+{
+    step(another(), NULL, t, another());
+}
+
+static void adam_square(heed_tensor *t)
+{
+    step(another(), NULL, another(), t);
+}
+
+static void (*const changes[])(heed_tensor *t) = {
+    fill,  copy, write,        uniform, normal,    bernoulli,  exponential,
+    scale, sgd,  sgd_momentum, adam,    adam_mean, adam_square};
+enum { CHANGES = sizeof changes / sizeof *changes };
+
+START_TEST(every_change_raises_the_version)
+{
+    heed_tensor *w = LEAF(1, 2), *t = another();
+    heed_tensor *y = heed_sum(heed_mul(w, t));
+    changes[_i](t);
+    expect_no_error();
+    expect_moved(y, "derivative of mul");
+}
+END_TEST
+
+START_TEST(a_moved_version_stops_grad)
+{
+    heed_tensor *x = LEAF(1, 2), *dx = x, *h = heed_mul(x, x), *y = heed_sum(heed_mul(h, h));
+    heed_fill_into(h, 1);
+    heed_grad(y, &x, 1, &dx, true);
+    expect_error(HEED_ERR_VERSION, "grad: a value that the derivative of mul");
+    ck_assert_ptr_null(dx);
+    heed_grad(y = heed_sum(heed_mul(x, x)), &x, 1, &dx, true);
+    heed_fill_into(x, 3);
+    heed_backward(heed_sum(heed_mul(dx, dx))); /* the gradient's graph reads x as well */
+    expect_no_error();
+    EXPECT_VALUES(x->grad, 0, 8, 16);
+}
+END_TEST
+
+/* ---- gradients set by the user ---- */
+
+START_TEST(a_given_gradient_shares_memory)
+{
+    heed_tensor *x = LEAF(1, 2, 3), *both = heed_zeros(HEED_SHAPE(6), HEED_F64);
+    ck_assert_int_eq(heed_set_grad(x, heed_narrow(both, 0, 3, 3)), HEED_OK);
+    heed_backward(sum_of_squares(x));
+    EXPECT_VALUES(both, 0, 0, 0, 0, 2, 4, 6);
+    heed_fill_into(both, 1);
+    EXPECT_VALUES(x->grad, 0, 1, 1, 1);
+    heed_clear_grad(x);
+    heed_backward(sum_of_squares(x));
+    EXPECT_VALUES(both, 0, 1, 1, 1, 1, 1, 1);
+}
+END_TEST
+
+/* .grad never has a graph, and setting two tensors as each other's gradient makes no cycle. */
+START_TEST(a_given_gradient_has_no_graph)
+{
+    heed_tensor *x = LEAF(1, 2), *y = LEAF(3, 4);
+    heed_set_grad(x, heed_mul(y, y));
+    ck_assert(!x->grad->requires_grad && x->grad->op == NULL);
+    EXPECT_VALUES(x->grad, 0, 9, 16);
+    heed_set_grad(x, y);
+    heed_set_grad(y, x);
+    heed_set_grad(x, x->grad);
+    EXPECT_VALUES(x->grad, 0, 3, 4);
+    EXPECT_VALUES(y->grad, 0, 1, 2);
+    heed_set_grad(x, heed_ones(HEED_SHAPE(3), HEED_F64));
+    expect_error(HEED_ERR_SHAPE, "the shapes must be equal");
+    EXPECT_VALUES(x->grad, 0, 3, 4);
+    heed_set_grad(x, x);
+    expect_error(HEED_ERR_VALUE, "set_grad: grad is x itself; heed_clone it");
+    heed_fail_allocation(0);
+    heed_set_grad(x, y->grad);
+    expect_error(HEED_ERR_MEMORY, "");
+    EXPECT_VALUES(x->grad, 0, 3, 4);
+}
+END_TEST
+
+void add_saved_cases(Suite *suite)
+{
+    TCase *uses = heed_case(suite, "reusing_graphs");
+    tcase_add_test(uses, retained_gradients);
+    tcase_add_test(uses, a_graph_is_used_up);
+    tcase_add_test(uses, a_partly_used_up_graph);
+    tcase_add_test(uses, backward_lets_values_go);
+    tcase_add_test(uses, counts_are_as_documented);
+    TCase *given = heed_case(suite, "given_gradients");
+    tcase_add_test(given, a_given_gradient_shares_memory);
+    tcase_add_test(given, a_given_gradient_has_no_graph);
+    TCase *versions = heed_case(suite, "versions");
+    tcase_add_test(versions, a_saved_value_must_not_change);
+    tcase_add_test(versions, other_values_may_change);
+    tcase_add_test(versions, changes_through_views_count);
+    tcase_add_loop_test(versions, every_change_raises_the_version, 0, CHANGES);
+    tcase_add_test(versions, a_moved_version_stops_grad);
+}

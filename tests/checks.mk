@@ -1,0 +1,123 @@
+# The steps of .ci/run. Each works alone on a fresh clone, and installs what it needs: `make check-page`.
+# `.ci/run check-page` does the same with warnings as errors and HEED_STRICT=1, which turns skipped checks into failures.
+# Two steps that build into the same folder must not run at the same time: .ci/run lists them on one line.
+
+INSTALL := sh tests/install.sh
+CLANG   := CC=clang CXX=clang++
+# Scripts choose the jobs of the makes that they call.
+RUN     := unset MAKEFLAGS MAKELEVEL; sh
+
+# make deps test, as in the README
+check-test:
+	$(MAKE) --no-print-directory deps test
+
+# Pages: names, links, lists, wording; their code is compiled and run
+check-docs: all
+	$(INSTALL) dev
+	$(RUN) tests/source/docs.sh
+	$(RUN) tests/source/words.sh
+	$(RUN) tests/source/docs_code.sh
+
+# The Makefile: flags, jobs, what it prints; nothing is written outside build/
+check-make: demo
+	$(INSTALL) check dev
+	$(RUN) tests/source/build.sh
+
+# Programs as users run them: output, exit status, signals, full disks
+check-programs: all
+	$(RUN) tests/programs/programs.sh
+	$(RUN) tests/programs/gpt_programs.sh $(BUILD)
+	$(RUN) tests/programs/stories.sh $(BUILD)
+
+# The course: its edits, made in copies of the lessons, print what the pages show
+check-course: all
+	$(RUN) tests/programs/course.sh $(BUILD)
+
+# Reports of training runs, in a browser
+check-report: all
+	$(INSTALL) dev report
+	$(RUN) tests/page/report.sh $(BUILD)
+
+# The page, built with emcc, in two browsers
+check-page: $(BUILD)/page_hash
+	$(INSTALL) dev report firefox page
+	$(MAKE) --no-print-directory page
+	$(RUN) tests/page/page.sh $(BUILD)
+
+# Every program under valgrind, in a build that requests each tensor from the system
+check-valgrind: all
+	$(INSTALL) dev
+	$(MAKE) --no-print-directory BUILD=$(OOM) EXTRA="$(EXTRA) -DHEED_SYSTEM_ALLOCATOR" all
+	$(RUN) tests/programs/valgrind.sh $(OOM) $(notdir $(EXAMPLES))
+
+# Installing and using Heed, the ABI, gdb, the release's tarball
+check-package: all shared
+	$(INSTALL) check dev use
+	$(RUN) tests/package/install_use.sh $(BUILD)
+	$(RUN) tests/package/gdb.sh $(BUILD)
+	$(RUN) tests/package/dist.sh
+
+# The reference: Doxygen's HTML and man pages
+check-reference: all
+	$(INSTALL) dev
+	$(RUN) tests/package/reference.sh $(BUILD)
+
+# heed.h and heed.c, in C and C++
+check-amalgamation:
+	$(INSTALL) check dev
+	$(RUN) tests/package/amalgamation.sh $(BUILD)
+
+# One training run on 1, 2 and 4 ranks of MPI
+check-mpi:
+	$(INSTALL) dev
+	$(MAKE) --no-print-directory mpi
+	$(RUN) tests/programs/mpi.sh $(BUILD)
+
+# A GPT trains on stories as in PyTorch
+check-gpt: all
+	$(RUN) tests/programs/gpt_job.sh $(BUILD)
+
+# The edits of CONTRIBUTING.md, in a copy of the tree
+check-contributing: torch
+	$(INSTALL) check
+	$(RUN) tests/source/contributing.sh $(PYTORCH)
+
+# The benchmark, with Heed alone and with peers that fail. It measures times: nothing else may run meanwhile.
+check-bench: bench-programs
+	$(INSTALL) dev
+	$(RUN) tests/programs/bench.sh $(BUILD)
+
+# The debug build: its reports, and the suites
+check-debug:
+	$(INSTALL) check dev
+	$(RUN) tests/programs/debug.sh
+
+# Mutants: tests detect most of a fixed sample
+check-mutate:
+	$(INSTALL) check
+	$(MAKE) --no-print-directory mutate MUTANTS=20 SEED=1 FILES='src/[ta][eu]*' LEAST=85
+
+# clang: all suites, the lessons, C++
+check-clang:
+	$(INSTALL) check dev
+	$(MAKE) --no-print-directory $(CLANG) BUILD=build/clang all build/clang/test_heed
+	$(RUN) tests/programs/outputs.sh build/clang
+	build/clang/test_heed
+	$(MAKE) --no-print-directory $(CLANG) BUILD=build/clang test-cpp
+
+# AddressSanitizer and UndefinedBehaviorSanitizer. Absurdly large allocations must fail with an error. Short stack
+# traces and a small quarantine make the runs five times faster.
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+check-asan check-clang-asan: export ASAN_OPTIONS  = allocator_may_return_null=1:detect_leaks=1:malloc_context_size=6:quarantine_size_mb=32
+check-asan check-clang-asan: export UBSAN_OPTIONS = print_stacktrace=1
+
+check-asan:
+	$(INSTALL) check dev
+	$(MAKE) --no-print-directory BUILD=build/asan EXTRA="$(SANITIZE)" build/asan/test_heed
+	build/asan/test_heed
+	$(MAKE) --no-print-directory BUILD=build/asan EXTRA="$(SANITIZE)" test-cpp
+
+check-clang-asan:
+	$(INSTALL) check dev
+	$(MAKE) --no-print-directory $(CLANG) BUILD=build/clang-asan EXTRA="$(SANITIZE)" build/clang-asan/test_heed
+	build/clang-asan/test_heed

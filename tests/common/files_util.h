@@ -1,0 +1,59 @@
+/* Shared by the tests of files: a temporary folder per test, and whole-file reads and writes. */
+#ifndef HEED_TESTS_FILES_UTIL_H
+#define HEED_TESTS_FILES_UTIL_H
+
+#include "tests/common/test_util.h"
+
+/* files_case: a heed_case whose tests each get a temporary folder and must leave no file open. */
+TCase *files_case(Suite *suite, const char *name);
+
+/* in_folder: the path of a file in that folder; valid for the next 8 calls.
+ * files_in_folder: number of files in it. */
+const char *in_folder(const char *name);
+int files_in_folder(void);
+
+/* write_bytes, read_bytes: a whole file. read_bytes appends '\0'; free the result. */
+void write_bytes(const char *path, const void *bytes, size_t size);
+char *read_bytes(const char *path, size_t *size);
+
+/* expect_same_files: both have the same bytes. */
+void expect_same_files(const char *path, const char *other);
+
+/* write_header: writes a safetensors file with this header, preceded by its length and followed by
+ * `data` zero bytes. */
+void write_header(const char *path, const char *header, size_t size, size_t data);
+
+/* A rejected file: its header, the number of bytes after it, and words of the error. */
+typedef struct refused_header {
+    const char *header;
+    size_t data;
+    const char *words;
+} refused_header;
+
+/* expect_error_of_file: like expect_error; the message must begin with the function and the path of
+ * `file` in that folder. */
+void expect_error_of_file(heed_status status, const char *function, const char *words);
+
+/* damage_every_byte: replaces each byte of `file` with each of the other 255 values and calls
+ * `reads`, which must return true for the intact file. Returns how often it returned true for a
+ * damaged one; *size is set to the size of the file. */
+int damage_every_byte(bool (*reads)(void), int *size);
+
+/* save_one, load_one: one tensor, saved as "x". */
+void save_one(const char *path, heed_tensor *x);
+heed_tensor *load_one(const char *path, const char *name);
+
+/* of_all_bits: elements with varied bit patterns, including NaN and -0. */
+heed_tensor *of_all_bits(heed_shape shape, heed_dtype dtype);
+
+/* npy_fixture: the path of the file of that name and variant, written by numpy; valid for the next
+ * 8 calls of this or in_folder. */
+const char *npy_fixture(const char *name, const char *variant);
+
+/* expect_same_state: the state dicts of two modules have the same names and bits. */
+void expect_same_state(void *a, void *b);
+
+/* become_nobody: drops root, which ignores permissions; the new user owns the folder. */
+void become_nobody(void);
+
+#endif

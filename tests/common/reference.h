@@ -1,0 +1,78 @@
+/* Inputs in every memory layout, and expected values computed by plain loops: no operation of the
+ * library is called here. */
+#ifndef HEED_TESTS_REFERENCE_H
+#define HEED_TESTS_REFERENCE_H
+
+#include "tests/common/test_util.h"
+
+/* ---- indices ---- */
+
+/* Every index into a shape, in row-major order:
+ *
+ *     for (heed_shape at = first_index(shape); at.ndim >= 0; next_index(shape, &at)) */
+heed_shape first_index(heed_shape shape);
+void next_index(heed_shape shape, heed_shape *index);
+int64_t count_of(heed_shape shape);
+
+/* ---- tensors ---- */
+
+/* Memory layouts: row-major; first dim innermost, as after a transpose; last dim outermost; gaps in
+ * every dim, and an offset. */
+enum layout { ROWS, COLUMNS, ROTATED, STEPPED, LAYOUTS };
+
+/* lay_out: a tensor with these elements, given in row-major order. Gaps in memory are filled with
+ * 77. */
+heed_tensor *lay_out(const double *values, heed_shape shape, heed_dtype dtype, enum layout layout);
+
+/* noise: elements that depend only on the seed: floats in [-2, 2) with full precision, integers
+ * from -9 to 9, bools. */
+heed_tensor *noise(heed_shape shape, heed_dtype dtype, enum layout layout, uint64_t seed);
+
+/* whole_noise: integers from -9 to 9 in any dtype, so that sums of their products are exact. */
+heed_tensor *whole_noise(heed_shape shape, heed_dtype dtype, enum layout layout, uint64_t seed);
+
+/* element: t at an index into a shape that t broadcasts to. rank: the index's row-major position in
+ * `shape`. */
+double element(const heed_tensor *t, heed_shape index);
+int64_t rank(heed_shape shape, heed_shape index);
+
+/* without_dims: the shape without the dims in the bit set. */
+heed_shape without_dims(heed_shape shape, unsigned set);
+
+/* product_at: the element of matmul(a, b) at an index into the result. */
+double product_at(const heed_tensor *a, const heed_tensor *b, heed_shape at);
+
+/* ---- comparing ---- */
+
+/* within_ulps: is `found`, an element of `dtype`, within `ulps` ulps of `expected`? Integers and
+ * bools must be equal; NaN matches NaN. */
+bool within_ulps(double found, double expected, double ulps, heed_dtype dtype);
+
+/* same_bits: equal, zeros with the same sign; NaN matches NaN. */
+bool same_bits(double a, double b);
+
+/* expect_kind: y is not NULL, has this dtype and shape, and no graph. */
+void expect_kind(const heed_tensor *y, heed_dtype dtype, heed_shape shape);
+
+/* EXPECT: a ck_assert_msg for inner loops. Check's own records every call, which is slow. */
+#define EXPECT(condition, ...)                                                                     \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            ck_abort_msg(__VA_ARGS__);                                                             \
+        }                                                                                          \
+    } while (false)
+
+/* expect_element: found is within `ulps` of expected; otherwise prints `what` and both. */
+void expect_element(const char *what, double found, double expected, double ulps, heed_dtype dtype);
+
+/* expect_same: y[at] is x[from]. */
+void expect_same(const char *what, const heed_tensor *y, heed_shape at, const heed_tensor *x,
+                 heed_shape from);
+
+/* expect_same_order: y has the elements of x in row-major order. */
+void expect_same_order(const char *what, heed_tensor *y, heed_tensor *x);
+
+/* Error of one rounding: half an ulp, plus slack. */
+#define ROUNDED_ONCE 0.5000001
+
+#endif

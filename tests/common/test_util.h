@@ -1,0 +1,88 @@
+/* Shared by all suites: cases that check for leaks, and checks that print what differs. */
+#ifndef HEED_TESTS_TEST_UTIL_H
+#define HEED_TESTS_TEST_UTIL_H
+
+#include "heed.h"
+#include "tensor/blocks.h"
+#include "tests/common/suites.h"
+
+/* The update of one parameter. */
+static inline heed_status sgd_update(heed_tensor *p, const heed_tensor *g, heed_tensor *b,
+                                     const heed_sgd_step *step)
+{
+    return heed_sgd_update_all(&(heed_update){.p = p, .g = g, .b = b}, 1, step);
+}
+
+static inline heed_status adam_update(heed_tensor *p, const heed_tensor *g, heed_tensor *m,
+                                      heed_tensor *v, const heed_adam_step *step)
+{
+    return heed_adam_update_all(&(heed_update){.p = p, .g = g, .m = m, .v = v}, 1, step);
+}
+
+/* HAS_TSAN, HAS_SANITIZER: this build has ThreadSanitizer; it or AddressSanitizer. */
+#if defined __has_feature
+#if __has_feature(thread_sanitizer)
+#define HAS_TSAN 1
+#elif __has_feature(address_sanitizer)
+#define HAS_SANITIZER 1
+#endif
+#elif defined __SANITIZE_THREAD__
+#define HAS_TSAN 1
+#elif defined __SANITIZE_ADDRESS__
+#define HAS_SANITIZER 1
+#endif
+#ifdef HAS_TSAN
+#define HAS_SANITIZER 1
+#else
+#define HAS_TSAN 0
+#endif
+#ifndef HAS_SANITIZER
+#define HAS_SANITIZER 0
+#endif
+
+/* heed_case: a test case of `suite`. Each of its tests runs in an open scope and must leave no live
+ * tensors or bytes of its own, and no pending error. */
+TCase *heed_case(Suite *suite, const char *name);
+
+/* expect_error: the pending error has this status and its message contains `words`; clears it. */
+void expect_error(heed_status status, const char *words);
+
+/* expect_file_error: the same for HEED_ERR_FILE, whose message contains `words`, a colon and the
+ * system's text for `error`, an errno. */
+void expect_file_error(const char *words, int error);
+
+/* expect_shape: x has this shape. expect_equal: the values of a and b are equal. expect_same_bits:
+ * they have the same dtype, shape and bits. */
+void expect_shape(const heed_tensor *x, heed_shape shape);
+void expect_equal(heed_tensor *a, heed_tensor *b);
+void expect_same_bits(heed_tensor *a, heed_tensor *b);
+
+/* CAN_WRAP: the linker supports --wrap, so tests can make system calls fail (Makefile). */
+#ifdef HEED_NO_WRAP
+enum { CAN_WRAP = 0 };
+#else
+enum { CAN_WRAP = 1 };
+#endif
+
+/* too_large_for_32_bits: true if a 32-bit machine has rejected a size beyond its address space, so
+ * that the error that a test expects of 64-bit machines does not occur. */
+bool too_large_for_32_bits(void);
+
+/* expect_no_error: otherwise prints the message of the pending error. */
+void expect_no_error(void);
+
+/* expect_close: a and b have the same shape and differ by at most `tolerance`. */
+void expect_close(heed_tensor *a, heed_tensor *b, double tolerance);
+
+/* expect_values: x has `count` elements, in row-major order `values` up to `tolerance`. */
+void expect_values(heed_tensor *x, const double *values, int64_t count, double tolerance);
+#define EXPECT_VALUES(x, tolerance, ...)                                                           \
+    expect_values(x, (const double[]){__VA_ARGS__},                                                \
+                  (int64_t)(sizeof((double[]){__VA_ARGS__}) / sizeof(double)), tolerance)
+
+/* fnv: the FNV-1a hash of bytes, continued from `sum` (initially FNV_BASIS). Fixtures use it to
+ * check more numbers than they list. */
+#define FNV_BASIS UINT64_C(0xcbf29ce484222325)
+uint64_t fnv(const void *data, size_t size, uint64_t sum);
+
+#endif

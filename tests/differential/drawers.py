@@ -1,0 +1,415 @@
+"""How the arguments of the operations are drawn: the words of the DRAW and RANDOM rows of tests/ops/operations.def.
+
+A drawer is a function (d, args) -> value: d is the graph so far (graphs.Drawing), args the arguments drawn before, by name;
+the first tensor is `a`. An argument is a tensor (Ref), a number, a bool, a tuple, a list
+of tensors, a dict of options, the name of a dtype, or Parts; None means NULL.
+"""
+import math
+import pathlib
+import sys
+
+import numpy
+
+from bind import Parts
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "ops"))
+import table  # noqa: E402
+
+FLOATS, NUMBERS, ALL = ("f32", "f64"), ("f32", "f64", "i64"), ("f32", "f64", "i64", "bool")
+
+
+class Operation:
+    def __init__(self, name, torch, order=None, **drawers):
+        self.name, self.torch, self.drawers = name, torch, drawers
+        self.order = order.split() if order else list(drawers)
+        self.code = compile(torch, name, "eval")
+
+
+def operations():
+    """Those of the DRAW and RANDOM rows of tests/ops/operations.def, by name."""
+    return {name: Operation(name, torch, **eval(f"dict({drawers})", globals())) for name, torch, drawers in table.draws()}
+
+
+# ---- drawers: tensors ----
+
+def tensor(dtypes=ALL, dims=None):
+    return lambda d, args: d.tensor(dtypes, dims)
+
+
+def floats(d, args):
+    return d.tensor(FLOATS)
+
+
+def numbers(d, args):
+    return d.tensor(NUMBERS)
+
+
+def anything(d, args):
+    return d.tensor(ALL)
+
+
+def with_infinities(d, args):
+    return d.of_shape(d.shape(), d.choose(FLOATS), values="bias")
+
+
+def like(d, args):
+    """A tensor that broadcasts with a, of a's dtype or any other."""
+    x = d.value(args["a"])
+    dtype = d.dtype(args["a"]) if d.chance(0.85) else d.choose(ALL)
+    return d.of_shape(d.partner(x.shape), dtype)
+
+
+def same(d, args):
+    """x's shape and dtype."""
+    return d.of_shape(d.value(args["a"]).shape, d.dtype(args["a"]))
+
+
+def broadcast_mask(d, args):
+    return d.of_shape(d.narrowed(d.value(args["a"]).shape), "bool")
+
+
+def positive(drawer):
+    """The same kind of tensor with positive values."""
+    def draw(d, args):
+        with d.values("positive"):
+            return drawer(d, args)
+    return draw
+
+
+def probability(drawer):
+    """The same kind of tensor with values in [0, 1)."""
+    def draw(d, args):
+        with d.values("probability"):
+            return drawer(d, args)
+    return draw
+
+
+def maybe(drawer, chance=0.5):
+    return lambda d, args: drawer(d, args) if d.chance(chance) else None
+
+
+def several(d, args):
+    first = d.tensor(ALL)
+    return [first] + [d.of_shape(d.value(first).shape, d.dtype(first)) for _ in range(d.integer(0, 3))]
+
+
+def joinable(d, args):
+    """Tensors that differ in one dim."""
+    first = d.tensor(ALL)
+    shape, tensors = d.value(first).shape, [first]
+    dim = d.integer(0, len(shape) - 1) if shape else 0
+    for _ in range(d.integer(0, 3)):
+        other = list(shape)
+        if shape:
+            other[dim] = d.size()
+        tensors.append(d.of_shape(tuple(other), d.dtype(first)))
+    d.joined = dim
+    return tensors
+
+
+# The families of elementwise.def: values of either sign, or positive ones.
+ANY_OF, POS_OF = (lambda drawer: drawer), positive
+
+
+# ---- drawers: dims, sizes, numbers ----
+
+def dim(d, args, extra=0):
+    x = args["a"][0] if isinstance(args["a"], list) else args["a"]
+    n = max(1, len(d.value(x).shape) + extra)
+    return d.integer(-n, n - 1) if d.chance(0.98) else d.choose([n, -n - 1])
+
+
+def new_dim(d, args):
+    return dim(d, args, 1)
+
+
+def joined_dim(d, args):
+    return d.joined - (len(d.value(args["a"][0]).shape) if d.chance(0.3) else 0) if d.chance(0.98) else d.joined + 1
+
+
+def dims(d, args):
+    n = len(d.value(args["a"]).shape)
+    chosen = d.sample(range(n), d.integer(0, n))
+    chosen = [i - n if d.chance(0.3) else i for i in chosen]
+    return tuple(chosen + chosen[:1] if d.chance(0.01) else chosen)
+
+
+def one_or_no_dim(d, args):
+    return dims(d, args)[:1]
+
+
+def permutation(d, args):
+    n = len(d.value(args["a"]).shape)
+    return tuple(i - n if d.chance(0.3) else i for i in d.sample(range(n), n))
+
+
+def flag(d, args):
+    return d.chance(0.5)
+
+
+def integer(low, high):
+    return lambda d, args: d.integer(low, high)
+
+
+def choice(*values):
+    return lambda d, args: d.choose(values)
+
+
+def index(d, args):
+    n = d.extent(args["a"], args["dim"])
+    return d.integer(-n, max(0, n - 1)) if d.chance(0.97) else n + 1
+
+
+def bound(d, args):
+    n = d.extent(args["a"], args["dim"])
+    return d.integer(-n - 2, n + 2)
+
+
+def scalar(d, args):
+    if d.dtype(args["a"]) in FLOATS and d.chance(0.7):
+        return d.choose([0.5, -1.25, 3.0, 0.1, -2.0, 1e-3, 0.0, 1.0, 7.0])
+    return d.choose([0, 1, 2, -3, 7]) if d.dtype(args["a"]) not in FLOATS else float(d.choose([0, 1, 2, -3, 7]))
+
+
+def exponent(d, args):
+    if d.dtype(args["a"]) in FLOATS:
+        return d.choose([0.5, 2.0, 3.0, -1.0, 0.0, 1.0, -0.5, 1.5, -2.0, 4.0])
+    return d.choose([0, 1, 2, 3])
+
+
+def new_shape(d, args):
+    """A shape with as many elements as x, occasionally with -1 or wrong."""
+    return d.refactored(d.value(args["a"]).numel())
+
+
+def expanded(d, args):
+    shape = [d.size() if s == 1 and d.chance(0.7) else -1 if d.chance(0.2) else s for s in d.value(args["a"]).shape]
+    return tuple([d.integer(1, 3) for _ in range(d.integer(0, 2) if len(shape) < 6 else 0)] + shape)
+
+
+def narrowed(d, args):
+    return d.narrowed(d.value(args["a"]).shape)
+
+
+def split_dim(d, args):
+    return d.refactored(d.extent(args["a"], args["dim"]))
+
+
+def repeats(d, args):
+    n = len(d.value(args["a"]).shape)
+    return tuple(d.integer(0, 3) for _ in range(n + d.integer(0, 1) if n < 5 else n))
+
+
+def pieces(d, args):
+    n, sizes = d.extent(args["a"], args["dim"]), []
+    while sum(sizes) < n and len(sizes) < 5:
+        sizes.append(d.integer(0, n - sum(sizes)))
+    sizes.append(n - sum(sizes))
+    return sizes if d.chance(0.97) else sizes + [1]
+
+
+def split_count(d, args):
+    return max(1, -(-d.extent(args["a"], args["dim"]) // args["size"]))
+
+
+def count_of(name):
+    return lambda d, args: len(args[name])
+
+
+def room_of(name, spare=0):
+    return lambda d, args: Parts((args[name] if isinstance(args[name], int) else len(args[name])) + spare)
+
+
+def indices(shape_of):
+    """An i64 tensor with indices into dim `dim` of x."""
+    return lambda d, args: d.ids(shape_of(d, args), d.extent(args["a"], args["dim"]))
+
+
+def index_shape(d, args):
+    return (d.size(),) if d.chance(0.95) else ()
+
+
+def gather_shape(d, args):
+    shape = list(d.value(args["a"]).shape)
+    shape = [d.integer(0 if d.chance(0.1) else min(1, s), s) if d.chance(0.3) else s for s in shape]
+    if shape:
+        shape[args["dim"] % len(shape)] = d.size()
+    return tuple(shape)
+
+
+def source(d, args):
+    """The source of index_add: x's shape with the index's size in dim."""
+    shape = list(d.value(args["a"]).shape)
+    if shape and -len(shape) <= args["dim"] < len(shape):
+        shape[args["dim"]] = d.value(args["index"]).numel()
+    return d.of_shape(tuple(shape), d.dtype(args["a"]))
+
+
+def scatter_source(d, args):
+    shape = tuple(s + (d.integer(0, 2) if d.chance(0.2) else 0) for s in d.value(args["index"]).shape)
+    return d.of_shape(shape, d.dtype(args["a"]))
+
+
+def scatter_index(d, args):
+    """Distinct indices along dim: torch does not define which of several elements scatter writes."""
+    shape = list(d.value(args["a"]).shape)
+    if not shape:
+        return d.ids((), 1)
+    dim = args["dim"] % len(shape)
+    extent = shape[dim]
+    shape = [d.integer(min(1, s), s) if d.chance(0.3) else s for s in shape]
+    places = [d.sample(range(extent), shape[dim]) for _ in range(math.prod(shape) // max(1, shape[dim]))]
+    lines = numpy.array(places, dtype=numpy.int64).reshape([s for i, s in enumerate(shape) if i != dim] + [shape[dim]])
+    return d.leaf(numpy.moveaxis(lines, -1, dim), False)
+
+
+def subscript(d, args):
+    """Indices, ranges, None and an ellipsis, occasionally too many or out of range."""
+    n, parts = len(d.value(args["a"]).shape), []
+    for i in range(d.integer(0, n) if d.chance(0.97) else n + 1):
+        size = d.extent(args["a"], i)
+        bounds = [str(d.integer(-size - 2, size + 2)) if d.chance(0.6) else "" for _ in range(2)]
+        step = d.choose(["", ":", ":1", ":2", ":3", " : 2"])
+        index = d.integer(-size, max(0, size - 1)) if d.chance(0.97) else size
+        parts.append(str(index) if d.chance(0.3) else ":".join(bounds) + step)
+    for extra, chance in ("None", 0.3), ("...", 0.4):
+        if d.chance(chance) or not parts:
+            parts.insert(d.integer(0, len(parts)), extra)
+    return ", ".join(parts)
+
+
+# ---- drawers: products, normalisation, attention, losses ----
+
+def matrix(d, args):
+    return d.of_shape(tuple(d.size() for _ in range(2)), d.choose(NUMBERS))
+
+
+def right_factor(d, args):
+    shape, inner = d.value(args["a"]).shape, d.size()
+    batch = d.partner(shape[:-2]) if len(shape) > 2 and d.chance(0.7) else ()
+    last = (shape[-1] if shape and d.chance(0.97) else inner,)
+    return d.of_shape(batch + last + ((d.size(),) if len(batch) or d.chance(0.85) else ()), d.dtype(args["a"]))
+
+
+def batch_factor(d, args):
+    b, _, k = d.value(args["a"]).shape
+    return d.of_shape((b, k, d.size()), d.dtype(args["a"]))
+
+
+def linear_weight(d, args):
+    shape = d.value(args["a"]).shape
+    return d.of_shape((d.size(), shape[-1] if shape else 2), d.dtype(args["a"]))
+
+
+def linear_bias(d, args):
+    return d.of_shape(d.value(args["weight"]).shape[:1], d.dtype(args["a"])) if d.chance(0.6) else None
+
+
+def second_matrix(d, args):
+    return d.of_shape((d.value(args["mat1"]).shape[-1], d.size()), d.dtype(args["mat1"]))
+
+
+def addend(d, args):
+    shape = (d.value(args["mat1"]).shape[0], d.value(args["mat2"]).shape[-1])
+    return d.of_shape(d.narrowed(shape), d.dtype(args["mat1"]))
+
+
+def equation(d, args):
+    """Letters for both operands, some of them shared, and a result with some of them."""
+    letters = d.sample("abcdXY", d.integer(1, 5))
+    left = d.sample(letters, d.integer(0, min(4, len(letters))))
+    right = d.sample(letters, d.integer(0, min(4, len(letters))))
+    if left and d.chance(0.05):
+        left.append(left[0])
+    used = sorted(set(left + right))
+    dots = d.chance(0.1)
+    text = "".join(left) + ("..." if dots else "") + "," + "".join(right) + ("..." if dots and d.chance(0.7) else "")
+    if d.chance(0.8):
+        text += "->" + ("..." if dots else "") + "".join(d.sample(used, d.integer(0, len(used))))
+    d.sizes = {c: d.size() for c in "abcdXY"}
+    d.sizes["..."] = (d.size(),) if d.chance(0.6) else ()
+    return text
+
+
+def einsum_operand(place):
+    def draw(d, args):
+        letters = args["equation"].split("->")[0].split(",")[place]
+        named = letters.replace("...", "")
+        shape = tuple(1 if d.chance(0.05) else d.sizes[c] for c in named)
+        dtype = d.choose(NUMBERS) if place == 0 else d.dtype(args["a"])
+        return d.of_shape(shape + (d.sizes["..."] if "..." in letters else ()), dtype)
+    return draw
+
+
+def last_dims(d, args):
+    shape = tuple(d.value(args["a"]).shape)
+    return shape[d.integer(0, max(0, len(shape) - 1)):] if shape else (1,)
+
+
+def normalized(chance):
+    return lambda d, args: d.of_shape(args["shape"], d.dtype(args["a"])) if d.chance(chance) else None
+
+
+def eps(d, args):
+    return d.choose([1e-5, 1e-6, 0.1, 1e-12])
+
+
+def attention_key(d, args):
+    *batch, _, e = d.value(args["a"]).shape
+    return d.of_shape((*batch, d.size(), e), d.dtype(args["a"]))
+
+
+def attention_value(d, args):
+    *batch, s, _ = d.value(args["k"]).shape
+    return d.of_shape((*batch, s, d.size()), d.dtype(args["a"]))
+
+
+def attention_mask(d, args):
+    shape = tuple(d.value(args["a"]).shape[:-1]) + (d.value(args["k"]).shape[-2],)
+    if d.chance(0.4):
+        return None
+    with d.values("bias"):
+        shape = d.narrowed(shape) if d.chance(0.5) else shape
+        return d.of_shape(shape if len(shape) >= 2 else (1, 1), "bool" if d.chance(0.5) else d.dtype(args["a"]))
+
+
+def logits(d, args):
+    return d.of_shape(d.shape(1, 4), d.choose(FLOATS))
+
+
+def loss_options(*names):
+    """Options of the losses: a random choice of those named."""
+    def draw(d, args):
+        options, x = {}, d.value(args["a"])
+        classes = x.shape[min(1, x.dim() - 1)] if x.dim() else 1
+        for name in names:
+            if not d.chance(0.4):
+                continue
+            options[name] = {
+                "reduction": lambda: d.choose(["HEED_MEAN", "HEED_SUM", "HEED_NONE"]),
+                "batchmean": lambda: "HEED_BATCHMEAN",
+                "weight": lambda: d.of_shape(x.shape, d.dtype(args["a"])),
+                "broadcast_weight": lambda: d.of_shape(d.narrowed(x.shape), d.dtype(args["a"])),
+                "pos_weight": lambda: d.of_shape(d.narrowed(x.shape), d.dtype(args["a"])),
+                "class_weight": lambda: d.of_shape((classes,), d.dtype(args["a"]), requires_grad=False),
+                "ignore_index": lambda: d.integer(-1, max(0, classes - 1)),
+                "label_smoothing": lambda: d.choose([0.1, 0.5, 1.0]),
+                "delta": lambda: d.choose([0.5, 1.0, 2.0]),
+                "log_target": lambda: True,
+            }[name]()
+        for name, field in (("batchmean", "reduction"), ("class_weight", "weight"), ("broadcast_weight", "weight")):
+            if name in options:
+                options[field] = options.pop(name)
+        return options
+    return draw
+
+
+def class_targets(probabilities):
+    def draw(d, args):
+        shape = d.value(args["a"]).shape
+        if probabilities and d.chance(0.3):
+            with d.values("positive"):
+                return d.of_shape(shape, d.dtype(args["a"]))
+        classes = shape[min(1, len(shape) - 1)] if len(shape) else 1
+        return d.ids(shape[:1] * (len(shape) > 1) + shape[2:], classes)
+    return draw

@@ -1,0 +1,129 @@
+/* Clipping gradients: typical use, and NaN and infinities. parity/optimisers.def compares it with
+ * PyTorch. */
+#include <math.h>
+
+#include "tests/common/test_util.h"
+
+static const double inf = (double)INFINITY;
+
+/* A parameter whose gradient has these two elements. */
+static heed_tensor *with_gradient(double a, double b, heed_dtype dtype)
+{
+    heed_tensor *p = heed_set_requires_grad(heed_zeros(HEED_SHAPE(2), dtype), true);
+    heed_tensor *g = heed_to(heed_from_f64((double[]){a, b}, HEED_SHAPE(2)), dtype);
+    heed_backward(heed_sum(heed_mul(p, g)));
+    return p;
+}
+
+/* (3, 4) and (12, 0) have a joint norm of 13: each becomes 1 / 13 of itself, whatever its dtype. */
+START_TEST(gradients_are_clipped_together)
+{
+    heed_tensor *none = heed_set_requires_grad(heed_zeros(HEED_SHAPE(2), HEED_F32), true);
+    heed_tensor *ps[] = {with_gradient(3, 4, HEED_F32), none, with_gradient(12, 0, HEED_F64)};
+    const heed_tensor_list list = {3, ps, NULL};
+    ck_assert_double_eq(heed_clip_grad_norm(list, 13.1), 13);
+    EXPECT_VALUES(ps[0]->grad, 0, 3, 4);
+    ck_assert_double_eq(heed_clip_grad_norm(list, 1), 13);
+    EXPECT_VALUES(ps[0]->grad, 1e-6, 3 / 13.0, 4 / 13.0);
+    EXPECT_VALUES(ps[2]->grad, 1e-6, 12 / 13.0, 0);
+    ck_assert_ptr_null(none->grad);
+    ck_assert_double_eq_tol(heed_clip_grad_norm(list, inf), 1, 1e-6);
+}
+END_TEST
+
+/* Parameters that share one gradient: it is scaled once per parameter, with any number of
+ * threads. */
+START_TEST(a_shared_gradient_is_clipped_for_each)
+{
+    enum { SIZE = 200000, TIMES = 20 };
+    const int before = heed_get_num_threads();
+    heed_set_num_threads(3);
+    heed_tensor *ps[3], *one = heed_ones(HEED_SHAPE(SIZE), HEED_F32);
+    for (int i = 0; i < 3; i++) {
+        ps[i] = heed_set_requires_grad(heed_zeros(HEED_SHAPE(SIZE), HEED_F32), true);
+        heed_set_grad(ps[i], one);
+    }
+    for (int i = 0; i < TIMES; i++) {
+        heed_fill_into(one, 1);
+        const double norm = heed_clip_grad_norm((heed_tensor_list){3, ps, NULL}, 400);
+        const double factor = 400 / norm, right = factor * factor * factor;
+        ck_assert_double_eq_tol(heed_item(heed_amin(one)), right, 1e-5);
+        ck_assert_double_eq_tol(heed_item(heed_amax(one)), right, 1e-5);
+    }
+    heed_set_num_threads(before);
+}
+END_TEST
+
+START_TEST(nothing_has_norm_0)
+{
+    heed_tensor *none = heed_set_requires_grad(heed_zeros(HEED_SHAPE(2), HEED_F32), true);
+    heed_tensor *empty = heed_set_requires_grad(heed_zeros(HEED_SHAPE(0), HEED_F32), true);
+    heed_backward(heed_sum(empty));
+    heed_tensor *ps[] = {none, empty};
+    const heed_clip_options largest = {.norm_type = inf};
+    ck_assert_double_eq(heed_clip_grad_norm((heed_tensor_list){0}, 1), 0);
+    ck_assert_double_eq(heed_clip_grad_norm((heed_tensor_list){2, ps, NULL}, 1), 0);
+    ck_assert_double_eq(heed_clip_grad_norm_with((heed_tensor_list){2, ps, NULL}, 1, largest), 0);
+}
+END_TEST
+
+/* PyTorch 2.15: with inf the other gradients become 0, with NaN all become NaN. */
+START_TEST(what_is_not_finite_spreads)
+{
+    heed_tensor *p = with_gradient(inf, 1, HEED_F32), *q = with_gradient((double)NAN, 1, HEED_F32);
+    const heed_clip_options strict = {.error_if_nonfinite = true};
+    ck_assert_double_eq(heed_clip_grad_norm((heed_tensor_list){1, &p, NULL}, 1), inf);
+    EXPECT_VALUES(p->grad, 0, (double)NAN, 0);
+    ck_assert(isnan(heed_clip_grad_norm_with((heed_tensor_list){1, &q, NULL}, 1, strict)));
+    expect_error(HEED_ERR_VALUE, "clip_grad_norm: the norm of all gradients is nan");
+    EXPECT_VALUES(q->grad, 0, (double)NAN, 1);
+    ck_assert(isnan(heed_clip_grad_norm((heed_tensor_list){1, &q, NULL}, 1)));
+    EXPECT_VALUES(q->grad, 0, (double)NAN, (double)NAN);
+}
+END_TEST
+
+START_TEST(each_element_is_clipped)
+{
+    heed_tensor *p = with_gradient(-inf, 0.25, HEED_F32),
+                *q = with_gradient((double)NAN, 3, HEED_F64);
+    heed_tensor *ps[] = {p, q};
+    ck_assert_int_eq(heed_clip_grad_value((heed_tensor_list){2, ps, NULL}, 0.5), HEED_OK);
+    EXPECT_VALUES(p->grad, 0, -0.5, 0.25);
+    EXPECT_VALUES(q->grad, 0, (double)NAN, 0.5);
+}
+END_TEST
+
+START_TEST(nothing_is_clipped_while_an_error_is_pending)
+{
+    heed_tensor *p = with_gradient(3, 4, HEED_F32);
+    heed_matmul(p, heed_ones(HEED_SHAPE(5), HEED_F64));
+    ck_assert(isnan(heed_clip_grad_norm((heed_tensor_list){1, &p, NULL}, 1)));
+    heed_clip_grad_value((heed_tensor_list){1, &p, NULL}, 1);
+    expect_error(HEED_ERR_SHAPE, "matmul");
+    EXPECT_VALUES(p->grad, 0, 3, 4);
+}
+END_TEST
+
+START_TEST(without_memory_nothing_is_clipped)
+{
+    heed_tensor *p = with_gradient(3, 4, HEED_F32);
+    for (int i = 0; i < 2; i++) {
+        heed_fail_allocation(i);
+        ck_assert(isnan(heed_clip_grad_norm((heed_tensor_list){1, &p, NULL}, 1)));
+        expect_error(HEED_ERR_MEMORY, "");
+    }
+    EXPECT_VALUES(p->grad, 0, 3, 4);
+}
+END_TEST
+
+void add_clip_cases(Suite *suite)
+{
+    TCase *clip = heed_case(suite, "clip");
+    tcase_add_test(clip, gradients_are_clipped_together);
+    tcase_add_test(clip, a_shared_gradient_is_clipped_for_each);
+    tcase_add_test(clip, nothing_has_norm_0);
+    tcase_add_test(clip, what_is_not_finite_spreads);
+    tcase_add_test(clip, each_element_is_clipped);
+    tcase_add_test(clip, nothing_is_clipped_while_an_error_is_pending);
+    tcase_add_test(clip, without_memory_nothing_is_clipped);
+}

@@ -1,0 +1,160 @@
+/* Training is bit-identical for any number of threads and wherever its tensors are allocated:
+ * checkpoints after 50 steps are compared byte for byte. All sizes are odd, and large enough for
+ * several threads; most of the work is in the kernels that tensor/grain.h names. */
+#include "tests/common/files_util.h"
+
+enum { STEPS = HAS_TSAN ? 3 : 50, BATCH = 7 };
+
+typedef struct model {
+    void *module;
+    heed_tensor *(*loss)(void *module); /* of a batch that it draws */
+} model;
+
+static heed_tensor *ids(int64_t below, heed_shape shape)
+{
+    return heed_randint(0, below, shape, HEED_I64);
+}
+
+/* ---- a GPT ---- */
+
+enum { VOCAB = 37, CONTEXT = 41 };
+
+static heed_tensor *gpt_loss(void *module)
+{
+    heed_tensor *tokens = ids(VOCAB, HEED_SHAPE(BATCH, CONTEXT + 1));
+    return heed_gpt_loss(module, heed_narrow(tokens, 1, 0, CONTEXT),
+                         heed_narrow(tokens, 1, 1, CONTEXT));
+}
+
+static model new_gpt(void)
+{
+    struct heed_gpt *m = heed_gpt_new((heed_gpt_config){.vocab_size = VOCAB,
+                                                        .block_size = CONTEXT,
+                                                        .n_layer = 1,
+                                                        .n_head = 5,
+                                                        .n_embd = 75,
+                                                        .dropout = 0.1});
+    return (model){m, gpt_loss};
+}
+
+/* ---- an encoder layer with masks ---- */
+
+enum { LENGTH = 29, HEADS = 3, D_MODEL = 51 };
+
+static heed_tensor *encoder_loss(void *module)
+{
+    heed_tensor *x = heed_randn(HEED_SHAPE(LENGTH, BATCH, D_MODEL), HEED_F64);
+    heed_tensor *lengths = ids(LENGTH, HEED_SHAPE(BATCH)); /* 0: every key is blocked */
+    heed_tensor *padding = heed_squeeze(heed_padding_block_mask(lengths, LENGTH), -2);
+    const heed_transformer_encoder_forward_options masks = {
+        .src_mask = heed_causal_block_mask(LENGTH), .src_key_padding_mask = padding};
+    heed_tensor *y = heed_transformer_encoder_layer_forward_with(module, x, masks);
+    return heed_mse_loss(y, heed_roll(x, 1));
+}
+
+static model new_encoder(void)
+{
+    const heed_transformer_encoder_layer_options options = {.dim_feedforward = 211};
+    void *m = heed_transformer_encoder_layer_new_with(D_MODEL, HEADS, options);
+    heed_module_to(m, HEED_F64);
+    return (model){m, encoder_loss};
+}
+
+/* ---- an MLP ---- */
+
+enum { IN = 37, HIDDEN = 53, CLASSES = 11, ROWS_OF_BATCH = 1153 };
+
+static heed_tensor *mlp_loss(void *module)
+{
+    heed_tensor *x = heed_randn(HEED_SHAPE(ROWS_OF_BATCH, IN), HEED_F32);
+    return heed_cross_entropy(heed_forward(module, x), ids(CLASSES, HEED_SHAPE(ROWS_OF_BATCH)));
+}
+
+static model new_mlp(void)
+{
+    struct heed_sequential *m = heed_sequential_new();
+    heed_sequential_append(m, heed_linear_new(IN, HIDDEN));
+    heed_sequential_append(m, heed_gelu_new());
+    heed_sequential_append(m, heed_layer_norm_new(HEED_SHAPE(HIDDEN)));
+    heed_sequential_append(m, heed_linear_new(HIDDEN, CLASSES));
+    return (model){m, mlp_loss};
+}
+
+/* ---- one head over many tokens: threads share its gradient ---- */
+
+enum { TOKENS = 601, WIDTH = 19 };
+
+static heed_tensor *head_loss(void *module)
+{
+    heed_tensor *x = heed_randn(HEED_SHAPE(TOKENS, WIDTH), HEED_F32);
+    const heed_multihead_attention_forward_options options = {.is_causal = true};
+    return heed_mse_loss(heed_multihead_attention_forward_with(module, x, x, x, options),
+                         heed_roll(x, 1));
+}
+
+static model new_head(void)
+{
+    return (model){heed_multihead_attention_new(WIDTH, 1), head_loss};
+}
+
+/* ---- training ---- */
+
+/* `disturb`: allocates tensors of odd sizes beforehand, and creates and frees more between steps.
+ */
+static void train(model (*make)(void), const char *path, bool disturb)
+{
+    HEED_SCOPE(run);
+    for (int64_t i = 0; i < 20 && disturb; i++) {
+        heed_zeros(HEED_SHAPE(3 + 71 * i * i), HEED_F32);
+    }
+    heed_manual_seed(5);
+    const model m = make();
+    heed_optimizer *adamw = heed_adamw_new(heed_parameters(m.module), 1e-2, 0.1);
+    for (int64_t i = 0; i < STEPS; i++) {
+        if (disturb) {
+            heed_full(HEED_SHAPE(1 + i * 37 % 101, 1 + i), 1e30, HEED_F64);
+        }
+        HEED_SCOPE(step);
+        heed_optimizer_zero_grad(adamw);
+        heed_backward(m.loss(m.module));
+        heed_clip_grad_norm(heed_parameters(m.module), 1);
+        heed_optimizer_step(adamw);
+    }
+    heed_save_checkpoint(m.module, adamw, path, NULL);
+    heed_optimizer_free(adamw);
+    heed_module_free(m.module);
+    expect_no_error();
+}
+
+static model (*const models[])(void) = {new_gpt, new_encoder, new_mlp, new_head};
+enum { MODELS = sizeof models / sizeof *models };
+
+START_TEST(training_does_not_depend_on_threads)
+{
+    const char *goal = in_folder("goal"), *found = in_folder("found");
+    heed_set_num_threads(1);
+    train(models[_i], goal, false);
+    for (int i = 0; i < 5; i++) {
+        heed_set_num_threads((const int[]){2, 3, 4, 5, 8}[i]);
+        train(models[_i], found, false);
+        expect_same_files(found, goal);
+    }
+}
+END_TEST
+
+START_TEST(training_does_not_depend_on_addresses)
+{
+    const char *goal = in_folder("goal"), *found = in_folder("found");
+    heed_set_num_threads(2);
+    train(models[_i], goal, false);
+    train(models[_i], found, true);
+    expect_same_files(found, goal);
+}
+END_TEST
+
+void add_determinism_cases(Suite *suite)
+{
+    TCase *tests = files_case(suite, "determinism");
+    tcase_add_loop_test(tests, training_does_not_depend_on_threads, 0, MODELS);
+    tcase_add_loop_test(tests, training_does_not_depend_on_addresses, 0, MODELS);
+}

@@ -1,0 +1,566 @@
+/* Constructors that fail: a failed registration makes the module incomplete; it is refused by name,
+ * and freed without a trace. The constructors of the quickstart, of custom_module.c and of lesson 3
+ * (example_reader.c) are those of the examples. No scope is open, except where a test opens one. */
+#include <setjmp.h>
+#include <string.h>
+
+#include "tensor/thread.h"
+#include "tests/common/test_util.h"
+
+int quickstart_main(void), custom_module_main(void);
+#define main quickstart_main
+#include "examples/quickstart.c"
+#undef main
+#define main custom_module_main
+#include "examples/custom_module.c"
+#undef main
+
+void *example_reader(void);
+
+static int64_t tensors_before, bytes_before;
+
+static void begin(void)
+{
+    tensors_before = heed_live_tensors();
+    bytes_before = heed_live_bytes();
+}
+
+static void expect_nothing_left(void)
+{
+    expect_no_error();
+    ck_assert_int_eq(heed_live_tensors(), tensors_before);
+    ck_assert_int_eq(heed_live_bytes(), bytes_before);
+    ck_assert(heed_is_grad_enabled());
+    heed_scalar(1, HEED_F32);
+    expect_error(HEED_ERR_SCOPE, "scalar: no scope is open");
+}
+
+/* ---- a module with all kinds of entries ---- */
+
+struct gate {
+    heed_module module;
+    heed_tensor *scale, *offset;
+    struct heed_linear *project;
+};
+
+static heed_tensor *gate_forward(struct gate *m, heed_tensor *x)
+{
+    return heed_add(heed_mul(heed_linear_forward(m->project, x), m->scale), m->offset);
+}
+
+HEED_MODULE_KIND(gate_kind, struct gate, "Gate", NULL, gate_forward);
+
+static struct gate *gate_new(void)
+{
+    struct gate *m = heed_module_new(&gate_kind);
+    HEED_PARAMETER(m, scale, heed_mul_scalar(heed_rand(HEED_SHAPE(2), HEED_F32), 2));
+    HEED_BUFFER(m, offset, heed_exp(heed_zeros(HEED_SHAPE(2), HEED_F32)));
+    HEED_CHILD(m, project, heed_linear_new(2, 2));
+    heed_normal_into(m->scale, 1, 0.02);
+    return m;
+}
+
+static struct gate *incomplete_new(void)
+{
+    struct gate *m = gate_new();
+    ck_assert_int_eq(HEED_CHILD(m, project, NULL), HEED_ERR_NULL);
+    expect_error(HEED_ERR_NULL, "'project' is NULL");
+    return m;
+}
+
+static void expect_incomplete(const char *function, const char *kind, const char *name)
+{
+    char message[200];
+    snprintf(message, sizeof message, "%s: this %s is incomplete: registering '%s' failed",
+             function, kind, name);
+    ck_assert_str_eq(heed_error_message(), message);
+    expect_error(HEED_ERR_VALUE, message);
+}
+
+/* ---- scopes, grad mode and random numbers ---- */
+
+START_TEST(values_need_no_scope)
+{
+    heed_manual_seed(7);
+    struct gate *m = gate_new();
+    expect_no_error();
+    ck_assert(m->scale->requires_grad && m->scale->op == NULL && !m->offset->requires_grad);
+    heed_manual_seed(7);
+    {
+        HEED_SCOPE(scope);
+        heed_tensor *expected = heed_rand(HEED_SHAPE(2), HEED_F32);
+        struct heed_linear *project = heed_linear_new(2, 2);
+        heed_normal_into(expected, 1, 0.02);
+        ck_assert(heed_equal(m->scale, expected));
+        ck_assert(heed_equal(m->project->weight, project->weight));
+        EXPECT_VALUES(m->offset, 0, 1, 1);
+        heed_module_free(project);
+    }
+    heed_module_free(m);
+}
+END_TEST
+
+/* The values of a parameter that requires a gradient are replaced in grad mode. */
+START_TEST(initialisers_need_no_scope)
+{
+    struct heed_linear *m = heed_linear_new(3, 4);
+    heed_tensor *w = m->weight;
+    const uint32_t version = w->storage->version;
+    heed_kaiming_uniform_into(w, 0);
+    heed_kaiming_normal_into(w, 0);
+    heed_xavier_uniform_into(w, 1);
+    heed_xavier_normal_into(w, 1);
+    heed_trunc_normal_into(w, 0, 1, -2, 2);
+    heed_trunc_normal_into(w, 0, 1, 2, 3);
+    heed_uniform_into(w, 0, 1);
+    heed_normal_into(w, 0, 1);
+    heed_bernoulli_into(w, 0.5);
+    heed_exponential_into(w, 1);
+    heed_copy_into(w, m->bias == NULL ? NULL : heed_parameters(m).tensors[0]);
+    heed_scale_into(w, 2);
+    heed_fill_into(w, 3);
+    heed_module_to(m, HEED_F64);
+    heed_normal_into(w, 0, 1);
+    expect_no_error();
+    ck_assert_uint_gt(w->storage->version, version);
+    ck_assert(w->requires_grad && w->op == NULL);
+    heed_module_free(m);
+}
+END_TEST
+
+START_TEST(the_mode_and_the_scope_are_restored)
+{
+    struct gate *m = heed_module_new(&gate_kind);
+    {
+        HEED_SCOPE(scope);
+        heed_tensor *x = heed_set_requires_grad(heed_ones(HEED_SHAPE(2), HEED_F32), true);
+        if (heed_is_grad_enabled())
+            HEED_PARAMETER(m, scale, heed_mul_scalar(x, 3));
+        else
+            ck_abort();
+        ck_assert(heed_is_grad_enabled());
+        ck_assert(m->scale->op == NULL && heed_mul(x, x)->op != NULL);
+        HEED_BUFFER(m, offset, x); /* not trained, and still a leaf of the caller's scope */
+        ck_assert_int_eq(heed_scope_end(&scope), HEED_OK);
+    }
+    heed_module_free(m);
+}
+END_TEST
+
+static heed_tensor *ones_of(struct gate *other)
+{
+    HEED_PARAMETER(other, scale, heed_ones(HEED_SHAPE(3), HEED_F32));
+    return heed_mul(other->scale, heed_full(HEED_SHAPE(3), 5, HEED_F32));
+}
+
+START_TEST(a_value_may_register_others)
+{
+    struct gate *m = heed_module_new(&gate_kind), *other = heed_module_new(&gate_kind);
+    HEED_PARAMETER(m, offset, ones_of(m)); /* in the same module */
+    HEED_PARAMETER(other, offset, ones_of(other));
+    expect_no_error();
+    HEED_SCOPE(scope);
+    EXPECT_VALUES(heed_detach(m->offset), 0, 5, 5, 5);
+    EXPECT_VALUES(heed_detach(m->scale), 0, 1, 1, 1);
+    ck_assert_int_eq(heed_parameters(other).count, 2);
+    heed_scope_end(&scope);
+    heed_module_free(m);
+    heed_module_free(other);
+}
+END_TEST
+
+static jmp_buf back;
+
+static heed_tensor *jump(void)
+{
+    heed_ones(HEED_SHAPE(3), HEED_F32);
+    longjmp(back, 1);
+}
+
+/* As with any scope, the enclosing one ends it and says so. */
+START_TEST(a_jump_out_of_a_value)
+{
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    struct gate *const m = heed_module_new(&gate_kind);
+    if (setjmp(back) == 0) {
+        HEED_PARAMETER(m, scale, jump());
+        ck_abort();
+    }
+    ck_assert_int_eq(heed_scope_end(&scope), HEED_ERR_SCOPE);
+    expect_error(HEED_ERR_SCOPE, "1 scope(s) inside this one were still open; end each one");
+    heed_module_free(m);
+}
+END_TEST
+
+/* ---- each failure ---- */
+
+static void taken(struct gate *m)
+{
+    HEED_PARAMETER(m, scale, heed_ones(HEED_SHAPE(2), HEED_F32));
+}
+
+static void dotted(struct gate *m)
+{
+    HEED_SCOPE(scope);
+    heed_add_buffer(m, "a.b", NULL, heed_ones(HEED_SHAPE(2), HEED_F32));
+}
+
+static void nameless(struct gate *m)
+{
+    heed_add_parameter(m, NULL, NULL, m->scale);
+}
+
+static void not_trainable(struct gate *m)
+{
+    HEED_SCOPE(scope);
+    heed_add_parameter(m, "ids", NULL, heed_ones(HEED_SHAPE(2), HEED_I64));
+}
+
+static void no_value(struct gate *m)
+{
+    heed_add_parameter(m, "none", NULL, NULL);
+}
+
+static void value_with_graph(struct gate *m)
+{
+    HEED_SCOPE(scope);
+    heed_add_buffer(m, "sum", NULL, heed_sum(m->scale));
+}
+
+static void failed_value(struct gate *m)
+{
+    HEED_BUFFER(m, offset, heed_reshape(heed_ones(HEED_SHAPE(2), HEED_F32), HEED_SHAPE(3)));
+}
+
+static void no_scope(struct gate *m)
+{
+    heed_add_parameter(m, "late", NULL, heed_ones(HEED_SHAPE(2), HEED_F32));
+}
+
+static void no_child(struct gate *m)
+{
+    HEED_CHILD(m, project, heed_linear_new(-1, 2));
+}
+
+static void child_taken(struct gate *m)
+{
+    HEED_CHILD(m, project, gate_new());
+}
+
+static void child_of_another(struct gate *m)
+{
+    heed_add_child(m, "second", NULL, m->project);
+}
+
+static void child_of_itself(struct gate *m)
+{
+    heed_add_child(m, "self", NULL, m);
+}
+
+static const struct failure {
+    void (*registration)(struct gate *m);
+    heed_status status;
+    const char *words, *name;
+} failures[] = {
+    {taken, HEED_ERR_VALUE, "Gate: the name 'scale' is taken", "scale"},
+    {dotted, HEED_ERR_VALUE, "Gate: the name 'a.b' contains a '.'", "a.b"},
+    {nameless, HEED_ERR_NULL, "an entry needs a module and a name", "?"},
+    {not_trainable, HEED_ERR_DTYPE, "set_requires_grad: i64 has no gradient", "ids"},
+    {no_value, HEED_ERR_NULL, "'none' is NULL", "none"},
+    {value_with_graph, HEED_ERR_GRAPH, "share: t () has a graph", "sum"},
+    {failed_value, HEED_ERR_SHAPE, "reshape", "offset"},
+    {no_scope, HEED_ERR_SCOPE, "ones: no scope is open to own the result", "late"},
+    {no_child, HEED_ERR_VALUE, "linear: -1 features to 2", "project"},
+    {child_taken, HEED_ERR_VALUE, "Gate: the name 'project' is taken", "project"},
+    {child_of_another, HEED_ERR_VALUE, "Linear 'second': it already has an owner", "second"},
+    {child_of_itself, HEED_ERR_VALUE, "Gate 'self': it already has an owner, or", "self"},
+};
+enum { FAILURES = sizeof failures / sizeof *failures };
+
+/* The first failure is the one that is named. Adding the module to another frees it. */
+START_TEST(a_failed_registration_makes_the_module_incomplete)
+{
+    const struct failure *f = &failures[_i];
+    struct gate *m = gate_new(), *parent = heed_module_new(&gate_kind);
+    f->registration(m);
+    heed_add_parameter(m, "later", NULL, NULL); /* while the error is pending */
+    expect_error(f->status, f->words);
+    ck_assert_int_eq(heed_parameters(m).count, 0);
+    expect_incomplete("parameters", "Gate", f->name);
+    HEED_BUFFER(m, offset, heed_ones(HEED_SHAPE(2), HEED_F32));
+    expect_incomplete("module", "Gate", f->name);
+    ck_assert_ptr_null(m->offset);
+    HEED_CHILD(parent, project, (struct heed_linear *)(void *)m);
+    expect_incomplete("module", "Gate", f->name);
+    ck_assert_ptr_null(parent->project);
+    heed_eval(parent);
+    expect_incomplete("eval", "Gate", "project");
+    heed_module_free(parent);
+}
+END_TEST
+
+/* Modules that contain it become incomplete, too, and name the path; their lists stay valid. */
+START_TEST(owners_become_incomplete)
+{
+    struct heed_sequential *outer = heed_sequential_new(), *inner = heed_sequential_new();
+    heed_sequential_append(outer, heed_linear_new(2, 2));
+    heed_sequential_append(outer, inner);
+    heed_sequential_append(inner, gate_new());
+    const heed_tensor_list list = heed_parameters(outer);
+    heed_sequential_append(inner, heed_multihead_attention_new(2, 1));
+    expect_error(HEED_ERR_VALUE, "sequential_append: a MultiheadAttention has no forward");
+    heed_train(inner);
+    expect_incomplete("train", "Sequential", "1");
+    heed_train(outer);
+    expect_incomplete("train", "Sequential", "1.1");
+    heed_sequential_append(outer, gate_new());
+    expect_incomplete("module", "Sequential", "1.1");
+    ck_assert_int_eq(list.count, 5);
+    ck_assert_str_eq(list.names[2], "1.0.scale");
+    heed_train(heed_module_list_at(&inner->list, 0));
+    expect_incomplete("module_list_at", "Sequential", "1");
+    heed_module_free(outer);
+    expect_no_error();
+
+    struct heed_module_list *deep = heed_module_list_new(), *at = deep;
+    for (int i = 0; i < 30; i++) {
+        struct heed_module_list *next = heed_module_list_new();
+        heed_add_child(at, "a_name_of_24_characters_", NULL, next);
+        at = next;
+    }
+    expect_no_error();
+    heed_add_child(at, "project", NULL, NULL);
+    expect_error(HEED_ERR_NULL, "'project' is NULL");
+    heed_eval(deep);
+    expect_error(HEED_ERR_VALUE, "eval: this ModuleList is incomplete: registering "
+                                 "'a_name_of_24.a_name_of_24.a_name_of_24.' failed");
+    heed_module_free(deep);
+}
+END_TEST
+
+/* ---- every function refuses an incomplete module ---- */
+
+/* X(function in the message, call); `m` is an incomplete Gate. */
+#define FUNCTIONS                                                                                  \
+    X(parameters, heed_parameters(m))                                                              \
+    X(decay_parameters, heed_decay_parameters(m))                                                  \
+    X(no_decay_parameters, heed_no_decay_parameters(m))                                            \
+    X(state_dict, heed_state_dict(m))                                                              \
+    X(state_dict, heed_state(m, "scale"))                                                          \
+    X(set_parameter, heed_set_parameter(m, "scale", NULL, m->scale))                               \
+    X(zero_grad, heed_zero_grad(m))                                                                \
+    X(train, heed_train(m))                                                                        \
+    X(eval, heed_eval(m))                                                                          \
+    X(module_to, heed_module_to(m, HEED_F64))                                                      \
+    X(module_print, heed_module_print(stdout, m))                                                  \
+    X(forward, heed_forward(m, m->scale))                                                          \
+    X(gate_forward, heed_forward_check("gate_forward", m))                                         \
+    X(gate, heed_module_check("gate", m))                                                          \
+    X(module, heed_add_buffer(m, "new", NULL, m->scale))                                           \
+    X(module, heed_add_parameter(m, "new", NULL, m->scale))                                        \
+    X(module, heed_add_child(m, "new", NULL, heed_linear_new(2, 2)))                               \
+    X(parameters, heed_sgd_new(heed_parameters(m), 0.1))                                           \
+    X(parameters, heed_clip_grad_norm(heed_parameters(m), 1))                                      \
+    X(save_state_dict, heed_save_state_dict(m, "/nowhere/gate", NULL))                             \
+    X(load_state_dict, heed_load_state_dict(m, "/nowhere/gate"))                                   \
+    X(load_state_dict, heed_load_state_dict_with(m, "/nowhere/gate", (heed_load_options){0}))      \
+    X(save_checkpoint, heed_save_checkpoint(m, NULL, "/nowhere/gate", NULL))                       \
+    X(load_checkpoint, heed_load_checkpoint(m, NULL, "/nowhere/gate"))                             \
+    X(state_dict, heed_graph_dot(stdout, m->scale, (heed_graph_options){.module = m}))
+
+START_TEST(every_function_refuses_it)
+{
+    struct gate *m = incomplete_new();
+    HEED_SCOPE(scope);
+#define X(name, call)                                                                              \
+    (void)call;                                                                                    \
+    expect_incomplete(#name, "Gate", "project");
+    FUNCTIONS
+#undef X
+    heed_scope_end(&scope);
+    heed_module_free(m);
+}
+END_TEST
+
+/* The library's modules, with a child that they cannot have. X(kind, name of the function, new
+ * module, call) */
+#define MODULES                                                                                    \
+    X(linear, "Linear", linear_forward, heed_linear_new(2, 2), heed_linear_forward(m, x))          \
+    X(linear, "Linear", forward, heed_linear_new(2, 2), heed_forward(m, x))                        \
+    X(embedding, "Embedding", embedding_forward, heed_embedding_new(2, 2),                         \
+      heed_embedding_forward(m, x))                                                                \
+    X(position_encoding, "PositionEncoding", position_encoding_forward,                            \
+      heed_position_encoding_new(2, 2), heed_position_encoding_forward(m, x))                      \
+    X(layer_norm, "LayerNorm", layer_norm_forward, heed_layer_norm_new(HEED_SHAPE(2)),             \
+      heed_layer_norm_forward(m, x))                                                               \
+    X(activation, "ReLU", activation_forward, heed_relu_new(), heed_activation_forward(m, x))      \
+    X(dropout, "Dropout", dropout_forward, heed_dropout_new(0.5), heed_dropout_forward(m, x))      \
+    X(feed_forward, "FeedForward", feed_forward_forward, heed_feed_forward_new(2, 2),              \
+      heed_feed_forward_forward(m, x))                                                             \
+    X(sequential, "Sequential", sequential_forward, heed_sequential_new(),                         \
+      heed_sequential_forward(m, x))                                                               \
+    X(sequential, "Sequential", module, heed_sequential_new(),                                     \
+      heed_sequential_append(m, heed_relu_new()))                                                  \
+    X(module_list, "ModuleList", module_list_count, heed_module_list_new(),                        \
+      heed_module_list_count(m))                                                                   \
+    X(module_list, "ModuleList", module_list_at, heed_module_list_new(),                           \
+      heed_module_list_at(m, 0))                                                                   \
+    X(module_list, "ModuleList", module, heed_module_list_new(),                                   \
+      heed_module_list_append(m, heed_relu_new()))                                                 \
+    X(self_attention, "SelfAttention", self_attention_forward, heed_self_attention_new(2, 0, 1),   \
+      heed_self_attention_forward(m, x, NULL))                                                     \
+    X(cross_attention, "CrossAttention", cross_attention_forward, heed_cross_attention_new(2),     \
+      heed_cross_attention_forward(m, x, x, NULL))                                                 \
+    X(multi_head, "MultiHead", multi_head_forward, heed_multi_head_new(2, 1, 0, 1),                \
+      heed_multi_head_forward(m, x, NULL))                                                         \
+    X(multi_head, "MultiHead", multi_head_head, heed_multi_head_new(2, 1, 0, 1),                   \
+      heed_multi_head_head(m, 0))                                                                  \
+    X(multihead_attention, "MultiheadAttention", multihead_attention_forward,                      \
+      heed_multihead_attention_new(2, 1), heed_multihead_attention_forward(m, x, x, x))            \
+    X(transformer_encoder_layer, "TransformerEncoderLayer", transformer_encoder_layer_forward,     \
+      heed_transformer_encoder_layer_new(2, 1), heed_transformer_encoder_layer_forward(m, x))      \
+    X(transformer_encoder_layer, "TransformerEncoderLayer", module,                                \
+      heed_transformer_encoder_layer_new(2, 1), (heed_transformer_encoder_new(m, 2), m = NULL))    \
+    X(transformer_encoder, "TransformerEncoder", transformer_encoder_forward,                      \
+      heed_transformer_encoder_new(heed_transformer_encoder_layer_new(2, 1), 1),                   \
+      heed_transformer_encoder_forward(m, x))                                                      \
+    X(transformer_encoder, "TransformerEncoder", transformer_encoder_layer_at,                     \
+      heed_transformer_encoder_new(heed_transformer_encoder_layer_new(2, 1), 1),                   \
+      heed_transformer_encoder_layer_at(m, 0))                                                     \
+    X(gpt, "GPT", gpt_forward, gpt(), heed_gpt_forward(m, x))                                      \
+    X(gpt, "GPT", gpt_loss, gpt(), heed_gpt_loss(m, x, x))                                         \
+    X(gpt, "GPT", gpt_block_at, gpt(), heed_gpt_block_at(m, 0))                                    \
+    X(gpt, "GPT", gpt_cache, gpt(), heed_gpt_cache_new(m, 1))                                      \
+    X(gpt, "GPT", gpt_generate, gpt(), heed_gpt_generate(m, x, 1))                                 \
+    X(gpt, "GPT", gpt_save, gpt(), heed_gpt_save(m, "/nowhere/gpt", HEED_GPT_LAYOUT_NANOGPT))      \
+    X(gpt, "GPT", gpt_load, gpt(), heed_gpt_load(m, "/nowhere/gpt"))                               \
+    X(gpt, "GPT", gpt_save_pretrained, gpt(), heed_gpt_save_pretrained(m, "/nowhere/gpt"))
+
+static struct heed_gpt *gpt(void)
+{
+    return heed_gpt_new((heed_gpt_config){
+        .vocab_size = 5, .block_size = 3, .n_layer = 2, .n_head = 2, .n_embd = 4});
+}
+
+START_TEST(modules_of_the_library_refuse)
+{
+    HEED_SCOPE(scope);
+    heed_tensor *x = heed_ones(HEED_SHAPE(2, 2), HEED_F32);
+#define X(type, kind, name, made, call)                                                            \
+    {                                                                                              \
+        struct heed_##type *m = made;                                                              \
+        expect_no_error();                                                                         \
+        heed_add_child(m, "extra", NULL, NULL);                                                    \
+        expect_error(HEED_ERR_NULL, "'extra' is NULL");                                            \
+        (void)(call);                                                                              \
+        expect_incomplete(#name, kind, "extra");                                                   \
+        heed_module_free(m);                                                                       \
+    }
+    MODULES
+#undef X
+    heed_scope_end(&scope);
+}
+END_TEST
+
+START_TEST(a_cached_forward_refuses)
+{
+    struct heed_gpt *m = gpt();
+    heed_gpt_cache *cache = heed_gpt_cache_new(m, 1);
+    HEED_SCOPE_NO_GRAD(scope);
+    heed_add_child(m, "extra", NULL, NULL);
+    expect_error(HEED_ERR_NULL, "'extra' is NULL");
+    heed_gpt_forward_cached(m, heed_zeros(HEED_SHAPE(1, 1), HEED_I64), cache);
+    expect_incomplete("gpt_forward_cached", "GPT", "extra");
+    heed_scope_end(&scope);
+    heed_gpt_cache_free(cache);
+    heed_module_free(m);
+}
+END_TEST
+
+/* ---- memory runs out ---- */
+
+static void *quickstart_model(void)
+{
+    return model_new();
+}
+
+static void *custom_model(void)
+{
+    return gated_new(2, 1);
+}
+
+static void *gate_model(void)
+{
+    struct gate *m = heed_module_new(&gate_kind);
+    HEED_PARAMETER(m, scale, heed_mul_scalar(heed_rand(HEED_SHAPE(2), HEED_F32), 2));
+    HEED_BUFFER(m, offset, heed_exp(heed_zeros(HEED_SHAPE(2), HEED_F32)));
+    HEED_CHILD(m, project, heed_linear_new(2, 2));
+    return m;
+}
+
+static void *small_gpt(void)
+{
+    return gpt();
+}
+
+static const struct starved {
+    void *(*make)(void);
+    const char *kind; /* NULL: the constructor returns NULL */
+    int least;        /* allocations */
+} starved[] = {
+    {quickstart_model, "Model", 40}, {custom_model, "Gated", 15}, {example_reader, "Reader", 40},
+    {gate_model, "Gate", 15},        {small_gpt, NULL, 150},
+};
+
+/* Each allocation of a constructor fails once, alone or with all later ones. */
+START_TEST(constructors_without_memory)
+{
+    const struct starved *s = &starved[_i / 2];
+    int n = 0;
+    for (int64_t before = -1; before < heed_allocation_failures(); n++) {
+        before = heed_allocation_failures();
+        heed_fail_allocations(n, _i % 2 == 0 ? 1 : INT64_MAX);
+        void *m = s->make();
+        heed_fail_allocation(-1);
+        if (heed_allocation_failures() == before) {
+            expect_no_error();
+            ck_assert_ptr_nonnull(m);
+            ck_assert_int_gt(heed_parameters(m).count, 0);
+        } else {
+            ck_assert_int_ne(heed_self.unread, 0); /* not reported while it was constructed */
+            expect_error(HEED_ERR_MEMORY, "out of memory");
+            ck_assert(m == NULL || s->kind != NULL);
+            if (m != NULL) {
+                char message[100];
+                snprintf(message, sizeof message, "zero_grad: this %s is incomplete: registering '",
+                         s->kind);
+                heed_zero_grad(m);
+                expect_error(HEED_ERR_VALUE, message);
+            }
+        }
+        heed_module_free(m);
+        expect_nothing_left();
+    }
+    ck_assert_int_gt(n, s->least);
+}
+END_TEST
+
+void add_module_failures_cases(Suite *suite)
+{
+    TCase *test_case = tcase_create("module_failures");
+    tcase_add_checked_fixture(test_case, begin, expect_nothing_left);
+    tcase_add_test(test_case, values_need_no_scope);
+    tcase_add_test(test_case, initialisers_need_no_scope);
+    tcase_add_test(test_case, the_mode_and_the_scope_are_restored);
+    tcase_add_test(test_case, a_value_may_register_others);
+    tcase_add_test(test_case, a_jump_out_of_a_value);
+    tcase_add_loop_test(test_case, a_failed_registration_makes_the_module_incomplete, 0, FAILURES);
+    tcase_add_test(test_case, owners_become_incomplete);
+    tcase_add_test(test_case, every_function_refuses_it);
+    tcase_add_test(test_case, modules_of_the_library_refuse);
+    tcase_add_test(test_case, a_cached_forward_refuses);
+    tcase_add_loop_test(test_case, constructors_without_memory, 0,
+                        2 * sizeof starved / sizeof *starved);
+    suite_add_tcase(suite, test_case);
+}

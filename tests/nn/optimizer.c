@@ -1,0 +1,147 @@
+/* Optimisers in typical use. parity_optimisers.c compares their steps with PyTorch's. */
+#include <math.h>
+
+#include "tests/common/test_util.h"
+
+static heed_tensor *parameter(void)
+{
+    return heed_set_requires_grad(heed_from_f64((double[]){1, -0.5, 0.25, 2}, HEED_SHAPE(4)), true);
+}
+
+/* A parameter without a gradient is unchanged, and its step count does not advance. */
+START_TEST(test_without_gradient)
+{
+    heed_tensor *both[] = {parameter(), parameter()};
+    heed_optimizer *adam = heed_adam_new((heed_tensor_list){2, both, NULL}, 0.1);
+    heed_backward(heed_sum(both[0]));
+    heed_optimizer_step(adam);
+    EXPECT_VALUES(both[0], 1e-7, 0.9, -0.6, 0.15, 1.9);
+    EXPECT_VALUES(both[1], 0, 1, -0.5, 0.25, 2);
+    heed_optimizer_zero_grad(adam);
+    ck_assert_ptr_null(both[0]->grad);
+    heed_backward(heed_sum(both[1]));
+    heed_optimizer_step(adam);
+    EXPECT_VALUES(both[1], 1e-7, 0.9, -0.6, 0.15, 1.9);
+    heed_optimizer_free(adam);
+}
+END_TEST
+
+START_TEST(test_no_step_after_an_error)
+{
+    heed_tensor *p = parameter();
+    heed_optimizer *sgd = heed_sgd_new((heed_tensor_list){1, &p, NULL}, 1);
+    heed_backward(heed_sum(p));
+    heed_matmul(p, heed_ones(HEED_SHAPE(5), HEED_F64));
+    ck_assert_int_eq(heed_optimizer_step(sgd), HEED_ERR_SHAPE);
+    expect_error(HEED_ERR_SHAPE, "matmul");
+    EXPECT_VALUES(p, 0, 1, -0.5, 0.25, 2);
+    heed_optimizer_step(sgd);
+    EXPECT_VALUES(p, 0, 0, -1.5, -0.75, 1);
+    heed_optimizer_free(sgd);
+}
+END_TEST
+
+/* A step that ran out of memory can be repeated. */
+START_TEST(test_step_without_memory)
+{
+    for (int n = 0;; n++) {
+        heed_tensor *p = parameter();
+        heed_optimizer *adam = heed_adam_new((heed_tensor_list){1, &p, NULL}, 0.1);
+        heed_backward(heed_sum(p));
+        heed_fail_allocation(n);
+        heed_status status = heed_optimizer_step(adam);
+        heed_fail_allocation(-1);
+        if (status != HEED_OK) {
+            expect_error(HEED_ERR_MEMORY, "out of memory");
+            EXPECT_VALUES(p, 0, 1, -0.5, 0.25, 2);
+            heed_optimizer_step(adam);
+        }
+        EXPECT_VALUES(p, 1e-7, 0.9, -0.6, 0.15, 1.9);
+        heed_optimizer_free(adam);
+        if (status == HEED_OK) {
+            ck_assert_int_gt(n, 3);
+            break;
+        }
+    }
+}
+END_TEST
+
+START_TEST(test_learning_rate_may_change)
+{
+    heed_tensor *p = parameter();
+    heed_optimizer *sgd = heed_sgd_new((heed_tensor_list){1, &p, NULL}, 1);
+    heed_backward(heed_sum(p));
+    sgd->lr = 0.5;
+    heed_optimizer_step(sgd);
+    EXPECT_VALUES(p, 0, 0.5, -1, -0.25, 1.5);
+    heed_optimizer_free(sgd);
+}
+END_TEST
+
+/* With betas of 0 a step depends only on the sign of its gradient. The numbers are PyTorch's. */
+START_TEST(test_adam_without_memory)
+{
+    static const double gradients[] = {1e8, 1, -2};
+    static const double steps[] = {-0.1, -0.2, -0.1};
+    heed_tensor *p = heed_set_requires_grad(heed_zeros(HEED_SCALAR, (heed_dtype)_i), true);
+    heed_optimizer *adam = heed_adam_new((heed_tensor_list){1, &p, NULL}, 0.1);
+    adam->groups[0].betas[0] = adam->groups[0].betas[1] = 0;
+    for (int t = 0; t < 3; t++) {
+        heed_optimizer_zero_grad(adam);
+        heed_backward(heed_mul_scalar(p, gradients[t]));
+        heed_optimizer_step(adam);
+        EXPECT_VALUES(p, 1e-6, steps[t]);
+    }
+    heed_optimizer_free(adam);
+}
+END_TEST
+
+/* A step changes values in place, so a backward that still needs the old ones fails. */
+START_TEST(test_step_raises_the_version)
+{
+    heed_tensor *p = parameter();
+    heed_optimizer *sgd = heed_sgd_new((heed_tensor_list){1, &p, NULL}, 1);
+    heed_tensor *loss = heed_sum(heed_mul(p, p));
+    heed_backward_retain(loss);
+    heed_optimizer_step(sgd);
+    ck_assert_int_eq(heed_backward(loss), HEED_ERR_VERSION);
+    expect_error(HEED_ERR_VERSION, "mul");
+    heed_optimizer_free(sgd);
+}
+END_TEST
+
+START_TEST(test_bad_options)
+{
+    heed_tensor *p = parameter(), *constant = heed_ones(HEED_SHAPE(2), HEED_F32);
+    const heed_tensor_list list = {1, &p, NULL};
+    ck_assert_ptr_null(heed_adam_new(list, -1));
+    expect_error(HEED_ERR_VALUE, "Adam: lr is -1");
+    ck_assert_ptr_null(heed_adam_new(list, (double)NAN));
+    expect_error(HEED_ERR_VALUE, "lr");
+    ck_assert_ptr_null(heed_adam_new_with(list, 1, (heed_adam_options){.betas = {1, 0.9}}));
+    expect_error(HEED_ERR_VALUE, "betas 1 and 0.9");
+    ck_assert_ptr_null(heed_adamw_new_with(list, 1, 0.1, (heed_adam_options){.weight_decay = 0.1}));
+    expect_error(HEED_ERR_VALUE, "weight_decay");
+    ck_assert_ptr_null(heed_sgd_new_with(list, 1, (heed_sgd_options){.nesterov = true}));
+    expect_error(HEED_ERR_VALUE, "nesterov");
+    ck_assert_ptr_null(heed_sgd_new((heed_tensor_list){0, NULL, NULL}, 1));
+    expect_error(HEED_ERR_VALUE, "no parameters");
+    ck_assert_ptr_null(heed_adam_new((heed_tensor_list){1, &constant, NULL}, 1));
+    expect_error(HEED_ERR_GRAPH, "parameter 0");
+    heed_optimizer_step(NULL);
+    expect_error(HEED_ERR_NULL, "optimizer_step");
+    heed_optimizer_free(NULL);
+}
+END_TEST
+
+void add_optimizer_cases(Suite *suite)
+{
+    TCase *use = heed_case(suite, "use");
+    tcase_add_test(use, test_without_gradient);
+    tcase_add_test(use, test_no_step_after_an_error);
+    tcase_add_test(use, test_step_without_memory);
+    tcase_add_test(use, test_learning_rate_may_change);
+    tcase_add_loop_test(use, test_adam_without_memory, HEED_F32, HEED_F64 + 1);
+    tcase_add_test(use, test_step_raises_the_version);
+    tcase_add_test(use, test_bad_options);
+}

@@ -1,0 +1,198 @@
+/* The state dict of an optimiser. parity_optimisers.c compares its values with PyTorch's;
+ * tests/tools/training.c tests files. */
+#include <math.h>
+#include <string.h>
+
+#include "tests/common/test_util.h"
+
+static heed_tensor *parameter(double a, double b)
+{
+    return heed_set_requires_grad(heed_from_f64((double[]){a, b}, HEED_SHAPE(2)), true);
+}
+
+static heed_tensor *state_of(heed_tensor_list list, const char *name)
+{
+    for (int i = 0; i < list.count; i++) {
+        if (strcmp(list.names[i], name) == 0) {
+            return list.tensors[i];
+        }
+    }
+    ck_abort_msg("no %s", name);
+}
+
+START_TEST(sgd_by_name)
+{
+    heed_tensor *ps[] = {parameter(1, 2), parameter(3, 4)};
+    const heed_tensor_list list = {2, ps, (const char *const[]){"w", "layer.b"}};
+    heed_optimizer *sgd = heed_sgd_new_with(list, 0.5, (heed_sgd_options){.momentum = 0.5});
+    heed_backward(heed_sum(ps[1]));
+    heed_optimizer_step(sgd);
+    const heed_tensor_list state = heed_optimizer_state_dict(sgd);
+    ck_assert_int_eq(state.count, 2 + 2 * 3 + 5);
+    ck_assert_int_eq(heed_item_i64(state_of(state, "SGD.steps")), 1);
+    EXPECT_VALUES(state_of(state, "SGD.lr"), 0, 0.5);
+    EXPECT_VALUES(state_of(state, "state.layer.b.momentum_buffer"), 0, 1, 1);
+    EXPECT_VALUES(state_of(state, "state.w.momentum_buffer"), 0, 0, 0);
+    ck_assert_int_eq(heed_item_i64(state_of(state, "state.w.step")), 0);
+    ck_assert_int_eq(heed_item_i64(state_of(state, "state.layer.b.step")), 1);
+    ck_assert_int_eq(heed_item_i64(state_of(state, "param_groups.0.params.layer.b")), 1);
+    EXPECT_VALUES(state_of(state, "param_groups.0.momentum"), 0, 0.5);
+    ck_assert(isnan(heed_item(state_of(state, "param_groups.0.lr"))));
+    heed_optimizer_free(sgd);
+}
+END_TEST
+
+/* State moves to another optimiser with its parameters in another order, and to itself. */
+START_TEST(state_moves_by_name)
+{
+    heed_tensor *ps[] = {parameter(1, 2), parameter(3, 4)};
+    heed_tensor *qs[] = {parameter(3, 4), parameter(1, 2)};
+    const heed_tensor_list p = {2, ps, (const char *const[]){"a", "b"}};
+    const heed_tensor_list q = {2, qs, (const char *const[]){"b", "a"}};
+    heed_optimizer *from = heed_adam_new(p, 0.5), *to = heed_adam_new(q, 0.1);
+    heed_backward(heed_sum(heed_mul(heed_mul(ps[0], ps[0]), ps[1])));
+    heed_optimizer_step(from);
+    heed_set_data(qs[0], heed_detach(heed_clone(ps[1])));
+    heed_set_data(qs[1], heed_detach(heed_clone(ps[0])));
+    ck_assert_int_eq(heed_optimizer_load_state_dict(to, heed_optimizer_state_dict(from)), HEED_OK);
+    ck_assert_int_eq(heed_optimizer_load_state_dict(to, heed_optimizer_state_dict(to)), HEED_OK);
+    ck_assert(to->lr == 0.5 && to->steps == 1);
+    heed_backward(heed_sum(heed_mul(heed_mul(qs[1], qs[1]), qs[0])));
+    heed_optimizer_zero_grad(from);
+    heed_backward(heed_sum(heed_mul(heed_mul(ps[0], ps[0]), ps[1])));
+    heed_optimizer_step(from);
+    heed_optimizer_step(to);
+    expect_close(qs[0], ps[1], 0);
+    expect_close(qs[1], ps[0], 0);
+    heed_optimizer_free(from);
+    heed_optimizer_free(to);
+}
+END_TEST
+
+/* The last step that can be counted, and two more, which leave the count unchanged. */
+START_TEST(counts_of_steps_do_not_overflow)
+{
+    for (int sgd = 0; sgd < 2; sgd++) {
+        heed_tensor *p = parameter(1, 2);
+        const heed_tensor_list list = {1, &p, (const char *const[]){"p"}};
+        heed_optimizer *o = sgd ? heed_sgd_new(list, 0.5) : heed_adam_new(list, 0.5);
+        const heed_tensor_list state = heed_optimizer_state_dict(o);
+        heed_tensor *all = state_of(state, sgd ? "SGD.steps" : "Adam.steps");
+        heed_tensor *own = state_of(state, "state.p.step");
+        *heed_data_i64(all) = *heed_data_i64(own) = INT64_MAX - 1;
+        heed_optimizer_load_state_dict(o, state);
+        heed_backward(heed_sum(p));
+        for (int i = 0; i < 3; i++) {
+            const double before = heed_at(p, HEED_INDEX(0));
+            ck_assert_int_eq(heed_optimizer_step(o), HEED_OK);
+            ck_assert_int_eq(o->steps, INT64_MAX);
+            ck_assert_double_lt(heed_at(p, HEED_INDEX(0)), before);
+        }
+        const heed_tensor_list last = heed_optimizer_state_dict(o);
+        ck_assert_int_eq(heed_item_i64(state_of(last, "state.p.step")), INT64_MAX);
+        ck_assert_int_eq(heed_optimizer_load_state_dict(o, last), HEED_OK);
+        heed_optimizer_free(o);
+    }
+}
+END_TEST
+
+/* The names and dtypes that files of earlier versions have. lr is NaN for the group without its
+ * own.
+ */
+START_TEST(state_of_earlier_versions)
+{
+    static const char *const names[] = {"SGD.steps",
+                                        "SGD.lr",
+                                        "param_groups.0.params.w",
+                                        "state.w.step",
+                                        "state.w.momentum_buffer",
+                                        "param_groups.1.params.b",
+                                        "state.b.step",
+                                        "state.b.momentum_buffer",
+                                        "param_groups.0.lr",
+                                        "param_groups.0.weight_decay",
+                                        "param_groups.0.momentum",
+                                        "param_groups.0.dampening",
+                                        "param_groups.0.nesterov",
+                                        "param_groups.1.lr",
+                                        "param_groups.1.weight_decay",
+                                        "param_groups.1.momentum",
+                                        "param_groups.1.dampening",
+                                        "param_groups.1.nesterov"};
+    static const double numbers[] = {4,   0.5, 0, 4, 7,    1,   4,   8, (double)NAN,
+                                     0.1, 0.9, 0, 1, 0.25, 0.2, 0.9, 0, 0};
+    static const char is_integer[] = "101101100000100001";
+    enum { COUNT = sizeof numbers / sizeof *numbers };
+    heed_tensor *state[COUNT], *ps[] = {parameter(1, 2), parameter(3, 4)};
+    for (int i = 0; i < COUNT; i++) {
+        const double pair[] = {numbers[i], numbers[i]};
+        const int64_t integer = is_integer[i] == '1' ? (int64_t)numbers[i] : 0;
+        state[i] = strstr(names[i], "buffer") != NULL ? heed_from_f64(pair, HEED_SHAPE(2))
+                   : is_integer[i] == '1'             ? heed_from_i64(&integer, HEED_SCALAR)
+                                                      : heed_from_f64(pair, HEED_SCALAR);
+    }
+    heed_optimizer *sgd = heed_sgd_new_with((heed_tensor_list){1, ps, (const char *const[]){"w"}},
+                                            1, (heed_sgd_options){.momentum = 0.5});
+    heed_add_param_group(sgd, (heed_tensor_list){1, ps + 1, (const char *const[]){"b"}});
+    sgd->groups[0].own_lr = true;
+    ck_assert_int_eq(heed_optimizer_load_state_dict(sgd, (heed_tensor_list){COUNT, state, names}),
+                     HEED_OK);
+    ck_assert(sgd->lr == 0.5 && sgd->steps == 4 && sgd->slots[1].steps == 4);
+    ck_assert(!sgd->groups[0].own_lr && sgd->groups[0].nesterov && sgd->groups[0].momentum == 0.9);
+    ck_assert(sgd->groups[1].own_lr && sgd->groups[1].lr == 0.25 && !sgd->groups[1].nesterov);
+    EXPECT_VALUES(sgd->slots[0].state[0], 0, 7, 7);
+    EXPECT_VALUES(sgd->slots[1].state[0], 0, 8, 8);
+    heed_optimizer_free(sgd);
+}
+END_TEST
+
+START_TEST(state_that_does_not_fit)
+{
+    heed_tensor *p = parameter(1, 2), *q = parameter(1, 2);
+    heed_optimizer *adam = heed_adam_new((heed_tensor_list){1, &p, NULL}, 0.5);
+    heed_optimizer *adamw = heed_adamw_new((heed_tensor_list){1, &q, NULL}, 0.5, 0.1);
+    heed_optimizer_load_state_dict(adam, heed_optimizer_state_dict(adamw));
+    expect_error(HEED_ERR_VALUE,
+                 "optimizer_load_state_dict: the state does not fit this Adam: "
+                 "2 missing: Adam.steps, Adam.lr; 2 unexpected: AdamW.lr, AdamW.steps");
+    heed_tensor_list state = heed_optimizer_state_dict(adam);
+    state.count--;
+    heed_optimizer_load_state_dict(adam, state);
+    expect_error(HEED_ERR_VALUE, "1 missing: param_groups.0.eps");
+    heed_optimizer_load_state_dict(adam, (heed_tensor_list){1, &p, NULL});
+    expect_error(HEED_ERR_NULL, "optimizer_load_state_dict: the list has no tensors or no names");
+    heed_optimizer_free(adam);
+    heed_optimizer_free(adamw);
+}
+END_TEST
+
+START_TEST(a_list_without_memory)
+{
+    heed_tensor *p = parameter(1, 2);
+    heed_optimizer *adam = heed_adam_new((heed_tensor_list){1, &p, NULL}, 0.5);
+    for (int n = 0;; n++) {
+        heed_fail_allocation(n);
+        const heed_tensor_list state = heed_optimizer_state_dict(adam);
+        heed_fail_allocation(-1);
+        if (!heed_error_pending()) {
+            ck_assert_int_gt(n, 4);
+            ck_assert_int_eq(state.count, 2 + 4 + 4);
+            break;
+        }
+        expect_error(HEED_ERR_MEMORY, "out of memory");
+        ck_assert_int_eq(state.count, 0);
+    }
+    heed_optimizer_free(adam);
+}
+END_TEST
+
+void add_optimizer_state_cases(Suite *suite)
+{
+    TCase *state = heed_case(suite, "state");
+    tcase_add_test(state, sgd_by_name);
+    tcase_add_test(state, state_moves_by_name);
+    tcase_add_test(state, counts_of_steps_do_not_overflow);
+    tcase_add_test(state, state_of_earlier_versions);
+    tcase_add_test(state, state_that_does_not_fit);
+    tcase_add_test(state, a_list_without_memory);
+}

@@ -1,0 +1,123 @@
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include "tests/oom/oom.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "tensor/thread.h"
+
+/* Totals of the processes of all tests. */
+typedef struct totals {
+    int64_t runs, failures, unreported;
+} totals;
+
+static totals *all; /* shared memory */
+
+static void print_totals(void)
+{
+    printf("out of memory so far: %lld runs with %lld failed allocations; %lld of them succeeded\n",
+           (long long)all->runs, (long long)all->failures, (long long)all->unreported);
+}
+
+TCase *oom_case(Suite *suite, const char *name)
+{
+    if (all == NULL) {
+        all = mmap(NULL, sizeof *all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        if (all == MAP_FAILED) {
+            perror("oom");
+            exit(EXIT_FAILURE);
+        }
+    }
+    TCase *test_case = files_case(suite, name);
+    tcase_add_unchecked_fixture(test_case, NULL, print_totals);
+    tcase_set_timeout(test_case, 1200);
+    return test_case;
+}
+
+uint64_t hash_of(heed_tensor *x, uint64_t sum)
+{
+    const heed_tensor *flat = x != NULL && !heed_error_pending() ? heed_contiguous(x) : NULL;
+    if (flat != NULL) {
+        sum = fnv(flat->shape, (size_t)flat->ndim * sizeof *flat->shape, sum);
+        sum = fnv(flat->data, (size_t)flat->numel * heed_dtype_size(flat->dtype), sum);
+    }
+    return sum;
+}
+
+static uint64_t run_untouched(const char *name, scenario *run, const void *context)
+{
+    const uint64_t sum = run(context);
+    const heed_status status = heed_error();
+    ck_assert_msg(status == HEED_OK, "%s: %s", name, heed_error_message());
+    return sum;
+}
+
+/* The number of allocations of one run. */
+static int64_t allocations_of(const char *name, scenario *run, const void *context)
+{
+    heed_fail_allocation(INT64_MAX - 1);
+    run_untouched(name, run, context);
+    const int64_t allocations = INT64_MAX - heed_self.fail_countdown;
+    heed_fail_allocation(-1);
+    return allocations;
+}
+
+static void starve_at(const char *name, scenario *run, const void *context, int64_t n,
+                      int64_t count, uint64_t expected)
+{
+    const int64_t tensors = heed_live_tensors(), bytes = heed_live_bytes();
+    const int64_t failures = heed_allocation_failures();
+    heed_fail_allocations(n, count);
+    uint64_t sum = run(context);
+    heed_fail_allocation(-1);
+    const heed_status status = heed_error();
+    const bool reported =
+        status == HEED_ERR_MEMORY && strstr(heed_error_message(), "out of memory") != NULL;
+    const char *mode = count == 1 ? "once" : "with all later ones";
+    ck_assert_msg(heed_allocation_failures() > failures, "%s: allocation %lld was not reached",
+                  name, (long long)n);
+    ck_assert_msg(reported || (status == HEED_OK && sum == expected),
+                  "%s: allocation %lld failed %s: %s, %s: %s", name, (long long)n, mode,
+                  heed_status_name(status), sum == expected ? "right" : "wrong",
+                  heed_error_message());
+    ck_assert_msg(heed_live_tensors() == tensors && heed_live_bytes() == bytes,
+                  "%s: allocation %lld failed %s: %lld tensors and %lld bytes leak", name,
+                  (long long)n, mode, (long long)(heed_live_tensors() - tensors),
+                  (long long)(heed_live_bytes() - bytes));
+    __atomic_add_fetch(&all->runs, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&all->failures, heed_allocation_failures() - failures, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&all->unreported, status == HEED_OK, __ATOMIC_RELAXED);
+    sum = run_untouched(name, run, context);
+    ck_assert_msg(sum == expected, "%s: allocation %lld failed %s: the next run differs", name,
+                  (long long)n, mode);
+}
+
+/* The number of allocations to try: fewer in sanitizer builds, which are about ten times slower. */
+static int64_t tries(int few)
+{
+    const char *wanted = getenv("HEED_OOM");
+    if (wanted != NULL && strcmp(wanted, "all") == 0) {
+        return INT64_MAX;
+    }
+    return heed_allocator_keeps_blocks() ? few : 1 + few / 10;
+}
+
+/* A handler, so that Heed does not report errors that stay unread for long. */
+static void ignore(heed_status status, const char *message)
+{
+    (void)status, (void)message;
+}
+
+void starve(const char *name, scenario *run, const void *context, int few)
+{
+    heed_on_error(ignore);
+    const uint64_t expected = run_untouched(name, run, context);
+    const int64_t allocations = allocations_of(name, run, context);
+    const int64_t step = 1 + (allocations - 1) / tries(few);
+    for (int64_t n = (int64_t)(expected % (uint64_t)step); n < allocations; n += step) {
+        starve_at(name, run, context, n, 1, expected);
+        starve_at(name, run, context, n, INT64_MAX, expected);
+    }
+}

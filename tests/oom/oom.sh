@@ -1,0 +1,61 @@
+#!/bin/sh
+# Runs the programs while memory allocations fail in turn: all of them, or at most MOST evenly spaced ones per command.
+# BUILD must be built with -DHEED_SYSTEM_ALLOCATOR, so that every tensor is requested from the system.
+#   tests/oom/oom.sh BUILD [MOST]
+set -eu
+cd "$(dirname "$0")/../.."
+build=$1
+most=${2:-1000000000}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+findings=0
+
+# starve RESULT PROGRAM ARGUMENT...: RESULT is a file it writes, or - for its output
+starve() {
+    result=$1 program=$2
+    shift 2
+    "$build/starve" "$build/fail_alloc.so" "$scratch" "$result" "$most" "$build/$program" "$@" || findings=1
+}
+
+text=$scratch/text
+quiz=$scratch/quiz
+run=$scratch/run
+head -c 6000 CHANGELOG.md > "$text"
+"$build/stories" --quiz 3 > "$quiz"
+
+starve - stories --bytes 2000
+starve - stories --quiz 3
+
+small="--steps 2 --batch 2 --length 5"
+# shellcheck disable=SC2086
+{
+    starve - next_token $small --force --plot "$scratch/plot.svg" --report "$scratch/toy.html"
+    starve "$scratch/model" next_token --text "$text" $small --d-model 16 --force --save "$scratch/model"
+    "$build/next_token" --text "$text" $small --d-model 16 --force --save "$scratch/model" > /dev/null 2>&1
+    starve "$scratch/logits" next_token --load "$scratch/model" --steps 0 --prompt The --length 3 \
+        --logits "$scratch/logits"
+}
+
+tiny="--n-layer 1 --n-head 2 --n-embd 8 --context 8 --batch 2 --accumulate 2 --dropout 0.1 --eval-windows 3"
+# shellcheck disable=SC2086
+{
+    starve "$run" gpt train --text "$text" $tiny --steps 2 --force --save "$run" --best "$run.best" --log "$run.log" \
+        --quiz "$quiz" --level byte --jsonl "$run.jsonl" --tensorboard "$run.events" --report "$run.html"
+    starve "$run" gpt train --text "$text" $tiny --steps 1 --force --save "$run" --level word
+    starve "$run" gpt train --text "$text" $tiny --steps 1 --force --save "$run" --level bpe --vocab 270
+    base=$scratch/base
+    "$build/gpt" train --text "$text" $tiny --steps 2 --save "$base" --level byte --log "$base.log" > /dev/null 2>&1
+}
+starve "$run" gpt train --resume "$base" --steps 3 --force --save "$run" --log "$base.log"
+rows=$(cut -d, -f1 "$base.log" | tr '\n' ' ')
+[ "$rows" = "step 1 2 3 " ] || { echo "oom: the log has the rows $rows"; findings=1; }
+starve - gpt sample --load "$base" --length 4 --prompt The
+starve - gpt eval --load "$base" --text "$text" --eval-windows 3 --quiz "$quiz"
+starve - gpt info "$base"
+starve "$scratch/gpt.svg" gpt plot "$base" --prompt The --log "$base.log" --to "$scratch/gpt.svg"
+starve - gpt compare "$base.log" "$run.html"
+starve "$scratch/folder/model.safetensors" gpt export --load "$base" --to "$scratch/folder"
+starve - gpt sample --load "$scratch/folder" --length 3 --no-cache
+
+[ -z "$(find "$scratch" -name '*.tmp-*')" ] || { echo "oom: temporary files are left"; findings=1; }
+exit "$findings"

@@ -1,0 +1,278 @@
+/* Out of memory in readers and writers of files, and in the examples' tokenizers. */
+#include "tests/oom/oom.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "examples/gpt/corpus.h"
+#include "tests/common/gpt_files_util.h"
+
+static uint64_t hash_of_state(void *module, uint64_t sum)
+{
+    const heed_tensor_list list = heed_state_dict(module);
+    for (int i = 0; i < list.count; i++) {
+        sum = hash_of(list.tensors[i], sum);
+    }
+    return sum;
+}
+
+/* A failed writer leaves no temporary file. Only FEW failures, because each run waits for the disk.
+ */
+static void starve_files(const char *name, scenario *run, const void *context, int few, int files)
+{
+    starve(name, run, context, few);
+    ck_assert_int_eq(files_in_folder(), files);
+}
+
+/* ---- the library's formats ---- */
+
+static uint64_t run_tensors(const void *context)
+{
+    (void)context;
+    HEED_SCOPE(scope);
+    heed_manual_seed(3);
+    const char *path = in_folder("tensors");
+    heed_tensor *tensors[] = {
+        heed_rand(HEED_SHAPE(2, 3), HEED_F32),
+        heed_transpose(heed_rand(HEED_SHAPE(2, 3), HEED_F64), 0, 1),
+        heed_zeros(HEED_SHAPE(4), HEED_BOOL),
+    };
+    const char *const names[] = {"a.weight", "b", "c"};
+    const heed_metadata about[] = {{"text", "\"quoted\"\n"}, {"b", ""}, {NULL, NULL}};
+    heed_save_file((heed_tensor_list){3, tensors, names}, path, about);
+    heed_safetensors *file = heed_safetensors_open(path);
+    uint64_t sum = FNV_BASIS;
+    for (int i = 0; i < 3; i++) {
+        sum = hash_of(heed_safetensors_tensor(file, names[i]), sum);
+    }
+    const char *text = heed_safetensors_metadata(file, "text");
+    if (text != NULL) {
+        sum = fnv(text, strlen(text), sum);
+    }
+    heed_safetensors_close(file);
+    return sum;
+}
+
+static uint64_t run_npy(const void *context)
+{
+    (void)context;
+    HEED_SCOPE(scope);
+    heed_manual_seed(3);
+    heed_save_npy(heed_transpose(heed_rand(HEED_SHAPE(2, 3), HEED_F64), 0, 1), in_folder("x"));
+    uint64_t sum = hash_of(heed_load_npy(in_folder("x")), FNV_BASIS);
+    sum = hash_of(heed_load_npy(npy_fixture("f2", "_big_fortran")), sum);
+    sum = hash_of(heed_load_npy(npy_fixture("i4", "_big")), sum);
+    return hash_of(heed_load_npy(npy_fixture("b1", "")), sum);
+}
+
+static uint64_t run_csv(const void *context)
+{
+    (void)context;
+    HEED_SCOPE(scope);
+    const char *path = in_folder("table.csv");
+    heed_csv_columns columns;
+    heed_tensor *x =
+        heed_load_csv(path, (heed_csv_options){.text_classes = true, .columns = &columns});
+    uint64_t sum = hash_of(x, FNV_BASIS);
+    for (int64_t i = 0; i < columns.count; i++) {
+        sum = fnv(columns.column[i].name, strlen(columns.column[i].name), sum);
+    }
+    heed_csv_columns_free(&columns);
+    return sum;
+}
+
+static uint64_t run_batches(const void *context)
+{
+    (void)context;
+    HEED_SCOPE(scope);
+    heed_tensor *indices = NULL, *parts[2];
+    heed_manual_seed(3);
+    heed_batches *b = heed_batches_new(5, 2, (heed_batches_options){.shuffle = true});
+    uint64_t sum = FNV_BASIS;
+    while (b != NULL && heed_batches_next(b, &indices)) {
+        sum = hash_of(indices, sum);
+    }
+    heed_batches_free(b);
+    heed_random_split(6, (double[]){0.5, 0.5}, 2, parts);
+    return hash_of(parts[1], sum);
+}
+
+static uint64_t run_checkpoint(const void *context)
+{
+    (void)context;
+    HEED_SCOPE(scope);
+    heed_manual_seed(3);
+    const char *path = in_folder("run"), *weights = in_folder("weights");
+    const heed_metadata about[] = {{"steps", "1"}, {NULL, NULL}};
+    void *model = heed_linear_new(2, 3), *copy = heed_linear_new(2, 3);
+    heed_optimizer *adam = heed_adam_new(heed_parameters(model), 0.1);
+    heed_optimizer *same = heed_adam_new(heed_parameters(copy), 0.1);
+    heed_backward(heed_sum(heed_forward(model, heed_ones(HEED_SHAPE(2), HEED_F32))));
+    heed_optimizer_step(adam);
+    heed_save_checkpoint(model, adam, path, about);
+    heed_load_checkpoint(copy, same, path);
+    uint64_t sum = hash_of_state(copy, FNV_BASIS);
+    heed_save_state_dict(model, weights, about);
+    heed_load_state_dict_with(copy, weights, (heed_load_options){.not_strict = true});
+    sum = hash_of_state(copy, sum);
+    heed_optimizer_free(adam);
+    heed_optimizer_free(same);
+    heed_module_free(model);
+    heed_module_free(copy);
+    return sum;
+}
+
+static uint64_t run_gpt_files(const void *context)
+{
+    (void)context;
+    HEED_SCOPE(scope);
+    struct heed_gpt *m = heed_gpt_from_pretrained(GPT2_FIXTURE("tied"));
+    uint64_t sum = hash_of_state(m, FNV_BASIS);
+    heed_gpt_save_pretrained(m, in_folder("."));
+    struct heed_gpt *copy = heed_gpt_from_pretrained(in_folder("."));
+    for (int layout = 0; layout <= HEED_GPT_LAYOUT_NANOGPT; layout++) {
+        heed_gpt_save(m, in_folder("gpt"), (heed_gpt_layout)layout);
+        heed_gpt_load(copy, in_folder("gpt"));
+        sum = hash_of_state(copy, sum);
+    }
+    heed_module_free(m);
+    heed_module_free(copy);
+    return sum;
+}
+
+static uint64_t run_watch(const void *context)
+{
+    (void)context;
+    size_t size;
+    FILE *terminal = fopen("/dev/null", "w");
+    heed_watch *w = heed_watch_new((heed_watch_options){.csv = in_folder("csv"),
+                                                        .jsonl = in_folder("jsonl"),
+                                                        .terminal = terminal,
+                                                        .shown = (const char *[]){"loss", NULL},
+                                                        .unit = "tokens",
+                                                        .per_step = 1});
+    for (int step = 1; step <= 10; step++) {
+        char name[20];
+        snprintf(name, sizeof name, "value %d", step);
+        heed_watch_value(w, "loss", step);
+        heed_watch_value(w, name, step);
+        heed_watch_text(w, "sample", "\xff");
+        heed_watch_step(w);
+    }
+    heed_watch_free(w);
+    fclose(terminal);
+    char *rows = heed_error_pending() ? NULL : read_bytes(in_folder("jsonl"), &size);
+    const uint64_t sum = rows != NULL ? fnv(rows, size, FNV_BASIS) : FNV_BASIS;
+    free(rows);
+    return sum;
+}
+
+START_TEST(watches)
+{
+    starve_files("watches", run_watch, NULL, MANY, 2);
+}
+END_TEST
+
+START_TEST(files)
+{
+    starve_files("safetensors", run_tensors, NULL, FEW, 1);
+}
+END_TEST
+
+START_TEST(npy)
+{
+    starve_files("npy", run_npy, NULL, FEW, 1);
+}
+END_TEST
+
+START_TEST(csv)
+{
+    static const char table[] = "a,b,class\n1,2,x\n3,4,y\n5,6,x\n7,8,z\n9,10,x\n11,12,w\n";
+    write_bytes(in_folder("table.csv"), table, sizeof table - 1);
+    starve_files("csv", run_csv, NULL, FEW, 1);
+}
+END_TEST
+
+START_TEST(batches)
+{
+    starve_files("batches", run_batches, NULL, MANY, 0);
+}
+END_TEST
+
+START_TEST(checkpoints)
+{
+    starve_files("checkpoints", run_checkpoint, NULL, FEW, 2);
+}
+END_TEST
+
+START_TEST(gpt_files)
+{
+    starve_files("gpt files", run_gpt_files, NULL, FEW, 3);
+}
+END_TEST
+
+/* ---- parts of the examples ---- */
+
+static const char text[] = "the cat sat on the mat, and that cat sat still\nnext to the hat.\n";
+
+/* Learning, saving, encoding; reading part of a file. */
+static uint64_t run_tokenizer(const void *context)
+{
+    const token_level level = *(const token_level *)context;
+    uint64_t sum = FNV_BASIS;
+    corpus c = {.file = -1};
+    tokenizer t = {.count = 0}, again = {.count = 0};
+    text_buffer saved = {.length = 0}, decoded = {.length = 0};
+    token_list list = {.count = 0};
+    text_joint joint = {.tight = true};
+    int64_t ids[5];
+    if (corpus_open(&c, in_folder("text")) == HEED_OK) {
+        t = tokenizer_of_text(level, "it", c.bytes, c.length, 300);
+    }
+    if (!heed_error_pending()) {
+        saved = tokenizer_saved(&t);
+    }
+    if (!heed_error_pending()) {
+        again = tokenizer_of_saved(level, saved.bytes);
+    }
+    if (!heed_error_pending()) {
+        list = tokenizer_encode(&again, text, sizeof text - 1, NULL);
+    }
+    if (!heed_error_pending() && corpus_index(&c, &t) == HEED_OK &&
+        corpus_read(&c, 3, 5, ids) == HEED_OK) {
+        sum = fnv(list.ids, (size_t)list.count * sizeof *list.ids, sum);
+        for (int i = 0; i < 5; i++) {
+            tokenizer_decode(&t, &joint, ids[i], &decoded);
+        }
+        sum = heed_error_pending() ? sum : fnv(decoded.bytes, decoded.length, sum);
+    }
+    corpus_close(&c);
+    token_list_free(&list);
+    text_free(&saved);
+    text_free(&decoded);
+    tokenizer_free(&t);
+    tokenizer_free(&again);
+    return sum;
+}
+
+START_TEST(tokenizers)
+{
+    const token_level level = (token_level)_i;
+    write_bytes(in_folder("text"), text, sizeof text - 1);
+    starve_files(token_level_name(level), run_tokenizer, &level, MANY, 1);
+}
+END_TEST
+
+void add_oom_files_cases(Suite *suite)
+{
+    TCase *tests = oom_case(suite, "files");
+    tcase_add_test(tests, files);
+    tcase_add_test(tests, npy);
+    tcase_add_test(tests, csv);
+    tcase_add_test(tests, batches);
+    tcase_add_test(tests, checkpoints);
+    tcase_add_test(tests, gpt_files);
+    tcase_add_test(tests, watches);
+    TCase *parts = oom_case(suite, "tokenizers");
+    tcase_add_loop_test(parts, tokenizers, 0, TOKEN_LEVELS);
+}

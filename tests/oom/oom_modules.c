@@ -1,0 +1,266 @@
+/* Out of memory in every kind of module, the GPT and every optimiser. */
+#include "tests/oom/oom.h"
+
+#include <stdlib.h>
+
+/* ---- modules: forward, backward, cast, lists, printing ---- */
+
+static heed_tensor *input(heed_shape shape)
+{
+    return heed_set_requires_grad(heed_randn(shape, HEED_F32), true);
+}
+
+typedef struct module_row {
+    const char *name;
+    void *(*make)(void);
+    heed_tensor *(*forward)(void *m);
+} module_row;
+
+/* MODULE(name, new module, result of m): a constructor and a function that calls its forward. */
+#define MODULES                                                                                    \
+    MODULE(linear, heed_linear_new(3, 4), heed_forward(m, input(HEED_SHAPE(2, 3))))                \
+    MODULE(embedding,                                                                              \
+           heed_embedding_new_with(5, 3,                                                           \
+                                   (heed_embedding_options){.padding_idx = &(const int64_t){-1}}), \
+           heed_forward(m, heed_arange(0, 5, 1, HEED_I64)))                                        \
+    MODULE(layer_norm, heed_layer_norm_new(HEED_SHAPE(4)),                                         \
+           heed_forward(m, input(HEED_SHAPE(3, 4))))                                               \
+    MODULE(position_encoding, heed_position_encoding_new(4, 6),                                    \
+           heed_forward(m, input(HEED_SHAPE(2, 5, 4))))                                            \
+    MODULE(feed_forward,                                                                           \
+           heed_feed_forward_new_with(3, 5, (heed_feed_forward_options){.dropout = 0.3}),          \
+           heed_forward(m, input(HEED_SHAPE(2, 3))))                                               \
+    MODULE(sequential, new_sequential(), heed_forward(m, input(HEED_SHAPE(2, 3))))                 \
+    MODULE(self_attention, new_self_attention(),                                                   \
+           heed_self_attention_forward(m, input(HEED_SHAPE(2, 3, 4)), heed_causal_block_mask(3)))  \
+    MODULE(cross_attention, heed_cross_attention_new(4),                                           \
+           heed_cross_attention_forward(m, input(HEED_SHAPE(2, 3, 4)), input(HEED_SHAPE(2, 5, 4)), \
+                                        NULL))                                                     \
+    MODULE(multi_head, heed_multi_head_new(4, 2, -2, -1),                                          \
+           heed_multi_head_forward(m, input(HEED_SHAPE(3, 4)), NULL))                              \
+    MODULE(multihead_attention,                                                                    \
+           heed_multihead_attention_new_with(                                                      \
+               4, 2,                                                                               \
+               (heed_multihead_attention_options){                                                 \
+                   .kdim = 3, .dropout = 0.2, .add_bias_kv = true, .add_zero_attn = true}),        \
+           weights_of(m))                                                                          \
+    MODULE(transformer_encoder, new_encoder(), heed_forward(m, input(HEED_SHAPE(3, 2, 4))))        \
+    MODULE(gpt, new_gpt_model(false), gpt_losses(m))                                               \
+    MODULE(gpt_sinusoidal, new_gpt_model(true), gpt_losses(m))
+
+static struct heed_sequential *new_sequential(void)
+{
+    struct heed_sequential *m = heed_sequential_new();
+    heed_sequential_append(m, heed_linear_new(3, 4));
+    heed_sequential_append(m, heed_gelu_new());
+    heed_sequential_append(m, heed_dropout_new(0.5));
+    heed_sequential_append(m, heed_linear_new(4, 2));
+    return m;
+}
+
+static struct heed_self_attention *new_self_attention(void)
+{
+    struct heed_self_attention *m = heed_self_attention_new(4, -2, -1);
+    if (m != NULL) {
+        m->keep_weights = true;
+    }
+    return m;
+}
+
+static heed_tensor *weights_of(struct heed_multihead_attention *m)
+{
+    heed_tensor *weights = NULL, *keys = input(HEED_SHAPE(5, 2, 3));
+    heed_tensor *y = heed_multihead_attention_forward_weights(m, input(HEED_SHAPE(3, 2, 4)), keys,
+                                                              input(HEED_SHAPE(5, 2, 4)), &weights);
+    return heed_add(heed_sum(y), heed_sum(heed_square(weights)));
+}
+
+static struct heed_transformer_encoder *new_encoder(void)
+{
+    struct heed_transformer_encoder_layer *layer = heed_transformer_encoder_layer_new_with(
+        4, 2, (heed_transformer_encoder_layer_options){.dim_feedforward = 6});
+    struct heed_layer_norm *norm = heed_layer_norm_new(HEED_SHAPE(4));
+    return heed_transformer_encoder_new_with(layer, 2,
+                                             (heed_transformer_encoder_options){.norm = norm});
+}
+
+static struct heed_gpt *new_gpt_model(bool sinusoidal)
+{
+    return heed_gpt_new((heed_gpt_config){.vocab_size = 7,
+                                          .block_size = 6,
+                                          .n_layer = 2,
+                                          .n_head = 2,
+                                          .n_embd = 4,
+                                          .dropout = 0.1,
+                                          .untied = sinusoidal,
+                                          .no_bias = sinusoidal,
+                                          .sinusoidal = sinusoidal});
+}
+
+static heed_tensor *gpt_losses(struct heed_gpt *m)
+{
+    heed_tensor *idx = heed_randint(0, 7, HEED_SHAPE(2, 5), HEED_I64);
+    return heed_gpt_loss(m, idx, heed_randint(0, 7, HEED_SHAPE(2, 5), HEED_I64));
+}
+
+#define MODULE(name, new, result)                                                                  \
+    static void *make_##name(void)                                                                 \
+    {                                                                                              \
+        return new;                                                                                \
+    }                                                                                              \
+    static heed_tensor *run_##name(void *m)                                                        \
+    {                                                                                              \
+        return result;                                                                             \
+    }
+MODULES
+#undef MODULE
+#define MODULE(name, new, result) {#name, make_##name, run_##name},
+static const module_row module_rows[] = {MODULES};
+#undef MODULE
+enum { MODULE_ROWS = sizeof module_rows / sizeof *module_rows };
+
+static uint64_t hash_of_list(heed_tensor_list list, bool grads, uint64_t sum)
+{
+    for (int i = 0; i < list.count; i++) {
+        sum = hash_of(grads ? list.tensors[i]->grad : list.tensors[i], sum);
+    }
+    return sum;
+}
+
+static uint64_t hash_of_print(void *m, uint64_t sum)
+{
+    char text[2000] = "";
+    FILE *stream = fmemopen(text, sizeof text, "w");
+    heed_module_print(stream, m);
+    fclose(stream);
+    return heed_error_pending() ? sum : fnv(text, sizeof text, sum);
+}
+
+static uint64_t run_module(const void *context)
+{
+    const module_row *row = context;
+    uint64_t sum = FNV_BASIS;
+    HEED_SCOPE(scope);
+    heed_manual_seed(3);
+    void *m = row->make();
+    for (int pass = 0; pass < 2; pass++) { /* the second adds to the gradients */
+        heed_tensor *y = row->forward(m);
+        heed_backward(heed_sum(heed_square(y)));
+        sum = hash_of(y, sum);
+    }
+    sum = hash_of_list(heed_parameters(m), true, sum);
+    sum = hash_of_print(m, sum);
+    heed_zero_grad(m);
+    heed_eval(m);
+    sum = hash_of(row->forward(m), sum);
+    heed_module_to(m, HEED_F64);
+    sum = hash_of_list(heed_state_dict(m), false, sum);
+    heed_module_free(m);
+    return sum;
+}
+
+START_TEST(modules)
+{
+    starve(module_rows[_i].name, run_module, &module_rows[_i], MANY);
+}
+END_TEST
+
+/* ---- generation ---- */
+
+static uint64_t run_generation(const void *context)
+{
+    HEED_SCOPE(scope);
+    heed_manual_seed(3);
+    struct heed_gpt *m = new_gpt_model(false);
+    heed_tensor *idx = heed_randint(0, 7, HEED_SHAPE(2, 3), HEED_I64);
+    const heed_gpt_generate_options options = {
+        .sample = {.temperature = 0.9, .top_k = 5, .top_p = 0.8},
+        .no_cache = *(const bool *)context};
+    uint64_t sum = hash_of(heed_gpt_generate_with(m, idx, 5, options), FNV_BASIS);
+    heed_gpt_cache *cache = heed_gpt_cache_new(m, 2);
+    sum = hash_of(heed_gpt_forward_cached(m, idx, cache), sum);
+    sum = hash_of(heed_gpt_forward_cached(m, heed_narrow(idx, 1, 0, 1), cache), sum);
+    heed_gpt_cache_free(cache);
+    heed_module_free(m);
+    return sum;
+}
+
+START_TEST(generation)
+{
+    starve("generation", run_generation, &(const bool){_i == 1}, MANY);
+}
+END_TEST
+
+/* ---- optimisers, clipping and flat lists ---- */
+
+typedef heed_optimizer *make_optimizer(void *model);
+
+static heed_optimizer *new_sgd(void *model)
+{
+    const heed_sgd_options options = {.momentum = 0.9, .nesterov = true};
+    return heed_sgd_new_with(heed_parameters(model), 0.1, options);
+}
+
+static heed_optimizer *new_adam(void *model)
+{
+    return heed_adam_new(heed_parameters(model), 0.1);
+}
+
+static heed_optimizer *new_adamw(void *model)
+{
+    heed_optimizer *adamw = heed_adamw_new(heed_decay_parameters(model), 0.1, 0.2);
+    heed_param_group no_decay = heed_optimizer_defaults(adamw);
+    no_decay.weight_decay = 0;
+    heed_add_param_group_with(adamw, heed_no_decay_parameters(model), no_decay);
+    return adamw;
+}
+
+static make_optimizer *const optimizers[] = {new_sgd, new_adam, new_adamw};
+
+static void take_step(void *model, heed_optimizer *optimizer)
+{
+    HEED_SCOPE(step);
+    heed_optimizer_zero_grad(optimizer);
+    heed_backward(heed_sum(heed_square(heed_forward(model, input(HEED_SHAPE(2, 3))))));
+    heed_clip_grad_norm(heed_parameters(model), 1);
+    heed_clip_grad_value(heed_parameters(model), 0.5);
+    heed_optimizer_step(optimizer);
+}
+
+static uint64_t run_optimizer(const void *context)
+{
+    make_optimizer *make = *(make_optimizer *const *)context;
+    HEED_SCOPE(scope);
+    heed_manual_seed(3);
+    void *model = new_sequential(), *copy = new_sequential();
+    heed_optimizer *optimizer = make(model), *same = make(copy);
+    take_step(model, optimizer);
+    take_step(model, optimizer);
+    const heed_tensor_list state = heed_optimizer_state_dict(optimizer);
+    uint64_t sum = hash_of_list(state, false, FNV_BASIS);
+    heed_optimizer_load_state_dict(same, state);
+    take_step(copy, same);
+    sum = hash_of(heed_flatten_grads(heed_parameters(copy)), sum);
+    heed_tensor *flat = heed_parameters_to_vector(heed_parameters(copy));
+    heed_vector_to_parameters(heed_detach(flat), heed_parameters(model));
+    sum = hash_of_list(heed_parameters(model), false, sum);
+    heed_optimizer_free(optimizer);
+    heed_optimizer_free(same);
+    heed_module_free(model);
+    heed_module_free(copy);
+    return sum;
+}
+
+START_TEST(all_optimizers)
+{
+    starve("optimiser", run_optimizer, &optimizers[_i], MANY);
+}
+END_TEST
+
+void add_oom_modules_cases(Suite *suite)
+{
+    TCase *tests = oom_case(suite, "modules");
+    tcase_add_loop_test(tests, modules, 0, MODULE_ROWS);
+    tcase_add_loop_test(tests, generation, 0, 2);
+    tcase_add_loop_test(tests, all_optimizers, 0, 3);
+}

@@ -1,0 +1,234 @@
+/* Helpers for the expressions of rows, included by table.c alone. */
+#ifndef HEED_TESTS_OPS_EXPRESSIONS_H
+#define HEED_TESTS_OPS_EXPRESSIONS_H
+
+#include <math.h>
+
+#include "autograd/ops/loss_options.h"
+#include "heed.h"
+
+/* ---- views, so that gradients pass through them ---- */
+
+static heed_tensor *turned(heed_tensor *x)
+{
+    return heed_transpose(x, -2, -1);
+}
+
+/* Every other element of the last dim. */
+static heed_tensor *every_other(heed_tensor *x)
+{
+    return heed_slice(x, -1, 0, INT64_MAX, 2);
+}
+
+static heed_tensor *by_f32(heed_tensor *x)
+{
+    return heed_to(heed_to(x, HEED_F32), HEED_F64);
+}
+
+/* ---- joining and splitting ---- */
+
+static heed_tensor *cat(heed_tensor *a, heed_tensor *b, heed_tensor *c, int dim)
+{
+    return heed_cat((heed_tensor *[]){a, b, c}, c == NULL ? 2 : 3, dim);
+}
+
+static heed_tensor *stack(heed_tensor *a, heed_tensor *b, int dim)
+{
+    return heed_stack((heed_tensor *[]){a, b}, b == NULL ? 1 : 2, dim);
+}
+
+static heed_tensor *split_part(heed_tensor *x, int64_t size, int dim, int i)
+{
+    heed_tensor *parts[4];
+    heed_split(x, size, dim, parts, 4);
+    return parts[i];
+}
+
+static heed_tensor *split_sizes_part(heed_tensor *x, int64_t a, int64_t b, int64_t c, int dim,
+                                     int i)
+{
+    heed_tensor *parts[3];
+    heed_split_sizes(x, (const int64_t[]){a, b, c}, 3, dim, parts);
+    return parts[i];
+}
+
+static heed_tensor *chunk_part(heed_tensor *x, int chunks, int dim, int i)
+{
+    heed_tensor *parts[4];
+    heed_chunk(x, chunks, dim, parts);
+    return parts[i];
+}
+
+static heed_tensor *unbind_part(heed_tensor *x, int dim, int i)
+{
+    heed_tensor *parts[4];
+    heed_unbind(x, dim, parts, 4);
+    return parts[i];
+}
+
+/* Concatenates the parts in reverse order without the first, which gets no gradient. */
+static heed_tensor *join_parts(heed_tensor **parts, int count, int dim)
+{
+    heed_tensor *turned[4];
+    for (int i = 1; i < count; i++) {
+        turned[i - 1] = parts[count - i];
+    }
+    return count > 1 ? heed_cat(turned, count - 1, dim) : parts[0];
+}
+
+static heed_tensor *split(heed_tensor *x, int64_t size, int dim)
+{
+    heed_tensor *parts[4];
+    return join_parts(parts, heed_split(x, size, dim, parts, 4), dim);
+}
+
+static heed_tensor *split_sizes(heed_tensor *x, int64_t a, int64_t b, int64_t c, int dim)
+{
+    heed_tensor *parts[3];
+    const int64_t sizes[] = {a, b, c};
+    return join_parts(parts, heed_split_sizes(x, sizes, 3, dim, parts), dim);
+}
+
+static heed_tensor *chunk(heed_tensor *x, int chunks, int dim)
+{
+    heed_tensor *parts[4];
+    return join_parts(parts, heed_chunk(x, chunks, dim, parts), dim);
+}
+
+static heed_tensor *unbind(heed_tensor *x, int dim)
+{
+    heed_tensor *parts[4];
+    const int count = heed_unbind(x, dim, parts, 4);
+    for (int i = 0; i < count; i++) {
+        parts[i] = heed_unsqueeze(parts[i], 0);
+    }
+    return join_parts(parts, count, 0);
+}
+
+/* The product of all chunks, which have equal sizes: curved in each. */
+static heed_tensor *product_of_chunks(heed_tensor *x, int chunks, int dim)
+{
+    heed_tensor *parts[4], *y = NULL;
+    const int count = heed_chunk(x, chunks, dim, parts);
+    for (int i = 0; i < count; i++) {
+        y = i == 0 ? parts[0] : heed_mul(y, parts[i]);
+    }
+    return y;
+}
+
+/* ---- indices instead of values ---- */
+
+static heed_tensor *places_of_sort(heed_tensor *x, int dim, bool descending)
+{
+    heed_tensor *places;
+    heed_sort(x, dim, descending, &places);
+    return places;
+}
+
+static heed_tensor *places_of_topk(heed_tensor *x, int64_t k, int dim, bool largest)
+{
+    heed_tensor *places;
+    heed_topk(x, k, dim, largest, &places);
+    return places;
+}
+
+static heed_tensor *places_of_max(heed_tensor *x, int dim)
+{
+    heed_tensor *places;
+    heed_max_dim(x, dim, false, &places);
+    return places;
+}
+
+static heed_tensor *places_of_min(heed_tensor *x, int dim)
+{
+    heed_tensor *places;
+    heed_min_dim(x, dim, false, &places);
+    return places;
+}
+
+static heed_tensor *places_of_median(heed_tensor *x, int dim)
+{
+    heed_tensor *places;
+    heed_median_dim(x, dim, false, &places);
+    return places;
+}
+
+/* ---- probabilities ---- */
+
+/* sigmoid(x), or 1/2 for NaN. */
+static heed_tensor *probability(heed_tensor *x)
+{
+    return heed_where(heed_isnan(x), heed_scalar(0.5, x->dtype), heed_sigmoid(x));
+}
+
+/* ---- attention ---- */
+
+/* bool (3, 3), true above the diagonal. */
+static heed_tensor *above_diagonal(void)
+{
+    const bool mask[] = {false, true, true, false, false, true, false, false, false};
+    return heed_from_bool(mask, HEED_SHAPE(3, 3));
+}
+
+static heed_tensor *causal(heed_tensor *x)
+{
+    return heed_masked_fill(x, above_diagonal(), -HUGE_VAL);
+}
+
+static heed_tensor *attention(heed_tensor *q, heed_tensor *k, heed_tensor *v)
+{
+    heed_tensor *sims = heed_matmul(q, heed_transpose(k, -2, -1));
+    heed_tensor *scaled = heed_div_scalar(sims, sqrt((double)heed_size(k, -1)));
+    return heed_matmul(heed_softmax(scaled, -1), v);
+}
+
+/* (rows, columns), partly true; row 1 is all false. */
+static heed_tensor *keep_some(int64_t rows, int64_t columns)
+{
+    heed_tensor *mask = heed_zeros(HEED_SHAPE(rows, columns), HEED_BOOL);
+    bool *keep = heed_data_bool(mask);
+    for (int64_t i = 0; keep != NULL && i < rows * columns; i++) {
+        keep[i] = i / columns != 1 && (i / columns + i % columns) % 3 != 0;
+    }
+    return mask;
+}
+
+/* Float mask (3, n) whose row 1 is all -inf. */
+static heed_tensor *with_closed_row(heed_tensor *bias)
+{
+    const bool row[] = {false, true, false};
+    return heed_masked_fill(bias, heed_from_bool(row, HEED_SHAPE(3, 1)), -HUGE_VAL);
+}
+
+/* Result and weights, concatenated. */
+static heed_tensor *with_weights(heed_tensor *q, heed_tensor *k, heed_tensor *v, heed_tensor *mask,
+                                 double dropout_p)
+{
+    heed_tensor *weights, *y = heed_scaled_dot_product_attention_weights(q, k, v, mask, dropout_p,
+                                                                         false, 0, &weights);
+    return heed_cat((heed_tensor *[]){y, weights}, 2, -1);
+}
+
+static heed_tensor *weights_alone(heed_tensor *q, heed_tensor *k, heed_tensor *mask)
+{
+    heed_tensor *weights;
+    heed_scaled_dot_product_attention_weights(q, k, k, mask, 0, false, 0, &weights);
+    return weights;
+}
+
+/* ---- losses ---- */
+
+static const int64_t class_0 = 0, class_2 = 2, class_3 = 3, class_7 = 7;
+
+/* This operation has no public function. */
+static heed_tensor *nll_weights(heed_tensor *log_probs, heed_tensor *targets, heed_tensor *weight,
+                                heed_reduction reduction, double label_smoothing)
+{
+    const heed_nll_args args = {
+        .ignore_index = -100, .label_smoothing = label_smoothing, .reduction = reduction};
+    heed_tensor *inputs[] = {log_probs, targets, weight};
+    return heed_apply(heed_find_operation("nll_weights"), inputs, weight != NULL ? 3 : 2, &args,
+                      sizeof args);
+}
+
+#endif

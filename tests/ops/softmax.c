@@ -1,0 +1,150 @@
+/* softmax and log_softmax over every dim, compared with plain loops in double; safe_softmax, which
+ * equals softmax except for lines of -inf alone. */
+
+#include <math.h>
+
+#include "tests/common/reductions.h"
+
+#define INF HUGE_VAL
+#define NaN (double)NAN
+
+/* ---- softmax, log_softmax ---- */
+
+static void check_softmax(heed_shape shape, heed_dtype dtype, enum layout layout, int dim)
+{
+    heed_tensor *x = heed_mul_scalar(noise(shape, dtype, layout, 9), 4);
+    x = lay_out(heed_const_data_f64(heed_to(x, HEED_F64)), shape, dtype, layout);
+    heed_tensor *y = heed_softmax(x, dim % 2 ? dim : dim - shape.ndim);
+    heed_tensor *z = heed_log_softmax(x, dim);
+    expect_kind(y, dtype, shape);
+    expect_kind(z, dtype, shape);
+    const double epsilon = dtype == HEED_F32 ? 0x1p-23 : 0x1p-52;
+    for (heed_shape at = first_index(shape); at.ndim >= 0; next_index(shape, &at)) {
+        double total = 0, n = (double)shape.size[dim];
+        heed_shape other = at;
+        for (other.size[dim] = 0; other.size[dim] < shape.size[dim]; other.size[dim]++) {
+            total += exp(element(x, other) - element(x, at));
+        }
+        expect_element("softmax", element(y, at), 1 / total, dtype == HEED_F32 ? 8 : 64, dtype);
+        double found = element(z, at), goal = -log(total);
+        EXPECT(fabs(found - goal) <= 2 * epsilon * (fabs(goal) + log(n) + 8),
+               "log_softmax is %.17g, not %.17g", found, goal);
+    }
+}
+
+START_TEST(softmax_over_all_dims)
+{
+    for (enum layout layout = 0; layout < LAYOUTS; layout++) {
+        for (heed_dtype dtype = HEED_F32; dtype <= HEED_F64; dtype++) {
+            for (int dim = 0; dim < reduction_shapes[_i].ndim; dim++) {
+                check_softmax(reduction_shapes[_i], dtype, layout, dim);
+            }
+        }
+    }
+}
+END_TEST
+
+START_TEST(softmax_of_scalars_and_refusals)
+{
+    heed_tensor *x = heed_scalar(-7, HEED_F32), *whole = heed_ones(HEED_SHAPE(3), HEED_I64);
+    ck_assert_double_eq(heed_item(heed_softmax(x, 0)), 1);
+    ck_assert_double_eq(heed_item(heed_log_softmax(x, -1)), 0);
+    ck_assert_double_nan(heed_item(heed_softmax(heed_scalar(-INF, HEED_F64), 0)));
+    ck_assert_ptr_null(heed_softmax(x, 1));
+    expect_error(HEED_ERR_DIM, "softmax: dim 1");
+    ck_assert_ptr_null(heed_log_softmax(whole, 0));
+    expect_error(HEED_ERR_DTYPE, "log_softmax: input 0 is i64");
+    ck_assert_ptr_null(heed_softmax(heed_to(whole, HEED_BOOL), 0));
+    expect_error(HEED_ERR_DTYPE, "softmax: input 0 is bool");
+}
+END_TEST
+
+/* ---- safe_softmax ---- */
+
+static const double softmax_lines[][4] = {
+    {0, 1, 2, 3},          {-1, -1, -1, -1},         {-1000, -1001, -999, -2000},
+    {-INF, 0, 1, -INF},    {-INF, -INF, -INF, -INF}, {-INF, -INF, -INF, 5},
+    {INF, 0, 1, 2},        {NaN, 0, 1, 2},           {-INF, NaN, -INF, 0},
+    {0, -200, -700, -800}, {3e38, -3e38, 3e38, 0},   {-3e38, -3e38, -INF, -3e38},
+};
+enum { SOFTMAX_LINES = sizeof softmax_lines / sizeof *softmax_lines };
+
+/* Equals softmax bit for bit, except for lines of -inf alone; along columns too. */
+START_TEST(safe_softmax_is_softmax)
+{
+    const double *line = softmax_lines[_i];
+    bool blocked = true;
+    for (int i = 0; i < 4; i++) {
+        blocked = blocked && line[i] == -INF;
+    }
+    for (heed_dtype dtype = HEED_F32; dtype <= HEED_F64; dtype++) {
+        heed_tensor *x = lay_out(line, HEED_SHAPE(4), dtype, STEPPED);
+        heed_tensor *columns = heed_expand(heed_unsqueeze(x, 1), HEED_SHAPE(4, 3));
+        heed_tensor *y = heed_softmax(x, 0), *safe = heed_safe_softmax(x, 0);
+        heed_tensor *of_columns = heed_safe_softmax(columns, -2);
+        expect_kind(safe, dtype, HEED_SHAPE(4));
+        for (int i = 0; i < 4; i++) {
+            const double goal = blocked ? 0 : element(y, HEED_INDEX(i));
+            EXPECT(same_bits(element(safe, HEED_INDEX(i)), goal), "%g, not %g",
+                   element(safe, HEED_INDEX(i)), goal);
+            EXPECT(same_bits(element(of_columns, HEED_INDEX(i, 1)), goal), "in a column: %g",
+                   element(of_columns, HEED_INDEX(i, 1)));
+        }
+    }
+}
+END_TEST
+
+/* In long lines: a single element other than -inf, at any index, gives softmax's result. */
+START_TEST(safe_softmax_looks_at_the_whole_line)
+{
+    enum { LENGTH = 67 };
+    const heed_dtype dtype = (heed_dtype)_i;
+    for (int place = 0; place < LENGTH; place++) {
+        double values[3][LENGTH];
+        for (int i = 0; i < LENGTH; i++) {
+            values[0][i] = i == place ? -3 : -INF;
+            values[1][i] = i == place ? NaN : -INF;
+            values[2][i] = -INF;
+        }
+        heed_tensor *x =
+            lay_out(values[0], HEED_SHAPE(3, LENGTH), dtype, place % 2 ? ROWS : COLUMNS);
+        heed_tensor *y = heed_safe_softmax(x, 1);
+        for (int64_t i = 0; i < LENGTH; i++) {
+            EXPECT(element(y, HEED_INDEX(0, i)) == (i == place), "a number at %d", place);
+            EXPECT(isnan(element(y, HEED_INDEX(1, i))), "NaN at %d", place);
+            EXPECT(element(y, HEED_INDEX(2, i)) == 0, "nothing but -inf");
+        }
+    }
+}
+END_TEST
+
+START_TEST(safe_softmax_of_scalars_and_nothing)
+{
+    EXPECT_VALUES(heed_safe_softmax(heed_scalar(-INF, HEED_F32), 0), 0, 0);
+    EXPECT_VALUES(heed_safe_softmax(heed_scalar(-1e30, HEED_F32), -1), 0, 1);
+    EXPECT_VALUES(heed_safe_softmax(heed_scalar(NaN, HEED_F64), -1), 0, NaN);
+    heed_tensor *x = heed_zeros(HEED_SHAPE(2, 0, 3), HEED_F32);
+    for (int dim = -3; dim < 3; dim++) {
+        expect_kind(heed_safe_softmax(x, dim), HEED_F32, HEED_SHAPE(2, 0, 3));
+    }
+}
+END_TEST
+
+/* Plain softmax gives NaN, as torch's does. */
+START_TEST(softmax_of_a_masked_line_stays_nan)
+{
+    EXPECT_VALUES(heed_softmax(heed_full(HEED_SHAPE(2), -INF, HEED_F32), 0), 0, NaN, NaN);
+}
+END_TEST
+
+void add_softmax_cases(Suite *suite)
+{
+    TCase *softmax = heed_case(suite, "softmax");
+    tcase_add_loop_test(softmax, softmax_over_all_dims, 0, REDUCTION_SHAPES);
+    tcase_add_test(softmax, softmax_of_scalars_and_refusals);
+    TCase *safe_softmax = heed_case(suite, "safe_softmax");
+    tcase_add_loop_test(safe_softmax, safe_softmax_is_softmax, 0, SOFTMAX_LINES);
+    tcase_add_loop_test(safe_softmax, safe_softmax_looks_at_the_whole_line, HEED_F32, HEED_F64 + 1);
+    tcase_add_test(safe_softmax, safe_softmax_of_scalars_and_nothing);
+    tcase_add_test(safe_softmax, softmax_of_a_masked_line_stays_nan);
+}

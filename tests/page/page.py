@@ -1,0 +1,757 @@
+"""Tests the page in Chromium as a reader uses it, and opens it in Firefox.
+
+    python3 tests/page/page.py PAGE.html FOLDER HASH1 HASH2 [SCREENSHOTS]
+
+FOLDER is for files; HASH1 and HASH2 are those of the weights after 500 steps with 1 and 2 heads, computed
+without a browser (tests/page/page.sh). Prints what it measures. Fails on a console message, a request, a
+number that differs from PyTorch's or from its own formula, a control without effect, a page that is too
+wide, and on serious problems that axe-core reports.
+"""
+
+import base64
+import json
+import math
+import os
+import random
+import re
+import struct
+import sys
+import time
+
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from browser import Page, check_axe, start
+from firefox import Firefox, find as find_firefox
+
+TABS = ("class", "training", "gradients", "breaks", "own", "teachers")
+FIRST_NUMBER, ALL_STEPS = 1.0, 15.0  # seconds
+
+# The tutorial's example in PyTorch, and the derivatives of loss: nn.Linear(2, 2, bias=False) for W_q, W_k and W_v
+# after torch.manual_seed(42); F.softmax(q @ k.T / 2**0.5, 1) @ v; loss = (attention_scores**2).sum().
+INF = math.inf
+WEIGHTS = {
+    "W_q": [0.5406, 0.5869, -0.1657, 0.6496],
+    "W_k": [-0.1549, 0.1427, -0.3443, 0.4153],
+    "W_v": [0.6233, -0.5188, 0.6146, 0.1323],
+    "token_encodings": [1.16, 0.23, 0.57, 1.36, 4.41, -2.16],
+    "q": [0.7621, -0.0428, 1.1063, 0.7890, 1.1164, -2.1336],
+    "k": [-0.1469, -0.3038, 0.1057, 0.3685, -0.9914, -2.4152],
+    "v": [0.6038, 0.7434, -0.3502, 0.5303, 3.8695, 2.4246],
+    "sims": [-0.0990, 0.0648, -0.6523, -0.4022, 0.4078, -3.0024, 0.4842, -0.6683, 4.0461],
+    "scaled_sims": [-0.0700, 0.0458, -0.4612, -0.2844, 0.2883, -2.1230, 0.3424, -0.4725, 2.8610],
+}
+PLAIN = WEIGHTS | {
+    "attention_percents": [0.3573, 0.4011, 0.2416, 0.3410, 0.6047, 0.0542, 0.0722, 0.0320, 0.8959],
+    "attention_scores": [1.0100, 1.0641, 0.2040, 0.7057, 3.4989, 2.2427],
+    "loss": [19.9643],
+}
+PLAIN_GRADIENTS = {
+    "q": [-1.5294, -3.8683, -0.1782, -0.4538, -2.0213, -5.0850],
+    "k": [-1.7693, 2.9959, -1.9368, 1.5559, 3.7060, -4.5519],
+    "v": [1.3660, 1.5655, 1.2807, 1.8505, 6.7793, 4.6091],
+    "sims": [-0.3797, -1.1016, 1.4814, 0.0522, -0.2026, 0.1504, -1.3773, -0.7821, 2.1594],
+    "scaled_sims": [-0.5370, -1.5579, 2.0950, 0.0738, -0.2865, 0.2127, -1.9478, -1.1060, 3.0538],
+    "attention_percents": [2.8017, 0.4212, 12.9765, 1.2956, 0.6056, 5.0011, 7.5595, -0.0719, 37.9532],
+    "attention_scores": [2.0201, 2.1281, 0.4080, 1.4115, 6.9978, 4.4854],
+    "loss": [1],
+    "W_q": [-10.7895, 3.7718, -27.1708, 9.4768],
+    "W_k": [13.1872, -11.0459, -15.7115, 12.6372],
+    "W_v": [32.2112, -12.5874, 23.1967, -7.0788],
+    "token_encodings": [0.8704, -2.9201, 1.6789, -0.4490, 7.8011, -8.7576],
+}
+MASKED = WEIGHTS | {
+    "masked_sims": [-0.0700, -INF, -INF, -0.2844, 0.2883, -INF, 0.3424, -0.4725, 2.8610],
+    "attention_percents": [1, 0, 0, 0.3606, 0.6394, 0, 0.0722, 0.0320, 0.8959],
+    "attention_scores": [0.6038, 0.7434, -0.0062, 0.6072, 3.4989, 2.2427],
+    "loss": [18.5580],
+}
+MASKED_GRADIENTS = {
+    "q": [0, 0, -0.0102, -0.0271, -2.0213, -5.0850],
+    "k": [-1.4930, 2.9703, -0.9176, 1.6369, 2.4107, -4.6072],
+    "v": [1.7082, 2.2484, 0.2157, 0.9197, 6.2691, 4.0184],
+    "sims": [0, 0, 0, 0.0403, -0.0403, 0, -1.3773, -0.7821, 2.1594],
+    "scaled_sims": [0, 0, 0, 0.0569, -0.0569, 0, -1.9478, -1.1060, 3.0538],
+    "masked_sims": [0, 0, 0, 0.0569, -0.0569, 0, -1.9478, -1.1060, 3.0538],
+    "attention_percents": [1.8343, 0.3656, 8.2773, 0.8952, 0.6483, 2.8962, 7.5595, -0.0719, 37.9532],
+    "attention_scores": [1.2075, 1.4868, -0.0124, 1.2143, 6.9978, 4.4854],
+    "loss": [1],
+    "W_q": [-8.9196, 4.3521, -22.4403, 10.9468],
+    "W_k": [8.3761, -6.7984, -15.9391, 12.8609],
+    "W_v": [29.7513, -12.8552, 20.8534, -6.9117],
+    "token_encodings": [1.6555, 0.4319, 0.2774, 0.5351, 7.3398, -8.7789],
+}
+
+
+# ---- helpers ----
+
+def open_page(driver, path, fragment="", **how):
+    page = Page(driver, path, fragment=fragment, **how)
+    page.wait("window.page !== undefined", seconds=20)
+    return page
+
+
+def engine(page, call):
+    """The result of a method of the run's engine, such as goTo(5)."""
+    found = page.driver.execute_async_script(
+        f"const done = arguments[0]; page.run.engine.{call}.then((x) => done([x]), (e) => done(e.message))")
+    assert isinstance(found, list), found
+    return found[0]
+
+
+def set_state(page, **changes):
+    page.driver.execute_script("page.setState(arguments[0])", changes)
+
+
+def show(page, tab, **changes):
+    """Shows a tab with these changes; returns when it has been computed and drawn."""
+    set_state(page, tab=tab, **changes)
+    found = page.driver.execute_async_script("""const [tab, done] = arguments;
+        const { section } = page.panels.find(({ root }) => root.id === "panel-" + tab);
+        Promise.resolve(section.show()).then(() => requestAnimationFrame(() => requestAnimationFrame(() => done(null))),
+            (e) => done(e.message));""", tab)
+    assert found is None, found
+
+
+def number(text):
+    """The number that a text of the page shows."""
+    return float(text.replace("−", "-").replace("∞", "inf").replace("NaN", "nan"))
+
+
+def half_a_unit(text):
+    """Half a unit of the last decimal of a number."""
+    digits, _, exponent = text.partition("e")
+    decimals = len(digits.partition(".")[2])
+    return 0.5 * 10.0 ** (int(exponent.replace("−", "-") or 0) - decimals)
+
+
+# ---- opening ----
+
+def check_opening(driver, path):
+    """The first number appears soon: the best of three, as other programs may run."""
+    driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": """
+        new MutationObserver((_, observer) => {
+            if (document.querySelector("td[data-index]") !== null) {
+                window.firstNumber = performance.now();
+                observer.disconnect();
+            }
+        }).observe(document, { childList: true, subtree: true });"""})
+    times = []
+    for _ in range(3):
+        page = open_page(driver, path)
+        page.wait("window.firstNumber !== undefined", seconds=20)
+        times.append(page.run("window.firstNumber") / 1000)
+    print(f"first number: {min(times):.2f} s; limit {FIRST_NUMBER} s")
+    assert min(times) <= FIRST_NUMBER, times
+
+
+# ---- training ----
+
+def check_training(page, hashes):
+    """2,000 steps in time; the hash of 500 is that without a browser; every step can be reached again."""
+    page.find("#tab-training").click()
+    began = time.time()
+    page.find("#train-play").click()
+    page.wait("page.run.step >= 150", seconds=30)
+    seconds = time.time() - began
+    assert 5 < seconds < 12, f"the toy is learnt in {seconds:.1f} s; slow enough to watch, not to wait"
+    page.find("#train-play").click()
+    page.wait("!page.run.playing && page.state.step === page.run.step")
+    page.find("#train-first").click()
+    page.wait("page.run.step === 0")
+    page.run("document.querySelector('#train-speed').value = 0")
+    page.run("document.querySelector('#train-speed').dispatchEvent(new Event('change'))")
+    began = time.time()
+    page.find("#train-play").click()
+    page.wait("page.run.step === 2000 && !page.run.playing", seconds=60)
+    seconds = time.time() - began
+    print(f"2,000 steps: {seconds:.1f} s; limit {ALL_STEPS} s")
+    assert seconds <= ALL_STEPS, seconds
+    assert page.run("page.run.losses.length") == 2000
+    last = page.run("page.run.measures.get(2000)")
+    assert last["score"]["accuracy"] == 1 and last["score"]["attention"] > 0.9, last["score"]
+    page.wait("document.querySelector('#train-hash').textContent.includes(arguments[0])", last["hash"])
+
+    seen = {}
+    for step in (500, 37, 501, 0, 2000, 500, 37):
+        engine(page, f"goTo({step})")
+        found = engine(page, "hash()")
+        assert seen.setdefault(step, found) == found, step
+    assert seen[2000] == last["hash"]
+    print("after 500 steps:", seen[500])
+    assert seen[500] == hashes[0], (seen[500], hashes[0])
+    set_state(page, heads=2)
+    page.wait("page.run.of.heads === 2 && page.run.step === 0")
+    engine(page, "goTo(500)")
+    found = engine(page, "hash()")
+    assert found == hashes[1], (found, hashes[1])
+    set_state(page, heads=1)
+    page.wait("page.run.of.heads === 1 && page.run.step === 0")
+
+
+def check_training_controls(page):
+    """One step, back, and the slider lead to the same hashes: those shown, and the engine's."""
+    set_state(page, tab="training")
+    shown = lambda: page.text("#train-hash")
+    at = lambda step: page.wait("page.run.step === arguments[0] && page.run.measures.has(arguments[0])", step)
+    first = shown()
+    page.find("#train-step").click()
+    at(1)
+    page.wait("document.querySelector('#train-hash').textContent !== arguments[0]", first)
+    second = shown()
+    page.find("#train-step").click()
+    at(2)
+    page.wait("document.querySelector('#train-hash').textContent !== arguments[0]", second)
+    page.find("#train-back").click()
+    page.wait("document.querySelector('#train-hash').textContent === arguments[0]", second)
+    assert engine(page, "hash()") in second, second
+    page.press("#train-slider", Keys.HOME)
+    page.wait("document.querySelector('#train-hash').textContent === arguments[0]", first)
+    assert engine(page, "hash()") in first, first
+
+
+# ---- the class ----
+
+def current_lines(page):
+    return page.run("""[...document.querySelectorAll("#panel-class ol.code")].map((list) =>
+        [...list.querySelectorAll(".current")].map((line) => line.textContent.trim()))""")
+
+
+def shown_matrices(page):
+    """The matrices at the current line: {name: {"value": texts, "gradient": texts}}."""
+    return page.run("""Object.fromEntries([...document.querySelectorAll("#panel-class .equation .card")].map((card) =>
+        [card.dataset.name, Object.fromEntries([...card.querySelectorAll("table.matrix")].filter((t) => t.checkVisibility())
+            .map((table) => [table.classList.contains("gradient") ? "gradient" : "value",
+                [...table.querySelectorAll("td[data-index]")].map((td) => td.textContent)]))]))""")
+
+
+def expect_shown(name, texts, expected):
+    """The numbers of PyTorch, within a unit of the last decimal that is shown."""
+    assert len(texts) == len(expected), (name, texts)
+    for text, value in zip(texts, expected):
+        shown = number(text)
+        if name == "attention_percents":
+            shown, unit = shown / 100, 2e-3 * half_a_unit("0.0") / 0.05
+        else:
+            unit = max(2 * half_a_unit(text), 1.01e-4)
+        assert shown == value or abs(shown - value) <= unit, (name, texts, expected)
+
+
+def check_class(page, masked, values, gradients):
+    """Every line, forward and backward and back again, with PyTorch's numbers."""
+    show(page, "class", example="tutorial", masked=masked, phase="forward", line=0, cell="")
+    seen = []
+    body = page.find("body")
+    for phase in ("forward", "backward"):
+        last = None
+        while True:
+            page.wait("document.querySelectorAll('#panel-class ol.code .current').length === 2")
+            python, c = current_lines(page)
+            assert len(python) == 1 and len(c) == 1, (python, c)
+            here = (page.run("page.state.phase"), page.run("page.state.line"), python[0])
+            if here == last or here[0] != phase:
+                break
+            seen.append(here)
+            last = here
+            matrices = shown_matrices(page)
+            made = re.match(r"\w+", python[0])[0]
+            assert made in matrices, (made, list(matrices))
+            for name, layers in matrices.items():
+                if name in values and "value" in layers:
+                    expect_shown(name, layers["value"], values[name])
+                if "gradient" in layers:
+                    expect_shown(f"gradient of {name}", layers["gradient"], gradients[name])
+            assert phase == "forward" or any("gradient" in layers for layers in matrices.values()), here
+            body.send_keys(Keys.ARROW_RIGHT)
+            page.wait("""page.state.phase !== arguments[0] || page.state.line !== arguments[1] ||
+                page.state.phase === "backward" && page.state.line === 0""", here[0], here[1])
+    lines = len(values) - 4  # without the weights and the input
+    assert len(seen) == 2 * lines, seen
+    for here in reversed(seen):
+        assert (page.run("page.state.phase"), page.run("page.state.line")) == here[:2], here
+        assert current_lines(page)[0] == [here[2]], here
+        body.send_keys(Keys.ARROW_LEFT)
+    assert (page.run("page.state.phase"), page.run("page.state.line")) == ("forward", 0)
+
+
+def check_class_of_model(page):
+    """The lines of the whole model, with one head and with two: each shows what it makes."""
+    for heads, example in ((1, "pizza"), (2, "own")):
+        set_state(page, heads=heads)
+        page.wait("page.run.of.heads === arguments[0] && page.run.step === 0 && page.run.measures.has(0)", heads)
+        show(page, "class", example=example, phase="forward", line=0, cell="")
+        count = page.run("document.querySelectorAll('#panel-class .listing:first-of-type ol.code [data-step]').length")
+        for phase in ("forward", "backward"):
+            for line in range(count):
+                set_state(page, phase=phase, line=line)
+                python, c = current_lines(page)
+                assert len(python) == 1 and len(c) == 1, (phase, line, python, c)
+                name = re.match(r"\w+", python[0])[0]
+                assert name in shown_matrices(page), (phase, line, name)
+    set_state(page, heads=1, example="tutorial", phase="forward", line=0)
+
+
+# ---- formulas ----
+
+class Interval:
+    """All values that numbers with a few decimals can stand for."""
+
+    def __init__(self, low, high):
+        self.low, self.high = min(low, high), max(low, high)
+
+    @staticmethod
+    def of(x):
+        return x if isinstance(x, Interval) else Interval(x, x)
+
+    def corners(self, other, combine):
+        other = Interval.of(other)
+        return Interval.around([combine(a, b) for a in (self.low, self.high) for b in (other.low, other.high)])
+
+    @staticmethod
+    def around(values):
+        values = [0.0 if math.isnan(v) else v for v in values]  # 0 * inf
+        return Interval(min(values), max(values))
+
+    def __add__(self, other):
+        return self.corners(other, lambda a, b: a + b)
+
+    def __sub__(self, other):
+        return self.corners(other, lambda a, b: a - b)
+
+    def __mul__(self, other):
+        return self.corners(other, lambda a, b: a * b)
+
+    def __truediv__(self, other):
+        other = Interval.of(other)
+        if other.low <= 0 <= other.high:
+            return Interval(-math.inf, math.inf)
+        return self.corners(other, lambda a, b: a / b)
+
+    def __neg__(self):
+        return Interval(-self.high, -self.low)
+
+    def __pow__(self, exponent):
+        zero = [0.0] if self.low < 0 < self.high else []
+        return Interval.around([max(x, 0) ** exponent if exponent == 0.5 else x ** exponent for x in (self.low, self.high)] + zero)
+
+    def __radd__(self, other):
+        return Interval.of(other) + self
+
+    def __rsub__(self, other):
+        return Interval.of(other) - self
+
+    def __rmul__(self, other):
+        return Interval.of(other) * self
+
+    def __rtruediv__(self, other):
+        return Interval.of(other) / self
+
+
+def exp(x):
+    x = Interval.of(x)
+    return Interval(math.exp(x.low), math.exp(x.high))
+
+
+def log(x):
+    return Interval(math.log(max(x.low, 1e-300)), math.log(max(x.high, 1e-300)))
+
+
+def shown_interval(text):
+    value = number(text)
+    return Interval(value, value) if math.isinf(value) else Interval(value - half_a_unit(text), value + half_a_unit(text))
+
+
+def recompute(parts):
+    """The value of a formula as shown: texts, and [number] for the numbers of cells."""
+    cells, source = [], ""
+    for part in parts:
+        if isinstance(part, list):
+            source += f"cells[{len(cells)}]"
+            cells.append(shown_interval(part[0]))
+        else:
+            source += part
+    for sign, python in (("−", "-"), ("×", "*"), ("²", "**2"), ("³", "**3"), ("^", "**"), ("∞", "math.inf")):
+        source = source.replace(sign, python)
+    # Constants have six digits; small integers are exact.
+    source = re.sub(r"(?<![\w\[.*])\d+\.\d+(?:e-?\d+)?", lambda m: f"Interval({m[0]} * (1 - 5e-6), {m[0]} * (1 + 5e-6))", source)
+    assert re.fullmatch(r"[\w\s.()+*/\[\],-]*", source), source
+    return Interval.of(eval(source, {"cells": cells, "exp": exp, "log": log, "math": math, "Interval": Interval}))
+
+
+PASSES = (  # (name, JavaScript that gives a pass)
+    ("tutorial", "await (async () => { await other.alone({ seed: 42, dModel: 2, heads: 1 }); return other.passAlone({"
+     "encodings: [1.16, 0.23, 0.57, 1.36, 4.41, -2.16], count: 3, blocked: [0, 1, 1, 0, 0, 1, 0, 0, 0] }); })()"),
+    ("pizza, untrained", "await (async () => { await other.start({ seed: 0, heads: 1, lr: 0.02, steps: 2000, breaks: 0 });"
+     "return other.pass(sentence); })()"),
+    ("pizza, 2 heads, 300 steps", "await (async () => { await other.start({ seed: 3, heads: 2, lr: 0.02, steps: 2000, breaks: 0 });"
+     "await other.goTo(300); return other.pass(sentence); })()"),
+    ("pizza, softmax along the wrong dim", "await (async () => { await other.start({ seed: 0, heads: 4, lr: 0.02, steps: 2000,"
+     "breaks: 2 }); await other.goTo(20); return other.pass(sentence.slice(0, 7)); })()"),
+)
+
+
+def check_formulas(page, cells_per_pass=300):
+    """Random cells of recorded passes: the formula of each, computed from the numbers that it shows, gives the value."""
+    choose = random.Random(1)
+    checked = {}
+    for name, code in PASSES:
+        sizes = page.driver.execute_async_script("""const done = arguments[0];
+            (async () => {
+                const other = window.other ??= await page.run.engine.constructor.create();
+                const { heldOut, words } = page.run.language, sentence = heldOut.find((ids) => ids[1] === words.indexOf("pizza"));
+                window.recorded = """ + code + """;
+                return recorded.tensors.map(({ values }) => values.length);
+            })().then(done, (e) => done(e.message));""")
+        assert isinstance(sizes, list), sizes
+        every = page.run("(({ cells, unknown, failures }) => [cells, unknown, failures.slice(0, 3)])(page.check(recorded))")
+        assert every[0] > 290 and every[1:] == [0, []], (name, every)
+        # A tensor first, then one of its cells, so that large tensors do not hide the others.
+        wanted = [(tensor, choose.randrange(sizes[tensor])) for tensor in choose.choices(range(len(sizes)), k=2 * cells_per_pass)]
+        found = page.run("""arguments[0].map(([tensor, index]) => {
+            const x = page.explain(recorded, tensor, index, { most: Infinity });
+            return x === null || !x.known ? null : { op: x.op, value: page.number(x.value),
+                parts: x.parts.map((p) => typeof p === "string" ? p : [page.number(p.value)]) };
+        })""", wanted)
+        explained = [x for x in found if x is not None][:cells_per_pass]
+        assert len(explained) > cells_per_pass / 2, (name, len(explained))
+        for x in explained:
+            shown, computed = shown_interval(x["value"]), recompute(x["parts"])
+            assert shown.low <= computed.high and computed.low <= shown.high, (name, x, computed.low, computed.high)
+            checked[x["op"]] = checked.get(x["op"], 0) + 1
+    total = sum(checked.values())
+    print(f"formulas: {total} cells of {len(checked)} operations give the value shown")
+    assert total >= 1000, checked
+    return checked
+
+
+def check_panel(page):
+    """Pointing at each cell of the tutorial: the formula in the panel gives the cell's number, and marks its sources."""
+    show(page, "class", example="tutorial", masked=True, phase="backward", line=0, cell="")
+    explained = marking = 0
+    for line in range(9):
+        set_state(page, line=line)
+        found = page.run("""[...document.querySelectorAll("#panel-class .equation td[data-index]")].map((td) => {
+            td.dispatchEvent(new PointerEvent("pointerover", { bubbles: true }));
+            const formula = td.closest("table.mask") !== null ? null : document.querySelector("#panel-class .panel .formula");
+            return { cell: td.textContent, percent: td.closest("table").classList.contains("percent"),
+                sources: document.querySelectorAll("#panel-class td.source").length,
+                marked: td.classList.contains("result"), said: document.querySelector("#panel-class .panel [aria-live]").textContent,
+                parts: formula === null ? null : [...formula.children].map((x) => x.tagName === "BUTTON" ? [x.textContent] : x.textContent) };
+        })""")
+        assert len(found) > 0, line
+        for x in found:
+            assert x["marked"] and x["said"] != "", x
+            if x["parts"] is None:
+                continue
+            explained += 1
+            marking += x["sources"] > 0  # a number may come from one without a name, which has no matrix
+            *formula, result = x["parts"]
+            shown = shown_interval(result.removeprefix(" = "))
+            computed = recompute(formula)
+            assert shown.low <= computed.high and computed.low <= shown.high, (x, computed.low, computed.high)
+            cell = number(x["cell"]) / (100 if x["percent"] else 1)
+            assert abs(cell - number(result.removeprefix(" = "))) <= (6e-4 if x["percent"] else 1e-4) or math.isinf(cell), x
+    assert explained >= 200 and marking > 0.5 * explained, (explained, marking)
+
+
+# ---- gradients ----
+
+def check_gradients(page):
+    """Turning a number moves the loss as its gradient says; quotients agree with backward, unless h is too large or small."""
+    set_state(page, tab="gradients", example="tutorial", masked=False, weight="", turn=0, zoom=1, h=4)
+    section = "#panel-gradients"
+    shown = "[...document.querySelectorAll('#panel-gradients dd')].map((dd) => dd.textContent)"
+    page.wait(f"({shown})[0]?.startsWith('W_q.weight[1, 0]')")  # the largest gradient
+
+    def readings():  # the loss before and after, its change, the predicted change, the rest
+        _, losses, change, predicted, rest = page.run(shown)
+        before, after = losses.split(" → ")
+        return [number(x) for x in (before, after, change, predicted.split(" = ")[1], rest)]
+
+    steepest = PLAIN_GRADIENTS["W_q"][2]
+    before, after, *_ = readings()
+    assert abs(before - PLAIN["loss"][0]) < 6e-5 and after == before, (before, after)
+    page.press(f"{section} input[type=range]", Keys.ARROW_RIGHT * 2)
+    page.wait(f"({shown})[0].includes('+ 0.0200')")
+    before, after, change, predicted, rest = readings()
+    assert abs(after - before - change) < 2e-6 and abs(predicted - 0.02 * steepest) < 1e-5, readings()
+    assert abs(change - predicted - rest) < 2e-6 and 0 < abs(rest) < 0.1 * abs(change), readings()
+
+    verdicts = {}
+    for h in (1, 4, 13):
+        set_state(page, h=h)
+        page.wait("document.querySelector('#panel-gradients .formula').textContent.includes(arguments[0])",
+                  "10⁻" + "".join("⁰¹²³⁴⁵⁶⁷⁸⁹"[int(digit)] for digit in str(h)))
+        formula, verdict = page.text(f"{section} .formula"), page.text(f"{section} .formula ~ p ~ p")
+        after, before, quotient = re.search(r"= \((\S+) − (\S+)\) / \(.*\) = (\S+)$", formula).groups()
+        error = abs(number(quotient) / steepest - 1)
+        verdicts[verdict] = error
+        rounding = 1e-10 / 2 / 10.0**-h  # of the losses shown
+        assert abs((number(after) - number(before)) / 2 / 10.0**-h - number(quotient)) <= 2 * rounding + 1e-7, formula
+        assert (error < 1e-5) == (h == 4), (h, error)
+    assert len(verdicts) == 3, verdicts
+
+    set_state(page, h=5)
+    buttons = page.driver.find_elements(By.CSS_SELECTOR, f"{section} button")
+    next(b for b in buttons if b.text.startswith("Check all")).send_keys(Keys.ENTER)
+    page.wait("document.querySelectorAll('#panel-gradients table.matrix').length === 3")
+    quotients = page.run("[...document.querySelectorAll('#panel-gradients table.matrix')[2].querySelectorAll('td[data-index]')]"
+                         ".map((td) => td.textContent)")
+    expect_shown("quotients", quotients, PLAIN_GRADIENTS["W_q"])
+    page.press(f"{section} td[tabindex='0']", Keys.ARROW_DOWN, Keys.ARROW_RIGHT, Keys.ENTER)
+    page.wait(f"({shown})[0].startsWith('W_q.weight[1, 1]')")
+    set_state(page, weight="", turn=0, zoom=1, h=4)
+
+    page.press(f"{section} input[type=checkbox]", Keys.SPACE)  # the mask
+    page.wait(f"({shown})[1]?.startsWith('18.558')")
+    page.press(f"{section} input[type=checkbox]", Keys.SPACE)
+    page.wait(f"({shown})[1]?.startsWith('19.964')")
+
+
+# ---- breaks ----
+
+def check_breaks(page):
+    """Each switch changes a line, asks a question of its own, and what it claims holds for the trained models."""
+    names = page.run("[...document.querySelectorAll('#panel-breaks [id^=break-]')].map((b) => b.id.slice(6)).filter((n) => n in {"
+                     "no_scale: 0, wrong_dim: 0, mask_inverted: 0, mask_after: 0, no_positions: 0, same_keys: 0, no_zero_grad: 0, lr_100: 0 })")
+    assert len(names) == 8, names
+    page.find("#tab-breaks").click()
+    asked, lines, seen = set(), set(), set()
+    for name in names:
+        page.find(f"#break-{name}").click()
+        assert page.find(f"#break-{name}").get_attribute("aria-pressed") == "true"
+        asked.add(page.text("#panel-breaks fieldset"))
+        changed = page.run("[...document.querySelectorAll('#panel-breaks ins, #panel-breaks del')].map((x) => x.textContent)")
+        assert len(changed) >= 2, (name, changed)
+        lines.add("".join(changed))
+        page.find("#panel-breaks fieldset input").click()
+        page.find("#break-retrain").click()
+        page.wait("document.querySelector('#break-seen') !== null", seconds=60)
+        text = page.text("#break-seen")
+        found = page.driver.execute_async_script("""const done = arguments[1];
+            page.sections.breaks.verdict(arguments[0]).then(({ claims, text }) => done({ claims, text }), (e) => done(e.message))""", name)
+        assert found["text"] == text, (found["text"], text)
+        assert len(found["claims"]) > 0 and all(found["claims"].values()), (name, found["claims"])
+        seen.add(text)
+    assert len(lines) == 8 and len(seen) == 8, (lines, seen)
+    assert len(asked) == 8, asked
+    print("breaks: what the page claims about all 8 holds")
+
+
+# ---- files ----
+
+def write_safetensors(path, tensors, metadata=None):
+    """tensors: {name: (shape, values)}, f32."""
+    header, data = {}, b""
+    for name, (shape, values) in tensors.items():
+        bytes_ = struct.pack(f"<{len(values)}f", *values)
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + len(bytes_)]}
+        data += bytes_
+    if metadata:
+        header["__metadata__"] = metadata
+    text = json.dumps(header).encode()
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + data)
+    return path
+
+
+def check_files(page, folder):
+    """Hostile files give a sentence and change nothing; a SelfAttention of PyTorch opens."""
+    file = lambda name: os.path.join(folder, name)
+    hostile = {
+        "empty.safetensors": b"",
+        "text.safetensors": b"not a model",
+        "long.safetensors": struct.pack("<Q", 2**62) + b"{}",
+        "cut.safetensors": struct.pack("<Q", 100) + b'{"W_q.weight":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}}',
+        "huge.safetensors": struct.pack("<Q", 87) + b'{"W_q.weight":{"dtype":"F32","shape":[1000000000,1000000000],"data_offsets":[0,16]}}  ' + b"0" * 16,
+        "markup.safetensors": None,
+    }
+    for name, data in hostile.items():
+        if data is not None:
+            with open(file(name), "wb") as out:
+                out.write(data)
+    write_safetensors(file("markup.safetensors"), {"<img src=x onerror=alert(1)>": ([1], [0])})
+    names = list(hostile)
+    names.append("shape.safetensors")
+    write_safetensors(file("shape.safetensors"), {f"W_{w}.weight": ([2, n], [0] * 2 * n) for w, n in (("q", 2), ("k", 3), ("v", 2))})
+
+    set_state(page, tab="own")
+    before = engine(page, "hash()")
+    for name in names:
+        page.find("#own-file").send_keys(file(name))
+        page.wait("[...document.querySelectorAll('#panel-own .problem')].some((p) => p.textContent.includes(arguments[0]))", name)
+        sentence = page.run("[...document.querySelectorAll('#panel-own .problem')].find((p) => p.textContent.includes(arguments[0])).textContent", name)
+        assert len(sentence) > len(name) + 20, sentence
+    assert engine(page, "hash()") == before
+    write_safetensors(file("good.safetensors"), {
+        f"W_{w}.weight": ([2, 2], WEIGHTS[f"W_{w}"]) for w in "qkv"})
+    page.find("#own-file").send_keys(file("good.safetensors"))
+    page.wait("document.querySelectorAll('#panel-own td[data-index]').length > 0")
+    assert engine(page, "hash()") == before
+
+
+# ---- the frame ----
+
+def check_links(driver, path):
+    """A link reproduces what is shown; hostile links do no harm."""
+    page = open_page(driver, path, "#tab=class&example=pizza&step=60&heads=2&line=6&lang=de&theme=dark&seed=5")
+    page.wait("page.run.step === 60")
+    assert page.run("document.documentElement.lang") == "de"
+    assert page.run("page.state.line") == 6
+    first = engine(page, "hash()")
+    page = open_page(driver, path, "#seed=5&heads=2&step=60")
+    page.wait("page.run.step === 60")
+    assert engine(page, "hash()") == first
+    page = open_page(driver, path, "#line=NaN&heads=1e9&seed=-1&lr=x&step=1e99&tab=__proto__&example=constructor&cell=%00&mask=zz"
+                                   "&sentence=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E&broken=toString&lang=xx&unknown=1")
+    names = ["line", "heads", "seed", "lr", "tab", "example", "cell", "mask", "broken", "lang"]
+    found = page.run("arguments[0].map((name) => page.state[name])", names)
+    assert found == [0, 16, 0, 0.02, "class", "tutorial", "", "", "", ""], found
+    assert page.run("document.querySelector('img') === null")
+    page.check_quiet()
+
+
+def check_languages(driver, path):
+    """Each language has its own title, and no sentence of another."""
+    titles, sentences = set(), set()
+    for language in ("en", "de", "fr"):
+        page = open_page(driver, path, f"#lang={language}")
+        assert page.run("document.documentElement.lang") == language
+        titles.add(page.run("document.title"))
+        for tab in TABS:
+            show(page, tab)
+        own = set(page.run("""[...document.querySelectorAll("#app p, #app li, #app label, #app summary, #app button")]
+            .filter((e) => e.closest(".code, pre") === null && e.querySelector("select") === null)
+            .map((e) => e.textContent.trim()).filter((text) => (text.match(/\\p{L}{2,}/gu) ?? []).length > 5)"""))
+        assert len(own) > 50 and not own & sentences, (language, len(own), own & sentences)
+        sentences |= own
+        page.check_quiet()
+    assert len(titles) == 3, titles
+
+
+def check_keyboard(page):
+    """What Tab reaches shows the focus, in every tab."""
+    for tab in TABS:
+        set_state(page, tab=tab)
+        page.driver.execute_script("document.querySelector('#app select, #app button').focus()")
+        reached = 0
+        for _ in range(60):
+            ActionChains(page.driver).send_keys(Keys.TAB).perform()
+            name, outline = page.run("""(e => [e.id || e.className || e.tagName,
+                [e, e.parentElement].some(x => getComputedStyle(x).outlineStyle !== 'none')])(document.activeElement)""")
+            if name == "BODY":
+                break
+            assert outline, (tab, name)
+            reached += 1
+        assert reached > 5, (tab, reached)
+    page.find("#tab-class").click()
+    page.press("#tab-class", Keys.ARROW_RIGHT)
+    assert page.run("page.state.tab") == "training"
+
+
+def check_widths(driver, path, pictures):
+    """No tab is wider than the window, and axe-core finds nothing serious."""
+    for width in (360, 800, 1600):
+        for theme in ("light", "dark"):
+            page = open_page(driver, path, "#example=pizza&step=100&line=8&cell=attention_percents:8:1", width=width, theme=theme)
+            for tab in TABS:
+                show(page, tab)
+                wide = page.run("document.documentElement.scrollWidth")
+                assert wide <= width, (tab, width, wide)
+                if (width, theme) in ((360, "dark"), (1600, "light")):
+                    check_axe(page)
+                if pictures:
+                    height = min(page.run("document.documentElement.scrollHeight"), 4000)
+                    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+                        "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500})
+                    driver.save_screenshot(f"{pictures}/page_{tab}_{width}_{theme}.png")
+                    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+                        "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500})
+            page.check_quiet()
+
+
+def take_picture(driver, path, picture):
+    """For README; WebP, as PNG files of Chromium are larger."""
+    page = open_page(driver, path, "#example=pizza&step=500&line=8&cell=attention_percents:8:1", width=1520)
+    page.wait("page.run.step === 500")
+    page.wait("document.querySelector('#panel-class .panel .value')?.textContent.includes('0.99')")
+    page.run("document.querySelector('#panel-class .steps').scrollIntoView()")
+    shot = driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "webp", "quality": 80})
+    with open(picture, "wb") as file:
+        file.write(base64.b64decode(shot["data"]))
+    assert os.path.getsize(picture) < 150e3, os.path.getsize(picture)
+
+
+def check_print(page):
+    """The tabs are not printed."""
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    assert not page.run("document.querySelector('[role=tablist]').checkVisibility()")
+    set_state(page, tab="class", example="tutorial", masked=False, phase="forward", line=3, cell="")
+    page.wait("document.querySelector('#panel-class .changed [data-index]') !== null")
+    assert page.run("document.querySelector('#panel-class h2.printed').checkVisibility()")
+    colours = """[...document.querySelectorAll("#panel-class .equation td[data-index]")].map((td) =>
+        [td.closest(".changed") !== null, getComputedStyle(td).color === "rgba(0, 0, 0, 0)"])"""
+    assert not any(blank for _, blank in page.run(colours))
+    page.run("document.querySelector('#panel-class [data-key=blanks]').click()")
+    assert all(new == blank for new, blank in page.run(colours)), "a worksheet hides the new numbers, and no others"
+    page.run("document.querySelector('#panel-class [data-key=blanks]').click()")
+    page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+# ---- Firefox ----
+
+def check_firefox(path, expected):
+    """Firefox shows the tutorial's numbers, and trains to the same weights."""
+    if find_firefox() is None:
+        print("Firefox is not installed; skipped")
+        return
+    with Firefox() as firefox:
+        firefox.open("file://" + os.path.abspath(path) + "#line=6")
+        assert firefox.run("""return new Promise((done) => {
+            const look = () => document.querySelector("[data-name=attention_percents] td[data-index]") ? done(true) : setTimeout(look, 50);
+            look();
+        })""")
+        shown = firefox.run("""return [...document.querySelectorAll("[data-name=attention_percents] td[data-index]")].map((td) => td.textContent)""")
+        expect_shown("attention_percents", shown, PLAIN["attention_percents"])
+        found = firefox.run("const { engine } = window.page.run; return engine.goTo(500).then(() => engine.hash())")
+        assert found == expected, (found, expected)
+        print("page: works in Firefox", firefox.version)
+
+
+def main():
+    path, folder, hashes, pictures = sys.argv[1], sys.argv[2], sys.argv[3:5], sys.argv[5] if len(sys.argv) > 5 else None
+    print(f"attention.html: {os.path.getsize(path) / 1e3:.0f} KB; limit 1200 KB")
+    assert os.path.getsize(path) < 1.2e6
+    if pictures:
+        os.makedirs(pictures, exist_ok=True)
+    driver = start()
+    driver.set_script_timeout(120)
+    try:
+        check_opening(driver, path)
+        page = open_page(driver, path)
+        check_training(page, hashes)
+        check_training_controls(page)
+        check_class(page, False, PLAIN, PLAIN_GRADIENTS)
+        check_class(page, True, MASKED, MASKED_GRADIENTS)
+        check_class_of_model(page)
+        check_formulas(page)
+        check_panel(page)
+        check_gradients(page)
+        check_breaks(page)
+        check_files(page, folder)
+        check_keyboard(page)
+        check_print(page)
+        page.check_quiet()
+        check_links(driver, path)
+        check_languages(driver, path)
+        check_widths(driver, path, pictures)
+        if pictures:
+            take_picture(driver, path, f"{pictures}/page.webp")
+    finally:
+        driver.quit()
+    print("page: works in Chromium", driver.capabilities["browserVersion"])
+    check_firefox(path, hashes[0])
+
+
+main()

@@ -1,0 +1,185 @@
+#!/bin/sh
+# Tests that files can be exchanged with PyTorch in both directions, and that training of next_token can
+# continue there (examples/pytorch). Needs Python with PyTorch, numpy and safetensors; not part of
+# `make test`, which uses stored files (fixtures/make_safetensors.py, make_npy.py).
+#   tests/programs/exchange.sh [PYTHON]
+set -eu
+cd "$(dirname "$0")/../.."
+python=${1:-python3}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+make -s build/libheed.a build/next_token
+
+cat > "$scratch/write.c" << 'END'
+#include <heed.h>
+
+/* Writes a module, tensors of every dtype, and metadata; then reads what Python wrote. */
+int main(int argc, char **argv)
+{
+    const heed_metadata about[] = {{"format", "pt"}, {"a\"\\\n\x01", "\xe4\xb8\xad\xf0\x9f\x98\x80\x7f"}, {NULL, NULL}};
+    heed_scope scope;
+    heed_on_error(heed_die);
+    heed_scope_begin(&scope);
+    heed_manual_seed(42);
+    struct heed_self_attention *m = heed_self_attention_new(8, 0, 1);
+    heed_manual_seed(1);
+    heed_tensor *x = heed_randn(HEED_SHAPE(5, 8), HEED_F32);
+    heed_tensor *y = heed_self_attention_forward(m, x, NULL);
+    heed_tensor *tensors[] = {x, y, heed_transpose(heed_to(x, HEED_F64), 0, 1), heed_arange(-2, 3, 1, HEED_I64),
+                              heed_gt_scalar(x, 0), heed_scalar(0.5, HEED_F32), heed_zeros(HEED_SHAPE(0, 3), HEED_F32)};
+    const char *names[] = {"x", "y", "xt \xc3\xa9", "i64", "bool", "scalar", "empty"};
+    if (argc == 1) {
+        heed_save_state_dict(m, "module.safetensors", NULL);
+        heed_save_file((heed_tensor_list){7, tensors, names}, "tensors.safetensors", about);
+        heed_save_npy(heed_transpose(x, 0, 1), "xt.npy");
+    } else {
+        heed_load_state_dict(m, "python.safetensors");
+        heed_safetensors *file = heed_safetensors_open("results.safetensors");
+        if (!heed_allclose(heed_self_attention_forward(m, x, NULL), heed_safetensors_tensor(file, "y"), 1e-5, 1e-6, false)) {
+            fputs("a module trained by PyTorch gives different results here\n", stderr);
+            return 1;
+        }
+        if (!heed_equal(heed_load_npy("python.npy"), heed_to(heed_transpose(x, 0, 1), HEED_F64))) {
+            fputs("numpy's array differs here\n", stderr);
+            return 1;
+        }
+        heed_safetensors_close(file);
+    }
+    heed_scope_end(&scope);
+    heed_module_free(m);
+    return 0;
+}
+END
+${CC:-cc} -std=c11 -Isrc "$scratch/write.c" build/libheed.a -lm -pthread -o "$scratch/write"
+
+cat > "$scratch/exchange.py" << 'END'
+import numpy
+import torch
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file, load_model
+
+
+class SelfAttention(torch.nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.W_q, self.W_k, self.W_v = (torch.nn.Linear(d, d, bias=False) for _ in range(3))
+
+    def forward(self, x):
+        q, k, v = self.W_q(x), self.W_k(x), self.W_v(x)
+        return torch.softmax(q @ k.T / q.size(-1) ** 0.5, -1) @ v
+
+
+torch.manual_seed(42)
+expected, model = SelfAttention(8), SelfAttention(8)
+print(model.load_state_dict(load_file("module.safetensors")))
+load_model(model, "module.safetensors")
+for name, value in expected.state_dict().items():
+    assert torch.equal(value, model.state_dict()[name]), name
+t = load_file("tensors.safetensors")
+torch.manual_seed(1)
+x = torch.randn(5, 8)
+assert torch.equal(t["x"], x)
+assert torch.equal(t["xt é"], x.double().T) and t["xt é"].dtype == torch.float64
+assert torch.equal(t["i64"], torch.arange(-2, 3))
+assert torch.equal(t["bool"], x > 0)
+assert t["scalar"].shape == () and t["scalar"] == 0.5 and t["empty"].shape == (0, 3)
+assert torch.allclose(t["y"], expected(x), 1e-5, 1e-6)
+xt = numpy.load("xt.npy")
+assert torch.equal(torch.from_numpy(xt), x.T)
+numpy.save("python.npy", numpy.asfortranarray(xt.astype(">f8")))
+with safe_open("tensors.safetensors", "pt") as f:
+    assert f.metadata() == {"format": "pt", "a\"\\\n\x01": "中😀\x7f"}
+    assert sorted(f.keys()) == sorted(t)
+
+optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
+for _ in range(3):
+    optimizer.zero_grad()
+    model(x).square().sum().backward()
+    optimizer.step()
+save_file(model.state_dict(), "python.safetensors")
+save_file({"y": model(x).detach()}, "results.safetensors")
+END
+
+(cd "$scratch" && ./write && "$python" exchange.py && ./write back)
+echo "files go to PyTorch and come back"
+
+# ---- next_token continues in PyTorch ----
+
+token=build/next_token
+text=$scratch/text i=0
+while [ $i -lt 40 ]; do
+    printf 'The pizza came out of the oven, and it tasted good: 3.14 times, %d in all.\r\n' $i
+    printf '“Déjà vu?” asked the dragon_%d; it didn’t wait...\n' $i
+    i=$((i + 1))
+done > "$text"
+cat > "$scratch/sentences" << 'END'
+the pizza came out of the oven and it tasted good
+the dog stayed close to the garden and it wagged happily
+the dragon waited next to the castle and it breathed fire
+END
+cat > "$scratch/close.py" << 'END'
+import sys
+from safetensors.torch import load_file
+a, b = load_file(sys.argv[1]), load_file(sys.argv[2])
+difference = max((a[name] - b[name]).abs().max().item() for name in a)
+print(f"weights of {sys.argv[3]} differ by at most {difference:.1e}")
+sys.exit(difference > float(sys.argv[4]))
+END
+
+# quietly COMMAND...: prints its output only if it fails
+quietly() {
+    "$@" > "$scratch/out" 2>&1 || { cat "$scratch/out"; exit 1; }
+}
+
+# two_processes ARGUMENT...: as torchrun would start them; that of PyTorch 1.13 fails with Python 3.11
+port=$((20000 + $$ % 10000))
+two_processes() {
+    for rank in 1 0; do
+        MASTER_ADDR=127.0.0.1 MASTER_PORT=$port WORLD_SIZE=2 RANK=$rank OMP_NUM_THREADS=1 \
+            "$python" examples/pytorch/continue.py "$@" > "$scratch/rank$rank" 2>&1 &
+    done
+    wait $! || { cat "$scratch/rank0" "$scratch/rank1"; exit 1; } # rank 0, which saves
+    wait
+    port=$((port + 1))
+}
+
+# go_on FLAG ...: trains 30 steps in Heed, then 20 in PyTorch, in one process and in two; compares logits
+# before and after, and the weights with those after the same steps in Heed.
+go_on() {
+    echo "== next_token $*"
+    quietly $token "$@" --steps 30 --save "$scratch/heed.st" --prompt "$prompt" --logits "$scratch/heed.npy"
+    "$python" examples/pytorch/continue.py "$scratch/heed.st" --prompt "$prompt" --logits "$scratch/heed.npy" \
+        --text "$learnt" --save "$scratch/torch.st" | tee "$scratch/out"
+    awk '/^loss/ { found = 1; if (!($4 < $2)) exit 1 } END { exit !found }' "$scratch/out"
+    quietly $token --load "$scratch/torch.st" --steps 0 --prompt "$prompt" --logits "$scratch/torch.npy"
+    "$python" examples/pytorch/continue.py "$scratch/torch.st" --prompt "$prompt" --logits "$scratch/torch.npy"
+    two_processes "$scratch/heed.st" --text "$learnt" --save "$scratch/two.st"
+    "$python" "$scratch/close.py" "$scratch/torch.st" "$scratch/two.st" "one process and two" 1e-4
+    if [ "$learnt" = "$text" ]; then
+        quietly $token --load "$scratch/heed.st" --text "$text" --steps 20 --lr 5e-3 --batch 32 --save "$scratch/on.st"
+        "$python" "$scratch/close.py" "$scratch/torch.st" "$scratch/on.st" "PyTorch and Heed" 1e-4
+    fi
+}
+cat > "$scratch/drawn.py" << 'END'
+import sys
+import torch
+sys.path.insert(0, "examples/pytorch")
+import model as next_token
+loaded, about = next_token.load(sys.argv[1])
+torch.manual_seed(5)
+drawn = next_token.NextToken(len(next_token.vocabulary(about)), 24, 32, 4).state_dict()
+assert list(drawn) == list(loaded.state_dict()) and all(torch.allclose(drawn[k], v, 1e-6, 1e-6) for k, v in loaded.state_dict().items())
+END
+quietly $token --text "$text" --heads 4 --d-model 32 --context 24 --seed 5 --steps 0 --length 0 --save "$scratch/drawn.st"
+"$python" "$scratch/drawn.py" "$scratch/drawn.st"
+
+prompt="The pizza tasted good, it didn’t" learnt=$text
+for level in char word; do
+    for heads in 1 2 4; do
+        go_on --text "$text" --level $level --heads $heads --d-model 32 --context 24
+    done
+done
+prompt="the dragon was found near the castle and it" learnt=$scratch/sentences
+go_on --heads 1
+go_on --heads 2
+echo "next_token continues in PyTorch and comes back"

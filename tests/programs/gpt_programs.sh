@@ -1,0 +1,355 @@
+#!/bin/sh
+# Runs build/gpt as a user does: output and exit status.
+#   tests/programs/gpt_programs.sh [BUILD]
+set -eu
+cd "$(dirname "$0")/../.."
+. tests/common/expect.sh
+gpt=${1:-build}/gpt
+program=$gpt
+
+# ---- help and unknown commands ----
+
+expect 2 "^usage: gpt train" "$gpt"
+expect 0 "Exit status: 0" "$gpt" --help
+expect 0 "Exit status: 0" "$gpt" help
+expect 0 "^usage: gpt train" "$gpt" help train
+for command in train sample eval info plot export; do
+    expect 0 "^usage: gpt $command" "$gpt" "$command" --help
+    lacks '^.\{101\}' "$scratch/out"
+    misuse "unknown flag --nope" "$command" --nope
+done
+misuse "unknown command 'nope'" nope
+misuse "unknown command 'nope'" help nope
+
+# ---- train: rejected arguments ----
+
+text=$scratch/text
+cat README.md CONTRIBUTING.md > "$text"
+: > "$scratch/empty"
+printf 'abc' > "$scratch/short"
+printf 'caf\351' > "$scratch/latin1"
+printf 'a\000b' > "$scratch/nul"
+refuse "no --text FILE to train on" train
+refuse "cannot read $scratch/none: No such file" train --text "$scratch/none"
+refuse "cannot read $scratch: it is a directory" train --text "$scratch"
+refuse "empty: empty" train --text "$scratch/empty"
+refuse "too short: it has 3 tokens; --context 64 needs 73" train --text "$scratch/short"
+refuse "not UTF-8: byte 0xE9 at offset 3" train --text "$scratch/latin1"
+refuse "a NUL byte at offset 1" train --text "$scratch/nul" --level word
+misuse "unexpected argument 'stray'; use --text FILE for a text" train stray
+misuse "no value after --save" train --save --text x
+misuse "'0' is not a whole number from 1" train --batch 0
+misuse "'quick' is not one of cosine|linear|step|constant" train --schedule quick
+refuse "--n-embd 128: not divisible by --n-head 3" train --text "$text" --n-head 3
+refuse "--warmup 50: must be less than --steps 20" train --text "$text" --warmup 50 --steps 20
+refuse "--vocab: only for --level word or bpe, not char" train --text "$text" --vocab 100
+refuse "--vocab 1: too small; words need at least 2" train --text "$text" --level word --vocab 1
+refuse "--vocab 255: too small; byte pairs need at least 256" train --text "$text" --level bpe --vocab 255
+misuse "'1' is not a number from 0 to 0.9999999999" train --text "$text" --beta1 1
+refuse "needs more than .* GB, .*; reduce --n-embd or --n-layer" train --text "$text" --n-embd 65536 --n-layer 99
+refuse "needs more than .* GB, .*; reduce --batch or --context" train --text "$text" --batch 65536 --n-layer 99
+refuse "cannot write $scratch/no/where" train --text "$text" --save "$scratch/no/where"
+refuse "cannot write $scratch/no/where" train --text "$text" --log "$scratch/no/where"
+refuse "cannot write $scratch: it is a directory" train --text "$text" --best "$scratch"
+refuse "--save is --text" train --text "$text" --save "$text"
+refuse "--best is --save" train --text "$text" --save "$scratch/m" --best "$scratch/m"
+refuse "--log is --best" train --text "$text" --best "$scratch/m" --log "$scratch/./m"
+cat README.md CONTRIBUTING.md | cmp - "$text"
+
+# ---- train, info, eval and sample at each level ----
+
+small="--n-layer 1 --n-head 2 --n-embd 16 --context 16 --batch 4 --eval-every 10 --eval-windows 20"
+for level in byte char word bpe; do
+    model=$scratch/$level
+    # shellcheck disable=SC2086
+    "$gpt" train --text "$text" --level $level --steps 20 $small --log-every 5 --save "$model" \
+        > "$scratch/out" 2> "$scratch/err"
+    check [ ! -s "$scratch/out" ]
+    has "^step *20/20   loss [0-9.]*   val_loss [0-9.]*   [0-9]* tokens/s$" "$scratch/err"
+    check [ "$(grep -c '^step' "$scratch/err")" -eq 4 ]
+    expect 0 "steps  *20 of 20, 1280 tokens" "$gpt" info "$model"
+    has "(c_attn): Linear(in_features=16, out_features=48, bias=True)" "$scratch/out"
+    has "transformer.wpe.weight  *(16, 16)  *256" "$scratch/out"
+    has "^  --level  *$level$" "$scratch/out"
+    expect 0 "^bits per byte" "$gpt" eval --load "$model" --text "$text"
+    expect 0 "^measured over" "$gpt" eval --load "$model" --text "$text" --part validation
+    # The same text with and without the cache; --length may be 0.
+    "$gpt" sample --load "$model" --prompt "The tensor" --length 30 > "$scratch/first" 2> "$scratch/err"
+    check [ ! -s "$scratch/err" ]
+    has "^The tensor" "$scratch/first"
+    "$gpt" sample --load "$model" --prompt "The tensor" --length 30 --no-cache | cmp - "$scratch/first"
+    check [ "$("$gpt" sample --load "$model" --prompt "The" --length 0)" = The ]
+    expect 0 "^5 tokens in .*tokens/s$" "$gpt" sample --load "$model" --length 5 --stats
+done
+"$gpt" sample --load "$scratch/char" --prompt "The" --seed 1 > "$scratch/first"
+"$gpt" sample --load "$scratch/char" --prompt "The" --seed 2 > "$scratch/second"
+check [ "$(cmp "$scratch/first" "$scratch/second" | wc -l)" -eq 1 ]
+# Texts written at once are those of --seed, --seed + 1, and so on.
+{ cat "$scratch/first"; echo ---------------; cat "$scratch/second"; } > "$scratch/both"
+"$gpt" sample --load "$scratch/char" --prompt "The" --seed 1 --samples 2 | cmp - "$scratch/both"
+expect 0 "^15 tokens in" "$gpt" sample --load "$scratch/char" --length 5 --samples 3 --stats
+
+# The model is an argument or the value of --load, in any order.
+"$gpt" sample --load "$scratch/char" --prompt "The" > "$scratch/first"
+"$gpt" sample "$scratch/char" --prompt "The" | cmp - "$scratch/first"
+"$gpt" sample --prompt "The" "$scratch/char" | cmp - "$scratch/first"
+"$gpt" info "$scratch/char" > "$scratch/first"
+"$gpt" info --load "$scratch/char" | cmp - "$scratch/first"
+"$gpt" eval --load "$scratch/char" --text "$text" > "$scratch/first"
+"$gpt" eval "$scratch/char" --text "$text" | cmp - "$scratch/first"
+
+# eval gives the same validation loss as training printed.
+"$gpt" train --text "$text" --steps 5 $small --eval-windows 9999 --save "$scratch/m" 2> "$scratch/err"
+seen=$(sed -n 's/^validation loss \([0-9.]*\) .*/\1/p' "$scratch/err")
+expect 0 "^loss  *$seen " "$gpt" eval --load "$scratch/m" --text "$text" --part validation
+
+# Samples go to stdout and change neither the model nor later random numbers.
+# shellcheck disable=SC2086
+for samples in "" "--sample-every 5 --prompt The"; do
+    "$gpt" train --text "$text" --steps 12 $small --dropout 0.1 --save "$scratch/m" --force $samples \
+        > "$scratch/samples" 2> "$scratch/err"
+    [ -n "$samples" ] || mv "$scratch/m" "$scratch/plain"
+done
+check cmp "$scratch/m" "$scratch/plain"
+check [ "$(grep -c "^--------------- step" "$scratch/samples")" -eq 2 ]
+has "^--------------- step 10$" "$scratch/samples"
+check [ "$(grep -c "^The" "$scratch/samples")" -eq 2 ]
+# The last sample equals gpt sample's.
+"$gpt" sample "$scratch/m" --prompt The --length 200 > "$scratch/first"
+# shellcheck disable=SC2086
+"$gpt" train --text "$text" --steps 12 $small --dropout 0.1 --sample-every 12 --prompt The 2> "$scratch/err" |
+    tail -n +2 | cmp - "$scratch/first"
+refuse "--prompt: the character '日' (U+65E5) at offset 0 is not in the vocabulary" train --text "$text" --prompt 日
+
+# ---- logs ----
+
+# The columns of a resumed run: CSV, and JSON lines with the samples.
+logs="--log $scratch/csv --jsonl $scratch/jsonl --tensorboard $scratch/events"
+# shellcheck disable=SC2086
+{
+    "$gpt" train --text "$text" --steps 12 $small $logs --save "$scratch/logged" --sample-every 6 > "$scratch/out" \
+        2> "$scratch/err"
+    "$gpt" train --resume "$scratch/logged" --steps 14 $logs 2> "$scratch/err"
+}
+lacks "no rows" "$scratch/err"
+check [ "$(head -n 1 "$scratch/csv")" = step,loss,val_loss,lr,grad_norm,tokens_per_second ]
+check [ "$(cut -d, -f1 "$scratch/csv" | tr '\n' ' ')" = "step 1 2 3 4 5 6 7 8 9 10 11 12 13 14 " ]
+check [ "$(cut -d, -f3 "$scratch/csv" | grep -c .)" -eq 4 ] # header, steps 10, 12 and 14
+check [ "$(grep -c '"loss"' "$scratch/jsonl")" -eq 14 ]
+check [ "$(grep -c '"sample"' "$scratch/jsonl")" -eq 2 ]
+check [ "$(find "$scratch/events" -name 'events.out.tfevents.*' | wc -l)" -eq 2 ]
+"$gpt" train --resume "$scratch/logged" --steps 16 2> "$scratch/err"
+expect 0 "csv: no rows for steps 15 to 16, which were taken earlier" \
+    "$gpt" train --resume "$scratch/logged" --steps 18 --log "$scratch/csv"
+has "^17," "$scratch/csv"
+refuse "--tensorboard: $scratch/events contains another run; choose a new folder" \
+    train --text "$text" --tensorboard "$scratch/events"
+# shellcheck disable=SC2086
+"$gpt" train --text "$text" --steps 1 $small --tensorboard "$scratch/events" --force 2> "$scratch/err"
+check [ "$(find "$scratch/events" -name 'events.out.tfevents.*' | wc -l)" -eq 3 ]
+refuse "log: $text/events" train --text "$text" --tensorboard "$text/events"
+refuse "cannot write $scratch/no/where" train --text "$text" --jsonl "$scratch/no/where"
+printf 'loss\tAnn sings. \tAnn\tDan\n' > "$scratch/quiz"
+refuse "--quiz: kind 'loss' is also a column of logs; rename it" train --text "$text" --quiz "$scratch/quiz"
+
+# ---- plot ----
+
+LC_ALL=C "$gpt" plot "$scratch/char" --prompt "The tensor" --log "$scratch/csv" > "$scratch/out"
+for words in "^loss$" "^attention, layer 1$" "^ *head 2"; do
+    has "$words" "$scratch/out"
+done
+lacks '[^ -~]' "$scratch/out" # ASCII
+LC_ALL=C "$gpt" plot --log "$scratch/csv" > "$scratch/first"
+lacks attention "$scratch/first"
+for level in char bpe; do
+    "$gpt" plot "$scratch/$level" --prompt "The tensor: <&> \"x\"" --log "$scratch/csv" --to "$scratch/svg" \
+        > "$scratch/out"
+    check [ ! -s "$scratch/out" ]
+    has "^</svg>$" "$scratch/svg"
+    has ">attention, layer 1<" "$scratch/svg"
+    if command -v xmllint > /dev/null 2>&1; then
+        check xmllint --noout "$scratch/svg"
+    fi
+done
+refuse "nothing to draw without --log FILE or --prompt TEXT" plot "$scratch/char"
+refuse "no --load FILE" plot --prompt x
+refuse "--log: .*text: " plot --log "$text"
+printf 'step,loss\n1,high\n' > "$scratch/other"
+refuse "--log: $scratch/other: line 2, column 2 (loss): 'high' is not a number" plot --log "$scratch/other"
+lacks text_classes "$scratch/err"
+refuse "--log: $scratch/none: cannot open it: No such file" plot --log "$scratch/none"
+refuse "cannot write $scratch/no/where" plot --log "$scratch/csv" --to "$scratch/no/where"
+refuse "--to is --log: one file cannot be both" plot --log "$scratch/csv" --to "$scratch/csv"
+refuse "--prompt: the character '日' (U+65E5)" plot "$scratch/char" --prompt 日
+if [ -e /dev/full ]; then
+    expect 1 "--to: cannot write /dev/full: No space" "$gpt" plot --log "$scratch/csv" --to /dev/full
+fi
+
+# ---- existing files ----
+
+printf 'step\n' > "$scratch/other"
+for flag in save best log jsonl; do
+    refuse "--$flag: $scratch/other exists; --force overwrites it, and --resume FILE continues" \
+        train --text "$text" --$flag "$scratch/other"
+done
+has step "$scratch/other"
+refuse "--save: $scratch/char exists; --force" train --resume "$scratch/m" --save "$scratch/char"
+refuse "--best: $scratch/char exists; --force" train --resume "$scratch/m" --best "$scratch/char"
+: > "$scratch/other" # nothing is lost
+# shellcheck disable=SC2086
+"$gpt" train --text "$text" --steps 20 $small --save "$scratch/other" --best "$scratch/lowest" 2> "$scratch/err"
+expect 0 "30/30" "$gpt" train --resume "$scratch/other" --steps 30 --best "$scratch/lowest"
+expect 0 "20/20" "$gpt" train --text "$text" --steps 20 --force $small --save "$scratch/other"
+
+# ---- export ----
+
+for level in word bpe; do
+    model=$scratch/$level
+    "$gpt" export --load "$model" --to "$scratch/folder"
+    has '"model_type": "gpt2"' "$scratch/folder/config.json"
+    "$gpt" sample --load "$model" --prompt "The" --length 20 > "$scratch/first"
+    "$gpt" sample --load "$scratch/folder" --prompt "The" --length 20 | cmp - "$scratch/first"
+    "$gpt" eval --load "$model" --text "$text" > "$scratch/first"
+    "$gpt" eval --load "$scratch/folder" --text "$text" | cmp - "$scratch/first"
+    expect 0 "(c_attn): Linear" "$gpt" info "$scratch/folder"
+done
+rm "$scratch/folder/heed.safetensors"
+refuse "folder: no heed.safetensors in it" sample --load "$scratch/folder"
+refuse "config.json: cannot open it" info "$scratch"
+"$gpt" export --load "$model" --to "$scratch/nanogpt" --layout nanogpt
+expect 0 "a GPT of 1 block, 16 wide" "$gpt" info "$scratch/nanogpt"
+refuse "no --to PATH" export --load "$model"
+refuse "--to is --load" export --load "$model" --to "$model"
+refuse "--to is --load" export --load "$model" --to "$model" --layout nanogpt
+expect 1 "--to: .*: cannot create this folder" "$gpt" export --load "$model" --to "$scratch/no/where"
+
+# ---- other commands: rejected arguments and files ----
+
+model=$scratch/char
+refuse "no --load FILE" sample --prompt x
+refuse "--temperature 1e-300: too low" sample --load "$model" --temperature 1e-300
+refuse "the character '日' (U+65E5) at offset 2 is not in the vocabulary" sample --load "$model" --prompt "a 日"
+refuse "not UTF-8" sample --load "$model" --prompt "$(printf 'a\351')"
+refuse "$scratch/none: cannot open it" sample --load "$scratch/none" --prompt x
+refuse "is it a safetensors file?" eval --load "$text" --text "$text"
+head -c 3000 "$model" > "$scratch/cut"
+refuse "cut" info "$scratch/cut"
+sed 's/"n_layer":"1"/"n_layer":"9"/' "$model" > "$scratch/deep"
+refuse "deep: damaged: it has .* bytes, but a model with its settings has" sample --load "$scratch/deep"
+refuse "deep: damaged: it has .* bytes" info "$scratch/deep"
+refuse "deep: damaged: it has .* bytes" train --resume "$scratch/deep"
+"${1:-build}/next_token" --steps 1 --save "$scratch/toy" > /dev/null 2>&1
+refuse "toy: not a file written by gpt train" sample --load "$scratch/toy" --prompt x
+refuse "toy: not a file written by gpt train" train --resume "$scratch/toy"
+refuse "toy: not a GPT" info "$scratch/toy"
+deep='{"wte.weight":{"dtype":"F32","shape":[1,1,1,1,1,1,1,1,1],"data_offsets":[0,4]}}'
+# shellcheck disable=SC2059
+printf "\\$(printf %o ${#deep})\\0\\0\\0\\0\\0\\0\\0%s\\0\\0\\0\\0" "$deep" > "$scratch/dims"
+refuse "info: $scratch/dims: 'wte.weight' has 9 dims" info "$scratch/dims"
+refuse "no --text FILE" eval --load "$model"
+refuse "too short: it has 3 tokens, and the model needs 17" eval --load "$model" --text "$scratch/short"
+refuse "no FILE to show" info
+misuse "unexpected argument 'b'" info a b
+
+# ---- resuming ----
+
+refuse "the run of --resume has 0.001, which cannot change" train --resume "$model" --lr 1
+# Numbers are shown with 6 digits, and may be repeated so: the default of --min-lr is 0.1 * 3e-4.
+# shellcheck disable=SC2086
+"$gpt" train --text "$text" $small --lr 3e-4 --steps 1 --save "$scratch/digits" 2> "$scratch/err"
+expect 0 "^  --min-lr  *3e-05$" "$gpt" info "$scratch/digits"
+expect 0 "nothing left to do" "$gpt" train --resume "$scratch/digits" --min-lr 3e-5
+refuse "short is not the text of --resume: it has 3 bytes" train --resume "$model" --text "$scratch/short"
+expect 0 "nothing left to do; increase --steps" "$gpt" train --resume "$model"
+expect 0 "resuming after step 20" "$gpt" train --resume "$model" --steps 30 --save "$scratch/on"
+expect 0 "steps  *30 of 30" "$gpt" info "$scratch/on"
+mv "$text" "$text.moved"
+refuse "cannot read $text: No such file or directory; add --text FILE if" train --resume "$model"
+expect 0 "step *25/25" "$gpt" train --resume "$model" --steps 25 --text "$text.moved" --save "$scratch/on" --force
+: > "$text"
+refuse "text: empty" train --resume "$model"
+cp "$text.moved" "$scratch/precious"
+refuse "log: $scratch/precious: line 1 was not written by a watch, so the file cannot be continued" train --resume "$model" --steps 40 --text "$text.moved" \
+    --log "$scratch/precious"
+cmp "$text.moved" "$scratch/precious"
+text=$text.moved
+
+# A NaN or infinite loss ends training; the file is that of the last save.
+# shellcheck disable=SC2086
+expect 1 "the loss is [^-]* at step .* norm of [^-]*; try a lower --lr" "$gpt" train --text "$text" $small --lr 10 \
+    --clip 0 --warmup 0 --weight-decay 100 --save "$scratch/high" --save-every 1
+has "high contains the run up to step" "$scratch/out"
+expect 0 "^run" "$gpt" info "$scratch/high"
+
+# Out of memory: a run that clearly needs too much does not start; others end with a message that names flags of
+# this command.
+status=0
+# shellcheck disable=SC2086
+(ulimit -v 400000 && exec "$gpt" train --text "$text" $small --batch 65536) > "$scratch/out" 2> "$scratch/err" || status=$?
+check [ $status -eq 2 ]
+has "needs more than .* GB, but only 0.41 GB are available to this program; reduce --batch or --context" "$scratch/err"
+status=0
+# shellcheck disable=SC2086
+(ulimit -v 400000 && exec "$gpt" train --text "$text" $small --batch 13000) > "$scratch/out" 2> "$scratch/err" || status=$?
+check [ $status -eq 1 ]
+has "^gpt: out of memory: .*in use; reduce --batch, --context or --n-embd$" "$scratch/err"
+
+# ---- streams that are closed, full, or a terminal ----
+
+# If the reader closes its pipe, a program ends silently with status 0, even if its parent ignores SIGPIPE.
+for signals in "" "trap '' PIPE;"; do
+    for command in "sample $model --prompt The --length 100000" "info $model" "--help"; do
+        { sh -c "$signals $gpt $command" 2> "$scratch/err" || echo "status $?" >> "$scratch/err"; } |
+            head -n 1 > "$scratch/out"
+        check [ ! -s "$scratch/err" ]
+    done
+done
+# shellcheck disable=SC2086
+"$gpt" train --text "$text" $small --steps 30 --log-every 1 --save "$scratch/alone" 2>&1 | head -n 1 > "$scratch/out"
+expect 0 "steps  *30 of 30" "$gpt" info "$scratch/alone"
+if [ -e /dev/stdout ]; then
+    # shellcheck disable=SC2086
+    "$gpt" train --text "$text" $small --steps 3 --log /dev/stdout 2> "$scratch/err" | cat > "$scratch/out"
+    check [ "$(wc -l < "$scratch/out")" -eq 4 ]
+fi
+# A text truncated while it is read raises SIGBUS. err is emptied first, so that the loop sees only this run.
+: > "$scratch/err"
+# shellcheck disable=SC2086
+"$gpt" train --text "$text" $small --steps 999999 --log-every 1 > "$scratch/out" 2> "$scratch/err" &
+until grep -q "^step" "$scratch/err"; do :; done
+kill -s BUS $!
+status=0
+wait $! || status=$?
+check [ $status -eq 1 ]
+has "^gpt: --text: the file became shorter while it was being read$" "$scratch/err"
+if [ -e /dev/full ]; then
+    # A log that cannot be written does not end training.
+    for flag in --log --jsonl; do
+        # shellcheck disable=SC2086
+        expect 0 "^/dev/full: cannot write it after step [0-9]*: No space left on device; training continues" \
+            "$gpt" train --text "$text" $small --steps 30 $flag /dev/full --save "$scratch/unlogged" --force
+        has "^step *30/30" "$scratch/out"
+        expect 0 "steps  *30 of 30" "$gpt" info "$scratch/unlogged"
+    done
+    for command in "--help" "info $model" "eval --load $model --text $text" "sample --load $model --length 5" \
+        "plot $model --prompt The"; do
+        status=0
+        # shellcheck disable=SC2086
+        "$gpt" $command > /dev/full 2> "$scratch/err" || status=$?
+        check [ $status -eq 1 ]
+        has "^gpt: standard output: No space left on device$" "$scratch/err"
+    done
+fi
+if command -v script > /dev/null 2>&1; then
+    escape=$(printf '\033')
+    TERM=xterm COLUMNS=100 script -qec "$gpt train --text $text $small --steps 40" /dev/null \
+        > "$scratch/terminal" < /dev/null
+    has "$(printf '\r')\[[=>].*/40  loss .*left$escape\[K" "$scratch/terminal"
+    has "${escape}\[Jstep 40/40  loss .*  val_loss .* tokens/s" "$scratch/terminal"
+    script -qec "$gpt eval $model --text $text" /dev/null > "$scratch/terminal" < /dev/null
+    has "${escape}\[Jbatch .*  loss .* tokens/s" "$scratch/terminal"
+    has "^bits per byte" "$scratch/terminal"
+    script -qec "$gpt sample --load $scratch/byte --length 9" /dev/null > "$scratch/terminal" < /dev/null
+    has "^9 tokens in" "$scratch/terminal"
+fi
+echo "gpt_programs: passed"

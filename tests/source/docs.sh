@@ -1,0 +1,75 @@
+#!/bin/sh
+# Checks the pages: every heed_ name in them is in a public header, every link leads to a file or a heading, and
+# modules.md lists every module, errors.md every code. (make check-names: docs/pytorch.md lists every operation.)
+set -eu
+cd "$(dirname "$0")/../.."
+status=0
+headers=$(grep -ohE '#include "[^"]+"' src/heed.h | cut -d'"' -f2 | sort -u | sed 's#^#src/#')
+pages="README.md CONTRIBUTING.md bench/README.md tests/README.md docs/*.md examples/*.md"
+
+# elementwise.h spells out the names that ops.def makes with macros, so grep finds all.
+# shellcheck disable=SC2086
+known=$(grep -ohE '\bheed_[a-zA-Z0-9_]+' $headers | sort -u)
+# Program output, in fences without a language, is not checked. heed_cube is the example in CONTRIBUTING.md.
+said=$(cat $pages | awk '/^```/ { output = !output && /^```$/ && !inside; inside = !inside; next } !output')
+for name in $(echo "$said" | grep -oE '\bheed_[a-zA-Z0-9_]+' | sort -u); do
+    if [ "$name" != heed_cube ] && ! echo "$known" | grep -qx "$name"; then
+        grep -nE "\b$name\b" $pages
+        echo "^ no public header has $name"
+        status=1
+    fi
+done
+
+# README's first code block is examples/quickstart.c, except for the #include, which is that of an installed
+# Heed.
+awk '/^```c$/ { inside = 1; next } /^```$/ { if (inside) exit } inside' README.md > "${TMPDIR:-/tmp}/quickstart.$$"
+if ! sed 's/"heed.h"/<heed.h>/' examples/quickstart.c | diff -u - "${TMPDIR:-/tmp}/quickstart.$$"; then
+    echo "README's first code block is not examples/quickstart.c"
+    status=1
+fi
+rm -f "${TMPDIR:-/tmp}/quickstart.$$"
+
+for page in $pages; do
+    for link in $(grep -oE '\]\([^):]+\)' "$page" | sed 's/^](//; s/)$//'); do
+        file=$(dirname "$page")/${link%%#*}
+        [ "${link%%#*}" != "" ] || file=$page
+        if [ ! -e "$file" ]; then
+            echo "$page: $link does not exist"
+            status=1
+            continue
+        fi
+        # A heading's anchor: small letters, without punctuation, blanks as hyphens.
+        case $link in
+        *#*)
+            if ! sed -n 's/^#* //p' "$file" | tr '[:upper:] ' '[:lower:]-' | tr -cd 'a-z0-9_\n-' | grep -qxe "${link#*#}"; then
+                echo "$page: $link: no such heading"
+                status=1
+            fi
+            ;;
+        esac
+    done
+done
+
+# lists PAGE NAME...: the page has all of these names
+lists() {
+    page=$1
+    shift
+    for name in "$@"; do
+        if ! grep -qE "\b$name\b" "$page"; then
+            echo "$page does not list $name"
+            status=1
+        fi
+    done
+}
+# shellcheck disable=SC2046,SC2086
+lists docs/modules.md $(grep -ohE '^struct heed_[a-z_]+ \*heed_[a-z_]+_new\(' $headers | grep -oE 'heed_[a-z_]+_new')
+# shellcheck disable=SC2046
+lists docs/errors.md $(grep -oE '\bHEED_ERR_[A-Z]+' src/tensor/error.h | sort -u)
+# Macros that the comments of public headers name: tests/package/c_api.c compiles them with warnings.
+for name in $(echo "$headers" | xargs grep -ohE '^ *# *define +HEED_[A-Z_]+' | grep -oE 'HEED_[A-Z_]+' |
+    grep -vE '_DECLS$|^HEED_PRINTF$|_H$' | sort -u); do
+    # shellcheck disable=SC2086
+    ! grep -hE '^ ?\*|^/\*' $headers | grep -qw "$name" || lists tests/package/c_api.c "$name"
+done
+[ $status -ne 0 ] || echo "docs: all names and links exist"
+exit $status

@@ -1,0 +1,152 @@
+#!/usr/bin/env python3
+"""Checks the rooms of src/: models -> tools -> nn -> autograd -> tensor. `make layers` builds the library and runs it:
+layers.py BUILD
+
+Includes, by the paths that they resolve to:
+  1. a file is in a room, and includes none of a room above
+  2. kernels work on raw memory, never on a tensor: they include only each other and the files in FLAT
+  3. nn, tools and models include public headers (those in heed.h) of the rooms below, and those in INTERNAL
+  4. public headers include only public headers
+  5. no cycles between units; a unit is a .c and the .h of the same name
+  6. an include is relative to its file, so that no -I path can redirect it
+  7. unit names are unique
+Calls, by the symbols of the object files:
+  8. no room calls into a room above
+  9. a function is defined in the room whose header declares it
+ 10. no cycles between units
+"""
+import graphlib
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+SRC = ROOT / "src"
+BUILD = ROOT / (sys.argv[1] if len(sys.argv) > 1 else "build")
+ROOMS = ["tensor", "autograd", "nn", "tools", "models"]
+FLAT = {"tensor/dtype.h", "tensor/parallel.h"}
+
+# Internal headers that rooms above may include, and why.
+INTERNAL = {
+    "nn/arguments.h": "functions of tools and models check their arguments as those of nn do; GPT keeps attention weights",
+    "nn/named_tensors.h": "what is saved or loaded is listed under the names of a file",
+    "nn/transformer_parts.h": "a block of GPT has the heads and the feed-forward network of PyTorch's encoder",
+    "tools/files/file_io.h": "a model's folder holds a config.json besides the weights",
+    "tools/files/json.h": "config.json is read as strictly as the headers of safetensors files",
+    "tools/files/safetensors_file.h": "GPT files have names and layouts of their own",
+    "tensor/text.h": "files hold UTF-8 and numbers with a point in any locale; names from files are safe to print",
+    "nn/match_tensors.h": "loading files matches names as loading the state of an optimiser does",
+    "nn/optim/optimizer_private.h": "checkpoints list and load an optimiser's state under their own names",
+    "autograd/notify.h": "optimisers announce their steps to observers; anomaly mode prints where a node was made",
+    "tensor/handle.h": "anomaly mode reads single elements of any dtype (heed_number_at); GPT writes to views that observers cannot replace",
+    "tensor/shape.h": "anomaly mode and traces write shapes (HEED_TEXT); dims that were checked (heed_wrapped)",
+}
+
+problems = []
+
+
+def room(unit):
+    return str(unit).split("/")[0]
+
+
+def rank(unit):
+    return ROOMS.index(room(unit)) if room(unit) in ROOMS else len(ROOMS)
+
+
+def unit_of(path):
+    return re.sub(r"\.(c|h|def)$", "", str(path))
+
+
+def find_cycles(kind, edges):
+    """Reports one cycle, and goes on without its last edge."""
+    while True:
+        try:
+            graphlib.TopologicalSorter(edges).prepare()
+            return
+        except graphlib.CycleError as error:
+            cycle = error.args[1]
+            problems.append(f"a cycle of {kind}: " + " <- ".join(cycle))
+            edges[cycle[1]].discard(cycle[0])
+
+
+# ---- includes ----
+
+files = sorted(p.relative_to(SRC) for p in SRC.rglob("*") if p.suffix in (".c", ".h", ".def"))
+public = set(re.findall(r'^#include "(.*?)"', (SRC / "heed.h").read_text(), re.M))
+includes, used = {}, set()
+for file in files:
+    if rank(file) == len(ROOMS) and str(file) != "heed.h":
+        problems.append(f"src/{file}: not in a room: " + ", ".join(ROOMS))
+    for number, line in enumerate((SRC / file).read_text().splitlines(), 1):
+        match = re.match(r'#\s*include "(.*?)"', line)
+        if not match:
+            continue
+        target = (SRC / file).parent / match[1]
+
+        def problem(why):
+            problems.append(f"src/{file}:{number}: includes {match[1]}: {why}")
+
+        if not target.exists():
+            problem("no such file; paths are relative to the file that includes")
+            continue
+        target = str(target.resolve().relative_to(SRC))
+        if unit_of(file) != unit_of(target):
+            includes.setdefault(unit_of(file), set()).add(unit_of(target))
+        if rank(target) > rank(file):
+            problem("of a room above")
+        if "/kernels/" in str(file) and "/kernels/" not in target and target not in FLAT:
+            problem("kernels work on raw memory, never on a tensor")
+        if rank(target) < rank(file) and room(file) in ("nn", "tools", "models") and target not in public:
+            used.add(target)
+            if target not in INTERNAL:
+                problem("internal; public headers and the list INTERNAL of tests/source/layers.py may be used")
+        if str(file) in public and target not in public:
+            problem(f"not public, although {file} is")
+problems += [f"INTERNAL: {name}: not used, or gives no reason" for name in INTERNAL if name not in used or not INTERNAL[name]]
+find_cycles("includes", includes)
+
+named = {}
+for unit in sorted({unit_of(f) for f in files}):
+    other = named.setdefault(unit.split("/")[-1], unit)
+    if other != unit:
+        problems.append(f"src/{unit}: same name as src/{other}")
+
+# ---- calls ----
+
+defined, calls = {}, []
+for path in sorted([*(BUILD / "src").rglob("*.o"), *(BUILD / "kernels").rglob("*.o")]):
+    kernel = path.is_relative_to(BUILD / "kernels")
+    unit = unit_of(f"tensor/kernels/{path.stem}" if kernel else path.relative_to(BUILD / "src").with_suffix(""))
+    if not (SRC / f"{unit}.c").exists():
+        continue  # of a file that was moved since, or a variant for the demo
+    for line in subprocess.run(["nm", "-g", path], capture_output=True, text=True, check=True).stdout.splitlines():
+        *_, kind, symbol = line.split()
+        symbol = symbol.removeprefix("_")
+        if kind in "Uw":
+            calls.append((unit, symbol))
+        else:
+            defined.setdefault(symbol, unit)
+if not calls:
+    problems.append(f"{BUILD}: no object files")
+
+callers = {}
+for caller, symbol in calls:
+    callee = defined.get(symbol, caller)
+    if rank(callee) > rank(caller):
+        problems.append(f"src/{caller}.c: calls {symbol} of a room above, src/{callee}.c")
+    if callee != caller:
+        callers.setdefault(caller, set()).add(callee)
+find_cycles("calls", callers)
+
+for file in files:
+    if file.suffix == ".h" and str(file) != "heed.h":
+        for symbol in set(re.findall(r"^(?!#|static|typedef)\w[^;{}()]*?\b(heed_\w+)\(", (SRC / file).read_text(), re.M)):
+            if symbol in defined and room(defined[symbol]) != room(file):
+                problems.append(f"src/{file}: declares {symbol}, which src/{defined[symbol]}.c defines")
+
+for problem in problems:
+    print(problem)
+if problems:
+    sys.exit(1)
+print("layers: includes and calls point one way, without cycles")

@@ -1,0 +1,369 @@
+/* Subnormal numbers: state and weights that are flushed to 0, results that are not, and the mode in
+ * which the processor flushes them. */
+#include <float.h>
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "tests/common/test_util.h"
+
+/* met_subnormal: true if, since the last call, arithmetic in this thread had a subnormal operand,
+ * or a result that underflowed to an inexact subnormal or 0. x86-64 only; false elsewhere. */
+static bool met_subnormal(void)
+{
+#if defined __x86_64__
+    const unsigned denormal_operand = 1 << 1, underflow = 1 << 4, now = __builtin_ia32_stmxcsr();
+    __builtin_ia32_ldmxcsr(now & ~(denormal_operand | underflow));
+    return (now & (denormal_operand | underflow)) != 0;
+#else
+    return false;
+#endif
+}
+
+static volatile float tiny = 1e-30f;
+
+START_TEST(test_flags_are_seen)
+{
+    met_subnormal();
+    ck_assert(!met_subnormal());
+    tiny = tiny * tiny;
+#if defined __x86_64__
+    ck_assert(met_subnormal());
+#endif
+}
+END_TEST
+
+/* ---- optimisers ---- */
+
+static const heed_dtype floats[] = {HEED_F32, HEED_F64};
+
+/* The largest magnitude in t is 0. */
+static bool is_zero(heed_tensor *t)
+{
+    return heed_item(heed_amax(heed_abs(t))) == 0;
+}
+
+START_TEST(test_momentum_decays_to_0)
+{
+    heed_tensor *p = heed_ones(HEED_SHAPE(40), floats[_i]), *g = heed_zeros_like(p);
+    heed_tensor *b = heed_ones_like(p);
+    const heed_sgd_step sgd = {.lr = 0.01, .momentum = 0.9};
+    for (int i = 0; i < 7000; i++) {
+        sgd_update(p, g, b, &sgd);
+    }
+    ck_assert(is_zero(b));
+    met_subnormal();
+    sgd_update(p, g, b, &sgd);
+    ck_assert(!met_subnormal());
+    ck_assert_double_eq_tol(heed_at(p, HEED_SHAPE(7)), 1 - 0.01 * 9, 1e-6); /* 0.9 + 0.81 + ... */
+}
+END_TEST
+
+static heed_adam_step adam = {.lr = 0.01, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .t = 1};
+
+START_TEST(test_moments_decay_to_0)
+{
+    const double least = floats[_i] == HEED_F32 ? (double)FLT_MIN : DBL_MIN;
+    heed_tensor *p = heed_ones(HEED_SHAPE(40), floats[_i]), *g = heed_zeros_like(p);
+    heed_tensor *m = heed_full(HEED_SHAPE(40), -1e8 * least, floats[_i]);
+    heed_tensor *v = heed_full(HEED_SHAPE(40), 8 * least, floats[_i]);
+    for (adam.t = 1; adam.t < 250; adam.t++) {
+        adam_update(p, g, m, v, &adam);
+    }
+    ck_assert(is_zero(m));
+    ck_assert(is_zero(v));
+    met_subnormal();
+    adam_update(p, g, m, v, &adam);
+    ck_assert(!met_subnormal());
+    ck_assert(is_zero(heed_sub_scalar(p, 1)));
+}
+END_TEST
+
+/* The square of a gradient may underflow although the gradient is an ordinary number. */
+START_TEST(test_squares_of_gradients_do_not_underflow)
+{
+    const double size = floats[_i] == HEED_F32 ? 1e-20 : 1e-155;
+    heed_tensor *p = heed_ones(HEED_SHAPE(40), floats[_i]);
+    heed_tensor *g = heed_full(HEED_SHAPE(40), size, floats[_i]);
+    heed_tensor *m = heed_zeros_like(p), *v = heed_zeros_like(p);
+    met_subnormal();
+    for (adam.t = 1; adam.t < 100; adam.t++) {
+        adam_update(p, g, m, v, &adam);
+    }
+    ck_assert(!met_subnormal());
+    ck_assert(is_zero(v));
+    ck_assert_double_eq_tol(heed_at(m, HEED_SHAPE(7)), size, 1e-3 * size);
+}
+END_TEST
+
+START_TEST(test_tiny_eps_keeps_subnormal_moments)
+{
+    const double all[] = {0, 1e-30, 1e-12};
+    for (int i = 0; i < 3; i++) {
+        heed_adam_step step = adam;
+        step.eps = all[i];
+        heed_tensor *p = heed_ones(HEED_SHAPE(40), HEED_F32), *g = heed_zeros_like(p);
+        heed_tensor *m = heed_full(HEED_SHAPE(40), 1e-40, HEED_F32);
+        heed_tensor *v = heed_full(HEED_SHAPE(40), 1e-40, HEED_F32);
+        adam_update(p, g, m, v, &step);
+        ck_assert_double_eq_tol(heed_at(m, HEED_SHAPE(7)), 0.9e-40, 1e-44);
+        ck_assert_double_eq_tol(heed_at(v, HEED_SHAPE(7)), 0.99e-40, 1e-44);
+    }
+}
+END_TEST
+
+START_TEST(test_nan_stays_in_state)
+{
+    heed_tensor *p = heed_ones(HEED_SHAPE(40), floats[_i]), *g = heed_zeros_like(p);
+    heed_tensor *m = heed_full_like(p, (double)NAN), *v = heed_full_like(p, (double)NAN);
+    adam_update(p, g, m, v, &adam);
+    ck_assert(heed_item_i64(heed_sum(heed_isnan(m))) == 40);
+    ck_assert(heed_item_i64(heed_sum(heed_isnan(v))) == 40);
+}
+END_TEST
+
+/* ---- exponentials ---- */
+
+enum { FEATURES = 16 };
+
+/* The scores of all keys but the first two are about 95 below those of the first two. */
+static void spread(heed_tensor *q, heed_tensor *k)
+{
+    for (int64_t i = 0; i < q->shape[0]; i++) {
+        heed_data_f32(q)[i * FEATURES] = 1;
+        heed_data_f32(k)[i * FEATURES] = i < 2 ? 95 * sqrtf(FEATURES) : 0;
+    }
+}
+
+/* Causal attention over `_i` tokens: in one tile and in several. */
+START_TEST(test_attention_meets_no_subnormal)
+{
+    heed_manual_seed(1);
+    heed_set_num_threads(1);
+    heed_tensor *x[3];
+    for (int i = 0; i < 3; i++) {
+        x[i] = heed_randn(HEED_SHAPE(_i, FEATURES), HEED_F32);
+    }
+    spread(x[0], x[1]);
+    for (int i = 0; i < 3; i++) {
+        heed_set_requires_grad(x[i], true);
+    }
+    met_subnormal();
+    heed_tensor *y = heed_scaled_dot_product_attention(x[0], x[1], x[2], NULL, 0, true, 0);
+    ck_assert(!met_subnormal());
+    heed_tensor *grads[3];
+    heed_grad(heed_sum(heed_square(y)), x, 3, grads, false);
+    ck_assert(!met_subnormal());
+    heed_tensor *scores = heed_div_scalar(heed_matmul(x[0], heed_transpose(x[1], 0, 1)), 4);
+    heed_tensor *weights =
+        heed_softmax(heed_masked_fill(scores, heed_causal_block_mask(_i), -HUGE_VAL), -1);
+    heed_tensor *same = heed_matmul(weights, x[2]), *expected[3];
+    expect_close(y, same, 1e-5);
+    heed_grad(heed_sum(heed_square(same)), x, 3, expected, false);
+    for (int i = 0; i < 3; i++) {
+        expect_close(grads[i], expected[i], 1e-2);
+    }
+}
+END_TEST
+
+/* Below -104, e^x is 0 without an underflow, in whole vectors and in the remainder. (With AVX2 and
+ * SSE2, gcc generates loops that do underflow.) */
+START_TEST(test_exponentials_do_not_underflow)
+{
+    const float some[] = {-105, -150, -1e4f, -INFINITY, -FLT_MAX, -104.5f, -200};
+    heed_tensor *x = heed_repeat(heed_from_f32(some, HEED_SHAPE(7)), HEED_SHAPE(6));
+    heed_tensor *row = heed_cat((heed_tensor *[]){x, heed_zeros(HEED_SHAPE(1), HEED_F32)}, 2, 0);
+    heed_tensor *low = heed_set_requires_grad(heed_full(HEED_SHAPE(39), -15, HEED_F32), true), *g;
+    met_subnormal();
+    ck_assert(is_zero(heed_exp(x)));
+    ck_assert(heed_item(heed_sum(heed_softmax(row, 0))) == 1);
+    heed_grad(heed_sum(heed_gelu(low)), &low, 1, &g, false);
+    ck_assert(is_zero(g));
+    ck_assert(!met_subnormal() || strcmp(heed_isa(), "v4") != 0);
+}
+END_TEST
+
+/* AVX-512 computes e^x / (1 + e^x), whose remainder is e^2x. */
+START_TEST(test_sigmoid_does_not_underflow)
+{
+    heed_tensor *x = heed_from_f32((float[]){-80, -60, -44, -20}, HEED_SHAPE(4));
+    met_subnormal();
+    heed_sigmoid(x);
+    heed_gelu_tanh(heed_div_scalar(x, 8));
+    ck_assert(!met_subnormal());
+}
+END_TEST
+
+/* logsumexp and log_softmax leave out terms that are too small to count. */
+START_TEST(test_sums_of_exponentials_meet_no_subnormal)
+{
+    heed_tensor *x = heed_full(HEED_SHAPE(3, 700), -95, HEED_F32);
+    for (int i = 0; i < 3; i++) {
+        heed_data_f32(x)[i * 700 + 5] = 0;
+    }
+    met_subnormal();
+    heed_tensor *y = heed_logsumexp_dim(x, 1, false), *logs = heed_log_softmax(x, 1);
+    ck_assert(!met_subnormal());
+    ck_assert(is_zero(y));
+    ck_assert(heed_item(heed_amin(logs)) == -95);
+}
+END_TEST
+
+/* As in torch. */
+START_TEST(test_softmax_keeps_subnormal_probabilities)
+{
+    heed_tensor *y = heed_softmax(heed_from_f32((float[]){0, -95}, HEED_SHAPE(2)), 0);
+    ck_assert_double_eq_tol(heed_at(y, HEED_SHAPE(1)), 5.5e-42, 1e-43);
+}
+END_TEST
+
+/* ---- the mode ---- */
+
+START_TEST(test_mode_is_off_by_default)
+{
+    ck_assert(!heed_flush_denormal());
+    ck_assert(heed_item(heed_mul_scalar(heed_full(HEED_SHAPE(1), 1e-30, HEED_F32), 1e-10)) != 0);
+}
+END_TEST
+
+/* Operands and results, in every kernel: element-wise, sums and products. */
+START_TEST(test_mode_flushes)
+{
+    heed_tensor *small = heed_full(HEED_SHAPE(20, 20), 1e-30, floats[0]);
+    heed_tensor *subnormal = heed_full(HEED_SHAPE(20, 20), 1e-40, floats[0]);
+    const bool supported = heed_set_flush_denormal(true);
+    ck_assert(heed_flush_denormal() == supported);
+    if (supported) {
+        ck_assert(is_zero(heed_mul_scalar(small, 1e-10)));
+        ck_assert(is_zero(heed_mul_scalar(subnormal, 1e10)));
+        ck_assert(is_zero(heed_matmul(subnormal, subnormal)));
+        ck_assert(is_zero(heed_exp(heed_full(HEED_SHAPE(40), -95, HEED_F32))));
+    }
+    ck_assert(heed_set_flush_denormal(false) == supported);
+    ck_assert(!heed_flush_denormal());
+    ck_assert(heed_item(heed_amax(heed_mul_scalar(small, 1e-10))) > 0);
+}
+END_TEST
+
+/* A job in which each thread of the pool has a part: no part ends before all have begun. */
+enum { THREADS = 4 };
+typedef struct job {
+    int begun;
+    float product[THREADS], third[THREADS]; /* 1e-30 * 1e-10, and 1 / 3 */
+} job;
+
+static void compute(void *context, int64_t first, int64_t end)
+{
+    job *j = context;
+    __atomic_add_fetch(&j->begun, (int)(end - first), __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&j->begun, __ATOMIC_SEQ_CST) < THREADS) {
+        sched_yield();
+    }
+    volatile float small = 1e-30f, three = 3;
+    for (int64_t i = first; i < end; i++) {
+        j->product[i] = small * 1e-10f;
+        j->third[i] = 1 / three;
+    }
+}
+
+/* All parts of a job give the caller's results, with the same flushing. */
+static bool job_is_uniform(void)
+{
+    job j = {.begun = 0}, alone = {.begun = THREADS};
+    heed_parallel_for(THREADS, 1, compute, &j);
+    compute(&alone, 0, THREADS);
+    return memcmp(j.product, alone.product, sizeof j.product) == 0 &&
+           memcmp(j.third, alone.third, sizeof j.third) == 0;
+}
+
+START_TEST(test_jobs_have_the_mode_of_their_caller)
+{
+    heed_set_num_threads(THREADS);
+    for (int i = 0; i < 50; i++) {
+        const bool supported = heed_set_flush_denormal(i % 2);
+        ck_assert(job_is_uniform());
+        ck_assert(heed_flush_denormal() == (supported && i % 2));
+    }
+    heed_set_flush_denormal(false);
+}
+END_TEST
+
+/* Such as rounding upwards, and flushing results but not operands. */
+START_TEST(test_jobs_have_a_mode_that_heed_did_not_set)
+{
+#if defined __x86_64__
+    const unsigned before = __builtin_ia32_stmxcsr(), up = 2 << 13, flush_results = 1 << 15;
+    heed_set_num_threads(THREADS);
+    ck_assert(job_is_uniform());
+    __builtin_ia32_ldmxcsr(before | up);
+    ck_assert(job_is_uniform());
+    __builtin_ia32_ldmxcsr(before | flush_results);
+    ck_assert(!heed_flush_denormal());
+    ck_assert(job_is_uniform());
+    __builtin_ia32_ldmxcsr(before);
+#endif
+}
+END_TEST
+
+/* Callers with different modes share the pool; one that finds it busy works alone. */
+static void *work_often(void *argument)
+{
+    bool *good = argument;
+    const bool flush = heed_set_flush_denormal(*good) && *good;
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *x = heed_full(HEED_SHAPE(40000), 1e-30, HEED_F32);
+    *good = true;
+    for (int i = 0; i < 300; i++) {
+        heed_tensor *y = heed_mul_scalar(x, 1e-10);
+        const float *values = heed_const_data_f32(y);
+        for (int64_t j = 0; j < y->numel; j++) {
+            *good = *good && (values[j] == 0) == flush;
+        }
+        *good = *good && heed_flush_denormal() == flush;
+    }
+    heed_scope_end(&scope);
+    return NULL;
+}
+
+START_TEST(test_callers_with_different_modes)
+{
+    enum { CALLERS = 2 };
+    bool good[CALLERS] = {true, false}; /* before: flush? after: were all results right? */
+    pthread_t threads[CALLERS];
+    heed_set_num_threads(3);
+    for (int i = 0; i < CALLERS; i++) {
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, work_often, &good[i]), 0);
+    }
+    for (int i = 0; i < CALLERS; i++) {
+        ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+        ck_assert(good[i]);
+    }
+    ck_assert(!heed_flush_denormal());
+}
+END_TEST
+
+void add_denormal_cases(Suite *suite)
+{
+    TCase *flushed = heed_case(suite, "flushed");
+    tcase_add_test(flushed, test_flags_are_seen);
+    tcase_add_loop_test(flushed, test_momentum_decays_to_0, 0, 2);
+    tcase_add_loop_test(flushed, test_moments_decay_to_0, 0, 2);
+    tcase_add_loop_test(flushed, test_squares_of_gradients_do_not_underflow, 0, 2);
+    tcase_add_test(flushed, test_tiny_eps_keeps_subnormal_moments);
+    tcase_add_loop_test(flushed, test_nan_stays_in_state, 0, 2);
+    tcase_add_loop_test(flushed, test_attention_meets_no_subnormal, 60, 61);
+    tcase_add_loop_test(flushed, test_attention_meets_no_subnormal, 600, 601);
+    tcase_add_test(flushed, test_exponentials_do_not_underflow);
+    tcase_add_test(flushed, test_sigmoid_does_not_underflow);
+    tcase_add_test(flushed, test_sums_of_exponentials_meet_no_subnormal);
+    tcase_add_test(flushed, test_softmax_keeps_subnormal_probabilities);
+    TCase *mode = heed_case(suite, "mode");
+    tcase_add_test(mode, test_mode_is_off_by_default);
+    tcase_add_test(mode, test_mode_flushes);
+    tcase_add_test(mode, test_jobs_have_the_mode_of_their_caller);
+    tcase_add_test(mode, test_jobs_have_a_mode_that_heed_did_not_set);
+    tcase_add_test(mode, test_callers_with_different_modes);
+}

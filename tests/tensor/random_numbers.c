@@ -1,0 +1,392 @@
+/* Random numbers: bit for bit those of PyTorch 1.13.1 and 2.15.0 (random.h, made by
+ * make_random.py; truncated.h, made by make_truncated.py), drawn by the generator, by initialisers
+ * and by the constructors of modules. */
+#include <math.h>
+#include <stdio.h>
+
+#include "heed.h"
+#include "tests/common/random_util.h"
+#include "tests/common/test_util.h"
+
+/* clang-format off */
+enum method {
+    RAND, RANDN, MIXED, RAND_LIKE, RANDN_LIKE, UNIFORM, NORMAL, EXPONENTIAL, BERNOULLI_INTO, BERNOULLI,
+    RANDINT, RANDPERM, MULTINOMIAL, REPLACING, DROPOUT,
+    XAVIER_UNIFORM, XAVIER_NORMAL, KAIMING_UNIFORM, KAIMING_NORMAL,
+    LINEAR, LINEARS, EMBEDDING, ATTENTION, HEADS
+};
+/* clang-format on */
+enum layout { SCALAR, FLAT, TRANSPOSED, COLUMN, PERMUTED, STEPPED, EXPANDED, TIED, ZEROS };
+enum { FLAVORS = 4 };
+
+#define ALIKE(method, layout, dtype, n, a, b, first, last, sum, seeds)                             \
+    APART(method, layout, dtype, n, a, b, first, last, {sum, seeds}, {sum, seeds}, {sum, seeds},   \
+          {sum, seeds})
+/* clang-format off */
+#define APART(method, layout, dtype, n, a, b, first, last, ...) \
+    {#method " " #layout " " #dtype " " #n " " #a " " #b, method, layout, dtype, n, a, b, first, last, \
+     {__VA_ARGS__}},
+/* clang-format on */
+typedef struct golden {
+    const char *name;
+    enum method method;
+    enum layout layout;
+    heed_dtype dtype;
+    int64_t n;
+    double a, b, first, last;
+    struct {
+        uint64_t all;
+        const char *each; /* the first four hex digits of each seed's checksum */
+    } sum[FLAVORS];
+} golden;
+static const golden goldens[] = {
+#include "tests/fixtures/random.h"
+};
+static const uint64_t seeds[] = {SEEDS};
+
+enum { GOLDENS = sizeof goldens / sizeof *goldens, SEED_COUNT = sizeof seeds / sizeof *seeds };
+
+/* ---- checksum of the numbers that a row draws ---- */
+
+typedef struct stream {
+    uint64_t sum;
+    int64_t count;
+    double first, last;
+} stream;
+
+static double element(const heed_tensor *t, int64_t i)
+{
+    const void *data = t->data;
+    return t->dtype == HEED_F32   ? (double)((const float *)data)[i]
+           : t->dtype == HEED_F64 ? ((const double *)data)[i]
+           : t->dtype == HEED_I64 ? (double)((const int64_t *)data)[i]
+                                  : (double)((const bool *)data)[i];
+}
+
+static void take(stream *s, heed_tensor *t)
+{
+    heed_tensor *row_by_row = heed_contiguous(t);
+    ck_assert_msg(row_by_row != NULL, "%s", heed_error_message());
+    s->sum = fnv(row_by_row->data, (size_t)t->numel * heed_dtype_size(t->dtype), s->sum);
+    if (t->numel > 0) {
+        s->first = s->count == 0 ? element(row_by_row, 0) : s->first;
+        s->last = element(row_by_row, t->numel - 1);
+        s->count += t->numel;
+    }
+}
+
+/* ---- tensors ---- */
+
+static heed_tensor *target(const golden *row)
+{
+    const int64_t n = row->n;
+    const heed_dtype dtype = row->dtype;
+    switch (row->layout) {
+    case SCALAR:
+        return heed_empty(HEED_SCALAR, dtype);
+    case TRANSPOSED:
+        return view(heed_empty(HEED_SHAPE(n, 5), dtype), HEED_SHAPE(5, n), HEED_SHAPE(1, 5));
+    case COLUMN:
+        return view(heed_empty(HEED_SHAPE(n, 2), dtype), HEED_SHAPE(n), HEED_SHAPE(2));
+    case PERMUTED:
+        return view(heed_empty(HEED_SHAPE(2, 3, n), dtype), HEED_SHAPE(n, 2, 3),
+                    HEED_SHAPE(1, 3 * n, n));
+    case STEPPED:
+        return view(heed_empty(HEED_SHAPE(2 * n, 10), dtype), HEED_SHAPE(5, n), HEED_SHAPE(2, 20));
+    case EXPANDED:
+        return view(heed_empty(HEED_SHAPE(3 * n), dtype), HEED_SHAPE(n, 5, 3), HEED_SHAPE(1, 0, n));
+    case TIED:
+        return view(heed_empty(HEED_SHAPE(n + 2), dtype), HEED_SHAPE(3, n), HEED_SHAPE(1, 1));
+    default:
+        return heed_empty(HEED_SHAPE(n), dtype);
+    }
+}
+
+static heed_tensor *probabilities(const golden *row, int64_t rows, int64_t columns)
+{
+    if (row->layout == TRANSPOSED) {
+        return heed_transpose(heed_rand(HEED_SHAPE(columns, rows), row->dtype), 0, 1);
+    }
+    heed_tensor *p =
+        heed_rand(rows > 0 ? HEED_SHAPE(rows, columns) : HEED_SHAPE(columns), row->dtype);
+    return row->layout == ZEROS ? heed_relu(heed_add_scalar(p, -0.375)) : p;
+}
+
+static heed_tensor *filled(const golden *row)
+{
+    heed_tensor *t = target(row);
+    const heed_status status = row->method == UNIFORM       ? heed_uniform_into(t, row->a, row->b)
+                               : row->method == NORMAL      ? heed_normal_into(t, row->a, row->b)
+                               : row->method == EXPONENTIAL ? heed_exponential_into(t, row->a)
+                                                            : heed_bernoulli_into(t, row->a);
+    ck_assert_int_eq(status, HEED_OK);
+    return t;
+}
+
+static heed_tensor *initialised(const golden *row)
+{
+    heed_tensor *w = heed_empty(HEED_SHAPE(row->n, (int64_t)row->a), row->dtype);
+    const heed_status status = row->method == XAVIER_UNIFORM  ? heed_xavier_uniform_into(w, row->b)
+                               : row->method == XAVIER_NORMAL ? heed_xavier_normal_into(w, row->b)
+                               : row->method == KAIMING_UNIFORM
+                                   ? heed_kaiming_uniform_into(w, row->b)
+                                   : heed_kaiming_normal_into(w, row->b);
+    ck_assert_int_eq(status, HEED_OK);
+    return w;
+}
+
+static heed_tensor *dropped(const golden *row)
+{
+    heed_tensor *x = target(row);
+    heed_fill_into(x, 1);
+    return heed_dropout(x, row->a, row->b != 0);
+}
+
+static heed_tensor *draw_tensor(const golden *row)
+{
+    const heed_shape shape = row->layout == SCALAR ? HEED_SCALAR : HEED_SHAPE(row->n);
+    const int64_t a = (int64_t)row->a, b = (int64_t)row->b;
+    switch (row->method) {
+    case RAND:
+        return heed_rand(shape, row->dtype);
+    case RANDN:
+        return heed_randn(shape, row->dtype);
+    case RAND_LIKE:
+        return heed_rand_like(target(row));
+    case RANDN_LIKE:
+        return heed_randn_like(target(row));
+    case BERNOULLI:
+        return heed_bernoulli(row->layout == TRANSPOSED ? probabilities(row, 5, row->n)
+                                                        : probabilities(row, row->n, 5));
+    case RANDINT:
+        return heed_randint(a, b, shape, HEED_I64);
+    case RANDPERM:
+        return heed_randperm(row->n);
+    case MULTINOMIAL:
+        return heed_multinomial(probabilities(row, b, a), row->n, false);
+    case REPLACING:
+        return heed_multinomial(probabilities(row, b, a), row->n, true);
+    case DROPOUT:
+        return dropped(row);
+    case XAVIER_UNIFORM:
+    case XAVIER_NORMAL:
+    case KAIMING_UNIFORM:
+    case KAIMING_NORMAL:
+        return initialised(row);
+    default:
+        return filled(row);
+    }
+}
+
+/* The second number of a normal pair stays cached across rand and blocks of 16. */
+static void take_mixed(stream *s, const golden *row)
+{
+    take(s, heed_randn(HEED_SHAPE(row->n), row->dtype));
+    take(s, heed_rand(HEED_SHAPE(2), row->dtype));
+    take(s, heed_randn(HEED_SHAPE(3), row->dtype));
+    take(s, heed_randn(HEED_SHAPE(16), row->dtype));
+    take(s, heed_randn(HEED_SHAPE(1), row->dtype));
+}
+
+/* ---- modules ---- */
+
+static void *new_module(const golden *row)
+{
+    const int64_t n = row->n, a = (int64_t)row->a, padding = (int64_t)row->b;
+    switch (row->method) {
+    case LINEAR:
+        return heed_linear_new_with(a, n, (heed_linear_options){.no_bias = row->b == 0});
+    case EMBEDDING:
+        return padding < 0 ? heed_embedding_new(n, a)
+                           : heed_embedding_new_with(
+                                 n, a, (heed_embedding_options){.padding_idx = &padding});
+    case ATTENTION:
+        return heed_self_attention_new(n, 0, 1);
+    default:
+        return heed_multi_head_new(n, (int)a, 0, 1);
+    }
+}
+
+static void take_parameters(stream *s, const golden *row)
+{
+    void *m = new_module(row);
+    const heed_tensor_list list = heed_parameters(m);
+    ck_assert_int_gt(list.count, 0);
+    for (int i = 0; i < list.count; i++) {
+        take(s, list.tensors[i]);
+    }
+    heed_module_free(m);
+}
+
+/* For each fan_in from 1 to n the first and last weight and the bias, to check the bounds. */
+static void take_linears(stream *s, int64_t n)
+{
+    for (int64_t fan_in = 1; fan_in <= n; fan_in++) {
+        heed_scope layer;
+        heed_scope_begin(&layer);
+        struct heed_linear *m = heed_linear_new(fan_in, 1);
+        ck_assert_ptr_nonnull(m);
+        take(s, heed_narrow(m->weight, 1, 0, 1));
+        take(s, heed_narrow(m->weight, 1, fan_in - 1, 1));
+        take(s, m->bias);
+        heed_module_free(m);
+        ck_assert_int_eq(heed_scope_end(&layer), HEED_OK);
+    }
+}
+
+static void take_row(stream *s, const golden *row)
+{
+    switch (row->method) {
+    case MIXED:
+        take_mixed(s, row);
+        break;
+    case LINEARS:
+        take_linears(s, row->n);
+        break;
+    case LINEAR:
+    case EMBEDDING:
+    case ATTENTION:
+    case HEADS:
+        take_parameters(s, row);
+        break;
+    default:
+        take(s, draw_tensor(row));
+    }
+}
+
+/* ---- the comparison ---- */
+
+/* Must the bits match here? Doubles that depend on libm's log, sin and cos are glibc's on x86. */
+static bool exact_here(const golden *row)
+{
+#if defined __GLIBC__ && defined __x86_64__
+    (void)row;
+    return true;
+#else
+    switch (row->method) {
+    case RANDN:
+    case MIXED:
+    case RANDN_LIKE:
+    case NORMAL:
+    case EXPONENTIAL:
+    case XAVIER_NORMAL:
+    case KAIMING_NORMAL:
+    case EMBEDDING:
+        return row->dtype == HEED_F32;
+    default:
+        return true;
+    }
+#endif
+}
+
+static void check_ends(const golden *row, const stream *s)
+{
+    const double allowed = exact_here(row) ? 0.0 : 1e-14;
+    ck_assert_msg(fabs(s->first - row->first) <= allowed, "%s: first %a, not %a", row->name,
+                  s->first, row->first);
+    ck_assert_msg(fabs(s->last - row->last) <= allowed, "%s: last %a, not %a", row->name, s->last,
+                  row->last);
+}
+
+/* The checksum of the numbers that the row draws with this seed. */
+static uint64_t sum_of_seed(const golden *row, heed_random_flavor flavor, uint64_t seed)
+{
+    heed_scope inner;
+    heed_scope_begin(&inner);
+    heed_manual_seed(seed);
+    stream s = {.sum = FNV_BASIS};
+    take_row(&s, row);
+    if (seed == 42 && s.count > 0 && flavor == HEED_RANDOM_TORCH_1) {
+        check_ends(row, &s);
+    }
+    take(&s, heed_randint(0, 1 << 27, HEED_SHAPE(1), HEED_I64)); /* the generator's position */
+    ck_assert_int_eq(heed_scope_end(&inner), HEED_OK);
+    return s.sum;
+}
+
+static void check_golden(const golden *row, heed_random_flavor flavor)
+{
+    const char *each = row->sum[flavor].each;
+    const bool exact = exact_here(row);
+    uint64_t all = FNV_BASIS;
+    ck_assert_int_eq(heed_set_random_flavor(flavor), HEED_OK);
+    for (int i = 0; i < SEED_COUNT; i++) {
+        if (row->method == LINEARS && seeds[i] != 42) {
+            continue; /* it draws 8 million numbers: one seed is enough */
+        }
+        const uint64_t sum = sum_of_seed(row, flavor, seeds[i]);
+        char digits[5];
+        snprintf(digits, sizeof digits, "%04x", (unsigned)(sum >> 48));
+        ck_assert_msg(strncmp(digits, each, 4) == 0 || !exact, "%s: flavor %d, seed %lld differs",
+                      row->name, (int)flavor, (long long)seeds[i]);
+        each += 4;
+        all = fnv(&sum, sizeof sum, all);
+    }
+    ck_assert_msg(*each == '\0', "%s: the fixture has more seeds", row->name);
+    ck_assert_msg(all == row->sum[flavor].all || !exact, "%s: flavor %d: %016llx", row->name,
+                  (int)flavor, (unsigned long long)all);
+}
+
+START_TEST(numbers_are_those_of_torch)
+{
+    for (int flavor = 0; flavor < FLAVORS; flavor++) {
+        check_golden(&goldens[_i], (heed_random_flavor)flavor);
+    }
+}
+END_TEST
+
+/* ---- truncated normal numbers, which PyTorch 2.15 draws by rejection ---- */
+
+static const struct truncated {
+    heed_dtype dtype;
+    int64_t n;
+    double mean, std, a, b;
+    uint64_t sum;
+} truncated[] = {
+#include "tests/fixtures/truncated.h"
+};
+enum { TRUNCATED = sizeof truncated / sizeof *truncated };
+
+START_TEST(truncated_numbers_are_those_of_torch)
+{
+    const struct truncated *row = &truncated[_i];
+    stream s = {.sum = FNV_BASIS};
+    ck_assert_int_eq(heed_set_random_flavor(HEED_RANDOM_TORCH_2), HEED_OK);
+    for (int i = 0; i < SEED_COUNT; i++) {
+        heed_scope inner;
+        heed_scope_begin(&inner);
+        heed_manual_seed(seeds[i]);
+        heed_tensor *w = heed_empty(HEED_SHAPE(row->n), row->dtype);
+        heed_set_requires_grad(w, true);
+        const heed_status status = heed_trunc_normal_into(w, row->mean, row->std, row->a, row->b);
+        ck_assert_msg(status == HEED_OK, "%s", heed_error_message());
+        take(&s, heed_detach(w));
+        take(&s, heed_randint(0, 1 << 27, HEED_SHAPE(1), HEED_I64)); /* the generator's position */
+        heed_scope_end(&inner);
+    }
+    ck_assert_msg(s.sum == row->sum ||
+                      !exact_here(&(golden){.method = NORMAL, .dtype = row->dtype}),
+                  "%s (%d), mean %g, std %g, in [%g, %g]", heed_dtype_name(row->dtype), (int)row->n,
+                  row->mean, row->std, row->a, row->b);
+}
+END_TEST
+
+START_TEST(truncated_numbers_of_nothing)
+{
+    const heed_generator before = heed_get_generator();
+    ck_assert_int_eq(heed_trunc_normal_into(heed_empty(HEED_SHAPE(2, 0), HEED_F32), 0, 1, -2, 2),
+                     HEED_OK);
+    const heed_generator after = heed_get_generator();
+    ck_assert(same_generator(&before, &after));
+}
+END_TEST
+
+void add_random_numbers_cases(Suite *suite)
+{
+    TCase *tests = tcase_create("random_numbers");
+    tcase_add_checked_fixture(tests, setup, teardown);
+    tcase_add_loop_test(tests, numbers_are_those_of_torch, 0, GOLDENS);
+    tcase_add_loop_test(tests, truncated_numbers_are_those_of_torch, 0, TRUNCATED);
+    tcase_add_test(tests, truncated_numbers_of_nothing);
+    suite_add_tcase(suite, tests);
+}

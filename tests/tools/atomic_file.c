@@ -1,0 +1,538 @@
+/* Whatever fails during a save, the old file stays whole and no temporary file is left next to
+ * it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "models/gpt/gpt_config.h"
+#include "tests/common/files_util.h"
+#include "tools/files/file_io.h"
+
+enum { ELEMENTS = 2000 };
+
+static heed_tensor *filled_with(double value)
+{
+    return heed_full(HEED_SHAPE(ELEMENTS), value, HEED_F64);
+}
+
+static heed_status save(const char *path, heed_tensor *x)
+{
+    const char *name = "x";
+    return heed_save_file((heed_tensor_list){1, &x, &name}, path, NULL);
+}
+
+/* The file contains the value everywhere, and is alone in its folder. */
+static void expect_file(const char *name, double value)
+{
+    expect_same_bits(load_one(in_folder(name), "x"), filled_with(value));
+    ck_assert_int_eq(files_in_folder(), 1);
+}
+
+/* Limits the size of files that this process writes; exceeding it raises a signal, which is deadly
+ * or ignored. Check writes files too, so do not call it before unlimit_files. */
+static void limit_files(rlim_t bytes, bool deadly)
+{
+    struct rlimit limit = {0};
+    signal(SIGXFSZ, deadly ? SIG_DFL : SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = bytes;
+    setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+static void unlimit_files(void)
+{
+    struct rlimit limit = {0};
+    getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+START_TEST(a_write_that_fails_leaves_the_old_file)
+{
+    heed_tensor *two = filled_with(2);
+    save_one(in_folder("a"), filled_with(1));
+    struct stat about;
+    ck_assert_int_eq(stat(in_folder("a"), &about), 0);
+    for (off_t limit = 0; limit < about.st_size; limit += limit < 100 ? 1 : 997) {
+        limit_files((rlim_t)limit, false);
+        const heed_status status = save(in_folder("a"), two);
+        unlimit_files();
+        ck_assert_int_eq(status, HEED_ERR_FILE);
+        expect_error(HEED_ERR_FILE, "/a: cannot write it: File too large");
+        expect_file("a", 1);
+    }
+    limit_files((rlim_t)about.st_size, false);
+    const heed_status status = save(in_folder("a"), two);
+    unlimit_files();
+    ck_assert_int_eq(status, HEED_OK);
+    expect_file("a", 2);
+}
+END_TEST
+
+START_TEST(a_first_write_that_fails_leaves_nothing)
+{
+    heed_tensor *one = filled_with(1);
+    limit_files(1000, false);
+    save(in_folder("a"), one);
+    unlimit_files();
+    expect_error(HEED_ERR_FILE, "File too large");
+    ck_assert_int_eq(files_in_folder(), 0);
+}
+END_TEST
+
+/* Runs `work` in a child; returns its wait status. */
+static int in_a_child(void (*work)(void))
+{
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0) {
+        const struct rlimit no_core = {0, 0};
+        setrlimit(RLIMIT_CORE, &no_core);
+        work();
+        _exit(77);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    return status;
+}
+
+static void die_by_the_handler(void)
+{
+    fclose(stderr);
+    heed_on_error(heed_die);
+    limit_files(5000, false);
+    save(in_folder("a"), filled_with(2));
+}
+
+START_TEST(a_program_that_ends_with_the_error_leaves_the_old_file)
+{
+    save_one(in_folder("a"), filled_with(1));
+    const int status = in_a_child(die_by_the_handler);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_FAILURE);
+    expect_file("a", 1);
+}
+END_TEST
+
+/* ---- the file size limit ---- */
+
+static void expect_too_large(heed_status status)
+{
+    if (status != HEED_ERR_FILE || heed_error() != status ||
+        strstr(heed_error_message(),
+               "cannot write it: File too large; ulimit -f or the file system limits its size") ==
+            NULL) {
+        _exit(1);
+    }
+}
+
+/* Runs in a child, which SIGXFSZ would kill. */
+static void write_past_the_limit(void)
+{
+    struct heed_gpt *m = heed_gpt_new((heed_gpt_config){
+        .vocab_size = 9, .block_size = 9, .n_layer = 1, .n_head = 1, .n_embd = 8});
+    heed_tensor *x = filled_with(2);
+    sigset_t pending;
+    limit_files(3000, true);
+    expect_too_large(save(in_folder("a"), x));
+    expect_too_large(heed_save_npy(x, in_folder("a")));
+    expect_too_large(heed_save_state_dict(m, in_folder("a"), NULL));
+    expect_too_large(heed_save_checkpoint(m, NULL, in_folder("a"), NULL));
+    expect_too_large(heed_gpt_save(m, in_folder("a"), HEED_GPT_LAYOUT_NANOGPT));
+    expect_too_large(heed_gpt_save_pretrained(m, in_folder("")));
+    limit_files(100, true);
+    expect_too_large(heed_gpt_config_write("write", in_folder("a"), m));
+    sigpending(&pending);
+    if (sigismember(&pending, SIGXFSZ)) {
+        _exit(2);
+    }
+    raise(SIGXFSZ); /* still neither blocked nor ignored */
+}
+
+START_TEST(a_file_beyond_the_limit_is_an_error_not_a_signal)
+{
+    save_one(in_folder("a"), filled_with(1));
+    const int status = in_a_child(write_past_the_limit);
+    ck_assert_msg(WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ, "status %x", status);
+    expect_file("a", 1);
+}
+END_TEST
+
+/* ---- leftovers ---- */
+
+/* Begins a save of "a", and stops before the rename. */
+static void stop_in_the_middle(void)
+{
+    heed_atomic_file file;
+    heed_atomic_begin(&file, "save", in_folder("a"));
+    heed_atomic_write(&file, "half", 4);
+    raise(SIGSTOP);
+}
+
+START_TEST(a_save_removes_leftovers_of_killed_saves)
+{
+    int status = 0;
+    save_one(in_folder("a"), filled_with(1));
+    const pid_t child = fork();
+    if (child == 0) {
+        stop_in_the_middle();
+        _exit(1);
+    }
+    ck_assert_int_eq(waitpid(child, &status, WUNTRACED), child);
+    ck_assert(WIFSTOPPED(status));
+    save_one(in_folder("a"), filled_with(2)); /* keeps the file of a living process */
+    ck_assert_int_eq(files_in_folder(), 2);
+    kill(child, SIGKILL);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    save_one(in_folder("b"), filled_with(2)); /* keeps the files of other targets */
+    ck_assert_int_eq(files_in_folder(), 3);
+    unlink(in_folder("b"));
+    expect_same_bits(load_one(in_folder("a"), "x"), filled_with(2));
+    save_one(in_folder("a"), filled_with(3));
+    expect_file("a", 3);
+}
+END_TEST
+
+/* A process number that is not in use. */
+static pid_t ended_process(void)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    return child;
+}
+
+/* The name of a temporary file of "a" from a process of this host. Replaces "a". */
+static const char *temporary_of(pid_t process)
+{
+    static char name[64];
+    unsigned host;
+    heed_atomic_file file;
+    heed_atomic_begin(&file, "save", in_folder("a"));
+    ck_assert_int_eq(sscanf(strstr(file.temporary, "/a.tmp-"), "/a.tmp-%8x-", &host), 1);
+    heed_atomic_end(&file);
+    snprintf(name, sizeof name, "a.tmp-%08x-%ld-0", host, (long)process);
+    return name;
+}
+
+/* Runs in a child, while its parent has locked this file. */
+static char locked[512];
+static void save_beside_a_lock(void)
+{
+    save(in_folder("a"), filled_with(1));
+    _exit(access(locked, F_OK) == 0 && !heed_error_pending() ? 0 : 1);
+}
+
+START_TEST(a_save_keeps_files_that_may_not_be_leftovers)
+{
+    char leftover[64], other_host[64], copy[80];
+    strcpy(leftover, temporary_of(ended_process()));
+    strcpy(other_host, leftover);
+    other_host[strlen("a.tmp-")] = leftover[strlen("a.tmp-")] == '0' ? '1' : '0';
+    snprintf(copy, sizeof copy, "%s.bak", leftover);
+    const char *kept[] = {"a.tmp",    "a.tmp-", "a.tmp-0-1-0", "a.tmp-book",
+                          other_host, copy,     "b",           leftover + 1};
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        write_bytes(in_folder(kept[i]), "mine", 4);
+    }
+    const int files = files_in_folder();
+    ck_assert_int_eq(symlink("b", in_folder(leftover)), 0);
+    save_one(in_folder("a"), filled_with(1));
+    ck_assert_int_eq(files_in_folder(), files + 1); /* keeps the link and its target */
+    unlink(in_folder(leftover));
+    ck_assert_int_eq(link(in_folder("b"), in_folder(leftover)), 0);
+    save_one(in_folder("a"), filled_with(1));
+    ck_assert_int_eq(files_in_folder(), files + 1); /* keeps a file with a second name */
+    unlink(in_folder("b"));
+    save_one(in_folder("a"), filled_with(1));
+    ck_assert_int_eq(files_in_folder(), files - 1); /* now it is a leftover */
+    write_bytes(in_folder(leftover), "half", 4);
+    strcpy(locked, in_folder(leftover));
+    const int fd = open(locked, O_WRONLY);
+    ck_assert_int_eq(fcntl(fd, F_SETLK, &(struct flock){.l_type = F_WRLCK}), 0);
+    ck_assert_int_eq(in_a_child(save_beside_a_lock), 0);
+    close(fd);
+}
+END_TEST
+
+/* ---- places that cannot be written ---- */
+
+START_TEST(some_places_cannot_be_written)
+{
+    static const struct {
+        const char *path, *words;
+    } rows[] = {
+        {"/tmp/heed-none/of/these",
+         "cannot create a temporary file next to it: No such file or directory"},
+        {"", "save_file: : cannot"},
+        {"/tmp", "save_file: /tmp: it is a directory"},
+        {"/tmp/", "save_file: /tmp/: it is a directory"},
+        {"/dev/full", "save_file: /dev/full: it is not a regular file"},
+        {"/dev/null", "save_file: /dev/null: it is not a regular file"},
+        {"/dev/null/x", "cannot find it: Not a directory"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        ck_assert_int_eq(save(rows[i].path, filled_with(1)), HEED_ERR_FILE);
+        expect_error(HEED_ERR_FILE, rows[i].words);
+    }
+    char path[5000] = "";
+    memset(path, '/', sizeof path - 1);
+    ck_assert_int_eq(save(path, filled_with(1)), HEED_ERR_FILE);
+    expect_file_error("////: cannot find it", ENAMETOOLONG);
+    memset(path, 'a', 300);
+    path[300] = '\0';
+    ck_assert_int_eq(save(in_folder(path), filled_with(1)), HEED_ERR_FILE);
+    expect_file_error("aaa: cannot find it", ENAMETOOLONG);
+    ck_assert_int_eq(files_in_folder(), 0);
+}
+END_TEST
+
+START_TEST(permissions_hold)
+{
+    save_one(in_folder("a"), filled_with(1));
+    chmod(in_folder("a"), 0444);
+    become_nobody();
+    ck_assert_int_eq(save(in_folder("a"), filled_with(2)), HEED_ERR_FILE);
+    expect_error(HEED_ERR_FILE, "/a: cannot write it: Permission denied");
+    chmod(in_folder(""), 0555);
+    ck_assert_int_eq(save(in_folder("b"), filled_with(2)), HEED_ERR_FILE);
+    expect_error(HEED_ERR_FILE, "/b: cannot create a temporary file next to it: Permission denied");
+    chmod(in_folder(""), 0755);
+    expect_file("a", 1);
+}
+END_TEST
+
+/* In a sticky folder another user's file may be written to, but not replaced. */
+START_TEST(the_last_step_may_be_refused)
+{
+    if (geteuid() != 0) {
+        return; /* needs two users */
+    }
+    save_one(in_folder("a"), filled_with(1));
+    chmod(in_folder("a"), 0666);
+    chmod(in_folder(""), 01777);
+    ck_assert_int_eq(seteuid(65534), 0);
+    ck_assert_int_eq(save(in_folder("a"), filled_with(2)), HEED_ERR_FILE);
+    ck_assert_int_eq(seteuid(0), 0);
+    expect_error(HEED_ERR_FILE, "/a: cannot replace it: Operation not permitted");
+    expect_file("a", 1);
+}
+END_TEST
+
+static int mode_of(const char *path)
+{
+    struct stat about;
+    ck_assert_int_eq(stat(path, &about), 0);
+    return (int)(about.st_mode & 0777);
+}
+
+START_TEST(permissions_are_kept)
+{
+    umask(027);
+    save_one(in_folder("a"), filled_with(1));
+    ck_assert_int_eq(mode_of(in_folder("a")), 0640); /* the umask's, as for any new file */
+    static const mode_t modes[] = {0600, 0666, 0755, 0200};
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        chmod(in_folder("a"), modes[i]);
+        save_one(in_folder("a"), filled_with(2));
+        ck_assert_int_eq(mode_of(in_folder("a")), (int)modes[i]);
+    }
+}
+END_TEST
+
+/* ---- links ---- */
+
+START_TEST(links_are_followed)
+{
+    char text[8] = "";
+    ck_assert_int_eq(symlink("a", in_folder("relative")), 0);
+    ck_assert_int_eq(symlink(in_folder("relative"), in_folder("absolute")), 0);
+    save_one(in_folder("absolute"), filled_with(1)); /* creates the missing target */
+    expect_same_bits(load_one(in_folder("a"), "x"), filled_with(1));
+    save_one(in_folder("relative"), filled_with(2));
+    expect_same_bits(load_one(in_folder("absolute"), "x"), filled_with(2));
+    ck_assert_int_eq(readlink(in_folder("relative"), text, sizeof text), 1);
+    ck_assert_str_eq(text, "a");
+    ck_assert_int_eq(files_in_folder(), 3);
+    ck_assert_int_eq(symlink("loop", in_folder("loop")), 0);
+    ck_assert_int_eq(save(in_folder("loop"), filled_with(3)), HEED_ERR_FILE);
+    expect_file_error("/loop: cannot find it", ELOOP);
+}
+END_TEST
+
+START_TEST(a_path_may_have_no_folder)
+{
+    ck_assert_int_eq(chdir(in_folder("")), 0);
+    save_one("a", filled_with(1));
+    save_one("./a", filled_with(2));
+    expect_file("a", 2);
+}
+END_TEST
+
+/* ---- concurrency ---- */
+
+/* Other processes' temporary files are not touched. */
+START_TEST(names_that_are_taken_are_passed_over)
+{
+    char name[80];
+    strcpy(name, temporary_of(getpid()));
+    unlink(in_folder("a"));
+    for (int i = 0; i < 3; i++) {
+        name[strlen(name) - 1] = (char)('0' + i);
+        write_bytes(in_folder(name), name, 5);
+    }
+    save_one(in_folder("a"), filled_with(1));
+    ck_assert_int_eq(files_in_folder(), 4);
+    size_t size;
+    free(read_bytes(in_folder(name), &size));
+    ck_assert_uint_eq(size, 5);
+    expect_same_bits(load_one(in_folder("a"), "x"), filled_with(1));
+}
+END_TEST
+
+static char shared_path[512];
+static bool stop;
+
+static void *save_again_and_again(void *value)
+{
+    intptr_t wrong = 0;
+    while (!__atomic_load_n(&stop, __ATOMIC_ACQUIRE)) {
+        heed_scope scope;
+        heed_scope_begin(&scope);
+        wrong += save(shared_path, filled_with(*(double *)value)) != HEED_OK;
+        heed_scope_end(&scope);
+    }
+    return (void *)wrong; /* NOLINT */
+}
+
+START_TEST(a_reader_sees_whole_files)
+{
+    double values[] = {1, 2};
+    pthread_t threads[2];
+    strcpy(shared_path, in_folder("a"));
+    save_one(shared_path, filled_with(1));
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, save_again_and_again, &values[i]), 0);
+    }
+    for (int i = 0; i < 200; i++) {
+        heed_tensor *x = load_one(shared_path, "x");
+        expect_no_error();
+        ck_assert(heed_equal(x, filled_with(1)) || heed_equal(x, filled_with(2)));
+    }
+    __atomic_store_n(&stop, true, __ATOMIC_RELEASE);
+    for (int i = 0; i < 2; i++) {
+        void *wrong = &stop;
+        pthread_join(threads[i], &wrong);
+        ck_assert_ptr_null(wrong);
+    }
+    ck_assert_int_eq(files_in_folder(), 1);
+}
+END_TEST
+
+/* Both save until a pipe is closed; then the file is whole, and no temporary file is left. */
+START_TEST(two_processes_save_one_path)
+{
+    pid_t children[2];
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    strcpy(shared_path, in_folder("a"));
+    save_one(shared_path, filled_with(1));
+    for (int i = 0; i < 2; i++) {
+        children[i] = fork();
+        if (children[i] == 0) {
+            char byte;
+            close(ends[1]);
+            fcntl(ends[0], F_SETFL, O_NONBLOCK);
+            while (read(ends[0], &byte, 1) < 0) {
+                heed_scope scope;
+                heed_scope_begin(&scope);
+                if (save(shared_path, filled_with(i + 1)) != HEED_OK) {
+                    _exit(1);
+                }
+                heed_scope_end(&scope);
+            }
+            _exit(0);
+        }
+    }
+    close(ends[0]);
+    bool seen[2] = {false, false};
+    for (int i = 0; i < 200 || (!(seen[0] && seen[1]) && i < 100000); i++) {
+        heed_scope scope;
+        heed_scope_begin(&scope);
+        heed_tensor *x = load_one(shared_path, "x");
+        expect_no_error();
+        const bool one = heed_equal(x, filled_with(1));
+        ck_assert(one || heed_equal(x, filled_with(2)));
+        seen[!one] = true;
+        heed_scope_end(&scope);
+    }
+    close(ends[1]);
+    for (int i = 0; i < 2; i++) {
+        int status = -1;
+        ck_assert_int_eq(waitpid(children[i], &status, 0), children[i]);
+        ck_assert_int_eq(status, 0);
+    }
+    ck_assert(seen[0] && seen[1]);
+    ck_assert_int_eq(files_in_folder(), 1);
+}
+END_TEST
+
+/* A temporary file gets a new name: files and links that have one are neither opened nor replaced,
+ * even if no other name is free. */
+START_TEST(files_with_temporary_names_are_kept)
+{
+    enum { NAMES = 1000 };
+    char name[80], stem[80];
+    strcpy(stem, temporary_of(getpid()));
+    stem[strlen(stem) - 1] = '\0';
+    save_one(in_folder("a"), filled_with(1));
+    ck_assert_int_eq(symlink("nowhere", in_folder(strcat(strcpy(name, stem), "0"))), 0);
+    save_one(in_folder("a"), filled_with(2));
+    ck_assert_int_ne(access(in_folder("nowhere"), F_OK), 0);
+    for (int i = 1; i < NAMES; i++) {
+        snprintf(name, sizeof name, "%.60s%d", stem, i);
+        write_bytes(in_folder(name), "mine", 4);
+    }
+    ck_assert_int_eq(save(in_folder("a"), filled_with(3)), HEED_ERR_FILE);
+    expect_error(HEED_ERR_FILE, "/a: cannot create a temporary file next to it: File exists");
+    expect_same_bits(load_one(in_folder("a"), "x"), filled_with(2));
+    ck_assert_int_eq(files_in_folder(), 1 + NAMES);
+    for (int i = 1; i < NAMES; i++) {
+        size_t size;
+        snprintf(name, sizeof name, "%.60s%d", stem, i);
+        char *bytes = read_bytes(in_folder(name), &size);
+        ck_assert_str_eq(bytes, "mine");
+        free(bytes);
+        unlink(in_folder(name));
+    }
+}
+END_TEST
+
+void add_atomic_file_cases(Suite *suite)
+{
+    TCase *tests = files_case(suite, "atomic_files");
+    tcase_add_test(tests, a_write_that_fails_leaves_the_old_file);
+    tcase_add_test(tests, a_first_write_that_fails_leaves_nothing);
+    tcase_add_test(tests, a_program_that_ends_with_the_error_leaves_the_old_file);
+    tcase_add_test(tests, a_file_beyond_the_limit_is_an_error_not_a_signal);
+    tcase_add_test(tests, a_save_removes_leftovers_of_killed_saves);
+    tcase_add_test(tests, a_save_keeps_files_that_may_not_be_leftovers);
+    tcase_add_test(tests, some_places_cannot_be_written);
+    tcase_add_test(tests, permissions_hold);
+    tcase_add_test(tests, the_last_step_may_be_refused);
+    tcase_add_test(tests, permissions_are_kept);
+    tcase_add_test(tests, links_are_followed);
+    tcase_add_test(tests, a_path_may_have_no_folder);
+    tcase_add_test(tests, names_that_are_taken_are_passed_over);
+    tcase_add_test(tests, a_reader_sees_whole_files);
+    tcase_add_test(tests, two_processes_save_one_path);
+    tcase_add_test(tests, files_with_temporary_names_are_kept);
+}

@@ -1,0 +1,465 @@
+/* Saving and loading modules: strict, all or nothing, and in place, so that tensors keep their
+ * identity. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "nn/named_tensors.h"
+#include "tests/common/files_util.h"
+#include "tools/files/safetensors_file.h"
+
+static struct heed_linear *new_linear(uint64_t seed, int64_t in, int64_t out)
+{
+    heed_manual_seed(seed);
+    return heed_linear_new(in, out);
+}
+
+static heed_status load(void *module)
+{
+    return heed_load_state_dict(module, in_folder("a"));
+}
+
+static heed_status load_what_fits(void *module)
+{
+    return heed_load_state_dict_with(module, in_folder("a"),
+                                     (heed_load_options){.not_strict = true});
+}
+
+/* ---- round trips ---- */
+
+START_TEST(a_module_comes_back)
+{
+    heed_manual_seed(1);
+    struct heed_multi_head *a = heed_multi_head_new(4, 2, 0, 1);
+    struct heed_multi_head *b = heed_multi_head_new(4, 2, 0, 1);
+    const heed_metadata about[] = {{"heads", "2"}, {NULL, NULL}};
+    ck_assert_int_eq(heed_save_state_dict(a, in_folder("a"), about), HEED_OK);
+    ck_assert(
+        !heed_equal(heed_state(b, "heads.0.W_q.weight"), heed_state(a, "heads.0.W_q.weight")));
+    ck_assert_int_eq(load(b), HEED_OK);
+    expect_same_state(a, b);
+    heed_safetensors *file = heed_safetensors_open(in_folder("a"));
+    ck_assert_int_eq(heed_safetensors_count(file), heed_state_dict(a).count);
+    ck_assert_str_eq(heed_safetensors_metadata(file, "heads"), "2");
+    heed_safetensors_close(file);
+    heed_module_free(a);
+    heed_module_free(b);
+}
+END_TEST
+
+/* PyTorch saved the file at seed 42; the same module here, at that seed, equals it. */
+START_TEST(a_module_of_pytorch_loads)
+{
+    heed_manual_seed(42);
+    struct heed_self_attention *expected = heed_self_attention_new(2, 0, 1);
+    struct heed_self_attention *m = heed_self_attention_new(2, 0, 1);
+    const char *path = "tests/fixtures/attention.safetensors";
+    ck_assert_int_eq(heed_load_state_dict(m, path), HEED_OK);
+    expect_same_state(m, expected);
+    const heed_metadata about[] = {{"format", "pt"}, {NULL, NULL}};
+    ck_assert_int_eq(heed_save_state_dict(m, in_folder("a"), about), HEED_OK);
+    expect_same_files(in_folder("a"), path);
+    heed_module_free(m);
+    heed_module_free(expected);
+}
+END_TEST
+
+START_TEST(the_tensors_stay_the_same_ones)
+{
+    struct heed_linear *a = new_linear(1, 3, 2), *b = new_linear(2, 3, 2);
+    heed_tensor *weight = b->weight, *x = heed_ones(HEED_SHAPE(1, 3), HEED_F32);
+    const void *data = weight->data;
+    heed_optimizer *sgd = heed_sgd_new(heed_parameters(b), 0.5);
+    heed_save_state_dict(a, in_folder("a"), NULL);
+    heed_tensor *before = heed_sum(heed_mul(weight, weight));
+    ck_assert_int_eq(load(b), HEED_OK);
+    ck_assert(b->weight == weight && weight->data == data && weight->requires_grad);
+    ck_assert(weight->shared && weight->op == NULL && weight->grad == NULL);
+    ck_assert_int_eq(heed_backward(before), HEED_ERR_VERSION); /* it needs the old value */
+    heed_error();
+    heed_backward(heed_sum(heed_linear_forward(b, x)));
+    ck_assert_int_eq(heed_optimizer_step(sgd), HEED_OK);
+    heed_tensor *expected = heed_sub_scalar(heed_detach(a->weight), 0.5);
+    expect_close(heed_detach(b->weight), expected, 1e-7);
+    heed_optimizer_free(sgd);
+    heed_module_free(a);
+    heed_module_free(b);
+}
+END_TEST
+
+START_TEST(floats_are_cast)
+{
+    struct heed_linear *a = new_linear(1, 3, 2), *b = new_linear(2, 3, 2);
+    heed_save_state_dict(a, in_folder("a"), NULL);
+    ck_assert_int_eq(heed_module_to(b, HEED_F64), HEED_OK);
+    ck_assert_int_eq(load(b), HEED_OK);
+    ck_assert_int_eq(b->weight->dtype, HEED_F64);
+    expect_same_bits(heed_detach(b->weight), heed_to(heed_detach(a->weight), HEED_F64));
+    heed_tensor *thirds = heed_div_scalar(heed_ones(HEED_SHAPE(2), HEED_F64), 3);
+    heed_copy_into(b->bias, thirds);
+    heed_save_state_dict(b, in_folder("a"), NULL);
+    ck_assert_int_eq(load(a), HEED_OK);
+    ck_assert_int_eq(a->bias->dtype, HEED_F32);
+    expect_same_bits(heed_detach(a->bias), heed_to(thirds, HEED_F32));
+    heed_module_free(a);
+    heed_module_free(b);
+}
+END_TEST
+
+/* ---- a user-defined module: ties, buffers, odd tensors ---- */
+
+struct odd {
+    heed_module module;
+    heed_tensor *one, *other, *mask, *ids;
+};
+static const heed_module_kind odd_kind = {.name = "Odd", .size = sizeof(struct odd)};
+
+static struct odd *odd_new(double value)
+{
+    struct odd *m = heed_module_new(&odd_kind);
+    if (m == NULL) {
+        return NULL;
+    }
+    heed_tensor *shared = heed_full(HEED_SHAPE(2, 3), value, HEED_F32);
+    heed_add_parameter(m, "one", &m->one, shared);
+    heed_add_parameter(m, "other", &m->other, shared);
+    heed_add_buffer(m, "mask", &m->mask, heed_full(HEED_SHAPE(3), value > 1, HEED_BOOL));
+    heed_add_buffer(m, "ids", &m->ids,
+                    heed_transpose(heed_full(HEED_SHAPE(2, 2), value, HEED_I64), 0, 1));
+    return m;
+}
+
+START_TEST(tied_parameters_are_saved_twice_and_stay_tied)
+{
+    struct odd *a = odd_new(1), *b = odd_new(2);
+    heed_save_state_dict(a, in_folder("a"), NULL);
+    expect_same_bits(load_one(in_folder("a"), "one"), load_one(in_folder("a"), "other"));
+    ck_assert_int_eq(load(b), HEED_OK);
+    ck_assert_ptr_eq(b->one, b->other);
+    expect_same_state(a, b);
+    /* one of the tied names is enough */
+    struct odd *c = odd_new(3);
+    heed_tensor *tensors[] = {a->other, a->mask, a->ids};
+    const char *names[] = {"other", "mask", "ids"};
+    heed_save_file((heed_tensor_list){3, tensors, names}, in_folder("a"), NULL);
+    ck_assert_int_eq(load(c), HEED_OK);
+    expect_same_state(a, c);
+    tensors[0] = heed_ones(HEED_SHAPE(3, 2), HEED_F32); /* but its shape must match */
+    heed_save_file((heed_tensor_list){3, tensors, names}, in_folder("a"), NULL);
+    ck_assert_int_eq(load(c), HEED_ERR_VALUE);
+    expect_error(HEED_ERR_VALUE,
+                 "/a does not fit this Odd: 1 with a different shape or dtype: other is "
+                 "(3, 2) there, (2, 3) here");
+    heed_module_free(a);
+    heed_module_free(b);
+    heed_module_free(c);
+}
+END_TEST
+
+/* Loading could keep only one of the two values. They are compared in the module's dtype. */
+START_TEST(tied_parameters_that_differ_are_refused)
+{
+    struct odd *a = odd_new(1), *b = odd_new(2), *same = odd_new(2);
+    heed_tensor *tensors[] = {heed_detach(a->one), heed_to(heed_detach(a->one), HEED_F64), a->mask,
+                              a->ids};
+    const char *names[] = {"one", "other", "mask", "ids"};
+    const heed_tensor_list list = {4, tensors, names};
+    static const char words[] = "/a has different values for one and other, which are one tensor "
+                                "in this Odd";
+    heed_fill_into(heed_select(heed_select(tensors[1], 0, 1), 0, 2), 7);
+    heed_save_file(list, in_folder("a"), NULL);
+    ck_assert_int_eq(load(b), HEED_ERR_VALUE);
+    expect_error(HEED_ERR_VALUE, words);
+    ck_assert_int_eq(load_what_fits(b), HEED_ERR_VALUE);
+    expect_error(HEED_ERR_VALUE, words);
+    ck_assert_int_eq(heed_load_checkpoint(b, NULL, in_folder("a")), HEED_ERR_VALUE);
+    expect_error(HEED_ERR_VALUE, words);
+    expect_same_state(b, same);
+    heed_fill_into(heed_select(heed_select(tensors[1], 0, 1), 0, 2), 1);
+    heed_save_file(list, in_folder("a"), NULL);
+    ck_assert_int_eq(load(b), HEED_OK);
+    expect_same_state(a, b);
+    heed_module_free(a);
+    heed_module_free(b);
+    heed_module_free(same);
+}
+END_TEST
+
+/* ---- mismatches ---- */
+
+/* Seconds to report `count` missing names. */
+static double seconds_to_report(int count)
+{
+    heed_named_tensors named = {0};
+    HEED_SCOPE(scope);
+    for (int i = 0; i < count; i++) {
+        heed_named_add(&named, heed_zeros(HEED_SCALAR, HEED_F32), "name.%d", i);
+    }
+    heed_safetensors *file = heed_file_open("test", in_folder("a"));
+    const heed_match match = {.function = "test", .there = "a", .here = "list"};
+    const clock_t begin = clock();
+    const heed_offers offers = heed_file_offers(file);
+    heed_match_load(&match, &offers, named.list);
+    const double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
+    expect_error(HEED_ERR_VALUE, "more; 1 unexpected: x");
+    heed_safetensors_close(file);
+    heed_named_free(&named);
+    return seconds;
+}
+
+/* 16 times as many names take about 20 times as long; comparing all pairs would take 256 times. */
+START_TEST(missing_names_are_found_in_linear_time)
+{
+    enum { FEW = 2000, MANY = 16 * FEW, TRIES = 3 };
+    double few = HUGE_VAL, many = HUGE_VAL;
+    save_one(in_folder("a"), heed_ones(HEED_SHAPE(1), HEED_F32));
+    for (int i = 0; i < TRIES; i++) {
+        few = fmin(few, seconds_to_report(FEW));
+        many = fmin(many, seconds_to_report(MANY));
+    }
+    ck_assert_msg(many < 80 * few + 0.01, "%g s and %g s", few, many);
+}
+END_TEST
+
+/* Saves these tensors and loads them into an Odd of seed 2, which must reject them and not
+ * change. */
+static void expect_misfit(int count, const char *const *names, heed_tensor *const *tensors,
+                          bool strict, const char *words)
+{
+    struct odd *m = odd_new(2), *same = odd_new(2);
+    heed_save_file((heed_tensor_list){count, tensors, names}, in_folder("a"), NULL);
+    expect_no_error();
+    const uint32_t version = m->one->storage->version;
+    ck_assert_int_eq(strict ? load(m) : load_what_fits(m), HEED_ERR_VALUE);
+    expect_error(HEED_ERR_VALUE, words);
+    ck_assert_uint_eq(m->one->storage->version, version);
+    expect_same_state(m, same);
+    heed_module_free(m);
+    heed_module_free(same);
+}
+
+START_TEST(everything_that_does_not_fit_is_told_at_once)
+{
+    heed_tensor *f32 = heed_zeros(HEED_SHAPE(2, 3), HEED_F32),
+                *mask = heed_zeros(HEED_SHAPE(3), HEED_BOOL);
+    heed_tensor *ids = heed_zeros(HEED_SHAPE(2, 2), HEED_I64);
+    const char *names[] = {"one", "other", "mask", "ids", "more"};
+    expect_misfit(4, names, (heed_tensor *[]){f32, f32, mask, mask}, true,
+                  "load_state_dict: /tmp/heed-test-");
+    expect_misfit(
+        4, names, (heed_tensor *[]){f32, f32, ids, mask}, true,
+        "/a does not fit this Odd: 2 with a different shape or dtype: mask is (2, 2) there, (3) "
+        "here, ids is (3) there, (2, 2) here");
+    expect_misfit(3, names, (heed_tensor *[]){f32, f32, mask}, true,
+                  "fit this Odd: 1 missing: ids");
+    expect_misfit(1, names + 4, &f32, true,
+                  "Odd: 4 missing: one, other, mask, ids; 1 unexpected: more");
+    expect_misfit(5, names, (heed_tensor *[]){f32, f32, mask, ids, f32}, true,
+                  "fit this Odd: 1 unexpected: more");
+    heed_tensor *wrong = heed_zeros(HEED_SHAPE(2, 3), HEED_I64);
+    expect_misfit(
+        2, names + 1, (heed_tensor *[]){f32, heed_to(mask, HEED_F32)}, true,
+        "1 with a different shape or dtype: mask is F32 there, bool here; 1 missing: ids");
+    expect_misfit(1, names, &wrong, false,
+                  "Odd: 1 with a different shape or dtype: one is I64 there, f32");
+    wrong = heed_zeros(HEED_SHAPE(2), HEED_F32);
+    expect_misfit(1, names, &wrong, false, "one is (2) there, (2, 3) here");
+    wrong = heed_zeros(HEED_SHAPE(2, 3, 1), HEED_F32);
+    expect_misfit(1, names, &wrong, false, "one is (2, 3, 1) there, (2, 3) here");
+    wrong = heed_zeros(HEED_SHAPE(0, 3), HEED_F32);
+    expect_misfit(1, names, &wrong, false, "one is (0, 3) there, (2, 3) here");
+}
+END_TEST
+
+START_TEST(foreign_tensors_do_not_fit)
+{
+    struct odd *m = odd_new(2);
+    static const char header[] =
+        "{\"mask\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[0,3]},\"one\":{\"dtype\":"
+        "\"F16\",\"shape\":[1,1,1,1,1,1,1,2,3],\"data_offsets\":[3,15]}}";
+    write_header(in_folder("a"), header, sizeof header - 1, 15);
+    ck_assert_int_eq(load_what_fits(m), HEED_ERR_VALUE);
+    expect_error(HEED_ERR_VALUE,
+                 "2 with a different shape or dtype: one is (1, 1, 1, 1, 1, 1, 1, 2, ...) "
+                 "there, (2, 3) here, mask is U8 there, bool here");
+    heed_module_free(m);
+}
+END_TEST
+
+/* A model of realistic size: 40 mismatches of each kind. */
+START_TEST(dozens_that_do_not_fit_are_all_named)
+{
+    enum { EACH = 40 };
+    struct heed_module_list *here = heed_module_list_new(), *there = heed_module_list_new();
+    struct heed_module_list *file = heed_module_list_new(), *more = heed_module_list_new();
+    const heed_linear_options no_bias = {.no_bias = true};
+    for (int i = 0; i < EACH; i++) {
+        heed_module_list_append(here, heed_linear_new_with(2, 2, no_bias));
+        heed_module_list_append(there, heed_linear_new_with(3, 2, no_bias));
+    }
+    heed_module_list_append(file, there);
+    heed_module_list_append(file, more);
+    for (int i = 0; i < EACH; i++) {
+        heed_module_list_append(more, heed_linear_new_with(2, 2, no_bias)); /* 1.0.weight ... */
+    }
+    struct heed_module_list *all = heed_module_list_new();
+    heed_module_list_append(all, here);
+    for (int i = 0; i < EACH; i++) {
+        heed_module_list_append(all, heed_linear_new_with(2, 2, no_bias)); /* 1.weight ... */
+    }
+    heed_save_state_dict(file, in_folder("a"), NULL);
+    ck_assert_int_eq(load(all), HEED_ERR_VALUE);
+    ck_assert_ptr_null(strstr(heed_error_message(), " more"));
+    for (int i = 0; i < EACH; i++) {
+        char name[64];
+        snprintf(name, sizeof name, " 0.%d.weight is (2, 3) there", i);
+        ck_assert_msg(strstr(heed_error_message(), name) != NULL, "no%s", name);
+        snprintf(name, sizeof name, " %d.weight", i + 1);
+        ck_assert_msg(strstr(heed_error_message(), name) != NULL, "no%s", name);
+        snprintf(name, sizeof name, " 1.%d.weight", i);
+        ck_assert_msg(strstr(heed_error_message(), name) != NULL, "no%s", name);
+    }
+    expect_error(HEED_ERR_VALUE, "; 40 unexpected: ");
+    heed_module_free(all);
+    heed_module_free(file);
+}
+END_TEST
+
+START_TEST(hundreds_that_do_not_fit_are_cut)
+{
+    struct heed_linear *m = new_linear(1, 3, 2);
+    struct heed_module_list *list = heed_module_list_new();
+    char name[400] = "";
+    memset(name, 'n', sizeof name - 1);
+    for (int i = 0; i < 300; i++) {
+        heed_module_list_append(list, new_linear(1, 2, 2));
+    }
+    heed_save_state_dict(list, in_folder("a"), NULL);
+    ck_assert_int_eq(load(m), HEED_ERR_VALUE);
+    expect_error(HEED_ERR_VALUE,
+                 "fit this Linear: 2 missing: weight, bias; 600 unexpected: 0.bias, "
+                 "0.weight, 1.bias, 1.weight, 10.bias, 10.weight, ");
+    ck_assert_ptr_nonnull(strstr(heed_error_message(), " more"));
+    ck_assert_uint_lt(strlen(heed_error_message()), 2700);
+    const char *names[] = {name, "weight"};
+    heed_tensor *tensors[] = {m->bias, heed_zeros(HEED_SHAPE(1000007, 0, 1000000009), HEED_F32)};
+    heed_save_file((heed_tensor_list){2, tensors, names}, in_folder("a"), NULL);
+    ck_assert_int_eq(load(m), HEED_ERR_VALUE);
+    expect_error(HEED_ERR_VALUE,
+                 "1 with a different shape or dtype: weight is (1000007, 0, 1000000009) "
+                 "there, (2, 3) here; 1 missing: bias; 1 unexpected: nnnnn");
+    ck_assert_ptr_nonnull(strstr(heed_error_message(), "nnn..."));
+    heed_module_free(m);
+    heed_module_free(list);
+}
+END_TEST
+
+START_TEST(what_fits_loads_where_that_is_wanted)
+{
+    struct odd *a = odd_new(1), *b = odd_new(2);
+    heed_tensor *tensors[] = {a->mask, a->ids};
+    const char *names[] = {"mask", "more"};
+    heed_save_file((heed_tensor_list){2, tensors, names}, in_folder("a"), NULL);
+    ck_assert_int_eq(load_what_fits(b), HEED_OK);
+    expect_same_bits(b->mask, a->mask);
+    EXPECT_VALUES(b->ids, 0, 2, 2, 2, 2);
+    EXPECT_VALUES(heed_detach(b->one), 0, 2, 2, 2, 2, 2, 2);
+    heed_module_free(a);
+    heed_module_free(b);
+}
+END_TEST
+
+/* A parameter whose elements share memory cannot be copied into; this is detected before any
+ * copy. */
+START_TEST(expanded_parameters_do_not_load)
+{
+    struct odd *m = odd_new(2);
+    heed_tensor *wide = heed_expand(heed_ones(HEED_SHAPE(1), HEED_I64), HEED_SHAPE(4));
+    heed_add_buffer(m, "wide", NULL, wide);
+    heed_save_state_dict(m, in_folder("a"), NULL);
+    const uint32_t version = m->one->storage->version;
+    ck_assert_int_eq(load(m), HEED_ERR_VALUE);
+    expect_error(HEED_ERR_VALUE, "wide is expanded here: its elements share memory");
+    ck_assert_uint_eq(m->one->storage->version, version);
+    heed_module_free(m);
+}
+END_TEST
+
+/* ---- all or nothing ---- */
+
+START_TEST(a_damaged_file_changes_nothing)
+{
+    struct heed_linear *a = new_linear(1, 3, 2), *b = new_linear(2, 3, 2), *c = new_linear(2, 3, 2);
+    size_t size;
+    heed_save_state_dict(a, in_folder("a"), NULL);
+    char *bytes = read_bytes(in_folder("a"), &size);
+    for (size_t i = 0; i < size; i++) {
+        write_bytes(in_folder("a"), bytes, i);
+        ck_assert_int_eq(load(b), HEED_ERR_FORMAT);
+        expect_error(HEED_ERR_FORMAT, "load_state_dict: /tmp/heed-test-");
+    }
+    expect_same_state(b, c);
+    write_bytes(in_folder("a"), bytes, size);
+    ck_assert_int_eq(load(b), HEED_OK);
+    expect_same_state(a, b);
+    free(bytes);
+    heed_module_free(a);
+    heed_module_free(b);
+    heed_module_free(c);
+}
+END_TEST
+
+START_TEST(every_allocation_may_fail)
+{
+    struct odd *a = odd_new(1), *b = odd_new(2), *c = odd_new(2);
+    const heed_metadata about[] = {{"k", "v"}, {NULL, NULL}};
+    ck_assert_int_eq(heed_save_state_dict(a, in_folder("a"), about), HEED_OK);
+    ck_assert_int_eq(heed_save_state_dict(a, in_folder("b"), about), HEED_OK);
+    heed_state_dict(b); /* the lists are allocated once, and kept */
+    heed_state_dict(c);
+    const int64_t tensors = heed_live_tensors(), bytes = heed_live_bytes();
+    for (int loading = 0; loading < 2; loading++) {
+        int n = 0;
+        for (heed_status status = HEED_ERR_MEMORY; status == HEED_ERR_MEMORY; n++) {
+            heed_fail_allocation(n);
+            status = loading ? load(b) : heed_save_state_dict(a, in_folder("a"), about);
+            heed_fail_allocation(-1);
+            ck_assert_int_eq(heed_error(), status);
+            ck_assert_int_eq(heed_live_tensors(), tensors);
+            ck_assert_int_eq(heed_live_bytes(), bytes);
+            expect_same_files(in_folder("a"), in_folder("b"));
+            ck_assert_int_eq(files_in_folder(), 2);
+            if (status != HEED_OK) {
+                expect_same_state(b, c);
+            }
+        }
+        ck_assert_int_gt(n, 4);
+    }
+    expect_same_state(a, b);
+    heed_module_free(a);
+    heed_module_free(b);
+    heed_module_free(c);
+}
+END_TEST
+
+void add_checkpoint_cases(Suite *suite)
+{
+    TCase *tests = files_case(suite, "checkpoints");
+    tcase_add_test(tests, a_module_comes_back);
+    tcase_add_test(tests, a_module_of_pytorch_loads);
+    tcase_add_test(tests, the_tensors_stay_the_same_ones);
+    tcase_add_test(tests, floats_are_cast);
+    tcase_add_test(tests, tied_parameters_are_saved_twice_and_stay_tied);
+    tcase_add_test(tests, tied_parameters_that_differ_are_refused);
+    tcase_add_test(tests, missing_names_are_found_in_linear_time);
+    tcase_add_test(tests, everything_that_does_not_fit_is_told_at_once);
+    tcase_add_test(tests, foreign_tensors_do_not_fit);
+    tcase_add_test(tests, dozens_that_do_not_fit_are_all_named);
+    tcase_add_test(tests, hundreds_that_do_not_fit_are_cut);
+    tcase_add_test(tests, what_fits_loads_where_that_is_wanted);
+    tcase_add_test(tests, expanded_parameters_do_not_load);
+    tcase_add_test(tests, a_damaged_file_changes_nothing);
+    tcase_add_test(tests, every_allocation_may_fail);
+}
