@@ -136,7 +136,7 @@ check bash -n .ci/run
 
 # .ci/run runs each step of checks.mk.
 grep -oE '^check-[a-z-]+' tests/checks.mk | sort -u > "$scratch/steps"
-check [ "$(wc -l < "$scratch/steps")" -gt 20 ]
+check [ "$(wc -l < "$scratch/steps")" -ge 20 ]
 while read -r step; do
     check grep -qE "(^|[ \"])$step([ \"]|\$)" .ci/run
 done < "$scratch/steps"
