@@ -181,7 +181,7 @@ class Program:
         self.link = self.commands("Makefile", "-B")[-1].replace("build/tests/main.o", "build/runner.o")
         objects = re.findall(r"build/(?!runner)\S+\.o\b", self.link)
         self.run([*self.make, "-s", *objects])
-        self.hash = hashlib.sha256(b"".join((folder / name).read_bytes() for name in objects)).hexdigest()[:20]
+        self.hash = hashlib.sha256(b"".join((folder / name).read_bytes() for name in [*objects, "build/runner.o"])).hexdigest()[:20]
         self.run(shlex.split(self.link))
 
     def run(self, command, **options):
