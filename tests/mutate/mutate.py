@@ -181,7 +181,7 @@ class Program:
         self.link = self.commands("Makefile", "-B")[-1].replace("build/tests/main.o", "build/runner.o")
         objects = re.findall(r"build/(?!runner)\S+\.o\b", self.link)
         self.run([*self.make, "-s", *objects])
-        self.hash = hashlib.sha256(b"".join((folder / name).read_bytes() for name in objects)).hexdigest()[:20]
+        self.hash = hashlib.sha256(b"".join((folder / name).read_bytes() for name in [*objects, "build/runner.o"])).hexdigest()[:20]
         self.run(shlex.split(self.link))
 
     def run(self, command, **options):
@@ -203,28 +203,35 @@ class Program:
 class Reach:
     """The tests and, for each line where a block of code begins, a set of tests: an int whose bits are their numbers."""
 
-    def __init__(self, program, isa, suites):
+    def __init__(self, program, isa, suites, folder):
         self.isa, self.suites = isa, suites
         environment = dict(ENVIRONMENT, HEED_ISA=isa)
         names = subprocess.run([program.path, "list", *suites], env=environment, stdout=subprocess.PIPE, text=True,
                                check=True).stdout.split()
+        folder.mkdir(exist_ok=True)
+        parts = [folder / f"{i}.txt" for i in range(CORES)]
+        known = {line.split()[0]: line for part in parts if part.exists()
+                 for line in part.read_text().splitlines(keepends=True) if line.endswith("\n")}
+        parts[0].write_text("".join(known.values()))  # of an interrupted recording
+        names = [name for name in names if name not in known]
         runs = []
-        for i in range(CORES):
-            part = f"{program.path}.{isa}.{i}"
-            pathlib.Path(part).write_text("".join(f"{name} {LONGEST}\n" for name in names[i::CORES]))
-            with open(part) as tests, open(f"{part}.out", "w") as out, open(f"{part}.err", "w") as err:
+        for i, part in enumerate(parts):
+            with open(folder / f"{i}.tests", "w+") as tests, open(part, "a" if i == 0 else "w") as out, \
+                    open(folder / f"{i}.err", "w") as err:
+                tests.writelines(f"{name} {LONGEST}\n" for name in names[i::CORES])
+                tests.seek(0)
                 runs.append(subprocess.Popen([program.path, "record", *suites], cwd=program.folder, env=environment,
                                              stdin=tests, stdout=out, stderr=err))
         self.names, self.seconds = [], []
         tests_of = collections.defaultdict(lambda: array.array("H"))  # of blocks
-        for i, run in enumerate(runs):
+        for part, run in zip(parts, runs):
             if run.wait() != 0:
-                sys.exit(f"see {program.path}.{isa}.{i}.err")
-            with open(f"{program.path}.{isa}.{i}.out") as out:
+                sys.exit(f"see {part.with_suffix('.err')}")
+            with open(part) as out:
                 for line in out:
                     name, seconds, failed, *blocks = line.split()
                     if failed == "1":
-                        print(f"left out, since the unchanged tree fails it: {name}: see {program.path}.{isa}.{i}.err")
+                        print(f"left out, since the unchanged tree fails it: {name}: see {part.with_suffix('.err')}")
                     if failed != "0":
                         continue
                     for block in blocks:
@@ -290,10 +297,13 @@ def recorded(program, isa, suites, folder):
     file = folder / f"reach.{isa}.{program.hash}.{'.'.join(suites)}"
     if not file.exists():
         print(f"recording which tests reach which line ({isa})", flush=True)
-        reach = Reach(program, isa, suites)
-        for old in folder.glob(f"reach.{isa}.*"):
-            old.unlink()
+        parts = file.with_name("recording." + file.name)
+        reach = Reach(program, isa, suites, parts)
         file.write_bytes(pickle.dumps(reach))
+        shutil.rmtree(parts)
+    for old in folder.glob(f"re*.{isa}.*"):
+        if program.hash not in old.name:
+            shutil.rmtree(old) if old.is_dir() else old.unlink()
     return pickle.loads(file.read_bytes())
 
 

@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/common/suites.h"
 #include "tests/ops/table.h"
 #undef _mark_point
 #undef _tcase_add_test

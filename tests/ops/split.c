@@ -144,7 +144,7 @@ START_TEST(after_an_error_there_are_no_parts)
     ck_assert_int_eq(any_cut(x, _i), 0);
     expect_no_parts();
     expect_error(HEED_ERR_VALUE, "pending");
-    for (int n = 0; n < 3; n++) {
+    for (int n = 0; n < (_i == 3 ? 4 : 3); n++) { /* unbind reshapes x first */
         heed_fail_allocation(n);
         ck_assert_int_eq(any_cut(x, _i), 0);
         expect_no_parts();
