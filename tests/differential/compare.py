@@ -285,8 +285,9 @@ KNOWN = [  # the reason, and whether it explains a failure k
     ("gelu of infinities is never NaN (torch: NaN)", lambda k: k.input_holds("gelu gelu_tanh", extreme)),
     ("gelu: 1 + tanh and 1 + erf cancel for negative x",
      lambda k: k.input_holds("gelu gelu_tanh", lambda x, _: (x < -2).any(), anywhere=True)),
-    ("tanh: 1 - y^2 cancels for large x",
-     lambda k: k.is_gradient and k.input_holds("tanh", lambda x, _: (abs(x) > 4).any())),
+    ("tanh and sigmoid: 1 - y^2 and 1 - y cancel for large x",
+     lambda k: k.is_gradient and k.input_holds("tanh sigmoid", lambda x, _: (abs(x) > 4).any())),
+    ("torch: the squares in rms_norm overflow", lambda k: k.input_holds("rms_norm", lambda x, _: (abs(x) > 1e18).any())),
     ("torch: second derivatives of prod lose digits next to small elements",
      lambda k: k.failure.what == "seconds" and k.input_holds("prod prod_dim", lambda x, _: (abs(x) < 0.05).any())),
     ("second derivatives of norms with other powers than 2 lose digits next to small elements", lambda k:

@@ -1,15 +1,16 @@
 """Random differential test of Heed against PyTorch: make differential CASES=2000 SEED=1
 
 Every case is generated from a seed, run in both libraries and compared (compare.py). Nine of ten cases are graphs of
-operations (graphs.py, drawers.py, tests/ops/operations.def) with first and second derivatives; the others are optimisers, modules, generators
-and files (scripts.py). A failing case is shrunk (shrink.py) and printed as a program in both languages.
+operations (graphs.py, drawers.py, tests/ops/operations.def) with first and second derivatives; the others are
+optimisers, modules, generators and files (scripts.py). A failing case is shrunk (shrink.py) and printed as a program in
+both languages.
 
-    python3 tests/differential/run.py build/shared/libheed.so --cases 1 --seed 1234    # repeat one case
-    python3 tests/differential/run.py ... --only sum_dim,gather                              # only these operations
-    python3 tests/differential/run.py ... --kind modules                                     # only this kind
-    python3 tests/differential/run.py ... --self-test    # injected faults must be found and shrunk
+    build/torch/bin/python tests/differential/run.py build/shared/libheed.so --cases 1 --seed 1234    # repeat one case
+    ... --only sum_dim,gather      # only these operations
+    ... --kind modules             # only this kind
+    ... --self-test                # injected faults must be found and shrunk
 
-Needs PyTorch, numpy and, for some of the file cases, safetensors. Exits with status 1 after a failure.
+`make torch` installs PyTorch in build/torch. Exits with status 1 after a failure.
 """
 import argparse
 import collections
