@@ -5,7 +5,7 @@
 #include <check.h>
 
 #define SUITE(room, name) void add_##name##_cases(Suite *suite);
-#define FORKING SUITE
+#define FORKING           SUITE
 #include "tests/suites.def"
 #undef SUITE
 #undef FORKING
