@@ -13,7 +13,7 @@ find "$out" -name '*.gcda' -delete
 "$out/test_heed" --one-process -toy -determinism -forks
 for isa in baseline v3; do # the suites that compute most
     ! HEED_ISA=$isa "$out/test_heed" --has-isa ||
-        HEED_ISA=$isa "$out/test_heed" --one-process ops/ batch_gemm attention_dispatch math_f32 limits parity optimizer
+        HEED_ISA=$isa "$out/test_heed" --one-process ops/ batch_gemm attention_dispatch math_f32 limits parity_modules parity_optimisers optimizer
 done
 
 gcovr -r . --object-directory "$out" --filter src/ --exclude-unreachable-branches --json "$out/gcovr.json"
