@@ -25,6 +25,7 @@ check-make: demo
 
 # Programs as users run them: output, exit status, signals, full disks
 check-programs: all
+	$(INSTALL) dev
 	$(RUN) tests/programs/programs.sh
 	$(RUN) tests/programs/gpt_programs.sh $(BUILD)
 	$(RUN) tests/programs/stories.sh $(BUILD)
