@@ -542,7 +542,7 @@ $(TEST_OBJECTS) $(BUILD)/test_heed: | deps
 endif
 
 deps-dev:
-	@sh tests/install.sh check dev use report firefox page machines deb
+	@sh tests/install.sh check dev use report firefox page machines deb torch
 
 # ---- structure and style ----
 

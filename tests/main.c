@@ -1,13 +1,13 @@
 /* Runs the suites of suites.def, each in a process of its own: as many at a time as the machine has
  * processors, or HEED_TEST_JOBS. Prints a dot for each suite, what fails, and the totals.
  *
- *   build/test_heed [--times] [--one-process] [SUITE | ROOM/ | SUITE:CASE | :CASE | -SUITE |
- * TEST=NAME] ... build/test_heed --suites     prints their names build/test_heed --has-isa    does
- * this machine support the instruction set in HEED_ISA?
+ *   build/test_heed [OPTION] [SUITE | ROOM/ | SUITE:CASE | :CASE | -SUITE | TEST=NAME] ...
+ *   build/test_heed --suites     prints their names
+ *   build/test_heed --has-isa    does this machine support the instruction set in HEED_ISA?
  *
- * Each test has a process of its own. With --one-process, only those of FORKING suites have: a fork
- * takes longer than most tests under sanitizers. A single suite runs in this process: with
- * CK_FORK=no a debugger needs no more. */
+ * --times prints the seconds of each suite. --one-process runs the tests of a suite in one process,
+ * except for FORKING suites: under sanitizers, a fork takes longer than most tests.
+ * A single suite runs in this process: with CK_FORK=no a debugger needs no more. */
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -30,7 +30,8 @@ typedef struct suite {
     const char *room, *name;
     bool forking; /* its tests need a process each */
     void (*add)(Suite *suite);
-    Suite *suite;                  /* NULL if it is not wanted */
+    Suite *suite;
+    bool chosen;
     const char *cases[MOST_CASES]; /* the wanted ones; all of them if there is none */
     int case_count;
     pid_t process; /* 0 before it starts and after it ends */
@@ -146,7 +147,7 @@ static int take(const char *argument, bool *wanted)
     return count;
 }
 
-/* Creates the suites that the arguments name; the others stay NULL. Returns their number. */
+/* Creates all suites and chooses those that the arguments name. Returns their number. */
 static int choose(int count, char **arguments)
 {
     bool wanted[SUITES] = {false}, all = true, empty[SUITES];
@@ -182,10 +183,8 @@ static int choose(int count, char **arguments)
     }
     int chosen = 0;
     for (int i = 0; i < SUITES; i++) {
-        if ((!all && !wanted[i]) || empty[i]) {
-            suites[i].suite = NULL;
-        }
-        chosen += suites[i].suite != NULL;
+        suites[i].chosen = (all || wanted[i]) && !empty[i];
+        chosen += suites[i].chosen;
     }
     return chosen;
 }
@@ -210,6 +209,7 @@ static void run(suite *s, int counts[2])
         printf("%s: ", s->name);
         srunner_print(runner, CK_NORMAL);
     }
+    srunner_free(runner);
     fflush(stdout);
 }
 
@@ -347,8 +347,8 @@ static void run_all(void)
     sigaction(SIGHUP, &action, NULL);
     int next = 0, running = 0;
     while (next < SUITES || running > 0) {
-        while (next < SUITES && (suites[next].suite == NULL || running < (jobs > 0 ? jobs : 1))) {
-            if (suites[next].suite != NULL) {
+        while (next < SUITES && (!suites[next].chosen || running < (jobs > 0 ? jobs : 1))) {
+            if (suites[next].chosen) {
                 start(&suites[next]);
                 running++;
             }
@@ -410,7 +410,7 @@ int main(int argc, char **argv)
     const int chosen = choose(count, argv);
     if (chosen == 1) {
         int counts[2], i = 0;
-        while (suites[i].suite == NULL) {
+        while (!suites[i].chosen) {
             i++;
         }
         run(&suites[i], counts);

@@ -282,12 +282,16 @@ make $use SHARED=0 install > "$scratch/out"
 check [ ! -e "$scratch/use/usr/lib/machine/libheed.so" ]
 has '^Libs: .*-lheed -lm -pthread$' "$scratch/use/usr/lib/machine/pkgconfig/heed.pc"
 check [ "$(sh package/man1.sh /bin/false heed-gpt)" = "" ]
-mv "$build/gpt" "$scratch/gpt"
-printf '#!/bin/false\n' > "$build/gpt" # as if the program could not run
+printf '#!/bin/false\n' > "$build/foreign" # as if it were compiled for another machine
+chmod +x "$build/foreign"
+# shellcheck disable=SC2086
+make $use PROGRAMS=foreign install > "$scratch/out"
+has "^make install: $build/foreign does not run on this machine: its man page is left out$" "$scratch/out"
+# shellcheck disable=SC2086
+make $use PROGRAMS=foreign uninstall > "$scratch/out"
+rm "$build/foreign"
 # shellcheck disable=SC2086
 make $use install > "$scratch/out"
-mv "$scratch/gpt" "$build/gpt"
-has "^make install: $build/gpt does not run on this machine: its man page is left out$" "$scratch/out"
 echo other > "$scratch/use/usr/lib/machine/libother.so"
 echo other > "$scratch/use/usr/include/heed/tensor/other.h"
 # shellcheck disable=SC2086

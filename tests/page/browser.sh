@@ -6,5 +6,5 @@ python=python3
 python3 -c "import selenium" 2> /dev/null || python=/usr/bin/python3
 
 [ -d "$build/axe/axe_core_python" ] ||
-    $python -m pip install -q --target "$build/axe" axe-core-python 2> /dev/null || true
+    $python -m pip install -q --target "$build/axe" axe-core-python || true
 export PYTHONPATH="$build/axe"

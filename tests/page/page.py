@@ -22,7 +22,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from browser import Page, check_axe, start
+from browser import Page, check_axe, skip, start
 from firefox import Firefox, find as find_firefox
 
 TABS = ("class", "training", "gradients", "breaks", "own", "teachers")
@@ -704,7 +704,7 @@ def check_print(page):
 def check_firefox(path, expected):
     """Firefox shows the tutorial's numbers, and trains to the same weights."""
     if find_firefox() is None:
-        print("Firefox is not installed; skipped")
+        skip("Firefox is not installed")
         return
     with Firefox() as firefox:
         firefox.open("file://" + os.path.abspath(path) + "#line=6")

@@ -169,6 +169,8 @@ for level in char bpe; do
     has ">attention, layer 1<" "$scratch/svg"
     if command -v xmllint > /dev/null 2>&1; then
         check xmllint --noout "$scratch/svg"
+    else
+        skip "xmllint is not installed"
     fi
 done
 refuse "nothing to draw without --log FILE or --prompt TEXT" plot "$scratch/char"
@@ -351,5 +353,7 @@ if command -v script > /dev/null 2>&1; then
     has "^bits per byte" "$scratch/terminal"
     script -qec "$gpt sample --load $scratch/byte --length 9" /dev/null > "$scratch/terminal" < /dev/null
     has "^9 tokens in" "$scratch/terminal"
+else
+    skip "script is not installed"
 fi
 echo "gpt_programs: passed"

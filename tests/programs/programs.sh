@@ -99,6 +99,8 @@ for level in char word; do
     expect 0 "step .*20/20" $token --load "$model" --steps 20 --text "$text" --save "$model"
     if command -v xmllint > /dev/null 2>&1; then
         xmllint --noout "$scratch/svg"
+    else
+        skip "xmllint is not installed"
     fi
 done
 refuse "no --text FILE to train on" --load "$model" --steps 5
@@ -202,6 +204,8 @@ if command -v unshare > /dev/null 2>&1 && unshare -rm true 2> /dev/null; then
         grep "save: .*: No space left on device" "$disk.out" && [ $status -eq 1 ] || exit 1
         cmp "$model" "$disk/model" && [ "$(ls "$disk" | wc -l)" -eq 2 ] && echo "full: the old file is whole"
     ' sh $token "$text" "$model" "$scratch/disk"
+else
+    echo "skipped: a full disk, as this user may not mount one"
 fi
 
 # On a terminal the progress line updates in place and the heat map has colours; elsewhere, and on a dumb
@@ -225,6 +229,8 @@ if command -v script > /dev/null 2>&1; then
     lacks "$escape" "$scratch/terminal"
     TERM=xterm NO_COLOR=1 script -qec "$token --steps 40" /dev/null > "$scratch/terminal" < /dev/null
     lacks "$escape\[[^JK]" "$scratch/terminal"
+else
+    skip "script is not installed"
 fi
 
 # ---- the lessons, and the other examples ----

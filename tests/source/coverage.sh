@@ -8,17 +8,12 @@ sh tests/install.sh check coverage
 make BUILD="$out" EXTRA=--coverage "$out/test_heed"
 find "$out" -name '*.gcda' -delete
 
-# A process writes the counters of all files when it exits, which takes longer than most tests. So the tests of a suite
-# share a process, except in suites whose tests fork, drop privileges or leave threads behind. Three suites take long and
-# reach no line that others do not.
-forking="error thread parallel unread safetensors atomic_file file_faults gpt_misfit"
-# shellcheck disable=SC2046,SC2086
-CK_FORK=no "$out/test_heed" -toy -determinism -forks $(printf ' -%s' $forking)
-# shellcheck disable=SC2086
-"$out/test_heed" $forking
+# A process writes the counters of all files when it exits, which takes longer than most tests: hence --one-process. Three
+# suites take long and reach no line that others do not.
+"$out/test_heed" --one-process -toy -determinism -forks
 for isa in baseline v3; do # the suites that compute most
     ! HEED_ISA=$isa "$out/test_heed" --has-isa ||
-        HEED_ISA=$isa CK_FORK=no "$out/test_heed" ops/ batch_gemm attention_dispatch math_f32 limits parity_modules parity_optimisers optimizer
+        HEED_ISA=$isa "$out/test_heed" --one-process ops/ batch_gemm attention_dispatch math_f32 limits parity_modules parity_optimisers optimizer
 done
 
 gcovr -r . --object-directory "$out" --filter src/ --exclude-unreachable-branches --json "$out/gcovr.json"
