@@ -19,8 +19,9 @@ check-docs: all
 	$(RUN) tests/source/docs_code.sh
 
 # The Makefile: flags, jobs, what it prints; nothing is written outside build/
-check-make: demo
+check-make:
 	$(INSTALL) check dev
+	$(MAKE) --no-print-directory demo
 	$(RUN) tests/source/build.sh
 
 # Programs as users run them: output, exit status, signals, full disks

@@ -37,6 +37,7 @@ struct Suite {
     void (*add)(Suite *suite);
 };
 #define SUITE(room, name) {#name, add_##name##_cases},
+#define FORKING           SUITE
 static Suite suites[] = {
 #include "tests/suites.def"
 };
