@@ -110,3 +110,15 @@ void check_all_reductions(const reduction *r, heed_tensor *x)
         heed_scope_end(&scope);
     }
 }
+
+void check_reduction_everywhere(const reduction *r)
+{
+    for (int i = 0; i < REDUCTION_SHAPES; i++) {
+        for (enum layout layout = 0; layout < LAYOUTS; layout++) {
+            for (heed_dtype dtype = 0; dtype < HEED_DTYPES; dtype++) {
+                check_all_reductions(r, noise(reduction_shapes[i], dtype, layout, 12));
+                check_all_reductions(r, alike(reduction_shapes[i], dtype, layout, false));
+            }
+        }
+    }
+}

@@ -18,9 +18,11 @@ enum { REDUCTION_SHAPES = 12 };
 extern const heed_shape reduction_shapes[REDUCTION_SHAPES];
 
 /* check_reduction: r of x over the dims in the bit set `set`, alternately positive and negative,
- * with keepdim and without. check_all_reductions: the same for every set; set 0 means all dims. */
+ * with keepdim and without. check_all_reductions: the same for every set; set 0 means all dims.
+ * check_reduction_everywhere: the same for tensors of every shape, layout and dtype. */
 void check_reduction(const reduction *r, heed_tensor *x, unsigned set);
 void check_all_reductions(const reduction *r, heed_tensor *x);
+void check_reduction_everywhere(const reduction *r);
 
 /* alike: few distinct values, so that many are equal; with `nan` every 13th is NaN. */
 heed_tensor *alike(heed_shape shape, heed_dtype dtype, enum layout layout, bool nan);

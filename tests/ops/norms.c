@@ -74,14 +74,7 @@ enum { ROWS_ = sizeof rows / sizeof *rows };
 
 START_TEST(folds_over_all_choices_of_dims)
 {
-    for (int i = 0; i < REDUCTION_SHAPES; i++) {
-        for (enum layout layout = 0; layout < LAYOUTS; layout++) {
-            for (heed_dtype dtype = 0; dtype < HEED_DTYPES; dtype++) {
-                check_all_reductions(&rows[_i], noise(reduction_shapes[i], dtype, layout, 12));
-                check_all_reductions(&rows[_i], alike(reduction_shapes[i], dtype, layout, false));
-            }
-        }
-    }
+    check_reduction_everywhere(&rows[_i]);
 }
 END_TEST
 

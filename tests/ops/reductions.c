@@ -497,14 +497,7 @@ static const reduction truths[] = {
 
 START_TEST(truth_over_all_choices_of_dims)
 {
-    for (int i = 0; i < REDUCTION_SHAPES; i++) {
-        for (enum layout layout = 0; layout < LAYOUTS; layout++) {
-            for (heed_dtype dtype = 0; dtype < HEED_DTYPES; dtype++) {
-                check_all_reductions(&truths[_i], noise(reduction_shapes[i], dtype, layout, 12));
-                check_all_reductions(&truths[_i], alike(reduction_shapes[i], dtype, layout, false));
-            }
-        }
-    }
+    check_reduction_everywhere(&truths[_i]);
 }
 END_TEST
 
@@ -573,15 +566,7 @@ enum { SPREADS = sizeof spreads / sizeof *spreads };
 
 START_TEST(folds_over_all_choices_of_dims)
 {
-    for (int i = 0; i < REDUCTION_SHAPES; i++) {
-        for (enum layout layout = 0; layout < LAYOUTS; layout++) {
-            for (heed_dtype dtype = 0; dtype < HEED_DTYPES; dtype++) {
-                check_all_reductions(&spreads[_i], noise(reduction_shapes[i], dtype, layout, 12));
-                check_all_reductions(&spreads[_i],
-                                     alike(reduction_shapes[i], dtype, layout, false));
-            }
-        }
-    }
+    check_reduction_everywhere(&spreads[_i]);
 }
 END_TEST
 
