@@ -457,7 +457,7 @@ fuzz-graphs: $(BUILD)/fuzz_graphs
 mutate:
 	@python3 tests/mutate/mutate.py --build $(BUILD)/mutate --cc "$(CC)" $(MUTANTS:%=--mutants %) $(SEED:%=--seed %) \
 	    $(if $(FILES),--files '$(FILES)') $(if $(SUITES),--suites '$(SUITES)') $(LEAST:%=--least %) \
-	    $(if $(CONTINUE),--continue)
+	    $(if $(CONTINUE),--continue) $(if $(QUICK),--quick)
 
 # PyTorch, for the differential test and the fixtures: build/torch/bin/python. Every BUILD shares it. PYTORCH is another
 # Python that has it.
