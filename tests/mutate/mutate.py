@@ -59,7 +59,7 @@ HIDDEN = re.compile(
         | ^\#\ *(?:include|if|ifdef|ifndef|elif|else|endif|undef|error|pragma)\b[^\n]*
         | \b(?:assert|_Static_assert|static_assert|__builtin_prefetch)\([^;]*;
         | \b(?:pthread_mutex_lock|sched_yield)\([^;]*; | (?<=\bfd\ =\ -)1\b
-        | (?<=,)\s[^,;]*\bHEED_GRAIN_OF_[^,;]*(?=,) | [<>]=?\ 2\ \*\ HEED_GRAIN_OF_
+        | (?<=,)\s[^,;{}]*\bHEED_GRAIN_OF_[^,;{}]*(?=,) | [<>]=?\ 2\ \*\ HEED_GRAIN_OF_
         | \benum\b[^;{]*\{[^}]*\} | ^\ *(?:\w+\ )+\w+(?:\[[^]\n]*\])+;""",
     re.VERBOSE | re.DOTALL | re.MULTILINE)
 

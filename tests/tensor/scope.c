@@ -441,6 +441,9 @@ START_TEST(without_a_scope_results_have_no_owner)
     ck_assert_ptr_null(heed_scope_keep(&scope, loss));
     expect_error(HEED_ERR_SCOPE, "scope_keep: no scope is open outside this one; heed_retain");
     heed_scope_end(&scope);
+    heed_scope_begin(&scope);
+    ck_assert_ptr_eq(heed_scope_keep(&scope, w), w); /* a parameter, which no scope owns */
+    heed_scope_end(&scope);
     ck_assert_ptr_null(heed_zeros(HEED_SHAPE(2), HEED_F32));
     expect_error(HEED_ERR_SCOPE,
                  "zeros: no scope is open to own the result; begin one: HEED_SCOPE(name);");
