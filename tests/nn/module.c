@@ -198,9 +198,14 @@ START_TEST(test_cast_keeps_ties)
     struct gate *m = gate_new(2, &freed);
     heed_tensor *scale = m->scale;
     heed_add_parameter(m->project, "tied", NULL, scale);
+    heed_add_buffer(m, "ids", NULL, heed_ones(HEED_SHAPE(2), HEED_I64));
     heed_optimizer *sgd = heed_sgd_new(heed_parameters(m), 1);
     ck_assert_int_eq(heed_parameters(m).count, 3);
+    const void *data = scale->data;
+    heed_module_to(m, HEED_F32);
+    ck_assert_ptr_eq(scale->data, data); /* nothing to do */
     heed_module_to(m, HEED_F64);
+    ck_assert_int_eq(heed_state(m, "ids")->dtype, HEED_I64);
     ck_assert_int_eq(heed_parameters(m).count, 3);
     ck_assert_ptr_eq(heed_state(m, "project.tied"), scale);
     ck_assert_int_eq(scale->dtype, HEED_F64);
@@ -288,6 +293,7 @@ START_TEST(test_linear)
     expect_error(HEED_ERR_NULL, "linear_forward");
     heed_module_free(m);
     heed_module_free(heed_linear_new(0, 2));
+    heed_module_free(heed_linear_new(2, 0));
     expect_no_error();
 }
 END_TEST
