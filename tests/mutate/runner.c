@@ -276,7 +276,8 @@ int main(int argc, char **argv)
     dup2(open("/dev/null", O_RDWR), STDIN_FILENO);
     dup2(STDIN_FILENO, STDOUT_FILENO);
     sigaction(SIGALRM, &(struct sigaction){.sa_handler = stop}, NULL);
-    for (size_t i = 0; i < n; i++) {
+    const pid_t parent = getppid();
+    for (size_t i = 0; i < n && getppid() == parent; i++) { /* mutate.py may have been killed */
         const Entry *e = bsearch(&wanted[i], entries, count, sizeof *entries, by_name);
         const int failed = e == NULL ? FAILED : run(e, &seconds[i]);
         if (record) {

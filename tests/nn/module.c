@@ -76,6 +76,21 @@ START_TEST(test_own_module)
 END_TEST
 
 /* The lists stay valid until something is added anywhere in the tree. */
+/* Nothing was registered, as an error was pending. */
+START_TEST(test_a_module_made_after_an_error)
+{
+    static const heed_module_kind kind = {.name = "Empty", .size = sizeof(heed_module)};
+    heed_fail(HEED_ERR_VALUE, "an earlier error");
+    heed_module *m = heed_module_new(&kind);
+    expect_error(HEED_ERR_VALUE, "an earlier error");
+    if (m != NULL) {
+        ck_assert_int_eq(heed_forward_check("empty_forward", m), HEED_ERR_VALUE);
+        expect_error(HEED_ERR_VALUE, "this Empty is incomplete: registering 'any entry' failed");
+        heed_module_free(m);
+    }
+}
+END_TEST
+
 START_TEST(test_lists_follow_the_tree)
 {
     int freed = 0;
@@ -458,6 +473,7 @@ void add_module_cases(Suite *suite)
 {
     TCase *modules = heed_case(suite, "modules");
     tcase_add_test(modules, test_own_module);
+    tcase_add_test(modules, test_a_module_made_after_an_error);
     tcase_add_test(modules, test_lists_follow_the_tree);
     tcase_add_test(modules, test_bad_names_and_sizes);
     tcase_add_test(modules, test_fields_are_registered_by_name);
