@@ -5,7 +5,7 @@ A mutant that passes all of them reveals a gap in the tests, or is equivalent to
 as a diff; known equivalent mutants are listed, with the reason, in equivalent.txt. All work happens in copies of the
 tree below the build folder. Which tests reach which line is recorded once per tree: -fsanitize-coverage marks each
 block of code, and runner.c, in place of Check, runs each test alone. A mutant that passes runs the same tests again
-with the sanitizers of make check-asan.
+in a debug build with the sanitizers of make check-asan.
 
     make mutate                          every mutant
     make mutate MUTANTS=200 SEED=1       a sample
@@ -43,7 +43,7 @@ COPIED = ("Makefile", "package", "src", "tests", "examples")
 CORES = len(os.sched_getaffinity(0))
 ENVIRONMENT = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")}
 COVERAGE = "-fsanitize-coverage=trace-pc"
-SANITISERS = "-fsanitize=address,undefined -fno-sanitize-recover=all"  # as make check-asan
+SANITISERS = "-fsanitize=address,undefined -fno-sanitize-recover=all -DHEED_DEBUG"  # make check-asan, make check-debug
 ENVIRONMENT["ASAN_OPTIONS"] = "allocator_may_return_null=1:detect_leaks=1:malloc_context_size=6:quarantine_size_mb=32"
 LONGEST, MOST = 3, 20  # seconds of a test, and of all tests of a mutant, after which it counts as survived
 
@@ -144,17 +144,22 @@ def sample(mutants, count, seed):
 # ---- the table of equivalent mutants ----
 
 def read_equivalent():
-    """{(file, before, after)}; an `after` of * stands for any change of that line."""
+    """{(file, before, after)}; an `after` of * stands for any change of that line. Lines that begin with - and + alternate;
+    the rest of the block is the reason."""
     known = set()
     for block in re.split(r"\n\n+", (HERE / "equivalent.txt").read_text().strip()):
         lines = [line for line in block.splitlines() if not line.startswith("#")]
         if not lines:
             continue
-        if len(lines) < 4 or lines[1][:2] != "- " or lines[2][:2] != "+ ":
+        if len(lines) < 4 or lines[1][:2] != "- " or lines[2][:2] != "+ " or lines[-1][:2] in ("- ", "+ "):
             sys.exit(f"equivalent.txt: expected a file, '- line', '+ line' and a reason:\n{block}")
         if not (ROOT / lines[0]).is_file():
             sys.exit(f"equivalent.txt: no such file: {lines[0]}")
-        known.add((lines[0], lines[1][2:], lines[2][2:]))
+        before = None
+        for line in lines[1:]:
+            before = line[2:] if line[:2] == "- " else before
+            if line[:2] == "+ ":
+                known.add((lines[0], before, line[2:]))
     return known
 
 
