@@ -188,6 +188,8 @@ static void heads_txt(FILE *stream)
                                 .title = "Three heads", .queries = words, .width = width});
     }
     heed_attention_text(stream, heads(2, 2, 1), (heed_attention_plot_options){0});
+    heed_attention_text(stream, heads(1, 1, 1),
+                        (heed_attention_plot_options){.title = "one column", .width = 1});
 }
 
 static void heat_txt(FILE *stream)

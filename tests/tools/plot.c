@@ -388,6 +388,10 @@ START_TEST(curves_can_be_told_apart)
     setenv("LC_ALL", "C", 1);
     expect_has(text_of(curves, 2, options), "* up 10   o down 0\n");
     setenv("LC_ALL", "C.UTF-8", 1);
+    const heed_curve twice[] = {curves[0], curves[0]}; /* each takes 78 pixels of the legend */
+    expect_has(svg_of(twice, 2, (heed_plot_options){.width = 10 + 2 * 78}), "<text x=\"118.0\"");
+    svg_of(twice, 2, (heed_plot_options){.width = 10 + 2 * 78 - 1});
+    ck_assert_int_eq(count_of(printed, "<text x=\"40.0\""), 2);
     const char *svg = svg_of(curves, 2, (heed_plot_options){.title = "t"});
     expect_xml(svg);
     expect_has(svg, "<g class=\"heed-c0\"");
@@ -442,9 +446,13 @@ START_TEST(terminals_have_colors)
         heat_color = colors[i];
         ck_assert((strchr(shown_by_terminal(draw_heat), '\033') != NULL) == (i < 2));
     }
+    setenv("NO_COLOR", "", 1); /* as if it were not set */
+    ck_assert_ptr_nonnull(strchr(shown_by_terminal(draw_two), '\033'));
     setenv("NO_COLOR", "1", 1);
     ck_assert_ptr_null(strchr(shown_by_terminal(draw_two), '\033'));
     unsetenv("NO_COLOR");
+    setenv("TERM", "", 1);
+    ck_assert_ptr_null(strchr(shown_by_terminal(draw_two), '\033'));
     setenv("TERM", "dumb", 1);
     ck_assert_ptr_null(strchr(shown_by_terminal(draw_two), '\033'));
 }

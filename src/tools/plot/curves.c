@@ -69,7 +69,7 @@ static double mark(int digits, int stride, int i)
 static void place_powers(heed_axis *a, heed_axis_options options)
 {
     static const int strides[] = {1, 1, 2, 5, 10, 20, 50, 100, 300};
-    for (int k = 0; k < 9; k++) {
+    for (int k = 0;; k++) { /* the last stride leaves 3 ticks, the fewest that are asked for */
         const int digits = k == 0 ? 3 : 1, stride = strides[k];
         const double low = a->low * (1 + 1e-9), high = a->high * (1 - 1e-9);
         int first = digits * ((int)floor(log10(low) / stride) - 1);
@@ -81,7 +81,7 @@ static void place_powers(heed_axis *a, heed_axis_options options)
             last++;
         }
         a->count = last - first + 1;
-        if (a->count <= options.ticks || k == 8) {
+        if (a->count <= options.ticks) {
             for (int i = 0; i < a->count; i++) {
                 a->ticks[i] = mark(digits, stride, first + i);
             }
