@@ -195,7 +195,7 @@ static void heads_txt(FILE *stream)
 static void heat_txt(FILE *stream)
 {
     heed_tensor *w = heed_select(heads(1, 4, 5), 0, 0);
-    for (int width = 3; width < 34; width += 5) {
+    for (int width = 1; width < 34; width += 4) {
         char columns[12];
         snprintf(columns, sizeof columns, "%d", width);
         setenv("COLUMNS", columns, 1);
