@@ -377,6 +377,12 @@ START_TEST(curves_can_be_told_apart)
     expect_has(text, "2\n");
     expect_has(text, "1 up 10   2 down 0\n");
     ck_assert_ptr_null(strchr(text, '\033'));
+    static const char *const titles[] = {"12345678901", "123456789012"};
+    static const char *const lines[] = {"12345678901 (n\u2026)\n", "123456789012\n"};
+    for (int i = 0; i < 2; i++) { /* a label needs 5 columns */
+        text = text_of(curves, 1, (heed_plot_options){titles[i], .y_label = "nats", .width = 16});
+        ck_assert(strncmp(text, lines[i], strlen(lines[i])) == 0);
+    }
     expect_has(text_of(curves, 2, (heed_plot_options){.width = 18}), "\n1 up 10   2 down 0\n");
     expect_has(text_of(curves, 2, (heed_plot_options){.width = 17}), "\n1 up 10\n2 down 0\n");
     const heed_curve low[] = {curves[1], curves[1], curves[1]}; /* numbered upwards from the end */

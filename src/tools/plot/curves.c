@@ -125,11 +125,13 @@ double heed_axis_at(const heed_axis *a, double value)
 heed_text heed_axis_label(const heed_axis *a, double tick)
 {
     heed_text label;
-    const double largest = fmax(fabs(a->low), fabs(a->high));
-    const int last = a->step > 0 ? (int)round_down(log10(a->step)) : 0; /* the digit that changes */
-    if (a->step <= 0) {
+    if (a->step <= 0) { /* powers */
         snprintf(label.text, sizeof label.text, "%g", tick);
-    } else if (largest < 1e7 && last >= -5) {
+        return label;
+    }
+    const double largest = fmax(fabs(a->low), fabs(a->high));
+    const int last = (int)round_down(log10(a->step)); /* the digit that changes */
+    if (largest < 1e7 && last >= -5) {
         snprintf(label.text, sizeof label.text, "%.*f", last < 0 ? -last : 0, tick);
     } else {
         const int digits = (int)floor(log10(largest)) - last + 1;
