@@ -175,7 +175,8 @@ static void tiny_svg(FILE *stream)
 
 static void one_head_svg(FILE *stream)
 {
-    heed_attention_svg(stream, heed_select(heads(1, 3, 1), 0, 0), (heed_attention_plot_options){0});
+    heed_attention_svg(stream, heed_select(heads(1, 3, 1), 0, 0),
+                       (heed_attention_plot_options){.width = 20});
 }
 
 static void heads_txt(FILE *stream)

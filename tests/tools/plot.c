@@ -646,6 +646,34 @@ START_TEST(names_may_have_any_bytes)
 }
 END_TEST
 
+/* The first of LC_ALL, LC_CTYPE and LANG that is set decides. */
+START_TEST(the_locale_decides_about_utf8)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    static const struct {
+        const char *values[3];
+        bool is_utf8;
+    } cases[] = {
+        {{NULL, NULL, NULL}, false},          {{NULL, NULL, "C.UTF-8"}, true},
+        {{NULL, NULL, "de_DE.utf8"}, true},   {{NULL, "C.utf-8", "C"}, true},
+        {{NULL, "C", "C.UTF-8"}, false},      {{"C.UTF8", "C", "C"}, true},
+        {{"C", "C.UTF-8", "C.UTF-8"}, false}, {{"", "", "C.UTF-8"}, true},
+        {{"", "C", "C.UTF-8"}, false},        {{NULL, NULL, "C.UTF-16"}, false},
+        {{NULL, NULL, "de_DE.UT"}, false},    {{NULL, NULL, "C.ISO8859-8"}, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (int j = 0; j < 3; j++) {
+            cases[i].values[j] != NULL ? setenv(names[j], cases[i].values[j], 1)
+                                       : unsetenv(names[j]);
+        }
+        ck_assert_uint_eq(heed_label_terminal(), cases[i].is_utf8 ? 0 : HEED_LABEL_ASCII);
+    }
+    unsetenv("LC_CTYPE");
+    unsetenv("LANG");
+    setenv("LC_ALL", "C.UTF-8", 1);
+}
+END_TEST
+
 START_TEST(labels_know_their_columns)
 {
     ck_assert_int_eq(heed_label_columns("k\u00E4se", 100, 0), 4);
@@ -1007,6 +1035,7 @@ void add_plot_cases(Suite *suite)
     tcase_add_test(curves, text_ends_of_long_ranges_are_whole);
     tcase_add_test(curves, any_values_can_be_drawn);
     tcase_add_test(curves, names_may_have_any_bytes);
+    tcase_add_test(curves, the_locale_decides_about_utf8);
     tcase_add_test(curves, labels_know_their_columns);
     tcase_add_test(curves, svg_follows_the_theme);
     tcase_add_test(curves, long_curves_have_one_tooltip);
