@@ -92,7 +92,8 @@ START_TEST(options_must_fit)
         options.dampening = i == 1 ? 0.5 : 0;
         options.nesterov = i == 2;
         heed_add_param_group_with(adam, rest, options);
-        expect_error(HEED_ERR_VALUE, "add_param_group: Adam has no momentum, dampening or nesterov");
+        expect_error(HEED_ERR_VALUE,
+                     "add_param_group: Adam has no momentum, dampening or nesterov");
     }
     heed_optimizer_free(sgd);
     heed_optimizer_free(adam);
