@@ -384,7 +384,17 @@ class Tree:
         return self.run(link.replace(" -o build/test_heed", " -o mutant/test_heed"))
 
     def first_failure(self, program, reach, tests):
-        """0, 1 or 2 as runner.c says, and the name of the test."""
+        """0, 1 or 2 as runner.c says, and the name of the test. It must fail twice: some tests measure time, and the
+        machine may be busy."""
+        while tests:
+            failed, name = self.run_tests(program, reach, tests)
+            at = next((i for i, (test, _) in enumerate(tests) if test == name), None)
+            if failed != 1 or at is None or self.run_tests(program, reach, tests[at:at + 1])[0]:
+                return failed, name
+            tests = tests[at + 1:]
+        return 0, None
+
+    def run_tests(self, program, reach, tests):
         run = subprocess.run([program, "run", *reach.suites], cwd=self.folder, env=dict(ENVIRONMENT, HEED_ISA=reach.isa),
                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace", check=False,
                              input="".join(f"{name} {10 * seconds + 3}\n" for name, seconds in tests))
