@@ -357,6 +357,7 @@ class Tree:
 
     def __init__(self, folder, program):
         self.folder, self.program = folder, program
+        self.failing = set()  # tests that the unchanged program fails, if there are any
         copy_tree(folder)
         if not (folder / "build").exists():
             (folder / "build").symlink_to(program.folder / "build")
@@ -458,13 +459,15 @@ class Worker(Tree):
             if made is None or not tree.link(made):
                 return None
             for reach, tests in ran:
-                while tests:
+                tests = [test for test in tests if test[0] not in tree.failing]
+                while True:
                     failed, killer = tree.first_failure("mutant/test_heed", reach, tests)
                     if not failed:
                         break
                     at = [name for name, _ in tests].index(killer)
                     if tree.first_failure(tree.program.path, reach, tests[at:at + 1])[0] == 0:
                         return "sanitiser:" + killer
+                    tree.failing.add(killer)
                     tests = tests[at + 1:]
             return None
         finally:
