@@ -736,7 +736,7 @@ END_TEST
 START_TEST(a_folder_for_events_is_created)
 {
     char folder[600];
-    snprintf(folder, sizeof folder, "%s/b", in_folder("a"));
+    snprintf(folder, sizeof folder, "%s/second", in_folder("first"));
     heed_watch *w = new_watch((heed_watch_options){.tensorboard = folder});
     heed_watch_free(w);
     char *path = event_file(folder, 0);
