@@ -197,9 +197,11 @@ class Program:
         (folder / "build").mkdir(exist_ok=True)
         self.run([compiler, *shlex.split(flags if flags != COVERAGE else ""), "-O2", "-fno-pie", "-Isrc", "-I.", "-c",
                   "tests/mutate/runner.c", "-o", "build/runner.o"])
+        self.spellings = collections.defaultdict(set)
         self.link = self.commands("Makefile", "-B")[-1].replace("build/tests/main.o", "build/runner.o")
         self.objects = re.findall(r"build/(?!runner)\S+\.o\b", self.link)
         self.run([*self.make, "-s", *self.objects])
+        self.spellings = self.read_spellings()
         self.hash = hashlib.sha256(b"".join((folder / name).read_bytes() for name in [*self.objects, "build/runner.o"])
                                    ).hexdigest()[:20]
         self.run(shlex.split(self.link))
@@ -214,8 +216,17 @@ class Program:
     @functools.lru_cache(maxsize=None)
     def commands(self, file, *flags):
         """What make would run if `file` had changed: compilers, and last the linker."""
-        return [line for line in self.run([*self.make, "V=1", "-n", *flags, "-W", file, "build/test_heed"]).splitlines()
+        changed = [word for name in {file, *self.spellings[file]} for word in ("-W", name)]
+        return [line for line in self.run([*self.make, "V=1", "-n", *flags, *changed, "build/test_heed"]).splitlines()
                 if re.search(r" -o build/\S+", line)]
+
+    def read_spellings(self):
+        """How objects name the files that they depend on: src/nn/../tensor/tensor.h, for example."""
+        found = collections.defaultdict(set)
+        for path in (self.folder / "build").rglob("*.d"):
+            for name in path.read_text().replace("\\\n", " ").replace(":", " ").split():
+                found[os.path.normpath(name)].add(name)
+        return found
 
 
 # ---- which tests reach a line ----
