@@ -97,6 +97,9 @@ START_TEST(layer_norm_starts_with_ones_and_zeros)
     expect_close(m->weight, heed_ones(HEED_SHAPE(2, 3), HEED_F32), 0);
     expect_close(m->bias, heed_zeros(HEED_SHAPE(2, 3), HEED_F32), 0);
     heed_module_free(m);
+    m = heed_layer_norm_new(HEED_SHAPE(2, 0));
+    expect_shape(m->weight, HEED_SHAPE(2, 0));
+    heed_module_free(m);
     m = heed_layer_norm_new_with(HEED_SHAPE(2), (heed_layer_norm_options){.no_bias = true});
     expect_state(m, 1, (const char *const[]){"weight (2)"});
     ck_assert_ptr_null(m->bias);

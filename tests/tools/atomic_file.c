@@ -362,6 +362,16 @@ START_TEST(links_are_followed)
     ck_assert_int_eq(readlink(in_folder("relative"), text, sizeof text), 1);
     ck_assert_str_eq(text, "a");
     ck_assert_int_eq(files_in_folder(), 3);
+    for (int i = 0; i < 40; i++) { /* at most 39 in a row */
+        char link[20], to[20];
+        snprintf(link, sizeof link, "link%d", i);
+        snprintf(to, sizeof to, i == 0 ? "end" : "link%d", i - 1);
+        ck_assert_int_eq(symlink(to, in_folder(link)), 0);
+    }
+    save_one(in_folder("link38"), filled_with(4));
+    expect_same_bits(load_one(in_folder("end"), "x"), filled_with(4));
+    ck_assert_int_eq(save(in_folder("link39"), filled_with(3)), HEED_ERR_FILE);
+    expect_file_error("/link39: cannot find it", ELOOP);
     ck_assert_int_eq(symlink("loop", in_folder("loop")), 0);
     ck_assert_int_eq(save(in_folder("loop"), filled_with(3)), HEED_ERR_FILE);
     expect_file_error("/loop: cannot find it", ELOOP);

@@ -939,6 +939,8 @@ START_TEST(lines_in_a_pipe)
                  "step     2/4   loss 0.500   * tokens/s   *:?? left\n"
                  "step     3/4   loss 0.333   val_loss 0.667   * tokens/s   *:?? left\n"
                  "step     4/4   loss 0.250   [0-9]* tokens/s\n");
+    expect_lines((heed_watch_options){.steps = 1, .unit = "texts", .per_step = 1}, 1,
+                 "step     1/1   loss 1.000   [0-9]* texts/s\n");
     expect_lines((heed_watch_options){.steps = 7, .every = 3, .step_name = "batch", .shown = loss},
                  7,
                  "batch     3/7   loss 0.333   *:?? left\n"
@@ -1289,8 +1291,9 @@ static void run_paused(FILE *terminal)
     fputs("a sample\n", terminal);
     run_steps(w, 6, 7);
     heed_watch_pause(w);
+    fputs("another", terminal);
     heed_watch_pause(w); /* nothing to remove */
-    fputs("another\n", terminal);
+    fputs("\n", terminal);
     run_steps(w, 8, 9);
     heed_watch_free(w);
 }
