@@ -175,7 +175,7 @@ void heed_replace_grad(heed_tensor *t, heed_tensor *grad)
 /* ---- creation ---- */
 
 /* A handle without a value, a graph or an owner. Its fields are set one by one: zeroing the whole
- * struct compiles to a slow rep stos. The inline arrays stay uninitialised. */
+ * struct compiles to a slow rep stos. The inline arrays and `next` stay uninitialised. */
 static heed_tensor *new_handle(const char *function, int ndim, const int64_t *shape, int64_t numel,
                                heed_dtype dtype)
 {
@@ -199,7 +199,6 @@ static heed_tensor *new_handle(const char *function, int ndim, const int64_t *sh
     t->storage = NULL;
     t->data = NULL;
     t->retains = t->scope_depth = 0;
-    t->next = NULL;
     t->saved_version = 0;
     t->grad = NULL;
     t->args = t->small_args;

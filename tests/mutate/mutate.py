@@ -63,7 +63,7 @@ HIDDEN = re.compile(
         | \b(?:assert|_Static_assert|static_assert|__builtin_prefetch)\([^;]*;
         | \b(?:pthread_mutex_lock|sched_yield)\([^;]*; | (?<=\bfd\ =\ -)1\b
         | (?<=,)\s[^,;{}]*\bHEED_GRAIN_OF_[^,;{}]*(?=,) | [<>]=?\ 2\ \*\ HEED_GRAIN_OF_
-        | \benum\b[^;{]*\{[^}]*\} | ^\ *(?:\w+\ )+\w+(?:\[[^]\n]*\])+;""",
+        | \benum\b[^;{]*\{[^}]*\} | ^\ *(?:\w+\ )+\**\w+(?:\[[^]\n]*\])+;""",
     re.VERBOSE | re.DOTALL | re.MULTILINE)
 
 # clang-format puts spaces around binary operators and none after unary ones. It breaks lines after

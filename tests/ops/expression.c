@@ -84,6 +84,11 @@ START_TEST(texts_compute_what_operations_do)
             heed_sub(heed_mul(heed_gelu_tanh(x), heed_full(HEED_SCALAR, 0.044715, dtype)),
                      heed_div(heed_full(HEED_SCALAR, 12, dtype), heed_neg(x)));
         ck_assert(heed_equal(y, expected));
+        y = heed_evaluate("x == x == (x == x)", bindings, 1, dtype); /* from left to right */
+        ck_assert(heed_equal(y, heed_ones(HEED_SHAPE(3, 5), HEED_BOOL)));
+        y = heed_evaluate("x - x - x + x / x / x * x", bindings, 1, dtype);
+        ck_assert(heed_equal(
+            y, heed_add(heed_sub(heed_sub(x, x), x), heed_mul(heed_div(heed_div(x, x), x), x))));
         y = heed_evaluate("x * normal_cdf(x)", bindings, 1, dtype);
         ck_assert(heed_allclose(y, heed_gelu(x), 1e-6, 1e-6, false));
     }

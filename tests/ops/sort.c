@@ -278,6 +278,10 @@ START_TEST(max_of_a_dim_leaves_two_tensors)
     ck_assert_ptr_null(heed_max_dim(x, 2, false, &places));
     ck_assert_ptr_null(places);
     expect_error(HEED_ERR_DIM, "max: dim 2");
+    places = x;
+    ck_assert_ptr_null(heed_max_dim(NULL, 0, false, &places));
+    ck_assert_ptr_null(places);
+    expect_error(HEED_ERR_NULL, "max: x is NULL");
 }
 END_TEST
 

@@ -108,6 +108,8 @@ int __wrap_close(int fd)
     return failed ? -1 : result;
 }
 
+static char directory[200]; /* the last one that was opened */
+
 int __real_open(const char *path, int flags, ...);
 int __wrap_open(const char *path, int flags, ...);
 int __wrap_open(const char *path, int flags, ...)
@@ -116,6 +118,9 @@ int __wrap_open(const char *path, int flags, ...)
     va_start(more, flags);
     const unsigned mode = (flags & O_CREAT) != 0 ? va_arg(more, unsigned) : 0;
     va_end(more);
+    if ((flags & O_DIRECTORY) != 0) {
+        snprintf(directory, sizeof directory, "%s", path);
+    }
     if (fails("open")) {
         return -1;
     }
@@ -223,6 +228,8 @@ START_TEST(the_order_is_safe)
                                              "close rename open fsync close "
                                            : "readlink stat open write write fsync close rename "
                                              "open fsync close ");
+        ck_assert_uint_eq(strlen(directory), strlen(path) - 2);
+        ck_assert(strncmp(path, directory, strlen(directory)) == 0);
     }
 }
 END_TEST

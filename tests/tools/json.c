@@ -91,6 +91,25 @@ START_TEST(whole_numbers_stay_whole)
 }
 END_TEST
 
+/* ---- strings ---- */
+
+/* Escapes at the edges of UTF-8's lengths. */
+START_TEST(escapes_become_utf8)
+{
+    static const struct {
+        const char *text, *string;
+    } cases[] = {{"\"\\u007f\"", "\x7f"},         {"\"\\u0080\"", "\xC2\x80"},
+                 {"\"\\u07ff\"", "\xDF\xBF"},     {"\"\\u0800\"", "\xE0\xA0\x80"},
+                 {"\"\\uffff\"", "\xEF\xBF\xBF"}, {"\"\\ud800\\udc00\"", "\xF0\x90\x80\x80"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        heed_json json = json_of(cases[i].text);
+        ck_assert_str_eq(heed_json_string(&json), cases[i].string);
+        ck_assert(heed_json_end(&json));
+        free(json.start);
+    }
+}
+END_TEST
+
 /* ---- true, false, null ---- */
 
 START_TEST(words_are_read)
@@ -200,6 +219,7 @@ void add_json_cases(Suite *suite)
     tcase_add_loop_test(tests, numbers_are_read, 0, COUNT(numbers));
     tcase_add_loop_test(tests, what_is_no_number_is_refused, 0, COUNT(no_numbers));
     tcase_add_test(tests, whole_numbers_stay_whole);
+    tcase_add_test(tests, escapes_become_utf8);
     tcase_add_test(tests, words_are_read);
     tcase_add_loop_test(tests, values_are_passed_over, 0, COUNT(values));
     tcase_add_loop_test(tests, what_is_no_value_is_refused, 0, COUNT(no_values));

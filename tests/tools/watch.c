@@ -287,7 +287,7 @@ START_TEST(rows_are_written)
     heed_watch_value(w, "say \"a,b\"", 0.1);
     step_with(w, -2.5);
     heed_watch_text(w, "sample", "He said:\n\"\x01\xc3\xa9\xff\xe2\x82\".");
-    heed_watch_value(w, "val_loss", 123456789012);
+    heed_watch_value(w, "val_loss", -100000);
     step_with(w, (double)NAN);
     heed_watch_value(w, "val_loss", -(double)INFINITY);
     step_with(w, (double)INFINITY);
@@ -302,7 +302,7 @@ START_TEST(rows_are_written)
     heed_watch_free(w);
     expect_bytes(in_folder("run.csv"), "step,val_loss,\"say \"\"a,b\"\"\",loss\n"
                                        "1,,0.1,-2.5\n"
-                                       "2,123456789012,,nan\n"
+                                       "2,-100000,,nan\n"
                                        "3,-inf,,inf\n"
                                        "4,0.333333343,,1e+300\n"
                                        "5,999999999999999,,1e+15\n"
@@ -311,7 +311,7 @@ START_TEST(rows_are_written)
                  "{\"step\": 1, \"say \\\"a,b\\\"\": 0.1, \"loss\": -2.5}\n"
                  "{\"step\": 2, \"sample\": \"He "
                  "said:\\n\\\"\\u0001\xc3\xa9\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"
-                 "\\\".\", \"val_loss\": 123456789012, \"loss\": \"NaN\"}\n"
+                 "\\\".\", \"val_loss\": -100000, \"loss\": \"NaN\"}\n"
                  "{\"step\": 3, \"val_loss\": \"-Infinity\", \"loss\": \"Infinity\"}\n"
                  "{\"step\": 4, \"val_loss\": 0.333333343, \"loss\": 1e+300}\n"
                  "{\"step\": 5, \"val_loss\": 999999999999999, \"loss\": 1e+15}\n"
@@ -1036,7 +1036,9 @@ START_TEST(numbers_are_short)
                  {-0.1, "-0.100"},
                  {0.0123, "0.0123"},
                  {3e-5, "3e-05"},
+                 {0.1, "0.100"},
                  {9999.5, "9999.500"},
+                 {10000, "1e+04"},
                  {12345678, "1.23e+07"},
                  {(double)INFINITY, "inf"},
                  {-(double)INFINITY, "-inf"},
