@@ -287,7 +287,7 @@ START_TEST(rows_are_written)
     heed_watch_value(w, "say \"a,b\"", 0.1);
     step_with(w, -2.5);
     heed_watch_text(w, "sample", "He said:\n\"\x01\xc3\xa9\xff\xe2\x82\".");
-    heed_watch_value(w, "val_loss", -100000);
+    heed_watch_value(w, "val_loss", -123456789012);
     step_with(w, (double)NAN);
     heed_watch_value(w, "val_loss", -(double)INFINITY);
     step_with(w, (double)INFINITY);
@@ -302,7 +302,7 @@ START_TEST(rows_are_written)
     heed_watch_free(w);
     expect_bytes(in_folder("run.csv"), "step,val_loss,\"say \"\"a,b\"\"\",loss\n"
                                        "1,,0.1,-2.5\n"
-                                       "2,-100000,,nan\n"
+                                       "2,-123456789012,,nan\n"
                                        "3,-inf,,inf\n"
                                        "4,0.333333343,,1e+300\n"
                                        "5,999999999999999,,1e+15\n"
@@ -311,7 +311,7 @@ START_TEST(rows_are_written)
                  "{\"step\": 1, \"say \\\"a,b\\\"\": 0.1, \"loss\": -2.5}\n"
                  "{\"step\": 2, \"sample\": \"He "
                  "said:\\n\\\"\\u0001\xc3\xa9\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"
-                 "\\\".\", \"val_loss\": -100000, \"loss\": \"NaN\"}\n"
+                 "\\\".\", \"val_loss\": -123456789012, \"loss\": \"NaN\"}\n"
                  "{\"step\": 3, \"val_loss\": \"-Infinity\", \"loss\": \"Infinity\"}\n"
                  "{\"step\": 4, \"val_loss\": 0.333333343, \"loss\": 1e+300}\n"
                  "{\"step\": 5, \"val_loss\": 999999999999999, \"loss\": 1e+15}\n"
@@ -1296,6 +1296,7 @@ static void run_paused(FILE *terminal)
     fputs("another", terminal);
     heed_watch_pause(w); /* nothing to remove */
     fputs("\n", terminal);
+    fputs("a line that the bar overwrites", terminal); /* still in the stream's buffer */
     run_steps(w, 8, 9);
     heed_watch_free(w);
 }
@@ -1304,6 +1305,8 @@ START_TEST(a_paused_bar_leaves_no_trace)
 {
     char *bytes = on_terminal(80, 24, run_paused);
     expect_screen(bytes, 80, "a sample\nanother\nstep   9/200  loss 0.111  val_loss 0.222*\n");
+    const char *line = strstr(bytes, "a line that the bar overwrites");
+    ck_assert(line != NULL && strstr(line, "step   9/200") != NULL);
     free(bytes);
 }
 END_TEST
