@@ -13,7 +13,6 @@
 #include "../tensor/shape.h"
 #include "backward.h"
 #include "ops/elementwise.h"
-#include "ops/reduction_rules.h"
 #include "ops/reductions.h"
 #include "ops/view.h"
 
@@ -44,15 +43,15 @@ heed_tensor *heed_fit_gradient(heed_tensor *g, const heed_tensor *node, int j)
     if (heed_check_tensor(node->op->name, "a gradient", g) != HEED_OK) {
         return NULL; /* g is a value that .saves does not list */
     }
-    const heed_shape shape = heed_shape_of_tensor(input);
-    if (g->dtype != input->dtype || !heed_sums_to(g, &shape, &(heed_dims){0})) {
+    const heed_shape shape = heed_shape_of_tensor(g);
+    if (g->dtype != input->dtype || !heed_broadcasts_to(input, &shape)) {
         heed_fail(g->dtype != input->dtype ? HEED_ERR_DTYPE : HEED_ERR_SHAPE,
                   "the gradient of %s is %s %s, but the input is %s %s",
                   heed_input_name(node->op, j).text, heed_dtype_name(g->dtype), HEED_TEXT(g),
                   heed_dtype_name(input->dtype), HEED_TEXT(input));
         return NULL;
     }
-    return heed_sum_to(g, shape);
+    return heed_sum_to(g, heed_shape_of_tensor(input));
 }
 
 /* ---- .grad ---- */

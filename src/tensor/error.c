@@ -46,10 +46,10 @@ heed_status heed_fail(heed_status status, const char *format, ...)
         return self->error; /* the first error is the cause; later ones follow from it */
     }
     const size_t size = sizeof text_of_error;
-    int length = 0;
-    if (self->derivative != NULL) {
-        length = snprintf(text_of_error, size, "backward of %.100s: ", self->derivative);
-    }
+    const int length =
+        self->derivative == NULL
+            ? 0
+            : snprintf(text_of_error, size, "backward of %.100s: ", self->derivative);
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text_of_error + length, size - (size_t)length, format, arguments);

@@ -29,9 +29,6 @@ heed_status heed_number_rule(const heed_call *call, heed_result *result);
 heed_status heed_fold_reduced(const heed_call *call, heed_reduce_kernel *kernel, const void *args,
                               heed_dtype as, heed_tensor *y);
 
-/* heed_sums_to: true if `shape` broadcasts to x's; appends the dims that are then repeated. */
-bool heed_sums_to(const heed_tensor *x, const heed_shape *shape, heed_dims *repeated);
-
 /* heed_keep_dims: t, which has the result's shape, with the reduced dims restored with size 1, so
  * that it broadcasts with the input. */
 heed_tensor *heed_keep_dims(const heed_vjp *v, heed_tensor *t);

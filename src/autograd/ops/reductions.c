@@ -305,27 +305,22 @@ HEED_REDUCTION_FORMS(all)
 
 /* ---- sum_to ---- */
 
-bool heed_sums_to(const heed_tensor *x, const heed_shape *shape, heed_dims *repeated)
-{
-    const int added = x->ndim - shape->ndim;
-    bool fits = added >= 0 && shape->ndim >= 0;
-    for (int i = 0; fits && i < x->ndim; i++) {
-        bool repeats = i < added || (shape->size[i - added] == 1 && x->shape[i] != 1);
-        fits = repeats || shape->size[i - added] == x->shape[i];
-        if (repeats) {
-            repeated->dim[repeated->count++] = i;
-        }
-    }
-    return fits;
-}
-
 heed_tensor *heed_sum_to(heed_tensor *x, heed_shape shape)
 {
     if (heed_blocked() || heed_check_tensor("sum_to", "x", x) != HEED_OK) {
         return NULL;
     }
-    heed_dims repeated = {0};
-    if (!heed_sums_to(x, &shape, &repeated)) {
+    heed_dims repeated = {0, {0}};
+    const int added = x->ndim - shape.ndim;
+    bool fits = added >= 0 && shape.ndim >= 0;
+    for (int i = 0; fits && i < x->ndim; i++) {
+        bool repeats = i < added || (shape.size[i - added] == 1 && x->shape[i] != 1);
+        fits = repeats || shape.size[i - added] == x->shape[i];
+        if (repeats) {
+            repeated.dim[repeated.count++] = i;
+        }
+    }
+    if (!fits) {
         heed_fail(HEED_ERR_SHAPE, "sum_to: %s does not broadcast to x %s",
                   heed_shape_text(shape.ndim, shape.size).text, HEED_TEXT(x));
         return NULL;
