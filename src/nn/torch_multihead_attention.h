@@ -42,7 +42,7 @@ typedef struct heed_multihead_attention_options {
     int64_t kdim, vdim; /* features of keys and values; 0: embed_dim */
     double dropout;
     bool no_bias;       /* torch's bias=False */
-    bool batch_first;   /* (N, L, E), not (L, N, E) */
+    bool batch_first;   /* (N, L, E), as most other modules; not (L, N, E) */
     bool add_bias_kv;   /* append a learned key and value */
     bool add_zero_attn; /* append a key and value of zeros */
 } heed_multihead_attention_options;
@@ -95,8 +95,10 @@ typedef struct heed_multihead_attention_forward_options {
  * weights of each head, of shape (N, num_heads, L, S). Without a batch, N is absent; S includes the
  * added keys. *weights is NULL on error.
  *
- * HEED_ERR_SHAPE: sizes do not match each other or the module. HEED_ERR_DTYPE: an input does not
- * have the parameters' dtype, or a mask is neither bool nor of that dtype. */
+ * HEED_ERR_SHAPE: sizes do not match each other or the module; is_causal without batch_first,
+ * although query has positions along dim 1 (heed_transformer_encoder_layer_forward).
+ * HEED_ERR_DTYPE: an input does not have the parameters' dtype, or a mask is neither bool nor of
+ * that dtype. */
 heed_tensor *heed_multihead_attention_forward(struct heed_multihead_attention *m,
                                               heed_tensor *query, heed_tensor *key,
                                               heed_tensor *value);
