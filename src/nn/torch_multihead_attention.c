@@ -343,7 +343,7 @@ heed_tensor *heed_multihead_attention_forward_weights_with(
         m->attention_percent = heed_retain(heed_clone(heed_detach(percent)));
     }
     if (weights != NULL) {
-        percent = options.weights_per_head ? percent : heed_mean_dim(percent, 1, false);
+        percent = options.no_average_attn_weights ? percent : heed_mean_dim(percent, 1, false);
         *weights = heed_scope_keep(&scope, s.batched ? percent : heed_squeeze(percent, 0));
     }
     return heed_scope_end_with(&scope, y);

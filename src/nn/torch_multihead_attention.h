@@ -66,7 +66,7 @@ typedef struct heed_multihead_attention_forward_options {
     heed_tensor *key_padding_mask; /* (N, S), or (S) without a batch */
     heed_tensor *attn_mask;        /* (L, S), or (N * num_heads, L, S), grouped by sequence */
     bool is_causal;                /* query i attends to keys 0 ... i only */
-    bool weights_per_head;         /* torch's average_attn_weights=False */
+    bool no_average_attn_weights;  /* torch's average_attn_weights=False */
 } heed_multihead_attention_forward_options;
 
 /* heed_multihead_attention_forward: as torch's forward with need_weights=False
@@ -91,9 +91,9 @@ typedef struct heed_multihead_attention_forward_options {
  * bias gets gradients from such a query. (torch gives NaN with need_weights=True.)
  *
  * heed_multihead_attention_forward_weights: also sets *weights to softmax(...) after dropout, as
- * torch returns it: the mean over the heads, of shape (N, L, S), or, with weights_per_head, the
- * weights of each head, of shape (N, num_heads, L, S). Without a batch, N is absent; S includes the
- * added keys. *weights is NULL on error.
+ * torch returns it: the mean over the heads, of shape (N, L, S), or, with no_average_attn_weights,
+ * the weights of each head, of shape (N, num_heads, L, S). Without a batch, N is absent; S includes
+ * the added keys. *weights is NULL on error.
  *
  * HEED_ERR_SHAPE: sizes do not match each other or the module; is_causal without batch_first,
  * although query has positions along dim 1 (heed_transformer_encoder_layer_forward).
