@@ -85,7 +85,8 @@ static heed_status check(const char *function, const struct heed_transformer_enc
                          heed_shape_text(src->ndim, src->shape).text,
                          attention->batch_first ? "(N, S, d_model)" : "(S, N, d_model)");
     }
-    if (options.is_causal && heed_check_sequence_dim(function, "src", src, attention) != HEED_OK) {
+    if (options.is_causal && !attention->batch_first &&
+        heed_check_sequence_dim(function, "src", src) != HEED_OK) {
         return heed_error_pending();
     }
     const heed_multihead_sizes s = heed_multihead_sizes_of(attention, src, src);

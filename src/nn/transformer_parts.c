@@ -4,7 +4,6 @@
 #include "../autograd/op.h"
 #include "../autograd/ops/view.h"
 #include "../tensor/read.h"
-#include "torch_multihead_attention.h"
 
 /* ---- checks ---- */
 
@@ -77,14 +76,14 @@ heed_status heed_check_attn_mask(const char *function, const char *argument,
  * tell. Between them and attention there may be a dropout or a factor, but no attention over the
  * other dim. */
 heed_status heed_check_sequence_dim(const char *function, const char *argument,
-                                    const heed_tensor *x, const struct heed_multihead_attention *m)
+                                    const heed_tensor *x)
 {
     const heed_tensor *from = x;
     while (!from->has_positions && from->op != NULL && from->op->kind == HEED_KIND_MUL &&
            heed_same_shape(from->inputs[0], x)) {
         from = from->inputs[0];
     }
-    return m->batch_first || x->ndim < 3 || !from->has_positions
+    return x->ndim < 3 || !from->has_positions
                ? heed_error_pending()
                : heed_fail(HEED_ERR_SHAPE,
                            "%s: %s %s is causal over dim 0, but its position encoding runs along "
