@@ -37,10 +37,10 @@ SSE2     := $(if $(filter __i386__,$(MACHINE)),-msse2 -mfpmath=sse)
 STANDARD := -std=c11 -D_POSIX_C_SOURCE=200809L -D_DARWIN_C_SOURCE
 PTHREAD  := -pthread
 BASE     := $(STANDARD) -Isrc -I. $(SYMBOLS) $(PTHREAD) $(WARNINGS) $(WERROR) -MMD -MP $(STRUCTS) $(SSE2)
-# The archive and the shared library consist of the same objects: position-independent, and with public names alone.
+# The archive and the shared library consist of the same objects: position-independent, exporting public names alone.
 # gcc calls public functions directly, or inlines them, as clang does. (Kernels have the same instructions as without
 # these flags.) emcc would produce slower code.
-PIC      ?= -fPIC -fvisibility=hidden -fno-semantic-interposition
+PIC      ?= -fPIC -fvisibility=hidden $(if $(filter __APPLE__,$(MACHINE)),,-fno-semantic-interposition)
 GIVEN    := $(EXTRA) $(CPPFLAGS) $(CFLAGS)
 CFLAGS_  := $(BASE) $(OPTIMISE) -ffp-contract=off $(GIVEN)
 LDLIBS_  := -lm $(PTHREAD) $(LDLIBS)
