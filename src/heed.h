@@ -103,6 +103,9 @@
 #include "tools/observe/recording.h" /* keeps all results and gradients to inspect */
 #include "tools/observe/args_text.h" /* the arguments of an operation as text */
 
+/* ---- Checking ---- */
+#include "tools/check/attention_check.h" /* is it attention? which mistake is it? */
+
 /* ---- Files ---- */
 #include "tools/files/safetensors.h" /* named tensors */
 #include "tools/files/checkpoint.h"  /* models and training runs */

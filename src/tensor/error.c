@@ -188,6 +188,7 @@ const char *heed_status_name(heed_status status)
         NAME(HEED_ERR_FILE),
         NAME(HEED_ERR_FORMAT),
         NAME(HEED_ERR_ANOMALY),
+        NAME(HEED_ERR_CHECK),
     };
     return (unsigned)status < sizeof names / sizeof *names ? names[status] : "unknown status";
 }

@@ -81,6 +81,7 @@ typedef enum heed_status {
     HEED_ERR_FILE,      /* the system failed to read or write a file */
     HEED_ERR_FORMAT,    /* a malformed file */
     HEED_ERR_ANOMALY,   /* anomaly mode: a NaN or infinity, or a likely mistake */
+    HEED_ERR_CHECK,     /* attention_check: this is not attention */
 } heed_status;
 
 /* heed_error_pending: the error pending in this thread, or HEED_OK, which is 0. It stays pending
