@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "attentions.h"
+#include "symptoms.h"
 
 static bool is_right(const attention_entry *entry)
 {
@@ -55,6 +55,25 @@ static void print_verdicts(uint64_t seed)
             putchar(letters[report.checks[check].verdict]);
         }
         printf("\t%s\n", report.mistake);
+    }
+}
+
+/* Losses of both tasks (symptoms.h) after 300 steps. */
+static void print_symptoms(void)
+{
+    puts("                                 symbol   next\n"
+         "                                 before   symbol   (chance: 2.77)");
+    for (int i = 0; i < attention_count; i++) {
+        const attention_entry *entry = &attention_catalogue[i];
+        if (entry->options.causal && entry->options.step == NULL) {
+            printf("  %-30s", entry->name);
+            for (int task = PREVIOUS; task <= NEXT; task++) {
+                const double loss = symptom_loss(entry, (symptom_task)task, 300, 1);
+                printf(heed_error() == HEED_OK ? " %6.2f" : "      -", loss);
+            }
+            putchar('\n');
+            fflush(stdout);
+        }
     }
 }
 
@@ -122,13 +141,17 @@ int main(int argc, char **argv)
         print_list();
         return 0;
     }
+    if (argc == 2 && strcmp(argv[1], "--train") == 0) {
+        print_symptoms();
+        return 0;
+    }
     if (argc == 3 && strcmp(argv[1], "--verdicts") == 0 && atoi(argv[2]) > 0) {
         print_verdicts((uint64_t)atoi(argv[2]));
         return 0;
     }
     const attention_entry *entry = argc == 2 ? find(argv[1]) : NULL;
     if (entry == NULL) {
-        fputs("usage: check_attention [NAME | NUMBER | --list | --verdicts SEED]\n"
+        fputs("usage: check_attention [NAME | NUMBER | --list | --train | --verdicts SEED]\n"
               "check_attention --list prints the names; without arguments it asks\n",
               stderr);
         return 2;

@@ -458,7 +458,7 @@ START_TEST(the_report_fits_a_page)
                                  "  reach      WRONG  row 0 sees token ",
                                  "  padding    -      no .padded\n",
                                  "\n   4  # ",
-                                 "; ! an effect that should not be",
+                                 "  wrong:       ! an effect that should not be\n",
                                  "  likely mistake    y equals",
                                  "\nWRONG: 3 checks passed, 5 failed\n"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
