@@ -149,7 +149,7 @@ typedef struct mistake {
 static const mistake mistakes[] = {
     {SCALE, NOT_SCALED, "with scores that are not scaled", NULL},
     {SCALE, BY_MODEL, "scaled by sqrt(d_model)", NULL},
-    {SCALE, BY_WIDTH, "with scores divided by the width of a head, without the root", NULL},
+    {SCALE, BY_WIDTH, "with scores divided by d_head itself", NULL},
     {SCALE, MULTIPLIED, "with scores multiplied by sqrt(d_head)", NULL},
     {SCALE, BY_HEADS, "scaled by the root of the number of heads", NULL},
     {SCALE, BY_TOKENS, "scaled by the root of the number of tokens", NULL},
