@@ -548,6 +548,9 @@ static void check_length(check *c)
             x = first_tokens(heed_repeat(c->x, often), t);
         }
         const heed_tensor *y = outputs(c, heed_contiguous(x));
+        if (heed_error_pending() == HEED_ERR_MEMORY) {
+            return;
+        }
         if (y == NULL) {
             char message[160];
             snprintf(message, sizeof message, "%.150s", heed_error_message());
@@ -936,7 +939,9 @@ static void give_back(check *c, borrowed *b)
 {
     for (int i = b->count - 1; i >= 0; i--) {
         heed_set_data(b->tensors[i], b->values[i]);
-        if (b->grads[i] != NULL) {
+    }
+    for (int i = 0; i < b->count; i++) {
+        if (b->grads[i] != NULL) { /* last, as it allocates memory */
             heed_set_grad(b->tensors[i], b->grads[i]);
         }
     }
