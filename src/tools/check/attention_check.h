@@ -102,7 +102,7 @@ typedef struct heed_attention_check_options {
     bool f32;        /* do not cast: f creates f32 tensors of its own */
     /* f with a key_padding_mask, bool (B, T), true blocks; NULL: not checked */
     heed_tensor *(*padded)(heed_tensor *x, heed_tensor *key_padding_mask, void *context);
-    /* f of one token, x (B, 1, d_model), with a cache that begins anew at position 0; NULL: not
+    /* f of one token, x (B, 1, d_model), with a cache that is emptied at position 0; NULL: not
      * checked */
     heed_tensor *(*step)(heed_tensor *x, int64_t position, void *context);
     bool derivative;               /* compare gradients with difference quotients; needs f64 */
