@@ -128,11 +128,17 @@ static const double *row(const heed_tensor *y, int64_t b, int64_t i)
     return values != NULL ? values + (b * y->shape[1] + i) * y->shape[2] : NULL;
 }
 
+/* The larger one; NaN if one is NaN, unlike fmax. */
+static double worse(double a, double b)
+{
+    return isnan(a) || a >= b ? a : b;
+}
+
 static double largest(const double *values, int64_t count)
 {
     double most = 0;
     for (int64_t i = 0; i < count; i++) {
-        most = fabs(values[i]) > most || isnan(values[i]) ? fabs(values[i]) : most;
+        most = worse(most, fabs(values[i]));
     }
     return most;
 }
@@ -147,8 +153,7 @@ static double difference(const check *c, const double *a, const double *b)
     const double scale = largest(row(c->y, 0, 0), c->y->numel);
     double most = 0;
     for (int64_t i = 0; i < width; i++) {
-        const double off = fabs(a[i] - b[i]);
-        most = off > most || isnan(off) ? off : most;
+        most = worse(most, fabs(a[i] - b[i]));
     }
     return most == 0 ? 0 : most / scale;
 }
@@ -244,7 +249,7 @@ static void check_batch(check *c)
     const heed_tensor *y = outputs(c, heed_cat(parts, 2, 0));
     double worst = 0;
     for (int64_t i = 0; y != NULL && i < c->tokens; i++) {
-        worst = fmax(worst, difference(c, row(y, 0, i), row(c->y, 0, i)));
+        worst = worse(worst, difference(c, row(y, 0, i), row(c->y, 0, i)));
     }
     judge(c, HEED_CHECK_BATCH, worst, c->rounding,
           "another sequence of the batch changes this one: a softmax or transpose over the "
@@ -338,7 +343,7 @@ static void judge_reach(check *c, heed_attention_checks which, double (*effect)[
                     leak[1] = j;
                 }
                 later = later && j > i;
-                worst = fmax(worst, effect[i][j]);
+                worst = worse(worst, effect[i][j]);
             } else if (expected == '#' && !(effect[i][j] > LEAST_EFFECT) && dead++ == 0) {
                 lost[0] = i;
                 lost[1] = j;
@@ -370,8 +375,7 @@ static void value_effects(check *c, double (*effect)[T_MOST])
         for (int64_t i = 0; y != NULL && i < c->tokens; i++) {
             effect[i][j] = 0;
             for (int64_t b = 0; b < y->shape[0]; b++) {
-                const double off = difference(c, row(y, b, i), row(c->y, b, i));
-                effect[i][j] = is_more(off, effect[i][j]) ? off : effect[i][j];
+                effect[i][j] = worse(effect[i][j], difference(c, row(y, b, i), row(c->y, b, i)));
             }
         }
     }
@@ -390,13 +394,13 @@ static void check_reach(check *c, heed_tensor *weights)
         bool all = true;
         for (int64_t i = 0; i < c->tokens; i++) {
             gradient_norms(c, x, i, weights, norms[i]);
-            largest_norm = fmax(largest_norm, largest(norms[i], c->tokens));
+            largest_norm = worse(largest_norm, largest(norms[i], c->tokens));
         }
         for (int64_t i = 0; i < c->tokens; i++) {
             for (int64_t j = 0; j < c->tokens; j++) {
                 double *to = &c->report.reach[i][j];
                 const double norm = largest_norm > 0 ? norms[i][j] / largest_norm : 0;
-                *to = is_more(norm, *to) ? norm : *to;
+                *to = worse(*to, norm);
                 all = all && (c->report.expected[i][j] != '#' || *to > LEAST_EFFECT);
             }
         }
@@ -442,7 +446,7 @@ static void check_order(check *c)
     double worst = 0;
     for (int64_t i = 0; y != NULL && i < c->tokens; i++) {
         for (int64_t b = 0; b < y->shape[0]; b++) {
-            worst = fmax(worst, difference(c, row(y, b, i), row(c->y, b, order[i])));
+            worst = worse(worst, difference(c, row(y, b, i), row(c->y, b, order[i])));
         }
     }
     judge(c, HEED_CHECK_ORDER, worst, c->rounding,
@@ -474,8 +478,8 @@ static double worst_share(check *c, heed_tensor *x, heed_tensor *weights)
             }
             first = first == NULL ? values + j * d : first;
             for (int64_t k = 0; k < d; k++) {
-                worst = fmax(worst, fabs(values[j * d + k] - first[k]));
-                most = fmax(most, fabs(first[k]));
+                worst = worse(worst, fabs(values[j * d + k] - first[k]));
+                most = worse(most, fabs(first[k]));
             }
         }
     }
@@ -506,7 +510,7 @@ static void check_equal(check *c, heed_tensor *weights)
             first = first < 0 ? i : first;
             const double off =
                 difference(c, row(y, 0, i), alone != NULL ? row(alone, 0, 0) : row(y, 0, first));
-            worst = is_more(off, worst) ? off : worst;
+            worst = worse(worst, off);
         }
     }
     if (is_more(worst, c->rounding)) {
@@ -561,7 +565,7 @@ static void check_length(check *c)
         }
         for (int64_t i = 0; c->o.causal && i < t && i < c->tokens; i++) {
             for (int64_t b = 0; b < y->shape[0]; b++) {
-                worst = fmax(worst, difference(c, row(y, b, i), row(c->y, b, i)));
+                worst = worse(worst, difference(c, row(y, b, i), row(c->y, b, i)));
             }
         }
         if (is_more(worst, c->rounding)) {
@@ -610,9 +614,8 @@ static void check_padding(check *c)
     double leak = 0, effect = 0;
     for (int64_t b = 0; !heed_error_pending() && b < batch; b++) {
         for (int64_t i = 0; i < length[b]; i++) {
-            const double off = difference(c, row(results[1], b, i), row(results[0], b, i));
-            leak = is_more(off, leak) ? off : leak;
-            effect = fmax(effect, difference(c, row(results[2], b, i), row(results[0], b, i)));
+            leak = worse(leak, difference(c, row(results[1], b, i), row(results[0], b, i)));
+            effect = worse(effect, difference(c, row(results[2], b, i), row(results[0], b, i)));
         }
     }
     const bool leaks = is_more(leak, c->rounding), dead = !(effect > LEAST_EFFECT);
@@ -758,10 +761,8 @@ static void check_cache(check *c)
         y = plain(checked(c, ".step", x, y));
         for (int64_t b = 0; y != NULL && b < x->shape[0]; b++) {
             const double off = difference(c, row(y, b, 0), row(c->y, b, i));
-            if (is_more(off, worst)) {
-                worst = off;
-                at = at < 0 && is_more(off, c->rounding) ? i : at;
-            }
+            worst = worse(worst, off);
+            at = at < 0 && is_more(off, c->rounding) ? i : at;
         }
     }
     if (at < 0) {
