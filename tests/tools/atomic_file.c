@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -257,7 +258,7 @@ START_TEST(a_save_keeps_files_that_may_not_be_leftovers)
     write_bytes(in_folder(leftover), "half", 4);
     strcpy(locked, in_folder(leftover));
     const int fd = open(locked, O_WRONLY);
-    ck_assert_int_eq(fcntl(fd, F_SETLK, &(struct flock){.l_type = F_WRLCK}), 0);
+    ck_assert_int_eq(flock(fd, LOCK_EX), 0);
     ck_assert_int_eq(in_a_child(save_beside_a_lock), 0);
     close(fd);
 }
