@@ -7,6 +7,7 @@
 #   tests/install.sh page         the compiler to WebAssembly and esbuild, for `make page`
 #   tests/install.sh firefox      another browser, for tests/page/page.sh
 #   tests/install.sh coverage     gcovr, for tests/source/coverage.sh
+#   tests/install.sh dist         git and gzip, for `make dist`
 #   tests/install.sh deb          what builds and checks Debian packages, for `make deb`
 #   tests/install.sh torch        what installs PyTorch, for tests/fixtures/torch.sh
 #   tests/install.sh machines     cross compilers and emulators, for tests/machines/machines.sh
@@ -90,6 +91,10 @@ for group in "$@"; do
     coverage)
         want "command -v gcovr" gcovr gcovr gcovr gcovr gcovr
         want "command -v python3" python3 python3 python3 python python
+        ;;
+    dist)
+        want "command -v git" git git git git git
+        want "command -v gzip" gzip gzip gzip gzip gzip
         ;;
     deb)
         want "command -v dpkg-buildpackage" build-essential dpkg-dev dpkg-dev dpkg dpkg
