@@ -49,7 +49,7 @@ check [ "$(find "$destination" -type d ! -perm 755)" = "" ]
 refused() {
     expect 2 "$1" make BUILD="$build" install "$2"
 }
-refused "make install: cannot write to /proc/heed/.*; run it as root, or choose" DESTDIR=/proc/heed
+refused "make install: cannot write to /dev/null/heed/.*; run it as root, or choose" DESTDIR=/dev/null/heed
 refused "'/a b': PREFIX and LIBDIR cannot contain" "PREFIX=/a b"
 refused "'/a#b': PREFIX and LIBDIR cannot contain" "PREFIX=/a#b"
 refused "the shell did not expand ~" "PREFIX=~/heed"

@@ -493,12 +493,7 @@ END_TEST
 
 START_TEST(numbers_have_a_point_in_all_locales)
 {
-    static const char *const locales[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8",
-                                          "ps_AF.UTF-8"};
-    const char *found = NULL;
-    for (int i = 0; i < 4 && found == NULL; i++) {
-        found = setlocale(LC_NUMERIC, locales[i]);
-    }
+    use_comma_locale();
     write_rows(false, in_folder("run.csv"), 2, 3);
     setlocale(LC_NUMERIC, "C");
     expect_bytes(in_folder("run.csv"), "step,loss,val_loss\n2,0.5,\n3,0.333333333,0.666666667\n");
@@ -1654,18 +1649,19 @@ void add_watch_cases(Suite *suite)
     tcase_add_loop_test(rows, foreign_files_stay_unchanged, 0, sizeof foreign / sizeof *foreign);
     tcase_add_test(rows, a_new_run_begins_its_files);
     tcase_add_test(rows, rows_are_flushed);
-    tcase_add_test(rows, numbers_have_a_point_in_all_locales);
     tcase_add_test(rows, a_new_run_replaces_only_files_of_watches);
     tcase_add_test(rows, a_value_after_the_last_step_is_named);
     tcase_add_test(rows, a_forked_child_writes_nothing);
     tcase_add_test(rows, a_second_writer_is_refused);
     tcase_add_test(rows, a_second_process_is_refused_until_the_first_dies);
     tcase_add_test(rows, a_forked_child_does_not_keep_the_file);
-    if (CAN_WRAP) {
-        tcase_add_test(rows, a_file_system_may_have_no_locks);
-    }
     tcase_add_test(rows, csv_and_jsonl_are_two_files);
     tcase_add_test(rows, descriptors_are_above_those_of_streams);
+    required(CAN_WRAP, "the linker has no --wrap");
+    tcase_add_test(rows, a_file_system_may_have_no_locks);
+    lacking(has_comma_locale() ? NULL : "no locale has a decimal comma");
+    tcase_add_test(rows, numbers_have_a_point_in_all_locales);
+    lacking(NULL);
     TCase *events = files_case(suite, "events");
     tcase_add_test(events, event_files_hold_scalars_and_texts);
     tcase_add_test(events, long_texts_make_whole_records);
@@ -1685,6 +1681,7 @@ void add_watch_cases(Suite *suite)
     tcase_add_test(lines, numbers_are_short);
     tcase_add_test(lines, lines_name_spikes);
     TCase *bar = files_case(suite, "bar");
+    required(has_terminals(), "this machine has no pseudo-terminals; mount /dev/pts");
     tcase_add_test(bar, a_bar_shows_the_last_values);
     tcase_add_test(bar, a_bar_fits_terminals_of_any_width);
     tcase_add_test(bar, a_paused_bar_leaves_no_trace);
@@ -1692,11 +1689,12 @@ void add_watch_cases(Suite *suite)
     tcase_add_test(bar, a_sparse_value_is_shown_at_once);
     tcase_add_test(bar, a_bar_follows_the_size_of_the_terminal);
     tcase_add_test(bar, a_spike_is_named_above_the_bar);
-    if (access("/dev/full", W_OK) == 0) {
-        tcase_add_test(bar, a_warning_stays_above_the_bar);
-    }
     tcase_add_test(bar, without_steps_a_line_without_a_bar_is_redrawn);
     tcase_add_test(bar, the_environment_is_respected);
     tcase_add_test(bar, a_curve_is_drawn_below_the_bar);
     tcase_add_test(bar, no_step_no_output);
+    if (has_terminals()) {
+        required(access("/dev/full", W_OK) == 0, "/dev/full is missing");
+    }
+    tcase_add_test(bar, a_warning_stays_above_the_bar);
 }
