@@ -264,6 +264,19 @@ START_TEST(a_save_keeps_files_that_may_not_be_leftovers)
 }
 END_TEST
 
+/* Asking whether a process of another user lives fails too, but it lives. */
+START_TEST(a_save_keeps_files_of_other_users_processes)
+{
+    char name[64];
+    become_nobody();
+    strcpy(name, temporary_of(1));
+    write_bytes(in_folder(name), "mine", 4);
+    ck_assert(kill(1, 0) == 0 || errno == EPERM);
+    save_one(in_folder("a"), filled_with(1));
+    ck_assert_int_eq(access(in_folder(name), F_OK), 0);
+}
+END_TEST
+
 /* ---- places that cannot be written ---- */
 
 START_TEST(some_places_cannot_be_written)
@@ -523,6 +536,7 @@ void add_atomic_file_cases(Suite *suite)
     tcase_add_test(tests, a_file_beyond_the_limit_is_an_error_not_a_signal);
     tcase_add_test(tests, a_save_removes_leftovers_of_killed_saves);
     tcase_add_test(tests, a_save_keeps_files_that_may_not_be_leftovers);
+    tcase_add_test(tests, a_save_keeps_files_of_other_users_processes);
     tcase_add_test(tests, some_places_cannot_be_written);
     tcase_add_test(tests, permissions_hold);
     lacking(geteuid() == 0 ? NULL : "only root can be two users");

@@ -650,6 +650,14 @@ START_TEST(csv_has_a_row_for_each_step)
                                         "2.5,,nan\n"
                                         "3,7,\n"
                                         "4,6,1e-300\n");
+    static const char *const names[] = {"a\rb", "a\nb", "a,b", "a b"}; /* the last is not quoted */
+    static const char *const headers[] = {"step,\"a\rb\"\n0", "step,\"a\nb\"\n0", "step,\"a,b\"\n0",
+                                          "step,a b\n0"};
+    for (int i = 0; i < 4; i++) {
+        const heed_curve named = curve(names[i], 5, falling);
+        const char *text = csv_of(&named, 1);
+        ck_assert_msg(strncmp(text, headers[i], strlen(headers[i])) == 0, "%s", text);
+    }
     const double value = 0.1 + 0.2;
     const heed_curve c = {.name = "c", .count = 1, .x = x, .y = &value};
     ck_assert_double_eq(atof(strrchr(csv_of(&c, 1), ',') + 1), value);
