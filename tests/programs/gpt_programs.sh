@@ -324,6 +324,21 @@ status=0
 wait $! || status=$?
 check [ $status -eq 1 ]
 has "^gpt: --text: the file became shorter while it was being read$" "$scratch/err"
+# A log has one writer: the second run names the first, which goes on.
+: > "$scratch/first"
+# shellcheck disable=SC2086
+"$gpt" train --text "$text" $small --steps 999999 --log "$scratch/claimed" --log-every 1 > "$scratch/first.out" 2> "$scratch/first" &
+first=$!
+until grep -q "^step" "$scratch/first"; do :; done
+# shellcheck disable=SC2086
+refuse "claimed: process $first is writing it" train --text "$text" $small --steps 3 --log "$scratch/claimed" --force
+kill -s KILL $first
+status=0
+wait $first 2> /dev/null || status=$?
+check [ $status -eq 137 ]
+check awk -F, 'NR == 1 { n = NF } /^step/ != (NR == 1) || NF != n { exit 1 }' "$scratch/claimed"
+# shellcheck disable=SC2086
+expect 0 "^step *3/3" "$gpt" train --text "$text" $small --steps 3 --log "$scratch/claimed" --force
 if [ -e /dev/full ]; then
     # A log that cannot be written does not end training.
     for flag in --log --jsonl; do
