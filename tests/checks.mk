@@ -54,7 +54,7 @@ check-valgrind: all
 
 # Installing and using Heed, the ABI, gdb, the release's tarball
 check-package: all shared
-	$(INSTALL) check dev use
+	$(INSTALL) check dev dist use
 	$(RUN) tests/package/install_use.sh $(BUILD)
 	$(RUN) tests/package/gdb.sh $(BUILD)
 	$(RUN) tests/package/dist.sh

@@ -26,7 +26,7 @@ printf '#!/bin/sh\nexit 1\n' > "$scratch/bin/pkg-config"
 chmod +x "$scratch/bin/"*
 bsd="env PATH=$scratch/bin:$PATH"
 make BUILD="$build" lib shared
-destination="$scratch/a package"
+destination="$scratch/a \$package"
 $bsd make BUILD="$build" DESTDIR="$destination" PREFIX=/opt/heed install > "$scratch/out" 2>&1 ||
     { cat "$scratch/out"; exit 1; }
 has "^Heed $version is installed in $destination/opt/heed$" "$scratch/out"
@@ -49,10 +49,16 @@ check [ "$(find "$destination" -type d ! -perm 755)" = "" ]
 refused() {
     expect 2 "$1" make BUILD="$build" install "$2"
 }
-refused "make install: cannot write to /proc/heed/.*; run it as root, or choose" DESTDIR=/proc/heed
+refused "make install: cannot write to /dev/null/heed/.*; run it as root, or choose" DESTDIR=/dev/null/heed
 refused "'/a b': PREFIX and LIBDIR cannot contain" "PREFIX=/a b"
 refused "'/a#b': PREFIX and LIBDIR cannot contain" "PREFIX=/a#b"
 refused "the shell did not expand ~" "PREFIX=~/heed"
+# make expands neither variable.
+for variable in PREFIX LIBDIR; do
+    # shellcheck disable=SC2088
+    refused "'~/a\$b': PREFIX and LIBDIR cannot contain" "$variable=~/a\$b"
+    expect 2 "'/a\$(b)': PREFIX and LIBDIR cannot contain" env "$variable=/a\$(b)" make BUILD="$build" install
+done
 
 mv "$destination/opt/heed" "$scratch/moved"
 heed=$scratch/moved
