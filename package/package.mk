@@ -23,18 +23,14 @@ endif
 STRICT_LINK = $(shell printf 'int x;' | $(CC) -shared -fPIC -Wl,-z,defs,-z,nodelete -x c - -o /dev/null 2> /dev/null \
                   && echo -Wl,-z,defs,-z,nodelete)
 
-# Its objects are compiled with -fPIC, and hide what no public header declares, by a make of its own and in a folder of
-# their own. `make install` runs it after
-# the programs are built, so that the progress of both does not mix.
 .PHONY: shared
-shared: $(if $(filter install,$(MAKECMDGOALS)),| $(PROGRAMS:%=$(BUILD)/%))
-	$(if $(COUNTING),,@$(MAKE) --no-print-directory BUILD=$(BUILD)/shared EXTRA="-fPIC -fvisibility=hidden $(EXTRA)" $(BUILD)/shared/$(SHARED_FILE))
+shared: $(BUILD)/shared/$(SHARED_FILE)
 
-$(BUILD)/$(SHARED_FILE): $(OBJECTS)
+$(BUILD)/shared/$(SHARED_FILE): $(OBJECTS)
 	$(call step,link $@)
 	$(LINK) $(SHARED_FLAGS) $^ -o $@ $(LDLIBS_)
-	@ln -sf $(SHARED_FILE) $(BUILD)/$(SONAME)
-	@ln -sf $(SONAME) $(BUILD)/$(SHARED_LINK)
+	@ln -sf $(SHARED_FILE) $(@D)/$(SONAME)
+	@ln -sf $(SONAME) $(@D)/$(SHARED_LINK)
 
 # The lists that follow from the public headers: package/symbols.txt (docs/abi.md), the operations of src/heed.hpp, the
 # tables of docs/pytorch.md.

@@ -345,7 +345,11 @@ static int look(void)
 static void run_all(void)
 {
     const char *given = getenv("HEED_TEST_JOBS");
-    const int jobs = given != NULL ? atoi(given) : (int)sysconf(_SC_NPROCESSORS_ONLN);
+    const bool is_given = given != NULL && *given != '\0';
+    const int jobs = is_given ? atoi(given) : (int)sysconf(_SC_NPROCESSORS_ONLN);
+    if (is_given && (jobs < 1 || given[strspn(given, "0123456789")] != '\0')) {
+        give_up("unset it, or use 1 or more", "HEED_TEST_JOBS");
+    }
     struct sigaction action = {.sa_handler = interrupt};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);

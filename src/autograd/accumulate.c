@@ -37,18 +37,21 @@ static heed_tensor **sum_of(const heed_pass *pass, heed_tensor *t)
     return &pass->grads[x];
 }
 
-heed_tensor *heed_fit_gradient(heed_tensor *g, const heed_tensor *node, const heed_tensor *input)
+heed_tensor *heed_fit_gradient(heed_tensor *g, const heed_tensor *node, int j)
 {
+    const heed_tensor *input = node->inputs[j];
     if (heed_check_tensor(node->op->name, "a gradient", g) != HEED_OK) {
         return NULL; /* g is a value that .saves does not list */
     }
-    g = heed_sum_to(g, heed_shape_of_tensor(input));
-    if (g != NULL && g->dtype != input->dtype) {
-        heed_fail(HEED_ERR_DTYPE, "%s: its derivative returned %s for an %s input", node->op->name,
-                  heed_dtype_name(g->dtype), heed_dtype_name(input->dtype));
+    const heed_shape shape = heed_shape_of_tensor(g);
+    if (g->dtype != input->dtype || !heed_broadcasts_to(input, &shape)) {
+        heed_fail(g->dtype != input->dtype ? HEED_ERR_DTYPE : HEED_ERR_SHAPE,
+                  "the gradient of %s is %s %s, but the input is %s %s",
+                  heed_input_name(node->op, j).text, heed_dtype_name(g->dtype), HEED_TEXT(g),
+                  heed_dtype_name(input->dtype), HEED_TEXT(input));
         return NULL;
     }
-    return g;
+    return heed_sum_to(g, heed_shape_of_tensor(input));
 }
 
 /* ---- .grad ---- */

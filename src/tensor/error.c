@@ -45,9 +45,14 @@ heed_status heed_fail(heed_status status, const char *format, ...)
     if (self->error != HEED_OK || status == HEED_OK) {
         return self->error; /* the first error is the cause; later ones follow from it */
     }
+    const size_t size = sizeof text_of_error;
+    const int length =
+        self->derivative == NULL
+            ? 0
+            : snprintf(text_of_error, size, "backward of %.100s: ", self->derivative);
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text_of_error, sizeof text_of_error, format, arguments);
+    vsnprintf(text_of_error + length, size - (size_t)length, format, arguments);
     va_end(arguments);
     self->error = status;
     if (HEED_IS_DEBUG) {
@@ -55,10 +60,11 @@ heed_status heed_fail(heed_status status, const char *format, ...)
     }
     heed_error_handler *handler = __atomic_load_n(&on_error, __ATOMIC_ACQUIRE);
     if (handler != NULL) {
-        const char *operation = self->operation;
-        self->operation = NULL; /* the handler may leave it by longjmp */
+        const char *operation = self->operation, *derivative = self->derivative;
+        self->operation = self->derivative = NULL; /* the handler may leave them by longjmp */
         handler(status, text_of_error);
         self->operation = operation;
+        self->derivative = derivative;
         self->error = status; /* pending, even if the handler has read it */
     } else {
         self->unread = (int)getpid();

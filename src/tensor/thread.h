@@ -33,11 +33,12 @@ typedef struct heed_thread {
     unsigned error; /* the pending heed_status (error.c) */
     int unread;     /* process in which an unread pending error occurred, else 0 (error.c) */
     int depth;      /* of the innermost open scope; 0: none is open (handle.h) */
-    struct heed_tensor *tensors;                 /* of all open scopes, innermost first (scope.c) */
-    const char *operation;                       /* in progress; named in out-of-memory errors */
-    int64_t scopes_begun;                        /* handle.h */
-    int64_t fail_countdown;                      /* allocations until one fails; 0: off (alloc.c) */
-    int64_t live_tensors, live_bytes;            /* written by this thread, read by all */
+    struct heed_tensor *tensors;      /* of all open scopes, innermost first (scope.c) */
+    const char *operation;            /* in progress; named in out-of-memory errors */
+    const char *derivative;           /* of this operation; named in errors (backward.c) */
+    int64_t scopes_begun;             /* handle.h */
+    int64_t fail_countdown;           /* allocations until one fails; 0: off (alloc.c) */
+    int64_t live_tensors, live_bytes; /* written by this thread, read by all */
     const struct heed_observer_table *observers; /* NULL: none (autograd/notify.h) */
     bool grad_disabled;
     bool registered; /* counted by heed_sum_live, cleaned up when it ends */

@@ -12,7 +12,7 @@ version=$(sed -n 's/^#define HEED_VERSION  *"\(.*\)"/\1/p' src/tensor/version.h)
 minor=${version%.*}
 strict="-Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Werror"
 
-# ---- installing: without GNU's install, Check or a rebuild ----
+# ---- installing: without GNU's install or Check; nothing is compiled a second time ----
 
 mkdir "$scratch/bin"
 cat > "$scratch/bin/install" << 'END'
@@ -23,11 +23,19 @@ done
 exec /usr/bin/install "$@"
 END
 printf '#!/bin/sh\nexit 1\n' > "$scratch/bin/pkg-config"
+cat > "$scratch/bin/links" << END
+#!/bin/sh
+for argument; do
+    [ "\$argument" != -c ] || { echo "compiled a second time: \$*" >&2 && exit 1; }
+done
+exec $cc "\$@"
+END
 chmod +x "$scratch/bin/"*
 bsd="env PATH=$scratch/bin:$PATH"
-make BUILD="$build" lib shared
+make BUILD="$build" all
+rm -rf "$build/shared"
 destination="$scratch/a \$package"
-$bsd make BUILD="$build" DESTDIR="$destination" PREFIX=/opt/heed install > "$scratch/out" 2>&1 ||
+$bsd make BUILD="$build" CC=links DESTDIR="$destination" PREFIX=/opt/heed install > "$scratch/out" 2>&1 ||
     { cat "$scratch/out"; exit 1; }
 has "^Heed $version is installed in $destination/opt/heed$" "$scratch/out"
 
@@ -102,6 +110,16 @@ int main()
 }
 END
 
+# It calls libm itself.
+cat > sine.c << 'END'
+#include <heed.h>
+#include <math.h>
+int main(int argc, char **argv)
+{
+    return !(sin(argc) > 0.8 && heed_version() != NULL && argv != NULL);
+}
+END
+
 # runs PROGRAM shared|static: it uses that library, and works
 runs() {
     if readelf -d "$1" | grep -q "NEEDED.*libheed.so.$minor"; then linked=shared; else linked=static; fi
@@ -119,6 +137,8 @@ check [ "$(pkg-config --modversion heed)" = "$version" ]
     runs ./quickstart shared
     $cc -std=c11 $strict -I. -Itensor quickstart.c $($flags --static --cflags --libs) -static -o quickstart
     runs ./quickstart static
+    $cc -std=c11 $strict -I. -Itensor sine.c $($flags --cflags --libs) -o sine
+    runs ./sine shared
     for standard in c++17 c++20; do
         c++ -std=$standard $strict -I. -Itensor gradient.cpp $($flags --cflags --libs) -o gradient
         runs ./gradient shared
@@ -206,6 +226,8 @@ project > CMakeLists.txt << 'END'
 include(lines.cmake)
 add_executable(quickstart_static quickstart.c)
 target_link_libraries(quickstart_static Heed::heed_static)
+add_executable(sine sine.c)
+target_link_libraries(sine Heed::heed)
 foreach(standard 17 20)
   add_executable(gradient${standard} gradient.cpp)
   target_link_libraries(gradient${standard} Heed::heed)
@@ -214,6 +236,7 @@ endforeach()
 END
 built shared
 runs shared/mine shared
+runs shared/sine shared
 runs shared/quickstart_static static
 runs shared/gradient17 shared
 runs shared/gradient20 shared

