@@ -100,6 +100,14 @@ check-mutate:
 	$(MAKE) --no-print-directory mutate MUTANTS=20 SEED=1 FILES='src/autograd/ops/s*.c' \
 	    SUITES='softmax slice sort split subscript' LEAST=80
 
+# The catalogue of wrong and right attentions, with 20 seeds; the long form takes 1,000 and some minutes.
+SEEDS := 20
+check-attention-long: SEEDS := 1000
+check-attention check-attention-long:
+	$(INSTALL) check
+	$(MAKE) --no-print-directory build/test_heed
+	HEED_ATTENTION_SEEDS=$(SEEDS) CK_DEFAULT_TIMEOUT=3600 build/test_heed attention_check
+
 # clang: all suites, the lessons, C++
 check-clang:
 	$(INSTALL) check dev

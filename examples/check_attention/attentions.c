@@ -804,8 +804,8 @@ const attention_entry attention_catalogue[] = {
      "another sequence of the batch changes this one", batch_reshaped, 0, FREE},
     {"values_centred", "the mean of all tokens is subtracted", "all of them later tokens",
      keys_centred, 0, CAUSAL},
-    {"argmax_of_all", "depends on later tokens, without a gradient", "values: row", argmax_of_all,
-     0, CAUSAL},
+    {"argmax_of_all", "depends on later tokens, without a gradient", "replacing tokens: row",
+     argmax_of_all, 0, CAUSAL},
     {"mask_of_eight", "a mask of one length", "T = 1 fails", mask_of_eight, 0,
      OPTIONS(.heads = 4, .causal = true)},
     {"two_mistakes_heads_and_scale", "merged by a reshape, and scaled by sqrt(d_model)",
@@ -875,20 +875,8 @@ static void destroy(void *module)
     }
 }
 
-static heed_tensor *forward(struct attention *m, heed_tensor *x)
-{
-    return m->entry->forward(m, x);
-}
-
-static heed_tensor *forward_of_module(void *module, heed_tensor *x)
-{
-    return forward(module, x);
-}
-
-static const heed_module_kind kind = {.name = "Attention",
-                                      .size = sizeof(struct attention),
-                                      .destroy = destroy,
-                                      .forward = forward_of_module};
+static const heed_module_kind kind = {
+    .name = "Attention", .size = sizeof(struct attention), .destroy = destroy};
 
 static struct attention *new_layer(const attention_entry *entry)
 {
@@ -947,17 +935,15 @@ struct attention *attention_new(const attention_entry *entry)
     return m;
 }
 
-static heed_tensor *run(heed_tensor *x, void *context)
+heed_tensor *attention_forward(heed_tensor *x, void *module)
 {
-    return forward(context, x);
+    struct attention *m = module;
+    return m->entry->forward(m, x);
 }
 
-heed_status attention_check(struct attention *m, heed_attention_check_options more)
+heed_attention_check_options attention_options(struct attention *m)
 {
     heed_attention_check_options options = m->entry->options;
     options.module = m;
-    options.seed = more.seed;
-    options.stream = more.stream;
-    options.report = more.report;
-    return heed_attention_check(run, m, options);
+    return options;
 }

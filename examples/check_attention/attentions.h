@@ -29,9 +29,11 @@ typedef struct attention_entry {
 extern const attention_entry attention_catalogue[];
 extern const int attention_count;
 
-/* A module of 64 features, drawn from the generator, and its check. */
+/* A module of 64 features, drawn from the generator. Its function and options for
+ * heed_attention_check, with the module as the context. */
 enum { ATTENTION_WIDTH = 64 };
 struct attention *attention_new(const attention_entry *entry);
-heed_status attention_check(struct attention *m, heed_attention_check_options more);
+heed_tensor *attention_forward(heed_tensor *x, void *module);
+heed_attention_check_options attention_options(struct attention *m);
 
 #endif

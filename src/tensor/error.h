@@ -112,9 +112,7 @@ void heed_die(heed_status status, const char *message);
  * is already pending is kept. Returns the pending status. */
 heed_status heed_fail(heed_status status, const char *format, ...) HEED_PRINTF(2, 3);
 
-/* heed_shape_text: a shape as text, for messages:
- *
- *     heed_fail(HEED_ERR_SHAPE, "mine: x is %s", heed_shape_text(x->ndim, x->shape).text); */
+/* heed_shape_text: a shape as text, for messages: heed_shape_text(x->ndim, x->shape).text */
 typedef struct heed_text {
     char text[160];
 } heed_text;

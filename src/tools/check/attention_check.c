@@ -112,10 +112,11 @@ static heed_tensor *outputs(const check *c, heed_tensor *x)
 
 /* ---- comparing rows ---- */
 
-/* Row (b, i) of an output. */
+/* Row (b, i) of an output; NULL while an error is pending. */
 static const double *row(const heed_tensor *y, int64_t b, int64_t i)
 {
-    return heed_const_data_f64(y) + (b * y->shape[1] + i) * y->shape[2];
+    const double *values = heed_const_data_f64(y);
+    return values != NULL ? values + (b * y->shape[1] + i) * y->shape[2] : NULL;
 }
 
 static double largest(const double *values, int64_t count)
@@ -130,6 +131,9 @@ static double largest(const double *values, int64_t count)
 /* The largest difference of two rows, relative to the largest element of y; NaN if one is NaN. */
 static double difference(const check *c, const double *a, const double *b)
 {
+    if (a == NULL || b == NULL) {
+        return 0;
+    }
     const int64_t width = c->y->shape[2];
     const double scale = largest(row(c->y, 0, 0), c->y->numel);
     double most = 0;
@@ -309,42 +313,43 @@ static void gradient_norms(const check *c, heed_tensor *x, int64_t i, heed_tenso
     }
 }
 
-/* Names the first wrong pair, and how many there are. */
-static void judge_reach(check *c, heed_attention_checks which, double (*effect)[T_MOST],
-                        const char *of)
+/* Names the first wrong pair, and counts them. Effects of values show leaks only: a saturated
+ * softmax, which hides pairs, is not scaled down there. */
+static void judge_reach(check *c, heed_attention_checks which, double (*effect)[T_MOST])
 {
-    int leaks = 0, dead = 0;
-    int64_t leak_i = 0, leak_j = 0, dead_i = 0, dead_j = 0;
+    const bool by_value = which == HEED_CHECK_VALUES;
+    int leaks = 0, dead = 0, leak[2] = {0}, lost[2] = {0};
+    bool later = true;
     double worst = 0;
-    bool future = true;
-    for (int64_t i = 0; i < c->tokens; i++) {
-        for (int64_t j = 0; j < c->tokens; j++) {
-            const bool has = is_more(effect[i][j], 10 * c->rounding);
-            if (c->report.expected[i][j] == '.' && has) {
-                leaks++;
-                leak_i = i;
-                leak_j = j;
-                future = future && j > i;
+    for (int i = 0; i < c->tokens; i++) {
+        for (int j = 0; j < c->tokens; j++) {
+            const char expected = c->report.expected[i][j];
+            if (expected == '.' && is_more(effect[i][j], 10 * c->rounding)) {
+                if (leaks++ == 0) {
+                    leak[0] = i;
+                    leak[1] = j;
+                }
+                later = later && j > i;
                 worst = fmax(worst, effect[i][j]);
-            } else if (c->report.expected[i][j] == '#' && !(effect[i][j] > LEAST_EFFECT)) {
-                dead += which == HEED_CHECK_REACH; /* only gradients are scaled up to look */
-                dead_i = i;
-                dead_j = j;
+            } else if (expected == '#' && !(effect[i][j] > LEAST_EFFECT) && dead++ == 0) {
+                lost[0] = i;
+                lost[1] = j;
             }
         }
     }
     if (leaks > 0) {
         set(c, which, HEED_VERDICT_FAILED, worst,
-            "%s: row %lld sees token %lld, which is blocked (%d such pairs%s)", of,
-            (long long)leak_i, (long long)leak_j, leaks,
-            future ? ", all of them later tokens" : "");
-    } else if (dead > 0) {
+            by_value ? "replacing tokens: row %d sees token %d, which is blocked (%d such pairs%s)"
+                     : "row %d sees token %d, which is blocked (%d such pairs%s)",
+            leak[0], leak[1], leaks, later ? ", all of them later tokens" : "");
+    } else if (dead > 0 && !by_value) {
         set(c, which, HEED_VERDICT_FAILED, 0,
-            "%s: row %lld does not see token %lld, which is allowed (%d such pairs)", of,
-            (long long)dead_i, (long long)dead_j, dead);
+            "row %d does not see token %d, which is allowed (%d such pairs)", lost[0], lost[1],
+            dead);
     } else {
-        set(c, which, HEED_VERDICT_PASSED, 0, "%s: every allowed pair has an effect, no other has",
-            of);
+        set(c, which, HEED_VERDICT_PASSED, 0, "%s",
+            by_value ? "replacing a blocked token changes nothing"
+                     : "every allowed token has an effect, no blocked one has");
     }
 }
 
@@ -395,7 +400,7 @@ static void check_reach(check *c, heed_tensor *weights)
     if (heed_error_pending()) {
         return;
     }
-    judge_reach(c, HEED_CHECK_VALUES, by_value, "values");
+    judge_reach(c, HEED_CHECK_VALUES, by_value);
     if (largest_norm == 0) {
         set(c, HEED_CHECK_REACH, HEED_VERDICT_FAILED, 0,
             "no gradient reaches x: heed_detach, or a scope without gradients, cuts the graph");
@@ -407,7 +412,7 @@ static void check_reach(check *c, heed_tensor *weights)
             *to = c->report.expected[i][j] == '#' && !(*to > LEAST_EFFECT) ? by_value[i][j] : *to;
         }
     }
-    judge_reach(c, HEED_CHECK_REACH, c->report.reach, "gradients");
+    judge_reach(c, HEED_CHECK_REACH, c->report.reach);
 }
 
 /* ---- order, equal ---- */
@@ -481,8 +486,9 @@ static void check_equal(check *c, heed_tensor *weights)
     heed_tensor *same =
         heed_contiguous(heed_expand(one, HEED_SHAPE(c->x->shape[0], c->tokens, c->x->shape[2])));
     const heed_tensor *y = outputs(c, same);
-    /* A fixed mask does not fit one token: then rows are compared with each other. */
-    const heed_tensor *alone = c->o.block_mask == NULL ? outputs(c, one) : NULL;
+    /* If one token does not fit, rows are compared with each other. */
+    const heed_tensor *alone =
+        c->o.block_mask == NULL && !failed(c, HEED_CHECK_LENGTH) ? outputs(c, one) : NULL;
     int64_t first = -1;
     double worst = 0;
     for (int64_t i = 0; y != NULL && i < c->tokens; i++) {
@@ -977,8 +983,8 @@ static void run_checks(check *c)
     check_batch(c);
     check_reach(c, weights);
     check_order(c);
-    check_equal(c, weights);
     check_length(c);
+    check_equal(c, weights);
     check_padding(c);
     check_parameters(c, weights);
     check_cache(c);
