@@ -30,7 +30,9 @@ One file, which needs torch alone. The same check for C is heed_attention_check;
 """
 import contextlib
 import math
+import shutil
 import sys
+import textwrap
 from dataclasses import dataclass, field
 import torch
 from torch import nn
@@ -84,37 +86,45 @@ class Report:
 
     def __str__(self):
         words = {"skipped": "-", "passed": "ok", "failed": "WRONG", "unknown": "?"}
+        columns = max(shutil.get_terminal_size((100, 0)).columns, 60)
+
+        def wrapped(label, text):
+            return textwrap.fill(text, columns, initial_indent=f"  {label:18}", subsequent_indent=" " * 20,
+                                 break_long_words=False, break_on_hyphens=False)
+
         lines = ["attention check", ""]
-        lines += [f"  {name:11}{words[check.verdict]:7}{check.text}" for name, check in self.checks.items()]
+        for name, check in self.checks.items():
+            lines.append(wrapped(f"{name:11}{words[check.verdict]}", check.text))
         if self.reach is not None:
             lines += self.picture()
         if self.mistake:
-            lines += ["", f"  likely mistake: {self.mistake}."]
+            lines += ["", wrapped("likely mistake", self.mistake)]
         return "\n".join([*lines, "", self.summary()])
 
     def picture(self):
         """The reach: a row for each query, a column for each key, wrong cells marked."""
         shades = "░▒▓█" if (sys.stdout.encoding or "").lower().startswith("utf") else "-+*#"
-        marks = set()
-
-        def cell(effect, expected):
-            has = not effect <= 1e-8
-            if has and expected == ".":
-                mark = "!"
-            elif not has and expected == "#":
-                mark = "x"
-            else:
-                mark = shades[sum(effect > least for least in (0.05, 0.2, 0.5))] if has else "."
-            marks.add(mark)
-            return mark
-
-        rows = [f"  {i:2}  " + " ".join(cell(*pair) for pair in zip(effects, expected))
-                for i, (effects, expected) in enumerate(zip(self.reach.tolist(), self.expected))]
-        legend = f"  . no effect, as expected; {shades[0]} to {shades[3]} an effect, as expected"
-        legend += "; ! an effect that should not be" if "!" in marks else ""
-        legend += "; x no effect where one should be" if "x" in marks else ""
-        head = "      " + " ".join(str(j) for j in range(len(rows)))
-        return ["", "  effect of token (column) on output (row):", "", head, *rows, "", legend]
+        lines = ["", "  effect of token (column) on output (row):", ""]
+        lines.append("      " + " ".join(str(j) for j in range(len(self.reach))))
+        marks = ""
+        for i, (effects, expected) in enumerate(zip(self.reach.tolist(), self.expected)):
+            row = ""
+            for effect, should in zip(effects, expected):
+                has = not effect <= 1e-8  # true for NaN
+                if has and should == ".":
+                    row += " !"
+                elif not has:
+                    row += " x" if should == "#" else " ."
+                else:
+                    row += " " + shades[sum(effect > least for least in (0.05, 0.2, 0.5))]
+            lines.append(f"  {i:2} {row}")
+            marks += row
+        lines += ["", f"  as expected: . no effect, {shades[0]} to {shades[3]} an effect"]
+        if "!" in marks:
+            lines.append("  wrong:       ! an effect that should not be")
+        if "x" in marks:
+            lines.append("  wrong:       x no effect where one should be")
+        return lines
 
 
 # ---- what is checked ----
@@ -123,12 +133,13 @@ class Report:
 class Case:
     """The function with its options, its inputs, and its outputs for them."""
 
-    def __init__(self, f, options):
-        self.f = f
-        self.__dict__.update(options)
+    def __init__(self, **options):
+        self.__dict__.update(options)  # those of attention_check
+        check_options(self)
         self.tokens = len(self.block_mask) if self.block_mask is not None else min(self.longest, TOKENS)
         self.device = next((p.device for p in self.module.parameters()), "cpu") if self.module else "cpu"
-        is_f64 = self.module is not None and not self.f32 and torch.device(self.device).type != "mps"  # which has no f64
+        has_f64 = torch.device(self.device).type != "mps"
+        is_f64 = has_f64 and self.module is not None and not self.f32
         self.dtype = torch.float64 if is_f64 else torch.float32
         self.rounding = 1e-10 if is_f64 else 1e-4  # relative differences up to this are rounding
         self.report = Report()
@@ -149,7 +160,7 @@ class Case:
         self.allowed = ~block_mask.cpu()
 
     def random(self, shape):
-        return torch.randn(shape, dtype=torch.float64, generator=self.generator).to(self.device, self.dtype)
+        return torch.randn(shape, dtype=torch.float64, generator=self.generator).to(self.dtype).to(self.device)
 
     def call(self, x, f=None, *more):
         """f(x) with a batch, (B, T, width), from generators that are always in the same state."""
@@ -168,7 +179,7 @@ class Case:
     def outputs(self, x, f=None, *more):
         """f(x) as f64 on the CPU, without a graph."""
         with torch.no_grad():
-            return self.call(x, f, *more).detach().to("cpu", torch.float64)
+            return self.call(x, f, *more).detach().cpu().double()
 
     def call_with_leaf(self, x):
         """A copy of x that requires a gradient, and f of it."""
@@ -221,13 +232,15 @@ def check_batch(c):
 # ---- reach: by gradients, and by values ----
 
 
-def expected_reach(c):
+def expect_reach(c):
     """What should reach what: the mask, applied `layers` times. A query affects its own row even if its key is
     blocked."""
     least = c.allowed.double()
     most = (c.allowed | torch.eye(c.tokens, dtype=torch.bool)).double()
-    least, most = (torch.linalg.matrix_power(m, c.layers) > 0 for m in (least, most))
-    return ["".join("#" if a else "?" if b else "." for a, b in zip(*rows)) for rows in zip(least, most)]
+    c.must = torch.linalg.matrix_power(least, c.layers) > 0
+    c.must_not = torch.linalg.matrix_power(most, c.layers) == 0
+    c.report.expected = ["".join("#" if must else "." if must_not else "?" for must, must_not in zip(*rows))
+                         for rows in zip(c.must, c.must_not)]
 
 
 def row_gradients(c, x):
@@ -240,7 +253,7 @@ def row_gradients(c, x):
             loss = (y[:, i] * c.weights[:, i]).sum()
             g, = torch.autograd.grad(loss, leaf, retain_graph=True, allow_unused=True)
         rows.append(torch.zeros_like(leaf) if g is None else g)
-    return torch.stack(rows).detach().to("cpu", torch.float64)
+    return torch.stack(rows).detach().cpu().double()
 
 
 def value_effects(c):
@@ -253,43 +266,42 @@ def value_effects(c):
     return torch.stack(effects, dim=1)
 
 
-def judge_reach(c, effects, by, must_have_effect):
-    """Names the first wrong pair, and how many there are."""
-    pairs = [(i, j) for i in range(c.tokens) for j in range(c.tokens)]
-    effect, expected = effects.tolist(), c.report.expected
-    leaks = [(i, j) for i, j in pairs if expected[i][j] == "." and is_more(effect[i][j], 10 * c.rounding)]
-    dead = [(i, j) for i, j in pairs if expected[i][j] == "#" and not effect[i][j] > LEAST_EFFECT]
-    if leaks:
-        i, j = leaks[0]
-        later = ", all of them later tokens" if all(j > i for i, j in leaks) else ""
-        return Check("failed", f"{by}: row {i} sees token {j}, which is blocked ({len(leaks)} such pairs{later})",
-                     max(effect[i][j] for i, j in leaks))
-    if dead and must_have_effect:
-        i, j = dead[0]
-        return Check("failed", f"{by}: row {i} does not see token {j}, which is allowed ({len(dead)} such pairs)")
-    return Check("passed", f"{by}: every allowed pair has an effect, no other has")
+def leak(c, effects, where):
+    """A failed check if a blocked token has an effect, or None."""
+    leaks = (c.must_not & ~(effects <= 10 * c.rounding)).nonzero().tolist()
+    if not leaks:
+        return None
+    i, j = leaks[0]
+    later = ", all of them later tokens" if all(j > i for i, j in leaks) else ""
+    return Check("failed", f"{where}row {i} sees token {j}, which is blocked ({len(leaks)} such pairs{later})",
+                 effects[c.must_not].max().item())
 
 
 def check_reach(c):
-    c.report.expected = expected_reach(c)
-    should = torch.tensor([[cell == "#" for cell in row] for row in c.report.expected])
+    expect_reach(c)
     reach, largest = torch.zeros(c.tokens, c.tokens, dtype=torch.float64), 0.0
     for scale in (1, 0.3, 0.1, 0.01):  # a saturated softmax or a dead ReLU hides pairs: smaller inputs show them
         norms = row_gradients(c, c.x * scale).square().sum((1, 3)).sqrt()
         largest = max(norms.max().item(), largest)
         reach = torch.maximum(reach, norms / (largest or 1))
-        if (reach[should] > LEAST_EFFECT).all():
+        if (reach[c.must] > LEAST_EFFECT).all():
             break
-    c.effects = value_effects(c)
-    dead = should & ~(reach > LEAST_EFFECT)  # so far; not if values have an effect
-    c.report.reach = torch.where(dead, c.effects, reach)
+    c.report.reach, c.effects = reach, value_effects(c)
     if largest == 0:
         return Check("failed", "no gradient reaches x: detach, .data, or torch.no_grad cuts the graph")
-    return judge_reach(c, c.report.reach, "gradients", must_have_effect=True)
+    hidden = c.must & ~(reach > LEAST_EFFECT)
+    c.report.reach = reach = torch.where(hidden, c.effects, reach)
+    dead = (c.must & ~(reach > LEAST_EFFECT)).nonzero().tolist()  # values have no effect either
+    found = leak(c, reach, "")
+    if found is None and dead:
+        i, j = dead[0]
+        return Check("failed", f"row {i} does not see token {j}, which is allowed ({len(dead)} such pairs)")
+    return found or Check("passed", "every allowed token has an effect, no blocked one has")
 
 
-def check_values(c):  # only gradients are scaled up to find weak effects
-    return judge_reach(c, c.effects, "values", must_have_effect=False)
+def check_values(c):
+    """Leaks only: a saturated softmax, which hides pairs, is not scaled down here."""
+    return leak(c, c.effects, "replacing tokens: ") or Check("passed", "replacing a blocked token changes nothing")
 
 
 # ---- order, equal ----
@@ -527,7 +539,7 @@ def find_weights(module, d_model, heads):
     """None if the module has no W_q, W_k and W_v with shapes that fit."""
     weight, bias, stored_transposed = {}, {}, False
     for name, p in module.named_parameters():
-        role, p = role_of(name), p.detach().to("cpu", torch.float64)
+        role, p = role_of(name), p.detach().cpu().double()
         if role is None or p.dim() not in (1, 2):
             continue
         # A matrix (in, out), as GPT-2's, is transposed if its shape shows it; then so is W_o.
@@ -665,7 +677,7 @@ def weights_of(scores, mask, choice, over):
 def attend(c, w, transposed=False, scale=None, roles="qkv", softmax=None, mask=None, heads=None, apply=None,
            output=None):
     """softmax(q k^T / sqrt(d_head)) v W_o^T with the given changes. None if their shapes do not fit."""
-    x, width = c.x.to("cpu", torch.float64), w.head_dim * c.heads
+    x, width = c.x.cpu().double(), w.head_dim * c.heads
     plain_heads = w.kv_heads == c.heads
     if ((roles != "qkv" or heads == "one") and not plain_heads) or ("x" in roles and c.d_model != width):
         return None
@@ -841,12 +853,12 @@ def attention_check(f, d_model, *, heads=1, causal=False, block_mask=None, posit
     seed        of the inputs
     show        print the report
     """
-    options = {name: value for name, value in locals().items() if name != "f"}
     owner = f if isinstance(f, nn.Module) else getattr(f, "__self__", None)
     if module is None and isinstance(owner, nn.Module):
-        options["module"] = owner
-    c = Case(f, options)
-    check_options(c)
+        module = owner
+    c = Case(f=f, d_model=d_model, heads=heads, causal=causal, block_mask=block_mask, positions=positions,
+             longest=longest, unbatched=unbatched, layers=layers, block=block, extra_keys=extra_keys, module=module,
+             f32=f32, padded=padded, step=step, derivative=derivative, seed=seed)
     with contextlib.ExitStack() as stack:
         stack.enter_context(torch.inference_mode(False))
         stack.enter_context(torch.enable_grad())

@@ -681,10 +681,10 @@ def mistakes_of(sentence):
 
 
 def verdicts_of_c(program, seed):
-    """Status, letters and mistake by name, from lines "name status letters... mistake", separated by tabs."""
+    """Letters and mistake by name, from lines "name, passed or wrong, letters, mistake", separated by tabs."""
     lines = subprocess.run([program, "--verdicts", str(seed)], check=True, capture_output=True, text=True).stdout
     fields = [line.split("\t") for line in lines.splitlines()]
-    return {name: ("".join(letters), mistake) for name, _, *letters, mistake in fields}
+    return {name: (letters, mistake) for name, _, letters, mistake in fields}
 
 
 def compare(program, seed):
@@ -828,17 +828,28 @@ def check_is_unchanged():
         fail("two checks of the same module differ")
 
 
-def check_report():
-    """The picture marks leaks and dead pairs, in letters where the terminal has no others."""
+def picture_of(page):
+    return [line for line in page.splitlines() if line.startswith(("  as expected", "  wrong", "      0 1", "   "))
+            and not line.startswith(" " * 19)]
+
+
+def check_report(program):
+    """The page, and its picture: that of C, in letters where the terminal has no others."""
     page = io.StringIO()
-    with contextlib.redirect_stdout(page):
-        report = attention_check(CATALOGUE["mask_transposed"].module(1), WIDTH, heads=4, causal=True)
-    for line in ("attention check", "  batch      ok     another sequence of the batch changes nothing",
-                 "   7  x x x x x x x #", "likely mistake: y equals attention with the mask transposed"):
-        if line not in page.getvalue():
-            fail(f"the report has no {line!r}:\n{page.getvalue()}")
-    if repr(report) != f"<attention check {report.summary()}>" or report.passed:
-        fail(f"repr is {report!r}")
+    for name in ("mask_transposed", "mask_off_by_one", "single_head"):
+        entry, page = CATALOGUE[name], io.StringIO()
+        with contextlib.redirect_stdout(page):
+            m = entry.module(1)
+            report = attention_check(m, WIDTH, **entry.options(m))
+        in_c = subprocess.run([program, name], capture_output=True, text=True, env={"LC_ALL": "C"}).stdout
+        if picture_of(page.getvalue()) != picture_of(in_c) or len(picture_of(in_c)) < 10:
+            fail(f"{name}: other pictures\n{page.getvalue()}\n{in_c}")
+        if repr(report) != f"<attention check {report.summary()}>" or report.summary() not in in_c:
+            fail(f"{name}: repr is {report!r}")
+        for line in ("attention check", "  batch      ok     another sequence of the batch changes nothing",
+                     report.mistake[:40]):
+            if line not in page.getvalue():
+                fail(f"the report has no {line!r}:\n{page.getvalue()}")
 
 
 def check_is_refused():
@@ -872,7 +883,7 @@ def main():
         count = compare(program, seed)
         check_layers_of_torch(seed)
     check_is_unchanged()
-    check_report()
+    check_report(program)
     check_is_refused()
     print(f"attention_check: {count} attentions, {seeds} seeds, {time.time() - start:.1f} s, {len(failures)} failures")
     return bool(failures)
