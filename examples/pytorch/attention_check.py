@@ -137,9 +137,9 @@ class Case:
         self.__dict__.update(options)  # those of attention_check
         check_options(self)
         self.tokens = len(self.block_mask) if self.block_mask is not None else min(self.longest, TOKENS)
-        self.device = next((p.device for p in self.module.parameters()), "cpu") if self.module else "cpu"
-        has_f64 = torch.device(self.device).type != "mps"
-        is_f64 = has_f64 and self.module is not None and not self.f32
+        parameters = [] if self.module is None else [*self.module.parameters()]
+        self.device = parameters[0].device if parameters else torch.device("cpu")
+        is_f64 = self.module is not None and not self.f32 and self.device.type != "mps"  # which has no f64
         self.dtype = torch.float64 if is_f64 else torch.float32
         self.rounding = 1e-10 if is_f64 else 1e-4  # relative differences up to this are rounding
         self.report = Report()
@@ -632,11 +632,11 @@ MISTAKES = [
 ]
 
 
-def divisor(c, w, scale):
+def divisor(c, d_head, scale):
     """The number that scores are divided by."""
     return {
-        None: math.sqrt(w.head_dim), "model": math.sqrt(c.d_model), "none": 1, "width": w.head_dim,
-        "multiplied": 1 / math.sqrt(w.head_dim), "heads": math.sqrt(c.heads), "tokens": math.sqrt(c.tokens),
+        None: math.sqrt(d_head), "model": math.sqrt(c.d_model), "none": 1, "width": d_head,
+        "multiplied": 1 / math.sqrt(d_head), "heads": math.sqrt(c.heads), "tokens": math.sqrt(c.tokens),
     }[scale]
 
 
@@ -650,7 +650,7 @@ def mask_of(c, mask):
     return ~blocked if mask == "inverted" else blocked.T if mask == "transposed" else blocked
 
 
-def softmax(scores, dim):
+def safe_softmax(scores, dim):
     return torch.softmax(scores, dim).nan_to_num(0.0)  # 0 where all are blocked
 
 
@@ -669,8 +669,8 @@ def weights_of(scores, mask, choice, over):
     if over == "none":
         percents = scores
     else:
-        percents = softmax(scores, {"queries": -2, "heads": 1, "batch": 0}.get(over, -1))
-        percents = softmax(percents, -1) if over == "twice" else percents
+        percents = safe_softmax(scores, {"queries": -2, "heads": 1, "batch": 0}.get(over, -1))
+        percents = safe_softmax(percents, -1) if over == "twice" else percents
     return percents if zero is None else percents.masked_fill(zero, 0.0)
 
 
@@ -678,8 +678,9 @@ def attend(c, w, transposed=False, scale=None, roles="qkv", softmax=None, mask=N
            output=None):
     """softmax(q k^T / sqrt(d_head)) v W_o^T with the given changes. None if their shapes do not fit."""
     x, width = c.x.cpu().double(), w.head_dim * c.heads
-    plain_heads = w.kv_heads == c.heads
-    if ((roles != "qkv" or heads == "one") and not plain_heads) or ("x" in roles and c.d_model != width):
+    if (roles != "qkv" or heads == "one") and w.kv_heads != c.heads:
+        return None
+    if "x" in roles and c.d_model != width:
         return None
 
     def project(role):
@@ -697,8 +698,8 @@ def attend(c, w, transposed=False, scale=None, roles="qkv", softmax=None, mask=N
         return t if heads == "one" else t.repeat_interleave(c.heads // count, dim=1)
 
     q, k, v = (split(project(role)) for role in roles)
-    scale_by = math.sqrt(width) if heads == "one" and scale is None else divisor(c, w, scale)
-    percents = weights_of(q @ k.transpose(-2, -1) / scale_by, mask_of(c, mask), mask, softmax)
+    scores = q @ k.transpose(-2, -1) / divisor(c, q.shape[-1], scale)
+    percents = weights_of(scores, mask_of(c, mask), mask, softmax)
     percents = percents.mean(1, keepdim=True) if heads == "mean" else percents
     percents = percents.transpose(-2, -1) if apply == "transposed" else percents
     y = percents @ v
@@ -752,9 +753,9 @@ def explain(c, w, mistakes):
     for mistake in mistakes:
         text, remedy = mistake.text, mistake.remedy
         if mistake.part == "scale":
-            used = divisor(c, w, mistake.choice)
+            used = divisor(c, w.head_dim, mistake.choice)
             text += "" if mistake.choice == "none" else f" = {1 / used if used < 1 else used:.4g}"
-            remedy = (f"a head is {w.head_dim} wide, so divide by sqrt({w.head_dim}) = {math.sqrt(w.head_dim):.4g}")
+            remedy = f"a head is {w.head_dim} wide, so divide by sqrt({w.head_dim}) = {math.sqrt(w.head_dim):.4g}"
         texts.append(text)
         remedies.append(remedy)
     return " and ".join(texts) + "; " + "; ".join(remedies)

@@ -721,6 +721,45 @@ class Gpt2(nn.Module):
         return y @ self.c_proj.weight + self.c_proj.bias
 
 
+class TutorialAttention(nn.Module):
+    """The tutorial's class: (T, d_model) without a batch."""
+
+    def __init__(self, d_model=64, row_dim=0, col_dim=1):
+        super().__init__()
+        self.W_q = nn.Linear(d_model, d_model, bias=False)
+        self.W_k = nn.Linear(d_model, d_model, bias=False)
+        self.W_v = nn.Linear(d_model, d_model, bias=False)
+        self.row_dim, self.col_dim = row_dim, col_dim
+
+    def forward(self, encodings):
+        q, k, v = self.W_q(encodings), self.W_k(encodings), self.W_v(encodings)
+        sims = q @ k.transpose(self.row_dim, self.col_dim) / k.size(self.col_dim) ** 0.5
+        mask = ones(encodings).triu(1)
+        return torch.softmax(sims.masked_fill(mask, -1e9), dim=self.col_dim) @ v
+
+
+class SeparateHeads(nn.Module):
+    """A module per head, with a mask as a buffer of floats and dropout."""
+
+    def __init__(self, by_model):
+        super().__init__()
+        self.heads = nn.ModuleList()
+        for _ in range(4):
+            layers = {name: nn.Linear(64, 16, bias=False) for name in ("key", "query", "value")}
+            self.heads.append(nn.ModuleDict(layers))
+        self.proj, self.dropout = nn.Linear(64, 64), nn.Dropout(0.2)
+        self.register_buffer("tril", torch.ones(32, 32).tril())
+        self.width = 64 if by_model else 16
+
+    def forward(self, x):
+        outputs, t = [], x.size(1)
+        for head in self.heads:
+            scores = head["query"](x) @ head["key"](x).transpose(-2, -1) * self.width ** -0.5
+            scores = scores.masked_fill(self.tril[:t, :t] == 0, -math.inf)
+            outputs.append(self.dropout(torch.softmax(scores, -1)) @ head["value"](x))
+        return self.dropout(self.proj(torch.cat(outputs, -1)))
+
+
 class KeepsWeights(nn.Module):
     """Stores its last weights as an attribute, counts calls in a buffer, returns a tuple."""
 
@@ -787,6 +826,11 @@ def check_layers_of_torch(seed):
         encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
         expect("nn.TransformerEncoder", encoder, "", "skipped", heads=4, block=True, layers=2)
     expect("GPT-2's names and matrices", Gpt2(), heads=4, causal=True)
+    expect("the tutorial's class", TutorialAttention(), causal=True, unbatched=True)
+    expect("a module per head", SeparateHeads(by_model=False), heads=4, causal=True, longest=32)
+    expect("a module per head, too long", SeparateHeads(by_model=False), "length", heads=4, causal=True, longest=33)
+    expect("a module per head, scaled by d_model", SeparateHeads(by_model=True), "formula", "failed",
+           "scaled by sqrt(d_model) = 8; a head is 16 wide", heads=4, causal=True)
     expect("a tuple", KeepsWeights(), "", "skipped", heads=4, block=True, causal=True, longest=64)
     expect("a method", KeepsWeights().forward, heads=4, causal=True)
     expect("a function", lambda x: F.scaled_dot_product_attention(x, x, x), "", "skipped")
@@ -865,8 +909,8 @@ def check_is_refused():
     refuse("no function", None, TypeError)
     refuse("d_model is 0", linear, d_model=0)
     refuse("positions is 'sines'", linear, positions="sines")
-    refuse("must be bool (T, T)", linear, block_mask=torch.zeros(3, 3))
-    refuse("must be bool (T, T)", linear, block_mask=torch.zeros(9, 9, dtype=torch.bool))
+    for mask in (torch.zeros(3, 3), *(torch.zeros(shape, dtype=torch.bool) for shape in ((9, 9), (0, 0), (3,), (2, 3)))):
+        refuse("must be bool (T, T)", linear, block_mask=mask)
     refuse("not both", linear, block_mask=torch.zeros(3, 3, dtype=torch.bool), causal=True)
     refuse("f returned NoneType", lambda x: None, TypeError)
     refuse("f gave (2, 64)", lambda x: x[:, 0])
