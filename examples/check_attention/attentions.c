@@ -731,7 +731,7 @@ const attention_entry attention_catalogue[] = {
     {"scaled_by_model", "scores divided by sqrt(d_model)",
      "scaled by sqrt(d_model) = 8; a head is 16 wide", scaled_by_model, 0, CAUSAL},
     {"not_scaled", "scores not divided", "not scaled", not_scaled, 0, CAUSAL},
-    {"scaled_without_root", "scores divided by d_head", "without the root = 16",
+    {"scaled_without_root", "scores divided by d_head", "divided by d_head itself = 16",
      scaled_without_root, 0, CAUSAL},
     {"multiplied_by_root", "scores multiplied by sqrt(d_head)", "multiplied by sqrt(d_head) = 4",
      multiplied_by_root, 0, CAUSAL},

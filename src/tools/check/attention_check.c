@@ -58,6 +58,15 @@ static void skip(check *c, heed_attention_checks which, const char *why)
     set(c, which, HEED_VERDICT_SKIPPED, 0, "%s", why);
 }
 
+/* Wrong if `worst` exceeds rounding. */
+static void judge(check *c, heed_attention_checks which, double worst, double most,
+                  const char *wrong, const char *right)
+{
+    const bool is_wrong = !(worst <= most); /* NaN is */
+    set(c, which, is_wrong ? HEED_VERDICT_FAILED : HEED_VERDICT_PASSED, worst, "%s",
+        is_wrong ? wrong : right);
+}
+
 static bool failed(const check *c, heed_attention_checks which)
 {
     return c->report.checks[which].verdict == HEED_VERDICT_FAILED;
@@ -237,11 +246,10 @@ static void check_batch(check *c)
     for (int64_t i = 0; y != NULL && i < c->tokens; i++) {
         worst = fmax(worst, difference(c, row(y, 0, i), row(c->y, 0, i)));
     }
-    const bool wrong = is_more(worst, c->rounding);
-    set(c, HEED_CHECK_BATCH, wrong ? HEED_VERDICT_FAILED : HEED_VERDICT_PASSED, worst, "%s",
-        wrong ? "another sequence of the batch changes this one: a softmax or transpose over the "
-                "batch dim, or a reshape that moves elements between sequences"
-              : "another sequence of the batch changes nothing");
+    judge(c, HEED_CHECK_BATCH, worst, c->rounding,
+          "another sequence of the batch changes this one: a softmax or transpose over the "
+          "batch dim, or a reshape that moves elements between sequences",
+          "another sequence of the batch changes nothing");
 }
 
 /* ---- reach ---- */
@@ -437,12 +445,10 @@ static void check_order(check *c)
             worst = fmax(worst, difference(c, row(y, b, i), row(c->y, b, order[i])));
         }
     }
-    const bool wrong = is_more(worst, c->rounding);
-    set(c, HEED_CHECK_ORDER, wrong ? HEED_VERDICT_FAILED : HEED_VERDICT_PASSED, worst, "%s",
-        wrong
-            ? "tokens in another order give other outputs: heads are split or merged by a reshape "
-              "that mixes tokens, or there are positions (.positions) or a mask (.causal)"
-            : "tokens in another order give the same outputs in that order");
+    judge(c, HEED_CHECK_ORDER, worst, c->rounding,
+          "tokens in another order give other outputs: heads are split or merged by a reshape "
+          "that mixes tokens, or there are positions (.positions) or a mask (.causal)",
+          "tokens in another order give the same outputs in that order");
 }
 
 /* The largest difference between gradients dy_i/dx_j of allowed j, for all i, relative to the
@@ -516,13 +522,10 @@ static void check_equal(check *c, heed_tensor *weights)
         return;
     }
     const double uneven = worst_share(c, same, weights);
-    const bool wrong = is_more(uneven, fmax(c->rounding, 1e-9) * 10);
-    set(c, HEED_CHECK_EQUAL, wrong ? HEED_VERDICT_FAILED : HEED_VERDICT_PASSED, fmax(worst, uneven),
-        "%s",
-        wrong ? "equal tokens do not have equal shares of a gradient: the weights of a row do not "
-                "sum "
-                "to 1 (softmax over another dim), or x is added to y (a residual: set .block)"
-              : "equal tokens give what one of them gives, and have equal shares");
+    judge(c, HEED_CHECK_EQUAL, uneven, fmax(c->rounding, 1e-9) * 10,
+          "equal tokens do not have equal shares of a gradient: the weights of a row do not sum to "
+          "1 (softmax over another dim), or x is added to y (a residual: set .block)",
+          "equal tokens give what one of them gives, and have equal shares");
 }
 
 /* ---- length ---- */
@@ -545,6 +548,9 @@ static void check_length(check *c)
             x = first_tokens(heed_repeat(c->x, often), t);
         }
         const heed_tensor *y = outputs(c, heed_contiguous(x));
+        if (heed_error_pending() == HEED_ERR_MEMORY) {
+            return;
+        }
         if (y == NULL) {
             char message[160];
             snprintf(message, sizeof message, "%.150s", heed_error_message());
@@ -619,12 +625,6 @@ static void check_padding(check *c)
 }
 
 /* ---- parameters ---- */
-
-/* The last part of a name that suggests the bias of keys, which softmax cancels. */
-static bool is_key_bias(const char *name, const heed_tensor *p)
-{
-    return p->ndim == 1 && strstr(name, "bias") != NULL && strpbrk(name, "kK") != NULL;
-}
 
 /* A leaf that requires a gradient and is neither x nor a parameter; NULL if there is none. */
 static const heed_tensor *unregistered(heed_tensor *y, const heed_tensor *x,
@@ -717,9 +717,10 @@ static void check_parameters(check *c, heed_tensor *weights)
                 parameters.names[i]);
             return;
         }
-        if (most > c->rounding || is_key_bias(parameters.names[i], p)) {
+        if (most > c->rounding) {
             continue;
         }
+        /* A bias without effect is right: softmax cancels that of keys. */
         const bool effect = has_effect(c, p);
         if (effect || p->ndim > 1) {
             set(c, HEED_CHECK_PARAMETERS, HEED_VERDICT_FAILED, most,
@@ -938,7 +939,9 @@ static void give_back(check *c, borrowed *b)
 {
     for (int i = b->count - 1; i >= 0; i--) {
         heed_set_data(b->tensors[i], b->values[i]);
-        if (b->grads[i] != NULL) {
+    }
+    for (int i = 0; i < b->count; i++) {
+        if (b->grads[i] != NULL) { /* last, as it allocates memory */
             heed_set_grad(b->tensors[i], b->grads[i]);
         }
     }

@@ -149,7 +149,7 @@ typedef struct mistake {
 static const mistake mistakes[] = {
     {SCALE, NOT_SCALED, "with scores that are not scaled", NULL},
     {SCALE, BY_MODEL, "scaled by sqrt(d_model)", NULL},
-    {SCALE, BY_WIDTH, "with scores divided by the width of a head, without the root", NULL},
+    {SCALE, BY_WIDTH, "with scores divided by d_head itself", NULL},
     {SCALE, MULTIPLIED, "with scores multiplied by sqrt(d_head)", NULL},
     {SCALE, BY_HEADS, "scaled by the root of the number of heads", NULL},
     {SCALE, BY_TOKENS, "scaled by the root of the number of tokens", NULL},
@@ -219,10 +219,11 @@ static heed_tensor *project(const problem *p, const formula *f, role r)
 /* (B, T, count * d_head) -> (B, heads, T, d_head) */
 static heed_tensor *split(const problem *p, const formula *f, heed_tensor *t)
 {
+    const int64_t width = heed_size(t, 2); /* 0 on error */
     const int64_t heads = f->choice[HEADS] == ONE_HEAD ? 1 : p->shape->heads;
     const int64_t count =
-        t->shape[2] == p->w.kv_heads * p->w.head_dim && heads > 1 ? p->w.kv_heads : heads;
-    const int64_t head_dim = t->shape[2] / count;
+        width == p->w.kv_heads * p->w.head_dim && heads > 1 ? p->w.kv_heads : heads;
+    const int64_t head_dim = width / count;
     heed_tensor *split;
     if (f->choice[HEADS] == SPLIT_BY_VIEW || f->choice[HEADS] == BOTH_BY_VIEW) {
         split = heed_reshape(t, HEED_SHAPE(p->batch, count, p->tokens, head_dim));
@@ -353,10 +354,11 @@ static heed_tensor *attend(const problem *p, const formula *f)
         }
         y = heed_linear(y, turned ? heed_transpose(w_o, 0, 1) : w_o, p->w.bias[ROLE_O]);
     }
-    if (y != NULL && y->shape[2] != p->y->shape[2]) {
+    if (y == NULL || y->shape[2] != p->y->shape[2] ||
+        (f->choice[OUTPUT] == X_ADDED && y->shape[2] != p->d_model)) {
         return NULL;
     }
-    return f->choice[OUTPUT] == X_ADDED ? y->shape[2] == p->d_model ? heed_add(y, p->x) : NULL : y;
+    return f->choice[OUTPUT] == X_ADDED ? heed_add(y, p->x) : y;
 }
 
 /* Does the formula give y? Rows that its mask blocks everywhere are not compared: implementations
