@@ -809,8 +809,11 @@ def check_layers_of_torch(seed):
     expect("nn.MultiheadAttention, causal", with_mask, **of_mha, causal=True)
     block_mask = torch.rand(6, 6) < 0.5
     block_mask.fill_diagonal_(False)
-    block_mask[0, 1] = True
+    block_mask[torch.arange(6), torch.arange(6) - 1] = True
     expect("nn.MultiheadAttention, block_mask", lambda x: mha(x, x, x, attn_mask=block_mask), **of_mha,
+           block_mask=block_mask)
+    expect("nn.MultiheadAttention, mask inverted", lambda x: mha(x, x, x, attn_mask=~block_mask),
+           "reach values equal formula", "failed", "true and false of the mask exchanged", **of_mha,
            block_mask=block_mask)
     expect("nn.MultiheadAttention, unbatched", lambda x: mha(x, x, x), **of_mha, unbatched=True)
     time_first = nn.MultiheadAttention(64, 4)
@@ -888,6 +891,8 @@ def check_report(program):
         in_c = subprocess.run([program, name], capture_output=True, text=True, env={"LC_ALL": "C"}).stdout
         if picture_of(page.getvalue()) != picture_of(in_c) or len(picture_of(in_c)) < 10:
             fail(f"{name}: other pictures\n{page.getvalue()}\n{in_c}")
+        if name == "mask_off_by_one" and report.checks["reach"].worst != report.reach.diagonal(1).max():
+            fail(f"{name}: the worst leak is {report.checks['reach'].worst}")
         if repr(report) != f"<attention check {report.summary()}>" or report.summary() not in in_c:
             fail(f"{name}: repr is {report!r}")
         for line in ("attention check", "  batch      ok     another sequence of the batch changes nothing",
