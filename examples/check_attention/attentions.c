@@ -17,9 +17,10 @@ enum attention_layers {
     WITH_EXTRA = 64,    /* a parameter (64, 64) */
     UNREGISTERED = 128, /* the same, but the module does not know it */
     TWO_LAYERS = 256,
-    FUSED = 512,  /* W_q is qkv, (192, 64) */
-    PLAIN = 1024, /* parameters (in, out), used as x W */
-    FROZEN = 2048 /* W_k does not train */
+    FUSED = 512,   /* W_q is qkv, (192, 64) */
+    PLAIN = 1024,  /* parameters (in, out), used as x W */
+    FROZEN = 2048, /* W_k does not train */
+    IN_OUT = 4096  /* W_q is c_attn, (64, 192) */
 };
 
 /* ---- right parts ---- */
@@ -248,6 +249,14 @@ static heed_tensor *mask_missing(struct attention *m, heed_tensor *x)
 static heed_tensor *mask_inverted(struct attention *m, heed_tensor *x)
 {
     return masked_by(m, x, heed_tril(ones(x), 0), (double)-INFINITY);
+}
+
+/* A row that is blocked everywhere gives NaN. */
+static heed_tensor *mask_inverted_to_nan(struct attention *m, heed_tensor *x)
+{
+    qkv t = split_all(m, project(m, x));
+    heed_tensor *scores = heed_masked_fill(scores_of(t), heed_tril(ones(x), 0), (double)-INFINITY);
+    return finish(m, heed_softmax(scores, -1), t.v);
 }
 
 static heed_tensor *mask_transposed(struct attention *m, heed_tensor *x)
@@ -594,6 +603,15 @@ static heed_tensor *fused(struct attention *m, heed_tensor *x)
     return attend_with(m, (qkv){parts[0], parts[1], parts[2]});
 }
 
+static heed_tensor *in_out(struct attention *m, heed_tensor *x)
+{
+    heed_tensor *parts[3];
+    heed_chunk(heed_matmul(x, m->W_q->weight), 3, -1, parts);
+    const qkv t = split_all(m, (qkv){parts[0], parts[1], parts[2]});
+    heed_tensor *percents = heed_softmax(mask_future(scores_of(t)), -1);
+    return heed_matmul(merge(heed_matmul(percents, t.v)), m->W_o->weight);
+}
+
 static heed_tensor *by_einsum(struct attention *m, heed_tensor *x)
 {
     const heed_shape heads = HEED_SHAPE(m->heads, -1);
@@ -761,6 +779,8 @@ const attention_entry attention_catalogue[] = {
     {"mask_missing", "no mask", "without the mask", mask_missing, 0, CAUSAL},
     {"mask_inverted", "true where it should be false", "true and false of the mask exchanged",
      mask_inverted, 0, CAUSAL},
+    {"mask_inverted_to_nan", "the same, with a softmax that gives NaN",
+     "true and false of the mask exchanged", mask_inverted_to_nan, 0, CAUSAL},
     {"mask_transposed", "blocks earlier tokens", "blocks earlier tokens", mask_transposed, 0,
      CAUSAL},
     {"mask_blocks_self", "blocks the diagonal too", "blocks a token's own key", mask_blocks_self, 0,
@@ -836,6 +856,7 @@ const attention_entry attention_catalogue[] = {
      OPTIONS(.heads = 4, .padded = padded_rightly, .derivative = true)},
     {"single_head", "one head without W_o", "", attend, NO_OUTPUT, OPTIONS(.causal = true)},
     {"fused", "one projection for q, k and v", "", fused, FUSED, CAUSAL},
+    {"in_out", "matrices (in, out), as GPT-2's", "", in_out, IN_OUT, CAUSAL},
     {"einsum", "by einsum, heads never transposed", "", by_einsum, 0, CAUSAL},
     {"sdpa", "by heed_scaled_dot_product_attention", "", by_sdpa, 0, CAUSAL},
     {"head_by_head", "a loop over slices", "", head_by_head, 0, CAUSAL},
@@ -892,6 +913,8 @@ static struct attention *new_layer(const attention_entry *entry)
     const int64_t kv = (with & ONE_KEY_HEAD) != 0 ? d / m->heads : d;
     if ((with & FUSED) != 0) {
         heed_add_child(m, "qkv", &m->W_q, heed_linear_new_with(d, 3 * d, bias));
+    } else if ((with & IN_OUT) != 0) {
+        heed_add_child(m, "c_attn", &m->W_q, heed_linear_new_with(3 * d, d, bias));
     } else if ((with & OTHER_ORDER) != 0) {
         HEED_CHILD(m, W_v, heed_linear_new_with(d, kv, bias));
         HEED_CHILD(m, W_k, heed_linear_new_with(d, kv, bias));

@@ -33,11 +33,13 @@ class Attention(nn.Module):
     """W_q, W_k, W_v and W_o; each entry of the catalogue has another forward."""
 
     def __init__(self, entry, bias=False, no_output=False, one_key_head=False, other_order=False, zero_output=False,
-                 with_block=False, extra=None, fused=False, frozen=False):
+                 with_block=False, extra=None, fused=False, in_out=False, frozen=False):
         super().__init__()
         self.entry, self.heads, self.causal = entry, entry.check.get("heads", 1), entry.check.get("causal", False)
         kv = WIDTH // self.heads if one_key_head else WIDTH
         widths = {"qkv": 3 * WIDTH} if fused else {"W_q": WIDTH, "W_k": kv, "W_v": kv}
+        if in_out:
+            widths, self.c_attn = {}, nn.Linear(3 * WIDTH, WIDTH, bias=False)
         for name in reversed(widths) if other_order else widths:
             setattr(self, name, nn.Linear(WIDTH, widths[name], bias=bias))
         self.W_o = None if no_output else nn.Linear(WIDTH, WIDTH, bias=bias)
@@ -260,6 +262,12 @@ def mask_missing(m, x):
 @causal
 def mask_inverted(m, x):
     return masked_by(m, x, ones(x).tril(), -math.inf)
+
+
+@causal
+def mask_inverted_to_nan(m, x):
+    q, k, v = m.split_all(x)
+    return m.finish(torch.softmax(scores_of(q, k).masked_fill(ones(x).tril(), -math.inf), -1), v)
 
 
 @causal
@@ -559,6 +567,14 @@ add("causal", attend, causal=True, step=cached_step, derivative=True)
 add("free", attend, padded=padded_rightly, derivative=True)
 add("single_head", attend, {"no_output": True}, causal=True, heads=1)
 add("fused", lambda m, x: attend_with(m, *m.qkv(x).chunk(3, -1)), {"fused": True}, causal=True)
+
+
+def in_out(m, x):
+    q, k, v = map(m.split, (x @ m.c_attn.weight).chunk(3, -1))
+    return merge(torch.softmax(mask_future(scores_of(q, k)), -1) @ v) @ m.W_o.weight
+
+
+add("in_out", in_out, {"in_out": True}, causal=True)
 
 
 @causal

@@ -16,14 +16,17 @@
  *   reach       the norms of dy_i/dx_j: each allowed pair has an effect, no blocked pair has
  *   values      no blocked pair has an effect that gradients do not see (detach, argmax)
  *   order       f(Px) = P f(x) for a permutation P; without mask and positions
- *   equal       equal tokens: f(x, x, x) = f(x), as the weights of a row sum to 1; in a single
- * layer without positions also: dy_i/dx_j is the same for all allowed j length      T = 1, 2, ...
- * up to the longest; a causal function gives a prefix the same outputs padding     tokens that the
- * mask blocks change nothing, the others do parameters  each receives a gradient and is registered
+ *   equal       equal tokens give what one gives, as weights sum to 1: f(x, x, x) = f(x)
+ *               in a layer alone, dy_i/dx_j of equal tokens is the same for all j
+ *   length      T from 1 to the longest works; causal: a prefix of x has the same outputs
+ *   padding     tokens that the mask blocks change nothing, the others do
+ *   parameters  each receives a gradient and is registered
  *   cache       one token at a time gives what all at once give
- *   formula     parameters called W_q, W_k, W_v, W_o, or as in torch: y is softmax(q k^T /
- *               sqrt(d_head)) v W_o^T. If not, known mistakes and pairs of them are tried, and
- * those that reproduce y are named derivative  gradients agree with difference quotients
+ *   formula     y is softmax(q k^T / sqrt(d_head)) v W_o^T, see below
+ *   derivative  gradients agree with difference quotients
+ *
+ * The formula is computed from parameters called W_q, W_k, W_v and W_o, or as in torch. If y
+ * differs, known mistakes and pairs of them are tried, and those that reproduce y are named.
  *
  * Parameters, gradients, training flags and the generator are the same afterwards, to the bit. */
 #ifndef HEED_TOOLS_ATTENTION_CHECK_H

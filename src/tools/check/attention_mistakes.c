@@ -83,6 +83,7 @@ static void append_rows(heed_tensor **to, heed_tensor *rows)
 /* True if the module has W_q, W_k and W_v, with shapes that fit. */
 static bool find_weights(void *module, int64_t d_model, int heads, weights *w)
 {
+    bool in_out = false;
     *w = (weights){0};
     const heed_tensor_list list = heed_parameters(module);
     for (int i = 0; i < list.count; i++) {
@@ -91,11 +92,15 @@ static bool find_weights(void *module, int64_t d_model, int heads, weights *w)
         if (r == NO_ROLE || p == NULL || p->ndim > 2 || p->ndim < 1) {
             continue;
         }
-        /* A matrix (in, out), as GPT-2's, is transposed if its shape shows it. */
+        /* Matrices (in, out), as GPT-2's, are transposed if the shape of one shows it. */
         const bool is_wide =
             p->ndim == 2 && r != ROLE_O && p->shape[0] == d_model && p->shape[1] != d_model;
+        in_out = in_out || is_wide;
         append_rows(p->ndim == 2 ? &w->weight[r] : &w->bias[r],
                     is_wide ? heed_transpose(p, 0, 1) : p);
+    }
+    if (in_out && w->weight[ROLE_O] != NULL) {
+        w->weight[ROLE_O] = heed_transpose(w->weight[ROLE_O], 0, 1);
     }
     if (w->weight[ROLE_QKV] != NULL && w->weight[ROLE_QKV]->shape[0] % 3 == 0) {
         heed_chunk(w->weight[ROLE_QKV], 3, 0, w->weight);
