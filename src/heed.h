@@ -38,7 +38,8 @@
 /* ---- Memory, threads and checks ---- */
 #include "tensor/alloc.h"     /* memory for your own modules; counts of live tensors */
 #include "tensor/check.h"     /* argument checks for your own functions */
-#include "tensor/processor.h" /* the instruction set in use; subnormal numbers */
+#include "tensor/denormal.h"  /* subnormal numbers */
+#include "tensor/processor.h" /* the instruction set in use */
 #include "tensor/version.h"   /* the version; a line for bug reports */
 #include "tensor/parallel.h"  /* the number of threads */
 
