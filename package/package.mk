@@ -24,7 +24,7 @@ STRICT_LINK = $(foreach f,-Wl$(comma)-z$(comma)defs$(comma)-z$(comma)nodelete -W
                   printf 'int x;' | $(CC) -shared -fPIC $f -x c - -o /dev/null 2> /dev/null && echo $f))
 
 # initial-exec: a thread reaches its state without a call, a fifth of the toy's step. dlopen then needs 1 KB of static
-# TLS, of which glibc keeps 1.5 KB for all libraries; musl's dlopen refuses. TLS_MODEL=global-dynamic always loads.
+# TLS, of which glibc keeps 1.6 KB for all libraries; musl's dlopen refuses. TLS_MODEL=global-dynamic always loads.
 TLS_MODEL ?= $(if $(shell $(CC) $(CPPFLAGS) $(CFLAGS) -include features.h -dM -E -x c /dev/null 2> /dev/null | \
                  grep __GLIBC__),initial-exec)
 

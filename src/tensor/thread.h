@@ -44,7 +44,7 @@ typedef struct heed_thread_rest {
 } heed_thread_rest;
 
 /* The fields that every operation touches come first, so that they share cache lines. The shared
- * library keeps all variables of a thread in static TLS, of which glibc leaves about 1.5 KB to
+ * library keeps all variables of a thread in static TLS, of which glibc leaves about 1.6 KB to
  * libraries loaded by dlopen: what is large belongs in the rest. */
 typedef struct heed_thread {
     unsigned error; /* the pending heed_status (error.c) */
