@@ -37,10 +37,16 @@ SSE2     := $(if $(filter __i386__,$(MACHINE)),-msse2 -mfpmath=sse)
 STANDARD := -std=c11 -D_POSIX_C_SOURCE=200809L -D_DARWIN_C_SOURCE
 PTHREAD  := -pthread
 BASE     := $(STANDARD) -Isrc -I. $(SYMBOLS) $(PTHREAD) $(WARNINGS) $(WERROR) -MMD -MP $(STRUCTS) $(SSE2)
+# initial-exec: a thread reaches its state without a call, a fifth of the toy's step. dlopen then needs 1 KB of static
+# TLS, of which glibc keeps 1.6 KB for all libraries; musl's dlopen refuses. TLS_MODEL=global-dynamic always loads.
+ifeq (,$(TLS_MODEL))
+TLS_MODEL := $(if $(shell $(CC) $(CPPFLAGS) $(CFLAGS) -include features.h -dM -E -x c /dev/null 2> /dev/null | \
+                 grep __GLIBC__),initial-exec,global-dynamic)
+endif
 # The archive and the shared library consist of the same objects: position-independent, and with public names alone.
 # gcc calls public functions directly, or inlines them, as clang does. (Kernels have the same instructions as without
 # these flags.) emcc would produce slower code.
-PIC      ?= -fPIC -fvisibility=hidden -fno-semantic-interposition
+PIC      ?= -fPIC -fvisibility=hidden -fno-semantic-interposition -ftls-model=$(TLS_MODEL)
 GIVEN    := $(EXTRA) $(CPPFLAGS) $(CFLAGS)
 CFLAGS_  := $(BASE) $(OPTIMISE) -ffp-contract=off $(GIVEN)
 LDLIBS_  := -lm $(PTHREAD) $(LDLIBS)
@@ -564,7 +570,7 @@ layers: $(OBJECTS)
 	@python3 tests/source/layers.py $(BUILD)
 
 # The lines of src/ that these programs take from the library. The limit may only be lowered.
-CORE          := 19879
+CORE          := 19874
 CORE_PROGRAMS := quickstart gradcheck $(filter-out lesson7%,$(LESSONS:$(BUILD)/%=%))
 .PHONY: core
 core: $(CORE_PROGRAMS:%=$(BUILD)/core/%.map)

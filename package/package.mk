@@ -19,9 +19,9 @@ SHARED_LINK  := libheed.so
 SHARED_FLAGS  = -shared -Wl,-soname,$(SONAME) $(STRICT_LINK)
 endif
 # defs: an undefined symbol is an error. nodelete: dlclose leaves the library in memory, since its threads and the
-# clean-up of other threads still need it.
-STRICT_LINK = $(shell printf 'int x;' | $(CC) -shared -fPIC -Wl,-z,defs,-z,nodelete -x c - -o /dev/null 2> /dev/null \
-                  && echo -Wl,-z,defs,-z,nodelete)
+# clean-up of other threads still need it. Bsymbolic-functions: the library calls its own functions directly.
+STRICT_LINK = $(foreach f,-Wl$(comma)-z$(comma)defs$(comma)-z$(comma)nodelete -Wl$(comma)-Bsymbolic-functions,$(shell \
+                  printf 'int x;' | $(CC) -shared -fPIC $f -x c - -o /dev/null 2> /dev/null && echo $f))
 
 .PHONY: shared
 shared: $(BUILD)/shared/$(SHARED_FILE)

@@ -3,7 +3,7 @@
 #define HEED_TESTS_TEST_UTIL_H
 
 #include "heed.h"
-#include "tensor/blocks.h"
+#include "tensor/fail_allocation.h"
 #include "tests/common/suites.h"
 
 /* The update of one parameter. */

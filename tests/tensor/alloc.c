@@ -3,6 +3,7 @@
 
 #include "src/tensor/debug.h"
 #include "tensor/blocks.h"
+#include "tensor/fail_allocation.h"
 #include "tests/common/test_util.h"
 
 /* ---- blocks ---- */
