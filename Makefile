@@ -468,13 +468,13 @@ fuzz-graphs: $(BUILD)/fuzz_graphs
 	$(BUILD)/fuzz_graphs $(FUZZ_GRAPHS)
 
 # Mutation testing: make mutate MUTANTS=1000 FILES='src/autograd/*' SUITES='scope apply' LEAST=98 CONTINUE=1
-# (tests/mutate/mutate.py). Fails if tests detect less than LEAST percent. log.txt lists the result of each mutant.
+# QUICK=1 (tests/mutate/mutate.py). Fails if tests detect less than LEAST percent. log.txt lists the result of each mutant.
 .PHONY: mutate
 mutate:
 	$(call needs,python3,make deps-dev)
 	@python3 tests/mutate/mutate.py --build $(BUILD)/mutate --cc "$(CC)" $(MUTANTS:%=--mutants %) $(SEED:%=--seed %) \
 	    $(if $(FILES),--files '$(FILES)') $(if $(SUITES),--suites '$(SUITES)') $(LEAST:%=--least %) \
-	    $(if $(CONTINUE),--continue)
+	    $(if $(CONTINUE),--continue) $(if $(QUICK),--quick)
 
 # PyTorch, for the differential test and the fixtures: build/torch/bin/python. Every BUILD shares it. PYTORCH is another
 # Python that has it.

@@ -230,7 +230,7 @@ static heed_status compare(const check *c, const jacobian *j, const double *scal
     }
     const heed_tensor *x = c->inputs[j->input];
     const heed_op *operation = c->operation != NULL ? c->operation : j->y->op;
-    const heed_shape row = output == NULL ? indices(j->y, at / j->elements) : HEED_SCALAR;
+    const heed_shape row = indices(j->y, at / j->elements);
     const heed_shape place = indices(x, at % j->elements);
     const double analytic = j->analytic[at], numeric = j->numeric[at];
     const double ratio = common_ratio(c, j->analytic, j->numeric, count);

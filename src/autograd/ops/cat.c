@@ -44,9 +44,7 @@ static heed_status cat_rule(const heed_call *call, heed_result *result)
         return heed_self.error;
     }
     result->shape = heed_shape_of_tensor(first);
-    if (first->ndim > 0) {
-        result->shape.size[dim] = 0;
-    }
+    result->shape.size[dim] = 0; /* without dims, the first input is refused below */
     for (int i = 0; i < call->count; i++) {
         const heed_tensor *x = call->inputs[i];
         bool fits = x->ndim == first->ndim && x->ndim > 0;

@@ -27,9 +27,6 @@ static bool may_drop(const heed_output *o)
 void heed_output_flush(heed_output *o)
 {
     if (o->length > 0 && o->error == 0 && o->process == getpid()) {
-        if (o->stream != NULL) {
-            fflush(o->stream); /* the program's own output comes first */
-        }
         for (int64_t at = 0; at < o->length && o->error == 0;) {
             const int64_t written = write_some(o, o->buffer + at, (size_t)(o->length - at));
             if (written >= 0) {
