@@ -44,6 +44,7 @@ check-report: all
 check-page: $(BUILD)/page_hash
 	$(INSTALL) dev report firefox page
 	$(MAKE) --no-print-directory page
+	$(RUN) tests/page/bits.sh $(BUILD)
 	$(RUN) tests/page/page.sh $(BUILD)
 
 # Every program under valgrind, in a build that requests each tensor from the system
