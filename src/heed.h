@@ -53,7 +53,8 @@
 #include "autograd/ops/softmax.h"               /* softmax, safe_softmax, log_softmax */
 #include "autograd/ops/normalization.h"         /* layer_norm, rms_norm */
 #include "autograd/ops/dot_product_attention.h" /* scaled_dot_product_attention */
-#include "autograd/ops/loss.h"                  /* mse, l1, huber */
+#include "autograd/ops/loss.h"                  /* mse, l1 */
+#include "autograd/ops/huber_loss.h"            /* huber */
 #include "autograd/ops/probability_loss.h"      /* binary_cross_entropy, with or without logits; kl_div */
 #include "autograd/ops/cross_entropy.h"         /* cross_entropy, nll_loss */
 #include "autograd/ops/index.h"                 /* index_select, gather, scatter, masked_select, ... */
@@ -80,7 +81,8 @@
 #include "nn/layers/layer_norm.h"         /* LayerNorm */
 #include "nn/layers/activation_dropout.h" /* Dropout, ReLU, GELU and other activations */
 #include "nn/layers/feed_forward.h"       /* the feed-forward network of a transformer */
-#include "nn/layers/container.h"          /* ModuleList, and Sequential */
+#include "nn/layers/module_list.h"        /* ModuleList */
+#include "nn/layers/sequential.h"         /* Sequential */
 
 /* ---- Attention ---- */
 #include "nn/attention.h"                 /* SelfAttention as in the PyTorch tutorial, CrossAttention, MultiHead */

@@ -5,8 +5,8 @@
 #ifndef HEED_NN_ATTENTION_H
 #define HEED_NN_ATTENTION_H
 
-#include "layers/container.h"
 #include "layers/linear.h"
+#include "layers/module_list.h"
 
 HEED_BEGIN_DECLS
 

@@ -42,6 +42,7 @@ INTERNAL = {
     "tensor/text.h": "files hold UTF-8 and numbers with a point in any locale; names from files are safe to print",
     "nn/match_tensors.h": "loading files matches names as loading the state of an optimiser does",
     "nn/optim/optimizer_private.h": "checkpoints list and load an optimiser's state under their own names",
+    "autograd/ops/loss_options.h": "anomaly mode reads the reduction of cross_entropy",
     "autograd/notify.h": "optimisers announce their steps to observers; anomaly mode prints where a node was made",
     "tensor/handle.h": "anomaly mode reads single elements of any dtype (heed_number_at); GPT writes to views that observers cannot replace",
     "tensor/shape.h": "anomaly mode and traces write shapes (HEED_TEXT); dims that were checked (heed_wrapped)",

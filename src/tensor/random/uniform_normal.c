@@ -9,7 +9,6 @@
 #include "../broadcast_walk.h"
 #include "../check.h"
 #include "../create.h"
-#include "../elements.h"
 #include "../handle.h"
 #include "../read.h"
 #include "../shape.h"
