@@ -85,7 +85,8 @@
 #include "nn/layers/sequential.h"         /* Sequential */
 
 /* ---- Attention ---- */
-#include "nn/attention.h"                 /* SelfAttention as in the PyTorch tutorial, CrossAttention, MultiHead */
+#include "nn/attention.h"                 /* SelfAttention as in the PyTorch tutorial, MultiHead */
+#include "nn/cross_attention.h"           /* SelfAttention with two inputs */
 #include "nn/mask.h"                      /* masks: what true means in each kind */
 #include "nn/torch_multihead_attention.h" /* torch.nn.MultiheadAttention */
 #include "nn/transformer_encoder.h"       /* torch.nn.TransformerEncoder and its layer */
