@@ -39,7 +39,7 @@
 #include "tensor/alloc.h"     /* memory for your own modules; counts of live tensors */
 #include "tensor/check.h"     /* argument checks for your own functions */
 #include "tensor/processor.h" /* the instruction set in use */
-#include "tensor/denormal.h"  /* subnormal numbers */
+#include "tensor/denormal.h"  /* subnormal numbers flushed to 0 */
 #include "tensor/version.h"   /* the version; a line for bug reports */
 #include "tensor/parallel.h"  /* the number of threads */
 
@@ -105,6 +105,9 @@
 #include "tools/observe/trace.h"     /* prints operations and gradients as they are computed */
 #include "tools/observe/recording.h" /* keeps all results and gradients to inspect */
 #include "tools/observe/args_text.h" /* the arguments of an operation as text */
+
+/* ---- Checking ---- */
+#include "tools/check/attention_check.h" /* is it attention? which mistake is it? */
 
 /* ---- Files ---- */
 #include "tools/files/safetensors.h" /* named tensors */

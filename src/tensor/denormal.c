@@ -1,4 +1,4 @@
-/* Subnormal numbers. */
+/* The calling thread's mode for subnormal numbers. */
 #include "denormal.h"
 
 #include "thread.h"

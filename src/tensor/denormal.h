@@ -1,4 +1,4 @@
-/* Subnormal numbers: whether arithmetic treats them as 0. */
+/* Subnormal numbers, also called denormal. */
 #ifndef HEED_TENSOR_DENORMAL_H
 #define HEED_TENSOR_DENORMAL_H
 

@@ -182,6 +182,11 @@ static void of_another_shape(const heed_vjp *v)
     v->grads[0] = heed_slice(v->g, 1, 0, 2, 1);
 }
 
+static void with_an_error(const heed_vjp *v)
+{
+    v->grads[0] = heed_matmul(v->g, v->g);
+}
+
 /* ---- of x: g ---- */
 
 static void transposed(const heed_vjp *v)
@@ -338,13 +343,17 @@ typedef struct broken {
     const char *words; /* that the message must hold */
 } broken;
 
-#define CAUGHT           HEED_ERR_GRADCHECK, HEED_OK
-#define LATER            HEED_OK, HEED_ERR_GRADCHECK
-#define ANY              HEED_GRADCHECK_NO_PATTERN
-#define FACTOR           HEED_GRADCHECK_FACTOR
-/* A derivative that reads what .saves does not declare: only a debug build knows why it fails. */
-#define UNDECLARED       (HEED_IS_DEBUG ? HEED_ERR_GRAPH : HEED_ERR_SCOPE), HEED_OK
-#define UNDECLARED_WORDS (HEED_IS_DEBUG ? "declare it in .saves" : "has been freed")
+#define CAUGHT     HEED_ERR_GRADCHECK, HEED_OK
+#define LATER      HEED_OK, HEED_ERR_GRADCHECK
+#define ANY        HEED_GRADCHECK_NO_PATTERN
+#define FACTOR     HEED_GRADCHECK_FACTOR
+/* A derivative that reads what .saves does not declare: only a debug build knows which value. */
+#define UNDECLARED (HEED_IS_DEBUG ? HEED_ERR_GRAPH : HEED_ERR_SCOPE)
+#define UNDECLARED_WORDS(name, debug, argument)                                                    \
+    (HEED_IS_DEBUG ? "backward of " name ": it reads " debug "; declare it in .saves"              \
+                   : "backward of " name ": mul: the value of " argument                           \
+                     " (2, 3) has been freed; if it is an input or the result, declare it in "     \
+                     ".saves")
 
 static const broken derivatives[] = {
     {"cube", &cubes, cube, HEED_OK, HEED_OK, ANY, ""},
@@ -368,10 +377,17 @@ static const broken derivatives[] = {
     {"wrong_second", &cubes, wrong_second, LATER, FACTOR, "with respect to input 0 (2, 3) at ("},
     {"wrong_second_g", &cubes, wrong_second_by_g, LATER, FACTOR,
      "with respect to the upstream gradient (2, 3) at ("},
-    {"undeclared_x", &bare_cubes, cube, UNDECLARED, ANY, UNDECLARED_WORDS},
-    {"undeclared_y", &bare_exps, exp_from_output, UNDECLARED, ANY, UNDECLARED_WORDS},
-    {"of_f32", &cubes, of_f32, HEED_ERR_DTYPE, HEED_OK, ANY, "returned f32 for an f64 input"},
-    {"of_another_shape", &cubes, of_another_shape, HEED_ERR_SHAPE, HEED_OK, ANY, "(2, 3)"},
+    {"undeclared_x", &bare_cubes, cube, UNDECLARED, HEED_OK, ANY,
+     UNDECLARED_WORDS("undeclared_x", "input 0", "input 0")},
+    {"undeclared_y", &bare_exps, exp_from_output, UNDECLARED, HEED_OK, ANY,
+     UNDECLARED_WORDS("undeclared_y", "the result", "input 1")},
+    {"of_f32", &cubes, of_f32, HEED_ERR_DTYPE, HEED_OK, ANY,
+     "backward of of_f32: the gradient of input 0 is f32 (2, 3), but the input is f64 (2, 3)"},
+    {"of_another_shape", &cubes, of_another_shape, HEED_ERR_SHAPE, HEED_OK, ANY,
+     "backward of of_another_shape: the gradient of input 0 is f64 (2, 2), but the input is f64 "
+     "(2, 3)"},
+    {"with_an_error", &cubes, with_an_error, HEED_ERR_SHAPE, HEED_OK, ANY,
+     "backward of with_an_error: matmul: inner sizes differ: (2, 3) x (2, 3)"},
     {"transposed", &copies, transposed, CAUGHT, HEED_GRADCHECK_TRANSPOSED, "; it is transposed)"},
     {"reshaped", &transposes, reshaped, CAUGHT, HEED_GRADCHECK_TRANSPOSED, "; it is transposed)"},
     {"first_element", &copies, first_element_only, CAUGHT, HEED_GRADCHECK_FIRST_ELEMENTS,
@@ -428,6 +444,9 @@ static void expect_caught(const broken *b, heed_status status)
                       heed_error_message(), operation);
     }
     expect_error(status, b->words);
+    heed_ones(HEED_SHAPE(-1), HEED_F32);
+    ck_assert(strstr(heed_error_message(), "backward") == NULL);
+    heed_error();
 }
 
 START_TEST(is_caught)

@@ -14,6 +14,7 @@ Calls, by the symbols of the object files:
   8. no room calls into a room above
   9. a function is defined in the room whose header declares it
  10. no cycles between units
+ 11. only OPENER opens files: it keeps their descriptors above 2
 """
 import graphlib
 import pathlib
@@ -26,6 +27,9 @@ SRC = ROOT / "src"
 BUILD = ROOT / (sys.argv[1] if len(sys.argv) > 1 else "build")
 ROOMS = ["tensor", "autograd", "nn", "tools", "models"]
 FLAT = {"tensor/dtype.h", "tensor/parallel.h"}
+
+OPENER = "tools/files/file_io"
+OPENS = re.compile(r"_*(f?open|freopen|openat|creat|mkstemp|mkostemp|tmpfile)(64)?(_2)?")
 
 # Internal headers that rooms above may include, and why.
 INTERNAL = {
@@ -134,6 +138,8 @@ if not calls:
 callers = {}
 for caller, symbol in calls:
     callee = defined.get(symbol, caller)
+    if OPENS.fullmatch(symbol) and caller != OPENER:
+        problems.append(f"src/{caller}.c: calls {symbol}; heed_open of src/{OPENER}.c keeps descriptors above 2")
     if rank(callee) > rank(caller):
         problems.append(f"src/{caller}.c: calls {symbol} of a room above, src/{callee}.c")
     if callee != caller:

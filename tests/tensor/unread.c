@@ -381,7 +381,6 @@ void add_unread_cases(Suite *suite)
     tcase_add_test(tests, scopes_inside_modules_do_not_print);
     tcase_add_test(tests, a_child_forgets_the_error_of_its_parent);
     tcase_add_test(tests, a_stderr_that_cannot_be_written_does_no_harm);
-    if (CAN_WRAP) {
-        tcase_add_test(tests, a_thread_that_cannot_be_registered_works);
-    }
+    required(CAN_WRAP, "the linker has no --wrap");
+    tcase_add_test(tests, a_thread_that_cannot_be_registered_works);
 }

@@ -483,6 +483,11 @@ START_TEST(an_inverted_mask_is_found)
     attend_with(heed_unsqueeze(heed_logical_not(diagonal), 0), _i);
     expect_error(HEED_ERR_ANOMALY, "pass heed_logical_not(mask)");
 
+    heed_tensor *bias = heed_mul_scalar(heed_to(heed_logical_not(causal), HEED_F32), -1e4);
+    heed_tensor *x = heed_randn(HEED_SHAPE(1, 4, 4), HEED_F32); /* -10000 blocks, as in BERT */
+    heed_scaled_dot_product_attention(x, x, x, bias, 0, false, 0);
+    expect_error(HEED_ERR_ANOMALY, "the attention mask seems to be inverted");
+
     attend_with(causal, _i);
     attend_with(diagonal, _i);
     attend_with(heed_logical_not(ones), _i);

@@ -81,7 +81,8 @@ void heed_fill_standard(const heed_tensor *t, bool is_normal)
     }
 }
 
-static heed_tensor *draw(const char *function, heed_shape shape, heed_dtype dtype, bool is_normal)
+heed_tensor *heed_draw_standard(const char *function, heed_shape shape, heed_dtype dtype,
+                                bool is_normal)
 {
     if (heed_blocked() || heed_check_random_dtype(function, dtype) != HEED_OK) {
         return NULL;
@@ -95,12 +96,12 @@ static heed_tensor *draw(const char *function, heed_shape shape, heed_dtype dtyp
 
 heed_tensor *heed_rand(heed_shape shape, heed_dtype dtype)
 {
-    return draw("rand", shape, dtype, false);
+    return heed_draw_standard("rand", shape, dtype, false);
 }
 
 heed_tensor *heed_randn(heed_shape shape, heed_dtype dtype)
 {
-    return draw("randn", shape, dtype, true);
+    return heed_draw_standard("randn", shape, dtype, true);
 }
 
 /* ---- in place ---- */
@@ -120,7 +121,7 @@ heed_status heed_check_random_target(const char *function, const heed_tensor *t,
                          "it is a view of, or a copy",
                          function, HEED_TEXT(t));
     }
-    return HEED_OK;
+    return heed_generator_of_thread() != NULL ? HEED_OK : heed_self.error;
 }
 
 /* True if the dtype of t can represent both numbers. */
