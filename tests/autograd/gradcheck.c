@@ -490,6 +490,10 @@ START_TEST(the_report_has_what_the_message_says)
     expect_error(HEED_ERR_GRADCHECK, "does not change with input 1");
     ck_assert_int_eq(report.verdict, HEED_GRADCHECK_NO_EFFECT);
     ck_assert_int_eq(report.input, 1);
+    heed_gradcheck_with(first_only, NULL, inputs, 2,
+                        (heed_gradcheck_options){.report = &report, .unused = HEED_INPUT(1)});
+    expect_no_error();
+    ck_assert_int_eq(report.verdict, HEED_GRADCHECK_OK);
     heed_gradcheck_with(null, NULL, inputs, 1, options);
     expect_error(HEED_ERR_NULL, "returned NULL");
     ck_assert_int_eq(report.verdict, HEED_GRADCHECK_OK);
