@@ -48,6 +48,7 @@ COVERAGE = "-fsanitize-coverage=trace-pc"
 SANITISERS = "-fsanitize=address,undefined -fno-sanitize=null -fno-sanitize-recover=all -DHEED_DEBUG"
 ENVIRONMENT["ASAN_OPTIONS"] = "allocator_may_return_null=1:detect_leaks=1:malloc_context_size=6:quarantine_size_mb=32"
 LONGEST, MOST = 3, 20  # seconds of a test, and of all tests of a mutant, after which it counts as survived
+SANITISED = 100  # tests of a mutant with sanitizers, which take a quarter of a second to start
 
 # ---- mutants ----
 
@@ -357,6 +358,7 @@ class Tree:
 
     def __init__(self, folder, program):
         self.folder, self.program = folder, program
+        self.failing = set()  # tests that the unchanged program fails, if there are any
         copy_tree(folder)
         if not (folder / "build").exists():
             (folder / "build").symlink_to(program.folder / "build")
@@ -458,13 +460,15 @@ class Worker(Tree):
             if made is None or not tree.link(made):
                 return None
             for reach, tests in ran:
-                while tests:
+                tests = [test for test in tests if test[0] not in tree.failing][:SANITISED]
+                while True:
                     failed, killer = tree.first_failure("mutant/test_heed", reach, tests)
                     if not failed:
                         break
                     at = [name for name, _ in tests].index(killer)
                     if tree.first_failure(tree.program.path, reach, tests[at:at + 1])[0] == 0:
                         return "sanitiser:" + killer
+                    tree.failing.add(killer)
                     tests = tests[at + 1:]
             return None
         finally:

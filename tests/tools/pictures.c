@@ -247,6 +247,12 @@ static void graph_dot(FILE *stream)
     heed_tensor *sum = heed_sum(heed_mul(matrix, heed_add_scalar(matrix, 0.25)));
     heed_backward(sum);
     heed_graph_dot(stream, sum, (heed_graph_options){0});
+    struct heed_linear *l = heed_linear_new(2, 2);
+    r = heed_recording_begin();
+    heed_tensor *result = heed_linear_forward(l, x); /* it reads parameters itself */
+    heed_graph_dot(stream, result, (heed_graph_options){.module = l, .recording = r, .values = -1});
+    heed_recording_free(r);
+    heed_module_free(l);
 }
 
 /* ---- comparing ---- */
