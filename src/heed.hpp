@@ -287,7 +287,7 @@ template <class R, class... A, R (*f)(A...)> struct function<f> {
     X(amin_dims) X(max) X(min) X(argmax) X(argmax_dim) X(argmin) X(argmin_dim) X(var) X(var_dim)   \
     X(var_dims) X(std) X(std_dim) X(std_dims) X(norm) X(norm_dim) X(norm_dims) X(any) X(any_dim)   \
     X(any_dims) X(all) X(all_dim) X(all_dims) X(logsumexp) X(logsumexp_dim) X(logsumexp_dims)      \
-    X(sum_to)                                                                                      \
+    X(sum_to_size)                                                                                 \
     X(matmul) X(linear)                                                                            \
     X(einsum) X(bmm) X(outer) X(addmm)                                                             \
     X(softmax) X(safe_softmax) X(log_softmax)                                                      \

@@ -51,7 +51,7 @@ heed_tensor *heed_fit_gradient(heed_tensor *g, const heed_tensor *node, int j)
                   heed_dtype_name(input->dtype), HEED_TEXT(input));
         return NULL;
     }
-    return heed_sum_to(g, heed_shape_of_tensor(input));
+    return heed_sum_to_size(g, heed_shape_of_tensor(input));
 }
 
 /* ---- .grad ---- */

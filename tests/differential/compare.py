@@ -280,7 +280,7 @@ KNOWN = [  # the reason, and whether it explains a failure k
     ("torch: backward of scatter_add fails for a src larger than the index",
      lambda k: "ScatterAddBackward0 returned an invalid gradient" in k.torch_error),
     ("torch: sum_to_size to () turns bool into i64",
-     lambda k: k.failure.text.startswith("dtype bool") and any(n.arguments["shape"] == () for n in k.nodes("sum_to"))),
+     lambda k: k.failure.text.startswith("dtype bool") and any(n.arguments["shape"] == () for n in k.nodes("sum_to_size"))),
     ("topk takes the first of equal elements", lambda k: k.input_holds("topk", ties)),
     ("gelu of infinities is never NaN (torch: NaN)", lambda k: k.input_holds("gelu gelu_tanh", extreme)),
     ("gelu: 1 + tanh and 1 + erf cancel for negative x",
