@@ -570,7 +570,7 @@ layers: $(OBJECTS)
 	@python3 tests/source/layers.py $(BUILD)
 
 # The lines of src/ that these programs take from the library. The limit may only be lowered.
-CORE          := 19856
+CORE          := 19855
 CORE_PROGRAMS := quickstart gradcheck $(filter-out lesson7%,$(LESSONS:$(BUILD)/%=%))
 .PHONY: core
 core: $(CORE_PROGRAMS:%=$(BUILD)/core/%.map)
