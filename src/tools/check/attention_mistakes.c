@@ -422,7 +422,7 @@ static bool applies(const problem *p, const mistake *m)
 
 static bool gives_y_with(const problem *p, const mistake *a, const mistake *b)
 {
-    for (int transposed = 0; transposed <= p->w.square; transposed++) {
+    for (int transposed = 0; transposed < (p->w.square ? 2 : 1); transposed++) {
         formula f = {.transposed = transposed != 0};
         if (a != NULL) {
             f.choice[a->part] = a->choice;
