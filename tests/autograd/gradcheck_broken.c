@@ -611,7 +611,6 @@ static const struct {
     NOISE(cancelling, 1),
     NOISE(coarse, 1),
     NOISE(unseeded, 1),
-    NOISE(jump, 1),
 };
 
 START_TEST(is_told_apart)
