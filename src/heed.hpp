@@ -293,7 +293,8 @@ template <class R, class... A, R (*f)(A...)> struct function<f> {
     X(softmax) X(safe_softmax) X(log_softmax)                                                      \
     X(layer_norm) X(rms_norm)                                                                      \
     X(scaled_dot_product_attention) X(scaled_dot_product_attention_weights)                        \
-    X(mse_loss) X(mse_loss_with) X(l1_loss) X(l1_loss_with) X(huber_loss) X(huber_loss_with)       \
+    X(mse_loss) X(mse_loss_with) X(l1_loss) X(l1_loss_with)                                        \
+    X(huber_loss) X(huber_loss_with)                                                               \
     X(binary_cross_entropy) X(binary_cross_entropy_with) X(binary_cross_entropy_with_logits)       \
     X(binary_cross_entropy_with_logits_with) X(kl_div) X(kl_div_with)                              \
     X(cross_entropy) X(cross_entropy_with) X(nll_loss) X(nll_loss_with)                            \

@@ -10,9 +10,9 @@
 #define HEED_NN_TRANSFORMER_ENCODER_H
 
 #include "layers/activation_dropout.h"
-#include "layers/container.h"
 #include "layers/layer_norm.h"
 #include "layers/linear.h"
+#include "layers/module_list.h"
 #include "torch_multihead_attention.h"
 
 HEED_BEGIN_DECLS

@@ -162,6 +162,8 @@ START_TEST(attention_can_be_looked_at)
     heed_tensor *weights = heed_clone(attention->attention_percent);
     expect_shape(weights, HEED_SHAPE(3, 2, 4, 4));
     expect_close(heed_tril(weights, 0), weights, 0);
+    expect_shape(heed_gpt_forward(m, heed_narrow(idx, 0, 0, 1)), HEED_SHAPE(1, 4, 5));
+    expect_shape(heed_gpt_forward(m, heed_select(idx, 0, 0)), HEED_SHAPE(4, 5));
     heed_gpt_cache *cache = heed_gpt_cache_new(m, 3);
     heed_gpt_forward_cached(m, heed_narrow(idx, 1, 0, 2), cache);
     heed_gpt_forward_cached(m, heed_narrow(idx, 1, 2, 2), cache);

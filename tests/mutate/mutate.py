@@ -4,13 +4,15 @@
 A mutant that passes all of them reveals a gap in the tests, or is equivalent to the original. Survivors are printed
 as a diff; known equivalent mutants are listed, with the reason, in equivalent.txt. All work happens in copies of the
 tree below the build folder. Which tests reach which line is recorded once per tree: -fsanitize-coverage marks each
-block of code, and runner.c, in place of Check, runs each test alone.
+block of code, and runner.c, in place of Check, runs each test alone. A mutant that passes runs the same tests again
+in a debug build with the sanitizers of make check-asan.
 
     make mutate                          every mutant
     make mutate MUTANTS=200 SEED=1       a sample
     make mutate FILES='src/autograd/*'   some files
     make mutate SUITES='scope tensor'    only these tests
     make mutate CONTINUE=1               continues from log.txt; tries survivors again if the tests have changed
+    make mutate QUICK=1                  without sanitizers
 """
 
 import argparse
@@ -40,16 +42,27 @@ ROOT = HERE.parent.parent
 COPIED = ("Makefile", "package", "src", "tests", "examples")
 CORES = len(os.sched_getaffinity(0))
 ENVIRONMENT = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")}
-LONGEST, MOST = 3, 10  # seconds of a test, and of all tests of a mutant, after which it counts as survived
+COVERAGE = "-fsanitize-coverage=trace-pc"
+# As make check-asan and make check-debug. null: it misreads pointers to thread-local variables of programs that are
+# linked at a fixed address, and null pointers crash anyway.
+SANITISERS = "-fsanitize=address,undefined -fno-sanitize=null -fno-sanitize-recover=all -DHEED_DEBUG"
+ENVIRONMENT["ASAN_OPTIONS"] = "allocator_may_return_null=1:detect_leaks=1:malloc_context_size=6:quarantine_size_mb=32"
+LONGEST, MOST = 3, 20  # seconds of a test, and of all tests of a mutant, after which it counts as survived
+SANITISED = 100  # tests of a mutant with sanitizers, which take a quarter of a second to start
 
 # ---- mutants ----
 
 # Not mutated: comments, strings, preprocessor includes and conditions, assertions, prefetches, sizes of
-# arrays (one more element makes no difference), and enums, which are names and tuned sizes.
+# arrays (one more element makes no difference), and enums, which are names and tuned sizes. Nor what tests cannot
+# observe: the grain of parallel work, which affects only the speed (results are the same for any number of threads),
+# yielding, locking (only ThreadSanitizer sees a missing lock; one that is not released blocks, and is mutated), and
+# which negative number means that no file is open.
 HIDDEN = re.compile(
     r"""/\*.*?\*/ | //[^\n]* | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*'
         | ^\#\ *(?:include|if|ifdef|ifndef|elif|else|endif|undef|error|pragma)\b[^\n]*
         | \b(?:assert|_Static_assert|static_assert|__builtin_prefetch)\([^;]*;
+        | \b(?:pthread_mutex_lock|sched_yield)\([^;]*; | (?<=\bfd\ =\ -)1\b
+        | (?<=,)\s[^,;{}]*\bHEED_GRAIN_OF_[^,;{}]*(?=,) | [<>]=?\ 2\ \*\ HEED_GRAIN_OF_
         | \benum\b[^;{]*\{[^}]*\} | ^\ *(?:\w+\ )+\w+(?:\[[^]\n]*\])+;""",
     re.VERBOSE | re.DOTALL | re.MULTILINE)
 
@@ -134,17 +147,22 @@ def sample(mutants, count, seed):
 # ---- the table of equivalent mutants ----
 
 def read_equivalent():
-    """{(file, before, after)}; an `after` of * stands for any change of that line."""
+    """{(file, before, after)}; an `after` of * stands for any change of that line. Lines that begin with - and + alternate;
+    the rest of the block is the reason."""
     known = set()
     for block in re.split(r"\n\n+", (HERE / "equivalent.txt").read_text().strip()):
         lines = [line for line in block.splitlines() if not line.startswith("#")]
         if not lines:
             continue
-        if len(lines) < 4 or lines[1][:2] != "- " or lines[2][:2] != "+ ":
+        if len(lines) < 4 or lines[1][:2] != "- " or lines[2][:2] != "+ " or lines[-1][:2] in ("- ", "+ "):
             sys.exit(f"equivalent.txt: expected a file, '- line', '+ line' and a reason:\n{block}")
         if not (ROOT / lines[0]).is_file():
             sys.exit(f"equivalent.txt: no such file: {lines[0]}")
-        known.add((lines[0], lines[1][2:], lines[2][2:]))
+        before = None
+        for line in lines[1:]:
+            before = line[2:] if line[:2] == "- " else before
+            if line[:2] == "+ ":
+                known.add((lines[0], before, line[2:]))
     return known
 
 
@@ -171,17 +189,19 @@ def copy_tree(to):
 class Program:
     """The unchanged library with its tests."""
 
-    def __init__(self, folder, compiler, isas):
+    def __init__(self, folder, compiler, isas, flags):
         self.folder, self.path = folder, folder / "build/test_heed"
         copy_tree(folder)
         self.make = ["make", f"-j{CORES}", f"CC={compiler}", f"ISAS={' '.join(isas)}", "OPTIMISE=-O1", "SYMBOLS=-g1",
-                     "WARNINGS=-w", "WERROR=", "BUILD=build", "EXTRA=-fsanitize-coverage=trace-pc -fno-pie -no-pie"]
+                     "WARNINGS=-w", "WERROR=", "BUILD=build", f"EXTRA={flags} -fno-pie -no-pie"]
         (folder / "build").mkdir(exist_ok=True)
-        self.run([compiler, "-O2", "-fno-pie", "-Isrc", "-I.", "-c", "tests/mutate/runner.c", "-o", "build/runner.o"])
+        self.run([compiler, *shlex.split(flags if flags != COVERAGE else ""), "-O2", "-fno-pie", "-Isrc", "-I.", "-c",
+                  "tests/mutate/runner.c", "-o", "build/runner.o"])
         self.link = self.commands("Makefile", "-B")[-1].replace("build/tests/main.o", "build/runner.o")
-        objects = re.findall(r"build/(?!runner)\S+\.o\b", self.link)
-        self.run([*self.make, "-s", *objects])
-        self.hash = hashlib.sha256(b"".join((folder / name).read_bytes() for name in [*objects, "build/runner.o"])).hexdigest()[:20]
+        self.objects = re.findall(r"build/(?!runner)\S+\.o\b", self.link)
+        self.run([*self.make, "-s", *self.objects])
+        self.hash = hashlib.sha256(b"".join((folder / name).read_bytes() for name in [*self.objects, "build/runner.o"])
+                                   ).hexdigest()[:20]
         self.run(shlex.split(self.link))
 
     def run(self, command, **options):
@@ -249,30 +269,32 @@ class Reach:
                 self.of[found[1]][int(found[2])] |= int.from_bytes(bits, "little")
         self.of = {file: dict(lines) for file, lines in self.of.items()}
 
-    def tests(self, mutant, text):
-        """Two sets: those that reach the block of the mutant, and those that reach its function. Outside of functions, in
-        macros and tables, all tests that reach the file, or all if no code of the file is known."""
-        lines = self.of.get(mutant.file, {})
-        begin, end = function_at(text, mutant.line)
-        inside = [line for line in lines if begin <= line <= end]
-        if not end or mutant.line in lines and not inside:
-            inside = list(lines)
-        block = max((line for line in inside if line <= mutant.line), default=0)
-        return lines.get(block, 0), functools.reduce(int.__or__, (lines[line] for line in inside),
-                                                     0 if lines else (1 << len(self.names)) - 1)
+    def tests(self, mutant, text, first):
+        """(name, seconds) of the tests in which a mutant runs, as far as MOST allows: those that reach its function.
+        Outside of functions, in macros and tables, and in functions that have no block of their own (inlined into others,
+        or never called), all tests that reach the file, or all if no code of the file is known.
 
-    def in_order(self, block, function, first):
-        """(name, seconds) of the tests in which a mutant runs, as far as MOST allows. First those in `first`, then quick
-        ones, those that reach its block, and one of each loop."""
-        times, ranked = collections.Counter(), []
-        for i in (i for i, bit in enumerate(bin(block | function)[:1:-1]) if bit == "1"):
-            loop = self.names[i].rpartition(":")[0]
-            times[loop] += 1
-            late = times[loop] * (1 if block >> i & 1 else 4)
-            ranked.append((-first[self.names[i]], (self.seconds[i] + 0.001) * late, i))
+        First come those in `first`, then quick ones, those that reach the block of the mutant, and one of each loop for
+        each block of the function: the tests of a rare error are among thousands that pass its condition."""
+        lines = self.of.get(mutant.file) or {0: (1 << len(self.names)) - 1}
+        begin, end = function_at(text, mutant.line)
+        inside = [line for line in lines if begin <= line <= end] or list(lines)
+        block = lines.get(max((line for line in inside if line <= mutant.line), default=0), 0)
+        times, ranked, known = collections.Counter(), [], 0
+        for line in sorted(inside, key=lambda line: bin(lines[line]).count("1")):
+            for i in numbers_of(lines[line] & ~known):
+                loop = line, self.names[i].rpartition(":")[0]
+                times[loop] += 1
+                late = times[loop] * (1 if block >> i & 1 else 4)
+                ranked.append((-first[self.names[i]], (self.seconds[i] + 0.001) * late, i))
+            known |= lines[line]
         order = [i for *_, i in sorted(ranked)]
         spent = itertools.accumulate(self.seconds[i] for i in order)
         return [(self.names[i], self.seconds[i]) for i, seconds in zip(order, spent) if seconds < MOST]
+
+
+def numbers_of(bits):
+    return (i for i, bit in enumerate(bin(bits)[:1:-1]) if bit == "1")
 
 
 @functools.lru_cache(maxsize=1000)
@@ -331,11 +353,12 @@ def in_kernels(mutant):
     return "/kernels/" in mutant.file
 
 
-class Worker:
-    """A copy of the sources in which one mutant at a time is made."""
+class Tree:
+    """A copy of the sources of a program, in which one mutant at a time is made."""
 
-    def __init__(self, folder, program, reaches, killers):
-        self.folder, self.program, self.reaches, self.killers = folder, program, reaches, killers
+    def __init__(self, folder, program):
+        self.folder, self.program = folder, program
+        self.failing = set()  # tests that the unchanged program fails, if there are any
         copy_tree(folder)
         if not (folder / "build").exists():
             (folder / "build").symlink_to(program.folder / "build")
@@ -349,6 +372,8 @@ class Worker:
         made = {}
         for command in self.program.commands(mutant.file)[:-1]:
             name = re.search(r" -o (build/\S+)", command)[1]
+            if name not in self.program.objects:  # tests/main.c, which runner.c replaces
+                continue
             made[name] = f"{to}/{name}"
             (self.folder / made[name]).parent.mkdir(parents=True, exist_ok=True)
             if not self.run(change(command).replace(f" -o {name}", f" -o {made[name]}")):
@@ -358,8 +383,38 @@ class Worker:
     def same(self, made):
         return all((self.folder / a).read_bytes() == (self.folder / b).read_bytes() for a, b in made.items())
 
+    def link(self, made):
+        link = re.sub(r"build/\S+", lambda m: made.get(m[0], m[0]), self.program.link)
+        return self.run(link.replace(" -o build/test_heed", " -o mutant/test_heed"))
+
+    def first_failure(self, program, reach, tests):
+        """0, 1 or 2 as runner.c says, and the name of the test. It must fail twice: some tests measure time, and the
+        machine may be busy."""
+        while tests:
+            failed, name = self.run_tests(program, reach, tests)
+            at = next((i for i, (test, _) in enumerate(tests) if test == name), None)
+            if failed != 1 or at is None or self.run_tests(program, reach, tests[at:at + 1])[0]:
+                return failed, name
+            tests = tests[at + 1:]
+        return 0, None
+
+    def run_tests(self, program, reach, tests):
+        run = subprocess.run([program, "run", *reach.suites], cwd=self.folder, env=dict(ENVIRONMENT, HEED_ISA=reach.isa),
+                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace", check=False,
+                             input="".join(f"{name} {10 * seconds + 3}\n" for name, seconds in tests))
+        return run.returncode, run.stdout.strip()
+
+
+class Worker(Tree):
+    """Judges mutants."""
+
+    def __init__(self, folder, program, reaches, killers, sanitised):
+        super().__init__(folder, program)
+        self.reaches, self.killers = reaches, killers
+        self.sanitised = sanitised and lazily(lambda: Tree(folder / "sanitised", sanitised()))
+
     def judge(self, mutant):
-        """The result, the test that killed it, and how many tests ran."""
+        """The result, and the test that killed it."""
         path = self.folder / mutant.file
         text = (self.program.folder / mutant.file).read_text()
         changed = text[:mutant.start] + mutant.new + text[mutant.end:]
@@ -370,21 +425,15 @@ class Worker:
                 return "invalid", None
             if self.same(made):
                 return "same program", None
-            link = re.sub(r"build/\S+", lambda m: made.get(m[0], m[0]), self.program.link)
-            if not self.run(link.replace(" -o build/test_heed", " -o mutant/test_heed")):
+            if not self.link(made):
                 return "invalid", None
-            reached = False
-            for reach in (get() for get in self.reaches[:None if in_kernels(mutant) else 1]):
-                tests = reach.in_order(*reach.tests(mutant, text), self.killers[mutant.file])
-                reached = reached or bool(tests)
-                run = subprocess.run(["mutant/test_heed", "run", *reach.suites], cwd=self.folder,
-                                     env=dict(ENVIRONMENT, HEED_ISA=reach.isa), stdout=subprocess.PIPE, text=True,
-                                     stderr=subprocess.DEVNULL, errors="replace", check=False,
-                                     input="".join(f"{name} {10 * seconds + 3}\n" for name, seconds in tests))
-                if run.returncode != 0:
-                    killer = run.stdout.strip()
+            ran = [(reach, reach.tests(mutant, text, self.killers[mutant.file]))
+                   for reach in (get() for get in self.reaches[:None if in_kernels(mutant) else 1])]
+            for reach, tests in ran:
+                failed, killer = self.first_failure("mutant/test_heed", reach, tests)
+                if failed:
                     self.killers[mutant.file][killer] += 1
-                    return "hung" if run.returncode == 2 else "killed", killer
+                    return "hung" if failed == 2 else "killed", killer
             # Optimised, equivalent programs are often the same.
             def optimised(command):
                 return command.replace(" -O1 ", " -O2 ").replace(" -g1 ", " -g0 ")
@@ -393,7 +442,35 @@ class Worker:
             plain = self.objects(mutant, "plain", optimised)
             if self.same(dict(zip(made.values(), plain.values()))):
                 return "same program", None
-            return "survived" if reached else "not reached", None
+            killer = self.sanitiser_finds(mutant, changed, ran) if self.sanitised else None
+            if killer:
+                return "killed", killer
+            return "survived" if any(tests for _, tests in ran) else "not reached", None
+        finally:
+            path.write_text(text)
+
+    def sanitiser_finds(self, mutant, changed, ran):
+        """A test in which AddressSanitizer or UndefinedBehaviorSanitizer reports the mutant, but not the original."""
+        tree = self.sanitised()
+        path = tree.folder / mutant.file
+        text = path.read_text()
+        path.write_text(changed)
+        try:
+            made = tree.objects(mutant, "mutant")
+            if made is None or not tree.link(made):
+                return None
+            for reach, tests in ran:
+                tests = [test for test in tests if test[0] not in tree.failing][:SANITISED]
+                while True:
+                    failed, killer = tree.first_failure("mutant/test_heed", reach, tests)
+                    if not failed:
+                        break
+                    at = [name for name, _ in tests].index(killer)
+                    if tree.first_failure(tree.program.path, reach, tests[at:at + 1])[0] == 0:
+                        return "sanitiser:" + killer
+                    tree.failing.add(killer)
+                    tests = tests[at + 1:]
+            return None
         finally:
             path.write_text(text)
 
@@ -447,6 +524,7 @@ def main():
     parser.add_argument("--suites", default="", help="only these tests")
     parser.add_argument("--least", type=float, default=0, help="fails below this percentage")
     parser.add_argument("--continue", dest="go_on", action="store_true", help="keeps the results of log.txt")
+    parser.add_argument("--quick", action="store_true", help="without sanitizers")
     parser.add_argument("--list", action="store_true", help="only prints the mutants")
     o = parser.parse_args()
     o.build = o.build.resolve()
@@ -471,11 +549,12 @@ def main():
     isas = ["baseline"] + ["v4"] * (any(map(in_kernels, tried)) and "avx512vl" in processor_features())
     o.build = o.build / "-".join(isas)
     o.build.mkdir(parents=True, exist_ok=True)
-    program = Program(o.build / "tree", o.cc, isas)
+    program = Program(o.build / "tree", o.cc, isas, COVERAGE)
+    sanitised = None if o.quick else lazily(lambda: Program(o.build / "sanitised", o.cc, isas, SANITISERS))
     suites = o.suites.split()
     reaches = [lazily(functools.partial(recorded, program, isa, suites, o.build)) for isa in isas]
     killers = collections.defaultdict(collections.Counter)
-    workers = [Worker(o.build / str(i), program, reaches, killers) for i in range(CORES)]
+    workers = [Worker(o.build / str(i), program, reaches, killers, sanitised) for i in range(CORES)]
     log = o.build / "log.txt"
     old = [json.loads(line) for line in log.read_text().splitlines()] if o.go_on and log.exists() else []
     old = {entry["key"]: entry for entry in old if entry["result"] not in ALIVE or entry["program"] == program.hash}

@@ -2,11 +2,13 @@
  * until the first one fails.
  *
  *   runner list [SUITE]...            prints the names of all tests: SUITE:CASE:TEST:INDEX
- *   runner run [SUITE]... < tests     runs the tests on stdin, one "NAME SECONDS" per line; SECONDS
- * is the most processor time it may take. Exit status 0: all passed, 1: one failed, 2: one was
- * stopped; prints its name runner record [SUITE]... < tests  runs all of them; prints per test its
- * name, seconds, 0, 1 or 2 as above, and the blocks of code that it reached, as hexadecimal
- * addresses */
+ *   runner run [SUITE]... < tests     runs the tests on stdin, one "NAME SECONDS" per line
+ *   runner record [SUITE]... < tests  runs all of them, even if one fails
+ *
+ * SECONDS is the most processor time that the test may take. The exit status of `run` is 0 if all
+ * passed, 1 if one failed, and 2 if one was stopped; it prints its name. `record` prints for each
+ * test its name, seconds, 0, 1 or 2, and the blocks of code that it reached, as hexadecimal
+ * addresses. */
 #define _GNU_SOURCE
 #include <check.h>
 #include <errno.h>
@@ -23,7 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/common/suites.h"
+#include "tests/common/test_util.h"
 #include "tests/ops/table.h"
 #undef _mark_point
 #undef _tcase_add_test
@@ -54,7 +56,8 @@ typedef struct {
     const TTest *test;
     int index, signal, status;
 } Entry;
-static Entry *entries;
+static Entry *entries, *wanted; /* static: LeakSanitizer looks for pointers here */
+static double *seconds;
 static size_t count;
 
 static void *zeros(size_t size)
@@ -181,7 +184,9 @@ static int run(const Entry *e, double *seconds)
     child = fork();
     if (child == 0) {
         setpgid(0, 0);
-        limit(RLIMIT_AS, (rlim_t)16 << 30);
+        if (!HAS_SANITIZER) { /* which reserves terabytes */
+            limit(RLIMIT_AS, (rlim_t)16 << 30);
+        }
         limit(RLIMIT_CORE, 0);
         limit(RLIMIT_CPU, (rlim_t)*seconds);
         for (int i = 0; i < e->in->fixtures; i++) {
@@ -261,8 +266,8 @@ int main(int argc, char **argv)
                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     }
     qsort(entries, count, sizeof *entries, by_name);
-    Entry *wanted = zeros((count + 1) * sizeof *wanted);
-    double *seconds = zeros((count + 1) * sizeof *seconds);
+    wanted = zeros((count + 1) * sizeof *wanted);
+    seconds = zeros((count + 1) * sizeof *seconds);
     size_t n = 0;
     while (n < count && scanf("%249s %lf", wanted[n].name, &seconds[n]) == 2) {
         n++;
@@ -271,7 +276,8 @@ int main(int argc, char **argv)
     dup2(open("/dev/null", O_RDWR), STDIN_FILENO);
     dup2(STDIN_FILENO, STDOUT_FILENO);
     sigaction(SIGALRM, &(struct sigaction){.sa_handler = stop}, NULL);
-    for (size_t i = 0; i < n; i++) {
+    const pid_t parent = getppid();
+    for (size_t i = 0; i < n && getppid() == parent; i++) { /* mutate.py may have been killed */
         const Entry *e = bsearch(&wanted[i], entries, count, sizeof *entries, by_name);
         const int failed = e == NULL ? FAILED : run(e, &seconds[i]);
         if (record) {

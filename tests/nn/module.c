@@ -76,6 +76,21 @@ START_TEST(test_own_module)
 END_TEST
 
 /* The lists stay valid until something is added anywhere in the tree. */
+/* Nothing was registered, as an error was pending. */
+START_TEST(test_a_module_made_after_an_error)
+{
+    static const heed_module_kind kind = {.name = "Empty", .size = sizeof(heed_module)};
+    heed_fail(HEED_ERR_VALUE, "an earlier error");
+    heed_module *m = heed_module_new(&kind);
+    expect_error(HEED_ERR_VALUE, "an earlier error");
+    if (m != NULL) {
+        ck_assert_int_eq(heed_forward_check("empty_forward", m), HEED_ERR_VALUE);
+        expect_error(HEED_ERR_VALUE, "this Empty is incomplete: registering 'any entry' failed");
+        heed_module_free(m);
+    }
+}
+END_TEST
+
 START_TEST(test_lists_follow_the_tree)
 {
     int freed = 0;
@@ -198,9 +213,14 @@ START_TEST(test_cast_keeps_ties)
     struct gate *m = gate_new(2, &freed);
     heed_tensor *scale = m->scale;
     heed_add_parameter(m->project, "tied", NULL, scale);
+    heed_add_buffer(m, "ids", NULL, heed_ones(HEED_SHAPE(2), HEED_I64));
     heed_optimizer *sgd = heed_sgd_new(heed_parameters(m), 1);
     ck_assert_int_eq(heed_parameters(m).count, 3);
+    const void *data = scale->data;
+    heed_module_to(m, HEED_F32);
+    ck_assert_ptr_eq(scale->data, data); /* nothing to do */
     heed_module_to(m, HEED_F64);
+    ck_assert_int_eq(heed_state(m, "ids")->dtype, HEED_I64);
     ck_assert_int_eq(heed_parameters(m).count, 3);
     ck_assert_ptr_eq(heed_state(m, "project.tied"), scale);
     ck_assert_int_eq(scale->dtype, HEED_F64);
@@ -288,6 +308,7 @@ START_TEST(test_linear)
     expect_error(HEED_ERR_NULL, "linear_forward");
     heed_module_free(m);
     heed_module_free(heed_linear_new(0, 2));
+    heed_module_free(heed_linear_new(2, 0));
     expect_no_error();
 }
 END_TEST
@@ -452,6 +473,7 @@ void add_module_cases(Suite *suite)
 {
     TCase *modules = heed_case(suite, "modules");
     tcase_add_test(modules, test_own_module);
+    tcase_add_test(modules, test_a_module_made_after_an_error);
     tcase_add_test(modules, test_lists_follow_the_tree);
     tcase_add_test(modules, test_bad_names_and_sizes);
     tcase_add_test(modules, test_fields_are_registered_by_name);

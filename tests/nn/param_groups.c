@@ -75,6 +75,31 @@ START_TEST(rates_of_groups)
 }
 END_TEST
 
+/* Options of the other kind of optimiser. */
+START_TEST(options_must_fit)
+{
+    heed_tensor *ps[] = {parameter(), parameter()};
+    const heed_tensor_list rest = {1, &ps[1], NULL};
+    heed_optimizer *sgd = heed_sgd_new((heed_tensor_list){1, ps, NULL}, 1);
+    heed_optimizer *adam = heed_adam_new((heed_tensor_list){1, ps, NULL}, 1);
+    for (int i = 0; i < 3; i++) {
+        heed_param_group options = heed_optimizer_defaults(sgd);
+        *(i == 0 ? &options.betas[0] : i == 1 ? &options.betas[1] : &options.eps) = 0.5;
+        heed_add_param_group_with(sgd, rest, options);
+        expect_error(HEED_ERR_VALUE, "add_param_group: SGD has no betas or eps");
+        options = heed_optimizer_defaults(adam);
+        options.momentum = i == 0 ? 0.5 : 0;
+        options.dampening = i == 1 ? 0.5 : 0;
+        options.nesterov = i == 2;
+        heed_add_param_group_with(adam, rest, options);
+        expect_error(HEED_ERR_VALUE,
+                     "add_param_group: Adam has no momentum, dampening or nesterov");
+    }
+    heed_optimizer_free(sgd);
+    heed_optimizer_free(adam);
+}
+END_TEST
+
 /* If adding a group fails, the optimiser is unchanged. */
 START_TEST(a_group_is_added_or_not)
 {
@@ -153,6 +178,7 @@ void add_param_groups_cases(Suite *suite)
     TCase *groups = heed_case(suite, "groups");
     tcase_add_test(groups, matrices_decay);
     tcase_add_test(groups, rates_of_groups);
+    tcase_add_test(groups, options_must_fit);
     tcase_add_test(groups, a_group_is_added_or_not);
     tcase_add_test(groups, parts_of_a_batch_add_up);
 }

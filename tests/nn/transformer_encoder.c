@@ -251,6 +251,7 @@ START_TEST(layers_are_copies)
     struct heed_transformer_encoder_layer *first = small((layer_options){
         .dropout = &dropout, .activation = heed_gelu, .norm_first = true, .layer_norm_eps = 0.1});
     first->dropout2->p = 0.3;
+    first->self_attn->keep_weights = true;
     heed_set_requires_grad(first->linear1->bias, false);
     heed_module_to(first, HEED_F64);
     heed_eval(first);
@@ -263,6 +264,9 @@ START_TEST(layers_are_copies)
     ck_assert_ptr_eq(heed_transformer_encoder_layer_at(m, 0), first);
     ck_assert(second->dropout2->p == 0.3 && second->dropout->p == 0.2 && second->norm_first);
     ck_assert(second->activation == heed_gelu && !second->module.training);
+    ck_assert(second->self_attn->keep_weights && second->self_attn->dropout == 0.2);
+    ck_assert(second->norm1->eps == 0.1 && second->norm2->eps == 0.1);
+    ck_assert_int_eq(second->self_attn->batch_first, first->self_attn->batch_first);
     ck_assert(!second->linear1->module.training && !second->linear1->bias->requires_grad);
     ck_assert(second->linear2->bias->requires_grad);
     heed_tensor *src = heed_randn(HEED_SHAPE(3, 4), HEED_F64);

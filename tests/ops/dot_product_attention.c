@@ -93,6 +93,23 @@ START_TEST(what_is_masked_has_no_influence)
 }
 END_TEST
 
+/* The gradient of the result is a view whose elements are not adjacent. */
+START_TEST(gradients_may_be_views)
+{
+    heed_tensor *in[3], *whole[3], *w = noise(HEED_SHAPE(2, VALUES, L), HEED_F64, ROWS, 4);
+    make_inputs(HEED_F64, in);
+    heed_backward(heed_sum(heed_mul(heed_transpose(attend(in, NULL, false), 1, 2), w)));
+    for (int i = 0; i < 3; i++) {
+        whole[i] = heed_clone(in[i]->grad);
+        heed_clear_grad(in[i]);
+    }
+    heed_backward(heed_sum(heed_mul(attend(in, NULL, false), heed_transpose(w, 1, 2))));
+    for (int i = 0; i < 3; i++) {
+        expect_close(whole[i], in[i]->grad, 1e-14);
+    }
+}
+END_TEST
+
 /* ---- fully masked queries ---- */
 
 static heed_tensor *closing_mask(int kind, heed_dtype dtype)
@@ -265,6 +282,7 @@ void add_dot_product_attention_cases(Suite *suite)
     tcase_add_loop_test(tests, all_kinds_of_masks_agree, HEED_F32, HEED_F64 + 1);
     tcase_add_test(tests, causal_begins_at_the_first_key);
     tcase_add_test(tests, what_is_masked_has_no_influence);
+    tcase_add_test(tests, gradients_may_be_views);
     tcase_add_loop_test(tests, closed_queries_give_zeros_and_learn_nothing, 0, 6);
     tcase_add_test(tests, without_keys_all_are_closed);
     tcase_add_test(tests, scale_0_is_torchs_default);

@@ -249,6 +249,11 @@ START_TEST(rearranged_as_in_torch)
     EXPECT_VALUES(heed_roll_dim(x, 1, 1), 0, 2, 0, 1, 5, 3, 4);
     EXPECT_VALUES(heed_roll_dims(x, HEED_SHAPE(1, 2), HEED_DIMS(0, 1)), 0, 4, 5, 3, 1, 2, 0);
     EXPECT_VALUES(heed_roll_dims(x, HEED_SHAPE(1, 1), HEED_DIMS(0, 0)), 0, 0, 1, 2, 3, 4, 5);
+    const heed_shape one = {1, {1, 1}}; /* what follows the last entry is not read */
+    EXPECT_VALUES(heed_roll_dims(x, one, (heed_dims){1, {0, 1}}), 0, 3, 4, 5, 0, 1, 2);
+    EXPECT_VALUES(heed_roll_dims(x, one, (heed_dims){1, {0, 99}}), 0, 3, 4, 5, 0, 1, 2);
+    EXPECT_VALUES(heed_flip(x, (heed_dims){1, {0, 1}}), 0, 3, 4, 5, 0, 1, 2);
+    EXPECT_VALUES(heed_repeat(x, (heed_shape){2, {1, 1, 2}}), 0, 0, 1, 2, 3, 4, 5);
     EXPECT_VALUES(heed_repeat(x, HEED_SHAPE(1, 2)), 0, 0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5);
     expect_kind(heed_repeat(x, HEED_SHAPE(0, 2)), HEED_F32, HEED_SHAPE(0, 6));
     expect_kind(heed_repeat(heed_scalar(5, HEED_F32), HEED_SHAPE(3, 0)), HEED_F32,

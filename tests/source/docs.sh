@@ -29,7 +29,15 @@ if ! sed 's/"heed.h"/<heed.h>/' examples/quickstart.c | diff -u - "${TMPDIR:-/tm
 fi
 rm -f "${TMPDIR:-/tmp}/quickstart.$$"
 
-for page in $pages; do
+for page in *.md */*.md; do
+    # Files named in the text. Templates (NAME, *) and what a build writes are not.
+    for path in $(grep -oE '`(src|tests|examples|bench|docs|package)/[a-zA-Z0-9_./-]+`' "$page" | tr -d '`'); do
+        case $path in *[A-Z][A-Z]*) continue ;; esac
+        if [ ! -e "$path" ]; then
+            echo "$page: $path does not exist"
+            status=1
+        fi
+    done
     for link in $(grep -oE '\]\([^):]+\)' "$page" | sed 's/^](//; s/)$//'); do
         file=$(dirname "$page")/${link%%#*}
         [ "${link%%#*}" != "" ] || file=$page

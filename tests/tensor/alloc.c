@@ -3,6 +3,7 @@
 
 #include "src/tensor/debug.h"
 #include "tensor/blocks.h"
+#include "tensor/fail_allocation.h"
 #include "tests/common/test_util.h"
 
 /* ---- blocks ---- */
@@ -328,6 +329,25 @@ static double step(model *m, int64_t t)
     return value;
 }
 
+/* As many requests fail as were asked for. */
+START_TEST(several_allocations_fail)
+{
+    heed_fail(HEED_ERR_VALUE, "the first error of a thread may allocate its text");
+    expect_error(HEED_ERR_VALUE, "the first");
+    for (int count = 1; count < 4; count++) {
+        heed_fail_allocations(2, count);
+        for (int i = 0; i < 7; i++) {
+            char *block = heed_alloc(100);
+            ck_assert_int_eq(block == NULL, i >= 2 && i < 2 + count);
+            if (block == NULL) {
+                expect_error(HEED_ERR_MEMORY, "out of memory: ");
+            }
+            heed_free(block);
+        }
+    }
+}
+END_TEST
+
 START_TEST(every_allocation_may_fail)
 {
     model m = new_model(), twin = new_model();
@@ -433,6 +453,7 @@ void add_alloc_cases(Suite *suite)
     tcase_add_test(tests, empty_cache_gives_large_blocks_back);
     tcase_add_test(tests, tensors_without_elements_are_tensors);
     tcase_add_test(tests, sizes_beyond_the_machine_are_errors);
+    tcase_add_test(tests, several_allocations_fail);
     tcase_add_test(tests, every_allocation_may_fail);
     tcase_add_test(tests, every_allocation_of_a_gradient_check_may_fail);
     tcase_add_test(tests, in_a_steady_state_the_system_is_not_asked);

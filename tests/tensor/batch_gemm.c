@@ -94,6 +94,33 @@ END_TEST
 /* ---- a bias ---- */
 
 /* Bit for bit a product followed by an addition. */
+/* Up to 2048 multiplications, or 512 for a single row, are summed in double and rounded once. */
+START_TEST(small_products_are_summed_in_double)
+{
+    static const int64_t sizes[][3] = {{1, 2, 256}, {1, 16, 32},  {1, 512, 1}, {2, 4, 256},
+                                       {8, 1, 256}, {2, 64, 16},  {3, 5, 100}, {16, 16, 8},
+                                       {64, 8, 4},  {12, 10, 17}, {1, 3, 170}, {4, 8, 64}};
+    for (int i = 0; i < 12; i++) {
+        const int64_t m = sizes[i][0], n = sizes[i][1], k = sizes[i][2];
+        for (int layouts = 0; layouts < LAYOUTS * LAYOUTS; layouts++) {
+            heed_tensor *a = noise(HEED_SHAPE(m, k), HEED_F32, (enum layout)(layouts % LAYOUTS), 5);
+            heed_tensor *b = noise(HEED_SHAPE(k, n), HEED_F32, (enum layout)(layouts / LAYOUTS), 6);
+            heed_tensor *y = heed_empty(HEED_SHAPE(m, n), HEED_F32);
+            heed_multiply(a, b, NULL, y, false);
+            for (int64_t at = 0; at < m * n; at++) {
+                double sum = 0;
+                for (int64_t p = 0; p < k; p++) {
+                    sum += element(a, HEED_INDEX(at / n, p)) * element(b, HEED_INDEX(p, at % n));
+                }
+                EXPECT(element(y, HEED_INDEX(at / n, at % n)) == (double)(float)sum,
+                       "(%d, %d) x (%d, %d), layouts %d, at %d", (int)m, (int)k, (int)k, (int)n,
+                       layouts, (int)at);
+            }
+        }
+    }
+}
+END_TEST
+
 START_TEST(bias_rounds_as_an_addition)
 {
     uint64_t state = 7;
@@ -193,6 +220,7 @@ void add_batch_gemm_cases(Suite *suite)
     TCase *multiply = heed_case(suite, "multiply");
     tcase_add_loop_test(multiply, products_of_random_sizes, 0, HEED_BOOL);
     tcase_add_loop_test(multiply, products_of_several_blocks, 0, HEED_BOOL);
+    tcase_add_test(multiply, small_products_are_summed_in_double);
     tcase_add_test(multiply, bias_rounds_as_an_addition);
     tcase_add_test(multiply, bias_of_a_batch);
     tcase_add_loop_test(multiply, bits_are_the_same_for_any_number_of_threads, 0, SHARED);

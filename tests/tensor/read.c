@@ -73,6 +73,14 @@ START_TEST(shapes_are_told_apart)
         ck_assert(!heed_has_shape(x, &others[i]));
         ck_assert(!heed_same_shape(x, heed_zeros(others[i], HEED_F32)));
     }
+    ck_assert(!heed_has_shape(NULL, &others[0]));
+    expect_error(HEED_ERR_NULL, "has_shape: ");
+    ck_assert(!heed_has_shape(x, NULL));
+    expect_error(HEED_ERR_NULL, "has_shape: ");
+    ck_assert(!heed_same_shape(NULL, x));
+    expect_error(HEED_ERR_NULL, "same_shape: a or b is NULL");
+    ck_assert(!heed_same_shape(x, NULL));
+    expect_error(HEED_ERR_NULL, "same_shape: a or b is NULL");
 }
 END_TEST
 

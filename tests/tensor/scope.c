@@ -349,7 +349,7 @@ START_TEST(values_that_nothing_will_read_go_before_their_handles)
     heed_scope_end(&scope);
     ck_assert_int_eq(heed_live_tensors(), tensors); /* the handles are links of y's graph */
     ck_assert_int_eq(heed_live_bytes(), bytes - value);
-    ck_assert_ptr_null(unread->storage);
+    ck_assert(unread->storage == NULL && unread->data == NULL);
     ck_assert_ptr_nonnull(read->storage); /* its own derivative reads it */
     ck_assert_ptr_null(heed_add(x, unread));
     expect_error(HEED_ERR_SCOPE, "add: the value of input 1 (100) has been freed");
@@ -440,6 +440,9 @@ START_TEST(without_a_scope_results_have_no_owner)
     heed_tensor *loss = heed_retain(heed_sum(heed_mul(w, w)));
     ck_assert_ptr_null(heed_scope_keep(&scope, loss));
     expect_error(HEED_ERR_SCOPE, "scope_keep: no scope is open outside this one; heed_retain");
+    heed_scope_end(&scope);
+    heed_scope_begin(&scope);
+    ck_assert_ptr_eq(heed_scope_keep(&scope, w), w); /* a parameter, which no scope owns */
     heed_scope_end(&scope);
     ck_assert_ptr_null(heed_zeros(HEED_SHAPE(2), HEED_F32));
     expect_error(HEED_ERR_SCOPE,

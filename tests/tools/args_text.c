@@ -103,6 +103,22 @@ START_TEST(a_wrong_layout_reads_nothing_behind_the_arguments)
         const heed_text text = heed_args_text(&op, &args, sizeof args);
         ck_assert_str_eq(text.text, texts[i]);
     }
+    const heed_op reducing = {.name = "own", .args = "reduction reduction"};
+    for (int reduction = 0; reduction < 6; reduction++) {
+        static const char *const names[] = {"mean", "sum", "none", "batchmean", "?", "?"};
+        const heed_text text = heed_args_text(&reducing, &reduction, sizeof reduction);
+        ck_assert_str_eq(text.text + strlen("reduction="), names[reduction]);
+    }
+    const heed_op many = {.name = "own",
+                          .args = "shape first_shape, shape second_shape, shape third_shape"};
+    heed_shape shapes[3];
+    for (int i = 0; i < 24; i++) {
+        shapes[i / 8].ndim = 8;
+        shapes[i / 8].size[i % 8] = 10000000 + i;
+    }
+    const heed_text text = heed_args_text(&many, shapes, sizeof shapes); /* truncated */
+    ck_assert_uint_eq(strlen(text.text), sizeof text.text - 1);
+    ck_assert(strncmp(text.text, "first_shape=(10000000, 10000001, ", 33) == 0);
     ck_assert_str_eq(heed_args_text(NULL, &args, sizeof args).text, "");
     ck_assert_str_eq(heed_args_text(&twice, NULL, 0).text, "");
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "tests/common/test_util.h"
@@ -184,14 +185,11 @@ static heed_curve curve(const char *name, int64_t count, const double *y)
     return (heed_curve){.name = name, .count = count, .x = steps, .y = y};
 }
 
-/* Runs only if one of these locales, whose decimal separator is a comma, is installed. */
 START_TEST(numbers_have_a_point_in_all_locales)
 {
     const double x[] = {1, 2}, y[] = {0.25, 0.75};
     const heed_curve curve = {.name = "loss", .count = 2, .x = x, .y = y};
-    if (setlocale(LC_NUMERIC, "de_DE.UTF-8") == NULL) {
-        setlocale(LC_NUMERIC, "fr_FR.UTF-8");
-    }
+    use_comma_locale();
     ck_assert_ptr_nonnull(strstr(svg_of(&curve, 1, (heed_plot_options){0}), "from 0.25 to 0.75"));
     ck_assert_str_eq(csv_of(&curve, 1), "step,loss\n1,0.25\n2,0.75\n");
     ck_assert_ptr_nonnull(strstr(text_of(&curve, 1, (heed_plot_options){0}), "loss 0.75"));
@@ -376,12 +374,27 @@ START_TEST(curves_can_be_told_apart)
     expect_has(text, "2\n");
     expect_has(text, "1 up 10   2 down 0\n");
     ck_assert_ptr_null(strchr(text, '\033'));
+    static const char *const titles[] = {"12345678901", "123456789012"};
+    static const char *const lines[] = {"12345678901 (n\u2026)\n", "123456789012\n"};
+    for (int i = 0; i < 2; i++) { /* a label needs 5 columns */
+        text = text_of(curves, 1, (heed_plot_options){titles[i], .y_label = "nats", .width = 16});
+        ck_assert(strncmp(text, lines[i], strlen(lines[i])) == 0);
+    }
+    expect_has(text_of(curves, 2, (heed_plot_options){.width = 18}), "\n1 up 10   2 down 0\n");
+    expect_has(text_of(curves, 2, (heed_plot_options){.width = 17}), "\n1 up 10\n2 down 0\n");
+    const heed_curve low[] = {curves[1], curves[1], curves[1]}; /* numbered upwards from the end */
+    text = text_of(low, 3, options);
+    ck_assert_ptr_nonnull(strstr(strstr(strstr(text, "3\n"), "2\n"), "1\n"));
     const heed_curve second[] = {curve("none", 0, NULL), curve("up", 11, rising)};
     const int solid = dots_in(text_of(curves, 1, options));
     ck_assert_int_lt(3 * dots_in(text_of(second, 2, options)), 2 * solid);
     setenv("LC_ALL", "C", 1);
     expect_has(text_of(curves, 2, options), "* up 10   o down 0\n");
     setenv("LC_ALL", "C.UTF-8", 1);
+    const heed_curve twice[] = {curves[0], curves[0]}; /* each takes 78 pixels of the legend */
+    expect_has(svg_of(twice, 2, (heed_plot_options){.width = 10 + 2 * 78}), "<text x=\"118.0\"");
+    svg_of(twice, 2, (heed_plot_options){.width = 10 + 2 * 78 - 1});
+    ck_assert_int_eq(count_of(printed, "<text x=\"40.0\""), 2);
     const char *svg = svg_of(curves, 2, (heed_plot_options){.title = "t"});
     expect_xml(svg);
     expect_has(svg, "<g class=\"heed-c0\"");
@@ -392,13 +405,13 @@ START_TEST(curves_can_be_told_apart)
 END_TEST
 
 /* What a terminal receives. */
-static const char *shown_by_terminal(const heed_curve *curves, int count)
+static const char *shown_by_terminal(void (*draw)(FILE *stream))
 {
     const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
     ck_assert(terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0);
     FILE *stream = fopen(ptsname(terminal), "w");
     ck_assert_ptr_nonnull(stream);
-    heed_plot_text(stream, curves, count, (heed_plot_options){.width = 30, .height = 7});
+    draw(stream);
     fclose(stream);
     int64_t length = 0, part; /* a read returns only the bytes received so far */
     while ((part = read(terminal, printed + length, sizeof printed - 1 - (size_t)length)) > 0) {
@@ -410,20 +423,70 @@ static const char *shown_by_terminal(const heed_curve *curves, int count)
     return printed;
 }
 
-START_TEST(terminals_have_colors)
+static void draw_two(FILE *stream)
 {
     const heed_curve curves[] = {curve("up", 11, rising), curve("down", 11, falling)};
+    heed_plot_text(stream, curves, 2, (heed_plot_options){.width = 30, .height = 7});
+}
+
+static heed_color heat_color;
+
+static void draw_heat(FILE *stream)
+{
+    heed_heat_map(stream, heed_full(HEED_SHAPE(1, 2), 0.5, HEED_F32), NULL, NULL, heat_color);
+}
+
+START_TEST(terminals_have_colors)
+{
     setenv("TERM", "xterm", 1);
-    const char *text = shown_by_terminal(curves, 2);
+    const char *text = shown_by_terminal(draw_two);
     expect_has(text, "\033[38;5;39m1\033[0m up 10");
     expect_has(text, "\033[38;5;208m2\033[0m down 0");
     ck_assert_int_lt(count_of(text, "\033"), 30); /* one per run of cells */
     ck_assert_int_eq(count_of(text, "\033[0m"), count_of(text, "\033[38;5;"));
+    static const heed_color colors[] = {HEED_COLOR_AUTO, HEED_COLOR_ALWAYS, HEED_COLOR_NEVER};
+    for (int i = 0; i < 3; i++) {
+        heat_color = colors[i];
+        ck_assert((strchr(shown_by_terminal(draw_heat), '\033') != NULL) == (i < 2));
+    }
+    setenv("NO_COLOR", "", 1); /* as if it were not set */
+    ck_assert_ptr_nonnull(strchr(shown_by_terminal(draw_two), '\033'));
     setenv("NO_COLOR", "1", 1);
-    ck_assert_ptr_null(strchr(shown_by_terminal(curves, 2), '\033'));
+    ck_assert_ptr_null(strchr(shown_by_terminal(draw_two), '\033'));
     unsetenv("NO_COLOR");
+    setenv("TERM", "", 1);
+    ck_assert_ptr_null(strchr(shown_by_terminal(draw_two), '\033'));
     setenv("TERM", "dumb", 1);
-    ck_assert_ptr_null(strchr(shown_by_terminal(curves, 2), '\033'));
+    ck_assert_ptr_null(strchr(shown_by_terminal(draw_two), '\033'));
+}
+END_TEST
+
+/* COLUMNS and LINES go before the size of the terminal. */
+START_TEST(terminals_have_a_size)
+{
+    const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+    FILE *stream = fdopen(terminal, "r+");
+    const struct winsize size = {.ws_row = 33, .ws_col = 77};
+    ck_assert_int_eq(ioctl(terminal, TIOCSWINSZ, &size), 0);
+    ck_assert_int_eq(heed_terminal_columns(stream, 80), 77);
+    ck_assert_int_eq(heed_terminal_lines(stream, 24), 33);
+    static const struct {
+        const char *set;
+        int columns, lines;
+    } cases[] = {{"1", 1, 1}, {"2", 2, 2}, {"0", 77, 33}, {"-5", 77, 33}, {"20000", 10000, 10000}};
+    for (int i = 0; i < 5; i++) {
+        setenv("COLUMNS", cases[i].set, 1);
+        ck_assert_int_eq(heed_terminal_columns(stream, 80), cases[i].columns);
+        unsetenv("COLUMNS");
+        setenv("LINES", cases[i].set, 1);
+        ck_assert_int_eq(heed_terminal_lines(stream, 24), cases[i].lines);
+        unsetenv("LINES");
+    }
+    fclose(stream);
+    stream = begin();
+    ck_assert_int_eq(heed_terminal_columns(stream, 80), 80);
+    ck_assert_int_eq(heed_terminal_lines(stream, 24), 24);
+    fclose(stream);
 }
 END_TEST
 
@@ -443,6 +506,16 @@ START_TEST(smoothing_is_as_in_tensorboard)
     const heed_curve few = curve("few", 7, rising), enough = curve("enough", 8, rising);
     ck_assert(heed_curve_smoothing(&few, 0.5) == 0 && heed_curve_smoothing(&enough, 0.5) == 0.5);
     ck_assert_int_eq(count_of(svg, "stroke-opacity=\".35\""), 1);
+    static const double weights[] = {0.75, 0.9, 0.99, 0.9925};
+    static const char *const shown[] = {"0.75", "0.90", "0.99", "0.9925"};
+    const double many[1000] = {0};
+    const heed_curve long_one = {.name = "c", .count = 1000, .x = many, .y = many};
+    for (int i = 0; i < 4; i++) {
+        const heed_text legend =
+            heed_curve_legend(&long_one, (heed_plot_options){.smoothing = weights[i]}, 100);
+        expect_has(legend.text, " 0, smoothed ");
+        ck_assert_str_eq(legend.text + 13, shown[i]);
+    }
     expect_has(text_of(curves, 2, (heed_plot_options){.smoothing = 0.6}),
                "1 loss 10, smoothed 0.60, mean of 4 values   2 val 2\n");
     FILE *stream = begin();
@@ -570,6 +643,34 @@ START_TEST(names_may_have_any_bytes)
 }
 END_TEST
 
+/* The first of LC_ALL, LC_CTYPE and LANG that is set decides. */
+START_TEST(the_locale_decides_about_utf8)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    static const struct {
+        const char *values[3];
+        bool is_utf8;
+    } cases[] = {
+        {{NULL, NULL, NULL}, false},          {{NULL, NULL, "C.UTF-8"}, true},
+        {{NULL, NULL, "de_DE.utf8"}, true},   {{NULL, "C.utf-8", "C"}, true},
+        {{NULL, "C", "C.UTF-8"}, false},      {{"C.UTF8", "C", "C"}, true},
+        {{"C", "C.UTF-8", "C.UTF-8"}, false}, {{"", "", "C.UTF-8"}, true},
+        {{"", "C", "C.UTF-8"}, false},        {{NULL, NULL, "C.UTF-16"}, false},
+        {{NULL, NULL, "de_DE.UT"}, false},    {{NULL, NULL, "C.ISO8859-8"}, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (int j = 0; j < 3; j++) {
+            cases[i].values[j] != NULL ? setenv(names[j], cases[i].values[j], 1)
+                                       : unsetenv(names[j]);
+        }
+        ck_assert_uint_eq(heed_label_terminal(), cases[i].is_utf8 ? 0 : HEED_LABEL_ASCII);
+    }
+    unsetenv("LC_CTYPE");
+    unsetenv("LANG");
+    setenv("LC_ALL", "C.UTF-8", 1);
+}
+END_TEST
+
 START_TEST(labels_know_their_columns)
 {
     ck_assert_int_eq(heed_label_columns("k\u00E4se", 100, 0), 4);
@@ -653,9 +754,17 @@ START_TEST(csv_has_a_row_for_each_step)
                                         "2.5,,nan\n"
                                         "3,7,\n"
                                         "4,6,1e-300\n");
+    static const char *const names[] = {"a\rb", "a\nb", "a,b", "a b"}; /* the last is not quoted */
+    static const char *const headers[] = {"step,\"a\rb\"\n0", "step,\"a\nb\"\n0", "step,\"a,b\"\n0",
+                                          "step,a b\n0"};
+    for (int i = 0; i < 4; i++) {
+        const heed_curve named = curve(names[i], 5, falling);
+        const char *text = csv_of(&named, 1);
+        ck_assert_msg(strncmp(text, headers[i], strlen(headers[i])) == 0, "%s", text);
+    }
     const double value = 0.1 + 0.2;
-    const heed_curve c = {.name = "c", .count = 1, .x = x, .y = &value};
-    ck_assert_double_eq(atof(strrchr(csv_of(&c, 1), ',') + 1), value);
+    const heed_curve c = {.name = "c", .count = 1, .x = &value, .y = &value};
+    ck_assert_str_eq(csv_of(&c, 1), "step,c\n0.30000000000000004,0.30000000000000004\n");
 }
 END_TEST
 
@@ -783,7 +892,13 @@ START_TEST(attention_must_be_weights)
         plots[i](stream, NULL, none);
         expect_error(HEED_ERR_NULL, names[i]);
         plots[i](stream, heed_zeros(HEED_SHAPE(2, 2), HEED_F32), none); /* fully masked */
+        plots[i](stream, heed_full(HEED_SHAPE(2, 1), 1e-3, HEED_F64), none);
+        plots[i](stream, heed_full(HEED_SHAPE(2, 1), 1.00099, HEED_F64), none);
         expect_no_error();
+        plots[i](stream, heed_full(HEED_SHAPE(2, 1), 1.0011, HEED_F64), none);
+        expect_error(HEED_ERR_VALUE, "sum to 1.0011");
+        plots[i](stream, heed_full(HEED_SHAPE(2, 1), 0.0011, HEED_F64), none);
+        expect_error(HEED_ERR_VALUE, "sum to 0.0011");
     }
     fclose(stream);
 }
@@ -912,18 +1027,24 @@ void add_plot_cases(Suite *suite)
 {
     TCase *curves = heed_case(suite, "curves");
     tcase_add_test(curves, text_has_points_at_their_places);
+    lacking(has_comma_locale() ? NULL : "no locale has a decimal comma");
     tcase_add_test(curves, numbers_have_a_point_in_all_locales);
+    lacking(NULL);
     tcase_add_test(curves, svg_has_points_at_their_places);
     tcase_add_test(curves, axes_have_round_numbers);
     tcase_add_test(curves, text_fits_any_size);
     tcase_add_test(curves, many_curves_are_drawn);
     tcase_add_test(curves, curves_can_be_told_apart);
+    required(has_terminals(), "this machine has no pseudo-terminals; mount /dev/pts");
     tcase_add_test(curves, terminals_have_colors);
+    tcase_add_test(curves, terminals_have_a_size);
+    lacking(NULL);
     tcase_add_test(curves, smoothing_is_as_in_tensorboard);
     tcase_add_test(curves, spikes_are_marked_at_the_nearest_point);
     tcase_add_test(curves, text_ends_of_long_ranges_are_whole);
     tcase_add_test(curves, any_values_can_be_drawn);
     tcase_add_test(curves, names_may_have_any_bytes);
+    tcase_add_test(curves, the_locale_decides_about_utf8);
     tcase_add_test(curves, labels_know_their_columns);
     tcase_add_test(curves, svg_follows_the_theme);
     tcase_add_test(curves, long_curves_have_one_tooltip);

@@ -472,7 +472,7 @@ typedef struct text {
 
 static void add_byte(text *t, char byte)
 {
-    char *grown = heed_error_pending() ? NULL : heed_grow(t->data, t->size, &t->capacity, 1);
+    char *grown = heed_grow(t->data, t->size, &t->capacity, 1);
     if (grown != NULL) {
         t->data = grown;
         grown[t->size++] = byte;

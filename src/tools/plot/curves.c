@@ -69,7 +69,7 @@ static double mark(int digits, int stride, int i)
 static void place_powers(heed_axis *a, heed_axis_options options)
 {
     static const int strides[] = {1, 1, 2, 5, 10, 20, 50, 100, 300};
-    for (int k = 0; k < 9; k++) {
+    for (int k = 0;; k++) { /* the last stride leaves 3 ticks, the fewest that are asked for */
         const int digits = k == 0 ? 3 : 1, stride = strides[k];
         const double low = a->low * (1 + 1e-9), high = a->high * (1 - 1e-9);
         int first = digits * ((int)floor(log10(low) / stride) - 1);
@@ -81,7 +81,7 @@ static void place_powers(heed_axis *a, heed_axis_options options)
             last++;
         }
         a->count = last - first + 1;
-        if (a->count <= options.ticks || k == 8) {
+        if (a->count <= options.ticks) {
             for (int i = 0; i < a->count; i++) {
                 a->ticks[i] = mark(digits, stride, first + i);
             }
@@ -125,11 +125,13 @@ double heed_axis_at(const heed_axis *a, double value)
 heed_text heed_axis_label(const heed_axis *a, double tick)
 {
     heed_text label;
-    const double largest = fmax(fabs(a->low), fabs(a->high));
-    const int last = a->step > 0 ? (int)round_down(log10(a->step)) : 0; /* the digit that changes */
-    if (a->step <= 0) {
+    if (a->step <= 0) { /* powers */
         snprintf(label.text, sizeof label.text, "%g", tick);
-    } else if (largest < 1e7 && last >= -5) {
+        return label;
+    }
+    const double largest = fmax(fabs(a->low), fabs(a->high));
+    const int last = (int)round_down(log10(a->step)); /* the digit that changes */
+    if (largest < 1e7 && last >= -5) {
         snprintf(label.text, sizeof label.text, "%.*f", last < 0 ? -last : 0, tick);
     } else {
         const int digits = (int)floor(log10(largest)) - last + 1;

@@ -398,9 +398,8 @@ static void lay_out_heads(grid *g, int width, bool has_title)
     const heed_heads *h = &g->heads;
     g->left = 8 + AXIS + longest(h->query_labels, h->queries) + 6;
     const double inner = fmax(width - g->left - EDGE, 1), keys = fmax((double)h->keys, 1);
-    for (int64_t n = h->count < MOST_PANELS ? h->count : MOST_PANELS; n >= 0; n--) {
-        const double parts = fmax((double)n, 1);
-        g->cell = fmin(floor((inner - GAP * (parts - 1)) / parts / keys), LARGEST);
+    for (int64_t n = h->count < MOST_PANELS ? h->count : MOST_PANELS; n > 0; n--) {
+        g->cell = fmin(floor((inner - GAP * (double)(n - 1)) / (double)n / keys), LARGEST);
         if (g->cell >= SMALLEST) {
             break;
         }

@@ -388,7 +388,8 @@ static void print_blanks(FILE *stream, int64_t count)
     fprintf(stream, "%*s", count > 0 ? (int)count : 0, "");
 }
 
-/* Heads from `head` to before `end`, side by side, each `wide` columns wide. */
+/* Heads from `head` to before `end`, each `wide` columns wide: several side by side, or a block of
+ * columns of one. */
 static void print_heads(const heed_heat *m, int64_t head, int64_t end, int64_t wide)
 {
     print_blanks(m->stream, m->label + 1);
@@ -400,7 +401,7 @@ static void print_heads(const heed_heat *m, int64_t head, int64_t end, int64_t w
     for (int64_t line = -heed_heat_labels(m); line < m->rows; line++) {
         for (int64_t h = head; h < end; h++) {
             heed_heat_line(m, line, h, h == head);
-            print_blanks(m->stream, h + 1 < end ? wide - (m->end - m->first) * m->cell + GAP : 0);
+            print_blanks(m->stream, h + 1 < end ? wide - m->columns * m->cell + GAP : 0);
         }
         fputc('\n', m->stream);
     }
@@ -412,8 +413,7 @@ static void print_all(heed_heat m, int64_t heads, int width)
     const int64_t block = heed_heat_fit(&m, width), cells = block * m.cell;
     const int64_t wide = cells < HEADING ? HEADING : cells;
     const int64_t left = width > 0 ? width - m.label - 1 : OTHERWISE;
-    const int64_t fit = block < m.columns ? 1 : (left + GAP) / (wide + GAP);
-    const int64_t step = fit > 1 ? fit : 1;
+    const int64_t fit = (left + GAP) / (wide + GAP), step = fit > 1 ? fit : 1;
     for (int64_t head = 0; head < heads; head += step) {
         m.end = 0;
         do {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "../../tensor/text.h"
+#include "../files/file_io.h"
 #include "watch_sink.h"
 
 /* A stream without a descriptor is in memory. */
@@ -26,9 +27,6 @@ static bool may_drop(const heed_output *o)
 void heed_output_flush(heed_output *o)
 {
     if (o->length > 0 && o->error == 0 && o->process == getpid()) {
-        if (o->stream != NULL) {
-            fflush(o->stream); /* the program's own output comes first */
-        }
         for (int64_t at = 0; at < o->length && o->error == 0;) {
             const int64_t written = write_some(o, o->buffer + at, (size_t)(o->length - at));
             if (written >= 0) {
@@ -53,6 +51,9 @@ void heed_output_reserve(heed_output *o)
 void heed_output_close(heed_output *o)
 {
     heed_output_flush(o);
+    if (o->stream == NULL && o->fd >= 0 && o->process == getpid()) {
+        heed_unclaim(o->fd); /* forked children may live on */
+    }
     if (o->stream == NULL && o->fd >= 0 && close(o->fd) != 0 && errno != EINTR && o->error == 0) {
         o->error = errno;
     }
