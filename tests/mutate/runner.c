@@ -47,6 +47,7 @@ static Suite suites[] = {
 struct TCase {
     const char *name;
     const Suite *suite;
+    TCase *next;
     SFun setup[FIXTURES], teardown[FIXTURES];
     int fixtures;
 };
@@ -57,6 +58,7 @@ typedef struct {
     int index, signal, status;
 } Entry;
 static Entry *entries, *wanted; /* static: LeakSanitizer looks for pointers here */
+static TCase *cases;
 static double *seconds;
 static size_t count;
 
@@ -73,6 +75,8 @@ TCase *tcase_create(const char *name)
 {
     TCase *in = zeros(sizeof *in);
     in->name = name;
+    in->next = cases;
+    cases = in;
     return in;
 }
 

@@ -147,10 +147,17 @@ START_TEST(test_none_after_an_error)
     expect_error(HEED_ERR_SHAPE, "adam_update: p (40000) and g (7)");
     ck_assert_int_eq(heed_sgd_update_all(all, COUNT, &sgd), HEED_ERR_SHAPE);
     expect_error(HEED_ERR_SHAPE, "sgd_update: p (40000) and g (7)");
-    for (int i = 0; i < COUNT; i++) {
+    all[COUNT - 1].g = before[COUNT - 1].g;
+    all[COUNT - 1].b = all[COUNT - 1].m = heed_ones(HEED_SHAPE(8), HEED_F32);
+    ck_assert_int_eq(heed_adam_update_all(all, COUNT, &adam), HEED_ERR_SHAPE);
+    expect_error(HEED_ERR_SHAPE, "adam_update: p (40000) and m (8)");
+    ck_assert_int_eq(heed_sgd_update_all(all, COUNT, &sgd), HEED_ERR_SHAPE);
+    expect_error(HEED_ERR_SHAPE, "sgd_update: p (40000) and b (8)");
+    for (int i = 0; i < COUNT - 1; i++) {
         expect_same_bits(all[i].p, before[i].p);
         expect_same_bits(all[i].m, before[i].m);
     }
+    expect_same_bits(all[COUNT - 1].p, before[COUNT - 1].p);
     ck_assert_int_eq(heed_adam_update_all(NULL, 0, &adam), HEED_OK);
 }
 END_TEST

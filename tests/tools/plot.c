@@ -233,6 +233,9 @@ START_TEST(text_ends_of_long_ranges_are_whole)
     c.x = (const double[]){-0.25, 2998.5};
     ck_assert_ptr_nonnull(strstr(text_of(&c, 1, how), " 0 "));
     ck_assert_ptr_nonnull(strstr(text_of(&c, 1, how), " 2999\n"));
+    c.x = (const double[]){0.25, 100.25};
+    ck_assert_ptr_nonnull(strstr(text_of(&c, 1, how), " 0 "));
+    ck_assert_ptr_nonnull(strstr(text_of(&c, 1, how), " 100\n"));
     c.x = (const double[]){1.5, 99.5};
     ck_assert_ptr_nonnull(strstr(text_of(&c, 1, how), " 1.5 "));
     ck_assert_ptr_nonnull(strstr(text_of(&c, 1, how), " 99.5\n"));

@@ -920,10 +920,41 @@ START_TEST(long_texts_make_whole_records)
 }
 END_TEST
 
+/* Names fill their array at some steps. */
+START_TEST(each_step_may_have_a_new_name)
+{
+    enum { NAMES = 70 };
+    char name[20], *shown = NULL;
+    size_t size;
+    FILE *terminal = open_memstream(&shown, &size);
+    heed_watch *w = new_watch((heed_watch_options){.csv = in_folder("run.csv"),
+                                                   .jsonl = in_folder("run.jsonl"),
+                                                   .tensorboard = in_folder("events"),
+                                                   .terminal = terminal,
+                                                   .every = 1});
+    for (int i = 0; i < NAMES; i++) {
+        snprintf(name, sizeof name, "v%d", i);
+        heed_watch_value(w, name, i);
+        heed_watch_step(w);
+    }
+    heed_watch_free(w);
+    fclose(terminal);
+    ck_assert_ptr_nonnull(strstr(shown, "step    70"));
+    free(shown);
+    char *rows = read_bytes(in_folder("run.jsonl"), &size);
+    ck_assert_ptr_nonnull(strstr(rows, "\n{\"step\": 70, \"v69\": 69}\n"));
+    free(rows);
+    char *events = event_file(in_folder("events"), 0);
+    ck_assert_int_eq(remove(events), 0);
+    ck_assert_int_eq(rmdir(in_folder("events")), 0);
+    free(events);
+}
+END_TEST
+
 START_TEST(a_folder_for_events_is_created)
 {
     char folder[600];
-    snprintf(folder, sizeof folder, "%s/b", in_folder("a"));
+    snprintf(folder, sizeof folder, "%s/second", in_folder("first"));
     heed_watch *w = new_watch((heed_watch_options){.tensorboard = folder});
     heed_watch_free(w);
     char *path = event_file(folder, 0);
@@ -1694,6 +1725,7 @@ void add_watch_cases(Suite *suite)
     tcase_add_test(rows, missing_rows_are_reported);
     tcase_add_loop_test(rows, foreign_files_stay_unchanged, 0, sizeof foreign / sizeof *foreign);
     tcase_add_test(rows, files_may_have_descriptor_0);
+    tcase_add_test(rows, each_step_may_have_a_new_name);
     tcase_add_test(rows, a_new_run_begins_its_files);
     tcase_add_test(rows, rows_are_flushed);
     tcase_add_test(rows, a_new_run_replaces_only_files_of_watches);
