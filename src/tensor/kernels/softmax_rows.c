@@ -47,11 +47,11 @@ static __attribute__((noinline)) void divide_subnormal(int64_t n, const T *x, T 
 static __attribute__((noinline)) void exps(const heed_rows *rows, int64_t first, int64_t group,
                                            const T *max, bool *subnormal)
 {
-    (void)subnormal; /* of f32 alone */
     for (int64_t i = 0; i < group; i++) {
         const int64_t n = rows->n;
         const T *x = IN(rows, 0, first + i), shift = max[i];
         T *restrict out = OUT(rows, first + i);
+        subnormal[i] = false;
 #ifdef LEAST_NORMAL
         if (n >= WIDTH) {
             uint32_t least = UINT32_MAX;
@@ -94,7 +94,7 @@ void KERNEL(softmax)(const heed_rows *rows)
     FOR_GROUPS(rows, first, group)
     {
         T max[GROUP], total[GROUP];
-        bool subnormal[GROUP] = {false};
+        bool subnormal[GROUP];
         for (int64_t i = 0; i < group; i++) {
             max[i] = largest(n, IN(rows, 0, first + i));
         }
