@@ -8,7 +8,7 @@
  * The maximum ignores NaN; exp propagates it. */
 #include "softmax_rows.h"
 
-#if defined T_IS_F32 && (defined __FMA__ || defined __FP_FAST_FMAF || defined __aarch64__)
+#if defined T_IS_F32 && defined __FMA__
 /* Multiplying subnormal numbers, those below 2^-126, takes 50 ns on many processors. So scores from
  * -104 to LEAST_NORMAL, -126 ln 2, are left out at first, and their quotients are computed in units
  * of 2^-149 afterwards, with fused multiply-adds. */
