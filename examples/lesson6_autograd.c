@@ -56,7 +56,7 @@ static void sort(graph *g, heed_tensor *t, const char *name)
 static void accumulate(graph *g, const heed_tensor *t, heed_tensor *gradient)
 {
     heed_tensor **sum = &g->nodes[find(g, t)].gradient;
-    gradient = heed_sum_to(gradient, heed_shape_of_tensor(t)); /* if t was broadcast */
+    gradient = heed_sum_to_size(gradient, heed_shape_of_tensor(t)); /* if t was broadcast */
     *sum = *sum == NULL ? gradient : heed_add(*sum, gradient);
 }
 

@@ -117,7 +117,8 @@ static bool read_number(const char *name, const char *text, int64_t *number)
     char *end;
     *number = strtoll(text, &end, 10);
     return (*text >= '0' && *text <= '9' && *end == '\0' && *number > 0 && *number <= 1000000000) ||
-           refuse("%s: '%s' is not a whole number from 1 to 1000000000\n", name, text);
+           refuse("%s: '%s' is not a whole number from 1 to 1000000000, written in digits\n", name,
+                  text);
 }
 
 static bool read_arguments(int argc, char **argv, run *r)

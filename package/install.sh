@@ -47,7 +47,7 @@ case $SHARED_FILE in
 *.dylib) PC_RPATH=" -Wl,-rpath,\${libdir}" CMAKE_SONAME="@rpath/$SONAME" ;; # macOS
 esac
 PC_LIBS=
-[ "$SHARED" != 0 ] || PC_LIBS=" -lm -pthread" # the archive needs them; the shared library brings them
+[ "$SHARED" != 0 ] || PC_LIBS=" -pthread" # the archive needs it; the shared library brings it
 
 # ---- one file: installed or removed ----
 

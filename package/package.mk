@@ -19,30 +19,28 @@ SHARED_LINK  := libheed.so
 SHARED_FLAGS  = -shared -Wl,-soname,$(SONAME) $(STRICT_LINK)
 endif
 # defs: an undefined symbol is an error. nodelete: dlclose leaves the library in memory, since its threads and the
-# clean-up of other threads still need it.
-STRICT_LINK = $(shell printf 'int x;' | $(CC) -shared -fPIC -Wl,-z,defs,-z,nodelete -x c - -o /dev/null 2> /dev/null \
-                  && echo -Wl,-z,defs,-z,nodelete)
+# clean-up of other threads still need it. Bsymbolic-functions: the library calls its own functions directly.
+STRICT_LINK = $(foreach f,-Wl$(comma)-z$(comma)defs$(comma)-z$(comma)nodelete -Wl$(comma)-Bsymbolic-functions,$(shell \
+                  printf 'int x;' | $(CC) -shared -fPIC $f -x c - -o /dev/null 2> /dev/null && echo $f))
 
-# Its objects are compiled with -fPIC, and hide what no public header declares, by a make of its own and in a folder of
-# their own. `make install` runs it after
-# the programs are built, so that the progress of both does not mix.
 .PHONY: shared
-shared: $(if $(filter install,$(MAKECMDGOALS)),| $(PROGRAMS:%=$(BUILD)/%))
-	$(if $(COUNTING),,@$(MAKE) --no-print-directory BUILD=$(BUILD)/shared EXTRA="-fPIC -fvisibility=hidden $(EXTRA)" $(BUILD)/shared/$(SHARED_FILE))
+shared: $(BUILD)/shared/$(SHARED_FILE)
 
-$(BUILD)/$(SHARED_FILE): $(OBJECTS)
+$(BUILD)/shared/$(SHARED_FILE): $(OBJECTS)
 	$(call step,link $@)
 	$(LINK) $(SHARED_FLAGS) $^ -o $@ $(LDLIBS_)
-	@ln -sf $(SHARED_FILE) $(BUILD)/$(SONAME)
-	@ln -sf $(SONAME) $(BUILD)/$(SHARED_LINK)
+	@ln -sf $(SHARED_FILE) $(@D)/$(SONAME)
+	@ln -sf $(SONAME) $(@D)/$(SHARED_LINK)
 
 # The lists that follow from the public headers: package/symbols.txt (docs/abi.md), the operations of src/heed.hpp, the
 # tables of docs/pytorch.md.
 .PHONY: names check-names
 names:
+	$(call needs,python3,make deps-dev)
 	@CC="$(CC)" python3 -B package/names.py
 
 check-names:
+	$(call needs,python3,make deps-dev)
 	@CC="$(CC)" python3 -B package/names.py --check
 
 # ---- install ----
@@ -53,15 +51,16 @@ LIBDIR ?= lib
 STATIC ?= 1
 SHARED ?= 1
 
-# install.sh has the list of files. Variables reach it through the environment, which keeps spaces in DESTDIR.
+# install.sh has the list of files. Folders reach it through the environment, which keeps spaces in DESTDIR, and as
+# they were given ($(value ...)): make would expand the $b of /a$b.
 .PHONY: install install-docs uninstall
-install install-docs uninstall: export DESTDIR := $(DESTDIR)
-install install-docs uninstall: export PREFIX  := $(PREFIX)
-install install-docs uninstall: export LIBDIR  := $(LIBDIR)
+install install-docs uninstall: export GIVEN_DESTDIR := $(value DESTDIR)
+install install-docs uninstall: export GIVEN_PREFIX  := $(value PREFIX)
+install install-docs uninstall: export GIVEN_LIBDIR  := $(value LIBDIR)
 install install-docs uninstall: export HEADERS  = heed.h heed.hpp $(PUBLIC)
 install install-docs uninstall: files = BUILD='$(BUILD)' VERSION='$(VERSION)' STATIC='$(STATIC)' SHARED='$(SHARED)' \
     SHARED_FILE='$(SHARED_FILE)' SONAME='$(SONAME)' SHARED_LINK='$(SHARED_LINK)' PROGRAMS='$(PROGRAMS)' \
-    sh package/install.sh
+    DESTDIR="$$GIVEN_DESTDIR" PREFIX="$$GIVEN_PREFIX" LIBDIR="$$GIVEN_LIBDIR" sh package/install.sh
 
 install: $(if $(filter 0,$(STATIC)),,$(LIBRARY)) $(if $(filter 0,$(SHARED)),,shared) $(PROGRAMS:%=$(BUILD)/%)
 	@$(files) install
@@ -80,7 +79,7 @@ amalgamation: $(AMALGAMATION)/heed.c
 $(AMALGAMATION)/heed.c: $(addprefix package/,amalgamate.py amalgamation.c) LICENSE \
         $(wildcard src/*.h src/*/*.[ch] src/*/*/*.[ch] src/*/*/*.def)
 	$(call step,join $@)
-	@command -v python3 > /dev/null || { echo "make amalgamation: needs Python 3" >&2; exit 1; }
+	$(call needs,python3,make deps-dev)
 	python3 $< $(@D) $(patsubst $(BUILD)/kernels/baseline/%.o,%,$(filter $(BUILD)/kernels/baseline/%,$(KERNELS)))
 
 # What the library is tested with, linked with heed.o instead (tests/package/amalgamation.sh).
@@ -104,8 +103,7 @@ $(AMALGAMATION)/%: $(BUILD)/examples/%.o $(AMALGAMATION)/heed.o
 
 .PHONY: docs
 docs:
-	@for tool in doxygen python3; do \
-	    command -v $$tool > /dev/null || { echo "make docs: needs $$tool; run: make deps-dev" >&2; exit 1; }; done
+	$(call needs,doxygen python3,make deps-dev)
 	@rm -rf $(BUILD)/docs && mkdir -p $(BUILD)/docs
 	@VERSION=$(VERSION) OUTPUT=$(BUILD)/docs HEADERS="src/heed.h $(PUBLIC:%=src/%)" doxygen package/Doxyfile
 	@sh package/reference/man.sh $(BUILD)/docs/man3
@@ -120,8 +118,10 @@ dist: $(BUILD)/$(DIST).tar.gz
 
 $(BUILD)/$(DIST).tar.gz: FORCE
 	$(call step,tar $@)
-	@[ -e .git ] || { echo "make dist: this tree is not a clone; it needs git" >&2; exit 1; }
-	@git diff --quiet HEAD || echo "make dist: changes that are not committed are left out" >&2
+	@[ -e .git ] || { echo "make dist: this tree is not a clone of the repository, whose last commit it packs" >&2; exit 1; }
+	$(call needs,git gzip,sh tests/install.sh dist)
+	@git diff --quiet HEAD; case $$? in 0) ;; 1) echo "make dist: changes that are not committed are left out" >&2 ;; \
+	    *) echo "make dist: git cannot read the last commit" >&2; exit 1 ;; esac
 	git -c tar.umask=0022 archive --prefix=$(DIST)/ -o $(@:.gz=) HEAD
 	gzip -9nf $(@:.gz=)
 
@@ -132,7 +132,9 @@ check-deb:
 	@sh tests/package/deb.sh --short
 
 deb: $(BUILD)/$(DIST).tar.gz
-	@command -v lintian dh > /dev/null || { echo "make deb: run: sh tests/install.sh deb" >&2; exit 1; }
+	$(call needs,dpkg-buildpackage dh lintian,sh tests/install.sh check dist deb)
+	@missing=$$(dpkg-checkbuilddeps package/debian/control 2>&1) || { \
+	    echo "make deb: $${missing##*error: }; run: sh tests/install.sh check dist deb" >&2; exit 1; }
 	rm -rf $(BUILD)/deb
 	mkdir $(BUILD)/deb
 	cp $< $(BUILD)/deb/heed_$(VERSION).orig.tar.gz

@@ -38,7 +38,8 @@
 /* ---- Memory, threads and checks ---- */
 #include "tensor/alloc.h"     /* memory for your own modules; counts of live tensors */
 #include "tensor/check.h"     /* argument checks for your own functions */
-#include "tensor/processor.h" /* the instruction set in use; subnormal numbers */
+#include "tensor/processor.h" /* the instruction set in use */
+#include "tensor/denormal.h"  /* subnormal numbers flushed to 0 */
 #include "tensor/version.h"   /* the version; a line for bug reports */
 #include "tensor/parallel.h"  /* the number of threads */
 
@@ -52,7 +53,8 @@
 #include "autograd/ops/softmax.h"               /* softmax, safe_softmax, log_softmax */
 #include "autograd/ops/normalization.h"         /* layer_norm, rms_norm */
 #include "autograd/ops/dot_product_attention.h" /* scaled_dot_product_attention */
-#include "autograd/ops/loss.h"                  /* mse, l1, huber */
+#include "autograd/ops/loss.h"                  /* mse, l1 */
+#include "autograd/ops/huber_loss.h"            /* huber */
 #include "autograd/ops/probability_loss.h"      /* binary_cross_entropy, with or without logits; kl_div */
 #include "autograd/ops/cross_entropy.h"         /* cross_entropy, nll_loss */
 #include "autograd/ops/index.h"                 /* index_select, gather, scatter, masked_select, ... */
@@ -79,10 +81,12 @@
 #include "nn/layers/layer_norm.h"         /* LayerNorm */
 #include "nn/layers/activation_dropout.h" /* Dropout, ReLU, GELU and other activations */
 #include "nn/layers/feed_forward.h"       /* the feed-forward network of a transformer */
-#include "nn/layers/container.h"          /* ModuleList, and Sequential */
+#include "nn/layers/module_list.h"        /* ModuleList */
+#include "nn/layers/sequential.h"         /* Sequential */
 
 /* ---- Attention ---- */
-#include "nn/attention.h"                 /* SelfAttention as in the PyTorch tutorial, CrossAttention, MultiHead */
+#include "nn/attention.h"                 /* SelfAttention as in the PyTorch tutorial, MultiHead */
+#include "nn/cross_attention.h"           /* SelfAttention with two inputs */
 #include "nn/mask.h"                      /* masks: what true means in each kind */
 #include "nn/torch_multihead_attention.h" /* torch.nn.MultiheadAttention */
 #include "nn/transformer_encoder.h"       /* torch.nn.TransformerEncoder and its layer */
@@ -102,6 +106,9 @@
 #include "tools/observe/trace.h"     /* prints operations and gradients as they are computed */
 #include "tools/observe/recording.h" /* keeps all results and gradients to inspect */
 #include "tools/observe/args_text.h" /* the arguments of an operation as text */
+
+/* ---- Checking ---- */
+#include "tools/check/attention_check.h" /* is it attention? which mistake is it? */
 
 /* ---- Files ---- */
 #include "tools/files/safetensors.h" /* named tensors */

@@ -254,12 +254,26 @@ template <class R, class... A, R (*f)(A...)> struct function<f> {
     }
 };
 
-// Functions that make and read tensors, and gradients; grad is below.
+// Functions of a shape and a dtype, which is f32 if it is left out, as in torch: zeros({2, 3}).
+template <auto f> struct function_of_shape : function<f> {
+    using function<f>::operator();
+    auto operator()(const shape &sizes) const
+    {
+        return (*this)(sizes, HEED_F32);
+    }
+};
+inline constexpr function_of_shape<heed_empty> empty{};
+inline constexpr function_of_shape<heed_zeros> zeros{};
+inline constexpr function_of_shape<heed_ones> ones{};
+inline constexpr function_of_shape<heed_rand> rand{};
+inline constexpr function_of_shape<heed_randn> randn{};
+
+// Other functions that make and read tensors, and gradients; grad is below.
 // clang-format off
 #define HEED_FUNCTIONS(X)                                                                          \
-    X(empty) X(zeros) X(ones) X(full) X(scalar) X(eye) X(arange) X(linspace)                       \
+    X(full) X(scalar) X(eye) X(arange) X(linspace)                                                 \
     X(empty_like) X(zeros_like) X(ones_like) X(full_like) X(set_data) X(copy_into) X(fill_into)    \
-    X(rand) X(randn) X(rand_like) X(randn_like) X(randint) X(randperm) X(bernoulli) X(multinomial) \
+    X(rand_like) X(randn_like) X(randint) X(randperm) X(bernoulli) X(multinomial)                   \
     X(uniform_into) X(normal_into) X(bernoulli_into) X(exponential_into)                           \
     X(size) X(shape_of_tensor) X(same_shape) X(is_contiguous) X(is_expanded) X(item) X(item_i64)   \
     X(at) X(data_f32) X(data_f64) X(data_i64) X(data_bool) X(const_data_f32) X(const_data_f64)     \
@@ -287,13 +301,14 @@ template <class R, class... A, R (*f)(A...)> struct function<f> {
     X(amin_dims) X(max) X(min) X(argmax) X(argmax_dim) X(argmin) X(argmin_dim) X(var) X(var_dim)   \
     X(var_dims) X(std) X(std_dim) X(std_dims) X(norm) X(norm_dim) X(norm_dims) X(any) X(any_dim)   \
     X(any_dims) X(all) X(all_dim) X(all_dims) X(logsumexp) X(logsumexp_dim) X(logsumexp_dims)      \
-    X(sum_to)                                                                                      \
+    X(sum_to_size)                                                                                 \
     X(matmul) X(linear)                                                                            \
     X(einsum) X(bmm) X(outer) X(addmm)                                                             \
     X(softmax) X(safe_softmax) X(log_softmax)                                                      \
     X(layer_norm) X(rms_norm)                                                                      \
     X(scaled_dot_product_attention) X(scaled_dot_product_attention_weights)                        \
-    X(mse_loss) X(mse_loss_with) X(l1_loss) X(l1_loss_with) X(huber_loss) X(huber_loss_with)       \
+    X(mse_loss) X(mse_loss_with) X(l1_loss) X(l1_loss_with)                                        \
+    X(huber_loss) X(huber_loss_with)                                                               \
     X(binary_cross_entropy) X(binary_cross_entropy_with) X(binary_cross_entropy_with_logits)       \
     X(binary_cross_entropy_with_logits_with) X(kl_div) X(kl_div_with)                              \
     X(cross_entropy) X(cross_entropy_with) X(nll_loss) X(nll_loss_with)                            \
@@ -355,6 +370,35 @@ using operands = std::enable_if_t<(
     is_handle<A> || std::is_same_v<A, heed_tensor *> ||
     std::is_arithmetic_v<A>)&&(is_handle<B> || std::is_same_v<B, heed_tensor *> ||
                                std::is_arithmetic_v<B>)&&(is_handle<A> || is_handle<B>)>;
+
+// Integers that no double holds: such a number is a tensor of its own.
+template <class N> bool is_wide(N n)
+{
+    constexpr int64_t most = INT64_C(1) << 53;
+    if constexpr (std::is_integral_v<N> && sizeof(N) == 8) {
+        return (std::is_signed_v<N> && n < static_cast<N>(-most)) || n > static_cast<N>(most);
+    } else {
+        return false;
+    }
+}
+
+template <class N> heed_tensor *number(N n)
+{
+    if constexpr (std::is_unsigned_v<N> && sizeof(N) == 8) {
+        if (n > static_cast<N>(INT64_MAX)) {
+            heed_fail(HEED_ERR_VALUE, "a number of more than 63 bits");
+        }
+    }
+    const auto value = static_cast<int64_t>(n);
+    return heed_from_values(&value, sizeof value, HEED_SCALAR, HEED_I64);
+}
+
+// As torch: i64 and bool tensors combined with a floating-point number give f32.
+template <class N> heed_tensor *operand(heed_tensor *x)
+{
+    const bool casts = std::is_floating_point_v<N> && x != nullptr && !heed_is_float(x->dtype);
+    return casts ? heed_to(x, HEED_F32) : x;
+}
 } // namespace detail
 
 // number_first: the result for a number n on the left of a tensor x.
@@ -364,10 +408,12 @@ using operands = std::enable_if_t<(
     {                                                                                              \
         if constexpr (std::is_arithmetic_v<A>) {                                                   \
             const double n = static_cast<double>(a);                                               \
-            heed_tensor *x = b;                                                                    \
-            return number_first;                                                                   \
+            heed_tensor *x = detail::operand<A>(b);                                                \
+            return detail::is_wide(a) ? heed_##name(detail::number(a), x) : number_first;          \
         } else if constexpr (std::is_arithmetic_v<B>) {                                            \
-            return heed_##name##_scalar(a, static_cast<double>(b));                                \
+            heed_tensor *x = detail::operand<B>(a);                                                \
+            return detail::is_wide(b) ? heed_##name(x, detail::number(b))                          \
+                                      : heed_##name##_scalar(x, static_cast<double>(b));           \
         } else {                                                                                   \
             return heed_##name(a, b);                                                              \
         }                                                                                          \

@@ -44,6 +44,7 @@ check-report: all
 check-page: $(BUILD)/page_hash
 	$(INSTALL) dev report firefox page
 	$(MAKE) --no-print-directory page
+	$(RUN) tests/page/bits.sh $(BUILD)
 	$(RUN) tests/page/page.sh $(BUILD)
 
 # Every program under valgrind, in a build that requests each tensor from the system
@@ -54,7 +55,7 @@ check-valgrind: all
 
 # Installing and using Heed, the ABI, gdb, the release's tarball
 check-package: all shared
-	$(INSTALL) check dev use
+	$(INSTALL) check dev dist use
 	$(RUN) tests/package/install_use.sh $(BUILD)
 	$(RUN) tests/package/gdb.sh $(BUILD)
 	$(RUN) tests/package/dist.sh
@@ -99,6 +100,18 @@ check-mutate:
 	$(INSTALL) check
 	$(MAKE) --no-print-directory mutate MUTANTS=20 SEED=1 FILES='src/autograd/ops/s*.c' \
 	    SUITES='softmax slice sort split subscript' QUICK=1 LEAST=80
+
+# The catalogue of wrong and right attentions, with 20 seeds; the long form takes 1,000 and some minutes.
+SEEDS := 20
+check-attention-long: SEEDS := 1000
+check-attention check-attention-long:
+	$(INSTALL) check
+	$(MAKE) --no-print-directory build/test_heed
+	HEED_ATTENTION_SEEDS=$(SEEDS) CK_DEFAULT_TIMEOUT=3600 build/test_heed attention_check
+
+# The check for PyTorch over the same catalogue: its verdicts are those of C
+check-attention-torch: torch all
+	$(PYTORCH) -B tests/programs/attention_check.py $(BUILD)/check_attention
 
 # clang: all suites, the lessons, C++
 check-clang:

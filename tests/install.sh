@@ -7,6 +7,7 @@
 #   tests/install.sh page         the compiler to WebAssembly and esbuild, for `make page`
 #   tests/install.sh firefox      another browser, for tests/page/page.sh
 #   tests/install.sh coverage     gcovr, for tests/source/coverage.sh
+#   tests/install.sh dist         git and gzip, for `make dist`
 #   tests/install.sh deb          what builds and checks Debian packages, for `make deb`
 #   tests/install.sh torch        what installs PyTorch, for tests/fixtures/torch.sh
 #   tests/install.sh machines     cross compilers and emulators, for tests/machines/machines.sh
@@ -63,6 +64,8 @@ for group in "$@"; do
         want "command -v gdb" gdb gdb gdb gdb gdb
         want "command -v xmllint" libxml2-utils libxml2 libxml2-utils libxml2 libxml2
         want "command -v script" bsdutils util-linux util-linux util-linux util-linux
+        want "locale -a | grep -qi de_DE || [ -e /usr/share/i18n/locales/de_DE ]" locales glibc-locale-source \
+            musl-locales glibc gettext
         want "command -v dot" graphviz graphviz graphviz graphviz graphviz
         want "command -v mpicc && command -v mpirun" "libopenmpi-dev openmpi-bin" openmpi-devel \
             "openmpi openmpi-dev" openmpi open-mpi
@@ -90,6 +93,10 @@ for group in "$@"; do
     coverage)
         want "command -v gcovr" gcovr gcovr gcovr gcovr gcovr
         want "command -v python3" python3 python3 python3 python python
+        ;;
+    dist)
+        want "command -v git" git git git git git
+        want "command -v gzip" gzip gzip gzip gzip gzip
         ;;
     deb)
         want "command -v dpkg-buildpackage" build-essential dpkg-dev dpkg-dev dpkg dpkg

@@ -32,6 +32,7 @@ typedef struct suite {
     void (*add)(Suite *suite);
     Suite *suite;
     bool chosen;
+    int first_skip, end_skip;      /* of `skips` */
     const char *cases[MOST_CASES]; /* the wanted ones; all of them if there is none */
     int case_count;
     pid_t process; /* 0 before it starts and after it ends */
@@ -49,7 +50,7 @@ static suite suites[] = {
 };
 enum { SUITES = sizeof suites / sizeof *suites };
 
-static int passed, failed;
+static int passed, failed, skipped;
 static bool one_process;
 static volatile sig_atomic_t interrupted;
 
@@ -154,11 +155,14 @@ static int choose(int count, char **arguments)
     for (int i = 0; i < SUITES; i++) {
         const int before = tests_added;
         suites[i].suite = suite_create(suites[i].name);
+        suites[i].first_skip = skip_count;
         suites[i].add(suites[i].suite);
+        lacking(NULL);
+        suites[i].end_skip = skip_count;
         add_operation_rows(suites[i].suite, suites[i].name);
         empty[i] = tests_added == before;
     }
-    if (tests_added == 0) {
+    if (tests_added == 0 && skip_count == 0) {
         give_up("no test or row has this name", wanted_test);
     }
     for (int i = 0; i < count; i++) {
@@ -184,6 +188,7 @@ static int choose(int count, char **arguments)
     int chosen = 0;
     for (int i = 0; i < SUITES; i++) {
         suites[i].chosen = (all || wanted[i]) && !empty[i];
+        suites[i].end_skip = all || wanted[i] ? suites[i].end_skip : suites[i].first_skip;
         chosen += suites[i].chosen;
     }
     return chosen;
@@ -340,7 +345,11 @@ static int look(void)
 static void run_all(void)
 {
     const char *given = getenv("HEED_TEST_JOBS");
-    const int jobs = given != NULL ? atoi(given) : (int)sysconf(_SC_NPROCESSORS_ONLN);
+    const bool is_given = given != NULL && *given != '\0';
+    const int jobs = is_given ? atoi(given) : (int)sysconf(_SC_NPROCESSORS_ONLN);
+    if (is_given && (jobs < 1 || given[strspn(given, "0123456789")] != '\0')) {
+        give_up("unset it, or use 1 or more", "HEED_TEST_JOBS");
+    }
     struct sigaction action = {.sa_handler = interrupt};
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
@@ -361,6 +370,19 @@ static void run_all(void)
         }
     }
     printf("\n");
+}
+
+/* Not those of a suite of which only some cases run: they may be of another case. */
+static void print_skips(void)
+{
+    for (int i = 0; i < SUITES; i++) {
+        for (int n = suites[i].first_skip; n < suites[i].end_skip; n++) {
+            if (skips[n].count > 0 && (suites[i].case_count == 0 || passed + failed == 0)) {
+                printf("skipped: %d of %s: %s\n", skips[n].count, suites[i].name, skips[n].why);
+                skipped += skips[n].count;
+            }
+        }
+    }
 }
 
 static int by_seconds(const void *a, const void *b)
@@ -419,12 +441,17 @@ int main(int argc, char **argv)
     } else {
         run_all();
     }
-    if (passed + failed == 0) {
+    print_skips();
+    if (passed + failed + skipped == 0) {
         give_up("no test of these suites has this name", wanted_test != NULL ? wanted_test : "*");
     }
     if (times) {
         print_times();
     }
-    printf("%d passed, %d failed\n", passed, failed);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    printf("%d passed, %d failed", passed, failed);
+    if (skipped > 0) {
+        printf(", %d skipped", skipped);
+    }
+    printf("\n");
+    return failed == 0 && passed > 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -148,7 +148,9 @@ static void read_value(void *options, const flag_row *f, const char *text)
     if (!fits) {
         char range[96];
         describe_range(f, range, sizeof range);
-        heed_fail(HEED_ERR_VALUE, "%s: '%s' is not %s", flags_name(f).text, text, range);
+        const bool digits = f->kind == FLAG_WHOLE && strpbrk(text, ".eE") != NULL; /* 1.0, 1e3 */
+        heed_fail(HEED_ERR_VALUE, "%s: '%s' is not %s%s", flags_name(f).text, text, range,
+                  digits ? ", written in digits" : "");
         return;
     }
     set(options, f, text, whole, real);

@@ -373,15 +373,16 @@ static void warn_of_error(report *r)
     }
 }
 
-/* Replaces the file, so that readers see either the old page or the new one. */
+/* Replaces the file, so that readers see either the old page or the new one. Two runs may write one
+ * report, each through a temporary file of its own. */
 static bool replace_file(const char *path, const char *bytes, size_t length)
 {
-    char target[LONGEST_PATH], temporary[LONGEST_PATH + 8];
+    char target[LONGEST_PATH], temporary[LONGEST_PATH + 32];
     if (!path_resolve(path, target)) {
         return false;
     }
-    snprintf(temporary, sizeof temporary, "%s.new", target);
-    unlink(temporary); /* left by a killed run */
+    snprintf(temporary, sizeof temporary, "%s.new-%ld", target, (long)getpid());
+    unlink(temporary); /* left by a killed run whose process number is used again */
     const int file = open(temporary, O_WRONLY | O_CREAT | O_EXCL, 0666);
     if (file < 0) {
         return false;

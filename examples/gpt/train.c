@@ -322,6 +322,45 @@ static void make_model(gpt_run *run)
     }
 }
 
+heed_status gpt_check_causal(struct heed_gpt *m)
+{
+    enum { MOST = 16 };
+    if (heed_error_pending()) {
+        return heed_error_pending();
+    }
+    const int64_t length = m->config.block_size < MOST ? m->config.block_size : MOST;
+    const int64_t half = length / 2, ids_end = m->config.vocab_size;
+    const bool was_training = m->module.training;
+    int64_t ids[2][MOST];
+    for (int64_t i = 0; i < length; i++) {
+        ids[0][i] = 7 * i % ids_end;
+        ids[1][i] = i < half ? ids[0][i] : (ids[0][i] + 1 + i) % ids_end;
+    }
+    HEED_SCOPE_NO_GRAD(scope);
+    heed_tensor *logits[2];
+    heed_eval(m);
+    for (int i = 0; i < 2; i++) {
+        heed_tensor *row = heed_from_values(ids[i], (size_t)length * sizeof **ids,
+                                            HEED_SHAPE(1, length), HEED_I64);
+        logits[i] = heed_narrow(heed_gpt_forward(m, row), 1, 0, half);
+    }
+    if (half > 0) {
+        const double off = heed_item(heed_amax(heed_abs(heed_sub(logits[0], logits[1]))));
+        const double most = heed_item(heed_amax(heed_abs(logits[0])));
+        if (off > 1e-4 * most) {
+            heed_fail(HEED_ERR_CHECK,
+                      "gpt train: the model sees the future: other tokens from position %lld on "
+                      "change the logits before it by %.2g, so it would learn to copy its targets; "
+                      "check the mask of its attention (heed_attention_check)",
+                      (long long)half, off);
+        }
+    }
+    if (was_training && !heed_error_pending()) {
+        heed_train(m);
+    }
+    return heed_error_pending();
+}
+
 heed_status gpt_run_prepare(gpt_run *run, const gpt_train_options *given)
 {
     *run = (gpt_run){.options = *given, .record = {.val_loss = (double)NAN, .best_loss = HUGE_VAL}};
@@ -331,6 +370,7 @@ heed_status gpt_run_prepare(gpt_run *run, const gpt_train_options *given)
     if (!heed_error_pending()) {
         take_text(run);
         make_model(run);
+        gpt_check_causal(run->model);
     }
     return heed_error_pending();
 }

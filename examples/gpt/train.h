@@ -56,6 +56,12 @@ typedef struct gpt_run {
 heed_status gpt_run_prepare(gpt_run *run, const gpt_train_options *given);
 void gpt_run_free(gpt_run *run);
 
+/* gpt_check_causal: tokens must not change the logits of the tokens before them; a model in which
+ * they do learns to copy its targets. gpt_run_prepare calls it, as a changed or observed model may
+ * leak. Takes two forwards of at most 16 tokens, without a graph and without random numbers.
+ * HEED_ERR_CHECK: they do. */
+heed_status gpt_check_causal(struct heed_gpt *m);
+
 /* gpt_run_step: trains on `accumulate` batches of random windows of the training tokens.
  * HEED_ERR_VALUE: the loss or the gradient is infinite or NaN; the model is unchanged. */
 typedef struct gpt_step {

@@ -10,7 +10,6 @@ page=$2
 parts=$(mktemp -d)
 trap 'rm -rf "$parts"' EXIT
 
-command -v esbuild > /dev/null || { echo "build.sh: esbuild not found; run: make deps-page" >&2; exit 1; }
 join() {
     esbuild "$here/$1.js" --bundle --format=iife --charset=utf8 --target=es2021 --log-level=warning > "$parts/$1"
     if grep -qi '</script' "$parts/$1"; then

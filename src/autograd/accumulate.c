@@ -37,18 +37,21 @@ static heed_tensor **sum_of(const heed_pass *pass, heed_tensor *t)
     return &pass->grads[x];
 }
 
-heed_tensor *heed_fit_gradient(heed_tensor *g, const heed_tensor *node, const heed_tensor *input)
+heed_tensor *heed_fit_gradient(heed_tensor *g, const heed_tensor *node, int j)
 {
+    const heed_tensor *input = node->inputs[j];
     if (heed_check_tensor(node->op->name, "a gradient", g) != HEED_OK) {
         return NULL; /* g is a value that .saves does not list */
     }
-    g = heed_sum_to(g, heed_shape_of_tensor(input));
-    if (g != NULL && g->dtype != input->dtype) {
-        heed_fail(HEED_ERR_DTYPE, "%s: its derivative returned %s for an %s input", node->op->name,
-                  heed_dtype_name(g->dtype), heed_dtype_name(input->dtype));
+    const heed_shape shape = heed_shape_of_tensor(g);
+    if (g->dtype != input->dtype || !heed_broadcasts_to(input, &shape)) {
+        heed_fail(g->dtype != input->dtype ? HEED_ERR_DTYPE : HEED_ERR_SHAPE,
+                  "the gradient of %s is %s %s, but the input is %s %s",
+                  heed_input_name(node->op, j).text, heed_dtype_name(g->dtype), HEED_TEXT(g),
+                  heed_dtype_name(input->dtype), HEED_TEXT(input));
         return NULL;
     }
-    return g;
+    return heed_sum_to_size(g, heed_shape_of_tensor(input));
 }
 
 /* ---- .grad ---- */
@@ -244,29 +247,31 @@ static heed_tensor *hand_out(const heed_pass *pass, int i)
     if (g->references == 1) {
         return heed_join_scope(pass->function, g);
     }
-    /* The handle has another owner, such as a scope: return a new one. */
-    heed_tensor *own = NULL;
-    if (pass->create_graph) {
-        own = heed_reshape(g, heed_shape_of_tensor(g));
-    } else if (!heed_blocked()) {
-        own = heed_tensor_view(pass->function, g, g->ndim, g->shape, g->strides, 0);
-        own = own != NULL ? heed_join_scope(pass->function, own) : NULL;
-    }
+    /* the handle has another owner, such as a scope */
+    heed_tensor *own = heed_reshape(g, heed_shape_of_tensor(g));
     heed_unref(g);
     return own;
 }
 
+/* With create_graph, a gradient that depends on no x, as of a piecewise linear function, becomes a
+ * function of x whose derivative is 0. */
 heed_status heed_return_grads(const heed_pass *pass, heed_status status)
 {
+    const bool enabled = heed_set_grad_enabled(pass->create_graph);
     for (int i = pass->count - 1; i >= 0; i--) {
+        heed_tensor *x = pass->xs[i], *g = pass->grads[i];
         if (status == HEED_OK) {
-            /* if an x is listed twice, its last entry has the gradient */
-            const int last = heed_find_x(pass, pass->xs[i]);
-            pass->grads[i] = last > i ? pass->grads[last] : hand_out(pass, i);
-        } else if (pass->grads[i] != NULL) {
-            heed_unref(pass->grads[i]);
+            const int last = heed_find_x(pass, x); /* of the places where x is listed */
+            g = last > i ? pass->grads[last] : hand_out(pass, i);
+            const bool is_constant = pass->create_graph && g != NULL && !g->requires_grad;
+            pass->grads[i] = is_constant && x->storage != NULL
+                                 ? heed_where(heed_zeros(HEED_SCALAR, HEED_BOOL), x, g)
+                                 : g;
+        } else if (g != NULL) {
+            heed_unref(g);
         }
     }
+    heed_set_grad_enabled(enabled);
     if (pass->count > 0 && heed_blocked()) { /* the pass has failed, or hand_out */
         memset(pass->grads, 0, (size_t)pass->count * sizeof *pass->grads);
     }

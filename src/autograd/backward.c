@@ -30,7 +30,7 @@ static heed_status walk(const heed_pass *pass, heed_order *order);
 static heed_status visit(const heed_pass *pass, const heed_order *order, heed_tensor *node);
 static heed_status differentiate(const heed_pass *pass, const heed_order *order, heed_tensor *node,
                                  heed_tensor *g);
-static heed_tensor *take(heed_tensor *g, const heed_tensor *node, const heed_tensor *input);
+static heed_tensor *take(heed_tensor *g, const heed_tensor *node, int j);
 
 static _Thread_local const char *running; /* the function whose pass runs in this thread */
 
@@ -123,6 +123,8 @@ static heed_status differentiate(const heed_pass *pass, const heed_order *order,
         wanted[j] = heed_is_wanted(pass, node->inputs[j]);
         any = any || wanted[j];
     }
+    const char *outer = heed_self.derivative;
+    heed_self.derivative = node->op->name;
     /* Observers must see each gradient before it is added to others. */
     if (node->op->add_gradient != NULL && !pass->create_graph && heed_self.observers == NULL) {
         any = heed_accumulate_in_place(pass, &vjp, node, wanted);
@@ -133,10 +135,11 @@ static heed_status differentiate(const heed_pass *pass, const heed_order *order,
         node->op->backward(&vjp);
         for (int j = node->input_count - 1; j >= 0;
              j--) { /* the newest is first in the scope's list */
-            grads[j] = wanted[j] ? take(grads[j], node, node->inputs[j]) : NULL;
+            grads[j] = wanted[j] ? take(grads[j], node, j) : NULL;
         }
         status = heed_frame_end(frame);
     }
+    heed_self.derivative = outer;
     if (heed_self.observers != NULL && status == HEED_OK) {
         const heed_derivative derivative = {
             .node = node, .g = g, .grads = grads, .adds_to_grad = pass->xs == NULL};
@@ -155,16 +158,17 @@ static heed_status differentiate(const heed_pass *pass, const heed_order *order,
     return status;
 }
 
-/* Takes a gradient out of the derivative's scope, in the shape of the input. NULL: none, or an
- * error. */
-static heed_tensor *take(heed_tensor *g, const heed_tensor *node, const heed_tensor *input)
+/* Takes the gradient of input j out of the derivative's scope, in the shape of the input. NULL:
+ * none, or an error. */
+static heed_tensor *take(heed_tensor *g, const heed_tensor *node, int j)
 {
+    const heed_tensor *input = node->inputs[j];
     if (g == NULL || heed_blocked()) {
         return NULL;
     }
     if (g->storage == NULL || g->dtype != input->dtype ||
         !heed_has_sizes(g, input->ndim, input->shape)) {
-        g = heed_fit_gradient(g, node, input);
+        g = heed_fit_gradient(g, node, j);
     }
     if (g != NULL) {
         heed_take_from_scope(g);

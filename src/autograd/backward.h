@@ -58,10 +58,10 @@ static inline bool heed_is_wanted(const heed_pass *pass, const heed_tensor *inpu
 
 /* ---- accumulate.c ---- */
 
-/* heed_fit_gradient: g, which a derivative returned for this input, summed to the shape of the
- * input: that undoes broadcasting. NULL after an error.
- * HEED_ERR_DTYPE: g does not have the input's dtype. */
-heed_tensor *heed_fit_gradient(heed_tensor *g, const heed_tensor *node, const heed_tensor *input);
+/* heed_fit_gradient: g, which a derivative returned for input j, summed to the shape of the input:
+ * that undoes broadcasting. NULL after an error.
+ * HEED_ERR_DTYPE, HEED_ERR_SHAPE: g does not fit the input. */
+heed_tensor *heed_fit_gradient(heed_tensor *g, const heed_tensor *node, int j);
 
 /* heed_accumulate: dL/dt += g for a wanted t. Consumes the caller's g, even on error. Threads may
  * add to the same leaf concurrently. */

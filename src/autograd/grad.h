@@ -38,8 +38,8 @@ heed_status heed_backward_retain(heed_tensor *y);
 
 /* heed_grad: grads[i] = dy/dxs[i] for `count` tensors, leaves or not, like torch.autograd.grad;
  * .grad is left unchanged. An x that y does not depend on gets zeros. With create_graph the
- * gradients can themselves be differentiated, and y's graph can be used again. Results may share
- * memory, as in torch: heed_clone one before changing it in place.
+ * gradients can themselves be differentiated, constant ones to zeros, and y's graph can be used
+ * again. Results may share memory, as in torch: heed_clone one before changing it in place.
  *
  *     heed_tensor *dx[1], *ddx[1];
  *     heed_grad(y, &x, 1, dx, true);

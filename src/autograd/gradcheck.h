@@ -12,7 +12,8 @@
  * its sign, and then the gradient for a random upstream gradient, once as in backward and once with
  * create_graph. (An upstream gradient of ones would hide a wrong softmax.) NaN never passes. An
  * input that has no effect fails the check unless the options list it. A derivative can read only
- * the values that it declares as saved.
+ * the values that it declares as saved. Where a derivative differs, the check looks again, at
+ * one-sided slopes and with other steps, and says why; this changes no result.
  */
 #ifndef HEED_AUTOGRAD_GRADCHECK_H
 #define HEED_AUTOGRAD_GRADCHECK_H
@@ -30,6 +31,38 @@ typedef heed_tensor *heed_function(heed_tensor *const *inputs, void *context);
 #define HEED_INPUT(i)   (1u << (i))
 #define HEED_ALL_INPUTS (~0u)
 
+/* Why a check failed, from the mildest to the worst: of the derivatives that differ, the report has
+ * those with the worst verdict, and of them the one that differs most. */
+typedef enum heed_gradcheck_verdict {
+    HEED_GRADCHECK_OK = 0,    /* no derivative differs; the function may have failed */
+    HEED_GRADCHECK_KINK,      /* f is not differentiable there; beside it, the gradient is right */
+    HEED_GRADCHECK_NOISE,     /* difference quotients do not settle, so the gradient may be right */
+    HEED_GRADCHECK_WRONG,     /* the difference quotient settles, but not at the gradient */
+    HEED_GRADCHECK_NO_EFFECT, /* the input has no effect, so the check proves nothing */
+} heed_gradcheck_verdict;
+
+/* What the whole of a wrong gradient is compared with the right one. `number` is in brackets. */
+typedef enum heed_gradcheck_pattern {
+    HEED_GRADCHECK_NO_PATTERN = 0,
+    HEED_GRADCHECK_SIGN,                /* the right one times -1 */
+    HEED_GRADCHECK_FACTOR,              /* the right one times [number] */
+    HEED_GRADCHECK_TRANSPOSED,          /* its last two dims are exchanged */
+    HEED_GRADCHECK_TRANSPOSED_JACOBIAN, /* J g instead of J^T g: a matrix is not transposed */
+    HEED_GRADCHECK_FIRST_ELEMENTS,      /* only the first [number] elements have one, others 0 */
+    HEED_GRADCHECK_FIRST_OUTPUTS,       /* only the first [number] outputs contribute to it */
+} heed_gradcheck_pattern;
+
+typedef struct heed_gradcheck_report {
+    heed_gradcheck_verdict verdict;
+    heed_gradcheck_pattern pattern; /* of a wrong gradient */
+    double number;                  /* of the pattern */
+    int input;                /* gradgradcheck: the number of inputs means the upstream gradient */
+    int64_t element, output;  /* in row-major order; output is 0 for a random upstream gradient */
+    double analytic, numeric; /* the two values that differ */
+    double left, right;       /* slopes on both sides of the element */
+    double limit;             /* at which the difference quotient settles best */
+} heed_gradcheck_report;
+
 typedef struct heed_gradcheck_options {
     double eps;      /* step of the central differences, in each direction; 0: 1e-6 */
     double atol;     /* |analytic - numeric| <= atol + rtol |numeric|; 0: 1e-7 */
@@ -38,16 +71,16 @@ typedef struct heed_gradcheck_options {
     unsigned linear; /* gradgradcheck: inputs that may have no effect on the gradient */
     double *worst; /* set to the largest |analytic - numeric|, even if the check passes: INFINITY if
                       one is NaN, NaN if nothing was compared; NULL: not wanted */
+    heed_gradcheck_report *report; /* set to the reason of a failure; NULL: not wanted */
 } heed_gradcheck_options;
 
 /* heed_gradcheck: first derivatives, with respect to every input that requires a gradient. The
  * other inputs, which may be i64 or bool, are constants. At most 16 inputs.
  *
- * HEED_ERR_GRADCHECK: a derivative differs. The message names the worst element, both values, and
- * their ratio if it is the same everywhere (-1 means a wrong sign), or it names the input that has
- * no effect. HEED_ERR_DTYPE: an input that requires a gradient is not f64. HEED_ERR_GRAPH: no input
- * requires a gradient. HEED_ERR_SHAPE: an input is expanded. Errors of the function itself are
- * returned as well. */
+ * HEED_ERR_GRADCHECK: a derivative differs. The message names the element, both values, and why
+ * they differ, as in the report; or it names the input that has no effect. HEED_ERR_DTYPE: an input
+ * that requires a gradient is not f64. HEED_ERR_GRAPH: no input requires a gradient.
+ * HEED_ERR_SHAPE: an input is expanded. Errors of the function itself are returned as well. */
 heed_status heed_gradcheck(heed_function *f, void *context, heed_tensor *const *inputs, int count);
 heed_status heed_gradcheck_with(heed_function *f, void *context, heed_tensor *const *inputs,
                                 int count, heed_gradcheck_options options);

@@ -22,8 +22,8 @@ heed_status heed_hide_unsaved(heed_vjp *vjp)
         const bool is_y = i == node->input_count;
         seen[i] = is_y ? node : node->inputs[i];
         if (is_y ? !(node->saved & HEED_SAVED_OUTPUT) : !heed_saves_input(node, i)) {
-            snprintf(reason, REASON, "backward of %s reads %s; declare it in .saves", op->name,
-                     is_y ? "its result" : heed_input_name(op, i).text);
+            snprintf(reason, REASON, "it reads %s; declare it in .saves",
+                     is_y ? "the result" : heed_input_name(op, i).text);
             heed_debug_hide(&stand_ins[i], seen[i], reason);
             seen[i] = &stand_ins[i];
         }

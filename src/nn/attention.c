@@ -15,6 +15,7 @@
 #include "../tensor/read.h"
 #include "../tensor/shape.h"
 #include "arguments.h"
+#include "attention_head.h"
 
 /* The tutorial's SelfAttention.forward, line for line. In self-attention, both encodings are the
  * same tensor. The tutorial fills with -1e9; -inf gives the same weights, except that safe_softmax
@@ -36,12 +37,12 @@ static heed_tensor *attend(const struct heed_self_attention *m, heed_tensor *enc
     return heed_matmul(*attention_percent, v);
 }
 
-/* ---- what SelfAttention shares with CrossAttention, whose struct begins with one ---- */
+/* ---- what SelfAttention shares with CrossAttention (cross_attention.c) ---- */
 
 HEED_FORGET_WEIGHTS(forget_weights, struct heed_self_attention) /* releases attention_percent */
 
-static void *new_head(const heed_module_kind *kind, const char *function, int64_t d_model,
-                      int64_t kv_dim, int64_t head_dim, int row_dim, int col_dim)
+void *heed_attention_head_new(const heed_module_kind *kind, const char *function, int64_t d_model,
+                              int64_t kv_dim, int64_t head_dim, int row_dim, int col_dim)
 {
     head_dim = head_dim != 0 ? head_dim : d_model;
     const heed_named_size sizes[] = {
@@ -62,13 +63,9 @@ static void *new_head(const heed_module_kind *kind, const char *function, int64_
     return heed_module_ready(m);
 }
 
-/* What error messages call the function and its inputs. for_kv is NULL in self-attention. */
-typedef struct names {
-    const char *function, *for_q, *for_kv;
-} names;
-
-static heed_status check(names name, const struct heed_self_attention *m, const heed_tensor *for_q,
-                         const heed_tensor *for_kv, const heed_tensor *block_mask)
+static heed_status check(heed_head_names name, const struct heed_self_attention *m,
+                         const heed_tensor *for_q, const heed_tensor *for_kv,
+                         const heed_tensor *block_mask)
 {
     const heed_dtype dtype = m->W_q->weight->dtype;
     if (heed_check_features(name.function, name.for_q, for_q, "d_model", m->W_q->in_features,
@@ -118,8 +115,9 @@ static heed_status check(names name, const struct heed_self_attention *m, const 
 }
 
 /* attend, in a scope of its own, which frees the values that no derivative reads. */
-static heed_tensor *forward(names name, struct heed_self_attention *m, heed_tensor *for_q,
-                            heed_tensor *for_kv, heed_tensor *block_mask, heed_tensor **weights)
+heed_tensor *heed_attention_head_forward(heed_head_names name, struct heed_self_attention *m,
+                                         heed_tensor *for_q, heed_tensor *for_kv,
+                                         heed_tensor *block_mask, heed_tensor **weights)
 {
     HEED_FORWARD(m);
     heed_tensor *attention_percent = NULL;
@@ -164,8 +162,8 @@ struct heed_self_attention *heed_self_attention_new(int64_t d_model, int row_dim
 struct heed_self_attention *heed_self_attention_new_with(int64_t d_model, int row_dim, int col_dim,
                                                          heed_self_attention_options options)
 {
-    return new_head(&self_kind, "self_attention", d_model, d_model, options.head_dim, row_dim,
-                    col_dim);
+    return heed_attention_head_new(&self_kind, "self_attention", d_model, d_model, options.head_dim,
+                                   row_dim, col_dim);
 }
 
 heed_tensor *heed_self_attention_forward(struct heed_self_attention *m,
@@ -178,44 +176,9 @@ heed_tensor *heed_self_attention_forward_weights(struct heed_self_attention *m,
                                                  heed_tensor *token_encodings,
                                                  heed_tensor *block_mask, heed_tensor **weights)
 {
-    const names name = {"self_attention_forward", "token_encodings", NULL};
-    return forward(name, m, token_encodings, token_encodings, block_mask, weights);
-}
-
-/* ---- CrossAttention ---- */
-
-static const heed_module_kind cross_kind = {.name = "CrossAttention",
-                                            .size = sizeof(struct heed_cross_attention),
-                                            .destroy = forget_weights};
-
-struct heed_cross_attention *heed_cross_attention_new(int64_t d_model)
-{
-    return heed_cross_attention_new_with(d_model, (heed_cross_attention_options){0});
-}
-
-struct heed_cross_attention *heed_cross_attention_new_with(int64_t d_model,
-                                                           heed_cross_attention_options options)
-{
-    return new_head(&cross_kind, "cross_attention", d_model,
-                    options.kv_dim != 0 ? options.kv_dim : d_model, options.head_dim, -2, -1);
-}
-
-heed_tensor *heed_cross_attention_forward(struct heed_cross_attention *m,
-                                          heed_tensor *encodings_for_q,
-                                          heed_tensor *encodings_for_kv, heed_tensor *block_mask)
-{
-    return heed_cross_attention_forward_weights(m, encodings_for_q, encodings_for_kv, block_mask,
-                                                NULL);
-}
-
-heed_tensor *heed_cross_attention_forward_weights(struct heed_cross_attention *m,
-                                                  heed_tensor *encodings_for_q,
-                                                  heed_tensor *encodings_for_kv,
-                                                  heed_tensor *block_mask, heed_tensor **weights)
-{
-    const names name = {"cross_attention_forward", "encodings_for_q", "encodings_for_kv"};
-    return forward(name, m != NULL ? &m->head : NULL, encodings_for_q, encodings_for_kv, block_mask,
-                   weights);
+    const heed_head_names name = {"self_attention_forward", "token_encodings", NULL};
+    return heed_attention_head_forward(name, m, token_encodings, token_encodings, block_mask,
+                                       weights);
 }
 
 /* ---- MultiHead ---- */
@@ -271,7 +234,7 @@ heed_tensor *heed_multi_head_forward(struct heed_multi_head *m, heed_tensor *tok
                                      heed_tensor *block_mask)
 {
     HEED_FORWARD(m);
-    const names name = {"multi_head_forward", "token_encodings", NULL};
+    const heed_head_names name = {"multi_head_forward", "token_encodings", NULL};
     if (heed_forward_check(name.function, m) != HEED_OK) {
         return NULL;
     }
@@ -283,8 +246,9 @@ heed_tensor *heed_multi_head_forward(struct heed_multi_head *m, heed_tensor *tok
     heed_scope scope;
     heed_scope_begin(&scope);
     for (int i = 0; i < heads; i++) {
-        outputs[i] = forward(name, heed_module_list_at(m->heads, i), token_encodings,
-                             token_encodings, block_mask, NULL);
+        outputs[i] =
+            heed_attention_head_forward(name, heed_module_list_at(m->heads, i), token_encodings,
+                                        token_encodings, block_mask, NULL);
     }
     heed_tensor *y = heed_linear_forward(m->W_o, heed_cat(outputs, heads, m->col_dim));
     heed_free(outputs);

@@ -1,12 +1,12 @@
-/* Attention as in Josh Starmer's lesson "Coding Self-Attention in PyTorch": SelfAttention,
- * CrossAttention (the same class with two inputs) and MultiHead, with the paper's W_o. Tokens are
- * blocked where a mask is true; nn/mask.h creates masks and converts other kinds.
+/* Attention as in Josh Starmer's lesson "Coding Self-Attention in PyTorch": SelfAttention and
+ * MultiHead, with the paper's W_o; nn/cross_attention.h has the same class with two inputs. Tokens
+ * are blocked where a mask is true; nn/mask.h creates masks and converts other kinds.
  * nn/torch_multihead_attention.h has PyTorch's own module and explains when to use which. */
 #ifndef HEED_NN_ATTENTION_H
 #define HEED_NN_ATTENTION_H
 
-#include "layers/container.h"
 #include "layers/linear.h"
+#include "layers/module_list.h"
 
 HEED_BEGIN_DECLS
 
@@ -56,57 +56,6 @@ heed_tensor *heed_self_attention_forward(struct heed_self_attention *m,
 heed_tensor *heed_self_attention_forward_weights(struct heed_self_attention *m,
                                                  heed_tensor *token_encodings,
                                                  heed_tensor *block_mask, heed_tensor **weights);
-
-/* ---- cross-attention ---- */
-
-/* SelfAttention whose queries come from one sequence, such as a decoder's, and whose keys and
- * values come from another, such as an encoder's. m->head.W_k and W_v are (head_dim, kv_dim);
- * row_dim and col_dim are -2 and -1. m->head.keep_weights keeps attention_percent there. */
-struct heed_cross_attention {
-    struct heed_self_attention head;
-};
-
-typedef struct heed_cross_attention_options {
-    int64_t head_dim; /* of queries, keys and values; 0: d_model */
-    int64_t kv_dim;   /* features of encodings_for_kv; 0: d_model */
-} heed_cross_attention_options;
-
-/* heed_cross_attention_new: W_q, W_k and W_v are drawn in that order. Tokens and features are the
- * last two dims. For several heads, as in PyTorch, use nn/torch_multihead_attention.h.
- *
- * HEED_ERR_VALUE: d_model is below 1, or head_dim or kv_dim is negative. */
-struct heed_cross_attention *heed_cross_attention_new(int64_t d_model);
-struct heed_cross_attention *heed_cross_attention_new_with(int64_t d_model,
-                                                           heed_cross_attention_options options);
-
-/* heed_cross_attention_forward
- *
- *   encodings_for_q (..., T, d_model)   encodings_for_kv (..., S, kv_dim)
- *   block_mask bool, broadcasts to (..., T, S), or NULL   ->   (..., T, head_dim)
- *
- *   q = encodings_for_q W_q^T   k = encodings_for_kv W_k^T   v = encodings_for_kv W_v^T
- *   then as heed_self_attention_forward: a query whose keys are all blocked gives zeros
- *
- * Padding of encodings_for_kv is masked by heed_padding_block_mask(lengths, S), or, given a
- * key_padding_mask (..., S), by heed_unsqueeze(key_padding_mask, -2). To apply several masks,
- * combine them:
- *
- *     heed_tensor *padding = heed_padding_block_mask(lengths, S); // (B, 1, S)
- *     heed_cross_attention_forward(m, x, memory, heed_logical_or(block_mask, padding));
- *
- * heed_cross_attention_forward_weights: also sets *weights to softmax(...), of shape (..., T, S);
- * weights may be NULL.
- *
- * HEED_ERR_SHAPE: fewer than 2 dims, the features do not match the module, the batch dims differ,
- * or the mask does not fit. HEED_ERR_DTYPE: the mask is not bool, or the encodings do not have the
- * parameters' dtype. */
-heed_tensor *heed_cross_attention_forward(struct heed_cross_attention *m,
-                                          heed_tensor *encodings_for_q,
-                                          heed_tensor *encodings_for_kv, heed_tensor *block_mask);
-heed_tensor *heed_cross_attention_forward_weights(struct heed_cross_attention *m,
-                                                  heed_tensor *encodings_for_q,
-                                                  heed_tensor *encodings_for_kv,
-                                                  heed_tensor *block_mask, heed_tensor **weights);
 
 /* ---- multi-head attention ---- */
 

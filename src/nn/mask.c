@@ -1,17 +1,10 @@
-/* Causal masks. mask_kinds.c has masks of padding, bias masks and conversions. */
+/* The causal block mask. mask_kinds.c has the other masks and conversions. */
 
 #include "mask.h"
 
 #include "../autograd/ops/masking.h"
 #include "../tensor/create.h"
 #include "arguments.h"
-
-heed_tensor *heed_causal_keep_mask(int64_t length)
-{
-    return heed_check_mask_length("causal_keep_mask", length, true) == HEED_OK
-               ? heed_tril(heed_ones(HEED_SHAPE(length, length), HEED_BOOL), 0)
-               : NULL;
-}
 
 heed_tensor *heed_causal_block_mask(int64_t length)
 {

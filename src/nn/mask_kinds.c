@@ -1,7 +1,8 @@
-/* Conversions between the kinds of masks, causal bias masks, and masks of padding. */
+/* Conversions between the kinds of masks, causal keep and bias masks, and masks of padding. */
 #include <math.h>
 
 #include "../autograd/ops/elementwise.h"
+#include "../autograd/ops/masking.h"
 #include "../autograd/ops/view.h"
 #include "../tensor/check.h"
 #include "../tensor/create.h"
@@ -64,6 +65,13 @@ heed_tensor *heed_bias_mask_of_keep(heed_tensor *keep_mask, heed_dtype dtype)
     return check_bool(function, "keep_mask", keep_mask) == HEED_OK &&
                    check_bias_dtype(function, dtype) == HEED_OK
                ? heed_where_scalars(keep_mask, 0, -HUGE_VAL, dtype)
+               : NULL;
+}
+
+heed_tensor *heed_causal_keep_mask(int64_t length)
+{
+    return heed_check_mask_length("causal_keep_mask", length, true) == HEED_OK
+               ? heed_tril(heed_ones(HEED_SHAPE(length, length), HEED_BOOL), 0)
                : NULL;
 }
 

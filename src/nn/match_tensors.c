@@ -184,12 +184,12 @@ static heed_status match(const heed_match *m, const heed_offers *offered, heed_t
             compare(&different, wanted.names[i], wanted.tensors[i], found[i]);
         }
     }
-    for (int i = 0; i < wanted.count && !m->not_strict; i++) {
+    for (int i = 0; i < wanted.count && !m->no_strict; i++) {
         if (!has[first[i]]) {
             mention(&missing, "%s", heed_show_name(wanted.names[i]).text);
         }
     }
-    for (int i = 0; i < offered->count && !m->not_strict; i++) {
+    for (int i = 0; i < offered->count && !m->no_strict; i++) {
         const char *name = ((const heed_offer *)(offers + (size_t)i * offered->size))->name;
         if (!used[i] && (m->passes_over == NULL || !m->passes_over(name))) {
             mention(&unexpected, "%s", heed_show_name(name).text);

@@ -11,7 +11,7 @@ typedef struct heed_match {
     const char *function;                  /* the public function */
     const char *there;                     /* the source: "a/file", "the state" */
     const char *here;                      /* the destination: "Linear" */
-    bool not_strict;                       /* ignore names that only one side has */
+    bool no_strict;                        /* ignore names that only one side has */
     bool (*passes_over)(const char *name); /* true for offered names to ignore; or NULL */
     const char *if_untied; /* advice if tied tensors differ in the source; or NULL */
 } heed_match;

@@ -185,7 +185,9 @@ static heed_status check(const struct heed_multihead_attention *m, heed_tensor *
             HEED_OK ||
         heed_check_features(function, "key", inputs[1], "kdim", m->kdim, dtype) != HEED_OK ||
         heed_check_features(function, "value", inputs[2], "vdim", m->vdim, dtype) != HEED_OK ||
-        check_sizes(m, inputs[0], inputs[1], inputs[2]) != HEED_OK) {
+        check_sizes(m, inputs[0], inputs[1], inputs[2]) != HEED_OK ||
+        (options->is_causal && !m->batch_first &&
+         heed_check_sequence_dim(function, "query", inputs[0]) != HEED_OK)) {
         return heed_error_pending();
     }
     const heed_multihead_sizes s = heed_multihead_sizes_of(m, inputs[0], inputs[1]);
@@ -341,7 +343,7 @@ heed_tensor *heed_multihead_attention_forward_weights_with(
         m->attention_percent = heed_retain(heed_clone(heed_detach(percent)));
     }
     if (weights != NULL) {
-        percent = options.weights_per_head ? percent : heed_mean_dim(percent, 1, false);
+        percent = options.no_average_attn_weights ? percent : heed_mean_dim(percent, 1, false);
         *weights = heed_scope_keep(&scope, s.batched ? percent : heed_squeeze(percent, 0));
     }
     return heed_scope_end_with(&scope, y);

@@ -42,7 +42,7 @@ typedef struct heed_multihead_attention_options {
     int64_t kdim, vdim; /* features of keys and values; 0: embed_dim */
     double dropout;
     bool no_bias;       /* torch's bias=False */
-    bool batch_first;   /* (N, L, E), not (L, N, E) */
+    bool batch_first;   /* (N, L, E), as most other modules; not (L, N, E) */
     bool add_bias_kv;   /* append a learned key and value */
     bool add_zero_attn; /* append a key and value of zeros */
 } heed_multihead_attention_options;
@@ -66,7 +66,7 @@ typedef struct heed_multihead_attention_forward_options {
     heed_tensor *key_padding_mask; /* (N, S), or (S) without a batch */
     heed_tensor *attn_mask;        /* (L, S), or (N * num_heads, L, S), grouped by sequence */
     bool is_causal;                /* query i attends to keys 0 ... i only */
-    bool weights_per_head;         /* torch's average_attn_weights=False */
+    bool no_average_attn_weights;  /* torch's average_attn_weights=False */
 } heed_multihead_attention_forward_options;
 
 /* heed_multihead_attention_forward: as torch's forward with need_weights=False
@@ -91,12 +91,14 @@ typedef struct heed_multihead_attention_forward_options {
  * bias gets gradients from such a query. (torch gives NaN with need_weights=True.)
  *
  * heed_multihead_attention_forward_weights: also sets *weights to softmax(...) after dropout, as
- * torch returns it: the mean over the heads, of shape (N, L, S), or, with weights_per_head, the
- * weights of each head, of shape (N, num_heads, L, S). Without a batch, N is absent; S includes the
- * added keys. *weights is NULL on error.
+ * torch returns it: the mean over the heads, of shape (N, L, S), or, with no_average_attn_weights,
+ * the weights of each head, of shape (N, num_heads, L, S). Without a batch, N is absent; S includes
+ * the added keys. *weights is NULL on error.
  *
- * HEED_ERR_SHAPE: sizes do not match each other or the module. HEED_ERR_DTYPE: an input does not
- * have the parameters' dtype, or a mask is neither bool nor of that dtype. */
+ * HEED_ERR_SHAPE: sizes do not match each other or the module; is_causal without batch_first,
+ * although query has positions along dim 1 (heed_transformer_encoder_layer_forward).
+ * HEED_ERR_DTYPE: an input does not have the parameters' dtype, or a mask is neither bool nor of
+ * that dtype. */
 heed_tensor *heed_multihead_attention_forward(struct heed_multihead_attention *m,
                                               heed_tensor *query, heed_tensor *key,
                                               heed_tensor *value);

@@ -85,6 +85,10 @@ static heed_status check(const char *function, const struct heed_transformer_enc
                          heed_shape_text(src->ndim, src->shape).text,
                          attention->batch_first ? "(N, S, d_model)" : "(S, N, d_model)");
     }
+    if (options.is_causal && !attention->batch_first &&
+        heed_check_sequence_dim(function, "src", src) != HEED_OK) {
+        return heed_error_pending();
+    }
     const heed_multihead_sizes s = heed_multihead_sizes_of(attention, src, src);
     if (heed_check_padding_mask(function, "src_key_padding_mask", options.src_key_padding_mask,
                                 &s) != HEED_OK) {

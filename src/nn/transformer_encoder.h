@@ -10,9 +10,9 @@
 #define HEED_NN_TRANSFORMER_ENCODER_H
 
 #include "layers/activation_dropout.h"
-#include "layers/container.h"
 #include "layers/layer_norm.h"
 #include "layers/linear.h"
+#include "layers/module_list.h"
 #include "torch_multihead_attention.h"
 
 HEED_BEGIN_DECLS
@@ -37,7 +37,7 @@ typedef struct heed_transformer_encoder_layer_options {
     const double *dropout;                /* &(double){0}; NULL: 0.1 */
     heed_activation_function *activation; /* heed_gelu, ...; NULL: heed_relu */
     double layer_norm_eps;                /* 0: 1e-5 */
-    bool batch_first;                     /* (N, S, E), not (S, N, E) */
+    bool batch_first;                     /* (N, S, E), as all other modules; not (S, N, E) */
     bool norm_first;                      /* pre-norm, not post-norm */
     bool no_bias;                         /* torch's bias=False */
 } heed_transformer_encoder_layer_options;
@@ -45,6 +45,10 @@ typedef struct heed_transformer_encoder_layer_options {
 /* heed_transformer_encoder_layer_new: as torch.nn.TransformerEncoderLayer(d_model, nhead), with its
  * parameter names: self_attn.in_proj_weight, ..., linear1.weight, ..., norm2.bias. Weights are
  * drawn in torch's order: self_attn, linear1, linear2.
+ *
+ * As in torch, the first dim of (S, N, E) is the sequence unless .batch_first is set. All other
+ * modules, such as PositionEncoding, and most data are (N, S, E): set it for them, because the
+ * shape cannot show that the dims are mixed up.
  *
  * HEED_ERR_VALUE: a size is below 1, nhead does not divide d_model, dropout is outside [0, 1], or
  * eps is negative or not finite. */
@@ -75,7 +79,9 @@ typedef struct heed_transformer_encoder_forward_options {
  *
  * For a token that may not attend to any token, attention gives out_proj's bias, not NaN.
  *
- * HEED_ERR_SHAPE: src or a mask does not fit. HEED_ERR_DTYPE: src does not have the parameters'
+ * HEED_ERR_SHAPE: src or a mask does not fit; is_causal without batch_first, although
+ * heed_position_encoding_forward added positions along dim 1, as in (N, S, d_model); src may have
+ * passed a dropout since. HEED_ERR_DTYPE: src does not have the parameters'
  * dtype, or a mask is neither bool nor of that dtype. */
 heed_tensor *heed_transformer_encoder_layer_forward(struct heed_transformer_encoder_layer *m,
                                                     heed_tensor *src);

@@ -1,6 +1,7 @@
 /* What torch's attention, its encoder and GPT share. */
 #include "transformer_parts.h"
 
+#include "../autograd/op.h"
 #include "../autograd/ops/view.h"
 #include "../tensor/read.h"
 
@@ -28,6 +29,8 @@ static heed_status check_mask_dtype(const char *function, const char *argument,
                      function, argument, heed_dtype_name(mask->dtype), heed_dtype_name(dtype));
 }
 
+static const char fits_otherwise[] = "; it fits with the other setting of .batch_first";
+
 heed_status heed_check_padding_mask(const char *function, const char *argument,
                                     const heed_tensor *mask, const heed_multihead_sizes *s)
 {
@@ -37,10 +40,13 @@ heed_status heed_check_padding_mask(const char *function, const char *argument,
     }
     return heed_has_shape(mask, &shape)
                ? HEED_OK
-               : heed_fail(HEED_ERR_SHAPE, "%s: %s %s; it must be %s, %s", function, argument,
+               : heed_fail(HEED_ERR_SHAPE, "%s: %s %s; it must be %s, %s%s", function, argument,
                            heed_shape_text(mask->ndim, mask->shape).text,
                            s->batched ? "(N, S)" : "(S)",
-                           heed_shape_text(shape.ndim, shape.size).text);
+                           heed_shape_text(shape.ndim, shape.size).text,
+                           s->batched && heed_has_shape(mask, &HEED_SHAPE(s->keys, s->batch))
+                               ? fits_otherwise
+                               : "");
 }
 
 heed_status heed_check_attn_mask(const char *function, const char *argument,
@@ -56,10 +62,34 @@ heed_status heed_check_attn_mask(const char *function, const char *argument,
                ? HEED_OK
                : heed_fail(HEED_ERR_SHAPE,
                            "%s: %s %s; it must be (L, S) = %s or (N * num_heads, L, S) = %s; "
-                           "heed_repeat_interleave_dim(mask, num_heads, 0) converts (N, L, S)",
+                           "heed_repeat_interleave_dim(mask, num_heads, 0) converts (N, L, S)%s",
                            function, argument, heed_shape_text(mask->ndim, mask->shape).text,
                            heed_shape_text(one.ndim, one.size).text,
-                           heed_shape_text(all.ndim, all.size).text);
+                           heed_shape_text(all.ndim, all.size).text,
+                           s->batched && s->queries == s->keys &&
+                                   heed_has_shape(mask, &HEED_SHAPE(s->batch, s->batch))
+                               ? fits_otherwise
+                               : "");
+}
+
+/* (N, S, E) without .batch_first has the shape of S sequences of N tokens, so only positions can
+ * tell. Between them and attention there may be a dropout or a factor, but no attention over the
+ * other dim. */
+heed_status heed_check_sequence_dim(const char *function, const char *argument,
+                                    const heed_tensor *x)
+{
+    const heed_tensor *from = x;
+    while (!from->has_positions && from->op != NULL && from->op->kind == HEED_KIND_MUL &&
+           heed_same_shape(from->inputs[0], x)) {
+        from = from->inputs[0];
+    }
+    return x->ndim < 3 || !from->has_positions
+               ? heed_error_pending()
+               : heed_fail(HEED_ERR_SHAPE,
+                           "%s: %s %s is causal over dim 0, but its position encoding runs along "
+                           "dim 1; set .batch_first if dim 0 is the batch, else pass a causal mask "
+                           "instead of .is_causal",
+                           function, argument, heed_shape_text(x->ndim, x->shape).text);
 }
 
 /* ---- computations ---- */

@@ -33,6 +33,11 @@ heed_status heed_check_padding_mask(const char *function, const char *argument,
 heed_status heed_check_attn_mask(const char *function, const char *argument,
                                  const heed_tensor *mask, const heed_multihead_sizes *s);
 
+/* heed_check_sequence_dim: x, the input of causal attention without batch_first. HEED_ERR_SHAPE if
+ * it has a batch, and its positions were added along the batch. */
+heed_status heed_check_sequence_dim(const char *function, const char *argument,
+                                    const heed_tensor *x);
+
 /* ---- computations ---- */
 
 /* heed_split_heads: x (N, L, E) if batch_first, else (L, N, E)   ->   (N, heads, L, E / heads)

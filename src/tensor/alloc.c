@@ -31,10 +31,10 @@ static bool anything_common; /* read without the lock, as a hint */
 
 /* ---- the common lists ---- */
 
-/* Moves the calling thread's list of a class to the common one; called with the lock held. */
-static void hand_over(heed_thread *self, int class)
+/* Moves a list of a class to the common one; called with the lock held. */
+static void hand_over(heed_free_list *list, int class)
 {
-    heed_block *last = self->free[class].first;
+    heed_block *last = list != NULL ? list->first : NULL;
     if (last == NULL) {
         return;
     }
@@ -42,10 +42,9 @@ static void hand_over(heed_thread *self, int class)
         last = last->next;
     }
     last->next = common[class].first;
-    common[class].first = self->free[class].first;
-    common[class].bytes += self->free[class].bytes;
-    self->free[class].first = NULL;
-    self->free[class].bytes = 0;
+    common[class].first = list->first;
+    common[class].bytes += list->bytes;
+    *list = (heed_free_list){0};
     __atomic_store_n(&anything_common, true, __ATOMIC_RELEASE);
 }
 
@@ -108,7 +107,7 @@ static void *from_slab(heed_thread *self, size_t size)
 static void *get_block(heed_thread *self, size_t size, int class)
 {
     (void)size;
-    heed_free_list *own = &self->free[class];
+    heed_free_list *own = heed_blocks_of(class);
     if (own->first == NULL && __atomic_load_n(&anything_common, __ATOMIC_ACQUIRE)) {
         pthread_mutex_lock(lock);
         *own = common[class];
@@ -125,14 +124,16 @@ static void *get_block(heed_thread *self, size_t size, int class)
     return block;
 }
 
+/* A thread whose state has no rest, because it has not allocated anything, keeps no blocks. */
 static void put_block(heed_thread *self, heed_block *block, int class)
 {
-    block->next = self->free[class].first;
-    self->free[class].first = block;
-    self->free[class].bytes += heed_size_of_class(class);
-    if (self->free[class].bytes > HEED_MOST_OF_A_CLASS) {
+    heed_free_list one = {0}, *list = self->rest != NULL ? heed_blocks_of(class) : &one;
+    block->next = list->first;
+    list->first = block;
+    list->bytes += heed_size_of_class(class);
+    if (list->bytes > HEED_MOST_OF_A_CLASS || list == &one) {
         pthread_mutex_lock(lock);
-        hand_over(self, class);
+        hand_over(list, class);
         pthread_mutex_unlock(lock);
     }
 }
@@ -155,9 +156,7 @@ static void *out_of_memory(size_t size)
 static inline void *get(size_t size, size_t header)
 {
     heed_thread *self = &heed_self;
-    if (self->fail_countdown != 0 && --self->fail_countdown == 0) {
-        self->failures++;
-        self->fail_countdown = --self->failures_left > 0;
+    if ((self->rest == NULL && heed_rest_of_thread() == NULL) || heed_fails_allocation()) {
         return out_of_memory(size);
     }
     const bool overflows = size > SIZE_MAX - header;
@@ -294,7 +293,10 @@ void heed_empty_cache(void)
         if (heed_size_of_class(class) <= SMALL) {
             continue; /* cut from a slab */
         }
-        free_list(&heed_self.free[class]);
+        heed_free_list *own = heed_blocks_of(class);
+        if (own != NULL) {
+            free_list(own);
+        }
         pthread_mutex_lock(lock);
         free_list(&common[class]);
         pthread_mutex_unlock(lock);
@@ -306,7 +308,7 @@ static void hand_over_all(void)
     heed_thread *self = &heed_self;
     pthread_mutex_lock(lock);
     for (int class = 0; class < HEED_SIZE_CLASSES; class ++) {
-        hand_over(self, class);
+        hand_over(heed_blocks_of(class), class);
     }
     pthread_mutex_unlock(lock);
     self->slab = self->slab_end = NULL; /* the rest of a slab is not worth handing over */
@@ -329,34 +331,4 @@ int64_t heed_live_bytes(void)
     int64_t tensors = 0, bytes = 0;
     heed_sum_live(&tensors, &bytes);
     return bytes;
-}
-
-bool heed_allocator_keeps_blocks(void)
-{
-#ifdef HEED_SYSTEM_ALLOCATOR
-    return false;
-#else
-    return !HEED_IS_DEBUG; /* debug builds do not reuse handles at once */
-#endif
-}
-
-void heed_fail_allocations(int64_t n, int64_t count)
-{
-    heed_self.fail_countdown = n + 1;
-    heed_self.failures_left = count;
-}
-
-void heed_fail_allocation(int64_t n)
-{
-    heed_fail_allocations(n, 1);
-}
-
-int64_t heed_allocation_failures(void)
-{
-    return heed_self.failures;
-}
-
-int64_t heed_system_requests(void)
-{
-    return heed_self.system_requests;
 }

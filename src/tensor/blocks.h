@@ -55,12 +55,21 @@ static inline size_t heed_size_of_class(int class)
 void *heed_alloc_sized(size_t size);
 void heed_free_sized(void *block, size_t size);
 
+/* heed_blocks_of: this thread's free list of a class; NULL if it has none. */
+static inline heed_free_list *heed_blocks_of(int class)
+{
+    if (class < HEED_SMALL_CLASSES) {
+        return &heed_self.free[class];
+    }
+    return heed_self.rest != NULL ? &heed_self.rest->free[class - HEED_SMALL_CLASSES] : NULL;
+}
+
 /* heed_pop_block: heed_alloc_sized from this thread's free list only; short if `size` is constant.
  * If it returns NULL, call heed_alloc_sized. */
 static inline void *heed_pop_block(size_t size)
 {
-    heed_free_list *list = &heed_self.free[heed_class_of(size)];
-    heed_block *block = list->first;
+    heed_free_list *list = heed_blocks_of(heed_class_of(size));
+    heed_block *block = list != NULL ? list->first : NULL;
     if (block == NULL || heed_self.fail_countdown != 0) {
         return NULL;
     }
@@ -78,8 +87,8 @@ static inline bool heed_push_block(void *block, size_t size)
     (void)block, (void)size;
     return false;
 #else
-    heed_free_list *list = &heed_self.free[heed_class_of(size)];
-    if (list->bytes >= HEED_MOST_OF_A_CLASS || !heed_self.registered) {
+    heed_free_list *list = heed_blocks_of(heed_class_of(size));
+    if (list == NULL || list->bytes >= HEED_MOST_OF_A_CLASS || !heed_self.registered) {
         return false;
     }
     heed_block *freed = block;
@@ -90,20 +99,5 @@ static inline bool heed_push_block(void *block, size_t size)
     return true;
 #endif
 }
-
-/* For tests: injected failures, and counts of requests to the system.
- *
- * heed_fail_allocation: makes this thread's next request (n = 0), or the n-th one after it, fail
- * once; -1 cancels this. heed_fail_allocations: the same for `count` consecutive requests, counted
- * from the n-th; INT64_MAX: this one and all later ones.
- * heed_allocation_failures: the number of this thread's requests that were made to fail.
- * heed_system_requests: the number of blocks this thread has requested from the system.
- * heed_allocator_keeps_blocks: false if every block comes from the system and is returned to it at
- * once, as in sanitizer builds. */
-void heed_fail_allocation(int64_t n);
-void heed_fail_allocations(int64_t n, int64_t count);
-int64_t heed_allocation_failures(void);
-int64_t heed_system_requests(void);
-bool heed_allocator_keeps_blocks(void);
 
 #endif

@@ -16,9 +16,11 @@ heed_status heed_check_tensor(const char *function, const char *argument, const 
         if (HEED_IS_DEBUG) {
             return heed_debug_fail_freed(function, argument, t);
         }
-        return heed_fail(HEED_ERR_SCOPE,
-                         "%s: the value of %s %s has been freed; heed_retain it in its scope",
-                         function, argument, HEED_TEXT(t));
+        return heed_fail(HEED_ERR_SCOPE, "%s: the value of %s %s has been freed; %s", function,
+                         argument, HEED_TEXT(t),
+                         heed_self.derivative != NULL
+                             ? "if it is an input or the result, declare it in .saves"
+                             : "heed_retain it in its scope");
     }
     return HEED_OK;
 }

@@ -17,7 +17,6 @@
 
 enum { SIZES_SHOWN = 8 }; /* the maximum number of dims; a shape in a message may have more */
 
-static _Thread_local char text_of_error[8192];
 static heed_error_handler *on_error; /* for all threads; accessed atomically */
 
 heed_status heed_error_pending(void)
@@ -33,10 +32,15 @@ heed_status heed_error(void)
     return status;
 }
 
+static char *message(void)
+{
+    return heed_self.rest != NULL ? heed_self.rest->message : heed_self.short_message;
+}
+
 const char *heed_error_message(void)
 {
     heed_self.unread = 0;
-    return text_of_error;
+    return message();
 }
 
 heed_status heed_fail(heed_status status, const char *format, ...)
@@ -45,26 +49,32 @@ heed_status heed_fail(heed_status status, const char *format, ...)
     if (self->error != HEED_OK || status == HEED_OK) {
         return self->error; /* the first error is the cause; later ones follow from it */
     }
+    const size_t size =
+        heed_rest_of_thread() != NULL ? HEED_MOST_OF_A_MESSAGE : sizeof self->short_message;
+    char *text = message();
+    const int length = self->derivative == NULL
+                           ? 0
+                           : snprintf(text, size, "backward of %.100s: ", self->derivative);
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text_of_error, sizeof text_of_error, format, arguments);
+    vsnprintf(text + length, size - (size_t)length, format, arguments);
     va_end(arguments);
     self->error = status;
     if (HEED_IS_DEBUG) {
-        heed_debug_print_error(heed_status_name(status), text_of_error);
+        heed_debug_print_error(heed_status_name(status), text);
     }
     heed_error_handler *handler = __atomic_load_n(&on_error, __ATOMIC_ACQUIRE);
     if (handler != NULL) {
-        const char *operation = self->operation;
-        self->operation = NULL; /* the handler may leave it by longjmp */
-        handler(status, text_of_error);
+        const char *operation = self->operation, *derivative = self->derivative;
+        self->operation = self->derivative = NULL; /* the handler may leave them by longjmp */
+        handler(status, text);
         self->operation = operation;
+        self->derivative = derivative;
         self->error = status; /* pending, even if the handler has read it */
     } else {
         self->unread = (int)getpid();
         self->unread_depth = self->depth;
         self->unread_scopes = 0;
-        heed_register_thread(); /* so that the error is reported when the thread ends */
     }
     return status;
 }
@@ -105,8 +115,8 @@ static void report_unread(const char *beginning)
     heed_self.unread = 0;
     if (process != 0 && process == (int)getpid() &&
         __atomic_exchange_n(&reported, process, __ATOMIC_RELAXED) != process) {
-        char line[sizeof text_of_error + 100];
-        snprintf(line, sizeof line, "%s%s\n", beginning, text_of_error);
+        char line[HEED_MOST_OF_A_MESSAGE + 100];
+        snprintf(line, sizeof line, "%s%s\n", beginning, message());
         heed_write(STDERR_FILENO, line, strlen(line)); /* one write: one line */
     }
 }
@@ -188,6 +198,7 @@ const char *heed_status_name(heed_status status)
         NAME(HEED_ERR_FILE),
         NAME(HEED_ERR_FORMAT),
         NAME(HEED_ERR_ANOMALY),
+        NAME(HEED_ERR_CHECK),
     };
     return (unsigned)status < sizeof names / sizeof *names ? names[status] : "unknown status";
 }

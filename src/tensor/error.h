@@ -81,6 +81,7 @@ typedef enum heed_status {
     HEED_ERR_FILE,      /* the system failed to read or write a file */
     HEED_ERR_FORMAT,    /* a malformed file */
     HEED_ERR_ANOMALY,   /* anomaly mode: a NaN or infinity, or a likely mistake */
+    HEED_ERR_CHECK,     /* attention_check: this is not attention */
 } heed_status;
 
 /* heed_error_pending: the error pending in this thread, or HEED_OK, which is 0. It stays pending
@@ -111,9 +112,7 @@ void heed_die(heed_status status, const char *message);
  * is already pending is kept. Returns the pending status. */
 heed_status heed_fail(heed_status status, const char *format, ...) HEED_PRINTF(2, 3);
 
-/* heed_shape_text: a shape as text, for messages:
- *
- *     heed_fail(HEED_ERR_SHAPE, "mine: x is %s", heed_shape_text(x->ndim, x->shape).text); */
+/* heed_shape_text: a shape as text, for messages: heed_shape_text(x->ndim, x->shape).text */
 typedef struct heed_text {
     char text[160];
 } heed_text;

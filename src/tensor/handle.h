@@ -169,7 +169,7 @@ static inline bool heed_are_operands(heed_tensor *const *inputs, int count)
 static inline bool heed_is_scope_open(int depth, int64_t serial)
 {
     return depth <= heed_self.depth &&
-           (depth >= HEED_TRACKED_SCOPES || heed_self.serials[depth] == serial);
+           (depth >= HEED_TRACKED_SCOPES || heed_self.serials[depth] == (uint32_t)serial);
 }
 
 /* heed_end_depth: ends the scopes at this depth and deeper. HEED_ERR_SCOPE: none of them was open,
@@ -189,7 +189,7 @@ static inline heed_frame heed_frame_begin(bool grad_disabled)
     const heed_frame frame = {++heed_self.depth, heed_self.grad_disabled};
     heed_self.scopes_begun++;
     if (frame.depth < HEED_TRACKED_SCOPES) {
-        heed_self.serials[frame.depth] = heed_self.scopes_begun;
+        heed_self.serials[frame.depth] = (uint32_t)heed_self.scopes_begun;
     }
     heed_self.grad_disabled = heed_self.grad_disabled || grad_disabled;
     return frame;

@@ -58,13 +58,13 @@ heed_status heed_adam_update_all(const heed_update *all, int count, const heed_a
 
 /* ---- the norm of all gradients, and their scaling, as gradient clipping needs them ---- */
 
-/* heed_total_norm: like torch.nn.utils.get_total_norm(tensors, p): the p-norm over all elements of
- * `count` tensors, each contiguous and f32 or f64:
+/* heed_get_total_norm: like torch.nn.utils.get_total_norm(tensors, p): the p-norm over all elements
+ * of `count` tensors, each contiguous and f32 or f64:
  *
  *   (sum |x|^p)^(1/p);  the largest |x| for p = inf
  *
  * Returns 0 if there are no elements, NaN on error. HEED_ERR_VALUE: p is NaN. */
-double heed_total_norm(const heed_tensor *const *tensors, int count, double p);
+double heed_get_total_norm(const heed_tensor *const *tensors, int count, double p);
 
 /* heed_scale_into: t *= factor, like torch's t.mul_(factor) under no_grad. heed_scale_all_into: the
  * same for `count` tensors, one after the other. */

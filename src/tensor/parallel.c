@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "kernels/kernels.h"
 #include "thread.h"
 
 enum { MOST_THREADS = 256, RANGES_PER_THREAD = 8, SPIN_NANOSECONDS = 100000 };
@@ -281,15 +282,32 @@ static int processors(void)
     return (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
+/* HEED_NUM_THREADS; 0: it is unset or empty; -1: it cannot be used. */
+static int number_in_environment(void)
+{
+    const char *text = getenv("HEED_NUM_THREADS");
+    char *end;
+    if (text == NULL || *text == '\0') {
+        return 0;
+    }
+    const long count = strtol(text, &end, 10);
+    return *end == '\0' && count >= 1 && count <= MOST_THREADS ? (int)count : -1;
+}
+
+heed_status heed_check_num_threads(void)
+{
+    return number_in_environment() >= 0
+               ? heed_error_pending()
+               : heed_fail(HEED_ERR_VALUE, "HEED_NUM_THREADS=%s: unset it, or use 1 to %d",
+                           getenv("HEED_NUM_THREADS"), MOST_THREADS);
+}
+
 int heed_get_num_threads(void)
 {
     int count = __atomic_load_n(&threads, __ATOMIC_RELAXED);
-    if (count == 0) { /* HEED_NUM_THREADS is ignored unless it is a positive number */
-        const char *text = getenv("HEED_NUM_THREADS");
-        char *end = NULL;
-        const long said = text != NULL ? strtol(text, &end, 10) : 0;
-        const long found = said > 0 && *end == '\0' ? said : processors();
-        count = found < 1 ? 1 : found > MOST_THREADS ? MOST_THREADS : (int)found;
+    if (count == 0) {
+        const int wanted = number_in_environment(), found = wanted > 0 ? wanted : processors();
+        count = found < 1 ? 1 : found > MOST_THREADS ? MOST_THREADS : found;
         __atomic_store_n(&threads, count, __ATOMIC_RELAXED);
     }
     return count;

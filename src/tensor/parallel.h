@@ -12,8 +12,8 @@ HEED_BEGIN_DECLS
 
 /* heed_set_num_threads: sets the number of threads that compute together, including the calling
  * one, like torch.set_num_threads. The default is the environment variable HEED_NUM_THREADS, else
- * the number of processors available to the process. Results do not depend on the number of
- * threads.
+ * the number of processors available to the process. If that variable is not in 1 ... 256, creating
+ * a tensor fails with HEED_ERR_VALUE. Results do not depend on the number of threads.
  * HEED_ERR_VALUE: count is not in 1 ... 256.
  * heed_get_num_threads: the current number. */
 heed_status heed_set_num_threads(int count);

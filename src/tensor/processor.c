@@ -1,5 +1,5 @@
 /* Chooses the kernels once, when the first tensor is made, according to CPU features and
- * HEED_ISA. */
+ * HEED_ISA. A value of HEED_ISA or HEED_NUM_THREADS that cannot be used is an error then. */
 #include "processor.h"
 
 #include <stdio.h>
@@ -43,28 +43,16 @@ static const struct isa *chosen; /* written once, under HEED_LOCK_ISA */
 const heed_kernels *const *heed_chosen_kernels;
 int heed_chosen_isa;
 
-static void choose(void)
+static bool choose(void)
 {
     const char *wanted = getenv("HEED_ISA");
-    const struct isa *found = NULL;
-    for (size_t i = 0; i < sizeof isas / sizeof *isas; i++) {
-        bool fits = wanted == NULL || *wanted == '\0' || strcmp(wanted, isas[i].name) == 0;
-        if (fits && runs_here(isas[i].name)) {
-            found = &isas[i];
-        }
-    }
-    if (found != NULL) {
-        chosen = found;
-        heed_chosen_isa = (int)(found - isas);
-        __atomic_store_n(&heed_chosen_kernels, found->tables, __ATOMIC_RELEASE);
-    }
-}
-
-static bool choose_once(void)
-{
+    const bool any = wanted == NULL || *wanted == '\0';
     pthread_mutex_lock(&heed_locks[HEED_LOCK_ISA]);
-    if (chosen == NULL) {
-        choose();
+    for (size_t i = sizeof isas / sizeof *isas; i-- > 0 && chosen == NULL;) { /* widest first */
+        if ((any || strcmp(wanted, isas[i].name) == 0) && runs_here(isas[i].name)) {
+            chosen = &isas[i];
+            heed_chosen_isa = (int)i;
+        }
     }
     pthread_mutex_unlock(&heed_locks[HEED_LOCK_ISA]);
     return chosen != NULL;
@@ -72,51 +60,34 @@ static bool choose_once(void)
 
 heed_status heed_choose_isa(void)
 {
-    if (!choose_once()) {
-        const char *wanted = getenv("HEED_ISA");
-        if (wanted == NULL || *wanted == '\0') {
-            return heed_fail(HEED_ERR_VALUE,
-                             "this build has kernels for %s only, which this machine does not "
-                             "support",
-                             isas[0].name);
+    if (!choose()) {
+        heed_text usable = {""};
+        for (size_t i = 0, length = 0; i < sizeof isas / sizeof *isas; i++) {
+            if (runs_here(isas[i].name)) {
+                length += (size_t)snprintf(usable.text + length, sizeof usable.text - length,
+                                           "%s%s", length > 0 ? " or " : "", isas[i].name);
+            }
         }
-        return heed_fail(HEED_ERR_VALUE,
-                         "HEED_ISA=%s: not supported by this build and machine; unset it, or use "
-                         "baseline, v3 or v4",
-                         wanted);
+        return usable.text[0] != '\0'
+                   ? heed_fail(HEED_ERR_VALUE, "HEED_ISA=%s: unset it, or use %s",
+                               getenv("HEED_ISA"), usable.text)
+                   : heed_fail(HEED_ERR_VALUE,
+                               "this build has kernels for %s only, which this machine does not "
+                               "support",
+                               isas[0].name);
     }
-    return HEED_OK;
+    if (heed_check_num_threads() == HEED_OK) {
+        __atomic_store_n(&heed_chosen_kernels, chosen->tables, __ATOMIC_RELEASE);
+    }
+    return heed_self.error;
 }
 
-heed_text heed_isas_text(void)
+const char *heed_isa_in_use(void)
 {
-    heed_text text;
-    int length = snprintf(text.text, sizeof text.text, "%s (of",
-                          choose_once() ? chosen->name : "no instruction set");
-    for (size_t i = 0; i < sizeof isas / sizeof *isas; i++) {
-        length +=
-            snprintf(text.text + length, sizeof text.text - (size_t)length, " %s", isas[i].name);
-    }
-    snprintf(text.text + length, sizeof text.text - (size_t)length, ")");
-    return text;
+    return choose() ? chosen->name : "no instruction set";
 }
 
 const char *heed_isa(void)
 {
     return !heed_error_pending() && heed_choose_isa() == HEED_OK ? chosen->name : "";
-}
-
-/* ---- subnormal numbers ---- */
-
-bool heed_set_flush_denormal(bool enabled)
-{
-    const uint64_t mode = heed_float_mode(), flush = FLUSH_MODE;
-    heed_set_float_mode(enabled ? mode | flush : mode & ~flush);
-    return flush != 0;
-}
-
-bool heed_flush_denormal(void)
-{
-    const uint64_t flush = FLUSH_MODE;
-    return flush != 0 && (heed_float_mode() & flush) == flush;
 }

@@ -183,7 +183,7 @@ void heed_sum_elements(const heed_tensor *x, unsigned set, double divisor, heed_
         const bool along = run_stride(&s.summed, 0) == size || summed == 1;
         if (!along && run_stride(&s.stay, 0) == size) {
             s.order = BY_COLUMNS;
-            s.width = length < 2 * CHUNK ? CHUNK / 4 : CHUNK;
+            s.width = length < 2 * CHUNK && heed_get_num_threads() > 1 ? CHUNK / 4 : CHUNK;
         } else if (along && s.summed.ndim == 1 && s.from == s.as) {
             const int64_t rows = HEED_GRAIN_OF_ROWS / (summed + 1) + 1;
             s.order = BY_ROWS;

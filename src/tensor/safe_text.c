@@ -1,5 +1,5 @@
-/* Names and paths in messages: untrusted text, truncated between characters of UTF-8 and without
- * control characters. */
+/* Untrusted text: whether it is UTF-8; names and paths in messages, truncated between characters
+ * and without control characters. */
 #include "text.h"
 
 #include <stdio.h>
@@ -50,4 +50,14 @@ heed_text heed_show_path(const char *path)
     snprintf(shown.text, sizeof shown.text, "%s%s", from > path ? "..." : "", from);
     hide_controls(shown.text);
     return shown;
+}
+
+bool heed_is_utf8(const char *text)
+{
+    uint32_t code;
+    int size = 1;
+    for (; *text != '\0' && size > 0; text += size) {
+        size = heed_utf8_read(text, &code);
+    }
+    return size > 0;
 }

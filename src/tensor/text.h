@@ -59,10 +59,6 @@ const char *heed_read_digits(const char *text, bool negative, int64_t *value, bo
  * truncated, overlong, a surrogate, or past U+10FFFF. */
 int heed_utf8_read(const char *text, uint32_t *code);
 
-/* heed_utf8_write: writes a character (at most 4 bytes, not null-terminated) and returns the
- * end. */
-char *heed_utf8_write(char *to, uint32_t code);
-
 /* heed_is_utf8: true if the whole text is valid UTF-8. */
 bool heed_is_utf8(const char *text);
 

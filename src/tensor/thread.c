@@ -5,6 +5,9 @@
  * outlive it. */
 #include "thread.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 _Thread_local heed_thread heed_self;
 
 pthread_mutex_t heed_locks[HEED_LOCKS] = {
@@ -15,7 +18,7 @@ pthread_mutex_t heed_locks[HEED_LOCKS] = {
 _Static_assert(HEED_LOCKS == 7, "each lock needs an initialiser");
 
 static pthread_mutex_t *const lock = &heed_locks[HEED_LOCK_THREADS];
-static heed_thread *threads;                       /* registered; guarded by lock, like the next */
+static heed_thread_rest *rests; /* of threads that did not end; guarded by lock, like the next */
 static int64_t other_tensors, other_bytes;         /* counts of all other threads */
 static void (*clean_ups[HEED_THREAD_PARTS])(void); /* written before main, like the next two */
 static pthread_key_t at_exit;
@@ -23,6 +26,23 @@ static bool has_key, has_fork_handlers;
 static void (*in_child)(void); /* guarded by the lock of the pool */
 
 /* ---- registration ---- */
+
+heed_thread_rest *heed_rest_of_thread(void)
+{
+    heed_thread *self = &heed_self;
+    heed_thread_rest *rest = self->rest;
+    if (rest != NULL || heed_fails_allocation() || (rest = calloc(1, sizeof *rest)) == NULL) {
+        return rest;
+    }
+    memcpy(rest->message, self->short_message, sizeof self->short_message);
+    pthread_mutex_lock(lock);
+    rest->next = rests;
+    rests = rest;
+    pthread_mutex_unlock(lock);
+    self->rest = rest;
+    heed_register_thread();
+    return rest;
+}
 
 /* Adds the thread's counts to those of the other threads; called with the lock held. */
 static void move_counts(heed_thread *t)
@@ -41,13 +61,14 @@ static void unregister_thread(void *thread)
         }
     }
     pthread_mutex_lock(lock);
-    for (heed_thread **link = &threads; *link != NULL; link = &(*link)->next) {
-        if (*link == self) {
-            *link = self->next;
-            break;
-        }
+    heed_thread_rest **link = &rests;
+    while (*link != self->rest) {
+        link = &(*link)->next;
     }
+    *link = self->rest->next;
     move_counts(self);
+    free(self->rest);
+    self->rest = NULL;
     self->registered = false;
     pthread_mutex_unlock(lock);
 }
@@ -63,11 +84,11 @@ void heed_register_thread(void)
     if (self->registered) {
         return;
     }
-    const bool cleaned_up = has_key && pthread_setspecific(at_exit, self) == 0;
+    const bool cleaned_up =
+        has_key && heed_rest_of_thread() != NULL && pthread_setspecific(at_exit, self) == 0;
     pthread_mutex_lock(lock);
     if (cleaned_up) {
-        self->next = threads;
-        threads = self;
+        self->rest->thread = self;
         self->registered = true;
     } else {
         move_counts(self); /* its memory may be freed without notice */
@@ -81,9 +102,11 @@ void heed_sum_live(int64_t *tensors, int64_t *bytes)
     pthread_mutex_lock(lock);
     *tensors = other_tensors;
     *bytes = other_bytes;
-    for (const heed_thread *t = threads; t != NULL; t = t->next) {
-        *tensors += __atomic_load_n(&t->live_tensors, __ATOMIC_RELAXED);
-        *bytes += __atomic_load_n(&t->live_bytes, __ATOMIC_RELAXED);
+    for (const heed_thread_rest *r = rests; r != NULL; r = r->next) {
+        if (r->thread != NULL) {
+            *tensors += __atomic_load_n(&r->thread->live_tensors, __ATOMIC_RELAXED);
+            *bytes += __atomic_load_n(&r->thread->live_bytes, __ATOMIC_RELAXED);
+        }
     }
     pthread_mutex_unlock(lock);
 }
@@ -107,13 +130,12 @@ static void unlock_all(void)
 /* Keeps the counts of the parent's other threads: the memory of their states will be reused. */
 static void begin_child(void)
 {
-    for (heed_thread *t = threads; t != NULL; t = t->next) {
-        if (t != &heed_self) {
-            move_counts(t);
+    for (heed_thread_rest *r = rests; r != NULL; r = r->next) {
+        if (r->thread != NULL && r->thread != &heed_self) {
+            move_counts(r->thread);
+            r->thread = NULL;
         }
     }
-    threads = heed_self.registered ? &heed_self : NULL;
-    heed_self.next = NULL;
     if (in_child != NULL) {
         in_child();
     }

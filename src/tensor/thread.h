@@ -21,34 +21,53 @@ enum { HEED_IS_DEBUG = 0 };
  * heed_fail in debug builds (backtrace.c). */
 void heed_debug_print_error(const char *status, const char *message);
 
-enum { HEED_SIZE_CLASSES = 4 * 42, HEED_TRACKED_SCOPES = 64 };
+enum {
+    HEED_SIZE_CLASSES = 4 * 42,
+    HEED_SMALL_CLASSES = 9, /* blocks of up to 256 bytes: handles and small tensors */
+    HEED_TRACKED_SCOPES = 32,
+    HEED_MOST_OF_A_MESSAGE = 8192,
+    HEED_GENERATOR_SIZE = 2528 /* a heed_generator */
+};
 
 typedef struct heed_free_list {
     struct heed_block *first; /* blocks.h */
     size_t bytes;
 } heed_free_list;
 
-/* The fields that every operation touches come first, so that they share cache lines. */
+/* The large part of a thread's state, allocated with its first block or error, until it ends. */
+typedef struct heed_thread_rest {
+    heed_free_list free[HEED_SIZE_CLASSES - HEED_SMALL_CLASSES]; /* alloc.c */
+    char message[HEED_MOST_OF_A_MESSAGE];                        /* error.c */
+    _Alignas(8) char generator[HEED_GENERATOR_SIZE];             /* random/generator.c */
+    struct heed_thread *thread;    /* once it is registered (thread.c), like the next */
+    struct heed_thread_rest *next; /* of all threads, so that leak checkers find them */
+} heed_thread_rest;
+
+/* The fields that every operation touches come first, so that they share cache lines. The shared
+ * library keeps all variables of a thread in static TLS, of which glibc leaves about 1.6 KB to
+ * libraries loaded by dlopen: what is large belongs in the rest. */
 typedef struct heed_thread {
     unsigned error; /* the pending heed_status (error.c) */
     int unread;     /* process in which an unread pending error occurred, else 0 (error.c) */
     int depth;      /* of the innermost open scope; 0: none is open (handle.h) */
-    struct heed_tensor *tensors;                 /* of all open scopes, innermost first (scope.c) */
-    const char *operation;                       /* in progress; named in out-of-memory errors */
-    int64_t scopes_begun;                        /* handle.h */
-    int64_t fail_countdown;                      /* allocations until one fails; 0: off (alloc.c) */
-    int64_t live_tensors, live_bytes;            /* written by this thread, read by all */
+    struct heed_tensor *tensors;      /* of all open scopes, innermost first (scope.c) */
+    const char *operation;            /* in progress; named in out-of-memory errors */
+    const char *derivative;           /* of this operation; named in errors (backward.c) */
+    int64_t scopes_begun;             /* handle.h */
+    int64_t fail_countdown;           /* allocations until one fails; 0: off */
+    int64_t live_tensors, live_bytes; /* written by this thread, read by all */
     const struct heed_observer_table *observers; /* NULL: none (autograd/notify.h) */
     bool grad_disabled;
     bool registered; /* counted by heed_sum_live, cleaned up when it ends */
 
-    heed_free_list free[HEED_SIZE_CLASSES]; /* alloc.c */
-    int64_t serials[HEED_TRACKED_SCOPES];   /* of the open scopes, by depth (handle.h) */
-    char *slab, *slab_end;                  /* small blocks are cut from here (alloc.c) */
+    heed_free_list free[HEED_SMALL_CLASSES]; /* alloc.c */
+    heed_thread_rest *rest;                /* NULL: not needed yet, or memory ran out (thread.c) */
+    uint32_t serials[HEED_TRACKED_SCOPES]; /* of the open scopes, by depth (handle.h) */
+    char *slab, *slab_end;                 /* small blocks are cut from here (alloc.c) */
     int64_t system_requests;
-    int64_t failures_left, failures; /* injected: still to come, so far (alloc.c) */
+    int64_t failures_left, failures; /* injected: still to come, so far */
     int unread_depth, unread_scopes; /* scope of the unread error; scopes begun since (error.c) */
-    struct heed_thread *next;
+    char short_message[128];         /* of an error without memory for the rest (error.c) */
 } heed_thread;
 
 /* Use heed_self directly: TLS relaxation breaks UBSan's null check on a pointer to it. */
@@ -58,6 +77,17 @@ extern _Thread_local heed_thread heed_self;
 static inline bool heed_blocked(void)
 {
     return heed_self.error != 0; /* HEED_OK */
+}
+
+/* heed_fails_allocation: called before each allocation; true if a test makes it fail. */
+static inline bool heed_fails_allocation(void)
+{
+    if (heed_self.fail_countdown == 0 || --heed_self.fail_countdown > 0) {
+        return false;
+    }
+    heed_self.failures++;
+    heed_self.fail_countdown = --heed_self.failures_left > 0;
+    return true;
 }
 
 static inline void heed_count_live(int64_t tensors, int64_t bytes)
@@ -78,6 +108,10 @@ void heed_sum_live(int64_t *tensors, int64_t *bytes);
 /* heed_report_unread: prints the pending error if it is unread (error.c). Called when a caller's
  * scope begins. */
 void heed_report_unread(void);
+
+/* heed_rest_of_thread: the rest of this thread's state; NULL, without an error, if memory ran out.
+ */
+heed_thread_rest *heed_rest_of_thread(void);
 
 /* heed_register_thread: called after a thread's first allocation, and on its errors. If the system
  * refuses, the thread stays unregistered: it works and is counted, but its state is not cleaned up.

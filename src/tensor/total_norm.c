@@ -52,22 +52,23 @@ static void run_norms(void *context, int64_t first, int64_t end)
 }
 
 /* The norm of the tensors' norms, skipping empty tensors. */
-double heed_total_norm(const heed_tensor *const *tensors, int count, double p)
+double heed_get_total_norm(const heed_tensor *const *tensors, int count, double p)
 {
     if (heed_blocked()) {
         return (double)NAN;
     }
     if (isnan(p) || count < 0) {
-        heed_fail(HEED_ERR_VALUE, "total_norm: the %g-norm of %d tensors is not defined", p, count);
+        heed_fail(HEED_ERR_VALUE, "get_total_norm: the %g-norm of %d tensors is not defined", p,
+                  count);
         return (double)NAN;
     }
     if (tensors == NULL && count > 0) {
-        heed_fail(HEED_ERR_NULL, "total_norm: the list of tensors is NULL");
+        heed_fail(HEED_ERR_NULL, "get_total_norm: the list of tensors is NULL");
         return (double)NAN;
     }
     int64_t elements = 0, some = 0;
     for (int i = 0; i < count; i++) {
-        if (check_floats("total_norm", "a tensor", tensors[i]) != HEED_OK) {
+        if (check_floats("get_total_norm", "a tensor", tensors[i]) != HEED_OK) {
             return (double)NAN;
         }
         elements += tensors[i]->numel;

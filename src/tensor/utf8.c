@@ -1,4 +1,4 @@
-/* Reads and writes UTF-8 (RFC 3629). */
+/* Reads UTF-8 (RFC 3629). */
 #include "text.h"
 
 int heed_utf8_read(const char *text, uint32_t *code)
@@ -27,28 +27,4 @@ int heed_utf8_read(const char *text, uint32_t *code)
     }
     *code = value;
     return size;
-}
-
-char *heed_utf8_write(char *to, uint32_t code)
-{
-    if (code < 0x80) {
-        *to++ = (char)code;
-        return to;
-    }
-    const int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3; /* bytes that follow the first */
-    *to++ = (char)((0xFFu << (7 - more) & 0xFF) | (code >> 6 * more));
-    for (int i = more - 1; i >= 0; i--) {
-        *to++ = (char)(0x80 | (code >> 6 * i & 0x3F));
-    }
-    return to;
-}
-
-bool heed_is_utf8(const char *text)
-{
-    uint32_t code;
-    int size = 1;
-    for (; *text != '\0' && size > 0; text += size) {
-        size = heed_utf8_read(text, &code);
-    }
-    return size > 0;
 }

@@ -25,6 +25,8 @@
 #define MACHINE "unknown machine"
 #endif
 
+#define NAME(isa) " " #isa /* of each instruction set of this build */
+
 const char *heed_version(void)
 {
     return HEED_VERSION;
@@ -34,7 +36,8 @@ heed_text heed_build_info(void)
 {
     heed_text info;
     const int threads = heed_get_num_threads();
-    snprintf(info.text, sizeof info.text, "Heed %s, %.40s, %s %.60s, %d thread%s", HEED_VERSION,
-             COMPILER, MACHINE, heed_isas_text().text, threads, threads == 1 ? "" : "s");
+    snprintf(info.text, sizeof info.text,
+             "Heed %s, %.40s, %s %s (of" HEED_ISAS(NAME) "), %d thread%s", HEED_VERSION, COMPILER,
+             MACHINE, heed_isa_in_use(), threads, threads == 1 ? "" : "s");
     return info;
 }

@@ -187,13 +187,50 @@ static void add_first_cases(Suite *suite)
 START_TEST(derivatives_of_a_power)
 {
     heed_tensor *x = LEAF1(3), *y = heed_mul(heed_mul(x, x), heed_mul(x, x));
-    const double expected[] = {4 * 27, 12 * 9, 24 * 3, 24};
-    for (int i = 0; i < 4; i++) {
+    const double expected[] = {4 * 27, 12 * 9, 24 * 3, 24, 0, 0};
+    for (int i = 0; i < 6; i++) {
         y = derivative(y, x);
         EXPECT_VALUES(y, 1e-12, expected[i]);
     }
-    ck_assert_ptr_null(derivative(y, x)); /* 24 has no graph, as in torch */
-    expect_error(HEED_ERR_GRAPH, "grad: y () has no graph");
+}
+END_TEST
+
+/* The derivative of a gradient that does not depend on x is 0. */
+START_TEST(derivatives_of_piecewise_linear_functions)
+{
+    heed_tensor *x = LEAF(-1, (double)NAN, 3), *other = LEAF1(2), *xs[] = {x, other}, *first[2], *second[2];
+    heed_tensor *y = heed_sum(heed_relu(x));
+    heed_grad(y, xs, 2, first, true);
+    EXPECT_VALUES(first[0], 0, 0, 1, 1);
+    EXPECT_VALUES(first[1], 0, 0); /* y does not reach it */
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(heed_grad(heed_sum(heed_square(first[i])), xs, 2, second, false), HEED_OK);
+        EXPECT_VALUES(second[0], 0, 0, 0, 0);
+        EXPECT_VALUES(second[1], 0, 0);
+    }
+    heed_grad(y, xs, 1, first, true);
+    heed_backward(heed_sum(first[0]));
+    EXPECT_VALUES(x->grad, 0, 0, 0, 0);
+    heed_grad(y, xs, 1, first, false);
+    ck_assert(!first[0]->requires_grad);
+}
+END_TEST
+
+/* create_graph records a graph even where the caller's scope records none. */
+START_TEST(create_graph_in_a_no_grad_scope)
+{
+    heed_tensor *x = LEAF1(3), *y = heed_relu(x), *xs[] = {x, y}, *first[2], *second[2];
+    heed_tensor *cube = heed_mul(y, heed_square(y));
+    HEED_SCOPE_NO_GRAD(scope);
+    heed_grad(cube, xs, 2, first, true); /* the gradients of x and y share a handle */
+    ck_assert(!heed_is_grad_enabled());
+    for (int i = 0; i < 2; i++) {
+        EXPECT_VALUES(first[i], 0, 27);
+        heed_grad(first[i], xs, 2, second, true);
+        EXPECT_VALUES(second[0], 0, 18);
+    }
+    heed_grad(y, xs, 1, first, true);
+    ck_assert(first[0]->requires_grad);
 }
 END_TEST
 
@@ -306,6 +343,8 @@ static void add_higher_cases(Suite *suite)
 {
     TCase *higher = heed_case(suite, "higher");
     tcase_add_test(higher, derivatives_of_a_power);
+    tcase_add_test(higher, derivatives_of_piecewise_linear_functions);
+    tcase_add_test(higher, create_graph_in_a_no_grad_scope);
     tcase_add_test(higher, derivatives_of_pow_scalar);
     tcase_add_test(higher, derivatives_of_a_bell);
     tcase_add_test(higher, derivatives_of_tanh);

@@ -376,7 +376,7 @@ START_TEST(a_common_ratio_is_reported)
 {
     heed_tensor *inputs[] = {leaf(HEED_SHAPE(3)), leaf(HEED_SHAPE(3))};
     heed_gradcheck(half_of_one, NULL, inputs, 2);
-    expect_error(HEED_ERR_GRADCHECK, "; analytic / numeric is 0.5 everywhere");
+    expect_error(HEED_ERR_GRADCHECK, "(ratio 0.5: this factor everywhere)");
     heed_gradcheck(half_detached, NULL, (heed_tensor *[]){leaf(HEED_SHAPE(1))}, 1);
     ck_assert_ptr_null(strstr(heed_error_message(), "everywhere")); /* one element says nothing */
     expect_error(HEED_ERR_GRADCHECK, "analytic");
@@ -406,6 +406,100 @@ START_TEST(functions_are_not_called_after_an_error)
 }
 END_TEST
 
+/* ---- the second look, at a derivative that differs ---- */
+
+static heed_tensor *kinked(heed_tensor *const *in, void *context)
+{
+    return heed_mul_scalar(heed_relu(in[0]), *(double *)context);
+}
+
+START_TEST(the_second_look_leaves_no_trace)
+{
+    double factor = 2;
+    heed_tensor *x = heed_set_requires_grad(heed_zeros(HEED_SHAPE(2, 3), HEED_F64), true);
+    heed_tensor *before = heed_clone(heed_detach(x));
+    const heed_generator generator = heed_get_generator();
+    heed_status status = HEED_ERR_MEMORY;
+    int failures = -1;
+    for (int n = 0; status == HEED_ERR_MEMORY; n++, failures++) {
+        const int64_t tensors = heed_live_tensors(), bytes = heed_live_bytes();
+        heed_fail_allocation(n);
+        status = heed_gradcheck(kinked, &factor, &x, 1);
+        heed_fail_allocation(-1);
+        ck_assert_int_eq(heed_error(), status);
+        ck_assert(heed_equal(before, x));
+        ck_assert_int_eq(heed_live_tensors(), tensors);
+        ck_assert_int_eq(heed_live_bytes(), bytes);
+    }
+    ck_assert_int_eq(status, HEED_ERR_GRADCHECK);
+    ck_assert_ptr_nonnull(
+        strstr(heed_error_message(), "; kink: left and right slopes differ (0, 2)"));
+    ck_assert_int_gt(failures, 300);
+    const heed_generator after = heed_get_generator();
+    ck_assert(same_generator(&generator, &after));
+}
+END_TEST
+
+/* Tolerances are not adapted: the difference quotient with another step would agree. */
+static heed_tensor *steep(heed_tensor *const *in, void *context)
+{
+    (void)context;
+    return heed_sin(heed_mul_scalar(in[0], 1e3));
+}
+
+START_TEST(the_second_look_lets_nothing_pass)
+{
+    heed_tensor *x = heed_set_requires_grad(heed_full(HEED_SHAPE(1), 0.01, HEED_F64), true);
+    heed_gradcheck_report report;
+    heed_gradcheck_with(steep, NULL, &x, 1,
+                        (heed_gradcheck_options){.eps = 1e-4, .report = &report});
+    expect_error(HEED_ERR_GRADCHECK, "; noise: the difference quotient does not settle between "
+                                     "eps 0.01 and 1e-05; the function may");
+    ck_assert_int_eq(report.verdict, HEED_GRADCHECK_NOISE);
+    ck_assert_int_eq(
+        heed_gradcheck_with(steep, NULL, &x, 1, (heed_gradcheck_options){.report = &report}),
+        HEED_OK);
+    ck_assert_int_eq(report.verdict, HEED_GRADCHECK_OK);
+}
+END_TEST
+
+START_TEST(the_report_has_what_the_message_says)
+{
+    heed_tensor *x =
+        heed_set_requires_grad(heed_from_f64((double[]){1, 2, 5, 4, 3, 2}, HEED_SHAPE(2, 3)), true);
+    heed_tensor *inputs[] = {leaf(HEED_SHAPE(2, 3)), x};
+    heed_gradcheck_report report;
+    const heed_gradcheck_options options = {.report = &report, .unused = HEED_INPUT(0)};
+    heed_tensor *y[] = {x};
+    heed_gradcheck_with(half_detached, NULL, y, 1, options);
+    expect_error(HEED_ERR_GRADCHECK, "input 0 (2, 3) at (0, 2), of output (0, 2): analytic 5, "
+                                     "numeric 10, off by 5; wrong: the quotient converges to "
+                                     "10.000, the gradient is 5.0000 (ratio 0.5: this factor "
+                                     "everywhere)");
+    ck_assert_int_eq(report.verdict, HEED_GRADCHECK_WRONG);
+    ck_assert_int_eq(report.pattern, HEED_GRADCHECK_FACTOR);
+    ck_assert_int_eq(report.input, 0);
+    ck_assert_int_eq(report.element, 2);
+    ck_assert_int_eq(report.output, 2);
+    ck_assert_double_eq(report.analytic, 5);
+    ck_assert_double_eq_tol(report.numeric, 10, 1e-6);
+    ck_assert_double_eq_tol(report.limit, 10, 1e-6);
+    ck_assert_double_eq_tol(report.number, 0.5, 1e-8);
+
+    heed_gradcheck_with(first_only, NULL, inputs, 2, (heed_gradcheck_options){.report = &report});
+    expect_error(HEED_ERR_GRADCHECK, "does not change with input 1");
+    ck_assert_int_eq(report.verdict, HEED_GRADCHECK_NO_EFFECT);
+    ck_assert_int_eq(report.input, 1);
+    heed_gradcheck_with(first_only, NULL, inputs, 2,
+                        (heed_gradcheck_options){.report = &report, .unused = HEED_INPUT(1)});
+    expect_no_error();
+    ck_assert_int_eq(report.verdict, HEED_GRADCHECK_OK);
+    heed_gradcheck_with(null, NULL, inputs, 1, options);
+    expect_error(HEED_ERR_NULL, "returned NULL");
+    ck_assert_int_eq(report.verdict, HEED_GRADCHECK_OK);
+}
+END_TEST
+
 void add_gradcheck_cases(Suite *suite)
 {
     TCase *checks = heed_case(suite, "gradcheck");
@@ -426,4 +520,7 @@ void add_gradcheck_cases(Suite *suite)
     tcase_add_test(checks, tolerances_are_the_callers);
     tcase_add_test(checks, the_worst_difference_is_returned);
     tcase_add_test(checks, a_common_ratio_is_reported);
+    tcase_add_test(checks, the_second_look_leaves_no_trace);
+    tcase_add_test(checks, the_second_look_lets_nothing_pass);
+    tcase_add_test(checks, the_report_has_what_the_message_says);
 }

@@ -1,5 +1,6 @@
 /* The tester tested: operations whose derivatives are broken on purpose, each of which the gradient
- * checks must catch, naming the operation and the element. */
+ * checks must catch, naming the operation, the element and the mistake; and right ones that fail
+ * for another reason, which the checks must tell apart. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -35,6 +36,22 @@ static heed_status copy_forward(const heed_call *call, heed_tensor *y)
 static heed_status exp_forward(const heed_call *call, heed_tensor *y)
 {
     return heed_copy_into(y, heed_exp(call->inputs[0]));
+}
+
+static heed_status transpose_rule(const heed_call *call, heed_result *result)
+{
+    result->shape = HEED_SHAPE(call->inputs[0]->shape[1], call->inputs[0]->shape[0]);
+    return HEED_OK;
+}
+
+static heed_status transpose_forward(const heed_call *call, heed_tensor *y)
+{
+    return heed_copy_into(y, heed_transpose(call->inputs[0], 0, 1));
+}
+
+static heed_status relu_forward(const heed_call *call, heed_tensor *y)
+{
+    return heed_copy_into(y, heed_relu(call->inputs[0]));
 }
 
 static heed_status softmax_forward(const heed_call *call, heed_tensor *y)
@@ -165,11 +182,66 @@ static void of_another_shape(const heed_vjp *v)
     v->grads[0] = heed_slice(v->g, 1, 0, 2, 1);
 }
 
+static void with_an_error(const heed_vjp *v)
+{
+    v->grads[0] = heed_matmul(v->g, v->g);
+}
+
 /* ---- of x: g ---- */
 
 static void transposed(const heed_vjp *v)
 {
     v->grads[0] = heed_transpose(v->g, 0, 1);
+}
+
+/* A loop that always writes to the first element, and one that stops too early. */
+static void first_element_only(const heed_vjp *v)
+{
+    heed_tensor *first = heed_from_f64((double[]){1, 0, 0, 0, 0, 0, 0, 0, 0}, HEED_SHAPE(3, 3));
+    v->grads[0] = heed_mul(v->g, first);
+}
+
+static void all_but_the_last(const heed_vjp *v)
+{
+    heed_tensor *rest = heed_from_f64((double[]){1, 1, 1, 1, 1, 1, 1, 1, 0}, HEED_SHAPE(3, 3));
+    v->grads[0] = heed_mul(v->g, rest);
+}
+
+/* ---- of x^T: g^T ---- */
+
+static void reshaped(const heed_vjp *v)
+{
+    v->grads[0] = heed_reshape(v->g, heed_shape_of_tensor(v->inputs[0]));
+}
+
+/* ---- of relu(x): g where x > 0, at x = 0, 0.5, -1, ... ---- */
+
+static void leaking(const heed_vjp *v)
+{
+    v->grads[0] = v->g;
+}
+
+static void twice_relu(const heed_vjp *v)
+{
+    v->grads[0] = heed_mul_scalar(heed_masked_fill(v->g, heed_le_scalar(v->inputs[0], 0), 0), 2);
+}
+
+static void mirrored_relu(const heed_vjp *v)
+{
+    v->grads[0] = heed_masked_fill(v->g, heed_gt_scalar(v->inputs[0], 0), 0);
+}
+
+/* Wrong only in the element at the kink itself, where it is no slope of either side. */
+static void wrong_at_the_kink(const heed_vjp *v)
+{
+    heed_tensor *x = v->inputs[0], *right = heed_masked_fill(v->g, heed_le_scalar(x, 0), 0);
+    v->grads[0] =
+        heed_add(right, heed_masked_fill(heed_mul_scalar(v->g, 3), heed_ne_scalar(x, 0), 0));
+}
+
+static void nan_at_the_kink(const heed_vjp *v)
+{
+    v->grads[0] = heed_div(heed_mul(v->g, v->y), v->inputs[0]); /* 0 / 0 */
 }
 
 /* ---- of softmax(x, -1), mean(x, 0) ---- */
@@ -218,6 +290,12 @@ static void matmul_transposing_0_and_1(const heed_vjp *v)
     v->grads[1] = heed_matmul(heed_transpose(v->inputs[0], 0, 1), v->g);
 }
 
+static void matmul_without_transposing(const heed_vjp *v)
+{
+    v->grads[0] = heed_matmul(v->g, v->inputs[1]);
+    v->grads[1] = heed_matmul(heed_transpose(v->inputs[0], 1, 2), v->g);
+}
+
 /* ---- all of them ---- */
 
 /* What a derivative is given to: a function that is right. */
@@ -247,6 +325,9 @@ static const host bare_cubes = {same_rule, cube_forward, 0, SIZES(2, 3), NO_B};
 static const host exps = {same_rule, exp_forward, HEED_SAVED_OUTPUT, SIZES(2, 3), NO_B};
 static const host bare_exps = {same_rule, exp_forward, 0, SIZES(2, 3), NO_B};
 static const host copies = {same_rule, copy_forward, 0, SIZES(3, 3), NO_B};
+static const host transposes = {transpose_rule, transpose_forward, 0, SIZES(2, 3), NO_B};
+static const host relus = {same_rule, relu_forward, HEED_SAVES_INPUT(0) | HEED_SAVED_OUTPUT,
+                           SIZES(6), NO_B};
 static const host softmaxes = {same_rule, softmax_forward, HEED_SAVED_OUTPUT, SIZES(3, 3), NO_B};
 static const host means = {mean_rule, mean_forward, 0, SIZES(2, 3), NO_B};
 static const host sums = {same_rule, add_forward, 0, SIZES(3, 3), SIZES(3)};
@@ -258,47 +339,82 @@ typedef struct broken {
     const host *host;
     void (*backward)(const heed_vjp *v);
     heed_status first, second; /* what the checks must say; the second one where the first is OK */
-    const char *words;         /* that the message must hold */
+    heed_gradcheck_pattern pattern;
+    const char *words; /* that the message must hold */
 } broken;
 
-#define CAUGHT           HEED_ERR_GRADCHECK, HEED_OK
-#define LATER            HEED_OK, HEED_ERR_GRADCHECK
-/* A derivative that reads what .saves does not declare: only a debug build knows why it fails. */
-#define UNDECLARED       (HEED_IS_DEBUG ? HEED_ERR_GRAPH : HEED_ERR_SCOPE)
-#define UNDECLARED_WORDS (HEED_IS_DEBUG ? "declare it in .saves" : "has been freed")
+#define CAUGHT     HEED_ERR_GRADCHECK, HEED_OK
+#define LATER      HEED_OK, HEED_ERR_GRADCHECK
+#define ANY        HEED_GRADCHECK_NO_PATTERN
+#define FACTOR     HEED_GRADCHECK_FACTOR
+/* A derivative that reads what .saves does not declare: only a debug build knows which value. */
+#define UNDECLARED (HEED_IS_DEBUG ? HEED_ERR_GRAPH : HEED_ERR_SCOPE)
+#define UNDECLARED_WORDS(name, debug, argument)                                                    \
+    (HEED_IS_DEBUG ? "backward of " name ": it reads " debug "; declare it in .saves"              \
+                   : "backward of " name ": mul: the value of " argument                           \
+                     " (2, 3) has been freed; if it is an input or the result, declare it in "     \
+                     ".saves")
 
 static const broken derivatives[] = {
-    {"cube", &cubes, cube, HEED_OK, HEED_OK, ""},
-    {"exp_from_output", &exps, exp_from_output, HEED_OK, HEED_OK, ""},
-    {"wrong_sign", &cubes, wrong_sign, CAUGHT, "analytic / numeric is -1 everywhere"},
-    {"one_percent_more", &cubes, one_percent_more, CAUGHT, "analytic / numeric is 1.01 everywhere"},
-    {"slightly_more", &cubes, slightly_more, CAUGHT, "analytic / numeric is 1.0001 everywhere"},
-    {"zero", &cubes, zero, CAUGHT, "analytic / numeric is 0 everywhere"},
-    {"none", &cubes, none, CAUGHT, "analytic 0, numeric "},
-    {"nan", &cubes, nan_everywhere, CAUGHT, "nan, numeric "},
-    {"infinite", &cubes, infinite, CAUGHT, "inf, numeric "},
-    {"one_element", &cubes, one_element_off, CAUGHT, "at (1, 2), of output (1, 2)"},
-    {"one_nan", &cubes, nan_in_one_element, CAUGHT, "at (0, 2), of output ("},
-    {"right_for_ones", &cubes, right_for_ones, CAUGHT, "of output ("},
-    {"right_for_units", &cubes, right_for_unit_vectors, CAUGHT, "output (random upstream)"},
-    {"wrong_with_graph", &cubes, wrong_with_graph, CAUGHT, "(random upstream, create_graph)"},
-    {"wrong_second", &cubes, wrong_second, LATER, "with respect to input 0 (2, 3) at ("},
-    {"wrong_second_g", &cubes, wrong_second_by_g, LATER,
+    {"cube", &cubes, cube, HEED_OK, HEED_OK, ANY, ""},
+    {"exp_from_output", &exps, exp_from_output, HEED_OK, HEED_OK, ANY, ""},
+    {"wrong_sign", &cubes, wrong_sign, CAUGHT, HEED_GRADCHECK_SIGN,
+     "(ratio -1: wrong sign everywhere)"},
+    {"one_percent_more", &cubes, one_percent_more, CAUGHT, FACTOR,
+     "(ratio 1.01: this factor everywhere)"},
+    {"slightly_more", &cubes, slightly_more, CAUGHT, FACTOR,
+     "(ratio 1.0001: this factor everywhere)"},
+    {"zero", &cubes, zero, CAUGHT, FACTOR, "(ratio 0: this factor everywhere)"},
+    {"none", &cubes, none, CAUGHT, FACTOR, "analytic 0, numeric "},
+    {"nan", &cubes, nan_everywhere, CAUGHT, ANY, "nan, numeric "},
+    {"infinite", &cubes, infinite, CAUGHT, ANY, "inf, numeric "},
+    {"one_element", &cubes, one_element_off, CAUGHT, ANY, "at (1, 2), of output (1, 2)"},
+    {"one_nan", &cubes, nan_in_one_element, CAUGHT, ANY, "at (0, 2), of output ("},
+    {"right_for_ones", &cubes, right_for_ones, CAUGHT, ANY, "of output ("},
+    {"right_for_units", &cubes, right_for_unit_vectors, CAUGHT, ANY, "output (random upstream)"},
+    {"wrong_with_graph", &cubes, wrong_with_graph, CAUGHT, FACTOR,
+     "(random upstream, create_graph)"},
+    {"wrong_second", &cubes, wrong_second, LATER, FACTOR, "with respect to input 0 (2, 3) at ("},
+    {"wrong_second_g", &cubes, wrong_second_by_g, LATER, FACTOR,
      "with respect to the upstream gradient (2, 3) at ("},
-    {"undeclared_x", &bare_cubes, cube, UNDECLARED, HEED_OK, UNDECLARED_WORDS},
-    {"undeclared_y", &bare_exps, exp_from_output, UNDECLARED, HEED_OK, UNDECLARED_WORDS},
-    {"of_f32", &cubes, of_f32, HEED_ERR_DTYPE, HEED_OK, "returned f32 for an f64 input"},
-    {"of_another_shape", &cubes, of_another_shape, HEED_ERR_SHAPE, HEED_OK, "(2, 3)"},
-    {"transposed", &copies, transposed, CAUGHT, "with respect to input 0 (3, 3) at ("},
-    {"softmax_all", &softmaxes, softmax_over_everything, CAUGHT,
+    {"undeclared_x", &bare_cubes, cube, UNDECLARED, HEED_OK, ANY,
+     UNDECLARED_WORDS("undeclared_x", "input 0", "input 0")},
+    {"undeclared_y", &bare_exps, exp_from_output, UNDECLARED, HEED_OK, ANY,
+     UNDECLARED_WORDS("undeclared_y", "the result", "input 1")},
+    {"of_f32", &cubes, of_f32, HEED_ERR_DTYPE, HEED_OK, ANY,
+     "backward of of_f32: the gradient of input 0 is f32 (2, 3), but the input is f64 (2, 3)"},
+    {"of_another_shape", &cubes, of_another_shape, HEED_ERR_SHAPE, HEED_OK, ANY,
+     "backward of of_another_shape: the gradient of input 0 is f64 (2, 2), but the input is f64 "
+     "(2, 3)"},
+    {"with_an_error", &cubes, with_an_error, HEED_ERR_SHAPE, HEED_OK, ANY,
+     "backward of with_an_error: matmul: inner sizes differ: (2, 3) x (2, 3)"},
+    {"transposed", &copies, transposed, CAUGHT, HEED_GRADCHECK_TRANSPOSED, "; it is transposed)"},
+    {"reshaped", &transposes, reshaped, CAUGHT, HEED_GRADCHECK_TRANSPOSED, "; it is transposed)"},
+    {"first_element", &copies, first_element_only, CAUGHT, HEED_GRADCHECK_FIRST_ELEMENTS,
+     "; only the first elements have one)"},
+    {"all_but_the_last", &copies, all_but_the_last, CAUGHT, HEED_GRADCHECK_FIRST_ELEMENTS,
+     "at (2, 2), of output (2, 2)"},
+    {"leaking", &relus, leaking, CAUGHT, ANY, "wrong: the quotient converges to 0.0000"},
+    {"twice_relu", &relus, twice_relu, CAUGHT, ANY,
+     "wrong: the quotient converges to 1.0000, the gradient is 2.0000 (ratio 2"},
+    {"mirrored_relu", &relus, mirrored_relu, CAUGHT, ANY, "wrong: "},
+    {"wrong_at_kink", &relus, wrong_at_the_kink, CAUGHT, ANY,
+     "wrong: the quotient converges to 0.50000, the gradient is 3.0000"},
+    {"nan_at_kink", &relus, nan_at_the_kink, CAUGHT, ANY,
+     "wrong: the quotient converges to 0.50000, the gradient is "},
+    {"softmax_all", &softmaxes, softmax_over_everything, CAUGHT, ANY,
      "with respect to input 0 (3, 3) at ("},
-    {"softmax_along_0", &softmaxes, softmax_along_0, CAUGHT, "with respect to input 0 (3, 3) at ("},
-    {"mean_by_numel", &means, mean_by_numel, CAUGHT, "of output ("},
-    {"first_row_only", &sums, first_row_only, CAUGHT, "with respect to input 1 (3) at ("},
-    {"left_only", &sums, left_only, CAUGHT, "with respect to input 1 (3) at ("},
-    {"wrong_dim", &sums, along_the_wrong_dim, CAUGHT, "with respect to input 1 (3) at ("},
-    {"matmul_0_and_1", &products, matmul_transposing_0_and_1, CAUGHT,
+    {"softmax_along_0", &softmaxes, softmax_along_0, CAUGHT, ANY,
+     "with respect to input 0 (3, 3) at ("},
+    {"mean_by_numel", &means, mean_by_numel, CAUGHT, FACTOR, "of output ("},
+    {"first_row_only", &sums, first_row_only, CAUGHT, HEED_GRADCHECK_FIRST_OUTPUTS,
+     "; only the first outputs contribute)"},
+    {"left_only", &sums, left_only, CAUGHT, FACTOR, "with respect to input 1 (3) at ("},
+    {"wrong_dim", &sums, along_the_wrong_dim, CAUGHT, ANY, "with respect to input 1 (3) at ("},
+    {"matmul_0_and_1", &products, matmul_transposing_0_and_1, CAUGHT, ANY,
      "with respect to input 0 (2, 2, 2) at ("},
+    {"matmul_plain", &products, matmul_without_transposing, CAUGHT,
+     HEED_GRADCHECK_TRANSPOSED_JACOBIAN, "; the Jacobian is transposed)"},
 };
 
 static heed_tensor *apply(heed_tensor *const *inputs, void *context)
@@ -307,10 +423,14 @@ static heed_tensor *apply(heed_tensor *const *inputs, void *context)
     return heed_apply(op, inputs, op->inputs, NULL, 0);
 }
 
-static heed_tensor *numbers(heed_shape shape)
+/* Inputs of relu have elements at its kink and within eps of it. */
+static heed_tensor *numbers(const host *h, heed_shape shape)
 {
     heed_tensor *x = heed_empty(shape, HEED_F64);
     heed_uniform_into(x, 0.5, 1.5);
+    if (h == &relus) {
+        x = heed_from_f64((double[]){0, 0.5, -1, 3e-7, -2e-7, 2}, shape);
+    }
     return heed_set_requires_grad(x, true);
 }
 
@@ -324,6 +444,9 @@ static void expect_caught(const broken *b, heed_status status)
                       heed_error_message(), operation);
     }
     expect_error(status, b->words);
+    heed_ones(HEED_SHAPE(-1), HEED_F32);
+    ck_assert(strstr(heed_error_message(), "backward") == NULL);
+    heed_error();
 }
 
 START_TEST(is_caught)
@@ -336,17 +459,21 @@ START_TEST(is_caught)
                   .forward = h->forward,
                   .backward = b->backward,
                   .saves = {h->saves, h->b.ndim >= 0 && h->saves ? HEED_SAVES_INPUT(0) : 0}};
-    heed_tensor *inputs[2] = {numbers(h->a), op.inputs == 2 ? numbers(h->b) : NULL};
-    const heed_gradcheck_options linear = {.linear =
-                                               h == &sums || h == &means ? HEED_ALL_INPUTS : 0};
-    heed_status first = heed_gradcheck(apply, &op, inputs, op.inputs);
+    heed_tensor *inputs[2] = {numbers(h, h->a), op.inputs == 2 ? numbers(h, h->b) : NULL};
+    heed_gradcheck_report report = {.verdict = HEED_GRADCHECK_KINK};
+    const heed_gradcheck_options options = {
+        .report = &report, .linear = h == &sums || h == &means ? HEED_ALL_INPUTS : 0};
+    heed_status first = heed_gradcheck_with(apply, &op, inputs, op.inputs, options);
     ck_assert_msg(first == b->first, "%s: %s: %s", b->name, heed_status_name(first),
                   heed_error_message());
     if (first == HEED_OK) {
-        first = heed_gradgradcheck_with(apply, &op, inputs, op.inputs, linear);
+        first = heed_gradgradcheck_with(apply, &op, inputs, op.inputs, options);
         ck_assert_msg(first == b->second, "%s, second: %s: %s", b->name, heed_status_name(first),
                       heed_error_message());
     }
+    ck_assert_int_eq(report.verdict,
+                     first == HEED_ERR_GRADCHECK ? HEED_GRADCHECK_WRONG : HEED_GRADCHECK_OK);
+    ck_assert_int_eq(report.pattern, b->pattern);
     expect_caught(b, first);
 }
 END_TEST
@@ -363,7 +490,7 @@ START_TEST(is_caught_inside_a_function)
 {
     for (size_t i = 0; i < sizeof derivatives / sizeof *derivatives; i++) {
         const broken *b = &derivatives[i];
-        if (b->host->b.ndim >= 0 || b->host == &means) {
+        if (b->host->b.ndim >= 0 || b->host == &means || b->host == &transposes) {
             continue;
         }
         heed_op op = {.name = b->name,
@@ -372,11 +499,138 @@ START_TEST(is_caught_inside_a_function)
                       .forward = b->host->forward,
                       .backward = b->backward,
                       .saves = {b->host->saves}};
-        heed_tensor *x = numbers(b->host->a);
-        heed_status status = heed_gradcheck(in_the_middle, &op, &x, 1);
+        heed_tensor *x = numbers(b->host, b->host->a);
+        heed_gradcheck_report report;
+        heed_status status = heed_gradcheck_with(in_the_middle, &op, &x, 1,
+                                                 (heed_gradcheck_options){.report = &report});
+        ck_assert(status != HEED_ERR_GRADCHECK || report.verdict == HEED_GRADCHECK_WRONG);
         ck_assert_msg(status == b->first, "%s: %s: %s", b->name, heed_status_name(status),
                       heed_error_message());
         heed_error();
+    }
+}
+END_TEST
+
+/* Near a kink, and nowhere else, a single element may hide that it is wrong. */
+START_TEST(wrong_ones_are_never_called_kinks)
+{
+    void (*const wrong[])(const heed_vjp *v) = {leaking, twice_relu, mirrored_relu};
+    heed_manual_seed(3);
+    for (int i = 0; i < 300; i++) {
+        HEED_SCOPE(scope);
+        const heed_op op = {.name = "wrong",
+                            .inputs = 1,
+                            .forward = relu_forward,
+                            .backward = wrong[i % 3],
+                            .saves = {relus.saves}};
+        heed_tensor *x = heed_empty(HEED_SHAPE(1), HEED_F64);
+        heed_uniform_into(x, -1.1e-6, 1.1e-6);
+        heed_set_requires_grad(x, true);
+        heed_gradcheck_report report;
+        heed_gradcheck_with(apply, (void *)&op, &x, 1, (heed_gradcheck_options){.report = &report});
+        heed_error();
+        ck_assert_int_ne(report.verdict, HEED_GRADCHECK_KINK);
+    }
+}
+END_TEST
+
+/* ---- right derivatives, of functions with kinks, jumps and noise ---- */
+
+static heed_tensor *constant(double a, double b, double c)
+{
+    return heed_from_f64((double[]){a, b, c}, HEED_SHAPE(1, 3));
+}
+
+#define FUNCTION(name, expression)                                                                 \
+    static heed_tensor *name(heed_tensor *const *in, void *context)                                \
+    {                                                                                              \
+        heed_tensor *x = in[0];                                                                    \
+        (void)context;                                                                             \
+        return expression;                                                                         \
+    }
+FUNCTION(relu, heed_relu(x))
+FUNCTION(absolute, heed_abs(x))
+FUNCTION(bounded, heed_clamp(x, -1, 1))
+FUNCTION(leaky, heed_where(heed_gt_scalar(x, 0), x, heed_mul_scalar(x, 0.01)))
+FUNCTION(largest, heed_amax_dim(x, -1, false))
+FUNCTION(larger, heed_maximum(x, constant(1, 2, 3)))
+FUNCTION(curved, heed_mul(heed_relu(x), heed_exp(heed_mul_scalar(x, 20))))
+FUNCTION(layer, heed_matmul(heed_relu(x), heed_transpose(constant(1, -2, 3), 0, 1)))
+FUNCTION(hinge, heed_mean(heed_relu(heed_sub_scalar(heed_neg(x), -1))))
+FUNCTION(distance, heed_l1_loss(x, constant(1, 2, 3)))
+FUNCTION(squared_relu, heed_square(heed_relu(x)))
+FUNCTION(huber, heed_huber_loss(x, constant(0, 0, 0)))
+FUNCTION(jump, heed_add(heed_floor(x), x))
+FUNCTION(fast, heed_sin(heed_mul_scalar(x, 1e5)))
+FUNCTION(faster, heed_sin(heed_mul_scalar(x, 1e9)))
+FUNCTION(cancelling, heed_sub_scalar(heed_add_scalar(x, 1e8), 1e8))
+FUNCTION(coarse, heed_to(heed_exp(heed_to(x, HEED_F32)), HEED_F64))
+
+static heed_tensor *unseeded(heed_tensor *const *in, void *context)
+{
+    double *state = context;
+    *state = fmod(*state * 997.13 + 0.1, 1);
+    return heed_add_scalar(in[0], *state);
+}
+
+static const struct {
+    heed_function *f;
+    double x[3];
+    int order;
+    heed_gradcheck_verdict verdict;
+    double left, right;
+    const char *words;
+} rough[] = {
+#define KINK(f, a, b, c, order, left, right, words)                                                \
+    {                                                                                              \
+        f, {a, b, c}, order, HEED_GRADCHECK_KINK, left, right, words                               \
+    }
+#define NOISE(f, order)                                                                            \
+    {                                                                                              \
+        f, {1, 0.3, 2}, order, HEED_GRADCHECK_NOISE, 0, 0,                                         \
+            "noise: the difference quotient does not settle between eps 0.0001 and 1e-07"          \
+    }
+    KINK(relu, 0, 1, -1, 1, 0, 1, "kink: left and right slopes differ (0, 1); move x away from 0"),
+    KINK(relu, 0, 0, 0, 1, 0, 1, "(0, 1)"),
+    KINK(relu, 3e-7, 1, -1, 1, 0, 1, "move x away from 3e-07"),
+    KINK(relu, -9e-7, 1, -1, 1, 0, 1, "move x away from -9e-07"),
+    KINK(absolute, 2e-7, 1, 2, 1, -1, 1, "kink: left and right slopes differ (-1, 1)"),
+    KINK(bounded, 0, 1, 1, 1, 1, 0, "(1, 0); move x away from 1"),
+    KINK(leaky, 0, 1, -1, 1, 0.01, 1, "(0.01, 1)"),
+    KINK(largest, 2, 2, 2, 1, 0, 1, "move x away from 2"),
+    KINK(larger, 0, 2.0000003, 5, 1, 0, 1, "kink: "),
+    KINK(curved, 0, 1, -1, 1, 0, 1, "kink: "),
+    KINK(layer, 0, 0, 0, 1, 0, 3, "at (0, 2), of output (0, 0)"),
+    KINK(hinge, 1, 0, 3, 1, -1.0 / 3, 0, "kink: "),
+    KINK(distance, 1.0000005, 1, 1, 1, -1.0 / 3, 1.0 / 3, "kink: "),
+    KINK(squared_relu, 0, 1, 2, 2, 0, 0, "kink: "),
+    KINK(huber, 1, 0.5, 0.25, 2, 0, 0, "kink: "),
+    NOISE(jump, 1),
+    NOISE(fast, 1),
+    NOISE(faster, 1),
+    NOISE(cancelling, 1),
+    NOISE(coarse, 1),
+    NOISE(unseeded, 1),
+};
+
+START_TEST(is_told_apart)
+{
+    double state = 0.1;
+    heed_tensor *x = heed_from_f64(rough[_i].x, HEED_SHAPE(1, 3));
+    heed_set_requires_grad(x, true);
+    heed_gradcheck_report report;
+    const heed_gradcheck_options options = {.report = &report, .linear = HEED_ALL_INPUTS};
+    if (rough[_i].order == 1) {
+        heed_gradcheck_with(rough[_i].f, &state, &x, 1, options);
+    } else {
+        heed_gradgradcheck_with(rough[_i].f, NULL, &x, 1, options);
+    }
+    expect_error(HEED_ERR_GRADCHECK, rough[_i].words);
+    ck_assert_int_eq(report.verdict, rough[_i].verdict);
+    ck_assert_int_eq(report.pattern, HEED_GRADCHECK_NO_PATTERN);
+    if (report.verdict == HEED_GRADCHECK_KINK && rough[_i].order == 1) {
+        ck_assert_double_eq_tol(report.left, rough[_i].left, 1e-4);
+        ck_assert_double_eq_tol(report.right, rough[_i].right, 1e-4);
     }
 }
 END_TEST
@@ -386,4 +640,7 @@ void add_gradcheck_broken_cases(Suite *suite)
     TCase *broken_case = heed_case(suite, "broken");
     tcase_add_loop_test(broken_case, is_caught, 0, (int)(sizeof derivatives / sizeof *derivatives));
     tcase_add_test(broken_case, is_caught_inside_a_function);
+    tcase_add_test(broken_case, wrong_ones_are_never_called_kinks);
+    TCase *rough_case = heed_case(suite, "rough");
+    tcase_add_loop_test(rough_case, is_told_apart, 0, (int)(sizeof rough / sizeof *rough));
 }

@@ -783,6 +783,37 @@ START_TEST(an_operation_left_by_longjmp_hides_no_others)
 }
 END_TEST
 
+static void fail_backward(const heed_vjp *vjp)
+{
+    vjp->grads[0] = heed_add(vjp->g, heed_zeros(HEED_SHAPE(3), HEED_F32));
+}
+
+static heed_status copy_forward(const heed_call *call, heed_tensor *y)
+{
+    heed_copy_into(y, call->inputs[0]);
+    return HEED_OK;
+}
+
+/* Later errors do not name the derivative that was left. It leaks, as the pass of the next test. */
+START_TEST(a_derivative_left_by_longjmp_has_ended)
+{
+    static const heed_op op = {
+        .name = "left", .inputs = 1, .forward = copy_forward, .backward = fail_backward};
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *x = leaf(1, 2);
+    heed_on_error(leave_operation);
+    if (setjmp(escape) == 0) {
+        heed_backward(heed_sum(heed_apply(&op, &x, 1, NULL, 0)));
+    }
+    heed_on_error(NULL);
+    expect_error(HEED_ERR_DTYPE, "backward of left: add: ");
+    heed_ones(HEED_SHAPE(-1), HEED_F32);
+    ck_assert(strncmp(heed_error_message(), "ones: ", 6) == 0);
+    _exit(EXIT_SUCCESS);
+}
+END_TEST
+
 /* The pass leaks its gradient, so the test ends without counting what is alive. */
 START_TEST(a_pass_left_by_longjmp_has_ended)
 {
@@ -872,6 +903,7 @@ void add_observer_cases(Suite *suite)
     tcase_add_test(results, a_check_tests_the_replaced_function);
     tcase_add_test(results, a_callback_left_by_longjmp_ends_with_its_scope);
     tcase_add_test(results, an_operation_left_by_longjmp_hides_no_others);
+    tcase_add_exit_test(results, a_derivative_left_by_longjmp_has_ended, EXIT_SUCCESS);
     tcase_add_exit_test(results, a_pass_left_by_longjmp_has_ended, EXIT_SUCCESS);
     tcase_add_test(oom_case(suite, "memory"), running_out_of_memory_in_callbacks_is_an_error);
 }

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "tensor/alloc.h"
-#include "tensor/blocks.h"
 #include "tensor/create.h"
+#include "tensor/fail_allocation.h"
 #include "tensor/handle.h"
 #include "tensor/random/random.h"
 #include "tensor/read.h"

@@ -280,7 +280,7 @@ KNOWN = [  # the reason, and whether it explains a failure k
     ("torch: backward of scatter_add fails for a src larger than the index",
      lambda k: "ScatterAddBackward0 returned an invalid gradient" in k.torch_error),
     ("torch: sum_to_size to () turns bool into i64",
-     lambda k: k.failure.text.startswith("dtype bool") and any(n.arguments["shape"] == () for n in k.nodes("sum_to"))),
+     lambda k: k.failure.text.startswith("dtype bool") and any(n.arguments["shape"] == () for n in k.nodes("sum_to_size"))),
     ("topk takes the first of equal elements", lambda k: k.input_holds("topk", ties)),
     ("gelu of infinities is never NaN (torch: NaN)", lambda k: k.input_holds("gelu gelu_tanh", extreme)),
     ("gelu: 1 + tanh and 1 + erf cancel for negative x",
@@ -298,8 +298,8 @@ KNOWN = [  # the reason, and whether it explains a failure k
         not all(numpy.isfinite(k.inputs(n)[name][0]).all() for name in ("a", "k", "v"))
         for n in k.nodes("scaled_dot_product_attention"))),
     ("layer_norm: x and its mean cancel in equal rows", lambda k: k.input_holds("layer_norm", constant_row)),
-    ("torch: second derivatives of prod of nothing are an error",
-     lambda k: "cannot reshape tensor of 0 elements" in k.torch_error and any(k.nodes("prod", "prod_dim"))),
+    ("torch: second derivatives of prod and embedding of nothing are an error",
+     lambda k: "cannot reshape tensor of 0 elements" in k.torch_error and any(k.nodes("prod", "prod_dim", "embedding"))),
     ("var and std: x and its mean cancel in equal rows", lambda k: k.input_holds(SPREADS, equal_rows)),
     ("rms_norm: infinite weights reach the gradient as NaN", lambda k: k.is_gradient and any(
         not numpy.isfinite(w).all() for n in k.nodes("rms_norm") for w in k.inputs(n)["weight"])),

@@ -387,11 +387,8 @@ def heed_runs(heed, graph, traced=False):
             if graph.second:
                 tensors = [t for _, t in leaves]
                 grads = heed.call("grad", loss, tensors, len(tensors), Parts(len(tensors)), True)[1:]
-                grads = [g for g in grads if heed.struct(g).requires_grad]
-                seconds = heed.call("grad", weighted_sum(heed, grads), tensors, len(tensors), Parts(len(tensors)),
-                                    False)[1:] if grads else [None] * len(tensors)
-                run.seconds = {i: numpy.zeros_like(heed.array(t)) if g is None else heed.array(g)
-                               for (i, t), g in zip(leaves, seconds)}
+                seconds = heed.call("grad", weighted_sum(heed, grads), tensors, len(tensors), Parts(len(tensors)), False)[1:]
+                run.seconds = {i: heed.array(g) for (i, _), g in zip(leaves, seconds)}
     except HeedError as error:
         run.error = error.args[1]
     finally:

@@ -254,7 +254,7 @@ def modules(s, heed, py):
         y = heed.call("self_attention_forward", m, x, h_mask)
         py(f"y = m(x, {py_mask})")
     elif kind == "MultiheadAttention":
-        options = {"attn_mask": h_mask, "key_padding_mask": h_padding, "weights_per_head": s["norm_first"]}
+        options = {"attn_mask": h_mask, "key_padding_mask": h_padding, "no_average_attn_weights": s["norm_first"]}
         y, weights = heed.call("multihead_attention_forward_weights_with", m, x, x, x, Parts(1), options)
         py(f"y, w = m(x, x, x, attn_mask={py_mask}, key_padding_mask={py_padding}, "
            f"average_attn_weights={not s['norm_first']})")

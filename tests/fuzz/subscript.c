@@ -1,5 +1,5 @@
 /* heed_index: any string gives a view of x, each of whose elements occurs once, or an error.
- * Spaces, and an ellipsis at the end, change nothing. */
+ * Spaces, and an ellipsis or a comma at the end, change nothing. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +13,7 @@ const fuzz_seed fuzz_seeds[] = {FUZZ_SEED("\0...,None"),
                                 FUZZ_SEED("\3"
                                           "0, ..., -1"),
                                 FUZZ_SEED("\4None, :-1, -3:9, 1::2"),
+                                FUZZ_SEED("\4..., 0, "),
                                 FUZZ_SEED("\4:99999999999999999999, 2"),
                                 {NULL, 0}};
 
@@ -56,7 +57,9 @@ void fuzz_one(const uint8_t *data, size_t size)
     if (y == NULL) {
         must_fail();
     } else {
-        char *more = spaced(text, " , ... ");
+        const char *comma = strrchr(text, ',');
+        const bool ends_with_comma = comma != NULL && comma[1 + strspn(comma + 1, " ")] == '\0';
+        char *more = spaced(text, ends_with_comma ? "... , " : " , ... ");
         check_view(x, y);
         must_equal_tensors(y, heed_index(x, more));
         free(more);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds and tests Heed for other machines, on Debian: tests/machines/machines.sh [--short] [machine ...]
 #
-#   musl      x86-64 with musl: all suites
+#   musl      x86-64 with musl: all suites; dlopen of the shared library
 #   i686      32-bit x86: all suites but misuse, files and memory
 #   aarch64   under qemu: all suites
 #   s390x     big-endian: the build must fail with an error message
@@ -65,10 +65,27 @@ run() {
     $emulator "$program" "$@"
 }
 
+# musl's dlopen does not load libraries that need static TLS.
 musl() {
     emulator=
     build musl musl-gcc ""
     run musl
+    echo "== musl: dlopen"
+    make CC=musl-gcc BUILD="$here/musl" ISAS=baseline shared
+    musl-gcc -x c - -o "$here/musl/load" << 'END'
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    void *library = argc == 2 ? dlopen(argv[1], RTLD_NOW) : NULL;
+    const char *(*version)(void) = NULL;
+    if (library != NULL) {
+        *(void **)&version = dlsym(library, "heed_version");
+    }
+    return puts(version != NULL ? version() : dlerror()) < 0 || version == NULL;
+}
+END
+    "$here/musl/load" "$here/musl/shared/libheed.so"
 }
 
 i686() {

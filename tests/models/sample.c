@@ -64,6 +64,15 @@ START_TEST(borders_are_where_they_should)
 }
 END_TEST
 
+/* Four equal tokens sum to 0.25, 0.5, ...: where the sum equals 1 - top_p, the token is dropped. */
+START_TEST(a_sum_that_equals_the_border_is_dropped)
+{
+    heed_tensor *logits = heed_zeros(HEED_SHAPE(4), HEED_F64);
+    ck_assert_int_eq(__builtin_popcount(drawn_of(logits, options_of(1, 0, 0.5))), 2);
+    ck_assert_int_eq(__builtin_popcount(drawn_of(logits, options_of(1, 0, 0.75))), 3);
+}
+END_TEST
+
 START_TEST(rows_are_drawn_alike)
 {
     const heed_sample_options options = options_of(0.9, 7, 0.95);
@@ -94,5 +103,6 @@ void add_sample_cases(Suite *suite)
     TCase *samples = heed_case(suite, "sample");
     tcase_add_loop_test(samples, samples_are_torchs, 0, SAMPLED);
     tcase_add_test(samples, borders_are_where_they_should);
+    tcase_add_test(samples, a_sum_that_equals_the_border_is_dropped);
     tcase_add_test(samples, rows_are_drawn_alike);
 }

@@ -58,7 +58,7 @@ START_TEST(masks_are_where_torch_has_them)
     const bool *padded = heed_const_data_bool(heed_contiguous(padding));
     heed_tensor *weights = weights_of(
         &a, (heed_multihead_attention_forward_options){
-                .attn_mask = block, .key_padding_mask = padding, .weights_per_head = true});
+                .attn_mask = block, .key_padding_mask = padding, .no_average_attn_weights = true});
     expect_shape(weights, HEED_SHAPE(BATCH, HEADS, L, S));
     const float *weight = heed_const_data_f32(weights);
     for (int64_t i = 0; i < weights->numel; i++) {
@@ -120,7 +120,7 @@ START_TEST(weights_are_means_over_heads)
 {
     attention a = begin((heed_multihead_attention_options){0});
     heed_tensor *each =
-        weights_of(&a, (heed_multihead_attention_forward_options){.weights_per_head = true});
+        weights_of(&a, (heed_multihead_attention_forward_options){.no_average_attn_weights = true});
     heed_tensor *mean = weights_of(&a, no_masks);
     expect_equal(mean, heed_mean_dim(each, 1, false));
     ck_assert(mean->requires_grad);
@@ -182,7 +182,7 @@ static heed_multihead_attention_forward_options options_of(int i)
         return no_masks;
     case 1:
         return (heed_multihead_attention_forward_options){.attn_mask = mask,
-                                                          .weights_per_head = true};
+                                                          .no_average_attn_weights = true};
     case 2:
         return (heed_multihead_attention_forward_options){.is_causal = true};
     default:

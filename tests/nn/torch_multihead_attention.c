@@ -138,7 +138,7 @@ START_TEST(layouts_agree)
 {
     attention a = begin(plain);
     const heed_multihead_attention_forward_options causal = {.is_causal = true,
-                                                             .weights_per_head = _i == 1};
+                                                             .no_average_attn_weights = _i == 1};
     heed_tensor *weights;
     heed_tensor *y = heed_multihead_attention_forward_weights_with(a.m, a.in[0], a.in[1], a.in[2],
                                                                    &weights, causal);
@@ -242,7 +242,7 @@ START_TEST(dropout_is_torchs)
         heed_multihead_attention_new_with(4, 2, (heed_multihead_attention_options){.dropout = 0.4});
     heed_tensor *in[] = {randn(HEED_SHAPE(3, 2, 4)), randn(HEED_SHAPE(5, 2, 4)),
                          randn(HEED_SHAPE(5, 2, 4))};
-    const heed_multihead_attention_forward_options per_head = {.weights_per_head = true};
+    const heed_multihead_attention_forward_options per_head = {.no_average_attn_weights = true};
     heed_tensor *weights, *whole;
     const heed_generator before = heed_get_generator();
     heed_multihead_attention_forward_weights_with(m, in[0], in[1], in[2], &weights, per_head);

@@ -368,6 +368,90 @@ START_TEST(without_memory)
 }
 END_TEST
 
+/* ---- the sequence's dim ---- */
+
+/* x with its positions, as many programs go on: through a dropout and times a factor. */
+static heed_tensor *positioned(struct heed_position_encoding *positions, heed_tensor *x)
+{
+    x = heed_position_encoding_forward(positions, x);
+    return heed_mul_scalar(heed_dropout(x, 0.1, true), 2);
+}
+
+static const char along_batch[] =
+    "is causal over dim 0, but its position encoding runs along dim 1; set .batch_first if dim 0 "
+    "is the batch, else pass a causal mask instead of .is_causal";
+
+START_TEST(positions_along_the_batch_are_found)
+{
+    struct heed_position_encoding *positions = heed_position_encoding_new(4, 9);
+    struct heed_transformer_encoder *m =
+        heed_transformer_encoder_new(small((layer_options){.norm_first = _i == 1}), 2);
+    struct heed_multihead_attention *attention = heed_multihead_attention_new(4, 2);
+    const forward_options causal = {.is_causal = true};
+    static const int64_t sequences[] = {3, 7, 1};
+    for (int i = 0; i < 3; i++) {
+        heed_tensor *x =
+            heed_set_requires_grad(heed_randn(HEED_SHAPE(sequences[i], 7, 4), HEED_F32), true);
+        heed_tensor *direct = heed_position_encoding_forward(positions, x);
+        heed_transformer_encoder_forward_with(m, direct, causal);
+        expect_error(HEED_ERR_SHAPE, "transformer_encoder_forward: src (");
+        heed_transformer_encoder_forward_with(m, positioned(positions, x), causal);
+        expect_error(HEED_ERR_SHAPE, along_batch);
+        heed_transformer_encoder_layer_forward_with(heed_transformer_encoder_layer_at(m, 0), direct,
+                                                    causal);
+        expect_error(HEED_ERR_SHAPE, "transformer_encoder_layer_forward: src (");
+        heed_multihead_attention_forward_with(
+            attention, direct, direct, direct,
+            (heed_multihead_attention_forward_options){.is_causal = true});
+        expect_error(HEED_ERR_SHAPE, "multihead_attention_forward: query (");
+        heed_set_grad_enabled(false);
+        heed_transformer_encoder_forward_with(m, heed_position_encoding_forward(positions, x),
+                                              causal);
+        expect_error(HEED_ERR_SHAPE, along_batch);
+        heed_set_grad_enabled(true);
+    }
+    heed_module_free(positions);
+    heed_module_free(attention);
+    heed_module_free(m);
+}
+END_TEST
+
+/* Whether a model with these shapes is wrong cannot be known, or it is right. */
+START_TEST(other_positions_raise_no_alarm)
+{
+    struct heed_position_encoding *positions = heed_position_encoding_new(4, 9);
+    struct heed_transformer_encoder *m = heed_transformer_encoder_new(small((layer_options){0}), 2);
+    struct heed_transformer_encoder *first =
+        heed_transformer_encoder_new(small((layer_options){.batch_first = true}), 2);
+    const forward_options causal = {.is_causal = true};
+    heed_tensor *x =
+        heed_set_requires_grad(heed_randn(HEED_SHAPE(3, 7, 4), HEED_F32), true); /* (N, S, E) */
+    heed_tensor *along_1 = positioned(positions, x);
+    ck_assert_ptr_nonnull(heed_transformer_encoder_forward_with(first, along_1, causal));
+    /* no batch */
+    heed_tensor *one = positioned(positions, heed_select(x, 0, 1));
+    ck_assert_ptr_nonnull(heed_transformer_encoder_forward_with(m, one, causal));
+    /* the sequence comes first */
+    ck_assert_ptr_nonnull(
+        heed_transformer_encoder_forward_with(m, heed_transpose(along_1, 0, 1), causal));
+    heed_tensor *pe = heed_unsqueeze(heed_slice(positions->pe, 0, 0, 3, 1), 1);
+    ck_assert_ptr_nonnull(heed_transformer_encoder_forward_with(m, heed_add(x, pe), causal));
+    /* over other tokens of dim 1 first, then causal over dim 0: frames of patches */
+    heed_tensor *within = heed_transformer_encoder_forward(first, along_1);
+    ck_assert_ptr_nonnull(heed_transformer_encoder_forward_with(m, within, causal));
+    /* attention over channels, and causal on purpose */
+    ck_assert_ptr_nonnull(heed_transformer_encoder_forward(m, along_1));
+    ck_assert_ptr_nonnull(heed_transformer_encoder_forward_with(
+        m, along_1, (forward_options){.src_mask = heed_causal_block_mask(3)}));
+    /* a vector for each sequence */
+    heed_tensor *kinds = heed_randn(HEED_SHAPE(7, 4), HEED_F32);
+    ck_assert_ptr_nonnull(heed_transformer_encoder_forward_with(m, heed_add(x, kinds), causal));
+    heed_module_free(positions);
+    heed_module_free(first);
+    heed_module_free(m);
+}
+END_TEST
+
 void add_transformer_encoder_cases(Suite *suite)
 {
     TCase *torch = heed_case(suite, "compared_with_torch");
@@ -382,6 +466,9 @@ void add_transformer_encoder_cases(Suite *suite)
     tcase_add_loop_test(forwards, sizes_of_0, 0, 3);
     tcase_add_test(forwards, layers_are_copies);
     tcase_add_test(forwards, attention_can_be_looked_at);
+    TCase *layout = heed_case(suite, "layout");
+    tcase_add_loop_test(layout, positions_along_the_batch_are_found, 0, 2);
+    tcase_add_test(layout, other_positions_raise_no_alarm);
     TCase *checks = heed_case(suite, "derivatives_and_memory");
     tcase_add_loop_test(checks, derivatives, 0, 4);
     tcase_add_loop_test(checks, derivatives_of_feed_forward, 0, 3);

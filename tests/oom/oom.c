@@ -98,7 +98,8 @@ static void starve_at(const char *name, scenario *run, const void *context, int6
 static int64_t tries(int few)
 {
     const char *wanted = getenv("HEED_OOM");
-    if (wanted != NULL && strcmp(wanted, "all") == 0) {
+    if (wanted != NULL && *wanted != '\0') {
+        ck_assert_msg(strcmp(wanted, "all") == 0, "HEED_OOM=%s: unset it, or use all", wanted);
         return INT64_MAX;
     }
     return heed_allocator_keeps_blocks() ? few : 1 + few / 10;

@@ -257,10 +257,44 @@ START_TEST(all_optimizers)
 }
 END_TEST
 
+/* ---- the attention check ---- */
+
+static heed_tensor *attend(heed_tensor *x, void *m)
+{
+    return heed_multi_head_forward(m, x, heed_causal_block_mask(heed_size(x, 1)));
+}
+
+static uint64_t run_attention_check(const void *context)
+{
+    (void)context;
+    HEED_SCOPE(scope);
+    heed_manual_seed(3);
+    struct heed_multi_head *m = heed_multi_head_new(4, 2, -2, -1);
+    heed_attention_report report = {0};
+    heed_attention_check(attend, m,
+                         (heed_attention_check_options){.d_model = 4,
+                                                        .heads = 2,
+                                                        .longest = 3,
+                                                        .causal = true,
+                                                        .module = m,
+                                                        .derivative = true,
+                                                        .report = &report});
+    const uint64_t sum = hash_of(heed_parameters_to_vector(heed_parameters(m)), report.passed);
+    heed_module_free(m);
+    return sum;
+}
+
+START_TEST(attention_check)
+{
+    starve("attention_check", run_attention_check, NULL, FEW);
+}
+END_TEST
+
 void add_oom_modules_cases(Suite *suite)
 {
     TCase *tests = oom_case(suite, "modules");
     tcase_add_loop_test(tests, modules, 0, MODULE_ROWS);
     tcase_add_loop_test(tests, generation, 0, 2);
     tcase_add_loop_test(tests, all_optimizers, 0, 3);
+    tcase_add_test(tests, attention_check);
 }

@@ -52,6 +52,31 @@ START_TEST(second_derivative)
 }
 END_TEST
 
+/* Also where the gradient does not depend on the inputs: then its derivative is 0. */
+START_TEST(gradients_have_a_graph)
+{
+    const operation_row *row = &operation_rows[_i];
+    heed_tensor *inputs[ROW_INPUTS], *xs[ROW_INPUTS], *first[ROW_INPUTS], *second[ROW_INPUTS];
+    const int all = row_inputs(row, inputs);
+    int count = 0;
+    for (int i = 0; i < all; i++) {
+        if (inputs[i]->requires_grad) {
+            xs[count++] = inputs[i];
+        }
+    }
+    if (row->derivative != FLAT) {
+        heed_grad(heed_sum(row->f(inputs, NULL)), xs, count, first, true);
+        expect_checked(row, heed_error());
+        for (int i = 0; i < count; i++) {
+            ck_assert_msg(first[i]->requires_grad, "%s, %s: gradient %d has no graph",
+                          row->operation, row->form, i);
+            heed_grad(heed_sum(heed_square(first[i])), xs, count, second, true);
+            expect_checked(row, heed_error());
+        }
+    }
+}
+END_TEST
+
 static bool is_checked(const operation_row *row)
 {
     return row->derivative != NOT_CHECKED;
@@ -61,4 +86,5 @@ void add_gradient_rows(Suite *suite, const char *subject)
 {
     add_table_rows(suite, "gradients", first_derivative, subject, is_checked);
     add_table_rows(suite, "gradients", second_derivative, subject, is_checked);
+    add_table_rows(suite, "gradients", gradients_have_a_graph, subject, is_checked);
 }

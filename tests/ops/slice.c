@@ -70,6 +70,8 @@ START_TEST(slice_of_slice)
         heed_slice(heed_transpose(heed_reshape(x, HEED_SHAPE(6, 10)), 0, 1), 0, 2, 9, 5);
     EXPECT_VALUES(z, 0, 2, 12, 22, 32, 42, 52, 7, 17, 27, 37, 47, 57);
     expect_kind(heed_slice(y, 0, 2, 2, 1), HEED_I64, HEED_SHAPE(0));
+    ck_assert_int_eq(heed_slice(x, 0, 5, 60, INT64_MAX)->strides[0],
+                     1); /* one element: no product */
     ck_assert_ptr_null(heed_slice(x, 0, 0, 1, 0));
     expect_error(HEED_ERR_VALUE, "slice: step is 0");
     ck_assert_ptr_null(heed_slice(heed_scalar(1, HEED_F32), 0, 0, 1, 1));

@@ -1,9 +1,15 @@
 /* softmax and log_softmax over every dim, compared with plain loops in double; safe_softmax, which
  * equals softmax except for lines of -inf alone. */
 
+#include <float.h>
 #include <math.h>
 
+#include "tensor/kernels/kernels.h"
 #include "tests/common/reductions.h"
+
+#ifdef __SSE2__
+#include <xmmintrin.h>
+#endif
 
 #define INF HUGE_VAL
 #define NaN (double)NAN
@@ -56,6 +62,122 @@ START_TEST(softmax_of_scalars_and_refusals)
     expect_error(HEED_ERR_DTYPE, "log_softmax: input 0 is i64");
     ck_assert_ptr_null(heed_softmax(heed_to(whole, HEED_BOOL), 0));
     expect_error(HEED_ERR_DTYPE, "softmax: input 0 is bool");
+}
+END_TEST
+
+/* ---- subnormal probabilities ---- */
+
+enum { RARE = 300 };
+
+/* A row with scores 0 ... -110, or 1e-5 apart at the least score whose exponential is normal; its
+ * largest scores, `large` of them, give totals of 1 and more. */
+static heed_tensor *rare_row(int large, bool at_limit, double lowest)
+{
+    heed_tensor *x = heed_empty(HEED_SHAPE(RARE), HEED_F32);
+    float *score = heed_data_f32(x);
+    for (int i = 0; i < RARE; i++) {
+        score[i] = i < large  ? (float)-i / 16
+                   : at_limit ? -87.3350f - (float)i * 1e-5f
+                              : (float)lowest * (float)i / RARE;
+    }
+    return x;
+}
+
+/* Within a unit in the last place, 2^-149 at least, of the exact quotient, or the error of exp. */
+START_TEST(softmax_of_rare_scores)
+{
+    for (int large = 1; large < 40; large++) {
+        for (int at_limit = 0; at_limit < 2; at_limit++) {
+            const heed_tensor *x = rare_row(large, at_limit, -110),
+                              *y = heed_softmax((heed_tensor *)x, 0);
+            double total = 0;
+            for (int i = 0; i < RARE; i++) {
+                total += exp((double)heed_const_data_f32(x)[i]);
+            }
+            for (int i = 0; i < RARE; i++) {
+                const double goal = exp((double)heed_const_data_f32(x)[i]) / total;
+                const double found = (double)heed_const_data_f32(y)[i];
+                EXPECT(fabs(found - goal) <= 0x1.8p-149 + goal * 0x1p-21, "%a, not %a", found,
+                       goal);
+            }
+        }
+    }
+}
+END_TEST
+
+/* The exponential e divided by a total, in the steps of ordinary quotients. */
+static float divided(float e, float total)
+{
+    const bool fused = heed_chosen_isa > 0; /* on other machines, the test allows both */
+    const float inverse = 1 / total, near = e * inverse;
+    const float rest = fused ? fmaf(-near, total, e) : e - near * total;
+    return fused ? fmaf(rest, inverse, near) : near + rest * inverse;
+}
+
+/* Subnormal quotients have the bits of the exponential, which a row with a total of 1 shows,
+ * divided in these steps. The second score makes the total 1 + e^score, known to within an ulp or
+ * two. */
+START_TEST(softmax_of_rare_scores_divides_as_others)
+{
+    heed_tensor *x = heed_empty(HEED_SHAPE(RARE), HEED_F32);
+    float *score = heed_data_f32(x);
+    for (int i = 0; i < RARE; i++) {
+        score[i] = i < 2 ? (float)i * -200 : -87.34f - 17.0f * (float)i / RARE;
+    }
+    const heed_tensor *exponentials = heed_softmax(x, 0);
+    for (int k = 1; k < 40; k++) {
+        score[1] = (float)-k / 16;
+        const heed_tensor *y = heed_softmax(x, 0);
+        int most = 0;
+        for (int ulps = -3; ulps <= 3; ulps++) {
+            const float total = 1 + expf(score[1]) + (float)ulps * FLT_EPSILON;
+            int same = 0;
+            for (int i = 2; i < RARE; i++) {
+                const float goal = divided(heed_const_data_f32(exponentials)[i], total);
+                const float apart = fabsf(heed_const_data_f32(y)[i] - goal);
+                same += heed_chosen_isa > 0 ? apart == 0 : apart <= 0x1p-149f;
+            }
+            most = same > most ? same : most;
+        }
+        EXPECT(most == RARE - 2, "%d of %d quotients have the bits of a division", most, RARE - 2);
+    }
+}
+END_TEST
+
+/* NaN and infinite scores reach all probabilities, as in other rows. */
+START_TEST(softmax_of_rare_scores_and_nan)
+{
+    for (int k = 0; k < 2; k++) {
+        heed_tensor *x = rare_row(3, false, -110);
+        heed_data_f32(x)[k == 0 ? 7 : RARE - 1] = k == 0 ? NAN : INFINITY;
+        const heed_tensor *y = heed_softmax(x, 0);
+        for (int i = 0; i < RARE; i++) {
+            ck_assert(isnan(heed_const_data_f32(y)[i]) || (k == 1 && i < RARE - 1));
+        }
+    }
+}
+END_TEST
+
+/* Multiplying subnormal numbers is slow on many processors; the flags of the processor show whether
+ * an operation read one, or rounded to one. The baseline does; valgrind keeps no flags. */
+START_TEST(softmax_multiplies_no_subnormal_numbers)
+{
+    heed_tensor *x = rare_row(2, false, -110);
+    for (int i = 2; i < RARE; i++) { /* no quotient's remainder is subnormal */
+        const float score = heed_data_f32(x)[i];
+        heed_data_f32(x)[i] = score > -87.3f && score < -55 ? -55 : score;
+    }
+#ifdef __SSE2__
+    _MM_SET_EXCEPTION_STATE(0);
+    const heed_tensor *y = heed_softmax(x, 0);
+    const unsigned flags = _MM_GET_EXCEPTION_STATE();
+    ck_assert(heed_chosen_isa == 0 || (flags & (_MM_EXCEPT_DENORM | _MM_EXCEPT_UNDERFLOW)) == 0);
+    ck_assert(heed_const_data_f32(y)[250] > 0 && heed_const_data_f32(y)[250] < FLT_MIN);
+#endif
+    const bool flushes = heed_set_flush_denormal(true);
+    const heed_tensor *flushed = heed_softmax(x, 0);
+    heed_set_flush_denormal(false); /* in the mode, subnormal numbers equal 0 */
+    ck_assert(!flushes || heed_const_data_f32(flushed)[250] == 0);
 }
 END_TEST
 
@@ -142,6 +264,10 @@ void add_softmax_cases(Suite *suite)
     TCase *softmax = heed_case(suite, "softmax");
     tcase_add_loop_test(softmax, softmax_over_all_dims, 0, REDUCTION_SHAPES);
     tcase_add_test(softmax, softmax_of_scalars_and_refusals);
+    tcase_add_test(softmax, softmax_of_rare_scores);
+    tcase_add_test(softmax, softmax_of_rare_scores_divides_as_others);
+    tcase_add_test(softmax, softmax_of_rare_scores_and_nan);
+    tcase_add_test(softmax, softmax_multiplies_no_subnormal_numbers);
     TCase *safe_softmax = heed_case(suite, "safe_softmax");
     tcase_add_loop_test(safe_softmax, safe_softmax_is_softmax, 0, SOFTMAX_LINES);
     tcase_add_loop_test(safe_softmax, safe_softmax_looks_at_the_whole_line, HEED_F32, HEED_F64 + 1);

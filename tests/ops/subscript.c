@@ -21,7 +21,10 @@ START_TEST(index_reads_the_string)
                                           {"-99:99", ":"},
                                           {"1::9223372036854775808", "1:2"},
                                           {"...,0,0", ":,0,0"},
-                                          {"0,0,0,...", "0,0,0"}};
+                                          {"0,0,0,...", "0,0,0"},
+                                          {"1,", "1"},
+                                          {"..., ::2 , ", "...,::2"},
+                                          {"None,...,", "None"}};
     for (int i = 0; i < (int)(sizeof same / sizeof *same); i++) {
         heed_tensor *left = heed_index(x, same[i][0]), *right = heed_index(x, same[i][1]);
         EXPECT(left != NULL && right != NULL && heed_equal(left, right), "\"%s\", \"%s\"",

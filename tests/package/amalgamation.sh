@@ -63,6 +63,8 @@ for compiler in "$CC" clang; do
     (cd / && $compiler -Wall -Wextra -Werror -fPIC -c "$scratch/heed.c" -o "$scratch/heed.o") # it includes itself
     $compiler -Wall -Wextra -Werror quickstart.c heed.o -lm -pthread -o quickstart
     ./quickstart | grep -q '^the cow hid and it -> mooed$' || fail "quickstart fails with $compiler"
+    HEED_ISA=v3 ./quickstart > errors 2>&1 || : # compiled for the baseline
+    grep -q 'HEED_ISA=v3: unset it, or use baseline$' errors || fail "HEED_ISA=v3 names instruction sets that it lacks"
     $compiler -shared heed.o -lm -pthread -o libheed.so
     nm -D --defined-only libheed.so | awk '{ print $3 }' > symbols
     grep -qx heed_matmul symbols || fail "heed_matmul is not exported by $compiler"

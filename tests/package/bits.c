@@ -1,5 +1,7 @@
 /* Prints a hash of the results of each kernel, to compare two builds bit by bit. With --isa: prints
- * the instruction set in use. */
+ * the instruction set in use. With --signs: prints a hash of the signs of the results of
+ * element-wise kernels for zeros, ones and NaN, which do not depend on rounding, and so on the
+ * instruction set. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,7 +46,41 @@ static void fill(heed_dtype dtype)
     }
 }
 
-static void elementwise(heed_dtype dtype)
+/* Every combination of 0, -0, 1, -1 and NaN. */
+static void fill_with_zeros(heed_dtype dtype)
+{
+    static const double values[] = {0, -0.0, 1, -1, (double)NAN};
+    for (int k = 0, divisor = 1; k < OPERANDS - 1; k++, divisor *= 5) {
+        for (int i = 0; i < N; i++) {
+            const double x = values[i / divisor % 5];
+            if (dtype == HEED_F32) {
+                operands[k].f32[i] = (float)x;
+            } else {
+                operands[k].f64[i] = x;
+            }
+        }
+    }
+}
+
+/* 0, -0, 1, -1 or NaN. */
+static double sign_of(double x)
+{
+    return isnan(x) ? (double)NAN : x == 0 ? x : copysign(1, x);
+}
+
+/* Makes results comparable: the sign of NaN is arbitrary. */
+static void simplify(heed_dtype dtype, bool signs)
+{
+    for (int i = 0; i < N; i++) {
+        if (dtype == HEED_F32 && (signs || isnan(result.f32[i]))) {
+            result.f32[i] = (float)sign_of((double)result.f32[i]);
+        } else if (dtype == HEED_F64 && (signs || isnan(result.f64[i]))) {
+            result.f64[i] = sign_of(result.f64[i]);
+        }
+    }
+}
+
+static void elementwise(heed_dtype dtype, bool signs)
 {
     const heed_kernels *kernels = heed_kernels_for(dtype);
     const void *in[OPERANDS];
@@ -58,13 +94,7 @@ static void elementwise(heed_dtype dtype)
             if (kernel != NULL) {
                 memset(&result, 0, sizeof result);
                 kernel(N, in, &result, false);
-                for (int i = 0; i < N; i++) { /* the sign of NaN is arbitrary */
-                    if (dtype == HEED_F32 && isnan(result.f32[i])) {
-                        result.f32[i] = NAN;
-                    } else if (dtype == HEED_F64 && isnan(result.f64[i])) {
-                        result.f64[i] = (double)NAN;
-                    }
-                }
+                simplify(dtype, signs);
                 print_hash(d < 0 ? "op" : "gradient", 3 * op + (d < 0 ? 0 : d), dtype, &result,
                            sizeof result);
             }
@@ -130,9 +160,16 @@ int main(int argc, char **argv)
         const double *from = heed_data_f64(heed_randn(HEED_SHAPE(2 * N), HEED_F64));
         memcpy(numbers[k], from, sizeof numbers[k]);
     }
+    if (argc > 1 && strcmp(argv[1], "--signs") == 0) {
+        for (heed_dtype dtype = HEED_F32; dtype <= HEED_F64; dtype++) {
+            fill_with_zeros(dtype);
+            elementwise(dtype, true);
+        }
+        return fflush(stdout) != 0;
+    }
     for (heed_dtype dtype = HEED_F32; dtype <= HEED_I64; dtype++) {
         fill(dtype);
-        elementwise(dtype);
+        elementwise(dtype, false);
         if (heed_is_float(dtype)) {
             rows_and_products(dtype);
         }

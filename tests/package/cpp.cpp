@@ -129,6 +129,17 @@ void test_operators()
     EXPECT(heed::equal(heed::mean(x) + 1, heed_add_scalar(heed_mean(x), 1)));
     EXPECT(heed::item(x[1][-2]) == heed_at(x, HEED_INDEX(1, 2)));
     EXPECT(b[1] != nullptr && tensor() == nullptr && x->ndim == 2);
+
+    // i64 with a floating-point number gives f32, as in torch; integers stay exact.
+    tensor i = heed::from<int64_t>({2, 4}, {2});
+    EXPECT((i * 2.0)->dtype == HEED_F32 && (i + 0.5)->dtype == HEED_F32 && is(i + 0.5, {2.5, 4.5}));
+    EXPECT((2.0 - i)->dtype == HEED_F32 && (i * 2)->dtype == HEED_I64 && is(i == 2.0, {1, 0}));
+    tensor wide = heed::from<int64_t>({9007199254740993, 9007199254740992}, {2});
+    EXPECT(is(wide == 9007199254740993, {1, 0}) && is(9007199254740993 != wide, {0, 1}));
+    EXPECT(heed::item_i64((wide - 9007199254740993)[1]) == -1);
+    EXPECT(fails(HEED_ERR_VALUE, "more than 63 bits", [&] { wide == UINT64_MAX; }));
+    EXPECT(heed::ones({2, 3})->dtype == HEED_F32 && heed::zeros({})->ndim == 0);
+    EXPECT(heed::randn({4})->dtype == HEED_F32 && heed::ones({2}, HEED_I64)->dtype == HEED_I64);
 }
 
 void test_functions()

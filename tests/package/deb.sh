@@ -8,7 +8,7 @@ short=false
 cd "$(dirname "$0")/../.."
 . tests/common/expect.sh
 unset MAKEFLAGS WERROR
-sh tests/install.sh deb
+sh tests/install.sh check dist deb
 log=build/deb.log
 mkdir -p build
 ! $short || export DEB_BUILD_OPTIONS="nocheck noopt parallel=$(nproc)"

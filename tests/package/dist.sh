@@ -75,6 +75,21 @@ make -s $quickly all build/test_heed
 make -s $quickly install PREFIX=/usr DESTDIR="$scratch/root"
 expect 0 "^[0-9]* passed, 0 failed$" build/test_heed tensor/ safetensors
 expect 0 "and it -> mooed" build/quickstart
+
+# In a chroot without /proc and pseudo-terminals, tests that need them are skipped, and counted apart.
+bare='mount -t tmpfs none /proc && mount -t tmpfs none /dev/pts && exec "$@"'
+if unshare -rm sh -c "$bare" sh true 2> /dev/null; then
+    set -- unshare -rm sh -c "$bare" sh build/test_heed forks watch plot corpus
+    expect 0 "^[0-9]* passed, 0 failed, [0-9]* skipped$" env HEED_STRICT=0 "$@"
+    has "^skipped: 2 of forks: /proc/self/exe is missing; mount /proc$" "$scratch/out"
+    has "^skipped: 12 of watch: this machine has no pseudo-terminals; mount /dev/pts$" "$scratch/out"
+    has "^skipped: 2 of plot: this machine has no pseudo-terminals; mount /dev/pts$" "$scratch/out"
+    has "^skipped: 3 of corpus: /proc/self/status is missing; mount /proc$" "$scratch/out"
+    expect 1 "^[0-9]* passed, 18 failed" env HEED_STRICT=1 "$@"
+else
+    skip "this user may not mount file systems"
+fi
+
 expect 0 "^Heed $version, " "$scratch/root/usr/bin/heed-gpt" --version
 check [ ! -e "$scratch/git" ]
 echo "dist: passed"

@@ -95,13 +95,13 @@ main:
     return heed_error() == HEED_ERR_GRAPH ? 0 : 1;
 END
 run 0
-says "backward of causal_conv reads x; declare it in .saves"
+says "backward of causal_conv: it reads x; declare it in .saves"
 
 # ---- a derivative that passes on an input which .saves does not declare ----
 
 sed -e 's/heed_mul(vjp->g, heed_mul_scalar(vjp->inputs\[0\], 2))/vjp->inputs[0]/' -i "$scratch/main"
 run 0
-says "backward of causal_conv reads x; declare it in .saves"
+says "backward of causal_conv: it reads x; declare it in .saves"
 
 # ---- anomaly mode prints a backtrace of the forward call whose derivative failed ----
 

@@ -128,7 +128,8 @@ static const struct {
     {"pace", "slow", NULL},
     {"pace", "fast", NULL},
     {"greedy", "1", "--greedy: '1' is not true or false"},
-    {"length", "1e3", "--length: '1e3' is not a whole number"},
+    {"length", "1e3",
+     "--length: '1e3' is not a whole number from 0 to 1000000000, written in digits"},
     {"pace", "fas", "--pace: 'fas' is not one of slow|fast"},
     {"no-cache", "true", "no flag is called no-cache"},
 };

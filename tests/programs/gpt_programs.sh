@@ -324,6 +324,21 @@ status=0
 wait $! || status=$?
 check [ $status -eq 1 ]
 has "^gpt: --text: the file became shorter while it was being read$" "$scratch/err"
+# A log has one writer: the second run names the first, which goes on.
+: > "$scratch/first"
+# shellcheck disable=SC2086
+"$gpt" train --text "$text" $small --steps 999999 --log "$scratch/claimed" --log-every 1 > "$scratch/first.out" 2> "$scratch/first" &
+first=$!
+until grep -q "^step" "$scratch/first"; do :; done
+# shellcheck disable=SC2086
+refuse "claimed: process $first is writing it" train --text "$text" $small --steps 3 --log "$scratch/claimed" --force
+kill -s KILL $first
+status=0
+wait $first 2> /dev/null || status=$?
+check [ $status -eq 137 ]
+check awk -F, 'NR == 1 { n = NF } /^step/ != (NR == 1) || NF != n { exit 1 }' "$scratch/claimed"
+# shellcheck disable=SC2086
+expect 0 "^step *3/3" "$gpt" train --text "$text" $small --steps 3 --log "$scratch/claimed" --force
 if [ -e /dev/full ]; then
     # A log that cannot be written does not end training.
     for flag in --log --jsonl; do
@@ -342,7 +357,7 @@ if [ -e /dev/full ]; then
         has "^gpt: standard output: No space left on device$" "$scratch/err"
     done
 fi
-if command -v script > /dev/null 2>&1; then
+if script -qec true /dev/null > /dev/null 2>&1 < /dev/null; then
     escape=$(printf '\033')
     TERM=xterm COLUMNS=100 script -qec "$gpt train --text $text $small --steps 40" /dev/null \
         > "$scratch/terminal" < /dev/null
@@ -354,6 +369,6 @@ if command -v script > /dev/null 2>&1; then
     script -qec "$gpt sample --load $scratch/byte --length 9" /dev/null > "$scratch/terminal" < /dev/null
     has "^9 tokens in" "$scratch/terminal"
 else
-    skip "script is not installed"
+    skip "script is not installed, or this machine has no pseudo-terminals; mount /dev/pts"
 fi
 echo "gpt_programs: passed"

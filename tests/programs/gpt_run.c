@@ -67,6 +67,36 @@ START_TEST(test_evaluate)
 }
 END_TEST
 
+/* Adds the mean of all tokens to what attention gives. */
+static heed_tensor *leak(heed_observer *self, const heed_call *call, heed_tensor *y)
+{
+    (void)self;
+    const bool attends = y != NULL && strcmp(call->op->name, "attend") == 0;
+    return attends ? heed_add(y, heed_mean_dim(y, -2, true)) : y;
+}
+
+/* A run starts with the check, which changes nothing. */
+START_TEST(test_causality)
+{
+    const gpt_train_options o = small_run();
+    gpt_run run;
+    prepare(&run, &o);
+    const heed_generator before = heed_get_generator();
+    gpt_check_causal(run.model);
+    expect_no_error();
+    const heed_generator after = heed_get_generator();
+    ck_assert(run.model->module.training && before.next == after.next);
+    gpt_run_free(&run);
+    heed_observer observer = {.result = leak};
+    heed_observer_add(&observer);
+    gpt_run_prepare(&run, &o);
+    heed_observer_remove(&observer);
+    expect_error(HEED_ERR_CHECK, "gpt train: the model sees the future: other tokens from position "
+                                 "3 on change the logits before it by");
+    gpt_run_free(&run);
+}
+END_TEST
+
 /* Three batches of two equal one of six, which draws the same tokens. */
 START_TEST(test_accumulate)
 {
@@ -387,6 +417,7 @@ void add_gpt_run_cases(Suite *suite)
 {
     TCase *runs = files_case(suite, "runs");
     tcase_add_test(runs, test_evaluate);
+    tcase_add_test(runs, test_causality);
     tcase_add_test(runs, test_accumulate);
     tcase_add_test(runs, test_not_finite);
     tcase_add_test(runs, test_patience);

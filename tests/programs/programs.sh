@@ -210,7 +210,7 @@ fi
 
 # On a terminal the progress line updates in place and the heat map has colours; elsewhere, and on a dumb
 # terminal, plain lines are printed.
-if command -v script > /dev/null 2>&1; then
+if script -qec true /dev/null > /dev/null 2>&1 < /dev/null; then
     escape=$(printf '\033')
     TERM=xterm-256color script -qec "$token --steps 40" /dev/null > "$scratch/terminal" < /dev/null
     has "$escape\[48;5;" "$scratch/terminal"
@@ -230,7 +230,7 @@ if command -v script > /dev/null 2>&1; then
     TERM=xterm NO_COLOR=1 script -qec "$token --steps 40" /dev/null > "$scratch/terminal" < /dev/null
     lacks "$escape\[[^JK]" "$scratch/terminal"
 else
-    skip "script is not installed"
+    skip "script is not installed, or this machine has no pseudo-terminals; mount /dev/pts"
 fi
 
 # ---- the lessons, and the other examples ----

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "examples/common/report.h"
@@ -325,7 +326,9 @@ static char *caught_stderr(void)
 START_TEST(test_unwritable)
 {
     fixture f = begin(3, 0);
-    mkdir(in_folder("run.html.new"), 0700);
+    char name[40];
+    snprintf(name, sizeof name, "run.html.new-%ld", (long)getpid());
+    mkdir(in_folder(name), 0700);
     catch_stderr();
     step(&f, 1);
     ck_assert_int_eq(heed_error_pending(), HEED_OK);
@@ -336,7 +339,33 @@ START_TEST(test_unwritable)
     ck_assert_ptr_eq(strchr(printed, '\n'), printed + strlen(printed) - 1); /* one line */
     free(printed);
     ck_assert_int_ne(access(in_folder("run.html"), F_OK), 0);
-    rmdir(in_folder("run.html.new"));
+    rmdir(in_folder(name));
+}
+END_TEST
+
+/* Two runs write one report: neither uses the temporary file of the other. */
+START_TEST(test_another_run)
+{
+    fixture f = begin(1, 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        step(&f, 1);
+        end(&f, REPORT_FINISHED);
+        _exit(heed_error_pending() ? 1 : 0);
+    }
+    char name[40];
+    int status = 1;
+    snprintf(name, sizeof name, "run.html.new-%ld", (long)getpid());
+    write_bytes(in_folder(name), "half", 4);
+    write_bytes(in_folder("run.html.new"), "half", 4);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    free(page());
+    ck_assert_int_eq(files_in_folder(), 3);
+    unlink(in_folder("run.html.new"));
+    step(&f, 1);
+    end(&f, REPORT_FINISHED);
+    ck_assert_int_eq(files_in_folder(), 1);
 }
 END_TEST
 
@@ -668,6 +697,7 @@ void add_report_cases(Suite *suite)
     tcase_add_test(content, test_rewritten);
     tcase_add_test(content, test_failed_run);
     tcase_add_test(content, test_unwritable);
+    tcase_add_test(content, test_another_run);
     tcase_add_test(content, test_symbolic_link);
     TCase *old = files_case(suite, "old");
     tcase_add_test(old, test_resumed);

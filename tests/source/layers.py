@@ -14,6 +14,7 @@ Calls, by the symbols of the object files:
   8. no room calls into a room above
   9. a function is defined in the room whose header declares it
  10. no cycles between units
+ 11. only OPENER opens files: it keeps their descriptors above 2
 """
 import graphlib
 import pathlib
@@ -27,6 +28,9 @@ BUILD = ROOT / (sys.argv[1] if len(sys.argv) > 1 else "build")
 ROOMS = ["tensor", "autograd", "nn", "tools", "models"]
 FLAT = {"tensor/dtype.h", "tensor/parallel.h"}
 
+OPENER = "tools/files/file_io"
+OPENS = re.compile(r"_*(f?open|freopen|openat|creat|mkstemp|mkostemp|tmpfile)(64)?(_2)?")
+
 # Internal headers that rooms above may include, and why.
 INTERNAL = {
     "nn/arguments.h": "functions of tools and models check their arguments as those of nn do; GPT keeps attention weights",
@@ -38,6 +42,7 @@ INTERNAL = {
     "tensor/text.h": "files hold UTF-8 and numbers with a point in any locale; names from files are safe to print",
     "nn/match_tensors.h": "loading files matches names as loading the state of an optimiser does",
     "nn/optim/optimizer_private.h": "checkpoints list and load an optimiser's state under their own names",
+    "autograd/ops/loss_options.h": "anomaly mode reads the reduction of cross_entropy",
     "autograd/notify.h": "optimisers announce their steps to observers; anomaly mode prints where a node was made",
     "tensor/handle.h": "anomaly mode reads single elements of any dtype (heed_number_at); GPT writes to views that observers cannot replace",
     "tensor/shape.h": "anomaly mode and traces write shapes (HEED_TEXT); dims that were checked (heed_wrapped)",
@@ -133,6 +138,8 @@ if not calls:
 callers = {}
 for caller, symbol in calls:
     callee = defined.get(symbol, caller)
+    if OPENS.fullmatch(symbol) and caller != OPENER:
+        problems.append(f"src/{caller}.c: calls {symbol}; heed_open of src/{OPENER}.c keeps descriptors above 2")
     if rank(callee) > rank(caller):
         problems.append(f"src/{caller}.c: calls {symbol} of a room above, src/{callee}.c")
     if callee != caller:

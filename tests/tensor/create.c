@@ -416,6 +416,18 @@ START_TEST(creation_refuses)
 }
 END_TEST
 
+START_TEST(set_data_changes_the_version)
+{
+    heed_tensor *x = heed_set_requires_grad(heed_ones(HEED_SHAPE(2), HEED_F32), true);
+    const uint32_t before = x->storage->version;
+    heed_tensor *y = heed_sum(heed_square(x));
+    heed_set_data(x, heed_ones(HEED_SHAPE(2), HEED_F32));
+    ck_assert(x->storage->version > before);
+    ck_assert_int_eq(heed_backward(y), HEED_ERR_VERSION);
+    expect_error(HEED_ERR_VERSION, "square");
+}
+END_TEST
+
 void add_create_cases(Suite *suite)
 {
     TCase *create = heed_case(suite, "ranges_and_likes");
@@ -435,4 +447,5 @@ void add_create_cases(Suite *suite)
     tcase_add_test(create, from_copies_row_by_row);
     tcase_add_test(create, arange_counts);
     tcase_add_test(create, creation_refuses);
+    tcase_add_test(create, set_data_changes_the_version);
 }

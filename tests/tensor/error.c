@@ -57,7 +57,7 @@ static void expect_no_tensors(heed_tensor *x, heed_tensor *y)
         heed_to(x, HEED_F32),
         heed_sum(x),
         heed_mean_dim(x, 0, true),
-        heed_sum_to(x, s),
+        heed_sum_to_size(x, s),
         heed_softmax(x, 0),
         heed_matmul(x, y),
         heed_cat(&x, 1, 0),
@@ -256,8 +256,8 @@ START_TEST(long_shapes_are_cut_and_end)
     expect_error(HEED_ERR_SHAPE, "reshape: (1, 1, 1, 1, 1, 1, 1, 1) has 1 elements, which do not");
     heed_expand(wide, HEED_SHAPE(n, m, n, m, n, m, n, m));
     expect_error(HEED_ERR_SHAPE, "expand: (1, 1, 1, 1, 1, 1, 1, 1) does not expand to (92233720");
-    heed_sum_to(wide, (heed_shape){.ndim = 1000000});
-    expect_error(HEED_ERR_SHAPE, "sum_to: (0, ");
+    heed_sum_to_size(wide, (heed_shape){.ndim = 1000000});
+    expect_error(HEED_ERR_SHAPE, "sum_to_size: (0, ");
 }
 END_TEST
 

@@ -234,13 +234,18 @@ void add_forks_cases(Suite *suite)
 {
     TCase *tests = heed_case(suite, "forks");
     tcase_add_test(tests, children_count_the_tensors_of_all_threads);
+    if (!HAS_SANITIZER) { /* the sanitizers' own allocators hold locks during a fork */
+        tcase_add_test(tests, children_of_busy_threads_compute);
+    }
+    const bool is_named = access("/proc/self/exe", X_OK) == 0;
+    required(is_named, "/proc/self/exe is missing; mount /proc");
     if (!HAS_TSAN) { /* these suites run with ThreadSanitizer anyway */
         tcase_add_test(tests, threads_without_a_key_are_counted);
     }
-    if (!HAS_TSAN && CAN_WRAP) {
-        tcase_add_test(tests, parallel_work_is_done_without_fork_handlers);
+    if (is_named) {
+        required(CAN_WRAP, "the linker has no --wrap");
     }
-    if (!HAS_SANITIZER) { /* the sanitizers' own allocators hold locks during a fork */
-        tcase_add_test(tests, children_of_busy_threads_compute);
+    if (!HAS_TSAN) {
+        tcase_add_test(tests, parallel_work_is_done_without_fork_handlers);
     }
 }

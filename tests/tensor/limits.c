@@ -166,8 +166,8 @@ static void check_long_sums(int64_t n, heed_dtype dtype)
               sum);
     expect_at("norm", dense(heed_norm(x, 2), 1), 0, sqrt(squares));
     const heed_tensor *both[] = {x, x};
-    EXPECT(fabs(heed_total_norm(both, 2, 2) - sqrt(2 * squares)) <= 1e-5 * sqrt(squares),
-           "total_norm");
+    EXPECT(fabs(heed_get_total_norm(both, 2, 2) - sqrt(2 * squares)) <= 1e-5 * sqrt(squares),
+           "get_total_norm");
 }
 
 /* Millions of elements: from some size, chunks become longer rather than more numerous. */
@@ -788,11 +788,13 @@ static const limit limits[] = {
     {"elements", "map.c: heed_add_elements", HEED_GRAIN_OF_ELEMENTS, check_accumulation},
     {"elements", "map.c: 2 HEED_GRAIN_OF_ELEMENTS", 2 * HEED_GRAIN_OF_ELEMENTS, check_accumulation},
     {"reductions", "reduce.c: 2 CHUNK_OF_LINE", 2 * 16384, check_long_sums},
-    {"reductions", "total_norm.c: heed_total_norm", HEED_GRAIN_OF_SUMS, check_long_sums},
+    {"reductions", "total_norm.c: heed_get_total_norm", HEED_GRAIN_OF_SUMS, check_long_sums},
     {"reductions", "reduce.c: lengths of chunks", CHUNK * 16384, check_longest_sum},
     {"reductions", "reduce.c: LINES_AT_ONCE", 16, check_sums},
     {"reductions", "reduce.c: BY_COLUMNS, CHUNK / 4", CHUNK / 4, check_sums},
     {"reductions", "reduce.c: CHUNK", CHUNK, check_sums},
+    {"reductions", "rows.c: WIDE rows", 8, check_sums},
+    {"reductions", "rows.c: MOST", 16 * 8, check_sums},
     {"reductions", "reduce.c: 2 CHUNK", 2 * CHUNK, check_sums},
     {"reductions", "reduce.c: HEED_GRAIN_OF_SUMS, 20 per row", 2 * HEED_GRAIN_OF_SUMS / 20,
      check_sums},
@@ -823,6 +825,7 @@ static const limit limits[] = {
     {"products", "gemm.c: panels of the baseline", 8, check_products_by_n},
     {"products", "gemm.c: panels of AVX2", 16, check_products_by_n},
     {"products", "gemm.c: panels of AVX-512", 32, check_products_by_n},
+    {"products", "gemm.c: packs_a, columns", 4 * 32, check_products_by_n},
     {"products", "gemm.c: packs_a", 8 * 32, check_products_by_n},
     {"products", "gemm.c: FEW_GRAIN", 2 * (1 << 14) / 66, check_products_by_n},
     {"products", "gemm.c: MR of the baseline", 4, check_products_by_m},

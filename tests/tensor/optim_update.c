@@ -76,7 +76,7 @@ START_TEST(test_scaled_at_once)
         tensors[i] = expected[i].p;
         heed_scale_into(expected[i].p, 0.3);
     }
-    const double norm = heed_total_norm((const heed_tensor *const *)tensors, COUNT, 2);
+    const double norm = heed_get_total_norm((const heed_tensor *const *)tensors, COUNT, 2);
     for (int threads = 1; threads <= MOST_THREADS; threads++) {
         heed_set_num_threads(threads);
         make(all, HEED_F32);
@@ -87,7 +87,7 @@ START_TEST(test_scaled_at_once)
         for (int i = 0; i < COUNT; i++) {
             expect_same_bits(all[i].p, expected[i].p);
         }
-        ck_assert(heed_total_norm((const heed_tensor *const *)tensors, COUNT, 2) == norm);
+        ck_assert(heed_get_total_norm((const heed_tensor *const *)tensors, COUNT, 2) == norm);
     }
     heed_set_num_threads(before);
 }
@@ -97,8 +97,8 @@ START_TEST(empty_tensors_have_no_norm)
 {
     const heed_tensor *tensors[] = {heed_zeros(HEED_SHAPE(0), HEED_F32),
                                     heed_full(HEED_SHAPE(3), -5, HEED_F32)};
-    ck_assert(heed_total_norm(tensors, 2, -(double)INFINITY) == 5);
-    ck_assert(heed_total_norm(tensors, 1, -(double)INFINITY) == 0);
+    ck_assert(heed_get_total_norm(tensors, 2, -(double)INFINITY) == 5);
+    ck_assert(heed_get_total_norm(tensors, 1, -(double)INFINITY) == 0);
 }
 END_TEST
 

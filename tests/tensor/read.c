@@ -118,21 +118,6 @@ START_TEST(dtypes_have_names_and_sizes)
 }
 END_TEST
 
-START_TEST(isa_is_the_one_that_was_asked_for)
-{
-    const char *wanted = getenv("HEED_ISA");
-    const char *isa = heed_isa();
-    if (wanted != NULL && *wanted != '\0') {
-        ck_assert_str_eq(isa, wanted);
-    } else {
-        ck_assert(strcmp(isa, "baseline") == 0 || strcmp(isa, "v3") == 0 || strcmp(isa, "v4") == 0);
-    }
-    heed_fail(HEED_ERR_VALUE, "pending");
-    ck_assert_str_eq(heed_isa(), "");
-    expect_error(HEED_ERR_VALUE, "pending");
-}
-END_TEST
-
 void add_read_cases(Suite *suite)
 {
     TCase *read = heed_case(suite, "read");
@@ -141,5 +126,4 @@ void add_read_cases(Suite *suite)
     tcase_add_test(read, shapes_are_told_apart);
     tcase_add_test(read, item_reads_the_one_element);
     tcase_add_test(read, dtypes_have_names_and_sizes);
-    tcase_add_test(read, isa_is_the_one_that_was_asked_for);
 }

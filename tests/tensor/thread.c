@@ -2,6 +2,7 @@
  *
  * Check's assertions end a test from the main thread only, so threads record their results. */
 #include <pthread.h>
+#include <sys/resource.h>
 
 #include "tests/common/files_util.h"
 
@@ -483,6 +484,93 @@ START_TEST(memory_goes_round_between_threads)
 }
 END_TEST
 
+/* ---- a thread that gets no memory, not even for its own state ---- */
+
+enum { ERRORS = 4 };
+
+typedef struct failures {
+    heed_tensor *shared;
+    heed_status status[ERRORS];
+    char text[ERRORS][200];
+    heed_generator generator;
+    double drawn, sum;
+    bool text_stays;
+} failures;
+
+static void read_failure(failures *f, int i)
+{
+    strncpy(f->text[i], heed_error_message(), sizeof f->text[i] - 1);
+    f->status[i] = heed_error();
+}
+
+static void *run_out_of_memory(void *argument)
+{
+    failures *f = argument;
+    heed_fail_allocations(0, INT64_MAX);
+    HEED_SCOPE(scope);
+    heed_ones(HEED_SHAPE(1000), HEED_F32);
+    read_failure(f, 0);
+    heed_matmul(NULL, f->shared);
+    read_failure(f, 1);
+    heed_manual_seed(3);
+    read_failure(f, 2);
+    f->generator = heed_get_generator();
+    heed_uniform_into(f->shared, 0, 1);
+    read_failure(f, 3);
+    heed_release(f->shared); /* the last reference */
+    heed_fail_allocation(-1);
+    f->sum = heed_item(heed_sum(heed_ones(HEED_SHAPE(1000), HEED_F32)));
+    f->text_stays = strcmp(heed_error_message(), f->text[3]) == 0;
+    f->drawn = heed_item(heed_rand(HEED_SCALAR, HEED_F32));
+    return NULL;
+}
+
+START_TEST(errors_have_their_texts_without_memory)
+{
+    static const char *const expected[ERRORS] = {
+        "out of memory: ", "matmul: ", "out of memory: ", "out of memory: "};
+    const int64_t tensors = heed_live_tensors(), bytes = heed_live_bytes();
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    failures f = {.shared = heed_share(heed_retain(heed_zeros(HEED_SHAPE(5), HEED_F64)))};
+    heed_scope_end(&scope);
+    run_in_threads(1, run_out_of_memory, &f);
+    for (int i = 0; i < ERRORS; i++) {
+        ck_assert_int_eq(f.status[i], i == 1 ? HEED_ERR_NULL : HEED_ERR_MEMORY);
+        ck_assert_msg(strstr(f.text[i], expected[i]) == f.text[i], "%s", f.text[i]);
+    }
+    ck_assert_msg(strstr(f.text[0], " bytes requested, ") != NULL &&
+                      strstr(f.text[0], "end a scope earlier") != NULL,
+                  "%s", f.text[0]);
+    ck_assert(f.text_stays); /* when there is memory again */
+    ck_assert_double_eq(f.sum, 1000);
+    ck_assert_double_eq(f.drawn, 0x1.11b5d8p-2); /* of a fresh generator */
+    ck_assert(f.generator.seeded && f.generator.flavor == HEED_RANDOM_TORCH_2);
+    ck_assert_int_eq(heed_live_tensors(), tensors);
+    ck_assert_int_eq(heed_live_bytes(), bytes);
+}
+END_TEST
+
+static void *draw(void *unused)
+{
+    heed_manual_seed(1);
+    return unused;
+}
+
+START_TEST(the_state_of_a_thread_is_freed)
+{
+    enum { MANY_THREADS = 5000, KILOBYTES = 20000 }; /* of about 13 kilobytes each */
+    struct rusage before, after;
+    run_in_threads(THREADS, draw, NULL);
+    ck_assert_int_eq(getrusage(RUSAGE_SELF, &before), 0);
+    for (int i = 0; i < MANY_THREADS; i++) {
+        run_in_threads(1, draw, NULL);
+    }
+    ck_assert_int_eq(getrusage(RUSAGE_SELF, &after), 0);
+    ck_assert_int_lt(after.ru_maxrss - before.ru_maxrss, KILOBYTES);
+}
+END_TEST
+
 void add_thread_cases(Suite *suite)
 {
     TCase *tests = heed_case(suite, "threads");
@@ -496,9 +584,13 @@ void add_thread_cases(Suite *suite)
     tcase_add_test(tests, counters_stay_right_when_threads_end);
     tcase_add_test(tests, the_last_thread_lets_a_shared_tensor_go);
     tcase_add_test(tests, memory_goes_round_between_threads);
+    tcase_add_test(tests, errors_have_their_texts_without_memory);
     if (!HAS_SANITIZER) { /* sanitizers enlarge stack frames */
         tcase_add_test(files_case(suite, "smallest_stack"), training_fits_the_smallest_stack);
     }
     TCase *registered = heed_case(suite, "registered_threads"); /* see forks.c */
     tcase_add_test(registered, a_thread_hands_its_memory_to_those_who_come_after_it);
+    if (!HAS_SANITIZER) { /* sanitizers keep freed blocks */
+        tcase_add_test(registered, the_state_of_a_thread_is_freed);
+    }
 }

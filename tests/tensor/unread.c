@@ -219,6 +219,29 @@ START_TEST(functions_nest_and_their_scopes_do_not_print)
 }
 END_TEST
 
+/* Fails at the wider steps that heed_gradcheck takes after a mismatch. */
+static heed_tensor *narrow(heed_tensor *const *in, void *context)
+{
+    (void)context;
+    if (heed_item(heed_max(heed_abs(in[0]))) > 5e-5) {
+        heed_fail(HEED_ERR_VALUE, "narrow: x is too large");
+    }
+    return heed_relu(in[0]);
+}
+
+static void check_gradients(void)
+{
+    HEED_SCOPE(scope);
+    heed_tensor *x = heed_set_requires_grad(heed_zeros(HEED_SHAPE(20), HEED_F64), true);
+    exit(heed_gradcheck(narrow, NULL, &x, 1) == HEED_ERR_VALUE && heed_error() ? STATUS : 1);
+}
+
+START_TEST(a_gradient_check_reports_errors_of_its_second_look)
+{
+    ck_assert_str_eq(stderr_of(check_gradients), "");
+}
+END_TEST
+
 /* After looking, the next error is unread again. */
 static void read_one_of_two(void)
 {
@@ -353,11 +376,11 @@ void add_unread_cases(Suite *suite)
     tcase_add_test(tests, functions_nest_and_their_scopes_do_not_print);
     tcase_add_test(tests, once_a_process);
     tcase_add_test(tests, an_error_that_was_read_or_handled_is_not_printed);
+    tcase_add_test(tests, a_gradient_check_reports_errors_of_its_second_look);
     tcase_add_test(tests, the_next_error_is);
     tcase_add_test(tests, scopes_inside_modules_do_not_print);
     tcase_add_test(tests, a_child_forgets_the_error_of_its_parent);
     tcase_add_test(tests, a_stderr_that_cannot_be_written_does_no_harm);
-    if (CAN_WRAP) {
-        tcase_add_test(tests, a_thread_that_cannot_be_registered_works);
-    }
+    required(CAN_WRAP, "the linker has no --wrap");
+    tcase_add_test(tests, a_thread_that_cannot_be_registered_works);
 }

@@ -499,6 +499,148 @@ START_TEST(an_inverted_mask_is_found)
 }
 END_TEST
 
+/* A float mask, in each of the forms in which it is added to the scores. */
+static heed_tensor *attend_adding(heed_tensor *mask, int form)
+{
+    heed_tensor *x = heed_set_requires_grad(heed_randn(HEED_SHAPE(2, 4, 4), HEED_F32), true);
+    heed_tensor *scores = heed_div_scalar(heed_matmul(x, heed_transpose(x, -2, -1)), 2), *weights;
+    switch (form) {
+    case 0:
+        return heed_softmax(heed_add(scores, mask), -1);
+    case 1:
+        return heed_softmax(heed_add(mask, scores), -1);
+    case 2:
+        return heed_scaled_dot_product_attention(x, x, x, mask, 0, false, 0);
+    default:
+        return heed_scaled_dot_product_attention_weights(x, x, x, mask, 0, false, 0, &weights);
+    }
+}
+
+START_TEST(an_added_mask_of_0_and_1_is_found)
+{
+    heed_tensor *keep = heed_to(heed_causal_keep_mask(4), HEED_F32);
+    heed_tensor *ids = heed_from_i64((int64_t[]){3, 2}, HEED_SHAPE(2));
+    heed_tensor *padding = heed_padding_block_mask(ids, 4);
+    heed_tensor *causal = heed_causal_bias_mask(4, HEED_F32);
+    attend_adding(keep, _i);
+    expect_error(HEED_ERR_ANOMALY, "the mask is a float tensor of 0 and 1, and is added to the "
+                                   "scores, so it blocks nothing; pass a bool mask, or 0 for keys");
+    attend_adding(heed_to(padding, HEED_F32), _i);
+    expect_error(HEED_ERR_ANOMALY, "float tensor of 0 and 1");
+    attend_adding(heed_add(heed_expand(heed_to(padding, HEED_F32), HEED_SHAPE(2, 4, 4)), causal),
+                  _i);
+    expect_error(HEED_ERR_ANOMALY, "float tensor of 0 and 1");
+
+    attend_adding(causal, _i);
+    attend_adding(heed_zeros(HEED_SHAPE(4, 4), HEED_F32), _i); /* nothing is blocked */
+    attend_adding(heed_ones(HEED_SHAPE(4, 4), HEED_F32), _i);
+    attend_adding(heed_mul_scalar(heed_to(heed_causal_block_mask(4), HEED_F32), -1e9), _i);
+    attend_adding(heed_mul_scalar(keep, 0.5), _i);                     /* ALiBi and the like */
+    attend_adding(heed_set_requires_grad(heed_clone(keep), true), _i); /* learned */
+    expect_no_error();
+    HEED_SCOPE_NO_GRAD(scope);
+    heed_softmax(heed_add(heed_randn(HEED_SHAPE(4, 4), HEED_F32), keep), -1); /* no scores */
+    expect_no_error();
+}
+END_TEST
+
+START_TEST(modules_with_a_mask_of_0_and_1_are_found)
+{
+    heed_tensor *x = heed_randn(HEED_SHAPE(4, 6), HEED_F32);
+    struct heed_multihead_attention *m = heed_multihead_attention_new(6, 2);
+    heed_multihead_attention_forward_options options = {
+        .attn_mask = heed_to(heed_causal_keep_mask(4), HEED_F32)};
+    heed_multihead_attention_forward_with(m, x, x, x, options);
+    expect_error(HEED_ERR_ANOMALY, " in MultiheadAttention: the mask is a float tensor of 0 and 1");
+    options.attn_mask = heed_causal_bias_mask(4, HEED_F32);
+    heed_multihead_attention_forward_with(m, x, x, x, options);
+    expect_no_error();
+    heed_module_free(m);
+}
+END_TEST
+
+START_TEST(attention_of_one_token_is_found)
+{
+    struct heed_self_attention *m = heed_self_attention_new(6, -2, -1);
+    heed_tensor *batch =
+        heed_randn(HEED_SHAPE(5, 6), HEED_F32); /* five tokens, taken for a batch */
+    heed_self_attention_forward(m, heed_unsqueeze(batch, 1), NULL);
+    expect_error(HEED_ERR_ANOMALY, "safe_softmax of (5, 1, 1) in SelfAttention: attention with one "
+                                   "query and one key: its only weight is always 1, so W_q and "
+                                   "W_k get no gradient");
+    heed_self_attention_forward(m, heed_unsqueeze(batch, 1), heed_causal_block_mask(1));
+    expect_error(HEED_ERR_ANOMALY, "one query and one key");
+    struct heed_multihead_attention *heads = heed_multihead_attention_new(6, 2);
+    heed_tensor *x = heed_unsqueeze(batch, 0); /* (L, N, E): one token in each of five sequences */
+    heed_multihead_attention_forward_with(heads, x, x, x,
+                                          (heed_multihead_attention_forward_options){0});
+    expect_error(HEED_ERR_ANOMALY, " in MultiheadAttention: attention with one query and one key");
+
+    heed_self_attention_forward(m, batch, NULL);
+    heed_tensor *one = heed_slice(batch, 0, 0, 1, 1);
+    heed_scaled_dot_product_attention(one, one, one, NULL, 0, false, 0); /* nothing to learn */
+    heed_tensor *q = heed_set_requires_grad(heed_clone(batch), true);
+    heed_scaled_dot_product_attention(q, one, one, NULL, 0, false, 0);      /* one key for all */
+    heed_scaled_dot_product_attention(one, q, q, NULL, 0, false, 0);        /* one query */
+    heed_softmax(heed_matmul(q, heed_ones(HEED_SHAPE(6, 1), HEED_F32)), 0); /* pooling */
+    heed_softmax(heed_matmul(heed_unsqueeze(q, 1), heed_ones(HEED_SHAPE(6, 1), HEED_F32)), 0);
+    expect_no_error();
+    HEED_SCOPE_NO_GRAD(scope); /* the first token of a text that is generated */
+    heed_self_attention_forward(m, heed_unsqueeze(batch, 1), NULL);
+    heed_multihead_attention_forward_with(heads, x, x, x,
+                                          (heed_multihead_attention_forward_options){0});
+    expect_no_error();
+    heed_module_free(m);
+    heed_module_free(heads);
+}
+END_TEST
+
+static heed_tensor *loss_times(double scale, heed_cross_entropy_options options)
+{
+    heed_tensor *logits = heed_eye(6, 20, HEED_F32), *ids = heed_arange(1, 7, 1, HEED_I64);
+    heed_set_requires_grad(logits, true);
+    return heed_cross_entropy_with(heed_mul_scalar(logits, scale), ids, options);
+}
+
+static void restart(void)
+{
+    mode_off();
+    mode_on();
+}
+
+START_TEST(a_first_loss_above_guessing_is_found)
+{
+    const heed_cross_entropy_options plain = {0};
+    loss_times(8, plain);
+    expect_error(HEED_ERR_ANOMALY, "cross_entropy of (6, 20): the first loss is 8.006, but "
+                                   "guessing gives ln 20 = 2.996; start from smaller weights");
+    loss_times(8, plain); /* only the first: a model may become that bad later */
+    expect_no_error();
+    restart();
+    loss_times(5.9, plain); /* 5.95, below 5.996 */
+    loss_times(8, plain);
+    expect_no_error();
+    restart();
+    loss_times(8, (heed_cross_entropy_options){.reduction = HEED_SUM});
+    expect_no_error();
+    restart();
+    loss_times(8, (heed_cross_entropy_options){.reduction = HEED_NONE});
+    expect_no_error();
+    restart();
+    loss_times(8, (heed_cross_entropy_options){.weight = heed_full(HEED_SHAPE(20), 1, HEED_F32)});
+    expect_no_error();
+    restart();
+    heed_scope evaluation;
+    heed_scope_begin_no_grad(&evaluation);
+    loss_times(8, plain);
+    heed_scope_end(&evaluation);
+    heed_log_softmax(heed_set_requires_grad(heed_randn(HEED_SHAPE(3, 4), HEED_F32), true), -1);
+    expect_no_error();
+    loss_times(8, plain);
+    expect_error(HEED_ERR_ANOMALY, "the first loss is 8.006");
+}
+END_TEST
+
 START_TEST(mistakes_name_the_module)
 {
     heed_tensor *x = heed_randn(HEED_SHAPE(4, 6), HEED_F32);
@@ -668,11 +810,38 @@ static void *new_heads(void)
     return heed_multi_head_new(6, 3, 1, 2);
 }
 
+/* A bias by distance, as in ALiBi, sequences of several lengths, and weights of classes. */
+static heed_tensor *biased_loss(void *m)
+{
+    static int calls;
+    const int64_t length = 2 + calls++ % 4;
+    heed_tensor *x = heed_randn(HEED_SHAPE(length, 8), HEED_F32);
+    heed_tensor *at = heed_arange(0, (double)length, 1, HEED_F32);
+    heed_tensor *apart = heed_sub(at, heed_unsqueeze(at, 1)); /* key - query */
+    heed_tensor *y = heed_multihead_attention_forward_with(
+        m, x, x, x,
+        (heed_multihead_attention_forward_options){
+            .attn_mask = calls % 2 == 0 ? apart : heed_neg(heed_abs(apart))});
+    return heed_cross_entropy_with(
+        heed_mul_scalar(y, 3), heed_squeeze(token_ids(length, 1, 8), 1),
+        (heed_cross_entropy_options){.weight =
+                                         heed_add_scalar(heed_rand(HEED_SHAPE(8), HEED_F32), 0.1),
+                                     .label_smoothing = 0.1});
+}
+
+static void *new_biased(void)
+{
+    return heed_multihead_attention_new(8, 2);
+}
+
 static const struct {
     void *(*make)(void);
     loss_function *loss;
-} healthy[] = {
-    {new_gpt, gpt_loss}, {new_toy, toy_loss}, {new_encoder, encoder_loss}, {new_heads, heads_loss}};
+} healthy[] = {{new_gpt, gpt_loss},
+               {new_toy, toy_loss},
+               {new_encoder, encoder_loss},
+               {new_heads, heads_loss},
+               {new_biased, biased_loss}};
 
 enum { HEALTHY = sizeof healthy / sizeof *healthy };
 
@@ -704,6 +873,20 @@ START_TEST(healthy_training_raises_no_alarm)
 {
     const double with = train(_i, true), without = train(_i, false);
     ck_assert_double_eq_tol(with, without, 1e-4 * fabs(without));
+}
+END_TEST
+
+START_TEST(new_models_raise_no_alarm)
+{
+    for (int seed = 0; seed < 20; seed++) {
+        HEED_SCOPE(scope);
+        heed_manual_seed((uint64_t)seed);
+        restart();
+        void *m = healthy[_i].make();
+        heed_backward(healthy[_i].loss(m));
+        expect_no_error();
+        heed_module_free(m);
+    }
 }
 END_TEST
 
@@ -763,6 +946,10 @@ void add_anomaly_cases(Suite *suite)
     tcase_add_test(calls, the_loss_of_probabilities_is_found);
     tcase_add_test(calls, softmax_over_the_queries_is_found);
     tcase_add_loop_test(calls, an_inverted_mask_is_found, 0, 7);
+    tcase_add_loop_test(calls, an_added_mask_of_0_and_1_is_found, 0, 4);
+    tcase_add_test(calls, modules_with_a_mask_of_0_and_1_are_found);
+    tcase_add_test(calls, attention_of_one_token_is_found);
+    tcase_add_test(calls, a_first_loss_above_guessing_is_found);
     tcase_add_test(calls, mistakes_name_the_module);
     TCase *steps = anomaly_case(suite, "mistakes_around_a_step");
     tcase_add_test(steps, uncleared_gradients_are_found);
@@ -771,5 +958,6 @@ void add_anomaly_cases(Suite *suite)
     tcase_add_test(steps, a_parameter_that_overflows_is_found);
     TCase *training = anomaly_case(suite, "healthy_training");
     tcase_add_loop_test(training, healthy_training_raises_no_alarm, 0, HEALTHY);
+    tcase_add_loop_test(training, new_models_raise_no_alarm, 0, HEALTHY);
     tcase_add_test(training, two_optimisers_raise_no_alarm);
 }

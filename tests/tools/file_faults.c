@@ -426,10 +426,7 @@ END_TEST
 
 void add_file_faults_cases(Suite *suite)
 {
-    if (!CAN_WRAP) {
-        puts("the linker has no --wrap: tests with failing system calls are skipped");
-        return;
-    }
+    required(CAN_WRAP, "the linker has no --wrap");
     TCase *tests = files_case(suite, "faults");
     tcase_add_loop_test(tests, the_order_is_safe, 0, FORMATS);
     tcase_add_loop_test(tests, each_call_that_writes_may_fail, 0, 4 * FORMATS);

@@ -185,14 +185,11 @@ static heed_curve curve(const char *name, int64_t count, const double *y)
     return (heed_curve){.name = name, .count = count, .x = steps, .y = y};
 }
 
-/* Runs only if one of these locales, whose decimal separator is a comma, is installed. */
 START_TEST(numbers_have_a_point_in_all_locales)
 {
     const double x[] = {1, 2}, y[] = {0.25, 0.75};
     const heed_curve curve = {.name = "loss", .count = 2, .x = x, .y = y};
-    if (setlocale(LC_NUMERIC, "de_DE.UTF-8") == NULL) {
-        setlocale(LC_NUMERIC, "fr_FR.UTF-8");
-    }
+    use_comma_locale();
     ck_assert_ptr_nonnull(strstr(svg_of(&curve, 1, (heed_plot_options){0}), "from 0.25 to 0.75"));
     ck_assert_str_eq(csv_of(&curve, 1), "step,loss\n1,0.25\n2,0.75\n");
     ck_assert_ptr_nonnull(strstr(text_of(&curve, 1, (heed_plot_options){0}), "loss 0.75"));
@@ -760,6 +757,14 @@ START_TEST(csv_has_a_row_for_each_step)
                                         "2.5,,nan\n"
                                         "3,7,\n"
                                         "4,6,1e-300\n");
+    static const char *const names[] = {"a\rb", "a\nb", "a,b", "a b"}; /* the last is not quoted */
+    static const char *const headers[] = {"step,\"a\rb\"\n0", "step,\"a\nb\"\n0", "step,\"a,b\"\n0",
+                                          "step,a b\n0"};
+    for (int i = 0; i < 4; i++) {
+        const heed_curve named = curve(names[i], 5, falling);
+        const char *text = csv_of(&named, 1);
+        ck_assert_msg(strncmp(text, headers[i], strlen(headers[i])) == 0, "%s", text);
+    }
     const double value = 0.1 + 0.2;
     const heed_curve c = {.name = "c", .count = 1, .x = &value, .y = &value};
     ck_assert_str_eq(csv_of(&c, 1), "step,c\n0.30000000000000004,0.30000000000000004\n");
@@ -1025,14 +1030,18 @@ void add_plot_cases(Suite *suite)
 {
     TCase *curves = heed_case(suite, "curves");
     tcase_add_test(curves, text_has_points_at_their_places);
+    lacking(has_comma_locale() ? NULL : "no locale has a decimal comma");
     tcase_add_test(curves, numbers_have_a_point_in_all_locales);
+    lacking(NULL);
     tcase_add_test(curves, svg_has_points_at_their_places);
     tcase_add_test(curves, axes_have_round_numbers);
     tcase_add_test(curves, text_fits_any_size);
     tcase_add_test(curves, many_curves_are_drawn);
     tcase_add_test(curves, curves_can_be_told_apart);
+    required(has_terminals(), "this machine has no pseudo-terminals; mount /dev/pts");
     tcase_add_test(curves, terminals_have_colors);
     tcase_add_test(curves, terminals_have_a_size);
+    lacking(NULL);
     tcase_add_test(curves, smoothing_is_as_in_tensorboard);
     tcase_add_test(curves, spikes_are_marked_at_the_nearest_point);
     tcase_add_test(curves, text_ends_of_long_ranges_are_whole);

@@ -169,7 +169,7 @@ START_TEST(a_model_alone)
     ck_assert_int_eq(other.optimizer->steps, 0);
     ck_assert(heed_equal(heed_state(other.m, "in_proj_weight"), heed_state(t.m, "in_proj_weight")));
     ck_assert_int_eq(heed_load_state_dict_with(other.m, in_folder("all"),
-                                               (heed_load_options){.not_strict = true}),
+                                               (heed_load_options){.no_strict = true}),
                      HEED_OK);
     ck_assert_int_eq(heed_save_checkpoint(t.m, NULL, in_folder("model"), NULL), HEED_OK);
     ck_assert_int_eq(heed_load_checkpoint(other.m, NULL, in_folder("model")), HEED_OK);

@@ -1,6 +1,7 @@
 /* Watches: the values they collect, the files they write and continue, and their terminal
  * output. */
 #define _XOPEN_SOURCE 700 /* posix_openpt */
+#include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <locale.h>
@@ -198,20 +199,22 @@ START_TEST(long_runs_are_thinned)
 }
 END_TEST
 
-/* A point is the mean of its finite values; without any it is not finite. */
+/* A point is the mean of its finite values; without any it is not finite. Also if the second of two
+ * points that are merged is not finite, and not the first. */
 START_TEST(points_leave_out_nan_and_infinity)
 {
     heed_watch *w = new_watch((heed_watch_options){.steps = 0});
     for (int step = 1; step <= 2 * HEED_WATCH_POINTS + 9; step++) {
-        step_with(w, step % 4 == 1   ? (double)NAN
-                     : step % 4 == 3 ? -(double)INFINITY
-                     : step > 1000   ? 3
-                                     : (double)NAN);
+        const int place = (step + _i) % 4;
+        step_with(w, place == 1    ? (double)NAN
+                     : place == 3  ? -(double)INFINITY
+                     : step > 1000 ? 3
+                                   : (double)NAN);
     }
     const heed_curve c = heed_watch_curve(w, "loss");
     ck_assert_int_eq(c.per_point, 4);
     ck_assert_int_eq(c.count, HEED_WATCH_POINTS / 2 + 3);
-    ck_assert(!isfinite(c.y[0]) && !isfinite(c.y[c.count - 1]));
+    ck_assert(!isfinite(c.y[0]) && isfinite(c.y[c.count - 1]) == (_i == 1));
     ck_assert(c.y[c.count - 2] == 3 && c.y[300] == 3 && c.y[253] == 3); /* added to, and merged */
     heed_watch_free(w);
 }
@@ -520,12 +523,7 @@ END_TEST
 
 START_TEST(numbers_have_a_point_in_all_locales)
 {
-    static const char *const locales[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8",
-                                          "ps_AF.UTF-8"};
-    const char *found = NULL;
-    for (int i = 0; i < 4 && found == NULL; i++) {
-        found = setlocale(LC_NUMERIC, locales[i]);
-    }
+    use_comma_locale();
     write_rows(false, in_folder("run.csv"), 2, 3);
     setlocale(LC_NUMERIC, "C");
     expect_bytes(in_folder("run.csv"), "step,loss,val_loss\n2,0.5,\n3,0.333333333,0.666666667\n");
@@ -553,6 +551,195 @@ START_TEST(a_forked_child_writes_nothing)
     fclose(terminal);
     expect_bytes(path, "step,loss\n1,1\n2,3\n");
     expect_bytes(in_folder("terminal"), "step     1   loss 1.000\nstep     2   loss 3.000\n");
+}
+END_TEST
+
+/* ---- one writer at a time ---- */
+
+static bool has_no_locks; /* flock fails as on a file system without locks */
+
+int __real_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation)
+{
+    errno = ENOLCK;
+    return has_no_locks ? -1 : __real_flock(fd, operation);
+}
+
+static void expect_claimed(heed_watch_options options, const char *words)
+{
+    ck_assert_ptr_null(heed_watch_new(options));
+    expect_error(HEED_ERR_FILE, words);
+}
+
+/* Whether the second run is new or resumed, and whatever it calls the file. */
+START_TEST(a_second_writer_is_refused)
+{
+    const char *path = in_folder("run.csv"), *lines = in_folder("run.jsonl");
+    ck_assert_int_eq(symlink("run.csv", in_folder("link")), 0);
+    write_rows(false, path, 1, 1);
+    heed_watch *w = new_watch((heed_watch_options){.csv = path, .jsonl = lines, .resumed = 1});
+    step_with(w, 2);
+    heed_watch_flush(w);
+    expect_claimed((heed_watch_options){.csv = path},
+                   "/run.csv: another watch is writing it; choose another file");
+    expect_claimed((heed_watch_options){.csv = in_folder("link"), .resumed = 1},
+                   "/link: another watch is writing it");
+    write_rows(false, in_folder("other.csv"), 1, 2);
+    expect_claimed((heed_watch_options){.csv = in_folder("other.csv"), .jsonl = lines},
+                   "/run.jsonl: another watch is writing it");
+    expect_bytes(in_folder("other.csv"), "step,loss,val_loss\n1,1,\n2,0.5,\n"); /* unchanged */
+    step_with(w, 3);
+    heed_watch_free(w);
+    expect_bytes(path, "step,loss,val_loss\n1,1,\n2,2,\n3,3,\n");
+    heed_watch_free(new_watch((heed_watch_options){.csv = path, .jsonl = lines, .resumed = 3}));
+}
+END_TEST
+
+/* In a child: begins a watch, says so, and waits. */
+static void watch_until_killed(const char *path, int end)
+{
+    heed_watch *w = heed_watch_new((heed_watch_options){.csv = path, .resumed = 1});
+    step_with(w, 2);
+    heed_watch_flush(w);
+    const bool written = write(end, "", 1) == 1;
+    while (written) {
+        pause();
+    }
+    _exit(1);
+}
+
+START_TEST(a_second_process_is_refused_until_the_first_dies)
+{
+    int ends[2];
+    char byte, words[60];
+    const char *path = in_folder("run.csv");
+    write_rows(false, path, 1, 1);
+    ck_assert_int_eq(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        watch_until_killed(path, ends[1]);
+    }
+    ck_assert_int_eq(read(ends[0], &byte, 1), 1);
+    snprintf(words, sizeof words, "/run.csv: process %ld is writing it", (long)child);
+    expect_claimed((heed_watch_options){.csv = path}, words);
+    expect_claimed((heed_watch_options){.csv = path, .resumed = 1}, words);
+    kill(child, SIGKILL);
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    heed_watch *w = new_watch((heed_watch_options){.csv = path, .resumed = 2});
+    step_with(w, 3);
+    heed_watch_free(w);
+    expect_bytes(path, "step,loss,val_loss\n1,1,\n2,2,\n3,3,\n");
+    close(ends[0]);
+    close(ends[1]);
+}
+END_TEST
+
+/* It has a copy of the descriptor, and with it of the lock. */
+START_TEST(a_forked_child_does_not_keep_the_file)
+{
+    heed_watch *w = new_watch((heed_watch_options){.csv = in_folder("run.csv")});
+    const pid_t child = fork();
+    if (child == 0) {
+        heed_watch_free(w); /* must not unlock the parent's file */
+        pause();
+    }
+    const pid_t other = fork(); /* with the watch */
+    if (other == 0) {
+        pause();
+    }
+    expect_claimed((heed_watch_options){.csv = in_folder("run.csv")}, "another watch");
+    heed_watch_free(w);
+    heed_watch_free(new_watch((heed_watch_options){.csv = in_folder("run.csv")}));
+    kill(child, SIGKILL);
+    kill(other, SIGKILL);
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    ck_assert_int_eq(waitpid(other, NULL, 0), other);
+}
+END_TEST
+
+/* Also if two runs then write one file, each row stays whole. */
+START_TEST(a_file_system_may_have_no_locks)
+{
+    const char *path = in_folder("run.csv");
+    has_no_locks = true;
+    heed_watch *w = new_watch((heed_watch_options){.csv = path}),
+               *second = new_watch((heed_watch_options){.csv = path});
+    has_no_locks = false;
+    step_with(w, 1);
+    heed_watch_flush(w);
+    step_with(second, 2);
+    heed_watch_free(second);
+    step_with(w, 3);
+    heed_watch_free(w);
+    expect_bytes(path, "step,loss\n1,1\nstep,loss\n1,2\n2,3\n");
+}
+END_TEST
+
+/* By whatever names; an existing file stays unchanged. */
+START_TEST(csv_and_jsonl_are_two_files)
+{
+    static const char *const names[] = {"run", "./run", "hard", "soft", "missing"};
+    char spelled[300];
+    write_rows(false, in_folder("run"), 1, 1);
+    ck_assert_int_eq(link(in_folder("run"), in_folder("hard")), 0);
+    ck_assert_int_eq(symlink("run", in_folder("soft")), 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *csv = in_folder(i < 4 ? "run" : names[i]);
+        snprintf(spelled, sizeof spelled, "%s", in_folder(names[i]));
+        for (int resumed = 0; resumed < 2; resumed++) {
+            ck_assert_ptr_null(heed_watch_new(
+                (heed_watch_options){.csv = csv, .jsonl = spelled, .resumed = resumed}));
+            expect_error(HEED_ERR_VALUE, ": csv and jsonl are this file; they need one each");
+        }
+        expect_bytes(csv, i < 4 ? "step,loss,val_loss\n1,1,\n" : "");
+    }
+    heed_watch_free(
+        new_watch((heed_watch_options){.csv = "/dev/null", .jsonl = "/dev/null"})); /* no file */
+}
+END_TEST
+
+/* ---- descriptors ---- */
+
+static bool is_open(int fd)
+{
+    return fcntl(fd, F_GETFD) >= 0;
+}
+
+/* In a child without standard streams: writes to them must not reach the library's files. */
+static void write_without_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++) {
+        close(fd);
+    }
+    heed_watch *w = heed_watch_new((heed_watch_options){.csv = in_folder("run.csv"),
+                                                        .jsonl = in_folder("run.jsonl"),
+                                                        .tensorboard = in_folder(""),
+                                                        .terminal = stderr,
+                                                        .resumed = 1});
+    heed_safetensors *file = heed_safetensors_open(in_folder("x"));
+    bool good = w != NULL && file != NULL && !is_open(0) && !is_open(1) && !is_open(2);
+    step_with(w, 2);
+    good = good && write(2, "oops", 4) < 0; /* as heed_die does */
+    heed_safetensors_close(file);
+    heed_watch_free(w);
+    _exit(good && !heed_error_pending() ? 0 : 1);
+}
+
+START_TEST(descriptors_are_above_those_of_streams)
+{
+    int status;
+    write_rows(false, in_folder("run.csv"), 1, 1);
+    save_one(in_folder("x"), heed_zeros(HEED_SHAPE(2), HEED_F32));
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child == 0) {
+        write_without_streams();
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    expect_bytes(in_folder("run.csv"), "step,loss,val_loss\n1,1,\n2,2,\n");
+    expect_bytes(in_folder("run.jsonl"), "{\"step\": 2, \"loss\": 2}\n");
 }
 END_TEST
 
@@ -1536,7 +1723,7 @@ void add_watch_cases(Suite *suite)
     tcase_add_test(collects, names_and_options_are_checked);
     tcase_add_test(collects, a_pending_error_is_left_alone);
     tcase_add_test(collects, long_runs_are_thinned);
-    tcase_add_test(collects, points_leave_out_nan_and_infinity);
+    tcase_add_loop_test(collects, points_leave_out_nan_and_infinity, 0, 2);
     tcase_add_test(collects, spikes_are_those_of_the_definition);
     tcase_add_test(collects, the_number_of_spikes_kept_is_bounded);
     TCase *rows = files_case(suite, "rows");
@@ -1549,10 +1736,19 @@ void add_watch_cases(Suite *suite)
     tcase_add_test(rows, each_step_may_have_a_new_name);
     tcase_add_test(rows, a_new_run_begins_its_files);
     tcase_add_test(rows, rows_are_flushed);
-    tcase_add_test(rows, numbers_have_a_point_in_all_locales);
     tcase_add_test(rows, a_new_run_replaces_only_files_of_watches);
     tcase_add_test(rows, a_value_after_the_last_step_is_named);
     tcase_add_test(rows, a_forked_child_writes_nothing);
+    tcase_add_test(rows, a_second_writer_is_refused);
+    tcase_add_test(rows, a_second_process_is_refused_until_the_first_dies);
+    tcase_add_test(rows, a_forked_child_does_not_keep_the_file);
+    tcase_add_test(rows, csv_and_jsonl_are_two_files);
+    tcase_add_test(rows, descriptors_are_above_those_of_streams);
+    required(CAN_WRAP, "the linker has no --wrap");
+    tcase_add_test(rows, a_file_system_may_have_no_locks);
+    lacking(has_comma_locale() ? NULL : "no locale has a decimal comma");
+    tcase_add_test(rows, numbers_have_a_point_in_all_locales);
+    lacking(NULL);
     TCase *events = files_case(suite, "events");
     tcase_add_test(events, event_files_hold_scalars_and_texts);
     tcase_add_test(events, long_texts_make_whole_records);
@@ -1573,6 +1769,7 @@ void add_watch_cases(Suite *suite)
     tcase_add_test(lines, numbers_are_short);
     tcase_add_test(lines, lines_name_spikes);
     TCase *bar = files_case(suite, "bar");
+    required(has_terminals(), "this machine has no pseudo-terminals; mount /dev/pts");
     tcase_add_test(bar, a_bar_shows_the_last_values);
     tcase_add_test(bar, a_bar_fits_terminals_of_any_width);
     tcase_add_test(bar, a_paused_bar_leaves_no_trace);
@@ -1580,11 +1777,12 @@ void add_watch_cases(Suite *suite)
     tcase_add_test(bar, a_sparse_value_is_shown_at_once);
     tcase_add_test(bar, a_bar_follows_the_size_of_the_terminal);
     tcase_add_test(bar, a_spike_is_named_above_the_bar);
-    if (access("/dev/full", W_OK) == 0) {
-        tcase_add_test(bar, a_warning_stays_above_the_bar);
-    }
     tcase_add_test(bar, without_steps_a_line_without_a_bar_is_redrawn);
     tcase_add_test(bar, the_environment_is_respected);
     tcase_add_test(bar, a_curve_is_drawn_below_the_bar);
     tcase_add_test(bar, no_step_no_output);
+    if (has_terminals()) {
+        required(access("/dev/full", W_OK) == 0, "/dev/full is missing");
+    }
+    tcase_add_test(bar, a_warning_stays_above_the_bar);
 }

@@ -13,8 +13,7 @@
 
 /* ---- cat ---- */
 
-/* A tensor of shape (0) can be joined to any other and adds nothing, so a list can start with one.
- */
+/* A tensor of shape (0) can be joined to any other and adds nothing. */
 static bool is_nothing(const heed_tensor *x)
 {
     return x->ndim == 1 && x->shape[0] == 0;
@@ -28,12 +27,11 @@ static int64_t size_in(const heed_tensor *x, int dim)
 /* The tensor whose shape the others must match. */
 static const heed_tensor *first_of_something(const heed_call *call)
 {
-    for (int i = 0; i < call->count; i++) {
-        if (!is_nothing(call->inputs[i])) {
-            return call->inputs[i];
-        }
+    int i = 0;
+    while (i < call->count - 1 && is_nothing(call->inputs[i])) {
+        i++;
     }
-    return call->inputs[0];
+    return call->inputs[i];
 }
 
 static heed_status cat_rule(const heed_call *call, heed_result *result)

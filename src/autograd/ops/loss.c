@@ -1,8 +1,5 @@
-/* Elementwise losses of two tensors: the distances mse, l1 and huber; and the checks and reductions
- * that they share with probability_loss.c. Losses with class targets are in cross_entropy.c.
- *
- * A new loss composed of operations needs no gradient code. Add a function like
- * heed_huber_loss_with below, its prototype to loss.h, and rows to tests/ops/loss.def. */
+/* Elementwise losses of two tensors: mse and l1; and the checks and reductions that they share with
+ * huber_loss.c and probability_loss.c. Losses with class targets are in cross_entropy.c. */
 #include "loss.h"
 
 #include "../../tensor/check.h"
@@ -121,29 +118,4 @@ heed_tensor *heed_l1_loss_with(heed_tensor *input, heed_tensor *target, heed_los
 heed_tensor *heed_l1_loss(heed_tensor *input, heed_tensor *target)
 {
     return heed_l1_loss_with(input, target, (heed_loss_options){0});
-}
-
-/* With c = d clamped to +-delta, both branches become c (d - c / 2). This never squares an infinite
- * d, so its gradient stays defined. */
-heed_tensor *heed_huber_loss_with(heed_tensor *input, heed_tensor *target,
-                                  heed_huber_loss_options options)
-{
-    const double delta = options.delta != 0 ? options.delta : 1;
-    heed_scope scope;
-    if (!heed_begin_loss("huber_loss", &input, &target, options.weight, false, options.reduction,
-                         &scope)) {
-        return NULL;
-    }
-    if (!(delta > 0)) {
-        heed_fail(HEED_ERR_VALUE, "huber_loss: delta %g is not above 0", delta);
-    }
-    heed_tensor *difference = heed_sub(input, target);
-    heed_tensor *cut = heed_clamp(difference, -delta, delta);
-    heed_tensor *losses = heed_mul(cut, heed_sub(difference, heed_div_scalar(cut, 2)));
-    return heed_end_loss(&scope, losses, options.weight, options.reduction);
-}
-
-heed_tensor *heed_huber_loss(heed_tensor *input, heed_tensor *target)
-{
-    return heed_huber_loss_with(input, target, (heed_huber_loss_options){0});
 }

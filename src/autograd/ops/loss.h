@@ -1,10 +1,10 @@
-/* Elementwise losses of two tensors: distances. Losses of probabilities are in probability_loss.h,
- * classification losses in cross_entropy.h.
+/* Elementwise losses of two tensors: distances. See also huber_loss.h; losses of probabilities are
+ * in probability_loss.h, classification losses in cross_entropy.h.
  *
  * Each has a short form with torch's defaults and a `_with` form with options; an option that is
  * zero takes torch's default:
  *
- *     heed_huber_loss_with(input, target, (heed_huber_loss_options){.delta = 0.5});
+ *     heed_mse_loss_with(input, target, (heed_loss_options){.reduction = HEED_SUM});
  */
 #ifndef HEED_AUTOGRAD_LOSS_H
 #define HEED_AUTOGRAD_LOSS_H
@@ -41,26 +41,6 @@ heed_tensor *heed_mse_loss(heed_tensor *input, heed_tensor *target);
 heed_tensor *heed_mse_loss_with(heed_tensor *input, heed_tensor *target, heed_loss_options options);
 heed_tensor *heed_l1_loss(heed_tensor *input, heed_tensor *target);
 heed_tensor *heed_l1_loss_with(heed_tensor *input, heed_tensor *target, heed_loss_options options);
-
-/* heed_huber_loss: as torch.nn.functional.huber_loss(input, target): quadratic near 0 and linear
- * beyond delta, which bounds the gradient of outliers.
- *
- *   y = d^2 / 2 where |d| <= delta, else delta (|d| - delta / 2), with d = input - target
- *   dinput = g d, with d clamped to [-delta, delta]                 dtarget = -dinput
- *
- * weight multiplies y elementwise. Unlike in the losses above, HEED_MEAN divides by the count, as
- * in torch.
- *
- * HEED_ERR_VALUE: delta is negative or NaN. HEED_ERR_SHAPE: weight does not have input's shape. */
-typedef struct heed_huber_loss_options {
-    double delta; /* 0: 1 */
-    heed_reduction reduction;
-    heed_tensor *weight; /* (...), as above; NULL: ones */
-} heed_huber_loss_options;
-
-heed_tensor *heed_huber_loss(heed_tensor *input, heed_tensor *target);
-heed_tensor *heed_huber_loss_with(heed_tensor *input, heed_tensor *target,
-                                  heed_huber_loss_options options);
 
 HEED_END_DECLS
 #endif

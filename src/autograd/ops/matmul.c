@@ -288,7 +288,7 @@ static heed_tensor *differentiable_gradient(const heed_vjp *v, int i)
     heed_tensor *g = v->g;
     return i == 0   ? heed_matmul(g, v->inputs[1])
            : i == 1 ? heed_matmul(heed_transpose(tall(g), 0, 1), tall(v->inputs[0]))
-                    : heed_sum_to(g, heed_shape_of_tensor(v->inputs[2]));
+                    : heed_sum_to_size(g, heed_shape_of_tensor(v->inputs[2]));
 }
 
 static void linear_backward(const heed_vjp *v)

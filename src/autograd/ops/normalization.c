@@ -161,7 +161,7 @@ static heed_tensor *centre(heed_tensor *x, heed_dims dims)
 static heed_tensor *to_parameter(const heed_vjp *v, int i, heed_tensor *dx)
 {
     const heed_tensor *parameter = v->inputs[i];
-    return heed_to(heed_sum_to(dx, heed_shape_of_tensor(parameter)), parameter->dtype);
+    return heed_to(heed_sum_to_size(dx, heed_shape_of_tensor(parameter)), parameter->dtype);
 }
 
 /* The gradients of y = weight z + bias with z = c * scale and scale = 1 / sqrt(mean(c^2) + eps),

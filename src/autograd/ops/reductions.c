@@ -303,11 +303,11 @@ HEED_REDUCTION(all, "", truth_rule, all_forward, NULL, 0)
 HEED_REDUCTION_FORMS(any)
 HEED_REDUCTION_FORMS(all)
 
-/* ---- sum_to ---- */
+/* ---- sum_to_size ---- */
 
-heed_tensor *heed_sum_to(heed_tensor *x, heed_shape shape)
+heed_tensor *heed_sum_to_size(heed_tensor *x, heed_shape shape)
 {
-    if (heed_blocked() || heed_check_tensor("sum_to", "x", x) != HEED_OK) {
+    if (heed_blocked() || heed_check_tensor("sum_to_size", "x", x) != HEED_OK) {
         return NULL;
     }
     heed_dims repeated = {0, {0}};
@@ -321,7 +321,7 @@ heed_tensor *heed_sum_to(heed_tensor *x, heed_shape shape)
         }
     }
     if (!fits) {
-        heed_fail(HEED_ERR_SHAPE, "sum_to: %s does not broadcast to x %s",
+        heed_fail(HEED_ERR_SHAPE, "sum_to_size: %s does not broadcast to x %s",
                   heed_shape_text(shape.ndim, shape.size).text, HEED_TEXT(x));
         return NULL;
     }

@@ -162,11 +162,11 @@ typedef enum heed_reduction {
 
 /* ---- undoing broadcasting ---- */
 
-/* heed_sum_to: x summed to `shape` over the dims that broadcasting repeated, as torch's
+/* heed_sum_to_size: x summed to `shape` over the dims that broadcasting repeated, as torch's
  * x.sum_to_size(shape). The engine uses it to undo broadcasting.      dx = expand(g)
  *
  * HEED_ERR_SHAPE: `shape` does not broadcast to x's. */
-heed_tensor *heed_sum_to(heed_tensor *x, heed_shape shape);
+heed_tensor *heed_sum_to_size(heed_tensor *x, heed_shape shape);
 
 HEED_END_DECLS
 #endif

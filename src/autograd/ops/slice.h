@@ -88,9 +88,8 @@ heed_tensor *heed_diagonal(heed_tensor *x, int64_t offset, int dim1, int dim2);
  *   start:end:step   a part of a dim, clipped as in heed_slice; each number may be omitted
  *   ...              all dims that the other parts leave, as if `:` were repeated
  *   None             a new dim of size 1
- *
  * A view, composed of heed_select, heed_slice and heed_unsqueeze; x itself if the string selects
- * all of it. Indices in tensors: index.h.                          dx = g in the part, else 0
+ * all of it. A comma may end the string. Tensors of indices: index.h. dx = g in the part, else 0
  *
  * HEED_ERR_VALUE: any other text, or a step below 1. HEED_ERR_DIM: more indices and ranges than x
  * has dims. HEED_ERR_INDEX: an index outside its dim. HEED_ERR_SHAPE: more than 8 dims. */

@@ -57,12 +57,21 @@ static bool read_part(const char **at, part *p)
     return **at == ',' || **at == '\0';
 }
 
+/* Moves *at from the end of a part to the next part. False if none follows: the last part may end
+ * with a comma, as in Python. */
+static bool next_part(const char **at)
+{
+    *at += **at == ',';
+    *at += strspn(*at, " ");
+    return **at != '\0';
+}
+
 /* The number of dims that an ellipsis before `at` leaves to the parts after it. */
 static int dims_after(const char *at)
 {
     int count = 0;
     part p;
-    while (*at++ == ',' && read_part(&at, &p)) {
+    while (next_part(&at) && read_part(&at, &p)) {
         count += p.kind == ONE_INDEX || p.kind == RANGE;
     }
     return count;
@@ -70,32 +79,43 @@ static int dims_after(const char *at)
 
 /* ---- applying ---- */
 
-#define REFUSE(status, format, ...)                                                                \
-    heed_fail(status, "index: \"%.100s\" of %s, column %d: " format, text, HEED_TEXT(x), column,   \
-              __VA_ARGS__)
+#define REFUSE(status, at, format, ...)                                                            \
+    heed_fail(status, "index: \"%.100s\" of %s, column %d: " format, text, HEED_TEXT(x),           \
+              (int)((at)-text) + 1, __VA_ARGS__)
+
+/* Checks that all of the text can be read, so that no mistake makes another part mean another dim.
+ */
+static heed_status check_text(const heed_tensor *x, const char *text)
+{
+    if (text == NULL) {
+        return heed_fail(HEED_ERR_NULL, "index: text is NULL");
+    }
+    const char *at = text + strspn(text, " ");
+    part p;
+    do {
+        if (!read_part(&at, &p)) {
+            return REFUSE(HEED_ERR_VALUE, at, "expected %s",
+                          "an index, a range such as 1:9:2, '...' or None");
+        }
+    } while (next_part(&at));
+    return HEED_OK;
+}
 
 heed_tensor *heed_index(heed_tensor *x, const char *text)
 {
-    if (heed_check_operand("index", "x", x) != HEED_OK) {
-        return NULL;
-    }
-    if (text == NULL) {
-        heed_fail(HEED_ERR_NULL, "index: text is NULL");
+    if (heed_check_operand("index", "x", x) != HEED_OK || check_text(x, text) != HEED_OK) {
         return NULL;
     }
     heed_scope scope;
     heed_scope_begin(&scope);
     heed_tensor *y = x;
-    const char *at = text;
+    const char *at = text + strspn(text, " ");
     int dim = 0, from = 0; /* the next dim of y, which is dim `from` of x */
     do {
         part p;
-        const char *start = at + strspn(at, " ");
-        const bool is_valid = read_part(&at, &p);
-        const int column = (int)((is_valid ? start : at) - text) + 1;
-        if (!is_valid) {
-            REFUSE(HEED_ERR_VALUE, "expected %s", "an index, a range such as 1:9:2, '...' or None");
-        } else if (p.kind == NEW_DIM) {
+        const char *start = at;
+        read_part(&at, &p);
+        if (p.kind == NEW_DIM) {
             y = heed_unsqueeze(y, dim++);
         } else if (p.kind == ELLIPSIS) {
             const int left = x->ndim - from - dims_after(at);
@@ -104,20 +124,20 @@ heed_tensor *heed_index(heed_tensor *x, const char *text)
                 from += left;
             }
         } else if (from == x->ndim) {
-            REFUSE(HEED_ERR_DIM, "x has only %d dims", x->ndim);
+            REFUSE(HEED_ERR_DIM, start, "x has only %d dims", x->ndim);
         } else if (p.step < 1) {
-            REFUSE(HEED_ERR_VALUE, "step is %lld; it must be 1 or more", (long long)p.step);
+            REFUSE(HEED_ERR_VALUE, start, "step is %lld; it must be 1 or more", (long long)p.step);
         } else if (p.kind == RANGE) {
             const bool whole = p.start == 0 && p.end == INT64_MAX && p.step == 1;
             y = whole ? y : heed_slice(y, dim, p.start, p.end, p.step);
             dim++;
             from++;
         } else if (p.start < -x->shape[from] || p.start >= x->shape[from]) {
-            REFUSE(HEED_ERR_INDEX, "index %lld is outside dim %d", (long long)p.start, from);
+            REFUSE(HEED_ERR_INDEX, start, "index %lld is outside dim %d", (long long)p.start, from);
         } else {
             y = heed_select(y, dim, p.start);
             from++;
         }
-    } while (heed_self.error == HEED_OK && *at++ == ',');
+    } while (heed_self.error == HEED_OK && next_part(&at));
     return heed_scope_end_with(&scope, y);
 }

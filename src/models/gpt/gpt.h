@@ -14,10 +14,10 @@
 #define HEED_MODELS_GPT_H
 
 #include "../../nn/layers/activation_dropout.h"
-#include "../../nn/layers/container.h"
 #include "../../nn/layers/embedding.h"
 #include "../../nn/layers/layer_norm.h"
 #include "../../nn/layers/linear.h"
+#include "../../nn/layers/module_list.h"
 #include "sample.h"
 
 HEED_BEGIN_DECLS

@@ -53,6 +53,7 @@ struct heed_position_encoding *heed_position_encoding_new(int64_t d_model, int64
  *   x (..., T, d_model)   ->   y (..., T, d_model)
  *   y = x + pe[:T]
  *
+ * Torch's attention and encoder take (T, N, d_model) unless .batch_first is set.
  * HEED_ERR_SHAPE: T exceeds max_len, or the last dim is not d_model. */
 heed_tensor *heed_position_encoding_forward(struct heed_position_encoding *m, heed_tensor *x);
 

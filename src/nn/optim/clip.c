@@ -51,7 +51,7 @@ double heed_clip_grad_norm_with(heed_tensor_list parameters, double max_norm,
         }
     }
     const double p = options.norm_type != 0 ? options.norm_type : 2;
-    const double norm = heed_total_norm((const heed_tensor *const *)gradients, count, p);
+    const double norm = heed_get_total_norm((const heed_tensor *const *)gradients, count, p);
     if (options.error_if_nonfinite && !isfinite(norm) && !heed_error_pending()) {
         heed_fail(HEED_ERR_VALUE,
                   "clip_grad_norm: the norm of all gradients is %g; to scale by it anyway, clear "

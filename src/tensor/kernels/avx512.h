@@ -185,16 +185,30 @@ static inline vector polynomial_of_piece(const pieces p, lanes which, vector d)
     return y;
 }
 
-/* Adding `shift` leaves the piece number in the low bits of the sum. erf rounds to 1 for x >= 3.93.
- * The table has -1 as the constant of the first piece, so that `start` is d there. */
-static inline vector erf_lanes(vector x)
+/* erf of a size, but 1 above 3.93, where erf rounds to it. Adding `shift` leaves the piece number
+ * in the low bits of the sum. The table has -1 as the constant of the first piece, so that `start`
+ * is d there. */
+static inline vector erf_of_size(vector x)
 {
-    const vector size = at_most_lanes(0x1.f7fffep+1f, abs_lanes(x));
+    const vector size = at_most_lanes(0x1.f7fffep+1f, x);
     const vector shift = all_lanes(0x1.8p20f), shifted = size + shift;
     const vector d = size - (shifted - shift);
     const lanes which = (lanes)shifted;
     const vector start = _mm512_max_ps(coefficient(erf_pieces[0], which), d);
-    return with_sign_lanes(x, polynomial_of_piece(erf_pieces, which, d) * d + start);
+    return polynomial_of_piece(erf_pieces, which, d) * d + start;
+}
+
+static inline vector erf_lanes(vector x)
+{
+    return with_sign_lanes(x, erf_of_size(abs_lanes(x)));
+}
+
+/* 1/2 for |x| < 1e-20, where products could be subnormal and slow. */
+static inline vector normal_cdf_lanes(vector x)
+{
+    const vector z = x * 0x1.6a09e6p-1f; /* sqrt(1/2) */
+    const lanes size = (lanes)_mm512_max_epi32((__m512i)abs_lanes(z), (__m512i)all_lanes(1e-20f));
+    return (1 + with_sign_lanes(z, erf_of_size((vector)size))) / 2;
 }
 
 /* tanh rounds to 1 for x >= 9.3. */

@@ -642,13 +642,14 @@ static plan plan_of(const heed_gemm *call, int64_t workspace)
 {
     const int64_t panels = parts_of(call->n, PANEL), size = (int64_t)sizeof(T);
     const bool is_far = call->b_row * size > 2048;
+    const bool few = panels <= (call->a_col * size % 4096 == 0 ? 2 : 4);
     plan p = {.kc = call->k, .nc = call->n};
     if (call->k > KC) {
         p.kc = least(KC, parts_of(parts_of(call->k, parts_of(call->k, KC)), 16) * 16);
     }
     p.in_place = call->b_col == 1 && call->n >= WIDTH && (call->m <= 4 * MR || !is_far);
     p.packs_a = (call->a_row != 1 && call->a_col != 1) ||
-                (call->a_col != 1 && panels > 2 && call->a_col * size >= 1024) ||
+                (call->a_col != 1 && !few && call->a_col * size >= 1024) ||
                 (call->a_col == 1 && panels > 8 && call->a_row * size % 4096 == 0);
     p.workspace = panels * p.kc * PANEL;
     if (p.in_place) {

@@ -160,12 +160,13 @@ typedef struct heed_kernels {
 /* ---- choosing (processor.c) ---- */
 
 /* heed_choose_isa: selects the machine's best instruction set, or the one named by HEED_ISA; called
- * when the first tensor is made. HEED_ERR_VALUE: this build or machine does not support it. */
+ * when the first tensor is made. HEED_ERR_VALUE: this build or machine does not support it, or
+ * HEED_NUM_THREADS is not a number that can be set (heed_check_num_threads, parallel.c). */
 heed_status heed_choose_isa(void);
+heed_status heed_check_num_threads(void);
 
-/* heed_isas_text: the instruction set in use, and those of this build: "v4 (of baseline v3 v4)". It
- * reports no error. */
-heed_text heed_isas_text(void);
+/* heed_isa_in_use: heed_isa, or "no instruction set" instead of an error. */
+const char *heed_isa_in_use(void);
 
 /* X(name) for each instruction set that the Makefile compiles kernels for, widest last. It passes
  * this macro to the files of src/tensor that use it. */

@@ -37,14 +37,12 @@ static inline int64_t group_of(int64_t n, int64_t left)
         lane[j] = join;                                                                            \
     }
 #ifdef T_IS_F64
-#define JOIN_8(type, join)                                                                         \
-    for (int next = 1; next < 8; next++) {                                                         \
+#define JOIN_IN_ORDER(count, type, join)                                                           \
+    for (int next = 1; next < (count); next++) {                                                   \
         JOIN_TO(type, 1, next, join)                                                               \
     }
-#define JOIN_32(type, join)                                                                        \
-    for (int next = 1; next < 32; next++) {                                                        \
-        JOIN_TO(type, 1, next, join)                                                               \
-    }
+#define JOIN_8(type, join)  JOIN_IN_ORDER(8, type, join)
+#define JOIN_32(type, join) JOIN_IN_ORDER(32, type, join)
 #else
 #define JOIN_8(type, join)                                                                         \
     JOIN_TO(type, 4, 4, join)                                                                      \
@@ -128,8 +126,9 @@ static inline wide widened(const float *x)
 #endif
 }
 
-/* Prefetches two pages ahead, because processors do not prefetch across pages. */
-static __attribute__((noinline, unused)) double sum_of_row ROW
+/* The sum of the whole vectors of a row, in lanes. Prefetches two pages ahead, because processors
+ * do not prefetch across pages. */
+static inline wide lanes_of_row ROW
 {
     enum { LANES = 32, AHEAD = 8192 / sizeof(float) };
     const double factor = one;
@@ -157,8 +156,13 @@ static __attribute__((noinline, unused)) double sum_of_row ROW
     for (; i + WIDE <= n; i += WIDE) {
         lane[0] += widened(row + i) * factor;
     }
-    const wide all = lane[0];
-    double total = 0, sum[WIDE];
+    return lane[0];
+}
+
+static __attribute__((noinline, unused)) double sum_of_row ROW
+{
+    const wide all = lanes_of_row(n, row);
+    double rest = 0, sum[WIDE];
     memcpy(sum, &all, sizeof sum);
     UNROLL for (int half = WIDE / 2; half > 0; half /= 2)
     {
@@ -166,10 +170,10 @@ static __attribute__((noinline, unused)) double sum_of_row ROW
             sum[k] += sum[k + half];
         }
     }
-    for (; i < n; i++) {
-        total += (double)row[i];
+    for (int64_t i = n - n % WIDE; i < n; i++) {
+        rest += (double)row[i];
     }
-    return sum[0] + total;
+    return sum[0] + rest;
 }
 #else
 FOLD(TOTAL, sum_of_row, ROW, 0, all + (TOTAL)x, all + x)

@@ -8,11 +8,65 @@
  * The maximum ignores NaN; exp propagates it. */
 #include "softmax_rows.h"
 
-/* out = exp(x - shift); out may be x. */
-static void exps(int64_t n, const T *x, T shift, T *out)
+#if defined T_IS_F32 && defined __FMA__
+/* Multiplying subnormal numbers, those below 2^-126, takes 50 ns on many processors. So scores from
+ * -104 to LEAST_NORMAL, -126 ln 2, are left out at first, and their quotients are computed in units
+ * of 2^-149 afterwards, with fused multiply-adds. */
+#define LEAST_NORMAL (-0x1.5d589ep+6f)
+
+/* How far the bits of a score are from those of LEAST_NORMAL: at most gap_of(-104) for these. */
+static inline uint32_t gap_of(T score)
 {
+    return (uint32_t)bits_of(score) - (uint32_t)bits_of(LEAST_NORMAL) - 1;
+}
+
+/* out = exp(x - shift) / total for these scores. Each step rounds as in exp_f32 and divide(): to an
+ * integer, because results of 2^23 ... 2^24 have no fraction. All numbers are less than 2^23. */
+static __attribute__((noinline)) void divide_subnormal(int64_t n, const T *x, T shift, T total,
+                                                       T *restrict out)
+{
+    static const volatile float more = 1.5f * FLT_MIN;
+    if (bits_of(more - FLT_MIN) == 0) {
+        return; /* in this mode, subnormal results are 0 */
+    }
+    const float unit = 0x1p23f, either = total < unit ? 0x1.8p23f : 0, inverse = 1 / total;
     for (int64_t i = 0; i < n; i++) {
-        out[i] = exp(x[i] - shift);
+        const bool chosen = gap_of(x[i] - shift) <= gap_of(-104);
+        const exp_parts e = exp_parts_of(chosen ? x[i] - shift : bounds.exp_least);
+        const float row = times_power(exp_of_rest(e), e.exponent + 149 * (1 << 23)) + unit - unit;
+        const float shifted = row * inverse + unit;
+        const float rest = row - (shifted - unit) * total + either - either;
+        const int32_t bits = bits_of(rest * inverse + shifted) - bits_of(unit);
+        out[i] = chosen ? of_bits(bits) : out[i];
+    }
+}
+#endif
+
+/* out = exp(x - max) for a group of rows. In rows of at least a vector, leaves 0 for subnormal
+ * ones, and notes whether there are any. */
+static __attribute__((noinline)) void exps(const heed_rows *rows, int64_t first, int64_t group,
+                                           const T *max, bool *subnormal)
+{
+    for (int64_t i = 0; i < group; i++) {
+        const int64_t n = rows->n;
+        const T *x = IN(rows, 0, first + i), shift = max[i];
+        T *restrict out = OUT(rows, first + i);
+        subnormal[i] = false;
+#ifdef LEAST_NORMAL
+        if (n >= WIDTH) {
+            uint32_t least = UINT32_MAX;
+            for (int64_t j = 0; j < n; j++) {
+                const uint32_t gap = gap_of(x[j] - shift);
+                out[j] = weight_of(x[j] - shift, LEAST_NORMAL);
+                least = gap < least ? gap : least;
+            }
+            subnormal[i] = least <= gap_of(-104);
+            continue;
+        }
+#endif
+        for (int64_t j = 0; j < n; j++) {
+            out[j] = exp(x[j] - shift);
+        }
     }
 }
 
@@ -40,17 +94,21 @@ void KERNEL(softmax)(const heed_rows *rows)
     FOR_GROUPS(rows, first, group)
     {
         T max[GROUP], total[GROUP];
+        bool subnormal[GROUP];
         for (int64_t i = 0; i < group; i++) {
             max[i] = largest(n, IN(rows, 0, first + i));
         }
-        for (int64_t i = 0; i < group; i++) {
-            exps(n, IN(rows, 0, first + i), max[i], OUT(rows, first + i));
-        }
+        exps(rows, first, group, max, subnormal);
         for (int64_t i = 0; i < group; i++) {
             total[i] = (T)sum_of_positive(n, OUT(rows, first + i));
         }
         for (int64_t i = 0; i < group; i++) {
             divide(n, OUT(rows, first + i), total[i]);
+#ifdef LEAST_NORMAL
+            if (subnormal[i] && total[i] >= 1) { /* else all are NaN */
+                divide_subnormal(n, IN(rows, 0, first + i), max[i], total[i], OUT(rows, first + i));
+            }
+#endif
         }
     }
 }

@@ -29,25 +29,25 @@ SUM_OF(sum_of_positive, ROW, READ_X, x)
  * Scores are at most 0, or NaN, unless the maximum of the row, and so the sum, is infinite. */
 #ifdef T_IS_F32
 #define LEAST_SCORE (-69)
-static inline T weight_of(T score)
+static inline T weight_of(T score, const T least)
 {
-    const exp_parts e = exp_parts_of(score < LEAST_SCORE ? LEAST_SCORE : score);
+    const exp_parts e = exp_parts_of(score < least ? least : score);
     const T y = times_power(exp_of_rest(e), e.exponent);
-    const T weight = score < LEAST_SCORE ? 0 : y;
+    const T weight = score < least ? 0 : y;
     return score <= 0 ? weight : score + INFINITY;
 }
 #else
 #define LEAST_SCORE (-660)
-static inline T weight_of(T score)
+static inline T weight_of(T score, const T least)
 {
-    return score < LEAST_SCORE ? 0 : exp(score);
+    return score < least ? 0 : exp(score);
 }
 #endif
 
 static void weights(int64_t n, const T *x, T shift, T *out)
 {
     for (int64_t i = 0; i < n; i++) {
-        out[i] = weight_of(x[i] - shift);
+        out[i] = weight_of(x[i] - shift, LEAST_SCORE);
     }
 }
 

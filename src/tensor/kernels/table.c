@@ -47,7 +47,7 @@ static inline T floor_remainder(T a, T b)
 #ifdef T_IS_F32
 #ifdef IN_VECTORS
 #define F32(name)       name##_lanes
-#define normal_cdf(x)   KERNEL(normal_cdf)(x)
+#define normal_cdf(x)   normal_cdf_lanes(x)
 #define sqrt(x)         _Generic((x), vector : sqrt_lanes, default : sqrtf)(x)
 #define pow(a, b)       pow_lanes(a, b)
 #define remainder(a, b) remainder_lanes(a, b)

@@ -1,5 +1,5 @@
-/* Integers in a range, permutations, and Bernoulli, exponential and multinomial draws;
- * uniform_normal.c has the numbers that initialise models.
+/* Tensors like another, integers in a range, permutations, and Bernoulli, exponential and
+ * multinomial draws; uniform_normal.c has the numbers that initialise models.
  *
  * Everything that can fail comes before the first draw, so a failing call leaves the generator
  * unchanged. */
@@ -13,6 +13,50 @@
 #include "../read.h"
 #include "../shape.h"
 #include "generator.h"
+
+/* ---- the layout of another tensor ---- */
+
+/* torch's result has the memory layout of x and is filled in memory order. Ours is contiguous:
+ * numbers are drawn into memory laid out like torch's, then copied. Reads only the shape, strides
+ * and dtype of x, whose value may have been freed. */
+static heed_tensor *draw_like(const char *function, const heed_tensor *x, bool is_normal)
+{
+    if (heed_blocked() || heed_check_scope(function) != HEED_OK) {
+        return NULL;
+    }
+    if (x == NULL) {
+        heed_fail(HEED_ERR_NULL, "%s: x is NULL", function);
+        return NULL;
+    }
+    if (!heed_is_float(x->dtype)) {
+        heed_fail(HEED_ERR_DTYPE, "%s: x is %s; it must be f32 or f64; cast it with heed_to",
+                  function, heed_dtype_name(x->dtype));
+        return NULL;
+    }
+    if (heed_is_row_major(x)) {
+        return heed_draw_standard(function, heed_shape_of_tensor(x), x->dtype, is_normal);
+    }
+    heed_tensor *y = heed_tensor_create(function, heed_shape_of_tensor(x), x->dtype);
+    heed_tensor *drawn = y != NULL ? heed_tensor_like(NULL, y) : NULL;
+    if (drawn == NULL) {
+        return NULL;
+    }
+    heed_dense_strides(x, drawn->strides);
+    heed_fill_standard(drawn, is_normal);
+    heed_copy_elements(drawn, y);
+    heed_unref(drawn);
+    return y;
+}
+
+heed_tensor *heed_rand_like(const heed_tensor *x)
+{
+    return draw_like("rand_like", x, false);
+}
+
+heed_tensor *heed_randn_like(const heed_tensor *x)
+{
+    return draw_like("randn_like", x, true);
+}
 
 /* ---- integers ---- */
 
@@ -414,10 +458,10 @@ heed_tensor *heed_multinomial(const heed_tensor *p, int64_t num_samples, bool re
     }
     const heed_shape shape =
         p->ndim == 2 ? HEED_SHAPE(p->shape[0], num_samples) : HEED_SHAPE(num_samples);
-    /* torch 2 also races for a single sample with replacement. */
-    const bool race =
-        !replacement || (num_samples == 1 && heed_random_torch_2(heed_generator_of_thread()));
     heed_tensor *t = heed_tensor_create("multinomial", shape, HEED_I64);
+    /* torch 2 also races for a single sample with replacement. */
+    const bool race = !replacement || (num_samples == 1 && t != NULL &&
+                                       heed_random_torch_2(heed_generator_of_thread()));
     if (t == NULL || check_rows(p, replacement ? 1 : num_samples, race) != HEED_OK) {
         return NULL;
     }

@@ -34,13 +34,26 @@ void heed_seed_generator(heed_generator *g, uint64_t seed)
     g->seeded = true;
 }
 
+_Static_assert(sizeof(heed_generator) <= HEED_GENERATOR_SIZE, "see thread.h");
+
+/* g; before its first use, it is zeros. */
+static heed_generator *begun(heed_generator *g)
+{
+    if (!g->seeded) {
+        g->flavor = HEED_RANDOM_TORCH_2;
+        heed_seed_generator(g, default_seed);
+    }
+    return g;
+}
+
 heed_generator *heed_generator_of_thread(void)
 {
-    static _Thread_local heed_generator generator = {.flavor = HEED_RANDOM_TORCH_2};
-    if (!generator.seeded) {
-        heed_seed_generator(&generator, default_seed);
+    heed_thread_rest *rest = heed_rest_of_thread();
+    if (rest == NULL) {
+        heed_fail(HEED_ERR_MEMORY, "out of memory: no memory for the generator of this thread");
+        return NULL;
     }
-    return &generator;
+    return begun((heed_generator *)rest->generator);
 }
 
 /* The twister's step, for one word or a vector of four. */
@@ -353,12 +366,16 @@ NORMAL_BLOCKS(f64, double)
 
 void heed_manual_seed(uint64_t seed)
 {
-    heed_seed_generator(heed_generator_of_thread(), seed);
+    heed_generator *g = heed_generator_of_thread();
+    if (g != NULL) {
+        heed_seed_generator(g, seed);
+    }
 }
 
 heed_generator heed_get_generator(void)
 {
-    return *heed_generator_of_thread();
+    heed_generator unused = {.seeded = false};
+    return *(heed_self.rest != NULL ? heed_generator_of_thread() : begun(&unused));
 }
 
 static bool known_flavor(heed_random_flavor flavor)
@@ -378,7 +395,10 @@ heed_status heed_set_generator(const heed_generator *generator)
                          "value returned by heed_get_generator",
                          generator->next, (int)generator->flavor);
     }
-    *heed_generator_of_thread() = *generator;
+    heed_generator *g = heed_generator_of_thread();
+    if (g != NULL) {
+        *g = *generator;
+    }
     return heed_self.error;
 }
 
@@ -388,6 +408,9 @@ heed_status heed_set_random_flavor(heed_random_flavor flavor)
         return heed_fail(HEED_ERR_VALUE,
                          "set_random_flavor: %d is not a flavor; random.h lists them", (int)flavor);
     }
-    heed_generator_of_thread()->flavor = flavor;
+    heed_generator *g = heed_generator_of_thread();
+    if (g != NULL) {
+        g->flavor = flavor;
+    }
     return heed_self.error;
 }

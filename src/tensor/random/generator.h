@@ -9,6 +9,8 @@
 #include "random.h"
 
 /* heed_generator_of_thread: this thread's generator; if not yet seeded, seeds it as torch does.
+ * NULL, with HEED_ERR_MEMORY pending, if memory ran out; never in a function that has created a
+ * tensor or called heed_check_random_target.
  * heed_seed_generator: restarts g with `seed`, keeping the flavor. */
 heed_generator *heed_generator_of_thread(void);
 void heed_seed_generator(heed_generator *g, uint64_t seed);
@@ -41,11 +43,16 @@ typedef heed_random_fill *const heed_random_fills[HEED_DTYPES];
 
 /* For functions that fill a tensor (uniform_normal.c). heed_check_random_dtype: f32 or f64.
  * heed_check_random_target: a tensor that can be overwritten, of a dtype that has a fill.
- * heed_fill_random: fills t, in the order in which torch does. */
+ * heed_fill_random: fills t, in the order in which torch does. heed_fill_standard: the same with
+ * numbers that are uniform in [0, 1), or normal with mean 0 and standard deviation 1;
+ * heed_draw_standard: a new tensor of them. */
 heed_status heed_check_random_dtype(const char *function, heed_dtype dtype);
 heed_status heed_check_random_target(const char *function, const heed_tensor *t,
                                      heed_random_fills fill);
 void heed_fill_random(const heed_tensor *t, heed_random_fill *fill, double a, double b);
+void heed_fill_standard(const heed_tensor *t, bool is_normal);
+heed_tensor *heed_draw_standard(const char *function, heed_shape shape, heed_dtype dtype,
+                                bool is_normal);
 
 /* heed_random_torch_2: true for the flavors of torch 2.
  * heed_log_of_rest: ln(1 - u) for a draw u. */

@@ -9,7 +9,6 @@
 #include "../broadcast_walk.h"
 #include "../check.h"
 #include "../create.h"
-#include "../elements.h"
 #include "../handle.h"
 #include "../read.h"
 #include "../shape.h"
@@ -73,8 +72,7 @@ heed_status heed_check_random_dtype(const char *function, heed_dtype dtype)
     return HEED_OK;
 }
 
-/* Uniform in [0, 1), or normal with mean 0 and standard deviation 1. */
-static void fill_standard(const heed_tensor *t, bool is_normal)
+void heed_fill_standard(const heed_tensor *t, bool is_normal)
 {
     if (is_normal) {
         fill_normal(t, 0.0, 1.0);
@@ -83,68 +81,27 @@ static void fill_standard(const heed_tensor *t, bool is_normal)
     }
 }
 
-static heed_tensor *draw(const char *function, heed_shape shape, heed_dtype dtype, bool is_normal)
+heed_tensor *heed_draw_standard(const char *function, heed_shape shape, heed_dtype dtype,
+                                bool is_normal)
 {
     if (heed_blocked() || heed_check_random_dtype(function, dtype) != HEED_OK) {
         return NULL;
     }
     heed_tensor *t = heed_tensor_create(function, shape, dtype);
     if (t != NULL) {
-        fill_standard(t, is_normal);
+        heed_fill_standard(t, is_normal);
     }
     return t;
 }
 
 heed_tensor *heed_rand(heed_shape shape, heed_dtype dtype)
 {
-    return draw("rand", shape, dtype, false);
+    return heed_draw_standard("rand", shape, dtype, false);
 }
 
 heed_tensor *heed_randn(heed_shape shape, heed_dtype dtype)
 {
-    return draw("randn", shape, dtype, true);
-}
-
-/* torch's result has the memory layout of x and is filled in memory order. Ours is contiguous:
- * numbers are drawn into memory laid out like torch's, then copied. Reads only the shape, strides
- * and dtype of x, whose value may have been freed. */
-static heed_tensor *draw_like(const char *function, const heed_tensor *x, bool is_normal)
-{
-    if (heed_blocked() || heed_check_scope(function) != HEED_OK) {
-        return NULL;
-    }
-    if (x == NULL) {
-        heed_fail(HEED_ERR_NULL, "%s: x is NULL", function);
-        return NULL;
-    }
-    if (!heed_is_float(x->dtype)) {
-        heed_fail(HEED_ERR_DTYPE, "%s: x is %s; it must be f32 or f64; cast it with heed_to",
-                  function, heed_dtype_name(x->dtype));
-        return NULL;
-    }
-    if (heed_is_row_major(x)) {
-        return draw(function, heed_shape_of_tensor(x), x->dtype, is_normal);
-    }
-    heed_tensor *y = heed_tensor_create(function, heed_shape_of_tensor(x), x->dtype);
-    heed_tensor *drawn = y != NULL ? heed_tensor_like(NULL, y) : NULL;
-    if (drawn == NULL) {
-        return NULL;
-    }
-    heed_dense_strides(x, drawn->strides);
-    fill_standard(drawn, is_normal);
-    heed_copy_elements(drawn, y);
-    heed_unref(drawn);
-    return y;
-}
-
-heed_tensor *heed_rand_like(const heed_tensor *x)
-{
-    return draw_like("rand_like", x, false);
-}
-
-heed_tensor *heed_randn_like(const heed_tensor *x)
-{
-    return draw_like("randn_like", x, true);
+    return heed_draw_standard("randn", shape, dtype, true);
 }
 
 /* ---- in place ---- */
@@ -164,7 +121,7 @@ heed_status heed_check_random_target(const char *function, const heed_tensor *t,
                          "it is a view of, or a copy",
                          function, HEED_TEXT(t));
     }
-    return HEED_OK;
+    return heed_generator_of_thread() != NULL ? HEED_OK : heed_self.error;
 }
 
 /* True if the dtype of t can represent both numbers. */

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "../../autograd/ops/index.h"
 #include "../../autograd/ops/slice.h"
 #include "../../nn/arguments.h"
 #include "../../tensor/alloc.h"
@@ -23,10 +24,28 @@ struct heed_batches {
 
 /* ---- batches ---- */
 
+static heed_status check_indices(const heed_tensor *indices, int64_t count)
+{
+    if (heed_check_tensor("batches", "indices", indices) != HEED_OK) {
+        return heed_error_pending();
+    }
+    const bool fits = indices->ndim == 1 && indices->shape[0] == count;
+    return fits && indices->dtype == HEED_I64
+               ? HEED_OK
+               : heed_fail(fits ? HEED_ERR_DTYPE : HEED_ERR_SHAPE,
+                           "batches: indices are %s %s; they must be i64 (%lld), one for each of "
+                           "count",
+                           heed_dtype_name(indices->dtype),
+                           heed_shape_text(indices->ndim, indices->shape).text, (long long)count);
+}
+
 heed_batches *heed_batches_new(int64_t count, int64_t batch_size, heed_batches_options options)
 {
     const heed_named_size sizes[] = {{"count", count}, {"batch_size", batch_size}};
     if (heed_check_positive("batches", sizes, 2) != HEED_OK) {
+        return NULL;
+    }
+    if (options.indices != NULL && check_indices(options.indices, count) != HEED_OK) {
         return NULL;
     }
     heed_batches *b = heed_alloc_zeroed(sizeof *b);
@@ -34,6 +53,9 @@ heed_batches *heed_batches_new(int64_t count, int64_t batch_size, heed_batches_o
         b->count = count;
         b->batch_size = batch_size;
         b->options = options;
+        if (options.indices != NULL) {
+            heed_retain(options.indices);
+        }
     }
     return b;
 }
@@ -50,6 +72,7 @@ void heed_batches_free(heed_batches *b)
 {
     if (b != NULL) {
         end_epoch(b);
+        heed_release(b->options.indices);
         heed_free(b);
     }
 }
@@ -89,7 +112,7 @@ static heed_tensor *next_batch(heed_batches *b)
     }
     heed_tensor *batch = heed_narrow(b->order, 0, b->used, size);
     b->used += size;
-    return batch;
+    return b->options.indices != NULL ? heed_index_select(b->options.indices, 0, batch) : batch;
 }
 
 bool heed_batches_next(heed_batches *b, heed_tensor **indices)

@@ -23,15 +23,16 @@ HEED_BEGIN_DECLS
 typedef struct heed_batches heed_batches;
 
 typedef struct heed_batches_options {
-    bool shuffle;   /* a new order for each epoch */
-    bool drop_last; /* omit the last batch if it is smaller */
+    bool shuffle;         /* a new order for each epoch */
+    bool drop_last;       /* omit the last batch if it is smaller */
+    heed_tensor *indices; /* i64 (count): a part of a split, as torch's Subset; NULL: all of them */
 } heed_batches_options;
 
-/* heed_batches_new: batches of the indices 0 ... count - 1, like torch's DataLoader(dataset,
- * batch_size, shuffle=..., drop_last=...) without workers: the same seed gives the same batches,
- * and every epoch advances this thread's generator as in torch, even without shuffle. NULL on
- * error. heed_batches_free: NULL is a no-op.
- * HEED_ERR_VALUE: count or batch_size is below 1. */
+/* heed_batches_new: batches of count indices, 0 ... count - 1 by default, like torch's
+ * DataLoader(dataset, batch_size, shuffle=..., drop_last=...) without workers: the same seed gives
+ * the same batches, and every epoch advances this thread's generator as in torch, even without
+ * shuffle. NULL on error. heed_batches_free: NULL is a no-op. HEED_ERR_VALUE: count or batch_size
+ * is below 1. HEED_ERR_SHAPE, HEED_ERR_DTYPE: indices is not i64 (count). */
 heed_batches *heed_batches_new(int64_t count, int64_t batch_size, heed_batches_options options);
 void heed_batches_free(heed_batches *b);
 
@@ -53,7 +54,9 @@ int64_t heed_batches_count(const heed_batches *b);
  *
  *     heed_tensor *part[2];
  *     heed_random_split(heed_size(X, 0), (double[]){0.8, 0.2}, 2, part);
- *     heed_tensor *train = heed_index_select(X, 0, part[0]);
+ *     heed_tensor *test = heed_index_select(X, 0, part[1]);
+ *     heed_batches *train = heed_batches_new(heed_size(part[0], 0), 32,
+ *                                            (heed_batches_options){.indices = part[0]});
  *
  * HEED_ERR_VALUE: count or a length is negative, or the lengths sum to neither. HEED_ERR_NULL: no
  * lengths or no indices. On error, tensors that were not created are NULL. */

@@ -42,7 +42,7 @@ heed_status heed_load_state_dict_with(void *module, const char *path, heed_load_
         const heed_match match = {.function = function,
                                   .there = there.text,
                                   .here = m->kind->name,
-                                  .not_strict = options.not_strict};
+                                  .no_strict = options.no_strict};
         const heed_offers offers = heed_file_offers(file);
         heed_match_load(&match, &offers, heed_state_dict(m));
     }

@@ -23,7 +23,7 @@ HEED_BEGIN_DECLS
 heed_status heed_save_state_dict(void *module, const char *path, const heed_metadata *metadata);
 
 typedef struct heed_load_options {
-    bool not_strict; /* ignore names that only the file or only the module has */
+    bool no_strict; /* ignore names that only the file or only the module has */
 } heed_load_options;
 
 /* heed_load_state_dict: copies the tensors from a file into the parameters and buffers with the

@@ -244,7 +244,8 @@ static heed_status add_whole(csv_reader *r)
     const char *first = r->cell + (negative || *r->cell == '+');
     const char *end = heed_read_digits(first, negative, &value, &fits);
     if (end == first || *end != '\0') {
-        return fail_cell(r, HEED_ERR_FORMAT, "'%s' is not a whole number",
+        return fail_cell(r, HEED_ERR_FORMAT,
+                         "'%s' is not an i64: digits and a sign, without a point",
                          heed_show_name(r->cell).text);
     }
     return fits ? add_number(r, 0, value) : fail_large(r, HEED_I64);

@@ -28,7 +28,7 @@ typedef struct heed_csv_columns {
 } heed_csv_columns;
 
 typedef struct heed_csv_options {
-    heed_dtype dtype; /* f32 (default), f64, or i64 for whole numbers */
+    heed_dtype dtype; /* f32 (default), f64, or i64, for whole numbers without a point */
     char delimiter;   /* ',' by default */
     bool no_header;   /* the first line contains values, not names */
     bool missing_nan; /* empty cells become NaN; by default they are errors */
@@ -43,7 +43,7 @@ typedef struct heed_csv_options {
  * times the size of the values.
  *
  * Errors name the line and the column: "load_csv: iris.csv: line 7, column 3 (petal_width): ..."
- * HEED_ERR_FORMAT: a cell is missing, is not a number or, for i64, not a whole number; a row has
+ * HEED_ERR_FORMAT: a cell is missing, is not a number or, for i64, not digits and a sign; a row has
  * more or fewer cells than the first; a quote is not closed; a cell is longer than 65535 bytes; the
  * table is empty. HEED_ERR_VALUE: a number is too large for the dtype, a text column has more than
  * 1000 classes, or the delimiter is a quote, a point or a line break. HEED_ERR_DTYPE: bool, or i64

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -45,6 +46,58 @@ heed_status heed_fail_file(const char *function, const char *path, const char *w
                         error == EFBIG ? "; ulimit -f or the file system limits its size" : "");
 }
 
+/* ---- opening and locking ---- */
+
+/* Moves a descriptor above 2. */
+static int move_up(int fd)
+{
+    if (fd < 0 || fd > STDERR_FILENO) {
+        return fd;
+    }
+    const int above = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), error = errno;
+    close(fd);
+    errno = error;
+    return above;
+}
+
+int heed_open(const char *path, int flags)
+{
+    return move_up(open(path, flags | O_CLOEXEC, 0666));
+}
+
+/* Locks by flock, which belong to the open file: unlike locks by fcntl, they also exclude other
+ * threads, and closing another descriptor of the file keeps them. A forked child shares them, but a
+ * program that it executes does not. NFS has them since Linux 2.6.12. */
+static bool lock(int fd)
+{
+    return flock(fd, LOCK_EX | LOCK_NB) == 0;
+}
+
+heed_status heed_claim(const char *function, const char *path, int fd)
+{
+    struct flock other = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    char who[40] = "another watch";
+    if (lock(fd) || errno != EWOULDBLOCK) {
+        return HEED_OK;
+    }
+    if (fcntl(fd, F_GETLK, &other) == 0 && other.l_type != F_UNLCK && other.l_pid > 0) {
+        snprintf(who, sizeof who, "process %ld", (long)other.l_pid);
+    }
+    return heed_fail_at(HEED_ERR_FILE, function, path,
+                        "%s is writing it; choose another file, or end that run", who);
+}
+
+/* Only locks by fcntl tell who holds them. */
+void heed_sign_claim(int fd)
+{
+    fcntl(fd, F_SETLK, &(struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET});
+}
+
+void heed_unclaim(int fd)
+{
+    flock(fd, LOCK_UN);
+}
+
 /* ---- reading bytes ---- */
 
 static heed_status check_regular(const char *function, const char *path, mode_t mode)
@@ -61,7 +114,7 @@ heed_status heed_reader_open(heed_file_reader *in, const char *function, const c
     if (heed_check_not_null(function, "the path", path) != HEED_OK) {
         return heed_error_pending();
     }
-    in->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe must not block */
+    in->fd = heed_open(path, O_RDONLY | O_NONBLOCK); /* a pipe must not block */
     if (in->fd < 0 || fstat(in->fd, &about) != 0) {
         return heed_fail_file(function, path, in->fd < 0 ? "open it" : "stat it", errno);
     }
@@ -268,12 +321,6 @@ static unsigned host_hash(void)
     return hash;
 }
 
-/* False: another process holds the lock, or the file system has no locks. */
-static bool lock(int fd)
-{
-    return fcntl(fd, F_SETLK, &(struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET}) == 0;
-}
-
 /* The process that created this temporary file of the target; 0: another file, or of another
  * host. */
 static pid_t process_of(const char *name, const char *target)
@@ -293,7 +340,7 @@ static pid_t process_of(const char *name, const char *target)
 static void remove_leftover(int folder, const char *name)
 {
     struct stat at, named;
-    const int fd = openat(folder, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    const int fd = move_up(openat(folder, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (fd < 0) {
         return;
     }
@@ -334,7 +381,7 @@ static heed_status create(heed_atomic_file *file, int mode)
     for (int i = 0; i < TRIES && file->fd < 0; i++) {
         snprintf(file->temporary, sizeof file->temporary, "%s.tmp-%08x-%ld-%d", file->target, host,
                  (long)getpid(), i);
-        file->fd = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        file->fd = heed_open(file->temporary, O_WRONLY | O_CREAT | O_EXCL);
         if (file->fd < 0 && errno != EEXIST) {
             break;
         }
@@ -405,7 +452,7 @@ static heed_status sync_directory(heed_atomic_file *file)
     if (slash != NULL) {
         slash[slash == file->target] = '\0'; /* keeps a leading "/" */
     }
-    int directory = open(slash != NULL ? file->target : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int directory = heed_open(slash != NULL ? file->target : ".", O_RDONLY | O_DIRECTORY);
     if (directory < 0) {
         return HEED_OK;
     }

@@ -1,5 +1,5 @@
-/* Files: errors, reading, and atomic replacement (internal). `function` is the public function,
- * for error messages.
+/* Files: errors, opening, locks, reading, and atomic replacement (internal). `function` is the
+ * public function, for error messages.
  */
 #ifndef HEED_TOOLS_FILE_IO_H
 #define HEED_TOOLS_FILE_IO_H
@@ -16,6 +16,22 @@
 heed_status heed_fail_in(heed_status status, const char *function, const char *path,
                          const char *name, const char *format, ...) HEED_PRINTF(5, 6);
 heed_status heed_fail_file(const char *function, const char *path, const char *what, int error);
+
+/* ---- opening and locking ---- */
+
+/* heed_open: open(2) with O_CLOEXEC and the permissions 0666. The descriptor is above 2: in a
+ * program whose stderr is closed, a file with descriptor 2 would receive its messages. Nothing else
+ * in the library opens files (make layers). */
+int heed_open(const char *path, int flags);
+
+/* heed_claim: locks a file that stays open for writing, until heed_unclaim or until the process has
+ * ended, however it ends. HEED_ERR_FILE: a descriptor of this or another process has locked it.
+ * Succeeds without a lock if the file system has none.
+ * heed_sign_claim: lets heed_claim name this process in its message. Closing any other descriptor
+ * of the file in this process ends that. */
+heed_status heed_claim(const char *function, const char *path, int fd);
+void heed_sign_claim(int fd);
+void heed_unclaim(int fd);
 
 /* ---- reading bytes and tensor elements at any offset ---- */
 

@@ -176,6 +176,21 @@ static int32_t read_hex(heed_json *json)
     return value;
 }
 
+/* Writes a character as UTF-8, in at most 4 bytes, and returns the end. */
+static char *write_utf8(char *to, uint32_t code)
+{
+    if (code < 0x80) {
+        *to++ = (char)code;
+        return to;
+    }
+    const int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3; /* bytes that follow the first */
+    *to++ = (char)((0xFFu << (7 - more) & 0xFF) | (code >> 6 * more));
+    for (int i = more - 1; i >= 0; i--) {
+        *to++ = (char)(0x80 | (code >> 6 * i & 0x3F));
+    }
+    return to;
+}
+
 /* \uXXXX, or a pair of them for a character past U+FFFF. */
 static char *read_unicode(heed_json *json, char *to)
 {
@@ -196,7 +211,7 @@ static char *read_unicode(heed_json *json, char *to)
         fail(json, "\\u0000, which is not supported");
         return to;
     }
-    return heed_utf8_write(to, (uint32_t)c);
+    return write_utf8(to, (uint32_t)c);
 }
 
 static char *read_escape(heed_json *json, char *to)

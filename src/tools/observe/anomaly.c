@@ -12,6 +12,7 @@
 #include "../../autograd/notify.h"
 #include "../../autograd/observer.h"
 #include "../../autograd/ops/elementwise.h"
+#include "../../autograd/ops/loss_options.h"
 #include "../../autograd/ops/reductions.h"
 #include "../../autograd/ops/view.h"
 #include "../../nn/optim/optimizer.h"
@@ -241,25 +242,102 @@ static heed_status check_where(const heed_call *call, const heed_tensor *x)
     return first != second ? check_mask(call, x->inputs[0], first ? KEEP : BLOCK) : HEED_OK;
 }
 
-/* HEED_ERR_ANOMALY if this call is a likely mistake. */
-static heed_status check_call(const heed_call *call)
+/* ---- masks of 0 and 1 that are added ---- */
+
+/* The mask is constant; modules may have combined it with one of 0 and -inf. */
+static heed_status check_added(const heed_call *call, heed_tensor *mask)
 {
-    const heed_tensor *x = call->inputs[0], *mask = call->count > 3 ? call->inputs[3] : NULL;
+    bool zero = false, one = false;
+    mask = mask->storage != NULL && !mask->requires_grad ? heed_contiguous(mask) : NULL;
+    for (int64_t i = 0; mask != NULL && i < mask->numel; i++) {
+        const double x = heed_number_at(mask, i);
+        if (x > -1e4 && x != 0 && x != 1) {
+            return HEED_OK;
+        }
+        zero = zero || x == 0;
+        one = one || x == 1;
+    }
+    return zero && one ? complain(call, "the mask is a float tensor of 0 and 1, and is added to "
+                                        "the scores, so it blocks nothing; pass a bool mask, or 0 "
+                                        "for keys to keep and -inf for keys to block")
+                       : heed_self.error;
+}
+
+/* softmax(scores + mask) or softmax(mask + scores). Only scores have a gradient. */
+static heed_status check_sum(const heed_call *call, const heed_tensor *x)
+{
+    for (int i = 0; i < 2; i++) {
+        if (x->inputs[i]->requires_grad && is_product(x->inputs[i]) &&
+            check_added(call, x->inputs[1 - i]) != HEED_OK) {
+            return heed_self.error;
+        }
+    }
+    return check_mask(call, x->inputs[1], BIAS);
+}
+
+/* ---- one query and one key ---- */
+
+static heed_status check_lengths(const heed_call *call, const heed_tensor *scored, int64_t queries,
+                                 int64_t keys)
+{
+    return queries == 1 && keys == 1 && scored->requires_grad && heed_is_grad_enabled()
+               ? complain(call, "attention with one query and one key: its only weight is always "
+                                "1, so W_q and W_k get no gradient; the tokens must be in the "
+                                "second to last dim, (..., tokens, features)")
+               : HEED_OK;
+}
+
+/* ---- the first loss ---- */
+
+static _Thread_local bool has_loss; /* since the mode was turned on */
+
+/* cross_entropy, with inputs logits, targets, totals and possibly weight. */
+static heed_status check_first_loss(const heed_call *call, const heed_tensor *loss)
+{
+    const heed_tensor *logits = call->inputs[0];
+    if (call->count < 3 || has_loss || !loss->requires_grad) {
+        return HEED_OK;
+    }
+    has_loss = true;
+    if (call->count > 3 || ((const heed_nll_args *)call->args)->reduction != HEED_MEAN) {
+        return HEED_OK;
+    }
+    const int64_t classes = logits->shape[logits->ndim - 1];
+    const double guessing = log((double)classes), found = heed_item(loss);
+    heed_text text;
+    snprintf(text.text, sizeof text.text,
+             "the first loss is %.4g, but guessing gives ln %lld = %.4g; start from smaller "
+             "weights or embeddings, and check the scale of the logits",
+             found, (long long)classes, guessing);
+    return found > guessing + 3 ? complain(call, text.text) : heed_self.error;
+}
+
+/* HEED_ERR_ANOMALY if this call is a likely mistake. */
+static heed_status check_call(const heed_call *call, heed_tensor *y)
+{
+    heed_tensor *x = call->inputs[0], *keys = call->count > 1 ? call->inputs[1] : NULL,
+                *mask = call->count > 3 ? call->inputs[3] : NULL;
     switch (call->op->kind) {
     case HEED_KIND_LOG_SOFTMAX:
-        return check_logits(call);
+        return check_logits(call) == HEED_OK ? check_first_loss(call, y) : heed_self.error;
     case HEED_KIND_MATMUL:
         return check_softmax_dim(call);
     case HEED_KIND_ATTEND:
-        return mask != NULL ? check_mask(call, mask, mask->dtype == HEED_BOOL ? KEEP : BIAS)
-                            : HEED_OK;
+        if (mask != NULL && (check_mask(call, mask, mask->dtype == HEED_BOOL ? KEEP : BIAS) ||
+                             (mask->dtype != HEED_BOOL && check_added(call, mask)))) {
+            return heed_self.error;
+        }
+        return check_lengths(call, y, x->shape[x->ndim - 2], keys->shape[keys->ndim - 2]);
     case HEED_KIND_SOFTMAX:
     case HEED_KIND_SAFE_SOFTMAX:
+        if (is_product(x) && heed_wrapped(*(const int *)call->args, x->ndim) >= x->ndim - 2 &&
+            check_lengths(call, x, x->shape[x->ndim - 2], x->shape[x->ndim - 1])) {
+            return heed_self.error;
+        }
         return kind_of(x) == HEED_KIND_MASKED_FILL ? check_mask(call, x->inputs[1], BLOCK)
                : kind_of(x) == HEED_KIND_WHERE     ? check_where(call, x)
-               : kind_of(x) == HEED_KIND_ADD && x->input_count == 2
-                   ? check_mask(call, x->inputs[1], BIAS)
-                   : HEED_OK;
+               : kind_of(x) == HEED_KIND_ADD && x->input_count == 2 ? check_sum(call, x)
+                                                                    : HEED_OK;
     default:
         return HEED_OK;
     }
@@ -269,7 +347,7 @@ static heed_tensor *inspect_result(heed_observer *self, const heed_call *call, h
 {
     (void)self;
     if (y != NULL && !heed_in_backward() && check_result(call, y) == HEED_OK) {
-        check_call(call);
+        check_call(call, y);
     }
     return y;
 }
@@ -390,6 +468,7 @@ bool heed_set_detect_anomaly(bool enabled)
                                    .derivative = inspect_gradients,
                                    .before_step = check_gradients,
                                    .after_step = check_step};
+        has_loss = false;
         heed_observer_add(&observer);
     } else if (was && !enabled) {
         heed_observer_remove(&observer);

@@ -22,12 +22,17 @@
  * - heed_backward or heed_grad of a y that is not finite, for example because the data has NaN
  * - an optimiser's step makes a parameter NaN or infinite
  *
- * Mistakes. The first three are recognised in the graph, so only in grad mode:
+ * Mistakes. Those in calls are recognised in the graph, so only in grad mode:
  *
  * - cross_entropy or log_softmax of the result of softmax, instead of logits
  * - attention whose weights sum to 1 over the queries: softmax(q k^T) v over a dim other than the
  *   last
  * - attention with an inverted mask (T, T), T >= 3: each query sees only later keys, or only itself
+ * - attention with a constant float mask of 0 and 1, which is added to the scores: it blocks
+ * nothing
+ * - attention with one query and one key: the weight is always 1, so W_q and W_k get no gradient
+ * - a first cross_entropy above ln V + 3, V being the number of classes: the mean over targets
+ *   without class weights. The first is that after the mode was turned on. It says ln V
  * - a step of an optimiser when no parameter has a gradient: the loss does not depend on them
  * - a parameter that had no gradient in any of the first 10 steps
  * - a second step with gradients that were not cleared in between, although backward added to them.

@@ -21,6 +21,10 @@
  * "NaN". Non-integers have 9 significant digits, so a float reads back exactly. TensorBoard: each
  * run writes a new event file, which replaces the steps of earlier files from its first step on.
  *
+ * A CSV or JSON lines file has one writer: a second watch is refused, with the number of the
+ * process that writes the file if it is known. The file is free again when that watch or process
+ * has ended, even if it was killed. File systems without locks cannot refuse a second writer.
+ *
  * Rows of fast steps are buffered for about a second, until a later step or heed_watch_flush writes
  * them. Rows of steps longer than 10 ms are written at once.
  *
@@ -55,8 +59,9 @@ typedef struct heed_watch_options {
 
 typedef struct heed_watch heed_watch;
 
-/* heed_watch_new: NULL on error. HEED_ERR_FILE: a file cannot be written. HEED_ERR_VALUE: an
- * existing file was not written by a watch; it stays unchanged. */
+/* heed_watch_new: NULL on error, after which existing files are unchanged. HEED_ERR_FILE: a file
+ * cannot be written, or another watch is writing it. HEED_ERR_VALUE: an existing file was not
+ * written by a watch, or csv and jsonl are the same file. */
 heed_watch *heed_watch_new(heed_watch_options options);
 
 /* heed_watch_value: sets a value of the current step; a second one with the same name replaces it.

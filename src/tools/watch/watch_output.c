@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "../../tensor/text.h"
+#include "../files/file_io.h"
 #include "watch_sink.h"
 
 /* A stream without a descriptor is in memory. */
@@ -53,6 +54,9 @@ void heed_output_reserve(heed_output *o)
 void heed_output_close(heed_output *o)
 {
     heed_output_flush(o);
+    if (o->stream == NULL && o->fd >= 0 && o->process == getpid()) {
+        heed_unclaim(o->fd); /* forked children may live on */
+    }
     if (o->stream == NULL && o->fd >= 0 && close(o->fd) != 0 && errno != EINTR && o->error == 0) {
         o->error = errno;
     }

@@ -13,6 +13,7 @@
 #include "watch_sink.h"
 
 static const char function[] = "watch_new"; /* the only function that opens files */
+enum { DEVICE = -1 };                       /* a sink's `end`: there is nothing to cut off */
 
 static heed_status fail(const char *path, const char *what)
 {
@@ -90,7 +91,7 @@ static off_t end_of_rows(FILE *file, heed_sink *sink, int64_t resumed, const row
 static void check_begin(const char *path, const char *begins)
 {
     char line[64];
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const int file = heed_open(path, O_RDONLY);
     const ssize_t length = file >= 0 ? read(file, line, strlen(begins)) : 0;
     if (length > 0 && !begins_as(line, (size_t)length, begins)) {
         fail_foreign(path, 1);
@@ -100,46 +101,77 @@ static void check_begin(const char *path, const char *begins)
     }
 }
 
-/* Starts a new file if the file is missing or empty; if `resumed` is 0, replaces one that a watch
- * has written. Otherwise keeps the rows up to that step; later rows, and an incomplete last line
- * left by a killed program, are cut off. *last is set to the step of the last row: 0 for a new
- * file, `resumed` for a device.
+/* Finds the rows up to step `resumed`. */
+static heed_status find_rows(heed_sink *sink, int64_t resumed, const row_kind *rows, int64_t *last)
+{
+    const int fd = heed_open(sink->path, O_RDONLY);
+    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+    if (file == NULL) {
+        fail(sink->path, "read it");
+        if (fd >= 0) {
+            close(fd);
+        }
+        return heed_error_pending();
+    }
+    sink->end = end_of_rows(file, sink, resumed, rows, last);
+    fclose(file);
+    return heed_error_pending();
+}
+
+static bool is_same(const struct stat *about, const char *path)
+{
+    struct stat other;
+    return path != NULL && stat(path, &other) == 0 && other.st_dev == about->st_dev &&
+           other.st_ino == about->st_ino;
+}
+
+/* Opens the file and finds the end of the rows to keep: of a new run, none; of a resumed one, those
+ * up to that step. Later rows, and an incomplete last line left by a killed program, are cut off by
+ * begin_rows. *last is set to the step of the last row: 0 for a new file, `resumed` for a device.
  *
- * HEED_ERR_FILE: the system reports an error. HEED_ERR_VALUE: the file was not written by a watch;
- * it stays unchanged. */
-static heed_status open_file(heed_sink *sink, int64_t resumed, const row_kind *rows, int64_t *last)
+ * HEED_ERR_FILE: the system reports an error, or another process writes the file. HEED_ERR_VALUE:
+ * the file was not written by a watch, or is `other`. It stays unchanged. */
+static heed_status open_file(heed_sink *sink, int64_t resumed, const char *other,
+                             const row_kind *rows, int64_t *last)
 {
     const char *path = sink->path;
     struct stat about;
-    off_t end = 0;
     *last = 0;
-    const bool exists = stat(path, &about) == 0, device = exists && !S_ISREG(about.st_mode);
-    if (device) {
+    const int fd = sink->out.fd = heed_open(path, O_WRONLY | O_CREAT | O_APPEND);
+    if (fd < 0 || fstat(fd, &about) != 0) {
+        return fail(path, "write it");
+    }
+    if (!S_ISREG(about.st_mode)) {
+        sink->end = DEVICE;
         *last = resumed;
-    } else if (exists && resumed == 0) {
+        return HEED_OK;
+    }
+    if (is_same(&about, other)) {
+        return heed_fail_at(HEED_ERR_VALUE, function, path,
+                            "csv and jsonl are this file; they need one each");
+    }
+    if (heed_claim(function, path, fd) == HEED_OK && resumed == 0) {
         check_begin(path, rows->begins);
-    } else if (exists) {
-        FILE *file = fopen(path, "re");
-        if (file == NULL) {
-            return fail(path, "read it");
-        }
-        end = end_of_rows(file, sink, resumed, rows, last);
-        fclose(file);
+    } else if (!heed_error_pending()) {
+        find_rows(sink, resumed, rows, last);
     }
-    if (heed_error_pending()) {
-        return heed_error_pending();
-    }
-    const int fd = sink->out.fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    const bool good =
-        fd >= 0 && (device || (ftruncate(fd, end) == 0 && lseek(fd, end, SEEK_SET) == end));
-    return good ? HEED_OK : fail(path, "write it");
+    heed_sign_claim(fd); /* after find_rows has closed its descriptor */
+    return heed_error_pending();
+}
+
+static heed_status begin_rows(heed_sink *sink)
+{
+    return sink->end == DEVICE || ftruncate(sink->out.fd, sink->end) == 0
+               ? HEED_OK
+               : fail(sink->path, "write it");
 }
 
 /* Opens the sink's file, and warns if rows are missing. */
-static heed_status open_rows(heed_sink *sink, heed_watch *w, const row_kind *rows)
+static heed_status open_rows(heed_sink *sink, heed_watch *w, const char *other,
+                             const row_kind *rows)
 {
     int64_t last;
-    if (open_file(sink, w->steps, rows, &last) == HEED_OK && last < w->steps) {
+    if (open_file(sink, w->steps, other, rows, &last) == HEED_OK && last < w->steps) {
         heed_watch_warn(w, "%s: no rows for steps %lld to %lld, which were taken earlier",
                         heed_show_path(sink->path).text, (long long)last + 1, (long long)w->steps);
     }
@@ -223,7 +255,8 @@ static heed_status csv_open(heed_sink *sink, heed_watch *w)
     csv *c = (csv *)sink;
     c->watch = w;
     sink->path = w->options.csv;
-    return open_rows(sink, w, &(row_kind){"step", csv_step_of});
+    /* jsonl is opened later, and need not compare again */
+    return open_rows(sink, w, w->options.jsonl, &(row_kind){"step", csv_step_of});
 }
 
 static void put_name(heed_output *out, const char *name)
@@ -277,7 +310,8 @@ static void csv_step(heed_sink *sink, heed_watch *w)
     heed_output_bytes(out, "\n", 1);
 }
 
-const heed_sink_kind heed_csv_sink = {.size = sizeof(csv), .open = csv_open, .step = csv_step};
+const heed_sink_kind heed_csv_sink = {
+    .size = sizeof(csv), .open = csv_open, .begin = begin_rows, .step = csv_step};
 
 /* ---- JSON lines: an object for each step; the first text of a step begins its object ---- */
 
@@ -299,7 +333,7 @@ static int64_t jsonl_step_of(heed_sink *sink, char *row)
 static heed_status jsonl_open(heed_sink *sink, heed_watch *w)
 {
     sink->path = w->options.jsonl;
-    return open_rows(sink, w, &(row_kind){beginning, jsonl_step_of});
+    return open_rows(sink, w, NULL, &(row_kind){beginning, jsonl_step_of});
 }
 
 static void put_string(heed_output *out, const char *text)
@@ -368,6 +402,7 @@ static void jsonl_close(heed_sink *sink, heed_watch *w)
 
 const heed_sink_kind heed_jsonl_sink = {.size = sizeof(jsonl),
                                         .open = jsonl_open,
+                                        .begin = begin_rows,
                                         .step = jsonl_step,
                                         .text = jsonl_text,
                                         .close = jsonl_close};

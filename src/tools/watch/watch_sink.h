@@ -63,14 +63,17 @@ void heed_series_free(heed_series *s);
 typedef struct heed_sink {
     const struct heed_sink_kind *kind;
     const char *path;
-    bool off; /* after a failure */
+    off_t end; /* of the rows that a file keeps */
+    bool off;  /* after a failure */
     heed_output out;
 } heed_sink;
 
-/* text, say and close may be NULL; close is called before the output is closed. */
+/* begin, text, say and close may be NULL. open changes no existing file; begin is called when all
+ * sinks are open, close before the output is closed. */
 typedef struct heed_sink_kind {
     size_t size; /* of its struct, which is zeroed */
     heed_status (*open)(heed_sink *sink, heed_watch *w);
+    heed_status (*begin)(heed_sink *sink);
     void (*step)(heed_sink *sink, heed_watch *w);
     void (*text)(heed_sink *sink, const heed_watch *w, const char *name, const char *text);
     void (*say)(heed_sink *sink, const char *line); /* above the bar; NULL: only removes the bar */

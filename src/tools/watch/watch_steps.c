@@ -123,6 +123,11 @@ static void open_sinks(heed_watch *w)
             w->terminal = i == 0 ? sink : w->terminal;
         }
     }
+    for (int i = 0; i < w->sink_count && !heed_error_pending(); i++) {
+        if (w->sinks[i]->kind->begin != NULL) {
+            w->sinks[i]->kind->begin(w->sinks[i]);
+        }
+    }
 }
 
 static heed_status check_options(const heed_watch_options *o)

@@ -184,7 +184,7 @@ static heed_status create(tensorboard *t, const char *folder)
     for (int n = 0; exists; n++) {
         snprintf(t->path, sizeof t->path, "%s/events.out.tfevents.%lld.%s.%ld.%d", folder,
                  (long long)time(NULL), host, (long)getpid(), n);
-        t->sink.out.fd = open(t->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        t->sink.out.fd = heed_open(t->path, O_WRONLY | O_CREAT | O_EXCL);
         exists = t->sink.out.fd < 0 && errno == EEXIST;
     }
     return t->sink.out.fd >= 0 ? HEED_OK : heed_fail_file("watch_new", t->path, "create it", errno);

@@ -1,0 +1,1084 @@
+/* The checks of attention_check.h. What is tried if the formula does not hold:
+ * attention_mistakes.c; the report: attention_report.c. */
+
+#include "attention_check.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "../../autograd/grad.h"
+#include "../../autograd/ops/elementwise.h"
+#include "../../autograd/ops/index.h"
+#include "../../autograd/ops/reductions.h"
+#include "../../autograd/ops/slice.h"
+#include "../../autograd/ops/view.h"
+#include "../../nn/module_state.h"
+#include "../../tensor/alloc.h"
+#include "../../tensor/create.h"
+#include "../../tensor/random/random.h"
+#include "../../tensor/read.h"
+#include "../../tensor/scope.h"
+#include "attention_mistakes.h"
+
+enum { T_MOST = HEED_CHECK_TOKENS };
+
+typedef struct check {
+    heed_attention_function *f;
+    void *context;
+    heed_attention_check_options o;
+    heed_attention_report report;
+    heed_generator generator; /* at the beginning of each call */
+    heed_dtype dtype;         /* of inputs */
+    int64_t tokens;
+    double rounding;        /* relative differences up to this are rounding */
+    heed_tensor *x, *other; /* (B, T, d_model): inputs, and what tokens are replaced by */
+    heed_tensor *y;         /* f(x), f64 (B, T, width), without a graph */
+    bool allowed[T_MOST][T_MOST];
+} check;
+
+/* Enough to be heard by a test of values, and far above rounding. */
+static const double LEAST_EFFECT = 1e-9;
+
+static void set(check *c, heed_attention_checks which, heed_verdict verdict, double worst,
+                const char *format, ...) HEED_PRINTF(5, 6);
+static void set(check *c, heed_attention_checks which, heed_verdict verdict, double worst,
+                const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    c->report.checks[which].verdict = verdict;
+    c->report.checks[which].worst = worst;
+    vsnprintf(c->report.checks[which].text, sizeof c->report.checks[which].text, format, arguments);
+    va_end(arguments);
+}
+
+static void skip(check *c, heed_attention_checks which, const char *why)
+{
+    set(c, which, HEED_VERDICT_SKIPPED, 0, "%s", why);
+}
+
+/* Wrong if `worst` exceeds rounding. */
+static void judge(check *c, heed_attention_checks which, double worst, double most,
+                  const char *wrong, const char *right)
+{
+    const bool is_wrong = !(worst <= most); /* NaN is */
+    set(c, which, is_wrong ? HEED_VERDICT_FAILED : HEED_VERDICT_PASSED, worst, "%s",
+        is_wrong ? wrong : right);
+}
+
+static bool failed(const check *c, heed_attention_checks which)
+{
+    return c->report.checks[which].verdict == HEED_VERDICT_FAILED;
+}
+
+/* ---- calling f ---- */
+
+/* y of (B, T, width), whether or not f is called with a batch; NULL, with an error, if y is not
+ * that. */
+static heed_tensor *checked(const check *c, const char *name, const heed_tensor *x, heed_tensor *y)
+{
+    if (heed_error_pending() != HEED_OK) {
+        return NULL;
+    }
+    if (y == NULL) {
+        heed_fail(HEED_ERR_NULL, "attention_check: %s returned NULL without an error", name);
+        return NULL;
+    }
+    if (c->o.unbatched) {
+        y = heed_unsqueeze(y, 0);
+    }
+    if (y != NULL && (y->ndim != 3 || y->shape[0] != x->shape[0] || y->shape[1] != x->shape[1] ||
+                      y->shape[2] == 0 || !heed_is_float(y->dtype))) {
+        heed_fail(HEED_ERR_SHAPE,
+                  "attention_check: %s gave %s %s for x %s; expected (%lld, %lld, any width)", name,
+                  heed_shape_text(y->ndim, y->shape).text, heed_dtype_name(y->dtype),
+                  heed_shape_text(x->ndim, x->shape).text, (long long)x->shape[0],
+                  (long long)x->shape[1]);
+        return NULL;
+    }
+    return heed_error_pending() ? NULL : y;
+}
+
+static heed_tensor *call(const check *c, heed_tensor *x)
+{
+    heed_set_generator(&c->generator);
+    heed_tensor *given = c->o.unbatched ? heed_squeeze(x, 0) : x;
+    return checked(c, "f", x, given != NULL ? c->f(given, c->context) : NULL);
+}
+
+static heed_tensor *plain(heed_tensor *t)
+{
+    return heed_contiguous(heed_to(heed_detach(t), HEED_F64));
+}
+
+/* f(x) as f64, in the caller's scope and without a graph. */
+static heed_tensor *outputs(const check *c, heed_tensor *x)
+{
+    HEED_SCOPE_NO_GRAD(scope);
+    return heed_scope_keep(&scope, plain(call(c, x)));
+}
+
+/* ---- comparing rows ---- */
+
+/* Row (b, i) of an output; NULL while an error is pending. */
+static const double *row(const heed_tensor *y, int64_t b, int64_t i)
+{
+    const double *values = heed_const_data_f64(y);
+    return values != NULL ? values + (b * y->shape[1] + i) * y->shape[2] : NULL;
+}
+
+/* The larger one; NaN if one is NaN, unlike fmax. */
+static double worse(double a, double b)
+{
+    return isnan(a) || a >= b ? a : b;
+}
+
+static double largest(const double *values, int64_t count)
+{
+    double most = 0;
+    for (int64_t i = 0; i < count; i++) {
+        most = worse(most, fabs(values[i]));
+    }
+    return most;
+}
+
+/* The largest difference of two rows, relative to the largest element of y; NaN if one is NaN. */
+static double difference(const check *c, const double *a, const double *b)
+{
+    if (a == NULL || b == NULL) {
+        return 0;
+    }
+    const int64_t width = c->y->shape[2];
+    const double scale = largest(row(c->y, 0, 0), c->y->numel);
+    double most = 0;
+    for (int64_t i = 0; i < width; i++) {
+        most = worse(most, fabs(a[i] - b[i]));
+    }
+    return most == 0 ? 0 : most / scale;
+}
+
+static bool is_more(double worst, double than)
+{
+    return !(worst <= than); /* true for NaN */
+}
+
+/* The worst of all rows of two outputs of the same shape. */
+static double worst_row(const check *c, const heed_tensor *a, const heed_tensor *b,
+                        int64_t *worst_at)
+{
+    double most = 0;
+    for (int64_t k = 0; k < a->shape[0] * a->shape[1]; k++) {
+        const double off = difference(c, row(a, 0, k), row(b, 0, k));
+        if (is_more(off, most)) {
+            most = off;
+            *worst_at = k % a->shape[1];
+        }
+    }
+    return most;
+}
+
+/* ---- inputs ---- */
+
+/* x with token j of every sequence replaced by `by` (B, T, d). */
+static heed_tensor *replace_token(heed_tensor *x, int64_t j, heed_tensor *by)
+{
+    heed_tensor *parts[] = {heed_slice(x, 1, 0, j, 1), heed_narrow(by, 1, j, 1),
+                            heed_slice(x, 1, j + 1, x->shape[1], 1)};
+    return heed_cat(parts, 3, 1);
+}
+
+static heed_tensor *first_tokens(heed_tensor *x, int64_t count)
+{
+    return heed_narrow(x, 1, 0, count);
+}
+
+/* ---- repeat, batch ---- */
+
+static void check_repeat(check *c)
+{
+    int64_t at = 0;
+    const heed_tensor *again = outputs(c, c->x);
+    if (again == NULL) {
+        return;
+    }
+    if (!isfinite(largest(row(c->y, 0, 0), c->y->numel))) {
+        set(c, HEED_CHECK_REPEAT, HEED_VERDICT_FAILED, (double)NAN,
+            "y has NaN or infinity: a row that is blocked everywhere, or mask values that "
+            "overflow");
+        return;
+    }
+    const double worst = worst_row(c, again, c->y, &at);
+    if (worst != 0) {
+        heed_fail(
+            HEED_ERR_VALUE,
+            "attention_check: f gives other outputs for the same input (by %.2g), although the "
+            "generator is reset before each call: it keeps state, such as a cache, between "
+            "calls; reset it at the beginning of f",
+            worst);
+        return;
+    }
+    /* Does it draw random numbers? Dropout that no heed_eval reaches does. */
+    const heed_generator before = c->generator;
+    heed_manual_seed(c->o.seed + 12345);
+    c->generator = heed_get_generator();
+    const heed_tensor *drawn = outputs(c, c->x);
+    c->generator = before;
+    const double random = drawn != NULL ? worst_row(c, drawn, c->y, &at) : 0;
+    if (random != 0) {
+        if (c->o.module == NULL) {
+            heed_fail(HEED_ERR_VALUE, "attention_check: f draws random numbers: call heed_eval, or "
+                                      "pass .module, so that the check does");
+        }
+        set(c, HEED_CHECK_REPEAT, HEED_VERDICT_FAILED, random,
+            "f draws random numbers in eval mode: dropout that does not read .training, or a "
+            "module "
+            "that is not registered");
+    } else {
+        set(c, HEED_CHECK_REPEAT, HEED_VERDICT_PASSED, 0, "the same input gives the same output");
+    }
+}
+
+static void check_batch(check *c)
+{
+    if (c->o.unbatched) {
+        skip(c, HEED_CHECK_BATCH, "no batch (.unbatched)");
+        return;
+    }
+    heed_tensor *parts[] = {heed_narrow(c->x, 0, 0, 1), heed_narrow(c->other, 0, 1, 1)};
+    const heed_tensor *y = outputs(c, heed_cat(parts, 2, 0));
+    double worst = 0;
+    for (int64_t i = 0; y != NULL && i < c->tokens; i++) {
+        worst = worse(worst, difference(c, row(y, 0, i), row(c->y, 0, i)));
+    }
+    judge(c, HEED_CHECK_BATCH, worst, c->rounding,
+          "another sequence of the batch changes this one: a softmax or transpose over the "
+          "batch dim, or a reshape that moves elements between sequences",
+          "another sequence of the batch changes nothing");
+}
+
+/* ---- reach ---- */
+
+/* What should reach what: the mask, applied `layers` times. A query affects its own row even if its
+ * key is blocked; a block passes x on besides. */
+static void expect_reach(check *c)
+{
+    const int64_t n = c->tokens;
+    const bool *mask = NULL;
+    if (c->o.block_mask != NULL) {
+        mask = heed_const_data_bool(heed_contiguous(c->o.block_mask));
+    }
+    bool most[T_MOST][T_MOST], least[T_MOST][T_MOST];
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < n; j++) {
+            c->allowed[i][j] = mask != NULL ? !mask[i * n + j] : !c->o.causal || j <= i;
+            least[i][j] = c->allowed[i][j];
+            most[i][j] = c->allowed[i][j] || i == j;
+        }
+    }
+    for (int layer = 1; layer < c->o.layers; layer++) {
+        for (int step = 0; step < 2; step++) {
+            bool(*m)[T_MOST] = step == 0 ? least : most, next[T_MOST][T_MOST];
+            for (int64_t i = 0; i < n; i++) {
+                for (int64_t j = 0; j < n; j++) {
+                    next[i][j] = false;
+                    for (int64_t k = 0; k < n; k++) {
+                        const bool one = c->allowed[i][k] || (step == 1 && i == k);
+                        next[i][j] = next[i][j] || (one && m[k][j]);
+                    }
+                }
+            }
+            memcpy(m, next, sizeof next);
+        }
+    }
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t j = 0; j < n; j++) {
+            c->report.expected[i][j] = least[i][j] ? '#' : most[i][j] ? '?' : '.';
+        }
+    }
+}
+
+/* Norms of the gradients of y_i, weighted at random, with respect to each token of x, summed over
+ * the batch: to[j]. */
+static void gradient_norms(const check *c, heed_tensor *x, int64_t i, heed_tensor *weights,
+                           double *to)
+{
+    HEED_SCOPE(scope);
+    heed_set_grad_enabled(true);
+    heed_tensor *leaf = heed_set_requires_grad(heed_clone(heed_detach(x)), true), *g = NULL;
+    heed_tensor *y = call(c, leaf);
+    if (y == NULL || !y->requires_grad) {
+        memset(to, 0, (size_t)c->tokens * sizeof *to);
+        return;
+    }
+    heed_grad(heed_sum(heed_mul(heed_select(y, 1, i), heed_select(weights, 1, i))), &leaf, 1, &g,
+              false);
+    const double *values = heed_const_data_f64(plain(g));
+    for (int64_t j = 0; values != NULL && j < c->tokens; j++) {
+        double squares = 0;
+        for (int64_t b = 0; b < x->shape[0]; b++) {
+            const double *at = values + (b * c->tokens + j) * x->shape[2];
+            for (int64_t k = 0; k < x->shape[2]; k++) {
+                squares += at[k] * at[k];
+            }
+        }
+        to[j] = sqrt(squares);
+    }
+}
+
+/* Names the first wrong pair, and counts them. Effects of values show leaks only: a saturated
+ * softmax, which hides pairs, is not scaled down there. */
+static void judge_reach(check *c, heed_attention_checks which, double (*effect)[T_MOST])
+{
+    const bool by_value = which == HEED_CHECK_VALUES;
+    int leaks = 0, dead = 0, leak[2] = {0}, lost[2] = {0};
+    bool later = true;
+    double worst = 0;
+    for (int i = 0; i < c->tokens; i++) {
+        for (int j = 0; j < c->tokens; j++) {
+            const char expected = c->report.expected[i][j];
+            if (expected == '.' && is_more(effect[i][j], 10 * c->rounding)) {
+                if (leaks++ == 0) {
+                    leak[0] = i;
+                    leak[1] = j;
+                }
+                later = later && j > i;
+                worst = worse(worst, effect[i][j]);
+            } else if (expected == '#' && !(effect[i][j] > LEAST_EFFECT) && dead++ == 0) {
+                lost[0] = i;
+                lost[1] = j;
+            }
+        }
+    }
+    if (leaks > 0) {
+        set(c, which, HEED_VERDICT_FAILED, worst,
+            by_value ? "replacing tokens: row %d sees token %d, which is blocked (%d such pairs%s)"
+                     : "row %d sees token %d, which is blocked (%d such pairs%s)",
+            leak[0], leak[1], leaks, later ? ", all of them later tokens" : "");
+    } else if (dead > 0 && !by_value) {
+        set(c, which, HEED_VERDICT_FAILED, 0,
+            "row %d does not see token %d, which is allowed (%d such pairs)", lost[0], lost[1],
+            dead);
+    } else {
+        set(c, which, HEED_VERDICT_PASSED, 0, "%s",
+            by_value ? "replacing a blocked token changes nothing"
+                     : "every allowed token has an effect, no blocked one has");
+    }
+}
+
+/* Effects of replacing token j on the rows: effect[i][j], relative to y. */
+static void value_effects(check *c, double (*effect)[T_MOST])
+{
+    for (int64_t j = 0; j < c->tokens && !heed_error_pending(); j++) {
+        HEED_SCOPE(scope);
+        const heed_tensor *y = outputs(c, replace_token(c->x, j, c->other));
+        for (int64_t i = 0; y != NULL && i < c->tokens; i++) {
+            effect[i][j] = 0;
+            for (int64_t b = 0; b < y->shape[0]; b++) {
+                effect[i][j] = worse(effect[i][j], difference(c, row(y, b, i), row(c->y, b, i)));
+            }
+        }
+    }
+}
+
+static void check_reach(check *c, heed_tensor *weights)
+{
+    double by_value[T_MOST][T_MOST] = {{0}}, largest_norm = 0;
+    expect_reach(c);
+    /* A saturated softmax or a dead ReLU hides pairs: smaller inputs show them. */
+    const double scales[] = {1, 0.3, 0.1, 0.01};
+    for (size_t s = 0; s < sizeof scales / sizeof *scales && !heed_error_pending(); s++) {
+        HEED_SCOPE(scope);
+        heed_tensor *x = heed_mul_scalar(c->x, scales[s]);
+        double norms[T_MOST][T_MOST];
+        bool all = true;
+        for (int64_t i = 0; i < c->tokens; i++) {
+            gradient_norms(c, x, i, weights, norms[i]);
+            largest_norm = worse(largest_norm, largest(norms[i], c->tokens));
+        }
+        for (int64_t i = 0; i < c->tokens; i++) {
+            for (int64_t j = 0; j < c->tokens; j++) {
+                double *to = &c->report.reach[i][j];
+                const double norm = largest_norm > 0 ? norms[i][j] / largest_norm : 0;
+                *to = worse(*to, norm);
+                all = all && (c->report.expected[i][j] != '#' || *to > LEAST_EFFECT);
+            }
+        }
+        if (all) {
+            break;
+        }
+    }
+    value_effects(c, by_value);
+    if (heed_error_pending()) {
+        return;
+    }
+    judge_reach(c, HEED_CHECK_VALUES, by_value);
+    if (largest_norm == 0) {
+        set(c, HEED_CHECK_REACH, HEED_VERDICT_FAILED, 0,
+            "no gradient reaches x: heed_detach, or a scope without gradients, cuts the graph");
+        return;
+    }
+    for (int64_t i = 0; i < c->tokens; i++) { /* dead only if values have no effect either */
+        for (int64_t j = 0; j < c->tokens; j++) {
+            double *to = &c->report.reach[i][j];
+            *to = c->report.expected[i][j] == '#' && !(*to > LEAST_EFFECT) ? by_value[i][j] : *to;
+        }
+    }
+    judge_reach(c, HEED_CHECK_REACH, c->report.reach);
+}
+
+/* ---- order, equal ---- */
+
+static void check_order(check *c)
+{
+    if (c->o.causal || c->o.block_mask != NULL || c->o.positions != HEED_POSITIONS_NONE ||
+        c->tokens < 2) {
+        skip(c, HEED_CHECK_ORDER, "needs two tokens, no mask and no positions");
+        return;
+    }
+    int64_t order[T_MOST]; /* odd tokens, then even ones: not symmetric */
+    for (int64_t i = 0; i < c->tokens; i++) {
+        order[i] = 2 * i + 1 < c->tokens ? 2 * i + 1 : 2 * (i - c->tokens / 2);
+    }
+    heed_tensor *index =
+        heed_from_values(order, (size_t)c->tokens * sizeof *order, HEED_SHAPE(c->tokens), HEED_I64);
+    const heed_tensor *y = outputs(c, heed_index_select(c->x, 1, index));
+    double worst = 0;
+    for (int64_t i = 0; y != NULL && i < c->tokens; i++) {
+        for (int64_t b = 0; b < y->shape[0]; b++) {
+            worst = worse(worst, difference(c, row(y, b, i), row(c->y, b, order[i])));
+        }
+    }
+    judge(c, HEED_CHECK_ORDER, worst, c->rounding,
+          "tokens in another order give other outputs: heads are split or merged by a reshape "
+          "that mixes tokens, or there are positions (.positions) or a mask (.causal)",
+          "tokens in another order give the same outputs in that order");
+}
+
+/* The largest difference between gradients dy_i/dx_j of allowed j, for all i, relative to the
+ * largest; x has equal tokens. */
+static double worst_share(check *c, heed_tensor *x, heed_tensor *weights)
+{
+    double worst = 0, most = 0;
+    for (int64_t i = 0; i < c->tokens; i++) {
+        HEED_SCOPE(scope);
+        heed_tensor *leaf = heed_set_requires_grad(heed_clone(heed_detach(x)), true), *g = NULL;
+        heed_tensor *y = call(c, leaf);
+        if (y == NULL || !y->requires_grad) {
+            return 0;
+        }
+        heed_grad(heed_sum(heed_mul(heed_select(y, 1, i), heed_select(weights, 1, i))), &leaf, 1,
+                  &g, false);
+        const double *values = heed_const_data_f64(plain(g));
+        const int64_t d = x->shape[2];
+        const double *first = NULL;
+        for (int64_t j = 0; values != NULL && j < c->tokens; j++) {
+            if (!c->allowed[i][j]) {
+                continue;
+            }
+            first = first == NULL ? values + j * d : first;
+            for (int64_t k = 0; k < d; k++) {
+                worst = worse(worst, fabs(values[j * d + k] - first[k]));
+                most = worse(most, fabs(first[k]));
+            }
+        }
+    }
+    return most > 0 ? worst / most : 0;
+}
+
+static void check_equal(check *c, heed_tensor *weights)
+{
+    if (c->o.extra_keys || c->o.positions == HEED_POSITIONS_ABSOLUTE || c->tokens < 2) {
+        skip(c, HEED_CHECK_EQUAL, "needs two tokens, no absolute positions and no extra keys");
+        return;
+    }
+    heed_tensor *one = first_tokens(c->x, 1);
+    heed_tensor *same =
+        heed_contiguous(heed_expand(one, HEED_SHAPE(c->x->shape[0], c->tokens, c->x->shape[2])));
+    const heed_tensor *y = outputs(c, same);
+    /* If one token does not fit, rows are compared with each other. */
+    const heed_tensor *alone =
+        c->o.block_mask == NULL && !failed(c, HEED_CHECK_LENGTH) ? outputs(c, one) : NULL;
+    int64_t first = -1;
+    double worst = 0;
+    for (int64_t i = 0; y != NULL && i < c->tokens; i++) {
+        bool any = false;
+        for (int64_t j = 0; j < c->tokens; j++) {
+            any = any || c->allowed[i][j];
+        }
+        if (any) { /* a row without keys has no weights */
+            first = first < 0 ? i : first;
+            const double off =
+                difference(c, row(y, 0, i), alone != NULL ? row(alone, 0, 0) : row(y, 0, first));
+            worst = worse(worst, off);
+        }
+    }
+    if (is_more(worst, c->rounding)) {
+        set(c, HEED_CHECK_EQUAL, HEED_VERDICT_FAILED, worst,
+            "equal tokens do not give what one of them gives: the weights of a row do not sum to 1 "
+            "(softmax over another dim, a mask after the softmax, or no softmax)");
+        return;
+    }
+    if (c->o.block || c->o.layers > 1 || c->o.positions != HEED_POSITIONS_NONE) {
+        set(c, HEED_CHECK_EQUAL, HEED_VERDICT_PASSED, worst,
+            "equal tokens give what one of them gives (shares of gradients: skipped, not a single "
+            "layer of attention alone)");
+        return;
+    }
+    const double uneven = worst_share(c, same, weights);
+    judge(c, HEED_CHECK_EQUAL, uneven, fmax(c->rounding, 1e-9) * 10,
+          "equal tokens do not have equal shares of a gradient: the weights of a row do not sum to "
+          "1 (softmax over another dim), or x is added to y (a residual: set .block)",
+          "equal tokens give what one of them gives, and have equal shares");
+}
+
+/* ---- length ---- */
+
+static void check_length(check *c)
+{
+    if (c->o.block_mask != NULL) {
+        skip(c, HEED_CHECK_LENGTH, "the mask has one length");
+        return;
+    }
+    const int64_t longest = c->o.longest;
+    double worst = 0;
+    for (int64_t t = 1; t <= longest; t = t < 2 * T_MOST || t == longest ? t + 1 : longest) {
+        HEED_SCOPE(scope);
+        heed_tensor *x;
+        if (t <= c->tokens) {
+            x = first_tokens(c->x, t);
+        } else { /* the same tokens again */
+            const heed_shape often = HEED_SHAPE(1, (t + c->tokens - 1) / c->tokens, 1);
+            x = first_tokens(heed_repeat(c->x, often), t);
+        }
+        const heed_tensor *y = outputs(c, heed_contiguous(x));
+        if (heed_error_pending() == HEED_ERR_MEMORY) {
+            return;
+        }
+        if (y == NULL) {
+            char message[160];
+            snprintf(message, sizeof message, "%.150s", heed_error_message());
+            heed_error();
+            set(c, HEED_CHECK_LENGTH, HEED_VERDICT_FAILED, 0, "T = %lld fails: %s", (long long)t,
+                message);
+            return;
+        }
+        for (int64_t i = 0; c->o.causal && i < t && i < c->tokens; i++) {
+            for (int64_t b = 0; b < y->shape[0]; b++) {
+                worst = worse(worst, difference(c, row(y, b, i), row(c->y, b, i)));
+            }
+        }
+        if (is_more(worst, c->rounding)) {
+            set(c, HEED_CHECK_LENGTH, HEED_VERDICT_FAILED, worst,
+                "the first rows of T = %lld differ from those of T = %lld: outputs depend on the "
+                "length (a scale, a mask aligned to the end, positions counted from the end)",
+                (long long)t, (long long)c->tokens);
+            return;
+        }
+    }
+    set(c, HEED_CHECK_LENGTH, HEED_VERDICT_PASSED, worst, "T from 1 to %lld%s", (long long)longest,
+        c->o.causal ? "; a prefix has the same outputs" : "");
+}
+
+/* ---- padding ---- */
+
+static void check_padding(check *c)
+{
+    if (c->o.padded == NULL || c->tokens < 2) {
+        skip(c, HEED_CHECK_PADDING, "no .padded");
+        return;
+    }
+    /* Sequence b has tokens - 1 - b tokens; the rest is padding. */
+    const int64_t batch = c->x->shape[0];
+    heed_tensor *mask = heed_zeros(HEED_SHAPE(batch, c->tokens), HEED_BOOL);
+    bool *blocked = heed_data_bool(mask);
+    int64_t length[2] = {0};
+    for (int64_t b = 0; blocked != NULL && b < batch; b++) {
+        length[b] = c->tokens - 1 - b > 0 ? c->tokens - 1 - b : 1;
+        for (int64_t j = length[b]; j < c->tokens; j++) {
+            blocked[b * c->tokens + j] = true;
+        }
+    }
+    HEED_SCOPE_NO_GRAD(scope);
+    heed_tensor *results[3];
+    for (int i = 0; i < 3; i++) { /* x; other values at padding; another first token */
+        heed_tensor *where = i == 1 ? heed_unsqueeze(mask, 2) : NULL;
+        heed_tensor *x = i == 0   ? c->x
+                         : i == 1 ? heed_where(where, c->other, c->x)
+                                  : replace_token(c->x, 0, c->other);
+        heed_set_generator(&c->generator);
+        heed_tensor *y = c->o.padded(c->o.unbatched ? heed_squeeze(x, 0) : x,
+                                     c->o.unbatched ? heed_squeeze(mask, 0) : mask, c->context);
+        results[i] = plain(checked(c, ".padded", x, y));
+    }
+    double leak = 0, effect = 0;
+    for (int64_t b = 0; !heed_error_pending() && b < batch; b++) {
+        for (int64_t i = 0; i < length[b]; i++) {
+            leak = worse(leak, difference(c, row(results[1], b, i), row(results[0], b, i)));
+            effect = worse(effect, difference(c, row(results[2], b, i), row(results[0], b, i)));
+        }
+    }
+    const bool leaks = is_more(leak, c->rounding), dead = !(effect > LEAST_EFFECT);
+    set(c, HEED_CHECK_PADDING, leaks || dead ? HEED_VERDICT_FAILED : HEED_VERDICT_PASSED, leak,
+        "%s",
+        leaks  ? "values at padding change other rows: the mask is added as 0 and 1, applied to "
+                 "queries, or not applied"
+        : dead ? "tokens that are not padding have no effect: true and false are exchanged"
+               : "padding changes nothing, other tokens do");
+}
+
+/* ---- parameters ---- */
+
+/* A leaf that requires a gradient and is neither x nor a parameter; NULL if there is none. */
+static const heed_tensor *unregistered(heed_tensor *y, const heed_tensor *x,
+                                       heed_tensor_list parameters)
+{
+    int64_t count = 1, capacity = 0, at = 0;
+    const heed_tensor **seen = heed_grow(NULL, 1, &capacity, sizeof *seen), *found = NULL;
+    if (seen == NULL) {
+        return NULL;
+    }
+    seen[0] = y;
+    for (; at < count && found == NULL; at++) {
+        const heed_tensor *t = seen[at];
+        if (t->op == NULL && t->requires_grad && t != x) {
+            found = t;
+            for (int i = 0; i < parameters.count; i++) {
+                found = parameters.tensors[i] == t ? NULL : found;
+            }
+        }
+        for (int i = 0; t->op != NULL && i < t->input_count; i++) {
+            bool known = t->inputs[i] == NULL || !t->inputs[i]->requires_grad;
+            for (int64_t k = 0; k < count && !known; k++) {
+                known = seen[k] == t->inputs[i];
+            }
+            const heed_tensor **grown =
+                known ? NULL : heed_grow(seen, count + 1, &capacity, sizeof *seen);
+            if (grown != NULL) {
+                seen = grown;
+                seen[count++] = t->inputs[i];
+            }
+        }
+    }
+    heed_free(seen);
+    return found;
+}
+
+/* Does y change if the parameter does? */
+static bool has_effect(const check *c, heed_tensor *p)
+{
+    HEED_SCOPE_NO_GRAD(scope);
+    int64_t at = 0;
+    heed_tensor *before = heed_clone(heed_detach(p));
+    heed_copy_into(p, heed_add(before, heed_add_scalar(heed_abs(before), 0.1)));
+    const heed_tensor *y = outputs(c, c->x);
+    const bool has = y != NULL && is_more(worst_row(c, y, c->y, &at), c->rounding);
+    heed_copy_into(p, before);
+    return has;
+}
+
+static void check_parameters(check *c, heed_tensor *weights)
+{
+    if (c->o.module == NULL || c->tokens < 3) {
+        skip(c, HEED_CHECK_PARAMETERS,
+             c->o.module == NULL ? "no .module"
+                                 : "needs three tokens: with one, q and k learn nothing");
+        return;
+    }
+    const heed_tensor_list parameters = heed_parameters(c->o.module);
+    heed_tensor *leaf = heed_set_requires_grad(heed_clone(heed_detach(c->x)), true);
+    heed_tensor *y = call(c, leaf);
+    if (y == NULL) {
+        return;
+    }
+    if (!y->requires_grad) {
+        set(c, HEED_CHECK_PARAMETERS, HEED_VERDICT_FAILED, 0,
+            "y has no graph: heed_detach, or a scope without gradients, cuts it");
+        return;
+    }
+    const heed_tensor *stray = unregistered(y, leaf, parameters);
+    if (stray != NULL) {
+        set(c, HEED_CHECK_PARAMETERS, HEED_VERDICT_FAILED, 0,
+            "a tensor %s that requires a gradient is not registered in the module: no optimiser "
+            "trains it, no file saves it",
+            heed_shape_text(stray->ndim, stray->shape).text);
+        return;
+    }
+    heed_tensor *loss = heed_sum(heed_mul(y, weights));
+    int trained = 0;
+    for (int i = 0; i < parameters.count && !heed_error_pending(); i++) {
+        heed_tensor *p = parameters.tensors[i], *g = NULL;
+        if (!p->requires_grad || p->numel == 0) {
+            continue;
+        }
+        heed_grad(loss, &p, 1, &g, true);
+        const heed_tensor *values = g != NULL ? plain(g) : NULL;
+        const double most = values != NULL ? largest(heed_const_data_f64(values), p->numel) : 0;
+        trained++;
+        if (isnan(most)) {
+            set(c, HEED_CHECK_PARAMETERS, HEED_VERDICT_FAILED, most, "the gradient of %s has NaN",
+                parameters.names[i]);
+            return;
+        }
+        if (most > c->rounding) {
+            continue;
+        }
+        /* A bias without effect is right: softmax cancels that of keys. */
+        const bool effect = has_effect(c, p);
+        if (effect || p->ndim > 1) {
+            set(c, HEED_CHECK_PARAMETERS, HEED_VERDICT_FAILED, most,
+                effect
+                    ? "%s changes y but receives no gradient: heed_detach, or data read from its "
+                      "memory, cuts the graph"
+                    : "%s has neither a gradient nor an effect: it is not used",
+                parameters.names[i]);
+            return;
+        }
+    }
+    set(c, HEED_CHECK_PARAMETERS, HEED_VERDICT_PASSED, 0, "each of %d receives a gradient",
+        trained);
+}
+
+/* ---- cache ---- */
+
+static void check_cache(check *c)
+{
+    if (c->o.step == NULL) {
+        skip(c, HEED_CHECK_CACHE, "no .step");
+        return;
+    }
+    if (!c->o.causal) {
+        skip(c, HEED_CHECK_CACHE, "a cache needs .causal");
+        return;
+    }
+    HEED_SCOPE_NO_GRAD(scope);
+    double worst = 0;
+    int64_t at = -1;
+    for (int64_t i = 0; i < c->tokens && !heed_error_pending(); i++) {
+        heed_tensor *x = heed_contiguous(heed_narrow(c->x, 1, i, 1));
+        heed_set_generator(&c->generator);
+        heed_tensor *y = c->o.step(c->o.unbatched ? heed_squeeze(x, 0) : x, i, c->context);
+        y = plain(checked(c, ".step", x, y));
+        for (int64_t b = 0; y != NULL && b < x->shape[0]; b++) {
+            const double off = difference(c, row(y, b, 0), row(c->y, b, i));
+            worst = worse(worst, off);
+            at = at < 0 && is_more(off, c->rounding) ? i : at;
+        }
+    }
+    if (at < 0) {
+        set(c, HEED_CHECK_CACHE, HEED_VERDICT_PASSED, worst,
+            "one token at a time gives the same as all at once");
+    } else {
+        set(c, HEED_CHECK_CACHE, HEED_VERDICT_FAILED, worst, "token %lld with a cache differs: %s",
+            (long long)at,
+            at == 0 ? "a token must see itself: append its key and value before attending; or the "
+                      "cache of the sequence before is not cleared"
+                    : "positions are off, the mask is aligned top-left, or old keys are lost");
+    }
+}
+
+/* ---- derivative ---- */
+
+/* Compares the derivative of sum(weights * f) along `direction` of the tensor p with a difference
+ * quotient. p is read through f (a parameter), or is c->x. */
+static double derivative_error(check *c, heed_tensor *p, heed_tensor *weights)
+{
+    HEED_SCOPE(scope);
+    heed_tensor *leaf = heed_set_requires_grad(heed_clone(heed_detach(c->x)), true), *g = NULL;
+    heed_tensor *target = p == c->x ? leaf : p;
+    heed_tensor *y = call(c, leaf);
+    if (y == NULL || !y->requires_grad) {
+        return (double)NAN;
+    }
+    heed_grad(heed_sum(heed_mul(y, weights)), &target, 1, &g, false);
+    heed_manual_seed(c->o.seed + 7);
+    heed_tensor *direction = heed_randn_like(target);
+    const double analytic = heed_item(heed_sum(heed_mul(g, direction)));
+    const double size = heed_item(heed_norm(g, 2)) * heed_item(heed_norm(direction, 2));
+    double sums[2];
+    heed_set_grad_enabled(false);
+    heed_tensor *before = heed_clone(heed_detach(target));
+    const double eps = 1e-6;
+    for (int side = 0; side < 2; side++) {
+        heed_tensor *moved = heed_add(before, heed_mul_scalar(direction, side == 0 ? eps : -eps));
+        heed_copy_into(target, moved);
+        sums[side] = heed_item(heed_sum(heed_mul(call(c, leaf), weights)));
+    }
+    heed_copy_into(target, before);
+    const double numeric = (sums[0] - sums[1]) / (2 * eps);
+    return fabs(analytic - numeric) / fmax(size, 1e-300);
+}
+
+static void check_derivative(check *c, heed_tensor *weights)
+{
+    if (!c->o.derivative || c->dtype != HEED_F64) {
+        skip(c, HEED_CHECK_DERIVATIVE, c->o.derivative ? "needs f64 (.module)" : "no .derivative");
+        return;
+    }
+    const heed_tensor_list parameters =
+        c->o.module != NULL ? heed_parameters(c->o.module) : (heed_tensor_list){0};
+    double worst = 0;
+    const char *at = "x";
+    for (int i = -1; i < parameters.count && !heed_error_pending(); i++) {
+        heed_tensor *p = i < 0 ? c->x : parameters.tensors[i];
+        if (i < 0 || (p->requires_grad && p->numel > 0)) {
+            const double error = derivative_error(c, p, weights);
+            if (is_more(error, worst)) {
+                worst = error;
+                at = i < 0 ? "x" : parameters.names[i];
+            }
+        }
+    }
+    const bool wrong = is_more(worst, 1e-6);
+    set(c, HEED_CHECK_DERIVATIVE, wrong ? HEED_VERDICT_FAILED : HEED_VERDICT_PASSED, worst,
+        wrong
+            ? "the gradient of %s differs from the difference quotient: check its operations with "
+              "heed_gradcheck"
+            : "gradients agree with difference quotients (worst: %s)",
+        at);
+}
+
+/* ---- formula ---- */
+
+static void check_formula(check *c)
+{
+    if (c->o.module == NULL || c->o.block || c->o.layers > 1 || c->o.extra_keys ||
+        c->o.positions != HEED_POSITIONS_NONE) {
+        skip(c, HEED_CHECK_FORMULA,
+             c->o.module == NULL ? "no .module" : "needs a single layer of attention alone");
+        return;
+    }
+    const heed_attention_shape shape = {.heads = c->o.heads,
+                                        .causal = c->o.causal,
+                                        .block_mask = c->o.block_mask,
+                                        .rounding = fmax(c->rounding, 1e-10) * 10};
+    const heed_attention_formula found = heed_attention_mistake(
+        c->o.module, c->x, c->y, &shape, c->report.mistake, sizeof c->report.mistake);
+    static const struct {
+        heed_verdict verdict;
+        const char *text;
+    } texts[] = {
+        [HEED_FORMULA_NO_NAMES] = {HEED_VERDICT_SKIPPED,
+                                   "no parameters called W_q, W_k, W_v or as in torch"},
+        [HEED_FORMULA_HOLDS] = {HEED_VERDICT_PASSED, "y is softmax(q k^T / sqrt(d_head)) v W_o^T"},
+        [HEED_FORMULA_MISTAKE] = {HEED_VERDICT_FAILED, "a known mistake gives the same y"},
+        [HEED_FORMULA_UNKNOWN] = {HEED_VERDICT_UNKNOWN, "y is not softmax(q k^T / sqrt(d_head)) v "
+                                                        "W_o^T, and no known mistake gives it"},
+    };
+    set(c, HEED_CHECK_FORMULA, texts[found].verdict, 0, "%s", texts[found].text);
+}
+
+/* ---- what is changed during the check, and restored ---- */
+
+/* Sets the flags of a module and its descendants to eval, or back to what `flags` holds, in order.
+ */
+static void walk_training(struct heed_module *module, bool *flags, int *at, bool restore)
+{
+    if (flags != NULL && restore) {
+        module->training = flags[*at];
+    } else if (flags != NULL) {
+        flags[*at] = module->training;
+        module->training = false;
+    }
+    ++*at;
+    for (int i = 0; i < module->count; i++) {
+        if (module->entries[i].child != NULL) {
+            walk_training(module->entries[i].child, flags, at, restore);
+        }
+    }
+}
+
+/* What the check changes in a module, and puts back. */
+typedef struct borrowed {
+    bool *flags;
+    heed_tensor **tensors, **values, **grads; /* of the state dict; values are views */
+    int count;
+} borrowed;
+
+static bool is_zero(const heed_tensor *p)
+{
+    return p->numel > 0 && heed_item(heed_amax(heed_abs(heed_detach((heed_tensor *)p)))) == 0;
+}
+
+/* Sets the module to eval and gives its tensors other memory: f64 unless .f32. Parameters that are
+ * zero get values: what must hold must hold for any, and an output projection that starts at 0
+ * hides all mistakes. */
+static void borrow(check *c, borrowed *b)
+{
+    HEED_SCOPE_NO_GRAD(scope);
+    int modules = 0;
+    walk_training(c->o.module, NULL, &modules, false);
+    const heed_tensor_list state = heed_state_dict(c->o.module);
+    const size_t bytes = ((size_t)state.count + 1) * sizeof *b->tensors;
+    b->flags = heed_alloc_zeroed((size_t)modules * sizeof *b->flags);
+    b->tensors = heed_alloc_zeroed(bytes);
+    b->values = heed_alloc_zeroed(bytes);
+    b->grads = heed_alloc_zeroed(bytes);
+    if (heed_error_pending()) {
+        return;
+    }
+    modules = 0;
+    walk_training(c->o.module, b->flags, &modules, false);
+    for (int i = 0; i < state.count && !heed_error_pending(); i++) {
+        heed_tensor *t = state.tensors[i];
+        b->tensors[i] = t;
+        b->values[i] = heed_retain(heed_detach(t));
+        b->grads[i] = t->grad != NULL ? heed_retain(t->grad) : NULL;
+        b->count = b->values[i] != NULL ? i + 1 : i;
+        const bool cast = heed_is_float(t->dtype) && !c->o.f32;
+        heed_tensor *value =
+            cast ? heed_to(heed_clone(heed_detach(t)), HEED_F64) : heed_clone(heed_detach(t));
+        if (t->requires_grad && is_zero(t)) {
+            heed_normal_into(value, 0, 0.3);
+        }
+        heed_set_data(t, value);
+    }
+}
+
+/* Backwards, as a tied parameter comes twice. No error is pending. */
+static void give_back(check *c, borrowed *b)
+{
+    for (int i = b->count - 1; i >= 0; i--) {
+        heed_set_data(b->tensors[i], b->values[i]);
+    }
+    for (int i = 0; i < b->count; i++) {
+        if (b->grads[i] != NULL) { /* last, as it allocates memory */
+            heed_set_grad(b->tensors[i], b->grads[i]);
+        }
+    }
+    for (int i = 0; i < b->count; i++) {
+        heed_release(b->values[i]);
+        heed_release(b->grads[i]);
+    }
+    if (b->count > 0) {
+        int modules = 0;
+        walk_training(c->o.module, b->flags, &modules, true);
+    }
+    heed_free(b->flags);
+    heed_free(b->tensors);
+    heed_free(b->values);
+    heed_free(b->grads);
+}
+
+/* ---- all checks ---- */
+
+static void run_checks(check *c)
+{
+    HEED_SCOPE(scope);
+    heed_set_grad_enabled(true);
+    heed_manual_seed(c->o.seed);
+    const heed_shape shape = HEED_SHAPE(c->o.unbatched ? 1 : 2, c->tokens, c->o.d_model);
+    c->x = heed_to(heed_randn(shape, HEED_F64), c->dtype);
+    c->other = heed_to(heed_randn(shape, HEED_F64), c->dtype);
+    c->generator = heed_get_generator();
+    c->y = outputs(c, c->x);
+    if (c->y == NULL) {
+        return;
+    }
+    heed_set_generator(&c->generator);
+    heed_tensor *weights = heed_to(heed_randn_like(c->y), c->dtype);
+    check_repeat(c);
+    if (c->report.checks[HEED_CHECK_REPEAT].verdict != HEED_VERDICT_PASSED) {
+        for (int i = HEED_CHECK_REPEAT + 1; i < HEED_ATTENTION_CHECKS; i++) {
+            skip(c, (heed_attention_checks)i, "needs finite outputs without randomness");
+        }
+        if (isnan(c->report.checks[HEED_CHECK_REPEAT].worst)) {
+            check_formula(c); /* names an inverted mask, which closes a row */
+        }
+        return;
+    }
+    check_batch(c);
+    check_reach(c, weights);
+    check_order(c);
+    check_length(c);
+    check_equal(c, weights);
+    check_padding(c);
+    check_parameters(c, weights);
+    check_cache(c);
+    check_formula(c);
+    check_derivative(c, weights);
+}
+
+static heed_status check_options(heed_attention_function *f, heed_attention_check_options *o)
+{
+    const heed_tensor *mask = o->block_mask;
+    o->heads = o->heads == 0 ? 1 : o->heads;
+    o->layers = o->layers == 0 ? 1 : o->layers;
+    o->longest = o->longest == 0 ? T_MOST : o->longest;
+    o->seed = o->seed == 0 ? 1 : o->seed;
+    if (f == NULL) {
+        return heed_fail(HEED_ERR_NULL, "attention_check: no function to check");
+    }
+    if (o->d_model < 1 || o->heads < 1 || o->layers < 1 || o->longest < 1) {
+        return heed_fail(HEED_ERR_VALUE,
+                         "attention_check: .d_model is %lld, .heads %d, .layers %d, .longest %lld; "
+                         "all must be positive",
+                         (long long)o->d_model, o->heads, o->layers, (long long)o->longest);
+    }
+    if (mask != NULL &&
+        (mask->dtype != HEED_BOOL || mask->ndim != 2 || mask->shape[0] != mask->shape[1] ||
+         mask->shape[0] < 1 || mask->shape[0] > T_MOST)) {
+        return heed_fail(
+            HEED_ERR_SHAPE,
+            "attention_check: .block_mask %s %s must be bool (T, T) with T from 1 to %d",
+            heed_shape_text(mask->ndim, mask->shape).text, heed_dtype_name(mask->dtype), T_MOST);
+    }
+    if (mask != NULL && o->causal) {
+        return heed_fail(HEED_ERR_VALUE, "attention_check: give .causal or .block_mask, not both");
+    }
+    return o->module != NULL ? heed_module_check("attention_check", o->module) : HEED_OK;
+}
+
+heed_status heed_attention_check(heed_attention_function *f, void *context,
+                                 heed_attention_check_options options)
+{
+    check c = {.f = f, .context = context, .o = options};
+    borrowed lent = {0};
+    char message[1000];
+    if (heed_error_pending() || check_options(f, &c.o) != HEED_OK) {
+        return heed_error_pending();
+    }
+    c.dtype = c.o.module != NULL && !c.o.f32 ? HEED_F64 : HEED_F32;
+    c.rounding = c.dtype == HEED_F64 ? 1e-10 : 1e-4;
+    c.tokens = c.o.block_mask != NULL ? c.o.block_mask->shape[0]
+               : c.o.longest < T_MOST ? c.o.longest
+                                      : T_MOST;
+    c.report.tokens = (int)c.tokens;
+    const heed_generator generator = heed_get_generator();
+    if (c.o.module != NULL) {
+        borrow(&c, &lent);
+    }
+    run_checks(&c);
+    /* Nothing can be put back while an error is pending. */
+    const heed_status status = heed_error_pending();
+    snprintf(message, sizeof message, "%s", status != HEED_OK ? heed_error_message() : "");
+    if (status != HEED_OK) {
+        heed_error();
+    }
+    give_back(&c, &lent);
+    heed_set_generator(&generator);
+    if (status != HEED_OK) {
+        const bool ours = strncmp(message, "attention_check: ", 17) == 0;
+        return heed_fail(status, "%s%s%s", ours ? "" : "attention_check: f failed: ", message,
+                         !ours && status == HEED_ERR_DTYPE && c.dtype == HEED_F64
+                             ? " (the module is cast to f64: f must create tensors with x's dtype, "
+                               "and all parameters must be registered; or set .f32)"
+                             : "");
+    }
+    c.report.passed = true;
+    for (int i = HEED_ATTENTION_CHECKS - 1; i >= 0; i--) {
+        if (failed(&c, (heed_attention_checks)i)) {
+            c.report.passed = false;
+            snprintf(message, sizeof message, "%s", c.report.checks[i].text);
+        }
+    }
+    if (options.stream != NULL) {
+        heed_attention_report_print(options.stream, &c.report);
+    }
+    if (options.report != NULL) {
+        *options.report = c.report;
+    }
+    return c.report.passed ? HEED_OK
+                           : heed_fail(HEED_ERR_CHECK, "attention_check: %s",
+                                       c.report.mistake[0] != '\0' ? c.report.mistake : message);
+}

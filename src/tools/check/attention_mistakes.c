@@ -1,0 +1,516 @@
+/* Known mistakes in attention, each as a change of the formula softmax(q k^T / sqrt(d_head)) v
+ * W_o^T (Vaswani et al., 2017). All that reproduce a function's outputs from its parameters are
+ * named. */
+
+#include "attention_mistakes.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "../../autograd/ops/elementwise.h"
+#include "../../autograd/ops/masking.h"
+#include "../../autograd/ops/matmul.h"
+#include "../../autograd/ops/reductions.h"
+#include "../../autograd/ops/slice.h"
+#include "../../autograd/ops/softmax.h"
+#include "../../autograd/ops/view.h"
+#include "../../nn/module_state.h"
+#include "../../tensor/create.h"
+#include "../../tensor/read.h"
+#include "../../tensor/scope.h"
+
+/* ---- the parameters, by name ---- */
+
+typedef enum role { ROLE_Q, ROLE_K, ROLE_V, ROLE_O, ROLE_QKV, ROLES, NO_ROLE = -1 } role;
+
+typedef struct weights {
+    heed_tensor *weight[ROLES], *bias[ROLES]; /* (out, in) and (out); or NULL */
+    int64_t head_dim, kv_heads;
+    bool square; /* each could be used transposed, as x W instead of x W^T */
+} weights;
+
+/* The role of a parameter from the last part of its name, without punctuation and "weight" or
+ * "bias": W_q, q_proj, query, to_q, wq. */
+static role role_of(const char *name)
+{
+    static const char *const names[ROLES][9] = {
+        {"wq", "q", "qproj", "query", "toq", "queryproj", "wquery", "queries"},
+        {"wk", "k", "kproj", "key", "tok", "keyproj", "wkey", "keys"},
+        {"wv", "v", "vproj", "value", "tov", "valueproj", "wvalue", "values"},
+        {"wo", "o", "oproj", "outproj", "proj", "cproj", "toout", "out", "output"},
+        {"inproj", "qkv", "wqkv", "cattn", "toqkv", "qkvproj"},
+    };
+    char plain[64];
+    size_t length = 0;
+    const char *end = name + strlen(name), *start = end;
+    if (end - name > 7 && strcmp(end - 7, ".weight") == 0) {
+        end -= 7;
+    } else if (end - name > 5 && strcmp(end - 5, ".bias") == 0) {
+        end -= 5;
+    }
+    for (start = end; start > name && start[-1] != '.';) {
+        start--;
+    }
+    for (; start < end && length + 1 < sizeof plain; start++) {
+        if (isalnum((unsigned char)*start)) {
+            plain[length++] = (char)tolower((unsigned char)*start);
+        }
+    }
+    plain[length] = '\0';
+    char *suffix = length > 6 && strcmp(plain + length - 6, "weight") == 0 ? plain + length - 6
+                   : length > 4 && strcmp(plain + length - 4, "bias") == 0 ? plain + length - 4
+                                                                           : plain + length;
+    *suffix = '\0';
+    for (int r = 0; r < ROLES; r++) {
+        for (size_t i = 0; i < sizeof names[r] / sizeof *names[r]; i++) {
+            if (names[r][i] != NULL && strcmp(plain, names[r][i]) == 0) {
+                return (role)r;
+            }
+        }
+    }
+    return NO_ROLE;
+}
+
+/* Separate heads are joined: rows in order. */
+static void append_rows(heed_tensor **to, heed_tensor *rows)
+{
+    heed_tensor *both[] = {*to, rows};
+    *to = *to == NULL ? rows : heed_cat(both, 2, 0);
+}
+
+/* True if the module has W_q, W_k and W_v, with shapes that fit. */
+static bool find_weights(void *module, int64_t d_model, int heads, weights *w)
+{
+    bool in_out = false;
+    *w = (weights){0};
+    const heed_tensor_list list = heed_parameters(module);
+    for (int i = 0; i < list.count; i++) {
+        const role r = role_of(list.names[i]);
+        heed_tensor *p = heed_to(heed_detach(list.tensors[i]), HEED_F64);
+        if (r == NO_ROLE || p == NULL || p->ndim > 2 || p->ndim < 1) {
+            continue;
+        }
+        /* Matrices (in, out), as GPT-2's, are transposed if the shape of one shows it. */
+        const bool is_wide =
+            p->ndim == 2 && r != ROLE_O && p->shape[0] == d_model && p->shape[1] != d_model;
+        in_out = in_out || is_wide;
+        append_rows(p->ndim == 2 ? &w->weight[r] : &w->bias[r],
+                    is_wide ? heed_transpose(p, 0, 1) : p);
+    }
+    if (in_out && w->weight[ROLE_O] != NULL) {
+        w->weight[ROLE_O] = heed_transpose(w->weight[ROLE_O], 0, 1);
+    }
+    if (w->weight[ROLE_QKV] != NULL && w->weight[ROLE_QKV]->shape[0] % 3 == 0) {
+        heed_chunk(w->weight[ROLE_QKV], 3, 0, w->weight);
+        if (w->bias[ROLE_QKV] != NULL && w->bias[ROLE_QKV]->shape[0] % 3 == 0) {
+            heed_chunk(w->bias[ROLE_QKV], 3, 0, w->bias);
+        }
+    }
+    for (int r = 0; r < ROLE_O; r++) {
+        const heed_tensor *weight = w->weight[r], *bias = w->bias[r];
+        if (weight == NULL || weight->shape[1] != d_model || weight->shape[0] == 0 ||
+            (bias != NULL && bias->shape[0] != weight->shape[0])) {
+            return false;
+        }
+    }
+    const int64_t width = w->weight[ROLE_Q]->shape[0], kv_width = w->weight[ROLE_K]->shape[0];
+    w->head_dim = width / heads;
+    if (w->head_dim == 0 || width % heads != 0 || kv_width % w->head_dim != 0 ||
+        w->weight[ROLE_V]->shape[0] != kv_width || heads % (kv_width / w->head_dim) != 0 ||
+        (w->weight[ROLE_O] != NULL && w->weight[ROLE_O]->shape[1] != width)) {
+        return false;
+    }
+    w->kv_heads = kv_width / w->head_dim;
+    w->square = width == d_model && kv_width == d_model;
+    return !heed_error_pending();
+}
+
+/* ---- the formula and its changes ---- */
+
+typedef enum part { SCALE, WEIGHTS, SOFTMAX, MASK, HEADS, APPLY, OUTPUT, PARTS } part;
+
+/* Values of each part; 0 is right. */
+enum { BY_MODEL = 1, NOT_SCALED, BY_WIDTH, MULTIPLIED, BY_HEADS, BY_TOKENS };
+enum { Q_FOR_K = 1, Q_FOR_V, K_FOR_V, K_BY_Q, Q_BY_K, V_BY_K, V_BY_Q, V_IS_X };
+enum { OVER_QUERIES = 1, OVER_HEADS, OVER_BATCH, NO_SOFTMAX, TWICE };
+enum { NO_MASK = 1, INVERTED, TRANSPOSED, STRICT, LOOSE, AFTER, ADDED_KEEP, ADDED_BLOCK, ZERO };
+enum { SPLIT_BY_VIEW = 1, MERGED_BY_VIEW, BOTH_BY_VIEW, ONE_HEAD, MEAN_OF_HEADS };
+enum { WEIGHTS_TRANSPOSED = 1 };
+enum { NO_W_O = 1, W_O_TRANSPOSED, X_ADDED };
+
+typedef struct formula {
+    int choice[PARTS];
+    bool transposed; /* x W instead of x W^T */
+} formula;
+
+typedef struct mistake {
+    part part;
+    int choice;
+    const char *text, *remedy; /* "y equals attention <text>" */
+} mistake;
+
+static const mistake mistakes[] = {
+    {SCALE, NOT_SCALED, "with scores that are not scaled", NULL},
+    {SCALE, BY_MODEL, "scaled by sqrt(d_model)", NULL},
+    {SCALE, BY_WIDTH, "with scores divided by d_head itself", NULL},
+    {SCALE, MULTIPLIED, "with scores multiplied by sqrt(d_head)", NULL},
+    {SCALE, BY_HEADS, "scaled by the root of the number of heads", NULL},
+    {SCALE, BY_TOKENS, "scaled by the root of the number of tokens", NULL},
+    {WEIGHTS, Q_FOR_K, "with W_q and W_k exchanged (the same as transposed scores)",
+     "multiply q by the transposed k"},
+    {WEIGHTS, Q_FOR_V, "with W_q and W_v exchanged", "check the order of q, k and v"},
+    {WEIGHTS, K_FOR_V, "with W_k and W_v exchanged", "check the order of q, k and v"},
+    {WEIGHTS, K_BY_Q, "with keys computed by W_q", "compute them by W_k"},
+    {WEIGHTS, Q_BY_K, "with queries computed by W_k", "compute them by W_q"},
+    {WEIGHTS, V_BY_K, "with values computed by W_k", "compute them by W_v"},
+    {WEIGHTS, V_BY_Q, "with values computed by W_q", "compute them by W_v"},
+    {WEIGHTS, V_IS_X, "with x itself as values", "multiply x by W_v"},
+    {SOFTMAX, OVER_QUERIES, "with the softmax over the queries",
+     "apply it to the last dim of (queries, keys), so that the weights of a row sum to 1"},
+    {SOFTMAX, OVER_HEADS, "with the softmax over the heads",
+     "apply it to the last dim of (queries, keys)"},
+    {SOFTMAX, OVER_BATCH, "with the softmax over the batch",
+     "apply it to the last dim of (queries, keys)"},
+    {SOFTMAX, NO_SOFTMAX, "without a softmax", "apply it to the last dim of the scores"},
+    {SOFTMAX, TWICE, "with the softmax applied twice", "apply it once"},
+    {MASK, NO_MASK, "without the mask", "fill blocked scores with -inf before the softmax"},
+    {MASK, INVERTED, "with true and false of the mask exchanged",
+     "heed_masked_fill fills where the mask is true; nn/mask.h converts masks"},
+    {MASK, TRANSPOSED, "with the mask transposed, so that it blocks earlier tokens",
+     "rows of the mask are queries and columns are keys"},
+    {MASK, STRICT, "with a mask that blocks a token's own key too",
+     "block above the diagonal only (heed_triu with diagonal 1)"},
+    {MASK, LOOSE, "with a mask shifted by one, so that each row sees the next token",
+     "block from the diagonal + 1 on (heed_triu with diagonal 1)"},
+    {MASK, AFTER, "with the mask applied after the softmax",
+     "apply it before, so that the weights of a row sum to 1"},
+    {MASK, ADDED_KEEP, "with the mask added as 0 and 1 (1 keeps)",
+     "add 0 and -inf (heed_bias_mask_of_keep), or fill with -inf"},
+    {MASK, ADDED_BLOCK, "with the mask added as 0 and 1 (1 blocks)",
+     "add 0 and -inf (heed_bias_mask_of_block), or fill with -inf"},
+    {MASK, ZERO, "with blocked scores set to 0", "a score of 0 has weight e^0 = 1: use -inf"},
+    {HEADS, SPLIT_BY_VIEW, "with heads split by a reshape alone",
+     "reshape to (B, T, heads, d_head), then transpose dims 1 and 2"},
+    {HEADS, MERGED_BY_VIEW, "with heads merged without transposing back",
+     "transpose (B, heads, T, d_head) to (B, T, heads, d_head) before the reshape"},
+    {HEADS, BOTH_BY_VIEW, "with heads split and merged by a reshape alone",
+     "reshape to (B, T, heads, d_head) and transpose dims 1 and 2; transpose back before merging"},
+    {HEADS, ONE_HEAD, "with a single head", "split q, k and v into heads"},
+    {HEADS, MEAN_OF_HEADS, "with the weights averaged over the heads",
+     "each head multiplies its own weights by its values"},
+    {APPLY, WEIGHTS_TRANSPOSED, "with the weights transposed before they are multiplied by v",
+     "multiply the weights (queries, keys) by v (keys, d_head)"},
+    {OUTPUT, NO_W_O, "without W_o", "multiply the merged heads by W_o"},
+    {OUTPUT, W_O_TRANSPOSED, "with W_o transposed", "heed_linear multiplies by the transpose"},
+    {OUTPUT, X_ADDED, "with x added", "if this residual is intended, set .block"},
+};
+enum { MISTAKES = sizeof mistakes / sizeof *mistakes };
+
+typedef struct problem {
+    weights w;
+    heed_tensor *x, *y;
+    const heed_attention_shape *shape;
+    int64_t batch, tokens, d_model;
+} problem;
+
+static heed_tensor *project(const problem *p, const formula *f, role r)
+{
+    heed_tensor *weight = p->w.weight[r];
+    return heed_linear(p->x, f->transposed ? heed_transpose(weight, 0, 1) : weight, p->w.bias[r]);
+}
+
+/* (B, T, count * d_head) -> (B, heads, T, d_head) */
+static heed_tensor *split(const problem *p, const formula *f, heed_tensor *t)
+{
+    const int64_t width = heed_size(t, 2); /* 0 on error */
+    const int64_t heads = f->choice[HEADS] == ONE_HEAD ? 1 : p->shape->heads;
+    const int64_t count =
+        width == p->w.kv_heads * p->w.head_dim && heads > 1 ? p->w.kv_heads : heads;
+    const int64_t head_dim = width / count;
+    heed_tensor *split;
+    if (f->choice[HEADS] == SPLIT_BY_VIEW || f->choice[HEADS] == BOTH_BY_VIEW) {
+        split = heed_reshape(t, HEED_SHAPE(p->batch, count, p->tokens, head_dim));
+    } else {
+        split =
+            heed_transpose(heed_reshape(t, HEED_SHAPE(p->batch, p->tokens, count, head_dim)), 1, 2);
+    }
+    return count < heads ? heed_repeat_interleave_dim(split, heads / count, 1) : split;
+}
+
+/* (B, heads, T, d_head) -> (B, T, heads * d_head) */
+static heed_tensor *merge(const problem *p, const formula *f, heed_tensor *t)
+{
+    if (f->choice[HEADS] != MERGED_BY_VIEW && f->choice[HEADS] != BOTH_BY_VIEW) {
+        t = heed_transpose(t, 1, 2);
+    }
+    return heed_reshape(t, HEED_SHAPE(p->batch, p->tokens, -1));
+}
+
+/* The number that scores are divided by. */
+static double divisor(const problem *p, const formula *f)
+{
+    const double d =
+        (double)(f->choice[HEADS] == ONE_HEAD ? p->w.head_dim * p->shape->heads : p->w.head_dim);
+    switch (f->choice[SCALE]) {
+    case BY_MODEL:
+        return sqrt((double)p->d_model);
+    case NOT_SCALED:
+        return 1;
+    case BY_WIDTH:
+        return d;
+    case MULTIPLIED:
+        return 1 / sqrt(d);
+    case BY_HEADS:
+        return sqrt((double)p->shape->heads);
+    case BY_TOKENS:
+        return sqrt((double)p->tokens);
+    default:
+        return sqrt(d);
+    }
+}
+
+/* The mask (T, T) of a formula, true blocks; NULL: none. */
+static heed_tensor *mask_of(const problem *p, const formula *f)
+{
+    heed_tensor *ones = heed_ones(HEED_SHAPE(p->tokens, p->tokens), HEED_BOOL);
+    heed_tensor *mask = p->shape->block_mask;
+    if (p->shape->causal) {
+        const int choice = f->choice[MASK];
+        mask = heed_triu(ones, choice == STRICT ? 0 : choice == LOOSE ? 2 : 1);
+    }
+    if (mask == NULL || f->choice[MASK] == NO_MASK) {
+        return NULL;
+    }
+    return f->choice[MASK] == INVERTED     ? heed_logical_not(mask)
+           : f->choice[MASK] == TRANSPOSED ? heed_transpose(mask, 0, 1)
+                                           : mask;
+}
+
+static heed_tensor *percents_of(const formula *f, heed_tensor *scores, heed_tensor *mask)
+{
+    const int softmax = f->choice[SOFTMAX];
+    const int dim = softmax == OVER_QUERIES ? -2
+                    : softmax == OVER_HEADS ? 1
+                    : softmax == OVER_BATCH ? 0
+                                            : -1;
+    heed_tensor *zero = NULL;
+    if (mask != NULL) {
+        switch (f->choice[MASK]) {
+        case AFTER:
+            zero = mask;
+            break;
+        case ADDED_KEEP:
+            scores = heed_add(scores, heed_to(heed_logical_not(mask), HEED_F64));
+            break;
+        case ADDED_BLOCK:
+            scores = heed_add(scores, heed_to(mask, HEED_F64));
+            break;
+        case ZERO:
+            scores = heed_masked_fill(scores, mask, 0);
+            break;
+        default:
+            if (softmax == NO_SOFTMAX) {
+                zero = mask;
+            } else {
+                scores = heed_masked_fill(scores, mask, (double)-INFINITY);
+            }
+        }
+    }
+    heed_tensor *percents = softmax == NO_SOFTMAX ? scores : heed_safe_softmax(scores, dim);
+    percents = softmax == TWICE ? heed_safe_softmax(percents, -1) : percents;
+    return zero != NULL ? heed_masked_fill(percents, zero, 0) : percents;
+}
+
+/* The outputs of a formula, (B, T, width). NULL if its shapes do not fit, or on error. */
+static heed_tensor *attend(const problem *p, const formula *f)
+{
+    static const role by[][3] = {
+        [0] = {ROLE_Q, ROLE_K, ROLE_V},       [Q_FOR_K] = {ROLE_K, ROLE_Q, ROLE_V},
+        [Q_FOR_V] = {ROLE_V, ROLE_K, ROLE_Q}, [K_FOR_V] = {ROLE_Q, ROLE_V, ROLE_K},
+        [K_BY_Q] = {ROLE_Q, ROLE_Q, ROLE_V},  [Q_BY_K] = {ROLE_K, ROLE_K, ROLE_V},
+        [V_BY_K] = {ROLE_Q, ROLE_K, ROLE_K},  [V_BY_Q] = {ROLE_Q, ROLE_K, ROLE_Q},
+        [V_IS_X] = {ROLE_Q, ROLE_K, NO_ROLE}};
+    const role *roles = by[f->choice[WEIGHTS]];
+    if ((f->choice[WEIGHTS] != 0 && p->w.kv_heads != p->shape->heads) ||
+        (roles[2] == NO_ROLE && p->d_model != p->w.head_dim * p->shape->heads)) {
+        return NULL;
+    }
+    if (f->choice[HEADS] == ONE_HEAD && p->w.kv_heads != p->shape->heads) {
+        return NULL;
+    }
+    heed_tensor *q = split(p, f, project(p, f, roles[0]));
+    heed_tensor *k = split(p, f, project(p, f, roles[1]));
+    heed_tensor *v = split(p, f, roles[2] == NO_ROLE ? p->x : project(p, f, roles[2]));
+    heed_tensor *scores = heed_div_scalar(heed_matmul(q, heed_transpose(k, -2, -1)), divisor(p, f));
+    heed_tensor *percents = percents_of(f, scores, mask_of(p, f));
+    if (f->choice[HEADS] == MEAN_OF_HEADS) {
+        percents = heed_mean_dim(percents, 1, true);
+    }
+    if (f->choice[APPLY] == WEIGHTS_TRANSPOSED) {
+        percents = heed_transpose(percents, -2, -1);
+    }
+    heed_tensor *y = merge(p, f, heed_matmul(percents, v)), *w_o = p->w.weight[ROLE_O];
+    if (w_o != NULL && f->choice[OUTPUT] != NO_W_O) {
+        const bool turned = f->transposed != (f->choice[OUTPUT] == W_O_TRANSPOSED);
+        if (turned && w_o->shape[0] != w_o->shape[1]) {
+            return NULL;
+        }
+        y = heed_linear(y, turned ? heed_transpose(w_o, 0, 1) : w_o, p->w.bias[ROLE_O]);
+    }
+    if (y == NULL || y->shape[2] != p->y->shape[2] ||
+        (f->choice[OUTPUT] == X_ADDED && y->shape[2] != p->d_model)) {
+        return NULL;
+    }
+    return f->choice[OUTPUT] == X_ADDED ? heed_add(y, p->x) : y;
+}
+
+/* Does the formula give y? Rows that its mask blocks everywhere are not compared: implementations
+ * differ there. At least half of the rows must be left. */
+static bool gives_y(const problem *p, const formula *f)
+{
+    HEED_SCOPE_NO_GRAD(scope);
+    heed_tensor *ours = attend(p, f), *mask = mask_of(p, f);
+    if (ours == NULL) {
+        return false;
+    }
+    const double *a = heed_const_data_f64(heed_contiguous(ours)), *b = heed_const_data_f64(p->y);
+    const bool *blocks = mask != NULL ? heed_const_data_bool(heed_contiguous(mask)) : NULL;
+    const int64_t width = p->y->shape[2];
+    if (a == NULL || b == NULL) {
+        return false;
+    }
+    double off = 0, scale = 0;
+    int64_t rows = 0;
+    for (int64_t i = 0; i < p->tokens; i++) {
+        bool any = blocks == NULL;
+        for (int64_t j = 0; j < p->tokens && !any; j++) {
+            any = !blocks[i * p->tokens + j];
+        }
+        rows += any;
+        for (int64_t n = 0; any && n < p->batch; n++) {
+            for (int64_t e = 0; e < width; e++) {
+                const int64_t at = (n * p->tokens + i) * width + e;
+                if (!isfinite(b[at])) {
+                    return false;
+                }
+                off = fmax(off, fabs(a[at] - b[at]));
+                scale = fmax(scale, fabs(b[at]));
+            }
+        }
+    }
+    return 2 * rows >= p->tokens && off <= p->shape->rounding * scale;
+}
+
+/* ---- trying ---- */
+
+/* Can the mistake be made here, and differ from the formula? */
+static bool applies(const problem *p, const mistake *m)
+{
+    const bool has_mask = p->shape->causal || p->shape->block_mask != NULL;
+    return m->part == MASK
+               ? has_mask && ((m->choice != STRICT && m->choice != LOOSE) || p->shape->causal)
+           : m->part == HEADS  ? p->shape->heads > 1
+           : m->part == OUTPUT ? p->w.weight[ROLE_O] != NULL || m->choice == X_ADDED
+           : m->part == SCALE && m->choice == BY_MODEL     ? p->w.head_dim != p->d_model
+           : m->part == SCALE && m->choice == BY_HEADS     ? p->shape->heads > 1
+           : m->part == SOFTMAX && m->choice == OVER_HEADS ? p->shape->heads > 1
+           : m->part == SOFTMAX && m->choice == OVER_BATCH ? p->batch > 1
+                                                           : true;
+}
+
+static bool gives_y_with(const problem *p, const mistake *a, const mistake *b)
+{
+    for (int transposed = 0; transposed < (p->w.square ? 2 : 1); transposed++) {
+        formula f = {.transposed = transposed != 0};
+        if (a != NULL) {
+            f.choice[a->part] = a->choice;
+        }
+        if (b != NULL) {
+            f.choice[b->part] = b->choice;
+        }
+        if (gives_y(p, &f)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void describe(const problem *p, const mistake *m, char *text, size_t size)
+{
+    formula f = {0};
+    if (m->part == SCALE) {
+        f.choice[SCALE] = m->choice;
+        const double used = divisor(p, &f);
+        if (m->choice == NOT_SCALED) {
+            snprintf(text, size, "%s", m->text);
+        } else {
+            snprintf(text, size, "%s = %.4g", m->text, used < 1 ? 1 / used : used);
+        }
+    } else {
+        snprintf(text, size, "%s", m->text);
+    }
+}
+
+static void remedy(const problem *p, const mistake *m, char *text, size_t size)
+{
+    if (m->part == SCALE) {
+        snprintf(text, size, "a head is %lld wide, so divide by sqrt(%lld) = %.4g",
+                 (long long)p->w.head_dim, (long long)p->w.head_dim, sqrt((double)p->w.head_dim));
+    } else {
+        snprintf(text, size, "%s", m->remedy);
+    }
+}
+
+/* Adds "y equals attention ...; remedy." or, for another explanation of the same y, "Or ...". */
+static void explain(const problem *p, const mistake *a, const mistake *b, int found, char *text,
+                    size_t size)
+{
+    char first[160], second[160] = "", cure[160], cure_of_b[160] = "";
+    const size_t length = strlen(text);
+    describe(p, a, first, sizeof first);
+    remedy(p, a, cure, sizeof cure);
+    if (b != NULL) {
+        describe(p, b, second, sizeof second);
+        remedy(p, b, cure_of_b, sizeof cure_of_b);
+    }
+    snprintf(text + length, size - length, "%s %s%s%s; %s%s%s",
+             found == 0 ? "y equals attention" : ". Or", first, b != NULL ? " and " : "", second,
+             cure, b != NULL ? "; " : "", cure_of_b);
+}
+
+heed_attention_formula heed_attention_mistake(void *module, heed_tensor *x, heed_tensor *y,
+                                              const heed_attention_shape *shape, char *text,
+                                              size_t size)
+{
+    HEED_SCOPE_NO_GRAD(scope);
+    problem p = {.x = heed_to(heed_detach(x), HEED_F64),
+                 .y = y,
+                 .shape = shape,
+                 .batch = x->shape[0],
+                 .tokens = x->shape[1],
+                 .d_model = x->shape[2]};
+    *text = '\0';
+    if (!find_weights(module, p.d_model, shape->heads, &p.w)) {
+        return HEED_FORMULA_NO_NAMES;
+    }
+    if (gives_y_with(&p, NULL, NULL)) {
+        return HEED_FORMULA_HOLDS;
+    }
+    int found = 0;
+    for (int i = 0; i < MISTAKES && found < 2; i++) {
+        if (applies(&p, &mistakes[i]) && gives_y_with(&p, &mistakes[i], NULL)) {
+            explain(&p, &mistakes[i], NULL, found++, text, size);
+        }
+    }
+    for (int i = 0; i < MISTAKES && found == 0; i++) {
+        for (int j = i + 1; j < MISTAKES && found == 0; j++) {
+            if (mistakes[i].part != mistakes[j].part && applies(&p, &mistakes[i]) &&
+                applies(&p, &mistakes[j]) && gives_y_with(&p, &mistakes[i], &mistakes[j])) {
+                explain(&p, &mistakes[i], &mistakes[j], found++, text, size);
+            }
+        }
+    }
+    return found > 0 ? HEED_FORMULA_MISTAKE : HEED_FORMULA_UNKNOWN;
+}

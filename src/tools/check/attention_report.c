@@ -1,0 +1,97 @@
+/* Prints what heed_attention_check found: one line a check, the reach as a picture, the mistake. */
+
+#include "../plot/terminal.h"
+#include <string.h>
+
+#include "attention_check.h"
+
+static const char *const names[HEED_ATTENTION_CHECKS] = {
+    "repeat", "batch",   "reach",      "values", "order",   "equal",
+    "length", "padding", "parameters", "cache",  "formula", "derivative"};
+
+/* Strength of an effect, in quarters of the largest. */
+static const char *shade(double effect, bool is_ascii)
+{
+    static const char *const blocks[] = {"░", "▒", "▓", "█"}, *const letters[] = {"-", "+", "*",
+                                                                                  "#"};
+    const int level = effect > 0.5 ? 3 : effect > 0.2 ? 2 : effect > 0.05 ? 1 : 0;
+    return is_ascii ? letters[level] : blocks[level];
+}
+
+enum { INDENT = 20, LEAST_COLUMNS = 60 };
+
+/* Words of a text, in lines of at most `columns`; those after the first begin after INDENT blanks.
+ */
+static void print_words(FILE *stream, const char *text, int column, int columns)
+{
+    while (*text != '\0') {
+        const int length = (int)strcspn(text, " ");
+        if (column > INDENT && column + 1 + length > columns) {
+            fprintf(stream, "\n%*s", INDENT, "");
+            column = INDENT;
+        } else if (column > INDENT) {
+            fputc(' ', stream);
+            column++;
+        }
+        fprintf(stream, "%.*s", length, text);
+        column += length;
+        text += length;
+        text += strspn(text, " ");
+    }
+    fputc('\n', stream);
+}
+
+static void print_reach(FILE *stream, const heed_attention_report *r)
+{
+    const bool is_ascii = (heed_label_terminal() & HEED_LABEL_ASCII) != 0;
+    bool leaks = false, dead = false;
+    fprintf(stream, "\n  effect of token (column) on output (row):\n\n     ");
+    for (int j = 0; j < r->tokens; j++) {
+        fprintf(stream, " %d", j);
+    }
+    fputc('\n', stream);
+    for (int i = 0; i < r->tokens; i++) {
+        fprintf(stream, "  %2d ", i);
+        for (int j = 0; j < r->tokens; j++) {
+            const double effect = r->reach[i][j];
+            const bool has = !(effect <= 1e-8);
+            const bool leak = has && r->expected[i][j] == '.';
+            const bool none = !has && r->expected[i][j] == '#';
+            leaks = leaks || leak;
+            dead = dead || none;
+            fprintf(stream, " %s", leak ? "!" : none ? "x" : has ? shade(effect, is_ascii) : ".");
+        }
+        fputc('\n', stream);
+    }
+    fprintf(stream, "\n  as expected: . no effect, %s to %s an effect\n", shade(0, is_ascii),
+            shade(1, is_ascii));
+    fputs(leaks ? "  wrong:       ! an effect that should not be\n" : "", stream);
+    fputs(dead ? "  wrong:       x no effect where one should be\n" : "", stream);
+}
+
+void heed_attention_report_print(FILE *stream, const heed_attention_report *report)
+{
+    static const char *const verdicts[] = {[HEED_VERDICT_SKIPPED] = "-",
+                                           [HEED_VERDICT_PASSED] = "ok",
+                                           [HEED_VERDICT_FAILED] = "WRONG",
+                                           [HEED_VERDICT_UNKNOWN] = "?"};
+    int failed = 0, passed = 0, columns = heed_terminal_columns(stream, 100);
+    columns = columns < LEAST_COLUMNS ? LEAST_COLUMNS : columns;
+    fputs("attention check\n\n", stream);
+    for (int i = 0; i < HEED_ATTENTION_CHECKS; i++) {
+        const heed_verdict verdict = report->checks[i].verdict;
+        failed += verdict == HEED_VERDICT_FAILED;
+        passed += verdict == HEED_VERDICT_PASSED;
+        fprintf(stream, "  %-11s%-7s", names[i], verdicts[verdict]);
+        print_words(stream, report->checks[i].text, INDENT, columns);
+    }
+    if (report->checks[HEED_CHECK_REACH].verdict != HEED_VERDICT_SKIPPED) {
+        print_reach(stream, report);
+    }
+    if (report->mistake[0] != '\0') {
+        fputs("\n  likely mistake    ", stream);
+        print_words(stream, report->mistake, INDENT, columns);
+    }
+    fprintf(stream, "\n%s: %d checks passed, %d failed\n", report->passed ? "passed" : "WRONG",
+            passed, failed);
+}

@@ -1,0 +1,958 @@
+"""examples/pytorch/attention_check.py compared with heed_attention_check, over the catalogue of attentions in
+examples/check_attention/attentions.c:
+
+    build/torch/bin/python -B tests/programs/attention_check.py build/check_attention [SEEDS]
+
+Each attention of the catalogue is written here again in PyTorch, under the same name. From the same seed both have the
+same weights. For each, the verdicts of all checks and the named mistake must be those of `check_attention --verdicts
+SEED`. PyTorch's own layers must pass, and the module must be unchanged afterwards.
+"""
+import contextlib
+import copy
+import io
+import math
+import pathlib
+import random
+import subprocess
+import sys
+import time
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "examples/pytorch"))
+from attention_check import attention_check  # noqa: E402
+
+WIDTH = 64
+
+
+# ---- the catalogue: the module ----
+
+
+class Attention(nn.Module):
+    """W_q, W_k, W_v and W_o; each entry of the catalogue has another forward."""
+
+    def __init__(self, entry, bias=False, no_output=False, one_key_head=False, other_order=False, zero_output=False,
+                 with_block=False, extra=None, fused=False, in_out=False, frozen=False):
+        super().__init__()
+        self.entry, self.heads, self.causal = entry, entry.check.get("heads", 1), entry.check.get("causal", False)
+        kv = WIDTH // self.heads if one_key_head else WIDTH
+        widths = {"qkv": 3 * WIDTH} if fused else {"W_q": WIDTH, "W_k": kv, "W_v": kv}
+        if in_out:
+            widths, self.c_attn = {}, nn.Linear(3 * WIDTH, WIDTH, bias=False)
+        for name in reversed(widths) if other_order else widths:
+            setattr(self, name, nn.Linear(WIDTH, widths[name], bias=bias))
+        self.W_o = None if no_output else nn.Linear(WIDTH, WIDTH, bias=bias)
+        if zero_output:
+            nn.init.zeros_(self.W_o.weight)
+        if frozen:
+            self.W_k.weight.requires_grad_(False)
+        if with_block:
+            self.norm, self.up, self.down = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, 2 * WIDTH), nn.Linear(2 * WIDTH, WIDTH)
+        if extra == "registered":
+            self.extra = nn.Parameter(torch.randn(WIDTH, WIDTH))
+        if extra == "not registered":
+            self.extra = torch.randn(WIDTH, WIDTH).requires_grad_()
+        self.keys = self.values = None
+
+    def forward(self, x):
+        return self.entry.forward(self, x)
+
+    def project(self, x):
+        return self.W_q(x), self.W_k(x), self.W_v(x)
+
+    def split(self, t):  # (B, T, heads * d) -> (B, heads, T, d)
+        return t.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+    def split_all(self, x):
+        return [self.split(t) for t in self.project(x)]
+
+    def output(self, t):
+        return t if self.W_o is None else self.W_o(t)
+
+    def finish(self, percents, v):
+        return self.output(merge(percents @ v))
+
+
+def merge(t):
+    return t.transpose(1, 2).flatten(2)
+
+
+def scores_of(q, k):
+    return q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
+
+
+def ones(t):
+    return torch.ones(t.size(-2), t.size(-2), dtype=torch.bool)
+
+
+def mask_future(scores):
+    return scores.masked_fill(ones(scores).triu(1), -math.inf)
+
+
+def safe_softmax(scores, dim):
+    """0 where all scores are -inf, and a gradient of 0."""
+    blocked = (scores == -math.inf).all(dim, keepdim=True)
+    return torch.softmax(scores.masked_fill(blocked, 0), dim).masked_fill(blocked, 0)
+
+
+def attend(m, x):
+    q, k, v = m.split_all(x)
+    scores = scores_of(q, k)
+    return m.finish(torch.softmax(mask_future(scores) if m.causal else scores, -1), v)
+
+
+class Entry:
+    def __init__(self, forward, build, check):
+        self.forward, self.build, self.check = forward, build, check
+
+    def module(self, seed):
+        torch.manual_seed(seed)
+        m = Attention(self, **self.build)
+        if self.check.get("layers") == 2:
+            m.second = Attention(self, **self.build)
+        return m
+
+    def options(self, m):
+        """padded and step are functions of the module too."""
+        def of_module(f):
+            return lambda *args: f(m, *args)
+        return {name: of_module(value) if callable(value) else value for name, value in self.check.items()}
+
+
+CATALOGUE = {}
+
+
+def add(name, forward, build=None, **check):
+    """build: options of Attention; check: options of attention_check."""
+    assert name not in CATALOGUE, name
+    CATALOGUE[name] = Entry(forward, build or {}, {"heads": 4, **check})
+
+
+def causal(f, **more):
+    """Decorator: f is the forward of a causal attention of 4 heads, of its name."""
+    add(f.__name__, f, causal=True, **more)
+    return f
+
+
+def free(f):
+    """Decorator: the same without a mask."""
+    add(f.__name__, f)
+    return f
+
+
+# ---- wrong: scales ----
+
+
+def attend_divided_by(m, x, divisor):
+    q, k, v = m.split_all(x)
+    return m.finish(torch.softmax(mask_future(q @ k.transpose(-2, -1) / divisor), -1), v)
+
+
+@causal
+def scaled_by_model(m, x):
+    return attend_divided_by(m, x, math.sqrt(x.size(-1)))
+
+
+@causal
+def not_scaled(m, x):
+    return attend_divided_by(m, x, 1)
+
+
+@causal
+def scaled_without_root(m, x):
+    return attend_divided_by(m, x, WIDTH / m.heads)
+
+
+@causal
+def multiplied_by_root(m, x):
+    return attend_divided_by(m, x, 1 / math.sqrt(WIDTH / m.heads))
+
+
+add("scaled_by_heads", lambda m, x: attend_divided_by(m, x, math.sqrt(m.heads)), causal=True, heads=2)
+
+
+@causal
+def scaled_by_tokens(m, x):
+    return attend_divided_by(m, x, math.sqrt(x.size(1)))
+
+
+# ---- wrong: heads ----
+
+
+def merge_by_view(t):
+    return t.reshape(t.size(0), t.size(2), -1)
+
+
+def split_by_view_all(m, x):
+    return [t.reshape(t.size(0), m.heads, t.size(1), -1) for t in m.project(x)]
+
+
+@causal
+def merged_by_view(m, x):
+    q, k, v = m.split_all(x)
+    return m.output(merge_by_view(torch.softmax(mask_future(scores_of(q, k)), -1) @ v))
+
+
+@free
+def split_by_view(m, x):
+    q, k, v = split_by_view_all(m, x)
+    return m.finish(torch.softmax(scores_of(q, k), -1), v)
+
+
+@free
+def both_by_view(m, x):
+    q, k, v = split_by_view_all(m, x)
+    return m.output(merge_by_view(torch.softmax(scores_of(q, k), -1) @ v))
+
+
+@causal
+def one_head(m, x):
+    q, k, v = m.project(x)
+    return m.output(torch.softmax(mask_future(scores_of(q, k)), -1) @ v)
+
+
+@causal
+def mean_of_heads(m, x):
+    q, k, v = m.split_all(x)
+    return m.finish(torch.softmax(mask_future(scores_of(q, k)), -1).mean(1, keepdim=True), v)
+
+
+# ---- wrong: softmax ----
+
+
+def softmax_over(m, x, dim):
+    q, k, v = m.split_all(x)
+    scores = scores_of(q, k)
+    return m.finish(safe_softmax(mask_future(scores) if m.causal else scores, dim), v)
+
+
+add("softmax_over_queries", lambda m, x: softmax_over(m, x, -2))
+add("softmax_over_queries_masked", lambda m, x: softmax_over(m, x, -2), causal=True)
+add("softmax_over_heads", lambda m, x: softmax_over(m, x, 1))
+add("softmax_over_batch", lambda m, x: softmax_over(m, x, 0))
+
+
+@free
+def without_softmax(m, x):
+    q, k, v = m.split_all(x)
+    return m.finish(scores_of(q, k), v)
+
+
+@free
+def softmax_twice(m, x):
+    q, k, v = m.split_all(x)
+    return m.finish(torch.softmax(torch.softmax(scores_of(q, k), -1), -1), v)
+
+
+# ---- wrong: masks ----
+
+
+def masked_by(m, x, mask, value):
+    q, k, v = m.split_all(x)
+    return m.finish(safe_softmax(scores_of(q, k).masked_fill(mask, value), -1), v)
+
+
+@causal
+def mask_missing(m, x):
+    q, k, v = m.split_all(x)
+    return m.finish(torch.softmax(scores_of(q, k), -1), v)
+
+
+@causal
+def mask_inverted(m, x):
+    return masked_by(m, x, ones(x).tril(), -math.inf)
+
+
+@causal
+def mask_inverted_to_nan(m, x):
+    q, k, v = m.split_all(x)
+    return m.finish(torch.softmax(scores_of(q, k).masked_fill(ones(x).tril(), -math.inf), -1), v)
+
+
+@causal
+def mask_transposed(m, x):
+    return masked_by(m, x, ones(x).tril(-1), -math.inf)
+
+
+@causal
+def mask_blocks_self(m, x):
+    return masked_by(m, x, ones(x).triu(), -math.inf)
+
+
+@causal
+def mask_off_by_one(m, x):
+    return masked_by(m, x, ones(x).triu(2), -math.inf)
+
+
+@causal
+def mask_of_zero_scores(m, x):
+    return masked_by(m, x, ones(x).triu(1), 0)
+
+
+@causal
+def mask_too_weak(m, x):
+    return masked_by(m, x, ones(x).triu(1), -5)
+
+
+@causal
+def mask_blocks_all(m, x):
+    return masked_by(m, x, ones(x), -1e9)
+
+
+@causal
+def mask_after_softmax(m, x):
+    q, k, v = m.split_all(x)
+    return m.finish(torch.softmax(scores_of(q, k), -1).masked_fill(ones(x).triu(1), 0), v)
+
+
+def mask_added(m, x, mask):
+    q, k, v = m.split_all(x)
+    return m.finish(torch.softmax(scores_of(q, k) + mask.to(x.dtype), -1), v)
+
+
+@causal
+def keep_mask_added(m, x):
+    return mask_added(m, x, ones(x).tril())
+
+
+@causal
+def block_mask_added(m, x):
+    return mask_added(m, x, ones(x).triu(1))
+
+
+@causal
+def mask_of_ones(m, x):
+    return mask_added(m, x, ones(x))
+
+
+@causal
+def mask_from_the_end(m, x):
+    return masked_by(m, x, ones(x).triu(1).roll(1, -1), -1e9)
+
+
+# ---- wrong: projections ----
+
+
+def attend_with(m, *projected):
+    q, k, v = (m.split(t) for t in projected)
+    return m.finish(torch.softmax(mask_future(scores_of(q, k)), -1), v)
+
+
+@causal
+def q_and_k_exchanged(m, x):
+    q, k, v = m.project(x)
+    return attend_with(m, k, q, v)
+
+
+@causal
+def k_and_v_exchanged(m, x):
+    q, k, v = m.project(x)
+    return attend_with(m, q, v, k)
+
+
+@causal
+def keys_by_w_q(m, x):
+    q, k, v = m.project(x)
+    return attend_with(m, q, q, v)
+
+
+@causal
+def values_by_w_k(m, x):
+    q, k, v = m.project(x)
+    return attend_with(m, q, k, k)
+
+
+@causal
+def values_are_x(m, x):
+    q, k, v = m.project(x)
+    return attend_with(m, q, k, x)
+
+
+@causal
+def w_o_missing(m, x):
+    q, k, v = m.split_all(x)
+    return merge(torch.softmax(mask_future(scores_of(q, k)), -1) @ v)
+
+
+@free
+def weights_transposed(m, x):
+    q, k, v = m.split_all(x)
+    return m.finish(torch.softmax(scores_of(q, k), -1).transpose(-2, -1), v)
+
+
+# ---- wrong: the graph ----
+
+
+@causal
+def weights_detached(m, x):
+    q, k, v = m.split_all(x)
+    return m.finish(torch.softmax(mask_future(scores_of(q, k)), -1).detach(), v)
+
+
+@causal
+def input_detached(m, x):
+    return attend(m, x.detach())
+
+
+@causal
+@torch.no_grad()
+def nothing_recorded(m, x):
+    return attend(m, x)
+
+
+add("not_registered", lambda m, x: attend(m, x) @ m.extra, {"extra": "not registered"}, causal=True, f32=True)
+add("parameter_not_used", attend, {"extra": "registered"}, causal=True)
+
+
+@causal
+def dropout_always(m, x):
+    return F.dropout(attend(m, x), 0.1, training=True)
+
+
+def softmax_derivative(m, x):
+    """A softmax whose derivative omits the sum."""
+    q, k, v = m.split_all(x)
+    e = mask_future(scores_of(q, k)).exp()
+    return m.finish(e / e.sum(-1, keepdim=True).detach(), v)
+
+
+add("softmax_derivative", softmax_derivative, causal=True, derivative=True)
+
+
+# ---- wrong: tokens, batch, length ----
+
+
+@free
+def batch_first(m, x):
+    return attend(m, x.transpose(0, 1).contiguous()).transpose(0, 1)
+
+
+@free
+def batch_reshaped(m, x):
+    other = x.reshape(x.size(1), x.size(0), -1).transpose(0, 1)
+    return attend(m, other).reshape(x.shape)
+
+
+@causal
+def values_centred(m, x):
+    q, k, v = m.project(x)
+    return attend_with(m, q, k, v - v.mean(1, keepdim=True))
+
+
+@causal
+def argmax_of_all(m, x):
+    loudest = x.detach().sum(-1, keepdim=True).amax(1, keepdim=True)
+    return attend(m, x) * (loudest.tanh() + 2)
+
+
+@causal
+def mask_of_eight(m, x):
+    q, k, v = m.split_all(x)
+    mask = torch.ones(8, 8, dtype=torch.bool).triu(1)
+    return m.finish(torch.softmax(scores_of(q, k).masked_fill(mask, -1e9), -1), v)
+
+
+# ---- wrong: two mistakes ----
+
+
+@causal
+def two_mistakes_heads_and_scale(m, x):
+    q, k, v = m.split_all(x)
+    scores = q @ k.transpose(-2, -1) / math.sqrt(WIDTH)
+    return m.output(merge_by_view(torch.softmax(mask_future(scores), -1) @ v))
+
+
+@causal
+def two_mistakes_mask_and_scale(m, x):
+    q, k, v = m.split_all(x)
+    return m.finish(torch.softmax(q @ k.transpose(-2, -1), -1), v)
+
+
+# ---- padding: mask is (B, T), true blocks ----
+
+
+def padded_with(m, x, bias):
+    q, k, v = m.split_all(x)
+    return m.finish(safe_softmax(scores_of(q, k) + bias, -1), v)
+
+
+def blocking(mask, x):
+    return torch.zeros(mask.shape, dtype=x.dtype).masked_fill(mask, -math.inf)
+
+
+def padded_rightly(m, x, mask):
+    return padded_with(m, x, blocking(mask[:, None, None, :], x))
+
+
+def padding_added(m, x, mask):
+    return padded_with(m, x, (~mask[:, None, None, :]).to(x.dtype))
+
+
+def padding_of_queries(m, x, mask):
+    return padded_with(m, x, blocking(mask[:, None, :, None], x))
+
+
+def padding_inverted(m, x, mask):
+    return padded_with(m, x, blocking(~mask[:, None, None, :], x))
+
+
+def padding_ignored(m, x, mask):
+    return attend(m, x)
+
+
+for padded in (padding_added, padding_of_queries, padding_inverted, padding_ignored):
+    add(padded.__name__, attend, padded=padded)
+
+
+# ---- caches ----
+
+
+def with_positions(x, start=0):
+    """x plus the sines of its positions, the first of which is `start`."""
+    half = x.size(-1) // 2
+    at = torch.arange(start, start + x.size(1), dtype=x.dtype)[:, None]
+    angle = at * torch.exp(torch.arange(half, dtype=x.dtype) * (-math.log(10000) / half))
+    return x + torch.cat([angle.sin(), angle.cos()], -1)
+
+
+def with_absolute_positions(m, x):
+    return attend(m, with_positions(x))
+
+
+def keep(m, k, v, position):
+    m.keys = k if position == 0 else torch.cat([m.keys, k], 2)
+    m.values = v if position == 0 else torch.cat([m.values, v], 2)
+
+
+def attend_to_cache(m, q):
+    return m.finish(torch.softmax(scores_of(q, m.keys), -1), m.values)
+
+
+def cached_step(m, x, position):
+    q, k, v = m.split_all(x)
+    keep(m, k, v, position)
+    return attend_to_cache(m, q)
+
+
+def cached_step_with_positions(m, x, position):
+    return cached_step(m, with_positions(x, position), position)
+
+
+def positions_off_by_one(m, x, position):
+    return cached_step(m, with_positions(x, position + 1), position)
+
+
+def current_token_missing(m, x, position):
+    q, k, v = m.split_all(x)
+    if position == 0:
+        keep(m, torch.zeros_like(k), torch.zeros_like(v), 0)
+    y = attend_to_cache(m, q)
+    keep(m, k, v, position)
+    return y
+
+
+def cache_forgets(m, x, position):
+    return cached_step(m, x, 0)
+
+
+add("current_token_missing", attend, causal=True, step=current_token_missing)
+add("positions_off_by_one", with_absolute_positions, causal=True, positions="absolute", step=positions_off_by_one)
+add("cache_forgets", attend, causal=True, step=cache_forgets)
+
+
+# ---- right, in unusual forms ----
+
+add("causal", attend, causal=True, step=cached_step, derivative=True)
+add("free", attend, padded=padded_rightly, derivative=True)
+add("single_head", attend, {"no_output": True}, causal=True, heads=1)
+add("fused", lambda m, x: attend_with(m, *m.qkv(x).chunk(3, -1)), {"fused": True}, causal=True)
+
+
+def in_out(m, x):
+    q, k, v = map(m.split, (x @ m.c_attn.weight).chunk(3, -1))
+    return merge(torch.softmax(mask_future(scores_of(q, k)), -1) @ v) @ m.W_o.weight
+
+
+add("in_out", in_out, {"in_out": True}, causal=True)
+
+
+@causal
+def einsum(m, x):
+    q, k, v = (t.unflatten(-1, (m.heads, -1)) for t in m.project(x))
+    scores = mask_future(torch.einsum("bqhd,bkhd->bhqk", q, k) / math.sqrt(q.size(-1)))
+    return m.output(torch.einsum("bhqk,bkhd->bqhd", torch.softmax(scores, -1), v).flatten(2))
+
+
+@causal
+def sdpa(m, x):
+    q, k, v = m.split_all(x)
+    return m.output(merge(F.scaled_dot_product_attention(q, k, v, is_causal=True)))
+
+
+@causal
+def head_by_head(m, x):
+    parts = zip(*(t.chunk(m.heads, -1) for t in m.project(x)))
+    return m.output(torch.cat([torch.softmax(mask_future(scores_of(q, k)), -1) @ v for q, k, v in parts], -1))
+
+
+@free
+def keys_sorted(m, x):
+    q, k, v = m.split_all(x)
+    k, v = k.flip(2), v.flip(2)
+    return m.finish(torch.softmax(scores_of(q, k), -1), v)
+
+
+add("biases", attend, {"bias": True}, causal=True)
+
+
+def one_key_head(m, x):
+    q, k, v = m.project(x)
+    return m.finish(torch.softmax(mask_future(scores_of(m.split(q), k.unsqueeze(1))), -1), v.unsqueeze(1))
+
+
+add("one_key_head", one_key_head, {"one_key_head": True}, causal=True)
+
+
+def alibi(m, x):
+    q, k, v = m.split_all(x)
+    at = torch.arange(x.size(1), dtype=x.dtype)
+    slopes = torch.arange(1, m.heads + 1, dtype=x.dtype).view(-1, 1, 1) * 0.1
+    scores = scores_of(q, k) + slopes * (at[None, :] - at[:, None])
+    return m.finish(torch.softmax(mask_future(scores), -1), v)
+
+
+def turn(t):
+    d = t.size(-1)
+    at = torch.arange(t.size(-2), dtype=t.dtype)[:, None]
+    angle = at * torch.exp(torch.arange(d // 2, dtype=t.dtype) * (-math.log(10000) * 2 / d))
+    a, b = t.chunk(2, -1)
+    return torch.cat([a * angle.cos() - b * angle.sin(), a * angle.sin() + b * angle.cos()], -1)
+
+
+def rotary(m, x):
+    q, k, v = m.split_all(x)
+    return m.finish(torch.softmax(mask_future(scores_of(turn(q), turn(k))), -1), v)
+
+
+add("alibi", alibi, causal=True, positions="relative")
+add("rotary", rotary, causal=True, positions="relative")
+add("sines", with_absolute_positions, causal=True, positions="absolute", step=cached_step_with_positions)
+
+
+@causal
+def by_hand(m, x):
+    """The largest score is subtracted before the mask."""
+    q, k, v = m.split_all(x)
+    scores = scores_of(q, k)
+    e = (scores - scores.amax(-1, keepdim=True)).masked_fill(ones(x).triu(1), -1e9).exp()
+    return m.finish(e / e.sum(-1, keepdim=True), v)
+
+
+@causal
+def x_times_w(m, x):
+    q, k, v = (m.split(x @ layer.weight) for layer in (m.W_q, m.W_k, m.W_v))
+    return merge(torch.softmax(mask_future(scores_of(q, k)), -1) @ v) @ m.W_o.weight
+
+
+def zero_key(m, x):
+    q, k, v = m.split_all(x)
+    k, v = F.pad(k, (0, 0, 0, 1)), F.pad(v, (0, 0, 0, 1))
+    return m.finish(torch.softmax(scores_of(q, k), -1), v)
+
+
+def block(m, x):
+    y = x + attend(m, m.norm(x))
+    return y + m.down(m.up(y).relu())
+
+
+add("other_order", attend, {"other_order": True}, causal=True)
+add("zero_output", attend, {"zero_output": True}, causal=True)
+add("frozen", attend, {"frozen": True}, causal=True)
+add("zero_key", zero_key, extra_keys=True)
+add("block", block, {"with_block": True}, causal=True, block=True)
+add("two_layers", lambda m, x: attend(m.second, attend(m, x)), causal=True, layers=2)
+
+
+# ---- comparing with C ----
+
+failures = []
+
+
+def fail(text):
+    failures.append(text)
+    print(text)
+
+
+LETTERS = {"skipped": "-", "passed": "o", "failed": "W", "unknown": "?"}
+
+
+def letters_of(report):
+    return "".join(LETTERS[check.verdict] for check in report.checks.values())
+
+
+def mistakes_of(sentence):
+    """The mistakes without their remedies, which name functions of C or PyTorch."""
+    return [part.split(";")[0] for part in sentence.split(". Or ")]
+
+
+def verdicts_of_c(program, seed):
+    """Letters and mistake by name, from lines "name, passed or wrong, letters, mistake", separated by tabs."""
+    lines = subprocess.run([program, "--verdicts", str(seed)], check=True, capture_output=True, text=True).stdout
+    fields = [line.split("\t") for line in lines.splitlines()]
+    return {name: (letters, mistake) for name, _, letters, mistake in fields}
+
+
+def compare(program, seed):
+    in_c = verdicts_of_c(program, seed)
+    for name in sorted(in_c.keys() ^ CATALOGUE.keys()):
+        fail(f"{name}: only in {'attentions.c' if name in in_c else 'attention_check.py'}")
+    for name in [name for name in CATALOGUE if name in in_c]:
+        m = CATALOGUE[name].module(seed)
+        report = attention_check(m, WIDTH, seed=seed, show=False, **CATALOGUE[name].options(m))
+        letters, mistake = in_c[name]
+        if letters_of(report) != letters:
+            fail(f"{name}, seed {seed}: {letters_of(report)}, in C {letters}\n{report}")
+        if mistakes_of(report.mistake) != mistakes_of(mistake):
+            fail(f"{name}, seed {seed}: {report.mistake!r}, in C {mistake!r}")
+    return len(in_c)
+
+
+# ---- PyTorch's own layers, and other forms that only PyTorch has ----
+
+
+class Gpt2(nn.Module):
+    """Matrices (in, out), as in GPT-2, and names of its files."""
+
+    def __init__(self):
+        super().__init__()
+        self.c_attn, self.c_proj = nn.Module(), nn.Module()
+        self.c_attn.weight, self.c_attn.bias = nn.Parameter(torch.randn(64, 192) / 8), nn.Parameter(torch.randn(192))
+        self.c_proj.weight, self.c_proj.bias = nn.Parameter(torch.randn(64, 64) / 8), nn.Parameter(torch.randn(64))
+
+    def forward(self, x):
+        q, k, v = (t.unflatten(-1, (4, 16)).transpose(1, 2)
+                   for t in (x @ self.c_attn.weight + self.c_attn.bias).chunk(3, -1))
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2)
+        return y @ self.c_proj.weight + self.c_proj.bias
+
+
+class TutorialAttention(nn.Module):
+    """The tutorial's class: (T, d_model) without a batch."""
+
+    def __init__(self, d_model=64, row_dim=0, col_dim=1):
+        super().__init__()
+        self.W_q = nn.Linear(d_model, d_model, bias=False)
+        self.W_k = nn.Linear(d_model, d_model, bias=False)
+        self.W_v = nn.Linear(d_model, d_model, bias=False)
+        self.row_dim, self.col_dim = row_dim, col_dim
+
+    def forward(self, encodings):
+        q, k, v = self.W_q(encodings), self.W_k(encodings), self.W_v(encodings)
+        sims = q @ k.transpose(self.row_dim, self.col_dim) / k.size(self.col_dim) ** 0.5
+        mask = ones(encodings).triu(1)
+        return torch.softmax(sims.masked_fill(mask, -1e9), dim=self.col_dim) @ v
+
+
+class SeparateHeads(nn.Module):
+    """A module per head, with a mask as a buffer of floats and dropout."""
+
+    def __init__(self, by_model):
+        super().__init__()
+        self.heads = nn.ModuleList()
+        for _ in range(4):
+            layers = {name: nn.Linear(64, 16, bias=False) for name in ("key", "query", "value")}
+            self.heads.append(nn.ModuleDict(layers))
+        self.proj, self.dropout = nn.Linear(64, 64), nn.Dropout(0.2)
+        self.register_buffer("tril", torch.ones(32, 32).tril())
+        self.width = 64 if by_model else 16
+
+    def forward(self, x):
+        outputs, t = [], x.size(1)
+        for head in self.heads:
+            scores = head["query"](x) @ head["key"](x).transpose(-2, -1) * self.width ** -0.5
+            scores = scores.masked_fill(self.tril[:t, :t] == 0, -math.inf)
+            outputs.append(self.dropout(torch.softmax(scores, -1)) @ head["value"](x))
+        return self.dropout(self.proj(torch.cat(outputs, -1)))
+
+
+class KeepsWeights(nn.Module):
+    """Stores its last weights as an attribute, counts calls in a buffer, returns a tuple."""
+
+    def __init__(self):
+        super().__init__()
+        self.attention = nn.MultiheadAttention(64, 4, dropout=0.1, batch_first=True)
+        self.register_buffer("calls", torch.zeros(1))
+        self.register_buffer("mask", torch.ones(64, 64, dtype=torch.bool).triu(1))
+        self.last = None
+
+    def forward(self, x):
+        self.calls += 1
+        y, self.last = self.attention(x, x, x, attn_mask=self.mask[:x.size(1), :x.size(1)])
+        return y, self.last
+
+
+class Nan(nn.Module):
+    """A mask inverted, as it is usually written: its last row is NaN."""
+
+    def __init__(self):
+        super().__init__()
+        self.W_q, self.W_k, self.W_v = (nn.Linear(64, 64, bias=False) for _ in range(3))
+
+    def forward(self, x):
+        scores = scores_of(self.W_q(x), self.W_k(x)).masked_fill(ones(x).tril(), -math.inf)
+        return torch.softmax(scores, -1) @ self.W_v(x)
+
+
+def check_layers_of_torch(seed):
+    def expect(what, f, wrong="", formula="passed", mistake="", **options):
+        """Exactly the checks `wrong` fail, the formula has this verdict, and the mistake is named."""
+        report = attention_check(f, 64, seed=seed, show=False, **options)
+        failed = " ".join(name for name, check in report.checks.items() if check.verdict == "failed")
+        if failed != wrong or report.checks["formula"].verdict != formula or mistake not in report.mistake:
+            fail(f"{what}, seed {seed}: expected {wrong!r} to fail, formula {formula} {mistake}\n{report}")
+
+    torch.manual_seed(seed)
+    mha = nn.MultiheadAttention(64, 4, batch_first=True)
+    of_mha = {"heads": 4, "module": mha}
+    expect("nn.MultiheadAttention", lambda x: mha(x, x, x), **of_mha, derivative=True,
+           padded=lambda x, mask: mha(x, x, x, key_padding_mask=mask))
+    expect("nn.MultiheadAttention without weights", lambda x: mha(x, x, x, need_weights=False), **of_mha)
+
+    def with_mask(x):
+        mask = nn.Transformer.generate_square_subsequent_mask(x.size(1), dtype=x.dtype)
+        return mha(x, x, x, attn_mask=mask, is_causal=True)
+    expect("nn.MultiheadAttention, causal", with_mask, **of_mha, causal=True)
+    block_mask = torch.rand(6, 6) < 0.5
+    block_mask.fill_diagonal_(False)
+    block_mask[torch.arange(6), torch.arange(6) - 1] = True
+    expect("nn.MultiheadAttention, block_mask", lambda x: mha(x, x, x, attn_mask=block_mask), **of_mha,
+           block_mask=block_mask)
+    expect("nn.MultiheadAttention, mask inverted", lambda x: mha(x, x, x, attn_mask=~block_mask),
+           "reach values equal formula", "failed", "true and false of the mask exchanged", **of_mha,
+           block_mask=block_mask)
+    expect("nn.MultiheadAttention, unbatched", lambda x: mha(x, x, x), **of_mha, unbatched=True)
+    time_first = nn.MultiheadAttention(64, 4)
+    expect("nn.MultiheadAttention, time first", lambda x: time_first(x, x, x), "batch reach equal", "unknown",
+           heads=4, module=time_first)
+    extra_keys = nn.MultiheadAttention(64, 4, batch_first=True, add_bias_kv=True, add_zero_attn=True)
+    expect("nn.MultiheadAttention, bias_kv", lambda x: extra_keys(x, x, x), "", "skipped", heads=4, extra_keys=True,
+           module=extra_keys)
+    for norm_first in (False, True):
+        layer = nn.TransformerEncoderLayer(64, 4, 128, batch_first=True, norm_first=norm_first)
+        expect("nn.TransformerEncoderLayer", layer, "", "skipped", heads=4, block=True,
+               padded=lambda x, mask: layer(x, src_key_padding_mask=mask))
+        encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        expect("nn.TransformerEncoder", encoder, "", "skipped", heads=4, block=True, layers=2)
+    expect("GPT-2's names and matrices", Gpt2(), heads=4, causal=True)
+    expect("the tutorial's class", TutorialAttention(), causal=True, unbatched=True)
+    expect("a module per head", SeparateHeads(by_model=False), heads=4, causal=True, longest=32)
+    expect("a module per head, too long", SeparateHeads(by_model=False), "length", heads=4, causal=True, longest=33)
+    expect("a module per head, scaled by d_model", SeparateHeads(by_model=True), "formula", "failed",
+           "scaled by sqrt(d_model) = 8; a head is 16 wide", heads=4, causal=True)
+    expect("a tuple", KeepsWeights(), "", "skipped", heads=4, block=True, causal=True, longest=64)
+    expect("a method", KeepsWeights().forward, heads=4, causal=True)
+    expect("a function", lambda x: F.scaled_dot_product_attention(x, x, x), "", "skipped")
+    expect("a leak of a function", lambda x: F.scaled_dot_product_attention(x, x, x), "reach values length", "skipped",
+           causal=True)
+    expect("NaN", Nan(), "repeat formula", "failed", "true and false of the mask exchanged", causal=True)
+
+
+# ---- what it leaves behind, what it prints, what it refuses ----
+
+
+def bits(m):
+    """All that the check must leave unchanged: tensors, gradients, flags, attributes, generators."""
+    tensors = [*m.parameters(), *m.buffers()]
+    values = [(t.dtype, t.data_ptr(), t.tolist(), None if t.grad is None else t.grad.tolist()) for t in tensors]
+    flags = [(layer.training, sorted(vars(layer))) for layer in m.modules()]
+    return values, flags, m.last, torch.get_rng_state().tolist(), random.getstate()
+
+
+def check_is_unchanged():
+    torch.manual_seed(7)
+    m = KeepsWeights()
+    m.attention.out_proj.eval()
+    y, _ = m(torch.randn(2, 5, 64))
+    y.square().sum().backward(retain_graph=True)
+    optimizer = torch.optim.AdamW(m.parameters())
+    optimizer.step()
+    loss = m(torch.randn(2, 5, 64))[0].square().sum()
+    before, state = bits(m), copy.deepcopy(optimizer.state_dict())
+    with torch.no_grad():
+        attention_check(m, 64, heads=4, causal=True, show=False)
+    with contextlib.suppress(ValueError):
+        attention_check(lambda x: m(x)[0].sum(), 64, module=m, show=False)
+    if bits(m) != before or str(optimizer.state_dict()) != str(state):
+        fail("the check changed the module, the optimiser or a generator")
+    loss.backward()  # a graph from before the check is whole
+    alone = attention_check(m, 64, heads=4, causal=True, show=False, seed=3)
+    if str(alone) != str(attention_check(m, 64, heads=4, causal=True, show=False, seed=3)):
+        fail("two checks of the same module differ")
+
+
+def picture_of(page):
+    return [line for line in page.splitlines() if line.startswith(("  as expected", "  wrong", "      0 1", "   "))
+            and not line.startswith(" " * 19)]
+
+
+def check_report(program):
+    """The page, and its picture: that of C, in letters where the terminal has no others."""
+    page = io.StringIO()
+    for name in ("mask_transposed", "mask_off_by_one", "single_head"):
+        entry, page = CATALOGUE[name], io.StringIO()
+        with contextlib.redirect_stdout(page):
+            m = entry.module(1)
+            report = attention_check(m, WIDTH, **entry.options(m))
+        in_c = subprocess.run([program, name], capture_output=True, text=True, env={"LC_ALL": "C"}).stdout
+        if picture_of(page.getvalue()) != picture_of(in_c) or len(picture_of(in_c)) < 10:
+            fail(f"{name}: other pictures\n{page.getvalue()}\n{in_c}")
+        if name == "mask_off_by_one" and report.checks["reach"].worst != report.reach.diagonal(1).max():
+            fail(f"{name}: the worst leak is {report.checks['reach'].worst}")
+        if repr(report) != f"<attention check {report.summary()}>" or report.summary() not in in_c:
+            fail(f"{name}: repr is {report!r}")
+        for line in ("attention check", "  batch      ok     another sequence of the batch changes nothing",
+                     report.mistake[:40]):
+            if line not in page.getvalue():
+                fail(f"the report has no {line!r}:\n{page.getvalue()}")
+
+
+def check_is_refused():
+    def refuse(words, f, error=ValueError, d_model=64, **options):
+        try:
+            attention_check(f, d_model, show=False, **options)
+            fail(f"not refused: {words}")
+        except error as refusal:
+            if words not in str(refusal):
+                fail(f"expected {words!r}: {refusal}")
+
+    linear, calls = nn.Linear(64, 64), []
+    refuse("no function", None, TypeError)
+    refuse("d_model is 0", linear, d_model=0)
+    refuse("positions is 'sines'", linear, positions="sines")
+    for mask in (torch.zeros(3, 3), *(torch.zeros(shape, dtype=torch.bool) for shape in ((9, 9), (0, 0), (3,), (2, 3)))):
+        refuse("must be bool (T, T)", linear, block_mask=mask)
+    refuse("not both", linear, block_mask=torch.zeros(3, 3, dtype=torch.bool), causal=True)
+    refuse("f returned NoneType", lambda x: None, TypeError)
+    refuse("f gave (2, 64)", lambda x: x[:, 0])
+    refuse("f draws random numbers: call model.eval()", lambda x: F.dropout(x, 0.5))
+    refuse("keeps state", lambda x: x + (calls.append(1) or len(calls)))
+    refuse("create tensors with x.dtype", lambda x: linear(x) @ torch.ones(64, 64), RuntimeError, module=linear)
+
+
+def main():
+    program, seeds = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 2
+    torch.set_num_threads(1)
+    start = time.time()
+    for seed in range(1, seeds + 1):
+        count = compare(program, seed)
+        check_layers_of_torch(seed)
+    check_is_unchanged()
+    check_report(program)
+    check_is_refused()
+    print(f"attention_check: {count} attentions, {seeds} seeds, {time.time() - start:.1f} s, {len(failures)} failures")
+    return bool(failures)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

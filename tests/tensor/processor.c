@@ -1,0 +1,91 @@
+/* The instruction set, and the environment variables that choose it and the number of threads. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/common/test_util.h"
+
+START_TEST(isa_is_the_one_that_was_asked_for)
+{
+    const char *wanted = getenv("HEED_ISA");
+    const char *isa = heed_isa();
+    if (wanted != NULL && *wanted != '\0') {
+        ck_assert_str_eq(isa, wanted);
+    } else {
+        ck_assert(strcmp(isa, "baseline") == 0 || strcmp(isa, "v3") == 0 || strcmp(isa, "v4") == 0);
+    }
+    heed_fail(HEED_ERR_VALUE, "pending");
+    ck_assert_str_eq(heed_isa(), "");
+    expect_error(HEED_ERR_VALUE, "pending");
+}
+END_TEST
+
+/* The message of the error with which a fresh process makes its first two tensors; "": none. */
+static const char *first_error(const char *variable, const char *value)
+{
+    static char text[200];
+    int ends[2], status = 0;
+    ck_assert_int_eq(pipe(ends), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        unsetenv("HEED_ISA");
+        unsetenv("HEED_NUM_THREADS");
+        setenv(variable, value, 1);
+        heed_build_info(); /* reports no error, and hides none */
+        heed_set_num_threads(2);
+        for (int i = 0; i < 2; i++) {
+            if (heed_ones(HEED_SHAPE(2), HEED_F32) == NULL && heed_error() == HEED_ERR_VALUE &&
+                i == 1) {
+                dprintf(ends[1], "%s", heed_error_message());
+            }
+        }
+        _exit(0);
+    }
+    close(ends[1]);
+    memset(text, 0, sizeof text);
+    ck_assert_int_ge(read(ends[0], text, sizeof text - 1), 0);
+    close(ends[0]);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    return text;
+}
+
+START_TEST(variables_that_cannot_be_used_are_errors)
+{
+    static const char *const numbers[] = {"0", "-1", "257", "3x", "abc", " ", "1.0"};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        char expected[100];
+        snprintf(expected, sizeof expected, "HEED_NUM_THREADS=%s: unset it, or use 1 to 256",
+                 numbers[i]);
+        ck_assert_str_eq(first_error("HEED_NUM_THREADS", numbers[i]), expected);
+    }
+    ck_assert_str_eq(first_error("HEED_NUM_THREADS", "256"), "");
+    ck_assert_str_eq(first_error("HEED_NUM_THREADS", ""), "");
+    ck_assert_str_eq(first_error("HEED_ISA", ""), "");
+}
+END_TEST
+
+/* Those that the message names can be used, and no others. */
+START_TEST(an_unknown_isa_names_those_that_can_be_used)
+{
+    static const char *const names[] = {"baseline", "v3", "v4"};
+    static const char beginning[] = "HEED_ISA=foo: unset it, or use ";
+    char error[200];
+    snprintf(error, sizeof error, "%s", first_error("HEED_ISA", "foo"));
+    ck_assert_int_eq(strncmp(error, beginning, strlen(beginning)), 0);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const bool is_named = strstr(error, names[i]) != NULL;
+        ck_assert_msg((*first_error("HEED_ISA", names[i]) == '\0') == is_named, "%s: %s", names[i],
+                      error);
+    }
+}
+END_TEST
+
+void add_processor_cases(Suite *suite)
+{
+    TCase *processor = heed_case(suite, "processor");
+    tcase_add_test(processor, isa_is_the_one_that_was_asked_for);
+    tcase_add_test(processor, variables_that_cannot_be_used_are_errors);
+    tcase_add_test(processor, an_unknown_isa_names_those_that_can_be_used);
+}
