@@ -198,7 +198,8 @@ END_TEST
 /* The derivative of a gradient that does not depend on x is 0. */
 START_TEST(derivatives_of_piecewise_linear_functions)
 {
-    heed_tensor *x = LEAF(-1, (double)NAN, 3), *other = LEAF1(2), *xs[] = {x, other}, *first[2], *second[2];
+    heed_tensor *x = LEAF(-1, (double)NAN, 3), *other = LEAF1(2), *xs[] = {x, other}, *first[2],
+                *second[2];
     heed_tensor *y = heed_sum(heed_relu(x));
     heed_grad(y, xs, 2, first, true);
     EXPECT_VALUES(first[0], 0, 0, 1, 1);

@@ -81,6 +81,10 @@ START_TEST(shapes_are_told_apart)
     expect_error(HEED_ERR_NULL, "same_shape: a or b is NULL");
     ck_assert(!heed_same_shape(x, NULL));
     expect_error(HEED_ERR_NULL, "same_shape: a or b is NULL");
+    ck_assert(!heed_is_expanded(NULL));
+    expect_error(HEED_ERR_NULL, "is_expanded: t is NULL");
+    ck_assert(!heed_is_contiguous(NULL));
+    expect_error(HEED_ERR_NULL, "is_contiguous: t is NULL");
 }
 END_TEST
 
