@@ -37,7 +37,7 @@ typedef struct heed_transformer_encoder_layer_options {
     const double *dropout;                /* &(double){0}; NULL: 0.1 */
     heed_activation_function *activation; /* heed_gelu, ...; NULL: heed_relu */
     double layer_norm_eps;                /* 0: 1e-5 */
-    bool batch_first;                     /* (N, S, E), as all other modules; not (S, N, E) */
+    bool batch_first;                     /* (N, S, E), as most other modules; not (S, N, E) */
     bool norm_first;                      /* pre-norm, not post-norm */
     bool no_bias;                         /* torch's bias=False */
 } heed_transformer_encoder_layer_options;
@@ -46,7 +46,7 @@ typedef struct heed_transformer_encoder_layer_options {
  * parameter names: self_attn.in_proj_weight, ..., linear1.weight, ..., norm2.bias. Weights are
  * drawn in torch's order: self_attn, linear1, linear2.
  *
- * As in torch, the first dim of (S, N, E) is the sequence unless .batch_first is set. All other
+ * As in torch, the first dim of (S, N, E) is the sequence unless .batch_first is set. Most other
  * modules, such as PositionEncoding, and most data are (N, S, E): set it for them, because the
  * shape cannot show that the dims are mixed up.
  *
@@ -81,8 +81,8 @@ typedef struct heed_transformer_encoder_forward_options {
  *
  * HEED_ERR_SHAPE: src or a mask does not fit; is_causal without batch_first, although
  * heed_position_encoding_forward added positions along dim 1, as in (N, S, d_model); src may have
- * passed a dropout since. HEED_ERR_DTYPE: src does not have the parameters'
- * dtype, or a mask is neither bool nor of that dtype. */
+ * passed a dropout since. HEED_ERR_DTYPE: src does not have the parameters' dtype, or a mask is
+ * neither bool nor of that dtype. */
 heed_tensor *heed_transformer_encoder_layer_forward(struct heed_transformer_encoder_layer *m,
                                                     heed_tensor *src);
 heed_tensor *

@@ -109,8 +109,7 @@ void heed_sum_live(int64_t *tensors, int64_t *bytes);
  * scope begins. */
 void heed_report_unread(void);
 
-/* heed_rest_of_thread: the rest of this thread's state; NULL, without an error, if memory ran out.
- */
+/* heed_rest_of_thread: the rest of this thread's state; NULL, without an error, without memory. */
 heed_thread_rest *heed_rest_of_thread(void);
 
 /* heed_register_thread: called after a thread's first allocation, and on its errors. If the system

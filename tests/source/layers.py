@@ -34,6 +34,7 @@ OPENS = re.compile(r"_*(f?open|freopen|openat|creat|mkstemp|mkostemp|tmpfile)(64
 # Internal headers that rooms above may include, and why.
 INTERNAL = {
     "nn/arguments.h": "functions of tools and models check their arguments as those of nn do; GPT keeps attention weights",
+    "nn/eval_mode.h": "GPT generates, and the attention check runs, in evaluation mode, and return each module to its own",
     "nn/named_tensors.h": "what is saved or loaded is listed under the names of a file",
     "nn/transformer_parts.h": "a block of GPT has the heads and the feed-forward network of PyTorch's encoder",
     "tools/files/file_io.h": "a model's folder holds a config.json besides the weights",

@@ -296,6 +296,17 @@ START_TEST(zeros_and_nan_are_put_back)
 }
 END_TEST
 
+/* Nothing but its mode is borrowed. */
+START_TEST(a_module_without_parameters_keeps_its_mode)
+{
+    struct heed_dropout *m = heed_dropout_new(0.5);
+    heed_attention_check(forward_of, m, (heed_attention_check_options){.d_model = 4, .module = m});
+    expect_error(HEED_ERR_CHECK, "row 0 does not see token 1, which is allowed");
+    ck_assert(m->module.training);
+    heed_module_free(m);
+}
+END_TEST
+
 START_TEST(nothing_leaks)
 {
     const int64_t before = heed_live_tensors();
@@ -484,6 +495,7 @@ void add_attention_check_cases(Suite *suite)
     TCase *traces = heed_case(suite, "traces");
     tcase_add_test(traces, training_keeps_its_bits);
     tcase_add_test(traces, zeros_and_nan_are_put_back);
+    tcase_add_test(traces, a_module_without_parameters_keeps_its_mode);
     tcase_add_test(traces, nothing_leaks);
     TCase *errors = heed_case(suite, "errors");
     tcase_add_test(errors, bad_input_is_an_error);

@@ -88,6 +88,7 @@ heed_tensor *heed_diagonal(heed_tensor *x, int64_t offset, int dim1, int dim2);
  *   start:end:step   a part of a dim, clipped as in heed_slice; each number may be omitted
  *   ...              all dims that the other parts leave, as if `:` were repeated
  *   None             a new dim of size 1
+ *
  * A view, composed of heed_select, heed_slice and heed_unsqueeze; x itself if the string selects
  * all of it. A comma may end the string. Tensors of indices: index.h. dx = g in the part, else 0
  *

@@ -83,8 +83,7 @@ static int dims_after(const char *at)
     heed_fail(status, "index: \"%.100s\" of %s, column %d: " format, text, HEED_TEXT(x),           \
               (int)((at)-text) + 1, __VA_ARGS__)
 
-/* Checks that all of the text can be read, so that no mistake makes another part mean another dim.
- */
+/* Checks that all of the text can be read: a mistake must not shift the dims of other parts. */
 static heed_status check_text(const heed_tensor *x, const char *text)
 {
     if (text == NULL) {

@@ -13,6 +13,7 @@
 #include "../../autograd/ops/slice.h"
 #include "../../autograd/ops/view.h"
 #include "../../nn/arguments.h"
+#include "../../nn/eval_mode.h"
 #include "../../nn/match_tensors.h"
 #include "../../nn/module_state.h"
 #include "../../nn/transformer_parts.h"
@@ -519,38 +520,6 @@ static heed_status check_generate(const struct heed_gpt *m, const heed_tensor *i
                            generating, (long long)count, (long long)max_new_tokens);
 }
 
-/* The modules in training mode when a call begins; it puts them in evaluation mode until it ends.
- * Calls may nest through on_token: the inner ones find none. */
-typedef struct trained {
-    heed_module **modules;
-    int64_t count, capacity;
-} trained;
-
-static void list_trained(trained *list, heed_module *m)
-{
-    if (m->training) {
-        heed_module **grown = heed_grow(list->modules, list->count, &list->capacity, sizeof *grown);
-        if (grown == NULL) {
-            return;
-        }
-        list->modules = grown;
-        grown[list->count++] = m;
-    }
-    for (int i = 0; i < m->count; i++) {
-        if (m->entries[i].child != NULL) {
-            list_trained(list, m->entries[i].child);
-        }
-    }
-}
-
-/* Writes nothing if all modules were in evaluation mode: other threads may be reading them. */
-static void set_training(const trained *list, bool training)
-{
-    for (int64_t i = 0; i < list->count; i++) {
-        list->modules[i]->training = training;
-    }
-}
-
 /* The logits of the token after the first `length`, of shape (B, V). Uses the cache while the
  * tokens fit. */
 static heed_tensor *predict(struct heed_gpt *m, heed_tensor *tokens, int64_t length,
@@ -579,9 +548,8 @@ heed_tensor *heed_gpt_generate_with(struct heed_gpt *m, heed_tensor *idx, int64_
     if (check_generate(m, idx, max_new_tokens) != HEED_OK) {
         return NULL;
     }
-    trained modules = {0};
-    list_trained(&modules, &m->module);
-    set_training(&modules, false);
+    heed_eval_mode mode = {0}; /* calls may nest through on_token */
+    heed_eval_begin(&mode, m);
     heed_scope scope;
     heed_scope_begin_no_grad(&scope);
     heed_tensor *prompt = as_batch(idx);
@@ -608,7 +576,6 @@ heed_tensor *heed_gpt_generate_with(struct heed_gpt *m, heed_tensor *idx, int64_
     heed_gpt_cache_free(cache);
     heed_tensor *written = heed_contiguous(heed_narrow(tokens, 1, 0, length));
     written = heed_scope_end_with(&scope, like(idx, written));
-    set_training(&modules, true);
-    heed_free(modules.modules);
+    heed_eval_end(&mode);
     return written;
 }

@@ -13,12 +13,15 @@
 #include "../../autograd/ops/reductions.h"
 #include "../../autograd/ops/slice.h"
 #include "../../autograd/ops/view.h"
+#include "../../nn/eval_mode.h"
 #include "../../nn/module_state.h"
+#include "../../nn/named_tensors.h"
 #include "../../tensor/alloc.h"
 #include "../../tensor/create.h"
 #include "../../tensor/random/random.h"
 #include "../../tensor/read.h"
 #include "../../tensor/scope.h"
+#include "../observe/tensor_set.h"
 #include "attention_mistakes.h"
 
 enum { T_MOST = HEED_CHECK_TOKENS };
@@ -34,10 +37,11 @@ typedef struct check {
     double rounding;        /* relative differences up to this are rounding */
     heed_tensor *x, *other; /* (B, T, d_model): inputs, and what tokens are replaced by */
     heed_tensor *y;         /* f(x), f64 (B, T, width), without a graph */
+    double scale;           /* its largest magnitude */
     bool allowed[T_MOST][T_MOST];
 } check;
 
-/* Enough to be heard by a test of values, and far above rounding. */
+/* The smallest relative effect of an allowed token; rounding in f64 is far below it. */
 static const double LEAST_EFFECT = 1e-9;
 
 static void set(check *c, heed_attention_checks which, heed_verdict verdict, double worst,
@@ -150,12 +154,11 @@ static double difference(const check *c, const double *a, const double *b)
         return 0;
     }
     const int64_t width = c->y->shape[2];
-    const double scale = largest(row(c->y, 0, 0), c->y->numel);
     double most = 0;
     for (int64_t i = 0; i < width; i++) {
         most = worse(most, fabs(a[i] - b[i]));
     }
-    return most == 0 ? 0 : most / scale;
+    return most == 0 ? 0 : most / c->scale;
 }
 
 static bool is_more(double worst, double than)
@@ -163,19 +166,14 @@ static bool is_more(double worst, double than)
     return !(worst <= than); /* true for NaN */
 }
 
-/* The worst of all rows of two outputs of the same shape. */
-static double worst_row(const check *c, const heed_tensor *a, const heed_tensor *b,
-                        int64_t *worst_at)
+/* The worst of all rows of another output of that shape. */
+static double worst_row(const check *c, const heed_tensor *y)
 {
-    double most = 0;
-    for (int64_t k = 0; k < a->shape[0] * a->shape[1]; k++) {
-        const double off = difference(c, row(a, 0, k), row(b, 0, k));
-        if (is_more(off, most)) {
-            most = off;
-            *worst_at = k % a->shape[1];
-        }
+    double worst = 0;
+    for (int64_t k = 0; k < y->shape[0] * y->shape[1]; k++) {
+        worst = worse(worst, difference(c, row(y, 0, k), row(c->y, 0, k)));
     }
-    return most;
+    return worst;
 }
 
 /* ---- inputs ---- */
@@ -197,18 +195,17 @@ static heed_tensor *first_tokens(heed_tensor *x, int64_t count)
 
 static void check_repeat(check *c)
 {
-    int64_t at = 0;
     const heed_tensor *again = outputs(c, c->x);
     if (again == NULL) {
         return;
     }
-    if (!isfinite(largest(row(c->y, 0, 0), c->y->numel))) {
+    if (!isfinite(c->scale)) {
         set(c, HEED_CHECK_REPEAT, HEED_VERDICT_FAILED, (double)NAN,
             "y has NaN or infinity: a row that is blocked everywhere, or mask values that "
             "overflow");
         return;
     }
-    const double worst = worst_row(c, again, c->y, &at);
+    const double worst = worst_row(c, again);
     if (worst != 0) {
         heed_fail(
             HEED_ERR_VALUE,
@@ -224,7 +221,7 @@ static void check_repeat(check *c)
     c->generator = heed_get_generator();
     const heed_tensor *drawn = outputs(c, c->x);
     c->generator = before;
-    const double random = drawn != NULL ? worst_row(c, drawn, c->y, &at) : 0;
+    const double random = drawn != NULL ? worst_row(c, drawn) : 0;
     if (random != 0) {
         if (c->o.module == NULL) {
             heed_fail(HEED_ERR_VALUE, "attention_check: f draws random numbers: call heed_eval, or "
@@ -232,8 +229,7 @@ static void check_repeat(check *c)
         }
         set(c, HEED_CHECK_REPEAT, HEED_VERDICT_FAILED, random,
             "f draws random numbers in eval mode: dropout that does not read .training, or a "
-            "module "
-            "that is not registered");
+            "module that is not registered");
     } else {
         set(c, HEED_CHECK_REPEAT, HEED_VERDICT_PASSED, 0, "the same input gives the same output");
     }
@@ -298,25 +294,34 @@ static void expect_reach(check *c)
     }
 }
 
-/* Norms of the gradients of y_i, weighted at random, with respect to each token of x, summed over
- * the batch: to[j]. */
+static heed_tensor *leaf_of(heed_tensor *x)
+{
+    return heed_set_requires_grad(heed_clone(heed_detach(x)), true);
+}
+
+/* The gradient of y_i, weighted at random, with respect to x: (B, T, d_model). NULL if y has no
+ * graph, or on error. */
+static const double *gradient_of_row(const check *c, heed_tensor *x, int64_t i,
+                                     heed_tensor *weights)
+{
+    heed_tensor *leaf = leaf_of(x), *y = call(c, leaf), *g = NULL;
+    if (y == NULL || !y->requires_grad) {
+        return NULL;
+    }
+    heed_grad(heed_sum(heed_mul(heed_select(y, 1, i), heed_select(weights, 1, i))), &leaf, 1, &g,
+              false);
+    return heed_const_data_f64(plain(g));
+}
+
+/* The norms of this gradient for each token of x, over the whole batch: to[j]. */
 static void gradient_norms(const check *c, heed_tensor *x, int64_t i, heed_tensor *weights,
                            double *to)
 {
     HEED_SCOPE(scope);
-    heed_set_grad_enabled(true);
-    heed_tensor *leaf = heed_set_requires_grad(heed_clone(heed_detach(x)), true), *g = NULL;
-    heed_tensor *y = call(c, leaf);
-    if (y == NULL || !y->requires_grad) {
-        memset(to, 0, (size_t)c->tokens * sizeof *to);
-        return;
-    }
-    heed_grad(heed_sum(heed_mul(heed_select(y, 1, i), heed_select(weights, 1, i))), &leaf, 1, &g,
-              false);
-    const double *values = heed_const_data_f64(plain(g));
-    for (int64_t j = 0; values != NULL && j < c->tokens; j++) {
+    const double *values = gradient_of_row(c, x, i, weights);
+    for (int64_t j = 0; j < c->tokens; j++) {
         double squares = 0;
-        for (int64_t b = 0; b < x->shape[0]; b++) {
+        for (int64_t b = 0; values != NULL && b < x->shape[0]; b++) {
             const double *at = values + (b * c->tokens + j) * x->shape[2];
             for (int64_t k = 0; k < x->shape[2]; k++) {
                 squares += at[k] * at[k];
@@ -462,14 +467,7 @@ static double worst_share(check *c, heed_tensor *x, heed_tensor *weights)
     double worst = 0, most = 0;
     for (int64_t i = 0; i < c->tokens; i++) {
         HEED_SCOPE(scope);
-        heed_tensor *leaf = heed_set_requires_grad(heed_clone(heed_detach(x)), true), *g = NULL;
-        heed_tensor *y = call(c, leaf);
-        if (y == NULL || !y->requires_grad) {
-            return 0;
-        }
-        heed_grad(heed_sum(heed_mul(heed_select(y, 1, i), heed_select(weights, 1, i))), &leaf, 1,
-                  &g, false);
-        const double *values = heed_const_data_f64(plain(g));
+        const double *values = gradient_of_row(c, x, i, weights);
         const int64_t d = x->shape[2];
         const double *first = NULL;
         for (int64_t j = 0; values != NULL && j < c->tokens; j++) {
@@ -517,6 +515,9 @@ static void check_equal(check *c, heed_tensor *weights)
         set(c, HEED_CHECK_EQUAL, HEED_VERDICT_FAILED, worst,
             "equal tokens do not give what one of them gives: the weights of a row do not sum to 1 "
             "(softmax over another dim, a mask after the softmax, or no softmax)");
+        return;
+    }
+    if (heed_error_pending()) {
         return;
     }
     if (c->o.block || c->o.layers > 1 || c->o.positions != HEED_POSITIONS_NONE) {
@@ -633,34 +634,19 @@ static void check_padding(check *c)
 static const heed_tensor *unregistered(heed_tensor *y, const heed_tensor *x,
                                        heed_tensor_list parameters)
 {
-    int64_t count = 1, capacity = 0, at = 0;
-    const heed_tensor **seen = heed_grow(NULL, 1, &capacity, sizeof *seen), *found = NULL;
-    if (seen == NULL) {
-        return NULL;
-    }
-    seen[0] = y;
-    for (; at < count && found == NULL; at++) {
-        const heed_tensor *t = seen[at];
-        if (t->op == NULL && t->requires_grad && t != x) {
+    heed_tensor_set seen = {0};
+    const heed_tensor *found = NULL;
+    heed_tensor_set_add(&seen, y);
+    for (int64_t i = 0; i < seen.count && found == NULL; i++) {
+        heed_tensor *t = seen.tensors[i];
+        if (t->op == NULL && t->requires_grad && t != x && !heed_is_listed(parameters, t)) {
             found = t;
-            for (int i = 0; i < parameters.count; i++) {
-                found = parameters.tensors[i] == t ? NULL : found;
-            }
         }
-        for (int i = 0; t->op != NULL && i < t->input_count; i++) {
-            bool known = t->inputs[i] == NULL || !t->inputs[i]->requires_grad;
-            for (int64_t k = 0; k < count && !known; k++) {
-                known = seen[k] == t->inputs[i];
-            }
-            const heed_tensor **grown =
-                known ? NULL : heed_grow(seen, count + 1, &capacity, sizeof *seen);
-            if (grown != NULL) {
-                seen = grown;
-                seen[count++] = t->inputs[i];
-            }
+        for (int j = 0; j < t->input_count; j++) {
+            heed_tensor_set_add(&seen, t->inputs[j]);
         }
     }
-    heed_free(seen);
+    heed_tensor_set_free(&seen);
     return found;
 }
 
@@ -668,11 +654,10 @@ static const heed_tensor *unregistered(heed_tensor *y, const heed_tensor *x,
 static bool has_effect(const check *c, heed_tensor *p)
 {
     HEED_SCOPE_NO_GRAD(scope);
-    int64_t at = 0;
     heed_tensor *before = heed_clone(heed_detach(p));
     heed_copy_into(p, heed_add(before, heed_add_scalar(heed_abs(before), 0.1)));
     const heed_tensor *y = outputs(c, c->x);
-    const bool has = y != NULL && is_more(worst_row(c, y, c->y, &at), c->rounding);
+    const bool has = y != NULL && is_more(worst_row(c, y), c->rounding);
     heed_copy_into(p, before);
     return has;
 }
@@ -686,7 +671,7 @@ static void check_parameters(check *c, heed_tensor *weights)
         return;
     }
     const heed_tensor_list parameters = heed_parameters(c->o.module);
-    heed_tensor *leaf = heed_set_requires_grad(heed_clone(heed_detach(c->x)), true);
+    heed_tensor *leaf = leaf_of(c->x);
     heed_tensor *y = call(c, leaf);
     if (y == NULL) {
         return;
@@ -784,7 +769,7 @@ static void check_cache(check *c)
 static double derivative_error(check *c, heed_tensor *p, heed_tensor *weights)
 {
     HEED_SCOPE(scope);
-    heed_tensor *leaf = heed_set_requires_grad(heed_clone(heed_detach(c->x)), true), *g = NULL;
+    heed_tensor *leaf = leaf_of(c->x), *g = NULL;
     heed_tensor *target = p == c->x ? leaf : p;
     heed_tensor *y = call(c, leaf);
     if (y == NULL || !y->requires_grad) {
@@ -870,27 +855,9 @@ static void check_formula(check *c)
 
 /* ---- what is changed during the check, and restored ---- */
 
-/* Sets the flags of a module and its descendants to eval, or back to what `flags` holds, in order.
- */
-static void walk_training(struct heed_module *module, bool *flags, int *at, bool restore)
-{
-    if (flags != NULL && restore) {
-        module->training = flags[*at];
-    } else if (flags != NULL) {
-        flags[*at] = module->training;
-        module->training = false;
-    }
-    ++*at;
-    for (int i = 0; i < module->count; i++) {
-        if (module->entries[i].child != NULL) {
-            walk_training(module->entries[i].child, flags, at, restore);
-        }
-    }
-}
-
 /* What the check changes in a module, and puts back. */
 typedef struct borrowed {
-    bool *flags;
+    heed_eval_mode mode;
     heed_tensor **tensors, **values, **grads; /* of the state dict; values are views */
     int count;
 } borrowed;
@@ -906,19 +873,14 @@ static bool is_zero(const heed_tensor *p)
 static void borrow(check *c, borrowed *b)
 {
     HEED_SCOPE_NO_GRAD(scope);
-    int modules = 0;
-    walk_training(c->o.module, NULL, &modules, false);
     const heed_tensor_list state = heed_state_dict(c->o.module);
     const size_t bytes = ((size_t)state.count + 1) * sizeof *b->tensors;
-    b->flags = heed_alloc_zeroed((size_t)modules * sizeof *b->flags);
     b->tensors = heed_alloc_zeroed(bytes);
     b->values = heed_alloc_zeroed(bytes);
     b->grads = heed_alloc_zeroed(bytes);
-    if (heed_error_pending()) {
+    if (heed_error_pending() || heed_eval_begin(&b->mode, c->o.module) != HEED_OK) {
         return;
     }
-    modules = 0;
-    walk_training(c->o.module, b->flags, &modules, false);
     for (int i = 0; i < state.count && !heed_error_pending(); i++) {
         heed_tensor *t = state.tensors[i];
         b->tensors[i] = t;
@@ -936,7 +898,7 @@ static void borrow(check *c, borrowed *b)
 }
 
 /* Backwards, as a tied parameter comes twice. No error is pending. */
-static void give_back(check *c, borrowed *b)
+static void give_back(borrowed *b)
 {
     for (int i = b->count - 1; i >= 0; i--) {
         heed_set_data(b->tensors[i], b->values[i]);
@@ -950,11 +912,7 @@ static void give_back(check *c, borrowed *b)
         heed_release(b->values[i]);
         heed_release(b->grads[i]);
     }
-    if (b->count > 0) {
-        int modules = 0;
-        walk_training(c->o.module, b->flags, &modules, true);
-    }
-    heed_free(b->flags);
+    heed_eval_end(&b->mode);
     heed_free(b->tensors);
     heed_free(b->values);
     heed_free(b->grads);
@@ -975,6 +933,7 @@ static void run_checks(check *c)
     if (c->y == NULL) {
         return;
     }
+    c->scale = largest(row(c->y, 0, 0), c->y->numel);
     heed_set_generator(&c->generator);
     heed_tensor *weights = heed_to(heed_randn_like(c->y), c->dtype);
     check_repeat(c);
@@ -1055,7 +1014,7 @@ heed_status heed_attention_check(heed_attention_function *f, void *context,
     if (status != HEED_OK) {
         heed_error();
     }
-    give_back(&c, &lent);
+    give_back(&lent);
     heed_set_generator(&generator);
     if (status != HEED_OK) {
         const bool ours = strncmp(message, "attention_check: ", 17) == 0;

@@ -333,11 +333,9 @@ static heed_tensor *attend(const problem *p, const formula *f)
         [V_BY_K] = {ROLE_Q, ROLE_K, ROLE_K},  [V_BY_Q] = {ROLE_Q, ROLE_K, ROLE_Q},
         [V_IS_X] = {ROLE_Q, ROLE_K, NO_ROLE}};
     const role *roles = by[f->choice[WEIGHTS]];
-    if ((f->choice[WEIGHTS] != 0 && p->w.kv_heads != p->shape->heads) ||
+    const bool needs_equal_heads = f->choice[WEIGHTS] != 0 || f->choice[HEADS] == ONE_HEAD;
+    if ((needs_equal_heads && p->w.kv_heads != p->shape->heads) ||
         (roles[2] == NO_ROLE && p->d_model != p->w.head_dim * p->shape->heads)) {
-        return NULL;
-    }
-    if (f->choice[HEADS] == ONE_HEAD && p->w.kv_heads != p->shape->heads) {
         return NULL;
     }
     heed_tensor *q = split(p, f, project(p, f, roles[0]));
