@@ -76,8 +76,8 @@ heed_status heed_choose_isa(void)
                                "support",
                                isas[0].name);
     }
-    if (heed_check_num_threads() == HEED_OK) {
-        __atomic_store_n(&heed_chosen_kernels, chosen->tables, __ATOMIC_RELEASE);
+    if (heed_check_num_threads() == HEED_OK) { /* stored once: other threads may be reading */
+        __sync_bool_compare_and_swap(&heed_chosen_kernels, NULL, chosen->tables);
     }
     return heed_self.error;
 }
