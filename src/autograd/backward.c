@@ -133,8 +133,7 @@ static heed_status differentiate(const heed_pass *pass, const heed_order *order,
     if (any && status == HEED_OK) {
         const heed_frame frame = heed_frame_begin(false); /* for the derivative's temporaries */
         node->op->backward(&vjp);
-        for (int j = node->input_count - 1; j >= 0;
-             j--) { /* the newest is first in the scope's list */
+        for (int j = node->input_count - 1; j >= 0; j--) { /* the scope lists the newest first */
             grads[j] = wanted[j] ? take(grads[j], node, j) : NULL;
         }
         status = heed_frame_end(frame);

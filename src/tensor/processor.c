@@ -39,11 +39,11 @@ static bool runs_here(const char *isa)
     return strcmp(isa, "v4") == 0 ? v4 : strcmp(isa, "v3") == 0 ? v3 : true;
 }
 
-static const struct isa *chosen; /* written once, under HEED_LOCK_ISA */
-const heed_kernels *const *heed_chosen_kernels;
+static const struct isa *chosen;                /* all are written once, under HEED_LOCK_ISA: */
+const heed_kernels *const *heed_chosen_kernels; /* other threads may be reading */
 int heed_chosen_isa;
 
-static bool choose(void)
+static bool choose(bool for_tensors)
 {
     const char *wanted = getenv("HEED_ISA");
     const bool any = wanted == NULL || *wanted == '\0';
@@ -54,37 +54,38 @@ static bool choose(void)
             heed_chosen_isa = (int)i;
         }
     }
+    if (for_tensors && chosen != NULL && heed_chosen_kernels == NULL) {
+        __atomic_store_n(&heed_chosen_kernels, chosen->tables, __ATOMIC_RELEASE);
+    }
     pthread_mutex_unlock(&heed_locks[HEED_LOCK_ISA]);
     return chosen != NULL;
 }
 
 heed_status heed_choose_isa(void)
 {
-    if (!choose()) {
-        heed_text usable = {""};
-        for (size_t i = 0, length = 0; i < sizeof isas / sizeof *isas; i++) {
-            if (runs_here(isas[i].name)) {
-                length += (size_t)snprintf(usable.text + length, sizeof usable.text - length,
-                                           "%s%s", length > 0 ? " or " : "", isas[i].name);
-            }
+    heed_text usable = {""};
+    if (__atomic_load_n(&heed_chosen_kernels, __ATOMIC_ACQUIRE) != NULL ||
+        (choose(false) && (heed_check_num_threads() != HEED_OK || choose(true)))) {
+        return heed_error_pending();
+    }
+    for (size_t i = 0, length = 0; i < sizeof isas / sizeof *isas; i++) {
+        if (runs_here(isas[i].name)) {
+            length += (size_t)snprintf(usable.text + length, sizeof usable.text - length, "%s%s",
+                                       length > 0 ? " or " : "", isas[i].name);
         }
-        return usable.text[0] != '\0'
-                   ? heed_fail(HEED_ERR_VALUE, "HEED_ISA=%s: unset it, or use %s",
-                               getenv("HEED_ISA"), usable.text)
-                   : heed_fail(HEED_ERR_VALUE,
-                               "this build has kernels for %s only, which this machine does not "
-                               "support",
-                               isas[0].name);
     }
-    if (heed_check_num_threads() == HEED_OK) { /* stored once: other threads may be reading */
-        __sync_bool_compare_and_swap(&heed_chosen_kernels, NULL, chosen->tables);
+    if (usable.text[0] != '\0') {
+        return heed_fail(HEED_ERR_VALUE, "HEED_ISA=%s: unset it, or use %s", getenv("HEED_ISA"),
+                         usable.text);
     }
-    return heed_self.error;
+    return heed_fail(HEED_ERR_VALUE,
+                     "this build has kernels for %s only, which this machine does not support",
+                     isas[0].name);
 }
 
 const char *heed_isa_in_use(void)
 {
-    return choose() ? chosen->name : "no instruction set";
+    return choose(false) ? chosen->name : "no instruction set";
 }
 
 const char *heed_isa(void)
