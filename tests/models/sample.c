@@ -44,6 +44,18 @@ static unsigned drawn_of(heed_tensor *logits, heed_sample_options options)
     return drawn;
 }
 
+/* Of four equal probabilities, the tokens that sum to exactly 1 - top_p are dropped. */
+START_TEST(top_p_drops_the_border)
+{
+    for (heed_dtype dtype = HEED_F32; dtype <= HEED_F64; dtype++) {
+        heed_tensor *logits = heed_zeros(HEED_SHAPE(4), dtype);
+        ck_assert_int_eq(__builtin_popcount(drawn_of(logits, options_of(1, 0, 0.25))), 1);
+        ck_assert_int_eq(__builtin_popcount(drawn_of(logits, options_of(1, 0, 0.5))), 2);
+        ck_assert_int_eq(__builtin_popcount(drawn_of(logits, options_of(1, 0, 0.75))), 3);
+    }
+}
+END_TEST
+
 /* Probabilities 0.4, 0.2, 0.2, 0.2 and 0: top_k keeps all tokens that tie with the last. */
 START_TEST(borders_are_where_they_should)
 {
@@ -94,5 +106,6 @@ void add_sample_cases(Suite *suite)
     TCase *samples = heed_case(suite, "sample");
     tcase_add_loop_test(samples, samples_are_torchs, 0, SAMPLED);
     tcase_add_test(samples, borders_are_where_they_should);
+    tcase_add_test(samples, top_p_drops_the_border);
     tcase_add_test(samples, rows_are_drawn_alike);
 }
