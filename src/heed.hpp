@@ -2,7 +2,7 @@
 // that uses this header can also call all functions of the C API.
 //
 //     heed::scope scope;
-//     heed::tensor x = heed::randn({2, 3}, HEED_F64);
+//     heed::tensor x = heed::randn({2, 3}); // f32; heed::randn({2, 3}, HEED_F64)
 //     heed::tensor y = heed::softmax(2 * x + 1, -1); // or heed_softmax(...)
 //     std::cout << y << '\n';
 //
@@ -235,6 +235,39 @@ struct dims : heed_dims {
 
 namespace detail
 {
+// Whether a double surely holds n: no integer beyond 2^53.
+template <class T> constexpr bool is_exact(T n)
+{
+    if constexpr (std::is_integral_v<T> && sizeof(T) >= sizeof(int64_t)) {
+        constexpr int64_t most = int64_t{1} << 53;
+        return n <= static_cast<T>(most) && (std::is_unsigned_v<T> || n >= static_cast<T>(-most));
+    }
+    return true;
+}
+
+// An argument of C's type double. Throws for an integer beyond 2^53, which would be rounded.
+class number
+{
+  public:
+    template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
+    number(T n) : value_(static_cast<double>(n))
+    {
+        if (!is_exact(n)) {
+            heed_fail(HEED_ERR_VALUE,
+                      "%s may not be exact as a double; make a tensor of it with heed::from",
+                      std::to_string(n).c_str());
+            check();
+        }
+    }
+    operator double() const noexcept
+    {
+        return value_;
+    }
+
+  private:
+    double value_;
+};
+
 template <class C, class From, class To, class Else>
 using replace = std::conditional_t<std::is_same_v<C, From>, To, Else>;
 
@@ -242,7 +275,8 @@ using replace = std::conditional_t<std::is_same_v<C, From>, To, Else>;
 template <class C>
 using in = replace<C, heed_tensor *, const handle &,
                    replace<C, const heed_tensor *, const handle &,
-                           replace<C, heed_shape, shape, replace<C, heed_dims, dims, C>>>>;
+                           replace<C, heed_shape, shape,
+                                   replace<C, heed_dims, dims, replace<C, double, number, C>>>>>;
 } // namespace detail
 
 // For functions that are not listed below: constexpr heed::function<heed_gpt_loss> gpt_loss{};
@@ -254,12 +288,12 @@ template <class R, class... A, R (*f)(A...)> struct function<f> {
     }
 };
 
-// Functions that make and read tensors, and gradients; grad is below.
+// Functions that make and read tensors, and gradients; grad and those of f32 by default are below.
 // clang-format off
 #define HEED_FUNCTIONS(X)                                                                          \
-    X(empty) X(zeros) X(ones) X(full) X(scalar) X(eye) X(arange) X(linspace)                       \
-    X(empty_like) X(zeros_like) X(ones_like) X(full_like) X(set_data) X(copy_into) X(fill_into)    \
-    X(rand) X(randn) X(rand_like) X(randn_like) X(randint) X(randperm) X(bernoulli) X(multinomial) \
+    X(full) X(scalar) X(arange) X(empty_like) X(zeros_like) X(ones_like) X(full_like)              \
+    X(set_data) X(copy_into) X(fill_into)                                                          \
+    X(rand_like) X(randn_like) X(randint) X(randperm) X(bernoulli) X(multinomial)                  \
     X(uniform_into) X(normal_into) X(bernoulli_into) X(exponential_into)                           \
     X(size) X(shape_of_tensor) X(same_shape) X(is_contiguous) X(is_expanded) X(item) X(item_i64)   \
     X(at) X(data_f32) X(data_f64) X(data_i64) X(data_bool) X(const_data_f32) X(const_data_f64)     \
@@ -310,6 +344,30 @@ HEED_OPERATIONS(HEED_FUNCTION)
 #undef HEED_FUNCTIONS
 #undef HEED_OPERATIONS
 
+// Without a dtype: f32, as in torch.
+#define HEED_FUNCTION(name)                                                                        \
+    inline tensor name(const shape &sizes, heed_dtype dtype = HEED_F32)                            \
+    {                                                                                              \
+        return heed_##name(sizes, dtype);                                                          \
+    }
+HEED_FUNCTION(empty)
+HEED_FUNCTION(zeros)
+HEED_FUNCTION(ones)
+HEED_FUNCTION(rand)
+HEED_FUNCTION(randn)
+#undef HEED_FUNCTION
+
+inline tensor eye(int64_t n, int64_t m, heed_dtype dtype = HEED_F32)
+{
+    return heed_eye(n, m, dtype);
+}
+
+inline tensor linspace(detail::number start, detail::number end, int64_t steps,
+                       heed_dtype dtype = HEED_F32)
+{
+    return heed_linspace(start, end, steps, dtype);
+}
+
 inline tensor handle::operator[](int64_t i) const
 {
     return heed_select(pointer_, 0, i);
@@ -355,33 +413,63 @@ using operands = std::enable_if_t<(
     is_handle<A> || std::is_same_v<A, heed_tensor *> ||
     std::is_arithmetic_v<A>)&&(is_handle<B> || std::is_same_v<B, heed_tensor *> ||
                                std::is_arithmetic_v<B>)&&(is_handle<A> || is_handle<B>)>;
+
+// An operand as a tensor: an integer becomes an i64 tensor without dims.
+template <class T> tensor as_tensor(const T &operand)
+{
+    if constexpr (std::is_arithmetic_v<T>) {
+        if (std::is_unsigned_v<T> && operand > static_cast<T>(INT64_MAX)) {
+            return heed_scalar(static_cast<double>(operand), HEED_I64); // fails: i64 cannot hold it
+        }
+        const int64_t value = static_cast<int64_t>(operand);
+        return heed_from_values(&value, sizeof value, HEED_SCALAR, HEED_I64);
+    } else {
+        return operand;
+    }
+}
+
+// x as it meets a number of type N in arithmetic: an i64 or bool becomes f32 if N is a float.
+template <class N> tensor meets(heed_tensor *x)
+{
+    const bool is_cast = std::is_floating_point_v<N> && x != nullptr && !heed_is_float(x->dtype);
+    return is_cast ? heed_to(x, HEED_F32) : x;
+}
+
+template <class N> tensor compares(heed_tensor *x)
+{
+    return x;
+}
 } // namespace detail
 
-// number_first: the result for a number n on the left of a tensor x.
-#define HEED_OPERATOR(sign, name, number_first)                                                    \
+// tensor_of: the tensor that meets a number. number_first: the result for a number n on the left of
+// a tensor x.
+#define HEED_OPERATOR(sign, name, tensor_of, number_first)                                         \
     template <class A, class B, class = detail::operands<A, B>>                                    \
     tensor operator sign(const A &a, const B &b)                                                   \
     {                                                                                              \
         if constexpr (std::is_arithmetic_v<A>) {                                                   \
-            const double n = static_cast<double>(a);                                               \
-            heed_tensor *x = b;                                                                    \
-            return number_first;                                                                   \
+            if (detail::is_exact(a)) {                                                             \
+                const double n = static_cast<double>(a);                                           \
+                heed_tensor *x = detail::tensor_of<A>(b);                                          \
+                return number_first;                                                               \
+            }                                                                                      \
         } else if constexpr (std::is_arithmetic_v<B>) {                                            \
-            return heed_##name##_scalar(a, static_cast<double>(b));                                \
-        } else {                                                                                   \
-            return heed_##name(a, b);                                                              \
+            if (detail::is_exact(b)) {                                                             \
+                return heed_##name##_scalar(detail::tensor_of<B>(a), static_cast<double>(b));      \
+            }                                                                                      \
         }                                                                                          \
+        return heed_##name(detail::as_tensor(a), detail::as_tensor(b));                            \
     }
-HEED_OPERATOR(+, add, heed_add_scalar(x, n))
-HEED_OPERATOR(-, sub, heed_add_scalar(heed_neg(x), n))
-HEED_OPERATOR(*, mul, heed_mul_scalar(x, n))
-HEED_OPERATOR(/, div, heed_mul_scalar(heed_reciprocal(x), n))
-HEED_OPERATOR(==, eq, heed_eq_scalar(x, n))
-HEED_OPERATOR(!=, ne, heed_ne_scalar(x, n))
-HEED_OPERATOR(<, lt, heed_gt_scalar(x, n))
-HEED_OPERATOR(<=, le, heed_ge_scalar(x, n))
-HEED_OPERATOR(>, gt, heed_lt_scalar(x, n))
-HEED_OPERATOR(>=, ge, heed_le_scalar(x, n))
+HEED_OPERATOR(+, add, meets, heed_add_scalar(x, n))
+HEED_OPERATOR(-, sub, meets, heed_add_scalar(heed_neg(x), n))
+HEED_OPERATOR(*, mul, meets, heed_mul_scalar(x, n))
+HEED_OPERATOR(/, div, meets, heed_mul_scalar(heed_reciprocal(x), n))
+HEED_OPERATOR(==, eq, compares, heed_eq_scalar(x, n))
+HEED_OPERATOR(!=, ne, compares, heed_ne_scalar(x, n))
+HEED_OPERATOR(<, lt, compares, heed_gt_scalar(x, n))
+HEED_OPERATOR(<=, le, compares, heed_ge_scalar(x, n))
+HEED_OPERATOR(>, gt, compares, heed_lt_scalar(x, n))
+HEED_OPERATOR(>=, ge, compares, heed_le_scalar(x, n))
 #undef HEED_OPERATOR
 
 inline tensor operator-(const handle &x)
