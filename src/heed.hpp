@@ -2,7 +2,7 @@
 // that uses this header can also call all functions of the C API.
 //
 //     heed::scope scope;
-//     heed::tensor x = heed::randn({2, 3}, HEED_F64);
+//     heed::tensor x = heed::randn({2, 3}); // f32; heed::randn({2, 3}, HEED_F64)
 //     heed::tensor y = heed::softmax(2 * x + 1, -1); // or heed_softmax(...)
 //     std::cout << y << '\n';
 //
@@ -235,6 +235,39 @@ struct dims : heed_dims {
 
 namespace detail
 {
+// Whether a double surely holds n: no integer beyond 2^53.
+template <class T> constexpr bool is_exact(T n)
+{
+    if constexpr (std::is_integral_v<T> && sizeof(T) >= sizeof(int64_t)) {
+        constexpr int64_t most = int64_t{1} << 53;
+        return n <= static_cast<T>(most) && (std::is_unsigned_v<T> || n >= static_cast<T>(-most));
+    }
+    return true;
+}
+
+// An argument of C's type double. Throws for an integer beyond 2^53, which would be rounded.
+class number
+{
+  public:
+    template <class T, class = std::enable_if_t<std::is_arithmetic_v<T>>>
+    number(T n) : value_(static_cast<double>(n))
+    {
+        if (!is_exact(n)) {
+            heed_fail(HEED_ERR_VALUE,
+                      "%s may not be exact as a double; make a tensor of it with heed::from",
+                      std::to_string(n).c_str());
+            check();
+        }
+    }
+    operator double() const noexcept
+    {
+        return value_;
+    }
+
+  private:
+    double value_;
+};
+
 template <class C, class From, class To, class Else>
 using replace = std::conditional_t<std::is_same_v<C, From>, To, Else>;
 
@@ -242,7 +275,8 @@ using replace = std::conditional_t<std::is_same_v<C, From>, To, Else>;
 template <class C>
 using in = replace<C, heed_tensor *, const handle &,
                    replace<C, const heed_tensor *, const handle &,
-                           replace<C, heed_shape, shape, replace<C, heed_dims, dims, C>>>>;
+                           replace<C, heed_shape, shape,
+                                   replace<C, heed_dims, dims, replace<C, double, number, C>>>>>;
 } // namespace detail
 
 // For functions that are not listed below: constexpr heed::function<heed_gpt_loss> gpt_loss{};
@@ -254,26 +288,12 @@ template <class R, class... A, R (*f)(A...)> struct function<f> {
     }
 };
 
-// Functions of a shape and a dtype, which is f32 if it is left out, as in torch: zeros({2, 3}).
-template <auto f> struct function_of_shape : function<f> {
-    using function<f>::operator();
-    auto operator()(const shape &sizes) const
-    {
-        return (*this)(sizes, HEED_F32);
-    }
-};
-inline constexpr function_of_shape<heed_empty> empty{};
-inline constexpr function_of_shape<heed_zeros> zeros{};
-inline constexpr function_of_shape<heed_ones> ones{};
-inline constexpr function_of_shape<heed_rand> rand{};
-inline constexpr function_of_shape<heed_randn> randn{};
-
-// Other functions that make and read tensors, and gradients; grad is below.
+// Functions that make and read tensors, and gradients; grad and those of f32 by default are below.
 // clang-format off
 #define HEED_FUNCTIONS(X)                                                                          \
-    X(full) X(scalar) X(eye) X(arange) X(linspace)                                                 \
-    X(empty_like) X(zeros_like) X(ones_like) X(full_like) X(set_data) X(copy_into) X(fill_into)    \
-    X(rand_like) X(randn_like) X(randint) X(randperm) X(bernoulli) X(multinomial)                   \
+    X(full) X(scalar) X(arange) X(empty_like) X(zeros_like) X(ones_like) X(full_like)              \
+    X(set_data) X(copy_into) X(fill_into)                                                          \
+    X(rand_like) X(randn_like) X(randint) X(randperm) X(bernoulli) X(multinomial)                  \
     X(uniform_into) X(normal_into) X(bernoulli_into) X(exponential_into)                           \
     X(size) X(shape_of_tensor) X(same_shape) X(is_contiguous) X(is_expanded) X(item) X(item_i64)   \
     X(at) X(data_f32) X(data_f64) X(data_i64) X(data_bool) X(const_data_f32) X(const_data_f64)     \
@@ -325,6 +345,30 @@ HEED_OPERATIONS(HEED_FUNCTION)
 #undef HEED_FUNCTIONS
 #undef HEED_OPERATIONS
 
+// Without a dtype: f32, as in torch.
+#define HEED_FUNCTION(name)                                                                        \
+    inline tensor name(const shape &sizes, heed_dtype dtype = HEED_F32)                            \
+    {                                                                                              \
+        return heed_##name(sizes, dtype);                                                          \
+    }
+HEED_FUNCTION(empty)
+HEED_FUNCTION(zeros)
+HEED_FUNCTION(ones)
+HEED_FUNCTION(rand)
+HEED_FUNCTION(randn)
+#undef HEED_FUNCTION
+
+inline tensor eye(int64_t n, int64_t m, heed_dtype dtype = HEED_F32)
+{
+    return heed_eye(n, m, dtype);
+}
+
+inline tensor linspace(detail::number start, detail::number end, int64_t steps,
+                       heed_dtype dtype = HEED_F32)
+{
+    return heed_linspace(start, end, steps, dtype);
+}
+
 inline tensor handle::operator[](int64_t i) const
 {
     return heed_select(pointer_, 0, i);
@@ -371,63 +415,62 @@ using operands = std::enable_if_t<(
     std::is_arithmetic_v<A>)&&(is_handle<B> || std::is_same_v<B, heed_tensor *> ||
                                std::is_arithmetic_v<B>)&&(is_handle<A> || is_handle<B>)>;
 
-// Integers that no double holds: such a number is a tensor of its own.
-template <class N> bool is_wide(N n)
+// An operand as a tensor: an integer becomes an i64 tensor without dims.
+template <class T> tensor as_tensor(const T &operand)
 {
-    constexpr int64_t most = INT64_C(1) << 53;
-    if constexpr (std::is_integral_v<N> && sizeof(N) == 8) {
-        return (std::is_signed_v<N> && n < static_cast<N>(-most)) || n > static_cast<N>(most);
-    } else {
-        return false;
-    }
-}
-
-template <class N> heed_tensor *number(N n)
-{
-    if constexpr (std::is_unsigned_v<N> && sizeof(N) == 8) {
-        if (n > static_cast<N>(INT64_MAX)) {
-            heed_fail(HEED_ERR_VALUE, "a number of more than 63 bits");
+    if constexpr (std::is_arithmetic_v<T>) {
+        if (std::is_unsigned_v<T> && operand > static_cast<T>(INT64_MAX)) {
+            return heed_scalar(static_cast<double>(operand), HEED_I64); // fails: i64 cannot hold it
         }
+        const int64_t value = static_cast<int64_t>(operand);
+        return heed_from_values(&value, sizeof value, HEED_SCALAR, HEED_I64);
+    } else {
+        return operand;
     }
-    const auto value = static_cast<int64_t>(n);
-    return heed_from_values(&value, sizeof value, HEED_SCALAR, HEED_I64);
 }
 
-// As torch: i64 and bool tensors combined with a floating-point number give f32.
-template <class N> heed_tensor *operand(heed_tensor *x)
+// x as it meets a number of type N in arithmetic: an i64 or bool becomes f32 if N is a float.
+template <class N> tensor meets(heed_tensor *x)
 {
-    const bool casts = std::is_floating_point_v<N> && x != nullptr && !heed_is_float(x->dtype);
-    return casts ? heed_to(x, HEED_F32) : x;
+    const bool is_cast = std::is_floating_point_v<N> && x != nullptr && !heed_is_float(x->dtype);
+    return is_cast ? heed_to(x, HEED_F32) : x;
+}
+
+template <class N> tensor compares(heed_tensor *x)
+{
+    return x;
 }
 } // namespace detail
 
-// number_first: the result for a number n on the left of a tensor x.
-#define HEED_OPERATOR(sign, name, number_first)                                                    \
+// tensor_of: the tensor that meets a number. number_first: the result for a number n on the left of
+// a tensor x.
+#define HEED_OPERATOR(sign, name, tensor_of, number_first)                                         \
     template <class A, class B, class = detail::operands<A, B>>                                    \
     tensor operator sign(const A &a, const B &b)                                                   \
     {                                                                                              \
         if constexpr (std::is_arithmetic_v<A>) {                                                   \
-            const double n = static_cast<double>(a);                                               \
-            heed_tensor *x = detail::operand<A>(b);                                                \
-            return detail::is_wide(a) ? heed_##name(detail::number(a), x) : number_first;          \
+            if (detail::is_exact(a)) {                                                             \
+                const double n = static_cast<double>(a);                                           \
+                heed_tensor *x = detail::tensor_of<A>(b);                                          \
+                return number_first;                                                               \
+            }                                                                                      \
         } else if constexpr (std::is_arithmetic_v<B>) {                                            \
-            heed_tensor *x = detail::operand<B>(a);                                                \
-            return detail::is_wide(b) ? heed_##name(x, detail::number(b))                          \
-                                      : heed_##name##_scalar(x, static_cast<double>(b));           \
-        } else {                                                                                   \
-            return heed_##name(a, b);                                                              \
+            if (detail::is_exact(b)) {                                                             \
+                return heed_##name##_scalar(detail::tensor_of<B>(a), static_cast<double>(b));      \
+            }                                                                                      \
         }                                                                                          \
+        return heed_##name(detail::as_tensor(a), detail::as_tensor(b));                            \
     }
-HEED_OPERATOR(+, add, heed_add_scalar(x, n))
-HEED_OPERATOR(-, sub, heed_add_scalar(heed_neg(x), n))
-HEED_OPERATOR(*, mul, heed_mul_scalar(x, n))
-HEED_OPERATOR(/, div, heed_mul_scalar(heed_reciprocal(x), n))
-HEED_OPERATOR(==, eq, heed_eq_scalar(x, n))
-HEED_OPERATOR(!=, ne, heed_ne_scalar(x, n))
-HEED_OPERATOR(<, lt, heed_gt_scalar(x, n))
-HEED_OPERATOR(<=, le, heed_ge_scalar(x, n))
-HEED_OPERATOR(>, gt, heed_lt_scalar(x, n))
-HEED_OPERATOR(>=, ge, heed_le_scalar(x, n))
+HEED_OPERATOR(+, add, meets, heed_add_scalar(x, n))
+HEED_OPERATOR(-, sub, meets, heed_add_scalar(heed_neg(x), n))
+HEED_OPERATOR(*, mul, meets, heed_mul_scalar(x, n))
+HEED_OPERATOR(/, div, meets, heed_mul_scalar(heed_reciprocal(x), n))
+HEED_OPERATOR(==, eq, compares, heed_eq_scalar(x, n))
+HEED_OPERATOR(!=, ne, compares, heed_ne_scalar(x, n))
+HEED_OPERATOR(<, lt, compares, heed_gt_scalar(x, n))
+HEED_OPERATOR(<=, le, compares, heed_ge_scalar(x, n))
+HEED_OPERATOR(>, gt, compares, heed_lt_scalar(x, n))
+HEED_OPERATOR(>=, ge, compares, heed_le_scalar(x, n))
 #undef HEED_OPERATOR
 
 inline tensor operator-(const handle &x)

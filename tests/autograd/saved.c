@@ -192,6 +192,11 @@ static void copy(heed_tensor *t)
     heed_copy_into(t, heed_ones(HEED_SHAPE(2), HEED_F64));
 }
 
+static void set_data(heed_tensor *t)
+{
+    heed_set_data(t, heed_ones(HEED_SHAPE(2), HEED_F64));
+}
+
 static void write(heed_tensor *t)
 {
     heed_data_f64(t)[0] = 2;
@@ -264,8 +269,8 @@ static void adam_square(heed_tensor *t)
 }
 
 static void (*const changes[])(heed_tensor *t) = {
-    fill,  copy, write,        uniform, normal,    bernoulli,  exponential,
-    scale, sgd,  sgd_momentum, adam,    adam_mean, adam_square};
+    fill,        copy,  set_data, write,        uniform, normal,    bernoulli,
+    exponential, scale, sgd,      sgd_momentum, adam,    adam_mean, adam_square};
 enum { CHANGES = sizeof changes / sizeof *changes };
 
 START_TEST(every_change_raises_the_version)

@@ -64,6 +64,10 @@ START_TEST(gradients_of_products_with_zeros)
         heed_grad(heed_prod(x), &x, 1, &dx, false);
         expect_values(dx, at[k][1], 3, 0);
     }
+    heed_tensor *x =
+        heed_set_requires_grad(heed_from_f64((double[]){INF, 2, 0}, HEED_SHAPE(3)), true);
+    heed_backward(heed_sum(heed_cumprod(x, 0)));
+    EXPECT_VALUES(x->grad, 0, 3, INF, INF); /* 1 + 2 + 2 * 0, INF * (1 + 0), INF * 2 */
 }
 END_TEST
 

@@ -485,6 +485,25 @@ START_TEST(no_overflow_on_the_way)
 }
 END_TEST
 
+/* torch reports an error for these. */
+START_TEST(numbers_beyond_f32_become_infinite)
+{
+    heed_tensor *x = heed_ones(HEED_SHAPE(1), HEED_F32),
+                *square = heed_reshape(x, HEED_SHAPE(1, 1));
+    heed_tensor *yes = heed_ones(HEED_SHAPE(1), HEED_BOOL), *first = heed_zeros_like(x);
+    first = heed_to(first, HEED_I64);
+    EXPECT_VALUES(heed_masked_fill(x, yes, 1e300), 0, INF);
+    EXPECT_VALUES(heed_where_scalar(heed_logical_not(yes), x, -1e300), 0, -INF);
+    EXPECT_VALUES(heed_scatter_scalar(x, 0, first, 1e300), 0, INF);
+    EXPECT_VALUES(heed_clamp(x, 1e300, INF), 0, INF);
+    EXPECT_VALUES(heed_lerp_scalar(first, x, 1e300), 0, INF);
+    EXPECT_VALUES(heed_addmm(x, square, square, 1, 1e300), 0, INF);
+    heed_tensor *filled = heed_clone(x);
+    heed_fill_into(filled, 1e300);
+    EXPECT_VALUES(filled, 0, INF);
+}
+END_TEST
+
 /* ---- where ---- */
 
 /* clang-format off */
@@ -562,6 +581,7 @@ void add_elementwise_cases(Suite *suite)
     tcase_add_test(special, clamp_of_special_values);
     tcase_add_test(special, lerp_meets_both_ends);
     tcase_add_test(special, no_overflow_on_the_way);
+    tcase_add_test(special, numbers_beyond_f32_become_infinite);
     TCase *where = heed_case(suite, "where");
     tcase_add_loop_test(where, where_chooses, 0, TRIPLES);
     tcase_add_test(where, where_passes_no_nan_of_the_other_side);

@@ -28,6 +28,7 @@ static void check_slice(heed_tensor *x, int dim, int64_t start, int64_t end, int
     heed_tensor *y = heed_slice(x, dim - whole.ndim, start, end, step);
     expect_kind(y, x->dtype, part);
     EXPECT(y->storage == x->storage, "slice is not a view");
+    EXPECT(y->strides[dim] == x->strides[dim] * (part.size[dim] > 1 ? step : 1), "strides");
     for (heed_shape at = first_index(part); at.ndim >= 0; next_index(part, &at)) {
         heed_shape from = at;
         from.size[dim] = places[at.size[dim]];

@@ -129,17 +129,50 @@ void test_operators()
     EXPECT(heed::equal(heed::mean(x) + 1, heed_add_scalar(heed_mean(x), 1)));
     EXPECT(heed::item(x[1][-2]) == heed_at(x, HEED_INDEX(1, 2)));
     EXPECT(b[1] != nullptr && tensor() == nullptr && x->ndim == 2);
+}
 
-    // i64 with a floating-point number gives f32, as in torch; integers stay exact.
-    tensor i = heed::from<int64_t>({2, 4}, {2});
-    EXPECT((i * 2.0)->dtype == HEED_F32 && (i + 0.5)->dtype == HEED_F32 && is(i + 0.5, {2.5, 4.5}));
-    EXPECT((2.0 - i)->dtype == HEED_F32 && (i * 2)->dtype == HEED_I64 && is(i == 2.0, {1, 0}));
-    tensor wide = heed::from<int64_t>({9007199254740993, 9007199254740992}, {2});
-    EXPECT(is(wide == 9007199254740993, {1, 0}) && is(9007199254740993 != wide, {0, 1}));
-    EXPECT(heed::item_i64((wide - 9007199254740993)[1]) == -1);
-    EXPECT(fails(HEED_ERR_VALUE, "more than 63 bits", [&] { (void)(wide == UINT64_MAX); }));
-    EXPECT(heed::ones({2, 3})->dtype == HEED_F32 && heed::zeros({})->ndim == 0);
-    EXPECT(heed::randn({4})->dtype == HEED_F32 && heed::ones({2}, HEED_I64)->dtype == HEED_I64);
+// As in torch: an i64 or bool and a float give f32; integers are compared exactly.
+void test_numbers()
+{
+    NOTHING_LEAKS;
+    scope s;
+    const int64_t big = 9007199254740993; // 2^53 + 1, not a double
+    tensor i = heed::from<int64_t>({big, big - 1, 3}, {3}), flags = heed::from({true, false}, {2});
+    tensor d = heed::from<double>({1, 2}, {2});
+    EXPECT(is(i == big, {1, 0, 0}) && is(big == i, {1, 0, 0}) && is(i != big, {0, 1, 1}));
+    EXPECT(is(i < big, {0, 1, 1}) && is(i >= big, {1, 0, 0}) && is(big > i, {0, 1, 1}));
+    EXPECT(heed::values<int64_t>(i - big) == (std::vector<int64_t>{0, -1, 3 - big}));
+    EXPECT(heed::values<int64_t>(big - i) == (std::vector<int64_t>{0, 1, big - 3}));
+    EXPECT(heed::values<int64_t>(i + -big) == (std::vector<int64_t>{0, -1, 3 - big}));
+    EXPECT(heed::values<int64_t>(1 * (i + 0)) == (std::vector<int64_t>{big, big - 1, 3}));
+    EXPECT((flags + big)->dtype == HEED_I64 && (d + big)->dtype == HEED_F64);
+    EXPECT((i / big)->dtype == HEED_F32 && is(big / (i - i + 1) / 0x1p53, {1, 1, 1}));
+    EXPECT(is(i == static_cast<uint64_t>(big), {1, 0, 0}));
+    EXPECT(fails(HEED_ERR_VALUE, "i64 cannot hold", [&] { (void)(i == UINT64_MAX); }));
+
+    tensor n = heed::from<int64_t>({1, 2}, {2});
+    for (const tensor &y : {n * 2.0, 2.0 * n, n * 2.F, n + 1.0, 1.0 - n, n - 1.0, n / 2, 1.0 / n}) {
+        EXPECT(y->dtype == HEED_F32);
+    }
+    EXPECT(is(n * 2.5, {2.5, 5}) && is(0.5 + n, {1.5, 2.5}) && is(0.5 - n, {-0.5, -1.5}));
+    EXPECT((n * 2)->dtype == HEED_I64 && (flags * 2)->dtype == HEED_I64);
+    EXPECT((flags * 0.5)->dtype == HEED_F32 && is(flags * 0.5, {0.5, 0}));
+    EXPECT((d * 2.F)->dtype == HEED_F64 && is(n > 1.5, {0, 1}) && is(n == 2.0, {0, 1}));
+
+    const char *words = "9007199254740993 may not be exact as a double; make a tensor of it";
+    EXPECT(fails(HEED_ERR_VALUE, words, [&] { heed::scalar(big, HEED_I64); }));
+    EXPECT(fails(HEED_ERR_VALUE, words, [&] { heed::full({2}, big, HEED_I64); }));
+    EXPECT(fails(HEED_ERR_VALUE, words, [&] { heed::maximum_scalar(i, big); }));
+    EXPECT(heed::item_i64(heed::scalar(-(big - 1), HEED_I64)) == -(big - 1));
+
+    for (const tensor &y : {heed::ones({2, 3}), heed::zeros({2, 3}), heed::empty({2, 3}),
+                            heed::rand({2, 3}), heed::randn({2, 3}), heed::eye(2, 3)}) {
+        EXPECT(y->dtype == HEED_F32 && y->numel == 6);
+    }
+    EXPECT(is(heed::ones({2}), {1, 1}) && heed::zeros({})->ndim == 0);
+    EXPECT(is(heed::linspace(0, 1, 3), {0, 0.5, 1}) && heed::linspace(0, 1, 3)->dtype == HEED_F32);
+    EXPECT(heed::eye(2, 2, HEED_BOOL)->dtype == HEED_BOOL);
+    EXPECT(fails(HEED_ERR_SHAPE, "eye", [] { heed::eye(-1, 2); }));
 }
 
 void test_functions()
@@ -552,6 +585,7 @@ kept global;
 int main()
 {
     test_operators();
+    test_numbers();
     test_functions();
     test_kept();
     test_activations();
