@@ -52,6 +52,7 @@
 #include "autograd/ops/products.h"              /* einsum of two tensors, bmm, outer, addmm */
 #include "autograd/ops/softmax.h"               /* softmax, safe_softmax, log_softmax */
 #include "autograd/ops/normalization.h"         /* layer_norm, rms_norm */
+#include "autograd/ops/rope.h"                  /* rope: rotary positions */
 #include "autograd/ops/dot_product_attention.h" /* scaled_dot_product_attention */
 #include "autograd/ops/loss.h"                  /* mse, l1 */
 #include "autograd/ops/huber_loss.h"            /* huber */

@@ -326,6 +326,7 @@ template <class R, class... A, R (*f)(A...)> struct function<f> {
     X(einsum) X(bmm) X(outer) X(addmm)                                                             \
     X(softmax) X(safe_softmax) X(log_softmax)                                                      \
     X(layer_norm) X(rms_norm)                                                                      \
+    X(rope)                                                                                        \
     X(scaled_dot_product_attention) X(scaled_dot_product_attention_weights)                        \
     X(mse_loss) X(mse_loss_with) X(l1_loss) X(l1_loss_with)                                        \
     X(huber_loss) X(huber_loss_with)                                                               \

@@ -354,6 +354,21 @@ def eps(d, args):
     return d.choose([1e-5, 1e-6, 0.1, 1e-12])
 
 
+def pairs(d, args):
+    """x of rope: an even last dim."""
+    *shape, features = d.shape(2)
+    return d.of_shape((*shape, features + features % 2), d.choose(FLOATS))
+
+
+def positions_of(d, args):
+    return d.ids(d.narrowed(d.value(args["a"]).shape[:-1]), 1000)
+
+
+def rope_options(d, args):
+    options = {"base": d.choose([100.0, 500000.0])} if d.chance(0.5) else {}
+    return {**options, "interleaved": True} if d.chance(0.5) else options
+
+
 def attention_key(d, args):
     *batch, _, e = d.value(args["a"]).shape
     return d.of_shape((*batch, d.size(), e), d.dtype(args["a"]))

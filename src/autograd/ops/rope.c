@@ -1,0 +1,75 @@
+/* rope, composed of other operations. */
+#include "rope.h"
+
+#include <math.h>
+
+#include "../../tensor/check.h"
+#include "../../tensor/create.h"
+#include "../../tensor/read.h"
+#include "../../tensor/scope.h"
+#include "../../tensor/shape.h"
+#include "elementwise.h"
+#include "slice.h"
+#include "view.h"
+
+static heed_status check(const heed_tensor *x, const heed_tensor *positions, double base)
+{
+    if (!heed_is_float(x->dtype)) {
+        return heed_fail(HEED_ERR_DTYPE, "rope: x is %s, not a float; cast it with heed_to",
+                         heed_dtype_name(x->dtype));
+    }
+    if (x->ndim < 2 || x->shape[x->ndim - 1] % 2 != 0) {
+        return heed_fail(HEED_ERR_SHAPE, "rope: x %s; it must be (..., T, d) with an even d",
+                         HEED_TEXT(x));
+    }
+    if (!(base > 0 && isfinite(base))) {
+        return heed_fail(HEED_ERR_VALUE, "rope: base is %g; it must be a positive number", base);
+    }
+    if (positions == NULL) {
+        return HEED_OK;
+    }
+    if (positions->dtype != HEED_I64) {
+        return heed_fail(HEED_ERR_DTYPE, "rope: positions are %s, not i64; cast them with heed_to",
+                         heed_dtype_name(positions->dtype));
+    }
+    heed_shape tokens = heed_shape_of_tensor(x);
+    tokens.ndim--;
+    return heed_broadcasts_to(positions, &tokens)
+               ? HEED_OK
+               : heed_fail(HEED_ERR_SHAPE,
+                           "rope: positions %s do not broadcast to %s, x without its last dim",
+                           HEED_TEXT(positions), heed_shape_text(tokens.ndim, tokens.size).text);
+}
+
+/* positions (...) -> angles (..., d / 2) in f64 */
+static heed_tensor *angles(heed_tensor *positions, int64_t d, double base)
+{
+    heed_tensor *exponents =
+        heed_mul_scalar(heed_arange(0, (double)d, 2, HEED_F64), -1 / (double)d);
+    heed_tensor *frequencies = heed_pow(heed_scalar(base, HEED_F64), exponents);
+    return heed_mul(heed_unsqueeze(heed_to(positions, HEED_F64), -1), frequencies);
+}
+
+heed_tensor *heed_rope(heed_tensor *x, heed_tensor *positions, heed_rope_options options)
+{
+    const double base = options.base != 0 ? options.base : 10000;
+    if (heed_check_operand("rope", "x", x) != HEED_OK || check(x, positions, base) != HEED_OK) {
+        return NULL;
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    const int64_t d = heed_size(x, -1);
+    if (positions == NULL) {
+        positions = heed_arange(0, (double)heed_size(x, -2), 1, HEED_I64);
+    }
+    heed_tensor *by = angles(positions, d, base);
+    heed_tensor *cos = heed_to(heed_cos(by), x->dtype), *sin = heed_to(heed_sin(by), x->dtype);
+    const bool neighbours = options.interleaved;
+    heed_tensor *a = neighbours ? heed_slice(x, -1, 0, d, 2) : heed_narrow(x, -1, 0, d / 2);
+    heed_tensor *b = neighbours ? heed_slice(x, -1, 1, d, 2) : heed_narrow(x, -1, d / 2, d / 2);
+    heed_tensor *const rotated[] = {heed_sub(heed_mul(a, cos), heed_mul(b, sin)),
+                                    heed_add(heed_mul(a, sin), heed_mul(b, cos))};
+    heed_tensor *y =
+        neighbours ? heed_flatten(heed_stack(rotated, 2, -1), -2, -1) : heed_cat(rotated, 2, -1);
+    return heed_scope_end_with(&scope, y);
+}
