@@ -249,7 +249,7 @@ built() {
         cmake --build "$1" >> "$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
 }
 cp quickstart.c mine.c
-awk '/^```/ { inside = /^```cmake/; next } inside' "$root/README.md" > lines.cmake # these make mine of mine.c
+awk '/^```/ { inside = /^```cmake/; next } inside' "$root/docs/install.md" > lines.cmake # these make mine of mine.c
 check [ "$(wc -l < lines.cmake)" -eq 3 ]
 project > CMakeLists.txt << 'END'
 include(lines.cmake)
