@@ -19,12 +19,15 @@ typedef enum mistake { RIGHT, SPLIT_BY_VIEW, MERGED_BY_VIEW, SCALED_BY_C, MISTAK
 
 /* ---- the two steps ---- */
 
-/* x (B, T, C) -> (B, heads, T, C / heads): head i gets features i C / heads ... of every token. */
+/* x (B, T, C) -> (B, heads, T, width), width = C / heads: head i gets features i width to
+ * (i + 1) width - 1 of every token. PyTorch's view is a reshape that refuses to copy, so after a
+ * transpose it needs .contiguous(). */
 static heed_tensor *split_heads(heed_tensor *x, int heads, mistake made)
 {
     const int64_t B = heed_size(x, 0), T = heed_size(x, 1), width = heed_size(x, 2) / heads;
     if (made == SPLIT_BY_VIEW) {
-        return heed_reshape(x, HEED_SHAPE(B, heads, T, width)); /* the shape is right */
+        return heed_reshape(
+            x, HEED_SHAPE(B, heads, T, width)); /* the shape is right, the numbers are not */
     }
     return heed_transpose(heed_reshape(x, HEED_SHAPE(B, T, heads, width)), 1, 2);
 }
@@ -64,7 +67,8 @@ static struct multi_head *multi_head_new(mistake made)
     return m;
 }
 
-/* softmax(q k^T / sqrt(width) + mask) v of each head: (..., T, width) -> (..., T, width) */
+/* softmax(q k^T / sqrt(width)) v of each head, with the future masked: (..., T, C / heads) -> the
+ * same. width is C / heads, unless the scale is wrong. */
 static heed_tensor *attend(heed_tensor *q, heed_tensor *k, heed_tensor *v, double width,
                            heed_tensor **percent)
 {
@@ -141,17 +145,18 @@ static heed_tensor *separate_heads(struct multi_head *m, heed_tensor *x)
     return heed_linear_forward(m->W_o, heed_cat(heads, HEADS, -1));
 }
 
-/* torch.nn.MultiheadAttention, whose in_proj_weight holds W_q, W_k and W_v below each other. */
+/* Heed's torch.nn.MultiheadAttention, whose in_proj_weight holds W_q, W_k and W_v below each other.
+ */
 static heed_tensor *packed(struct multi_head *m, heed_tensor *x)
 {
-    struct heed_multihead_attention *torchs = heed_multihead_attention_new_with(
+    struct heed_multihead_attention *all = heed_multihead_attention_new_with(
         C, HEADS, (heed_multihead_attention_options){.no_bias = true, .batch_first = true});
     heed_tensor *const weights[] = {m->W_q->weight, m->W_k->weight, m->W_v->weight};
-    heed_copy_into(torchs->in_proj_weight, heed_detach(heed_cat(weights, 3, 0)));
-    heed_copy_into(torchs->out_proj->weight, heed_detach(m->W_o->weight));
+    heed_copy_into(all->in_proj_weight, heed_detach(heed_cat(weights, 3, 0)));
+    heed_copy_into(all->out_proj->weight, heed_detach(m->W_o->weight));
     heed_tensor *y = heed_multihead_attention_forward_with(
-        torchs, x, x, x, (heed_multihead_attention_forward_options){.is_causal = true});
-    heed_module_free(torchs);
+        all, x, x, x, (heed_multihead_attention_forward_options){.is_causal = true});
+    heed_module_free(all);
     return y;
 }
 
@@ -162,7 +167,7 @@ static bool is_same(const char *name, heed_tensor *a, heed_tensor *b)
     return same;
 }
 
-/* The features of the output that change with head 0's values. */
+/* The number of features that differ. */
 static int changed(heed_tensor *before, heed_tensor *after)
 {
     heed_tensor *change = heed_amax_dims(heed_abs(heed_sub(after, before)), HEED_DIMS(0, 1), false);
@@ -175,13 +180,15 @@ static bool show_sameness(void)
     heed_manual_seed(8);
     struct multi_head *m = multi_head_new(RIGHT);
     heed_tensor *x = heed_randn(HEED_SHAPE(2, 5, C), HEED_F32), *y = forward(x, m), *percent;
-    printf("\n2. One matrix for all heads: W_q is (%d, %d), and rows 0 to %d belong to head 0.\n\n",
+    printf("\n2. One matrix for all heads: W_q is (out, in) = (%d, %d), and its rows 0 to %d are "
+           "head 0's.\n\n",
            C, C, C / HEADS - 1);
     bool same = is_same("one head after another", y, separate_heads(m, x));
-    same = is_same("torch.nn.MultiheadAttention", y, packed(m, x)) && same;
+    same = is_same("heed_multihead_attention, PyTorch's layout", y, packed(m, x)) && same;
 
     heed_tensor *v = split_heads(heed_linear_forward(m->W_v, x), HEADS, RIGHT);
-    heed_tensor *merged = merge_heads(attend(v, v, v, C / HEADS, &percent), RIGHT);
+    heed_tensor *merged =
+        merge_heads(attend(v, v, v, C / HEADS, &percent), RIGHT); /* any percent */
     heed_fill_into(heed_narrow(m->W_v->weight, 0, 0, C / HEADS), 0);
     heed_tensor *other = merge_heads(
         heed_matmul(percent, split_heads(heed_linear_forward(m->W_v, x), HEADS, RIGHT)), RIGHT);
@@ -246,7 +253,8 @@ static void train(struct repeater *m)
     heed_optimizer_free(adam);
 }
 
-/* Trains with a mistake and prints both losses of new rows; returns the model. */
+/* Trains with a mistake and prints both losses of new rows: of predicting symbols 1 to 3, which are
+ * random, and 4 to 7, which repeat. Returns the model. */
 static struct repeater *show_training(const char *name, mistake made)
 {
     HEED_SCOPE(scope);
@@ -276,7 +284,9 @@ static void show_heads(struct repeater *m)
     losses_of(m, rows_of(1000));
     heed_tensor *percent = heed_mean_dim(heed_mul_scalar(m->attention->percent, 100), 0, false);
     percent = heed_cat((heed_tensor *[]){percent, heed_mean_dim(percent, 0, true)}, 2, 0);
-    printf("\n4. What averaging hides. Percent of symbol 6's attention on symbols 0 to 6:\n\n");
+    printf("\n4. What averaging hides. Percent of position 6's attention on positions 0 to 6. The "
+           "next symbol\n"
+           "   repeats that of position 3:\n\n");
     for (int head = 0; head <= HEADS; head++) {
         printf(head < HEADS ? "  head %d " : "  mean   ", head);
         for (int key = 0; key < T; key++) {
@@ -293,12 +303,13 @@ int main(void)
     const bool same = show_sameness();
 
     heed_on_error(NULL);
-    printf(
-        "\n3. Four random symbols, and the same four again: predict the next one. The first half "
-        "cannot be\n"
-        "   known: a loss below ln %d = %.1f is a view of the future. The second half can: 0.\n\n"
-        "                    1st half 2nd half  heed_attention_check\n",
-        SYMBOLS, log(SYMBOLS));
+    printf("\n3. Four random symbols, and the same four again: predict the next one. The first "
+           "half cannot be\n"
+           "   known: at best the loss is ln %d = %.1f, and a lower one is a view of the future. "
+           "The second half\n"
+           "   can be known: a loss of 0 is possible.\n\n"
+           "                    1st half 2nd half  heed_attention_check\n",
+           SYMBOLS, log(SYMBOLS));
     static const char *const names[MISTAKES] = {"right", "split by view", "merged by view",
                                                 "scaled by C"};
     struct repeater *models[MISTAKES];

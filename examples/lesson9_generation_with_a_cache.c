@@ -4,7 +4,10 @@
  *
  * A model that writes text reads all tokens again for each new one, unless it keeps their keys and
  * values. With them, a new token costs one query. What is kept, which mask remains, and where the
- * new token stands are easy to get wrong, and the text may still look right.
+ * new token stands are easy to get wrong.
+ *
+ * There is one head and no W_o, to keep it short. With several heads, split as in lesson 8, then
+ * rotate each head, keep (B, heads, n, C / heads), and append along dim 2.
  *
  * Sources: Shazeer, "Fast Transformer Decoding: One Write-Head is All You Need", 2019,
  * arXiv:1911.02150, sections 2.3 and 2.4, has the cache; Su et al., "RoFormer", 2021,
@@ -14,7 +17,7 @@
 
 #include "heed.h"
 
-enum { SYMBOLS = 8, PERIOD = 4, C = 32, TRAINED = 12, STEPS = 600 };
+enum { SYMBOLS = 8, PERIOD = 4, PROMPT = 4, NEW = 8, C = 32, TRAINED = 12, STEPS = 600 };
 
 /* ---- one layer of attention, with and without a cache ---- */
 
@@ -37,8 +40,9 @@ static struct writer *writer_new(void)
     return m;
 }
 
-/* The keys (B, n, C), turned to their positions, and the values of the n tokens so far. There are
- * no queries: each is asked once, in the step in which its token arrives. */
+/* The keys (B, n, C), rotated by their positions, and the values of the n tokens so far. There are
+ * no queries: each is asked once, in the step in which its token arrives. A cache in use allocates
+ * its memory once and belongs to a scope around all steps; here each step copies it. */
 typedef struct cache {
     heed_tensor *k, *v; /* NULL: no tokens yet */
 } cache;
@@ -60,11 +64,14 @@ static heed_tensor *mask_after(int64_t before, int64_t n)
     return heed_triu(heed_ones(HEED_SHAPE(n, before + n), HEED_BOOL), (int)before + 1);
 }
 
-/* x (B, n, C), n tokens after those in the cache, to which they are added -> (B, n, C) */
+/* x (B, n, C), n tokens after those in the cache, to which they are added -> (B, n, C). `position`
+ * of the first is length(c), unless a mistake is shown. heed_rope rotates features i and i + C / 2
+ * by the angle position * base^(-2i / C), so that a score depends on how far apart two tokens are.
+ */
 static heed_tensor *attend(struct writer *m, heed_tensor *x, cache *c, int64_t position)
 {
     const int64_t before = length(c), n = heed_size(x, 1);
-    const heed_rope_options options = {.base = 100};
+    const heed_rope_options options = {.base = 100}; /* 10000 for long texts */
     heed_tensor *at = heed_arange((double)position, (double)(position + n), 1, HEED_I64);
     heed_tensor *q = heed_rope(heed_linear_forward(m->W_q, x), at, options);
     c->k = appended(c->k, heed_rope(heed_linear_forward(m->W_k, x), at, options));
@@ -120,32 +127,31 @@ static int64_t likeliest(heed_tensor *logits)
 
 static bool show_generation(struct writer *m)
 {
-    enum { NEW = 8 };
     HEED_SCOPE_NO_GRAD(scope);
-    int64_t ids[PERIOD + NEW] = {1, 4, 0, 3}; /* b e a d */
+    int64_t ids[PROMPT + NEW] = {1, 4, 0, 3}; /* b e a d */
     heed_tensor *rows[1 + NEW];
     cache c = {NULL, NULL};
     printf("1. The prompt \"bead\" is read at once (prefill); its last row of logits gives the "
            "first new\n"
-           "   token. Then each step reads the token before (decode).\n\n"
-           "           queries   keys, values kept   scores    next token\n");
+           "   token. Then each step reads the token just written (decode).\n\n"
+           "          queries      keys, values kept   scores       next token\n");
     for (int i = 0; i < NEW; i++) {
-        const int64_t before = length(&c), n = i == 0 ? PERIOD : 1;
+        const int64_t before = length(&c), n = i == 0 ? PROMPT : 1;
         rows[i] = forward(m, heed_from_i64(ids + before, HEED_SHAPE(1, n)), &c);
         ids[before + n] = likeliest(rows[i]);
-        printf("  %s (%lld, %d)   (%2lld, %d)            (%lld, %2lld)   %c\n",
+        printf("  %s (1, %lld, %d)   (1, %2lld, %d)         (1, %lld, %2lld)   %c\n",
                i == 0 ? "prefill" : "decode ", (long long)n, C, (long long)length(&c), C,
                (long long)n, (long long)length(&c), (char)('a' + ids[before + n]));
     }
     cache none = {NULL, NULL};
-    heed_tensor *all = forward(m, heed_from_i64(ids, HEED_SHAPE(1, PERIOD + NEW - 1)), &none);
+    heed_tensor *all = forward(m, heed_from_i64(ids, HEED_SHAPE(1, PROMPT + NEW - 1)), &none);
     printf("\n");
     bool same =
         is_same("the 11 rows of logits, and those of one forward", all, heed_cat(rows, NEW, 1));
-    none = (cache){NULL, NULL};
-    return is_same("the prompt's rows, before and after the other tokens came",
-                   heed_narrow(all, 1, 0, PERIOD),
-                   forward(m, heed_from_i64(ids, HEED_SHAPE(1, PERIOD)), &none)) &&
+    none = (cache){NULL, NULL}; /* later tokens change nothing: so keys and values can be kept */
+    return is_same("the prompt's rows, before and after the other tokens",
+                   heed_narrow(all, 1, 0, PROMPT),
+                   forward(m, heed_from_i64(ids, HEED_SHAPE(1, PROMPT)), &none)) &&
            same;
 }
 
@@ -178,15 +184,16 @@ static bool show_masks(void)
                 *k = heed_randn(HEED_SHAPE(5, C), HEED_F32);
     heed_tensor *v = heed_randn(HEED_SHAPE(5, C), HEED_F32), *last = heed_narrow(q, 0, 3, 2);
     heed_tensor *all = heed_scaled_dot_product_attention(q, k, v, NULL, 0, true, 0);
-    heed_tensor *keep = heed_logical_not(mask_after(3, 2));
+    heed_tensor *keep = heed_logical_not(mask_after(3, 2)); /* true keeps here, as in PyTorch's */
     printf("\n");
     const bool same = is_same("queries 3 and 4 with the mask of the bottom right",
                               heed_scaled_dot_product_attention(last, k, v, keep, 0, false, 0),
                               heed_narrow(all, 0, 3, 2));
-    return !is_same("queries 3 and 4 with is_causal",
-                    heed_scaled_dot_product_attention(last, k, v, NULL, 0, true, 0),
-                    heed_narrow(all, 0, 3, 2)) &&
-           same;
+    heed_tensor *wrong = heed_scaled_dot_product_attention(last, k, v, NULL, 0, true, 0);
+    const bool wrong_is_same =
+        is_same("queries 3 and 4 with is_causal", wrong, heed_narrow(all, 0, 3, 2));
+    printf("\n  So give the mask, or for one query none: is_causal would show it key 0 alone.\n");
+    return same && !wrong_is_same;
 }
 
 /* ---- 3. positions, and a check ---- */
@@ -209,6 +216,7 @@ static heed_tensor *attend_one(heed_tensor *x, int64_t position, void *context)
     if (position == 0) {
         at->cache = (cache){NULL, NULL};
     }
+    /* Token 0 stays: a shift of all would change nothing, as scores depend on distances. */
     return attend(at->writer, x, &at->cache, position + (position > 0 ? at->shift : 0));
 }
 
@@ -224,24 +232,25 @@ static bool check(struct writer *m, const char *name, int64_t shift)
                                                         .step = attend_one,
                                                         .report = &report});
     heed_error(); /* a failed check is an error, which is printed here */
-    printf("  %-34s %s\n", name, report.passed ? "passed" : report.checks[HEED_CHECK_CACHE].text);
+    printf("  %-36s %s\n", name, report.passed ? "passed" : report.checks[HEED_CHECK_CACHE].text);
     return report.passed;
 }
 
 /* ---- 4. what it saves ---- */
 
-/* Multiplications of attention with one head for token n: all n tokens again, or one. */
+/* Multiplications for token n: without a cache, the queries, keys and values of all n tokens, their
+ * scores and their means; with one, those of the last token. The last layer alone needs one query
+ * in both cases; the layers below it need the outputs of all tokens, to compute the next keys. */
 static void show_cost(void)
 {
-    printf("\n4. Multiplications for one more token after n tokens of width %d (q, k, v; scores; "
-           "values):\n\n"
+    printf("\n4. Multiplications for token n in a layer %d wide, below another layer:\n\n"
            "        n    without a cache    with\n",
            C);
     for (long long n = 16; n <= 4096; n *= 4) {
-        const long long all = 3 * n * C * C + 2 * n * n * C, one = 3 * C * C + 2 * n * C;
-        printf("  %7lld %18lld %7lld   (%lld times less)\n", n, all, one, all / one);
+        const long long one = 3 * C * C + 2 * n * C;
+        printf("  %7lld %18lld %7lld\n", n, n * one, one);
     }
-    printf("\n   The price is memory: 2 n %d numbers for each layer.\n", C);
+    printf("\n   It saves a factor of n. The price is memory: 2 n %d numbers for each layer.\n", C);
 }
 
 int main(void)
@@ -251,7 +260,7 @@ int main(void)
     bool good = show_generation(m);
     good = show_masks() && good;
     heed_on_error(NULL);
-    printf("\n3. A token keeps its position: a key is turned by it before it is kept. "
+    printf("\n3. A token keeps its position: a key is rotated by it before it is kept. "
            "heed_attention_check,\n"
            "   with .step, one token at a time:\n\n");
     good = check(m, "positions 0, 1, 2, ...", 0) && good;
