@@ -1,6 +1,6 @@
 // The page: its frame, and the sections in tabs.
 
-import { h, fill } from "./dom.js";
+import { h, svg, fill } from "./dom.js";
 import { t, setLanguage, LANGUAGES } from "./strings.js";
 import { state, setState, onState, beginState } from "./state.js";
 import { beginRun, run } from "./run.js";
@@ -179,12 +179,16 @@ function disclosure(label, sign, ...content) {
   return { element, close: () => open(false), button };
 }
 
+/** A screen on its stand. */
+const screenIcon = () => svg("svg", { class: "icon", viewBox: "0 0 20 20", "aria-hidden": "true" },
+  svg("path", { d: "M2 3h16v10H2zM10 13v4M6 17h8" }));
+
 function header(bar, help) {
   const { dataset } = document.documentElement;
   const said = h("span.said", { role: "status" });
   const copyLink = linkCopier(), openLink = linkDialog();
   const present = h("button.present", { type: "button", "aria-keyshortcuts": "p", "aria-label": t("present"), title: t("present"),
-    onclick: () => setState({ present: !state.present }) }, h("span.wide-only", {}, t("present")), h("span.narrow-only", {}, "⛶"));
+    onclick: () => setState({ present: !state.present }) }, h("span.wide-only", {}, t("present")), h("span.narrow-only", {}, screenIcon()));
   const follow = () => {
     document.documentElement.toggleAttribute("data-present", state.present);
     state.theme === "" ? delete dataset.theme : (dataset.theme = state.theme);

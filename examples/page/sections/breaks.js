@@ -7,7 +7,7 @@ import { STEPS } from "../run.js";
 import { codeLines } from "../lines.js";
 import { lineChart } from "../charts.js";
 import { matrix, number } from "../matrix.js";
-import { smoothed } from "./training.js";
+import { smoothed, LOSSES } from "./training.js";
 import { model, forgetUnfinished } from "./breaks/model.js";
 import { switches, sentences, seen, percent, stepText, text, written } from "./breaks/says.js";
 
@@ -97,7 +97,7 @@ export function begin(root) {
   /** Trains both models, shows their curves meanwhile, then what is seen. */
   async function compare(name, chosen, after, form) {
     const seed = seedOf(name), { bit, right } = switches[name];
-    const losses = lineChart({ title: t("breaks.loss"), x: t("train.x"), y: t("train.loss.y"), most: STEPS, log: true,
+    const losses = lineChart({ title: t("breaks.loss"), x: t("train.x"), y: t("train.loss.y"), most: STEPS, log: true, ...LOSSES,
       series: [{ name: t("breaks.healthy"), style: 0 }, { name: t("breaks.broken"), style: 1 },
         { name: t("train.least"), short: t("train.least.short"), style: 3 }] });
     const progress = h("p");

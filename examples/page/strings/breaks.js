@@ -44,7 +44,7 @@ export const breaks = {
   "breaks.row.written": ["{0} …", "{0} …", "{0} …"],
   "breaks.of": ["{0} of {1}", "{0} von {1}", "{0} sur {1}"],
   "breaks.never": ["never", "nie", "jamais"],
-  "breaks.at_step": ["step {0}", "Schritt {0}", "pas {0}"],
+  "breaks.at_step": ["at step {0}", "bei Schritt {0}", "au pas {0}"],
   "breaks.nothing": ["(nothing: it ends the sentence)", "(nichts: es beendet den Satz)", "(rien : il termine la phrase)"],
   "breaks.maps": ["Attention side by side", "Aufmerksamkeit nebeneinander", "L’attention côte à côte"],
   "breaks.of_it": ["attention of it, in per cent", "Aufmerksamkeit von it, in Prozent", "attention de it, en pour cent"],
@@ -111,8 +111,8 @@ export const breaks = {
     "Bei Schritt 0 ist die größte Aufmerksamkeit von „it“ {0}; mit Skalierung ist sie {1}.",
     "Au pas 0, la plus grande attention de « it » est de {0} ; avec la mise à l’échelle, elle est de {1}."],
   "breaks.no_scale.when": [
-    "An accuracy of 90 % is first measured at: {0} without the scale, {1} with it.",
-    "Eine Genauigkeit von 90 % wird zuerst gemessen bei: {0} ohne, {1} mit Skalierung.",
+    "An accuracy of 90 % is first measured: {0} without the scale, {1} with it.",
+    "Eine Genauigkeit von 90 % wird zuerst gemessen: {0} ohne, {1} mit Skalierung.",
     "Une exactitude de 90 % est mesurée pour la première fois : {0} sans, {1} avec la mise à l’échelle."],
   "breaks.no_scale.why": [
     "The softmax turns differences of similarities into ratios: larger ones give a sharper choice. Where a word already has nearly 100 %, the gradient of the softmax is nearly 0, so an early wrong choice is hard to undo. With some seeds the model recovers after a while, with others it stays stuck to the end: try a few (the seed is beside the button). With longer queries and keys the similarities grow further. So it is a real mistake that a lucky test hides; sharp attention at the very first step gives it away.",
@@ -208,6 +208,10 @@ export const breaks = {
     "With this seed the healthy model gives pizza {0} and after the swap {1}: it hardly uses its positions. It then writes: {2}.",
     "Mit diesem Startwert gibt das gesunde Modell pizza {0} und nach dem Tausch {1}: Es benutzt seine Positionen kaum. Es schreibt dann: {2}.",
     "Avec cette graine, le modèle sain donne à pizza {0} et, après l’échange, {1} : il n’utilise guère ses positions. Il écrit alors : {2}."],
+  "breaks.no_positions.healthy.plain": [
+    "The healthy model gives pizza {0} and after the swap {1}. It then writes: {2}.",
+    "Das gesunde Modell gibt pizza {0} und nach dem Tausch {1}. Es schreibt dann: {2}.",
+    "Le modèle sain donne à pizza {0} et, après l’échange, {1}. Il écrit alors : {2}."],
   "breaks.no_positions.healthy.elsewhere": [
     "With this seed the healthy model looks elsewhere and knows pizza by elimination: it gives pizza {0} and after the swap {1}. It then writes: {2}.",
     "Mit diesem Startwert schaut das gesunde Modell woanders hin und erkennt pizza im Ausschlussverfahren: Es gibt pizza {0} und nach dem Tausch {1}. Es schreibt dann: {2}.",
@@ -238,8 +242,8 @@ export const breaks = {
     "Nach dem Training ist der Wert von „it“ für pizza {0} und der von pizza für „it“ {1}: gleich. Im gesunden Modell sind es {2} und {3}.",
     "Après l’entraînement, le score de « it » pour pizza est {0} et celui de pizza pour « it » {1} : le même. Dans le modèle sain, ils valent {2} et {3}."],
   "breaks.same_keys.when": [
-    "An accuracy of 90 % is first measured at: {0} with the mistake, {1} without.",
-    "Eine Genauigkeit von 90 % wird zuerst gemessen bei: {0} mit, {1} ohne Fehler.",
+    "An accuracy of 90 % is first measured: {0} with the mistake, {1} without.",
+    "Eine Genauigkeit von 90 % wird zuerst gemessen: {0} mit, {1} ohne Fehler.",
     "Une exactitude de 90 % est mesurée pour la première fois : {0} avec l’erreur, {1} sans."],
   "breaks.same_keys.why": [
     "A vector times itself is the square of its length and never negative; other products can have either sign. So at first each word tends to find itself most similar. And the scores become symmetric: “it” cannot look for pizza without pizza looking for “it” just as much, which only the mask prevents here. The toy can still be learnt, as pizza’s vector may grow longer than that of “it”; but many relations go one way only, and a model needs two matrices for them. A symmetric table of scores gives it away.",
