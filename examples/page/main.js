@@ -217,12 +217,13 @@ function header(bar, help) {
     choice("theme", themes, state.theme, (theme) => setState({ theme })),
     action("link.copy", () => copyLink(say)), action("link.open", openLink), action("print", () => print()),
     action("help", help.open, "?"));
-  return h("header", {}, h("h1", {}, h("span.wide-only", {}, t("title")), h("span.narrow-only", {}, t("title.short"))),
+  const element = h("header", {}, h("h1", {}, h("span.wide-only", {}, t("title")), h("span.narrow-only", {}, t("title.short"))),
     bar, present, menu.element, said);
+  return { element, say };
 }
 
 /** The keys of the whole page. */
-function listenToKeys(help) {
+function listenToKeys(help, say) {
   document.addEventListener("keydown", (event) => {
     const typing = event.target.closest("input:not([type=checkbox], [type=radio], [type=range]), textarea, select");
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || typing !== null ||
@@ -235,7 +236,7 @@ function listenToKeys(help) {
     } else if (event.key.toLowerCase() === "p") {
       setState({ present: !state.present });
     } else if (event.key.toLowerCase() === "n" || event.key.toLowerCase() === "b") {
-      teachers.station(event.key.toLowerCase() === "n" ? 1 : -1);
+      say(teachers.station(event.key.toLowerCase() === "n" ? 1 : -1));
     } else if (event.key === "Escape") {
       setState({ present: false });
     } else if (tab !== undefined) {
@@ -263,9 +264,10 @@ async function begin() {
     return { root, section: section.begin(root) };
   });
   const help = helpDialog(), bar = tabs(panels);
-  fill(app, header(bar.element, help), h("main", {}, panels.map(({ root }) => root)));
+  const { element, say } = header(bar.element, help);
+  fill(app, element, h("main", {}, panels.map(({ root }) => root)));
   bar.show();
-  listenToKeys(help);
+  listenToKeys(help, say);
   // Every text is written once, in one language. The new page repeats the steps of the run.
   onState((changed) => changed.has("lang") && location.reload());
   window.page = { run, state, setState, sections, panels, explain, check, number }; // for tests and the curious

@@ -27,6 +27,7 @@ const fields = {
   lang: oneOf("", "en", "de", "fr"), // "": the browser's
   theme: oneOf("", "light", "dark"), // "": the system's
   present: flag(),                   // presenter mode
+  plan: oneOf("10", "30", "45"),     // of the lesson, in minutes
   tab: oneOf("class", "training", "gradients", "breaks", "own", "teachers"),
   example: oneOf("tutorial", "pizza", "own"),
   phase: oneOf("forward", "backward"),
@@ -85,10 +86,11 @@ function write(anew = false) {
   }
 }
 
-/** The hash of a link to these values, defaults for the others, in the reader's language and looks. */
+/** The hash of a link to these values, defaults for the others, in the reader's language and looks, and with the
+ * chosen plan. */
 export function linkTo(values) {
-  const { lang, theme, present } = now;
-  return hashOf({ ...defaults, lang, theme, present, ...values });
+  const { lang, theme, present, plan } = now;
+  return hashOf({ ...defaults, lang, theme, present, plan, ...values });
 }
 
 function tell(before) {
