@@ -76,11 +76,11 @@ function hashOf(values) {
   return "#" + new URLSearchParams(Object.entries(values).filter(([key, value]) => value !== defaults[key]));
 }
 
-/** Writes the URL; anew: as a new entry of the browser's history. */
-function write(anew = false) {
+/** Writes the URL; push: as a new entry of the browser's history. */
+function write(push = false) {
   const hash = hashOf(now), url = hash === "#" ? location.pathname + location.search : hash;
   try {
-    anew ? history.pushState(MINE, "", url) : history.replaceState(MINE, "", url);
+    push ? history.pushState(MINE, "", url) : history.replaceState(MINE, "", url);
   } catch {
     // Safari allows 100 changes in 30 seconds; a later one writes everything.
   }
