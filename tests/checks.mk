@@ -61,6 +61,12 @@ check-package: all shared
 	$(RUN) tests/package/gdb.sh $(BUILD)
 	$(RUN) tests/package/dist.sh
 
+# Everything that "Break it" says, for all switches with ten seeds; check-page does it for the seeds that the page chooses
+check-breaks-long:
+	$(INSTALL) dev report page
+	$(MAKE) --no-print-directory page
+	build=$(BUILD); . tests/page/browser.sh; $$python -B tests/page/breaks.py $(BUILD)/page/attention.html
+
 # The reference: Doxygen's HTML and man pages
 check-reference: all
 	$(INSTALL) dev

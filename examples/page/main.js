@@ -1,7 +1,7 @@
 // The page: its frame, and the sections in tabs.
 
 import { h, svg, fill } from "./dom.js";
-import { t, setLanguage, LANGUAGES } from "./strings.js";
+import { t, setLanguage, allStrings, LANGUAGES } from "./strings.js";
 import { state, setState, onState, beginState } from "./state.js";
 import { beginRun, run } from "./run.js";
 import { legend, number } from "./matrix.js";
@@ -270,7 +270,7 @@ async function begin() {
   listenToKeys(help, say);
   // Every text is written once, in one language. The new page repeats the steps of the run.
   onState((changed) => changed.has("lang") && location.reload());
-  window.page = { run, state, setState, sections, panels, explain, check, number }; // for tests and the curious
+  window.page = { run, state, setState, sections, panels, explain, check, number, allStrings }; // for tests and the curious
 }
 
 begin().catch((error) => {

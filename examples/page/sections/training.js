@@ -9,6 +9,7 @@ import { matrix, number } from "../matrix.js";
 
 const LEARN = -1; // slow while the toy is learnt
 const SPEEDS = [LEARN, 1, 5, 25, 100, 0]; // steps a second; 0: as fast as possible
+const STILL = matchMedia("(prefers-reduced-motion: reduce)"); // then nothing moves while it runs
 const USUAL = { seed: 0, heads: 1, lr: 0.02, trained: "" }, PEAK = 1317; // the usual run, and where its loss jumps up
 const HEADS = [1, 2, 4];
 export const LOSSES = { low: 0.4, high: 6 }; // of an axis for the usual losses
@@ -52,7 +53,7 @@ function attentionOf(measured, head) {
 }
 
 export function begin(root) {
-  let speed = LEARN, head = 0, parts = null;
+  let speed = STILL.matches ? 0 : LEARN, head = 0, parts = null;
 
   // ---- controls ----
 
@@ -203,13 +204,16 @@ export function begin(root) {
     if (!root.hidden) {
       wanted ||= requestAnimationFrame(() => {
         wanted = 0;
-        dirty = false;
-        drawNow();
+        drawControls();
+        if (!(STILL.matches && run.playing)) {
+          dirty = false;
+          drawNow();
+        }
       });
     }
   }
 
-  function drawNow() {
+  function drawControls() {
     const furthest = run.losses.length, step = run.step;
     playing.textContent = t(run.playing || run.busy ? "train.pause" : "train.play");
     playing.disabled = !run.playing && !run.busy && step >= STEPS;
@@ -221,7 +225,10 @@ export function begin(root) {
     }
     where.textContent = t("train.where", step, furthest, STEPS);
     error.textContent = run.error === "" ? "" : t("train.error", run.error);
+  }
 
+  function drawNow() {
+    const furthest = run.losses.length, step = run.step;
     const smooth = smoothed(run.losses), least = leastLoss();
     losses.update({ at: step, series: [run.losses.map((y, i) => [i + 1, y]), smooth.map((y, i) => [i + 1, y]),
       furthest > 0 ? [[0, least], [STEPS, least]] : []] });
@@ -261,7 +268,7 @@ export function begin(root) {
   const { words, train, heldOut } = run.language;
   root.classList.add("training");
   root.append(
-    h("h2.unseen", {}, t("train.title")), h("p.intro.not-presented", {}, t("train.intro", train.length, heldOut.length)),
+    h("h2.unseen", {}, t("train.title")), h("p.lead.not-presented", {}, t("train.intro", train.length, heldOut.length)),
     h("div.toolbar", { role: "group", "aria-label": t("train.controls") }, playing, first, back, next, speeds,
       h("div.wide", {}, h("label", { for: "train-slider" }, t("train.slider")), slider, where)),
     h("details.settings", {}, settings,

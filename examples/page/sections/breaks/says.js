@@ -39,7 +39,8 @@ const outcome = (b) => isLearnt(b) && writesBadly(b) ? scores(b)
 
 /** What the healthy model does when pizza and the place have changed places. */
 function healthySwap(a) {
-  const key = !isLearnt(a) ? "plain" : a.onSubject < 0.5 ? "elsewhere" : a.movedTo < a.onSubject / 2 ? "stays"
+  const key = !isLearnt(a) ? "plain" : a.onSubject < 0.5 ? "elsewhere"
+    : a.movedTo < a.onSubject / 2 ? (a.stayed > a.movedTo ? "stays" : "plain")
     : Math.abs(a.movedTo - a.onSubject) > 2e-3 ? "follows" : "exactly";
   return say(`no_positions.healthy.${key}`, percent(a.onSubject, 1), percent(a.movedTo, 1), written(a, a.movedWritten));
 }
