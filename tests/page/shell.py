@@ -164,7 +164,7 @@ def check_types():
 # ---- layout ----
 
 FIRST_VIEW = ["#panel-training .chart-plot", "#panel-training .writes-now", "#panel-training .chart-reading"]
-STILL = FIRST_VIEW + ["#panel-training .chart:nth-of-type(2) .chart-plot", "#train-status", "#panel-training table.matrix",
+STILL = FIRST_VIEW + ["#panel-training .train-rest .chart-plot", "#train-status", "#panel-training table.matrix",
                       "#panel-training .stripes-plot", "#train-hash", "#train-play", "#train-slider", "#panel-training .writings"]
 
 

@@ -275,20 +275,22 @@ export function begin(root) {
       h("div.toolbar", {}, seed, lr, heads), h("p.faint.not-presented", {}, t("train.settings.why")), refused),
     began, otherMask, error, spoken,
     h("div.train-grid", {},
-      h("div", {}, losses.element, status, axis, h("p.faint", {}, t("train.loss.hint")), scores.element, scoreText,
+      h("div", {}, losses.element, status),
+      h("div.train-watched", {}, sentenceChoice, h("h3", {}, t("train.writes")), writesNow,
+        h("div.scroll.writings", { tabindex: 0, role: "region", "aria-label": t("train.writes") },
+          h("table.facts", {}, h("thead", {}, h("tr", {},
+            ["since", "written", "judged"].map((name) => h("th", { scope: "col" }, t(`train.${name}`))))),
+          writings)),
+        pictures, h("p.faint", {}, t("train.writes.why"))),
+      h("div.train-rest", {}, axis, h("p.faint", {}, t("train.loss.hint")), scores.element, scoreText,
         h("h3", {}, t("train.hash")), h("p", {}, hash, " "), h("p.faint", {}, t("train.hash.why")), peak,
         h("div.not-presented", {}, h("h3", {}, t("train.words")),
           more("train.why.loss", words.length, number(Math.log(words.length), 1)),
           more("train.why.least", train.length, number(leastLoss(), 3)),
           more("train.why.accuracy", heldOut.length), more("train.why.unseen"), more("train.why.peak"),
           more("train.why.lr"), more("train.why.seed"),
-          more("train.why.heads"))),
-      h("div", {}, sentenceChoice, h("h3", {}, t("train.writes")), writesNow,
-        h("div.scroll.writings", { tabindex: 0, role: "region", "aria-label": t("train.writes") },
-          h("table.facts", {}, h("thead", {}, h("tr", {},
-            ["since", "written", "judged"].map((name) => h("th", { scope: "col" }, t(`train.${name}`))))),
-          writings)),
-        pictures, h("p.faint", {}, t("train.writes.why")))));
+          more("train.why.heads")))));
+
   /** A note when the mask is not the usual one, in training or in what is shown. */
   function noteMask() {
     const { mask, trained } = state;
