@@ -577,7 +577,7 @@ const char *const report_tail[] = {
     "  $('scale').replaceChildren('weight', ...[0, 1, 5, 10, 25, 50, 75, 100].map(p => {",
     "    const [r, g, b] = color(p / 100), e = el('span', {}, `${p} %`);",
     "    e.style.backgroundColor = `rgb(${[r, g, b]})`;",
-    "    e.style.color = 0.3 * r + 0.6 * g + 0.1 * b > 120 ? '#000' : '#fff';",
+    "    e.style.color = 0.3 * r + 0.6 * g + 0.1 * b > 100 ? '#000' : '#fff';",
     "    return e;",
     "  }));",
     "}",

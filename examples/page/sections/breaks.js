@@ -105,9 +105,9 @@ export function begin(root) {
     const inputs = form.querySelectorAll("input"), labels = form.querySelectorAll("label");
     inputs.forEach((input) => (input.disabled = true));
     form.querySelectorAll("b").forEach((mark) => mark.remove()); // of an earlier answer
-    const words = h("div"), rest = h("div");
-    fill(after, progress, status, words,
-      h("div.train-grid", {}, h("div", {}, losses.element, h("p.faint", {}, t("breaks.loss.why"))), rest));
+    const words = h("div"), rest = h("div.train-grid");
+    fill(after, progress, status,
+      h("div.train-grid", {}, words, h("div", {}, losses.element, h("p.faint", {}, t("breaks.loss.why")))), rest);
     after.scrollIntoView({ block: "nearest" });
     const curves = [[], [], []];
     let drawn = 0;
