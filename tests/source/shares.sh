@@ -23,19 +23,19 @@ same() {
 same share-line LIGHT DARK
 same share LIGHT_PALE DARK_PALE
 
-for file in src/tools/plot/plot_svg.c src/tools/plot/heat_map.c examples/common/report_page.c; do
+for file in src/tools/plot/plot_svg.c examples/common/report_page.c; do
     grep -q 'HEED_SHARE_' "$file" || fail "$file draws percentages without shares.h"
 done
 grep -qF "heed-heat{color:$(color LIGHT)}" docs/pictures/next_token.svg || fail "docs/pictures: make pictures"
 
 # Terminals: each color is xterm's number of a green (16 + 36 red + 6 green + blue, 0 to 5 each), after a grey.
-sed -n 's/^#define HEED_SHARE_TERMINAL //p' src/tools/plot/shares.h | tr -d ',' | {
+sed -n 's/^ *static const int backgrounds\[\] = {\(.*\)};$/\1/p' src/tools/plot/heat_map.c | tr -d ',' | {
     read -r grey colors
-    [ "$grey" -ge 232 ] || fail "$grey is not a grey"
+    [ "$grey" -ge 232 ] || fail "heat_map.c: $grey is not a grey"
     for number in $colors; do
         cube=$((number - 16))
         green=$((cube / 6 % 6))
-        [ $green -gt $((cube / 36)) ] && [ $green -ge $((cube % 6)) ] || fail "$number is not green"
+        [ $green -gt $((cube / 36)) ] && [ $green -ge $((cube % 6)) ] || fail "heat_map.c: $number is not green"
     done
 }
 echo "shares.sh: passed"

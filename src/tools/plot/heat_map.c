@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "../../tensor/read.h"
-#include "shares.h"
 #include "terminal.h"
 
 enum { MOST_LABEL = 16 };
@@ -22,7 +21,8 @@ static void print_cell(const heed_heat *m, double weight)
 {
     static const char *const blocks[] = {" ", "░", "▒", "▓", "█"};
     static const char *const ascii[] = {" ", ":", "=", "*", "#", "@"};
-    static const int backgrounds[] = {HEED_SHARE_TERMINAL};
+    /* xterm's 256 colors: grey, then green as in shares.h, from dark to light */
+    static const int backgrounds[] = {233, 22, 23, 29, 35, 36, 42, 79, 121, 158};
     const bool is_ascii = (m->style & HEED_LABEL_ASCII) != 0;
     const char *const *const shades = is_ascii ? ascii : blocks;
     const int darkest = is_ascii ? 5 : 4;
@@ -33,8 +33,7 @@ static void print_cell(const heed_heat *m, double weight)
         fprintf(m->stream, "%*s", m->cell, is_wide ? "NaN" : "?");
     } else if (m->colored) {
         const int step = (int)(share * 9.999);
-        fprintf(m->stream, "\033[48;5;%dm\033[38;5;%dm", backgrounds[step],
-                step < HEED_SHARE_DARK_STEPS ? 252 : 16);
+        fprintf(m->stream, "\033[48;5;%dm\033[38;5;%dm", backgrounds[step], step > 2 ? 16 : 252);
         if (is_wide) {
             fprintf(m->stream, "%4.0f", percent);
         } else {

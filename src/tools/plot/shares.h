@@ -10,9 +10,4 @@
 #define HEED_SHARE_LIGHT_PALE "#62bf9f"
 #define HEED_SHARE_DARK_PALE  "#0c6a54"
 
-/* Backgrounds of cells in a terminal, in steps of 10 %: grey, then from dark to light green. The
- * text on the first HEED_SHARE_DARK_STEPS is light. */
-#define HEED_SHARE_TERMINAL   233, 22, 23, 29, 35, 36, 42, 79, 121, 158
-enum { HEED_SHARE_DARK_STEPS = 3 };
-
 #endif
