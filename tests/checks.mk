@@ -16,6 +16,7 @@ check-docs: all
 	$(INSTALL) dev
 	$(RUN) tests/source/docs.sh
 	$(RUN) tests/source/words.sh
+	$(RUN) tests/source/shares.sh
 	$(RUN) tests/source/docs_code.sh
 
 # The Makefile: flags, jobs, what it prints; nothing is written outside build/
@@ -59,6 +60,12 @@ check-package: all shared
 	$(RUN) tests/package/install_use.sh $(BUILD)
 	$(RUN) tests/package/gdb.sh $(BUILD)
 	$(RUN) tests/package/dist.sh
+
+# Everything that "Break it" says, for all switches with ten seeds; check-page does it for the seeds that the page chooses
+check-breaks-long:
+	$(INSTALL) dev report page
+	$(MAKE) --no-print-directory page
+	build=$(BUILD); . tests/page/browser.sh; $$python -B tests/page/breaks.py $(BUILD)/page/attention.html
 
 # The reference: Doxygen's HTML and man pages
 check-reference: all

@@ -2,6 +2,8 @@
  * draws everything. Texts become text nodes and attributes, never markup. */
 #include "examples/common/report_page.h"
 
+#include "tools/plot/shares.h"
+
 /* clang-format off */
 const char *const report_head[] = {
     "<!doctype html>",
@@ -486,7 +488,9 @@ const char *const report_tail[] = {
     "",
     "// The color follows the square root, so that small weights are visible.",
     "function color(w) {",
-    "  const stops = isDark() ? [[29, 33, 38], [38, 104, 170], [255, 214, 120]] : [[245, 247, 249], [90, 160, 210], [20, 20, 80]];",
+    "  const stops = (isDark() ? ['#1d2126', '" HEED_SHARE_DARK_PALE "', '" HEED_SHARE_DARK "']",
+    "    : ['#f5f7f9', '" HEED_SHARE_LIGHT_PALE "', '" HEED_SHARE_LIGHT "'])",
+    "    .map(stop => [1, 3, 5].map(at => parseInt(stop.slice(at, at + 2), 16)));",
     "  const t = 2 * Math.sqrt(Math.min(Math.max(w, 0), 1)), i = t < 1 ? 0 : 1;",
     "  return stops[i].map((v, k) => Math.round(v + (stops[i + 1][k] - v) * (t - i)));",
     "}",
@@ -573,7 +577,7 @@ const char *const report_tail[] = {
     "  $('scale').replaceChildren('weight', ...[0, 1, 5, 10, 25, 50, 75, 100].map(p => {",
     "    const [r, g, b] = color(p / 100), e = el('span', {}, `${p} %`);",
     "    e.style.backgroundColor = `rgb(${[r, g, b]})`;",
-    "    e.style.color = 0.3 * r + 0.6 * g + 0.1 * b > 120 ? '#000' : '#fff';",
+    "    e.style.color = 0.3 * r + 0.6 * g + 0.1 * b > 100 ? '#000' : '#fff';",
     "    return e;",
     "  }));",
     "}",

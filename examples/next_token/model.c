@@ -9,11 +9,6 @@
 
 static const heed_module_kind kind = {.name = "NextToken", .size = sizeof(struct token_model)};
 
-int64_t model_head_dim(int64_t d_model, int heads)
-{
-    return heads > 2 ? d_model / heads : d_model;
-}
-
 struct token_model *model_new(model_sizes sizes)
 {
     struct token_model *m = heed_module_new(&kind);
@@ -27,7 +22,7 @@ struct token_model *model_new(model_sizes sizes)
     if (sizes.heads == 1) {
         HEED_CHILD(m, self_attention, heed_self_attention_new(d_model, -2, -1));
     } else {
-        heed_multi_head_options head = {.head_dim = model_head_dim(d_model, sizes.heads)};
+        heed_multi_head_options head = {.head_dim = d_model / sizes.heads};
         HEED_CHILD(m, multi_head, heed_multi_head_new_with(d_model, sizes.heads, -2, -1, head));
     }
     HEED_CHILD(m, fc_layer, heed_linear_new(d_model, sizes.words));
@@ -108,11 +103,10 @@ heed_tensor *model_attention(struct token_model *m, const int64_t *tokens, int64
 double model_step_bytes(model_sizes sizes, int64_t batch)
 {
     const double tokens = (double)batch * (double)sizes.context;
-    const double width = (double)model_head_dim(sizes.d_model, sizes.heads) * sizes.heads;
-    const double of_token = 2 * (double)sizes.words + 4 * (double)sizes.d_model + 4 * width +
-                            2 * (double)sizes.context * sizes.heads;
-    const double parameters =
-        2 * (double)sizes.words * (double)sizes.d_model + 4 * width * (double)sizes.d_model;
+    const double width = (double)sizes.d_model; /* of all heads together, too */
+    const double of_token =
+        2 * (double)sizes.words + 8 * width + 2 * (double)sizes.context * sizes.heads;
+    const double parameters = 2 * (double)sizes.words * width + 4 * width * width;
     return 4 * (tokens * of_token + 4 * parameters); /* with gradients and AdamW's two averages */
 }
 

@@ -13,7 +13,7 @@ typedef struct model_sizes {
     int64_t words;   /* in the vocabulary */
     int64_t context; /* maximum number of input tokens */
     int64_t d_model;
-    int heads; /* 1: SelfAttention; more: MultiHead */
+    int heads; /* 1: SelfAttention; more: MultiHead, each d_model / heads wide */
 } model_sizes;
 
 struct token_model {
@@ -25,9 +25,6 @@ struct token_model {
     struct heed_linear *fc_layer;
     model_sizes sizes;
 };
-
-/* model_head_dim: d_model for one or two heads, as in the tutorial; d_model / heads for more. */
-int64_t model_head_dim(int64_t d_model, int heads);
 
 struct token_model *model_new(model_sizes sizes);
 

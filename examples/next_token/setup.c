@@ -128,7 +128,7 @@ static void settle_options(setup *s, const model_description *saved)
         take_from_model(s, saved);
     }
     options_complete(o, s->task);
-    if (o->heads > 2 && o->d_model % o->heads != 0) {
+    if (o->d_model % o->heads != 0) {
         heed_fail(HEED_ERR_VALUE, "--d-model %lld: not divisible by --heads %lld",
                   (long long)o->d_model, (long long)o->heads);
     }

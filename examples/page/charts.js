@@ -27,6 +27,13 @@ function logTicks(low, high) {
   return found;
 }
 
+/** The next value of 1, 2, 5, 10, ... that is at least (up) or at most a positive one. */
+function round(value, up) {
+  const power = 10 ** Math.floor(Math.log10(value));
+  const found = [1, 2, 5, 10].map((n) => n * power);
+  return up ? found.find((n) => n >= value * 0.999) : found.findLast((n) => n <= value * 1.001);
+}
+
 const short = (value) => String(Number(value.toPrecision(6))).replace(/-/g, "−");
 
 /** draw() before the next frame, once however often it is asked for. */
@@ -93,8 +100,8 @@ function tableBehind(title, heads, rows) {
 
 /**
  * A chart of lines over whole numbers x. options: {title, x, y: names of the axes; most: the largest x;
- * series: [{name, short: for the reading, style: 0 to 3, faint: true}]; low, high: bounds of y, or from
- * the values; log: true;
+ * series: [{name, short: for the reading, style: 0 to 3, faint: true}]; low, high: bounds of y, which only values outside
+ * move, to a round number, so that the axis stays where it is; log: true, also for another low bound;
  * format(y): text of a value; onpick(x): a click or Enter chose x; tableEvery: x of the rows of its table}.
  * Returns {element, update({series: [[[x, y], ...], ...], at: x of the upright line, log})}; the values
  * may hold gaps (NaN), and a log axis leaves out what is not above 0.
@@ -154,13 +161,13 @@ export function lineChart(options) {
         }
       }
     }
-    if (least > largest) {
-      [least, largest] = [log ? 0.1 : 0, 1];
+    low = log ? options.low : 0;
+    high = options.high;
+    if (log && least < low) {
+      low = round(least, false);
     }
-    low = log ? least * 0.9 : options.low ?? Math.min(0, least);
-    high = options.high ?? largest * (largest > 0 ? 1.05 : 0.95);
-    if (!(high > low)) {
-      high = low + 1;
+    if (largest > high) {
+      high = round(largest, true);
     }
   }
 

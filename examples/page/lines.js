@@ -140,7 +140,7 @@ function model({ heads, masked, has, tokens }) {
       context("class MultiHead(nn.Module):", null),
       whole("    def __init__(self, d_model, heads):", null),
       whole("        super().__init__()", null),
-      whole("        head_dim = d_model // heads if heads > 2 else d_model", null),
+      whole("        head_dim = d_model // heads", null),
       whole("        self.heads = nn.ModuleList([SelfAttention(d_model, head_dim) for _ in range(heads)])", null),
       whole("        self.W_o = nn.Linear(heads * head_dim, d_model, bias=False)\n", null),
       context(`    def forward(self, token_encodings${argument}):`,

@@ -1,7 +1,7 @@
 // The page: its frame, and the sections in tabs.
 
-import { h, fill } from "./dom.js";
-import { t, setLanguage, LANGUAGES } from "./strings.js";
+import { h, svg, fill } from "./dom.js";
+import { t, setLanguage, allStrings, LANGUAGES } from "./strings.js";
 import { state, setState, onState, beginState } from "./state.js";
 import { beginRun, run } from "./run.js";
 import { legend, number } from "./matrix.js";
@@ -51,8 +51,13 @@ function tabs(panels) {
       panels[i].root.hidden = !chosen;
       if (chosen) {
         panels[i].section.show();
+        list.scrollLeft += reach(button, list);
       }
     });
+  };
+  const reach = (button, list) => { // how far the tabs must move to show one whole
+    const tab = button.getBoundingClientRect(), box = list.getBoundingClientRect();
+    return Math.max(0, tab.right - box.right) + Math.min(0, tab.left - box.left);
   };
   const onkeydown = (event) => {
     const at = names.indexOf(state.tab), last = names.length - 1;
@@ -73,7 +78,8 @@ function tabs(panels) {
       arrive(panels[names.indexOf(state.tab)].root, state.tab === "teachers" ? lesson : 0);
     }
   });
-  return { element: h("div", { role: "tablist", "aria-label": t("tabs"), onkeydown }, buttons), show };
+  const list = h("div", { role: "tablist", "aria-label": t("tabs"), onkeydown }, buttons);
+  return { element: list, show };
 }
 
 // ---- dialogs ----
@@ -142,18 +148,47 @@ function linkDialog() {
 
 // ---- the header ----
 
-function choice(label, options, chosen, onchoose) {
-  const select = h("select", { "aria-label": label, onchange: () => onchoose(select.value) },
-    Object.entries(options).map(([value, text]) => h("option", { value, selected: value === chosen }, text)));
-  return select;
+/** A button that opens a box of controls below it; Escape, a click elsewhere and leaving it close it. */
+function disclosure(label, sign, ...content) {
+  const box = h("div.menu-box", { id: "menu", role: "group", "aria-label": label, hidden: true }, ...content);
+  const button = h("button", { type: "button", id: "menu-button", "aria-label": label, title: label, "aria-expanded": false,
+    "aria-controls": "menu", onclick: () => open(box.hidden) }, sign);
+  const items = () => [...box.querySelectorAll("select, button")];
+  const open = (is) => {
+    box.hidden = !is;
+    button.setAttribute("aria-expanded", is);
+  };
+  const element = h("div.menu", {
+    onfocusout: (event) => event.relatedTarget !== null && !element.contains(event.relatedTarget) && open(false),
+    onkeydown: (event) => {
+      const at = items().indexOf(event.target), by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      if (event.key === "Escape" && !box.hidden) {
+        open(false);
+        button.focus();
+      } else if (by !== undefined && event.target.tagName === "BUTTON") {
+        open(true);
+        items().at(at < 0 ? Math.min(0, by) : (at + by) % items().length).focus();
+      } else {
+        return;
+      }
+      event.preventDefault(); // and the page's own keys do nothing
+      event.stopPropagation();
+    },
+  }, button, box);
+  document.addEventListener("pointerdown", (event) => !element.contains(event.target) && open(false));
+  return { element, close: () => open(false), button };
 }
+
+/** A screen on its stand. */
+const screenIcon = () => svg("svg", { class: "icon", viewBox: "0 0 20 20", "aria-hidden": "true" },
+  svg("path", { d: "M2 3h16v10H2zM10 13v4M6 17h8" }));
 
 function header(bar, help) {
   const { dataset } = document.documentElement;
-  const said = h("span.faint", { role: "status" });
+  const said = h("span.said", { role: "status" });
   const copyLink = linkCopier(), openLink = linkDialog();
-  const present = h("button", { type: "button", "aria-keyshortcuts": "p",
-    onclick: () => setState({ present: !state.present }) }, t("present"));
+  const present = h("button.present", { type: "button", "aria-keyshortcuts": "p", "aria-label": t("present"), title: t("present"),
+    onclick: () => setState({ present: !state.present }) }, h("span.wide-only", {}, t("present")), h("span.narrow-only", {}, screenIcon()));
   const follow = () => {
     document.documentElement.toggleAttribute("data-present", state.present);
     state.theme === "" ? delete dataset.theme : (dataset.theme = state.theme);
@@ -168,21 +203,27 @@ function header(bar, help) {
     timer = setTimeout(() => (said.textContent = ""), 4000);
   };
   const themes = { "": t("theme.system"), light: t("theme.light"), dark: t("theme.dark") };
-  return h("header", {}, h("h1", {}, t("title")),
-    h("div.toolbar", {},
-      h("div.toolbar.not-presented", {},
-        choice(t("language"), LANGUAGES, document.documentElement.lang, (lang) => setState({ lang })),
-        choice(t("theme"), themes, state.theme, (theme) => setState({ theme })),
-        h("button", { type: "button", onclick: () => copyLink(say) }, t("link.copy")),
-        h("button", { type: "button", onclick: openLink }, t("link.open")),
-        h("button", { type: "button", onclick: () => print() }, t("print")),
-        h("button", { type: "button", "aria-keyshortcuts": "?", onclick: help.open }, t("help"))),
-      present, said),
-    bar);
+  const choice = (name, options, chosen, onchoose) => h("label", {}, h("span", {}, t(name)), " ",
+    h("select", { id: `menu-${name}`, onchange: (event) => onchoose(event.target.value) },
+      Object.entries(options).map(([value, text]) => h("option", { value, selected: value === chosen }, text))));
+  const action = (name, act, keys = null) => h("button", { type: "button", id: `menu-${name.replace(".", "-")}`, "aria-keyshortcuts": keys,
+    onclick: () => {
+      menu.button.focus(); // where a dialog leads back to
+      menu.close();
+      act();
+    } }, t(name));
+  const menu = disclosure(t("menu"), "☰",
+    choice("language", LANGUAGES, document.documentElement.lang, (lang) => setState({ lang })),
+    choice("theme", themes, state.theme, (theme) => setState({ theme })),
+    action("link.copy", () => copyLink(say)), action("link.open", openLink), action("print", () => print()),
+    action("help", help.open, "?"));
+  const element = h("header", {}, h("h1", {}, h("span.wide-only", {}, t("title")), h("span.narrow-only", {}, t("title.short"))),
+    bar, present, menu.element, said);
+  return { element, say };
 }
 
 /** The keys of the whole page. */
-function listenToKeys(help) {
+function listenToKeys(help, say) {
   document.addEventListener("keydown", (event) => {
     const typing = event.target.closest("input:not([type=checkbox], [type=radio], [type=range]), textarea, select");
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || typing !== null ||
@@ -195,7 +236,7 @@ function listenToKeys(help) {
     } else if (event.key.toLowerCase() === "p") {
       setState({ present: !state.present });
     } else if (event.key.toLowerCase() === "n" || event.key.toLowerCase() === "b") {
-      teachers.station(event.key.toLowerCase() === "n" ? 1 : -1);
+      say(teachers.station(event.key.toLowerCase() === "n" ? 1 : -1));
     } else if (event.key === "Escape") {
       setState({ present: false });
     } else if (tab !== undefined) {
@@ -223,12 +264,13 @@ async function begin() {
     return { root, section: section.begin(root) };
   });
   const help = helpDialog(), bar = tabs(panels);
-  fill(app, header(bar.element, help), h("main", {}, panels.map(({ root }) => root)));
+  const { element, say } = header(bar.element, help);
+  fill(app, element, h("main", {}, panels.map(({ root }) => root)));
   bar.show();
-  listenToKeys(help);
+  listenToKeys(help, say);
   // Every text is written once, in one language. The new page repeats the steps of the run.
   onState((changed) => changed.has("lang") && location.reload());
-  window.page = { run, state, setState, sections, panels, explain, check, number }; // for tests and the curious
+  window.page = { run, state, setState, sections, panels, explain, check, number, allStrings }; // for tests and the curious
 }
 
 begin().catch((error) => {

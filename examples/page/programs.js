@@ -42,7 +42,7 @@ function rowsOf(blocked, open, close, indent) {
 
 const sentenceOf = ({ language, tokens }) => tokens.map((id) => language.words[id]).join(" ");
 
-const headDim = ({ heads, dModel }) => (heads > 2 ? Math.floor(dModel / heads) : dModel); // as next_token
+const headDim = ({ heads, dModel }) => Math.floor(dModel / heads); // as next_token
 
 export function cProgram(facts) {
   const { language, heads, step, seed, loss, dModel, blocked } = facts;

@@ -1,4 +1,5 @@
 /* The training run of the toy model, whose every step can be reached again. */
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 
@@ -169,6 +170,20 @@ heed_tensor *run_loss(heed_tensor *rows, heed_tensor *block_mask)
     return model_loss_of(forward_logits(&run.now.net, inputs, block_mask, run.breaks), rows);
 }
 
+/* Weights without a gradient only decay, and stay at the smallest number above 0. Many processors
+ * multiply such subnormal numbers slowly, and WebAssembly has no mode that takes them for 0, as
+ * next_token does. */
+static void flush_weights(void)
+{
+    const heed_tensor_list parameters = heed_parameters(run.now.net.model);
+    for (int i = 0; i < parameters.count; i++) {
+        float *weights = parameters.tensors[i]->data;
+        for (int64_t at = 0; at < parameters.tensors[i]->numel; at++) {
+            weights[at] *= fabsf(weights[at]) >= FLT_MIN; /* keeps the sign */
+        }
+    }
+}
+
 static double take_step(void)
 {
     HEED_SCOPE(step);
@@ -181,6 +196,7 @@ static double take_step(void)
     }
     heed_backward(loss);
     heed_optimizer_step(run.now.adamw);
+    flush_weights();
     run.now.step++;
     return heed_item(loss);
 }

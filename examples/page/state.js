@@ -27,6 +27,7 @@ const fields = {
   lang: oneOf("", "en", "de", "fr"), // "": the browser's
   theme: oneOf("", "light", "dark"), // "": the system's
   present: flag(),                   // presenter mode
+  plan: oneOf("10", "30", "45"),     // of the lesson, in minutes
   tab: oneOf("class", "training", "gradients", "breaks", "own", "teachers"),
   example: oneOf("tutorial", "pizza", "own"),
   phase: oneOf("forward", "backward"),
@@ -48,7 +49,13 @@ const fields = {
   h: whole(4, 1, 13),                // of the quotient: 10^-h
   broken: oneOf("", "no_scale", "wrong_dim", "mask_inverted", "mask_after", "no_positions", "same_keys",
     "no_zero_grad", "lr_100"),       // the switch of "Break it"
+  broken_seed: matching("", /^\d{1,15}$/), // of its models; "": the switch's own
 };
+
+// What an entry of the browser's history shows, whatever the run is.
+const SHOWN = ["tab", "example", "phase", "line", "head", "masked", "cell", "weight", "turn", "zoom", "h", "broken",
+  "broken_seed"];
+const MINE = "of this page"; // the state of its entries
 
 const defaults = Object.fromEntries(Object.entries(fields).map(([key, { initial }]) => [key, initial]));
 
@@ -69,19 +76,21 @@ function hashOf(values) {
   return "#" + new URLSearchParams(Object.entries(values).filter(([key, value]) => value !== defaults[key]));
 }
 
-function write() {
-  const hash = hashOf(now);
+/** Writes the URL; push: as a new entry of the browser's history. */
+function write(push = false) {
+  const hash = hashOf(now), url = hash === "#" ? location.pathname + location.search : hash;
   try {
-    history.replaceState(null, "", hash === "#" ? location.pathname + location.search : hash);
+    push ? history.pushState(MINE, "", url) : history.replaceState(MINE, "", url);
   } catch {
     // Safari allows 100 changes in 30 seconds; a later one writes everything.
   }
 }
 
-/** The hash of a link to these values, defaults for the others, in the reader's language and looks. */
+/** The hash of a link to these values, defaults for the others, in the reader's language and looks, and with the
+ * chosen plan. */
 export function linkTo(values) {
-  const { lang, theme, present } = now;
-  return hashOf({ ...defaults, lang, theme, present, ...values });
+  const { lang, theme, present, plan } = now;
+  return hashOf({ ...defaults, lang, theme, present, plan, ...values });
 }
 
 function tell(before) {
@@ -94,14 +103,15 @@ function tell(before) {
 /** The current values; read only. */
 export const state = new Proxy({}, { get: (target, key) => now[key] });
 
-/** Changes values to the nearest allowed ones, then calls the observers. */
+/** Changes values to the nearest allowed ones, then calls the observers. Another tab is a new entry of the browser's
+ * history, so that Back leads to the tab before. */
 export function setState(changes) {
   const before = now;
   now = { ...now };
   for (const [key, value] of Object.entries(changes)) {
     now[key] = fields[key].allow(value);
   }
-  write();
+  write(now.tab !== before.tab);
   tell(before);
 }
 
@@ -111,12 +121,18 @@ export function onState(observe) {
   return () => observers.delete(observe);
 }
 
+/** The URL has changed. Back and Forward show what their entry showed, but of the run as it is now: it is not taken back.
+ * A link sets everything. */
+function arrive() {
+  const before = now, found = parse(location.hash);
+  now = history.state === MINE ? { ...now, ...Object.fromEntries(SHOWN.map((key) => [key, found[key]])) } : found;
+  write();
+  tell(before);
+}
+
 /** Reads the URL, now and whenever it changes. */
 export function beginState() {
   now = parse(location.hash);
-  addEventListener("hashchange", () => {
-    const before = now;
-    now = parse(location.hash);
-    tell(before);
-  });
+  write();
+  addEventListener("popstate", arrive);
 }

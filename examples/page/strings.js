@@ -38,5 +38,5 @@ export function t(key, ...values) {
   return text.replace(/\{(\d)\}/g, (all, i) => inSentence(values[i]));
 }
 
-/** Every key, for tests. */
+/** Every key with its texts, for tests. */
 export const allStrings = table;

@@ -51,8 +51,8 @@ class NextToken(nn.Module):
         self.pe = PositionEncoding(d_model, context)
         if heads == 1:
             self.self_attention = SelfAttention(d_model, d_model)
-        else:  # two heads are each as wide as d_model; more divide it
-            self.multi_head = MultiHead(d_model, heads, d_model // heads if heads > 2 else d_model)
+        else:
+            self.multi_head = MultiHead(d_model, heads, d_model // heads)
         self.fc_layer = nn.Linear(d_model, words)
 
     def forward(self, tokens):  # (B, T) or (T) -> (B, T, words) or (T, words)

@@ -426,7 +426,7 @@ START_TEST(test_heat_map)
     stream = fmemopen(buffer, sizeof buffer, "w");
     heed_heat_map(stream, w, NULL, NULL, HEED_COLOR_ALWAYS);
     fclose(stream);
-    ck_assert_ptr_nonnull(strstr(buffer, "\033[48;5;226m"));
+    ck_assert_ptr_nonnull(strstr(buffer, "\033[48;5;158m"));
     heed_heat_map(stdout, heed_ones(HEED_SHAPE(2), HEED_F32), NULL, NULL, HEED_COLOR_NEVER);
     expect_error(HEED_ERR_SHAPE, "1 dims");
 }

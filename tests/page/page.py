@@ -22,10 +22,12 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from browser import Page, check_axe, skip, start
+import breaks
+import shell
+from browser import check_axe, skip, start
 from firefox import Firefox, find as find_firefox
+from helpers import TABS, engine, half_a_unit, number, open_page, set_state, show
 
-TABS = ("class", "training", "gradients", "breaks", "own", "teachers")
 FIRST_NUMBER, ALL_STEPS = 1.0, 15.0  # seconds
 
 # The tutorial's example in PyTorch, and the derivatives of loss: nn.Linear(2, 2, bias=False) for W_q, W_k and W_v
@@ -82,48 +84,6 @@ MASKED_GRADIENTS = {
     "W_v": [29.7513, -12.8552, 20.8534, -6.9117],
     "token_encodings": [1.6555, 0.4319, 0.2774, 0.5351, 7.3398, -8.7789],
 }
-
-
-# ---- helpers ----
-
-def open_page(driver, path, fragment="", **how):
-    page = Page(driver, path, fragment=fragment, **how)
-    page.wait("window.page !== undefined", seconds=20)
-    return page
-
-
-def engine(page, call):
-    """The result of a method of the run's engine, such as goTo(5)."""
-    found = page.driver.execute_async_script(
-        f"const done = arguments[0]; page.run.engine.{call}.then((x) => done([x]), (e) => done(e.message))")
-    assert isinstance(found, list), found
-    return found[0]
-
-
-def set_state(page, **changes):
-    page.driver.execute_script("page.setState(arguments[0])", changes)
-
-
-def show(page, tab, **changes):
-    """Shows a tab with these changes; returns when it has been computed and drawn."""
-    set_state(page, tab=tab, **changes)
-    found = page.driver.execute_async_script("""const [tab, done] = arguments;
-        const { section } = page.panels.find(({ root }) => root.id === "panel-" + tab);
-        Promise.resolve(section.show()).then(() => requestAnimationFrame(() => requestAnimationFrame(() => done(null))),
-            (e) => done(e.message));""", tab)
-    assert found is None, found
-
-
-def number(text):
-    """The number that a text of the page shows."""
-    return float(text.replace("−", "-").replace("∞", "inf").replace("NaN", "nan"))
-
-
-def half_a_unit(text):
-    """Half a unit of the last decimal of a number."""
-    digits, _, exponent = text.partition("e")
-    decimals = len(digits.partition(".")[2])
-    return 0.5 * 10.0 ** (int(exponent.replace("−", "-") or 0) - decimals)
 
 
 # ---- opening ----
@@ -509,36 +469,6 @@ def check_gradients(page):
     page.wait(f"({shown})[1]?.startsWith('19.964')")
 
 
-# ---- breaks ----
-
-def check_breaks(page):
-    """Each switch changes a line, asks a question of its own, and what it claims holds for the trained models."""
-    names = page.run("[...document.querySelectorAll('#panel-breaks [id^=break-]')].map((b) => b.id.slice(6)).filter((n) => n in {"
-                     "no_scale: 0, wrong_dim: 0, mask_inverted: 0, mask_after: 0, no_positions: 0, same_keys: 0, no_zero_grad: 0, lr_100: 0 })")
-    assert len(names) == 8, names
-    page.find("#tab-breaks").click()
-    asked, lines, seen = set(), set(), set()
-    for name in names:
-        page.find(f"#break-{name}").click()
-        assert page.find(f"#break-{name}").get_attribute("aria-pressed") == "true"
-        asked.add(page.text("#panel-breaks fieldset"))
-        changed = page.run("[...document.querySelectorAll('#panel-breaks ins, #panel-breaks del')].map((x) => x.textContent)")
-        assert len(changed) >= 2, (name, changed)
-        lines.add("".join(changed))
-        page.find("#panel-breaks fieldset input").click()
-        page.find("#break-retrain").click()
-        page.wait("document.querySelector('#break-seen') !== null", seconds=60)
-        text = page.text("#break-seen")
-        found = page.driver.execute_async_script("""const done = arguments[1];
-            page.sections.breaks.verdict(arguments[0]).then(({ claims, text }) => done({ claims, text }), (e) => done(e.message))""", name)
-        assert found["text"] == text, (found["text"], text)
-        assert len(found["claims"]) > 0 and all(found["claims"].values()), (name, found["claims"])
-        seen.add(text)
-    assert len(lines) == 8 and len(seen) == 8, (lines, seen)
-    assert len(asked) == 8, asked
-    print("breaks: what the page claims about all 8 holds")
-
-
 # ---- files ----
 
 def write_safetensors(path, tensors, metadata=None):
@@ -634,7 +564,7 @@ def check_keyboard(page):
     """What Tab reaches shows the focus, in every tab."""
     for tab in TABS:
         set_state(page, tab=tab)
-        page.driver.execute_script("document.querySelector('#app select, #app button').focus()")
+        page.driver.execute_script("document.querySelector('#app button').focus()")
         reached = 0
         for _ in range(60):
             ActionChains(page.driver).send_keys(Keys.TAB).perform()
@@ -738,12 +668,15 @@ def main():
         check_formulas(page)
         check_panel(page)
         check_gradients(page)
-        check_breaks(page)
+        breaks.check(page)
+        shell.check(page)
         check_files(page, folder)
         check_keyboard(page)
         check_print(page)
         page.check_quiet()
         check_links(driver, path)
+        shell.check_layout(driver, path)
+        shell.check_history(driver, path)
         check_languages(driver, path)
         check_widths(driver, path, pictures)
         if pictures:

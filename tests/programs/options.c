@@ -145,7 +145,8 @@ END_TEST
 static const arguments setup_rows[] = {
     {{"--text", "@", "--context", "4"}, NULL},
     {{"--text", "@", "--context", "3", "--level", "word", "--prompt", "one two"}, NULL},
-    {{"--heads", "2", "--d-model", "7"}, NULL},
+    {{"--heads", "2", "--d-model", "6"}, NULL},
+    {{"--heads", "2", "--d-model", "7"}, "--d-model 7: not divisible by --heads 2"},
     {{"--heads", "3", "--d-model", "7"}, "--d-model 7: not divisible by --heads 3"},
     {{"--heads", "4", "--d-model", "2"}, "--d-model 2: not divisible"},
     {{"--text", "@", "--context", "15"}, "it has 16 characters; --context 15 needs 17"},

@@ -89,13 +89,13 @@ START_TEST(test_one_head)
 }
 END_TEST
 
-START_TEST(test_two_heads_of_d_model)
+START_TEST(test_two_heads)
 {
     expect_learned((uint64_t)_i, 2);
 }
 END_TEST
 
-START_TEST(test_four_heads_that_share_it)
+START_TEST(test_four_heads)
 {
     expect_learned((uint64_t)_i, 4);
 }
@@ -146,6 +146,6 @@ void add_toy_cases(Suite *suite)
     tcase_set_timeout(training, 600); /* for sanitizer builds */
     tcase_add_loop_test(training, test_losses_are_those_of_pytorch, 0, 3);
     tcase_add_loop_test(training, test_one_head, 0, seeds);
-    tcase_add_loop_test(training, test_two_heads_of_d_model, 0, seeds_of_several);
-    tcase_add_loop_test(training, test_four_heads_that_share_it, 0, seeds_of_several);
+    tcase_add_loop_test(training, test_two_heads, 0, seeds_of_several);
+    tcase_add_loop_test(training, test_four_heads, 0, seeds_of_several);
 }

@@ -9,8 +9,10 @@ import { matrix, number } from "../matrix.js";
 
 const LEARN = -1; // slow while the toy is learnt
 const SPEEDS = [LEARN, 1, 5, 25, 100, 0]; // steps a second; 0: as fast as possible
+const STILL = matchMedia("(prefers-reduced-motion: reduce)"); // then nothing moves while it runs
 const USUAL = { seed: 0, heads: 1, lr: 0.02, trained: "" }, PEAK = 1317; // the usual run, and where its loss jumps up
 const HEADS = [1, 2, 4];
+export const LOSSES = { low: 0.4, high: 6 }; // of an axis for the usual losses
 const SMOOTH = 0.95; // part of the smoothed value that each step keeps
 
 /** The smoothed line of a loss curve: averages in which each older step counts 5 % less. */
@@ -51,16 +53,18 @@ function attentionOf(measured, head) {
 }
 
 export function begin(root) {
-  let speed = LEARN, head = 0, parts = null;
+  let speed = STILL.matches ? 0 : LEARN, head = 0, parts = null;
 
   // ---- controls ----
 
-  const button = (name, onclick) =>
-    h("button", { type: "button", id: `train-${name}`, onclick, title: t(`train.${name}.why`) }, t(`train.${name}`));
-  const playing = button("play", () => (run.playing || run.busy ? stop() : play(pace())));
-  const first = button("first", () => goTo(0));
-  const back = button("back", stepBack);
-  const next = button("step", oneStep);
+  /** A button with a sign, and its name where there is room. */
+  const button = (name, sign, onclick) => h("button", { type: "button", id: `train-${name}`, onclick, "aria-label": t(`train.${name}`),
+    title: t(`train.${name}.why`) }, sign, h("span.roomy", {}, " ", t(`train.${name}`)));
+  const playing = h("button.primary", { type: "button", id: "train-play", title: t("train.play.why"),
+    onclick: () => (run.playing || run.busy ? stop() : play(pace())) }, t("train.play"));
+  const first = button("first", "|◀", () => goTo(0));
+  const back = button("back", "◀", stepBack);
+  const next = button("step", "▶|", oneStep);
   const choice = (id, key, values, chosen, onchange) => h("label", {}, t(key), " ",
     h("select", { id, onchange: (event) => onchange(event.target.value) },
       values.map(([value, name]) => h("option", { value, selected: value === chosen }, name))));
@@ -92,6 +96,7 @@ export function begin(root) {
     (value) => setState({ heads: Number(value) }));
 
   const began = h("p"), otherMask = h("div"), peak = h("p");
+  const settings = h("summary");
   const error = h("p.error", { role: "alert", id: "train-error" });
   const status = h("p", { id: "train-status" });
   const hash = h("code", { id: "train-hash" });
@@ -103,7 +108,7 @@ export function begin(root) {
     series: [{ name: t("train.raw"), style: 0, faint: true },
       { name: t("train.smooth"), short: t("train.smooth.short"), style: 0 },
       { name: t("train.least"), short: t("train.least.short"), style: 3 }],
-    format: (y) => number(y, 3), onpick: goTo });
+    ...LOSSES, format: (y) => number(y, 3), onpick: goTo });
   const scores = lineChart({ title: t("train.scores"), x: t("train.x"), y: t("train.scores.y"), most: STEPS,
     low: 0, high: 1, series: [{ name: t("train.accuracy"), short: t("train.accuracy.short"), style: 1 },
       { name: t("train.attention"), short: t("train.attention.short"), style: 2 }],
@@ -111,8 +116,8 @@ export function begin(root) {
   const axis = h("label", {}, h("input", { type: "checkbox", id: "train-log", checked: true,
     onchange: (event) => losses.update({ log: event.target.checked }) }), " ", t("train.log"));
   const pictures = h("div.train-pictures");
-  const writings = h("tbody");
-  const scoreText = h("p");
+  const writings = h("tbody"), writesNow = h("p.writes-now");
+  const scoreText = h("p.reserved");
   const sentenceChoice = h("div");
 
   function build() {
@@ -183,6 +188,9 @@ export function begin(root) {
     }
     const now = lastMeasure()?.step ?? 0;
     const current = changes.findLast(({ step }) => step <= now);
+    const judged = right === null || current === undefined ? null : current.words === right
+      ? h("span.good", {}, " ", t("train.right")) : h("span.bad", {}, " ", t("train.wrong"));
+    fill(writesNow, text(prompt), " ", h("b", {}, current?.words || t("train.nothing")), judged);
     fill(writings, changes.reverse().map((change) => h("tr", { class: change === current ? "marked" : null },
       h("th", { scope: "row" },
         h("button.goes", { type: "button", onclick: () => goTo(change.step) }, t("train.from", change.step))),
@@ -196,13 +204,16 @@ export function begin(root) {
     if (!root.hidden) {
       wanted ||= requestAnimationFrame(() => {
         wanted = 0;
-        dirty = false;
-        drawNow();
+        drawControls();
+        if (!(STILL.matches && run.playing)) {
+          dirty = false;
+          drawNow();
+        }
       });
     }
   }
 
-  function drawNow() {
+  function drawControls() {
     const furthest = run.losses.length, step = run.step;
     playing.textContent = t(run.playing || run.busy ? "train.pause" : "train.play");
     playing.disabled = !run.playing && !run.busy && step >= STEPS;
@@ -214,7 +225,10 @@ export function begin(root) {
     }
     where.textContent = t("train.where", step, furthest, STEPS);
     error.textContent = run.error === "" ? "" : t("train.error", run.error);
+  }
 
+  function drawNow() {
+    const furthest = run.losses.length, step = run.step;
     const smooth = smoothed(run.losses), least = leastLoss();
     losses.update({ at: step, series: [run.losses.map((y, i) => [i + 1, y]), smooth.map((y, i) => [i + 1, y]),
       furthest > 0 ? [[0, least], [STEPS, least]] : []] });
@@ -254,27 +268,29 @@ export function begin(root) {
   const { words, train, heldOut } = run.language;
   root.classList.add("training");
   root.append(
-    h("h2", {}, t("train.title")), h("p.not-presented", {}, t("train.intro", train.length, heldOut.length)),
-    h("div.toolbar", { role: "group", "aria-label": t("train.controls") }, first, back, playing, next, speeds),
-    h("div.toolbar", {}, h("label.wide", {}, t("train.slider"), " ", slider), where),
-    h("details.settings", { open: true }, h("summary", {}, t("train.settings")),
+    h("h2.unseen", {}, t("train.title")), h("p.lead.not-presented", {}, t("train.intro", train.length, heldOut.length)),
+    h("div.toolbar", { role: "group", "aria-label": t("train.controls") }, playing, first, back, next, speeds,
+      h("div.wide", {}, h("label", { for: "train-slider" }, t("train.slider")), slider, where)),
+    h("details.settings", {}, settings,
       h("div.toolbar", {}, seed, lr, heads), h("p.faint.not-presented", {}, t("train.settings.why")), refused),
-    began, otherMask, error, status, spoken,
+    began, otherMask, error, spoken,
     h("div.train-grid", {},
-      h("div", {}, losses.element, peak, axis, h("p.faint", {}, t("train.loss.hint")), scores.element, scoreText,
-        h("h3", {}, t("train.hash")), h("p", {}, hash, " "), h("p.faint", {}, t("train.hash.why")),
+      h("div", {}, losses.element, status),
+      h("div.train-watched", {}, sentenceChoice, h("h3", {}, t("train.writes")), writesNow,
+        h("div.scroll.writings", { tabindex: 0, role: "region", "aria-label": t("train.writes") },
+          h("table.facts", {}, h("thead", {}, h("tr", {},
+            ["since", "written", "judged"].map((name) => h("th", { scope: "col" }, t(`train.${name}`))))),
+          writings)),
+        pictures, h("p.faint", {}, t("train.writes.why"))),
+      h("div.train-rest", {}, axis, h("p.faint", {}, t("train.loss.hint")), scores.element, scoreText,
+        h("h3", {}, t("train.hash")), h("p", {}, hash, " "), h("p.faint", {}, t("train.hash.why")), peak,
         h("div.not-presented", {}, h("h3", {}, t("train.words")),
           more("train.why.loss", words.length, number(Math.log(words.length), 1)),
           more("train.why.least", train.length, number(leastLoss(), 3)),
           more("train.why.accuracy", heldOut.length), more("train.why.unseen"), more("train.why.peak"),
           more("train.why.lr"), more("train.why.seed"),
-          more("train.why.heads"))),
-      h("div", {}, sentenceChoice, pictures,
-        h("h3", {}, t("train.writes")), h("p.faint", {}, t("train.writes.why")),
-        h("div.scroll.tall", { tabindex: 0, role: "region", "aria-label": t("train.writes") },
-          h("table.facts", {}, h("thead", {}, h("tr", {},
-            ["since", "written", "judged"].map((name) => h("th", { scope: "col" }, t(`train.${name}`))))),
-          writings)))));
+          more("train.why.heads")))));
+
   /** A note when the mask is not the usual one, in training or in what is shown. */
   function noteMask() {
     const { mask, trained } = state;
@@ -282,7 +298,9 @@ export function begin(root) {
       t(trained === "" ? "train.mask.shown" : mask === trained ? "train.mask.trained" : "train.mask.both"), " ",
       h("button", { type: "button", onclick: () => setState({ mask: "", trained: "" }) }, t("train.mask.usual"))));
   }
+  const nameSettings = () => (settings.textContent = t("train.settings", state.seed, state.lr, state.heads));
   noteMask();
+  nameSettings();
   build();
 
   onRun((what) => {
@@ -295,6 +313,7 @@ export function begin(root) {
       }
       select.value = state.heads;
       fill(began, run.opened ? t("train.opened") : "");
+      nameSettings();
       build();
     }
     if (["weights", "stopped", "restarted"].includes(what) && !root.hidden && !run.busy) {

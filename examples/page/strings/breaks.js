@@ -44,7 +44,7 @@ export const breaks = {
   "breaks.row.written": ["{0} …", "{0} …", "{0} …"],
   "breaks.of": ["{0} of {1}", "{0} von {1}", "{0} sur {1}"],
   "breaks.never": ["never", "nie", "jamais"],
-  "breaks.at_step": ["step {0}", "Schritt {0}", "pas {0}"],
+  "breaks.at_step": ["at step {0}", "bei Schritt {0}", "au pas {0}"],
   "breaks.nothing": ["(nothing: it ends the sentence)", "(nichts: es beendet den Satz)", "(rien : il termine la phrase)"],
   "breaks.maps": ["Attention side by side", "Aufmerksamkeit nebeneinander", "L’attention côte à côte"],
   "breaks.of_it": ["attention of it, in per cent", "Aufmerksamkeit von it, in Prozent", "attention de it, en pour cent"],
@@ -61,10 +61,38 @@ export const breaks = {
     "With this seed the broken model has not learnt the toy: its accuracy on sentences never seen is {0}, and it writes the right word after “it” in {1} of {2} sentences.",
     "Mit diesem Startwert hat das kaputte Modell die Aufgabe nicht gelernt: Seine Genauigkeit an nie gesehenen Sätzen ist {0}, und es schreibt in {1} von {2} Sätzen das richtige Wort nach „it“.",
     "Avec cette graine, le modèle cassé n’a pas appris la tâche : son exactitude sur des phrases jamais vues est de {0}, et il écrit le bon mot après « it » dans {1} phrases sur {2}."],
+  "breaks.outcome.lost": [
+    "With this seed the broken model reached 90 %, but lost it again: at the end its accuracy on sentences never seen is {0}, and it writes the right word after “it” in {1} of {2} sentences.",
+    "Mit diesem Startwert hatte das kaputte Modell 90 % erreicht, dann aber wieder verlernt: Am Ende ist seine Genauigkeit an nie gesehenen Sätzen {0}, und es schreibt in {1} von {2} Sätzen das richtige Wort nach „it“.",
+    "Avec cette graine, le modèle cassé avait atteint 90 %, puis l’a reperdu : à la fin, son exactitude sur des phrases jamais vues est de {0}, et il écrit le bon mot après « it » dans {1} phrases sur {2}."],
   "breaks.outcome.healthy": [
     "The healthy model has not learnt it with this seed either (accuracy {0}): choose another seed to compare.",
     "Auch das gesunde Modell hat sie mit diesem Startwert nicht gelernt (Genauigkeit {0}): Wähl zum Vergleich einen anderen Startwert.",
     "Le modèle sain ne l’a pas apprise non plus avec cette graine (exactitude {0}) : choisissez une autre graine pour comparer."],
+  "breaks.hidden": [
+    "With this seed the numbers hardly show the right answer: try another.",
+    "Mit diesem Startwert zeigen die Zahlen die richtige Antwort kaum: Probier einen anderen.",
+    "Avec cette graine, les nombres montrent à peine la bonne réponse : essayez-en une autre."],
+  "breaks.loss.below": [
+    "The loss falls to {0}, below the limit {1}.",
+    "Der Loss fällt auf {0}, unter die Grenze {1}.",
+    "La perte descend à {0}, sous la limite {1}."],
+  "breaks.loss.above": [
+    "The loss ends at {0}; the limit is {1}.",
+    "Der Loss endet bei {0}; die Grenze ist {1}.",
+    "La perte finit à {0} ; la limite est {1}."],
+  "breaks.scores.contrast": [
+    "In whole sentences never seen the accuracy is {0}. But where the sentence ends with “it”, the model writes the right word in {1} of {2} sentences.",
+    "In ganzen, nie gesehenen Sätzen ist die Genauigkeit {0}. Endet der Satz aber mit „it“, schreibt das Modell in {1} von {2} Sätzen das richtige Wort.",
+    "Dans des phrases entières jamais vues, l’exactitude est de {0}. Mais quand la phrase s’arrête à « it », le modèle écrit le bon mot dans {1} phrases sur {2}."],
+  "breaks.scores.bad": [
+    "The toy is not learnt: in whole sentences never seen the accuracy is {0}, and where the sentence ends with “it”, the model writes the right word in {1} of {2} sentences.",
+    "Die Aufgabe ist nicht gelernt: In ganzen, nie gesehenen Sätzen ist die Genauigkeit {0}, und endet der Satz mit „it“, schreibt das Modell in {1} von {2} Sätzen das richtige Wort.",
+    "La tâche n’est pas apprise : dans des phrases entières jamais vues, l’exactitude est de {0}, et quand la phrase s’arrête à « it », le modèle écrit le bon mot dans {1} phrases sur {2}."],
+  "breaks.scores.both": [
+    "In whole sentences never seen the accuracy is {0}; where the sentence ends with “it”, the model writes the right word in {1} of {2} sentences.",
+    "In ganzen, nie gesehenen Sätzen ist die Genauigkeit {0}; endet der Satz mit „it“, schreibt das Modell in {1} von {2} Sätzen das richtige Wort.",
+    "Dans des phrases entières jamais vues, l’exactitude est de {0} ; quand la phrase s’arrête à « it », le modèle écrit le bon mot dans {1} phrases sur {2}."],
 
   "breaks.no_scale": ["No scale", "Ohne Skalierung", "Sans mise à l’échelle"],
   "breaks.no_scale.what": [
@@ -78,10 +106,14 @@ export const breaks = {
   "breaks.no_scale.answer.0": ["It is spread more evenly over the words.", "Sie verteilt sich gleichmäßiger auf die Wörter.", "Elle se répartit plus également sur les mots."],
   "breaks.no_scale.answer.1": ["It is concentrated more on one or few words.", "Sie sammelt sich stärker auf einem oder wenigen Wörtern.", "Elle se concentre davantage sur un ou quelques mots."],
   "breaks.no_scale.answer.2": ["It stays the same, as nothing has been learnt yet.", "Sie bleibt gleich, denn noch ist nichts gelernt.", "Elle reste la même, car rien n’est encore appris."],
-  "breaks.no_scale.seen": [
-    "At step 0 the largest attention of “it” is {0}; with the scale it is {1}. An accuracy of 90 % is first measured at: {2} without the scale, {3} with it.",
-    "Bei Schritt 0 ist die größte Aufmerksamkeit von „it“ {0}; mit Skalierung ist sie {1}. Eine Genauigkeit von 90 % wird zuerst gemessen bei: {2} ohne, {3} mit Skalierung.",
-    "Au pas 0, la plus grande attention de « it » est de {0} ; avec la mise à l’échelle, elle est de {1}. Une exactitude de 90 % est mesurée pour la première fois : {2} sans, {3} avec."],
+  "breaks.no_scale.start": [
+    "At step 0 the largest attention of “it” is {0}; with the scale it is {1}.",
+    "Bei Schritt 0 ist die größte Aufmerksamkeit von „it“ {0}; mit Skalierung ist sie {1}.",
+    "Au pas 0, la plus grande attention de « it » est de {0} ; avec la mise à l’échelle, elle est de {1}."],
+  "breaks.no_scale.when": [
+    "An accuracy of 90 % is first measured: {0} without the scale, {1} with it.",
+    "Eine Genauigkeit von 90 % wird zuerst gemessen: {0} ohne, {1} mit Skalierung.",
+    "Une exactitude de 90 % est mesurée pour la première fois : {0} sans, {1} avec la mise à l’échelle."],
   "breaks.no_scale.why": [
     "The softmax turns differences of similarities into ratios: larger ones give a sharper choice. Where a word already has nearly 100 %, the gradient of the softmax is nearly 0, so an early wrong choice is hard to undo. With some seeds the model recovers after a while, with others it stays stuck to the end: try a few (the seed is beside the button). With longer queries and keys the similarities grow further. So it is a real mistake that a lucky test hides; sharp attention at the very first step gives it away.",
     "Die Softmax macht aus Unterschieden der Ähnlichkeiten Verhältnisse: Größere geben eine schärfere Auswahl. Wo ein Wort schon fast 100 % hat, ist der Gradient der Softmax fast 0; eine frühe falsche Wahl ist also schwer rückgängig zu machen. Mit manchen Startwerten erholt sich das Modell nach einer Weile, mit anderen bleibt es bis zum Ende stecken: Probier einige (der Startwert steht neben dem Knopf). Mit längeren Querys und Keys wachsen die Ähnlichkeiten weiter. Es ist also ein echter Fehler, den ein glücklicher Versuch verdeckt; ihn verrät die scharfe Aufmerksamkeit im allerersten Schritt.",
@@ -99,10 +131,10 @@ export const breaks = {
   "breaks.wrong_dim.answer.0": ["100 %, as in every softmax.", "100 %, wie bei jeder Softmax.", "100 %, comme dans toute softmax."],
   "breaks.wrong_dim.answer.1": ["Less than 100 % in every row.", "In jeder Zeile weniger als 100 %.", "Moins de 100 % dans chaque ligne."],
   "breaks.wrong_dim.answer.2": ["It varies from row to row; now the columns add up to 100 %.", "Irgendetwas, je nach Zeile; nun ergeben die Spalten 100 %.", "N’importe quoi, selon la ligne ; ce sont les colonnes qui font 100 %."],
-  "breaks.wrong_dim.seen": [
-    "The rows of the sentence add up to between {0} and {1}, each column to 100 %. The loss falls to {2}, far below the limit {3}. In whole sentences never seen the accuracy is {4}. But where the sentence ends with “it”, the model writes the right word in only {5} of {6} sentences.",
-    "Die Zeilen des Satzes ergeben zwischen {0} und {1}, jede Spalte 100 %. Der Loss fällt auf {2}, weit unter die Grenze {3}. In ganzen, nie gesehenen Sätzen ist die Genauigkeit {4}. Endet der Satz aber mit „it“, schreibt das Modell nur in {5} von {6} Sätzen das richtige Wort.",
-    "Les lignes de la phrase font entre {0} et {1}, chaque colonne 100 %. La perte descend à {2}, bien en dessous de la limite {3}. Dans des phrases entières jamais vues, l’exactitude est de {4}. Mais quand la phrase s’arrête à « it », le modèle n’écrit le bon mot que dans {5} phrases sur {6}."],
+  "breaks.wrong_dim.rows": [
+    "The rows of the sentence add up to between {0} and {1}, each column to 100 %.",
+    "Die Zeilen des Satzes ergeben zwischen {0} und {1}, jede Spalte 100 %.",
+    "Les lignes de la phrase font entre {0} et {1}, chaque colonne 100 %."],
   "breaks.wrong_dim.why": [
     "To share out a column, the softmax divides by a sum over all words that look at it, also the later ones. So each number tells something about later words, and the model learns to read the answer there: that is why the loss falls below what is possible. When it writes, there are no later words, and it is lost. A loss below the limit, and rows that do not add up to 100 %, give it away. No error message appears, since the shapes fit.",
     "Um eine Spalte aufzuteilen, teilt die Softmax durch eine Summe über alle Wörter, die sie ansehen, auch die späteren. So verrät jede Zahl etwas über spätere Wörter, und das Modell lernt, dort die Antwort abzulesen: Deshalb fällt der Loss unter das Mögliche. Beim Schreiben gibt es keine späteren Wörter, und es ist verloren. Ein Loss unter der Grenze und Zeilen, die nicht 100 % ergeben, verraten den Fehler. Eine Fehlermeldung gibt es nicht, denn die Größen passen zusammen.",
@@ -117,14 +149,14 @@ export const breaks = {
   "breaks.mask_inverted.answer.0": ["On its subject, pizza.", "Auf seinem Subjekt, pizza.", "Sur son sujet, pizza."],
   "breaks.mask_inverted.answer.1": ["On the words after it: those it should predict.", "Auf den Wörtern danach: denen, die es vorhersagen soll.", "Sur les mots suivants : ceux qu’il doit prédire."],
   "breaks.mask_inverted.answer.2": ["Evenly on all words.", "Gleichmäßig auf allen Wörtern.", "Également sur tous les mots."],
-  "breaks.mask_inverted.seen": [
-    "The words after “it” get {0} of its attention, pizza gets nothing. The loss falls to {1}; the limit is {2}. The accuracy on whole sentences is {3}. But where the sentence ends with “it”, the right word comes in {4} of {5} sentences.",
-    "Die Wörter nach „it“ bekommen {0} seiner Aufmerksamkeit, pizza nichts. Der Loss fällt auf {1}; die Grenze ist {2}. Die Genauigkeit an ganzen Sätzen ist {3}. Endet der Satz aber mit „it“, kommt in {4} von {5} Sätzen das richtige Wort.",
-    "Les mots après « it » reçoivent {0} de son attention, pizza rien. La perte descend à {1} ; la limite est {2}. L’exactitude sur les phrases entières est de {3}. Mais quand la phrase s’arrête à « it », le bon mot vient dans {4} phrases sur {5}."],
+  "breaks.mask_inverted.later": [
+    "The words after “it” get {0} of its attention, pizza gets {1}.",
+    "Die Wörter nach „it“ bekommen {0} seiner Aufmerksamkeit, pizza {1}.",
+    "Les mots après « it » reçoivent {0} de son attention, pizza {1}."],
   "breaks.mask_inverted.why": [
-    "The model copies the answer from the words that it should predict. Loss and accuracy look wonderful, better than the healthy model’s, and it has learnt nothing of use: when it writes, the answer is not there yet. This is the most treacherous of the eight. A loss far below the limit gives it away, and so does a test in which the model must write. (The last word sees nothing at all. Heed gives it a row of zeros; PyTorch’s softmax gives NaN for a row of −∞, and so the mistake is found at once there, unless a large negative number such as −1e9 takes the place of −∞.)",
-    "Das Modell schreibt die Antwort von den Wörtern ab, die es vorhersagen soll. Loss und Genauigkeit sehen wunderbar aus, besser als beim gesunden Modell, und gelernt hat es nichts Brauchbares: Beim Schreiben steht die Antwort noch nicht da. Das ist der heimtückischste der acht Fehler. Ein Loss weit unter der Grenze verrät ihn, ebenso eine Probe, in der das Modell schreiben muss. (Das letzte Wort sieht gar nichts. Heed gibt ihm eine Zeile aus Nullen. Die Softmax von PyTorch macht aus einer Zeile von −∞ NaN, und so fällt der Fehler dort sofort auf, außer wenn statt −∞ eine große negative Zahl wie −1e9 steht.)",
-    "Le modèle copie la réponse sur les mots qu’il devrait prédire. La perte et l’exactitude semblent magnifiques, meilleures que celles du modèle sain, et il n’a rien appris d’utile : quand il écrit, la réponse n’est pas encore là. C’est la plus sournoise des huit erreurs. Une perte bien en dessous de la limite la trahit, de même qu’un essai où le modèle doit écrire. (Le dernier mot ne voit rien du tout. Heed lui donne une ligne de zéros ; la softmax de PyTorch donne NaN pour une ligne de −∞, et l’erreur s’y remarque donc aussitôt, sauf si un grand nombre négatif comme −1e9 remplace −∞.)"],
+    "The model copies the answer from the words that it should predict. Loss and accuracy look wonderful, the loss far better than the healthy model’s, and it has learnt nothing of use: when it writes, the answer is not there yet. This is the most treacherous of the eight. A loss far below the limit gives it away, and so does a test in which the model must write. (The last word sees nothing at all. Heed gives it a row of zeros; PyTorch’s softmax gives NaN for a row of −∞, and so the mistake is found at once there, unless a large negative number such as −1e9 takes the place of −∞.)",
+    "Das Modell schreibt die Antwort von den Wörtern ab, die es vorhersagen soll. Loss und Genauigkeit sehen wunderbar aus, der Loss viel besser als beim gesunden Modell, und gelernt hat es nichts Brauchbares: Beim Schreiben steht die Antwort noch nicht da. Das ist der heimtückischste der acht Fehler. Ein Loss weit unter der Grenze verrät ihn, ebenso eine Probe, in der das Modell schreiben muss. (Das letzte Wort sieht gar nichts. Heed gibt ihm eine Zeile aus Nullen. Die Softmax von PyTorch macht aus einer Zeile von −∞ NaN, und so fällt der Fehler dort sofort auf, außer wenn statt −∞ eine große negative Zahl wie −1e9 steht.)",
+    "Le modèle copie la réponse sur les mots qu’il devrait prédire. La perte et l’exactitude semblent magnifiques, la perte bien meilleure que celle du modèle sain, et il n’a rien appris d’utile : quand il écrit, la réponse n’est pas encore là. C’est la plus sournoise des huit erreurs. Une perte bien en dessous de la limite la trahit, de même qu’un essai où le modèle doit écrire. (Le dernier mot ne voit rien du tout. Heed lui donne une ligne de zéros ; la softmax de PyTorch donne NaN pour une ligne de −∞, et l’erreur s’y remarque donc aussitôt, sauf si un grand nombre négatif comme −1e9 remplace −∞.)"],
 
   "breaks.mask_after": ["Mask after softmax", "Maske nach der Softmax", "Masque après la softmax"],
   "breaks.mask_after.what": [
@@ -135,10 +167,14 @@ export const breaks = {
   "breaks.mask_after.answer.0": ["Exactly 100 %.", "Genau 100 %.", "Exactement 100 %."],
   "breaks.mask_after.answer.1": ["Less than 100 %: the shares set to 0 are lost.", "Weniger als 100 %: Die auf 0 gesetzten Anteile sind verloren.", "Moins de 100 % : les parts mises à 0 sont perdues."],
   "breaks.mask_after.answer.2": ["More than 100 %.", "Mehr als 100 %.", "Plus de 100 %."],
-  "breaks.mask_after.seen": [
-    "At step 0 the attention of “it” adds up to {0}; in the healthy model to {1}. The loss falls to {2}, below the limit {3}. When the words after “it” are cut off, attentions of earlier words change by up to {4}, although no word should see later ones.",
-    "Bei Schritt 0 ergibt die Aufmerksamkeit von „it“ zusammen {0}, im gesunden Modell {1}. Der Loss fällt auf {2}, unter die Grenze {3}. Schneidet man die Wörter nach „it“ ab, ändern sich Aufmerksamkeiten davor um bis zu {4}, obwohl kein Wort spätere sehen sollte.",
-    "Au pas 0, l’attention de « it » fait {0} ; dans le modèle sain {1}. La perte descend à {2}, sous la limite {3}. Quand on coupe les mots après « it », des attentions précédentes changent jusqu’à {4}, alors qu’aucun mot ne devrait voir les suivants."],
+  "breaks.mask_after.sum": [
+    "At step 0 the attention of “it” adds up to {0}; in the healthy model to {1}.",
+    "Bei Schritt 0 ergibt die Aufmerksamkeit von „it“ zusammen {0}, im gesunden Modell {1}.",
+    "Au pas 0, l’attention de « it » fait {0} ; dans le modèle sain {1}."],
+  "breaks.mask_after.leak": [
+    "When the words after “it” are cut off, attentions of earlier words change by up to {0}, although no word should see later ones.",
+    "Schneidet man die Wörter nach „it“ ab, ändern sich Aufmerksamkeiten davor um bis zu {0}, obwohl kein Wort spätere sehen sollte.",
+    "Quand on coupe les mots après « it », des attentions précédentes changent jusqu’à {0}, alors qu’aucun mot ne devrait voir les suivants."],
   "breaks.mask_after.why": [
     "The shares of later words are set to 0, but the softmax has already divided by a sum that contains them. How much is missing from 100 % tells the model about later words, and it uses this to guess words that nobody can know, such as the place. With most seeds the model still learns the word after “it”, so a test of accuracy alone does not find the mistake. Rows that do not add up to 100 %, and a loss below the limit, do.",
     "Die Anteile späterer Wörter werden 0, aber die Softmax hat schon durch eine Summe geteilt, die sie enthält. Wie viel an 100 % fehlt, verrät dem Modell etwas über spätere Wörter, und damit rät es Wörter, die niemand wissen kann, etwa den Ort. Mit den meisten Startwerten lernt das Modell das Wort nach „it“ trotzdem; eine Prüfung der Genauigkeit allein findet den Fehler dann nicht. Zeilen, die nicht 100 % ergeben, und ein Loss unter der Grenze finden ihn.",
@@ -156,14 +192,34 @@ export const breaks = {
   "breaks.no_positions.answer.0": ["It moves along: pizza gets as much as before.", "Sie wandert mit: pizza bekommt so viel wie vorher.", "Elle suit : pizza en reçoit autant qu’avant."],
   "breaks.no_positions.answer.1": ["It stays at the second place of the sentence.", "Sie bleibt am zweiten Platz des Satzes.", "Elle reste à la deuxième place de la phrase."],
   "breaks.no_positions.answer.2": ["It is spread evenly: nothing can be learnt without positions.", "Sie verteilt sich gleichmäßig: Ohne Positionen ist nichts zu lernen.", "Elle se répartit également : sans positions, on ne peut rien apprendre."],
-  "breaks.no_positions.seen": [
-    "Without positions pizza gets {0} of the attention of “it” at its usual place and {1} after the swap; the model then writes: {2}. The healthy model gives pizza {3} and, after the swap, {4}; it then writes: {5}.",
-    "Ohne Positionen bekommt pizza {0} der Aufmerksamkeit von „it“ am gewohnten Platz und {1} nach dem Tausch; das Modell schreibt dann: {2}. Das gesunde Modell gibt pizza {3} und nach dem Tausch {4}; es schreibt dann: {5}.",
-    "Sans positions, pizza reçoit {0} de l’attention de « it » à sa place habituelle et {1} après l’échange ; le modèle écrit alors : {2}. Le modèle sain donne à pizza {3} et, après l’échange, {4} ; il écrit alors : {5}."],
+  "breaks.no_positions.moves": [
+    "Without positions pizza gets {0} of the attention of “it” at its usual place and {1} after the swap; the model then writes: {2}.",
+    "Ohne Positionen bekommt pizza {0} der Aufmerksamkeit von „it“ am gewohnten Platz und {1} nach dem Tausch; das Modell schreibt dann: {2}.",
+    "Sans positions, pizza reçoit {0} de l’attention de « it » à sa place habituelle et {1} après l’échange ; le modèle écrit alors : {2}."],
+  "breaks.no_positions.healthy.stays": [
+    "The healthy model gives pizza {0}, but after the swap only {1}: it has learnt where a subject stands. It then writes: {2}.",
+    "Das gesunde Modell gibt pizza {0}, nach dem Tausch aber nur {1}: Es hat gelernt, wo ein Subjekt steht. Es schreibt dann: {2}.",
+    "Le modèle sain donne à pizza {0}, mais seulement {1} après l’échange : il a appris où se trouve un sujet. Il écrit alors : {2}."],
+  "breaks.no_positions.healthy.follows": [
+    "With this seed the healthy model follows pizza, too, for the toy can be learnt from the words alone; but the place does change its numbers: {0}, then {1}. It then writes: {2}.",
+    "Mit diesem Startwert wandert auch das gesunde Modell mit pizza mit, denn die Aufgabe ist allein aus den Wörtern zu lernen; aber seine Zahlen ändern sich mit dem Platz: {0}, dann {1}. Es schreibt dann: {2}.",
+    "Avec cette graine, le modèle sain suit pizza lui aussi, car les mots seuls suffisent pour apprendre la tâche ; mais la place change ses nombres : {0}, puis {1}. Il écrit alors : {2}."],
+  "breaks.no_positions.healthy.exactly": [
+    "With this seed the healthy model gives pizza {0} and after the swap {1}: it hardly uses its positions. It then writes: {2}.",
+    "Mit diesem Startwert gibt das gesunde Modell pizza {0} und nach dem Tausch {1}: Es benutzt seine Positionen kaum. Es schreibt dann: {2}.",
+    "Avec cette graine, le modèle sain donne à pizza {0} et, après l’échange, {1} : il n’utilise guère ses positions. Il écrit alors : {2}."],
+  "breaks.no_positions.healthy.plain": [
+    "The healthy model gives pizza {0} and after the swap {1}. It then writes: {2}.",
+    "Das gesunde Modell gibt pizza {0} und nach dem Tausch {1}. Es schreibt dann: {2}.",
+    "Le modèle sain donne à pizza {0} et, après l’échange, {1}. Il écrit alors : {2}."],
+  "breaks.no_positions.healthy.elsewhere": [
+    "With this seed the healthy model looks elsewhere and knows pizza by elimination: it gives pizza {0} and after the swap {1}. It then writes: {2}.",
+    "Mit diesem Startwert schaut das gesunde Modell woanders hin und erkennt pizza im Ausschlussverfahren: Es gibt pizza {0} und nach dem Tausch {1}. Es schreibt dann: {2}.",
+    "Avec cette graine, le modèle sain regarde ailleurs et reconnaît pizza par élimination : il donne à pizza {0} et, après l’échange, {1}. Il écrit alors : {2}."],
   "breaks.no_positions.why": [
-    "Attention is a sum over words, and a sum does not depend on the order. “It” sees which words came before, not where. In this toy that is enough: no place is ever a subject, so the word itself says which it is. In real language it is a failure: “the dog bites the man” and “the man bites the dog” would look the same to the last word. Swapping two earlier words and seeing no change gives it away.",
-    "Attention ist eine Summe über Wörter, und eine Summe hängt nicht von der Reihenfolge ab. „It“ sieht, welche Wörter vorher kamen, nicht wo. In dieser Spielsprache genügt das: Kein Ort ist je ein Subjekt, das Wort selbst sagt also, was es ist. In echter Sprache ist es ein Versagen: „Hund beißt Mann“ und „Mann beißt Hund“ sähen für ein folgendes Wort gleich aus. Man tauscht zwei frühere Wörter und sieht keine Änderung: Das verrät den Fehler.",
-    "L’attention est une somme sur les mots, et une somme ne dépend pas de l’ordre. « It » voit quels mots précèdent, pas où. Dans cette mini-langue, cela suffit : aucun lieu n’est jamais sujet, le mot lui-même dit donc ce qu’il est. Dans une vraie langue, c’est un échec : « le chien mord l’homme » et « l’homme mord le chien » seraient identiques pour un mot suivant. Échanger deux mots précédents sans rien voir changer trahit l’erreur."],
+    "Attention is a sum over words, and a sum does not depend on the order. “It” sees which words came before, not where. In this toy that is enough: no place is ever a subject, so the word itself says which it is. In real language it is a failure: “the dog bites the man” and “the man bites the dog” would look the same to the last word. Swap two earlier words: if no number changes at all, that gives it away.",
+    "Attention ist eine Summe über Wörter, und eine Summe hängt nicht von der Reihenfolge ab. „It“ sieht, welche Wörter vorher kamen, nicht wo. In dieser Spielsprache genügt das: Kein Ort ist je ein Subjekt, das Wort selbst sagt also, was es ist. In echter Sprache ist es ein Versagen: „Hund beißt Mann“ und „Mann beißt Hund“ sähen für ein folgendes Wort gleich aus. Tausch zwei frühere Wörter: Ändert sich gar keine Zahl, verrät das den Fehler.",
+    "L’attention est une somme sur les mots, et une somme ne dépend pas de l’ordre. « It » voit quels mots précèdent, pas où. Dans cette mini-langue, cela suffit : aucun lieu n’est jamais sujet, le mot lui-même dit donc ce qu’il est. Dans une vraie langue, c’est un échec : « le chien mord l’homme » et « l’homme mord le chien » seraient identiques pour un mot suivant. Échangez deux mots précédents : si aucun nombre ne change, cela trahit l’erreur."],
 
   "breaks.same_keys": ["W_k = W_q", "W_k = W_q", "W_k = W_q"],
   "breaks.same_keys.what": [
@@ -177,10 +233,18 @@ export const breaks = {
   "breaks.same_keys.answer.0": ["Always equal.", "Immer gleich.", "Toujours égaux."],
   "breaks.same_keys.answer.1": ["The first is larger after training, as “it” needs pizza.", "Der erste ist nach dem Training größer, denn „it“ braucht pizza.", "Le premier est plus grand après l’entraînement, car « it » a besoin de pizza."],
   "breaks.same_keys.answer.2": ["One is the negative of the other.", "Der eine ist das Negative des anderen.", "L’un est l’opposé de l’autre."],
-  "breaks.same_keys.seen": [
-    "At step 0 “it” gives itself {0}; in the healthy model {1}. After training the score of “it” for pizza is {2} and that of pizza for “it” is {3}: the same. In the healthy model they are {4} and {5}. An accuracy of 90 % is first measured at: {6} with the mistake, {7} without.",
-    "Bei Schritt 0 gibt „it“ sich selbst {0}, im gesunden Modell {1}. Nach dem Training ist der Wert von „it“ für pizza {2} und der von pizza für „it“ {3}: gleich. Im gesunden Modell sind es {4} und {5}. Eine Genauigkeit von 90 % wird zuerst gemessen bei: {6} mit, {7} ohne Fehler.",
-    "Au pas 0, « it » se donne {0} ; dans le modèle sain {1}. Après l’entraînement, le score de « it » pour pizza est {2} et celui de pizza pour « it » {3} : le même. Dans le modèle sain, ils valent {4} et {5}. Une exactitude de 90 % est mesurée pour la première fois : {6} avec l’erreur, {7} sans."],
+  "breaks.same_keys.self": [
+    "At step 0 “it” gives itself {0}; in the healthy model {1}.",
+    "Bei Schritt 0 gibt „it“ sich selbst {0}, im gesunden Modell {1}.",
+    "Au pas 0, « it » se donne {0} ; dans le modèle sain {1}."],
+  "breaks.same_keys.pair": [
+    "After training the score of “it” for pizza is {0} and that of pizza for “it” is {1}: the same. In the healthy model they are {2} and {3}.",
+    "Nach dem Training ist der Wert von „it“ für pizza {0} und der von pizza für „it“ {1}: gleich. Im gesunden Modell sind es {2} und {3}.",
+    "Après l’entraînement, le score de « it » pour pizza est {0} et celui de pizza pour « it » {1} : le même. Dans le modèle sain, ils valent {2} et {3}."],
+  "breaks.same_keys.when": [
+    "An accuracy of 90 % is first measured: {0} with the mistake, {1} without.",
+    "Eine Genauigkeit von 90 % wird zuerst gemessen: {0} mit, {1} ohne Fehler.",
+    "Une exactitude de 90 % est mesurée pour la première fois : {0} avec l’erreur, {1} sans."],
   "breaks.same_keys.why": [
     "A vector times itself is the square of its length and never negative; other products can have either sign. So at first each word tends to find itself most similar. And the scores become symmetric: “it” cannot look for pizza without pizza looking for “it” just as much, which only the mask prevents here. The toy can still be learnt, as pizza’s vector may grow longer than that of “it”; but many relations go one way only, and a model needs two matrices for them. A symmetric table of scores gives it away.",
     "Ein Vektor mal sich selbst ist das Quadrat seiner Länge und nie negativ; andere Produkte können jedes Vorzeichen haben. Darum findet zuerst jedes Wort meist sich selbst am ähnlichsten. Und die Werte werden symmetrisch: „it“ kann pizza nicht suchen, ohne dass pizza ebenso „it“ sucht; nur die Maske verhindert das hier. Die Spielsprache lässt sich trotzdem lernen, denn der Vektor von pizza kann länger werden als der von „it“. Aber viele Beziehungen gehen nur in eine Richtung, und dafür braucht ein Modell zwei Matrizen. Eine symmetrische Tabelle der Werte verrät den Fehler.",
@@ -195,10 +259,14 @@ export const breaks = {
   "breaks.no_zero_grad.answer.0": ["It falls faster, as larger gradients mean larger steps.", "Er fällt schneller, denn größere Gradienten geben größere Schritte.", "Elle baisse plus vite, car de plus grands gradients font de plus grands pas."],
   "breaks.no_zero_grad.answer.1": ["It falls more slowly, but to the same value.", "Er fällt langsamer, aber auf denselben Wert.", "Elle baisse plus lentement, mais vers la même valeur."],
   "breaks.no_zero_grad.answer.2": ["It rises far above its first value.", "Er steigt weit über seinen ersten Wert.", "Elle monte bien au-dessus de sa première valeur."],
-  "breaks.no_zero_grad.seen": [
-    "The loss begins at {0} and falls to {5} at step {6}. Then it rises, to {1} at most, and is {2} on average over the last 100 steps. The accuracy is {3}. The healthy model ends at a loss of {4}.",
-    "Der Loss beginnt bei {0} und fällt bis Schritt {6} auf {5}. Dann steigt er, auf höchstens {1}, und ist über die letzten 100 Schritte im Mittel {2}. Die Genauigkeit ist {3}. Das gesunde Modell endet bei einem Loss von {4}.",
-    "La perte commence à {0} et descend à {5} au pas {6}. Puis elle monte, jusqu’à {1}, et vaut {2} en moyenne sur les 100 derniers pas. L’exactitude est de {3}. Le modèle sain finit avec une perte de {4}."],
+  "breaks.no_zero_grad.course": [
+    "The loss begins at {0} and falls to {1} at step {2}. Then it rises, to {3} at most, and is {4} on average over the last 100 steps.",
+    "Der Loss beginnt bei {0} und fällt bis Schritt {2} auf {1}. Dann steigt er, auf höchstens {3}, und ist über die letzten 100 Schritte im Mittel {4}.",
+    "La perte commence à {0} et descend à {1} au pas {2}. Puis elle monte, jusqu’à {3}, et vaut {4} en moyenne sur les 100 derniers pas."],
+  "breaks.no_zero_grad.end": [
+    "The accuracy is {0}. The healthy model ends at a loss of {1}.",
+    "Die Genauigkeit ist {0}. Das gesunde Modell endet bei einem Loss von {1}.",
+    "L’exactitude est de {0}. Le modèle sain finit avec une perte de {1}."],
   "breaks.no_zero_grad.why": [
     "The sum of all old gradients points to where downhill was long ago. Like a ball that never brakes, the weights run past the valley and up the other side. At the beginning the loss does fall, as old and new gradients still agree: a test of a few dozen steps would not find the mistake. A loss that first falls and then rises far above its beginning gives it away. This is a real failure.",
     "Die Summe aller alten Gradienten zeigt dahin, wo es vor langer Zeit bergab ging. Wie eine Kugel, die nie bremst, laufen die Gewichte am Tal vorbei und drüben wieder hinauf. Am Anfang fällt der Loss, denn alte und neue Gradienten sind sich noch einig: Ein Versuch von ein paar Dutzend Schritten fände den Fehler nicht. Ein Loss, der erst fällt und dann weit über seinen Anfang steigt, verrät ihn. Das ist ein echtes Versagen.",
@@ -210,12 +278,16 @@ export const breaks = {
   "breaks.lr_100.answer.0": ["It falls 100 times as fast.", "Er fällt 100-mal so schnell.", "Elle baisse 100 fois plus vite."],
   "breaks.lr_100.answer.1": ["It jumps up far, and stays above the healthy model’s to the end.", "Er springt weit hinauf und bleibt bis zum Ende über dem des gesunden Modells.", "Elle bondit très haut et reste jusqu’à la fin au-dessus de celle du modèle sain."],
   "breaks.lr_100.answer.2": ["The same: AdamW evens out the learning rate.", "Dasselbe: AdamW gleicht die Lernrate aus.", "La même chose : AdamW compense le taux d’apprentissage."],
-  "breaks.lr_100.seen": [
-    "The loss jumps to {0} and ends at {1}; the healthy model ends at {2}. The accuracy is {3}, the attention of “it” on its subject {4}.",
-    "Der Loss springt auf {0} und endet bei {1}; das gesunde Modell endet bei {2}. Die Genauigkeit ist {3}, die Aufmerksamkeit von „it“ auf sein Subjekt {4}.",
-    "La perte bondit à {0} et finit à {1} ; le modèle sain finit à {2}. L’exactitude est de {3}, l’attention de « it » sur son sujet de {4}."],
+  "breaks.lr_100.course": [
+    "The loss jumps to {0} and ends at {1}; the healthy model ends at {2}.",
+    "Der Loss springt auf {0} und endet bei {1}; das gesunde Modell endet bei {2}.",
+    "La perte bondit à {0} et finit à {1} ; le modèle sain finit à {2}."],
+  "breaks.lr_100.end": [
+    "The accuracy is {0}, the attention of “it” on its subject {1}.",
+    "Die Genauigkeit ist {0}, die Aufmerksamkeit von „it“ auf sein Subjekt {1}.",
+    "L’exactitude est de {0}, l’attention de « it » sur son sujet de {1}."],
   "breaks.lr_100.why": [
-    "With AdamW one step moves a weight by about the learning rate, whatever the size of the gradient. The healthy weights are numbers near 1, so a step of 2 throws everything away each time. Later the rate falls to 0 and the loss comes down again, but attention does not recover. The model learns what works without it, such as which word follows “came out”. This is a real failure, but its loss at the end looks harmless; look at accuracy and attention, and at the whole curve.",
-    "Mit AdamW bewegt ein Schritt ein Gewicht um etwa die Lernrate, gleich wie groß der Gradient ist. Gesunde Gewichte sind Zahlen um 1; ein Schritt von 2 wirft jedes Mal alles um. Später fällt die Rate auf 0 und der Loss kommt wieder herunter, aber die Attention erholt sich nicht. Das Modell lernt, was ohne sie geht, etwa welches Wort auf „came out“ folgt. Das ist ein echtes Versagen, aber der Loss am Ende sieht harmlos aus; sieh auf Genauigkeit und Aufmerksamkeit und auf die ganze Kurve.",
-    "Avec AdamW, un pas déplace un poids d’environ le taux d’apprentissage, quelle que soit la taille du gradient. Les poids sains sont des nombres proches de 1 ; un pas de 2 bouleverse tout à chaque fois. Plus tard, le taux descend à 0 et la perte redescend, mais l’attention ne s’en remet pas. Le modèle apprend ce qui marche sans elle, par exemple quel mot suit « came out ». C’est un véritable échec, mais la perte finale a l’air inoffensive ; regardez l’exactitude, l’attention et toute la courbe."],
+    "With AdamW one step moves a weight by about the learning rate, whatever the size of the gradient. The healthy weights are numbers near 1, so a step of 2 throws everything away each time. Later the rate falls to 0 and the loss comes down again, but attention does not recover. The model learns what works without it, such as which word follows “came out”. This is a real failure, but after such a leap its loss at the end looks small; look at accuracy and attention, and at the whole curve.",
+    "Mit AdamW bewegt ein Schritt ein Gewicht um etwa die Lernrate, gleich wie groß der Gradient ist. Gesunde Gewichte sind Zahlen um 1; ein Schritt von 2 wirft jedes Mal alles um. Später fällt die Rate auf 0 und der Loss kommt wieder herunter, aber die Attention erholt sich nicht. Das Modell lernt, was ohne sie geht, etwa welches Wort auf „came out“ folgt. Das ist ein echtes Versagen, aber nach so einem Sprung sieht der Loss am Ende klein aus; sieh auf Genauigkeit und Aufmerksamkeit und auf die ganze Kurve.",
+    "Avec AdamW, un pas déplace un poids d’environ le taux d’apprentissage, quelle que soit la taille du gradient. Les poids sains sont des nombres proches de 1 ; un pas de 2 bouleverse tout à chaque fois. Plus tard, le taux descend à 0 et la perte redescend, mais l’attention ne s’en remet pas. Le modèle apprend ce qui marche sans elle, par exemple quel mot suit « came out ». C’est un véritable échec, mais après un tel bond la perte finale semble petite ; regardez l’exactitude, l’attention et toute la courbe."],
 };

@@ -1,6 +1,8 @@
 // Texts of the frame around the sections.
 export const shell = {
   "title": ["Attention, number by number", "Attention, Zahl für Zahl", "L’attention, nombre par nombre"],
+  "title.short": ["Attention", "Attention", "L’attention"],
+  "menu": ["Language, colours, link, print, help", "Sprache, Farben, Link, Drucken, Hilfe", "Langue, couleurs, lien, impression, aide"],
   "tabs": ["Parts of the page", "Teile der Seite", "Parties de la page"],
   "tab.class": ["Line by line", "Zeile für Zeile", "Ligne par ligne"],
   "tab.training": ["Training", "Training", "Entraînement"],

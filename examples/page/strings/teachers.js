@@ -6,26 +6,28 @@ export const teachers = {
     "Die Seite ist eine einzige Datei. Gib sie der Klasse auf einem USB-Stick, per E-Mail oder in einem gemeinsamen Ordner; sie öffnet sich mit einem Doppelklick, ohne Netz und Konto, und überträgt keine Daten.",
     "La page est un seul fichier. Donnez-le à la classe sur une clé USB, par courriel ou dans un dossier partagé ; il s’ouvre d’un double clic, sans réseau ni compte, et ne transmet aucune donnée."],
   "teachers.before.keys": [
-    "P starts presenter mode: large type for the projector. N goes to the next link of the plan below and B to the one before. Arrow keys step through the lines, 1 to 6 change the part of the page, ? lists all keys. F11 shows the browser in full screen.",
-    "P startet das Vorführen: große Schrift für den Beamer. N geht zum nächsten Link des Ablaufs unten, B zum vorigen. Pfeiltasten gehen durch die Zeilen, 1 bis 6 wechseln den Teil der Seite, ? nennt alle Tasten. F11 schaltet den Browser auf Vollbild.",
-    "P lance le mode présentation : grands caractères pour le projecteur. N va au lien suivant du déroulé ci-dessous, B au précédent. Les flèches parcourent les lignes, 1 à 6 changent de partie, ? donne toutes les touches. F11 met le navigateur en plein écran."],
+    "P starts presenter mode: large type for the projector. N goes to the next station of the chosen plan and B to the one before. Arrow keys step through the lines, 1 to 6 change the part of the page, ? lists all keys. F11 shows the browser in full screen.",
+    "P startet das Vorführen: große Schrift für den Beamer. N geht zur nächsten Station des gewählten Plans, B zur vorigen. Pfeiltasten gehen durch die Zeilen, 1 bis 6 wechseln den Teil der Seite, ? nennt alle Tasten. F11 schaltet den Browser auf Vollbild.",
+    "P lance le mode présentation : grands caractères pour le projecteur. N va à la station suivante du plan choisi, B à la précédente. Les flèches parcourent les lignes, 1 à 6 changent de partie, ? donne toutes les touches. F11 met le navigateur en plein écran."],
   "teachers.before.links": [
-    "The address holds what you see: line, number, sentence, step of training. “Copy link” copies it. Learners press “Open a link” in their own file and paste it there; only the part from # on counts.",
-    "Die Adresse enthält, was du siehst: Zeile, Zahl, Satz, Schritt des Trainings. „Link kopieren“ kopiert sie. Die Lernenden drücken in ihrer eigenen Datei auf „Link öffnen“ und fügen sie dort ein; nur der Teil ab # zählt.",
-    "L’adresse contient ce que vous voyez : ligne, nombre, phrase, pas d’entraînement. « Copier le lien » la copie. Les élèves appuient sur « Ouvrir un lien » dans leur propre fichier et l’y collent ; seule la partie à partir de # compte."],
+    "The address holds what you see: line, number, sentence, step of training. “Copy link” in the menu ☰ copies it. Learners press “Open a link” in their own file and paste it there; only the part from # on counts.",
+    "Die Adresse enthält, was du siehst: Zeile, Zahl, Satz, Schritt des Trainings. „Link kopieren“ im Menü ☰ kopiert sie. Die Lernenden drücken in ihrer eigenen Datei auf „Link öffnen“ und fügen sie dort ein; nur der Teil ab # zählt.",
+    "L’adresse contient ce que vous voyez : ligne, nombre, phrase, pas d’entraînement. « Copier le lien », dans le menu ☰, la copie. Les élèves appuient sur « Ouvrir un lien » dans leur propre fichier et l’y collent ; seule la partie à partir de # compte."],
   "teachers.before.print": [
-    "“Print” prints the part that you see, with all numbers. “Line by line” can also print a worksheet, in which the new numbers are left blank.",
-    "„Drucken“ druckt den Teil, den du siehst, mit allen Zahlen. „Zeile für Zeile“ druckt auf Wunsch auch ein Arbeitsblatt, auf dem die neuen Zahlen leer bleiben.",
-    "« Imprimer » imprime la partie que vous voyez, avec tous ses nombres. « Ligne par ligne » peut aussi imprimer un exercice où les nouveaux nombres restent vides."],
+    "“Print” in the menu ☰ prints the part that you see, with all numbers. “Line by line” can also print a worksheet, in which the new numbers are left blank.",
+    "„Drucken“ im Menü ☰ druckt den Teil, den du siehst, mit allen Zahlen. „Zeile für Zeile“ druckt auf Wunsch auch ein Arbeitsblatt, auf dem die neuen Zahlen leer bleiben.",
+    "« Imprimer », dans le menu ☰, imprime la partie que vous voyez, avec tous ses nombres. « Ligne par ligne » peut aussi imprimer un exercice où les nouveaux nombres restent vides."],
   "teachers.before.honest": [
     "Nothing is computed in advance: this page calculates and trains a real model, and the same seed gives everybody the same numbers.",
     "Nichts ist vorberechnet: Diese Seite rechnet und trainiert ein echtes Modell, und mit gleichem Startwert sehen alle dieselben Zahlen.",
     "Rien n’est calculé d’avance : cette page calcule et entraîne un vrai modèle, et la même graine donne à tous les mêmes nombres."],
-  "teachers.lesson": ["A lesson of ten minutes", "Ein Zehn-Minuten-Ablauf", "Un déroulé de dix minutes"],
+  "teachers.lesson": ["A plan for the lesson", "Ein Plan für die Stunde", "Un plan pour le cours"],
+  "teachers.plan": ["{0} minutes", "{0} Minuten", "{0} minutes"],
+  "teachers.station": ["Station {0} of {1}: {2} (minute {3} to {4})", "Station {0} von {1}: {2} (Minute {3} bis {4})", "Station {0} sur {1} : {2} (minute {3} à {4})"],
   "teachers.lesson.about": [
-    "Follow the links from top to bottom: each one sets the page. The browser's back button brings you back here. Questions come first, answers are folded.",
-    "Folge den Links von oben nach unten: Jeder stellt die Seite ein. Der Zurück-Knopf des Browsers führt hierher. Erst fragen; die Antworten sind eingeklappt.",
-    "Suivez les liens de haut en bas : chacun met la page dans l’état voulu. Le bouton Retour du navigateur ramène ici. D’abord les questions ; les réponses sont repliées."],
+    "{0} stations: follow the links from top to bottom, or press N; each one sets the page. The browser's back button brings you back here. Questions come first, answers are folded.",
+    "{0} Stationen: Folge den Links von oben nach unten, oder drück N; jeder stellt die Seite ein. Der Zurück-Knopf des Browsers führt hierher. Erst fragen; die Antworten sind eingeklappt.",
+    "{0} stations : suivez les liens de haut en bas, ou appuyez sur N ; chacun met la page dans l’état voulu. Le bouton Retour du navigateur ramène ici. D’abord les questions ; les réponses sont repliées."],
   "teachers.minutes": ["minute {0} to {1}", "Minute {0} bis {1}", "minute {0} à {1}"],
   "teachers.show": ["Show:", "Zeig:", "Montrez :"],
   "teachers.ask": ["Ask:", "Frag:", "Demandez :"],
@@ -45,31 +47,69 @@ export const teachers = {
     "Durch Vergleichen von Wörtern: Jedes Wort bekommt Zahlen, die sagen, was es sucht und was es anbietet. Passen zwei zusammen, gibt das einen hohen Wert.",
     "En comparant les mots : chaque mot reçoit des nombres qui disent ce qu’il cherche et ce qu’il offre. Deux mots qui vont ensemble donnent une valeur élevée."],
 
+  "teachers.learns": [
+    "It learns",
+    "Es lernt",
+    "Il apprend"],
+  "teachers.learns.do": [
+    "Now the weights are random, and so is what “it” attends to. Press “▶ Train the model”; it takes a few seconds. The model has never seen this sentence.",
+    "Jetzt sind die Gewichte zufällig, also auch, worauf „it“ achtet. Drück auf „▶ Modell trainieren“; es dauert ein paar Sekunden. Diesen Satz hat das Modell nie gesehen.",
+    "Pour l’instant les poids sont aléatoires, et l’attention de « it » aussi. Appuyez sur « ▶ Entraîner le modèle » ; cela prend quelques secondes. Le modèle n’a jamais vu cette phrase."],
+  "teachers.learns.ask": [
+    "First guess: which word will “it” attend to after training? What did the model learn from?",
+    "Erst raten: Auf welches Wort achtet „it“ nach dem Training? Woraus hat das Modell gelernt?",
+    "Devinez d’abord : à quel mot « it » fera-t-il attention après l’entraînement ? De quoi le modèle a-t-il appris ?"],
+  "teachers.learns.answer": [
+    "To “pizza”. It only learned to guess the next word, and looking at pizza makes the guess “tasted good” better.",
+    "Auf „pizza“. Es hat nur gelernt, das nächste Wort zu raten, und mit dem Blick auf pizza rät es „tasted good“ besser.",
+    "À « pizza ». Il a seulement appris à deviner le mot suivant, et regarder pizza aide à deviner « tasted good »."],
+  "teachers.show.untrained": [
+    "“it” before training",
+    "„it“ vor dem Training",
+    "« it » avant l’entraînement"],
+
+  "teachers.shares": [
+    "Attention is shares",
+    "Aufmerksamkeit ist Anteile",
+    "L’attention, ce sont des parts"],
+  "teachers.shares.do": [
+    "Three words, three rows. Each word compares itself with all words; softmax turns the similarities of a row into shares of 100 %. Point at one number and read its formula aloud.",
+    "Drei Wörter, drei Zeilen. Jedes Wort vergleicht sich mit allen Wörtern; Softmax macht aus den Ähnlichkeiten einer Zeile Anteile von 100 %. Zeig auf eine Zahl und lies ihre Formel vor.",
+    "Trois mots, trois lignes. Chaque mot se compare à tous les mots ; la softmax change les similarités d’une ligne en parts de 100 %. Montrez un nombre et lisez sa formule à voix haute."],
+  "teachers.shares.ask": [
+    "What does each row add up to? Which word looks mostly at itself?",
+    "Was ergibt jede Zeile zusammen? Welches Wort schaut vor allem auf sich selbst?",
+    "Combien vaut la somme de chaque ligne ? Quel mot se regarde surtout lui-même ?"],
+  "teachers.shares.answer": [
+    "100 %. “awesome” looks at itself with 90 %, as its similarity to itself is by far the largest of its row.",
+    "100 %. „awesome“ schaut zu 90 % auf sich selbst, denn seine Ähnlichkeit mit sich selbst ist mit Abstand die größte der Zeile.",
+    "100 %. « awesome » se regarde à 90 %, car sa similarité avec lui-même est de loin la plus grande de sa ligne."],
+
   "teachers.parts": ["Query, key and value", "Query, Key und Value", "Requête, clé et valeur"],
   "teachers.parts.do": [
     "Three words, two numbers each. The first three lines of the program multiply them by three weight matrices. Point at one number of q and let your learners check it with a calculator.",
     "Drei Wörter, je zwei Zahlen. Die ersten drei Zeilen des Programms multiplizieren sie mit drei Gewichtsmatrizen. Zeig auf eine Zahl von q und lass sie von den Lernenden mit dem Taschenrechner nachrechnen.",
     "Trois mots, deux nombres chacun. Les trois premières lignes du programme les multiplient par trois matrices de poids. Montrez un nombre de q et faites-le vérifier par les élèves à la calculatrice."],
-  "teachers.parts.show.1": ["q, what a word looks for", "q, was ein Wort sucht", "q, ce qu’un mot cherche"],
-  "teachers.parts.show.2": ["k, what it offers", "k, was es anbietet", "k, ce qu’il offre"],
-  "teachers.parts.show.3": ["v, what it passes on", "v, was es weitergibt", "v, ce qu’il transmet"],
+  "teachers.show.q": ["q, what a word looks for", "q, was ein Wort sucht", "q, ce qu’un mot cherche"],
+  "teachers.show.k": ["k, what it offers", "k, was es anbietet", "k, ce qu’il offre"],
+  "teachers.show.v": ["v, what it passes on", "v, was es weitergibt", "v, ce qu’il transmet"],
   "teachers.parts.ask": [
     "q, k and v come from the same words. Why are they different?",
     "q, k und v kommen von denselben Wörtern. Warum sind sie verschieden?",
     "q, k et v viennent des mêmes mots. Pourquoi sont-ils différents ?"],
   "teachers.parts.answer": [
-    "Because the weights W_q, W_k and W_v are different. Only these are learned.",
-    "Weil die Gewichte W_q, W_k und W_v verschieden sind. Nur sie werden gelernt.",
-    "Parce que les poids W_q, W_k et W_v sont différents. Eux seuls sont appris."],
+    "Because the weights W_q, W_k and W_v are different. They are random at first; training changes them.",
+    "Weil die Gewichte W_q, W_k und W_v verschieden sind. Am Anfang sind sie zufällig; das Training ändert sie.",
+    "Parce que les poids W_q, W_k et W_v sont différents. Au début ils sont aléatoires ; l’entraînement les change."],
 
   "teachers.percents": ["From similarity to per cent", "Von Ähnlichkeit zu Prozent", "De la similarité au pourcentage"],
   "teachers.percents.do": [
     "Each query meets each key: 3 × 3 numbers. They are divided by √2, because there are two features, and softmax turns each row into per cent.",
     "Jede Query trifft auf jeden Key: 3 × 3 Zahlen. Sie werden durch √2 geteilt, weil es zwei Merkmale sind, und Softmax macht aus jeder Zeile Prozente.",
     "Chaque requête rencontre chaque clé : 3 × 3 nombres. On les divise par √2, car il y a deux caractéristiques, et la softmax change chaque ligne en pourcentages."],
-  "teachers.percents.show.1": ["similarities", "Ähnlichkeiten", "similarités"],
-  "teachers.percents.show.2": ["scaled", "skaliert", "mises à l’échelle"],
-  "teachers.percents.show.3": ["per cent: 36, 40, 24", "Prozent: 36, 40, 24", "pour cent : 36, 40, 24"],
+  "teachers.show.sims": ["similarities", "Ähnlichkeiten", "similarités"],
+  "teachers.show.scaled": ["scaled", "skaliert", "mises à l’échelle"],
+  "teachers.show.percents": ["per cent: 36, 40, 24", "Prozent: 36, 40, 24", "pour cent : 36, 40, 24"],
   "teachers.percents.ask": [
     "What does each row add up to, and why does “awesome” look at itself with 90 %?",
     "Was ergibt jede Zeile zusammen, und warum schaut „awesome“ zu 90 % auf sich selbst?",
@@ -84,7 +124,7 @@ export const teachers = {
     "Line 7 mixes the values: 36 % of one, 40 % of the next, 24 % of the third. This is all that attention does.",
     "Zeile 7 mischt die Values: 36 % von einem, 40 % vom nächsten, 24 % vom dritten. Mehr tut Attention nicht.",
     "La ligne 7 mélange les valeurs : 36 % de l’une, 40 % de la suivante, 24 % de la troisième. L’attention ne fait rien de plus."],
-  "teachers.result.show.1": ["the weighted sum", "die gewichtete Summe", "la somme pondérée"],
+  "teachers.show.sum": ["the weighted sum", "die gewichtete Summe", "la somme pondérée"],
   "teachers.result.ask": [
     "What would the result be if a word attended 100 % to itself?",
     "Was käme heraus, wenn ein Wort zu 100 % auf sich selbst achtete?",
@@ -96,9 +136,9 @@ export const teachers = {
     "Before training the weights are random, and so is the attention of “it”. Press “▶ Play” and let everybody watch the loss fall and the attention move; the first 150 steps take 6 seconds. The model has never seen this sentence.",
     "Vor dem Training sind die Gewichte zufällig, also auch, worauf „it“ achtet. Drück auf „▶ Start“ und lass alle zusehen, wie der Loss fällt und die Aufmerksamkeit wandert; die ersten 150 Schritte dauern 6 Sekunden. Diesen Satz hat das Modell nie gesehen.",
     "Avant l’entraînement les poids sont aléatoires, et l’attention de « it » aussi. Appuyez sur « ▶ Lancer » et faites regarder la perte baisser et l’attention se déplacer ; les 150 premiers pas durent 6 secondes. Le modèle n’a jamais vu cette phrase."],
-  "teachers.training.show.1": ["before training", "vor dem Training", "avant l’entraînement"],
-  "teachers.training.show.2": ["training", "das Training", "l’entraînement"],
-  "teachers.training.show.3": ["after 2000 steps", "nach 2000 Schritten", "après 2000 pas"],
+  "teachers.show.before": ["before training", "vor dem Training", "avant l’entraînement"],
+  "teachers.show.training": ["training", "das Training", "l’entraînement"],
+  "teachers.show.after": ["after 2000 steps", "nach 2000 Schritten", "après 2000 pas"],
   "teachers.training.ask": [
     "First guess: which word will “it” attend to in the end? Nobody told the model what “it” is. What did it learn from?",
     "Erst raten: Auf welches Wort wird „it“ am Ende achten? Niemand hat dem Modell gesagt, was „it“ ist. Woraus hat es gelernt?",
@@ -113,8 +153,8 @@ export const teachers = {
     "Here the place is an animal, too, which never happens in training. After 500 steps “it” is the dog, after 2000 steps the cat.",
     "Hier ist auch der Ort ein Tier; das kommt im Training nie vor. Nach 500 Schritten ist „it“ der Hund, nach 2000 die Katze.",
     "Ici le lieu est aussi un animal, ce qui n’arrive jamais à l’entraînement. Après 500 pas « it » est le chien, après 2000 le chat."],
-  "teachers.limits.show.1": ["cat and dog after 500 steps", "Katze und Hund nach 500 Schritten", "chat et chien après 500 pas"],
-  "teachers.limits.show.2": ["after 2000 steps", "nach 2000 Schritten", "après 2000 pas"],
+  "teachers.show.early": ["cat and dog after 500 steps", "Katze und Hund nach 500 Schritten", "chat et chien après 500 pas"],
+  "teachers.show.late": ["cat and dog after 2000 steps", "Katze und Hund nach 2000 Schritten", "chat et chien après 2000 pas"],
   "teachers.limits.ask": [
     "Does the model understand the sentence? Let everybody write one that fools it.",
     "Versteht das Modell den Satz? Lass alle einen schreiben, der es hereinlegt.",
@@ -129,7 +169,7 @@ export const teachers = {
     "The mask is turned round: each word may see only later words. Let everybody guess, choose the answer of the majority, and press “Retrain with the mistake”. Another mistake can be homework.",
     "Die Maske ist umgedreht: Jedes Wort darf nur spätere sehen. Lass alle raten, wähl die Antwort der Mehrheit und drück auf „Mit dem Fehler neu trainieren“. Ein anderer Fehler taugt als Hausaufgabe.",
     "Le masque est inversé : chaque mot ne voit que les suivants. Faites deviner, choisissez la réponse de la majorité et appuyez sur « Réentraîner avec l’erreur ». Une autre erreur fera un devoir à la maison."],
-  "teachers.breaks.show.1": ["mask inverted", "Maske umgedreht", "masque inversé"],
+  "teachers.show.inverted": ["mask inverted", "Maske umgedreht", "masque inversé"],
   "teachers.breaks.ask": [
     "After training, what will the attention of “it” be on? And will the loss be larger or smaller than the healthy model’s?",
     "Worauf liegt nach dem Training die Aufmerksamkeit von „it“? Und ist der Loss größer oder kleiner als der des gesunden Modells?",

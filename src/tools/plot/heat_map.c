@@ -15,14 +15,14 @@ static void print_blanks(FILE *stream, int64_t count)
 
 /* ---- cells ---- */
 
-/* A percentage on a background from dark grey to yellow, or after a shade character. Narrow cells
- * show only the background or the shade. */
+/* A percentage on a background from dark grey to light green, or after a shade character. Narrow
+ * cells show only the background or the shade. */
 static void print_cell(const heed_heat *m, double weight)
 {
     static const char *const blocks[] = {" ", "░", "▒", "▓", "█"};
     static const char *const ascii[] = {" ", ":", "=", "*", "#", "@"};
-    /* xterm's 256 colors: grey, then from dark red to yellow */
-    static const int backgrounds[] = {233, 52, 88, 124, 160, 202, 208, 214, 220, 226};
+    /* xterm's 256 colors: grey, then green as in shares.h, from dark to light */
+    static const int backgrounds[] = {233, 22, 23, 29, 35, 36, 42, 79, 121, 158};
     const bool is_ascii = (m->style & HEED_LABEL_ASCII) != 0;
     const char *const *const shades = is_ascii ? ascii : blocks;
     const int darkest = is_ascii ? 5 : 4;
@@ -33,7 +33,7 @@ static void print_cell(const heed_heat *m, double weight)
         fprintf(m->stream, "%*s", m->cell, is_wide ? "NaN" : "?");
     } else if (m->colored) {
         const int step = (int)(share * 9.999);
-        fprintf(m->stream, "\033[48;5;%dm\033[38;5;%dm", backgrounds[step], step > 4 ? 16 : 252);
+        fprintf(m->stream, "\033[48;5;%dm\033[38;5;%dm", backgrounds[step], step > 2 ? 16 : 252);
         if (is_wide) {
             fprintf(m->stream, "%4.0f", percent);
         } else {

@@ -5,6 +5,7 @@
 
 #include "curves.h"
 #include "picture.h"
+#include "shares.h"
 
 enum { WIDTH = 720, MOST = 10000, EDGE = 16 /* margin */ };
 
@@ -26,10 +27,11 @@ enum { CURVES = 6 /* colors of curves */, TITLE = 28 /* height of a drawn title 
 static const struct {
     const char *name, *light, *dark;
 } classes[] = {
-    {"page", "#fff", "#14181d"},    {"ink", "#1f2933", "#dde3e9"}, {"grid", "#dde2e7", "#343c45"},
-    {"heat", "#0b3c7d", "#9fd0ff"}, {"c0", "#0072b2", "#56b4e9"},  {"c1", "#d55e00", "#e69f00"},
-    {"c2", "#009e73", "#2fc79b"},   {"c3", "#cc79a7", "#e49cc4"},  {"c4", "#8a6d00", "#f0e442"},
-    {"c5", "#56b4e9", "#ff8a4c"},
+    {"page", "#fff", "#14181d"},    {"ink", "#1f2933", "#dde3e9"},
+    {"grid", "#dde2e7", "#343c45"}, {"heat", HEED_SHARE_LIGHT, HEED_SHARE_DARK},
+    {"c0", "#0072b2", "#56b4e9"},   {"c1", "#d55e00", "#e69f00"},
+    {"c2", "#009e73", "#2fc79b"},   {"c3", "#cc79a7", "#e49cc4"},
+    {"c4", "#8a6d00", "#f0e442"},   {"c5", "#56b4e9", "#ff8a4c"},
 };
 
 static void put_colors(FILE *stream, const char *root, bool is_dark)

@@ -3,7 +3,7 @@
 import { h, fill } from "../../dom.js";
 import { t } from "../../strings.js";
 import { matrix, number } from "../../matrix.js";
-import { run } from "../../run.js";
+import { run, play, stop, STEPS } from "../../run.js";
 import { state, setState, onState } from "../../state.js";
 import { readSentence, suggestions, wordsAt } from "../../words.js";
 
@@ -16,11 +16,15 @@ export function sentencePart(root) {
     spellcheck: "false", "aria-describedby": "own-count own-problems", value: state.sentence });
   const count = h("span.faint", { id: "own-count" });
   const problems = h("div", { id: "own-problems", role: "status" });
+  const train = h("button.primary", { type: "button", id: "own-train",
+    onclick: () => (run.playing || run.busy ? stop() : play()) });
+  const weightsOf = h("span", { id: "own-weights", role: "status" });
   const results = h("div");
   const examples = h("div.chips"), words = h("div");
   root.append(h("p", {}, h("label", { for: "own-input" }, t("own.sentence.label")), " ", count), input, problems,
     h("p.not-printed", {}, t("own.sentence.try")), examples,
-    h("details", {}, h("summary", {}, t("own.sentence.words")), words), results);
+    h("details", {}, h("summary", {}, t("own.sentence.words")), words),
+    h("div.toolbar", {}, train, weightsOf), results);
 
   let timer = 0;
   const type = (text) => {
@@ -94,6 +98,15 @@ export function sentencePart(root) {
         [...new Set(positions.flatMap(wordsAt))].map((w) => chip(w, () => type(`${input.value.trim()} ${w}`.trim()))))));
   }
 
+  /** Which weights the results are of, and the button that trains them. */
+  function showTraining() {
+    const moving = run.playing || run.busy;
+    train.textContent = t(moving ? "train.pause" : run.step === 0 ? "own.train" : "own.train.on");
+    train.hidden = !moving && run.step >= STEPS;
+    weightsOf.textContent = moving ? t("own.training", run.step, STEPS)
+      : run.step === 0 && !run.opened ? t("own.sentence.untrained") : t("own.sentence.weights", run.step);
+  }
+
   let latest = 0;
   async function showResults(read) {
     const mine = ++latest;
@@ -101,7 +114,7 @@ export function sentencePart(root) {
       fill(results);
       return;
     }
-    const { heads, seen, weights, written, step } = await run.engine.measure({ tokens: read.ids, prompt: read.ids });
+    const { heads, seen, weights, written } = await run.engine.measure({ tokens: read.ids, prompt: read.ids });
     if (mine !== latest || (run.playing && results.contains(document.activeElement))) {
       return; // another sentence by now, or the reader is in the table
     }
@@ -123,7 +136,6 @@ export function sentencePart(root) {
     });
     const ends = written.map((id) => (id === 0 ? t("own.sentence.end") : run.language.words[id]));
     fill(results,
-      h("p", {}, t("own.sentence.weights", step), step === 0 && !run.opened ? " " + t("own.sentence.untrained") : ""),
       h("p", {}, ends.length > 0 ? [t("own.sentence.writes"), " ", read.words.join(" "), " ", h("b", {}, ends.join(" "))]
         : t("own.sentence.full")),
       perHead,
@@ -139,6 +151,7 @@ export function sentencePart(root) {
       showExamples();
       showWords();
     }
+    showTraining();
     return showResults(showProblems(input.value));
   }
   return show;
