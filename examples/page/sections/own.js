@@ -15,7 +15,7 @@ export function begin(root) {
   const shows = Object.entries(parts).map(([name, part]) => {
     const box = h("div.part");
     root.append(h("section.own", { "aria-labelledby": `own-part-${name}` }, h("h2", { id: `own-part-${name}` }, t(`own.${name}`)),
-      h("p", {}, t(`own.${name}.about`)), box));
+      h("p.not-presented", {}, t(`own.${name}.about`)), box));
     return part(box);
   });
   const show = () => shows.forEach((each) => each());

@@ -14,7 +14,7 @@ export const training = {
     "Train until step 2,000 or until you pause. Most is learned in the first 150 steps, so these are slow.",
     "Trainiert bis Schritt 2000 oder bis zur Pause. Das meiste lernt es in den ersten 150 Schritten; darum sind diese langsam.",
     "Entraîne jusqu’au pas 2000 ou jusqu’à la pause. L’essentiel s’apprend pendant les 150 premiers pas : ceux-ci sont donc lents."],
-  "train.pause": ["⏸ Pause", "⏸ Pause", "⏸ Pause"],
+  "train.pause": ["❚❚ Pause", "❚❚ Pause", "❚❚ Pause"],
   "train.first": ["To the beginning", "Zum Anfang", "Au début"],
   "train.first.why": ["Back to step 0, with the same first weights", "Zurück zu Schritt 0, mit denselben Anfangsgewichten", "Retour au pas 0, avec les mêmes poids initiaux"],
   "train.back": ["One step back", "Ein Schritt zurück", "Un pas en arrière"],

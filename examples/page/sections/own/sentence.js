@@ -20,10 +20,10 @@ export function sentencePart(root) {
     onclick: () => (run.playing || run.busy ? stop() : play()) });
   const weightsOf = h("span", { id: "own-weights", role: "status" });
   const results = h("div");
-  const examples = h("div.chips"), words = h("div");
+  const examples = h("div.chips.not-presented"), words = h("div");
   root.append(h("p", {}, h("label", { for: "own-input" }, t("own.sentence.label")), " ", count), input, problems,
-    h("p.not-printed", {}, t("own.sentence.try")), examples,
-    h("details", {}, h("summary", {}, t("own.sentence.words")), words),
+    h("p.not-printed.not-presented", {}, t("own.sentence.try")), examples,
+    h("details.not-presented", {}, h("summary", {}, t("own.sentence.words")), words),
     h("div.toolbar", {}, train, weightsOf), results);
 
   let timer = 0;
@@ -139,7 +139,7 @@ export function sentencePart(root) {
       h("p", {}, ends.length > 0 ? [t("own.sentence.writes"), " ", read.words.join(" "), " ", h("b", {}, ends.join(" "))]
         : t("own.sentence.full")),
       perHead,
-      h("p", {}, t("own.sentence.read")),
+      h("p.not-presented", {}, t("own.sentence.read")),
       h("p", {}, h("button", { type: "button", onclick: () => setState({ tab: "class", example: "own" }) },
         t("own.sentence.open"))));
   }
