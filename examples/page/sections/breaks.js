@@ -40,7 +40,7 @@ export function begin(root) {
   const menu = h("div.break-menu", { role: "group", "aria-label": t("breaks.menu") });
   const body = h("div");
   root.classList.add("breaks");
-  root.append(h("h2", {}, t("breaks.title")), h("p", {}, t("breaks.intro")), menu, body);
+  root.append(h("h2.not-presented", {}, t("breaks.title")), h("p.not-presented", {}, t("breaks.intro")), menu, body);
 
   const buttons = Object.keys(switches).map((name) =>
     h("button", { type: "button", id: `break-${name}`, onclick: () => {
@@ -90,7 +90,7 @@ export function begin(root) {
     } });
     fill(body, h("h3", {}, t(`breaks.${name}`)), h("p", {}, t(`breaks.${name}.what`)),
       h("div.break-codes", {}, codeBox("PyTorch", "python", bit), codeBox("C", "c", bit)),
-      h("p.faint", {}, t("breaks.signs")), form,
+      h("p.faint.not-presented", {}, t("breaks.signs")), form,
       h("div.toolbar", {}, h("label", {}, t("train.seed"), " ", seed), retrain, why), after);
   }
 
