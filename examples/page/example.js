@@ -77,7 +77,8 @@ export async function record(sentence) {
   return passOn(await engineOf(sentence), sentence);
 }
 
-/** Names for a recorded pass: {pass, sentence, heads, tokens: the words that are the model's input, find, names}. */
+/** Names for a recorded pass: {pass, sentence, heads, head: the shown one, tokens: the words that are the model's input,
+ * find, names, otherParts}. */
 export function named(pass, sentence, chosenHead) {
   const { words } = sentence;
   const heads = 1 + Math.max(...pass.marks.map((mark) => mark.head)), head = Math.min(chosenHead, heads - 1);
@@ -95,8 +96,30 @@ export function named(pass, sentence, chosenHead) {
     return entry === undefined ? null : { tensor: entry.inputs[1], gradient: -1 };
   };
 
+  /** The result of the entry of backward with this operation whose inputs are these, in any order. */
+  const made = (op, ...inputs) => pass.entries.find((e) => e.op === op && e.backward &&
+    inputs.every((tensor) => e.inputs.includes(tensor)))?.result ?? -1;
+
   /** {tensor, gradient} of a matrix of a formula (lines.js). */
   const find = (fullName) => {
+    const [, value, part] = /^(.+)\.grad(?:@(\w+))?$/.exec(fullName) ?? [];
+    if (part === "residual") {
+      return { tensor: find(part).gradient, gradient: -1 };
+    }
+    if (value !== undefined) {
+      return { tensor: part === undefined ? find(value).gradient
+        : made("matmul", find(part).gradient, find(`W_${part}`).tensor), gradient: -1 };
+    }
+    if (fullName.endsWith(".sums")) {
+      const { tensor, gradient } = find(fullName.slice(0, -5));
+      return { tensor: made("sum", made("mul", tensor, gradient)), gradient: -1 };
+    }
+    if (fullName === "logits.used") {
+      return { tensor: pass.entries.find((e) => e.op === "cross_entropy").inputs[0], gradient: -1 };
+    }
+    if (fullName === "logits.shares") {
+      return { tensor: made("softmax"), gradient: -1 };
+    }
     const [name, of] = fullName.split("@");
     const special = { positions: ["add", "token_encodings"], mask: ["masked_fill", "masked_sims"],
       targets: ["cross_entropy", "loss"] }[name];
@@ -108,16 +131,24 @@ export function named(pass, sentence, chosenHead) {
     return pass.marks.find((m) => m.name === name && m.head === inHead) ??
       pass.leaves.find((l) => l.name === leaf || l.name.endsWith(`.${leaf}`)) ?? null;
   };
+  /** The tensors that the other heads add to the gradient of the encodings. */
+  const otherParts = () => Array.from({ length: heads }, (_, of) => of).filter((of) => of !== head)
+    .flatMap((of) => ["q", "k", "v"].map((name) => made("matmul",
+      pass.marks.find((m) => m.name === name && m.head === of).gradient,
+      pass.leaves.find((l) => l.name.endsWith(`heads.${of}.W_${name}.weight`)).tensor)));
 
   /** The names of rows and columns. */
   const names = (fullName) => {
-    const name = fullName.split("@")[0], found = find(fullName);
+    const name = fullName.replace(/\.grad(@\w+)?$|\.(shares|used)$/, "").split("@")[0], found = find(fullName);
     const [height, width] = sizes(pass.tensors[found.tensor].shape);
+    if (name.endsWith(".sums")) {
+      return { rows: tokens, columns: [t("class.sums")] };
+    }
     if (BETWEEN_WORDS.has(name)) {
       return { rows: tokens, columns: tokens, corner: t("class.corner") };
     }
     const perHead = heads > 1 ? width / heads : width;
-    const byHead = (key) => Array.from({ length: width }, (_, i) => t(key, Math.floor(i / perHead), i % perHead));
+    const byHead = (key) => Array.from({ length: width }, (_, i) => t(key, Math.floor(i / perHead) + 1, i % perHead));
     switch (name) {
       case "W_q": case "W_k": case "W_v": return ofWeight(height, width);
       case "W_o": return { ...ofWeight(height, width), columns: byHead("class.from_head_feature") };
@@ -130,7 +161,7 @@ export function named(pass, sentence, chosenHead) {
       default: return { rows: tokens, columns: feature(width) };
     }
   };
-  return { pass, sentence, heads, tokens, find, names };
+  return { pass, sentence, heads, head, tokens, find, names, otherParts };
 }
 
 /** A sentence and a way back, if the passes over sentences have another mask than the usual one. */

@@ -7,6 +7,9 @@ import { h, fill } from "./dom.js";
 const unbroken = (text) => text.split(/(\w+->\w+|-\w+)/)
   .map((part, i) => (i % 2 === 1 ? h("span.word", {}, part) : part));
 
+/** Half the indentation, as listings are narrow. */
+const narrowed = (text) => text.replace(/^( +)\1/gm, "$1");
+
 /**
  * onchoose(step): a line was pressed. Returns {python, c: elements, draw(lines, steps, whole): new lines (lines.js),
  * mark(step): highlights a step and scrolls it into view within its listing}.
@@ -32,7 +35,7 @@ export function listing(onchoose) {
       for (const [language, list] of Object.entries(lists)) {
         const shown = lines.filter((line) => line[language] !== null && (whole || !line.whole));
         fill(list, shown.map((line) => {
-          const step = steps.indexOf(line), text = unbroken(line[language]);
+          const step = steps.indexOf(line), text = unbroken(narrowed(line[language]));
           return step < 0 ? h("li", {}, h("span.line", {}, text))
             : h("li", { "data-step": step }, h("button.line", { type: "button", onclick: () => onchoose(step) }, text));
         }));
@@ -48,7 +51,8 @@ export function listing(onchoose) {
             stopAt(list, item.firstChild);
           }
           if (current && list.clientHeight > 0) {
-            const top = item.offsetTop - 2 * item.offsetHeight, bottom = item.offsetTop + 3 * item.offsetHeight;
+            const around = list.clientHeight > 6 * item.offsetHeight ? item.offsetHeight : 0; // lines before and after
+            const top = item.offsetTop - 2 * around, bottom = item.offsetTop + item.offsetHeight + 2 * around;
             list.scrollTop = Math.max(Math.min(list.scrollTop, top), bottom - list.clientHeight);
           }
         }

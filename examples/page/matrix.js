@@ -61,18 +61,27 @@ function shade(kind, value, most) {
 
 const escaped = (text) => String(text).replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`);
 
+const looksOf = ({ names, heads, text }) => ["sized", names > 0 ? "" : "unnamed", heads > 0 ? "" : "headless",
+  { down: "down", across: "" }[text] ?? "compact"].join(" ");
+
 /**
  * options: {tensor: its number in the pass, name, shape: [rows, columns] or less, values, rows, columns:
  * their names, corner: the text above the row names, kind: "value" | "percent" |
  * "gradient" | "id" | "mask", changed: mark it as new, compact: colours without numbers, digits: decimals of values,
- * text(value): the text of a cell, pickRows, pickColumns: the numbers of those to show (default: all),
+ * text(value): the text of a cell, pickRows, pickColumns: the numbers of those to show (default: all), transposed:
+ * rows are drawn as columns; shape, rows and columns are those of the tensor, picks those of what is drawn,
+ * size: {width, height, font, names, heads, text: "across", "down" or ""}: of its cells, of the names of rows and
+ * columns (0: they are not drawn), and how numbers are written; a table with a size has no caption,
  * onpoint(tensor, index): a cell was pointed at or focused, onpress(tensor, index, byKey): clicked or Enter,
  * onleave(): the pointer left the table}. An index counts the elements of the whole tensor.
  * Returns {element, mark(indices, className), unmark(), focus(index), update(values)}.
  */
 export function matrix(options) {
-  const { tensor, name, shape, values, rows, columns, kind = "value", changed = false, compact = false } = options;
-  const [height, width] = sizes(shape);
+  const { tensor, name, shape, values, kind = "value", changed = false, compact = false, transposed = false, size } = options;
+  const [tensorHeight, tensorWidth] = sizes(shape);
+  const [height, width] = transposed ? [tensorWidth, tensorHeight] : [tensorHeight, tensorWidth];
+  const [rows, columns] = transposed ? [options.columns, options.rows] : [options.rows, options.columns];
+  const elementAt = (r, c) => (transposed ? c * tensorWidth + r : r * tensorWidth + c);
   const shownRows = options.pickRows ?? Array.from({ length: height }, (_, r) => r);
   const shownColumns = options.pickColumns ?? Array.from({ length: width }, (_, c) => c);
   const across = shownColumns.length;
@@ -86,15 +95,18 @@ export function matrix(options) {
   const body = h("tbody");
   const headHtml = (text) => (text === "" ? "<td></td>" : `<th scope="row">${escaped(text)}</th>`);
   body.innerHTML = shownRows.map((r) =>
-    `<tr>${headHtml(rows?.[r] ?? r)}${shownColumns.map((c) => cellHtml(r * width + c)).join("")}</tr>`).join("");
+    `<tr>${headHtml(rows?.[r] ?? r)}${shownColumns.map((c) => cellHtml(elementAt(r, c))).join("")}</tr>`).join("");
   const cells = [...body.querySelectorAll("td[data-index]")], rowHeads = [...body.rows].map((row) => row.cells[0]);
   const places = new Map(cells.map((cell, place) => [Number(cell.dataset.index), place])); // of an index
   const columnHeads = shownColumns.map((c) => columns?.[c] ?? String(c))
     .map((text) => (text === "" ? h("td") : h("th", { scope: "col" }, text)));
   cells[0]?.setAttribute("tabindex", "0");
-  const look = compact ? "compact" : kind !== "id" && across > DENSE ? "dense" : "";
-  const table = h("table", { class: `matrix ${kind} ${look}`, "data-tensor": tensor, style: `--across:${across}` },
-    h("caption", {}, titleOf(name, shape)),
+  const look = size !== undefined ? looksOf(size) : compact ? "compact" : kind !== "id" && across > DENSE ? "dense" : "";
+  const style = `--across:${across}` + (size === undefined ? "" : `;--width:${size.width}px;--height:${size.height}px;` +
+    `--font:${size.font}px;--names:${size.names}px;--heads:${size.heads}px`);
+  const table = h("table", { class: `matrix ${kind} ${look}`, "data-tensor": tensor, style,
+    "aria-label": size === undefined ? null : name },
+  size === undefined ? h("caption", {}, titleOf(name, shape)) : null,
     h("thead", {}, h("tr", {}, h("td", {}, options.corner ?? ""), columnHeads)),
     body);
   const box = h("div", { class: "matrix-box" + (changed ? " changed" : "") }, table);
@@ -155,11 +167,18 @@ export function matrix(options) {
   return {
     element: box,
     mark(indices, className) {
+      const all = new Set(indices.map((index) => places.get(index)));
+      table.classList.toggle("lit", className === "source" || table.classList.contains("lit"));
       for (const index of indices) {
         const place = places.get(index);
         if (place !== undefined) {
           cells[place].classList.add(className);
           marked.push(place);
+          if (className === "source") { // neighbours share one frame
+            const ends = { left: place % across === 0 || !all.has(place - 1), top: !all.has(place - across),
+              right: place % across === across - 1 || !all.has(place + 1), bottom: !all.has(place + across) };
+            Object.entries(ends).forEach(([side, ends]) => cells[place].classList.toggle(side, ends));
+          }
           if (className === "result") {
             named(place, true);
           }
@@ -167,8 +186,9 @@ export function matrix(options) {
       }
     },
     unmark() {
+      table.classList.remove("lit");
       marked.forEach((place) => {
-        cells[place].classList.remove("source", "result");
+        cells[place].classList.remove("source", "result", "left", "top", "right", "bottom");
         named(place, false);
       });
       marked = [];

@@ -32,7 +32,8 @@ const fields = {
   example: oneOf("tutorial", "pizza", "own"),
   phase: oneOf("forward", "backward"),
   line: whole(0, 0, 99),             // of the class
-  head: whole(0, 0, 15),
+  part: whole(0, 0, 9),              // of the formulas of a line, backward
+  head: whole(0, 0, 15),             // from 0, shown from 1
   masked: flag(),                    // the tutorial with the mask
   cell: matching("", /^[\w .:@-]{1,99}$/), // the explained cell: "name:row:column"
   sentence: sentence("the pizza came out of the oven and it"), // the reader's

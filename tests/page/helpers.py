@@ -1,4 +1,4 @@
-"""Shared by the tests of attention.html (page.py, breaks.py, shell.py)."""
+"""Shared by the tests of attention.html (page.py, breaks.py, lines.py, shell.py)."""
 
 from browser import Page
 

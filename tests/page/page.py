@@ -23,6 +23,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 import breaks
+import lines
 import shell
 from browser import check_axe, skip, start
 from firefox import Firefox, find as find_firefox
@@ -179,11 +180,10 @@ def current_lines(page):
 
 
 def shown_matrices(page):
-    """The matrices at the current line: {name: {"value": texts, "gradient": texts}}."""
+    """The matrices at the current line: {name: texts, in the order of the tensor}."""
     return page.run("""Object.fromEntries([...document.querySelectorAll("#panel-class .equation .card")].map((card) =>
-        [card.dataset.name, Object.fromEntries([...card.querySelectorAll("table.matrix")].filter((t) => t.checkVisibility())
-            .map((table) => [table.classList.contains("gradient") ? "gradient" : "value",
-                [...table.querySelectorAll("td[data-index]")].map((td) => td.textContent)]))]))""")
+        [card.dataset.name, [...card.querySelectorAll("td[data-index]")]
+            .sort((a, b) => a.dataset.index - b.dataset.index).map((td) => td.textContent)]))""")
 
 
 def expect_shown(name, texts, expected):
@@ -200,39 +200,43 @@ def expect_shown(name, texts, expected):
 
 def check_class(page, masked, values, gradients):
     """Every line, forward and backward and back again, with PyTorch's numbers."""
-    show(page, "class", example="tutorial", masked=masked, phase="forward", line=0, cell="")
-    seen = []
+    show(page, "class", example="tutorial", masked=masked, phase="forward", line=0, part=0, cell="")
+    seen, drawn = [], set()
     body = page.find("body")
+    where = lambda: [page.run(f"page.state.{key}") for key in ("phase", "line", "part")]
     for phase in ("forward", "backward"):
-        last = None
         while True:
             page.wait("document.querySelectorAll('#panel-class ol.code .current').length === 2")
             python, c = current_lines(page)
             assert len(python) == 1 and len(c) == 1, (python, c)
-            here = (page.run("page.state.phase"), page.run("page.state.line"), python[0])
-            if here == last or here[0] != phase:
+            here = [*where(), python[0]]
+            if here[0] != phase or here in seen:
                 break
             seen.append(here)
-            last = here
             matrices = shown_matrices(page)
             made = re.match(r"\w+", python[0])[0]
-            assert made in matrices, (made, list(matrices))
-            for name, layers in matrices.items():
-                if name in values and "value" in layers:
-                    expect_shown(name, layers["value"], values[name])
-                if "gradient" in layers:
-                    expect_shown(f"gradient of {name}", layers["gradient"], gradients[name])
-            assert phase == "forward" or any("gradient" in layers for layers in matrices.values()), here
+            assert phase == "backward" or made in matrices, (made, list(matrices))
+            for name, texts in matrices.items():
+                value = name.removesuffix(".grad")
+                expected = gradients.get(value) if name.endswith(".grad") else values.get(name)
+                if expected is not None:
+                    expect_shown(name, texts, expected)
+                    drawn.add(name)
+            assert phase == "forward" or any(".grad" in name for name in matrices), here
             body.send_keys(Keys.ARROW_RIGHT)
-            page.wait("""page.state.phase !== arguments[0] || page.state.line !== arguments[1] ||
-                page.state.phase === "backward" && page.state.line === 0""", here[0], here[1])
+            if page.run("document.querySelector('#panel-class [data-key=next]').disabled") and where() == here[:3]:
+                break
+            page.wait("page.state.phase !== arguments[0] || page.state.line !== arguments[1] || page.state.part !== arguments[2]",
+                      *here[:3])
     lines = len(values) - 4  # without the weights and the input
-    assert len(seen) == 2 * lines, seen
+    assert len([here for here in seen if here[0] == "forward"]) == lines, seen
+    assert len({here[1] for here in seen if here[0] == "backward"}) == lines, seen
+    assert drawn == {*values} | {f"{name}.grad" for name in gradients}, drawn
     for here in reversed(seen):
-        assert (page.run("page.state.phase"), page.run("page.state.line")) == here[:2], here
-        assert current_lines(page)[0] == [here[2]], here
+        assert where() == here[:3], here
+        assert current_lines(page)[0] == [here[3]], here
         body.send_keys(Keys.ARROW_LEFT)
-    assert (page.run("page.state.phase"), page.run("page.state.line")) == ("forward", 0)
+    assert where() == ["forward", 0, 0]
 
 
 def check_class_of_model(page):
@@ -248,7 +252,7 @@ def check_class_of_model(page):
                 python, c = current_lines(page)
                 assert len(python) == 1 and len(c) == 1, (phase, line, python, c)
                 name = re.match(r"\w+", python[0])[0]
-                assert name in shown_matrices(page), (phase, line, name)
+                assert phase == "backward" or name in shown_matrices(page), (phase, line, name)
     set_state(page, heads=1, example="tutorial", phase="forward", line=0)
 
 
@@ -412,7 +416,7 @@ def check_panel(page):
             assert shown.low <= computed.high and computed.low <= shown.high, (x, computed.low, computed.high)
             cell = number(x["cell"]) / (100 if x["percent"] else 1)
             assert abs(cell - number(result.removeprefix(" = "))) <= (6e-4 if x["percent"] else 1e-4) or math.isinf(cell), x
-    assert explained >= 200 and marking > 0.5 * explained, (explained, marking)
+    assert explained >= 100 and marking > 0.5 * explained, (explained, marking)
 
 
 # ---- gradients ----
@@ -606,7 +610,7 @@ def take_picture(driver, path, picture):
     page = open_page(driver, path, "#example=pizza&step=500&line=8&cell=attention_percents:8:1", width=1520)
     page.wait("page.run.step === 500")
     page.wait("document.querySelector('#panel-class .panel .value')?.textContent.includes('0.99')")
-    page.run("document.querySelector('#panel-class .steps').scrollIntoView()")
+    page.run("scrollTo(0, 0)")
     shot = driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "webp", "quality": 80})
     with open(picture, "wb") as file:
         file.write(base64.b64decode(shot["data"]))
@@ -665,6 +669,8 @@ def main():
         check_class(page, False, PLAIN, PLAIN_GRADIENTS)
         check_class(page, True, MASKED, MASKED_GRADIENTS)
         check_class_of_model(page)
+        lines.check_equations(page)
+        lines.check_map(page)
         check_formulas(page)
         check_panel(page)
         check_gradients(page)
@@ -678,6 +684,8 @@ def main():
         shell.check_layout(driver, path)
         shell.check_history(driver, path)
         check_languages(driver, path)
+        lines.check_once(driver, path)
+        lines.check_layout(driver, path)
         check_widths(driver, path, pictures)
         if pictures:
             take_picture(driver, path, f"{pictures}/page.webp")

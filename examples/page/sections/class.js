@@ -9,82 +9,77 @@ import { chosenSentence, record, named, maskNote } from "../example.js";
 import { codeLines, stepsOf } from "../lines.js";
 import { legend } from "../matrix.js";
 import { newView, keepingFocus } from "./class/view.js";
-import { cellsOf } from "./class/cells.js";
+import { cellsOf, matricesOf } from "./class/cells.js";
 import { explaining } from "./class/explaining.js";
 import { cardsOf } from "./class/cards.js";
-import { equationOf } from "./class/equation.js";
+import { equationOf, formulaText } from "./class/equation.js";
 import { codeOf } from "./class/code.js";
 import { stepsBar } from "./class/steps.js";
-import { choicesOf, largeMatrices, headNow } from "./class/controls.js";
+import { mapOf } from "./class/map.js";
+import { questionOf } from "./class/question.js";
+import { showOnce } from "./class/once.js";
+import { choicesOf, lineChoices, headNow } from "./class/controls.js";
 import { worksheetOf } from "./class/worksheet.js";
 
-/** What is said about the current line. Returns {said, signs: elements, draw()}. */
-function textsOf(view, cards) {
-  const sentence = h("p.sentence", { "aria-live": "polite" }), partial = h("p.note");
-  const direction = h("p.note.not-presented", {}, t("class.direction")), signs = h("p.note.not-presented");
-  const draw = () => {
-    const { line, steps, backward } = view, index = view.at();
-    fill(sentence, t(`line.${line.id}${backward ? ".back" : ""}`));
-    const early = !backward ? [] : [...new Set(line.reads)]
-      .filter((name) => cards.of(name).tensors.gradient >= 0 && view.firstReader(name) < index);
-    fill(partial, early.map((name) => t("class.partial", name, steps[view.firstReader(name)].marks[0])).join(" "));
-    partial.hidden = early.length === 0;
-    direction.hidden = !backward || index < steps.length - 1; // said once, where backward begins
-    const symbols = line.formula.join(" ");
-    fill(signs, [["'·", "class.product"], ["'ᵀ", "class.transposed"]].filter(([sign]) => symbols.includes(sign))
-      .map(([, key]) => t(key)).join(" "));
-  };
-  return { said: [sentence, direction, partial], signs, draw };
-}
-
-/** Builds the section once; returns {show()}, called whenever its tab is opened. */
+/** Builds the section once; returns {show(), called whenever its tab is opened, view}. */
 export function begin(root) {
   const view = newView(), stage = h("div.stage");
   let key = "", pending = 0; // what the pass was computed from; the number of the last request
 
-  const cells = cellsOf(view, (card) => cards.visible(card));
-  const explained = explaining(view, cells);
-  const cards = cardsOf(view,
-    { onpoint: explained.point, onpress: explained.press, onleave: explained.leave }, () => explained.now());
-  const equation = equationOf(view, cards, stage);
+  const cells = cellsOf(view, () => equation.names());
+  const explained = explaining(view, cells, () => [...equation.tables(), ...cards.tables()]);
+  const handlers = { onpoint: explained.point, onpress: explained.press, onleave: explained.leave };
+  const equation = equationOf(view, handlers), cards = cardsOf(view, handlers, () => explained.now());
   /** Goes to a line. The explanation of a number ends, as it belongs to the line before. */
   const goToLine = (changes) => {
     explained.forget();
-    setState({ ...changes, cell: "" });
+    setState({ part: 0, ...changes, cell: "" });
   };
-  const code = codeOf(view, (step) => goToLine({ line: step }), equation.fit);
-  const stepping = stepsBar(view, goToLine);
-  const worksheet = worksheetOf(stage);
-  const choices = choicesOf(view, worksheet.label), more = largeMatrices(view), texts = textsOf(view, cards);
-  const about = h("p.about"), beforeTitle = h("h2.not-presented", {}, t("class.before"));
-  const otherMask = h("p.note"), printedPlace = h("h2.printed"), colours = h("div");
+  const code = codeOf(view, (step) => goToLine({ line: step }), () => view.rebuild());
+  const stepping = stepsBar(view, goToLine), map = mapOf(view, goToLine);
+  const worksheet = worksheetOf(stage), question = questionOf(view);
+  const choices = choicesOf(view, null), more = lineChoices(view, goToLine);
+  const formula = h("p.formula-text"), sentence = h("p.sentence", { "aria-live": "polite" });
+  const about = h("p.about"), colours = h("div");
+  const beforeTitle = h("h2.not-presented", {}, t("class.before"));
+  const otherMask = h("p.note"), printedPlace = h("h2.printed");
   const problem = h("p.error", { role: "alert" });
 
   // ---- what is shown at the current line ----
 
+  /** The height from the top of the stage to the end of the window. */
+  const measure = () => {
+    const room = innerHeight - stage.getBoundingClientRect().top - scrollY - 8;
+    stage.style.setProperty("--room", `${Math.max(room, 400)}px`);
+  };
   const draw = () => {
     const { line, steps, backward } = view;
+    measure();
     code.mark();
+    map.mark();
     stepping.draw();
-    texts.draw();
-    fill(printedPlace, stepping.place.textContent);
+    fill(formula, formulaText(view, equation.formula()));
+    fill(sentence, t(`line.${line.id}${backward ? ".back" : ""}`));
+    fill(printedPlace, stepping.place.firstChild.textContent);
     more.draw();
     equation.draw();
-    const current = new Set([...line.marks, ...line.reads]);
-    const earlier = steps.slice(0, backward ? steps.length : view.at())
+    more.drawRows();
+    question.draw();
+    const current = new Set(equation.names());
+    const earlier = steps.slice(0, backward ? steps.length : view.at() + 1)
       .flatMap((other) => [...other.reads, ...other.marks]);
     const others = [...new Set(earlier)].filter((name) => !current.has(name));
-    cards.showOthers(others);
+    cards.show(others);
     beforeTitle.hidden = others.length === 0;
   };
   view.render = () => {
-    if (view.shown === null) {
+    if (view.shown === null || stage.clientWidth === 0) {
       return;
     }
     keepingFocus(root, draw);
     explained.now();
-    requestAnimationFrame(() => code.showC(code.shownC())); // once the layout is known
   };
+  addEventListener("resize", () => state.tab === "class" && view.render());
 
   document.addEventListener("keydown", (event) => {
     if (state.tab !== "class" || event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey ||
@@ -118,6 +113,7 @@ export function begin(root) {
     view.shown = named(pass, chosen, headNow());
     view.lines = codeLines({ example, heads: view.shown.heads, masked: !tutorial || state.masked, tokens: chosen.ids });
     view.steps = stepsOf(view.lines);
+    view.matrices = matricesOf(view);
     const last = view.shown.tokens.length - 1;
     view.row = example === view.rowOf && view.row <= last ? view.row : Math.min(last, run.language.it);
     view.rowOf = example;
@@ -127,7 +123,9 @@ export function begin(root) {
     fill(otherMask, maskNote());
     fill(colours, legend(["value", "percent", "new", !tutorial || state.masked ? "mask" : ""]));
     code.draw();
+    map.draw();
     view.render();
+    showOnce(equation.element, explained);
   };
   const compute = async () => {
     if (state.tab !== "class") {
@@ -141,7 +139,7 @@ export function begin(root) {
     stepping.drawPhase();
     fill(problem, chosen.problem ?? "");
     problem.hidden = chosen.problem === undefined;
-    stage.hidden = stepping.element.hidden = chosen.problem !== undefined;
+    hide(chosen.problem !== undefined);
     if (chosen.problem !== undefined) {
       return;
     }
@@ -162,24 +160,28 @@ export function begin(root) {
     }
   };
 
+  const top = h("div.class-top", {}, map.element, stepping.element);
   stage.append(
-    h("div.stage-head", {}, code.element, printedPlace, texts.said),
-    h("div.stage-body", {}, h("h2.unseen", {}, t("class.now")), more.element, equation.element, texts.signs, colours,
-      beforeTitle, h("div.not-presented", {}, cards.element)),
-    explained.element);
-  root.append(worksheet.title, h("p.intro.not-presented.not-printed", {}, t("class.intro")),
-    h("div.toolbar.not-presented", {}, choices.element), h("div.not-presented", {}, about), otherMask, problem,
-    stepping.element, stage);
-  stage.hidden = stepping.element.hidden = true;
+    h("div.stage-text", {}, code.element, printedPlace, formula, sentence, question.element, explained.element),
+    h("div.stage-main", {},
+      h("div.toolbar.choices.not-presented", {}, choices.element,
+        h("details.about-box", {}, h("summary", { "aria-label": t("class.about") }, "?"),
+          h("div.about-text", {}, about, ["intro", "direction", "product", "transposed", "names"].map((key) =>
+            h("p", {}, t(`class.${key}`))), colours, worksheet.label))),
+      more.element, h("h2.unseen", {}, t("class.now")), equation.element));
+  const rest = h("div.rest", {}, beforeTitle, h("div.not-presented", {}, cards.element));
+  root.append(worksheet.title, otherMask, problem, top, stage, rest);
+  const hide = (hidden) => [top, stage, rest].forEach((element) => (element.hidden = hidden));
+  hide(true);
 
   onState((changed) => {
     if (changed.has("phase")) {
       view.layers = new Map();
     }
-    if (["line", "phase", "example"].some((name) => changed.has(name))) {
+    if (["line", "phase", "part", "example"].some((name) => changed.has(name))) {
       explained.forget();
     }
-    const inputs = ["example", "sentence", "phase", "line", "head", "masked", "mask", "present"];
+    const inputs = ["example", "sentence", "phase", "line", "part", "head", "masked", "mask", "present"];
     if (inputs.some((name) => changed.has(name))) {
       compute();
     } else if (changed.has("cell")) {
@@ -194,5 +196,5 @@ export function begin(root) {
       refresh = setTimeout(compute, run.playing ? 300 : 0);
     }
   });
-  return { show: compute };
+  return { show: compute, view };
 }

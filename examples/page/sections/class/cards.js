@@ -1,47 +1,28 @@
-// Cards: one for each matrix, with its value and its gradient.
+// Cards: one for each matrix that the current line does not draw, with its value and its gradient.
 
 import { h, fill } from "../../dom.js";
 import { t } from "../../strings.js";
-import { run } from "../../run.js";
 import { matrix, sizes, DENSE } from "../../matrix.js";
+import { readName, written } from "./cells.js";
+import { picksOf } from "./picks.js";
 
-const LIKELIEST = 10; // words shown of a row of logits
 const COMPACT = 12;   // wider matrices show colours instead of numbers
-const KINDS = { attention_percents: "percent", mask: "mask", targets: "id" };
 
 /** handlers: {onpoint, onpress, onleave} of tables; onbuilt(): tables were built as they came into view.
- * Returns {of(name), visible(card), update(card, how), element: of the other matrices, showOthers(names)}. */
+ * Returns {element, show(names), tables(): those built}. */
 export function cardsOf(view, handlers, onbuilt) {
-  const likeliest = () => {
-    const { shown, row } = view;
-    const { tensor } = shown.find("logits"), { shape, values } = shown.pass.tensors[tensor], width = shape[1];
-    const order = Array.from({ length: width }, (_, i) => i);
-    const best = order.sort((a, b) => values[row * width + b] - values[row * width + a]).slice(0, LIKELIEST);
-    const follows = shown.sentence.ids[row + 1];
-    return follows === undefined || best.includes(follows) ? best : [...best, follows];
-  };
-  const picks = (name) => {
-    const { ids } = view.shown.sentence, { allWords, row } = view;
-    switch (name) {
-      case "we": return { pickRows: allWords ? undefined : [...new Set(ids.slice(0, view.shown.tokens.length))] };
-      case "logits": return { pickRows: allWords ? undefined : [row], pickColumns: allWords ? undefined : likeliest() };
-      case "fc_layer.weight": return { pickRows: allWords ? undefined : likeliest() };
-      case "fc_layer.bias": return { pickColumns: allWords ? undefined : likeliest() };
-      default: return {};
-    }
-  };
   const buildTable = (card, layer) => {
     const tensor = card.tensors[layer], { shape, values } = view.shown.pass.tensors[tensor];
-    const name = card.name.split("@")[0], title = card.title;
-    const picked = picks(name);
+    const { kind: ofValue, text } = view.matrices.get(card.name), title = card.title;
+    const picked = picksOf(view, readName(card.name).base);
     const width = picked.pickColumns?.length ?? sizes(shape)[1];
-    const kind = layer === "gradient" ? layer : KINDS[name] ?? "value";
+    const kind = layer === "gradient" ? layer : ofValue;
     const table = matrix({
       tensor, shape, values, kind, ...picked, ...card.names,
       name: layer === "gradient" ? t("class.gradient_title", title) : title,
       compact: width > COMPACT && !view.numbers && kind !== "id",
       digits: width > DENSE ? 2 : 4,
-      text: name === "targets" ? (id) => run.language.words[id] : undefined,
+      text: layer === "value" ? text : undefined,
       ...handlers,
     });
     table.tensor = tensor;
@@ -54,18 +35,16 @@ export function cardsOf(view, handlers, onbuilt) {
     if (!cards.has(name)) {
       const found = shown.find(name);
       const places = { value: h("div.layer"), gradient: h("div.layer") };
-      const [base, head] = name.split("@");
       const card = {
-        name, title: head === undefined ? base : `${base}, ${t("class.head")} ${head}`, names: shown.names(name),
+        name, title: written(name), names: shown.names(name),
         tensors: { value: found.tensor, gradient: found.gradient }, places, built: {},
       };
-      card.fresh = h("span.fresh", { hidden: true }, t("class.new"));
       card.buttons = found.gradient < 0 ? {} : Object.fromEntries(["value", "gradient"].map((layer) => [layer,
         h("button", { type: "button", onclick: () => toggle(card, layer) }, t(`class.${layer}`))]));
       const group = h("span.group.small", { role: "group", "aria-label": t("class.layers", card.title) },
         Object.values(card.buttons));
       card.element = h("div.card", { "data-name": name },
-        h("div.card-bar", {}, card.fresh, found.gradient < 0 ? null : group), places.value, places.gradient);
+        h("div.card-bar", {}, found.gradient < 0 ? null : group), places.value, places.gradient);
       cards.set(name, card);
     }
     return cards.get(name);
@@ -81,17 +60,15 @@ export function cardsOf(view, handlers, onbuilt) {
   const visible = (card) => view.layers.get(card.name) ??
     { value: true, gradient: card.tensors.gradient >= 0 && view.known(card.name) };
 
-  /** Puts a card up to date; tables that do not exist yet are built now, or later, when they come into view. */
-  const update = (card, { fresh, later }) => {
+  /** Puts a card up to date; tables that do not exist yet are built when they come into view. */
+  const update = (card) => {
     const now = visible(card);
-    card.fresh.hidden = fresh === null || !now[fresh];
     for (const layer of ["value", "gradient"]) {
       card.places[layer].hidden = !now[layer];
       card.buttons[layer]?.setAttribute("aria-pressed", now[layer]);
       if (now[layer] && card.built[layer] === undefined) {
-        later ? reserve(card, layer) : buildTable(card, layer);
+        reserve(card, layer);
       }
-      card.built[layer]?.element.classList.toggle("changed", fresh === layer && now[layer]);
     }
     return card.element;
   };
@@ -103,8 +80,6 @@ export function cardsOf(view, handlers, onbuilt) {
     place.minHeight = `${2.5 + rows * (compact ? 0.9 : 1.6)}rem`;
     place.minWidth = `min(100%, ${5 + width * (compact ? 0.56 : 3)}rem)`;
   };
-
-  // ---- the matrices that the current line does not need ----
 
   const others = h("div.cards");
   const buildMissing = (card) => ["value", "gradient"].forEach((layer) =>
@@ -119,10 +94,10 @@ export function cardsOf(view, handlers, onbuilt) {
   }, { rootMargin: "100px" });
   addEventListener("beforeprint", () => others.isConnected && [...others.children].forEach((element) =>
     buildMissing(view.cards.get(element.dataset.name))));
-  const showOthers = (names) => {
-    fill(others, names.map((name) => update(of(name), { fresh: null, later: true })));
+  const show = (names) => {
+    fill(others, names.map((name) => update(of(name))));
     seen.disconnect();
     [...others.children].forEach((element) => seen.observe(element));
   };
-  return { of, visible, update, element: others, showOthers };
+  return { element: others, show, tables: () => [...view.cards.values()].flatMap((card) => Object.values(card.built)) };
 }

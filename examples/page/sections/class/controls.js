@@ -6,6 +6,8 @@ import { state, setState } from "../../state.js";
 import { run, goTo, STEPS } from "../../run.js";
 import { chosenSentence } from "../../example.js";
 import { codeLines, stepsOf } from "../../lines.js";
+import { written } from "./cells.js";
+import { formulasOf, resultsOf } from "./equation.js";
 
 /** The head that is shown, which the example has. */
 export const headNow = () => Math.min(Math.max(0, Math.trunc(state.head)), (chosenSentence().heads ?? 1) - 1);
@@ -13,7 +15,7 @@ export const headNow = () => Math.min(Math.max(0, Math.trunc(state.head)), (chos
 /** others: labels that follow the choices. Returns {element, draw()}. */
 export function choicesOf(view, others) {
   const element = h("span.toolbar");
-  const choose = (changes) => setState({ line: 0, phase: "forward", cell: "", ...changes });
+  const choose = (changes) => setState({ line: 0, phase: "forward", part: 0, cell: "", ...changes });
   /** The same line again, if it exists with the mask and without. */
   const toggleMask = (masked) => {
     const there = stepsOf(codeLines({ example: state.example, masked })).map(({ id }) => id);
@@ -27,7 +29,7 @@ export function choicesOf(view, others) {
         h("option", { value: name, selected: name === state.example }, t(`class.${name}`))));
     const toHead = (event) => setState({ head: Number(event.target.value) });
     const head = h("select", { "data-key": "head", onchange: toHead },
-      Array.from({ length: heads }, (_, i) => h("option", { value: i, selected: i === headNow() }, String(i))));
+      Array.from({ length: heads }, (_, i) => h("option", { value: i, selected: i === headNow() }, String(i + 1))));
     const masked = h("input", { type: "checkbox", "data-key": "masked", checked: state.masked,
       onchange: (event) => toggleMask(event.target.checked) });
     const toStep = (step) => h("button", { type: "button", "data-key": `step${step}`,
@@ -42,27 +44,39 @@ export function choicesOf(view, others) {
   return { element, draw };
 }
 
-/** Choices for large matrices. Returns {element, draw()}. */
-export function largeMatrices(view) {
-  const element = h("div.toolbar.not-presented");
+/** What can be chosen at the current line: one of its formulas, a row, how large matrices are shown. Returns {element,
+ * draw(): before the formula is drawn, drawRows(): after it}. */
+export function lineChoices(view, goToLine) {
+  const formulas = h("span.group", { role: "group", "aria-label": t("class.formulas") }), rows = h("span");
   const checkbox = (key, name) => h("label", {},
     h("input", { type: "checkbox", "data-key": key, checked: view[name], onchange: (event) => {
       view[name] = event.target.checked;
       view.rebuild();
     } }), t(`class.${key}`));
-  const draw = () => {
-    const names = [...view.line.marks, ...view.line.reads];
-    const logits = ["logits", "fc_layer.weight", "fc_layer.bias"].some((name) => names.includes(name));
-    const rows = h("select", { "data-key": "row", onchange: (event) => {
-      view.row = Number(event.target.value);
-      view.rebuild();
-    } }, view.shown.tokens.map((word, i) => h("option", { value: i, selected: i === view.row }, word)));
-    fill(element,
-      checkbox("numbers", "numbers"),
-      logits || names.includes("we") ? checkbox("all_words", "allWords") : null,
-      logits && !view.allWords
-        ? [h("label", {}, t("class.row_of"), rows), h("span.faint", {}, t("class.likeliest"))] : null);
-    element.hidden = state.example === "tutorial";
+  const others = h("span.toolbar.not-presented");
+  const element = h("div.line-choices", {}, formulas, rows, others);
+  const selectOf = (label, names) => h("label", {}, label, h("select", { "data-key": "row", onchange: (event) => {
+    view.row = Number(event.target.value);
+    view.rebuild();
+  } }, names.map((name, i) => h("option", { value: i, selected: i === Math.min(view.row, names.length - 1) }, name))));
+  const ofWords = () => {
+    const { line, backward } = view, names = [...line.marks, ...line.reads];
+    const logits = names.some((name) => /^logits|^fc_layer/.test(name));
+    return { logits: logits && !backward && !names.includes("targets"), words: logits || names.includes("we") };
   };
-  return { element, draw };
+  const draw = () => {
+    const all = formulasOf(view.line, view.backward), part = Math.min(state.part, all.length - 1);
+    fill(formulas, all.length < 2 ? [] : all.map((formula, i) => h("button", { type: "button", "data-key": `part${i}`,
+      "aria-pressed": i === part, onclick: () => goToLine({ part: i }) }, resultsOf(formula).map(written).join(", "))));
+    const chosen = formulas.children[part]; // in a narrow window, they are scrolled
+    element.scrollLeft = chosen === undefined ? 0 : chosen.offsetLeft + chosen.offsetWidth - element.clientWidth + 8;
+    fill(others, state.example === "tutorial" ? null : [checkbox("numbers", "numbers"),
+      ofWords().words ? checkbox("all_words", "allWords") : null]);
+  };
+  const drawRows = () => {
+    const { logits } = ofWords();
+    fill(rows, view.zoomed !== null ? selectOf(t("class.row"), view.zoomed)
+      : logits && !view.allWords ? selectOf(t("class.row_of"), view.shown.tokens) : null);
+  };
+  return { element, draw, drawRows };
 }

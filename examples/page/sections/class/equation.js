@@ -1,61 +1,219 @@
-// The matrices of the current line, as an equation: what the line makes, and what it is made of.
+// The formula of the current line, drawn with its matrices: a product as a product, with the left operand left of the
+// result and the right one above it, so that a number stands where its row and its column meet.
 
 import { h, fill } from "../../dom.js";
 import { t } from "../../strings.js";
 import { state } from "../../state.js";
+import { matrix, sizes, titleOf, DENSE } from "../../matrix.js";
+import { termsOf } from "../../lines.js";
+import { textsOf, readName, written } from "./cells.js";
+import { picksOf } from "./picks.js";
+import { fitCells } from "./fit.js";
 
-/** cards: of cards.js. Returns {element, draw(), fit()}. */
-export function equationOf(view, cards, stage) {
-  const element = h("div.equation");
-  const symbol = (text) => {
-    const { shown } = view;
-    const d = text.includes("√d") ? shown.pass.tensors[shown.find("k").tensor].shape[1] : 0;
-    return h("span.symbol", {}, text.slice(1).replace("√d", `√${d}`));
-  };
-  const draw = () => {
-    const { line, steps, backward } = view, index = view.at();
-    const freshLayer = (name) => (!backward ? (line.marks.includes(name) ? "value" : null)
-      : index === steps.length - 1 && line.marks.includes(name) ? "gradient"
-      : line.reads.includes(name) && view.firstReader(name) === index ? "gradient" : null);
-    const terms = []; // a symbol stays with the matrix after it
-    line.formula.forEach((part) => {
-      const last = terms[terms.length - 1], open = last?.lastChild.classList.contains("symbol");
-      if (part.startsWith("'ᵀ")) {
-        last.append(h("span", { class: "symbol transposed", title: t("class.transposed") }, "ᵀ"));
-        part = `'${part.slice(2)}`;
-      }
-      const added = part === "'" ? null : part.startsWith("'") ? symbol(part)
-        : cards.update(cards.of(part), { fresh: freshLayer(part), later: false });
-      if (added !== null) {
-        open && !last.lastChild.classList.contains("transposed") ? last.append(added)
-          : terms.push(h("div.term", {}, added));
-      }
+const NARROW = 700;      // px of a stage that shows one row of a result at a time
+const LEAST = 220;       // px of height that a line gets even in a low window
+const SYMBOL = 1.1;      // rem of the font of symbols
+const NAMED = 8.5, NAMED_NARROW = 7; // em of the names that are translated
+
+const canvas = document.createElement("canvas").getContext("2d");
+/** The em of the widest of some texts. */
+function widest(texts) {
+  canvas.font = `100px ${getComputedStyle(document.body).fontFamily}`;
+  return most([...new Set(texts)].map((text) => canvas.measureText(text).width / 100));
+}
+
+const most = (list) => list.reduce((a, b) => Math.max(a, b), 0);
+const range = (count) => Array.from({ length: count }, (_, i) => i);
+
+/** The formulas of a line, forward or backward. */
+export const formulasOf = (line, backward) => (backward ? line.back : [line.formula]);
+
+/** The results of a formula: most have one. */
+export function resultsOf(formula) {
+  const equals = formula.findIndex((part) => part.startsWith("'="));
+  return formula.slice(0, equals);
+}
+
+/** A symbol with the numbers of the shown pass. */
+function symbolOf({ shown }, text) {
+  const d = () => shown.pass.tensors[shown.find("k").tensor].shape[1];
+  const [, others] = /^\+ (\d+) …$/.exec(text) ?? [];
+  return others !== undefined ? `+ ${t("class.other_parts", others)}`
+    : text.replace("√d", () => `√${d()}`).replace("÷ n", () => {
+      const [, count] = sizes(shown.pass.tensors[shown.find("targets").tensor].shape);
+      return `÷ ${count}${count < shown.tokens.length ? ` (${t("class.last_row")})` : ""}`;
     });
-    fill(element, terms);
+}
+
+/** A formula in one line of text. Of pieces for each head, only the first is named in full; so are parts of a sum. */
+export function formulaText(view, formula) {
+  const terms = termsOf(formula), pieces = terms.filter(({ name }) => readName(name).head !== null);
+  const short = (name) => {
+    const { part, head } = readName(name);
+    return part !== undefined && terms.length > 3 ? t("class.part_of_sum", part)
+      : head !== null && name !== pieces[0].name ? `${head}` : written(name);
   };
-  /** In presenter mode, the matrices of the line become as large as the window allows: all of them together, or, where
-   * these do not fit, each alone. */
-  const fit = () => {
-    const zoom = (factor) => element.style.setProperty("--zoom", factor);
-    zoom(1);
-    if (!state.present || stage.clientWidth === 0) {
-      return;
-    }
-    const most = innerHeight - (element.getBoundingClientRect().top + scrollY) - 8;
-    const boxes = [...element.querySelectorAll(".matrix-box")];
-    const isWhole = () => boxes.every((box) => box.scrollWidth <= box.clientWidth);
-    const together = () => element.offsetHeight <= most && isWhole();
-    const alone = () => [...element.children].every((term) => term.offsetHeight <= most) && isWhole();
-    zoom(0.9);
-    const fits = together() ? together : alone;
-    let [low, high] = fits === together ? [0.9, 3] : [1, 2];
-    for (let i = 0; i < 6; i++) {
-      const middle = (low + high) / 2;
-      zoom(middle);
-      fits() ? (low = middle) : (high = middle);
-    }
-    zoom(low);
+  return terms.map(({ before, name, transposed, after }) =>
+    [before === "" ? pieces.length > 1 && name !== terms[0].name && readName(name).head !== null ? ", " : "" : ` ${symbolOf(view, before)} `,
+      short(name), transposed ? "ᵀ" : "", after === "" ? "" : ` ${symbolOf(view, after)}`].join(""))
+    .join("").replace(/\( /g, "(").replace(/ ([,)²[])/g, "$1");
+}
+
+// ---- where matrices stand ----
+
+/** Ways to place the terms in a grid: each a list of {x, y, gx, gy} (fit.js). */
+function arrangements(terms, shapes) {
+  const [first, second, third] = terms;
+  if (third?.before === "·") {
+    const results = terms.length > 3 ? 2 : 1; // the row of a bias stands between
+    const place = (x, y) => ({ x, y, gx: `x${x}`, gy: `y${y}` });
+    return [{ name: "product", places: [place(1, results), place(0, results), place(1, 0), place(1, 1)].slice(0, terms.length) }];
+  }
+  if (/^= (cat|split)/.test(second.before) || /^= split/.test(terms[terms.length - 1].before)) {
+    const whole = first.name === "all_heads" ? 0 : terms.length - 1;
+    const y = whole === 0 ? { pieces: 0, whole: 1 } : { pieces: 1, whole: 0 };
+    let x = 0;
+    return [{ name: "stack", places: terms.map((_, i) => (i === whole ? { x: "all", y: y.whole, gx: "g", gy: "w" }
+      : { x: x++, y: y.pieces, gx: "g", gy: "p" })) }];
+  }
+  // Tables of one size that stand above or beside each other have cells of one size.
+  const inGrid = (name, across) => ({ name, places: terms.map((_, i) => {
+    const x = i % across, y = Math.floor(i / across);
+    return { x, y, gx: `${x}: ${shapes[i][1]}`, gy: `${y}: ${shapes[i][0]}` };
+  }) });
+  return [inGrid("row", terms.length), inGrid("column", 1), ...(terms.length < 3 ? [] : [inGrid("grid", 2)])];
+}
+
+// ---- drawing ----
+
+/** handlers: of tables; onrow(): another row is shown. Returns {element, tables(): those drawn, names(): of their
+ * matrices, draw(), formula(): the chosen one}. */
+export function equationOf(view, handlers) {
+  const element = h("div.equation");
+  let tables = [], names = [];
+
+  const formula = () => {
+    const all = formulasOf(view.line, view.backward);
+    return all[Math.min(state.part, all.length - 1)];
   };
-  addEventListener("resize", () => state.present && view.shown !== null && fit());
-  return { element, draw, fit };
+
+  /** What is drawn of a term: {matrix, transposed, upright, pickRows, pickColumns, shape: [rows, columns] drawn}. */
+  const drawn = (term, chosen, zoomed, narrow) => {
+    const [result] = resultsOf(chosen), found = view.matrices.get(term.name), { base } = readName(term.name);
+    const upright = base === "targets" && !(narrow && result === "loss"); // a list of words, one for each row
+    const turned = term.transposed || upright;
+    const picked = view.line.every.includes(result) ? {} : picksOf(view, base);
+    const [height, width] = sizes(found.shape);
+    let [pickRows, pickColumns] = turned ? [picked.pickColumns, picked.pickRows] : [picked.pickRows, picked.pickColumns];
+    if (result === "logits" && !view.allWords && ["logits", "residual"].includes(base)) {
+      pickRows = [view.row];
+    }
+    const rows = pickRows ?? range(turned ? width : height), columns = pickColumns ?? range(turned ? height : width);
+    return { term, matrix: found, turned, pickRows: zoomed === null ? rows : zoomed(rows, term), pickColumns: columns };
+  };
+
+  const spec = ({ matrix: found, turned, pickRows, pickColumns, digits }, place, isResult, { rem, narrow }) => {
+    const [, width] = sizes(found.shape);
+    const elements = pickRows.flatMap((r) => pickColumns.map((c) => (turned ? c * width + r : r * width + c)));
+    const [rows, columns] = turned ? [found.columns, found.rows] : [found.rows, found.columns];
+    const { tokens } = view.shown;
+    const em = (list, picks) => (list === tokens ? widest(picks.map((i) => list[i]))
+      : most(picks.map((i) => (list?.[i] ?? "").length)) === 0 ? 0 : narrow ? NAMED_NARROW : NAMED); // alike in all languages
+    const title = titleText(found, turned);
+    return { ...place, rows: pickRows.length, columns: pickColumns.length, em: widest(textsOf(found, digits, elements)),
+      nameEm: em(rows, pickRows), headEm: pickColumns.length <= DENSE ? em(columns, pickColumns) : 0,
+      headLength: widest(pickColumns.map((i) => columns?.[i] ?? "")), heads: em(columns, pickColumns) > 0,
+      words: found.kind === "id", result: isResult, title: Math.min(title.length * 0.48, narrow ? 6.5 : 10.5) * rem };
+  };
+  const titleText = ({ name, shape }, turned) => {
+    const sign = turned && readName(name).base !== "targets" ? "ᵀ" : "";
+    return titleOf(written(name) + sign, sign === "" ? shape : [...shape].reverse());
+  };
+
+  /** The best arrangement: the most numbers, then the largest cells. */
+  const arrange = (chosen, room, zoomed) => {
+    const terms = termsOf(chosen), results = resultsOf(chosen).length, { narrow } = room;
+    const parts = terms.map((term) => ({ ...drawn(term, chosen, zoomed, narrow), short: terms.length > 3 }));
+    parts.forEach((part) => (part.digits = part.pickColumns.length > DENSE ? 2 : 4));
+    const shapes = parts.map((part) => [part.pickRows.length, part.pickColumns.length]);
+    const symbolWidth = (text) => (text === "" ? 0 : widest([symbolOf(view, text)]) * SYMBOL * room.rem + 18);
+    const found = arrangements(terms, shapes).map(({ name, places }) => {
+      const above = narrow && name === "column"; // symbols stand above, not before
+      const symbols = above ? 0 : name === "row" ? terms.reduce((sum, x) => sum + symbolWidth(x.before) + symbolWidth(x.after), 0)
+        : name === "product" || name === "stack" ? 0
+        : range(name === "grid" ? 2 : 1).reduce((sum, x) => {
+          const below = terms.filter((_, i) => places[i].x === x);
+          return sum + most(below.map((y) => symbolWidth(y.before))) + most(below.map((y) => symbolWidth(y.after)));
+        }, 0);
+      const specs = parts.map((part, i) => spec(part, places[i], i < results, room));
+      if (name === "stack") {
+        specs.forEach((one) => (one.title = 0)); // titles are cut, so that columns stay below each other
+      }
+      return { name, places, ...fitCells(specs, { ...room, width: room.width - symbols,
+        height: room.height - (above ? terms.length * (1.5 * room.rem + room.gap) : 0) }, view.numbers) };
+    });
+    const area = ({ sizes: cells }) => cells.reduce((sum, { width, height }) => sum + Math.min(width, 60) * height, 0);
+    const best = found.reduce((a, b) => (b.texts > a.texts || (b.texts === a.texts && area(b) > area(a)) ? b : a));
+    return { ...best, parts, terms, results };
+  };
+
+  const build = ({ term, matrix: found, turned, pickRows, pickColumns, digits, short }, size, isResult, layout) => {
+    const title = titleText(found, turned), { head, part } = readName(found.name);
+    const seen = layout === "stack" && head !== null ? `${t("class.head")} ${head}`
+      : short && part !== undefined ? t("class.part_of_sum", part) : title;
+    const table = matrix({ tensor: found.tensor, shape: found.shape, values: found.values, kind: found.kind,
+      rows: found.rows, columns: found.columns, corner: size.heads > 0 && size.text === "across" && !turned ? found.corner : "", text: found.text,
+      name: title, transposed: turned, pickRows, pickColumns, digits, size, changed: isResult, ...handlers });
+    table.tensor = found.tensor;
+    tables.push(table);
+    names.push(found.name);
+    return h("div.card", { "data-name": term.name, "data-tensor": found.tensor, "data-transposed": String(term.transposed) },
+      h("h3.card-title", { title }, seen), table.element);
+  };
+
+  const draw = () => {
+    const chosen = formula();
+    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize), width = element.clientWidth - 4;
+    const narrow = width < NARROW;
+    // A narrow window is scrolled until the map is at its top.
+    const above = narrow ? element.closest("section").getBoundingClientRect().top : -scrollY;
+    const below = innerHeight - (element.getBoundingClientRect().top - above) - 8;
+    const room = { rem, narrow, small: narrow ? 2 : undefined, gap: 10, title: Math.ceil(1.45 * rem), width: Math.max(width, 200),
+      height: Math.max(LEAST, narrow ? Math.min(below, 0.5 * innerHeight) : below),
+      fonts: state.present ? [Math.ceil(0.6 * rem), Math.floor(1.6 * rem)] : [Math.ceil(0.7 * rem), Math.floor(1.3 * rem)] };
+    let found = arrange(chosen, room, null);
+    view.zoomed = null;
+    const rows = found.parts[0].pickRows;
+    if (narrow && found.texts < 1 && rows.length > 1 && !view.numbers) { // the numbers of one row
+      const row = Math.min(view.row, rows.length - 1), right = found.name === "product" ? found.terms[2].name : null;
+      const one = arrange(chosen, room, (list, { name }) =>
+        (list.length === rows.length && name !== right ? [list[row]] : list));
+      if (one.texts >= 1) {
+        view.zoomed = rows.map((r) => (found.parts[0].turned ? found.parts[0].matrix.columns : found.parts[0].matrix.rows)[r]);
+        found = one;
+      }
+    }
+    element.style.minHeight = narrow ? `${Math.round(room.height) + 8}px` : null; // what stands below does not move
+    tables = [];
+    names = [];
+    const { name, places, parts, terms, results } = found;
+    const hidden = name === "product" || name === "stack"; // the places say it
+    const at = (x, y) => `grid-column:${x};grid-row:${y}`;
+    const symbol = (text, style) => (text === "" ? null
+      : h(hidden ? "span.symbol.unseen" : "span.symbol", { style, "data-symbol": text }, symbolOf(view, text)));
+    const shown = terms.flatMap((term, i) => {
+      const { x, y } = places[i], card = build(parts[i], found.sizes[i], i < results, name);
+      if (narrow && name === "column") {
+        card.setAttribute("style", `${at(1, 2 * y + 2)};width:${found.sizes[i].outer}px`);
+        return [symbol(term.before, at(1, 2 * y + 1)), card, symbol(term.after, at(1, 2 * y + 3))];
+      }
+      const column = !hidden ? 3 * x + 2 : x === "all" ? "1 / -1" : x + 1;
+      card.setAttribute("style", `${at(column, y + 1)};width:${name === "stack" ? "auto" : `${found.sizes[i].outer}px`}`);
+      return [symbol(term.before, hidden ? null : at(column - 1, y + 1)), card,
+        symbol(term.after, hidden ? null : at(column + 1, y + 1))];
+    });
+    element.dataset.layout = name;
+    fill(element, shown);
+  };
+  return { element, draw, formula, tables: () => tables, names: () => names };
 }

@@ -9,8 +9,8 @@ function sameCell(pass, other, { tensor }) {
     pass.tensors[tensor].values.length === other.tensors[tensor].values.length;
 }
 
-/** cells: of cells.js. Returns {element, now(), point, press, leave: for tables, close(), forget(), keep(pass)}. */
-export function explaining(view, cells) {
+/** cells: of cells.js; tables(): those that are drawn. Returns {element, now(), point, press, leave: for tables, close(), forget(), keep(pass)}. */
+export function explaining(view, cells, tables) {
   let hovered = null; // the cell under the pointer or with the focus
   let from = null;    // the cell that the reader came to the panel from
 
@@ -27,7 +27,6 @@ export function explaining(view, cells) {
     onclose: close,
     gradients: () => view.backward,
   });
-  const tables = () => [...view.cards.values()].flatMap((card) => Object.values(card.built));
   const explain = (cell) => {
     tables().forEach((table) => table.unmark());
     if (cell === null) {

@@ -6,7 +6,7 @@ import { state } from "../../state.js";
 export function keepingFocus(root, draw) {
   const focused = root.contains(document.activeElement) ? document.activeElement : null;
   draw();
-  if (focused !== null && document.activeElement !== focused) {
+  if (focused !== null && document.activeElement !== focused && !root.contains(document.activeElement)) {
     const { key, index } = focused.dataset, table = focused.closest("table");
     const successor = focused.isConnected ? focused : root.querySelector(table === null ? `[data-key="${key}"]`
       : `table[data-tensor="${table.dataset.tensor}"] [data-index="${index}"]`);
@@ -22,10 +22,12 @@ export function newView() {
   return {
     shown: null,             // the pass with names (example.js)
     lines: [], steps: [],    // lines.js
+    matrices: new Map(),     // of cells.js
     cards: new Map(),        // name -> card
     layers: new Map(),       // name -> the layers that the reader chose
     numbers: false, allWords: false,
-    row: 0, rowOf: "",       // the row of logits that is shown, and the example that it belongs to
+    row: 0, rowOf: "",       // the row that is shown of large matrices, and the example that it belongs to
+    zoomed: null,            // in a narrow window: the names of the rows, one of which is drawn
 
     get backward() {
       return state.phase === "backward";
