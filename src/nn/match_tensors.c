@@ -217,9 +217,7 @@ heed_status heed_match_offers(const heed_match *m, const heed_offers *offered,
         for (int i = 0; i < wanted.count && !heed_error_pending(); i++) {
             values[i] = found[i] != NULL ? offered->read(offered->context, found[i]) : NULL;
         }
-        if (!heed_error_pending()) {
-            check_tied(m, wanted, first, values);
-        }
+        check_tied(m, wanted, first, values);
     }
     heed_free(found);
     heed_free(first);

@@ -152,6 +152,68 @@ START_TEST(the_module_path_is_at_hand)
 }
 END_TEST
 
+/* Counts the operations, and those outside the module whose kind has this name. */
+typedef struct path_count {
+    const char *name;
+    int operations, outside;
+} path_count;
+
+static heed_tensor *count_paths(heed_observer *self, const heed_call *call, heed_tensor *y)
+{
+    path_count *count = self->context;
+    const heed_text path = heed_module_path();
+    (void)call;
+    count->operations++;
+    count->outside += strncmp(path.text, count->name, strlen(count->name)) != 0;
+    return y;
+}
+
+/* Operations of a forward belong to its module or one inside it. */
+START_TEST(each_module_names_its_operations)
+{
+    heed_tensor *x = heed_ones(HEED_SHAPE(1, 3, 4), HEED_F32);
+    heed_tensor *ids = heed_zeros(HEED_SHAPE(1, 3), HEED_I64);
+    struct heed_sequential *sequence = heed_sequential_new();
+    heed_sequential_append(sequence, heed_gelu_new());
+    struct heed_self_attention *attention = heed_self_attention_new(4, 1, 2);
+    struct heed_multi_head *heads = heed_multi_head_new(4, 2, 1, 2);
+    struct heed_cross_attention *cross = heed_cross_attention_new(4);
+    struct heed_multihead_attention *torch = heed_multihead_attention_new(4, 2);
+    const struct {
+        void *module;
+        heed_tensor *x;
+    } rows[] = {{heed_linear_new(4, 2), x},
+                {heed_embedding_new(5, 3), ids},
+                {heed_position_encoding_new(4, 3), x},
+                {heed_layer_norm_new(HEED_SHAPE(4)), x},
+                {heed_silu_new(), x},
+                {heed_dropout_new(0.5), x},
+                {heed_feed_forward_new(4, 8), x},
+                {sequence, x},
+                {heed_transformer_encoder_layer_new(4, 2), x},
+                {attention, x},
+                {heads, x},
+                {cross, x},
+                {torch, x}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        heed_module *m = rows[i].module;
+        path_count count = {.name = m->kind->name};
+        heed_observer observer = {.context = &count, .result = count_paths};
+        heed_observer_add(&observer);
+        rows[i].module == attention ? heed_self_attention_forward(attention, x, NULL)
+        : rows[i].module == heads   ? heed_multi_head_forward(heads, x, NULL)
+        : rows[i].module == cross   ? heed_cross_attention_forward(cross, x, x, NULL)
+        : rows[i].module == torch   ? heed_multihead_attention_forward(torch, x, x, x)
+                                    : heed_forward(m, rows[i].x);
+        heed_observer_remove(&observer);
+        expect_no_error();
+        ck_assert_msg(count.operations > 0 && count.outside == 0, "%s: %d of %d operations outside",
+                      count.name, count.outside, count.operations);
+        heed_module_free(m);
+    }
+}
+END_TEST
+
 /* ---- the list ---- */
 
 START_TEST(observers_run_in_the_order_in_which_they_were_added)
@@ -883,6 +945,7 @@ void add_observer_cases(Suite *suite)
     tcase_add_test(events, every_event_is_seen_once_and_in_order);
     tcase_add_test(events, derivatives_are_seen_under_create_graph);
     tcase_add_test(events, the_module_path_is_at_hand);
+    tcase_add_test(events, each_module_names_its_operations);
     TCase *list = heed_case(suite, "list");
     tcase_add_test(list, observers_run_in_the_order_in_which_they_were_added);
     tcase_add_test(list, the_list_reports_misuse);

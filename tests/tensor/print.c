@@ -1,5 +1,6 @@
 /* Printing: the expected texts are what torch 1.13 and torch 2.15 print for the same tensors. */
 #include "tensor/print.h"
+#include "tensor/text.h"
 #include "tensor/handle.h"
 
 #include <limits.h>
@@ -306,6 +307,18 @@ START_TEST(snprint_cuts_and_counts_like_snprintf)
 }
 END_TEST
 
+/* Numbers are printed in the C locale, which the thread uses only meanwhile. */
+START_TEST(the_locale_of_the_thread_is_restored)
+{
+    char text[64];
+    const locale_t own = newlocale(LC_ALL_MASK, "C", (locale_t)0), before = uselocale(own);
+    heed_snprint(text, sizeof text, make(HEED_F32, HEED_SHAPE(1), V(0.5)));
+    ck_assert_str_eq(text, "tensor([0.5000])");
+    ck_assert(uselocale(before) == own);
+    freelocale(own);
+}
+END_TEST
+
 START_TEST(print_writes_to_stdout_and_ends_the_line)
 {
     char text[64] = "";
@@ -394,6 +407,7 @@ void add_print_cases(Suite *suite)
     tcase_add_test(tests, leaves_say_that_they_require_grad);
     tcase_add_test(tests, results_say_which_operation_made_them);
     tcase_add_test(tests, snprint_cuts_and_counts_like_snprintf);
+    tcase_add_test(tests, the_locale_of_the_thread_is_restored);
     tcase_add_test(tests, print_writes_to_stdout_and_ends_the_line);
     tcase_add_test(tests, a_stream_that_fails_is_left_to_ferror);
     tcase_add_test(tests, a_high_threshold_prints_every_element);

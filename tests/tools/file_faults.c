@@ -362,6 +362,18 @@ END_TEST
 
 /* ---- reading ---- */
 
+/* What a message says of call `at`, the number of a name in plan.trace. */
+static const char *words_of_call(int at)
+{
+    const char *name = plan.trace;
+    for (int i = 0; i < at; i++) {
+        name = strchr(name, ' ') + 1;
+    }
+    return strncmp(name, "open ", 5) == 0    ? "cannot open it"
+           : strncmp(name, "fstat ", 6) == 0 ? "cannot stat it"
+                                             : "cannot read it";
+}
+
 START_TEST(each_call_that_reads_may_fail)
 {
     const format *f = &formats[_i];
@@ -374,6 +386,8 @@ START_TEST(each_call_that_reads_may_fail)
         calls = end_fault();
         if (x == NULL) {
             expect_error(HEED_ERR_FILE, "/a: cannot ");
+            ck_assert_msg(strstr(heed_error_message(), words_of_call(at)) != NULL, "%s of \"%s\": %s",
+                          words_of_call(at), plan.trace, heed_error_message());
             ck_assert_ptr_nonnull(strstr(heed_error_message(), strerror(EIO)));
         } else {
             ck_assert_int_ge(at, calls - 1); /* only close may fail unnoticed */
