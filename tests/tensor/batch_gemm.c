@@ -207,8 +207,8 @@ START_TEST(a_batch_times_one_matrix_is_one_product)
     heed_tensor *y = heed_empty(HEED_SHAPE(2, 8, 8, 16), HEED_F32);
     heed_tensor *of_rows = heed_empty(HEED_SHAPE(128, 16), HEED_F32);
     ck_assert_int_eq(heed_multiply(a, b, NULL, y, false), HEED_OK);
-    ck_assert_int_eq(
-        heed_multiply(heed_reshape(a, HEED_SHAPE(128, 16)), b, NULL, of_rows, false), HEED_OK);
+    ck_assert_int_eq(heed_multiply(heed_reshape(a, HEED_SHAPE(128, 16)), b, NULL, of_rows, false),
+                     HEED_OK);
     expect_same_bits(heed_reshape(y, HEED_SHAPE(128, 16)), of_rows);
 }
 END_TEST

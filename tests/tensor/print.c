@@ -1,7 +1,7 @@
 /* Printing: the expected texts are what torch 1.13 and torch 2.15 print for the same tensors. */
 #include "tensor/print.h"
-#include "tensor/text.h"
 #include "tensor/handle.h"
+#include "tensor/text.h"
 
 #include <limits.h>
 #include <math.h>

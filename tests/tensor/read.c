@@ -85,6 +85,9 @@ START_TEST(shapes_are_told_apart)
     expect_error(HEED_ERR_NULL, "is_expanded: t is NULL");
     ck_assert(!heed_is_contiguous(NULL));
     expect_error(HEED_ERR_NULL, "is_contiguous: t is NULL");
+    heed_fail(HEED_ERR_VALUE, "pending"); /* t may be the result of what failed */
+    ck_assert(!heed_is_contiguous(x));
+    expect_error(HEED_ERR_VALUE, "pending");
 }
 END_TEST
 

@@ -386,8 +386,8 @@ START_TEST(each_call_that_reads_may_fail)
         calls = end_fault();
         if (x == NULL) {
             expect_error(HEED_ERR_FILE, "/a: cannot ");
-            ck_assert_msg(strstr(heed_error_message(), words_of_call(at)) != NULL, "%s of \"%s\": %s",
-                          words_of_call(at), plan.trace, heed_error_message());
+            ck_assert_msg(strstr(heed_error_message(), words_of_call(at)) != NULL,
+                          "%s of \"%s\": %s", words_of_call(at), plan.trace, heed_error_message());
             ck_assert_ptr_nonnull(strstr(heed_error_message(), strerror(EIO)));
         } else {
             ck_assert_int_ge(at, calls - 1); /* only close may fail unnoticed */
