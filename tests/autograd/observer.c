@@ -216,6 +216,36 @@ START_TEST(each_module_names_its_operations)
 }
 END_TEST
 
+/* Appends "operation path" of each operation. */
+static heed_tensor *log_paths(heed_observer *self, const heed_call *call, heed_tensor *y)
+{
+    char *text = self->context;
+    const heed_text path = heed_module_path();
+    const size_t length = strlen(text);
+    snprintf(text + length, LOG_SIZE - length, "%s %s\n", call->op->name, path.text);
+    return y;
+}
+
+START_TEST(the_parts_of_a_gpt_name_their_operations)
+{
+    char text[LOG_SIZE] = "\n";
+    heed_observer observer = {.context = text, .result = log_paths};
+    struct heed_gpt *m = heed_gpt_new((heed_gpt_config){
+        .vocab_size = 3, .block_size = 2, .n_layer = 1, .n_head = 1, .n_embd = 4});
+    heed_observer_add(&observer);
+    heed_gpt_forward(m, heed_zeros(HEED_SHAPE(1, 2), HEED_I64));
+    heed_observer_remove(&observer);
+    expect_no_error();
+    static const char *const lines[] = {
+        "\nembedding GPT.transformer.wte\n", "\nadd GPT\n", "\nadd GPT.transformer.h.0\n",
+        "\nattend GPT.transformer.h.0.attn\n", "\ngelu_tanh GPT.transformer.h.0.mlp\n"};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        ck_assert_msg(strstr(text, lines[i]) != NULL, "no %s in %s", lines[i], text);
+    }
+    heed_module_free(m);
+}
+END_TEST
+
 /* ---- the list ---- */
 
 START_TEST(observers_run_in_the_order_in_which_they_were_added)
@@ -948,6 +978,7 @@ void add_observer_cases(Suite *suite)
     tcase_add_test(events, derivatives_are_seen_under_create_graph);
     tcase_add_test(events, the_module_path_is_at_hand);
     tcase_add_test(events, each_module_names_its_operations);
+    tcase_add_test(events, the_parts_of_a_gpt_name_their_operations);
     TCase *list = heed_case(suite, "list");
     tcase_add_test(list, observers_run_in_the_order_in_which_they_were_added);
     tcase_add_test(list, the_list_reports_misuse);

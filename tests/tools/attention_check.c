@@ -537,7 +537,7 @@ END_TEST
 
 static struct {
     int tokens, calls;
-    bool with_nan;
+    enum { RIGHT, FIRST_LEAKS, SECOND_LEAKS, BLIND } how;
 } padding;
 
 /* Checks the masks it is given: each sequence has tokens, and padding if it is long enough. */
@@ -557,19 +557,43 @@ static heed_tensor *padded_probe(heed_tensor *x, heed_tensor *mask, void *contex
     }
     heed_tensor *keep = heed_unsqueeze(heed_to(heed_logical_not(mask), x->dtype), 1);
     heed_tensor *y = heed_matmul(heed_div(keep, heed_sum_dim(keep, -1, true)), x);
-    return heed_expand(y, heed_shape_of_tensor(x));
+    y = heed_expand(y, heed_shape_of_tensor(x));
+    if (padding.how == BLIND) {
+        return heed_ones_like(y);
+    }
+    if (padding.how != RIGHT) { /* the last token, of one sequence, is added to all */
+        heed_tensor *of =
+            heed_from_f64((double[]){padding.how == FIRST_LEAKS, padding.how != FIRST_LEAKS},
+                          HEED_SHAPE(2, 1, 1));
+        y = heed_add(y, heed_mul(of, heed_narrow(x, 1, padding.tokens - 1, 1)));
+    }
+    return y;
+}
+
+static heed_attention_report check_padded(int how, int tokens)
+{
+    const heed_shape square = HEED_SHAPE(tokens, tokens);
+    padding.how = how;
+    padding.tokens = tokens;
+    padding.calls = 0;
+    return check_probe(MEAN(.keep = heed_ones(square, HEED_BOOL)),
+                       WITH(.padded = padded_probe, .block_mask = heed_zeros(square, HEED_BOOL)));
 }
 
 START_TEST(padding_leaves_tokens_in_each_sequence)
 {
-    for (padding.tokens = 2; padding.tokens <= 8; padding.tokens++) {
-        padding.calls = 0;
-        const heed_attention_report r = check_probe(
-            MEAN(.keep = heed_ones(HEED_SHAPE(padding.tokens, padding.tokens), HEED_BOOL)),
-            WITH(.padded = padded_probe,
-                 .block_mask = heed_zeros(HEED_SHAPE(padding.tokens, padding.tokens), HEED_BOOL)));
-        expect_check(r, HEED_CHECK_PADDING, HEED_VERDICT_PASSED, "padding changes nothing");
+    static const char leak[] = "values at padding change other rows";
+    for (int tokens = 2; tokens <= 8; tokens++) {
+        expect_check(check_padded(RIGHT, tokens), HEED_CHECK_PADDING, HEED_VERDICT_PASSED,
+                     "padding changes nothing, other tokens do");
         ck_assert_int_eq(padding.calls, 3);
+        const heed_attention_report r = check_padded(FIRST_LEAKS, tokens);
+        expect_check(r, HEED_CHECK_PADDING, HEED_VERDICT_FAILED, leak);
+        ck_assert(r.checks[HEED_CHECK_PADDING].worst > 0.01);
+        expect_check(check_padded(SECOND_LEAKS, tokens), HEED_CHECK_PADDING, HEED_VERDICT_FAILED,
+                     leak);
+        expect_check(check_padded(BLIND, tokens), HEED_CHECK_PADDING, HEED_VERDICT_FAILED,
+                     "tokens that are not padding have no effect: true and false are exchanged");
     }
 }
 END_TEST

@@ -35,6 +35,7 @@ START_TEST(a_report_has_a_line_for_each_check)
     r.reach[2][1] = 1e-9;
     strcpy(r.checks[1].text, "words that are too long for one line of sixty columns and therefore "
                              "go on below, after the same column");
+    strcpy(r.checks[4].text, "a_name_that_is_longer_than_the_rest_of_the_line stays");
     strcpy(r.mistake, "y equals attention with a mistake; this is the remedy, also long");
     char *text = printed(&r, "C");
     ck_assert_str_eq(text, "attention check\n\n"
@@ -44,7 +45,8 @@ START_TEST(a_report_has_a_line_for_each_check)
                            "                    after the same column\n"
                            "  reach      WRONG  text 2\n"
                            "  values     ?      text 3\n"
-                           "  order      -      text 4\n"
+                           "  order      -      a_name_that_is_longer_than_the_rest_of_the_line\n"
+                           "                    stays\n"
                            "  equal      ok     text 5\n"
                            "  length     WRONG  text 6\n"
                            "  padding    ?      text 7\n"

@@ -22,6 +22,7 @@ typedef enum fault {
     KILL_BEFORE, /* the program is killed before call `at` */
     KILL_AFTER,  /* or after it; a write is then half done */
     TRICKLE,     /* reads and writes do at most 7 bytes, and every second one is interrupted */
+    IDLE,        /* writes do nothing, without an error */
     FULL         /* the disk has `room` bytes left */
 } fault;
 
@@ -145,6 +146,9 @@ ssize_t __wrap_write(int fd, const void *from, size_t size)
 {
     if (fails("write")) {
         return -1;
+    }
+    if (plan.fault == IDLE) {
+        return 0;
     }
     if (plan.fault == FULL && size > plan.room) {
         errno = ENOSPC;
@@ -280,6 +284,22 @@ START_TEST(a_disk_may_be_full)
         ck_assert_int_eq(files_in_folder(), 1);
     }
     ck_assert(holds(f, 2));
+}
+END_TEST
+
+START_TEST(a_write_may_do_nothing)
+{
+    const format *f = &formats[_i];
+    save(f, 1);
+    heed_tensor *two = filled_with(2);
+    const char *path = in_folder("a");
+    begin_fault(IDLE, 0, 0);
+    errno = 0;
+    const heed_status status = f->save(two, path);
+    end_fault();
+    ck_assert_int_eq(status, HEED_ERR_FILE);
+    expect_error(HEED_ERR_FILE, "/a: cannot write it: Input/output error");
+    ck_assert(holds(f, 1));
 }
 END_TEST
 
@@ -445,6 +465,7 @@ void add_file_faults_cases(Suite *suite)
     tcase_add_loop_test(tests, the_order_is_safe, 0, FORMATS);
     tcase_add_loop_test(tests, each_call_that_writes_may_fail, 0, 4 * FORMATS);
     tcase_add_loop_test(tests, a_disk_may_be_full, 0, FORMATS);
+    tcase_add_loop_test(tests, a_write_may_do_nothing, 0, FORMATS);
     tcase_add_loop_test(tests, calls_may_do_a_part_of_their_work, 0, FORMATS);
     tcase_add_loop_test(tests, a_kill_at_any_call_leaves_a_whole_file, 0, 2 * FORMATS);
     tcase_add_loop_test(tests, a_kill_at_any_time_leaves_a_whole_file, 0, FORMATS);

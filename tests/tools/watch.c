@@ -1643,12 +1643,28 @@ static void run_unknown(FILE *terminal)
     heed_watch_free(w);
 }
 
+/* Two runs; with the loss, their lines have 77 and 78 characters. */
+static void run_of_long_name(FILE *terminal)
+{
+    static const char *const ends[] = {"long", "longer"};
+    for (int i = 0; i < 2; i++) {
+        char name[70];
+        snprintf(name, sizeof name, "%0*d%s", 63 + i - (int)strlen(ends[i]), 0, ends[i]);
+        heed_watch *w = new_watch((heed_watch_options){.terminal = terminal, .step_name = name});
+        step_with(w, 1);
+        heed_watch_free(w);
+    }
+}
+
 START_TEST(without_steps_a_line_without_a_bar_is_redrawn)
 {
     char *bytes = on_terminal(80, 24, run_unknown);
     ck_assert(strchr(bytes, '>') == NULL && strstr(bytes, "left") == NULL);
     ck_assert_ptr_nonnull(strstr(bytes, "\rbatch 1  loss 1.000"));
     expect_screen(bytes, 80, "batch 3  loss 0.333  val_loss 0.667  * tokens/s\n");
+    free(bytes);
+    bytes = on_terminal(0, 0, run_of_long_name); /* of unknown size: 80 columns, 77 for the text */
+    expect_screen(bytes, 80, "*long 1  loss 1.000\n*longer 1\n");
     free(bytes);
     bytes = on_terminal(21, 24, run_unknown); /* three columns are left for a typed ^C */
     expect_screen(bytes, 21, "batch 3\n");
@@ -1718,6 +1734,11 @@ START_TEST(a_curve_is_drawn_below_the_bar)
     snprintf(pattern, sizeof pattern, "a sample\n%s*[*]*+-----*\n* 1 *step* 200\nloss 0.005\n",
              line);
     expect_screen(bytes, 80, pattern);
+    const char *axis = strstr(bytes, "+--"), *line_before = axis;
+    while (line_before[-1] == ' ') {
+        line_before--;
+    }
+    ck_assert_int_eq(axis - line_before + (int)strspn(axis, "+-"), 79); /* all but one column */
     cut_end(bytes);
     snprintf(pattern, sizeof pattern, "a sample\n[[]=*]  19[0-9]/200  loss 0.005*left\n%s", below);
     expect_screen(bytes, 80, pattern);
