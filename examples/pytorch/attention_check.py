@@ -257,12 +257,16 @@ def row_gradients(c, x):
 
 
 def value_effects(c):
-    """(T, T): how much row i changes if token j is replaced."""
+    """(T, T): how much row i changes if token j is replaced. A maximum over all tokens shows only tokens that exceed the
+    others: larger ones, of either sign, replace it too."""
     effects = []
     for j in range(c.tokens):
-        x = c.x.clone()
-        x[:, j] = c.other[:, j]
-        effects.append(c.differences(c.outputs(x), c.y).amax(0))
+        of_token = []
+        for factor in (1, 4, -4):
+            x = c.x.clone()
+            x[:, j] = factor * c.other[:, j]
+            of_token.append(c.differences(c.outputs(x), c.y).amax(0))
+        effects.append(torch.stack(of_token).amax(0))
     return torch.stack(effects, dim=1)
 
 

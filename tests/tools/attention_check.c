@@ -76,7 +76,7 @@ static const struct {
     {"batch_first", "oWWooWo-o-?-"},
     {"batch_reshaped", "oWooWWo-o-?-"},
     {"values_centred", "ooWW-oW-o-?-"},
-    {"argmax_of_all", "ooo*-o*-o-?-"},
+    {"argmax_of_all", "oooW-o*-o-?-"},
     {"mask_of_eight", "oooo-oW-o-o-"},
     {"two_mistakes_heads_and_scale", "ooWW-WW-o-W-"},
     {"two_mistakes_mask_and_scale", "ooWW-oW-o-W-"},

@@ -373,14 +373,17 @@ static void judge_reach(check *c, heed_attention_checks which, double (*effect)[
     }
 }
 
-/* Effects of replacing token j on the rows: effect[i][j], relative to y. */
+/* Effects of replacing token j on the rows: effect[i][j], relative to y. A maximum over all tokens
+ * shows only tokens that exceed the others: larger ones, of either sign, replace it too. */
 static void value_effects(check *c, double (*effect)[T_MOST])
 {
-    for (int64_t j = 0; j < c->tokens && !heed_error_pending(); j++) {
+    static const double factors[] = {1, 4, -4};
+    for (int64_t k = 0; k < 3 * c->tokens && !heed_error_pending(); k++) {
         HEED_SCOPE(scope);
-        const heed_tensor *y = outputs(c, replace_token(c->x, j, c->other));
+        const int64_t j = k / 3;
+        heed_tensor *by = heed_mul_scalar(c->other, factors[k % 3]);
+        const heed_tensor *y = outputs(c, replace_token(c->x, j, by));
         for (int64_t i = 0; y != NULL && i < c->tokens; i++) {
-            effect[i][j] = 0;
             for (int64_t b = 0; b < y->shape[0]; b++) {
                 effect[i][j] = worse(effect[i][j], difference(c, row(y, b, i), row(c->y, b, i)));
             }
