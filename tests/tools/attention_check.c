@@ -359,6 +359,60 @@ START_TEST(a_causal_mean_passes)
 }
 END_TEST
 
+static heed_tensor *all_but(int64_t i, int64_t j)
+{
+    heed_tensor *mask = heed_ones(HEED_SHAPE(5, 5), HEED_BOOL);
+    heed_fill_into(heed_select(heed_select(mask, 0, i), 0, j), 0);
+    return mask;
+}
+
+static heed_tensor *only(int64_t i, int64_t j)
+{
+    return heed_logical_not(all_but(i, j));
+}
+
+static heed_tensor *cached_probe(heed_tensor *x, int64_t position, void *context)
+{
+    (void)position, (void)context;
+    return x;
+}
+
+START_TEST(what_is_skipped_says_why)
+{
+    const struct {
+        heed_attention_check_options options;
+        heed_attention_checks which;
+        const char *text;
+    } rows[] = {
+        {WITH(.unbatched = true), HEED_CHECK_BATCH, "no batch (.unbatched)"},
+        {WITH(.causal = true), HEED_CHECK_ORDER, "needs two tokens, no mask and no positions"},
+        {WITH(.extra_keys = true), HEED_CHECK_EQUAL, "needs two tokens, no absolute positions and"},
+        {WITH(.positions = HEED_POSITIONS_ABSOLUTE), HEED_CHECK_EQUAL, "needs two tokens"},
+        {WITH(.block_mask = only(0, 1)), HEED_CHECK_LENGTH, "the mask has one length"},
+        {WITH(.longest = 2), HEED_CHECK_PARAMETERS, "needs three tokens: with one, q and k learn"},
+        {WITH(.block = true), HEED_CHECK_FORMULA, "needs a single layer of attention alone"},
+        {WITH(.layers = 2), HEED_CHECK_FORMULA, "needs a single layer of attention alone"},
+        {WITH(.extra_keys = true), HEED_CHECK_FORMULA, "needs a single layer"},
+        {WITH(.positions = HEED_POSITIONS_RELATIVE), HEED_CHECK_FORMULA, "needs a single layer"},
+        {WITH(.step = cached_probe), HEED_CHECK_CACHE, "a cache needs .causal"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        expect_check(check_probe(MEAN(.next = 0), rows[i].options), rows[i].which,
+                     HEED_VERDICT_SKIPPED, rows[i].text);
+    }
+    mean m = {0};
+    heed_attention_report r; /* without a module, in f32 */
+    heed_attention_check(probe, &m,
+                         WITH(.d_model = 3, .causal = true, .derivative = true, .report = &r));
+    expect_no_error();
+    ck_assert_int_eq(m.seen->dtype, HEED_F32);
+    heed_release(m.seen);
+    expect_check(r, HEED_CHECK_PARAMETERS, HEED_VERDICT_SKIPPED, "no .module");
+    expect_check(r, HEED_CHECK_FORMULA, HEED_VERDICT_SKIPPED, "no .module");
+    expect_check(r, HEED_CHECK_DERIVATIVE, HEED_VERDICT_SKIPPED, "needs f64 (.module)");
+}
+END_TEST
+
 /* The reach is that of the inputs if they show all pairs; smaller inputs show what they hide. */
 START_TEST(saturated_tokens_are_no_mistake)
 {
@@ -388,18 +442,6 @@ START_TEST(saturated_tokens_are_no_mistake)
     expect_check(r, HEED_CHECK_REACH, HEED_VERDICT_FAILED, "");
 }
 END_TEST
-
-static heed_tensor *all_but(int64_t i, int64_t j)
-{
-    heed_tensor *mask = heed_ones(HEED_SHAPE(5, 5), HEED_BOOL);
-    heed_fill_into(heed_select(heed_select(mask, 0, i), 0, j), 0);
-    return mask;
-}
-
-static heed_tensor *only(int64_t i, int64_t j)
-{
-    return heed_logical_not(all_but(i, j));
-}
 
 START_TEST(the_first_wrong_pair_is_named)
 {
@@ -1080,6 +1122,7 @@ void add_attention_check_cases(Suite *suite)
     tcase_add_test(catalogue, the_catalogue_is_large);
     TCase *probes = heed_case(suite, "probes");
     tcase_add_test(probes, a_causal_mean_passes);
+    tcase_add_test(probes, what_is_skipped_says_why);
     tcase_add_test(probes, saturated_tokens_are_no_mistake);
     tcase_add_test(probes, the_first_wrong_pair_is_named);
     tcase_add_test(probes, rounding_is_no_leak);
