@@ -315,11 +315,10 @@ END_TEST
 START_TEST(the_locale_of_the_thread_is_restored)
 {
     char text[64];
-    const locale_t own = newlocale(LC_ALL_MASK, "C", (locale_t)0), before = uselocale(own);
+    const locale_t before = uselocale((locale_t)0);
     heed_snprint(text, sizeof text, make(HEED_F32, HEED_SHAPE(1), V(0.5)));
     ck_assert_str_eq(text, "tensor([0.5000])");
-    ck_assert(uselocale(before) == own);
-    freelocale(own);
+    ck_assert(uselocale((locale_t)0) == before);
 }
 END_TEST
 

@@ -123,6 +123,14 @@ static void expect_verdicts(const heed_attention_report *r, const char *expected
                       "%s: check %d is %c, off by %g", what, i, found[i], r->checks[i].worst);
     }
     ck_assert_msg(strcmp(found, expected) == 0, "%s: %s, expected %s", what, found, expected);
+    const heed_attention_checks by_value[] = {HEED_CHECK_BATCH, HEED_CHECK_VALUES,
+                                              HEED_CHECK_ORDER, HEED_CHECK_EQUAL,
+                                              HEED_CHECK_CACHE, HEED_CHECK_DERIVATIVE};
+    for (size_t i = 0; i < sizeof by_value / sizeof *by_value; i++) {
+        ck_assert_msg((found[by_value[i]] == 'W') == (r->checks[by_value[i]].worst > 1e-6),
+                      "%s: check %d is off by %g", what, (int)by_value[i],
+                      r->checks[by_value[i]].worst);
+    }
 }
 
 static const char *verdicts_of(const char *name)
