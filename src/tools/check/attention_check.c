@@ -373,19 +373,25 @@ static void judge_reach(check *c, heed_attention_checks which, double (*effect)[
     }
 }
 
-/* Effects of replacing token j on the rows: effect[i][j], relative to y. A maximum over all tokens
- * shows only tokens that exceed the others: larger ones, of either sign, replace it too. */
+/* Effects of replacing token j on the rows: effect[i][j], relative to y. Among small inputs, large
+ * tokens of either sign replace it too: they change a maximum over all tokens, and what is
+ * saturated for larger inputs. */
 static void value_effects(check *c, double (*effect)[T_MOST])
 {
-    static const double factors[] = {1, 4, -4};
-    for (int64_t k = 0; k < 3 * c->tokens && !heed_error_pending(); k++) {
+    static const double sizes[] = {1, 0.1, 0.1}, signs[] = {1, 1, -1};
+    for (int way = 0; way < 3 && !heed_error_pending(); way++) {
         HEED_SCOPE(scope);
-        const int64_t j = k / 3;
-        heed_tensor *by = heed_mul_scalar(c->other, factors[k % 3]);
-        const heed_tensor *y = outputs(c, replace_token(c->x, j, by));
-        for (int64_t i = 0; y != NULL && i < c->tokens; i++) {
-            for (int64_t b = 0; b < y->shape[0]; b++) {
-                effect[i][j] = worse(effect[i][j], difference(c, row(y, b, i), row(c->y, b, i)));
+        heed_tensor *x = heed_mul_scalar(c->x, sizes[way]);
+        heed_tensor *by = heed_mul_scalar(c->other, signs[way]);
+        const heed_tensor *before = outputs(c, x);
+        for (int64_t j = 0; j < c->tokens && !heed_error_pending(); j++) {
+            HEED_SCOPE(one);
+            const heed_tensor *y = outputs(c, replace_token(x, j, by));
+            for (int64_t i = 0; y != NULL && i < c->tokens; i++) {
+                for (int64_t b = 0; b < y->shape[0]; b++) {
+                    effect[i][j] =
+                        worse(effect[i][j], difference(c, row(y, b, i), row(before, b, i)));
+                }
             }
         }
     }
