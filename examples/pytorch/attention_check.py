@@ -257,13 +257,16 @@ def row_gradients(c, x):
 
 
 def value_effects(c):
-    """(T, T): how much row i changes if token j is replaced."""
-    effects = []
-    for j in range(c.tokens):
-        x = c.x.clone()
-        x[:, j] = c.other[:, j]
-        effects.append(c.differences(c.outputs(x), c.y).amax(0))
-    return torch.stack(effects, dim=1)
+    """(T, T): how much row i changes if token j is replaced. Among small inputs, large tokens of either sign replace it
+    too: they change a maximum over all tokens, and what is saturated for larger inputs."""
+    effects = torch.zeros(c.tokens, c.tokens, dtype=torch.float64)
+    for size, sign in ((1, 1), (0.1, 1), (0.1, -1)):
+        before = c.outputs(size * c.x)
+        for j in range(c.tokens):
+            x = size * c.x
+            x[:, j] = sign * c.other[:, j]
+            effects[:, j] = torch.maximum(effects[:, j], c.differences(c.outputs(x), before).amax(0))
+    return effects
 
 
 def leak(c, effects, where):

@@ -217,9 +217,7 @@ heed_status heed_match_offers(const heed_match *m, const heed_offers *offered,
         for (int i = 0; i < wanted.count && !heed_error_pending(); i++) {
             values[i] = found[i] != NULL ? offered->read(offered->context, found[i]) : NULL;
         }
-        if (!heed_error_pending()) {
-            check_tied(m, wanted, first, values);
-        }
+        check_tied(m, wanted, first, values);
     }
     heed_free(found);
     heed_free(first);
@@ -271,30 +269,40 @@ static heed_tensor *tensor_of(const void *context, const heed_offer *offer)
     return ((const listed *)offer)->tensor;
 }
 
-heed_status heed_match_list(const heed_match *m, heed_tensor_list offered, heed_tensor_list wanted,
-                            heed_tensor **values)
+static heed_status check_offered(const heed_match *m, heed_tensor_list offered)
 {
     if (heed_check_named(m->function, offered) != HEED_OK) {
         return heed_error_pending();
     }
-    const size_t count = (size_t)offered.count;
-    listed *offers = heed_alloc(count * sizeof *offers);
-    for (size_t i = 0; i < count && !heed_error_pending(); i++) {
-        heed_tensor *t = offered.tensors[i];
+    for (int i = 0; i < offered.count; i++) {
+        const heed_tensor *t = offered.tensors[i];
         if (t == NULL || offered.names[i] == NULL || t->storage == NULL) {
-            heed_fail(HEED_ERR_NULL, "%s: tensor %d of the list is NULL, unnamed or freed",
-                      m->function, (int)i);
-        } else {
-            offers[i] = (listed){
-                {offered.names[i], heed_dtype_name(t->dtype), t->dtype, heed_shape_of_tensor(t)},
-                t};
+            return heed_fail(HEED_ERR_NULL, "%s: tensor %d of the list is NULL, unnamed or freed",
+                             m->function, i);
         }
     }
-    if (!heed_error_pending()) {
-        qsort(offers, count, sizeof *offers, by_name);
-        const heed_offers all = {offers, offered.count, sizeof *offers, tensor_of, NULL};
-        heed_match_offers(m, &all, wanted, values);
+    return HEED_OK;
+}
+
+heed_status heed_match_list(const heed_match *m, heed_tensor_list offered, heed_tensor_list wanted,
+                            heed_tensor **values)
+{
+    if (check_offered(m, offered) != HEED_OK) {
+        return heed_error_pending();
     }
+    const size_t count = (size_t)offered.count;
+    listed *offers = heed_alloc(count * sizeof *offers);
+    if (offers == NULL) {
+        return heed_error_pending();
+    }
+    for (size_t i = 0; i < count; i++) {
+        heed_tensor *t = offered.tensors[i];
+        offers[i] = (listed){
+            {offered.names[i], heed_dtype_name(t->dtype), t->dtype, heed_shape_of_tensor(t)}, t};
+    }
+    qsort(offers, count, sizeof *offers, by_name);
+    const heed_offers all = {offers, offered.count, sizeof *offers, tensor_of, NULL};
+    heed_match_offers(m, &all, wanted, values);
     heed_free(offers);
     return heed_error_pending();
 }

@@ -152,6 +152,102 @@ START_TEST(the_module_path_is_at_hand)
 }
 END_TEST
 
+/* Counts the operations, and those outside the module whose kind has this name. */
+typedef struct path_count {
+    const char *name;
+    int operations, outside;
+} path_count;
+
+static heed_tensor *count_paths(heed_observer *self, const heed_call *call, heed_tensor *y)
+{
+    path_count *count = self->context;
+    const heed_text path = heed_module_path();
+    (void)call;
+    count->operations++;
+    count->outside += strncmp(path.text, count->name, strlen(count->name)) != 0;
+    return y;
+}
+
+static path_count paths;
+static heed_observer paths_observer = {.context = &paths, .result = count_paths};
+
+static void *watched(void *module)
+{
+    paths = (path_count){.name = ((heed_module *)module)->kind->name};
+    heed_observer_add(&paths_observer);
+    return module;
+}
+
+static void expect_named(void *module)
+{
+    heed_observer_remove(&paths_observer);
+    expect_no_error();
+    ck_assert_msg(paths.operations > 0 && paths.outside == 0, "%s: %d of %d operations outside",
+                  paths.name, paths.outside, paths.operations);
+    heed_module_free(module);
+}
+
+/* Operations of a forward belong to its module or one inside it. heed_forward would name it too. */
+START_TEST(each_module_names_its_operations)
+{
+#define EXPECT_NAMED(type, module, ...)                                                            \
+    {                                                                                              \
+        struct heed_##type *m = watched(module);                                                   \
+        heed_##type##_forward(m, __VA_ARGS__);                                                     \
+        expect_named(m);                                                                           \
+    }
+    heed_tensor *x = heed_ones(HEED_SHAPE(1, 3, 4), HEED_F32);
+    struct heed_sequential *sequence = heed_sequential_new();
+    heed_sequential_append(sequence, heed_gelu_new());
+    EXPECT_NAMED(linear, heed_linear_new(4, 2), x)
+    EXPECT_NAMED(embedding, heed_embedding_new(5, 3), heed_zeros(HEED_SHAPE(1, 3), HEED_I64))
+    EXPECT_NAMED(position_encoding, heed_position_encoding_new(4, 3), x)
+    EXPECT_NAMED(layer_norm, heed_layer_norm_new(HEED_SHAPE(4)), x)
+    EXPECT_NAMED(activation, heed_silu_new(), x)
+    EXPECT_NAMED(dropout, heed_dropout_new(0.5), x)
+    EXPECT_NAMED(feed_forward, heed_feed_forward_new(4, 8), x)
+    EXPECT_NAMED(sequential, sequence, x)
+    EXPECT_NAMED(transformer_encoder_layer, heed_transformer_encoder_layer_new(4, 2), x)
+    EXPECT_NAMED(self_attention, heed_self_attention_new(4, 1, 2), x, NULL)
+    EXPECT_NAMED(multi_head, heed_multi_head_new(4, 2, 1, 2), x, NULL)
+    EXPECT_NAMED(cross_attention, heed_cross_attention_new(4), x, x, NULL)
+    EXPECT_NAMED(multihead_attention, heed_multihead_attention_new(4, 2), x, x, x)
+#undef EXPECT_NAMED
+}
+END_TEST
+
+/* Appends "operation path" of each operation. */
+static heed_tensor *log_paths(heed_observer *self, const heed_call *call, heed_tensor *y)
+{
+    char *text = self->context;
+    const heed_text path = heed_module_path();
+    const size_t length = strlen(text);
+    snprintf(text + length, LOG_SIZE - length, "%s %s\n", call->op->name, path.text);
+    return y;
+}
+
+START_TEST(the_parts_of_a_gpt_name_their_operations)
+{
+    char text[LOG_SIZE] = "\n";
+    heed_observer observer = {.context = text, .result = log_paths};
+    struct heed_gpt *m = heed_gpt_new((heed_gpt_config){
+        .vocab_size = 3, .block_size = 2, .n_layer = 1, .n_head = 1, .n_embd = 4});
+    heed_observer_add(&observer);
+    heed_tensor *ids = heed_zeros(HEED_SHAPE(1, 2), HEED_I64);
+    heed_gpt_loss(m, ids, ids);
+    heed_observer_remove(&observer);
+    expect_no_error();
+    static const char *const lines[] = {
+        "\nembedding GPT.transformer.wte\n",     "\nadd GPT\n",
+        "\nadd GPT.transformer.h.0\n",           "\nattend GPT.transformer.h.0.attn\n",
+        "\ngelu_tanh GPT.transformer.h.0.mlp\n", "\ncross_entropy GPT\n"};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        ck_assert_msg(strstr(text, lines[i]) != NULL, "no %s in %s", lines[i], text);
+    }
+    heed_module_free(m);
+}
+END_TEST
+
 /* ---- the list ---- */
 
 START_TEST(observers_run_in_the_order_in_which_they_were_added)
@@ -883,6 +979,8 @@ void add_observer_cases(Suite *suite)
     tcase_add_test(events, every_event_is_seen_once_and_in_order);
     tcase_add_test(events, derivatives_are_seen_under_create_graph);
     tcase_add_test(events, the_module_path_is_at_hand);
+    tcase_add_test(events, each_module_names_its_operations);
+    tcase_add_test(events, the_parts_of_a_gpt_name_their_operations);
     TCase *list = heed_case(suite, "list");
     tcase_add_test(list, observers_run_in_the_order_in_which_they_were_added);
     tcase_add_test(list, the_list_reports_misuse);

@@ -52,6 +52,13 @@ START_TEST(test_dims_that_are_not_the_last)
     ck_assert_ptr_null(heed_self_attention_forward(m, x, heed_causal_block_mask(2)));
     expect_error(HEED_ERR_SHAPE, "block_mask (2, 2)");
     heed_module_free(m);
+    const int dims[][2] = {{0, 2}, {1, 1}, {-2, 0}, {-1, -1}}; /* one is right */
+    for (int i = 0; i < 4; i++) {
+        m = heed_self_attention_new(4, dims[i][0], dims[i][1]);
+        ck_assert_ptr_null(heed_self_attention_forward(m, x, NULL));
+        expect_error(HEED_ERR_DIM, "are not the last two of the 2 dims");
+        heed_module_free(m);
+    }
 }
 END_TEST
 

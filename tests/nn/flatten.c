@@ -102,6 +102,19 @@ START_TEST(flattened_once_it_serves_all_steps)
 }
 END_TEST
 
+/* A vector of parameters needs none that are trained. */
+START_TEST(a_list_without_parameters_is_an_error)
+{
+    ck_assert_ptr_null(heed_parameters_to_vector((heed_tensor_list){0}));
+    ck_assert_str_eq(heed_error_message(), "parameters_to_vector: no parameters");
+    expect_error(HEED_ERR_VALUE, "");
+    ck_assert_ptr_null(heed_flatten_grads((heed_tensor_list){0}));
+    ck_assert_str_eq(heed_error_message(), "flatten_grads: no parameters that require a gradient; "
+                                           "call heed_set_requires_grad");
+    expect_error(HEED_ERR_VALUE, "");
+}
+END_TEST
+
 START_TEST(what_is_not_trained_is_left_out)
 {
     heed_tensor *ps[LEAVES], *ids = heed_arange(0, 4, 1, HEED_I64);
@@ -237,6 +250,7 @@ void add_flatten_cases(Suite *suite)
     tcase_add_test(flat, gradients_outlive_the_tensor);
     tcase_add_test(flat, flattened_once_it_serves_all_steps);
     tcase_add_test(flat, what_is_not_trained_is_left_out);
+    tcase_add_test(flat, a_list_without_parameters_is_an_error);
     tcase_add_test(flat, clipping_and_steps_give_the_same_bits);
     tcase_add_test(flat, parameters_go_to_a_vector_and_back);
     tcase_add_test(flat, a_vector_that_does_not_fit_changes_nothing);

@@ -17,6 +17,8 @@ START_TEST(rates_stay_at_the_end)
     ck_assert_double_eq(heed_warmup_cosine_lr(7, 0.5, last - 1, last, 0), 0.5 * 8 / 0x1p63);
     ck_assert_double_eq(heed_warmup_cosine_lr(49, 3e-4, 10, 49, 3e-5), 3e-5);
     ck_assert_double_eq(heed_warmup_cosine_lr(10, 3e-4, 10, 49, 3e-5), 3e-4);
+    ck_assert_double_eq(heed_warmup_cosine_lr(4, 1e308, 0, 4, -1e308),
+                        -1e308); /* exactly eta_min */
     ck_assert_double_eq(heed_cosine_annealing_lr(4, 0.5, 4, 0.25), 0.25);
     ck_assert_double_eq(heed_cosine_annealing_lr(8, 0.5, 4, 0.25), 0.5);
 }

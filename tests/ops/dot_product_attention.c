@@ -93,6 +93,26 @@ START_TEST(what_is_masked_has_no_influence)
 }
 END_TEST
 
+/* Masked keys are skipped, unless their values are NaN or infinite: 0 times these is NaN, as in
+ * torch. v may have any strides. */
+START_TEST(nan_of_masked_keys_is_seen)
+{
+    enum { KEYS = 40, WIDE = 20 };
+    for (enum layout layout = 0; layout < LAYOUTS; layout++) {
+        heed_tensor *v = noise(HEED_SHAPE(1, KEYS, WIDE), (heed_dtype)_i, layout, 3);
+        heed_tensor *q = noise(HEED_SHAPE(1, 2, WIDTH), v->dtype, ROWS, 1);
+        heed_tensor *k = noise(HEED_SHAPE(1, KEYS, WIDTH), v->dtype, ROWS, 2);
+        heed_fill_into(heed_select(heed_select(v, 1, KEYS - 1), 1, WIDE - 3), (double)NAN);
+        heed_tensor *y = heed_scaled_dot_product_attention(q, k, v, NULL, 0, true, 0);
+        for (int64_t i = 0; i < 2 * WIDE; i++) {
+            const double value = heed_at(y, HEED_INDEX(0, i / WIDE, i % WIDE));
+            EXPECT(isnan(value) == (i % WIDE == WIDE - 3), "layout %d, %d: %g", (int)layout, (int)i,
+                   value);
+        }
+    }
+}
+END_TEST
+
 /* The gradient of the result is a view whose elements are not adjacent. */
 START_TEST(gradients_may_be_views)
 {
@@ -282,6 +302,7 @@ void add_dot_product_attention_cases(Suite *suite)
     tcase_add_loop_test(tests, all_kinds_of_masks_agree, HEED_F32, HEED_F64 + 1);
     tcase_add_test(tests, causal_begins_at_the_first_key);
     tcase_add_test(tests, what_is_masked_has_no_influence);
+    tcase_add_loop_test(tests, nan_of_masked_keys_is_seen, HEED_F32, HEED_F64 + 1);
     tcase_add_test(tests, gradients_may_be_views);
     tcase_add_loop_test(tests, closed_queries_give_zeros_and_learn_nothing, 0, 6);
     tcase_add_test(tests, without_keys_all_are_closed);

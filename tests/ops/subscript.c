@@ -24,6 +24,7 @@ START_TEST(index_reads_the_string)
                                           {"...,0,0", ":,0,0"},
                                           {"0,0,0,...", "0,0,0"},
                                           {"1,", "1"},
+                                          {"-2, -6", "0, 0"},
                                           {"..., ::2 , ", "...,::2"},
                                           {"None,...,", "None"}};
     for (int i = 0; i < (int)(sizeof same / sizeof *same); i++) {

@@ -72,6 +72,17 @@ START_TEST(reshape_to_and_from_scalars)
 }
 END_TEST
 
+/* All elements of an expanded tensor are one, and new dims of size 1 change nothing. */
+START_TEST(reshape_adds_dims_to_expanded_tensors)
+{
+    heed_tensor *x = heed_expand(heed_full(HEED_SHAPE(1), 3, HEED_F32), HEED_SHAPE(4));
+    heed_tensor *y = heed_reshape(x, HEED_SHAPE(1, 1, 4));
+    expect_kind(y, HEED_F32, HEED_SHAPE(1, 1, 4));
+    EXPECT_VALUES(y, 0, 3, 3, 3, 3);
+    ck_assert(y->storage == x->storage);
+}
+END_TEST
+
 START_TEST(reshape_refuses)
 {
     heed_tensor *x = heed_zeros(HEED_SHAPE(2, 3), HEED_F32),
@@ -493,6 +504,7 @@ void add_view_cases(Suite *suite)
     TCase *view = heed_case(suite, "view");
     tcase_add_loop_test(view, reshape_decides_as_torch, 0, RESHAPES);
     tcase_add_test(view, reshape_to_and_from_scalars);
+    tcase_add_test(view, reshape_adds_dims_to_expanded_tensors);
     tcase_add_test(view, reshape_refuses);
     tcase_add_test(view, views_share_memory_and_versions);
     tcase_add_loop_test(view, changes_pass_through_views_both_ways, 0, VIEWS);

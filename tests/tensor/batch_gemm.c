@@ -198,6 +198,21 @@ START_TEST(bits_are_the_same_for_any_number_of_threads)
 }
 END_TEST
 
+/* A batch times one matrix is one product over all rows: the same bits as for the rows alone. The
+ * products of the single matrices would be small and so summed in double. */
+START_TEST(a_batch_times_one_matrix_is_one_product)
+{
+    heed_tensor *a = noise(HEED_SHAPE(2, 8, 8, 16), HEED_F32, ROWS, 1);
+    heed_tensor *b = noise(HEED_SHAPE(16, 16), HEED_F32, ROWS, 2);
+    heed_tensor *y = heed_empty(HEED_SHAPE(2, 8, 8, 16), HEED_F32);
+    heed_tensor *of_rows = heed_empty(HEED_SHAPE(128, 16), HEED_F32);
+    ck_assert_int_eq(heed_multiply(a, b, NULL, y, false), HEED_OK);
+    ck_assert_int_eq(heed_multiply(heed_reshape(a, HEED_SHAPE(128, 16)), b, NULL, of_rows, false),
+                     HEED_OK);
+    expect_same_bits(heed_reshape(y, HEED_SHAPE(128, 16)), of_rows);
+}
+END_TEST
+
 /* ---- failing allocations ---- */
 
 START_TEST(no_room_is_an_error)
@@ -223,6 +238,7 @@ void add_batch_gemm_cases(Suite *suite)
     tcase_add_test(multiply, small_products_are_summed_in_double);
     tcase_add_test(multiply, bias_rounds_as_an_addition);
     tcase_add_test(multiply, bias_of_a_batch);
+    tcase_add_test(multiply, a_batch_times_one_matrix_is_one_product);
     tcase_add_loop_test(multiply, bits_are_the_same_for_any_number_of_threads, 0, SHARED);
     tcase_add_test(multiply, no_room_is_an_error);
 }

@@ -1,6 +1,7 @@
 /* Printing: the expected texts are what torch 1.13 and torch 2.15 print for the same tensors. */
 #include "tensor/print.h"
 #include "tensor/handle.h"
+#include "tensor/text.h"
 
 #include <limits.h>
 #include <math.h>
@@ -284,6 +285,10 @@ START_TEST(results_say_which_operation_made_them)
         expect(t, none, names[i][2]);
     }
     t->op = NULL;
+    t->requires_grad = false;
+    heed_tensor *x = heed_set_requires_grad(heed_scalar(2, HEED_F32), true);
+    expect(heed_pow_scalar(x, 2), none, "tensor(4., grad_fn=<PowBackward0>)");
+    expect(heed_clamp(x, 0, 1), none, "tensor(1., grad_fn=<ClampBackward0>)");
 }
 END_TEST
 
@@ -303,6 +308,17 @@ START_TEST(snprint_cuts_and_counts_like_snprintf)
         ck_assert_int_eq(text[written], '\0');
         ck_assert_int_eq(text[written + 1], '#');
     }
+}
+END_TEST
+
+/* Numbers are printed in the C locale, which the thread uses only meanwhile. */
+START_TEST(the_locale_of_the_thread_is_restored)
+{
+    char text[64];
+    const locale_t before = uselocale((locale_t)0);
+    heed_snprint(text, sizeof text, make(HEED_F32, HEED_SHAPE(1), V(0.5)));
+    ck_assert_str_eq(text, "tensor([0.5000])");
+    ck_assert(uselocale((locale_t)0) == before);
 }
 END_TEST
 
@@ -394,6 +410,7 @@ void add_print_cases(Suite *suite)
     tcase_add_test(tests, leaves_say_that_they_require_grad);
     tcase_add_test(tests, results_say_which_operation_made_them);
     tcase_add_test(tests, snprint_cuts_and_counts_like_snprintf);
+    tcase_add_test(tests, the_locale_of_the_thread_is_restored);
     tcase_add_test(tests, print_writes_to_stdout_and_ends_the_line);
     tcase_add_test(tests, a_stream_that_fails_is_left_to_ferror);
     tcase_add_test(tests, a_high_threshold_prints_every_element);

@@ -83,8 +83,15 @@ START_TEST(shapes_are_told_apart)
     expect_error(HEED_ERR_NULL, "same_shape: a or b is NULL");
     ck_assert(!heed_is_expanded(NULL));
     expect_error(HEED_ERR_NULL, "is_expanded: t is NULL");
+    ck_assert(!heed_broadcasts_to(NULL, &others[0]));
+    expect_error(HEED_ERR_NULL, "broadcasts_to: t or shape is NULL");
+    ck_assert(!heed_broadcasts_to(x, NULL));
+    expect_error(HEED_ERR_NULL, "broadcasts_to: t or shape is NULL");
     ck_assert(!heed_is_contiguous(NULL));
     expect_error(HEED_ERR_NULL, "is_contiguous: t is NULL");
+    heed_fail(HEED_ERR_VALUE, "pending"); /* t may be the result of what failed */
+    ck_assert(!heed_is_contiguous(x));
+    expect_error(HEED_ERR_VALUE, "pending");
 }
 END_TEST
 

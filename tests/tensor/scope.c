@@ -455,6 +455,9 @@ START_TEST(without_a_scope_results_have_no_owner)
     ck_assert_double_eq(heed_item(loss), 2.0); /* reading needs none */
     ck_assert_int_eq(heed_backward(loss), HEED_OK);
     EXPECT_VALUES(w->grad, 0, 2, 2);
+    heed_scope_begin(&scope);
+    ck_assert_ptr_eq(heed_scope_keep(&scope, w->grad), w->grad); /* nor does one own its gradient */
+    heed_scope_end(&scope);
     heed_release(loss);
     heed_release(w);
     ck_assert_int_eq(heed_live_tensors(), tensors);

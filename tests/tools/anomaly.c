@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/common/test_util.h"
 
@@ -125,6 +126,30 @@ START_TEST(backward_is_checked)
     heed_tensor *safe = heed_where(heed_gt_scalar(x, 0), x, row(1, 1, 1));
     heed_backward(heed_sum(heed_where(heed_gt_scalar(x, 0), heed_sqrt(safe), x)));
     expect_no_error();
+}
+END_TEST
+
+/* Builds with HEED_DEBUG print where the forward was called, others nothing. */
+START_TEST(callers_are_printed_in_debug_builds)
+{
+    char text[100] = "";
+    FILE *file = tmpfile();
+    const int saved = dup(STDERR_FILENO);
+    heed_tensor *y = heed_sum(heed_sqrt(leaf(4, 0, 1)));
+    dup2(fileno(file), STDERR_FILENO);
+    heed_backward(y);
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    expect_error(HEED_ERR_ANOMALY, "backward of sqrt");
+    rewind(file);
+    const size_t size = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+#ifdef HEED_DEBUG
+    ck_assert_uint_gt(size, 0);
+    ck_assert_ptr_nonnull(strstr(text, "heed: the forward of this sqrt was called here:"));
+#else
+    ck_assert_msg(size == 0, "%s", text);
+#endif
 }
 END_TEST
 
@@ -930,6 +955,7 @@ void add_anomaly_cases(Suite *suite)
     tcase_add_test(numbers, only_results_are_checked);
     tcase_add_test(numbers, nothing_is_computed_from_an_anomaly);
     tcase_add_test(numbers, backward_is_checked);
+    tcase_add_test(numbers, callers_are_printed_in_debug_builds);
     tcase_add_test(numbers, added_gradients_are_checked);
     tcase_add_test(numbers, the_loss_is_checked);
     TCase *mode = anomaly_case(suite, "the_mode");

@@ -78,6 +78,20 @@ START_TEST(a_write_that_fails_leaves_the_old_file)
 }
 END_TEST
 
+/* Whatever fails between begin and end, and not only a write. */
+START_TEST(an_error_of_the_caller_leaves_the_old_file)
+{
+    heed_atomic_file file;
+    ck_assert_int_eq(save(in_folder("a"), filled_with(1)), HEED_OK);
+    heed_atomic_begin(&file, "save", in_folder("a"));
+    heed_atomic_write(&file, "new", 3);
+    heed_fail(HEED_ERR_VALUE, "the rest cannot be computed");
+    ck_assert_int_eq(heed_atomic_end(&file), HEED_ERR_VALUE);
+    expect_error(HEED_ERR_VALUE, "the rest cannot be computed");
+    expect_file("a", 1);
+}
+END_TEST
+
 START_TEST(a_first_write_that_fails_leaves_nothing)
 {
     heed_tensor *one = filled_with(1);
@@ -541,6 +555,7 @@ void add_atomic_file_cases(Suite *suite)
 {
     TCase *tests = files_case(suite, "atomic_files");
     tcase_add_test(tests, a_write_that_fails_leaves_the_old_file);
+    tcase_add_test(tests, an_error_of_the_caller_leaves_the_old_file);
     tcase_add_test(tests, a_first_write_that_fails_leaves_nothing);
     tcase_add_test(tests, a_program_that_ends_with_the_error_leaves_the_old_file);
     tcase_add_test(tests, a_file_beyond_the_limit_is_an_error_not_a_signal);

@@ -22,6 +22,7 @@ typedef enum fault {
     KILL_BEFORE, /* the program is killed before call `at` */
     KILL_AFTER,  /* or after it; a write is then half done */
     TRICKLE,     /* reads and writes do at most 7 bytes, and every second one is interrupted */
+    IDLE,        /* writes do nothing, without an error */
     FULL         /* the disk has `room` bytes left */
 } fault;
 
@@ -145,6 +146,9 @@ ssize_t __wrap_write(int fd, const void *from, size_t size)
 {
     if (fails("write")) {
         return -1;
+    }
+    if (plan.fault == IDLE) {
+        return 0;
     }
     if (plan.fault == FULL && size > plan.room) {
         errno = ENOSPC;
@@ -283,6 +287,22 @@ START_TEST(a_disk_may_be_full)
 }
 END_TEST
 
+START_TEST(a_write_may_do_nothing)
+{
+    const format *f = &formats[_i];
+    save(f, 1);
+    heed_tensor *two = filled_with(2);
+    const char *path = in_folder("a");
+    begin_fault(IDLE, 0, 0);
+    errno = 0;
+    const heed_status status = f->save(two, path);
+    end_fault();
+    ck_assert_int_eq(status, HEED_ERR_FILE);
+    expect_error(HEED_ERR_FILE, "/a: cannot write it: Input/output error");
+    ck_assert(holds(f, 1));
+}
+END_TEST
+
 START_TEST(calls_may_do_a_part_of_their_work)
 {
     const format *f = &formats[_i];
@@ -362,6 +382,18 @@ END_TEST
 
 /* ---- reading ---- */
 
+/* What a message says of call `at`, the number of a name in plan.trace. */
+static const char *words_of_call(int at)
+{
+    const char *name = plan.trace;
+    for (int i = 0; i < at; i++) {
+        name = strchr(name, ' ') + 1;
+    }
+    return strncmp(name, "open ", 5) == 0    ? "cannot open it"
+           : strncmp(name, "fstat ", 6) == 0 ? "cannot stat it"
+                                             : "cannot read it";
+}
+
 START_TEST(each_call_that_reads_may_fail)
 {
     const format *f = &formats[_i];
@@ -374,6 +406,8 @@ START_TEST(each_call_that_reads_may_fail)
         calls = end_fault();
         if (x == NULL) {
             expect_error(HEED_ERR_FILE, "/a: cannot ");
+            ck_assert_msg(strstr(heed_error_message(), words_of_call(at)) != NULL,
+                          "%s of \"%s\": %s", words_of_call(at), plan.trace, heed_error_message());
             ck_assert_ptr_nonnull(strstr(heed_error_message(), strerror(EIO)));
         } else {
             ck_assert_int_ge(at, calls - 1); /* only close may fail unnoticed */
@@ -431,6 +465,7 @@ void add_file_faults_cases(Suite *suite)
     tcase_add_loop_test(tests, the_order_is_safe, 0, FORMATS);
     tcase_add_loop_test(tests, each_call_that_writes_may_fail, 0, 4 * FORMATS);
     tcase_add_loop_test(tests, a_disk_may_be_full, 0, FORMATS);
+    tcase_add_loop_test(tests, a_write_may_do_nothing, 0, FORMATS);
     tcase_add_loop_test(tests, calls_may_do_a_part_of_their_work, 0, FORMATS);
     tcase_add_loop_test(tests, a_kill_at_any_call_leaves_a_whole_file, 0, 2 * FORMATS);
     tcase_add_loop_test(tests, a_kill_at_any_time_leaves_a_whole_file, 0, FORMATS);

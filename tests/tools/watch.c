@@ -881,6 +881,9 @@ START_TEST(event_files_hold_scalars_and_texts)
     step_with(w, (double)NAN);
     heed_watch_free(w);
     w = new_watch((heed_watch_options){.tensorboard = folder, .resumed = 200});
+    expect_events(folder, 1, /* at once: TensorBoard discards later steps of the run before */
+                  "1:time 2:0 3:'brain.Event:2'\n"
+                  "1:time 2:201 7:{1:1}\n");
     step_with(w, -(double)INFINITY);
     heed_watch_free(w);
     ck_assert_int_eq(files_in_folder(), 2);
@@ -1461,6 +1464,26 @@ START_TEST(a_bar_shows_the_last_values)
 }
 END_TEST
 
+static void run_with_hidden(FILE *terminal)
+{
+    const char *const shown[] = {"loss", NULL};
+    heed_watch_options options = on(terminal);
+    options.shown = shown;
+    heed_watch *w = new_watch(options);
+    heed_watch_value(w, "lr", 0.5);
+    step_with(w, 1.25);
+    heed_watch_free(w);
+}
+
+START_TEST(a_bar_shows_only_what_is_wanted)
+{
+    char *bytes = on_terminal(100, 24, run_with_hidden);
+    ck_assert_ptr_nonnull(strstr(bytes, "loss 1.250"));
+    ck_assert_ptr_null(strstr(bytes, "lr"));
+    free(bytes);
+}
+END_TEST
+
 /* expect_screen fails if a line is too long. */
 START_TEST(a_bar_fits_terminals_of_any_width)
 {
@@ -1620,12 +1643,31 @@ static void run_unknown(FILE *terminal)
     heed_watch_free(w);
 }
 
+/* Two runs; with the loss, their lines have 77 and 78 characters. */
+static void run_of_long_name(FILE *terminal)
+{
+    static const char *const ends[] = {"long", "longer"};
+    for (int i = 0; i < 2; i++) {
+        char name[70];
+        snprintf(name, sizeof name, "%0*d%s", 63 + i - (int)strlen(ends[i]), 0, ends[i]);
+        heed_watch *w = new_watch((heed_watch_options){.terminal = terminal, .step_name = name});
+        step_with(w, 1);
+        heed_watch_free(w);
+    }
+}
+
 START_TEST(without_steps_a_line_without_a_bar_is_redrawn)
 {
     char *bytes = on_terminal(80, 24, run_unknown);
     ck_assert(strchr(bytes, '>') == NULL && strstr(bytes, "left") == NULL);
     ck_assert_ptr_nonnull(strstr(bytes, "\rbatch 1  loss 1.000"));
     expect_screen(bytes, 80, "batch 3  loss 0.333  val_loss 0.667  * tokens/s\n");
+    free(bytes);
+    bytes = on_terminal(0, 0, run_of_long_name); /* of unknown size: 80 columns, 77 for the text */
+    expect_screen(bytes, 80, "*long 1  loss 1.000\n*longer 1\n");
+    free(bytes);
+    bytes = on_terminal(21, 24, run_unknown); /* three columns are left for a typed ^C */
+    expect_screen(bytes, 21, "batch 3\n");
     free(bytes);
     bytes = on_terminal(56, 24, run_unknown); /* no columns are kept for a bar */
     expect_screen(bytes, 56, "batch 3  loss 0.333  val_loss 0.667  * tokens/s\n");
@@ -1692,6 +1734,11 @@ START_TEST(a_curve_is_drawn_below_the_bar)
     snprintf(pattern, sizeof pattern, "a sample\n%s*[*]*+-----*\n* 1 *step* 200\nloss 0.005\n",
              line);
     expect_screen(bytes, 80, pattern);
+    const char *axis = strstr(bytes, "+--"), *line_before = axis;
+    while (line_before[-1] == ' ') {
+        line_before--;
+    }
+    ck_assert_int_eq(axis - line_before + (int)strspn(axis, "+-"), 79); /* all but one column */
     cut_end(bytes);
     snprintf(pattern, sizeof pattern, "a sample\n[[]=*]  19[0-9]/200  loss 0.005*left\n%s", below);
     expect_screen(bytes, 80, pattern);
@@ -1771,6 +1818,7 @@ void add_watch_cases(Suite *suite)
     TCase *bar = files_case(suite, "bar");
     required(has_terminals(), "this machine has no pseudo-terminals; mount /dev/pts");
     tcase_add_test(bar, a_bar_shows_the_last_values);
+    tcase_add_test(bar, a_bar_shows_only_what_is_wanted);
     tcase_add_test(bar, a_bar_fits_terminals_of_any_width);
     tcase_add_test(bar, a_paused_bar_leaves_no_trace);
     tcase_add_test(bar, a_bar_is_redrawn_at_most_ten_times_a_second);

@@ -248,8 +248,8 @@ static bool view_strides(const heed_tensor *x, const heed_shape *shape, int64_t 
             group = cut = 1;
         }
     }
-    for (; to >= 0; to--) {
-        strides[to] = cut * step;
+    for (; to >= 0; to--) { /* of a tensor without dims */
+        strides[to] = 1;
     }
     return true;
 }

@@ -38,6 +38,7 @@ typedef struct check {
     heed_tensor *x, *other; /* (B, T, d_model): inputs, and what tokens are replaced by */
     heed_tensor *y;         /* f(x), f64 (B, T, width), without a graph */
     double scale;           /* its largest magnitude */
+    heed_tensor *weights;   /* of y in a loss: random */
     bool allowed[T_MOST][T_MOST];
 } check;
 
@@ -119,6 +120,9 @@ static heed_tensor *plain(heed_tensor *t)
 /* f(x) as f64, in the caller's scope and without a graph. */
 static heed_tensor *outputs(const check *c, heed_tensor *x)
 {
+    if (heed_error_pending() != HEED_OK) { /* a scope would report that nobody reads it */
+        return NULL;
+    }
     HEED_SCOPE_NO_GRAD(scope);
     return heed_scope_keep(&scope, plain(call(c, x)));
 }
@@ -301,24 +305,22 @@ static heed_tensor *leaf_of(heed_tensor *x)
 
 /* The gradient of y_i, weighted at random, with respect to x: (B, T, d_model). NULL if y has no
  * graph, or on error. */
-static const double *gradient_of_row(const check *c, heed_tensor *x, int64_t i,
-                                     heed_tensor *weights)
+static const double *gradient_of_row(const check *c, heed_tensor *x, int64_t i)
 {
     heed_tensor *leaf = leaf_of(x), *y = call(c, leaf), *g = NULL;
     if (y == NULL || !y->requires_grad) {
         return NULL;
     }
-    heed_grad(heed_sum(heed_mul(heed_select(y, 1, i), heed_select(weights, 1, i))), &leaf, 1, &g,
+    heed_grad(heed_sum(heed_mul(heed_select(y, 1, i), heed_select(c->weights, 1, i))), &leaf, 1, &g,
               false);
     return heed_const_data_f64(plain(g));
 }
 
 /* The norms of this gradient for each token of x, over the whole batch: to[j]. */
-static void gradient_norms(const check *c, heed_tensor *x, int64_t i, heed_tensor *weights,
-                           double *to)
+static void gradient_norms(const check *c, heed_tensor *x, int64_t i, double *to)
 {
     HEED_SCOPE(scope);
-    const double *values = gradient_of_row(c, x, i, weights);
+    const double *values = gradient_of_row(c, x, i);
     for (int64_t j = 0; j < c->tokens; j++) {
         double squares = 0;
         for (int64_t b = 0; values != NULL && b < x->shape[0]; b++) {
@@ -371,22 +373,31 @@ static void judge_reach(check *c, heed_attention_checks which, double (*effect)[
     }
 }
 
-/* Effects of replacing token j on the rows: effect[i][j], relative to y. */
+/* Effects of replacing token j on the rows: effect[i][j], relative to y. Among small inputs, large
+ * tokens of either sign replace it too: they change a maximum over all tokens, and what is
+ * saturated for larger inputs. */
 static void value_effects(check *c, double (*effect)[T_MOST])
 {
-    for (int64_t j = 0; j < c->tokens && !heed_error_pending(); j++) {
+    static const double sizes[] = {1, 0.1, 0.1}, signs[] = {1, 1, -1};
+    for (int way = 0; way < 3 && !heed_error_pending(); way++) {
         HEED_SCOPE(scope);
-        const heed_tensor *y = outputs(c, replace_token(c->x, j, c->other));
-        for (int64_t i = 0; y != NULL && i < c->tokens; i++) {
-            effect[i][j] = 0;
-            for (int64_t b = 0; b < y->shape[0]; b++) {
-                effect[i][j] = worse(effect[i][j], difference(c, row(y, b, i), row(c->y, b, i)));
+        heed_tensor *x = heed_mul_scalar(c->x, sizes[way]);
+        heed_tensor *by = heed_mul_scalar(c->other, signs[way]);
+        const heed_tensor *before = outputs(c, x);
+        for (int64_t j = 0; j < c->tokens && !heed_error_pending(); j++) {
+            HEED_SCOPE(one);
+            const heed_tensor *y = outputs(c, replace_token(x, j, by));
+            for (int64_t i = 0; y != NULL && i < c->tokens; i++) {
+                for (int64_t b = 0; b < y->shape[0]; b++) {
+                    effect[i][j] =
+                        worse(effect[i][j], difference(c, row(y, b, i), row(before, b, i)));
+                }
             }
         }
     }
 }
 
-static void check_reach(check *c, heed_tensor *weights)
+static void check_reach(check *c)
 {
     double by_value[T_MOST][T_MOST] = {{0}}, largest_norm = 0;
     expect_reach(c);
@@ -397,8 +408,8 @@ static void check_reach(check *c, heed_tensor *weights)
         heed_tensor *x = heed_mul_scalar(c->x, scales[s]);
         double norms[T_MOST][T_MOST];
         bool all = true;
-        for (int64_t i = 0; i < c->tokens; i++) {
-            gradient_norms(c, x, i, weights, norms[i]);
+        for (int64_t i = 0; i < c->tokens && !heed_error_pending(); i++) {
+            gradient_norms(c, x, i, norms[i]);
             largest_norm = worse(largest_norm, largest(norms[i], c->tokens));
         }
         for (int64_t i = 0; i < c->tokens; i++) {
@@ -462,12 +473,12 @@ static void check_order(check *c)
 
 /* The largest difference between gradients dy_i/dx_j of allowed j, for all i, relative to the
  * largest; x has equal tokens. */
-static double worst_share(check *c, heed_tensor *x, heed_tensor *weights)
+static double worst_share(check *c, heed_tensor *x)
 {
     double worst = 0, most = 0;
-    for (int64_t i = 0; i < c->tokens; i++) {
+    for (int64_t i = 0; i < c->tokens && !heed_error_pending(); i++) {
         HEED_SCOPE(scope);
-        const double *values = gradient_of_row(c, x, i, weights);
+        const double *values = gradient_of_row(c, x, i);
         const int64_t d = x->shape[2];
         const double *first = NULL;
         for (int64_t j = 0; values != NULL && j < c->tokens; j++) {
@@ -484,7 +495,7 @@ static double worst_share(check *c, heed_tensor *x, heed_tensor *weights)
     return most > 0 ? worst / most : 0;
 }
 
-static void check_equal(check *c, heed_tensor *weights)
+static void check_equal(check *c)
 {
     if (c->o.extra_keys || c->o.positions == HEED_POSITIONS_ABSOLUTE || c->tokens < 2) {
         skip(c, HEED_CHECK_EQUAL, "needs two tokens, no absolute positions and no extra keys");
@@ -526,7 +537,7 @@ static void check_equal(check *c, heed_tensor *weights)
             "layer of attention alone)");
         return;
     }
-    const double uneven = worst_share(c, same, weights);
+    const double uneven = worst_share(c, same);
     judge(c, HEED_CHECK_EQUAL, uneven, fmax(c->rounding, 1e-9) * 10,
           "equal tokens do not have equal shares of a gradient: the weights of a row do not sum to "
           "1 (softmax over another dim), or x is added to y (a residual: set .block)",
@@ -602,7 +613,8 @@ static void check_padding(check *c)
     }
     HEED_SCOPE_NO_GRAD(scope);
     heed_tensor *results[3];
-    for (int i = 0; i < 3; i++) { /* x; other values at padding; another first token */
+    /* x; other values at padding; another first token */
+    for (int i = 0; i < 3 && !heed_error_pending(); i++) {
         heed_tensor *where = i == 1 ? heed_unsqueeze(mask, 2) : NULL;
         heed_tensor *x = i == 0   ? c->x
                          : i == 1 ? heed_where(where, c->other, c->x)
@@ -662,7 +674,7 @@ static bool has_effect(const check *c, heed_tensor *p)
     return has;
 }
 
-static void check_parameters(check *c, heed_tensor *weights)
+static void check_parameters(check *c)
 {
     if (c->o.module == NULL || c->tokens < 3) {
         skip(c, HEED_CHECK_PARAMETERS,
@@ -689,7 +701,7 @@ static void check_parameters(check *c, heed_tensor *weights)
             heed_shape_text(stray->ndim, stray->shape).text);
         return;
     }
-    heed_tensor *loss = heed_sum(heed_mul(y, weights));
+    heed_tensor *loss = heed_sum(heed_mul(y, c->weights));
     int trained = 0;
     for (int i = 0; i < parameters.count && !heed_error_pending(); i++) {
         heed_tensor *p = parameters.tensors[i], *g = NULL;
@@ -766,7 +778,7 @@ static void check_cache(check *c)
 
 /* Compares the derivative of sum(weights * f) along `direction` of the tensor p with a difference
  * quotient. p is read through f (a parameter), or is c->x. */
-static double derivative_error(check *c, heed_tensor *p, heed_tensor *weights)
+static double derivative_error(check *c, heed_tensor *p)
 {
     HEED_SCOPE(scope);
     heed_tensor *leaf = leaf_of(c->x), *g = NULL;
@@ -775,7 +787,7 @@ static double derivative_error(check *c, heed_tensor *p, heed_tensor *weights)
     if (y == NULL || !y->requires_grad) {
         return (double)NAN;
     }
-    heed_grad(heed_sum(heed_mul(y, weights)), &target, 1, &g, false);
+    heed_grad(heed_sum(heed_mul(y, c->weights)), &target, 1, &g, false);
     heed_manual_seed(c->o.seed + 7);
     heed_tensor *direction = heed_randn_like(target);
     const double analytic = heed_item(heed_sum(heed_mul(g, direction)));
@@ -787,14 +799,14 @@ static double derivative_error(check *c, heed_tensor *p, heed_tensor *weights)
     for (int side = 0; side < 2; side++) {
         heed_tensor *moved = heed_add(before, heed_mul_scalar(direction, side == 0 ? eps : -eps));
         heed_copy_into(target, moved);
-        sums[side] = heed_item(heed_sum(heed_mul(call(c, leaf), weights)));
+        sums[side] = heed_item(heed_sum(heed_mul(call(c, leaf), c->weights)));
     }
     heed_copy_into(target, before);
     const double numeric = (sums[0] - sums[1]) / (2 * eps);
     return fabs(analytic - numeric) / fmax(size, 1e-300);
 }
 
-static void check_derivative(check *c, heed_tensor *weights)
+static void check_derivative(check *c)
 {
     if (!c->o.derivative || c->dtype != HEED_F64) {
         skip(c, HEED_CHECK_DERIVATIVE, c->o.derivative ? "needs f64 (.module)" : "no .derivative");
@@ -807,7 +819,7 @@ static void check_derivative(check *c, heed_tensor *weights)
     for (int i = -1; i < parameters.count && !heed_error_pending(); i++) {
         heed_tensor *p = i < 0 ? c->x : parameters.tensors[i];
         if (i < 0 || (p->requires_grad && p->numel > 0)) {
-            const double error = derivative_error(c, p, weights);
+            const double error = derivative_error(c, p);
             if (is_more(error, worst)) {
                 worst = error;
                 at = i < 0 ? "x" : parameters.names[i];
@@ -935,7 +947,7 @@ static void run_checks(check *c)
     }
     c->scale = largest(row(c->y, 0, 0), c->y->numel);
     heed_set_generator(&c->generator);
-    heed_tensor *weights = heed_to(heed_randn_like(c->y), c->dtype);
+    c->weights = heed_to(heed_randn_like(c->y), c->dtype);
     check_repeat(c);
     if (c->report.checks[HEED_CHECK_REPEAT].verdict != HEED_VERDICT_PASSED) {
         for (int i = HEED_CHECK_REPEAT + 1; i < HEED_ATTENTION_CHECKS; i++) {
@@ -946,16 +958,12 @@ static void run_checks(check *c)
         }
         return;
     }
-    check_batch(c);
-    check_reach(c, weights);
-    check_order(c);
-    check_length(c);
-    check_equal(c, weights);
-    check_padding(c);
-    check_parameters(c, weights);
-    check_cache(c);
-    check_formula(c);
-    check_derivative(c, weights);
+    static void (*const checks[])(check *) = {
+        check_batch,   check_reach,      check_order, check_length,  check_equal,
+        check_padding, check_parameters, check_cache, check_formula, check_derivative};
+    for (size_t i = 0; i < sizeof checks / sizeof *checks && !heed_error_pending(); i++) {
+        checks[i](c);
+    }
 }
 
 static heed_status check_options(heed_attention_function *f, heed_attention_check_options *o)

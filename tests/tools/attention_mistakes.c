@@ -1,0 +1,290 @@
+/* The formula of heed_attention_check: parameters found by their names, and mistakes named, each
+ * where it can be made. */
+#include <math.h>
+#include <string.h>
+
+#include "tests/common/test_util.h"
+
+enum { MOST_WEIGHTS = 6 };
+
+/* Projections under any names, and how `attend` uses them. */
+typedef struct projections {
+    heed_module module;
+    struct heed_linear *q, *k, *v, *o; /* q is the only one if fused */
+    int heads, key_heads;
+    bool fused;
+    double divisor;         /* of scores; 0: sqrt(d_head) */
+    int softmax_dim;        /* 0: the last */
+    bool x_added, reversed; /* reversed: rows in reverse order */
+} projections;
+
+static const heed_module_kind kind = {.name = "Projections", .size = sizeof(projections)};
+
+/* names: of q, k, v and o, or NULL; the q of one name alone is fused. */
+static projections *projections_new(int64_t d, int heads, int key_heads, const char *const *names)
+{
+    projections *m = heed_module_new(&kind);
+    const int64_t kv = d / heads * key_heads;
+    m->heads = heads;
+    m->key_heads = key_heads;
+    m->fused = names[1] == NULL;
+    heed_add_child(m, names[0], &m->q, heed_linear_new(d, m->fused ? 3 * d : d));
+    if (!m->fused) {
+        heed_add_child(m, names[1], &m->k, heed_linear_new(d, kv));
+        heed_add_child(m, names[2], &m->v, heed_linear_new(d, kv));
+    }
+    if (names[3] != NULL) {
+        heed_add_child(m, names[3], &m->o, heed_linear_new(d, d));
+    }
+    return m;
+}
+
+/* (B, T, count * d) -> (B, heads, T, d) */
+static heed_tensor *split(heed_tensor *t, int count, int heads)
+{
+    t = heed_transpose(heed_unflatten(t, -1, HEED_SHAPE(count, -1)), 1, 2);
+    return heed_repeat_interleave_dim(t, heads / count, 1);
+}
+
+static heed_tensor *attend(heed_tensor *x, void *context)
+{
+    const projections *m = context;
+    heed_tensor *parts[3] = {heed_linear_forward(m->q, x)};
+    if (m->fused) {
+        heed_chunk(parts[0], 3, -1, parts);
+    } else {
+        parts[1] = heed_linear_forward(m->k, x);
+        parts[2] = heed_linear_forward(m->v, x);
+    }
+    heed_tensor *q = split(parts[0], m->heads, m->heads);
+    heed_tensor *k = split(parts[1], m->key_heads, m->heads);
+    heed_tensor *v = split(parts[2], m->key_heads, m->heads);
+    const double root = sqrt((double)heed_size(q, -1));
+    heed_tensor *scores = heed_div_scalar(heed_matmul(q, heed_transpose(k, -2, -1)),
+                                          m->divisor > 0 ? m->divisor : root);
+    heed_tensor *percents = heed_softmax(scores, m->softmax_dim == 0 ? -1 : m->softmax_dim - 1);
+    heed_tensor *y = heed_flatten(heed_transpose(heed_matmul(percents, v), 1, 2), 2, 3);
+    y = m->o != NULL ? heed_linear_forward(m->o, y) : y;
+    y = m->reversed ? heed_flip(y, HEED_DIMS(1)) : y;
+    return m->x_added ? heed_add(y, x) : y;
+}
+
+/* Checks and frees m. */
+static heed_attention_report check(projections *m, int64_t d)
+{
+    heed_attention_report r = {0};
+    heed_attention_check(
+        attend, m,
+        (heed_attention_check_options){.d_model = d, .heads = m->heads, .module = m, .report = &r});
+    if (!r.passed) {
+        expect_error(HEED_ERR_CHECK, "");
+    }
+    expect_no_error();
+    heed_module_free(m);
+    return r;
+}
+
+static const char *const tutorial[4] = {"W_q", "W_k", "W_v", "W_o"};
+static const char *const without_o[4] = {"W_q", "W_k", "W_v"};
+
+/* ---- names ---- */
+
+START_TEST(parameters_are_found_by_many_names)
+{
+    static const char *const names[][4] = {
+        {"W_q", "W_k", "W_v", "W_o"},
+        {"W_q", "W_k", "W_v"},
+        {"wq", "wk", "wv", "wo"},
+        {"q", "k", "v", "o"},
+        {"Q", "K", "V", "proj"},
+        {"q_proj", "k_proj", "v_proj", "out_proj"},
+        {"query", "key", "value", "c_proj"},
+        {"to_q", "to_k", "to_v", "to_out"},
+        {"query_proj", "key_proj", "value_proj", "o_proj"},
+        {"W_query", "W_key", "W_value", "out"},
+        {"queries", "keys", "values", "output"},
+        {"in_proj", NULL, NULL, "out_proj"},
+        {"qkv", NULL, NULL, NULL},
+        {"Wqkv", NULL, NULL, "o"},
+        {"c_attn", NULL, NULL, "c_proj"},
+        {"to_qkv", NULL, NULL, "to_out"},
+        {"qkv_proj", NULL, NULL, "proj"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const heed_attention_report r = check(projections_new(6, 2, 2, names[i]), 6);
+        ck_assert_msg(r.passed && r.checks[HEED_CHECK_FORMULA].verdict == HEED_VERDICT_PASSED,
+                      "%s: %s", names[i][0], r.checks[HEED_CHECK_FORMULA].text);
+    }
+}
+END_TEST
+
+START_TEST(other_names_are_not_guessed)
+{
+    static const char *const names[][4] = {{"query_old", "key", "value", "out"},
+                                           {"W_q", "W_k", "first"},
+                                           {"attend", NULL, NULL, "out_proj"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const heed_attention_report r = check(projections_new(6, 2, 2, names[i]), 6);
+        ck_assert(r.passed && r.checks[HEED_CHECK_FORMULA].verdict == HEED_VERDICT_SKIPPED);
+    }
+}
+END_TEST
+
+/* ---- shapes ---- */
+
+typedef struct shaped {
+    const char *name;
+    heed_shape shape;
+} shaped;
+
+static heed_tensor *mean_of_tokens(heed_tensor *x, void *context)
+{
+    (void)context;
+    return heed_expand(heed_mean_dim(x, 1, true), heed_shape_of_tensor(x));
+}
+
+/* Parameters that are called as in attention and do not fit together are no attention's, and no
+ * error. Only those that fit are compared with y. */
+START_TEST(parameters_that_do_not_fit_are_left_alone)
+{
+#define OF(...)                                                                                    \
+    {                                                                                              \
+        __VA_ARGS__                                                                                \
+    }
+#define P(name, ...)                                                                               \
+    {                                                                                              \
+        name, HEED_SHAPE(__VA_ARGS__)                                                              \
+    }
+    const struct {
+        shaped weights[MOST_WEIGHTS];
+        heed_verdict verdict;
+    } rows[] = {
+        {OF(P("W_q", 8, 8), P("W_k", 8, 8), P("W_v", 8, 8)), HEED_VERDICT_UNKNOWN},
+        {OF(P("W_q", 8, 8), P("W_k", 4, 8), P("W_v", 4, 8)), HEED_VERDICT_UNKNOWN},
+        {OF(P("W_q", 8, 8), P("W_k", 8, 8), P("W_v", 8, 8), P("W_o", 8, 8)), HEED_VERDICT_UNKNOWN},
+        {OF(P("W_q", 8, 8), P("W_k", 8, 8)), HEED_VERDICT_SKIPPED},
+        {OF(P("W_q", 8, 8), P("W_k", 8, 8), P("W_v", 8, 8), P("q_bias", 4)), HEED_VERDICT_SKIPPED},
+        {OF(P("W_q", 8, 8), P("W_k", 8, 8), P("W_v", 8, 8), P("v_bias", 1)), HEED_VERDICT_SKIPPED},
+        {OF(P("W_q", 8, 6), P("W_k", 8, 8), P("W_v", 8, 8)), HEED_VERDICT_SKIPPED},
+        {OF(P("W_q", 8, 7), P("W_k", 8, 7), P("W_v", 8, 7)), HEED_VERDICT_SKIPPED},
+        {OF(P("W_q", 8, 8), P("W_k", 6, 6), P("W_v", 8, 8)), HEED_VERDICT_SKIPPED},
+        {OF(P("W_q", 9, 8), P("W_k", 8, 8), P("W_v", 8, 8)), HEED_VERDICT_SKIPPED},
+        {OF(P("W_q", 8, 8), P("W_k", 6, 8), P("W_v", 6, 8)), HEED_VERDICT_SKIPPED},
+        {OF(P("W_q", 8, 8), P("W_k", 4, 8), P("W_v", 8, 8)), HEED_VERDICT_SKIPPED},
+        {OF(P("W_q", 8, 8), P("W_k", 12, 8), P("W_v", 12, 8)), HEED_VERDICT_SKIPPED},
+        {OF(P("W_q", 1, 8), P("W_k", 1, 8), P("W_v", 1, 8)), HEED_VERDICT_SKIPPED},
+        {OF(P("W_q", 0, 8), P("W_k", 0, 8), P("W_v", 0, 8)), HEED_VERDICT_SKIPPED},
+        {OF(P("W_q", 8, 8), P("W_k", 8, 8), P("W_v", 8, 8), P("W_o", 8, 6)), HEED_VERDICT_SKIPPED},
+        {OF(P("W_q", 8, 8), P("W_k", 8, 8), P("W_v", 8, 8), P("W_o", 8)), HEED_VERDICT_UNKNOWN},
+        {OF(P("W_q", 2, 4, 8), P("W_k", 8, 8), P("W_v", 8, 8)), HEED_VERDICT_SKIPPED},
+        {OF(P("qkv", 24, 8)), HEED_VERDICT_UNKNOWN},
+        {OF(P("qkv", 8, 24)), HEED_VERDICT_UNKNOWN},
+        {OF(P("qkv", 22, 8)), HEED_VERDICT_SKIPPED},
+        {OF(P("qkv_weight", 24, 8), P("qkv_bias", 24)), HEED_VERDICT_UNKNOWN},
+    };
+#undef P
+#undef OF
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        heed_attention_report r;
+        projections *m = heed_module_new(&kind);
+        for (const shaped *w = rows[i].weights; w->name != NULL; w++) {
+            heed_add_parameter(m, w->name, NULL, heed_randn(w->shape, HEED_F32));
+        }
+        expect_no_error();
+        const heed_attention_check_options options = {
+            .d_model = 8, .heads = 2, .module = m, .report = &r};
+        if (heed_attention_check(mean_of_tokens, m, options) != HEED_OK) {
+            expect_error(HEED_ERR_CHECK, "it is not used");
+        }
+        ck_assert_msg(r.checks[HEED_CHECK_FORMULA].verdict == rows[i].verdict, "row %d: %s", (int)i,
+                      r.checks[HEED_CHECK_FORMULA].text);
+        ck_assert_str_eq(r.mistake, "");
+        heed_module_free(m);
+    }
+}
+END_TEST
+
+/* ---- mistakes ---- */
+
+static void expect_mistake(projections *m, int64_t d, const char *text)
+{
+    const heed_attention_report r = check(m, d);
+    ck_assert_str_eq(r.mistake, text);
+    ck_assert_int_eq(r.checks[HEED_CHECK_FORMULA].verdict,
+                     *text != '\0' ? HEED_VERDICT_FAILED : HEED_VERDICT_UNKNOWN);
+}
+
+/* With one head, some mistakes do not differ: only one of them is named. */
+START_TEST(mistakes_of_a_single_head)
+{
+    projections *m = projections_new(9, 1, 1, tutorial);
+    m->divisor = 1;
+    expect_mistake(m, 9,
+                   "y equals attention with scores that are not scaled; a head is 9 wide, so "
+                   "divide by sqrt(9) = 3");
+    m = projections_new(9, 1, 1, tutorial);
+    m->divisor = 9;
+    expect_mistake(m, 9,
+                   "y equals attention with scores divided by d_head itself = 9; a head is 9 wide, "
+                   "so divide by sqrt(9) = 3");
+    m = projections_new(9, 1, 1, tutorial);
+    m->softmax_dim = 1; /* dim 0 */
+    expect_mistake(m, 9,
+                   "y equals attention with the softmax over the batch; apply it to the last dim "
+                   "of (queries, keys)");
+    m = projections_new(9, 1, 1, without_o);
+    m->x_added = true;
+    expect_mistake(m, 9,
+                   "y equals attention with x added; if this residual is intended, set .block");
+}
+END_TEST
+
+/* Here d_model and the number of tokens are the same. Two explanations, both true. */
+START_TEST(two_explanations_are_named)
+{
+    projections *m = projections_new(8, 2, 2, tutorial);
+    m->divisor = sqrt(8);
+    expect_mistake(
+        m, 8,
+        "y equals attention scaled by sqrt(d_model) = 2.828; a head is 4 wide, so divide "
+        "by sqrt(4) = 2. Or scaled by the root of the number of tokens = 2.828; a head "
+        "is 4 wide, so divide by sqrt(4) = 2");
+}
+END_TEST
+
+/* Two mistakes at once, and one that nobody knows: also if queries have more heads than keys, where
+ * W_q and W_k cannot be exchanged. */
+START_TEST(pairs_of_mistakes_and_unknown_ones)
+{
+    for (int key_heads = 1; key_heads <= 2; key_heads++) {
+        projections *m = projections_new(6, 2, key_heads, tutorial);
+        ck_assert(check(m, 6).passed);
+        m = projections_new(6, 2, key_heads, tutorial);
+        m->divisor = 1;
+        m->x_added = true;
+        expect_mistake(
+            m, 6,
+            "y equals attention with scores that are not scaled and with x added; a head "
+            "is 3 wide, so divide by sqrt(3) = 1.732; if this residual is intended, set "
+            ".block");
+        m = projections_new(6, 2, key_heads, tutorial);
+        m->divisor = 5;
+        expect_mistake(m, 6, "");
+        m = projections_new(6, 2, key_heads, tutorial);
+        m->reversed = true;
+        expect_mistake(m, 6, "");
+    }
+}
+END_TEST
+
+void add_attention_mistakes_cases(Suite *suite)
+{
+    TCase *names = heed_case(suite, "names");
+    tcase_add_test(names, parameters_are_found_by_many_names);
+    tcase_add_test(names, other_names_are_not_guessed);
+    tcase_add_test(names, parameters_that_do_not_fit_are_left_alone);
+    TCase *mistakes = heed_case(suite, "mistakes");
+    tcase_add_test(mistakes, mistakes_of_a_single_head);
+    tcase_add_test(mistakes, two_explanations_are_named);
+    tcase_add_test(mistakes, pairs_of_mistakes_and_unknown_ones);
+}
