@@ -1,6 +1,7 @@
 """Tests of "Line by line": its formulas are true, and everything that belongs to a line is on one screen."""
 
 import math
+import re
 import time
 
 from selenium.webdriver.common.action_chains import ActionChains
@@ -90,7 +91,8 @@ DRAWN = """(() => {
         return Array.from({ length: values.length / width }, (_, r) => Array.from(values.slice(r * width, (r + 1) * width),
             (x) => x === -Infinity ? "-inf" : Number(x)));
     };
-    return { parts: [...document.querySelectorAll("#panel-class .equation > *")].map((e) => e.dataset.symbol ?? {
+    return { expected: (view.backward ? view.line.back[page.state.part] : view.line.formula)[0],
+        parts: [...document.querySelectorAll("#panel-class .equation > *")].map((e) => e.dataset.symbol ?? {
             name: e.dataset.name, transposed: e.dataset.transposed === "true", rows: read(Number(e.dataset.tensor)) }),
         text: document.querySelector("#panel-class .formula-text").textContent,
         d: shown.pass.tensors[shown.find("k").tensor].shape[1],
@@ -169,6 +171,7 @@ def check_equations(page):
             drawn = page.run(DRAWN)
             text, matrices, names = read_formula(drawn)
             about = {"d": drawn["d"], "others": [numbers(rows) for rows in drawn["others"]], "tokens": drawn["tokens"]}
+            assert names[0] == drawn["expected"], (at, names, drawn["expected"])
             assert holds(text, matrices, about), (example, at, text, names)
             assert "undefined" not in drawn["text"] and len(drawn["text"]) > 5, drawn["text"]
             checked += 1
@@ -182,10 +185,17 @@ def check_equations(page):
                  "embeddings.grad", "residual.grad", "token_encodings.grad", "token_encodings.grad@residual"):
         assert ("backward", name) in seen, (name, seen)
     assert checked > 100 and swapped > 40, (checked, swapped)
+    weights = page.driver.execute_async_script("""const done = arguments[0];
+        page.run.engine.state().then(({ tensors }) => done(tensors.map(({ name, values }) => [name, values.length])))""")
+    weights = [(name, count) for name, count in weights if name != "pe.pe"]  # fixed
+    own = sum(count for name, count in weights if re.search(r"W_[qkv]\.weight$", name))
+    about = page.text("#panel-class .about")
+    assert f"all {sum(count for _, count in weights):,} weights" in about and f"{own:,} of them" in about, about
     options = page.run("[...document.querySelectorAll('#panel-class [data-key=head] option')].map((o) => o.textContent)")
     assert options == ["1", "2"], options
     text = page.run("document.querySelector('#panel-class').textContent")
     assert "head 0" not in text.lower(), "heads are counted from 1"
+    page.check_quiet()
     set_state(page, heads=1, example="tutorial", masked=False, phase="forward", line=0, part=0, head=0)
     page.wait("page.run.of.heads === 1 && page.run.measures.has(0)")
 
@@ -325,6 +335,7 @@ def check_layout(driver, path):
             "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500})
         show(page, "class")
         found = page.run(EVERY)
+        page.check_quiet()
         assert len(found) > 15, found
         for at, places, crosses, moved in found:
             check_places((size, fragment, at), places, crosses)

@@ -21,6 +21,14 @@ import { showOnce } from "./class/once.js";
 import { choicesOf, lineChoices, headNow } from "./class/controls.js";
 import { worksheetOf } from "./class/worksheet.js";
 
+/** How many weights the model learns, and how many of them make queries, keys and values. */
+function learned({ leaves, tensors }) {
+  const count = (chosen) => chosen.reduce((sum, { tensor }) => sum + tensors[tensor].values.length, 0);
+  const written = (number) => number.toLocaleString(document.documentElement.lang);
+  const ofAttention = leaves.filter(({ name }) => /W_[qkv]\.weight$/.test(name));
+  return t("class.learned", written(count(ofAttention)), written(count(leaves)));
+}
+
 /** Builds the section once; returns {show(), called whenever its tab is opened, view}. */
 export function begin(root) {
   const view = newView(), stage = h("div.stage");
@@ -119,7 +127,7 @@ export function begin(root) {
     view.rowOf = example;
     view.cards = new Map();
     fill(about, tutorial ? t("class.about.tutorial")
-      : t("class.about.model", chosen.words.join(" "), pass.step, STEPS, state.seed));
+      : [t("class.about.model", chosen.words.join(" "), pass.step, STEPS, state.seed), " ", learned(pass)]);
     fill(otherMask, maskNote());
     fill(colours, legend(["value", "percent", "new", !tutorial || state.masked ? "mask" : ""]));
     code.draw();
