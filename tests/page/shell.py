@@ -30,6 +30,7 @@ def check(page):
     check_menu(page)
     check_own(page)
     check_teachers(page)
+    check_claims(page)
     check_types()
 
 
@@ -150,6 +151,80 @@ def check_teachers(page):
     assert looked == ["dog", "cat"], looked
     set_state(page, plan="10", tab="class", example="tutorial", phase="forward", line=0, step=0)
     page.wait("page.run.step === 0")
+
+
+def check_claims(page):
+    """Numbers that texts name for the usual run, in all three languages, are those of the engine."""
+    found = page.driver.execute_async_script("""const done = arguments[0];
+        (async () => {
+            const e = await page.run.engine.constructor.create(), found = {};
+            const begin = (lr = 0.02) => e.start({ seed: 0, heads: 1, lr, steps: 2000, breaks: 0 });
+            const { words, heldOut, train } = await begin();
+            const ids = (text) => text.split(" ").map((word) => words.indexOf(word));
+            const pizza = heldOut.find((sentence) => sentence[1] === words.indexOf("pizza"));
+            const lossOf = async (sentence) => {
+                const pass = await e.pass(sentence);
+                return pass.tensors[pass.loss].values[0];
+            };
+            const surprise = async (at) => { // of the word at a position
+                const pass = await e.pass(pizza), { values } = pass.tensors[pass.marks.find(({ name }) => name === "logits").tensor];
+                const row = Array.from(values.subarray((at - 1) * words.length, at * words.length)), most = Math.max(...row);
+                return most + Math.log(row.reduce((sum, x) => sum + Math.exp(x - most), 0)) - row[pizza[at]];
+            };
+            const allOf = async () => {
+                let sum = 0;
+                for (const sentence of train) {
+                    sum += await lossOf(sentence);
+                }
+                return sum / train.length;
+            };
+            const write = async (text) => (await e.measure({ tokens: ids(text), prompt: ids(text) })).written.filter((id) => id !== 0)
+                .map((id) => words[id]).join(" ");
+            await e.goTo(500);
+            found.early = [await lossOf(pizza), await surprise(6)];
+            await e.goTo(1316);
+            found.before = await allOf();
+            await e.goTo(1317);
+            found.peak = await allOf();
+            await e.goTo(2000);
+            found.late = [await lossOf(pizza), await surprise(6)];
+            found.garden = await write("the garden was found near the dog and it");
+            const losses = async (count = 2000) => {
+                const all = [];
+                for (let step = 0; step < count; step++) {
+                    all.push((await e.step()).loss);
+                }
+                return all;
+            };
+            await begin();
+            found.losses = await losses();
+            await begin(0.01);
+            found.calm = Math.max(...(await losses()).slice(500));
+            await begin();
+            await e.mask(new Uint8Array(121));
+            await e.goTo(1980);
+            found.copied = [Math.max(...await losses(20)), await write("the pizza came"),
+                (await e.measure({ tokens: pizza, prompt: pizza.slice(0, 9) })).score.accuracy];
+            e.end();
+            return found;
+        })().then(done, (error) => done(error.message));""")
+    assert isinstance(found, dict), found
+
+    def named(key, *numbers):
+        for text in page.run("page.allStrings[arguments[0]]", key):
+            for value in numbers:
+                assert value in text.replace(",", "."), (key, value, text)
+
+    early, late = found["early"], found["late"]
+    named("train.why.unseen", f"{early[0]:.3f}", f"{late[0]:.3f}", f"{early[1]:.2f}", f"{late[1]:.2f}")
+    named("teachers.more.unseen", f"{early[0]:.3f}", f"{late[0]:.3f}")
+    named("train.why.peak", f"{found['before']:.2f}", f"{found['peak']:.2f}")
+    losses = found["losses"]
+    assert max(losses[600:]) == max(losses[1316:1345]) > 1 and found["calm"] < 0.7, "the peak near step 1330, and none with 0.01"
+    assert max(losses[1380:1600]) < 0.7, "low again after about 50 steps"
+    assert found["garden"] == "purred softly", found
+    named("teachers.more.own.answer", f"{found['copied'][0]:.3f}")
+    assert found["copied"][1:] == ["came came came came", 1], found
 
 
 def check_types():
