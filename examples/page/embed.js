@@ -6,16 +6,20 @@
 
 import { state, onState } from "./state.js";
 
-const FIRST = { line: () => [".formula-text", ".equation"], matrix: (name) => [`.equation .card[data-name="${CSS.escape(name)}"]`] };
+/** Selectors of what a line, or a matrix, is drawn in. */
+const IN_CLASS = {
+  line: () => [".formula-text", ".equation"],
+  matrix: (name) => [`.equation .card[data-name="${CSS.escape(name)}"]`],
+};
 
 /** What to show; before the section has drawn it, nothing. */
 function targets() {
   const [kind, name] = state.embed.split(":");
   if (kind === "picture") {
-    const found = document.querySelectorAll(`#panel-${state.tab} :is(figure, .chart)`)[Number(name) - 1];
+    const found = document.querySelectorAll(`#panel-${state.tab} figure`)[Number(name) - 1];
     return found === undefined ? [] : [found];
   }
-  return FIRST[kind](name).flatMap((selector) => [...document.querySelectorAll(`#panel-class ${selector}`)]);
+  return IN_CLASS[kind](name).flatMap((selector) => [...document.querySelectorAll(`#panel-class ${selector}`)]);
 }
 
 function mark(root) {
@@ -23,16 +27,10 @@ function mark(root) {
     ["data-way", "data-shown"].forEach((name) => element.removeAttribute(name)));
   targets().forEach((target) => {
     target.setAttribute("data-shown", "");
-    for (let element = target.parentElement; element !== null && element !== root.parentElement; element = element.parentElement) {
+    for (let element = target.parentElement; root.contains(element); element = element.parentElement) {
       element.setAttribute("data-way", "");
     }
   });
-}
-
-/** The part of the state that an embedded picture needs: its tab and line. */
-export function embedded(embed) {
-  const [kind, name] = embed.split(":");
-  return kind === "line" ? { tab: "class", line: name } : kind === "matrix" ? { tab: "class" } : {};
 }
 
 /** Shows only the picture that the URL asks for; root: of the page. */
@@ -45,8 +43,7 @@ export function beginEmbed(root) {
     }
   };
   // Tables and charts are made anew when their numbers change.
-  new MutationObserver((changes) => state.embed !== "" && changes.some(({ type }) => type === "childList") && mark(root))
-    .observe(root, { childList: true, subtree: true });
+  new MutationObserver(() => state.embed !== "" && mark(root)).observe(root, { childList: true, subtree: true });
   onState((changed) => changed.has("embed") && follow());
   follow();
 }

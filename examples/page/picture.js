@@ -27,7 +27,8 @@ function colours() {
 }
 
 /** Does an element show something of its own? */
-const drawn = (element) => element.checkVisibility({ visibilityProperty: true }) && !element.classList.contains("unseen");
+const drawn = (element) =>
+  element.checkVisibility({ visibilityProperty: true }) && !element.classList.contains("unseen");
 
 /** Where the text of an element is on the screen, or null. */
 function textBox(element) {
@@ -52,8 +53,9 @@ export function pictureOf(element, title) {
     right = Math.max(right, box.right, text?.right ?? 0);
     bottom = Math.max(bottom, box.bottom);
     if (part.matches("td[data-index]")) {
-      rectangles.push(`<rect x="${x(box.left)}" y="${y(box.top)}" width="${round(box.width)}" height="${round(box.height)}" ` +
-        `fill="${colourOf(style.backgroundColor)}" stroke="${colourOf(style.borderBottomColor)}" stroke-width="0.5"/>`);
+      rectangles.push(`<rect x="${x(box.left)}" y="${y(box.top)}" width="${round(box.width)}" ` +
+        `height="${round(box.height)}" fill="${colourOf(style.backgroundColor)}" ` +
+        `stroke="${colourOf(style.borderBottomColor)}" stroke-width="0.5"/>`);
     }
     if (text === null || style.color === clear || parseFloat(style.fontSize) < 2) {
       return;
@@ -61,13 +63,15 @@ export function pictureOf(element, title) {
     const size = parseFloat(style.fontSize), isDown = style.writingMode.startsWith("vertical");
     const middle = [x((text.left + text.right) / 2), y((text.top + text.bottom) / 2)];
     const turn = isDown ? ` transform="rotate(${style.writingMode.endsWith("lr") ? -90 : 90} ${middle})"` : "";
-    texts.push(`<text x="${middle[0]}" y="${middle[1]}" dy=".35em" text-anchor="middle" font-size="${round(size)}" ` +
-      `font-weight="${style.fontWeight}" fill="${colourOf(style.color)}"${turn}>${escaped(part.textContent.trim())}</text>`);
+    texts.push(`<text x="${middle[0]}" y="${middle[1]}" dy=".35em" text-anchor="middle" ` +
+      `font-size="${round(size)}" font-weight="${style.fontWeight}" fill="${colourOf(style.color)}"${turn}>` +
+      `${escaped(part.textContent.trim())}</text>`);
   });
   const width = Math.ceil(right - left + 2 * PADDING), height = Math.ceil(bottom - top + 2 * PADDING);
-  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" ` +
-    `font-family="system-ui, sans-serif">\n<title>${escaped(title)}</title>\n` +
-    `<rect width="100%" height="100%" fill="${colourOf("transparent")}"/>\n${[...rectangles, ...texts].join("\n")}\n</svg>\n`;
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" ` +
+    `viewBox="0 0 ${width} ${height}" font-family="system-ui, sans-serif">\n<title>${escaped(title)}</title>\n` +
+    `<rect width="100%" height="100%" fill="${colourOf("transparent")}"/>\n` +
+    `${[...rectangles, ...texts].join("\n")}\n</svg>\n`;
   return { svg, width, height };
 }
 
@@ -100,14 +104,17 @@ export function pictureButton(element, name) {
   const copy = async () => {
     const picture = pictureOf(element(), name());
     try {
-      const types = { "image/svg+xml": new Blob([picture.svg], { type: "image/svg+xml" }), "image/png": bitmapOf(picture) };
-      const supported = Object.entries(types).filter(([type]) => type === "image/png" || ClipboardItem.supports?.(type));
-      await navigator.clipboard.write([new ClipboardItem(Object.fromEntries(supported))]);
+      const vector = "image/svg+xml", item = { "image/png": bitmapOf(picture) };
+      if (ClipboardItem.supports?.(vector)) {
+        item[vector] = new Blob([picture.svg], { type: vector });
+      }
+      await navigator.clipboard.write([new ClipboardItem(item)]);
       say("picture.copied");
     } catch {
       download(picture.svg, name());
       say("picture.saved");
     }
   };
-  return h("span.picture", {}, h("button.small", { type: "button", "data-key": "picture", onclick: copy }, t("picture.copy")), " ", said);
+  const button = h("button.small", { type: "button", "data-key": "picture", onclick: copy }, t("picture.copy"));
+  return h("span.picture.not-printed", {}, button, " ", said);
 }
