@@ -42,7 +42,7 @@ export function beginEmbed(root) {
       dispatchEvent(new Event("resize")); // what is drawn has the whole window
     }
   };
-  // Tables and charts are made anew when their numbers change.
+  // Tables and charts are replaced when their numbers change.
   new MutationObserver(() => state.embed !== "" && mark(root)).observe(root, { childList: true, subtree: true });
   onState((changed) => changed.has("embed") && follow());
   follow();

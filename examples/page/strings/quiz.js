@@ -63,7 +63,7 @@ export const quiz = {
   "quiz.gradient.falls": ["it falls by about {0}", "er fällt um etwa {0}", "elle baisse d’environ {0}"],
   "quiz.gradient.grows": ["it grows by about {0}", "er wächst um etwa {0}", "elle augmente d’environ {0}"],
   "quiz.gradient.stays": ["it stays the same", "er bleibt gleich", "elle reste la même"],
-  "quiz.gradient.why": ["Gradient times change is {0}. Computed anew, the loss changes from {1} to {2}.",
+  "quiz.gradient.why": ["Gradient times change is {0}. Computed again, the loss changes from {1} to {2}.",
     "Gradient mal Änderung ist {0}. Neu berechnet ändert sich der Loss von {1} auf {2}.",
     "Gradient fois changement vaut {0}. Recalculée, la perte passe de {1} à {2}."],
   "quiz.loss": ["The model knows {0} words. Before training it guesses. What is its loss, about?",
