@@ -22,6 +22,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
+import asking
 import breaks
 import lines
 import shell
@@ -380,6 +381,9 @@ def check_gradients(page):
     assert abs(before - PLAIN["loss"][0]) < 6e-5 and after == before, (before, after)
     page.press(f"{section} input[type=range]", Keys.ARROW_RIGHT * 2)
     page.wait(f"({shown})[0].includes('+ 0.0200')")
+    deadline = time.time() + 10  # until the engine has answered
+    while time.time() < deadline and abs(readings()[4]) > 0.1 * abs(readings()[3]):
+        time.sleep(0.05)
     before, after, change, predicted, rest = readings()
     assert abs(after - before - change) < 2e-6 and abs(predicted - 0.02 * steepest) < 1e-5, readings()
     assert abs(change - predicted - rest) < 2e-6 and 0 < abs(rest) < 0.1 * abs(change), readings()
@@ -618,6 +622,7 @@ def main():
         check_gradients(page)
         breaks.check(page)
         shell.check(page)
+        asking.check_quiz(page)
         check_files(page, folder)
         check_keyboard(page)
         check_print(page)
@@ -625,6 +630,7 @@ def main():
         check_links(driver, path)
         shell.check_layout(driver, path)
         shell.check_history(driver, path)
+        asking.check_embed(driver, path)
         check_languages(driver, path)
         lines.check_once(driver, path)
         lines.check_layout(driver, path)
