@@ -3,7 +3,7 @@
 
 import { explaining } from "./strings/explain.js";
 import { constant, sum, difference, negative, product, quotient, power, softmax, logSumExp, cellsIn, evaluate, shown,
-  write } from "./formulas.js";
+  withCells, write } from "./formulas.js";
 
 const MOST_TERMS = 16; // longer sums are shortened
 const LARGEST_F32 = 3.4028235e38, SMALLEST_F32 = 1.1754944e-38, EPSILON_F32 = 2 ** -24;
@@ -397,8 +397,8 @@ const place = ({ tensor, index }) => ({ tensor, index });
 /** Of a gradient that no operation computed: 1 for the loss, where backward starts, and 0 for what it does not use. */
 function given(value, key) {
   return { op: "gradient", key, args: [], rule: null, parts: [constant(value).text], value, sources: [],
-    comesOut: true, note: null, noteArgs: [], known: true, recompute: () => value, allowed: () => 0,
-    overflows: () => false };
+    comesOut: true, note: null, noteArgs: [], known: true, recompute: () => value,
+    recomputeFrom: () => value, allowed: () => 0, overflows: () => false };
 }
 
 /** The operation to explain for a cell, as cellOf. A view of a result without a name is explained by the operation
@@ -437,8 +437,8 @@ function remark(value, other, { found, swapped }, cells) {
  * derivative that it is part of, or null; parts: texts and {tensor, index, value, text}, the formula in reading order;
  * comesOut: whether the texts of the whole formula give the text of the value; value: the result; sources:
  * [{tensor, index}], all cells it was made of; note, noteArgs: a remark, or null; known: whether there is a formula;
- * recompute(): its value in double precision; allowed(): how far rounding may take the engine's value from it}. Null
- * for an input or a weight. most: sums of more terms are shortened.
+ * recompute(): its value in double precision; recomputeFrom(read): from other numbers for its cells; allowed(): how far
+ * rounding may take the engine's value from it}. Null for an input or a weight. most: sums of more terms are shortened.
  */
 export function explain(pass, tensor, index, { most = MOST_TERMS } = {}) {
   const { producers, owners, fused } = contents(pass);
@@ -477,6 +477,7 @@ export function explain(pass, tensor, index, { most = MOST_TERMS } = {}) {
     noteArgs,
     known,
     recompute: () => computed.value,
+    recomputeFrom: (read) => (known ? evaluate(withCells(formula, read)).value : NaN),
     allowed: () => (cells.length <= 1 && formula?.of === undefined ? 0 // copied
       : Math.min(1e-5, EPSILON_F32 * (cells.length + 2)) * computed.size + SMALLEST_F32),
     overflows: () => computed.size > LARGEST_F32,

@@ -71,6 +71,11 @@ export function shown(formula, value) {
   return { formula: rounded(formula, FEWEST_DIGITS), comesOut: false };
 }
 
+/** The formula with other numbers in its cells. */
+export const withCells = (node, read) => (node.of !== undefined
+  ? { ...node, of: node.of.map((part) => withCells(part, read)) }
+  : node.kind === "cell" ? { ...node, value: read(node) } : node);
+
 // ---- in writing ----
 
 // How tightly operations bind. An operand that binds less than its place asks for gets brackets.

@@ -8,7 +8,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from browser import check_axe
-from helpers import number, open_page, set_state, show
+from helpers import half_a_unit, number, open_page, set_state, show
+from lines import FORMULAS, each_formula
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -231,7 +232,46 @@ def check_questions(page):
     assert len(asked) > 35, asked
 
 
+# ---- formulas of lines, from the digits shown ----
+
+SHOWN = """[...document.querySelectorAll("#panel-class .equation > *")].map((e) => e.dataset.symbol ?? {
+    percent: e.querySelector("table").classList.contains("percent"),
+    rows: [...e.querySelector("table").tBodies[0].rows].map((row) => [...row.querySelectorAll("td[data-index]")].map((td) => td.textContent)) })"""
+
+
+def check_rounding(page):
+    """The formula of a line has the sign = only if a calculator gives every digit of the result from the digits shown."""
+    equal = cautious = rounded = 0
+    for masked in (False, True):
+        show(page, "class", example="tutorial", masked=masked, phase="forward", line=0, part=0, cell="")
+        for at in each_formula(page):
+            words, matrices, units = [], [], []
+            for part in page.run(SHOWN):
+                if isinstance(part, str):
+                    words.append(part)
+                    continue
+                words.append(f"T{len(matrices)}")
+                scale = 0.01 if part["percent"] else 1
+                matrices.append([[{"✕": 1.0, "·": 0.0}.get(x) if x in "✕·" else scale * number(x) for x in row] for row in part["rows"]])
+                units.append([[scale * half_a_unit(x) for x in row] for row in part["rows"]])
+            right = " ".join(words).removeprefix("T0 = ")
+            found = FORMULAS[right](matrices, {"d": 2})
+            comes_out = all(x == y or abs(x - y) <= unit * (1 + 1e-6)
+                            for a, b, c in zip(found, matrices[0], units[0]) for x, y, unit in zip(a, b, c))
+            text = page.text("#panel-class .formula-text")
+            assert ("=" in text) != ("≈" in text), text
+            assert comes_out or "≈" in text, (masked, at, text, found, matrices[0])
+            equal += "=" in text
+            cautious += comes_out and "≈" in text
+            rounded += not comes_out
+            note = page.run("!document.querySelector('#panel-class .rounded').hidden")
+            assert note == ("≈" in text), text
+    print(f"formulas of lines: {equal} come out from the digits shown, {rounded} do not and say ≈, as {cautious} do that might")
+    assert equal >= 8 and rounded >= 8, (equal, rounded, cautious)
+
+
 def check(page):
     check_quiz(page)
+    check_rounding(page)
     check_picture(page)
     check_questions(page)

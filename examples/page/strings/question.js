@@ -24,6 +24,11 @@ export const question = {
     "Nach {1} Trainingsschritten ist der Loss {0}; Raten kostet {2}.",
     "Après {1} étapes d’entraînement, la perte est {0} ; deviner coûte {2}."],
 
+  "class.rounded": [
+    "≈: The numbers that are shown are rounded. Computed from them, the last digit can come out different.",
+    "≈: Die gezeigten Zahlen sind gerundet. Aus ihnen berechnet kann die letzte Ziffer anders ausfallen.",
+    "≈ : les nombres affichés sont arrondis. Calculé à partir d’eux, le dernier chiffre peut être différent."],
+
   "picture.copy": ["Copy as picture", "Als Bild kopieren", "Copier l’image"],
   "picture.copied": ["copied", "kopiert", "copiée"],
   "picture.saved": ["saved as a file", "als Datei gespeichert", "enregistrée dans un fichier"],

@@ -133,7 +133,7 @@ export function questionOf(view) {
     !isDone ? null : h("p.answer", { tabindex: -1, role: "status" },
       h("strong", { class: isRight ? "good" : "bad" }, t(isRight ? "question.right" : "question.wrong")), " ",
       question.answer,
-      found?.known && cellsInParts(found) <= 2 * FEW ? h("span.formula", {}, ` ${formulaText(found)}`) : null),
+      found?.known && cellsInParts(found) <= FEW ? h("span.formula", {}, ` ${formulaText(found)}`) : null),
     h("button.close", { type: "button", "aria-label": t("question.close"), title: t("question.close"), onclick: () => {
       asked = "";
       draw();
