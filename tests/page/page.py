@@ -622,7 +622,7 @@ def main():
         check_gradients(page)
         breaks.check(page)
         shell.check(page)
-        asking.check_quiz(page)
+        asking.check(page)
         check_files(page, folder)
         check_keyboard(page)
         check_print(page)

@@ -25,9 +25,9 @@ export const question = {
     "Après {1} étapes d’entraînement, la perte est {0} ; deviner coûte {2}."],
 
   "class.rounded": [
-    "≈: The numbers that are shown are rounded. Computed from them, the last digit can come out different.",
-    "≈: Die gezeigten Zahlen sind gerundet. Aus ihnen berechnet kann die letzte Ziffer anders ausfallen.",
-    "≈ : les nombres affichés sont arrondis. Calculé à partir d’eux, le dernier chiffre peut être différent."],
+    "The numbers that are drawn are rounded. Computed from them, the last digits can come out different. The formula of a number that you press has as many digits as it needs.",
+    "Die gezeichneten Zahlen sind gerundet. Aus ihnen berechnet können die letzten Ziffern anders ausfallen. Die Formel einer Zahl, die du drückst, hat so viele Ziffern, wie sie braucht.",
+    "Les nombres dessinés sont arrondis. Calculés à partir d’eux, les derniers chiffres peuvent être différents. La formule d’un nombre que vous pressez a autant de chiffres qu’il en faut."],
 
   "picture.copy": ["Copy as picture", "Als Bild kopieren", "Copier l’image"],
   "picture.copied": ["copied", "kopiert", "copiée"],

@@ -1,6 +1,7 @@
 // Whether the drawn formula comes out on a calculator: from the numbers as they are shown, rounded. If it does not, its
-// sign is ≈ instead of =.
+// sign on the worksheet is ≈ instead of =.
 
+import { h, fill } from "../../dom.js";
 import { explain } from "../../explain.js";
 
 /** The number that a cell shows, or NaN. */
@@ -33,12 +34,12 @@ function comesOut({ shown: { pass } }, [result, ...others]) {
   });
 }
 
-/** Writes the sign into the formula in text and between the matrices; returns whether it is ≈. */
+/** Marks the sign in the formula in text and between the matrices; returns whether it is ≈ in print. */
 export function markRounding(view, equation, formula) {
-  const isExact = comesOut(view, equation.tables());
-  if (!isExact) {
-    const signs = [...equation.element.querySelectorAll(".symbol[data-symbol^='=']")];
-    [formula, ...signs].forEach((element) => (element.textContent = element.textContent.replace("=", "≈")));
-  }
-  return !isExact;
+  const isRounded = !comesOut(view, equation.tables());
+  [formula, ...equation.element.querySelectorAll(".symbol[data-symbol^='=']")].forEach((element) => {
+    const [before, ...after] = element.textContent.split("=");
+    fill(element, before, h(isRounded ? "span.sign.rounded" : "span.sign", {}, "="), after.join("="));
+  });
+  return isRounded;
 }
