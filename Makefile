@@ -81,7 +81,7 @@ needs = @for program in $(1); do command -v $$program > /dev/null || { \
             echo "make $(or $(MAKECMDGOALS),$@): needs $$program; run: $(2)" >&2; exit 1; }; done
 
 # Goals that run something run one after another, in the given order.
-RUNS := clean deps deps-dev deps-page demo page lessons test test-suites test-programs test-isas test-tsan test-cpp test-oom layers core names mutate format lint bench shared docs install install-docs uninstall
+RUNS := clean deps deps-dev deps-page demo page lessons test test-suites test-programs test-isas test-tsan test-cpp test-oom layers core names mutate format lint bench shared docs dist release site install install-docs uninstall
 earlier :=
 $(foreach goal,$(filter $(RUNS) check-%,$(MAKECMDGOALS)),\
     $(if $(earlier),$(eval $(goal): | $(earlier)))$(eval earlier := $(goal)))
@@ -188,6 +188,8 @@ help:
 	@echo "make fixtures      compute the results of PyTorch that tests compare with, if they are missing; OP=exp: those of exp again"
 	@echo "make amalgamation  join Heed into heed.h and heed.c in $(BUILD)/amalgamation/"
 	@echo "make dist          write the release's tarball, $(BUILD)/heed-$(VERSION).tar.gz; make deb: Debian packages"
+	@echo "make release       write all of a release into $(BUILD)/release: tarball, attention.html, amalgamation, SHA256SUMS"
+	@echo "make site          write the page, the reference and the documentation as static files into $(BUILD)/site"
 	@echo "make clean         remove $(BUILD)/"
 	@echo
 	@echo "All cores are used unless -j is given; V=1 shows the commands. CC, CXX, CPPFLAGS, CFLAGS,"

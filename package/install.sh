@@ -152,9 +152,9 @@ files() {
     put 644 LICENSE "$share/licenses/heed/LICENSE"
 }
 
-# remove_reference: the whole folder of HTML, which is Heed's own, and the man pages with Heed's names
+# remove_reference: the page, the whole folder of HTML, which is Heed's own, and the man pages with Heed's names
 remove_reference() {
-    rm -rf "$DESTDIR$html" 2> /dev/null || fail "cannot remove $DESTDIR$html; run it as root"
+    rm -rf "$DESTDIR$html" "$DESTDIR$attention" 2> /dev/null || fail "cannot remove $DESTDIR$html; run it as root"
     for name in heed 'heed_*' 'HEED_*' 'struct_heed_*'; do
         rm -f "$DESTDIR$share/man/man3/"$name.3
     done
@@ -162,7 +162,7 @@ remove_reference() {
 
 # These folders are Heed's own. `make install` removes headers of another version; `make uninstall` keeps files that it
 # did not install.
-html=$share/doc/heed/html
+html=$share/doc/heed/html attention=$share/doc/heed/attention.html
 own="$include/heed $share/licenses/heed $share/doc/heed $cmake"
 case $action in
 install-docs)
@@ -175,6 +175,12 @@ install-docs)
     chmod -R a+rX "$DESTDIR$html"
     install -m 644 "$BUILD"/docs/man3/*.3 "$DESTDIR$share/man/man3"
     echo "The reference is installed in $DESTDIR$html, and its man pages in $DESTDIR$share/man"
+    if [ -e "$BUILD/page/attention.html" ]; then
+        install -m 644 "$BUILD/page/attention.html" "$DESTDIR$attention"
+        echo "The page is $DESTDIR$attention"
+    else
+        echo "The page is left out, as it is not built: make deps-page page"
+    fi
     exit
     ;;
 install)

@@ -125,20 +125,40 @@ $(BUILD)/$(DIST).tar.gz: FORCE
 	git -c tar.umask=0022 archive --prefix=$(DIST)/ -o $(@:.gz=) HEAD
 	gzip -9nf $(@:.gz=)
 
+# The tarball, the page, the amalgamation and their sums, in $(BUILD)/release. The tarball holds the last commit, so
+# the page may not have changes of its own; DIRTY=1 allows them, for tests.
+.PHONY: release site
+release:
+	$(call needs,node python3 sha256sum,make deps-page)
+	@git diff --quiet HEAD || [ -n "$(DIRTY)" ] || { \
+	    echo "make release: commit your changes first: the tarball holds the last commit, the page what is here" >&2; exit 1; }
+	@$(MAKE) --no-print-directory dist page $(BUILD)/page_hash amalgamation
+	@sh package/release.sh $(BUILD) $(VERSION)
+
+# The page, the reference and the documentation as static files, in $(BUILD)/site. REPOSITORY: where links to other
+# files lead (package/site.py).
+SITE_PYTHON = $(firstword $(foreach p,python3 /usr/bin/python3,$(shell $(p) -c 'import markdown' 2> /dev/null && echo $(p))))
+site: page docs
+	@[ -n "$(SITE_PYTHON)" ] || { echo "make site: needs Python-Markdown; run: sh tests/install.sh site" >&2; exit 1; }
+	@$(SITE_PYTHON) -B package/site.py $(BUILD) $(REPOSITORY)
+
 # Debian packages in $(BUILD)/deb, from the tarball and package/debian. DEB_BUILD_OPTIONS=nocheck skips the tests.
-# check-deb is the short form of tests/package/deb.sh.
+# heed-doc, the page, is left out where emcc or esbuild is missing. check-deb is the short form of tests/package/deb.sh.
+NO_PAGE = $(firstword $(foreach p,emcc esbuild,$(if $(shell command -v $(p) 2> /dev/null),,$(p))))
+NO_PAGE_FLAGS = $(if $(NO_PAGE),-Ppkg.heed.nopage)
 .PHONY: deb check-deb
 check-deb:
 	@sh tests/package/deb.sh --short
 
 deb: $(BUILD)/$(DIST).tar.gz
 	$(call needs,dpkg-buildpackage dh lintian,sh tests/install.sh check dist deb)
-	@missing=$$(dpkg-checkbuilddeps package/debian/control 2>&1) || { \
+	@missing=$$(dpkg-checkbuilddeps $(NO_PAGE_FLAGS) package/debian/control 2>&1) || { \
 	    echo "make deb: $${missing##*error: }; run: sh tests/install.sh check dist deb" >&2; exit 1; }
 	rm -rf $(BUILD)/deb
 	mkdir $(BUILD)/deb
 	cp $< $(BUILD)/deb/heed_$(VERSION).orig.tar.gz
 	tar xzf $< -C $(BUILD)/deb
 	cp -R $(BUILD)/deb/$(DIST)/package/debian $(BUILD)/deb/$(DIST)/debian
-	cd $(BUILD)/deb/$(DIST) && unset MAKEFLAGS MAKELEVEL && dpkg-buildpackage -us -uc
+	cd $(BUILD)/deb/$(DIST) && unset MAKEFLAGS MAKELEVEL && dpkg-buildpackage $(NO_PAGE_FLAGS) -us -uc
 	lintian --fail-on error,warning --info $(BUILD)/deb/heed_*.changes
+	@[ -z "$(NO_PAGE)" ] || echo "make deb: heed-doc, the page, is left out: $(NO_PAGE) is missing; run: make deps-page"

@@ -67,6 +67,11 @@ check-breaks-long:
 	$(MAKE) --no-print-directory page
 	build=$(BUILD); . tests/page/browser.sh; $$python -B tests/page/breaks.py $(BUILD)/page/attention.html
 
+# What `make release` and `make site` write; the workflow that publishes the site
+check-release:
+	$(INSTALL) check dev dist page site
+	$(RUN) tests/package/release.sh $(BUILD)
+
 # The reference: Doxygen's HTML and man pages
 check-reference: all
 	$(INSTALL) dev

@@ -5,6 +5,7 @@
 #   tests/install.sh use          CMake and man, for tests/package/install_use.sh
 #   tests/install.sh report       a browser and its driver, for tests/page/report.sh and page.sh
 #   tests/install.sh page         the compiler to WebAssembly and esbuild, for `make page`
+#   tests/install.sh site         Python-Markdown, for `make site`
 #   tests/install.sh firefox      another browser, for tests/page/page.sh
 #   tests/install.sh coverage     gcovr, for tests/source/coverage.sh
 #   tests/install.sh dist         git and gzip, for `make dist`
@@ -89,6 +90,10 @@ for group in "$@"; do
     page)
         want "command -v emcc" emscripten emscripten emscripten emscripten emscripten
         want "command -v esbuild" esbuild esbuild esbuild esbuild esbuild
+        ;;
+    site)
+        want "python3 -c 'import markdown' || /usr/bin/python3 -c 'import markdown'" python3-markdown \
+            python3-markdown py3-markdown python-markdown python-markdown
         ;;
     coverage)
         want "command -v gcovr" gcovr gcovr gcovr gcovr gcovr

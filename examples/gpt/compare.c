@@ -14,7 +14,7 @@
 #include "examples/common/run_log.h"
 #include "examples/gpt/options.h"
 
-enum { NAME = 20, COLUMN = 28 /* widths */, MOST_CURVES = 8 };
+enum { NAME = 20, COLUMN = 28 /* widths */, MOST_CURVES = 8, LINES = 22 };
 
 /* A run read from a report or a log. */
 typedef struct compared {
@@ -209,11 +209,13 @@ static void draw(const compared runs[2], const char *to)
     picture p = {.count = 0};
     figure svg = {.width = 0};
     const heed_plot_options how = {.title = "loss of A and B", .smoothing = 0.9};
+    heed_plot_options in_lines = how;
+    in_lines.height = LINES;
     add_losses(&p, &runs[0], 'A');
     add_losses(&p, &runs[1], 'B');
     if (to == NULL) {
         putchar('\n');
-        heed_plot_text(stdout, p.curves, p.count, how);
+        heed_plot_text(stdout, p.curves, p.count, in_lines);
         console_drawn();
     } else {
         heed_plot_svg(figure_part(&svg), p.curves, p.count, how);

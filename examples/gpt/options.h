@@ -147,6 +147,10 @@
       "weight of the past in a moving average of the curves")                                      \
     X(STRING, prompt,       "TEXT",      0, 0,            (0),                                     \
       "draw how the tokens of this text, at most the last 64, attend to each other")               \
+    X(WHOLE,  layer,        "N",         0, 1000,         (0),                                     \
+      "draw only the attention of this layer; 0: all")                                             \
+    X(WHOLE,  head,         "N",         0, 1000,         (0),                                     \
+      "draw only the attention of this head; 0: all")                                              \
     X(STRING, to,           "FILE",      0, 0,            (0),                                     \
       "draw to this SVG file; default: text on stdout")
 

@@ -79,10 +79,16 @@ static void draw_curves(plotter *p)
 
 /* ---- attention ---- */
 
+/* weights: of the layer, (heads, T, T). */
 static void draw_layer(plotter *p, int layer, heed_tensor *weights, const char *const *labels)
 {
-    char title[40];
-    snprintf(title, sizeof title, "attention, layer %d", layer + 1);
+    char title[80];
+    const long long head = p->options.head;
+    snprintf(title, sizeof title,
+             head > 0 ? "attention, layer %d, head %lld" : "attention, layer %d", layer + 1, head);
+    if (head > 0) {
+        weights = heed_select(weights, 0, head - 1);
+    }
     const heed_attention_plot_options how = {.title = title, .queries = labels};
     if (p->options.to == NULL) {
         heed_attention_text(stdout, weights, how);
@@ -104,8 +110,11 @@ static void draw_attention(plotter *p)
     token_list tokens = gpt_prompt(t, p->options.prompt);
     gpt_reading_begin(&reading, m, t, tokens.ids, tokens.count);
     heed_tensor *weights = gpt_reading_attention(&reading);
+    const int64_t only = p->options.layer;
     for (int layer = 0; layer < m->config.n_layer && !heed_error_pending(); layer++) {
-        draw_layer(p, layer, heed_select(weights, 0, layer), reading.labels);
+        if (only == 0 || only == layer + 1) {
+            draw_layer(p, layer, heed_select(weights, 0, layer), reading.labels);
+        }
     }
     gpt_reading_free(&reading);
     token_list_free(&tokens);
@@ -129,6 +138,14 @@ static void prepare(plotter *p)
     if (o->prompt != NULL && gpt_load(&p->loaded, "--load", o->load) == HEED_OK) {
         token_list tokens = gpt_prompt(&p->loaded.record.tokenizer, o->prompt);
         token_list_free(&tokens);
+        const heed_gpt_config *config = &p->loaded.model->config;
+        if (o->layer > config->n_layer) {
+            heed_fail(HEED_ERR_VALUE, "--layer %lld: the model has %lld", (long long)o->layer,
+                      (long long)config->n_layer);
+        } else if (o->head > config->n_head) {
+            heed_fail(HEED_ERR_VALUE, "--head %lld: the model has %lld", (long long)o->head,
+                      (long long)config->n_head);
+        }
     }
 }
 

@@ -56,8 +56,8 @@ const char *page_write(const int32_t *tokens, int count, int most);
 
 /* page_pass: records a forward and a backward pass of the run's model over a sentence of at least
  * two words; the loss is the mean cross-entropy of each next word. page_pass_alone: of the
- * attention module over encodings (count, d_model); blocked: (count, count) or NULL; the loss is
- * the sum of the squares of the result.
+ * attention module over encodings (count, d_model), in f64, so that all digits that the page shows
+ * are right; blocked: (count, count) or NULL; the loss is the sum of the squares of the result.
  *
  *   {"loss": T, "marks": [{"name", "head", "tensor": T, "gradient": T, "fused": T}, ...],
  *    "leaves": [{"name", "tensor": T, "gradient": T, "fused": T}, ...],

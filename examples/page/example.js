@@ -8,7 +8,7 @@ import { readSentence } from "./words.js";
 import { Engine } from "./engine.js";
 import { sizes } from "./matrix.js";
 
-const TUTORIAL = { words: ["Pizza", "is", "awesome"], encodings: [1.16, 0.23, 0.57, 1.36, 4.41, -2.16] };
+export const TUTORIAL = { words: ["Pizza", "is", "awesome"], encodings: [1.16, 0.23, 0.57, 1.36, 4.41, -2.16] };
 const SIMILARITIES = ["sims", "scaled_sims", "masked_sims", "attention_percents"];
 const PER_HEAD = new Set(["q", "k", "v", ...SIMILARITIES, "attention_scores"]);
 const BETWEEN_WORDS = new Set([...SIMILARITIES, "mask"]);

@@ -2,8 +2,8 @@
 // with its numbers, and the cells that these come from. It knows operations, but not attention.
 
 import { explaining } from "./strings/explain.js";
-import { constant, sum, difference, negative, product, quotient, power, softmax, logSumExp, cellsIn, evaluate, write }
-  from "./formulas.js";
+import { constant, sum, difference, negative, product, quotient, power, softmax, logSumExp, cellsIn, evaluate, shown,
+  withCells, write } from "./formulas.js";
 
 const MOST_TERMS = 16; // longer sums are shortened
 const LARGEST_F32 = 3.4028235e38, SMALLEST_F32 = 1.1754944e-38, EPSILON_F32 = 2 ** -24;
@@ -397,7 +397,8 @@ const place = ({ tensor, index }) => ({ tensor, index });
 /** Of a gradient that no operation computed: 1 for the loss, where backward starts, and 0 for what it does not use. */
 function given(value, key) {
   return { op: "gradient", key, args: [], rule: null, parts: [constant(value).text], value, sources: [],
-    note: null, noteArgs: [], known: true, recompute: () => value, allowed: () => 0, overflows: () => false };
+    comesOut: true, note: null, noteArgs: [], known: true, recompute: () => value,
+    recomputeFrom: () => value, allowed: () => 0, overflows: () => false };
 }
 
 /** The operation to explain for a cell, as cellOf. A view of a result without a name is explained by the operation
@@ -420,9 +421,9 @@ function find(pass, tensor, index) {
 }
 
 /** The remark on a number with this explanation and these cells: [key, ...values], or null. other: the value without
- * create_graph, if it is known to differ somewhere in the tensor. */
+ * create_graph, if it is known to differ somewhere in the tensor; of f64, it differs in no digit that is shown. */
 function remark(value, other, { found, swapped }, cells) {
-  if (other !== undefined && !Object.is(Number(other), value)) {
+  if (other !== undefined && exact(other) !== exact(value)) {
     return ["explain.note.fused", exact(value), exact(other)];
   }
   if (!Number.isFinite(value) && cells.length > 0 && cells.every((cell) => Number.isFinite(cell.value))) {
@@ -433,10 +434,11 @@ function remark(value, other, { found, swapped }, cells) {
 
 /**
  * Explains a number: {op, key, args: the sentence that says what the operation does; rule: {key, args} of the
- * derivative that it is part of, or null; parts: texts and {tensor, index, value}, the formula in reading order;
- * value: the result; sources: [{tensor, index}], all cells it was made of; note, noteArgs: a remark, or null;
- * known: whether there is a formula; recompute(): its value in double precision; allowed(): how far rounding may take
- * the engine's value from it}. Null for an input or a weight. most: sums of more terms are shortened.
+ * derivative that it is part of, or null; parts: texts and {tensor, index, value, text}, the formula in reading order;
+ * comesOut: whether the texts of the whole formula give the text of the value; value: the result; sources:
+ * [{tensor, index}], all cells it was made of; note, noteArgs: a remark, or null; known: whether there is a formula;
+ * recompute(): its value in double precision; recomputeFrom(read): from other numbers for its cells; allowed(): how far
+ * rounding may take the engine's value from it}. Null for an input or a weight. most: sums of more terms are shortened.
  */
 export function explain(pass, tensor, index, { most = MOST_TERMS } = {}) {
   const { producers, owners, fused } = contents(pass);
@@ -453,18 +455,29 @@ export function explain(pass, tensor, index, { most = MOST_TERMS } = {}) {
   const number = found.number ?? (args.b ?? ("value" in args ? constant(args.value).text : ""));
   const other = pass.tensors[fused.get(tensor)]?.values[index];
   const [note, ...noteArgs] = remark(value, other, c, cells) ?? [null];
+  let written = null; // found when it is asked for, as check() does not need it
+  const inDigits = () => {
+    written ??= known ? shown(formula, value) : { formula: null, comesOut: true };
+    return written;
+  };
   return {
     op: entry.op,
     key: `explain.${found.key ?? entry.op}`,
     args: [...inputs, "", "", ""].slice(0, 3).concat(number),
     rule: entry.backward ? ruleOf(pass, entry) : null,
-    parts: known ? write(formula, most) : [`${entry.op}(${inputs.join(", ")})`],
+    get parts() {
+      return known ? write(inDigits().formula, most) : [`${entry.op}(${inputs.join(", ")})`];
+    },
+    get comesOut() {
+      return inDigits().comesOut;
+    },
     value,
     sources: [...all.values()],
     note,
     noteArgs,
     known,
     recompute: () => computed.value,
+    recomputeFrom: (read) => (known ? evaluate(withCells(formula, read)).value : NaN),
     allowed: () => (cells.length <= 1 && formula?.of === undefined ? 0 // copied
       : Math.min(1e-5, EPSILON_F32 * (cells.length + 2)) * computed.size + SMALLEST_F32),
     overflows: () => computed.size > LARGEST_F32,

@@ -2,6 +2,7 @@
 // A formula is a cell {kind: "cell", tensor, index, value}, a constant, or an operation on formulas ("of").
 
 import { t } from "./strings.js";
+import { number } from "./matrix.js";
 
 export const constant = (value) =>
   ({ kind: "constant", value, text: String(value).replace("-", "−").replace("Infinity", "∞") });
@@ -41,12 +42,48 @@ export function evaluate({ kind, of, value, which, exponent }) {
   }
 }
 
+// ---- as shown: with few digits ----
+
+const FEWEST_DIGITS = 4, MOST_DIGITS = 8; // decimals
+
+/** The number that a text of number() says. */
+const valueOf = (text) => Number(text.replace(/−/g, "-").replace("∞", "Infinity"));
+
+/** The formula with `digits` decimals of each number: what a reader can type into a calculator. */
+function rounded(node, digits) {
+  if (node.of !== undefined) {
+    return { ...node, of: node.of.map((part) => rounded(part, digits)) };
+  }
+  const isShort = node.kind === "constant" && !(String(node.value).split(".")[1]?.length > digits);
+  const text = isShort ? constant(node.value).text : number(node.value, digits);
+  return { ...node, text, value: valueOf(text) };
+}
+
+/** {formula: with as few digits as give the value with 4 decimals, comesOut: whether they do}. Where no digits do, as
+ * f32 has rounded on the way to the value, there are as few as possible. */
+export function shown(formula, value) {
+  for (let digits = FEWEST_DIGITS; digits <= MOST_DIGITS; digits++) {
+    const short = rounded(formula, digits);
+    if (number(evaluate(short).value) === number(value)) {
+      return { formula: short, comesOut: true };
+    }
+  }
+  return { formula: rounded(formula, FEWEST_DIGITS), comesOut: false };
+}
+
+/** The formula with other numbers in its cells. */
+export const withCells = (node, read) => (node.of !== undefined
+  ? { ...node, of: node.of.map((part) => withCells(part, read)) }
+  : node.kind === "cell" ? { ...node, value: read(node) } : node);
+
+// ---- in writing ----
+
 // How tightly operations bind. An operand that binds less than its place asks for gets brackets.
 const TERM = 1, FACTOR = 2, BASE = 3;
 const binds = { sum: 0, difference: 0, negative: 0, product: TERM, quotient: TERM, softmax: TERM };
 
-/** The formula in reading order, as texts and {tensor, index, value}; of sums with more than `most` terms, half as
- * many are written, and how many are left. */
+/** A shown formula in reading order, as texts and {tensor, index, value, text}; of sums with more than `most` terms,
+ * half as many are written, and how many are left. */
 export function write(formula, most) {
   const parts = [];
   const text = (added) =>
@@ -72,7 +109,7 @@ export function write(formula, most) {
   };
 
   const writers = {
-    cell: ({ tensor, index, value }) => parts.push({ tensor, index, value }),
+    cell: ({ tensor, index, value, text }) => parts.push({ tensor, index, value, text }),
     constant: (node) => text(node.text),
     sum({ of }, limit) { // of long sums, each is shortened more
       const nested = of.some((term) => cellsIn(term).length > limit);

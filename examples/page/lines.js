@@ -144,11 +144,12 @@ function tutorial(masked, has) {
     blank,
     whole("torch.manual_seed(42)",
       "int main(void)\n{\n    heed_on_error(heed_die);\n    HEED_SCOPE(scope);\n    heed_manual_seed(42);"),
-    whole("attention = SelfAttention(d_model=2, head_dim=2)",
-      "    struct heed_self_attention *attention = heed_self_attention_new(2, 0, 1);"),
-    whole("token_encodings = torch.tensor([[1.16, 0.23], [0.57, 1.36], [4.41, -2.16]])",
-      "    heed_tensor *token_encodings =\n" +
-      "        heed_from_f32((float[]){1.16f, 0.23f, 0.57f, 1.36f, 4.41f, -2.16f}, HEED_SHAPE(3, 2));"),
+    whole("attention = SelfAttention(d_model=2, head_dim=2).double()",
+      "    struct heed_self_attention *attention = heed_self_attention_new(2, 0, 1);\n" +
+      "    heed_module_to(attention, HEED_F64);"),
+    whole("token_encodings = torch.tensor([[1.16, 0.23], [0.57, 1.36], [4.41, -2.16]]).double()",
+      "    heed_tensor *token_encodings = heed_to(\n" +
+      "        heed_from_f32((float[]){1.16f, 0.23f, 0.57f, 1.36f, 4.41f, -2.16f}, HEED_SHAPE(3, 2)), HEED_F64);"),
     ...(masked ? [whole("mask = torch.ones(3, 3, dtype=torch.bool).triu(diagonal=1)", null)] : []),
     step("loss_squares", `loss = (${python} ** 2).sum()`, `    heed_tensor *loss = heed_sum(heed_square(${c}));`,
       ["loss", "'= Σ", "attention_scores", "'²"],

@@ -6,14 +6,16 @@ import { state, setState, onState, beginState } from "./state.js";
 import { beginRun, run } from "./run.js";
 import { legend, number } from "./matrix.js";
 import { explain, check } from "./explain.js";
+import { beginEmbed } from "./embed.js";
 import * as classroom from "./sections/class.js";
 import * as training from "./sections/training.js";
 import * as gradients from "./sections/gradients.js";
 import * as breaks from "./sections/breaks.js";
 import * as own from "./sections/own.js";
+import * as quiz from "./sections/quiz.js";
 import * as teachers from "./sections/teachers.js";
 
-const sections = { class: classroom, training, gradients, breaks, own, teachers };
+const sections = { class: classroom, training, gradients, breaks, own, quiz, teachers };
 const names = Object.keys(sections);
 const app = document.getElementById("app");
 
@@ -267,6 +269,7 @@ async function begin() {
   const { element, say } = header(bar.element, help);
   fill(app, element, h("main", {}, panels.map(({ root }) => root)));
   bar.show();
+  beginEmbed(app);
   listenToKeys(help, say);
   // Every text is written once, in one language. The new page repeats the steps of the run.
   onState((changed) => changed.has("lang") && location.reload());

@@ -63,9 +63,9 @@ export function panel({ onvisit, onclose, words, gradients = () => true } = {}) 
     const cell = place === "" ? name : `${name}[${place}]`;
     return isGradient ? t("panel.gradient_of", cell) : cell;
   };
-  const numberButton = (pass, { tensor, index, value }) =>
+  const numberButton = (pass, { tensor, index, value, text = number(value) }) =>
     h("button.number", { type: "button", title: fullName(pass, tensor, index), onclick: () => goOn(tensor, index) },
-      number(value));
+      text);
 
   const formula = (pass, found) => found.parts.map((part) =>
     typeof part === "string" ? h("span", {}, part) : numberButton(pass, part));
@@ -93,7 +93,7 @@ export function panel({ onvisit, onclose, words, gradients = () => true } = {}) 
       const value = pass.tensors[tensor].values[index];
       const name = fullName(pass, tensor, index);
       const title = words?.(tensor, index)?.title ?? name;
-      const found = explain(pass, tensor, index);
+      const found = explain(pass, tensor, index), equals = found?.comesOut ? "=" : "≈";
       fill(content,
         h("div.panel-bar", {},
           h("button", { type: "button", onclick: back, hidden: trail.length === 0 }, t("panel.back")),
@@ -103,13 +103,14 @@ export function panel({ onvisit, onclose, words, gradients = () => true } = {}) 
         h("p.value", {}, h("code", {}, name), " = ", h("strong", {}, number(value, 6))),
         found === null ? h("p", {}, t("panel.leaf")) : [
           h("p", {}, found.rule === null ? t(found.key, ...found.args) : t(found.rule.key, ...found.rule.args)),
-          h("p.formula", {}, formula(pass, found), h("span", {}, ` = ${number(found.value)}`)),
+          h("p.formula", {}, formula(pass, found), h("span", {}, ` ${equals} ${number(found.value)}`)),
+          found.comesOut ? null : h("p.note", {}, t("explain.rounded")),
           found.rule === null ? null : h("p.note.not-presented", {}, t("panel.operation", t(found.key, ...found.args))),
           found.note === null ? null : h("p.note", {}, t(found.note, ...found.noteArgs)),
         ],
         other(pass, tensor, index));
       said.textContent = `${title}: ${number(value)}` + (found === null ? "" :
-        `. ${found.parts.map((part) => (typeof part === "string" ? part : number(part.value))).join("")} = ${number(value)}`);
+        `. ${found.parts.map((part) => part.text ?? part).join("")} ${equals} ${number(value)}`);
       return found;
     },
     focus() {

@@ -202,12 +202,12 @@ static heed_tensor *gradient_of(const heed_recording *recording, const heed_tens
 }
 
 /* Writes the JSON of page_pass. The values stay in memory until the next call. */
-static void record(FILE *json, const network *n, const pass_input *input)
+static void record(FILE *json, const network *n, const pass_input *input, heed_dtype dtype)
 {
     heed_tensor *fused[MOST_GRADIENTS], *grads[MOST_LEAVES];
     HEED_SCOPE(scope);
     free_kept();
-    heed_tensor *encodings = encodings_of(n, input, HEED_F32);
+    heed_tensor *encodings = encodings_of(n, input, dtype);
     fused_gradients(n, input, fused, encodings);
     kept.recording = heed_recording_begin();
     heed_tensor *loss = loss_of(n, input, encodings);
@@ -268,7 +268,15 @@ static const char *pass(const network *net, pass_input input)
     if (json == NULL) {
         return NULL;
     }
-    record(json, net, &input);
+    if (input.encodings == NULL) { /* the bits of training */
+        record(json, net, &input, HEED_F32);
+    } else {
+        network copy = network_in_double(net);
+        if (!heed_error_pending()) {
+            record(json, &copy, &input, HEED_F64);
+        }
+        network_free(&copy);
+    }
     const char *text = end_text(json);
     if (text != NULL) {
         heed_release(passed.block_mask);

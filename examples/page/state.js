@@ -27,8 +27,9 @@ const fields = {
   lang: oneOf("", "en", "de", "fr"), // "": the browser's
   theme: oneOf("", "light", "dark"), // "": the system's
   present: flag(),                   // presenter mode
+  tab: oneOf("class", "training", "gradients", "breaks", "own", "quiz", "teachers"),
   plan: oneOf("10", "30", "45"),     // of the lesson, in minutes
-  tab: oneOf("class", "training", "gradients", "breaks", "own", "teachers"),
+  embed: matching("", /^(line:\d{1,2}|matrix:[\w.@]{1,60}|picture:\d{1,2})$/), // one picture alone (embed.js)
   example: oneOf("tutorial", "pizza", "own"),
   phase: oneOf("forward", "backward"),
   line: whole(0, 0, 99),             // of the class
@@ -70,7 +71,8 @@ function parse(hash) {
       found[key] = fields[key].allow(value);
     }
   }
-  return found;
+  const [kind, line] = found.embed.split(":");
+  return kind === "line" ? { ...found, tab: "class", line: fields.line.allow(line) } : found;
 }
 
 function hashOf(values) {

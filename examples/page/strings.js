@@ -8,11 +8,14 @@ import { gradients } from "./strings/gradients.js";
 import { training } from "./strings/training.js";
 import { breaks } from "./strings/breaks.js";
 import { own } from "./strings/own.js";
+import { question } from "./strings/question.js";
+import { quiz } from "./strings/quiz.js";
 import { teachers } from "./strings/teachers.js";
 
 export const LANGUAGES = { en: "English", de: "Deutsch", fr: "Français" };
 
-const table = { ...shell, ...classroom, ...explaining, ...gradients, ...training, ...breaks, ...own, ...teachers };
+const table = { ...shell, ...classroom, ...explaining, ...gradients, ...training, ...breaks, ...own, ...teachers,
+  ...question, ...quiz };
 const order = Object.keys(LANGUAGES);
 const FRENCH = order.indexOf("fr"); // whose signs are not to be parted from their words
 let column = 0;

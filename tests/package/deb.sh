@@ -1,14 +1,14 @@
 #!/bin/sh
 # Tests the Debian packages, in minutes: builds them with all tests, checks them with lintian, installs them in a
 # minimal Debian, compiles and runs programs there, and removes them. Needs root or user namespaces, and the network.
-#   tests/package/deb.sh --short: in half a minute, without optimisation, tests or the minimal Debian
+#   tests/package/deb.sh --short: in about two minutes, without optimisation, tests or the minimal Debian
 set -eu
 short=false
 [ "${1-}" != --short ] || short=true
 cd "$(dirname "$0")/../.."
 . tests/common/expect.sh
 unset MAKEFLAGS WERROR
-sh tests/install.sh check dist deb
+sh tests/install.sh check dist deb page
 log=build/deb.log
 mkdir -p build
 ! $short || export DEB_BUILD_OPTIONS="nocheck noopt parallel=$(nproc)"
@@ -16,12 +16,16 @@ make deb > $log 2>&1 || { tail -40 $log; exit 1; }
 
 # The packages are unpacked, and their tests find them there.
 if $short; then
-    for package in libheed0.1 libheed-dev heed-tools; do
+    for package in libheed0.1 libheed-dev heed-tools heed-doc; do
         dpkg-deb -x build/deb/${package}_*.deb "$scratch/root"
     done
     for program in gpt next-token stories graph; do
         check [ -s "$scratch/root/usr/share/man/man1/heed-$program.1.gz" ]
     done
+    # The page trains to the weights of the native program.
+    make build/page_hash > /dev/null
+    check [ "$(node package/page_hash.mjs "$scratch/root/usr/share/doc/heed/attention.html" 50 1)" = \
+        "$(HEED_ISA=baseline build/page_hash 50 1)" ]
     libraries=/usr/lib/$(dpkg-architecture -qDEB_HOST_MULTIARCH)
     export PATH="$scratch/root/usr/bin:$PATH" LD_LIBRARY_PATH="$scratch/root$libraries"
     export LIBRARY_PATH="$scratch/root$libraries"
@@ -60,10 +64,11 @@ for program in gpt next-token stories graph; do
     man heed-$program > page
     grep -q 'heed-'$program page
 done
-apt-get purge -y -qq heed-tools libheed-dev libheed0.1 > log 2>&1 || { cat log; exit 1; }
+[ -s /usr/share/doc/heed/attention.html ]
+apt-get purge -y -qq heed-doc heed-tools libheed-dev libheed0.1 > log 2>&1 || { cat log; exit 1; }
 ! find /usr /etc /var/lib/dpkg/info -name '*heed*' | grep .
 END
-set -- "$PWD"/build/deb/libheed0.1_*.deb "$PWD"/build/deb/libheed-dev_*.deb "$PWD"/build/deb/heed-tools_*.deb
+set -- "$PWD"/build/deb/libheed0.1_*.deb "$PWD"/build/deb/libheed-dev_*.deb "$PWD"/build/deb/heed-tools_*.deb "$PWD"/build/deb/heed-doc_*.deb
 mkdir -p "$scratch/source/examples" "$scratch/source/debian"
 cp examples/quickstart.c "$scratch/source/examples"
 cp -R package/debian/tests "$scratch/source/debian"

@@ -27,6 +27,14 @@ make -s docs $installed >"$work/out" 2>"$work/warnings" || { cat "$work/warnings
 echo mine >"$work/a package/usr/share/man/man3/other.3"
 cmp "$docs/man3/heed_matmul.3" "$work/a package/usr/share/man/man3/heed_matmul.3"
 [ -f "$work/a package/usr/share/doc/heed/html/index.html" ] || fail "index.html is not installed"
+# The page, if it is built.
+page="$work/a package/usr/share/doc/heed/attention.html"
+if [ -e "$build/page/attention.html" ]; then
+    cmp "$build/page/attention.html" "$page"
+else
+    grep -q "^The page is left out, as it is not built" "$work/out" || fail "install-docs does not say that the page is missing"
+    [ ! -e "$page" ] || fail "the page is installed, but was not built"
+fi
 # shellcheck disable=SC2086
 make -s uninstall $installed DESTDIR="$work/a package" >"$work/out"
 [ "$(cd "$work/a package" && find . -type f)" = ./usr/share/man/man3/other.3 ] || fail "uninstall leaves files, or removes others"

@@ -112,6 +112,15 @@ def check_charts(page):
     assert page.find(slider + " path.s0").get_attribute("d") != before
 
 
+def check_order(page):
+    """The settings stand before the model's norms, whose table has a height of its own; the smoothing is called a weight."""
+    tops = page.run("['curves', 'settings', 'inside'].map((id) => document.getElementById(id).getBoundingClientRect().top)")
+    assert tops == sorted(tops), tops
+    assert page.run("document.querySelector('#model').parentElement.clientHeight") <= 400
+    legend = page.run("document.querySelector('#charts').textContent")
+    assert "smoothed with weight 0." in legend or "smoothed" not in legend, legend
+
+
 def check_theme(page):
     light = page.style("body", "background-color")
 
@@ -192,7 +201,7 @@ def main():
     driver = start()
     try:
         page = Page(driver, gpt)
-        for check in (check_content, check_slider, check_heads, check_matrix, check_names, check_charts, check_theme,
+        for check in (check_content, check_slider, check_heads, check_matrix, check_names, check_charts, check_order, check_theme,
                       check_focus, check_print, check_axe, Page.check_quiet):
             check(page)
         check_axe(Page(driver, gpt, 360, "dark"))

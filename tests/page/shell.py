@@ -129,8 +129,8 @@ def check_teachers(page):
         for i, to in enumerate(stations):
             body.send_keys("n")
             page.wait("Object.entries(arguments[0]).every(([key, value]) => page.state[key] === value)", to)
-            page.wait("page.run.step === page.state.step && !page.run.busy && page.run.measures.has(page.run.step)", seconds=20)
             assert f"Station {i + 1} of {len(stations)}" in page.text("header .said"), page.text("header .said")
+            page.wait("page.run.step === page.state.step && !page.run.busy && page.run.measures.has(page.run.step)", seconds=20)
             assert page.run("page.state.plan") == plan
         print(f"teachers: the {len(stations)} stations of {plan} minutes are shown after {time.time() - waited:.1f} s; the fullest "
               f"part is {max(needed, key=needed.get)}: {max(needed.values()):.0f} s")

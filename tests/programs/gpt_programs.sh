@@ -173,6 +173,12 @@ for level in char bpe; do
         skip "xmllint is not installed"
     fi
 done
+LC_ALL=C "$gpt" plot "$scratch/char" --prompt "The tensor" --layer 1 --head 2 > "$scratch/out"
+has "^attention, layer 1, head 2$" "$scratch/out"
+lacks "^ *head [0-9]" "$scratch/out"
+check [ "$(grep -c '^attention' "$scratch/out")" -eq 1 ]
+refuse "--layer 99: the model has" plot "$scratch/char" --prompt x --layer 99
+refuse "--head 99: the model has" plot "$scratch/char" --prompt x --head 99
 refuse "nothing to draw without --log FILE or --prompt TEXT" plot "$scratch/char"
 refuse "no --load FILE" plot --prompt x
 refuse "--log: .*text: " plot --log "$text"

@@ -320,6 +320,12 @@ static heed_tensor *mark_gradient(const char *name, int head)
     return values_of(find(pass.marks, pass.mark_count, name, head)->gradient);
 }
 
+/* The gradient of a leaf. */
+static heed_tensor *gradient(const char *leaf)
+{
+    return values_of(find(pass.leaves, pass.leaf_count, leaf, 0)->gradient);
+}
+
 static bool has_mark(const char *name)
 {
     for (int i = 0; i < pass.mark_count; i++) {
@@ -432,24 +438,31 @@ END_TEST
 
 static const float tutorial[] = {1.16f, 0.23f, 0.57f, 1.36f, 4.41f, -2.16f};
 
-/* With seed 42: 36, 40 and 24 % of Pizza; PyTorch's numbers, to all digits of f32. */
+/* With seed 42: 36, 40 and 24 % of Pizza; PyTorch's numbers in f64, of weights drawn in f32. */
 START_TEST(tutorial_has_its_numbers)
 {
     page_alone(42, 2, 1);
     read_pass(page_pass_alone(tutorial, 3, NULL, 0));
-    EXPECT_VALUES(mark("q", 0), 1e-7, 0.76209599, -0.04276261, 1.10633767, 0.78897280, 1.11637843,
-                  -2.13358307);
-    EXPECT_VALUES(mark("k", 0), 1e-7, -0.14690022, -0.30382738, 0.10574520, 0.36854199, -0.99144477,
-                  -2.41516638);
-    EXPECT_VALUES(mark("attention_percents", 0), 1e-7, 0.35727212, 0.40114111, 0.24158683,
-                  0.34104300, 0.60471636, 0.05424070, 0.07217980, 0.03195134, 0.89586890);
-    EXPECT_VALUES(mark("attention_scores", 0), 3e-7, 1.01004052, 1.06407356, 0.20402211, 0.70573008,
-                  3.49891806, 2.24271846);
+    EXPECT_VALUES(mark("q", 0), 1e-14, 0.762095989486068, -0.0427626104214127, 1.1063376668682,
+                  0.788972825304996, 1.11637848024937, -2.13358304374114);
+    EXPECT_VALUES(mark("k", 0), 1e-14, -0.14690021832295, -0.303827375361099, 0.105745198448692,
+                  0.368541979251873, -0.991444753786936, -2.41516646067436);
+    EXPECT_VALUES(mark("attention_percents", 0), 1e-14, 0.3572721099019, 0.401141070066494,
+                  0.241586820031606, 0.341042961759678, 0.604716345751138, 0.0542406924891842,
+                  0.072179807905317, 0.0319513410290009, 0.895868851065682);
+    EXPECT_VALUES(mark("attention_scores", 0), 1e-14, 1.01004043770596, 1.06407350974039,
+                  0.204022076921285, 0.7057299868979, 3.49891788862219, 2.24271848159922);
+    EXPECT_VALUES(gradient("W_q.weight"), 1e-12, -10.789481910529, 3.77182288308334,
+                  -27.1708062928915, 9.47676038014758);
+    EXPECT_VALUES(gradient("W_k.weight"), 1e-12, 13.1872355048234, -11.0459077747117,
+                  -15.7115523408451, 12.6371569409406);
     ck_assert(!has_mark("masked_sims"));
     static const uint8_t causal[] = {0, 1, 1, 0, 0, 1, 0, 0, 0};
     read_pass(page_pass_alone(tutorial, 3, causal, 0));
-    EXPECT_VALUES(mark("attention_scores", 0), 3e-7, 0.60376686, 0.74339134, -0.00619610,
-                  0.60715079, 3.49891806, 2.24271846);
+    EXPECT_VALUES(mark("attention_scores", 0), 1e-14, 0.603766843951588, 0.743391354535806,
+                  -0.00619611760118538, 0.607150718260957, 3.49891788862219, 2.24271848159922);
+    EXPECT_VALUES(gradient("W_v.weight"), 1e-12, 29.751324303569, -12.855164430908,
+                  20.8533993770693, -6.91168551004154);
     ck_assert(has_mark("masked_sims"));
     static const uint8_t none[] = {0, 1, 1, 1, 1, 1, 0, 0, 0}; /* nothing for the second token */
     read_pass(page_pass_alone(tutorial, 3, none, 0));
@@ -457,16 +470,17 @@ START_TEST(tutorial_has_its_numbers)
 }
 END_TEST
 
-/* The forward that marks each line has the bits of the module's. */
+/* The forward that marks each line has the bits of the module's, in f64. */
 START_TEST(forward_is_that_of_the_modules)
 {
     const int heads = some_heads[_i];
     const uint8_t blocked[] = {0, 1, 1, 0, 0, 1, 0, 0, 0};
     page_alone(5, 2, heads);
     heed_manual_seed(5);
-    heed_tensor *x = heed_from_f32(tutorial, HEED_SHAPE(3, 2));
+    heed_tensor *x = heed_to(heed_from_f32(tutorial, HEED_SHAPE(3, 2)), HEED_F64);
     if (heads == 1) {
         struct heed_self_attention *m = heed_self_attention_new(2, -2, -1);
+        heed_module_to(m, HEED_F64);
         read_pass(page_pass_alone(tutorial, 3, NULL, 0));
         expect_same_bits(mark("attention_scores", 0), heed_self_attention_forward(m, x, NULL));
         read_pass(page_pass_alone(tutorial, 3, blocked, 0));
@@ -475,6 +489,7 @@ START_TEST(forward_is_that_of_the_modules)
         heed_module_free(m);
     } else {
         struct heed_multi_head *m = heed_multi_head_new(2, heads, -2, -1);
+        heed_module_to(m, HEED_F64);
         read_pass(page_pass_alone(tutorial, 3, NULL, 0));
         expect_same_bits(mark("projected", 0), heed_multi_head_forward(m, x, NULL));
         read_pass(page_pass_alone(tutorial, 3, blocked, 0));
@@ -529,10 +544,11 @@ START_TEST(gradients_are_those_of_backward)
     page_alone(3, 2, heads);
     read_pass(page_pass_alone(tutorial, 3, NULL, 0));
     heed_manual_seed(3);
-    heed_tensor *x = heed_from_f32(tutorial, HEED_SHAPE(3, 2));
+    heed_tensor *x = heed_to(heed_from_f32(tutorial, HEED_SHAPE(3, 2)), HEED_F64);
     heed_set_requires_grad(x, true);
     void *m = heads == 1 ? (void *)heed_self_attention_new(2, -2, -1)
                          : (void *)heed_multi_head_new(2, heads, -2, -1);
+    heed_module_to(m, HEED_F64);
     heed_tensor *y =
         heads == 1 ? heed_self_attention_forward(m, x, NULL) : heed_multi_head_forward(m, x, NULL);
     heed_retain_grad(y);
@@ -543,7 +559,7 @@ START_TEST(gradients_are_those_of_backward)
         const pass_item *leaf = &pass.leaves[i];
         heed_tensor *grad = i < parameters.count ? parameters.tensors[i]->grad : x->grad;
         expect_same_bits(values_of(leaf->fused >= 0 ? leaf->fused : leaf->gradient), grad);
-        expect_close(values_of(leaf->gradient), grad, 2e-5);
+        expect_close(values_of(leaf->gradient), grad, 2e-14);
     }
     expect_same_bits(mark_gradient(heads == 1 ? "attention_scores" : "projected", 0), y->grad);
     heed_module_free(m);
@@ -934,7 +950,7 @@ END_TEST
 START_TEST(modules_open)
 {
     const float x[] = {1, 2, 3, -1, 0.5f, 0, 2, 2, -2, 0, 0, 1};
-    heed_tensor *encodings = heed_from_f32(x, HEED_SHAPE(4, 3));
+    heed_tensor *encodings = heed_to(heed_from_f32(x, HEED_SHAPE(4, 3)), HEED_F64);
     struct heed_self_attention *one =
         heed_self_attention_new_with(3, -2, -1, (heed_self_attention_options){.head_dim = 5});
     heed_save_state_dict(one, in_folder("file"), NULL);
@@ -942,9 +958,10 @@ START_TEST(modules_open)
                      "{\"kind\":\"self_attention\",\"d_model\":3,"
                      "\"head_dim\":5,\"heads\":1,\"concatenates\":false}\n");
     read_pass(page_pass_alone(x, 4, NULL, 0));
+    expect_quotients();
+    heed_module_to(one, HEED_F64);
     expect_same_bits(mark("attention_scores", 0),
                      heed_self_attention_forward(one, encodings, NULL));
-    expect_quotients();
     heed_module_free(one);
 
     for (int heads = 1; heads <= 16; heads += heads < 4 ? 1 : 12) {
@@ -953,8 +970,7 @@ START_TEST(modules_open)
         heed_save_state_dict(many, in_folder("file"), NULL);
         page_open(in_folder("file"));
         read_pass(page_pass_alone(x, 4, NULL, 0));
-        expect_same_bits(mark("projected", 0), heed_multi_head_forward(many, encodings, NULL));
-        heed_tensor *all = mark("all_heads", 0);
+        heed_tensor *projected = mark("projected", 0), *all = mark("all_heads", 0);
         /* Without W_o, as in the tutorial. */
         const heed_tensor_list state = heed_state_dict(many);
         heed_save_file((heed_tensor_list){state.count - 1, state.tensors, state.names},
@@ -967,6 +983,8 @@ START_TEST(modules_open)
         ck_assert(!has_mark("projected"));
         ck_assert_int_eq(pass.leaf_count, state.count); /* the encodings, but no W_o */
         expect_quotients();
+        heed_module_to(many, HEED_F64);
+        expect_same_bits(projected, heed_multi_head_forward(many, encodings, NULL));
         heed_module_free(many);
     }
     page_end();

@@ -352,7 +352,8 @@ START_TEST(many_curves_are_drawn)
         curves[i] = curve("c", 11, i % 2 ? rising : falling);
     }
     const heed_plot_options options = {.smoothing = 0.1};
-    ck_assert_int_eq(count_of(text_of(curves, CURVES, options), "c 0, smoothed"), CURVES / 2);
+    ck_assert_int_eq(count_of(text_of(curves, CURVES, options), "c 0, smoothed with weight"),
+                     CURVES / 2);
     expect_has(printed, "9 c 10, smoothed");
     expect_xml(svg_of(curves, CURVES, options));
     ck_assert_int_eq(count_of(printed, "<g class=\"heed-c5\""), CURVES / 6);
@@ -369,6 +370,34 @@ static int dots_in(const char *text)
     }
     return dots;
 }
+
+/* Without color, each curve has its number on it, and only lines are drawn, not the points that an
+ * average smooths. */
+START_TEST(smoothed_curves_show_their_numbers)
+{
+    enum { POINTS = 200 };
+    double x[POINTS], y[2][POINTS];
+    for (int i = 0; i < POINTS; i++) {
+        x[i] = i;
+        y[0][i] = i + 20 * (i % 2); /* they cross */
+        y[1][i] = POINTS - i + 20 * (i % 2);
+    }
+    const heed_curve curves[] = {{.name = "A", .count = POINTS, .x = x, .y = y[0]},
+                                 {.name = "B", .count = POINTS, .x = x, .y = y[1]}};
+    const heed_plot_options how = {.smoothing = 0.9, .width = 80, .height = 20};
+    char *smooth = strdup(text_of(curves, 2, how));
+    const char *end = strrchr(smooth, '\n');
+    int digits[2] = {0};
+    for (const char *at = strstr(smooth, "│"); at < end; at++) {
+        for (int c = 0; c < 2; c++) {
+            digits[c] += *at == '1' + c && (at[1] & 0x80) != 0 && (at[-1] & 0x80) != 0;
+        }
+    }
+    ck_assert_msg(digits[0] >= 2 && digits[1] >= 2, "%s", smooth);
+    ck_assert_int_le(dots_in(smooth), 80 * 8);
+    free(smooth);
+}
+END_TEST
 
 /* Without colors, curves differ in dashes and numbers, or in characters. */
 START_TEST(curves_can_be_told_apart)
@@ -507,7 +536,7 @@ START_TEST(smoothing_is_as_in_tensorboard)
     curves[0].per_point = 4;
     const heed_plot_options options = {.smoothing = 0.6, .width = 700};
     const char *svg = svg_of(curves, 2, options);
-    expect_has(svg, "loss 10, smoothed 0.60, mean of 4 values</text>");
+    expect_has(svg, "loss 10, smoothed with weight 0.60, mean of 4 values</text>");
     expect_has(svg, "val 2</text>"); /* too few points */
     const heed_curve few = curve("few", 7, rising), enough = curve("enough", 8, rising);
     ck_assert(heed_curve_smoothing(&few, 0.5) == 0 && heed_curve_smoothing(&enough, 0.5) == 0.5);
@@ -519,11 +548,11 @@ START_TEST(smoothing_is_as_in_tensorboard)
     for (int i = 0; i < 4; i++) {
         const heed_text legend =
             heed_curve_legend(&long_one, (heed_plot_options){.smoothing = weights[i]}, 100);
-        expect_has(legend.text, " 0, smoothed ");
-        ck_assert_str_eq(legend.text + 13, shown[i]);
+        expect_has(legend.text, " 0, smoothed with weight ");
+        ck_assert_str_eq(legend.text + 25, shown[i]);
     }
     expect_has(text_of(curves, 2, (heed_plot_options){.smoothing = 0.6}),
-               "1 loss 10, smoothed 0.60, mean of 4 values   2 val 2\n");
+               "1 loss 10, smoothed with weight 0.60, mean of 4 values   2 val 2\n");
     FILE *stream = begin();
     static const double bad[] = {1, -0.1, (double)NAN};
     for (int i = 0; i < 3; i++) {
@@ -810,6 +839,38 @@ START_TEST(attention_svg_has_a_cell_for_each_weight)
 }
 END_TEST
 
+/* Every label of every token of a sentence is there, in cells that are as high as its letters; four
+ * heads are side by side. A long context has at least every second label. */
+START_TEST(attention_labels_can_be_read)
+{
+    static const char *const letters[] = {"a", "b", "c", "d", "e", "f", "g", "h", "i",
+                                          "j", "k", "l", "m", "n", "o", "p", "q", "r",
+                                          "s", "t", "u", "v", "w", "x", "y", "z", "."};
+    enum { LETTERS = 27, LONG = 64, LEAST_CELL = 12 };
+    const char *labels[LONG];
+    for (int i = 0; i < LONG; i++) {
+        labels[i] = letters[i % LETTERS];
+    }
+    const int counts[] = {LETTERS, LONG};
+    for (int i = 0; i < 2; i++) {
+        const int n = counts[i];
+        heed_tensor *w = heed_full(HEED_SHAPE(4, n, n), 1.0 / n, HEED_F64);
+        const char *svg =
+            picture_of(heed_attention_svg, w, (heed_attention_plot_options){.queries = labels});
+        expect_xml(svg);
+        const int each = n == LETTERS ? 1 : 2, rows = count_of(svg, ">query looks<");
+        ck_assert_int_eq(rows, each);
+        if (n == LETTERS) { /* as key of each head, and as query */
+            ck_assert_int_eq(count_of(svg, ">b</text>"), 4 + rows);
+        }
+        const char *cell = strstr(svg, "d=\"M0 0h");
+        ck_assert_ptr_nonnull(cell);
+        ck_assert_double_ge(strtod(cell + 8, NULL) * each, LEAST_CELL);
+        ck_assert_double_le(strtod(strstr(svg, " width=\"") + 8, NULL), 1440.0);
+    }
+}
+END_TEST
+
 /* Panels wrap evenly to fit the width. */
 START_TEST(attention_svg_wraps)
 {
@@ -1046,6 +1107,7 @@ void add_plot_cases(Suite *suite)
     tcase_add_test(curves, axes_have_round_numbers);
     tcase_add_test(curves, text_fits_any_size);
     tcase_add_test(curves, many_curves_are_drawn);
+    tcase_add_test(curves, smoothed_curves_show_their_numbers);
     tcase_add_test(curves, curves_can_be_told_apart);
     required(has_terminals(), "this machine has no pseudo-terminals; mount /dev/pts");
     tcase_add_test(curves, terminals_have_colors);
@@ -1063,6 +1125,7 @@ void add_plot_cases(Suite *suite)
     tcase_add_test(curves, csv_has_a_row_for_each_step);
     TCase *attention = heed_case(suite, "attention_pictures");
     tcase_add_test(attention, attention_svg_has_a_cell_for_each_weight);
+    tcase_add_test(attention, attention_labels_can_be_read);
     tcase_add_test(attention, attention_svg_wraps);
     tcase_add_test(attention, attention_of_any_size_is_drawn);
     tcase_add_test(attention, attention_csv_lists_all_weights);

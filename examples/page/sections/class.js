@@ -7,6 +7,7 @@ import { state, setState, onState } from "../state.js";
 import { run, onRun, STEPS } from "../run.js";
 import { chosenSentence, record, named, maskNote } from "../example.js";
 import { codeLines, stepsOf } from "../lines.js";
+import { pictureButton } from "../picture.js";
 import { legend } from "../matrix.js";
 import { newView, keepingFocus } from "./class/view.js";
 import { cellsOf, matricesOf } from "./class/cells.js";
@@ -16,6 +17,7 @@ import { equationOf, formulaText } from "./class/equation.js";
 import { codeOf } from "./class/code.js";
 import { stepsBar } from "./class/steps.js";
 import { mapOf } from "./class/map.js";
+import { markRounding } from "./class/rounding.js";
 import { questionOf } from "./class/question.js";
 import { showOnce } from "./class/once.js";
 import { choicesOf, lineChoices, headNow } from "./class/controls.js";
@@ -47,6 +49,7 @@ export function begin(root) {
   const stepping = stepsBar(view, goToLine), map = mapOf(view, goToLine);
   const worksheet = worksheetOf(stage), question = questionOf(view);
   const choices = choicesOf(view, null), more = lineChoices(view, goToLine);
+  const roundedNote = h("p.printed.rounded", {}, t("class.rounded"));
   const formula = h("p.formula-text"), sentence = h("p.sentence", { "aria-live": "polite" });
   const about = h("p.about"), colours = h("div");
   const beforeTitle = h("h2.not-presented", {}, t("class.before"));
@@ -72,6 +75,7 @@ export function begin(root) {
     more.draw();
     equation.draw();
     more.drawRows();
+    roundedNote.hidden = !markRounding(view, equation, formula);
     question.draw();
     const current = new Set(equation.names());
     const earlier = steps.slice(0, backward ? steps.length : view.at() + 1)
@@ -133,7 +137,7 @@ export function begin(root) {
     code.draw();
     map.draw();
     view.render();
-    showOnce(equation.element, explained);
+    state.embed === "" && showOnce(equation.element, explained);
   };
   const compute = async () => {
     if (state.tab !== "class") {
@@ -170,12 +174,14 @@ export function begin(root) {
 
   const top = h("div.class-top", {}, map.element, stepping.element);
   stage.append(
-    h("div.stage-text", {}, code.element, printedPlace, formula, sentence, question.element, explained.element),
+    h("div.stage-text", {}, code.element, printedPlace, formula, roundedNote, sentence, question.element,
+      explained.element),
     h("div.stage-main", {},
       h("div.toolbar.choices.not-presented", {}, choices.element,
+        pictureButton(() => equation.element, () => formula.textContent),
         h("details.about-box", {}, h("summary", { "aria-label": t("class.about") }, "?"),
-          h("div.about-text", {}, about, ["intro", "direction", "product", "transposed", "names"].map((key) =>
-            h("p", {}, t(`class.${key}`))), colours, worksheet.label))),
+          h("div.about-text", {}, about, ["intro", "direction", "product", "transposed", "names",
+            "rounded"].map((key) => h("p", {}, t(`class.${key}`))), colours, worksheet.label))),
       more.element, h("h2.unseen", {}, t("class.now")), equation.element));
   const rest = h("div.rest", {}, beforeTitle, h("div.not-presented", {}, cards.element));
   root.append(worksheet.title, otherMask, problem, top, stage, rest);

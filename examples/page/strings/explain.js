@@ -166,6 +166,10 @@ export const explaining = {
     "Le nombre sert à plusieurs lignes. Son gradient est la somme de toutes leurs contributions."],
 
   // ---- remarks ----
+  "explain.rounded": [
+    "≈: Computed from the digits shown, the last digit of the result can come out different. The page computes with 7 digits and rounds after each step.",
+    "≈: Aus den gezeigten Ziffern berechnet kann die letzte Ziffer des Ergebnisses anders ausfallen. Die Seite rechnet mit 7 Ziffern und rundet nach jedem Schritt.",
+    "≈ : calculé à partir des chiffres affichés, le dernier chiffre du résultat peut être différent. La page calcule avec 7 chiffres et arrondit après chaque étape."],
   "explain.note.fused": [
     "Here backward is recorded operation by operation and gives {0}. Training computes the same with fewer, larger operations, which round differently: {1}.",
     "Hier wird die Rückwärtsrechnung Operation für Operation aufgezeichnet und ergibt {0}. Das Training rechnet dasselbe mit weniger, größeren Operationen, die anders runden: {1}.",

@@ -280,7 +280,7 @@ heed_text heed_curve_legend(const heed_curve *curve, heed_plot_options options, 
         append(&t, most, ": no points");
     }
     if (f.shown > 0 && smoothing > 0) {
-        append(&t, most, ", smoothed %.*f", smoothing > 0.99 ? 4 : 2, smoothing);
+        append(&t, most, ", smoothed with weight %.*f", smoothing > 0.99 ? 4 : 2, smoothing);
     }
     if (curve->per_point > 1) {
         append(&t, most, ", mean of %lld values", (long long)curve->per_point);

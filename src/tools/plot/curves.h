@@ -68,8 +68,8 @@ double heed_smooth(heed_smoother *s, double value);
  * for the average to follow it. */
 double heed_curve_smoothing(const heed_curve *curve, double smoothing);
 
-/* heed_curve_legend: the text after the name: " 2.314, smoothed 0.90, mean of 4 values". Parts at
- * its end are omitted beyond `most` characters. */
+/* heed_curve_legend: the text after the name: " 2.314, smoothed with weight 0.90, mean of 4
+ * values". Parts at its end are omitted beyond `most` characters. */
 heed_text heed_curve_legend(const heed_curve *curve, heed_plot_options options, int most);
 
 #endif

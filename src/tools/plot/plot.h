@@ -60,7 +60,8 @@ typedef struct heed_attention_plot_options {
     const char *title;
     const char *const *queries; /* a label for each row, or NULL */
     const char *const *keys;    /* a label for each column; NULL: the queries' labels if T = S */
-    int width;                  /* SVG: pixels, 0: 720. Text: columns, 0: the terminal's width */
+    int width; /* SVG: pixels; 0: 720 to 1440, as readable labels need. Text: columns; 0: the
+                * terminal's width */
 } heed_attention_plot_options;
 
 /* heed_attention_text, heed_attention_svg, heed_attention_csv: draw all heads side by side.

@@ -393,25 +393,49 @@ static double line_height(const grid *g)
     return HEADING + g->above + fmax(g->cell * (double)g->heads.queries, QUERY_LOOKS) + GAP;
 }
 
-/* Chooses the largest cells with which several panels fit side by side, within limits. */
-static void lay_out_heads(grid *g, int width, bool has_title)
+/* The largest cells with which n panels fit side by side. */
+static double cell_size(const grid *g, int width, int64_t n)
 {
-    enum { LARGEST = 22, SMALLEST = 4, MOST_PANELS = 4 };
-    const heed_heads *h = &g->heads;
-    g->left = 8 + AXIS + longest(h->query_labels, h->queries) + 6;
-    const double inner = fmax(width - g->left - EDGE, 1), keys = fmax((double)h->keys, 1);
-    for (int64_t n = h->count < MOST_PANELS ? h->count : MOST_PANELS; n > 0; n--) {
-        g->cell = fmin(floor((inner - GAP * (double)(n - 1)) / (double)n / keys), LARGEST);
-        if (g->cell >= SMALLEST) {
-            break;
+    enum { LARGEST = 22 };
+    const double inner = fmax(width - g->left - EDGE, 1), keys = fmax((double)g->heads.keys, 1);
+    return fmin(floor((inner - GAP * (double)(n - 1)) / (double)n / keys), LARGEST);
+}
+
+/* The number of panels side by side: at most four, whose labels are all readable; else at least
+ * every second one; else whose cells can be seen. */
+static int64_t panels_for(const grid *g, int width, int readable)
+{
+    enum { SMALLEST = 4, MOST_PANELS = 4 };
+    const int64_t most = g->heads.count < MOST_PANELS ? g->heads.count : MOST_PANELS;
+    const int least[] = {readable, readable / 2, SMALLEST};
+    for (int i = 0; i < 3; i++) {
+        for (int64_t n = most; n > (i == 0 && most > 1); n--) {
+            if (cell_size(g, width, n) >= least[i]) {
+                return n;
+            }
         }
     }
-    g->cell = fmax(g->cell, 1);
+    return 1;
+}
+
+/* Without a given width, the picture is as wide as readable labels need, within limits. */
+static void lay_out_heads(grid *g, int width, bool has_title)
+{
+    enum { WIDEST = 2 * WIDTH };
+    const heed_heads *h = &g->heads;
+    const bool is_labelled = h->query_labels != NULL || h->key_labels != NULL;
+    const int readable = is_labelled ? LETTER_HEIGHT + 1 : 8;
+    g->left = 8 + AXIS + longest(h->query_labels, h->queries) + 6;
+    if (width <= 0) {
+        const double panel = fmax((double)(h->keys * readable), 3 * HEADING) + GAP;
+        const double wanted = g->left + (double)(h->count < 4 ? h->count : 4) * panel - GAP + EDGE;
+        width = (int)ceil(fmin(fmax(wanted, WIDTH), WIDEST));
+    }
+    const int64_t most = panels_for(g, width, readable), lines = (h->count + most - 1) / most;
+    g->fit = lines > 0 ? (h->count + lines - 1) / lines : 1; /* the same number in each line */
+    g->cell = fmax(cell_size(g, width, g->fit), 1);
     const double label = longest(h->key_labels, h->keys);
     g->above = h->key_labels == NULL ? 4 : label <= g->cell ? LETTER_HEIGHT + 6 : label + 8;
-    g->fit = (int64_t)fmax(floor((inner + GAP) / (panel_width(g) + GAP)), 1);
-    const int64_t lines = (h->count + g->fit - 1) / g->fit;
-    g->fit = lines > 0 ? (h->count + lines - 1) / lines : 1; /* the same number in each line */
     g->top = (has_title ? TITLE : 4) + SCALE + AXIS;
     g->width = fmax(width, g->left + panel_width(g) + EDGE);
     g->height = g->top + (double)lines * line_height(g);
@@ -550,7 +574,7 @@ heed_status heed_attention_svg(FILE *stream, heed_tensor *weights,
     if (heed_heads_of(&g.heads, "attention_svg", stream, weights, &options) != HEED_OK) {
         return heed_error_pending();
     }
-    lay_out_heads(&g, clamp(options.width, 1, WIDTH), options.title != NULL);
+    lay_out_heads(&g, clamp(options.width, 1, 0), options.title != NULL);
     begin_svg(stream, g.width, g.height, options.title, "attention weights");
     fprintf(stream, "<desc>%lld heads, %lld queries (rows), %lld keys (columns)</desc>\n",
             (long long)g.heads.count, (long long)g.heads.queries, (long long)g.heads.keys);

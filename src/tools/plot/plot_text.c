@@ -130,14 +130,43 @@ static void mark_spikes(const plot *p, const heed_curve *curve)
     }
 }
 
-/* Writes the number of a curve after its end, on the nearest free line. */
+/* Writes the number of a curve on it a few times, in columns of its own: without color, nothing
+ * else tells lines apart that cross. */
+static void mark_along(plot *p, int number, double smoothing)
+{
+    enum { TIMES = 3, LEAST = 8 /* columns between numbers of one curve */ };
+    const heed_curve *curve = &p->curves[number];
+    canvas *c = &p->canvas;
+    heed_smoother smoother = {.weight = smoothing};
+    const int step = c->columns / TIMES > LEAST ? c->columns / TIMES : LEAST;
+    int next = step * (2 * (number % 9) + 1) / (2 * (p->count < 9 ? p->count : 9));
+    for (int64_t i = 0; i < curve->count; i++) {
+        int at[2];
+        if (!heed_curve_shows(curve, i, p->options.log_y)) {
+            continue;
+        }
+        place(p, curve->x[i], heed_smooth(&smoother, curve->y[i]), at);
+        const int column = at[0] / c->across, cell = at[1] / c->down * c->columns + column;
+        if (column < next || column >= c->columns - 2) {
+            continue;
+        }
+        if (c->marks[cell] == 0) {
+            c->marks[cell] = key_of(p, number);
+            c->curves[cell] = (unsigned char)(1 + number % DISTINCT);
+        }
+        next = column + step;
+    }
+}
+
+/* Writes the number of a curve after its end, if a line near it is free. */
 static void mark_end(plot *p, int number)
 {
+    enum { NEAR = 5 /* lines to try: at the end, and two below and above */ };
     canvas *c = &p->canvas;
     const heed_curve_facts f = heed_curve_facts_of(&p->curves[number], p->options.log_y);
     int at[2];
     place(p, f.last_x, f.last, at);
-    for (int away = 0; f.shown > 0 && away < 2 * c->lines; away++) {
+    for (int away = 0; f.shown > 0 && away < NEAR; away++) {
         const int line = at[1] / c->down + (away % 2 ? 1 + away / 2 : -away / 2);
         if (line >= 0 && line < c->lines && c->marks[(line + 1) * c->columns - 1] == 0) {
             c->marks[(line + 1) * c->columns - 1] = key_of(p, number);
@@ -151,7 +180,8 @@ static void draw_curves(plot *p)
 {
     static const unsigned patterns[] = {0xFF, 0x55, 0x33, 0x5F, 0x11, 0x3F}; /* dashes */
     const bool is_ascii = (p->style & HEED_LABEL_ASCII) != 0;
-    for (int i = 0; i < p->count; i++) {
+    /* Points under an average need a color or a character that is paler than the line. */
+    for (int i = 0; i < p->count && (p->colored || is_ascii); i++) {
         if (heed_curve_smoothing(&p->curves[i], p->options.smoothing) > 0) {
             draw_curve(p, i, 0, 0);
         }
@@ -163,6 +193,7 @@ static void draw_curves(plot *p)
     for (int i = 0; i < p->count; i++) {
         mark_spikes(p, &p->curves[i]);
         if (p->numbered) {
+            mark_along(p, i, heed_curve_smoothing(&p->curves[i], p->options.smoothing));
             mark_end(p, i);
         }
     }
@@ -392,12 +423,14 @@ static void print_blanks(FILE *stream, int64_t count)
  * columns of one. */
 static void print_heads(const heed_heat *m, int64_t head, int64_t end, int64_t wide)
 {
-    print_blanks(m->stream, m->label + 1);
-    for (int64_t h = head; h < end; h++) {
-        const int printed = fprintf(m->stream, "head %lld", (long long)h + 1);
-        print_blanks(m->stream, h + 1 < end ? wide - printed + GAP : 0);
+    if (m->weights->ndim == 3) {
+        print_blanks(m->stream, m->label + 1);
+        for (int64_t h = head; h < end; h++) {
+            const int printed = fprintf(m->stream, "head %lld", (long long)h + 1);
+            print_blanks(m->stream, h + 1 < end ? wide - printed + GAP : 0);
+        }
+        fputc('\n', m->stream);
     }
-    fputc('\n', m->stream);
     for (int64_t line = -heed_heat_labels(m); line < m->rows; line++) {
         for (int64_t h = head; h < end; h++) {
             heed_heat_line(m, line, h, h == head);

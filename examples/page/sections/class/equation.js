@@ -69,7 +69,7 @@ function arrangements(terms, shapes) {
     const place = (x, y) => ({ x, y, gx: `x${x}`, gy: `y${y}` });
     return [{ name: "product", places: [place(1, results), place(0, results), place(1, 0), place(1, 1)].slice(0, terms.length) }];
   }
-  if (/^= (cat|split)/.test(second?.before) || /^= split/.test(terms[terms.length - 1].before)) {
+  if (/^= (cat|split)/.test(second?.before ?? "") || /^= split/.test(terms[terms.length - 1].before)) {
     const whole = first.name === "all_heads" ? 0 : terms.length - 1;
     const y = whole === 0 ? { pieces: 0, whole: 1 } : { pieces: 1, whole: 0 };
     let x = 0;

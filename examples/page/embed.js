@@ -1,0 +1,49 @@
+// #embed=...: one picture of the page without controls, for slides and other pages. What leads to it is marked, and
+// page.css hides everything else.
+//   embed=line:6               the matrices of a line, numbered from 0 as in #line=6
+//   embed=matrix:sims          one matrix of the line
+//   embed=picture:1            the first picture of the tab: #tab=training&step=500&embed=picture:1
+
+import { state, onState } from "./state.js";
+
+/** Selectors of what a line, or a matrix, is drawn in. */
+const IN_CLASS = {
+  line: () => [".formula-text", ".equation"],
+  matrix: (name) => [`.equation .card[data-name="${CSS.escape(name)}"]`],
+};
+
+/** What to show; before the section has drawn it, nothing. */
+function targets() {
+  const [kind, name] = state.embed.split(":");
+  if (kind === "picture") {
+    const found = document.querySelectorAll(`#panel-${state.tab} figure`)[Number(name) - 1];
+    return found === undefined ? [] : [found];
+  }
+  return IN_CLASS[kind](name).flatMap((selector) => [...document.querySelectorAll(`#panel-class ${selector}`)]);
+}
+
+function mark(root) {
+  root.querySelectorAll("[data-way], [data-shown]").forEach((element) =>
+    ["data-way", "data-shown"].forEach((name) => element.removeAttribute(name)));
+  targets().forEach((target) => {
+    target.setAttribute("data-shown", "");
+    for (let element = target.parentElement; root.contains(element); element = element.parentElement) {
+      element.setAttribute("data-way", "");
+    }
+  });
+}
+
+/** Shows only the picture that the URL asks for; root: of the page. */
+export function beginEmbed(root) {
+  const follow = () => {
+    document.documentElement.toggleAttribute("data-embed", state.embed !== "");
+    if (state.embed !== "") {
+      mark(root);
+      dispatchEvent(new Event("resize")); // what is drawn has the whole window
+    }
+  };
+  // Tables and charts are replaced when their numbers change.
+  new MutationObserver(() => state.embed !== "" && mark(root)).observe(root, { childList: true, subtree: true });
+  onState((changed) => changed.has("embed") && follow());
+  follow();
+}

@@ -1,0 +1,35 @@
+// Texts of the questions about a line, of pictures, and of the quiz.
+export const question = {
+  "question.ask": ["Predict, then check", "Erst raten, dann prüfen", "Prédire, puis vérifier"],
+  "question.close": ["Close the question", "Frage schließen", "Fermer la question"],
+  "question.check": ["Check", "Prüfen", "Vérifier"],
+  "question.digits": ["Two decimals are enough.", "Zwei Nachkommastellen genügen.", "Deux décimales suffisent."],
+  "question.right": ["Right.", "Richtig.", "Juste."],
+  "question.wrong": ["Not quite.", "Nicht ganz.", "Pas tout à fait."],
+  "question.largest": ["Which number of {0} is the largest?", "Welche Zahl von {0} ist die größte?", "Quel nombre de {0} est le plus grand ?"],
+  "question.largest.row": ["{0}, row {1}: which number is the largest?", "{0}, Zeile {1}: Welche Zahl ist die größte?",
+    "{0}, ligne {1} : quel nombre est le plus grand ?"],
+  "question.largest.is": ["It is {0}: {1}. Next comes {2}: {3}.", "Es ist {0}: {1}. Dann kommt {2}: {3}.",
+    "C’est {0} : {1}. Puis vient {2} : {3}."],
+  "question.number": ["What is {0}?", "Was ist {0}?", "Que vaut {0} ?"],
+  "question.percent": ["What is {0}, in percent?", "Was ist {0}, in Prozent?", "Que vaut {0}, en pour cent ?"],
+  "question.number.is": ["It is {0}.", "Es ist {0}.", "C’est {0}."],
+  "question.loss": ["Guessing among {0} words costs ln {0} = {1}. How large is this loss?",
+    "Raten unter {0} Wörtern kostet ln {0} = {1}. Wie groß ist dieser Loss?",
+    "Deviner parmi {0} mots coûte ln {0} = {1}. Quelle est cette perte ?"],
+  "question.loss.smaller": ["smaller", "kleiner", "plus petite"],
+  "question.loss.near": ["about the same", "etwa gleich", "à peu près égale"],
+  "question.loss.larger": ["larger", "größer", "plus grande"],
+  "question.loss.is": ["After {1} training steps, the loss is {0}; guessing costs {2}.",
+    "Nach {1} Trainingsschritten ist der Loss {0}; Raten kostet {2}.",
+    "Après {1} étapes d’entraînement, la perte est {0} ; deviner coûte {2}."],
+
+  "class.rounded": [
+    "The numbers that are drawn are rounded. Computed from them, the last digits can come out different. The formula of a number that you press has as many digits as it needs.",
+    "Die gezeichneten Zahlen sind gerundet. Aus ihnen berechnet können die letzten Ziffern anders ausfallen. Die Formel einer Zahl, die du drückst, hat so viele Ziffern, wie sie braucht.",
+    "Les nombres dessinés sont arrondis. Calculés à partir d’eux, les derniers chiffres peuvent être différents. La formule d’un nombre que vous pressez a autant de chiffres qu’il en faut."],
+
+  "picture.copy": ["Copy as picture", "Als Bild kopieren", "Copier l’image"],
+  "picture.copied": ["copied", "kopiert", "copiée"],
+  "picture.saved": ["saved as a file", "als Datei gespeichert", "enregistrée dans un fichier"],
+};

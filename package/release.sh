@@ -1,0 +1,24 @@
+#!/bin/sh
+# Collects a release in BUILD/release: package/release.sh BUILD VERSION, as run by `make release`, which has built the
+# page, page_hash and the amalgamation. The page must train to the weights of the native program.
+set -eu
+build=$1 version=$2
+release=$build/release
+
+for heads in 1 2; do
+    native=$(HEED_ISA=baseline "$build/page_hash" 500 $heads)
+    page=$(node package/page_hash.mjs "$build/page/attention.html" 500 $heads)
+    if [ "$native" != "$page" ]; then
+        echo "make release: the page's weights after 500 steps with $heads heads have the hash $page, those of" \
+            "HEED_ISA=baseline $native" >&2
+        exit 1
+    fi
+done
+
+rm -rf "$release"
+mkdir "$release"
+cp "$build/heed-$version.tar.gz" "$build/page/attention.html" "$release"
+python3 -B package/zip.py "$release/heed-$version-amalgamation.zip" "heed-$version-amalgamation" \
+    "$build/amalgamation/heed.h" "$build/amalgamation/heed.c" LICENSE
+(cd "$release" && sha256sum -- * > SHA256SUMS)
+echo "$release has the release: $(cd "$release" && echo ./* | sed 's#\./##g')"
