@@ -9,10 +9,11 @@ import { training } from "./strings/training.js";
 import { breaks } from "./strings/breaks.js";
 import { own } from "./strings/own.js";
 import { teachers } from "./strings/teachers.js";
+import { story } from "./strings/story.js";
 
 export const LANGUAGES = { en: "English", de: "Deutsch", fr: "Français" };
 
-const table = { ...shell, ...classroom, ...explaining, ...gradients, ...training, ...breaks, ...own, ...teachers };
+const table = { ...shell, ...classroom, ...explaining, ...gradients, ...training, ...breaks, ...own, ...teachers, ...story };
 const order = Object.keys(LANGUAGES);
 const FRENCH = order.indexOf("fr"); // whose signs are not to be parted from their words
 let column = 0;
