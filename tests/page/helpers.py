@@ -2,7 +2,7 @@
 
 from browser import Page
 
-TABS = ("class", "training", "gradients", "breaks", "own", "teachers")
+TABS = ("story", "class", "training", "gradients", "breaks", "own", "teachers")
 
 
 def open_page(driver, path, fragment="", **how):
