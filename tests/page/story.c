@@ -1,0 +1,106 @@
+/* Prints what the page's story must show, computed without a browser, one line of JSON each; all
+ * numbers have all their digits, so that equal text means equal bits:
+ *
+ *     page_story FILE        the numbers that page_train has written
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "examples/page/engine.h"
+#include "examples/page/story.h"
+
+static int failures;
+
+static void say(const char *name, const char *json)
+{
+    printf("%s %s\n", name, json != NULL ? json : page_error());
+    failures += json == NULL;
+}
+
+/* The ids of a sentence, from the list of words in `language`, which page_story_open returned. */
+static int ids_of(const char *language, const char *sentence, int32_t *ids)
+{
+    char word[32];
+    int count = 0, length;
+    for (; sscanf(sentence, "%30s%n", word, &length) == 1; sentence += length, count++) {
+        const char *at = strstr(language, "[\""), *end = strchr(at, ']');
+        int32_t id = 0;
+        const size_t size = strlen(word);
+        while (at < end && (strncmp(at + 2, word, size) != 0 || at[2 + size] != '"')) {
+            at = strstr(at + 2, ",\"");
+            id++;
+        }
+        ids[count] = id;
+    }
+    return count;
+}
+
+static void read_sentence(const char *language, const char *sentence)
+{
+    int32_t ids[32];
+    const int count = ids_of(language, sentence, ids);
+    say(sentence, page_story_read(ids, count));
+}
+
+/* The next-token model after 300 steps: its score, and the attention of one word of the sentence
+ * about the pizza in the oven on all of it. */
+static void train(const char *name, bool masked, unsigned breaks, int row)
+{
+    enum { STEPS = 300, CONTEXT = 11, SUBJECT = 4 }; /* SUBJECT: the id of "pizza" */
+    const uint8_t nothing[CONTEXT * CONTEXT] = {0};
+    int32_t ids[CONTEXT];
+    page_start(0, 1, 0.02, 2000, breaks);
+    const char *next = page_language();
+    next = next != NULL ? strstr(next, "heldOut") : NULL;
+    next = next != NULL ? strstr(next, "[1,4,") : NULL;
+    for (int i = 0; next != NULL && i < CONTEXT; i++) {
+        ids[i] = (int32_t)strtol(next + 1, (char **)&next, 10);
+    }
+    page_set_mask(masked ? NULL : nothing);
+    page_go_to(STEPS);
+    say(name, page_score());
+    const char *attention = page_attention(ids, CONTEXT);
+    const char *at = attention != NULL ? strstr(attention, "\"at\":") : NULL;
+    const float *weights = at != NULL ? (const float *)(uintptr_t)strtoull(at + 5, NULL, 10) : NULL;
+    printf("%s row", name);
+    for (int i = 0; weights != NULL && i < CONTEXT; i++) {
+        printf("%s%.9g", i == 0 ? " [" : ",", (double)weights[row * CONTEXT + i]);
+    }
+    puts("]");
+}
+
+int main(int argc, char **argv)
+{
+    const int count = page_story_numbers();
+    float *numbers = calloc((size_t)count, sizeof *numbers);
+    FILE *file = argc == 2 ? fopen(argv[1], "rb") : NULL;
+    if (file == NULL || fread(numbers, sizeof *numbers, (size_t)count, file) != (size_t)count) {
+        fprintf(stderr, "page_story: name the file that page_train has written\n");
+        return EXIT_FAILURE;
+    }
+    fclose(file);
+    char *language = NULL;
+    const char *opened = page_story_open(numbers, count);
+    say("open", opened);
+    if (opened != NULL) {
+        language = malloc(strlen(opened) + 1);
+        memcpy(language, opened, strlen(opened) + 1);
+        read_sentence(language, "the pizza came out of the oven and it tasted good");
+        read_sentence(language, "the pizza came out of the oven and it baked evenly");
+    }
+    say("one head", page_story_heads(1, 0, 0, 1));
+    say("two heads", page_story_heads(2, 0, 0, 1));
+    say("reader", page_story_train(0, 0));
+    say("train 1", page_story_train(1, 0));
+    say("train 2", page_story_train(2, 0));
+    train("closed", true, 0, 8);
+    train("cheat", false, 0, 0);
+    train("broken", true, 128, 8); /* BREAK_LR_100 */
+    say("dots 2", page_story_dots(3, 2, 2000));
+    say("dots 512", page_story_dots(513, 512, 2000));
+    free(language);
+    free(numbers);
+    page_end();
+    return failures > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
