@@ -1,6 +1,7 @@
 """Tests of "Line by line": its formulas are true, and everything that belongs to a line is on one screen."""
 
 import math
+import os
 import re
 import time
 
@@ -230,7 +231,7 @@ def check_once(driver, path):
         driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": [
             {"name": "prefers-reduced-motion", "value": motion}]})
         driver.get("about:blank")
-        driver.get("file://" + path + "#tab=class")
+        driver.get("file://" + os.path.abspath(path) + "#tab=class")
         time.sleep(1.8)
         return driver.execute_script(f"return [{hint}, document.querySelector('#panel-class td.result') !== null, page.state.cell]")
     page = open_page(driver, path, "#tab=class")

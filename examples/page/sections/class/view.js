@@ -49,7 +49,7 @@ export function newView() {
     known(name) {
       return this.backward && this.firstReader(name) >= this.at();
     },
-    /** Draws everything anew, after a choice that changes tables. */
+    /** Draws everything again, after a choice that changes tables. */
     rebuild() {
       this.cards = new Map();
       this.render();
