@@ -276,17 +276,34 @@ demo: $(BUILD)/demo_$(DEMO_ISA)
 # ---- the page: library and engine compiled to WebAssembly, and everything put into one file ----
 
 # It is built by a make of its own, whose compiler is emcc.
-PAGE := $(BUILD)/page
+PAGE  := $(BUILD)/page
+STORY := $(BUILD)/story.bin
 .PHONY: page deps-page
 page:
 	$(call needs,emcc esbuild,make deps-page)
-	@$(MAKE) --no-print-directory CC=emcc AR=emar BUILD=$(PAGE) EXTRA=-msimd128 PIC= PTHREAD= SYMBOLS= $(PAGE)/attention.html
+	@$(MAKE) --no-print-directory $(STORY)
+	@$(MAKE) --no-print-directory CC=emcc AR=emar BUILD=$(PAGE) EXTRA=-msimd128 PIC= PTHREAD= SYMBOLS= STORY=$(STORY) \
+	    $(PAGE)/attention.html
 	@echo "$(PAGE)/attention.html is built; open it in a browser"
 
-$(BUILD)/attention.html: $(BUILD)/engine.wasm $(addprefix examples/page/,page.html page.css build.sh) \
+$(BUILD)/attention.html: $(BUILD)/engine.wasm $(STORY) $(addprefix examples/page/,page.html page.css story.css build.sh) \
         $(wildcard examples/page/*.js examples/page/*/*.js examples/page/*/*/*.js)
 	$(call step,join $@)
-	sh examples/page/build.sh $< $@
+	sh examples/page/build.sh $< $(STORY) $@
+
+# The weights of the models in the page's story, trained here with the kernels that WebAssembly uses.
+$(BUILD)/story.bin: $(BUILD)/page_train
+	$(call step,train $@)
+	HEED_ISA=baseline $< $@
+
+$(BUILD)/page_train: $(BUILD)/examples/page/train/main.o $(PAGE_PARTS) $(call parts,next_token) $(COMMON_PARTS) $(LIBRARY)
+	$(call step,link $@)
+	$(LINK) $^ -o $@ $(LDLIBS_)
+
+# What the story must show (tests/page/page.sh).
+$(BUILD)/page_story: $(BUILD)/tests/page/story.o $(PAGE_PARTS) $(call parts,next_token) $(COMMON_PARTS) $(LIBRARY)
+	$(call step,link $@)
+	$(LINK) $^ -o $@ $(LDLIBS_)
 
 # STANDALONE_WASM: without JavaScript of emscripten's.
 $(BUILD)/engine.wasm: $(call parts,page) $(filter-out %/setup.o,$(call parts,next_token)) \

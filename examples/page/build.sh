@@ -1,12 +1,13 @@
 #!/bin/sh
-# Puts the page together: examples/page/build.sh ENGINE.wasm PAGE.html
-# esbuild joins the modules; this script puts stylesheet, scripts and WebAssembly into page.html,
+# Puts the page together: examples/page/build.sh ENGINE.wasm STORY.bin PAGE.html
+# esbuild joins the modules; this script puts stylesheets, scripts, WebAssembly and the story's weights into page.html,
 # where lines of the form <!-- insert NAME --> stand for them.
 set -eu
 
 here=$(dirname "$0")
 wasm=$1
-page=$2
+story=$2
+page=$3
 parts=$(mktemp -d)
 trap 'rm -rf "$parts"' EXIT
 
@@ -20,7 +21,8 @@ join() {
 join main
 join worker
 gzip -9 -n < "$wasm" | base64 | tr -d '\n' > "$parts/wasm"
-cp "$here/page.css" "$parts/css"
+base64 < "$story" | tr -d '\n' > "$parts/story"
+cat "$here/page.css" "$here/story.css" > "$parts/css"
 awk -v parts="$parts" '
     /^ *<!-- insert [a-z]+ -->$/ {
         name = parts "/" $3

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "examples/page/parts.h"
+#include "examples/page/story.h"
 
 EXPORT(page_error) const char *page_error(void)
 {
@@ -98,5 +99,6 @@ EXPORT(page_end) void page_end(void)
 {
     run_end();
     pass_end();
+    story_end();
     free_text();
 }

@@ -7,6 +7,7 @@ import { beginRun, run } from "./run.js";
 import { legend, number } from "./matrix.js";
 import { explain, check } from "./explain.js";
 import { beginEmbed } from "./embed.js";
+import * as story from "./sections/story.js";
 import * as classroom from "./sections/class.js";
 import * as training from "./sections/training.js";
 import * as gradients from "./sections/gradients.js";
@@ -15,7 +16,7 @@ import * as own from "./sections/own.js";
 import * as quiz from "./sections/quiz.js";
 import * as teachers from "./sections/teachers.js";
 
-const sections = { class: classroom, training, gradients, breaks, own, quiz, teachers };
+const sections = { story, class: classroom, training, gradients, breaks, own, quiz, teachers };
 const names = Object.keys(sections);
 const app = document.getElementById("app");
 
@@ -260,10 +261,19 @@ async function begin() {
     throw new Error(t("missing", lacks));
   }
   fill(app, h("p", { role: "status" }, t("loading")));
-  await beginRun();
+  const running = beginRun();
+  if (state.tab !== "story") {
+    await running;
+  }
   const panels = Object.entries(sections).map(([name, section]) => {
     const root = h("section", { role: "tabpanel", tabindex: -1, id: `panel-${name}`, "aria-labelledby": `tab-${name}` });
-    return { root, section: section.begin(root) };
+    let begun = null; // when its tab is first opened; the story needs no run
+    const show = async () => {
+      await (name === "story" ? null : running);
+      begun ??= section.begin(root);
+      return begun.show();
+    };
+    return { root, section: { show } };
   });
   const help = helpDialog(), bar = tabs(panels);
   const { element, say } = header(bar.element, help);
@@ -271,6 +281,7 @@ async function begin() {
   bar.show();
   beginEmbed(app);
   listenToKeys(help, say);
+  await running;
   // Every text is written once, in one language. The new page repeats the steps of the run.
   onState((changed) => changed.has("lang") && location.reload());
   window.page = { run, state, setState, sections, panels, explain, check, number, allStrings }; // for tests and the curious

@@ -27,9 +27,10 @@ const fields = {
   lang: oneOf("", "en", "de", "fr"), // "": the browser's
   theme: oneOf("", "light", "dark"), // "": the system's
   present: flag(),                   // presenter mode
-  tab: oneOf("class", "training", "gradients", "breaks", "own", "quiz", "teachers"),
+  tab: oneOf("story", "class", "training", "gradients", "breaks", "own", "quiz", "teachers"),
   plan: oneOf("10", "30", "45"),     // of the lesson, in minutes
-  embed: matching("", /^(line:\d{1,2}|matrix:[\w.@]{1,60}|picture:\d{1,2})$/), // one picture alone (embed.js)
+  embed: matching("", /^(line:\d{1,2}|matrix:[\w.@]{1,60}|picture:\d{1,2}|story:\d)$/), // one picture alone (embed.js)
+  story: whole(1, 1, 8),             // its screen
   example: oneOf("tutorial", "pizza", "own"),
   phase: oneOf("forward", "backward"),
   line: whole(0, 0, 99),             // of the class
@@ -55,7 +56,7 @@ const fields = {
 };
 
 // What an entry of the browser's history shows, whatever the run is.
-const SHOWN = ["tab", "example", "phase", "line", "head", "masked", "cell", "weight", "turn", "zoom", "h", "broken",
+const SHOWN = ["tab", "story", "example", "phase", "line", "head", "masked", "cell", "weight", "turn", "zoom", "h", "broken",
   "broken_seed"];
 const MINE = "of this page"; // the state of its entries
 
@@ -65,18 +66,25 @@ let now = { ...defaults };
 const observers = new Set();
 
 function parse(hash) {
-  const found = { ...defaults };
-  for (const [key, value] of new URLSearchParams(hash.replace(/^#/, ""))) {
+  const found = { ...defaults }, given = new URLSearchParams(hash.replace(/^#/, ""));
+  for (const [key, value] of given) {
     if (Object.hasOwn(fields, key)) {
       found[key] = fields[key].allow(value);
     }
   }
-  const [kind, line] = found.embed.split(":");
-  return kind === "line" ? { ...found, tab: "class", line: fields.line.allow(line) } : found;
+  // Links without a tab are from the time when the class came first, unless they name a screen of the story.
+  const older = [...given.keys()].some((key) => Object.hasOwn(fields, key) && !["lang", "theme", "present"].includes(key));
+  if (older && !given.has("tab") && !given.has("story")) {
+    found.tab = "class";
+  }
+  const [kind, number] = found.embed.split(":");
+  return kind === "line" ? { ...found, tab: "class", line: fields.line.allow(number) }
+    : kind === "story" ? { ...found, tab: "story", story: fields.story.allow(number) } : found;
 }
 
 function hashOf(values) {
-  return "#" + new URLSearchParams(Object.entries(values).filter(([key, value]) => value !== defaults[key]));
+  return "#" + new URLSearchParams(Object.entries(values).filter(([key, value]) => value !== defaults[key] ||
+    (values.tab === "story" && key === "story")));
 }
 
 /** Writes the URL; push: as a new entry of the browser's history. */

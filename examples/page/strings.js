@@ -11,11 +11,12 @@ import { own } from "./strings/own.js";
 import { question } from "./strings/question.js";
 import { quiz } from "./strings/quiz.js";
 import { teachers } from "./strings/teachers.js";
+import { story } from "./strings/story.js";
 
 export const LANGUAGES = { en: "English", de: "Deutsch", fr: "Français" };
 
 const table = { ...shell, ...classroom, ...explaining, ...gradients, ...training, ...breaks, ...own, ...teachers,
-  ...question, ...quiz };
+  ...question, ...quiz, ...story };
 const order = Object.keys(LANGUAGES);
 const FRENCH = order.indexOf("fr"); // whose signs are not to be parted from their words
 let column = 0;

@@ -3,6 +3,7 @@
 // sends {event, ...}. engine.js is the other end.
 
 import { imports } from "./wasi.js";
+import { storyFunctions } from "./worker_story.js";
 
 let e; // the engine's exports
 let printed = "";
@@ -214,6 +215,8 @@ const functions = {
     };
   },
 };
+
+Object.assign(functions, storyFunctions({ exports: () => e, lend, json }));
 
 onmessage = async ({ data: { id, name, args } }) => {
   try {

@@ -4,6 +4,7 @@ export const shell = {
   "title.short": ["Attention", "Attention", "L’attention"],
   "menu": ["Language, colours, link, print, help", "Sprache, Farben, Link, Drucken, Hilfe", "Langue, couleurs, lien, impression, aide"],
   "tabs": ["Parts of the page", "Teile der Seite", "Parties de la page"],
+  "tab.story": ["The story", "Die Geschichte", "L’histoire"],
   "tab.class": ["Line by line", "Zeile für Zeile", "Ligne par ligne"],
   "tab.training": ["Training", "Training", "Entraînement"],
   "tab.gradients": ["Gradients", "Gradienten", "Gradients"],

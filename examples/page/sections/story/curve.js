@@ -1,0 +1,30 @@
+// Curves of the loss as SVG.
+
+import { svg } from "../../dom.js";
+
+/** Parts of an SVG: axes and a curve of each list of losses in the box {x, y, width, height}; steps: the last one,
+ * most: the greatest loss; curves: [{losses, name, label}]; loss: the axis's name; at: a step to mark. */
+export function curves({ x, y, width, height, steps, most, curves: all, loss, step: stepName, at = null }) {
+  const px = (i) => x + width * i / steps, py = (value) => y + height * (1 - Math.min(1, value / most));
+  const parts = [];
+  for (let value = 0; value <= most; value++) {
+    parts.push(svg("path", { d: `M${x} ${py(value)}H${x + width}`, class: value === 0 ? "story-axis" : "story-grid" }),
+      svg("text", { x: x - 8, y: py(value) + 5, "text-anchor": "end", class: "story-small" }, value));
+  }
+  parts.push(svg("text", { x: x + width, y: y + height + 20, "text-anchor": "end", class: "story-small" }, `${steps} ${stepName}`),
+    svg("text", { x: x + 6, y: y + 12, class: "story-small" }, loss));
+  all.forEach(({ losses, name, label }) => {
+    if (losses.length === 0) {
+      return;
+    }
+    parts.push(svg("path", { d: `M${losses.map((value, i) => `${px(i + 1).toFixed(1)} ${py(value).toFixed(1)}`).join("L")}`, class: `story-curve ${name}` }));
+    if (label !== undefined) {
+      const end = losses[losses.length - 1], near = px(losses.length);
+      parts.push(svg("text", { x: Math.min(near, x + width), y: Math.max(y + 14, py(end) - 10), "text-anchor": "end", class: `story-label ${name}` }, label));
+    }
+  });
+  if (at !== null) {
+    parts.push(svg("path", { d: `M${px(at)} ${y}V${y + height}`, class: "story-here" }));
+  }
+  return parts;
+}

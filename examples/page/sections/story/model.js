@@ -1,0 +1,42 @@
+// The story's models: an engine of their own, with the weights that were trained when the page was built.
+
+import { Engine } from "../../engine.js";
+import { SENTENCE, ENDINGS } from "./words.js";
+
+let opened = null;
+
+/** {call(name, args): of the engine, about: of page_story_open, read(ending): the reader's numbers for the sentence
+ * that ends so}. The same for all screens. */
+export function story() {
+  opened ??= begin();
+  return opened;
+}
+
+async function begin() {
+  const engine = await Engine.create();
+  const text = document.getElementById("story-weights").textContent.trim();
+  const about = await engine.call("storyOpen", Uint8Array.from(atob(text), (c) => c.charCodeAt(0)));
+  const known = {};
+  const read = (ending) => (known[ending] ??= engine.call("storyRead",
+    [...SENTENCE, ...ENDINGS[ending]].map((word) => about.words.indexOf(word))));
+  return { call: (name, args) => engine.call(name, args), about, read };
+}
+
+/** Calls use(result) of the newest call alone; while one is computed, only the last of the others is kept. */
+export function newest(compute, use) {
+  let busy = false, waiting = null;
+  return async function ask(args) {
+    if (busy) {
+      waiting = args;
+      return;
+    }
+    busy = true;
+    use(await compute(args));
+    busy = false;
+    if (waiting !== null) {
+      const next = waiting;
+      waiting = null;
+      await ask(next);
+    }
+  };
+}

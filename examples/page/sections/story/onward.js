@@ -1,0 +1,44 @@
+// Screen 8: one switch of "Break it", the other tabs with a sentence each, and the course.
+
+import { h } from "../../dom.js";
+import { t } from "../../strings.js";
+import { linkTo } from "../../state.js";
+import { train } from "./lab.js";
+import { sentencePicture } from "./sentence.js";
+import { signed, percent } from "./words.js";
+
+export const UNTIL = 300;
+const SWITCHES = { healthy: 0, broken: 4 }; // BREAK_MASK_INVERTED of forward.h
+const TABS = ["class", "training", "gradients", "breaks", "own", "teachers"];
+
+export function begin({ ask }) {
+  const picture = sentencePicture(t("story.onward.picture"));
+  const trained = {};
+  let kind = "healthy", begun = null;
+  const toggle = h("button.story-switch", { type: "button", role: "switch", "aria-checked": false, onclick: () => {
+    kind = kind === "healthy" ? "broken" : "healthy";
+    show();
+  } }, h("span.knob"), t("story.onward.switch"));
+  const links = h("ul.story-links", {}, TABS.map((tab) => h("li", {}, h("a", { href: linkTo({ tab }) }, t(`tab.${tab}`)),
+    h("span", {}, t(`story.onward.${tab}`)))), h("li", {}, t("story.onward.course")));
+  const element = h("div.story-screen.two", {}, h("div.story-holder", {}, picture.element, h("div.story-actions", {}, toggle)), links);
+
+  async function show() {
+    toggle.setAttribute("aria-checked", kind === "broken");
+    begun ??= {};
+    const chosen = kind;
+    if (trained[chosen] === undefined) {
+      ask("learning");
+      picture.show({ words: ["the", "pizza", "came", "out", "of", "the", "oven", "and", "it", "tasted", "good"], heads: [], reserve: true, from: 8, classes: { 8: "it" } });
+    }
+    trained[chosen] ??= await (begun[chosen] ??= train({ breaks: SWITCHES[chosen], until: UNTIL }));
+    if (chosen !== kind) {
+      return;
+    }
+    const { measured, language, tokens } = trained[chosen], { it, words, context } = language, { seen, weights } = measured;
+    picture.show({ words: tokens.slice(0, context).map((id) => words[id]), from: it, hints: [],
+      heads: [Array.from(weights.subarray(it * seen, (it + 1) * seen))], classes: { [it]: "it", 1: "meant" } });
+    ask(chosen, percent(measured.score.accuracy), signed(measured.score.loss));
+  }
+  return { element, show };
+}

@@ -1,0 +1,359 @@
+/* The story's functions. */
+#include "examples/page/story.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "examples/common/text.h"
+#include "examples/page/parts.h"
+#include "examples/page/story_heads.h"
+#include "examples/page/story_reader.h"
+#include "examples/page/story_train.h"
+
+enum { MOST_HEADS = 2 };
+
+static struct {
+    reader_language *language; /* large: not static, as most pages' engines have no story */
+    struct reader *reader;
+    struct heads_model *heads[MOST_HEADS]; /* of one and two heads */
+} story;
+
+void story_end(void)
+{
+    heed_module_free(story.reader);
+    for (int i = 0; i < MOST_HEADS; i++) {
+        heed_module_free(story.heads[i]);
+        story.heads[i] = NULL;
+    }
+    free(story.language);
+    story.reader = NULL;
+    story.language = NULL;
+}
+
+/* ---- JSON ---- */
+
+/* A tensor as a flat list, with a comma before its name unless it comes first. */
+static void write_tensor(FILE *json, const char *before, const heed_tensor *t)
+{
+    heed_tensor *flat = t != NULL ? heed_contiguous((heed_tensor *)t) : NULL;
+    fprintf(json, "%s[", before);
+    for (int64_t i = 0; flat != NULL && i < flat->numel; i++) {
+        fprintf(json, "%s%.9g", i > 0 ? "," : "", (double)heed_data_f32(flat)[i]);
+    }
+    fputc(']', json);
+}
+
+static void write_hash(FILE *json, const float *numbers, int64_t count)
+{
+    fprintf(json, "\"hash\":\"%016" PRIx64 "\"",
+            text_hash((const char *)numbers, (size_t)count * sizeof *numbers));
+}
+
+/* ---- the file ---- */
+
+static bool make_language(void)
+{
+    if (story.language == NULL && !heed_error_pending()) {
+        story.language = malloc(sizeof *story.language);
+        if (story.language == NULL) {
+            heed_fail(HEED_ERR_MEMORY, "the page: no memory for the story's sentences");
+            return false;
+        }
+        reader_language_make(story.language);
+    }
+    return !heed_error_pending();
+}
+
+/* Models with random weights. */
+static bool make_models(void)
+{
+    const heed_generator before = heed_get_generator();
+    if (make_language() && story.reader == NULL) {
+        story.reader = reader_new(story.language->word_count);
+        for (int i = 0; i < MOST_HEADS; i++) {
+            story.heads[i] = heads_new(i + 1);
+        }
+    }
+    heed_set_generator(&before);
+    return !heed_error_pending();
+}
+
+EXPORT(page_story_numbers) int page_story_numbers(void)
+{
+    if (!make_models()) {
+        return 0;
+    }
+    int64_t count = story_weight_count(story.reader) + (int64_t)MOST_HEADS * HEADS_SEEDS;
+    for (int i = 0; i < MOST_HEADS; i++) {
+        count += story_weight_count(story.heads[i]);
+    }
+    return (int)count;
+}
+
+bool page_story_make(float *numbers, int steps)
+{
+    if (!make_language()) {
+        return false;
+    }
+    float *accuracies = numbers + page_story_numbers() - MOST_HEADS * HEADS_SEEDS;
+    struct reader *reader = reader_train(story.language, 0, steps > 0 ? steps : READER_STEPS);
+    numbers += story_get_weights(reader, numbers);
+    heed_module_free(reader);
+    for (int heads = 1; heads <= MOST_HEADS; heads++) {
+        for (int seed = 0; seed < HEADS_SEEDS && !heed_error_pending(); seed++) {
+            struct heads_model *m =
+                heads_train(heads, (uint64_t)seed, steps > 0 ? steps : HEADS_STEPS);
+            *accuracies++ = (float)heads_accuracy(m, true);
+            numbers += seed == 0 ? story_get_weights(m, numbers) : 0;
+            heed_module_free(m);
+        }
+    }
+    return !heed_error_pending();
+}
+
+static void write_language(FILE *json)
+{
+    fputs("{\"words\":[", json);
+    for (int i = 0; i < story.language->word_count; i++) {
+        fprintf(json, "%s\"%s\"", i > 0 ? "," : "", story.language->words[i]);
+    }
+    fprintf(json, "],\"nouns\":[%d,%d],\"it\":%d,\"train\":%d,\"heldOut\":%d", READER_FIRST_NOUN,
+            READER_NOUNS, READER_AT_IT, story.language->train_count,
+            story.language->held_out_count);
+    for (int i = HEADS_FIRST_ANIMAL; i < HEADS_WORDS; i++) {
+        const bool first_verb = i == HEADS_FIRST_ANIMAL + HEADS_ANIMALS;
+        fprintf(json, "%s\"%s\"",
+                i == HEADS_FIRST_ANIMAL ? ",\"animals\":["
+                : first_verb            ? "],\"verbs\":["
+                                        : ",",
+                heads_word(i));
+    }
+    fputs("],", json);
+}
+
+EXPORT(page_story_open) const char *page_story_open(const float *numbers, int count)
+{
+    if (count != page_story_numbers()) {
+        heed_fail(HEED_ERR_VALUE, "the story: %d numbers, but its models have %d", count,
+                  page_story_numbers());
+    }
+    FILE *json = begin_text();
+    if (json == NULL) {
+        return NULL;
+    }
+    const float *next = numbers + story_set_weights(story.reader, numbers);
+    for (int i = 0; i < MOST_HEADS; i++) {
+        next += story_set_weights(story.heads[i], next);
+    }
+    write_language(json);
+    for (int i = 0; i < MOST_HEADS * HEADS_SEEDS; i++) {
+        fprintf(json, "%s%.9g",
+                i == 0                 ? "\"accuracy\":[["
+                : i % HEADS_SEEDS == 0 ? "],["
+                                       : ",",
+                (double)next[i]);
+    }
+    fputs("]],", json);
+    write_hash(json, numbers, count);
+    fputc('}', json);
+    return end_text(json);
+}
+
+static bool is_open(void)
+{
+    if (story.reader == NULL) {
+        heed_fail(HEED_ERR_VALUE, "the story: its numbers have not been opened");
+    }
+    return !heed_error_pending();
+}
+
+/* ---- the models ---- */
+
+EXPORT(page_story_read) const char *page_story_read(const int32_t *tokens, int count)
+{
+    HEED_SCOPE_NO_GRAD(scope);
+    int64_t ids[READER_LENGTH];
+    if (is_open() && count != READER_LENGTH) {
+        heed_fail(HEED_ERR_VALUE, "the story: %d words; the reader takes %d", count, READER_LENGTH);
+    }
+    for (int i = 0; i < READER_LENGTH && !heed_error_pending(); i++) {
+        ids[i] = tokens[i];
+    }
+    FILE *json = begin_text();
+    if (json == NULL) {
+        return NULL;
+    }
+    const reader_result r =
+        reader_forward(story.reader, heed_from_i64(ids, HEED_SHAPE(1, READER_LENGTH)));
+    write_tensor(json, "{\"first\":", r.first);
+    write_tensor(json, ",\"q\":", r.q);
+    write_tensor(json, ",\"k\":", r.k);
+    write_tensor(json, ",\"v\":", r.v);
+    write_tensor(json, ",\"scores\":", r.scores);
+    write_tensor(json, ",\"percents\":", r.percents);
+    write_tensor(json, ",\"mix\":", r.mix);
+    write_tensor(json, ",\"nouns\":", r.nouns);
+    write_tensor(json, ",\"answers\":", heed_softmax(r.logits, -1));
+    fputc('}', json);
+    return end_text(json);
+}
+
+EXPORT(page_story_heads) const char *page_story_heads(int heads, int who, int verb, int whom)
+{
+    HEED_SCOPE_NO_GRAD(scope);
+    if (is_open() && (heads < 1 || heads > MOST_HEADS || who < 0 || who >= HEADS_ANIMALS ||
+                      whom < 0 || whom >= HEADS_ANIMALS || verb < 0 || verb >= HEADS_VERBS)) {
+        heed_fail(HEED_ERR_VALUE, "the story: %d heads, words %d, %d, %d: out of range", heads, who,
+                  verb, whom);
+    }
+    FILE *json = begin_text();
+    if (json == NULL) {
+        return NULL;
+    }
+    const int64_t ids[HEADS_LENGTH] = {
+        0, HEADS_FIRST_ANIMAL + who,  HEADS_FIRST_ANIMAL + HEADS_ANIMALS + verb,
+        0, HEADS_FIRST_ANIMAL + whom, 1};
+    heed_tensor *percents[HEADS_MOST];
+    heed_tensor *answers =
+        heed_softmax(heads_forward(story.heads[heads - 1],
+                                   heed_from_i64(ids, HEED_SHAPE(1, HEADS_LENGTH)), percents),
+                     -1);
+    for (int i = 0; i < heads; i++) {
+        write_tensor(json, i == 0 ? "{\"percents\":[" : ",", percents[i]);
+    }
+    write_tensor(json, "],\"who\":", heed_slice(answers, 1, 0, 1, 1));
+    write_tensor(json, ",\"whom\":", heed_slice(answers, 1, 1, 2, 1));
+    fputc('}', json);
+    return end_text(json);
+}
+
+EXPORT(page_story_train) const char *page_story_train(int heads, double seed)
+{
+    void *model = NULL;
+    double seen = 0, unseen = 0;
+    if (!is_seed(seed) || !make_language()) {
+        return NULL;
+    }
+    if (heads < 0 || heads > MOST_HEADS) {
+        heed_fail(HEED_ERR_VALUE, "the story: %d heads; 0 to %d", heads, MOST_HEADS);
+    } else if (heads == 0) {
+        model = reader_train(story.language, (uint64_t)seed, READER_STEPS);
+        seen = reader_accuracy(model, story.language->train, story.language->train_count, NULL);
+        unseen =
+            reader_accuracy(model, story.language->held_out, story.language->held_out_count, NULL);
+    } else {
+        model = heads_train(heads, (uint64_t)seed, HEADS_STEPS);
+        seen = heads_accuracy(model, false);
+        unseen = heads_accuracy(model, true);
+    }
+    float *weights = heed_alloc((size_t)story_weight_count(model) * sizeof *weights);
+    FILE *json = begin_text();
+    if (json != NULL) {
+        fputc('{', json);
+        write_hash(json, weights, story_get_weights(model, weights));
+        fprintf(json, ",\"seen\":%.9g,\"unseen\":%.9g}", seen, unseen);
+    }
+    heed_free(weights);
+    heed_module_free(model);
+    return json != NULL ? end_text(json) : NULL;
+}
+
+/* ---- numbers that are dragged ---- */
+
+enum { MOST_KEYS = 64 };
+
+static bool is_count(int count)
+{
+    if (count < 1 || count > MOST_KEYS) {
+        heed_fail(HEED_ERR_VALUE, "the story: %d numbers; 1 to %d", count, MOST_KEYS);
+    }
+    return !heed_error_pending();
+}
+
+EXPORT(page_story_attend)
+const char *page_story_attend(const float *q, const float *k, const float *v, int count)
+{
+    HEED_SCOPE_NO_GRAD(scope);
+    FILE *json = is_count(count) ? begin_text() : NULL;
+    if (json == NULL) {
+        return NULL;
+    }
+    heed_tensor *dots = heed_matmul(
+        heed_from_f32(q, HEED_SHAPE(1, READER_FLAT)),
+        heed_transpose(heed_from_f32(k, HEED_SHAPE(count, READER_FLAT)), 0, 1)); /* (1, count) */
+    heed_tensor *scores = heed_div_scalar(dots, sqrt((double)READER_FLAT));
+    heed_tensor *percents = heed_softmax(scores, -1);
+    write_tensor(json, "{\"dots\":", dots);
+    write_tensor(json, ",\"scores\":", scores);
+    write_tensor(json, ",\"percents\":", percents);
+    write_tensor(
+        json, ",\"mix\":", heed_matmul(percents, heed_from_f32(v, HEED_SHAPE(count, READER_FLAT))));
+    fputc('}', json);
+    return end_text(json);
+}
+
+/* {"percents", "mix"} of percents (1, count). */
+static const char *mixed(FILE *json, heed_tensor *percents, const float *v, int count)
+{
+    write_tensor(json, "{\"percents\":", percents);
+    if (v != NULL) {
+        write_tensor(json, ",\"mix\":",
+                     heed_matmul(percents, heed_from_f32(v, HEED_SHAPE(count, READER_FLAT))));
+    }
+    fputc('}', json);
+    return end_text(json);
+}
+
+EXPORT(page_story_weigh)
+const char *page_story_weigh(const float *scores, const float *v, int count)
+{
+    HEED_SCOPE_NO_GRAD(scope);
+    FILE *json = is_count(count) ? begin_text() : NULL;
+    return json == NULL ? NULL
+                        : mixed(json, heed_softmax(heed_from_f32(scores, HEED_SHAPE(1, count)), -1),
+                                v, count);
+}
+
+EXPORT(page_story_mix)
+const char *page_story_mix(const float *weights, const float *v, int count)
+{
+    HEED_SCOPE_NO_GRAD(scope);
+    FILE *json = is_count(count) ? begin_text() : NULL;
+    if (json == NULL) {
+        return NULL;
+    }
+    heed_tensor *given = heed_from_f32(weights, HEED_SHAPE(1, count));
+    return mixed(json, heed_div(given, heed_sum_dim(given, -1, true)), v, count);
+}
+
+EXPORT(page_story_dots) const char *page_story_dots(double seed, int d, int count)
+{
+    if (!is_seed(seed)) {
+        return NULL;
+    }
+    if (d < 1 || d > 1024 || count < STORY_KEYS || count > 4096) {
+        heed_fail(HEED_ERR_VALUE, "the story: %d products of vectors with %d numbers", count, d);
+    }
+    const heed_generator before = heed_get_generator();
+    HEED_SCOPE_NO_GRAD(scope);
+    FILE *json = begin_text();
+    if (json == NULL) {
+        return NULL;
+    }
+    heed_manual_seed((uint64_t)seed);
+    heed_tensor *q = heed_randn(HEED_SHAPE(count, d), HEED_F32);
+    heed_tensor *k = heed_randn(HEED_SHAPE(count, d), HEED_F32);
+    heed_tensor *dots = heed_sum_dim(heed_mul(q, k), -1, false);
+    heed_tensor *scores = heed_div_scalar(dots, sqrt((double)d));
+    heed_set_generator(&before);
+    write_tensor(json, "{\"dots\":", dots);
+    write_tensor(json, ",\"scores\":", scores);
+    write_tensor(json, ",\"spread\":[", heed_std(dots));
+    write_tensor(json, ",", heed_std(scores));
+    write_tensor(json, "],\"percents\":[", heed_softmax(heed_slice(dots, 0, 0, STORY_KEYS, 1), -1));
+    write_tensor(json, ",", heed_softmax(heed_slice(scores, 0, 0, STORY_KEYS, 1), -1));
+    fputs("]}", json);
+    return end_text(json);
+}

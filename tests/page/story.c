@@ -1,0 +1,76 @@
+/* Prints what the page's story must show, computed without a browser, one line of JSON each; all
+ * numbers have all their digits, so that equal text means equal bits:
+ *
+ *     page_story FILE        the numbers that page_train has written
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "examples/page/engine.h"
+#include "examples/page/story.h"
+
+static int failures;
+
+static void say(const char *name, const char *json)
+{
+    printf("%s %s\n", name, json != NULL ? json : page_error());
+    failures += json == NULL;
+}
+
+/* The ids of a sentence, from the list of words in `language`, which page_story_open returned. */
+static int ids_of(const char *language, const char *sentence, int32_t *ids)
+{
+    char word[32];
+    int count = 0, length;
+    for (; sscanf(sentence, "%30s%n", word, &length) == 1; sentence += length, count++) {
+        const char *at = strstr(language, "[\""), *end = strchr(at, ']');
+        int32_t id = 0;
+        const size_t size = strlen(word);
+        while (at < end && (strncmp(at + 2, word, size) != 0 || at[2 + size] != '"')) {
+            at = strstr(at + 2, ",\"");
+            id++;
+        }
+        ids[count] = id;
+    }
+    return count;
+}
+
+static void read_sentence(const char *language, const char *sentence)
+{
+    int32_t ids[32];
+    const int count = ids_of(language, sentence, ids);
+    say(sentence, page_story_read(ids, count));
+}
+
+int main(int argc, char **argv)
+{
+    const int count = page_story_numbers();
+    float *numbers = calloc((size_t)count, sizeof *numbers);
+    FILE *file = argc == 2 ? fopen(argv[1], "rb") : NULL;
+    if (file == NULL || fread(numbers, sizeof *numbers, (size_t)count, file) != (size_t)count) {
+        fprintf(stderr, "page_story: name the file that page_train has written\n");
+        return EXIT_FAILURE;
+    }
+    fclose(file);
+    char *language = NULL;
+    const char *opened = page_story_open(numbers, count);
+    say("open", opened);
+    if (opened != NULL) {
+        language = malloc(strlen(opened) + 1);
+        memcpy(language, opened, strlen(opened) + 1);
+        read_sentence(language, "the pizza came out of the oven and it tasted good");
+        read_sentence(language, "the pizza came out of the oven and it baked evenly");
+    }
+    say("one head", page_story_heads(1, 0, 0, 1));
+    say("two heads", page_story_heads(2, 0, 0, 1));
+    say("reader", page_story_train(0, 0));
+    say("train 1", page_story_train(1, 0));
+    say("train 2", page_story_train(2, 0));
+    say("dots 2", page_story_dots(2, 2, 2000));
+    say("dots 512", page_story_dots(512, 512, 2000));
+    free(language);
+    free(numbers);
+    page_end();
+    return failures > 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}
