@@ -50,6 +50,9 @@ export function begin(root) {
   root.classList.add("story");
   root.append(body, h("nav.story-nav", { "aria-label": t("story.nav.screens") }, previous, h("div.story-dots", {}, dots), next));
 
+  const fit = () => root.style.setProperty("--story-top", `${root.getBoundingClientRect().top + scrollY}px`);
+  addEventListener("resize", () => state.tab === "story" && fit());
+
   let shown = null; // the page that is seen
   const show = () => {
     const name = names[state.story - 1];
@@ -65,7 +68,10 @@ export function begin(root) {
     if (now === null) {
       return null;
     }
-    fill(body, now.element);
+    if (now.element.parentNode !== body) {
+      fill(body, now.element);
+    }
+    fit();
     return now.show();
   };
   onState((changed) => {

@@ -3,67 +3,82 @@
 import { h, svg, fill } from "../../dom.js";
 import { t } from "../../strings.js";
 import { train } from "./lab.js";
-import { stage } from "./stage.js";
+import { stage, handle } from "./stage.js";
 import { sentencePicture } from "./sentence.js";
 import { curves } from "./curve.js";
-import { signed } from "./words.js";
+import { IT, largest, percent, signed } from "./words.js";
 
 export const UNTIL = 300; // steps
 const KINDS = { closed: "", open: "none" }; // the curtain, and its mask
+const WORDS = ["the", "pizza", "came", "out", "of", "the", "oven", "and", "it", "tasted", "good"];
 
 export function begin({ ask }) {
   const picture = sentencePicture(t("story.back.picture"));
   const losses = { closed: [], open: [] }, trained = {};
-  let curtain = "closed", begun = null, words = [], it = 8;
+  let kind = "closed", begun = null, at = IT, spots = null; // at: the word that looks
   const chart = stage(drawChart, t("story.back.chart"));
   const spoken = h("p.unseen", { role: "status" });
-  const buttons = Object.keys(KINDS).map((kind) => h("button.story-choice", { type: "button", onclick: () => {
-    curtain = kind;
+  const buttons = Object.keys(KINDS).map((name) => h("button.story-choice", { type: "button", onclick: () => {
+    kind = name;
+    at = name === "closed" ? IT : 0; // without the curtain, the first word has the most to gain
     draw();
-  } }, t(`story.back.${kind}`)));
-  const actions = h("div.story-actions", {}, buttons);
-  const element = h("div.story-screen.two", {}, h("div.story-holder", {}, picture.element, actions), chart.element, spoken);
+  } }, t(`story.back.${name}`)));
+  const element = h("div.story-screen.two", {}, h("div.story-holder", {}, picture.element, h("div.story-actions", {}, buttons)),
+    chart.element, spoken);
+  const grip = handle(picture.stage, { label: t("story.back.grip"), min: 1, max: WORDS.length, name: "curtain",
+    onmove: (x, y) => pull(spots.list.filter((spot) => (spots.upright ? spot.y < y : spot.x < x)).length - 1),
+    onkey: (dx, dy) => pull(at + Math.sign(dx - dy)) });
 
+  function pull(to) {
+    at = Math.max(0, Math.min(WORDS.length - 1, to));
+    draw(200);
+  }
   function drawChart(width, height) {
     fill(chart.back, curves({ x: 34, y: 8, width: width - 50, height: height - 40, steps: UNTIL, most: 5,
-      loss: t("story.loss"), step: t("story.steps"), curves: Object.keys(KINDS).map((kind) => ({ losses: losses[kind], name: kind,
-        label: trained[kind] === undefined ? undefined : `${t(`story.back.${kind}.short`)} ${signed(trained[kind].measured.score.loss)}` })) }));
+      loss: t("story.loss"), step: t("story.steps"), curves: Object.keys(KINDS).map((name) => ({ losses: losses[name], name,
+        label: trained[name] === undefined ? undefined : `${t(`story.back.${name}.short`)} ${signed(trained[name].measured.score.loss)}` })) }));
   }
   /** The cloth over the words that the curtain hides. */
-  function cloth(place, { upright, spots, size, width, height }) {
-    const next = spots[it + 1];
-    if (curtain === "open" || next === undefined) {
+  function cloth(place, { upright, spots: list, size, width, height }) {
+    spots = { list, upright };
+    const here = list[at], next = list[at + 1];
+    const edge = upright ? here.y + here.step / 2 : next === undefined ? here.x + here.width / 2 + size * 0.3
+      : (here.x + here.width / 2 + next.x - next.width / 2) / 2;
+    grip.element.style.display = kind === "closed" ? "" : "none";
+    if (kind === "open") {
       return;
     }
-    const from = upright ? next.y - next.step / 2 : next.x - next.width / 2 - size * 0.22;
-    place.back.append(svg("rect", upright ? { x: 0, y: from, width, height: height - from, class: "story-curtain" }
-      : { x: from, y: 0, width: width - from, height, class: "story-curtain" }));
+    const far = upright ? height : width, folds = Math.max(1, Math.round((far - edge) / 46));
+    for (let i = 0; i < folds; i++) {
+      const from = edge + (far - edge) * i / folds, deep = (far - edge) / folds;
+      place.back.append(svg("rect", upright ? { x: 0, y: from, width, height: deep + 0.5, class: `story-curtain fold-${i % 2}` }
+        : { x: from, y: 0, width: deep + 0.5, height, class: `story-curtain fold-${i % 2}` }));
+    }
+    grip.place(upright ? width - 40 : edge, upright ? edge : height * 0.2, at + 1, WORDS[at]);
   }
-  function draw() {
-    buttons.forEach((button, i) => button.setAttribute("aria-pressed", Object.keys(KINDS)[i] === curtain));
-    const now = trained[curtain];
+  function draw(ms) {
+    buttons.forEach((button, i) => button.setAttribute("aria-pressed", Object.keys(KINDS)[i] === kind));
+    const now = trained[kind], curtain = kind === "closed" ? at + 1 : Infinity;
+    const looks = { words: WORDS, from: at, after: cloth, curtain, reserve: true };
     if (now === undefined) {
-      picture.show({ words, heads: [], reserve: true, from: it, after: cloth, curtain: curtain === "closed" ? it + 1 : Infinity, classes: { [it]: "it" } });
+      picture.show({ ...looks, heads: [], classes: { [at]: "it" } });
       return;
     }
-    const { seen, weights } = now.measured;
-    const row = Array.from(weights.subarray(it * seen, (it + 1) * seen));
-    picture.show({ words, heads: [row], from: it, after: cloth, curtain: curtain === "closed" ? it + 1 : Infinity,
-      classes: { [it]: "it", [it + 1]: "next" } });
+    const { seen, weights, score } = now.measured;
+    const row = Array.from(weights.subarray(at * seen, (at + 1) * seen)), most = largest(row);
+    picture.show({ ...looks, heads: [row], classes: { [at]: "it" } }, ms);
     if (trained.open !== undefined && trained.closed !== undefined) {
-      ask(`${curtain}.loss`, signed(now.measured.score.loss), words[it + 1]);
-      spoken.textContent = t("story.back.said", signed(trained.closed.measured.score.loss), signed(trained.open.measured.score.loss));
+      ask(`${kind}.loss`, signed(score.loss), WORDS[most]);
+      spoken.textContent = `${t("story.back.said", signed(trained.closed.measured.score.loss), signed(trained.open.measured.score.loss))
+      } ${WORDS[at]} → ${WORDS[most]} ${percent(row[most])}`;
     }
   }
   async function learn() {
-    for (const [kind, mask] of Object.entries(KINDS)) {
-      const result = await train({ mask, until: UNTIL, onstep: (list) => {
-        losses[kind] = list;
+    for (const [name, mask] of Object.entries(KINDS)) {
+      trained[name] = await train({ mask, until: UNTIL, onstep: (list) => {
+        losses[name] = list;
         chart.redraw();
       } });
-      trained[kind] = result;
-      ({ it } = result.language);
-      words = result.tokens.slice(0, result.language.context).map((id) => result.language.words[id]);
       chart.redraw();
       draw();
     }
@@ -71,7 +86,6 @@ export function begin({ ask }) {
   return { element, show() {
     if (begun === null) {
       ask("learning");
-      words = ["the", "pizza", "came", "out", "of", "the", "oven", "and", "it", "tasted", "good"];
       begun = learn();
     }
     draw();

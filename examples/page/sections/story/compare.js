@@ -6,7 +6,7 @@ import { story, newest } from "./model.js";
 import { stage, handle, arrow, moving, still } from "./stage.js";
 import { SENTENCE, ENDINGS, NOUNS, percent, signed, largest } from "./words.js";
 
-const MOST = 3.4; // of a coordinate: the edge of the picture
+const MOST = 2.9; // of a coordinate: the edge of the picture
 
 export function begin({ ask }) {
   ask("do");
@@ -64,7 +64,7 @@ export function begin({ ask }) {
         const k = key(i), along = k[0] * u[0] + k[1] * u[1], foot = u.map((c) => c * along);
         parts.push(svg("path", { d: `M${at(k)}L${at(foot)}`, class: "story-drop" }),
           svg("path", { d: `M${at([0, 0])}L${at(foot)}`, class: `story-length ${along < 0 ? "negative" : ""}` }),
-          svg("circle", { cx: at(foot)[0], cy: at(foot)[1], r: 4, class: "story-foot" }));
+          svg("circle", { cx: at(foot)[0], cy: at(foot)[1], r: 5, class: `story-foot ${along < 0 ? "negative" : ""}` }));
       }
     }
     for (let i = 0; i < words.length; i++) {
@@ -75,6 +75,7 @@ export function begin({ ask }) {
         parts.push(svg("text", { x: x + (left ? -12 : 12), y: y + 6, "text-anchor": left ? "end" : "start", class: "story-label key" }, words[i]));
       }
     }
+    wide && parts.push(svg("text", { x: 4, y: height - 10, class: "story-small" }, t("story.compare.formula")));
     parts.push(arrow(at([0, 0]), at(query), { class: "query" }));
     const [lx, ly] = at(query.map((c) => c * (length > 0 ? (length + 0.42) / length : 1)));
     parts.push(svg("text", { x: Math.min(plane[0] - 20, Math.max(20, lx)), y: Math.min(plane[1] - 8, Math.max(18, ly + 6)), "text-anchor": "middle", class: "story-label query" }, "it"));

@@ -66,7 +66,9 @@ export function begin({ ask }) {
     buttons.forEach((button, i) => button.setAttribute("aria-pressed", i + 1 === heads));
     const words = ["the", about.animals[pair[0]], about.verbs[0], "the", about.animals[pair[1]], "."];
     const said = [who, whom].map((list) => about.animals[largest(list)]);
-    picture.show({ words, from: AT.stop, heads: percents, classes: { [AT.who]: "meant", [AT.whom]: "meant", [AT.stop]: "it" } });
+    const classes = { [AT.who]: "meant", [AT.whom]: "meant", [AT.stop]: "it" };
+    percents.forEach((row, head) => (heads > 1 ? classes[largest(row)] = `meant-${head}` : null));
+    picture.show({ words, from: AT.stop, heads: percents, classes });
     fill(answers, [[who, 0, "who"], [whom, 1, "whom"]].map(([list, i, name]) => h(`p.${said[i] === about.animals[pair[i]] ? "right" : "wrong"}`, {},
       t(`story.heads.${name}`), h("b", { "data-percent": Math.max(...list) }, ` ${said[i]} `), percent(Math.max(...list)),
       said[i] === about.animals[pair[i]] ? " ✓" : " ✗")));

@@ -3,16 +3,15 @@
 import { h, fill } from "../../dom.js";
 import { t } from "../../strings.js";
 import { run, onRun, play, stop, goTo, watched, LEARNING } from "../../run.js";
-import { state } from "../../state.js";
 import { stage } from "./stage.js";
 import { sentencePicture } from "./sentence.js";
 import { curves } from "./curve.js";
-import { signed } from "./words.js";
+import { rich, signed } from "./words.js";
 
 export const UNTIL = 500;
 const WEIGHT = /W_q\.weight$/, TURN = 0.1;
 
-export function begin({ ask }) {
+export function begin() {
   const picture = sentencePicture(t("story.learn.picture"));
   const chart = stage(drawChart, t("story.learn.chart"));
   const playButton = h("button.story-choice.primary", { type: "button", onclick: pressed });
@@ -91,22 +90,18 @@ export function begin({ ask }) {
     };
     const said = h("p.story-verdict", { role: "status" });
     fill(question, h("p", { "data-value": values[cell], "data-gradient": gradient[cell] },
-      t("story.learn.number", signed(values[cell], 3), signed(gradient[cell], 3))),
+      rich(t("story.learn.number", signed(values[cell], 3), signed(gradient[cell], 3)))),
     h("div.story-actions", {}, h("button.story-choice", { type: "button", onclick: answer(-1) }, t("story.learn.down")),
       h("button.story-choice", { type: "button", onclick: answer(1) }, t("story.learn.up"))), said);
   }
 
   onRun(() => seen && draw());
   return { element, async show() {
-    const first = !seen;
     seen = true;
     while (run.language === null) { // the run of the page begins with it
       await new Promise((resolve) => setTimeout(resolve, 30));
     }
     draw();
-    if (first && run.step === 0 && !run.playing && state.tab === "story") {
-      ask("do");
-    }
   }, hide() {
     seen = false;
   } };

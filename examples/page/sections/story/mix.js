@@ -75,13 +75,15 @@ export function begin({ ask }) {
     points.forEach((point, i) => {
       const [x, y] = at(point), used = Object.keys(NOUNS).includes(noun(i)), is = noun(i) === now;
       parts.push(svg("circle", { cx: x, cy: y, r: used ? 8 : 4, class: `story-value ${used ? "used" : ""}` }),
-        svg("text", { x, y: y - (used ? 15 : 9), "text-anchor": "middle", class: `story-label value ${used ? "used" : ""} ${is ? "is" : ""}` },
+        svg("text", { x: used ? Math.max(56, x) : x, y: y - (used ? 15 : 9), "text-anchor": "middle", class: `story-label value ${used ? "used" : ""} ${is ? "is" : ""}` },
           used ? `${noun(i)} ${percent(shown.percents[NOUNS[noun(i)]])}` : noun(i)));
     });
     rest.forEach((i) => {
       const [x, y] = at(value(i));
       parts.push(svg("circle", { cx: x, cy: y, r: 3.5, class: "story-value other" }));
     });
+    const [tx, ty] = at([0, 0]);
+    wide && parts.push(svg("text", { x: tx + 10, y: ty + 30, class: "story-small" }, t("story.mix.others")));
     const nearestAt = at(points[points.findIndex((_, i) => noun(i) === now)]);
     parts.push(svg("circle", { cx: nearestAt[0], cy: nearestAt[1], r: 17, class: "story-nearest" }));
     const [mx, my] = at(mix);

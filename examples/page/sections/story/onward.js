@@ -8,7 +8,7 @@ import { sentencePicture } from "./sentence.js";
 import { signed, percent } from "./words.js";
 
 export const UNTIL = 300;
-const SWITCHES = { healthy: 0, broken: 4 }; // BREAK_MASK_INVERTED of forward.h
+const SWITCHES = { healthy: 0, broken: 128 }; // BREAK_LR_100 of forward.h
 const TABS = ["class", "training", "gradients", "breaks", "own", "teachers"];
 
 export function begin({ ask }) {

@@ -59,7 +59,7 @@ export function sentencePicture(label) {
     const count = spots.length, from = spots[now.from];
     [...words.children].forEach((element, i) => {
       const { x, y } = spots[i];
-      element.style.cssText = `--i:${i};left:${x}px;top:${y}px;font-size:${size}px`;
+      element.style.cssText = `--i:${i};left:${x}px;top:${y}px;font-size:${size}px;--step:${upright ? spots[i].step : 44}px`;
     });
     const reach = Math.max(...spots.map(({ x }) => Math.abs(x - from.x)), 1);
     const fall = Math.max(...spots.map(({ y }) => Math.abs(y - from.y)), 1);
@@ -88,7 +88,7 @@ export function sentencePicture(label) {
         }
         const kind = `story-percent head-${head} ${at === strongest ? "most" : ""}`;
         if (upright) {
-          const long = (width * 0.36 - 66) * weight;
+          const long = (width * 0.36 - 80) * weight;
           const y = spot.y + (now.heads.length > 1 ? (head - 0.5) * spot.step * 0.42 : 0);
           numbers.push(svg("rect", { x: width * 0.36 - 12 - long, y: y - 5, width: Math.max(1, long), height: 10, rx: 3, class: `story-bar head-${head}` }),
             svg("text", { x: width * 0.36 - 18 - long, y: y + 5, "text-anchor": "end", class: kind }, percent(of[i])));

@@ -4,10 +4,10 @@ import { h, svg, fill } from "../../dom.js";
 import { t } from "../../strings.js";
 import { story, newest } from "./model.js";
 import { stage, handle, moving } from "./stage.js";
-import { SENTENCE, percent, signed } from "./words.js";
+import { SENTENCE, ENDINGS, percent, signed } from "./words.js";
 
-const SHOWN = [1, 4, 6, 7]; // positions in the sentence
-const MOST = 6; // of a score
+const SHOWN = [1, 6, 8, 10]; // positions in the sentence
+const MOST = 6, LEAST = 3; // of a score, up and down
 const POWERS = 9, COUNT = 2000, SEED = 1;
 
 export function begin({ tell, ask }) {
@@ -36,7 +36,7 @@ export function begin({ tell, ask }) {
 
 /** Scores to drag, and the percentages that follow. */
 function machinePart() {
-  const words = SHOWN.map((i) => SENTENCE[i]);
+  const words = SHOWN.map((i) => [...SENTENCE, ...ENDINGS.pizza][i]);
   let scores = words.map(() => 0), shown = null, begun = false, geometry = null;
   const place = stage(draw, t("story.weigh.picture"));
   const spoken = h("p.unseen", { role: "status" });
@@ -50,35 +50,40 @@ function machinePart() {
     spoken.textContent = words.map((word, i) => `${word} ${percent(result.percents[i])}`).join(", ");
   });
   const motion = moving(scores, (values) => {
-    scores = values.map((value) => Math.max(-MOST, Math.min(MOST, value)));
+    scores = values.map((value) => Math.max(-LEAST, Math.min(MOST, value)));
     compute(scores);
   });
   const set = (i, value) => motion.jump(scores.map((old, j) => (i === j ? value : old)));
-  const grips = words.map((word, i) => handle(place, { label: t("story.weigh.grip", word), min: -MOST, max: MOST, name: "score",
+  const grips = words.map((word, i) => handle(place, { label: t("story.weigh.grip", word), min: -LEAST, max: MOST, name: "score",
     onmove: (x, y) => set(i, (geometry.zero - y) / geometry.unit),
     onkey: (dx, dy) => set(i, Math.round(10 * scores[i] + dx + dy) / 10) }));
 
   function draw(width, height) {
-    const top = 26, strip = Math.max(46, Math.min(80, height * 0.16)), down = height - strip - 6;
-    const unit = (down - 84 - top) / 2 / MOST, zero = top + unit * MOST;
+    const wide = width >= 700, top = 34, strip = Math.max(40, Math.min(70, height * 0.13)), down = height - strip - 2;
+    const fall = Math.max(36, height * 0.14), foot = down - fall; // where the streams begin
+    const unit = (foot - (wide ? 58 : 82) - top) / (MOST + LEAST), zero = top + unit * MOST;
     geometry = { unit, zero };
     if (shown === null) {
       return;
     }
-    const column = Math.min(200, width / words.length), left = (width - column * words.length) / 2;
-    const parts = [svg("path", { d: `M${left} ${zero}H${left + column * words.length}`, class: "story-axis" })];
+    const column = Math.min(260, width / words.length), bar = Math.min(36, column * 0.3), left = (width - column * words.length) / 2;
+    const parts = [svg("path", { d: `M${left} ${zero}H${left + column * words.length}`, class: "story-axis" }),
+      svg("text", { x: left, y: zero - 6, class: "story-small" }, wide ? t("story.weigh.zero") : "0"),
+      svg("text", { x: left, y: 16, class: "story-small" }, t("story.weigh.four"))];
     let x = 0;
     words.forEach((word, i) => {
       const middle = left + column * (i + 0.5), y = zero - unit * shown.scores[i], p = shown.percents[i];
-      const x1 = width * x, wide = width * p;
+      const x1 = width * x, across = width * p;
       x += p;
-      parts.push(svg("rect", { x: middle - 22, y: Math.min(y, zero), width: 44, height: Math.abs(y - zero), rx: 5, class: "story-score" }),
+      const turn = foot + fall * 0.6;
+      parts.push(svg("rect", { x: middle - bar, y: Math.min(y, zero), width: 2 * bar, height: Math.abs(y - zero), rx: 6, class: `story-score flow-${i}` }),
         svg("text", { x: middle, y: y + (shown.scores[i] < 0 ? 34 : -18), "text-anchor": "middle", class: "story-number" }, signed(shown.scores[i], 1)),
-        svg("path", { class: `story-flow flow-${i}`, d: `M${middle - 22} ${down - 40}C${middle - 22} ${down - 12} ${x1} ${down - 34} ${x1} ${down}H${x1 + wide}C${x1 + wide} ${down - 34} ${middle + 22} ${down - 12} ${middle + 22} ${down - 40}Z` }),
-        svg("text", { x: middle, y: down - 50, "text-anchor": "middle", class: "story-label" }, word),
-        svg("rect", { x: x1, y: down, width: wide, height: strip, class: `story-piece flow-${i}`, "data-percent": p }));
-      if (wide > 52) {
-        parts.push(svg("text", { x: x1 + wide / 2, y: down + strip / 2 + 7, "text-anchor": "middle", class: "story-number on" }, percent(p)));
+        svg("path", { class: `story-flow flow-${i}`, d: `M${middle - bar} ${foot}C${middle - bar} ${turn} ${x1} ${turn} ${x1} ${down}H${x1 + across}C${x1 + across} ${turn} ${middle + bar} ${turn} ${middle + bar} ${foot}Z` }),
+        svg("text", { x: middle, y: foot - (wide ? 12 : 28), "text-anchor": "middle", class: "story-label" }, word,
+          svg("tspan", { class: "story-share", "data-percent": p, ...(wide ? { dx: 8 } : { x: middle, dy: 18 }) }, percent(p))),
+        svg("rect", { x: x1, y: down, width: across, height: strip, class: `story-piece flow-${i}` }));
+      if (across > 52) {
+        parts.push(svg("text", { x: x1 + across / 2, y: down + strip / 2 + 7, "text-anchor": "middle", class: "story-number on" }, percent(p)));
       }
     });
     fill(place.back, parts);
@@ -123,7 +128,7 @@ function rootPart() {
     return compute(d);
   }
 
-  const REACH = 30, BINS = 120;
+  const REACH = 50, BINS = 200; // values beyond are not drawn
   function draw(width, height) {
     if (shown === null) {
       return;
@@ -135,7 +140,9 @@ function rootPart() {
       const counts = new Array(BINS).fill(0);
       shown[key].forEach((value) => {
         const bin = Math.floor((value + REACH) / (2 * REACH) * BINS);
-        counts[Math.max(0, Math.min(BINS - 1, bin))]++;
+        if (bin >= 0 && bin < BINS) {
+          counts[bin]++;
+        }
       });
       const top = y0 + 34, most = Math.max(...counts), tall = base - top;
       const title = t(`story.weigh.${name}`);
@@ -143,7 +150,7 @@ function rootPart() {
       counts.forEach((n, i) => n > 0 && parts.push(svg("rect", { x: w * i / BINS, y: base - tall * n / most, width: w / BINS + 0.3,
         height: tall * n / most, class: `story-count ${name}` })));
       parts.push(svg("path", { d: `M0 ${base}H${w}`, class: "story-axis" }));
-      [-20, -10, 0, 10, 20].forEach((tick) => parts.push(svg("text", { x: w * (tick + REACH) / 2 / REACH, y: base + 18,
+      [-40, -20, 0, 20, 40].forEach((tick) => parts.push(svg("text", { x: w * (tick + REACH) / 2 / REACH, y: base + 18,
         "text-anchor": "middle", class: "story-small" }, signed(tick, 0))));
       // The percentages of six of the products.
       const x0 = wide ? w + 30 : 0, across = wide ? width - x0 : width, y = wide ? y0 + half / 2 - 18 : base + 26, deep = wide ? 52 : 22;
