@@ -1,23 +1,32 @@
 // The page's end of a worker with one engine. Every method returns a promise, which rejects with the
 // engine's sentence if there is an error.
 
+/** The bytes of base64 text. */
+export function bytesOf(base64) {
+  const binary = atob(base64.trim()), bytes = new Uint8Array(binary.length);
+  for (let i = 0; i < binary.length; i++) {
+    bytes[i] = binary.charCodeAt(i);
+  }
+  return bytes;
+}
+
 /** The bytes of base64 text after gzip. */
 function decode(base64) {
-  const bytes = Uint8Array.from(atob(base64.trim()), (c) => c.charCodeAt(0));
+  const bytes = bytesOf(base64);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Response(stream).arrayBuffer();
 }
 
-let wasm; // decoded once, for all engines
+let wasm; // a promise: decoded once, for all engines
 
 export class Engine {
   /** An engine in a worker of its own. */
   static async create() {
     const script = document.getElementById("engine-worker").textContent;
-    wasm ??= await decode(document.getElementById("engine-wasm").textContent);
+    wasm ??= decode(document.getElementById("engine-wasm").textContent);
     const url = URL.createObjectURL(new Blob([script], { type: "text/javascript" }));
     const engine = new Engine(new Worker(url));
-    await engine.call("load", wasm);
+    await engine.call("load", await wasm);
     URL.revokeObjectURL(url);
     return engine;
   }

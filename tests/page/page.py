@@ -26,10 +26,10 @@ import asking
 import breaks
 import lines
 import shell
+import story
 from browser import check_axe, skip, start
 from firefox import Firefox, find as find_firefox
 from helpers import TABS, engine, half_a_unit, number, open_page, set_state, show
-
 FIRST_NUMBER, ALL_STEPS = 1.0, 15.0  # seconds
 
 # The tutorial's example in PyTorch, and the derivatives of loss: nn.Linear(2, 2, bias=False) for W_q, W_k and W_v
@@ -102,7 +102,7 @@ def check_opening(driver, path):
         }).observe(document, { childList: true, subtree: true });"""})
     times = []
     for _ in range(3):
-        page = open_page(driver, path)
+        page = open_page(driver, path, "#tab=class")
         page.wait("window.firstNumber !== undefined", seconds=20)
         times.append(page.run("window.firstNumber") / 1000)
     print(f"first number: {min(times):.2f} s; limit {FIRST_NUMBER} s")
@@ -487,7 +487,7 @@ def check_links(driver, path):
                                    "&sentence=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E&broken=toString&lang=xx&unknown=1")
     names = ["line", "heads", "seed", "lr", "tab", "example", "cell", "mask", "broken", "lang"]
     found = page.run("arguments[0].map((name) => page.state[name])", names)
-    assert found == [0, 16, 0, 0.02, "class", "tutorial", "", "", "", ""], found
+    assert found == [0, 16, 0, 0.02, "story", "tutorial", "", "", "", ""], found
     assert page.run("document.querySelector('img') === null")
     page.check_quiet()
 
@@ -627,6 +627,7 @@ def main():
         check_keyboard(page)
         check_print(page)
         page.check_quiet()
+        story.check_story(driver, path, folder)
         check_links(driver, path)
         shell.check_layout(driver, path)
         shell.check_history(driver, path)

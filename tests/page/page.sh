@@ -13,4 +13,6 @@ trap 'rm -rf "$folder"' EXIT
 # Without a browser, and with the kernels that WebAssembly uses.
 one=$(HEED_ISA=baseline "$build/page_hash" 500 1)
 two=$(HEED_ISA=baseline "$build/page_hash" 500 2)
+HEED_ISA=baseline "$build/page_story" "$build/story.bin" > "$folder/story"
+cp "$build/story.bin" "$folder"
 $python -B "$(dirname "$0")/page.py" "$build/page/attention.html" "$folder" "$one" "$two" ${2:+"$2"}

@@ -43,6 +43,33 @@ static void read_sentence(const char *language, const char *sentence)
     say(sentence, page_story_read(ids, count));
 }
 
+/* The next-token model after 300 steps: its score, and the attention of one word of the sentence
+ * about the pizza in the oven on all of it. */
+static void train(const char *name, bool masked, unsigned breaks, int row)
+{
+    enum { STEPS = 300, CONTEXT = 11, SUBJECT = 4 }; /* SUBJECT: the id of "pizza" */
+    const uint8_t nothing[CONTEXT * CONTEXT] = {0};
+    int32_t ids[CONTEXT];
+    page_start(0, 1, 0.02, 2000, breaks);
+    const char *next = page_language();
+    next = next != NULL ? strstr(next, "heldOut") : NULL;
+    next = next != NULL ? strstr(next, "[1,4,") : NULL;
+    for (int i = 0; next != NULL && i < CONTEXT; i++) {
+        ids[i] = (int32_t)strtol(next + 1, (char **)&next, 10);
+    }
+    page_set_mask(masked ? NULL : nothing);
+    page_go_to(STEPS);
+    say(name, page_score());
+    const char *attention = page_attention(ids, CONTEXT);
+    const char *at = attention != NULL ? strstr(attention, "\"at\":") : NULL;
+    const float *weights = at != NULL ? (const float *)(uintptr_t)strtoull(at + 5, NULL, 10) : NULL;
+    printf("%s row", name);
+    for (int i = 0; weights != NULL && i < CONTEXT; i++) {
+        printf("%s%.9g", i == 0 ? " [" : ",", (double)weights[row * CONTEXT + i]);
+    }
+    puts("]");
+}
+
 int main(int argc, char **argv)
 {
     const int count = page_story_numbers();
@@ -67,8 +94,11 @@ int main(int argc, char **argv)
     say("reader", page_story_train(0, 0));
     say("train 1", page_story_train(1, 0));
     say("train 2", page_story_train(2, 0));
-    say("dots 2", page_story_dots(2, 2, 2000));
-    say("dots 512", page_story_dots(512, 512, 2000));
+    train("closed", true, 0, 8);
+    train("cheat", false, 0, 0);
+    train("broken", true, 128, 8); /* BREAK_LR_100 */
+    say("dots 2", page_story_dots(3, 2, 2000));
+    say("dots 512", page_story_dots(513, 512, 2000));
     free(language);
     free(numbers);
     page_end();

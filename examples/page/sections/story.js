@@ -16,6 +16,9 @@ import * as onward from "./story/onward.js";
 const SCREENS = { it, compare, weigh, mix, back, heads, learn, onward };
 const names = Object.keys(SCREENS);
 
+/** The story's models, for tests. */
+export { story as model } from "./story/model.js";
+
 /** One screen alone, for slides: its text and picture without the way to the others. Returns {element, ready}. */
 export function screenAlone(number) {
   const { element, show } = page(names[number - 1]);

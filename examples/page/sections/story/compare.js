@@ -78,7 +78,7 @@ export function begin({ ask }) {
     wide && parts.push(svg("text", { x: 4, y: height - 10, class: "story-small" }, t("story.compare.formula")));
     parts.push(arrow(at([0, 0]), at(query), { class: "query" }));
     const [lx, ly] = at(query.map((c) => c * (length > 0 ? (length + 0.42) / length : 1)));
-    parts.push(svg("text", { x: Math.min(plane[0] - 20, Math.max(20, lx)), y: Math.min(plane[1] - 8, Math.max(18, ly + 6)), "text-anchor": "middle", class: "story-label query" }, "it"));
+    parts.push(svg("text", { x: Math.min(plane[0] - 20, Math.max(20, lx)), y: Math.min(plane[1] - 8, Math.max(18, ly + 6)), "text-anchor": "middle", class: "story-label query", "data-x": query[0], "data-y": query[1] }, "it"));
     // The list: score and percentage of each word.
     const x0 = wide ? width - list : 0, y0 = wide ? 0 : plane[1] + 12;
     const step = wide ? (height - 30) / (words.length + 1) : 17, size = wide ? Math.min(20, step * 0.6) : 14;

@@ -1,6 +1,6 @@
 // The story's models: an engine of their own, with the weights that were trained when the page was built.
 
-import { Engine } from "../../engine.js";
+import { Engine, bytesOf } from "../../engine.js";
 import { SENTENCE, ENDINGS } from "./words.js";
 
 let opened = null;
@@ -14,8 +14,7 @@ export function story() {
 
 async function begin() {
   const engine = await Engine.create();
-  const text = document.getElementById("story-weights").textContent.trim();
-  const about = await engine.call("storyOpen", Uint8Array.from(atob(text), (c) => c.charCodeAt(0)));
+  const about = await engine.call("storyOpen", bytesOf(document.getElementById("story-weights").textContent));
   const known = {};
   const read = (ending) => (known[ending] ??= engine.call("storyRead",
     [...SENTENCE, ...ENDINGS[ending]].map((word) => about.words.indexOf(word))));
