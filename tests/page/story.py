@@ -38,7 +38,7 @@ def rest(page):
         const section = page.panels.find(({ root }) => root.id === "panel-story").section;
         const look = (before, same) => {
             const now = document.querySelector(".story-page").innerHTML;
-            now === before && same > 4 ? done() : setTimeout(() => look(now, now === before ? same + 1 : 0), 60);
+            now === before && same > 4 && document.getAnimations().every((a) => a.playState !== "running" || a.effect.getTiming().iterations > 9) ? done() : setTimeout(() => look(now, now === before ? same + 1 : 0), 60);
         };
         Promise.resolve(section.show()).then(() => look("", 0), () => look("", 0));""")
 
@@ -65,6 +65,10 @@ def near(a, b, within=2e-6):
     assert all(abs(x - y) <= within * max(1, abs(y)) for x, y in zip(a, b)), (a, b)
 
 
+def f32(value):
+    return struct.unpack("<f", struct.pack("<f", value))[0]
+
+
 def percent(value):
     """As words.js writes it."""
     hundred = 100 * value
@@ -85,8 +89,9 @@ def natively(folder):
     found = {}
     with open(os.path.join(folder, "story"), encoding="utf-8") as file:
         for line in filter(str.strip, file):
-            name, at = re.match(r"([^[{]*) (?=[[{])", line)[1], re.search(r"[[{]", line).start()
-            found[name] = json.loads(line[at:])
+            at = re.search(r"[{\[]", line).start()
+            result = json.loads(line[at:])
+            found[line[:at - 1]] = [f32(value) for value in result] if isinstance(result, list) else result
     return found
 
 
@@ -407,6 +412,7 @@ def check_onward(driver, path, native):
         driver.execute_script("document.querySelector(`.story-links a[href=\"${arguments[0]}\"]`).click()", href)
         page.wait("page.state.tab === arguments[0]", tab)
         driver.execute_script("page.setState({ tab: 'story' })")
+        assert page.run("page.state.story") == 8, "one comes back to the same screen"
     page.check_quiet()
 
 

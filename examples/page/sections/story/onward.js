@@ -19,7 +19,7 @@ export function begin({ ask }) {
     kind = kind === "healthy" ? "broken" : "healthy";
     show();
   } }, h("span.knob"), t("story.onward.switch"));
-  const links = h("ul.story-links", {}, TABS.map((tab) => h("li", {}, h("a", { href: linkTo({ tab }) }, t(`tab.${tab}`)),
+  const links = h("ul.story-links", {}, TABS.map((tab) => h("li", {}, h("a", { href: linkTo({ tab, story: 8 }) }, t(`tab.${tab}`)),
     h("span", {}, t(`story.onward.${tab}`)))), h("li", {}, t("story.onward.course")));
   const element = h("div.story-screen.two", {}, h("div.story-holder", {}, picture.element, h("div.story-actions", {}, toggle)), links);
 

@@ -27,12 +27,21 @@ export function sentencePicture(label) {
     place.redraw();
   });
 
-  const wordElements = () => now.words.map((word, i) => {
-    const kind = `story-word ${now.classes[i] ?? ""} ${i === now.from ? "from" : ""} ${i >= now.curtain ? "hidden-word" : ""}`;
-    return now.buttons[i] !== undefined
-      ? h("button", { type: "button", class: kind, "data-word": i, onclick: now.buttons[i] }, word)
-      : h("span", { class: kind, "data-word": i }, word);
-  });
+  /** The elements of the words; those that stay the same are kept, so that only new ones rise. */
+  function updateWords() {
+    const old = [...words.children];
+    const elements = now.words.map((word, i) => {
+      const tag = now.buttons[i] !== undefined ? "BUTTON" : "SPAN";
+      const kept = old[i]?.tagName === tag && old[i].textContent === word;
+      const element = kept ? old[i] : tag === "SPAN" ? h("span", { "data-word": i }, word)
+        : h("button", { type: "button", "data-word": i, onclick: () => now.buttons[i]() }, word);
+      element.className = `story-word ${now.classes[i] ?? ""} ${i === now.from ? "from" : ""} ${i >= now.curtain ? "hidden-word" : ""}`;
+      return element;
+    });
+    if (elements.length !== old.length || elements.some((element, i) => element !== old[i])) {
+      fill(words, elements);
+    }
+  }
 
   /** Where words are: [{x, y, width}], x and y of their middle. */
   function layout(width, height) {
@@ -115,11 +124,8 @@ export function sentencePicture(label) {
 
   return { element: place.element, stage: place,
     show(changes, ms = 700) {
-      const before = now;
       now = { ...now, ...changes };
-      if (["words", "buttons", "classes", "curtain", "from"].some((key) => now[key] !== before[key])) {
-        fill(words, wordElements());
-      }
+      updateWords();
       spoken.textContent = now.spoken ?? "";
       motion.to(now.heads.flatMap((of) => [...of]), ms);
       place.redraw();

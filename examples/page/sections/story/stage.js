@@ -31,7 +31,7 @@ export function moving(values, draw) {
   let from = values, target = values, began = 0, lasts = 0, frame = 0;
   const at = (time) => {
     const x = lasts === 0 ? 1 : Math.min(1, (time - began) / lasts), eased = 1 - (1 - x) ** 3;
-    return target.map((value, i) => (from[i] ?? 0) + eased * (value - (from[i] ?? 0)));
+    return x === 1 ? target : target.map((value, i) => (from[i] ?? 0) + eased * (value - (from[i] ?? 0)));
   };
   const tick = (time) => {
     draw(at(time));
