@@ -230,10 +230,10 @@ def check_once(driver, path):
         driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": [
             {"name": "prefers-reduced-motion", "value": motion}]})
         driver.get("about:blank")
-        driver.get("file://" + path)
+        driver.get("file://" + path + "#tab=class")
         time.sleep(1.8)
         return driver.execute_script(f"return [{hint}, document.querySelector('#panel-class td.result') !== null, page.state.cell]")
-    page = open_page(driver, path)
+    page = open_page(driver, path, "#tab=class")
     page.driver.execute_script("localStorage.clear()")
     assert visit("reduce") == [False, False, ""]
     assert visit("no-preference") == [True, True, ""]

@@ -30,6 +30,7 @@ import story
 from browser import check_axe, skip, start
 from firefox import Firefox, find as find_firefox
 from helpers import TABS, engine, half_a_unit, number, open_page, set_state, show
+
 FIRST_NUMBER, ALL_STEPS = 1.0, 15.0  # seconds
 
 # The tutorial's example in PyTorch, and the derivatives of loss: nn.Linear(2, 2, bias=False) for W_q, W_k and W_v
