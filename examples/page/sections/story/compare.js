@@ -71,8 +71,8 @@ export function begin({ ask }) {
       const noun = i === NOUNS.pizza || i === NOUNS.oven;
       parts.push(arrow(at([0, 0]), at(key(i)), { class: `key ${noun ? "" : "small"}` }));
       if (noun) {
-        const [x, y] = at(key(i)), left = key(i)[0] < -1;
-        parts.push(svg("text", { x: x + (left ? -12 : 12), y: y + 6, "text-anchor": left ? "end" : "start", class: "story-label key" }, words[i]));
+        const [x, y] = at(key(i)), tight = x > plane[0] - 70; // no place to the right of the tip
+        parts.push(svg("text", { x: x + (tight ? 10 : 12), y: y + (tight ? 24 : 6), "text-anchor": tight ? "end" : "start", class: "story-label key" }, words[i]));
       }
     }
     wide && parts.push(svg("text", { x: 4, y: height - 10, class: "story-small" }, t("story.compare.formula")));

@@ -75,7 +75,7 @@ export function begin({ ask }) {
     points.forEach((point, i) => {
       const [x, y] = at(point), used = Object.keys(NOUNS).includes(noun(i)), is = noun(i) === now;
       parts.push(svg("circle", { cx: x, cy: y, r: used ? 8 : 4, class: `story-value ${used ? "used" : ""}` }),
-        svg("text", { x: used ? Math.max(56, x) : x, y: y - (used ? 15 : 9), "text-anchor": "middle", class: `story-label value ${used ? "used" : ""} ${is ? "is" : ""}` },
+        svg("text", { x: used ? Math.max(56, x) : x, y: y - (used ? 25 : 9), "text-anchor": "middle", class: `story-label value ${used ? "used" : ""} ${is ? "is" : ""}` },
           used ? `${noun(i)} ${percent(shown.percents[NOUNS[noun(i)]])}` : noun(i)));
     });
     rest.forEach((i) => {
