@@ -2,6 +2,7 @@
 // page.css hides everything else.
 //   embed=line:6               the matrices of a line, numbered from 0 as in #line=6
 //   embed=matrix:sims          one matrix of the line
+//   embed=story:3              a screen of the story
 //   embed=picture:1            the first picture of the tab: #tab=training&step=500&embed=picture:1
 
 import { state, onState } from "./state.js";
@@ -15,6 +16,9 @@ const IN_CLASS = {
 /** What to show; before the section has drawn it, nothing. */
 function targets() {
   const [kind, name] = state.embed.split(":");
+  if (kind === "story") {
+    return [...document.querySelectorAll(".story-page")];
+  }
   if (kind === "picture") {
     const found = document.querySelectorAll(`#panel-${state.tab} figure`)[Number(name) - 1];
     return found === undefined ? [] : [found];

@@ -19,12 +19,6 @@ const names = Object.keys(SCREENS);
 /** The story's models, for tests. */
 export { story as model } from "./story/model.js";
 
-/** One screen alone, for slides: its text and picture without the way to the others. Returns {element, ready}. */
-export function screenAlone(number) {
-  const { element, show } = page(names[number - 1]);
-  return { element: h("div.story.alone", {}, element), ready: show() };
-}
-
 /** A screen: its title and text, and the picture of its module, which is told when it is seen and when it is not. */
 function page(name) {
   const title = h("h2", { tabindex: -1 }, t(`story.${name}`));
