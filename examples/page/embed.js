@@ -17,7 +17,7 @@ const IN_CLASS = {
 function targets() {
   const [kind, name] = state.embed.split(":");
   if (kind === "story") {
-    return [...document.querySelectorAll("#panel-story .story-page")];
+    return [...document.querySelectorAll(".story-page")];
   }
   if (kind === "picture") {
     const found = document.querySelectorAll(`#panel-${state.tab} figure`)[Number(name) - 1];

@@ -273,7 +273,7 @@ async function begin() {
       begun ??= section.begin(root);
       return begun.show();
     };
-    return { root, section: { show } };
+    return { root, section: { show, begun: () => begun } };
   });
   const help = helpDialog(), bar = tabs(panels);
   const { element, say } = header(bar.element, help);

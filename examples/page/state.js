@@ -27,8 +27,8 @@ const fields = {
   lang: oneOf("", "en", "de", "fr"), // "": the browser's
   theme: oneOf("", "light", "dark"), // "": the system's
   present: flag(),                   // presenter mode
-  plan: oneOf("10", "30", "45"),     // of the lesson, in minutes
   tab: oneOf("story", "class", "training", "gradients", "breaks", "own", "quiz", "teachers"),
+  plan: oneOf("10", "30", "45"),     // of the lesson, in minutes
   embed: matching("", /^(line:\d{1,2}|matrix:[\w.@]{1,60}|picture:\d{1,2}|story:[1-8])$/), // one picture alone (embed.js)
   story: whole(1, 1, 8),             // its screen
   example: oneOf("tutorial", "pizza", "own"),
