@@ -267,13 +267,17 @@ async function begin() {
   }
   const panels = Object.entries(sections).map(([name, section]) => {
     const root = h("section", { role: "tabpanel", tabindex: -1, id: `panel-${name}`, "aria-labelledby": `tab-${name}` });
+    const panel = { root, section: { show } };
     let begun = null; // when its tab is first opened; the story needs no run
-    const show = async () => {
+    async function show() {
       await (name === "story" ? null : running);
-      begun ??= section.begin(root);
+      if (begun === null) {
+        begun = section.begin(root);
+        panel.section = { ...begun, show };
+      }
       return begun.show();
-    };
-    return { root, section: { show, begun: () => begun } };
+    }
+    return panel;
   });
   const help = helpDialog(), bar = tabs(panels);
   const { element, say } = header(bar.element, help);

@@ -147,7 +147,7 @@ def holds(text, matrices, about):
 
 def each_formula(page):
     """Goes to every formula of every line, forward and backward: yields (phase, line, part)."""
-    count = page.run("page.panels.find(({ root }) => root.id === 'panel-class').section.begun().view.steps.length")
+    count = page.run("page.panels.find(({ root }) => root.id === 'panel-class').section.view.steps.length")
     for phase in ("forward", "backward"):
         for line in range(count):
             set_state(page, phase=phase, line=line, part=0, cell="")
