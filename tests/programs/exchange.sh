@@ -147,6 +147,7 @@ two_processes() {
 # before and after, and the weights with those after the same steps in Heed.
 go_on() {
     echo "== next_token $*"
+    rm -f "$scratch"/heed.* "$scratch"/torch.* "$scratch/on.st" "$scratch/two.st" # next_token overwrites nothing
     quietly $token "$@" --steps 30 --save "$scratch/heed.st" --prompt "$prompt" --logits "$scratch/heed.npy"
     "$python" examples/pytorch/continue.py "$scratch/heed.st" --prompt "$prompt" --logits "$scratch/heed.npy" \
         --text "$learnt" --save "$scratch/torch.st" | tee "$scratch/out"

@@ -6,9 +6,9 @@ export const teachers = {
     "Die Seite ist eine einzige Datei. Gib sie der Klasse auf einem USB-Stick, per E-Mail oder in einem gemeinsamen Ordner; sie öffnet sich mit einem Doppelklick, ohne Netz und Konto, und überträgt keine Daten.",
     "La page est un seul fichier. Donnez-le à la classe sur une clé USB, par courriel ou dans un dossier partagé ; il s’ouvre d’un double clic, sans réseau ni compte, et ne transmet aucune donnée."],
   "teachers.before.keys": [
-    "P starts presenter mode: large type for the projector. N goes to the next station of the chosen plan and B to the one before. Arrow keys step through the lines, 1 to 6 change the part of the page, ? lists all keys. F11 shows the browser in full screen.",
-    "P startet das Vorführen: große Schrift für den Beamer. N geht zur nächsten Station des gewählten Plans, B zur vorigen. Pfeiltasten gehen durch die Zeilen, 1 bis 6 wechseln den Teil der Seite, ? nennt alle Tasten. F11 schaltet den Browser auf Vollbild.",
-    "P lance le mode présentation : grands caractères pour le projecteur. N va à la station suivante du plan choisi, B à la précédente. Les flèches parcourent les lignes, 1 à 6 changent de partie, ? donne toutes les touches. F11 met le navigateur en plein écran."],
+    "P starts presenter mode: large type for the projector. N goes to the next station of the chosen plan and B to the one before. Arrow keys step through the lines, the digits change the part of the page, ? lists all keys. F11 shows the browser in full screen.",
+    "P startet das Vorführen: große Schrift für den Beamer. N geht zur nächsten Station des gewählten Plans, B zur vorigen. Pfeiltasten gehen durch die Zeilen, die Ziffern wechseln den Teil der Seite, ? nennt alle Tasten. F11 schaltet den Browser auf Vollbild.",
+    "P lance le mode présentation : grands caractères pour le projecteur. N va à la station suivante du plan choisi, B à la précédente. Les flèches parcourent les lignes, les chiffres changent de partie, ? donne toutes les touches. F11 met le navigateur en plein écran."],
   "teachers.before.links": [
     "The address holds what you see: line, number, sentence, step of training. “Copy link” in the menu ☰ copies it. Learners press “Open a link” in their own file and paste it there; only the part from # on counts.",
     "Die Adresse enthält, was du siehst: Zeile, Zahl, Satz, Schritt des Trainings. „Link kopieren“ im Menü ☰ kopiert sie. Die Lernenden drücken in ihrer eigenen Datei auf „Link öffnen“ und fügen sie dort ein; nur der Teil ab # zählt.",
