@@ -94,7 +94,7 @@ function download(svg, name) {
 /** A button that copies the picture of an element to the clipboard, or saves it where the browser does not allow that.
  * element(), name(): what is drawn, and what it is called. */
 export function pictureButton(element, name) {
-  const said = h("span.faint", { role: "status" });
+  const said = h("span.said", { role: "status" });
   let timer = 0;
   const say = (key) => {
     said.textContent = t(key);
@@ -115,6 +115,8 @@ export function pictureButton(element, name) {
       say("picture.saved");
     }
   };
-  const button = h("button.small", { type: "button", "data-key": "picture", onclick: copy }, t("picture.copy"));
-  return h("span.picture.not-printed", {}, button, " ", said);
+  const label = t("picture.copy");
+  const button = h("button.small", { type: "button", "data-key": "picture", "aria-label": label, title: label, onclick: copy },
+    h("span.sign", { "aria-hidden": true }, "⧉"), h("span.words", {}, label));
+  return h("span.picture.not-printed", {}, button, said);
 }

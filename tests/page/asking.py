@@ -261,6 +261,7 @@ def check_rounding(page):
             text, says = page.text("#panel-class .formula-text"), page.run(
                 "document.querySelector('#panel-class .formula-text .sign').classList.contains('rounded')")
             assert comes_out or says, (masked, at, text, found, matrices[0])
+            assert " = " in page.find("#panel-class .formula-text").text, text
             equal += not says
             rounded += not comes_out
             assert page.run("!document.querySelector('#panel-class p.rounded').hidden") == says, text

@@ -39,7 +39,8 @@ export function markRounding(view, equation, formula) {
   const isRounded = !comesOut(view, equation.tables());
   [formula, ...equation.element.querySelectorAll(".symbol[data-symbol^='=']")].forEach((element) => {
     const [before, ...after] = element.textContent.split("=");
-    fill(element, before, h(isRounded ? "span.sign.rounded" : "span.sign", {}, "="), after.join("="));
+    const sign = h(isRounded ? "span.sign.rounded" : "span.sign", {}, "=");
+    fill(element, h("span", {}, before, sign, after.join("="))); // one box, which keeps the blanks
   });
   return isRounded;
 }
