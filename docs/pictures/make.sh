@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes the pictures of README and docs/: docs/pictures/make.sh BUILD
 # Needs Graphviz (dot), Chromium with its driver, and Python's selenium. Takes a few minutes: README's GPT
-# is trained, and the page is tested.
+# is trained.
 set -eu
 build=$1
 pictures=$(dirname "$0")
@@ -22,7 +22,4 @@ done
 "$build/stories" > "$folder/stories.txt"
 "$build/gpt" train --text "$folder/stories.txt" --steps 1000 --prompt "Ann gives the rope to Dan. " \
     --report "$folder/report.html"
-python3 -B "$pictures/screenshots.py" "$folder/report.html" "$pictures"
-
-sh "$pictures/../../tests/page/page.sh" "$build" "$folder"
-mv "$folder/page.webp" "$pictures"
+python3 -B "$pictures/screenshots.py" "$folder/report.html" "$build/page/attention.html" "$pictures"

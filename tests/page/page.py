@@ -552,18 +552,6 @@ def check_widths(driver, path, pictures):
             page.check_quiet()
 
 
-def take_picture(driver, path, picture):
-    """For README; WebP, as PNG files of Chromium are larger."""
-    page = open_page(driver, path, "#example=pizza&step=500&line=8&cell=attention_percents:8:1", width=1520)
-    page.wait("page.run.step === 500")
-    page.wait("document.querySelector('#panel-class .panel .value')?.textContent.includes('0.99')")
-    page.run("scrollTo(0, 0)")
-    shot = driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "webp", "quality": 80})
-    with open(picture, "wb") as file:
-        file.write(base64.b64decode(shot["data"]))
-    assert os.path.getsize(picture) < 150e3, os.path.getsize(picture)
-
-
 def check_print(page):
     """The tabs are not printed."""
     page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
@@ -637,8 +625,6 @@ def main():
         lines.check_once(driver, path)
         lines.check_layout(driver, path)
         check_widths(driver, path, pictures)
-        if pictures:
-            take_picture(driver, path, f"{pictures}/page.webp")
     finally:
         driver.quit()
     print("page: works in Chromium", driver.capabilities["browserVersion"])
