@@ -222,6 +222,19 @@ def check_map(page):
     set_state(page, example="tutorial", phase="forward", line=0)
 
 
+def check_frames(page):
+    """The frames of the legend stay under the pointer: thick for the number that is explained, thin for its sources."""
+    show(page, "class", example="tutorial", phase="forward", line=0, part=0, cell="q:1:1")
+    shadow = "getComputedStyle(document.querySelector('#panel-class .equation td.result')).boxShadow"
+    before = page.run(shadow)
+    page.hover("#panel-class .equation td.result")
+    assert page.run("document.querySelector('#panel-class .equation td.result').matches(':hover')")
+    assert page.run(shadow) == before and before.count("3px") == 1, (before, page.run(shadow))
+    page.hover("#panel-class .equation [data-name=W_q] td[data-index]")
+    page.hover("#panel-class .map", 1, 1)
+    set_state(page, cell="")
+
+
 # ---- once ----
 
 def check_once(driver, path):

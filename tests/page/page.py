@@ -606,6 +606,7 @@ def main():
         check_class_of_model(page)
         lines.check_equations(page)
         lines.check_map(page)
+        lines.check_frames(page)
         check_formulas(page)
         check_panel(page)
         check_gradients(page)

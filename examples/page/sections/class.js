@@ -91,6 +91,12 @@ export function begin(root) {
     keepingFocus(root, draw);
     explained.now();
   };
+  for (const [event, printed] of [["beforeprint", true], ["afterprint", false]]) {
+    addEventListener(event, () => {
+      view.printed = printed;
+      view.render();
+    });
+  }
   addEventListener("resize", () => state.tab === "class" && view.render());
 
   document.addEventListener("keydown", (event) => {
@@ -174,6 +180,7 @@ export function begin(root) {
 
   const top = h("div.class-top", {}, map.element, stepping.element);
   stage.append(
+    h("h2.unseen", {}, t("class.now")),
     h("div.stage-text", {}, code.element, printedPlace, formula, roundedNote, sentence, question.element,
       explained.element),
     h("div.stage-main", {},
@@ -182,7 +189,7 @@ export function begin(root) {
         h("details.about-box", {}, h("summary", { "aria-label": t("class.about") }, "?"),
           h("div.about-text", {}, about, ["intro", "direction", "product", "transposed", "names",
             "rounded"].map((key) => h("p", {}, t(`class.${key}`))), colours, worksheet.label))),
-      more.element, h("h2.unseen", {}, t("class.now")), equation.element));
+      more.element, equation.element));
   const rest = h("div.rest", {}, beforeTitle, h("div.not-presented", {}, cards.element));
   root.append(worksheet.title, otherMask, problem, top, stage, rest);
   const hide = (hidden) => [top, stage, rest].forEach((element) => (element.hidden = hidden));

@@ -12,6 +12,7 @@ import { fitCells } from "./fit.js";
 
 const NARROW = 700;      // px of a stage that shows one row of a result at a time
 const LEAST = 220;       // px of height that a line gets even in a low window
+const PAPER = 680;       // px of the width of a printed page, and of the height that matrices get there
 const SYMBOL = 1.1;      // rem of the font of symbols
 const NAMED = 8.5, NAMED_NARROW = 7; // em of the names that are translated
 
@@ -173,13 +174,13 @@ export function equationOf(view, handlers) {
 
   const draw = () => {
     const chosen = formula();
-    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize), width = element.clientWidth - 4;
-    const narrow = width < NARROW;
+    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize), width = view.printed ? PAPER : element.clientWidth - 4;
+    const narrow = width < NARROW && !view.printed;
     // A narrow window is scrolled until the map is at its top.
     const above = narrow ? element.closest("section").getBoundingClientRect().top : -scrollY;
     const below = innerHeight - (element.getBoundingClientRect().top - above) - 8;
     const room = { rem, narrow, small: narrow ? 2 : undefined, gap: 10, title: Math.ceil(1.45 * rem), width: Math.max(width, 200),
-      height: Math.max(LEAST, narrow ? Math.min(below, 0.5 * innerHeight) : below),
+      height: view.printed ? PAPER : Math.max(LEAST, narrow ? Math.min(below, 0.5 * innerHeight) : below),
       fonts: state.present ? [Math.ceil(0.6 * rem), Math.floor(1.6 * rem)] : [Math.ceil(0.7 * rem), Math.floor(1.3 * rem)] };
     let found = arrange(chosen, room, null);
     view.zoomed = null;

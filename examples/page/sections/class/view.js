@@ -27,6 +27,7 @@ export function newView() {
     layers: new Map(),       // name -> the layers that the reader chose
     numbers: false, allWords: false,
     row: 0, rowOf: "",       // the row that is shown of large matrices, and the example that it belongs to
+    printed: false,          // is it drawn for paper?
     zoomed: null,            // in a narrow window: the names of the rows, one of which is drawn
 
     get backward() {
