@@ -97,7 +97,11 @@ bool page_story_make(float *numbers, int steps)
     if (!make_language()) {
         return false;
     }
-    float *accuracies = numbers + page_story_numbers() - MOST_HEADS * HEADS_SEEDS;
+    const int count = page_story_numbers();
+    if (count == 0) {
+        return false;
+    }
+    float *accuracies = numbers + count - MOST_HEADS * HEADS_SEEDS;
     struct reader *reader = reader_train(story.language, 0, steps > 0 ? steps : READER_STEPS);
     numbers += story_get_weights(reader, numbers);
     heed_module_free(reader);
@@ -215,7 +219,7 @@ EXPORT(page_story_heads) const char *page_story_heads(int heads, int who, int ve
     const int64_t ids[HEADS_LENGTH] = {
         0, HEADS_FIRST_ANIMAL + who,  HEADS_FIRST_ANIMAL + HEADS_ANIMALS + verb,
         0, HEADS_FIRST_ANIMAL + whom, 1};
-    heed_tensor *percents[HEADS_MOST];
+    heed_tensor *percents[HEADS_MOST] = {NULL};
     heed_tensor *answers =
         heed_softmax(heads_forward(story.heads[heads - 1],
                                    heed_from_i64(ids, HEED_SHAPE(1, HEADS_LENGTH)), percents),
@@ -248,7 +252,9 @@ EXPORT(page_story_train) const char *page_story_train(int heads, double seed)
         seen = heads_accuracy(model, false);
         unseen = heads_accuracy(model, true);
     }
-    float *weights = heed_alloc((size_t)story_weight_count(model) * sizeof *weights);
+    float *weights = heed_error_pending()
+                         ? NULL
+                         : heed_alloc((size_t)story_weight_count(model) * sizeof *weights);
     FILE *json = begin_text();
     if (json != NULL) {
         fputc('{', json);

@@ -87,6 +87,9 @@ struct heads_model *heads_new(int heads)
 static heed_tensor *attend(struct heed_self_attention *head, heed_tensor *stop, heed_tensor *x,
                            heed_tensor **percents)
 {
+    if (head == NULL) { /* an error is pending */
+        return *percents = NULL;
+    }
     heed_tensor *q = heed_linear_forward(head->W_q, stop);
     heed_tensor *k = heed_linear_forward(head->W_k, x);
     heed_tensor *scores =
@@ -98,6 +101,9 @@ static heed_tensor *attend(struct heed_self_attention *head, heed_tensor *stop, 
 heed_tensor *heads_forward(struct heads_model *m, heed_tensor *tokens, heed_tensor **percents)
 {
     heed_tensor *outputs[HEADS_MOST], *own[HEADS_MOST];
+    if (heed_error_pending()) { /* the model may be incomplete */
+        return NULL;
+    }
     heed_tensor *x = heed_position_encoding_forward(m->pe, heed_embedding_forward(m->we, tokens));
     heed_tensor *stop = heed_slice(x, -2, HEADS_AT_STOP, HEADS_LENGTH, 1);
     const int heads = heed_module_list_count(m->attention->heads);

@@ -131,6 +131,9 @@ static heed_tensor *scores_of(heed_tensor *q, heed_tensor *k)
 reader_result reader_forward(struct reader *m, heed_tensor *tokens)
 {
     reader_result r = {.first = NULL};
+    if (heed_error_pending()) { /* the model may be incomplete */
+        return r;
+    }
     heed_tensor *x = heed_embedding_forward(m->we, tokens);
     heed_tensor *it = heed_slice(x, -2, READER_AT_IT, READER_AT_IT + 1, 1);
     r.first = heed_softmax(
@@ -217,8 +220,10 @@ double reader_accuracy(struct reader *m, const reader_sentence *sentences, int c
         HEED_SCOPE_NO_GRAD(scope);
         const reader_result r =
             reader_forward(m, heed_from_i64(sentences[i].token, HEED_SHAPE(1, READER_LENGTH)));
-        right += heed_item(heed_argmax(r.logits)) == (double)sentences[i].answer;
-        lowest = fmin(lowest, (double)heed_data_f32(r.percents)[sentences[i].at]);
+        if (r.percents != NULL) {
+            right += heed_item(heed_argmax(r.logits)) == (double)sentences[i].answer;
+            lowest = fmin(lowest, (double)heed_data_f32(r.percents)[sentences[i].at]);
+        }
     }
     if (least != NULL) {
         *least = lowest;

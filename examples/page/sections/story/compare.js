@@ -58,7 +58,7 @@ export function begin({ ask }) {
     // How far each noun's key reaches along the query.
     if (length > 0.05) {
       const u = query.map((value) => value / length);
-      const far = MOST * 1.5;
+      const far = Math.min(ex / Math.max(1e-3, Math.abs(u[0])), ey / Math.max(1e-3, Math.abs(u[1]))); // the edge
       parts.push(svg("path", { d: `M${at(u.map((c) => -far * c))}L${at(u.map((c) => far * c))}`, class: "story-along" }));
       for (const i of Object.values(NOUNS)) {
         const k = key(i), along = k[0] * u[0] + k[1] * u[1], foot = u.map((c) => c * along);
