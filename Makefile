@@ -140,7 +140,9 @@ EXAMPLES     := $(patsubst examples/%.c,$(BUILD)/%,$(filter-out %_mpi.c,$(wildca
 parts         = $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/main.c,$(wildcard examples/$(1)/*.c)))
 COMMON_PARTS := $(foreach f,$(COMMON),$(call parts,$(f)))
 PART_OBJECTS := $(foreach f,$(FOLDERS),$(call parts,$(f))) $(COMMON_PARTS)
-PAGE_PARTS   := $(filter-out %/browser_file.o,$(call parts,page))
+# What the page takes from the program gpt: models in files.
+PAGE_GPT     := $(patsubst %,$(BUILD)/examples/gpt/%.o,checkpoint options tokenizer bpe)
+PAGE_PARTS   := $(filter-out %/browser_file.o,$(call parts,page)) $(PAGE_GPT)
 LESSONS      := $(filter $(BUILD)/lesson%,$(EXAMPLES))
 
 # The rooms of tests/ that contain suites, and what they share.
@@ -306,7 +308,7 @@ $(BUILD)/page_story: $(BUILD)/tests/page/story.o $(PAGE_PARTS) $(call parts,next
 	$(LINK) $^ -o $@ $(LDLIBS_)
 
 # STANDALONE_WASM: without JavaScript of emscripten's.
-$(BUILD)/engine.wasm: $(call parts,page) $(filter-out %/setup.o,$(call parts,next_token)) \
+$(BUILD)/engine.wasm: $(call parts,page) $(PAGE_GPT) $(filter-out %/setup.o,$(call parts,next_token)) \
         $(foreach f,vocabulary text flags console,$(BUILD)/examples/common/$(f).o) $(LIBRARY)
 	$(call step,link $@)
 	$(LINK) $^ -sSTANDALONE_WASM --no-entry -sALLOW_MEMORY_GROWTH -o $@
