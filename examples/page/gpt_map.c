@@ -8,7 +8,7 @@
 #include "examples/page/parts.h"
 
 enum { MOST_LAYERS = 24, MOST_WIDTH = 1024, MOST_NUMBERS = 20000000 };
-enum { PARTS_OF_BLOCK = 20, OTHER_PARTS = 20, LIKELIEST = 10 };
+enum { PARTS_OF_BLOCK = 20, OTHER_PARTS = 20 };
 
 static gpt_loaded opened;
 
@@ -63,7 +63,7 @@ static void add_norm(FILE *json, const char *name, heed_tensor *t)
 {
     part_name of = {"norm."};
     strncat(of.text, name, sizeof of.text - strlen(of.text) - 1);
-    add_part(json, of.text, heed_norm_dim(t, 2, -1, false));
+    add_part(json, of.text, heed_sqrt(heed_sum_dim(heed_square(t), -1, false)));
 }
 
 /* The residual stream after n additions, and what the model would say if it ended there. */
@@ -156,23 +156,6 @@ static void write_bytes(FILE *json, int64_t id)
     text_free(&text);
 }
 
-/* shares (1, T, V): the likeliest tokens after the last. */
-static void write_next(FILE *json, heed_tensor *shares)
-{
-    heed_tensor *last = heed_select(heed_select(shares, 0, 0), 0, -1), *ids = NULL;
-    const int64_t tokens = heed_size(last, 0);
-    heed_tensor *most = heed_topk(last, tokens < LIKELIEST ? tokens : LIKELIEST, 0, true, &ids);
-    fprintf(json, "],\n\"next\":[");
-    for (int64_t i = 0; !heed_error_pending() && i < most->numel; i++) {
-        const int64_t id = heed_const_data_i64(ids)[i];
-        fprintf(json, "%s{\"id\":%lld,\"share\":%.9g,\"bytes\":", i > 0 ? "," : "", (long long)id,
-                (double)heed_const_data_f32(most)[i]);
-        write_bytes(json, id);
-        fputc('}', json);
-    }
-    fprintf(json, "]}\n");
-}
-
 /* Runs the model over tokens (T), and writes everything it computes. */
 static void write_forward(FILE *json, heed_tensor *tokens)
 {
@@ -189,7 +172,8 @@ static void write_forward(FILE *json, heed_tensor *tokens)
     }
     add_part(json, "ln_f", result(r, "GPT.transformer.ln_f", "layer_norm", 0));
     heed_tensor *logits = add_part(json, "logits", result(r, "GPT.lm_head", "linear", 0));
-    write_next(json, add_part(json, "shares", heed_softmax(logits, -1)));
+    add_part(json, "shares", heed_softmax(logits, -1));
+    fprintf(json, "]}\n");
     heed_recording_free(r);
 }
 
@@ -216,13 +200,9 @@ EXPORT(page_gpt_read) const char *page_gpt_read(const char *text, size_t length)
         heed_fail(HEED_ERR_VALUE, "the text is empty");
     }
     if (!heed_error_pending()) {
-        fprintf(json, "{\"left_out\":%lld,\"tokens\":[", (long long)first);
-        for (int64_t i = first; i < list.count; i++) {
-            fprintf(json, "%s{\"id\":%lld,\"bytes\":", i > first ? "," : "", (long long)list.ids[i]);
-            write_bytes(json, list.ids[i]);
-            fputc('}', json);
-        }
-        fprintf(json, "],\n\"parts\":[");
+        fprintf(json, "{\"left_out\":%lld,\"ids\":", (long long)first);
+        write_list(json, list.ids + first, (int)count);
+        fprintf(json, ",\n\"parts\":[");
         write_forward(json, heed_from_i64(list.ids + first, HEED_SHAPE(count)));
     }
     token_list_free(&list);
@@ -253,12 +233,12 @@ static void describe(FILE *json)
     fprintf(json,
             "{\"level\":\"%s\",\"vocab\":%lld,\"context\":%lld,\"layers\":%d,\"heads\":%d,"
             "\"width\":%lld,\"parameters\":%lld,\"steps\":%lld,\"activation\":\"%s\","
-            "\"learned_positions\":%s,\"known\":[",
+            "\"learned_positions\":%s,\"tokens\":[",
             token_level_name(t->level), (long long)c->vocab_size, (long long)c->block_size,
             c->n_layer, c->n_head, (long long)c->n_embd,
             (long long)count_parameters(), (long long)opened.record.settings.steps,
             activation_name(c->activation), c->sinusoidal ? "false" : "true");
-    for (int64_t id = 0; t->level == LEVEL_CHAR && id < t->count; id++) {
+    for (int64_t id = 0; id < t->count; id++) {
         fputs(id > 0 ? "," : "", json);
         write_bytes(json, id);
     }

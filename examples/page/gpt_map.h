@@ -9,14 +9,13 @@
 /* page_gpt_open: loads a file of gpt train; on error the model before stays.
  *
  *   {"level": "char", "vocab", "context", "layers", "heads", "width", "parameters", "steps",
- *    "learned_positions", "activation": "gelu_tanh", "known": [[byte, ...], ...] at level char} */
+ *    "learned_positions", "activation": "gelu_tanh", "tokens": [[byte, ...], ...]} */
 const char *page_gpt_open(const char *path);
 
 /* page_gpt_read: records heed_gpt_forward over the last tokens of a text, at most GPT_MAP_TOKENS or
  * the model's context.
  *
- *   {"tokens": [{"id", "bytes": [...]}, ...], "left_out": tokens before these,
- *    "next": [{"id", "bytes", "share"}, ...], the likeliest tokens after the last one,
+ *   {"left_out": tokens before these, "ids": [...],
  *    "parts": [{"name", "dtype", "shape", "strides", "at"}, ...]}
  *
  * The names of parts, for block i:
