@@ -20,7 +20,7 @@ const largest = (values) => values.reduce((most, v) => Math.max(most, Number.isF
 
 /** Draws values (rows, columns), one pixel each. kind: "value" | "percent" | "causal", where later columns are blocked. */
 export function paint(canvas, [rows, columns], values, kind = "value", most = largest(values)) {
-  const [cell, plus, minus, share, text] = palette("cell", "plus", "minus", "share-line", "text");
+  const [cell, plus, minus, share, text] = palette("cell", "plus-line", "minus-line", "share-line", "text");
   canvas.width = columns;
   canvas.height = rows;
   const context = canvas.getContext("2d"), image = context.createImageData(columns, rows);
@@ -42,13 +42,13 @@ export function paint(canvas, [rows, columns], values, kind = "value", most = la
  * Returns {element, choose(row)}.
  */
 export function heat({ shape, values, kind = "value", title, rows, columns = null, wide, reading, onrow }) {
-  const [height, width] = shape, tall = height <= 20 ? 16 : height <= 40 ? 12 : 10;
+  const [height, width] = shape, tall = height <= 20 ? 15 : height <= 27 ? 12 : 10;
   const canvas = h("canvas", { "aria-hidden": "true" }), cursor = h("div.heat-cursor", { hidden: true });
   const names = rows.map((name, r) => h("span", { onclick: () => onrow(r) }, name));
   const said = h("p.heat-reading", { role: "status" });
   const picture = h("div.heat-picture", {}, canvas, cursor);
   const box = h("div.heat-box", { tabindex: 0, role: "group", "aria-label": title,
-      style: `--tall:${tall}px;--wide:${wide}px;--rows:${height};--columns:${width}` },
+      style: `--tall:${tall}px;--wide:${wide.toFixed(2)}px;--rows:${height};--columns:${width}` },
     columns === null ? null : h("div.heat-columns", { "aria-hidden": "true" }, columns.map((name) => h("span", {}, name))),
     h("div.heat-rows", { "aria-hidden": "true" }, names), picture);
   let at = [height - 1, 0];

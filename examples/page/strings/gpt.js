@@ -1,5 +1,11 @@
 // Texts of the map of a GPT.
 export const gpt = {
+  "gpt.lead": ["A GPT: boxes along one stream, {0} learned numbers. It has read short stories. Write, and see all it computes; press a box to open it.",
+    "Ein GPT: Kästen an einem Strom, {0} gelernte Zahlen. Es hat kurze Geschichten gelesen. Schreib, und sieh alles, was es berechnet; drück auf einen Kasten, um ihn zu öffnen.",
+    "Un GPT : des boîtes le long d’un flux, {0} nombres appris. Il a lu de courtes histoires. Écrivez, et voyez tout ce qu’il calcule ; appuyez sur une boîte pour l’ouvrir."],
+  "gpt.lead.own": ["A GPT: boxes along one stream, {0} learned numbers. Write, and see all it computes; press a box to open it.",
+    "Ein GPT: Kästen an einem Strom, {0} gelernte Zahlen. Schreib, und sieh alles, was es berechnet; drück auf einen Kasten, um ihn zu öffnen.",
+    "Un GPT : des boîtes le long d’un flux, {0} nombres appris. Écrivez, et voyez tout ce qu’il calcule ; appuyez sur une boîte pour l’ouvrir."],
   "gpt.label": ["Your text:", "Dein Text:", "Votre texte :"],
   "gpt.empty": ["Write at least one character.", "Schreib mindestens ein Zeichen.", "Écrivez au moins un caractère."],
   "gpt.unknown": ["The model does not know {0}. It knows these characters: {1}", "Das Modell kennt {0} nicht. Es kennt diese Zeichen: {1}",
@@ -70,6 +76,9 @@ export const gpt = {
     "The {1} numbers of each token become {0} logits, one for each token that could come next: dot products with the rows of the output table. Softmax makes percentages of them.",
     "Aus den {1} Zahlen jedes Tokens werden {0} Logits, eines für jedes Token, das folgen könnte: Skalarprodukte mit den Zeilen der Ausgabetabelle. Softmax macht Prozente daraus.",
     "Les {1} nombres de chaque token deviennent {0} logits, un par token qui pourrait suivre : des produits scalaires avec les lignes de la table de sortie. Softmax en fait des pourcentages."],
+  "gpt.tied": ["The output table is the table of the token embedding: its numbers are learned once, for both.",
+    "Die Ausgabetabelle ist die Tabelle der Token-Einbettung: Ihre Zahlen werden einmal gelernt, für beides.",
+    "La table de sortie est celle du plongement des tokens : ses nombres sont appris une fois, pour les deux."],
   "gpt.weights": ["Learned numbers: {0} = {1}", "Gelernte Zahlen: {0} = {1}", "Nombres appris : {0} = {1}"],
 
   "gpt.part.percent": ["percent", "Prozent", "pour cent"],
@@ -89,6 +98,11 @@ export const gpt = {
   "gpt.point": ["Point at a colour to read its number; press a row to choose its token.",
     "Zeig auf eine Farbe, um ihre Zahl zu lesen; drück auf eine Zeile, um ihr Token zu wählen.",
     "Pointez une couleur pour lire son nombre ; appuyez sur une ligne pour choisir son token."],
+  "gpt.shade.value": ["Blue is above 0, orange below; the strongest colour is {0}.", "Blau ist über 0, orange darunter; die kräftigste Farbe ist {0}.",
+    "Le bleu est au-dessus de 0, l’orange au-dessous ; la couleur la plus vive vaut {0}."],
+  "gpt.shade.percent": ["Darker is more; a quarter of the share has half the colour, so that small shares can be seen.",
+    "Dunkler ist mehr; ein Viertel des Anteils hat die halbe Farbe, damit man kleine Anteile sieht.",
+    "Plus foncé veut dire plus ; un quart de la part a la moitié de la couleur, pour que les petites parts se voient."],
   "gpt.numbers": ["The numbers of “{0}” (token {1})", "Die Zahlen von „{0}“ (Token {1})", "Les nombres de « {0} » (token {1})"],
 
   "gpt.sum": ["What has been added to the row of “{0}” (token {1})", "Was zur Zeile von „{0}“ (Token {1}) addiert wurde",

@@ -8,7 +8,7 @@ import { state, setState, onState } from "../../state.js";
 import { map } from "./gpt/map.js";
 import { detail } from "./gpt/detail.js";
 import { next } from "./gpt/next.js";
-import { boxesOf, shown } from "./gpt/boxes.js";
+import { boxesOf, shown, grouped } from "./gpt/boxes.js";
 
 const MOST_BYTES = 64e6;
 
@@ -18,6 +18,7 @@ export function begin(root) {
   const input = h("textarea", { id: "gpt-text", rows: 1, spellcheck: "false", autocapitalize: "off", autocomplete: "off",
     oninput: () => setState({ gpt_text: input.value, gpt_at: 0 }) });
   const problem = h("div", { role: "status" }), model = h("p.faint.gpt-model");
+  const lead = h("p.lead.not-presented", {}, "\u00a0");
   const file = h("input", { type: "file", id: "gpt-file", accept: ".safetensors", onchange: () => file.files.length > 0 && open(file.files[0]) });
   const opened = detail(), after = next(write);
   const overview = map(() => {
@@ -27,7 +28,7 @@ export function begin(root) {
     }
   });
   root.classList.add("gpt");
-  root.append(
+  root.append(lead,
     h("div.gpt-top", {}, h("label", { for: "gpt-text" }, t("gpt.label")), input), problem, overview.element,
     h("div.gpt-below", {}, opened.element, after.element),
     h("details.settings", {}, h("summary", {}, t("gpt.model")), model, h("p", {}, t("gpt.model.trained")),
@@ -96,8 +97,9 @@ export function begin(root) {
     boxes = boxesOf(about);
     read = null;
     overview.model(about, boxes);
+    fill(lead, t(name === null ? "gpt.lead" : "gpt.lead.own", grouped(about.parameters)));
     fill(model, name === null ? null : [h("b", {}, name), ": "], t("gpt.model.is", about.layers, about.heads, about.width,
-      about.parameters.toLocaleString(document.documentElement.lang), about.steps.toLocaleString(document.documentElement.lang), about.vocab, about.context));
+      grouped(about.parameters), grouped(about.steps), about.vocab, about.context));
     if (!boxes.some(({ id }) => id === state.gpt_box)) {
       setState({ gpt_box: "h.0.attn" });
     }
@@ -139,5 +141,7 @@ export function begin(root) {
       ready ??= start();
       return ready;
     },
+    about: () => about, // for tests
+    read: () => read,
   };
 }

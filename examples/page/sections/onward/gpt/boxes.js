@@ -4,7 +4,7 @@
  * box of a model. */
 export function boxesOf({ layers, learned_positions }) {
   const boxes = [
-    { id: "text", kind: "text", parts: [] },
+    { id: "text", kind: "text", parts: [], code: "ids = tokenizer(text)" },
     { id: "wte", kind: "wte", parts: [["wte", "wte"]], code: "wte[ids]" },
     { id: "wpe", kind: learned_positions ? "wpe" : "sines", parts: [["wpe", "wpe"]], code: learned_positions ? "wpe[:T]" : "pe[:T]" },
     { id: "stream.0", kind: "stream", stage: 0, parts: [["x", "stream.0"]], code: "x = wte[ids] + wpe[:T]" },
@@ -33,18 +33,17 @@ export function boxesOf({ layers, learned_positions }) {
   return boxes;
 }
 
-/** How many learned numbers a box has: [formula, number]. */
-export function weightsOf({ kind }, { vocab, context, width, learned_positions }) {
-  const C = width;
+/** How many learned numbers a box has: [formula, number], or null. */
+export function weightsOf({ kind }, { vocab, context, width, learned_positions, biases, tied }) {
+  const C = width, bias = (n) => (biases ? ` + ${n}` : ""), count = (n) => (biases ? n : 0);
   return {
-    text: null, stream: null, sines: null,
     wte: [`${vocab} × ${C}`, vocab * C],
     wpe: learned_positions ? [`${context} × ${C}`, context * C] : null,
-    norm: [`${C} + ${C}`, 2 * C],
-    attention: [`${C} × ${3 * C} + ${3 * C} + ${C} × ${C} + ${C}`, 4 * C * C + 4 * C],
-    feed: [`${C} × ${4 * C} + ${4 * C} + ${4 * C} × ${C} + ${C}`, 8 * C * C + 5 * C],
-    logits: [`${C} × ${vocab}`, C * vocab],
-  }[kind];
+    norm: [`${C}${bias(C)}`, C + count(C)],
+    attention: [`${C} × ${3 * C}${bias(3 * C)} + ${C} × ${C}${bias(C)}`, 4 * C * C + count(4 * C)],
+    feed: [`${C} × ${4 * C}${bias(4 * C)} + ${4 * C} × ${C}${bias(C)}`, 8 * C * C + count(5 * C)],
+    logits: tied ? null : [`${C} × ${vocab}`, C * vocab],
+  }[kind] ?? null;
 }
 
 /** The parts that add up to the residual stream after n additions: {norm: the engine's part, name, block}. */
@@ -56,6 +55,9 @@ export function summands(n) {
   }
   return parts;
 }
+
+/** A large number, its digits in groups of three; German would write a point, which reads as a decimal point elsewhere. */
+export const grouped = (n) => n.toLocaleString(document.documentElement.lang === "en" ? "en" : "fr");
 
 const SIGNS = { " ": "␣", "\n": "⏎", "\t": "⇥" };
 

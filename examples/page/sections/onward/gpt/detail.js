@@ -6,7 +6,7 @@ import { state, setState } from "../../../state.js";
 import { heat } from "../../../heat.js";
 import { matrix, number } from "../../../matrix.js";
 import { nameOf } from "./map.js";
-import { weightsOf, summands, shown } from "./boxes.js";
+import { weightsOf, summands, shown, grouped } from "./boxes.js";
 
 const percent = (share) => `${number(100 * share, 1)} %`;
 
@@ -53,7 +53,7 @@ export function detail() {
   function heatOf({ head, shape, values, kind }, name, read, names) {
     const square = kind === "causal", choices = kind === "percent", token = (i) => `“${names[i]}” (${i + 1})`;
     const columns = square ? names : choices && shape[1] <= 100 ? read.vocabulary.map(shown) : null;
-    return heat({ shape, values, kind, rows: names, columns, wide: square || choices ? 12 : shape[1] > 64 ? 6 : 14,
+    return heat({ shape, values, kind, rows: names, columns, wide: square ? Math.max(10, Math.min(15, 340 / shape[1])) : choices ? 12 : shape[1] > 64 ? 5 : 14,
       title: `${head === null ? "" : `${t("gpt.head", head + 1)} `}${name} (${shape.join(" × ")})`,
       onrow: (row) => setState({ gpt_at: row + 1 === names.length ? 0 : row + 1 }),
       reading: (r, c, text) => (square ? t("gpt.reading.percent", token(r), token(c), text)
@@ -71,14 +71,17 @@ export function detail() {
       h("div.gpt-about", {}, h("h3", {}, nameOf(box)),
         h("p", {}, t(`gpt.${box.kind}.is`, about.vocab, C, about.heads, C / about.heads, 4 * C, names.length)),
         box.code === undefined ? null : h("p.gpt-code", {}, h("code", {}, box.code.replace("gelu", about.activation))),
-        weights === null ? null : h("p.faint", {}, t("gpt.weights", weights[0], weights[1].toLocaleString(document.documentElement.lang)))),
+        box.kind === "logits" && about.tied ? h("p.faint", {}, t("gpt.tied")) : null,
+        weights === null ? null : h("p.faint", {}, t("gpt.weights", weights[0], grouped(weights[1])))),
       box.kind === "text" ? textTable(read) : null,
       box.parts.length < 2 ? null : h("div.group.small.gpt-parts", { role: "group", "aria-label": t("gpt.parts") },
         box.parts.map(([each]) => h("button", { type: "button", "data-part": each, "aria-pressed": each === name,
           onclick: () => setState({ gpt_part: each }) }, t(`gpt.part.${each}`)))),
       box.kind === "stream" ? sums : null,
       h("div.gpt-heats", {}, heats.map((each) => each.element)),
-      part === undefined ? null : [h("p.faint", {}, t("gpt.point")), numbers]);
+      part === undefined ? null : [h("p.faint", {}, t("gpt.point"), " ", kind === undefined
+        ? t("gpt.shade.value", number(read.parts[part].values.reduce((most, v) => Math.max(most, Math.abs(v)), 0), 2)) : t("gpt.shade.percent")),
+      numbers]);
     heats.forEach((each) => each.paint());
     if (focused !== undefined) {
       element.querySelector(`[data-part="${focused}"]`)?.focus({ preventScroll: true });

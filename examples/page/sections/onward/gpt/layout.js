@@ -10,13 +10,13 @@ export function layout(layers, available) {
 function across(layers, available) {
   const branches = 2 * layers, begin = 236, end = 300; // of the parts before and after the blocks
   const step = Math.max(150, Math.min(210, (available - begin - end) / branches));
-  const Y = 214, thick = 40, boxes = new Map(), lines = [], sums = [], blocks = [];
+  const Y = 198, thick = 36, boxes = new Map(), lines = [], sums = [], blocks = [];
   const put = (id, x, y, w, height) => boxes.set(id, { x, y, w, h: height });
-  const top = 30, op = 74, norm = 40;
-  put("text", 0, 128, 84, 52);
-  put("wte", 102, 118, 100, 62);
+  const top = 26, op = 68, norm = 38;
+  put("text", 0, 114, 84, 52);
+  put("wte", 102, 104, 100, 62);
   put("wpe", 102, top, 100, 62);
-  lines.push("M84 154H102", `M202 149H${begin - ADD}V${Y - ADD}`, `M202 ${top + 31}H${begin - ADD}V${Y - ADD}`);
+  lines.push("M84 135H102", `M202 135H${begin - ADD}V${Y - ADD}`, `M202 ${top + 31}H${begin - ADD}V${Y - ADD}`);
   sums.push([begin - ADD, Y]);
   for (let k = 0; k <= branches; k++) {
     const x = begin + k * step, last = k === branches;
@@ -26,30 +26,30 @@ function across(layers, available) {
       put("ln_f", x + w + 16, Y - 31, 84, 62);
       put("logits", x + w + 116, Y - 40, 100, 80);
       lines.push(`M${x + w} ${Y}h16`, `M${x + w + 100} ${Y}h16`);
-      return { width: x + w + 218, height: Y + 44, boxes, lines, sums, blocks, thick };
+      return { width: x + w + 218, height: Y + 38, boxes, lines, sums, blocks, thick };
     }
     const i = Math.floor(k / 2), first = k % 2 === 0;
     const of = (name) => `h.${i}.${name}`;
     if (first) {
-      blocks.push({ x: x - 4, y: 0, w: 2 * step - 2, h: Y + 44 });
+      blocks.push({ x: x - 4, y: 0, w: 2 * step - 2, h: Y + 38 });
     }
-    put(of(first ? "ln_1" : "ln_2"), x + 10, top + op + 16, 84, norm);
+    put(of(first ? "ln_1" : "ln_2"), x + 10, top + op + 14, 84, norm);
     put(of(first ? "attn" : "mlp"), x + 10, top, w - 26, op);
     const joint = x + w + ADD;
-    lines.push(`M${x + 52} ${Y - thick / 2}V${top + op + 16 + norm}`, `M${x + 52} ${top + op + 16}V${top + op}`,
+    lines.push(`M${x + 52} ${Y - thick / 2}V${top + op + 14 + norm}`, `M${x + 52} ${top + op + 14}V${top + op}`,
       `M${x + w - 16} ${top + op / 2}H${joint}V${Y - ADD}`);
     sums.push([joint, Y]);
   }
 }
 
 function down(layers, available) {
-  const X = 20, thick = 36, step = 108, begin = 116, left = 56, boxes = new Map(), lines = [], sums = [], blocks = [];
+  const X = 20, thick = 36, step = 108, begin = 130, left = 56, boxes = new Map(), lines = [], sums = [], blocks = [];
   const put = (id, x, y, w, height) => boxes.set(id, { x, y, w, h: height });
   const half = (available - left - 10) / 2, norm = 92, op = left + norm + 18;
-  put("text", 0, 0, available, 30);
-  put("wte", left, 40, half, 44);
-  put("wpe", left + half + 10, 40, half, 44);
-  lines.push(`M${left + half / 2} 30V40`, `M${left + half / 2} 84V${begin - ADD}H${X}`, `M${left + 1.5 * half + 10} 84V${begin - ADD}H${X}`);
+  put("text", 0, 0, available, 44);
+  put("wte", left, 54, half, 44);
+  put("wpe", left + half + 10, 54, half, 44);
+  lines.push(`M${left + half / 2} 44V54`, `M${left + half / 2} 98V${begin - ADD}H${X}`, `M${left + 1.5 * half + 10} 98V${begin - ADD}H${X}`);
   sums.push([X, begin - ADD]);
   for (let k = 0; ; k++) {
     const y = begin + k * step, tall = step - 2 * ADD;

@@ -59,7 +59,7 @@ export function map(onopen) {
     fill(element, h("div.gpt-sheet", { style: `width:${width}px;height:${height}px` },
       svg("svg", { width, height, "aria-hidden": "true" },
         blocks.map((block, i) => [svg("rect", { class: "block", x: block.x, y: block.y, width: block.w, height: block.h, rx: 10 })]).flat(),
-        lines.map((d) => svg("path", { d })),
+        lines.map((d, i) => svg("path", { d, class: "flow", style: `animation-delay:${(0.7 * i / lines.length).toFixed(2)}s` })),
         narrow ? svg("path", { class: "stream", "stroke-width": thick, d: `M${first.x + thick / 2} ${first.y}V${height - 12}` })
           : svg("path", { class: "stream", "stroke-width": thick,
             d: `M${first.x} ${first.y + thick / 2}H${places.get(`stream.${2 * about.layers}`).x}` }),
@@ -75,6 +75,9 @@ export function map(onopen) {
     if (read === null) {
       return;
     }
+    const sheet = element.firstElementChild;
+    sheet.classList.remove("flows");
+    requestAnimationFrame(() => sheet.classList.add("flows")); // once along the lines
     boxes.forEach((box, i) => {
       if (box.kind === "text") {
         buttons[i].querySelector("code").textContent = read.tokens.map(shown).join("");
