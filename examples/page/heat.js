@@ -16,6 +16,12 @@ function palette(...names) {
   return found;
 }
 
+/** Calls draw() when the colours change: the reader chose another theme, or the system did. */
+export function onColours(draw) {
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  new MutationObserver(draw).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
+}
+
 const largest = (values) => values.reduce((most, v) => Math.max(most, Number.isFinite(v) ? Math.abs(v) : 0), 0);
 
 /** Draws values (rows, columns), one pixel each. kind: "value" | "percent" | "causal", where later columns are blocked. */

@@ -5,6 +5,7 @@ import { h, fill } from "../../dom.js";
 import { t } from "../../strings.js";
 import { Engine, decode } from "../../engine.js";
 import { state, setState, onState } from "../../state.js";
+import { onColours } from "../../heat.js";
 import { map } from "./gpt/map.js";
 import { detail } from "./gpt/detail.js";
 import { next } from "./gpt/next.js";
@@ -130,11 +131,15 @@ export function begin(root) {
   onState((changed) => {
     if (about !== null && changed.has("gpt_text")) {
       compute();
-    } else if (["gpt_box", "gpt_part", "theme"].some((key) => changed.has(key))) {
+    } else if (["gpt_box", "gpt_part"].some((key) => changed.has(key))) {
       draw();
     } else if (changed.has("gpt_at") && read !== null) {
       follow();
     }
+  });
+  onColours(() => {
+    overview.paint();
+    opened.paint();
   });
   return {
     show() {

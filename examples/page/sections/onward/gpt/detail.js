@@ -116,5 +116,5 @@ export function detail() {
     }));
   }
 
-  return { element, update, choose };
+  return { element, update, choose, paint: () => now?.heats.forEach((each) => each.paint()) };
 }

@@ -13,7 +13,7 @@ export function nameOf({ kind, block, stage }) {
     : block === undefined ? t(`gpt.${kind}`) : t("gpt.of_block", t(`gpt.${kind}`), block + 1);
 }
 
-/** onopen(): a box was pressed. Returns {element, model(about, boxes), update(read), draw()}. */
+/** onopen(): a box was pressed. Returns {element, model(about, boxes), update(read), paint()}. */
 export function map(onopen) {
   const element = h("div.gpt-map", { role: "group", "aria-label": t("gpt.map"), tabindex: -1 });
   let about = null, boxes = [], buttons = [], read = null, drawn = 0;
@@ -43,6 +43,7 @@ export function map(onopen) {
       return;
     }
     drawn = available;
+    const focused = element.contains(document.activeElement) ? document.activeElement.dataset.box : null;
     const { width, height, boxes: places, lines, sums, blocks, thick } = layout(about.layers, available - 2);
     const narrow = available < 800;
     buttons = boxes.map((box) => {
@@ -68,16 +69,14 @@ export function map(onopen) {
       narrow ? null : h("span.gpt-label", { style: `left:${first.x}px;top:${first.y + thick + 2}px` }, t("gpt.stream")),
       buttons));
     follow();
-    draw();
+    update(read);
+    buttons.find((button) => button.dataset.box === focused)?.focus({ preventScroll: true });
   }
 
-  function draw() {
+  function paintAll() {
     if (read === null) {
       return;
     }
-    const sheet = element.firstElementChild;
-    sheet.classList.remove("flows");
-    requestAnimationFrame(() => sheet.classList.add("flows")); // once along the lines
     boxes.forEach((box, i) => {
       if (box.kind === "text") {
         buttons[i].querySelector("code").textContent = read.tokens.map(shown).join("");
@@ -90,14 +89,23 @@ export function map(onopen) {
     });
   }
 
+  /** Shows what the model has computed. */
+  function update(found) {
+    read = found;
+    if (drawn === 0) {
+      build();
+      return;
+    }
+    paintAll();
+    const sheet = element.firstElementChild;
+    sheet.classList.remove("flows");
+    requestAnimationFrame(() => sheet.classList.add("flows")); // once along the lines
+  }
+
   new ResizeObserver(() => build()).observe(element);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => buttons.length > 0 && draw());
   onState((changed) => {
     if (changed.has("gpt_box")) {
       follow();
-    }
-    if (changed.has("theme") && buttons.length > 0) {
-      draw();
     }
   });
   return {
@@ -105,9 +113,7 @@ export function map(onopen) {
     model(of, all) {
       [about, boxes, drawn, read] = [of, all, 0, null];
     },
-    update(found) {
-      read = found;
-      drawn === 0 ? build() : draw();
-    },
+    update,
+    paint: paintAll,
   };
 }
