@@ -23,7 +23,7 @@ export function begin(root) {
   const file = h("input", { type: "file", id: "gpt-file", accept: ".safetensors", onchange: () => file.files.length > 0 && open(file.files[0]) });
   const opened = detail(), after = next(write);
   const overview = map(() => {
-    if (root.clientWidth < 800) { // the box opens below the map
+    if (root.clientWidth < 900) { // the box opens below the map
       opened.element.scrollIntoView({ block: "start" });
       opened.element.focus({ preventScroll: true });
     }
@@ -73,7 +73,7 @@ export function begin(root) {
     if (input.value !== text) {
       input.value = text;
     }
-    input.rows = text.includes("\n") || text.length > 90 ? 3 : 1;
+    input.rows = Math.min(4, text.split("\n").length + Math.floor(text.length / 100));
     if (bad !== null) {
       fill(problem, h("p.problem", {}, bad));
       return;

@@ -68,7 +68,7 @@ export function detail() {
     const focused = document.activeElement?.closest("[data-part]")?.dataset.part; // which is replaced
     const heats = part === undefined ? [] : heatsOf(read.parts[part], kind).map((each) => heatOf(each, name, read, names));
     fill(element,
-      h("div.gpt-about", {}, h("h3", {}, nameOf(box)),
+      h("div.gpt-about", {}, h("h2", {}, nameOf(box)),
         h("p", {}, t(`gpt.${box.kind}.is`, about.vocab, C, about.heads, C / about.heads, 4 * C, names.length)),
         box.code === undefined ? null : h("p.gpt-code", {}, h("code", {}, box.code.replace("gelu", about.activation))),
         box.kind === "logits" && about.tied ? h("p.faint", {}, t("gpt.tied")) : null,

@@ -2,14 +2,17 @@
 
 const ADD = 11; // radius of a sum
 
-/** {width, height, boxes: Map of id -> {x, y, w, h}, lines: [path], sums: [[x, y]], blocks: [{x, y, w, h}]}. */
+const BEGIN = 236, END = 300, STEP = 130; // of the parts before and after the blocks, and of half a block
+
+/** {isDown, width, height, boxes: Map of id -> {x, y, w, h}, lines: [path], sums: [[x, y]], blocks: [{x, y, w, h}]}. */
 export function layout(layers, available) {
-  return available < 800 ? down(layers, available) : across(layers, available);
+  const enough = BEGIN + END + 2 * STEP * Math.min(2, layers); // for more layers, the map scrolls
+  return available < enough ? down(layers, Math.min(560, available)) : across(layers, available);
 }
 
 function across(layers, available) {
-  const branches = 2 * layers, begin = 236, end = 300; // of the parts before and after the blocks
-  const step = Math.max(150, Math.min(210, (available - begin - end) / branches));
+  const branches = 2 * layers, begin = BEGIN;
+  const step = Math.max(STEP, Math.min(210, (available - begin - END) / branches));
   const Y = 198, thick = 36, boxes = new Map(), lines = [], sums = [], blocks = [];
   const put = (id, x, y, w, height) => boxes.set(id, { x, y, w, h: height });
   const top = 26, op = 68, norm = 38;
@@ -26,14 +29,14 @@ function across(layers, available) {
       put("ln_f", x + w + 16, Y - 31, 84, 62);
       put("logits", x + w + 116, Y - 40, 100, 80);
       lines.push(`M${x + w} ${Y}h16`, `M${x + w + 100} ${Y}h16`);
-      return { width: x + w + 218, height: Y + 38, boxes, lines, sums, blocks, thick };
+      return { isDown: false, width: x + w + 218, height: Y + 38, boxes, lines, sums, blocks, thick };
     }
     const i = Math.floor(k / 2), first = k % 2 === 0;
     const of = (name) => `h.${i}.${name}`;
     if (first) {
       blocks.push({ x: x - 4, y: 0, w: 2 * step - 2, h: Y + 38 });
     }
-    put(of(first ? "ln_1" : "ln_2"), x + 10, top + op + 14, 84, norm);
+    put(of(first ? "ln_1" : "ln_2"), x + 10, top + op + 14, Math.min(84, w - 24), norm);
     put(of(first ? "attn" : "mlp"), x + 10, top, w - 26, op);
     const joint = x + w + ADD;
     lines.push(`M${x + 52} ${Y - thick / 2}V${top + op + 14 + norm}`, `M${x + 52} ${top + op + 14}V${top + op}`,
@@ -58,7 +61,7 @@ function down(layers, available) {
       put("ln_f", left, y + 4, norm, 46);
       put("logits", op, y - 2, available - op, 62);
       lines.push(`M${X + thick / 2} ${y + 28}H${left}`, `M${left + norm} ${y + 28}H${op}`);
-      return { width: available, height: y + 66, boxes, lines, sums, blocks, thick };
+      return { isDown: true, width: available, height: y + 66, boxes, lines, sums, blocks, thick };
     }
     const i = Math.floor(k / 2), first = k % 2 === 0;
     const of = (name) => `h.${i}.${name}`;

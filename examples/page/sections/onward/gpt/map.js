@@ -44,8 +44,7 @@ export function map(onopen) {
     }
     drawn = available;
     const focused = element.contains(document.activeElement) ? document.activeElement.dataset.box : null;
-    const { width, height, boxes: places, lines, sums, blocks, thick } = layout(about.layers, available - 2);
-    const narrow = available < 800;
+    const { isDown, width, height, boxes: places, lines, sums, blocks, thick } = layout(about.layers, available - 2);
     buttons = boxes.map((box) => {
       const { x, y, w, h: tall } = places.get(box.id);
       return h(`button.gpt-box.${box.kind}`, { type: "button", "data-box": box.id, "aria-label": nameOf(box),
@@ -61,12 +60,12 @@ export function map(onopen) {
       svg("svg", { width, height, "aria-hidden": "true" },
         blocks.map((block, i) => [svg("rect", { class: "block", x: block.x, y: block.y, width: block.w, height: block.h, rx: 10 })]).flat(),
         lines.map((d, i) => svg("path", { d, class: "flow", style: `animation-delay:${(0.7 * i / lines.length).toFixed(2)}s` })),
-        narrow ? svg("path", { class: "stream", "stroke-width": thick, d: `M${first.x + thick / 2} ${first.y}V${height - 12}` })
+        isDown ? svg("path", { class: "stream", "stroke-width": thick, d: `M${first.x + thick / 2} ${first.y}V${height - 12}` })
           : svg("path", { class: "stream", "stroke-width": thick,
             d: `M${first.x} ${first.y + thick / 2}H${places.get(`stream.${2 * about.layers}`).x}` }),
         sums.map(([x, y]) => svg("g", { class: "sum" }, svg("circle", { cx: x, cy: y, r: 11 }), svg("path", { d: `M${x - 6} ${y}h12M${x} ${y - 6}v12` })))),
-      narrow ? null : blocks.map((block, i) => h("span.gpt-label", { style: `left:${block.x + 12}px;top:4px` }, t("gpt.block", i + 1))),
-      narrow ? null : h("span.gpt-label", { style: `left:${first.x}px;top:${first.y + thick + 2}px` }, t("gpt.stream")),
+      isDown ? null : blocks.map((block, i) => h("span.gpt-label", { style: `left:${block.x + 12}px;top:4px` }, t("gpt.block", i + 1))),
+      isDown ? null : h("span.gpt-label", { style: `left:${first.x}px;top:${first.y + thick + 2}px` }, t("gpt.stream")),
       buttons));
     follow();
     update(read);

@@ -9,7 +9,7 @@ const MOST = 10;
 
 /** onwrite(id). Returns {element, update(read, at, writes)}; writes: whether something can be written after `at`. */
 export function next(onwrite) {
-  const title = h("h3"), list = h("ol.gpt-next");
+  const title = h("h2"), list = h("ol.gpt-next");
   const element = h("section.gpt-after", { "aria-label": t("gpt.next") }, title, list, h("p.faint", {}, t("gpt.next.press")));
   return {
     element,
