@@ -140,7 +140,9 @@ EXAMPLES     := $(patsubst examples/%.c,$(BUILD)/%,$(filter-out %_mpi.c,$(wildca
 parts         = $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/main.c,$(wildcard examples/$(1)/*.c)))
 COMMON_PARTS := $(foreach f,$(COMMON),$(call parts,$(f)))
 PART_OBJECTS := $(foreach f,$(FOLDERS),$(call parts,$(f))) $(COMMON_PARTS)
-PAGE_PARTS   := $(filter-out %/browser_file.o,$(call parts,page))
+# What the page takes from the program gpt: models in files.
+PAGE_OF_GPT  := $(patsubst %,$(BUILD)/examples/gpt/%.o,checkpoint options tokenizer bpe)
+PAGE_PARTS   := $(filter-out %/browser_file.o,$(call parts,page)) $(PAGE_OF_GPT)
 LESSONS      := $(filter $(BUILD)/lesson%,$(EXAMPLES))
 
 # The rooms of tests/ that contain suites, and what they share.
@@ -276,20 +278,22 @@ demo: $(BUILD)/demo_$(DEMO_ISA)
 # ---- the page: library and engine compiled to WebAssembly, and everything put into one file ----
 
 # It is built by a make of its own, whose compiler is emcc.
-PAGE  := $(BUILD)/page
-STORY := $(BUILD)/story.bin
+PAGE     := $(BUILD)/page
+STORY    := $(BUILD)/story.bin
+PAGE_GPT := $(BUILD)/page_gpt.safetensors
 .PHONY: page deps-page
 page:
 	$(call needs,emcc esbuild,make deps-page)
-	@$(MAKE) --no-print-directory $(STORY)
+	@$(MAKE) --no-print-directory $(STORY) $(PAGE_GPT)
 	@$(MAKE) --no-print-directory CC=emcc AR=emar BUILD=$(PAGE) EXTRA=-msimd128 PIC= PTHREAD= SYMBOLS= STORY=$(STORY) \
-	    $(PAGE)/attention.html
+	    PAGE_GPT=$(PAGE_GPT) $(PAGE)/attention.html
 	@echo "$(PAGE)/attention.html is built; open it in a browser"
 
-$(BUILD)/attention.html: $(BUILD)/engine.wasm $(STORY) $(addprefix examples/page/,page.html page.css story.css build.sh) \
+$(BUILD)/attention.html: $(BUILD)/engine.wasm $(STORY) $(PAGE_GPT) \
+        $(addprefix examples/page/,page.html page.css story.css gpt.css build.sh) \
         $(wildcard examples/page/*.js examples/page/*/*.js examples/page/*/*/*.js)
 	$(call step,join $@)
-	sh examples/page/build.sh $< $(STORY) $@
+	sh examples/page/build.sh $< $(STORY) $(PAGE_GPT) $@
 
 # The weights of the models in the page's story, trained here with the kernels that WebAssembly uses.
 $(BUILD)/story.bin: $(BUILD)/page_train
@@ -305,8 +309,26 @@ $(BUILD)/page_story: $(BUILD)/tests/page/story.o $(PAGE_PARTS) $(call parts,next
 	$(call step,link $@)
 	$(LINK) $^ -o $@ $(LDLIBS_)
 
+# The GPT of the page's map, trained with the kernels that WebAssembly uses.
+$(BUILD)/page_gpt.safetensors: $(addprefix $(BUILD)/,stories gpt page_shrink)
+	$(call step,train $@)
+	$(BUILD)/stories > $(BUILD)/page_gpt.txt
+	HEED_ISA=baseline $(BUILD)/gpt train --text $(BUILD)/page_gpt.txt --n-layer 2 --n-head 2 --n-embd 32 --batch 16 \
+	    --steps 3000 --lr 8e-3 --eval-every 1000 --save $(BUILD)/page_gpt.trained --force 2> $(BUILD)/page_gpt.log || \
+	    { cat $(BUILD)/page_gpt.log >&2; exit 1; }
+	$(BUILD)/page_shrink $(BUILD)/page_gpt.trained $@
+
+$(BUILD)/page_shrink: $(BUILD)/examples/page/shrink/main.o $(PAGE_OF_GPT) $(COMMON_PARTS) $(LIBRARY)
+	$(call step,link $@)
+	$(LINK) $^ -o $@ $(LDLIBS_)
+
+# The logits that the page must show (tests/page/gpt.py).
+$(BUILD)/page_logits: $(BUILD)/tests/page/logits.o $(PAGE_OF_GPT) $(COMMON_PARTS) $(LIBRARY)
+	$(call step,link $@)
+	$(LINK) $^ -o $@ $(LDLIBS_)
+
 # STANDALONE_WASM: without JavaScript of emscripten's.
-$(BUILD)/engine.wasm: $(call parts,page) $(filter-out %/setup.o,$(call parts,next_token)) \
+$(BUILD)/engine.wasm: $(call parts,page) $(PAGE_OF_GPT) $(filter-out %/setup.o,$(call parts,next_token)) \
         $(foreach f,vocabulary text flags console,$(BUILD)/examples/common/$(f).o) $(LIBRARY)
 	$(call step,link $@)
 	$(LINK) $^ -sSTANDALONE_WASM --no-entry -sALLOW_MEMORY_GROWTH -o $@

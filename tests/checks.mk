@@ -42,7 +42,7 @@ check-report: all
 	$(RUN) tests/page/report.sh $(BUILD)
 
 # The page, built with emcc, in two browsers
-check-page: $(BUILD)/page_hash $(BUILD)/page_story
+check-page: $(addprefix $(BUILD)/,page_hash page_story page_logits gpt)
 	$(INSTALL) dev report firefox page
 	$(MAKE) --no-print-directory page
 	$(RUN) tests/page/bits.sh $(BUILD)

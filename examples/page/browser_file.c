@@ -42,6 +42,12 @@ int fstat(int fd, struct stat *about)
     return 0;
 }
 
+int stat(const char *path, struct stat *about)
+{
+    const int fd = open(path, O_RDONLY);
+    return fd < 0 ? -1 : fstat(fd, about);
+}
+
 ssize_t pread(int fd, void *to, size_t size, off_t at)
 {
     if (fd < FIRST || at < 0) {

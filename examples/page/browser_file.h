@@ -1,5 +1,5 @@
 /* The file that the page has opened, in memory: WebAssembly has no file system. browser_file.c
- * defines open, fstat, pread and close for it; it is compiled for WebAssembly only. */
+ * defines open, stat, fstat, pread and close for it; it is compiled for WebAssembly only. */
 #ifndef HEED_PAGE_BROWSER_FILE_H
 #define HEED_PAGE_BROWSER_FILE_H
 

@@ -1,13 +1,14 @@
 #!/bin/sh
-# Puts the page together: examples/page/build.sh ENGINE.wasm STORY.bin PAGE.html
-# esbuild joins the modules; this script puts stylesheets, scripts, WebAssembly and the story's weights into page.html,
+# Puts the page together: examples/page/build.sh ENGINE.wasm STORY.bin GPT.safetensors PAGE.html
+# esbuild joins the modules; this script puts stylesheets, scripts, WebAssembly and the models into page.html,
 # where lines of the form <!-- insert NAME --> stand for them.
 set -eu
 
 here=$(dirname "$0")
 wasm=$1
 story=$2
-page=$3
+gpt=$3
+page=$4
 parts=$(mktemp -d)
 trap 'rm -rf "$parts"' EXIT
 
@@ -22,7 +23,8 @@ join main
 join worker
 gzip -9 -n < "$wasm" | base64 | tr -d '\n' > "$parts/wasm"
 base64 < "$story" | tr -d '\n' > "$parts/story"
-cat "$here/page.css" "$here/story.css" > "$parts/css"
+gzip -9 -n < "$gpt" | base64 | tr -d '\n' > "$parts/gpt"
+cat "$here/page.css" "$here/story.css" "$here/gpt.css" > "$parts/css"
 awk -v parts="$parts" '
     /^ *<!-- insert [a-z]+ -->$/ {
         name = parts "/" $3

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "examples/page/gpt_map.h"
 #include "examples/page/parts.h"
 #include "examples/page/story.h"
 
@@ -100,5 +101,6 @@ EXPORT(page_end) void page_end(void)
     run_end();
     pass_end();
     story_end();
+    gpt_map_end();
     free_text();
 }

@@ -11,7 +11,7 @@ export function bytesOf(base64) {
 }
 
 /** The bytes of base64 text after gzip. */
-function decode(base64) {
+export function decode(base64) {
   const bytes = bytesOf(base64);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Response(stream).arrayBuffer();
@@ -108,4 +108,12 @@ export class Engine {
   open(bytes) { return this.call("open", bytes); }
   /** The weights of the run: {metadata, tensors: [{name, shape, values}]}. */
   state() { return this.call("state"); }
+
+  // ---- the map of a GPT (gpt_map.h) ----
+
+  /** Opens the bytes of a file of gpt train: {level, vocab, context, layers, heads, width, parameters, steps,
+   * learned_positions, biases, tied, activation, tokens: the text of each}. */
+  gptOpen(bytes) { return this.call("gptOpen", bytes); }
+  /** The forward over a text: {left_out, ids, parts: {name: {shape, values}}}. */
+  gptRead(text) { return this.call("gptRead", text); }
 }

@@ -13,10 +13,11 @@ import * as training from "./sections/training.js";
 import * as gradients from "./sections/gradients.js";
 import * as breaks from "./sections/breaks.js";
 import * as own from "./sections/own.js";
+import * as gpt from "./sections/onward/gpt.js";
 import * as quiz from "./sections/quiz.js";
 import * as teachers from "./sections/teachers.js";
 
-const sections = { story, class: classroom, training, gradients, breaks, own, quiz, teachers };
+const sections = { story, class: classroom, training, gradients, breaks, own, gpt, quiz, teachers };
 const names = Object.keys(sections);
 const app = document.getElementById("app");
 

@@ -21,13 +21,16 @@ const whole = (initial, least, most) => {
 
 const sentence = (initial) => field(initial, (text) => String(text).replace(/[\p{C}\s]+/gu, " ").slice(0, 200));
 
+/** Characters as a model of characters reads them: also blanks at the end, and new lines. */
+const text = (initial) => field(initial, (given) => String(given).replace(/[^\P{C}\n]+/gu, "").slice(0, 500));
+
 const MASK = /^(none|self|window|[0-9a-f]{33})$/; // mask.js; "": causal
 
 const fields = {
   lang: oneOf("", "en", "de", "fr"), // "": the browser's
   theme: oneOf("", "light", "dark"), // "": the system's
   present: flag(),                   // presenter mode
-  tab: oneOf("story", "class", "training", "gradients", "breaks", "own", "quiz", "teachers"),
+  tab: oneOf("story", "class", "training", "gradients", "breaks", "own", "gpt", "quiz", "teachers"),
   plan: oneOf("10", "30", "45"),     // of the lesson, in minutes
   embed: matching("", /^(line:\d{1,2}|matrix:[\w.@]{1,60}|picture:\d{1,2}|story:[1-8])$/), // one picture alone (embed.js)
   story: whole(1, 1, 8),             // its screen
@@ -53,11 +56,15 @@ const fields = {
   broken: oneOf("", "no_scale", "wrong_dim", "mask_inverted", "mask_after", "no_positions", "same_keys",
     "no_zero_grad", "lr_100"),       // the switch of "Break it"
   broken_seed: matching("", /^\d{1,15}$/), // of its models; "": the switch's own
+  gpt_text: text("Eva has a drum. Who has the drum? "), // that the GPT reads
+  gpt_box: matching("h.1.attn", /^[\w.]{1,20}$/), // the opened box of its map (boxes.js)
+  gpt_part: matching("", /^[\w().]{0,20}$/), // what is shown of the box; "": the first
+  gpt_at: whole(0, 0, 64),           // the chosen token, from 1; 0: the last
 };
 
 // What an entry of the browser's history shows, whatever the run is.
 const SHOWN = ["tab", "story", "example", "phase", "line", "head", "masked", "cell", "weight", "turn", "zoom", "h", "broken",
-  "broken_seed"];
+  "broken_seed", "gpt_text", "gpt_box", "gpt_part", "gpt_at"];
 const MINE = "of this page"; // the state of its entries
 
 const defaults = Object.fromEntries(Object.entries(fields).map(([key, { initial }]) => [key, initial]));

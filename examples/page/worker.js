@@ -4,6 +4,7 @@
 
 import { imports } from "./wasi.js";
 import { storyFunctions } from "./worker_story.js";
+import { gptFunctions } from "./worker_gpt.js";
 
 let e; // the engine's exports
 let printed = "";
@@ -39,6 +40,15 @@ function lend(array, use) {
   } finally {
     e.page_free(at);
   }
+}
+
+/** Calls use(path) with the path of a file of these bytes. */
+function lendFile(file, use) {
+  const path = encoder.encode("the file\0"); // BROWSER_FILE_PATH
+  return lend(file, (at) => {
+    e.page_file(at, file.byteLength);
+    return lend(path, use);
+  });
 }
 
 function json(address) {
@@ -197,13 +207,7 @@ const functions = {
     e.page_alone(seed, dModel, heads);
     check();
   },
-  open(file) {
-    const path = encoder.encode("the file\0"); // BROWSER_FILE_PATH
-    return lend(file, (at) => {
-      e.page_file(at, file.byteLength);
-      return lend(path, (p) => json(e.page_open(p)));
-    });
-  },
+  open: (file) => lendFile(file, (path) => json(e.page_open(path))),
   state() {
     const { tensors, metadata } = json(e.page_state());
     return {
@@ -217,6 +221,7 @@ const functions = {
 };
 
 Object.assign(functions, storyFunctions({ exports: () => e, lend, json }));
+Object.assign(functions, gptFunctions({ exports: () => e, lend, lendFile, json, elements }));
 
 onmessage = async ({ data: { id, name, args } }) => {
   try {

@@ -24,6 +24,7 @@ from selenium.webdriver.common.keys import Keys
 
 import asking
 import breaks
+import gpt
 import lines
 import shell
 import story
@@ -618,6 +619,7 @@ def main():
         check_print(page)
         page.check_quiet()
         story.check_story(driver, path, folder)
+        gpt.check(driver, path, folder)
         check_links(driver, path)
         shell.check_layout(driver, path)
         shell.check_history(driver, path)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tests the page in browsers: tests/page/page.sh BUILD [SCREENSHOTS]. Needs BUILD/page/attention.html and BUILD/page_hash,
+# Tests the page in browsers: tests/page/page.sh BUILD [SCREENSHOTS]. Needs BUILD/page/attention.html, page_hash, page_logits and gpt,
 # Chromium, its driver and Python's selenium; with Firefox and axe-core (PyPI axe-core-python) it checks more.
 set -eu
 

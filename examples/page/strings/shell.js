@@ -10,6 +10,7 @@ export const shell = {
   "tab.gradients": ["Gradients", "Gradienten", "Gradients"],
   "tab.breaks": ["Break it", "Mach es kaputt", "Casser le modèle"],
   "tab.own": ["Your own", "Eigenes", "À vous"],
+  "tab.gpt": ["GPT", "GPT", "GPT"],
   "tab.teachers": ["For teachers", "Für Lehrkräfte", "Pour les profs"],
   "loading": ["Starting …", "Es geht los …", "Démarrage …"],
   "missing": [
