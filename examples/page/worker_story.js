@@ -17,7 +17,8 @@ export function storyFunctions({ exports, lend, json }) {
       return json(exports().page_story_train(heads, seed));
     },
     storyAttend({ q, k, v }) {
-      return floats(q, (a) => floats(k, (b) => floats(v, (c) => json(exports().page_story_attend(a, b, c, k.length / 2)))));
+      return floats(q, (a) => floats(k, (b) => floats(v, (c) => json(exports().page_story_attend(a, b, c,
+        k.length / 2)))));
     },
     storyWeigh({ scores, v = null }) {
       return floats(scores, (a) => floats(v, (b) => json(exports().page_story_weigh(a, b, scores.length))));

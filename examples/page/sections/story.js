@@ -28,7 +28,8 @@ function page(name) {
   const problem = h("p.error", { role: "alert" });
   tell("text");
   const screen = SCREENS[name].begin({ tell, ask });
-  const element = h("article.story-page", { "data-screen": name }, h("div.story-text", {}, title, text, action), problem,
+  const element = h("article.story-page", { "data-screen": name }, h("div.story-text", {}, title, text, action),
+    problem,
     screen.element);
   const show = () => Promise.resolve(screen.show()).catch((error) => (problem.textContent = error.message));
   return { element, title, show, hide: () => screen.hide?.() };
@@ -45,7 +46,8 @@ export function begin(root) {
   svg("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" }, svg("path", { d: path })), h("span", {}, t(label)));
   const previous = step(-1, "story.nav.back", "M15 4 7 12l8 8"), next = step(1, "story.nav.next", "M9 4l8 8-8 8");
   root.classList.add("story");
-  root.append(body, h("nav.story-nav", { "aria-label": t("story.nav.screens") }, previous, h("div.story-dots", {}, dots), next));
+  root.append(body, h("nav.story-nav", { "aria-label": t("story.nav.screens") }, previous, h("div.story-dots", {},
+    dots), next));
 
   const fit = () => root.style.setProperty("--story-top", `${root.getBoundingClientRect().top + scrollY}px`);
   addEventListener("resize", () => state.tab === "story" && fit());
@@ -59,7 +61,8 @@ export function begin(root) {
       shown?.hide();
       shown = now;
     }
-    dots.forEach((dot, i) => (i === state.story - 1 ? dot.setAttribute("aria-current", "step") : dot.removeAttribute("aria-current")));
+    dots.forEach((dot, i) => (i === state.story - 1 ? dot.setAttribute("aria-current",
+      "step") : dot.removeAttribute("aria-current")));
     previous.disabled = state.story === 1;
     next.disabled = state.story === names.length;
     if (now === null) {

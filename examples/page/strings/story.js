@@ -23,9 +23,9 @@ export const story = {
   "story.it.agree": ["The model agrees with you. Now change the ending!", "Das Modell ist deiner Meinung. Ändere jetzt das Ende!", "Le modèle est de votre avis. Changez maintenant la fin !"],
   "story.it.differ": ["The model does not agree with you. Now change the ending!", "Das Modell ist anderer Meinung. Ändere jetzt das Ende!", "Le modèle n’est pas de votre avis. Changez maintenant la fin !"],
   "story.it.moved": [
-    "The arc has moved. The model learned that from {0} other sentences; none had *pizza* and *oven* together.",
-    "Der Bogen ist gewandert. Das hat das Modell aus {0} anderen Sätzen gelernt; keiner hatte *pizza* und *oven* zusammen.",
-    "L’arc s’est déplacé. Le modèle l’a appris avec {0} autres phrases ; aucune n’avait *pizza* et *oven* ensemble."],
+    "The arc has moved. The model learned this from {0} other sentences, each with the right answer; none had *pizza* and *oven* together.",
+    "Der Bogen ist gewandert. Das hat das Modell aus {0} anderen Sätzen gelernt, jeder mit der richtigen Antwort; keiner hatte *pizza* und *oven* zusammen.",
+    "L’arc s’est déplacé. Le modèle l’a appris avec {0} autres phrases et leurs réponses ; aucune n’avait *pizza* et *oven* ensemble."],
   "story.it.picture": ["The sentence, with arcs from it to each word", "Der Satz, mit Bögen von it zu jedem Wort", "La phrase, avec des arcs de it vers chaque mot"],
 
   "story.compare": ["Who answers best?", "Wer antwortet am besten?", "Qui répond le mieux ?"],

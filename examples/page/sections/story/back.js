@@ -23,7 +23,8 @@ export function begin({ ask }) {
     at = name === "closed" ? IT : 0; // without the curtain, the first word has the most to gain
     draw();
   } }, t(`story.back.${name}`)));
-  const element = h("div.story-screen.two", {}, h("div.story-holder", {}, picture.element, h("div.story-actions", {}, buttons)),
+  const element = h("div.story-screen.two", {}, h("div.story-holder", {}, picture.element, h("div.story-actions", {},
+    buttons)),
     chart.element, spoken);
   const grip = handle(picture.stage, { label: t("story.back.grip"), min: 1, max: WORDS.length, name: "curtain",
     onmove: (x, y) => pull(spots.list.filter((spot) => (spots.upright ? spot.y < y : spot.x < x)).length - 1),
@@ -35,7 +36,8 @@ export function begin({ ask }) {
   }
   function drawChart(width, height) {
     fill(chart.back, curves({ x: 34, y: 8, width: width - 50, height: height - 40, steps: UNTIL, most: 5,
-      loss: t("story.loss"), step: t("story.steps"), curves: Object.keys(KINDS).map((name) => ({ losses: losses[name], name,
+      loss: t("story.loss"), step: t("story.steps"), curves: Object.keys(KINDS).map((name) => ({ losses: losses[name],
+        name,
         label: trained[name] === undefined ? undefined : `${t(`story.back.${name}.short`)} ${signed(trained[name].measured.score.loss)}` })) }));
   }
   /** The cloth over the words that the curtain hides. */
@@ -51,7 +53,8 @@ export function begin({ ask }) {
     const far = upright ? height : width, folds = Math.max(1, Math.round((far - edge) / 46));
     for (let i = 0; i < folds; i++) {
       const from = edge + (far - edge) * i / folds, deep = (far - edge) / folds;
-      place.back.append(svg("rect", upright ? { x: 0, y: from, width, height: deep + 0.5, class: `story-curtain fold-${i % 2}` }
+      place.back.append(svg("rect", upright ? { x: 0, y: from, width, height: deep + 0.5,
+        class: `story-curtain fold-${i % 2}` }
         : { x: from, y: 0, width: deep + 0.5, height, class: `story-curtain fold-${i % 2}` }));
     }
     grip.place(upright ? width - 40 : edge, upright ? edge : height * 0.2, at + 1, WORDS[at]);

@@ -22,7 +22,8 @@ export function begin({ ask }) {
   }, (result) => {
     shown = result;
     place.redraw();
-    spoken.textContent = t("story.compare.said", [1, 6].map((i) => `${words[i]} ${percent(result.percents[i])}`).join(", "));
+    spoken.textContent = t("story.compare.said", [1,
+      6].map((i) => `${words[i]} ${percent(result.percents[i])}`).join(", "));
   });
   const set = (x, y) => {
     q = [x, y].map((value) => Math.max(-MOST, Math.min(MOST, value)));
@@ -47,7 +48,8 @@ export function begin({ ask }) {
       parts.push(svg("path", { d: `M${at([i, 0])[0]} 0V${plane[1]}`, class: i === 0 ? "story-axis" : "story-grid" }));
     }
     for (let i = -Math.ceil(ey); i <= ey; i++) {
-      parts.push(svg("path", { d: `M${wide ? 0 : 0} ${at([0, i])[1]}H${plane[0]}`, class: i === 0 ? "story-axis" : "story-grid" }));
+      parts.push(svg("path", { d: `M${wide ? 0 : 0} ${at([0, i])[1]}H${plane[0]}`,
+        class: i === 0 ? "story-axis" : "story-grid" }));
     }
     if (read === null || shown === null) {
       fill(place.back, parts);
@@ -59,12 +61,14 @@ export function begin({ ask }) {
     if (length > 0.05) {
       const u = query.map((value) => value / length);
       const far = Math.min(ex / Math.max(1e-3, Math.abs(u[0])), ey / Math.max(1e-3, Math.abs(u[1]))); // the edge
-      parts.push(svg("path", { d: `M${at(u.map((c) => -far * c))}L${at(u.map((c) => far * c))}`, class: "story-along" }));
+      parts.push(svg("path", { d: `M${at(u.map((c) => -far * c))}L${at(u.map((c) => far * c))}`,
+        class: "story-along" }));
       for (const i of Object.values(NOUNS)) {
         const k = key(i), along = k[0] * u[0] + k[1] * u[1], foot = u.map((c) => c * along);
         parts.push(svg("path", { d: `M${at(k)}L${at(foot)}`, class: "story-drop" }),
           svg("path", { d: `M${at([0, 0])}L${at(foot)}`, class: `story-length ${along < 0 ? "negative" : ""}` }),
-          svg("circle", { cx: at(foot)[0], cy: at(foot)[1], r: 5, class: `story-foot ${along < 0 ? "negative" : ""}` }));
+          svg("circle", { cx: at(foot)[0], cy: at(foot)[1], r: 5,
+            class: `story-foot ${along < 0 ? "negative" : ""}` }));
       }
     }
     for (let i = 0; i < words.length; i++) {
@@ -72,27 +76,35 @@ export function begin({ ask }) {
       parts.push(arrow(at([0, 0]), at(key(i)), { class: `key ${noun ? "" : "small"}` }));
       if (noun) {
         const [x, y] = at(key(i)), tight = x > plane[0] - 70; // no place to the right of the tip
-        parts.push(svg("text", { x: x + (tight ? 10 : 12), y: y + (tight ? 24 : 6), "text-anchor": tight ? "end" : "start", class: "story-label key" }, words[i]));
+        parts.push(svg("text", { x: x + (tight ? 10 : 12), y: y + (tight ? 24 : 6),
+          "text-anchor": tight ? "end" : "start", class: "story-label key" }, words[i]));
       }
     }
     wide && parts.push(svg("text", { x: 4, y: height - 10, class: "story-small" }, t("story.compare.formula")));
     parts.push(arrow(at([0, 0]), at(query), { class: "query" }));
     const [lx, ly] = at(query.map((c) => c * (length > 0 ? (length + 0.42) / length : 1)));
-    parts.push(svg("text", { x: Math.min(plane[0] - 20, Math.max(20, lx)), y: Math.min(plane[1] - 8, Math.max(18, ly + 6)), "text-anchor": "middle", class: "story-label query", "data-x": query[0], "data-y": query[1] }, "it"));
+    parts.push(svg("text", { x: Math.min(plane[0] - 20, Math.max(20, lx)), y: Math.min(plane[1] - 8, Math.max(18,
+      ly + 6)), "text-anchor": "middle", class: "story-label query", "data-x": query[0], "data-y": query[1] }, "it"));
     // The list: score and percentage of each word.
     const x0 = wide ? width - list : 0, y0 = wide ? 0 : plane[1] + 12;
     const step = wide ? (height - 30) / (words.length + 1) : 17, size = wide ? Math.min(20, step * 0.6) : 14;
     const column = [x0 + (wide ? 96 : 84), x0 + (wide ? 176 : 142), x0 + list - 62];
     if (wide) {
-      parts.push(svg("text", { x: column[1], y: y0 + step * 0.7, "text-anchor": "end", class: "story-small" }, t("story.compare.score")),
+      parts.push(svg("text", { x: column[1], y: y0 + step * 0.7, "text-anchor": "end", class: "story-small" },
+        t("story.compare.score")),
         svg("text", { x: column[1] + 16, y: y0 + step * 0.7, class: "story-small" }, t("story.compare.share")));
     }
     words.forEach((word, i) => {
       const y = y0 + step * (i + (wide ? 1 : 0) + 0.68), long = (column[2] - column[1] - 16) * shown.percents[i];
-      parts.push(svg("text", { x: column[0], y, "text-anchor": "end", "font-size": size, class: `story-row ${i === best ? "best" : ""}` }, word),
-        svg("text", { x: column[1], y, "text-anchor": "end", "font-size": size, class: "story-row number", "data-score": shown.scores[i] }, signed(shown.scores[i])),
-        svg("rect", { x: column[1] + 16, y: y - size * 0.72, width: Math.max(1, long), height: size * 0.8, rx: 3, class: "story-bar head-0" }),
-        svg("text", { x: column[1] + 22 + long, y, "font-size": size, class: `story-row number ${i === best ? "best" : ""}`, "data-percent": shown.percents[i] }, percent(shown.percents[i])));
+      parts.push(svg("text", { x: column[0], y, "text-anchor": "end", "font-size": size,
+        class: `story-row ${i === best ? "best" : ""}` }, word),
+        svg("text", { x: column[1], y, "text-anchor": "end", "font-size": size, class: "story-row number",
+          "data-score": shown.scores[i] }, signed(shown.scores[i])),
+        svg("rect", { x: column[1] + 16, y: y - size * 0.72, width: Math.max(1, long), height: size * 0.8, rx: 3,
+          class: "story-bar head-0" }),
+        svg("text", { x: column[1] + 22 + long, y, "font-size": size,
+          class: `story-row number ${i === best ? "best" : ""}`, "data-percent": shown.percents[i] },
+          percent(shown.percents[i])));
     });
     fill(place.back, parts);
     const [gx, gy] = at(query);

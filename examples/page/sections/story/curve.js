@@ -11,15 +11,19 @@ export function curves({ x, y, width, height, steps, most, curves: all, loss, st
     parts.push(svg("path", { d: `M${x} ${py(value)}H${x + width}`, class: value === 0 ? "story-axis" : "story-grid" }),
       svg("text", { x: x - 8, y: py(value) + 5, "text-anchor": "end", class: "story-small" }, value));
   }
-  parts.push(svg("text", { x: x + width, y: y + height + 20, "text-anchor": "end", class: "story-small" }, `${steps} ${stepName}`),
+  parts.push(svg("text", { x: x + width, y: y + height + 20, "text-anchor": "end", class: "story-small" },
+    `${steps} ${stepName}`),
     svg("text", { x: x + width - 10, y: y + 18, "text-anchor": "end", class: "story-small strong" }, loss));
   all.forEach(({ losses, name, label }, row) => {
     if (losses.length === 0) {
       return;
     }
-    parts.push(svg("path", { d: `M${losses.map((value, i) => `${px(i + 1).toFixed(1)} ${py(value).toFixed(1)}`).join("L")}`, class: `story-curve ${name}` }));
+    parts.push(svg("path",
+      { d: `M${losses.map((value, i) => `${px(i + 1).toFixed(1)} ${py(value).toFixed(1)}`).join("L")}`,
+      class: `story-curve ${name}` }));
     if (label !== undefined) {
-      parts.push(svg("text", { x: x + width - 10, y: y + 44 + 22 * row, "text-anchor": "end", class: `story-label ${name}` }, label));
+      parts.push(svg("text", { x: x + width - 10, y: y + 44 + 22 * row, "text-anchor": "end",
+        class: `story-label ${name}` }, label));
     }
   });
   if (at !== null) {

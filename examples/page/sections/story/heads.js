@@ -50,11 +50,13 @@ export function begin({ ask }) {
     });
     [0, 1].forEach((row) => {
       const y = 8 + (height - 42) * (row + 0.5) / 2, list = fresh[row] ?? accuracy[row];
-      parts.push(svg("text", { x: x0 + 8, y: y - (height - 42) / 4 + 20, class: `story-label head-${row}` }, t(`story.heads.${row + 1}`)));
+      parts.push(svg("text", { x: x0 + 8, y: y - (height - 42) / 4 + 20, class: `story-label head-${row}` },
+        t(`story.heads.${row + 1}`)));
       const at = {};
       list.forEach((value, seed) => {
         const slot = Math.round(value * wide / 16), up = (at[slot] = (at[slot] ?? -1) + 1);
-        parts.push(svg("circle", { cx: x0 + wide * value, cy: y + 12 + (up % 2 === 0 ? 1 : -1) * Math.ceil(up / 2) * Math.min(15, (height - 60) / 24), r: 7,
+        parts.push(svg("circle", { cx: x0 + wide * value,
+          cy: y + 12 + (up % 2 === 0 ? 1 : -1) * Math.ceil(up / 2) * Math.min(15, (height - 60) / 24), r: 7,
           class: `story-run head-${row}`, "data-heads": row + 1, "data-seed": seed, "data-value": value }));
       });
     });
@@ -69,8 +71,10 @@ export function begin({ ask }) {
     const classes = { [AT.who]: "meant", [AT.whom]: "meant", [AT.stop]: "it" };
     percents.forEach((row, head) => (heads > 1 ? classes[largest(row)] = `meant-${head}` : null));
     picture.show({ words, from: AT.stop, heads: percents, classes });
-    fill(answers, [[who, 0, "who"], [whom, 1, "whom"]].map(([list, i, name]) => h(`p.${said[i] === about.animals[pair[i]] ? "right" : "wrong"}`, {},
-      t(`story.heads.${name}`), h("b", { "data-percent": Math.max(...list) }, ` ${said[i]} `), percent(Math.max(...list)),
+    fill(answers, [[who, 0, "who"], [whom, 1, "whom"]].map(([list, i,
+      name]) => h(`p.${said[i] === about.animals[pair[i]] ? "right" : "wrong"}`, {},
+      t(`story.heads.${name}`), h("b", { "data-percent": Math.max(...list) }, ` ${said[i]} `),
+        percent(Math.max(...list)),
       said[i] === about.animals[pair[i]] ? " ✓" : " ✗")));
     spoken.textContent = t("story.heads.said", said[0], said[1]);
     dots.redraw();

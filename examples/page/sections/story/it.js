@@ -39,9 +39,9 @@ export function begin({ tell, ask }) {
     const noun = about.words[about.nouns[0] + largest(answers)], share = percent(percents[NOUNS[noun]]);
     tell("looked", t(`story.it.${noun}`), share);
     ask(ending === "pizza" ? (guess === noun ? "agree" : "differ") : "moved", about.train);
-    picture.show({ words: words(), heads: [percents], hints: [], buttons: {}, classes: { [NOUNS[noun]]: "meant", [IT]: "it",
-      ...(ending === "oven" ? { 9: "changed", 10: "changed" } : {}) },
-    spoken: words().map((word, i) => `${word} ${percent(percents[i])}`).join(", ") });
+    picture.show({ words: words(), heads: [percents], hints: [], buttons: {}, classes: { [NOUNS[noun]]: "meant",
+      [IT]: "it",
+      ...(ending === "oven" ? { 9: "changed", 10: "changed" } : {}) } });
   }
   return { element, show: draw };
 }

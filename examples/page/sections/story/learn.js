@@ -20,7 +20,8 @@ export function begin() {
   const place = h("output.story-place");
   const question = h("div.story-weight", { role: "group", "aria-label": t("story.learn.weight") });
   const element = h("div.story-screen.two", {},
-    h("div.story-holder", {}, picture.element, h("div.story-actions", {}, playButton, h("label.story-slider", {}, slider, place))),
+    h("div.story-holder", {}, picture.element, h("div.story-actions", {}, playButton, h("label.story-slider", {},
+      slider, place))),
     h("div.story-holder", {}, chart.element, question));
   let seen = false, asked = -1;
 
@@ -42,8 +43,10 @@ export function begin() {
     return best;
   };
   function drawChart(width, height) {
-    fill(chart.back, curves({ x: 34, y: 8, width: width - 50, height: height - 40, steps: UNTIL, most: 5, loss: t("story.loss"),
-      step: t("story.steps"), at: Math.min(run.step, UNTIL), curves: [{ losses: run.losses.slice(0, Math.min(UNTIL, Math.max(run.step, run.losses.length))), name: "closed" }] }));
+    fill(chart.back, curves({ x: 34, y: 8, width: width - 50, height: height - 40, steps: UNTIL, most: 5,
+      loss: t("story.loss"),
+      step: t("story.steps"), at: Math.min(run.step, UNTIL), curves: [{ losses: run.losses.slice(0, Math.min(UNTIL,
+        Math.max(run.step, run.losses.length))), name: "closed" }] }));
   }
   function draw() {
     playButton.textContent = t(run.playing ? "story.learn.stop" : run.step >= UNTIL ? "story.learn.again" : "story.learn.play");
@@ -79,13 +82,16 @@ export function begin() {
     if (now !== run.changes || index < 0) {
       return;
     }
-    const leaf = pass.leaves[index], values = pass.tensors[leaf.tensor].values, gradient = pass.tensors[leaf.gradient].values;
+    const leaf = pass.leaves[index], values = pass.tensors[leaf.tensor].values,
+      gradient = pass.tensors[leaf.gradient].values;
     const cell = gradient.reduce((best, g, i) => (Math.abs(g) > Math.abs(gradient[best]) ? i : best), 0);
     const answer = (sign) => async () => {
       const before = values[cell];
-      const [least, rest, most] = await run.engine.losses({ leaf: index, cell, values: [before - TURN, before, before + TURN] });
+      const [least, rest, most] = await run.engine.losses({ leaf: index, cell, values: [before - TURN, before,
+        before + TURN] });
       const right = Math.sign(-gradient[cell]) === sign;
-      said.textContent = t(right ? "story.learn.right" : "story.learn.wrong", signed(rest, 3), signed(sign < 0 ? least : most, 3));
+      said.textContent = t(right ? "story.learn.right" : "story.learn.wrong", signed(rest, 3),
+        signed(sign < 0 ? least : most, 3));
       said.className = right ? "story-verdict right" : "story-verdict wrong";
     };
     const said = h("p.story-verdict", { role: "status" });

@@ -22,7 +22,8 @@ export function begin({ ask }) {
     place.redraw();
     const noun = nearest(result.mix);
     ask("now", noun);
-    spoken.textContent = t("story.mix.said", percent(result.percents[NOUNS.pizza]), percent(result.percents[NOUNS.oven]), noun);
+    spoken.textContent = t("story.mix.said", percent(result.percents[NOUNS.pizza]),
+      percent(result.percents[NOUNS.oven]), noun);
   });
   const noun = (i) => about.words[about.nouns[0] + i];
   const value = (i) => [read.v[2 * i], read.v[2 * i + 1]];
@@ -70,12 +71,14 @@ export function begin({ ask }) {
     parts.push(svg("path", { d: `M0 ${oy}H${width}M${ox} 0V${height}`, class: "story-axis" }));
     const mix = shown.mix, now = nearest(mix);
     shown.percents.forEach((p, i) => {
-      parts.push(svg("path", { d: `M${at(mix)}L${at(value(i))}`, class: "story-pull", "stroke-width": Math.max(0.7, 16 * p), "data-percent": p }));
+      parts.push(svg("path", { d: `M${at(mix)}L${at(value(i))}`, class: "story-pull", "stroke-width": Math.max(0.7,
+        16 * p), "data-percent": p }));
     });
     points.forEach((point, i) => {
       const [x, y] = at(point), used = Object.keys(NOUNS).includes(noun(i)), is = noun(i) === now;
       parts.push(svg("circle", { cx: x, cy: y, r: used ? 8 : 4, class: `story-value ${used ? "used" : ""}` }),
-        svg("text", { x: used ? Math.max(56, x) : x, y: y - (used ? 25 : 9), "text-anchor": "middle", class: `story-label value ${used ? "used" : ""} ${is ? "is" : ""}` },
+        svg("text", { x: used ? Math.max(56, x) : x, y: y - (used ? 25 : 9), "text-anchor": "middle",
+          class: `story-label value ${used ? "used" : ""} ${is ? "is" : ""}` },
           used ? `${noun(i)} ${percent(shown.percents[NOUNS[noun(i)]])}` : noun(i)));
     });
     rest.forEach((i) => {
@@ -87,7 +90,8 @@ export function begin({ ask }) {
     const nearestAt = at(points[points.findIndex((_, i) => noun(i) === now)]);
     parts.push(svg("circle", { cx: nearestAt[0], cy: nearestAt[1], r: 17, class: "story-nearest" }));
     const [mx, my] = at(mix);
-    parts.push(svg("text", { x: mx, y: my + 34, "text-anchor": "middle", class: "story-label mixed", "data-x": mix[0], "data-y": mix[1] }, "it"));
+    parts.push(svg("text", { x: mx, y: my + 34, "text-anchor": "middle", class: "story-label mixed", "data-x": mix[0],
+      "data-y": mix[1] }, "it"));
     fill(place.back, parts);
     grip.place(mx, my, share(), `${signed(mix[0])}, ${signed(mix[1])}`);
   }

@@ -19,9 +19,11 @@ export function begin({ ask }) {
     kind = kind === "healthy" ? "broken" : "healthy";
     show();
   } }, h("span.knob"), t("story.onward.switch"));
-  const links = h("ul.story-links", {}, TABS.map((tab) => h("li", {}, h("a", { href: linkTo({ tab, story: 8 }) }, t(`tab.${tab}`)),
+  const links = h("ul.story-links", {}, TABS.map((tab) => h("li", {}, h("a", { href: linkTo({ tab, story: 8 }) },
+    t(`tab.${tab}`)),
     h("span", {}, t(`story.onward.${tab}`)))), h("li", {}, t("story.onward.course")));
-  const element = h("div.story-screen.two", {}, h("div.story-holder", {}, picture.element, h("div.story-actions", {}, toggle)), links);
+  const element = h("div.story-screen.two", {}, h("div.story-holder", {}, picture.element, h("div.story-actions", {},
+    toggle)), links);
 
   async function show() {
     toggle.setAttribute("aria-checked", kind === "broken");
@@ -29,13 +31,15 @@ export function begin({ ask }) {
     const chosen = kind;
     if (trained[chosen] === undefined) {
       ask("learning");
-      picture.show({ words: ["the", "pizza", "came", "out", "of", "the", "oven", "and", "it", "tasted", "good"], heads: [], reserve: true, from: 8, classes: { 8: "it" } });
+      picture.show({ words: ["the", "pizza", "came", "out", "of", "the", "oven", "and", "it", "tasted", "good"],
+        heads: [], reserve: true, from: 8, classes: { 8: "it" } });
     }
     trained[chosen] ??= await (begun[chosen] ??= train({ breaks: SWITCHES[chosen], until: UNTIL }));
     if (chosen !== kind) {
       return;
     }
-    const { measured, language, tokens } = trained[chosen], { it, words, context } = language, { seen, weights } = measured;
+    const { measured, language, tokens } = trained[chosen], { it, words, context } = language, { seen,
+      weights } = measured;
     picture.show({ words: tokens.slice(0, context).map((id) => words[id]), from: it, hints: [],
       heads: [Array.from(weights.subarray(it * seen, (it + 1) * seen))], classes: { [it]: "it", 1: "meant" } });
     ask(chosen, percent(measured.score.accuracy), signed(measured.score.loss));

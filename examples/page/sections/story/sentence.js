@@ -12,15 +12,16 @@ const widthOf = (word, size) => {
   return measure.measureText(word).width;
 };
 
-/** {element, show({words, from, heads, buttons, curtain, note}), arcs()}: words; from: the position that looks; heads:
- * percentages of each head, [] before it looks; buttons: {position: onclick} of words to press; classes: {position:
- * name}; curtain: the first hidden position. label: of the picture. */
+/** {element, stage, show({words, from, heads, buttons, classes, curtain, hints, reserve, after}, ms)}: from: the position
+ * that looks; heads: percentages of each head, [] before it looks; buttons: {position: onclick} of words to press;
+ * classes: {position: name}; curtain: the first hidden position; hints: positions it might mean; reserve: place for
+ * numbers that come later; after(stage, places): draws more. ms: how long the arcs move. label: of the picture. */
 export function sentencePicture(label) {
   let now = { words: [], from: 0, heads: [], buttons: {}, classes: {}, curtain: Infinity, hints: [] };
   let weights = []; // as drawn: of all heads, one after the other
   const words = h("div.story-sentence");
   const place = stage((width, height) => draw(width, height), label);
-  const spoken = h("p.unseen", { role: "status" });
+  const spoken = h("p.unseen");
   place.element.append(words, spoken);
   const motion = moving([], (values) => {
     weights = values;
@@ -35,7 +36,7 @@ export function sentencePicture(label) {
       const kept = old[i]?.tagName === tag && old[i].textContent === word;
       const element = kept ? old[i] : tag === "SPAN" ? h("span", { "data-word": i }, word)
         : h("button", { type: "button", "data-word": i, onclick: () => now.buttons[i]() }, word);
-      element.className = `story-word ${now.classes[i] ?? ""} ${i === now.from ? "from" : ""} ${i >= now.curtain ? "hidden-word" : ""}`;
+      element.className = `story-word ${now.classes[i] ?? ""} ${i >= now.curtain ? "hidden-word" : ""}`;
       return element;
     });
     if (elements.length !== old.length || elements.some((element, i) => element !== old[i])) {
@@ -79,7 +80,8 @@ export function sentencePicture(label) {
         const y1 = from.y - (self ? 7 : 0), y2 = spot.y + (self ? 7 : 0);
         return `M${right} ${y1}C${right + far * 1.3} ${y1} ${right + far * 1.3} ${y2} ${right} ${y2}`;
       }
-      const top = from.y - size * 0.85, high = self ? top * 0.16 : (top - 12) * (0.25 + 0.75 * Math.abs(spot.x - from.x) / reach);
+      const top = from.y - size * 0.85,
+        high = self ? top * 0.16 : (top - 12) * (0.25 + 0.75 * Math.abs(spot.x - from.x) / reach);
       const x1 = from.x - (self ? size * 0.3 : 0), x2 = spot.x + (self ? size * 0.3 : 0) + lane;
       return `M${x1} ${top}C${x1} ${top - high * 1.3} ${x2} ${top - high * 1.3} ${x2} ${top}`;
     };
@@ -89,7 +91,8 @@ export function sentencePicture(label) {
       const strongest = head * count + largest(of);
       spots.forEach((spot, i) => {
         const at = head * count + i, weight = weights[at] ?? 0;
-        arcs.push(svg("path", { d: path(spot, i === now.from, 0), class: `story-arc head-${head}`, "data-head": head, "data-to": i,
+        arcs.push(svg("path", { d: path(spot, i === now.from, 0), class: `story-arc head-${head}`, "data-head": head,
+          "data-to": i,
           "data-percent": of[i], "stroke-width": Math.max(0.8, thick * weight).toFixed(2),
           "stroke-opacity": (0.3 + 0.6 * Math.min(1, 1.6 * weight)).toFixed(3) }));
         if (i >= now.curtain) {
@@ -99,13 +102,15 @@ export function sentencePicture(label) {
         if (upright) {
           const long = (width * 0.36 - 80) * weight;
           const y = spot.y + (now.heads.length > 1 ? (head - 0.5) * spot.step * 0.42 : 0);
-          numbers.push(svg("rect", { x: width * 0.36 - 12 - long, y: y - 5, width: Math.max(1, long), height: 10, rx: 3, class: `story-bar head-${head}` }),
+          numbers.push(svg("rect", { x: width * 0.36 - 12 - long, y: y - 5, width: Math.max(1, long), height: 10,
+            rx: 3, class: `story-bar head-${head}` }),
             svg("text", { x: width * 0.36 - 18 - long, y: y + 5, "text-anchor": "end", class: kind }, percent(of[i])));
         } else {
           const low = spot.y + size * 0.75, tall = (height - low - 34) * weight;
           const wide = Math.max(10, Math.min(34, size * 0.8)) / now.heads.length;
           const x = spot.x + (head - (now.heads.length - 1) / 2) * (wide + 3);
-          numbers.push(svg("rect", { x: x - wide / 2, y: low, width: wide, height: Math.max(1, tall), rx: 3, class: `story-bar head-${head}` }));
+          numbers.push(svg("rect", { x: x - wide / 2, y: low, width: wide, height: Math.max(1, tall), rx: 3,
+            class: `story-bar head-${head}` }));
           if (now.heads.length === 1 || of[i] > 0.2) {
             numbers.push(svg("text", { x, y: low + tall + 20, "text-anchor": "middle", class: kind }, percent(of[i])));
           }
@@ -115,10 +120,12 @@ export function sentencePicture(label) {
     const hints = now.hints.map((i) => svg("path", { d: path(spots[i], false, 0), class: "story-hint" }));
     const marks = now.hints.map((i) => {
       const spot = spots[i];
-      return upright ? svg("text", { x: width * 0.36 - 22, y: spot.y + 7, "text-anchor": "end", class: "story-question" }, "?")
+      return upright ? svg("text", { x: width * 0.36 - 22, y: spot.y + 7, "text-anchor": "end",
+        class: "story-question" }, "?")
         : svg("text", { x: spot.x, y: spot.y + size * 1.7, "text-anchor": "middle", class: "story-question" }, "?");
     });
-    fill(place.back, arcs.sort((a, b) => a.getAttribute("stroke-width") - b.getAttribute("stroke-width")), hints, numbers, marks);
+    fill(place.back, arcs.sort((a, b) => a.getAttribute("stroke-width") - b.getAttribute("stroke-width")), hints,
+      numbers, marks);
     now.after?.(place, { upright, size, spots, width, height });
   }
 
@@ -126,7 +133,8 @@ export function sentencePicture(label) {
     show(changes, ms = 700) {
       now = { ...now, ...changes };
       updateWords();
-      spoken.textContent = now.spoken ?? "";
+      const said = (of) => now.words.map((word, i) => `${word} ${percent(of[i])}`).join(", ");
+      spoken.textContent = now.heads.map((of) => `${now.words[now.from]}: ${said(of)}`).join("; ");
       motion.to(now.heads.flatMap((of) => [...of]), ms);
       place.redraw();
     },

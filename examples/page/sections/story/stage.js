@@ -67,7 +67,8 @@ export const still = () => reduced.matches;
  * readers. */
 export function handle(where, { label, min, max, onmove, onkey, name = "" }) {
   const dot = svg("circle", { r: 9, class: "story-grip" });
-  const element = svg("g", { class: `story-handle ${name}`, role: "slider", tabindex: 0, "aria-label": label, "aria-valuemin": min,
+  const element = svg("g", { class: `story-handle ${name}`, role: "slider", tabindex: 0, "aria-label": label,
+    "aria-valuemin": min,
     "aria-valuemax": max, "aria-valuenow": min }, svg("circle", { r: 24, class: "story-touch" }), dot);
   const move = (event) => {
     const box = where.picture.getBoundingClientRect();
@@ -103,5 +104,6 @@ export function arrow([x1, y1], [x2, y2], properties = {}) {
   const wing = head * 0.45;
   return svg("g", { ...properties, class: `story-arrow ${properties.class ?? ""}` },
     svg("path", { d: `M${x1} ${y1}L${bx} ${by}`, class: "shaft" }),
-    svg("path", { d: `M${x2} ${y2}L${bx - wing * uy} ${by + wing * ux}L${bx + wing * uy} ${by - wing * ux}Z`, class: "tip" }));
+    svg("path", { d: `M${x2} ${y2}L${bx - wing * uy} ${by + wing * ux}L${bx + wing * uy} ${by - wing * ux}Z`,
+      class: "tip" }));
 }

@@ -17,8 +17,10 @@ export function begin({ tell, ask }) {
     why = !why;
     show();
   } });
-  const sharper = h("button.story-choice", { type: "button", onclick: () => machine.scale(2) }, t("story.weigh.sharper"));
-  const flatter = h("button.story-choice", { type: "button", onclick: () => machine.scale(0.5) }, t("story.weigh.flatter"));
+  const sharper = h("button.story-choice", { type: "button", onclick: () => machine.scale(2) },
+    t("story.weigh.sharper"));
+  const flatter = h("button.story-choice", { type: "button", onclick: () => machine.scale(0.5) },
+    t("story.weigh.flatter"));
   const actions = h("div.story-actions"), body = h("div.story-holder");
   const element = h("div.story-screen", {}, body, actions);
 
@@ -54,7 +56,8 @@ function machinePart() {
     compute(scores);
   });
   const set = (i, value) => motion.jump(scores.map((old, j) => (i === j ? value : old)));
-  const grips = words.map((word, i) => handle(place, { label: t("story.weigh.grip", word), min: -LEAST, max: MOST, name: "score",
+  const grips = words.map((word, i) => handle(place, { label: t("story.weigh.grip", word), min: -LEAST, max: MOST,
+    name: "score",
     onmove: (x, y) => set(i, (geometry.zero - y) / geometry.unit),
     onkey: (dx, dy) => set(i, Math.round(10 * scores[i] + dx + dy) / 10) }));
 
@@ -66,28 +69,36 @@ function machinePart() {
     if (shown === null) {
       return;
     }
-    const column = Math.min(260, width / words.length), bar = Math.min(36, column * 0.3), left = (width - column * words.length) / 2;
+    const column = Math.min(260, width / words.length), bar = Math.min(36, column * 0.3),
+      left = (width - column * words.length) / 2;
     const parts = [svg("path", { d: `M${left} ${zero}H${left + column * words.length}`, class: "story-axis" }),
       svg("text", { x: left, y: zero - 6, class: "story-small" }, wide ? t("story.weigh.zero") : "0"),
       svg("text", { x: left, y: 16, class: "story-small" }, t("story.weigh.four"))];
     let x = 0;
     words.forEach((word, i) => {
       const middle = left + column * (i + 0.5), y = zero - unit * shown.scores[i], p = shown.percents[i];
-      const x1 = width * x, across = width * p;
+      const x1 = width * x, across = width * p, x2 = x1 + across;
       x += p;
       const turn = foot + fall * 0.6;
-      parts.push(svg("rect", { x: middle - bar, y: Math.min(y, zero), width: 2 * bar, height: Math.abs(y - zero), rx: 6, class: `story-score flow-${i}` }),
-        svg("text", { x: middle, y: y + (shown.scores[i] < 0 ? 34 : -18), "text-anchor": "middle", class: "story-number" }, signed(shown.scores[i], 1)),
-        svg("path", { class: `story-flow flow-${i}`, d: `M${middle - bar} ${foot}C${middle - bar} ${turn} ${x1} ${turn} ${x1} ${down}H${x1 + across}C${x1 + across} ${turn} ${middle + bar} ${turn} ${middle + bar} ${foot}Z` }),
+      parts.push(svg("rect", { x: middle - bar, y: Math.min(y, zero), width: 2 * bar, height: Math.abs(y - zero),
+        rx: 6, class: `story-score flow-${i}` }),
+        svg("text", { x: middle, y: y + (shown.scores[i] < 0 ? 34 : -18), "text-anchor": "middle",
+          class: "story-number" }, signed(shown.scores[i], 1)),
+        svg("path", { class: `story-flow flow-${i}`,
+          d: `M${middle - bar} ${foot}C${middle - bar} ${turn} ${x1} ${turn} ${x1} ${down}` +
+            `H${x2}C${x2} ${turn} ${middle + bar} ${turn} ${middle + bar} ${foot}Z` }),
         svg("text", { x: middle, y: foot - (wide ? 12 : 28), "text-anchor": "middle", class: "story-label" }, word,
-          svg("tspan", { class: "story-share", "data-percent": p, ...(wide ? { dx: 8 } : { x: middle, dy: 18 }) }, percent(p))),
+          svg("tspan", { class: "story-share", "data-percent": p, ...(wide ? { dx: 8 } : { x: middle, dy: 18 }) },
+            percent(p))),
         svg("rect", { x: x1, y: down, width: across, height: strip, class: `story-piece flow-${i}` }));
       if (across > 52) {
-        parts.push(svg("text", { x: x1 + across / 2, y: down + strip / 2 + 7, "text-anchor": "middle", class: "story-number on" }, percent(p)));
+        parts.push(svg("text", { x: x1 + across / 2, y: down + strip / 2 + 7, "text-anchor": "middle",
+          class: "story-number on" }, percent(p)));
       }
     });
     fill(place.back, parts);
-    words.forEach((word, i) => grips[i].place(left + column * (i + 0.5), zero - unit * shown.scores[i], shown.scores[i], signed(shown.scores[i], 1)));
+    words.forEach((word, i) => grips[i].place(left + column * (i + 0.5), zero - unit * shown.scores[i],
+      shown.scores[i], signed(shown.scores[i], 1)));
   }
 
   return { element, scale: (by) => motion.to(scores.map((value) => value * by), 400), async show() {
@@ -104,7 +115,8 @@ function machinePart() {
 function rootPart() {
   const asked = new Map();
   let d = 2, shown = null;
-  const input = h("input", { type: "range", min: 1, max: POWERS, value: 1, step: 1, oninput: () => choose(2 ** Number(input.value)) });
+  const input = h("input", { type: "range", min: 1, max: POWERS, value: 1, step: 1,
+    oninput: () => choose(2 ** Number(input.value)) });
   const said = h("output", {}, "d = 2");
   const slider = h("label.story-slider", {}, said, input);
   const place = stage(draw, t("story.weigh.histogram"));
@@ -147,18 +159,22 @@ function rootPart() {
       const top = y0 + 34, most = Math.max(...counts), tall = base - top;
       const title = t(`story.weigh.${name}`);
       parts.push(svg("text", { x: 2, y: y0 + 20, class: `story-label ${name}` }, title));
-      counts.forEach((n, i) => n > 0 && parts.push(svg("rect", { x: w * i / BINS, y: base - tall * n / most, width: w / BINS + 0.3,
+      counts.forEach((n, i) => n > 0 && parts.push(svg("rect", { x: w * i / BINS, y: base - tall * n / most,
+        width: w / BINS + 0.3,
         height: tall * n / most, class: `story-count ${name}` })));
       parts.push(svg("path", { d: `M0 ${base}H${w}`, class: "story-axis" }));
       [-40, -20, 0, 20, 40].forEach((tick) => parts.push(svg("text", { x: w * (tick + REACH) / 2 / REACH, y: base + 18,
         "text-anchor": "middle", class: "story-small" }, signed(tick, 0))));
       // The percentages of six of the products.
-      const x0 = wide ? w + 30 : 0, across = wide ? width - x0 : width, y = wide ? y0 + half / 2 - 18 : base + 26, deep = wide ? 52 : 22;
+      const x0 = wide ? w + 30 : 0, across = wide ? width - x0 : width, y = wide ? y0 + half / 2 - 18 : base + 26,
+        deep = wide ? 52 : 22;
       let x = x0;
       shown.percents[row].forEach((p, i) => {
-        parts.push(svg("rect", { x, y, width: Math.max(0, across * p - 2), height: deep, class: `story-piece flow-${i % 4}`, "data-percent": p }));
+        parts.push(svg("rect", { x, y, width: Math.max(0, across * p - 2), height: deep,
+          class: `story-piece flow-${i % 4}`, "data-percent": p }));
         if (across * p > 46) {
-          parts.push(svg("text", { x: x + across * p / 2, y: y + deep / 2 + 6, "text-anchor": "middle", class: `story-number on ${wide ? "" : "little"}` }, percent(p)));
+          parts.push(svg("text", { x: x + across * p / 2, y: y + deep / 2 + 6, "text-anchor": "middle",
+            class: `story-number on ${wide ? "" : "little"}` }, percent(p)));
         }
         x += across * p;
       });
