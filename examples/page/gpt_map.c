@@ -235,10 +235,10 @@ static void describe(FILE *json)
             "\"width\":%lld,\"parameters\":%lld,\"steps\":%lld,\"activation\":\"%s\","
             "\"learned_positions\":%s,\"biases\":%s,\"tied\":%s,\"tokens\":[",
             token_level_name(t->level), (long long)c->vocab_size, (long long)c->block_size,
-            c->n_layer, c->n_head, (long long)c->n_embd,
-            (long long)count_parameters(), (long long)opened.record.settings.steps,
-            activation_name(c->activation), c->sinusoidal ? "false" : "true",
-            c->no_bias ? "false" : "true", c->untied ? "false" : "true");
+            c->n_layer, c->n_head, (long long)c->n_embd, (long long)count_parameters(),
+            (long long)opened.record.settings.steps, activation_name(c->activation),
+            c->sinusoidal ? "false" : "true", c->no_bias ? "false" : "true",
+            c->untied ? "false" : "true");
     for (int64_t id = 0; id < t->count; id++) {
         fputs(id > 0 ? "," : "", json);
         write_bytes(json, id);

@@ -30,8 +30,9 @@ const char *page_gpt_open(const char *path);
  *   h.i.ln_2  h.i.fc  h.i.act       (T, C), and the feed-forward network's hidden layer (T, 4 C)
  *   h.i.mlp   stream.(2i + 2)       (T, C)
  *   ln_f  logits  shares            (T, C), (T, V), and their softmax
- *   norm.X                          the length of each row of X (T): of wte, wpe, attn, mlp, streams
- *   guess.n  guess_share.n          what lm_head(ln_f(stream.n)) would say: ids (T) and shares (T)
+ *   norm.X                          the length of each row of X (T): of wte, wpe, attn, mlp,
+ * streams guess.n  guess_share.n          what lm_head(ln_f(stream.n)) would say: ids (T) and
+ * shares (T)
  *
  * All but the last two lines, h.i.percent and shares are results of the forward itself; percent is
  * computed from its q and k. Values stay until the next call. HEED_ERR_VALUE: there is no model, or

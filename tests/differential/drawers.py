@@ -361,7 +361,7 @@ def pairs(d, args):
 
 
 def positions_of(d, args):
-    return d.ids(d.narrowed(d.value(args["a"]).shape[:-1]), 1000)
+    return d.ids(d.narrowed(d.value(args["a"]).shape[:-1]), 30)
 
 
 def rope_options(d, args):

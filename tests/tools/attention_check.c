@@ -226,8 +226,8 @@ END_TEST
 /* Short sequences skip what they cannot show, and no more. */
 START_TEST(a_few_tokens_are_enough)
 {
-    static const char *const free_ones[] = {"oooo--o---oo", "oooooooo--oo", "ooooooooo-oo"};
-    static const char *const causal_ones[] = {"oooo--o--ooo", "oooo-oo--ooo", "oooo-oo-oooo"};
+    static const char *const expected[2][3] = {{"oooo--o---oo", "oooooooo--oo", "ooooooooo-oo"},
+                                               {"oooo--o--ooo", "oooo-oo--ooo", "oooo-oo-oooo"}};
     for (int causal = 0; causal < 2; causal++) {
         for (int tokens = 1; tokens <= 3; tokens++) {
             heed_attention_report report;
@@ -237,8 +237,7 @@ START_TEST(a_few_tokens_are_enough)
             options.report = &report;
             heed_attention_check(attention_forward, m, options);
             expect_no_error();
-            expect_verdicts(&report, (causal ? causal_ones : free_ones)[tokens - 1],
-                            causal ? "causal" : "free");
+            expect_verdicts(&report, expected[causal][tokens - 1], causal ? "causal" : "free");
             ck_assert_int_eq(report.tokens, tokens);
             heed_module_free(m);
         }

@@ -44,8 +44,7 @@ static heed_status check(const heed_tensor *x, const heed_tensor *positions, dou
 /* positions (...) -> angles (..., d / 2) in f64 */
 static heed_tensor *angles(heed_tensor *positions, int64_t d, double base)
 {
-    heed_tensor *exponents =
-        heed_mul_scalar(heed_arange(0, (double)d, 2, HEED_F64), -1 / (double)d);
+    heed_tensor *exponents = heed_div_scalar(heed_arange(0, (double)d, 2, HEED_F64), -(double)d);
     heed_tensor *frequencies = heed_pow(heed_scalar(base, HEED_F64), exponents);
     return heed_mul(heed_unsqueeze(heed_to(positions, HEED_F64), -1), frequencies);
 }
