@@ -98,7 +98,7 @@ def check_quiz(page):
                 assert found is None or abs(eval(found[1].replace("−", "-").replace("×", "*")) - number(found[2].rstrip("."))) <= 5.1e-5, text
         before = page.text("#panel-quiz .quiz")
         page.run("[...document.querySelectorAll('#panel-quiz button')].find((b) => b.textContent === 'Other numbers').click()")
-        page.wait("document.querySelector('#panel-quiz .quiz').innerText !== arguments[0]", before)
+        page.wait("document.querySelector('#panel-quiz .quiz').textContent !== arguments[0]", before)
     assert len(texts) == 4, texts
     page.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     visible = page.run("[...document.querySelectorAll('#panel-quiz button, #panel-quiz .printed')].filter((x) => x.checkVisibility())"
