@@ -13,7 +13,8 @@ parts=$(mktemp -d)
 trap 'rm -rf "$parts"' EXIT
 
 join() {
-    esbuild "$here/$1.js" --bundle --format=iife --charset=utf8 --target=es2021 --log-level=warning > "$parts/$1"
+    esbuild "$here/$1.js" --bundle --format=iife --charset=utf8 --target=es2021 --minify-whitespace --log-level=warning \
+        > "$parts/$1"
     if grep -qi '</script' "$parts/$1"; then
         echo "build.sh: $1.js contains </script, which would end it in the page" >&2
         exit 1

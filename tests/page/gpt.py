@@ -381,6 +381,11 @@ def check_places(driver, path):
         for theme in ("light", "dark"):
             set_state(page, theme=theme)
             check_axe(page)
+    for present in ("false", "true"):
+        page = open_page(driver, path, width=1366, fragment=f"#tab=gpt&present={present}")
+        wait_for(page, TEXT)
+        tops = page.run("[...document.querySelectorAll('.heat')].map((e) => e.getBoundingClientRect().top)")
+        assert len(tops) == 2 and tops[0] == tops[1], (present, tops)
     for lang in ("de", "fr"):
         for width in (1366, 390):
             page = open_page(driver, path, width=width, fragment=f"#tab=gpt&lang={lang}&gpt_box=stream.4")

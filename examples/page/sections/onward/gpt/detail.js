@@ -53,7 +53,7 @@ export function detail() {
   function heatOf({ head, shape, values, kind }, name, read, names) {
     const square = kind === "causal", choices = kind === "percent", token = (i) => `“${names[i]}” (${i + 1})`;
     const columns = square ? names : choices && shape[1] <= 100 ? read.vocabulary.map(shown) : null;
-    return heat({ shape, values, kind, rows: names, columns, wide: square ? Math.max(10, Math.min(15, 340 / shape[1])) : choices ? 12 : shape[1] > 64 ? 5 : 14,
+    return heat({ shape, values, kind, rows: names, columns, wide: square ? Math.max(9.5, Math.min(15, 330 / shape[1])) : choices ? 12 : shape[1] > 64 ? 5 : 14,
       title: `${head === null ? "" : `${t("gpt.head", head + 1)} `}${name} (${shape.join(" × ")})`,
       onrow: (row) => setState({ gpt_at: row + 1 === names.length ? 0 : row + 1 }),
       reading: (r, c, text) => (square ? t("gpt.reading.percent", token(r), token(c), text)
