@@ -11,7 +11,7 @@ unset MAKEFLAGS WERROR
 sh tests/install.sh check dist deb page
 log=build/deb.log
 mkdir -p build
-! $short || export DEB_BUILD_OPTIONS="nocheck noopt parallel=$(nproc)"
+! $short || export DEB_BUILD_OPTIONS="nocheck parallel=$(nproc)"
 make deb > $log 2>&1 || { tail -40 $log; exit 1; }
 
 # The packages are unpacked, and their tests find them there.
