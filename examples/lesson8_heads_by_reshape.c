@@ -1,6 +1,6 @@
 /* Lesson 8: several heads without a loop.
  *
- *     build/lesson8_heads_by_reshape
+ *     build/lesson8_heads_by_reshape [STEPS]       of training; default: 1000
  *
  * Lessons 2 and 3 give each head its own matrices. Most code in use has one W_q, one W_k and one
  * W_v for all heads, cuts their results into heads, attends in all heads at once, and joins what
@@ -12,6 +12,7 @@
  * the heads. docs/checking.md says where the mistakes were found. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "heed.h"
 
@@ -203,7 +204,7 @@ static bool show_sameness(void)
 
 /* ---- 3. what the mistakes do ---- */
 
-enum { SYMBOLS = 8, HALF = 4, T = 2 * HALF - 1, STEPS = 1000 };
+enum { SYMBOLS = 8, HALF = 4, T = 2 * HALF - 1 };
 
 /* A row is four random symbols, and the same four again. */
 struct repeater {
@@ -241,10 +242,10 @@ static heed_tensor *rows_of(int64_t count)
     return heed_cat((heed_tensor *[]){half, half}, 2, 1);
 }
 
-static void train(struct repeater *m)
+static void train(struct repeater *m, int steps)
 {
     heed_optimizer *adam = heed_adam_new(heed_parameters(m), 1e-2);
-    for (int step = 0; step < STEPS; step++) {
+    for (int step = 0; step < steps; step++) {
         HEED_SCOPE(scope);
         heed_optimizer_zero_grad(adam);
         heed_backward(heed_mean(losses_of(m, rows_of(32))));
@@ -255,12 +256,12 @@ static void train(struct repeater *m)
 
 /* Trains with a mistake and prints both losses of new rows: of predicting symbols 1 to 3, which are
  * random, and 4 to 7, which repeat. Returns the model. */
-static struct repeater *show_training(const char *name, mistake made)
+static struct repeater *show_training(const char *name, mistake made, int steps)
 {
     HEED_SCOPE(scope);
     heed_manual_seed(0);
     struct repeater *m = repeater_new(made);
-    train(m);
+    train(m, steps);
     heed_attention_report report = {0};
     const heed_attention_check_options options = {
         .d_model = C, .heads = HEADS, .causal = true, .module = m->attention, .report = &report};
@@ -296,8 +297,9 @@ static void show_heads(struct repeater *m)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    const int steps = argc > 1 ? atoi(argv[1]) : 1000;
     heed_on_error(heed_die);
     show_places();
     const bool same = show_sameness();
@@ -314,7 +316,7 @@ int main(void)
                                                 "scaled by C"};
     struct repeater *models[MISTAKES];
     for (int made = RIGHT; made < MISTAKES; made++) {
-        models[made] = show_training(names[made], (mistake)made);
+        models[made] = show_training(names[made], (mistake)made, steps);
     }
     show_heads(models[RIGHT]);
     for (int made = RIGHT; made < MISTAKES; made++) {
