@@ -504,7 +504,7 @@ def check_languages(driver, path):
         for tab in TABS:
             show(page, tab)
         own = set(page.run("""[...document.querySelectorAll("#app p, #app li, #app label, #app summary, #app button")]
-            .filter((e) => e.closest(".code, pre") === null && e.querySelector("select") === null)
+            .filter((e) => e.closest(".code, .gpt-code, pre") === null && e.querySelector("select") === null)
             .map((e) => e.textContent.trim()).filter((text) => (text.match(/\\p{L}{2,}/gu) ?? []).length > 5)"""))
         assert len(own) > 50 and not own & sentences, (language, len(own), own & sentences)
         sentences |= own
