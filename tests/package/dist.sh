@@ -80,12 +80,16 @@ expect 0 "and it -> mooed" build/quickstart
 bare='mount -t tmpfs none /proc && mount -t tmpfs none /dev/pts && exec "$@"'
 if unshare -rm sh -c "$bare" sh true 2> /dev/null; then
     set -- unshare -rm sh -c "$bare" sh build/test_heed forks watch plot corpus
-    expect 0 "^[0-9]* passed, 0 failed, 20 skipped$" env HEED_STRICT=0 "$@"
-    has "^skipped: 2 of forks: /proc/self/exe is missing; mount /proc$" "$scratch/out"
-    has "^skipped: 12 of watch: this machine has no pseudo-terminals; mount /dev/pts$" "$scratch/out"
-    has "^skipped: 2 of plot: this machine has no pseudo-terminals; mount /dev/pts$" "$scratch/out"
-    has "^skipped: 3 of corpus: /proc/self/status is missing; mount /proc$" "$scratch/out"
-    expect 1 "^[0-9]* passed, 20 failed" env HEED_STRICT=1 "$@"
+    expect 0 "^[0-9]* passed, 0 failed, [0-9]* skipped$" env HEED_STRICT=0 "$@"
+    for why in "forks: /proc/self/exe is missing; mount /proc" \
+        "watch: this machine has no pseudo-terminals; mount /dev/pts" \
+        "plot: this machine has no pseudo-terminals; mount /dev/pts" \
+        "corpus: /proc/self/status is missing; mount /proc"; do
+        has "^skipped: [1-9][0-9]* of $why$" "$scratch/out"
+    done
+    skipped=$(awk '$1 == "skipped:" { sum += $2 } END { print sum }' "$scratch/out")
+    has "^[0-9]* passed, 0 failed, $skipped skipped$" "$scratch/out"
+    expect 1 "^[0-9]* passed, $skipped failed" env HEED_STRICT=1 "$@"
 else
     skip "this user may not mount file systems"
 fi
