@@ -15,6 +15,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from browser import Page, check_axe
+from helpers import TABS
 
 NAMES = ("it", "compare", "weigh", "mix", "back", "heads", "learn", "onward")
 MOST_WORDS, FIRST_PAINT, LONGEST_TASK = 60, 0.3, 0.05  # words a screen; seconds
@@ -45,6 +46,13 @@ def rest(page):
 
 def press(page, selector, index=0):
     page.driver.execute_script("document.querySelectorAll(arguments[0])[arguments[1]].click()", selector, index)
+    rest(page)
+
+
+def drag(page, selector, x, y):
+    """Drags a handle with the pointer."""
+    grip = page.find(selector + " .story-grip")
+    ActionChains(page.driver).move_to_element(grip).click_and_hold().move_by_offset(x, y).release().perform()
     rest(page)
 
 
@@ -239,8 +247,7 @@ def check_compare(driver, path, native):
         if move == "key":
             page.press(".story-handle.query", Keys.ARROW_UP, Keys.ARROW_UP)
         else:
-            grip = page.find(".story-handle.query .story-grip")
-            ActionChains(driver).move_to_element(grip).click_and_hold().move_by_offset(-150, -90).release().perform()
+            drag(page, ".story-handle.query", -150, -90)
         rest(page)
         q = query()
         assert q != before, move
@@ -255,24 +262,61 @@ def check_compare(driver, path, native):
 
 
 def check_weigh(driver, path, native):
-    """Softmax of four scores, sharper and flatter; the histogram's shares are those of the engine."""
+    """Softmax of the eleven scores; sharper and flatter are exact, and what would leave the picture is not allowed; the
+    histogram's shares are those of the engine."""
     page = opened(driver, path, 3, width=1366)
-    scores = [native[" ".join(SENTENCE) + " tasted good"]["scores"][i] for i in (1, 6, 8, 10)]
-    shares = lambda: numbers_of(page, ".story-share", "percent")
-    near(shares(), softmax(scores), 1e-6)
-    press(page, ".story-actions button", 1)
-    near(shares(), softmax([s / 2 for s in scores]), 1e-5)
+    read, shown = native[" ".join(SENTENCE) + " tasted good"], (1, 6, 8, 10)
+
+    def check(scores):
+        rest(page)
+        shares = softmax(scores)
+        near(numbers_of(page, ".story-share", "percent"), [shares[i] for i in shown] + [sum(p for i, p in enumerate(shares) if i not in shown)], 1e-5)
+        near(sorted(numbers_of(page, ".story-score", "score")), sorted(scores), 1e-6)
+        lead, ratio = sorted((scores[PIZZA], scores[OVEN])), sorted((shares[PIZZA], shares[OVEN]))
+        text = page.text(".story-action")
+        assert f"by {lead[1] - lead[0]:.1f} points" in text, (text, lead)
+        said = float(re.search(r"([\d.]+) times", text)[1])
+        assert abs(said - ratio[1] / ratio[0]) <= (0.06 if said < 10 else 0.6) + 1e-4 * said, (text, ratio)
+    allowed = lambda: page.run("[...document.querySelectorAll('.story-choice[aria-disabled]')].map((e) => e.getAttribute('aria-disabled') === 'false')")
+    scores = read["scores"]
+    check(scores)
+    near([numbers_of(page, ".story-share", "percent")[0]], [read["percents"][PIZZA]])  # as on the screens before
+    assert allowed() == [True, True, False]
     press(page, ".story-actions button", 0)
-    near(shares(), softmax(scores), 1e-5)
-    page.press(".story-handle.score", Keys.ARROW_DOWN)
-    rest(page)
-    near(shares(), softmax([round(10 * scores[0] - 1) / 10] + scores[1:]), 1e-5)
+    check([2 * s for s in scores])
+    assert allowed() == [False, True, True], "twice as sharp again would leave the picture"
+    press(page, ".story-actions button", 0)
+    check([2 * s for s in scores])
+    for factor in (1, 0.5):
+        press(page, ".story-actions button", 1)
+        check([factor * s for s in scores])
+    drag(page, ".story-handle.score", 0, -60)
+    assert numbers_of(page, ".story-share", "percent")[0] > softmax([0.5 * s for s in scores])[PIZZA] + 0.1
+    drag(page, ".story-handle.score", 0, 60)
+    page.press(".story-handle.score", Keys.ARROW_UP)
+    moved = [0.5 * s for s in scores]
+    moved[PIZZA] = round(10 * numbers_of(page, ".story-score", "score")[0]) / 10
+    check(moved)
+    ring = page.find(".story-handle.score .story-touch").rect
+    label = min((e.rect for e in page.driver.find_elements(By.CSS_SELECTOR, ".story-number:not(.on)")), key=lambda box: abs(box["x"] - ring["x"]))
+    assert label["y"] + label["height"] <= ring["y"] or label["y"] >= ring["y"] + ring["height"], (label, ring)
     press(page, ".story-actions button", 2)
+    check(scores)
+    assert "\N{SQUARE ROOT}" not in page.text("#panel-story"), "d is not explained yet"
+    press(page, ".story-actions button", 3)
     for step, d in ((1, 2), (9, 512)):
         page.press(".story-slider input", Keys.HOME if step == 1 else Keys.END)
         page.wait("document.querySelector('.story-slider output').textContent === arguments[0]", f"d = {d}")
         rest(page)
-        assert numbers_of(page, ".story-piece", "percent") == sum(native[f"dots {d}"]["percents"], []), d
+        percents = native[f"dots {d}"]["percents"]
+        assert numbers_of(page, ".story-piece", "percent") == sum(percents, []), d
+        spoken = page.text(".story-holder .unseen")
+        assert f"largest share is {percent(max(percents[0]))}, divided {percent(max(percents[1]))}" in spoken, spoken
+        out = page.run("""[...document.querySelectorAll(".story-number.on")].map((e) => e.getBoundingClientRect()).filter((box) =>
+            ![...document.querySelectorAll(".story-piece")].some((e) => { const b = e.getBoundingClientRect(); return b.left <= box.left && b.right >= box.right; })).length""")
+        assert out == 0, "a number is wider than its piece"
+        texts = page.run("[...document.querySelectorAll('.story-svg .story-small')].map((e) => e.textContent)")
+        assert sum("how often" in text for text in texts) == 2 and sum("score" in text for text in texts) >= 2, "both axes have titles"
     page.check_quiet()
 
 
@@ -290,6 +334,9 @@ def check_mix(driver, path, native):
         far = [math.dist(mix, read["nouns"][2 * i:2 * i + 2]) for i in range(16)]
         assert words[3 + far.index(min(far))] == noun
         assert noun in page.text(".story-action"), page.text(".story-action")
+        if keys:
+            drag(page, ".story-handle.mixed", -450, 0)
+            assert "pizza" in page.text(".story-action")
         if not keys:
             near(shares, read["percents"], 1e-6)
             near(mix, read["mix"], 1e-5)
@@ -316,6 +363,10 @@ def check_back(driver, path, native):
     page.press(".story-handle.curtain", Keys.ARROW_LEFT, Keys.ARROW_LEFT)
     rest(page)
     assert edge() == 4 and all(p == 0 for p in arcs_of(page)[7:]), arcs_of(page)
+    drag(page, ".story-handle.curtain", 300, 0)
+    assert edge() == 0, "the curtain follows the pointer"
+    drag(page, ".story-handle.curtain", -200, 0)
+    assert edge() == 2, edge()
     press(page, ".story-actions button", 1)
     assert edge() == 0 and arcs_of(page) == native["cheat row"]
     most = native["cheat row"].index(max(native["cheat row"]))
@@ -407,8 +458,8 @@ def check_onward(driver, path, native):
     assert native["closed"]["accuracy"] > 0.9 and native["broken"]["accuracy"] < 0.2
     assert arcs_of(page) == native["broken row"]
     links = page.run("[...document.querySelectorAll('.story-links a')].map((a) => a.getAttribute('href'))")
-    assert len(links) == 6
-    for href, tab in zip(links, ("class", "training", "gradients", "breaks", "own", "teachers")):
+    assert len(links) == len(TABS) - 1, "one to each of the other tabs"
+    for href, tab in zip(links, TABS[1:]):
         driver.execute_script("document.querySelector(`.story-links a[href=\"${arguments[0]}\"]`).click()", href)
         page.wait("page.state.tab === arguments[0]", tab)
         driver.execute_script("page.setState({ tab: 'story' })")
@@ -450,7 +501,7 @@ COUNT = """(() => {
 
 def check_words(driver, path):
     """At most 60 words a screen, in every state and language, each in its own language; no "simply"."""
-    actions = {1: [("button.story-word", 0), (".story-actions button", 1)], 3: [(".story-actions button", 2)],
+    actions = {1: [("button.story-word", 0), (".story-actions button", 1)], 3: [(".story-actions button", 3)],
                4: [], 5: [(".story-actions button", 1)], 6: [(".story-actions button", 1)], 8: [(".story-switch", 0)]}
     most = {}
     for language in LANGUAGES:
@@ -473,7 +524,7 @@ def check_words(driver, path):
 
 def check_looks(driver, path, pictures):
     """No screen is too wide, or higher than a window of 768 lines; targets can be touched; axe finds nothing serious."""
-    for width, theme in ((390, "dark"), (820, "light"), (1366, "light")):
+    for width, theme in ((360, "light"), (390, "dark"), (820, "light"), (1366, "light")):
         page = opened(driver, path, 1, width=width, theme=theme)
         driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
             "width": width, "height": 768 if width > 1000 else 844, "deviceScaleFactor": 1, "mobile": width < 500})
@@ -486,6 +537,7 @@ def check_looks(driver, path, pictures):
             size = page.run("[document.documentElement.scrollWidth, document.documentElement.scrollHeight]")
             assert size[0] <= width, (name, width, size)
             assert width < 1000 or size[1] <= 768, (name, size)
+            assert width != 390 or size[1] <= 844, (name, size, "text, picture and action on a telephone's screen")
             small = page.run("""[...document.querySelectorAll("#panel-story :is(button, a, input, .story-handle)")].filter((e) => e.checkVisibility())
                 .map((e) => [e.className.baseVal ?? e.className, e.getBoundingClientRect()])
                 .filter(([, box]) => box.height < 24 || box.width < 24).map(([name, box]) => [name, box.width, box.height])""")
@@ -495,7 +547,7 @@ def check_looks(driver, path, pictures):
                 b = e.closest(".story-stage").getBoundingClientRect();
                 return a.left < b.left - 1 || a.right > b.right + 1 || a.top < b.top - 1 || a.bottom > b.bottom + 1; }).map((e) => e.textContent)""")
             assert cut == [], (name, width, cut)
-            if width != 820:
+            if width not in (360, 820):
                 check_axe(page)
             if pictures:
                 driver.save_screenshot(f"{pictures}/story_{screen}_{width}_{theme}.png")

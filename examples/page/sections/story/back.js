@@ -30,6 +30,9 @@ export function begin({ ask }) {
     onmove: (x, y) => pull(spots.list.filter((spot) => (spots.upright ? spot.y < y : spot.x < x)).length - 1),
     onkey: (dx, dy) => pull(at + Math.sign(dx - dy)) });
 
+  const hem = svg("rect", { class: "story-touch" }); // the whole edge can be pulled
+  grip.element.prepend(hem);
+
   function pull(to) {
     at = Math.max(0, Math.min(WORDS.length - 1, to));
     draw(200);
@@ -57,7 +60,10 @@ export function begin({ ask }) {
         class: `story-curtain fold-${i % 2}` }
         : { x: from, y: 0, width: deep + 0.5, height, class: `story-curtain fold-${i % 2}` }));
     }
-    grip.place(upright ? width - 40 : edge, upright ? edge : height * 0.2, at + 1, WORDS[at]);
+    const [x, y] = upright ? [width - 40, edge] : [edge, height * 0.2];
+    Object.entries(upright ? { x: -x, y: -12, width, height: 36 } : { x: -12, y: -y, width: 36, height })
+      .forEach(([name, value]) => hem.setAttribute(name, value));
+    grip.place(x, y, at + 1, WORDS[at]);
   }
   function draw(ms) {
     buttons.forEach((button, i) => button.setAttribute("aria-pressed", Object.keys(KINDS)[i] === kind));

@@ -82,7 +82,7 @@ export function begin({ ask }) {
     }
     wide && parts.push(svg("text", { x: 4, y: height - 10, class: "story-small" }, t("story.compare.formula")));
     parts.push(arrow(at([0, 0]), at(query), { class: "query" }));
-    const [lx, ly] = at(query.map((c) => c * (length > 0 ? (length + 0.42) / length : 1)));
+    const [lx, ly] = at(query.map((c) => c * (length > 0 ? 1 + 40 / unit / length : 1))); // beyond the handle's ring
     parts.push(svg("text", { x: Math.min(plane[0] - 20, Math.max(20, lx)), y: Math.min(plane[1] - 8, Math.max(18,
       ly + 6)), "text-anchor": "middle", class: "story-label query", "data-x": query[0], "data-y": query[1] }, "it"));
     // The list: score and percentage of each word.

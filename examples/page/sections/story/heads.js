@@ -48,6 +48,9 @@ export function begin({ ask }) {
       parts.push(svg("path", { d: `M${x} 8V${height - 34}`, class: tick === 0 ? "story-axis" : "story-grid" }),
         svg("text", { x, y: height - 14, "text-anchor": "middle", class: "story-small" }, `${tick} %`));
     });
+    parts.push(svg("text", { x: x0 + wide, y: 22, "text-anchor": "end", class: "story-small" },
+      t("story.heads.axis")));
+    const apart = Math.min(15, (height - 60) / 24);
     [0, 1].forEach((row) => {
       const y = 8 + (height - 42) * (row + 0.5) / 2, list = fresh[row] ?? accuracy[row];
       parts.push(svg("text", { x: x0 + 8, y: y - (height - 42) / 4 + 20, class: `story-label head-${row}` },
@@ -56,7 +59,7 @@ export function begin({ ask }) {
       list.forEach((value, seed) => {
         const slot = Math.round(value * wide / 16), up = (at[slot] = (at[slot] ?? -1) + 1);
         parts.push(svg("circle", { cx: x0 + wide * value,
-          cy: y + 12 + (up % 2 === 0 ? 1 : -1) * Math.ceil(up / 2) * Math.min(15, (height - 60) / 24), r: 7,
+          cy: y + 12 + (up % 2 === 0 ? 1 : -1) * Math.ceil(up / 2) * apart, r: apart < 8 ? 5 : 7,
           class: `story-run head-${row}`, "data-heads": row + 1, "data-seed": seed, "data-value": value }));
       });
     });

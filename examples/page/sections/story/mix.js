@@ -74,10 +74,11 @@ export function begin({ ask }) {
       parts.push(svg("path", { d: `M${at(mix)}L${at(value(i))}`, class: "story-pull", "stroke-width": Math.max(0.7,
         16 * p), "data-percent": p }));
     });
-    points.forEach((point, i) => {
-      const [x, y] = at(point), used = Object.keys(NOUNS).includes(noun(i)), is = noun(i) === now;
+    const usedNow = (i) => Object.keys(NOUNS).includes(noun(i));
+    points.map((_, i) => i).sort((a, b) => usedNow(a) - usedNow(b)).forEach((i) => { // the two nouns on top
+      const [x, y] = at(points[i]), used = usedNow(i), is = noun(i) === now;
       parts.push(svg("circle", { cx: x, cy: y, r: used ? 8 : 4, class: `story-value ${used ? "used" : ""}` }),
-        svg("text", { x: used ? Math.max(56, x) : x, y: y - (used ? 25 : 9), "text-anchor": "middle",
+        svg("text", { x: used ? Math.max(56, x) : x, y: y - (used ? 36 : 9), "text-anchor": "middle",
           class: `story-label value ${used ? "used" : ""} ${is ? "is" : ""}` },
           used ? `${noun(i)} ${percent(shown.percents[NOUNS[noun(i)]])}` : noun(i)));
     });
@@ -90,7 +91,7 @@ export function begin({ ask }) {
     const nearestAt = at(points[points.findIndex((_, i) => noun(i) === now)]);
     parts.push(svg("circle", { cx: nearestAt[0], cy: nearestAt[1], r: 17, class: "story-nearest" }));
     const [mx, my] = at(mix);
-    parts.push(svg("text", { x: mx, y: my + 34, "text-anchor": "middle", class: "story-label mixed", "data-x": mix[0],
+    parts.push(svg("text", { x: mx, y: my + 44, "text-anchor": "middle", class: "story-label mixed", "data-x": mix[0],
       "data-y": mix[1] }, "it"));
     fill(place.back, parts);
     grip.place(mx, my, share(), `${signed(mix[0])}, ${signed(mix[1])}`);

@@ -9,7 +9,7 @@ import { signed, percent } from "./words.js";
 
 export const UNTIL = 300;
 const SWITCHES = { healthy: 0, broken: 128 }; // BREAK_LR_100 of forward.h
-const TABS = ["class", "training", "gradients", "breaks", "own", "teachers"];
+const TABS = ["class", "training", "gradients", "breaks", "own", "gpt", "quiz", "teachers"];
 
 export function begin({ ask }) {
   const picture = sentencePicture(t("story.onward.picture"));
