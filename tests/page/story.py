@@ -1,4 +1,4 @@
-"""Tests the page's story: numbers, arcs, words, keys, touch, and times of its eight screens (called by page.py).
+"""Tests the page's story: numbers, arcs, words, keys, touch, and times of its nine screens (called by page.py).
 
 Numbers are compared with those of tests/page/story.c, which computes them without a browser, bit by bit, and with the
 formulas of the models in double precision.
@@ -17,11 +17,12 @@ from selenium.webdriver.common.keys import Keys
 from browser import Page, check_axe
 from helpers import TABS
 
-NAMES = ("it", "compare", "weigh", "mix", "back", "heads", "learn", "onward")
+NAMES = ("it", "compare", "weigh", "mix", "back", "heads", "learn", "onward", "positions")
 MOST_WORDS, FIRST_PAINT, LONGEST_TASK = 60, 0.3, 0.05  # words a screen; seconds
 LANGUAGES = ("en", "de", "fr")
 SENTENCE = "the pizza came out of the oven and it".split()
 IT, PIZZA, OVEN = 8, 1, 6
+SHUFFLED = "good oven the and pizza it out came the tasted of"
 
 
 # ---- helpers ----
@@ -120,13 +121,22 @@ class Weights:
         return found
 
 
-def reader_reference(weights, ids, words, nouns):
-    """The reader of story_reader.h: {"first", "q", "k", ...}."""
+def place(t, wide):
+    """The encoding of position t."""
+    angles = [t / 10000 ** (2 * (c // 2) / wide) for c in range(wide)]
+    return [math.sin(a) if c % 2 == 0 else math.cos(a) for c, a in enumerate(angles)]
+
+
+def reader_weights(weights, words):
     wide, flat = 16, 2
-    we = weights.matrix(words, wide)
-    first = [weights.matrix(wide, wide) for _ in range(3)]
-    second = [weights.matrix(flat, wide) for _ in range(3)]
-    x = [we[i] for i in ids]
+    return weights.matrix(words, wide), [weights.matrix(wide, wide) for _ in range(3)], [weights.matrix(flat, wide) for _ in range(3)]
+
+
+def reader_reference(model, ids, nouns, positions=False):
+    """The reader of story_reader.h: {"first", "q", "k", ...}."""
+    we, first, second = model
+    wide, at = len(we[0]), ids.index(2)
+    x = [[e + p for e, p in zip(we[i], place(t, wide))] if positions else we[i] for t, i in enumerate(ids)]
 
     def look(query, matrices, d):
         q, k, v = times(matrices[0], query), [times(matrices[1], e) for e in x], [times(matrices[2], e) for e in x]
@@ -134,8 +144,8 @@ def reader_reference(weights, ids, words, nouns):
         shares = softmax(scores)
         mix = [sum(p * value[c] for p, value in zip(shares, v)) for c in range(d)]
         return q, k, v, scores, shares, mix
-    *_, shares, mix = look(x[IT], first, wide)
-    q, k, v, scores, percents, new = look([a + b for a, b in zip(x[IT], mix)], second, flat)
+    *_, shares, mix = look(x[at], first, wide)
+    q, k, v, scores, percents, new = look([a + b for a, b in zip(x[at], mix)], second, len(second[0]))
     values = [times(second[2], we[i]) for i in range(nouns[0], nouns[0] + nouns[1])]
     answers = softmax([-sum((a - b) ** 2 for a, b in zip(new, value)) for value in values])
     return {"first": shares, "q": q, "k": sum(k, []), "v": sum(v, []), "scores": scores, "percents": percents, "mix": new,
@@ -151,8 +161,7 @@ def heads_reference(weights, heads, who, whom):
     ids = [0, 2 + who, 2 + animals, 0, 2 + whom, 1]
     x = []
     for t, i in enumerate(ids):
-        angles = [t / 10000 ** (2 * (c // 2) / wide) for c in range(wide)]
-        x.append([e + (math.sin(a) if c % 2 == 0 else math.cos(a)) for c, (e, a) in enumerate(zip(we[i], angles))])
+        x.append([e + p for e, p in zip(we[i], place(t, wide))])
     percents, joined = [], []
     for w_q, w_k, w_v in parts:
         q = times(w_q, x[-1])
@@ -171,19 +180,28 @@ def check_numbers(page, native, folder):
     about = page.driver.execute_async_script(
         "const done = arguments[0]; page.sections.story.model().then(({ about }) => done(about), (e) => done(e.message));")
     assert about == native["open"], (about, native["open"])
-    for end in ("tasted good", "baked evenly"):
-        text = " ".join(SENTENCE) + " " + end
+    weights = Weights(os.path.join(folder, "story.bin"))
+    readers = [reader_weights(weights, len(about["words"])) for _ in range(2)]  # without and with positions
+    in_order = " ".join(SENTENCE) + " tasted good"
+    for text in (in_order, " ".join(SENTENCE) + " baked evenly", SHUFFLED):
         ids = [about["words"].index(word) for word in text.split()]
-        found = call(page, "storyRead", ids)
-        assert found == native[text], (found, native[text])
-        weights = Weights(os.path.join(folder, "story.bin"))
-        expected = reader_reference(weights, ids, len(about["words"]), about["nouns"])
-        assert set(found) == set(expected)
-        for name, values in expected.items():
-            near(found[name], values, 1e-5)
-        noun = about["words"][about["nouns"][0] + max(range(16), key=lambda i: found["answers"][i])]
-        assert noun == ("pizza" if end == "tasted good" else "oven"), noun
-        assert found["percents"][PIZZA if noun == "pizza" else OVEN] > 0.75, found["percents"]
+        for positions in (False, True):
+            found = call(page, "storyRead", {"tokens": ids, "at": ids.index(2), "positions": positions})
+            expected = native[("positions: " if positions else "") + text]
+            assert found == expected, (found, expected)
+            expected = reader_reference(readers[positions], ids, about["nouns"], positions)
+            assert set(found) == set(expected)
+            for name, values in expected.items():
+                near(found[name], values, 1e-5)
+            if text == SHUFFLED:
+                continue
+            noun = about["words"][about["nouns"][0] + max(range(16), key=lambda i: found["answers"][i])]
+            assert noun == ("pizza" if text == in_order else "oven"), noun
+            assert found["percents"][PIZZA if noun == "pizza" else OVEN] > 0.75, found["percents"]
+    assert call(page, "storyWords", None) == native["words"]
+    near(native["words"]["embedding"], sum(readers[False][0], []))
+    assert call(page, "storyPlaces", 101) == native["places"]
+    near(native["places"]["places"], sum((place(t, 16) for t in range(101)), []), 2e-6)
     for heads, name in ((1, "one head"), (2, "two heads")):
         found = call(page, "storyHeads", {"heads": heads, "who": 0, "verb": 0, "whom": 1})
         assert found == native[name], (found, native[name])
@@ -467,6 +485,82 @@ def check_onward(driver, path, native):
     page.check_quiet()
 
 
+def components(rows):
+    """The first two principal components of rows by Jacobi's rotations: (axes, shares of the variance)."""
+    size = len(rows[0])
+    mean = [sum(column) / len(rows) for column in zip(*rows)]
+    a = [[sum((r[i] - mean[i]) * (r[j] - mean[j]) for r in rows) for j in range(size)] for i in range(size)]
+    v = [[float(i == j) for j in range(size)] for i in range(size)]
+    for _ in range(12):
+        for p in range(size):
+            for q in range(p + 1, size):
+                angle = 0.5 * math.atan2(2 * a[p][q], a[q][q] - a[p][p])
+                c, s = math.cos(angle), math.sin(angle)
+                for m in (a, v):  # columns p and q
+                    for row in m:
+                        row[p], row[q] = c * row[p] - s * row[q], s * row[p] + c * row[q]
+                a[p], a[q] = [c * x - s * y for x, y in zip(a[p], a[q])], [s * x + c * y for x, y in zip(a[p], a[q])]
+    order = sorted(range(size), key=lambda i: -a[i][i])[:2]
+    axes = [[row[i] for row in v] for i in order]
+    axes = [[x * math.copysign(1, max(axis, key=abs)) for x in axis] for axis in axes]
+    points = [[sum((r[i] - mean[i]) * axis[i] for i in range(size)) for axis in axes] for r in rows]
+    return points, [a[i][i] / sum(a[j][j] for j in range(size)) for i in order]
+
+
+def check_positions(driver, path, native):
+    """Shuffled words keep their shares without positions and not with them; clock hands; the map of the words."""
+    page = opened(driver, path, 9, width=1366)
+    words = lambda: page.run("[...document.querySelectorAll('.story-word')].map((e) => e.textContent)")
+    shares = lambda: dict(zip(words(), arcs_of(page)))  # "the" stands twice
+    in_order = SENTENCE + ["tasted", "good"]
+    assert words() == in_order and arcs_of(page) == native[" ".join(in_order)]["percents"]
+    before = shares()
+    for _ in range(2):
+        press(page, ".story-choice", 0)
+        order = words()
+        assert order != in_order and sorted(order) == sorted(in_order), order
+        after = shares()
+        near([after[w] for w in sorted(before)], [before[w] for w in sorted(before)], 1e-5)
+        assert percent(before["pizza"]) in page.text(".story-action")
+    press(page, ".story-switch")
+    ids = [native["open"]["words"].index(word) for word in order]
+    assert arcs_of(page) == call(page, "storyRead", {"tokens": ids, "at": ids.index(2), "positions": True})["percents"]
+    assert abs(shares()["pizza"] - before["pizza"]) > 0.5 and percent(shares()["pizza"]) in page.text(".story-action")
+    press(page, ".story-choice", 1)
+    assert words() == in_order and arcs_of(page) == native["positions: " + " ".join(in_order)]["percents"]
+
+    press(page, ".story-choice", 3)  # clock hands
+    places = native["places"]["places"]
+    hands = lambda: [[numbers_of(page, ".story-hand", c)[i] for c in "xy"] for i in range(8)]
+    assert sum(hands(), []) == places[3 * 16:4 * 16]
+    page.press(".story-handle.position", Keys.ARROW_RIGHT)
+    rest(page)
+    assert sum(hands(), []) == places[4 * 16:5 * 16]
+    drag(page, ".story-handle.position", 300, 0)
+    at = int(re.search(r"\d+", page.text(".story-action"))[0])
+    assert 20 < at < 40 and sum(hands(), []) == places[16 * at:16 * at + 16], at
+
+    press(page, ".story-choice", 2)  # the map
+    names = native["open"]["words"]
+    rows = [native["words"]["embedding"][16 * i:16 * i + 16] for i in range(len(names))]
+    points, parts = components(rows)
+    drawn = [dict(zip(page.run("[...document.querySelectorAll('.story-word-point')].map((e) => e.dataset.word)"), numbers_of(page, ".story-word-point", c))) for c in "xy"]
+    for name, point in zip(names, points):
+        near([drawn[0][name], drawn[1][name]], point, 1e-4)
+    assert percent(sum(parts)) in page.text(".story-words"), (parts, page.text(".story-words"))
+    far = lambda a, b: math.dist(rows[names.index(a)], rows[names.index(b)])
+    for word in ("good", "stood"):
+        page.driver.execute_script("""const select = document.querySelector("select.story-choice"); select.value = arguments[0];
+            select.dispatchEvent(new Event("change"));""", word)
+        rest(page)
+        near_ones = sorted((w for w in names if w != word), key=lambda w: far(word, w))[:3]
+        assert page.text(".story-action").endswith(f"{word}: {', '.join(near_ones)}."), (page.text(".story-action"), near_ones)
+    ActionChains(driver).move_to_element(page.find(".story-word-point[data-word='pizza']")).click().perform()
+    rest(page)
+    assert page.run("document.querySelector('select.story-choice').value") == "pizza"
+    page.check_quiet()
+
+
 # ---- the frame ----
 
 def check_way(driver, path):
@@ -481,10 +575,10 @@ def check_way(driver, path):
     page.press("body", Keys.ARROW_LEFT, Keys.ARROW_LEFT, Keys.ARROW_LEFT)
     assert page.run("page.state.story") == 1
     assert page.run("document.querySelector('.story-step').disabled")
-    page.run("document.querySelectorAll('.story-dot')[7].click()")
-    assert page.run("page.state.story") == 8
-    assert page.run("[...document.querySelectorAll('.story-dot')].map((e) => e.getAttribute('aria-current'))")[7] == "step"
-    for fragment, expected in (("", ["story", 1]), ("#story=99", ["story", 8]), ("#story=x", ["story", 1]),
+    page.run("document.querySelectorAll('.story-dot')[8].click()")
+    assert page.run("page.state.story") == 9
+    assert page.run("[...document.querySelectorAll('.story-dot')].map((e) => e.getAttribute('aria-current'))")[8] == "step"
+    for fragment, expected in (("", ["story", 1]), ("#story=99", ["story", 9]), ("#story=8", ["story", 8]), ("#story=x", ["story", 1]),
                                ("#phase=backward&line=6", ["class", 1]), ("#seed=5", ["class", 1]), ("#lang=de", ["story", 1]),
                                ("#story=7&step=25", ["story", 7]), ("#tab=training&story=3", ["training", 3])):
         page = Page(driver, path, fragment=fragment)
@@ -502,10 +596,11 @@ COUNT = """(() => {
 def check_words(driver, path):
     """At most 60 words a screen, in every state and language, each in its own language; no "simply"."""
     actions = {1: [("button.story-word", 0), (".story-actions button", 1)], 3: [(".story-actions button", 3)],
-               4: [], 5: [(".story-actions button", 1)], 6: [(".story-actions button", 1)], 8: [(".story-switch", 0)]}
+               4: [], 5: [(".story-actions button", 1)], 6: [(".story-actions button", 1)], 8: [(".story-switch", 0)],
+               9: [(".story-choice", 0), (".story-switch", 0), (".story-choice", 1), (".story-choice", 3), (".story-choice", 2)]}
     most = {}
     for language in LANGUAGES:
-        for screen in range(1, 9):
+        for screen in range(1, 10):
             page = opened(driver, path, screen, f"&lang={language}")
             if screen in (5, 7, 8):
                 page.wait("document.querySelectorAll('.story-arc').length === 11", seconds=60)
@@ -518,7 +613,7 @@ def check_words(driver, path):
                 most[language, screen] = max(most.get((language, screen), 0), words)
                 assert not re.search(r"\b(simply|simplement|bloß)\b", " ".join(texts), re.I), texts
                 assert "undefined" not in " ".join(texts) and "{" not in " ".join(texts), texts
-    print("story: words a screen:", {language: [most[language, i] for i in range(1, 9)] for language in LANGUAGES})
+    print("story: words a screen:", {language: [most[language, i] for i in range(1, 10)] for language in LANGUAGES})
     assert max(most.values()) <= MOST_WORDS, most
 
 
@@ -571,7 +666,7 @@ def check_times(driver, path):
     script = driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": """window.tasks = [];
         new PerformanceObserver((list) => tasks.push(...list.getEntries().map((e) => e.duration))).observe({ type: "longtask", buffered: true });"""})
     paints, longest = [], {}
-    for screen in range(1, 9):
+    for screen in range(1, 10):
         for attempt in range(6):
             page = opened(driver, path, screen, width=1366)
             paints.append(page.run("performance.getEntriesByName('first-contentful-paint')[0].startTime") / 1000)
@@ -597,6 +692,7 @@ def check_story(driver, path, folder, pictures=None):
     check_heads(driver, path, native)
     check_learn(driver, path)
     check_onward(driver, path, native)
+    check_positions(driver, path, native)
     check_way(driver, path)
     check_words(driver, path)
     check_looks(driver, path, pictures)
