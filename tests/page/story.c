@@ -106,7 +106,7 @@ int main(int argc, char **argv)
     say("train 1", page_story_train(1, 0));
     say("train 2", page_story_train(2, 0));
     train("closed", true, 0, 8);
-    train("cheat", false, 0, 0);
+    train("cheat", false, 0, 1);
     train("broken", true, 128, 8); /* BREAK_LR_100 */
     say("dots 2", page_story_dots(3, 2, 2000));
     say("dots 512", page_story_dots(513, 512, 2000));

@@ -9,6 +9,7 @@ import { curves } from "./curve.js";
 import { IT, largest, percent, signed } from "./words.js";
 
 export const UNTIL = 300; // steps
+const CHEAT = 1; // the word that takes most from the next one when it can
 const KINDS = { closed: "", open: "none" }; // the curtain, and its mask
 const WORDS = ["the", "pizza", "came", "out", "of", "the", "oven", "and", "it", "tasted", "good"];
 
@@ -20,7 +21,7 @@ export function begin({ ask }) {
   const spoken = h("p.unseen", { role: "status" });
   const buttons = Object.keys(KINDS).map((name) => h("button.story-choice", { type: "button", onclick: () => {
     kind = name;
-    at = name === "closed" ? IT : 0; // without the curtain, the first word has the most to gain
+    at = name === "closed" ? IT : CHEAT;
     draw();
   } }, t(`story.back.${name}`)));
   const element = h("div.story-screen.two", {}, h("div.story-holder", {}, picture.element, h("div.story-actions", {},
@@ -38,7 +39,7 @@ export function begin({ ask }) {
     draw(200);
   }
   function drawChart(width, height) {
-    fill(chart.back, curves({ x: 34, y: 8, width: width - 50, height: height - 40, steps: UNTIL, most: 5,
+    fill(chart.back, curves({ x: 34, y: 8, width: width - 50, height: height - 40, steps: UNTIL, most: 5.5,
       loss: t("story.loss"), step: t("story.steps"), curves: Object.keys(KINDS).map((name) => ({ losses: losses[name],
         name,
         label: trained[name] === undefined ? undefined : `${t(`story.back.${name}.short`)} ${signed(trained[name].measured.score.loss)}` })) }));
@@ -77,7 +78,7 @@ export function begin({ ask }) {
     const row = Array.from(weights.subarray(at * seen, (at + 1) * seen)), most = largest(row);
     picture.show({ ...looks, heads: [row], classes: { [at]: "it" } }, ms);
     if (trained.open !== undefined && trained.closed !== undefined) {
-      ask(`${kind}.loss`, signed(score.loss), WORDS[most]);
+      ask(`${kind}.loss`, signed(score.loss), WORDS[at], WORDS[most], percent(row[most]));
       spoken.textContent = `${t("story.back.said", signed(trained.closed.measured.score.loss), signed(trained.open.measured.score.loss))
       } ${WORDS[at]} → ${WORDS[most]} ${percent(row[most])}`;
     }

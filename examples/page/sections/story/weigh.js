@@ -4,7 +4,7 @@ import { h, svg, fill } from "../../dom.js";
 import { t } from "../../strings.js";
 import { story, newest } from "./model.js";
 import { stage, handle, moving } from "./stage.js";
-import { SENTENCE, ENDINGS, NOUNS, percent, signed } from "./words.js";
+import { SENTENCE, ENDINGS, NOUNS, percent, signed, whole } from "./words.js";
 
 const SHOWN = [1, 6, 8, 10]; // positions of the words that are dragged
 const MOST = 8, LEAST = 4; // of a score, up and down
@@ -58,8 +58,8 @@ function machinePart(say) {
   function tellLead() {
     const [first, second] = Object.keys(NOUNS).sort((a, b) => shown.scores[NOUNS[b]] - shown.scores[NOUNS[a]]);
     const times = shown.percents[NOUNS[first]] / shown.percents[NOUNS[second]];
-    say(first, signed(shown.scores[NOUNS[first]] - shown.scores[NOUNS[second]], 1), second,
-      times.toFixed(times < 10 ? 1 : 0));
+    say(first, signed(shown.scores[NOUNS[first]] - shown.scores[NOUNS[second]]), second,
+      times < 10 ? signed(times, 1) : whole(Math.round(times)));
   }
   function go(scores, ms = 0) {
     aim = scores;
@@ -109,7 +109,7 @@ function machinePart(say) {
       });
       if (of.length === 1) { // beside the handle, also when that has a ring
         parts.push(svg("text", { x: middle, y: zero - unit * shown.scores[of[0]] + (shown.scores[of[0]] < 0 ? 46 : -34),
-          "text-anchor": "middle", class: "story-number" }, signed(shown.scores[of[0]], 1)));
+          "text-anchor": "middle", class: "story-number" }, signed(shown.scores[of[0]])));
       }
       parts.push(svg("path", { class: `story-flow flow-${i}`,
         d: `M${middle - bar} ${foot}C${middle - bar} ${turn} ${x1} ${turn} ${x1} ${down}` +
@@ -125,7 +125,7 @@ function machinePart(say) {
     });
     fill(place.back, parts);
     SHOWN.forEach((at, i) => grips[i].place(left + column * (i + 0.5), zero - unit * shown.scores[at],
-      shown.scores[at], signed(shown.scores[at], 1)));
+      shown.scores[at], signed(shown.scores[at])));
   }
 
   return { element, buttons, async show() {
@@ -168,7 +168,7 @@ function rootPart() {
     return compute(d);
   }
 
-  const REACH = 50, BINS = 200; // values beyond are not drawn
+  const REACH = 75, BINS = 200; // values beyond are not drawn
   function draw(width, height) {
     if (shown === null) {
       return;
@@ -193,7 +193,7 @@ function rootPart() {
         width: w / BINS + 0.3,
         height: tall * n / most, class: `story-count ${name}` })));
       parts.push(svg("path", { d: `M0 ${base}H${w}`, class: "story-axis" }));
-      [-40, -20, 0, 20, ...(wide ? [40] : [])].forEach((tick) => parts.push(svg("text", { x: w * (tick + REACH) / 2 / REACH, y: base + 18,
+      [-50, -25, 0, 25, ...(wide ? [50] : [])].forEach((tick) => parts.push(svg("text", { x: w * (tick + REACH) / 2 / REACH, y: base + 18,
         "text-anchor": "middle", class: "story-small" }, signed(tick, 0))));
       // The percentages of six of the products.
       const x0 = wide ? w + 30 : 0, across = wide ? width - x0 : width, y = wide ? y0 + half / 2 - 18 : base + 46,
