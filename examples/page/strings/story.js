@@ -3,8 +3,8 @@
 export const story = {
   "story.nav.screens": ["Screens of the story", "Seiten der Geschichte", "Écrans de l’histoire"],
   "story.nav.screen": ["Screen {0}: {1}", "Seite {0}: {1}", "Écran {0} : {1}"],
-  "story.nav.back": ["Back", "Zurück", "Retour"],
-  "story.nav.next": ["Next", "Weiter", "Suite"],
+  "story.nav.back": ["Back", "Zurück", "Précédent"],
+  "story.nav.next": ["Next", "Weiter", "Suivant"],
   "story.loss": ["loss", "Loss", "perte"],
   "story.steps": ["steps", "Schritte", "étapes"],
 
@@ -142,9 +142,9 @@ export const story = {
 
   "story.heads": ["Two questions at once", "Zwei Fragen zugleich", "Deux questions à la fois"],
   "story.heads.text": [
-    "A third model must say at the full stop who did what to whom. One **head**, a query with its keys and values, blends both animals. Two heads take one each; their results are joined.",
-    "Ein drittes Modell soll beim Schlusspunkt sagen, wer mit wem was tat. Ein **Head** (Kopf), das heißt Query, Keys und Values, vermengt beide Tiere. Zwei Heads nehmen je eines; ihre Ergebnisse werden verbunden.",
-    "Un troisième modèle doit dire, à la fin, qui a fait quoi à qui. Une **tête**, soit query, keys et values, mêle les deux animaux. Deux têtes en prennent chacune un ; leurs résultats sont réunis."],
+    "A third model must say at the full stop who chased whom. One **head**, a query with its keys and values, blends both animals. Two heads take one each; their results are joined.",
+    "Ein drittes Modell soll beim Schlusspunkt sagen, wer wen gejagt hat. Ein **Head** (Kopf), das heißt Query, Keys und Values, vermengt beide Tiere. Zwei Heads nehmen je eines; ihre Ergebnisse werden verbunden.",
+    "Un troisième modèle doit dire, à la fin, qui a poursuivi qui. Une **tête**, soit query, keys et values, mêle les deux animaux. Deux têtes en prennent chacune un ; leurs résultats sont réunis."],
   "story.heads.measured": [
     "Try other animals. Of {0} models each, one head got {1} of new sentences right, two heads {2}.",
     "Nimm andere Tiere. Von je {0} Modellen hatte ein Head {1} neuer Sätze richtig, zwei Heads {2}.",
@@ -153,15 +153,12 @@ export const story = {
   "story.heads.2": ["Two heads", "Zwei Heads", "Deux têtes"],
   "story.heads.another": ["Other animals", "Andere Tiere", "Autres animaux"],
   "story.heads.train": ["Train ten new ones", "Zehn neue trainieren", "En entraîner dix autres"],
-  "story.heads.who": ["Who?", "Wer?", "Qui ?"],
-  "story.heads.whom": ["To whom?", "Mit wem?", "À qui ?"],
+  "story.heads.who": ["Who?", "Wer?", "Qui poursuit ?"],
+  "story.heads.whom": ["Whom?", "Wen?", "Qui est poursuivi ?"],
   "story.heads.picture": ["The sentence, with arcs from its stop, for each head", "Der Satz mit Bögen vom Punkt aus, für jeden Head", "La phrase avec les arcs du point, pour chaque tête"],
   "story.heads.dots": ["How many unseen sentences each model gets right", "Wie viele ungesehene Sätze jedes Modell richtig hat", "Combien de phrases inédites chaque modèle a de justes"],
   "story.heads.axis": ["right answers →", "richtige Antworten →", "réponses justes →"],
-  "story.heads.said": [
-    "The model says: {0} did it, to {1}.",
-    "Das Modell sagt: {0} tat es mit {1}.",
-    "Le modèle dit : {0} l’a fait à {1}."],
+  "story.heads.said": ["The model says: {0} chased {1}.", "Das Modell sagt: {0} jagt {1}.", "Le modèle dit : {0} poursuit {1}."],
   "story.heads.sure": ["{0} sure", "{0} sicher", "sûr à {0}"],
   "story.heads.luck": ["Right this time.", "Diesmal richtig.", "Juste, cette fois."],
   "story.heads.joined": [

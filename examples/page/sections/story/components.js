@@ -7,7 +7,8 @@ const dot = (a, b) => a.reduce((sum, value, i) => sum + value * b[i], 0);
 /** The first two principal components of points (lists of numbers): {points: [[x, y]], axes: the two directions, of
  * length 1, shares: of the variance}. */
 export function principal(points) {
-  const size = points[0].length, mean = points[0].map((_, i) => points.reduce((sum, p) => sum + p[i], 0) / points.length);
+  const size = points[0].length;
+  const mean = points[0].map((_, i) => points.reduce((sum, p) => sum + p[i], 0) / points.length);
   const centred = points.map((p) => p.map((value, i) => value - mean[i]));
   const spread = Array.from({ length: size }, (_, i) => Array.from({ length: size }, (_, j) =>
     centred.reduce((sum, p) => sum + p[i] * p[j], 0)));

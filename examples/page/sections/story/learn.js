@@ -57,12 +57,14 @@ export function begin({ ask }) {
   /** The loss for values of one weight, with the slope at its own value. */
   function slope(losses, gradient) {
     const [low, high] = [Math.min(...losses), Math.max(...losses)], middle = (POINTS - 1) / 2;
-    const x = (i) => 6 + (WIDTH - 12) * i / (POINTS - 1), y = (loss) => HEIGHT - 8 - (HEIGHT - 16) * (loss - low) / Math.max(high - low, 1e-9);
+    const x = (i) => 6 + (WIDTH - 12) * i / (POINTS - 1);
+    const y = (loss) => HEIGHT - 8 - (HEIGHT - 16) * (loss - low) / Math.max(high - low, 1e-9);
     const rise = (i) => y(losses[middle] + gradient * FAR * (i - middle) / middle);
-    return svg("svg", { class: "story-slope", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: WIDTH, height: HEIGHT, role: "img",
-      "aria-label": t("story.learn.slope") },
-    svg("path", { class: "story-curve", d: `M${losses.map((loss, i) => `${x(i).toFixed(1)} ${y(loss).toFixed(1)}`).join("L")}` }),
-    svg("path", { class: "story-tangent", d: `M${x(middle - 6)} ${rise(middle - 6)}L${x(middle + 6)} ${rise(middle + 6)}` }),
+    const curve = losses.map((loss, i) => `${x(i).toFixed(1)} ${y(loss).toFixed(1)}`).join("L");
+    const tangent = [middle - 6, middle + 6].map((i) => `${x(i)} ${rise(i)}`).join("L");
+    return svg("svg", { class: "story-slope", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: WIDTH, height: HEIGHT,
+      role: "img", "aria-label": t("story.learn.slope") },
+    svg("path", { class: "story-curve", d: `M${curve}` }), svg("path", { class: "story-tangent", d: `M${tangent}` }),
     svg("circle", { class: "story-grip", cx: x(middle), cy: y(losses[middle]), r: 5 }));
   }
   function draw() {
@@ -111,7 +113,7 @@ export function begin({ ask }) {
       while (digits < 8 && signed(rest, digits) === signed(moved, digits)) {
         digits++;
       }
-      said.textContent = t(right ? "story.learn.right" : "story.learn.wrong", signed(rest, digits), signed(moved, digits));
+      said.textContent = t(`story.learn.${right ? "right" : "wrong"}`, signed(rest, digits), signed(moved, digits));
       said.className = right ? "story-verdict right" : "story-verdict wrong";
     };
     const said = h("p.story-verdict", { role: "status" });

@@ -87,7 +87,7 @@ export function begin({ ask }) {
     for (const [name, i] of Object.entries(NOUNS)) {
       const [x, y] = at(value(i));
       parts.push(svg("circle", { cx: x, cy: y, r: 8, class: "story-value used" }),
-        svg("text", { x, y: y - 36, "text-anchor": "middle", class: `story-label value used ${name === now ? "is" : ""}` },
+        svg("text", { x, y: y - 36, "text-anchor": "middle", class: "story-label value used" },
           `${name} ${percent(shown.percents[i])}`));
       if (name === now) {
         parts.push(svg("circle", { cx: x, cy: y, r: 17, class: "story-nearest" }));

@@ -97,8 +97,8 @@ function clocksPart(ask) {
       const [right, up] = tip(hand, at), [r, u] = tip(hand, 1), turn = 2 * Math.PI / Math.atan2(r, u);
       const kind = hand < CURVES ? `flow-${hand}` : "flow-4";
       parts.push(svg("circle", { cx: x, cy: y, r: radius, class: "story-clock" }),
-        svg("path", { d: `M${x} ${y}L${x + 0.92 * radius * right} ${y - 0.92 * radius * up}`, class: `story-hand ${kind}`,
-          "data-hand": hand, "data-x": right, "data-y": up }),
+        svg("path", { d: `M${x} ${y}L${x + 0.92 * radius * right} ${y - 0.92 * radius * up}`,
+          class: `story-hand ${kind}`, "data-hand": hand, "data-x": right, "data-y": up }),
         svg("circle", { cx: x, cy: y, r: 4, class: kind }),
         svg("text", { x, y: y + radius + 19, "text-anchor": "middle", class: "story-number" },
           width >= WIDE ? `→ ${signed(right)}  ↑ ${signed(up)}` : `${signed(right, 1)} ${signed(up, 1)}`),
@@ -116,7 +116,8 @@ function clocksPart(ask) {
       parts.push(svg("path", { class: `story-wave flow-${hand}`, d: `M${Array.from({ length: MOST + 1 }, (_, i) =>
         `${(left + step * i).toFixed(1)} ${(middle - deep * tip(hand, i)[0]).toFixed(1)}`).join("L")}` }));
     }
-    parts.push(svg("path", { d: `M${left + step * at} ${middle - deep - 8}V${middle + deep + 8}`, class: "story-here" }));
+    parts.push(svg("path", { d: `M${left + step * at} ${middle - deep - 8}V${middle + deep + 8}`,
+      class: "story-here" }));
     fill(place.back, parts);
     grip.place(left + step * at, middle, at, String(at));
   }
@@ -156,7 +157,7 @@ function mapPart(tell, ask) {
     if (found === null) {
       return;
     }
-    const box = [0, 1].map((c) => [Math.min(...found.points.map((p) => p[c])), Math.max(...found.points.map((p) => p[c]))]);
+    const box = [0, 1].map((c) => [Math.min, Math.max].map((end) => end(...found.points.map((p) => p[c]))));
     const unit = [0, 1].map((c) => ([width - 110, height - 50][c]) / (box[c][1] - box[c][0]));
     const middle = box.map(([a, b]) => (a + b) / 2);
     at = (p) => [width / 2 + (p[0] - middle[0]) * unit[0], height / 2 + 8 - (p[1] - middle[1]) * unit[1]];
