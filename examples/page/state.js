@@ -32,8 +32,8 @@ const fields = {
   present: flag(),                   // presenter mode
   tab: oneOf("story", "class", "training", "gradients", "breaks", "own", "gpt", "quiz", "teachers"),
   plan: oneOf("10", "30", "45"),     // of the lesson, in minutes
-  embed: matching("", /^(line:\d{1,2}|matrix:[\w.@]{1,60}|picture:\d{1,2}|story:[1-8])$/), // one picture alone (embed.js)
-  story: whole(1, 1, 8),             // its screen
+  embed: matching("", /^(line:\d{1,2}|matrix:[\w.@]{1,60}|picture:\d{1,2}|story:[1-9])$/), // one picture alone (embed.js)
+  story: whole(1, 1, 9),             // its screen
   example: oneOf("tutorial", "pizza", "own"),
   phase: oneOf("forward", "backward"),
   line: whole(0, 0, 99),             // of the class

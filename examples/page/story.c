@@ -16,19 +16,21 @@ enum { MOST_HEADS = 2 };
 
 static struct {
     reader_language *language; /* large: not static, as most pages' engines have no story */
-    struct reader *reader;
+    struct reader *readers[2]; /* without positions and with them */
     struct heads_model *heads[MOST_HEADS]; /* of one and two heads */
 } story;
 
 void story_end(void)
 {
-    heed_module_free(story.reader);
+    for (int i = 0; i < 2; i++) {
+        heed_module_free(story.readers[i]);
+        story.readers[i] = NULL;
+    }
     for (int i = 0; i < MOST_HEADS; i++) {
         heed_module_free(story.heads[i]);
         story.heads[i] = NULL;
     }
     free(story.language);
-    story.reader = NULL;
     story.language = NULL;
 }
 
@@ -70,8 +72,10 @@ static bool make_language(void)
 static bool make_models(void)
 {
     const heed_generator before = heed_get_generator();
-    if (make_language() && story.reader == NULL) {
-        story.reader = reader_new(story.language->word_count);
+    if (make_language() && story.readers[0] == NULL) {
+        for (int i = 0; i < 2; i++) {
+            story.readers[i] = reader_new(story.language->word_count, i == 1);
+        }
         for (int i = 0; i < MOST_HEADS; i++) {
             story.heads[i] = heads_new(i + 1);
         }
@@ -85,7 +89,10 @@ EXPORT(page_story_numbers) int page_story_numbers(void)
     if (!make_models()) {
         return 0;
     }
-    int64_t count = story_weight_count(story.reader) + (int64_t)MOST_HEADS * HEADS_SEEDS;
+    int64_t count = (int64_t)MOST_HEADS * HEADS_SEEDS;
+    for (int i = 0; i < 2; i++) {
+        count += story_weight_count(story.readers[i]);
+    }
     for (int i = 0; i < MOST_HEADS; i++) {
         count += story_weight_count(story.heads[i]);
     }
@@ -102,9 +109,12 @@ bool page_story_make(float *numbers, int steps)
         return false;
     }
     float *accuracies = numbers + count - MOST_HEADS * HEADS_SEEDS;
-    struct reader *reader = reader_train(story.language, 0, steps > 0 ? steps : READER_STEPS);
-    numbers += story_get_weights(reader, numbers);
-    heed_module_free(reader);
+    for (int i = 0; i < 2 && !heed_error_pending(); i++) {
+        struct reader *m =
+            reader_train(story.language, 0, steps > 0 ? steps : READER_STEPS, i == 1);
+        numbers += story_get_weights(m, numbers);
+        heed_module_free(m);
+    }
     for (int heads = 1; heads <= MOST_HEADS; heads++) {
         for (int seed = 0; seed < HEADS_SEEDS && !heed_error_pending(); seed++) {
             struct heads_model *m =
@@ -147,7 +157,10 @@ EXPORT(page_story_open) const char *page_story_open(const float *numbers, int co
     if (json == NULL) {
         return NULL;
     }
-    const float *next = numbers + story_set_weights(story.reader, numbers);
+    const float *next = numbers;
+    for (int i = 0; i < 2; i++) {
+        next += story_set_weights(story.readers[i], next);
+    }
     for (int i = 0; i < MOST_HEADS; i++) {
         next += story_set_weights(story.heads[i], next);
     }
@@ -167,7 +180,7 @@ EXPORT(page_story_open) const char *page_story_open(const float *numbers, int co
 
 static bool is_open(void)
 {
-    if (story.reader == NULL) {
+    if (story.readers[0] == NULL) {
         heed_fail(HEED_ERR_VALUE, "the story: its numbers have not been opened");
     }
     return !heed_error_pending();
@@ -175,12 +188,15 @@ static bool is_open(void)
 
 /* ---- the models ---- */
 
-EXPORT(page_story_read) const char *page_story_read(const int32_t *tokens, int count)
+EXPORT(page_story_read)
+const char *page_story_read(const int32_t *tokens, int count, int at, bool positions)
 {
     HEED_SCOPE_NO_GRAD(scope);
     int64_t ids[READER_LENGTH];
     if (is_open() && count != READER_LENGTH) {
         heed_fail(HEED_ERR_VALUE, "the story: %d words; the reader takes %d", count, READER_LENGTH);
+    } else if (at < 0 || at >= READER_LENGTH) {
+        heed_fail(HEED_ERR_VALUE, "the story: no word has position %d", at);
     }
     for (int i = 0; i < READER_LENGTH && !heed_error_pending(); i++) {
         ids[i] = tokens[i];
@@ -189,8 +205,8 @@ EXPORT(page_story_read) const char *page_story_read(const int32_t *tokens, int c
     if (json == NULL) {
         return NULL;
     }
-    const reader_result r =
-        reader_forward(story.reader, heed_from_i64(ids, HEED_SHAPE(1, READER_LENGTH)));
+    const reader_result r = reader_forward(story.readers[positions],
+                                           heed_from_i64(ids, HEED_SHAPE(1, READER_LENGTH)), at);
     write_tensor(json, "{\"first\":", r.first);
     write_tensor(json, ",\"q\":", r.q);
     write_tensor(json, ",\"k\":", r.k);
@@ -243,7 +259,7 @@ EXPORT(page_story_train) const char *page_story_train(int heads, double seed)
     if (heads < 0 || heads > MOST_HEADS) {
         heed_fail(HEED_ERR_VALUE, "the story: %d heads; 0 to %d", heads, MOST_HEADS);
     } else if (heads == 0) {
-        model = reader_train(story.language, (uint64_t)seed, READER_STEPS);
+        model = reader_train(story.language, (uint64_t)seed, READER_STEPS, false);
         seen = reader_accuracy(model, story.language->train, story.language->train_count, NULL);
         unseen =
             reader_accuracy(model, story.language->held_out, story.language->held_out_count, NULL);
@@ -263,6 +279,36 @@ EXPORT(page_story_train) const char *page_story_train(int heads, double seed)
     }
     heed_free(weights);
     heed_module_free(model);
+    return json != NULL ? end_text(json) : NULL;
+}
+
+/* ---- words and places ---- */
+
+EXPORT(page_story_words) const char *page_story_words(void)
+{
+    FILE *json = is_open() ? begin_text() : NULL;
+    if (json == NULL) {
+        return NULL;
+    }
+    write_tensor(json, "{\"embedding\":", story.readers[0]->we->weight);
+    fputc('}', json);
+    return end_text(json);
+}
+
+EXPORT(page_story_places) const char *page_story_places(int count)
+{
+    enum { MOST = 1000 };
+    if (count < 1 || count > MOST) {
+        heed_fail(HEED_ERR_VALUE, "the story: %d positions; 1 to %d", count, MOST);
+    }
+    struct heed_position_encoding *m =
+        heed_error_pending() ? NULL : heed_position_encoding_new(READER_WIDE, count);
+    FILE *json = begin_text();
+    if (json != NULL) {
+        write_tensor(json, "{\"places\":", m->pe);
+        fputc('}', json);
+    }
+    heed_module_free(m);
     return json != NULL ? end_text(json) : NULL;
 }
 

@@ -104,13 +104,16 @@ void reader_language_make(reader_language *language)
 
 static const heed_module_kind kind = {.name = "Reader", .size = sizeof(struct reader)};
 
-struct reader *reader_new(int64_t words)
+struct reader *reader_new(int64_t words, bool positions)
 {
     struct reader *m = heed_module_new(&kind);
     if (m == NULL) {
         return NULL;
     }
     HEED_CHILD(m, we, heed_embedding_new(words, READER_WIDE));
+    if (positions) {
+        HEED_CHILD(m, pe, heed_position_encoding_new(READER_WIDE, READER_LENGTH));
+    }
     HEED_CHILD(m, first, heed_self_attention_new(READER_WIDE, -2, -1));
     HEED_CHILD(m, second,
                heed_self_attention_new_with(
@@ -128,14 +131,17 @@ static heed_tensor *scores_of(heed_tensor *q, heed_tensor *k)
                            sqrt((double)heed_size(k, -1)));
 }
 
-reader_result reader_forward(struct reader *m, heed_tensor *tokens)
+reader_result reader_forward(struct reader *m, heed_tensor *tokens, int at)
 {
     reader_result r = {.first = NULL};
     if (heed_error_pending()) { /* the model may be incomplete */
         return r;
     }
     heed_tensor *x = heed_embedding_forward(m->we, tokens);
-    heed_tensor *it = heed_slice(x, -2, READER_AT_IT, READER_AT_IT + 1, 1);
+    if (m->pe != NULL) {
+        x = heed_position_encoding_forward(m->pe, x);
+    }
+    heed_tensor *it = heed_slice(x, -2, at, (int64_t)at + 1, 1);
     r.first = heed_softmax(
         scores_of(heed_linear_forward(m->first->W_q, it), heed_linear_forward(m->first->W_k, x)),
         -1);
@@ -171,7 +177,7 @@ static heed_tensor *loss_of(struct reader *m, const reader_sentence *sentences, 
         heed_data_i64(answers)[i] = s->answer;
         heed_data_i64(places)[i] = s->at;
     }
-    const reader_result r = reader_forward(m, tokens);
+    const reader_result r = reader_forward(m, tokens, READER_AT_IT);
     return heed_add(heed_cross_entropy(r.logits, answers),
                     heed_cross_entropy_with(heed_reshape(r.scores, HEED_SHAPE(-1, READER_LENGTH)),
                                             places,
@@ -199,11 +205,12 @@ static void balance(struct reader *m)
     heed_copy_into(m->second->W_k->weight, heed_mul_scalar(m->second->W_k->weight, 4));
 }
 
-struct reader *reader_train(const reader_language *language, uint64_t seed, int steps)
+struct reader *reader_train(const reader_language *language, uint64_t seed, int steps,
+                            bool positions)
 {
     const heed_generator before = heed_get_generator();
     heed_manual_seed(seed);
-    lesson l = {reader_new(language->word_count), language};
+    lesson l = {reader_new(language->word_count, positions), language};
     story_train(l.model, READER_STEPS, steps, lesson_loss, &l);
     if (!heed_error_pending()) {
         balance(l.model);
@@ -218,8 +225,8 @@ double reader_accuracy(struct reader *m, const reader_sentence *sentences, int c
     double lowest = 1;
     for (int i = 0; i < count && !heed_error_pending(); i++) {
         HEED_SCOPE_NO_GRAD(scope);
-        const reader_result r =
-            reader_forward(m, heed_from_i64(sentences[i].token, HEED_SHAPE(1, READER_LENGTH)));
+        const reader_result r = reader_forward(
+            m, heed_from_i64(sentences[i].token, HEED_SHAPE(1, READER_LENGTH)), READER_AT_IT);
         if (r.percents != NULL) {
             right += heed_item(heed_argmax(r.logits)) == (double)sentences[i].answer;
             lowest = fmin(lowest, (double)heed_data_f32(r.percents)[sentences[i].at]);

@@ -48,11 +48,12 @@ void reader_language_make(reader_language *language);
 struct reader {
     heed_module module;
     struct heed_embedding *we;
+    struct heed_position_encoding *pe;  /* NULL: it does not know the order of the words */
     struct heed_self_attention *first;  /* READER_WIDE wide */
     struct heed_self_attention *second; /* READER_FLAT wide */
 };
 
-struct reader *reader_new(int64_t words);
+struct reader *reader_new(int64_t words, bool positions);
 
 /* What the reader computes; each is kept by the caller's scope. */
 typedef struct reader_result {
@@ -66,14 +67,15 @@ typedef struct reader_result {
     heed_tensor *logits;   /* (B, nouns): minus the squared distance of mix to each */
 } reader_result;
 
-/* reader_forward: tokens (B, READER_LENGTH) i64. */
-reader_result reader_forward(struct reader *m, heed_tensor *tokens);
+/* reader_forward: tokens (B, READER_LENGTH) i64 with *it* at position `at`. */
+reader_result reader_forward(struct reader *m, heed_tensor *tokens, int at);
 
 /* reader_train: a reader after the steps of its training; a number of `steps` below READER_STEPS
  * stops it early. Draws from a generator of its own. reader_accuracy: the share of sentences that
  * it answers right; *least: the least percentage of *it* on the right noun, or NULL. */
 enum { READER_STEPS = 800 };
-struct reader *reader_train(const reader_language *language, uint64_t seed, int steps);
+struct reader *reader_train(const reader_language *language, uint64_t seed, int steps,
+                            bool positions);
 double reader_accuracy(struct reader *m, const reader_sentence *sentences, int count,
                        double *least);
 

@@ -7,8 +7,15 @@ export function storyFunctions({ exports, lend, json }) {
     storyOpen(bytes) {
       return lend(bytes, (at) => json(exports().page_story_open(at, bytes.byteLength / 4)));
     },
-    storyRead(tokens) {
-      return lend(Int32Array.from(tokens), (at) => json(exports().page_story_read(at, tokens.length)));
+    storyRead({ tokens, at, positions = false }) {
+      return lend(Int32Array.from(tokens), (list) =>
+        json(exports().page_story_read(list, tokens.length, at, positions)));
+    },
+    storyWords() {
+      return json(exports().page_story_words());
+    },
+    storyPlaces(count) {
+      return json(exports().page_story_places(count));
     },
     storyHeads({ heads, who, verb, whom }) {
       return json(exports().page_story_heads(heads, who, verb, whom));

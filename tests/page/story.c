@@ -38,9 +38,17 @@ static int ids_of(const char *language, const char *sentence, int32_t *ids)
 
 static void read_sentence(const char *language, const char *sentence)
 {
+    enum { IT = 2 };
     int32_t ids[32];
     const int count = ids_of(language, sentence, ids);
-    say(sentence, page_story_read(ids, count));
+    int at = 0;
+    while (at < count && ids[at] != IT) {
+        at++;
+    }
+    say(sentence, page_story_read(ids, count, at, false));
+    char name[128];
+    snprintf(name, sizeof name, "positions: %s", sentence);
+    say(name, page_story_read(ids, count, at, true));
 }
 
 /* The next-token model after 300 steps: its score, and the attention of one word of the sentence
@@ -89,13 +97,16 @@ int main(int argc, char **argv)
         read_sentence(language, "the pizza came out of the oven and it tasted good");
         read_sentence(language, "the pizza came out of the oven and it baked evenly");
     }
+    read_sentence(language, "good oven the and pizza it out came the tasted of");
+    say("words", page_story_words());
+    say("places", page_story_places(101));
     say("one head", page_story_heads(1, 0, 0, 1));
     say("two heads", page_story_heads(2, 0, 0, 1));
     say("reader", page_story_train(0, 0));
     say("train 1", page_story_train(1, 0));
     say("train 2", page_story_train(2, 0));
     train("closed", true, 0, 8);
-    train("cheat", false, 0, 0);
+    train("cheat", false, 0, 1);
     train("broken", true, 128, 8); /* BREAK_LR_100 */
     say("dots 2", page_story_dots(3, 2, 2000));
     say("dots 512", page_story_dots(513, 512, 2000));

@@ -85,10 +85,48 @@ START_TEST(reader_finds_the_noun)
 {
     double least = 0;
     reader_language_make(&language);
-    struct reader *m = reader_train(&language, (uint64_t)_i, READER_STEPS);
+    struct reader *m = reader_train(&language, (uint64_t)_i, READER_STEPS, false);
     ck_assert_double_eq(reader_accuracy(m, language.held_out, language.held_out_count, &least), 1);
     ck_assert_double_gt(least, 0.6);
     heed_module_free(m);
+    expect_no_error();
+}
+END_TEST
+
+/* Words in another order: without positions their shares go with them, with positions they change;
+ * both readers read sentences in order. */
+START_TEST(positions_make_order_matter)
+{
+    const int64_t order[READER_LENGTH] = {10, 6, 0, 7, 1, 8, 3, 2, 5, 9, 4};
+    enum { AT = 5 }; /* of *it* */
+    HEED_SCOPE(scope);
+    reader_language_make(&language);
+    for (int positions = 0; positions < 2; positions++) {
+        struct reader *m = reader_train(&language, 0, READER_STEPS, positions == 1);
+        ck_assert_double_eq(reader_accuracy(m, language.held_out, language.held_out_count, NULL),
+                            1);
+        int64_t mixed[READER_LENGTH];
+        const int64_t *right = language.held_out[0].token;
+        for (int i = 0; i < READER_LENGTH; i++) {
+            mixed[i] = right[order[i]];
+        }
+        heed_tensor *was =
+            reader_forward(m, heed_from_i64(right, HEED_SHAPE(1, READER_LENGTH)), READER_AT_IT)
+                .percents;
+        heed_tensor *is =
+            reader_forward(m, heed_from_i64(mixed, HEED_SHAPE(1, READER_LENGTH)), AT).percents;
+        double most = 0;
+        for (int i = 0; i < READER_LENGTH; i++) {
+            most = fmax(most,
+                        fabs((double)heed_data_f32(is)[i] - (double)heed_data_f32(was)[order[i]]));
+        }
+        if (positions == 0) {
+            ck_assert_double_lt(most, 1e-6);
+        } else {
+            ck_assert_double_gt(most, 0.5);
+        }
+        heed_module_free(m);
+    }
     expect_no_error();
 }
 END_TEST
@@ -118,12 +156,16 @@ START_TEST(numbers_open)
     ck_assert(page_story_make(again, 2));
     ck_assert_mem_eq(numbers, again, (size_t)count * sizeof *numbers);
     const int32_t ids[READER_LENGTH] = {0, 3, 19, 20, 21, 0, 7, 1, 2, 30, 31};
-    const char *json = page_story_read(ids, READER_LENGTH);
+    const char *json = page_story_read(ids, READER_LENGTH, READER_AT_IT, false);
     double sum = 0;
     for (int i = 0; i < READER_LENGTH; i++) {
         sum += number_in(json, "\"percents\"", i);
     }
     ck_assert_double_eq_tol(sum, 1, 1e-6);
+    ck_assert_double_eq_tol(number_in(page_story_places(3), "\"places\"", READER_WIDE), sin(1),
+                            1e-6);
+    ck_assert_double_eq_tol(number_in(page_story_words(), "\"embedding\"", 1), (double)numbers[1],
+                            1e-6);
     json = page_story_heads(2, 1, 0, 2);
     ck_assert_double_lt(number_in(json, "\"who\"", 0), 1);
 
@@ -158,19 +200,25 @@ START_TEST(misuse_gives_a_sentence)
 {
     const int32_t ids[READER_LENGTH] = {0};
     const float few[4] = {0};
-    ck_assert_ptr_null(page_story_read(ids, READER_LENGTH));
+    ck_assert_ptr_null(page_story_read(ids, READER_LENGTH, READER_AT_IT, false));
     expect_sentence("not been opened");
     ck_assert_ptr_null(page_story_heads(1, 0, 0, 1));
+    expect_sentence("not been opened");
+    ck_assert_ptr_null(page_story_words());
     expect_sentence("not been opened");
     ck_assert_ptr_null(page_story_open(few, 4));
     expect_sentence("4 numbers");
     int count = 0;
     free(open_few(&count));
-    ck_assert_ptr_null(page_story_read(ids, 3));
+    ck_assert_ptr_null(page_story_read(ids, 3, READER_AT_IT, false));
     expect_sentence("3 words");
     const int32_t unknown[READER_LENGTH] = {0, 99};
-    ck_assert_ptr_null(page_story_read(unknown, READER_LENGTH));
+    ck_assert_ptr_null(page_story_read(unknown, READER_LENGTH, READER_AT_IT, false));
     expect_sentence("99");
+    ck_assert_ptr_null(page_story_read(ids, READER_LENGTH, READER_LENGTH, false));
+    expect_sentence("position 11");
+    ck_assert_ptr_null(page_story_places(0));
+    expect_sentence("0 positions");
     ck_assert_ptr_null(page_story_heads(3, 0, 0, 1));
     expect_sentence("3 heads");
     ck_assert_ptr_null(page_story_heads(1, -1, 0, 1));
@@ -198,12 +246,16 @@ static uint64_t whole_story(const void *context)
 {
     (void)context;
     uint64_t sum = FNV_BASIS;
-    float numbers[8000] = {0};
+    float numbers[10000] = {0};
     const int32_t ids[READER_LENGTH] = {0, 3, 19, 20, 21, 0, 7, 1, 2, 30, 31};
     const float some[4] = {1, 2, 3, 4};
     const int count = page_story_numbers();
     if (page_story_make(numbers, 1) && page_story_open(numbers, count) != NULL) {
-        const char *json = page_story_read(ids, READER_LENGTH);
+        const char *json = page_story_read(ids, READER_LENGTH, READER_AT_IT, false);
+        sum = json != NULL ? fnv(json, strlen(json), sum) : sum;
+        json = page_story_words();
+        sum = json != NULL ? fnv(json, strlen(json), sum) : sum;
+        json = page_story_places(2);
         sum = json != NULL ? fnv(json, strlen(json), sum) : sum;
         json = page_story_heads(2, 0, 0, 1);
         sum = json != NULL ? fnv(json, strlen(json), sum) : sum;
@@ -228,6 +280,7 @@ void add_page_story_cases(Suite *suite)
     tcase_add_checked_fixture(models, NULL, end_page);
     tcase_add_test(models, sentences_name_their_noun);
     tcase_add_loop_test(models, reader_finds_the_noun, 0, 3);
+    tcase_add_test(models, positions_make_order_matter);
     tcase_add_loop_test(models, two_heads_solve_what_one_cannot, 0, 3);
     TCase *functions = heed_case(suite, "functions");
     tcase_add_checked_fixture(functions, NULL, end_page);

@@ -1,4 +1,4 @@
-// "The story": eight screens that say what attention is, each with a text, a picture and one thing to do.
+// "The story": nine screens that say what attention is, each with a text, a picture and one thing to do.
 
 import { h, svg, fill } from "../dom.js";
 import { t } from "../strings.js";
@@ -12,8 +12,9 @@ import * as back from "./story/back.js";
 import * as heads from "./story/heads.js";
 import * as learn from "./story/learn.js";
 import * as onward from "./story/onward.js";
+import * as positions from "./story/positions.js";
 
-const SCREENS = { it, compare, weigh, mix, back, heads, learn, onward };
+const SCREENS = { it, compare, weigh, mix, back, heads, learn, onward, positions };
 const names = Object.keys(SCREENS);
 
 /** The story's models, for tests. */

@@ -9,6 +9,7 @@ import { curves } from "./curve.js";
 import { IT, largest, percent, signed } from "./words.js";
 
 export const UNTIL = 300; // steps
+const CHEAT = 1; // the word that takes most from the next one when it can
 const KINDS = { closed: "", open: "none" }; // the curtain, and its mask
 const WORDS = ["the", "pizza", "came", "out", "of", "the", "oven", "and", "it", "tasted", "good"];
 
@@ -20,7 +21,7 @@ export function begin({ ask }) {
   const spoken = h("p.unseen", { role: "status" });
   const buttons = Object.keys(KINDS).map((name) => h("button.story-choice", { type: "button", onclick: () => {
     kind = name;
-    at = name === "closed" ? IT : 0; // without the curtain, the first word has the most to gain
+    at = name === "closed" ? IT : CHEAT;
     draw();
   } }, t(`story.back.${name}`)));
   const element = h("div.story-screen.two", {}, h("div.story-holder", {}, picture.element, h("div.story-actions", {},
@@ -30,12 +31,15 @@ export function begin({ ask }) {
     onmove: (x, y) => pull(spots.list.filter((spot) => (spots.upright ? spot.y < y : spot.x < x)).length - 1),
     onkey: (dx, dy) => pull(at + Math.sign(dx - dy)) });
 
+  const hem = svg("rect", { class: "story-touch" }); // the whole edge can be pulled
+  grip.element.prepend(hem);
+
   function pull(to) {
     at = Math.max(0, Math.min(WORDS.length - 1, to));
     draw(200);
   }
   function drawChart(width, height) {
-    fill(chart.back, curves({ x: 34, y: 8, width: width - 50, height: height - 40, steps: UNTIL, most: 5,
+    fill(chart.back, curves({ x: 34, y: 8, width: width - 50, height: height - 40, steps: UNTIL, most: 5.5,
       loss: t("story.loss"), step: t("story.steps"), curves: Object.keys(KINDS).map((name) => ({ losses: losses[name],
         name,
         label: trained[name] === undefined ? undefined : `${t(`story.back.${name}.short`)} ${signed(trained[name].measured.score.loss)}` })) }));
@@ -57,7 +61,10 @@ export function begin({ ask }) {
         class: `story-curtain fold-${i % 2}` }
         : { x: from, y: 0, width: deep + 0.5, height, class: `story-curtain fold-${i % 2}` }));
     }
-    grip.place(upright ? width - 40 : edge, upright ? edge : height * 0.2, at + 1, WORDS[at]);
+    const [x, y] = upright ? [width - 40, edge] : [edge, height * 0.2];
+    Object.entries(upright ? { x: -x, y: -12, width, height: 36 } : { x: -12, y: -y, width: 36, height })
+      .forEach(([name, value]) => hem.setAttribute(name, value));
+    grip.place(x, y, at + 1, WORDS[at]);
   }
   function draw(ms) {
     buttons.forEach((button, i) => button.setAttribute("aria-pressed", Object.keys(KINDS)[i] === kind));
@@ -71,7 +78,7 @@ export function begin({ ask }) {
     const row = Array.from(weights.subarray(at * seen, (at + 1) * seen)), most = largest(row);
     picture.show({ ...looks, heads: [row], classes: { [at]: "it" } }, ms);
     if (trained.open !== undefined && trained.closed !== undefined) {
-      ask(`${kind}.loss`, signed(score.loss), WORDS[most]);
+      ask(`${kind}.loss`, signed(score.loss), WORDS[at], WORDS[most], percent(row[most]));
       spoken.textContent = `${t("story.back.said", signed(trained.closed.measured.score.loss), signed(trained.open.measured.score.loss))
       } ${WORDS[at]} → ${WORDS[most]} ${percent(row[most])}`;
     }

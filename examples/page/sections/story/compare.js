@@ -14,7 +14,9 @@ export function begin({ ask }) {
   let read = null, q = [0, 0], shown = null; // shown: the engine's answer for q
   const place = stage(draw, t("story.compare.picture"));
   const spoken = h("p.unseen", { role: "status" });
-  const element = h("div.story-screen", {}, place.element, spoken);
+  const reset = h("button.story-choice", { type: "button", onclick: () => motion.to([...read.q], 500) },
+    t("story.compare.reset"));
+  const element = h("div.story-screen", {}, place.element, h("div.story-actions", {}, reset), spoken);
   let unit = 1, centre = [0, 0];
   const compute = newest(async (query) => {
     const { call } = await story();
@@ -22,6 +24,8 @@ export function begin({ ask }) {
   }, (result) => {
     shown = result;
     place.redraw();
+    const best = words[largest(result.percents)];
+    best === "pizza" ? ask("do") : ask("now", best, percent(Math.max(...result.percents)));
     spoken.textContent = t("story.compare.said", [1,
       6].map((i) => `${words[i]} ${percent(result.percents[i])}`).join(", "));
   });
@@ -80,9 +84,10 @@ export function begin({ ask }) {
           "text-anchor": tight ? "end" : "start", class: "story-label key" }, words[i]));
       }
     }
-    wide && parts.push(svg("text", { x: 4, y: height - 10, class: "story-small" }, t("story.compare.formula")));
+    wide && ["colours", "formula"].forEach((name, i) => parts.push(svg("text", { x: 4, y: height - 30 + 20 * i,
+      class: "story-small caption" }, t(`story.compare.${name}`))));
     parts.push(arrow(at([0, 0]), at(query), { class: "query" }));
-    const [lx, ly] = at(query.map((c) => c * (length > 0 ? (length + 0.42) / length : 1)));
+    const [lx, ly] = at(query.map((c) => c * (length > 0 ? 1 + 40 / unit / length : 1))); // beyond the handle's ring
     parts.push(svg("text", { x: Math.min(plane[0] - 20, Math.max(20, lx)), y: Math.min(plane[1] - 8, Math.max(18,
       ly + 6)), "text-anchor": "middle", class: "story-label query", "data-x": query[0], "data-y": query[1] }, "it"));
     // The list: score and percentage of each word.

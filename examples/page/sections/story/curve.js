@@ -8,8 +8,10 @@ export function curves({ x, y, width, height, steps, most, curves: all, loss, st
   const px = (i) => x + width * i / steps, py = (value) => y + height * (1 - Math.min(1, value / most));
   const parts = [];
   for (let value = 0; value <= most; value++) {
-    parts.push(svg("path", { d: `M${x} ${py(value)}H${x + width}`, class: value === 0 ? "story-axis" : "story-grid" }),
-      svg("text", { x: x - 8, y: py(value) + 5, "text-anchor": "end", class: "story-small" }, value));
+    parts.push(svg("path", { d: `M${x} ${py(value)}H${x + width}`, class: value === 0 ? "story-axis" : "story-grid" }));
+    if (height > 90 || value % 5 === 0) { // place for each number
+      parts.push(svg("text", { x: x - 8, y: py(value) + 5, "text-anchor": "end", class: "story-small" }, value));
+    }
   }
   parts.push(svg("text", { x: x + width, y: y + height + 20, "text-anchor": "end", class: "story-small" },
     `${steps} ${stepName}`),

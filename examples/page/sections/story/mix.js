@@ -21,9 +21,9 @@ export function begin({ ask }) {
     shown = result;
     place.redraw();
     const noun = nearest(result.mix);
-    ask("now", noun);
+    Object.hasOwn(NOUNS, noun) ? ask("now", noun) : ask("between");
     spoken.textContent = t("story.mix.said", percent(result.percents[NOUNS.pizza]),
-      percent(result.percents[NOUNS.oven]), noun);
+      percent(result.percents[NOUNS.oven]));
   });
   const noun = (i) => about.words[about.nouns[0] + i];
   const value = (i) => [read.v[2 * i], read.v[2 * i + 1]];
@@ -59,38 +59,42 @@ export function begin({ ask }) {
     if (shown === null) {
       return;
     }
-    const points = Array.from({ length: about.nouns[1] }, (_, i) => nounAt(i));
-    const box = [0, 1].map((c) => [Math.min(0, ...points.map((p) => p[c])), Math.max(0, ...points.map((p) => p[c]))]);
-    const wide = width >= 700, edge = wide ? 80 : 44;
-    const [ux, uy] = [(width - 2 * edge) / (box[0][1] - box[0][0]), (height - 70) / (box[1][1] - box[1][0])];
-    unit = wide ? Math.min(ux, uy * 1.0) : Math.min(ux, uy);
+    const points = words.map((_, i) => value(i)), box = [0, 1].map((c) => [Math.min(...points.map((p) => p[c])),
+      Math.max(...points.map((p) => p[c]))]);
+    const wide = width >= 700, edge = wide ? 150 : 60;
+    unit = Math.min((width - 2 * edge) / (box[0][1] - box[0][0]), (height - 150) / (box[1][1] - box[1][0]));
     const middle = box.map(([a, b]) => (a + b) / 2);
     at = ([x, y]) => [width / 2 + (x - middle[0]) * unit, height / 2 - (y - middle[1]) * unit];
-    const parts = [];
+    const parts = [], mix = shown.mix, now = nearest(mix);
     const [ox, oy] = at([0, 0]);
     parts.push(svg("path", { d: `M0 ${oy}H${width}M${ox} 0V${height}`, class: "story-axis" }));
-    const mix = shown.mix, now = nearest(mix);
     shown.percents.forEach((p, i) => {
       parts.push(svg("path", { d: `M${at(mix)}L${at(value(i))}`, class: "story-pull", "stroke-width": Math.max(0.7,
         16 * p), "data-percent": p }));
     });
-    points.forEach((point, i) => {
-      const [x, y] = at(point), used = Object.keys(NOUNS).includes(noun(i)), is = noun(i) === now;
-      parts.push(svg("circle", { cx: x, cy: y, r: used ? 8 : 4, class: `story-value ${used ? "used" : ""}` }),
-        svg("text", { x: used ? Math.max(56, x) : x, y: y - (used ? 25 : 9), "text-anchor": "middle",
-          class: `story-label value ${used ? "used" : ""} ${is ? "is" : ""}` },
-          used ? `${noun(i)} ${percent(shown.percents[NOUNS[noun(i)]])}` : noun(i)));
-    });
+    const taken = []; // names of the other words, where they have place
     rest.forEach((i) => {
-      const [x, y] = at(value(i));
-      parts.push(svg("circle", { cx: x, cy: y, r: 3.5, class: "story-value other" }));
+      const [x, y] = at(value(i)), long = 9 * words[i].length;
+      parts.push(svg("circle", { cx: x, cy: y, r: 4.5, class: "story-value other" }));
+      const spot = [[10, 5], [-10 - long, 5], [-long / 2, -12], [-long / 2, 22], [14, 24], [14, -14], [-14 - long, -14],
+        [-14 - long, 24]].map(([dx, dy]) => [x + dx, y + dy]).find(([left, low]) => taken.every(([l, b, w]) =>
+        left + long < l || left > l + w || Math.abs(low - b) > 17));
+      if (spot !== undefined) {
+        taken.push([...spot, long]);
+        parts.push(svg("text", { x: spot[0], y: spot[1], class: "story-label value" }, words[i]));
+      }
     });
-    const [tx, ty] = at([0, 0]);
-    wide && parts.push(svg("text", { x: tx + 10, y: ty + 30, class: "story-small" }, t("story.mix.others")));
-    const nearestAt = at(points[points.findIndex((_, i) => noun(i) === now)]);
-    parts.push(svg("circle", { cx: nearestAt[0], cy: nearestAt[1], r: 17, class: "story-nearest" }));
+    for (const [name, i] of Object.entries(NOUNS)) {
+      const [x, y] = at(value(i));
+      parts.push(svg("circle", { cx: x, cy: y, r: 8, class: "story-value used" }),
+        svg("text", { x, y: y - 36, "text-anchor": "middle", class: "story-label value used" },
+          `${name} ${percent(shown.percents[i])}`));
+      if (name === now) {
+        parts.push(svg("circle", { cx: x, cy: y, r: 17, class: "story-nearest" }));
+      }
+    }
     const [mx, my] = at(mix);
-    parts.push(svg("text", { x: mx, y: my + 34, "text-anchor": "middle", class: "story-label mixed", "data-x": mix[0],
+    parts.push(svg("text", { x: mx, y: my + 44, "text-anchor": "middle", class: "story-label mixed", "data-x": mix[0],
       "data-y": mix[1] }, "it"));
     fill(place.back, parts);
     grip.place(mx, my, share(), `${signed(mix[0])}, ${signed(mix[1])}`);

@@ -6,7 +6,8 @@ import { SENTENCE, ENDINGS } from "./words.js";
 let opened = null;
 
 /** {call(name, args): of the engine, about: of page_story_open, read(ending): the reader's numbers for the sentence
- * that ends so}. The same for all screens. */
+ * that ends so, order(words, positions): for words in any order, by the reader that knows positions or the other one}.
+ * The same for all screens. */
 export function story() {
   opened ??= begin();
   return opened;
@@ -16,9 +17,10 @@ async function begin() {
   const engine = await Engine.create();
   const about = await engine.call("storyOpen", bytesOf(document.getElementById("story-weights").textContent));
   const known = {};
-  const read = (ending) => (known[ending] ??= engine.call("storyRead",
-    [...SENTENCE, ...ENDINGS[ending]].map((word) => about.words.indexOf(word))));
-  return { call: (name, args) => engine.call(name, args), about, read };
+  const read = (ending) => (known[ending] ??= order([...SENTENCE, ...ENDINGS[ending]]));
+  const order = (words, positions = false) => engine.call("storyRead", { tokens: words.map((word) =>
+    about.words.indexOf(word)), at: words.indexOf("it"), positions });
+  return { call: (name, args) => engine.call(name, args), about, read, order };
 }
 
 /** Calls use(result) of the newest call alone; while one is computed, only the last of the others is kept. */

@@ -5,11 +5,11 @@ import { t } from "../../strings.js";
 import { linkTo } from "../../state.js";
 import { train } from "./lab.js";
 import { sentencePicture } from "./sentence.js";
-import { signed, percent } from "./words.js";
+import { percent, largest, CLEAR } from "./words.js";
 
 export const UNTIL = 300;
 const SWITCHES = { healthy: 0, broken: 128 }; // BREAK_LR_100 of forward.h
-const TABS = ["class", "training", "gradients", "breaks", "own", "teachers"];
+const TABS = ["class", "training", "gradients", "breaks", "own", "gpt", "quiz", "teachers"];
 
 export function begin({ ask }) {
   const picture = sentencePicture(t("story.onward.picture"));
@@ -21,7 +21,7 @@ export function begin({ ask }) {
   } }, h("span.knob"), t("story.onward.switch"));
   const links = h("ul.story-links", {}, TABS.map((tab) => h("li", {}, h("a", { href: linkTo({ tab, story: 8 }) },
     t(`tab.${tab}`)),
-    h("span", {}, t(`story.onward.${tab}`)))), h("li", {}, t("story.onward.course")));
+    h("span", {}, t(`story.onward.${tab}`)))), h("li", {}, t("story.onward.course")), h("li.story-sum", {}, t("story.onward.sum")));
   const element = h("div.story-screen.two", {}, h("div.story-holder", {}, picture.element, h("div.story-actions", {},
     toggle)), links);
 
@@ -32,7 +32,7 @@ export function begin({ ask }) {
     if (trained[chosen] === undefined) {
       ask("learning");
       picture.show({ words: ["the", "pizza", "came", "out", "of", "the", "oven", "and", "it", "tasted", "good"],
-        heads: [], reserve: true, from: 8, classes: { 8: "it" } });
+        heads: [], reserve: true, from: 8, curtain: 9, classes: { 8: "it" } });
     }
     trained[chosen] ??= await (begun[chosen] ??= train({ breaks: SWITCHES[chosen], until: UNTIL }));
     if (chosen !== kind) {
@@ -40,9 +40,10 @@ export function begin({ ask }) {
     }
     const { measured, language, tokens } = trained[chosen], { it, words, context } = language, { seen,
       weights } = measured;
+    const row = Array.from(weights.subarray(it * seen, (it + 1) * seen)), most = largest(row);
     picture.show({ words: tokens.slice(0, context).map((id) => words[id]), from: it, hints: [],
-      heads: [Array.from(weights.subarray(it * seen, (it + 1) * seen))], classes: { [it]: "it", 1: "meant" } });
-    ask(chosen, percent(measured.score.accuracy), signed(measured.score.loss));
+      heads: [row], curtain: it + 1, classes: { [it]: "it", ...(row[most] >= CLEAR ? { [most]: "meant" } : {}) } });
+    ask(chosen, percent(measured.score.accuracy));
   }
   return { element, show };
 }

@@ -1,7 +1,7 @@
 // The picture of a sentence: its words, arcs from one of them to all, as thick as their percentages, and the numbers.
 
 import { h, svg, fill } from "../../dom.js";
-import { percent, largest } from "./words.js";
+import { percent, largest, CLEAR } from "./words.js";
 import { stage, moving } from "./stage.js";
 
 const UPRIGHT = 700; // pixels: narrower pictures have the words below each other
@@ -94,11 +94,11 @@ export function sentencePicture(label) {
         arcs.push(svg("path", { d: path(spot, i === now.from, 0), class: `story-arc head-${head}`, "data-head": head,
           "data-to": i,
           "data-percent": of[i], "stroke-width": Math.max(0.8, thick * weight).toFixed(2),
-          "stroke-opacity": (0.3 + 0.6 * Math.min(1, 1.6 * weight)).toFixed(3) }));
+          "stroke-opacity": i >= now.curtain ? 0 : (0.3 + 0.6 * Math.min(1, 1.6 * weight)).toFixed(3) }));
         if (i >= now.curtain) {
           return;
         }
-        const kind = `story-percent head-${head} ${at === strongest ? "most" : ""}`;
+        const kind = `story-percent head-${head} ${at === strongest && of[i] >= CLEAR ? "most" : ""}`;
         if (upright) {
           const long = (width * 0.36 - 80) * weight;
           const y = spot.y + (now.heads.length > 1 ? (head - 0.5) * spot.step * 0.42 : 0);
@@ -106,7 +106,7 @@ export function sentencePicture(label) {
             rx: 3, class: `story-bar head-${head}` }),
             svg("text", { x: width * 0.36 - 18 - long, y: y + 5, "text-anchor": "end", class: kind }, percent(of[i])));
         } else {
-          const low = spot.y + size * 0.75, tall = (height - low - 34) * weight;
+          const low = spot.y + size * 0.75, tall = Math.min(110, height - low - 34) * weight;
           const wide = Math.max(10, Math.min(34, size * 0.8)) / now.heads.length;
           const x = spot.x + (head - (now.heads.length - 1) / 2) * (wide + 3);
           numbers.push(svg("rect", { x: x - wide / 2, y: low, width: wide, height: Math.max(1, tall), rx: 3,

@@ -8,18 +8,31 @@ export function rich(text) {
     : part.startsWith("*") ? h("em", {}, part.slice(1, -1)) : part));
 }
 
-/** 0.8412 -> "84 %". */
+const language = () => document.documentElement.lang;
+
+/** Digits with the language's decimal sign. */
+const local = (text) => (language() === "en" ? text : text.replace(".", ","));
+
+/** 0.8412 -> "84%", in German and French "84 %". */
 export function percent(value) {
   const hundred = 100 * value;
-  return `${hundred >= 9.95 || hundred < 0.05 ? hundred.toFixed(0) : hundred.toFixed(1)} %`;
+  return local(hundred >= 9.95 || hundred < 0.05 ? hundred.toFixed(0) : hundred.toFixed(1)) +
+    (language() === "en" ? "%" : "\u00a0%");
 }
 
 /** A number with a true minus sign. */
-export const signed = (value, digits = 2) => value.toFixed(digits).replace(/^-(?=[\d.]*[1-9])/, "−").replace(/^-/, "");
+export const signed = (value, digits = 2) =>
+  local(value.toFixed(digits).replace(/^-(?=[\d.]*[1-9])/, "−").replace(/^-/, ""));
+
+/** 3792 -> "3,792", in the language's way. */
+export const whole = (value) => value.toLocaleString(language());
 
 export const SENTENCE = ["the", "pizza", "came", "out", "of", "the", "oven", "and", "it"];
 export const ENDINGS = { pizza: ["tasted", "good"], oven: ["baked", "evenly"] };
 export const IT = 8, NOUNS = { pizza: 1, oven: 6 };
+
+/** A share from which a word stands out. */
+export const CLEAR = 0.2;
 
 /** The index of the largest number. */
 export const largest = (values) => values.reduce((best, value, i) => (value > values[best] ? i : best), 0);
