@@ -10,7 +10,8 @@ import sys
 from browser import start
 from helpers import number, open_page
 
-SWITCHES = ("no_scale", "wrong_dim", "mask_inverted", "mask_after", "no_positions", "same_keys", "no_zero_grad", "lr_100")
+SWITCHES = ("no_scale", "wrong_dim", "mask_inverted", "mask_after", "no_positions", "same_keys", "no_zero_grad", "lr_100",
+            "split_view", "merge_view", "scale_d_model")
 LEARNT = 0.9  # from this accuracy on, the toy counts as learnt
 
 # Seeds whose models do what a sentence once denied: lost again, not learnt, a healthy model without positions.
@@ -84,6 +85,9 @@ HOLDS = {
     "lr_100.course": lambda a, b, v: shows(v[0], max(b["losses"]), 1) and max(b["losses"]) > 2 * b["losses"][0] and
     shows(v[1], b["loss"], 0.01) and shows(v[2], a["loss"], 1e-3),
     "lr_100.end": lambda a, b, v: percents(v, b["accuracy"], b["attention"]),
+    "told": lambda a, b, v: percents(v, b["told"]) and b["told"] > 1e-3 and a["told"] < 1e-4,
+    "scale_d_model.start": lambda a, b, v: percents(v, max(b["row0"]), max(a["row0"])),
+    "scale_d_model.when": lambda a, b, v: at_step(v[0], b) and at_step(v[1], a),
     "loss.below": lambda a, b, v: b["loss"] < b["limit"] and number(v[0]) < number(v[1]) and
     shows(v[0], b["loss"], 1e-3) and shows(v[1], b["limit"], 1e-3),
     "loss.above": lambda a, b, v: shows(v[0], b["loss"], 1e-3) and shows(v[1], b["limit"], 1e-3),
@@ -114,6 +118,9 @@ ANSWERS = {
     "same_keys": lambda a, b: abs(b["simPair"][0] - b["simPair"][1]) < 1e-3 * abs(b["simPair"][0]),
     "no_zero_grad": lambda a, b: b["loss"] > 10 * b["losses"][0],
     "lr_100": lambda a, b: max(b["losses"]) > 10 * b["losses"][0] and stays_above(a, b),
+    "split_view": lambda a, b: b["loss"] < b["limit"] - 0.05,
+    "merge_view": lambda a, b: b["told"] > 1e-3 and a["told"] < 1e-4,
+    "scale_d_model": lambda a, b: max(b["row0"]) < max(a["row0"]) and abs(sum(b["row0"]) - 1) < 1e-4,
 }
 
 # What the explanations say about several seeds; pairs: (healthy, broken) of each.
@@ -131,6 +138,14 @@ WHY = {
     "same_keys: at first it mostly looks at itself":
         ("same_keys", lambda pairs: sum(b["row0"][b["it"]] == max(b["row0"]) for _, b in pairs) > len(pairs) / 2),
     "same_keys: the toy can be learnt": ("same_keys", lambda pairs: any(learnt(b) for _, b in pairs)),
+    "split_view: the loss is better than the best possible one, and predictions know later words":
+        ("split_view", lambda pairs: all(b["loss"] < b["limit"] - 0.05 and b["told"] > 0.1 for _, b in pairs)),
+    "merge_view: the percentages never see the future, the loss is far below the limit":
+        ("merge_view", lambda pairs: all(b["leak"] < 1e-4 and b["loss"] < b["limit"] / 10 and b["told"] > 0.1 for _, b in pairs)),
+    "both: there is nothing to copy when the model writes":
+        ("merge_view", lambda pairs: all(badly(b) for _, b in pairs)),
+    "scale_d_model: harmless, the loss is as good":
+        ("scale_d_model", lambda pairs: all(learnt(b) and abs(b["loss"] - a["loss"]) < 0.02 and b["told"] < 1e-4 for a, b in pairs)),
     "no_zero_grad: the loss first falls": ("no_zero_grad", lambda pairs: all(lowest(b)[1] < 0.7 * b["losses"][0] for _, b in pairs)),
     "no_zero_grad: it fails": ("no_zero_grad", lambda pairs: all(b["accuracy"] < 0.5 for _, b in pairs)),
     "lr_100: the loss at the end looks small after the leap, and attention does not recover":

@@ -26,6 +26,7 @@ import asking
 import breaks
 import gpt
 import lines
+import onward
 import shell
 import story
 from browser import check_axe, skip, start
@@ -614,6 +615,7 @@ def main():
         breaks.check(page)
         shell.check(page)
         asking.check(page)
+        onward.check(page)
         check_files(page, folder)
         check_keyboard(page)
         check_print(page)

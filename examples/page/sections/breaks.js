@@ -4,31 +4,43 @@ import { h, fill } from "../dom.js";
 import { t } from "../strings.js";
 import { state, setState, onState } from "../state.js";
 import { STEPS } from "../run.js";
-import { codeLines } from "../lines.js";
+import { codeLines, BREAKS } from "../lines.js";
 import { lineChart } from "../charts.js";
 import { matrix, number } from "../matrix.js";
 import { smoothed, LOSSES } from "./training.js";
 import { model, forgetUnfinished } from "./breaks/model.js";
+import { placesOf } from "./onward/places.js";
 import { switches, sentences, seen, percent, stepText, text, written } from "./breaks/says.js";
+
+/** What a switch does, drawn. */
+const PICTURES = { split_view: () => placesOf({ heads: 2, breaks: BREAKS.SPLIT_VIEW }),
+  merge_view: () => placesOf({ heads: 4, breaks: BREAKS.MERGE_VIEW }) };
 
 /** The seed of both models: the reader's, or one with which everything that is said about the switch is well seen. */
 const seedOf = (name) => (state.broken_seed === "" ? switches[name].seed : Number(state.broken_seed));
 
+/** The healthy and the broken model of a switch. */
+const modelsOf = (name, seed) => [0, switches[name].bit].map((breaks) => ({ seed, breaks, heads: switches[name].heads ?? 1 }));
+
 /** What the section says about a switch, from models trained with a seed: {sentences: [{key, values}], text,
  * healthy, broken: the results}. For tests. */
 export async function verdict(name, seed = seedOf(name)) {
-  const [healthy, broken] = await Promise.all([model(seed, 0), model(seed, switches[name].bit)]);
+  const [healthy, broken] = await Promise.all(modelsOf(name, seed).map((of) => model(of)));
   return { sentences: sentences(name, healthy, broken), text: seen(name, healthy, broken), healthy, broken };
 }
 
+const TITLES = { python: "PyTorch", c: "C" };
+
 /** The lines in a language ("python" or "c") that a switch removes and adds. */
-function codeBox(name, language, bit) {
-  const linesWith = (breaks) => codeLines({ example: "pizza", breaks }).map((line) => line[language]);
+function codeBox(name, language) {
+  const { bit } = switches[name], title = TITLES[language];
+  const example = (switches[name].heads ?? 1) > 1 ? "packed" : "pizza";
+  const linesWith = (breaks) => codeLines({ example, breaks }).map((line) => line[language]);
   const right = linesWith(0), wrong = linesWith(bit);
   const only = (lines, others) => lines.filter((line) => line && !others.includes(line));
   const shown = (tag, sign, lines) => lines.map((line) => h(tag, {}, `${sign} ${line.trim()}\n`));
-  return h("div.break-code", {}, h("h4", {}, name),
-    h("pre", { tabindex: 0, role: "region", "aria-label": name },
+  return h("div.break-code", {}, h("h4", {}, title),
+    h("pre", { tabindex: 0, role: "region", "aria-label": title },
       h("code", {}, shown("del", "−", only(right, wrong)), shown("ins", "+", only(wrong, right)))));
 }
 
@@ -68,13 +80,13 @@ export function begin(root) {
 
   /** The changed line and the question. */
   function ask(name) {
-    const { bit, answers } = switches[name];
+    const { answers, heads = 1 } = switches[name], picture = PICTURES[name]?.();
     const after = h("div.break-result", { id: "break-result" });
     const form = h("fieldset.break-question", {}, h("legend", {}, t(`breaks.${name}.question`)),
       Array.from({ length: answers }, (_, i) => h("label", {},
         h("input", { type: "radio", name: "break-answer", value: i, onchange: () => {
           retrain.disabled = false;
-          why.textContent = t("breaks.retrain.why", seedOf(name), STEPS);
+          why.textContent = t(heads > 1 ? "breaks.retrain.heads" : "breaks.retrain.why", seedOf(name), STEPS, heads);
         } }), " ",
         t(`breaks.${name}.answer.${i}`))));
     const retrain = h("button.primary", { type: "button", id: "break-retrain", disabled: true, onclick: () => {
@@ -89,14 +101,15 @@ export function begin(root) {
       seed.value = seedOf(name);
     } });
     fill(body, h("h3", {}, t(`breaks.${name}`)), h("p", {}, t(`breaks.${name}.what`)),
-      h("div.break-codes", {}, codeBox("PyTorch", "python", bit), codeBox("C", "c", bit)),
-      h("p.faint.not-presented", {}, t("breaks.signs")), form,
+      h("div.break-codes", {}, codeBox(name, "python"), codeBox(name, "c")),
+      h("p.faint.not-presented", {}, t("breaks.signs")), picture?.element, form,
       h("div.toolbar", {}, h("label", {}, t("train.seed"), " ", seed), retrain, why), after);
+    picture?.show();
   }
 
   /** Trains both models, shows their curves meanwhile, then what is seen. */
   async function compare(name, chosen, after, form) {
-    const seed = seedOf(name), { bit, right } = switches[name];
+    const seed = seedOf(name), { right } = switches[name];
     const losses = lineChart({ title: t("breaks.loss"), x: t("train.x"), y: t("train.loss.y"), most: STEPS, log: true, ...LOSSES,
       series: [{ name: t("breaks.healthy"), style: 0 }, { name: t("breaks.broken"), style: 1 },
         { name: t("train.least"), short: t("train.least.short"), style: 3 }] });
@@ -126,7 +139,7 @@ export function begin(root) {
     const begun = (engine) => engines.push(engine);
     let healthy, broken;
     try {
-      [healthy, broken] = await Promise.all([model(seed, 0, listen(0), begun), model(seed, bit, listen(1), begun)]);
+      [healthy, broken] = await Promise.all(modelsOf(name, seed).map((of, i) => model(of, listen(i), begun)));
     } catch (error) {
       status.textContent = t("train.error", error.message);
       return;
@@ -166,6 +179,7 @@ export function begin(root) {
           row("breaks.row.attention", (r) => percent(r.attention)),
           row("breaks.row.right", (r) => t("breaks.of", r.right, r.prompts)),
           row("breaks.row.leak", (r) => percent(r.leak, 1)),
+          row("breaks.row.told", (r) => percent(r.told, 1)),
           row("breaks.row.written", (r) => written(r, r.written),
             text(healthy, healthy.sentence.slice(0, healthy.it + 1))))));
   }
@@ -178,11 +192,11 @@ export function begin(root) {
       kind: "percent" });
     const map = (result, key) => {
       const whole = matrix({ tensor: key, name: t(`breaks.${key}`), shape: [names.length, names.length],
-        values: result.last.weights, rows: names, columns: names, kind: "percent", compact: true });
+        values: result.last.weights.subarray(0, names.length ** 2), rows: names, columns: names, kind: "percent", compact: true });
       whole.element.querySelectorAll("tbody tr")[result.it].classList.add("marked");
       return whole.element;
     };
-    return h("div", {}, h("h4", {}, t("breaks.maps")), it.element,
+    return h("div", {}, h("h4", {}, t(healthy.heads > 1 ? "breaks.maps.first" : "breaks.maps")), it.element,
       h("div.break-maps", {}, map(healthy, "healthy"), map(broken, "broken")), h("p.faint", {}, t("breaks.maps.why")));
   }
 

@@ -92,6 +92,8 @@ export const classroom = {
     "Das Modell kennt {0} nicht. Ändere den Satz unter „{1}“.",
     "Le modèle ne connaît pas {0}. Changez la phrase dans l’onglet « {1} »."],
   "class.length": ["The sentence needs 2 to {0} words.", "Der Satz braucht 2 bis {0} Wörter.", "La phrase doit avoir de 2 à {0} mots."],
+  "class.heads": ["Heads", "Köpfe", "Têtes"],
+  "class.places": ["Split and merge", "Teilen und vereinen", "Couper et réunir"],
   "class.head": ["Head", "Kopf", "Tête"],
   "class.mask": ["with a mask", "mit Maske", "avec masque"],
   "class.other_mask": ["The mask is not the usual one: it was changed in the tab “{0}”. The numbers here are computed with it.",
