@@ -222,7 +222,7 @@ const functions = {
 };
 
 Object.assign(functions, storyFunctions({ exports: () => e, lend, json }));
-Object.assign(functions, onwardFunctions({ exports: () => e, lend, json }));
+Object.assign(functions, onwardFunctions({ exports: () => e, lend, json, elements }));
 Object.assign(functions, gptFunctions({ exports: () => e, lend, lendFile, json, elements }));
 
 onmessage = async ({ data: { id, name, args } }) => {

@@ -1,4 +1,6 @@
-"""Tests "Onward": where numbers go when heads are split and merged."""
+"""Tests "Onward": heads that are split and merged, a cache of keys and values, rotary positions."""
+
+import math
 
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -86,7 +88,103 @@ def check_chooser(page):
     page.wait("page.run.of.heads === 1 && page.run.step === 0 && page.run.measures.has(0)")
 
 
+# ---- a cache ----
+
+def call(page, name, args):
+    found = page.driver.execute_async_script("""const [name, args, done] = arguments;
+        const plain = (x) => (ArrayBuffer.isView(x) ? Array.from(x) : x);
+        page.sections.onward.call(name, args).then((x) => done([Object.fromEntries(Object.entries(x).map(([k, v]) => [k, plain(v)]))]),
+            (e) => done(e.message));""", name, args)
+    assert isinstance(found, list), found
+    return found[0]
+
+
+def rows_of(values, width):
+    return [values[i:i + width] for i in range(0, len(values), width)]
+
+
+def whole_pass(page, ids):
+    """The rows of a pass over all these tokens at once, by the same model: {mark: rows}."""
+    return page.driver.execute_async_script("""const [ids, done] = arguments;
+        page.sections.onward.call("pass", ids).then(({ marks, tensors }) => done(Object.fromEntries(marks.map(({ name, tensor }) => {
+            const { shape, values } = tensors[tensor], width = shape[shape.length - 1] ?? 1;
+            return [name, Array.from({ length: values.length / width }, (_, r) => Array.from(values.slice(r * width, (r + 1) * width)))];
+        }))), (e) => done({ error: e.message }))""", ids)
+
+
+def check_generation(page, prompt):
+    """Each step's rows are those of one pass over all words, and so are the words written; what is counted is what is computed."""
+    words = page.run("page.run.language.words")
+    begun = [words.index(word) for word in prompt.split()]
+    found = call(page, "generate", begun)
+    width, steps, ids = found["width"], found["steps"], found["ids"]
+    read = steps[-1]["read"]
+    assert ids[:len(begun)] == begun and len(ids) == read + 1 and len(found["q"]) == read * width
+    assert ids[-1] == 0 or read == 11, ids
+    whole = whole_pass(page, ids[:read])
+    assert "error" not in whole, whole
+    for mark, name in (("q", "q"), ("k", "k"), ("v", "v"), ("attention_percents", "percents")):
+        for kept, row in zip(rows_of(found[name], width if mark in "qkv" else 11), whole[mark], strict=True):
+            assert max(abs(a - b) for a, b in zip(kept, row)) < 1e-5, (prompt, name)
+            assert mark in "qkv" or abs(sum(kept) - 1) < 1e-5
+    before = 0
+    for step in steps:
+        assert step["before"] == before and step["read"] == (before + 1 if before else len(begun)), step
+        row = whole["logits"][step["read"] - 1]
+        assert step["word"] == row.index(max(row)) == ids[step["read"]], step
+        assert abs(step["share"] - 1 / sum(math.exp(x - max(row)) for x in row)) < 1e-5, step
+        n, m = step["read"] - before, step["read"]
+        assert step["with"] == 3 * n * width ** 2 + 2 * n * m * width, step
+        assert step["without"] == 3 * m * width ** 2 + 2 * m * m * width, step
+        assert step["difference"] < 1e-4, step
+        before = m
+    return len(steps)
+
+
+def check_cache(page):
+    show(page, "onward", onward=2, prompt="the pizza came", write_step=0)
+    page.wait("document.querySelector('#panel-onward .cache-written') !== null", seconds=20)
+    for prompt in ("the pizza", "the pizza came out of the oven and it", "the"):
+        assert check_generation(page, prompt) >= 2, prompt
+    rows = lambda kind: page.run("document.querySelectorAll(`#panel-onward .cache-row.${arguments[0]}`).length", kind)
+    body = page.find("body")
+    written, asked = [], page.text("#panel-onward .story-action")
+    assert "all 3 words at once" in asked, asked
+    last = check_generation(page, "the pizza came") - 1
+    page.run("document.activeElement.blur()")
+    for step in range(last + 1):
+        page.wait("page.state.write_step === arguments[0]", step)
+        before = 0 if step == 0 else step + 2
+        fresh = 3 if step == 0 else 1
+        # Kept: keys and values. New: the query, its key and its value; and q, k, v and the percentages without a cache.
+        assert (rows("kept"), rows("new"), rows("again")) == (2 * before, 7 * fresh, 4 * before), (step, rows("kept"), rows("new"), rows("again"))
+        written.append(page.text("#panel-onward .cache-written"))
+        assert f"writes “{written[-1]}”" in page.text("#panel-onward .story-action")
+        counts = page.run("[...document.querySelectorAll('#panel-onward .cache-count')].map((x) => Number(x.dataset.count))")
+        assert f"{counts[0]:,} with the cache, {counts[1]:,} without" in page.run(
+            "[...document.querySelectorAll('#panel-onward .unseen')].map((x) => x.textContent).join()"), counts
+        body.send_keys(Keys.ARROW_RIGHT)
+    assert page.run("[page.state.write_step, page.state.onward]") == [last, 3], "after the last word, the next screen"
+    body.send_keys(Keys.PAGE_UP)
+    page.wait("page.state.onward === 2")
+    page.run("document.activeElement.blur()")
+    body.send_keys(Keys.ARROW_LEFT)
+    page.wait("page.state.write_step === arguments[0]", last - 1)
+    assert page.text("#panel-onward .cache-written") == written[last - 1]
+    page.find("#panel-onward [data-key=write]").click()
+    page.wait("page.state.write_step === arguments[0]", last)
+    assert page.run("document.activeElement.dataset.key") == "back", "the focus is not lost"
+    page.find("#onward-prompt").clear()
+    page.find("#onward-prompt").send_keys("the unicorn" + Keys.ENTER)
+    page.wait("/unicorn/.test(document.querySelector('#panel-onward [data-screen=cache] > .story-screen .error').textContent)")
+    page.find("#onward-prompt").clear()
+    page.find("#onward-prompt").send_keys("The dog" + Keys.ENTER)
+    page.wait("page.state.write_step === 0 && /all 2 words/.test(document.querySelector('#panel-onward .story-action').textContent)")
+    print(f"onward: {last + 1} steps with a cache are the rows of one pass")
+
+
 def check(page):
     check_places(page)
     check_chooser(page)
     print("onward: split and merge are drawn as they are computed")
+    check_cache(page)

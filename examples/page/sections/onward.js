@@ -5,8 +5,9 @@ import { t } from "../strings.js";
 import { state, setState, onState } from "../state.js";
 import { rich } from "./story/words.js";
 import * as heads from "./onward/heads.js";
+import * as cache from "./onward/cache.js";
 
-const SCREENS = { heads };
+const SCREENS = { heads, cache };
 const names = Object.keys(SCREENS);
 
 /** The engine's functions, for tests. */
