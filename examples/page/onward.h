@@ -29,9 +29,12 @@ const char *page_generate(const int32_t *tokens, int count);
 /* page_rope: a query and a key (d) at positions at_q and at_k, rotated by heed_rope in pairs of
  * neighbours, and with sines of the same speeds added instead.
  *
- *   {"rotary": {"q": [d], "k": [d], "pairs": [q k of each pair], "score": [q k], "moved": [the
- *    score with the key at 0 ... most, the query as far from it as now]}, "sines": the same} */
+ *   {"speeds": [radians for each position, of each pair],
+ *    "rotary": {"q": [d], "k": [d], "score": [q k], "moved": [the score with the key at 0 ... most,
+ *    the query as far from it as now]}, "sines": the same}
+ *
+ * pair: the scores are of this pair alone; -1: of all. */
 const char *page_rope(const float *q, const float *k, int d, int at_q, int at_k, int most,
-                      double base);
+                      double base, int pair);
 
 #endif

@@ -1,4 +1,6 @@
 /* Rotary positions of one query and one key, and sines added to the same two. */
+#include <math.h>
+
 #include "examples/page/onward.h"
 #include "examples/page/parts.h"
 
@@ -27,40 +29,67 @@ static heed_tensor *rotated(heed_tensor *x, int first, int count, double base)
     return heed_rope(rows, positions, (heed_rope_options){.base = base, .interleaved = true});
 }
 
-/* A pair (1, 0), rotated, is (cos, sin): the encodings of positions. */
-static heed_tensor *with_sines(heed_tensor *x, int first, int count, double base)
+/* Of positions first, first + 1, ...: each pair (1, 0), rotated, is (cos, sin). (count, d) */
+static heed_tensor *encodings(int64_t d, int first, int count, double base)
 {
-    const int64_t d = heed_size(x, 1);
     heed_tensor *pair = heed_from_f32((float[]){1, 0}, HEED_SHAPE(1, 2));
-    heed_tensor *ones = heed_flatten(heed_expand(pair, HEED_SHAPE(d / 2, 2)), 0, 1);
-    return heed_add(x, rotated(heed_unsqueeze(ones, 0), first, count, base));
+    heed_tensor *pairs = heed_flatten(heed_expand(pair, HEED_SHAPE(d / 2, 2)), 0, 1);
+    return rotated(heed_unsqueeze(pairs, 0), first, count, base);
 }
 
-/* q and k at their positions, the sum of their products for each pair, and the scores if both move
- * so that the key is at 0, 1, ... most. */
-static void write_way(FILE *json, const char *name, place_function *place, heed_tensor *q,
-                      heed_tensor *k, int at_q, int at_k, int most, double base)
+static heed_tensor *with_sines(heed_tensor *x, int first, int count, double base)
 {
-    heed_tensor *q_there = place(q, at_q, 1, base), *k_there = place(k, at_k, 1, base);
-    heed_tensor *products = heed_unflatten(heed_mul(q_there, k_there), 1, HEED_SHAPE(-1, 2));
-    heed_tensor *moved =
-        heed_mul(place(q, at_q - at_k, most + 1, base), place(k, 0, most + 1, base));
+    return heed_add(x, encodings(heed_size(x, 1), first, count, base));
+}
+
+/* The angles by which heed_rope turns the pairs at position 1. */
+static void write_speeds(FILE *json, int d, double base)
+{
+    float at_1[MOST_FEATURES];
+    heed_tensor *pairs = heed_flatten(encodings(d, 1, 1, base), 0, -1);
+    if (pairs == NULL || heed_copy_out(pairs, at_1, d) != HEED_OK) {
+        return;
+    }
+    fprintf(json, "\"speeds\":[");
+    for (int i = 0; i < d; i += 2) {
+        fprintf(json, "%s%.9g", i > 0 ? "," : "", atan2((double)at_1[i + 1], (double)at_1[i]));
+    }
+    fputs("],", json);
+}
+
+/* What is asked. */
+typedef struct question {
+    heed_tensor *q, *k; /* (1, d) */
+    int at_q, at_k, most, pair;
+    double base;
+} question;
+
+/* q k of each row: of all pairs, or of one. (rows) */
+static heed_tensor *score_of(heed_tensor *q, heed_tensor *k, int pair)
+{
+    heed_tensor *products = heed_mul(q, k);
+    return heed_sum_dim(pair < 0 ? products : heed_narrow(products, 1, 2 * pair, 2), -1, false);
+}
+
+static void write_way(FILE *json, const char *name, place_function *place, const question *of)
+{
+    heed_tensor *q = place(of->q, of->at_q, 1, of->base), *k = place(of->k, of->at_k, 1, of->base);
+    heed_tensor *moved_q = place(of->q, of->at_q - of->at_k, of->most + 1, of->base),
+                *moved_k = place(of->k, 0, of->most + 1, of->base);
     fprintf(json, "\"%s\":{", name);
-    write_floats(json, "q", q_there);
+    write_floats(json, "q", q);
     fputc(',', json);
-    write_floats(json, "k", k_there);
+    write_floats(json, "k", k);
     fputc(',', json);
-    write_floats(json, "pairs", heed_sum_dim(products, -1, false));
+    write_floats(json, "score", score_of(q, k, of->pair));
     fputc(',', json);
-    write_floats(json, "score", heed_sum(products));
-    fputc(',', json);
-    write_floats(json, "moved", heed_sum_dim(moved, -1, false));
+    write_floats(json, "moved", score_of(moved_q, moved_k, of->pair));
     fputc('}', json);
 }
 
 EXPORT(page_rope)
 const char *page_rope(const float *q, const float *k, int d, int at_q, int at_k, int most,
-                      double base)
+                      double base, int pair)
 {
     FILE *json = begin_text();
     if (json == NULL) {
@@ -68,16 +97,23 @@ const char *page_rope(const float *q, const float *k, int d, int at_q, int at_k,
     }
     HEED_SCOPE_NO_GRAD(scope);
     if (d < 2 || d > MOST_FEATURES || d % 2 != 0 || at_q < 0 || at_q > most || at_k < 0 ||
-        at_k > most || most > MOST_POSITION) {
-        heed_fail(HEED_ERR_VALUE, "%d features at positions %d and %d of %d", d, at_q, at_k, most);
+        at_k > most || most > MOST_POSITION || pair < -1 || pair >= d / 2) {
+        heed_fail(HEED_ERR_VALUE, "%d features at positions %d and %d of %d, pair %d", d, at_q,
+                  at_k, most, pair);
         return end_text(json);
     }
-    heed_tensor *query = heed_from_f32(q, HEED_SHAPE(1, d)),
-                *key = heed_from_f32(k, HEED_SHAPE(1, d));
+    const question of = {.q = heed_from_f32(q, HEED_SHAPE(1, d)),
+                         .k = heed_from_f32(k, HEED_SHAPE(1, d)),
+                         .at_q = at_q,
+                         .at_k = at_k,
+                         .most = most,
+                         .pair = pair,
+                         .base = base};
     fputc('{', json);
-    write_way(json, "rotary", rotated, query, key, at_q, at_k, most, base);
+    write_speeds(json, d, base);
+    write_way(json, "rotary", rotated, &of);
     fputc(',', json);
-    write_way(json, "sines", with_sines, query, key, at_q, at_k, most, base);
+    write_way(json, "sines", with_sines, &of);
     fputs("}\n", json);
     return end_text(json);
 }

@@ -62,6 +62,9 @@ const fields = {
   in_heads: oneOf("2", "4"),
   prompt: sentence("the pizza came"), // that the model continues
   write_step: whole(0, 0, 20),       // the words written before what is shown
+  rope: oneOf("one", "four", "sines"), // pairs that turn, or positions that are added
+  rope_q: whole(9, 0, 24),           // the position of the query, and of the key
+  rope_k: whole(4, 0, 24),
   gpt_text: text("Eva has a drum. Who has the drum? "), // that the GPT reads
   gpt_box: matching("h.1.attn", /^[\w.]{1,20}$/), // the opened box of its map (boxes.js)
   gpt_part: matching("", /^[\w().]{0,20}$/), // what is shown of the box; "": the first
@@ -70,7 +73,7 @@ const fields = {
 
 // What an entry of the browser's history shows, whatever the run is.
 const SHOWN = ["tab", "story", "example", "phase", "line", "head", "masked", "cell", "weight", "turn", "zoom", "h", "broken",
-  "broken_seed", "onward", "place", "parted", "in_heads", "prompt", "write_step", "gpt_text", "gpt_box", "gpt_part", "gpt_at"];
+  "broken_seed", "onward", "place", "parted", "in_heads", "prompt", "write_step", "rope", "rope_q", "rope_k", "gpt_text", "gpt_box", "gpt_part", "gpt_at"];
 const MINE = "of this page"; // the state of its entries
 
 const defaults = Object.fromEntries(Object.entries(fields).map(([key, { initial }]) => [key, initial]));

@@ -11,9 +11,9 @@ export function onwardFunctions({ exports, lend, json, elements }) {
       const found = lend(ids, (at) => json(exports().page_generate(at, ids.length)));
       return { ...found, ...Object.fromEntries(["q", "k", "v", "percents"].map((name) => [name, elements(found[name])])) };
     },
-    rope({ q, k, atQ, atK, most, base }) {
+    rope({ q, k, atQ, atK, most, base, pair }) {
       return lend(Float32Array.from(q), (a) => lend(Float32Array.from(k), (b) =>
-        json(exports().page_rope(a, b, q.length, atQ, atK, most, base))));
+        json(exports().page_rope(a, b, q.length, atQ, atK, most, base, pair))));
     },
   };
 }

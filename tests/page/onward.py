@@ -1,12 +1,17 @@
 """Tests "Onward": heads that are split and merged, a cache of keys and values, rotary positions."""
 
 import math
+import re
+import time
 
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
 
-from helpers import set_state, show
+from browser import check_axe
+from helpers import number, open_page, set_state, show
+from shell import resize
 
 TOKENS, WIDTH = 3, 8
 
@@ -158,7 +163,7 @@ def check_cache(page):
         fresh = 3 if step == 0 else 1
         # Kept: keys and values. New: the query, its key and its value; and q, k, v and the percentages without a cache.
         assert (rows("kept"), rows("new"), rows("again")) == (2 * before, 7 * fresh, 4 * before), (step, rows("kept"), rows("new"), rows("again"))
-        written.append(page.text("#panel-onward .cache-written"))
+        written.append(page.run("document.querySelector('#panel-onward .cache-written').textContent"))
         assert f"writes “{written[-1]}”" in page.text("#panel-onward .story-action")
         counts = page.run("[...document.querySelectorAll('#panel-onward .cache-count')].map((x) => Number(x.dataset.count))")
         assert f"{counts[0]:,} with the cache, {counts[1]:,} without" in page.run(
@@ -170,7 +175,7 @@ def check_cache(page):
     page.run("document.activeElement.blur()")
     body.send_keys(Keys.ARROW_LEFT)
     page.wait("page.state.write_step === arguments[0]", last - 1)
-    assert page.text("#panel-onward .cache-written") == written[last - 1]
+    assert page.run("document.querySelector('#panel-onward .cache-written').textContent") == written[last - 1]
     page.find("#panel-onward [data-key=write]").click()
     page.wait("page.state.write_step === arguments[0]", last)
     assert page.run("document.activeElement.dataset.key") == "back", "the focus is not lost"
@@ -183,8 +188,145 @@ def check_cache(page):
     print(f"onward: {last + 1} steps with a cache are the rows of one pass")
 
 
+# ---- rotary positions ----
+
+MOST, BASE = 24, 100
+PAIRS = [[[1.5, 0.4], [1.3, -0.5]], [[1.2, 0.9], [1.5, 0.2]], [[0.9, 1.2], [1.2, 0.8]], [[1.4, -0.6], [1.0, 0.7]]]
+SPEEDS = [BASE ** (-2 * i / 8) for i in range(4)]
+
+
+def turned(pair, angle):
+    a, b = pair
+    return [a * math.cos(angle) - b * math.sin(angle), a * math.sin(angle) + b * math.cos(angle)]
+
+
+def placed(pairs, position, way):
+    """The pairs at a position, as heed_rope turns them, or with (cos, sin) added."""
+    return [turned(pair, position * speed) if way == "rotary" else
+            [pair[0] + math.cos(position * speed), pair[1] + math.sin(position * speed)] for pair, speed in zip(pairs, SPEEDS)]
+
+
+def dot(a, b):
+    return sum(x * y for pair, other in zip(a, b) for x, y in zip(pair, other))
+
+
+def near(found, expected, tolerance=1e-5):
+    assert len(found) == len(expected) and all(abs(a - b) < tolerance for a, b in zip(found, expected)), (found, expected)
+
+
+def flat(pairs):
+    return [x for pair in pairs for x in pair]
+
+
+def check_rope_numbers(page):
+    q, k = [pair[0] for pair in PAIRS], [pair[1] for pair in PAIRS]
+    for at_q, at_k, pair in ((9, 4, -1), (4, 9, 0), (0, 0, 3), (24, 1, -1)):
+        found = call(page, "rope", {"q": flat(q), "k": flat(k), "atQ": at_q, "atK": at_k, "most": MOST, "base": BASE, "pair": pair})
+        of = slice(None) if pair < 0 else slice(pair, pair + 1)
+        near(found["speeds"], SPEEDS, 1e-6)
+        for way in ("rotary", "sines"):
+            there_q, there_k = placed(q, at_q, way), placed(k, at_k, way)
+            near(found[way]["q"], flat(there_q))
+            near(found[way]["k"], flat(there_k))
+            near(found[way]["score"], [dot(there_q[of], there_k[of])])
+            near(found[way]["moved"], [dot(placed(q, n + at_q - at_k, way)[of], placed(k, n, way)[of]) for n in range(MOST + 1)])
+        assert max(found["rotary"]["moved"]) - min(found["rotary"]["moved"]) < 1e-5, "both move: nothing changes"
+        assert max(found["sines"]["moved"]) - min(found["sines"]["moved"]) > 0.1
+
+
+ARROWS = """[...document.querySelectorAll("#panel-onward [data-pair] .shaft")].map((path) => {
+    const [x1, y1, x2, y2] = path.getAttribute("d").match(/-?[\\d.e-]+/g).map(Number);
+    return [path.parentNode.dataset.pair, Math.atan2(y1 - y2, x2 - x1)];
+})"""
+
+
+def check_arrows(page, pairs, at_q, at_k):
+    """The arrows that are drawn point where heed_rope turns them."""
+    expected = [(i, math.atan2(*reversed(turned(PAIRS[i][which], at * SPEEDS[i])))) for i in pairs for which, at in ((0, at_q), (1, at_k))]
+    page.wait(f"(({'{'} length {'}'}) => length === arguments[0])({ARROWS})", len(expected))
+
+    def stands(_=None):
+        found = page.run(ARROWS)
+        return all(int(i) == j and abs(math.remainder(a - b, 2 * math.pi)) < 1e-3 for (i, a), (j, b) in zip(found, expected))
+    for _ in range(100):
+        if stands():
+            return
+        time.sleep(0.02)
+    raise AssertionError((page.run(ARROWS), expected))
+
+
+def check_rope(page):
+    show(page, "onward", onward=3, rope="one", rope_q=9, rope_k=4)
+    page.wait("document.querySelector('#panel-onward .rope-now') !== null")
+    check_rope_numbers(page)
+    check_arrows(page, (1,), 9, 4)
+    grip = lambda name: f"#panel-onward .story-handle.rope.{name}"
+    score = lambda: page.run("document.querySelector('#panel-onward [data-screen=rope] .story-number').textContent")
+    at = lambda: page.run("[page.state.rope_q, page.state.rope_k, page.state.onward]")
+    begun = score()
+    page.press(grip("q"), Keys.ARROW_RIGHT)
+    page.wait("document.querySelector('#panel-onward [data-screen=rope] .story-number').textContent !== arguments[0]", begun)
+    assert at() == [10, 4, 3], "arrows on a handle do not change the screen"
+    check_arrows(page, (1,), 10, 4)
+    page.press(grip("q"), Keys.ARROW_LEFT)
+    page.wait("document.querySelector('#panel-onward [data-screen=rope] .story-number').textContent === arguments[0]", begun)
+    page.press(grip("both"), Keys.ARROW_RIGHT)
+    assert at() == [10, 5, 3]
+    check_arrows(page, (1,), 10, 5)
+    page.find("#panel-onward [data-by='1']").click()
+    assert at() == [11, 6, 3]
+    check_arrows(page, (1,), 11, 6)
+    assert score() == begun and "Query at 11, key at 6, score" in page.text("#panel-onward [data-screen=rope] .story-screen > .unseen")
+
+    step = page.run("document.querySelector('#panel-onward .rope-stage').clientWidth - 48") / MOST
+    for name, by, to in (("k", -3, [11, 3]), ("q", 4, [15, 3]), ("both", 5, [20, 8]), ("both", 9, [24, 12])):
+        ActionChains(page.driver).move_to_element(page.find(f"{grip(name)} .story-grip")).click_and_hold().move_by_offset(
+            round(by * step / 2), 0).move_by_offset(round(by * step / 2), 0).release().perform()
+        assert at()[:2] == to, (name, at(), to)
+    check_arrows(page, (1,), 24, 12)
+    page.press(grip("both"), Keys.ARROW_RIGHT)
+    assert at()[:2] == [24, 12], "the end of the line keeps them apart as they are"
+
+    moved = lambda: [float(x) for x in page.run("document.querySelector('#panel-onward [data-moved]').dataset.moved").split()]
+    assert max(moved()) - min(moved()) < 1e-5
+    page.find("#panel-onward [data-value=four]").click()
+    check_arrows(page, range(4), 24, 12)
+    assert max(moved()) - min(moved()) < 1e-5
+    page.find("#panel-onward [data-value=sines]").click()
+    page.wait("document.querySelector('#panel-onward .story-curve.open') !== null")
+    alone = lambda which, position: placed([pair[which] for pair in PAIRS], position, "sines")[1:2]
+    near(moved(), [dot(alone(0, n + 12), alone(1, n)) for n in range(MOST + 1)])
+    said = re.search(r"from (−?\d+\.\d+) to (−?\d+\.\d+)", page.text("#panel-onward .story-action"))
+    near([number(x) for x in said.groups()], [min(moved()), max(moved())], 0.006)
+    assert page.run("location.hash").find("rope=sines") > 0
+
+
+# ---- all screens ----
+
+def check_layout(driver, path):
+    """Nothing is cut or wider than the window, in each language; axe-core has nothing to say."""
+    for width, height in ((1366, 768), (1400, 900), (820, 1180), (390, 844)):
+        for language in ("en", "de", "fr") if width in (1366, 390) else ("en",):
+            for fragment in ("onward=1&in_heads=4&parted=split_view", "onward=2&write_step=7", "onward=3&rope=four", "onward=3&rope=sines"):
+                page = open_page(driver, path, f"#tab=onward&{fragment}&lang={language}", width=width)
+                resize(page, width, height)
+                page.wait("document.querySelector('#panel-onward :is(.places-head, .cache-written, .rope-now)') !== null", seconds=20)
+                time.sleep(0.1)
+                cut = page.run("""[...document.querySelectorAll("#panel-onward :is(svg text, p, .places-cell, button, input)")].filter((e) => {
+                    const { left, right, width } = e.getBoundingClientRect();
+                    return width > 1 && e.textContent !== "" && !e.closest(".unseen") && (left < -0.5 || right > innerWidth + 0.5);
+                }).map((e) => e.textContent)""")
+                assert cut == [] and page.run("document.documentElement.scrollWidth <= innerWidth"), (width, language, fragment, cut)
+                if width == 1366:
+                    bottom = page.run("document.querySelector('#panel-onward .story-nav').getBoundingClientRect().bottom")
+                    assert bottom <= height + 1, (language, fragment, bottom)
+        check_axe(page)
+
+
 def check(page):
     check_places(page)
     check_chooser(page)
     print("onward: split and merge are drawn as they are computed")
     check_cache(page)
+    check_rope(page)
+    print("onward: arrows turn as heed_rope turns them")

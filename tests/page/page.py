@@ -624,6 +624,7 @@ def main():
         gpt.check(driver, path, folder)
         check_links(driver, path)
         shell.check_layout(driver, path)
+        onward.check_layout(driver, path)
         shell.check_history(driver, path)
         asking.check_embed(driver, path)
         check_languages(driver, path)

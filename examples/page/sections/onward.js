@@ -6,8 +6,9 @@ import { state, setState, onState } from "../state.js";
 import { rich } from "./story/words.js";
 import * as heads from "./onward/heads.js";
 import * as cache from "./onward/cache.js";
+import * as rope from "./onward/rope.js";
 
-const SCREENS = { heads, cache };
+const SCREENS = { heads, cache, rope };
 const names = Object.keys(SCREENS);
 
 /** The engine's functions, for tests. */

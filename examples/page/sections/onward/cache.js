@@ -104,7 +104,7 @@ export function begin({ ask }) {
       return;
     }
     const { before, read, word: id, share, with: cheap, without: dear } = found.steps[at()];
-    const narrow = width < 760, all = Array.from({ length: read }, (_, i) => i), fresh = all.slice(before), row = rowOf(found.steps[at()]);
+    const narrow = width < 880, all = Array.from({ length: read }, (_, i) => i), fresh = all.slice(before), row = rowOf(found.steps[at()]);
     const most = (values) => values.subarray(0, read * found.width).reduce((m, x) => Math.max(m, Math.abs(x)), 0);
     const isNew = (r) => (r >= before ? "new" : "kept"), again = (r) => (r >= before ? "new" : "again");
     const parts = [], label = (x, y, text, name = "story-small", anchor = "start") =>
@@ -154,7 +154,7 @@ export function begin({ ask }) {
     }
 
     // Multiplications: of this step.
-    const y = narrow ? y0 + 46 + rows * line + 40 : height - foot + 30, bar = 16, longest = narrow ? width - 265 : half - margin - 220;
+    const y = narrow ? y0 + 46 + rows * line + 40 : height - foot + 30, bar = 16, longest = narrow ? width - 285 : half - margin - 220;
     [["with", cheap, 0], ["without", dear, 1]].forEach(([name, count, i]) => {
       const [x, top] = narrow ? [72, y + i * 24] : i === 0 ? [xk, y] : [x0, y], long = (narrow ? longest : Math.min(longest, rest - 200)) * count / dear;
       parts.push(svg("rect", { x, y: top, width: Math.max(2, long), height: bar, rx: 3, class: `cache-count ${name}`, "data-count": count }));
