@@ -289,14 +289,16 @@ const packed = (has) => Object.entries(PACKED).map(([name, [right, wrong, c, wro
   ({ ...context(has(name) ? wrong : right, has(name) ? wrongC : c), broken: has(name) }));
 
 /**
- * The lines in the order of the listing. example: "packed": heads in one matrix; else "tutorial", "pizza" or "own"; breaks: a set of BREAKS;
+ * The lines in the order of the listing. example: "packed": heads in one matrix; else "tutorial", "pizza" or "own";
+ * breaks: a set of BREAKS;
  * masked: whether attention has a mask; tokens: the ids of the sentence. Each: {python, c: text or null,
  * id: its name, if it has one, whole: belongs only to the whole program, broken: a switch has changed it}; steps also
  * have {marks: the names of what they make, reads, formula, back, every}.
  */
 export function codeLines({ example, heads = 1, breaks = 0, masked = example !== "tutorial", tokens = null }) {
   const has = (name) => (breaks & BREAKS[name]) !== 0;
-  return example === "packed" ? packed(has) : example === "tutorial" ? tutorial(masked, has) : model({ heads, masked, has, tokens });
+  return example === "packed" ? packed(has) : example === "tutorial" ? tutorial(masked, has)
+    : model({ heads, masked, has, tokens });
 }
 
 /**

@@ -9,7 +9,8 @@ export function onwardFunctions({ exports, lend, json, elements }) {
     generate(tokens) {
       const ids = Int32Array.from(tokens);
       const found = lend(ids, (at) => json(exports().page_generate(at, ids.length)));
-      return { ...found, ...Object.fromEntries(["q", "k", "v", "percents"].map((name) => [name, elements(found[name])])) };
+      return { ...found, ...Object.fromEntries(["q", "k", "v", "percents"].map((name) =>
+        [name, elements(found[name])])) };
     },
     rope({ q, k, atQ, atK, most, base, pair }) {
       return lend(Float32Array.from(q), (a) => lend(Float32Array.from(k), (b) =>

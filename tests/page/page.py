@@ -521,8 +521,9 @@ def check_keyboard(page):
         reached = 0
         for _ in range(60):
             ActionChains(page.driver).send_keys(Keys.TAB).perform()
-            name, outline = page.run("""(e => [e.id || e.className || e.tagName,
-                [e, e.parentElement].some(x => getComputedStyle(x).outlineStyle !== 'none')])(document.activeElement)""")
+            name, outline = page.run("""(e => [e.id || e.className.baseVal || e.className || e.tagName,
+                [e, e.parentElement].some(x => getComputedStyle(x).outlineStyle !== 'none') || // handles have a ring
+                    [...e.querySelectorAll('.story-touch')].some(x => getComputedStyle(x).stroke !== 'none')])(document.activeElement)""")
             if name == "BODY":
                 break
             assert outline, (tab, name)

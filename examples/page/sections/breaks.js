@@ -20,7 +20,8 @@ const PICTURES = { split_view: () => placesOf({ heads: 2, breaks: BREAKS.SPLIT_V
 const seedOf = (name) => (state.broken_seed === "" ? switches[name].seed : Number(state.broken_seed));
 
 /** The healthy and the broken model of a switch. */
-const modelsOf = (name, seed) => [0, switches[name].bit].map((breaks) => ({ seed, breaks, heads: switches[name].heads ?? 1 }));
+const modelsOf = (name, seed) => [0, switches[name].bit].map((breaks) =>
+  ({ seed, breaks, heads: switches[name].heads ?? 1 }));
 
 /** What the section says about a switch, from models trained with a seed: {sentences: [{key, values}], text,
  * healthy, broken: the results}. For tests. */
@@ -192,7 +193,8 @@ export function begin(root) {
       kind: "percent" });
     const map = (result, key) => {
       const whole = matrix({ tensor: key, name: t(`breaks.${key}`), shape: [names.length, names.length],
-        values: result.last.weights.subarray(0, names.length ** 2), rows: names, columns: names, kind: "percent", compact: true });
+        values: result.last.weights.subarray(0, names.length ** 2), rows: names, columns: names, kind: "percent",
+        compact: true });
       whole.element.querySelectorAll("tbody tr")[result.it].classList.add("marked");
       return whole.element;
     };

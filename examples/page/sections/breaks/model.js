@@ -17,8 +17,8 @@ async function trainModel({ seed, heads, breaks }, listen, begun) {
   const pizza = words.indexOf("pizza");
   const sentence = heldOut.find((ids) => ids[1] === pizza) ?? heldOut[0];
   const watched = { tokens: sentence, prompt: sentence.slice(0, it + 1) };
-  const result = { seed, heads, breaks, language, sentence, losses: [], first: await engine.measure(watched), learntAt: null,
-    limit: Math.log(train.length) / context };
+  const result = { seed, heads, breaks, language, sentence, losses: [], first: await engine.measure(watched),
+    learntAt: null, limit: Math.log(train.length) / context };
   await new Promise((resolve, reject) => {
     engine.listen((data) => {
       if (data.event === "steps") {
@@ -63,7 +63,8 @@ async function trainModel({ seed, heads, breaks }, listen, begun) {
   // The largest changes of an attention, and of the share of a predicted word, when what follows *it* is cut off.
   const leak = Math.max(...all.slice(0, it + 1).flatMap((i) => Array.from({ length: heads }, (_, head) =>
     change(row(cut, i, head), row(last, i, head)))));
-  const sharesOf = ({ entries, tensors }) => tensors[entries.find((e) => e.op === "softmax" && e.backward).result].values;
+  const sharesOf = ({ entries, tensors }) =>
+    tensors[entries.find((e) => e.op === "softmax" && e.backward).result].values;
   const told = change(sharesOf(passOfCut), sharesOf(pass));
   Object.assign(result, {
     finished: true,

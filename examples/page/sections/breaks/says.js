@@ -50,8 +50,8 @@ function healthySwap(a) {
 
 // ---- the switches ----
 
-/** For each switch: its bit; heads: of both models, default 1; the number of its answers and of the right one; the seed with which everything is well
- * seen; shows: whether the right answer is seen in the results; says: the sentences about them. */
+/** For each switch: its bit; heads: of both models, default 1; the number of its answers and of the right one; the seed
+ * with which everything is well seen; shows: whether the right answer is seen in the results; says: the sentences about them. */
 export const switches = {
   no_scale: {
     bit: BREAKS.NO_SCALE, answers: 3, right: 1, seed: 8,

@@ -10,6 +10,7 @@ import { grouped } from "./gpt/boxes.js";
 import { call, writer } from "./model.js";
 
 const LANGUAGE_END = 0; // the id of <eos>
+const range = (count) => Array.from({ length: count }, (_, i) => i);
 
 export function begin({ ask }) {
   let language = null, found = null, shown = "", latest = 0; // found: of page_generate for the prompt `shown`
@@ -18,14 +19,17 @@ export function begin({ ask }) {
   const input = h("input", { id: "onward-prompt", spellcheck: "false", autocapitalize: "off", autocomplete: "off",
     onchange: () => setState({ prompt: input.value, write_step: 0 }) });
   const problem = h("p.error", { role: "alert" });
-  const back = h("button.story-choice", { type: "button", "data-key": "back", onclick: () => move(-1) }, t("onward.cache.back"));
-  const next = h("button.story-choice.primary", { type: "button", "data-key": "write", onclick: () => move(1) }, t("onward.cache.write"));
+  const back = h("button.story-choice", { type: "button", "data-key": "back", onclick: () => move(-1) },
+    t("onward.cache.back"));
+  const next = h("button.story-choice.primary", { type: "button", "data-key": "write", onclick: () => move(1) },
+    t("onward.cache.write"));
   const spoken = h("p.unseen");
   const element = h("div.story-screen", {}, place.element, spoken, problem, h("div.story-actions", {},
     h("label.cache-prompt", {}, t("onward.cache.prompt"), " ", input), back, next));
 
   const at = () => Math.min(state.write_step, found.steps.length - 1);
   const word = (id) => (id === LANGUAGE_END ? t("onward.cache.end") : language.words[id]);
+  const rowCount = () => found.q.length / found.width; // tokens read at the end
   const wordAt = (i) => language.words[found.ids[i]];
 
   /** To the next step or the one before; false if there is none. */
@@ -39,8 +43,7 @@ export function begin({ ask }) {
   }
 
   function follow() {
-    const i = at(), step = found.steps[i];
-    const focused = document.activeElement;
+    const i = at(), step = found.steps[i], focused = document.activeElement;
     back.disabled = i === 0;
     next.disabled = i === found.steps.length - 1;
     if (focused === back && back.disabled) {
@@ -49,16 +52,16 @@ export function begin({ ask }) {
       back.focus();
     }
     const row = rowOf(step), best = largest(row);
-    ask(i === 0 ? "first" : "step", wordAt(step.read - 1), step.before, word(step.word), percent(step.share), wordAt(best), percent(row[best]),
-      step.read);
+    ask(i === 0 ? "first" : "step", wordAt(step.read - 1), step.before, word(step.word), percent(step.share),
+      wordAt(best), percent(row[best]), step.read);
     spoken.textContent = t("onward.cache.said", grouped(step.with), grouped(step.without));
     place.redraw();
   }
 
   /** The percentages of the newest query. */
   function rowOf({ read }) {
-    const wide = found.percents.length / (found.q.length / found.width);
-    return Array.from(found.percents.subarray((read - 1) * wide, (read - 1) * wide + read));
+    const first = (read - 1) * found.percents.length / rowCount();
+    return Array.from(found.percents.subarray(first, first + read));
   }
 
   async function show() {
@@ -90,82 +93,101 @@ export function begin({ ask }) {
 
   // ---- drawing ----
 
-  /** Rows of numbers as colours: values (rows, width) from (x, y); classOf(row). */
-  function heat(values, rows, { x, y, wide, tall, most, classOf }) {
-    const { width } = found, cell = wide / width;
-    return rows.map((r, i) => svg("g", { class: `cache-row ${classOf(r)}`, "data-row": r }, svg("rect", { x, y: y + i * tall, width: wide,
-      height: tall - 2, class: "cache-back" }),
-    Array.from(values.subarray(r * width, (r + 1) * width), (value, c) => svg("rect", { x: x + c * cell, y: y + i * tall,
-      width: cell + 0.2, height: tall - 2, class: value < 0 ? "minus" : "plus", "fill-opacity": Math.min(1, Math.abs(value) / most).toFixed(2) }))));
+  const label = (x, y, text, name = "story-small", anchor = "start") =>
+    svg("text", { x, y, class: name, "text-anchor": anchor }, text);
+
+  /** The largest number of the rows read so far. */
+  const most = (values) => values.subarray(0, found.steps[at()].read * found.width)
+    .reduce((m, x) => Math.max(m, Math.abs(x)), 0);
+
+  /** Rows of numbers as colours, from (x, y); classOf(row). */
+  function heat(values, rows, { x, y, wide, tall, classOf }) {
+    const { width } = found, cell = wide / width, scale = most(values), height = tall - 2;
+    return rows.map((r, i) => {
+      const top = y + i * tall;
+      return svg("g", { class: `cache-row ${classOf(r)}`, "data-row": r },
+        svg("rect", { x, y: top, width: wide, height, class: "cache-back" }),
+        Array.from(values.subarray(r * width, (r + 1) * width), (value, c) =>
+          svg("rect", { x: x + c * cell, y: top, width: cell + 0.2, height, class: value < 0 ? "minus" : "plus",
+            "fill-opacity": Math.min(1, Math.abs(value) / scale).toFixed(2) })));
+    });
+  }
+
+  /** Queries above the keys, percentages, values; below them the word. Returns {parts, xk: the left of the keys, low}. */
+  function withCache({ width, room, narrow, lowest }) {
+    const { before, read, word: id, share } = found.steps[at()], row = rowOf(found.steps[at()]), best = largest(row);
+    const all = range(read), queries = at() === 0 ? all : [read - 1], isNew = (r) => (r >= before ? "new" : "kept");
+    const margin = narrow ? 62 : 92, bars = narrow ? 66 : 110;
+    const wide = Math.min(300, (width - margin - bars - (narrow ? 10 : 30)) / 2);
+    const tall = Math.max(8, Math.min(28, room / Math.max(rowCount() + 1, 2 * found.steps[0].read)));
+    const xk = margin, xb = xk + wide + 8, xv = xb + bars, yq = 46, yk = yq + queries.length * tall + 34;
+    const names = (rows, y) => rows.map((r, i) =>
+      label(xk - 8, y + (i + 0.5) * tall + 4, wordAt(r), `cache-word ${isNew(r)}`, "end"));
+    const low = narrow ? yk + rowCount() * tall + 30 : Math.min(yk + read * tall + 40, lowest);
+    const parts = [label(0, 18, t("onward.cache.with"), "story-label"),
+      label(xk, yq - 8, t("onward.cache.q"), "story-label query"),
+      label(xk, yk - 8, t("onward.cache.k"), "story-label key"),
+      label(xv, yk - 8, t("onward.cache.v"), "story-label cache-v"),
+      names(queries, yq), names(all, yk),
+      heat(found.q, queries, { x: xk, y: yq, wide, tall, classOf: () => "new" }),
+      heat(found.k, all, { x: xk, y: yk, wide, tall, classOf: isNew }),
+      heat(found.v, all, { x: xv, y: yk, wide, tall, classOf: isNew }),
+      row.map((p, r) => [svg("rect", { x: xb + 42, y: yk + r * tall + 1, width: Math.max(1, (bars - 50) * p),
+        height: tall - 4, class: "story-bar", "data-percent": p }),
+      label(xb + 38, yk + (r + 0.5) * tall + 4, percent(p), `cache-percent ${r === best ? "most" : ""}`, "end")]),
+      label(xv + wide, low, word(id), "cache-written", "end"),
+      label(xk, low, t("onward.cache.writes", percent(share)), "story-small strong")];
+    return { parts: parts.flat(2), xk, low };
+  }
+
+  /** All queries, keys, values and percentages from (x, y): grey where they were computed before. */
+  function withoutCache({ x, y, width, line }) {
+    const { before, read } = found.steps[at()], all = range(read), again = (r) => (r >= before ? "new" : "again");
+    const gap = 10, top = y + 46, square = Math.min(width / 4, 130), wide = (width - square - 3 * gap) / 3;
+    const xs = x + 3 * (wide + gap), columns = found.percents.length / rowCount(), cell = square / read;
+    const share = (r, c) => svg("rect", { x: xs + c * cell, y: top + r * line, width: cell + 0.2, height: line - 2,
+      class: "share", "fill-opacity": Math.max(0.08, Math.sqrt(found.percents[r * columns + c])).toFixed(2) });
+    return [label(x, y + 18, t("onward.cache.without"), "story-label"),
+      [["q", "query"], ["k", "key"], ["v", "cache-v"]].map(([name, colour], i) => {
+        const left = x + i * (wide + gap);
+        return [label(left, y + 38, name, `story-label ${colour}`),
+          heat(found[name], all, { x: left, y: top, wide, tall: line, classOf: again })];
+      }),
+      label(xs, y + 38, "%", "story-label cache-share"),
+      all.map((r) => svg("g", { class: `cache-row ${again(r)}` }, range(r + 1).map((c) => share(r, c)))),
+      before > 0 ? [label(x, top + read * line + 14, t("onward.cache.again", before))] : []].flat(3);
+  }
+
+  /** A bar of multiplications. */
+  function countBar(name, x, y, longest) {
+    const step = found.steps[at()], long = Math.max(2, longest * step[name] / step.without);
+    const total = found.steps.slice(0, at() + 1).reduce((sum, one) => sum + one[name], 0);
+    return [svg("rect", { x, y, width: long, height: 16, rx: 3, class: `cache-count ${name}`,
+      "data-count": step[name] }),
+      label(x + long + 6, y + 13, t("onward.cache.total", grouped(step[name]), grouped(total)), "story-number small")];
   }
 
   function draw(width, height) {
     if (found === null) {
       return;
     }
-    const { before, read, word: id, share, with: cheap, without: dear } = found.steps[at()];
-    const narrow = width < 880, all = Array.from({ length: read }, (_, i) => i), fresh = all.slice(before), row = rowOf(found.steps[at()]);
-    const most = (values) => values.subarray(0, read * found.width).reduce((m, x) => Math.max(m, Math.abs(x)), 0);
-    const isNew = (r) => (r >= before ? "new" : "kept"), again = (r) => (r >= before ? "new" : "again");
-    const parts = [], label = (x, y, text, name = "story-small", anchor = "start") =>
-      parts.push(svg("text", { x, y, class: name, "text-anchor": anchor }, text));
-
-    // With the cache: queries above the keys, percentages, values; below, the word.
-    const half = narrow ? width : Math.round(width * 0.6), margin = narrow ? 62 : 92, bars = narrow ? 66 : 110;
-    const block = Math.min(300, (half - margin - bars - (narrow ? 10 : 30)) / 2), foot = 74;
-    const room = (narrow ? height * 0.6 : height - foot) - 74, queries = at() === 0 ? fresh : [read - 1];
-    const rows = found.q.length / found.width, tall = Math.max(8, Math.min(28, room / Math.max(rows + 1, 2 * found.steps[0].read)));
-    const xk = margin, xb = xk + block + 8, xv = xb + bars, yq = 46, yk = yq + queries.length * tall + 34;
-    label(0, 18, t("onward.cache.with"), "story-label");
-    label(xk, yq - 8, t("onward.cache.q"), "story-label query");
-    queries.forEach((r, i) => label(xk - 8, yq + (i + 0.5) * tall + 4, wordAt(r), "cache-word new", "end"));
-    parts.push(...heat(found.q, queries, { x: xk, y: yq, wide: block, tall, most: most(found.q), classOf: () => "new" }));
-    label(xk, yk - 8, t("onward.cache.k"), "story-label key");
-    label(xv, yk - 8, t("onward.cache.v"), "story-label cache-v");
-    all.forEach((r) => label(xk - 8, yk + (r + 0.5) * tall + 4, wordAt(r), `cache-word ${isNew(r)}`, "end"));
-    parts.push(...heat(found.k, all, { x: xk, y: yk, wide: block, tall, most: most(found.k), classOf: isNew }),
-      ...heat(found.v, all, { x: xv, y: yk, wide: block, tall, most: most(found.v), classOf: isNew }));
-    row.forEach((p, r) => {
-      const y = yk + r * tall, long = (bars - 50) * p;
-      parts.push(svg("rect", { x: xb + 42, y: y + 1, width: Math.max(1, long), height: tall - 4, class: "story-bar", "data-percent": p }));
-      label(xb + 38, y + tall / 2 + 4, percent(p), p === Math.max(...row) ? "cache-percent most" : "cache-percent", "end");
-    });
-    const yw = narrow ? yk + rows * tall + 30 : Math.min(yk + read * tall + 40, height - foot + 14);
-    label(xv + block, yw, word(id), "cache-written", "end");
-    label(xk, yw, t("onward.cache.writes", percent(share)), "story-small strong");
-
-    // Without it: everything again.
-    const x0 = narrow ? 0 : half + 36, y0 = narrow ? yw + 36 : 0, rest = width - x0, gap = 10;
-    const square = Math.min(rest / 4, 130), third = (rest - square - 3 * gap) / 3;
-    const line = Math.max(7, Math.min(22, narrow ? 14 : (height - foot - 110) / rows));
-    label(x0, y0 + 18, t("onward.cache.without"), "story-label");
-    [["q", found.q, "query"], ["k", found.k, "key"], ["v", found.v, "cache-v"]].forEach(([name, values, colour], i) => {
-      const x = x0 + i * (third + gap);
-      label(x, y0 + 38, name, `story-label ${colour}`);
-      parts.push(...heat(values, all, { x, y: y0 + 46, wide: third, tall: line, most: most(values), classOf: again }));
-    });
-    const xs = x0 + 3 * (third + gap), wide = found.percents.length / rows;
-    label(xs, y0 + 38, "%", "story-label cache-share");
-    all.forEach((r) => parts.push(svg("g", { class: `cache-row ${again(r)}` }, all.slice(0, r + 1).map((c) => svg("rect", { x: xs + c * square / read,
-      y: y0 + 46 + r * line, width: square / read + 0.2, height: line - 2, class: "share",
-      "fill-opacity": Math.max(0.08, Math.sqrt(found.percents[r * wide + c])).toFixed(2) })))));
-    if (before > 0) {
-      label(x0, y0 + 46 + read * line + 14, t("onward.cache.again", before));
+    const foot = 74, count = t("onward.cache.count");
+    if (width < 880) { // below each other
+      const { parts, low } = withCache({ width, room: height * 0.6 - 74, narrow: true });
+      const y = low + 36, line = 14, under = y + 46 + rowCount() * line + 40;
+      fill(place.back, parts, withoutCache({ x: 0, y, width, line }), label(0, under - 6, count),
+        ["with", "without"].map((name, i) => [label(0, under + 24 * i + 13, t(`onward.cache.${name}.short`)),
+          ...countBar(name, 72, under + 24 * i, width - 285)]).flat());
+    } else {
+      const half = Math.round(width * 0.6), x = half + 36, y = height - foot + 30, rest = width - x;
+      const { parts, xk } = withCache({ width: half, room: height - foot - 114, narrow: false, lowest: height - foot +
+        6 });
+      const line = Math.max(7, Math.min(22, (height - foot - 110) / rowCount()));
+      const longest = Math.min(half - 312, rest - 200);
+      fill(place.back, parts, withoutCache({ x, y: 0, width: rest, line }), label(xk, y - 6, count),
+        label(x, y - 6, count),
+        countBar("with", xk, y, longest), countBar("without", x, y, longest));
     }
-
-    // Multiplications: of this step.
-    const y = narrow ? y0 + 46 + rows * line + 40 : height - foot + 30, bar = 16, longest = narrow ? width - 285 : half - margin - 220;
-    [["with", cheap, 0], ["without", dear, 1]].forEach(([name, count, i]) => {
-      const [x, top] = narrow ? [72, y + i * 24] : i === 0 ? [xk, y] : [x0, y], long = (narrow ? longest : Math.min(longest, rest - 200)) * count / dear;
-      parts.push(svg("rect", { x, y: top, width: Math.max(2, long), height: bar, rx: 3, class: `cache-count ${name}`, "data-count": count }));
-      label(x + Math.max(2, long) + 6, top + bar - 3, t("onward.cache.total", grouped(count), grouped(found.steps.slice(0, at() + 1).reduce((sum, s) => sum + s[name], 0))),
-        "story-number small");
-      if (narrow) {
-        label(0, top + bar - 3, t(`onward.cache.${name}.short`));
-      }
-    });
-    (narrow ? [0] : [xk, x0]).forEach((x) => label(x, y - 6, t("onward.cache.count")));
-    fill(place.back, parts);
   }
 
   onState((changed) => {

@@ -13,11 +13,12 @@ const wanted = () => ({ heads: Number(state.in_heads), breaks: WAYS[state.parted
 
 export function begin({ ask }) {
   const places = placesOf(wanted());
-  const choices = (key, values, label) => values.map((value) => h("button.story-choice", { type: "button", "data-value": value,
-    onclick: () => setState({ [key]: value }) }, label(value)));
+  const choices = (key, values, label) => values.map((value) => h("button.story-choice",
+    { type: "button", "data-value": value, onclick: () => setState({ [key]: value }) }, label(value)));
   const ways = choices("parted", Object.keys(WAYS), (way) => t(`onward.heads.${way}`));
   const counts = choices("in_heads", ["2", "4"], (count) => t("onward.heads.count", count));
-  const element = h("div.story-screen", {}, h("div.places-holder", {}, places.element), h("div.story-actions", {}, ways, counts));
+  const element = h("div.story-screen", {}, h("div.places-holder", {}, places.element),
+    h("div.story-actions", {}, ways, counts));
   const follow = () => {
     ways.forEach((button) => button.setAttribute("aria-pressed", button.dataset.value === state.parted));
     counts.forEach((button) => button.setAttribute("aria-pressed", button.dataset.value === state.in_heads));

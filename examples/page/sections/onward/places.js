@@ -34,24 +34,28 @@ export function placesOf(begun) {
   };
 
   /** A table of numbers; only those of x are reached by the keyboard, as the others follow them. */
-  const grid = (stage, numbers, width) => h("div.places-grid", { style: `--columns:${width}` }, numbers.map((number) => {
-    const cell = h(stage === "x" ? "button.places-cell" : "span.places-cell", { ...(stage === "x" ? { type: "button", onkeydown } : {}),
-      "data-stage": stage, "data-number": number, "data-token": Math.floor(number / 10), onclick: () => choose(number) }, written(number));
-    cells.set(`${stage} ${number}`, cell);
-    return cell;
-  }));
+  function grid(stage, numbers, width) {
+    const [tag, properties] = stage === "x" ? ["button", { type: "button", onkeydown }] : ["span", {}];
+    return h("div.places-grid", { style: `--columns:${width}` }, numbers.map((number) => {
+      const cell = h(`${tag}.places-cell`, { ...properties, "data-stage": stage, "data-number": number,
+        "data-token": Math.floor(number / 10), onclick: () => choose(number) }, written(number));
+      cells.set(`${stage} ${number}`, cell);
+      return cell;
+    }));
+  }
 
-  const stageOf = (name, shape, ...grids) => h("div.places-stage", { "data-stage": name }, h("p.places-name", {}, t(`places.${name}`), " ",
-    h("code", {}, shape)), h("div.places-grids", {}, ...grids));
+  const stageOf = (name, shape, ...grids) => h("div.places-stage", { "data-stage": name },
+    h("p.places-name", {}, t(`places.${name}`), " ", h("code", {}, shape)), h("div.places-grids", {}, ...grids));
 
   function draw() {
-    const { heads } = now, width = WIDTH / heads, before = new Map([...cells].map(([key, cell]) => [key, cell.getBoundingClientRect()]));
+    const { heads } = now, width = WIDTH / heads, whole = `(T, C) = (${TOKENS}, ${WIDTH})`;
+    const before = new Map([...cells].map(([key, cell]) => [key, cell.getBoundingClientRect()]));
+    const ofHead = (head) => places.split.slice(head * TOKENS * width, (head + 1) * TOKENS * width);
     cells = new Map();
-    fill(stages, stageOf("x", `(T, C) = (${TOKENS}, ${WIDTH})`, grid("x", places.x, WIDTH)),
-      stageOf("split", `(heads, T, C / heads) = (${heads}, ${TOKENS}, ${width})`, range(heads).map((head) => h("div.places-head", {},
-        h("p", {}, t("places.head", head + 1)),
-        grid("split", places.split.slice(head * TOKENS * width, (head + 1) * TOKENS * width), width)))),
-      stageOf("merged", `(T, C) = (${TOKENS}, ${WIDTH})`, grid("merged", places.merged, WIDTH)));
+    fill(stages, stageOf("x", whole, grid("x", places.x, WIDTH)),
+      stageOf("split", `(heads, T, C / heads) = (${heads}, ${TOKENS}, ${width})`, ...range(heads).map((head) =>
+        h("div.places-head", {}, h("p", {}, t("places.head", head + 1)), grid("split", ofHead(head), width)))),
+      stageOf("merged", whole, grid("merged", places.merged, WIDTH)));
     if (!still()) {
       cells.forEach((cell, key) => { // from where it stood
         const from = before.get(key), to = cell.getBoundingClientRect();
@@ -67,12 +71,13 @@ export function placesOf(begun) {
   /** Where a number is: the sentence about it. */
   function sentence(number) {
     const width = WIDTH / now.heads, at = places.split.indexOf(number), end = places.merged.indexOf(number);
-    const token = Math.floor(number / 10), feature = number % 10;
+    const token = Math.floor(number / 10), feature = number % 10, goal = Math.floor(feature / width);
     const head = Math.floor(at / (TOKENS * width)), row = Math.floor(at / width) % TOKENS;
-    const should = Math.floor(feature / width), right = head === should && row === token && at % width === feature % width;
+    const right = head === goal && row === token && at % width === feature % width;
     return [t("places.from", written(number), feature, token),
-      t(right ? "places.to" : "places.to.wrong", head + 1, row, at % width, should + 1, token),
-      places.x[end] === number ? t("places.back") : t("places.back.wrong", end % WIDTH, Math.floor(end / WIDTH))].join(" ");
+      t(right ? "places.to" : "places.to.wrong", head + 1, row, at % width, goal + 1, token),
+      places.x[end] === number ? t("places.back")
+        : t("places.back.wrong", end % WIDTH, Math.floor(end / WIDTH))].join(" ");
   }
 
   function mark() {
@@ -95,15 +100,17 @@ export function placesOf(begun) {
       return;
     }
     const below = getComputedStyle(stages).flexDirection === "column"; // of each other
-    const at = ["x", "split", "merged"].map((stage) => {
-      const cell = cells.get(`${stage} ${number}`), w = cell.offsetWidth / 2, tall = cell.offsetHeight / 2; // where it stands, not moves
-      return { x: cell.offsetLeft + w, y: cell.offsetTop + tall, w, h: tall };
+    const at = ["x", "split", "merged"].map((stage) => { // where they stand, even while they move
+      const cell = cells.get(`${stage} ${number}`), w = cell.offsetWidth / 2, tall = cell.offsetHeight / 2;
+      return { x: cell.offsetLeft + w, y: cell.offsetTop + tall, w, tall };
     });
     fill(line, at.slice(1).map((to, i) => {
       const from = at[i];
-      const [x1, y1, x2, y2] = below ? [from.x, from.y + from.h, to.x, to.y - to.h] : [from.x + from.w, from.y, to.x - to.w, to.y];
+      const [x1, y1, x2, y2] = below ? [from.x, from.y + from.tall, to.x, to.y - to.tall]
+        : [from.x + from.w, from.y, to.x - to.w, to.y];
       const [mx, my] = [(x1 + x2) / 2, (y1 + y2) / 2];
-      return svg("path", { d: below ? `M${x1} ${y1}C${x1} ${my} ${x2} ${my} ${x2} ${y2}` : `M${x1} ${y1}C${mx} ${y1} ${mx} ${y2} ${x2} ${y2}` });
+      const curve = below ? `${x1} ${my} ${x2} ${my}` : `${mx} ${y1} ${mx} ${y2}`;
+      return svg("path", { d: `M${x1} ${y1}C${curve} ${x2} ${y2}` });
     }));
   }
 

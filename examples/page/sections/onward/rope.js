@@ -9,7 +9,9 @@ import { signed } from "../story/words.js";
 import { call } from "./model.js";
 
 const MOST = 24, BASE = 100; // positions; base of the speeds
-const PAIRS = [[[1.5, 0.4], [1.3, -0.5]], [[1.2, 0.9], [1.5, 0.2]], [[0.9, 1.2], [1.2, 0.8]], [[1.4, -0.6], [1.0, 0.7]]]; // [query, key]
+const PAIRS = [ // [query, key]
+  [[1.5, 0.4], [1.3, -0.5]], [[1.2, 0.9], [1.5, 0.2]], [[0.9, 1.2], [1.2, 0.8]], [[1.4, -0.6], [1.0, 0.7]],
+];
 const ONE = 1; // the pair that is shown alone: it turns by 18 degrees a position
 const WAYS = ["one", "four", "sines"];
 
@@ -17,28 +19,29 @@ export function begin({ ask, tell }) {
   let shown = null, geometry = null, drawn = null; // drawn: the moving numbers
   const place = stage(draw, t("onward.rope.picture"));
   place.element.classList.add("rope-stage");
-  const ways = WAYS.map((way) => h("button.story-choice", { type: "button", "data-value": way, onclick: () => setState({ rope: way }) },
-    t(`onward.rope.${way}`)));
+  const ways = WAYS.map((way) => h("button.story-choice",
+    { type: "button", "data-value": way, onclick: () => setState({ rope: way }) }, t(`onward.rope.${way}`)));
   const both = [-1, 1].map((by) => h("button.story-choice", { type: "button", "data-by": by, onclick: () => shift(by) },
     t(by < 0 ? "onward.rope.both.back" : "onward.rope.both")));
   const spoken = h("p.unseen", { role: "status" });
   const element = h("div.story-screen", {}, place.element, spoken, h("div.story-actions", {}, ways, both));
 
   const clamp = (position) => Math.max(0, Math.min(MOST, Math.round(position)));
-  const put = (changes) => setState(Object.fromEntries(Object.entries(changes).map(([key, value]) => [key, clamp(value)])));
+  const put = (q, k) => setState({ rope_q: clamp(q), rope_k: clamp(k) });
   /** Moves both, as far as both can. */
   function shift(by) {
     const q = state.rope_q + by, k = state.rope_k + by;
     if (Math.min(q, k) >= 0 && Math.max(q, k) <= MOST) {
-      put({ rope_q: q, rope_k: k });
+      put(q, k);
     }
   }
   const along = (x) => (x - geometry.left) / geometry.unit;
-  const grips = {};
-  for (const [name, label] of [["q", "onward.rope.grip.q"], ["k", "onward.rope.grip.k"]]) {
-    grips[name] = handle(place, { label: t(label), min: 0, max: MOST, name: `rope ${name}`,
-      onmove: (x) => put({ [`rope_${name}`]: along(x) }), onkey: (dx, dy) => put({ [`rope_${name}`]: state[`rope_${name}`] + dx + dy }) });
-  }
+  const grips = {
+    q: handle(place, { label: t("onward.rope.grip.q"), min: 0, max: MOST, name: "rope q",
+      onmove: (x) => put(along(x), state.rope_k), onkey: (dx, dy) => put(state.rope_q + dx + dy, state.rope_k) }),
+    k: handle(place, { label: t("onward.rope.grip.k"), min: 0, max: MOST, name: "rope k",
+      onmove: (x) => put(state.rope_q, along(x)), onkey: (dx, dy) => put(state.rope_q, state.rope_k + dx + dy) }),
+  };
   grips.both = handle(place, { label: t("onward.rope.grip.both"), min: 0, max: MOST, name: "rope both",
     onmove: (x) => {
       const by = Math.round(along(x) - (state.rope_q + state.rope_k) / 2);
@@ -46,7 +49,7 @@ export function begin({ ask, tell }) {
     },
     onkey: (dx, dy) => shift(dx + dy) });
 
-    /** By how many degrees a pair turns for each position. */
+  /** By how many degrees a pair turns for each position. */
   const turned = (i) => (shown.speeds[i] * 180 / Math.PI).toFixed(1);
   const chosen = () => (shown.way === "sines" ? shown.sines : shown.rotary);
 
@@ -54,26 +57,27 @@ export function begin({ ask, tell }) {
     drawn = values;
     place.redraw();
   });
-  const compute = newest(async (of) => ({ ...of, ...await call("rope", { q: PAIRS.flatMap(([q]) => q), k: PAIRS.flatMap(([, k]) => k),
-    pair: of.way === "four" ? -1 : ONE, atQ: of.q, atK: of.k, most: MOST, base: BASE }) }), (result) => {
+  const [q, k] = [0, 1].map((which) => PAIRS.flatMap((pair) => pair[which]));
+  const compute = newest(async (of) => ({ ...of, ...await call("rope",
+    { q, k, atQ: of.at_q, atK: of.at_k, most: MOST, base: BASE, pair: of.way === "four" ? -1 : ONE }) }), (result) => {
     const first = shown === null, sameWay = !first && shown.way === result.way;
     shown = result;
-    const { q, k } = chosen();
-    first || !sameWay ? motion.jump([...q, ...k]) : motion.to([...q, ...k], 350);
+    const arrows = [...chosen().q, ...chosen().k];
+    first || !sameWay ? motion.jump(arrows) : motion.to(arrows, 350);
     say();
   });
 
   function say() {
-    const { score, moved } = chosen(), distance = Math.abs(shown.q - shown.k);
+    const { score, moved } = chosen(), distance = Math.abs(shown.at_q - shown.at_k);
     const least = Math.min(...moved), most = Math.max(...moved);
     ask(`${shown.way}.do`, distance, signed(score[0]), signed(least), signed(most));
-    spoken.textContent = t("onward.rope.said", shown.q, shown.k, signed(score[0]));
+    spoken.textContent = t("onward.rope.said", shown.at_q, shown.at_k, signed(score[0]));
   }
 
   function follow() {
     ways.forEach((button) => button.setAttribute("aria-pressed", button.dataset.value === state.rope));
     tell(state.rope === "sines" ? "text.sines" : "text");
-    return compute({ way: state.rope, q: state.rope_q, k: state.rope_k });
+    return compute({ way: state.rope, at_q: state.rope_q, at_k: state.rope_k });
   }
 
   // ---- drawing ----
@@ -91,15 +95,18 @@ export function begin({ ask, tell }) {
       if (sines) { // what was added
         parts.push(svg("path", { d: `M${start[0]} ${start[1]}L${to[0]} ${to[1]}`, class: `rope-way ${name}` }));
       } else {
-        const steps = which === 0 ? shown.q : shown.k, turn = steps * shown.speeds[i], r = unit * (which === 0 ? 0.75 : 1.05);
+        const steps = which === 0 ? shown.at_q : shown.at_k, turn = steps * shown.speeds[i],
+          r = unit * (which === 0 ? 0.75 : 1.05);
         const begin = Math.atan2(from[1], from[0]), end = begin + Math.min(turn, 2 * Math.PI - 0.01);
-        parts.push(svg("path", { d: `M${x + r * Math.cos(begin)} ${y - r * Math.sin(begin)}A${r} ${r} 0 ${turn > Math.PI ? 1 : 0} 0 ` +
-          `${x + r * Math.cos(end)} ${y - r * Math.sin(end)}`, class: `rope-way ${name}` }));
+        const on = (angle) => `${x + r * Math.cos(angle)} ${y - r * Math.sin(angle)}`;
+        parts.push(svg("path", { d: `M${on(begin)}A${r} ${r} 0 ${turn > Math.PI ? 1 : 0} 0 ${on(end)}`,
+          class: `rope-way ${name}` }));
       }
       parts.push(arrow([x, y], to, { class: name, "data-pair": i }));
       if (wide) {
         const long = Math.hypot(to[0] - x, to[1] - y) || 1;
-        parts.push(svg("text", { x: to[0] + 18 * (to[0] - x) / long, y: to[1] + 18 * (to[1] - y) / long + 6, "text-anchor": "middle",
+        parts.push(svg("text", { x: to[0] + 18 * (to[0] - x) / long, y: to[1] + 18 * (to[1] - y) / long + 6,
+          "text-anchor": "middle",
           class: `story-label ${name}` }, which === 0 ? "q" : "k"));
       }
     });
@@ -110,7 +117,8 @@ export function begin({ ask, tell }) {
       return;
     }
     const narrow = width < 760, parts = [], four = shown.way === "four";
-    const label = (x, y, text, name = "story-small", anchor = "middle") => parts.push(svg("text", { x, y, class: name, "text-anchor": anchor }, text));
+    const label = (x, y, text, name = "story-small", anchor = "middle") =>
+      parts.push(svg("text", { x, y, class: name, "text-anchor": anchor }, text));
 
     // The positions.
     const left = 24, unit = (width - 48) / MOST, line = 94, x = (position) => left + unit * position;
@@ -122,11 +130,12 @@ export function begin({ ask, tell }) {
         label(x(i), line + 36, i);
       }
     }
-    const xq = x(shown.q), xk = x(shown.k), middle = (xq + xk) / 2;
+    const xq = x(shown.at_q), xk = x(shown.at_k), middle = (xq + xk) / 2;
     parts.push(svg("path", { d: `M${xq} ${line - 16}V40H${xk}V${line - 16}`, class: "rope-span" }));
-    label(Math.max(60, Math.min(width - 60, middle)), 16, t("onward.rope.distance", Math.abs(shown.q - shown.k)), "story-small strong");
+    label(Math.max(60, Math.min(width - 60, middle)), 16, t("onward.rope.distance", Math.abs(shown.at_q - shown.at_k)),
+      "story-small strong");
     label(xq, line - 18, "q", "story-label query");
-    label(xk, line - 18, shown.q === shown.k ? "" : "k", "story-label key");
+    label(xk, line - 18, shown.at_q === shown.at_k ? "" : "k", "story-label key");
 
     // The arrows, and the scores if both move.
     const top = 134, low = height - 8, chartWide = narrow ? width : width * 0.4, tall = low - top;
@@ -146,22 +155,26 @@ export function begin({ ask, tell }) {
         label(at[0], at[1] + radius + 18, t("onward.rope.speed", turned(ONE)));
       }
     }
-    const { moved, score } = chosen(), y0 = narrow ? top + deep + 44 : top + 40, y1 = low - 30, x0 = x1 + 44, wide = x1 + chartWide - x0 - 12;
+    const { moved, score } = chosen(), y0 = narrow ? top + deep + 44 : top + 40, y1 = low - 30, x0 = x1 + 44,
+      wide = x1 + chartWide - x0 - 12;
     const every = [...shown.rotary.moved, ...shown.sines.moved], reach = 1.15 * Math.max(1, ...every.map(Math.abs));
     const px = (i) => x0 + wide * i / MOST, py = (value) => (y0 + y1) / 2 - (y1 - y0) / 2 * value / reach;
     label(x0 - 44, y0 - 16, t("onward.rope.chart"), "story-small strong", "start");
     parts.push(svg("path", { d: `M${x0} ${y0}V${y1}M${x0} ${py(0)}H${x0 + wide}`, class: "story-axis" }));
     label(x0 - 6, py(0) + 4, "0", "story-small", "end");
-    parts.push(svg("path", { d: `M${moved.map((value, i) => `${px(i)} ${py(value)}`).join("L")}`, class: `story-curve ${shown.way === "sines" ? "open" : ""}`,
+    parts.push(svg("path", { d: `M${moved.map((value, i) => `${px(i)} ${py(value)}`).join("L")}`,
+      class: `story-curve ${shown.way === "sines" ? "open" : ""}`,
       "data-moved": moved.join(" ") }));
-    parts.push(svg("circle", { cx: px(shown.k), cy: py(score[0]), r: 8, class: "rope-now" }));
-    const side = shown.k > MOST / 2 ? "end" : "start";
-    label(px(shown.k) + (side === "end" ? -12 : 12), py(score[0]) + (score[0] < 0 ? 28 : -12), t("onward.rope.score", signed(score[0])), "story-number", side);
+    parts.push(svg("circle", { cx: px(shown.at_k), cy: py(score[0]), r: 8, class: "rope-now" }));
+    const side = shown.at_k > MOST / 2 ? "end" : "start";
+    label(px(shown.at_k) + (side === "end" ? -12 : 12), py(score[0]) + (score[0] < 0 ? 28 : -12),
+      t("onward.rope.score", signed(score[0])), "story-number", side);
     label(x0 + wide, y1 + 20, t("onward.rope.axis"), "story-small", "end");
     fill(place.back, parts);
-    grips.q.place(xq, line, shown.q, String(shown.q));
-    grips.k.place(xk, line, shown.k, String(shown.k));
-    grips.both.place(middle, 40, Math.min(shown.q, shown.k), t("onward.rope.distance", Math.abs(shown.q - shown.k)));
+    grips.q.place(xq, line, shown.at_q, String(shown.at_q));
+    grips.k.place(xk, line, shown.at_k, String(shown.at_k));
+    grips.both.place(middle, 40, Math.min(shown.at_q, shown.at_k),
+      t("onward.rope.distance", Math.abs(shown.at_q - shown.at_k)));
   }
 
   onState((changed) => {
