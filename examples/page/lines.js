@@ -272,12 +272,12 @@ const training = (id, broken, python, c) => ({ ...context(python, c, !broken), i
 // ---- all heads in one matrix, as most code has them ----
 
 const PACKED = { // what a switch of heads changes: [right, wrong] in Python and in C
-  SPLIT_VIEW: ["return x.view(len(x), self.heads, -1).transpose(0, 1)  # (heads, T, C / heads)",
-    "return x.view(self.heads, len(x), -1)  # (heads, T, C / heads)",
+  SPLIT_VIEW: ["return x.view(len(x), self.heads, -1).transpose(0, 1)",
+    "return x.view(self.heads, len(x), -1)",
     "return heed_transpose(heed_reshape(x, HEED_SHAPE(T, heads, -1)), 0, 1);",
     "return heed_reshape(x, HEED_SHAPE(heads, T, -1));"],
-  MERGE_VIEW: ["return y.transpose(0, 1).reshape(len(x), -1)  # (T, C)",
-    "return y.reshape(len(x), -1)  # (T, C)",
+  MERGE_VIEW: ["return y.transpose(0, 1).reshape(len(x), -1)",
+    "return y.reshape(len(x), -1)",
     "return heed_reshape(heed_transpose(y, 0, 1), HEED_SHAPE(T, -1));", "return heed_reshape(y, HEED_SHAPE(T, -1));"],
   SCALE_D_MODEL: ["scaled_sims = sims / k.size(-1) ** 0.5", "scaled_sims = sims / token_encodings.size(-1) ** 0.5",
     "heed_tensor *scaled_sims = heed_div_scalar(sims, sqrt((double)heed_size(k, -1)));",

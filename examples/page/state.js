@@ -56,6 +56,7 @@ const fields = {
   broken: oneOf("", "no_scale", "wrong_dim", "mask_inverted", "mask_after", "no_positions", "same_keys",
     "no_zero_grad", "lr_100", "split_view", "merge_view", "scale_d_model"),       // the switch of "Break it"
   broken_seed: matching("", /^\d{1,15}$/), // of its models; "": the switch's own
+  broken_heads: oneOf("", "2", "4"), // of its models, if it concerns heads; "": the switch's own
   onward: whole(1, 1, 3),            // its screen
   place: matching("17", /^[0-2][0-7]$/), // the number that is followed through split and merge
   parted: oneOf("right", "split_view", "merge_view"), // how heads are split and merged
@@ -73,7 +74,7 @@ const fields = {
 
 // What an entry of the browser's history shows, whatever the run is.
 const SHOWN = ["tab", "story", "example", "phase", "line", "head", "masked", "cell", "weight", "turn", "zoom", "h", "broken",
-  "broken_seed", "onward", "place", "parted", "in_heads", "prompt", "write_step", "rope", "rope_q", "rope_k", "gpt_text", "gpt_box", "gpt_part", "gpt_at"];
+  "broken_seed", "broken_heads", "onward", "place", "parted", "in_heads", "prompt", "write_step", "rope", "rope_q", "rope_k", "gpt_text", "gpt_box", "gpt_part", "gpt_at"];
 const MINE = "of this page"; // the state of its entries
 
 const defaults = Object.fromEntries(Object.entries(fields).map(([key, { initial }]) => [key, initial]));

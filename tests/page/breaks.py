@@ -7,11 +7,14 @@ switches with ten seeds, which takes a few minutes:
 
 import sys
 
+from selenium.webdriver.support.select import Select
+
 from browser import start
 from helpers import number, open_page
 
 SWITCHES = ("no_scale", "wrong_dim", "mask_inverted", "mask_after", "no_positions", "same_keys", "no_zero_grad", "lr_100",
             "split_view", "merge_view", "scale_d_model")
+OF_HEADS = {"split_view": 4, "merge_view": 2, "scale_d_model": 2}  # switches of several heads, and a number that is not their own
 LEARNT = 0.9  # from this accuracy on, the toy counts as learnt
 
 # Seeds whose models do what a sentence once denied: lost again, not learnt, a healthy model without positions.
@@ -87,7 +90,7 @@ HOLDS = {
     "lr_100.end": lambda a, b, v: percents(v, b["accuracy"], b["attention"]),
     "told": lambda a, b, v: percents(v, b["told"]) and b["told"] > 1e-3 and a["told"] < 1e-4,
     "scale_d_model.start": lambda a, b, v: percents(v, max(b["row0"]), max(a["row0"])),
-    "scale_d_model.when": lambda a, b, v: at_step(v[0], b) and at_step(v[1], a),
+    "scale_d_model.when": lambda a, b, v: at_step(v[0], b) and at_step(v[1], a) and int(v[2]) == 32 // b["heads"],
     "loss.below": lambda a, b, v: b["loss"] < b["limit"] and number(v[0]) < number(v[1]) and
     shows(v[0], b["loss"], 1e-3) and shows(v[1], b["limit"], 1e-3),
     "loss.above": lambda a, b, v: shows(v[0], b["loss"], 1e-3) and shows(v[1], b["limit"], 1e-3),
@@ -153,19 +156,19 @@ WHY = {
 }
 
 
-def verdict(page, name, seed=None):
-    """(seconds, {sentences, text, healthy, broken}) of a switch, with its own seed or another."""
-    found = page.driver.execute_async_script("""const [name, seed, done] = arguments, began = performance.now();
+def verdict(page, name, seed=None, heads=None):
+    """(seconds, {sentences, text, healthy, broken}) of a switch, with its own seed and heads or others."""
+    found = page.driver.execute_async_script("""const [name, seed, heads, done] = arguments, began = performance.now();
         const plain = ({ language, first, last, ...rest }) => ({ ...rest, written: last.written });
-        page.sections.breaks.verdict(name, seed ?? undefined).then(({ healthy, broken, ...rest }) => done(
-            [(performance.now() - began) / 1000, { ...rest, healthy: plain(healthy), broken: plain(broken) }]), (e) => done(e.message))""", name, seed)
+        page.sections.breaks.verdict(name, seed ?? undefined, heads ?? undefined).then(({ healthy, broken, ...rest }) => done(
+            [(performance.now() - began) / 1000, { ...rest, healthy: plain(healthy), broken: plain(broken) }]), (e) => done(e.message))""", name, seed, heads)
     assert isinstance(found, list), (name, found)
     return found
 
 
-def hold(page, name, seed=None):
-    """Checks each sentence about a switch. Returns (seconds, healthy, broken)."""
-    seconds, found = verdict(page, name, seed)
+def hold(page, name, seed=None, heads=None):
+    """Checks each sentence about a switch. Returns (seconds, healthy, broken, keys of the sentences)."""
+    seconds, found = verdict(page, name, seed, heads)
     a, b = found["healthy"], found["broken"]
     keys = [sentence["key"].removeprefix("breaks.") for sentence in found["sentences"]]
     for key, sentence in zip(keys, found["sentences"]):
@@ -198,6 +201,17 @@ def check(page):
     assert "breaks.outcome.failed" in [s["key"] for s in verdict(page, "no_scale")[1]["sentences"]]
     for name, seed in PECULIAR:
         hold(page, name, seed)
+    for name, other in OF_HEADS.items():
+        page.find(f"#break-{name}").click()
+        before = page.text("#panel-breaks h3 + p")
+        Select(page.find("#break-heads")).select_by_value(str(other))
+        assert page.text("#panel-breaks h3 + p") != before, (name, "the text names the number of heads")
+        assert "hidden" not in hold(page, name, None, other)[-1], (name, other)
+        assert verdict(page, name)[1]["broken"]["heads"] == other
+        places = page.run("document.querySelectorAll('#panel-breaks .places').length")
+        assert places == (0 if name == "scale_d_model" else 1), (name, places)
+    page.find("#break-no_scale").click()
+    assert page.run("[page.state.broken_heads, document.querySelector('#break-heads')]") == ["", None]
     for key, texts in page.run("page.allStrings").items():
         places = [sorted(set(part[0] for part in text.split("{")[1:])) for text in texts]
         assert places.count(places[0]) == 3, (key, texts)

@@ -104,6 +104,26 @@ def call(page, name, args):
     return found[0]
 
 
+def refused(page, name, args):
+    """The engine's sentence about arguments that it refuses."""
+    return page.driver.execute_async_script("""const [name, args, done] = arguments;
+        page.sections.onward.call(name, args).then(() => done(null), (e) => done(e.message));""", name, args)
+
+
+def check_refusals(page):
+    """Each function says what is wrong, and the next call works."""
+    rope = {"q": [1, 0], "k": [1, 0], "atQ": 0, "atK": 0, "most": 4, "base": 100, "pair": -1}
+    for name, args, says in (("split", {"tokens": 3, "width": 8, "heads": 3, "breaks": 0}, "3 heads"),
+                             ("split", {"tokens": 11, "width": 8, "heads": 2, "breaks": 0}, "11 tokens"),
+                             ("generate", [], "1 to 11 words"), ("generate", [0] * 12, "1 to 11 words"),
+                             ("generate", [1000], "no word 1000"),
+                             ("rope", rope | {"q": [1], "k": [1]}, "1 features"), ("rope", rope | {"atQ": 5}, "positions 5"),
+                             ("rope", rope | {"pair": 1}, "pair 1")):
+        message = refused(page, name, args)
+        assert message is not None and says in message, (name, args, message)
+    assert call(page, "rope", rope)["rotary"]["score"] == [1]
+
+
 def rows_of(values, width):
     return [values[i:i + width] for i in range(0, len(values), width)]
 
@@ -328,5 +348,6 @@ def check(page):
     check_chooser(page)
     print("onward: split and merge are drawn as they are computed")
     check_cache(page)
+    check_refusals(page)
     check_rope(page)
     print("onward: arrows turn as heed_rope turns them")

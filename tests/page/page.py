@@ -516,7 +516,7 @@ def check_languages(driver, path):
 def check_keyboard(page):
     """What Tab reaches shows the focus, in every tab."""
     for tab in TABS:
-        set_state(page, tab=tab)
+        show(page, tab)
         page.driver.execute_script("document.querySelector('#app button').focus()")
         reached = 0
         for _ in range(60):

@@ -13,20 +13,27 @@ import { placesOf } from "./onward/places.js";
 import { switches, sentences, seen, percent, stepText, text, written } from "./breaks/says.js";
 
 /** What a switch does, drawn. */
-const PICTURES = { split_view: () => placesOf({ heads: 2, breaks: BREAKS.SPLIT_VIEW }),
-  merge_view: () => placesOf({ heads: 4, breaks: BREAKS.MERGE_VIEW }) };
+const PICTURES = { split_view: BREAKS.SPLIT_VIEW, merge_view: BREAKS.MERGE_VIEW };
+
+/** The heads of both models: the reader's choice, if the switch concerns heads. */
+const headsOf = (name) => (switches[name].heads === undefined ? 1 : Number(state.broken_heads) || switches[name].heads);
 
 /** The seed of both models: the reader's, or one with which everything that is said about the switch is well seen. */
 const seedOf = (name) => (state.broken_seed === "" ? switches[name].seed : Number(state.broken_seed));
 
 /** The healthy and the broken model of a switch. */
-const modelsOf = (name, seed) => [0, switches[name].bit].map((breaks) =>
-  ({ seed, breaks, heads: switches[name].heads ?? 1 }));
+const modelsOf = (name, seed, heads = headsOf(name)) =>
+  [0, switches[name].bit].map((breaks) => ({ seed, breaks, heads }));
 
-/** What the section says about a switch, from models trained with a seed: {sentences: [{key, values}], text,
+const D_MODEL = 32; // of forward.h's models
+
+/** What the texts say about heads: their number, the width of one, and its last feature. */
+const ofHeads = (heads) => [heads, D_MODEL / heads, D_MODEL / heads - 1];
+
+/** What the section says about a switch, from models trained with a seed and heads: {sentences: [{key, values}], text,
  * healthy, broken: the results}. For tests. */
-export async function verdict(name, seed = seedOf(name)) {
-  const [healthy, broken] = await Promise.all(modelsOf(name, seed).map((of) => model(of)));
+export async function verdict(name, seed = seedOf(name), heads = headsOf(name)) {
+  const [healthy, broken] = await Promise.all(modelsOf(name, seed, heads).map((of) => model(of)));
   return { sentences: sentences(name, healthy, broken), text: seen(name, healthy, broken), healthy, broken };
 }
 
@@ -35,7 +42,7 @@ const TITLES = { python: "PyTorch", c: "C" };
 /** The lines in a language ("python" or "c") that a switch removes and adds. */
 function codeBox(name, language) {
   const { bit } = switches[name], title = TITLES[language];
-  const example = (switches[name].heads ?? 1) > 1 ? "packed" : "pizza";
+  const example = switches[name].heads !== undefined ? "packed" : "pizza";
   const linesWith = (breaks) => codeLines({ example, breaks }).map((line) => line[language]);
   const right = linesWith(0), wrong = linesWith(bit);
   const only = (lines, others) => lines.filter((line) => line && !others.includes(line));
@@ -58,7 +65,7 @@ export function begin(root) {
   const buttons = Object.keys(switches).map((name) =>
     h("button", { type: "button", id: `break-${name}`, onclick: () => {
       shown = null; // ask again, even about the same one
-      setState({ broken: name, broken_seed: "" });
+      setState({ broken: name, broken_seed: "", broken_heads: "" });
       show();
     } }, t(`breaks.${name}`)));
   menu.append(...buttons);
@@ -81,7 +88,8 @@ export function begin(root) {
 
   /** The changed line and the question. */
   function ask(name) {
-    const { answers, heads = 1 } = switches[name], picture = PICTURES[name]?.();
+    const { answers } = switches[name], heads = headsOf(name);
+    const picture = PICTURES[name] === undefined ? undefined : placesOf({ heads, breaks: PICTURES[name] });
     const after = h("div.break-result", { id: "break-result" });
     const form = h("fieldset.break-question", {}, h("legend", {}, t(`breaks.${name}.question`)),
       Array.from({ length: answers }, (_, i) => h("label", {},
@@ -101,17 +109,23 @@ export function begin(root) {
       setState({ broken_seed: seed.value.trim() });
       seed.value = seedOf(name);
     } });
-    fill(body, h("h3", {}, t(`breaks.${name}`)), h("p", {}, t(`breaks.${name}.what`)),
+    fill(body, h("h3", {}, t(`breaks.${name}`)), h("p", {}, t(`breaks.${name}.what`, ...ofHeads(heads))),
       h("div.break-codes", {}, codeBox(name, "python"), codeBox(name, "c")),
       h("p.faint.not-presented", {}, t("breaks.signs")), picture?.element, form,
-      h("div.toolbar", {}, h("label", {}, t("train.seed"), " ", seed), retrain, why), after);
+      h("div.toolbar", {}, h("label", {}, t("train.seed"), " ", seed), heads > 1 ? chooser(heads) : null, retrain,
+        why), after);
     picture?.show();
   }
+
+  const chooser = (heads) => h("label", {}, t("class.heads"), " ", h("select", { id: "break-heads",
+    onchange: (event) => setState({ broken_heads: event.target.value }) },
+  ["2", "4"].map((count) => h("option", { value: count, selected: Number(count) === heads }, count))));
 
   /** Trains both models, shows their curves meanwhile, then what is seen. */
   async function compare(name, chosen, after, form) {
     const seed = seedOf(name), { right } = switches[name];
-    const losses = lineChart({ title: t("breaks.loss"), x: t("train.x"), y: t("train.loss.y"), most: STEPS, log: true, ...LOSSES,
+    const losses = lineChart({ title: t("breaks.loss"), x: t("train.x"), y: t("train.loss.y"), most: STEPS, log: true,
+      ...LOSSES,
       series: [{ name: t("breaks.healthy"), style: 0 }, { name: t("breaks.broken"), style: 1 },
         { name: t("train.least"), short: t("train.least.short"), style: 3 }] });
     const progress = h("p");
@@ -162,7 +176,7 @@ export function begin(root) {
     labels[right].append(h("b.break-right", {}, " ✓"));
     fill(rest, table(healthy, broken), maps(healthy, broken));
     fill(words, h("h4", {}, t("breaks.seen")), h("p", { id: "break-seen" }, seen(name, healthy, broken)),
-      h("h4", {}, t("breaks.why")), h("p", {}, t(`breaks.${name}.why`)));
+      h("h4", {}, t("breaks.why")), h("p", {}, t(`breaks.${name}.why`, ...ofHeads(healthy.heads))));
     status.scrollIntoView({ block: "nearest" });
   }
 
@@ -203,10 +217,10 @@ export function begin(root) {
   }
 
   onState((changed) => {
-    if (changed.has("broken_seed")) {
+    if (changed.has("broken_seed") || changed.has("broken_heads")) {
       shown = null;
     }
-    if (changed.has("broken") || changed.has("broken_seed")) {
+    if (["broken", "broken_seed", "broken_heads"].some((key) => changed.has(key))) {
       show();
     }
   });

@@ -304,26 +304,26 @@ export const breaks = {
 
   "breaks.split_view": ["Heads split by view", "Köpfe mit view geteilt", "Têtes coupées par view"],
   "breaks.split_view.what": [
-    "One matrix makes the queries of two heads, 32 numbers for each word. Head 1 should get numbers 0 to 15 of every word. A view alone has the right shape, but cuts the numbers in the order in which they lie in memory: head 1 gets the first half of the sentence, head 2 the second. Keys and values too.",
-    "Eine Matrix erzeugt die Querys zweier Köpfe, 32 Zahlen für jedes Wort. Kopf 1 soll die Zahlen 0 bis 15 jedes Worts bekommen. Ein view allein hat die richtige Form, teilt die Zahlen aber in der Reihenfolge, in der sie im Speicher liegen: Kopf 1 bekommt die erste Hälfte des Satzes, Kopf 2 die zweite. Ebenso bei Keys und Values.",
-    "Une matrice produit les requêtes de deux têtes, 32 nombres par mot. La tête 1 devrait recevoir les nombres 0 à 15 de chaque mot. Un view seul a la bonne forme, mais coupe les nombres dans l’ordre où ils sont en mémoire : la tête 1 reçoit la première moitié de la phrase, la tête 2 la seconde. De même pour les clés et les valeurs."],
+    "One matrix makes the queries of {0} heads, 32 numbers for each word. Head 1 should get numbers 0 to {2} of every word. A view alone has the right shape, but cuts the numbers in the order in which they lie in memory: head 1 gets the beginning of the sentence, the last head its end. Keys and values too.",
+    "Eine Matrix erzeugt die Querys von {0} Köpfen, 32 Zahlen für jedes Wort. Kopf 1 soll die Zahlen 0 bis {2} jedes Worts bekommen. Ein view allein hat die richtige Form, teilt die Zahlen aber in der Reihenfolge, in der sie im Speicher liegen: Kopf 1 bekommt den Anfang des Satzes, der letzte Kopf das Ende. Ebenso bei Keys und Values.",
+    "Une matrice produit les requêtes de {0} têtes, 32 nombres par mot. La tête 1 devrait recevoir les nombres 0 à {2} de chaque mot. Un view seul a la bonne forme, mais coupe les nombres dans l’ordre où ils sont en mémoire : la tête 1 reçoit le début de la phrase, la dernière tête la fin. De même pour les clés et les valeurs."],
   "breaks.split_view.question": [
-    "The causal mask is in place in both heads. How will the model train?",
-    "Die kausale Maske steht in beiden Köpfen. Wie lernt das Modell?",
-    "Le masque causal est en place dans les deux têtes. Comment le modèle s’entraîne-t-il ?"],
+    "The causal mask is in place in every head. How will the model train?",
+    "Die kausale Maske steht in allen Köpfen. Wie lernt das Modell?",
+    "Le masque causal est en place dans toutes les têtes. Comment le modèle s’entraîne-t-il ?"],
   "breaks.split_view.answer.0": ["Not at all: an error says that the shapes do not fit.", "Gar nicht: Ein Fehler meldet, dass die Formen nicht passen.", "Pas du tout : une erreur dit que les formes ne concordent pas."],
   "breaks.split_view.answer.1": ["Too well: its loss falls below the limit.", "Zu gut: Sein Loss fällt unter die Grenze.", "Trop bien : sa perte descend sous la limite."],
   "breaks.split_view.answer.2": ["Badly: its loss stays high.", "Schlecht: Sein Loss bleibt hoch.", "Mal : sa perte reste élevée."],
   "breaks.split_view.why": [
-    "The mask blocks later rows, but rows are no longer words. Row 0 of head 2 comes from the middle of the sentence, and merging gives it to the first word. So each word gets pieces of later ones, and no mask can prevent that. The loss looks better than the best possible one; when the model writes, the later words do not exist yet. Split with view and transpose: (T, C) becomes (T, heads, C / heads), then (heads, T, C / heads).",
-    "Die Maske sperrt spätere Zeilen, aber Zeilen sind keine Wörter mehr. Zeile 0 von Kopf 2 kommt aus der Mitte des Satzes, und beim Zusammenfügen bekommt sie das erste Wort. So erhält jedes Wort Stücke von späteren, und keine Maske kann das verhindern. Der Loss sieht besser aus als der bestmögliche; beim Schreiben gibt es die späteren Wörter noch nicht. Teile mit view und transpose: Aus (T, C) wird (T, heads, C / heads), dann (heads, T, C / heads).",
-    "Le masque bloque les lignes suivantes, mais les lignes ne sont plus des mots. La ligne 0 de la tête 2 vient du milieu de la phrase, et la fusion la donne au premier mot. Chaque mot reçoit donc des morceaux des suivants, et aucun masque ne peut l’empêcher. La perte paraît meilleure que la meilleure possible ; quand le modèle écrit, les mots suivants n’existent pas encore. Coupez avec view et transpose : (T, C) devient (T, heads, C / heads), puis (heads, T, C / heads)."],
+    "The mask blocks later rows, but rows are no longer words. Row 0 of the last head comes from a later word, and merging gives it to the first word. So each word gets pieces of later ones, and no mask can prevent that. The loss looks better than the best possible one; when the model writes, the later words do not exist yet. Split with view and transpose: (T, C) becomes (T, heads, C / heads), then (heads, T, C / heads).",
+    "Die Maske sperrt spätere Zeilen, aber Zeilen sind keine Wörter mehr. Zeile 0 des letzten Kopfs kommt von einem späteren Wort, und beim Zusammenfügen bekommt sie das erste Wort. So erhält jedes Wort Stücke von späteren, und keine Maske kann das verhindern. Der Loss sieht besser aus als der bestmögliche; beim Schreiben gibt es die späteren Wörter noch nicht. Teile mit view und transpose: Aus (T, C) wird (T, heads, C / heads), dann (heads, T, C / heads).",
+    "Le masque bloque les lignes suivantes, mais les lignes ne sont plus des mots. La ligne 0 de la dernière tête vient d’un mot suivant, et la fusion la donne au premier mot. Chaque mot reçoit donc des morceaux des suivants, et aucun masque ne peut l’empêcher. La perte paraît meilleure que la meilleure possible ; quand le modèle écrit, les mots suivants n’existent pas encore. Coupez avec view et transpose : (T, C) devient (T, heads, C / heads), puis (heads, T, C / heads)."],
 
   "breaks.merge_view": ["Heads merged by view", "Köpfe mit view vereint", "Têtes réunies par view"],
   "breaks.merge_view.what": [
-    "Four heads, rightly split, attend to the words before. Then their results, (heads, T, C / heads), are merged to (T, C) without transposing back: the first word gets the first four rows of head 1 instead of its own row of each head.",
-    "Vier Köpfe, richtig geteilt, achten auf die Wörter davor. Dann werden ihre Ergebnisse, (heads, T, C / heads), zu (T, C) vereint, ohne zurück zu transponieren: Das erste Wort bekommt die ersten vier Zeilen von Kopf 1 statt seiner eigenen Zeile von jedem Kopf.",
-    "Quatre têtes, bien coupées, regardent les mots précédents. Puis leurs résultats, (heads, T, C / heads), sont réunis en (T, C) sans transposition inverse : le premier mot reçoit les quatre premières lignes de la tête 1 au lieu de sa propre ligne de chaque tête."],
+    "{0} heads, rightly split, attend to the words before. Then their results, (heads, T, C / heads), are merged to (T, C) without transposing back: the first word gets the first {0} rows of head 1 instead of its own row of each head.",
+    "{0} Köpfe, richtig geteilt, achten auf die Wörter davor. Dann werden ihre Ergebnisse, (heads, T, C / heads), zu (T, C) vereint, ohne zurück zu transponieren: Das erste Wort bekommt die ersten {0} Zeilen von Kopf 1 statt seiner eigenen Zeile von jedem Kopf.",
+    "{0} têtes, bien coupées, regardent les mots précédents. Puis leurs résultats, (heads, T, C / heads), sont réunis en (T, C) sans transposition inverse : le premier mot reçoit les {0} premières lignes de la tête 1 au lieu de sa propre ligne de chaque tête."],
   "breaks.merge_view.question": [
     "Every percentage of attention obeys the mask. Which words does a prediction depend on?",
     "Jeder Prozentwert der Aufmerksamkeit hält sich an die Maske. Von welchen Wörtern hängt eine Vorhersage ab?",
@@ -332,15 +332,15 @@ export const breaks = {
   "breaks.merge_view.answer.1": ["On its own word alone.", "Nur von seinem eigenen Wort.", "De son propre mot seulement."],
   "breaks.merge_view.answer.2": ["Also on words after it.", "Auch von Wörtern danach.", "Aussi de mots suivants."],
   "breaks.merge_view.why": [
-    "The mask is right, and the percentages never see the future. The mix-up comes after them: the first word receives the rows of words 1 to 4, so it knows the words that it should predict. Nothing in the attention gives it away; a loss far below the limit does, and so does a prediction that changes with words after it. Merge in the reverse order: transpose first, then view.",
-    "Die Maske stimmt, und die Prozentwerte sehen nie in die Zukunft. Die Verwechslung kommt danach: Das erste Wort erhält die Zeilen der Wörter 1 bis 4 und kennt so die Wörter, die es vorhersagen soll. In der Aufmerksamkeit verrät das nichts; ein Loss weit unter der Grenze verrät es, ebenso eine Vorhersage, die sich mit Wörtern danach ändert. Vereine in umgekehrter Reihenfolge: erst transpose, dann view.",
-    "Le masque est juste, et les pourcentages ne voient jamais l’avenir. La confusion vient après : le premier mot reçoit les lignes des mots 1 à 4 et connaît donc les mots qu’il devrait prédire. Rien dans l’attention ne le trahit ; une perte bien en dessous de la limite le fait, de même qu’une prédiction qui change avec les mots suivants. Réunissez dans l’ordre inverse : d’abord transpose, puis view."],
+    "The mask is right, and the percentages never see the future. The mix-up comes after them: the first word receives the rows of words 1 to {0}, so it knows the words that it should predict. Nothing in the attention gives it away; a loss far below the limit does, and so does a prediction that changes with words after it. Merge in the reverse order: transpose first, then view.",
+    "Die Maske stimmt, und die Prozentwerte sehen nie in die Zukunft. Die Verwechslung kommt danach: Das erste Wort erhält die Zeilen der Wörter 1 bis {0} und kennt so die Wörter, die es vorhersagen soll. In der Aufmerksamkeit verrät das nichts; ein Loss weit unter der Grenze verrät es, ebenso eine Vorhersage, die sich mit Wörtern danach ändert. Vereine in umgekehrter Reihenfolge: erst transpose, dann view.",
+    "Le masque est juste, et les pourcentages ne voient jamais l’avenir. La confusion vient après : le premier mot reçoit les lignes des mots 1 à {0} et connaît donc les mots qu’il devrait prédire. Rien dans l’attention ne le trahit ; une perte bien en dessous de la limite le fait, de même qu’une prédiction qui change avec les mots suivants. Réunissez dans l’ordre inverse : d’abord transpose, puis view."],
 
   "breaks.scale_d_model": ["Scale by d_model", "Skalierung mit d_model", "Échelle par d_model"],
   "breaks.scale_d_model.what": [
-    "With four heads each query has 8 numbers. The similarities should be divided by √8; here they are divided by √32, the root of d_model, so they are half as large.",
-    "Mit vier Köpfen hat jede Query 8 Zahlen. Die Ähnlichkeiten sollen durch √8 geteilt werden; hier werden sie durch √32 geteilt, die Wurzel von d_model, und sind halb so groß.",
-    "Avec quatre têtes, chaque requête a 8 nombres. Les similarités devraient être divisées par √8 ; ici elles le sont par √32, la racine de d_model, et sont donc deux fois plus petites."],
+    "With {0} heads each query has {1} numbers. The similarities should be divided by √{1}; here they are divided by √32, the root of d_model, so they are too small.",
+    "Mit {0} Köpfen hat jede Query {1} Zahlen. Die Ähnlichkeiten sollen durch √{1} geteilt werden; hier werden sie durch √32 geteilt, die Wurzel von d_model, und sind zu klein.",
+    "Avec {0} têtes, chaque requête a {1} nombres. Les similarités devraient être divisées par √{1} ; ici elles le sont par √32, la racine de d_model, et sont donc trop petites."],
   "breaks.scale_d_model.question": [
     "At step 0, with the same random weights: how will the attention of “it” in the first head differ?",
     "Bei Schritt 0, mit denselben Zufallsgewichten: Wie unterscheidet sich die Aufmerksamkeit von „it“ im ersten Kopf?",
@@ -353,11 +353,11 @@ export const breaks = {
     "Bei Schritt 0 ist die größte Aufmerksamkeit von „it“ im ersten Kopf {0}; mit der Wurzel der Breite des Kopfs ist sie {1}.",
     "Au pas 0, la plus grande attention de « it » dans la première tête est de {0} ; avec la racine de la largeur de la tête, elle est de {1}."],
   "breaks.scale_d_model.when": [
-    "An accuracy of 90 % is first measured: {0} with √32, {1} with √8.",
-    "Eine Genauigkeit von 90 % wird zuerst gemessen: {0} mit √32, {1} mit √8.",
-    "Une exactitude de 90 % est mesurée pour la première fois : {0} avec √32, {1} avec √8."],
+    "An accuracy of 90 % is first measured: {0} with √32, {1} with √{2}.",
+    "Eine Genauigkeit von 90 % wird zuerst gemessen: {0} mit √32, {1} mit √{2}.",
+    "Une exactitude de 90 % est mesurée pour la première fois : {0} avec √32, {1} avec √{2}."],
   "breaks.scale_d_model.why": [
-    "This one is harmless here: the model learns larger queries and keys, which make up for the factor of 2. Nothing leaks, and the loss is as good, so no test of results finds it. It matters when weights are exchanged: they fit only the scale that they were trained with, and in right code the similarities are twice as large. The width to divide by is that of the vectors whose product is taken: the head’s.",
-    "Dieser Fehler schadet hier nicht: Das Modell lernt größere Querys und Keys, die den Faktor 2 ausgleichen. Nichts sickert durch, und der Loss ist ebenso gut; keine Prüfung der Ergebnisse findet ihn. Er zählt, wenn Gewichte ausgetauscht werden: Sie passen nur zu der Skalierung, mit der sie trainiert wurden, und in richtigem Code sind die Ähnlichkeiten doppelt so groß. Geteilt wird durch die Wurzel der Breite der Vektoren, deren Produkt man nimmt: der des Kopfs.",
-    "Cette erreur est inoffensive ici : le modèle apprend des requêtes et des clés plus grandes, qui compensent le facteur 2. Rien ne fuit, et la perte est aussi bonne ; aucun test des résultats ne la trouve. Elle compte quand on échange des poids : ils ne vont qu’avec l’échelle de leur entraînement, et dans un code juste les similarités sont deux fois plus grandes. On divise par la racine de la largeur des vecteurs dont on prend le produit : celle de la tête."],
+    "This one is harmless here: the model learns larger queries and keys, which make up for it. Nothing leaks, and the loss is as good, so no test of results finds it. It matters when weights are exchanged: they fit only the scale that they were trained with, and in right code the similarities are too large. The width to divide by is that of the vectors whose product is taken: the head’s.",
+    "Dieser Fehler schadet hier nicht: Das Modell lernt größere Querys und Keys, die das ausgleichen. Nichts sickert durch, und der Loss ist ebenso gut; keine Prüfung der Ergebnisse findet ihn. Er zählt, wenn Gewichte ausgetauscht werden: Sie passen nur zu der Skalierung, mit der sie trainiert wurden, und in richtigem Code sind die Ähnlichkeiten zu groß. Geteilt wird durch die Wurzel der Breite der Vektoren, deren Produkt man nimmt: der des Kopfs.",
+    "Cette erreur est inoffensive ici : le modèle apprend des requêtes et des clés plus grandes, qui compensent cela. Rien ne fuit, et la perte est aussi bonne ; aucun test des résultats ne la trouve. Elle compte quand on échange des poids : ils ne vont qu’avec l’échelle de leur entraînement, et dans un code juste les similarités sont trop grandes. On divise par la racine de la largeur des vecteurs dont on prend le produit : celle de la tête."],
 };

@@ -115,7 +115,7 @@ export const switches = {
     bit: BREAKS.SCALE_D_MODEL, heads: 4, answers: 3, right: 0, seed: 0,
     shows: (a, b) => most(b.row0) < most(a.row0) - 0.005,
     says: (a, b) => [say("scale_d_model.start", percent(most(b.row0), 1), percent(most(a.row0), 1)),
-      say("scale_d_model.when", stepText(b.learntAt), stepText(a.learntAt)), outcome(b)],
+      say("scale_d_model.when", stepText(b.learntAt), stepText(a.learntAt), 32 / b.heads), outcome(b)],
   },
 };
 
