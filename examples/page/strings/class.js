@@ -87,7 +87,7 @@ export const classroom = {
   "class.about.model": ["“{0}”. The model predicts each next word, with its weights after {1} of {2} training steps (seed {3}). Around the attention it has more lines: before it the table of words and the positions, after it the prediction and its loss.",
     "„{0}“. Das Modell sagt jedes nächste Wort vorher, mit seinen Gewichten nach {1} von {2} Trainingsschritten (Startwert {3}). Um die Attention herum hat es weitere Zeilen: davor die Tabelle der Wörter und die Positionen, danach die Vorhersage und ihren Loss.",
     "« {0} ». Le modèle prédit chaque mot suivant, avec ses poids après {1} pas d’entraînement sur {2} (graine {3}). Il a d’autres lignes autour de l’attention : avant elle, la table des mots et les positions ; après elle, la prédiction et sa perte."],
-  "class.train_to": ["Show the weights after step", "Gewichte nach Schritt", "Poids après le pas"],
+  "class.train_to": ["Weights after step", "Gewichte nach Schritt", "Poids après le pas"],
   "class.unknown": ["The model does not know: {0}. Change the sentence in the tab “{1}”.",
     "Das Modell kennt {0} nicht. Ändere den Satz unter „{1}“.",
     "Le modèle ne connaît pas {0}. Changez la phrase dans l’onglet « {1} »."],
