@@ -290,7 +290,7 @@ page:
 	@echo "$(PAGE)/attention.html is built; open it in a browser"
 
 $(BUILD)/attention.html: $(BUILD)/engine.wasm $(STORY) $(PAGE_GPT) \
-        $(addprefix examples/page/,page.html page.css story.css gpt.css build.sh) \
+        $(addprefix examples/page/,page.html page.css story.css gpt.css onward.css build.sh) \
         $(wildcard examples/page/*.js examples/page/*/*.js examples/page/*/*/*.js)
 	$(call step,join $@)
 	sh examples/page/build.sh $< $(STORY) $(PAGE_GPT) $@

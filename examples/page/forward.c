@@ -130,26 +130,60 @@ void network_free(network *n)
 
 /* ---- forward ---- */
 
-/* SelfAttention.forward. Without breaks, the operations are those of heed_self_attention_forward.
- */
-static heed_tensor *attend(struct heed_self_attention *self, heed_tensor *token_encodings,
-                           heed_tensor *block_mask, unsigned breaks)
+heed_tensor *forward_split(heed_tensor *x, int heads, bool by_view)
+{
+    if (!by_view) {
+        return heed_transpose(heed_unflatten(x, -1, HEED_SHAPE(heads, -1)), -3, -2);
+    }
+    const int64_t T = heed_size(x, -2);
+    return heed_unflatten(heed_flatten(x, -2, -1), -1, HEED_SHAPE(heads, T, -1));
+}
+
+heed_tensor *forward_merge(heed_tensor *y, bool by_view)
+{
+    if (!by_view) {
+        return heed_flatten(heed_transpose(y, -3, -2), -2, -1);
+    }
+    const int64_t T = heed_size(y, -2);
+    return heed_unflatten(heed_flatten(y, -3, -1), -1, HEED_SHAPE(T, -1));
+}
+
+/* The queries, keys and values of a head (..., T, head_dim). */
+typedef struct projected {
+    heed_tensor *q, *k, *v;
+} projected;
+
+static projected project(struct heed_self_attention *self, heed_tensor *token_encodings,
+                         unsigned breaks)
 {
     if (self == NULL) { /* an error is pending */
+        return (projected){NULL, NULL, NULL};
+    }
+    HEED_FORWARD(self);
+    struct heed_linear *W_k = breaks & BREAK_SAME_KEYS ? self->W_q : self->W_k;
+    heed_tensor *q = heed_linear_forward(self->W_q, token_encodings);
+    heed_tensor *k = heed_linear_forward(W_k, token_encodings);
+    return (projected){q, k, heed_linear_forward(self->W_v, token_encodings)};
+}
+
+/* The rest of SelfAttention.forward. Without breaks, the operations are those of
+ * heed_self_attention_forward. `width`: scores are divided by its root. */
+static heed_tensor *attend(struct heed_self_attention *self, projected p, int64_t width,
+                           heed_tensor *block_mask, unsigned breaks)
+{
+    if (self == NULL) {
         return NULL;
     }
     HEED_FORWARD(self);
     const int row_dim = -2, col_dim = -1;
-    struct heed_linear *W_k = breaks & BREAK_SAME_KEYS ? self->W_q : self->W_k;
-    heed_tensor *q = forward_add_mark("q", heed_linear_forward(self->W_q, token_encodings));
-    heed_tensor *k = forward_add_mark("k", heed_linear_forward(W_k, token_encodings));
-    heed_tensor *v = forward_add_mark("v", heed_linear_forward(self->W_v, token_encodings));
+    heed_tensor *q = forward_add_mark("q", p.q), *k = forward_add_mark("k", p.k);
+    heed_tensor *v = forward_add_mark("v", p.v);
 
     heed_tensor *sims =
         forward_add_mark("sims", heed_matmul(q, heed_transpose(k, row_dim, col_dim)));
     heed_tensor *scaled_sims = sims;
     if (!(breaks & BREAK_NO_SCALE)) {
-        scaled_sims = heed_div_scalar(sims, sqrt((double)heed_size(k, col_dim)));
+        scaled_sims = heed_div_scalar(sims, sqrt((double)width));
     }
     forward_add_mark("scaled_sims", scaled_sims);
     if (block_mask != NULL && breaks & BREAK_MASK_INVERTED) {
@@ -169,9 +203,31 @@ static heed_tensor *attend(struct heed_self_attention *self, heed_tensor *token_
     return forward_add_mark("attention_scores", heed_matmul(attention_percents, v));
 }
 
+/* The queries, keys and values of all heads, side by side, cut into heads by reshape alone. */
+static void project_and_split_by_view(const network *n, heed_tensor *token_encodings,
+                                      unsigned breaks, projected *of_heads)
+{
+    heed_tensor *q[MODEL_MOST_HEADS], *k[MODEL_MOST_HEADS], *v[MODEL_MOST_HEADS];
+    const int heads = network_head_count(n);
+    for (int i = 0; i < heads; i++) {
+        const projected p = project(network_head(n, i), token_encodings, breaks);
+        q[i] = p.q;
+        k[i] = p.k;
+        v[i] = p.v;
+    }
+    heed_tensor *all_q = forward_split(heed_cat(q, heads, -1), heads, true),
+                *all_k = forward_split(heed_cat(k, heads, -1), heads, true),
+                *all_v = forward_split(heed_cat(v, heads, -1), heads, true);
+    for (int i = 0; i < heads; i++) {
+        of_heads[i] = (projected){heed_select(all_q, -3, i), heed_select(all_k, -3, i),
+                                  heed_select(all_v, -3, i)};
+    }
+}
+
 heed_tensor *forward_attention(const network *n, heed_tensor *token_encodings,
                                heed_tensor *block_mask, unsigned breaks)
 {
+    projected of_heads[MODEL_MOST_HEADS];
     heed_tensor *outputs[MODEL_MOST_HEADS];
     struct heed_multi_head *m = multi_head(n);
     if (block_mask != NULL) {
@@ -179,20 +235,29 @@ heed_tensor *forward_attention(const network *n, heed_tensor *token_encodings,
         block_mask = heed_slice(heed_slice(block_mask, 0, 0, count, 1), 1, 0, count, 1);
     }
     if (m == NULL) {
-        return attend(network_head(n, 0), token_encodings, block_mask, breaks);
+        struct heed_self_attention *self = network_head(n, 0);
+        const projected p = project(self, token_encodings, breaks);
+        return attend(self, p, heed_size(p.k, -1), block_mask, breaks);
     }
     HEED_FORWARD(m);
     const int heads = network_head_count(n);
+    const bool split_by_view = breaks & BREAK_SPLIT_VIEW;
+    if (split_by_view) {
+        project_and_split_by_view(n, token_encodings, breaks, of_heads);
+    }
     for (current_head = 0; current_head < heads; current_head++) {
-        outputs[current_head] =
-            attend(network_head(n, current_head), token_encodings, block_mask, breaks);
+        struct heed_self_attention *self = network_head(n, current_head);
+        const projected p =
+            split_by_view ? of_heads[current_head] : project(self, token_encodings, breaks);
+        const int64_t width = heed_size(breaks & BREAK_SCALE_D_MODEL ? token_encodings : p.k, -1);
+        outputs[current_head] = attend(self, p, width, block_mask, breaks);
     }
     current_head = 0;
-    heed_tensor *all = forward_add_mark("all_heads", heed_cat(outputs, heads, -1));
-    if (n->concatenates) {
-        return all;
-    }
-    return forward_add_mark("projected", heed_linear_forward(m->W_o, all));
+    heed_tensor *all = breaks & BREAK_MERGE_VIEW
+                           ? forward_merge(heed_stack(outputs, heads, -3), true)
+                           : heed_cat(outputs, heads, -1);
+    forward_add_mark("all_heads", all);
+    return n->concatenates ? all : forward_add_mark("projected", heed_linear_forward(m->W_o, all));
 }
 
 heed_tensor *forward_logits(const network *n, heed_tensor *tokens, heed_tensor *block_mask,

@@ -6,7 +6,8 @@
 
 #include "examples/next_token/model.h"
 
-/* Mistakes to try; a bit set. The last two concern training (engine.c). */
+/* Mistakes to try; a bit set. NO_ZERO_GRAD and LR_100 concern training (run.c), the three after
+ * them networks of several heads. */
 enum {
     BREAK_NO_SCALE = 1,      /* scaled_sims = sims */
     BREAK_WRONG_DIM = 2,     /* softmax over the queries instead of the keys */
@@ -16,7 +17,10 @@ enum {
     BREAK_SAME_KEYS = 32,    /* W_k = W_q */
     BREAK_NO_ZERO_GRAD = 64,
     BREAK_LR_100 = 128,
-    BREAKS = 256
+    BREAK_SPLIT_VIEW = 256,     /* heads split by reshape alone */
+    BREAK_MERGE_VIEW = 512,     /* heads merged by reshape alone */
+    BREAK_SCALE_D_MODEL = 1024, /* scaled by the root of d_model, not of a head's width */
+    BREAKS = 2048
 };
 
 /* One of the three modules is set. */
@@ -48,6 +52,12 @@ heed_tensor *forward_attention(const network *n, heed_tensor *token_encodings,
                                heed_tensor *block_mask, unsigned breaks);
 heed_tensor *forward_logits(const network *n, heed_tensor *tokens, heed_tensor *block_mask,
                             unsigned breaks);
+
+/* How one matrix for all heads is cut into heads, and back. forward_split: x (..., T, C) ->
+ * (..., heads, T, C / heads); forward_merge: the reverse. by_view: without the transpose, a
+ * mistake: the shape is right, but each number is in another place. */
+heed_tensor *forward_split(heed_tensor *x, int heads, bool by_view);
+heed_tensor *forward_merge(heed_tensor *y, bool by_view);
 
 /* The named results of the last forward, in order; they belong to the scope of that forward. */
 enum { FORWARD_MOST_MARKS = 16 * (MODEL_MOST_HEADS + 1) };

@@ -11,6 +11,9 @@ export const BREAKS = {
   SAME_KEYS: 32,
   NO_ZERO_GRAD: 64,
   LR_100: 128,
+  SPLIT_VIEW: 256,
+  MERGE_VIEW: 512,
+  SCALE_D_MODEL: 1024,
 };
 
 /** A line that is no step. whole: shown only in the whole program. */
@@ -266,15 +269,36 @@ function model({ heads, masked, has, tokens }) {
 /** A line of training, shown only in the whole program unless a switch has changed it. */
 const training = (id, broken, python, c) => ({ ...context(python, c, !broken), id, broken });
 
+// ---- all heads in one matrix, as most code has them ----
+
+const PACKED = { // what a switch of heads changes: [right, wrong] in Python and in C
+  SPLIT_VIEW: ["return x.view(len(x), self.heads, -1).transpose(0, 1)",
+    "return x.view(self.heads, len(x), -1)",
+    "return heed_transpose(heed_reshape(x, HEED_SHAPE(T, heads, -1)), 0, 1);",
+    "return heed_reshape(x, HEED_SHAPE(heads, T, -1));"],
+  MERGE_VIEW: ["return y.transpose(0, 1).reshape(len(x), -1)",
+    "return y.reshape(len(x), -1)",
+    "return heed_reshape(heed_transpose(y, 0, 1), HEED_SHAPE(T, -1));", "return heed_reshape(y, HEED_SHAPE(T, -1));"],
+  SCALE_D_MODEL: ["scaled_sims = sims / k.size(-1) ** 0.5", "scaled_sims = sims / token_encodings.size(-1) ** 0.5",
+    "heed_tensor *scaled_sims = heed_div_scalar(sims, sqrt((double)heed_size(k, -1)));",
+    "heed_tensor *scaled_sims = heed_div_scalar(sims, sqrt((double)heed_size(token_encodings, -1)));"],
+};
+
+/** The lines with split, merge and scale. */
+const packed = (has) => Object.entries(PACKED).map(([name, [right, wrong, c, wrongC]]) =>
+  ({ ...context(has(name) ? wrong : right, has(name) ? wrongC : c), broken: has(name) }));
+
 /**
- * The lines in the order of the listing. example: "tutorial", "pizza" or "own"; breaks: a set of BREAKS;
+ * The lines in the order of the listing. example: "packed": heads in one matrix; else "tutorial", "pizza" or "own";
+ * breaks: a set of BREAKS;
  * masked: whether attention has a mask; tokens: the ids of the sentence. Each: {python, c: text or null,
  * id: its name, if it has one, whole: belongs only to the whole program, broken: a switch has changed it}; steps also
  * have {marks: the names of what they make, reads, formula, back, every}.
  */
 export function codeLines({ example, heads = 1, breaks = 0, masked = example !== "tutorial", tokens = null }) {
   const has = (name) => (breaks & BREAKS[name]) !== 0;
-  return example === "tutorial" ? tutorial(masked, has) : model({ heads, masked, has, tokens });
+  return example === "packed" ? packed(has) : example === "tutorial" ? tutorial(masked, has)
+    : model({ heads, masked, has, tokens });
 }
 
 /**

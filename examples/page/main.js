@@ -13,11 +13,12 @@ import * as training from "./sections/training.js";
 import * as gradients from "./sections/gradients.js";
 import * as breaks from "./sections/breaks.js";
 import * as own from "./sections/own.js";
+import * as onward from "./sections/onward.js";
 import * as gpt from "./sections/onward/gpt.js";
 import * as quiz from "./sections/quiz.js";
 import * as teachers from "./sections/teachers.js";
 
-const sections = { story, class: classroom, training, gradients, breaks, own, gpt, quiz, teachers };
+const sections = { story, class: classroom, training, gradients, breaks, own, onward, gpt, quiz, teachers };
 const names = Object.keys(sections);
 const app = document.getElementById("app");
 
@@ -104,7 +105,7 @@ function dialog(title, ...content) {
 function helpDialog() {
   const ofLines = { code: ["C"], matrix: ["M"] }; // of "Line by line"
   const keys = {
-    step: ["←", "→"], cell: ["←", "→", "↑", "↓"], press: ["Enter"], tab: names.map((_, i) => String(i + 1)),
+    step: ["←", "→"], cell: ["←", "→", "↑", "↓"], press: ["Enter"], tab: names.map((_, i) => String((i + 1) % 10)),
     present: ["P"], station: ["N", "B"],
     escape: ["Esc"], help: ["?"],
   };
@@ -234,7 +235,7 @@ function listenToKeys(help, say) {
         document.querySelector("dialog[open]") !== null) {
       return;
     }
-    const tab = names[Number(event.key) - 1];
+    const tab = /^\d$/.test(event.key) ? names[(Number(event.key) + 9) % 10] : undefined;
     if (event.key === "?") {
       help.open();
     } else if (event.key.toLowerCase() === "p") {

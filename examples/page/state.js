@@ -30,7 +30,7 @@ const fields = {
   lang: oneOf("", "en", "de", "fr"), // "": the browser's
   theme: oneOf("", "light", "dark"), // "": the system's
   present: flag(),                   // presenter mode
-  tab: oneOf("story", "class", "training", "gradients", "breaks", "own", "gpt", "quiz", "teachers"),
+  tab: oneOf("story", "class", "training", "gradients", "breaks", "own", "onward", "gpt", "quiz", "teachers"),
   plan: oneOf("10", "30", "45"),     // of the lesson, in minutes
   embed: matching("", /^(line:\d{1,2}|matrix:[\w.@]{1,60}|picture:\d{1,2}|story:[1-9])$/), // one picture alone (embed.js)
   story: whole(1, 1, 9),             // its screen
@@ -54,8 +54,18 @@ const fields = {
   zoom: amount(1, 0.001, 2),         // how far the loss is drawn on each side
   h: whole(4, 1, 13),                // of the quotient: 10^-h
   broken: oneOf("", "no_scale", "wrong_dim", "mask_inverted", "mask_after", "no_positions", "same_keys",
-    "no_zero_grad", "lr_100"),       // the switch of "Break it"
+    "no_zero_grad", "lr_100", "split_view", "merge_view", "scale_d_model"),       // the switch of "Break it"
   broken_seed: matching("", /^\d{1,15}$/), // of its models; "": the switch's own
+  broken_heads: oneOf("", "2", "4"), // of its models, if it concerns heads; "": the switch's own
+  onward: whole(1, 1, 3),            // its screen
+  place: matching("17", /^[0-2][0-7]$/), // the number that is followed through split and merge
+  parted: oneOf("right", "split_view", "merge_view"), // how heads are split and merged
+  in_heads: oneOf("2", "4"),
+  prompt: sentence("the pizza came"), // that the model continues
+  write_step: whole(0, 0, 20),       // the words written before what is shown
+  rope: oneOf("one", "four", "sines"), // pairs that turn, or positions that are added
+  rope_q: whole(9, 0, 24),           // the position of the query, and of the key
+  rope_k: whole(4, 0, 24),
   gpt_text: text("Eva has a drum. Who has the drum? "), // that the GPT reads
   gpt_box: matching("h.1.attn", /^[\w.]{1,20}$/), // the opened box of its map (boxes.js)
   gpt_part: matching("", /^[\w().]{0,20}$/), // what is shown of the box; "": the first
@@ -64,7 +74,7 @@ const fields = {
 
 // What an entry of the browser's history shows, whatever the run is.
 const SHOWN = ["tab", "story", "example", "phase", "line", "head", "masked", "cell", "weight", "turn", "zoom", "h", "broken",
-  "broken_seed", "gpt_text", "gpt_box", "gpt_part", "gpt_at"];
+  "broken_seed", "broken_heads", "onward", "place", "parted", "in_heads", "prompt", "write_step", "rope", "rope_q", "rope_k", "gpt_text", "gpt_box", "gpt_part", "gpt_at"];
 const MINE = "of this page"; // the state of its entries
 
 const defaults = Object.fromEntries(Object.entries(fields).map(([key, { initial }]) => [key, initial]));

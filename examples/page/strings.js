@@ -12,12 +12,13 @@ import { question } from "./strings/question.js";
 import { quiz } from "./strings/quiz.js";
 import { teachers } from "./strings/teachers.js";
 import { gpt } from "./strings/gpt.js";
+import { onward } from "./strings/onward.js";
 import { story } from "./strings/story.js";
 
 export const LANGUAGES = { en: "English", de: "Deutsch", fr: "Français" };
 
 const table = { ...shell, ...classroom, ...explaining, ...gradients, ...training, ...breaks, ...own, ...teachers,
-  ...question, ...quiz, ...gpt, ...story };
+  ...question, ...quiz, ...gpt, ...onward, ...story };
 const order = Object.keys(LANGUAGES);
 const FRENCH = order.indexOf("fr"); // whose signs are not to be parted from their words
 let column = 0;

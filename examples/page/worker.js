@@ -4,6 +4,7 @@
 
 import { imports } from "./wasi.js";
 import { storyFunctions } from "./worker_story.js";
+import { onwardFunctions } from "./worker_onward.js";
 import { gptFunctions } from "./worker_gpt.js";
 
 let e; // the engine's exports
@@ -221,6 +222,7 @@ const functions = {
 };
 
 Object.assign(functions, storyFunctions({ exports: () => e, lend, json }));
+Object.assign(functions, onwardFunctions({ exports: () => e, lend, json, elements }));
 Object.assign(functions, gptFunctions({ exports: () => e, lend, lendFile, json, elements }));
 
 onmessage = async ({ data: { id, name, args } }) => {

@@ -7,10 +7,14 @@ switches with ten seeds, which takes a few minutes:
 
 import sys
 
+from selenium.webdriver.support.select import Select
+
 from browser import start
 from helpers import number, open_page
 
-SWITCHES = ("no_scale", "wrong_dim", "mask_inverted", "mask_after", "no_positions", "same_keys", "no_zero_grad", "lr_100")
+SWITCHES = ("no_scale", "wrong_dim", "mask_inverted", "mask_after", "no_positions", "same_keys", "no_zero_grad", "lr_100",
+            "split_view", "merge_view", "scale_d_model")
+OF_HEADS = {"split_view": 4, "merge_view": 2, "scale_d_model": 2}  # switches of several heads, and a number that is not their own
 LEARNT = 0.9  # from this accuracy on, the toy counts as learnt
 
 # Seeds whose models do what a sentence once denied: lost again, not learnt, a healthy model without positions.
@@ -84,6 +88,9 @@ HOLDS = {
     "lr_100.course": lambda a, b, v: shows(v[0], max(b["losses"]), 1) and max(b["losses"]) > 2 * b["losses"][0] and
     shows(v[1], b["loss"], 0.01) and shows(v[2], a["loss"], 1e-3),
     "lr_100.end": lambda a, b, v: percents(v, b["accuracy"], b["attention"]),
+    "told": lambda a, b, v: percents(v, b["told"]) and b["told"] > 1e-3 and a["told"] < 1e-4,
+    "scale_d_model.start": lambda a, b, v: percents(v, max(b["row0"]), max(a["row0"])),
+    "scale_d_model.when": lambda a, b, v: at_step(v[0], b) and at_step(v[1], a) and int(v[2]) == 32 // b["heads"],
     "loss.below": lambda a, b, v: b["loss"] < b["limit"] and number(v[0]) < number(v[1]) and
     shows(v[0], b["loss"], 1e-3) and shows(v[1], b["limit"], 1e-3),
     "loss.above": lambda a, b, v: shows(v[0], b["loss"], 1e-3) and shows(v[1], b["limit"], 1e-3),
@@ -114,6 +121,9 @@ ANSWERS = {
     "same_keys": lambda a, b: abs(b["simPair"][0] - b["simPair"][1]) < 1e-3 * abs(b["simPair"][0]),
     "no_zero_grad": lambda a, b: b["loss"] > 10 * b["losses"][0],
     "lr_100": lambda a, b: max(b["losses"]) > 10 * b["losses"][0] and stays_above(a, b),
+    "split_view": lambda a, b: b["loss"] < b["limit"] - 0.05,
+    "merge_view": lambda a, b: b["told"] > 1e-3 and a["told"] < 1e-4,
+    "scale_d_model": lambda a, b: max(b["row0"]) < max(a["row0"]) and abs(sum(b["row0"]) - 1) < 1e-4,
 }
 
 # What the explanations say about several seeds; pairs: (healthy, broken) of each.
@@ -131,6 +141,14 @@ WHY = {
     "same_keys: at first it mostly looks at itself":
         ("same_keys", lambda pairs: sum(b["row0"][b["it"]] == max(b["row0"]) for _, b in pairs) > len(pairs) / 2),
     "same_keys: the toy can be learnt": ("same_keys", lambda pairs: any(learnt(b) for _, b in pairs)),
+    "split_view: the loss is better than the best possible one, and predictions know later words":
+        ("split_view", lambda pairs: all(b["loss"] < b["limit"] - 0.05 and b["told"] > 0.1 for _, b in pairs)),
+    "merge_view: the percentages never see the future, the loss is far below the limit":
+        ("merge_view", lambda pairs: all(b["leak"] < 1e-4 and b["loss"] < b["limit"] / 10 and b["told"] > 0.1 for _, b in pairs)),
+    "both: there is nothing to copy when the model writes":
+        ("merge_view", lambda pairs: all(badly(b) for _, b in pairs)),
+    "scale_d_model: harmless, the loss is as good":
+        ("scale_d_model", lambda pairs: all(learnt(b) and abs(b["loss"] - a["loss"]) < 0.02 and b["told"] < 1e-4 for a, b in pairs)),
     "no_zero_grad: the loss first falls": ("no_zero_grad", lambda pairs: all(lowest(b)[1] < 0.7 * b["losses"][0] for _, b in pairs)),
     "no_zero_grad: it fails": ("no_zero_grad", lambda pairs: all(b["accuracy"] < 0.5 for _, b in pairs)),
     "lr_100: the loss at the end looks small after the leap, and attention does not recover":
@@ -138,19 +156,19 @@ WHY = {
 }
 
 
-def verdict(page, name, seed=None):
-    """(seconds, {sentences, text, healthy, broken}) of a switch, with its own seed or another."""
-    found = page.driver.execute_async_script("""const [name, seed, done] = arguments, began = performance.now();
+def verdict(page, name, seed=None, heads=None):
+    """(seconds, {sentences, text, healthy, broken}) of a switch, with its own seed and heads or others."""
+    found = page.driver.execute_async_script("""const [name, seed, heads, done] = arguments, began = performance.now();
         const plain = ({ language, first, last, ...rest }) => ({ ...rest, written: last.written });
-        page.sections.breaks.verdict(name, seed ?? undefined).then(({ healthy, broken, ...rest }) => done(
-            [(performance.now() - began) / 1000, { ...rest, healthy: plain(healthy), broken: plain(broken) }]), (e) => done(e.message))""", name, seed)
+        page.sections.breaks.verdict(name, seed ?? undefined, heads ?? undefined).then(({ healthy, broken, ...rest }) => done(
+            [(performance.now() - began) / 1000, { ...rest, healthy: plain(healthy), broken: plain(broken) }]), (e) => done(e.message))""", name, seed, heads)
     assert isinstance(found, list), (name, found)
     return found
 
 
-def hold(page, name, seed=None):
-    """Checks each sentence about a switch. Returns (seconds, healthy, broken)."""
-    seconds, found = verdict(page, name, seed)
+def hold(page, name, seed=None, heads=None):
+    """Checks each sentence about a switch. Returns (seconds, healthy, broken, keys of the sentences)."""
+    seconds, found = verdict(page, name, seed, heads)
     a, b = found["healthy"], found["broken"]
     keys = [sentence["key"].removeprefix("breaks.") for sentence in found["sentences"]]
     for key, sentence in zip(keys, found["sentences"]):
@@ -183,6 +201,17 @@ def check(page):
     assert "breaks.outcome.failed" in [s["key"] for s in verdict(page, "no_scale")[1]["sentences"]]
     for name, seed in PECULIAR:
         hold(page, name, seed)
+    for name, other in OF_HEADS.items():
+        page.find(f"#break-{name}").click()
+        before = page.text("#panel-breaks h3 + p")
+        Select(page.find("#break-heads")).select_by_value(str(other))
+        assert page.text("#panel-breaks h3 + p") != before, (name, "the text names the number of heads")
+        assert "hidden" not in hold(page, name, None, other)[-1], (name, other)
+        assert verdict(page, name)[1]["broken"]["heads"] == other
+        places = page.run("document.querySelectorAll('#panel-breaks .places').length")
+        assert places == (0 if name == "scale_d_model" else 1), (name, places)
+    page.find("#break-no_scale").click()
+    assert page.run("[page.state.broken_heads, document.querySelector('#break-heads')]") == ["", None]
     for key, texts in page.run("page.allStrings").items():
         places = [sorted(set(part[0] for part in text.split("{")[1:])) for text in texts]
         assert places.count(places[0]) == 3, (key, texts)
@@ -199,11 +228,12 @@ def main():
         pairs, slowest, said = {}, (0, None), {}
         for seed in seeds:
             for name in SWITCHES:
-                seconds, a, b, keys = hold(page, name, seed)
-                pairs.setdefault(name, []).append((a, b))
-                slowest = max(slowest, (seconds, (name, seed)))
-                for key in keys:
-                    said[key] = said.get(key, 0) + 1
+                for heads in {None, OF_HEADS.get(name)}:
+                    seconds, a, b, keys = hold(page, name, seed, heads)
+                    pairs.setdefault(name, []).append((a, b))
+                    slowest = max(slowest, (seconds, (name, seed)))
+                    for key in keys:
+                        said[key] = said.get(key, 0) + 1
         for what, (name, holds) in WHY.items():
             assert holds(pairs[name]), what
     finally:

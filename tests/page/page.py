@@ -26,6 +26,7 @@ import asking
 import breaks
 import gpt
 import lines
+import onward
 import shell
 import story
 from browser import check_axe, skip, start
@@ -515,13 +516,14 @@ def check_languages(driver, path):
 def check_keyboard(page):
     """What Tab reaches shows the focus, in every tab."""
     for tab in TABS:
-        set_state(page, tab=tab)
+        show(page, tab)
         page.driver.execute_script("document.querySelector('#app button').focus()")
         reached = 0
         for _ in range(60):
             ActionChains(page.driver).send_keys(Keys.TAB).perform()
-            name, outline = page.run("""(e => [e.id || e.className || e.tagName,
-                [e, e.parentElement].some(x => getComputedStyle(x).outlineStyle !== 'none')])(document.activeElement)""")
+            name, outline = page.run("""(e => [e.id || e.className.baseVal || e.className || e.tagName,
+                [e, e.parentElement].some(x => getComputedStyle(x).outlineStyle !== 'none') || // handles have a ring
+                    [...e.querySelectorAll('.story-touch')].some(x => getComputedStyle(x).stroke !== 'none')])(document.activeElement)""")
             if name == "BODY":
                 break
             assert outline, (tab, name)
@@ -614,6 +616,7 @@ def main():
         breaks.check(page)
         shell.check(page)
         asking.check(page)
+        onward.check(page)
         check_files(page, folder)
         check_keyboard(page)
         check_print(page)
@@ -622,6 +625,7 @@ def main():
         gpt.check(driver, path, folder)
         check_links(driver, path)
         shell.check_layout(driver, path)
+        onward.check_layout(driver, path)
         shell.check_history(driver, path)
         asking.check_embed(driver, path)
         check_languages(driver, path)

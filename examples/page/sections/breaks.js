@@ -4,31 +4,51 @@ import { h, fill } from "../dom.js";
 import { t } from "../strings.js";
 import { state, setState, onState } from "../state.js";
 import { STEPS } from "../run.js";
-import { codeLines } from "../lines.js";
+import { codeLines, BREAKS } from "../lines.js";
 import { lineChart } from "../charts.js";
 import { matrix, number } from "../matrix.js";
 import { smoothed, LOSSES } from "./training.js";
 import { model, forgetUnfinished } from "./breaks/model.js";
+import { placesOf } from "./onward/places.js";
 import { switches, sentences, seen, percent, stepText, text, written } from "./breaks/says.js";
+
+/** What a switch does, drawn. */
+const PICTURES = { split_view: BREAKS.SPLIT_VIEW, merge_view: BREAKS.MERGE_VIEW };
+
+/** The heads of both models: the reader's choice, if the switch concerns heads. */
+const headsOf = (name) => (switches[name].heads === undefined ? 1 : Number(state.broken_heads) || switches[name].heads);
 
 /** The seed of both models: the reader's, or one with which everything that is said about the switch is well seen. */
 const seedOf = (name) => (state.broken_seed === "" ? switches[name].seed : Number(state.broken_seed));
 
-/** What the section says about a switch, from models trained with a seed: {sentences: [{key, values}], text,
+/** The healthy and the broken model of a switch. */
+const modelsOf = (name, seed, heads = headsOf(name)) =>
+  [0, switches[name].bit].map((breaks) => ({ seed, breaks, heads }));
+
+const D_MODEL = 32; // of forward.h's models
+
+/** What the texts say about heads: their number, the width of one, and its last feature. */
+const ofHeads = (heads) => [heads, D_MODEL / heads, D_MODEL / heads - 1];
+
+/** What the section says about a switch, from models trained with a seed and heads: {sentences: [{key, values}], text,
  * healthy, broken: the results}. For tests. */
-export async function verdict(name, seed = seedOf(name)) {
-  const [healthy, broken] = await Promise.all([model(seed, 0), model(seed, switches[name].bit)]);
+export async function verdict(name, seed = seedOf(name), heads = headsOf(name)) {
+  const [healthy, broken] = await Promise.all(modelsOf(name, seed, heads).map((of) => model(of)));
   return { sentences: sentences(name, healthy, broken), text: seen(name, healthy, broken), healthy, broken };
 }
 
+const TITLES = { python: "PyTorch", c: "C" };
+
 /** The lines in a language ("python" or "c") that a switch removes and adds. */
-function codeBox(name, language, bit) {
-  const linesWith = (breaks) => codeLines({ example: "pizza", breaks }).map((line) => line[language]);
+function codeBox(name, language) {
+  const { bit } = switches[name], title = TITLES[language];
+  const example = switches[name].heads !== undefined ? "packed" : "pizza";
+  const linesWith = (breaks) => codeLines({ example, breaks }).map((line) => line[language]);
   const right = linesWith(0), wrong = linesWith(bit);
   const only = (lines, others) => lines.filter((line) => line && !others.includes(line));
   const shown = (tag, sign, lines) => lines.map((line) => h(tag, {}, `${sign} ${line.trim()}\n`));
-  return h("div.break-code", {}, h("h4", {}, name),
-    h("pre", { tabindex: 0, role: "region", "aria-label": name },
+  return h("div.break-code", {}, h("h4", {}, title),
+    h("pre", { tabindex: 0, role: "region", "aria-label": title },
       h("code", {}, shown("del", "−", only(right, wrong)), shown("ins", "+", only(wrong, right)))));
 }
 
@@ -45,7 +65,7 @@ export function begin(root) {
   const buttons = Object.keys(switches).map((name) =>
     h("button", { type: "button", id: `break-${name}`, onclick: () => {
       shown = null; // ask again, even about the same one
-      setState({ broken: name, broken_seed: "" });
+      setState({ broken: name, broken_seed: "", broken_heads: "" });
       show();
     } }, t(`breaks.${name}`)));
   menu.append(...buttons);
@@ -68,13 +88,14 @@ export function begin(root) {
 
   /** The changed line and the question. */
   function ask(name) {
-    const { bit, answers } = switches[name];
+    const { answers } = switches[name], heads = headsOf(name);
+    const picture = PICTURES[name] === undefined ? undefined : placesOf({ heads, breaks: PICTURES[name] });
     const after = h("div.break-result", { id: "break-result" });
     const form = h("fieldset.break-question", {}, h("legend", {}, t(`breaks.${name}.question`)),
       Array.from({ length: answers }, (_, i) => h("label", {},
         h("input", { type: "radio", name: "break-answer", value: i, onchange: () => {
           retrain.disabled = false;
-          why.textContent = t("breaks.retrain.why", seedOf(name), STEPS);
+          why.textContent = t(heads > 1 ? "breaks.retrain.heads" : "breaks.retrain.why", seedOf(name), STEPS, heads);
         } }), " ",
         t(`breaks.${name}.answer.${i}`))));
     const retrain = h("button.primary", { type: "button", id: "break-retrain", disabled: true, onclick: () => {
@@ -88,16 +109,23 @@ export function begin(root) {
       setState({ broken_seed: seed.value.trim() });
       seed.value = seedOf(name);
     } });
-    fill(body, h("h3", {}, t(`breaks.${name}`)), h("p", {}, t(`breaks.${name}.what`)),
-      h("div.break-codes", {}, codeBox("PyTorch", "python", bit), codeBox("C", "c", bit)),
-      h("p.faint.not-presented", {}, t("breaks.signs")), form,
-      h("div.toolbar", {}, h("label", {}, t("train.seed"), " ", seed), retrain, why), after);
+    fill(body, h("h3", {}, t(`breaks.${name}`)), h("p", {}, t(`breaks.${name}.what`, ...ofHeads(heads))),
+      h("div.break-codes", {}, codeBox(name, "python"), codeBox(name, "c")),
+      h("p.faint.not-presented", {}, t("breaks.signs")), picture?.element, form,
+      h("div.toolbar", {}, h("label", {}, t("train.seed"), " ", seed), heads > 1 ? chooser(heads) : null, retrain,
+        why), after);
+    picture?.show();
   }
+
+  const chooser = (heads) => h("label", {}, t("class.heads"), " ", h("select", { id: "break-heads",
+    onchange: (event) => setState({ broken_heads: event.target.value }) },
+  ["2", "4"].map((count) => h("option", { value: count, selected: Number(count) === heads }, count))));
 
   /** Trains both models, shows their curves meanwhile, then what is seen. */
   async function compare(name, chosen, after, form) {
-    const seed = seedOf(name), { bit, right } = switches[name];
-    const losses = lineChart({ title: t("breaks.loss"), x: t("train.x"), y: t("train.loss.y"), most: STEPS, log: true, ...LOSSES,
+    const seed = seedOf(name), { right } = switches[name];
+    const losses = lineChart({ title: t("breaks.loss"), x: t("train.x"), y: t("train.loss.y"), most: STEPS, log: true,
+      ...LOSSES,
       series: [{ name: t("breaks.healthy"), style: 0 }, { name: t("breaks.broken"), style: 1 },
         { name: t("train.least"), short: t("train.least.short"), style: 3 }] });
     const progress = h("p");
@@ -126,7 +154,7 @@ export function begin(root) {
     const begun = (engine) => engines.push(engine);
     let healthy, broken;
     try {
-      [healthy, broken] = await Promise.all([model(seed, 0, listen(0), begun), model(seed, bit, listen(1), begun)]);
+      [healthy, broken] = await Promise.all(modelsOf(name, seed).map((of, i) => model(of, listen(i), begun)));
     } catch (error) {
       status.textContent = t("train.error", error.message);
       return;
@@ -148,7 +176,7 @@ export function begin(root) {
     labels[right].append(h("b.break-right", {}, " ✓"));
     fill(rest, table(healthy, broken), maps(healthy, broken));
     fill(words, h("h4", {}, t("breaks.seen")), h("p", { id: "break-seen" }, seen(name, healthy, broken)),
-      h("h4", {}, t("breaks.why")), h("p", {}, t(`breaks.${name}.why`)));
+      h("h4", {}, t("breaks.why")), h("p", {}, t(`breaks.${name}.why`, ...ofHeads(healthy.heads))));
     status.scrollIntoView({ block: "nearest" });
   }
 
@@ -166,6 +194,7 @@ export function begin(root) {
           row("breaks.row.attention", (r) => percent(r.attention)),
           row("breaks.row.right", (r) => t("breaks.of", r.right, r.prompts)),
           row("breaks.row.leak", (r) => percent(r.leak, 1)),
+          row("breaks.row.told", (r) => percent(r.told, 1)),
           row("breaks.row.written", (r) => written(r, r.written),
             text(healthy, healthy.sentence.slice(0, healthy.it + 1))))));
   }
@@ -178,19 +207,20 @@ export function begin(root) {
       kind: "percent" });
     const map = (result, key) => {
       const whole = matrix({ tensor: key, name: t(`breaks.${key}`), shape: [names.length, names.length],
-        values: result.last.weights, rows: names, columns: names, kind: "percent", compact: true });
+        values: result.last.weights.subarray(0, names.length ** 2), rows: names, columns: names, kind: "percent",
+        compact: true });
       whole.element.querySelectorAll("tbody tr")[result.it].classList.add("marked");
       return whole.element;
     };
-    return h("div", {}, h("h4", {}, t("breaks.maps")), it.element,
+    return h("div", {}, h("h4", {}, t(healthy.heads > 1 ? "breaks.maps.first" : "breaks.maps")), it.element,
       h("div.break-maps", {}, map(healthy, "healthy"), map(broken, "broken")), h("p.faint", {}, t("breaks.maps.why")));
   }
 
   onState((changed) => {
-    if (changed.has("broken_seed")) {
+    if (changed.has("broken_seed") || changed.has("broken_heads")) {
       shown = null;
     }
-    if (changed.has("broken") || changed.has("broken_seed")) {
+    if (["broken", "broken_seed", "broken_heads"].some((key) => changed.has(key))) {
       show();
     }
   });

@@ -16,6 +16,10 @@ export const breaks = {
     "Both models: seed {0}, one head, learning rate 0.02, {1} steps; a few seconds.",
     "Beide Modelle: Startwert {0}, ein Kopf, Lernrate 0,02, {1} Schritte; einige Sekunden.",
     "Les deux modèles : graine {0}, une tête, taux d’apprentissage 0,02, {1} pas ; quelques secondes."],
+  "breaks.retrain.heads": [
+    "Both models: seed {0}, {2} heads, learning rate 0.02, {1} steps; a few seconds.",
+    "Beide Modelle: Startwert {0}, {2} Köpfe, Lernrate 0,02, {1} Schritte; einige Sekunden.",
+    "Les deux modèles : graine {0}, {2} têtes, taux d’apprentissage 0,02, {1} pas ; quelques secondes."],
   "breaks.training": ["Training: step {0} of {1}", "Training: Schritt {0} von {1}", "Entraînement : pas {0} sur {1}"],
   "breaks.right": ["✓ Your answer is right: {0}", "✓ Deine Antwort stimmt: {0}", "✓ Votre réponse est juste : {0}"],
   "breaks.wrong": ["✗ It turns out differently: {0}", "✗ Es kommt anders: {0}", "✗ Ce n’est pas ce qui arrive : {0}"],
@@ -41,12 +45,14 @@ export const breaks = {
     "schreibt nach „it“ das richtige Wort, wenn es nur den Anfang bis „it“ bekommt (nichts abzuschreiben)",
     "écrit le bon mot après « it » quand il ne reçoit que le début, jusqu’à « it » (rien à copier)"],
   "breaks.row.leak": ["largest change of an attention when the words after “it” are cut off (0 if no word sees later ones)", "größte Änderung einer Aufmerksamkeit, wenn die Wörter nach „it“ fehlen (0, wenn kein Wort spätere sieht)", "plus grand changement d’une attention quand on coupe les mots après « it » (0 si aucun mot ne voit les suivants)"],
+  "breaks.row.told": ["largest change of a predicted word’s share when the words after “it” are cut off (0 if nothing is known of them)", "größte Änderung des Anteils eines vorhergesagten Worts, wenn die Wörter nach „it“ fehlen (0, wenn von ihnen nichts bekannt ist)", "plus grand changement de la part d’un mot prédit quand on coupe les mots après « it » (0 si rien n’en est connu)"],
   "breaks.row.written": ["{0} …", "{0} …", "{0} …"],
   "breaks.of": ["{0} of {1}", "{0} von {1}", "{0} sur {1}"],
   "breaks.never": ["never", "nie", "jamais"],
   "breaks.at_step": ["at step {0}", "bei Schritt {0}", "au pas {0}"],
   "breaks.nothing": ["(nothing: it ends the sentence)", "(nichts: es beendet den Satz)", "(rien : il termine la phrase)"],
   "breaks.maps": ["Attention side by side", "Aufmerksamkeit nebeneinander", "L’attention côte à côte"],
+  "breaks.maps.first": ["Attention of the first head side by side", "Aufmerksamkeit des ersten Kopfs nebeneinander", "L’attention de la première tête côte à côte"],
   "breaks.of_it": ["attention of it, in per cent", "Aufmerksamkeit von it, in Prozent", "attention de it, en pour cent"],
   "breaks.maps.why": [
     "The small maps show all words of the sentence: each row attends to the columns, no colour is 0 %, full green is 100 %. The framed row is “it”.",
@@ -93,6 +99,11 @@ export const breaks = {
     "In whole sentences never seen the accuracy is {0}; where the sentence ends with “it”, the model writes the right word in {1} of {2} sentences.",
     "In ganzen, nie gesehenen Sätzen ist die Genauigkeit {0}; endet der Satz mit „it“, schreibt das Modell in {1} von {2} Sätzen das richtige Wort.",
     "Dans des phrases entières jamais vues, l’exactitude est de {0} ; quand la phrase s’arrête à « it », le modèle écrit le bon mot dans {1} phrases sur {2}."],
+
+  "breaks.told": [
+    "When the words after “it” are cut off, the share of a word predicted before them changes by up to {0}: the model knows words that it should predict.",
+    "Schneidet man die Wörter nach „it“ ab, ändert sich der Anteil eines Worts, das davor vorhergesagt wird, um bis zu {0}: Das Modell kennt Wörter, die es vorhersagen soll.",
+    "Quand on coupe les mots après « it », la part d’un mot prédit avant eux change jusqu’à {0} : le modèle connaît des mots qu’il devrait prédire."],
 
   "breaks.no_scale": ["No scale", "Ohne Skalierung", "Sans mise à l’échelle"],
   "breaks.no_scale.what": [
@@ -154,9 +165,9 @@ export const breaks = {
     "Die Wörter nach „it“ bekommen {0} seiner Aufmerksamkeit, pizza {1}.",
     "Les mots après « it » reçoivent {0} de son attention, pizza {1}."],
   "breaks.mask_inverted.why": [
-    "The model copies the answer from the words that it should predict. Loss and accuracy look wonderful, the loss far better than the healthy model’s, and it has learnt nothing of use: when it writes, the answer is not there yet. This is the most treacherous of the eight. A loss far below the limit gives it away, and so does a test in which the model must write. (The last word sees nothing at all. Heed gives it a row of zeros; PyTorch’s softmax gives NaN for a row of −∞, and so the mistake is found at once there, unless a large negative number such as −1e9 takes the place of −∞.)",
-    "Das Modell schreibt die Antwort von den Wörtern ab, die es vorhersagen soll. Loss und Genauigkeit sehen wunderbar aus, der Loss viel besser als beim gesunden Modell, und gelernt hat es nichts Brauchbares: Beim Schreiben steht die Antwort noch nicht da. Das ist der heimtückischste der acht Fehler. Ein Loss weit unter der Grenze verrät ihn, ebenso eine Probe, in der das Modell schreiben muss. (Das letzte Wort sieht gar nichts. Heed gibt ihm eine Zeile aus Nullen. Die Softmax von PyTorch macht aus einer Zeile von −∞ NaN, und so fällt der Fehler dort sofort auf, außer wenn statt −∞ eine große negative Zahl wie −1e9 steht.)",
-    "Le modèle copie la réponse sur les mots qu’il devrait prédire. La perte et l’exactitude semblent magnifiques, la perte bien meilleure que celle du modèle sain, et il n’a rien appris d’utile : quand il écrit, la réponse n’est pas encore là. C’est la plus sournoise des huit erreurs. Une perte bien en dessous de la limite la trahit, de même qu’un essai où le modèle doit écrire. (Le dernier mot ne voit rien du tout. Heed lui donne une ligne de zéros ; la softmax de PyTorch donne NaN pour une ligne de −∞, et l’erreur s’y remarque donc aussitôt, sauf si un grand nombre négatif comme −1e9 remplace −∞.)"],
+    "The model copies the answer from the words that it should predict. Loss and accuracy look wonderful, the loss far better than the healthy model’s, and it has learnt nothing of use: when it writes, the answer is not there yet. This is the most treacherous of all. A loss far below the limit gives it away, and so does a test in which the model must write. (The last word sees nothing at all. Heed gives it a row of zeros; PyTorch’s softmax gives NaN for a row of −∞, and so the mistake is found at once there, unless a large negative number such as −1e9 takes the place of −∞.)",
+    "Das Modell schreibt die Antwort von den Wörtern ab, die es vorhersagen soll. Loss und Genauigkeit sehen wunderbar aus, der Loss viel besser als beim gesunden Modell, und gelernt hat es nichts Brauchbares: Beim Schreiben steht die Antwort noch nicht da. Das ist der heimtückischste aller Fehler. Ein Loss weit unter der Grenze verrät ihn, ebenso eine Probe, in der das Modell schreiben muss. (Das letzte Wort sieht gar nichts. Heed gibt ihm eine Zeile aus Nullen. Die Softmax von PyTorch macht aus einer Zeile von −∞ NaN, und so fällt der Fehler dort sofort auf, außer wenn statt −∞ eine große negative Zahl wie −1e9 steht.)",
+    "Le modèle copie la réponse sur les mots qu’il devrait prédire. La perte et l’exactitude semblent magnifiques, la perte bien meilleure que celle du modèle sain, et il n’a rien appris d’utile : quand il écrit, la réponse n’est pas encore là. C’est la plus sournoise de toutes les erreurs. Une perte bien en dessous de la limite la trahit, de même qu’un essai où le modèle doit écrire. (Le dernier mot ne voit rien du tout. Heed lui donne une ligne de zéros ; la softmax de PyTorch donne NaN pour une ligne de −∞, et l’erreur s’y remarque donc aussitôt, sauf si un grand nombre négatif comme −1e9 remplace −∞.)"],
 
   "breaks.mask_after": ["Mask after softmax", "Maske nach der Softmax", "Masque après la softmax"],
   "breaks.mask_after.what": [
@@ -290,4 +301,63 @@ export const breaks = {
     "With AdamW one step moves a weight by about the learning rate, whatever the size of the gradient. The healthy weights are numbers near 1, so a step of 2 throws everything away each time. Later the rate falls to 0 and the loss comes down again, but attention does not recover. The model learns what works without it, such as which word follows “came out”. This is a real failure, but after such a leap its loss at the end looks small; look at accuracy and attention, and at the whole curve.",
     "Mit AdamW bewegt ein Schritt ein Gewicht um etwa die Lernrate, gleich wie groß der Gradient ist. Gesunde Gewichte sind Zahlen um 1; ein Schritt von 2 wirft jedes Mal alles um. Später fällt die Rate auf 0 und der Loss kommt wieder herunter, aber die Attention erholt sich nicht. Das Modell lernt, was ohne sie geht, etwa welches Wort auf „came out“ folgt. Das ist ein echtes Versagen, aber nach so einem Sprung sieht der Loss am Ende klein aus; sieh auf Genauigkeit und Aufmerksamkeit und auf die ganze Kurve.",
     "Avec AdamW, un pas déplace un poids d’environ le taux d’apprentissage, quelle que soit la taille du gradient. Les poids sains sont des nombres proches de 1 ; un pas de 2 bouleverse tout à chaque fois. Plus tard, le taux descend à 0 et la perte redescend, mais l’attention ne s’en remet pas. Le modèle apprend ce qui marche sans elle, par exemple quel mot suit « came out ». C’est un véritable échec, mais après un tel bond la perte finale semble petite ; regardez l’exactitude, l’attention et toute la courbe."],
+
+  "breaks.split_view": ["Heads split by view", "Köpfe mit view geteilt", "Têtes coupées par view"],
+  "breaks.split_view.what": [
+    "One matrix makes the queries of {0} heads, 32 numbers for each word. Head 1 should get numbers 0 to {2} of every word. A view alone has the right shape, but cuts the numbers in the order in which they lie in memory: head 1 gets the beginning of the sentence, the last head its end. Keys and values too.",
+    "Eine Matrix erzeugt die Querys von {0} Köpfen, 32 Zahlen für jedes Wort. Kopf 1 soll die Zahlen 0 bis {2} jedes Worts bekommen. Ein view allein hat die richtige Form, teilt die Zahlen aber in der Reihenfolge, in der sie im Speicher liegen: Kopf 1 bekommt den Anfang des Satzes, der letzte Kopf das Ende. Ebenso bei Keys und Values.",
+    "Une matrice produit les requêtes de {0} têtes, 32 nombres par mot. La tête 1 devrait recevoir les nombres 0 à {2} de chaque mot. Un view seul a la bonne forme, mais coupe les nombres dans l’ordre où ils sont en mémoire : la tête 1 reçoit le début de la phrase, la dernière tête la fin. De même pour les clés et les valeurs."],
+  "breaks.split_view.question": [
+    "The causal mask is in place in every head. How will the model train?",
+    "Die kausale Maske steht in allen Köpfen. Wie lernt das Modell?",
+    "Le masque causal est en place dans toutes les têtes. Comment le modèle s’entraîne-t-il ?"],
+  "breaks.split_view.answer.0": ["Not at all: an error says that the shapes do not fit.", "Gar nicht: Ein Fehler meldet, dass die Formen nicht passen.", "Pas du tout : une erreur dit que les formes ne concordent pas."],
+  "breaks.split_view.answer.1": ["Too well: its loss falls below the limit.", "Zu gut: Sein Loss fällt unter die Grenze.", "Trop bien : sa perte descend sous la limite."],
+  "breaks.split_view.answer.2": ["Badly: its loss stays high.", "Schlecht: Sein Loss bleibt hoch.", "Mal : sa perte reste élevée."],
+  "breaks.split_view.why": [
+    "The mask blocks later rows, but rows are no longer words. Row 0 of the last head comes from a later word, and merging gives it to the first word. So each word gets pieces of later ones, and no mask can prevent that. The loss looks better than the best possible one; when the model writes, the later words do not exist yet. Split with view and transpose: (T, C) becomes (T, heads, C / heads), then (heads, T, C / heads).",
+    "Die Maske sperrt spätere Zeilen, aber Zeilen sind keine Wörter mehr. Zeile 0 des letzten Kopfs kommt von einem späteren Wort, und beim Zusammenfügen bekommt sie das erste Wort. So erhält jedes Wort Stücke von späteren, und keine Maske kann das verhindern. Der Loss sieht besser aus als der bestmögliche; beim Schreiben gibt es die späteren Wörter noch nicht. Teile mit view und transpose: Aus (T, C) wird (T, heads, C / heads), dann (heads, T, C / heads).",
+    "Le masque bloque les lignes suivantes, mais les lignes ne sont plus des mots. La ligne 0 de la dernière tête vient d’un mot suivant, et la fusion la donne au premier mot. Chaque mot reçoit donc des morceaux des suivants, et aucun masque ne peut l’empêcher. La perte paraît meilleure que la meilleure possible ; quand le modèle écrit, les mots suivants n’existent pas encore. Coupez avec view et transpose : (T, C) devient (T, heads, C / heads), puis (heads, T, C / heads)."],
+
+  "breaks.merge_view": ["Heads merged by view", "Köpfe mit view vereint", "Têtes réunies par view"],
+  "breaks.merge_view.what": [
+    "{0} heads, rightly split, attend to the words before. Then their results, (heads, T, C / heads), are merged to (T, C) without transposing back: the first word gets the first {0} rows of head 1 instead of its own row of each head.",
+    "{0} Köpfe, richtig geteilt, achten auf die Wörter davor. Dann werden ihre Ergebnisse, (heads, T, C / heads), zu (T, C) vereint, ohne zurück zu transponieren: Das erste Wort bekommt die ersten {0} Zeilen von Kopf 1 statt seiner eigenen Zeile von jedem Kopf.",
+    "{0} têtes, bien coupées, regardent les mots précédents. Puis leurs résultats, (heads, T, C / heads), sont réunis en (T, C) sans transposition inverse : le premier mot reçoit les {0} premières lignes de la tête 1 au lieu de sa propre ligne de chaque tête."],
+  "breaks.merge_view.question": [
+    "Every percentage of attention obeys the mask. Which words does a prediction depend on?",
+    "Jeder Prozentwert der Aufmerksamkeit hält sich an die Maske. Von welchen Wörtern hängt eine Vorhersage ab?",
+    "Chaque pourcentage d’attention respecte le masque. De quels mots dépend une prédiction ?"],
+  "breaks.merge_view.answer.0": ["On its own word and those before it: the mask sees to that.", "Von seinem Wort und denen davor: Dafür sorgt die Maske.", "De son mot et des précédents : le masque y veille."],
+  "breaks.merge_view.answer.1": ["On its own word alone.", "Nur von seinem eigenen Wort.", "De son propre mot seulement."],
+  "breaks.merge_view.answer.2": ["Also on words after it.", "Auch von Wörtern danach.", "Aussi de mots suivants."],
+  "breaks.merge_view.why": [
+    "The mask is right, and the percentages never see the future. The mix-up comes after them: the first word receives the rows of words 1 to {0}, so it knows the words that it should predict. Nothing in the attention gives it away; a loss far below the limit does, and so does a prediction that changes with words after it. Merge in the reverse order: transpose first, then view.",
+    "Die Maske stimmt, und die Prozentwerte sehen nie in die Zukunft. Die Verwechslung kommt danach: Das erste Wort erhält die Zeilen der Wörter 1 bis {0} und kennt so die Wörter, die es vorhersagen soll. In der Aufmerksamkeit verrät das nichts; ein Loss weit unter der Grenze verrät es, ebenso eine Vorhersage, die sich mit Wörtern danach ändert. Vereine in umgekehrter Reihenfolge: erst transpose, dann view.",
+    "Le masque est juste, et les pourcentages ne voient jamais l’avenir. La confusion vient après : le premier mot reçoit les lignes des mots 1 à {0} et connaît donc les mots qu’il devrait prédire. Rien dans l’attention ne le trahit ; une perte bien en dessous de la limite le fait, de même qu’une prédiction qui change avec les mots suivants. Réunissez dans l’ordre inverse : d’abord transpose, puis view."],
+
+  "breaks.scale_d_model": ["Scale by d_model", "Skalierung mit d_model", "Échelle par d_model"],
+  "breaks.scale_d_model.what": [
+    "With {0} heads each query has {1} numbers. The similarities should be divided by √{1}; here they are divided by √32, the root of d_model, so they are too small.",
+    "Mit {0} Köpfen hat jede Query {1} Zahlen. Die Ähnlichkeiten sollen durch √{1} geteilt werden; hier werden sie durch √32 geteilt, die Wurzel von d_model, und sind zu klein.",
+    "Avec {0} têtes, chaque requête a {1} nombres. Les similarités devraient être divisées par √{1} ; ici elles le sont par √32, la racine de d_model, et sont donc trop petites."],
+  "breaks.scale_d_model.question": [
+    "At step 0, with the same random weights: how will the attention of “it” in the first head differ?",
+    "Bei Schritt 0, mit denselben Zufallsgewichten: Wie unterscheidet sich die Aufmerksamkeit von „it“ im ersten Kopf?",
+    "Au pas 0, avec les mêmes poids aléatoires : en quoi l’attention de « it » dans la première tête diffère-t-elle ?"],
+  "breaks.scale_d_model.answer.0": ["It is spread more evenly.", "Sie ist gleichmäßiger verteilt.", "Elle est répartie plus également."],
+  "breaks.scale_d_model.answer.1": ["It is sharper.", "Sie ist schärfer.", "Elle est plus nette."],
+  "breaks.scale_d_model.answer.2": ["It no longer adds up to 100 %.", "Sie ergibt nicht mehr 100 %.", "Elle ne fait plus 100 %."],
+  "breaks.scale_d_model.start": [
+    "At step 0 the largest attention of “it” in the first head is {0}; with the root of the head’s width it is {1}.",
+    "Bei Schritt 0 ist die größte Aufmerksamkeit von „it“ im ersten Kopf {0}; mit der Wurzel der Breite des Kopfs ist sie {1}.",
+    "Au pas 0, la plus grande attention de « it » dans la première tête est de {0} ; avec la racine de la largeur de la tête, elle est de {1}."],
+  "breaks.scale_d_model.when": [
+    "An accuracy of 90 % is first measured: {0} with √32, {1} with √{2}.",
+    "Eine Genauigkeit von 90 % wird zuerst gemessen: {0} mit √32, {1} mit √{2}.",
+    "Une exactitude de 90 % est mesurée pour la première fois : {0} avec √32, {1} avec √{2}."],
+  "breaks.scale_d_model.why": [
+    "This one is harmless here: the model learns larger queries and keys, which make up for it. Nothing leaks, and the loss is as good, so no test of results finds it. It matters when weights are exchanged: they fit only the scale that they were trained with, and in right code the similarities are too large. The width to divide by is that of the vectors whose product is taken: the head’s.",
+    "Dieser Fehler schadet hier nicht: Das Modell lernt größere Querys und Keys, die das ausgleichen. Nichts sickert durch, und der Loss ist ebenso gut; keine Prüfung der Ergebnisse findet ihn. Er zählt, wenn Gewichte ausgetauscht werden: Sie passen nur zu der Skalierung, mit der sie trainiert wurden, und in richtigem Code sind die Ähnlichkeiten zu groß. Geteilt wird durch die Wurzel der Breite der Vektoren, deren Produkt man nimmt: der des Kopfs.",
+    "Cette erreur est inoffensive ici : le modèle apprend des requêtes et des clés plus grandes, qui compensent cela. Rien ne fuit, et la perte est aussi bonne ; aucun test des résultats ne la trouve. Elle compte quand on échange des poids : ils ne vont qu’avec l’échelle de leur entraînement, et dans un code juste les similarités sont trop grandes. On divise par la racine de la largeur des vecteurs dont on prend le produit : celle de la tête."],
 };

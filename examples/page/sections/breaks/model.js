@@ -4,21 +4,21 @@ import { Engine } from "../../engine.js";
 import { STEPS, MEASURE_EVERY } from "../../run.js";
 
 export const LEARNT = 0.9;  // accuracy from which a model counts as trained
-const HEADS = 1, LR = 0.02; // of all models; "Break it" names them
+const LR = 0.02;            // of all models; "Break it" names it
 const PLACE = 6;            // of "oven" in "the pizza came out of the oven and it"
 
 /** Trains a model and examines it. listen(result so far) is called while it trains; `begun` receives the
  * engine, whose end() stops everything. */
-async function trainModel(seed, breaks, listen, begun) {
+async function trainModel({ seed, heads, breaks }, listen, begun) {
   const engine = await Engine.create();
   begun(engine);
-  const language = await engine.start({ seed, heads: HEADS, lr: LR, steps: STEPS, breaks });
+  const language = await engine.start({ seed, heads, lr: LR, steps: STEPS, breaks });
   const { heldOut, it, subject, words, train, context } = language;
   const pizza = words.indexOf("pizza");
   const sentence = heldOut.find((ids) => ids[1] === pizza) ?? heldOut[0];
   const watched = { tokens: sentence, prompt: sentence.slice(0, it + 1) };
-  const result = { seed, breaks, language, sentence, losses: [], first: await engine.measure(watched), learntAt: null,
-    limit: Math.log(train.length) / context };
+  const result = { seed, heads, breaks, language, sentence, losses: [], first: await engine.measure(watched),
+    learntAt: null, limit: Math.log(train.length) / context };
   await new Promise((resolve, reject) => {
     engine.listen((data) => {
       if (data.event === "steps") {
@@ -47,18 +47,25 @@ async function trainModel(seed, breaks, listen, begun) {
     const { written } = await engine.measure({ tokens: ids.slice(0, it + 1), prompt: ids.slice(0, it + 1) });
     right += written[0] === ids[it + 1] ? 1 : 0;
   }
-  const pass = await engine.pass(sentence);
+  const pass = await engine.pass(sentence), passOfCut = await engine.pass(watched.prompt);
   engine.end();
 
-  const row = (measured, i = it) => Array.from(measured.weights.subarray(i * measured.seen, (i + 1) * measured.seen));
+  /** A word's attention: of the first head. */
+  const row = (measured, i = it, head = 0) => {
+    const at = (head * measured.seen + i) * measured.seen;
+    return Array.from(measured.weights.subarray(at, at + measured.seen));
+  };
   const sum = (values) => values.reduce((a, b) => a + b, 0);
   const last = result.last, seen = last.seen, all = [...Array(seen).keys()];
   const sims = pass.tensors[pass.marks.find(({ name }) => name === "scaled_sims").tensor].values;
   const finite = result.losses.filter(Number.isFinite);
-  let leak = 0; // the largest change of a weight when what follows *it* is cut off
-  for (let i = 0; i <= it; i++) {
-    row(cut, i).forEach((weight, j) => (leak = Math.max(leak, Math.abs(weight - row(last, i)[j]))));
-  }
+  const change = (a, b) => a.reduce((most, x, i) => Math.max(most, Math.abs(x - b[i])), 0);
+  // The largest changes of an attention, and of the share of a predicted word, when what follows *it* is cut off.
+  const leak = Math.max(...all.slice(0, it + 1).flatMap((i) => Array.from({ length: heads }, (_, head) =>
+    change(row(cut, i, head), row(last, i, head)))));
+  const sharesOf = ({ entries, tensors }) =>
+    tensors[entries.find((e) => e.op === "softmax" && e.backward).result].values;
+  const told = change(sharesOf(passOfCut), sharesOf(pass));
   Object.assign(result, {
     finished: true,
     loss: sum(result.losses.slice(-100)) / 100,
@@ -66,7 +73,7 @@ async function trainModel(seed, breaks, listen, begun) {
     accuracy: last.score.accuracy,
     attention: last.score.attention,
     right, prompts: firsts.length,
-    row0: row(result.first), row: row(last), leak,
+    row0: row(result.first), row: row(last), leak, told,
     rowSums: all.map((i) => sum(row(last, i))),
     columnSums: all.map((j) => sum(all.map((i) => row(last, i)[j]))),
     onSubject: row(cut)[subject], movedTo: row(moved)[PLACE], stayed: row(moved)[subject],
@@ -77,13 +84,13 @@ async function trainModel(seed, breaks, listen, begun) {
   return result;
 }
 
-const trained = new Map(); // "seed breaks" -> promise of a result
+const trained = new Map(); // "seed heads breaks" -> promise of a result
 
-/** The result of a model, trained once. */
-export function model(seed, breaks, listen = () => {}, begun = () => {}) {
-  const key = `${seed} ${breaks}`;
+/** The result of a model {seed, heads, breaks}, trained once. */
+export function model(of, listen = () => {}, begun = () => {}) {
+  const key = `${of.seed} ${of.heads} ${of.breaks}`;
   if (!trained.has(key)) {
-    const promise = trainModel(seed, breaks, listen, begun);
+    const promise = trainModel(of, listen, begun);
     promise.then(() => (promise.finished = true), () => trained.delete(key));
     trained.set(key, promise);
   }

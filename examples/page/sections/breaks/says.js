@@ -33,6 +33,9 @@ const scored = (key, b) => say(key, percent(b.accuracy), b.right, b.prompts);
 /** Accuracy and writing of a model that can look ahead. */
 const scores = (b) => scored(!writesBadly(b) ? "scores.both" : isLearnt(b) ? "scores.contrast" : "scores.bad", b);
 
+/** Predictions that change with words that they should not know. */
+const told = (b) => (b.told > 10 * SEEN ? [say("told", percent(b.told, 1))] : []);
+
 /** Whether a model has learnt in spite of the mistake. */
 const outcome = (b) => isLearnt(b) && writesBadly(b) ? scores(b)
   : scored(isLearnt(b) ? "outcome.learnt" : b.learntAt === null ? "outcome.failed" : "outcome.lost", b);
@@ -45,10 +48,10 @@ function healthySwap(a) {
   return say(`no_positions.healthy.${key}`, percent(a.onSubject, 1), percent(a.movedTo, 1), written(a, a.movedWritten));
 }
 
-// ---- the eight switches ----
+// ---- the switches ----
 
-/** For each switch: its bit; the number of its answers and of the right one; the seed with which everything is well
- * seen; shows: whether the right answer is seen in the results; says: the sentences about them. */
+/** For each switch: its bit; heads: of both models, default 1; the number of its answers and of the right one; the seed
+ * with which everything is well seen; shows: whether the right answer is seen in the results; says: the sentences about them. */
 export const switches = {
   no_scale: {
     bit: BREAKS.NO_SCALE, answers: 3, right: 1, seed: 8,
@@ -97,6 +100,22 @@ export const switches = {
     shows: (a, b) => b.largestLoss > 10 * b.losses[0] && b.loss > 1.5 * a.loss,
     says: (a, b) => [say("lr_100.course", number(b.largestLoss, 0), number(b.loss, 2), number(a.loss, 3)),
       say("lr_100.end", percent(b.accuracy), percent(b.attention))],
+  },
+  split_view: {
+    bit: BREAKS.SPLIT_VIEW, heads: 2, answers: 3, right: 1, seed: 0,
+    shows: (a, b) => b.loss < b.limit - MARGIN,
+    says: (a, b) => [...told(b), loss(b), scores(b)],
+  },
+  merge_view: {
+    bit: BREAKS.MERGE_VIEW, heads: 4, answers: 3, right: 2, seed: 0,
+    shows: (a, b) => b.told > SEEN && a.told <= SEEN,
+    says: (a, b) => [...told(b), loss(b), scores(b)],
+  },
+  scale_d_model: {
+    bit: BREAKS.SCALE_D_MODEL, heads: 4, answers: 3, right: 0, seed: 0,
+    shows: (a, b) => most(b.row0) < most(a.row0) - 0.005,
+    says: (a, b) => [say("scale_d_model.start", percent(most(b.row0), 1), percent(most(a.row0), 1)),
+      say("scale_d_model.when", stepText(b.learntAt), stepText(a.learntAt), 32 / b.heads), outcome(b)],
   },
 };
 

@@ -28,6 +28,12 @@ export function choicesOf(view, others) {
       ["tutorial", "pizza", "own"].map((name) =>
         h("option", { value: name, selected: name === state.example }, t(`class.${name}`))));
     const toHead = (event) => setState({ head: Number(event.target.value) });
+    // Another number of heads is another model, trained as far as this one.
+    const count = h("select", { "data-key": "heads", onchange: (event) => {
+      const { step } = run;
+      choose({ heads: Number(event.target.value), head: 0 });
+      goTo(step);
+    } }, [...new Set([1, 2, 4, heads])].map((n) => h("option", { value: n, selected: n === heads }, String(n))));
     const head = h("select", { "data-key": "head", onchange: toHead },
       Array.from({ length: heads }, (_, i) => h("option", { value: i, selected: i === headNow() }, String(i + 1))));
     const masked = h("input", { type: "checkbox", "data-key": "masked", checked: state.masked,
@@ -35,7 +41,11 @@ export function choicesOf(view, others) {
     const toStep = (step) => h("button", { type: "button", "data-key": `step${step}`,
       "aria-pressed": String(run.step === step), onclick: () => goTo(step) }, String(step));
     fill(element, h("label", {}, t("class.example"), example),
+      tutorial ? null : h("label", {}, t("class.heads"), count),
       heads > 1 ? h("label", {}, t("class.head"), head) : null,
+      heads > 1 ? h("button", { type: "button", "data-key": "places",
+        onclick: () => setState({ tab: "onward", onward: 1, parted: "right", in_heads: heads === 2 ? "2" : "4" }) },
+      t("class.places")) : null,
       tutorial ? h("label", {}, masked, t("class.mask"))
         : h("span.group", { role: "group", "aria-label": t("class.train_to") },
           h("span.group-label", {}, t("class.train_to")), [0, 100, 500, STEPS].map(toStep)),
