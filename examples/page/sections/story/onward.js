@@ -9,7 +9,7 @@ import { percent, largest, CLEAR } from "./words.js";
 
 export const UNTIL = 300;
 const SWITCHES = { healthy: 0, broken: 128 }; // BREAK_LR_100 of forward.h
-const TABS = ["class", "training", "gradients", "breaks", "own", "gpt", "quiz", "teachers"];
+const TABS = ["class", "training", "gradients", "breaks", "own", "onward", "gpt", "quiz", "teachers"];
 
 export function begin({ ask }) {
   const picture = sentencePicture(t("story.onward.picture"));
