@@ -36,6 +36,11 @@ check-programs: all
 check-course: all
 	$(RUN) tests/programs/course.sh $(BUILD)
 
+# The graders of the tasks: wrong and right solutions, mutants of the model solutions
+check-tasks: all
+	$(INSTALL) dev
+	unset MAKEFLAGS MAKELEVEL; python3 -B tests/tasks/tasks.py $(BUILD) --mutants
+
 # Reports of training runs, in a browser
 check-report: all
 	$(INSTALL) dev report
