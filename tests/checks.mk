@@ -40,6 +40,7 @@ check-course: all
 check-tasks: all
 	$(INSTALL) dev
 	unset MAKEFLAGS MAKELEVEL; python3 -B tests/tasks/tasks.py $(BUILD) --mutants
+	$(RUN) tests/tasks/kit.sh $(BUILD)
 
 # Reports of training runs, in a browser
 check-report: all

@@ -359,13 +359,13 @@ int main(int argc, char **argv)
     const bool state = argc > 1 && strcmp(argv[1], "--state") == 0;
     const char *hint = getenv("HINT");
     if (state) {
-        FILE *quiet = freopen("/dev/null", "w", stdout);
-        const int result = quiet != NULL ? run() : WRONG;
-        fprintf(stderr, "%2d  %-52s %s\n", task.number, task.title,
+        FILE *table = fdopen(dup(STDOUT_FILENO), "w"), *quiet = freopen("/dev/null", "w", stdout);
+        const int result = table != NULL && quiet != NULL ? run() : WRONG;
+        fprintf(table != NULL ? table : stderr, "%2d  %-52s %s\n", task.number, task.title,
                 result == DONE        ? "done"
                 : result == NOT_BEGUN ? "not begun"
                                       : "not yet right");
-        return 0;
+        return table == NULL || fclose(table) != 0;
     }
     printf("Task %d: %s\n", task.number, task.title);
     const int result = run();

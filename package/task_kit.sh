@@ -1,0 +1,15 @@
+#!/bin/sh
+# Writes BUILD/release/heed-tasks.tar.gz, the tasks for a class: package/task_kit.sh BUILD, as run by `make task-kit`,
+# which has built the amalgamation. Its README says what it needs. The model solutions stay in the repository.
+set -eu
+build=$1
+kit=$build/heed-tasks
+rm -rf "$kit"
+mkdir -p "$kit/pytorch" "$build/release"
+cp -R examples/tasks/Makefile examples/tasks/README.md examples/tasks/task*.c examples/tasks/grade LICENSE \
+    "$build/amalgamation/heed.h" "$build/amalgamation/heed.c" "$kit"
+cp examples/pytorch/tasks/*.py examples/pytorch/attention_check.py "$kit/pytorch"
+# The same files give the same bytes.
+tar -C "$build" --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -cf - heed-tasks |
+    gzip -9n > "$build/release/heed-tasks.tar.gz"
+echo "$build/release/heed-tasks.tar.gz is written"
