@@ -3,7 +3,7 @@
 
     tasks.py BUILD [NUMBER...]            the cases of tests/tasks/cases, the empty tasks, the model solutions
     tasks.py BUILD --mutants [NUMBER...]  and every mutant of the model solutions fails (equivalent.txt lists the others)
-    tasks.py BUILD --table                the table of docs/tasks.md
+    tasks.py --write                      write the table of docs/tasks.md
 
 A case is the model solution with the bodies of some functions replaced. Each is written into a copy of the folder
 and compiled and graded as a learner does it.
@@ -22,6 +22,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 TASKS = ROOT / "examples" / "tasks"
+DOCS = ROOT / "docs" / "tasks.md"
 sys.path.insert(0, str(HERE.parent / "mutate"))
 import mutate  # noqa: E402
 
@@ -141,28 +142,30 @@ def check_mutants(bench, number):
     return [f"task {number}, a mutant passes: {m}" for m in survivors]
 
 
-def table(numbers):
-    """Rows for docs/tasks.md."""
-    rows = []
+def page(numbers):
+    """docs/tasks.md with the table of all cases at its end."""
+    rows = ["| task | solution | the grader says | known from |", "|---|---|---|---|"]
     for number in numbers:
         for case in cases_of(number):
-            what = f"*{case.says}*" if case.kind == "wrong" else "passes"
-            rows.append(f"| {number} | {case.kind} | {case.name} | {what} | {case.source} |")
-    return "\n".join(["| task | | solution | the grader | source |", "|---|---|---|---|---|"] + rows) + "\n"
+            says = " ".join(case.says.split()) if case.kind == "wrong" else "*right*"
+            rows.append(f"| {number} | {case.name} | {says} | {case.source} |".replace("|  |", "| |"))
+    text = DOCS.read_text()
+    return text[:text.index(rows[0])] + "\n".join(rows) + "\n"
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("build", type=pathlib.Path, nargs="?")
     parser.add_argument("--mutants", action="store_true")
-    parser.add_argument("--table", action="store_true")
+    parser.add_argument("--write", action="store_true")
     parser.add_argument("numbers", nargs="*", type=int)
     args = parser.parse_intermixed_args()
-    numbers = args.numbers or sorted(int(re.match(r"task(\d+)_", p.name).group(1)) for p in TASKS.glob("task*_*.c"))
-    if args.table:
-        sys.stdout.write(table(numbers))
+    every = sorted(int(re.match(r"task(\d+)_", p.name).group(1)) for p in TASKS.glob("task*_*.c"))
+    if args.write:
+        DOCS.write_text(page(every))
         return
-    faults = []
+    numbers = args.numbers or every
+    faults = [] if page(every) == DOCS.read_text() else ["docs/tasks.md is stale; run: python3 tests/tasks/tasks.py --write"]
     with tempfile.TemporaryDirectory() as scratch:
         bench = Bench(args.build.resolve(), pathlib.Path(scratch))
         for number in numbers:
