@@ -161,24 +161,51 @@ static void write_shape(char *text, size_t size, heed_shape shape)
     snprintf(text + length, size - length, ")");
 }
 
-void grade_returned(const char *what, const heed_tensor *yours, heed_shape shape)
+bool grade_has_shape(const heed_tensor *x, heed_shape shape)
+{
+    bool same = x->ndim == shape.ndim;
+    for (int i = 0; same && i < shape.ndim; i++) {
+        same = heed_size(x, i) == shape.size[i];
+    }
+    return same;
+}
+
+void grade_answered(const char *what, const heed_tensor *yours)
 {
     if (heed_error_pending() != HEED_OK) {
         grade_fail("Heed reports an error in your code: %s", heed_error_message());
     }
+    if (yours == NULL && cases > 1) {
+        grade_fail("%s: your code returns NULL. Is this gap still empty?", what);
+    }
     if (yours == NULL) {
         grade_not_begun();
     }
-    const heed_shape have = shape_of(yours);
-    bool same = have.ndim == shape.ndim;
-    for (int i = 0; same && i < shape.ndim; i++) {
-        same = have.size[i] == shape.size[i];
-    }
-    if (!same) {
+}
+
+void grade_returned(const char *what, const heed_tensor *yours, heed_shape shape)
+{
+    grade_answered(what, yours);
+    if (!grade_has_shape(yours, shape)) {
         char is[TEXT], should[TEXT];
-        write_shape(is, sizeof is, have);
+        write_shape(is, sizeof is, shape_of(yours));
         write_shape(should, sizeof should, shape);
         grade_fail("%s should have the shape %s; yours has %s.", what, should, is);
+    }
+}
+
+heed_tensor *grade_try(heed_tensor *t)
+{
+    if (t == NULL) {
+        heed_error();
+    }
+    return t;
+}
+
+void grade_unchanged(const char *what, heed_tensor *x, heed_tensor *before)
+{
+    if (heed_error_pending() == HEED_OK && !heed_equal(x, before)) {
+        grade_fail("Your code changes %s, which belongs to the caller.", what);
     }
 }
 
@@ -190,9 +217,12 @@ static const double *numbers(heed_tensor *x)
 bool grade_equal(heed_tensor *a, heed_tensor *b)
 {
     HEED_SCOPE_NO_GRAD(scope);
+    if (!grade_has_shape(a, shape_of(b))) {
+        return false;
+    }
     const double *x = numbers(a), *y = numbers(b);
     for (int64_t i = 0; i < a->numel; i++) {
-        if (!grade_near(x[i], y[i])) {
+        if (!grade_near(x[i], y[i]) && !(isnan(x[i]) && isnan(y[i]))) {
             return false;
         }
     }
@@ -224,22 +254,26 @@ void grade_show_tensor(const char *title, heed_tensor *x, heed_tensor *expected)
 void grade_compare(const char *what, heed_tensor *yours, heed_tensor *expected,
                    const struct mistake *mistakes, const char *otherwise)
 {
-    grade_returned(what, yours, shape_of(expected));
+    grade_answered(what, yours);
     if (grade_equal(yours, expected)) {
         return;
     }
-    char title[TEXT];
-    snprintf(title, sizeof title, "%s, as your code computes it (wrong numbers in brackets)", what);
-    grade_show_tensor(title, yours, expected);
-    snprintf(title, sizeof title, "%s, as it should be", what);
-    grade_show_tensor(title, expected, yours);
-    for (; mistakes != NULL && mistakes->why != NULL; mistakes++) {
-        if (mistakes->result != NULL && mistakes->result->numel == yours->numel &&
-            grade_equal(yours, mistakes->result)) {
-            grade_fail("%s", mistakes->why);
-        }
+    const bool fits = grade_has_shape(yours, shape_of(expected));
+    while (mistakes != NULL && mistakes->why != NULL &&
+           !(mistakes->result != NULL && grade_equal(yours, mistakes->result))) {
+        mistakes++;
     }
-    grade_fail("%s", otherwise);
+    const char *why = mistakes != NULL ? mistakes->why : NULL;
+    if (!fits && why == NULL) {
+        grade_returned(what, yours, shape_of(expected));
+    }
+    char title[TEXT];
+    snprintf(title, sizeof title, "%s, as your code computes it%s", what,
+             fits ? " (wrong numbers in brackets)" : "");
+    grade_show_tensor(title, yours, fits ? expected : NULL);
+    snprintf(title, sizeof title, "%s, as it should be", what);
+    grade_show_tensor(title, expected, fits ? yours : NULL);
+    grade_fail("%s", why != NULL ? why : otherwise);
 }
 
 /* ---- the parent ---- */

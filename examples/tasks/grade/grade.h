@@ -54,8 +54,12 @@ bool grade_near(double yours, double expected);
 
 /* ---- tensors ---- */
 
-/* Fails unless the learner's function returned a tensor of this shape; `what` names it. NULL
- * without a pending error is not begun. A pending error is shown with Heed's message. */
+/* Fails unless the learner's function returned a tensor; `what` names it. NULL without a pending
+ * error is not begun, or an empty gap if an earlier case has passed. A pending error is shown with
+ * Heed's message. */
+void grade_answered(const char *what, const heed_tensor *yours);
+
+/* Also fails unless it has this shape. */
 void grade_returned(const char *what, const heed_tensor *yours, heed_shape shape);
 
 /* As grade_show, the last two dims of the first batch. */
@@ -63,11 +67,20 @@ void grade_show_tensor(const char *title, heed_tensor *x, heed_tensor *expected)
 
 /* A mistake, and what it computes. */
 struct mistake {
-    heed_tensor *result; /* NULL: could not be computed, never equal */
+    heed_tensor *result; /* any shape; NULL: could not be computed, never equal */
     const char *why;     /* what it is, why it matters, never the solution */
 };
 
+/* t; if it is NULL, clears the error: the mistake does not fit these shapes. */
+heed_tensor *grade_try(heed_tensor *t);
+
+bool grade_has_shape(const heed_tensor *x, heed_shape shape);
+
+/* Shapes and numbers; NaN equals NaN. */
 bool grade_equal(heed_tensor *a, heed_tensor *b);
+
+/* Fails if x, an input, is no longer what it was before the call. */
+void grade_unchanged(const char *what, heed_tensor *x, heed_tensor *before);
 
 /* Fails unless yours equals expected (same shape). Shows both, and says which of the mistakes
  * (ends with a NULL why) gives yours; otherwise says `otherwise`. */
