@@ -134,7 +134,8 @@ void grade_show(const char *title, const double *x, int rows, int columns, const
         for (int c = 0; c < columns && c < most; c++) {
             const int i = r * columns + c;
             const bool bad = wrong != NULL && wrong[i];
-            printf(" %c%8.4g%c", bad ? '[' : ' ', x[i], bad ? ']' : ' ');
+            const double shown = isnan(x[i]) ? fabs(x[i]) : x[i]; /* not "-nan" */
+            printf(" %c%8.4g%c", bad ? '[' : ' ', shown, bad ? ']' : ' ');
         }
         printf("\n");
     }
@@ -249,6 +250,24 @@ void grade_show_tensor(const char *title, heed_tensor *x, heed_tensor *expected)
     snprintf(whole, sizeof whole, matrices > 1 ? "%s, sequence or head %d" : "%s", title, m);
     grade_show(whole, here + (m < matrices ? m : 0) * matrix, rows, columns, wrong);
     free(wrong);
+}
+
+heed_tensor *grade_first_wrong(heed_tensor *x, heed_tensor *yours, heed_tensor *expected)
+{
+    const bool fits = grade_has_shape(yours, shape_of(expected));
+    while (x->ndim > 2) {
+        int64_t i = 0;
+        while (fits && i + 1 < heed_size(x, 0) &&
+               grade_equal(heed_select(yours, 0, i), heed_select(expected, 0, i))) {
+            i++;
+        }
+        x = heed_select(x, 0, i);
+        if (fits) {
+            yours = heed_select(yours, 0, i);
+            expected = heed_select(expected, 0, i);
+        }
+    }
+    return x;
 }
 
 void grade_compare(const char *what, heed_tensor *yours, heed_tensor *expected,

@@ -65,6 +65,10 @@ void grade_returned(const char *what, const heed_tensor *yours, heed_shape shape
 /* As grade_show, the last two dims of the first batch. */
 void grade_show_tensor(const char *title, heed_tensor *x, heed_tensor *expected);
 
+/* The matrix of x, an input with the same dims in front, that belongs to the first matrix in which
+ * yours is wrong. */
+heed_tensor *grade_first_wrong(heed_tensor *x, heed_tensor *yours, heed_tensor *expected);
+
 /* A mistake, and what it computes. */
 struct mistake {
     heed_tensor *result; /* any shape; NULL: could not be computed, never equal */

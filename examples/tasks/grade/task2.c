@@ -132,10 +132,8 @@ static void explain(heed_tensor *q, heed_tensor *k, heed_tensor *yours, heed_ten
         mistakes[i].result = fitted(products[i], yours, &c);
         mistakes[i].why = why[i] != NULL ? why[i] : explain_scale(q, k, c);
     }
-    if (q->ndim == 2) {
-        grade_show_tensor("q", q, NULL);
-        grade_show_tensor("k", k, NULL);
-    }
+    grade_show_tensor("q", grade_first_wrong(q, yours, right), NULL);
+    grade_show_tensor("k", grade_first_wrong(k, yours, right), NULL);
     grade_compare("scores", yours, right, mistakes,
                   yours->ndim > 1 && (are_shares(yours, -1) || are_shares(yours, -2))
                       ? "Your scores are shares already: they sum to 1. Softmax comes later, after "
