@@ -28,7 +28,7 @@ import mutate  # noqa: E402
 
 WORKERS = len(os.sched_getaffinity(0))
 ENVIRONMENT = {k: v for k, v in os.environ.items()
-               if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "HINT")}
+               if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "HINT", "SYMPTOMS")}
 DONE = "Done: "
 
 
@@ -78,13 +78,14 @@ class Bench:
             shutil.copytree(TASKS, folder)
             self.free.put(folder)
 
-    def grade(self, number, source, seconds=60, sanitized=False):
+    def grade(self, number, source, seconds=60, sanitized=False, symptoms=False):
         """What the grader prints, with runs of spaces as one; "" if it takes too long. And whether it succeeds."""
         folder = self.free.get()
         out = "sanitized" if sanitized else "plain"
         program = folder / out / f"task{number}"
         make = [*self.make, f"OUT={folder / out}", f"{program}", *([] if sanitized else ["SANITIZE="])]
-        settings = {"cwd": folder, "env": ENVIRONMENT, "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,
+        environment = {**ENVIRONMENT, "SYMPTOMS": "1"} if symptoms else ENVIRONMENT
+        settings = {"cwd": folder, "env": environment, "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,
                     "stderr": subprocess.STDOUT}
         try:
             (folder / file_of(number)).write_text(source)
@@ -123,6 +124,18 @@ def check_cases(bench, number):
         faults = [fault for fault in pool.map(bad, todo) if fault]
     print(f"task {number}: {len(wrong)} wrong and {len(right)} right solutions, {len(faults)} graded wrongly")
     return faults
+
+
+def check_symptoms(bench, number):
+    """The symptoms in a task's comments are those that its classes show."""
+    given = (TASKS / file_of(number)).read_text()
+    if "SYMPTOMS=1" not in given:
+        return []
+    text, _ = bench.grade(number, given, symptoms=True)
+    comments = " ".join(re.sub(r"^ \*", "", given, flags=re.MULTILINE).split())
+    shown = [part.strip() for part in re.split(r"== \w+ ==", text.split("All five classes")[0])[1:]]
+    assert len(shown) == 5, text
+    return [f"task {number}: no comment shows this symptom\n  {part}" for part in shown if part not in comments]
 
 
 def check_mutants(bench, number):
@@ -170,6 +183,7 @@ def main():
         bench = Bench(args.build.resolve(), pathlib.Path(scratch))
         for number in numbers:
             faults += check_cases(bench, number)
+            faults += check_symptoms(bench, number)
             faults += check_mutants(bench, number) if args.mutants else []
     sys.exit("\n\n".join(faults) or 0)
 
