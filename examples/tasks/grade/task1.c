@@ -71,22 +71,21 @@ static _Noreturn void explain(const double *x, const double *y, int rows, int co
     }
     softmax_of(x, z, rows, columns, !dim);
     if (all_near(y, z, n)) {
-        grade_fail("Your shares run along the other dim. dim 1 is along a row, dim 0 along a "
-                   "column.");
+        grade_fail(
+            "Your shares run along the other dim. dim 1 is along a row, dim 0 along a column.");
     }
     if (any_nan && most < -700) {
-        grade_fail(
-            "A share is NaN: all exponents of a %s are so small that exp gives 0, and 0 / 0 is "
-            "NaN. The largest number of another %s does not help this one.",
-            dim == 1 ? "row" : "column", dim == 1 ? "row" : "column");
+        grade_fail("A share is NaN: all exponents of a %s are so small that exp gives 0, and 0 / 0 "
+                   "is NaN. The largest number of another %s does not help this one.",
+                   dim == 1 ? "row" : "column", dim == 1 ? "row" : "column");
     }
     if (any_nan && most < 700) {
         grade_fail("A share is NaN: it was not written, or 0 was divided by 0.");
     }
     if (any_nan) {
-        grade_fail("A share is NaN: exp of a large score is infinite, and inf / inf is NaN. The "
-                   "shares stay the same if one number is subtracted from all scores first; which "
-                   "one?");
+        grade_fail(
+            "A share is NaN: exp of a large score is infinite, and inf / inf is NaN. The shares "
+            "stay the same if one number is subtracted from all scores first; which one?");
     }
     if (ones) {
         grade_fail("y is exp(x), which is not divided by anything yet.");

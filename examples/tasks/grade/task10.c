@@ -61,22 +61,21 @@ static const struct {
     int which;
     const char *why;
 } repairs[FORMS] = {
-    [OVER_BATCH] = {ONE_HEAD,
-                    "Now the softmax runs along the batch: the shares of a word depend on "
-                    "the other sentences."},
-    [TRANSPOSED] = {ONE_HEAD,
-                    "Now the weights are transposed after the softmax. Rows sum to 1, but "
-                    "a row has the scores of a key with all queries."},
+    [OVER_BATCH] = {ONE_HEAD, "Now the softmax runs along the batch: the shares of a word depend "
+                              "on the other sentences."},
+    [TRANSPOSED] = {ONE_HEAD, "Now the weights are transposed after the softmax. Rows sum to 1, "
+                              "but a row has the scores of a key with all queries."},
     [NO_MASK] = {NEXT_WORD, "Now nothing is blocked."},
-    [NOT_ITSELF] = {NEXT_WORD, "Now a symbol does not see itself, and the first one sees nothing: "
-                               "its row is 0 / 0."},
+    [NOT_ITSELF] =
+        {NEXT_WORD,
+         "Now a symbol does not see itself, and the first one sees nothing: its row is 0 / 0."},
     [PAST] = {NEXT_WORD, "Now the mask blocks the past, and the future is seen."},
     [BOTH_BY_VIEW] = {MULTI_HEAD, "Now heads are split and merged by a reshape alone: each row "
                                   "comes out where it was, but a head is a part of the sentence."},
-    [SINGLE_HEAD] = {MULTI_HEAD, "Now there is one head of the whole width. The class should have "
-                                 "m->heads."},
-    [PADDING_SEEN] = {PADDED, "Words look at padding: the mask blocks nothing, or rows in place of "
-                              "columns."},
+    [SINGLE_HEAD] = {MULTI_HEAD,
+                     "Now there is one head of the whole width. The class should have m->heads."},
+    [PADDING_SEEN] =
+        {PADDED, "Words look at padding: the mask blocks nothing, or rows in place of columns."},
 };
 
 /* (B, T, d) -> (B, heads, T, d_head) */
@@ -333,12 +332,11 @@ static void explain(int which, const input *in, const result *yours, const resul
         while (i < 4 && grade_equal(yours->of[DX + i], right->of[DX + i])) {
             i++;
         }
-        snprintf(
-            v->text, sizeof v->text,
-            "It computes the right numbers, but the gradient of %s is not right: %s learn what "
-            "%s could.",
-            leaves[i], i == 0 ? "layers before this one do not" : "it does not",
-            i == 0 ? "they" : "it");
+        snprintf(v->text, sizeof v->text,
+                 "It computes the right numbers, but the gradient of %s is not right: %s learn "
+                 "what %s could.",
+                 leaves[i], i == 0 ? "layers before this one do not" : "it does not",
+                 i == 0 ? "they" : "it");
         return;
     }
     for (int f = GIVEN + 1; f < FORMS; f++) {
@@ -349,10 +347,9 @@ static void explain(int which, const input *in, const result *yours, const resul
         }
     }
     snprintf(v->text, sizeof v->text, "%s",
-             printed
-                 ? "It computes something else now, but not what it should."
-                 : "It is right for one sentence of 4 or 6 tokens, and not for other inputs: is it "
-                   "still the same class?");
+             printed ? "It computes something else now, but not what it should."
+                     : "It is right for one sentence of 4 or 6 tokens, and not for other inputs: "
+                       "is it still the same class?");
 }
 
 static void check(int which, const input *in, bool printed, verdict *v)
@@ -474,14 +471,11 @@ const struct task task = {
     10,
     "find the fault",
     {"Compare each symptom with what a right class would show: rows of 100 percent, a loss of ln "
-     "16, "
-     "dots above the diagonal, words that look at words, a loss that falls to 0. docs/checking.md "
-     "has the mistakes that lead to such symptoms.",
+     "16, dots above the diagonal, words that look at words, a loss that falls to 0. "
+     "docs/checking.md has the mistakes that lead to such symptoms.",
      "1: which dim of (B, queries, keys) has the keys? 2: row 0 should see one symbol. 3: what "
-     "does "
-     "a reshape make of (B, heads, T, d_head)? 4: what does true mean to heed_masked_fill? 5: "
-     "where "
-     "does the graph end?"},
+     "does a reshape make of (B, heads, T, d_head)? 4: what does true mean to heed_masked_fill? 5: "
+     "where does the graph end?"},
     grade,
     {"Which of the five faults does a loss curve show, and which does it not?",
      "Which check would have found each fault before training?"}};

@@ -63,8 +63,8 @@ static const char *explain_scale(heed_tensor *q, heed_tensor *k, double c)
     }
     if (grade_near(c, sqrt(d))) {
         return "Your scores are products that are not scaled. A sum of d products grows with d, "
-               "and softmax of large scores gives nearly everything to one key, with a gradient "
-               "of nearly 0.";
+               "and softmax of large scores gives nearly everything to one key, with a gradient of "
+               "nearly 0.";
     }
     if (grade_near(c, d)) {
         return "You multiply by the root of d. The products are too large already: they are to "
@@ -105,8 +105,8 @@ static void explain(heed_tensor *q, heed_tensor *k, heed_tensor *yours, heed_ten
     static const char *const why[] = {
         NULL, /* the scale is wrong */
         "Your keys are not transposed (a reshape keeps the order of the numbers): a row of q is "
-        "multiplied by columns of k, which have one "
-        "feature of all keys. A score belongs to one query and one key.",
+        "multiplied by columns of k, which have one feature of all keys. A score belongs to one "
+        "query and one key.",
         "Your scores are transposed, k q^T: row i has the scores of key i with all queries. Each "
         "row should belong to a query, because softmax runs along rows.",
         "You exchange dims 0 and 1 of the keys. In a batch these are the sequences and the tokens, "
@@ -139,8 +139,8 @@ static void explain(heed_tensor *q, heed_tensor *k, heed_tensor *yours, heed_ten
                       ? "Your scores are shares already: they sum to 1. Softmax comes later, after "
                         "a mask has hidden some of the scores."
                       : "Score (i, j) is the sum of the products of the features of query i and "
-                        "key j, divided by the root of the number of features. Compute one of "
-                        "the numbers in brackets by hand.");
+                        "key j, divided by the root of the number of features. Compute one of the "
+                        "numbers in brackets by hand.");
 }
 
 /* ---- cases ---- */
@@ -194,5 +194,5 @@ const struct task task = {
     grade,
     {"Queries and keys of 64 features have a variance of 1. How large are typical products of a "
      "query and a key, and how large are typical scores?",
-     "The scores of a text of 10 tokens are computed, and then those of the same text with an "
-     "11th token. Which of the old scores change?"}};
+     "The scores of a text of 10 tokens are computed, and then those of the same text with an 11th "
+     "token. Which of the old scores change?"}};

@@ -234,10 +234,10 @@ static void check_padded(heed_tensor *x, heed_tensor *lengths)
     add_mask(&s, heed_logical_or(late, padding),
              "You hide keys, and queries as well. A row of padding then has nothing to look at: "
              "NaN, or equal shares of all keys. Its result is ignored anyway.");
-    add_mask(&s, grade_try(heed_ge(keys, heed_reshape(lengths, HEED_SHAPE(-1, 1)))),
-             "Your mask has a row for each sequence, and is used as one with a row for each "
-             "query. All queries of a sequence have the length of that sequence: which shape "
-             "broadcasts so?");
+    add_mask(
+        &s, grade_try(heed_ge(keys, heed_reshape(lengths, HEED_SHAPE(-1, 1)))),
+        "Your mask has a row for each sequence, and is used as one with a row for each query. All "
+        "queries of a sequence have the length of that sequence: which shape broadcasts so?");
     add_mask(&s, grade_try(heed_ge(keys, lengths)),
              "Key j is compared with the length of sequence j. Each key of a sequence should be "
              "compared with the length of that sequence: which shape broadcasts so?");

@@ -38,19 +38,18 @@ typedef enum form {
 static const char *const why[FORMS] = {
     [NO_MASK] = "The mask has no effect: blocked keys get weights, too. A model that writes text "
                 "would see the words that it has to predict.",
-    [INVERTED] = "You block what the mask allows, and allow what it blocks: here, true blocks. "
-                 "(A row of NaN has no allowed key left.)",
+    [INVERTED] = "You block what the mask allows, and allow what it blocks: here, true blocks. (A "
+                 "row of NaN has no allowed key left.)",
     [INVERTED_FINITE] =
         "You block what the mask allows, and allow what it blocks: here, true blocks.",
     [AFTER] = "Blocked weights become 0 after the softmax. They have taken their share by then: "
               "the weights that are left sum to less than 1.",
-    [ZERO_SCORES] =
-        "Blocked keys get the score 0. That is a score like any other: exp(0) is 1, and "
-        "the key gets a weight.",
+    [ZERO_SCORES] = "Blocked keys get the score 0. That is a score like any other: exp(0) is 1, "
+                    "and the key gets a weight.",
     [ADDED] = "The mask is added as 0 and 1. A blocked key's score then grows by 1, and nothing is "
               "blocked.",
-    [ADDED_INVERTED] = "The mask is added as 1 and 0: an allowed key's score grows by 1, and "
-                       "nothing is blocked.",
+    [ADDED_INVERTED] =
+        "The mask is added as 1 and 0: an allowed key's score grows by 1, and nothing is blocked.",
     [NOT_SCALED] = "Your scores are not scaled. A score is a sum of d products, so it grows with "
                    "d; the softmax of large scores is nearly one-hot, and its gradient nearly 0.",
     [BY_TOKENS] = "Your scores are divided by the root of the number of tokens, so the same words "
@@ -222,10 +221,9 @@ static void check(struct self_attention *self, heed_tensor *x, heed_tensor *mask
     for (int f = RIGHT + 1; f < FORMS; f++) {
         mistakes[f - 1] = (struct mistake){attend(wide, w, mask, (form)f), why[f]};
     }
-    grade_compare(
-        "y", y, right, mistakes,
-        "This is none of the mistakes that the grader knows. Compute one row by hand, and "
-        "compare q, k, v and the scores (heed_print shows a tensor).");
+    grade_compare("y", y, right, mistakes,
+                  "This is none of the mistakes that the grader knows. Compute one row by hand, "
+                  "and compare q, k, v and the scores (heed_print shows a tensor).");
 }
 
 static void check_given(void)
@@ -384,9 +382,8 @@ const struct task task = {
      "option for bias=False. The forward follows the tutorial: q, k, v; sims; scaled_sims; the "
      "mask; attention_percent; their product with v.",
      "No dim is written as a number: tokens are in self->row_dim, features in self->col_dim; of "
-     "the "
-     "scores, row_dim has the queries and col_dim the keys. A score of -inf becomes a weight of "
-     "0."},
+     "the scores, row_dim has the queries and col_dim the keys. A score of -inf becomes a weight "
+     "of 0."},
     grade,
     {"Why are there three matrices? What could the class no longer learn if W_k were W_q?",
      "The class works without HEED_CHILD, too, if the struct's fields are set. When would you "

@@ -70,26 +70,22 @@ static void compare(heed_tensor *yours, heed_tensor *x, int dim, heed_tensor *g)
     heed_tensor *rest = heed_sub(heed_ones_like(y), y);
     const struct mistake mistakes[] = {
         {grade_equal(yours, zero) ? yours : NULL,
-         "dx is 0 everywhere. That is right only where all g of a row are equal, because then L "
-         "is that number times the sum of the shares, which no score changes."},
-        {same ? yours : NULL,
-         "dx stays the same with another g. By the chain rule each derivative of y is multiplied "
-         "by its g, the derivative of the loss."},
-        {heed_mul(gy, rest),
-         "That is only how each score changes its own share (the diagonal of the derivative). It "
-         "also changes the other shares of its row, since they sum to 1, and these have their g, "
-         "too."},
+         "dx is 0 everywhere. That is right only where all g of a row are equal, because then L is "
+         "that number times the sum of the shares, which no score changes."},
+        {same ? yours : NULL, "dx stays the same with another g. By the chain rule each derivative "
+                              "of y is multiplied by its g, the derivative of the loss."},
+        {heed_mul(gy, rest), "That is only how each score changes its own share (the diagonal of "
+                             "the derivative). It also changes the other shares of its row, since "
+                             "they sum to 1, and these have their g, too."},
         {gy, "Half of it: g * y is what dx would be if the sum in the denominator stayed the same. "
              "It changes with every score of the row."},
         {g, "dx is g, as if softmax changed nothing. Each g must pass through the derivative of y "
             "by x."},
         {heed_neg(first), "The sign is wrong everywhere: a step along dx would lower L."},
-        {narrow,
-         "The sums have lost their dim, so they are subtracted along the other one. (Where rows "
-         "and columns differ in number, Heed would refuse.)"},
-        {other_dim,
-         "The sum runs along another dim than the softmax. A score changes only the shares "
-         "computed with it, those along the dim of the softmax."},
+        {narrow, "The sums have lost their dim, so they are subtracted along the other one. (Where "
+                 "rows and columns differ in number, Heed would refuse.)"},
+        {other_dim, "The sum runs along another dim than the softmax. A score changes only the "
+                    "shares computed with it, those along the dim of the softmax."},
         {heed_mul(y, heed_sub(g, heed_sum(gy))),
          "The sum runs over the whole tensor. A score changes the shares of its own row alone (or "
          "column, along dim 0)."},
@@ -104,8 +100,8 @@ static void compare(heed_tensor *yours, heed_tensor *x, int dim, heed_tensor *g)
         {heed_sub(g, heed_mul(y, heed_sum_dim(g, dim, true))),
          "That is the derivative of log_softmax."},
         {heed_mul(y, heed_sub(g, heed_mean_dim(gy, dim, true))),
-         "A mean is taken where a sum is needed: the second term is too small by the length of "
-         "the row."},
+         "A mean is taken where a sum is needed: the second term is too small by the length of the "
+         "row."},
         {heed_mul(x, heed_sub(g, of_x)), "x stands where y belongs. The shares decide how much a "
                                          "score matters, and x may be any number."},
         {heed_mul(x, heed_sub(g, sum)), "One factor is x where y belongs."},
@@ -173,10 +169,9 @@ static void check_saved(void)
     }
     heed_backward(heed_sum(heed_mul(g, y)));
     if (heed_error_pending() == HEED_ERR_SCOPE) {
-        grade_fail(
-            "Your code reads x, whose values have been freed, because .saves lists only y. y "
-            "has all that is needed. (%s)",
-            heed_error_message());
+        grade_fail("Your code reads x, whose values have been freed, because .saves lists only y. "
+                   "y has all that is needed. (%s)",
+                   heed_error_message());
     }
     heed_tensor *right = gradient(heed_softmax, heed_mul_scalar(heed_detach(leaf), 2), 1, g);
     grade_compare("dx", leaf->grad, heed_mul_scalar(right, 2), NULL,

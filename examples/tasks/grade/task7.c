@@ -28,18 +28,18 @@ enum {
 };
 
 static const char *const why[KINDS] = {
-    [WEIGHTS_NOT_TRANSPOSED] = "The attention weights are not transposed. Row i of y takes v_j "
-                               "with weight (i, j), so v_j gets what all rows i send back: a "
-                               "column, not a row.",
+    [WEIGHTS_NOT_TRANSPOSED] =
+        "The attention weights are not transposed. Row i of y takes v_j with weight (i, j), so v_j "
+        "gets what all rows i send back: a column, not a row.",
     [MASK_FORGOTTEN] = "The mask is forgotten on the way back. A blocked pair of tokens has no "
                        "effect on y, so nothing may flow back through it.",
-    [WEIGHT_TRANSPOSED] = "It is transposed. The rows of a weight are its outputs, and so are "
-                          "those of its gradient.",
-    [FIRST_SEQUENCE] = "Only the first sequence is in it. The weight was used for each sequence "
-                       "of the batch.",
-    [MEAN_OF_SEQUENCES] = "The mean over the batch is taken. The loss depends on the weight "
-                          "through each sequence, and these effects add up. (A loss that is a mean "
-                          "has divided dy already.)",
+    [WEIGHT_TRANSPOSED] =
+        "It is transposed. The rows of a weight are its outputs, and so are those of its gradient.",
+    [FIRST_SEQUENCE] =
+        "Only the first sequence is in it. The weight was used for each sequence of the batch.",
+    [MEAN_OF_SEQUENCES] =
+        "The mean over the batch is taken. The loss depends on the weight through each sequence, "
+        "and these effects add up. (A loss that is a mean has divided dy already.)",
     [SIGN] = "The sign is wrong: this is a step that lowers the loss, not its gradient.",
     [DY_FOR_DV] = "dy is used as the gradient of v, as if each token saw itself alone. On the way "
                   "from v to y are the attention weights.",
@@ -54,16 +54,15 @@ static const char *const why[KINDS] = {
     [SOFTMAX_FACTOR_ONLY] = "Half of softmax's derivative is missing: a score also changes the sum "
                             "by which its whole row is divided. Task 6 has the formula.",
     [SOFTMAX_DIAGONAL] =
-        "Of softmax's derivative that is the diagonal alone, weights (1 - weights): "
-        "a score also changes the other weights of its row. Task 6 has the "
-        "formula.",
+        "Of softmax's derivative that is the diagonal alone, weights (1 - weights): a score also "
+        "changes the other weights of its row. Task 6 has the formula.",
     [SOFTMAX_WRONG_DIM] = "The sum in softmax's derivative runs over the queries. The softmax "
                           "divides each query's row, so the sum runs over its keys.",
     [SOFTMAX_WRONG_FACTOR] = "The last factor of softmax's derivative is missing: a pair whose "
                              "weight is 0 must get the gradient 0.",
     [DSCORES_TRANSPOSED] =
-        "The gradient of the scores has its rows and columns exchanged here. "
-        "Rows are queries: query i collects from its row, key j from its column.",
+        "The gradient of the scores has its rows and columns exchanged here. Rows are queries: "
+        "query i collects from its row, key j from its column.",
     [Q_AND_K_SWAPPED] = "dW_q and dW_k are swapped.",
     [OWN_SIDE] = "The wrong factor: the score is q_i k_j, so if q_i changes, it changes by k_j "
                  "times that, and the other way round.",

@@ -67,9 +67,8 @@ static void compare_loss(heed_tensor *yours, heed_tensor *logits, heed_tensor *t
          "them are no logits for another softmax. Such a loss can hardly fall."},
         {heed_mul_scalar(right, n), "The losses of all targets are added up. The mean is wanted, "
                                     "so that the size of a step does not depend on their number."},
-        {heed_div_scalar(right, classes),
-         "The mean is taken over all logits. Each row has one loss, so it is a mean of N numbers, "
-         "not of N V."},
+        {heed_div_scalar(right, classes), "The mean is taken over all logits. Each row has one "
+                                          "loss, so it is a mean of N numbers, not of N V."},
         {heed_neg(right), "The sign is wrong: a share is below 1, its log below 0, and a loss that "
                           "falls makes the share of the target grow."},
         {heed_neg(heed_mean(picked)), "The log is missing: that is the mean share of the targets."},
@@ -80,16 +79,15 @@ static void compare_loss(heed_tensor *yours, heed_tensor *logits, heed_tensor *t
          "is nearly 0 must cost much."},
         {heed_div_scalar(right, log(2)), "That is in bits: the log is the natural one."},
         {heed_neg(heed_mean(scores)),
-         "Only the target's own logit is in it. Its share also depends on "
-         "the others of its row."},
+         "Only the target's own logit is in it. Its share also depends on the others of its row."},
         {heed_mean(heed_sub(heed_logsumexp_dim(logits, 1, true), heed_amax_dim(logits, 1, true))),
          "That is the loss of the likeliest class of each row, not of the target."},
         {heed_mean(heed_logsumexp_dim(logits, 1, true)), "The target's logit is not in it."},
         {heed_neg(heed_mean(heed_index_select(log_shares, 1, targets))),
          "Each row is paired with the targets of all rows; row n has targets[n] alone."},
         {heed_neg(heed_select(log_picked, 0, 0)), "Only the first target is in it."},
-        {heed_neg(heed_mean(log_shares)), "The targets are not in it: that is the mean over all "
-                                          "classes."},
+        {heed_neg(heed_mean(log_shares)),
+         "The targets are not in it: that is the mean over all classes."},
         {NULL, NULL}};
     const double mine = heed_item(yours), expected = heed_item(right);
     if (!grade_equal(yours, right)) {
@@ -99,13 +97,12 @@ static void compare_loss(heed_tensor *yours, heed_tensor *logits, heed_tensor *t
                             "you can follow it by hand.";
     if (isnan(mine)) {
         otherwise =
-            "The loss is NaN: exp of a logit of 1000 is infinite, and inf / inf or inf - "
-            "inf is NaN. As in task 1, a number can be subtracted from all logits of a row.";
+            "The loss is NaN: exp of a logit of 1000 is infinite, and inf / inf or inf - inf is "
+            "NaN. As in task 1, a number can be subtracted from all logits of a row.";
     } else if (isinf(mine)) {
-        otherwise =
-            "The loss is infinite. Either an exp is, as exp(1000) is more than a double holds; "
-            "or the log of a share or a sum that has become 0. The log of a share can be "
-            "computed without the share.";
+        otherwise = "The loss is infinite. Either an exp is, as exp(1000) is more than a double "
+                    "holds; or the log of a share or a sum that has become 0. The log of a share "
+                    "can be computed without the share.";
     } else if (expected > 40 && mine < expected / 2) {
         otherwise = "The loss is too small: a share was limited from below, or a small number "
                     "added to it, so that its log is finite. The loss then stops growing, and the "
@@ -223,22 +220,19 @@ static void compare_step_loss(double yours, double expected, const struct model 
         {heed_cross_entropy(heed_softmax(logits, 1), heed_flatten(last, 0, 1)),
          "The softmax of the logits goes into cross_entropy, which makes shares of logits itself: "
          "softmax is applied twice."},
-        {loss_of(before, first, first),
-         "The targets are not shifted: the model is to say the word that it reads. It is to say "
-         "the next one."},
+        {loss_of(before, first, first), "The targets are not shifted: the model is to say the word "
+                                        "that it reads. It is to say the next one."},
         {loss_of(before, text, text),
          "The targets are not shifted: the model is to say the word that it reads. It is to say "
          "the next one. (The last word has none.)"},
-        {loss_of(before, last, first),
-         "The targets are shifted the wrong way: the model is to say the word before the one that "
-         "it reads, which it has seen."},
+        {loss_of(before, last, first), "The targets are shifted the wrong way: the model is to say "
+                                       "the word before the one that it reads, which it has seen."},
         {loss_of(before, heed_narrow(text, 1, 0, T - 1), heed_narrow(text, 1, 2, T - 1)),
          "The targets are shifted twice: the model is to say the next word but one."},
         {loss_of(before, text, around),
          "The last word of a sentence gets the first one as its target. It has no next word."},
-        {heed_cross_entropy(logits, by_word),
-         "Targets and logits are in different order: place t of sentence b is row b T + t of the "
-         "flat logits."},
+        {heed_cross_entropy(logits, by_word), "Targets and logits are in different order: place t "
+                                              "of sentence b is row b T + t of the flat logits."},
         {heed_cross_entropy(heed_select(model_logits(before, first), 1, -1),
                             heed_select(last, 1, -1)),
          "Only the last place is in the loss. With a causal mask, each place is an exercise of its "
@@ -248,8 +242,8 @@ static void compare_step_loss(double yours, double expected, const struct model 
         {NULL, NULL}};
     grade_compare("the loss that training_step returns", heed_scalar(yours, HEED_F64),
                   heed_scalar(expected, HEED_F64), mistakes,
-                  "cross_entropy is right, so it is the logits and targets that differ. Write "
-                  "down which words it reads, and which it is to say.");
+                  "cross_entropy is right, so it is the logits and targets that differ. Write down "
+                  "which words it reads, and which it is to say.");
 }
 
 /* w - factor * gradient. */
@@ -283,8 +277,7 @@ static void compare_weights(const struct model *yours, const struct model *befor
         char what[64], left[200];
         snprintf(what, sizeof what, "%s after the step", names[i]);
         snprintf(left, sizeof left,
-                 "%s has not changed, though other weights have. The step moves "
-                 "each of them.",
+                 "%s has not changed, though other weights have. The step moves each of them.",
                  names[i]);
         const struct mistake mistakes[] = {
             {w, left},
@@ -293,8 +286,8 @@ static void compare_weights(const struct model *yours, const struct model *befor
             {moved(w, right->sums[i], lr),
              "The gradients of earlier steps are in it: backward adds to .grad, so they must be "
              "cleared once in each step."},
-            {moved(w, g, 2 * lr), "The step is twice as long. Did backward or the update run "
-                                  "twice?"},
+            {moved(w, g, 2 * lr),
+             "The step is twice as long. Did backward or the update run twice?"},
             {moved(w, g, lr / batch), "The gradient is divided by the number of sentences. The "
                                       "loss is a mean already, and so is its gradient."},
             {moved(w, g, lr / targets), "The gradient is divided by the number of targets. The "
@@ -452,10 +445,8 @@ const struct task task = {
      "logit of each row first, and fetch the target's with heed_gather. The step: forward, clear, "
      "backward, update; words 0 to T - 1 are read, and words 1 to T are to be said.",
      "heed_gather(x, 1, heed_unsqueeze(targets, 1)) is a column (N, 1), as a sum that keeps its "
-     "dim "
-     "is. heed_narrow cuts the text, heed_flatten merges (B, T). Open a HEED_SCOPE_NO_GRAD, "
-     "compute "
-     "the moved weight from w and w->grad, and copy it into w."},
+     "dim is. heed_narrow cuts the text, heed_flatten merges (B, T). Open a HEED_SCOPE_NO_GRAD, "
+     "compute the moved weight from w and w->grad, and copy it into w."},
     grade,
     {"The first loss is about log 12 = 2.48. What would you suspect if it were 5, and what if it "
      "were 0.5?",

@@ -75,9 +75,8 @@ typedef enum form {
 } form;
 
 static const char *const why[FORMS] = {
-    [NOTHING] =
-        "The row is 0: the first token of a sentence attends to nothing. No token is before "
-        "it, but it should attend to itself.",
+    [NOTHING] = "The row is 0: the first token of a sentence attends to nothing. No token is "
+                "before it, but it should attend to itself.",
     [WITHOUT_ITSELF] = "The new token attends to the tokens before it, but not to itself: its key "
                        "and value are not in the cache yet when it looks.",
     [ITSELF_ALONE] = "The new token attends to itself alone: the keys and values of the tokens "
@@ -85,13 +84,12 @@ static const char *const why[FORMS] = {
     [FIRST_ALONE] = "The new token attends to token 0 alone. A causal mask for one query and p + 1 "
                     "keys is aligned at the top left then: it takes the query for token 0. Which "
                     "keys may the newest token not see?",
-    [AT_ZERO] =
-        "Each token gets position 0. One token is given, but it is not the first one of its "
-        "sentence.",
+    [AT_ZERO] = "Each token gets position 0. One token is given, but it is not the first one of "
+                "its sentence.",
     [NO_POSITION] = "The tokens get no position: y does not depend on their order.",
     [NEXT_POSITION] = "Each token gets the position after its own: the first one is at position 0.",
-    [OLD_SENTENCE] = "The tokens of the sentence before are still in the cache. Position 0 begins "
-                     "a new one.",
+    [OLD_SENTENCE] =
+        "The tokens of the sentence before are still in the cache. Position 0 begins a new one.",
     [Q_AS_K] = "The scores are products of queries with queries: the cache has W_q's results where "
                "it should have keys.",
     [K_AS_V] = "Your values are keys: y is a mean of what W_k computes.",
@@ -170,8 +168,8 @@ static void check_work(const struct work *work, int64_t batch, int64_t d)
         const long long rows = (long long)(work->rows[i] / batch);
         if (rows > 1) {
             grade_fail("The row is right, but in this step %lld rows of a sentence pass through "
-                       "%s, and one token is new. A model without a cache does that much. What "
-                       "of an old token is still needed, once it has been computed?",
+                       "%s, and one token is new. A model without a cache does that much. What of "
+                       "an old token is still needed, once it has been computed?",
                        rows, names[i]);
         }
     }
@@ -257,10 +255,9 @@ static void check_sentence(struct writer *m, heed_tensor *x, heed_tensor *old, c
     for (int64_t p = 0; p < tokens; p++) {
         grade_case("d_model %d, batch %d, %s, step %d", (int)heed_size(x, 2), (int)heed_size(x, 0),
                    name, (int)p);
-        check_step(
-            m, x, old, p,
-            "This is none of the mistakes that the grader knows. Print the shapes of what is "
-            "in the cache at each step (heed_shape_text): which tokens does it have?");
+        check_step(m, x, old, p,
+                   "This is none of the mistakes that the grader knows. Print the shapes of what "
+                   "is in the cache at each step (heed_shape_text): which tokens does it have?");
     }
 }
 
@@ -376,8 +373,8 @@ const struct task task = {
     {"Write writer_forward for the one token first, with its position. That is right for step 0. "
      "From step 1 on, what does its query need besides its own key and value?",
      "heed_cat appends along dim 1 (tokens) to what the last step kept; at position 0 there is "
-     "nothing to append to. Keep the result, then attend to all of it: nothing in it is later "
-     "than the new token, so there is nothing to block."},
+     "nothing to append to. Keep the result, then attend to all of it: nothing in it is later than "
+     "the new token, so there is nothing to block."},
     grade,
     {"Why does the cache hold no queries?",
      "The model has a causal mask. Why would a cache be wrong for a model without one?"}};
