@@ -441,11 +441,11 @@ static void grade(void)
 const struct task task = {
     8,
     "a training step",
-    {"Cross-entropy: log(exp(a) / sum) is a - log(sum), which needs no share. Subtract the largest "
-     "logit of each row first, and fetch the target's with heed_gather. The step: forward, clear, "
-     "backward, update; words 0 to T - 1 are read, and words 1 to T are to be said.",
-     "heed_gather(x, 1, heed_unsqueeze(targets, 1)) is a column (N, 1), as a sum that keeps its "
-     "dim is. heed_narrow cuts the text, heed_flatten merges (B, T). Open a HEED_SCOPE_NO_GRAD, "
+    {"log(exp(a) / sum) is a - log(sum), which needs no share. As in task 1, the largest logit of "
+     "each row can be subtracted first. In the step, words 0 to T - 1 of a sentence are the input "
+     "and words 1 to T the targets; then clear, backward, update.",
+     "heed_gather(x, 1, heed_unsqueeze(targets, 1)) is a column (N, 1), and so is a sum that keeps "
+     "its dim. heed_narrow cuts the text, heed_flatten merges (B, T). Within a HEED_SCOPE_NO_GRAD, "
      "compute the moved weight from w and w->grad, and copy it into w."},
     grade,
     {"The first loss is about log 12 = 2.48. What would you suspect if it were 5, and what if it "
