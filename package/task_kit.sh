@@ -5,9 +5,11 @@ set -eu
 build=$1
 kit=$build/heed-tasks
 rm -rf "$kit"
-mkdir -p "$kit/pytorch" "$build/release"
+mkdir -p "$kit/pytorch" "$kit/docs" "$kit/examples" "$build/release"
 cp -R examples/tasks/Makefile examples/tasks/README.md examples/tasks/task*.c examples/tasks/grade LICENSE \
     "$build/amalgamation/heed.h" "$build/amalgamation/heed.c" "$kit"
+cp docs/questions.md docs/masks.md docs/checking.md "$kit/docs"
+cp examples/lesson*.c examples/custom_*.c "$kit/examples"
 cp examples/pytorch/tasks/*.py examples/pytorch/attention_check.py "$kit/pytorch"
 # The same files give the same bytes.
 tar -C "$build" --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -cf - heed-tasks |

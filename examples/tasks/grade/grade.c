@@ -183,6 +183,14 @@ void grade_answered(const char *what, const heed_tensor *yours)
     if (yours == NULL) {
         grade_not_begun();
     }
+    if (yours->references <=
+        0) { /* the memory of a freed handle stays as it was until its next use */
+        grade_fail(
+            "%s belongs to a scope that your code opens, and is freed with it when your code "
+            "returns. The grader has a scope open: open none, or move the result out of yours "
+            "with heed_scope_keep.",
+            what);
+    }
 }
 
 void grade_returned(const char *what, const heed_tensor *yours, heed_shape shape)
@@ -275,6 +283,10 @@ void grade_compare(const char *what, heed_tensor *yours, heed_tensor *expected,
                    const struct mistake *mistakes, const char *otherwise)
 {
     grade_answered(what, yours);
+    if (yours->dtype != expected->dtype) {
+        grade_fail("%s should have the dtype %s; yours has %s.", what,
+                   heed_dtype_name(expected->dtype), heed_dtype_name(yours->dtype));
+    }
     if (grade_equal(yours, expected)) {
         return;
     }
