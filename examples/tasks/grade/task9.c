@@ -66,6 +66,7 @@ typedef enum form {
     AT_ZERO,
     NO_POSITION,
     NEXT_POSITION,
+    JUMP,
     OLD_SENTENCE,
     Q_AS_K,
     K_AS_V,
@@ -88,8 +89,9 @@ static const char *const why[FORMS] = {
                 "its sentence.",
     [NO_POSITION] = "The tokens get no position: y does not depend on their order.",
     [NEXT_POSITION] = "Each token gets the position after its own: the first one is at position 0.",
-    [OLD_SENTENCE] =
-        "The tokens of the sentence before are still in the cache. Position 0 begins a new one.",
+    [JUMP] = "Only the first token gets its own position; those after it get the next one.",
+    [OLD_SENTENCE] = "The tokens of the sentence before are still in the cache. Position 0 begins "
+                     "a new one.",
     [Q_AS_K] = "The scores are products of queries with queries: the cache has W_q's results where "
                "it should have keys.",
     [K_AS_V] = "Your values are keys: y is a mean of what W_k computes.",
@@ -101,7 +103,7 @@ static const char *const why[FORMS] = {
  * cannot be computed. */
 static heed_tensor *row_of(struct writer *m, heed_tensor *x, heed_tensor *old, int64_t p, form f)
 {
-    const bool out_of_range = f == NEXT_POSITION && p + 2 > LONGEST;
+    const bool out_of_range = (f == NEXT_POSITION || f == JUMP) && p + 2 > LONGEST;
     const bool no_old = f == OLD_SENTENCE && (old == NULL || heed_size(old, 0) != heed_size(x, 0));
     if (out_of_range || no_old || (f == WITHOUT_ITSELF && p == 0) || (f == NOTHING && p > 0)) {
         return NULL;
@@ -112,6 +114,10 @@ static heed_tensor *row_of(struct writer *m, heed_tensor *x, heed_tensor *old, i
     }
     if (f == AT_ZERO) {
         seen = heed_add(seen, heed_narrow(m->positions, 0, 0, 1));
+    } else if (f == JUMP) {
+        heed_tensor *rows[] = {heed_narrow(m->positions, 0, 0, 1),
+                               heed_narrow(m->positions, 0, 2, p)};
+        seen = heed_add(seen, heed_cat(rows, 2, 0));
     } else if (f != NO_POSITION) {
         seen = with_positions(m, seen, f == NEXT_POSITION);
     }
