@@ -127,10 +127,11 @@ check-attention check-attention-long:
 	$(MAKE) --no-print-directory build/test_heed
 	HEED_ATTENTION_SEEDS=$(SEEDS) CK_DEFAULT_TIMEOUT=3600 build/test_heed attention_check
 
-# The check for PyTorch over the same catalogue: its verdicts are those of C; and the lessons in Python
+# The check for PyTorch over the same catalogue: its verdicts are those of C; and the lessons and tasks in Python
 check-attention-torch: torch all
 	$(PYTORCH) -B tests/programs/attention_check.py $(BUILD)/check_attention
 	$(PYTORCH) -B tests/programs/lesson_twins.py $(BUILD)
+	unset MAKEFLAGS MAKELEVEL; $(PYTORCH) -B tests/tasks/tasks_pytorch.py $(BUILD)
 
 # clang: all suites, the lessons, C++
 check-clang:

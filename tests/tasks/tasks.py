@@ -37,7 +37,7 @@ class Case:
     bodies by function."""
 
     def __init__(self, text):
-        head, *bodies = re.split(r"^-- (?=\w+\n)", text, flags=re.MULTILINE)
+        head, *bodies = re.split(r"^-- (?=[\w.]+\n)", text, flags=re.MULTILINE)
         first, *lines = head.strip().splitlines()
         self.kind, self.name = first.split(": ", 1)
         assert self.kind in ("wrong", "right"), first
@@ -57,9 +57,9 @@ class Case:
         return solution
 
 
-def cases_of(number):
-    text = (HERE / "cases" / f"task{number}.txt").read_text()
-    return [Case(part) for part in re.split(r"^== ", text, flags=re.MULTILINE)[1:]]
+def cases_of(number, suffix="", kind=Case):
+    text = (HERE / "cases" / f"task{number}{suffix}.txt").read_text()
+    return [kind(part) for part in re.split(r"^== ", text, flags=re.MULTILINE)[1:]]
 
 
 def file_of(number):
@@ -78,15 +78,15 @@ class Bench:
             shutil.copytree(TASKS, folder)
             self.free.put(folder)
 
-    def grade(self, number, source, seconds=60, sanitized=False, symptoms=False):
-        """What the grader prints, with runs of spaces as one; "" if it takes too long. And whether it succeeds."""
+    def grade(self, number, source, seconds=60, sanitized=False, **variables):
+        """What the grader prints with these environment variables, with runs of spaces as one; "" if it takes too long. And
+        whether it succeeds."""
         folder = self.free.get()
         out = "sanitized" if sanitized else "plain"
         program = folder / out / f"task{number}"
         make = [*self.make, f"OUT={folder / out}", f"{program}", *([] if sanitized else ["SANITIZE="])]
-        environment = {**ENVIRONMENT, "SYMPTOMS": "1"} if symptoms else ENVIRONMENT
-        settings = {"cwd": folder, "env": environment, "stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE,
-                    "stderr": subprocess.STDOUT}
+        settings = {"cwd": folder, "env": {**ENVIRONMENT, **variables}, "stdin": subprocess.DEVNULL,
+                    "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
         try:
             (folder / file_of(number)).write_text(source)
             made = subprocess.run(make, **settings)
@@ -131,7 +131,7 @@ def check_symptoms(bench, number):
     given = (TASKS / file_of(number)).read_text()
     if "SYMPTOMS=1" not in given:
         return []
-    text, _ = bench.grade(number, given, symptoms=True)
+    text, _ = bench.grade(number, given, SYMPTOMS="1")
     comments = " ".join(re.sub(r"^ \*", "", given, flags=re.MULTILINE).split())
     shown = [part.strip() for part in re.split(r"== \w+ ==", text.split("All five classes")[0])[1:]]
     assert len(shown) == 5, text

@@ -1,0 +1,204 @@
+"""What the graders of all tasks share.
+
+A grader is a module taskN.py with
+
+    TITLE, HINTS, QUESTIONS   a sentence each; two hints, the second says more; two questions to answer in words
+    NAMES                     the functions and classes that the task asks for
+    FORBIDDEN                 names of PyTorch's functions that do what the task builds
+    grade(softmax)            gets them in this order; returns if every case passes
+
+Each call of the learner's code belongs to a case; the first case that fails ends the grading.
+"""
+import os
+import sys
+import sysconfig
+import traceback
+
+import torch
+from torch.overrides import TorchFunctionMode, resolve_name
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+TASKS = os.path.dirname(FOLDER)
+GRADERS = (FOLDER + os.sep, os.path.join(TASKS, "grade.py"), os.path.join(os.path.dirname(TASKS), "attention_check.py"))
+LIBRARIES = (os.path.dirname(torch.__file__) + os.sep, sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"),
+             "<frozen")
+sys.path.insert(0, os.path.dirname(TASKS))  # of attention_check
+
+
+class Stop(BaseException):
+    """Ends the grading. Not an Exception, which the learner's code might catch."""
+
+
+class Wrong(Stop):
+    """A case failed. Its text says why."""
+
+
+class NotBegun(Stop):
+    """Nothing has been written into the gap."""
+
+
+# ---- cases ----
+
+
+class Current:
+    """The case that is graded."""
+
+    number = 0
+    text = ""
+
+    @staticmethod
+    def tell(text):
+        """Called at the beginning of each case."""
+
+
+def case(text):
+    """Begins a case; its text names the input: "x has 3 rows and 4 columns, dim 1"."""
+    Current.number += 1
+    Current.text = text
+    Current.tell(text)
+
+
+def fail(text):
+    """The case fails; says why, and what to do."""
+    raise Wrong(text)
+
+
+# ---- numbers ----
+
+
+def near(yours, expected):
+    """Where yours is expected, to 1e-6 (relative, if expected is larger than 1); a bool tensor."""
+    yours, expected = yours.detach().double(), expected.detach().double()
+    return (yours == expected) | ((yours - expected).abs() <= 1e-6 * expected.abs().clamp(min=1))
+
+
+def equal(a, b):
+    return a.shape == b.shape and bool(near(a, b).all())
+
+
+def is_near(yours, expected):
+    """The same of two numbers."""
+    return yours == expected or abs(yours - expected) <= 1e-6 * max(1, abs(expected))
+
+
+def show(title, x, expected=None):
+    """Prints at most 4 x 4 numbers of x below a title, wrong ones in brackets. Of more than two dims, those of the first
+    matrix with a wrong number."""
+    x = x.detach()
+    matrices = x.reshape(-1, *x.shape[-2:]) if x.dim() > 1 else x.reshape(1, 1, -1)
+    wrong = torch.zeros_like(matrices, dtype=torch.bool)
+    if expected is not None:
+        wrong = ~near(matrices, expected.reshape(matrices.shape))
+    found = wrong.flatten(1).any(1).nonzero()
+    m = int(found[0]) if len(found) else 0
+    if len(matrices) > 1:
+        title += f", sequence or head {m}"
+    if max(matrices.shape[1:]) > 4:
+        title += ", its first rows and columns"
+    print(f"\n  {title}")
+    for numbers, marks in zip(matrices[m, :4, :4].tolist(), wrong[m, :4, :4].tolist()):
+        print("   " + "".join(f" {'[' if bad else ' '}{x:8.4g}{']' if bad else ' '}" for x, bad in zip(numbers, marks)))
+
+
+# ---- what the learner's code returns ----
+
+
+def returned(what, yours, shape):
+    """Fails unless the learner's function returned a tensor of this shape; `what` names it."""
+    if yours is None:
+        raise NotBegun
+    if not torch.is_tensor(yours):
+        fail(f"{what} should be a tensor; yours is of type {type(yours).__name__}.")
+    if yours.shape != torch.Size(shape):
+        fail(f"{what} should have the shape {text_of(shape)}; yours has {text_of(yours.shape)}.")
+
+
+def text_of(shape):
+    return "(" + ", ".join(map(str, shape)) + ")"
+
+
+def compare(what, yours, expected, mistakes=(), otherwise=""):
+    """Fails unless yours equals expected. Shows both, and says which of the mistakes, pairs of (result or None, why), gives
+    yours; otherwise says `otherwise`."""
+    returned(what, yours, expected.shape)
+    if equal(yours, expected):
+        return
+    show(f"{what}, as your code computes it (wrong numbers in brackets)", yours, expected)
+    show(f"{what}, as it should be", expected, yours)
+    for result, why in mistakes:
+        if result is not None and result.numel() == yours.numel() and equal(yours, result.reshape(yours.shape)):
+            fail(why)
+    fail(otherwise)
+
+
+# ---- forbidden functions ----
+
+
+class Forbidding(TorchFunctionMode):
+    """While it is entered, the learner's calls of the forbidden functions fail: by any name, through modules too. A name
+    stands for torch.name, Tensor.name, F.name, torch.special.name and the operators of torch.ops. Graders may call them."""
+
+    def __init__(self, names):
+        super().__init__()
+        self.names = names
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        name = getattr(function, "__name__", "").split(".")[0].lstrip("_")
+        name = name[len("special_"):] if name.startswith("special_") else name
+        if name in self.names:
+            caller = sys._getframe(1)
+            while caller.f_code.co_filename.startswith(LIBRARIES):
+                caller = caller.f_back
+            if not caller.f_code.co_filename.startswith(GRADERS):
+                fail(f"Your code calls {resolve_name(function) or name}, which is what this task builds. Do it without.")
+        return function(*args, **(kwargs or {}))
+
+
+# ---- how the grading ends ----
+
+
+def print_case():
+    print(f"\n  Case {Current.number}: {Current.text}." if Current.number else "")
+
+
+def explain(error):
+    """Says what an exception is, and where in the learner's code it happens. False if it happens elsewhere."""
+    frames = traceback.extract_tb(error.__traceback__)
+    if isinstance(error, SyntaxError) and error.filename:
+        frames.append(traceback.FrameSummary(error.filename, error.lineno, "", line=(error.text or "").strip()))
+    own = [frame for frame in frames if not frame.filename.startswith(GRADERS + LIBRARIES)]
+    if own:
+        place = own[-1]
+        file = f"{os.path.basename(place.filename)}, " if os.path.exists(place.filename) else ""
+        print(f"  Python reports an error in your code: {type(error).__name__}: {error}")
+        print(f"  It happens in {file}line {place.lineno}{place.line and ': '}{place.line}")
+    return bool(own)
+
+
+def run(task, answers):
+    """Grades what answers() returns, and says how it ended: "done", "wrong" or "not begun"."""
+    Current.number, Current.text = 0, ""
+    try:
+        with torch.random.fork_rng(devices=[]), torch.enable_grad(), Forbidding(task.FORBIDDEN):
+            task.grade(*answers())
+    except NotBegun:
+        print("\n  Nothing is written yet: put your code where the file says so.")
+        return "not begun"
+    except Wrong as wrong:
+        print_case()
+        print(f"  {wrong}")
+        return "wrong"
+    except SystemExit:
+        print_case()
+        print(ENDS)
+        return "wrong"
+    except Exception as error:
+        print_case()
+        if not explain(error):
+            raise
+        return "wrong"
+    print(f"\n  Done: {Current.number} cases are right.")
+    return "done"
+
+
+ENDS = "  Your code ends the program before the cases are through. Return instead."
