@@ -38,6 +38,21 @@ DIFFERENT = {
             "x.amax(dim, keepdim=True) and sum(dim, keepdim=True) keep a dim of size 1, so that what they return broadcasts "
             "along x.",
     },
+    2: {
+        "in C, 1 / 2 is 0": "in Python, 1 // 2 is 0",
+        "in your code: reshape": "in your code: RuntimeError: shape '[5, 7]' is invalid",
+        "heed_size(q, -1) is d: an int64_t, so convert it before you take a root.": "q.size(-1) is d.",
+    },
+    4: {
+        "Heed's own class": "PyTorch's own function",
+        "heed_self_attention_new": "torch.nn.functional.scaled_dot_product_attention",
+        "self_attention_forward still returns NULL": "forward still returns None",
+        "HEED_CHILD registers a layer (examples/custom_module.c), and heed_linear_new_with has an option for bias=False.":
+            "An attribute that is a layer is registered, and nn.Linear has an option bias=False.",
+        "self->": "self.",
+        "The class works without HEED_CHILD, too, if the struct's fields are set.":
+            "The class works with its layers in a plain list, too.",
+    },
 }
 # Cases of one language alone. Cases in C that AddressSanitizer explains are no cases in Python.
 IN_C = {}
@@ -121,7 +136,7 @@ def check_same(bench, number):
 
     def in_python(text):
         text = one_line(text)
-        for task in (number, 0):
+        for task in (number, 0):  # first the task's own
             for c, python in DIFFERENT.get(task, {}).items():
                 if c in text:
                     used.add((task, c))

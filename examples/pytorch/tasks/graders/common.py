@@ -22,7 +22,8 @@ TASKS = os.path.dirname(FOLDER)
 GRADERS = (FOLDER + os.sep, os.path.join(TASKS, "grade.py"), os.path.join(os.path.dirname(TASKS), "attention_check.py"))
 LIBRARIES = (os.path.dirname(torch.__file__) + os.sep, sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"),
              "<frozen")
-sys.path.insert(0, os.path.dirname(TASKS))  # of attention_check
+sys.path.append(os.path.dirname(TASKS))
+from attention_check import attention_check  # noqa: E402, F401
 
 
 class Stop(BaseException):
@@ -73,7 +74,8 @@ def near(yours, expected):
 
 
 def equal(a, b):
-    return a.shape == b.shape and bool(near(a, b).all())
+    """Shapes and numbers; NaN equals NaN, which some mistakes give."""
+    return a.shape == b.shape and bool((near(a, b) | (a.isnan() & b.isnan())).all())
 
 
 def is_near(yours, expected):
@@ -103,12 +105,20 @@ def show(title, x, expected=None):
 # ---- what the learner's code returns ----
 
 
-def returned(what, yours, shape):
-    """Fails unless the learner's function returned a tensor of this shape; `what` names it."""
+def answered(what, yours):
+    """Fails unless the learner's function returned a tensor; `what` names it. None is not begun, or an empty gap if an
+    earlier case has passed."""
+    if yours is None and Current.number > 1:
+        fail(f"{what}: your code returns None. Is this gap still empty?")
     if yours is None:
         raise NotBegun
     if not torch.is_tensor(yours):
         fail(f"{what} should be a tensor; yours is of type {type(yours).__name__}.")
+
+
+def returned(what, yours, shape):
+    """Also fails unless it has this shape."""
+    answered(what, yours)
     if yours.shape != torch.Size(shape):
         fail(f"{what} should have the shape {text_of(shape)}; yours has {text_of(yours.shape)}.")
 
@@ -117,18 +127,34 @@ def text_of(shape):
     return "(" + ", ".join(map(str, shape)) + ")"
 
 
+def attempt(f, *args):
+    """f(*args); None if the mistake does not fit these shapes."""
+    try:
+        return f(*args)
+    except (RuntimeError, IndexError):
+        return None
+
+
+def unchanged(what, x, before):
+    """Fails if x, an input, is no longer what it was before the call."""
+    if not torch.equal(x, before):
+        fail(f"Your code changes {what}, which belongs to the caller.")
+
+
 def compare(what, yours, expected, mistakes=(), otherwise=""):
-    """Fails unless yours equals expected. Shows both, and says which of the mistakes, pairs of (result or None, why), gives
-    yours; otherwise says `otherwise`."""
-    returned(what, yours, expected.shape)
+    """Fails unless yours equals expected. Shows both, and says which of the mistakes, pairs of a result (None: could not be
+    computed) and why, gives yours; otherwise says `otherwise`."""
+    answered(what, yours)
     if equal(yours, expected):
         return
-    show(f"{what}, as your code computes it (wrong numbers in brackets)", yours, expected)
-    show(f"{what}, as it should be", expected, yours)
-    for result, why in mistakes:
-        if result is not None and result.numel() == yours.numel() and equal(yours, result.reshape(yours.shape)):
-            fail(why)
-    fail(otherwise)
+    fits = yours.shape == expected.shape
+    why = next((why for result, why in mistakes if result is not None and equal(yours, result)), None)
+    if not fits and why is None:
+        returned(what, yours, expected.shape)
+    show(f"{what}, as your code computes it{' (wrong numbers in brackets)' if fits else ''}", yours,
+         expected if fits else None)
+    show(f"{what}, as it should be", expected, yours if fits else None)
+    fail(why or otherwise)
 
 
 # ---- forbidden functions ----
@@ -162,17 +188,16 @@ def print_case():
 
 
 def explain(error):
-    """Says what an exception is, and where in the learner's code it happens. False if it happens elsewhere."""
+    """Says what an exception is, and where in the learner's code it happens. Its attribute `advice` says more."""
     frames = traceback.extract_tb(error.__traceback__)
     if isinstance(error, SyntaxError) and error.filename:
         frames.append(traceback.FrameSummary(error.filename, error.lineno, "", line=(error.text or "").strip()))
-    own = [frame for frame in frames if not frame.filename.startswith(GRADERS + LIBRARIES)]
-    if own:
-        place = own[-1]
+    print(f"  Python reports an error in your code: {type(error).__name__}: {error}")
+    for place in [frame for frame in frames if not frame.filename.startswith(GRADERS + LIBRARIES)][-1:]:
         file = f"{os.path.basename(place.filename)}, " if os.path.exists(place.filename) else ""
-        print(f"  Python reports an error in your code: {type(error).__name__}: {error}")
         print(f"  It happens in {file}line {place.lineno}{place.line and ': '}{place.line}")
-    return bool(own)
+    if hasattr(error, "advice"):
+        print(f"  {error.advice}")
 
 
 def run(task, answers):
@@ -194,8 +219,7 @@ def run(task, answers):
         return "wrong"
     except Exception as error:
         print_case()
-        if not explain(error):
-            raise
+        explain(error)
         return "wrong"
     print(f"\n  Done: {Current.number} cases are right.")
     return "done"
