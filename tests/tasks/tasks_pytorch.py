@@ -53,9 +53,15 @@ DIFFERENT = {
         "The class works without HEED_CHILD, too, if the struct's fields are set.":
             "The class works with its layers in a plain list, too.",
     },
+    9: {
+        "writer_forward": "forward",
+        "heed_cat": "torch.cat",
+    },
 }
 # Cases of one language alone. Cases in C that AddressSanitizer explains are no cases in Python.
-IN_C = {}
+IN_C = {
+    9: {"the cache dies with the scope of its step"},
+}
 IN_PYTHON = {
     1: {"sys.exit", "an exception", "a list"},
 }
