@@ -31,6 +31,7 @@ DIFFERENT = {
     0: {
         "Heed's own": "PyTorch's own",
         "Heed reports": "Python reports",
+        "returns NULL": "returns None",
     },
     1: {
         "heed_softmax": "torch.softmax",
@@ -42,6 +43,13 @@ DIFFERENT = {
         "in C, 1 / 2 is 0": "in Python, 1 // 2 is 0",
         "in your code: reshape": "in your code: RuntimeError: shape '[5, 7]' is invalid",
         "heed_size(q, -1) is d: an int64_t, so convert it before you take a root.": "q.size(-1) is d.",
+    },
+    3: {
+        "Heed's causal mask": "PyTorch's causal mask",
+        "heed_causal_block_mask": "generate_square_subsequent_mask",
+        "heed_where": "torch.where",
+        "heed_triu": "torch.triu",
+        "heed_masked_fill": "masked_fill",
     },
     4: {
         "Heed's own class": "PyTorch's own function",
@@ -60,6 +68,7 @@ DIFFERENT = {
 }
 # Cases of one language alone. Cases in C that AddressSanitizer explains are no cases in Python.
 IN_C = {
+    3: {"Heed's padding mask"},  # PyTorch has none
     9: {"the cache dies with the scope of its step"},
 }
 IN_PYTHON = {
