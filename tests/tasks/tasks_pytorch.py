@@ -30,6 +30,7 @@ from grade import grade  # noqa: E402
 DIFFERENT = {
     0: {
         "Heed's own": "PyTorch's own",
+        "w->grad": "w.grad",
         "Heed reports": "Python reports",
         "returns NULL": "returns None",
     },
@@ -46,7 +47,7 @@ DIFFERENT = {
     },
     3: {
         "Heed's causal mask": "PyTorch's causal mask",
-        "heed_causal_block_mask": "generate_square_subsequent_mask",
+        "heed_causal_block_mask": "generate_square_subsequent_mask of torch.nn.modules.transformer",
         "heed_where": "torch.where",
         "heed_triu": "torch.triu",
         "heed_masked_fill": "masked_fill",
@@ -61,6 +62,19 @@ DIFFERENT = {
         "The class works without HEED_CHILD, too, if the struct's fields are set.":
             "The class works with its layers in a plain list, too.",
     },
+    8: {
+        "heed_cross_entropy": "torch.nn.functional.cross_entropy",
+        "heed_optimizer_step": "step of torch.optim.sgd",
+        "heed_grad": "torch.autograd.grad",
+        "which is NULL": "which is None",
+        "as heed_sub does": "as w - lr * w.grad does",
+        "m->weights[0]": "model.embedding",
+        "were recorded in the graph": "The update would be recorded in the graph",  # an error in PyTorch
+        "heed_gather(x, 1, heed_unsqueeze(targets, 1))": "x.gather(1, targets[:, None])",
+        "heed_narrow cuts": "text[:, :-1] cuts",
+        "heed_flatten": "flatten",
+        "Within a HEED_SCOPE_NO_GRAD": "Within torch.no_grad()",
+    },
     9: {
         "writer_forward": "forward",
         "heed_cat": "torch.cat",
@@ -73,6 +87,7 @@ IN_C = {
 }
 IN_PYTHON = {
     1: {"sys.exit", "an exception", "a list"},
+    8: {"no return", "the loss as a tensor"},
 }
 ENDS_PROCESS = re.compile("Your code still runs|Your code ends|It happens in")
 
