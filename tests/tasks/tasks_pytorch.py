@@ -62,6 +62,12 @@ DIFFERENT = {
         "The class works without HEED_CHILD, too, if the struct's fields are set.":
             "The class works with its layers in a plain list, too.",
     },
+    5: {
+        "Heed's attention": "PyTorch's attention",
+        "heed_scaled_dot_product_attention": "torch.nn.functional.scaled_dot_product_attention",
+        "heed_cat": "torch.cat",
+        "linear_forward: x (1, 2, 4, 3) must end in in_features, 6. Each": "Each",
+    },
     8: {
         "heed_cross_entropy": "torch.nn.functional.cross_entropy",
         "heed_optimizer_step": "step of torch.optim.sgd",

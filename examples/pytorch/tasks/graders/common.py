@@ -19,11 +19,13 @@ from torch.overrides import TorchFunctionMode, resolve_name
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 TASKS = os.path.dirname(FOLDER)
-GRADERS = (FOLDER + os.sep, os.path.join(TASKS, "grade.py"), os.path.join(os.path.dirname(TASKS), "attention_check.py"))
+sys.path.append(os.path.dirname(TASKS))  # attention_check.py is in the folder of tasks or above it
+import attention_check as attention_check_module  # noqa: E402
+
+attention_check = attention_check_module.attention_check
+GRADERS = (FOLDER + os.sep, os.path.join(TASKS, "grade.py"), os.path.abspath(attention_check_module.__file__))
 LIBRARIES = (os.path.dirname(torch.__file__) + os.sep, sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"),
              "<frozen")
-sys.path.append(os.path.dirname(TASKS))
-from attention_check import attention_check  # noqa: E402, F401
 
 
 class Stop(BaseException):
@@ -157,6 +159,8 @@ def compare(what, yours, expected, mistakes=(), otherwise=""):
     if equal(yours, expected):
         return
     fits = yours.shape == expected.shape
+    if fits and yours.dtype != expected.dtype and torch.allclose(yours.double(), expected.double(), 1e-3, 1e-3):
+        fail(f"{what} should have the dtype {expected.dtype}; yours has {yours.dtype}, and differs by rounding.")
     why = next((why for result, why in mistakes if result is not None and equal(yours, result)), None)
     if not fits and why is None:
         returned(what, yours, expected.shape)
@@ -200,18 +204,17 @@ def print_case():
     print(f"\n  Case {Current.number}: {Current.text}." if Current.number else "")
 
 
-def explain(error):
-    """Says what an exception is, and where in the learner's code it happens. Its attribute `advice` says more."""
+def describe(error):
+    """What an exception is, and where in the learner's code it happens. Its attribute `advice` says more."""
     frames = traceback.extract_tb(error.__traceback__)
     if isinstance(error, SyntaxError) and error.filename:
         frames.append(traceback.FrameSummary(error.filename, error.lineno, "", line=(error.text or "").strip()))
     own = [frame for frame in frames if not frame.filename.startswith(GRADERS + LIBRARIES)]
     place = (own or frames)[-1]
     file = f"{os.path.basename(place.filename)}, " if os.path.exists(place.filename) else ""
-    print(f"  Python reports an error {'in your code' if own else 'while your code is graded'}: {type(error).__name__}: {error}")
-    print(f"  It happens in {file}line {place.lineno}{place.line and ': '}{place.line}")
-    if hasattr(error, "advice"):
-        print(f"  {error.advice}")
+    text = f"Python reports an error {'in your code' if own else 'while your code is graded'}: {type(error).__name__}: {error}\n"
+    text += f"  It happens in {file}line {place.lineno}{place.line and ': '}{place.line}"
+    return text + (f"\n  {error.advice}" if hasattr(error, "advice") else "")
 
 
 def run(task, answers):
@@ -235,7 +238,7 @@ def run(task, answers):
         return "wrong"
     except Exception as error:
         print_case()
-        explain(error)
+        print(f"  {describe(error)}")
         return "wrong"
     finally:
         torch.set_num_threads(threads)

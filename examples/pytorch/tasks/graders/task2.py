@@ -3,7 +3,7 @@ import math
 
 import torch
 
-from graders.common import answered, attempt, case, compare, equal, is_near, near, show, text_of, unchanged
+from graders.common import answered, attempt, case, compare, equal, first_wrong, is_near, near, show, text_of, unchanged
 
 TITLE = "scores of queries and keys"
 HINTS = (
@@ -104,9 +104,8 @@ def explain(q, k, yours, right):
     for product, why in products:
         result, c = fitted(product, yours)
         mistakes.append((result, why or explain_scale(q, k, c)))
-    if q.dim() == 2:
-        show("q", q)
-        show("k", k)
+    show("q", first_wrong(q, yours, right))
+    show("k", first_wrong(k, yours, right))
     compare("scores", yours, right, mistakes,
             "Your scores are shares already: they sum to 1. Softmax comes later, after a mask has hidden some of the scores."
             if are_shares(yours, -1) or are_shares(yours, -2) else

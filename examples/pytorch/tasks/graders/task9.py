@@ -43,6 +43,7 @@ MISTAKES = {
     "at zero": "Each token gets position 0. One token is given, but it is not the first one of its sentence.",
     "no position": "The tokens get no position: y does not depend on their order.",
     "next position": "Each token gets the position after its own: the first one is at position 0.",
+    "jump": "Only the first token gets its own position; those after it get the next one.",
     "old sentence": "The tokens of the sentence before are still in the cache. Position 0 begins a new one.",
     "q as k": "The scores are products of queries with queries: the cache has W_q's results where it should have keys.",
     "k as v": "Your values are keys: y is a mean of what W_k computes.",
@@ -57,7 +58,7 @@ def attend(q, k, v):
 
 def row_of(m, x, old, p, form="right"):
     """Row p of x (B, T, d), (B, 1, d). `old` is the sentence before, or None. None if the form cannot be computed."""
-    if (form == "next position" and p + 2 > LONGEST) or (form == "without itself" and p == 0):
+    if (form in ("next position", "jump") and p + 2 > LONGEST) or (form == "without itself" and p == 0):
         return None
     if form == "old sentence" and (old is None or len(old) != len(x)):
         return None
@@ -66,6 +67,8 @@ def row_of(m, x, old, p, form="right"):
     seen = x[:, :p + 1]
     if form == "at zero":
         seen = seen + m.positions[:1]
+    elif form == "jump":
+        seen = seen + torch.cat([m.positions[:1], m.positions[2:p + 2]])
     elif form != "no position":
         first = 1 if form == "next position" else 0
         seen = seen + m.positions[first:first + p + 1]
