@@ -85,6 +85,9 @@ DIFFERENT = {
         "writer_forward": "forward",
         "heed_cat": "torch.cat",
     },
+    10: {
+        "heed_masked_fill": "masked_fill",
+    },
 }
 # Cases of one language alone. Cases in C that AddressSanitizer explains are no cases in Python.
 IN_C = {
@@ -123,15 +126,15 @@ def one_line(text):
     return " ".join(text.split())
 
 
-def grade_by_command(number, source, hints=0):
+def grade_by_command(number, source, *options):
     """What `python grade.py` prints for a file in a copy of the folder, and whether it succeeds."""
     with tempfile.TemporaryDirectory() as scratch:
-        copy = pathlib.Path(scratch) / "pytorch"
-        shutil.copytree(TASKS.parent, copy)
-        (copy / "tasks" / file_of(number)).write_text(source)
-        command = [sys.executable, "-B", copy / "tasks" / "grade.py", str(number)]
-        done = subprocess.run([*command, *(["--hint", str(hints)] if hints else [])], stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60)
+        copy = pathlib.Path(scratch) / "pytorch"  # as in the kit
+        shutil.copytree(TASKS, copy)
+        shutil.copy(TASKS.parent / "attention_check.py", copy)
+        (copy / file_of(number)).write_text(source)
+        done = subprocess.run([sys.executable, "-B", copy / "grade.py", str(number), *options], timeout=120,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         return one_line(done.stdout.decode()), done.returncode == 0
 
 
@@ -166,6 +169,18 @@ def check_cases(number):
     return faults
 
 
+def check_symptoms(number):
+    """The symptoms in a task's comments are those that its classes show."""
+    given = (TASKS / file_of(number)).read_text()
+    if "--symptoms" not in given:
+        return []
+    text, _ = grade_by_command(number, given, "--symptoms")
+    shown = [part.strip() for part in re.split(r"== \w+ ==", text.split("All five classes")[0])[1:]]
+    assert len(shown) == 5, text
+    return [f"task {number} in PyTorch: no comment shows this symptom\n  {part}" for part in shown
+            if part not in one_line(given)]
+
+
 def check_same(bench, number):
     """Differences from the grader in C, its cases, hints and questions."""
     used = set()
@@ -190,7 +205,7 @@ def check_same(bench, number):
         return re.sub(r"Done: \d+", "Done: n", text)
 
     of_c = words(in_python(bench.grade(number, (tasks.TASKS / "solutions" / tasks.file_of(number)).read_text(), HINT="2")[0]))
-    ours = words(grade_by_command(number, (TASKS / "solutions" / file_of(number)).read_text(), hints=2)[0])
+    ours = words(grade_by_command(number, (TASKS / "solutions" / file_of(number)).read_text(), "--hint", "2")[0])
     if ours != of_c:
         faults.append(f"task {number}: other words\n  in C:       {of_c}\n  in PyTorch: {ours}")
     faults += [f"DIFFERENT[{number}] has words that C does not use: {c}" for c in DIFFERENT.get(number, ())
@@ -208,7 +223,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         bench = tasks.Bench(args.build.resolve(), pathlib.Path(scratch))
         for number in numbers:
-            faults += check_cases(number) + check_same(bench, number)
+            faults += check_cases(number) + check_symptoms(number) + check_same(bench, number)
     sys.exit("\n\n".join(faults) or 0)
 
 

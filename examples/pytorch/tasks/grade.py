@@ -22,9 +22,11 @@ import pathlib
 import subprocess
 import sys
 import threading
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-SECONDS = 10
+SECONDS = 10  # of computing; MOST of waiting, too
+MOST = 60
 MARK = "\x1e"  # begins a message of the process to the command
 
 
@@ -51,7 +53,7 @@ def print_end(outcome, number, hints, questions, hint, command):
 
 
 def grade(number, *answers, hint=0):
-    """Grades functions or classes, in the order of the task's file; without them, the file. Returns whether they are done."""
+    """Grades functions or classes, in the order of the task's file; without them, the file. True if the task is done."""
     if not answers:
         return grade_file(number, hint) == "done"
     common, task = import_task(number)
@@ -88,7 +90,15 @@ def inside(number):
             common.fail(f"{file_of(number).name} does not define {missing[0]}.")
         return [getattr(module, name) for name in task.NAMES]
 
+    def watch():
+        end = time.process_time() + SECONDS
+        while time.process_time() < end:
+            time.sleep(0.1)
+        tell(late=True)
+        os._exit(1)
+
     common.Current.tell = lambda text: tell(case=text)
+    threading.Thread(target=watch, daemon=True).start()
     tell(title=task.TITLE, hints=task.HINTS, questions=task.QUESTIONS)
     tell(outcome=common.run(task, answers))
 
@@ -98,8 +108,9 @@ def run_process(number, write):
     environment = {**os.environ, "PYTHONIOENCODING": "utf-8:replace"}
     process = subprocess.Popen([sys.executable, "-B", HERE / "grade.py", str(number), "--inside"], env=environment,
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
-    told, cases, late = {}, 0, threading.Event()
-    timer = threading.Timer(SECONDS, lambda: (late.set(), process.kill()))
+    told, cases = {}, 0
+    timer = threading.Timer(MOST, lambda: (told.update(late=True), process.kill()))
+    timer.start()
     for line in process.stdout:
         text, mark, message = line.decode(errors="replace").partition(MARK)
         write(text)
@@ -109,13 +120,14 @@ def run_process(number, write):
             cases += "case" in message
             if "title" in message:
                 write(f"Task {number}: {message['title']}\n")
-                timer.start()  # PyTorch is imported
     timer.cancel()
     code = process.wait()
+    if "title" not in told:
+        sys.exit("The grader does not start. Is PyTorch installed?")
     if "outcome" not in told:
         told["outcome"] = "wrong"
         write(f"\n  Case {cases}: {told['case']}.\n" if cases else "\n")
-        if late.is_set():
+        if "late" in told:
             write(f"  Your code still runs after {SECONDS} seconds. Does a loop never end?\n")
         elif code < 0:
             write(f"  Your code is ended by signal {-code}.\n")
@@ -139,7 +151,7 @@ def print_table():
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Grades the tasks of this folder. Without a number: what is done so far.")
+    parser = argparse.ArgumentParser(description="Grades a task. Without a number: what is done so far.")
     parser.add_argument("number", nargs="?", type=int, choices=numbers())
     parser.add_argument("--hint", type=int, choices=(1, 2), default=0)
     parser.add_argument("--symptoms", action="store_true", help="of the classes of task 10 as they are now")

@@ -26,6 +26,6 @@ def merge_heads(y):
 
 
 def forward(m, x):
-    """x (B, T, C) -> (B, T, C). m has the linears W_q, W_k, W_v and W_o, from C to C features and without a bias, and the
-    number of heads, m.heads."""
+    """x (B, T, C) -> (B, T, C). m has the linears W_q, W_k, W_v and W_o, from C to C features and
+    without a bias, and the number of heads, m.heads."""
     return None  # your code

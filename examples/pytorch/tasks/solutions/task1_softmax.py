@@ -1,6 +1,6 @@
-"""Task 1, solved. The largest score of a row is subtracted from all its scores: that multiplies numerator and denominator
-by the same number, and no exponent is above 0, so nothing overflows. keepdim leaves a dim of size 1, which broadcasts
-along the row or column."""
+"""Task 1, solved. The largest score of a row is subtracted from all its scores: that multiplies
+numerator and denominator by the same number, and no exponent is above 0, so nothing overflows.
+keepdim leaves a dim of size 1, which broadcasts along the row or column."""
 import math
 
 import torch

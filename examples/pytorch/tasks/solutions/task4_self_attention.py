@@ -1,6 +1,7 @@
-"""Task 4, solved. An attribute that is an nn.Module is registered under its name, so that optimisers, casts and files find
-W_q.weight; layers in a plain list would work, and never train. The forward is the tutorial's, line by line. The mask is
-applied to the scores, before the softmax: exp(-inf) is 0, and the other weights of the row still sum to 1."""
+"""Task 4, solved. An attribute that is an nn.Module is registered under its name, so that
+optimisers, casts and files find W_q.weight; layers in a plain list would work, and never train. The
+forward is the tutorial's, line by line. The mask is applied to the scores, before the softmax:
+exp(-inf) is 0, and the other weights of the row still sum to 1."""
 import torch
 from torch import nn
 

@@ -1,6 +1,7 @@
-"""Task 9, solved. What later tokens need of a token is its key and its value, and both stay the same, as no token sees a
-later one: so they are kept, and the query is not. The new token's own key and value are appended first, because it attends
-to itself. All keys in the cache are then allowed, so the step needs no mask."""
+"""Task 9, solved. What later tokens need of a token is its key and its value, and both stay the
+same, as no token sees a later one: so they are kept, and the query is not. The new token's own key
+and value are appended first, because it attends to itself. All keys in the cache are then allowed,
+so the step needs no mask."""
 import torch
 from torch import nn
 
