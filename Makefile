@@ -132,9 +132,9 @@ $(OBJECTS): CFLAGS_ += $(PIC)
 
 # In examples/ each file is a program, and so is each folder with a main.c; its other files are its parts.
 # Folders without a main.c contain parts shared by all folder programs. The tests are linked with all parts.
-# train_mpi needs MPI; only `make mpi` builds it. The page is built by `make page`.
+# train_mpi needs MPI; only `make mpi` builds it. The page is built by `make page`, and tasks have a Makefile of their own.
 FOLDERS      := $(patsubst examples/%/main.c,%,$(wildcard examples/*/main.c))
-COMMON       := $(filter-out $(FOLDERS) page,$(patsubst examples/%/,%,$(sort $(dir $(wildcard examples/*/*.c)))))
+COMMON       := $(filter-out $(FOLDERS) page tasks,$(patsubst examples/%/,%,$(sort $(dir $(wildcard examples/*/*.c)))))
 EXAMPLES     := $(patsubst examples/%.c,$(BUILD)/%,$(filter-out %_mpi.c,$(wildcard examples/*.c))) \
                 $(FOLDERS:%=$(BUILD)/%)
 parts         = $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/main.c,$(wildcard examples/$(1)/*.c)))
@@ -158,6 +158,7 @@ lib: $(LIBRARY)
 help:
 	@echo "make demo          train the toy model and show its attention; builds only what that needs"
 	@echo "make lessons       build and run every lesson of examples/README.md"
+	@echo "make task1         compile and grade task 1 of docs/tasks.md, HINT=1: with a hint; make tasks: what is done so far"
 	@echo "make deps test     install Check if it is missing, and run all tests; make test SUITE=softmax or TEST=NAME: some"
 	@echo "make check-NAME    one step of .ci/run, for example check-valgrind; tests/checks.mk describes all"
 	@echo "make deps-dev      install the tools that .ci/run needs"
@@ -190,6 +191,7 @@ help:
 	@echo "make fixtures      compute the results of PyTorch that tests compare with, if they are missing; OP=exp: those of exp again"
 	@echo "make amalgamation  join Heed into heed.h and heed.c in $(BUILD)/amalgamation/"
 	@echo "make dist          write the release's tarball, $(BUILD)/heed-$(VERSION).tar.gz; make deb: Debian packages"
+	@echo "make task-kit      write the tasks and Heed in two files, for a class: $(BUILD)/release/heed-tasks.tar.gz"
 	@echo "make release       write all of a release into $(BUILD)/release: tarball, attention.html, amalgamation, SHA256SUMS"
 	@echo "make site          write the page, the reference and the documentation as static files into $(BUILD)/site"
 	@echo "make clean         remove $(BUILD)/"
@@ -199,6 +201,13 @@ help:
 
 lessons: $(LESSONS)
 	@for lesson in $(LESSONS); do echo "== $$lesson"; $$lesson || exit 1; done
+
+# The tasks of examples/tasks; HINT=1 or HINT=2 adds hints.
+TASKS := $(addprefix task,1 2 3 4 5 6 7 8 9 10)
+.PHONY: tasks $(TASKS)
+tasks $(TASKS): $(LIBRARY)
+	@$(MAKE) --no-print-directory -s -C examples/tasks $@ OUT=$(abspath $(BUILD))/tasks INCLUDE=../../src \
+	    HEED=$(abspath $(LIBRARY))
 
 $(LIBRARY): $(OBJECTS)
 	$(call step,ar $@)

@@ -127,7 +127,10 @@ $(BUILD)/$(DIST).tar.gz: FORCE
 
 # The tarball, the page, the amalgamation and their sums, in $(BUILD)/release. The tarball holds the last commit, so
 # the page may not have changes of its own; DIRTY=1 allows them, for tests.
-.PHONY: release site
+.PHONY: release site task-kit
+task-kit: amalgamation
+	@sh package/task_kit.sh $(BUILD)
+
 release:
 	$(call needs,node python3 sha256sum,make deps-page)
 	@git diff --quiet HEAD || [ -n "$(DIRTY)" ] || { \

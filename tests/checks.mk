@@ -36,6 +36,12 @@ check-programs: all
 check-course: all
 	$(RUN) tests/programs/course.sh $(BUILD)
 
+# The graders of the tasks: wrong and right solutions, mutants of the model solutions
+check-tasks: all
+	$(INSTALL) dev
+	unset MAKEFLAGS MAKELEVEL; python3 -B tests/tasks/tasks.py $(BUILD) --mutants
+	$(RUN) tests/tasks/kit.sh $(BUILD)
+
 # Reports of training runs, in a browser
 check-report: all
 	$(INSTALL) dev report
@@ -121,10 +127,11 @@ check-attention check-attention-long:
 	$(MAKE) --no-print-directory build/test_heed
 	HEED_ATTENTION_SEEDS=$(SEEDS) CK_DEFAULT_TIMEOUT=3600 build/test_heed attention_check
 
-# The check for PyTorch over the same catalogue: its verdicts are those of C; and the lessons in Python
+# The check for PyTorch over the same catalogue: its verdicts are those of C; and the lessons and tasks in Python
 check-attention-torch: torch all
 	$(PYTORCH) -B tests/programs/attention_check.py $(BUILD)/check_attention
 	$(PYTORCH) -B tests/programs/lesson_twins.py $(BUILD)
+	unset MAKEFLAGS MAKELEVEL; $(PYTORCH) -B tests/tasks/tasks_pytorch.py $(BUILD)
 
 # clang: all suites, the lessons, C++
 check-clang:

@@ -107,12 +107,12 @@ static heed_tensor *scaled_by_model(struct attention *m, heed_tensor *x)
     return attend_divided_by(m, x, sqrt((double)heed_size(x, -1)));
 }
 
-/* TorchCode #17: a grader passed it */
 static heed_tensor *not_scaled(struct attention *m, heed_tensor *x)
 {
     return attend_divided_by(m, x, 1);
 }
 
+/* TorchCode #17: a grader passed it */
 static heed_tensor *scaled_without_root(struct attention *m, heed_tensor *x)
 {
     return attend_divided_by(m, x, (double)ATTENTION_WIDTH / m->heads);
@@ -566,7 +566,7 @@ static heed_tensor *cached_step_with_positions(heed_tensor *x, int64_t position,
     return cached_step(with_positions(x, position), position, context);
 }
 
-/* ai-agent-book PR #1056 */
+/* skyzh/tiny-llm PR #46 */
 static heed_tensor *positions_off_by_one(heed_tensor *x, int64_t position, void *context)
 {
     return cached_step(with_positions(x, position + 1), position, context);

@@ -146,18 +146,18 @@ def sample(mutants, count, seed):
 
 # ---- the table of equivalent mutants ----
 
-def read_equivalent():
+def read_equivalent(path=HERE / "equivalent.txt"):
     """{(file, before, after)}; an `after` of * stands for any change of that line. Lines that begin with - and + alternate;
     the rest of the block is the reason."""
     known = set()
-    for block in re.split(r"\n\n+", (HERE / "equivalent.txt").read_text().strip()):
+    for block in re.split(r"\n\n+", path.read_text().strip()):
         lines = [line for line in block.splitlines() if not line.startswith("#")]
         if not lines:
             continue
         if len(lines) < 4 or lines[1][:2] != "- " or lines[2][:2] != "+ " or lines[-1][:2] in ("- ", "+ "):
-            sys.exit(f"equivalent.txt: expected a file, '- line', '+ line' and a reason:\n{block}")
+            sys.exit(f"{path.name}: expected a file, '- line', '+ line' and a reason:\n{block}")
         if not (ROOT / lines[0]).is_file():
-            sys.exit(f"equivalent.txt: no such file: {lines[0]}")
+            sys.exit(f"{path.name}: no such file: {lines[0]}")
         before = None
         for line in lines[1:]:
             before = line[2:] if line[:2] == "- " else before

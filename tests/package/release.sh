@@ -17,11 +17,12 @@ SHA256SUMS
 attention.html
 heed-$version-amalgamation.zip
 heed-$version.tar.gz
+heed-tasks.tar.gz
 END
 (cd "$release" && LC_ALL=C ls) > "$scratch/files"
 check diff "$scratch/wanted" "$scratch/files"
 (cd "$release" && sha256sum -c --strict SHA256SUMS) > "$scratch/sums"
-check [ "$(grep -c ': OK$' "$scratch/sums")" -eq 3 ]
+check [ "$(grep -c ': OK$' "$scratch/sums")" -eq 4 ]
 check cmp "$release/attention.html" "$build/page/attention.html"
 check [ "$(wc -c < "$release/attention.html")" -lt 1200000 ]
 python3 -c 'import sys, zipfile; zipfile.ZipFile(sys.argv[1]).extractall(sys.argv[2])' \

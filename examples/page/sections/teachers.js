@@ -100,7 +100,7 @@ export function begin(root) {
     h("ul", {}, ["file", "keys", "links", "print", "honest"].map((name) => h("li", {}, t(`teachers.before.${name}`)))),
     h("h2", {}, t("teachers.more")),
     h("ul", {}, ["gradients", "heads", "own", "unseen", "peak"].map((name) => h("li", {}, t(`teachers.more.${name}`), answer(`more.${name}`))),
-      h("li", {}, t("teachers.more.files"))));
+      h("li", {}, t("teachers.more.tasks")), h("li", {}, t("teachers.more.files"))));
   onState((changed) => (changed.has("plan") ? showPlan() : follow()));
   showPlan();
   return { show: follow };

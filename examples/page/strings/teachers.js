@@ -220,6 +220,10 @@ export const teachers = {
     "AdamW divides each gradient by its usual size. Late in training these are small, so at step 1316 an unusually large one made steps that were too long. Training repairs it within about 50 steps. Other seeds have no such peak.",
     "AdamW teilt jeden Gradienten durch seine übliche Größe. Spät im Training sind sie klein; darum ergab ein ungewöhnlich großer bei Schritt 1316 zu lange Schritte. Nach etwa 50 Schritten ist es behoben. Andere Startwerte haben diese Spitze nicht.",
     "AdamW divise chaque gradient par sa taille habituelle. Tard dans l’entraînement ils sont petits ; au pas 1316, un gradient inhabituellement grand a donc donné des pas trop longs. C’est réparé en une cinquantaine de pas. D’autres graines n’ont pas ce pic."],
+  "teachers.more.tasks": [
+    "Afterwards, build it: Heed comes with ten tasks in C or PyTorch, graded by numbers. Lesson 1 is followed by task 2, lesson 2 by task 1, 3 by 4, 4 by 3, 5 by 8, 6 by 6 and 7, 7 by 10, 8 by 5, 9 by 9. “make task-kit” packs them for a class (docs/tasks.md).",
+    "Danach selbst bauen: Zu Heed gehören zehn Aufgaben in C oder PyTorch, die anhand von Zahlen bewertet werden. Auf Lektion 1 folgt Aufgabe 2, auf 2 die 1, auf 3 die 4, auf 4 die 3, auf 5 die 8, auf 6 die 6 und 7, auf 7 die 10, auf 8 die 5, auf 9 die 9. „make task-kit“ packt sie für eine Klasse (docs/tasks.md).",
+    "Ensuite, construisez-le : Heed contient dix exercices en C ou en PyTorch, corrigés sur des nombres. La leçon 1 est suivie de l’exercice 2, la 2 du 1, la 3 du 4, la 4 du 3, la 5 du 8, la 6 des 6 et 7, la 7 du 10, la 8 du 5, la 9 du 9. « make task-kit » les réunit pour une classe (docs/tasks.md)."],
   "teachers.more.files": [
     "Learners who program: save the weights and continue in Python or C, under “Your own”.",
     "Wer programmiert: Gewichte speichern und in Python oder C weitermachen, unter „Eigenes“.",

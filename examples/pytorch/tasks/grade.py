@@ -1,0 +1,171 @@
+"""Grades the tasks of this folder.
+
+    python grade.py                 what is done so far
+    python grade.py 4               grades task4_*.py
+    python grade.py 4 --hint 1      and gives a hint; --hint 2: both
+
+In a notebook, for functions and classes that are defined there:
+
+    from grade import grade
+    grade(1, softmax)
+    grade(4, MySelfAttention, hint=1)
+
+The command runs your code in a process of its own, which an endless loop or os._exit cannot harm. Needs torch alone.
+"""
+import argparse
+import concurrent.futures
+import importlib
+import importlib.util
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import threading
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+SECONDS = 10  # of computing; MOST of waiting, too
+MOST = 60
+MARK = "\x1e"  # begins a message of the process to the command
+
+
+def numbers():
+    return sorted(int(path.name[4:].split("_")[0]) for path in HERE.glob("task*_*.py"))
+
+
+def file_of(number):
+    (path,) = HERE.glob(f"task{number}_*.py")
+    return path
+
+
+def print_end(outcome, number, hints, questions, hint, command):
+    """The questions if the task is done, and hints."""
+    if outcome == "done":
+        print("\nAsk yourself:", *(f"  - {question}" for question in questions), sep="\n")
+    elif not hint:
+        print(f"\nA hint: {command}")
+    for i, text in enumerate(hints[:hint], 1):
+        print(f"\nHint {i}: {text}")
+
+
+# ---- in this process ----
+
+
+def grade(number, *answers, hint=0):
+    """Grades functions or classes, in the order of the task's file; without them, the file. True if the task is done."""
+    if not answers:
+        return grade_file(number, hint) == "done"
+    common, task = import_task(number)
+    if len(answers) != len(task.NAMES):
+        raise TypeError(f"task {number} asks for {', '.join(task.NAMES)}")
+    print(f"Task {number}: {task.TITLE}")
+    outcome = common.run(task, lambda: answers)
+    print_end(outcome, number, task.HINTS, task.QUESTIONS, hint, f"grade({number}, {', '.join(task.NAMES)}, hint=1)")
+    return outcome == "done"
+
+
+def import_task(number):
+    if str(HERE) not in sys.path:
+        sys.path.insert(0, str(HERE))
+    return importlib.import_module("graders.common"), importlib.import_module(f"graders.task{number}")
+
+
+# ---- in a process of its own ----
+
+
+def inside(number):
+    """The process: grades the file and sends messages."""
+    common, task = import_task(number)
+
+    def tell(**message):
+        print(MARK + json.dumps(message), flush=True)
+
+    def answers():
+        spec = importlib.util.spec_from_file_location(file_of(number).stem, file_of(number))
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        missing = [name for name in task.NAMES if not hasattr(module, name)]
+        if missing:
+            common.fail(f"{file_of(number).name} does not define {missing[0]}.")
+        return [getattr(module, name) for name in task.NAMES]
+
+    def watch():
+        end = time.process_time() + SECONDS
+        while time.process_time() < end:
+            time.sleep(0.1)
+        tell(late=True)
+        os._exit(1)
+
+    common.Current.tell = lambda text: tell(case=text)
+    threading.Thread(target=watch, daemon=True).start()
+    tell(title=task.TITLE, hints=task.HINTS, questions=task.QUESTIONS)
+    tell(outcome=common.run(task, answers))
+
+
+def run_process(number, write):
+    """Runs it and returns its messages as one dict. write gets what it prints; if it was ended, also why."""
+    environment = {**os.environ, "PYTHONIOENCODING": "utf-8:replace"}
+    process = subprocess.Popen([sys.executable, "-B", HERE / "grade.py", str(number), "--inside"], env=environment,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    told, cases = {}, 0
+    timer = threading.Timer(MOST, lambda: (told.update(late=True), process.kill()))
+    timer.start()
+    for line in process.stdout:
+        text, mark, message = line.decode(errors="replace").partition(MARK)
+        write(text)
+        if mark:
+            message = json.loads(message)
+            told.update(message)
+            cases += "case" in message
+            if "title" in message:
+                write(f"Task {number}: {message['title']}\n")
+    timer.cancel()
+    code = process.wait()
+    if "title" not in told:
+        sys.exit("The grader does not start. Is PyTorch installed?")
+    if "outcome" not in told:
+        told["outcome"] = "wrong"
+        write(f"\n  Case {cases}: {told['case']}.\n" if cases else "\n")
+        if "late" in told:
+            write(f"  Your code still runs after {SECONDS} seconds. Does a loop never end?\n")
+        elif code < 0:
+            write(f"  Your code is ended by signal {-code}.\n")
+        else:
+            write("  Your code ends the program before the cases are through. Return instead.\n")
+    return told
+
+
+def grade_file(number, hint=0):
+    """Grades the file; returns "done", "wrong" or "not begun"."""
+    told = run_process(number, sys.stdout.write)
+    print_end(told["outcome"], number, told["hints"], told["questions"], hint, f"python grade.py {number} --hint 1")
+    return told["outcome"]
+
+
+def print_table():
+    states = {"done": "done", "not begun": "not begun", "wrong": "not yet right"}
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for number, told in zip(numbers(), pool.map(lambda number: run_process(number, lambda text: None), numbers())):
+            print(f"{number:2}  {told['title']:52} {states[told['outcome']]}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Grades a task. Without a number: what is done so far.")
+    parser.add_argument("number", nargs="?", type=int, choices=numbers())
+    parser.add_argument("--hint", type=int, choices=(1, 2), default=0)
+    parser.add_argument("--symptoms", action="store_true", help="of the classes of task 10 as they are now")
+    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.symptoms:
+        os.environ["SYMPTOMS"] = "1"  # for the process
+    if args.inside:
+        inside(args.number)
+    elif args.number is None:
+        print_table()
+    else:
+        sys.exit(grade_file(args.number, args.hint) != "done")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,249 @@
+"""What the graders of all tasks share.
+
+A grader is a module taskN.py with
+
+    TITLE, HINTS, QUESTIONS   a sentence each; two hints, the second says more; two questions to answer in words
+    NAMES                     the functions and classes that the task asks for
+    FORBIDDEN                 names of PyTorch's functions that do what the task builds
+    grade(softmax)            gets them in this order; returns if every case passes
+
+Each call of the learner's code belongs to a case; the first case that fails ends the grading.
+"""
+import os
+import sys
+import sysconfig
+import traceback
+
+import torch
+from torch.overrides import TorchFunctionMode, resolve_name
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+TASKS = os.path.dirname(FOLDER)
+sys.path.append(os.path.dirname(TASKS))  # attention_check.py is in the folder of tasks or above it
+import attention_check as attention_check_module  # noqa: E402
+
+attention_check = attention_check_module.attention_check
+GRADERS = (FOLDER + os.sep, os.path.join(TASKS, "grade.py"), os.path.abspath(attention_check_module.__file__))
+LIBRARIES = (os.path.dirname(torch.__file__) + os.sep, sysconfig.get_path("stdlib"), sysconfig.get_path("purelib"),
+             "<frozen")
+
+
+class Stop(BaseException):
+    """Ends the grading. Not an Exception, which the learner's code might catch."""
+
+
+class Wrong(Stop):
+    """A case failed. Its text says why."""
+
+
+class NotBegun(Stop):
+    """Nothing has been written into the gap."""
+
+
+# ---- cases ----
+
+
+class Current:
+    """The case that is graded."""
+
+    number = 0
+    text = ""
+
+    @staticmethod
+    def tell(text):
+        """Called at the beginning of each case."""
+
+
+def case(text):
+    """Begins a case; its text names the input: "x has 3 rows and 4 columns, dim 1"."""
+    Current.number += 1
+    Current.text = text
+    Current.tell(text)
+
+
+def fail(text):
+    """The case fails; says why, and what to do."""
+    raise Wrong(text)
+
+
+# ---- numbers ----
+
+
+def near(yours, expected):
+    """Where yours is expected, to 1e-6 (relative, if expected is larger than 1); a bool tensor."""
+    yours, expected = yours.detach().double(), expected.detach().double()
+    return (yours == expected) | ((yours - expected).abs() <= 1e-6 * expected.abs().clamp(min=1))
+
+
+def equal(a, b):
+    """Shapes and numbers; NaN equals NaN, which some mistakes give."""
+    return a.shape == b.shape and bool((near(a, b) | (a.isnan() & b.isnan())).all())
+
+
+def is_near(yours, expected):
+    """The same of two numbers."""
+    return yours == expected or abs(yours - expected) <= 1e-6 * max(1, abs(expected))
+
+
+def show(title, x, expected=None):
+    """Prints at most 4 x 4 numbers of x below a title, wrong ones in brackets. Of more than two dims, those of the first
+    matrix with a wrong number."""
+    x = x.detach()
+    matrices = x.reshape(-1, *x.shape[-2:]) if x.dim() > 1 else x.reshape(1, 1, -1)
+    wrong = torch.zeros_like(matrices, dtype=torch.bool)
+    if expected is not None:
+        wrong = ~near(matrices, expected.reshape(matrices.shape))
+    found = wrong.flatten(1).any(1).nonzero()
+    m = int(found[0]) if len(found) else 0
+    if len(matrices) > 1:
+        title += f", sequence or head {m}"
+    if max(matrices.shape[1:]) > 4:
+        title += ", its first rows and columns"
+    print(f"\n  {title}")
+    for numbers, marks in zip(matrices[m, :4, :4].tolist(), wrong[m, :4, :4].tolist()):
+        print("   " + "".join(f" {'[' if bad else ' '}{x:8.4g}{']' if bad else ' '}" for x, bad in zip(numbers, marks)))
+
+
+# ---- what the learner's code returns ----
+
+
+def answered(what, yours):
+    """Fails unless the learner's function returned a tensor; `what` names it. None is not begun, or an empty gap if an
+    earlier case has passed."""
+    if yours is None and Current.number > 1:
+        fail(f"{what}: your code returns None. Is this gap still empty?")
+    if yours is None:
+        raise NotBegun
+    if not torch.is_tensor(yours):
+        fail(f"{what} should be a tensor; yours is of type {type(yours).__name__}.")
+
+
+def returned(what, yours, shape):
+    """Also fails unless it has this shape."""
+    answered(what, yours)
+    if yours.shape != torch.Size(shape):
+        fail(f"{what} should have the shape {text_of(shape)}; yours has {text_of(yours.shape)}.")
+
+
+def text_of(shape):
+    return "(" + ", ".join(map(str, shape)) + ")"
+
+
+def first_wrong(x, yours, expected):
+    """The matrix of x, an input with the same dims in front, that belongs to the first matrix in which yours is wrong."""
+    while x.dim() > 2:
+        fits = yours.shape == expected.shape
+        i = next((i for i in range(len(x)) if not equal(yours[i], expected[i])), 0) if fits else 0
+        x, yours, expected = x[i], yours[i] if fits else yours, expected[i] if fits else expected
+    return x
+
+
+def attempt(f, *args):
+    """f(*args); None if the mistake does not fit these shapes."""
+    try:
+        return f(*args)
+    except (RuntimeError, IndexError):
+        return None
+
+
+def unchanged(what, x, before):
+    """Fails if x, an input, is no longer what it was before the call."""
+    if not torch.equal(x, before):
+        fail(f"Your code changes {what}, which belongs to the caller.")
+
+
+def compare(what, yours, expected, mistakes=(), otherwise=""):
+    """Fails unless yours equals expected. Shows both, and says which of the mistakes, pairs of a result (None: could not be
+    computed) and why, gives yours; otherwise says `otherwise`."""
+    answered(what, yours)
+    if equal(yours, expected):
+        return
+    fits = yours.shape == expected.shape
+    if fits and yours.dtype != expected.dtype and torch.allclose(yours.double(), expected.double(), 1e-3, 1e-3):
+        fail(f"{what} should have the dtype {expected.dtype}; yours has {yours.dtype}, and differs by rounding.")
+    why = next((why for result, why in mistakes if result is not None and equal(yours, result)), None)
+    if not fits and why is None:
+        returned(what, yours, expected.shape)
+    show(f"{what}, as your code computes it{' (wrong numbers in brackets)' if fits else ''}", yours,
+         expected if fits else None)
+    show(f"{what}, as it should be", expected, yours if fits else None)
+    fail(why or otherwise)
+
+
+# ---- forbidden functions ----
+
+
+class Forbidding(TorchFunctionMode):
+    """While it is entered, the learner's calls of the forbidden functions fail: by any name, through modules too. A name
+    stands for torch.name, Tensor.name, F.name, torch.special.name and the operators of torch.ops. Graders may call them."""
+
+    def __init__(self, names):
+        super().__init__()
+        self.names = names
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        found = resolve_name(function) if self.forbids(getattr(function, "__name__", "")) else ""
+        frame = sys._getframe(1)
+        while frame.f_code.co_filename.startswith(LIBRARIES):  # functions in Python that call it
+            if not found and self.forbids(frame.f_code.co_name):
+                found = f"{frame.f_code.co_name.lstrip('_')} of {frame.f_globals['__name__']}"
+            frame = frame.f_back
+        if found and not frame.f_code.co_filename.startswith(GRADERS):
+            fail(f"Your code calls {found}, which is what this task builds. Do it without.")
+        return function(*args, **(kwargs or {}))
+
+    def forbids(self, name):
+        name = name.split(".")[0].lstrip("_")
+        return (name[len("special_"):] if name.startswith("special_") else name) in self.names
+
+
+# ---- how the grading ends ----
+
+
+def print_case():
+    print(f"\n  Case {Current.number}: {Current.text}." if Current.number else "")
+
+
+def describe(error):
+    """What an exception is, and where in the learner's code it happens. Its attribute `advice` says more."""
+    frames = traceback.extract_tb(error.__traceback__)
+    if isinstance(error, SyntaxError) and error.filename:
+        frames.append(traceback.FrameSummary(error.filename, error.lineno, "", line=(error.text or "").strip()))
+    own = [frame for frame in frames if not frame.filename.startswith(GRADERS + LIBRARIES)]
+    place = (own or frames)[-1]
+    file = f"{os.path.basename(place.filename)}, " if os.path.exists(place.filename) else ""
+    text = f"Python reports an error {'in your code' if own else 'while your code is graded'}: {type(error).__name__}: {error}\n"
+    text += f"  It happens in {file}line {place.lineno}{place.line and ': '}{place.line}"
+    return text + (f"\n  {error.advice}" if hasattr(error, "advice") else "")
+
+
+def run(task, answers):
+    """Grades what answers() returns, and says how it ended: "done", "wrong" or "not begun"."""
+    Current.number, Current.text = 0, ""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # for small tensors more threads only wait for each other
+    try:
+        with torch.random.fork_rng(devices=[]), torch.enable_grad(), Forbidding(task.FORBIDDEN):
+            task.grade(*answers())
+    except NotBegun:
+        print("\n  Nothing is written yet: put your code where the file says so.")
+        return "not begun"
+    except Wrong as wrong:
+        print_case()
+        print(f"  {wrong}")
+        return "wrong"
+    except SystemExit:
+        print_case()
+        print(ENDS)
+        return "wrong"
+    except Exception as error:
+        print_case()
+        print(f"  {describe(error)}")
+        return "wrong"
+    finally:
+        torch.set_num_threads(threads)
+    print(f"\n  Done: {Current.number} cases are right.")
+    return "done"
+
+
+ENDS = "  Your code ends the program before the cases are through. Return instead."

@@ -1,0 +1,447 @@
+/* The graders' main program: runs the grader in a process of its own, and says how that ended. */
+#define GRADER
+#include "grade.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { SECONDS = 10, GUARD = 64, MOST_ARRAYS = 32, TEXT = 400 };
+enum { DONE, WRONG, NOT_BEGUN, ASAN_EXIT = 86 };
+
+/* ---- the learner's process: cases ---- */
+
+static char current[TEXT]; /* the text of the case */
+static int cases;
+static int messages; /* a pipe to the parent: "c" and the text of a case, "d" and their number */
+
+static void tell(char kind, const char *text)
+{
+    char line[TEXT + 2];
+    const int length = snprintf(line, sizeof line, "%c%s\n", kind, text);
+    if (write(messages, line, (size_t)length) != length) {
+        _exit(WRONG);
+    }
+}
+
+static struct {
+    double *memory;
+    int n;
+} arrays[MOST_ARRAYS];
+static int used;
+
+static void free_arrays(void)
+{
+    while (used > 0) {
+        free(arrays[--used].memory);
+    }
+}
+
+void grade_case(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(current, sizeof current, format, args);
+    va_end(args);
+    cases++;
+    tell('c', current);
+    free_arrays();
+}
+
+static _Noreturn void end(int status)
+{
+    fflush(stdout);
+    _exit(status);
+}
+
+_Noreturn void grade_fail(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    printf("\n  Case %d: %s.\n  ", cases, current);
+    vprintf(format, args);
+    printf("\n");
+    va_end(args);
+    end(WRONG);
+}
+
+_Noreturn void grade_not_begun(void)
+{
+    printf("\n  Nothing is written yet: put your code where the file says so.\n");
+    end(NOT_BEGUN);
+}
+
+_Noreturn heed_tensor *grade_forbidden(const char *function)
+{
+    grade_fail("Your code calls %s, which is what this task builds. Do it without.", function);
+}
+
+/* ---- numbers ---- */
+
+/* What array number `a` and its guard zones hold: a NaN with a payload of its own, so that a NaN
+ * copied from another array is seen. */
+static double filler(int a)
+{
+    const uint64_t bits = UINT64_C(0x7ff8000000000000) + (uint64_t)a + 1;
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+double *grade_array(int n)
+{
+    double *memory = malloc((size_t)(n + 2 * GUARD) * sizeof *memory);
+    if (memory == NULL || used == MOST_ARRAYS) {
+        grade_fail("The grader has no memory for %d numbers.", n);
+    }
+    for (int i = 0; i < n + 2 * GUARD; i++) {
+        memory[i] = filler(used);
+    }
+    arrays[used].memory = memory;
+    arrays[used++].n = n;
+    return memory + GUARD;
+}
+
+void grade_guards(void)
+{
+    for (int a = 0; a < used; a++) {
+        const double fill = filler(a);
+        for (int i = 0; i < arrays[a].n + 2 * GUARD; i++) {
+            const bool inside = i >= GUARD && i < GUARD + arrays[a].n;
+            if (!inside && memcmp(arrays[a].memory + i, &fill, sizeof fill) != 0) {
+                grade_fail("Your code writes outside an array: element %d of %d.", i - GUARD,
+                           arrays[a].n);
+            }
+        }
+    }
+}
+
+bool grade_near(double yours, double expected)
+{
+    return yours == expected || (isnan(yours) && isnan(expected)) ||
+           fabs(yours - expected) <= 1e-6 * fmax(1, fabs(expected));
+}
+
+void grade_show(const char *title, const double *x, int rows, int columns, const bool *wrong)
+{
+    const int most = 4;
+    printf("\n  %s%s\n", title,
+           rows > most || columns > most ? ", its first rows and columns" : "");
+    for (int r = 0; r < rows && r < most; r++) {
+        printf("   ");
+        for (int c = 0; c < columns && c < most; c++) {
+            const int i = r * columns + c;
+            const bool bad = wrong != NULL && wrong[i];
+            const double shown = isnan(x[i]) ? fabs(x[i]) : x[i]; /* not "-nan" */
+            printf(" %c%8.4g%c", bad ? '[' : ' ', shown, bad ? ']' : ' ');
+        }
+        printf("\n");
+    }
+}
+
+/* ---- tensors ---- */
+
+static heed_shape shape_of(const heed_tensor *x)
+{
+    heed_shape shape = {.ndim = x->ndim};
+    for (int i = 0; i < x->ndim; i++) {
+        shape.size[i] = heed_size(x, i);
+    }
+    return shape;
+}
+
+static void write_shape(char *text, size_t size, heed_shape shape)
+{
+    size_t length = (size_t)snprintf(text, size, "(");
+    for (int i = 0; i < shape.ndim && length < size; i++) {
+        length += (size_t)snprintf(text + length, size - length, "%s%lld", i > 0 ? ", " : "",
+                                   (long long)shape.size[i]);
+    }
+    snprintf(text + length, size - length, ")");
+}
+
+bool grade_has_shape(const heed_tensor *x, heed_shape shape)
+{
+    bool same = x->ndim == shape.ndim;
+    for (int i = 0; same && i < shape.ndim; i++) {
+        same = heed_size(x, i) == shape.size[i];
+    }
+    return same;
+}
+
+void grade_answered(const char *what, const heed_tensor *yours)
+{
+    if (heed_error_pending() != HEED_OK) {
+        grade_fail("Heed reports an error in your code: %s", heed_error_message());
+    }
+    if (yours == NULL && cases > 1) {
+        grade_fail("%s: your code returns NULL. Is this gap still empty?", what);
+    }
+    if (yours == NULL) {
+        grade_not_begun();
+    }
+    if (yours->references <=
+        0) { /* the memory of a freed handle stays as it was until its next use */
+        grade_fail(
+            "%s belongs to a scope that your code opens, and is freed with it when your code "
+            "returns. The grader has a scope open: open none, or move the result out of yours "
+            "with heed_scope_keep.",
+            what);
+    }
+}
+
+void grade_returned(const char *what, const heed_tensor *yours, heed_shape shape)
+{
+    grade_answered(what, yours);
+    if (!grade_has_shape(yours, shape)) {
+        char is[TEXT], should[TEXT];
+        write_shape(is, sizeof is, shape_of(yours));
+        write_shape(should, sizeof should, shape);
+        grade_fail("%s should have the shape %s; yours has %s.", what, should, is);
+    }
+}
+
+heed_tensor *grade_try(heed_tensor *t)
+{
+    if (t == NULL) {
+        heed_error();
+    }
+    return t;
+}
+
+void grade_unchanged(const char *what, heed_tensor *x, heed_tensor *before)
+{
+    if (heed_error_pending() == HEED_OK && !heed_equal(x, before)) {
+        grade_fail("Your code changes %s, which belongs to the caller.", what);
+    }
+}
+
+static const double *numbers(heed_tensor *x)
+{
+    return heed_const_data_f64(heed_contiguous(heed_to(heed_detach(x), HEED_F64)));
+}
+
+bool grade_equal(heed_tensor *a, heed_tensor *b)
+{
+    HEED_SCOPE_NO_GRAD(scope);
+    if (!grade_has_shape(a, shape_of(b))) {
+        return false;
+    }
+    const double *x = numbers(a), *y = numbers(b);
+    for (int64_t i = 0; i < a->numel; i++) {
+        if (!grade_near(x[i], y[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void grade_show_tensor(const char *title, heed_tensor *x, heed_tensor *expected)
+{
+    HEED_SCOPE_NO_GRAD(scope);
+    const int columns = x->ndim > 0 ? (int)heed_size(x, -1) : 1;
+    const int rows = x->ndim > 1 ? (int)heed_size(x, -2) : 1;
+    const int matrix = rows * columns, matrices = matrix > 0 ? (int)(x->numel / matrix) : 0;
+    const double *here = numbers(x), *there = expected != NULL ? numbers(expected) : NULL;
+    bool *wrong = calloc((size_t)matrix + 1, sizeof *wrong);
+    int m = 0; /* the first matrix with a difference */
+    for (bool found = false; there != NULL && wrong != NULL && m < matrices && !found;
+         m += !found) {
+        for (int i = 0; i < matrix; i++) {
+            wrong[i] = !grade_near(here[m * matrix + i], there[m * matrix + i]);
+            found = found || wrong[i];
+        }
+    }
+    char whole[TEXT];
+    snprintf(whole, sizeof whole, matrices > 1 ? "%s, sequence or head %d" : "%s", title, m);
+    grade_show(whole, here + (m < matrices ? m : 0) * matrix, rows, columns, wrong);
+    free(wrong);
+}
+
+heed_tensor *grade_first_wrong(heed_tensor *x, heed_tensor *yours, heed_tensor *expected)
+{
+    const bool fits = grade_has_shape(yours, shape_of(expected));
+    while (x->ndim > 2) {
+        int64_t i = 0;
+        while (fits && i + 1 < heed_size(x, 0) &&
+               grade_equal(heed_select(yours, 0, i), heed_select(expected, 0, i))) {
+            i++;
+        }
+        x = heed_select(x, 0, i);
+        if (fits) {
+            yours = heed_select(yours, 0, i);
+            expected = heed_select(expected, 0, i);
+        }
+    }
+    return x;
+}
+
+void grade_compare(const char *what, heed_tensor *yours, heed_tensor *expected,
+                   const struct mistake *mistakes, const char *otherwise)
+{
+    grade_answered(what, yours);
+    if (yours->dtype != expected->dtype) {
+        grade_fail("%s should have the dtype %s; yours has %s.", what,
+                   heed_dtype_name(expected->dtype), heed_dtype_name(yours->dtype));
+    }
+    if (grade_equal(yours, expected)) {
+        return;
+    }
+    const bool fits = grade_has_shape(yours, shape_of(expected));
+    while (mistakes != NULL && mistakes->why != NULL &&
+           !(mistakes->result != NULL && grade_equal(yours, mistakes->result))) {
+        mistakes++;
+    }
+    const char *why = mistakes != NULL ? mistakes->why : NULL;
+    if (!fits && why == NULL) {
+        grade_returned(what, yours, shape_of(expected));
+    }
+    char title[TEXT];
+    snprintf(title, sizeof title, "%s, as your code computes it%s", what,
+             fits ? " (wrong numbers in brackets)" : "");
+    grade_show_tensor(title, yours, fits ? expected : NULL);
+    snprintf(title, sizeof title, "%s, as it should be", what);
+    grade_show_tensor(title, expected, fits ? yours : NULL);
+    grade_fail("%s", why != NULL ? why : otherwise);
+}
+
+/* ---- the parent ---- */
+
+/* AddressSanitizer, where the task is compiled with it: ends with a status that the parent knows.
+ */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "detect_leaks=0:exitcode=86:hard_rss_limit_mb=2000:allocator_may_return_null=1";
+}
+
+static _Noreturn void child(FILE *errors)
+{
+    dup2(fileno(errors), STDERR_FILENO);
+    alarm(SECONDS);
+    task.grade();
+    grade_guards();
+    if (heed_error_pending() != HEED_OK) {
+        grade_fail("Heed reports an error in your code: %s", heed_error_message());
+    }
+    char number[16];
+    snprintf(number, sizeof number, "%d", cases);
+    tell('d', number);
+    end(DONE);
+}
+
+/* Copies what the learner's code printed to stderr; if it is AddressSanitizer's report, only the
+ * first line of the learner's file. */
+static void show_errors(FILE *errors, bool asan)
+{
+    char line[1000], file[32];
+    snprintf(file, sizeof file, "/task%d_", task.number);
+    rewind(errors);
+    while (fgets(line, sizeof line, errors) != NULL) {
+        const char *place = strstr(line, file);
+        if (!asan) {
+            fputs(line, stderr);
+        } else if (place != NULL) {
+            printf("  It happens in %s", place + 1);
+            return;
+        }
+    }
+}
+
+static void explain_signal(int number)
+{
+    if (number == SIGALRM) {
+        printf("  Your code still runs after %d seconds. Does a loop never end?\n", SECONDS);
+    } else if (number == SIGSEGV || number == SIGBUS) {
+        printf("  Your code crashes: it uses memory that is not there (%s). Is a pointer NULL, an "
+               "index too large, or a recursion endless?\n",
+               strsignal(number));
+    } else {
+        printf("  Your code is ended by a signal: %s.\n", strsignal(number));
+    }
+}
+
+/* Runs the grader in another process; DONE, WRONG or NOT_BEGUN. */
+static int run(void)
+{
+    int ends[2];
+    FILE *errors = tmpfile();
+    if (errors == NULL || pipe(ends) != 0) {
+        perror("grade");
+        exit(WRONG);
+    }
+    fflush(NULL);
+    const pid_t pid = fork();
+    if (pid < 0) {
+        perror("grade: fork");
+        exit(WRONG);
+    }
+    if (pid == 0) {
+        close(ends[0]);
+        messages = ends[1];
+        child(errors);
+    }
+    close(ends[1]);
+    FILE *told = fdopen(ends[0], "r");
+    char line[TEXT + 2], last[TEXT + 2] = "", done[TEXT + 2] = "";
+    while (told != NULL && fgets(line, sizeof line, told) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        strcpy(line[0] == 'd' ? done : last, line + 1);
+        cases += line[0] == 'c';
+    }
+    int status;
+    waitpid(pid, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == DONE && done[0] != '\0') {
+        show_errors(errors, false);
+        printf("\n  Done: %s cases are right.\n", done);
+        return DONE;
+    }
+    const bool asan = WIFEXITED(status) && WEXITSTATUS(status) == ASAN_EXIT;
+    if (!asan) {
+        show_errors(errors, false);
+    }
+    if (WIFEXITED(status) && (WEXITSTATUS(status) == WRONG || WEXITSTATUS(status) == NOT_BEGUN)) {
+        return WEXITSTATUS(status); /* it has said why */
+    }
+    printf("\n  Case %d: %s.\n", cases, last);
+    if (asan) {
+        printf("  Your code uses memory that is not its own (AddressSanitizer says where).\n");
+        show_errors(errors, true);
+    } else if (WIFSIGNALED(status)) {
+        explain_signal(WTERMSIG(status));
+    } else {
+        printf("  Your code ends the program before the cases are through. Return instead.\n");
+    }
+    return WRONG;
+}
+
+/* grade [--state]: --state prints one line for the table, and nothing else. HINT=1, HINT=2: hints.
+ */
+int main(int argc, char **argv)
+{
+    const bool state = argc > 1 && strcmp(argv[1], "--state") == 0;
+    const char *hint = getenv("HINT");
+    if (state) {
+        FILE *table = fdopen(dup(STDOUT_FILENO), "w"), *quiet = freopen("/dev/null", "w", stdout);
+        const int result = table != NULL && quiet != NULL ? run() : WRONG;
+        fprintf(table != NULL ? table : stderr, "%2d  %-52s %s\n", task.number, task.title,
+                result == DONE        ? "done"
+                : result == NOT_BEGUN ? "not begun"
+                                      : "not yet right");
+        return table == NULL || fclose(table) != 0;
+    }
+    printf("Task %d: %s\n", task.number, task.title);
+    const int result = run();
+    if (result == DONE) {
+        printf("\nAsk yourself:\n  - %s\n  - %s\n", task.questions[0], task.questions[1]);
+    } else if (hint == NULL || *hint == '\0' || *hint == '0') {
+        printf("\nA hint: make task%d HINT=1\n", task.number);
+    }
+    for (int i = 0; hint != NULL && i < atoi(hint) && i < 2; i++) {
+        printf("\nHint %d: %s\n", i + 1, task.hints[i]);
+    }
+    return result != DONE || fflush(stdout) != 0;
+}

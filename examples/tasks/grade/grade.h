@@ -1,0 +1,95 @@
+/* Grading: what the graders of all tasks share.
+ *
+ * A grader is a file that defines `task`. Its function grade calls the learner's code in a process
+ * of its own, so that a crash or an endless loop is a sentence, too. Each call belongs to a case
+ * (grade_case); the first case that fails ends the process (grade_fail). */
+#ifndef GRADE_H
+#define GRADE_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <heed.h>
+
+struct task {
+    int number;
+    const char *title;
+    const char *hints[2];     /* a sentence each; the second says more */
+    void (*grade)(void);      /* returns if every case passes */
+    const char *questions[2]; /* to answer in words; answers: docs/answers.md */
+};
+extern const struct task task;
+
+/* ---- cases ---- */
+
+/* Begins a case; its text names the input: "x of 3 rows and 4 columns, dim 1". */
+void grade_case(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The case fails; says why, and what to do. Ends the process. */
+_Noreturn void grade_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Nothing has been written into the gap yet. Ends the process. */
+_Noreturn void grade_not_begun(void);
+
+/* For the functions that a task forbids: fails, and names the function. */
+_Noreturn heed_tensor *grade_forbidden(const char *function);
+
+/* ---- numbers ---- */
+
+/* n numbers, NaN at first, between guard zones. Freed at the end of the process. */
+double *grade_array(int n);
+
+/* Fails if the learner's code wrote into a guard zone. */
+void grade_guards(void);
+
+/* Prints at most 4 x 4 numbers below a title; wrong[i], if given, puts number i into brackets. */
+void grade_show(const char *title, const double *x, int rows, int columns, const bool *wrong);
+
+/* Whether yours is expected, to 1e-6 (relative, if expected is larger than 1). NaN equals NaN, which
+ * some mistakes give. */
+bool grade_near(double yours, double expected);
+
+/* ---- tensors ---- */
+
+/* Fails unless the learner's function returned a tensor; `what` names it. NULL without a pending
+ * error is not begun, or an empty gap if an earlier case has passed. A pending error is shown with
+ * Heed's message. */
+void grade_answered(const char *what, const heed_tensor *yours);
+
+/* Also fails unless it has this shape. */
+void grade_returned(const char *what, const heed_tensor *yours, heed_shape shape);
+
+/* As grade_show, the last two dims of the first batch. */
+void grade_show_tensor(const char *title, heed_tensor *x, heed_tensor *expected);
+
+/* The matrix of x, an input with the same dims in front, that belongs to the first matrix in which
+ * yours is wrong. */
+heed_tensor *grade_first_wrong(heed_tensor *x, heed_tensor *yours, heed_tensor *expected);
+
+/* A mistake, and what it computes. */
+struct mistake {
+    heed_tensor *result; /* any shape; NULL: could not be computed, never equal */
+    const char *why;     /* what it is, why it matters, never the solution */
+};
+
+/* t; if it is NULL, clears the error: the mistake does not fit these shapes. */
+heed_tensor *grade_try(heed_tensor *t);
+
+bool grade_has_shape(const heed_tensor *x, heed_shape shape);
+
+/* Shapes and numbers; NaN equals NaN. */
+bool grade_equal(heed_tensor *a, heed_tensor *b);
+
+/* Fails if x, an input, is no longer what it was before the call. */
+void grade_unchanged(const char *what, heed_tensor *x, heed_tensor *before);
+
+/* Fails unless yours equals expected (same shape). Shows both, and says which of the mistakes
+ * (ends with a NULL why) gives yours; otherwise says `otherwise`. */
+void grade_compare(const char *what, heed_tensor *yours, heed_tensor *expected,
+                   const struct mistake *mistakes, const char *otherwise);
+
+#endif

@@ -1,0 +1,172 @@
+/* Grades task 1: softmax of arrays. */
+#define GRADER
+#include "task1.h"
+
+static const struct {
+    int rows, columns, dim;
+    double x[12];
+} given[] = {
+    {1, 3, 1, {1, 2, 3}},
+    {2, 3, 1, {1, 2, 3, 0, 0, 2}},
+    {2, 3, 0, {1, 2, 3, 0, 0, 2}},
+    {3, 1, 1, {5, -5, 0}},
+    {1, 4, 0, {7, -7, 0, 1}},
+    {2, 2, 1, {1000, 1001, -1000, -1001}},
+    {2, 2, 1, {-2000, -1999, 2000, 2001}},
+    {3, 2, 0, {800, -800, 801, -801, -INFINITY, -900}},
+    {2, 4, 1, {1, -INFINITY, 2, -INFINITY, -INFINITY, -INFINITY, -INFINITY, 3}},
+    {1, 1, 1, {-1e300}},
+    {2, 3, 1, {-3, -3, -3, 1e6, 1e6, -1e6}},
+    {3, 3, 0, {-1, -2, -3, -4, -5, -6, -7, -8, -9}},
+};
+
+/* Along `dim` of y, where x begins at `at`: the expected shares of one row or column. */
+static void shares(const double *x, double *y, int n, int step)
+{
+    double most = -INFINITY, sum = 0;
+    for (int i = 0; i < n; i++) {
+        most = fmax(most, x[i * step]);
+    }
+    for (int i = 0; i < n; i++) {
+        y[i * step] = exp(x[i * step] - most);
+        sum += y[i * step];
+    }
+    for (int i = 0; i < n; i++) {
+        y[i * step] /= sum;
+    }
+}
+
+static void softmax_of(const double *x, double *y, int rows, int columns, int dim)
+{
+    if (dim == 1) {
+        for (int r = 0; r < rows; r++) {
+            shares(x + r * columns, y + r * columns, columns, 1);
+        }
+    } else {
+        for (int c = 0; c < columns; c++) {
+            shares(x + c, y + c, rows, columns);
+        }
+    }
+}
+
+static bool all_near(const double *y, const double *z, int n)
+{
+    bool near = true;
+    for (int i = 0; i < n; i++) {
+        near = near && grade_near(y[i], z[i]);
+    }
+    return near;
+}
+
+/* Explains y, which is not what it should be. */
+static _Noreturn void explain(const double *x, const double *y, int rows, int columns, int dim)
+{
+    const int n = rows * columns;
+    double *z = grade_array(n), sum = 0, most = -INFINITY;
+    bool any_nan = false, ones = true;
+    for (int i = 0; i < n; i++) {
+        any_nan = any_nan || isnan(y[i]);
+        most = isnan(y[i]) ? fmax(most, x[i]) : most; /* of the scores without a share */
+        ones = ones && grade_near(y[i], exp(x[i]));
+    }
+    softmax_of(x, z, rows, columns, !dim);
+    if (all_near(y, z, n)) {
+        grade_fail(
+            "Your shares run along the other dim. dim 1 is along a row, dim 0 along a column.");
+    }
+    if (any_nan && most < -700) {
+        grade_fail("A share is NaN: all exponents of a %s are so small that exp gives 0, and 0 / 0 "
+                   "is NaN. The largest number of another %s does not help this one.",
+                   dim == 1 ? "row" : "column", dim == 1 ? "row" : "column");
+    }
+    if (any_nan && most < 700) {
+        grade_fail("A share is NaN: it was not written, or 0 was divided by 0.");
+    }
+    if (any_nan) {
+        grade_fail(
+            "A share is NaN: exp of a large score is infinite, and inf / inf is NaN. The shares "
+            "stay the same if one number is subtracted from all scores first; which one?");
+    }
+    if (ones) {
+        grade_fail("y is exp(x), which is not divided by anything yet.");
+    }
+    for (int i = 0; i < n; i++) {
+        sum += y[i];
+    }
+    if (grade_near(sum, 1) && (dim == 1 ? rows : columns) > 1) {
+        grade_fail("All shares together sum to 1. Each %s should sum to 1.",
+                   dim == 1 ? "row" : "column");
+    }
+    for (int line = 0; line < (dim == 1 ? rows : columns); line++) {
+        double own = 0;
+        for (int i = 0; i < (dim == 1 ? columns : rows); i++) {
+            own += y[dim == 1 ? line * columns + i : i * columns + line];
+        }
+        if (!grade_near(own, 1)) {
+            grade_fail("%s %d sums to %.6g, and should sum to 1.", dim == 1 ? "Row" : "Column",
+                       line, own);
+        }
+    }
+    grade_fail("The shares sum to 1, but they are not exp(x) divided by the sum of exp(x).");
+}
+
+static void check(const double *x, int rows, int columns, int dim)
+{
+    const int n = rows * columns;
+    HEED_SCOPE(scope);
+    grade_case("x has %d row%s and %d column%s, dim %d", rows, rows == 1 ? "" : "s", columns,
+               columns == 1 ? "" : "s", dim);
+    double *given_x = grade_array(n), *y = grade_array(n), *right = grade_array(n);
+    memcpy(given_x, x, (size_t)n * sizeof *x);
+    softmax(given_x, y, rows, columns, dim);
+    grade_guards();
+    if (memcmp(given_x, x, (size_t)n * sizeof *x) != 0) {
+        grade_fail("Your code changes x, which belongs to the caller.");
+    }
+    softmax_of(x, right, rows, columns, dim);
+    if (!all_near(y, right, n)) {
+        bool wrong[64] = {false};
+        for (int i = 0; i < n && i < 64; i++) {
+            wrong[i] = !grade_near(y[i], right[i]);
+        }
+        grade_show("x", x, rows, columns, NULL);
+        grade_show("y, as your code computes it (wrong numbers in brackets)", y, rows, columns,
+                   wrong);
+        grade_show("y, as it should be", right, rows, columns, NULL);
+        explain(x, y, rows, columns, dim);
+    }
+}
+
+static void grade(void)
+{
+    grade_case("x is {1, 2}, dim 1");
+    double probe[2] = {NAN, NAN};
+    softmax((double[]){1, 2}, probe, 1, 2, 1);
+    if (isnan(probe[0]) && isnan(probe[1])) {
+        grade_not_begun();
+    }
+    for (size_t i = 0; i < sizeof given / sizeof given[0]; i++) {
+        check(given[i].x, given[i].rows, given[i].columns, given[i].dim);
+    }
+    heed_manual_seed(1);
+    for (int i = 0; i < 30; i++) {
+        HEED_SCOPE(scope);
+        const int rows = 1 + i % 5, columns = 1 + i % 7;
+        const heed_shape shape = HEED_SHAPE(rows, columns);
+        check(heed_data_f64(heed_mul_scalar(heed_randn(shape, HEED_F64), i)), rows, columns,
+              i / 2 % 2);
+    }
+}
+
+const struct task task = {
+    1,
+    "softmax along a dim",
+    {"Nothing in the formula changes if you replace each x_i by x_i - m, for any m: numerator and "
+     "denominator both become exp(m) times smaller.",
+     "With m the largest score of the row (or column) no exponent is above 0, and one is 0: the "
+     "sum is at least 1. Element (r, c) is x[r * columns + c], so along a column the next number "
+     "is `columns` further."},
+    grade,
+    {"Two words have the scores 3 and 1. What are the shares if both scores become 10 larger, and "
+     "what if both become 10 times as large?",
+     "Why does attention need softmax along the keys, and not along the queries?"}};

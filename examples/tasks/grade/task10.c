@@ -1,0 +1,481 @@
+/* Grades task 10: five classes, and their symptoms. */
+#define GRADER
+#include "task10.h"
+
+enum { CLASSES = 5, ONE_HEAD = 0, NEXT_WORD, MULTI_HEAD, PADDED, PREVIOUS_WORD };
+static const char *const names[CLASSES] = {"one_head", "next_word", "multi_head", "padded",
+                                           "previous_word"};
+
+/* ---- the module ---- */
+
+static const heed_module_kind attention_kind = {.name = "Attention",
+                                                .size = sizeof(struct attention)};
+
+static struct attention *attention_new(int64_t d_model, int heads)
+{
+    const heed_linear_options no_bias = {.no_bias = true};
+    struct attention *m = heed_module_new(&attention_kind);
+    HEED_CHILD(m, W_q, heed_linear_new_with(d_model, d_model, no_bias));
+    HEED_CHILD(m, W_k, heed_linear_new_with(d_model, d_model, no_bias));
+    HEED_CHILD(m, W_v, heed_linear_new_with(d_model, d_model, no_bias));
+    HEED_CHILD(m, W_o, heed_linear_new_with(d_model, d_model, no_bias));
+    m->heads = heads;
+    return m;
+}
+
+/* The learner's class. */
+static heed_tensor *theirs(int which, struct attention *m, heed_tensor *x, heed_tensor *is_word,
+                           heed_tensor **weights)
+{
+    switch (which) {
+    case ONE_HEAD:
+        return one_head(m, x, weights);
+    case NEXT_WORD:
+        return next_word(m, x);
+    case MULTI_HEAD:
+        return multi_head(m, x);
+    case PADDED:
+        return padded(m, x, is_word, weights);
+    default:
+        return previous_word(m, x, weights);
+    }
+}
+
+/* ---- the right classes, the given ones, and what known wrong repairs compute ---- */
+
+typedef enum form {
+    RIGHT,
+    GIVEN,
+    OVER_BATCH,
+    TRANSPOSED,
+    NO_MASK,
+    NOT_ITSELF,
+    PAST,
+    BOTH_BY_VIEW,
+    SINGLE_HEAD,
+    PADDING_SEEN,
+    FORMS
+} form;
+
+static const struct {
+    int which;
+    const char *why;
+} repairs[FORMS] = {
+    [OVER_BATCH] = {ONE_HEAD, "Now the softmax runs along the batch: the shares of a word depend "
+                              "on the other sentences."},
+    [TRANSPOSED] = {ONE_HEAD, "Now the weights are transposed after the softmax. Rows sum to 1, "
+                              "but a row has the scores of a key with all queries."},
+    [NO_MASK] = {NEXT_WORD, "Now nothing is blocked."},
+    [NOT_ITSELF] =
+        {NEXT_WORD,
+         "Now a symbol does not see itself, and the first one sees nothing: its row is 0 / 0."},
+    [PAST] = {NEXT_WORD, "Now the mask blocks the past, and the future is seen."},
+    [BOTH_BY_VIEW] = {MULTI_HEAD, "Now heads are split and merged by a reshape alone: each row "
+                                  "comes out where it was, but a head is a part of the sentence."},
+    [SINGLE_HEAD] = {MULTI_HEAD,
+                     "Now there is one head of the whole width. The class should have m->heads."},
+    [PADDING_SEEN] =
+        {PADDED, "Words look at padding: the mask blocks nothing, or rows in place of columns."},
+};
+
+/* (B, T, d) -> (B, heads, T, d_head) */
+static heed_tensor *split_heads(heed_tensor *x, int heads, form f)
+{
+    if (f == BOTH_BY_VIEW) {
+        return heed_reshape(x, HEED_SHAPE(heed_size(x, 0), heads, heed_size(x, 1), -1));
+    }
+    return heed_transpose(heed_unflatten(x, 2, HEED_SHAPE(heads, -1)), 1, 2);
+}
+
+/* true blocks; or NULL */
+static heed_tensor *mask_of(int which, form f, int64_t length, heed_tensor *is_word)
+{
+    heed_tensor *ones = heed_ones(HEED_SHAPE(length, length), HEED_BOOL);
+    if (which == ONE_HEAD || f == NO_MASK || f == PADDING_SEEN) {
+        return NULL;
+    }
+    if (which == PADDED) { /* (B, 1, 1, T), of all heads and queries */
+        heed_tensor *blocks = f == GIVEN ? is_word : heed_logical_not(is_word);
+        return heed_unsqueeze(heed_unsqueeze(blocks, 1), 2);
+    }
+    heed_tensor *future = heed_triu(ones, which != NEXT_WORD ? 1
+                                          : f == GIVEN       ? 2
+                                          : f == NOT_ITSELF  ? 0
+                                                             : 1);
+    return f == PAST ? heed_transpose(future, 0, 1) : future;
+}
+
+static heed_tensor *computed(int which, form f, struct attention *m, heed_tensor *x,
+                             heed_tensor *is_word)
+{
+    const int heads = which == MULTI_HEAD && f != SINGLE_HEAD ? m->heads : 1;
+    heed_tensor *q = split_heads(heed_linear_forward(m->W_q, x), heads, f);
+    heed_tensor *k = split_heads(heed_linear_forward(m->W_k, x), heads, f);
+    heed_tensor *v = split_heads(heed_linear_forward(m->W_v, x), heads, f);
+    heed_tensor *weights =
+        heed_div_scalar(heed_matmul(q, heed_transpose(k, 2, 3)), sqrt((double)heed_size(k, 3)));
+    heed_tensor *mask = mask_of(which, f, heed_size(x, 1), is_word);
+    weights = mask != NULL ? heed_masked_fill(weights, mask, -INFINITY) : weights;
+    weights = heed_softmax(weights, (which == ONE_HEAD && f == GIVEN) || f == TRANSPOSED ? 2
+                                    : f == OVER_BATCH                                    ? 0
+                                                                                         : 3);
+    weights = f == TRANSPOSED ? heed_transpose(weights, 2, 3) : weights;
+    weights = which == PREVIOUS_WORD && f == GIVEN ? heed_detach(weights) : weights;
+    heed_tensor *y = heed_matmul(weights, v);
+    const bool merged_by_view = (which == MULTI_HEAD && f == GIVEN) || f == BOTH_BY_VIEW;
+    y = merged_by_view ? y : heed_transpose(y, 1, 2);
+    return heed_linear_forward(m->W_o, heed_reshape(y, heed_shape_of_tensor(x)));
+}
+
+/* ---- symptoms ---- */
+
+/* is_word (1, length) of the maps: 4 words. */
+static heed_tensor *words_of_map(int64_t length)
+{
+    heed_tensor *at = heed_arange(0, (double)length, 1, HEED_I64);
+    return heed_unsqueeze(heed_lt_scalar(at, 4), 0);
+}
+
+static void print_map(int which)
+{
+    static const char *const words[] = {"the", "pizza", "is", "good", "<pad>", "<pad>"};
+    const int64_t length = which == PADDED ? 6 : 4;
+    heed_tensor *weights = NULL;
+    heed_manual_seed(10);
+    struct attention *m = attention_new(8, 1);
+    heed_module_to(m, HEED_F64);
+    heed_tensor *x = heed_mul_scalar(heed_randn(HEED_SHAPE(1, length, 8), HEED_F64), 2);
+    theirs(which, m, x, words_of_map(length), &weights);
+    if (heed_error() != HEED_OK || weights == NULL || weights->ndim != 3 ||
+        heed_heat_map(stdout, heed_select(weights, 0, 0), words, words, HEED_COLOR_NEVER) !=
+            HEED_OK) {
+        printf("(no map: *weights is not (B, T, T))\n");
+        heed_error();
+    }
+    heed_module_free(m);
+}
+
+struct model {
+    heed_module module;
+    struct heed_embedding *embedding;
+    struct heed_position_encoding *positions;
+    struct attention *attention;
+    struct heed_linear *output;
+};
+static const heed_module_kind model_kind = {.name = "Model", .size = sizeof(struct model)};
+
+enum { SYMBOLS = 16, LENGTH = 8, WIDTH = 32, BATCH = 16, STEPS = 240, POINTS = 24 };
+
+/* Says the next symbol, or the one before, of random ones. */
+static heed_tensor *loss_of(int which, bool right, struct model *m)
+{
+    heed_tensor *symbols = heed_randint(0, SYMBOLS, HEED_SHAPE(BATCH, LENGTH + 1), HEED_I64);
+    heed_tensor *first = heed_narrow(symbols, 1, 0, LENGTH), *weights;
+    heed_tensor *last = heed_narrow(symbols, 1, 1, LENGTH);
+    heed_tensor *x = heed_embedding_forward(m->embedding, which == NEXT_WORD ? first : last);
+    x = heed_position_encoding_forward(m->positions, x);
+    x = heed_add(x, right ? computed(which, RIGHT, m->attention, x, NULL)
+                          : theirs(which, m->attention, x, NULL, &weights));
+    heed_tensor *logits = heed_linear_forward(m->output, x);
+    heed_tensor *targets = which == NEXT_WORD ? last : first;
+    if (which == PREVIOUS_WORD) { /* no symbol is known before the first */
+        logits = heed_narrow(logits, 1, 1, LENGTH - 1);
+        targets = heed_narrow(targets, 1, 1, LENGTH - 1);
+    }
+    return heed_cross_entropy(heed_flatten(logits, 0, 1), heed_flatten(targets, 0, 1));
+}
+
+/* The mean losses of STEPS / POINTS steps each. */
+static void train(int which, bool right, double *losses)
+{
+    heed_manual_seed(10);
+    struct model *m = heed_module_new(&model_kind);
+    HEED_CHILD(m, embedding, heed_embedding_new(SYMBOLS, WIDTH));
+    HEED_CHILD(m, positions, heed_position_encoding_new(WIDTH, LENGTH));
+    HEED_CHILD(m, attention, attention_new(WIDTH, 1));
+    HEED_CHILD(m, output, heed_linear_new(WIDTH, SYMBOLS));
+    heed_module_to(m, HEED_F64);
+    heed_optimizer *adam = heed_adam_new(heed_parameters(m), 5e-3);
+    for (int step = 0; step < STEPS && heed_error_pending() == HEED_OK; step++) {
+        HEED_SCOPE(scope);
+        heed_tensor *loss = loss_of(which, right, m);
+        heed_optimizer_zero_grad(adam);
+        heed_backward(loss);
+        heed_optimizer_step(adam);
+        losses[step * POINTS / STEPS] += heed_item(loss) * POINTS / STEPS;
+    }
+    heed_optimizer_free(adam);
+    heed_module_free(m);
+}
+
+static void print_curve(int which)
+{
+    double losses[2][POINTS] = {{0}}, steps[POINTS];
+    heed_curve curves[2] = {{.name = "a right class"}, {.name = names[which]}};
+    for (int i = 0; i < 2; i++) {
+        train(which, i == 0, losses[i]);
+        curves[i].count = POINTS;
+        curves[i].x = steps;
+        curves[i].y = losses[i];
+    }
+    for (int i = 0; i < POINTS; i++) {
+        steps[i] = (i + 0.5) * STEPS / POINTS;
+    }
+    if (heed_error() != HEED_OK) {
+        printf("(no curve: %s)\n", heed_error_message());
+        return;
+    }
+    heed_plot_text(stdout, curves, 2,
+                   (heed_plot_options){.y_label = "loss", .width = 64, .height = 14});
+}
+
+static heed_tensor *multi_head_of(heed_tensor *x, void *m)
+{
+    return multi_head(m, x);
+}
+
+static void print_report(void)
+{
+    heed_manual_seed(10);
+    struct attention *m = attention_new(8, 2);
+    heed_attention_check(
+        multi_head_of, m,
+        (heed_attention_check_options){.d_model = 8, .heads = 2, .causal = true, .stream = stdout});
+    if (heed_error_pending() != HEED_OK && heed_error_pending() != HEED_ERR_CHECK) {
+        printf("(no report: %s)\n", heed_error_message());
+    }
+    heed_error();
+    heed_module_free(m);
+}
+
+static void print_symptom(int which)
+{
+    HEED_SCOPE(scope);
+    switch (which) {
+    case ONE_HEAD:
+    case PADDED:
+        print_map(which);
+        return;
+    case MULTI_HEAD:
+        print_report();
+        return;
+    default:
+        print_curve(which);
+    }
+}
+
+/* ---- a class is right, as given, or changed into something else ---- */
+
+/* What a class computes: y, and the gradients of random weights times y, for x and the four
+ * parameters. Rows of padding are 0: nobody reads them. */
+enum { Y, DX, RESULTS = DX + 5 };
+typedef struct result {
+    heed_tensor *of[RESULTS];
+} result;
+
+typedef struct input {
+    struct attention *m;
+    heed_tensor *x, *is_word, *upstream;
+} input;
+
+static result result_of(const input *in, heed_tensor *x, heed_tensor *y)
+{
+    result r = {{NULL}};
+    heed_tensor *leaves[] = {x, in->m->W_q->weight, in->m->W_k->weight, in->m->W_v->weight,
+                             in->m->W_o->weight};
+    heed_tensor *read = heed_where(heed_unsqueeze(in->is_word, 2), y, heed_zeros_like(y));
+    r.of[Y] = heed_detach(read);
+    if (read != NULL && !read->requires_grad) {
+        for (int i = 0; i < 5; i++) {
+            r.of[DX + i] = heed_zeros_like(heed_detach(leaves[i]));
+        }
+        return r;
+    }
+    heed_grad(heed_sum(heed_mul(read, in->upstream)), leaves, 5, r.of + DX, false);
+    return r;
+}
+
+static heed_tensor *leaf_of(heed_tensor *x)
+{
+    return heed_set_requires_grad(heed_clone(heed_detach(x)), true);
+}
+
+static result result_of_form(int which, form f, const input *in)
+{
+    heed_tensor *x = leaf_of(in->x);
+    return result_of(in, x, computed(which, f, in->m, x, in->is_word));
+}
+
+static bool same(const result *a, const result *b)
+{
+    for (int i = 0; i < RESULTS; i++) {
+        if (!grade_equal(a->of[i], b->of[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Of one class, over all inputs. */
+typedef struct verdict {
+    bool right, given;
+    char text[600]; /* about the first input that is not right */
+} verdict;
+
+static void explain(int which, const input *in, const result *yours, const result *right,
+                    bool printed, verdict *v)
+{
+    static const char *const leaves[] = {"x", "W_q.weight", "W_k.weight", "W_v.weight",
+                                         "W_o.weight"};
+    if (grade_equal(yours->of[Y], right->of[Y])) {
+        int i = 0;
+        while (i < 4 && grade_equal(yours->of[DX + i], right->of[DX + i])) {
+            i++;
+        }
+        snprintf(v->text, sizeof v->text,
+                 "It computes the right numbers, but the gradient of %s is not right: %s learn "
+                 "what %s could.",
+                 leaves[i], i == 0 ? "layers before this one do not" : "it does not",
+                 i == 0 ? "they" : "it");
+        return;
+    }
+    for (int f = GIVEN + 1; f < FORMS; f++) {
+        if (repairs[f].which == which &&
+            grade_equal(yours->of[Y], result_of_form(which, (form)f, in).of[Y])) {
+            snprintf(v->text, sizeof v->text, "%s", repairs[f].why);
+            return;
+        }
+    }
+    snprintf(v->text, sizeof v->text, "%s",
+             printed ? "It computes something else now, but not what it should."
+                     : "It is right for one sentence of 4 or 6 tokens, and not for other inputs: "
+                       "is it still the same class?");
+}
+
+static void check(int which, const input *in, bool printed, verdict *v)
+{
+    heed_tensor *x = leaf_of(in->x), *weights = NULL;
+    heed_tensor *y = theirs(which, in->m, x, in->is_word, &weights);
+    result yours = {{NULL}};
+    bool fails = heed_error_pending() != HEED_OK || y == NULL || !heed_same_shape(y, in->x);
+    if (!fails) {
+        yours = result_of(in, x, y);
+        fails = heed_error_pending() != HEED_OK;
+    }
+    if (fails) {
+        if (v->right) {
+            snprintf(v->text, sizeof v->text, "%s%s",
+                     heed_error_pending() != HEED_OK ? "Heed reports an error in your code: "
+                     : y == NULL                     ? "It returns NULL."
+                                                     : "The shape of y is not that of x.",
+                     heed_error_pending() != HEED_OK ? heed_error_message() : "");
+        }
+        heed_error();
+        v->right = v->given = false;
+        return;
+    }
+    const result right = result_of_form(which, RIGHT, in), given = result_of_form(which, GIVEN, in);
+    const bool is_right = same(&yours, &right);
+    if (!is_right && v->right) {
+        explain(which, in, &yours, &right, printed, v);
+    }
+    v->right = v->right && is_right;
+    v->given = v->given && same(&yours, &given);
+}
+
+/* is_word (B, T): each sentence has words, and where `pads`, padding on either side. */
+static heed_tensor *words(int64_t batch, int64_t length, bool pads)
+{
+    heed_tensor *at = heed_arange(0, (double)length, 1, HEED_I64);
+    heed_tensor *rows[4];
+    for (int64_t b = 0; b < batch; b++) {
+        const int64_t n = pads && length > 1 ? 1 + (length + b) / 2 % (length - 1) : length;
+        rows[b] =
+            b % 2 == 0 ? heed_lt_scalar(at, (double)n) : heed_ge_scalar(at, (double)(length - n));
+    }
+    return heed_stack(rows, (int)batch, 0);
+}
+
+static void check_all(int which, verdict *v)
+{
+    static const struct {
+        int64_t batch, length, d;
+        int heads;
+    } sizes[] = {{1, 4, 8, 2}, {1, 6, 8, 2},  {2, 5, 6, 3}, {3, 3, 4, 1}, {2, 8, 8, 4},
+                 {1, 1, 4, 2}, {2, 12, 6, 2}, {3, 7, 8, 2}, {4, 2, 2, 1}, {2, 4, 4, 4}};
+    *v = (verdict){.right = true, .given = true};
+    for (int i = 0; i < (int)(sizeof sizes / sizeof *sizes); i++) {
+        HEED_SCOPE(scope);
+        const int64_t B = sizes[i].batch, T = sizes[i].length, d = sizes[i].d;
+        grade_case("%s, x (%d, %d, %d)", names[which], (int)B, (int)T, (int)d);
+        heed_manual_seed(10 + (uint64_t)(i < 2 ? 0 : i)); /* the first two: those of the maps */
+        input in = {.m = attention_new(d, sizes[i].heads)};
+        heed_module_to(in.m, HEED_F64);
+        in.x = heed_mul_scalar(heed_randn(HEED_SHAPE(B, T, d), HEED_F64), 2);
+        in.is_word = i < 2 ? words_of_map(T) : words(B, T, which == PADDED);
+        in.upstream = heed_randn(HEED_SHAPE(B, T, d), HEED_F64);
+        check(which, &in, i < 2, v);
+        heed_module_free(in.m);
+    }
+}
+
+static void grade(void)
+{
+    static const char *const look[CLASSES] = {
+        "Add up a row of its map, then a column. Which of the two should be 100?",
+        "No model can predict random symbols, and this one does. So what does a row see?",
+        "Each head has the causal mask, and still row 0 sees token 1. Which line after the softmax "
+        "could bring numbers of token 1 into row 0?",
+        "Look at the columns of its map that have weights, and at those that have none.",
+        "It learns something, then stops: it attends as it did before training. Which parameters "
+        "would have to learn that, and what do they learn from?"};
+    int right = 0, given = 0, wrong = CLASSES;
+    verdict v[CLASSES];
+    setenv("COLUMNS", "88", 1); /* of symptoms, wherever they are printed */
+    setenv("LC_ALL", "C", 1);
+    if (getenv("SYMPTOMS") != NULL) {
+        for (int i = 0; i < CLASSES; i++) {
+            printf("\n== %s ==\n", names[i]);
+            print_symptom(i);
+        }
+    }
+    for (int i = 0; i < CLASSES; i++) {
+        check_all(i, &v[i]);
+        right += v[i].right;
+        given += v[i].given;
+        wrong = !v[i].right && i < wrong ? i : wrong;
+    }
+    if (given == CLASSES) {
+        printf("\n  All five classes are as they were.");
+        grade_not_begun();
+    }
+    if (right == CLASSES) {
+        return;
+    }
+    printf("\n");
+    for (int i = 0; i < CLASSES; i++) {
+        printf("  %d. %-14s %s\n", i + 1, names[i],
+               v[i].right   ? "right"
+               : v[i].given ? "as it was"
+                            : "changed, and not right");
+    }
+    grade_case("%s", names[wrong]);
+    if (!v[wrong].given) {
+        printf("\n  The symptom of %s, as it is now:\n\n", names[wrong]);
+        print_symptom(wrong);
+    }
+    grade_fail("%d of 5 are right. %s", right, v[wrong].given ? look[wrong] : v[wrong].text);
+}
+
+const struct task task = {
+    10,
+    "find the fault",
+    {"Compare each symptom with what a right class would show: rows of 100 percent, a loss of ln "
+     "16, dots above the diagonal, words that look at words, a loss that falls to 0. "
+     "docs/checking.md has the mistakes that lead to such symptoms.",
+     "1: which dim of (B, queries, keys) has the keys? 2: row 0 should see one symbol. 3: what "
+     "does a reshape make of (B, heads, T, d_head)? 4: what does true mean to heed_masked_fill? 5: "
+     "where does the graph end?"},
+    grade,
+    {"Which of the five faults does a loss curve show, and which does it not?",
+     "Which check would have found each fault before training?"}};

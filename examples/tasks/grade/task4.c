@@ -1,0 +1,390 @@
+/* Grades task 4: the class SelfAttention. */
+#define GRADER
+#include "task4.h"
+
+/* ---- the formula, and what known mistakes compute ---- */
+
+enum { Q, K, V };
+
+typedef enum form {
+    RIGHT,
+    NO_MASK,
+    INVERTED,
+    INVERTED_FINITE,
+    AFTER,
+    ZERO_SCORES,
+    ADDED,
+    ADDED_INVERTED,
+    NOT_SCALED,
+    BY_TOKENS,
+    BY_WIDTH,
+    MULTIPLIED,
+    OVER_QUERIES,
+    OVER_BATCH,
+    NO_SOFTMAX,
+    TRANSPOSED,
+    K_AS_V,
+    Q_AS_V,
+    X_AS_V,
+    Q_AND_V,
+    K_AND_V,
+    Q_AND_K,
+    Q_AS_K,
+    K_AS_Q,
+    X_TIMES_W,
+    FORMS
+} form;
+
+static const char *const why[FORMS] = {
+    [NO_MASK] = "The mask has no effect: blocked keys get weights, too. A model that writes text "
+                "would see the words that it has to predict.",
+    [INVERTED] = "You block what the mask allows, and allow what it blocks: here, true blocks. (A "
+                 "row of NaN has no allowed key left.)",
+    [INVERTED_FINITE] =
+        "You block what the mask allows, and allow what it blocks: here, true blocks.",
+    [AFTER] = "Blocked weights become 0 after the softmax. They have taken their share by then: "
+              "the weights that are left sum to less than 1.",
+    [ZERO_SCORES] = "Blocked keys get the score 0. That is a score like any other: exp(0) is 1, "
+                    "and the key gets a weight.",
+    [ADDED] = "The mask is added as 0 and 1. A blocked key's score then grows by 1, and nothing is "
+              "blocked.",
+    [ADDED_INVERTED] =
+        "The mask is added as 1 and 0: an allowed key's score grows by 1, and nothing is blocked.",
+    [NOT_SCALED] = "Your scores are not scaled. A score is a sum of d products, so it grows with "
+                   "d; the softmax of large scores is nearly one-hot, and its gradient nearly 0.",
+    [BY_TOKENS] = "Your scores are divided by the root of the number of tokens, so the same words "
+                  "get other weights in a longer sentence. Over what does a score sum?",
+    [BY_WIDTH] = "Your scores are divided by d, not by its root: the variance of a sum of d "
+                 "products grows with d, so its size grows with the root.",
+    [MULTIPLIED] = "Your scores are multiplied by the root of d. They should become smaller.",
+    [OVER_QUERIES] = "Your softmax runs along row_dim, the queries: the weights of a key sum to 1, "
+                     "those of a query do not. A row of y should be a mean of the values.",
+    [OVER_BATCH] = "Your softmax runs along the batch: sentences share their weights.",
+    [NO_SOFTMAX] = "There is no softmax: your scores are used as weights. They can be negative, "
+                   "and their sum is not 1.",
+    [TRANSPOSED] = "Your weights are transposed before they are multiplied by the values. Rows "
+                   "belong to queries, columns to keys.",
+    [K_AS_V] = "Your values are computed by W_k, and W_v has no effect: what a word is found by "
+               "would be what it passes on.",
+    [Q_AS_V] = "Your values are computed by W_q: what a word looks for would be what it passes on.",
+    [X_AS_V] = "The encodings themselves are your values: W_v has no effect.",
+    [Q_AND_V] = "Queries and values are exchanged: y is a mean of what the words look for.",
+    [K_AND_V] = "Keys and values are exchanged: y is a mean of what the words are found by.",
+    [Q_AND_K] = "Your scores are transposed: row i belongs to key i. (Or W_q and W_k are "
+                "exchanged.) A row should have the scores of one query with all keys.",
+    [Q_AS_K] = "Your keys are computed by W_q, and W_k has no effect: *it* would find *pizza* just "
+               "as *pizza* finds *it*.",
+    [K_AS_Q] = "Your queries are computed by W_k, and W_q has no effect: *it* would find *pizza* "
+               "just as *pizza* finds *it*.",
+    [X_TIMES_W] = "You multiply by the weights themselves, x W. A Linear multiplies by their "
+                  "transpose: its weight has the shape (out, in).",
+};
+
+static heed_tensor *mask_scores(heed_tensor *scores, heed_tensor *mask, form f)
+{
+    switch (f) {
+    case INVERTED:
+    case INVERTED_FINITE:
+        return heed_masked_fill(scores, heed_logical_not(mask), f == INVERTED ? -INFINITY : -1e9);
+    case ZERO_SCORES:
+        return heed_masked_fill(scores, mask, 0);
+    case ADDED:
+        return heed_add(scores, heed_to(mask, HEED_F64));
+    case ADDED_INVERTED:
+        return heed_add(scores, heed_to(heed_logical_not(mask), HEED_F64));
+    case NO_MASK:
+    case AFTER:
+        return scores;
+    default:
+        return heed_masked_fill(scores, mask, f == NO_SOFTMAX ? 0 : -INFINITY);
+    }
+}
+
+/* x (..., T, d), f64; w: the weights (d, d). NULL if the form cannot be computed. */
+static heed_tensor *attend(heed_tensor *x, heed_tensor *const w[3], heed_tensor *mask, form f)
+{
+    static const int roles[FORMS][3] = {
+        [K_AS_V] = {Q, K, K},  [Q_AS_V] = {Q, K, Q}, [Q_AND_V] = {V, K, Q}, [K_AND_V] = {Q, V, K},
+        [Q_AND_K] = {K, Q, V}, [Q_AS_K] = {Q, Q, V}, [K_AS_Q] = {K, K, V}};
+    const bool listed = roles[f][K] + roles[f][V] != 0;
+    heed_tensor *p[3];
+    if ((mask == NULL && f != RIGHT && f <= ADDED_INVERTED) || (f == OVER_BATCH && x->ndim < 3)) {
+        return NULL;
+    }
+    for (int i = 0; i < 3; i++) {
+        heed_tensor *weight = w[listed ? roles[f][i] : i];
+        p[i] = heed_matmul(x, f == X_TIMES_W ? weight : heed_transpose(weight, 0, 1));
+    }
+    const double d = (double)heed_size(x, -1), T = (double)heed_size(x, -2);
+    const double divisor = f == NOT_SCALED   ? 1
+                           : f == BY_TOKENS  ? sqrt(T)
+                           : f == BY_WIDTH   ? d
+                           : f == MULTIPLIED ? 1 / sqrt(d)
+                                             : sqrt(d);
+    heed_tensor *weights =
+        heed_div_scalar(heed_matmul(p[Q], heed_transpose(p[K], -2, -1)), divisor);
+    weights = mask != NULL ? mask_scores(weights, mask, f) : weights;
+    if (f != NO_SOFTMAX) {
+        weights = heed_softmax(weights, f == OVER_QUERIES ? -2 : f == OVER_BATCH ? 0 : -1);
+    }
+    weights = f == AFTER ? heed_masked_fill(weights, mask, 0) : weights;
+    weights = f == TRANSPOSED ? heed_transpose(weights, -2, -1) : weights;
+    return heed_matmul(weights, f == X_AS_V ? x : p[V]);
+}
+
+/* ---- the module ---- */
+
+static const char *const names[3] = {"W_q.weight", "W_k.weight", "W_v.weight"};
+
+static void check_parameters(struct self_attention *self, int64_t d_model)
+{
+    const heed_tensor_list list = heed_parameters(self);
+    if (heed_error_pending() != HEED_OK) {
+        grade_fail("Heed reports an error in your code: %s", heed_error_message());
+    }
+    for (int n = 0; n < 3; n++) {
+        int at = 0;
+        while (at < list.count && strcmp(list.names[at], names[n]) != 0) {
+            at++;
+        }
+        if (at == list.count) {
+            grade_fail("The module has no parameter %s (it has %d in all). A layer that the struct "
+                       "alone knows can be used, but no optimiser trains it, no file saves it, and "
+                       "no cast reaches it.",
+                       names[n], list.count);
+        }
+        grade_returned(names[n], list.tensors[at], HEED_SHAPE(d_model, d_model));
+    }
+    for (int i = 0; i < list.count; i++) {
+        if (strstr(list.names[i], "bias") != NULL) {
+            grade_fail("The module has a parameter %s. The tutorial's layers have no bias: its "
+                       "weights would not fit this class. (A bias of the keys would not even have "
+                       "an effect: it adds the same number to all scores of a row.)",
+                       list.names[i]);
+        }
+    }
+    if (list.count > 3) {
+        grade_fail("The module has %d parameters. The class has three: W_q.weight, W_k.weight and "
+                   "W_v.weight.",
+                   list.count);
+    }
+}
+
+/* A new module, in f64 unless `f32`. */
+static struct self_attention *make(int64_t d_model, int row_dim, int col_dim, bool f32)
+{
+    struct self_attention *self = self_attention_new(d_model, row_dim, col_dim);
+    check_parameters(self, d_model);
+    heed_module_to(self, f32 ? HEED_F32 : HEED_F64);
+    return self;
+}
+
+/* ---- numbers ---- */
+
+static heed_tensor *weight_of(struct self_attention *self, int which)
+{
+    return heed_to(heed_detach(heed_state(self, names[which])), HEED_F64);
+}
+
+static void show_inputs(heed_tensor *x, heed_tensor *const w[3])
+{
+    grade_show_tensor("x", x, NULL);
+    grade_show_tensor("W_q.weight", w[Q], NULL);
+    grade_show_tensor("W_k.weight", w[K], NULL);
+    grade_show_tensor("W_v.weight", w[V], NULL);
+}
+
+/* Runs the learner's forward and compares y. */
+static void check(struct self_attention *self, heed_tensor *x, heed_tensor *mask, bool other_dims)
+{
+    heed_tensor *const w[3] = {weight_of(self, Q), weight_of(self, K), weight_of(self, V)};
+    heed_tensor *wide = heed_to(x, HEED_F64);
+    heed_tensor *y = self_attention_forward(self, x, mask);
+    if (other_dims && heed_error_pending() != HEED_OK) {
+        grade_fail("Heed reports an error in your code: %s\n  With row_dim 0 and col_dim 1, it "
+                   "works. Which dim does your code take for granted?",
+                   heed_error_message());
+    }
+    if (y == NULL && heed_error_pending() == HEED_OK) {
+        grade_fail("The module has its parameters. self_attention_forward still returns NULL.");
+    }
+    HEED_SCOPE_NO_GRAD(scope);
+    grade_returned("y", y, heed_shape_of_tensor(x));
+    heed_tensor *right = attend(wide, w, mask, RIGHT);
+    if (grade_equal(y, right)) {
+        return;
+    }
+    if (x->numel <= 12) {
+        show_inputs(x, w);
+    }
+    struct mistake mistakes[FORMS] = {{0}};
+    for (int f = RIGHT + 1; f < FORMS; f++) {
+        mistakes[f - 1] = (struct mistake){attend(wide, w, mask, (form)f), why[f]};
+    }
+    grade_compare("y", y, right, mistakes,
+                  "This is none of the mistakes that the grader knows. Compute one row by hand, "
+                  "and compare q, k, v and the scores (heed_print shows a tensor).");
+}
+
+static void check_given(void)
+{
+    static const float encodings[] = {1.16f, 0.23f, 0.57f, 1.36f, 4.41f, -2.16f};
+    static const double weights[3][4] = {
+        {0.5, -0.25, 0.75, 1}, {1, 0.5, -0.5, 0.25}, {2, 1, 0, -1}};
+    static const struct {
+        int row_dim, col_dim, ndim;
+        bool causal;
+    } given[] = {{0, 1, 2, false}, {0, 1, 2, true},   {1, 2, 3, false},
+                 {1, 2, 3, true},  {-2, -1, 2, true}, {-2, -1, 3, false}};
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        HEED_SCOPE(scope);
+        const bool batch = given[i].ndim == 3;
+        grade_case("self_attention_new(2, %d, %d), x %s, %s mask", given[i].row_dim,
+                   given[i].col_dim, batch ? "(2, 3, 2)" : "(3, 2)",
+                   given[i].causal ? "a causal" : "no");
+        struct self_attention *self = make(2, given[i].row_dim, given[i].col_dim, false);
+        for (int n = 0; n < 3; n++) {
+            heed_copy_into(heed_state(self, names[n]), heed_from_f64(weights[n], HEED_SHAPE(2, 2)));
+        }
+        heed_tensor *x = heed_to(heed_from_f32(encodings, HEED_SHAPE(3, 2)), HEED_F64);
+        x = batch ? heed_stack((heed_tensor *[]){x, heed_neg(x)}, 2, 0) : x;
+        check(self, x, given[i].causal ? heed_causal_block_mask(3) : NULL, given[i].row_dim != 0);
+        heed_module_free(self);
+    }
+}
+
+static void check_random(void)
+{
+    heed_manual_seed(4);
+    for (int i = 0; i < 24; i++) {
+        HEED_SCOPE(scope);
+        const int64_t T = 1 + i % 7, d = 1 + (i * 3 + 2) % 5, B = 1 + i % 3;
+        const int ndim = 2 + i % 3, kind = i / 2 % 3; /* no mask, causal, padding */
+        const bool f32 = i % 4 == 3, negative = ndim == 4 || i % 2 == 0;
+        heed_shape shape = ndim == 2   ? HEED_SHAPE(T, d)
+                           : ndim == 3 ? HEED_SHAPE(B, T, d)
+                                       : HEED_SHAPE(2, B, T, d);
+        const int row_dim = negative ? -2 : ndim - 2, col_dim = negative ? -1 : ndim - 1;
+        grade_case("%s, d_model %d, x of %d dims, %d tokens, dims %d and %d, %s",
+                   f32 ? "f32" : "f64", (int)d, ndim, (int)T, row_dim, col_dim,
+                   kind == 0   ? "no mask"
+                   : kind == 1 ? "causal"
+                               : "a mask of padding");
+        struct self_attention *self = make(d, row_dim, col_dim, f32);
+        heed_tensor *x = heed_to(heed_randn(shape, HEED_F64), f32 ? HEED_F32 : HEED_F64);
+        /* (1, T) or, for a batch, (B, 1, T): the last tokens are padding, in each sentence others
+         */
+        int64_t lengths[] = {T, 1, 1 + T / 2};
+        heed_tensor *padding =
+            heed_padding_block_mask(ndim > 2 ? heed_from_i64(lengths, HEED_SHAPE(B))
+                                             : heed_scalar(1 + (double)(T / 2), HEED_I64),
+                                    T);
+        check(self, x,
+              kind == 0   ? NULL
+              : kind == 1 ? heed_causal_block_mask(T)
+                          : padding,
+              row_dim != 0);
+        heed_module_free(self);
+    }
+}
+
+/* ---- dims, gradients ---- */
+
+/* A module whose dims x does not have. */
+static void check_dims(void)
+{
+    HEED_SCOPE(scope);
+    grade_case("self_attention_new(4, 1, 2), x (3, 4), which has no dim 2");
+    struct self_attention *self = make(4, 1, 2, false);
+    self_attention_forward(self, heed_randn(HEED_SHAPE(3, 4), HEED_F64), NULL);
+    if (heed_error_pending() == HEED_OK) {
+        grade_fail("Your code returns a result, so it does not use row_dim and col_dim. A module "
+                   "that is told dims and takes others is silently wrong for somebody.");
+    }
+    heed_error();
+    heed_module_free(self);
+}
+
+static heed_tensor *without_mask(heed_tensor *x, void *self)
+{
+    return self_attention_forward(self, x, NULL);
+}
+
+static heed_tensor *causal(heed_tensor *x, void *self)
+{
+    return self_attention_forward(self, x, heed_causal_block_mask(heed_size(x, -2)));
+}
+
+static void check_attention(int row_dim, int col_dim, bool unbatched, bool is_causal)
+{
+    HEED_SCOPE(scope);
+    heed_attention_report report = {0};
+    grade_case("heed_attention_check, d_model 6, dims %d and %d, %s", row_dim, col_dim,
+               is_causal ? "causal" : "no mask");
+    struct self_attention *self = make(6, row_dim, col_dim, true);
+    heed_attention_check(is_causal ? causal : without_mask, self,
+                         (heed_attention_check_options){.d_model = 6,
+                                                        .causal = is_causal,
+                                                        .unbatched = unbatched,
+                                                        .module = self,
+                                                        .derivative = true,
+                                                        .report = &report});
+    if (heed_error_pending() == HEED_OK) {
+        heed_module_free(self);
+        return;
+    }
+    for (int i = 0; i < HEED_ATTENTION_CHECKS; i++) {
+        if (report.checks[i].verdict == HEED_VERDICT_FAILED && i == HEED_CHECK_VALUES) {
+            printf("\n");
+            heed_attention_report_print(stdout, &report);
+            grade_fail("The cases before are right, this check is not: %s.", report.checks[i].text);
+        }
+        if (report.checks[i].verdict == HEED_VERDICT_FAILED) {
+            grade_fail("The numbers of y are right. What the model learns from is not: %s.",
+                       report.checks[i].text);
+        }
+    }
+    grade_fail("Heed reports an error in your code: %s", heed_error_message());
+}
+
+/* Neither gap is filled. */
+static bool is_empty(void)
+{
+    HEED_SCOPE(scope);
+    struct self_attention *self = self_attention_new(2, 0, 1);
+    const bool empty =
+        self == NULL ||
+        (heed_parameters(self).count == 0 &&
+         self_attention_forward(self, heed_ones(HEED_SHAPE(1, 2), HEED_F32), NULL) == NULL);
+    return heed_error() == HEED_OK && empty;
+}
+
+static void grade(void)
+{
+    grade_case("self_attention_new(2, 0, 1), x (1, 2)");
+    if (is_empty()) {
+        grade_not_begun();
+    }
+    check_given();
+    check_random();
+    check_dims();
+    for (int i = 0; i < 2; i++) {
+        check_attention(0, 1, true, i == 1);
+        check_attention(1, 2, false, i == 1);
+        check_attention(-2, -1, false, i == 1);
+    }
+}
+
+const struct task task = {
+    4,
+    "the tutorial's class SelfAttention",
+    {"HEED_CHILD registers a layer (examples/custom_module.c), and heed_linear_new_with has an "
+     "option for bias=False. The forward follows the tutorial: q, k, v; sims; scaled_sims; the "
+     "mask; attention_percent; their product with v.",
+     "No dim is written as a number: tokens are in self->row_dim, features in self->col_dim; of "
+     "the scores, row_dim has the queries and col_dim the keys. A score of -inf becomes a weight "
+     "of 0."},
+    grade,
+    {"Why are there three matrices? What could the class no longer learn if W_k were W_q?",
+     "The class works without HEED_CHILD, too, if the struct's fields are set. When would you "
+     "notice, and how?"}};

@@ -1,0 +1,26 @@
+/* What task 5 asks for. */
+#ifndef TASK5_H
+#define TASK5_H
+
+#include "grade.h"
+
+struct multi_head {
+    heed_module module;
+    struct heed_linear *W_q, *W_k, *W_v, *W_o; /* C to C features, no bias */
+    int heads;                                 /* C is a multiple of it */
+};
+
+heed_tensor *split_heads(heed_tensor *x, int heads);
+heed_tensor *merge_heads(heed_tensor *y);
+heed_tensor *forward(struct multi_head *m, heed_tensor *x);
+
+#ifndef GRADER
+#define heed_scaled_dot_product_attention(...) grade_forbidden("heed_scaled_dot_product_attention")
+#define heed_scaled_dot_product_attention_weights(...)                                             \
+    grade_forbidden("heed_scaled_dot_product_attention_weights")
+#define heed_multi_head_forward(...)          grade_forbidden("heed_multi_head_forward")
+#define heed_multihead_attention_forward(...) grade_forbidden("heed_multihead_attention_forward")
+#define heed_multihead_attention_forward_with(...)                                                 \
+    grade_forbidden("heed_multihead_attention_forward_with")
+#endif
+#endif

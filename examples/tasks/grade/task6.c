@@ -1,0 +1,220 @@
+/* Grades task 6: the derivative of softmax. */
+#define GRADER
+#include "task6.h"
+
+static const struct {
+    int rows, columns, dim;
+    double x[9], g[9];
+} given[] = {
+    {1, 3, 1, {1, 2, 3}, {2, 0, 0}},
+    {2, 3, 1, {1, 2, 3, 0, 0, 2}, {1, 0, 0, 0.5, -1, 2}},
+    {2, 3, 0, {1, 2, 3, 0, 0, 2}, {1, 0, 0, 0.5, -1, 2}},
+    {2, 3, -1, {1, 2, 3, 0, 0, 2}, {3, 1, 2, -1, 0, 1}},
+    {3, 3, 1, {1, 0, 2, 0, 1, 0, -1, 2, 0}, {1, -1, 2, 0, 3, 1, -2, 1, 1}},
+    {2, 2, -2, {-1, 2, 1, 0}, {2, -1, 3, 3}},
+    {1, 3, 1, {1, -INFINITY, 2}, {1, 2, 3}},
+    {2, 1, 1, {5, -5}, {1, 2}},
+};
+
+typedef heed_tensor *softmax_function(heed_tensor *x, int dim);
+
+/* dL/dx for L = sum(g * y), or L = sum(y) if g is NULL. */
+static heed_tensor *gradient(softmax_function *softmax, heed_tensor *x, int dim, heed_tensor *g)
+{
+    heed_tensor *leaf = heed_set_requires_grad(heed_clone(x), true), *y = softmax(leaf, dim);
+    heed_backward(heed_sum(g != NULL ? heed_mul(g, y) : y));
+    return leaf->grad;
+}
+
+/* What happens to L if the first wrong element of x grows a little. */
+static const char *experiment(heed_tensor *yours, heed_tensor *expected, heed_tensor *x, int dim,
+                              heed_tensor *g)
+{
+    static char text[400];
+    const double small = 1e-4;
+    const double *a = heed_const_data_f64(yours), *b = heed_const_data_f64(expected);
+    int64_t i = 0;
+    while (i < x->numel - 1 && grade_near(a[i], b[i])) {
+        i++;
+    }
+    if (isnan(a[i])) {
+        snprintf(text, sizeof text, "Element %lld of dx is NaN: 0 / 0, or inf - inf.",
+                 (long long)i);
+        return text;
+    }
+    heed_tensor *moved = heed_clone(x);
+    heed_data_f64(moved)[i] += small;
+    heed_tensor *more = heed_sub(heed_softmax(moved, dim), heed_softmax(x, dim));
+    const double change = heed_item(heed_sum(heed_mul(g, more)));
+    snprintf(text, sizeof text,
+             "Try it: if element %lld of x grows by %g, L = sum(g * y) changes by %.4g, so its "
+             "gradient is about %.4g; yours is %.4g.",
+             (long long)i, small, change, change / small + 0.0, a[i]);
+    return text;
+}
+
+static void compare(heed_tensor *yours, heed_tensor *x, int dim, heed_tensor *g)
+{
+    heed_tensor *y = heed_softmax(x, dim), *right = gradient(heed_softmax, x, dim, g);
+    heed_tensor *zero = heed_zeros_like(x), *gy = heed_mul(g, y), *xy = heed_mul(g, x);
+    heed_tensor *sum = heed_sum_dim(gy, dim, true), *first = heed_mul(y, heed_sub(g, sum));
+    heed_tensor *other_dim = NULL, *narrow = NULL, *of_x = heed_sum_dim(xy, dim, true);
+    if (x->ndim > 1) {
+        const int other = dim == 0 || dim == -x->ndim ? 1 : 0;
+        other_dim = heed_mul(y, heed_sub(g, heed_sum_dim(gy, other, true)));
+    }
+    if (x->ndim == 2 && heed_size(x, 0) == heed_size(x, 1)) {
+        narrow = heed_mul(y, heed_sub(g, heed_sum_dim(gy, dim, false)));
+    }
+    const bool same = grade_equal(yours, gradient(my_softmax, x, dim, heed_randn_like(x)));
+    heed_tensor *rest = heed_sub(heed_ones_like(y), y);
+    const struct mistake mistakes[] = {
+        {grade_equal(yours, zero) ? yours : NULL,
+         "dx is 0 everywhere. That is right only where all g of a row are equal, because then L is "
+         "that number times the sum of the shares, which no score changes."},
+        {same ? yours : NULL, "dx stays the same with another g. By the chain rule each derivative "
+                              "of y is multiplied by its g, the derivative of the loss."},
+        {heed_mul(gy, rest), "That is only how each score changes its own share (the diagonal of "
+                             "the derivative). It also changes the other shares of its row, since "
+                             "they sum to 1, and these have their g, too."},
+        {gy, "Half of it: g * y is what dx would be if the sum in the denominator stayed the same. "
+             "It changes with every score of the row."},
+        {g, "dx is g, as if softmax changed nothing. Each g must pass through the derivative of y "
+            "by x."},
+        {heed_neg(first), "The sign is wrong everywhere: a step along dx would lower L."},
+        {narrow, "The sums have lost their dim, so they are subtracted along the other one. (Where "
+                 "rows and columns differ in number, Heed would refuse.)"},
+        {other_dim, "The sum runs along another dim than the softmax. A score changes only the "
+                    "shares computed with it, those along the dim of the softmax."},
+        {heed_mul(y, heed_sub(g, heed_sum(gy))),
+         "The sum runs over the whole tensor. A score changes the shares of its own row alone (or "
+         "column, along dim 0)."},
+        {heed_sub(gy, sum), "The second term is the same for the whole row, though a score with a "
+                            "small share changes the others only a little. A factor is missing."},
+        {heed_sub(g, sum), "A factor is missing: a score whose share is nearly 0 changes nearly "
+                           "nothing, so its gradient must be nearly 0."},
+        {heed_mul(y, heed_add(g, sum)),
+         "The second term has the wrong sign: where one share grows, the others must shrink."},
+        {heed_mul(y, heed_sub(g, heed_sum_dim(g, dim, true))),
+         "The sum of g is taken without weights. How much does each share change?"},
+        {heed_sub(g, heed_mul(y, heed_sum_dim(g, dim, true))),
+         "That is the derivative of log_softmax."},
+        {heed_mul(y, heed_sub(g, heed_mean_dim(gy, dim, true))),
+         "A mean is taken where a sum is needed: the second term is too small by the length of the "
+         "row."},
+        {heed_mul(x, heed_sub(g, of_x)), "x stands where y belongs. The shares decide how much a "
+                                         "score matters, and x may be any number."},
+        {heed_mul(x, heed_sub(g, sum)), "One factor is x where y belongs."},
+        {heed_mul(y, heed_sub(g, of_x)),
+         "The sum is weighted with x; with the shares y it would be a mean of g."},
+        {NULL, NULL}};
+    grade_returned("dx", yours, heed_shape_of_tensor(x));
+    if (!grade_equal(yours, right) && x->ndim <= 2) {
+        grade_show_tensor("x", x, NULL);
+        grade_show_tensor("y = softmax(x)", y, NULL);
+        grade_show_tensor("g", g, NULL);
+    }
+    grade_compare("dx", yours, right, mistakes, experiment(yours, right, x, dim, g));
+}
+
+static heed_tensor *checked(heed_tensor *const *inputs, void *dim)
+{
+    return my_softmax(inputs[0], *(int *)dim);
+}
+
+static void check(heed_tensor *x, int dim, heed_tensor *g)
+{
+    grade_compare("y", heed_detach(my_softmax(x, dim)), heed_softmax(x, dim), NULL,
+                  "The forward was given and right; something has changed it.");
+    heed_tensor *yours = gradient(my_softmax, x, dim, g);
+    grade_returned("dx", yours, heed_shape_of_tensor(x));
+    compare(yours, x, dim, g);
+}
+
+/* With difference quotients, and a random g of its own. */
+static void check_quotients(heed_tensor *x, int dim)
+{
+    heed_tensor *leaf = heed_set_requires_grad(heed_clone(x), true);
+    heed_gradcheck_report report = {0};
+    const heed_gradcheck_options options = {.report = &report,
+                                            .unused = heed_size(x, dim) == 1 ? HEED_INPUT(0) : 0};
+    if (heed_gradcheck_with(checked, &dim, &leaf, 1, options) != HEED_OK) {
+        grade_fail("Your dx differs from the difference quotient (L(x + e) - L(x - e)) / 2e: "
+                   "element %lld of x has %.6g, and yours is %.6g.\n  In Heed's words: %s",
+                   (long long)report.element, report.numeric, report.analytic,
+                   heed_error_message());
+    }
+}
+
+static void check_ones(void)
+{
+    grade_case("L is the sum of all y, so that g is 1 everywhere");
+    HEED_SCOPE(scope);
+    heed_tensor *x = heed_from_f64((double[]){1, 2, 3, 0, 0, 2}, HEED_SHAPE(2, 3));
+    grade_compare("dx", gradient(my_softmax, x, 1, NULL), heed_zeros_like(x), NULL,
+                  "Each row of y sums to 1, whatever x is: L is always 2, and dx must be 0.");
+}
+
+/* x is the result of another operation, and only y needs its value. */
+static void check_saved(void)
+{
+    grade_case("x is itself computed, and its values are freed after the forward");
+    HEED_SCOPE(scope);
+    heed_tensor *leaf = heed_from_f64((double[]){1, 2, 3}, HEED_SHAPE(1, 3));
+    heed_set_requires_grad(leaf, true);
+    heed_tensor *g = heed_from_f64((double[]){1, 0, 2}, HEED_SHAPE(1, 3)), *y;
+    {
+        HEED_SCOPE(forward);
+        y = heed_scope_keep(&forward, my_softmax(heed_mul_scalar(leaf, 2), 1));
+    }
+    heed_backward(heed_sum(heed_mul(g, y)));
+    if (heed_error_pending() == HEED_ERR_SCOPE) {
+        grade_fail("Your code reads x, whose values have been freed, because .saves lists only y. "
+                   "y has all that is needed. (%s)",
+                   heed_error_message());
+    }
+    heed_tensor *right = gradient(heed_softmax, heed_mul_scalar(heed_detach(leaf), 2), 1, g);
+    grade_compare("dx", leaf->grad, heed_mul_scalar(right, 2), NULL,
+                  "The derivative is wrong if x is the result of another operation.");
+}
+
+static void grade(void)
+{
+    for (size_t i = 0; i < sizeof given / sizeof given[0]; i++) {
+        const int rows = given[i].rows, columns = given[i].columns;
+        grade_case("x has %d row%s and %d column%s, dim %d, L = sum(g * y)", rows,
+                   rows == 1 ? "" : "s", columns, columns == 1 ? "" : "s", given[i].dim);
+        HEED_SCOPE(scope);
+        check(heed_from_f64(given[i].x, HEED_SHAPE(rows, columns)), given[i].dim,
+              heed_from_f64(given[i].g, HEED_SHAPE(rows, columns)));
+    }
+    check_ones();
+    check_saved();
+    heed_manual_seed(1);
+    for (int i = 0; i < 32; i++) {
+        const int ndim = 1 + i % 4, dim = (i / 4) % (2 * ndim) - ndim;
+        heed_shape shape = {.ndim = ndim};
+        for (int d = 0; d < ndim; d++) {
+            shape.size[d] = 1 + (3 * i + 2 * d) % 5;
+        }
+        grade_case("x and g are random and have %d dim%s, dim %d of size %d", ndim,
+                   ndim == 1 ? "" : "s", dim, (int)shape.size[dim < 0 ? dim + ndim : dim]);
+        HEED_SCOPE(scope);
+        heed_tensor *x = heed_randn(shape, HEED_F64);
+        check(x, dim, heed_randn(shape, HEED_F64));
+        check_quotients(x, dim);
+    }
+}
+
+const struct task task = {
+    6,
+    "the derivative of softmax",
+    {"Write y_i = e_i / s. Only e_j depends on x_j in the numerator, but s does for every i, so "
+     "dy_i/dx_j is not 0 for i other than j. Which sign does it have?",
+     "dy_i/dx_j is y_i (1 - y_i) for i = j and -y_i y_j otherwise. Put both into the sum over i of "
+     "g_i dy_i/dx_j, and take y_j out: what remains in the sum is one number per row, which "
+     "heed_sum_dim computes for all rows at once if it keeps the dim."},
+    grade,
+    {"Why is dx 0 if all g of a row are equal, and why is that a bad test of a backward?",
+     "A row of attention has the shares 0.999 and 0.001. How large can its gradients be, and what "
+     "does that mean for training?"}};

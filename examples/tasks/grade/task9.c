@@ -1,0 +1,386 @@
+/* The model of task 9, and its grader. */
+#define GRADER
+#include "task9.h"
+
+/* ---- the model ---- */
+
+static void destroy(void *module)
+{
+    struct writer *m = module;
+    keep(&m->keys, NULL);
+    keep(&m->values, NULL);
+}
+
+static const heed_module_kind writer_kind = {
+    .name = "Writer", .size = sizeof(struct writer), .destroy = destroy};
+
+static struct writer *writer_new(int64_t d_model)
+{
+    const heed_linear_options no_bias = {.no_bias = true};
+    struct writer *m = heed_module_new(&writer_kind);
+    HEED_CHILD(m, W_q, heed_linear_new_with(d_model, d_model, no_bias));
+    HEED_CHILD(m, W_k, heed_linear_new_with(d_model, d_model, no_bias));
+    HEED_CHILD(m, W_v, heed_linear_new_with(d_model, d_model, no_bias));
+    HEED_CHILD(m, W_o, heed_linear_new_with(d_model, d_model, no_bias));
+    HEED_BUFFER(m, positions, heed_randn(HEED_SHAPE(LONGEST, d_model), HEED_F32));
+    for (int i = 0; i < 4; i++) { /* scores of a size that makes weights differ */
+        struct heed_linear *const layers[] = {m->W_q, m->W_k, m->W_v, m->W_o};
+        HEED_SCOPE_NO_GRAD(scope);
+        heed_copy_into(layers[i]->weight, heed_mul_scalar(layers[i]->weight, 2));
+    }
+    return m;
+}
+
+heed_tensor *with_positions(struct writer *m, heed_tensor *x, int64_t position)
+{
+    return heed_add(x, heed_narrow(m->positions, 0, position, heed_size(x, 1)));
+}
+
+heed_tensor *attend(heed_tensor *q, heed_tensor *k, heed_tensor *v, heed_tensor *block_mask)
+{
+    heed_tensor *scores = heed_matmul(q, heed_transpose(k, -2, -1));
+    scores = heed_div_scalar(scores, sqrt((double)heed_size(k, -1)));
+    if (block_mask != NULL) {
+        scores = heed_masked_fill(scores, block_mask, -(double)INFINITY);
+    }
+    return heed_matmul(heed_softmax(scores, -1), v);
+}
+
+void keep(heed_tensor **place, heed_tensor *t)
+{
+    heed_tensor *before = *place;
+    *place = t != NULL ? heed_retain(t) : NULL;
+    if (before != NULL) {
+        heed_release(before);
+    }
+}
+
+/* ---- the right row, and what known mistakes compute ---- */
+
+typedef enum form {
+    RIGHT,
+    NOTHING,
+    WITHOUT_ITSELF,
+    ITSELF_ALONE,
+    FIRST_ALONE,
+    AT_ZERO,
+    NO_POSITION,
+    NEXT_POSITION,
+    JUMP,
+    OLD_SENTENCE,
+    Q_AS_K,
+    K_AS_V,
+    V_AS_K,
+    NO_OUTPUT,
+    FORMS
+} form;
+
+static const char *const why[FORMS] = {
+    [NOTHING] = "The row is 0: the first token of a sentence attends to nothing. No token is "
+                "before it, but it should attend to itself.",
+    [WITHOUT_ITSELF] = "The new token attends to the tokens before it, but not to itself: its key "
+                       "and value are not in the cache yet when it looks.",
+    [ITSELF_ALONE] = "The new token attends to itself alone: the keys and values of the tokens "
+                     "before it are lost.",
+    [FIRST_ALONE] = "The new token attends to token 0 alone. A causal mask for one query and p + 1 "
+                    "keys is aligned at the top left then: it takes the query for token 0. Which "
+                    "keys may the newest token not see?",
+    [AT_ZERO] = "Each token gets position 0. One token is given, but it is not the first one of "
+                "its sentence.",
+    [NO_POSITION] = "The tokens get no position: y does not depend on their order.",
+    [NEXT_POSITION] = "Each token gets the position after its own: the first one is at position 0.",
+    [JUMP] = "Only the first token gets its own position; those after it get the next one.",
+    [OLD_SENTENCE] = "The tokens of the sentence before are still in the cache. Position 0 begins "
+                     "a new one.",
+    [Q_AS_K] = "The scores are products of queries with queries: the cache has W_q's results where "
+               "it should have keys.",
+    [K_AS_V] = "Your values are keys: y is a mean of what W_k computes.",
+    [V_AS_K] = "Your keys are values: the scores are products of queries with what W_v computes.",
+    [NO_OUTPUT] = "The result does not pass through W_o.",
+};
+
+/* Row p of x (B, T, d), (B, 1, d). `old` is the sentence before, or NULL. Returns NULL if the form
+ * cannot be computed. */
+static heed_tensor *row_of(struct writer *m, heed_tensor *x, heed_tensor *old, int64_t p, form f)
+{
+    const bool out_of_range = (f == NEXT_POSITION || f == JUMP) && p + 2 > LONGEST;
+    const bool no_old = f == OLD_SENTENCE && (old == NULL || heed_size(old, 0) != heed_size(x, 0));
+    if (out_of_range || no_old || (f == WITHOUT_ITSELF && p == 0) || (f == NOTHING && p > 0)) {
+        return NULL;
+    }
+    heed_tensor *seen = heed_narrow(x, 1, 0, p + 1);
+    if (f == NOTHING) {
+        return heed_zeros_like(seen);
+    }
+    if (f == AT_ZERO) {
+        seen = heed_add(seen, heed_narrow(m->positions, 0, 0, 1));
+    } else if (f == JUMP) {
+        heed_tensor *rows[] = {heed_narrow(m->positions, 0, 0, 1),
+                               heed_narrow(m->positions, 0, 2, p)};
+        seen = heed_add(seen, heed_cat(rows, 2, 0));
+    } else if (f != NO_POSITION) {
+        seen = with_positions(m, seen, f == NEXT_POSITION);
+    }
+    heed_tensor *q = heed_linear_forward(m->W_q, heed_narrow(seen, 1, p, 1));
+    if (f == OLD_SENTENCE) {
+        seen = heed_cat((heed_tensor *[]){with_positions(m, old, 0), seen}, 2, 1);
+    }
+    const int64_t n = heed_size(seen, 1);
+    seen = f == WITHOUT_ITSELF ? heed_narrow(seen, 1, 0, p)
+           : f == ITSELF_ALONE ? heed_narrow(seen, 1, n - 1, 1)
+           : f == FIRST_ALONE  ? heed_narrow(seen, 1, 0, 1)
+                               : seen;
+    struct heed_linear *keys = f == Q_AS_K ? m->W_q : f == V_AS_K ? m->W_v : m->W_k;
+    struct heed_linear *values = f == K_AS_V ? m->W_k : m->W_v;
+    heed_tensor *y =
+        attend(q, heed_linear_forward(keys, seen), heed_linear_forward(values, seen), NULL);
+    return f == NO_OUTPUT ? y : heed_linear_forward(m->W_o, y);
+}
+
+/* ---- what a step computes: the work that a cache saves ---- */
+
+struct work {
+    struct writer *m;
+    int64_t rows[3];  /* that pass through W_q, W_k, W_v */
+    int64_t products; /* numbers that matrix products result in */
+};
+
+static heed_tensor *count(heed_observer *self, const heed_call *call, heed_tensor *y)
+{
+    struct work *work = self->context;
+    struct heed_linear *const layers[] = {work->m->W_q, work->m->W_k, work->m->W_v};
+    if (y != NULL && call->op->kind == HEED_KIND_ATTEND) { /* scores, and y */
+        work->products += y->numel / heed_size(y, -1) * heed_size(call->inputs[1], -2) + y->numel;
+    }
+    if (y == NULL ||
+        (call->op->kind != HEED_KIND_MATMUL && strcmp(call->op->name, "linear") != 0)) {
+        return y;
+    }
+    work->products += y->numel;
+    for (int i = 0; i < 3; i++) {
+        for (int j = 0; j < 2; j++) {
+            if (call->inputs[j]->storage == layers[i]->weight->storage) {
+                work->rows[i] += call->inputs[1 - j]->numel / layers[i]->in_features;
+            }
+        }
+    }
+    return y;
+}
+
+static void check_work(const struct work *work, int64_t batch, int64_t d)
+{
+    static const char *const names[] = {"W_q", "W_k", "W_v"};
+    for (int i = 2; i >= 0; i--) {
+        const long long rows = (long long)(work->rows[i] / batch);
+        if (rows > 1) {
+            grade_fail("The row is right, but in this step %lld rows of a sentence pass through "
+                       "%s, and one token is new. A model without a cache does that much. What of "
+                       "an old token is still needed, once it has been computed?",
+                       rows, names[i]);
+        }
+    }
+    if (work->products > batch * (8 * d + 2 * LONGEST)) {
+        grade_fail("The row is right, but the matrix products of this step have %lld numbers for a "
+                   "sentence. A query, key and value of %lld numbers, and a score for each key, "
+                   "are fewer. Which rows does your code compute that nobody reads?",
+                   (long long)(work->products / batch), (long long)d);
+    }
+}
+
+/* A tensor in the cache belongs to more than the scope of its step. */
+static void check_kept(const heed_tensor *kept, const char *name)
+{
+    if (kept != NULL && kept->retains == 0) {
+        grade_fail("m->%s belongs to the scope of this step and is freed with it; the next step "
+                   "would read freed memory. A plain assignment does not keep a tensor.",
+                   name);
+    }
+}
+
+/* ---- cases ---- */
+
+static void show_inputs(struct writer *m, heed_tensor *x, int64_t p)
+{
+    char title[80];
+    heed_tensor *seen = with_positions(m, heed_narrow(x, 1, 0, p + 1), 0);
+    snprintf(title, sizeof title, "the new token, x (position %lld)", (long long)p);
+    grade_show_tensor(title, heed_narrow(x, 1, p, 1), NULL);
+    snprintf(title, sizeof title, "keys of the tokens up to position %lld", (long long)p);
+    grade_show_tensor(title, heed_linear_forward(m->W_k, seen), NULL);
+    snprintf(title, sizeof title, "values of the tokens up to position %lld", (long long)p);
+    grade_show_tensor(title, heed_linear_forward(m->W_v, seen), NULL);
+}
+
+static void check_step(struct writer *m, heed_tensor *x, heed_tensor *old, int64_t p,
+                       const char *otherwise)
+{
+    HEED_SCOPE_NO_GRAD(scope);
+    struct work work = {.m = m};
+    heed_observer observer = {.context = &work, .result = count};
+    heed_tensor *right = row_of(m, x, old, p, RIGHT);
+    heed_tensor *token = heed_contiguous(heed_narrow(x, 1, p, 1));
+    heed_observer_add(&observer);
+    heed_tensor *y = writer_step(m, token, p);
+    heed_observer_remove(&observer);
+    if (p > 0 && heed_error_pending() != HEED_OK) {
+        grade_fail("Step 0 works, this step does not. Heed reports an error in your code: %s\n  "
+                   "How many keys, and how many values, does your code have in this step?",
+                   heed_error_message());
+    }
+    grade_returned("y", y, heed_shape_of_tensor(right));
+    if (grade_equal(y, right)) {
+        check_kept(m->keys, "keys");
+        check_kept(m->values, "values");
+        if (p > 1) { /* before, mistakes can still look right */
+            check_work(&work, heed_size(x, 0), heed_size(x, 2));
+        }
+        return;
+    }
+    if (heed_size(x, 2) == 2) {
+        show_inputs(m, x, p);
+    }
+    struct mistake mistakes[FORMS] = {{0}};
+    for (int f = RIGHT + 1; f < FORMS; f++) {
+        mistakes[f - 1] = (struct mistake){row_of(m, x, old, p, (form)f), why[f]};
+    }
+    if (p == 1 && grade_equal(y, row_of(m, x, old, p, FIRST_ALONE))) {
+        /* Without itself, or the first alone? The next step tells. */
+        heed_tensor *next = writer_step(m, heed_contiguous(heed_narrow(x, 1, 2, 1)), 2);
+        if (heed_error() == HEED_OK && next != NULL &&
+            grade_equal(next, row_of(m, x, old, 2, FIRST_ALONE))) {
+            mistakes[WITHOUT_ITSELF - 1].result = NULL;
+        }
+    }
+    grade_compare("y", y, right, mistakes, otherwise);
+}
+
+/* The first `tokens` of x, one by one. */
+static void check_sentence(struct writer *m, heed_tensor *x, heed_tensor *old, const char *name,
+                           int64_t tokens)
+{
+    for (int64_t p = 0; p < tokens; p++) {
+        grade_case("d_model %d, batch %d, %s, step %d", (int)heed_size(x, 2), (int)heed_size(x, 0),
+                   name, (int)p);
+        check_step(m, x, old, p,
+                   "This is none of the mistakes that the grader knows. Print the shapes of what "
+                   "is in the cache at each step (heed_shape_text): which tokens does it have?");
+    }
+}
+
+static heed_tensor *random_sentence(int64_t batch, int64_t tokens, struct writer *m)
+{
+    const heed_shape shape = HEED_SHAPE(batch, tokens, m->W_q->in_features);
+    return heed_to(heed_randn(shape, HEED_F64), m->W_q->weight->dtype);
+}
+
+static void check_sentences(int64_t d, bool f32)
+{
+    HEED_SCOPE(scope);
+    struct writer *m = writer_new(d);
+    heed_module_to(m, f32 ? HEED_F32 : HEED_F64);
+    heed_tensor *first = random_sentence(1, 4, m), *second = random_sentence(1, 3, m);
+    heed_tensor *batch = random_sentence(3, 5, m), *other = random_sentence(2, 1, m);
+    check_sentence(m, first, NULL, "a sentence", 4);
+    check_sentence(m, second, first, "the next sentence", 3);
+    check_sentence(m, batch, NULL, "a batch", 2);
+    check_sentence(m, batch, heed_narrow(batch, 1, 0, 2), "the batch again, from its beginning", 5);
+    check_sentence(m, other, NULL, "sentences of one token", 1);
+    heed_module_free(m);
+}
+
+/* Two models write in turn. */
+static void check_two(void)
+{
+    HEED_SCOPE(scope);
+    struct writer *m[2] = {writer_new(3), writer_new(3)};
+    heed_tensor *x[2];
+    for (int i = 0; i < 2; i++) {
+        heed_module_to(m[i], HEED_F64);
+        x[i] = random_sentence(2, 4, m[i]);
+    }
+    for (int step = 0; step < 8; step++) {
+        const int which = step % 2;
+        grade_case("two models write in turn, each with its own cache; model %d, step %d", which,
+                   step / 2);
+        check_step(m[which], x[which], NULL, step / 2,
+                   "With one model, the steps are right. Do the two models share a cache?");
+    }
+    heed_module_free(m[0]);
+    heed_module_free(m[1]);
+}
+
+static heed_tensor *forward(heed_tensor *x, void *m)
+{
+    return writer_forward(m, x);
+}
+
+static heed_tensor *step(heed_tensor *x, int64_t position, void *m)
+{
+    return writer_step(m, x, position);
+}
+
+static void check_attention(void)
+{
+    HEED_SCOPE(scope);
+    heed_attention_report report = {0};
+    grade_case("heed_attention_check of writer_forward, with .step");
+    struct writer *m = writer_new(6);
+    heed_attention_check(forward, m,
+                         (heed_attention_check_options){.d_model = 6,
+                                                        .causal = true,
+                                                        .positions = HEED_POSITIONS_ABSOLUTE,
+                                                        .longest = LONGEST,
+                                                        .module = m,
+                                                        .step = step,
+                                                        .report = &report});
+    if (heed_error_pending() != HEED_OK) {
+        const bool cache = report.checks[HEED_CHECK_CACHE].verdict == HEED_VERDICT_FAILED;
+        grade_fail("%s", cache ? report.checks[HEED_CHECK_CACHE].text : heed_error_message());
+    }
+    heed_module_free(m);
+}
+
+static void check_given(void)
+{
+    HEED_SCOPE_NO_GRAD(scope);
+    grade_case("writer_forward, which is given");
+    struct writer *m = writer_new(3);
+    heed_module_to(m, HEED_F64);
+    heed_tensor *x = random_sentence(2, 5, m), *y = writer_forward(m, x);
+    for (int64_t p = 0; p < 5; p++) {
+        if (y == NULL || !grade_equal(heed_narrow(y, 1, p, 1), row_of(m, x, NULL, p, RIGHT))) {
+            grade_fail("writer_forward is not what it was. Undo your change of it.");
+        }
+    }
+    heed_module_free(m);
+}
+
+static void grade(void)
+{
+    heed_manual_seed(9);
+    check_sentences(2, false);
+    check_given();
+    check_sentences(5, false);
+    check_sentences(3, true);
+    for (int64_t batch = 1; batch < 3; batch++) {
+        HEED_SCOPE(scope);
+        struct writer *m = writer_new(4);
+        heed_module_to(m, HEED_F64);
+        check_sentence(m, random_sentence(batch, LONGEST, m), NULL, "a long sentence", LONGEST);
+        heed_module_free(m);
+    }
+    check_two();
+    check_attention();
+}
+
+const struct task task = {
+    9,
+    "generation with a cache of keys and values",
+    {"Write writer_forward for the one token first, with its position. That is right for step 0. "
+     "From step 1 on, what does its query need besides its own key and value?",
+     "heed_cat appends along dim 1 (tokens) to what the last step kept; at position 0 there is "
+     "nothing to append to. Keep the result, then attend to all of it: nothing in it is later than "
+     "the new token, so there is nothing to block."},
+    grade,
+    {"Why does the cache hold no queries?",
+     "The model has a causal mask. Why would a cache be wrong for a model without one?"}};

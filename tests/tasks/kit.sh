@@ -1,0 +1,33 @@
+#!/bin/sh
+# The kit for a class: unpacked into an empty folder, it grades tasks and model solutions with gcc and clang:
+# tests/tasks/kit.sh BUILD. It must stay below a megabyte and need nothing but a compiler and make.
+set -eu
+cd "$(dirname "$0")/../.."
+build=$1 root=$PWD
+. tests/common/expect.sh
+unset MAKEFLAGS MAKELEVEL WERROR
+
+make -s BUILD="$build" task-kit
+kit=$build/release/heed-tasks.tar.gz
+check [ "$(wc -c < "$kit")" -lt 1000000 ]
+cp "$kit" "$scratch/first.tar.gz"
+touch "$build/amalgamation/heed.c" examples/tasks/README.md
+make -s BUILD="$build" task-kit
+check cmp "$kit" "$scratch/first.tar.gz"
+
+tasks=$(ls examples/tasks/task*_*.c | wc -l)
+for cc in gcc clang; do
+    mkdir "$scratch/$cc"
+    tar -C "$scratch/$cc" -xzf "$kit"
+    cd "$scratch/$cc/heed-tasks"
+    expect 0 "Nothing is written yet" make CC=$cc task1
+    expect 0 "" make -s CC=$cc tasks
+    check [ "$(grep -c 'not begun$' "$scratch/out")" -eq "$tasks" ]
+    cp "$root"/examples/tasks/solutions/*.c .
+    expect 0 "" make -s CC=$cc tasks
+    check [ "$(grep -c '  done$' "$scratch/out")" -eq "$tasks" ]
+    has "softmax along a dim" "$scratch/out"
+    expect 0 "Hint 2: With m the largest score" make -s CC=$cc task1 HINT=2
+    cd "$root"
+done
+echo "kit: $tasks tasks, $(wc -c < "$kit") bytes"
