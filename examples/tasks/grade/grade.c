@@ -183,12 +183,11 @@ void grade_answered(const char *what, const heed_tensor *yours)
     if (yours == NULL) {
         grade_not_begun();
     }
-    if (yours->references <=
-        0) { /* the memory of a freed handle stays as it was until its next use */
+    if (yours->references <= 0) { /* a freed handle keeps its fields until it is used again */
         grade_fail(
             "%s belongs to a scope that your code opens, and is freed with it when your code "
-            "returns. The grader has a scope open: open none, or move the result out of yours "
-            "with heed_scope_keep.",
+            "returns. The grader has a scope open: open none, or move the result out of your "
+            "scope with heed_scope_keep.",
             what);
     }
 }

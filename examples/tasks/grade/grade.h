@@ -49,8 +49,8 @@ void grade_guards(void);
 /* Prints at most 4 x 4 numbers below a title; wrong[i], if given, puts number i into brackets. */
 void grade_show(const char *title, const double *x, int rows, int columns, const bool *wrong);
 
-/* Whether yours is expected, to 1e-6 (relative, if expected is larger than 1). NaN equals NaN, which
- * some mistakes give. */
+/* Whether yours is expected, to 1e-6 (relative, if expected is larger than 1). NaN equals NaN,
+ * which some mistakes give. */
 bool grade_near(double yours, double expected);
 
 /* ---- tensors ---- */
