@@ -71,8 +71,8 @@ export const story = {
     "Zieh die Scores. *{0}* liegt {1} Punkte vor *{2}*: {3}-mal so viel.",
     "Bougez les scores. *{0}* devance *{2}* de {1} points : {3} fois sa part."],
   "story.weigh.grip": ["Score of {0}", "Score von {0}", "Score de {0}"],
-  "story.weigh.sharper": ["Sharper: × 2", "Schärfer: × 2", "Plus net : × 2"],
-  "story.weigh.flatter": ["Flatter: ÷ 2", "Flacher: ÷ 2", "Plus plat : ÷ 2"],
+  "story.weigh.sharper": ["Sharper: scores × 2", "Schärfer: Scores × 2", "Plus net : scores × 2"],
+  "story.weigh.flatter": ["Flatter: scores ÷ 2", "Flacher: Scores ÷ 2", "Plus plat : scores ÷ 2"],
   "story.weigh.reset": ["↺ As learned", "↺ Wie gelernt", "↺ Comme appris"],
   "story.weigh.why": ["Arrows with more numbers", "Pfeile mit mehr Zahlen", "Des flèches à plus de nombres"],
   "story.weigh.again": ["Back to the scores", "Zurück zu den Scores", "Retour aux scores"],
@@ -113,9 +113,9 @@ export const story = {
 
   "story.back": ["No peeking", "Nicht spicken", "Sans regarder"],
   "story.back.text": [
-    "Another model: one that writes, guessing each next word. To guess *tasted*, it must know what *it* stands for. While it learns, the answers stand right there; so a curtain hides what follows. This is the **mask**.",
-    "Ein anderes Modell: Es schreibt und rät immer das nächste Wort. Um *tasted* zu raten, muss es wissen, wofür *it* steht. Beim Lernen stünde die Lösung schon da; darum verdeckt ein Vorhang alles, was folgt. Das ist die **Maske**.",
-    "Un autre modèle : il écrit, et devine toujours le mot suivant. Pour deviner *tasted*, il doit savoir ce que *it* désigne. Quand il apprend, la réponse est déjà là ; un rideau cache donc la suite. C’est le **masque**."],
+    "Another model: one that writes, guessing each next word. In its sentences *it* is never the place, and only *pizza* goes with *tasted*. While learning, the answers stand right there; so a curtain hides what follows. This is the **mask**.",
+    "Ein anderes Modell: Es schreibt und rät immer das nächste Wort. In seinen Sätzen ist *it* nie der Ort, und nur zu *pizza* gehört *tasted*. Beim Lernen stünde die Lösung schon da; darum verdeckt ein Vorhang alles, was folgt. Das ist die **Maske**.",
+    "Un autre modèle : il écrit, et devine toujours le mot suivant. Dans ses phrases, *it* n’est jamais le lieu, et seule *pizza* va avec *tasted*. Quand il apprend, la réponse est déjà là ; un rideau cache donc la suite. C’est le **masque**."],
   "story.back.learning": [
     "Two models are learning. The curves are their error, the **loss**.",
     "Zwei Modelle lernen gerade. Die Kurven sind ihr Fehler, der **Loss**.",
@@ -124,7 +124,7 @@ export const story = {
     "With the curtain",
     "Mit Vorhang",
     "Avec rideau"],
-  "story.back.open": ["Without it", "Ohne Vorhang", "Sans rideau"],
+  "story.back.open": ["No curtain", "Ohne Vorhang", "Sans rideau"],
   "story.back.closed.short": ["curtain", "Vorhang", "rideau"],
   "story.back.open.short": ["no curtain", "ohne", "sans rideau"],
   "story.back.closed.loss": [
@@ -162,9 +162,9 @@ export const story = {
   "story.heads.sure": ["{0} sure", "{0} sicher", "sûr à {0}"],
   "story.heads.luck": ["Right this time.", "Diesmal richtig.", "Juste, cette fois."],
   "story.heads.joined": [
-    "W_o, another table of numbers, joins the heads.",
-    "W_o, eine weitere Zahlentabelle, verbindet die Heads.",
-    "W_o, encore un tableau de nombres, réunit les têtes."],
+    "W_o, a table of learned numbers, joins the heads.",
+    "W_o, eine Tabelle gelernter Zahlen, verbindet die Heads.",
+    "W_o, un tableau de nombres appris, réunit les têtes."],
 
   "story.learn": ["How it learns", "Wie es lernt", "Comment il apprend"],
   "story.learn.text": [
@@ -194,6 +194,7 @@ export const story = {
   "story.learn.picture": ["The sentence, with arcs from it at this step", "Der Satz mit Bögen von it bei diesem Schritt", "La phrase avec les arcs de it à ce pas"],
   "story.learn.chart": ["The loss at each step", "Der Loss bei jedem Schritt", "La perte à chaque pas"],
   "story.learn.do": ["Press Play.", "Drücke Los.", "Appuyez sur Lancer."],
+  "story.learn.done": ["Learned. Drag the step back.", "Gelernt. Zieh den Schritt zurück.", "Appris. Revenez en arrière."],
   "story.learn.begin": ["step 0", "Schritt 0", "étape 0"],
   "story.learn.slope": [
     "The loss for values of this weight",
@@ -202,7 +203,7 @@ export const story = {
 
   "story.onward": ["Break it, go on", "Mach es kaputt", "Cassez, puis continuez"],
   "story.onward.text": [
-    "What if the weights moved 100 times as far? Flip the switch.",
+    "What if each step moved the weights 100 times as far? Flip the switch.",
     "Und wenn sich die Gewichte hundertmal so viel ändern? Leg den Schalter um.",
     "Et si les poids bougeaient cent fois plus ? Actionnez l’interrupteur."],
   "story.onward.switch": ["100 times as far", "hundertmal so viel", "cent fois plus"],
@@ -230,7 +231,7 @@ export const story = {
     "Programmez-le : examples/README.md"],
   "story.onward.picture": ["The sentence, with arcs from it", "Der Satz mit Bögen von it", "La phrase avec les arcs de it"],
   "story.onward.sum": [
-    "query · key → score → softmax → share × value → mean",
+    "query · key → score → softmax → share × value → average",
     "Query · Key → Score → Softmax → Anteil × Value → Mittel",
     "query · key → score → softmax → part × value → moyenne"],
 

@@ -68,6 +68,7 @@ export function begin({ ask }) {
     svg("circle", { class: "story-grip", cx: x(middle), cy: y(losses[middle]), r: 5 }));
   }
   function draw() {
+    ask(run.step >= UNTIL && !run.playing ? "done" : "do");
     playButton.textContent = t(run.playing ? "story.learn.stop" : run.step >= UNTIL ? "story.learn.again" : "story.learn.play");
     if (document.activeElement !== slider || run.playing) {
       slider.value = Math.min(run.step, UNTIL);
