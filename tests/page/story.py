@@ -444,7 +444,7 @@ def check_heads(driver, path, native):
             assert said == best, (said, best)
             marks = page.run("[...document.querySelectorAll('.story-answers p:not(.faint)')].map((e) => e.className)")
             note = page.text(".story-answers p.faint")
-            assert note == (("Right this time." if marks == ["right", "right"] else "") if heads == 1 else "W_o, another table of numbers, joins the heads."), note
+            assert note == (("Right this time." if marks == ["right", "right"] else "") if heads == 1 else "W_o, a table of learned numbers, joins the heads."), note
             assert marks == ["right" if a == b else "wrong" for a, b in zip(said, (words[1], words[4]))]
             assert heads == 1 or marks == ["right", "right"]
         press(page, ".story-actions button", 2)
@@ -617,7 +617,7 @@ def check_way(driver, path):
     page.run("document.querySelectorAll('.story-dot')[8].click()")
     assert page.run("page.state.story") == 9
     assert page.run("[...document.querySelectorAll('.story-dot')].map((e) => e.getAttribute('aria-current'))")[8] == "step"
-    for fragment, expected in (("", ["story", 1]), ("#story=99", ["story", 9]), ("#story=8", ["story", 8]), ("#story=x", ["story", 1]),
+    for fragment, expected in (("", ["story", 1]), ("#story=99", ["story", 9]), ("#story=8", ["story", 8]), ("#embed=story:9", ["story", 9]), ("#story=x", ["story", 1]),
                                ("#phase=backward&line=6", ["class", 1]), ("#seed=5", ["class", 1]), ("#lang=de", ["story", 1]),
                                ("#story=7&step=25", ["story", 7]), ("#tab=training&story=3", ["training", 3])):
         page = Page(driver, path, fragment=fragment)

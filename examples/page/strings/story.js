@@ -10,7 +10,7 @@ export const story = {
 
   "story.it": ["What is “it”?", "Was ist „it“?", "Que désigne « it » ?"],
   "story.it.text": [
-    "“The pizza came out of the oven and it tasted good.” You know at once what *it* means. A computer only has the words. How can it know?",
+    "“The pizza came out of the oven and it tasted good.” You know at once what *it* means. A computer has only the words. How can it tell?",
     "„Die Pizza kam aus dem Ofen und *it* schmeckte gut.“ Du weißt sofort, wofür *it* steht, obwohl Englisch kein Geschlecht zeigt. Ein Computer hat nur die Wörter. Woher soll er das wissen?",
     "« La pizza est sortie du four et *it* était bon. » Vous savez aussitôt ce que *it* désigne, bien que l’anglais n’ait pas de genre. Un ordinateur n’a que les mots. Comment peut-il savoir ?"],
   "story.it.guess": [
@@ -62,7 +62,7 @@ export const story = {
 
   "story.weigh": ["From scores to shares", "Von Scores zu Anteilen", "Des scores aux parts"],
   "story.weigh.text": [
-    "Scores are any numbers; shares add up to 100%. **Softmax** turns scores into shares: a word one point ahead of another gets 2.7 times its share (a constant, e), two points ahead 2.7 × 2.7 times. A clear leader takes nearly all.",
+    "Scores can be any numbers; shares add up to 100%. **Softmax** turns scores into shares: a word one point ahead of another gets 2.7 times its share (a constant, e), two points ahead 2.7 × 2.7 times. A clear leader takes nearly all.",
     "Scores sind beliebige Zahlen, Anteile ergeben 100 %. **Softmax** macht aus Scores Anteile: Ein Punkt Vorsprung vor einem anderen Wort bringt den 2,7-fachen Anteil (eine Konstante, e), zwei Punkte den 2,7 × 2,7-fachen. Wer klar führt, bekommt fast alles.",
     "Tout nombre peut être un score ; les parts font 100 %. **Softmax** change les scores en parts : un point d’avance sur un autre mot donne 2,7 fois sa part (une constante, e), deux points 2,7 × 2,7 fois. Qui mène nettement prend presque tout."],
   "story.weigh.do": ["Drag the scores.", "Zieh die Scores hoch oder herunter.", "Bougez les scores."],
@@ -77,7 +77,7 @@ export const story = {
   "story.weigh.why": ["Arrows with more numbers", "Pfeile mit mehr Zahlen", "Des flèches à plus de nombres"],
   "story.weigh.again": ["Back to the scores", "Zurück zu den Scores", "Retour aux scores"],
   "story.weigh.root": [
-    "Our arrows have two numbers: across and up. In real models they have **d** numbers, say 64. By chance alone, more numbers make larger scores: one word gets nearly all before anything is learned. So scores are divided by √d, the root of d.",
+    "Our arrows have two numbers: across and up. In real models they have **d** numbers, say 64. Even by chance, more numbers make larger scores: one word gets nearly all before anything is learned. So scores are divided by √d, the root of d.",
     "Unsere Pfeile haben zwei Zahlen: quer und hoch. In echten Modellen haben sie **d** Zahlen, etwa 64. Schon zufällige Pfeile ergeben dann größere Scores: Ein Wort bekommt fast alles, bevor etwas gelernt ist. Darum teilt man durch √d, die Wurzel aus d.",
     "Nos flèches ont deux nombres : largeur et hauteur. Celles des vrais modèles en ont **d**, disons 64. Par hasard, plus de nombres font de plus grands scores : un mot prend presque tout avant tout apprentissage. On divise donc par √d, la racine de d."],
   "story.weigh.root.do": ["Drag d.", "Zieh an d.", "Réglez d."],
@@ -113,11 +113,11 @@ export const story = {
 
   "story.back": ["No peeking", "Nicht spicken", "Sans regarder"],
   "story.back.text": [
-    "Another model: one that writes, guessing each next word. In its sentences *it* is never the place, and only *pizza* goes with *tasted*. While learning, the answers stand right there; so a curtain hides what follows. This is the **mask**.",
-    "Ein anderes Modell: Es schreibt und rät immer das nächste Wort. In seinen Sätzen ist *it* nie der Ort, und nur zu *pizza* gehört *tasted*. Beim Lernen stünde die Lösung schon da; darum verdeckt ein Vorhang alles, was folgt. Das ist die **Maske**.",
-    "Un autre modèle : il écrit, et devine toujours le mot suivant. Dans ses phrases, *it* n’est jamais le lieu, et seule *pizza* va avec *tasted*. Quand il apprend, la réponse est déjà là ; un rideau cache donc la suite. C’est le **masque**."],
+    "Another model: it writes, guessing each next word. In its sentences *it* is never the place, and only *pizza* goes with *tasted*. While it learns, the answers are in sight, so a curtain hides them: the **mask**.",
+    "Ein anderes Modell: Es schreibt und rät immer das nächste Wort. In seinen Sätzen ist *it* nie der Ort, und nur zu *pizza* gehört *tasted*. Beim Lernen stünde die Lösung schon da; darum verdeckt sie ein Vorhang: die **Maske**.",
+    "Un autre modèle écrit : il devine le mot suivant. Dans ses phrases, *it* n’est jamais le lieu, et seule *pizza* va avec *tasted*. Quand il apprend, la réponse est déjà là ; un rideau la cache donc : le **masque**."],
   "story.back.learning": [
-    "Two models are learning. The curves are their error, the **loss**.",
+    "Two models are learning. The curves show their error, the **loss**.",
     "Zwei Modelle lernen gerade. Die Kurven sind ihr Fehler, der **Loss**.",
     "Deux modèles apprennent. Les courbes sont leur erreur, la **perte**."],
   "story.back.closed": [
@@ -142,7 +142,7 @@ export const story = {
 
   "story.heads": ["Two questions at once", "Zwei Fragen zugleich", "Deux questions à la fois"],
   "story.heads.text": [
-    "A third model must say at the full stop who chased whom. One **head**, a query with its keys and values, blends both animals. Two heads take one each; their results are joined.",
+    "At the full stop, a third model must say who chased whom. One **head**, a query with its keys and values, blends both animals. Two heads take one each; their results are joined.",
     "Ein drittes Modell soll beim Schlusspunkt sagen, wer wen gejagt hat. Ein **Head** (Kopf), das heißt Query, Keys und Values, vermengt beide Tiere. Zwei Heads nehmen je eines; ihre Ergebnisse werden verbunden.",
     "Un troisième modèle doit dire, à la fin, qui a poursuivi qui. Une **tête**, soit query, keys et values, mêle les deux animaux. Deux têtes en prennent chacune un ; leurs résultats sont réunis."],
   "story.heads.measured": [
@@ -201,27 +201,27 @@ export const story = {
     "Der Loss für Werte dieses Gewichts",
     "La perte selon la valeur de ce poids"],
 
-  "story.onward": ["Break it, go on", "Mach es kaputt", "Cassez, puis continuez"],
+  "story.onward": ["Break it", "Mach es kaputt", "Cassez, puis continuez"],
   "story.onward.text": [
-    "What if each step moved the weights 100 times as far? Flip the switch.",
+    "What if the weights moved 100 times as far? Flip the switch.",
     "Und wenn sich die Gewichte hundertmal so viel ändern? Leg den Schalter um.",
     "Et si les poids bougeaient cent fois plus ? Actionnez l’interrupteur."],
   "story.onward.switch": ["100 times as far", "hundertmal so viel", "cent fois plus"],
   "story.onward.learning": ["It is learning …", "Es lernt …", "Il apprend …"],
   "story.onward.healthy": [
-    "Words after *it*: {0} right.",
+    "The word after *it*: {0} right.",
     "Nach *it* stimmen {0} der Wörter.",
     "Après *it*, {0} des mots sont justes."],
   "story.onward.broken": [
-    "Only {0} right: each step overshoots.",
-    "Nur {0} richtig: übers Ziel geschossen.",
-    "Plus que {0} : chaque pas va trop loin."],
-  "story.onward.class": ["each number, its code", "jede Zahl, ihr Code", "nombres et code"],
+    "{0} right: each step overshoots.",
+    "{0} richtig: übers Ziel geschossen.",
+    "{0} de justes : chaque pas va trop loin."],
+  "story.onward.class": ["each number and its code", "jede Zahl, ihr Code", "nombres et code"],
   "story.onward.training": ["watch it learn", "beim Lernen zusehen", "le regarder apprendre"],
   "story.onward.gradients": ["why weights move", "warum Gewichte sich ändern", "pourquoi les poids bougent"],
   "story.onward.breaks": ["eleven mistakes", "elf Fehler", "onze erreurs"],
   "story.onward.own": ["your sentence", "dein Satz", "votre phrase"],
-  "story.onward.onward": ["heads, caches", "Heads, Caches", "têtes, caches"],
+  "story.onward.onward": ["heads, caches", "Heads", "têtes"],
   "story.onward.gpt": ["one that writes", "eins, das schreibt", "il écrit"],
   "story.onward.quiz": ["test yourself", "teste dich", "testez-vous"],
   "story.onward.teachers": ["plans", "Unterrichtspläne", "séances"],
@@ -239,9 +239,9 @@ export const story = {
   "story.positions.views": ["Parts of this screen", "Teile dieser Seite", "Parties de cet écran"],
   "story.positions.order": ["Order", "Reihenfolge", "Ordre"],
   "story.positions.text": [
-    "So far attention has seen a heap of words: shuffle them, and every word keeps its share. But who bit whom depends on the order. So another model also learned **positions**: numbers, added to a word, that say where it stands.",
-    "Bisher sah die Attention einen Haufen Wörter: Misch sie, und jedes behält seinen Anteil. Wer wen beißt, hängt aber von der Reihenfolge ab. Ein anderes Modell lernte darum mit **Positionen**: Zahlen, zum Wort addiert, die sagen, wo es steht.",
-    "Jusqu’ici, l’attention voyait un tas de mots : mélangez-les, chacun garde sa part. Or qui mord qui dépend de l’ordre. Un autre modèle a donc appris avec des **positions** : des nombres ajoutés au mot, qui disent où il est."],
+    "On screens 1 to 4 a sentence was a heap of words: shuffle it, and every word keeps its share. But who chased whom depends on the order. So the other models get **positions**: numbers, added to a word, that say where it stands.",
+    "Auf den Seiten 1 bis 4 war ein Satz ein Haufen Wörter: Misch ihn, und jedes behält seinen Anteil. Wer wen jagt, hängt aber von der Reihenfolge ab. Die anderen Modelle bekommen darum auch **Positionen**: Zahlen, zum Wort addiert, die sagen, wo es steht.",
+    "Aux écrans 1 à 4, une phrase était un tas de mots : mélangez-les, chacun garde sa part. Or qui poursuit qui dépend de l’ordre. Les autres modèles reçoivent donc des **positions** : des nombres ajoutés au mot, qui disent où il est."],
   "story.positions.shuffle": ["Shuffle", "Mischen", "Mélanger"],
   "story.positions.sort": ["In order", "Ordnen", "Ranger"],
   "story.positions.with": ["positions", "Positionen", "positions"],
@@ -261,9 +261,9 @@ export const story = {
   "story.positions.grip": ["Position", "Position", "Position"],
   "story.positions.map": ["Map", "Karte", "Carte"],
   "story.positions.map.text": [
-    "The reader of screens 1 to 4 learned 16 numbers for each word. The map shows the two directions in which they differ most ({0} of the differences). Words that do the same share a place: *good*, *wonderful*, *delicious* say “food”. *Came*, *out*, *of* say nothing.",
-    "Das Modell der Seiten 1 bis 4 lernte für jedes Wort 16 Zahlen. Die Karte zeigt die zwei Richtungen, in denen sie sich am meisten unterscheiden ({0} der Unterschiede). Was dasselbe sagt, steht beisammen: *good*, *wonderful*, *delicious* sagen „Essen“, *came*, *out*, *of* nichts.",
-    "Le modèle des écrans 1 à 4 a appris 16 nombres par mot. La carte montre les deux directions où ils diffèrent le plus ({0} des différences). Même rôle, même place : *good*, *wonderful*, *delicious* disent « nourriture » ; *came*, *out*, *of* ne disent rien."],
+    "The model of screens 1 to 4 learned 16 numbers for each word. The map shows the two directions in which they differ most ({0}). Words with the same use lie together: *good*, *wonderful*, *delicious* point to food. Nouns lie apart: the model must tell one from another.",
+    "Das Modell der Seiten 1 bis 4 lernte für jedes Wort 16 Zahlen. Die Karte zeigt die zwei Richtungen, in denen sie sich am meisten unterscheiden ({0}). Was gleich gebraucht wird, steht beisammen: *good*, *wonderful*, *delicious* deuten auf Essen. Nomen liegen auseinander: Das Modell muss sie unterscheiden.",
+    "Le modèle des écrans 1 à 4 a appris 16 nombres par mot. La carte montre les deux directions où ils diffèrent le plus ({0}). Même emploi, même place : *good*, *wonderful*, *delicious* évoquent un plat. Les noms sont éloignés : le modèle doit les distinguer."],
   "story.positions.map.near": ["Nearest to *{0}*: {1}, {2}, {3}.", "Am nächsten bei *{0}*: {1}, {2}, {3}.", "Près de *{0}* : {1}, {2}, {3}."],
   "story.positions.map.picture": ["Words as points; near ones have similar numbers", "Wörter als Punkte; nahe haben ähnliche Zahlen", "Mots en points ; les voisins ont des nombres proches"],
   "story.positions.word": ["Word", "Wort", "Mot"],
