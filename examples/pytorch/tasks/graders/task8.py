@@ -246,9 +246,9 @@ def compare_weights(yours, before, right, lr, text):
 def check_model(model, had):
     for name, w in had.items():
         if dict(model.named_parameters()).get(name) is not w:
-            fail(f"model.{name} is another tensor now. What w - lr * w.grad gives is the result of an operation: an "
-                 "optimiser that holds the old weight does not know it. Change the numbers of the weight that is there, "
-                 "without recording a graph.")
+            fail(f"model.{name} is another tensor now. What w - lr * w.grad gives is the result of an operation; an optimiser "
+                 "that was made for the old weight does not know it. Change the numbers of the weight that is there, without "
+                 "recording a graph.")
         if not w.requires_grad:
             fail(f"{name} no longer requires a gradient, so it will not learn again.")
 
