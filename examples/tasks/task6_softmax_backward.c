@@ -33,7 +33,8 @@ static heed_status forward(const heed_call *call, heed_tensor *y)
 }
 
 /* Sets v->grads[0] = dL/dx, given y and g = dL/dy; all three have the same shape. Only y is saved
- * for backward (.saves below): the values of x may have been freed. y and g are not yours to change.
+ * for backward (.saves below): the values of x may have been freed. y and g are not yours to
+ * change.
  */
 static void backward(const heed_vjp *v)
 {

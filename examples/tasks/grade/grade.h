@@ -49,8 +49,8 @@ void grade_guards(void);
 /* Prints at most 4 x 4 numbers below a title; wrong[i], if given, puts number i into brackets. */
 void grade_show(const char *title, const double *x, int rows, int columns, const bool *wrong);
 
-/* Whether yours is expected, to 1e-6 (relative, if expected is larger than 1). NaN equals NaN, which
- * some mistakes give. */
+/* Whether yours is expected, to 1e-6 (relative, if expected is larger than 1). NaN equals NaN,
+ * which some mistakes give. */
 bool grade_near(double yours, double expected);
 
 /* ---- tensors ---- */
@@ -90,8 +90,8 @@ void grade_unchanged(const char *what, heed_tensor *x, heed_tensor *before);
 /* As grade_answered; also fails unless yours has the dtype of expected. Whether both are equal. */
 bool grade_matches(const char *what, heed_tensor *yours, heed_tensor *expected);
 
-/* Fails unless yours equals expected (same dtype and shape). Shows both, and says which of the mistakes
- * (ends with a NULL why) gives yours; otherwise says `otherwise`. */
+/* Fails unless yours equals expected (same dtype and shape). Shows both, and says which of the
+ * mistakes (ends with a NULL why) gives yours; otherwise says `otherwise`. */
 void grade_compare(const char *what, heed_tensor *yours, heed_tensor *expected,
                    const struct mistake *mistakes, const char *otherwise);
 

@@ -116,12 +116,13 @@ static const char *symptom(const struct sought *s, heed_tensor *y, heed_tensor *
                      "not take part in the softmax at all.",
                      row, most_hidden, s->token);
         } else if (nan >= 0) {
-            snprintf(text, sizeof text,
-                     "Row %d has NaN. Possible reasons: 0 times inf is NaN (a mask of 0 and 1 "
-                     "multiplied by -inf), inf - inf is NaN, and so is the softmax of a row in "
-                     "which every key is hidden, and 0 / 0, if each exp of a row is 0 as exp(-9000) "
-                     "is.",
-                     row);
+            snprintf(
+                text, sizeof text,
+                "Row %d has NaN. Possible reasons: 0 times inf is NaN (a mask of 0 and 1 "
+                "multiplied by -inf), inf - inf is NaN, and so is the softmax of a row in "
+                "which every key is hidden, and 0 / 0, if each exp of a row is 0 as exp(-9000) "
+                "is.",
+                row);
         } else if (seen >= 0 && kept < -1000) {
             snprintf(text, sizeof text,
                      "Row %d: its scores, at most %.6g, are below the number that you hide with, "
@@ -321,8 +322,8 @@ static void check_all_padded(void)
     HEED_SCOPE(all);
     /* As many sequences, queries and keys: wrong shapes of a mask then broadcast. The first length
      * is not the longest, and the longest leaves padding. */
-    heed_tensor *x = heed_from_f64(
-        (double[]){1, 2, 0, 3, 0, 1, 3, -1, 2, 0, 1, -2, -1, 3, 2, 1}, HEED_SHAPE(4, 4));
+    heed_tensor *x = heed_from_f64((double[]){1, 2, 0, 3, 0, 1, 3, -1, 2, 0, 1, -2, -1, 3, 2, 1},
+                                   HEED_SHAPE(4, 4));
     heed_tensor *low = heed_add_scalar(x, -5), *four[] = {x, low, x, low};
     check_padded(heed_stack(four, 4, 0), heed_from_i64((int64_t[]){2, 1, 3, 2}, HEED_SHAPE(4)));
     check_padded(heed_reshape(heed_arange(-8, 8, 1, HEED_F64), HEED_SHAPE(2, 2, 4)),
