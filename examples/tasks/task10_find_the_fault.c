@@ -1,4 +1,4 @@
-/* Task 10: find the fault.                                make task10    make task10 HINT=1, HINT=2
+/* Task 10: find the fault.    make task10, HINT=1, HINT=2
  *
  * Five small classes, each with one fault. They run, their shapes are right, and all of them train:
  * so look at what they do. Above each class is its symptom, as a program printed it: a map of its

@@ -1,5 +1,4 @@
-/* Task 1: softmax along a dim.                    make task1    make task1 HINT=1    make task1
- * HINT=2
+/* Task 1: softmax along a dim.    make task1, HINT=1, HINT=2
  *
  * Scores can be any numbers. Attention needs shares: none is negative, and together they are 1.
  * Softmax makes shares of scores. Along a row or a column of n numbers x_0 ... x_{n-1}:
@@ -8,6 +7,8 @@
  *
  * A score of 1000 must work, though exp(1000) is infinite in a double; a score of -inf (a word that
  * a mask hides) gets the share 0, as long as another score is finite.
+ *
+ * Functions: exp. What is in math.h needs no #include.
  *
  * Read first: lesson 1, "the softmax"; docs/questions.md, "Softmax along which dim?" */
 #include "grade/task1.h"

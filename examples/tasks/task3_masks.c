@@ -1,4 +1,4 @@
-/* Task 3: masks.                                                 make task3 HINT=1, HINT=2: hints
+/* Task 3: masks.    make task3, HINT=1, HINT=2
  *
  * A query must not look at every key. A model that predicts the next token would find it in row i
  * if that row could see token i + 1. And sequences of a batch that are shorter than the longest one
@@ -8,21 +8,25 @@
  *     padding    all queries of sequence b see its keys 0 to lengths[b] - 1
  *
  * A hidden key gets the weight 0, and what the others get is softmax of their scores alone, so each
- * row still sums to 1: as if the hidden keys did not exist, whatever their scores are.
+ * row still sums to 1: as if the hidden keys did not exist, also if all scores of a row are low.
+ * The two functions are graded apart, so you can begin with either. Build the masks yourself.
+ *
+ * Functions: heed_ones, heed_triu, heed_arange, heed_ge, heed_reshape, heed_masked_fill,
+ * heed_softmax, heed_size; INFINITY.
  *
  * Read first: lesson 4, [6], the softmax over zeros and -inf; docs/questions.md, questions 4 and 8
- * to 15; docs/masks.md. Build the masks yourself, for example with heed_triu or heed_tril of
- * heed_ones, or with heed_arange and a comparison such as heed_lt. heed_softmax is yours to use. */
+ * to 15; docs/masks.md. */
 #include "grade/task3.h"
 
-/* scores (..., T, T), f32 or f64, rows are queries. Returns the weights (..., T, T). */
+/* scores (..., T, T), f32 or f64, rows are queries. Returns the weights (..., T, T), of the same
+ * dtype. */
 heed_tensor *causal_weights(heed_tensor *scores)
 {
     return NULL; /* your code */
 }
 
 /* scores (B, T, S), f32 or f64, and lengths (B), i64, each from 1 to S. Returns the weights
- * (B, T, S). Queries beyond a length get weights as well, which nobody reads. */
+ * (B, T, S), of the same dtype. Queries beyond a length get weights as well, which nobody reads. */
 heed_tensor *padded_weights(heed_tensor *scores, heed_tensor *lengths)
 {
     return NULL; /* your code */

@@ -1,4 +1,4 @@
-/* Task 5: several heads.                                         make task5 HINT=1, HINT=2: hints
+/* Task 5: several heads.    make task5, HINT=1, HINT=2
  *
  * One softmax gives a token one mixture of the others. Several heads give it several, each with
  * queries, keys and values of its own, which are cut out of one product: with C features and h
@@ -10,7 +10,12 @@
  *     output   W_o, which mixes what the heads have found
  *
  * Use Heed's functions, so that gradients reach all four W. heed_linear_forward(m->W_q, x) is x
- * W_q^T. Read first: lesson 8, part 1; docs/questions.md, questions 2 and 16 to 20. */
+ * W_q^T.
+ *
+ * Functions: heed_unflatten, heed_transpose, heed_flatten, heed_linear_forward, heed_matmul,
+ * heed_div_scalar, heed_size, heed_softmax.
+ *
+ * Read first: lesson 8, part 1; docs/questions.md, questions 2 and 16 to 20. */
 #include "grade/task5.h"
 
 /* x (B, T, C) -> (B, heads, T, C / heads) */

@@ -1,4 +1,4 @@
-/* Task 6: the derivative of softmax.    make task6    make task6 HINT=1    make task6 HINT=2
+/* Task 6: the derivative of softmax.    make task6, HINT=1, HINT=2
  *
  * Training asks of each operation: if L changes by g_i for each unit of the result y_i, by how much
  * does it change for each unit of the input x_j? For softmax along a dim,
@@ -10,6 +10,9 @@
  *
  * my_softmax is an operation of its own, like squared_relu in examples/custom_op.c: forward
  * computes y, and heed_backward calls backward with y and g.
+ *
+ * Functions: heed_mul, heed_sub, heed_sum_dim. Results of Heed's functions can be differentiated
+ * again.
  *
  * Read first: examples/custom_op.c; task 1; lesson 6, differentiate() */
 #include "grade/task6.h"
@@ -30,7 +33,9 @@ static heed_status forward(const heed_call *call, heed_tensor *y)
 }
 
 /* Sets v->grads[0] = dL/dx, given y and g = dL/dy; all three have the same shape. Only y is saved
- * for backward (.saves below): the values of x may have been freed. */
+ * for backward (.saves below): the values of x may have been freed. y and g are not yours to
+ * change.
+ */
 static void backward(const heed_vjp *v)
 {
     v->grads[0] = NULL; /* your code, with v->y, v->g and dim_of(v->args) */

@@ -1,4 +1,4 @@
-/* Task 7: attention, backward.    make task7    make task7 HINT=1    make task7 HINT=2
+/* Task 7: attention, backward.    make task7, HINT=1, HINT=2
  *
  * One head of attention, as in task 3, computes for each sequence of T tokens
  *
@@ -9,6 +9,9 @@
  * last to the first, and find dL/dW_q, dL/dW_k and dL/dW_v: the gradients that heed_backward would
  * compute. Of a matrix product c = a b, from dc: da = dc b^T and db = a^T dc. Of softmax: task 6.
  * All sequences use the same W_q, so its gradient is a sum over the batch.
+ *
+ * Functions: heed_matmul, heed_transpose, heed_mul, heed_sub, heed_sum_dim, heed_div_scalar,
+ * heed_size. All tensors are f64.
  *
  * Read first: lesson 6, differentiate(); lesson 5 has the same for weights of another layout */
 #include "grade/task7.h"

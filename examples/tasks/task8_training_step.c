@@ -1,4 +1,4 @@
-/* Task 8: a training step.    make task8    make task8 HINT=1    make task8 HINT=2
+/* Task 8: a training step.    make task8, HINT=1, HINT=2
  *
  * A model gives each word of its vocabulary a score (a logit) as the next word. Its loss is the
  * mean, over all places, of -log of the share that softmax gives the word that really came next:
@@ -10,6 +10,10 @@
  * Logits of 1000 must work. The model is given: grade/task8.h says what it computes. backward adds
  * to .grad (heed_clear_grad empties it), heed_copy_into changes the numbers of a tensor, and
  * HEED_SCOPE_NO_GRAD opens a scope that records no graph.
+ *
+ * Functions: heed_amax_dim, heed_exp, heed_sum_dim, heed_log, heed_gather, heed_unsqueeze,
+ * heed_sub, heed_mean; heed_narrow, heed_flatten, heed_size, heed_backward, heed_mul_scalar,
+ * heed_item.
  *
  * Read first: examples/quickstart.c; lesson 5, its end; docs/questions.md, 32 and 33 */
 #include "grade/task8.h"

@@ -1,4 +1,4 @@
-/* Task 9: generation with a cache of keys and values.       make task9    make task9 HINT=1, HINT=2
+/* Task 9: generation with a cache of keys and values.    make task9, HINT=1, HINT=2
  *
  * A model writes one token after another. Without a cache, each step computes the keys and values
  * of all tokens again, though only one token is new. With a cache, a step computes those of the
@@ -7,8 +7,9 @@
  *     token p:  q_p attends to k_0 ... k_p and v_0 ... v_p      (B, 1, d), (B, p + 1, d) twice
  *
  * Row p must be the same as in one pass over the whole sentence, which writer_forward computes.
- * grade/task9.h has the model (struct writer) and the functions that you can use: with_positions,
- * attend, keep.
+ * grade/task9.h has the model, struct writer.
+ *
+ * Functions: with_positions, attend and keep of grade/task9.h; heed_linear_forward, heed_cat.
  *
  * Read first: lesson 9, "prefill, then one token at a time"; docs/questions.md, questions 28 to
  * 31. */

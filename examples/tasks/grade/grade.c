@@ -278,15 +278,20 @@ heed_tensor *grade_first_wrong(heed_tensor *x, heed_tensor *yours, heed_tensor *
     return x;
 }
 
-void grade_compare(const char *what, heed_tensor *yours, heed_tensor *expected,
-                   const struct mistake *mistakes, const char *otherwise)
+bool grade_matches(const char *what, heed_tensor *yours, heed_tensor *expected)
 {
     grade_answered(what, yours);
     if (yours->dtype != expected->dtype) {
         grade_fail("%s should have the dtype %s; yours has %s.", what,
                    heed_dtype_name(expected->dtype), heed_dtype_name(yours->dtype));
     }
-    if (grade_equal(yours, expected)) {
+    return grade_equal(yours, expected);
+}
+
+void grade_compare(const char *what, heed_tensor *yours, heed_tensor *expected,
+                   const struct mistake *mistakes, const char *otherwise)
+{
+    if (grade_matches(what, yours, expected)) {
         return;
     }
     const bool fits = grade_has_shape(yours, shape_of(expected));

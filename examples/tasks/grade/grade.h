@@ -87,8 +87,11 @@ bool grade_equal(heed_tensor *a, heed_tensor *b);
 /* Fails if x, an input, is no longer what it was before the call. */
 void grade_unchanged(const char *what, heed_tensor *x, heed_tensor *before);
 
-/* Fails unless yours equals expected (same shape). Shows both, and says which of the mistakes
- * (ends with a NULL why) gives yours; otherwise says `otherwise`. */
+/* As grade_answered; also fails unless yours has the dtype of expected. Whether both are equal. */
+bool grade_matches(const char *what, heed_tensor *yours, heed_tensor *expected);
+
+/* Fails unless yours equals expected (same dtype and shape). Shows both, and says which of the
+ * mistakes (ends with a NULL why) gives yours; otherwise says `otherwise`. */
 void grade_compare(const char *what, heed_tensor *yours, heed_tensor *expected,
                    const struct mistake *mistakes, const char *otherwise);
 

@@ -11,6 +11,8 @@ static const struct {
     {2, 3, 0, {1, 2, 3, 0, 0, 2}},
     {3, 1, 1, {5, -5, 0}},
     {1, 4, 0, {7, -7, 0, 1}},
+    {1, 2, 1, {1000, 1001}},
+    {1, 2, 1, {-1000, -1001}},
     {2, 2, 1, {1000, 1001, -1000, -1001}},
     {2, 2, 1, {-2000, -1999, 2000, 2001}},
     {3, 2, 0, {800, -800, 801, -801, -INFINITY, -900}},
@@ -58,12 +60,31 @@ static bool all_near(const double *y, const double *z, int n)
     return near;
 }
 
+/* Fails if an element of y still is `unset`. */
+static void check_set(const double *y, double unset, int n, int columns)
+{
+    for (int i = 0; i < n; i++) {
+        if (memcmp(y + i, &unset, sizeof unset) == 0) {
+            grade_fail("y has no number in row %d, column %d. That is y[%d]: element (r, c) is "
+                       "number r * columns + c of x and of y. (If your code does not forget it: "
+                       "does it add to y before y has a number?)",
+                       i / columns, i % columns, i);
+        }
+    }
+}
+
 /* Explains y, which is not what it should be. */
 static _Noreturn void explain(const double *x, const double *y, int rows, int columns, int dim)
 {
     const int n = rows * columns;
     double *z = grade_array(n), sum = 0, most = -INFINITY;
     bool any_nan = false, ones = true;
+    if (rows == 1 && y[0] == y[n - 1] && x[0] >= 1000) {
+        grade_fail("Scores that differ get the same share. If you cut off what is too large for "
+                   "exp, %g and %g become the same number. Subtract one number from all scores "
+                   "instead: their differences stay.",
+                   x[0], x[1]);
+    }
     for (int i = 0; i < n; i++) {
         any_nan = any_nan || isnan(y[i]);
         most = isnan(y[i]) ? fmax(most, x[i]) : most; /* of the scores without a share */
@@ -74,13 +95,18 @@ static _Noreturn void explain(const double *x, const double *y, int rows, int co
         grade_fail(
             "Your shares run along the other dim. dim 1 is along a row, dim 0 along a column.");
     }
+    if (any_nan && most < -700 && rows == 1) {
+        grade_fail("A share is NaN: each exp is so small that it is 0, and 0 / 0 is NaN. Subtract "
+                   "the largest score. If you do: a search for it that begins at 0 or DBL_MIN "
+                   "finds that, because all scores here are smaller. Begin with the first score.");
+    }
     if (any_nan && most < -700) {
         grade_fail("A share is NaN: all exponents of a %s are so small that exp gives 0, and 0 / 0 "
                    "is NaN. The largest number of another %s does not help this one.",
                    dim == 1 ? "row" : "column", dim == 1 ? "row" : "column");
     }
     if (any_nan && most < 700) {
-        grade_fail("A share is NaN: it was not written, or 0 was divided by 0.");
+        grade_fail("A share is NaN: 0 was divided by 0, or a number outside x was used.");
     }
     if (any_nan) {
         grade_fail(
@@ -118,6 +144,7 @@ static void check(const double *x, int rows, int columns, int dim)
                columns == 1 ? "" : "s", dim);
     double *given_x = grade_array(n), *y = grade_array(n), *right = grade_array(n);
     memcpy(given_x, x, (size_t)n * sizeof *x);
+    const double unset = y[0];
     softmax(given_x, y, rows, columns, dim);
     grade_guards();
     if (memcmp(given_x, x, (size_t)n * sizeof *x) != 0) {
@@ -133,6 +160,7 @@ static void check(const double *x, int rows, int columns, int dim)
         grade_show("y, as your code computes it (wrong numbers in brackets)", y, rows, columns,
                    wrong);
         grade_show("y, as it should be", right, rows, columns, NULL);
+        check_set(y, unset, n, columns);
         explain(x, y, rows, columns, dim);
     }
 }

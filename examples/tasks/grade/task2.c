@@ -64,7 +64,8 @@ static const char *explain_scale(heed_tensor *q, heed_tensor *k, double c)
     if (grade_near(c, sqrt(d))) {
         return "Your scores are products that are not scaled. A sum of d products grows with d, "
                "and softmax of large scores gives nearly everything to one key, with a gradient of "
-               "nearly 0.";
+               "nearly 0. (If you scale: C has made the divisor 1. In C, 1 / 2 is 0, so pow(d, 1 / "
+               "2) is 1, and (int)sqrt(2) is 1, too.)";
     }
     if (grade_near(c, d)) {
         return "You multiply by the root of d. The products are too large already: they are to "
@@ -104,8 +105,9 @@ static void explain(heed_tensor *q, heed_tensor *k, heed_tensor *yours, heed_ten
 {
     static const char *const why[] = {
         NULL, /* the scale is wrong */
-        "Your keys are not transposed (a reshape keeps the order of the numbers): a row of q is "
-        "multiplied by columns of k, which have one feature of all keys. A score belongs to one "
+        "Your keys are not transposed (a reshape does not do that: it keeps the order of the "
+        "numbers): a row of q is multiplied by columns of k, which have one feature of all keys. A "
+        "score belongs to one "
         "query and one key.",
         "Your scores are transposed, k q^T: row i has the scores of key i with all queries. Each "
         "row should belong to a query, because softmax runs along rows.",
@@ -157,7 +159,7 @@ static void check(heed_tensor *q, heed_tensor *k)
     heed_tensor *right = heed_div_scalar(
         heed_matmul(heed_to(q, HEED_F64), heed_transpose(heed_to(k, HEED_F64), -2, -1)),
         sqrt((double)heed_size(q, -1)));
-    if (!grade_equal(yours, right)) {
+    if (!grade_matches("scores", yours, heed_to(right, q->dtype))) {
         explain(q, k, yours, right);
     }
 }

@@ -2,13 +2,14 @@
 #define GRADER
 #include "task3.h"
 
-enum { MOST = 40 };
+enum { MOST = 50 };
 
 /* What a function should compute, and how to explain something else. */
 struct sought {
     const char *what;          /* the function */
     const char *token;         /* a hidden key */
     heed_tensor *x;            /* the scores in f64, (..., T, S) */
+    heed_dtype dtype;          /* of the scores, and so of the weights */
     heed_tensor *hidden;       /* bool, the same shape */
     struct mistake made[MOST]; /* ends with a NULL why */
     int count;
@@ -115,17 +116,23 @@ static const char *symptom(const struct sought *s, heed_tensor *y, heed_tensor *
                      "not take part in the softmax at all.",
                      row, most_hidden, s->token);
         } else if (nan >= 0) {
-            snprintf(text, sizeof text,
-                     "Row %d has NaN. Possible reasons: 0 times inf is NaN (a mask of 0 and 1 "
-                     "multiplied by -inf), inf - inf is NaN, and so is the softmax of a row in "
-                     "which every key is hidden.",
-                     row);
+            snprintf(
+                text, sizeof text,
+                "Row %d has NaN. Possible reasons: 0 times inf is NaN (a mask of 0 and 1 "
+                "multiplied by -inf), inf - inf is NaN, and so is the softmax of a row in "
+                "which every key is hidden, and 0 / 0, if each exp of a row is 0 as exp(-9000) "
+                "is.",
+                row);
         } else if (seen >= 0 && kept < -1000) {
             snprintf(text, sizeof text,
                      "Row %d: its scores, at most %.6g, are below the number that you hide with, "
                      "so %s gets the largest share. A model can learn such scores, and then sees "
-                     "what is hidden. No finite number is below all scores.",
-                     row, kept, s->token);
+                     "what is hidden.%s",
+                     row, kept, s->token,
+                     kept < -1e9
+                         ? " (-1e9 is below the scores of most models, and task 4 takes it. Here, "
+                           "the number that hides must be below all scores.)"
+                         : " Hide with a number that is below all scores.");
         } else if (seen >= 0 && !isnan(with)) {
             snprintf(text, sizeof text,
                      "You hide keys with the score %.4g. That is a score like others: %s gets the "
@@ -152,7 +159,8 @@ static const char *symptom(const struct sought *s, heed_tensor *y, heed_tensor *
 static void compare(struct sought *s, heed_tensor *yours)
 {
     heed_tensor *right = heed_softmax(hide(s->x, s->hidden, -(double)INFINITY), -1);
-    if (grade_equal(yours, right)) {
+    right = heed_to(right, s->dtype);
+    if (grade_matches(s->what, yours, right)) {
         return;
     }
     heed_tensor *as_number = heed_to(s->hidden, HEED_F64);
@@ -171,6 +179,9 @@ static void compare(struct sought *s, heed_tensor *yours)
         "Your softmax runs along the queries: columns sum to 1. Each query, a row, should divide "
         "its attention among the keys.");
     add(s, heed_softmax(hide(s->x, s->hidden, -(double)INFINITY), -2), s->made[s->count - 1].why);
+    add_mask(s, heed_logical_or(s->hidden, heed_eq_scalar(s->x, 0)),
+             "You hide the scores that are 0, too. They are scores like others: a mask depends on "
+             "the places of query and key, not on the score.");
     add(s, hide(s->x, s->hidden, -(double)INFINITY),
         "Your result has masked scores, which are not shares yet.");
     grade_show_tensor("scores", grade_first_wrong(s->x, yours, right), NULL);
@@ -197,6 +208,7 @@ static void check_causal(heed_tensor *x)
     struct sought s = {.what = "causal_weights",
                        .token = "a later token",
                        .x = heed_to(x, HEED_F64),
+                       .dtype = x->dtype,
                        .hidden = heed_triu(ones(x), 1)};
     add(&s, heed_softmax(s.x, -1),
         "Nothing is hidden: a query sees later tokens. Trained like this, a model copies the next "
@@ -242,6 +254,7 @@ static void check_padded(heed_tensor *x, heed_tensor *lengths)
     struct sought s = {.what = "padded_weights",
                        .token = "padding",
                        .x = heed_to(x, HEED_F64),
+                       .dtype = x->dtype,
                        .hidden = heed_logical_and(padding, ones(x))};
     add(&s, heed_softmax(s.x, -1), "Nothing is hidden: queries look at padding.");
     add_mask(&s, heed_gt(keys, length),
@@ -266,6 +279,10 @@ static void check_padded(heed_tensor *x, heed_tensor *lengths)
     add_mask(&s, grade_try(heed_ge(keys, lengths)),
              "Key j is compared with the length of sequence j. Each key of a sequence should be "
              "compared with the length of that sequence: which shape broadcasts so?");
+    add_mask(&s, heed_logical_and(heed_ge(keys, heed_select(lengths, 0, 0)), ones(x)),
+             "All sequences get the length of the first one. lengths has one for each.");
+    add_mask(&s, heed_logical_or(padding, heed_gt(keys, queries)),
+             "You hide later tokens, too. padded_weights hides padding alone.");
     add_mask(&s, heed_logical_and(heed_ge(keys, heed_max(lengths)), ones(x)),
              "Your mask hides what is beyond the longest sequence, in all of them. Shorter ones "
              "have more padding.");
@@ -274,22 +291,22 @@ static void check_padded(heed_tensor *x, heed_tensor *lengths)
 
 /* ---- cases ---- */
 
-static void grade(void)
+/* Scores of this size were found in a trained model, whose mask of -1e4 they undercut. */
+static heed_tensor *low_scores(void)
 {
-    HEED_SCOPE(all);
-    /* Scores of this size were found in a trained model, whose mask of -1e4 they undercut. */
-    heed_tensor *low = heed_from_f64(
+    return heed_from_f64(
         (double[]){-15000, -9000, -9500, -14000, -17000, -8000, -12000, -13000, -14000},
         HEED_SHAPE(3, 3));
-    heed_tensor *first = heed_from_f64((double[]){1, 2, 0, 0, 1, 3, 2, 0, 1}, HEED_SHAPE(3, 3));
-    heed_tensor *negative =
-        heed_from_f64((double[]){-5, -6, -7, -8, -5, -6, -7, -8, -5}, HEED_SHAPE(3, 3));
+}
 
-    check_causal(first);
-    check_causal(negative);
+static void check_all_causal(void)
+{
+    HEED_SCOPE(all);
+    check_causal(heed_from_f64((double[]){1, 2, 0, 0, 1, 3, 2, 0, 1}, HEED_SHAPE(3, 3)));
+    check_causal(heed_from_f64((double[]){-5, -6, -7, -8, -5, -6, -7, -8, -5}, HEED_SHAPE(3, 3)));
     check_causal(heed_zeros(HEED_SHAPE(1, 1), HEED_F64));
-    check_causal(low);
-    check_causal(heed_mul_scalar(low, 1e6));
+    check_causal(low_scores());
+    check_causal(heed_mul_scalar(low_scores(), 1e6));
     heed_manual_seed(3);
     for (int i = 0; i < 20; i++) {
         HEED_SCOPE(scope);
@@ -298,24 +315,54 @@ static void grade(void)
         heed_tensor *x = heed_randn(shape, i % 2 ? HEED_F32 : HEED_F64);
         check_causal(heed_mul_scalar(x, i % 2 ? 1 : i)); /* f32 rounds large scores too much */
     }
+}
 
-    heed_tensor *three = heed_cat((heed_tensor *[]){first, negative, first}, 3, 0);
-    check_padded(heed_reshape(three, HEED_SHAPE(3, 3, 3)),
-                 heed_from_i64((int64_t[]){2, 1, 2}, HEED_SHAPE(3)));
+static void check_all_padded(void)
+{
+    HEED_SCOPE(all);
+    /* As many sequences, queries and keys: wrong shapes of a mask then broadcast. The first length
+     * is not the longest, and the longest leaves padding. */
+    heed_tensor *x = heed_from_f64((double[]){1, 2, 0, 3, 0, 1, 3, -1, 2, 0, 1, -2, -1, 3, 2, 1},
+                                   HEED_SHAPE(4, 4));
+    heed_tensor *low = heed_add_scalar(x, -5), *four[] = {x, low, x, low};
+    check_padded(heed_stack(four, 4, 0), heed_from_i64((int64_t[]){2, 1, 3, 2}, HEED_SHAPE(4)));
     check_padded(heed_reshape(heed_arange(-8, 8, 1, HEED_F64), HEED_SHAPE(2, 2, 4)),
                  heed_from_i64((int64_t[]){3, 4}, HEED_SHAPE(2)));
     check_padded(heed_zeros(HEED_SHAPE(1, 1, 1), HEED_F64), heed_ones(HEED_SHAPE(1), HEED_I64));
     heed_tensor *two = heed_full(HEED_SHAPE(1), 2, HEED_I64);
-    heed_tensor *rows = heed_unsqueeze(heed_narrow(low, 0, 0, 2), 0);
+    heed_tensor *rows = heed_unsqueeze(heed_narrow(low_scores(), 0, 0, 2), 0);
     check_padded(heed_cat((heed_tensor *[]){rows, rows}, 2, 0),
                  heed_from_i64((int64_t[]){2, 3}, HEED_SHAPE(2)));
-    check_padded(heed_mul_scalar(heed_unsqueeze(heed_narrow(low, 0, 1, 1), 0), 1e6), two);
+    check_padded(heed_mul_scalar(heed_unsqueeze(heed_narrow(low_scores(), 0, 1, 1), 0), 1e6), two);
     for (int i = 0; i < 20; i++) {
         HEED_SCOPE(scope);
         const int64_t B = 1 + i % 4, T = 1 + i % 3, S = 1 + i % 6;
-        heed_tensor *x = heed_randn(HEED_SHAPE(B, T, S), i % 2 ? HEED_F32 : HEED_F64);
-        check_padded(heed_mul_scalar(x, i % 2 ? 1 : i),
+        heed_tensor *random = heed_randn(HEED_SHAPE(B, T, S), i % 2 ? HEED_F32 : HEED_F64);
+        check_padded(heed_mul_scalar(random, i % 2 ? 1 : i),
                      heed_randint(1, S + 1, HEED_SHAPE(B), HEED_I64));
+    }
+}
+
+static void grade(void)
+{
+    HEED_SCOPE(all);
+    grade_case("which of the two functions are written");
+    heed_tensor *score = heed_zeros(HEED_SHAPE(1, 1, 1), HEED_F64);
+    const bool causal = causal_weights(score) != NULL || heed_error() != HEED_OK;
+    const bool padded = padded_weights(score, heed_ones(HEED_SHAPE(1), HEED_I64)) != NULL ||
+                        heed_error() != HEED_OK;
+    if (!causal && !padded) {
+        grade_not_begun();
+    }
+    if (causal) {
+        check_all_causal();
+    }
+    heed_manual_seed(33);
+    check_all_padded();
+    if (!causal) {
+        grade_case("causal_weights");
+        grade_fail("causal_weights: your code returns NULL. Is this gap still empty? "
+                   "padded_weights is right.");
     }
 }
 

@@ -136,6 +136,41 @@ static heed_tensor *attend(heed_tensor *x, heed_tensor *const w[3], heed_tensor 
 
 static const char *const names[3] = {"W_q.weight", "W_k.weight", "W_v.weight"};
 
+static heed_tensor *weight_of(struct self_attention *self, int which)
+{
+    return heed_to(heed_detach(heed_state(self, names[which])), HEED_F64);
+}
+
+/* Layer n is not registered. The forward tells why: it fails if there is none. */
+static _Noreturn void explain_missing(struct self_attention *self, int64_t d_model, int n)
+{
+    const heed_tensor_list list = heed_parameters(self);
+    heed_tensor *x = heed_mul_scalar(heed_randn(HEED_SHAPE(3, d_model), HEED_F32), 0.5);
+    heed_tensor *y = self_attention_forward(self, x, NULL);
+    const bool works = heed_error() == HEED_OK && y != NULL;
+    if (list.count == 0 && !works) {
+        grade_fail("The module has no parameter %s (it has 0 in all). The constructor's gap is "
+                   "still empty: it makes no layer.",
+                   names[n]);
+    }
+    for (int other = 0; list.count == 2 && works && other < 3; other++) {
+        heed_tensor *w[3] = {NULL};
+        for (int i = 0; other != n && i < 3; i++) {
+            w[i] = weight_of(self, i == n ? other : i);
+        }
+        if (other != n && grade_equal(y, attend(heed_to(x, HEED_F64), w, NULL, RIGHT))) {
+            grade_fail("The module has no parameter %s (it has 2 in all). Your code uses the layer "
+                       "of %s in its place, so both will always be the same. Each of the three "
+                       "needs a layer of its own.",
+                       names[n], names[other]);
+        }
+    }
+    grade_fail("The module has no parameter %s (it has %d in all). A layer that the struct alone "
+               "knows can be used, but no optimiser trains it, no file saves it, and no cast "
+               "reaches it.",
+               names[n], list.count);
+}
+
 static void check_parameters(struct self_attention *self, int64_t d_model)
 {
     const heed_tensor_list list = heed_parameters(self);
@@ -148,12 +183,15 @@ static void check_parameters(struct self_attention *self, int64_t d_model)
             at++;
         }
         if (at == list.count) {
-            grade_fail("The module has no parameter %s (it has %d in all). A layer that the struct "
-                       "alone knows can be used, but no optimiser trains it, no file saves it, and "
-                       "no cast reaches it.",
-                       names[n], list.count);
+            explain_missing(self, d_model, n);
         }
         grade_returned(names[n], list.tensors[at], HEED_SHAPE(d_model, d_model));
+        if (heed_item(heed_max(heed_abs(heed_detach(list.tensors[at])))) == 0) {
+            grade_fail("%s is 0 everywhere. With W_q and W_k at 0, neither ever gets a gradient: "
+                       "the gradient of each is a multiple of the other. A new layer begins with "
+                       "random numbers.",
+                       names[n]);
+        }
     }
     for (int i = 0; i < list.count; i++) {
         if (strstr(list.names[i], "bias") != NULL) {
@@ -181,11 +219,6 @@ static struct self_attention *make(int64_t d_model, int row_dim, int col_dim, bo
 
 /* ---- numbers ---- */
 
-static heed_tensor *weight_of(struct self_attention *self, int which)
-{
-    return heed_to(heed_detach(heed_state(self, names[which])), HEED_F64);
-}
-
 static void show_inputs(heed_tensor *x, heed_tensor *const w[3])
 {
     grade_show_tensor("x", x, NULL);
@@ -208,10 +241,10 @@ static void check(struct self_attention *self, heed_tensor *x, heed_tensor *mask
     if (y == NULL && heed_error_pending() == HEED_OK) {
         grade_fail("The module has its parameters. self_attention_forward still returns NULL.");
     }
-    HEED_SCOPE_NO_GRAD(scope);
     grade_returned("y", y, heed_shape_of_tensor(x));
-    heed_tensor *right = attend(wide, w, mask, RIGHT);
-    if (grade_equal(y, right)) {
+    HEED_SCOPE_NO_GRAD(scope);
+    heed_tensor *right = heed_to(attend(wide, w, mask, RIGHT), x->dtype);
+    if (grade_matches("y", y, right)) {
         return;
     }
     if (x->numel <= 12) {

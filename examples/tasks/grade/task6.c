@@ -18,11 +18,49 @@ static const struct {
 
 typedef heed_tensor *softmax_function(heed_tensor *x, int dim);
 
+/* A call of backward, for the node y. */
+struct backward_call {
+    heed_tensor *y, *y_before, *g_before;
+    bool graph; /* its result can be differentiated */
+};
+
+static void before_backward(heed_observer *self, heed_tensor *node, heed_tensor *g)
+{
+    struct backward_call *call = self->context;
+    if (node == call->y) {
+        call->y_before = heed_retain(heed_clone(node));
+        call->g_before = heed_retain(heed_clone(g));
+    }
+}
+
+static void after_backward(heed_observer *self, const heed_derivative *derivative)
+{
+    const struct backward_call *call = self->context;
+    if (derivative->node == call->y) {
+        grade_unchanged("v->g", derivative->g, call->g_before);
+        grade_unchanged("v->y", derivative->node, call->y_before);
+    }
+}
+
 /* dL/dx for L = sum(g * y), or L = sum(y) if g is NULL. */
 static heed_tensor *gradient(softmax_function *softmax, heed_tensor *x, int dim, heed_tensor *g)
 {
     heed_tensor *leaf = heed_set_requires_grad(heed_clone(x), true), *y = softmax(leaf, dim);
-    heed_backward(heed_sum(g != NULL ? heed_mul(g, y) : y));
+    heed_tensor *L = heed_sum(g != NULL ? heed_mul(g, y) : y);
+    struct backward_call call = {.y = y};
+    heed_observer observer = {
+        .context = &call, .gradient = before_backward, .derivative = after_backward};
+    heed_observer_add(&observer);
+    heed_backward(L);
+    heed_observer_remove(&observer);
+    if (heed_error_pending() == HEED_ERR_SCOPE &&
+        strstr(heed_error_message(), "the value of a gradient") != NULL) {
+        grade_fail("v->grads[0] belongs to a scope that your code opens, and is freed with it when "
+                   "your code returns. Heed has a scope open: open none, or move the result out of "
+                   "yours with heed_scope_keep.");
+    }
+    heed_release(call.y_before);
+    heed_release(call.g_before);
     return leaf->grad;
 }
 
@@ -131,6 +169,44 @@ static void check(heed_tensor *x, int dim, heed_tensor *g)
     compare(yours, x, dim, g);
 }
 
+static void find_graph(heed_observer *self, const heed_derivative *derivative)
+{
+    struct backward_call *call = self->context;
+    if (derivative->node == call->y) {
+        call->graph = derivative->grads[0] != NULL && derivative->grads[0]->requires_grad;
+    }
+}
+
+/* Whether backward's result can be differentiated. That of loops over numbers cannot. */
+static bool has_graph(heed_tensor *x, int dim)
+{
+    heed_tensor *leaf = heed_set_requires_grad(heed_clone(x), true), *dx = NULL;
+    heed_tensor *g = heed_set_requires_grad(heed_randn_like(x), true);
+    heed_tensor *y = my_softmax(leaf, dim);
+    struct backward_call call = {.y = y};
+    heed_observer observer = {.context = &call, .derivative = find_graph};
+    heed_observer_add(&observer);
+    heed_grad(heed_sum(heed_mul(g, y)), &leaf, 1, &dx, true);
+    heed_observer_remove(&observer);
+    return call.graph;
+}
+
+/* The derivatives of dx by x and by g. A graph that lacks one of them is silently wrong. */
+static void check_second(heed_tensor *x, int dim)
+{
+    heed_tensor *leaf = heed_set_requires_grad(heed_clone(x), true);
+    heed_gradcheck_report report = {0};
+    const heed_gradcheck_options options = {.report = &report};
+    if (heed_size(x, dim) > 1 && has_graph(x, dim) &&
+        heed_gradgradcheck_with(checked, &dim, &leaf, 1, options) != HEED_OK) {
+        grade_fail("dx is right, but what Heed computes as the derivative of dx is not: your code "
+                   "treats %s as a constant. heed_detach cuts it out of the graph, and a second "
+                   "derivative (heed_grad with create_graph) goes through it.\n  In Heed's words: "
+                   "%s",
+                   report.input == 1 ? "v->g" : "v->y", heed_error_message());
+    }
+}
+
 /* With difference quotients, and a random g of its own. */
 static void check_quotients(heed_tensor *x, int dim)
 {
@@ -203,6 +279,7 @@ static void grade(void)
         heed_tensor *x = heed_randn(shape, HEED_F64);
         check(x, dim, heed_randn(shape, HEED_F64));
         check_quotients(x, dim);
+        check_second(x, dim);
     }
 }
 

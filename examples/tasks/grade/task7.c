@@ -16,13 +16,17 @@ enum {
     SCALE_OF_MODEL,
     SCALE_TWICE,
     SCALE_INVERTED,
+    SCALE_OF_TOKENS,
     SOFTMAX_MISSING,
     SOFTMAX_FACTOR_ONLY,
     SOFTMAX_DIAGONAL,
     SOFTMAX_WRONG_DIM,
     SOFTMAX_WRONG_FACTOR,
+    SOFTMAX_SIGN,
+    SOFTMAX_UNWEIGHTED,
+    DWEIGHTS_FROM_Y,
+    ALWAYS_CAUSAL,
     DSCORES_TRANSPOSED,
-    Q_AND_K_SWAPPED,
     OWN_SIDE,
     KINDS
 };
@@ -49,6 +53,8 @@ static const char *const why[KINDS] = {
     [SCALE_TWICE] = "The scale is applied twice: d_head itself divides the gradient.",
     [SCALE_INVERTED] =
         "The gradient is multiplied by sqrt(d_head). If y = s / c, then ds = dy / c.",
+    [SCALE_OF_TOKENS] =
+        "The scale is the root of the number of tokens; the forward divides by sqrt(d_head).",
     [SOFTMAX_MISSING] = "The derivative of softmax is left out: the gradient of the attention "
                         "weights is used as that of the scores.",
     [SOFTMAX_FACTOR_ONLY] = "Half of softmax's derivative is missing: a score also changes the sum "
@@ -60,10 +66,17 @@ static const char *const why[KINDS] = {
                           "divides each query's row, so the sum runs over its keys.",
     [SOFTMAX_WRONG_FACTOR] = "The last factor of softmax's derivative is missing: a pair whose "
                              "weight is 0 must get the gradient 0.",
+    [SOFTMAX_SIGN] = "The second term of softmax's derivative has the wrong sign: where one weight "
+                     "grows, the others must shrink. Task 6 has the formula.",
+    [SOFTMAX_UNWEIGHTED] = "The sum in softmax's derivative is taken without the weights. How much "
+                           "does each weight change? Task 6 has the formula.",
+    [DWEIGHTS_FROM_Y] = "The gradient of the attention weights is computed from y. It comes from "
+                        "dy: a gradient depends on what the loss does with y.",
+    [ALWAYS_CAUSAL] = "Gradients of later tokens are set to 0, and here is no mask. Where there is "
+                      "one, a blocked weight is 0 already.",
     [DSCORES_TRANSPOSED] =
         "The gradient of the scores has its rows and columns exchanged here. Rows are queries: "
         "query i collects from its row, key j from its column.",
-    [Q_AND_K_SWAPPED] = "dW_q and dW_k are swapped.",
     [OWN_SIDE] = "The wrong factor: the score is q_i k_j, so if q_i changes, it changes by k_j "
                  "times that, and the other way round.",
 };
@@ -81,8 +94,11 @@ static heed_tensor *of_softmax(heed_tensor *weights, heed_tensor *dweights, int 
     return kind == SOFTMAX_MISSING        ? dweights
            : kind == SOFTMAX_FACTOR_ONLY  ? product
            : kind == SOFTMAX_WRONG_FACTOR ? heed_sub(dweights, sum)
-           : kind == SOFTMAX_DIAGONAL     ? heed_sub(product, heed_mul(product, weights))
-                                          : heed_mul(weights, heed_sub(dweights, sum));
+           : kind == SOFTMAX_SIGN         ? heed_mul(weights, heed_add(dweights, sum))
+           : kind == SOFTMAX_UNWEIGHTED
+               ? heed_mul(weights, heed_sub(dweights, heed_sum_dim(dweights, dim, true)))
+           : kind == SOFTMAX_DIAGONAL ? heed_sub(product, heed_mul(product, weights))
+                                      : heed_mul(weights, heed_sub(dweights, sum));
 }
 
 static heed_tensor *of_weight(heed_tensor *dy, heed_tensor *x, int kind)
@@ -97,6 +113,7 @@ static heed_tensor *of_weight(heed_tensor *dy, heed_tensor *x, int kind)
 static struct gradients derive(const struct head *h, heed_tensor *dy, int kind)
 {
     const double d_head = (double)heed_size(h->q, -1), d_model = (double)heed_size(h->x, -1);
+    const double tokens = (double)heed_size(h->x, 1);
     heed_tensor *q = h->q, *k = h->k, *weights = h->weights;
     if (kind == MASK_FORGOTTEN) {
         heed_tensor *scores = heed_div_scalar(heed_matmul(q, transposed(k)), sqrt(d_head));
@@ -104,23 +121,51 @@ static struct gradients derive(const struct head *h, heed_tensor *dy, int kind)
     }
     heed_tensor *through = kind == WEIGHTS_NOT_TRANSPOSED ? weights : transposed(weights);
     heed_tensor *dv = kind == DY_FOR_DV ? dy : heed_matmul(through, dy);
-    heed_tensor *dscores = of_softmax(weights, heed_matmul(dy, transposed(h->v)), kind);
-    dscores = heed_div_scalar(dscores, kind == SCALE_MISSING    ? 1
-                                       : kind == SCALE_OF_MODEL ? sqrt(d_model)
-                                       : kind == SCALE_TWICE    ? d_head
-                                       : kind == SCALE_INVERTED ? 1 / sqrt(d_head)
-                                                                : sqrt(d_head));
+    heed_tensor *from = kind == DWEIGHTS_FROM_Y ? h->y : dy;
+    heed_tensor *dscores = of_softmax(weights, heed_matmul(from, transposed(h->v)), kind);
+    dscores = kind == ALWAYS_CAUSAL ? heed_tril(dscores, 0) : dscores;
+    dscores = heed_div_scalar(dscores, kind == SCALE_MISSING     ? 1
+                                       : kind == SCALE_OF_MODEL  ? sqrt(d_model)
+                                       : kind == SCALE_OF_TOKENS ? sqrt(tokens)
+                                       : kind == SCALE_TWICE     ? d_head
+                                       : kind == SCALE_INVERTED  ? 1 / sqrt(d_head)
+                                                                 : sqrt(d_head));
     heed_tensor *rows = kind == DSCORES_TRANSPOSED ? transposed(dscores) : dscores;
     heed_tensor *dq = of_weight(heed_matmul(rows, kind == OWN_SIDE ? q : k), h->x, kind);
     heed_tensor *dk =
         of_weight(heed_matmul(transposed(rows), kind == OWN_SIDE ? k : q), h->x, kind);
-    const bool swapped = kind == Q_AND_K_SWAPPED;
-    return (struct gradients){swapped ? dk : dq, swapped ? dq : dk, of_weight(dv, h->x, kind)};
+    return (struct gradients){dq, dk, of_weight(dv, h->x, kind)};
 }
 
 static heed_tensor *field(const struct gradients *d, int i)
 {
     return i == 0 ? d->W_v : i == 1 ? d->W_q : d->W_k;
+}
+
+static bool is_finite(heed_tensor *x)
+{
+    return isfinite(heed_item(heed_sum(heed_mul_scalar(x, 0)))) != 0;
+}
+
+static const char *const names[] = {"dW_v", "dW_q", "dW_k"};
+
+/* Whether yours of one weight is what is right for another; NULL if not. */
+static const char *of_another(char *text, size_t size, int i, const struct gradients *yours,
+                              const struct gradients *right)
+{
+    for (int j = 0; j < 3; j++) {
+        if (j != i && grade_equal(field(yours, i), field(right, j))) {
+            const bool swapped =
+                field(yours, j) != NULL && grade_equal(field(yours, j), field(right, i));
+            snprintf(text, size,
+                     swapped ? "%s and %s are swapped."
+                             : "Your %s is the right %s. Is a line copied, and one name in it "
+                               "still that of the other?",
+                     names[i], names[j]);
+            return text;
+        }
+    }
+    return NULL;
 }
 
 /* Shapes first: they say most. */
@@ -146,21 +191,26 @@ static void check_shape(const char *name, heed_tensor *yours, const heed_tensor 
 static void compare(const struct head *h, heed_tensor *dy, const struct gradients *yours,
                     const struct gradients *right)
 {
-    static const char *const names[] = {"dW_v", "dW_q", "dW_k"};
     static const char *const otherwise[] = {
         "It is none of the common mistakes. dW_v needs two lines of the forward: y = weights v, "
         "and v = x W_v^T. Take a single token (T = 1), whose weight is 1, and go through them.",
         "dW_v is right. dW_q needs three more: from y to the weights, through the softmax, and "
-        "from the scores to q. What shapes do these gradients have?",
+        "from the scores to q. Begin with the middle one: what it gives sums to 0 in each row.",
         "dW_v and dW_q are right, so the gradient of the scores seems to be right, too: look at "
         "the step from it to k."};
     heed_tensor *const weights[] = {h->W_v, h->W_q, h->W_k};
     struct gradients wrong[KINDS];
+    char text[200];
+    for (int i = 0; i < 3; i++) { /* before other tensors take the place of a freed one */
+        if (field(yours, i) != NULL || heed_error_pending() != HEED_OK) {
+            grade_answered(names[i], field(yours, i));
+        }
+    }
     for (int kind = 0; kind < KINDS; kind++) {
         wrong[kind] = derive(h, dy, kind);
     }
     for (int i = 0; i < 3; i++) {
-        if (field(yours, i) == NULL && heed_error_pending() == HEED_OK) {
+        if (field(yours, i) == NULL) {
             if (yours->W_q == NULL && yours->W_k == NULL && yours->W_v == NULL) {
                 grade_not_begun();
             }
@@ -171,15 +221,23 @@ static void compare(const struct head *h, heed_tensor *dy, const struct gradient
         for (int kind = 1; kind < KINDS; kind++) {
             mistakes[kind - 1] = (struct mistake){field(&wrong[kind], i), why[kind]};
         }
-        if (heed_error_pending() == HEED_OK) {
-            check_shape(names[i], field(yours, i), weights[i]);
+        check_shape(names[i], field(yours, i), weights[i]);
+        if (grade_matches(names[i], field(yours, i), field(right, i))) {
+            continue;
         }
-        if (heed_size(h->x, 0) == 1 && !grade_equal(field(yours, i), field(right, i))) {
+        if (heed_size(h->x, 0) == 1) {
             grade_show_tensor("x", h->x, NULL);
             grade_show_tensor("weights", h->weights, NULL);
             grade_show_tensor("dy", dy, NULL);
         }
-        grade_compare(names[i], field(yours, i), field(right, i), mistakes, otherwise[i]);
+        const char *other = of_another(text, sizeof text, i, yours, right);
+        if (other == NULL && h->block_mask != NULL && !is_finite(field(yours, i))) {
+            other = "It is not finite. The forward hides a score by -inf, because exp(-inf) is 0. "
+                    "On the way back no exp follows: what may flow to a blocked score is 0. What "
+                    "does the derivative of softmax give, where the weight is 0?";
+        }
+        grade_compare(names[i], field(yours, i), field(right, i), other != NULL ? NULL : mistakes,
+                      other != NULL ? other : otherwise[i]);
     }
 }
 

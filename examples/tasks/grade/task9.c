@@ -67,6 +67,13 @@ typedef enum form {
     NO_POSITION,
     NEXT_POSITION,
     JUMP,
+    Q_NO_POSITION,
+    K_NO_POSITION,
+    V_NO_POSITION,
+    V_JOINED_TO_KEYS,
+    K_JOINED_TO_VALUES,
+    OTHER_ORDER,
+    FIRST_AND_ITSELF,
     OLD_SENTENCE,
     Q_AS_K,
     K_AS_V,
@@ -90,14 +97,48 @@ static const char *const why[FORMS] = {
     [NO_POSITION] = "The tokens get no position: y does not depend on their order.",
     [NEXT_POSITION] = "Each token gets the position after its own: the first one is at position 0.",
     [JUMP] = "Only the first token gets its own position; those after it get the next one.",
-    [OLD_SENTENCE] = "The tokens of the sentence before are still in the cache. Position 0 begins "
-                     "a new one.",
+    [Q_NO_POSITION] = "The query is computed from x without its position. Keys and values have "
+                      "theirs.",
+    [K_NO_POSITION] = "The keys are computed from x without their positions, so the scores do not "
+                      "depend on the order of the tokens.",
+    [V_NO_POSITION] = "The values are computed from x without their positions. Queries and keys "
+                      "have theirs.",
+    [V_JOINED_TO_KEYS] = "The new value is joined to the keys of the tokens before, so old keys "
+                         "are used as values.",
+    [K_JOINED_TO_VALUES] = "The new key is joined to the values of the tokens before, so old "
+                           "values are used as keys.",
+    [OTHER_ORDER] = "Keys and values are in different orders: the new one is joined to the end of "
+                    "one and to the front of the other. Each weight then goes to the value of "
+                    "another token.",
+    [FIRST_AND_ITSELF] = "The new token attends to token 0 and to itself: what step 1 has joined "
+                         "is not in the cache. Does every step keep its keys and values?",
+    [OLD_SENTENCE] =
+        "The tokens of the sentence before are still in the cache. Position 0 begins a new one.",
     [Q_AS_K] = "The scores are products of queries with queries: the cache has W_q's results where "
                "it should have keys.",
     [K_AS_V] = "Your values are keys: y is a mean of what W_k computes.",
     [V_AS_K] = "Your keys are values: the scores are products of queries with what W_v computes.",
     [NO_OUTPUT] = "The result does not pass through W_o.",
 };
+
+/* The same where queries, keys and values come from different rows; x (B, p + 1, d). */
+static heed_tensor *row_of_parts(struct writer *m, heed_tensor *x, int64_t p, form f)
+{
+    heed_tensor *seen = with_positions(m, x, 0);
+    heed_tensor *new = heed_narrow(f == Q_NO_POSITION ? x : seen, 1, p, 1);
+    heed_tensor *k = heed_linear_forward(m->W_k, f == K_NO_POSITION ? x : seen);
+    heed_tensor *v = heed_linear_forward(m->W_v, f == V_NO_POSITION ? x : seen);
+    heed_tensor *old_k = heed_narrow(k, 1, 0, p), *old_v = heed_narrow(v, 1, 0, p);
+    heed_tensor *new_k = heed_narrow(k, 1, p, 1), *new_v = heed_narrow(v, 1, p, 1);
+    if (f == FIRST_AND_ITSELF && p > 0) {
+        old_k = heed_narrow(k, 1, 0, 1), old_v = heed_narrow(v, 1, 0, 1);
+    }
+    k = heed_cat((heed_tensor *[]){f == K_JOINED_TO_VALUES ? old_v : old_k, new_k}, 2, 1);
+    v = heed_cat((heed_tensor *[]){f == V_JOINED_TO_KEYS ? old_k : old_v, new_v}, 2, 1);
+    k = f == OTHER_ORDER ? heed_flip(k, HEED_DIMS(1)) : k;
+    heed_tensor *q = heed_linear_forward(m->W_q, new);
+    return heed_linear_forward(m->W_o, attend(q, k, v, NULL));
+}
 
 /* Row p of x (B, T, d), (B, 1, d). `old` is the sentence before, or NULL. Returns NULL if the form
  * cannot be computed. */
@@ -107,6 +148,9 @@ static heed_tensor *row_of(struct writer *m, heed_tensor *x, heed_tensor *old, i
     const bool no_old = f == OLD_SENTENCE && (old == NULL || heed_size(old, 0) != heed_size(x, 0));
     if (out_of_range || no_old || (f == WITHOUT_ITSELF && p == 0) || (f == NOTHING && p > 0)) {
         return NULL;
+    }
+    if (f >= Q_NO_POSITION && f <= FIRST_AND_ITSELF) {
+        return row_of_parts(m, heed_narrow(x, 1, 0, p + 1), p, f);
     }
     heed_tensor *seen = heed_narrow(x, 1, 0, p + 1);
     if (f == NOTHING) {
@@ -197,6 +241,53 @@ static void check_kept(const heed_tensor *kept, const char *name)
     }
 }
 
+/* What is in the cache, for an error: "m->keys is (1, 2, 2), m->values is NULL". */
+static heed_text cached(const struct writer *m)
+{
+    heed_text text;
+    const heed_tensor *const cache[] = {m->keys, m->values};
+    static const char *const names[] = {"m->keys", "m->values"};
+    size_t end = 0;
+    for (int i = 0; i < 2; i++) {
+        const bool freed = cache[i] != NULL && cache[i]->references <= 0;
+        end += (size_t)snprintf(text.text + end, sizeof text.text - end, "%s%s is %s",
+                                i > 0 ? ", " : "", names[i],
+                                cache[i] == NULL ? "NULL"
+                                : freed          ? "freed"
+                                        : heed_shape_text(cache[i]->ndim, cache[i]->shape).text);
+    }
+    return text;
+}
+
+/* A row of other shapes, at p > 0. */
+static void explain_shape(struct writer *m, heed_tensor *y, heed_tensor *x, int64_t p)
+{
+    const int64_t B = heed_size(x, 0), d = heed_size(x, 2);
+    if (p > 0 && grade_has_shape(y, HEED_SHAPE(B, p + 1, d))) {
+        heed_tensor *rows = y;
+        if (p == 1 && heed_size(x, 1) > 2) { /* with two keys, both mistakes are the same */
+            rows = writer_step(m, heed_contiguous(heed_narrow(x, 1, 2, 1)), 2);
+        }
+        bool all = rows != NULL && heed_error() == HEED_OK; /* rows of writer_forward */
+        for (int64_t i = 0; all && i < heed_size(rows, 1); i++) {
+            all = grade_equal(heed_narrow(rows, 1, i, 1), row_of(m, x, NULL, i, RIGHT));
+        }
+        grade_fail("y should have the shape %s; yours has %s. %s",
+                   heed_shape_text(3, (int64_t[]){B, 1, d}).text, heed_shape_text(3, y->shape).text,
+                   all ? "These are the rows of all tokens up to this one. The step returns the "
+                         "new one; the others have been returned before."
+                       : "One query has become several: a mask with a row for each token gives "
+                         "each row another answer, and here is one query. Which keys may the "
+                         "newest token not see?");
+    }
+    if (p > 0 && grade_has_shape(y, HEED_SHAPE(B * (p + 1), 1, d))) {
+        grade_fail("y should have the shape %s; yours has %s. Keys and values are joined along "
+                   "dim 0, as if each token were another sequence. Which dim has the tokens?",
+                   heed_shape_text(3, (int64_t[]){B, 1, d}).text,
+                   heed_shape_text(3, y->shape).text);
+    }
+}
+
 /* ---- cases ---- */
 
 static void show_inputs(struct writer *m, heed_tensor *x, int64_t p)
@@ -223,12 +314,20 @@ static void check_step(struct writer *m, heed_tensor *x, heed_tensor *old, int64
     heed_tensor *y = writer_step(m, token, p);
     heed_observer_remove(&observer);
     if (p > 0 && heed_error_pending() != HEED_OK) {
-        grade_fail("Step 0 works, this step does not. Heed reports an error in your code: %s\n  "
-                   "How many keys, and how many values, does your code have in this step?",
-                   heed_error_message());
+        char error[400];
+        snprintf(error, sizeof error, "%s", heed_error_message());
+        char *advice = strstr(error, "; did you mean"); /* another number of keys is meant */
+        if (advice != NULL) {
+            *advice = '\0';
+        }
+        grade_fail("Step 0 works, this step does not. Heed reports an error in your code: %s.\n  "
+                   "How many keys, and how many values, does your code have in this step? (%s.)",
+                   error, cached(m).text);
     }
+    grade_answered("y", y);
+    explain_shape(m, y, x, p);
     grade_returned("y", y, heed_shape_of_tensor(right));
-    if (grade_equal(y, right)) {
+    if (grade_matches("y", y, right)) {
         check_kept(m->keys, "keys");
         check_kept(m->values, "values");
         if (p > 1) { /* before, mistakes can still look right */
@@ -243,12 +342,20 @@ static void check_step(struct writer *m, heed_tensor *x, heed_tensor *old, int64
     for (int f = RIGHT + 1; f < FORMS; f++) {
         mistakes[f - 1] = (struct mistake){row_of(m, x, old, p, (form)f), why[f]};
     }
-    if (p == 1 && grade_equal(y, row_of(m, x, old, p, FIRST_ALONE))) {
-        /* Without itself, or the first alone? The next step tells. */
-        heed_tensor *next = writer_step(m, heed_contiguous(heed_narrow(x, 1, 2, 1)), 2);
+    /* Two mistakes can be the same in this step; the next one tells. At step 0 a value is the
+     * result, so its position is that of all. At step 1, the first alone is all but itself. */
+    static const form twins[][3] = {{0, NO_POSITION, V_NO_POSITION},
+                                    {1, WITHOUT_ITSELF, FIRST_ALONE}};
+    for (int i = 0; i < 2; i++) {
+        const form one = twins[i][1], other = twins[i][2];
+        if (p != (int64_t)twins[i][0] || !grade_equal(y, row_of(m, x, old, p, one)) ||
+            p + 1 >= heed_size(x, 1)) {
+            continue;
+        }
+        heed_tensor *next = writer_step(m, heed_contiguous(heed_narrow(x, 1, p + 1, 1)), p + 1);
         if (heed_error() == HEED_OK && next != NULL &&
-            grade_equal(next, row_of(m, x, old, 2, FIRST_ALONE))) {
-            mistakes[WITHOUT_ITSELF - 1].result = NULL;
+            grade_equal(next, row_of(m, x, old, p + 1, other))) {
+            mistakes[one - 1].result = NULL;
         }
     }
     grade_compare("y", y, right, mistakes, otherwise);
@@ -262,8 +369,9 @@ static void check_sentence(struct writer *m, heed_tensor *x, heed_tensor *old, c
         grade_case("d_model %d, batch %d, %s, step %d", (int)heed_size(x, 2), (int)heed_size(x, 0),
                    name, (int)p);
         check_step(m, x, old, p,
-                   "This is none of the mistakes that the grader knows. Print the shapes of what "
-                   "is in the cache at each step (heed_shape_text): which tokens does it have?");
+                   "This is none of the mistakes that the grader knows. Print what is in the cache "
+                   "at each step (heed_print): are these the keys and values of the tokens up to "
+                   "this one, and in the same order?");
     }
 }
 
@@ -307,6 +415,26 @@ static void check_two(void)
     }
     heed_module_free(m[0]);
     heed_module_free(m[1]);
+}
+
+/* A sentence that is written again leaves no more tensors than the first time. */
+static void check_live(void)
+{
+    HEED_SCOPE(scope);
+    struct writer *m = writer_new(3);
+    heed_module_to(m, HEED_F64);
+    heed_tensor *x = random_sentence(1, 5, m);
+    check_sentence(m, x, NULL, "a sentence", 5);
+    const int64_t before = heed_live_tensors();
+    check_sentence(m, x, x, "the same sentence again", 5);
+    const int64_t more = heed_live_tensors() - before;
+    if (more > 0) {
+        grade_fail("All rows are right, but each sentence of 5 tokens leaves %d tensors that are "
+                   "never freed. heed_retain needs a heed_release: what was in the cache before "
+                   "must be released when something else takes its place.",
+                   (int)more);
+    }
+    heed_module_free(m);
 }
 
 static heed_tensor *forward(heed_tensor *x, void *m)
@@ -370,6 +498,7 @@ static void grade(void)
         heed_module_free(m);
     }
     check_two();
+    check_live();
     check_attention();
 }
 
