@@ -107,8 +107,7 @@ static void explain(heed_tensor *q, heed_tensor *k, heed_tensor *yours, heed_ten
         NULL, /* the scale is wrong */
         "Your keys are not transposed (a reshape does not do that: it keeps the order of the "
         "numbers): a row of q is multiplied by columns of k, which have one feature of all keys. A "
-        "score belongs to one "
-        "query and one key.",
+        "score belongs to one query and one key.",
         "Your scores are transposed, k q^T: row i has the scores of key i with all queries. Each "
         "row should belong to a query, because softmax runs along rows.",
         "You exchange dims 0 and 1 of the keys. In a batch these are the sequences and the tokens, "
