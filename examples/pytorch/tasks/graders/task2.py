@@ -88,8 +88,8 @@ def explain(q, k, yours, right):
     products = (
         (right, None),
         (attempt(torch.matmul, q, k),
-         "Your keys are not transposed (a reshape keeps the order of the numbers): a row of q is multiplied by columns of "
-         "k, which have one feature of all keys. A score belongs to one query and one key."),
+         "Your keys are not transposed (a reshape does not do that: it keeps the order of the numbers): a row of q is multiplied by "
+         "columns of k, which have one feature of all keys. A score belongs to one query and one key."),
         (attempt(torch.matmul, k, q.transpose(-2, -1)),
          "Your scores are transposed, k q^T: row i has the scores of key i with all queries. Each row should belong to a "
          "query, because softmax runs along rows."),
