@@ -4,7 +4,6 @@
 
 #include <signal.h>
 #include <stdarg.h>
-#include <sys/resource.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -144,25 +143,6 @@ void grade_show(const char *title, const double *x, int rows, int columns, const
 
 /* ---- tensors ---- */
 
-static heed_shape shape_of(const heed_tensor *x)
-{
-    heed_shape shape = {.ndim = x->ndim};
-    for (int i = 0; i < x->ndim; i++) {
-        shape.size[i] = heed_size(x, i);
-    }
-    return shape;
-}
-
-static void write_shape(char *text, size_t size, heed_shape shape)
-{
-    size_t length = (size_t)snprintf(text, size, "(");
-    for (int i = 0; i < shape.ndim && length < size; i++) {
-        length += (size_t)snprintf(text + length, size - length, "%s%lld", i > 0 ? ", " : "",
-                                   (long long)shape.size[i]);
-    }
-    snprintf(text + length, size - length, ")");
-}
-
 bool grade_has_shape(const heed_tensor *x, heed_shape shape)
 {
     bool same = x->ndim == shape.ndim;
@@ -172,11 +152,16 @@ bool grade_has_shape(const heed_tensor *x, heed_shape shape)
     return same;
 }
 
-void grade_answered(const char *what, const heed_tensor *yours)
+void grade_no_error(void)
 {
     if (heed_error_pending() != HEED_OK) {
         grade_fail("Heed reports an error in your code: %s", heed_error_message());
     }
+}
+
+void grade_answered(const char *what, const heed_tensor *yours)
+{
+    grade_no_error();
     if (yours == NULL && cases > 1) {
         grade_fail("%s: your code returns NULL. Is this gap still empty?", what);
     }
@@ -196,10 +181,9 @@ void grade_returned(const char *what, const heed_tensor *yours, heed_shape shape
 {
     grade_answered(what, yours);
     if (!grade_has_shape(yours, shape)) {
-        char is[TEXT], should[TEXT];
-        write_shape(is, sizeof is, shape_of(yours));
-        write_shape(should, sizeof should, shape);
-        grade_fail("%s should have the shape %s; yours has %s.", what, should, is);
+        grade_fail("%s should have the shape %s; yours has %s.", what,
+                   heed_shape_text(shape.ndim, shape.size).text,
+                   heed_shape_text(yours->ndim, yours->shape).text);
     }
 }
 
@@ -226,7 +210,7 @@ static const double *numbers(heed_tensor *x)
 bool grade_equal(heed_tensor *a, heed_tensor *b)
 {
     HEED_SCOPE_NO_GRAD(scope);
-    if (!grade_has_shape(a, shape_of(b))) {
+    if (!grade_has_shape(a, heed_shape_of_tensor(b))) {
         return false;
     }
     const double *x = numbers(a), *y = numbers(b);
@@ -262,7 +246,7 @@ void grade_show_tensor(const char *title, heed_tensor *x, heed_tensor *expected)
 
 heed_tensor *grade_first_wrong(heed_tensor *x, heed_tensor *yours, heed_tensor *expected)
 {
-    const bool fits = grade_has_shape(yours, shape_of(expected));
+    const bool fits = grade_has_shape(yours, heed_shape_of_tensor(expected));
     while (x->ndim > 2) {
         int64_t i = 0;
         while (fits && i + 1 < heed_size(x, 0) &&
@@ -294,14 +278,14 @@ void grade_compare(const char *what, heed_tensor *yours, heed_tensor *expected,
     if (grade_matches(what, yours, expected)) {
         return;
     }
-    const bool fits = grade_has_shape(yours, shape_of(expected));
+    const bool fits = grade_has_shape(yours, heed_shape_of_tensor(expected));
     while (mistakes != NULL && mistakes->why != NULL &&
            !(mistakes->result != NULL && grade_equal(yours, mistakes->result))) {
         mistakes++;
     }
     const char *why = mistakes != NULL ? mistakes->why : NULL;
     if (!fits && why == NULL) {
-        grade_returned(what, yours, shape_of(expected));
+        grade_returned(what, yours, heed_shape_of_tensor(expected));
     }
     char title[TEXT];
     snprintf(title, sizeof title, "%s, as your code computes it%s", what,
@@ -314,8 +298,7 @@ void grade_compare(const char *what, heed_tensor *yours, heed_tensor *expected,
 
 /* ---- the parent ---- */
 
-/* AddressSanitizer, where the task is compiled with it: ends with a status that the parent knows.
- */
+/* Where the task is compiled with AddressSanitizer, it ends with a status that the parent knows. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
@@ -328,9 +311,7 @@ static _Noreturn void child(FILE *errors)
     alarm(SECONDS);
     task.grade();
     grade_guards();
-    if (heed_error_pending() != HEED_OK) {
-        grade_fail("Heed reports an error in your code: %s", heed_error_message());
-    }
+    grade_no_error();
     char number[16];
     snprintf(number, sizeof number, "%d", cases);
     tell('d', number);
@@ -422,8 +403,7 @@ static int run(void)
     return WRONG;
 }
 
-/* grade [--state]: --state prints one line for the table, and nothing else. HINT=1, HINT=2: hints.
- */
+/* grade [--state]: --state prints one line for the table. HINT=1, HINT=2: hints. */
 int main(int argc, char **argv)
 {
     const bool state = argc > 1 && strcmp(argv[1], "--state") == 0;

@@ -40,7 +40,7 @@ _Noreturn heed_tensor *grade_forbidden(const char *function);
 
 /* ---- numbers ---- */
 
-/* n numbers, NaN at first, between guard zones. Freed at the end of the process. */
+/* n numbers, NaN at first, between guard zones. Freed when the next case begins. */
 double *grade_array(int n);
 
 /* Fails if the learner's code wrote into a guard zone. */
@@ -55,9 +55,12 @@ bool grade_near(double yours, double expected);
 
 /* ---- tensors ---- */
 
+/* Fails, with Heed's message, if an error is pending. */
+void grade_no_error(void);
+
 /* Fails unless the learner's function returned a tensor; `what` names it. NULL without a pending
- * error is not begun, or an empty gap if an earlier case has passed. A pending error is shown with
- * Heed's message. */
+ * error is not begun, or an empty gap if an earlier case has passed. Also fails as grade_no_error.
+ */
 void grade_answered(const char *what, const heed_tensor *yours);
 
 /* Also fails unless it has this shape. */

@@ -351,9 +351,7 @@ static void check_errors(const struct model *m)
                    "numbers: update them after backward. (%s)",
                    heed_error_message());
     }
-    if (error != HEED_OK) {
-        grade_fail("Heed reports an error in your code: %s", heed_error_message());
-    }
+    grade_no_error();
 }
 
 static void check_step(struct model *m, struct reference *right, heed_tensor *text, double lr)
