@@ -28,6 +28,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 SECONDS = 10  # of computing; MOST of waiting, too
 MOST = 60
 MARK = "\x1e"  # begins a message of the process to the command
+ENDS = "  Your code ends the program before the cases are through. Return instead."
 
 
 def numbers():
@@ -132,7 +133,7 @@ def run_process(number, write):
         elif code < 0:
             write(f"  Your code is ended by signal {-code}.\n")
         else:
-            write("  Your code ends the program before the cases are through. Return instead.\n")
+            write(f"{ENDS}\n")
     return told
 
 

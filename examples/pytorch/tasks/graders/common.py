@@ -21,6 +21,7 @@ FOLDER = os.path.dirname(os.path.abspath(__file__))
 TASKS = os.path.dirname(FOLDER)
 sys.path.append(os.path.dirname(TASKS))  # attention_check.py is in the folder of tasks or above it
 import attention_check as attention_check_module  # noqa: E402
+from grade import ENDS  # noqa: E402
 
 attention_check = attention_check_module.attention_check
 GRADERS = (FOLDER + os.sep, os.path.join(TASKS, "grade.py"), os.path.abspath(attention_check_module.__file__))
@@ -152,6 +153,16 @@ def unchanged(what, x, before):
         fail(f"Your code changes {what}, which belongs to the caller.")
 
 
+def call(what, function, **inputs):
+    """What function gives for the inputs, in their order. Fails unless it is a tensor, and if an input has changed."""
+    before = {name: x.clone() for name, x in inputs.items() if torch.is_tensor(x)}
+    yours = function(*inputs.values())
+    answered(what, yours)
+    for name, x in before.items():
+        unchanged(name, inputs[name], x)
+    return yours
+
+
 def compare(what, yours, expected, mistakes=(), otherwise=""):
     """Fails unless yours equals expected. Shows both, and says which of the mistakes, pairs of a result (None: could not be
     computed) and why, gives yours; otherwise says `otherwise`."""
@@ -244,6 +255,3 @@ def run(task, answers):
         torch.set_num_threads(threads)
     print(f"\n  Done: {Current.number} cases are right.")
     return "done"
-
-
-ENDS = "  Your code ends the program before the cases are through. Return instead."

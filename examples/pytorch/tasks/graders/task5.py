@@ -4,7 +4,7 @@ import math
 import torch
 from torch import nn
 
-from graders.common import answered, attempt, attention_check, case, compare, equal, fail, show, text_of, unchanged
+from graders.common import attempt, attention_check, call, case, compare, equal, fail, show, text_of
 
 TITLE = "several heads"
 HINTS = (
@@ -70,10 +70,7 @@ MERGED_BY_VIEW = ("You merge by a reshape alone. It keeps the order of the numbe
 
 def check_split(split_heads, x, heads):
     case(f"split_heads, x {text_of(x.shape)}, {heads} head{'' if heads == 1 else 's'}")
-    before = x.clone()
-    yours = split_heads(x, heads)
-    answered("split_heads", yours)
-    unchanged("x", x, before)
+    yours = call("split_heads", split_heads, x=x, heads=heads)
     width = x.size(2) // heads
     mistakes = (
         (split_by_view(x, heads), BY_VIEW),
@@ -98,10 +95,7 @@ def check_split(split_heads, x, heads):
 
 def check_merge(merge_heads, y):
     case(f"merge_heads, y {text_of(y.shape)}")
-    before = y.clone()
-    yours = merge_heads(y)
-    answered("merge_heads", yours)
-    unchanged("y", y, before)
+    yours = call("merge_heads", merge_heads, y=y)
     fewer = ("You add the heads up or average them. Then W_o cannot tell which head has found what: they should stand side by "
              "side.")
     mistakes = (
@@ -208,15 +202,12 @@ def check_forward(forward, B, T, C, heads, dtype):
     x = torch.randn(B, T, C, dtype=torch.float64).to(dtype)
     case(f"forward, x {text_of(x.shape)}, {heads} head{'' if heads == 1 else 's'}, "
          f"{'f32' if dtype == torch.float32 else 'f64'}")
-    before = x.clone()
     try:
-        yours = forward(m, x)
+        yours = call("forward", forward, m=m, x=x)
     except RuntimeError as error:
         if "mat1 and mat2 shapes" in str(error):
             error.advice = f"Each W takes all {C} features of a token, not those of one head."
         raise
-    answered("forward", yours)
-    unchanged("x", x, before)
     with torch.no_grad():
         right = m.W_o(attend(m, m.W_q(x), m.W_k(x), m.W_v(x)))
         if not equal(yours, right):
