@@ -81,7 +81,7 @@ needs = @for program in $(1); do command -v $$program > /dev/null || { \
             echo "make $(or $(MAKECMDGOALS),$@): needs $$program; run: $(2)" >&2; exit 1; }; done
 
 # Goals that run something run one after another, in the given order.
-RUNS := clean deps deps-dev deps-page demo page lessons test test-suites test-programs test-isas test-tsan test-cpp test-oom layers core names mutate format lint bench shared docs dist release site install install-docs uninstall
+RUNS := clean deps deps-dev deps-page demo page lessons tasks task% test test-suites test-programs test-isas test-tsan test-cpp test-oom layers core names mutate format lint bench shared docs dist release site install install-docs uninstall
 earlier :=
 $(foreach goal,$(filter $(RUNS) check-%,$(MAKECMDGOALS)),\
     $(if $(earlier),$(eval $(goal): | $(earlier)))$(eval earlier := $(goal)))
