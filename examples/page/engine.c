@@ -76,6 +76,16 @@ void write_list(FILE *json, const int64_t *values, int count)
     fputs(count > 0 ? "]" : "[]", json);
 }
 
+void write_tensor(FILE *json, const char *before, const heed_tensor *t)
+{
+    heed_tensor *flat = t != NULL ? heed_contiguous((heed_tensor *)t) : NULL;
+    fprintf(json, "%s[", before);
+    for (int64_t i = 0; flat != NULL && i < flat->numel; i++) {
+        fprintf(json, "%s%.9g", i > 0 ? "," : "", (double)heed_const_data_f32(flat)[i]);
+    }
+    fputc(']', json);
+}
+
 /* ---- arguments ---- */
 
 bool is_seed(double seed)

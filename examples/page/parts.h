@@ -19,10 +19,12 @@ enum { D_MODEL = 32, CONTEXT = TOY_LENGTH - 1 }; /* of the toy model */
 /* ---- engine.c ---- */
 
 /* begin_text: a stream for the text that a function returns; NULL if there is an error.
- * end_text: the text written to it; NULL if there is an error. write_list: a JSON array. */
+ * end_text: the text written to it; NULL if there is an error. write_list: a JSON array.
+ * write_tensor: an f32 tensor as a flat JSON array, after `before`: the comma and the name. */
 FILE *begin_text(void);
 const char *end_text(FILE *stream);
 void write_list(FILE *json, const int64_t *values, int count);
+void write_tensor(FILE *json, const char *before, const heed_tensor *t);
 
 /* is_seed: a whole number below 2^53; fails otherwise. */
 bool is_seed(double seed);

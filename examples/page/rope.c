@@ -6,19 +6,6 @@
 
 enum { MOST_FEATURES = 64, MOST_POSITION = 1000 };
 
-static void write_floats(FILE *json, const char *name, heed_tensor *t)
-{
-    float values[MOST_POSITION + 1];
-    if (t == NULL || heed_copy_out(t, values, t->numel) != HEED_OK) {
-        return;
-    }
-    fprintf(json, "\"%s\":[", name);
-    for (int64_t i = 0; i < t->numel; i++) {
-        fprintf(json, "%s%.9g", i > 0 ? "," : "", (double)values[i]);
-    }
-    fputs("]", json);
-}
-
 /* x (1, d) at positions first, first + 1, ...: (count, d). */
 typedef heed_tensor *place_function(heed_tensor *x, int first, int count, double base);
 
@@ -77,13 +64,10 @@ static void write_way(FILE *json, const char *name, place_function *place, const
     heed_tensor *moved_q = place(of->q, of->at_q - of->at_k, of->most + 1, of->base),
                 *moved_k = place(of->k, 0, of->most + 1, of->base);
     fprintf(json, "\"%s\":{", name);
-    write_floats(json, "q", q);
-    fputc(',', json);
-    write_floats(json, "k", k);
-    fputc(',', json);
-    write_floats(json, "score", score_of(q, k, of->pair));
-    fputc(',', json);
-    write_floats(json, "moved", score_of(moved_q, moved_k, of->pair));
+    write_tensor(json, "\"q\":", q);
+    write_tensor(json, ",\"k\":", k);
+    write_tensor(json, ",\"score\":", score_of(q, k, of->pair));
+    write_tensor(json, ",\"moved\":", score_of(moved_q, moved_k, of->pair));
     fputc('}', json);
 }
 

@@ -36,17 +36,6 @@ void story_end(void)
 
 /* ---- JSON ---- */
 
-/* A tensor as a flat list, with a comma before its name unless it comes first. */
-static void write_tensor(FILE *json, const char *before, const heed_tensor *t)
-{
-    heed_tensor *flat = t != NULL ? heed_contiguous((heed_tensor *)t) : NULL;
-    fprintf(json, "%s[", before);
-    for (int64_t i = 0; flat != NULL && i < flat->numel; i++) {
-        fprintf(json, "%s%.9g", i > 0 ? "," : "", (double)heed_data_f32(flat)[i]);
-    }
-    fputc(']', json);
-}
-
 static void write_hash(FILE *json, const float *numbers, int64_t count)
 {
     fprintf(json, "\"hash\":\"%016" PRIx64 "\"",
