@@ -6,7 +6,7 @@ import { story } from "./model.js";
 import { stage, handle } from "./stage.js";
 import { sentencePicture } from "./sentence.js";
 import { principal } from "./components.js";
-import { SENTENCE, ENDINGS, largest, percent, signed } from "./words.js";
+import { SENTENCE, ENDINGS, percent, signed } from "./words.js";
 
 const WIDE = 700; // pixels
 
@@ -55,13 +55,12 @@ function orderPart(ask) {
   } }, h("span.knob"), t("story.positions.with"));
   async function show() {
     toggle.setAttribute("aria-checked", positions);
-    const { order, about } = await story();
-    const { percents, answers } = await order(words, positions);
-    const noun = about.words[about.nouns[0] + largest(answers)], pizza = words.indexOf("pizza");
+    const { order } = await story();
+    const { percents } = await order(words, positions), pizza = words.indexOf("pizza");
     picture.show({ words, from: words.indexOf("it"), heads: [percents], classes: { [words.indexOf("it")]: "it",
       [pizza]: "meant" } });
     const mixed = words.some((word, i) => word !== right[i]);
-    ask(`${positions ? "placed" : "plain"}.${mixed ? "mixed" : "right"}`, percent(percents[pizza]), noun);
+    ask(`${positions ? "placed" : "plain"}.${mixed ? "mixed" : "right"}`, percent(percents[pizza]));
   }
   return { element: picture.element, actions: [button("shuffle", () => shuffled(words)), button("sort", () => right),
     toggle], show };
