@@ -29,7 +29,8 @@ export function screens(root, tab, modules) {
   const goTo = (number) => setState({ [tab]: number });
   const body = h("div.story-body");
   const dots = names.map((name, i) => h("button.story-dot", { type: "button", onclick: () => goTo(i + 1),
-    title: t(`${tab}.${name}`), "aria-label": t("story.nav.screen", i + 1, t(`${tab}.${name}`)) }, h("span", {}, i + 1)));
+    title: t(`${tab}.${name}`), "aria-label": t("story.nav.screen", i + 1, t(`${tab}.${name}`)) },
+  h("span", {}, i + 1)));
   const step = (by, label, path) => h("button.story-step", { type: "button", "aria-label": t(label),
     onclick: () => goTo(state[tab] + by) },
   svg("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" }, svg("path", { d: path })), h("span", {}, t(label)));
@@ -51,7 +52,8 @@ export function screens(root, tab, modules) {
   const show = () => {
     const at = state[tab] - 1;
     see(pages[names[at]] ??= page(tab, names[at], modules[names[at]]));
-    dots.forEach((dot, i) => (i === at ? dot.setAttribute("aria-current", "step") : dot.removeAttribute("aria-current")));
+    dots.forEach((dot, i) =>
+      (i === at ? dot.setAttribute("aria-current", "step") : dot.removeAttribute("aria-current")));
     previous.disabled = at === 0;
     next.disabled = at === names.length - 1;
     if (shown.element.parentNode !== body) {
@@ -71,8 +73,8 @@ export function screens(root, tab, modules) {
   });
   document.addEventListener("keydown", (event) => {
     const by = { ArrowLeft: -1, PageUp: -1, ArrowRight: 1, PageDown: 1 }[event.key];
-    if (by === undefined || state.tab !== tab || event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey ||
-        event.target.closest?.("input, select, textarea, [role=tablist], [role=slider], dialog")) {
+    if (by === undefined || state.tab !== tab || event.defaultPrevented || event.ctrlKey || event.altKey ||
+        event.metaKey || event.target.closest?.("input, select, textarea, [role=tablist], [role=slider], dialog")) {
       return;
     }
     if (event.key.startsWith("Page") || !shown.onkey(by)) {
