@@ -26,10 +26,10 @@ class Page:
 
     opened = set()
 
-    def __init__(self, driver, path, width=1000, theme="light", fragment=""):
+    def __init__(self, driver, path, width=1000, theme="light", fragment="", height=900):
         self.driver, self.url = driver, "file://" + os.path.abspath(path)
         driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
-            "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500})
+            "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500})
         driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
             "media": "", "features": [{"name": "prefers-color-scheme", "value": theme}]})
         self.opened.add(self.url)

@@ -344,9 +344,10 @@ def check_layout(driver, path):
     checked = 0
     def drawings(size, fragment):
         width, height = size
-        page = open_page(driver, path, fragment, width=width)
-        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
-            "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500})
+        page = open_page(driver, path, f"{fragment}&tab=class", width=width, height=height)
+        page.wait("document.querySelector('#panel-class .equation .card') !== null")
+        if width >= 700:
+            check_places((size, fragment, "the first drawing"), page.run(PLACES), True)
         show(page, "class")
         found = page.run(EVERY)
         page.check_quiet()

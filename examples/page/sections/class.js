@@ -73,10 +73,11 @@ export function begin(root) {
     fill(sentence, t(`line.${line.id}${backward ? ".back" : ""}`));
     fill(printedPlace, stepping.place.firstChild.textContent);
     more.draw();
-    equation.draw();
+    question.draw();
+    equation.draw(); // takes the height below what is drawn so far
+    question.cover();
     more.drawRows();
     roundedNote.hidden = !markRounding(view, equation, formula);
-    question.draw();
     const current = new Set(equation.names());
     const earlier = steps.slice(0, backward ? steps.length : view.at() + 1)
       .flatMap((other) => [...other.reads, ...other.marks]);

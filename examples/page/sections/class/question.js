@@ -95,14 +95,19 @@ export function questionFor(view) {
     (result === "loss" ? lossQuestion(matrix, view) : largestQuestion(matrix, linesOf(matrix, view)));
 }
 
-/** equation(): the element with the line's matrices. Returns {element, draw(): called at each line}. */
+/** Returns {element, draw(): called at each line, cover(): called when its matrices have been drawn}. */
 export function questionOf(view) {
   const element = h("div.question.not-printed");
   let asked = "", chosen = null; // the line that is asked about, and the answer
   const equation = () => element.closest("section").querySelector(".equation");
-  const hide = (isHidden) => {
+  let isHidden = false; // what the line makes, while it is asked about
+  const cover = () => {
     equation().classList.toggle("asking", isHidden);
     equation().querySelectorAll(".changed").forEach((box) => box.toggleAttribute("inert", isHidden));
+  };
+  const hide = (hidden) => {
+    isHidden = hidden;
+    cover();
   };
   const keyNow = () => JSON.stringify([state.example, state.phase, view.at(), state.part, state.masked, state.head,
     view.row, view.shown.pass.step, view.shown.sentence.words]);
@@ -157,5 +162,5 @@ export function questionOf(view) {
       drawOpen(question);
     }
   };
-  return { element, draw };
+  return { element, draw, cover };
 }
