@@ -1,4 +1,4 @@
-/* lottery: labels that are drawn anew for each batch. Nobody can learn them: a negative control,
+/* lottery: labels that are drawn again for each batch. Nobody can learn them: a negative control,
  * which would show a test batch that leaks into training, or a target into the input. */
 #include <math.h>
 
@@ -30,7 +30,7 @@ static double best(const toys_settings *s, const toys_batch *b)
 
 const toys_task toys_lottery = {
     .name = "lottery",
-    .about = "labels drawn anew for each batch: a negative control",
+    .about = "labels drawn again for each batch: a negative control",
     .claim = "Nothing learns it; a leak would show.",
     .source = "none: the labels are independent of the inputs",
     .defaults = "length=16 symbols=4 layers=2 heads=2 width=32 ff=64 lr=3e-3 steps=1000 "

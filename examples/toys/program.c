@@ -7,6 +7,7 @@
 
 #include "examples/common/console.h"
 #include "examples/common/preflight.h"
+#include "examples/toys/inside.h"
 
 static const char program[] = "toys";
 static const char needs_less[] = "--batch, --test-rows, --width or --jobs";
@@ -91,6 +92,29 @@ static void train_one(toys_run *run, const toys_options *o)
     heed_watch_free(w);
 }
 
+/* What the flags ask to see. */
+static void look_inside(const toys_options *o, const toys_run *run)
+{
+    HEED_SCOPE_NO_GRAD(scope);
+    const bool drawn = o->attention || o->attention_svg != NULL;
+    const toys_batch input = drawn ? toys_input(run, o->input) : (toys_batch){.rows = 0};
+    if (o->attention && !heed_error_pending()) {
+        toys_attention_text(stdout, run, &input);
+    }
+    if (o->attention_svg != NULL && !heed_error_pending()) {
+        toys_attention_svg(o->attention_svg, run, &input);
+    }
+    if (o->scores && !heed_error_pending()) {
+        toys_put_scores(stdout, run);
+    }
+    if (o->ablate && !heed_error_pending()) {
+        toys_put_ablation(stdout, run);
+    }
+    if (o->attribution && !heed_error_pending()) {
+        toys_put_attribution(stdout, run);
+    }
+}
+
 static heed_status run_one(const toys_options *o, const toys_task *task)
 {
     toys_run run;
@@ -99,6 +123,7 @@ static heed_status run_one(const toys_options *o, const toys_task *task)
     if (!heed_error_pending()) {
         const toys_result x = toys_run_end(&run);
         put_result(&run, &x);
+        look_inside(o, &run);
     }
     toys_run_free(&run);
     return heed_error_pending();

@@ -103,7 +103,7 @@ static double simple(const toys_settings *s, const toys_batch *b)
 
 const toys_task toys_regression = {
     .name = "regression",
-    .about = "x y x y ... x: linear functions in context, drawn anew for each sequence",
+    .about = "x y x y ... x: linear functions in context, a new one for each sequence",
     .claim = "A trained model predicts like least squares on the examples in its context.",
     .source = "Garg et al. 2022, What Can Transformers Learn In-Context?",
     .defaults = "length=20 symbols=5 layers=4 heads=4 width=64 ff=256 batch=64 lr=1e-3 warmup=200 "

@@ -1,4 +1,4 @@
-/* Training: AdamW on batches that are drawn anew, evaluated on a test batch. */
+/* Training: AdamW on new batches, evaluated on a test batch. */
 #include "examples/toys/run.h"
 
 #include <math.h>

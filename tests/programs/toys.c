@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "examples/toys/inside.h"
 #include "examples/toys/runs.h"
 #include "tests/common/test_util.h"
 
@@ -343,6 +344,103 @@ START_TEST(test_tied)
 }
 END_TEST
 
+/* ---- looking inside ---- */
+
+/* A run that has taken a few steps. */
+static void begin_run(toys_run *r, const toys_task *task, int positions, int norm)
+{
+    toys_settings s = toys_defaults(task);
+    s.positions = positions;
+    s.norm = norm;
+    s.layers = 2;
+    s.heads = 2;
+    s.width = 8;
+    s.ff = norm == NORM_LAYER ? 12 : 0;
+    s.test_rows = 6;
+    s.batch = 4;
+    s.warmup = 0;
+    toys_run_begin(r, task, &s, 1);
+    for (int i = 0; i < 5; i++) {
+        toys_run_step(r);
+    }
+    expect_no_error();
+}
+
+/* Each query divides 1 among itself and the tokens before. */
+START_TEST(test_attention)
+{
+    toys_run r;
+    begin_run(&r, &toys_recall, POSITIONS_ROTARY, NORM_RMS);
+    toys_batch b = toys_input(&r, "k3 v1 k0 v15 k3");
+    expect_no_error();
+    ck_assert(heed_equal(b.inputs, heed_from_i64((int64_t[]){3, 17, 0, 31, 3}, HEED_SHAPE(1, 5))));
+    heed_tensor *weights = toys_attention(r.model, &b, 1);
+    expect_shape(weights, HEED_SHAPE(1, 2, 5, 5));
+    for (int t = 0; t < 5; t++) {
+        double sum = 0;
+        for (int to = 0; to < 5; to++) {
+            const double weight = heed_at(weights, HEED_INDEX(0, 1, t, to));
+            ck_assert(to > t ? weight == 0 : weight > 0);
+            sum += weight;
+        }
+        ck_assert_double_eq_tol(sum, 1, 1e-6);
+    }
+    toys_input(&r, "k3 x1");
+    expect_error(HEED_ERR_VALUE, "--input: recall has no token 'x1'");
+    toys_input(&r, " ");
+    expect_error(HEED_ERR_VALUE, "--input: no tokens");
+    toys_input(&r, "k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0");
+    expect_error(HEED_ERR_VALUE, "--input: more than 24 tokens");
+    b = toys_input(&r, NULL);
+    expect_equal(b.inputs, heed_narrow(r.test.inputs, 0, 0, 1));
+    toys_run_free(&r);
+}
+END_TEST
+
+/* A head that is replaced by zeros costs what zeros in its columns of W_o cost. Its mean is another
+ * value. Nothing stays changed. */
+START_TEST(test_ablation)
+{
+    toys_run r;
+    begin_run(&r, &toys_copy, POSITIONS_LEARNED, NORM_LAYER);
+    const toys_score before = toys_measure(&r.test, toys_forward(r.model, &r.test));
+    const toys_score zeros = toys_ablate(&r, 0, 1, false), mean = toys_ablate(&r, 0, 1, true);
+    const toys_score after = toys_measure(&r.test, toys_forward(r.model, &r.test));
+    ck_assert_double_eq(before.loss, after.loss);
+    heed_fill_into(heed_narrow(heed_detach(toys_block_of(r.model, 0)->W_o->weight), 1, 4, 4), 0);
+    const toys_score without = toys_measure(&r.test, toys_forward(r.model, &r.test));
+    ck_assert_double_eq_tol(zeros.loss, without.loss, 1e-6);
+    ck_assert(zeros.loss != before.loss && mean.loss != zeros.loss);
+    toys_run_free(&r);
+}
+END_TEST
+
+static void add_up(void *context, const char *name, heed_tensor *logits)
+{
+    heed_tensor **sum = context;
+    heed_tensor *so_far = *sum;
+    (void)name;
+    *sum = heed_retain(so_far != NULL ? heed_add(so_far, logits) : logits);
+    heed_release(so_far);
+}
+
+/* The parts add up to the logits. */
+START_TEST(test_attribution)
+{
+    static const toys_task *const tasks[] = {&toys_copy, &toys_regression, &toys_modadd};
+    toys_run r;
+    begin_run(&r, tasks[_i % 3], _i % 4, _i / 3);
+    heed_tensor *sum = NULL;
+    HEED_SCOPE_NO_GRAD(scope);
+    heed_tensor *logits = toys_forward(r.model, &r.test);
+    toys_attribute(r.model, &r.test, add_up, &sum);
+    expect_no_error();
+    ck_assert(heed_allclose(sum, logits, 1e-3, 1e-4, false));
+    heed_release(sum);
+    toys_run_free(&r);
+}
+END_TEST
+
 /* ---- settings ---- */
 
 START_TEST(test_settings)
@@ -538,6 +636,11 @@ void add_toys_cases(Suite *suite)
     tcase_add_loop_test(model, test_model, 0, 12);
     tcase_add_loop_test(model, test_positions, 0, 4);
     tcase_add_test(model, test_tied);
+
+    TCase *inside = heed_case(suite, "inside");
+    tcase_add_test(inside, test_attention);
+    tcase_add_test(inside, test_ablation);
+    tcase_add_loop_test(inside, test_attribution, 0, 9);
 
     TCase *settings = heed_case(suite, "settings");
     tcase_add_loop_test(settings, test_settings, 0, 5);
