@@ -32,6 +32,10 @@ check-programs: all
 	$(RUN) tests/programs/gpt_programs.sh $(BUILD)
 	$(RUN) tests/programs/stories.sh $(BUILD)
 
+# Toys: what learns and what cannot, with three seeds each; under two minutes
+check-toys: all
+	$(RUN) tests/programs/toys.sh $(BUILD)
+
 # The course: its edits, made in copies of the lessons, print what the pages show
 check-course: all
 	$(RUN) tests/programs/course.sh $(BUILD)

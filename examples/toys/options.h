@@ -90,13 +90,13 @@ enum { LOSS_F32, LOSS_F64 };
     X(SWITCH, losses,       "",          0, 0,          (0),                                       \
       "one run: print the loss of each step with 9 digits, to compare with PyTorch")               \
     X(STRING, input,        "TEXT",      0, 0,          (0),                                       \
-      "one run: the tokens to look at, separated by blanks; default: a test sequence")             \
+      "one run: tokens to look at, separated by blanks; default: a test sequence")             \
     X(SWITCH, attention,    "",          0, 0,          (0),                                       \
       "one run: print the attention of each head on the input")                                    \
     X(STRING, attention_svg, "FILE",     0, 0,          (0),                                       \
       "one run: draw it to this file")                                                             \
     X(SWITCH, scores,       "",          0, 0,          (0),                                       \
-      "one run: how much each head attends to the previous token, and as an induction head")       \
+      "one run: how much each head is a previous-token head, and an induction head")       \
     X(SWITCH, ablate,       "",          0, 0,          (0),                                       \
       "one run: replace each head by zeros and by its mean, and say what that costs")              \
     X(SWITCH, attribution,  "",          0, 0,          (0),                                       \

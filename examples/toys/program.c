@@ -14,12 +14,32 @@ static const char needs_less[] = "--batch, --test-rows, --width or --jobs";
 
 /* ---- toys list ---- */
 
+/* Prints words, indented, in lines of at most 96 columns. */
+static void put_words(const char *text)
+{
+    enum { INDENT = 11, WIDTH = 96 };
+    int column = 0;
+    while (*text != '\0') {
+        const int length = (int)strcspn(text, " ");
+        if (column > 0 && column + 1 + length > WIDTH) {
+            putchar('\n');
+            column = 0;
+        }
+        column += column == 0 ? printf("%*s%.*s", INDENT, "", length, text)
+                              : printf(" %.*s", length, text);
+        text += length + (text[length] == ' ');
+    }
+    putchar('\n');
+}
+
 static int list_tasks(void)
 {
     for (int i = 0; toys_tasks[i] != NULL; i++) {
         const toys_task *t = toys_tasks[i];
-        printf("%s%-10s %s\n           %s\n           source: %s\n           %s\n",
-               i > 0 ? "\n" : "", t->name, t->about, t->claim, t->source, t->defaults);
+        printf("%s%-10s %s\n", i > 0 ? "\n" : "", t->name, t->about);
+        put_words(t->claim);
+        put_words(t->source);
+        put_words(t->defaults);
     }
     return console_finish(program);
 }
@@ -115,10 +135,16 @@ static void look_inside(const toys_options *o, const toys_run *run)
     }
 }
 
-static heed_status run_one(const toys_options *o, const toys_task *task)
+/* *ready: what follows is no error of the command line. */
+static heed_status run_one(const toys_options *o, const toys_task *task, bool *ready)
 {
     toys_run run;
     toys_run_begin(&run, task, &o->settings, (uint64_t)o->seed);
+    if (o->input != NULL && !heed_error_pending()) {
+        HEED_SCOPE_NO_GRAD(scope);
+        toys_input(&run, o->input); /* checks it before training */
+        *ready = !heed_error_pending();
+    }
     train_one(&run, o);
     if (!heed_error_pending()) {
         const toys_result x = toys_run_end(&run);
@@ -276,7 +302,7 @@ int toys_program(int argc, char **argv, toys_ranks *ranks)
     interrupt_catch();
     bool ready = true;
     if (one) {
-        run_one(&o, task);
+        run_one(&o, task, &ready);
     } else {
         run_many(&o, task, ranks, &ready);
     }

@@ -279,8 +279,8 @@ heed_status toys_runs_open(toys_runs *r, const char *path, bool resume)
     if (resume) {
         read_lines(r, path, file, true, &whole);
     }
-    if (!heed_error_pending() &&
-        (ftruncate(fileno(file), whole) != 0 || fseek(file, whole, 0) != 0)) {
+    if (resume && !heed_error_pending() &&
+        (ftruncate(fileno(file), whole) != 0 || fseek(file, whole, SEEK_SET) != 0)) {
         heed_fail(HEED_ERR_VALUE, "--csv: cannot write %s: %s", path, strerror(errno));
     }
     if (!heed_error_pending() && whole == 0) {
