@@ -125,10 +125,11 @@ check-attention check-attention-long:
 	$(MAKE) --no-print-directory build/test_heed
 	HEED_ATTENTION_SEEDS=$(SEEDS) CK_DEFAULT_TIMEOUT=3600 build/test_heed attention_check
 
-# The check for PyTorch over the same catalogue: its verdicts are those of C; and the lessons in Python
+# The check for PyTorch over the same catalogue: its verdicts are those of C; and the lessons in Python; the twin of toys
 check-attention-torch: torch all
 	$(PYTORCH) -B tests/programs/attention_check.py $(BUILD)/check_attention
 	$(PYTORCH) -B tests/programs/lesson_twins.py $(BUILD)
+	$(RUN) tests/programs/toys_twin.sh $(PYTORCH) $(BUILD)
 
 # clang: all suites, the lessons, C++
 check-clang:

@@ -46,7 +46,18 @@ static int list_tasks(void)
 
 /* ---- one run ---- */
 
-static void put_losses(const toys_run *run)
+/* What examples/pytorch/toys.py reads: the settings, then the losses. */
+static void put_settings(const toys_options *o, const toys_run *run)
+{
+    printf("run task=%s seed=%lld", run->task->name, (long long)o->seed);
+    for (int i = 0; i < toys_setting_flags.count; i++) {
+        const flag_row *f = &toys_setting_flags.flags[i];
+        printf(" %s=%s", f->name, flags_text(f, &run->settings).text);
+    }
+    putchar('\n');
+}
+
+static void put_loss(const toys_run *run)
 {
     printf("step %lld loss %.9g\n", (long long)run->step, run->loss);
 }
@@ -93,6 +104,9 @@ static void train_one(toys_run *run, const toys_options *o)
 {
     heed_watch *w = watch(o, run);
     bool more = !heed_error_pending();
+    if (o->losses) {
+        put_settings(o, run);
+    }
     while (more && !interrupted()) {
         const int64_t before = run->step;
         more = toys_run_step(run);
@@ -106,7 +120,7 @@ static void train_one(toys_run *run, const toys_options *o)
         }
         heed_watch_step(w);
         if (o->losses) {
-            put_losses(run);
+            put_loss(run);
         }
     }
     heed_watch_free(w);
