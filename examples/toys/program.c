@@ -44,6 +44,29 @@ static int list_tasks(void)
     return console_finish(program);
 }
 
+/* ---- files ---- */
+
+static void check_files(const toys_options *o)
+{
+    const char *const way_out = "use --force to overwrite it";
+    const path_use files[] = {
+        {.flag = "--csv", .path = o->csv, .written = true, .device = true},
+        {.flag = "--svg", .path = o->svg, .written = true, .device = true},
+        {.flag = "--log", .path = o->log, .written = true, .device = true},
+        {.flag = "--attention-svg", .path = o->attention_svg, .written = true, .device = true},
+    };
+    path_check_all(files, sizeof files / sizeof *files);
+    if (o->csv != NULL && !o->force && !o->resume) {
+        path_check_unused("--csv", o->csv,
+                          "use --resume to continue it, or --force to overwrite it");
+    }
+    for (size_t i = 1; i < sizeof files / sizeof *files && !o->force; i++) {
+        if (files[i].path != NULL) {
+            path_check_unused(files[i].flag, files[i].path, way_out);
+        }
+    }
+}
+
 /* ---- one run ---- */
 
 /* What examples/pytorch/toys.py reads: the settings, then the losses. */
@@ -153,6 +176,8 @@ static void look_inside(const toys_options *o, const toys_run *run)
 static heed_status run_one(const toys_options *o, const toys_task *task, bool *ready)
 {
     toys_run run;
+    check_files(o);
+    *ready = !heed_error_pending();
     toys_run_begin(&run, task, &o->settings, (uint64_t)o->seed);
     if (o->input != NULL && !heed_error_pending()) {
         HEED_SCOPE_NO_GRAD(scope);
@@ -171,29 +196,37 @@ static heed_status run_one(const toys_options *o, const toys_task *task, bool *r
 
 /* ---- many runs ---- */
 
+/* The process that has the list. */
+static void lead(const toys_options *o, toys_runs *runs, toys_ranks *ranks, bool *ready)
+{
+    const int64_t jobs = ranks != NULL && !o->given.jobs ? 1 : o->jobs;
+    check_files(o);
+    if (o->csv != NULL && !heed_error_pending()) {
+        toys_runs_open(runs, o->csv, o->resume);
+    }
+    *ready = !heed_error_pending();
+    toys_runs_execute(runs, (int)jobs, ranks, stderr);
+    if (!heed_error_pending()) {
+        toys_table(stdout, runs);
+    }
+    if (o->svg != NULL && !heed_error_pending()) {
+        toys_sweep_svg(runs, o->svg);
+    }
+    if (interrupted() && runs->done < runs->count && !heed_error_pending()) {
+        fprintf(stderr, "toys: interrupted after %lld of %lld runs%s\n", (long long)runs->done,
+                (long long)runs->count,
+                o->csv != NULL ? "; --resume does the rest" : "; without --csv they are lost");
+    }
+}
+
 static heed_status run_many(const toys_options *o, const toys_task *task, toys_ranks *ranks,
                             bool *ready)
 {
     toys_runs runs;
-    const bool leads = ranks == NULL || ranks->leads;
     toys_runs_plan(&runs, o, task);
-    if (o->csv != NULL && leads && !heed_error_pending()) {
-        toys_runs_open(&runs, o->csv, o->resume);
-    }
     *ready = !heed_error_pending();
-    if (*ready && leads) {
-        toys_runs_execute(&runs, (int)o->jobs, ranks, stderr);
-        if (!heed_error_pending()) {
-            toys_table(stdout, &runs);
-        }
-        if (o->svg != NULL && !heed_error_pending()) {
-            toys_sweep_svg(&runs, o->svg);
-        }
-        if (interrupted() && runs.done < runs.count) {
-            fprintf(stderr, "toys: interrupted after %lld of %lld runs%s\n", (long long)runs.done,
-                    (long long)runs.count,
-                    o->csv != NULL ? "; --resume does the rest" : "; without --csv they are lost");
-        }
+    if (*ready && (ranks == NULL || ranks->leads)) {
+        lead(o, &runs, ranks, ready);
     } else if (*ready) {
         ranks->follow(ranks, &runs);
     }
@@ -221,27 +254,6 @@ static int table_of_files(int count, char **files)
 }
 
 /* ---- the command line ---- */
-
-static void check_files(const toys_options *o)
-{
-    const char *const way_out = "use --force to overwrite it";
-    const path_use files[] = {
-        {.flag = "--csv", .path = o->csv, .written = true, .device = true},
-        {.flag = "--svg", .path = o->svg, .written = true, .device = true},
-        {.flag = "--log", .path = o->log, .written = true, .device = true},
-        {.flag = "--attention-svg", .path = o->attention_svg, .written = true, .device = true},
-    };
-    path_check_all(files, sizeof files / sizeof *files);
-    if (o->csv != NULL && !o->force && !o->resume) {
-        path_check_unused("--csv", o->csv,
-                          "use --resume to continue it, or --force to overwrite it");
-    }
-    for (size_t i = 1; i < sizeof files / sizeof *files && !o->force; i++) {
-        if (files[i].path != NULL) {
-            path_check_unused(files[i].flag, files[i].path, way_out);
-        }
-    }
-}
 
 /* A flag that only works with one run, or only with many; NULL: there is none. */
 static const char *misplaced(const toys_options *o, bool one)
@@ -279,10 +291,33 @@ static const toys_task *prepare(toys_options *o, bool one)
     if (task != NULL && !heed_error_pending() && o->sweep_count == 0) {
         toys_settings_check(&o->settings, task);
     }
-    if (!heed_error_pending()) {
-        check_files(o);
-    }
     return task;
+}
+
+/* The command line is that of one run, of many, or of neither: a list, a table, help. */
+static int run_program(int argc, char **argv, toys_ranks *ranks)
+{
+    toys_options o = toys_options_read(argc, argv);
+    if (o.help && !heed_error_pending()) {
+        toys_help(stdout);
+        return console_finish(program);
+    }
+    const bool one = o.given.seeds + o.sweep_count == 0 && o.csv == NULL && ranks == NULL;
+    const toys_task *task = heed_error_pending() ? NULL : prepare(&o, one);
+    if (heed_error_pending()) {
+        return console_misused(program, NULL);
+    }
+    interrupt_catch();
+    bool ready = true;
+    if (one) {
+        run_one(&o, task, &ready);
+    } else {
+        run_many(&o, task, ranks, &ready);
+    }
+    if (heed_error_pending()) {
+        return console_complain(program, needs_less, ready ? 1 : 2);
+    }
+    return console_finish(program);
 }
 
 int toys_program(int argc, char **argv, toys_ranks *ranks)
@@ -302,26 +337,5 @@ int toys_program(int argc, char **argv, toys_ranks *ranks)
     if (argc > 1 && strcmp(argv[1], "table") == 0 && strcmp(argv[argc - 1], "--help") != 0) {
         return table_of_files(argc - 2, argv + 2);
     }
-    toys_options o = toys_options_read(argc, argv);
-    if (o.help && !heed_error_pending()) {
-        toys_help(stdout);
-        return console_finish(program);
-    }
-    const bool one =
-        (!o.given.seeds || o.seeds == 1) && o.sweep_count == 0 && o.csv == NULL && ranks == NULL;
-    const toys_task *task = heed_error_pending() ? NULL : prepare(&o, one);
-    if (heed_error_pending()) {
-        return console_misused(program, NULL);
-    }
-    interrupt_catch();
-    bool ready = true;
-    if (one) {
-        run_one(&o, task, &ready);
-    } else {
-        run_many(&o, task, ranks, &ready);
-    }
-    if (heed_error_pending()) {
-        return console_complain(program, needs_less, ready ? 1 : 2);
-    }
-    return console_finish(program);
+    return run_program(argc, argv, ranks);
 }

@@ -427,19 +427,21 @@ heed_status toys_runs_execute(toys_runs *r, int jobs, toys_ranks *ranks, FILE *t
     pthread_t threads[256];
     int started = 0;
     r->next = 0;
+    r->stop = heed_error_pending() != HEED_OK; /* other processes get nothing to do */
     heed_watch *w = heed_watch_new((heed_watch_options){
         .steps = r->count, .resumed = r->done, .terminal = terminal, .step_name = "run"});
-    for (; started < jobs && started < r->count - r->done && !heed_error_pending(); started++) {
+    for (; started < jobs && started < r->count - r->done && w != NULL; started++) {
         if (pthread_create(&threads[started], NULL, work, r) != 0) {
             break;
         }
     }
-    if (started == 0 && r->done < r->count && !heed_error_pending()) {
+    if (started == 0 && r->done < r->count && w != NULL) {
         heed_fail(HEED_ERR_MEMORY, "toys: no thread can be started");
     }
     if (!heed_error_pending()) {
         attend(r, w, ranks);
     }
+    r->stop = r->stop || heed_error_pending();
     for (int i = 0; i < started; i++) {
         pthread_join(threads[i], NULL);
     }
@@ -447,7 +449,7 @@ heed_status toys_runs_execute(toys_runs *r, int jobs, toys_ranks *ranks, FILE *t
         ranks->finish(ranks, r);
     }
     heed_watch_free(w);
-    if (r->stop && !heed_error_pending()) {
+    if (r->error != HEED_OK && !heed_error_pending()) {
         heed_fail(r->error, "%s", r->message);
     }
     return heed_error_pending();

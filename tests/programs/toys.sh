@@ -104,7 +104,7 @@ some="copy --sweep width=8,16 --sweep heads=1,2 --seeds 3 --steps 60"
     done=$(sed -n 's/.*interrupted after \([0-9]*\).*/\1/p' "$scratch/err")
     check [ "$(wc -l < "$scratch/many")" -eq $((done + 1)) ]
     refuse "line [0-9]* of $scratch/many is of other settings" copy --seeds 2 --csv "$scratch/many" --resume
-    misuse "use --resume to continue it" copy --seeds 2 --csv "$scratch/many"
+    refuse "use --resume to continue it" copy --seeds 2 --csv "$scratch/many"
 }
 
 # ---- looking inside ----
@@ -133,7 +133,7 @@ refuse "'width' is not NAME=VALUE" copy --sweep width
 misuse "--resume: needs --csv" copy --resume
 misuse "--scores: only for one run" copy --scores --seeds 2
 misuse "--svg: only for sweeps" copy --svg "$scratch/x.svg"
-misuse "--csv: cannot write /none/x" copy --csv /none/x --seeds 2
+refuse "--csv: cannot write /none/x" copy --csv /none/x --seeds 2
 refuse "--input: recall has no token 'x'" recall --steps 0 --attention --input "k0 x"
 refuse "cannot read none: No such file" table none
 refuse "$scratch/results: not written by --csv" table "$scratch/results"
