@@ -402,3 +402,55 @@ void toys_put_attribution(FILE *stream, const toys_run *r)
     toys_attribute(r->model, &r->test, put_part, &a);
     fprintf(stream, "%-20s %9.3f\n", "all", a.sum);
 }
+
+/* ---- the spectrum of the embedding ---- */
+
+void toys_spectrum(const struct toys_model *m, int64_t period, double *shares)
+{
+    const int64_t width = m->settings.width, count = period / 2;
+    const float *x = heed_const_data_f32(m->wte->weight);
+    double all = 0;
+    for (int64_t k = 1; k <= count && !heed_error_pending(); k++) {
+        shares[k - 1] = 0;
+        for (int64_t i = 0; i < width; i++) {
+            double cosine = 0, sine = 0;
+            for (int64_t t = 0; t < period; t++) {
+                const double angle = 2 * acos(-1) * (double)(k * t % period) / (double)period;
+                cosine += cos(angle) * (double)x[t * width + i];
+                sine += sin(angle) * (double)x[t * width + i];
+            }
+            shares[k - 1] += cosine * cosine + sine * sine;
+        }
+        all += shares[k - 1];
+    }
+    for (int64_t k = 0; k < count; k++) {
+        shares[k] /= all;
+    }
+}
+
+void toys_put_spectrum(FILE *stream, const toys_run *r)
+{
+    const int64_t period = r->settings.symbols, count = period / 2;
+    double *shares = heed_alloc((size_t)(count + 1) * sizeof *shares), sum = 0;
+    if (shares == NULL) {
+        return;
+    }
+    toys_spectrum(r->model, period, shares);
+    fprintf(stream, "\npower of the embedding\n");
+    int64_t shown = 0;
+    for (; sum < 0.9 && shown < count; shown++) { /* takes the largest share that is left */
+        int64_t largest = 0;
+        for (int64_t k = 1; k < count; k++) {
+            largest = shares[k] > shares[largest] ? k : largest;
+        }
+        if (shown < 10) {
+            fprintf(stream, "frequency %3lld  %5.1f %%\n", (long long)largest + 1,
+                    100 * shares[largest]);
+        }
+        sum += shares[largest];
+        shares[largest] = 0;
+    }
+    fprintf(stream, "%lld of %lld frequencies have %.1f %%\n", (long long)shown, (long long)count,
+            100 * sum);
+    heed_free(shares);
+}

@@ -35,10 +35,18 @@ typedef void toys_see_part(void *context, const char *name, heed_tensor *logits)
 heed_status toys_attribute(struct toys_model *m, const toys_batch *b, toys_see_part *see,
                            void *context);
 
+/* toys_spectrum: the shares of the power of the token embedding, as a periodic function of the
+ * first `period` tokens, at frequencies 1 ... period / 2; sets shares[0] to [period / 2 - 1], in
+ * the order of the frequencies. */
+void toys_spectrum(const struct toys_model *m, int64_t period, double *shares);
+
 /* Tables of the above for all heads. toys_put_attribution: what each part adds to the logit of the
  * right answer, above the mean of all logits, on average. */
 void toys_put_scores(FILE *stream, const toys_run *r);
 void toys_put_ablation(FILE *stream, const toys_run *r);
 void toys_put_attribution(FILE *stream, const toys_run *r);
+
+/* toys_put_spectrum: how many frequencies have 90 percent of the power, and the largest. */
+void toys_put_spectrum(FILE *stream, const toys_run *r);
 
 #endif

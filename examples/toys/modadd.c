@@ -44,8 +44,8 @@ const toys_task toys_modadd = {
              "the embedding.",
     .source = "Power et al. 2022, Grokking; Nanda et al. 2023, Progress Measures for Grokking via "
               "Mechanistic Interpretability",
-    .defaults = "symbols=59 share=0.5 layers=1 heads=4 width=64 ff=256 norm=none lr=1e-3 "
-                "weight_decay=1 loss=f64 steps=5000 eval_every=100",
+    .defaults = "symbols=59 share=0.5 layers=1 heads=4 width=64 ff=256 norm=none lr=3e-3 "
+                "warmup=10 weight_decay=1 loss=f64 steps=5000 eval_every=100",
     .shape = shape,
     .fix = fix,
     .fixed_rows = fixed_rows,

@@ -101,6 +101,8 @@ enum { LOSS_F32, LOSS_F64 };
       "one run: replace each head by zeros and by its mean, and say what that costs")              \
     X(SWITCH, attribution,  "",          0, 0,          (0),                                       \
       "one run: what each part adds to the right logit, above the mean logit")                     \
+    X(SWITCH, spectrum,     "",          0, 0,          (0),                                       \
+      "modadd, one run: the frequencies of the token embedding")                                   \
     TOYS_SETTINGS(X)
 /* clang-format on */
 

@@ -170,6 +170,9 @@ static void look_inside(const toys_options *o, const toys_run *run)
     if (o->attribution && !heed_error_pending()) {
         toys_put_attribution(stdout, run);
     }
+    if (o->spectrum && !heed_error_pending()) {
+        toys_put_spectrum(stdout, run);
+    }
 }
 
 /* *ready: what follows is no error of the command line. */
@@ -267,6 +270,7 @@ static const char *misplaced(const toys_options *o, bool one)
                : o->scores                ? "--scores"
                : o->ablate                ? "--ablate"
                : o->attribution           ? "--attribution"
+               : o->spectrum              ? "--spectrum"
                                           : NULL;
     }
     return o->svg != NULL ? "--svg" : NULL;
@@ -285,7 +289,10 @@ static const toys_task *prepare(toys_options *o, bool one)
     } else {
         task = toys_task_named(o->task);
     }
-    if (task != NULL) {
+    if (task != NULL && o->spectrum && task != &toys_modadd) {
+        heed_fail(HEED_ERR_VALUE, "--spectrum: only for modadd");
+    }
+    if (task != NULL && !heed_error_pending()) {
         toys_options_settle(o, task);
     }
     if (task != NULL && !heed_error_pending() && o->sweep_count == 0) {

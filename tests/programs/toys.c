@@ -441,6 +441,29 @@ START_TEST(test_attribution)
 }
 END_TEST
 
+/* An embedding made of two frequencies has nothing at others. */
+START_TEST(test_spectrum)
+{
+    toys_settings s = settings_of(&toys_modadd, "symbols", "11");
+    s.width = 4;
+    struct toys_model *m = toys_model_new(&s, toys_modadd.shape(&s, 1));
+    double shares[5];
+    float *x = heed_data_f32(heed_detach(m->wte->weight));
+    for (int t = 0; t < 11; t++) {
+        const double angle = 2 * acos(-1) * t / 11;
+        x[4 * t] = (float)(3 * cos(2 * angle));
+        x[4 * t + 1] = (float)sin(5 * angle);
+        x[4 * t + 2] = 7;
+        x[4 * t + 3] = 0;
+    }
+    toys_spectrum(m, 11, shares);
+    ck_assert_double_eq_tol(shares[0] + shares[2] + shares[3], 0, 1e-9);
+    ck_assert_double_eq_tol(shares[1], 0.9, 1e-6);
+    ck_assert_double_eq_tol(shares[4], 0.1, 1e-6);
+    heed_module_free(m);
+}
+END_TEST
+
 /* ---- settings ---- */
 
 START_TEST(test_settings)
@@ -641,6 +664,7 @@ void add_toys_cases(Suite *suite)
     tcase_add_test(inside, test_attention);
     tcase_add_test(inside, test_ablation);
     tcase_add_loop_test(inside, test_attribution, 0, 9);
+    tcase_add_test(inside, test_spectrum);
 
     TCase *settings = heed_case(suite, "settings");
     tcase_add_loop_test(settings, test_settings, 0, 5);

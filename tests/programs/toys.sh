@@ -116,6 +116,7 @@ has "recall, layer 2" "$scratch/out"
 has "^   none  *[0-9.]" "$scratch/out"
 has "^layer 2 head 2  *[-0-9.]*$" "$scratch/out"
 has "recall, layer 2" "$scratch/heads.svg"
+expect 0 "^[0-9]* of 6 frequencies have [0-9.]* %" "$toys" modadd --symbols 13 --steps 50 --spectrum
 
 # ---- help and bad flags ----
 
@@ -132,6 +133,7 @@ refuse "no flag is called widht" copy --sweep widht=3
 refuse "'width' is not NAME=VALUE" copy --sweep width
 misuse "--resume: needs --csv" copy --resume
 misuse "--scores: only for one run" copy --scores --seeds 2
+misuse "--spectrum: only for modadd" copy --spectrum
 misuse "--svg: only for sweeps" copy --svg "$scratch/x.svg"
 refuse "--csv: cannot write /none/x" copy --csv /none/x --seeds 2
 refuse "--input: recall has no token 'x'" recall --steps 0 --attention --input "k0 x"
