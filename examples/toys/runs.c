@@ -436,7 +436,7 @@ heed_status toys_runs_execute(toys_runs *r, int jobs, toys_ranks *ranks, FILE *t
         }
     }
     if (started == 0 && r->done < r->count && w != NULL) {
-        heed_fail(HEED_ERR_MEMORY, "toys: no thread can be started");
+        heed_fail(HEED_ERR_MEMORY, "toys: out of memory: no thread can be started");
     }
     if (!heed_error_pending()) {
         attend(r, w, ranks);
