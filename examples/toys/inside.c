@@ -193,11 +193,11 @@ void toys_put_scores(FILE *stream, const toys_run *r)
     for (int layer = 0; layer < r->settings.layers; layer++) {
         for (int head = 0; head < r->settings.heads && !heed_error_pending(); head++) {
             const toys_head_scores s = toys_score_head(r, layer, head);
-            fprintf(stream, "%5d %5d %22.3f ", layer + 1, head + 1, s.previous);
-            fprintf(stream, isnan(s.induction) ? "%21s\n" : "", "-");
+            char induction[24] = "-";
             if (!isnan(s.induction)) {
-                fprintf(stream, "%21.3f\n", s.induction);
+                snprintf(induction, sizeof induction, "%.3f", s.induction);
             }
+            fprintf(stream, "%5d %5d %22.3f  %20s\n", layer + 1, head + 1, s.previous, induction);
         }
     }
 }

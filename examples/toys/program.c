@@ -111,12 +111,13 @@ static void put_result(const toys_run *run, const toys_result *x)
 
 static heed_watch *watch(const toys_options *o, const toys_run *run)
 {
-    heed_watch *w = heed_watch_new(
-        (heed_watch_options){.steps = o->settings.steps,
-                             .csv = o->log,
-                             .terminal = stderr,
-                             .unit = "tokens",
-                             .per_step = (double)(o->settings.batch * run->test.shape.tokens)});
+    const int64_t rows = run->fixed != NULL ? run->train.rows : o->settings.batch;
+    heed_watch *w =
+        heed_watch_new((heed_watch_options){.steps = o->settings.steps,
+                                            .csv = o->log,
+                                            .terminal = stderr,
+                                            .unit = "tokens",
+                                            .per_step = (double)(rows * run->test.shape.tokens)});
     heed_watch_name(w, "loss");
     heed_watch_name(w, "test_loss");
     heed_watch_name(w, "score");
