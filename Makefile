@@ -241,7 +241,7 @@ $(BUILD)/train_mpi: examples/train_mpi.c $(LIBRARY)
 
 $(BUILD)/toys_mpi: examples/toys_mpi.c $(call parts,toys) $(COMMON_PARTS) $(LIBRARY)
 	$(call step,mpicc $<)
-	$(MPICC) $(CFLAGS_) $(LDFLAGS) $^ -o $@ $(LDLIBS_)
+	$(MPICC) $(CFLAGS_) $(LDFLAGS) $(filter-out %.h,$^) -o $@ $(LDLIBS_)
 
 # The path of a kernel object identifies it: kernels/<isa>/<dtype>/<file>.o
 lower = $(subst F32,f32,$(subst F64,f64,$(subst I64,i64,$(subst BOOL,bool,$(1)))))
