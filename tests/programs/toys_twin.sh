@@ -1,5 +1,5 @@
 #!/bin/sh
-# examples/pytorch/toys.py repeats runs of build/toys: the same losses to 1e-5 for 100 steps. Where rounding grows to more
+# examples/pytorch/toys.py repeats runs of build/toys: the same losses to 1e-5 for 50 or 100 steps. Where rounding grows to more
 # at a task's own learning rate, the rate is smaller.
 #   tests/programs/toys_twin.sh PYTHON [BUILD]
 set -eu
@@ -20,8 +20,8 @@ same recall --lr 1e-3 --positions none --schedule linear --warmup 10
 same majority --weight-decay 0.1
 same parity --lr 3e-4 --schedule cosine
 same dyck --lr 1e-3
-same modadd --symbols 31 --lr 3e-4
 steps=50
+same modadd --symbols 31 --lr 3e-4
 same lottery --lr 1e-3
 same regression --batch 16 --lr 3e-4
 
