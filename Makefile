@@ -132,7 +132,8 @@ $(OBJECTS): CFLAGS_ += $(PIC)
 
 # In examples/ each file is a program, and so is each folder with a main.c; its other files are its parts.
 # Folders without a main.c contain parts shared by all folder programs. The tests are linked with all parts.
-# train_mpi needs MPI; only `make mpi` builds it. The page is built by `make page`, and tasks have a Makefile of their own.
+# train_mpi and toys_mpi need MPI; only `make mpi` builds them. The page is built by `make page`, and tasks have a Makefile
+# of their own.
 FOLDERS      := $(patsubst examples/%/main.c,%,$(wildcard examples/*/main.c))
 COMMON       := $(filter-out $(FOLDERS) page tasks,$(patsubst examples/%/,%,$(sort $(dir $(wildcard examples/*/*.c)))))
 EXAMPLES     := $(patsubst examples/%.c,$(BUILD)/%,$(filter-out %_mpi.c,$(wildcard examples/*.c))) \
@@ -170,7 +171,7 @@ help:
 	@echo "make test-oom      make each memory allocation fail in turn; takes minutes"
 	@echo "make bench         benchmark Heed against PyTorch and others; bench/README.md lists bench-..."
 	@echo "make test-isas     run the tests with each HEED_ISA that this machine supports"
-	@echo "make mpi           build train_mpi, for several processes or machines (needs mpicc)"
+	@echo "make mpi           build train_mpi and toys_mpi, for several processes or machines (needs mpicc)"
 	@echo "make test-tsan     run the multithreaded suites with ThreadSanitizer (needs gcc)"
 	@echo "make coverage      list the lines of src/ that no test reaches (needs gcovr)"
 	@echo "make machines      build and test for musl, 32-bit x86, aarch64 and macOS (on Debian)"
@@ -239,7 +240,7 @@ $(foreach f,$(FOLDERS),$(eval $(call folder_rule,$(f))))
 # Compiled and linked with the installed MPI's compiler.
 MPICC ?= mpicc
 .PHONY: mpi mpi-there
-mpi: mpi-there $(BUILD)/train_mpi
+mpi: mpi-there $(BUILD)/train_mpi $(BUILD)/toys_mpi
 
 mpi-there:
 	$(call needs,$(MPICC),make deps-dev)
@@ -247,6 +248,10 @@ mpi-there:
 $(BUILD)/train_mpi: examples/train_mpi.c $(LIBRARY)
 	$(call step,mpicc $<)
 	$(MPICC) $(CFLAGS_) $(LDFLAGS) $< $(LIBRARY) -o $@ $(LDLIBS_)
+
+$(BUILD)/toys_mpi: examples/toys_mpi.c $(call parts,toys) $(COMMON_PARTS) $(LIBRARY)
+	$(call step,mpicc $<)
+	$(MPICC) $(CFLAGS_) $(LDFLAGS) $(filter-out %.h,$^) -o $@ $(LDLIBS_)
 
 # The path of a kernel object identifies it: kernels/<isa>/<dtype>/<file>.o
 lower = $(subst F32,f32,$(subst F64,f64,$(subst I64,i64,$(subst BOOL,bool,$(1)))))

@@ -32,6 +32,10 @@ check-programs: all
 	$(RUN) tests/programs/gpt_programs.sh $(BUILD)
 	$(RUN) tests/programs/stories.sh $(BUILD)
 
+# Toys: what learns and what cannot, with three seeds each; under two minutes
+check-toys: all
+	$(RUN) tests/programs/toys.sh $(BUILD)
+
 # The course: its edits, made in copies of the lessons, print what the pages show
 check-course: all
 	$(RUN) tests/programs/course.sh $(BUILD)
@@ -88,8 +92,8 @@ check-amalgamation:
 	$(INSTALL) check dev
 	$(RUN) tests/package/amalgamation.sh $(BUILD)
 
-# One training run on 1, 2 and 4 ranks of MPI
-check-mpi:
+# One training run, and the runs of toys, on 1, 2 and 4 ranks of MPI
+check-mpi: $(BUILD)/toys
 	$(INSTALL) dev
 	$(MAKE) --no-print-directory mpi
 	$(RUN) tests/programs/mpi.sh $(BUILD)
@@ -127,11 +131,12 @@ check-attention check-attention-long:
 	$(MAKE) --no-print-directory build/test_heed
 	HEED_ATTENTION_SEEDS=$(SEEDS) CK_DEFAULT_TIMEOUT=3600 build/test_heed attention_check
 
-# The check for PyTorch over the same catalogue: its verdicts are those of C; and the lessons and tasks in Python
+# The check for PyTorch over the same catalogue: its verdicts are those of C; the lessons, tasks and toys in Python
 check-attention-torch: torch all
 	$(PYTORCH) -B tests/programs/attention_check.py $(BUILD)/check_attention
 	$(PYTORCH) -B tests/programs/lesson_twins.py $(BUILD)
 	unset MAKEFLAGS MAKELEVEL; $(PYTORCH) -B tests/tasks/tasks_pytorch.py $(BUILD)
+	$(RUN) tests/programs/toys_twin.sh $(PYTORCH) $(BUILD)
 
 # clang: all suites, the lessons, C++
 check-clang:

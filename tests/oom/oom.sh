@@ -26,6 +26,14 @@ head -c 6000 CHANGELOG.md > "$text"
 starve - stories --bytes 2000
 starve - stories --quiz 3
 
+smallest="--steps 2 --batch 2 --test-rows 2 --length 2 --width 4"
+# shellcheck disable=SC2086
+{
+    starve - toys recall $smallest --scores --ablate --attribution
+    starve - toys regression $smallest --warmup 0 --heads 2 --attention-svg "$scratch/heads.svg" --force
+    starve - toys copy $smallest --seeds 3 --jobs 1 --csv "$scratch/runs" --force
+}
+
 small="--steps 2 --batch 2 --length 5"
 # shellcheck disable=SC2086
 {

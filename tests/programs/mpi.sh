@@ -1,6 +1,6 @@
 #!/bin/sh
-# Tests that train_mpi gives the same losses on 1, 2 and 4 ranks, and that an error on one rank ends all ranks.
-# `make mpi` builds it.
+# Tests that train_mpi and toys_mpi give the same results on 1, 2 and 4 ranks, and that an error on one rank ends all
+# ranks. `make mpi` builds them.
 #   tests/programs/mpi.sh [BUILD]
 # shellcheck disable=SC2086
 set -eu
@@ -76,4 +76,44 @@ expect 2 "has 3 bytes; a context of 64 needs 65" -np 4 "$program" "$scratch/shor
 # An error on one rank ends all ranks.
 expect 1 "rank 1: HEED_ERR_VALUE: HEED_ISA=v9" -np 1 "$program" CHANGELOG.md 5 8 : \
     -np 1 env HEED_ISA=v9 "$program" CHANGELOG.md 5 8
+# ---- toys: the same runs on any number of ranks, and after the death of one ----
+
+toys="copy --sweep width=8,16 --seeds 4 --steps 60"
+# results CSV: its lines without the seconds, sorted
+results() {
+    sed 's/,[^,]*$//' "$1" | sort
+}
+"$build/toys" $toys --csv "$scratch/alone" > "$scratch/table" 2> "$scratch/err"
+results "$scratch/alone" > "$scratch/results"
+for ranks in 1 2 4; do
+    $run -np $ranks "$build/toys_mpi" $toys --csv "$scratch/runs.$ranks" > "$scratch/out" 2> "$scratch/err" ||
+        fail "toys_mpi, $ranks ranks: status $?"
+    cmp -s "$scratch/out" "$scratch/table" || fail "toys_mpi, $ranks ranks: another table"
+    results "$scratch/runs.$ranks" | cmp - "$scratch/results" || fail "toys_mpi, $ranks ranks: other results"
+done
+: > "$scratch/died"
+$run -np 3 "$build/toys_mpi" $toys --steps 3000 --csv "$scratch/died" --force > "$scratch/out" 2> "$scratch/err" &
+running=$!
+while [ "$(grep -c ^copy "$scratch/died" || true)" -lt 1 ]; do sleep 0.1; done
+kill -KILL "$(ps -eo pid,args | awk -v file="$scratch/died" '
+    $2 ~ /toys_mpi$/ && $NF == "--force" && $(NF - 1) == file { last = $1 } END { print last }')"
+wait $running && fail "a killed rank: status 0"
+[ "$(grep -c ^copy "$scratch/died")" -lt 8 ] || fail "all runs had ended before the rank was killed"
+$run -np 2 "$build/toys_mpi" $toys --steps 3000 --csv "$scratch/died" --resume > "$scratch/out" 2> "$scratch/err" ||
+    fail "toys_mpi --resume: status $?"
+[ "$(grep -c ^copy "$scratch/died")" -eq 8 ] || fail "toys_mpi --resume: not 8 runs"
+
+# refused WORDS ARGUMENT...: all ranks end, and one says why
+refused() {
+    words=$1
+    shift
+    status=0
+    $run -np 2 "$build/toys_mpi" "$@" > "$scratch/out" 2> "$scratch/err" || status=$?
+    [ $status -eq 2 ] || fail "toys_mpi $*: status $status, not 2"
+    [ "$(grep -c "^toys: .*$words" "$scratch/err")" -eq 1 ] || fail "toys_mpi $*: no line, or more, with '$words'"
+}
+refused "no task is called 'cpoy'" cpoy
+refused "unknown flag --nope" copy --nope
+refused "--csv: cannot write /none/x" copy --csv /none/x
+refused "no flag is called widht" copy --sweep widht=3
 echo "mpi: 1, 2 and 4 ranks agree"

@@ -270,7 +270,7 @@ has "^ \{25\}K_Überraschungsmoment \{16\}K_naïve$" "$scratch/out"
 
 if [ -e /dev/full ]; then
     for example in examples/*.c; do
-        [ "$example" != examples/train_mpi.c ] || continue # not built by make all
+        case $example in *_mpi.c) continue ;; esac # not built by make all
         [ "$example" = examples/graph.c ] && argument=tanh || argument=
         status=0
         "build/$(basename "$example" .c)" $argument > /dev/full || status=$?

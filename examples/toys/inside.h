@@ -1,0 +1,52 @@
+/* Looking inside a trained model, with a recording of its forward and with observers that change
+ * it; the model itself knows nothing of this. Heads are counted from 0 here and from 1 in output.
+ */
+#ifndef HEED_TOYS_INSIDE_H
+#define HEED_TOYS_INSIDE_H
+
+#include "examples/toys/run.h"
+
+/* toys_input: a batch of one row: the tokens that `text` names, or else row 0 of the test batch.
+ * All its positions are scored; it has no targets. HEED_ERR_VALUE: no such token, or too many. */
+toys_batch toys_input(const toys_run *r, const char *text);
+
+/* toys_attention: the attention weights (rows, heads, queries, tokens) of a layer on a batch.
+ * toys_attention_text, toys_attention_svg: those on a batch of one row, of all layers. */
+heed_tensor *toys_attention(struct toys_model *m, const toys_batch *b, int layer);
+void toys_attention_text(FILE *stream, const toys_run *r, const toys_batch *b);
+heed_status toys_attention_svg(const char *path, const toys_run *r, const toys_batch *b);
+
+/* How much a head attends, on average, to the previous token, and to the token that an induction
+ * head attends to: the one after the last occurrence of the present token; NaN: the task has none.
+ */
+typedef struct toys_head_scores {
+    double previous, induction;
+} toys_head_scores;
+toys_head_scores toys_score_head(const toys_run *r, int layer, int head);
+
+/* toys_ablate: the score of the test batch if the output of a head is replaced by zeros or, with
+ * `mean`, by its mean over the rows and positions of the batch. */
+toys_score toys_ablate(const toys_run *r, int layer, int head, bool mean);
+
+/* toys_attribute: direct logit attribution. The residual stream is a sum, so each part of it adds
+ * to the logits, with the scale of the last norm fixed. Calls see(context, name, logits) for each
+ * part; logits (rows, scored, outputs) add up to those of the model. */
+typedef void toys_see_part(void *context, const char *name, heed_tensor *logits);
+heed_status toys_attribute(struct toys_model *m, const toys_batch *b, toys_see_part *see,
+                           void *context);
+
+/* toys_spectrum: the shares of the power of the token embedding, as a periodic function of the
+ * first `period` tokens, at frequencies 1 ... period / 2; sets shares[0] to [period / 2 - 1], in
+ * the order of the frequencies. */
+void toys_spectrum(const struct toys_model *m, int64_t period, double *shares);
+
+/* Tables of the above for all heads. toys_put_attribution: what each part adds to the logit of the
+ * right answer, above the mean of all logits, on average. */
+void toys_put_scores(FILE *stream, const toys_run *r);
+void toys_put_ablation(FILE *stream, const toys_run *r);
+void toys_put_attribution(FILE *stream, const toys_run *r);
+
+/* toys_put_spectrum: how many frequencies have 90 percent of the power, and the largest. */
+void toys_put_spectrum(FILE *stream, const toys_run *r);
+
+#endif

@@ -1,0 +1,152 @@
+#!/bin/sh
+# build/toys as a user runs it: every task but modadd and regression learns with three seeds, what cannot be learned is
+# not, results do not depend on --jobs or on interruptions, and flags are checked.
+#   tests/programs/toys.sh [BUILD]
+set -eu
+cd "$(dirname "$0")/../.."
+. tests/common/expect.sh
+build=${1:-build}
+toys=$build/toys
+program=$toys
+
+# runs NAME ARGUMENT...: three seeds, into $scratch/NAME.csv
+runs() {
+    name=$1
+    shift
+    "$toys" "$@" --seeds 3 --csv "$scratch/$name.csv" > "$scratch/out" 2> "$scratch/err" || {
+        cat "$scratch/err"
+        exit 1
+    }
+}
+
+# column NAME CSV: the values of a column, one per line
+column() {
+    awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) c = i; next } { print $c }' "$2"
+}
+
+# learns ARGUMENT..., fails ARGUMENT...: all seeds, or none
+learns() {
+    runs learns "$@" --until 0.99
+    column learned_at "$scratch/learns.csv" > "$scratch/column"
+    check [ "$(grep -c '^[0-9]' "$scratch/column")" -eq 3 ] # -1 has not learned
+    rm "$scratch/learns.csv"
+}
+fails() {
+    runs fails "$@"
+    column learned_at "$scratch/fails.csv" > "$scratch/column"
+    check [ "$(sort -u "$scratch/column")" = -1 ]
+    mv "$scratch/fails.csv" "$scratch/last.csv"
+}
+
+# below LIMIT COLUMN: all values of the last runs that failed; above: likewise
+below() {
+    column "$2" "$scratch/last.csv" | awk -v limit="$1" -v name="$2" '
+        !($1 < limit) { print name, $1, "is not below", limit; bad = 1 } END { exit bad }'
+}
+above() {
+    column "$2" "$scratch/last.csv" | awk -v limit="$1" -v name="$2" '
+        !($1 > limit) { print name, $1, "is not above", limit; bad = 1 } END { exit bad }'
+}
+
+# ---- what is learned, and what is not ----
+
+for task in copy reverse sort recall majority parity dyck; do
+    learns $task
+done
+learns induction --learned 0.98 --until 0.98
+
+fails lottery --steps 300
+above 1.386 test_loss # log 4: nobody can do better on average; the test batch has 4096 labels
+above 1.38 train_loss
+fails induction --layers 1 --steps 1000 # near the unigram of the context
+below 0.5 score
+above 1.5 test_loss
+fails recall --layers 1 --steps 600 # about the most frequent of the values in the context
+below 0.5 score
+fails copy --positions none --steps 600
+below 0.5 score
+runs longer parity --steps 1500
+mv "$scratch/longer.csv" "$scratch/last.csv"
+below 0.9 longer_score
+above 0.99 score
+
+# ---- the same results for any number of jobs, and after an interruption ----
+
+# results CSV: its lines without the seconds, sorted
+results() {
+    sed 's/,[^,]*$//' "$1" | sort
+}
+some="copy --sweep width=8,16 --sweep heads=1,2 --seeds 3 --steps 60"
+# shellcheck disable=SC2086
+{
+    "$toys" $some --jobs 1 --csv "$scratch/one" > "$scratch/table.1" 2> /dev/null
+    "$toys" $some --jobs 3 --csv "$scratch/three" --svg "$scratch/sweep.svg" > "$scratch/table.3" 2> /dev/null
+    check cmp "$scratch/table.1" "$scratch/table.3"
+    results "$scratch/one" > "$scratch/results"
+    results "$scratch/three" | cmp - "$scratch/results"
+    check [ "$(wc -l < "$scratch/results")" -eq 13 ]
+    head -c 1500 "$scratch/one" > "$scratch/cut"
+    "$toys" $some --csv "$scratch/cut" --resume > "$scratch/table.cut" 2> /dev/null
+    results "$scratch/cut" | cmp - "$scratch/results"
+    check cmp "$scratch/table.cut" "$scratch/table.1"
+    "$toys" table "$scratch/three" > "$scratch/table"
+    check [ "$(sort "$scratch/table")" = "$(sort "$scratch/table.1")" ]
+    has "^<?xml" "$scratch/sweep.svg"
+    check [ "$(grep -c "<title>3 runs" "$scratch/sweep.svg")" -eq 4 ]
+
+    "$toys" copy --seeds 1000 --csv "$scratch/many" > "$scratch/out" 2> "$scratch/err" &
+    running=$!
+    : >> "$scratch/many"
+    while [ "$(grep -c ^copy "$scratch/many" 2> /dev/null || true)" -lt 3 ]; do sleep 0.1; done
+    kill -INT $running
+    wait $running
+    has "^toys: interrupted after [0-9]* of 1000 runs; --resume does the rest" "$scratch/err"
+    done=$(sed -n 's/.*interrupted after \([0-9]*\).*/\1/p' "$scratch/err")
+    check [ "$(wc -l < "$scratch/many")" -eq $((done + 1)) ]
+    refuse "line [0-9]* of $scratch/many is of other settings" copy --seeds 2 --csv "$scratch/many" --resume
+    refuse "use --resume to continue it" copy --seeds 2 --csv "$scratch/many"
+}
+
+# ---- looking inside ----
+
+expect 0 "^ *2  *2  *[0-9.]*  *[0-9.]*$" "$toys" recall --steps 100 --scores
+"$toys" recall --steps 100 --attention --input "k3 v1 k3" --attention-svg "$scratch/heads.svg" --ablate --attribution \
+    > "$scratch/out" 2> /dev/null
+has "recall, layer 2" "$scratch/out"
+has "^   none  *[0-9.]" "$scratch/out"
+has "^layer 2 head 2  *[-0-9.]*$" "$scratch/out"
+has "recall, layer 2" "$scratch/heads.svg"
+expect 0 "^[0-9]* of 6 frequencies have [0-9.]* %" "$toys" modadd --symbols 13 --steps 50 --spectrum
+
+# ---- help and bad flags ----
+
+expect 0 "^usage: toys TASK" "$toys" --help
+lacks '^.\{101\}' "$scratch/out"
+expect 0 "^regression" "$toys" list
+lacks '^.\{101\}' "$scratch/out"
+misuse "no task"
+misuse "no task is called 'cpoy'" cpoy
+misuse "unknown flag --nope" copy --nope
+misuse "unexpected argument 'sort'" copy sort
+misuse "--width 32: not divisible by --heads 5" copy --heads 5
+refuse "no flag is called widht" copy --sweep widht=3
+refuse "'width' is not NAME=VALUE" copy --sweep width
+misuse "--resume: needs --csv" copy --resume
+misuse "--scores: only for one run" copy --scores --seeds 2
+misuse "--spectrum: only for modadd" copy --spectrum
+misuse "--svg: only for sweeps" copy --svg "$scratch/x.svg"
+refuse "--csv: cannot write /none/x" copy --csv /none/x --seeds 2
+refuse "--input: recall has no token 'x'" recall --steps 0 --attention --input "k0 x"
+refuse "cannot read none: No such file" table none
+refuse "$scratch/results: not written by --csv" table "$scratch/results"
+expect 1 "HEED_ISA=v9" env HEED_ISA=v9 "$toys" copy
+if [ -e /dev/full ]; then
+    for what in list "copy --steps 5" "copy --steps 5 --seeds 2" --help; do
+        status=0
+        # shellcheck disable=SC2086
+        "$toys" $what > /dev/full 2> "$scratch/err" || status=$?
+        check [ $status -eq 1 ]
+        has "^toys: standard output: No space left on device$" "$scratch/err"
+    done
+fi
+echo "toys: passed"
