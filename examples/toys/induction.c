@@ -89,30 +89,26 @@ static double frequency(const toys_settings *s, const int64_t *row, int64_t leng
 typedef double predictor(const toys_settings *s, const int64_t *row, int64_t length, int64_t t,
                          int64_t target);
 
-static double loss_of(const toys_settings *s, const toys_batch *b, predictor *p)
+static void write_losses(const toys_settings *s, const toys_batch *b, predictor *p, double *losses)
 {
     const int64_t length = b->shape.tokens, first = b->shape.first;
     const int64_t *row = heed_const_data_i64(b->inputs), *target = heed_const_data_i64(b->targets);
-    double sum = 0, count = 0;
     for (int64_t r = 0; r < b->rows && !heed_error_pending(); r++, row += length) {
         for (int64_t t = first; t < length; t++, target++) {
-            if (*target != TOYS_UNSCORED) {
-                sum -= log(p(s, row, length, t, *target));
-                count++;
-            }
+            *losses++ =
+                *target == TOYS_UNSCORED ? (double)NAN : -log(p(s, row, length, t, *target));
         }
     }
-    return sum / count;
 }
 
-static double best(const toys_settings *s, const toys_batch *b)
+static void best(const toys_settings *s, const toys_batch *b, double *losses)
 {
-    return loss_of(s, b, likelihood);
+    write_losses(s, b, likelihood, losses);
 }
 
-static double simple(const toys_settings *s, const toys_batch *b)
+static void simple(const toys_settings *s, const toys_batch *b, double *losses)
 {
-    return loss_of(s, b, frequency);
+    write_losses(s, b, frequency, losses);
 }
 
 /* The token after the last earlier occurrence of token `at`. */

@@ -7,16 +7,11 @@
 #include "examples/common/console.h"
 #include "examples/common/figure.h"
 
-typedef struct layer_name {
-    char text[64];
-} layer_name;
-
-/* The module path of a part of a layer. */
-static layer_name path_of(int layer, const char *part)
+toys_path toys_layer_path(int layer, const char *part)
 {
-    layer_name name;
-    snprintf(name.text, sizeof name.text, "Toy.blocks.%d%s", layer, part);
-    return name;
+    toys_path path;
+    snprintf(path.text, sizeof path.text, "Toy.blocks.%d%s", layer, part);
+    return path;
 }
 
 /* ---- the input ---- */
@@ -35,7 +30,8 @@ static int64_t token_named(const toys_run *r, const char *word, int64_t vocabula
 }
 
 /* Reads at most `most` tokens; returns their number, 0 on error. */
-static int64_t read_tokens(const toys_run *r, const char *text, int64_t *tokens, int64_t most)
+static int64_t read_tokens(const toys_run *r, const char *flag, const char *text, int64_t *tokens,
+                           int64_t most)
 {
     char word[TOYS_LABEL];
     int length = 0;
@@ -43,22 +39,22 @@ static int64_t read_tokens(const toys_run *r, const char *text, int64_t *tokens,
     for (; sscanf(text, " %23s%n", word, &length) == 1; text += length, count++) {
         const int64_t token = token_named(r, word, r->model->shape.vocabulary);
         if (token < 0) {
-            heed_fail(HEED_ERR_VALUE, "--input: %s has no token '%s'", r->task->name, word);
+            heed_fail(HEED_ERR_VALUE, "%s: %s has no token '%s'", flag, r->task->name, word);
             return 0;
         }
         if (count == most) {
-            heed_fail(HEED_ERR_VALUE, "--input: more than %lld tokens", (long long)most);
+            heed_fail(HEED_ERR_VALUE, "%s: more than %lld tokens", flag, (long long)most);
             return 0;
         }
         tokens[count] = token;
     }
     if (count == 0) {
-        heed_fail(HEED_ERR_VALUE, "--input: no tokens");
+        heed_fail(HEED_ERR_VALUE, "%s: no tokens", flag);
     }
     return count;
 }
 
-toys_batch toys_input(const toys_run *r, const char *text)
+toys_batch toys_input(const toys_run *r, const char *flag, const char *text)
 {
     toys_batch b = {.shape = r->test.shape, .rows = 1};
     b.shape.first = 0;
@@ -68,12 +64,13 @@ toys_batch toys_input(const toys_run *r, const char *text)
         return b;
     }
     if (r->model->shape.vocabulary == 0) {
-        heed_fail(HEED_ERR_VALUE, "--input: the tokens of %s have no names", r->task->name);
+        heed_fail(HEED_ERR_VALUE, "%s: the tokens of %s have no names", flag, r->task->name);
         return b;
     }
     b.inputs = heed_empty(HEED_SHAPE(1, r->model->shape.tokens), HEED_I64);
     if (!heed_error_pending()) {
-        b.shape.tokens = read_tokens(r, text, heed_data_i64(b.inputs), r->model->shape.tokens);
+        b.shape.tokens =
+            read_tokens(r, flag, text, heed_data_i64(b.inputs), r->model->shape.tokens);
         b.inputs = heed_narrow(b.inputs, 1, 0, b.shape.tokens);
     }
     return b;
@@ -89,7 +86,7 @@ heed_tensor *toys_attention(struct toys_model *m, const toys_batch *b, int layer
     heed_recording *recording = heed_recording_begin();
     toys_forward(m, b);
     const heed_recorded *attend =
-        heed_recording_find(recording, path_of(layer, "").text, "attend", 0);
+        heed_recording_find(recording, toys_layer_path(layer, "").text, "attend", 0);
     if (attend != NULL) {
         heed_tensor *const *qkv = attend->inputs;
         const bool causal = heed_size(qkv[0], 2) == heed_size(qkv[1], 2);
@@ -206,7 +203,7 @@ void toys_put_scores(FILE *stream, const toys_run *r)
 
 /* Replaces the output of a head, (rows, heads, T, head width), of the layer with this path. */
 typedef struct ablation {
-    layer_name layer;
+    toys_path layer;
     int head;
     bool mean;
 } ablation;
@@ -230,7 +227,7 @@ static heed_tensor *replace(heed_observer *self, const heed_call *call, heed_ten
 toys_score toys_ablate(const toys_run *r, int layer, int head, bool mean)
 {
     HEED_SCOPE_NO_GRAD(scope);
-    ablation a = {path_of(layer, ""), head, mean};
+    ablation a = {toys_layer_path(layer, ""), head, mean};
     heed_observer observer = {.context = &a, .result = replace};
     heed_observer_add(&observer);
     heed_tensor *outputs = toys_forward(r->model, &r->test);
@@ -298,7 +295,7 @@ static void see_heads(const parts *p, heed_recording *recording, int layer)
 {
     const int64_t heads = p->model->settings.heads, wide = p->model->settings.width / heads;
     const heed_recorded *W_o =
-        heed_recording_find(recording, path_of(layer, ".W_o").text, "linear", 0);
+        heed_recording_find(recording, toys_layer_path(layer, ".W_o").text, "linear", 0);
     for (int64_t head = 0; head < heads && !heed_error_pending(); head++) {
         char name[48];
         heed_tensor *z = heed_narrow(W_o->inputs[0], -1, head * wide, wide);
@@ -331,9 +328,9 @@ static void see_all(parts *p, heed_recording *recording)
         snprintf(name, sizeof name, "layer %d ff", i + 1);
         see_heads(p, recording, i);
         const heed_recorded *ff =
-            m->settings.ff > 0
-                ? heed_recording_find(recording, path_of(i, ".ff.linear2").text, "linear", 0)
-                : NULL;
+            m->settings.ff > 0 ? heed_recording_find(
+                                     recording, toys_layer_path(i, ".ff.linear2").text, "linear", 0)
+                               : NULL;
         if (ff != NULL) {
             see_part(p, name, ff->result);
         }

@@ -7,8 +7,15 @@
 #include "examples/toys/run.h"
 
 /* toys_input: a batch of one row: the tokens that `text` names, or else row 0 of the test batch.
- * All its positions are scored; it has no targets. HEED_ERR_VALUE: no such token, or too many. */
-toys_batch toys_input(const toys_run *r, const char *text);
+ * All its positions are scored; it has no targets. HEED_ERR_VALUE: no such token, or too many; the
+ * message names `flag`. */
+toys_batch toys_input(const toys_run *r, const char *flag, const char *text);
+
+/* toys_layer_path: the module path of a part of a layer, such as ".W_o"; "": the layer itself. */
+typedef struct toys_path {
+    char text[64];
+} toys_path;
+toys_path toys_layer_path(int layer, const char *part);
 
 /* toys_attention: the attention weights (rows, heads, queries, tokens) of a layer on a batch.
  * toys_attention_text, toys_attention_svg: those on a batch of one row, of all layers. */
@@ -45,6 +52,17 @@ void toys_spectrum(const struct toys_model *m, int64_t period, double *shares);
 void toys_put_scores(FILE *stream, const toys_run *r);
 void toys_put_ablation(FILE *stream, const toys_run *r);
 void toys_put_attribution(FILE *stream, const toys_run *r);
+
+/* Activation patching (patch.c). The clean sequences are those of the test batch, and each is
+ * corrupted by the next one; or else both are given, with as many tokens. The measure is the logit
+ * of the clean answer less that of the corrupted one. toys_put_patching: for each head, the measure
+ * if the head's result in the clean sequence is put into the corrupted one, and which share of the
+ * clean measure this restores; of a given pair also for each position of the residual stream. */
+void toys_put_patching(FILE *stream, const toys_run *r, const char *clean, const char *corrupted);
+
+/* toys_put_positions: the loss and score at each scored position of the test batch, then of the
+ * longer sequences, with the losses of the best and the simpler predictor (positions.c). */
+void toys_put_positions(FILE *stream, const toys_run *r);
 
 /* toys_put_spectrum: how many frequencies have 90 percent of the power, and the largest. */
 void toys_put_spectrum(FILE *stream, const toys_run *r);

@@ -101,6 +101,12 @@ enum { LOSS_F32, LOSS_F64 };
       "one run: replace each head by zeros and by its mean, and say what that costs")              \
     X(SWITCH, attribution,  "",          0, 0,          (0),                                       \
       "one run: what each part adds to the right logit, above the mean logit")                     \
+    X(SWITCH, patch,        "",          0, 0,          (0),                                       \
+      "one run: put each head's result in a clean sequence into a corrupted one")                  \
+    X(STRING, corrupted,    "TEXT",      0, 0,          (0),                                       \
+      "for --patch: tokens that corrupt --input; default: other test sequences")                   \
+    X(SWITCH, by_position,  "",          0, 0,          (0),                                       \
+      "one run: the loss and score at each position")                                              \
     X(SWITCH, spectrum,     "",          0, 0,          (0),                                       \
       "modadd, one run: the frequencies of the token embedding")                                   \
     TOYS_SETTINGS(X)

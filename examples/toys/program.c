@@ -155,7 +155,7 @@ static void look_inside(const toys_options *o, const toys_run *run)
 {
     HEED_SCOPE_NO_GRAD(scope);
     const bool drawn = o->attention || o->attention_svg != NULL;
-    const toys_batch input = drawn ? toys_input(run, o->input) : (toys_batch){.rows = 0};
+    const toys_batch input = drawn ? toys_input(run, "--input", o->input) : (toys_batch){.rows = 0};
     if (o->attention && !heed_error_pending()) {
         toys_attention_text(stdout, run, &input);
     }
@@ -171,8 +171,29 @@ static void look_inside(const toys_options *o, const toys_run *run)
     if (o->attribution && !heed_error_pending()) {
         toys_put_attribution(stdout, run);
     }
+    if (o->patch && !heed_error_pending()) {
+        toys_put_patching(stdout, run, o->input, o->corrupted);
+    }
+    if (o->by_position && !heed_error_pending()) {
+        toys_put_positions(stdout, run);
+    }
     if (o->spectrum && !heed_error_pending()) {
         toys_put_spectrum(stdout, run);
+    }
+}
+
+/* Before training. */
+static void check_inputs(const toys_options *o, const toys_run *run)
+{
+    HEED_SCOPE_NO_GRAD(scope);
+    const toys_batch input = toys_input(run, "--input", o->input);
+    if (o->corrupted == NULL || heed_error_pending()) {
+        return;
+    }
+    const toys_batch corrupted = toys_input(run, "--corrupted", o->corrupted);
+    if (!heed_error_pending() && corrupted.shape.tokens != input.shape.tokens) {
+        heed_fail(HEED_ERR_VALUE, "--corrupted: %lld tokens, but --input has %lld",
+                  (long long)corrupted.shape.tokens, (long long)input.shape.tokens);
     }
 }
 
@@ -183,9 +204,8 @@ static heed_status run_one(const toys_options *o, const toys_task *task, bool *r
     check_files(o);
     *ready = !heed_error_pending();
     toys_run_begin(&run, task, &o->settings, (uint64_t)o->seed);
-    if (o->input != NULL && !heed_error_pending()) {
-        HEED_SCOPE_NO_GRAD(scope);
-        toys_input(&run, o->input); /* checks it before training */
+    if (!heed_error_pending()) {
+        check_inputs(o, &run);
         *ready = !heed_error_pending();
     }
     train_one(&run, o);
@@ -271,6 +291,9 @@ static const char *misplaced(const toys_options *o, bool one)
                : o->scores                ? "--scores"
                : o->ablate                ? "--ablate"
                : o->attribution           ? "--attribution"
+               : o->patch                 ? "--patch"
+               : o->corrupted != NULL     ? "--corrupted"
+               : o->by_position           ? "--by-position"
                : o->spectrum              ? "--spectrum"
                                           : NULL;
     }
@@ -284,6 +307,8 @@ static const toys_task *prepare(toys_options *o, bool one)
         heed_fail(HEED_ERR_VALUE, "no task; toys list shows all");
     } else if (o->resume && o->csv == NULL) {
         heed_fail(HEED_ERR_VALUE, "--resume: needs --csv FILE");
+    } else if (o->corrupted != NULL && (!o->patch || o->input == NULL)) {
+        heed_fail(HEED_ERR_VALUE, "--corrupted: needs --patch and --input");
     } else if (misplaced(o, one) != NULL) {
         heed_fail(HEED_ERR_VALUE, "%s: only for %s", misplaced(o, one),
                   one ? "sweeps" : "one run, without --seeds, --sweep and --csv");
@@ -292,6 +317,9 @@ static const toys_task *prepare(toys_options *o, bool one)
     }
     if (task != NULL && o->spectrum && task != &toys_modadd) {
         heed_fail(HEED_ERR_VALUE, "--spectrum: only for modadd");
+    }
+    if (task != NULL && o->patch && task == &toys_regression) {
+        heed_fail(HEED_ERR_VALUE, "--patch: regression has no answers to choose from");
     }
     if (task != NULL && !heed_error_pending()) {
         toys_options_settle(o, task);

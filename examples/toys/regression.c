@@ -41,12 +41,13 @@ static void draw(const toys_settings *s, int64_t length, const toys_batch *b)
 
 /* ---- least squares ---- */
 
-/* The squared error of the prediction for each x from the examples before it, by the w of least
- * norm that fits them: the mean of w, whose distribution is normal, given the examples. The
+/* Writes the squared error of the prediction for each x from the examples before it, by the w of
+ * least norm that fits them: the mean of w, whose distribution is normal, given the examples. The
  * directions of earlier x are kept as an orthonormal basis, and w's components along them. */
-static double squared_errors(const float *token, const float *target, int64_t d, int64_t n)
+static void write_errors(const float *token, const float *target, int64_t d, int64_t n,
+                         double *losses)
 {
-    double basis[MOST][MOST], along[MOST], sum = 0;
+    double basis[MOST][MOST], along[MOST];
     int64_t count = 0;
     for (int64_t i = 0; i < n; i++, token += 2 * (d + 1)) {
         double rest[MOST], y = 0, length = 0;
@@ -64,7 +65,7 @@ static double squared_errors(const float *token, const float *target, int64_t d,
             y += dot * along[k];
         }
         const double error = (double)target[i] - y;
-        sum += error * error;
+        losses[i] = error * error;
         for (int64_t j = 0; j < d; j++) {
             length += rest[j] * rest[j];
         }
@@ -76,29 +77,34 @@ static double squared_errors(const float *token, const float *target, int64_t d,
             along[count++] = error / length;
         }
     }
-    return sum;
 }
 
-static double best(const toys_settings *s, const toys_batch *b)
+/* In more than MOST dimensions it is not known. */
+static void best(const toys_settings *s, const toys_batch *b, double *losses)
 {
     const int64_t d = s->symbols, n = toys_scored(&b->shape);
     const float *token = heed_const_data_f32(b->inputs), *target = heed_const_data_f32(b->targets);
-    double sum = 0;
-    if (heed_error_pending() || d > MOST) {
-        return (double)NAN;
+    for (int64_t r = 0; r < b->rows && !heed_error_pending(); r++) {
+        if (d <= MOST) {
+            write_errors(token, target, d, n, losses);
+        }
+        for (int64_t i = 0; d > MOST && i < n; i++) {
+            losses[i] = (double)NAN;
+        }
+        token += b->shape.tokens * (d + 1);
+        target += n;
+        losses += n;
     }
-    for (int64_t r = 0; r < b->rows; r++, token += b->shape.tokens * (d + 1), target += n) {
-        sum += squared_errors(token, target, d, n);
-    }
-    return sum / (double)(b->rows * n);
 }
 
 /* Predicts 0: the variance of y. */
-static double simple(const toys_settings *s, const toys_batch *b)
+static void simple(const toys_settings *s, const toys_batch *b, double *losses)
 {
-    HEED_SCOPE_NO_GRAD(scope);
+    const float *target = heed_const_data_f32(b->targets);
     (void)s;
-    return heed_item(heed_mean(heed_square(b->targets)));
+    for (int64_t i = 0; !heed_error_pending() && i < b->targets->numel; i++) {
+        losses[i] = (double)target[i] * (double)target[i];
+    }
 }
 
 const toys_task toys_regression = {

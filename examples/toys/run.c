@@ -30,8 +30,9 @@ static void draw_batches(toys_run *r)
             r->longer = keep(toys_draw(t, s, s->longer, s->test_rows));
         }
     }
-    r->result.best = t->best != NULL ? t->best(s, &r->test) : 0;
-    r->result.simple = t->simple != NULL ? t->simple(s, &r->test) : (double)NAN;
+    r->result.best = t->best != NULL ? toys_mean_loss(toys_predict(t->best, s, &r->test), -1) : 0;
+    r->result.simple =
+        t->simple != NULL ? toys_mean_loss(toys_predict(t->simple, s, &r->test), -1) : (double)NAN;
 }
 
 static void evaluate(toys_run *r)

@@ -37,6 +37,10 @@ typedef struct toys_score {
     double score; /* share of them that is right; or of the variance that is explained */
 } toys_score;
 
+/* A predictor that needs no training: writes its loss at each scored position of a batch, (rows,
+ * scored); NaN where the target is TOYS_UNSCORED. */
+typedef void toys_predictor(const toys_settings *s, const toys_batch *b, double *losses);
+
 typedef struct toys_task {
     const char *name, *about;
     const char *claim, *source;
@@ -56,11 +60,9 @@ typedef struct toys_task {
     int64_t (*fixed_rows)(const toys_settings *s, bool test);
     void (*draw_fixed)(const toys_settings *s, const toys_batch *b, heed_tensor *fixed, bool test);
 
-    /* The loss of the best predictor on a batch, which no model can beat on average, and of a
-     * simpler one, whose name is `simple_name`; NULL: the best loss is 0; there is no simpler one.
-     */
-    double (*best)(const toys_settings *s, const toys_batch *b);
-    double (*simple)(const toys_settings *s, const toys_batch *b);
+    /* The best predictor, which no model can beat on average, and a simpler one, whose name is
+     * `simple_name`; NULL: the best loss is 0; there is no simpler one. */
+    toys_predictor *best, *simple;
     const char *simple_name;
 
     /* The text of an input token; NULL: a number. */
@@ -85,6 +87,11 @@ toys_batch toys_draw_fixed(const toys_task *t, const toys_settings *s, heed_tens
 
 /* toys_measure: the loss and score of outputs (rows, scored, shape.outputs). */
 toys_score toys_measure(const toys_batch *b, heed_tensor *outputs);
+
+/* toys_predict: the losses of a predictor, f64 (rows, scored). toys_mean_loss: their mean at one
+ * scored position or, with -1, at all, without NaN. */
+heed_tensor *toys_predict(toys_predictor *p, const toys_settings *s, const toys_batch *b);
+double toys_mean_loss(heed_tensor *losses, int64_t position);
 
 /* toys_label: the text of a token. */
 void toys_label(const toys_task *t, const toys_settings *s, int64_t token, char text[TOYS_LABEL]);

@@ -59,7 +59,7 @@ toys_batch toys_draw_fixed(const toys_task *t, const toys_settings *s, heed_tens
 static toys_score measure_numbers(const toys_batch *b, heed_tensor *outputs)
 {
     const float *y = heed_const_data_f32(heed_contiguous(outputs));
-    const float *target = heed_const_data_f32(b->targets);
+    const float *target = heed_const_data_f32(heed_contiguous(b->targets));
     const int64_t scored = toys_scored(&b->shape);
     double all = 0, error = 0, variance = 0;
     for (int64_t i = 0; i < b->rows * scored && !heed_error_pending(); i++) {
@@ -90,7 +90,7 @@ toys_score toys_measure(const toys_batch *b, heed_tensor *outputs)
     }
     const int64_t classes = b->shape.outputs;
     heed_tensor *flat = heed_reshape(outputs, HEED_SHAPE(-1, classes));
-    heed_tensor *targets = heed_reshape(b->targets, HEED_SHAPE(-1));
+    heed_tensor *targets = heed_contiguous(heed_reshape(b->targets, HEED_SHAPE(-1)));
     const double loss = heed_item(heed_cross_entropy(heed_to(flat, HEED_F64), targets));
     const float *logits = heed_const_data_f32(heed_contiguous(flat));
     const int64_t *target = heed_const_data_i64(targets);
@@ -102,6 +102,29 @@ toys_score toys_measure(const toys_batch *b, heed_tensor *outputs)
         }
     }
     return (toys_score){loss, right / count};
+}
+
+heed_tensor *toys_predict(toys_predictor *p, const toys_settings *s, const toys_batch *b)
+{
+    heed_tensor *losses = heed_zeros(HEED_SHAPE(b->rows, toys_scored(&b->shape)), HEED_F64);
+    if (!heed_error_pending()) {
+        p(s, b, heed_data_f64(losses));
+    }
+    return losses;
+}
+
+double toys_mean_loss(heed_tensor *losses, int64_t position)
+{
+    const double *loss = heed_const_data_f64(losses);
+    const int64_t scored = heed_size(losses, 1);
+    double sum = 0, count = 0;
+    for (int64_t i = 0; !heed_error_pending() && i < losses->numel; i++) {
+        if (!isnan(loss[i]) && (position < 0 || i % scored == position)) {
+            sum += loss[i];
+            count++;
+        }
+    }
+    return sum / count;
 }
 
 void toys_label(const toys_task *t, const toys_settings *s, int64_t token, char text[TOYS_LABEL])

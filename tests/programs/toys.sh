@@ -116,6 +116,23 @@ has "recall, layer 2" "$scratch/out"
 has "^   none  *[0-9.]" "$scratch/out"
 has "^layer 2 head 2  *[-0-9.]*$" "$scratch/out"
 has "recall, layer 2" "$scratch/heads.svg"
+
+# Patching: majority's one head carries everything but the token itself. Of a pair of sequences, the residual stream
+# after the last layer restores everything at the last token, and nothing elsewhere.
+expect 0 "^ *1  *1  *[0-9.]*  *9[0-9]\.[0-9] %$" "$toys" majority --until 0.99 --patch
+"$toys" recall --until 0.99 --patch --input "k3 v1 k0 v7 k3" --corrupted "k3 v9 k0 v7 k3" > "$scratch/out" 2> /dev/null
+check [ "$(grep -c "^ *[12]  *[12]  *[-0-9.]*  *[-0-9.]* %$" "$scratch/out")" -eq 4 ]
+has "^ *2  *v1  *v9  *[0-9.]* %  *0.0 %$" "$scratch/out"
+has "^ *5  *k3  *k3  *[-0-9.]* %  *100.0 %$" "$scratch/out"
+expect 0 "^nothing to patch" "$toys" recall --steps 5 --patch --input "k3 v1 k3" --corrupted "k3 v1 k3"
+
+# The positions of parity that it has not been trained on are guessed; least squares on 5 examples leaves no error.
+"$toys" parity --until 0.99 --by-position > "$scratch/out" 2> /dev/null
+has "^ *8 .* [01]\.[0-9]*  *0.0000$" "$scratch/out"
+awk '/^at length/ { longer = 1 } longer && $1 + 0 > 8 { sum += $3; n++ } END { exit !(n == 8 && sum / n < 0.6) }' \
+    "$scratch/out" || { cat "$scratch/out"; exit 1; }
+expect 0 "^ *11  *[0-9.]*  *[0-9.]*  *0.0000  *[45]\." "$toys" regression --steps 0 --warmup 0 --by-position
+
 expect 0 "^[0-9]* of 6 frequencies have [0-9.]* %" "$toys" modadd --symbols 13 --steps 50 --spectrum
 
 # ---- help and bad flags ----
@@ -134,6 +151,9 @@ refuse "'width' is not NAME=VALUE" copy --sweep width
 misuse "--resume: needs --csv" copy --resume
 misuse "--scores: only for one run" copy --scores --seeds 2
 misuse "--spectrum: only for modadd" copy --spectrum
+misuse "--patch: regression has no answers" regression --patch
+misuse "--corrupted: needs --patch and --input" copy --corrupted "1 2"
+refuse "--corrupted: 2 tokens, but --input has 3" recall --patch --input "k3 v1 k3" --corrupted "k3 v1"
 misuse "--svg: only for sweeps" copy --svg "$scratch/x.svg"
 refuse "--csv: cannot write /none/x" copy --csv /none/x --seeds 2
 refuse "--input: recall has no token 'x'" recall --steps 0 --attention --input "k0 x"
