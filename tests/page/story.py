@@ -18,7 +18,8 @@ from browser import Page, check_axe
 from helpers import TABS
 
 NAMES = ("it", "compare", "weigh", "mix", "back", "heads", "learn", "onward", "positions")
-MOST_WORDS, FIRST_PAINT, LONGEST_TASK = 60, 0.3, 0.05  # words a screen; seconds
+MOST_WORDS, FIRST_PAINT = 60, 0.3  # words a screen; seconds
+LONGEST_TASK = 1.5  # in units of the time that 10,000 elements take, about 40 ms on an idle core of 2025
 LANGUAGES = ("en", "de", "fr")
 SENTENCE = "the pizza came out of the oven and it".split()
 IT, PIZZA, OVEN = 8, 1, 6
@@ -715,8 +716,24 @@ def check_still(driver, path):
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
 
 
+# Milliseconds that this machine takes now to make, style and lay out 10,000 elements: the median of three times.
+YARDSTICK = """const times = [1, 2, 3].map(() => {
+        const start = performance.now(), box = document.createElement("div");
+        for (let i = 0; i < 10000; i++) box.appendChild(document.createElement("span")).textContent = `word ${i} `;
+        document.body.append(box);
+        box.getBoundingClientRect();
+        box.remove();
+        document.body.getBoundingClientRect();
+        return performance.now() - start;
+    });
+    return times.sort((a, b) => a - b)[1];"""
+
+
 def check_times(driver, path):
-    """First paint and the longest task of the page's thread while it opens: the best of some, as other programs may run."""
+    """First paint, and the longest task of the page's thread while it opens, against a fixed piece of work in the same page.
+
+    Both are the best of some attempts, as other programs may run. Browsers report tasks from 50 ms on.
+    """
     script = driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": """window.tasks = [];
         new PerformanceObserver((list) => tasks.push(...list.getEntries().map((e) => e.duration))).observe({ type: "longtask", buffered: true });"""})
     paints, longest = [], {}
@@ -724,14 +741,15 @@ def check_times(driver, path):
         for attempt in range(6):
             page = opened(driver, path, screen, width=1366)
             paints.append(page.run("performance.getEntriesByName('first-contentful-paint')[0].startTime") / 1000)
-            task = max(page.run("tasks"), default=0) / 1000
-            longest[screen] = min(longest.get(screen, 9), task)
-            if longest[screen] <= LONGEST_TASK and attempt > 0:
+            task, unit = max(page.run("tasks"), default=0), driver.execute_script(YARDSTICK)
+            longest[screen] = min(longest.get(screen, (math.inf,)), (task / unit, task, unit))
+            if longest[screen][0] <= LONGEST_TASK and attempt > 0:
                 break
     driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
-    print(f"story: first paint {min(paints):.2f} s; limit {FIRST_PAINT} s; longest tasks {[round(1000 * t) for t in longest.values()]} ms; limit 50 ms")
+    told = {screen: f"{task:.0f} ms / {unit:.0f} ms" for screen, (_, task, unit) in longest.items()}
+    print(f"story: first paint {min(paints):.2f} s; limit {FIRST_PAINT} s; longest tasks, and what 10,000 elements take: {told}; limit {LONGEST_TASK} times")
     assert min(paints) <= FIRST_PAINT, paints
-    assert max(longest.values()) <= LONGEST_TASK, longest
+    assert max(ratio for ratio, _, _ in longest.values()) <= LONGEST_TASK, told
 
 
 def check_story(driver, path, folder, pictures=None):
