@@ -20,9 +20,10 @@ typedef enum mistake { RIGHT, SPLIT_BY_VIEW, MERGED_BY_VIEW, SCALED_BY_C, MISTAK
 
 /* ---- the two steps ---- */
 
-/* x (B, T, C) -> (B, heads, T, width), width = C / heads: head i gets features i width to
- * (i + 1) width - 1 of every token. PyTorch's view is a reshape that refuses to copy, so after a
- * transpose it needs .contiguous(). */
+/* x (B, T, C) -> (B, heads, T, width), width = C / heads: head i gets features i * width
+ * to (i + 1) * width - 1 of every token. PyTorch's view is a reshape that refuses to copy, so after
+ * a transpose it needs .contiguous(); heed_reshape copies where it must, and there is no heed_view.
+ */
 static heed_tensor *split_heads(heed_tensor *x, int heads, mistake made)
 {
     const int64_t B = heed_size(x, 0), T = heed_size(x, 1), width = heed_size(x, 2) / heads;
@@ -146,8 +147,8 @@ static heed_tensor *separate_heads(struct multi_head *m, heed_tensor *x)
     return heed_linear_forward(m->W_o, heed_cat(heads, HEADS, -1));
 }
 
-/* Heed's torch.nn.MultiheadAttention, whose in_proj_weight holds W_q, W_k and W_v below each other.
- */
+/* Heed's torch.nn.MultiheadAttention. Its in_proj_weight is W_q, W_k and W_v stacked: W_q is rows 0
+ * to C - 1. PyTorch's own wants the causal mask as attn_mask besides is_causal. */
 static heed_tensor *packed(struct multi_head *m, heed_tensor *x)
 {
     struct heed_multihead_attention *all = heed_multihead_attention_new_with(
@@ -182,14 +183,14 @@ static bool show_sameness(void)
     struct multi_head *m = multi_head_new(RIGHT);
     heed_tensor *x = heed_randn(HEED_SHAPE(2, 5, C), HEED_F32), *y = forward(x, m), *percent;
     printf("\n2. One matrix for all heads: W_q is (out, in) = (%d, %d), and its rows 0 to %d are "
-           "head 0's.\n\n",
+           "head 0's.\n   Compared with split, attend, merge, W_o:\n\n",
            C, C, C / HEADS - 1);
     bool same = is_same("one head after another", y, separate_heads(m, x));
     same = is_same("heed_multihead_attention, PyTorch's layout", y, packed(m, x)) && same;
 
     heed_tensor *v = split_heads(heed_linear_forward(m->W_v, x), HEADS, RIGHT);
     heed_tensor *merged =
-        merge_heads(attend(v, v, v, C / HEADS, &percent), RIGHT); /* any percent */
+        merge_heads(attend(v, v, v, C / HEADS, &percent), RIGHT); /* any weights do */
     heed_fill_into(heed_narrow(m->W_v->weight, 0, 0, C / HEADS), 0);
     heed_tensor *other = merge_heads(
         heed_matmul(percent, split_heads(heed_linear_forward(m->W_v, x), HEADS, RIGHT)), RIGHT);
@@ -308,8 +309,10 @@ int main(int argc, char **argv)
     printf("\n3. Four random symbols, and the same four again: predict the next one. The first "
            "half cannot be\n"
            "   known: at best the loss is ln %d = %.1f, and a lower one is a view of the future. "
-           "The second half\n"
-           "   can be known: a loss of 0 is possible.\n\n"
+           "(A model\n"
+           "   that is a little too sure of its guesses has more.) The second half can be known: a "
+           "loss of 0 is\n"
+           "   possible.\n\n"
            "                    1st half 2nd half  heed_attention_check\n",
            SYMBOLS, log(SYMBOLS));
     static const char *const names[MISTAKES] = {"right", "split by view", "merged by view",
