@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The graders of examples/tasks are proven: wrong solutions fail with the sentence meant for them, right ones pass.
 
-    tasks.py BUILD [NUMBER...]            the cases of tests/tasks/cases, the empty tasks, the model solutions
+    tasks.py BUILD [NUMBER...]            the cases of tests/tasks/cases, the empty tasks, the model solutions; and each case
+                                          has a twin in PyTorch, or says why not
     tasks.py BUILD --mutants [NUMBER...]  and every mutant of the model solutions fails (equivalent.txt lists the others)
     tasks.py --write                      write the table of docs/tasks.md
 
@@ -25,29 +26,16 @@ TASKS = ROOT / "examples" / "tasks"
 DOCS = ROOT / "docs" / "tasks.md"
 sys.path.insert(0, str(HERE.parent / "mutate"))
 import mutate  # noqa: E402
+import twins  # noqa: E402
+from twins import DONE  # noqa: E402
 
 WORKERS = len(os.sched_getaffinity(0))
 ENVIRONMENT = {k: v for k, v in os.environ.items()
                if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "HINT", "SYMPTOMS")}
-DONE = "Done: "
 
 
-class Case:
-    """A wrong or right solution: its name, source, what the grader says (also with AddressSanitizer, if that differs), and
-    bodies by function."""
-
-    def __init__(self, text):
-        head, *bodies = re.split(r"^-- (?=[\w.]+\n)", text, flags=re.MULTILINE)
-        first, *lines = head.strip().splitlines()
-        self.kind, self.name = first.split(": ", 1)
-        assert self.kind in ("wrong", "right"), first
-        fields = dict(line.split(": ", 1) for line in lines)
-        assert set(fields) <= {"source", "says", "sanitized"}, fields
-        self.sanitized = fields.get("sanitized")
-        self.source = fields.get("source", "")
-        self.says = fields["says"] if self.kind == "wrong" else DONE
-        self.bodies = {body.split("\n", 1)[0]: body.split("\n", 1)[1].rstrip() + "\n" for body in bodies}
-        assert self.bodies, text
+class Case(twins.Case):
+    """Bodies of functions."""
 
     def source_file(self, solution):
         for function, body in self.bodies.items():
@@ -55,11 +43,6 @@ class Case:
             solution, count = pattern.subn(lambda m: m.group(1) + body, solution)
             assert count == 1, f"{function}: {count} functions of this name in the solution"
         return solution
-
-
-def cases_of(number, suffix="", kind=Case):
-    text = (HERE / "cases" / f"task{number}{suffix}.txt").read_text()
-    return [kind(part) for part in re.split(r"^== ", text, flags=re.MULTILINE)[1:]]
 
 
 def file_of(number):
@@ -104,9 +87,8 @@ class Bench:
 def check_cases(bench, number):
     """Names of what is graded wrongly, with the grader's text."""
     solution = (TASKS / "solutions" / file_of(number)).read_text()
-    cases = cases_of(number)
-    wrong, right = [[c for c in cases if c.kind == kind] for kind in ("wrong", "right")]
-    assert len(wrong) >= 8 and len(right) >= 4, f"task {number}: {len(wrong)} wrong and {len(right)} right solutions"
+    cases = twins.cases_of(number, kind=Case)
+    kinds = [c.kind for c in cases]
     given = (TASKS / file_of(number)).read_text()
     todo = [("the task as it is given", given, "Nothing is written yet", False)]
     todo += [("the model solution", solution, DONE, sanitized) for sanitized in (False, True)]
@@ -116,13 +98,14 @@ def check_cases(bench, number):
     def bad(entry):
         name, source, says, sanitized = entry
         text, passed = bench.grade(number, source, sanitized=sanitized)
-        if " ".join(says.split()) in text and passed == (says == DONE) and (DONE in text) == passed:
+        if says in text and passed == (says == DONE) and (DONE in text) == passed:
             return None
         return f"task {number}, {name}\n  should say: {says}\n  says:       {text}"
 
     with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
         faults = [fault for fault in pool.map(bad, todo) if fault]
-    print(f"task {number}: {len(wrong)} wrong and {len(right)} right solutions, {len(faults)} graded wrongly")
+    print(f"task {number}: {kinds.count('wrong')} wrong and {kinds.count('right')} right solutions, "
+          f"{len(faults)} graded wrongly")
     return faults
 
 
@@ -157,13 +140,15 @@ def check_mutants(bench, number):
 
 def page(numbers):
     """docs/tasks.md with the table of all cases at its end."""
-    rows = ["| task | solution | the grader says | known from |", "|---|---|---|---|"]
+    rows = ["| task | solution | in | the grader says | known from |", "|---|---|---|---|---|"]
     for number in numbers:
-        for case in cases_of(number):
-            says = " ".join(case.says.split()) if case.kind == "wrong" else "*right*"
-            rows.append(f"| {number} | {case.name} | {says} | {case.source} |".replace("|  |", "| |"))
+        for c, python in twins.twins_of(number):
+            case = c or python
+            says = case.says if case.kind == "wrong" else "*right*"
+            where = twins.languages(number, c, python)
+            rows.append(f"| {number} | {case.name} | {where} | {says} | {case.source} |".replace("|  |", "| |"))
     text = DOCS.read_text()
-    return text[:text.index(rows[0])] + "\n".join(rows) + "\n"
+    return text[:text.index("| task | solution |")] + "\n".join(rows) + "\n"
 
 
 def main():
@@ -182,7 +167,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         bench = Bench(args.build.resolve(), pathlib.Path(scratch))
         for number in numbers:
-            faults += check_cases(bench, number)
+            faults += twins.faults_of(number) + check_cases(bench, number)
             faults += check_symptoms(bench, number)
             faults += check_mutants(bench, number) if args.mutants else []
     sys.exit("\n\n".join(faults) or 0)

@@ -10,8 +10,10 @@ In a notebook, for functions and classes that are defined there:
     grade(1, softmax)
     grade(4, MySelfAttention, hint=1)
 
-The command runs your code in a process of its own, which an endless loop or os._exit cannot harm. Needs torch alone.
+The command runs your code in a process of its own, which an endless loop or os._exit cannot harm. In a notebook, a loop in
+Python is interrupted. Needs torch alone.
 """
+import _thread
 import argparse
 import concurrent.futures
 import importlib
@@ -28,6 +30,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 SECONDS = 10  # of computing; MOST of waiting, too
 MOST = 60
 MARK = "\x1e"  # begins a message of the process to the command
+LATE = f"  Your code still runs after {SECONDS} seconds. Does a loop never end?"
 ENDS = "  Your code ends the program before the cases are through. Return instead."
 
 
@@ -55,13 +58,34 @@ def print_end(outcome, number, hints, questions, hint, command):
 
 def grade(number, *answers, hint=0):
     """Grades functions or classes, in the order of the task's file; without them, the file. True if the task is done."""
+    if number not in numbers():
+        print(f"There is no task {number} in PyTorch. There are {', '.join(map(str, numbers()))}.")
+        return False
     if not answers:
         return grade_file(number, hint) == "done"
     common, task = import_task(number)
     if len(answers) != len(task.NAMES):
-        raise TypeError(f"task {number} asks for {', '.join(task.NAMES)}")
+        print(f"Task {number} asks for {len(task.NAMES)}: grade({number}, {', '.join(task.NAMES)}). You give {len(answers)}.")
+        return False
     print(f"Task {number}: {task.TITLE}")
-    outcome = common.run(task, lambda: answers)
+    done, late = threading.Event(), threading.Event()
+
+    def interrupt():
+        late.set()
+        _thread.interrupt_main()
+
+    if threading.current_thread() is threading.main_thread():
+        threading.Thread(target=watch, args=(done, interrupt), daemon=True).start()
+    try:
+        outcome = common.run(task, lambda: answers)
+    except KeyboardInterrupt:
+        if not late.is_set():
+            raise
+        common.print_case()
+        print(LATE)
+        outcome = "wrong"
+    finally:
+        done.set()
     print_end(outcome, number, task.HINTS, task.QUESTIONS, hint, f"grade({number}, {', '.join(task.NAMES)}, hint=1)")
     return outcome == "done"
 
@@ -70,6 +94,14 @@ def import_task(number):
     if str(HERE) not in sys.path:
         sys.path.insert(0, str(HERE))
     return importlib.import_module("graders.common"), importlib.import_module(f"graders.task{number}")
+
+
+def watch(done, end):
+    """A thread: calls end() after SECONDS of computing, or MOST of waiting, unless it is done."""
+    computed, waited = time.process_time() + SECONDS, time.monotonic() + MOST
+    while not done.wait(0.1):
+        if time.process_time() > computed or time.monotonic() > waited:
+            return end()
 
 
 # ---- in a process of its own ----
@@ -91,15 +123,12 @@ def inside(number):
             common.fail(f"{file_of(number).name} does not define {missing[0]}.")
         return [getattr(module, name) for name in task.NAMES]
 
-    def watch():
-        end = time.process_time() + SECONDS
-        while time.process_time() < end:
-            time.sleep(0.1)
+    def late():
         tell(late=True)
         os._exit(1)
 
     common.Current.tell = lambda text: tell(case=text)
-    threading.Thread(target=watch, daemon=True).start()
+    threading.Thread(target=watch, args=(threading.Event(), late), daemon=True).start()
     tell(title=task.TITLE, hints=task.HINTS, questions=task.QUESTIONS)
     tell(outcome=common.run(task, answers))
 
@@ -129,7 +158,7 @@ def run_process(number, write):
         told["outcome"] = "wrong"
         write(f"\n  Case {cases}: {told['case']}.\n" if cases else "\n")
         if "late" in told:
-            write(f"  Your code still runs after {SECONDS} seconds. Does a loop never end?\n")
+            write(f"{LATE}\n")
         elif code < 0:
             write(f"  Your code is ended by signal {-code}.\n")
         else:

@@ -73,13 +73,33 @@ static void check_set(const double *y, double unset, int n, int columns)
     }
 }
 
+static const char *const which =
+    "The shares stay the same if one number is subtracted from all scores first; which one?";
+
+/* Fails unless the row or column sums to 1. */
+static void check_sum(const double *x, const double *y, int n, int step, const char *name, int line)
+{
+    double sum = 0, most = -INFINITY;
+    for (int i = 0; i < n; i++) {
+        sum += y[i * step];
+        most = fmax(most, x[i * step]);
+    }
+    if (isinf(sum) || (sum == 0 && fabs(most) > 700)) {
+        grade_fail("%s %d sums to %g: its largest score is %g, and exp of that is %s. %s", name,
+                   line, sum, most, most > 0 ? "infinite" : "0", which);
+    }
+    if (!grade_near(sum, 1)) {
+        grade_fail("%s %d sums to %.6g, and should sum to 1.", name, line, sum);
+    }
+}
+
 /* Explains y, which is not what it should be. */
 static _Noreturn void explain(const double *x, const double *y, int rows, int columns, int dim)
 {
     const int n = rows * columns;
     double *z = grade_array(n), sum = 0, most = -INFINITY;
     bool any_nan = false, ones = true;
-    if (rows == 1 && y[0] == y[n - 1] && x[0] >= 1000) {
+    if (rows == 1 && y[0] == y[n - 1] && y[0] > 0 && isfinite(y[0]) && x[0] >= 1000) {
         grade_fail("Scores that differ get the same share. If you cut off what is too large for "
                    "exp, %g and %g become the same number. Subtract one number from all scores "
                    "instead: their differences stay.",
@@ -109,29 +129,23 @@ static _Noreturn void explain(const double *x, const double *y, int rows, int co
         grade_fail("A share is NaN: 0 was divided by 0, or a number outside x was used.");
     }
     if (any_nan) {
-        grade_fail(
-            "A share is NaN: exp of a large score is infinite, and inf / inf is NaN. The shares "
-            "stay the same if one number is subtracted from all scores first; which one?");
-    }
-    if (ones) {
-        grade_fail("y is exp(x), which is not divided by anything yet.");
+        grade_fail("A share is NaN: exp of a large score is infinite, and inf / inf is NaN. %s",
+                   which);
     }
     for (int i = 0; i < n; i++) {
         sum += y[i];
+    }
+    if (ones && sum > 0 && isfinite(sum)) {
+        grade_fail("y is exp(x), which is not divided by anything yet.");
     }
     if (grade_near(sum, 1) && (dim == 1 ? rows : columns) > 1) {
         grade_fail("All shares together sum to 1. Each %s should sum to 1.",
                    dim == 1 ? "row" : "column");
     }
     for (int line = 0; line < (dim == 1 ? rows : columns); line++) {
-        double own = 0;
-        for (int i = 0; i < (dim == 1 ? columns : rows); i++) {
-            own += y[dim == 1 ? line * columns + i : i * columns + line];
-        }
-        if (!grade_near(own, 1)) {
-            grade_fail("%s %d sums to %.6g, and should sum to 1.", dim == 1 ? "Row" : "Column",
-                       line, own);
-        }
+        const int begin = dim == 1 ? line * columns : line;
+        check_sum(x + begin, y + begin, dim == 1 ? columns : rows, dim == 1 ? 1 : columns,
+                  dim == 1 ? "Row" : "Column", line);
     }
     grade_fail("The shares sum to 1, but they are not exp(x) divided by the sum of exp(x).");
 }

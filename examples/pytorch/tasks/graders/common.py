@@ -9,6 +9,8 @@ A grader is a module taskN.py with
 
 Each call of the learner's code belongs to a case; the first case that fails ends the grading.
 """
+import contextlib
+import dis
 import os
 import sys
 import sysconfig
@@ -108,20 +110,43 @@ def show(title, x, expected=None):
 # ---- what the learner's code returns ----
 
 
-def answered(what, yours):
-    """Fails unless the learner's function returned a tensor; `what` names it. None is not begun, or an empty gap if an
-    earlier case has passed."""
+NOTHING = {"RESUME", "NOP", "EXTENDED_ARG", "LOAD_CONST", "RETURN_CONST", "RETURN_VALUE"}
+ADVICE = {  # by the type of what should be a tensor
+    "builtin_function_or_method": " Do the brackets of a call lack?",
+    "method": " Do the brackets of a call lack?",
+    "function": " Do the brackets of a call lack?",
+    "float": " item and float take a number out of its tensor, and out of the graph.",
+    "list": " torch.tensor makes one of a list of numbers, torch.stack of a list of tensors.",
+    "ndarray": " NumPy's functions record no graph: use PyTorch's.",
+}
+
+
+def writes(function):
+    """Whether a function does more than return None."""
+    code = getattr(function, "__code__", None)
+    return code is None or any(step.opname not in NOTHING for step in dis.get_instructions(code))
+
+
+def answered(what, yours, function=None):
+    """Fails unless the learner's function returned a tensor; `what` names it. None is a forgotten return, or not begun, or an
+    empty gap if an earlier case has passed."""
+    if yours is None and function is not None and writes(function):
+        fail(f"{what}: your code returns None. Does a return lack?")
     if yours is None and Current.number > 1:
         fail(f"{what}: your code returns None. Is this gap still empty?")
     if yours is None:
         raise NotBegun
+    if isinstance(yours, tuple):
+        fail(f"{what} should be a tensor; yours is a tuple of {len(yours)}. "
+             + ("A comma at the end of a line makes a tuple." if len(yours) == 1 else "Return the tensor alone."))
     if not torch.is_tensor(yours):
-        fail(f"{what} should be a tensor; yours is of type {type(yours).__name__}.")
+        kind = type(yours).__name__
+        fail(f"{what} should be a tensor; yours is of type {kind}.{ADVICE.get(kind, '')}")
 
 
-def returned(what, yours, shape):
+def returned(what, yours, shape, function=None):
     """Also fails unless it has this shape."""
-    answered(what, yours)
+    answered(what, yours, function)
     if yours.shape != torch.Size(shape):
         fail(f"{what} should have the shape {text_of(shape)}; yours has {text_of(yours.shape)}.")
 
@@ -157,21 +182,27 @@ def call(what, function, **inputs):
     """What function gives for the inputs, in their order. Fails unless it is a tensor, and if an input has changed."""
     before = {name: x.clone() for name, x in inputs.items() if torch.is_tensor(x)}
     yours = function(*inputs.values())
-    answered(what, yours)
+    answered(what, yours, function)
     for name, x in before.items():
         unchanged(name, inputs[name], x)
     return yours
 
 
+def matches(what, yours, expected):
+    """Whether yours, a tensor, equals expected. Fails unless it has the same dtype."""
+    answered(what, yours)
+    if yours.dtype != expected.dtype:
+        makes = " torch.zeros, ones, rand and tensor make f32 unless they get a dtype." if yours.dtype == torch.float32 else ""
+        fail(f"{what} should have the dtype {expected.dtype}; yours has {yours.dtype}.{makes}")
+    return equal(yours, expected)
+
+
 def compare(what, yours, expected, mistakes=(), otherwise=""):
     """Fails unless yours equals expected. Shows both, and says which of the mistakes, pairs of a result (None: could not be
     computed) and why, gives yours; otherwise says `otherwise`."""
-    answered(what, yours)
-    if equal(yours, expected):
+    if matches(what, yours, expected):
         return
     fits = yours.shape == expected.shape
-    if fits and yours.dtype != expected.dtype and torch.allclose(yours.double(), expected.double(), 1e-3, 1e-3):
-        fail(f"{what} should have the dtype {expected.dtype}; yours has {yours.dtype}, and differs by rounding.")
     why = next((why for result, why in mistakes if result is not None and equal(yours, result)), None)
     if not fits and why is None:
         returned(what, yours, expected.shape)
@@ -228,14 +259,43 @@ def describe(error):
     return text + (f"\n  {error.advice}" if hasattr(error, "advice") else "")
 
 
+def check_answers(names, answers):
+    """Functions and classes are asked for, not what they return."""
+    for name, answer in zip(names, answers):
+        wanted = "class" if name[0].isupper() else "function"
+        given = "a tensor" if torch.is_tensor(answer) else "a class" if isinstance(answer, type) else (
+            f"of type {type(answer).__name__}")
+        if wanted == "class" and (isinstance(answer, torch.nn.Module) or not callable(answer)):
+            fail(f"{name} should be a class; what you give is {given}. Give the class itself, not an object of it: no brackets.")
+        if wanted == "function" and (isinstance(answer, type) or not callable(answer)):
+            fail(f"{name} should be a function; what you give is {given}. Give the function itself, not what it returns: no "
+                 "brackets.")
+
+
+@contextlib.contextmanager
+def settings():
+    """For small tensors more threads only wait for each other. What torch.empty returns becomes NaN, so that code that
+    forgets to write a number is never right by chance."""
+    threads = torch.get_num_threads()
+    before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
+    torch.set_num_threads(1)
+    torch.use_deterministic_algorithms(True, warn_only=True)
+    try:
+        with torch.random.fork_rng(devices=[]), torch.enable_grad():
+            yield
+    finally:
+        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
+        torch.set_num_threads(threads)
+
+
 def run(task, answers):
     """Grades what answers() returns, and says how it ended: "done", "wrong" or "not begun"."""
     Current.number, Current.text = 0, ""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)  # for small tensors more threads only wait for each other
     try:
-        with torch.random.fork_rng(devices=[]), torch.enable_grad(), Forbidding(task.FORBIDDEN):
-            task.grade(*answers())
+        with settings(), Forbidding(task.FORBIDDEN):
+            given = answers()
+            check_answers(task.NAMES, given)
+            task.grade(*given)
     except NotBegun:
         print("\n  Nothing is written yet: put your code where the file says so.")
         return "not begun"
@@ -251,7 +311,5 @@ def run(task, answers):
         print_case()
         print(f"  {describe(error)}")
         return "wrong"
-    finally:
-        torch.set_num_threads(threads)
     print(f"\n  Done: {Current.number} cases are right.")
     return "done"

@@ -3,7 +3,7 @@ import math
 
 import torch
 
-from graders.common import case, fail, is_near, near, returned, show, unchanged
+from graders.common import case, fail, is_near, matches, near, returned, show, unchanged
 
 TITLE = "softmax along a dim"
 HINTS = (
@@ -28,6 +28,8 @@ GIVEN = (  # x and dim
     ([[1, 2, 3], [0, 0, 2]], 0),
     ([[5], [-5], [0]], 1),
     ([[7, -7, 0, 1]], 0),
+    ([[1000, 1001]], 1),
+    ([[-1000, -1001]], 1),
     ([[1000, 1001], [-1000, -1001]], 1),
     ([[-2000, -1999], [2000, 2001]], 1),
     ([[800, -800], [801, -801], [-inf, -900]], 0),
@@ -43,21 +45,32 @@ def explain(x, y, dim):
     line, lines = ("row", "Row") if dim == 1 else ("column", "Column")
     nan = y.isnan()
     most = x[nan].max().item() if nan.any() else -inf  # of the scores without a share
+    which = "The shares stay the same if one number is subtracted from all scores first; which one?"
+    if len(x) == 1 and 0 < y[0, 0] == y[0, -1] < inf and x[0, 0] >= 1000:
+        fail(f"Scores that differ get the same share. If you cut off what is too large for exp, {x[0, 0]:g} and {x[0, 1]:g} become "
+             "the same number. Subtract one number from all scores instead: their differences stay.")
     if near(y, torch.softmax(x, 1 - dim)).all():
         fail("Your shares run along the other dim. dim 1 is along a row, dim 0 along a column.")
+    if nan.any() and most < -700 and len(x) == 1:
+        fail("A share is NaN: each exp is so small that it is 0, and 0 / 0 is NaN. Subtract the largest score. If you do: a "
+             "search for it that begins at 0 or torch.finfo(x.dtype).tiny finds that, because all scores here are smaller. Begin "
+             "with the first score.")
     if nan.any() and most < -700:
         fail(f"A share is NaN: all exponents of a {line} are so small that exp gives 0, and 0 / 0 is NaN. The largest "
              f"number of another {line} does not help this one.")
     if nan.any() and most < 700:
-        fail("A share is NaN: it was not written, or 0 was divided by 0.")
+        fail("A share is NaN: it was not written (torch.empty has no numbers yet), or 0 was divided by 0.")
     if nan.any():
-        fail("A share is NaN: exp of a large score is infinite, and inf / inf is NaN. The shares stay the same if one "
-             "number is subtracted from all scores first; which one?")
-    if near(y, x.exp()).all():
+        fail(f"A share is NaN: exp of a large score is infinite, and inf / inf is NaN. {which}")
+    if near(y, x.exp()).all() and 0 < y.sum() < inf:
         fail("y is exp(x), which is not divided by anything yet.")
     if is_near(y.sum().item(), 1) and x.shape[1 - dim] > 1:
         fail(f"All shares together sum to 1. Each {line} should sum to 1.")
     for i, own in enumerate(y.sum(dim).tolist()):
+        largest = (x[i] if dim == 1 else x[:, i]).max().item()
+        if math.isinf(own) or (own == 0 and abs(largest) > 700):
+            fail(f"{lines} {i} sums to {own:g}: its largest score is {largest:g}, and exp of that is {'infinite' if largest > 0 else 0}. "
+                 f"{which}")
         if not is_near(own, 1):
             fail(f"{lines} {i} sums to {own:.6g}, and should sum to 1.")
     fail("The shares sum to 1, but they are not exp(x) divided by the sum of exp(x).")
@@ -68,10 +81,10 @@ def check(softmax, x, dim):
     case(f"x has {rows} row{'' if rows == 1 else 's'} and {columns} column{'' if columns == 1 else 's'}, dim {dim}")
     given = x.clone()
     y = softmax(given, dim)
-    returned("y", y, x.shape)
+    returned("y", y, x.shape, softmax)
     unchanged("x", given, x)
     right = torch.softmax(x, dim)
-    if not near(y, right).all():
+    if not matches("y", y, right):
         show("x", x)
         show("y, as your code computes it (wrong numbers in brackets)", y, right)
         show("y, as it should be", right)

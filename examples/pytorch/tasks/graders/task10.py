@@ -232,7 +232,7 @@ class Input:
         leaves = [x, *(getattr(self.module, name).weight for name in ("W_q", "W_k", "W_v", "W_o"))]
         y = f(x)
         if not torch.is_tensor(y):
-            return f"It returns {None if y is None else type(y).__name__}."
+            return "It returns None. Does a return lack?" if y is None else f"It returns {type(y).__name__}."
         if y.shape != x.shape:
             return "The shape of y is not that of x."
         y = torch.where(self.is_word[..., None], y, torch.zeros_like(y))

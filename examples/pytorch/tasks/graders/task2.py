@@ -3,7 +3,7 @@ import math
 
 import torch
 
-from graders.common import attempt, call, case, compare, equal, first_wrong, is_near, near, show, text_of
+from graders.common import attempt, call, case, compare, first_wrong, is_near, matches, near, show, text_of
 
 TITLE = "scores of queries and keys"
 HINTS = (
@@ -64,7 +64,8 @@ def explain_scale(q, k, c):
                 f"one head is a sum of {d} products only.")
     if is_near(c, math.sqrt(d)):
         return ("Your scores are products that are not scaled. A sum of d products grows with d, and softmax of large "
-                "scores gives nearly everything to one key, with a gradient of nearly 0.")
+                "scores gives nearly everything to one key, with a gradient of nearly 0. (If you scale: Python has made the "
+                "divisor 1. In Python, 1 // 2 is 0, so d ** (1 // 2) is 1, and int(2 ** 0.5) is 1, too.)")
     if is_near(c, d):
         return "You multiply by the root of d. The products are too large already: they are to become smaller."
     if is_near(c, 1 / math.sqrt(d)):
@@ -120,7 +121,7 @@ def check(scores, q, k):
     case(f"q {text_of(q.shape)}, k {text_of(k.shape)}, {'f32' if q.dtype == torch.float32 else 'f64'}")
     yours = call("scores", scores, q=q, k=k)
     right = q.double() @ k.double().transpose(-2, -1) / math.sqrt(q.size(-1))
-    if not equal(yours, right):
+    if not matches("scores", yours, right.to(q.dtype)):
         explain(q, k, yours, right)
 
 

@@ -4,7 +4,8 @@ import math
 import torch
 
 from graders import common
-from graders.common import attempt, call, case, equal, first_wrong, is_near, near, show, text_of
+from graders.common import (NotBegun, attempt, call, case, equal, fail, first_wrong, is_near, matches, near, show, text_of,
+                            writes)
 
 TITLE = "causal and padding masks"
 HINTS = (
@@ -28,7 +29,7 @@ class Sought:
 
     def __init__(self, what, token, x, hidden):
         self.what, self.token = what, token  # the function, a hidden key
-        self.x, self.hidden = x.double(), hidden.expand(x.shape)
+        self.x, self.hidden, self.dtype = x.double(), hidden.expand(x.shape), x.dtype
         self.mistakes = []
 
     def hide(self, mask, score):
@@ -84,11 +85,13 @@ def symptom(s, y, right):
                     "of the other keys are 0, and 0 / 0 is NaN. A hidden key must not take part in the softmax at all.")
         if weights.isnan().any():
             return (f"Row {row} has NaN. Possible reasons: 0 times inf is NaN (a mask of 0 and 1 multiplied by -inf), inf - inf "
-                    "is NaN, and so is the softmax of a row in which every key is hidden.")
+                    "is NaN, and so is the softmax of a row in which every key is hidden, and 0 / 0, if each exp of a row is 0 "
+                    "as exp(-9000) is.")
         if seen and kept < -1000:
             return (f"Row {row}: its scores, at most {kept:.6g}, are below the number that you hide with, so {s.token} gets the "
-                    "largest share. A model can learn such scores, and then sees what is hidden. No finite number is below "
-                    "all scores.")
+                    "largest share. A model can learn such scores, and then sees what is hidden."
+                    + (" (-1e9 is below the scores of most models, and task 4 takes it. Here, the number that hides must be below "
+                       "all scores.)" if kept < -1e9 else " Hide with a number that is below all scores."))
         if seen and score is not None:
             return (f"You hide keys with the score {score:.4g}. That is a score like others: {s.token} gets the weight "
                     f"{weights[seen[0]].item():.4g} in row {row}, and should get exactly 0.")
@@ -105,8 +108,8 @@ def symptom(s, y, right):
 def compare(s, yours):
     """Compares yours; s has mistakes of its own mask already."""
     masked = s.hide(s.hidden, -inf)
-    right = torch.softmax(masked, -1)
-    if equal(yours, right):
+    right = torch.softmax(masked, -1).to(s.dtype)
+    if matches(s.what, yours, right):
         return
     number = s.hidden.double()
     added = ("You add a mask of 0 and 1 to the scores. A hidden key then has a score that differs by 1, which hides "
@@ -123,11 +126,13 @@ def compare(s, yours):
         s.add(torch.softmax(s.x + bias, -1), added)
     s.add(torch.softmax(masked, -2).nan_to_num(0), along_queries)
     s.add(torch.softmax(masked, -2), along_queries)
+    s.add_mask(s.hidden | (s.x == 0), "You hide the scores that are 0, too. They are scores like others: a mask depends on the "
+               "places of query and key, not on the score.")
     s.add(masked, "Your result has masked scores, which are not shares yet.")
     show("scores", first_wrong(s.x, yours, right))
     low = s.x.min().item() < -1000  # weights are 0 or 1, of many mistakes
     fits = yours.shape == right.shape
-    common.compare(s.what, yours, right, [] if low else s.mistakes, symptom(s, yours.detach().double(), right) if fits else "")
+    common.compare(s.what, yours, right, [] if low else s.mistakes, symptom(s, yours.detach().double(), right.double()) if fits else "")
 
 
 # ---- causal ----
@@ -175,6 +180,8 @@ def check_padded(padded_weights, x, lengths):
                "All queries of a sequence have the length of that sequence: which shape broadcasts so?")
     s.add_mask(attempt(torch.ge, keys, lengths), "Key j is compared with the length of sequence j. Each key of a sequence "
                "should be compared with the length of that sequence: which shape broadcasts so?")
+    s.add_mask(keys >= lengths[0], "All sequences get the length of the first one. lengths has one for each.")
+    s.add_mask(padding | (keys > queries), "You hide later tokens, too. padded_weights hides padding alone.")
     s.add_mask(keys >= lengths.max(), "Your mask hides what is beyond the longest sequence, in all of them. Shorter ones have "
                "more padding.")
     compare(s, yours)
@@ -183,13 +190,14 @@ def check_padded(padded_weights, x, lengths):
 # ---- cases ----
 
 
-def grade(causal_weights, padded_weights):
-    # Scores of this size were found in a trained model, whose mask of -1e4 they undercut.
-    low = torch.tensor([[-15000, -9000, -9500], [-14000, -17000, -8000], [-12000, -13000, -14000]]).double()
+# Scores of this size were found in a trained model, whose mask of -1e4 they undercut.
+LOW = torch.tensor([[-15000, -9000, -9500], [-14000, -17000, -8000], [-12000, -13000, -14000]]).double()
+
+
+def check_all_causal(causal_weights):
     first = torch.tensor([[1, 2, 0], [0, 1, 3], [2, 0, 1]]).double()
     negative = torch.tensor([[-5, -6, -7], [-8, -5, -6], [-7, -8, -5]]).double()
-
-    for x in (first, negative, torch.zeros(1, 1).double(), low, low * 1e6):
+    for x in (first, negative, torch.zeros(1, 1).double(), LOW, LOW * 1e6):
         check_causal(causal_weights, x)
     torch.manual_seed(3)
     for i in range(20):
@@ -197,12 +205,29 @@ def grade(causal_weights, padded_weights):
         x = torch.randn(*front, T, T, dtype=torch.float64)
         check_causal(causal_weights, x.float() if i % 2 else x * i)  # f32 rounds large scores too much
 
-    check_padded(padded_weights, torch.stack([first, negative, first]), torch.tensor([2, 1, 2]))
+
+def check_all_padded(padded_weights):
+    # As many sequences, queries and keys: wrong shapes of a mask then broadcast. The first length is not the longest, and
+    # the longest leaves padding.
+    x = torch.tensor([[1, 2, 0, 3], [0, 1, 3, -1], [2, 0, 1, -2], [-1, 3, 2, 1]]).double()
+    check_padded(padded_weights, torch.stack([x, x - 5, x, x - 5]), torch.tensor([2, 1, 3, 2]))
     check_padded(padded_weights, torch.arange(-8, 8).double().reshape(2, 2, 4), torch.tensor([3, 4]))
     check_padded(padded_weights, torch.zeros(1, 1, 1).double(), torch.tensor([1]))
-    check_padded(padded_weights, torch.stack([low[:2], low[:2]]), torch.tensor([2, 3]))
-    check_padded(padded_weights, low[None, 1:2] * 1e6, torch.tensor([2]))
+    check_padded(padded_weights, torch.stack([LOW[:2], LOW[:2]]), torch.tensor([2, 3]))
+    check_padded(padded_weights, LOW[None, 1:2] * 1e6, torch.tensor([2]))
+    torch.manual_seed(33)
     for i in range(20):
         B, T, S = 1 + i % 4, 1 + i % 3, 1 + i % 6
         x = torch.randn(B, T, S, dtype=torch.float64)
         check_padded(padded_weights, x.float() if i % 2 else x * i, torch.randint(1, S + 1, (B,)))
+
+
+def grade(causal_weights, padded_weights):
+    if writes(causal_weights):
+        check_all_causal(causal_weights)
+    elif not writes(padded_weights):
+        raise NotBegun
+    check_all_padded(padded_weights)
+    if not writes(causal_weights):
+        case("causal_weights")
+        fail("causal_weights: your code returns None. Is this gap still empty? padded_weights is right.")

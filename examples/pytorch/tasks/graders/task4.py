@@ -4,7 +4,7 @@ import math
 import torch
 from torch import nn
 
-from graders.common import NotBegun, attention_check, case, compare, equal, fail, returned, show
+from graders.common import NotBegun, attention_check, case, compare, equal, fail, matches, returned, show, writes
 
 TITLE = "the tutorial's class SelfAttention"
 HINTS = (
@@ -97,15 +97,37 @@ def attend(x, weights, mask, form="right"):
 # ---- the module ----
 
 
+def explain_missing(module, d_model, missing):
+    """A layer is not registered. The forward tells why: it fails if there is none."""
+    parameters = dict(module.named_parameters())
+    begin = f"The module has no parameter {missing} (it has {len(parameters)} in all)."
+    x = torch.randn(3, d_model) * 0.5
+    try:
+        y = module(x, None)
+    except Exception:
+        y = None
+    if not parameters and y is None:
+        fail(f"{begin} The constructor's gap is still empty: it makes no layer.")
+    for other in WEIGHTS if len(parameters) == 2 and torch.is_tensor(y) else ():
+        weights = {name[2]: parameters.get(other if name == missing else name) for name in WEIGHTS}
+        if None not in weights.values() and equal(y, attend(x.double(), {role: w.double() for role, w in weights.items()}, None)):
+            fail(f"{begin} Your code uses the layer of {other} in its place, so both will always be the same. Each of the three "
+                 "needs a layer of its own.")
+    fail(f"{begin} A layer in a plain list or dict can be used, but no optimiser trains it, no file saves it, and no cast "
+         "reaches it.")
+
+
 def check_parameters(module, d_model):
     if not isinstance(module, nn.Module):
         fail("The class should be an nn.Module: class SelfAttention(nn.Module).")
     parameters = dict(module.named_parameters())
     for name in WEIGHTS:
         if name not in parameters:
-            fail(f"The module has no parameter {name} (it has {len(parameters)} in all). A layer in a plain list or dict can "
-                 "be used, but no optimiser trains it, no file saves it, and no cast reaches it.")
+            explain_missing(module, d_model, name)
         returned(name, parameters[name], (d_model, d_model))
+        if not parameters[name].any():
+            fail(f"{name} is 0 everywhere. With W_q and W_k at 0, neither ever gets a gradient: the gradient of each is a "
+                 "multiple of the other. A new layer begins with random numbers.")
     for name in parameters:
         if "bias" in name:
             fail(f"The module has a parameter {name}. The tutorial's layers have no bias: its weights would not fit this "
@@ -134,10 +156,11 @@ def check(module, x, mask, other_dims):
             error.advice = "With row_dim 0 and col_dim 1, it works. Which dim does your code take for granted?"
         raise
     if y is None:
-        fail("The module has its parameters. forward still returns None.")
+        fail("The module has its parameters. forward "
+             + ("returns None. Does a return lack?" if writes(module.forward) else "still returns None."))
     returned("y", y, x.shape)
-    right = attend(x.double(), weights, mask)
-    if equal(y, right):
+    right = attend(x.double(), weights, mask).to(x.dtype)
+    if matches("y", y, right):
         return
     if x.numel() <= 12:
         show("x", x)

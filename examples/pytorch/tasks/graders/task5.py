@@ -4,7 +4,7 @@ import math
 import torch
 from torch import nn
 
-from graders.common import attempt, attention_check, call, case, compare, equal, fail, show, text_of
+from graders.common import attempt, attention_check, call, case, compare, fail, matches, show, text_of
 
 TITLE = "several heads"
 HINTS = (
@@ -84,7 +84,7 @@ def check_split(split_heads, x, heads):
          "The heads come before the batch. Dim 0 should stay that of the sequences."),
     )
     right = split(x, heads)
-    if len(x) == 1 and not equal(yours, right):
+    if not matches("split_heads", yours, right) and len(x) == 1:
         show("x, 10 times the token plus the feature", x[0])
     compare("split_heads", yours, right, mistakes,
             "Head h should have features h * width to (h + 1) * width - 1 of every token.")
@@ -110,7 +110,7 @@ def check_merge(merge_heads, y):
                               "heads are side by side?"),
     )
     right = merge(y)
-    if len(y) == 1 and not equal(yours, right):
+    if not matches("merge_heads", yours, right) and len(y) == 1:
         show("y, head 0; 10 times the token plus the feature", y[0, 0])
     compare("merge_heads", yours, right, mistakes,
             "Row t should have head 0 of token t, then head 1 of token t, and so on.")
@@ -210,7 +210,7 @@ def check_forward(forward, B, T, C, heads, dtype):
         raise
     with torch.no_grad():
         right = m.W_o(attend(m, m.W_q(x), m.W_k(x), m.W_v(x)))
-        if not equal(yours, right):
+        if not matches("forward", yours, right):
             explain(m, x, yours, right)
 
 

@@ -4,7 +4,8 @@ import math
 import torch
 from torch.overrides import TorchFunctionMode
 
-from graders.common import attention_check, case, compare, equal, fail, returned, show
+from graders.common import (answered, attempt, attention_check, case, compare, equal, fail, matches, returned, show,
+                            text_of)
 
 TITLE = "generation with a cache of keys and values"
 HINTS = (
@@ -44,6 +45,16 @@ MISTAKES = {
     "no position": "The tokens get no position: y does not depend on their order.",
     "next position": "Each token gets the position after its own: the first one is at position 0.",
     "jump": "Only the first token gets its own position; those after it get the next one.",
+    "query without position": "The query is computed from x without its position. Keys and values have theirs.",
+    "keys without positions": "The keys are computed from x without their positions, so the scores do not depend on the order "
+                              "of the tokens.",
+    "values without positions": "The values are computed from x without their positions. Queries and keys have theirs.",
+    "value joined to keys": "The new value is joined to the keys of the tokens before, so old keys are used as values.",
+    "key joined to values": "The new key is joined to the values of the tokens before, so old values are used as keys.",
+    "other order": "Keys and values are in different orders: the new one is joined to the end of one and to the front of the "
+                   "other. Each weight then goes to the value of another token.",
+    "first and itself": "The new token attends to token 0 and to itself: what step 1 has joined is not in the cache. Does "
+                        "every step keep its keys and values?",
     "old sentence": "The tokens of the sentence before are still in the cache. Position 0 begins a new one.",
     "q as k": "The scores are products of queries with queries: the cache has W_q's results where it should have keys.",
     "k as v": "Your values are keys: y is a mean of what W_k computes.",
@@ -56,12 +67,31 @@ def attend(q, k, v):
     return torch.softmax(q @ k.transpose(-2, -1) / math.sqrt(k.size(-1)), -1) @ v
 
 
+OF_PARTS = [*MISTAKES][[*MISTAKES].index("query without position"):[*MISTAKES].index("old sentence")]
+
+
+def row_of_parts(m, x, p, form):
+    """Row p where queries, keys and values come from different rows."""
+    x = x[:, :p + 1]
+    seen = x + m.positions[:p + 1]
+    q = m.W_q((x if form == "query without position" else seen)[:, p:])
+    k = m.W_k(x if form == "keys without positions" else seen)
+    v = m.W_v(x if form == "values without positions" else seen)
+    n = min(p, 1) if form == "first and itself" else p
+    old_k, old_v = k[:, :n], v[:, :n]
+    new_k = torch.cat([old_v if form == "key joined to values" else old_k, k[:, p:]], dim=1)
+    new_v = torch.cat([old_k if form == "value joined to keys" else old_v, v[:, p:]], dim=1)
+    return m.W_o(attend(q, new_k.flip(1) if form == "other order" else new_k, new_v))
+
+
 def row_of(m, x, old, p, form="right"):
     """Row p of x (B, T, d), (B, 1, d). `old` is the sentence before, or None. None if the form cannot be computed."""
     if (form in ("next position", "jump") and p + 2 > LONGEST) or (form == "without itself" and p == 0):
         return None
     if form == "old sentence" and (old is None or len(old) != len(x)):
         return None
+    if form in OF_PARTS:
+        return row_of_parts(m, x, p, form)
     if form == "nothing":
         return torch.zeros_like(x[:, :1]) if p == 0 else None
     seen = x[:, :p + 1]
@@ -122,6 +152,30 @@ def check_work(work, batch, d):
              "that nobody reads?")
 
 
+def cached(m):
+    """For an error: "self.keys is (1, 2, 2), self.values is None"."""
+    return ", ".join(f"self.{name} is {text_of(kept.shape) if torch.is_tensor(kept) else kept}"
+                     for name, kept in ((name, getattr(m, name, None)) for name in ("keys", "values")))
+
+
+def explain_shape(m, y, x, p):
+    """A row of other shapes, at p > 0."""
+    B, d = len(x), x.size(2)
+    begin = f"y should have the shape {text_of((B, 1, d))}; yours has {text_of(y.shape)}."
+    if p > 0 and y.shape == (B, p + 1, d):
+        rows = y
+        if p == 1 and x.size(1) > 2:  # with two keys, both mistakes are the same
+            rows = attempt(m.step, x[:, 2:3].clone(), 2)
+        if torch.is_tensor(rows) and rows.dim() == 3 and all(
+                equal(rows[:, i:i + 1], row_of(m, x, None, i)) for i in range(min(rows.size(1), x.size(1)))):
+            fail(f"{begin} These are the rows of all tokens up to this one. The step returns the new one; the others have been "
+                 "returned before.")
+        fail(f"{begin} One query has become several: a mask with a row for each token gives each row another answer, and here is "
+             "one query. Which keys may the newest token not see?")
+    if p > 0 and y.shape == (B * (p + 1), 1, d):
+        fail(f"{begin} Keys and values are joined along dim 0, as if each token were another sequence. Which dim has the tokens?")
+
+
 # ---- cases ----
 
 
@@ -141,36 +195,34 @@ def check_step(m, x, old, p, otherwise):
     except Exception as error:
         if p > 0:
             error.advice = ("Step 0 works, this step does not. How many keys, and how many values, does your code have in "
-                            "this step?")
+                            f"this step? ({cached(m)}.)")
         raise
+    answered("y", y, m.step)
+    explain_shape(m, y, x, p)
     returned("y", y, right.shape)
-    if equal(y, right):
+    if matches("y", y, right):
         if p > 1:  # before, mistakes can still look right
             check_work(work, len(x), x.size(2))
         return
     if x.size(2) == 2:
         show_inputs(m, x, p)
     mistakes = {form: row_of(m, x, old, p, form) for form in MISTAKES}
-    if p == 1 and equal(y, mistakes["first alone"]) and is_first_alone(m, x, old):
-        mistakes["without itself"] = None
+    # Two mistakes can be the same in this step; the next one tells. At step 0 a value is the result, so its position is that of
+    # all. At step 1, the first alone is all but itself.
+    for at, one, other in ((0, "no position", "values without positions"), (1, "without itself", "first alone")):
+        if p == at and equal(y, mistakes[one]) and p + 1 < x.size(1):
+            following = attempt(m.step, x[:, p + 1:p + 2].clone(), p + 1)
+            if torch.is_tensor(following) and equal(following, row_of(m, x, old, p + 1, other)):
+                mistakes[one] = None
     compare("y", y, right, [(row, MISTAKES[form]) for form, row in mistakes.items()], otherwise)
-
-
-def is_first_alone(m, x, old):
-    """Without itself, or the first alone? After step 1, step 2 tells."""
-    try:
-        y = m.step(x[:, 2:3].clone(), 2)
-    except Exception:
-        return False
-    return torch.is_tensor(y) and equal(y, row_of(m, x, old, 2, "first alone"))
 
 
 def check_sentence(m, x, old, name, tokens):
     """The first `tokens` of x, one by one."""
     for p in range(tokens):
         case(f"d_model {x.size(2)}, batch {len(x)}, {name}, step {p}")
-        check_step(m, x, old, p, "This is none of the mistakes that the grader knows. Print the shapes of what is in the "
-                   "cache at each step (self.keys.shape): which tokens does it have?")
+        check_step(m, x, old, p, "This is none of the mistakes that the grader knows. Print what is in the cache at "
+                   "each step: are these the keys and values of the tokens up to this one, and in the same order?")
 
 
 def random_sentence(batch, tokens, m):
