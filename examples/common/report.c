@@ -29,7 +29,7 @@ typedef struct kept_text {
 
 struct report {
     report_options options;
-    text_buffer settings, tree, shape, snapshots; /* records */
+    text_buffer settings, tree, outputs, shape, snapshots; /* records */
     kept_text texts[TEXTS];
     int text_count;
     report_file before; /* the report being continued */
@@ -78,6 +78,14 @@ static void put_field(text_buffer *to, const char *text)
     put_escaped(to, text, strlen(text));
 }
 
+static void put_pair(text_buffer *to, const char *kind, const char *name, const char *text)
+{
+    put(to, "%s", kind);
+    put_field(to, name);
+    put_field(to, text);
+    put(to, "\n");
+}
+
 static void put_lines(text_buffer *to, const char *const *lines)
 {
     for (; *lines != NULL; lines++) {
@@ -96,10 +104,14 @@ static void put_setting(text_buffer *to, const flag_row *f, const void *options)
         memcpy(&text, (const char *)options + f->offset, sizeof text);
     }
     if (text != NULL) {
-        put(to, "setting");
-        put_field(to, flags_name(f).text);
-        put_field(to, text);
-        put(to, "\n");
+        put_pair(to, "setting", flags_name(f).text, text);
+    }
+}
+
+void report_flag(report *r, const char *name, const char *value)
+{
+    if (r != NULL) {
+        put_pair(&r->settings, "setting", name, value);
     }
 }
 
@@ -155,6 +167,12 @@ static void put_module(text_buffer *to, heed_tensor_list parameters, const char 
     }
 }
 
+static heed_tensor_list parameters_of(const report *r)
+{
+    return r->options.model != NULL ? heed_parameters(r->options.model)
+                                    : (heed_tensor_list){.count = 0};
+}
+
 /* ---- snapshots ---- */
 
 /* Norms of the parameters or of their gradients, "-" if missing. */
@@ -190,8 +208,8 @@ static void take_shape(report *r, const heed_tensor *weights)
     while (r->tokens > 2 && weights_of(r) > WEIGHTS) {
         r->tokens--;
     }
-    put(&r->shape, "shape\t%d\t%lld\t%lld\t%lld\n", heed_parameters(o->model).count,
-        (long long)r->layers, (long long)r->heads, (long long)r->tokens);
+    put(&r->shape, "shape\t%d\t%lld\t%lld\t%lld\n", parameters_of(r).count, (long long)r->layers,
+        (long long)r->heads, (long long)r->tokens);
     for (int64_t i = 0; i < r->tokens; i++) {
         put(&r->shape, "%s", i == 0 ? "tokens" : "");
         put_field(&r->shape, o->tokens[i]);
@@ -232,10 +250,10 @@ static heed_tensor *attention_of(const report *r)
 
 static void take_snapshot(report *r, int64_t step)
 {
-    const heed_tensor_list parameters = heed_parameters(r->options.model);
+    const heed_tensor_list parameters = parameters_of(r);
     HEED_SCOPE_NO_GRAD(scope);
     heed_tensor *weights = attention_of(r);
-    if (step <= r->last_snapshot || heed_error_pending()) {
+    if (step <= r->last_snapshot || r->options.model == NULL || heed_error_pending()) {
         return;
     }
     const size_t length = r->snapshots.length;
@@ -331,12 +349,18 @@ static void put_data(text_buffer *to, const report *r, report_state state)
     put(to, "\nstate\t%s\t%lld\t%lld\nsince\t%lld\n", states[state],
         (long long)heed_watch_steps(r->options.watch), (long long)r->options.steps,
         (long long)r->since);
+    if (r->options.step_name != NULL) {
+        put(to, "unit");
+        put_field(to, r->options.step_name);
+        put(to, "\n");
+    }
     text_append(to, r->settings.bytes, r->settings.length);
     text_append(to, r->tree.bytes, r->tree.length);
     put_curves(to, r);
     for (int i = 0; i < r->text_count; i++) {
         text_append(to, r->texts[i].line.bytes, r->texts[i].line.length);
     }
+    text_append(to, r->outputs.bytes, r->outputs.length);
     text_append(to, r->shape.bytes, r->shape.length);
     text_append(to, r->snapshots.bytes, r->snapshots.length);
 }
@@ -435,7 +459,7 @@ static bool snapshot_fits(const report *r, const char *fields)
 {
     const char *gradients = strchr(fields, '\t');
     const char *attention = gradients != NULL ? strchr(gradients + 1, '\t') : NULL;
-    const int64_t count = heed_parameters(r->options.model).count;
+    const int64_t count = parameters_of(r).count;
     return attention != NULL && count_words(fields, gradients) == count &&
            count_words(gradients + 1, attention) == count &&
            strspn(fields, "0123456789.+-einfa \t") >= (size_t)(attention + 1 - fields) &&
@@ -500,7 +524,7 @@ static void read_before(report *r)
 {
     char message[512];
     if (report_file_read(&r->before, r->options.path) == HEED_OK &&
-        strtoll(r->before.shape, NULL, 10) != heed_parameters(r->options.model).count) {
+        strtoll(r->before.shape, NULL, 10) != parameters_of(r).count) {
         heed_fail(HEED_ERR_VALUE, "%s: written for another model", r->options.path);
     }
     if (!heed_error_pending()) {
@@ -523,6 +547,7 @@ static void free_report(report *r)
     }
     text_free(&r->settings);
     text_free(&r->tree);
+    text_free(&r->outputs);
     text_free(&r->shape);
     text_free(&r->snapshots);
     report_file_free(&r->before);
@@ -545,7 +570,9 @@ report *report_new(report_options options)
     r->options = options;
     r->since = options.resumed;
     r->last_snapshot = -1;
-    put_module(&r->tree, heed_parameters(options.model), "", options.model, 0);
+    if (options.model != NULL) {
+        put_module(&r->tree, parameters_of(r), "", options.model, 0);
+    }
     {
         HEED_SCOPE_NO_GRAD(scope);
         take_shape(r, attention_of(r));
@@ -580,6 +607,27 @@ void report_text(report *r, int64_t step, const char *name, const char *text, si
         r->text_count--;
     }
     warn_of_error(r);
+}
+
+static void add_output(report *r, const char *kind, const char *title, const char *text)
+{
+    if (r != NULL && !heed_error_pending()) {
+        const size_t length = r->outputs.length;
+        put_pair(&r->outputs, kind, title, text);
+        r->outputs.length = heed_error_pending() ? length : r->outputs.length;
+        r->news = true;
+        warn_of_error(r);
+    }
+}
+
+void report_output(report *r, const char *title, const char *text)
+{
+    add_output(r, "output", title, text);
+}
+
+void report_picture(report *r, const char *title, const char *svg)
+{
+    add_output(r, "picture", title, svg);
 }
 
 void report_step(report *r)

@@ -1,6 +1,6 @@
-/* A report of a training run: one HTML file with its settings, model, curves, samples, and the
- * attention and the norms of weights and gradients during training. It needs no network. Reloading
- * it during training shows the latest state.
+/* A report of a training run, or of many: one HTML file with its settings, model, curves, samples,
+ * results, and the attention and the norms of weights and gradients during training. It needs no
+ * network. Reloading it during training shows the latest state.
  *
  *     report *r = report_new((report_options){.path = "run.html", .program = "gpt train", ...});
  *     report_flags(r, &flags, &options);
@@ -25,9 +25,10 @@ enum { REPORT_TOKENS = 32 };
 typedef struct report_options {
     const char *path;
     const char *program;    /* "gpt train", in warnings and as the title */
-    void *model;            /* a module */
+    void *model;            /* a module; NULL: there is none to show */
     heed_watch *watch;      /* the values of the run */
     int64_t steps, resumed; /* of the whole run; already taken by the run being resumed */
+    const char *step_name;  /* NULL: "step" */
 
     /* Causal attention weights (layers, heads, T, T) of the model for `token_count` tokens, without
      * drawing random numbers. The page shows at most REPORT_TOKENS, fewer for large models. */
@@ -44,12 +45,19 @@ typedef struct report report;
  * exists but is not a report. */
 report *report_new(report_options options);
 
-/* report_flags: sets the settings to show: all flags of this table that have a value. */
+/* report_flags: adds settings to show: all flags of this table that have a value. report_flag:
+ * adds one. */
 void report_flags(report *r, const flag_table *table, const void *options);
+void report_flag(report *r, const char *name, const char *value);
 
 /* report_text: adds a text to a step, such as a sample. If there are many, some old ones are
  * dropped. */
 void report_text(report *r, int64_t step, const char *name, const char *text, size_t length);
+
+/* report_output: adds a result: a text, in which columns stay aligned. report_picture: adds one as
+ * SVG. */
+void report_output(report *r, const char *title, const char *text);
+void report_picture(report *r, const char *title, const char *svg);
 
 /* report_step: must be called after each step. Takes a snapshot if one is due, and rewrites the
  * file every few seconds. */

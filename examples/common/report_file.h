@@ -6,12 +6,15 @@
  *     program    NAME
  *     state      training|finished|interrupted|failed    STEP    STEPS
  *     since      STEP                      the first step with data
+ *     unit       NAME                      of the steps, if it is not "step"
  *     setting    NAME    VALUE
  *     module     DEPTH   NAME    KIND      DESCRIPTION
  *     parameter  DEPTH   NAME    SHAPE     COUNT   INDEX    a tied one has the index of the first
  *     buffer     DEPTH   NAME    SHAPE     COUNT
  *     curve      NAME    N       X Y X Y ...       X ...    each point averages N values; spikes
  *     text       STEP    NAME    TEXT
+ *     output     TITLE   TEXT
+ *     picture    TITLE   SVG
  *     shape      PARAMETERS      LAYERS    HEADS   TOKENS   of the snapshots
  *     tokens     TOKEN   TOKEN ...
  *     snapshot   STEP    norms of the weights by INDEX    of the gradients    ATTENTION

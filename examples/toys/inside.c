@@ -98,10 +98,9 @@ heed_tensor *toys_attention(struct toys_model *m, const toys_batch *b, int layer
     return heed_scope_keep(&scope, weights);
 }
 
-/* The texts of a row's tokens. */
-static char (*labels_of(const toys_run *r, const toys_batch *b))[TOYS_LABEL]
+toys_text *toys_labels(const toys_run *r, const toys_batch *b)
 {
-    char(*labels)[TOYS_LABEL] = heed_alloc((size_t)b->shape.tokens * sizeof *labels);
+    toys_text *labels = heed_alloc((size_t)b->shape.tokens * sizeof *labels);
     for (int64_t i = 0; labels != NULL && i < b->shape.tokens; i++) {
         if (b->shape.vocabulary == 0) {
             snprintf(labels[i], TOYS_LABEL, "%c%d", i % 2 == 0 ? 'x' : 'y', (int)(i / 2 % 100) + 1);
@@ -115,7 +114,7 @@ static char (*labels_of(const toys_run *r, const toys_batch *b))[TOYS_LABEL]
 /* Draws a layer's heads as text or, to a figure, as SVG. */
 static void draw_attention(FILE *stream, figure *f, const toys_run *r, const toys_batch *b)
 {
-    char(*labels)[TOYS_LABEL] = labels_of(r, b);
+    toys_text *labels = toys_labels(r, b);
     const char **names =
         labels == NULL ? NULL : heed_alloc((size_t)b->shape.tokens * sizeof *names);
     for (int64_t i = 0; names != NULL && i < b->shape.tokens; i++) {

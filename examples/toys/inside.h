@@ -11,6 +11,10 @@
  * message names `flag`. */
 toys_batch toys_input(const toys_run *r, const char *flag, const char *text);
 
+/* toys_labels: the texts of the tokens of a batch's first row; free them with heed_free. */
+typedef char toys_text[TOYS_LABEL];
+toys_text *toys_labels(const toys_run *r, const toys_batch *b);
+
 /* toys_layer_path: the module path of a part of a layer, such as ".W_o"; "": the layer itself. */
 typedef struct toys_path {
     char text[64];

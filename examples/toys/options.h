@@ -85,6 +85,8 @@ enum { LOSS_F32, LOSS_F64 };
       "overwrite existing files")                                                                  \
     X(STRING, svg,          "FILE",      0, 0,          (0),                                       \
       "draw the share of a sweep's runs that learned to this file")                                \
+    X(STRING, report,       "FILE",      0, 0,          (0),                                       \
+      "write a page with curves, settings and results to this file")       \
     X(STRING, log,          "FILE",      0, 0,          (0),                                       \
       "one run: write a CSV row for each step to this file")                                       \
     X(SWITCH, losses,       "",          0, 0,          (0),                                       \

@@ -2,12 +2,14 @@
 #include "examples/toys/program.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "examples/common/console.h"
 #include "examples/common/preflight.h"
 #include "examples/toys/inside.h"
+#include "examples/toys/page.h"
 
 static const char program[] = "toys";
 static const char needs_less[] = "--batch, --test-rows, --width or --jobs";
@@ -54,6 +56,7 @@ static void check_files(const toys_options *o)
         {.flag = "--svg", .path = o->svg, .written = true, .device = true},
         {.flag = "--log", .path = o->log, .written = true, .device = true},
         {.flag = "--attention-svg", .path = o->attention_svg, .written = true, .device = true},
+        {.flag = "--report", .path = o->report, .written = true},
     };
     path_check_all(files, sizeof files / sizeof *files);
     if (o->csv != NULL && !o->force && !o->resume) {
@@ -61,7 +64,7 @@ static void check_files(const toys_options *o)
                           "use --resume to continue it, or --force to overwrite it");
     }
     for (size_t i = 1; i < sizeof files / sizeof *files && !o->force; i++) {
-        if (files[i].path != NULL) {
+        if (files[i].path != NULL && !(o->resume && files[i].path == o->report)) {
             path_check_unused(files[i].flag, files[i].path, way_out);
         }
     }
@@ -86,27 +89,27 @@ static void put_loss(const toys_run *run)
 }
 
 /* The result in words. */
-static void put_result(const toys_run *run, const toys_result *x)
+static void put_result(FILE *stream, const toys_run *run, const toys_result *x)
 {
     const toys_task *t = run->task;
-    printf("%s: ", t->name);
+    fprintf(stream, "%s: ", t->name);
     if (x->learned_at >= 0) {
-        printf("learned after %lld steps", (long long)x->learned_at);
+        fprintf(stream, "learned after %lld steps", (long long)x->learned_at);
     } else {
-        printf("not learned in %lld steps", (long long)x->steps);
+        fprintf(stream, "not learned in %lld steps", (long long)x->steps);
     }
-    printf("; test score %.4f, loss %.4f; the best possible loss is %.4f", x->test.score,
-           x->test.loss, x->best);
+    fprintf(stream, "; test score %.4f, loss %.4f; the best possible loss is %.4f", x->test.score,
+            x->test.loss, x->best);
     if (t->simple != NULL) {
-        printf(", that of the %s %.4f", t->simple_name, x->simple);
+        fprintf(stream, ", that of the %s %.4f", t->simple_name, x->simple);
     }
     if (!isnan(x->longer)) {
-        printf("; score at length %lld: %.4f", (long long)run->settings.longer, x->longer);
+        fprintf(stream, "; score at length %lld: %.4f", (long long)run->settings.longer, x->longer);
     }
     if (x->steps > 0 && !isfinite(x->train_loss)) {
-        printf("; the loss became %f", x->train_loss);
+        fprintf(stream, "; the loss became %f", x->train_loss);
     }
-    printf("; %.1f s\n", x->seconds);
+    fprintf(stream, "; %.1f s\n", x->seconds);
 }
 
 static heed_watch *watch(const toys_options *o, const toys_run *run)
@@ -124,9 +127,8 @@ static heed_watch *watch(const toys_options *o, const toys_run *run)
     return w;
 }
 
-static void train_one(toys_run *run, const toys_options *o)
+static void train_one(toys_run *run, const toys_options *o, heed_watch *w, report *page)
 {
-    heed_watch *w = watch(o, run);
     bool more = !heed_error_pending();
     if (o->losses) {
         put_settings(o, run);
@@ -143,43 +145,76 @@ static void train_one(toys_run *run, const toys_options *o)
             heed_watch_value(w, "score", run->result.test.score);
         }
         heed_watch_step(w);
+        report_step(page);
         if (o->losses) {
             put_loss(run);
         }
     }
-    heed_watch_free(w);
+}
+
+static void draw(const toys_options *o, const toys_run *run)
+{
+    HEED_SCOPE_NO_GRAD(scope);
+    if ((o->attention || o->attention_svg != NULL) && !heed_error_pending()) {
+        const toys_batch input = toys_input(run, "--input", o->input);
+        if (o->attention && !heed_error_pending()) {
+            toys_attention_text(stdout, run, &input);
+        }
+        if (o->attention_svg != NULL && !heed_error_pending()) {
+            toys_attention_svg(o->attention_svg, run, &input);
+        }
+    }
 }
 
 /* What the flags ask to see. */
-static void look_inside(const toys_options *o, const toys_run *run)
+static void look_inside(FILE *stream, const toys_options *o, const toys_run *run)
 {
     HEED_SCOPE_NO_GRAD(scope);
-    const bool drawn = o->attention || o->attention_svg != NULL;
-    const toys_batch input = drawn ? toys_input(run, "--input", o->input) : (toys_batch){.rows = 0};
-    if (o->attention && !heed_error_pending()) {
-        toys_attention_text(stdout, run, &input);
-    }
-    if (o->attention_svg != NULL && !heed_error_pending()) {
-        toys_attention_svg(o->attention_svg, run, &input);
-    }
     if (o->scores && !heed_error_pending()) {
-        toys_put_scores(stdout, run);
+        toys_put_scores(stream, run);
     }
     if (o->ablate && !heed_error_pending()) {
-        toys_put_ablation(stdout, run);
+        toys_put_ablation(stream, run);
     }
     if (o->attribution && !heed_error_pending()) {
-        toys_put_attribution(stdout, run);
+        toys_put_attribution(stream, run);
     }
     if (o->patch && !heed_error_pending()) {
-        toys_put_patching(stdout, run, o->input, o->corrupted);
+        toys_put_patching(stream, run, o->input, o->corrupted);
     }
     if (o->by_position && !heed_error_pending()) {
-        toys_put_positions(stdout, run);
+        toys_put_positions(stream, run);
     }
     if (o->spectrum && !heed_error_pending()) {
-        toys_put_spectrum(stdout, run);
+        toys_put_spectrum(stream, run);
     }
+}
+
+/* The result and what the flags ask to see; the caller frees it. NULL on error. */
+static char *conclude(toys_run *run, const toys_options *o, report *page)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *stream = heed_error_pending() ? NULL : open_memstream(&text, &length);
+    if (stream != NULL) {
+        const toys_result x = toys_run_end(run);
+        put_result(stream, run, &x);
+        fflush(stream);
+        report_output(page, "Result", text);
+        const size_t before = length;
+        look_inside(stream, o, run);
+        fflush(stream);
+        if (length > before) {
+            report_output(page, "Measurements", text + before + 1); /* without an empty line */
+        }
+    }
+    if (!heed_error_pending() && (stream == NULL || ferror(stream))) {
+        heed_fail(HEED_ERR_MEMORY, "toys: out of memory");
+    }
+    if (stream != NULL) {
+        fclose(stream);
+    }
+    return text;
 }
 
 /* Before training. */
@@ -197,22 +232,42 @@ static void check_inputs(const toys_options *o, const toys_run *run)
     }
 }
 
-/* *ready: what follows is no error of the command line. */
+/* Trains the run, and writes what was asked for. *ready: what follows is no error of the command
+ * line. */
+static void train_and_tell(const toys_options *o, toys_run *run, bool *ready)
+{
+    toys_page page;
+    heed_watch *w = watch(o, run);
+    toys_page_begin_run(&page, o, run, w);
+    *ready = !heed_error_pending();
+    if (*ready) {
+        train_one(run, o, w, page.report);
+    }
+    char *text = conclude(run, o, page.report);
+    toys_page_end(&page);
+    heed_watch_free(w); /* prints the last step */
+    if (text != NULL) {
+        fputs(text, stdout);
+        draw(o, run);
+    }
+    free(text);
+}
+
 static heed_status run_one(const toys_options *o, const toys_task *task, bool *ready)
 {
     toys_run run;
     check_files(o);
     *ready = !heed_error_pending();
+    if (!*ready) {
+        return heed_error_pending();
+    }
     toys_run_begin(&run, task, &o->settings, (uint64_t)o->seed);
     if (!heed_error_pending()) {
         check_inputs(o, &run);
         *ready = !heed_error_pending();
     }
-    train_one(&run, o);
     if (!heed_error_pending()) {
-        const toys_result x = toys_run_end(&run);
-        put_result(&run, &x);
-        look_inside(o, &run);
+        train_and_tell(o, &run, ready);
     }
     toys_run_free(&run);
     return heed_error_pending();
@@ -224,12 +279,22 @@ static heed_status run_one(const toys_options *o, const toys_task *task, bool *r
 static void lead(const toys_options *o, toys_runs *runs, toys_ranks *ranks, bool *ready)
 {
     const int64_t jobs = ranks != NULL && !o->given.jobs ? 1 : o->jobs;
+    toys_page page;
     check_files(o);
+    if (o->svg != NULL && !toys_sweep_drawable(runs) && !heed_error_pending()) {
+        heed_fail(HEED_ERR_VALUE, "--svg: draws sweeps of at most two settings and 64 values each");
+    }
     if (o->csv != NULL && !heed_error_pending()) {
         toys_runs_open(runs, o->csv, o->resume);
     }
+    heed_watch *w = heed_watch_new((heed_watch_options){
+        .steps = runs->count, .resumed = runs->done, .terminal = stderr, .step_name = "run"});
+    toys_page_begin_runs(&page, o, runs, w);
     *ready = !heed_error_pending();
-    toys_runs_execute(runs, (int)jobs, ranks, stderr);
+    toys_runs_execute(runs, (int)jobs, ranks, w, page.report);
+    toys_page_add_runs(&page, runs);
+    toys_page_end(&page);
+    heed_watch_free(w);
     if (!heed_error_pending()) {
         toys_table(stdout, runs);
     }

@@ -292,13 +292,19 @@ heed_status toys_runs_open(toys_runs *r, const char *path, bool resume)
 
 /* ---- taking and putting ---- */
 
-int64_t toys_runs_take(toys_runs *r)
+/* Whether a run is left that may be taken. With the lock held. */
+static bool runs_left(toys_runs *r)
 {
-    pthread_mutex_lock(&r->lock);
     while (r->next < r->count && r->records[r->next].done) {
         r->next++;
     }
-    const bool more = r->next < r->count && !r->stop && !interrupted();
+    return r->next < r->count && !r->stop && !interrupted();
+}
+
+int64_t toys_runs_take(toys_runs *r)
+{
+    pthread_mutex_lock(&r->lock);
+    const bool more = runs_left(r);
     const int64_t record = more ? r->next++ : -1;
     r->taken += more;
     pthread_mutex_unlock(&r->lock);
@@ -398,14 +404,13 @@ static void wait_a_while(toys_runs *r, bool serves)
 }
 
 /* Shows each run that has ended, until all have. */
-static void attend(toys_runs *r, heed_watch *w, toys_ranks *ranks)
+static void attend(toys_runs *r, toys_ranks *ranks, heed_watch *w, report *page)
 {
     int64_t shown = r->done;
     bool more = true;
     while (more) {
         pthread_mutex_lock(&r->lock);
-        const bool left = r->next < r->count && !r->stop && !interrupted();
-        more = left || r->taken > 0;
+        more = runs_left(r) || r->taken > 0;
         if (more && shown == r->done) {
             wait_a_while(r, ranks != NULL);
         }
@@ -415,6 +420,7 @@ static void attend(toys_runs *r, heed_watch *w, toys_ranks *ranks)
         for (; shown < done; shown++) {
             heed_watch_value(w, "learned", share);
             heed_watch_step(w);
+            report_step(page);
         }
         if (ranks != NULL) {
             ranks->serve(ranks, r);
@@ -422,24 +428,24 @@ static void attend(toys_runs *r, heed_watch *w, toys_ranks *ranks)
     }
 }
 
-heed_status toys_runs_execute(toys_runs *r, int jobs, toys_ranks *ranks, FILE *terminal)
+heed_status toys_runs_execute(toys_runs *r, int jobs, toys_ranks *ranks, heed_watch *w,
+                              report *page)
 {
     pthread_t threads[256];
     int started = 0;
+    const bool failed = heed_error_pending() != HEED_OK;
     r->next = 0;
-    r->stop = heed_error_pending() != HEED_OK; /* other processes get nothing to do */
-    heed_watch *w = heed_watch_new((heed_watch_options){
-        .steps = r->count, .resumed = r->done, .terminal = terminal, .step_name = "run"});
-    for (; started < jobs && started < r->count - r->done && w != NULL; started++) {
+    r->stop = failed; /* other processes get nothing to do */
+    for (; started < jobs && started < r->count - r->done && !failed; started++) {
         if (pthread_create(&threads[started], NULL, work, r) != 0) {
             break;
         }
     }
-    if (started == 0 && r->done < r->count && w != NULL) {
+    if (started == 0 && r->done < r->count && !failed) {
         heed_fail(HEED_ERR_MEMORY, "toys: out of memory: no thread can be started");
     }
     if (!heed_error_pending()) {
-        attend(r, w, ranks);
+        attend(r, ranks, w, page);
     }
     r->stop = r->stop || heed_error_pending();
     for (int i = 0; i < started; i++) {
@@ -448,7 +454,6 @@ heed_status toys_runs_execute(toys_runs *r, int jobs, toys_ranks *ranks, FILE *t
     if (ranks != NULL) {
         ranks->finish(ranks, r);
     }
-    heed_watch_free(w);
     if (r->error != HEED_OK && !heed_error_pending()) {
         heed_fail(r->error, "%s", r->message);
     }

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "examples/common/report.h"
 #include "examples/toys/run.h"
 
 enum { TOYS_MOST_KEY = 1024 };
@@ -69,15 +70,22 @@ typedef struct toys_ranks {
     void (*finish)(struct toys_ranks *self, toys_runs *r); /* no more runs; waits for all */
 } toys_ranks;
 
-/* toys_runs_execute: runs all that are not done, on `jobs` threads, with progress on `terminal` or,
- * if it is NULL, without. ranks: NULL, or the other processes. */
-heed_status toys_runs_execute(toys_runs *r, int jobs, toys_ranks *ranks, FILE *terminal);
+/* toys_runs_execute: runs all that are not done, on `jobs` threads. ranks: NULL, or the other
+ * processes. Each run that has ended is a step of the watch and of the page, or NULL. */
+heed_status toys_runs_execute(toys_runs *r, int jobs, toys_ranks *ranks, heed_watch *w,
+                              report *page);
 
 /* ---- tables (table.c) ---- */
 
+/* toys_varies: true if the points have different values of this setting. */
+bool toys_varies(const toys_runs *r, const flag_row *f);
+
 /* toys_table: a line for each point: the share that learned, and quartiles. Only runs that are done
- * count. toys_sweep_svg: the same as a picture, for sweeps of one or two settings. */
+ * count. toys_sweep_draw: the same as a picture, toys_sweep_svg: in a file, for sweeps of one or
+ * two settings that have at most 64 values each. */
 void toys_table(FILE *stream, const toys_runs *r);
+bool toys_sweep_drawable(const toys_runs *r);
+void toys_sweep_draw(FILE *stream, const toys_runs *r);
 heed_status toys_sweep_svg(const toys_runs *r, const char *path);
 
 /* toys_quantile: of `count` numbers in ascending order, q in [0, 1], interpolated as in numpy; the

@@ -100,8 +100,7 @@ static double learned(const toys_runs *r, int64_t point)
 
 /* ---- the table ---- */
 
-/* True if the points have different values of this setting. */
-static bool varies(const toys_runs *r, const flag_row *f)
+bool toys_varies(const toys_runs *r, const flag_row *f)
 {
     for (int64_t i = 1; i < r->point_count; i++) {
         if (strcmp(flags_text(f, &r->points[i].settings).text,
@@ -143,7 +142,7 @@ static void put_point(FILE *stream, const toys_runs *r, int64_t point, bool long
     fprintf(stream, "%-10s", p->task->name);
     for (int i = 0; i < toys_setting_flags.count; i++) {
         const flag_row *f = &toys_setting_flags.flags[i];
-        if (varies(r, f)) {
+        if (toys_varies(r, f)) {
             fprintf(stream, " %*s", (int)strlen(f->name) > 10 ? (int)strlen(f->name) : 10,
                     flags_rounded(f, &p->settings).text);
         }
@@ -171,7 +170,7 @@ void toys_table(FILE *stream, const toys_runs *r)
     int width = 10;
     for (int i = 0; i < toys_setting_flags.count; i++) {
         const int name = (int)strlen(toys_setting_flags.flags[i].name);
-        width += varies(r, &toys_setting_flags.flags[i]) ? 1 + (name > 10 ? name : 10) : 0;
+        width += toys_varies(r, &toys_setting_flags.flags[i]) ? 1 + (name > 10 ? name : 10) : 0;
     }
     fprintf(stream, "%*s %6s %9s  %30s   %30s   %9s%s %9s %9s\n", width, "", "", "",
             "----- steps to learn -----", "-------- test loss -------", "",
@@ -179,7 +178,7 @@ void toys_table(FILE *stream, const toys_runs *r)
     fprintf(stream, "%-10s", "task");
     for (int i = 0; i < toys_setting_flags.count; i++) {
         const flag_row *f = &toys_setting_flags.flags[i];
-        if (varies(r, f)) {
+        if (toys_varies(r, f)) {
             fprintf(stream, " %10s", f->name);
         }
     }
@@ -197,7 +196,7 @@ void toys_table(FILE *stream, const toys_runs *r)
 static const flag_row *varying(const toys_runs *r, int skip)
 {
     for (int i = 0; i < toys_setting_flags.count; i++) {
-        if (varies(r, &toys_setting_flags.flags[i]) && skip-- == 0) {
+        if (toys_varies(r, &toys_setting_flags.flags[i]) && skip-- == 0) {
             return &toys_setting_flags.flags[i];
         }
     }
@@ -206,8 +205,8 @@ static const flag_row *varying(const toys_runs *r, int skip)
 
 enum { MOST_VALUES = 64, CELL = 64, LEFT = 110, TOP = 64 };
 
-/* The distinct values of a setting, in the order of the points. */
-static int values_of(const toys_runs *r, const flag_row *f, flag_value values[MOST_VALUES])
+/* The distinct values of a setting, in the order of the points; after too many it stops. */
+static int values_of(const toys_runs *r, const flag_row *f, flag_value values[MOST_VALUES + 1])
 {
     int count = f == NULL;
     if (f == NULL) {
@@ -219,7 +218,7 @@ static int values_of(const toys_runs *r, const flag_row *f, flag_value values[MO
         while (place < count && strcmp(values[place].text, value.text) != 0) {
             place++;
         }
-        if (place == count && count < MOST_VALUES) {
+        if (place == count && count <= MOST_VALUES) {
             values[count++] = value;
         }
     }
@@ -262,11 +261,12 @@ static void put_cell(FILE *stream, const toys_runs *r, int64_t point, int column
 static void draw_sweep(FILE *stream, const toys_runs *r, const flag_row *across,
                        const flag_row *down)
 {
-    flag_value columns[MOST_VALUES], rows[MOST_VALUES];
+    flag_value columns[MOST_VALUES + 1], rows[MOST_VALUES + 1];
     const int wide = values_of(r, across, columns), high = values_of(r, down, rows);
     const int width = LEFT + wide * CELL + 20, height = TOP + high * CELL + 30;
     fprintf(stream,
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\">\n"
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+            "font-family=\"sans-serif\" font-size=\"12\">\n"
             "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n"
             "<text x=\"10\" y=\"20\" font-weight=\"bold\" fill=\"#222\">%s: share of runs that "
             "learned</text>\n<text x=\"10\" y=\"%d\" font-size=\"10\" fill=\"#222\">below: median "
@@ -290,15 +290,24 @@ static void draw_sweep(FILE *stream, const toys_runs *r, const flag_row *across,
     fputs("</svg>\n", stream);
 }
 
+bool toys_sweep_drawable(const toys_runs *r)
+{
+    flag_value values[MOST_VALUES + 1];
+    return varying(r, 2) == NULL && values_of(r, varying(r, 0), values) <= MOST_VALUES &&
+           values_of(r, varying(r, 1), values) <= MOST_VALUES;
+}
+
+void toys_sweep_draw(FILE *stream, const toys_runs *r)
+{
+    draw_sweep(stream, r, varying(r, 0), varying(r, 1));
+}
+
 heed_status toys_sweep_svg(const toys_runs *r, const char *path)
 {
     figure f = {.height = 0};
-    if (varying(r, 2) != NULL) {
-        return heed_fail(HEED_ERR_VALUE, "--svg: draws sweeps of at most two settings");
-    }
     FILE *stream = figure_part(&f);
     if (stream != NULL) {
-        draw_sweep(stream, r, varying(r, 0), varying(r, 1));
+        toys_sweep_draw(stream, r);
     }
     figure_end_part(&f);
     figure_write(&f, "--svg", path);

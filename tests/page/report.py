@@ -188,10 +188,32 @@ def check_training(driver, path):
     page.check_quiet()
 
 
+def check_toys(driver, folder):
+    """The page of a run of toys has its tables and attention; that of many has a table, a picture and no model."""
+    page = Page(driver, os.path.join(folder, "recall.html"))
+    assert page.text("#title") == "toys recall"
+    assert page.text("#results").count("as an induction head") == 1
+    assert page.run("[...document.querySelectorAll('#results h3')].map(e => e.textContent)") == ["Result", "Measurements"]
+    assert page.find("#attention").is_displayed() and page.text("#sentence").startswith("k")
+    assert "test_loss" in page.text("#facts") and "score" in page.text("#facts")
+    check_axe(page)
+    page.check_quiet()
+    page = Page(driver, os.path.join(folder, "sweep.html"))
+    assert page.text("#state") == "Finished after run 8 of 8.", page.text("#state")
+    assert page.text("#charts figure:first-child .readout").startswith("run 8: learned"), page.text("#charts")
+    assert len(page.text("#results pre").splitlines()) == 6
+    assert "width=8,16" in page.text("#flags") and "--steps" in page.text("#flags")
+    assert page.run("document.querySelector('#results img').naturalWidth") > 200
+    assert not page.find("#inside").is_displayed() and "parameters" not in page.text("#facts")
+    check_axe(page)
+    check_axe(Page(driver, os.path.join(folder, "sweep.html"), 360, "dark"))
+    page.check_quiet()
+
+
 def check_empty(driver, folder):
     """A run without steps, and a page without data."""
     page = Page(driver, os.path.join(folder, "empty.html"))
-    assert "No step has been taken yet." in page.text("#charts")
+    assert "No step has ended yet." in page.text("#charts")
     page.check_quiet()
 
 
@@ -210,6 +232,9 @@ def main():
         check_axe(page)
         check_widths(driver, gpt, pictures)
         check_widths(driver, toy, pictures)
+        for name in ("recall", "sweep"):
+            check_widths(driver, os.path.join(folder, f"{name}.html"), pictures)
+        check_toys(driver, folder)
         check_training(driver, gpt)
         check_empty(driver, folder)
     finally:

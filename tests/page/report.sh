@@ -31,6 +31,13 @@ train --steps 0 --warmup 0 --report "$folder/empty.html"
 "$build/next_token" --steps 300 --save "$folder/toy2" > /dev/null 2>&1
 cmp -s "$folder/toy" "$folder/toy2" || fail "next_token --report changes training"
 
+# The pages of build/toys: one run, and many.
+"$build/toys" recall --steps 120 --scores --report "$folder/recall.html" > "$folder/with" 2> /dev/null
+"$build/toys" recall --steps 120 --scores > "$folder/without" 2> /dev/null
+sed 's/[0-9.]* s$//' "$folder/with" > "$folder/with.plain"
+sed 's/[0-9.]* s$//' "$folder/without" | cmp -s - "$folder/with.plain" || fail "toys --report changes training"
+"$build/toys" copy --sweep width=8,16 --sweep heads=1,2 --seeds 2 --steps 60 --report "$folder/sweep.html" > /dev/null 2>&1
+
 # A resumed run continues its report.
 train --steps 20 --report "$folder/part.html" --save "$folder/part"
 "$build/gpt" train --resume "$folder/part" --steps 40 --report "$folder/part.html" 2> /dev/null

@@ -135,6 +135,21 @@ expect 0 "^ *11  *[0-9.]*  *[0-9.]*  *0.0000  *[45]\." "$toys" regression --step
 
 expect 0 "^[0-9]* of 6 frequencies have [0-9.]* %" "$toys" modadd --symbols 13 --steps 50 --spectrum
 
+# ---- pages ----
+
+"$toys" copy --steps 20 --report "$scratch/page.html" > /dev/null 2>&1
+has "^<!-- heed report 1 -->" "$scratch/page.html"
+has "^state	finished	20	20" "$scratch/page.html"
+refuse "--report: $scratch/page.html exists; use --force" copy --steps 20 --report "$scratch/page.html"
+expect 0 "^copy: " "$toys" copy --steps 20 --report "$scratch/page.html" --force
+refuse "--report: $scratch/one exists and is not a report" copy --force --report "$scratch/one"
+refuse "--report: cannot write /none/x" copy --report /none/x
+refuse "--report is --csv" copy --seeds 2 --csv "$scratch/x" --report "$scratch/x"
+"$toys" copy --seeds 2 --steps 20 --csv "$scratch/two" --report "$scratch/two.html" > /dev/null 2>&1
+"$toys" copy --seeds 2 --steps 20 --csv "$scratch/two" --report "$scratch/two.html" --resume > /dev/null 2>&1
+has "^state	finished	2	2" "$scratch/two.html"
+has "^curve	learned	1	1 [0-9.]* 2 " "$scratch/two.html" # the page is continued
+
 # ---- help and bad flags ----
 
 expect 0 "^usage: toys TASK" "$toys" --help
