@@ -561,7 +561,8 @@ check-differential: torch shared
 # ---- benchmarks ----
 
 # The programs are named bench_...; bench/README.md describes what they measure and how.
-HEED_BENCH    := $(patsubst %.c,$(BUILD)/%.o,$(wildcard bench/heed/*.c)) $(BUILD)/bench/serve.o
+HEED_BENCH    := $(patsubst %.c,$(BUILD)/%.o,$(wildcard bench/heed/*.c)) $(BUILD)/bench/serve.o \
+                 $(call parts,toys) $(COMMON_PARTS)
 MACHINE_FLAGS  = -O3 -ffp-contract=fast $(foreach f,-march=$(MACHINE) -mprefer-vector-width=512,\
                      $(shell $(CC) $(f) -E -x c /dev/null > /dev/null 2>&1 && echo $(f)))
 

@@ -9,7 +9,8 @@ set -eu
 build=$1
 unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE # presets that slow down a peer
 TORCHINDUCTOR_CACHE_DIR=$(cd "$build" && pwd)/torchinductor
-export PYTHONDONTWRITEBYTECODE=1 TORCHINDUCTOR_CACHE_DIR
+BENCH_HEED=$(cd "$build" && pwd)/bench_heed
+export PYTHONDONTWRITEBYTECODE=1 TORCHINDUCTOR_CACHE_DIR BENCH_HEED
 here=$(dirname "$0")
 native="-O3 -march=native"
 peak=$build/bench_peak

@@ -1,5 +1,7 @@
 /* Heed's side of the benchmark; see bench/serve.h. `bench_heed growth` prints the growth of the
- * time per token with each size of a GPT. */
+ * time per token with each size of a GPT; `bench_heed data NAME COUNT FILE` writes what the peers
+ * in Python need of small models. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "bench/heed/tables.h"
@@ -25,6 +27,11 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "growth") == 0) {
         return print_growth();
     }
+    if (argc == 5 && strcmp(argv[1], "data") == 0) {
+        return save_toys(argv[2], atoi(argv[3]), argv[4]);
+    }
+    add_toys(&table);
+    add_stacked(&table);
     add_training(&table);
     add_gpts(&table);
     add_products(&table);

@@ -4,7 +4,9 @@
 
 #include "bench/heed/workloads.h"
 
-void add_training(struct table *table);   /* W1 to W3, MLP */
+void add_toys(struct table *table);       /* W1, models of build/toys, many seeds */
+void add_stacked(struct table *table);    /* the same seeds in one model */
+void add_training(struct table *table);   /* W2, W3, MLP */
 void add_gpts(struct table *table);       /* W4, other GPTs, generation */
 void add_products(struct table *table);   /* W5 */
 void add_operations(struct table *table); /* W6 */
@@ -17,5 +19,9 @@ double bytes_per_node(const struct workload *w);
 /* print_growth: prints W4's time per token as each of its sizes grows (growth.c); returns main's
  * status. */
 int print_growth(void);
+
+/* save_toys: writes the first weights, data and losses of `count` seeds of a model in toy_sizes.h to
+ * a safetensors file (toys.c); returns main's status. */
+int save_toys(const char *name, int count, const char *path);
 
 #endif

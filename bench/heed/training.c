@@ -1,5 +1,4 @@
-/* Training steps: the toy (W1), one head (W2), a perceptron (MLP) and multi-head attention (W3). A
- * model is trained a little before it is timed, and its loss must fall. */
+/* Training steps: one head (W2), a perceptron (MLP) and multi-head attention (W3). A model is trained a little before it is timed, and its loss must fall. */
 #include "bench/heed/training.h"
 
 #include <math.h>
@@ -30,8 +29,7 @@ void training_step(void)
     heed_optimizer_step(now.optimizer);
 }
 
-/* Only forward, with its graph. */
-static void forward_step(void)
+void forward_step(void)
 {
     HEED_SCOPE(scope);
     now.loss();
@@ -90,48 +88,9 @@ static heed_optimizer *optimizer_of(int kind, void *const *modules)
     return kind == SGD ? heed_sgd_new(all, 1e-3) : heed_adam_new(all, 1e-3);
 }
 
-/* ---- W1: 5 tokens, d_model 2, masked self-attention, a Linear ---- */
-
-static struct heed_embedding *we;
-static struct heed_position_encoding *pe;
-static struct heed_self_attention *attention;
-static struct heed_linear *fc;
-
-static heed_tensor *toy_loss(void)
-{
-    heed_tensor *e = heed_position_encoding_forward(pe, heed_embedding_forward(we, x));
-    heed_tensor *attended = heed_self_attention_forward(attention, e, mask);
-    return heed_cross_entropy(heed_linear_forward(fc, heed_add(attended, e)), targets);
-}
-
-static struct training toy(int optimizer)
-{
-    we = heed_embedding_new(5, 2);
-    pe = heed_position_encoding_new(2, 5);
-    attention = heed_self_attention_new(2, 0, 1);
-    fc = heed_linear_new(2, 5);
-    x = heed_from_i64((int64_t[]){0, 1, 2, 3, 4}, HEED_SHAPE(5));
-    targets = heed_from_i64((int64_t[]){1, 2, 3, 4, 0}, HEED_SHAPE(5));
-    mask = heed_causal_block_mask(5);
-    struct training t = {.loss = toy_loss, .modules = {we, pe, attention, fc}};
-    t.optimizer = optimizer_of(optimizer, t.modules);
-    return t;
-}
-
-static const char *prepare_toy(const struct workload *w)
-{
-    return begin_training(toy(w->variant));
-}
-
-void first_toy_step(void)
-{
-    HEED_SCOPE(scope);
-    start_training(toy(ADAM));
-    training_step();
-    end_training();
-}
-
 /* ---- W2: one head of 16 of 32 features, 4 rows of 8 tokens; the loss is the mean square ---- */
+
+static struct heed_self_attention *attention;
 
 static heed_tensor *head_loss(void)
 {
@@ -257,14 +216,8 @@ void add_training(struct table *table)
     static const char *const forms[] = {
         [FUSED] = "w3", [COMPOSED] = "w3.composed", [MODULE] = "w3.module"};
     struct workload w = {
-        .unit = "us", .scale = 1e6, .run = training_step, .finish = end_training, .variant = ADAM};
-    w.prepare = prepare_toy;
-    add_workload(table, w, "w1.adam");
-    w.run = forward_step;
-    add_workload(table, w, "w1.forward");
-    w.run = training_step;
+        .unit = "us", .scale = 1e6, .run = training_step, .finish = end_training};
     w.variant = SGD;
-    add_workload(table, w, "w1.sgd");
     w.prepare = prepare_head;
     add_workload(table, w, "w2.sgd");
     /* forward, the gradients of weights, and the gradient of the second layer's input */

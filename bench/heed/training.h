@@ -14,10 +14,12 @@ struct training {
 };
 
 /* start_training: makes training_step() train `t`. begin_training: also trains a little; returns
- * NULL, or an error if the loss does not fall. end_training: frees the modules. */
+ * NULL, or an error if the loss does not fall. forward_step: only forward, with its graph.
+ * end_training: frees the modules. */
 void start_training(struct training t);
 const char *begin_training(struct training t);
 void training_step(void);
+void forward_step(void);
 void end_training(void);
 
 /* ---- models of other workloads ---- */

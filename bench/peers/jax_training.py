@@ -7,15 +7,16 @@ of a compiled loop (fori_loop). Both update the state in place (donated buffers)
 import math
 import os
 
-from serve import GPTS, THREADS, TRAINED, answer_requests, check_losses
+from serve import GPTS, THREADS, TRAINED, WORKER, answer_requests, check_losses, time_chunk
 
 # XLA starts a thread for each processor that it may use, and has no setting for their number.
-if hasattr(os, "sched_setaffinity"):  # Linux
+if hasattr(os, "sched_setaffinity") and WORKER is None:  # Linux
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:THREADS])
 
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 from jax import lax  # noqa: E402
+from toys import check_first, toys_of  # noqa: E402
 
 keys = iter(jax.random.split(jax.random.PRNGKey(0), 1 << 14))
 LOOP = os.environ.get("BENCH_LOOP") == "1"
@@ -48,8 +49,9 @@ def clipped(gradients):
     return jax.tree.map(lambda g: g * jnp.minimum(1, 1 / (norm + 1e-6)), gradients)
 
 
-def training(parameters, loss, update, clip=False, x=None):
-    """The state and the step; loss(parameters), or loss(parameters, x) with the gradient of x."""
+def training(parameters, loss, update, clip=False, x=None, first=None):
+    """The state, the step and the loss before it, if known; loss(parameters), or loss(parameters, x) with the gradient
+    of x."""
     state = {"parameters": parameters, "loss": jnp.float32(0), "count": jnp.float32(0)}
     for moment in "mv":
         state[moment] = jax.tree.map(jnp.zeros_like, parameters)
@@ -64,7 +66,7 @@ def training(parameters, loss, update, clip=False, x=None):
             value, (gradients, state["x_gradient"]) = both
         return {**update(state, clipped(gradients) if clip else gradients), "loss": value}
 
-    return state, step
+    return state, step, first
 
 
 # ---- models ----
@@ -95,18 +97,54 @@ def causal_softmax(scores):
     return jax.nn.softmax(jnp.where(jnp.tri(length, dtype=bool), scores, -jnp.inf), -1)
 
 
-def toy():
-    position, ids, targets = jnp.arange(5.0), jnp.arange(5), jnp.array([1, 2, 3, 4, 0])
-    encoding = jnp.stack((jnp.sin(position), jnp.cos(position)), 1)
-    parameters = {name: jax.random.normal(next(keys), (2, 2)) for name in "qkv"}
-    parameters |= {"embedding": jax.random.normal(next(keys), (5, 2)), "fc": linear(2, 5)}
+def toy_loss(p, ids, targets):
+    position = jnp.arange(5.0)
+    x = p["we.weight"][ids] + jnp.stack((jnp.sin(position), jnp.cos(position)), 1)
+    q, k, v = (x @ p[f"attention.W_{part}.weight"] for part in "qkv")
+    y = causal_softmax(q @ k.T / math.sqrt(2)) @ v + x
+    return cross_entropy(y @ p["fc.weight"] + p["fc.bias"], targets)
 
-    def loss(p):
-        x = p["embedding"][ids] + encoding
-        scores = (x @ p["q"]) @ (x @ p["k"]).T / math.sqrt(2)
-        return cross_entropy(apply(p["fc"], causal_softmax(scores) @ (x @ p["v"]) + x), targets)
 
-    return parameters, loss
+def small_loss(heads):
+    """The loss of a model of build/toys: attention only. Targets below 0 are not scored."""
+
+    def norm(p, name, x):
+        return layer_norm({part: p[f"{name}.{part}"] for part in ("weight", "bias")}, x)
+
+    def loss(p, ids, targets):
+        rows, tokens = ids.shape
+        x = p["wte.weight"][ids] + p["wpe.weight"]
+        for i in range(sum(name.endswith("qkv.weight") for name in p)):
+            parts = jnp.split(norm(p, f"blocks.{i}.norm_1", x) @ p[f"blocks.{i}.qkv.weight"], 3, -1)
+            q, k, v = (part.reshape(rows, tokens, heads, -1).swapaxes(1, 2) for part in parts)
+            y = causal_softmax(q @ k.swapaxes(-1, -2) * q.shape[-1] ** -0.5) @ v
+            x = x + y.swapaxes(1, 2).reshape(x.shape) @ p[f"blocks.{i}.W_o.weight"]
+        logits = norm(p, "norm", x[:, -targets.shape[1] :]) @ p["unembed.weight"]
+        right = jnp.take_along_axis(jax.nn.log_softmax(logits), jnp.maximum(targets, 0)[..., None], -1)[..., 0]
+        return -jnp.sum(jnp.where(targets >= 0, right, 0)) / jnp.sum(targets >= 0)
+
+    return loss
+
+
+def toys_model(name):
+    """All seeds' parameters, inputs and targets, and the loss of one. Weights of Linear are (in, out) here."""
+    toys = toys_of(name)
+    parameters = {}
+    for key, array in toys.parameters.items():
+        table = key in ("we.weight", "wte.weight", "wpe.weight") or array.ndim < 3
+        parameters[key] = jnp.array(array if table else array.swapaxes(1, 2))
+    loss = toy_loss if "we.weight" in parameters else small_loss(toys.heads)
+    return toys, parameters, jnp.array(toys.inputs), jnp.array(toys.targets), loss
+
+
+def one_of(tree, seed):
+    return jax.tree.map(lambda array: array[seed], tree)
+
+
+def one_toy(name):
+    toys, parameters, ids, targets, loss = toys_model(name)
+    ids, targets = ids[0], targets[0]
+    return one_of(parameters, 0), lambda p: loss(p, ids, targets), toys.losses[0]
 
 
 def head():
@@ -186,11 +224,12 @@ def gpt(name):
 
 
 def with_sgd(model):
-    return training(*model, lambda state, gradients: sgd(state, gradients, 1e-3))
+    return training(*model[:2], lambda state, gradients: sgd(state, gradients, 1e-3), first=(*model, None)[2])
 
 
 def with_adam(model, decay=0.0):
-    return training(*model, lambda state, gradients: adam(state, gradients, 1e-3, lambda p: decay))
+    update = lambda state, gradients: adam(state, gradients, 1e-3, lambda p: decay)  # noqa: E731
+    return training(*model[:2], update, first=(*model, None)[2])
 
 
 def multi_head():
@@ -209,8 +248,8 @@ def gpt_train():
 
 
 WORKLOADS = {
-    "w1.adam": lambda: with_adam(toy()),
-    "w1.sgd": lambda: with_sgd(toy()),
+    "w1.adam": lambda: with_adam(one_toy("w1.adam")),
+    "w1.sgd": lambda: with_sgd(one_toy("w1.sgd")),
     "w2.sgd": lambda: with_sgd(head()),
     "mlp.sgd": lambda: with_sgd(mlp()),
     "mlp.adam": lambda: with_adam(mlp()),
@@ -220,27 +259,77 @@ WORKLOADS = {
 }
 
 
-def prepare(name):
-    if name not in WORKLOADS:
-        return None
-    state, step = WORKLOADS[name]()
+def runner(state, step, first, steps=1):
+    """run(calls): so many times `steps` steps."""
     step = jax.jit(step, donate_argnums=0)
     losses = []
     for _ in range(TRAINED + 1):
         state = step(state)
         losses.append(float(state["loss"]))
     check_losses(losses)
+    if first is not None:
+        check_first(losses[0], first)
     loop = jax.jit(lambda n, s: lax.fori_loop(0, n, lambda _, s: step(s), s), donate_argnums=1)
 
     def run(calls):
         nonlocal state
         if LOOP:
-            state = loop(calls, state)
-        for _ in range(0 if LOOP else calls):
+            state = loop(calls * steps, state)
+        for _ in range(0 if LOOP else calls * steps):
             state = step(state)
         jax.block_until_ready(state)
 
-    return "", run
+    return run
+
+
+def seeds(name):
+    """All seeds in one step, with vmap; or, if a compiled loop of each seed's steps is faster, one after another."""
+    toys, parameters, ids, targets, loss = toys_model(name)
+    count = len(toys.losses)
+
+    def losses(p):
+        return jax.vmap(loss)(p, ids, targets).sum()
+
+    ours = jax.tree.map(jnp.copy, parameters)  # a step donates them
+    forms = {"vmap": runner(*with_adam((ours, losses, toys.losses.sum())), toys.steps)}
+    if LOOP:
+        # ids and targets are part of the state, so that all seeds share the code
+        def step_of_seed(state):
+            held = state["ids"], state["targets"]
+            inner = {key: value for key, value in state.items() if key not in ("ids", "targets")}
+            _, step, _ = with_adam((inner["parameters"], lambda p: loss(p, *held)))
+            return {**step(inner), "ids": held[0], "targets": held[1]}
+
+        step = jax.jit(step_of_seed)
+        loop = jax.jit(lambda n, s: lax.fori_loop(0, n, lambda _, s: step(s), s), donate_argnums=1)
+        states = []
+        for seed in range(count):
+            state, _, _ = with_adam((one_of(parameters, seed), None))
+            states.append({**state, "ids": ids[seed], "targets": targets[seed]})
+
+        def run(calls):
+            for _ in range(calls):
+                for seed in range(count):
+                    states[seed] = loop(toys.steps, states[seed])
+            jax.block_until_ready(states)
+
+        forms["seed by seed"] = run
+    times = {}
+    for form, run in forms.items() if len(forms) > 1 else ():
+        run(1)
+        times[form] = min(time_chunk(run, 1) for _ in range(3))
+    form = min(times, key=times.get) if times else "vmap"
+    return form, forms[form], count * toys.steps
+
+
+def prepare(name):
+    if name.startswith("seeds.") and not name.endswith(".stacked"):
+        return seeds(name)
+    if name.startswith("toys."):
+        return "", runner(*with_adam(one_toy(name)))
+    if name not in WORKLOADS:
+        return None
+    return "", runner(*WORKLOADS[name]())
 
 
 answer_requests(prepare)

@@ -12,10 +12,21 @@ import math
 import sys
 import time
 
+from serve import CHUNK, THREADS, answer_requests  # isort: skip
 import torch
 import torch.nn.functional as F
-from pytorch_training import COMPILED, fused_attention, generation, gpt, head, mlp, multi_head, optimiser_forms, toy
-from serve import CHUNK, THREADS, answer_requests
+from pytorch_training import (
+    COMPILED,
+    fused_attention,
+    generation,
+    gpt,
+    head,
+    mlp,
+    multi_head,
+    one_toy,
+    optimiser_forms,
+    seeds,
+)
 
 TRIALS, TRYING = 7, 2  # TRYING: seconds after which no further trial begins
 SUBNORMAL = 1e-39  # the factor of inputs that are below the smallest normal number
@@ -202,7 +213,7 @@ def memory_of_attention(length):
 
 
 def first_step():
-    repeat(default_form(toy("adam")), 1)
+    repeat(default_form(one_toy("w1.adam")), 1)
     return 0
 
 
@@ -218,7 +229,7 @@ def alone(name, *words):
 
 
 def trains(family, what=""):
-    return family in ("w1", "w2", "w3", "w4", "gpt", "mlp") and what != "forward"
+    return family in ("w1", "w2", "w3", "w4", "gpt", "mlp", "toys") and what != "forward"
 
 
 def forms_of(name):
@@ -228,7 +239,8 @@ def forms_of(name):
     subnormal = "subnormal" in words
     words = [word for word in words if not word[0].isdigit() and word != "subnormal"]
     families = {
-        "w1": lambda: toy(*words),
+        "w1": lambda: one_toy(name, *words),
+        "toys": lambda: one_toy(name),
         "w2": head,
         "w3": lambda: multi_head(*words),
         "w4": lambda: gpt(name),
@@ -264,11 +276,17 @@ def fastest(forms):
 
 
 def prepare(name):
-    forms = forms_of(name)
+    per = 1
+    if not name.startswith("seeds."):
+        forms = forms_of(name)
+    elif name.endswith(".stacked"):
+        forms = None
+    else:
+        forms, per = seeds(name)
     if forms is None:
         return None
     form, call = fastest(forms)
-    return form, lambda calls: repeat(call, calls)
+    return form, lambda calls: repeat(call, calls), per
 
 
 torch.set_num_threads(THREADS)

@@ -8,6 +8,7 @@ import torch
 import torch.nn.functional as F
 from serve import GPTS, TRAINED, Wrong, check_losses
 from torch import nn
+from toys import check_first, toys_of
 
 TUNED = os.environ.get("BENCH_TUNED") == "1"
 COMPILED = os.environ.get("BENCH_COMPILED") == "1"
@@ -62,8 +63,8 @@ def step_of(model, loss, optimiser, leaf, clipped):
     return step
 
 
-def training(models, loss, kind, lr=1e-3, leaf=None, groups=nn.Module.parameters, clipped=False, **options):
-    """The variants of a step: each model with each variant of the optimiser, by name."""
+def training(models, loss, kind, lr=1e-3, leaf=None, groups=nn.Module.parameters, clipped=False, first=None, **options):
+    """The variants of a step: each model with each variant of the optimiser, by name. first: the loss before it."""
     forms = []
     if COMPILED:
         torch.compiler.reset()  # discards the previous workload's code
@@ -75,7 +76,10 @@ def training(models, loss, kind, lr=1e-3, leaf=None, groups=nn.Module.parameters
             words = [name] * bool(name) + list(form)
             forms.append((" ".join(words), step_of(model, loss, optimiser, leaf, clipped)))
     for _, step in forms:
-        check_losses([step().item() for _ in range(TRAINED + 1)])
+        losses = [step().item() for _ in range(TRAINED + 1)]
+        check_losses(losses)
+        if first is not None:
+            check_first(losses[0], first)
     return forms
 
 
@@ -85,26 +89,149 @@ class Toy(nn.Module):
     def __init__(self):
         super().__init__()
         position = torch.arange(5.0)
-        self.embedding = nn.Embedding(5, 2)
-        self.W_q, self.W_k, self.W_v = (nn.Linear(2, 2, bias=False) for _ in range(3))
+        self.we = nn.Embedding(5, 2)
+        self.attention = nn.ModuleDict({name: nn.Linear(2, 2, bias=False) for name in ("W_q", "W_k", "W_v")})
+        self.W_q, self.W_k, self.W_v = self.attention.values()
         self.fc = nn.Linear(2, 5)
         self.register_buffer("pe", torch.stack((position.sin(), position.cos()), 1))
         self.register_buffer("mask", causal_mask(5))
 
     def forward(self, ids):
-        x = self.embedding(ids) + self.pe[: ids.shape[0]]
+        x = self.we(ids) + self.pe[: ids.shape[0]]
         scores = self.W_q(x) @ self.W_k(x).transpose(0, 1) / math.sqrt(2)
         weights = torch.softmax(scores.masked_fill(self.mask, -1e9), dim=1)
         return self.fc(weights @ self.W_v(x) + x)
 
 
-def toy(what):
-    ids, targets = torch.arange(5), torch.tensor([1, 2, 3, 4, 0])
+class SmallBlock(nn.Module):
+    def __init__(self, width, heads, fused):
+        super().__init__()
+        self.heads, self.fused = heads, fused
+        self.norm_1 = nn.LayerNorm(width)
+        self.qkv, self.W_o = nn.Linear(width, 3 * width, bias=False), nn.Linear(width, width, bias=False)
+
+    def forward(self, x, mask):
+        rows, tokens, width = x.shape
+        parts = self.qkv(self.norm_1(x)).split(width, -1)
+        q, k, v = (part.view(rows, tokens, self.heads, -1).transpose(1, 2) for part in parts)
+        if self.fused:
+            y = fused_attention(q, k, v)
+        else:
+            scores = q @ k.transpose(-2, -1) * (width // self.heads) ** -0.5
+            y = F.softmax(scores.masked_fill(mask, -math.inf), dim=-1) @ v
+        return x + self.W_o(y.transpose(1, 2).reshape(rows, tokens, width))
+
+
+class Small(nn.Module):
+    """A model of build/toys: attention only."""
+
+    def __init__(self, toys, fused):
+        super().__init__()
+        parameters = toys.parameters
+        vocabulary, width = parameters["wte.weight"].shape[1:]
+        self.wte, self.wpe = nn.Embedding(vocabulary, width), nn.Embedding(toys.inputs.shape[-1], width)
+        layers = sum(name.endswith("qkv.weight") for name in parameters)
+        self.blocks = nn.ModuleList(SmallBlock(width, toys.heads, fused) for _ in range(layers))
+        self.norm = nn.LayerNorm(width)
+        self.unembed = nn.Linear(width, parameters["unembed.weight"].shape[1], bias=False)
+        self.scored = toys.targets.shape[-1]
+        self.register_buffer("mask", causal_mask(toys.inputs.shape[-1]))
+
+    def forward(self, ids):
+        x = self.wte(ids) + self.wpe.weight
+        for block in self.blocks:
+            x = block(x, self.mask)
+        return self.unembed(self.norm(x[:, -self.scored :])).flatten(0, 1)
+
+
+def seed_of(toys, seed, fused):
+    """A seed's model."""
+    model = Toy() if "we.weight" in toys.parameters else Small(toys, fused)
+    weights = {name: torch.from_numpy(array[seed]) for name, array in toys.parameters.items()}
+    model.load_state_dict(weights, strict=False)
+    return model
+
+
+def data_of(toys, seed):
+    return torch.from_numpy(toys.inputs[seed]), torch.from_numpy(toys.targets[seed]).flatten()
+
+
+def single_forms(toys, make):
+    """The forms of attention; the toy has one."""
+    return [("", lambda: make(False))] if "we.weight" in toys.parameters else attention_forms(make)
+
+
+def one_toy(name, what="adam"):
+    toys = toys_of(name)
+    ids, targets = data_of(toys, 0)
     if what == "forward":
-        model = Toy()
+        model = seed_of(toys, 0, False)
         return [("", lambda: F.cross_entropy(model(ids), targets))]
     kind = {"adam": "Adam", "sgd": "SGD"}[what]
-    return training([("", Toy)], lambda model: F.cross_entropy(model(ids), targets), kind)
+    models = single_forms(toys, lambda fused: seed_of(toys, 0, fused))
+    return training(models, lambda model: F.cross_entropy(model(ids), targets), kind, first=toys.losses[0])
+
+
+# ---- many seeds: a model after another, or all in one with torch.func.vmap ----
+
+
+class Stack:
+    """All seeds of a share in one model, whose parameters have a dim of seeds."""
+
+    def __init__(self, toys):
+        self.model = seed_of(toys, 0, False)
+        stacked = {name: torch.from_numpy(array).clone() for name, array in toys.parameters.items()}
+        self.stacked = {name: tensor.requires_grad_(True) for name, tensor in stacked.items()}
+
+    def parameters(self):
+        return list(self.stacked.values())
+
+    def loss_of_seed(self, parameters, ids, targets):
+        return F.cross_entropy(torch.func.functional_call(self.model, parameters, (ids,)), targets)
+
+    def losses(self, ids, targets):
+        return torch.func.vmap(self.loss_of_seed)(self.stacked, ids, targets)
+
+
+def vmapped(toys):
+    ids, targets = torch.from_numpy(toys.inputs), torch.from_numpy(toys.targets).flatten(1)
+    forms = training(
+        [("vmap", lambda: Stack(toys))],
+        lambda stack: stack.losses(ids, targets).sum(),
+        "Adam",
+        groups=Stack.parameters,
+        first=toys.losses.sum(),
+    )
+    return [(form, lambda step=step: [step() for _ in range(toys.steps)]) for form, step in forms]
+
+
+def one_by_one(toys):
+    steps = {}  # by form: of each seed
+    for seed in range(len(toys.losses)):
+        ids, targets = data_of(toys, seed)
+        models = single_forms(toys, lambda fused: seed_of(toys, seed, fused))
+
+        def loss(model, ids=ids, targets=targets):
+            return F.cross_entropy(model(ids), targets)
+
+        for form, step in training(models, loss, "Adam", first=toys.losses[seed]):
+            steps.setdefault(form, []).append(step)
+
+    def run(all_steps):
+        for step in all_steps:
+            for _ in range(toys.steps):
+                step()
+
+    return [(f"processes {form}".strip(), lambda form=form: run(steps[form])) for form in steps]
+
+
+def seeds(name):
+    """The variants, and how many steps of seeds a call has."""
+    toys = toys_of(name)
+    forms = [] if COMPILED else one_by_one(toys)
+    if COMPILED or TUNED:
+        forms += vmapped(toys)
+    return forms, len(toys.losses) * toys.steps
 
 
 class Head(nn.Module):

@@ -1,14 +1,21 @@
-"""The request loop of the peers in Python, with the answers of bench/serve.c; and the sizes of bench/gpt_sizes.h."""
+"""The request loop of the peers in Python, with the answers of bench/serve.c; and the sizes of bench/gpt_sizes.h.
+
+Import it first: with several threads it starts a process for each, which waits until a workload seeds.NAME is
+requested, and then runs the program from there on, with one thread, for its share of the seeds.
+"""
 
 import math
 import os
 import sys
 import time
 from collections import namedtuple
+from multiprocessing import Pipe
 
 WARM_UP, CHUNK = 0.1, 0.01  # seconds; as in serve.c
 TRAINED = 2  # steps after which a loss must have fallen
-THREADS = int(os.environ.get("OMP_NUM_THREADS", "1"))
+THREADS = WORKERS = int(os.environ.get("OMP_NUM_THREADS", "1"))
+WORKER = None  # number of this process, if it is one of several
+pipes = []  # to all workers; in a worker, to the program that started it
 
 Size = namedtuple("Size", "layers heads width context batch vocabulary")
 GPTS = {
@@ -54,8 +61,68 @@ def time_chunk(run, calls):
     return (time.perf_counter() - start) / calls
 
 
+def start_workers():
+    global THREADS, WORKER
+    for number in range(WORKERS if THREADS > 1 and len(sys.argv) == 1 else 0):
+        ours, theirs = Pipe()
+        if os.fork() == 0:
+            for pipe in pipes:
+                pipe.close()
+            ours.close()
+            pipes[:] = [theirs]
+            THREADS, WORKER = 1, number
+            os.environ["OMP_NUM_THREADS"] = "1"
+            if hasattr(os, "sched_setaffinity"):  # Linux
+                mine = sorted(os.sched_getaffinity(0))
+                os.sched_setaffinity(0, [mine[number % len(mine)]])
+            theirs.poll(None)
+            return
+        theirs.close()
+        pipes.append(ours)
+
+
+def work(prepare):
+    """Answers a name with an error or a pair (remark, calls' worth); a number with None, after that many calls."""
+    while True:
+        try:
+            request = pipes[0].recv()
+        except EOFError:
+            return
+        if isinstance(request, int):
+            run(request)
+            pipes[0].send(None)
+            continue
+        run = None
+        try:
+            remark, run, per = prepare(request)
+            pipes[0].send((remark, per))
+        except Exception as error:
+            pipes[0].send(f"{type(error).__name__}: {error}")
+
+
+def prepare_in_workers(name):
+    for pipe in pipes:
+        pipe.send(name)
+    answers = [pipe.recv() for pipe in pipes]
+    for answer in answers:
+        if isinstance(answer, str):
+            raise Wrong(answer)
+
+    def run(calls):
+        for pipe in pipes:
+            pipe.send(calls)
+        for pipe in pipes:
+            pipe.recv()
+
+    return answers[0][0], run, sum(per for _, per in answers)
+
+
 def answer_requests(prepare):
-    """prepare(name) returns a remark and a function run(calls), or None for an unknown workload."""
+    """prepare(name) returns a remark, a function run(calls), and optionally how many of the figure's units a call has;
+    or None for an unknown workload."""
+    if WORKER is not None:
+        work(prepare)
+        return
     if len(sys.argv) > 1:  # a figure that needs a separate process
         print("none")
         return
@@ -64,15 +131,19 @@ def answer_requests(prepare):
         name = line.strip()
         if name != now:
             now, answer, run = name, None, None  # frees the memory of the previous one first
+            divided = pipes and name.startswith("seeds.") and not name.endswith(".stacked")
             try:
-                prepared = prepare(name)
+                prepared = prepare_in_workers(name) if divided else prepare(name)
             except Wrong as wrong:
                 answer = f"wrong {wrong}"
             else:
                 if prepared is None:
                     answer = "none"
                 else:
-                    remark, run = prepared
+                    remark, run, per = (*prepared, 1)[:3]
                     calls = calls_in_chunk(run)
                 del prepared
-        print(answer or f"{time_chunk(run, calls):.9g} {remark}".strip(), flush=True)
+        print(answer or f"{time_chunk(run, calls) / per:.9g} {remark}".strip(), flush=True)
+
+
+start_workers()
