@@ -16,6 +16,22 @@ double seconds_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* The time of this process: elapsed, or with CLOCK=cpu that of the processor. */
+static double work_now(void)
+{
+    static int cpu = -1;
+    struct timespec t;
+    if (cpu < 0) {
+        const char *clock = getenv("CLOCK");
+        cpu = clock != NULL && strcmp(clock, "cpu") == 0;
+    }
+    if (!cpu) {
+        return seconds_now();
+    }
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
 int compare_doubles(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
@@ -30,13 +46,13 @@ double in_unit(const char *unit, double scale, double figure)
 /* Warms the workload up; returns the number of calls in a chunk. */
 static long calls_in_chunk(const struct workload *w)
 {
-    const double start = seconds_now();
+    const double start = work_now();
     double passed;
     long calls = 0;
     do {
         w->run();
         calls++;
-        passed = seconds_now() - start;
+        passed = work_now() - start;
     } while (passed < WARM_UP || calls < 2);
     const double fit = CHUNK * (double)calls / passed;
     return fit < 1 ? 1 : (long)fit;
@@ -48,11 +64,11 @@ static double time_chunk(const struct workload *w, long calls)
     if (calls > 3) {
         w->run();
     }
-    const double start = seconds_now();
+    const double start = work_now();
     for (long i = 0; i < calls; i++) {
         w->run();
     }
-    return (seconds_now() - start) / (double)calls / (w->per > 0 ? w->per : 1);
+    return (work_now() - start) / (double)calls / (w->per > 0 ? w->per : 1);
 }
 
 static const struct workload *find(const struct workloads *table, const char *name)

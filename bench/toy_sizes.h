@@ -1,5 +1,5 @@
-/* The small models of the benchmark: the toy of 5 tokens (W1), and models of build/toys. The peers in Python get their
- * sizes, first weights and data from `bench_heed data`. */
+/* The small models of the benchmark: the toy of 5 tokens (W1), and models of build/toys. The peers
+ * in Python get their sizes, first weights and data from `bench_heed data`. */
 #ifndef BENCH_TOY_SIZES_H
 #define BENCH_TOY_SIZES_H
 

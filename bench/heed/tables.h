@@ -20,8 +20,8 @@ double bytes_per_node(const struct workload *w);
  * status. */
 int print_growth(void);
 
-/* save_toys: writes the first weights, data and losses of `count` seeds of a model in toy_sizes.h to
- * a safetensors file (toys.c); returns main's status. */
+/* save_toys: writes the first weights, data and losses of `count` seeds of a model in toy_sizes.h
+ * to a safetensors file (toys.c); returns main's status. */
 int save_toys(const char *name, int count, const char *path);
 
 #endif

@@ -91,8 +91,7 @@ static struct training train_one(const struct toy_size *size, int optimizer)
         heed_optimizer_free(one.adam);
         one.adam = heed_sgd_new(heed_parameters(one.model), 1e-3);
     }
-    return (struct training){
-        .loss = loss_of_one, .optimizer = one.adam, .modules = {one.model}};
+    return (struct training){.loss = loss_of_one, .optimizer = one.adam, .modules = {one.model}};
 }
 
 static const char *prepare_one(const struct workload *w)

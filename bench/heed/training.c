@@ -1,4 +1,5 @@
-/* Training steps: one head (W2), a perceptron (MLP) and multi-head attention (W3). A model is trained a little before it is timed, and its loss must fall. */
+/* Training steps: one head (W2), a perceptron (MLP) and multi-head attention (W3). A model is
+ * trained a little before it is timed, and its loss must fall. */
 #include "bench/heed/training.h"
 
 #include <math.h>
@@ -215,8 +216,7 @@ void add_training(struct table *table)
 {
     static const char *const forms[] = {
         [FUSED] = "w3", [COMPOSED] = "w3.composed", [MODULE] = "w3.module"};
-    struct workload w = {
-        .unit = "us", .scale = 1e6, .run = training_step, .finish = end_training};
+    struct workload w = {.unit = "us", .scale = 1e6, .run = training_step, .finish = end_training};
     w.variant = SGD;
     w.prepare = prepare_head;
     add_workload(table, w, "w2.sgd");

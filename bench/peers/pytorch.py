@@ -23,9 +23,10 @@ from pytorch_training import (
     head,
     mlp,
     multi_head,
-    one_toy,
     optimiser_forms,
     seeds,
+    small,
+    toy,
 )
 
 TRIALS, TRYING = 7, 2  # TRYING: seconds after which no further trial begins
@@ -213,7 +214,7 @@ def memory_of_attention(length):
 
 
 def first_step():
-    repeat(default_form(one_toy("w1.adam")), 1)
+    repeat(default_form(toy("adam")), 1)
     return 0
 
 
@@ -239,8 +240,8 @@ def forms_of(name):
     subnormal = "subnormal" in words
     words = [word for word in words if not word[0].isdigit() and word != "subnormal"]
     families = {
-        "w1": lambda: one_toy(name, *words),
-        "toys": lambda: one_toy(name),
+        "w1": lambda: toy(*words),
+        "toys": lambda: small(name),
         "w2": head,
         "w3": lambda: multi_head(*words),
         "w4": lambda: gpt(name),

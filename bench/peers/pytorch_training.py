@@ -103,126 +103,114 @@ class Toy(nn.Module):
         return self.fc(weights @ self.W_v(x) + x)
 
 
-class SmallBlock(nn.Module):
-    def __init__(self, width, heads, fused):
-        super().__init__()
-        self.heads, self.fused = heads, fused
-        self.norm_1 = nn.LayerNorm(width)
-        self.qkv, self.W_o = nn.Linear(width, 3 * width, bias=False), nn.Linear(width, width, bias=False)
-
-    def forward(self, x, mask):
-        rows, tokens, width = x.shape
-        parts = self.qkv(self.norm_1(x)).split(width, -1)
-        q, k, v = (part.view(rows, tokens, self.heads, -1).transpose(1, 2) for part in parts)
-        if self.fused:
-            y = fused_attention(q, k, v)
-        else:
-            scores = q @ k.transpose(-2, -1) * (width // self.heads) ** -0.5
-            y = F.softmax(scores.masked_fill(mask, -math.inf), dim=-1) @ v
-        return x + self.W_o(y.transpose(1, 2).reshape(rows, tokens, width))
-
-
-class Small(nn.Module):
-    """A model of build/toys: attention only."""
-
-    def __init__(self, toys, fused):
-        super().__init__()
-        parameters = toys.parameters
-        vocabulary, width = parameters["wte.weight"].shape[1:]
-        self.wte, self.wpe = nn.Embedding(vocabulary, width), nn.Embedding(toys.inputs.shape[-1], width)
-        layers = sum(name.endswith("qkv.weight") for name in parameters)
-        self.blocks = nn.ModuleList(SmallBlock(width, toys.heads, fused) for _ in range(layers))
-        self.norm = nn.LayerNorm(width)
-        self.unembed = nn.Linear(width, parameters["unembed.weight"].shape[1], bias=False)
-        self.scored = toys.targets.shape[-1]
-        self.register_buffer("mask", causal_mask(toys.inputs.shape[-1]))
-
-    def forward(self, ids):
-        x = self.wte(ids) + self.wpe.weight
-        for block in self.blocks:
-            x = block(x, self.mask)
-        return self.unembed(self.norm(x[:, -self.scored :])).flatten(0, 1)
-
-
-def seed_of(toys, seed, fused):
-    """A seed's model."""
-    model = Toy() if "we.weight" in toys.parameters else Small(toys, fused)
-    weights = {name: torch.from_numpy(array[seed]) for name, array in toys.parameters.items()}
-    model.load_state_dict(weights, strict=False)
-    return model
-
-
-def data_of(toys, seed):
-    return torch.from_numpy(toys.inputs[seed]), torch.from_numpy(toys.targets[seed]).flatten()
-
-
-def single_forms(toys, make):
-    """The forms of attention; the toy has one."""
-    return [("", lambda: make(False))] if "we.weight" in toys.parameters else attention_forms(make)
-
-
-def one_toy(name, what="adam"):
-    toys = toys_of(name)
+def toy(what):
+    toys = toys_of(f"w1.{what}")
     ids, targets = data_of(toys, 0)
+
+    def make():
+        model = Toy()
+        model.load_state_dict({name: torch.from_numpy(array[0]) for name, array in toys.parameters.items()}, strict=False)
+        return model
+
     if what == "forward":
-        model = seed_of(toys, 0, False)
+        model = make()
         return [("", lambda: F.cross_entropy(model(ids), targets))]
     kind = {"adam": "Adam", "sgd": "SGD"}[what]
-    models = single_forms(toys, lambda fused: seed_of(toys, 0, fused))
-    return training(models, lambda model: F.cross_entropy(model(ids), targets), kind, first=toys.losses[0])
+    return training([("", make)], lambda model: F.cross_entropy(model(ids), targets), kind, first=toys.losses[0])
 
 
-# ---- many seeds: a model after another, or all in one with torch.func.vmap ----
+# ---- small models, as functions of their weights, which vmap and compile take together ----
 
 
-class Stack:
-    """All seeds of a share in one model, whose parameters have a dim of seeds."""
+class Weights:
+    """The weights of a seed or, with a dim of seeds, of all."""
 
-    def __init__(self, toys):
-        self.model = seed_of(toys, 0, False)
-        stacked = {name: torch.from_numpy(array).clone() for name, array in toys.parameters.items()}
-        self.stacked = {name: tensor.requires_grad_(True) for name, tensor in stacked.items()}
+    def __init__(self, toys, seed=slice(None), fused=False):
+        self.named = {name: torch.tensor(array[seed], requires_grad=True) for name, array in toys.parameters.items()}
+        self.fused = fused
 
     def parameters(self):
-        return list(self.stacked.values())
-
-    def loss_of_seed(self, parameters, ids, targets):
-        return F.cross_entropy(torch.func.functional_call(self.model, parameters, (ids,)), targets)
-
-    def losses(self, ids, targets):
-        return torch.func.vmap(self.loss_of_seed)(self.stacked, ids, targets)
+        return list(self.named.values())
 
 
-def vmapped(toys):
-    ids, targets = torch.from_numpy(toys.inputs), torch.from_numpy(toys.targets).flatten(1)
-    forms = training(
-        [("vmap", lambda: Stack(toys))],
-        lambda stack: stack.losses(ids, targets).sum(),
+def data_of(toys, seed=slice(None)):
+    return torch.from_numpy(toys.inputs[seed]), torch.from_numpy(toys.targets[seed])
+
+
+def attend(q, k, v, mask, fused):
+    if fused:
+        return fused_attention(q, k, v)
+    scores = q @ k.transpose(-2, -1) * q.shape[-1] ** -0.5
+    return F.softmax(scores.masked_fill(mask, -math.inf), dim=-1) @ v
+
+
+def loss_function(toys):
+    """loss(weights, inputs, targets, fused) of a seed."""
+    tokens, scored = toys.inputs.shape[-1], toys.targets.shape[-1]
+    mask, position = causal_mask(tokens), torch.arange(float(tokens))
+    encoding = torch.stack((position.sin(), position.cos()), 1)
+    layers = sum(name.endswith("qkv.weight") for name in toys.parameters)
+
+    def toy_loss(p, ids, targets, fused):
+        x = F.embedding(ids, p["we.weight"]) + encoding
+        q, k, v = (F.linear(x, p[f"attention.W_{part}.weight"]) for part in "qkv")
+        return F.cross_entropy(F.linear(attend(q, k, v, mask, fused) + x, p["fc.weight"], p["fc.bias"]), targets)
+
+    def loss(p, ids, targets, fused):
+        x = F.embedding(ids, p["wte.weight"]) + p["wpe.weight"]
+        rows, _, width = x.shape
+        for i in range(layers):
+            block = f"blocks.{i}."
+            y = F.layer_norm(x, (width,), p[block + "norm_1.weight"], p[block + "norm_1.bias"])
+            parts = F.linear(y, p[block + "qkv.weight"]).split(width, -1)
+            q, k, v = (part.view(rows, tokens, toys.heads, -1).transpose(1, 2) for part in parts)
+            y = attend(q, k, v, mask, fused).transpose(1, 2).reshape(rows, tokens, width)
+            x = x + F.linear(y, p[block + "W_o.weight"])
+        x = F.layer_norm(x[:, -scored:], (width,), p["norm.weight"], p["norm.bias"])
+        return F.cross_entropy(F.linear(x, p["unembed.weight"]).flatten(0, 1), targets.flatten())
+
+    return loss if layers else toy_loss
+
+
+def one_seed(toys, seed):
+    ids, targets = data_of(toys, seed)
+    loss = loss_function(toys)
+    return training(
+        attention_forms(lambda fused: Weights(toys, seed, fused)),
+        lambda model: loss(model.named, ids, targets, model.fused),
         "Adam",
-        groups=Stack.parameters,
-        first=toys.losses.sum(),
+        groups=Weights.parameters,
+        first=toys.losses[seed],
     )
-    return [(form, lambda step=step: [step() for _ in range(toys.steps)]) for form, step in forms]
+
+
+def small(name):
+    return one_seed(toys_of(name), 0)
 
 
 def one_by_one(toys):
-    steps = {}  # by form: of each seed
-    for seed in range(len(toys.losses)):
-        ids, targets = data_of(toys, seed)
-        models = single_forms(toys, lambda fused: seed_of(toys, seed, fused))
+    """The variants, in each of which all seeds take their steps one after another."""
+    all_forms = [one_seed(toys, seed) for seed in range(len(toys.losses))]
 
-        def loss(model, ids=ids, targets=targets):
-            return F.cross_entropy(model(ids), targets)
-
-        for form, step in training(models, loss, "Adam", first=toys.losses[seed]):
-            steps.setdefault(form, []).append(step)
-
-    def run(all_steps):
-        for step in all_steps:
+    def run(number):
+        for forms in all_forms:
             for _ in range(toys.steps):
-                step()
+                forms[number][1]()
 
-    return [(f"processes {form}".strip(), lambda form=form: run(steps[form])) for form in steps]
+    return [(f"processes {form}".strip(), lambda i=i: run(i)) for i, (form, _) in enumerate(all_forms[0])]
+
+
+def vmapped(toys):
+    """All seeds in one step."""
+    data, loss = data_of(toys), loss_function(toys)
+
+    def losses(model):
+        return torch.func.vmap(lambda *seed: loss(*seed, False))(model.named, *data).sum()
+
+    forms = training(
+        [("vmap", lambda: Weights(toys))], losses, "Adam", groups=Weights.parameters, first=toys.losses.sum()
+    )
+    return [(form, lambda step=step: [step() for _ in range(toys.steps)]) for form, step in forms]
 
 
 def seeds(name):

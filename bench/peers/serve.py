@@ -13,6 +13,7 @@ from multiprocessing import Pipe
 
 WARM_UP, CHUNK = 0.1, 0.01  # seconds; as in serve.c
 TRAINED = 2  # steps after which a loss must have fallen
+clock = time.process_time if os.environ.get("CLOCK") == "cpu" else time.perf_counter
 THREADS = WORKERS = int(os.environ.get("OMP_NUM_THREADS", "1"))
 WORKER = None  # number of this process, if it is one of several
 pipes = []  # to all workers; in a worker, to the program that started it
@@ -42,11 +43,11 @@ def check_losses(losses):
 
 def calls_in_chunk(run):
     """Warms up first. Batches grow until one takes as long as a chunk, so that run's overhead does not count."""
-    start, calls, batches = time.perf_counter(), 1, 0
-    while batches < 2 or time.perf_counter() - start < WARM_UP:
-        before = time.perf_counter()
+    start, calls, batches = clock(), 1, 0
+    while batches < 2 or clock() - start < WARM_UP:
+        before = clock()
         run(calls)
-        passed = time.perf_counter() - before
+        passed = clock() - before
         per_call = passed / calls
         calls *= 2 if passed < CHUNK else 1
         batches += 1
@@ -56,9 +57,9 @@ def calls_in_chunk(run):
 def time_chunk(run, calls):
     if calls > 3:  # the first call has cold caches
         run(1)
-    start = time.perf_counter()
+    start = clock()
     run(calls)
-    return (time.perf_counter() - start) / calls
+    return (clock() - start) / calls
 
 
 def start_workers():

@@ -15,7 +15,8 @@ fail() {
 export ROUNDS=1
 tab=$(printf '\t')
 
-PEERS=none THREADS="1 2" WORKLOADS="w1.adam w5.nt.64x64x64 w6.gelu.1024 w6.gelu.65536.subnormal start memory.w4 generate" \
+PEERS=none THREADS="1 2" WORKLOADS="w1.adam w5.nt.64x64x64 w6.gelu.1024 w6.gelu.65536.subnormal start memory.w4 generate \
+toys.recall seeds.w1" \
     TSV=$out/tsv sh bench/run.sh "$build" > "$out/table" 2>&1 || fail "a run without peers failed"
 for line in 'w1\.adam  *us  *[0-9.]*  *[0-9.]*' 'w5\.nt\.64x64x64  *GFLOP/s  *[0-9.]*  *[0-9.]*  *[0-9]* %' \
     'w6\.gelu\.1024  *ns/element .* %' \
@@ -25,8 +26,8 @@ done
 ! grep -E '(nan|inf)' "$out/table" || fail "nan or inf in the table"
 [ "$(head -n 1 "$out/tsv" | tr "$tab" ' ')" = \
     "workload threads heed unit peer peer_value ratio low high rounds verdict" ] || fail "the tsv has the wrong columns"
-[ "$(awk -F '\t' 'NR > 1 && NF == 11 && ($2 == 1 || $2 == 2) && $3 > 0' "$out/tsv" | wc -l)" = 16 ] ||
-    fail "the tsv does not have sixteen rows of figures"
+[ "$(awk -F '\t' 'NR > 1 && NF == 11 && ($2 == 1 || $2 == 2) && $3 > 0' "$out/tsv" | wc -l)" = 22 ] ||
+    fail "the tsv does not have 22 rows of figures"
 
 # A peer that reports one second for every workload except one.
 cat > "$out/slow" <<'END'
@@ -128,6 +129,29 @@ none
     python3 "$out/peer.py" sizes > "$out/table"
     sed -n 's/^    {"\(.*\)", \(.*\), [A-Z_]*},$/\1 \2/p' bench/gpt_sizes.h | tr -d , | cmp -s - "$out/table" ||
         fail "bench/gpt_sizes.h and bench/peers/serve.py differ"
+fi
+
+# What the peers in Python begin with: the parameters of each seed, and data of the sizes of build/toys.
+"$build/bench_heed" data recall 3 "$out/recall" || fail "data: status $?"
+for words in '"wte.weight":{"dtype":"F32","shape":\[3,32,32\]' '"inputs":{"dtype":"I64","shape":\[3,64,24\]' \
+    '"targets":{"dtype":"I64","shape":\[3,64,8\]' '"losses":{"dtype":"F32","shape":\[3\]'; do
+    grep -aq "$words" "$out/recall" || fail "data: no $words"
+done
+! "$build/bench_heed" data nothing 3 "$out/nothing" 2> "$out/table" || fail "data: no error without such a model"
+
+# With PyTorch: the peer's first losses are Heed's; if it computes something else, it says so. Two workers share seeds.
+torch=${TORCH:-$build/torch}/bin/python
+if [ -x "$torch" ]; then
+    cp -r bench/peers "$out/peers"
+    sed -i 's/-math.inf/-1/' "$out/peers/pytorch_training.py"
+    asked=$(printf 'w1.sgd\ntoys.recall\n')
+    export BENCH_HEED="$build/bench_heed" PYTHONDONTWRITEBYTECODE=1
+    echo "$asked" | OMP_NUM_THREADS=1 "$torch" bench/peers/pytorch.py > "$out/table"
+    [ "$(grep -c '^[0-9.e-]*\( sdpa\)*$' "$out/table")" = 2 ] || fail "PyTorch does not measure small models"
+    echo toys.recall | BENCH_TUNED=1 OMP_NUM_THREADS=1 "$torch" "$out/peers/pytorch.py" > "$out/table"
+    grep -q '^wrong the first loss is [0-9.]*, in Heed [0-9.]*$' "$out/table" || fail "a model without a mask is not found"
+    echo seeds.w1 | OMP_NUM_THREADS=2 "$torch" bench/peers/pytorch.py > "$out/table"
+    grep -q '^[0-9.e-]* processes sdpa$' "$out/table" || fail "PyTorch does not measure many seeds"
 fi
 
 # Ending a run ends its peers too, although they are suspended most of the time.
