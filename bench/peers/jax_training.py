@@ -260,7 +260,7 @@ WORKLOADS = {
 
 
 def runner(state, step, first, steps=1):
-    """run(calls): so many times `steps` steps."""
+    """run(calls): calls * steps steps."""
     step = jax.jit(step, donate_argnums=0)
     losses = []
     for _ in range(TRAINED + 1):
