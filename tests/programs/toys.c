@@ -33,6 +33,11 @@ static const int64_t *ids(heed_tensor *t, int64_t row)
     return heed_const_data_i64(t) + row * heed_size(t, 1);
 }
 
+static double loss_of(toys_predictor *p, const toys_settings *s, const toys_batch *b)
+{
+    return toys_mean_loss(toys_predict(p, s, b), -1);
+}
+
 enum { ROWS = 200 };
 
 /* ---- generators ---- */
@@ -205,11 +210,11 @@ START_TEST(test_regression)
 {
     const toys_settings s = settings_of(&toys_regression, "symbols", "3");
     const toys_batch b = batch_of(&toys_regression, &s, 4000);
-    const double n = (double)s.length + 1, best = toys_regression.best(&s, &b);
+    const double n = (double)s.length + 1, best = loss_of(toys_regression.best, &s, &b);
     expect_shape(b.inputs, HEED_SHAPE(4000, 2 * s.length + 1, 4));
     expect_shape(b.targets, HEED_SHAPE(4000, s.length + 1));
     ck_assert_double_eq_tol(best * n, 3 + 2 + 1, 0.3);
-    ck_assert_double_eq_tol(toys_regression.simple(&s, &b), 3, 0.1);
+    ck_assert_double_eq_tol(loss_of(toys_regression.simple, &s, &b), 3, 0.1);
     for (int64_t i = 0; i < s.length; i++) {
         const double y = heed_at(b.inputs, HEED_INDEX(7, 2 * i + 1, 3));
         ck_assert_double_eq(y, heed_at(b.targets, HEED_INDEX(7, i)));
@@ -231,7 +236,7 @@ START_TEST(test_lottery)
     for (int i = 0; i < 16; i++) {
         ck_assert_double_eq_tol(counts[i / 4][i % 4] / 4000, 1, 0.06);
     }
-    ck_assert_double_eq(toys_lottery.best(&s, &b), log(4));
+    ck_assert_double_eq_tol(loss_of(toys_lottery.best, &s, &b), log(4), 1e-12);
 }
 END_TEST
 
@@ -273,8 +278,9 @@ START_TEST(test_best_of_induction)
     toys_settings s = settings_of(&toys_induction, "length", "6");
     s.symbols = TWO;
     const toys_batch b = batch_of(&toys_induction, &s, 20000);
-    ck_assert_double_eq_tol(toys_induction.best(&s, &b), best_by_counting(), 0.005);
-    ck_assert_double_gt(toys_induction.simple(&s, &b), toys_induction.best(&s, &b));
+    ck_assert_double_eq_tol(loss_of(toys_induction.best, &s, &b), best_by_counting(), 0.005);
+    ck_assert_double_gt(loss_of(toys_induction.simple, &s, &b),
+                        loss_of(toys_induction.best, &s, &b));
 }
 END_TEST
 
@@ -371,7 +377,7 @@ START_TEST(test_attention)
 {
     toys_run r;
     begin_run(&r, &toys_recall, POSITIONS_ROTARY, NORM_RMS);
-    toys_batch b = toys_input(&r, "k3 v1 k0 v15 k3");
+    toys_batch b = toys_input(&r, "--input", "k3 v1 k0 v15 k3");
     expect_no_error();
     ck_assert(heed_equal(b.inputs, heed_from_i64((int64_t[]){3, 17, 0, 31, 3}, HEED_SHAPE(1, 5))));
     heed_tensor *weights = toys_attention(r.model, &b, 1);
@@ -385,13 +391,14 @@ START_TEST(test_attention)
         }
         ck_assert_double_eq_tol(sum, 1, 1e-6);
     }
-    toys_input(&r, "k3 x1");
+    toys_input(&r, "--input", "k3 x1");
     expect_error(HEED_ERR_VALUE, "--input: recall has no token 'x1'");
-    toys_input(&r, " ");
+    toys_input(&r, "--input", " ");
     expect_error(HEED_ERR_VALUE, "--input: no tokens");
-    toys_input(&r, "k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0");
+    toys_input(&r, "--input",
+               "k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0");
     expect_error(HEED_ERR_VALUE, "--input: more than 24 tokens");
-    b = toys_input(&r, NULL);
+    b = toys_input(&r, "--input", NULL);
     expect_equal(b.inputs, heed_narrow(r.test.inputs, 0, 0, 1));
     toys_run_free(&r);
 }
@@ -553,8 +560,8 @@ START_TEST(test_jobs)
     plan(&three, &o);
     ck_assert_int_eq(one.count, 6);
     ck_assert_int_eq(one.points[1].settings.width, 16);
-    toys_runs_execute(&one, 1, NULL, NULL);
-    toys_runs_execute(&three, 3, NULL, NULL);
+    toys_runs_execute(&one, 1, NULL, NULL, NULL);
+    toys_runs_execute(&three, 3, NULL, NULL, NULL);
     expect_no_error();
     for (int i = 0; i < 6; i++) {
         toys_result alone;
