@@ -29,6 +29,16 @@ if ! sed 's/"heed.h"/<heed.h>/' examples/quickstart.c | diff -u - "${TMPDIR:-/tm
 fi
 rm -f "${TMPDIR:-/tmp}/quickstart.$$"
 
+# Each question leads on: to a file, a heading, or a place on the page (`#...`).
+awk '/^### / { if (question && !leads) print question; question = $0; leads = 0; next } /\]\(|`#[a-z]/ { leads = 1 }
+    END { if (!leads) print question }' docs/questions.md > "${TMPDIR:-/tmp}/questions.$$"
+if [ -s "${TMPDIR:-/tmp}/questions.$$" ]; then
+    cat "${TMPDIR:-/tmp}/questions.$$"
+    echo "^ docs/questions.md: these questions have no link"
+    status=1
+fi
+rm -f "${TMPDIR:-/tmp}/questions.$$"
+
 for page in *.md */*.md; do
     # Files named in the text. Templates (NAME, *) and what a build writes are not.
     for path in $(grep -oE '`(src|tests|examples|bench|docs|package)/[a-zA-Z0-9_./-]+`' "$page" | tr -d '`'); do
