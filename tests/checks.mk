@@ -136,6 +136,7 @@ check-attention-torch: torch all
 	$(PYTORCH) -B tests/programs/attention_check.py $(BUILD)/check_attention
 	$(PYTORCH) -B tests/programs/lesson_twins.py $(BUILD)
 	unset MAKEFLAGS MAKELEVEL; $(PYTORCH) -B tests/tasks/tasks_pytorch.py $(BUILD)
+	$(PYTORCH) -B tests/tasks/notebook.py
 	$(RUN) tests/programs/toys_twin.sh $(PYTORCH) $(BUILD)
 
 # clang: all suites, the lessons, C++

@@ -15,7 +15,7 @@
 #include "grade/task2.h"
 
 /* q (..., T, d) and k (..., S, d), f32 or f64, have the same dims in front; 2 to 4 dims in all.
- * Returns the scores (..., T, S), of the same dtype. */
+ * Returns the scores (..., T, S), of the same dtype. Only numbers are graded, no gradients. */
 heed_tensor *scores(heed_tensor *q, heed_tensor *k)
 {
     return NULL; /* your code */

@@ -19,7 +19,7 @@
 #include "grade/task3.h"
 
 /* scores (..., T, T), f32 or f64, rows are queries. Returns the weights (..., T, T), of the same
- * dtype. */
+ * dtype. Only numbers are graded, no gradients. */
 heed_tensor *causal_weights(heed_tensor *scores)
 {
     return NULL; /* your code */

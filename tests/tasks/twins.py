@@ -46,6 +46,7 @@ DIFFERENT = {
         "heed_masked_fill": "masked_fill",
     },
     4: {
+        "the mask is NULL": "the mask is None",
         "A layer that the struct alone knows": "A layer in a plain list or dict",
         "Heed's own class": "PyTorch's own function",
         "heed_self_attention_new": "torch.nn.functional.scaled_dot_product_attention",

@@ -21,6 +21,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import threading
@@ -28,7 +29,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 SECONDS = 10  # of computing; MOST of waiting, too
-MOST = 60
+MOST = 30
 MARK = "\x1e"  # begins a message of the process to the command
 LATE = f"  Your code still runs after {SECONDS} seconds. Does a loop never end?"
 ENDS = "  Your code ends the program before the cases are through. Return instead."
@@ -72,7 +73,10 @@ def grade(number, *answers, hint=0):
 
     def interrupt():
         late.set()
-        _thread.interrupt_main()
+        if hasattr(signal, "pthread_kill"):  # wakes what sleeps, too
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+        else:
+            _thread.interrupt_main()
 
     if threading.current_thread() is threading.main_thread():
         threading.Thread(target=watch, args=(done, interrupt), daemon=True).start()

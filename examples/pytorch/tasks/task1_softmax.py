@@ -16,5 +16,6 @@ import torch
 
 
 def softmax(x, dim):
-    """x (rows, columns), f64. dim 0: each column of the result sums to 1; dim 1: each row does."""
+    """x (rows, columns), f64. dim 0: each column of the result sums to 1; dim 1: each row does. The result is f64, too; only its
+    numbers are graded, no gradients."""
     return None  # your code

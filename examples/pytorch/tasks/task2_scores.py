@@ -16,5 +16,5 @@ import torch
 
 def scores(q, k):
     """q (..., T, d) and k (..., S, d), f32 or f64, have the same dims in front; 2 to 4 dims in all.
-    Returns the scores (..., T, S)."""
+    Returns the scores (..., T, S), of the same dtype. Only numbers are graded, no gradients."""
     return None  # your code

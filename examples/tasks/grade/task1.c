@@ -98,7 +98,7 @@ static _Noreturn void explain(const double *x, const double *y, int rows, int co
 {
     const int n = rows * columns;
     double *z = grade_array(n), sum = 0, most = -INFINITY;
-    bool any_nan = false, ones = true;
+    bool any_nan = false, ones = true, low = true; /* low: each NaN has -inf in its row or column */
     if (rows == 1 && y[0] == y[n - 1] && y[0] > 0 && isfinite(y[0]) && x[0] >= 1000) {
         grade_fail("Scores that differ get the same share. If you cut off what is too large for "
                    "exp, %g and %g become the same number. Subtract one number from all scores "
@@ -109,6 +109,12 @@ static _Noreturn void explain(const double *x, const double *y, int rows, int co
         any_nan = any_nan || isnan(y[i]);
         most = isnan(y[i]) ? fmax(most, x[i]) : most; /* of the scores without a share */
         ones = ones && grade_near(y[i], exp(x[i]));
+        bool lowest = false;
+        for (int j = 0; j < n; j++) {
+            const bool same = dim == 1 ? j / columns == i / columns : j % columns == i % columns;
+            lowest = lowest || (same && x[j] == -INFINITY);
+        }
+        low = low && (lowest || !isnan(y[i]));
     }
     softmax_of(x, z, rows, columns, !dim);
     if (all_near(y, z, n)) {
@@ -127,6 +133,11 @@ static _Noreturn void explain(const double *x, const double *y, int rows, int co
     }
     if (any_nan && most < 700) {
         grade_fail("A share is NaN: 0 was divided by 0, or a number outside x was used.");
+    }
+    if (any_nan && low) {
+        grade_fail("A share is NaN. A score of the same %s is -inf, and so is what you subtract if "
+                   "it is a mean: -inf - -inf is NaN. %s",
+                   dim == 1 ? "row" : "column", which);
     }
     if (any_nan) {
         grade_fail("A share is NaN: exp of a large score is infinite, and inf / inf is NaN. %s",

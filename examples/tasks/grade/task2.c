@@ -24,10 +24,11 @@ static heed_tensor *numbered(heed_shape shape)
                         shape);
 }
 
-/* Whole numbers, which f32 adds without rounding. */
+/* In f32 whole numbers, which are added without rounding. */
 static heed_tensor *drawn(heed_shape shape, heed_dtype dtype)
 {
-    return heed_to(heed_randint(-2, 3, shape, HEED_I64), dtype);
+    return dtype == HEED_F32 ? heed_to(heed_randint(-2, 3, shape, HEED_I64), dtype)
+                             : heed_randn(shape, dtype);
 }
 
 /* ---- what a wrong answer is ---- */
@@ -36,6 +37,9 @@ static heed_tensor *drawn(heed_shape shape, heed_dtype dtype)
 static heed_tensor *fitted(heed_tensor *t, heed_tensor *yours, double *c)
 {
     if (t == NULL || !grade_has_shape(t, heed_shape_of_tensor(yours))) {
+        return NULL;
+    }
+    if (!isfinite(heed_item(heed_sum(yours)))) {
         return NULL;
     }
     const double squares = heed_item(heed_sum(heed_mul(t, t)));
@@ -110,6 +114,10 @@ static void explain(heed_tensor *q, heed_tensor *k, heed_tensor *yours, heed_ten
         "score belongs to one query and one key.",
         "Your scores are transposed, k q^T: row i has the scores of key i with all queries. Each "
         "row should belong to a query, because softmax runs along rows.",
+        "You multiply q^T k: that compares features, each with each, added up over the tokens. A "
+        "score compares a query with a key.",
+        "You multiply numbers in the same place, q * k. A score is the sum of d such products, of "
+        "each query with each key.",
         "You exchange dims 0 and 1 of the keys. In a batch these are the sequences and the tokens, "
         "so queries meet keys of other sequences. Which dims are always the tokens and the "
         "features?",
@@ -124,6 +132,8 @@ static void explain(heed_tensor *q, heed_tensor *k, heed_tensor *yours, heed_ten
         right,
         grade_try(heed_matmul(q, k)),
         grade_try(heed_matmul(k, heed_transpose(q, -2, -1))),
+        grade_try(heed_matmul(heed_transpose(q, -2, -1), k)),
+        grade_try(heed_mul(q, k)),
         k->ndim > 2 ? grade_try(heed_matmul(q, heed_transpose(k, 0, 1))) : NULL,
         k->ndim > 3 ? grade_try(heed_matmul(q, heed_transpose(k, 1, 2))) : NULL,
     };
@@ -136,7 +146,9 @@ static void explain(heed_tensor *q, heed_tensor *k, heed_tensor *yours, heed_ten
     grade_show_tensor("q", grade_first_wrong(q, yours, right), NULL);
     grade_show_tensor("k", grade_first_wrong(k, yours, right), NULL);
     grade_compare("scores", yours, right, mistakes,
-                  yours->ndim > 1 && (are_shares(yours, -1) || are_shares(yours, -2))
+                  heed_item(heed_min(yours)) == -INFINITY
+                      ? "Some of your scores are -inf: hidden by a mask. Masks come in task 3."
+                  : yours->ndim > 1 && (are_shares(yours, -1) || are_shares(yours, -2))
                       ? "Your scores are shares already: they sum to 1. Softmax comes later, after "
                         "a mask has hidden some of the scores."
                       : "Score (i, j) is the sum of the products of the features of query i and "

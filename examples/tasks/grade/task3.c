@@ -2,7 +2,7 @@
 #define GRADER
 #include "task3.h"
 
-enum { MOST = 50 };
+enum { MOST = 60 };
 
 /* What a function should compute, and how to explain something else. */
 struct sought {
@@ -182,6 +182,13 @@ static void compare(struct sought *s, heed_tensor *yours)
     add_mask(s, heed_logical_or(s->hidden, heed_eq_scalar(s->x, 0)),
              "You hide the scores that are 0, too. They are scores like others: a mask depends on "
              "the places of query and key, not on the score.");
+    if (s->x->ndim > 2) {
+        static const char *const along_first =
+            "Your softmax runs along dim 0: the sequences share their weights. Which dim has the "
+            "keys?";
+        add(s, heed_softmax(hide(s->x, s->hidden, -(double)INFINITY), 0), along_first);
+        add(s, heed_safe_softmax(hide(s->x, s->hidden, -(double)INFINITY), 0), along_first);
+    }
     add(s, hide(s->x, s->hidden, -(double)INFINITY),
         "Your result has masked scores, which are not shares yet.");
     grade_show_tensor("scores", grade_first_wrong(s->x, yours, right), NULL);
@@ -211,8 +218,14 @@ static void check_causal(heed_tensor *x)
                        .dtype = x->dtype,
                        .hidden = heed_triu(ones(x), 1)};
     add(&s, heed_softmax(s.x, -1),
-        "Nothing is hidden: a query sees later tokens. Trained like this, a model copies the next "
-        "token, and it has none to copy when it writes.");
+        x->ndim > 2
+            ? "Nothing is hidden: a query sees later tokens. (With two dims your code is right. "
+              "From which dim does the mask get its size?)"
+            : "Nothing is hidden: a query sees later tokens. Trained like this, a model copies the "
+              "next token, and it has none to copy when it writes.");
+    add(&s, heed_softmax(heed_triu(s.x, 0), -1),
+        "The scores of earlier tokens are 0 in your code, and later tokens are seen: the other "
+        "triangle is to be kept, and a score of 0 hides nothing, as exp(0) is 1.");
     add_mask(&s, heed_triu(ones(x), 0),
              "You hide the diagonal, too. A token may see itself, and the first one has nothing "
              "else to look at.");
@@ -279,6 +292,9 @@ static void check_padded(heed_tensor *x, heed_tensor *lengths)
     add_mask(&s, grade_try(heed_ge(keys, lengths)),
              "Key j is compared with the length of sequence j. Each key of a sequence should be "
              "compared with the length of that sequence: which shape broadcasts so?");
+    add_mask(&s, heed_lt(keys, heed_add_scalar(heed_neg(length), (double)S)),
+             "You hide the first keys. Padding is at the end: sequence b has the keys 0 to "
+             "lengths[b] - 1.");
     add_mask(&s, heed_logical_and(heed_ge(keys, heed_select(lengths, 0, 0)), ones(x)),
              "All sequences get the length of the first one. lengths has one for each.");
     add_mask(&s, heed_logical_or(padding, heed_gt(keys, queries)),

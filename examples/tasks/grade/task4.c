@@ -32,6 +32,11 @@ typedef enum form {
     Q_AS_K,
     K_AS_Q,
     X_TIMES_W,
+    RESIDUAL,
+    CAUSAL,
+    EXCHANGED,
+    Q_ALONE,
+    V_ALONE,
     FORMS
 } form;
 
@@ -78,6 +83,14 @@ static const char *const why[FORMS] = {
                "just as *pizza* finds *it*.",
     [X_TIMES_W] = "You multiply by the weights themselves, x W. A Linear multiplies by their "
                   "transpose: its weight has the shape (out, in).",
+    [RESIDUAL] = "You add x. That is done around attention, in a block; the class returns what "
+                 "attention finds.",
+    [CAUSAL] = "You block later tokens, though the mask is NULL. What is blocked says the mask "
+               "alone.",
+    [EXCHANGED] = "row_dim and col_dim are exchanged: your softmax runs along row_dim, and row_dim "
+                  "gives the d of the root.",
+    [Q_ALONE] = "y is q so far: no token has looked at another one.",
+    [V_ALONE] = "y is v so far: no token has looked at another one.",
 };
 
 static heed_tensor *mask_scores(heed_tensor *scores, heed_tensor *mask, form f)
@@ -108,28 +121,37 @@ static heed_tensor *attend(heed_tensor *x, heed_tensor *const w[3], heed_tensor 
         [Q_AND_K] = {K, Q, V}, [Q_AS_K] = {Q, Q, V}, [K_AS_Q] = {K, K, V}};
     const bool listed = roles[f][K] + roles[f][V] != 0;
     heed_tensor *p[3];
-    if ((mask == NULL && f != RIGHT && f <= ADDED_INVERTED) || (f == OVER_BATCH && x->ndim < 3)) {
+    if ((mask == NULL && f != RIGHT && f <= ADDED_INVERTED) || (mask != NULL && f == CAUSAL) ||
+        (f == OVER_BATCH && x->ndim < 3)) {
         return NULL;
     }
     for (int i = 0; i < 3; i++) {
         heed_tensor *weight = w[listed ? roles[f][i] : i];
         p[i] = heed_matmul(x, f == X_TIMES_W ? weight : heed_transpose(weight, 0, 1));
     }
+    if (f == Q_ALONE || f == V_ALONE) {
+        return p[f == Q_ALONE ? Q : V];
+    }
     const double d = (double)heed_size(x, -1), T = (double)heed_size(x, -2);
     const double divisor = f == NOT_SCALED   ? 1
                            : f == BY_TOKENS  ? sqrt(T)
+                           : f == EXCHANGED  ? sqrt(T)
                            : f == BY_WIDTH   ? d
                            : f == MULTIPLIED ? 1 / sqrt(d)
                                              : sqrt(d);
     heed_tensor *weights =
         heed_div_scalar(heed_matmul(p[Q], heed_transpose(p[K], -2, -1)), divisor);
+    mask = f == CAUSAL ? heed_causal_block_mask(heed_size(x, -2)) : mask;
     weights = mask != NULL ? mask_scores(weights, mask, f) : weights;
     if (f != NO_SOFTMAX) {
-        weights = heed_softmax(weights, f == OVER_QUERIES ? -2 : f == OVER_BATCH ? 0 : -1);
+        weights = heed_softmax(weights, f == OVER_QUERIES || f == EXCHANGED ? -2
+                                        : f == OVER_BATCH                   ? 0
+                                                                            : -1);
     }
     weights = f == AFTER ? heed_masked_fill(weights, mask, 0) : weights;
     weights = f == TRANSPOSED ? heed_transpose(weights, -2, -1) : weights;
-    return heed_matmul(weights, f == X_AS_V ? x : p[V]);
+    heed_tensor *y = heed_matmul(weights, f == X_AS_V ? x : p[V]);
+    return f == RESIDUAL ? heed_add(x, y) : y;
 }
 
 /* ---- the module ---- */
@@ -230,6 +252,7 @@ static void check(struct self_attention *self, heed_tensor *x, heed_tensor *mask
 {
     heed_tensor *const w[3] = {weight_of(self, Q), weight_of(self, K), weight_of(self, V)};
     heed_tensor *wide = heed_to(x, HEED_F64);
+    heed_tensor *x_before = heed_clone(x), *mask_before = mask != NULL ? heed_clone(mask) : NULL;
     heed_tensor *y = self_attention_forward(self, x, mask);
     if (other_dims && heed_error_pending() != HEED_OK) {
         grade_fail("Heed reports an error in your code: %s\n  With row_dim 0 and col_dim 1, it "
@@ -238,6 +261,10 @@ static void check(struct self_attention *self, heed_tensor *x, heed_tensor *mask
     }
     if (y == NULL && heed_error_pending() == HEED_OK) {
         grade_fail("The module has its parameters. self_attention_forward still returns NULL.");
+    }
+    grade_unchanged("x", x, x_before);
+    if (mask != NULL) {
+        grade_unchanged("mask", mask, mask_before);
     }
     grade_returned("y", y, heed_shape_of_tensor(x));
     HEED_SCOPE_NO_GRAD(scope);
@@ -252,9 +279,15 @@ static void check(struct self_attention *self, heed_tensor *x, heed_tensor *mask
     for (int f = RIGHT + 1; f < FORMS; f++) {
         mistakes[f - 1] = (struct mistake){attend(wide, w, mask, (form)f), why[f]};
     }
-    grade_compare("y", y, right, mistakes,
-                  "This is none of the mistakes that the grader knows. Compute one row by hand, "
-                  "and compare q, k, v and the scores (heed_print shows a tensor).");
+    grade_compare(
+        "y", y, right, mistakes,
+        isnan(heed_item(heed_sum(y))) ? "y has NaN: 0 times inf is NaN (a mask of 0 and 1 "
+                                        "multiplied by -inf), and so is inf - inf."
+        : !grade_equal(y, self_attention_forward(self, x, mask))
+            ? "Two calls with the same x give different results. Is something random in your "
+              "forward, as dropout is?"
+            : "This is none of the mistakes that the grader knows. Compute one row by hand, "
+              "and compare q, k, v and the scores (heed_print shows a tensor).");
 }
 
 static void check_given(void)

@@ -15,6 +15,8 @@ import os
 import sys
 import sysconfig
 import traceback
+import types
+import warnings
 
 import torch
 from torch.overrides import TorchFunctionMode, resolve_name
@@ -51,6 +53,8 @@ class Current:
 
     number = 0
     text = ""
+    begun = False  # whether one of the functions is written
+    warned = set()  # texts and lines
 
     @staticmethod
     def tell(text):
@@ -129,10 +133,10 @@ def writes(function):
 
 def answered(what, yours, function=None):
     """Fails unless the learner's function returned a tensor; `what` names it. None is a forgotten return, or not begun, or an
-    empty gap if an earlier case has passed."""
+    empty gap if another one is filled or an earlier case has passed."""
     if yours is None and function is not None and writes(function):
         fail(f"{what}: your code returns None. Does a return lack?")
-    if yours is None and Current.number > 1:
+    if yours is None and (Current.begun or Current.number > 1):
         fail(f"{what}: your code returns None. Is this gap still empty?")
     if yours is None:
         raise NotBegun
@@ -224,14 +228,15 @@ class Forbidding(TorchFunctionMode):
         self.names = names
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
-        found = resolve_name(function) if self.forbids(getattr(function, "__name__", "")) else ""
+        name = getattr(function, "__name__", "")
+        found = (resolve_name(function) or f"torch.{name}") if self.forbids(name) else ""
         frame = sys._getframe(1)
         while frame.f_code.co_filename.startswith(LIBRARIES):  # functions in Python that call it
             if not found and self.forbids(frame.f_code.co_name):
                 found = f"{frame.f_code.co_name.lstrip('_')} of {frame.f_globals['__name__']}"
             frame = frame.f_back
         if found and not frame.f_code.co_filename.startswith(GRADERS):
-            fail(f"Your code calls {found}, which is what this task builds. Do it without.")
+            fail(f"Your code calls {found}, which is what this task builds. Do it without. (Line {frame.f_lineno}.)")
         return function(*args, **(kwargs or {}))
 
     def forbids(self, name):
@@ -246,22 +251,51 @@ def print_case():
     print(f"\n  Case {Current.number}: {Current.text}." if Current.number else "")
 
 
+def is_own(file):
+    """Whether it has the learner's code."""
+    return not file.startswith(GRADERS + LIBRARIES)
+
+
+def show_warning(message, *_):
+    """A warning of PyTorch, with the learner's line, once."""
+    frame = sys._getframe(1)
+    while frame is not None and not is_own(frame.f_code.co_filename):
+        frame = frame.f_back
+    text = str(message).split("\n")[0]
+    if frame is not None and (text, frame.f_lineno) not in Current.warned:
+        Current.warned.add((text, frame.f_lineno))
+        print(f"  Line {frame.f_lineno}, a warning: {text}")
+
+
 def describe(error):
     """What an exception is, and where in the learner's code it happens. Its attribute `advice` says more."""
     frames = traceback.extract_tb(error.__traceback__)
     if isinstance(error, SyntaxError) and error.filename:
         frames.append(traceback.FrameSummary(error.filename, error.lineno, "", line=(error.text or "").strip()))
-    own = [frame for frame in frames if not frame.filename.startswith(GRADERS + LIBRARIES)]
-    place = (own or frames)[-1]
-    file = f"{os.path.basename(place.filename)}, " if os.path.exists(place.filename) else ""
-    text = f"Python reports an error {'in your code' if own else 'while your code is graded'}: {type(error).__name__}: {error}\n"
-    text += f"  It happens in {file}line {place.lineno}{place.line and ': '}{place.line}"
+    own = [frame for frame in frames if is_own(frame.filename)]
+    text = f"Python reports an error {'in your code' if own else 'while your code is graded'}: {type(error).__name__}: {str(error).splitlines()[0][:300] if str(error) else ''}\n"
+    if own:
+        file = f"{os.path.basename(own[-1].filename)}, " if os.path.exists(own[-1].filename) else ""
+        text += f"  It happens in {file}line {own[-1].lineno}{own[-1].line and ': '}{own[-1].line}"
+    else:
+        line = [frame for frame in frames if frame.filename.startswith(GRADERS)][-1].line
+        text += f"  The grader calls your code so: {line}"
+    if isinstance(error, NotImplementedError) and not own:
+        text += "\n  The class has no forward: is it named so, and indented as a part of the class?"
+    if isinstance(error, EOFError):
+        text += "\n  Nobody answers input() here: what your code needs is in its arguments."
     return text + (f"\n  {error.advice}" if hasattr(error, "advice") else "")
+
+
+BUILT_IN = (types.BuiltinFunctionType, types.MethodDescriptorType)
 
 
 def check_answers(names, answers):
     """Functions and classes are asked for, not what they return."""
     for name, answer in zip(names, answers):
+        module = getattr(getattr(answer, "func", answer), "__module__", None) or ""
+        if isinstance(getattr(answer, "func", answer), BUILT_IN) or (module.split(".")[0] == "torch" and not torch.is_tensor(answer)):
+            fail(f"{name} is PyTorch's own, of {module or 'torch'}: your code does not define it.")
         wanted = "class" if name[0].isupper() else "function"
         given = "a tensor" if torch.is_tensor(answer) else "a class" if isinstance(answer, type) else (
             f"of type {type(answer).__name__}")
@@ -281,7 +315,9 @@ def settings():
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True, warn_only=True)
     try:
-        with torch.random.fork_rng(devices=[]), torch.enable_grad():
+        with torch.random.fork_rng(devices=[]), torch.enable_grad(), warnings.catch_warnings():
+            warnings.simplefilter("always")
+            warnings.showwarning = show_warning
             yield
     finally:
         torch.use_deterministic_algorithms(before[0], warn_only=before[1])
@@ -290,12 +326,14 @@ def settings():
 
 def run(task, answers):
     """Grades what answers() returns, and says how it ended: "done", "wrong" or "not begun"."""
-    Current.number, Current.text = 0, ""
+    Current.number, Current.text, Current.warned = 0, "", set()
     try:
-        with settings(), Forbidding(task.FORBIDDEN):
+        with settings():
             given = answers()
             check_answers(task.NAMES, given)
-            task.grade(*given)
+            Current.begun = any(writes(answer) for answer in given if not isinstance(answer, type))
+            with Forbidding(task.FORBIDDEN):
+                task.grade(*given)
     except NotBegun:
         print("\n  Nothing is written yet: put your code where the file says so.")
         return "not begun"

@@ -40,6 +40,11 @@ def numbered(shape):
     return (torch.randperm(n).double() - n // 2).reshape(shape)
 
 
+def drawn(shape, dtype):
+    """In f32 whole numbers, which are added without rounding."""
+    return torch.randint(-2, 3, shape).to(dtype) if dtype == torch.float32 else torch.randn(shape, dtype=dtype)
+
+
 # ---- what a wrong answer is ----
 
 
@@ -48,6 +53,8 @@ def fitted(t, yours):
     if t is None or t.shape != yours.shape:
         return None, 0
     squares = (t * t).sum().item()
+    if not yours.isfinite().all():
+        return None, 0
     c = (t * yours).sum().item() / squares if squares > 0 else 0
     return t * c, c
 
@@ -75,6 +82,9 @@ def explain_scale(q, k, c):
         if is_near(c, math.sqrt(d / tokens)):
             return (f"You divide by the root of the number of {name}. A longer text would change the scores of the same two "
                     "tokens. What grows a score is how many products are added up in it.")
+    if is_near(c, 1 / (2 * math.sqrt(d))):
+        return ("You divide by d, and then by 2: that is what / d ** 1 / 2 does, because ** comes before /. The root is "
+                "d ** (1 / 2).")
     return (f"Each of your scores is {c:.4g} times what it should be: the products are right, and what you divide by, "
             f"{math.sqrt(d) / c:.4g}, does not follow from the shapes of this case.")
 
@@ -94,6 +104,14 @@ def explain(q, k, yours, right):
         (attempt(torch.matmul, k, q.transpose(-2, -1)),
          "Your scores are transposed, k q^T: row i has the scores of key i with all queries. Each row should belong to a "
          "query, because softmax runs along rows."),
+        (attempt(lambda: q.transpose(-2, -1) @ k),
+         "You multiply q^T k: that compares features, each with each, added up over the tokens. A score compares a query with "
+         "a key."),
+        (attempt(lambda: q * k),
+         "You multiply numbers in the same place, q * k. A score is the sum of d such products, of each query with each key."),
+        (attempt(lambda: q @ k.permute(*range(k.dim())[::-1])) if k.dim() > 2 else None,
+         "You reverse all dims of the keys, as .T and .t() do, so queries meet keys of other sequences. Which dims are always "
+         "the tokens and the features?"),
         (attempt(lambda: q @ k.transpose(0, 1)) if k.dim() > 2 else None,
          "You exchange dims 0 and 1 of the keys. In a batch these are the sequences and the tokens, so queries meet keys "
          "of other sequences. Which dims are always the tokens and the features?"),
@@ -105,6 +123,11 @@ def explain(q, k, yours, right):
     for product, why in products:
         result, c = fitted(product, yours)
         mistakes.append((result, why or explain_scale(q, k, c)))
+    mistakes.append((right.floor(), "Your scores are whole numbers: // rounds down."))
+    if (yours == -math.inf).any():
+        mistakes.append((yours, "Some of your scores are -inf: hidden by a mask. Masks come in task 3."))
+    if yours.shape == right.shape and torch.allclose(yours, right, 2e-3, 1e-3):
+        mistakes.insert(0, (yours, "Your scores are right to three digits only. Are they computed in half precision?"))
     show("q", first_wrong(q, yours, right))
     show("k", first_wrong(k, yours, right))
     compare("scores", yours, right, mistakes,
@@ -134,5 +157,4 @@ def grade(scores):
         front = (1 + i % 2, 1 + i // 2 % 3)[:i % 3]
         d, dtype = 1 + i * 3 % 7, torch.float32 if i % 2 else torch.float64
         q, k = ((*front, tokens, d) for tokens in (1 + i % 5, 1 + i % 4))
-        # whole numbers, which f32 adds without rounding
-        check(scores, torch.randint(-2, 3, q).to(dtype), torch.randint(-2, 3, k).to(dtype))
+        check(scores, *(drawn(shape, dtype) for shape in (q, k)))

@@ -128,6 +128,11 @@ def compare(s, yours):
     s.add(torch.softmax(masked, -2), along_queries)
     s.add_mask(s.hidden | (s.x == 0), "You hide the scores that are 0, too. They are scores like others: a mask depends on the "
                "places of query and key, not on the score.")
+    if masked.dim() > 2:
+        along_first = ("Your softmax runs along dim 0: the sequences share their weights. Without a dim, F.softmax takes dim 0 of "
+                       "three dims. Which dim has the keys?")
+        s.add(torch.softmax(masked, 0), along_first)
+        s.add(torch.softmax(masked, 0).nan_to_num(0), along_first)
     s.add(masked, "Your result has masked scores, which are not shares yet.")
     show("scores", first_wrong(s.x, yours, right))
     low = s.x.min().item() < -1000  # weights are 0 or 1, of many mistakes
@@ -144,8 +149,12 @@ def check_causal(causal_weights, x):
     ones = torch.ones(x.shape, dtype=torch.bool)
     s = Sought("causal_weights", "a later token", x, ones.triu(1))
     s.add(torch.softmax(s.x, -1),
-          "Nothing is hidden: a query sees later tokens. Trained like this, a model copies the next token, and it has none "
-          "to copy when it writes.")
+          "Nothing is hidden: a query sees later tokens. "
+          + ("(With two dims your code is right. From which dim does the mask get its size?)" if x.dim() > 2 else
+             "Trained like this, a model copies the next token, and it has none to copy when it writes."))
+    s.add(torch.softmax(s.x.triu(), -1),
+          "The scores of earlier tokens are 0 in your code, and later tokens are seen: the other triangle is to be kept, and a "
+          "score of 0 hides nothing, as exp(0) is 1.")
     s.add_mask(ones.triu(0), "You hide the diagonal, too. A token may see itself, and the first one has nothing else to look "
                "at.")
     s.add_mask(ones.tril(-1), "Your mask is transposed: it hides earlier tokens and shows later ones. Rows are queries, "
@@ -180,6 +189,8 @@ def check_padded(padded_weights, x, lengths):
                "All queries of a sequence have the length of that sequence: which shape broadcasts so?")
     s.add_mask(attempt(torch.ge, keys, lengths), "Key j is compared with the length of sequence j. Each key of a sequence "
                "should be compared with the length of that sequence: which shape broadcasts so?")
+    s.add_mask(keys < x.size(2) - length, "You hide the first keys. Padding is at the end: sequence b has the keys 0 to "
+               "lengths[b] - 1.")
     s.add_mask(keys >= lengths[0], "All sequences get the length of the first one. lengths has one for each.")
     s.add_mask(padding | (keys > queries), "You hide later tokens, too. padded_weights hides padding alone.")
     s.add_mask(keys >= lengths.max(), "Your mask hides what is beyond the longest sequence, in all of them. Shorter ones have "

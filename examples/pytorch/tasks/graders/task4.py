@@ -4,7 +4,8 @@ import math
 import torch
 from torch import nn
 
-from graders.common import NotBegun, attention_check, case, compare, equal, fail, matches, returned, show, writes
+from graders.common import (NotBegun, attention_check, case, compare, equal, fail, matches, returned, show, unchanged,
+                            writes)
 
 TITLE = "the tutorial's class SelfAttention"
 HINTS = (
@@ -57,10 +58,21 @@ MISTAKES = {
            "scores of one query with all keys.",
     "qqv": "Your keys are computed by W_q, and W_k has no effect: *it* would find *pizza* just as *pizza* finds *it*.",
     "kkv": "Your queries are computed by W_k, and W_q has no effect: *it* would find *pizza* just as *pizza* finds *it*.",
+    "residual": "You add x. That is done around attention, in a block; the class returns what attention finds.",
+    "causal": "You block later tokens, though the mask is None. What is blocked says the mask alone.",
+    "exchanged": "row_dim and col_dim are exchanged: your softmax runs along row_dim, and row_dim gives the d of the root.",
+    "q alone": "y is q so far: no token has looked at another one.",
+    "v alone": "y is v so far: no token has looked at another one.",
+    "by 2 d": "You divide by d, and then by 2: that is what / d ** 1 / 2 does, because ** comes before /. The root is "
+              "d ** (1 / 2).",
     "x W": "You multiply by the weights themselves, x W. A Linear multiplies by their transpose: its weight has the "
            "shape (out, in).",
 }
 OF_MASKS = [*MISTAKES][:7]
+
+
+def causal_mask(T):
+    return torch.ones(T, T, dtype=torch.bool).triu(1)
 
 
 def mask_scores(scores, mask, form):
@@ -77,21 +89,27 @@ def mask_scores(scores, mask, form):
 
 def attend(x, weights, mask, form="right"):
     """x (..., T, d), f64; weights (d, d) by role. None if the form cannot be computed."""
-    if (mask is None and form in OF_MASKS) or (form == "over batch" and x.dim() < 3):
+    if (mask is None and form in OF_MASKS) or (mask is not None and form == "causal") or (form == "over batch" and x.dim() < 3):
         return None
     computed = {role: x @ (w if form == "x W" else w.T) for role, w in weights.items()}
     computed["x"] = x
     q, k, v = (computed[role] for role in (form if set(form) <= set("qkvx") else "qkv"))
+    if form in ("q alone", "v alone"):
+        return computed[form[0]]
     T, d = x.shape[-2:]
-    divisor = {"not scaled": 1, "by tokens": math.sqrt(T), "by width": d, "multiplied": 1 / math.sqrt(d)}
+    divisor = {"not scaled": 1, "by tokens": math.sqrt(T), "by width": d, "multiplied": 1 / math.sqrt(d),
+               "by 2 d": 2 * d, "exchanged": math.sqrt(T)}
     percents = q @ k.transpose(-2, -1) / divisor.get(form, math.sqrt(d))
     if mask is not None:
         percents = mask_scores(percents, mask, form)
+    if form == "causal":
+        percents = percents.masked_fill(causal_mask(T), -math.inf)
     if form != "no softmax":
-        percents = torch.softmax(percents, {"over queries": -2, "over batch": 0}.get(form, -1))
+        percents = torch.softmax(percents, {"over queries": -2, "exchanged": -2, "over batch": 0}.get(form, -1))
     if form == "after":
         percents = percents.masked_fill(mask, 0)
-    return (percents.transpose(-2, -1) if form == "transposed" else percents) @ v
+    y = (percents.transpose(-2, -1) if form == "transposed" else percents) @ v
+    return x + y if form == "residual" else y
 
 
 # ---- the module ----
@@ -113,6 +131,19 @@ def explain_missing(module, d_model, missing):
         if None not in weights.values() and equal(y, attend(x.double(), {role: w.double() for role, w in weights.items()}, None)):
             fail(f"{begin} Your code uses the layer of {other} in its place, so both will always be the same. Each of the three "
                  "needs a layer of its own.")
+    name = missing[:3]
+    other = next((w[:3] for w in WEIGHTS if w != missing and getattr(module, name, None) is getattr(module, w[:3], module)), None)
+    if other:
+        fail(f"{begin} {name} and {other} are one layer. Each of the three needs a layer of its own.")
+    if name in parameters:
+        fail(f"{begin} Your {name} is a Parameter; it should be a layer, nn.Linear, whose weight is {missing}.")
+    if not {*parameters} <= {*WEIGHTS}:
+        fail(f"{begin} Its parameters are {', '.join(parameters)}: three layers W_q, W_k and W_v are asked for.")
+    if not parameters and not equal(y, module(x, None)):
+        fail(f"{begin} Your forward makes layers: in each call new ones, of other random numbers, which nobody trains. They "
+             "belong into __init__.")
+    if y is None and not hasattr(module, name):
+        fail(f"{begin} There is no self.{name}. What is assigned without self. is forgotten at the end of __init__.")
     fail(f"{begin} A layer in a plain list or dict can be used, but no optimiser trains it, no file saves it, and no cast "
          "reaches it.")
 
@@ -149,6 +180,7 @@ def make(SelfAttention, d_model, row_dim, col_dim, dtype=torch.float64):
 def check(module, x, mask, other_dims):
     """Runs the learner's forward and compares y."""
     weights = {name[2]: module.get_parameter(name).detach().double() for name in WEIGHTS}
+    x_before, mask_before = x.clone(), mask if mask is None else mask.clone()
     try:
         y = module(x, mask)
     except Exception as error:
@@ -158,6 +190,9 @@ def check(module, x, mask, other_dims):
     if y is None:
         fail("The module has its parameters. forward "
              + ("returns None. Does a return lack?" if writes(module.forward) else "still returns None."))
+    unchanged("x", x, x_before)
+    if mask is not None:
+        unchanged("mask", mask, mask_before)
     returned("y", y, x.shape)
     right = attend(x.double(), weights, mask).to(x.dtype)
     if matches("y", y, right):
@@ -167,12 +202,11 @@ def check(module, x, mask, other_dims):
         for role, weight in weights.items():
             show(f"W_{role}.weight", weight)
     compare("y", y, right, [(attend(x.double(), weights, mask, form), why) for form, why in MISTAKES.items()],
+            "y has NaN: 0 times inf is NaN (a mask of 0 and 1 multiplied by -inf), and so is inf - inf." if y.isnan().any() else
+            "Two calls with the same x give different results. Is something random in your forward, as dropout is?"
+            if not equal(y, module(x, mask)) else
             "This is none of the mistakes that the grader knows. Compute one row by hand, and compare q, k, v and the "
             "scores (print shows a tensor).")
-
-
-def causal_mask(T):
-    return torch.ones(T, T, dtype=torch.bool).triu(1)
 
 
 def check_given(SelfAttention):
