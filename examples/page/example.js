@@ -22,7 +22,7 @@ export const ofWeight = (height, width) =>
   ({ rows: feature(height, "class.to_feature"), columns: feature(width, "class.from_feature") });
 
 /** Words with a number after each repetition: the, pizza, ..., the (2). */
-function distinct(words) {
+export function distinct(words) {
   const seen = new Map();
   return words.map((word) => {
     const times = (seen.get(word) ?? 0) + 1;

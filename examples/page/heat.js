@@ -45,7 +45,7 @@ export function paint(canvas, [rows, columns], values, kind = "value", most = la
 /**
  * options: {shape: [rows, columns], values, kind: of paint, title, rows: names, columns: names or null, wide: of a cell
  * in pixels, reading(row, column, text of the value): a sentence, onrow(row): a row was chosen}.
- * Returns {element, choose(row)}.
+ * Returns {element, rows: their number, tall: px of a row, setTall(px), choose(row)}.
  */
 export function heat({ shape, values, kind = "value", title, rows, columns = null, wide, reading, onrow }) {
   const [height, width] = shape, tall = height <= 20 ? 15 : height <= 27 ? 12 : 10;
@@ -90,7 +90,8 @@ export function heat({ shape, values, kind = "value", title, rows, columns = nul
   });
   const element = h("figure.heat", {}, h("figcaption", {}, title), box, said);
   return {
-    element,
+    element, rows: height, tall,
+    setTall: (px) => box.style.setProperty("--tall", `${px}px`),
     paint: () => paint(canvas, shape, values, kind),
     choose(row) {
       names.forEach((name, r) => name.classList.toggle("chosen", r === row));

@@ -16,6 +16,13 @@ export function number(value, digits = 4) {
   return text.replace(/-/g, "−");
 }
 
+/** A share as a percentage; what is neither nothing nor all is not rounded to it: "<0.1 %", ">99.9 %". */
+export function percent(share, digits = 1) {
+  const hundred = 100 * share, least = 10 ** -digits;
+  return hundred > 0 && hundred < least / 2 ? `<${number(least, digits)} %`
+    : hundred < 100 && hundred > 100 - least / 2 ? `>${number(100 - least, digits)} %` : `${number(hundred, digits)} %`;
+}
+
 /** The rows and columns of a tensor: [height, width]; vectors are one row. */
 export function sizes(shape) {
   const width = shape.length > 0 ? shape[shape.length - 1] : 1;

@@ -4,6 +4,7 @@ import json
 import os
 import struct
 import subprocess
+import time
 
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
@@ -180,7 +181,10 @@ def check_bars(page):
         found = shown_bars(page)
         assert [int(i) for i, _, _ in found] == best, (found, best)
         for i, text, width in found:
-            assert abs(number(text.rstrip(" %")) - 100 * row[int(i)]) <= 0.05 + 1e-9 and abs(width - row[int(i)]) < 0.02, (text, width)
+            assert abs(width - row[int(i)]) < 0.02, (text, width)
+            assert row[int(i)] < 0.0005 if text == "<0.1 %" else abs(number(text.rstrip(" %")) - 100 * row[int(i)]) <= 0.05 + 1e-9, (text, row[int(i)])
+            assert text != "0.0 %"
+        assert "<0.1 %" in [text for _, text, _ in found]
     set_state(page, gpt_at=0)
 
 
@@ -198,7 +202,7 @@ def check_stream_table(page):
             assert cells[2] == guess.replace(" ", "␣").replace("\n", "⏎"), (cells, guess)
         shown = [cells[0], cells[1], cells[3].rstrip(" %")] if i > 0 else cells[:1]
         for text, value in zip(shown, expected, strict=True):
-            assert abs(number(text) - value) <= half_a_unit(text) + 1e-6, (part, cells, expected)
+            assert 0 < value < 0.05 if text == "<0.1" else 99.95 < value < 100 if text == ">99.9" else abs(number(text) - value) <= half_a_unit(text) + 1e-6, (part, cells, expected)
     set_state(page, gpt_at=0)
 
 
@@ -386,6 +390,14 @@ def check_places(driver, path):
         wait_for(page, TEXT)
         tops = page.run("[...document.querySelectorAll('.heat')].map((e) => e.getBoundingClientRect().top)")
         assert len(tops) == 2 and tops[0] == tops[1], (present, tops)
+        for box in ("h.1.attn", "h.0.attn&gpt_part=q"):
+            for lang in ("en", "de", "fr"):
+                page = open_page(driver, path, width=1366, height=768, fragment=f"#tab=gpt&present={present}&gpt_box={box}&lang={lang}")
+                wait_for(page, TEXT)
+                page.wait("document.querySelector('.gpt-next li') !== null")
+                time.sleep(0.1)
+                bottoms = page.run("[...document.querySelectorAll('.heat, .gpt-about, .gpt-next')].map((e) => [e.className, e.getBoundingClientRect().bottom])")
+                assert len(bottoms) == 4 and all(bottom <= 768 for _, bottom in bottoms), (present, box, lang, bottoms)
     for lang in ("de", "fr"):
         for width in (1366, 390):
             page = open_page(driver, path, width=width, fragment=f"#tab=gpt&lang={lang}&gpt_box=stream.4")

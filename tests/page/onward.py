@@ -184,6 +184,10 @@ def check_cache(page):
         # Kept: keys and values. New: the query, its key and its value; and q, k, v and the percentages without a cache.
         assert (rows("kept"), rows("new"), rows("again")) == (2 * before, 7 * fresh, 4 * before), (step, rows("kept"), rows("new"), rows("again"))
         written.append(page.run("document.querySelector('#panel-onward .cache-written').textContent"))
+        names = page.run("[...document.querySelectorAll('#panel-onward .cache-word')].map((x) => x.textContent)")[-before - fresh:]
+        assert len(set(names)) == len(names) and ("the (2)" in names) == (written[:step].count("the") == 1), names
+        shares = page.run("[...document.querySelectorAll('#panel-onward .cache-percent')].map((x) => x.textContent.replace('\u00a0', ' '))")
+        assert all(re.fullmatch(r"(<0\.1|\d\.\d|>?\d\d) %", share) for share in shares), shares
         assert f"writes “{written[-1]}”" in page.text("#panel-onward .story-action")
         counts = page.run("[...document.querySelectorAll('#panel-onward .cache-count')].map((x) => Number(x.dataset.count))")
         assert f"{counts[0]:,} with the cache, {counts[1]:,} without" in page.run(
@@ -323,11 +327,27 @@ def check_rope(page):
 
 # ---- all screens ----
 
+# Of the picture: what is outside it, and texts that cover each other.
+DRAWN = """(() => {
+    const svg = [...document.querySelectorAll("#panel-onward .story-svg")].find((e) => e.checkVisibility());
+    if (svg === undefined) return [[], []];
+    const edge = svg.getBoundingClientRect();
+    const boxes = [...svg.querySelectorAll("text, rect")].map((e) => [e, e.getBoundingClientRect()]).filter(([, b]) => b.width > 0);
+    const texts = boxes.filter(([e]) => e.tagName === "text" && e.textContent !== "");
+    const said = ([e]) => e.textContent || e.getAttribute("class");
+    return [boxes.filter(([, b]) => b.left < edge.left - 1 || b.right > edge.right + 1 || b.top < edge.top - 1 || b.bottom > edge.bottom + 1).map(said),
+        texts.flatMap((a, i) => texts.slice(0, i).filter((b) => Math.min(a[1].right, b[1].right) - Math.max(a[1].left, b[1].left) > 0 &&
+            Math.min(a[1].bottom, b[1].bottom) - Math.max(a[1].top, b[1].top) > 2).map((b) => [said(a), said(b)]))];
+})()"""
+
+
 def check_layout(driver, path):
-    """Nothing is cut or wider than the window, in each language; axe-core has nothing to say."""
+    """Nothing is cut, covered or wider than the window, in each language; axe-core has nothing to say."""
+    screens = ("onward=1&in_heads=4&parted=split_view", "onward=2&write_step=7", "onward=3&rope=four", "onward=3&rope=sines")
+    presented = tuple(f"{screen}&present=true" for screen in screens[:3])
     for width, height in ((1366, 768), (1400, 900), (820, 1180), (390, 844)):
         for language in ("en", "de", "fr") if width in (1366, 390) else ("en",):
-            for fragment in ("onward=1&in_heads=4&parted=split_view", "onward=2&write_step=7", "onward=3&rope=four", "onward=3&rope=sines"):
+            for fragment in screens + (presented if width == 1366 else ()):
                 page = open_page(driver, path, f"#tab=onward&{fragment}&lang={language}", width=width)
                 resize(page, width, height)
                 page.wait("document.querySelector('#panel-onward :is(.places-head, .cache-written, .rope-now)') !== null", seconds=20)
@@ -337,6 +357,8 @@ def check_layout(driver, path):
                     return width > 1 && e.textContent !== "" && !e.closest(".unseen") && (left < -0.5 || right > innerWidth + 0.5);
                 }).map((e) => e.textContent)""")
                 assert cut == [] and page.run("document.documentElement.scrollWidth <= innerWidth"), (width, language, fragment, cut)
+                outside, covered = page.run(DRAWN)
+                assert outside == [] and covered == [], (width, language, fragment, outside, covered)
                 if width == 1366:
                     bottom = page.run("document.querySelector('#panel-onward .story-nav').getBoundingClientRect().bottom")
                     assert bottom <= height + 1, (language, fragment, bottom)

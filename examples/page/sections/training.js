@@ -5,7 +5,7 @@ import { t } from "../strings.js";
 import { state, setState, onState } from "../state.js";
 import { run, onRun, play, stop, oneStep, stepBack, goTo, watched, ownSentence, STEPS, MEASURE_EVERY, LEARNING } from "../run.js";
 import { lineChart, stripes } from "../charts.js";
-import { matrix, number } from "../matrix.js";
+import { matrix, number, percent } from "../matrix.js";
 
 const LEARN = -1; // slow while the toy is learnt
 const SPEEDS = [LEARN, 1, 5, 25, 100, 0]; // steps a second; 0: as fast as possible
@@ -31,7 +31,6 @@ export function leastLoss() {
   return Math.log(run.language.train.length) / run.language.context;
 }
 
-const percent = (share) => (share > 0 && share < 5e-4 ? "<0.1 %" : `${number(100 * share, 1)} %`);
 const text = (ids) => ids.map((id) => run.language.words[id]).join(" ");
 const said = (ids) => text(ids.filter((id) => id !== 0));
 

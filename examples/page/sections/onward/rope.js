@@ -1,7 +1,7 @@
 // Screen 3: a query and a key turn with their positions, so that their score depends on how far apart they are.
 
 import { h, svg, fill } from "../../dom.js";
-import { t } from "../../strings.js";
+import { t, inSentence } from "../../strings.js";
 import { state, setState, onState } from "../../state.js";
 import { stage, handle, moving, arrow } from "../story/stage.js";
 import { newest } from "../story/model.js";
@@ -50,7 +50,7 @@ export function begin({ ask, tell }) {
     onkey: (dx, dy) => shift(dx + dy) });
 
   /** By how many degrees a pair turns for each position. */
-  const turned = (i) => (shown.speeds[i] * 180 / Math.PI).toFixed(1);
+  const turned = (i) => inSentence((shown.speeds[i] * 180 / Math.PI).toFixed(1));
   const chosen = () => (shown.way === "sines" ? shown.sines : shown.rotary);
 
   const motion = moving([], (values) => {
@@ -146,7 +146,7 @@ export function begin({ ask, tell }) {
       PAIRS.forEach((_, i) => {
         const at = [room * ((i % across) + 0.5) / across, top + deep * (Math.floor(i / across) + 0.5) / down - 12];
         circle(parts, i, at, radius, false);
-        label(at[0], at[1] + radius + 18, narrow ? `${turned(i)}°` : t("onward.rope.speed", turned(i)));
+        label(at[0], at[1] + radius + 18, narrow ? `${turned(i)}°` : t("onward.rope.speed.short", turned(i)));
       });
     } else {
       const radius = Math.min(room, deep - 22) / 2 - 4, at = [room / 2, top + (deep - 22) / 2];

@@ -4,11 +4,9 @@ import { h, fill } from "../../../dom.js";
 import { t } from "../../../strings.js";
 import { state, setState } from "../../../state.js";
 import { heat } from "../../../heat.js";
-import { matrix, number } from "../../../matrix.js";
+import { matrix, number, percent } from "../../../matrix.js";
 import { nameOf } from "./map.js";
 import { weightsOf, summands, shown, grouped } from "./boxes.js";
-
-const percent = (share) => `${number(100 * share, 1)} %`;
 
 /** The rows of a part: one heat for each head, or one. */
 function heatsOf(part, kind) {
@@ -42,6 +40,8 @@ const textTable = (read) => h("div.scroll", { tabindex: 0, role: "region", "aria
   h("table.plain.gpt-ids", {}, h("tbody", {},
     h("tr", {}, h("th", { scope: "row" }, t("gpt.text.token")), read.tokens.map((token) => h("td", {}, h("code", {}, shown(token))))),
     h("tr", {}, h("th", { scope: "row" }, t("gpt.text.id")), read.ids.map((id) => h("td", {}, String(id)))))));
+
+const LEAST = 7; // px of a row of colours in a low window
 
 /** Returns {element, update(about, boxes, read), choose(at)}; at: the row of the chosen token. */
 export function detail() {
@@ -88,6 +88,23 @@ export function detail() {
     }
     now = { box, name, part, kind, read, heats, names };
   }
+
+  /** Rows that are lower where the window ends, as the last one is chosen at first. */
+  function fit() {
+    const [first] = now?.heats ?? [];
+    if (first === undefined || !element.checkVisibility()) {
+      return;
+    }
+    now.heats.forEach((each) => each.setTall(each.tall));
+    const lines = new Set(now.heats.map((each) => each.element.offsetTop)).size;
+    const over = Math.max(...now.heats.map((each) => each.element.getBoundingClientRect().bottom)) + scrollY + 4 - innerHeight;
+    const tall = first.tall - Math.max(0, Math.ceil(over / (lines * first.rows)));
+    if (tall >= LEAST) {
+      now.heats.forEach((each) => each.setTall(tall));
+    }
+  }
+  new ResizeObserver(fit).observe(element);
+  addEventListener("resize", fit);
 
   function choose(at) {
     now.at = at;

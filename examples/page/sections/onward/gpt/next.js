@@ -2,7 +2,7 @@
 
 import { h, fill } from "../../../dom.js";
 import { t } from "../../../strings.js";
-import { number } from "../../../matrix.js";
+import { percent } from "../../../matrix.js";
 import { shown } from "./boxes.js";
 
 const MOST = 10;
@@ -19,7 +19,7 @@ export function next(onwrite) {
       const focus = list.contains(document.activeElement);
       fill(title, t("gpt.next.after", shown(read.tokens[at]), at + 1));
       fill(list, best.map((id) => {
-        const token = shown(read.vocabulary[id]), share = `${number(100 * row[id], 1)} %`;
+        const token = shown(read.vocabulary[id]), share = percent(row[id]);
         return h("li", {}, h("button", { type: "button", disabled: !writes, "data-id": id, "aria-label": t("gpt.next.write", token, share),
           onclick: () => onwrite(id) }, h("code", {}, token), h("span.gpt-bar", {}, h("span", { style: `width:${100 * row[id]}%` })),
         h("span.gpt-share", {}, share)));
