@@ -159,6 +159,8 @@ lib: $(LIBRARY)
 help:
 	@echo "make demo          train the toy model and show its attention; builds only what that needs"
 	@echo "make lessons       build and run every lesson of examples/README.md"
+	@echo "make toys          train small models on tasks with known answers and look inside; one groks: a minute"
+	@echo "make toys-results  make the figures of docs/toys.md in $(BUILD)/toys-results: hours; it continues what was begun"
 	@echo "make task1         compile and grade task 1 of docs/tasks.md, HINT=1: with a hint; make tasks: what is done so far"
 	@echo "make deps test     install Check if it is missing, and run all tests; make test SUITE=softmax or TEST=NAME: some"
 	@echo "make check-NAME    one step of .ci/run, for example check-valgrind; tests/checks.mk describes all"
@@ -202,6 +204,17 @@ help:
 
 lessons: $(LESSONS)
 	@for lesson in $(LESSONS); do echo "== $$lesson"; $$lesson || exit 1; done
+
+# The toys: nothing learns the lottery; induction heads; grokking, with a page. Then every figure of docs/toys.md.
+.PHONY: toys toys-results
+toys: $(BUILD)/toys
+	$< lottery --seeds 4 --steps 300
+	$< induction --until 0.98 --scores --patch
+	$< modadd --until 0.99 --spectrum --report $(BUILD)/toys.html --force
+	@echo "$(BUILD)/toys.html is the page of the last run; docs/toys.md says more"
+
+toys-results: $(BUILD)/toys
+	sh examples/toys/results.sh $(BUILD)
 
 # The tasks of examples/tasks; HINT=1 or HINT=2 adds hints.
 TASKS := $(addprefix task,1 2 3 4 5 6 7 8 9 10)

@@ -56,17 +56,19 @@ static bool repeats(const int64_t *row, int64_t t, int64_t period)
     return true;
 }
 
-/* A period that fits what has been read has the posterior symbols^-period, because it explains all
- * tokens after the first `period`. Only positions t >= period count, so the period is known to be
- * at most t. */
+/* A period that fits what has been read has a posterior proportional to symbols^-period, because it
+ * explains all tokens after the first `period`; here that of the shortest is 1. Only positions t >=
+ * period count, so the period is known to be at most t. */
 static double likelihood(const toys_settings *s, const int64_t *row, int64_t length, int64_t t,
                          int64_t target)
 {
-    const int64_t least = least_period(length), most = most_period(length);
+    const int64_t most = most_period(length);
+    int64_t shortest = -1;
     double right = 0, all = 0;
-    for (int64_t period = least; period <= (t < most ? t : most); period++) {
+    for (int64_t period = least_period(length); period <= (t < most ? t : most); period++) {
         if (repeats(row, t, period)) {
-            const double weight = pow((double)s->symbols, (double)(least - period));
+            shortest = shortest < 0 ? period : shortest;
+            const double weight = pow((double)s->symbols, (double)(shortest - period));
             all += weight;
             right += row[t + 1 - period] == target ? weight : 0;
         }

@@ -14,6 +14,15 @@ toys_path toys_layer_path(int layer, const char *part)
     return path;
 }
 
+void toys_put_number(FILE *stream, int width, const char *format, double x)
+{
+    char text[32] = "-";
+    if (!isnan(x)) {
+        snprintf(text, sizeof text, format, x);
+    }
+    fprintf(stream, "%*s", width, text);
+}
+
 /* ---- the input ---- */
 
 /* The token that a word names; -1: none. */
@@ -179,7 +188,7 @@ toys_head_scores toys_score_head(const toys_run *r, int layer, int head)
             }
         }
     }
-    return (toys_head_scores){previous / count, pairs > 0 ? induction / pairs : (double)NAN};
+    return (toys_head_scores){previous / count, induction / pairs}; /* NaN if there are none */
 }
 
 void toys_put_scores(FILE *stream, const toys_run *r)
@@ -189,11 +198,10 @@ void toys_put_scores(FILE *stream, const toys_run *r)
     for (int layer = 0; layer < r->settings.layers; layer++) {
         for (int head = 0; head < r->settings.heads && !heed_error_pending(); head++) {
             const toys_head_scores s = toys_score_head(r, layer, head);
-            char induction[24] = "-";
-            if (!isnan(s.induction)) {
-                snprintf(induction, sizeof induction, "%.3f", s.induction);
-            }
-            fprintf(stream, "%5d %5d %22.3f  %20s\n", layer + 1, head + 1, s.previous, induction);
+            fprintf(stream, "%5d %5d", layer + 1, head + 1);
+            toys_put_number(stream, 23, "%.3f", s.previous);
+            toys_put_number(stream, 22, "%.3f", s.induction);
+            fputc('\n', stream);
         }
     }
 }

@@ -51,6 +51,9 @@ heed_status toys_attribute(struct toys_model *m, const toys_batch *b, toys_see_p
  * the order of the frequencies. */
 void toys_spectrum(const struct toys_model *m, int64_t period, double *shares);
 
+/* toys_put_number: a number, right-aligned in a column; "-" for NaN. */
+void toys_put_number(FILE *stream, int width, const char *format, double x);
+
 /* Tables of the above for all heads. toys_put_attribution: what each part adds to the logit of the
  * right answer, above the mean of all logits, on average. */
 void toys_put_scores(FILE *stream, const toys_run *r);

@@ -98,6 +98,18 @@ struct toys_model *toys_model_new(const toys_settings *s, toys_shape shape)
     return m;
 }
 
+/* Weights with gradients and AdamW's averages; what each layer keeps for its derivative; logits and
+ * their gradients. */
+double toys_model_bytes(const toys_settings *s, const toys_shape *shape, int64_t rows)
+{
+    const double width = (double)s->width, ff = (double)s->ff, layers = (double)s->layers;
+    const double tokens = (double)rows * (double)shape->tokens;
+    const double logits = (double)rows * (double)toys_scored(shape) * (double)shape->outputs;
+    const double rest = (double)(shape->vocabulary + shape->outputs + shape->tokens) * width;
+    return 16 * (layers * (4 * width * width + 2 * width * ff) + rest) +
+           4 * tokens * layers * (7 * width + 2 * ff) + (s->loss == LOSS_F64 ? 24 : 8) * logits;
+}
+
 struct toys_block *toys_block_of(const struct toys_model *m, int i)
 {
     return heed_module_list_at(m->blocks, i);

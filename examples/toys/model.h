@@ -37,6 +37,9 @@ struct toys_model {
  * as in torch. */
 struct toys_model *toys_model_new(const toys_settings *s, toys_shape shape);
 
+/* toys_model_bytes: the memory that a training step on this many sequences needs at least. */
+double toys_model_bytes(const toys_settings *s, const toys_shape *shape, int64_t rows);
+
 /* toys_forward: the outputs (rows, scored, outputs) at the scored positions of a batch.
  * toys_loss: their loss, as in toys_score.
  * toys_block_of: block i. */

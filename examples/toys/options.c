@@ -6,7 +6,8 @@
 #include <unistd.h>
 
 #include "examples/common/console.h"
-#include "examples/toys/task.h"
+#include "examples/common/preflight.h"
+#include "examples/toys/model.h"
 
 /* clang-format off */
 #define SETTING_ROW(kind, field, ...) FLAG_ROW(toys_settings, kind, field, __VA_ARGS__)
@@ -62,6 +63,8 @@ toys_options toys_options_read(int argc, char **argv)
 
 /* ---- settings ---- */
 
+const char toys_needs_less[] = "--symbols, --batch, --test-rows, --width or --jobs";
+
 /* Sets what `text` says, "layers=2 heads=4". */
 static void set_all(toys_settings *s, const char *text)
 {
@@ -110,6 +113,8 @@ static void check_length(const toys_settings *s, const struct toys_task *task, c
     } else if (task->draw != NULL) {
         toys_draw(task, s, length, 1);
     }
+    const int64_t rows = task->fix != NULL ? task->fixed_rows(s, false) : s->batch;
+    memory_check(toys_model_bytes(s, &shape, rows), toys_needs_less);
 }
 
 heed_status toys_settings_check(const toys_settings *s, const struct toys_task *task)

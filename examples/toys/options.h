@@ -140,6 +140,8 @@ toys_settings toys_defaults(const struct toys_task *task);
 void toys_options_settle(toys_options *o, const struct toys_task *task);
 heed_status toys_settings_check(const toys_settings *s, const struct toys_task *task);
 
+extern const char toys_needs_less[]; /* the flags that reduce memory */
+
 void toys_help(FILE *stream);
 
 #endif

@@ -158,7 +158,9 @@ static void put_heads(FILE *stream, const pair *p)
     for (int i = 0; i < s->layers * s->heads && !heed_error_pending(); i++) {
         const int layer = i / (int)s->heads, head = i % (int)s->heads;
         const double x = patch_head(p, layer, head);
-        fprintf(stream, "%5d %5d %11.3f  %6.1f %%\n", layer + 1, head + 1, x, restored(p, x));
+        fprintf(stream, "%5d %5d %11.3f", layer + 1, head + 1, x);
+        toys_put_number(stream, 8, "%.1f", restored(p, x));
+        fputs(" %\n", stream);
     }
 }
 
@@ -177,7 +179,8 @@ static void put_positions(FILE *stream, const pair *p)
         toys_label(r->task, &r->settings, heed_const_data_i64(p->corrupted.inputs)[at], corrupted);
         fprintf(stream, "%8lld %7s %10s", (long long)at + 1, clean, corrupted);
         for (int i = 0; i < r->settings.layers; i++) {
-            fprintf(stream, " %12.1f %%", restored(p, patch_position(p, i, at)));
+            toys_put_number(stream, 13, "%.1f", restored(p, patch_position(p, i, at)));
+            fputs(" %", stream);
         }
         fputc('\n', stream);
     }

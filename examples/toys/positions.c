@@ -1,16 +1,5 @@
 /* The loss and score at each scored position. */
-#include <math.h>
-
 #include "examples/toys/inside.h"
-
-static void put_number(FILE *stream, double x)
-{
-    char text[32] = "-";
-    if (!isnan(x)) {
-        snprintf(text, sizeof text, "%.4f", x);
-    }
-    fprintf(stream, " %9s", text);
-}
 
 /* The same batch with one scored position. */
 static toys_batch at_position(const toys_batch *b, int64_t position)
@@ -35,13 +24,13 @@ static void put_batch(FILE *stream, const toys_run *r, const toys_batch *b)
         const toys_batch one = at_position(b, i);
         const toys_score score = toys_measure(&one, heed_narrow(outputs, 1, i, 1));
         fprintf(stream, "%8lld", (long long)(b->shape.first + i * b->shape.every + 1));
-        put_number(stream, score.loss);
-        put_number(stream, score.score);
+        toys_put_number(stream, 10, "%.4f", score.loss);
+        toys_put_number(stream, 10, "%.4f", score.score);
         fputc(' ', stream);
-        put_number(stream, best != NULL ? toys_mean_loss(best, i) : 0);
+        toys_put_number(stream, 10, "%.4f", best != NULL ? toys_mean_loss(best, i) : 0);
         if (simple != NULL) {
             fputc(' ', stream);
-            put_number(stream, toys_mean_loss(simple, i));
+            toys_put_number(stream, 10, "%.4f", toys_mean_loss(simple, i));
         }
         fputc('\n', stream);
     }

@@ -12,7 +12,6 @@
 #include "examples/toys/page.h"
 
 static const char program[] = "toys";
-static const char needs_less[] = "--batch, --test-rows, --width or --jobs";
 
 /* ---- toys list ---- */
 
@@ -98,16 +97,21 @@ static void put_result(FILE *stream, const toys_run *run, const toys_result *x)
     } else {
         fprintf(stream, "not learned in %lld steps", (long long)x->steps);
     }
-    fprintf(stream, "; test score %.4f, loss %.4f; the best possible loss is %.4f", x->test.score,
-            x->test.loss, x->best);
+    fputs("; test score ", stream);
+    toys_put_number(stream, 0, "%.4f", x->test.score);
+    fputs(", loss ", stream);
+    toys_put_number(stream, 0, "%.4f", x->test.loss);
+    if (!isnan(x->best)) {
+        fprintf(stream, "; the best possible loss is %.4f", x->best);
+    }
     if (t->simple != NULL) {
-        fprintf(stream, ", that of the %s %.4f", t->simple_name, x->simple);
+        fprintf(stream, "; the loss of the %s is %.4f", t->simple_name, x->simple);
     }
     if (!isnan(x->longer)) {
         fprintf(stream, "; score at length %lld: %.4f", (long long)run->settings.longer, x->longer);
     }
     if (x->steps > 0 && !isfinite(x->train_loss)) {
-        fprintf(stream, "; the loss became %f", x->train_loss);
+        fputs("; training diverged", stream);
     }
     fprintf(stream, "; %.1f s\n", x->seconds);
 }
@@ -416,7 +420,7 @@ static int run_program(int argc, char **argv, toys_ranks *ranks)
         run_many(&o, task, ranks, &ready);
     }
     if (heed_error_pending()) {
-        return console_complain(program, needs_less, ready ? 1 : 2);
+        return console_complain(program, toys_needs_less, ready ? 1 : 2);
     }
     return console_finish(program);
 }

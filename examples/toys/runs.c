@@ -2,9 +2,11 @@
 #include "examples/toys/runs.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -40,6 +42,12 @@ static int64_t add_point(toys_runs *r, const toys_task *task, const toys_setting
     r->points = points;
     points[r->point_count] = (toys_point){.task = task, .settings = *s};
     write_key(&points[r->point_count]);
+    for (int64_t i = 0; i < r->point_count; i++) {
+        if (strcmp(points[i].key, points[r->point_count].key) == 0) {
+            heed_fail(HEED_ERR_VALUE, "--sweep: a value or a setting is given twice");
+            return -1;
+        }
+    }
     return r->point_count++;
 }
 
@@ -262,30 +270,49 @@ heed_status toys_runs_read(toys_runs *r, const char *path)
     }
     read_lines(r, path, file, false, &whole);
     fclose(file);
+    if (whole == 0 && !heed_error_pending()) {
+        heed_fail(HEED_ERR_VALUE, "%s: no lines of --csv", path);
+    }
     return heed_error_pending();
+}
+
+/* A file has one writer. The lock ends with the process; file systems without locks grant all. */
+static void lock(int descriptor, const char *path)
+{
+    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    if (fcntl(descriptor, F_SETLK, &all) != 0 && (errno == EACCES || errno == EAGAIN)) {
+        heed_fail(HEED_ERR_VALUE, "--csv: another process is writing %s", path);
+    }
+}
+
+static bool is_file(int descriptor)
+{
+    struct stat about;
+    return fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode);
 }
 
 heed_status toys_runs_open(toys_runs *r, const char *path, bool resume)
 {
     long whole = 0;
-    FILE *file = fopen(path, resume ? "r+" : "w");
-    if (file == NULL && resume && errno == ENOENT) {
-        file = fopen(path, "w");
-    }
+    const int descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    FILE *file = descriptor >= 0 ? fdopen(descriptor, "r+") : NULL;
     if (file == NULL) {
         return heed_fail(HEED_ERR_VALUE, "--csv: cannot write %s: %s", path, strerror(errno));
     }
     r->csv = file;
-    if (resume) {
+    lock(descriptor, path);
+    if (resume && !heed_error_pending()) {
         read_lines(r, path, file, true, &whole);
     }
-    if (resume && !heed_error_pending() &&
-        (ftruncate(fileno(file), whole) != 0 || fseek(file, whole, SEEK_SET) != 0)) {
+    if (!heed_error_pending() && is_file(descriptor) &&
+        (ftruncate(descriptor, whole) != 0 || fseek(file, whole, SEEK_SET) != 0)) {
         heed_fail(HEED_ERR_VALUE, "--csv: cannot write %s: %s", path, strerror(errno));
     }
     if (!heed_error_pending() && whole == 0) {
         write_header(file);
-        fflush(file);
+        if (fflush(file) != 0) {
+            heed_fail(HEED_ERR_FILE, "--csv: cannot write %s: %s", path, strerror(errno));
+        }
     }
     return heed_error_pending();
 }

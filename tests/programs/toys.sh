@@ -89,6 +89,7 @@ some="copy --sweep width=8,16 --sweep heads=1,2 --seeds 3 --steps 60"
     "$toys" $some --csv "$scratch/cut" --resume > "$scratch/table.cut" 2> /dev/null
     results "$scratch/cut" | cmp - "$scratch/results"
     check cmp "$scratch/table.cut" "$scratch/table.1"
+    expect 0 "^copy " timeout 60 "$toys" $some --csv "$scratch/cut" --resume # nothing is left to do
     "$toys" table "$scratch/three" > "$scratch/table"
     check [ "$(sort "$scratch/table")" = "$(sort "$scratch/table.1")" ]
     has "^<?xml" "$scratch/sweep.svg"
@@ -98,6 +99,8 @@ some="copy --sweep width=8,16 --sweep heads=1,2 --seeds 3 --steps 60"
     running=$!
     : >> "$scratch/many"
     while [ "$(grep -c ^copy "$scratch/many" 2> /dev/null || true)" -lt 3 ]; do sleep 0.1; done
+    refuse "--csv: another process is writing $scratch/many" copy --seeds 1000 --csv "$scratch/many" --resume
+    refuse "--csv: another process is writing $scratch/many" copy --seeds 1000 --csv "$scratch/many" --force
     kill -INT $running
     wait $running
     has "^toys: interrupted after [0-9]* of 1000 runs; --resume does the rest" "$scratch/err"
@@ -150,6 +153,20 @@ refuse "--report is --csv" copy --seeds 2 --csv "$scratch/x" --report "$scratch/
 has "^state	finished	2	2" "$scratch/two.html"
 has "^curve	learned	1	1 [0-9.]* 2 " "$scratch/two.html" # the page is continued
 
+# ---- make toys-results, in short: all is made, and made once ----
+
+made=$scratch/made
+for name in first again; do
+    QUICK=1 sh examples/toys/results.sh "$build" "$made" > "$scratch/out" 2> "$scratch/err" || {
+        cat "$scratch/err"
+        exit 1
+    }
+    cat "$made"/*.csv "$made"/*.log > "$scratch/$name" # with the seconds that each run took
+done
+check cmp "$scratch/first" "$scratch/again"
+check [ "$(find "$made" -name '*.txt' ! -name regression.txt | wc -l)" -eq "$(grep -c "^==" "$scratch/out")" ]
+has "^ *12  *[0-9.]*  *0.000$" "$made/regression.txt"
+
 # ---- help and bad flags ----
 
 expect 0 "^usage: toys TASK" "$toys" --help
@@ -162,6 +179,14 @@ misuse "unknown flag --nope" copy --nope
 misuse "unexpected argument 'sort'" copy sort
 misuse "--width 32: not divisible by --heads 5" copy --heads 5
 refuse "no flag is called widht" copy --sweep widht=3
+refuse "--sweep: a value or a setting is given twice" copy --sweep width=8,16,8
+refuse "--sweep: a value or a setting is given twice" copy --sweep width=8,16 --sweep width=32
+refuse "--width: '' is not a whole number" copy --sweep width=8,,16
+misuse "--sweep: at most 4 settings" copy --sweep a=1 --sweep b=1 --sweep c=1 --sweep d=1 --sweep e=1
+refuse "--svg: draws sweeps of at most two settings" copy --svg "$scratch/x.svg" --sweep lr=1,2 --sweep width=8,16 \
+    --sweep layers=1,2
+misuse "only .* GB are available .* reduce --symbols" modadd --symbols 4096
+misuse "--length 20: recall needs as many --symbols" recall --length 20
 refuse "'width' is not NAME=VALUE" copy --sweep width
 misuse "--resume: needs --csv" copy --resume
 misuse "--scores: only for one run" copy --scores --seeds 2
@@ -174,8 +199,37 @@ refuse "--csv: cannot write /none/x" copy --csv /none/x --seeds 2
 refuse "--input: recall has no token 'x'" recall --steps 0 --attention --input "k0 x"
 refuse "cannot read none: No such file" table none
 refuse "$scratch/results: not written by --csv" table "$scratch/results"
+refuse "/dev/null: no lines of --csv" table /dev/null
+for edit in '2s/,16,/,x,/' '2s/,[^,]*$//' '2s/$/,1/' '2s/copy/cpoy/'; do
+    sed "$edit" "$scratch/one" > "$scratch/damaged"
+    refuse "$scratch/damaged: line 2 is damaged" table "$scratch/damaged"
+done
+
+# Numeric flags with values that are none, or too small or large: a sentence, or a run.
+for flag in length longer symbols depth share layers heads width ff batch steps until lr warmup weight-decay beta1 beta2 \
+    eval-every test-rows learned seed seeds jobs; do
+    for value in -1 nan inf 1e99 "" x; do
+        misuse "--$flag: '$value' is not" copy --$flag "$value"
+    done
+done
+for values in "--length 1" "--symbols 1" "--test-rows 1 --batch 1" "--width 1 --heads 1" "--layers 3 --ff 1" \
+    "--norm none --lr 10" "--weight-decay 1e6" "--beta1 0 --beta2 0" "--longer 1" "--steps 0"; do
+    for task in induction recall dyck parity modadd regression; do
+        case $values in *steps*) steps=;; *) steps="--steps 2" ;; esac
+        case $task in regression) look= ;; modadd) look="--patch --spectrum" ;; *) look="--patch" ;; esac
+        status=0
+        # shellcheck disable=SC2086
+        "$toys" $task --warmup 0 $steps $values $look --scores --ablate --attribution --by-position \
+            > "$scratch/out" 2> "$scratch/err" || status=$?
+        [ $status -eq 0 ] || check [ $status-"$(grep -c "^toys: " "$scratch/err")" = 2-1 ]
+        lacks "never read" "$scratch/err"
+    done
+done
 expect 1 "HEED_ISA=v9" env HEED_ISA=v9 "$toys" copy
 if [ -e /dev/full ]; then
+    refuse "--csv: cannot write /dev/full: No space left" copy --seeds 2 --csv /dev/full
+    expect 1 "^toys: --attention-svg: cannot write /dev/full" "$toys" copy --steps 2 --attention-svg /dev/full
+    expect 1 "^toys: --svg: cannot write /dev/full" "$toys" copy --steps 2 --sweep width=8,16 --svg /dev/full
     for what in list "copy --steps 5" "copy --steps 5 --seeds 2" --help; do
         status=0
         # shellcheck disable=SC2086
