@@ -263,6 +263,10 @@ def check_it(driver, path, native):
     assert "The model agrees" in page.text(".story-action"), "a second guess"
     press(page, ".story-actions button", 1)
     assert f"{native['open']['train']:,}" in page.text(".story-action")
+    page = opened(driver, path, 1, "&lang=de")
+    press(page, "button.story-word", 0)
+    press(page, ".story-actions button", 1)
+    assert f"{native['open']['train']:,}".replace(",", "\N{NARROW NO-BREAK SPACE}") in page.text(".story-action"), "no decimal point"
     page.check_quiet()
 
 
@@ -299,6 +303,11 @@ def check_compare(driver, path, native):
     press(page, ".story-choice")
     near(query(), read["q"], 1e-6)
     assert "Make oven win" in page.text(".story-action")
+    page.press(".story-handle.query", *[Keys.ARROW_LEFT] * round(10 * read["q"][0]))
+    rest(page)
+    most = max(numbers_of(page, ".story-row[data-percent]", "percent"))
+    assert most < 0.2 and page.text(".story-action") == f"No word stands out: {percent(most)} at most.", page.text(".story-action")
+    assert page.run("document.querySelectorAll('.story-small.caption').length") == 2
     page.check_quiet()
 
 
@@ -352,6 +361,10 @@ def check_weigh(driver, path, native):
         rest(page)
         percents = native[f"dots {d}"]["percents"]
         assert numbers_of(page, ".story-piece", "percent") == sum(percents, []), d
+        told = [percent(max(of)) for of in percents]
+        assert page.text(".story-action") == f"Drag d. At {d}, the largest share is {told[0]}; divided, {told[1]}.", page.text(".story-action")
+        fills = page.run("[...document.querySelectorAll('.story-piece')].map((e) => getComputedStyle(e).fill)")
+        assert len(set(fills)) == 6, "each word has its colour"
         spoken = page.text(".story-holder .unseen")
         assert f"largest share is {percent(max(percents[0]))}, divided {percent(max(percents[1]))}" in spoken, spoken
         out = page.run("""[...document.querySelectorAll(".story-number.on")].map((e) => e.getBoundingClientRect()).filter((box) =>
@@ -381,9 +394,16 @@ def check_mix(driver, path, native):
         if keys:
             page.press(".story-handle.mixed", *[Keys.ARROW_LEFT] * 25)
             rest(page)
-            assert "between pizza and oven" in page.text(".story-action"), "halfway it stands for neither"
+            halfway = [numbers_of(page, ".story-label.mixed", c)[0] for c in "xy"]
+            outside = words[3 + min(range(16), key=lambda i: math.dist(halfway, read["nouns"][2 * i:2 * i + 2]))]
+            assert outside not in SENTENCE and f"{outside}, not in this sentence" in page.text(".story-action"), page.text(".story-action")
+            assert page.text(".story-label.outside") == outside and outside in page.text(".story-screen .unseen")
+            ring, grip = (page.find(f".story-{name}").rect for name in ("nearest", "svg"))
+            assert grip["y"] <= ring["y"] and ring["y"] + ring["height"] <= grip["y"] + grip["height"], "the noun has place"
             drag(page, ".story-handle.mixed", -450, 0)
             assert "pizza" in page.text(".story-action")
+            press(page, ".story-choice")
+            near(numbers_of(page, ".story-pull", "percent"), read["percents"], 1e-6)
         if not keys:
             near(shares, read["percents"], 1e-6)
             near(mix, read["mix"], 1e-5)
@@ -406,10 +426,20 @@ def check_back(driver, path, native):
     assert native["cheat"]["loss"] < 0.1 < 0.4 < native["closed"]["loss"]
     assert arcs_of(page) == native["closed row"]
     edge = lambda: page.run("document.querySelectorAll('.hidden-word').length")
-    assert edge() == 2
+    guess = lambda: page.run("document.querySelector('.story-guess').textContent")
+    assert edge() == 2 and guess() == "guess: tasted \N{CHECK MARK}", guess()
     page.press(".story-handle.curtain", Keys.ARROW_LEFT, Keys.ARROW_LEFT)
     rest(page)
     assert edge() == 4 and all(p == 0 for p in arcs_of(page)[7:]), arcs_of(page)
+    for at in range(5, -1, -1):
+        page.press(".story-handle.curtain", Keys.ARROW_LEFT)
+        rest(page)
+        _, word, mark = guess().split()
+        assert (mark == "\N{CHECK MARK}") == (word == SENTENCE[at + 1]), (word, mark, SENTENCE[at + 1])
+    assert mark == "\N{BALLOT X}" and word in page.run("page.run.language.words"), "nobody can guess the first noun"
+    page.press(".story-handle.curtain", *[Keys.ARROW_RIGHT] * 6)
+    rest(page)
+    assert edge() == 4, edge()
     drag(page, ".story-handle.curtain", 300, 0)
     assert edge() == 0, "the curtain follows the pointer"
     drag(page, ".story-handle.curtain", -200, 0)
@@ -445,7 +475,7 @@ def check_heads(driver, path, native):
             assert said == best, (said, best)
             marks = page.run("[...document.querySelectorAll('.story-answers p:not(.faint)')].map((e) => e.className)")
             note = page.text(".story-answers p.faint")
-            assert note == (("Right this time." if marks == ["right", "right"] else "") if heads == 1 else "W_o, a table of learned numbers, joins the heads."), note
+            assert note == (("Right this time." if marks == ["right", "right"] else "") if heads == 1 else "Learned numbers (W_o) join the two results."), note
             assert marks == ["right" if a == b else "wrong" for a, b in zip(said, (words[1], words[4]))]
             assert heads == 1 or marks == ["right", "right"]
         press(page, ".story-actions button", 2)
@@ -467,6 +497,7 @@ def check_learn(driver, path):
     page.wait("document.querySelector('.story-weight p') !== null", seconds=20)
     rest(page)
     assert max(arcs_of(page)) < 0.3, "at first nothing is preferred"
+    assert page.text(".story-action") == "Press Play."
     gradient = numbers_of(page, ".story-weight p", "gradient")[0]
     value = numbers_of(page, ".story-weight p", "value")[0]
     found = page.driver.execute_async_script("""const done = arguments[0], { watched } = page.run, { engine } = page.run;
@@ -480,6 +511,8 @@ def check_learn(driver, path):
     close = lambda d, i: (d[2 * i + 3] - d[2 * i + 1]) / (d[2 * i + 2] - d[2 * i])  # slope on the screen
     assert abs(close(tangent, 0) - (close(curve, 9) + close(curve, 10)) / 2) < 0.03, "the gradient is the slope of the loss"
     assert (found[0][cell], found[1][cell]) == (value, gradient)
+    low, high = (float(text) for text in page.run("[...document.querySelectorAll('.story-slope text')].map((e) => e.textContent)"))
+    assert abs((high - low) / 2 - gradient) < 0.2 * abs(gradient) + 0.001, "the losses at its ends say how steep the curve is"
     for button, sign in ((0, -1), (1, 1)):
         press(page, ".story-weight button", button)
         page.wait("document.querySelector('.story-verdict').textContent !== ''")
@@ -488,9 +521,11 @@ def check_learn(driver, path):
         before, after = (float(x) for x in re.findall(r"\d+\.\d+", page.text(".story-verdict")))
         assert before != after, page.text(".story-verdict")
         assert (after < before) == right, "the sentence agrees with the losses"
-    press(page, ".story-choice.primary")
+    page.find(".story-choice.primary").click()
+    page.wait("document.querySelector('.story-action').textContent === 'Watch the arcs.'")
     page.wait("page.run.step === 500 && !page.run.playing", seconds=60)
     rest(page)
+    assert "Learned" in page.text(".story-action")
     assert arcs_of(page)[PIZZA] > 0.9, arcs_of(page)
     assert page.run("Number(document.querySelector('.story-slider input').value)") == 500
     measured = page.run("Array.from(page.run.measures.get(500).weights.slice(8 * 11, 9 * 11))")
@@ -498,7 +533,11 @@ def check_learn(driver, path):
     page.press(".story-slider input", Keys.HOME)
     page.wait("page.run.step === 0 && !page.run.busy", seconds=30)
     rest(page)
-    assert max(arcs_of(page)) < 0.3
+    assert max(arcs_of(page)) < 0.3 and page.text(".story-action") == "Press Play."
+    page.press(".story-slider input", Keys.ARROW_RIGHT)
+    page.wait("page.run.step > 0 && !page.run.busy", seconds=30)
+    rest(page)
+    assert page.text(".story-action") == "Press Play again."
     page.check_quiet()
 
 
@@ -515,6 +554,8 @@ def check_onward(driver, path, native):
     rest(page)
     assert native["closed"]["accuracy"] > 0.9 and native["broken"]["accuracy"] < 0.2
     assert arcs_of(page) == native["broken row"]
+    course = page.find(".story-links li:last-child > *")
+    assert course.tag_name == "span" and "examples/README.md" in course.text, "a file that is opened has no course beside it"
     links = page.run("[...document.querySelectorAll('.story-links a')].map((a) => a.getAttribute('href'))")
     assert len(links) == len(TABS) - 1, "one to each of the other tabs"
     for href, tab in zip(links, TABS[1:]):
@@ -588,6 +629,8 @@ def check_positions(driver, path, native):
     for name, point in zip(names, points):
         near([drawn[0][name], drawn[1][name]], point, 1e-4)
     assert percent(sum(parts)) in page.text(".story-words"), (parts, page.text(".story-words"))
+    named = set(page.run("[...document.querySelectorAll('.story-words em')].map((e) => e.textContent)"))
+    assert named <= set(page.run("[...document.querySelectorAll('.story-label.map')].map((e) => e.textContent)")), "words of the text have their names"
     far = lambda a, b: math.dist(rows[names.index(a)], rows[names.index(b)])
     for word in ("good", "stood"):
         page.driver.execute_script("""const select = document.querySelector("select.story-choice"); select.value = arguments[0];
@@ -701,6 +744,11 @@ def check_telephone(driver, path):
                 rest(page)
             height = page.run("document.documentElement.scrollHeight")
             assert height <= 844, (language, name, height)
+            cut = page.run("""[...document.querySelectorAll(".story-svg text")].map((e) => [e.textContent, e.getBoundingClientRect()])
+                .filter(([, box]) => box.left < -1 || box.right > innerWidth + 1).map(([text]) => text)""")
+            assert cut == [], (language, name, cut)
+            if name == "compare":
+                assert page.run("document.querySelectorAll('.story-small.caption').length") == 2, "the colours are explained"
         page.check_quiet()
 
 

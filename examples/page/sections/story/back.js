@@ -64,7 +64,13 @@ export function begin({ ask }) {
     const [x, y] = upright ? [width - 40, edge] : [edge, height * 0.2];
     Object.entries(upright ? { x: -x, y: -12, width, height: 36 } : { x: -12, y: -y, width: 36, height })
       .forEach(([name, value]) => hem.setAttribute(name, value));
-    grip.place(x, y, at + 1, WORDS[at]);
+    const guess = trained.closed?.guesses[at];
+    grip.place(x, y, at + 1, guess === undefined ? WORDS[at] : `${WORDS[at]}; ${t("story.back.guess", guess)}`);
+    if (guess !== undefined && next !== undefined) {
+      const text = `${t("story.back.guess", guess)} ${guess === WORDS[at + 1] ? "✓" : "✗"}`;
+      place.back.append(svg("text", { class: "story-guess", ...(upright ? { x: width - 70, y: next.y + 6,
+        "text-anchor": "end" } : { x: edge + 24, y: here.y + size * 1.7 }) }, text));
+    }
   }
   function draw(ms) {
     buttons.forEach((button, i) => button.setAttribute("aria-pressed", Object.keys(KINDS)[i] === kind));
@@ -85,7 +91,7 @@ export function begin({ ask }) {
   }
   async function learn() {
     for (const [name, mask] of Object.entries(KINDS)) {
-      trained[name] = await train({ mask, until: UNTIL, onstep: (list) => {
+      trained[name] = await train({ mask, until: UNTIL, guessing: name === "closed", onstep: (list) => {
         losses[name] = list;
         chart.redraw();
       } });

@@ -4,7 +4,7 @@ import { h, svg, fill } from "../../dom.js";
 import { t } from "../../strings.js";
 import { story, newest } from "./model.js";
 import { stage, handle, arrow, moving, still } from "./stage.js";
-import { SENTENCE, ENDINGS, NOUNS, percent, signed, largest } from "./words.js";
+import { SENTENCE, ENDINGS, NOUNS, CLEAR, percent, signed, largest } from "./words.js";
 
 const MOST = 2.9; // of a coordinate: the edge of the picture
 
@@ -24,8 +24,8 @@ export function begin({ ask }) {
   }, (result) => {
     shown = result;
     place.redraw();
-    const best = words[largest(result.percents)];
-    best === "pizza" ? ask("do") : ask("now", best, percent(Math.max(...result.percents)));
+    const best = words[largest(result.percents)], most = Math.max(...result.percents);
+    most < CLEAR ? ask("even", percent(most)) : best === "pizza" ? ask("do") : ask("now", best, percent(most));
     spoken.textContent = t("story.compare.said", [1,
       6].map((i) => `${words[i]} ${percent(result.percents[i])}`).join(", "));
   });
@@ -84,8 +84,9 @@ export function begin({ ask }) {
           "text-anchor": tight ? "end" : "start", class: "story-label key" }, words[i]));
       }
     }
-    wide && ["colours", "formula"].forEach((name, i) => parts.push(svg("text", { x: 4, y: height - 30 + 20 * i,
-      class: "story-small caption" }, t(`story.compare.${name}`))));
+    const why = wide ? ` ${t("story.compare.why", t("story.weigh.why"))}` : "";
+    [t("story.compare.colours"), t("story.compare.formula") + why].forEach((line, i) => parts.push(svg("text", { x: 4,
+      y: plane[1] - (wide ? 30 - 20 * i : 22 - 16 * i), class: `story-small caption ${wide ? "" : "tight"}` }, line)));
     parts.push(arrow(at([0, 0]), at(query), { class: "query" }));
     const [lx, ly] = at(query.map((c) => c * (length > 0 ? 1 + 40 / unit / length : 1))); // beyond the handle's ring
     parts.push(svg("text", { x: Math.min(plane[0] - 20, Math.max(20, lx)), y: Math.min(plane[1] - 8, Math.max(18,

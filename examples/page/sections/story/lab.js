@@ -13,8 +13,9 @@ function pizzaOf(language) {
 }
 
 /** Trains a model for `until` steps: {seed, mask: of mask.js, breaks}; onstep(losses) whenever there are more.
- * Returns {language, losses, tokens, measured: of a "measure" event}. One after the other. */
-export function train({ seed = 0, mask = "", breaks = 0, until, onstep = () => {} }) {
+ * Returns {language, losses, tokens, measured: of a "measure" event, guesses: the word it writes after each word of the
+ * sentence, if they are wanted}. One after the other. */
+export function train({ seed = 0, mask = "", breaks = 0, until, guessing = false, onstep = () => {} }) {
   const mine = last.catch(() => null).then(async () => {
     engine ??= Engine.create();
     const e = await engine;
@@ -33,7 +34,12 @@ export function train({ seed = 0, mask = "", breaks = 0, until, onstep = () => {
       });
       e.play({ until, perSecond: 0, every: until, tokens, prompt }).catch(reject);
     });
-    return { language, losses, tokens, measured: await e.measure({ tokens, prompt }) };
+    const guesses = [];
+    for (let i = 0; guessing && i < language.context; i++) {
+      const { written } = await e.measure({ tokens, prompt: tokens.slice(0, i + 1) });
+      guesses.push(language.words[written[0]]);
+    }
+    return { language, losses, tokens, guesses, measured: await e.measure({ tokens, prompt }) };
   });
   last = mine;
   return mine;

@@ -11,7 +11,7 @@ import { rich, signed, largest, CLEAR } from "./words.js";
 export const UNTIL = 500;
 const WEIGHT = /W_q\.weight$/, TURN = 0.1;
 const FAR = 1, POINTS = 21; // of the picture of the slope: how far from the weight
-const WIDTH = 132, HEIGHT = 66;
+const WIDTH = 132, HEIGHT = 66, LABELS = 18;
 
 export function begin({ ask }) {
   ask("do");
@@ -62,13 +62,18 @@ export function begin({ ask }) {
     const rise = (i) => y(losses[middle] + gradient * FAR * (i - middle) / middle);
     const curve = losses.map((loss, i) => `${x(i).toFixed(1)} ${y(loss).toFixed(1)}`).join("L");
     const tangent = [middle - 6, middle + 6].map((i) => `${x(i)} ${rise(i)}`).join("L");
-    return svg("svg", { class: "story-slope", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: WIDTH, height: HEIGHT,
+    // The losses at both ends say how steep it is: each curve fills its picture.
+    const label = (i, anchor) => svg("text", { class: "story-small tight", x: anchor === "start" ? 2 : WIDTH - 2,
+      y: HEIGHT + LABELS - 4, "text-anchor": anchor }, signed(losses[i], 3));
+    return svg("svg", { class: "story-slope", viewBox: `0 0 ${WIDTH} ${HEIGHT + LABELS}`, width: WIDTH,
+      height: HEIGHT + LABELS,
       role: "img", "aria-label": t("story.learn.slope") },
     svg("path", { class: "story-curve", d: `M${curve}` }), svg("path", { class: "story-tangent", d: `M${tangent}` }),
-    svg("circle", { class: "story-grip", cx: x(middle), cy: y(losses[middle]), r: 5 }));
+    svg("circle", { class: "story-grip", cx: x(middle), cy: y(losses[middle]), r: 5 }), label(0, "start"),
+    label(POINTS - 1, "end"));
   }
   function draw() {
-    ask(run.step >= UNTIL && !run.playing ? "done" : "do");
+    ask(run.playing ? "playing" : run.step >= UNTIL ? "done" : run.step > 0 ? "paused" : "do");
     playButton.textContent = t(run.playing ? "story.learn.stop" : run.step >= UNTIL ? "story.learn.again" : "story.learn.play");
     if (document.activeElement !== slider || run.playing) {
       slider.value = Math.min(run.step, UNTIL);

@@ -11,7 +11,9 @@ export function begin({ ask }) {
   let about = null, read = null, weights = null, shown = null, unit = 1, at = null;
   const place = stage(draw, t("story.mix.picture"));
   const spoken = h("p.unseen", { role: "status" });
-  const element = h("div.story-screen", {}, place.element, spoken);
+  const reset = h("button.story-choice", { type: "button", onclick: () => motion.to([...read.percents], 500) },
+    t("story.mix.reset"));
+  const element = h("div.story-screen", {}, place.element, h("div.story-actions", {}, reset), spoken);
   const rest = words.map((_, i) => i).filter((i) => !Object.values(NOUNS).includes(i));
 
   const compute = newest(async (given) => {
@@ -20,18 +22,18 @@ export function begin({ ask }) {
   }, (result) => {
     shown = result;
     place.redraw();
-    const noun = nearest(result.mix);
-    Object.hasOwn(NOUNS, noun) ? ask("now", noun) : ask("between");
+    const near = noun(nearest(result.mix));
+    ask(Object.hasOwn(NOUNS, near) ? "now" : "between", near);
     spoken.textContent = t("story.mix.said", percent(result.percents[NOUNS.pizza]),
-      percent(result.percents[NOUNS.oven]));
+      percent(result.percents[NOUNS.oven]), near);
   });
   const noun = (i) => about.words[about.nouns[0] + i];
   const value = (i) => [read.v[2 * i], read.v[2 * i + 1]];
   const nounAt = (i) => [read.nouns[2 * i], read.nouns[2 * i + 1]];
-  /** The noun whose value is nearest. */
+  /** The noun whose value is nearest, by its number. */
   function nearest([x, y]) {
     const far = Array.from({ length: about.nouns[1] }, (_, i) => Math.hypot(nounAt(i)[0] - x, nounAt(i)[1] - y));
-    return noun(far.indexOf(Math.min(...far)));
+    return far.indexOf(Math.min(...far));
   }
   const motion = moving([], (values) => {
     if (read !== null) {
@@ -41,13 +43,15 @@ export function begin({ ask }) {
   });
   /** The share of the oven among the two nouns: others keep theirs. */
   const share = () => weights[NOUNS.oven] / (weights[NOUNS.oven] + weights[NOUNS.pizza]);
-  function setShare(part, ms = 0) {
-    const both = 1 - rest.reduce((sum, i) => sum + read.percents[i], 0), clamped = Math.max(0, Math.min(1, part));
-    const next = [...read.percents];
-    next[NOUNS.pizza] = both * (1 - clamped);
-    next[NOUNS.oven] = both * clamped;
-    ms > 0 ? motion.to(next, ms) : motion.jump(next);
+  function shared(part) {
+    const both = 1 - rest.reduce((sum, i) => sum + read.percents[i], 0), next = [...read.percents];
+    next[NOUNS.pizza] = both * (1 - part);
+    next[NOUNS.oven] = both * part;
+    return next;
   }
+  const setShare = (part) => motion.jump(shared(Math.max(0, Math.min(1, part))));
+  /** Where *it* is when the oven has a share of both: a straight track. */
+  const track = (part) => [0, 1].map((c) => shared(part).reduce((sum, p, i) => sum + p * value(i)[c], 0));
   const grip = handle(place, { label: t("story.mix.grip"), min: 0, max: 1, name: "mixed",
     onmove: (x, y) => {
       const [a, b] = [value(NOUNS.pizza), value(NOUNS.oven)].map(at);
@@ -59,20 +63,26 @@ export function begin({ ask }) {
     if (shown === null) {
       return;
     }
-    const points = words.map((_, i) => value(i)), box = [0, 1].map((c) => [Math.min(...points.map((p) => p[c])),
+    const met = Array.from({ length: 21 }, (_, i) => nearest(track(i / 20))); // nouns that have place in the picture
+    const points = [...words.map((_, i) => value(i)), ...met.map(nounAt)], box = [0, 1].map((c) => [Math.min(...points.map((p) => p[c])),
       Math.max(...points.map((p) => p[c]))]);
     const wide = width >= 700, edge = wide ? 150 : 60;
     unit = Math.min((width - 2 * edge) / (box[0][1] - box[0][0]), (height - 150) / (box[1][1] - box[1][0]));
     const middle = box.map(([a, b]) => (a + b) / 2);
     at = ([x, y]) => [width / 2 + (x - middle[0]) * unit, height / 2 - (y - middle[1]) * unit];
     const parts = [], mix = shown.mix, now = nearest(mix);
+    const ring = ([x, y]) => svg("circle", { cx: x, cy: y, r: 17, class: "story-nearest" });
     const [ox, oy] = at([0, 0]);
-    parts.push(svg("path", { d: `M0 ${oy}H${width}M${ox} 0V${height}`, class: "story-axis" }));
+    parts.push(svg("path", { d: `M0 ${oy}H${width}M${ox} 0V${height}`, class: "story-axis" }),
+      svg("path", { d: `M${at(track(0))}L${at(track(1))}`, class: "story-track" }));
     shown.percents.forEach((p, i) => {
       parts.push(svg("path", { d: `M${at(mix)}L${at(value(i))}`, class: "story-pull", "stroke-width": Math.max(0.7,
         16 * p), "data-percent": p }));
     });
-    const taken = []; // names of the other words, where they have place
+    // Names of the other words, where they have place beside those of the nouns.
+    const outside = !Object.hasOwn(NOUNS, noun(now));
+    const taken = Object.values(NOUNS).map(value).map(at).map(([x, y]) => [x - 48, y - 36, 96]);
+    outside && taken.push([at(nounAt(now))[0] - 30, at(nounAt(now))[1] - 24, 60]);
     rest.forEach((i) => {
       const [x, y] = at(value(i)), long = 9 * words[i].length;
       parts.push(svg("circle", { cx: x, cy: y, r: 4.5, class: "story-value other" }));
@@ -89,13 +99,18 @@ export function begin({ ask }) {
       parts.push(svg("circle", { cx: x, cy: y, r: 8, class: "story-value used" }),
         svg("text", { x, y: y - 36, "text-anchor": "middle", class: "story-label value used" },
           `${name} ${percent(shown.percents[i])}`));
-      if (name === now) {
-        parts.push(svg("circle", { cx: x, cy: y, r: 17, class: "story-nearest" }));
+      if (name === noun(now)) {
+        parts.push(ring([x, y]));
       }
     }
+    if (outside) {
+      const [x, y] = at(nounAt(now));
+      parts.push(svg("circle", { cx: x, cy: y, r: 6, class: "story-value outside" }), ring([x, y]),
+        svg("text", { x, y: y - 24, "text-anchor": "middle", class: "story-label outside" }, noun(now)));
+    }
     const [mx, my] = at(mix);
-    parts.push(svg("text", { x: mx, y: my + 44, "text-anchor": "middle", class: "story-label mixed", "data-x": mix[0],
-      "data-y": mix[1] }, "it"));
+    parts.push(svg("text", { x: mx, y: my + 44, "text-anchor": mx < width / 2 ? "start" : "end",
+      class: "story-label mixed", "data-x": mix[0], "data-y": mix[1] }, t("story.mix.new")));
     fill(place.back, parts);
     grip.place(mx, my, share(), `${signed(mix[0])}, ${signed(mix[1])}`);
   }

@@ -19,9 +19,12 @@ export function begin({ ask }) {
     kind = kind === "healthy" ? "broken" : "healthy";
     show();
   } }, h("span.knob"), t("story.onward.switch"));
-  const links = h("ul.story-links", {}, TABS.map((tab) => h("li", {}, h("a", { href: linkTo({ tab, story: 8 }) },
+  // The site has the course beside the page (package/site.py); elsewhere its file is named.
+  const course = h(location.protocol.startsWith("http") ? "a" : "span", { href: "examples/index.html" },
+    t("story.onward.course", "examples/README.md"));
+  const links = h("ul.story-links", {}, h("li.story-sum", {}, t("story.onward.sum")), TABS.map((tab) => h("li", {}, h("a", { href: linkTo({ tab, story: 8 }) },
     t(`tab.${tab}`)),
-    h("span", {}, t(`story.onward.${tab}`)))), h("li", {}, t("story.onward.course")), h("li.story-sum", {}, t("story.onward.sum")));
+    h("span", {}, t(`story.onward.${tab}`)))), h("li", {}, course));
   const element = h("div.story-screen.two", {}, h("div.story-holder", {}, picture.element, h("div.story-actions", {},
     toggle)), links);
 

@@ -101,7 +101,7 @@ function clocksPart(ask) {
         svg("circle", { cx: x, cy: y, r: 4, class: kind }),
         svg("text", { x, y: y + radius + 19, "text-anchor": "middle", class: "story-number" },
           width >= WIDE ? `→ ${signed(right)}  ↑ ${signed(up)}` : `${signed(right, 1)} ${signed(up, 1)}`),
-        svg("text", { x, y: y + radius + 37, "text-anchor": "middle", class: "story-small" },
+        svg("text", { x, y: y + radius + 37, "text-anchor": "middle", class: "story-small tight" },
           width >= WIDE ? t("story.positions.turn", turn.toFixed(0)) : `↻ ${turn.toFixed(0)}`));
     }
     // How far right the tips of the first hands are, for each position.
@@ -132,7 +132,7 @@ function clocksPart(ask) {
 
 /** The words of the reader in the plane in which their encodings differ most. */
 function mapPart(tell, ask) {
-  const NEAR = 3;
+  const NEAR = 3, NAMED = ["good", "wonderful", "delicious"]; // in the text
   let words = null, rows = null, found = null, kindOf = [], chosen = 0, at = null; // kindOf: noun, end, other
   const place = stage(draw, t("story.positions.map.picture"));
   const element = h("div.story-holder", {}, place.element);
@@ -166,11 +166,12 @@ function mapPart(tell, ask) {
       class: "story-near" })));
     found.points.forEach((p, i) => parts.push(svg("circle", { cx: at(p)[0], cy: at(p)[1], r: i === chosen ? 7 : 4.5,
       class: `story-word-point kind-${kindOf[i]}`, "data-word": words[i], "data-x": p[0], "data-y": p[1] })));
-    // Names where there is place: first the chosen word and its neighbours, then the others.
-    const size = 15, order = [chosen, ...near, ...words.map((_, i) => i)];
+    // Names where there is place: first the chosen word, then those of the texts, then the others.
+    const size = 15, order = [chosen, ...NAMED.map((word) => words.indexOf(word)), ...near, ...words.map((_, i) => i)];
     [...new Set(order)].sort((a, b) => order.indexOf(a) - order.indexOf(b)).forEach((i) => {
       const [x, y] = at(found.points[i]), long = words[i].length * size * 0.58;
-      const spots = [[9, 5, "start"], [-9, 5, "end"], [0, -9, "middle"], [0, 20, "middle"]];
+      const spots = [[9, 5, "start"], [-9, 5, "end"], [0, -9, "middle"], [0, 20, "middle"], [0, 24, "middle"],
+        [9, 22, "start"], [-9, 22, "end"]];
       const spot = spots.find(([dx, dy, anchor]) => {
         const from = x + dx - (anchor === "end" ? long : anchor === "middle" ? long / 2 : 0);
         const mine = [from, y + dy - 13, from + long, y + dy + 4];

@@ -12,7 +12,8 @@ const POWERS = 9, COUNT = 2000, SEED = 1;
 
 export function begin({ tell, ask }) {
   let why = false;
-  const machine = machinePart((...values) => ask("ahead", ...values)), root = rootPart();
+  const machine = machinePart((...values) => why || ask("ahead", ...values));
+  const root = rootPart((...values) => why && ask("root.do", ...values));
   const other = h("button.story-choice", { type: "button", onclick: () => {
     why = !why;
     show();
@@ -26,7 +27,7 @@ export function begin({ tell, ask }) {
     fill(actions, why ? root.slider : machine.buttons, other);
     const part = why ? root : machine;
     fill(body, part.element);
-    ask(why ? "root.do" : "do");
+    ask(why ? "" : "do");
     await part.show();
   }
   return { element, show };
@@ -114,7 +115,7 @@ function machinePart(say) {
       parts.push(svg("path", { class: `story-flow flow-${i}`,
         d: `M${middle - bar} ${foot}C${middle - bar} ${turn} ${x1} ${turn} ${x1} ${down}` +
           `H${x2}C${x2} ${turn} ${middle + bar} ${turn} ${middle + bar} ${foot}Z` }),
-      svg("text", { x: middle, y: foot - (wide ? 12 : 28), "text-anchor": "middle", class: "story-label" }, name,
+      svg("text", { x: Math.min(middle, width - 38), y: foot - (wide ? 12 : 28), "text-anchor": "middle", class: "story-label" }, name,
         svg("tspan", { class: "story-share", "data-percent": p, ...(wide ? { dx: 8 } : { x: middle, dy: 18 }) },
           percent(p))),
       svg("rect", { x: x1, y: down, width: across, height: strip, class: `story-piece flow-${i}` }));
@@ -139,8 +140,9 @@ function machinePart(say) {
 /** Whether a short text of a size in pixels has place in a width. */
 const fits = (text, width, size) => width > (text.length * 0.6 + 0.4) * size;
 
-/** Products of random queries and keys with d numbers, and a softmax of some, with and without the root. */
-function rootPart() {
+/** Products of random queries and keys with d numbers, and a softmax of some, with and without the root. say(d, share,
+ * divided): the largest shares. */
+function rootPart(say) {
   const asked = new Map();
   let d = 2, shown = null;
   const input = h("input", { type: "range", min: 1, max: POWERS, value: 1, step: 1,
@@ -157,9 +159,10 @@ function rootPart() {
   }, (result) => {
     shown = result;
     place.redraw();
-    const most = (list) => percent(Math.max(...list));
+    const most = shown.percents.map((list) => percent(Math.max(...list)));
+    say(shown.d, ...most);
     spoken.textContent = t("story.weigh.said", shown.d, signed(shown.spread[0][0], 1), signed(shown.spread[1][0], 1),
-      most(shown.percents[0]), most(shown.percents[1]));
+      ...most);
   });
   function choose(next) {
     d = next;
@@ -188,12 +191,13 @@ function rootPart() {
       const title = t(`story.weigh.${name}`);
       parts.push(svg("text", { x: 2, y: y0 + 20, class: `story-label ${name}` }, title),
         svg("text", { x: 2, y: y0 + 42, class: "story-small" }, t("story.weigh.often")),
-        svg("text", { x: w, y: base + 18, "text-anchor": "end", class: "story-small" }, t("story.weigh.axis")));
+        svg("text", { x: w, y: base + (wide ? 18 : -8), "text-anchor": "end", class: "story-small" },
+          t("story.weigh.axis")));
       counts.forEach((n, i) => n > 0 && parts.push(svg("rect", { x: w * i / BINS, y: base - tall * n / most,
         width: w / BINS + 0.3,
         height: tall * n / most, class: `story-count ${name}` })));
       parts.push(svg("path", { d: `M0 ${base}H${w}`, class: "story-axis" }));
-      [-50, -25, 0, 25, ...(wide ? [50] : [])].forEach((tick) => parts.push(svg("text", { x: w * (tick + REACH) / 2 / REACH, y: base + 18,
+      [-50, -25, 0, 25, 50].forEach((tick) => parts.push(svg("text", { x: w * (tick + REACH) / 2 / REACH, y: base + 18,
         "text-anchor": "middle", class: "story-small" }, signed(tick, 0))));
       // The percentages of six of the products.
       const x0 = wide ? w + 30 : 0, across = wide ? width - x0 : width, y = wide ? y0 + half / 2 - 18 : base + 46,
@@ -201,7 +205,7 @@ function rootPart() {
       let x = x0;
       shown.percents[row].forEach((p, i) => {
         parts.push(svg("rect", { x, y, width: Math.max(0, across * p - 2), height: deep,
-          class: `story-piece flow-${i % 4}`, "data-percent": p }));
+          class: `story-piece flow-${i}`, "data-percent": p }));
         if (fits(percent(p), across * p, wide ? 20 : 14)) {
           parts.push(svg("text", { x: x + across * p / 2, y: y + deep / 2 + 6, "text-anchor": "middle",
             class: `story-number on ${wide ? "" : "little"}` }, percent(p)));

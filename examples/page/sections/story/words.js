@@ -24,8 +24,8 @@ export function percent(value) {
 export const signed = (value, digits = 2) =>
   local(value.toFixed(digits).replace(/^-(?=[\d.]*[1-9])/, "−").replace(/^-/, ""));
 
-/** 3792 -> "3,792", in the language's way. */
-export const whole = (value) => value.toLocaleString(language());
+/** 3792 -> "3,792", in German and French "3 792": a point would be taken for a decimal one (strings.js). */
+export const whole = (value) => value.toLocaleString(language()).replace(".", "\u202f");
 
 export const SENTENCE = ["the", "pizza", "came", "out", "of", "the", "oven", "and", "it"];
 export const ENDINGS = { pizza: ["tasted", "good"], oven: ["baked", "evenly"] };
