@@ -49,16 +49,18 @@ function tabs(panels) {
     h("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": `panel-${name}`,
       onclick: () => setState({ tab: name }) }, t(`tab.${name}`)));
   const show = () => {
+    let drawn = null;
     buttons.forEach((button, i) => {
       const chosen = names[i] === state.tab;
       button.setAttribute("aria-selected", chosen);
       button.tabIndex = chosen ? 0 : -1;
       panels[i].root.hidden = !chosen;
       if (chosen) {
-        panels[i].section.show();
+        drawn = panels[i].section.show();
         list.scrollLeft += reach(button, list);
       }
     });
+    return drawn;
   };
   const reach = (button, list) => { // how far the tabs must move to show one whole
     const tab = button.getBoundingClientRect(), box = list.getBoundingClientRect();
@@ -102,21 +104,31 @@ function dialog(title, ...content) {
   } };
 }
 
+/** Where docs/questions.md is: beside the page of a site, or in the checkout that built the page. null: not known. */
+function questionsPage() {
+  return location.pathname.endsWith("/page/attention.html") ? "../../docs/questions.md"
+    : location.protocol.startsWith("http") ? "docs/questions.html" : null;
+}
+
 function helpDialog() {
+  const questions = questionsPage();
   const ofLines = { code: ["C"], matrix: ["M"] }; // of "Line by line"
   const keys = {
-    step: ["←", "→"], cell: ["←", "→", "↑", "↓"], press: ["Enter"], tab: names.map((_, i) => String((i + 1) % 10)),
+    step: ["←", "→"], write: ["←", "→"], cell: ["←", "→", "↑", "↓"], press: ["Enter"], tab: names.map((_, i) => String((i + 1) % 10)),
     present: ["P"], station: ["N", "B"],
     escape: ["Esc"], help: ["?"],
   };
   const words = ["token", "encoding", "feature", "weight", "query", "key", "value", "dot", "transpose", "softmax", "e", "dim",
-    "mask", "head", "logits", "loss", "nats", "gradient", "zero_grad", "step", "seed", "fingerprint", "safetensors", "heed"];
+    "mask", "head", "cache", "rotary", "residual", "layer_norm", "logits", "loss", "nats", "gradient", "zero_grad", "step", "seed", "fingerprint", "safetensors", "heed"];
   return dialog(t("help"),
     h("h3", {}, t("help.keys")),
     h("table.keys", {}, h("tbody", {}, Object.entries({ ...ofLines, ...keys }).map(([name, caps]) => h("tr", {},
       h("th", { scope: "row" }, caps.map((cap) => h("kbd", {}, cap))), h("td", {}, t(`help.key.${name}`)))))),
     h("h3", {}, t("help.colours")), legend(["value", "percent", "mask"]),
     h("h3", {}, t("help.numbers")), h("p", {}, t("help.numbers.are")),
+    h("h3", {}, t("help.questions")),
+    h("p", {}, t("help.questions.are"), " ", questions === null ? h("code", {}, "docs/questions.md")
+      : h("a", { href: questions, target: "_blank" }, "docs/questions.md")),
     h("h3", {}, t("help.words")),
     h("dl", {}, words.flatMap((word) => [h("dt", {}, t(`help.${word}`)), h("dd", {}, t(`help.${word}.is`))])));
 }
@@ -284,8 +296,7 @@ async function begin() {
   const help = helpDialog(), bar = tabs(panels);
   const { element, say } = header(bar.element, help);
   fill(app, element, h("main", {}, panels.map(({ root }) => root)));
-  bar.show();
-  beginEmbed(app);
+  beginEmbed(app, bar.show());
   listenToKeys(help, say);
   await running;
   // Every text is written once, in one language. The new page repeats the steps of the run.

@@ -95,7 +95,7 @@ function parse(hash) {
     found.tab = "class";
   }
   const [kind, number] = found.embed.split(":");
-  return kind === "line" ? { ...found, tab: "class", line: fields.line.allow(number) }
+  return kind === "matrix" ? { ...found, tab: "class" } : kind === "line" ? { ...found, tab: "class", line: fields.line.allow(number) }
     : kind === "story" ? { ...found, tab: "story", story: fields.story.allow(number) } : found;
 }
 

@@ -1,6 +1,7 @@
 """Tests the quiz, the questions about lines, one picture alone (#embed) and copied pictures; for page.py."""
 
 import math
+import os
 import re
 import xml.etree.ElementTree as ElementTree
 
@@ -116,10 +117,21 @@ CONTROLS = """[...document.querySelectorAll("button, input, select, summary, nav
 TABLES = "[...document.querySelectorAll('table')].filter((x) => x.checkVisibility()).map((x) => x.closest('.card').dataset.name)"
 
 
+def documented_embeds():
+    """The links of examples/README.md."""
+    readme = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/README.md")
+    with open(readme, encoding="utf-8") as file:
+        found = re.findall(r"`(?:attention\.html)?(#[^`]*embed=[^`]*)`", file.read())
+    assert len(found) == 4, found
+    return found
+
+
 def check_embed(driver, path):
     """A link with embed= shows a picture and nothing else, in the window's size."""
     cases = (("#embed=line:6", ["attention_scores", "attention_percents", "v"]),
              ("#embed=matrix:attention_percents&line=6", ["attention_percents"]),
+             ("#embed=matrix:sims", ["sims"]), ("#embed=matrix:sims&example=pizza", ["sims"]),
+             ("#embed=matrix:q.grad", ["q.grad"]), ("#embed=matrix:sims&line=3", ["sims"]),
              ("#embed=line:5&example=pizza&step=50&theme=dark", None))
     for fragment, names in cases:
         page = open_page(driver, path, fragment, width=800)
@@ -136,6 +148,23 @@ def check_embed(driver, path):
     assert page.run(CONTROLS) == [], page.run(CONTROLS)
     assert page.run("[...document.querySelectorAll('figure')].filter((x) => x.checkVisibility()).length") == 1
     page.check_quiet()
+    for fragment in documented_embeds():
+        page = open_page(driver, path, fragment, width=800)
+        page.wait("document.querySelector('[data-shown]')?.checkVisibility()", seconds=20)
+        assert page.run(CONTROLS) == [] or "story:" in fragment, (fragment, page.run(CONTROLS))
+        page.check_quiet()
+    for fragment, shown in (("#embed=picture:1&tab=breaks&broken=merge_view", ".places-cell"), ("#embed=picture:1&tab=onward", ".places-cell"),
+                            ("#embed=picture:1&tab=onward&onward=2", ".cache-written"), ("#embed=picture:1&tab=onward&onward=3", ".rope-now")):
+        page = open_page(driver, path, fragment, width=1000)
+        page.wait("document.querySelector(`figure[data-shown] ${arguments[0]}`)?.checkVisibility()", shown, seconds=20)
+        assert [x for x in page.run(CONTROLS) if "places-cell" not in x] == [], (fragment, page.run(CONTROLS))
+        page.check_quiet()
+    for fragment in ("#embed=matrix:simz", "#embed=picture:1&tab=quiz", "#embed=picture:1&tab=breaks&broken=no_scale", "#embed=picture:9&tab=onward"):
+        page = open_page(driver, path, fragment)
+        page.wait("document.querySelector('.embed-none').textContent !== ''", seconds=20)
+        seen = page.run("[...document.querySelectorAll('#app *')].filter((e) => e.checkVisibility({ visibilityProperty: true }) && e.textContent !== '')"
+                        ".map((e) => e.textContent)")
+        assert seen == [f"The page has no picture “{fragment[7:].partition('&')[0]}” here."], (fragment, seen)
     for hostile in ("line:x", "matrix:<b>", "__proto__", "story:1e9", "line:", "picture:0.5"):
         page = open_page(driver, path, f"#embed={hostile}")
         assert page.run("page.state.embed") == "" and len(page.run(CONTROLS)) > 5, hostile

@@ -70,6 +70,7 @@ def check_menu(page):
     page.press("#menu-theme", Keys.ARROW_UP)
     page.find("#menu-help").click()
     page.wait("document.querySelector('dialog[open] table.keys') !== null")
+    check_help(page)
     assert page.run(shown) == closed
     keys(Keys.ESCAPE)
     page.wait("document.activeElement.id === 'menu-button'")
@@ -77,6 +78,16 @@ def check_menu(page):
     page.find("#menu-link-copy").click()  # copied, or shown to be copied by hand
     page.wait("document.querySelector('header .said').textContent !== '' || document.querySelector('dialog[open]') !== null")
     keys(Keys.ESCAPE)
+
+
+def check_help(page):
+    """Help leads to the answers, explains the words of all tabs, and has the keys of Onward."""
+    link = page.run("document.querySelector('dialog[open] a')?.href")
+    questions = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/questions.md")
+    assert link is not None and os.path.samefile(link.removeprefix("file://"), questions), link
+    words = page.run("[...document.querySelectorAll('dialog[open] dt')].map((x) => x.textContent)")
+    assert {"cache", "rotary positions", "residual stream", "layer norm"} <= set(words), words
+    assert "in “Onward”" in page.text("dialog[open] table.keys")
 
 
 def check_own(page):

@@ -13,7 +13,7 @@ import { newView, keepingFocus } from "./class/view.js";
 import { cellsOf, matricesOf } from "./class/cells.js";
 import { explaining } from "./class/explaining.js";
 import { cardsOf } from "./class/cards.js";
-import { equationOf, formulaText } from "./class/equation.js";
+import { equationOf, formulaText, formulasOf, resultsOf } from "./class/equation.js";
 import { codeOf } from "./class/code.js";
 import { stepsBar } from "./class/steps.js";
 import { mapOf } from "./class/map.js";
@@ -29,6 +29,14 @@ function learned({ leaves, tensors }) {
   const written = (number) => number.toLocaleString(document.documentElement.lang);
   const ofAttention = leaves.filter(({ name }) => /W_[qkv]\.weight$/.test(name));
   return t("class.learned", written(count(ofAttention)), written(count(leaves)));
+}
+
+/** The first formula that makes a matrix, or else the first that reads it, in this phase, or else in the other one:
+ * {phase, line, part}, or undefined. */
+function placeOf(name, steps, backward) {
+  const all = [backward, !backward].flatMap((back) => steps.flatMap((step, line) => formulasOf(step, back).map((formula, part) =>
+    ({ formula, at: { phase: back ? "backward" : "forward", line, part } }))));
+  return (all.find(({ formula }) => resultsOf(formula).includes(name)) ?? all.find(({ formula }) => formula.includes(name)))?.at;
 }
 
 /** Builds the section once; returns {show(), called whenever its tab is opened, view}. */
@@ -84,6 +92,12 @@ export function begin(root) {
     const others = [...new Set(earlier)].filter((name) => !current.has(name));
     cards.show(others);
     beforeTitle.hidden = others.length === 0;
+  };
+  /** Goes to a formula that has the matrix of #embed=matrix:NAME. */
+  const toEmbedded = () => {
+    const [kind, name] = state.embed.split(":");
+    const place = kind === "matrix" && !equation.formula().includes(name) ? placeOf(name, view.steps, view.backward) : undefined;
+    place !== undefined && setState(place);
   };
   view.render = () => {
     if (view.shown === null || stage.clientWidth === 0) {
@@ -143,6 +157,7 @@ export function begin(root) {
     fill(colours, legend(["value", "percent", "new", !tutorial || state.masked ? "mask" : ""]));
     code.draw();
     map.draw();
+    toEmbedded();
     view.render();
     state.embed === "" && showOnce(equation.element, explained);
   };
@@ -163,6 +178,7 @@ export function begin(root) {
       return;
     }
     if (wanted === key && view.shown !== null) {
+      toEmbedded();
       view.render();
       return;
     }
@@ -203,7 +219,7 @@ export function begin(root) {
     if (["line", "phase", "part", "example"].some((name) => changed.has(name))) {
       explained.forget();
     }
-    const inputs = ["example", "sentence", "phase", "line", "part", "head", "masked", "mask", "present"];
+    const inputs = ["example", "sentence", "phase", "line", "part", "head", "masked", "mask", "present", "embed"];
     if (inputs.some((name) => changed.has(name))) {
       compute();
     } else if (changed.has("cell")) {

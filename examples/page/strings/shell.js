@@ -37,6 +37,7 @@ export const shell = {
     "Füge einen Link ein, den du bekommen hast, oder nur den Teil ab #. Deine eigene Datei zeigt dann dasselbe, egal in welchem Ordner sie liegt.",
     "Collez un lien que l’on vous a donné, ou seulement sa partie à partir de #. Votre propre fichier affichera la même chose, où qu’il se trouve."],
   "link.go": ["Open", "Öffnen", "Ouvrir"],
+  "embed.none": ["The page has no picture “{0}” here.", "Hier hat die Seite kein Bild „{0}“.", "La page n’a pas d’image « {0} » ici."],
   "dialog.close": ["Close", "Schließen", "Fermer"],
   "help": ["Help", "Hilfe", "Aide"],
   "help.keys": ["Keys", "Tasten", "Touches"],
@@ -44,6 +45,10 @@ export const shell = {
     "the previous or next line in “Line by line”",
     "die vorige oder nächste Zeile unter „Zeile für Zeile“",
     "la ligne précédente ou suivante dans « Ligne par ligne »"],
+  "help.key.write": [
+    "the word before or the next word in “Onward”, where the model writes",
+    "das vorige oder nächste Wort unter „Ausblick“, wo das Modell schreibt",
+    "le mot précédent ou suivant dans « La suite », où le modèle écrit"],
   "help.key.cell": ["in a table: another number", "in einer Tabelle: eine andere Zahl", "dans un tableau : un autre nombre"],
   "help.key.press": ["on a number: keep its explanation", "auf einer Zahl: ihre Erklärung festhalten", "sur un nombre : garder son explication"],
   "help.key.tab": ["a part of the page", "ein Teil der Seite", "une partie de la page"],
@@ -61,6 +66,11 @@ export const shell = {
     "Tables, formulas and charts write numbers as in code: 0.5, and e-5 for ÷ 100,000. Code counts rows and columns from 0; the lines of the program are counted from 1.",
     "Tabellen, Formeln und Diagramme schreiben Zahlen wie im Code mit Punkt: 0.5, und e-5 für ÷ 100 000. In Sätzen steht ein Komma: 0,5. Code zählt Zeilen und Spalten ab 0; die Zeilen des Programms sind ab 1 gezählt.",
     "Les tableaux, formules et graphiques écrivent les nombres comme dans le code, avec un point : 0.5, et e-5 pour ÷ 100 000. Les phrases ont une virgule : 0,5. Le code compte les lignes et les colonnes à partir de 0 ; les lignes du programme sont comptées à partir de 1."],
+  "help.questions": ["Questions", "Fragen", "Questions"],
+  "help.questions.are": [
+    "Which dim does the softmax run along, does true block or keep, …: questions that people ask about attention, with answers, are in Heed’s",
+    "Entlang welcher dim läuft die Softmax, blockiert true oder behält es, …: Häufige Fragen zu Attention, mit Antworten (auf Englisch), stehen in Heeds",
+    "Suivant quelle dim va la softmax, true bloque-t-il ou garde-t-il, … : des questions que l’on pose sur l’attention, avec leurs réponses (en anglais), sont dans le fichier de Heed"],
   "help.words": ["Words", "Wörter", "Mots"],
   "help.token": ["token", "Token", "token"],
   "help.token.is": ["a word as the model gets it", "ein Wort, wie es das Modell bekommt", "un mot tel que le modèle le reçoit"],
@@ -123,6 +133,26 @@ export const shell = {
   "help.head": ["head", "Kopf", "tête"],
   "help.head.is": ["one attention with weights of its own; a model can have several", "eine Attention mit eigenen Gewichten; ein Modell kann mehrere haben",
     "une attention avec ses propres poids ; un modèle peut en avoir plusieurs"],
+  "help.cache": ["cache", "Cache", "cache"],
+  "help.cache.is": [
+    "the kept keys and values of the words before, which a model that writes need not compute again",
+    "die behaltenen Keys und Values der Wörter davor, die ein schreibendes Modell nicht neu rechnen muss",
+    "les clés et valeurs gardées des mots précédents, qu’un modèle qui écrit n’a pas à recalculer"],
+  "help.rotary": ["rotary positions", "Rotary-Positionen", "positions rotatives"],
+  "help.rotary.is": [
+    "turn queries and keys by an angle for each position, so that scores depend on the distance between words",
+    "drehen Querys und Keys je Position um einen Winkel, sodass Scores vom Abstand der Wörter abhängen",
+    "tournent requêtes et clés d’un angle par position : les scores dépendent de la distance entre les mots"],
+  "help.residual": ["residual stream", "Residual-Strom (residual stream)", "flux résiduel (residual stream)"],
+  "help.residual.is": [
+    "the numbers of each token that run through the whole model; each attention and feed-forward adds to them",
+    "die Zahlen jedes Tokens, die durch das ganze Modell laufen; jede Attention und jedes Feed-Forward addiert dazu",
+    "les nombres de chaque token qui traversent tout le modèle ; chaque attention et feed-forward s’y ajoute"],
+  "help.layer_norm": ["layer norm", "Layer Norm", "layer norm"],
+  "help.layer_norm.is": [
+    "shifts and scales the numbers of a token to mean 0 and variance 1, then times a weight, plus a bias",
+    "verschiebt und skaliert die Zahlen eines Tokens auf Mittelwert 0 und Varianz 1, dann mal ein Gewicht, plus ein Bias",
+    "décale et met à l’échelle les nombres d’un token : moyenne 0, variance 1, puis fois un poids, plus un biais"],
   "help.logits": ["logits", "Logits", "logits"],
   "help.logits.is": [
     "one number for each word of the language; softmax makes them the chances of the next word",

@@ -35,7 +35,7 @@ export function begin({ ask }) {
   const next = h("button.story-choice.primary", { type: "button", "data-key": "write", onclick: () => move(1) },
     t("onward.cache.write"));
   const spoken = h("p.unseen");
-  const element = h("div.story-screen", {}, place.element, spoken, problem, h("div.story-actions", {},
+  const element = h("div.story-screen", {}, h("figure.onward-picture", {}, place.element), spoken, problem, h("div.story-actions", {},
     h("label.cache-prompt", {}, t("onward.cache.prompt"), " ", input), back, next));
 
   const at = () => Math.min(state.write_step, found.steps.length - 1);

@@ -16,7 +16,7 @@ export function placesOf(begun) {
   let now = begun, places = null, cells = new Map(); // "stage number" -> its cell
   const line = svg("svg", { class: "places-line", "aria-hidden": "true" });
   const stages = h("div.places-stages"), said = h("p.places-said", { role: "status" });
-  const element = h("div.places", { role: "group", "aria-label": t("places.label") },
+  const element = h("figure.places", { "aria-label": t("places.label") },
     h("div.places-picture", {}, stages, line), said);
 
   const choose = (number) => setState({ place: written(number) });

@@ -24,7 +24,7 @@ export function begin({ ask, tell }) {
   const both = [-1, 1].map((by) => h("button.story-choice", { type: "button", "data-by": by, onclick: () => shift(by) },
     t(by < 0 ? "onward.rope.both.back" : "onward.rope.both")));
   const spoken = h("p.unseen", { role: "status" });
-  const element = h("div.story-screen", {}, place.element, spoken, h("div.story-actions", {}, ways, both));
+  const element = h("div.story-screen", {}, h("figure.onward-picture", {}, place.element), spoken, h("div.story-actions", {}, ways, both));
 
   const clamp = (position) => Math.max(0, Math.min(MOST, Math.round(position)));
   const put = (q, k) => setState({ rope_q: clamp(q), rope_k: clamp(k) });
