@@ -97,11 +97,18 @@ def causal_softmax(scores):
     return jax.nn.softmax(jnp.where(jnp.tri(length, dtype=bool), scores, -jnp.inf), -1)
 
 
+def small_softmax(scores):
+    """causal_softmax; for small models faster than jax.nn.softmax."""
+    scores = jnp.where(jnp.tri(scores.shape[-1], dtype=bool), scores, -jnp.inf)
+    exps = jnp.exp(scores - lax.stop_gradient(scores.max(-1, keepdims=True)))
+    return exps / exps.sum(-1, keepdims=True)
+
+
 def toy_loss(p, ids, targets):
     position = jnp.arange(5.0)
     x = p["we.weight"][ids] + jnp.stack((jnp.sin(position), jnp.cos(position)), 1)
     q, k, v = (x @ p[f"attention.W_{part}.weight"] for part in "qkv")
-    y = causal_softmax(q @ k.T / math.sqrt(2)) @ v + x
+    y = small_softmax(q @ k.T / math.sqrt(2)) @ v + x
     return cross_entropy(y @ p["fc.weight"] + p["fc.bias"], targets)
 
 
@@ -117,7 +124,7 @@ def small_loss(heads):
         for i in range(sum(name.endswith("qkv.weight") for name in p)):
             parts = jnp.split(norm(p, f"blocks.{i}.norm_1", x) @ p[f"blocks.{i}.qkv.weight"], 3, -1)
             q, k, v = (part.reshape(rows, tokens, heads, -1).swapaxes(1, 2) for part in parts)
-            y = causal_softmax(q @ k.swapaxes(-1, -2) * q.shape[-1] ** -0.5) @ v
+            y = small_softmax(q @ k.swapaxes(-1, -2) * q.shape[-1] ** -0.5) @ v
             x = x + y.swapaxes(1, 2).reshape(x.shape) @ p[f"blocks.{i}.W_o.weight"]
         logits = norm(p, "norm", x[:, -targets.shape[1] :]) @ p["unembed.weight"]
         right = jnp.take_along_axis(jax.nn.log_softmax(logits), jnp.maximum(targets, 0)[..., None], -1)[..., 0]
