@@ -17,6 +17,7 @@ clock = time.process_time if os.environ.get("CLOCK") == "cpu" else time.perf_cou
 THREADS = WORKERS = int(os.environ.get("OMP_NUM_THREADS", "1"))
 WORKER = None  # number of this process, if it is one of several
 pipes = []  # to all workers; in a worker, to the program that started it
+waiting = []  # a worker's first request
 
 Size = namedtuple("Size", "layers heads width context batch vocabulary")
 GPTS = {
@@ -76,7 +77,10 @@ def start_workers():
             if hasattr(os, "sched_setaffinity"):  # Linux
                 mine = sorted(os.sched_getaffinity(0))
                 os.sched_setaffinity(0, [mine[number % len(mine)]])
-            theirs.poll(None)
+            try:
+                waiting.append(theirs.recv())
+            except EOFError:  # never asked
+                os._exit(0)
             return
         theirs.close()
         pipes.append(ours)
@@ -86,7 +90,7 @@ def work(prepare):
     """Answers a name with an error or a pair (remark, calls' worth); a number with None, after that many calls."""
     while True:
         try:
-            request = pipes[0].recv()
+            request = waiting.pop() if waiting else pipes[0].recv()
         except EOFError:
             return
         if isinstance(request, int):
