@@ -33,7 +33,7 @@ CELLS = (
     (softmax("return softmax(x, dim)"), "RecursionError: .*\n  It happens in line 2"),
     (softmax("import sys; sys.exit()"), "Your code ends the program before the cases are through"),
     (softmax("while True: pass"), "Your code still runs after 10 seconds"),
-    ("import time\n" + softmax("time.sleep(1000)"), "Your code still runs after 10 seconds"),
+    ("import grade as grader, time\ngrader.MOST = 12\n" + softmax("time.sleep(1000)"), "Your code still runs after 10 seconds"),
     ("grade(1, torch.softmax)", "softmax is PyTorch's own"),
     ("grade(1, torch.ones(1, 2))", "softmax should be a function; what you give is a tensor"),
     ("grade(8, softmax)", "Task 8 asks for 2: grade.8, cross_entropy, training_step"),

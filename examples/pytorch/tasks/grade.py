@@ -29,7 +29,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 SECONDS = 10  # of computing; MOST of waiting, too
-MOST = 30
+MOST = 60
 MARK = "\x1e"  # begins a message of the process to the command
 LATE = f"  Your code still runs after {SECONDS} seconds. Does a loop never end?"
 ENDS = "  Your code ends the program before the cases are through. Return instead."
@@ -143,7 +143,7 @@ def run_process(number, write):
     process = subprocess.Popen([sys.executable, "-B", HERE / "grade.py", str(number), "--inside"], env=environment,
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
     told, cases = {}, 0
-    timer = threading.Timer(MOST, lambda: (told.update(late=True), process.kill()))
+    timer = threading.Timer(2 * MOST, lambda: (told.update(late=True), process.kill()))
     timer.start()
     for line in process.stdout:
         text, mark, message = line.decode(errors="replace").partition(MARK)

@@ -249,6 +249,12 @@ static void explain(struct multi_head *m, heed_tensor *x, heed_tensor *yours, he
         {attend(m, q, k, heed_linear_forward(m->W_o, v), normal),
          "W_o comes before the heads are merged. It should mix what the heads have found, so it "
          "has to come after all of them."},
+        {heed_matmul(attend(m, q, k, v, normal), m->W_o->weight),
+         "You multiply by W_o's weight itself. A Linear multiplies by its transpose: its weight "
+         "has "
+         "the shape (out, in)."},
+        {heed_add(x, right), "You add x. That is done around attention, in a block; forward "
+                             "returns what attention finds."},
         {heed_linear_forward(m->W_o, attend(m, k, q, v, normal)),
          "Queries and keys are exchanged: W_q gives the queries, whose rows the scores have."},
         {heed_linear_forward(m->W_o, attend(m, q, v, k, normal)), "Keys and values are exchanged."},
@@ -352,6 +358,17 @@ static void grade(void)
     HEED_SCOPE(all);
     heed_manual_seed(5);
     enum { SIZES = sizeof sizes / sizeof sizes[0] };
+    grade_case("which of the functions are written");
+    heed_tensor *row = heed_zeros(HEED_SHAPE(1, 1, 1), HEED_F64);
+    if (split_heads(row, 1) == NULL && heed_error() == HEED_OK) {
+        const bool merges = merge_heads(heed_zeros(HEED_SHAPE(1, 1, 1, 1), HEED_F64)) != NULL ||
+                            heed_error() != HEED_OK;
+        const bool forwards =
+            forward(multi_head_new(1, 1, HEED_F64), row) != NULL || heed_error() != HEED_OK;
+        if (!merges && !forwards) {
+            grade_not_begun();
+        }
+    }
     for (int i = 0; i < SIZES; i++) {
         check_split(numbered(sizes[i].B, sizes[i].T, sizes[i].C), sizes[i].heads);
     }

@@ -43,7 +43,7 @@ static const struct {
     double logits[MOST];
     int64_t targets[4];
 } given[] = {
-    {1, 3, {1, 2, 3}, {2}},
+    {1, 3, {1, 2, 4}, {2}},
     {2, 3, {1, 2, 3, 0, 2, 0}, {0, 1}},
     {3, 4, {0}, {3, 1, 1}},
     {3, 3, {0.5, -1, 2, 3, 0, 0, -2, 1, 1}, {0, 0, 2}},
@@ -67,8 +67,12 @@ static void compare_loss(heed_tensor *yours, heed_tensor *logits, heed_tensor *t
          "them are no logits for another softmax. Such a loss can hardly fall."},
         {heed_mul_scalar(right, n), "The losses of all targets are added up. The mean is wanted, "
                                     "so that the size of a step does not depend on their number."},
-        {heed_div_scalar(right, classes), "The mean is taken over all logits. Each row has one "
-                                          "loss, so it is a mean of N numbers, not of N V."},
+        {heed_div_scalar(right, classes),
+         "The loss is divided by the number of classes, V. Each row has one loss, so it is a mean "
+         "of N numbers, not of V or N V."},
+        {heed_neg(heed_mean(heed_gather(heed_log_softmax(logits, 0), 1, index))),
+         "Your shares run along dim 0, the places: columns sum to 1. Each row should be a choice "
+         "among the classes."},
         {heed_neg(right), "The sign is wrong: a share is below 1, its log below 0, and a loss that "
                           "falls makes the share of the target grow."},
         {heed_neg(heed_mean(picked)), "The log is missing: that is the mean share of the targets."},
@@ -209,10 +213,25 @@ static double reference_step(struct reference *r, heed_tensor *text, double lr)
     return heed_item(loss);
 }
 
-static void compare_step_loss(double yours, double expected, const struct model *before,
-                              const struct model *after, heed_tensor *text)
+/* The mean loss, if each sentence has its own step. */
+static double in_turn(const struct model *before, heed_tensor *text, double lr)
 {
-    const int64_t T = heed_size(text, 1) - 1;
+    const bool recorded = heed_set_grad_enabled(true);
+    struct reference each = {.model = copy_of(before)};
+    each.sgd = heed_sgd_new((heed_tensor_list){WEIGHTS, each.model.weights, names}, 1);
+    double sum = 0;
+    for (int64_t b = 0; b < heed_size(text, 0); b++) {
+        sum += reference_step(&each, heed_narrow(text, 0, b, 1), lr);
+    }
+    heed_optimizer_free(each.sgd);
+    heed_set_grad_enabled(recorded);
+    return sum / (double)heed_size(text, 0);
+}
+
+static void compare_step_loss(double yours, double expected, const struct model *before,
+                              const struct model *after, heed_tensor *text, double lr)
+{
+    const int64_t B = heed_size(text, 0), T = heed_size(text, 1) - 1;
     heed_tensor *first = heed_narrow(text, 1, 0, T), *last = heed_narrow(text, 1, 1, T);
     heed_tensor *around = heed_cat((heed_tensor *[]){last, heed_narrow(text, 1, 0, 1)}, 2, 1);
     heed_tensor *logits = heed_flatten(model_logits(before, first), 0, 1);
@@ -234,6 +253,20 @@ static void compare_step_loss(double yours, double expected, const struct model 
          "The last word of a sentence gets the first one as its target. It has no next word."},
         {heed_cross_entropy(logits, by_word), "Targets and logits are in different order: place t "
                                               "of sentence b is row b T + t of the flat logits."},
+        {heed_cross_entropy(heed_flatten(heed_transpose(model_logits(before, first), 0, 1), 0, 1),
+                            heed_flatten(last, 0, 1)),
+         "Targets and logits are in different order: place t of sentence b is row b T + t of the "
+         "flat logits."},
+        {B > 1 ? loss_of(before, heed_narrow(text, 0, 0, B - 1), heed_narrow(text, 0, 1, B - 1))
+               : NULL,
+         "Sentences are shifted, in dim 0. The words are to be, in dim 1: from each word, the "
+         "model is to predict the next one."},
+        {heed_scalar(expected * (double)B, HEED_F64),
+         "The losses of the sentences are added up. Their mean is wanted, so that a step does not "
+         "depend on how many there are."},
+        {heed_scalar(in_turn(before, text, lr), HEED_F64),
+         "There is a step after each sentence, so the loss of the next one is that of changed "
+         "weights. All sentences belong to one step."},
         {heed_cross_entropy(heed_select(model_logits(before, first), 1, -1),
                             heed_select(last, 1, -1)),
          "Only the last place is in the loss. With a causal mask, each place is an exercise of its "
@@ -245,6 +278,12 @@ static void compare_step_loss(double yours, double expected, const struct model 
                   heed_scalar(expected, HEED_F64), mistakes,
                   "cross_entropy is right, so it is the logits and targets that differ. Write down "
                   "which words it reads, and which it is to say.");
+}
+
+/* The sum of a * b. */
+static double product(heed_tensor *a, heed_tensor *b)
+{
+    return heed_item(heed_sum(heed_mul(heed_detach(a), b)));
 }
 
 /* w - factor * gradient. */
@@ -275,7 +314,9 @@ static void compare_weights(const struct model *yours, const struct model *befor
     const double targets = batch * (double)(heed_size(text, 1) - 1);
     for (int i = 0; i < WEIGHTS; i++) {
         heed_tensor *w = before->weights[i], *g = right->grads[i];
-        char what[64], left[200];
+        char what[64], left[200], scaled[200];
+        const double factor = product(heed_sub(w, yours->weights[i]), g) / (lr * product(g, g));
+        snprintf(scaled, sizeof scaled, "Your step is %.4g times as long as lr says.", factor);
         snprintf(what, sizeof what, "%s after the step", names[i]);
         snprintf(left, sizeof left,
                  "%s has not changed, though other weights have. The step moves each of them.",
@@ -296,6 +337,7 @@ static void compare_weights(const struct model *yours, const struct model *befor
             {moved(w, g, lr * targets), "The step follows a sum of losses, not their mean."},
             {heed_mul_scalar(g, -lr), "The weights are replaced by the step. It moves them."},
             {moved(w, heed_sign(g), lr), "Each weight moves by lr, whatever its gradient is."},
+            {moved(w, g, lr * factor), scaled},
             {NULL, NULL}};
         grade_compare(what, heed_detach(yours->weights[i]), heed_detach(right->model.weights[i]),
                       mistakes, "The loss is right, but the weight is not w - lr * gradient.");
@@ -368,7 +410,7 @@ static void check_step(struct model *m, struct reference *right, heed_tensor *te
         grade_fail("cross_entropy is right. training_step is not written yet.");
     }
     HEED_SCOPE_NO_GRAD(scope);
-    compare_step_loss(loss, expected, &before, &right->model, text);
+    compare_step_loss(loss, expected, &before, &right->model, text, lr);
     compare_weights(m, &before, right, lr, text);
     if (watch.recorded > 0) {
         grade_fail("The weights are right, but %d operations of the update were recorded in the "
@@ -388,7 +430,7 @@ static void check_steps(void)
     static const struct {
         int first, count;
         double lr;
-    } steps[] = {{0, 4, 0.5}, {4, 2, 0.1}, {0, SENTENCES, 0.25}};
+    } steps[] = {{0, 4, 0.3}, {4, 2, 0.1}, {0, SENTENCES, 0.25}};
     HEED_SCOPE(scope);
     struct model m = new_model();
     struct reference right = {.model = copy_of(&m)};
@@ -429,8 +471,24 @@ static void train(void)
            first, loss, words[word]);
 }
 
+/* Not begun, if both functions are empty. */
+static void check_begun(void)
+{
+    HEED_SCOPE(scope);
+    grade_case("which of the functions are written");
+    heed_tensor *logits = heed_zeros(HEED_SHAPE(1, 1), HEED_F64);
+    if (cross_entropy(logits, heed_zeros(HEED_SHAPE(1), HEED_I64)) == NULL &&
+        heed_error() == HEED_OK) {
+        struct model m = new_model();
+        if (isnan(training_step(&m, text_of(0, 1), 0.1)) && heed_error() == HEED_OK) {
+            grade_not_begun();
+        }
+    }
+}
+
 static void grade(void)
 {
+    check_begun();
     heed_manual_seed(1);
     check_losses();
     check_steps();

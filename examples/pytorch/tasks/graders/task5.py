@@ -153,6 +153,9 @@ def explain(m, x, yours, right):
                              "more than one head."),
         (attend(m, q, k, m.W_o(v)), "W_o comes before the heads are merged. It should mix what the heads have found, so it has "
                                     "to come after all of them."),
+        (attend(m, q, k, v) @ m.W_o.weight, "You multiply by W_o's weight itself. A Linear multiplies by its transpose: its weight "
+                                            "has the shape (out, in)."),
+        (x + right, "You add x. That is done around attention, in a block; forward returns what attention finds."),
         (m.W_o(attend(m, k, q, v)), "Queries and keys are exchanged: W_q gives the queries, whose rows the scores have."),
         (m.W_o(attend(m, q, v, k)), "Keys and values are exchanged."),
         (m.W_o(attend(m, q, q, v)), "Your keys come from W_q."),

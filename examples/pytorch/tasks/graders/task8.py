@@ -52,7 +52,7 @@ class Model(nn.Module):
 # ---- cross-entropy ----
 
 GIVEN = (  # logits and targets
-    ([[1, 2, 3]], [2]),
+    ([[1, 2, 4]], [2]),
     ([[1, 2, 3], [0, 2, 0]], [0, 1]),
     ([[0, 0, 0, 0]] * 3, [3, 1, 1]),
     ([[0.5, -1, 2], [3, 0, 0], [-2, 1, 1]], [0, 0, 2]),
@@ -76,7 +76,9 @@ def compare_loss(yours, logits, targets):
          "The losses of all targets are added up. The mean is wanted, so that the size of a step does not depend on their "
          "number."),
         (right / logits.size(1),
-         "The mean is taken over all logits. Each row has one loss, so it is a mean of N numbers, not of N V."),
+         "The loss is divided by the number of classes, V. Each row has one loss, so it is a mean of N numbers, not of V or N V."),
+        (-logits.log_softmax(0).gather(1, index).mean(),
+         "Your shares run along dim 0, the places: columns sum to 1. Each row should be a choice among the classes."),
         (-right,
          "The sign is wrong: a share is below 1, its log below 0, and a loss that falls makes the share of the target grow."),
         (-picked.mean(), "The log is missing: that is the mean share of the targets."),
@@ -169,18 +171,34 @@ class Reference:
     def __init__(self, model):
         self.model, self.grads, self.sums = copy.deepcopy(model), {}, {}
 
-    def step(self, text, lr):
-        parameters = dict(self.model.named_parameters())
-        loss = loss_of(self.model, text[:, :-1], text[:, 1:])
-        self.grads = dict(zip(parameters, torch.autograd.grad(loss, [*parameters.values()])))
+    @staticmethod
+    def step_of(model, text, lr):
+        """The loss before the step, and gradients."""
+        parameters = dict(model.named_parameters())
+        loss = loss_of(model, text[:, :-1], text[:, 1:])
+        grads = dict(zip(parameters, torch.autograd.grad(loss, [*parameters.values()])))
         with torch.no_grad():
             for name, w in parameters.items():
-                w -= lr * self.grads[name]
-                self.sums[name] = self.sums.get(name, 0) + self.grads[name]
-        return loss.detach()
+                w -= lr * grads[name]
+        return loss.detach(), grads
+
+    def step(self, text, lr):
+        loss, self.grads = self.step_of(self.model, text, lr)
+        for name, grad in self.grads.items():
+            self.sums[name] = self.sums.get(name, 0) + grad
+        return loss
 
 
-def compare_step_loss(yours, right, before, after, text):
+def in_turn(model, text, lr):
+    """The mean loss, if each sentence has its own step."""
+    model, losses = copy.deepcopy(model), []
+    with torch.enable_grad():
+        for sentence in text:
+            losses.append(Reference.step_of(model, sentence[None], lr)[0])
+    return torch.stack(losses).mean()
+
+
+def compare_step_loss(yours, right, before, after, text, lr):
     first, last = text[:, :-1], text[:, 1:]
     logits = before(first)
     mistakes = (
@@ -201,6 +219,15 @@ def compare_step_loss(yours, right, before, after, text):
          "The last word of a sentence gets the first one as its target. It has no next word."),
         (F.cross_entropy(logits.flatten(0, 1), last.T.flatten()),
          "Targets and logits are in different order: place t of sentence b is row b T + t of the flat logits."),
+        (F.cross_entropy(logits.transpose(0, 1).flatten(0, 1), last.flatten()),
+         "Targets and logits are in different order: place t of sentence b is row b T + t of the flat logits."),
+        (loss_of(before, text[:-1], text[1:]) if len(text) > 1 else None,
+         "Sentences are shifted, in dim 0. The words are to be, in dim 1: from each word, the model is to predict the next one."),
+        (right * len(text),
+         "The losses of the sentences are added up. Their mean is wanted, so that a step does not depend on how many there are."),
+        (in_turn(before, text, lr),
+         "There is a step after each sentence, so the loss of the next one is that of changed weights. All sentences belong to one "
+         "step."),
         (F.cross_entropy(logits[:, -1], last[:, -1]),
          "Only the last place is in the loss. With a causal mask, each place is an exercise of its own."),
         (loss_of(after, first, last),
@@ -239,6 +266,8 @@ def compare_weights(yours, before, right, lr, text):
             (-lr * g, "The weights are replaced by the step. It moves them."),
             (w - lr * g.sign(), "Each weight moves by lr, whatever its gradient is."),
         )
+        factor = ((w - yours.get_parameter(name)) * g).sum().item() / (lr * (g * g).sum().item())
+        mistakes += ((w - factor * lr * g, f"Your step is {factor:.4g} times as long as lr says."),)
         compare(f"{name} after the step", yours.get_parameter(name), right.model.get_parameter(name), mistakes,
                 "The loss is right, but the weight is not w - lr * gradient.")
 
@@ -287,14 +316,14 @@ def check_step(training_step, model, right, text, lr):
         fail("training_step returns None. It should return the loss before the step. Does a return lack?")
     loss = torch.as_tensor(loss, dtype=torch.float64)
     with torch.no_grad():
-        compare_step_loss(loss.reshape(()) if loss.numel() == 1 else loss, expected, before, right.model, text)
+        compare_step_loss(loss.reshape(()) if loss.numel() == 1 else loss, expected, before, right.model, text, lr)
         compare_weights(model, before, right, lr, text)
 
 
 def check_steps(training_step):
     model = Model()
     right = Reference(model)
-    for i, (text, lr) in enumerate(((SENTENCES[:4], 0.5), (SENTENCES[4:6], 0.1), (SENTENCES, 0.25)), 1):
+    for i, (text, lr) in enumerate(((SENTENCES[:4], 0.3), (SENTENCES[4:6], 0.1), (SENTENCES, 0.25)), 1):
         case(f"step {i}, with {len(text)} sentences and lr = {lr:g}")
         check_step(training_step, model, right, text.clone(), lr)
 
