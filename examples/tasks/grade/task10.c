@@ -443,10 +443,14 @@ static void grade(void)
         check_all(i, &v[i]);
         right += v[i].right;
         given += v[i].given;
-        wrong = !v[i].right && i < wrong ? i : wrong;
+    }
+    for (int i = CLASSES - 1; i >= 0;
+         i--) { /* one that was changed comes before those that were not */
+        const bool other = wrong < CLASSES && !v[wrong].given && v[i].given;
+        wrong = v[i].right || other ? wrong : i;
     }
     if (given == CLASSES) {
-        printf("\n  All five classes are as they were.");
+        printf("\n  All five classes compute what they did before.");
         grade_not_begun();
     }
     if (right == CLASSES) {

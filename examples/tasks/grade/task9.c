@@ -67,6 +67,8 @@ typedef enum form {
     NO_POSITION,
     NEXT_POSITION,
     JUMP,
+    TWICE,
+    X_AS_Q,
     Q_NO_POSITION,
     K_NO_POSITION,
     V_NO_POSITION,
@@ -97,6 +99,8 @@ static const char *const why[FORMS] = {
     [NO_POSITION] = "The tokens get no position: y does not depend on their order.",
     [NEXT_POSITION] = "Each token gets the position after its own: the first one is at position 0.",
     [JUMP] = "Only the first token gets its own position; those after it get the next one.",
+    [TWICE] = "The positions are added twice.",
+    [X_AS_Q] = "The query does not pass through W_q: scores are products of keys with x itself.",
     [Q_NO_POSITION] = "The query is computed from x without its position. Keys and values have "
                       "theirs.",
     [K_NO_POSITION] = "The keys are computed from x without their positions, so the scores do not "
@@ -136,7 +140,7 @@ static heed_tensor *row_of_parts(struct writer *m, heed_tensor *x, int64_t p, fo
     k = heed_cat((heed_tensor *[]){f == K_JOINED_TO_VALUES ? old_v : old_k, new_k}, 2, 1);
     v = heed_cat((heed_tensor *[]){f == V_JOINED_TO_KEYS ? old_k : old_v, new_v}, 2, 1);
     k = f == OTHER_ORDER ? heed_flip(k, HEED_DIMS(1)) : k;
-    heed_tensor *q = heed_linear_forward(m->W_q, new);
+    heed_tensor *q = f == X_AS_Q ? new : heed_linear_forward(m->W_q, new);
     return heed_linear_forward(m->W_o, attend(q, k, v, NULL));
 }
 
@@ -149,7 +153,7 @@ static heed_tensor *row_of(struct writer *m, heed_tensor *x, heed_tensor *old, i
     if (out_of_range || no_old || (f == WITHOUT_ITSELF && p == 0) || (f == NOTHING && p > 0)) {
         return NULL;
     }
-    if (f >= Q_NO_POSITION && f <= FIRST_AND_ITSELF) {
+    if (f >= X_AS_Q && f <= FIRST_AND_ITSELF) {
         return row_of_parts(m, heed_narrow(x, 1, 0, p + 1), p, f);
     }
     heed_tensor *seen = heed_narrow(x, 1, 0, p + 1);
@@ -164,6 +168,7 @@ static heed_tensor *row_of(struct writer *m, heed_tensor *x, heed_tensor *old, i
         seen = heed_add(seen, heed_cat(rows, 2, 0));
     } else if (f != NO_POSITION) {
         seen = with_positions(m, seen, f == NEXT_POSITION);
+        seen = f == TWICE ? with_positions(m, seen, 0) : seen;
     }
     heed_tensor *q = heed_linear_forward(m->W_q, heed_narrow(seen, 1, p, 1));
     if (f == OLD_SENTENCE) {
@@ -309,7 +314,7 @@ static void check_step(struct writer *m, heed_tensor *x, heed_tensor *old, int64
     struct work work = {.m = m};
     heed_observer observer = {.context = &work, .result = count};
     heed_tensor *right = row_of(m, x, old, p, RIGHT);
-    heed_tensor *token = heed_contiguous(heed_narrow(x, 1, p, 1));
+    heed_tensor *token = heed_clone(heed_narrow(x, 1, p, 1));
     heed_observer_add(&observer);
     heed_tensor *y = writer_step(m, token, p);
     heed_observer_remove(&observer);
@@ -325,6 +330,7 @@ static void check_step(struct writer *m, heed_tensor *x, heed_tensor *old, int64
                    error, cached(m).text);
     }
     grade_answered("y", y);
+    grade_unchanged("x", token, heed_narrow(x, 1, p, 1));
     explain_shape(m, y, x, p);
     grade_returned("y", y, heed_shape_of_tensor(right));
     if (grade_matches("y", y, right)) {

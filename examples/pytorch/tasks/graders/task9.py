@@ -5,7 +5,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from graders.common import (answered, attempt, attention_check, case, compare, equal, fail, matches, returned, show,
-                            text_of)
+                            text_of, unchanged)
 
 TITLE = "generation with a cache of keys and values"
 HINTS = (
@@ -45,6 +45,8 @@ MISTAKES = {
     "no position": "The tokens get no position: y does not depend on their order.",
     "next position": "Each token gets the position after its own: the first one is at position 0.",
     "jump": "Only the first token gets its own position; those after it get the next one.",
+    "positions twice": "The positions are added twice.",
+    "x as query": "The query does not pass through W_q: scores are products of keys with x itself.",
     "query without position": "The query is computed from x without its position. Keys and values have theirs.",
     "keys without positions": "The keys are computed from x without their positions, so the scores do not depend on the order "
                               "of the tokens.",
@@ -67,14 +69,15 @@ def attend(q, k, v):
     return torch.softmax(q @ k.transpose(-2, -1) / math.sqrt(k.size(-1)), -1) @ v
 
 
-OF_PARTS = [*MISTAKES][[*MISTAKES].index("query without position"):[*MISTAKES].index("old sentence")]
+OF_PARTS = [*MISTAKES][[*MISTAKES].index("x as query"):[*MISTAKES].index("old sentence")]
 
 
 def row_of_parts(m, x, p, form):
     """Row p where queries, keys and values come from different rows."""
     x = x[:, :p + 1]
     seen = x + m.positions[:p + 1]
-    q = m.W_q((x if form == "query without position" else seen)[:, p:])
+    q = (x if form == "query without position" else seen)[:, p:]
+    q = q if form == "x as query" else m.W_q(q)
     k = m.W_k(x if form == "keys without positions" else seen)
     v = m.W_v(x if form == "values without positions" else seen)
     n = min(p, 1) if form == "first and itself" else p
@@ -101,7 +104,7 @@ def row_of(m, x, old, p, form="right"):
         seen = seen + torch.cat([m.positions[:1], m.positions[2:p + 2]])
     elif form != "no position":
         first = 1 if form == "next position" else 0
-        seen = seen + m.positions[first:first + p + 1]
+        seen = seen + m.positions[first:first + p + 1] * (2 if form == "positions twice" else 1)
     q = m.W_q(seen[:, -1:])
     if form == "old sentence":
         seen = torch.cat([old + m.positions[:old.size(1)], seen], dim=1)
@@ -188,16 +191,17 @@ def show_inputs(m, x, p):
 
 def check_step(m, x, old, p, otherwise):
     right = row_of(m, x, old, p)
-    work = Work(m)
+    work, token = Work(m), x[:, p:p + 1].clone()
     try:
         with work:
-            y = m.step(x[:, p:p + 1].clone(), p)
+            y = m.step(token, p)
     except Exception as error:
-        if p > 0:
+        if p > 0 and (isinstance(error, RuntimeError) or m.keys is None or m.values is None):
             error.advice = ("Step 0 works, this step does not. How many keys, and how many values, does your code have in "
                             f"this step? ({cached(m)}.)")
         raise
     answered("y", y, m.step)
+    unchanged("x", token, x[:, p:p + 1])
     explain_shape(m, y, x, p)
     returned("y", y, right.shape)
     if matches("y", y, right):
