@@ -50,9 +50,10 @@ done
 # Compilation uses one thread, because worker processes would outlive the benchmark.
 compiled="BENCH_COMPILED=1 TORCHINDUCTOR_COMPILE_THREADS=1 ${avx512:-}"
 
-# version_of PYTHON MODULE: prints the version of a module; nothing if it is missing.
+# version_of PYTHON MODULE: prints the version of a module; nothing if it or NumPy is missing.
 version_of() {
-    "$1" -c "import $2; print($2.__version__.split('+')[0])" 2> /dev/null || echo "skipped    $2: $1 does not have it" >&2
+    "$1" -c "import numpy, $2; print($2.__version__.split('+')[0])" 2> /dev/null ||
+        echo "skipped    $2: $1 does not have it and numpy" >&2
 }
 
 seen=

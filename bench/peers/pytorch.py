@@ -27,6 +27,7 @@ from pytorch_training import (
     seeds,
     small,
     toy,
+    toy_from_scratch,
 )
 
 TRIALS, TRYING = 7, 2  # TRYING: seconds after which no further trial begins
@@ -214,7 +215,7 @@ def memory_of_attention(length):
 
 
 def first_step():
-    repeat(default_form(toy("adam")), 1)
+    repeat(default_form(toy_from_scratch()), 1)
     return 0
 
 

@@ -119,6 +119,11 @@ def toy(what):
     return training([("", make)], lambda model: F.cross_entropy(model(ids), targets), kind, first=toys.losses[0])
 
 
+def toy_from_scratch():
+    ids, targets = torch.arange(5), torch.tensor([1, 2, 3, 4, 0])
+    return training([("", Toy)], lambda model: F.cross_entropy(model(ids), targets), "Adam")
+
+
 # ---- small models, as functions of their weights, which vmap and compile take together ----
 
 
@@ -218,7 +223,7 @@ def seeds(name):
     """The variants, and how many steps of seeds a call has."""
     toys = toys_of(name)
     forms = [] if COMPILED else one_by_one(toys)
-    if COMPILED or TUNED:
+    if COMPILED or TUNED and hasattr(torch, "func"):  # PyTorch 2
         forms += vmapped(toys)
     return forms, len(toys.losses) * toys.steps
 
