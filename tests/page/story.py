@@ -9,6 +9,9 @@ import math
 import os
 import re
 import struct
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
@@ -564,6 +567,17 @@ def check_onward(driver, path, native):
         driver.execute_script("page.setState({ tab: 'story' })")
         assert page.run("page.state.story") == 8, "one comes back to the same screen"
     page.check_quiet()
+    # On the site, which has the course beside the page.
+    quiet = type("Quiet", (SimpleHTTPRequestHandler,), {"log_message": lambda *_: None})
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(quiet, directory=os.path.dirname(os.path.abspath(path)))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/"
+        driver.get(f"{url}{os.path.basename(path)}#story=8")
+        page.wait("document.querySelector('.story-links li:last-child > a') !== null")
+        assert page.find(".story-links li:last-child > a").get_attribute("href") == url + "examples/index.html"
+        server.shutdown()
+    for log in ("browser", "performance"):  # the browser asked for an icon of the site
+        driver.get_log(log)
 
 
 def components(rows):

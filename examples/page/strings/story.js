@@ -10,7 +10,7 @@ export const story = {
 
   "story.it": ["What is “it”?", "Was ist „it“?", "Que désigne « it » ?"],
   "story.it.text": [
-    "“The pizza came out of the oven and it tasted good.” You know at once what *it* means. How can a **model** tell, a program that learned from examples? By **attention**: *it* takes something from every word, more from some than from others.",
+    "“The pizza came out of the oven and it tasted good.” You know at once what *it* means. How can a **model**, a program that learned from examples, tell? By **attention**: *it* takes something from every word, more from some than from others.",
     "„Die Pizza kam aus dem Ofen und *it* schmeckte gut.“ Du weißt sofort, wofür *it* steht, obwohl Englisch kein Geschlecht zeigt. Woher weiß es ein **Modell**, ein Programm, das aus Beispielen gelernt hat? Durch **Attention** (Aufmerksamkeit): *it* nimmt von jedem Wort etwas auf, von manchen mehr.",
     "« La pizza est sortie du four et *it* avait bon goût. » Vous savez aussitôt ce que *it* désigne, bien que l’anglais n’ait pas de genre. Comment un **modèle**, un programme qui a appris par l’exemple, le sait-il ? Par l’**attention** : *it* puise dans chaque mot, davantage dans certains."],
   "story.it.guess": [
@@ -277,7 +277,7 @@ export const story = {
   "story.positions.grip": ["Position", "Position", "Position"],
   "story.positions.map": ["Map", "Karte", "Carte"],
   "story.positions.map.text": [
-    "The model of screens 1 to 4 learned 16 numbers for each word. Flattened to this map, {0} of their variation remains. Words with the same use lie together: *good*, *wonderful*, *delicious* mean food. Nouns lie apart: the model must distinguish them.",
+    "The model of screens 1 to 4 learned 16 numbers for each word. On this flat map, {0} of their variation remains. Words with the same use lie together: *good*, *wonderful*, *delicious* go with food. Nouns lie apart: the model must distinguish them.",
     "Das Modell der Seiten 1 bis 4 lernte für jedes Wort 16 Zahlen. Auf dieser flachen Karte bleiben {0} ihrer Unterschiede. Was gleich gebraucht wird, steht beisammen: *good*, *wonderful*, *delicious* deuten auf Essen. Nomen liegen auseinander: Das Modell muss sie unterscheiden.",
     "Le modèle des écrans 1 à 4 a appris 16 nombres par mot. À plat sur cette carte, il reste {0} de leurs différences. Même emploi, même place : *good*, *wonderful*, *delicious* évoquent un plat. Les noms sont éloignés : le modèle doit les distinguer."],
   "story.positions.map.near": [
