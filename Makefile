@@ -159,7 +159,7 @@ lib: $(LIBRARY)
 help:
 	@echo "make demo          train the toy model and show its attention; builds only what that needs"
 	@echo "make lessons       build and run every lesson of examples/README.md"
-	@echo "make toys          train small models on tasks with known answers and look inside; one groks: a minute"
+	@echo "make toys          train small models on tasks with known answers and look inside; one groks: half a minute"
 	@echo "make toys-results  make the figures of docs/toys.md in $(BUILD)/toys-results: hours; it continues what was begun"
 	@echo "make task1         compile and grade task 1 of docs/tasks.md, HINT=1: with a hint; make tasks: what is done so far"
 	@echo "make deps test     install Check if it is missing, and run all tests; make test SUITE=softmax or TEST=NAME: some"
