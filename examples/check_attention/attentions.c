@@ -1,5 +1,6 @@
 /* The catalogue. Helpers come first; each wrong class then differs from the right one in a line,
- * and names where that mistake was made in public, if it was. */
+ * and names where that mistake was made in public, if it was: OWNER/REPOSITORY #N is
+ * github.com/OWNER/REPOSITORY/issues/N, or a pull request (PR). */
 
 #include "attentions.h"
 
@@ -17,10 +18,12 @@ enum attention_layers {
     WITH_EXTRA = 64,    /* a parameter (64, 64) */
     UNREGISTERED = 128, /* the same, but the module does not know it */
     TWO_LAYERS = 256,
-    FUSED = 512,   /* W_q is qkv, (192, 64) */
-    PLAIN = 1024,  /* parameters (in, out), used as x W */
-    FROZEN = 2048, /* W_k does not train */
-    IN_OUT = 4096  /* W_q is c_attn, (64, 192) */
+    FUSED = 512,     /* W_q is qkv, (192, 64) */
+    PLAIN = 1024,    /* parameters (in, out), used as x W */
+    FROZEN = 2048,   /* W_k does not train */
+    IN_OUT = 4096,   /* W_q is c_attn, (64, 192) */
+    LARGE = 8192,    /* W_q and W_k times 100: the softmax is saturated */
+    KEY_BIAS = 16384 /* extra is (heads, 1, d_head) */
 };
 
 /* ---- right parts ---- */
@@ -101,7 +104,7 @@ static heed_tensor *attend_divided_by(struct attention *m, heed_tensor *x, doubl
     return finish(m, heed_softmax(scores, -1), t.v);
 }
 
-/* ng-video-lecture PR #6, #28 */
+/* karpathy/ng-video-lecture PR #6, #28; Graylab/DL4Proteins-notebooks #12 */
 static heed_tensor *scaled_by_model(struct attention *m, heed_tensor *x)
 {
     return attend_divided_by(m, x, sqrt((double)heed_size(x, -1)));
@@ -112,7 +115,7 @@ static heed_tensor *not_scaled(struct attention *m, heed_tensor *x)
     return attend_divided_by(m, x, 1);
 }
 
-/* TorchCode #17: a grader passed it */
+/* duoan/TorchCode #17: a grader passed it */
 static heed_tensor *scaled_without_root(struct attention *m, heed_tensor *x)
 {
     return attend_divided_by(m, x, (double)ATTENTION_WIDTH / m->heads);
@@ -123,7 +126,7 @@ static heed_tensor *multiplied_by_root(struct attention *m, heed_tensor *x)
     return attend_divided_by(m, x, 1 / sqrt((double)ATTENTION_WIDTH / m->heads));
 }
 
-/* DL4Proteins #12 */
+/* tenstorrent/tt-metal PR #56789 */
 static heed_tensor *scaled_by_heads(struct attention *m, heed_tensor *x)
 {
     return attend_divided_by(m, x, sqrt(m->heads));
@@ -163,7 +166,7 @@ static heed_tensor *splits_by_view(struct attention *m, heed_tensor *x)
     return finish(m, heed_softmax(scores_of(t), -1), t.v);
 }
 
-/* FuxiCTR #30 */
+/* reczoo/FuxiCTR #30 */
 static heed_tensor *both_by_view(struct attention *m, heed_tensor *x)
 {
     qkv t = project(m, x);
@@ -176,6 +179,17 @@ static heed_tensor *one_head(struct attention *m, heed_tensor *x)
 {
     qkv t = project(m, x);
     return output(m, heed_matmul(heed_softmax(mask_future(scores_of(t)), -1), t.v));
+}
+
+/* MarcoMeter/episodic-transformer-memory-ppo PR #22: the same projection for all heads */
+static heed_tensor *one_head_for_all(struct attention *m, heed_tensor *x)
+{
+    const heed_shape shape = HEED_SHAPE(x->shape[0], m->heads, x->shape[1], -1);
+    qkv t = split_all(m, project(m, x));
+    t = (qkv){heed_expand(heed_narrow(t.q, 1, 0, 1), shape),
+              heed_expand(heed_narrow(t.k, 1, 0, 1), shape),
+              heed_expand(heed_narrow(t.v, 1, 0, 1), shape)};
+    return finish(m, heed_softmax(mask_future(scores_of(t)), -1), t.v);
 }
 
 static heed_tensor *mean_of_heads(struct attention *m, heed_tensor *x)
@@ -197,7 +211,7 @@ static heed_tensor *softmax_over(struct attention *m, heed_tensor *x, int dim)
     return finish(m, heed_safe_softmax(scores, dim), t.v);
 }
 
-/* minGPT #132 */
+/* karpathy/minGPT #132 */
 static heed_tensor *softmax_over_queries(struct attention *m, heed_tensor *x)
 {
     return softmax_over(m, x, -2);
@@ -238,14 +252,14 @@ static heed_tensor *ones(const heed_tensor *x)
     return heed_ones(HEED_SHAPE(heed_size(x, 1), heed_size(x, 1)), HEED_BOOL);
 }
 
-/* transformers #48745: four causal classes; nanochat #844 */
+/* huggingface/transformers #48745: four causal classes; karpathy/nanochat #844 */
 static heed_tensor *mask_missing(struct attention *m, heed_tensor *x)
 {
     qkv t = split_all(m, project(m, x));
     return finish(m, heed_softmax(scores_of(t), -1), t.v);
 }
 
-/* rasbt/LLMs-from-scratch #1061, x-transformers #164 */
+/* rasbt/LLMs-from-scratch #1061, lucidrains/x-transformers #164 */
 static heed_tensor *mask_inverted(struct attention *m, heed_tensor *x)
 {
     return masked_by(m, x, heed_tril(ones(x), 0), (double)-INFINITY);
@@ -286,7 +300,7 @@ static heed_tensor *mask_too_weak(struct attention *m, heed_tensor *x)
     return masked_by(m, x, heed_triu(ones(x), 1), -5);
 }
 
-/* TinyTorch PR #1785 */
+/* harvard-edge/cs249r_book PR #1785 */
 static heed_tensor *mask_blocks_all(struct attention *m, heed_tensor *x)
 {
     return masked_by(m, x, ones(x), -1e9);
@@ -305,7 +319,7 @@ static heed_tensor *mask_added(struct attention *m, heed_tensor *x, heed_tensor 
     return finish(m, heed_softmax(heed_add(scores_of(t), heed_to(mask, x->dtype)), -1), t.v);
 }
 
-/* pytorch #21518 */
+/* pytorch/pytorch #21518 */
 static heed_tensor *keep_mask_added(struct attention *m, heed_tensor *x)
 {
     return mask_added(m, x, heed_tril(ones(x), 0));
@@ -316,7 +330,7 @@ static heed_tensor *block_mask_added(struct attention *m, heed_tensor *x)
     return mask_added(m, x, heed_triu(ones(x), 1));
 }
 
-/* tinygrad #2425 */
+/* tinygrad/tinygrad #2425 */
 static heed_tensor *mask_of_ones(struct attention *m, heed_tensor *x)
 {
     return mask_added(m, x, ones(x));
@@ -383,7 +397,7 @@ static heed_tensor *weights_transposed(struct attention *m, heed_tensor *x)
 
 /* ---- wrong: the graph ---- */
 
-/* candle #3569, aprender PR #2203: no gradient for W_q and W_k */
+/* huggingface/candle #3569, paiml/aprender PR #2203: no gradient for W_q and W_k */
 static heed_tensor *weights_detached(struct attention *m, heed_tensor *x)
 {
     qkv t = split_all(m, project(m, x));
@@ -537,6 +551,19 @@ static heed_tensor *with_absolute_positions(struct attention *m, heed_tensor *x)
     return attend(m, with_positions(x, 0));
 }
 
+/* AkiRusProd/numpy-transformer #1, cmu-l3/anlp-fall2025-code #1 */
+static heed_tensor *sines_over_batch(struct attention *m, heed_tensor *x)
+{
+    return attend(m, heed_transpose(with_positions(heed_transpose(x, 0, 1), 0), 0, 1));
+}
+
+/* Changes x itself, as x += positions does. */
+static heed_tensor *positions_in_place(struct attention *m, heed_tensor *x)
+{
+    heed_copy_into(x, with_positions(x, 0));
+    return attend(m, x);
+}
+
 static void keep(heed_tensor **cache, heed_tensor *row, int64_t position)
 {
     heed_tensor *both[] = {*cache, row};
@@ -572,7 +599,7 @@ static heed_tensor *positions_off_by_one(heed_tensor *x, int64_t position, void 
     return cached_step(with_positions(x, position + 1), position, context);
 }
 
-/* TinyTorch PR #1953: attends before the current token is appended */
+/* harvard-edge/cs249r_book PR #1953: attends before the current token is appended */
 static heed_tensor *current_token_missing(heed_tensor *x, int64_t position, void *context)
 {
     struct attention *m = context;
@@ -650,6 +677,22 @@ static heed_tensor *keys_sorted(struct attention *m, heed_tensor *x)
     t.k = heed_flip(t.k, HEED_DIMS(2));
     t.v = heed_flip(t.v, HEED_DIMS(2));
     return finish(m, heed_softmax(scores_of(t), -1), t.v);
+}
+
+/* A softmax of few digits, as transformers computes it in half precision: softmax(dtype=float32) */
+static heed_tensor *softmax_in_f32(struct attention *m, heed_tensor *x)
+{
+    qkv t = split_all(m, project(m, x));
+    heed_tensor *scores = heed_to(mask_future(scores_of(t)), HEED_F32);
+    return finish(m, heed_to(heed_softmax(scores, -1), x->dtype), t.v);
+}
+
+/* Has neither a gradient nor an effect: the softmax cancels it. */
+static heed_tensor *key_bias_of_heads(struct attention *m, heed_tensor *x)
+{
+    qkv t = split_all(m, project(m, x));
+    t.k = heed_add(t.k, m->extra);
+    return finish(m, heed_softmax(mask_future(scores_of(t)), -1), t.v);
 }
 
 static heed_tensor *one_key_head(struct attention *m, heed_tensor *x)
@@ -735,6 +778,15 @@ static heed_tensor *rotary(struct attention *m, heed_tensor *x)
     return finish(m, heed_softmax(mask_future(scores_of(t)), -1), t.v);
 }
 
+/* mlfoundations/open_lm #4, facebookresearch/xformers #841: turned by the index of the head */
+static heed_tensor *rotary_over_heads(struct attention *m, heed_tensor *x)
+{
+    qkv t = split_all(m, project(m, x));
+    t.q = heed_transpose(turn(heed_transpose(t.q, 1, 2)), 1, 2);
+    t.k = heed_transpose(turn(heed_transpose(t.k, 1, 2)), 1, 2);
+    return finish(m, heed_softmax(mask_future(scores_of(t)), -1), t.v);
+}
+
 /* ---- the catalogue ---- */
 
 #define OPTIONS(...)                                                                               \
@@ -764,6 +816,8 @@ const attention_entry attention_catalogue[] = {
     {"both_by_view", "heads split and merged by a reshape alone", "split and merged by a reshape",
      both_by_view, 0, FREE},
     {"one_head", "heads never split", "a single head", one_head, 0, CAUSAL},
+    {"one_head_for_all", "all heads use the first one's rows of W_q, W_k and W_v",
+     "the parameters of one head for all", one_head_for_all, 0, CAUSAL},
     {"mean_of_heads", "all heads use the mean of their weights", "averaged over the heads",
      mean_of_heads, 0, CAUSAL},
     {"softmax_over_queries", "softmax over dim -2", "softmax over the queries",
@@ -828,6 +882,12 @@ const attention_entry attention_catalogue[] = {
      CAUSAL},
     {"mask_of_eight", "a mask of one length", "T = 1 fails", mask_of_eight, 0,
      OPTIONS(.heads = 4, .causal = true)},
+    {"sines_over_batch", "positions are added along the batch", "at another place in the batch",
+     sines_over_batch, 0,
+     OPTIONS(.heads = 4, .causal = true, .positions = HEED_POSITIONS_ABSOLUTE)},
+    {"rotary_over_heads", "rotary positions along the heads", "positions have no effect",
+     rotary_over_heads, 0,
+     OPTIONS(.heads = 4, .causal = true, .positions = HEED_POSITIONS_RELATIVE)},
     {"two_mistakes_heads_and_scale", "merged by a reshape, and scaled by sqrt(d_model)",
      "scaled by sqrt(d_model) = 8 and with heads merged without",
      merged_by_view_and_scaled_by_model, 0, CAUSAL},
@@ -870,6 +930,11 @@ const attention_entry attention_catalogue[] = {
     {"sines", "sinusoidal positions, with a cache", "", with_absolute_positions, 0,
      OPTIONS(.heads = 4, .causal = true, .positions = HEED_POSITIONS_ABSOLUTE,
              .step = cached_step_with_positions)},
+    {"positions_in_place", "sinusoidal positions, added to x itself", "", positions_in_place, 0,
+     OPTIONS(.heads = 4, .causal = true, .positions = HEED_POSITIONS_ABSOLUTE)},
+    {"softmax_in_f32", "the softmax in f32, whatever x is", "", softmax_in_f32, 0, CAUSAL},
+    {"saturated", "large W_q and W_k: each row sees one token", "", attend, LARGE, CAUSAL},
+    {"key_bias_of_heads", "a bias of keys for each head", "", key_bias_of_heads, KEY_BIAS, CAUSAL},
     {"by_hand", "softmax by hand, its maximum taken before the mask", "", by_hand, 0, CAUSAL},
     {"other_order", "W_v, W_k and W_q created in this order", "", attend, OTHER_ORDER, CAUSAL},
     {"x_times_w", "x W instead of x W^T", "", x_times_w, PLAIN, CAUSAL},
@@ -937,6 +1002,14 @@ static struct attention *new_layer(const attention_entry *entry)
         HEED_CHILD(m, norm, heed_layer_norm_new(HEED_SHAPE(d)));
         HEED_CHILD(m, up, heed_linear_new(d, 2 * d));
         HEED_CHILD(m, down, heed_linear_new(2 * d, d));
+    }
+    if ((with & LARGE) != 0 && m->W_k != NULL) {
+        HEED_SCOPE(scope);
+        heed_copy_into(m->W_q->weight, heed_mul_scalar(m->W_q->weight, 100));
+        heed_copy_into(m->W_k->weight, heed_mul_scalar(m->W_k->weight, 100));
+    }
+    if ((with & KEY_BIAS) != 0) {
+        HEED_PARAMETER(m, extra, heed_randn(HEED_SHAPE(m->heads, 1, d / m->heads), HEED_F32));
     }
     if ((with & WITH_EXTRA) != 0) {
         HEED_PARAMETER(m, extra, heed_randn(HEED_SHAPE(d, d), HEED_F32));

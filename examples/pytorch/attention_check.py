@@ -9,10 +9,11 @@ Most mistakes in attention leave shapes and losses plausible. The function is th
 every attention, whatever its weights:
 
     repeat      the same input twice gives the same output, and it is finite
-    batch       another sequence of the batch changes nothing
+    batch       another sequence of the batch changes nothing, nor does the place in the batch
     reach       the norms of dy_i/dx_j: each allowed pair has an effect, no blocked pair has
     values      no blocked pair has an effect that gradients do not see (detach, argmax)
-    order       f(Px) = P f(x) for a permutation P; without mask and positions
+    order       f(Px) = P f(x) for a permutation P; without mask and positions. With positions, the order of the
+                tokens before it changes the last output
     equal       equal tokens: f(x, x, x) = f(x), as the weights of a row sum to 1; in a single layer without positions
                 also: dy_i/dx_j is the same for all allowed j
     length      T = 1, 2, ... up to the longest; a causal function gives a prefix the same outputs
@@ -39,6 +40,7 @@ from torch import nn
 
 TOKENS = 8  # tokens of the inputs, if `longest` is not less
 LEAST_EFFECT = 1e-9  # effects up to this are none; far above f64's rounding
+SCALES = (1, 0.3, 0.1, 0.01)  # a saturated softmax or a dead ReLU hides effects: inputs times these show them
 
 
 # ---- the report ----
@@ -141,7 +143,6 @@ class Case:
         self.device = parameters[0].device if parameters else torch.device("cpu")
         is_f64 = self.module is not None and not self.f32 and self.device.type != "mps"  # which has no f64
         self.dtype = torch.float64 if is_f64 else torch.float32
-        self.rounding = 1e-10 if is_f64 else 1e-4  # relative differences up to this are rounding
         self.report = Report()
 
     def begin(self):
@@ -151,6 +152,7 @@ class Case:
         self.x = self.random(shape)
         self.other = self.random(shape)  # what tokens are replaced by
         self.y = self.outputs(self.x)
+        self.rounding = 1e-4 if self.computes_in_f32() else 1e-10  # relative differences up to this are rounding
         self.scale = max(self.y.abs().max().item(), 1e-300)
         self.weights = self.random(self.y.shape)  # of sums over y whose gradients are taken
         block_mask = self.block_mask
@@ -159,21 +161,29 @@ class Case:
             block_mask = ones.triu(1) if self.causal else ~ones
         self.allowed = ~block_mask.cpu()
 
+    def computes_in_f32(self):
+        """Does f cast to f32, for its softmax for example? Then its rounding is that of f32."""
+        saved = []
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: saved.append(t.dtype) or t, lambda t: t):
+            self.call_with_leaf(self.x)
+        return self.dtype == torch.float32 or any(t.is_floating_point and t != torch.float64 for t in saved)
+
     def random(self, shape):
         return torch.randn(shape, dtype=torch.float64, generator=self.generator).to(self.dtype).to(self.device)
 
     def call(self, x, f=None, *more):
-        """f(x) with a batch, (B, T, width), from generators that are always in the same state."""
+        """f(x) with a batch, (B, T, width), from generators that are always in the same state. f gets copies, which it
+        may change in place."""
         torch.manual_seed(self.seed)
-        unbatched = [t.squeeze(0) if self.unbatched and torch.is_tensor(t) else t for t in (x, *more)]
-        y = (f or self.f)(*unbatched)
+        copies = [t.clone() if torch.is_tensor(t) else t for t in (x, *more)]
+        y = (f or self.f)(*[t.squeeze(0) if self.unbatched and torch.is_tensor(t) else t for t in copies])
         y = y[0] if isinstance(y, tuple) else y  # (outputs, weights)
         if not torch.is_tensor(y):
             raise TypeError(f"attention_check: f returned {type(y).__name__}; expected a tensor")
         y = y.unsqueeze(0) if self.unbatched else y
         if y.dim() != 3 or y.shape[:2] != x.shape[:2] or y.shape[2] == 0 or not y.is_floating_point():
             raise ValueError(f"attention_check: f gave {tuple(y.shape)} {y.dtype} for x {tuple(x.shape)}; expected "
-                             f"({x.shape[0]}, {x.shape[1]}, any width)")
+                             f"floats ({x.shape[0]}, {x.shape[1]}, any width)")
         return y
 
     def outputs(self, x, f=None, *more):
@@ -216,7 +226,8 @@ def check_repeat(c):
                          "check does")
     return judged(worst != 0, worst, "f draws random numbers in eval mode: dropout that does not read self.training "
                   "(F.dropout, dropout_p of scaled_dot_product_attention), or a module that is not registered",
-                  "the same input gives the same output")
+                  "the same input gives the same output"
+                  + " (computed in f32)" * (c.dtype == torch.float64 and c.rounding > 1e-10))
 
 
 def check_batch(c):
@@ -224,9 +235,13 @@ def check_batch(c):
         return skipped("no batch (unbatched)")
     y = c.outputs(torch.cat([c.x[:1], c.other[1:]]))
     worst = c.differences(y[0], c.y[0]).max().item()
-    return judged(is_more(worst, c.rounding), worst, "another sequence of the batch changes this one: a softmax or "
-                  "transpose over the batch dim (nn.MultiheadAttention needs batch_first=True), or a reshape that "
-                  "moves elements between sequences", "another sequence of the batch changes nothing")
+    moved = c.differences(c.outputs(c.x.flip(0))[0], c.y[1]).max().item()
+    if not is_more(worst, c.rounding):
+        return judged(is_more(moved, c.rounding), moved, "a sequence gives other outputs at another place in the "
+                      "batch: positions or a mask along the batch dim", "another sequence of the batch changes nothing")
+    return Check("failed", "another sequence of the batch changes this one: a softmax or transpose over the batch dim "
+                 "(nn.MultiheadAttention needs batch_first=True), or a reshape that moves elements between sequences",
+                 worst)
 
 
 # ---- reach: by gradients, and by values ----
@@ -283,13 +298,16 @@ def leak(c, effects, where):
 def check_reach(c):
     expect_reach(c)
     reach, largest = torch.zeros(c.tokens, c.tokens, dtype=torch.float64), 0.0
-    for scale in (1, 0.3, 0.1, 0.01):  # a saturated softmax or a dead ReLU hides pairs: smaller inputs show them
+    for scale in SCALES:
         norms = row_gradients(c, c.x * scale).square().sum((1, 3)).sqrt()
         largest = max(norms.max().item(), largest)
         reach = torch.maximum(reach, norms / (largest or 1))
         if (reach[c.must] > LEAST_EFFECT).all():
             break
     c.report.reach, c.effects = reach, value_effects(c)
+    if largest == 0 and not c.y.any():
+        return Check("unknown", "y is 0 for all inputs: cannot tell before a step, if a projection starts at 0; with "
+                     "module=, parameters that are 0 get values during the check")
     if largest == 0:
         return Check("failed", "no gradient reaches x: detach, .data, or torch.no_grad cuts the graph")
     hidden = c.must & ~(reach > LEAST_EFFECT)
@@ -310,9 +328,22 @@ def check_values(c):
 # ---- order, equal ----
 
 
+def check_positions(c):
+    """With positions, the last output depends on the order of the tokens before it."""
+    order = [*range(c.tokens - 2, -1, -1), c.tokens - 1]
+    for x in (scale * c.x for scale in SCALES):
+        if c.differences(c.outputs(x[:, order]), c.outputs(x))[:, -1].max() > c.rounding:
+            return Check("passed", "the order of the tokens before it changes the last output, as positions should")
+    verdict = "unknown" if c.module is None else "failed"  # without a module: a table of zeros, which is trained
+    return Check(verdict, "the order of the tokens before it does not change the last output: positions have no effect "
+                 "(along the batch or the heads instead of the tokens, or not added)")
+
+
 def check_order(c):
+    if c.positions and c.block_mask is None and c.tokens > 2:
+        return check_positions(c)
     if c.causal or c.block_mask is not None or c.positions or c.tokens < 2:
-        return skipped("needs two tokens, no mask and no positions")
+        return skipped("needs two tokens and no mask, or three and positions")
     order = [*range(1, c.tokens, 2), *range(0, c.tokens, 2)]  # odd tokens, then even ones: not symmetric
     worst = c.differences(c.outputs(c.x[:, order]), c.y[:, order]).max().item()
     return judged(is_more(worst, c.rounding), worst, "tokens in another order give other outputs: heads are split or "
@@ -334,8 +365,9 @@ def check_equal(c):
         alone = y[0]
     worst = c.differences(y, alone).max().item()
     if is_more(worst, c.rounding):
-        return Check("failed", "equal tokens do not give what one of them gives: the weights of a row do not sum to 1 "
-                     "(softmax over another dim, a mask after the softmax, or no softmax)", worst)
+        see = "see reach; or " if c.report.checks["reach"].verdict == "failed" else ""
+        return Check("failed", f"equal tokens do not give what one of them gives: {see}the weights of a row do not sum "
+                     "to 1 (softmax over another dim, a mask after it, none, or a factor of T)", worst)
     if c.block or c.layers > 1 or c.positions:
         return Check("passed", "equal tokens give what one of them gives (shares of gradients: skipped, not a single "
                      "layer of attention alone)", worst)
@@ -416,6 +448,28 @@ def has_effect(c, parameter):
     return is_more(c.differences(y, c.y).max().item(), c.rounding)
 
 
+def largest_slope(c, p):
+    """The largest element of a loss's gradient with respect to p. A softmax that x saturates hides it: smaller inputs
+    show it."""
+    largest = 0.0
+    for scale in SCALES:
+        y = c.call(scale * c.x)
+        g = None
+        if y.requires_grad:
+            g, = torch.autograd.grad((y * c.weights).sum(), p, allow_unused=True)
+        if g is not None and is_more(g.abs().max().item(), largest):
+            largest = g.abs().max().item()
+        if is_more(largest, c.rounding):
+            break
+    return largest
+
+
+def is_bias(c, p):
+    """A number for each feature, or for each feature of a head: (d), (1, 1, d), (heads, 1, d_head)."""
+    sizes = [size for size in p.shape if size > 1]
+    return len(sizes[1:] if sizes[:1] == [c.heads] else sizes) < 2
+
+
 def check_parameters(c):
     if c.module is None or c.tokens < 3:
         return skipped("no module=" if c.module is None else "needs three tokens: with one, q and k learn nothing")
@@ -428,12 +482,11 @@ def check_parameters(c):
             return Check("failed", f"a tensor {tuple(stray.shape)} that requires a gradient is not registered in the "
                          "module (nn.Parameter as an attribute, nn.ModuleList for lists): no optimiser trains it, no "
                          "file saves it")
-    loss, trained = (y * c.weights).sum(), 0
+    trained = 0
     for name, p in c.module.named_parameters():
         if not p.requires_grad or p.numel() == 0:
             continue
-        g, = torch.autograd.grad(loss, p, retain_graph=True, allow_unused=True)
-        largest = 0.0 if g is None else g.abs().max().item()
+        largest = largest_slope(c, p)
         trained += 1
         if math.isnan(largest):
             return Check("failed", f"the gradient of {name} has NaN", largest)
@@ -442,7 +495,7 @@ def check_parameters(c):
         if has_effect(c, p):
             return Check("failed", f"{name} changes y but receives no gradient: detach, .data or .item() cuts the "
                          "graph", largest)
-        if p.dim() > 1:  # a bias without effect is right: softmax cancels that of keys
+        if not is_bias(c, p):  # a bias without effect is right: softmax cancels that of keys
             return Check("failed", f"{name} has neither a gradient nor an effect: it is not used", largest)
     return Check("passed", f"each of {trained} receives a gradient")
 
@@ -489,7 +542,7 @@ def derivative_error(c, p):
 
 
 def check_derivative(c):
-    if not c.derivative or c.dtype != torch.float64:
+    if not c.derivative or c.rounding > 1e-10:
         return skipped("needs f64 (module=)" if c.derivative else "no derivative=")
     worst, at = 0.0, "x"
     parameters = [(name, p) for name, p in c.module.named_parameters() if p.requires_grad and p.numel() > 0]
@@ -531,15 +584,18 @@ class Weights:
     head_dim: int
     kv_heads: int
     is_square: bool  # each could be used transposed, as x @ W instead of x @ W.T
+    one_head: bool  # q, k and v of all heads are the same parameters, as of [Head()] * 4
 
 
 def find_weights(module, d_model, heads):
     """None if the module has no W_q, W_k and W_v with shapes that fit."""
-    weight, bias, stored_transposed = {}, {}, False
-    for name, p in module.named_parameters():
-        role, p = role_of(name), p.detach().cpu().double()
+    weight, bias, stored_transposed, seen, again = {}, {}, False, set(), set()
+    for name, p in module.named_parameters(remove_duplicate=False):
+        role, identity, p = role_of(name), id(p), p.detach().cpu().double()
         if role is None or p.dim() not in (1, 2):
             continue
+        again |= {role} if (role, identity) in seen else set()
+        seen.add((role, identity))
         # A matrix (in, out), as GPT-2's, is transposed if its shape shows it; then so is W_o.
         if p.dim() == 2 and role != "o" and p.shape[0] == d_model != p.shape[1]:
             p, stored_transposed = p.T, True
@@ -563,7 +619,8 @@ def find_weights(module, d_model, heads):
         return None
     if kv_width == 0 or heads % (kv_width // head_dim) or ("o" in weight and weight["o"].shape[1] != width):
         return None
-    return Weights(weight, bias, head_dim, kv_width // head_dim, width == kv_width == d_model)
+    one_head = heads > 1 and ("qkv" in again or again >= {"q", "k", "v"})
+    return Weights(weight, bias, head_dim, kv_width // head_dim, width == kv_width == d_model, one_head)
 
 
 # ---- formula: known mistakes ----
@@ -620,6 +677,8 @@ MISTAKES = [
     Mistake("heads", "both by view", "with heads split and merged by a reshape alone",
             "view as (B, T, heads, d_head), then transpose(1, 2); transpose back before merging"),
     Mistake("heads", "one", "with a single head", "split q, k and v into heads"),
+    Mistake("heads", "first", "with the parameters of one head for all heads",
+            "each head has rows of W_q, W_k and W_v of its own ([Head()] * 4 repeats one module)"),
     Mistake("heads", "mean", "with the weights averaged over the heads",
             "each head multiplies its own weights by its values"),
     Mistake("apply", "transposed", "with the weights transposed before they are multiplied by v",
@@ -693,6 +752,8 @@ def attend(c, w, transposed=False, scale=None, roles="qkv", softmax=None, mask=N
             t = t.reshape(len(x), count, c.tokens, -1)
         else:
             t = t.reshape(len(x), c.tokens, count, -1).transpose(1, 2)
+        if heads == "first":
+            return t[:, :1].expand(-1, c.heads, -1, -1)
         return t if heads == "one" else t.repeat_interleave(c.heads // count, dim=1)
 
     q, k, v = (split(project(role)) for role in roles)
@@ -765,10 +826,10 @@ def check_formula(c):
     w = find_weights(c.module, c.d_model, c.heads)
     if w is None:
         return skipped("no parameters called W_q, W_k, W_v or as in torch")
-    if gives_y(c, w):
+    if not w.one_head and gives_y(c, w):
         return Check("passed", "y is softmax(q k^T / sqrt(d_head)) v W_o^T")
     possible = [mistake for mistake in MISTAKES if can_be_made(c, w, mistake)]
-    found = [(a,) for a in possible if gives_y(c, w, a)][:2]
+    found = [(a,) for a in possible if gives_y(c, w, a)][:1 if w.one_head else 2]
     if not found:
         pairs = ((a, b) for i, a in enumerate(possible) for b in possible[i + 1:] if a.part != b.part)
         found = [pair for pair in pairs if gives_y(c, w, *pair)][:1]
@@ -845,7 +906,7 @@ def attention_check(f, d_model, *, heads=1, causal=False, block_mask=None, posit
     layers      layers of attention
     block       f is more than attention: a residual, norms, a feed-forward network
     extra_keys  bias_k, add_zero_attn, sinks: weights of the tokens sum to less than 1
-    f32         do not cast the module to f64: f creates f32 tensors of its own
+    f32         do not cast the module to f64: f creates f32 tensors of its own (casts of x to f32 and back are fine)
     padded      f with a key_padding_mask, bool (B, T), true blocks: padded(x, key_padding_mask)
     step        f of one token, x (B, 1, d_model), with a cache that is cleared at position 0: step(x, position)
     derivative  compare gradients with difference quotients

@@ -33,7 +33,7 @@ class Attention(nn.Module):
     """W_q, W_k, W_v and W_o; each entry of the catalogue has another forward."""
 
     def __init__(self, entry, bias=False, no_output=False, one_key_head=False, other_order=False, zero_output=False,
-                 with_block=False, extra=None, fused=False, in_out=False, frozen=False):
+                 with_block=False, extra=None, fused=False, in_out=False, frozen=False, large=False):
         super().__init__()
         self.entry, self.heads, self.causal = entry, entry.check.get("heads", 1), entry.check.get("causal", False)
         kv = WIDTH // self.heads if one_key_head else WIDTH
@@ -45,12 +45,18 @@ class Attention(nn.Module):
         self.W_o = None if no_output else nn.Linear(WIDTH, WIDTH, bias=bias)
         if zero_output:
             nn.init.zeros_(self.W_o.weight)
+        if large:
+            with torch.no_grad():
+                self.W_q.weight *= 100
+                self.W_k.weight *= 100
         if frozen:
             self.W_k.weight.requires_grad_(False)
         if with_block:
             self.norm, self.up, self.down = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, 2 * WIDTH), nn.Linear(2 * WIDTH, WIDTH)
         if extra == "registered":
             self.extra = nn.Parameter(torch.randn(WIDTH, WIDTH))
+        if extra == "bias of keys":
+            self.extra = nn.Parameter(torch.randn(self.heads, 1, WIDTH // self.heads))
         if extra == "not registered":
             self.extra = torch.randn(WIDTH, WIDTH).requires_grad_()
         self.keys = self.values = None
@@ -210,6 +216,12 @@ def both_by_view(m, x):
 def one_head(m, x):
     q, k, v = m.project(x)
     return m.output(torch.softmax(mask_future(scores_of(q, k)), -1) @ v)
+
+
+@causal
+def one_head_for_all(m, x):
+    q, k, v = (t[:, :1].expand(-1, m.heads, -1, -1) for t in m.split_all(x))
+    return m.finish(torch.softmax(mask_future(scores_of(q, k)), -1), v)
 
 
 @causal
@@ -520,6 +532,18 @@ def with_absolute_positions(m, x):
     return attend(m, with_positions(x))
 
 
+def sines_over_batch(m, x):
+    return attend(m, with_positions(x.transpose(0, 1)).transpose(0, 1))
+
+
+def positions_in_place(m, x):
+    x += with_positions(torch.zeros_like(x))
+    return attend(m, x)
+
+
+add("sines_over_batch", sines_over_batch, causal=True, positions="absolute")
+
+
 def keep(m, k, v, position):
     m.keys = k if position == 0 else torch.cat([m.keys, k], 2)
     m.values = v if position == 0 else torch.cat([m.values, v], 2)
@@ -635,6 +659,27 @@ def rotary(m, x):
     return m.finish(torch.softmax(mask_future(scores_of(turn(q), turn(k))), -1), v)
 
 
+def rotary_over_heads(m, x):
+    q, k, v = m.split_all(x)
+    q, k = (turn(t.transpose(1, 2)).transpose(1, 2) for t in (q, k))
+    return m.finish(torch.softmax(mask_future(scores_of(q, k)), -1), v)
+
+
+@causal
+def softmax_in_f32(m, x):
+    q, k, v = m.split_all(x)
+    return m.finish(torch.softmax(mask_future(scores_of(q, k)), -1, dtype=torch.float32).to(q.dtype), v)
+
+
+def key_bias_of_heads(m, x):
+    q, k, v = m.split_all(x)
+    return m.finish(torch.softmax(mask_future(scores_of(q, k + m.extra)), -1), v)
+
+
+add("rotary_over_heads", rotary_over_heads, causal=True, positions="relative")
+add("positions_in_place", positions_in_place, causal=True, positions="absolute")
+add("saturated", attend, {"large": True}, causal=True)
+add("key_bias_of_heads", key_bias_of_heads, {"extra": "bias of keys"}, causal=True)
 add("alibi", alibi, causal=True, positions="relative")
 add("rotary", rotary, causal=True, positions="relative")
 add("sines", with_absolute_positions, causal=True, positions="absolute", step=cached_step_with_positions)
@@ -776,6 +821,27 @@ class SeparateHeads(nn.Module):
         return self.dropout(self.proj(torch.cat(outputs, -1)))
 
 
+class Head(nn.Module):
+    """One head of four; `key` and `value` may be those of all heads."""
+
+    def __init__(self, key=None, value=None):
+        super().__init__()
+        self.query = nn.Linear(64, 16, bias=False)
+        self.key, self.value = key or nn.Linear(64, 16, bias=False), value or nn.Linear(64, 16, bias=False)
+
+    def forward(self, x):
+        return torch.softmax(mask_future(scores_of(self.query(x), self.key(x))), -1) @ self.value(x)
+
+
+class Heads(nn.Module):
+    def __init__(self, *heads):
+        super().__init__()
+        self.heads, self.proj = nn.ModuleList(heads), nn.Linear(64, 64)
+
+    def forward(self, x):
+        return self.proj(torch.cat([head(x) for head in self.heads], -1))
+
+
 class KeepsWeights(nn.Module):
     """Stores its last weights as an attribute, counts calls in a buffer, returns a tuple."""
 
@@ -850,6 +916,17 @@ def check_layers_of_torch(seed):
     expect("a module per head, too long", SeparateHeads(by_model=False), "length", heads=4, causal=True, longest=33)
     expect("a module per head, scaled by d_model", SeparateHeads(by_model=True), "formula", "failed",
            "scaled by sqrt(d_model) = 8; a head is 16 wide", heads=4, causal=True)
+    expect("a module per head, four times the same", Heads(*[Head()] * 4), "formula", "failed",
+           "with the parameters of one head for all heads; each head has rows", heads=4, causal=True)
+    key, value = nn.Linear(64, 16, bias=False), nn.Linear(64, 16, bias=False)
+    expect("a module per head, the same keys and values", Heads(*(Head(key, value) for _ in range(4))), heads=4,
+           causal=True)
+    zero = Heads(*(Head() for _ in range(4)))
+    for p in zero.proj.parameters():
+        nn.init.zeros_(p)
+    report = attention_check(lambda x: zero(x), 64, seed=seed, show=False, heads=4, causal=True)
+    if not report.passed or report.checks["reach"].verdict != "unknown":
+        fail(f"an output of zeros, without a module, seed {seed}\n{report}")
     expect("a tuple", KeepsWeights(), "", "skipped", heads=4, block=True, causal=True, longest=64)
     expect("a method", KeepsWeights().forward, heads=4, causal=True)
     expect("a function", lambda x: F.scaled_dot_product_attention(x, x, x), "", "skipped")
@@ -935,6 +1012,7 @@ def check_is_refused():
     refuse("not both", linear, block_mask=torch.zeros(3, 3, dtype=torch.bool), causal=True)
     refuse("f returned NoneType", lambda x: None, TypeError)
     refuse("f gave (2, 64)", lambda x: x[:, 0])
+    refuse("expected floats (2, 8, any width)", lambda x: x.long())
     refuse("f draws random numbers: call model.eval()", lambda x: F.dropout(x, 0.5))
     refuse("keeps state", lambda x: x + (calls.append(1) or len(calls)))
     refuse("create tensors with x.dtype", lambda x: linear(x) @ torch.ones(64, 64), RuntimeError, module=linear)

@@ -239,6 +239,63 @@ START_TEST(mistakes_of_a_single_head)
 }
 END_TEST
 
+/* A module per head, whose parameters may be those of the first. */
+typedef struct of_heads {
+    heed_module module;
+    projections *heads[2];
+} of_heads;
+
+static const heed_module_kind of_heads_kind = {.name = "OfHeads", .size = sizeof(of_heads)};
+
+static heed_tensor *attend_by_head(heed_tensor *x, void *context)
+{
+    const of_heads *m = context;
+    heed_tensor *parts[2] = {attend(x, m->heads[0]), attend(x, m->heads[1])};
+    return heed_cat(parts, 2, -1);
+}
+
+static heed_attention_report check_heads(bool shares_q, bool shares_kv)
+{
+    static const char *const names[] = {"first", "second"};
+    heed_attention_report r;
+    of_heads *m = heed_module_new(&of_heads_kind);
+    for (int h = 0; h < 2; h++) {
+        projections *head = heed_module_new(&kind);
+        struct heed_linear **const fields[] = {&head->q, &head->k, &head->v};
+        head->heads = head->key_heads = 1;
+        for (int i = 0; i < 3; i++) {
+            heed_add_child(head, without_o[i], fields[i], heed_linear_new(6, 3));
+            if (h == 1 && (i == 0 ? shares_q : shares_kv)) {
+                const struct heed_linear *first = (&m->heads[0]->q)[i];
+                struct heed_linear *layer = *fields[i];
+                heed_set_parameter(layer, "weight", &layer->weight, first->weight);
+                heed_set_parameter(layer, "bias", &layer->bias, first->bias);
+            }
+        }
+        heed_add_child(m, names[h], &m->heads[h], head);
+    }
+    heed_attention_check(
+        attend_by_head, m,
+        (heed_attention_check_options){.d_model = 6, .heads = 2, .module = m, .report = &r});
+    heed_module_free(m);
+    return r;
+}
+
+/* Heads may share keys and values, but not all parameters. */
+START_TEST(heads_that_are_one_are_named)
+{
+    for (int shares = 0; shares < 3; shares++) {
+        const heed_attention_report r = check_heads(shares % 2 == 1, shares / 2 == 1);
+        expect_no_error();
+        ck_assert_int_eq(r.checks[HEED_CHECK_FORMULA].verdict, HEED_VERDICT_PASSED);
+    }
+    const heed_attention_report r = check_heads(true, true);
+    expect_error(HEED_ERR_CHECK, "with the parameters of one head for all heads");
+    ck_assert_str_eq(r.mistake, "y equals attention with the parameters of one head for all heads; "
+                                "each head has rows of W_q, W_k and W_v of its own");
+}
+END_TEST
+
 /* Here d_model and the number of tokens are the same. Two explanations, both true. */
 START_TEST(two_explanations_are_named)
 {
@@ -285,6 +342,7 @@ void add_attention_mistakes_cases(Suite *suite)
     tcase_add_test(names, parameters_that_do_not_fit_are_left_alone);
     TCase *mistakes = heed_case(suite, "mistakes");
     tcase_add_test(mistakes, mistakes_of_a_single_head);
+    tcase_add_test(mistakes, heads_that_are_one_are_named);
     tcase_add_test(mistakes, two_explanations_are_named);
     tcase_add_test(mistakes, pairs_of_mistakes_and_unknown_ones);
 }

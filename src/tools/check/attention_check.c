@@ -21,6 +21,7 @@
 #include "../../tensor/random/random.h"
 #include "../../tensor/read.h"
 #include "../../tensor/scope.h"
+#include "../observe/anomaly.h"
 #include "../observe/tensor_set.h"
 #include "attention_mistakes.h"
 
@@ -44,6 +45,10 @@ typedef struct check {
 
 /* The smallest relative effect of an allowed token; rounding in f64 is far below it. */
 static const double LEAST_EFFECT = 1e-9;
+
+/* A saturated softmax or a dead ReLU hides effects: inputs times these show them. */
+enum { SCALES = 4 };
+static const double scales[SCALES] = {1, 0.3, 0.1, 0.01};
 
 static void set(check *c, heed_attention_checks which, heed_verdict verdict, double worst,
                 const char *format, ...) HEED_PRINTF(5, 6);
@@ -90,26 +95,40 @@ static heed_tensor *checked(const check *c, const char *name, const heed_tensor 
         heed_fail(HEED_ERR_NULL, "attention_check: %s returned NULL without an error", name);
         return NULL;
     }
+    if (y->storage == NULL) {
+        heed_fail(HEED_ERR_SCOPE,
+                  "attention_check: the result of %s belongs to a scope that it has ended; keep it "
+                  "with heed_scope_keep",
+                  name);
+        return NULL;
+    }
     if (c->o.unbatched) {
         y = heed_unsqueeze(y, 0);
     }
     if (y != NULL && (y->ndim != 3 || y->shape[0] != x->shape[0] || y->shape[1] != x->shape[1] ||
                       y->shape[2] == 0 || !heed_is_float(y->dtype))) {
-        heed_fail(HEED_ERR_SHAPE,
-                  "attention_check: %s gave %s %s for x %s; expected (%lld, %lld, any width)", name,
-                  heed_shape_text(y->ndim, y->shape).text, heed_dtype_name(y->dtype),
-                  heed_shape_text(x->ndim, x->shape).text, (long long)x->shape[0],
-                  (long long)x->shape[1]);
+        heed_fail(
+            HEED_ERR_SHAPE,
+            "attention_check: %s gave %s %s for x %s; expected floats (%lld, %lld, any width)",
+            name, heed_shape_text(y->ndim, y->shape).text, heed_dtype_name(y->dtype),
+            heed_shape_text(x->ndim, x->shape).text, (long long)x->shape[0],
+            (long long)x->shape[1]);
         return NULL;
     }
     return heed_error_pending() ? NULL : y;
 }
 
-static heed_tensor *call(const check *c, heed_tensor *x)
+/* What the function gets: a copy, which it may change in place. */
+static heed_tensor *given(const check *c, heed_tensor *x)
 {
     heed_set_generator(&c->generator);
-    heed_tensor *given = c->o.unbatched ? heed_squeeze(x, 0) : x;
-    return checked(c, "f", x, given != NULL ? c->f(given, c->context) : NULL);
+    return c->o.unbatched ? heed_squeeze(heed_clone(x), 0) : heed_clone(x);
+}
+
+static heed_tensor *call(const check *c, heed_tensor *x)
+{
+    heed_tensor *copy = given(c, x);
+    return checked(c, "f", x, copy != NULL ? c->f(copy, c->context) : NULL);
 }
 
 static heed_tensor *plain(heed_tensor *t)
@@ -125,6 +144,39 @@ static heed_tensor *outputs(const check *c, heed_tensor *x)
     }
     HEED_SCOPE_NO_GRAD(scope);
     return heed_scope_keep(&scope, plain(call(c, x)));
+}
+
+static heed_tensor *leaf_of(heed_tensor *x)
+{
+    return heed_set_requires_grad(heed_clone(heed_detach(x)), true);
+}
+
+/* The tensors of y's graph, y first; empty for NULL. */
+static heed_tensor_set graph_of(heed_tensor *y)
+{
+    heed_tensor_set seen = {0};
+    if (y != NULL) {
+        heed_tensor_set_add(&seen, y);
+    }
+    for (int64_t i = 0; i < seen.count; i++) {
+        for (int j = 0; j < seen.tensors[i]->input_count; j++) {
+            heed_tensor_set_add(&seen, seen.tensors[i]->inputs[j]);
+        }
+    }
+    return seen;
+}
+
+/* Does f cast to f32, for its softmax for example? Then its rounding is that of f32. */
+static bool computes_in_f32(const check *c)
+{
+    HEED_SCOPE(scope);
+    heed_tensor_set graph = graph_of(call(c, leaf_of(c->x)));
+    bool found = false;
+    for (int64_t i = 0; i < graph.count; i++) {
+        found = found || graph.tensors[i]->dtype == HEED_F32;
+    }
+    heed_tensor_set_free(&graph);
+    return found;
 }
 
 /* ---- comparing rows ---- */
@@ -235,7 +287,8 @@ static void check_repeat(check *c)
             "f draws random numbers in eval mode: dropout that does not read .training, or a "
             "module that is not registered");
     } else {
-        set(c, HEED_CHECK_REPEAT, HEED_VERDICT_PASSED, 0, "the same input gives the same output");
+        set(c, HEED_CHECK_REPEAT, HEED_VERDICT_PASSED, 0, "the same input gives the same output%s",
+            c->dtype == HEED_F64 && c->rounding > 1e-10 ? " (computed in f32)" : "");
     }
 }
 
@@ -251,9 +304,17 @@ static void check_batch(check *c)
     for (int64_t i = 0; y != NULL && i < c->tokens; i++) {
         worst = worse(worst, difference(c, row(y, 0, i), row(c->y, 0, i)));
     }
-    judge(c, HEED_CHECK_BATCH, worst, c->rounding,
-          "another sequence of the batch changes this one: a softmax or transpose over the "
-          "batch dim, or a reshape that moves elements between sequences",
+    const heed_tensor *turned = outputs(c, heed_flip(c->x, HEED_DIMS(0)));
+    double moved = 0;
+    for (int64_t i = 0; turned != NULL && i < c->tokens; i++) {
+        moved = worse(moved, difference(c, row(turned, 0, i), row(c->y, 1, i)));
+    }
+    judge(c, HEED_CHECK_BATCH, worse(worst, moved), c->rounding,
+          is_more(worst, c->rounding)
+              ? "another sequence of the batch changes this one: a softmax or transpose over the "
+                "batch dim, or a reshape that moves elements between sequences"
+              : "a sequence gives other outputs at another place in the batch: positions or a mask "
+                "along the batch dim",
           "another sequence of the batch changes nothing");
 }
 
@@ -296,11 +357,6 @@ static void expect_reach(check *c)
             c->report.expected[i][j] = least[i][j] ? '#' : most[i][j] ? '?' : '.';
         }
     }
-}
-
-static heed_tensor *leaf_of(heed_tensor *x)
-{
-    return heed_set_requires_grad(heed_clone(heed_detach(x)), true);
 }
 
 /* The gradient of y_i, weighted at random, with respect to x: (B, T, d_model). NULL if y has no
@@ -401,9 +457,7 @@ static void check_reach(check *c)
 {
     double by_value[T_MOST][T_MOST] = {{0}}, largest_norm = 0;
     expect_reach(c);
-    /* A saturated softmax or a dead ReLU hides pairs: smaller inputs show them. */
-    const double scales[] = {1, 0.3, 0.1, 0.01};
-    for (size_t s = 0; s < sizeof scales / sizeof *scales && !heed_error_pending(); s++) {
+    for (int s = 0; s < SCALES && !heed_error_pending(); s++) {
         HEED_SCOPE(scope);
         heed_tensor *x = heed_mul_scalar(c->x, scales[s]);
         double norms[T_MOST][T_MOST];
@@ -429,6 +483,12 @@ static void check_reach(check *c)
         return;
     }
     judge_reach(c, HEED_CHECK_VALUES, by_value);
+    if (largest_norm == 0 && c->scale == 0) {
+        set(c, HEED_CHECK_REACH, HEED_VERDICT_UNKNOWN, 0,
+            "y is 0 for all inputs: cannot tell before a step, if a projection starts at 0; with "
+            ".module, parameters that are 0 get values during the check");
+        return;
+    }
     if (largest_norm == 0) {
         set(c, HEED_CHECK_REACH, HEED_VERDICT_FAILED, 0,
             "no gradient reaches x: heed_detach, or a scope without gradients, cuts the graph");
@@ -445,20 +505,58 @@ static void check_reach(check *c)
 
 /* ---- order, equal ---- */
 
+/* x with its tokens in another order. */
+static heed_tensor *reorder(const check *c, heed_tensor *x, const int64_t *order)
+{
+    return heed_index_select(x, 1,
+                             heed_from_values(order, (size_t)c->tokens * sizeof *order,
+                                              HEED_SHAPE(c->tokens), HEED_I64));
+}
+
+/* With positions, the last output depends on the order of the tokens before it. */
+static void check_positions(check *c)
+{
+    int64_t order[T_MOST];
+    double effect = 0;
+    for (int64_t i = 0; i < c->tokens; i++) {
+        order[i] = i < c->tokens - 1 ? c->tokens - 2 - i : i;
+    }
+    for (int s = 0; s < SCALES && effect <= c->rounding && !heed_error_pending(); s++) {
+        HEED_SCOPE(scope);
+        heed_tensor *x = heed_mul_scalar(c->x, scales[s]);
+        const heed_tensor *before = outputs(c, x), *after = outputs(c, reorder(c, x, order));
+        for (int64_t b = 0; after != NULL && b < x->shape[0]; b++) {
+            effect = worse(
+                effect, difference(c, row(after, b, c->tokens - 1), row(before, b, c->tokens - 1)));
+        }
+    }
+    const bool has = effect > c->rounding;
+    set(c, HEED_CHECK_ORDER,
+        has                   ? HEED_VERDICT_PASSED
+        : c->o.module == NULL ? HEED_VERDICT_UNKNOWN /* a table of zeros, which is trained */
+                              : HEED_VERDICT_FAILED,
+        0, "%s",
+        has ? "the order of the tokens before it changes the last output, as positions should"
+            : "the order of the tokens before it does not change the last output: positions have "
+              "no effect (along the batch or the heads instead of the tokens, or not added)");
+}
+
 static void check_order(check *c)
 {
+    if (c->o.positions != HEED_POSITIONS_NONE && c->o.block_mask == NULL && c->tokens > 2) {
+        check_positions(c);
+        return;
+    }
     if (c->o.causal || c->o.block_mask != NULL || c->o.positions != HEED_POSITIONS_NONE ||
         c->tokens < 2) {
-        skip(c, HEED_CHECK_ORDER, "needs two tokens, no mask and no positions");
+        skip(c, HEED_CHECK_ORDER, "needs two tokens and no mask, or three and positions");
         return;
     }
     int64_t order[T_MOST]; /* odd tokens, then even ones: not symmetric */
     for (int64_t i = 0; i < c->tokens; i++) {
         order[i] = 2 * i + 1 < c->tokens ? 2 * i + 1 : 2 * (i - c->tokens / 2);
     }
-    heed_tensor *index =
-        heed_from_values(order, (size_t)c->tokens * sizeof *order, HEED_SHAPE(c->tokens), HEED_I64);
-    const heed_tensor *y = outputs(c, heed_index_select(c->x, 1, index));
+    const heed_tensor *y = outputs(c, reorder(c, c->x, order));
     double worst = 0;
     for (int64_t i = 0; y != NULL && i < c->tokens; i++) {
         for (int64_t b = 0; b < y->shape[0]; b++) {
@@ -524,8 +622,9 @@ static void check_equal(check *c)
     }
     if (is_more(worst, c->rounding)) {
         set(c, HEED_CHECK_EQUAL, HEED_VERDICT_FAILED, worst,
-            "equal tokens do not give what one of them gives: the weights of a row do not sum to 1 "
-            "(softmax over another dim, a mask after the softmax, or no softmax)");
+            "equal tokens do not give what one of them gives: %sthe weights of a row do not sum to "
+            "1 (softmax over another dim, a mask after it, none, or a factor of T)",
+            failed(c, HEED_CHECK_REACH) ? "see reach; or " : "");
         return;
     }
     if (heed_error_pending()) {
@@ -619,9 +718,7 @@ static void check_padding(check *c)
         heed_tensor *x = i == 0   ? c->x
                          : i == 1 ? heed_where(where, c->other, c->x)
                                   : replace_token(c->x, 0, c->other);
-        heed_set_generator(&c->generator);
-        heed_tensor *y = c->o.padded(c->o.unbatched ? heed_squeeze(x, 0) : x,
-                                     c->o.unbatched ? heed_squeeze(mask, 0) : mask, c->context);
+        heed_tensor *y = c->o.padded(given(c, x), given(c, mask), c->context);
         results[i] = plain(checked(c, ".padded", x, y));
     }
     double leak = 0, effect = 0;
@@ -646,19 +743,15 @@ static void check_padding(check *c)
 static const heed_tensor *unregistered(heed_tensor *y, const heed_tensor *x,
                                        heed_tensor_list parameters)
 {
-    heed_tensor_set seen = {0};
+    heed_tensor_set graph = graph_of(y);
     const heed_tensor *found = NULL;
-    heed_tensor_set_add(&seen, y);
-    for (int64_t i = 0; i < seen.count && found == NULL; i++) {
-        heed_tensor *t = seen.tensors[i];
+    for (int64_t i = 0; i < graph.count && found == NULL; i++) {
+        const heed_tensor *t = graph.tensors[i];
         if (t->op == NULL && t->requires_grad && t != x && !heed_is_listed(parameters, t)) {
             found = t;
         }
-        for (int j = 0; j < t->input_count; j++) {
-            heed_tensor_set_add(&seen, t->inputs[j]);
-        }
     }
-    heed_tensor_set_free(&seen);
+    heed_tensor_set_free(&graph);
     return found;
 }
 
@@ -672,6 +765,33 @@ static bool has_effect(const check *c, heed_tensor *p)
     const bool has = y != NULL && is_more(worst_row(c, y), c->rounding);
     heed_copy_into(p, before);
     return has;
+}
+
+/* The largest element of a loss's gradient with respect to p. A softmax that x saturates hides it:
+ * smaller inputs show it. */
+static double largest_slope(const check *c, heed_tensor *p)
+{
+    double most = 0;
+    for (int i = 0; i < SCALES && most <= c->rounding && !heed_error_pending(); i++) {
+        HEED_SCOPE(scope);
+        heed_tensor *y = call(c, heed_mul_scalar(c->x, scales[i])), *g = NULL;
+        if (y != NULL && y->requires_grad) {
+            heed_grad(heed_sum(heed_mul(y, c->weights)), &p, 1, &g, true);
+        }
+        g = g != NULL ? plain(g) : NULL;
+        most = g != NULL ? worse(most, largest(heed_const_data_f64(g), p->numel)) : most;
+    }
+    return most;
+}
+
+/* A number for each feature, or for each feature of a head: (d), (1, 1, d), (heads, 1, d_head). */
+static bool is_bias(const check *c, const heed_tensor *p)
+{
+    int dims = 0;
+    for (int i = 0; i < p->ndim; i++) {
+        dims += p->shape[i] > 1 && (dims > 0 || p->shape[i] != c->o.heads);
+    }
+    return dims <= 1;
 }
 
 static void check_parameters(check *c)
@@ -701,28 +821,25 @@ static void check_parameters(check *c)
             heed_shape_text(stray->ndim, stray->shape).text);
         return;
     }
-    heed_tensor *loss = heed_sum(heed_mul(y, c->weights));
     int trained = 0;
     for (int i = 0; i < parameters.count && !heed_error_pending(); i++) {
-        heed_tensor *p = parameters.tensors[i], *g = NULL;
+        heed_tensor *p = parameters.tensors[i];
         if (!p->requires_grad || p->numel == 0) {
             continue;
         }
-        heed_grad(loss, &p, 1, &g, true);
-        const heed_tensor *values = g != NULL ? plain(g) : NULL;
-        const double most = values != NULL ? largest(heed_const_data_f64(values), p->numel) : 0;
+        const double most = largest_slope(c, p);
         trained++;
         if (isnan(most)) {
             set(c, HEED_CHECK_PARAMETERS, HEED_VERDICT_FAILED, most, "the gradient of %s has NaN",
                 parameters.names[i]);
             return;
         }
-        if (most > c->rounding) {
+        if (most > c->rounding || heed_error_pending()) {
             continue;
         }
         /* A bias without effect is right: softmax cancels that of keys. */
         const bool effect = has_effect(c, p);
-        if (effect || p->ndim > 1) {
+        if (effect || !is_bias(c, p)) {
             set(c, HEED_CHECK_PARAMETERS, HEED_VERDICT_FAILED, most,
                 effect
                     ? "%s changes y but receives no gradient: heed_detach, or data read from its "
@@ -753,8 +870,7 @@ static void check_cache(check *c)
     int64_t at = -1;
     for (int64_t i = 0; i < c->tokens && !heed_error_pending(); i++) {
         heed_tensor *x = heed_contiguous(heed_narrow(c->x, 1, i, 1));
-        heed_set_generator(&c->generator);
-        heed_tensor *y = c->o.step(c->o.unbatched ? heed_squeeze(x, 0) : x, i, c->context);
+        heed_tensor *y = c->o.step(given(c, x), i, c->context);
         y = plain(checked(c, ".step", x, y));
         for (int64_t b = 0; y != NULL && b < x->shape[0]; b++) {
             const double off = difference(c, row(y, b, 0), row(c->y, b, i));
@@ -808,7 +924,7 @@ static double derivative_error(check *c, heed_tensor *p)
 
 static void check_derivative(check *c)
 {
-    if (!c->o.derivative || c->dtype != HEED_F64) {
+    if (!c->o.derivative || c->rounding > 1e-10) {
         skip(c, HEED_CHECK_DERIVATIVE, c->o.derivative ? "needs f64 (.module)" : "no .derivative");
         return;
     }
@@ -946,6 +1062,7 @@ static void run_checks(check *c)
         return;
     }
     c->scale = largest(row(c->y, 0, 0), c->y->numel);
+    c->rounding = c->dtype == HEED_F32 || computes_in_f32(c) ? 1e-4 : 1e-10;
     heed_set_generator(&c->generator);
     c->weights = heed_to(heed_randn_like(c->y), c->dtype);
     check_repeat(c);
@@ -1006,12 +1123,12 @@ heed_status heed_attention_check(heed_attention_function *f, void *context,
         return heed_error_pending();
     }
     c.dtype = c.o.module != NULL && !c.o.f32 ? HEED_F64 : HEED_F32;
-    c.rounding = c.dtype == HEED_F64 ? 1e-10 : 1e-4;
     c.tokens = c.o.block_mask != NULL ? c.o.block_mask->shape[0]
                : c.o.longest < T_MOST ? c.o.longest
                                       : T_MOST;
     c.report.tokens = (int)c.tokens;
     const heed_generator generator = heed_get_generator();
+    const bool anomaly = heed_set_detect_anomaly(false); /* it would judge f for T = 1 */
     if (c.o.module != NULL) {
         borrow(&c, &lent);
     }
@@ -1024,6 +1141,7 @@ heed_status heed_attention_check(heed_attention_function *f, void *context,
     }
     give_back(&lent);
     heed_set_generator(&generator);
+    heed_set_detect_anomaly(anomaly);
     if (status != HEED_OK) {
         const bool ours = strncmp(message, "attention_check: ", 17) == 0;
         return heed_fail(status, "%s%s%s", ours ? "" : "attention_check: f failed: ", message,

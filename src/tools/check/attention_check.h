@@ -12,10 +12,11 @@
  * as a black box, against what holds for every attention, whatever its weights:
  *
  *   repeat      the same input twice gives the same output, and it is finite
- *   batch       another sequence of the batch changes nothing
+ *   batch       another sequence of the batch changes nothing, nor does the place in the batch
  *   reach       the norms of dy_i/dx_j: each allowed pair has an effect, no blocked pair has
  *   values      no blocked pair has an effect that gradients do not see (detach, argmax)
- *   order       f(Px) = P f(x) for a permutation P; without mask and positions
+ *   order       f(Px) = P f(x) for a permutation P; without mask and positions. With positions, the
+ *               order of the tokens before it changes the last output
  *   equal       equal tokens give what one gives, as weights sum to 1: f(x, x, x) = f(x)
  *               in a layer alone, dy_i/dx_j of equal tokens is the same for all j
  *   length      T from 1 to the longest works; causal: a prefix of x has the same outputs
@@ -28,7 +29,8 @@
  * The formula is computed from parameters called W_q, W_k, W_v and W_o, or as in torch. If y
  * differs, known mistakes and pairs of them are tried, and those that reproduce y are named.
  *
- * Parameters, gradients, training flags and the generator are the same afterwards, to the bit. */
+ * Parameters, gradients, training flags and the generator are the same afterwards, to the bit.
+ * Anomaly mode is off during the check. */
 #ifndef HEED_TOOLS_ATTENTION_CHECK_H
 #define HEED_TOOLS_ATTENTION_CHECK_H
 
@@ -102,7 +104,7 @@ typedef struct heed_attention_check_options {
     bool block;      /* f is more than attention: a residual, norms, a feed-forward network */
     bool extra_keys; /* bias_k, zero_attn, sinks: weights of the tokens sum to less than 1 */
     void *module;    /* cast to f64 and set to eval during the check; NULL: f32 */
-    bool f32;        /* do not cast: f creates f32 tensors of its own */
+    bool f32;        /* do not cast: f creates f32 tensors of its own; may cast x to f32 and back */
     /* f with a key_padding_mask, bool (B, T), true blocks; NULL: not checked */
     heed_tensor *(*padded)(heed_tensor *x, heed_tensor *key_padding_mask, void *context);
     /* f of one token, x (B, 1, d_model), with a cache that is emptied at position 0; NULL: not

@@ -17,6 +17,7 @@
 #include "../../autograd/ops/softmax.h"
 #include "../../autograd/ops/view.h"
 #include "../../nn/module_state.h"
+#include "../../nn/named_tensors.h"
 #include "../../tensor/create.h"
 #include "../../tensor/read.h"
 #include "../../tensor/scope.h"
@@ -28,7 +29,8 @@ typedef enum role { ROLE_Q, ROLE_K, ROLE_V, ROLE_O, ROLE_QKV, ROLES, NO_ROLE = -
 typedef struct weights {
     heed_tensor *weight[ROLES], *bias[ROLES]; /* (out, in) and (out); or NULL */
     int64_t head_dim, kv_heads;
-    bool square; /* each could be used transposed, as x W instead of x W^T */
+    bool square;   /* each could be used transposed, as x W instead of x W^T */
+    bool one_head; /* q, k and v of all heads are the same parameters */
 } weights;
 
 /* The role of a parameter from the last part of its name, without punctuation and "weight" or
@@ -83,14 +85,18 @@ static void append_rows(heed_tensor **to, heed_tensor *rows)
 /* True if the module has W_q, W_k and W_v, with shapes that fit. */
 static bool find_weights(void *module, int64_t d_model, int heads, weights *w)
 {
-    bool in_out = false;
+    bool in_out = false, again[ROLES] = {false};
     *w = (weights){0};
-    const heed_tensor_list list = heed_parameters(module);
+    const heed_tensor_list list = heed_state_dict(module), parameters = heed_parameters(module);
     for (int i = 0; i < list.count; i++) {
         const role r = role_of(list.names[i]);
-        heed_tensor *p = heed_to(heed_detach(list.tensors[i]), HEED_F64);
-        if (r == NO_ROLE || p == NULL || p->ndim > 2 || p->ndim < 1) {
+        heed_tensor *t = list.tensors[i], *p = heed_to(heed_detach(t), HEED_F64);
+        if (r == NO_ROLE || !heed_is_listed(parameters, t) || p == NULL || p->ndim > 2 ||
+            p->ndim < 1) {
             continue;
+        }
+        for (int before = 0; before < i; before++) { /* a parameter under several names */
+            again[r] = again[r] || (list.tensors[before] == t && role_of(list.names[before]) == r);
         }
         /* Matrices (in, out), as GPT-2's, are transposed if the shape of one shows it. */
         const bool is_wide =
@@ -124,6 +130,8 @@ static bool find_weights(void *module, int64_t d_model, int heads, weights *w)
     }
     w->kv_heads = kv_width / w->head_dim;
     w->square = width == d_model && kv_width == d_model;
+    w->one_head =
+        heads > 1 && (again[ROLE_QKV] || (again[ROLE_Q] && again[ROLE_K] && again[ROLE_V]));
     return !heed_error_pending();
 }
 
@@ -136,7 +144,7 @@ enum { BY_MODEL = 1, NOT_SCALED, BY_WIDTH, MULTIPLIED, BY_HEADS, BY_TOKENS };
 enum { Q_FOR_K = 1, Q_FOR_V, K_FOR_V, K_BY_Q, Q_BY_K, V_BY_K, V_BY_Q, V_IS_X };
 enum { OVER_QUERIES = 1, OVER_HEADS, OVER_BATCH, NO_SOFTMAX, TWICE };
 enum { NO_MASK = 1, INVERTED, TRANSPOSED, STRICT, LOOSE, AFTER, ADDED_KEEP, ADDED_BLOCK, ZERO };
-enum { SPLIT_BY_VIEW = 1, MERGED_BY_VIEW, BOTH_BY_VIEW, ONE_HEAD, MEAN_OF_HEADS };
+enum { SPLIT_BY_VIEW = 1, MERGED_BY_VIEW, BOTH_BY_VIEW, ONE_HEAD, MEAN_OF_HEADS, FIRST_HEAD };
 enum { WEIGHTS_TRANSPOSED = 1 };
 enum { NO_W_O = 1, W_O_TRANSPOSED, X_ADDED };
 
@@ -198,6 +206,8 @@ static const mistake mistakes[] = {
     {HEADS, BOTH_BY_VIEW, "with heads split and merged by a reshape alone",
      "reshape to (B, T, heads, d_head) and transpose dims 1 and 2; transpose back before merging"},
     {HEADS, ONE_HEAD, "with a single head", "split q, k and v into heads"},
+    {HEADS, FIRST_HEAD, "with the parameters of one head for all heads",
+     "each head has rows of W_q, W_k and W_v of its own"},
     {HEADS, MEAN_OF_HEADS, "with the weights averaged over the heads",
      "each head multiplies its own weights by its values"},
     {APPLY, WEIGHTS_TRANSPOSED, "with the weights transposed before they are multiplied by v",
@@ -235,6 +245,9 @@ static heed_tensor *split(const problem *p, const formula *f, heed_tensor *t)
     } else {
         split =
             heed_transpose(heed_reshape(t, HEED_SHAPE(p->batch, p->tokens, count, head_dim)), 1, 2);
+    }
+    if (f->choice[HEADS] == FIRST_HEAD) {
+        return heed_repeat_interleave_dim(heed_narrow(split, 1, 0, 1), heads, 1);
     }
     return count < heads ? heed_repeat_interleave_dim(split, heads / count, 1) : split;
 }
@@ -493,11 +506,11 @@ heed_attention_formula heed_attention_mistake(void *module, heed_tensor *x, heed
     if (!find_weights(module, p.d_model, shape->heads, &p.w)) {
         return HEED_FORMULA_NO_NAMES;
     }
-    if (gives_y_with(&p, NULL, NULL)) {
+    if (!p.w.one_head && gives_y_with(&p, NULL, NULL)) {
         return HEED_FORMULA_HOLDS;
     }
     int found = 0;
-    for (int i = 0; i < MISTAKES && found < 2; i++) {
+    for (int i = 0; i < MISTAKES && found < (p.w.one_head ? 1 : 2); i++) {
         if (applies(&p, &mistakes[i]) && gives_y_with(&p, &mistakes[i], NULL)) {
             explain(&p, &mistakes[i], NULL, found++, text, size);
         }
