@@ -640,7 +640,7 @@ layers: $(OBJECTS)
 	@python3 tests/source/layers.py $(BUILD)
 
 # The lines of src/ that these programs take from the library. The limit may only be lowered.
-CORE          := 19854
+CORE          := 19852
 CORE_PROGRAMS := quickstart gradcheck $(filter lesson1% lesson2% lesson3% lesson4% lesson5% lesson6%,$(LESSONS:$(BUILD)/%=%))
 .PHONY: core
 core: $(CORE_PROGRAMS:%=$(BUILD)/core/%.map)

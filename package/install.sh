@@ -13,12 +13,14 @@ fail() {
     exit 1
 }
 
-# These become part of heed.pc, where they would have to be quoted; DESTDIR does not.
+# PREFIX and LIBDIR become part of heed.pc, where they would have to be quoted; DESTDIR does not.
 for path in "$PREFIX" "$LIBDIR"; do
     case $path in
     *[[:space:]\'\"\\\$\&\;\|#]*) fail "'$path': PREFIX and LIBDIR cannot contain spaces, quotes or any of \\ \$ & ; | #" ;;
-    '~'*) fail "'$path': the shell did not expand ~; write \$HOME" ;;
     esac
+done
+for path in "$PREFIX" "$LIBDIR" "${DESTDIR-}"; do
+    case $path in '~'*) fail "'$path': the shell did not expand ~; write \$HOME" ;; esac
 done
 case $PREFIX in /* | "") ;; *) PREFIX=$PWD/$PREFIX ;; esac
 PREFIX=${PREFIX%/}

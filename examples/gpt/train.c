@@ -334,7 +334,8 @@ heed_status gpt_check_causal(struct heed_gpt *m)
     int64_t ids[2][MOST];
     for (int64_t i = 0; i < length; i++) {
         ids[0][i] = 7 * i % ids_end;
-        ids[1][i] = i < half ? ids[0][i] : (ids[0][i] + 1 + i) % ids_end;
+        ids[1][i] =
+            i < half || ids_end == 1 ? ids[0][i] : (ids[0][i] + 1 + i % (ids_end - 1)) % ids_end;
     }
     HEED_SCOPE_NO_GRAD(scope);
     heed_tensor *logits[2];
@@ -365,6 +366,10 @@ heed_status gpt_run_prepare(gpt_run *run, const gpt_train_options *given)
 {
     *run = (gpt_run){.options = *given, .record = {.val_loss = (double)NAN, .best_loss = HUGE_VAL}};
     settle(run);
+    if (run->options.detect_anomaly && run->options.context == 1 && !heed_error_pending()) {
+        heed_fail(HEED_ERR_VALUE, "--detect-anomaly needs --context 2 or more: with one token, "
+                                  "attention has no choice, and W_q and W_k get no gradient");
+    }
     check_outputs(&run->options);
     check_overwriting(run);
     if (!heed_error_pending()) {

@@ -360,16 +360,19 @@ static heed_text why(const check *c, const heed_gradcheck_report *report, double
         [HEED_GRADCHECK_TRANSPOSED_JACOBIAN] = "; the Jacobian is transposed",
         [HEED_GRADCHECK_FIRST_ELEMENTS] = "; only the first elements have one",
         [HEED_GRADCHECK_FIRST_OUTPUTS] = "; only the first outputs contribute"};
-    heed_text text;
+    const double ratio = report->analytic / report->limit + 0.0;
+    heed_text text, factor = {"no ratio"};
+    if (isfinite(ratio)) {
+        snprintf(factor.text, sizeof factor.text, "ratio %.7g", ratio);
+    }
     if (report->verdict == HEED_GRADCHECK_KINK) {
         snprintf(text.text, sizeof text.text,
                  "kink: left and right slopes differ (%.5g, %.5g); move x away from %.5g",
                  report->left, report->right, x);
     } else if (report->verdict == HEED_GRADCHECK_WRONG) {
         snprintf(text.text, sizeof text.text,
-                 "wrong: the quotient converges to %#.5g, the gradient is %#.5g (ratio %.7g%s)",
-                 report->limit, report->analytic, report->analytic / report->limit + 0.0,
-                 patterns[report->pattern]);
+                 "wrong: the quotient converges to %#.5g, the gradient is %#.5g (%s%s)",
+                 report->limit, report->analytic, factor.text, patterns[report->pattern]);
     } else {
         snprintf(text.text, sizeof text.text,
                  "noise: the difference quotient does not settle between eps %g and %g; the "
@@ -422,7 +425,7 @@ static heed_status compare(const check *c, const jacobian *j, const double *scal
     const heed_shape row = indices(j->y, report->output), place = indices(x, report->element);
     at = report->output * n + report->element;
     report->input = j->input;
-    report->analytic = j->analytic[at];
+    report->analytic = isnan(j->analytic[at]) ? (double)NAN : j->analytic[at]; /* no -nan */
     report->numeric = j->numeric[at];
     heed_text input = {"the upstream gradient"};
     if (j->input < c->first->count) {
@@ -530,11 +533,8 @@ static void check_graph(const check *c, jacobian *j)
     if (heed_blocked() || compare(c, j, j->numeric) != HEED_OK) {
         return;
     }
-    if (is_zero(j->numeric, j->rows * n)) {
-        check_no_effect(c, j->input);
-        if (heed_self.error == HEED_ERR_GRADCHECK) {
-            *c->report = (heed_gradcheck_report){HEED_GRADCHECK_NO_EFFECT, .input = j->input};
-        }
+    if (is_zero(j->numeric, j->rows * n) && check_no_effect(c, j->input) == HEED_ERR_GRADCHECK) {
+        *c->report = (heed_gradcheck_report){HEED_GRADCHECK_NO_EFFECT, .input = j->input};
     }
     if (j->y->requires_grad && !heed_blocked()) {
         compare_random_upstream(c, j);
@@ -544,14 +544,12 @@ static void check_graph(const check *c, jacobian *j)
 static void check_input(const check *c, int input)
 {
     jacobian j = {.input = input, .elements = c->inputs[input]->numel};
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     if (record(c, &j) == HEED_OK) {
         j.rows = j.y->numel;
         check_graph(c, &j);
     }
     drop_graph(&j);
-    heed_scope_end(&scope);
 }
 
 static heed_status check_inputs(const check *c)
@@ -581,7 +579,7 @@ static heed_status check_inputs(const check *c)
     return any ? HEED_OK : heed_fail(HEED_ERR_GRAPH, "%s: no input requires a gradient", c->name);
 }
 
-static void check_derivatives(const check *c)
+static void check_derivatives(check *c)
 {
     for (int i = 0; i < c->count && !heed_blocked(); i++) {
         if (c->inputs[i]->requires_grad) {
@@ -654,11 +652,7 @@ static heed_status run(int order, heed_function *f, void *context, heed_tensor *
     heed_scope scope;
     heed_scope_begin(&scope);
     heed_set_grad_enabled(true);
-    if (order == 1) {
-        check_derivatives(&c);
-    } else {
-        check_second_derivatives(&c);
-    }
+    (order == 1 ? check_derivatives : check_second_derivatives)(&c);
     heed_set_generator(&c.generator);
     return heed_scope_end(&scope);
 }

@@ -70,8 +70,12 @@ heed_status heed_choose_isa(void)
     }
     for (size_t i = 0, length = 0; i < sizeof isas / sizeof *isas; i++) {
         if (runs_here(isas[i].name)) {
+            const bool last = i + 1 == sizeof isas / sizeof *isas || !runs_here(isas[i + 1].name);
             length += (size_t)snprintf(usable.text + length, sizeof usable.text - length, "%s%s",
-                                       length > 0 ? " or " : "", isas[i].name);
+                                       length == 0 ? ""
+                                       : last      ? " or "
+                                                   : ", ",
+                                       isas[i].name);
         }
     }
     if (usable.text[0] != '\0') {

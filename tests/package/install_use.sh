@@ -61,6 +61,7 @@ refused "make install: cannot write to /dev/null/heed/.*; run it as root, or cho
 refused "'/a b': PREFIX and LIBDIR cannot contain" "PREFIX=/a b"
 refused "'/a#b': PREFIX and LIBDIR cannot contain" "PREFIX=/a#b"
 refused "the shell did not expand ~" "PREFIX=~/heed"
+refused "the shell did not expand ~" "DESTDIR=~/heed"
 # make expands neither variable.
 for variable in PREFIX LIBDIR; do
     # shellcheck disable=SC2088

@@ -97,6 +97,56 @@ START_TEST(test_causality)
 }
 END_TEST
 
+/* The mode would complain that W_q and W_k get no gradient. */
+START_TEST(test_anomalies_need_two_tokens)
+{
+    gpt_train_options o = small_run();
+    gpt_run run;
+    o.context = 1;
+    o.given.context = o.given.detect_anomaly = true;
+    prepare(&run, &o);
+    gpt_run_free(&run);
+    o.detect_anomaly = true;
+    gpt_run_prepare(&run, &o);
+    expect_error(HEED_ERR_VALUE, "--detect-anomaly needs --context 2 or more");
+    gpt_run_free(&run);
+}
+END_TEST
+
+/* Every V > 1 and every context shows a mask that is off by one, in one layer. */
+static heed_tensor *next_token(heed_observer *self, const heed_call *call, heed_tensor *y)
+{
+    (void)self;
+    const bool attends = y != NULL && strcmp(call->op->name, "attend") == 0;
+    const int64_t n = attends ? heed_size(y, -2) : 0;
+    if (n < 2) {
+        return y;
+    }
+    heed_tensor *parts[] = {heed_narrow(y, -2, 1, n - 1), heed_narrow(y, -2, n - 1, 1)};
+    return heed_add(y, heed_cat(parts, 2, -2));
+}
+
+START_TEST(test_causality_of_any_vocabulary)
+{
+    for (int64_t size = 1; size <= 20; size++) {
+        for (int64_t context = 2; context <= 17; context += 5) {
+            heed_observer observer = {.result = next_token};
+            heed_manual_seed(1);
+            struct heed_gpt *m = heed_gpt_new((heed_gpt_config){
+                .vocab_size = size, .block_size = context, .n_layer = 1, .n_head = 1, .n_embd = 8});
+            ck_assert_int_eq(gpt_check_causal(m), HEED_OK);
+            heed_observer_add(&observer);
+            const heed_status status = gpt_check_causal(m);
+            heed_observer_remove(&observer);
+            heed_error();
+            ck_assert_msg(status == (size > 1 ? HEED_ERR_CHECK : HEED_OK), "V = %d, context %d",
+                          (int)size, (int)context);
+            heed_module_free(m);
+        }
+    }
+}
+END_TEST
+
 /* Three batches of two equal one of six, which draws the same tokens. */
 START_TEST(test_accumulate)
 {
@@ -418,6 +468,8 @@ void add_gpt_run_cases(Suite *suite)
     TCase *runs = files_case(suite, "runs");
     tcase_add_test(runs, test_evaluate);
     tcase_add_test(runs, test_causality);
+    tcase_add_test(runs, test_anomalies_need_two_tokens);
+    tcase_add_test(runs, test_causality_of_any_vocabulary);
     tcase_add_test(runs, test_accumulate);
     tcase_add_test(runs, test_not_finite);
     tcase_add_test(runs, test_patience);

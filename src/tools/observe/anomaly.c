@@ -277,10 +277,15 @@ static heed_status check_sum(const heed_call *call, const heed_tensor *x)
 
 /* ---- one query and one key ---- */
 
+static _Thread_local bool has_attended; /* to several tokens, since the mode was turned on */
+
+/* A batch of texts of one token each: probably tokens in the wrong dim. Not after longer texts. */
 static heed_status check_lengths(const heed_call *call, const heed_tensor *scored, int64_t queries,
                                  int64_t keys)
 {
-    return queries == 1 && keys == 1 && scored->requires_grad && heed_is_grad_enabled()
+    has_attended = has_attended || queries > 1 || keys > 1;
+    return !has_attended && scored->ndim > 2 && scored->shape[0] > 1 && scored->requires_grad &&
+                   heed_is_grad_enabled()
                ? complain(call, "attention with one query and one key: its only weight is always "
                                 "1, so W_q and W_k get no gradient; the tokens must be in the "
                                 "second to last dim, (..., tokens, features)")
@@ -468,7 +473,7 @@ bool heed_set_detect_anomaly(bool enabled)
                                    .derivative = inspect_gradients,
                                    .before_step = check_gradients,
                                    .after_step = check_step};
-        has_loss = false;
+        has_loss = has_attended = false;
         heed_observer_add(&observer);
     } else if (was && !enabled) {
         heed_observer_remove(&observer);

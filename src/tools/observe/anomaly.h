@@ -29,7 +29,8 @@
  *   last
  * - attention with an inverted mask (T, T), T >= 3: each query sees only later keys, or only itself
  * - attention with a constant float mask of 0 and 1: it is added to the scores and blocks nothing
- * - attention with one query and one key: the weight is always 1, so W_q and W_k get no gradient
+ * - attention of a batch with one query and one key, before any with more: the weight is always 1,
+ *   so W_q and W_k get no gradient
  * - a first cross_entropy above ln V + 3, V being the number of classes: the mean over targets
  *   without class weights. The first is that after the mode was turned on. It says ln V
  * - a step of an optimiser when no parameter has a gradient: the loss does not depend on them
