@@ -10,7 +10,8 @@ cp -R examples/tasks/Makefile examples/tasks/README.md examples/tasks/task*.c ex
     "$build/amalgamation/heed.h" "$build/amalgamation/heed.c" "$kit"
 cp docs/questions.md docs/masks.md docs/checking.md "$kit/docs"
 cp examples/lesson*.c examples/custom_*.c "$kit/examples"
-cp -R examples/pytorch/tasks/*.py examples/pytorch/tasks/graders examples/pytorch/attention_check.py "$kit/pytorch"
+cp -R examples/pytorch/tasks/*.py examples/pytorch/tasks/graders examples/pytorch/attention_check.py \
+    examples/pytorch/lesson6.py examples/pytorch/lesson7.py "$kit/pytorch"
 rm -rf "$kit/pytorch/graders/__pycache__"
 # The same files give the same bytes.
 tar -C "$build" --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -cf - heed-tasks |

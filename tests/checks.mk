@@ -137,6 +137,7 @@ check-attention-torch: torch all
 	$(PYTORCH) -B tests/programs/lesson_twins.py $(BUILD)
 	unset MAKEFLAGS MAKELEVEL; $(PYTORCH) -B tests/tasks/tasks_pytorch.py $(BUILD)
 	$(PYTORCH) -B tests/tasks/notebook.py
+	$(RUN) tests/tasks/kit.sh $(BUILD) $(PYTORCH)
 	$(RUN) tests/programs/toys_twin.sh $(PYTORCH) $(BUILD)
 
 # clang: all suites, the lessons, C++

@@ -1,9 +1,10 @@
 #!/bin/sh
 # The kit for a class: unpacked into an empty folder, it grades tasks and model solutions with gcc and clang:
-# tests/tasks/kit.sh BUILD. It must stay below a megabyte and need nothing but a compiler and make.
+# tests/tasks/kit.sh BUILD; or those in PyTorch with a Python that has it: tests/tasks/kit.sh BUILD PYTHON. It must stay below
+# a megabyte and need nothing but a compiler and make, or Python and torch.
 set -eu
 cd "$(dirname "$0")/../.."
-build=$1 root=$PWD
+build=$1 python=${2:-} root=$PWD
 . tests/common/expect.sh
 unset MAKEFLAGS MAKELEVEL WERROR
 
@@ -14,6 +15,23 @@ cp "$kit" "$scratch/first.tar.gz"
 touch "$build/amalgamation/heed.c" examples/tasks/README.md
 make -s BUILD="$build" task-kit
 check cmp "$kit" "$scratch/first.tar.gz"
+
+if [ -n "$python" ]; then
+    case $python in */*) python=$(cd "$(dirname "$python")" && pwd)/$(basename "$python") ;; esac
+    tasks=$(ls examples/pytorch/tasks/task*_*.py | wc -l)
+    tar -C "$scratch" -xzf "$kit"
+    cd "$scratch/heed-tasks/pytorch"
+    expect 0 "" "$python" -B grade.py
+    check [ "$(grep -c 'not begun$' "$scratch/out")" -eq "$tasks" ]
+    cp "$root"/examples/pytorch/tasks/solutions/*.py .
+    expect 0 "" "$python" -B grade.py
+    check [ "$(grep -c '  done$' "$scratch/out")" -eq "$tasks" ]
+    expect 0 "Hint 2: With m the largest score" "$python" -B grade.py 1 --hint 2
+    expect 0 "" "$python" -B lesson6.py
+    expect 0 "" "$python" -B lesson7.py
+    echo "kit: $tasks tasks in PyTorch, $(wc -c < "$kit") bytes"
+    exit
+fi
 
 tasks=$(ls examples/tasks/task*_*.c | wc -l)
 for cc in gcc clang; do

@@ -25,7 +25,7 @@ def softmax(line):
 CELLS = (
     ("from grade import grade", "^$"),
     (SOLUTION + GRADE, r"Done: \d+ cases are right"),
-    (SOLUTION.replace(SCALE, "") + GRADE, "Your scores are not scaled"),
+    (SOLUTION.replace(SCALE, "") + GRADE, r"Your scores are not scaled(.|\n)*grade.4, MySelfAttention, hint=1"),
     (SOLUTION.replace("return torch", "torch") + GRADE, "forward returns None. Does a return lack?"),
     ("grade(4, MySelfAttention(4, 0, 1))", "Give the class itself, not an object of it"),
     ("grade(4, softmax)", "NameError"),
@@ -37,8 +37,11 @@ CELLS = (
     ("grade(1, torch.softmax)", "softmax is PyTorch's own"),
     ("grade(1, torch.ones(1, 2))", "softmax should be a function; what you give is a tensor"),
     ("grade(8, softmax)", "Task 8 asks for 2: grade.8, cross_entropy, training_step"),
+    ("grade(softmax)", "The number of the task comes first"),
+    ("def causal_weights(x): pass\n\ndef padded_weights(x, n): pass\n\ngrade(3, padded_weights, causal_weights)",
+     "Task 3 asks for another order: grade.3, causal_weights, padded_weights"),
     ("grade(6, softmax)", "There is no task 6 in PyTorch"),
-    ("grade(1)", "Nothing is written yet"),  # the file
+    ("grade(1)", r"This grades task1_softmax.py(.|\n)*Nothing is written yet"),
     (softmax("e = torch.exp(x - x.amax(dim, keepdim=True)); return e / e.sum(dim, keepdim=True)"),
      r"Done: \d+ cases are right"),
     (SOLUTION.replace("    def forward", "    def froward") + GRADE, "The class has no forward"),

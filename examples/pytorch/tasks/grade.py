@@ -59,14 +59,22 @@ def print_end(outcome, number, hints, questions, hint, command):
 
 def grade(number, *answers, hint=0):
     """Grades functions or classes, in the order of the task's file; without them, the file. True if the task is done."""
+    if callable(number):
+        print("The number of the task comes first: grade(4, MySelfAttention).")
+        return False
     if number not in numbers():
         print(f"There is no task {number} in PyTorch. There are {', '.join(map(str, numbers()))}.")
         return False
     if not answers:
+        print(f"This grades {file_of(number).name}. What is defined in a notebook is graded by grade({number}, name).\n")
         return grade_file(number, hint) == "done"
     common, task = import_task(number)
     if len(answers) != len(task.NAMES):
         print(f"Task {number} asks for {len(task.NAMES)}: grade({number}, {', '.join(task.NAMES)}). You give {len(answers)}.")
+        return False
+    given = [getattr(answer, "__name__", name) for answer, name in zip(answers, task.NAMES)]
+    if given != [*task.NAMES] and sorted(given) == sorted(task.NAMES):
+        print(f"Task {number} asks for another order: grade({number}, {', '.join(task.NAMES)}).")
         return False
     print(f"Task {number}: {task.TITLE}")
     done, late = threading.Event(), threading.Event()
@@ -90,7 +98,7 @@ def grade(number, *answers, hint=0):
         outcome = "wrong"
     finally:
         done.set()
-    print_end(outcome, number, task.HINTS, task.QUESTIONS, hint, f"grade({number}, {', '.join(task.NAMES)}, hint=1)")
+    print_end(outcome, number, task.HINTS, task.QUESTIONS, hint, f"grade({number}, {', '.join(given)}, hint=1)")
     return outcome == "done"
 
 

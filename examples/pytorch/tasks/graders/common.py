@@ -309,13 +309,15 @@ def check_answers(names, answers):
 @contextlib.contextmanager
 def settings():
     """For small tensors more threads only wait for each other. What torch.empty returns becomes NaN, so that code that
-    forgets to write a number is never right by chance."""
+    forgets to write a number is never right by chance. Nothing is compiled, as Forbidding would not see what that calls."""
     threads = torch.get_num_threads()
     before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True, warn_only=True)
     try:
-        with torch.random.fork_rng(devices=[]), torch.enable_grad(), warnings.catch_warnings():
+        dynamo = "torch._dynamo" in sys.modules and hasattr(torch.compiler, "set_stance")
+        eager = torch.compiler.set_stance("force_eager") if dynamo else contextlib.nullcontext()
+        with eager, torch.random.fork_rng(devices=[]), torch.enable_grad(), warnings.catch_warnings():
             warnings.simplefilter("always")
             warnings.showwarning = show_warning
             yield
