@@ -666,6 +666,7 @@ START_TEST(test_no_memory)
                                                 .token_count = TOKENS});
         ck_assert_int_eq(heed_error(), r == NULL ? HEED_ERR_MEMORY : HEED_OK);
         report_text(r, 5, "sample", "text", 4);
+        report_output(r, "Result", "text");
         report_step(r);
         report_end(r, REPORT_FINISHED);
         ck_assert_int_eq(heed_error_pending(), HEED_OK);
@@ -685,6 +686,46 @@ START_TEST(test_no_memory)
 }
 END_TEST
 
+/* ---- many runs: no model, another unit, and results ---- */
+
+static void write_runs(int64_t resumed)
+{
+    heed_watch *w = heed_watch_new((heed_watch_options){.steps = 4, .resumed = resumed});
+    report *r = report_new((report_options){.path = in_folder("run.html"),
+                                            .program = "toys",
+                                            .watch = w,
+                                            .steps = 4,
+                                            .resumed = resumed,
+                                            .step_name = "run"});
+    report_flag(r, "--sweep", "width=8,<16>");
+    for (int64_t i = resumed + 1; i <= resumed + 2; i++) {
+        heed_watch_value(w, "learned", (double)i);
+        heed_watch_step(w);
+        report_step(r);
+    }
+    report_output(r, "Runs", "a  b\n1  2\n");
+    report_picture(r, "Shares", "<svg>");
+    report_end(r, REPORT_FINISHED);
+    heed_watch_free(w);
+    expect_no_error();
+}
+
+START_TEST(test_many_runs)
+{
+    write_runs(0);
+    char *text = page();
+    expect_line(text, "\nstate\tfinished\t2\t4\nsince\t0\nunit\trun\nsetting\t--sweep\twidth=8,"
+                      "\\u003c16>\ncurve\tlearned\t1\t1 1 2 2\t\noutput\tRuns\ta  b\\n1  2\\n\n"
+                      "picture\tShares\t\\u003csvg>\nshape\t0\t0\t0\t0\n");
+    free(text);
+    write_runs(2);
+    text = page();
+    expect_line(text, "\nstate\tfinished\t4\t4\nsince\t0\n");
+    expect_line(text, "\ncurve\tlearned\t1\t1 1 2 2 3 3 4 4\t\noutput\tRuns\t");
+    free(text);
+}
+END_TEST
+
 void add_report_cases(Suite *suite)
 {
     TCase *content = files_case(suite, "content");
@@ -699,6 +740,7 @@ void add_report_cases(Suite *suite)
     tcase_add_test(content, test_unwritable);
     tcase_add_test(content, test_another_run);
     tcase_add_test(content, test_symbolic_link);
+    tcase_add_test(content, test_many_runs);
     TCase *old = files_case(suite, "old");
     tcase_add_test(old, test_resumed);
     tcase_add_test(old, test_resumed_without_file);
