@@ -139,6 +139,10 @@ def check_embed(driver, path):
         assert page.run(CONTROLS) == [], (fragment, page.run(CONTROLS))
         assert names is None or sorted(page.run(TABLES)) == sorted(names), (fragment, page.run(TABLES))
         assert page.run("document.documentElement.scrollWidth") <= 800, fragment
+        if "matrix:" in fragment:
+            rows, left = page.run("(table => [table.querySelectorAll('th[scope=row]').length, table.getBoundingClientRect().left])"
+                                  "(document.querySelector('[data-shown] table'))")
+            assert rows in (3, 11) and left < 60, (fragment, rows, left)
         top = page.run("document.querySelector('[data-shown]').getBoundingClientRect().top")
         assert 0 <= top < 60, (fragment, top)
         check_axe(page)

@@ -32,7 +32,7 @@ export const formulasOf = (line, backward) => (backward ? line.back : [line.form
 /** The results of a formula: most have one. */
 export function resultsOf(formula) {
   const equals = formula.findIndex((part) => part.startsWith("'="));
-  return formula.slice(0, equals);
+  return equals < 0 ? formula : formula.slice(0, equals); // a matrix alone
 }
 
 /** A symbol with the numbers of the shown pass. */
@@ -94,8 +94,9 @@ export function equationOf(view, handlers) {
   let tables = [], names = [];
 
   const formula = () => {
-    const all = formulasOf(view.line, view.backward);
-    return all[Math.min(state.part, all.length - 1)];
+    const all = formulasOf(view.line, view.backward), chosen = all[Math.min(state.part, all.length - 1)];
+    const [kind, name] = state.embed.split(":");
+    return kind === "matrix" && chosen.includes(name) ? [name] : chosen; // alone, with the names of its rows
   };
 
   /** What is drawn of a term: {matrix, transposed, upright, pickRows, pickColumns, shape: [rows, columns] drawn}. */
