@@ -175,7 +175,7 @@ export function lineChart(options) {
     const x = probe() ?? at ?? 0;
     const values = series.map(({ name, short: brief = name }, i) => [brief, valueAt(data[i], x)])
       .filter(([, y]) => !Number.isNaN(y));
-    const text = `${options.x} ${x}: ` + values.map(([name, y]) => `${name} ${format(y)}`).join("; ");
+    const text = values.length === 0 ? `${options.x} ${x}` : `${options.x} ${x}: ` + values.map(([name, y]) => `${name} ${format(y)}`).join("; ");
     reading.textContent = text;
     plot.setAttribute("aria-valuenow", x);
     plot.setAttribute("aria-valuetext", text);

@@ -16,6 +16,7 @@ const narrowed = (text) => text.replace(/^( +)\1/gm, "$1");
  */
 export function listing(onchoose) {
   const lists = { python: h("ol.code"), c: h("ol.code") };
+  let now = -1; // the marked step
   const stopAt = (list, button) =>
     list.querySelectorAll("button").forEach((other) => (other.tabIndex = other === button ? 0 : -1));
   for (const list of Object.values(lists)) {
@@ -29,7 +30,20 @@ export function listing(onchoose) {
       }
     });
   }
-  return {
+  /** Scrolls a list so that an item is seen, and its first line is whole. */
+  const seen = (list, item) => {
+    const around = list.clientHeight > 6 * item.offsetHeight ? item.offsetHeight : 0; // lines before and after
+    const top = item.offsetTop - 2 * around, bottom = item.offsetTop + item.offsetHeight + 2 * around;
+    const least = Math.max(Math.min(list.scrollTop, top), bottom - list.clientHeight);
+    const tops = [...list.children].flatMap(({ offsetTop, offsetHeight, firstChild }) => {
+      const lines = Math.max(1, Math.round(offsetHeight / parseFloat(getComputedStyle(firstChild).lineHeight)));
+      return Array.from({ length: lines }, (_, i) => offsetTop + i * offsetHeight / lines);
+    });
+    list.scrollTop = least <= 0 ? 0 : Math.ceil(tops.find((at) => at >= least - 0.5) ?? least);
+  };
+  const again = new ResizeObserver(() => shown.mark(now)); // what stands below takes its height
+  Object.values(lists).forEach((list) => again.observe(list));
+  const shown = {
     ...lists,
     draw(lines, steps, whole) {
       for (const [language, list] of Object.entries(lists)) {
@@ -42,6 +56,7 @@ export function listing(onchoose) {
       }
     },
     mark(step) {
+      now = step;
       for (const list of Object.values(lists)) {
         for (const item of list.querySelectorAll("[data-step]")) {
           const current = Number(item.dataset.step) === step;
@@ -51,12 +66,11 @@ export function listing(onchoose) {
             stopAt(list, item.firstChild);
           }
           if (current && list.clientHeight > 0) {
-            const around = list.clientHeight > 6 * item.offsetHeight ? item.offsetHeight : 0; // lines before and after
-            const top = item.offsetTop - 2 * around, bottom = item.offsetTop + item.offsetHeight + 2 * around;
-            list.scrollTop = Math.max(Math.min(list.scrollTop, top), bottom - list.clientHeight);
+            seen(list, item);
           }
         }
       }
     },
   };
+  return shown;
 }

@@ -273,7 +273,11 @@ PLACES = """(() => {
         frame: Object.fromEntries(frame.map((name) => [name, relative(panel.querySelector(name))])),
         scrolls: equation.scrollWidth > equation.clientWidth + 1 || document.documentElement.scrollWidth > innerWidth,
         sentence: (({ scrollHeight, clientHeight }) => scrollHeight - clientHeight)(panel.querySelector(".sentence")),
-        layout: equation.dataset.layout };
+        layout: equation.dataset.layout,
+        cut: [...equation.querySelectorAll(innerWidth < 700 ? ".card-title .size" : ".card-title *, thead th, thead td:first-child")]
+            .filter((e) => e.textContent !== "" && e.clientHeight > 0 && parseFloat(getComputedStyle(e).fontSize) > 0 &&
+                (e.scrollWidth > e.clientWidth + 1 || e.getBoundingClientRect().right > e.closest(".card").getBoundingClientRect().right + 1))
+            .map((e) => e.textContent) };
 })()"""
 
 # Of a product: does each number of the result stand where its row and its column meet?
@@ -335,8 +339,69 @@ def check_places(at, found, crosses):
     for (_, card, _), table in zip(found["cards"], found["tables"]):
         assert table[0] >= card[0] - 1 and table[2] <= card[2] + 1, (at, card, table)
     assert not found["scrolls"], at
+    assert found["cut"] == [], (at, found["cut"])
     assert width < 700 or found["sentence"] <= 1, (at, "the sentence is cut off")
     assert crosses, (at, "a number does not stand where its row and its column meet")
+
+
+# Is the current line of each listing seen, and does the listing begin with a whole line?
+CODE = """[...document.querySelectorAll("#panel-class ol.code")].filter((list) => list.checkVisibility()).map((list) => {
+    const box = list.getBoundingClientRect(), line = list.querySelector(".current").getBoundingClientRect();
+    const cut = [...list.querySelectorAll(".line")].find((e) => e.getBoundingClientRect().bottom > box.top + 2);
+    const { top } = cut.getBoundingClientRect(), tall = parseFloat(getComputedStyle(cut).lineHeight), hidden = (box.top + 1 - top) % tall;
+    return [line.top >= box.top - 1 && line.bottom <= box.bottom + 1, top >= box.top - 2 || Math.min(hidden, tall - hidden) < 2.5];
+})"""
+SETTLED = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(() => done(null))))"
+
+
+def check_code(driver, path):
+    """The current line of the program is seen, also after something below it has taken its height."""
+    for size, fragment in (((1366, 768), "present=true"), ((1366, 768), "step=500"), ((390, 844), "")):
+        page = open_page(driver, path, f"#tab=class&example=pizza&line=9&{fragment}", width=size[0], height=size[1])
+        page.wait("document.querySelector('#panel-class .equation .card') !== null && !page.run.busy", seconds=20)
+        for line in (9, *range(13)):
+            set_state(page, line=line)
+            for asked in (False, True):
+                if asked:
+                    page.find("#panel-class .question [data-key=ask]").click()
+                driver.execute_async_script(SETTLED)
+                found = page.run(CODE)
+                assert found and all(seen and whole for seen, whole in found), (size, fragment, line, asked, found)
+
+
+PARTS = """[...document.querySelectorAll("#panel-class .equation .card")].map((card) => ({ name: card.dataset.name,
+    cells: [...card.querySelectorAll("tbody tr:first-child td[data-index]")].map((td) => td.getBoundingClientRect()).map((b) => [b.left, b.width, b.height]) }))"""
+
+
+def check_parts(driver, path):
+    """Pieces of heads stand over theirs in the whole; operands that are multiplied number by number have cells of one size;
+    the words of a look-up stand over those of its result."""
+    for size in ((1366, 768), (390, 844)):
+        for heads in (2, 4):
+            for phase in ("forward", "backward"):
+                page = open_page(driver, path, f"#tab=class&example=pizza&heads={heads}&line=10&phase={phase}", width=size[0], height=size[1])
+                page.wait("document.querySelectorAll('#panel-class .equation .card').length === arguments[0]", heads + 1)
+                parts = page.run(PARTS)
+                whole = [part["cells"] for part in parts if part["name"].startswith("all_heads")]
+                pieces = [cell for part in parts if not part["name"].startswith("all_heads") for cell in part["cells"]]
+                assert len(whole) == 1 and len(pieces) == len(whole[0]) == 32, (size, heads, phase, parts)
+                assert all(abs(a[0] - b[0]) < 1 and abs(a[1] - b[1]) < 1 for a, b in zip(pieces, whole[0])), (size, heads, phase, parts)
+    for present in ("false", "true"):
+        for part in (0, 1):
+            page = open_page(driver, path, f"#tab=class&example=pizza&line=8&phase=backward&part={part}&present={present}", width=1366, height=768)
+            page.wait("document.querySelector('#panel-class .equation .card') !== null")
+            cells = {each["name"]: each["cells"] for each in page.run(PARTS)}
+            (_, wide, tall), (_, *other) = cells["attention_percents"][0], cells["attention_percents.grad"][0]
+            assert abs(wide - other[0]) < 0.5 and abs(tall - other[1]) < 0.5 and tall >= 9 and wide < 3 * tall, (present, part, wide, tall, other)
+            if part == 0 and present == "false":
+                tops = page.run("[...document.querySelectorAll('#panel-class .equation .card')].map((e) => e.getBoundingClientRect().top)")
+                assert max(tops) - min(tops) < 1, (present, tops)
+    for phase in ("forward", "backward"):
+        page = open_page(driver, path, f"#tab=class&example=pizza&line=0&phase={phase}", width=1366, height=768)
+        page.wait("document.querySelectorAll('#panel-class .equation .card').length === 2")
+        (a, *_), (b, *_) = [each["cells"] for each in page.run(PARTS)]
+        assert abs(a[0] - b[0]) < 1, (phase, a, b)
+    print("line by line: pieces of heads stand over theirs")
 
 
 def check_layout(driver, path):

@@ -160,6 +160,14 @@ def check_training_controls(page):
     """One step, back, and the slider lead to the same hashes: those shown, and the engine's."""
     set_state(page, tab="training")
     shown = lambda: page.text("#train-hash")
+    cut = page.run("""((select, width) => {
+        select.style.maxWidth = "none";
+        const cut = select.offsetWidth - width;
+        select.style.maxWidth = "";
+        return cut;
+    })(document.querySelector("#train-speed"), document.querySelector("#train-speed").offsetWidth)""")
+    assert cut <= 0, f"the speed is cut by {cut:.0f} px"
+    assert not re.search(r":\s*$", page.text("#panel-training .chart-reading")), page.text("#panel-training .chart-reading")
     at = lambda step: page.wait("page.run.step === arguments[0] && page.run.measures.has(arguments[0])", step)
     first = shown()
     page.find("#train-step").click()
@@ -631,6 +639,8 @@ def main():
         check_languages(driver, path)
         lines.check_once(driver, path)
         lines.check_layout(driver, path)
+        lines.check_code(driver, path)
+        lines.check_parts(driver, path)
         check_widths(driver, path, pictures)
     finally:
         driver.quit()

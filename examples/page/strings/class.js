@@ -154,7 +154,7 @@ export const classroom = {
   "class.from_head_feature": ["from head {0}, feature {1}",
     "von Kopf {0}, Merkmal {1}",
     "de tête {0}, caract. {1}"],
-  "class.corner": ["query ↓ key →", "Query ↓ Key →", "requête ↓ clé →"],
+  "class.corner": ["q ↓ k →", "q ↓ k →", "q ↓ k →"],
   "help.key.code": ["in “Line by line”: show or hide the program in C",
     "in „Zeile für Zeile“: das Programm in C zeigen oder verbergen",
     "dans « Ligne par ligne » : montrer ou cacher le programme en C"],

@@ -4,6 +4,7 @@
 import { h, fill } from "../../dom.js";
 import { t } from "../../strings.js";
 import { state } from "../../state.js";
+import { run } from "../../run.js";
 import { matrix, sizes, titleOf, DENSE } from "../../matrix.js";
 import { termsOf } from "../../lines.js";
 import { textsOf, readName, written } from "./cells.js";
@@ -14,6 +15,7 @@ const NARROW = 700;      // px of a stage that shows one row of a result at a ti
 const LEAST = 220;       // px of height that a line gets even in a low window
 const PAPER = 680;       // px of the width of a printed page, and of the height that matrices get there
 const SYMBOL = 1.1;      // rem of the font of symbols
+const BOLD = 1.1;        // how much wider names are when they are marked
 const NAMED = 8.5, NAMED_NARROW = 7; // em of the names that are translated
 
 const canvas = document.createElement("canvas").getContext("2d");
@@ -77,10 +79,12 @@ function arrangements(terms, shapes) {
     return [{ name: "stack", places: terms.map((_, i) => (i === whole ? { x: "all", y: y.whole, gx: "g", gy: "w" }
       : { x: x++, y: y.pieces, gx: "g", gy: "p" })) }];
   }
-  // Tables of one size that stand above or beside each other have cells of one size.
+  // Tables of one size that stand above or beside each other have cells of one size, and so have operands of ∘.
+  const operands = range(terms.length).filter((i) => i > 0 && terms.some(({ before }) => before.startsWith("∘")) &&
+    shapes[i][1] === shapes[1][1]);
   const inGrid = (name, across) => ({ name, places: terms.map((_, i) => {
-    const x = i % across, y = Math.floor(i / across);
-    return { x, y, gx: `${x}: ${shapes[i][1]}`, gy: `${y}: ${shapes[i][0]}` };
+    const x = i % across, y = Math.floor(i / across), tied = operands.includes(i);
+    return { x, y, gx: tied ? "∘" : `${x}: ${shapes[i][1]}`, gy: tied && name !== "row" ? "∘" : `${y}: ${shapes[i][0]}`, tied };
   }) });
   return [inGrid("row", terms.length), inGrid("column", 1), ...(terms.length < 3 ? [] : [inGrid("grid", 2)])];
 }
@@ -119,13 +123,13 @@ export function equationOf(view, handlers) {
     const elements = pickRows.flatMap((r) => pickColumns.map((c) => (turned ? c * width + r : r * width + c)));
     const [rows, columns] = turned ? [found.columns, found.rows] : [found.rows, found.columns];
     const { tokens } = view.shown;
-    const em = (list, picks) => (list === tokens ? widest(picks.map((i) => list[i]))
+    const em = (list, picks) => (list === tokens || list === run.language.words ? widest(picks.map((i) => list[i]))
       : most(picks.map((i) => (list?.[i] ?? "").length)) === 0 ? 0 : narrow ? NAMED_NARROW : NAMED); // alike in all languages
     const title = titleText(found, turned);
     return { ...place, rows: pickRows.length, columns: pickColumns.length, em: widest(textsOf(found, digits, elements)),
-      nameEm: em(rows, pickRows), headEm: pickColumns.length <= DENSE ? em(columns, pickColumns) : 0,
+      nameEm: em(rows, pickRows), headEm: pickColumns.length <= DENSE || (!narrow && [tokens, run.language.words].includes(columns)) ? BOLD * em(columns, pickColumns) : 0,
       headLength: widest(pickColumns.map((i) => columns?.[i] ?? "")), heads: em(columns, pickColumns) > 0,
-      words: found.kind === "id", result: isResult, title: Math.min(title.length * 0.48, narrow ? 6.5 : 10.5) * rem };
+      words: found.kind === "id", result: isResult, title: Math.min(title.length * 0.48, narrow ? 6.5 : Infinity) * rem, tied: place.tied && !narrow };
   };
   const titleText = ({ name, shape }, turned) => {
     const sign = turned && readName(name).base !== "targets" ? "ᵀ" : "";
@@ -170,7 +174,8 @@ export function equationOf(view, handlers) {
     tables.push(table);
     names.push(found.name);
     return h("div.card", { "data-name": term.name, "data-tensor": found.tensor, "data-transposed": String(term.transposed) },
-      h("h3.card-title", { title }, seen), table.element);
+      h("h3.card-title", { title }, h("span.name", {}, seen.replace(/ \(\d.*/, "")), h("span.size", {}, / \(\d.*/.exec(seen)?.[0] ?? "")),
+      table.element);
   };
 
   const draw = () => {
@@ -215,6 +220,8 @@ export function equationOf(view, handlers) {
         symbol(term.after, hidden ? null : at(column + 1, y + 1))];
     });
     element.dataset.layout = name;
+    // The whole matrix spans all columns, and only the last one grows with it.
+    element.style.gridTemplateColumns = name === "stack" ? `repeat(${terms.length - 1}, max-content) 1fr` : null;
     fill(element, shown);
   };
   return { element, draw, formula, tables: () => tables, names: () => names };

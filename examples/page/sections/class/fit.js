@@ -4,6 +4,7 @@
 const SMALL = 4, LARGE = 16; // px of cells without numbers; in narrow windows they are still smaller
 const EASY = 7;              // px of those that are easy to point at
 const NAMES = 11;            // px of the smallest names
+const TIED = 9;              // px of the height of operands that are compared number by number
 const FEW = 16;              // rows: these have names where a row is as high as a name
 
 const range = (count) => Array.from({ length: count }, (_, i) => i);
@@ -34,6 +35,10 @@ function layOut(tables, { texts, font, down, width, height, few = 0, slack = 1 }
       ? (down ? namesWide(Math.min(tables[i].headLength, 5), font) : Math.ceil(font * 1.4)) : 0)));
     inLine("y", y).forEach((i) => (sizes[i].heads = heads));
   }
+  for (const x of new Set(tables.map((table) => table.x))) { // and columns of those below each other
+    const names = most(inLine("x", x).map((i) => sizes[i].names));
+    inLine("x", x).forEach((i) => (sizes[i].names = sizes[i].names > 0 ? names : 0));
+  }
   const outer = tables.map((table, i) => ({
     w: Math.max(sizes[i].names + table.columns * sizes[i].width, table.title) + 4,
     h: title + sizes[i].heads + table.rows * sizes[i].height + 4,
@@ -46,16 +51,17 @@ function layOut(tables, { texts, font, down, width, height, few = 0, slack = 1 }
 
 /** Are cells of colours as large as they can be? */
 function withColours(tables, attempt, room, least = room.small) {
+  const low = Math.max(room.small, ...tables.map((table) => (table.tied ? TIED : 0)));
   const fits = (width, height, few) => {
     const found = layOut(tables, { ...attempt, width, height, few }, room);
     return found.w <= room.width && found.h <= room.height ? found : null;
   };
-  if (fits(least, room.small, 0) === null) {
+  if (fits(least, low, 0) === null) {
     return null;
   }
   const largestOf = (isRight) => range(LARGE - room.small + 1).map((i) => LARGE - i).find(isRight);
-  const few = [NAMES + 2, NAMES].find((size) => fits(least, room.small, size) !== null) ?? 0;
-  const width = largestOf((size) => fits(size, room.small, few) !== null);
+  const few = [NAMES + 2, NAMES].find((size) => fits(least, low, size) !== null) ?? 0;
+  const width = largestOf((size) => fits(size, low, few) !== null);
   const height = largestOf((size) => fits(width, size, few) !== null);
   const more = [22, 20, 18].find((size) => fits(width, height, size) !== null) ?? few;
   return fits(width, height, more);
@@ -65,7 +71,7 @@ function withColours(tables, attempt, room, least = room.small) {
  * tables: [{x, y: places in a grid ("all": over all columns), gx, gy: groups with cells of one width, one height,
  * rows, columns: counts, em: of the widest number, nameEm, headEm: of the names of rows and columns (0: they
  * may be cut off), headLength: of all names of columns, heads: has them, title: px, result: is it one, words: are its
- * cells words}]; room: {width, height, small, gap, title: px
+ * cells words, tied: are its cells at least TIED high}]; room: {width, height, small, gap, title: px
  * of a title line, fonts: [smallest, largest]}; numbers: they are written even if they do not fit.
  * Returns {sizes: of matrix.js, w, h, texts: the number of tables with numbers}.
  */
