@@ -30,6 +30,7 @@ import twins  # noqa: E402
 from twins import DONE  # noqa: E402
 
 WORKERS = len(os.sched_getaffinity(0))
+GIVEN = {10: "All five classes compute what they did before."}  # what the grader says of the task as it is given
 ENVIRONMENT = {k: v for k, v in os.environ.items()
                if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "HINT", "SYMPTOMS")}
 
@@ -74,7 +75,7 @@ class Bench:
             (folder / file_of(number)).write_text(source)
             made = subprocess.run(make, **settings)
             if made.returncode != 0:
-                return made.stdout.decode(), False
+                return " ".join(made.stdout.decode().split()), False
             done = subprocess.run([program], **settings, timeout=seconds)
             return " ".join(done.stdout.decode(errors="replace").split()), done.returncode == 0
         except subprocess.TimeoutExpired:
@@ -90,7 +91,7 @@ def check_cases(bench, number):
     cases = twins.cases_of(number, kind=Case)
     kinds = [c.kind for c in cases]
     given = (TASKS / file_of(number)).read_text()
-    todo = [("the task as it is given", given, "Nothing is written yet", False)]
+    todo = [("the task as it is given", given, GIVEN.get(number, "Nothing is written yet"), False)]
     todo += [("the model solution", solution, DONE, sanitized) for sanitized in (False, True)]
     todo += [(f"{c.kind}: {c.name}", c.source_file(solution), c.says, False) for c in cases]
     todo += [(f"{c.kind}: {c.name}", c.source_file(solution), c.sanitized, True) for c in cases if c.sanitized]

@@ -13,6 +13,7 @@ DONE = "Done: "
 # What Python says in place of the words of C, by task; 0: in all tasks.
 DIFFERENT = {
     0: {
+        "after 3 seconds": "after 10 seconds",
         "Heed's own": "PyTorch's own",
         "w->grad": "w.grad",
         "Heed reports": "Python reports",

@@ -4,17 +4,22 @@
 
 #include <signal.h>
 #include <stdarg.h>
+#include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SECONDS = 10, GUARD = 64, MOST_ARRAYS = 32, TEXT = 400 };
+/* SECONDS of processor time for each case; WAITING is on the clock, for code that does not compute */
+enum { SECONDS = 3, WAITING = 30, MOST_OUTPUT = 1000000, SHOWN = 10 };
+enum { GUARD = 64, MOST_ARRAYS = 32, TEXT = 400 };
 enum { DONE, WRONG, NOT_BEGUN, ASAN_EXIT = 86 };
 
 /* ---- the learner's process: cases ---- */
 
 static char current[TEXT]; /* the text of the case */
 static int cases;
+static bool numbered; /* whether `current` is a case */
 static int messages; /* a pipe to the parent: "c" and the text of a case, "d" and their number */
 
 static void tell(char kind, const char *text)
@@ -39,6 +44,13 @@ static void free_arrays(void)
     }
 }
 
+/* From now on: SECONDS of processor time, of all threads together. */
+static void limit_time(void)
+{
+    const struct itimerval limit = {.it_value = {.tv_sec = SECONDS}};
+    setitimer(ITIMER_PROF, &limit, NULL);
+}
+
 void grade_case(const char *format, ...)
 {
     va_list args;
@@ -46,8 +58,17 @@ void grade_case(const char *format, ...)
     vsnprintf(current, sizeof current, format, args);
     va_end(args);
     cases++;
+    numbered = true;
     tell('c', current);
     free_arrays();
+    limit_time();
+}
+
+void grade_about(const char *what)
+{
+    snprintf(current, sizeof current, "%s", what);
+    numbered = false;
+    limit_time();
 }
 
 static _Noreturn void end(int status)
@@ -60,7 +81,11 @@ _Noreturn void grade_fail(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    printf("\n  Case %d: %s.\n  ", cases, current);
+    printf("\n  ");
+    if (numbered) {
+        printf("Case %d: ", cases);
+    }
+    printf("%s.\n  ", current);
     vprintf(format, args);
     printf("\n");
     va_end(args);
@@ -69,7 +94,18 @@ _Noreturn void grade_fail(const char *format, ...)
 
 _Noreturn void grade_not_begun(void)
 {
-    printf("\n  Nothing is written yet: put your code where the file says so.\n");
+    grade_nothing("");
+}
+
+_Noreturn void grade_nothing(const char *seen)
+{
+    printf("\n  %s%sNothing is written yet: put your code where the file says so.\n", seen, *seen != '\0' ? " " : "");
+    end(NOT_BEGUN);
+}
+
+_Noreturn void grade_unchanged_file(const char *what)
+{
+    printf("\n  %s\n", what);
     end(NOT_BEGUN);
 }
 
@@ -166,7 +202,9 @@ void grade_answered(const char *what, const heed_tensor *yours)
         grade_fail("%s: your code returns NULL. Is this gap still empty?", what);
     }
     if (yours == NULL) {
-        grade_not_begun();
+        char seen[TEXT];
+        snprintf(seen, sizeof seen, "%s is NULL.", what);
+        grade_nothing(seen);
     }
     if (yours->references <= 0) { /* a freed handle keeps its fields until it is used again */
         grade_fail(
@@ -305,10 +343,17 @@ const char *__asan_default_options(void)
     return "detect_leaks=0:exitcode=86:hard_rss_limit_mb=2000:allocator_may_return_null=1";
 }
 
-static _Noreturn void child(FILE *errors)
+/* Nothing is lost of a program that crashes, and files of a program that prints without end stay
+ * small. */
+static _Noreturn void child(FILE *output, FILE *errors)
 {
+    const struct rlimit most = {MOST_OUTPUT, MOST_OUTPUT};
+    setrlimit(RLIMIT_FSIZE, &most);
+    dup2(fileno(output), STDOUT_FILENO);
+    setvbuf(stdout, NULL, _IOLBF, BUFSIZ);
     dup2(fileno(errors), STDERR_FILENO);
-    alarm(SECONDS);
+    alarm(WAITING);
+    limit_time();
     task.grade();
     grade_guards();
     grade_no_error();
@@ -318,28 +363,71 @@ static _Noreturn void child(FILE *errors)
     end(DONE);
 }
 
-/* Copies what the learner's code printed to stderr; if it is AddressSanitizer's report, only the
- * first line of the learner's file. */
-static void show_errors(FILE *errors, bool asan)
+/* Copies what was printed to a file, or its first lines. */
+static void copy(FILE *from, FILE *to, int lines)
 {
-    char line[1000], file[32];
+    char line[1000];
+    fflush(stdout);
+    rewind(from);
+    while (lines != 0 && fgets(line, sizeof line, from) != NULL) {
+        /* Heed's word on an error that the grader reports itself */
+        if (strncmp(line, "heed: this program continues", 28) != 0) {
+            fputs(line, to);
+        }
+        lines -= strchr(line, '\n') != NULL;
+    }
+    fflush(to);
+}
+
+/* Explains AddressSanitizer's report, and shows its first line of the learner's file. */
+static void explain_report(FILE *errors)
+{
+    static const struct {
+        const char *word, *sentence;
+    } reports[] = {
+        {"Sanitizer: FPE", "divides a whole number by 0"},
+        {"stack-overflow", "calls itself without end, or has a local array that is too large"},
+        {"points to the zero page",
+         "crashes: it uses memory that is not there. A pointer is NULL, or an index far off"},
+        {"rss limit", "takes more than 2 GB of memory. Does a loop never end?"},
+        {"double-free", "frees the same memory twice"},
+        {"use-after-free", "uses memory that it has freed"},
+        {"use-after-scope", "uses a variable after the { } that it belongs to"},
+        {"buffer-overflow", "reads or writes outside an array"},
+        {"buffer-underflow", "reads or writes before the beginning of an array"},
+    };
+    enum { REPORTS = sizeof reports / sizeof *reports };
+    char line[1000], file[32], place[1000] = "";
+    int found = REPORTS;
     snprintf(file, sizeof file, "/task%d_", task.number);
     rewind(errors);
     while (fgets(line, sizeof line, errors) != NULL) {
-        const char *place = strstr(line, file);
-        if (!asan) {
-            fputs(line, stderr);
-        } else if (place != NULL) {
-            printf("  It happens in %s", place + 1);
-            return;
+        for (int i = 0; i < found; i++) {
+            found = strstr(line, reports[i].word) != NULL ? i : found;
         }
+        if (place[0] == '\0' && strstr(line, file) != NULL) {
+            snprintf(place, sizeof place, "%s", strstr(line, file) + 1);
+        }
+    }
+    const char *why =
+        found < REPORTS ? reports[found].sentence : "uses memory that is not its own";
+    printf("  Your code %s%s\n", why, strchr(".?", why[strlen(why) - 1]) != NULL ? "" : ".");
+    if (place[0] != '\0') {
+        printf("  It happens in %s", place);
     }
 }
 
 static void explain_signal(int number)
 {
-    if (number == SIGALRM) {
+    if (number == SIGPROF) {
         printf("  Your code still runs after %d seconds. Does a loop never end?\n", SECONDS);
+    } else if (number == SIGALRM) {
+        printf("  Your code still runs after %d seconds, and waits for something.\n", WAITING);
+    } else if (number == SIGXFSZ) {
+        printf("  Your code prints more than %d MB. Does a loop never end?\n",
+               MOST_OUTPUT / 1000000);
+    } else if (number == SIGFPE) {
+        printf("  Your code divides a whole number by 0.\n");
     } else if (number == SIGSEGV || number == SIGBUS) {
         printf("  Your code crashes: it uses memory that is not there (%s). Is a pointer NULL, an "
                "index too large, or a recursion endless?\n",
@@ -353,8 +441,8 @@ static void explain_signal(int number)
 static int run(void)
 {
     int ends[2];
-    FILE *errors = tmpfile();
-    if (errors == NULL || pipe(ends) != 0) {
+    FILE *output = tmpfile(), *errors = tmpfile();
+    if (output == NULL || errors == NULL || pipe(ends) != 0) {
         perror("grade");
         exit(WRONG);
     }
@@ -367,7 +455,7 @@ static int run(void)
     if (pid == 0) {
         close(ends[0]);
         messages = ends[1];
-        child(errors);
+        child(output, errors);
     }
     close(ends[1]);
     FILE *told = fdopen(ends[0], "r");
@@ -379,22 +467,22 @@ static int run(void)
     }
     int status;
     waitpid(pid, &status, 0);
+    const bool asan = WIFEXITED(status) && WEXITSTATUS(status) == ASAN_EXIT;
+    const bool flood = WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ;
+    copy(output, stdout, flood ? SHOWN : -1);
+    if (!asan) {
+        copy(errors, stderr, flood ? SHOWN : -1);
+    }
     if (WIFEXITED(status) && WEXITSTATUS(status) == DONE && done[0] != '\0') {
-        show_errors(errors, false);
         printf("\n  Done: %s cases are right.\n", done);
         return DONE;
-    }
-    const bool asan = WIFEXITED(status) && WEXITSTATUS(status) == ASAN_EXIT;
-    if (!asan) {
-        show_errors(errors, false);
     }
     if (WIFEXITED(status) && (WEXITSTATUS(status) == WRONG || WEXITSTATUS(status) == NOT_BEGUN)) {
         return WEXITSTATUS(status); /* it has said why */
     }
     printf("\n  Case %d: %s.\n", cases, last);
     if (asan) {
-        printf("  Your code uses memory that is not its own (AddressSanitizer says where).\n");
-        show_errors(errors, true);
+        explain_report(errors);
     } else if (WIFSIGNALED(status)) {
         explain_signal(WTERMSIG(status));
     } else {

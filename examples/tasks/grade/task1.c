@@ -60,9 +60,40 @@ static bool all_near(const double *y, const double *z, int n)
     return near;
 }
 
-/* Fails if an element of y still is `unset`. */
-static void check_set(const double *y, double unset, int n, int columns)
+/* Whether softmax leaves all numbers of y as they are. */
+static bool writes_nothing(const double *x, int rows, int columns, int dim)
 {
+    const int n = rows * columns;
+    double *y = grade_array(n);
+    bool same = true;
+    for (int i = 0; i < n; i++) {
+        y[i] = 0.25;
+    }
+    softmax(x, y, rows, columns, dim);
+    for (int i = 0; i < n; i++) {
+        same = same && y[i] == 0.25;
+    }
+    return same;
+}
+
+/* Fails if an element of y still is `unset`. */
+static void check_set(const double *x, const double *y, double unset, int rows, int columns,
+                      int dim)
+{
+    const int n = rows * columns;
+    int count = 0;
+    for (int i = 0; i < n; i++) {
+        count += memcmp(y + i, &unset, sizeof unset) == 0;
+    }
+    if (count == n && writes_nothing(x, rows, columns, dim)) {
+        grade_fail("For dim %d your code writes no number into y. (y belongs to the caller, who "
+                   "does not see another array that your code makes.)",
+                   dim);
+    }
+    if (count == n) {
+        grade_fail("Your code reads y, which has no numbers yet: the scores are in x. If you read "
+                   "x: does it add to y before y has a number?");
+    }
     for (int i = 0; i < n; i++) {
         if (memcmp(y + i, &unset, sizeof unset) == 0) {
             grade_fail("y has no number in row %d, column %d. That is y[%d]: element (r, c) is "
@@ -76,13 +107,58 @@ static void check_set(const double *y, double unset, int n, int columns)
 static const char *const which =
     "The shares stay the same if one number is subtracted from all scores first; which one?";
 
+/* Explains shares that sum to something else, each of them k times what it should be. */
+static void explain_factor(const double *x, int n, int step, double k, const char *name, int line)
+{
+    double sum = 0, most = -INFINITY, shifted = 0;
+    for (int i = 0; i < n; i++) {
+        sum += exp(x[i * step]);
+        most = fmax(most, x[i * step]);
+    }
+    shifted = sum * exp(-most);
+    if (grade_near(k, sum / trunc(sum)) || grade_near(k, shifted / trunc(shifted))) {
+        grade_fail("%s %d sums to %.6g: all its shares are too large by that factor, because the "
+                   "sum has lost its fraction. An int holds whole numbers alone.",
+                   name, line, k);
+    }
+    if (grade_near(k, exp(-most)) || grade_near(k, exp(most))) {
+        grade_fail("%s %d sums to %.6g = exp(%g), and should sum to 1. Its largest score, %g, is "
+                   "subtracted %s: it has to be subtracted from all scores, in the numerator and "
+                   "in the sum.",
+                   name, line, k, k < 1 ? -most : most, most,
+                   grade_near(k, exp(-most)) ? "in the numerator, but not in the sum"
+                                             : "in the sum, but not in the numerator");
+    }
+}
+
 /* Fails unless the row or column sums to 1. */
 static void check_sum(const double *x, const double *y, int n, int step, const char *name, int line)
 {
-    double sum = 0, most = -INFINITY;
+    double sum = 0, most = -INFINITY, factor = NAN;
+    bool one_factor = true;
+    double *right = grade_array(n);
     for (int i = 0; i < n; i++) {
         sum += y[i * step];
         most = fmax(most, x[i * step]);
+        right[i] = x[i * step];
+    }
+    softmax_of(right, right, 1, n, 1);
+    for (int i = 0; i < n; i++) {
+        factor = right[i] > 0 && isnan(factor) ? y[i * step] / right[i] : factor;
+        one_factor = one_factor && grade_near(y[i * step], factor * right[i]);
+    }
+    if (isinf(sum) && fabs(most) < 700) {
+        grade_fail("%s %d sums to inf: its exponentials are divided by 0. Is the sum still 0 "
+                   "there? Each { } has variables of its own, also if names are the same.",
+                   name, line);
+    }
+    if (sum == 0 && fabs(most) < 700) {
+        grade_fail("%s %d sums to 0. If you divide integers: in C, 1 / 2 is 0, so 1 / sum is 0 if "
+                   "sum is an int.",
+                   name, line);
+    }
+    if (one_factor && fabs(most) < 700 && !grade_near(sum, 1)) {
+        explain_factor(x, n, step, factor, name, line);
     }
     if (isinf(sum) || (sum == 0 && fabs(most) > 700)) {
         grade_fail("%s %d sums to %g: its largest score is %g, and exp of that is %s. %s", name,
@@ -115,6 +191,14 @@ static _Noreturn void explain(const double *x, const double *y, int rows, int co
             lowest = lowest || (same && x[j] == -INFINITY);
         }
         low = low && (lowest || !isnan(y[i]));
+    }
+    for (int i = 0; i < n; i++) {
+        z[i] = -x[i];
+    }
+    softmax_of(z, z, rows, columns, dim);
+    if (all_near(y, z, n)) {
+        grade_fail("That is softmax of -x: the lowest score gets the largest share. A sign is "
+                   "wrong in an exponent.");
     }
     softmax_of(x, z, rows, columns, !dim);
     if (all_near(y, z, n)) {
@@ -185,18 +269,16 @@ static void check(const double *x, int rows, int columns, int dim)
         grade_show("y, as your code computes it (wrong numbers in brackets)", y, rows, columns,
                    wrong);
         grade_show("y, as it should be", right, rows, columns, NULL);
-        check_set(y, unset, n, columns);
+        check_set(x, y, unset, rows, columns, dim);
         explain(x, y, rows, columns, dim);
     }
 }
 
 static void grade(void)
 {
-    grade_case("x is {1, 2}, dim 1");
-    double probe[2] = {NAN, NAN};
-    softmax((double[]){1, 2}, probe, 1, 2, 1);
-    if (isnan(probe[0]) && isnan(probe[1])) {
-        grade_not_begun();
+    grade_case("x is {1, 2}, dim 0 and dim 1");
+    if (writes_nothing((double[]){1, 2}, 1, 2, 0) && writes_nothing((double[]){1, 2}, 1, 2, 1)) {
+        grade_nothing("softmax leaves y as it is, for dim 0 and for dim 1.");
     }
     for (size_t i = 0; i < sizeof given / sizeof given[0]; i++) {
         check(given[i].x, given[i].rows, given[i].columns, given[i].dim);

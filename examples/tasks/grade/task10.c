@@ -322,7 +322,57 @@ typedef struct verdict {
     char text[600]; /* about the first input that is not right */
 } verdict;
 
-static void explain(int which, const input *in, const result *yours, const result *right,
+/* Which rows of y see which tokens of x: the first difference between yours and the right class,
+ * in `text`; whether there is one. */
+static bool explain_reach(int which, const input *in, char *text, size_t size)
+{
+    heed_tensor *none = NULL, *given[2], *changed[2];
+    given[0] = heed_detach(theirs(which, in->m, in->x, in->is_word, &none));
+    given[1] = heed_detach(computed(which, RIGHT, in->m, in->x, in->is_word));
+    for (int64_t key = 0; key < heed_size(in->x, 1); key++) {
+        heed_tensor *x = heed_clone(in->x);
+        heed_tensor *token = heed_narrow(x, 1, key, 1);
+        heed_copy_into(token, heed_add_scalar(token, 1));
+        changed[0] = heed_detach(theirs(which, in->m, x, in->is_word, &none));
+        changed[1] = heed_detach(computed(which, RIGHT, in->m, x, in->is_word));
+        for (int64_t row = 0; row < heed_size(in->x, 1) && heed_error_pending() == HEED_OK; row++) {
+            bool sees[2];
+            for (int i = 0; i < 2; i++) {
+                sees[i] = !grade_equal(heed_narrow(given[i], 1, row, 1),
+                                       heed_narrow(changed[i], 1, row, 1));
+            }
+            const bool read = heed_at(in->is_word, HEED_INDEX(0, row)) > 0;
+            if (read && sees[0] != sees[1]) {
+                snprintf(text, size,
+                         sees[0] ? "Now row %d sees token %d, and it should not."
+                                 : "Now row %d does not see token %d, and it should.",
+                         (int)row, (int)key);
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* The first row of `weights` that does not sum to 1, in `text`; whether there is one. */
+static bool explain_sums(heed_tensor *weights, char *text, size_t size)
+{
+    if (weights == NULL || weights->ndim != 3 || weights->dtype != HEED_F64) {
+        return false;
+    }
+    heed_tensor *sums = heed_contiguous(heed_sum_dim(heed_detach(weights), 2, false));
+    for (int64_t i = 0; i < sums->numel; i++) {
+        const double sum = heed_const_data_f64(sums)[i];
+        if (!grade_near(sum, 1)) {
+            snprintf(text, size, "Now row %d of *weights sums to %.4g, and should sum to 1.",
+                     (int)(i % heed_size(sums, 1)), sum);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void explain(int which, const input *in, heed_tensor *weights, const result *yours, const result *right,
                     bool printed, verdict *v)
 {
     static const char *const leaves[] = {"x", "W_q.weight", "W_k.weight", "W_v.weight",
@@ -346,10 +396,27 @@ static void explain(int which, const input *in, const result *yours, const resul
             return;
         }
     }
-    snprintf(v->text, sizeof v->text, "%s",
-             printed ? "It computes something else now, but not what it should."
-                     : "It is right for one sentence of 4 or 6 tokens, and not for other inputs: "
-                       "is it still the same class?");
+    char why[300] = "Each row sees what it should, so it is the numbers: a score, a share or a "
+                    "value.";
+    if (!printed) {
+        snprintf(v->text, sizeof v->text,
+                 "It is right for one sentence of 4 or 6 tokens, and not for other inputs: is it "
+                 "still the same class?");
+        return;
+    }
+    if (!explain_sums(weights, why, sizeof why)) {
+        explain_reach(which, in, why, sizeof why);
+    }
+    int64_t i = 0;
+    const double *mine = heed_const_data_f64(heed_contiguous(yours->of[Y]));
+    const double *good = heed_const_data_f64(heed_contiguous(right->of[Y]));
+    while (grade_near(mine[i], good[i])) {
+        i++;
+    }
+    snprintf(v->text, sizeof v->text,
+             "It computes something else now, but not what it should: y[%d] is %.4g, and should be "
+             "%.4g. %s",
+             (int)i, isnan(mine[i]) ? fabs(mine[i]) : mine[i], good[i], why);
 }
 
 static void check(int which, const input *in, bool printed, verdict *v)
@@ -377,7 +444,14 @@ static void check(int which, const input *in, bool printed, verdict *v)
     const result right = result_of_form(which, RIGHT, in), given = result_of_form(which, GIVEN, in);
     const bool is_right = same(&yours, &right);
     if (!is_right && v->right) {
-        explain(which, in, &yours, &right, printed, v);
+        explain(which, in, weights, &yours, &right, printed, v);
+    }
+    if (is_right && v->right && which != NEXT_WORD && which != MULTI_HEAD &&
+        (weights == NULL || weights->ndim != 3)) {
+        snprintf(v->text, sizeof v->text,
+                 "y is right, but *weights %s: the map needs the weights, (B, T, T).",
+                 weights == NULL ? "is not set" : "has another shape");
+        v->right = v->given = false;
     }
     v->right = v->right && is_right;
     v->given = v->given && same(&yours, &given);
@@ -450,8 +524,8 @@ static void grade(void)
         wrong = v[i].right || other ? wrong : i;
     }
     if (given == CLASSES) {
-        printf("\n  All five classes compute what they did before.");
-        grade_not_begun();
+        grade_unchanged_file("All five classes compute what they did before. Change a line in each; "
+                             "its symptom tells which.");
     }
     if (right == CLASSES) {
         return;
@@ -460,10 +534,10 @@ static void grade(void)
     for (int i = 0; i < CLASSES; i++) {
         printf("  %d. %-14s %s\n", i + 1, names[i],
                v[i].right   ? "right"
-               : v[i].given ? "as it was"
+               : v[i].given ? "as it was, or changed without an effect"
                             : "changed, and not right");
     }
-    grade_case("%s", names[wrong]);
+    grade_about(names[wrong]);
     if (!v[wrong].given) {
         printf("\n  The symptom of %s, as it is now:\n\n", names[wrong]);
         print_symptom(wrong);

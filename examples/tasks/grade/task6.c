@@ -6,7 +6,7 @@ static const struct {
     int rows, columns, dim;
     double x[9], g[9];
 } given[] = {
-    {1, 3, 1, {1, 2, 3}, {2, 0, 0}},
+    {2, 3, 1, {1, 2, 3, 0, 2, 0}, {1, 3, -1, 2, -2, 4}},
     {2, 3, 1, {1, 2, 3, 0, 0, 2}, {1, 0, 0, 0.5, -1, 2}},
     {2, 3, 0, {1, 2, 3, 0, 0, 2}, {1, 0, 0, 0.5, -1, 2}},
     {2, 3, -1, {1, 2, 3, 0, 0, 2}, {3, 1, 2, -1, 0, 1}},
@@ -22,6 +22,11 @@ typedef heed_tensor *softmax_function(heed_tensor *x, int dim);
 struct backward_call {
     heed_tensor *y, *y_before, *g_before;
     bool graph; /* its result can be differentiated */
+    bool inside;         /* backward runs */
+    int calls;           /* of operations, in backward; seen under create_graph alone */
+    heed_tensor *last;   /* result of an operation of backward in the graph */
+    bool empty;          /* dx is NULL */
+    bool is_cut;         /* dx has the numbers of `last`, and not its graph */
 };
 
 static void before_backward(heed_observer *self, heed_tensor *node, heed_tensor *g)
@@ -33,9 +38,21 @@ static void before_backward(heed_observer *self, heed_tensor *node, heed_tensor 
     }
 }
 
+static heed_tensor *in_backward(heed_observer *self, const heed_call *called, heed_tensor *y)
+{
+    struct backward_call *call = self->context;
+    (void)called;
+    call->calls += call->inside;
+    if (call->inside && y != NULL && y->requires_grad) {
+        heed_release(call->last);
+        call->last = heed_retain(y);
+    }
+    return y;
+}
+
 static void after_backward(heed_observer *self, const heed_derivative *derivative)
 {
-    const struct backward_call *call = self->context;
+    struct backward_call *call = self->context;
     if (derivative->node == call->y) {
         grade_unchanged("v->g", derivative->g, call->g_before);
         grade_unchanged("v->y", derivative->node, call->y_before);
@@ -104,6 +121,11 @@ static void compare(heed_tensor *yours, heed_tensor *x, int dim, heed_tensor *g)
     if (x->ndim == 2 && heed_size(x, 0) == heed_size(x, 1)) {
         narrow = heed_mul(y, heed_sub(g, heed_sum_dim(gy, dim, false)));
     }
+    const double factor =
+        heed_item(heed_sum(heed_mul(yours, right))) / heed_item(heed_sum(heed_mul(right, right)));
+    char every[200];
+    snprintf(every, sizeof every,
+             "Each element of dx is %.4g times what it should be: one factor too many.", factor);
     const bool same = grade_equal(yours, gradient(my_softmax, x, dim, heed_randn_like(x)));
     heed_tensor *rest = heed_sub(heed_ones_like(y), y);
     const struct mistake mistakes[] = {
@@ -145,8 +167,8 @@ static void compare(heed_tensor *yours, heed_tensor *x, int dim, heed_tensor *g)
         {heed_mul(x, heed_sub(g, sum)), "One factor is x where y belongs."},
         {heed_mul(y, heed_sub(g, of_x)),
          "The sum is weighted with x; with the shares y it would be a mean of g."},
+        {heed_mul_scalar(right, factor), every},
         {NULL, NULL}};
-    grade_returned("dx", yours, heed_shape_of_tensor(x));
     if (!grade_equal(yours, right) && x->ndim <= 2) {
         grade_show_tensor("x", x, NULL);
         grade_show_tensor("y = softmax(x)", y, NULL);
@@ -160,35 +182,66 @@ static heed_tensor *checked(heed_tensor *const *inputs, void *dim)
     return my_softmax(inputs[0], *(int *)dim);
 }
 
-static void check(heed_tensor *x, int dim, heed_tensor *g)
-{
-    grade_compare("y", heed_detach(my_softmax(x, dim)), heed_softmax(x, dim), NULL,
-                  "The forward was given and right; something has changed it.");
-    heed_tensor *yours = gradient(my_softmax, x, dim, g);
-    grade_returned("dx", yours, heed_shape_of_tensor(x));
-    compare(yours, x, dim, g);
-}
-
-static void find_graph(heed_observer *self, const heed_derivative *derivative)
+static void begin_graph(heed_observer *self, heed_tensor *node, heed_tensor *g)
 {
     struct backward_call *call = self->context;
+    (void)g;
+    call->inside = node == call->y;
+}
+
+static void end_graph(heed_observer *self, const heed_derivative *derivative)
+{
+    struct backward_call *call = self->context;
+    heed_tensor *dx = derivative->grads[0];
     if (derivative->node == call->y) {
-        call->graph = derivative->grads[0] != NULL && derivative->grads[0]->requires_grad;
+        call->inside = false;
+        call->empty = dx == NULL;
+        call->graph = dx != NULL && dx->requires_grad;
+        call->is_cut = dx != NULL && !call->graph && call->last != NULL &&
+                       grade_equal(dx, heed_detach(call->last));
+        heed_release(call->last);
+        call->last = NULL;
     }
 }
 
-/* Whether backward's result can be differentiated. That of loops over numbers cannot. */
-static bool has_graph(heed_tensor *x, int dim)
+/* What backward does for a second derivative. The result of loops over numbers has no graph. */
+static struct backward_call for_second(heed_tensor *x, int dim)
 {
     heed_tensor *leaf = heed_set_requires_grad(heed_clone(x), true), *dx = NULL;
     heed_tensor *g = heed_set_requires_grad(heed_randn_like(x), true);
     heed_tensor *y = my_softmax(leaf, dim);
     struct backward_call call = {.y = y};
-    heed_observer observer = {.context = &call, .derivative = find_graph};
+    heed_observer observer = {.context = &call,
+                              .gradient = begin_graph,
+                              .result = in_backward,
+                              .derivative = end_graph};
     heed_observer_add(&observer);
     heed_grad(heed_sum(heed_mul(g, y)), &leaf, 1, &dx, true);
     heed_observer_remove(&observer);
-    return call.graph;
+    return call;
+}
+
+static void check_begun(heed_tensor *x, int dim)
+{
+    const struct backward_call call = for_second(x, dim);
+    heed_error();
+    if (call.empty && call.calls > 0) {
+        grade_fail("v->grads[0] is still NULL when backward returns, though your code computes "
+                   "something. The gradient of x belongs there.");
+    }
+    if (call.empty) {
+        grade_nothing("v->grads[0] is NULL when backward returns.");
+    }
+}
+
+static void check(heed_tensor *x, int dim, heed_tensor *g)
+{
+    grade_compare("y", heed_detach(my_softmax(x, dim)), heed_softmax(x, dim), NULL,
+                  "The forward was given and right; something has changed it.");
+    check_begun(x, dim);
+    heed_tensor *yours = gradient(my_softmax, x, dim, g);
+    grade_returned("dx", yours, heed_shape_of_tensor(x));
+    compare(yours, x, dim, g);
 }
 
 /* The derivatives of dx by x and by g. A graph that lacks one of them is silently wrong. */
@@ -197,7 +250,13 @@ static void check_second(heed_tensor *x, int dim)
     heed_tensor *leaf = heed_set_requires_grad(heed_clone(x), true);
     heed_gradcheck_report report = {0};
     const heed_gradcheck_options options = {.report = &report};
-    if (heed_size(x, dim) > 1 && has_graph(x, dim) &&
+    const struct backward_call call = for_second(x, dim);
+    if (call.is_cut) {
+        grade_fail("dx is right, but it is cut out of the graph of its derivative. heed_detach "
+                   "does that, and a second derivative (heed_grad with create_graph) goes through "
+                   "dx.");
+    }
+    if (heed_size(x, dim) > 1 && call.graph &&
         heed_gradgradcheck_with(checked, &dim, &leaf, 1, options) != HEED_OK) {
         grade_fail("dx is right, but what Heed computes as the derivative of dx is not: your code "
                    "treats %s as a constant. heed_detach cuts it out of the graph, and a second "

@@ -49,6 +49,9 @@ def explain(x, y, dim):
     if len(x) == 1 and 0 < y[0, 0] == y[0, -1] < inf and x[0, 0] >= 1000:
         fail(f"Scores that differ get the same share. If you cut off what is too large for exp, {x[0, 0]:g} and {x[0, 1]:g} become "
              "the same number. Subtract one number from all scores instead: their differences stay.")
+    right = torch.softmax(x, dim)
+    if near(y, torch.softmax(-x, dim)).all():
+        fail("That is softmax of -x: the lowest score gets the largest share. A sign is wrong in an exponent.")
     if near(y, torch.softmax(x, 1 - dim)).all():
         fail("Your shares run along the other dim. dim 1 is along a row, dim 0 along a column.")
     if nan.any() and most < -700 and len(x) == 1:
@@ -74,6 +77,10 @@ def explain(x, y, dim):
         if math.isinf(own) or (own == 0 and abs(largest) > 700):
             fail(f"{lines} {i} sums to {own:g}: its largest score is {largest:g}, and exp of that is {'infinite' if largest > 0 else 0}. "
                  f"{which}")
+        for power, where in ((-largest, "in the numerator, but not in the sum"), (largest, "in the sum, but not in the numerator")):
+            if abs(power) < 700 and not is_near(own, 1) and near(y, right * math.exp(power)).select(1 - dim, i).all():
+                fail(f"{lines} {i} sums to {own:.6g} = exp({power:g}), and should sum to 1. Its largest score, {largest:g}, is "
+                     f"subtracted {where}: it has to be subtracted from all scores, in the numerator and in the sum.")
         if not is_near(own, 1):
             fail(f"{lines} {i} sums to {own:.6g}, and should sum to 1.")
     fail("The shares sum to 1, but they are not exp(x) divided by the sum of exp(x).")

@@ -133,6 +133,11 @@ def compare(s, yours):
                        "three dims. Which dim has the keys?")
         s.add(torch.softmax(masked, 0), along_first)
         s.add(torch.softmax(masked, 0).nan_to_num(0), along_first)
+    twice = ("softmax is applied twice: the second one takes shares for scores. They lie between 0 and 1, so it makes them nearly "
+             "equal.")
+    s.add(torch.softmax(torch.softmax(s.x, -1).masked_fill(s.hidden, -inf), -1), twice)
+    s.add(torch.softmax(torch.softmax(masked, -1), -1), twice)
+    s.add(torch.softmax(torch.softmax(masked, -1).masked_fill(s.hidden, -inf), -1), twice)
     s.add(masked, "Your result has masked scores, which are not shares yet.")
     show("scores", first_wrong(s.x, yours, right))
     low = s.x.min().item() < -1000  # weights are 0 or 1, of many mistakes
@@ -192,6 +197,8 @@ def check_padded(padded_weights, x, lengths):
     s.add_mask(keys < x.size(2) - length, "You hide the first keys. Padding is at the end: sequence b has the keys 0 to "
                "lengths[b] - 1.")
     s.add_mask(keys >= lengths[0], "All sequences get the length of the first one. lengths has one for each.")
+    s.add_mask((keys > queries).expand_as(padding | (keys > queries)), "That is the causal mask: the lengths are not used. Here a "
+               "query may see later tokens, but no padding.")
     s.add_mask(padding | (keys > queries), "You hide later tokens, too. padded_weights hides padding alone.")
     s.add_mask(keys >= lengths.max(), "Your mask hides what is beyond the longest sequence, in all of them. Shorter ones have "
                "more padding.")
