@@ -41,6 +41,14 @@ for cc in gcc clang; do
     expect 0 "Nothing is written yet" make CC=$cc task1
     expect 0 "" make -s CC=$cc tasks
     check [ "$(grep -c 'not begun$' "$scratch/out")" -eq "$tasks" ]
+    printf 'broken\n' >> task2_scores.c
+    sed 's|    /\* your code \*/|    if (dim == 0) y[0] = x[0] / (rows + columns);|' \
+        "$root/examples/tasks/task1_softmax.c" > task1_softmax.c
+    expect 0 "" make -s CC=$cc tasks
+    check [ "$(grep -c 'not begun$' "$scratch/out")" -eq $((tasks - 2)) ]
+    has "1  softmax along a dim *not yet right" "$scratch/out"
+    has "2  task2_scores.c *does not compile" "$scratch/out"
+    expect 2 "Your code does not compile: task2_scores.c, line" make CC=$cc task2
     cp "$root"/examples/tasks/solutions/*.c .
     expect 0 "" make -s CC=$cc tasks
     check [ "$(grep -c '  done$' "$scratch/out")" -eq "$tasks" ]

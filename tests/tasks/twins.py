@@ -65,6 +65,7 @@ DIFFERENT = {
         "linear_forward: x (1, 2, 4, 3) must end in in_features, 6. Each": "Each",
     },
     8: {
+        "(int)0.5 is in C": "int(0.5) is",
         "heed_cross_entropy": "torch.nn.functional.cross_entropy",
         "heed_optimizer_step": "step of torch.optim.sgd",
         "heed_grad": "torch.autograd.grad",

@@ -10,7 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* SECONDS of processor time for each case; WAITING is on the clock, for code that does not compute */
+/* SECONDS of processor time for each case; WAITING is on the clock, for code that does not compute
+ */
 enum { SECONDS = 3, WAITING = 30, MOST_OUTPUT = 1000000, SHOWN = 10 };
 enum { GUARD = 64, MOST_ARRAYS = 32, TEXT = 400 };
 enum { DONE, WRONG, NOT_BEGUN, ASAN_EXIT = 86 };
@@ -20,7 +21,7 @@ enum { DONE, WRONG, NOT_BEGUN, ASAN_EXIT = 86 };
 static char current[TEXT]; /* the text of the case */
 static int cases;
 static bool numbered; /* whether `current` is a case */
-static int messages; /* a pipe to the parent: "c" and the text of a case, "d" and their number */
+static int messages;  /* a pipe to the parent: "c" and the text of a case, "d" and their number */
 
 static void tell(char kind, const char *text)
 {
@@ -92,14 +93,9 @@ _Noreturn void grade_fail(const char *format, ...)
     end(WRONG);
 }
 
-_Noreturn void grade_not_begun(void)
+_Noreturn void grade_not_begun(const char *seen)
 {
-    grade_nothing("");
-}
-
-_Noreturn void grade_nothing(const char *seen)
-{
-    printf("\n  %s%sNothing is written yet: put your code where the file says so.\n", seen, *seen != '\0' ? " " : "");
+    printf("\n  %s Nothing is written yet: put your code where the file says so.\n", seen);
     end(NOT_BEGUN);
 }
 
@@ -204,7 +200,7 @@ void grade_answered(const char *what, const heed_tensor *yours)
     if (yours == NULL) {
         char seen[TEXT];
         snprintf(seen, sizeof seen, "%s is NULL.", what);
-        grade_nothing(seen);
+        grade_not_begun(seen);
     }
     if (yours->references <= 0) { /* a freed handle keeps its fields until it is used again */
         grade_fail(
@@ -409,8 +405,7 @@ static void explain_report(FILE *errors)
             snprintf(place, sizeof place, "%s", strstr(line, file) + 1);
         }
     }
-    const char *why =
-        found < REPORTS ? reports[found].sentence : "uses memory that is not its own";
+    const char *why = found < REPORTS ? reports[found].sentence : "uses memory that is not its own";
     printf("  Your code %s%s\n", why, strchr(".?", why[strlen(why) - 1]) != NULL ? "" : ".");
     if (place[0] != '\0') {
         printf("  It happens in %s", place);

@@ -35,11 +35,9 @@ void grade_about(const char *what);
 /* The case fails; says why, and what to do. Ends the process. */
 _Noreturn void grade_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Nothing has been written into the gap yet. Ends the process. */
-_Noreturn void grade_not_begun(void);
-
-/* The same; `seen` is a sentence on what shows it. */
-_Noreturn void grade_nothing(const char *seen);
+/* Nothing has been written into the gap yet; `seen` is a sentence on what shows it. Ends the
+ * process. */
+_Noreturn void grade_not_begun(const char *seen);
 
 /* The same for a task without gaps; `what` says all. */
 _Noreturn void grade_unchanged_file(const char *what);

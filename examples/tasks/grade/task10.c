@@ -372,8 +372,8 @@ static bool explain_sums(heed_tensor *weights, char *text, size_t size)
     return false;
 }
 
-static void explain(int which, const input *in, heed_tensor *weights, const result *yours, const result *right,
-                    bool printed, verdict *v)
+static void explain(int which, const input *in, heed_tensor *weights, const result *yours,
+                    const result *right, bool printed, verdict *v)
 {
     static const char *const leaves[] = {"x", "W_q.weight", "W_k.weight", "W_v.weight",
                                          "W_o.weight"};
@@ -524,8 +524,9 @@ static void grade(void)
         wrong = v[i].right || other ? wrong : i;
     }
     if (given == CLASSES) {
-        grade_unchanged_file("All five classes compute what they did before. Change a line in each; "
-                             "its symptom tells which.");
+        grade_unchanged_file(
+            "All five classes compute what they did before. Change a line in each; "
+            "its symptom tells which.");
     }
     if (right == CLASSES) {
         return;

@@ -167,7 +167,8 @@ static void compare(struct sought *s, heed_tensor *yours)
     static const char *const twice =
         "softmax is applied twice: the second one takes shares for scores. They lie between 0 and "
         "1, so it makes them nearly equal.";
-    heed_tensor *shares = heed_softmax(s->x, -1), *hidden = hide(s->x, s->hidden, -(double)INFINITY);
+    heed_tensor *shares = heed_softmax(s->x, -1),
+                *hidden = hide(s->x, s->hidden, -(double)INFINITY);
     add(s, heed_softmax(hide(shares, s->hidden, -(double)INFINITY), -1), twice);
     add(s, heed_softmax(heed_softmax(hidden, -1), -1), twice);
     add(s, heed_softmax(hide(heed_softmax(hidden, -1), s->hidden, -(double)INFINITY), -1), twice);
@@ -378,7 +379,7 @@ static void grade(void)
     const bool padded = padded_weights(score, heed_ones(HEED_SHAPE(1), HEED_I64)) != NULL ||
                         heed_error() != HEED_OK;
     if (!causal && !padded) {
-        grade_nothing("Both functions return NULL.");
+        grade_not_begun("Both functions return NULL.");
     }
     if (causal) {
         check_all_causal();

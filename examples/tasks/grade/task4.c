@@ -427,7 +427,7 @@ static void grade(void)
 {
     grade_case("self_attention_new(2, 0, 1), x (1, 2)");
     if (is_empty()) {
-        grade_nothing("The class has no layer, and self_attention_forward returns NULL.");
+        grade_not_begun("The class has no layer, and self_attention_forward returns NULL.");
     }
     check_given();
     check_random();

@@ -21,12 +21,12 @@ typedef heed_tensor *softmax_function(heed_tensor *x, int dim);
 /* A call of backward, for the node y. */
 struct backward_call {
     heed_tensor *y, *y_before, *g_before;
-    bool graph; /* its result can be differentiated */
-    bool inside;         /* backward runs */
-    int calls;           /* of operations, in backward; seen under create_graph alone */
-    heed_tensor *last;   /* result of an operation of backward in the graph */
-    bool empty;          /* dx is NULL */
-    bool is_cut;         /* dx has the numbers of `last`, and not its graph */
+    bool graph;        /* its result can be differentiated */
+    bool inside;       /* backward runs */
+    int calls;         /* of operations, in backward; seen under create_graph alone */
+    heed_tensor *last; /* result of an operation of backward in the graph */
+    bool empty;        /* dx is NULL */
+    bool is_cut;       /* dx has the numbers of `last`, and not its graph */
 };
 
 static void before_backward(heed_observer *self, heed_tensor *node, heed_tensor *g)
@@ -211,10 +211,8 @@ static struct backward_call for_second(heed_tensor *x, int dim)
     heed_tensor *g = heed_set_requires_grad(heed_randn_like(x), true);
     heed_tensor *y = my_softmax(leaf, dim);
     struct backward_call call = {.y = y};
-    heed_observer observer = {.context = &call,
-                              .gradient = begin_graph,
-                              .result = in_backward,
-                              .derivative = end_graph};
+    heed_observer observer = {
+        .context = &call, .gradient = begin_graph, .result = in_backward, .derivative = end_graph};
     heed_observer_add(&observer);
     heed_grad(heed_sum(heed_mul(g, y)), &leaf, 1, &dx, true);
     heed_observer_remove(&observer);
@@ -230,7 +228,7 @@ static void check_begun(heed_tensor *x, int dim)
                    "something. The gradient of x belongs there.");
     }
     if (call.empty) {
-        grade_nothing("v->grads[0] is NULL when backward returns.");
+        grade_not_begun("v->grads[0] is NULL when backward returns.");
     }
 }
 

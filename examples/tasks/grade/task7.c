@@ -212,7 +212,7 @@ static void compare(const struct head *h, heed_tensor *dy, const struct gradient
     for (int i = 0; i < 3; i++) {
         if (field(yours, i) == NULL) {
             if (yours->W_q == NULL && yours->W_k == NULL && yours->W_v == NULL) {
-                grade_nothing("dW_q, dW_k and dW_v are NULL.");
+                grade_not_begun("dW_q, dW_k and dW_v are NULL.");
             }
             grade_fail("%s is still NULL.%s", names[i],
                        i == 0 ? " Begin with it: it is the shortest way." : " dW_v is right.");

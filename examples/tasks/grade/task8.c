@@ -97,8 +97,11 @@ static void compare_loss(heed_tensor *yours, heed_tensor *logits, heed_tensor *t
     if (!grade_equal(yours, right)) {
         grade_show_tensor("logits", logits, NULL);
     }
-    const char *otherwise = "The loss of a row is -log of the target's share; with a single row "
-                            "you can follow it by hand.";
+    const char *otherwise =
+        n == 1 ? "The loss of a row is -log of the target's share; with a single row you can "
+                 "follow it by hand."
+               : "The loss of a row is -log of the target's share, and the mean of these is "
+                 "wanted. A single row was right.";
     if (isnan(mine)) {
         otherwise =
             "The loss is NaN: exp of a logit of 1000 is infinite, and inf / inf or inf - inf is "
@@ -107,6 +110,9 @@ static void compare_loss(heed_tensor *yours, heed_tensor *logits, heed_tensor *t
         otherwise = "The loss is infinite. Either an exp is, as exp(1000) is more than a double "
                     "holds; or the log of a share or a sum that has become 0. The log of a share "
                     "can be computed without the share.";
+    } else if (mine == 0 && n > 1) {
+        otherwise = "The loss is 0. If you divide integers: in C, 1 / 2 is 0, and heed_size gives "
+                    "an integer.";
     } else if (expected > 40 && mine < expected / 2) {
         otherwise = "The loss is too small: a share was limited from below, or a small number "
                     "added to it, so that its log is finite. The loss then stops growing, and the "
@@ -273,11 +279,14 @@ static void compare_step_loss(double yours, double expected, const struct model 
          "own."},
         {loss_of(after, first, last), "That is the loss after the step. The one before it is "
                                       "wanted, whose gradient you have followed."},
+        {heed_scalar(trunc(expected), HEED_F64),
+         "That is the loss without its fraction. An int holds whole numbers alone."},
         {NULL, NULL}};
     grade_compare("the loss that training_step returns", heed_scalar(yours, HEED_F64),
                   heed_scalar(expected, HEED_F64), mistakes,
-                  "cross_entropy is right, so it is the logits and targets that differ. Write down "
-                  "which words it reads, and which it is to say.");
+                  "cross_entropy is right, but this is not the loss of all places before the step. "
+                  "Write down which words the model reads, which it is to say, and when a weight "
+                  "changes.");
 }
 
 /* The sum of a * b. */
@@ -308,7 +317,8 @@ static void compare_weights(const struct model *yours, const struct model *befor
     if (unchanged == WEIGHTS) {
         grade_fail("The weights have gradients, but none has changed. Is the update made before "
                    "backward, or after the gradients were set to 0? Or does it compute new "
-                   "tensors, as heed_sub does, and leave those of the model as they are?");
+                   "tensors, as heed_sub does, and leave those of the model as they are? Or is the "
+                   "step 0, as (int)0.5 is in C?");
     }
     const double batch = (double)heed_size(text, 0);
     const double targets = batch * (double)(heed_size(text, 1) - 1);
@@ -396,6 +406,16 @@ static void check_errors(const struct model *m)
     grade_no_error();
 }
 
+/* No weight has changed, and none has a gradient. */
+static bool is_untouched(const struct model *m, const struct model *before)
+{
+    bool same = true;
+    for (int i = 0; i < WEIGHTS; i++) {
+        same = same && m->weights[i]->grad == NULL && heed_equal(m->weights[i], before->weights[i]);
+    }
+    return same;
+}
+
 static void check_step(struct model *m, struct reference *right, heed_tensor *text, double lr)
 {
     const struct model before = copy_of(m), had = *m;
@@ -408,6 +428,9 @@ static void check_step(struct model *m, struct reference *right, heed_tensor *te
     const double expected = reference_step(right, text, lr);
     if (isnan(loss) && m->weights[OUTPUT]->grad == NULL) {
         grade_fail("cross_entropy is right. training_step is not written yet.");
+    }
+    if (loss == 0 && is_untouched(m, &before)) {
+        grade_fail("training_step returns 0 and has changed no weight: does it do anything yet?");
     }
     HEED_SCOPE_NO_GRAD(scope);
     compare_step_loss(loss, expected, &before, &right->model, text, lr);
@@ -481,7 +504,7 @@ static void check_begun(void)
         heed_error() == HEED_OK) {
         struct model m = new_model();
         if (isnan(training_step(&m, text_of(0, 1), 0.1)) && heed_error() == HEED_OK) {
-            grade_not_begun();
+            grade_not_begun("Both functions are empty.");
         }
     }
 }

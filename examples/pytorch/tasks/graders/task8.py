@@ -232,10 +232,11 @@ def compare_step_loss(yours, right, before, after, text, lr):
          "Only the last place is in the loss. With a causal mask, each place is an exercise of its own."),
         (loss_of(after, first, last),
          "That is the loss after the step. The one before it is wanted, whose gradient you have followed."),
+        (right.trunc(), "That is the loss without its fraction. An int holds whole numbers alone."),
     )
     compare("the loss that training_step returns", yours, right, mistakes,
-            "cross_entropy is right, so it is the logits and targets that differ. Write down which words it reads, and "
-            "which it is to say.")
+            "cross_entropy is right, but this is not the loss of all places before the step. Write down which words the model "
+            "reads, which it is to say, and when a weight changes.")
 
 
 def compare_weights(yours, before, right, lr, text):
@@ -247,7 +248,7 @@ def compare_weights(yours, before, right, lr, text):
     if unchanged:
         fail("The weights have gradients, but none has changed. Is the update made before backward, or after the gradients "
              "were set to 0? Or does it compute new tensors, as w - lr * w.grad does, and leave those of the model as they "
-             "are?")
+             "are? Or is the step 0, as int(0.5) is?")
     batch, targets = len(text), text[:, 1:].numel()
     for name, w in before.named_parameters():
         g = right.grads[name]
