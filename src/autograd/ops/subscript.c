@@ -132,7 +132,8 @@ heed_tensor *heed_index(heed_tensor *x, const char *text)
             dim++;
             from++;
         } else if (p.start < -x->shape[from] || p.start >= x->shape[from]) {
-            REFUSE(HEED_ERR_INDEX, start, "index %lld is outside dim %d", (long long)p.start, from);
+            REFUSE(HEED_ERR_INDEX, start, "index %.*s is outside dim %d",
+                   (int)strspn(start, " -0123456789"), start, from);
         } else {
             y = heed_select(y, dim, p.start);
             from++;
