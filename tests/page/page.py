@@ -15,6 +15,7 @@ import os
 import random
 import re
 import struct
+import subprocess
 import sys
 import time
 
@@ -33,7 +34,8 @@ from browser import check_axe, skip, start
 from firefox import Firefox, find as find_firefox
 from helpers import TABS, engine, half_a_unit, number, open_page, set_state, show
 
-FIRST_NUMBER, ALL_STEPS = 1.0, 15.0  # seconds
+FIRST_NUMBER = 1.0  # seconds
+ALL_STEPS = 12       # times of a program without a browser, which draws nothing
 
 # The tutorial's example in PyTorch, and the derivatives of loss: nn.Linear(2, 2, bias=False) for W_q, W_k and W_v
 # after torch.manual_seed(42), then everything in float64; F.softmax(q @ k.T / 2**0.5, 1) @ v;
@@ -114,7 +116,15 @@ def check_opening(driver, path):
 
 # ---- training ----
 
-def check_training(page, hashes):
+def native_seconds(path):
+    """What 2,000 steps take without a browser, now: other programs may run."""
+    began = time.time()
+    program = os.path.join(os.path.dirname(path), "..", "page_hash")
+    subprocess.run([program, "2000", "1"], check=True, stdout=subprocess.DEVNULL, env=os.environ | {"HEED_ISA": "baseline"})
+    return time.time() - began
+
+
+def check_training(page, path, hashes):
     """2,000 steps in time; the hash of 500 is that without a browser; every step can be reached again."""
     page.find("#tab-training").click()
     began = time.time()
@@ -128,12 +138,14 @@ def check_training(page, hashes):
     page.wait("page.run.step === 0")
     page.run("document.querySelector('#train-speed').value = 0")
     page.run("document.querySelector('#train-speed').dispatchEvent(new Event('change'))")
+    native = native_seconds(path)
     began = time.time()
     page.find("#train-play").click()
-    page.wait("page.run.step === 2000 && !page.run.playing", seconds=60)
+    page.wait("page.run.step === 2000 && !page.run.playing", seconds=120)
     seconds = time.time() - began
-    print(f"2,000 steps: {seconds:.1f} s; limit {ALL_STEPS} s")
-    assert seconds <= ALL_STEPS, seconds
+    native = (native + native_seconds(path)) / 2
+    print(f"2,000 steps: {seconds:.1f} s; without a browser {native:.1f} s; limit {ALL_STEPS} times")
+    assert seconds <= ALL_STEPS * native, (seconds, native)
     assert page.run("page.run.losses.length") == 2000
     last = page.run("page.run.measures.get(2000)")
     assert last["score"]["accuracy"] == 1 and last["score"]["attention"] > 0.9, last["score"]
@@ -610,7 +622,7 @@ def main():
     try:
         check_opening(driver, path)
         page = open_page(driver, path)
-        check_training(page, hashes)
+        check_training(page, path, hashes)
         check_training_controls(page)
         check_class(page, False, PLAIN, PLAIN_GRADIENTS)
         check_class(page, True, MASKED, MASKED_GRADIENTS)
