@@ -87,10 +87,10 @@ class MultiHead(Attention):
                             later tokens)
           values     WRONG  replacing tokens: row 0 sees token 1, which is blocked (10 such
                             pairs, all of them later tokens)
-          order      -      needs two tokens, no mask and no positions
-          equal      WRONG  equal tokens do not give what one of them gives: the weights of a
-                            row do not sum to 1 (softmax over another dim, a mask after the
-                            softmax, or no softmax)
+          order      -      needs two tokens and no mask, or three and positions
+          equal      WRONG  equal tokens do not give what one of them gives: see reach; or
+                            the weights of a row do not sum to 1 (softmax over another dim, a
+                            mask after it, none, or a factor of T)
           length     WRONG  the first rows of T = 1 differ from those of T = 8: outputs depend
                             on the length (a scale, a mask aligned to the end, positions counted
                             from the end)
