@@ -357,6 +357,12 @@ def check_layout(driver, path):
                     return width > 1 && e.textContent !== "" && !e.closest(".unseen") && (left < -0.5 || right > innerWidth + 0.5);
                 }).map((e) => e.textContent)""")
                 assert cut == [] and page.run("document.documentElement.scrollWidth <= innerWidth"), (width, language, fragment, cut)
+                if width == 390 and "onward=1" in fragment:
+                    low, top, names = page.run("""[document.querySelector(".places-said").getBoundingClientRect().bottom,
+                        document.querySelector("#panel-onward .story-nav").getBoundingClientRect().top,
+                        [...document.querySelectorAll(".places-name")].map((e) => getComputedStyle(e)).map((e) => e.position + e.zIndex + e.backgroundColor)]""")
+                    assert low <= top, (language, "the bar covers the sentence", low, top)
+                    assert all(re.fullmatch(r"relative2rgb\(.*\)", name) for name in names), ("the line crosses a name", names)
                 outside, covered = page.run(DRAWN)
                 assert outside == [] and covered == [], (width, language, fragment, outside, covered)
                 if width == 1366:
