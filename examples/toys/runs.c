@@ -161,7 +161,8 @@ static bool read_results(char *cells, toys_record *record)
     for (int i = 0; i < 10; i++) {
         char *end, *cell = take_cell(&cells);
         x[i] = strtod(cell, &end);
-        if (*cell == '\0' || *end != '\0') {
+        const bool fits = i > 2 || (x[i] >= -1 && x[i] <= 0x1p53); /* seed, steps, learned_at */
+        if (*cell == '\0' || *end != '\0' || !fits) {
             return false;
         }
     }

@@ -200,7 +200,7 @@ refuse "--input: recall has no token 'x'" recall --steps 0 --attention --input "
 refuse "cannot read none: No such file" table none
 refuse "$scratch/results: not written by --csv" table "$scratch/results"
 refuse "/dev/null: no lines of --csv" table /dev/null
-for edit in '2s/,16,/,x,/' '2s/,[^,]*$//' '2s/$/,1/' '2s/copy/cpoy/'; do
+for edit in '2s/,16,/,x,/' '2s/,[^,]*$//' '2s/$/,1/' '2s/copy/cpoy/' '2s/[^,]*\(\(,[^,]*\)\{9\}\)$/nan\1/'; do
     sed "$edit" "$scratch/one" > "$scratch/damaged"
     refuse "$scratch/damaged: line 2 is damaged" table "$scratch/damaged"
 done
