@@ -371,7 +371,7 @@ static heed_text why(const check *c, const heed_gradcheck_report *report, double
                  report->left, report->right, x);
     } else if (report->verdict == HEED_GRADCHECK_WRONG) {
         snprintf(text.text, sizeof text.text,
-                 "wrong: the quotient converges to %#.5g, the gradient is %#.5g (%s%s)",
+                 "wrong: the quotient converges to %#.5g, the gradient is %#.5g (%.30s%s)",
                  report->limit, report->analytic, factor.text, patterns[report->pattern]);
     } else {
         snprintf(text.text, sizeof text.text,
