@@ -18,6 +18,7 @@ done
 
 # shellcheck disable=SC2016
 grep -v '^#' $list | sed "s#@#$scratch#g" | xargs -d '\n' -n 1 -P "$(nproc)" sh -c '
-    said=$(valgrind -q --leak-check=full --error-exitcode=3 "$build"/$0 2>&1 > /dev/null) ||
+    eval "set -- $0" # words in quotes are one argument
+    said=$(valgrind -q --leak-check=full --error-exitcode=3 "$build/$@" 2>&1 > /dev/null) ||
         { printf "%s\n" "$said" "valgrind: $0"; exit 1; }'
 echo "valgrind: $(grep -vc '^#' $list) commands without errors or leaks"
