@@ -369,7 +369,7 @@ if script -qec true /dev/null > /dev/null 2>&1 < /dev/null; then
         > "$scratch/terminal" < /dev/null
     has "$(printf '\r')\[[=>].*/40  loss .*left$escape\[K" "$scratch/terminal"
     has "${escape}\[Jstep 40/40  loss .*  val_loss .* tokens/s" "$scratch/terminal"
-    script -qec "$gpt eval $model --text $text" /dev/null > "$scratch/terminal" < /dev/null
+    TERM=xterm script -qec "$gpt eval $model --text $text" /dev/null > "$scratch/terminal" < /dev/null
     has "${escape}\[Jbatch .*  loss .* tokens/s" "$scratch/terminal"
     has "^bits per byte" "$scratch/terminal"
     script -qec "$gpt sample --load $scratch/byte --length 9" /dev/null > "$scratch/terminal" < /dev/null
