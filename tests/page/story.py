@@ -697,8 +697,10 @@ def check_words(driver, path):
                9: [(".story-choice", 0), (".story-switch", 0), (".story-choice", 1), (".story-choice", 3), (".story-choice", 2)]}
     most = {}
     for language in LANGUAGES:
+        page = opened(driver, path, 1, f"&lang={language}")
         for screen in range(1, 10):
-            page = opened(driver, path, screen, f"&lang={language}")
+            driver.execute_script("page.setState({ story: arguments[0] })", screen)
+            rest(page)
             if screen in (5, 7, 8):
                 page.wait("document.querySelectorAll('.story-arc').length === 11", seconds=60)
                 rest(page)
