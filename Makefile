@@ -130,19 +130,18 @@ OBJECTS := $(KERNELS) $(SOURCES:%.c=$(BUILD)/%.o)
 LIBRARY := $(BUILD)/libheed.a
 $(OBJECTS): CFLAGS_ += $(PIC)
 
-# In examples/ each file is a program, and so is each folder with a main.c; its other files are its parts.
-# Folders without a main.c contain parts shared by all folder programs. The tests are linked with all parts.
+# In examples/ each file is a program, and so is each folder with a main.c, there and in examples/lab; its other files
+# are its parts. lab/common is shared by the programs of the lab. The tests are linked with all parts.
 # train_mpi and toys_mpi need MPI; only `make mpi` builds them. The page is built by `make page`, and tasks have a Makefile
 # of their own.
-FOLDERS      := $(patsubst examples/%/main.c,%,$(wildcard examples/*/main.c))
-COMMON       := $(filter-out $(FOLDERS) page tasks,$(patsubst examples/%/,%,$(sort $(dir $(wildcard examples/*/*.c)))))
+FOLDERS      := $(patsubst examples/%/main.c,%,$(wildcard examples/*/main.c examples/lab/*/main.c))
 EXAMPLES     := $(patsubst examples/%.c,$(BUILD)/%,$(filter-out %_mpi.c,$(wildcard examples/*.c))) \
-                $(FOLDERS:%=$(BUILD)/%)
+                $(addprefix $(BUILD)/,$(notdir $(FOLDERS)))
 parts         = $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/main.c,$(wildcard examples/$(1)/*.c)))
-COMMON_PARTS := $(foreach f,$(COMMON),$(call parts,$(f)))
+COMMON_PARTS := $(call parts,lab/common)
 PART_OBJECTS := $(foreach f,$(FOLDERS),$(call parts,$(f))) $(COMMON_PARTS)
 # What the page takes from the program gpt: models in files.
-PAGE_OF_GPT  := $(patsubst %,$(BUILD)/examples/gpt/%.o,checkpoint options tokenizer bpe)
+PAGE_OF_GPT  := $(patsubst %,$(BUILD)/examples/lab/gpt/%.o,checkpoint options tokenizer bpe)
 PAGE_PARTS   := $(filter-out %/browser_file.o,$(call parts,page)) $(PAGE_OF_GPT)
 LESSONS      := $(filter $(BUILD)/lesson%,$(EXAMPLES))
 
@@ -214,7 +213,7 @@ toys: $(BUILD)/toys
 	@echo "$(BUILD)/toys.html is the page of the last run; docs/toys.md says more"
 
 toys-results: $(BUILD)/toys
-	sh examples/toys/results.sh $(BUILD)
+	sh examples/lab/toys/results.sh $(BUILD)
 
 # The tasks of examples/tasks; HINT=1 or HINT=2 adds hints.
 TASKS := $(addprefix task,1 2 3 4 5 6 7 8 9 10)
@@ -244,7 +243,7 @@ $(BUILD)/%: $(BUILD)/examples/%.o $(LIBRARY)
 	$(LINK) $^ -o $@ $(LDLIBS_)
 
 define folder_rule
-$(BUILD)/$(1): $(BUILD)/examples/$(1)/main.o $(call parts,$(1)) $(COMMON_PARTS) $(LIBRARY)
+$(BUILD)/$(notdir $(1)): $(BUILD)/examples/$(1)/main.o $(call parts,$(1)) $(COMMON_PARTS) $(LIBRARY)
 	$$(call step,link $$@)
 	$$(LINK) $$^ -o $$@ $$(LDLIBS_)
 endef
@@ -262,7 +261,7 @@ $(BUILD)/train_mpi: examples/train_mpi.c $(LIBRARY)
 	$(call step,mpicc $<)
 	$(MPICC) $(CFLAGS_) $(LDFLAGS) $< $(LIBRARY) -o $@ $(LDLIBS_)
 
-$(BUILD)/toys_mpi: examples/toys_mpi.c $(call parts,toys) $(COMMON_PARTS) $(LIBRARY)
+$(BUILD)/toys_mpi: examples/lab/toys_mpi.c $(call parts,lab/toys) $(COMMON_PARTS) $(LIBRARY)
 	$(call step,mpicc $<)
 	$(MPICC) $(CFLAGS_) $(LDFLAGS) $(filter-out %.h,$^) -o $@ $(LDLIBS_)
 
@@ -283,7 +282,7 @@ $(CHOOSING:%.c=$(BUILD)/kernels/$(1)/%.o): $(BUILD)/kernels/$(1)/%.o: %.c
 	$$(call step,cc $$< ($(1)))
 	$$(CC) $$(CFLAGS_) $$(call isas,$(1)) -c $$< -o $$@
 
-$(BUILD)/demo_$(1): $(BUILD)/examples/next_token/main.o $(call parts,next_token) $(COMMON_PARTS) \
+$(BUILD)/demo_$(1): $(BUILD)/examples/lab/next_token/main.o $(call parts,lab/next_token) $(COMMON_PARTS) \
         $(filter $(patsubst %,$(BUILD)/kernels/%,$(1)/% baseline/I64/% baseline/BOOL/%),$(KERNELS)) \
         $(CHOOSING:%.c=$(BUILD)/kernels/$(1)/%.o) $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(CHOOSING),$(SOURCES)))
 	$$(call step,link $$@)
@@ -327,12 +326,12 @@ $(BUILD)/story.bin: $(BUILD)/page_train
 	$(call step,train $@)
 	HEED_ISA=baseline $< $@
 
-$(BUILD)/page_train: $(BUILD)/examples/page/train/main.o $(PAGE_PARTS) $(call parts,next_token) $(COMMON_PARTS) $(LIBRARY)
+$(BUILD)/page_train: $(BUILD)/examples/page/train/main.o $(PAGE_PARTS) $(call parts,lab/next_token) $(COMMON_PARTS) $(LIBRARY)
 	$(call step,link $@)
 	$(LINK) $^ -o $@ $(LDLIBS_)
 
 # What the story must show (tests/page/page.sh).
-$(BUILD)/page_story: $(BUILD)/tests/page/story.o $(PAGE_PARTS) $(call parts,next_token) $(COMMON_PARTS) $(LIBRARY)
+$(BUILD)/page_story: $(BUILD)/tests/page/story.o $(PAGE_PARTS) $(call parts,lab/next_token) $(COMMON_PARTS) $(LIBRARY)
 	$(call step,link $@)
 	$(LINK) $^ -o $@ $(LDLIBS_)
 
@@ -355,13 +354,13 @@ $(BUILD)/page_logits: $(BUILD)/tests/page/logits.o $(PAGE_OF_GPT) $(COMMON_PARTS
 	$(LINK) $^ -o $@ $(LDLIBS_)
 
 # STANDALONE_WASM: without JavaScript of emscripten's.
-$(BUILD)/engine.wasm: $(call parts,page) $(PAGE_OF_GPT) $(filter-out %/setup.o,$(call parts,next_token)) \
-        $(foreach f,vocabulary text flags console,$(BUILD)/examples/common/$(f).o) $(LIBRARY)
+$(BUILD)/engine.wasm: $(call parts,page) $(PAGE_OF_GPT) $(filter-out %/setup.o,$(call parts,lab/next_token)) \
+        $(foreach f,vocabulary text flags console,$(BUILD)/examples/lab/common/$(f).o) $(LIBRARY)
 	$(call step,link $@)
 	$(LINK) $^ -sSTANDALONE_WASM --no-entry -sALLOW_MEMORY_GROWTH -o $@
 
 # The hash that the page must show after as many steps (tests/page/page.sh).
-$(BUILD)/page_hash: $(BUILD)/tests/page/hash.o $(PAGE_PARTS) $(call parts,next_token) $(COMMON_PARTS) $(LIBRARY)
+$(BUILD)/page_hash: $(BUILD)/tests/page/hash.o $(PAGE_PARTS) $(call parts,lab/next_token) $(COMMON_PARTS) $(LIBRARY)
 	$(call step,link $@)
 	$(LINK) $^ -o $@ $(LDLIBS_)
 
@@ -418,7 +417,7 @@ CPP_TESTS := cpp_c++17 cpp_c++20 cpp_c++2b $(foreach t,operation toy,$(t)_c++17 
 STRICT   := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
 CXX_LINK = $(CXX) -std=$(1) -Isrc -I. $(OPTIMISE) $(SYMBOLS) $(STRICT) $(WERROR) $(EXTRA) $(CPPFLAGS) $(CXXFLAGS) $(LDFLAGS)
 define cpp_rule
-$(BUILD)/%_$(1): tests/package/%.cpp src/heed.hpp $(BUILD)/examples/next_token/toy_language.o $(LIBRARY)
+$(BUILD)/%_$(1): tests/package/%.cpp src/heed.hpp $(BUILD)/examples/lab/next_token/toy_language.o $(LIBRARY)
 	$$(call step,c++ $$< ($(1)))
 	$$(call CXX_LINK,$(1)) $$(filter-out %.hpp,$$^) -o $$@ $$(LDLIBS_)
 endef
@@ -470,7 +469,7 @@ check-oom: oom-programs
 
 oom-programs:
 	@$(MAKE) --no-print-directory BUILD=$(OOM) EXTRA="$(EXTRA) -DHEED_SYSTEM_ALLOCATOR" \
-	    $(addprefix $(OOM)/,$(FOLDERS) starve fail_alloc.so)
+	    $(addprefix $(OOM)/,$(notdir $(FOLDERS)) starve fail_alloc.so)
 
 $(BUILD)/starve: tests/oom/programs/starve.c
 	$(call step,cc $<)
@@ -575,7 +574,7 @@ check-differential: torch shared
 
 # The programs are named bench_...; bench/README.md describes what they measure and how.
 HEED_BENCH    := $(patsubst %.c,$(BUILD)/%.o,$(wildcard bench/heed/*.c)) $(BUILD)/bench/serve.o \
-                 $(call parts,toys) $(COMMON_PARTS)
+                 $(call parts,lab/toys) $(COMMON_PARTS)
 MACHINE_FLAGS  = -O3 -ffp-contract=fast $(foreach f,-march=$(MACHINE) -mprefer-vector-width=512,\
                      $(shell $(CC) $(f) -E -x c /dev/null > /dev/null 2>&1 && echo $(f)))
 

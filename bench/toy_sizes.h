@@ -3,7 +3,7 @@
 #ifndef BENCH_TOY_SIZES_H
 #define BENCH_TOY_SIZES_H
 
-#include "examples/toys/task.h"
+#include "examples/lab/toys/task.h"
 
 struct toy_size {
     const char *name;

@@ -4,7 +4,7 @@
 
 #include "bench/heed/workloads.h"
 #include "bench/toy_sizes.h"
-#include "examples/toys/model.h"
+#include "examples/lab/toys/model.h"
 
 /* W1: 5 tokens, d_model 2, masked self-attention, a Linear. */
 struct w1 {

@@ -90,7 +90,7 @@ static void open_model(const char *path)
     }
 }
 
-/* Errors of examples/next_token/model.c begin with next_token's flag for the file. */
+/* Errors of examples/lab/next_token/model.c begin with next_token's flag for the file. */
 static void drop_flag(void)
 {
     static const char flag[] = "--load: ";

@@ -4,7 +4,7 @@
 #ifndef HEED_PAGE_FORWARD_H
 #define HEED_PAGE_FORWARD_H
 
-#include "examples/next_token/model.h"
+#include "examples/lab/next_token/model.h"
 
 /* Mistakes to try; a bit set. NO_ZERO_GRAD and LR_100 concern training (run.c), the three after
  * them networks of several heads. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "examples/gpt/checkpoint.h"
+#include "examples/lab/gpt/checkpoint.h"
 #include "examples/page/parts.h"
 
 enum { MOST_LAYERS = 24, MOST_WIDTH = 1024, MOST_NUMBERS = 20000000 };

@@ -171,7 +171,7 @@ function model({ heads, masked, has, tokens }) {
   const lr = has("LR_100") ? "100 * 0.02" : "0.02";
   const attended = several ? "projected" : "attention_scores";
   const last = Array.from({ length: heads }, (_, i) => `attention_scores@${i}`);
-  const result = [...headClass(masked, has, '#include "examples/next_token/model.h"', heads), blank];
+  const result = [...headClass(masked, has, '#include "examples/lab/next_token/model.h"', heads), blank];
   if (several) {
     result.push(
       context("class MultiHead(nn.Module):", null),

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "examples/next_token/toy.h"
+#include "examples/lab/next_token/toy.h"
 #include "examples/page/engine.h"
 #include "examples/page/forward.h"
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "examples/common/text.h"
+#include "examples/lab/common/text.h"
 #include "examples/page/parts.h"
 #include "examples/page/story_heads.h"
 #include "examples/page/story_reader.h"

@@ -1,4 +1,4 @@
-"""The model of examples/next_token in PyTorch: the same modules, names, order and numbers.
+"""The model of examples/lab/next_token in PyTorch: the same modules, names, order and numbers.
 
 Created after torch.manual_seed(seed), it has the initial weights of next_token --seed.
 """
@@ -80,7 +80,7 @@ def save(model, about, path):
     save_file(model.state_dict(), path, metadata=about)
 
 
-# ---- tokens, split as in examples/common/text.c ----
+# ---- tokens, split as in examples/lab/common/text.c ----
 
 BLANK = "\x01-\x09\x0b-\x20\x7f-\xa0\u1680\u2000-\u200b\u2028-\u202f\u205f-\u2064\u3000\ufeff"
 MARK = (r"!-/:-@[-\^`{-~" "\xa1-\xa9\xab-\xb1\xb4\xb6-\xb8\xbb\xbf\xd7\xf7\u2010-\u2027\u2030-\u205e\u20a0-\u20cf"

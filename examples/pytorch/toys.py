@@ -15,7 +15,7 @@ from torch.nn import functional as F
 UNSCORED, TEST_SEEDS = -100, 1000000007
 
 
-# ---- tasks: (inputs, targets), as in examples/toys/TASK.c ----
+# ---- tasks: (inputs, targets), as in examples/lab/toys/TASK.c ----
 
 def numbers(below, *shape):
     return torch.randint(0, below, (math.prod(shape),)).reshape(shape)

@@ -2,7 +2,7 @@
 #ifndef HEED_TESTS_GPT_OPTIONS_H
 #define HEED_TESTS_GPT_OPTIONS_H
 
-#include "examples/gpt/train.h"
+#include "examples/lab/gpt/train.h"
 
 /* small_gpt: a run on this text with a model of one layer. */
 static inline gpt_train_options small_gpt(const char *text, int heads, int width, int context,

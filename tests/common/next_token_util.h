@@ -2,7 +2,7 @@
 #ifndef HEED_TESTS_NEXT_TOKEN_UTIL_H
 #define HEED_TESTS_NEXT_TOKEN_UTIL_H
 
-#include "examples/next_token/setup.h"
+#include "examples/lab/next_token/setup.h"
 #include "tests/common/test_util.h"
 
 enum { MOST_ARGUMENTS = 12 };

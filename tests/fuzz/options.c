@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "examples/gpt/options.h"
-#include "examples/next_token/setup.h"
+#include "examples/lab/gpt/options.h"
+#include "examples/lab/next_token/setup.h"
 #include "tests/fuzz/common/fuzz.h"
 
 /* The first byte chooses the program; the arguments follow, one per line. */

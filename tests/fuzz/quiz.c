@@ -2,7 +2,7 @@
  * within its text. */
 #include <string.h>
 
-#include "examples/gpt/quiz.h"
+#include "examples/lab/gpt/quiz.h"
 #include "tests/fuzz/common/fuzz.h"
 
 /* The file; its length chooses the level of the tokenizer. */

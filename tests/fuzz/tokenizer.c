@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "examples/gpt/tokenizer.h"
+#include "examples/lab/gpt/tokenizer.h"
 #include "tests/fuzz/common/fuzz.h"
 
 /* The first byte: 's' and the next three letters for saved tokens, others for a text; the second

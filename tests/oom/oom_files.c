@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "examples/gpt/corpus.h"
+#include "examples/lab/gpt/corpus.h"
 #include "tests/common/gpt_files_util.h"
 
 static uint64_t hash_of_state(void *module, uint64_t sum)

@@ -1,10 +1,10 @@
-// A module defined in C++ learns the toy language, as in examples/next_token.
+// A module defined in C++ learns the toy language, as in examples/lab/next_token.
 #include <cstdio>
 
 #include "heed.hpp"
 
 extern "C" {
-#include "examples/next_token/toy_language.h"
+#include "examples/lab/next_token/toy_language.h"
 }
 
 namespace

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "examples/gpt/checkpoint.h"
+#include "examples/lab/gpt/checkpoint.h"
 
 int main(int argc, char **argv)
 {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "examples/gpt/bpe.h"
+#include "examples/lab/gpt/bpe.h"
 #include "tests/common/test_util.h"
 
 /* ---- learning ---- */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "examples/stories/grammar.h"
+#include "examples/lab/stories/grammar.h"
 #include "tests/common/test_util.h"
 
 struct drawn {

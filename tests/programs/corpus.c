@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "examples/gpt/corpus.h"
+#include "examples/lab/gpt/corpus.h"
 #include "tests/common/files_util.h"
 
 /* Opens a file of this test with these bytes. */

@@ -7,9 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "examples/common/console.h"
-#include "examples/common/figure.h"
-#include "examples/common/run_log.h"
+#include "examples/lab/common/console.h"
+#include "examples/lab/common/figure.h"
+#include "examples/lab/common/run_log.h"
 #include "tests/common/next_token_util.h"
 
 /* ---- figures ---- */

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "examples/common/console.h"
-#include "examples/common/flags.h"
+#include "examples/lab/common/console.h"
+#include "examples/lab/common/flags.h"
 #include "tests/common/test_util.h"
 
 /* Two subcommands that share some flags; each has its own table, struct and defaults. */

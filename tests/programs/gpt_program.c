@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "examples/gpt/sample.h"
-#include "examples/gpt/train.h"
+#include "examples/lab/gpt/sample.h"
+#include "examples/lab/gpt/train.h"
 #include "tests/common/files_util.h"
 
 /* ---- settings ---- */

@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "examples/common/preflight.h"
-#include "examples/next_token/setup.h"
-#include "examples/next_token/write.h"
+#include "examples/lab/common/preflight.h"
+#include "examples/lab/next_token/setup.h"
+#include "examples/lab/next_token/write.h"
 #include "tests/common/next_token_util.h"
 
 /* ---- training ---- */

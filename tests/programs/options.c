@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "examples/next_token/setup.h"
+#include "examples/lab/next_token/setup.h"
 #include "tests/common/next_token_util.h"
 
 typedef struct arguments {

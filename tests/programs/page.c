@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "examples/next_token/setup.h"
+#include "examples/lab/next_token/setup.h"
 #include "examples/page/engine.h"
 #include "examples/page/forward.h"
 #include "tests/oom/oom.h"

@@ -1,11 +1,11 @@
-/* Quizzes of examples/gpt: what is refused, what guessers reach, the score of a bigram model whose
- * probabilities are computed here too, and that asking leaves a training run unchanged. */
+/* Quizzes of examples/lab/gpt: what is refused, what guessers reach, the score of a bigram model
+ * whose probabilities are computed here too, and that asking leaves a training run unchanged. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "examples/gpt/quiz.h"
+#include "examples/lab/gpt/quiz.h"
 #include "tests/common/files_util.h"
 #include "tests/common/gpt_options.h"
 

@@ -9,9 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "examples/common/report.h"
-#include "examples/common/report_file.h"
-#include "examples/gpt/train.h"
+#include "examples/lab/common/report.h"
+#include "examples/lab/common/report_file.h"
+#include "examples/lab/gpt/train.h"
 #include "tests/common/files_util.h"
 
 enum { TOKENS = 3 };

@@ -1,10 +1,10 @@
-/* The stories of examples/stories, read again as text: a reader that does not know the grammar's
- * tables follows the events, and checks every answer and every pronoun. */
+/* The stories of examples/lab/stories, read again as text: a reader that does not know the
+ * grammar's tables follows the events, and checks every answer and every pronoun. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "examples/stories/grammar.h"
+#include "examples/lab/stories/grammar.h"
 #include "tests/common/test_util.h"
 
 static const char *const girls[] = {"Ann", "Eva", "Mia"}, *const boys[] = {"Ben", "Dan", "Leo"};

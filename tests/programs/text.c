@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "examples/common/vocabulary.h"
+#include "examples/lab/common/vocabulary.h"
 #include "tests/common/test_util.h"
 
 /* ---- UTF-8 ---- */

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "examples/gpt/tokenizer.h"
+#include "examples/lab/gpt/tokenizer.h"
 #include "tests/common/test_util.h"
 
 static tokenizer of_text(token_level level, const char *text, int64_t size)

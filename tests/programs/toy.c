@@ -1,7 +1,7 @@
 /* The toy next-token task: attention must learn to look from *it* back at its subject. */
 #include <math.h>
 
-#include "examples/next_token/setup.h"
+#include "examples/lab/next_token/setup.h"
 #include "tests/common/test_util.h"
 
 static toy_language language; /* too large for a stack */

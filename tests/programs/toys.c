@@ -1,13 +1,13 @@
-/* The tasks of examples/toys: each generator's answers are found again from its inputs, the best
- * losses are compared with those of a search over all sequences, and runs do not depend on how many
- * are made at a time. */
+/* The tasks of examples/lab/toys: each generator's answers are found again from its inputs, the
+ * best losses are compared with those of a search over all sequences, and runs do not depend on how
+ * many are made at a time. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "examples/toys/inside.h"
-#include "examples/toys/runs.h"
+#include "examples/lab/toys/inside.h"
+#include "examples/lab/toys/runs.h"
 #include "tests/common/test_util.h"
 
 static toys_settings settings_of(const toys_task *task, const char *name, const char *value)

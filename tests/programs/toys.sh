@@ -157,7 +157,7 @@ has "^curve	learned	1	1 [0-9.]* 2 " "$scratch/two.html" # the page is continued
 
 made=$scratch/made
 for name in first again; do
-    QUICK=1 sh examples/toys/results.sh "$build" "$made" > "$scratch/out" 2> "$scratch/err" || {
+    QUICK=1 sh examples/lab/toys/results.sh "$build" "$made" > "$scratch/out" 2> "$scratch/err" || {
         cat "$scratch/err"
         exit 1
     }

@@ -23,7 +23,7 @@ same() {
 same share-line LIGHT DARK
 same share LIGHT_PALE DARK_PALE
 
-for file in src/tools/plot/plot_svg.c examples/common/report_page.c; do
+for file in src/tools/plot/plot_svg.c examples/lab/common/report_page.c; do
     grep -q 'HEED_SHARE_' "$file" || fail "$file draws percentages without shares.h"
 done
 grep -qF "heed-heat{color:$(color LIGHT)}" docs/pictures/next_token.svg || fail "docs/pictures: make pictures"

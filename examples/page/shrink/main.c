@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "examples/gpt/checkpoint.h"
+#include "examples/lab/gpt/checkpoint.h"
 
 enum { KEPT_BITS = 8 };
 

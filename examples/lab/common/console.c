@@ -1,0 +1,210 @@
+/* Standard streams: keeps them open, flushes them, and replaces bytes that could control a
+ * terminal. Also catches the signals that ask the program to end. */
+#include "examples/lab/common/console.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "examples/lab/common/text.h"
+#include "heed.h"
+
+/* ---- standard streams ---- */
+
+static const char *called = ""; /* argv[0] */
+
+static void reader_left(int number)
+{
+    (void)number;
+    _exit(EXIT_SUCCESS);
+}
+
+/* The placeholders are opened in the wrong direction, so that using a closed stream still fails. */
+void console_begin(const char *name)
+{
+    called = name != NULL ? name : "";
+    for (int fd = 0; fd <= 2; fd++) {
+        if (fcntl(fd, F_GETFD) < 0) {
+            open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY); /* takes the lowest free number */
+        }
+    }
+    signal(SIGPIPE, reader_left);
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+bool console_version(int argc, char **argv)
+{
+    const bool wanted = argc > 1 && strcmp(argv[1], "--version") == 0;
+    if (wanted) {
+        puts(heed_build_info().text);
+    }
+    return wanted;
+}
+
+void console_put_help(FILE *stream, const char *program, const char *text)
+{
+    const char *slash = strrchr(called, '/'), *name = slash != NULL ? slash + 1 : called;
+    const size_t length = strlen(program);
+    while (*text != '\0') {
+        const size_t indent = strncmp(text, "usage: ", 7) == 0 ? 7 : strspn(text, " ");
+        const size_t line = strcspn(text, "\n") + (strchr(text, '\n') != NULL);
+        const char *word = text + indent, *rest = text;
+        if (*name != '\0' && strncmp(word, program, length) == 0 && word[length] == ' ') {
+            fprintf(stream, "%.*s%s", (int)indent, text, name);
+            rest = word + length;
+        }
+        text += line;
+        fwrite(rest, 1, (size_t)(text - rest), stream);
+    }
+}
+
+static int output_error; /* errno of the first write that failed */
+
+void console_put(FILE *stream, const char *bytes, size_t length, bool terminal)
+{
+    for (size_t at = 0; at < length;) {
+        uint32_t code;
+        const size_t step = utf8_next(bytes + at, length - at, &code); /* code 0: not UTF-8 */
+        const bool control =
+            (code < ' ' && code != '\n' && code != '\t') || (code >= 0x7F && code < 0xA0);
+        if (terminal && control) {
+            fputc('?', stream);
+        } else {
+            fwrite(bytes + at, 1, step, stream);
+        }
+        at += step;
+    }
+}
+
+static void put_quoted(FILE *stream, const char *text)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                "%+,-./:=@_";
+    if (*text != '\0' && text[strspn(text, plain)] == '\0') {
+        fputs(text, stream);
+        return;
+    }
+    fputc('\'', stream);
+    for (; *text != '\0'; text++) {
+        if (*text == '\'') {
+            fputs("'\\''", stream);
+        } else {
+            fputc(*text, stream);
+        }
+    }
+    fputc('\'', stream);
+}
+
+void console_put_command(FILE *stream)
+{
+    put_quoted(stream, called);
+}
+
+void console_put_argument(FILE *stream, const char *argument)
+{
+    fputc(' ', stream);
+    put_quoted(stream, argument);
+}
+
+/* `error` is the errno of an earlier write, which may have failed. */
+static bool flush_after(int error)
+{
+    errno = error;
+    if (output_error == 0 && (fflush(stdout) != 0 || ferror(stdout))) {
+        output_error = errno != 0 ? errno : EIO;
+    }
+    return output_error == 0;
+}
+
+bool console_flush(void)
+{
+    return flush_after(0);
+}
+
+/* Control characters are masked, because file names may contain them. An out-of-memory error is
+ * printed without the operation's name and the library's advice, which mean nothing to a user. */
+static void put_error(const char *program, const char *needs_less)
+{
+    const bool memory = heed_error() == HEED_ERR_MEMORY;
+    const char *message = heed_error_message(), *way_out = memory ? strstr(message, "; ") : NULL;
+    const char *lack = memory ? strstr(message, "out of memory") : NULL;
+    fprintf(stderr, "%s: ", program);
+    for (const char *c = lack != NULL ? lack : message; *c != '\0' && c != way_out; c++) {
+        fputc((unsigned char)*c < ' ' || *c == 0x7F ? '?' : *c, stderr);
+    }
+    if (memory && needs_less != NULL) {
+        fprintf(stderr, "; reduce %s", needs_less);
+    }
+}
+
+int console_complain(const char *program, const char *needs_less, int status)
+{
+    put_error(program, needs_less);
+    fputc('\n', stderr);
+    return status;
+}
+
+int console_misused(const char *program, const char *command)
+{
+    put_error(program, NULL);
+    fputs("; try ", stderr);
+    console_put_command(stderr);
+    fprintf(stderr, "%s%s --help\n", command != NULL ? " " : "", command != NULL ? command : "");
+    return 2;
+}
+
+void console_drawn(void)
+{
+    if (!flush_after(errno) && heed_error_pending() == HEED_ERR_FILE) {
+        heed_error();
+    }
+}
+
+int console_finish(const char *program)
+{
+    if (console_flush() || output_error == EPIPE) {
+        return EXIT_SUCCESS;
+    }
+    fprintf(stderr, "%s: standard output: %s\n", program, strerror(output_error));
+    return EXIT_FAILURE;
+}
+
+/* ---- time ---- */
+
+double console_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* ---- Ctrl-C ---- */
+
+static volatile sig_atomic_t caught;
+
+static void note_signal(int number)
+{
+    caught = number;
+}
+
+void interrupt_catch(void)
+{
+    struct sigaction action = {.sa_handler = note_signal,
+                               .sa_flags = SA_RESTART | (int)SA_RESETHAND};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    struct sigaction old;
+    if (sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler != SIG_IGN) { /* nohup ignores it */
+        sigaction(SIGHUP, &action, NULL);
+    }
+}
+
+bool interrupted(void)
+{
+    return caught != 0;
+}

@@ -1,0 +1,359 @@
+/* Reads the command line and prints the help from one table of flags. */
+#include "examples/lab/common/flags.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LONGEST_NAME = 20 }; /* longer names do not widen the help's left column */
+
+/* ---- names ---- */
+
+flag_name flags_name(const flag_row *f)
+{
+    flag_name name;
+    snprintf(name.text, sizeof name.text, "--%s", f->name);
+    for (char *at = name.text; (at = strchr(at, '_')) != NULL;) {
+        *at = '-';
+    }
+    return name;
+}
+
+/* The flag that `argument` names, alone or before a '='; NULL: none. *value: the text after '='. */
+static const flag_row *find(const flag_table *table, const char *argument, const char **value)
+{
+    const size_t length = strcspn(argument, "=");
+    for (int i = 0; i < table->count; i++) {
+        const flag_name name = flags_name(&table->flags[i]);
+        if (strlen(name.text) == length && strncmp(argument, name.text, length) == 0) {
+            *value = argument[length] == '=' ? argument + length + 1 : NULL;
+            return &table->flags[i];
+        }
+    }
+    return NULL;
+}
+
+static bool *given_of(const flag_row *f, void *options)
+{
+    return (bool *)((char *)options + f->given);
+}
+
+/* The next field for an argument without a flag. */
+static const flag_row *find_bare(const flag_table *table, void *options)
+{
+    for (int i = 0; i < table->count; i++) {
+        if (table->flags[i].kind == FLAG_BARE && !*given_of(&table->flags[i], options)) {
+            return &table->flags[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- values ---- */
+
+/* A decimal number with nothing after it. */
+static bool read_number(const flag_row *f, const char *text, int64_t *whole, double *real)
+{
+    const char *const characters = f->kind == FLAG_WHOLE ? "+-0123456789" : "+-.0123456789eE";
+    char *end = NULL;
+    errno = 0;
+    if (*text == '\0' || text[strspn(text, characters)] != '\0') {
+        return false;
+    }
+    if (f->kind == FLAG_WHOLE) {
+        *whole = strtoll(text, &end, 10);
+        *real = (double)*whole;
+    } else {
+        *real = strtod(text, &end);
+        errno = isfinite(*real) && (*real != 0 || f->kind != FLAG_ABOVE) ? 0 : errno;
+    }
+    return errno == 0 && *end == '\0' && *real <= f->high &&
+           (f->kind == FLAG_ABOVE ? *real > f->low : *real >= f->low);
+}
+
+/* The index of `text` in a list such as "char|word"; -1: not in the list. */
+static int place_in(const char *list, const char *text)
+{
+    const size_t length = strlen(text);
+    for (int place = 0;; place++) {
+        const size_t item = strcspn(list, "|");
+        if (item == length && strncmp(list, text, length) == 0) {
+            return place;
+        }
+        if (list[item] == '\0') {
+            return -1;
+        }
+        list += item + 1;
+    }
+}
+
+static bool is_number(const flag_row *f)
+{
+    return f->kind == FLAG_WHOLE || f->kind == FLAG_REAL || f->kind == FLAG_ABOVE;
+}
+
+/* The values that a flag takes: "a whole number from 1 to 16". */
+static void describe_range(const flag_row *f, char *text, size_t size)
+{
+    if (f->kind == FLAG_WHOLE && f->high > 1e15) {
+        snprintf(text, size, "a whole number from %.0f to %lld", f->low, (long long)INT64_MAX);
+    } else if (f->kind == FLAG_WHOLE) {
+        snprintf(text, size, "a whole number from %.0f to %.0f", f->low, f->high);
+    } else if (f->kind == FLAG_CHOICE) {
+        snprintf(text, size, "one of %s", f->value);
+    } else {
+        snprintf(text, size, "a number %s %.10g%s %.10g", f->kind == FLAG_ABOVE ? "above" : "from",
+                 f->low, f->kind == FLAG_ABOVE ? ", at most" : " to", f->high);
+    }
+}
+
+static void set(void *options, const flag_row *f, const char *text, int64_t whole, double real)
+{
+    char *field = (char *)options + f->offset;
+    switch (f->kind) {
+    case FLAG_STRING:
+    case FLAG_BARE:
+        memcpy(field, &text, sizeof text);
+        break;
+    case FLAG_CHOICE:
+    case FLAG_WHOLE:
+        memcpy(field, &whole, sizeof whole);
+        break;
+    case FLAG_REAL:
+    case FLAG_ABOVE:
+        memcpy(field, &real, sizeof real);
+        break;
+    case FLAG_SWITCH:
+        *(bool *)field = whole != 0;
+        break;
+    }
+}
+
+static void read_value(void *options, const flag_row *f, const char *text)
+{
+    int64_t whole = f->kind == FLAG_SWITCH;
+    double real = 0;
+    bool fits = true;
+    if (f->kind == FLAG_CHOICE) {
+        whole = place_in(f->value, text);
+        fits = whole >= 0;
+    } else if (is_number(f)) {
+        fits = read_number(f, text, &whole, &real);
+    }
+    if (*text == '\0' && strcmp(f->value, "FILE") == 0) {
+        heed_fail(HEED_ERR_VALUE, "%s: the file name is empty", flags_name(f).text);
+        return;
+    }
+    if (!fits) {
+        char range[96];
+        describe_range(f, range, sizeof range);
+        const bool digits = f->kind == FLAG_WHOLE && strpbrk(text, ".eE") != NULL; /* 1.0, 1e3 */
+        heed_fail(HEED_ERR_VALUE, "%s: '%s' is not %s%s", flags_name(f).text, text, range,
+                  digits ? ", written in digits" : "");
+        return;
+    }
+    set(options, f, text, whole, real);
+    *given_of(f, options) = true;
+}
+
+/* ---- settings in files ---- */
+
+/* The text of a choice. */
+static void put_choice(const flag_row *f, int64_t place, flag_value *value)
+{
+    const char *item = f->value;
+    while (place-- > 0) {
+        item += strcspn(item, "|") + 1;
+    }
+    snprintf(value->text, sizeof value->text, "%.*s", (int)strcspn(item, "|"), item);
+}
+
+static flag_value text_of(const flag_row *f, const void *options, const char *format)
+{
+    const char *field = (const char *)options + f->offset;
+    flag_value value = {""};
+    int64_t whole = 0;
+    double real = 0;
+    if (f->kind == FLAG_SWITCH) {
+        strcpy(value.text, *(const bool *)field ? "true" : "false");
+    } else if (f->kind == FLAG_REAL || f->kind == FLAG_ABOVE) {
+        memcpy(&real, field, sizeof real);
+        snprintf(value.text, sizeof value.text, format, real);
+    } else if (f->kind == FLAG_WHOLE || f->kind == FLAG_CHOICE) {
+        memcpy(&whole, field, sizeof whole);
+        snprintf(value.text, sizeof value.text, "%lld", (long long)whole);
+        if (f->kind == FLAG_CHOICE) {
+            put_choice(f, whole, &value);
+        }
+    }
+    return value;
+}
+
+flag_value flags_text(const flag_row *f, const void *options)
+{
+    return text_of(f, options, "%.17g");
+}
+
+flag_value flags_rounded(const flag_row *f, const void *options)
+{
+    return text_of(f, options, "%g");
+}
+
+heed_status flags_set(const flag_table *table, void *options, const char *name, const char *text)
+{
+    const flag_row *f = NULL;
+    for (int i = 0; i < table->count; i++) {
+        f = strcmp(table->flags[i].name, name) == 0 ? &table->flags[i] : f;
+    }
+    if (f == NULL) {
+        heed_fail(HEED_ERR_VALUE, "no flag is called %s", name);
+    } else if (f->kind != FLAG_SWITCH) {
+        read_value(options, f, text);
+    } else if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0) {
+        heed_fail(HEED_ERR_VALUE, "%s: '%s' is not true or false", flags_name(f).text, text);
+    } else {
+        set(options, f, NULL, *text == 't', 0);
+        *given_of(f, options) = true;
+    }
+    return heed_error_pending();
+}
+
+bool flags_given(const flag_row *f, const void *options)
+{
+    return *((const bool *)((const char *)options + f->given));
+}
+
+/* ---- the command line ---- */
+
+/* An argument that is not a flag. */
+static void read_bare(const flag_table *table, void *options, const char *argument)
+{
+    const flag_row *f = find_bare(table, options);
+    if (argument[0] == '-' && argument[1] != '\0') {
+        heed_fail(HEED_ERR_VALUE, "unknown flag %s", argument);
+    } else if (f == NULL) {
+        heed_fail(HEED_ERR_VALUE, "unexpected argument '%s'%s%s", argument,
+                  table->hint != NULL ? "; " : "", table->hint != NULL ? table->hint : "");
+    } else {
+        read_value(options, f, argument);
+    }
+}
+
+bool flags_read(const flag_table *table, void *options, int argc, char **argv)
+{
+    for (int i = 1; i < argc && !heed_error_pending(); i++) {
+        const char *value = NULL, *of_next;
+        const flag_row *f = find(table, argv[i], &value);
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            return true;
+        }
+        if (f == NULL) {
+            read_bare(table, options, argv[i]);
+        } else if (f->kind == FLAG_SWITCH && value != NULL) {
+            heed_fail(HEED_ERR_VALUE, "%s: takes no value", flags_name(f).text);
+        } else if (f->kind == FLAG_SWITCH) {
+            read_value(options, f, argv[i]);
+        } else if (value == NULL && (i + 1 == argc || find(table, argv[i + 1], &of_next) != NULL)) {
+            heed_fail(HEED_ERR_VALUE, "no value after %s", argv[i]);
+        } else {
+            read_value(options, f, value != NULL ? value : argv[++i]);
+        }
+    }
+    return false;
+}
+
+void flags_complete(const flag_table *table, void *options, int set_of_defaults)
+{
+    for (int i = 0; i < table->count; i++) {
+        const flag_row *f = &table->flags[i];
+        const double value = f->defaults[set_of_defaults];
+        if (!*given_of(f, options) && f->kind != FLAG_STRING && f->kind != FLAG_BARE &&
+            !isnan(value)) {
+            set(options, f, NULL, (int64_t)value, value);
+        }
+    }
+}
+
+/* ---- help ---- */
+
+/* "; default: toy 2000, char 3000, word 1000", or "; default: 32" if all are equal. */
+static void put_defaults(const flag_table *table, const flag_row *f, FILE *stream)
+{
+    int count = 1;
+    bool equal = true;
+    const char *before = "; default: ";
+    for (; table->sets != NULL && table->sets[count] != NULL; count++) {
+        equal = equal && f->defaults[count] == f->defaults[0];
+    }
+    for (int i = 0; i < (equal ? 1 : count); i++) {
+        if (!isnan(f->defaults[i])) {
+            fprintf(stream, "%s%s%s", before, equal ? "" : table->sets[i], equal ? "" : " ");
+            fprintf(stream, f->kind == FLAG_WHOLE ? "%.0f" : "%g", f->defaults[i]);
+            before = ", ";
+        }
+    }
+}
+
+static void name_and_value(const flag_row *f, char *text, size_t size)
+{
+    snprintf(text, size,
+             f->kind == FLAG_BARE ? "[%s] %s"
+             : *f->value != '\0'  ? "%s %s"
+                                  : "%s",
+             flags_name(f).text, f->value);
+}
+
+/* Names over LONGEST_NAME get a separate line. */
+static int column_width(const flag_table *table)
+{
+    char left[64];
+    int width = (int)strlen("--help");
+    for (int i = 0; i < table->count; i++) {
+        name_and_value(&table->flags[i], left, sizeof left);
+        const int length = (int)strlen(left);
+        width = length > width && length <= LONGEST_NAME ? length : width;
+    }
+    return width;
+}
+
+void flags_help(const flag_table *table, FILE *stream)
+{
+    char left[64], range[96];
+    const int width = column_width(table);
+    for (int i = 0; i < table->count; i++) {
+        const flag_row *f = &table->flags[i];
+        name_and_value(f, left, sizeof left);
+        if ((int)strlen(left) > width) {
+            fprintf(stream, "  %s\n", left);
+            *left = '\0';
+        }
+        fprintf(stream, "  %-*s  %s\n", width, left, f->help);
+        if (is_number(f)) {
+            describe_range(f, range, sizeof range);
+            fprintf(stream, "  %-*s    %s", width, "", range);
+            put_defaults(table, f, stream);
+            fputc('\n', stream);
+        }
+    }
+    fprintf(stream, "  %-*s  show this help\n", width, "--help");
+}
+
+/* ---- errors ---- */
+
+heed_status flags_blame(const char *flag, heed_status status)
+{
+    char message[8192];
+    const heed_status pending = heed_error_pending();
+    if (pending != HEED_OK && pending != HEED_ERR_MEMORY) {
+        heed_error();
+        snprintf(message, sizeof message, "%s", heed_error_message());
+        char *advice = strstr(message, "; ."); /* names an option in C */
+        if (advice != NULL) {
+            *advice = '\0';
+        }
+        const char *colon = strstr(message, ": ");
+        heed_fail(status, "%s: %s", flag, colon != NULL ? colon + 2 : message);
+    }
+    return heed_error_pending();
+}

@@ -1,0 +1,346 @@
+/* Texts: growable memory, UTF-8, files, and the splitting and joining of tokens. Memory comes from
+ * the library's allocator. Token ids are assigned by vocabulary.c and others. */
+#include "examples/lab/common/text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "heed.h"
+
+static const size_t most_bytes = (size_t)1 << 30;
+
+const char *text_level_name(text_level level)
+{
+    return level == TEXT_CHAR ? "char" : "word";
+}
+
+const char *text_token_name(text_level level)
+{
+    return level == TEXT_CHAR ? "character" : "word";
+}
+
+/* ---- memory that grows ---- */
+
+void *list_grow(void *items, size_t *capacity, size_t needed, size_t size)
+{
+    size_t grown = *capacity > 0 ? *capacity : 64;
+    while (grown < needed) {
+        grown *= 2;
+    }
+    if (grown == *capacity) {
+        return items;
+    }
+    void *moved = heed_realloc(items, grown * size);
+    *capacity = moved != NULL ? grown : *capacity;
+    return moved;
+}
+
+/* Ensures capacity for `more` bytes after the length. */
+static bool reserve(text_buffer *t, size_t more)
+{
+    char *bytes = list_grow(t->bytes, &t->capacity, t->length + more, 1);
+    t->bytes = bytes != NULL ? bytes : t->bytes;
+    return bytes != NULL;
+}
+
+void text_append(text_buffer *to, const char *bytes, size_t length)
+{
+    if (length > 0 && reserve(to, length)) {
+        memcpy(to->bytes + to->length, bytes, length);
+        to->length += length;
+    }
+}
+
+void text_free(text_buffer *t)
+{
+    heed_free(t->bytes);
+    *t = (text_buffer){.length = 0};
+}
+
+uint64_t text_hash(const char *bytes, size_t length)
+{
+    uint64_t hash = 0xCBF29CE484222325;
+    for (size_t i = 0; i < length; i++) {
+        hash = (hash ^ (unsigned char)bytes[i]) * 0x100000001B3;
+    }
+    return hash;
+}
+
+/* ---- UTF-8 ---- */
+
+/* The length of a character from its first byte; 0 for a byte that cannot begin one. */
+static int length_by_first(unsigned char first)
+{
+    return first < 0x80                     ? 1
+           : first >= 0xC2 && first <= 0xDF ? 2
+           : first >= 0xE0 && first <= 0xEF ? 3
+           : first >= 0xF0 && first <= 0xF4 ? 4
+                                            : 0;
+}
+
+static bool continues(char byte)
+{
+    return ((unsigned char)byte & 0xC0) == 0x80;
+}
+
+int utf8_length(const char *bytes, size_t left, uint32_t *code)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000}; /* code point for each length */
+    const unsigned char first = left > 0 ? (unsigned char)bytes[0] : 0xFF;
+    const int length = length_by_first(first);
+    if (length == 0 || (size_t)length > left) {
+        return 0;
+    }
+    uint32_t value = length == 1 ? first : first & (0x7Fu >> length);
+    for (int i = 1; i < length; i++) {
+        if (!continues(bytes[i])) {
+            return 0;
+        }
+        value = value << 6 | ((unsigned char)bytes[i] & 0x3F);
+    }
+    if (value < least[length] || value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF)) {
+        return 0; /* overlong, too large, or half of a UTF-16 surrogate pair */
+    }
+    *code = value;
+    return length;
+}
+
+size_t utf8_next(const char *bytes, size_t left, uint32_t *code)
+{
+    *code = 0;
+    const int length = utf8_length(bytes, left, code);
+    return length > 0 ? (size_t)length : 1;
+}
+
+size_t utf8_valid(const char *bytes, size_t length)
+{
+    size_t at = 0;
+    while (at < length && bytes[at] != '\0') {
+        uint32_t code;
+        const int step =
+            (unsigned char)bytes[at] < 0x80 ? 1 : utf8_length(bytes + at, length - at, &code);
+        if (step == 0) {
+            break;
+        }
+        at += (size_t)step;
+    }
+    return at;
+}
+
+size_t utf8_complete(const char *bytes, size_t length)
+{
+    for (size_t back = 1; back <= 3 && back <= length; back++) {
+        const char byte = bytes[length - back];
+        if (!continues(byte)) {
+            const int announced = length_by_first((unsigned char)byte);
+            return announced > (int)back ? length - back : length;
+        }
+    }
+    return length;
+}
+
+size_t utf8_write(uint32_t code, char bytes[4])
+{
+    static const unsigned char first[] = {0, 0, 0xC0, 0xE0, 0xF0}; /* high bits by length */
+    const int length = 1 + (code >= 0x80) + (code >= 0x800) + (code >= 0x10000);
+    for (int i = length - 1; i > 0; i--, code >>= 6) {
+        bytes[i] = (char)(0x80 | (code & 0x3F));
+    }
+    bytes[0] = (char)(first[length] | code);
+    return (size_t)length;
+}
+
+/* ---- files ---- */
+
+bool text_check(const char *name, const char *bytes, size_t length)
+{
+    const size_t at = utf8_valid(bytes, length);
+    if (at < length && bytes[at] == '\0') {
+        heed_fail(HEED_ERR_VALUE, "%s: not a text: a NUL byte at offset %zu", name, at);
+    } else if (at < length) {
+        heed_fail(HEED_ERR_VALUE, "%s: not UTF-8: byte 0x%02X at offset %zu", name,
+                  (unsigned char)bytes[at], at);
+    }
+    return at == length;
+}
+
+static void read_bytes(text_buffer *t, const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    size_t count = file != NULL;
+    while (count > 0 && t->length <= most_bytes && reserve(t, 1 << 16)) {
+        count = fread(t->bytes + t->length, 1, t->capacity - t->length, file);
+        t->length += count;
+    }
+    if (file == NULL || ferror(file)) {
+        heed_fail(HEED_ERR_VALUE, "cannot read %s: %s", path, strerror(errno));
+    } else if (t->length > most_bytes) {
+        heed_fail(HEED_ERR_VALUE, "%s: larger than 1 GiB", path);
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+}
+
+text_buffer text_read(const char *path)
+{
+    static const char mark[] = "\xEF\xBB\xBF";
+    text_buffer t = {.length = 0};
+    read_bytes(&t, path);
+    if (heed_error_pending() || !text_check(path, t.bytes, t.length)) {
+        text_free(&t);
+        return t;
+    }
+    size_t to = 0;
+    for (size_t i = t.length >= 3 && memcmp(t.bytes, mark, 3) == 0 ? 3 : 0; i < t.length; i++) {
+        if (t.bytes[i] != '\r' || i + 1 == t.length || t.bytes[i + 1] != '\n') {
+            t.bytes[to++] = t.bytes[i];
+        }
+    }
+    t.length = to;
+    if (to == 0) {
+        heed_fail(HEED_ERR_VALUE, "%s: empty", path);
+        text_free(&t);
+    }
+    return t;
+}
+
+/* ---- kinds of characters ---- */
+
+typedef enum kind { BLANK, LINE_END, LETTER, MARK } kind; /* digits and _ count as letters */
+
+typedef struct range {
+    uint32_t first, last;
+    kind kind;
+} range;
+
+/* Outside ASCII, everything else is a letter. */
+static const range others[] = {
+    {0x80, 0xA0, BLANK},     {0xA1, 0xA9, MARK},      {0xAB, 0xB1, MARK},
+    {0xB4, 0xB4, MARK},      {0xB6, 0xB8, MARK},      {0xBB, 0xBB, MARK},
+    {0xBF, 0xBF, MARK},      {0xD7, 0xD7, MARK},      {0xF7, 0xF7, MARK},
+    {0x1680, 0x1680, BLANK}, {0x2000, 0x200B, BLANK}, {0x2010, 0x2027, MARK},
+    {0x2028, 0x202F, BLANK}, {0x2030, 0x205E, MARK},  {0x205F, 0x2064, BLANK},
+    {0x20A0, 0x20CF, MARK},  {0x2190, 0x2BFF, MARK},  {0x3000, 0x3000, BLANK},
+    {0x3001, 0x3003, MARK},  {0x3008, 0x3020, MARK},  {0x30FB, 0x30FB, MARK},
+    {0xFEFF, 0xFEFF, BLANK}, {0xFF01, 0xFF0F, MARK},  {0xFF1A, 0xFF20, MARK},
+    {0xFF3B, 0xFF40, MARK},  {0xFF5B, 0xFF65, MARK},  {0x1F000, 0x1FAFF, MARK},
+};
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static kind kind_of(uint32_t code)
+{
+    if (code < 0x80) {
+        const char c = (char)code;
+        return c == '\n'                                ? LINE_END
+               : c <= ' ' || c == 0x7F                  ? BLANK
+               : is_digit(c) || c == '_'                ? LETTER
+               : (c | 0x20) >= 'a' && (c | 0x20) <= 'z' ? LETTER
+                                                        : MARK;
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (code >= others[i].first && code <= others[i].last) {
+            return others[i].kind;
+        }
+    }
+    return LETTER;
+}
+
+/* The kind of the character at `at`, and its length; BLANK and 0 past the end. */
+static kind kind_at(const char *bytes, size_t length, size_t at, size_t *step)
+{
+    uint32_t code = ' ';
+    *step = at < length ? (size_t)utf8_length(bytes + at, length - at, &code) : 0;
+    return kind_of(code);
+}
+
+/* ---- splitting ---- */
+
+/* The length of a mark inside a word: the apostrophe of "don't", the decimal point of "3.14". */
+static size_t link_at(const char *bytes, size_t length, size_t at)
+{
+    static const char curly[] = "\u2019";
+    size_t step = 0;
+    if (at >= length) {
+        return 0;
+    }
+    if (bytes[at] == '.' || bytes[at] == ',') {
+        return is_digit(bytes[at - 1]) && at + 1 < length && is_digit(bytes[at + 1]);
+    }
+    const size_t link = bytes[at] == '\''                                       ? 1
+                        : length - at >= 3 && memcmp(bytes + at, curly, 3) == 0 ? 3
+                                                                                : 0;
+    return link > 0 && kind_at(bytes, length, at + link, &step) == LETTER ? link : 0;
+}
+
+size_t text_next_token(text_level level, const char *bytes, size_t length, size_t at, size_t *start)
+{
+    size_t step = 0;
+    kind first = kind_at(bytes, length, at, &step);
+    while (level == TEXT_WORD && first == BLANK && step > 0) {
+        at += step;
+        first = kind_at(bytes, length, at, &step);
+    }
+    *start = at;
+    if (level == TEXT_CHAR || first != LETTER) {
+        return step;
+    }
+    do {
+        at += step;
+        at += link_at(bytes, length, at);
+    } while (kind_at(bytes, length, at, &step) == LETTER);
+    return at - *start;
+}
+
+/* ---- joining ---- */
+
+/* Marks without a blank before them, after them, or both. A blank precedes each mark in these
+ * lists, so that a search finds only whole marks. */
+static const char close_before[] =
+    " . , ; : ! ? ) ] } % … ’ ” » ‰ ° - / \\ – — ‑ @ ^ 、 。 ， ！ ？ ； ： ） 」 』 》 〉";
+static const char close_after[] =
+    " ( [ { $ £ € # “ ‘ „ « ¿ ¡ - / \\ – — ‑ @ ^ 、 。 ， ！ ？ ； ： （ 「 『 《 〈";
+static const char quotes[] = "\"'`"; /* alternately open and close */
+
+static bool is_among(const char *marks, const char *mark, size_t length)
+{
+    for (const char *at = marks; (at = strchr(at, ' ')) != NULL; at++) {
+        if (strncmp(at + 1, mark, length) == 0 && (at[1 + length] == ' ' || at[1 + length] == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void text_join(text_buffer *to, text_level level, text_joint *joint, const char *token)
+{
+    const size_t length = strlen(token);
+    size_t step;
+    const kind first = kind_at(token, length, 0, &step);
+    bool before = first == LINE_END, after = before; /* suppress the blank? */
+    if (level == TEXT_WORD && first == MARK) {
+        const char *quote = strchr(quotes, token[0]);
+        if (quote != NULL) {
+            const unsigned bit = 1u << (quote - quotes);
+            joint->quotes ^= bit;
+            after = (joint->quotes & bit) != 0;
+            before = !after;
+        } else {
+            before = is_among(close_before, token, length);
+            after = is_among(close_after, token, length);
+        }
+    }
+    if (first == LINE_END) {
+        joint->quotes = 0;
+    }
+    if (level == TEXT_WORD && !before && !joint->tight) {
+        text_append(to, " ", 1);
+    }
+    text_append(to, token, length);
+    joint->tight = after;
+}

@@ -1,0 +1,337 @@
+/* Checkpoints: creates models from settings, stores the record of a run as metadata of a
+ * safetensors file, and loads both from files and folders. The library stores the tensors. */
+#include "examples/lab/gpt/checkpoint.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- models ---- */
+
+struct heed_gpt *gpt_model_new(const gpt_train_options *s, int64_t tokens)
+{
+    static heed_activation_function *const activations[] = {
+        [GPT_GELU_TANH] = heed_gelu_tanh, [GPT_GELU] = heed_gelu, [GPT_RELU] = heed_relu};
+    return heed_gpt_new((heed_gpt_config){
+        .vocab_size = tokens,
+        .block_size = s->context,
+        .n_layer = (int)s->n_layer,
+        .n_head = (int)s->n_head,
+        .n_embd = s->n_embd,
+        .dropout = s->dropout,
+        .activation = activations[s->activation],
+        .no_bias = s->no_bias,
+        .untied = s->untied,
+        .sinusoidal = s->positions == GPT_SINUSOIDAL,
+    });
+}
+
+/* Includes sinusoidal positions, but no biases and no norms. */
+static double count_parameters(const gpt_train_options *s, int64_t tokens)
+{
+    const double width = (double)s->n_embd;
+    return 12 * (double)s->n_layer * width * width +
+           ((s->untied ? 2 : 1) * (double)tokens + (double)s->context) * width;
+}
+
+/* A block saves at least 14 floats per token and feature for backward (measured: 16 to 20).
+ * Attention saves its weights only with dropout, 3 floats each (measured: 4 to 5). The loss saves
+ * the logits and needs their gradient, 2 floats each (measured: 2.1). */
+gpt_memory gpt_step_memory(const gpt_train_options *s, int64_t tokens)
+{
+    const double width = (double)s->n_embd, context = (double)s->context;
+    const double weights = s->dropout > 0 ? 3 * (double)s->n_head * context : 0;
+    const double of_token = (double)s->n_layer * (14 * width + weights) + 2 * (double)tokens;
+    return (gpt_memory){.model = 4 * sizeof(float) * count_parameters(s, tokens),
+                        .batch = sizeof(float) * (double)s->batch * context * of_token};
+}
+
+/* ---- reading a record ---- */
+
+static const char format[] = "heed gpt 1";
+#define COUNT(...) +1
+enum { SETTINGS = 0 GPT_SETTINGS(COUNT), OTHERS = 10 };
+
+static const char *value_of(const heed_safetensors *file, const char *key, bool *good)
+{
+    const char *text = heed_safetensors_metadata(file, key);
+    *good = *good && text != NULL;
+    return text != NULL ? text : "";
+}
+
+/* A number of bytes or steps, small enough that adding to it cannot overflow. */
+static int64_t whole_of(const heed_safetensors *file, const char *key, bool *good)
+{
+    const long long most = INT64_MAX / 2;
+    const char *text = value_of(file, key, good);
+    char *end = NULL;
+    const long long number = strtoll(text, &end, 10);
+    *good = *good && end != text && *end == '\0' && number >= 0 && number <= most;
+    return number;
+}
+
+static double real_of(const heed_safetensors *file, const char *key, bool *good)
+{
+    const char *text = value_of(file, key, good);
+    char *end = NULL;
+    const double number = strtod(text, &end);
+    *good = *good && end != text && *end == '\0';
+    return number;
+}
+
+static void read_settings(gpt_record *r, const heed_safetensors *file, bool *good)
+{
+    for (int i = 0; i < gpt_settings.count && *good; i++) {
+        const char *name = gpt_settings.flags[i].name;
+        const char *text = value_of(file, name, good);
+        *good = *good && flags_set(&gpt_settings, &r->settings, name, text) == HEED_OK;
+    }
+}
+
+static void read_place(gpt_record *r, const heed_safetensors *file, bool *good)
+{
+    const char *path = value_of(file, "text", good), *hash = value_of(file, "text_hash", good);
+    char *end = NULL;
+    r->text_length = whole_of(file, "text_length", good);
+    r->text_hash = strtoull(hash, &end, 16);
+    *good = *good && end != hash && *end == '\0';
+    r->val_loss = real_of(file, "val_loss", good);
+    r->best_loss = real_of(file, "best_loss", good);
+    *good = *good && !isnan(r->best_loss); /* no loss compares lower than NaN */
+    r->best_step = whole_of(file, "best_step", good);
+    r->since_best = whole_of(file, "since_best", good);
+    text_append(&r->text, path, strlen(path) + 1);
+}
+
+static void read_record(gpt_record *r, const heed_safetensors *file, bool *good)
+{
+    read_settings(r, file, good);
+    read_place(r, file, good);
+    const char *tokens = value_of(file, "tokenizer", good);
+    if (*good && !heed_error_pending()) {
+        r->tokenizer = tokenizer_of_saved((token_level)r->settings.level, tokens);
+        *good = !heed_error_pending();
+    }
+}
+
+/* Compares the settings with the file before a model of these sizes is created. Each block has at
+ * least 6 tensors, so this also bounds the number of modules by the size of the file. */
+static void check_size(const gpt_record *r, const heed_safetensors *file, const char *flag,
+                       const char *path)
+{
+    struct stat at;
+    const double bytes = sizeof(float) * count_parameters(&r->settings, r->tokenizer.count);
+    const int64_t tensors = 6 * r->settings.n_layer;
+    if (stat(path, &at) == 0 && (double)at.st_size < bytes) {
+        heed_fail(HEED_ERR_VALUE,
+                  "%s: %s: damaged: it has %lld bytes, but a model with its settings has %.0f",
+                  flag, path, (long long)at.st_size, bytes);
+    } else if (heed_safetensors_count(file) < tensors) {
+        heed_fail(HEED_ERR_VALUE,
+                  "%s: %s: damaged: it has %d tensors, but a model with its settings has over %lld",
+                  flag, path, heed_safetensors_count(file), (long long)tensors);
+    }
+}
+
+/* with_model: the file must also have the tensors of the model. */
+static heed_status read_file(gpt_record *r, const char *flag, const char *path, bool with_model)
+{
+    bool good = true;
+    *r = (gpt_record){.text_length = 0};
+    heed_safetensors *file = heed_safetensors_open(path);
+    if (file == NULL) {
+        return flags_blame(flag, HEED_ERR_VALUE);
+    }
+    const char *is = heed_safetensors_metadata(file, "format");
+    if (is == NULL || strcmp(is, format) != 0) {
+        heed_fail(HEED_ERR_VALUE, "%s: %s: not a file written by gpt train", flag, path);
+    } else {
+        read_record(r, file, &good);
+    }
+    if (!good && heed_error_pending() != HEED_ERR_MEMORY) {
+        heed_error();
+        heed_fail(HEED_ERR_VALUE, "%s: %s: damaged: entries of gpt train are missing or invalid",
+                  flag, path);
+    }
+    if (with_model && !heed_error_pending()) {
+        check_size(r, file, flag, path);
+    }
+    heed_safetensors_close(file);
+    return heed_error_pending();
+}
+
+heed_status gpt_record_read(gpt_record *r, const char *flag, const char *path)
+{
+    return read_file(r, flag, path, true);
+}
+
+/* ---- writing a record ---- */
+
+/* Metadata is UTF-8, so a path that is not UTF-8 cannot be stored; --resume then needs --text. */
+static const char *text_path(const gpt_record *r)
+{
+    const char *path = r->text.bytes != NULL ? r->text.bytes : "";
+    return path[utf8_valid(path, strlen(path))] == '\0' ? path : "";
+}
+
+heed_status gpt_record_metadata(const gpt_record *r, gpt_metadata_use *use, void *context)
+{
+    heed_metadata about[SETTINGS + OTHERS];
+    flag_value values[SETTINGS];
+    char length[24], hash[24], val_loss[40], best_loss[40], best_step[24], since_best[24];
+    text_buffer tokens = tokenizer_saved(&r->tokenizer);
+    int count = 0;
+    for (; count < SETTINGS; count++) {
+        values[count] = flags_text(&gpt_settings.flags[count], &r->settings);
+        about[count] = (heed_metadata){gpt_settings.flags[count].name, values[count].text};
+    }
+    snprintf(length, sizeof length, "%lld", (long long)r->text_length);
+    snprintf(hash, sizeof hash, "%016" PRIx64, r->text_hash);
+    snprintf(val_loss, sizeof val_loss, "%.17g", r->val_loss);
+    snprintf(best_loss, sizeof best_loss, "%.17g", r->best_loss);
+    snprintf(best_step, sizeof best_step, "%lld", (long long)r->best_step);
+    snprintf(since_best, sizeof since_best, "%lld", (long long)r->since_best);
+    const heed_metadata others[OTHERS] = {
+        {"format", format},
+        {"text", text_path(r)},
+        {"text_length", length},
+        {"text_hash", hash},
+        {"tokenizer", tokens.bytes},
+        {"val_loss", isnan(r->val_loss) ? "nan" : val_loss}, /* printf may give a NaN a sign */
+        {"best_loss", best_loss},
+        {"best_step", best_step},
+        {"since_best", since_best},
+        {NULL, NULL}};
+    memcpy(about + count, others, sizeof others);
+    if (!heed_error_pending()) {
+        use(context, about);
+    }
+    text_free(&tokens);
+    return heed_error_pending();
+}
+
+typedef struct destination {
+    void *model;
+    heed_optimizer *optimizer;
+    const char *path;
+} destination;
+
+static heed_status save(void *context, const heed_metadata *metadata)
+{
+    const destination *to = context;
+    return heed_save_checkpoint(to->model, to->optimizer, to->path, metadata);
+}
+
+heed_status gpt_record_save(const gpt_record *r, void *model, heed_optimizer *optimizer,
+                            const char *flag, const char *path)
+{
+    destination to = {model, optimizer, path};
+    HEED_SCOPE(scope);
+    gpt_record_metadata(r, save, &to);
+    return flags_blame(flag, HEED_ERR_FILE);
+}
+
+void gpt_record_free(gpt_record *r)
+{
+    tokenizer_free(&r->tokenizer);
+    text_free(&r->text);
+}
+
+/* ---- models in files and folders ---- */
+
+struct heed_gpt *gpt_model_load(const gpt_record *r, const char *flag, const char *path)
+{
+    struct heed_gpt *model = gpt_model_new(&r->settings, r->tokenizer.count);
+    if (model != NULL) {
+        heed_load_checkpoint(model, NULL, path);
+        heed_eval(model);
+    }
+    if (flags_blame(flag, HEED_ERR_VALUE) != HEED_OK) {
+        heed_module_free(model);
+        return NULL;
+    }
+    return model;
+}
+
+/* The file for the record in a folder from gpt export: metadata without tensors. */
+static const char record_file[] = "heed.safetensors";
+
+typedef struct folder_path {
+    char text[4096];
+} folder_path;
+
+static folder_path record_path(const char *folder)
+{
+    folder_path path;
+    const int length = snprintf(path.text, sizeof path.text, "%s/%s", folder, record_file);
+    if (length < 0 || (size_t)length >= sizeof path.text) {
+        heed_fail(HEED_ERR_VALUE, "%.80s...: the path is too long", folder);
+    }
+    return path;
+}
+
+bool gpt_is_folder(const char *path)
+{
+    struct stat at;
+    return stat(path, &at) == 0 && S_ISDIR(at.st_mode);
+}
+
+static void load_folder(gpt_loaded *l, const char *flag, const char *folder)
+{
+    struct stat at;
+    const folder_path path = record_path(folder);
+    if (!heed_error_pending() && stat(path.text, &at) != 0) {
+        heed_fail(HEED_ERR_VALUE, "%s: %s: no %s in it; gpt export stores the tokenizer there",
+                  flag, folder, record_file);
+    }
+    if (heed_error_pending() || read_file(&l->record, flag, path.text, false) != HEED_OK) {
+        return;
+    }
+    l->model = heed_gpt_from_pretrained(folder);
+    flags_blame(flag, HEED_ERR_VALUE);
+    if (l->model != NULL && l->model->config.vocab_size != l->record.tokenizer.count) {
+        heed_fail(HEED_ERR_VALUE, "%s: %s: the model has %lld tokens, but the tokenizer has %lld",
+                  flag, folder, (long long)l->model->config.vocab_size,
+                  (long long)l->record.tokenizer.count);
+    }
+}
+
+heed_status gpt_load(gpt_loaded *l, const char *flag, const char *path)
+{
+    *l = (gpt_loaded){.model = NULL};
+    if (heed_error_pending()) {
+        return heed_error_pending();
+    }
+    if (path == NULL) {
+        return heed_fail(HEED_ERR_VALUE, "no %s FILE: a model saved by gpt train", flag);
+    }
+    if (gpt_is_folder(path)) {
+        load_folder(l, flag, path);
+    } else if (gpt_record_read(&l->record, flag, path) == HEED_OK) {
+        l->model = gpt_model_load(&l->record, flag, path);
+    }
+    return heed_error_pending();
+}
+
+void gpt_loaded_free(gpt_loaded *l)
+{
+    heed_module_free(l->model);
+    gpt_record_free(&l->record);
+    *l = (gpt_loaded){.model = NULL};
+}
+
+static heed_status save_metadata(void *context, const heed_metadata *metadata)
+{
+    return heed_save_file((heed_tensor_list){0, NULL, NULL}, context, metadata);
+}
+
+heed_status gpt_loaded_export(const gpt_loaded *l, const char *folder)
+{
+    folder_path path = record_path(folder);
+    if (heed_gpt_save_pretrained(l->model, folder) == HEED_OK) {
+        gpt_record_metadata(&l->record, save_metadata, path.text);
+    }
+    return heed_error_pending();
+}

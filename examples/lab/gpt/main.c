@@ -1,0 +1,402 @@
+/* Trains a GPT on your own text; samples from, evaluates, shows and exports it.
+ *
+ *     build/gpt train --text FILE --save FILE        build/gpt --help
+ *     build/gpt sample --load FILE --prompt TEXT
+ *
+ * The commands train, sample and plot are in files of those names; eval, info, export and the
+ * dispatch are here. */
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "examples/lab/common/console.h"
+#include "examples/lab/common/preflight.h"
+#include "examples/lab/gpt/compare.h"
+#include "examples/lab/gpt/plot.h"
+#include "examples/lab/gpt/quiz.h"
+#include "examples/lab/gpt/sample.h"
+#include "examples/lab/gpt/train.h"
+
+/* ---- gpt eval: the loss of a model on a text, and its answers to a quiz ---- */
+
+typedef struct measured {
+    corpus text;
+    gpt_windows windows;
+    int64_t first, count; /* the evaluated tokens */
+} measured;
+
+static void take_part(measured *m, const gpt_loaded *l, const gpt_eval_options *o)
+{
+    const int64_t context = l->model->config.block_size;
+    if (o->text == NULL) {
+        heed_fail(HEED_ERR_VALUE, "no --text FILE or --quiz FILE to evaluate on");
+    }
+    corpus_open(&m->text, o->text);
+    if (corpus_index(&m->text, &l->record.tokenizer) != HEED_OK) {
+        return;
+    }
+    m->first = o->part == GPT_PART_VALIDATION ? gpt_train_tokens(m->text.count) : 0;
+    m->count = m->text.count - m->first;
+    m->windows = gpt_windows_of(m->first, m->count, context,
+                                o->eval_windows > 0 ? o->eval_windows : INT64_MAX);
+    if (m->windows.count == 0) {
+        heed_fail(HEED_ERR_VALUE, "%s: too short: %s has %lld tokens, and the model needs %lld",
+                  o->text, m->first > 0 ? "its last tenth" : "it", (long long)m->count,
+                  (long long)context + 1);
+    }
+}
+
+static void put_loss(const measured *m, const gpt_loaded *l, double loss)
+{
+    const double bytes_of_token = (double)m->text.length / (double)m->text.count;
+    printf("loss           %.4f nats per token\n", loss);
+    printf("perplexity     %.4g of %lld tokens\n", exp(loss), (long long)l->record.tokenizer.count);
+    printf("bits per byte  %.4f\n", loss / log(2) / bytes_of_token);
+    printf("measured over  %lld of %lld tokens, by %s\n",
+           (long long)(m->windows.count * l->model->config.block_size), (long long)m->count,
+           token_level_name(l->record.tokenizer.level));
+}
+
+/* A progress bar if stderr is a terminal, else NULL. */
+static heed_watch *watch(int64_t steps, const char *step_name, double tokens)
+{
+    if (!isatty(STDERR_FILENO)) {
+        return NULL;
+    }
+    return heed_watch_new((heed_watch_options){.steps = steps,
+                                               .terminal = stderr,
+                                               .step_name = step_name,
+                                               .unit = "tokens",
+                                               .per_step = tokens});
+}
+
+static double measure(const gpt_loaded *l, const measured *m, int64_t batch)
+{
+    const int64_t batches = (m->windows.count + batch - 1) / batch;
+    heed_watch *w = watch(batches, "batch", (double)batch * (double)l->model->config.block_size);
+    const double loss = gpt_evaluate(l->model, &m->text, &m->windows, batch, w);
+    heed_watch_free(w);
+    return loss;
+}
+
+static void question(const gpt_loaded *l, quiz *q)
+{
+    heed_watch *w = watch(q->count, "question", 0);
+    quiz_ask(q, l->model, w);
+    heed_watch_free(w);
+    if (!heed_error_pending()) {
+        quiz_print(q, stdout);
+    }
+}
+
+static int gpt_eval(int argc, char **argv)
+{
+    gpt_eval_options o = {.load = NULL};
+    gpt_loaded l = {.model = NULL};
+    measured m = {.count = 0};
+    quiz q = {.count = 0};
+    int status = 0;
+    if (!gpt_begin(&gpt_eval_flags, &o, argc, argv, &status)) {
+        return status;
+    }
+    flags_complete(&gpt_eval_flags, &o, 0);
+    if (gpt_load(&l, "--load", o.load) == HEED_OK) {
+        if (o.text != NULL || o.quiz == NULL) {
+            take_part(&m, &l, &o);
+        }
+        if (o.quiz != NULL) {
+            quiz_open(&q, o.quiz, &l.record.tokenizer);
+        }
+    }
+    const bool ready = !heed_error_pending();
+    if (ready && o.text != NULL) {
+        const double loss = measure(&l, &m, o.batch);
+        if (!heed_error_pending()) {
+            put_loss(&m, &l, loss);
+        }
+    }
+    if (ready && o.quiz != NULL && !heed_error_pending()) {
+        question(&l, &q);
+    }
+    status = gpt_end(ready);
+    quiz_close(&q);
+    corpus_close(&m.text);
+    gpt_loaded_free(&l);
+    return status;
+}
+
+/* ---- gpt info: the contents of a file ---- */
+
+static void put_name(const char *name)
+{
+    console_put(stdout, name, strlen(name), true);
+}
+
+/* Names, shapes and counts, then the total. */
+static void put_parameters(heed_tensor_list list)
+{
+    int64_t all = 0;
+    int width = 0;
+    for (int i = 0; i < list.count; i++) {
+        const int length = (int)strlen(list.names[i]);
+        width = length > width && length <= 60 ? length : width;
+    }
+    printf("\nparameters\n");
+    for (int i = 0; i < list.count; i++) {
+        const heed_tensor *t = list.tensors[i];
+        const int length = (int)strlen(list.names[i]);
+        printf("  ");
+        put_name(list.names[i]);
+        printf("%*s  %-14s %10lld\n", length < width ? width - length : 0, "",
+               heed_shape_text(t->ndim, t->shape).text, (long long)t->numel);
+        all += t->numel;
+    }
+    printf("  %-*s  %-14s %10lld\n", width, "all", "", (long long)all);
+}
+
+static void put_model(struct heed_gpt *m)
+{
+    heed_module_print(stdout, m);
+    put_parameters(heed_parameters(m));
+}
+
+static void put_settings(const gpt_record *r)
+{
+    printf("\nsettings\n");
+    for (int i = 0; i < gpt_settings.count; i++) {
+        const flag_row *f = &gpt_settings.flags[i];
+        printf("  %-16s %s\n", flags_name(f).text, flags_rounded(f, &r->settings).text);
+    }
+}
+
+static void put_run(const gpt_record *r, int64_t steps)
+{
+    const gpt_train_options *s = &r->settings;
+    const double tokens = (double)steps * (double)(s->batch * s->accumulate * s->context);
+    printf("\nrun\n  text       ");
+    put_name(r->text.bytes);
+    printf(", %lld bytes\n  tokenizer  %s, %lld tokens\n", (long long)r->text_length,
+           token_level_name(r->tokenizer.level), (long long)r->tokenizer.count);
+    printf("  steps      %lld of %lld, %.0f tokens trained on\n", (long long)steps,
+           (long long)s->steps, tokens);
+    if (!isnan(r->val_loss)) {
+        printf("  validation loss %.4f; lowest %.4f, after step %lld\n", r->val_loss, r->best_loss,
+               (long long)r->best_step);
+    }
+}
+
+/* Steps that the optimiser in the file has taken. */
+static int64_t steps_in(const heed_safetensors *file)
+{
+    heed_tensor *steps = heed_safetensors_tensor(file, "optimizer.AdamW.steps");
+    return steps != NULL ? heed_item_i64(steps) : 0;
+}
+
+/* A file from gpt train. */
+static void show_run(const heed_safetensors *file, const char *path)
+{
+    gpt_record record;
+    struct heed_gpt *model = NULL;
+    if (gpt_record_read(&record, "info", path) == HEED_OK) {
+        model = gpt_model_load(&record, "info", path);
+    }
+    const int64_t steps = model != NULL ? steps_in(file) : 0;
+    if (!heed_error_pending()) {
+        put_model(model);
+        put_settings(&record);
+        put_run(&record, steps);
+    }
+    heed_module_free(model);
+    gpt_record_free(&record);
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+    const size_t length = strlen(name), of_end = strlen(end);
+    return length >= of_end && strcmp(name + length - of_end, end) == 0;
+}
+
+/* A file from another program: the shapes give all sizes except the number of heads. */
+static void show_other(const heed_safetensors *file, const char *path)
+{
+    enum { MOST = 1 << 14 }; /* 1000 blocks of about 12 tensors */
+    static heed_tensor *tensors[MOST];
+    static const char *names[MOST];
+    heed_tensor_list list = {0, tensors, names};
+    const heed_tensor *words = NULL, *places = NULL;
+    int blocks = 0;
+    for (int i = 0; i < heed_safetensors_count(file) && list.count < MOST; i++) {
+        const char *name = heed_safetensors_name(file, i);
+        heed_tensor *t = heed_safetensors_tensor(file, name);
+        if (t == NULL) {
+            flags_blame("info", HEED_ERR_VALUE);
+            return;
+        }
+        words = ends_with(name, "wte.weight") && t->ndim == 2 ? t : words;
+        places = ends_with(name, "wpe.weight") && t->ndim == 2 ? t : places;
+        blocks += ends_with(name, "attn.c_attn.weight");
+        names[list.count] = name;
+        tensors[list.count++] = t;
+    }
+    if (words == NULL || blocks == 0) {
+        heed_fail(HEED_ERR_VALUE,
+                  "info: %s: not a GPT: wte.weight or attn.c_attn.weight is missing", path);
+        return;
+    }
+    printf("a GPT of %d block%s, %lld wide, with %lld tokens", blocks, blocks == 1 ? "" : "s",
+           (long long)words->shape[1], (long long)words->shape[0]);
+    if (places != NULL) {
+        printf(" and a context of %lld", (long long)places->shape[0]);
+    }
+    printf("\n");
+    put_parameters(list);
+}
+
+static void show_file(const char *path)
+{
+    heed_safetensors *file = heed_safetensors_open(path);
+    if (file == NULL) {
+        flags_blame("info", HEED_ERR_VALUE);
+        return;
+    }
+    const char *format = heed_safetensors_metadata(file, "format");
+    if (format != NULL && strncmp(format, "heed gpt", strlen("heed gpt")) == 0) {
+        show_run(file, path);
+    } else {
+        show_other(file, path);
+    }
+    heed_safetensors_close(file);
+}
+
+static void show_folder(const char *path)
+{
+    struct heed_gpt *model = heed_gpt_from_pretrained(path);
+    flags_blame("info", HEED_ERR_VALUE);
+    if (model != NULL) {
+        put_model(model);
+    }
+    heed_module_free(model);
+}
+
+static int gpt_info(int argc, char **argv)
+{
+    gpt_info_options o = {.load = NULL};
+    int status = 0;
+    if (!gpt_begin(&gpt_info_flags, &o, argc, argv, &status)) {
+        return status;
+    }
+    HEED_SCOPE_NO_GRAD(scope);
+    if (o.load == NULL) {
+        heed_fail(HEED_ERR_VALUE, "no FILE to show");
+    } else if (gpt_is_folder(o.load)) {
+        show_folder(o.load);
+    } else {
+        show_file(o.load);
+    }
+    return gpt_end(false);
+}
+
+/* ---- gpt export: a model for other programs ---- */
+
+static void check_target(const gpt_export_options *o)
+{
+    if (o->to == NULL) {
+        heed_fail(HEED_ERR_VALUE, "no --to PATH to write to");
+    } else if (o->layout == GPT_EXPORT_NANOGPT) {
+        const path_use files[] = {{.flag = "--load", .path = o->load},
+                                  {.flag = "--to", .path = o->to, .written = true}};
+        path_check_all(files, 2);
+    } else if (path_same(o->to, o->load)) {
+        heed_fail(HEED_ERR_VALUE, "--to is --load: choose another folder");
+    }
+}
+
+static int gpt_export(int argc, char **argv)
+{
+    gpt_export_options o = {.load = NULL};
+    gpt_loaded l = {.model = NULL};
+    int status = 0;
+    if (!gpt_begin(&gpt_export_flags, &o, argc, argv, &status)) {
+        return status;
+    }
+    flags_complete(&gpt_export_flags, &o, 0);
+    check_target(&o);
+    if (!heed_error_pending()) {
+        gpt_load(&l, "--load", o.load);
+    }
+    const bool ready = !heed_error_pending();
+    if (ready && o.layout == GPT_EXPORT_GPT2) {
+        gpt_loaded_export(&l, o.to);
+    } else if (ready) {
+        heed_gpt_save(l.model, o.to, HEED_GPT_LAYOUT_NANOGPT);
+    }
+    if (ready) {
+        flags_blame("--to", HEED_ERR_FILE);
+    }
+    status = gpt_end(ready);
+    gpt_loaded_free(&l);
+    return status;
+}
+
+/* ---- the program ---- */
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+} commands[] = {
+    {"train", gpt_train}, {"sample", gpt_sample},   {"eval", gpt_eval},     {"info", gpt_info},
+    {"plot", gpt_plot},   {"compare", gpt_compare}, {"export", gpt_export},
+};
+
+/* gpt help, gpt help train, gpt --help */
+static bool wants_help(const char *word)
+{
+    return strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+static int unknown(const char *command)
+{
+    heed_fail(HEED_ERR_VALUE,
+              "unknown command '%s'; use train, sample, eval, info, plot, compare or export",
+              command);
+    return console_misused("gpt", NULL);
+}
+
+/* The text is mapped: reading past the end of a file that became shorter raises SIGBUS. */
+static void text_is_cut(int number)
+{
+    static const char message[] = "gpt: --text: the file became shorter while it was being read\n";
+    const ssize_t written = write(STDERR_FILENO, message, sizeof message - 1);
+    (void)number;
+    (void)written;
+    _exit(1);
+}
+
+int main(int argc, char **argv)
+{
+    console_begin(argv[0]);
+    heed_set_flush_denormal(true); /* subnormal numbers are slow and do not affect training */
+    signal(SIGBUS, text_is_cut);
+    if (*heed_isa() == '\0') {
+        return gpt_end(true); /* HEED_ISA names an unsupported instruction set */
+    }
+    if (argc < 2) {
+        gpt_usage(stderr);
+        return 2;
+    }
+    if (console_version(argc, argv)) {
+        return gpt_end(true);
+    }
+    if (wants_help(argv[1])) {
+        const char *command = argc > 2 ? argv[2] : NULL;
+        return gpt_help(command, stdout) ? gpt_end(true) : unknown(command);
+    }
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (strcmp(argv[1], commands[i].name) == 0) {
+            return commands[i].run(argc - 1, argv + 1);
+        }
+    }
+    return unknown(argv[1]);
+}

@@ -1,0 +1,222 @@
+/* The flags and help of each gpt command, and how a command begins and ends. */
+#ifndef HEED_GPT_OPTIONS_H
+#define HEED_GPT_OPTIONS_H
+
+#include <stdio.h>
+
+#include "examples/lab/common/flags.h"
+
+/* Everything that determines a training run. A checkpoint stores each of these flags under its
+ * name, so none can be forgotten. */
+/* clang-format off */
+#define GPT_SETTINGS(X)                                                                            \
+    X(CHOICE, level,        "byte|char|word|bpe", 0, 3,   (1),                                     \
+      "a token is a byte, a character (default), a word or a byte pair")                           \
+    X(WHOLE,  vocab,        "N",         0, 1 << 20,      (FLAG_NONE),                             \
+      "maximum vocabulary size; default: 8192 for word, 1024 for bpe")                             \
+    X(WHOLE,  n_layer,      "N",         1, 1000,         (4),                                     \
+      "transformer blocks")                                                                        \
+    X(WHOLE,  n_head,       "N",         1, 1000,         (4),                                     \
+      "attention heads per block")                                                                 \
+    X(WHOLE,  n_embd,       "N",         1, 65536,        (128),                                   \
+      "width of the embeddings, divided among the heads")                                          \
+    X(WHOLE,  context,      "N",         1, 65536,        (64),                                    \
+      "context length in tokens")                                                                  \
+    X(REAL,   dropout,      "X",         0, 1,            (0),                                     \
+      "dropout probability")                                                                       \
+    X(CHOICE, positions,    "learned|sinusoidal", 0, 1,   (0),                                     \
+      "position embeddings: learned (default) or as in Vaswani et al.")                            \
+    X(SWITCH, untied,       "",          0, 0,            (0),                                     \
+      "give the output layer its own weights, not the token embedding's")                          \
+    X(SWITCH, no_bias,      "",          0, 0,            (0),                                     \
+      "no biases in Linear and LayerNorm")                                                         \
+    X(CHOICE, activation,   "gelu_tanh|gelu|relu", 0, 2,  (0),                                     \
+      "activation of the feed-forward networks; default: gelu_tanh")                               \
+    X(WHOLE,  batch,        "N",         1, 65536,        (12),                                    \
+      "sequences per batch")                                                                       \
+    X(WHOLE,  accumulate,   "N",         1, 1e6,          (1),                                     \
+      "batches per step, whose gradients are averaged")                                            \
+    X(WHOLE,  steps,        "N",         0, 1e12,         (2000),                                  \
+      "training steps")                                                                            \
+    X(ABOVE,  lr,           "X",         0, 10,           (1e-3),                                  \
+      "peak learning rate")                                                                        \
+    X(REAL,   min_lr,       "X",         0, 10,           (FLAG_NONE),                             \
+      "final learning rate of cosine and linear; default: --lr / 10")                              \
+    X(WHOLE,  warmup,       "N",         0, 1e12,         (FLAG_NONE),                             \
+      "warmup steps; default: 100, or --steps / 10 if --steps is at most 100")                     \
+    X(CHOICE, schedule,     "cosine|linear|step|constant", 0, 3, (0),                              \
+      "after warmup: cosine (default), linear, divided by 10 at each third, constant")             \
+    X(REAL,   weight_decay, "X",         0, 1e6,          (0.1),                                   \
+      "AdamW's weight decay, applied to matrices only")                                            \
+    X(REAL,   beta1,        "X",         0, 0.9999999999, (0.9),                                   \
+      "AdamW's decay rate for the mean of the gradients")                                          \
+    X(REAL,   beta2,        "X",         0, 0.9999999999, (0.99),                                  \
+      "AdamW's decay rate for the mean of their squares")                                          \
+    X(REAL,   clip,         "X",         0, 1e12,         (1),                                     \
+      "clip the norm of all gradients to X; 0: no clipping")                                       \
+    X(WHOLE,  seed,         "N",         0, INT64_MAX,    (1337),                                  \
+      "random seed of weights, batches and dropout")                                               \
+    X(WHOLE,  eval_every,   "N",         1, 1e12,         (250),                                   \
+      "steps between evaluations of the validation loss")                                          \
+    X(WHOLE,  eval_windows, "N",         1, 1e12,         (512),                                   \
+      "maximum number of windows per evaluation")                                                  \
+    X(WHOLE,  patience,     "N",         0, 1e12,         (0),                                     \
+      "stop after N evaluations without a lower loss; 0: never")
+
+#define GPT_TRAIN(X)                                                                               \
+    X(STRING, text,         "FILE",      0, 0,            (0),                                     \
+      "train on this text")                                                                        \
+    X(STRING, resume,       "FILE",      0, 0,            (0),                                     \
+      "continue the run saved in this file, with its settings")                                    \
+    X(STRING, save,         "FILE",      0, 0,            (0),                                     \
+      "save the run to this file, as safetensors; default: the file of --resume")                  \
+    X(WHOLE,  save_every,   "N",         1, 1e12,         (FLAG_NONE),                             \
+      "steps between saves; default: --eval-every")                                                \
+    X(STRING, best,         "FILE",      0, 0,            (0),                                     \
+      "save the run to this file at each new lowest validation loss")                              \
+    X(SWITCH, force,        "",          0, 0,            (0),                                     \
+      "overwrite existing files")                                                                  \
+    X(STRING, quiz,         "FILE",      0, 0,            (0),                                     \
+      "ask these questions at each validation; training is unaffected")                            \
+    X(WHOLE,  sample_every, "N",         1, 1e12,         (FLAG_NONE),                             \
+      "print a sample to stdout after every N steps; training is unaffected")                      \
+    X(STRING, prompt,       "TEXT",      0, 0,            (0),                                     \
+      "text that the samples continue; default: the start of a line")                              \
+    X(STRING, log,          "FILE",      0, 0,            (0),                                     \
+      "write a CSV row for each step to this file")                                                \
+    X(STRING, jsonl,        "FILE",      0, 0,            (0),                                     \
+      "write a line of JSON for each step, and the samples, to this file")                          \
+    X(STRING, tensorboard,  "DIR",       0, 0,            (0),                                     \
+      "write values and samples for TensorBoard to a new file in this folder")                     \
+    X(STRING, report,       "FILE",      0, 0,            (0),                                     \
+      "write curves, samples, attention and norms to this HTML file")                             \
+    X(WHOLE,  log_every,    "N",         1, 1e12,         (FLAG_NONE),                             \
+      "steps between progress lines if stderr is not a terminal; default: ten lines")              \
+    X(SWITCH, curve,        "",          0, 0,            (0),                                     \
+      "draw the loss below the progress bar")                                                      \
+    X(SWITCH, detect_anomaly, "",        0, 0,            (0),                                     \
+      "stop at the first NaN or infinity and name its module; slower")                              \
+    GPT_SETTINGS(X)
+
+#define GPT_SAMPLE(X)                                                                              \
+    X(BARE,   load,         "FILE",      0, 0,            (0),                                     \
+      "the model: a file from gpt train or a folder from gpt export")                              \
+    X(STRING, prompt,       "TEXT",      0, 0,            (0),                                     \
+      "text to continue; default: the start of a line")                                            \
+    X(WHOLE,  length,       "N",         0, 1e7,          (500),                                   \
+      "tokens to generate")                                                                        \
+    X(REAL,   temperature,  "X",         0, 1e6,          (0.8),                                   \
+      "randomness: 0 takes the likeliest token, 1 samples as predicted")                           \
+    X(WHOLE,  top_k,        "N",         0, 1e12,         (0),                                     \
+      "sample only from the N likeliest tokens; 0: from all")                                      \
+    X(REAL,   top_p,        "X",         0, 1,            (1),                                     \
+      "sample only from the likeliest tokens whose probabilities sum to X")                        \
+    X(WHOLE,  seed,         "N",         0, INT64_MAX,    (1337),                                  \
+      "random seed of the sampling")                                                               \
+    X(WHOLE,  samples,      "N",         1, 1024,         (1),                                     \
+      "texts to generate at once, with the seeds --seed, --seed + 1, ...")                         \
+    X(SWITCH, no_cache,     "",          0, 0,            (0),                                     \
+      "recompute all tokens for each new one: the same text, more slowly")                         \
+    X(SWITCH, stats,        "",          0, 0,            (0),                                     \
+      "print tokens per second on stderr even if it is not a terminal")
+
+#define GPT_EVAL(X)                                                                                \
+    X(BARE,   load,         "FILE",      0, 0,            (0),                                     \
+      "the model: a file from gpt train or a folder from gpt export")                              \
+    X(STRING, text,         "FILE",      0, 0,            (0),                                     \
+      "the text to evaluate on")                                                                   \
+    X(STRING, quiz,         "FILE",      0, 0,            (0),                                     \
+      "questions to ask, as written by stories --quiz")                                            \
+    X(CHOICE, part,         "all|validation", 0, 1,       (0),                                     \
+      "all of the text (default), or the last tenth, which gpt train holds out")                   \
+    X(WHOLE,  eval_windows, "N",         0, 1e12,         (0),                                     \
+      "maximum number of windows to average over; 0: all")                                         \
+    X(WHOLE,  batch,        "N",         1, 65536,        (12),                                    \
+      "windows per forward pass")
+
+#define GPT_INFO(X)                                                                                \
+    X(BARE,   load,         "FILE",      0, 0,            (0),                                     \
+      "a file from gpt train, a transformers folder, or any other GPT as safetensors")
+
+#define GPT_PLOT(X)                                                                                \
+    X(BARE,   load,         "FILE",      0, 0,            (0),                                     \
+      "the model, for --prompt: a file from gpt train or a folder from gpt export")                \
+    X(STRING, log,          "FILE",      0, 0,            (0),                                     \
+      "draw the curves of this log, a CSV file from gpt train")                                    \
+    X(REAL,   smoothing,    "X",         0, 0.999,        (0),                                     \
+      "weight of the past in a moving average of the curves")                                      \
+    X(STRING, prompt,       "TEXT",      0, 0,            (0),                                     \
+      "draw how the tokens of this text, at most the last 64, attend to each other")               \
+    X(WHOLE,  layer,        "N",         0, 1000,         (0),                                     \
+      "draw only the attention of this layer; 0: all")                                             \
+    X(WHOLE,  head,         "N",         0, 1000,         (0),                                     \
+      "draw only the attention of this head; 0: all")                                              \
+    X(STRING, to,           "FILE",      0, 0,            (0),                                     \
+      "draw to this SVG file; default: text on stdout")
+
+#define GPT_EXPORT(X)                                                                              \
+    X(BARE,   load,         "FILE",      0, 0,            (0),                                     \
+      "the model: a file from gpt train or a folder from gpt export")                              \
+    X(STRING, to,           "PATH",      0, 0,            (0),                                     \
+      "output path: a folder for gpt2, a file for nanogpt")                                        \
+    X(CHOICE, layout,       "gpt2|nanogpt", 0, 1,         (0),                                     \
+      "the format of transformers' GPT2LMHeadModel (default) or of nanoGPT's GPT")
+#define GPT_COMPARE(X)                                                                             \
+    X(BARE,   first,        "FILE",      0, 0,            (0),                                     \
+      "a run: a file from gpt train --report or --log")                                            \
+    X(BARE,   second,       "FILE",      0, 0,            (0),                                     \
+      "another run")                                                                               \
+    X(STRING, to,           "FILE",      0, 0,            (0),                                     \
+      "draw the losses to this SVG file; default: text on stdout")
+/* clang-format on */
+
+typedef struct gpt_train_options {
+    FLAG_FIELDS(GPT_TRAIN);
+} gpt_train_options;
+typedef struct gpt_sample_options {
+    FLAG_FIELDS(GPT_SAMPLE);
+} gpt_sample_options;
+typedef struct gpt_eval_options {
+    FLAG_FIELDS(GPT_EVAL);
+} gpt_eval_options;
+typedef struct gpt_info_options {
+    FLAG_FIELDS(GPT_INFO);
+} gpt_info_options;
+typedef struct gpt_plot_options {
+    FLAG_FIELDS(GPT_PLOT);
+} gpt_plot_options;
+typedef struct gpt_compare_options {
+    FLAG_FIELDS(GPT_COMPARE);
+} gpt_compare_options;
+typedef struct gpt_export_options {
+    FLAG_FIELDS(GPT_EXPORT);
+} gpt_export_options;
+
+enum { GPT_PART_ALL, GPT_PART_VALIDATION };
+enum { GPT_COSINE, GPT_LINEAR, GPT_STEP, GPT_CONSTANT };
+enum { GPT_GELU_TANH, GPT_GELU, GPT_RELU };
+enum { GPT_LEARNED, GPT_SINUSOIDAL };
+enum { GPT_EXPORT_GPT2, GPT_EXPORT_NANOGPT };
+
+/* Flag tables; gpt_train_flags includes gpt_settings. */
+extern const flag_table gpt_settings, gpt_train_flags, gpt_sample_flags, gpt_eval_flags,
+    gpt_info_flags, gpt_plot_flags, gpt_compare_flags, gpt_export_flags;
+
+/* gpt_options_settle: fills in train's defaults that depend on other flags.
+ * HEED_ERR_VALUE: contradictory flags. */
+heed_status gpt_options_settle(gpt_train_options *o);
+
+/* gpt_help: prints the help of a command, or of the program if NULL; false: no such command.
+ * gpt_usage: prints its first lines. */
+bool gpt_help(const char *command, FILE *stream);
+void gpt_usage(FILE *stream);
+
+/* A command takes its own arguments, with its name as argv[0], and returns the exit status.
+ *
+ * gpt_begin: reads the flags; false: the command ends with *status, after --help or an error.
+ * gpt_end: the exit status of a command. Errors before it is `ready` come from its arguments. */
+extern const char gpt_train_needs_less[]; /* the flags that reduce the memory of training */
+bool gpt_begin(const flag_table *flags, void *options, int argc, char **argv, int *status);
+int gpt_end(bool ready);
+
+#endif

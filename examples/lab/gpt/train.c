@@ -1,0 +1,806 @@
+/* gpt train: schedules, windows, evaluation and steps; new and resumed runs; and the command that
+ * combines them. Checkpoints are in checkpoint.c, texts in corpus.c. */
+#include "examples/lab/gpt/train.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "examples/lab/common/console.h"
+#include "examples/lab/common/preflight.h"
+#include "examples/lab/common/report.h"
+#include "examples/lab/gpt/quiz.h"
+#include "examples/lab/gpt/reading.h"
+#include "examples/lab/gpt/sample.h"
+
+/* ---- schedules and windows ---- */
+
+int64_t gpt_train_tokens(int64_t tokens)
+{
+    return (int64_t)(0.9 * (double)tokens);
+}
+
+double gpt_lr(const gpt_train_options *o, int64_t step)
+{
+    const int64_t rest = o->steps - o->warmup, after = step - o->warmup;
+    if (after < 0 || o->schedule == GPT_COSINE) {
+        return heed_warmup_cosine_lr(step, o->lr, o->warmup, o->steps, o->min_lr);
+    }
+    switch (o->schedule) {
+    case GPT_LINEAR:
+        return heed_linear_lr(after, o->lr, 1, o->min_lr / o->lr, rest);
+    case GPT_STEP:
+        return heed_step_lr(after, o->lr, (rest + 2) / 3, 0.1);
+    default:
+        return o->lr;
+    }
+}
+
+gpt_windows gpt_windows_of(int64_t first, int64_t count, int64_t context, int64_t most)
+{
+    const int64_t all = count > 0 ? (count - 1) / context : 0;
+    const int64_t every = all > most ? all / most : 1;
+    return (gpt_windows){first, every * context, all > most ? most : all};
+}
+
+/* ---- evaluation ---- */
+
+/* The mean loss of the pieces that begin at these tokens, over all positions. */
+static heed_tensor *loss_at(struct heed_gpt *m, const corpus *text, const int64_t *starts,
+                            int64_t count)
+{
+    const int64_t context = m->config.block_size, length = context + 1;
+    heed_tensor *pieces = heed_empty(HEED_SHAPE(count, length), HEED_I64);
+    int64_t *ids = heed_data_i64(pieces);
+    for (int64_t i = 0; i < count && !heed_error_pending(); i++) {
+        corpus_read(text, starts[i], length, ids + i * length);
+    }
+    return heed_gpt_loss(m, heed_narrow(pieces, 1, 0, context), heed_narrow(pieces, 1, 1, context));
+}
+
+double gpt_evaluate(struct heed_gpt *m, const corpus *text, const gpt_windows *windows,
+                    int64_t batch, heed_watch *watch)
+{
+    const bool training = m->module.training;
+    double sum = 0;
+    heed_eval(m);
+    for (int64_t done = 0; done < windows->count && !heed_error_pending(); done += batch) {
+        const int64_t left = windows->count - done, count = left < batch ? left : batch;
+        HEED_SCOPE_NO_GRAD(scope);
+        heed_tensor *starts = heed_empty(HEED_SHAPE(count), HEED_I64);
+        int64_t *start = heed_data_i64(starts);
+        for (int64_t i = 0; start != NULL && i < count; i++) {
+            start[i] = windows->first + (done + i) * windows->apart;
+        }
+        sum += (double)count * heed_item(loss_at(m, text, start, count));
+        heed_watch_value(watch, "loss", sum / (double)(done + count));
+        heed_watch_step(watch);
+    }
+    if (training) {
+        heed_train(m);
+    }
+    return windows->count > 0 ? sum / (double)windows->count : (double)NAN;
+}
+
+/* ---- a run: its settings ---- */
+
+/* True for settings that may change when a run resumes. */
+static bool may_differ(const flag_row *f)
+{
+    return strcmp(f->name, "steps") == 0 || strcmp(f->name, "patience") == 0;
+}
+
+/* Takes the settings from the file. The command line may repeat all of them, with the digits that
+ * gpt info shows, but may change only a few. */
+static void take_settings(gpt_run *run)
+{
+    gpt_train_options *o = &run->options;
+    for (int i = 0; i < gpt_settings.count && !heed_error_pending(); i++) {
+        const flag_row *f = &gpt_settings.flags[i];
+        const gpt_train_options *kept = &run->record.settings;
+        const flag_value is = flags_rounded(f, kept), asked = flags_rounded(f, o);
+        if (flags_given(f, o) && may_differ(f)) {
+            continue;
+        }
+        if (flags_given(f, o) && strcmp(is.text, asked.text) != 0) {
+            heed_fail(HEED_ERR_VALUE, "%s %s: the run of --resume has %s, which cannot change",
+                      flags_name(f).text, asked.text, is.text);
+        } else {
+            flags_set(&gpt_settings, o, f->name, flags_text(f, kept).text);
+        }
+    }
+    o->save = o->save != NULL ? o->save : o->resume;
+}
+
+static bool same_settings(const gpt_train_options *a, const gpt_train_options *b)
+{
+    bool same = true;
+    for (int i = 0; i < gpt_settings.count; i++) {
+        const flag_row *f = &gpt_settings.flags[i];
+        const flag_value one = flags_text(f, a), other = flags_text(f, b);
+        same = same && (may_differ(f) || strcmp(one.text, other.text) == 0);
+    }
+    return same;
+}
+
+static void settle(gpt_run *run)
+{
+    gpt_train_options *o = &run->options;
+    if (o->resume != NULL && gpt_record_read(&run->record, "--resume", o->resume) == HEED_OK) {
+        take_settings(run);
+    }
+    flags_complete(&gpt_train_flags, o, 0);
+    if (o->text == NULL && o->resume == NULL) {
+        heed_fail(HEED_ERR_VALUE, "no --text FILE to train on, and no --resume FILE to continue");
+    }
+    gpt_options_settle(o);
+    if (o->text == NULL) {
+        o->text = run->record.text.bytes;
+        if (o->text != NULL && *o->text == '\0') {
+            heed_fail(HEED_ERR_VALUE,
+                      "--resume: the path of its text is not UTF-8; add --text FILE");
+        }
+    } else {
+        text_free(&run->record.text);
+        text_append(&run->record.text, o->text, strlen(o->text) + 1);
+    }
+    run->record.settings = *o;
+}
+
+static void check_outputs(const gpt_train_options *o)
+{
+    const path_use files[] = {
+        {.flag = "--text", .path = o->text},
+        {.flag = "--resume", .path = o->resume},
+        {.flag = "--quiz", .path = o->quiz},
+        {.flag = "--save", .path = o->save, .written = true, .replaces = "--resume"},
+        {.flag = "--best", .path = o->best, .written = true},
+        {.flag = "--log", .path = o->log, .written = true, .device = true},
+        {.flag = "--jsonl", .path = o->jsonl, .written = true, .device = true},
+        {.flag = "--report", .path = o->report, .written = true}};
+    path_check_all(files, sizeof files / sizeof *files);
+}
+
+/* True for a file saved by the run being resumed, at any step. */
+static bool is_of_run(const gpt_run *run, const char *path)
+{
+    const gpt_record *r = &run->record;
+    gpt_record other;
+    if (run->options.resume == NULL || path == NULL || heed_error_pending()) {
+        return false;
+    }
+    const bool same = gpt_record_read(&other, "--best", path) == HEED_OK &&
+                      other.text_length == r->text_length && other.text_hash == r->text_hash &&
+                      same_settings(&other.settings, &r->settings);
+    if (heed_error_pending() != HEED_ERR_MEMORY) {
+        heed_error(); /* not such a file */
+    }
+    gpt_record_free(&other);
+    return same;
+}
+
+/* Replaces or continues the files of a resumed run; overwrites others only with --force. */
+static void check_overwriting(const gpt_run *run)
+{
+    static const char way_out[] =
+        "--force overwrites it, and --resume FILE continues an earlier run";
+    const gpt_train_options *o = &run->options;
+    if (o->force || heed_error_pending()) {
+        return;
+    }
+    if (!path_same(o->save, o->resume)) {
+        path_check_unused("--save", o->save, way_out);
+    }
+    if (!is_of_run(run, o->best)) {
+        path_check_unused("--best", o->best, way_out);
+    }
+    if (o->resume == NULL) {
+        path_check_unused("--log", o->log, way_out);
+        path_check_unused("--jsonl", o->jsonl, way_out);
+        path_check_unused("--report", o->report, way_out);
+        path_check_no_events("--tensorboard", o->tensorboard);
+    }
+}
+
+/* ---- a run: its text ---- */
+
+/* A resumed run needs the text that it began with. */
+static void check_same_text(gpt_run *run)
+{
+    gpt_record *r = &run->record;
+    const char *path = run->options.text;
+    const int64_t length = (int64_t)run->text.length;
+    const uint64_t hash = text_hash(run->text.bytes, run->text.length);
+    if (run->options.resume == NULL) {
+        r->text_length = length;
+        r->text_hash = hash;
+    } else if (r->text_length != length) {
+        heed_fail(HEED_ERR_VALUE,
+                  "--text: %s is not the text of --resume: it has %lld bytes instead of %lld", path,
+                  (long long)length, (long long)r->text_length);
+    } else if (r->text_hash != hash) {
+        heed_fail(HEED_ERR_VALUE, "--text: %s is not the text of --resume: its contents differ",
+                  path);
+    }
+}
+
+static void check_length(const gpt_run *run)
+{
+    const gpt_train_options *o = &run->options;
+    const int64_t count = run->text.count;
+    int64_t needed = o->context + 1;
+    while (gpt_train_tokens(needed) <= o->context) {
+        needed++;
+    }
+    if (count < needed) {
+        heed_fail(HEED_ERR_VALUE, "%s: too short: it has %lld token%s; --context %lld needs %lld",
+                  o->text, (long long)count, count == 1 ? "" : "s", (long long)o->context,
+                  (long long)needed);
+    } else if (run->validation.count == 0 && (o->best != NULL || o->patience > 0)) {
+        heed_fail(
+            HEED_ERR_VALUE,
+            "%s: the last tenth of %s is shorter than --context %lld, so there is no validation "
+            "loss; remove this flag or reduce --context",
+            o->best != NULL ? "--best" : "--patience", o->text, (long long)o->context);
+    }
+}
+
+/* The path in a checkpoint may not exist on this machine. */
+static void say_where(const char *path)
+{
+    char message[512];
+    if (heed_error_pending() == HEED_ERR_FILE) {
+        heed_error();
+        snprintf(message, sizeof message, "%s", heed_error_message());
+        heed_fail(HEED_ERR_VALUE, "--resume: %s; add --text FILE if %s has moved", message, path);
+    }
+}
+
+/* Indexing a large text takes a while. */
+static void announce(const corpus *text)
+{
+    const size_t large = 50000000;
+    if (text->length > large) {
+        fprintf(stderr, "reading %s, %zu MB\n", text->path, text->length / 1000000);
+    }
+}
+
+static void take_text(gpt_run *run)
+{
+    gpt_train_options *o = &run->options;
+    tokenizer *t = &run->record.tokenizer;
+    if (corpus_open(&run->text, o->text) == HEED_OK) {
+        announce(&run->text);
+        check_same_text(run);
+    } else if (!o->given.text) {
+        say_where(o->text);
+    }
+    if (t->count == 0 && !heed_error_pending()) {
+        *t = tokenizer_of_text((token_level)o->level, o->text, run->text.bytes, run->text.length,
+                               o->vocab);
+    }
+    if (corpus_index(&run->text, t) == HEED_OK) {
+        run->train_tokens = gpt_train_tokens(run->text.count);
+        run->validation = gpt_windows_of(run->train_tokens, run->text.count - run->train_tokens,
+                                         o->context, o->eval_windows);
+        check_length(run);
+    }
+}
+
+/* ---- a run ---- */
+
+/* AdamW with weight decay for matrices. */
+static heed_optimizer *new_optimizer(struct heed_gpt *m, const gpt_train_options *o)
+{
+    heed_optimizer *adamw =
+        heed_adamw_new_with(heed_decay_parameters(m), o->lr, o->weight_decay,
+                            (heed_adam_options){.betas = {o->beta1, o->beta2}, .eps = 1e-8});
+    heed_param_group no_decay = heed_optimizer_defaults(adamw);
+    no_decay.weight_decay = 0;
+    heed_add_param_group_with(adamw, heed_no_decay_parameters(m), no_decay);
+    return adamw;
+}
+
+static void make_model(gpt_run *run)
+{
+    const gpt_train_options *o = &run->options;
+    const gpt_memory needed = gpt_step_memory(o, run->record.tokenizer.count);
+    const bool model = needed.model > needed.batch;
+    if (memory_check(needed.model + needed.batch,
+                     model ? "--n-embd or --n-layer" : "--batch or --context") != HEED_OK) {
+        return;
+    }
+    heed_manual_seed((uint64_t)o->seed);
+    run->model = gpt_model_new(o, run->record.tokenizer.count);
+    run->optimizer = run->model != NULL ? new_optimizer(run->model, o) : NULL;
+    if (o->resume != NULL && !heed_error_pending()) {
+        heed_load_checkpoint(run->model, run->optimizer, o->resume);
+        flags_blame("--resume", HEED_ERR_VALUE);
+        run->resumed = run->optimizer->steps;
+    }
+}
+
+heed_status gpt_check_causal(struct heed_gpt *m)
+{
+    enum { MOST = 16 };
+    if (heed_error_pending()) {
+        return heed_error_pending();
+    }
+    const int64_t length = m->config.block_size < MOST ? m->config.block_size : MOST;
+    const int64_t half = length / 2, ids_end = m->config.vocab_size;
+    const bool was_training = m->module.training;
+    int64_t ids[2][MOST];
+    for (int64_t i = 0; i < length; i++) {
+        ids[0][i] = 7 * i % ids_end;
+        ids[1][i] =
+            i < half || ids_end == 1 ? ids[0][i] : (ids[0][i] + 1 + i % (ids_end - 1)) % ids_end;
+    }
+    HEED_SCOPE_NO_GRAD(scope);
+    heed_tensor *logits[2];
+    heed_eval(m);
+    for (int i = 0; i < 2; i++) {
+        heed_tensor *row = heed_from_values(ids[i], (size_t)length * sizeof **ids,
+                                            HEED_SHAPE(1, length), HEED_I64);
+        logits[i] = heed_narrow(heed_gpt_forward(m, row), 1, 0, half);
+    }
+    if (half > 0) {
+        const double off = heed_item(heed_amax(heed_abs(heed_sub(logits[0], logits[1]))));
+        const double most = heed_item(heed_amax(heed_abs(logits[0])));
+        if (off > 1e-4 * most) {
+            heed_fail(HEED_ERR_CHECK,
+                      "gpt train: the model sees the future: other tokens from position %lld on "
+                      "change the logits before it by %.2g, so it would learn to copy its targets; "
+                      "check the mask of its attention (heed_attention_check)",
+                      (long long)half, off);
+        }
+    }
+    if (was_training && !heed_error_pending()) {
+        heed_train(m);
+    }
+    return heed_error_pending();
+}
+
+heed_status gpt_run_prepare(gpt_run *run, const gpt_train_options *given)
+{
+    *run = (gpt_run){.options = *given, .record = {.val_loss = (double)NAN, .best_loss = HUGE_VAL}};
+    settle(run);
+    if (run->options.detect_anomaly && run->options.context == 1 && !heed_error_pending()) {
+        heed_fail(HEED_ERR_VALUE, "--detect-anomaly needs --context 2 or more: with one token, "
+                                  "attention has no choice, and W_q and W_k get no gradient");
+    }
+    check_outputs(&run->options);
+    check_overwriting(run);
+    if (!heed_error_pending()) {
+        take_text(run);
+        make_model(run);
+        gpt_check_causal(run->model);
+    }
+    return heed_error_pending();
+}
+
+void gpt_run_free(gpt_run *run)
+{
+    heed_optimizer_free(run->optimizer);
+    heed_module_free(run->model);
+    corpus_close(&run->text);
+    gpt_record_free(&run->record);
+}
+
+/* ---- a run: its steps ---- */
+
+/* Adds the gradients of one batch of a step; returns its loss. */
+static double learn_batch(gpt_run *run)
+{
+    const gpt_train_options *o = &run->options;
+    HEED_SCOPE(scope);
+    heed_tensor *starts =
+        heed_randint(0, run->train_tokens - o->context, HEED_SHAPE(o->batch), HEED_I64);
+    heed_tensor *loss = loss_at(run->model, &run->text, heed_data_i64(starts), o->batch);
+    heed_backward(heed_div_scalar(loss, (double)o->accumulate));
+    return heed_item(loss);
+}
+
+heed_status gpt_run_step(gpt_run *run, gpt_step *step)
+{
+    const gpt_train_options *o = &run->options;
+    heed_optimizer *optimizer = run->optimizer;
+    double sum = 0;
+    step->lr = gpt_lr(o, optimizer->steps);
+    heed_optimizer_zero_grad(optimizer);
+    for (int64_t i = 0; i < o->accumulate && !heed_error_pending(); i++) {
+        sum += learn_batch(run);
+    }
+    step->loss = sum / (double)o->accumulate;
+    step->grad_norm =
+        heed_clip_grad_norm(heed_parameters(run->model), o->clip > 0 ? o->clip : (double)INFINITY);
+    if (!heed_error_pending() && !(isfinite(step->loss) && isfinite(step->grad_norm))) {
+        /* fabs: a NaN is printed without a sign */
+        heed_fail(HEED_ERR_VALUE,
+                  "the loss is %g at step %lld, with a gradient norm of %g; try a lower --lr, "
+                  "a longer --warmup or a smaller --clip",
+                  fabs(step->loss), (long long)optimizer->steps + 1, fabs(step->grad_norm));
+    }
+    optimizer->lr = step->lr;
+    return heed_optimizer_step(optimizer);
+}
+
+bool gpt_run_validate(gpt_run *run)
+{
+    gpt_record *r = &run->record;
+    if (run->validation.count == 0) {
+        return false;
+    }
+    const double loss =
+        gpt_evaluate(run->model, &run->text, &run->validation, run->options.batch, NULL);
+    if (heed_error_pending()) {
+        return false;
+    }
+    r->val_loss = loss;
+    r->since_best++;
+    if (loss < r->best_loss) {
+        r->best_loss = loss;
+        r->best_step = run->optimizer->steps;
+        r->since_best = 0;
+    }
+    return r->since_best == 0;
+}
+
+bool gpt_run_out_of_patience(const gpt_run *run)
+{
+    return run->options.patience > 0 && run->record.since_best >= run->options.patience;
+}
+
+bool gpt_run_ended(const gpt_run *run)
+{
+    return run->optimizer->steps >= run->options.steps || gpt_run_out_of_patience(run);
+}
+
+/* ---- the command: before training ---- */
+
+typedef struct learner {
+    gpt_run run;
+    quiz quiz;
+    heed_watch *watch;
+    report *report;
+    gpt_reading reading; /* for the report */
+    double last;         /* time at the end of the last step */
+    int64_t saved;       /* the last step saved to --save; -1: none */
+} learner;
+
+static void describe(const learner *l)
+{
+    const gpt_run *run = &l->run;
+    const gpt_record *r = &run->record;
+    const heed_tensor_list parameters = heed_parameters(run->model);
+    int64_t numbers = 0;
+    for (int i = 0; i < parameters.count; i++) {
+        numbers += parameters.tensors[i]->numel;
+    }
+    fprintf(stderr, "%lld tokens by %s, %lld different; %lld for training, %lld for validation\n",
+            (long long)run->text.count, token_level_name(r->tokenizer.level),
+            (long long)r->tokenizer.count, (long long)run->train_tokens,
+            (long long)(run->text.count - run->train_tokens));
+    fprintf(stderr, "%lld parameters\n", (long long)numbers);
+    if (run->validation.count == 0) {
+        fprintf(stderr,
+                "the last tenth is shorter than --context, so there is no validation loss\n");
+    }
+    if (run->resumed > 0) {
+        fprintf(stderr, "resuming after step %lld\n", (long long)run->resumed);
+    }
+    if (run->options.save == NULL && run->options.best == NULL) {
+        fprintf(stderr, "no --save FILE: the model will not be saved\n");
+    }
+}
+
+static double tokens_of_step(const gpt_train_options *o)
+{
+    return (double)o->batch * (double)o->accumulate * (double)o->context;
+}
+
+/* Columns of a log, before one for each kind of question. char_gpt.py writes the same. */
+static const char *const columns[] = {"loss", "val_loss", "lr", "grad_norm", "tokens_per_second"};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+/* The watch's names: columns, then kinds. */
+static void name_values(learner *l)
+{
+    for (int i = 0; i < COLUMNS; i++) {
+        heed_watch_name(l->watch, columns[i]);
+    }
+    for (int kind = 0; kind < l->quiz.kind_count; kind++) {
+        const char *name = l->quiz.kinds[kind].name;
+        for (int i = 0; i < COLUMNS; i++) {
+            if (strcmp(name, columns[i]) == 0) {
+                heed_fail(HEED_ERR_VALUE, "quiz: kind '%s' is also a column of logs; rename it",
+                          name);
+            }
+        }
+        heed_watch_name(l->watch, name);
+    }
+    flags_blame("--quiz", HEED_ERR_VALUE);
+}
+
+static void begin_watch(learner *l)
+{
+    const gpt_train_options *o = &l->run.options;
+    const char *shown[2 + QUIZ_MOST_KINDS + 1] = {"loss", "val_loss"};
+    if (heed_error_pending()) {
+        return;
+    }
+    for (int i = 0; i < l->quiz.kind_count; i++) {
+        shown[2 + i] = l->quiz.kinds[i].name;
+    }
+    l->watch = heed_watch_new((heed_watch_options){.steps = o->steps,
+                                                   .resumed = l->run.resumed,
+                                                   .csv = o->log,
+                                                   .jsonl = o->jsonl,
+                                                   .tensorboard = o->tensorboard,
+                                                   .terminal = stderr,
+                                                   .every = o->log_every,
+                                                   .curve = o->curve,
+                                                   .shown = shown,
+                                                   .unit = "tokens",
+                                                   .per_step = tokens_of_step(o)});
+    if (flags_blame("log", HEED_ERR_VALUE) == HEED_OK) {
+        name_values(l);
+    }
+}
+
+/* The report shows the attention over the prompt, or else the start of the validation part. */
+static void begin_report(learner *l)
+{
+    gpt_run *run = &l->run;
+    const gpt_train_options *o = &run->options;
+    int64_t ids[REPORT_TOKENS];
+    const int64_t rest = run->text.count - run->train_tokens;
+    int64_t count = rest < REPORT_TOKENS ? rest : REPORT_TOKENS;
+    if (o->report == NULL || heed_error_pending()) {
+        return;
+    }
+    if (o->prompt != NULL) {
+        token_list tokens = gpt_prompt(&run->record.tokenizer, o->prompt);
+        count = tokens.count < REPORT_TOKENS ? tokens.count : REPORT_TOKENS;
+        memcpy(ids, tokens.ids + tokens.count - count, (size_t)count * sizeof *ids);
+        token_list_free(&tokens);
+    } else {
+        corpus_read(&run->text, run->train_tokens, count, ids);
+    }
+    gpt_reading_begin(&l->reading, run->model, &run->record.tokenizer, ids, count);
+    l->report = report_new((report_options){.path = o->report,
+                                            .program = "gpt train",
+                                            .model = run->model,
+                                            .watch = l->watch,
+                                            .steps = o->steps,
+                                            .resumed = run->resumed,
+                                            .attention = gpt_reading_attention,
+                                            .context = &l->reading,
+                                            .tokens = l->reading.labels,
+                                            .token_count = l->reading.count});
+    report_flags(l->report, &gpt_train_flags, o);
+}
+
+/* ---- the command: training ---- */
+
+/* Writes the rows before saving the run, so that a resumed run finds them. */
+static void save_run(learner *l)
+{
+    gpt_run *run = &l->run;
+    heed_watch_flush(l->watch);
+    if (run->options.save != NULL && l->saved != run->optimizer->steps && !heed_error_pending() &&
+        gpt_record_save(&run->record, run->model, run->optimizer, "--save", run->options.save) ==
+            HEED_OK) {
+        l->saved = run->optimizer->steps;
+    }
+}
+
+static void ask(learner *l)
+{
+    if (l->quiz.count > 0) {
+        quiz_ask(&l->quiz, l->run.model, NULL);
+    }
+}
+
+static void put_sample(learner *l, const text_buffer *sample)
+{
+    heed_watch_pause(l->watch);
+    printf("--------------- step %lld\n", (long long)l->run.optimizer->steps);
+    console_put(stdout, sample->bytes, sample->length - 1, isatty(STDOUT_FILENO));
+    putchar('\n');
+    console_flush();
+}
+
+/* Values of a step, after it has been validated. */
+static void record(learner *l, const gpt_step *now, bool validated, double rate)
+{
+    heed_watch *w = l->watch;
+    heed_watch_value(w, "loss", now->loss);
+    heed_watch_value(w, "lr", now->lr);
+    heed_watch_value(w, "grad_norm", now->grad_norm);
+    heed_watch_value(w, "tokens_per_second", round(rate));
+    if (validated && l->run.validation.count > 0) {
+        heed_watch_value(w, "val_loss", l->run.record.val_loss);
+    }
+    for (int i = 0; validated && i < l->quiz.kind_count; i++) {
+        const quiz_kind *kind = &l->quiz.kinds[i];
+        heed_watch_value(w, kind->name, (double)kind->right / (double)kind->questions);
+    }
+    heed_watch_step(w);
+}
+
+/* The best model is saved before the run records that it exists. */
+static void after_step(learner *l, const gpt_step *now)
+{
+    gpt_run *run = &l->run;
+    const gpt_train_options *o = &run->options;
+    const int64_t step = run->optimizer->steps;
+    const double rate = tokens_of_step(o) / (console_clock() - l->last);
+    const bool validates = step % o->eval_every == 0 || step == o->steps;
+    const bool best = validates && gpt_run_validate(run);
+    if (best && o->best != NULL && !heed_error_pending()) {
+        gpt_record_save(&run->record, run->model, run->optimizer, "--best", o->best);
+    }
+    const bool prints = o->sample_every > 0 && step % o->sample_every == 0;
+    const bool samples = prints || (l->report != NULL && validates);
+    text_buffer sample = {.length = 0};
+    if (validates) {
+        ask(l);
+    }
+    if (samples) {
+        sample = gpt_sample_text(run->model, &run->record.tokenizer, o->prompt);
+        heed_watch_text(l->watch, "sample", sample.bytes);
+        report_text(l->report, step, "sample", sample.bytes, sample.length - 1);
+    }
+    record(l, now, validates, rate);
+    report_step(l->report);
+    if (prints && !heed_error_pending()) {
+        put_sample(l, &sample);
+    }
+    text_free(&sample);
+    if (step % o->save_every == 0) {
+        save_run(l);
+    }
+    l->last = console_clock();
+}
+
+static void learn(learner *l)
+{
+    gpt_run *run = &l->run;
+    ask(l);
+    if (l->quiz.count > 0 && !heed_error_pending()) {
+        fprintf(stderr, "quiz of %lld questions, after step %lld: ", (long long)l->quiz.count,
+                (long long)run->optimizer->steps);
+        quiz_line(&l->quiz, stderr);
+    }
+    l->last = console_clock();
+    while (!gpt_run_ended(run) && !interrupted() && !heed_error_pending()) {
+        gpt_step now;
+        if (gpt_run_step(run, &now) == HEED_OK) {
+            after_step(l, &now);
+        }
+    }
+    save_run(l);
+    report_end(l->report, heed_error_pending() ? REPORT_FAILED
+                          : gpt_run_ended(run) ? REPORT_FINISHED
+                                               : REPORT_INTERRUPTED);
+    l->report = NULL;
+    heed_watch_free(l->watch);
+    l->watch = NULL;
+}
+
+/* ---- the command: after training ---- */
+
+/* Flags that a resumed run does not take from its file. */
+static void put_flags(const gpt_train_options *o)
+{
+    for (int i = 0; i < gpt_train_flags.count - gpt_settings.count; i++) {
+        const flag_row *f = &gpt_train_flags.flags[i];
+        const size_t it = f->offset;
+        if (!flags_given(f, o) || it == offsetof(gpt_train_options, text) ||
+            it == offsetof(gpt_train_options, resume) || it == offsetof(gpt_train_options, save) ||
+            it == offsetof(gpt_train_options, force)) {
+            continue;
+        }
+        const flag_value value = flags_text(f, o);
+        const char *text = value.text;
+        if (f->kind == FLAG_STRING) {
+            memcpy(&text, (const char *)o + f->offset, sizeof text);
+        }
+        fprintf(stderr, " %s", flags_name(f).text);
+        if (f->kind != FLAG_SWITCH) {
+            console_put_argument(stderr, text);
+        }
+    }
+}
+
+/* Prints the command that resumes the run. */
+static void say_how(const learner *l)
+{
+    const gpt_train_options *o = &l->run.options;
+    if (o->save == NULL) {
+        fprintf(stderr, "; without --save FILE it cannot be resumed\n");
+        return;
+    }
+    fputs("; to resume:\n  ", stderr);
+    console_put_command(stderr);
+    fputs(" train --resume", stderr);
+    console_put_argument(stderr, o->save);
+    put_flags(o);
+    fputc('\n', stderr);
+}
+
+static void sum_up(const learner *l)
+{
+    const gpt_run *run = &l->run;
+    const gpt_record *r = &run->record;
+    const int64_t steps = run->optimizer->steps;
+    if (heed_error_pending()) {
+        if (l->saved >= 0) {
+            fprintf(stderr, "gpt: %s contains the run up to step %lld\n", run->options.save,
+                    (long long)l->saved);
+        }
+        return;
+    }
+    if (interrupted() && !gpt_run_ended(run)) {
+        fprintf(stderr, "gpt: interrupted after step %lld of %lld", (long long)steps,
+                (long long)run->options.steps);
+        say_how(l);
+        return;
+    }
+    if (steps == run->resumed && run->options.resume != NULL) {
+        fprintf(stderr, "gpt: nothing left to do; increase %s to continue\n",
+                gpt_run_out_of_patience(run) ? "--patience" : "--steps");
+    }
+    if (gpt_run_out_of_patience(run)) {
+        fprintf(
+            stderr,
+            "gpt: stopped early, after step %lld: no lower validation loss in %lld evaluations\n",
+            (long long)steps, (long long)r->since_best);
+    }
+    if (!isnan(r->val_loss)) {
+        fprintf(stderr, "validation loss %.4f nats per token; lowest %.4f, after step %lld\n",
+                r->val_loss, r->best_loss, (long long)r->best_step);
+    }
+    if (l->quiz.count > 0) {
+        quiz_print(&l->quiz, stderr);
+    }
+}
+
+int gpt_train(int argc, char **argv)
+{
+    gpt_train_options o = {.text = NULL};
+    learner l = {.saved = -1};
+    int status = 0;
+    if (!gpt_begin(&gpt_train_flags, &o, argc, argv, &status)) {
+        return status;
+    }
+    gpt_run_prepare(&l.run, &o);
+    heed_set_detect_anomaly(o.detect_anomaly);
+    if (o.quiz != NULL) {
+        quiz_open(&l.quiz, o.quiz, &l.run.record.tokenizer);
+    }
+    if (o.given.sample_every || o.report != NULL || o.prompt != NULL) {
+        token_list tokens = gpt_prompt(&l.run.record.tokenizer, o.prompt);
+        token_list_free(&tokens);
+    }
+    begin_watch(&l);
+    begin_report(&l);
+    const bool ready = !heed_error_pending();
+    if (ready) {
+        l.saved = path_same(l.run.options.save, o.resume) ? l.run.resumed : -1;
+        signal(SIGPIPE, SIG_IGN); /* training continues without a reader */
+        interrupt_catch();
+        describe(&l);
+        learn(&l);
+        sum_up(&l);
+    }
+    status = gpt_end(ready);
+    report_end(l.report, REPORT_FAILED); /* if memory ran out before the first step */
+    heed_watch_free(l.watch);
+    gpt_reading_free(&l.reading);
+    quiz_close(&l.quiz);
+    gpt_run_free(&l.run);
+    return status;
+}

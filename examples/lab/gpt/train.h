@@ -1,0 +1,82 @@
+/* gpt train: the parts of a training run, and the command. examples/pytorch/char_gpt.py is its
+ * PyTorch counterpart. */
+#ifndef HEED_GPT_TRAIN_H
+#define HEED_GPT_TRAIN_H
+
+#include "examples/lab/gpt/checkpoint.h"
+#include "examples/lab/gpt/corpus.h"
+
+/* ---- schedules, windows, evaluation ---- */
+
+/* gpt_train_tokens: the number of training tokens, the first nine tenths of a text. The rest is for
+ * validation. */
+int64_t gpt_train_tokens(int64_t tokens);
+
+/* gpt_lr: the learning rate of a step, counted from 0. It rises linearly to lr over `warmup` steps;
+ * then it
+ *
+ *     cosine     falls to min_lr along a cosine
+ *     linear     falls to min_lr along a line
+ *     step       is divided by 10 after each third of the rest
+ *     constant   stays at lr
+ */
+double gpt_lr(const gpt_train_options *o, int64_t step);
+
+/* Windows of a text, each with the token after it: window i begins at first + i * apart. */
+typedef struct gpt_windows {
+    int64_t first, apart, count;
+} gpt_windows;
+
+/* gpt_windows_of: adjacent complete windows of tokens first ... first + count - 1; only every k-th
+ * if there are more than `most`. */
+gpt_windows gpt_windows_of(int64_t first, int64_t count, int64_t context, int64_t most);
+
+/* gpt_evaluate: the mean loss over windows, `batch` at a time, in eval mode, without a graph and
+ * without drawing random numbers; NAN if there are no windows. The watch (or NULL) gets a step for
+ * each batch, with the mean loss so far. */
+double gpt_evaluate(struct heed_gpt *m, const corpus *text, const gpt_windows *windows,
+                    int64_t batch, heed_watch *watch);
+
+/* ---- runs: a text, a model, an optimiser and a record, new or from a file ---- */
+
+/* A run must not be moved: its parts point to each other. */
+typedef struct gpt_run {
+    gpt_train_options options; /* with all defaults filled in; the same as record.settings */
+    gpt_record record;
+    corpus text;
+    int64_t train_tokens; /* the first tokens of the text */
+    gpt_windows validation;
+    struct heed_gpt *model;
+    heed_optimizer *optimizer;
+    int64_t resumed; /* steps taken before the run was loaded */
+} gpt_run;
+
+/* gpt_run_prepare: reads the files, creates or loads the model, and checks that the outputs can be
+ * written. HEED_ERR_VALUE, HEED_ERR_FILE: invalid options or files. */
+heed_status gpt_run_prepare(gpt_run *run, const gpt_train_options *given);
+void gpt_run_free(gpt_run *run);
+
+/* gpt_check_causal: tokens must not change the logits of the tokens before them; a model in which
+ * they do learns to copy its targets. gpt_run_prepare calls it, as a changed or observed model may
+ * leak. Takes two forwards of at most 16 tokens, without a graph and without random numbers.
+ * HEED_ERR_CHECK: they do. */
+heed_status gpt_check_causal(struct heed_gpt *m);
+
+/* gpt_run_step: trains on `accumulate` batches of random windows of the training tokens.
+ * HEED_ERR_VALUE: the loss or the gradient is infinite or NaN; the model is unchanged. */
+typedef struct gpt_step {
+    double loss, lr, grad_norm;
+} gpt_step;
+heed_status gpt_run_step(gpt_run *run, gpt_step *step);
+
+/* gpt_run_validate: evaluates and records the validation loss; true: it is the lowest so far.
+ * Without a validation part it does nothing and returns false. gpt_run_out_of_patience: true after
+ * --patience validations without a lower loss. gpt_run_ended: that, or all steps are taken. */
+bool gpt_run_validate(gpt_run *run);
+bool gpt_run_out_of_patience(const gpt_run *run);
+bool gpt_run_ended(const gpt_run *run);
+
+/* gpt_train: the command. */
+int gpt_train(int argc, char **argv);
+
+#endif

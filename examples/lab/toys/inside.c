@@ -1,0 +1,460 @@
+/* Attention weights, scores of heads, ablation and logit attribution. */
+#include "examples/lab/toys/inside.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "examples/lab/common/console.h"
+#include "examples/lab/common/figure.h"
+
+toys_path toys_layer_path(int layer, const char *part)
+{
+    toys_path path;
+    snprintf(path.text, sizeof path.text, "Toy.blocks.%d%s", layer, part);
+    return path;
+}
+
+void toys_put_number(FILE *stream, int width, const char *format, double x)
+{
+    char text[32] = "-";
+    if (!isnan(x)) {
+        snprintf(text, sizeof text, format, x);
+    }
+    fprintf(stream, "%*s", width, text);
+}
+
+/* ---- the input ---- */
+
+/* The token that a word names; -1: none. */
+static int64_t token_named(const toys_run *r, const char *word, int64_t vocabulary)
+{
+    char label[TOYS_LABEL];
+    for (int64_t token = 0; token < vocabulary; token++) {
+        toys_label(r->task, &r->settings, token, label);
+        if (strcmp(label, word) == 0) {
+            return token;
+        }
+    }
+    return -1;
+}
+
+/* Reads at most `most` tokens; returns their number, 0 on error. */
+static int64_t read_tokens(const toys_run *r, const char *flag, const char *text, int64_t *tokens,
+                           int64_t most)
+{
+    char word[TOYS_LABEL];
+    int length = 0;
+    int64_t count = 0;
+    for (; sscanf(text, " %23s%n", word, &length) == 1; text += length, count++) {
+        const int64_t token = token_named(r, word, r->model->shape.vocabulary);
+        if (token < 0) {
+            heed_fail(HEED_ERR_VALUE, "%s: %s has no token '%s'", flag, r->task->name, word);
+            return 0;
+        }
+        if (count == most) {
+            heed_fail(HEED_ERR_VALUE, "%s: more than %lld tokens", flag, (long long)most);
+            return 0;
+        }
+        tokens[count] = token;
+    }
+    if (count == 0) {
+        heed_fail(HEED_ERR_VALUE, "%s: no tokens", flag);
+    }
+    return count;
+}
+
+toys_batch toys_input(const toys_run *r, const char *flag, const char *text)
+{
+    toys_batch b = {.shape = r->test.shape, .rows = 1};
+    b.shape.first = 0;
+    b.shape.every = 1;
+    if (text == NULL) {
+        b.inputs = heed_narrow(r->test.inputs, 0, 0, 1);
+        return b;
+    }
+    if (r->model->shape.vocabulary == 0) {
+        heed_fail(HEED_ERR_VALUE, "%s: the tokens of %s have no names", flag, r->task->name);
+        return b;
+    }
+    b.inputs = heed_empty(HEED_SHAPE(1, r->model->shape.tokens), HEED_I64);
+    if (!heed_error_pending()) {
+        b.shape.tokens =
+            read_tokens(r, flag, text, heed_data_i64(b.inputs), r->model->shape.tokens);
+        b.inputs = heed_narrow(b.inputs, 1, 0, b.shape.tokens);
+    }
+    return b;
+}
+
+/* ---- attention ---- */
+
+/* The operation has queries, keys and values as its inputs, from which the weights follow. */
+heed_tensor *toys_attention(struct toys_model *m, const toys_batch *b, int layer)
+{
+    HEED_SCOPE_NO_GRAD(scope);
+    heed_tensor *weights = NULL;
+    heed_recording *recording = heed_recording_begin();
+    toys_forward(m, b);
+    const heed_recorded *attend =
+        heed_recording_find(recording, toys_layer_path(layer, "").text, "attend", 0);
+    if (attend != NULL) {
+        heed_tensor *const *qkv = attend->inputs;
+        const bool causal = heed_size(qkv[0], 2) == heed_size(qkv[1], 2);
+        heed_recording_stop(recording);
+        heed_scaled_dot_product_attention_weights(qkv[0], qkv[1], qkv[2], NULL, 0, causal, 0,
+                                                  &weights);
+    }
+    heed_recording_free(recording);
+    return heed_scope_keep(&scope, weights);
+}
+
+toys_text *toys_labels(const toys_run *r, const toys_batch *b)
+{
+    toys_text *labels = heed_alloc((size_t)b->shape.tokens * sizeof *labels);
+    for (int64_t i = 0; labels != NULL && i < b->shape.tokens; i++) {
+        if (b->shape.vocabulary == 0) {
+            snprintf(labels[i], TOYS_LABEL, "%c%d", i % 2 == 0 ? 'x' : 'y', (int)(i / 2 % 100) + 1);
+        } else {
+            toys_label(r->task, &r->settings, heed_const_data_i64(b->inputs)[i], labels[i]);
+        }
+    }
+    return labels;
+}
+
+/* Draws a layer's heads as text or, to a figure, as SVG. */
+static void draw_attention(FILE *stream, figure *f, const toys_run *r, const toys_batch *b)
+{
+    toys_text *labels = toys_labels(r, b);
+    const char **names =
+        labels == NULL ? NULL : heed_alloc((size_t)b->shape.tokens * sizeof *names);
+    for (int64_t i = 0; names != NULL && i < b->shape.tokens; i++) {
+        names[i] = labels[i];
+    }
+    for (int i = 0; i < r->settings.layers && !heed_error_pending(); i++) {
+        HEED_SCOPE_NO_GRAD(scope);
+        char title[64];
+        snprintf(title, sizeof title, "%s, layer %d", r->task->name, i + 1);
+        const heed_attention_plot_options options = {.title = title, .queries = names};
+        heed_tensor *weights = heed_squeeze(toys_attention(r->model, b, i), 0);
+        if (f == NULL) {
+            heed_attention_text(stream, weights, options);
+            console_drawn();
+        } else {
+            heed_attention_svg(figure_part(f), weights, options);
+            figure_end_part(f);
+        }
+    }
+    heed_free(names);
+    heed_free(labels);
+}
+
+void toys_attention_text(FILE *stream, const toys_run *r, const toys_batch *b)
+{
+    draw_attention(stream, NULL, r, b);
+}
+
+heed_status toys_attention_svg(const char *path, const toys_run *r, const toys_batch *b)
+{
+    figure f = {.height = 0};
+    draw_attention(NULL, &f, r, b);
+    figure_write(&f, "--attention-svg", path);
+    figure_free(&f);
+    return heed_error_pending();
+}
+
+/* ---- scores of heads ---- */
+
+toys_head_scores toys_score_head(const toys_run *r, int layer, int head)
+{
+    HEED_SCOPE_NO_GRAD(scope);
+    toys_batch b = r->test;
+    b.shape.first = 0; /* all queries */
+    b.shape.every = 1;
+    heed_tensor *weights = toys_attention(r->model, &b, layer);
+    const int64_t tokens = b.shape.tokens;
+    heed_tensor *mine = heed_contiguous(heed_select(weights, 1, head)); /* (rows, T, T) */
+    const float *percent = heed_const_data_f32(mine);
+    double previous = 0, induction = 0, count = 0, pairs = 0;
+    for (int64_t row = 0; row < b.rows && !heed_error_pending(); row++) {
+        for (int64_t t = 1; t < tokens; t++) {
+            const float *of_query = percent + (row * tokens + t) * tokens;
+            const int64_t target = r->task->induction_target != NULL
+                                       ? r->task->induction_target(&r->test, row, t)
+                                       : -1;
+            previous += (double)of_query[t - 1];
+            count++;
+            if (target >= 0) {
+                induction += (double)of_query[target];
+                pairs++;
+            }
+        }
+    }
+    return (toys_head_scores){previous / count, induction / pairs}; /* NaN if there are none */
+}
+
+void toys_put_scores(FILE *stream, const toys_run *r)
+{
+    fprintf(stream, "\nattention, on average over the test batch\n"
+                    "layer  head  to the previous token  as an induction head\n");
+    for (int layer = 0; layer < r->settings.layers; layer++) {
+        for (int head = 0; head < r->settings.heads && !heed_error_pending(); head++) {
+            const toys_head_scores s = toys_score_head(r, layer, head);
+            fprintf(stream, "%5d %5d", layer + 1, head + 1);
+            toys_put_number(stream, 23, "%.3f", s.previous);
+            toys_put_number(stream, 22, "%.3f", s.induction);
+            fputc('\n', stream);
+        }
+    }
+}
+
+/* ---- ablation ---- */
+
+/* Replaces the output of a head, (rows, heads, T, head width), of the layer with this path. */
+typedef struct ablation {
+    toys_path layer;
+    int head;
+    bool mean;
+} ablation;
+
+static heed_tensor *replace(heed_observer *self, const heed_call *call, heed_tensor *y)
+{
+    const ablation *a = self->context;
+    if (y == NULL || call->op->kind != HEED_KIND_ATTEND ||
+        strcmp(heed_module_path().text, a->layer.text) != 0) {
+        return y;
+    }
+    heed_tensor *off = heed_zeros(HEED_SHAPE(heed_size(y, 1), 1, 1), HEED_BOOL);
+    if (heed_error_pending()) {
+        return y;
+    }
+    heed_data_bool(off)[a->head] = true;
+    heed_tensor *mean = heed_mean_dims(y, HEED_DIMS(0, 2), true);
+    return a->mean ? heed_where(off, mean, y) : heed_masked_fill(y, off, 0);
+}
+
+toys_score toys_ablate(const toys_run *r, int layer, int head, bool mean)
+{
+    HEED_SCOPE_NO_GRAD(scope);
+    ablation a = {toys_layer_path(layer, ""), head, mean};
+    heed_observer observer = {.context = &a, .result = replace};
+    heed_observer_add(&observer);
+    heed_tensor *outputs = toys_forward(r->model, &r->test);
+    heed_observer_remove(&observer);
+    return toys_measure(&r->test, outputs);
+}
+
+void toys_put_ablation(FILE *stream, const toys_run *r)
+{
+    fprintf(stream,
+            "\none head replaced     by zeros              by its mean\n"
+            "layer  head           loss      score      loss      score\n"
+            "   none         %9.4f  %9.4f %9.4f  %9.4f\n",
+            r->result.test.loss, r->result.test.score, r->result.test.loss, r->result.test.score);
+    for (int layer = 0; layer < r->settings.layers; layer++) {
+        for (int head = 0; head < r->settings.heads && !heed_error_pending(); head++) {
+            const toys_score zeros = toys_ablate(r, layer, head, false);
+            const toys_score mean = toys_ablate(r, layer, head, true);
+            fprintf(stream, "%5d %5d     %9.4f  %9.4f %9.4f  %9.4f\n", layer + 1, head + 1,
+                    zeros.loss, zeros.score, mean.loss, mean.score);
+        }
+    }
+}
+
+/* ---- logit attribution ---- */
+
+/* What turns a part of the residual stream into logits. */
+typedef struct parts {
+    struct toys_model *model;
+    const toys_batch *batch;
+    heed_tensor *scale;  /* by which the last norm multiplies, (rows, scored, 1); NULL: no norm */
+    heed_tensor *weight; /* of the output layer */
+    toys_see_part *see;
+    void *context;
+} parts;
+
+/* 1 / the root of the variance, or of the mean square, of the norm's input. */
+static heed_tensor *scale_of(heed_tensor *x, int64_t norm)
+{
+    x = norm == NORM_LAYER ? heed_sub(x, heed_mean_dim(x, -1, true)) : x;
+    const double eps = norm == NORM_LAYER ? 1e-5 : 0x1p-23; /* the defaults of the operations */
+    return heed_rsqrt(heed_add_scalar(heed_mean_dim(heed_square(x), -1, true), eps));
+}
+
+/* x (rows, T, width): a part of the sum, of all tokens or of the scored ones. */
+static void see_part(const parts *p, const char *name, heed_tensor *x)
+{
+    const toys_shape *shape = &p->batch->shape;
+    const struct toys_norm *norm = p->model->norm;
+    if (heed_size(x, 1) == shape->tokens) {
+        x = heed_slice(x, 1, shape->first, INT64_MAX, shape->every);
+    }
+    if (norm != NULL && norm->kind == NORM_LAYER) {
+        x = heed_sub(x, heed_mean_dim(x, -1, true));
+    }
+    x = norm != NULL ? heed_mul(heed_mul(x, p->scale), norm->weight) : x;
+    x = heed_linear(x, p->weight, NULL);
+    if (!heed_error_pending()) {
+        p->see(p->context, name, x);
+    }
+}
+
+/* W_o's input is the heads' outputs side by side: each has columns of its own in W_o's weight. */
+static void see_heads(const parts *p, heed_recording *recording, int layer)
+{
+    const int64_t heads = p->model->settings.heads, wide = p->model->settings.width / heads;
+    const heed_recorded *W_o =
+        heed_recording_find(recording, toys_layer_path(layer, ".W_o").text, "linear", 0);
+    for (int64_t head = 0; head < heads && !heed_error_pending(); head++) {
+        char name[48];
+        heed_tensor *z = heed_narrow(W_o->inputs[0], -1, head * wide, wide);
+        heed_tensor *weight = heed_narrow(W_o->inputs[1], 1, head * wide, wide);
+        snprintf(name, sizeof name, "layer %d head %d", layer + 1, (int)head + 1);
+        see_part(p, name, heed_linear(z, weight, NULL));
+    }
+}
+
+static void see_all(parts *p, heed_recording *recording)
+{
+    const struct toys_model *m = p->model;
+    const heed_recorded *norm =
+        m->norm != NULL ? heed_recording_find(recording, "Toy.norm", NULL, 0) : NULL;
+    const heed_recorded *tokens =
+        heed_recording_find(recording, m->wte != NULL ? "Toy.wte" : "Toy.input", NULL, 0);
+    heed_tensor *positions = m->wpe != NULL ? m->wpe->weight : m->pe;
+    if (heed_error_pending()) {
+        return;
+    }
+    p->weight = heed_narrow(m->unembed->weight, 0, 0, p->batch->shape.outputs);
+    p->scale = norm != NULL ? scale_of(norm->inputs[0], m->norm->kind) : NULL;
+    see_part(p, "tokens", tokens->result);
+    if (positions != NULL) {
+        positions = heed_narrow(positions, 0, 0, p->batch->shape.tokens);
+        see_part(p, "positions", heed_expand(positions, HEED_SHAPE(p->batch->rows, -1, -1)));
+    }
+    for (int i = 0; i < m->settings.layers && !heed_error_pending(); i++) {
+        char name[48];
+        snprintf(name, sizeof name, "layer %d ff", i + 1);
+        see_heads(p, recording, i);
+        const heed_recorded *ff =
+            m->settings.ff > 0 ? heed_recording_find(
+                                     recording, toys_layer_path(i, ".ff.linear2").text, "linear", 0)
+                               : NULL;
+        if (ff != NULL) {
+            see_part(p, name, ff->result);
+        }
+    }
+    if (m->norm != NULL && m->norm->bias != NULL && !heed_error_pending()) {
+        const heed_shape shape = HEED_SHAPE(p->batch->rows, toys_scored(&p->batch->shape), -1);
+        heed_tensor *offset = heed_linear(heed_expand(m->norm->bias, shape), p->weight, NULL);
+        p->see(p->context, "offset of the norm", offset);
+    }
+}
+
+heed_status toys_attribute(struct toys_model *m, const toys_batch *b, toys_see_part *see,
+                           void *context)
+{
+    HEED_SCOPE_NO_GRAD(scope);
+    parts p = {.model = m, .batch = b, .see = see, .context = context};
+    heed_recording *recording = heed_recording_begin();
+    toys_forward(m, b);
+    heed_recording_stop(recording);
+    if (!heed_error_pending()) {
+        see_all(&p, recording);
+    }
+    heed_recording_free(recording);
+    return heed_error_pending();
+}
+
+typedef struct attribution {
+    FILE *stream;
+    const toys_batch *batch;
+    double sum;
+} attribution;
+
+static void put_part(void *context, const char *name, heed_tensor *logits)
+{
+    attribution *a = context;
+    const toys_shape *shape = &a->batch->shape;
+    const float *logit = heed_const_data_f32(heed_contiguous(logits));
+    double sum = 0, count = 0;
+    for (int64_t i = 0; i < a->batch->targets->numel && !heed_error_pending(); i++) {
+        double mean = 0, right = 1;
+        if (shape->vocabulary > 0) {
+            const int64_t target = heed_const_data_i64(a->batch->targets)[i];
+            if (target == TOYS_UNSCORED) {
+                continue;
+            }
+            for (int64_t j = 0; j < shape->outputs; j++) {
+                mean += (double)logit[i * shape->outputs + j] / (double)shape->outputs;
+            }
+            right = (double)logit[i * shape->outputs + target];
+        } else { /* of a number: in the direction of the right one */
+            const double target = (double)heed_const_data_f32(a->batch->targets)[i];
+            right = (double)logit[i] * (target < 0 ? -1 : 1);
+        }
+        sum += right - mean;
+        count++;
+    }
+    a->sum += sum / count;
+    fprintf(a->stream, "%-20s %9.3f\n", name, sum / count);
+}
+
+void toys_put_attribution(FILE *stream, const toys_run *r)
+{
+    attribution a = {stream, &r->test, 0};
+    fprintf(stream,
+            "\nwhat each part adds to the logit of the right answer, above the mean logit\n");
+    toys_attribute(r->model, &r->test, put_part, &a);
+    fprintf(stream, "%-20s %9.3f\n", "all", a.sum);
+}
+
+/* ---- the spectrum of the embedding ---- */
+
+void toys_spectrum(const struct toys_model *m, int64_t period, double *shares)
+{
+    const int64_t width = m->settings.width, count = period / 2;
+    const float *x = heed_const_data_f32(m->wte->weight);
+    double all = 0;
+    for (int64_t k = 1; k <= count && !heed_error_pending(); k++) {
+        shares[k - 1] = 0;
+        for (int64_t i = 0; i < width; i++) {
+            double cosine = 0, sine = 0;
+            for (int64_t t = 0; t < period; t++) {
+                const double angle = 2 * acos(-1) * (double)(k * t % period) / (double)period;
+                cosine += cos(angle) * (double)x[t * width + i];
+                sine += sin(angle) * (double)x[t * width + i];
+            }
+            shares[k - 1] += cosine * cosine + sine * sine;
+        }
+        all += shares[k - 1];
+    }
+    for (int64_t k = 0; k < count; k++) {
+        shares[k] /= all;
+    }
+}
+
+void toys_put_spectrum(FILE *stream, const toys_run *r)
+{
+    const int64_t period = r->settings.symbols, count = period / 2;
+    double *shares = heed_alloc((size_t)(count + 1) * sizeof *shares), sum = 0;
+    if (shares == NULL) {
+        return;
+    }
+    toys_spectrum(r->model, period, shares);
+    fprintf(stream, "\npower of the embedding\n");
+    int64_t shown = 0;
+    for (; sum < 0.9 && shown < count; shown++) { /* takes the largest share that is left */
+        int64_t largest = 0;
+        for (int64_t k = 1; k < count; k++) {
+            largest = shares[k] > shares[largest] ? k : largest;
+        }
+        if (shown < 10) {
+            fprintf(stream, "frequency %3lld  %5.1f %%\n", (long long)largest + 1,
+                    100 * shares[largest]);
+        }
+        sum += shares[largest];
+        shares[largest] = 0;
+    }
+    fprintf(stream, "%lld of %lld frequencies have %.1f %%\n", (long long)shown, (long long)count,
+            100 * sum);
+    heed_free(shares);
+}

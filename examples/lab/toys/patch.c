@@ -1,0 +1,216 @@
+/* Activation patching: what the model computes for a clean sequence is put into its forward for a
+ * corrupted one. Whatever restores the clean answer carries what tells the two apart. */
+#include <math.h>
+#include <string.h>
+
+#include "examples/lab/toys/inside.h"
+
+/* Two batches with the same shape, and the answers that tell them apart: those of both at each
+ * scored position, TOYS_UNSCORED where they do not count. */
+typedef struct pair {
+    const toys_run *run;
+    toys_batch clean, corrupted;
+    heed_tensor *right, *wrong;
+    heed_recording *recording; /* of the clean forward */
+    double high, low;          /* the measure without patching: clean, corrupted */
+} pair;
+
+/* ---- the two batches ---- */
+
+/* x with its first row moved to the end. */
+static heed_tensor *next_rows(heed_tensor *x)
+{
+    heed_tensor *parts[] = {heed_narrow(x, 0, 1, heed_size(x, 0) - 1), heed_narrow(x, 0, 0, 1)};
+    return heed_cat(parts, 2, 0);
+}
+
+static void pair_rows(pair *p)
+{
+    p->clean = p->corrupted = p->run->test;
+    p->corrupted.inputs = next_rows(p->clean.inputs);
+    p->right = p->clean.targets;
+    p->wrong = next_rows(p->clean.targets);
+}
+
+/* The likeliest answer at the last token of a row, and no other. */
+static heed_tensor *last_answer(const pair *p, const toys_batch *b)
+{
+    heed_tensor *logits = toys_forward(p->run->model, b);
+    heed_tensor *answers =
+        heed_full(HEED_SHAPE(1, b->shape.tokens), (double)TOYS_UNSCORED, HEED_I64);
+    heed_tensor *likeliest = heed_argmax_dim(heed_select(logits, 1, -1), -1, false);
+    if (!heed_error_pending()) {
+        heed_data_i64(answers)[b->shape.tokens - 1] = heed_const_data_i64(likeliest)[0];
+    }
+    return answers;
+}
+
+static void pair_texts(pair *p, const char *clean, const char *corrupted)
+{
+    p->clean = toys_input(p->run, "--input", clean);
+    p->corrupted = toys_input(p->run, "--corrupted", corrupted);
+    if (!heed_error_pending()) {
+        p->right = last_answer(p, &p->clean);
+        p->wrong = last_answer(p, &p->corrupted);
+    }
+}
+
+/* ---- the measure ---- */
+
+/* The mean logit of the clean answer less that of the corrupted one; NaN: they are the same
+ * everywhere. */
+static double measure(const pair *p, heed_tensor *outputs)
+{
+    const int64_t classes = p->clean.shape.outputs;
+    const float *logits = heed_const_data_f32(heed_contiguous(outputs));
+    const int64_t *right = heed_const_data_i64(p->right), *wrong = heed_const_data_i64(p->wrong);
+    double sum = 0, count = 0;
+    for (int64_t i = 0; !heed_error_pending() && i < p->right->numel; i++, logits += classes) {
+        if (right[i] != wrong[i] && right[i] != TOYS_UNSCORED && wrong[i] != TOYS_UNSCORED) {
+            sum += (double)logits[right[i]] - (double)logits[wrong[i]];
+            count++;
+        }
+    }
+    return sum / count;
+}
+
+static void measure_both(pair *p)
+{
+    p->recording = heed_recording_begin();
+    p->high = measure(p, toys_forward(p->run->model, &p->clean));
+    heed_recording_stop(p->recording);
+    p->low = measure(p, toys_forward(p->run->model, &p->corrupted));
+}
+
+/* ---- patching ---- */
+
+/* A place of the forward: index `at` of dimension 1, a head or a position, of the n-th result of an
+ * operation of a module. */
+typedef struct place {
+    const char *path;
+    heed_op_kind kind;
+    int n;
+    int64_t at;
+    heed_tensor *clean; /* the result in the clean forward */
+} place;
+
+static heed_tensor *replace(heed_observer *self, const heed_call *call, heed_tensor *y)
+{
+    place *where = self->context;
+    if (y == NULL || call->op->kind != where->kind ||
+        strcmp(heed_module_path().text, where->path) != 0 || where->n-- != 0) {
+        return y;
+    }
+    const int64_t count = heed_size(y, 1);
+    heed_tensor *chosen =
+        heed_zeros(y->ndim == 4 ? HEED_SHAPE(count, 1, 1) : HEED_SHAPE(count, 1), HEED_BOOL);
+    if (heed_error_pending()) {
+        return y;
+    }
+    heed_data_bool(chosen)[where->at] = true;
+    return heed_where(chosen, where->clean, y);
+}
+
+static double patched(const pair *p, place where)
+{
+    HEED_SCOPE_NO_GRAD(scope);
+    const char *op = where.kind == HEED_KIND_ATTEND ? "attend" : "add";
+    const heed_recorded *clean = heed_recording_find(p->recording, where.path, op, where.n);
+    if (clean == NULL) {
+        return (double)NAN;
+    }
+    where.clean = clean->result;
+    heed_observer observer = {.context = &where, .result = replace};
+    heed_observer_add(&observer);
+    heed_tensor *outputs = toys_forward(p->run->model, &p->corrupted);
+    heed_observer_remove(&observer);
+    return measure(p, outputs);
+}
+
+static double patch_head(const pair *p, int layer, int head)
+{
+    const toys_path path = toys_layer_path(layer, "");
+    return patched(p, (place){path.text, HEED_KIND_ATTEND, 0, head, NULL});
+}
+
+/* The residual stream after a layer is the model's last addition up to there: one adds the
+ * positions, if they are added, and each layer has one or two. */
+static double patch_position(const pair *p, int layer, int64_t position)
+{
+    const struct toys_model *m = p->run->model;
+    const int before = m->wpe != NULL || m->pe != NULL, each = 1 + (m->settings.ff > 0);
+    const int n = before + each * (layer + 1) - 1;
+    return patched(p, (place){"Toy", HEED_KIND_ADD, n, position, NULL});
+}
+
+/* ---- the tables ---- */
+
+/* Zhang and Nanda 2023: 0 is the corrupted forward, and 1 the clean one. */
+static double restored(const pair *p, double measured)
+{
+    return 100 * (measured - p->low) / (p->high - p->low);
+}
+
+static void put_heads(FILE *stream, const pair *p)
+{
+    const toys_settings *s = &p->run->settings;
+    fprintf(stream, "layer  head  difference  restored\n");
+    for (int i = 0; i < s->layers * s->heads && !heed_error_pending(); i++) {
+        const int layer = i / (int)s->heads, head = i % (int)s->heads;
+        const double x = patch_head(p, layer, head);
+        fprintf(stream, "%5d %5d %11.3f", layer + 1, head + 1, x);
+        toys_put_number(stream, 8, "%.1f", restored(p, x));
+        fputs(" %\n", stream);
+    }
+}
+
+static void put_positions(FILE *stream, const pair *p)
+{
+    const toys_run *r = p->run;
+    char clean[TOYS_LABEL], corrupted[TOYS_LABEL];
+    fprintf(stream, "\nrestored by a position of the residual stream\n"
+                    "position   clean  corrupted");
+    for (int i = 0; i < r->settings.layers; i++) {
+        fprintf(stream, "  after layer %d", i + 1);
+    }
+    fputc('\n', stream);
+    for (int64_t at = 0; at < p->clean.shape.tokens && !heed_error_pending(); at++) {
+        toys_label(r->task, &r->settings, heed_const_data_i64(p->clean.inputs)[at], clean);
+        toys_label(r->task, &r->settings, heed_const_data_i64(p->corrupted.inputs)[at], corrupted);
+        fprintf(stream, "%8lld %7s %10s", (long long)at + 1, clean, corrupted);
+        for (int i = 0; i < r->settings.layers; i++) {
+            toys_put_number(stream, 13, "%.1f", restored(p, patch_position(p, i, at)));
+            fputs(" %", stream);
+        }
+        fputc('\n', stream);
+    }
+}
+
+void toys_put_patching(FILE *stream, const toys_run *r, const char *clean, const char *corrupted)
+{
+    HEED_SCOPE_NO_GRAD(scope);
+    pair p = {.run = r};
+    if (corrupted != NULL) {
+        pair_texts(&p, clean, corrupted);
+    } else {
+        pair_rows(&p);
+    }
+    if (!heed_error_pending()) {
+        measure_both(&p);
+    }
+    if (!heed_error_pending() && isnan(p.high)) {
+        fprintf(stream, "\nnothing to patch: the clean and corrupted answers are the same\n");
+    } else if (!heed_error_pending()) {
+        fprintf(stream,
+                "\nclean results put into corrupted sequences%s\n"
+                "logit of the clean answer less that of the corrupted one: clean %.3f, "
+                "corrupted %.3f\n",
+                corrupted != NULL ? "" : ": each test sequence is corrupted by the next", p.high,
+                p.low);
+        put_heads(stream, &p);
+        if (corrupted != NULL) {
+            put_positions(stream, &p);
+        }
+    }
+    heed_recording_free(p.recording);
+}

@@ -1,0 +1,316 @@
+/* Tables and pictures of many runs. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "examples/lab/common/figure.h"
+#include "examples/lab/toys/runs.h"
+
+/* ---- quantiles ---- */
+
+static int compare(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double toys_quantile(const double *sorted, int64_t count, double q)
+{
+    const double at = q * (double)(count - 1);
+    const int64_t low = (int64_t)floor(at), high = (int64_t)ceil(at);
+    if (low == high || isinf(sorted[high])) {
+        return sorted[high];
+    }
+    return sorted[low] + (at - (double)low) * (sorted[high] - sorted[low]);
+}
+
+/* A value of a result; runs that did not learn have an infinite number of steps. */
+typedef double toys_value(const toys_result *result);
+
+static double steps_of(const toys_result *x)
+{
+    return x->learned_at >= 0 ? (double)x->learned_at : HUGE_VAL;
+}
+
+static double loss_of(const toys_result *x)
+{
+    return isfinite(x->train_loss) || x->steps == 0 ? x->test.loss : HUGE_VAL; /* diverged */
+}
+
+static double score_of(const toys_result *x)
+{
+    return x->test.score;
+}
+
+static double longer_of(const toys_result *x)
+{
+    return x->longer;
+}
+
+static double best_of(const toys_result *x)
+{
+    return x->best;
+}
+
+static double simple_of(const toys_result *x)
+{
+    return x->simple;
+}
+
+typedef struct quartiles {
+    int64_t count;
+    double low, median, high;
+} quartiles;
+
+/* Over the runs of a point that are done. */
+static quartiles quartiles_of(const toys_runs *r, int64_t point, toys_value *value)
+{
+    quartiles q = {0, (double)NAN, (double)NAN, (double)NAN};
+    double *x = malloc((size_t)(r->count + 1) * sizeof *x);
+    if (x == NULL) {
+        heed_fail(HEED_ERR_MEMORY, "toys: out of memory");
+        return q;
+    }
+    for (int64_t i = 0; i < r->count; i++) {
+        if (r->records[i].point == point && r->records[i].done) {
+            x[q.count++] = value(&r->records[i].result);
+        }
+    }
+    if (q.count > 0) {
+        qsort(x, (size_t)q.count, sizeof *x, compare);
+        q.low = toys_quantile(x, q.count, 0.25);
+        q.median = toys_quantile(x, q.count, 0.5);
+        q.high = toys_quantile(x, q.count, 0.75);
+    }
+    free(x);
+    return q;
+}
+
+/* The share of the point's runs that learned. */
+static double learned(const toys_runs *r, int64_t point)
+{
+    double all = 0, sum = 0;
+    for (int64_t i = 0; i < r->count; i++) {
+        const bool counts = r->records[i].point == point && r->records[i].done;
+        all += counts;
+        sum += counts && r->records[i].result.learned_at >= 0;
+    }
+    return sum / all;
+}
+
+/* ---- the table ---- */
+
+bool toys_varies(const toys_runs *r, const flag_row *f)
+{
+    for (int64_t i = 1; i < r->point_count; i++) {
+        if (strcmp(flags_text(f, &r->points[i].settings).text,
+                   flags_text(f, &r->points[0].settings).text) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void put_number(FILE *stream, double x, const char *format)
+{
+    char text[32];
+    snprintf(text, sizeof text, format, x);
+    fprintf(stream, " %9s", isfinite(x) ? text : isinf(x) ? "never" : "-");
+}
+
+static void put_quartiles(FILE *stream, const quartiles q, const char *format)
+{
+    put_number(stream, q.median, format);
+    put_number(stream, q.low, format);
+    put_number(stream, q.high, format);
+    fputs("  ", stream);
+}
+
+static bool has_longer(const toys_runs *r)
+{
+    for (int64_t i = 0; i < r->point_count; i++) {
+        if (r->points[i].settings.longer > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void put_point(FILE *stream, const toys_runs *r, int64_t point, bool longer)
+{
+    const toys_point *p = &r->points[point];
+    fprintf(stream, "%-10s", p->task->name);
+    for (int i = 0; i < toys_setting_flags.count; i++) {
+        const flag_row *f = &toys_setting_flags.flags[i];
+        if (toys_varies(r, f)) {
+            fprintf(stream, " %*s", (int)strlen(f->name) > 10 ? (int)strlen(f->name) : 10,
+                    flags_rounded(f, &p->settings).text);
+        }
+    }
+    const quartiles steps = quartiles_of(r, point, steps_of);
+    if (steps.count == 0) {
+        fprintf(stream, " %6d\n", 0);
+        return;
+    }
+    fprintf(stream, " %6lld %7.1f %%  ", (long long)steps.count, 100 * learned(r, point));
+    put_quartiles(stream, steps, "%.0f");
+    put_quartiles(stream, quartiles_of(r, point, loss_of), "%.4f");
+    put_number(stream, quartiles_of(r, point, score_of).median, "%.4f");
+    if (longer) {
+        put_number(stream, quartiles_of(r, point, longer_of).median, "%.4f");
+    }
+    put_number(stream, quartiles_of(r, point, best_of).median, "%.4f");
+    put_number(stream, quartiles_of(r, point, simple_of).median, "%.4f");
+    fputc('\n', stream);
+}
+
+void toys_table(FILE *stream, const toys_runs *r)
+{
+    const bool longer = has_longer(r);
+    int width = 10;
+    for (int i = 0; i < toys_setting_flags.count; i++) {
+        const int name = (int)strlen(toys_setting_flags.flags[i].name);
+        width += toys_varies(r, &toys_setting_flags.flags[i]) ? 1 + (name > 10 ? name : 10) : 0;
+    }
+    fprintf(stream, "%*s %6s %9s  %30s   %30s   %9s%s %9s %9s\n", width, "", "", "",
+            "----- steps to learn -----", "-------- test loss -------", "",
+            longer ? "          " : "", "loss of", "loss of");
+    fprintf(stream, "%-10s", "task");
+    for (int i = 0; i < toys_setting_flags.count; i++) {
+        const flag_row *f = &toys_setting_flags.flags[i];
+        if (toys_varies(r, f)) {
+            fprintf(stream, " %10s", f->name);
+        }
+    }
+    fprintf(stream, " %6s %9s   %9s %9s %9s   %9s %9s %9s   %9s%s %9s %9s\n", "runs", "learned",
+            "median", "25 %", "75 %", "median", "25 %", "75 %", "score", longer ? "    longer" : "",
+            "the best", "simple");
+    for (int64_t i = 0; i < r->point_count && !heed_error_pending(); i++) {
+        put_point(stream, r, i, longer);
+    }
+}
+
+/* ---- the picture of a sweep ---- */
+
+/* The setting that varies, after `skip` others that do; NULL: none. */
+static const flag_row *varying(const toys_runs *r, int skip)
+{
+    for (int i = 0; i < toys_setting_flags.count; i++) {
+        if (toys_varies(r, &toys_setting_flags.flags[i]) && skip-- == 0) {
+            return &toys_setting_flags.flags[i];
+        }
+    }
+    return NULL;
+}
+
+enum { MOST_VALUES = 64, CELL = 64, LEFT = 110, TOP = 64 };
+
+/* The distinct values of a setting, in the order of the points; after too many it stops. */
+static int values_of(const toys_runs *r, const flag_row *f, flag_value values[MOST_VALUES + 1])
+{
+    int count = f == NULL;
+    if (f == NULL) {
+        values[0] = (flag_value){""};
+    }
+    for (int64_t i = 0; f != NULL && i < r->point_count; i++) {
+        const flag_value value = flags_rounded(f, &r->points[i].settings);
+        int place = 0;
+        while (place < count && strcmp(values[place].text, value.text) != 0) {
+            place++;
+        }
+        if (place == count && count <= MOST_VALUES) {
+            values[count++] = value;
+        }
+    }
+    return count;
+}
+
+static int place_of(const flag_value *values, int count, const flag_row *f, const toys_point *p)
+{
+    int place = 0;
+    while (f != NULL && place < count - 1 &&
+           strcmp(values[place].text, flags_rounded(f, &p->settings).text) != 0) {
+        place++;
+    }
+    return place;
+}
+
+static void put_cell(FILE *stream, const toys_runs *r, int64_t point, int column, int row)
+{
+    const quartiles steps = quartiles_of(r, point, steps_of);
+    const int x = LEFT + column * CELL, y = TOP + row * CELL;
+    if (steps.count == 0) {
+        return;
+    }
+    const double share = learned(r, point);
+    fprintf(stream,
+            "<g><title>%lld runs</title><rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" "
+            "fill=\"#2166ac\" fill-opacity=\"%.3f\" stroke=\"#888\"/><text x=\"%d\" y=\"%d\" "
+            "text-anchor=\"middle\" fill=\"%s\">%.0f %%</text>",
+            (long long)steps.count, x, y, CELL, CELL, 0.05 + 0.95 * share, x + CELL / 2,
+            y + CELL / 2, share > 0.5 ? "#fff" : "#222", 100 * share);
+    if (isfinite(steps.median)) {
+        fprintf(stream,
+                "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\" font-size=\"10\" fill=\"%s\">"
+                "%.0f</text>",
+                x + CELL / 2, y + CELL / 2 + 14, share > 0.5 ? "#fff" : "#222", steps.median);
+    }
+    fputs("</g>\n", stream);
+}
+
+static void draw_sweep(FILE *stream, const toys_runs *r, const flag_row *across,
+                       const flag_row *down)
+{
+    flag_value columns[MOST_VALUES + 1], rows[MOST_VALUES + 1];
+    const int wide = values_of(r, across, columns), high = values_of(r, down, rows);
+    const int width = LEFT + wide * CELL + 20, height = TOP + high * CELL + 30;
+    fprintf(stream,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+            "font-family=\"sans-serif\" font-size=\"12\">\n"
+            "<rect width=\"%d\" height=\"%d\" fill=\"#fff\"/>\n"
+            "<text x=\"10\" y=\"20\" font-weight=\"bold\" fill=\"#222\">%s: share of runs that "
+            "learned</text>\n<text x=\"10\" y=\"%d\" font-size=\"10\" fill=\"#222\">below: median "
+            "of steps to learn</text>\n<text x=\"%d\" y=\"42\" fill=\"#222\">%s</text>\n"
+            "<text x=\"10\" y=\"58\" fill=\"#222\">%s</text>\n",
+            width, height, width, height, r->points[0].task->name, height - 10, LEFT,
+            across != NULL ? flags_name(across).text + 2 : "",
+            down != NULL ? flags_name(down).text + 2 : "");
+    for (int i = 0; i < wide; i++) {
+        fprintf(stream, "<text x=\"%d\" y=\"58\" text-anchor=\"middle\" fill=\"#222\">%s</text>\n",
+                LEFT + i * CELL + CELL / 2, columns[i].text);
+    }
+    for (int i = 0; i < high; i++) {
+        fprintf(stream, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\" fill=\"#222\">%s</text>\n",
+                LEFT - 8, TOP + i * CELL + CELL / 2, rows[i].text);
+    }
+    for (int64_t i = 0; i < r->point_count; i++) {
+        put_cell(stream, r, i, place_of(columns, wide, across, &r->points[i]),
+                 place_of(rows, high, down, &r->points[i]));
+    }
+    fputs("</svg>\n", stream);
+}
+
+bool toys_sweep_drawable(const toys_runs *r)
+{
+    flag_value values[MOST_VALUES + 1];
+    return varying(r, 2) == NULL && values_of(r, varying(r, 0), values) <= MOST_VALUES &&
+           values_of(r, varying(r, 1), values) <= MOST_VALUES;
+}
+
+void toys_sweep_draw(FILE *stream, const toys_runs *r)
+{
+    draw_sweep(stream, r, varying(r, 0), varying(r, 1));
+}
+
+heed_status toys_sweep_svg(const toys_runs *r, const char *path)
+{
+    figure f = {.height = 0};
+    FILE *stream = figure_part(&f);
+    if (stream != NULL) {
+        toys_sweep_draw(stream, r);
+    }
+    figure_end_part(&f);
+    figure_write(&f, "--svg", path);
+    figure_free(&f);
+    return heed_error_pending();
+}
