@@ -90,7 +90,6 @@
 #include "nn/cross_attention.h"           /* SelfAttention with two inputs */
 #include "nn/mask.h"                      /* masks: what true means in each kind */
 #include "nn/torch_multihead_attention.h" /* torch.nn.MultiheadAttention */
-#include "nn/transformer_encoder.h"       /* torch.nn.TransformerEncoder and its layer */
 
 /* ---- Optimisers ---- */
 #include "nn/optim/optimizer.h"       /* SGD, Adam, AdamW */

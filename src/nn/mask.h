@@ -15,8 +15,8 @@
  *   keep_mask     true is selected   heed_masked_select, as torch.masked_select
  *   condition     true selects a     heed_where(condition, a, b), as torch.where
  *
- * The modules take block masks: those of nn/attention.h a block_mask, heed_multihead_attention and
- * heed_transformer_encoder torch's attn_mask and key_padding_mask, which may also be bias masks.
+ * The modules take block masks: those of nn/attention.h a block_mask, heed_multihead_attention
+ * torch's attn_mask and key_padding_mask, which may also be bias masks.
  * heed_scaled_dot_product_attention takes a keep_mask or a bias_mask. If you compute scores
  * yourself, heed_add a bias_mask to them. The functions below create each kind and convert between
  * them:

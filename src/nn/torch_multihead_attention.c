@@ -185,9 +185,7 @@ static heed_status check(const struct heed_multihead_attention *m, heed_tensor *
             HEED_OK ||
         heed_check_features(function, "key", inputs[1], "kdim", m->kdim, dtype) != HEED_OK ||
         heed_check_features(function, "value", inputs[2], "vdim", m->vdim, dtype) != HEED_OK ||
-        check_sizes(m, inputs[0], inputs[1], inputs[2]) != HEED_OK ||
-        (options->is_causal && !m->batch_first &&
-         heed_check_sequence_dim(function, "query", inputs[0]) != HEED_OK)) {
+        check_sizes(m, inputs[0], inputs[1], inputs[2]) != HEED_OK) {
         return heed_error_pending();
     }
     const heed_multihead_sizes s = heed_multihead_sizes_of(m, inputs[0], inputs[1]);

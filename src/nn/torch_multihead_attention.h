@@ -95,10 +95,8 @@ typedef struct heed_multihead_attention_forward_options {
  * the weights of each head, of shape (N, num_heads, L, S). Without a batch, N is absent; S includes
  * the added keys. *weights is NULL on error.
  *
- * HEED_ERR_SHAPE: sizes do not match each other or the module; is_causal without batch_first,
- * although query has positions along dim 1 (heed_transformer_encoder_layer_forward).
- * HEED_ERR_DTYPE: an input does not have the parameters' dtype, or a mask is neither bool nor of
- * that dtype. */
+ * HEED_ERR_SHAPE: sizes do not match each other or the module. HEED_ERR_DTYPE: an input does not
+ * have the parameters' dtype, or a mask is neither bool nor of that dtype. */
 heed_tensor *heed_multihead_attention_forward(struct heed_multihead_attention *m,
                                               heed_tensor *query, heed_tensor *key,
                                               heed_tensor *value);

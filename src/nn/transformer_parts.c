@@ -1,4 +1,4 @@
-/* What torch's attention, its encoder and GPT share. */
+/* What torch's attention and GPT share. */
 #include "transformer_parts.h"
 
 #include "../autograd/op.h"
@@ -70,26 +70,6 @@ heed_status heed_check_attn_mask(const char *function, const char *argument,
                                    heed_has_shape(mask, &HEED_SHAPE(s->batch, s->batch))
                                ? fits_otherwise
                                : "");
-}
-
-/* (N, S, E) without .batch_first has the shape of S sequences of N tokens, so only positions can
- * tell. Between them and attention there may be a dropout or a factor, but no attention over the
- * other dim. */
-heed_status heed_check_sequence_dim(const char *function, const char *argument,
-                                    const heed_tensor *x)
-{
-    const heed_tensor *from = x;
-    while (!from->has_positions && from->op != NULL && from->op->kind == HEED_KIND_MUL &&
-           heed_same_shape(from->inputs[0], x)) {
-        from = from->inputs[0];
-    }
-    return x->ndim < 3 || !from->has_positions
-               ? heed_error_pending()
-               : heed_fail(HEED_ERR_SHAPE,
-                           "%s: %s %s is causal over dim 0, but its position encoding runs along "
-                           "dim 1; set .batch_first if dim 0 is the batch, else pass a causal mask "
-                           "instead of .is_causal",
-                           function, argument, heed_shape_text(x->ndim, x->shape).text);
 }
 
 /* ---- computations ---- */

@@ -1,4 +1,4 @@
-/* What torch's attention, its encoder and GPT share: checks of heads and masks, splitting into
+/* What torch's attention and GPT share: checks of heads and masks, splitting into
  * heads, and the feed-forward network (internal to nn). */
 #ifndef HEED_NN_TRANSFORMER_PARTS_H
 #define HEED_NN_TRANSFORMER_PARTS_H
@@ -32,11 +32,6 @@ heed_status heed_check_padding_mask(const char *function, const char *argument,
                                     const heed_tensor *mask, const heed_multihead_sizes *s);
 heed_status heed_check_attn_mask(const char *function, const char *argument,
                                  const heed_tensor *mask, const heed_multihead_sizes *s);
-
-/* heed_check_sequence_dim: x, the input of causal attention without batch_first. HEED_ERR_SHAPE if
- * it has a batch, and its positions were added along the batch. */
-heed_status heed_check_sequence_dim(const char *function, const char *argument,
-                                    const heed_tensor *x);
 
 /* ---- computations ---- */
 

@@ -184,7 +184,7 @@ def modules(s, heed, py):
     e, n, t, heads = s["heads"] * s["head_size"], s["batch"], s["tokens"], s["heads"]
     ulp = 64 * (t * e) ** 0.5
     kind, bias = s["module"], not s["no_bias"]
-    x_shape = (n, t, e) if s["batch_first"] or kind not in ("MultiheadAttention", "TransformerEncoder") else (t, n, e)
+    x_shape = (n, t, e) if s["batch_first"] or kind != "MultiheadAttention" else (t, n, e)
     mask = numpy.triu(numpy.ones((t, t), bool), 1) if s["causal"] else None
     padding = s["random"].random((n, t)) < 0.3 if s["padding"] else None
     if padding is not None:
@@ -208,16 +208,6 @@ def modules(s, heed, py):
                                                                 "add_bias_kv": extra, "add_zero_attn": s["zero_attn"]})
         py(f"m = nn.MultiheadAttention({e}, {heads}, bias={bias}, batch_first={s['batch_first']}, add_bias_kv={extra}, "
            f"add_zero_attn={s['zero_attn']})")
-    elif kind == "TransformerEncoder":
-        options = {"dim_feedforward": s["wide"], "dropout": 0.0, "batch_first": s["batch_first"],
-                   "norm_first": s["norm_first"], "no_bias": not bias}
-        if s["gelu"]:
-            options["activation"] = Functions("heed_gelu")
-        layer = heed.call("transformer_encoder_layer_new_with", e, heads, options)
-        m = heed.call("transformer_encoder_new", layer, s["layers"])
-        py(f"m = nn.TransformerEncoder(nn.TransformerEncoderLayer({e}, {heads}, {s['wide']}, dropout=0.0, "
-           f"activation='{'gelu' if s['gelu'] else 'relu'}', batch_first={s['batch_first']}, norm_first={s['norm_first']}, "
-           f"bias={bias}), {s['layers']}, enable_nested_tensor=False)")
     else:
         m = heed.call("gpt_new", {"vocab_size": 11, "block_size": t, "n_layer": s["layers"], "n_head": heads, "n_embd": e,
                                   "no_bias": not bias, "untied": s["norm_first"]})
@@ -259,9 +249,6 @@ def modules(s, heed, py):
         py(f"y, w = m(x, x, x, attn_mask={py_mask}, key_padding_mask={py_padding}, "
            f"average_attn_weights={not s['norm_first']})")
         yield "weights", heed.array(weights), py.array("w"), ulp
-    elif kind == "TransformerEncoder":
-        y = heed.call("transformer_encoder_forward_with", m, x, {"src_mask": h_mask, "src_key_padding_mask": h_padding})
-        py(f"y = m(x, mask={py_mask}, src_key_padding_mask={py_padding})")
     elif kind == "GPT":
         y = heed.call("gpt_forward", m, x)
         py(f"y = gpt(m, x, {s['layers']}, {heads})")
@@ -332,7 +319,7 @@ SETTINGS = {
     "generators": {"dtype": ["f32", "f64"], "seed": [1, 0, 42, 2**32 + 5, 2**63 - 1], "shape": SHAPES, "size": [1, 2, 9, 40],
                  "high": [2, 10, 2**27, 2**29, 2**33], "p": [0.5, 0.1, 0.9], "transposed": NO_YES, "replacement": NO_YES,
                  "draws": DRAWS},
-    "modules": {"module": ["Linear", "Embedding", "LayerNorm", "SelfAttention", "MultiheadAttention", "TransformerEncoder", "GPT"],
+    "modules": {"module": ["Linear", "Embedding", "LayerNorm", "SelfAttention", "MultiheadAttention", "GPT"],
               "dtype": ["f32", "f64"], "heads": [1, 2, 3], "head_size": [1, 2, 4, 8, 16], "batch": [1, 2, 3],
               "tokens": [1, 2, 5, 17, 33], "wide": [1, 4, 16, 33], "layers": [1, 2], "no_bias": NO_YES, "causal": NO_YES,
               "padding": NO_YES, "batch_first": NO_YES, "bias_kv": NO_YES, "zero_attn": NO_YES, "norm_first": NO_YES,

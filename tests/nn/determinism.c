@@ -37,29 +37,6 @@ static model new_gpt(void)
     return (model){m, gpt_loss};
 }
 
-/* ---- an encoder layer with masks ---- */
-
-enum { LENGTH = 29, HEADS = 3, D_MODEL = 51 };
-
-static heed_tensor *encoder_loss(void *module)
-{
-    heed_tensor *x = heed_randn(HEED_SHAPE(LENGTH, BATCH, D_MODEL), HEED_F64);
-    heed_tensor *lengths = ids(LENGTH, HEED_SHAPE(BATCH)); /* 0: every key is blocked */
-    heed_tensor *padding = heed_squeeze(heed_padding_block_mask(lengths, LENGTH), -2);
-    const heed_transformer_encoder_forward_options masks = {
-        .src_mask = heed_causal_block_mask(LENGTH), .src_key_padding_mask = padding};
-    heed_tensor *y = heed_transformer_encoder_layer_forward_with(module, x, masks);
-    return heed_mse_loss(y, heed_roll(x, 1));
-}
-
-static model new_encoder(void)
-{
-    const heed_transformer_encoder_layer_options options = {.dim_feedforward = 211};
-    void *m = heed_transformer_encoder_layer_new_with(D_MODEL, HEADS, options);
-    heed_module_to(m, HEED_F64);
-    return (model){m, encoder_loss};
-}
-
 /* ---- an MLP ---- */
 
 enum { IN = 37, HIDDEN = 53, CLASSES = 11, ROWS_OF_BATCH = 1153 };
@@ -126,7 +103,7 @@ static void train(model (*make)(void), const char *path, bool disturb)
     expect_no_error();
 }
 
-static model (*const models[])(void) = {new_gpt, new_encoder, new_mlp, new_head};
+static model (*const models[])(void) = {new_gpt, new_mlp, new_head};
 enum { MODELS = sizeof models / sizeof *models };
 
 START_TEST(training_does_not_depend_on_threads)

@@ -418,16 +418,6 @@ END_TEST
       heed_multi_head_head(m, 0))                                                                  \
     X(multihead_attention, "MultiheadAttention", multihead_attention_forward,                      \
       heed_multihead_attention_new(2, 1), heed_multihead_attention_forward(m, x, x, x))            \
-    X(transformer_encoder_layer, "TransformerEncoderLayer", transformer_encoder_layer_forward,     \
-      heed_transformer_encoder_layer_new(2, 1), heed_transformer_encoder_layer_forward(m, x))      \
-    X(transformer_encoder_layer, "TransformerEncoderLayer", module,                                \
-      heed_transformer_encoder_layer_new(2, 1), (heed_transformer_encoder_new(m, 2), m = NULL))    \
-    X(transformer_encoder, "TransformerEncoder", transformer_encoder_forward,                      \
-      heed_transformer_encoder_new(heed_transformer_encoder_layer_new(2, 1), 1),                   \
-      heed_transformer_encoder_forward(m, x))                                                      \
-    X(transformer_encoder, "TransformerEncoder", transformer_encoder_layer_at,                     \
-      heed_transformer_encoder_new(heed_transformer_encoder_layer_new(2, 1), 1),                   \
-      heed_transformer_encoder_layer_at(m, 0))                                                     \
     X(gpt, "GPT", gpt_forward, gpt(), heed_gpt_forward(m, x))                                      \
     X(gpt, "GPT", gpt_loss, gpt(), heed_gpt_loss(m, x, x))                                         \
     X(gpt, "GPT", gpt_block_at, gpt(), heed_gpt_block_at(m, 0))                                    \

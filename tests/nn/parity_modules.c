@@ -78,15 +78,6 @@ static struct heed_sequential *attention_sequential(void)
     return m;
 }
 
-static struct heed_transformer_encoder_layer *encoder_layer_with_dropout(void)
-{
-    const double dropout = 0.5;
-    return heed_transformer_encoder_layer_new_with(
-        8, 2,
-        (heed_transformer_encoder_layer_options){
-            .dim_feedforward = 12, .dropout = &dropout, .batch_first = true});
-}
-
 static struct heed_gpt *small_gpt(heed_gpt_config config)
 {
     config.vocab_size = config.vocab_size != 0 ? config.vocab_size : 7;

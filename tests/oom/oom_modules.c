@@ -44,7 +44,6 @@ typedef struct module_row {
                (heed_multihead_attention_options){                                                 \
                    .kdim = 3, .dropout = 0.2, .add_bias_kv = true, .add_zero_attn = true}),        \
            weights_of(m))                                                                          \
-    MODULE(transformer_encoder, new_encoder(), heed_forward(m, input(HEED_SHAPE(3, 2, 4))))        \
     MODULE(gpt, new_gpt_model(false), gpt_losses(m))                                               \
     MODULE(gpt_sinusoidal, new_gpt_model(true), gpt_losses(m))
 
@@ -73,15 +72,6 @@ static heed_tensor *weights_of(struct heed_multihead_attention *m)
     heed_tensor *y = heed_multihead_attention_forward_weights(m, input(HEED_SHAPE(3, 2, 4)), keys,
                                                               input(HEED_SHAPE(5, 2, 4)), &weights);
     return heed_add(heed_sum(y), heed_sum(heed_square(weights)));
-}
-
-static struct heed_transformer_encoder *new_encoder(void)
-{
-    struct heed_transformer_encoder_layer *layer = heed_transformer_encoder_layer_new_with(
-        4, 2, (heed_transformer_encoder_layer_options){.dim_feedforward = 6});
-    struct heed_layer_norm *norm = heed_layer_norm_new(HEED_SHAPE(4));
-    return heed_transformer_encoder_new_with(layer, 2,
-                                             (heed_transformer_encoder_options){.norm = norm});
 }
 
 static struct heed_gpt *new_gpt_model(bool sinusoidal)

@@ -142,9 +142,5 @@ heed_tensor *heed_position_encoding_forward(struct heed_position_encoding *m, he
     }
     heed_scope scope;
     heed_scope_begin(&scope);
-    heed_tensor *y = heed_add(x, heed_slice(m->pe, 0, 0, length, 1));
-    if (y != NULL) {
-        y->has_positions = true; /* heed_check_sequence_dim */
-    }
-    return heed_scope_end_with(&scope, y);
+    return heed_scope_end_with(&scope, heed_add(x, heed_slice(m->pe, 0, 0, length, 1)));
 }
