@@ -113,8 +113,6 @@
 /* ---- Files ---- */
 #include "tools/files/safetensors.h" /* named tensors */
 #include "tools/files/checkpoint.h"  /* models and training runs */
-#include "tools/files/npy.h"         /* numpy's .npy */
-#include "tools/files/csv.h"         /* tables of numbers */
 
 /* ---- Data ---- */
 #include "tools/data/batches.h" /* shuffled batches, random splits */

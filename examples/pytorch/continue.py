@@ -1,6 +1,6 @@
 """Continues training a next_token model: loads a file from --save, compares logits, trains, saves for --load.
 
-    python continue.py MODEL --prompt TEXT --logits FILE.npy      compares with next_token --logits
+    python continue.py MODEL --prompt TEXT --logits FILE          compares with next_token --logits
     python continue.py MODEL --text FILE --save FILE              continues training
     torchrun --nproc_per_node 2 continue.py MODEL --text ...      the same in two processes
 
@@ -10,10 +10,10 @@ one sentence per line, all with the same number of words.
 import argparse
 import os
 import sys
-import numpy
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
+from safetensors.torch import load_file
 
 sys.dont_write_bytecode = True  # no __pycache__ for model.py
 import model as next_token
@@ -40,7 +40,7 @@ def options():
 
 def compare(model, about, prompt, path):
     """Compares logits; prints the largest difference relative to the largest logit, or to 1 if that is larger."""
-    theirs = torch.from_numpy(numpy.load(path))
+    theirs = load_file(path)["logits"]
     tokens = next_token.encode(about, prompt)[-int(about["context"]):]
     with torch.no_grad():
         ours = model(tokens)

@@ -73,13 +73,6 @@ const char *in_folder(const char *name)
     return path;
 }
 
-const char *npy_fixture(const char *name, const char *variant)
-{
-    char *path = next_path();
-    snprintf(path, sizeof *paths, "tests/fixtures/npy/%s%s.npy", name, variant);
-    return path;
-}
-
 int files_in_folder(void)
 {
     return each_file(NULL);

@@ -46,10 +46,6 @@ heed_tensor *load_one(const char *path, const char *name);
 /* of_all_bits: elements with varied bit patterns, including NaN and -0. */
 heed_tensor *of_all_bits(heed_shape shape, heed_dtype dtype);
 
-/* npy_fixture: the path of the file of that name and variant, written by numpy; valid for the next
- * 8 calls of this or in_folder. */
-const char *npy_fixture(const char *name, const char *variant);
-
 /* expect_same_state: the state dicts of two modules have the same names and bits. */
 void expect_same_state(void *a, void *b);
 

@@ -279,15 +279,6 @@ def files(s, heed, py):
         if s["transposed"] and array.ndim:
             t = heed.call("transpose", t, 0, -1)
             py("x = x.transpose(0, -1)")
-        if s["format"] == "npy":
-            heed.call("save_npy", t, path)
-            py(f"y = numpy.load('{path}')")
-            yield "read by numpy", heed.array(t), py.array("y"), 0
-            stored = (s["stored"] or {}).get(dtype, array.dtype.str)
-            py(f"x = numpy.{'asfortranarray' if s['fortran'] else 'asarray'}(x.numpy()).astype('{stored}')")
-            py(f"numpy.save('{path}.npy', x)")
-            yield "read by Heed", heed.array(heed.call("load_npy", path + ".npy")), py.array("x").astype(array.dtype), 0
-            return
         py("import safetensors.torch")
         names = [f"name {i} \u00e9" for i in range(s["count"])]
         heed.call("save_file", {"count": len(names), "tensors": [t] * len(names), "names": names}, path, None)
@@ -324,8 +315,7 @@ SETTINGS = {
               "tokens": [1, 2, 5, 17, 33], "wide": [1, 4, 16, 33], "layers": [1, 2], "no_bias": NO_YES, "causal": NO_YES,
               "padding": NO_YES, "batch_first": NO_YES, "bias_kv": NO_YES, "zero_attn": NO_YES, "norm_first": NO_YES,
               "gelu": NO_YES},
-    "files": {"format": ["npy", "safetensors"], "dtype": ["f32", "f64", "i64", "bool"], "shape": SHAPES, "transposed": NO_YES,
-            "fortran": NO_YES, "stored": [None, {"f32": "f2", "i64": "i4"}, {"f32": ">f4", "f64": ">f8", "i64": ">i8"}],
+    "files": {"dtype": ["f32", "f64", "i64", "bool"], "shape": SHAPES, "transposed": NO_YES,
               "count": [1, 2, 0], "half": [None, "float16", "bfloat16"]},
 }
 KINDS = {"optimisers": optimisers, "generators": generators, "modules": modules, "files": files}

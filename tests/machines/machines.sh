@@ -92,7 +92,7 @@ i686() {
     emulator=
     build i686 i686-linux-gnu-gcc -static
     # These expect sizes that only 64 bits can address.
-    set -- -misuse -alloc -safetensors -safetensors_malformed -safetensors_reference -npy -npy_malformed -csv -checkpoint \
+    set -- -misuse -alloc -safetensors -safetensors_malformed -safetensors_reference -checkpoint \
         -training -atomic_file -file_faults
     run i686 "$@"
 }

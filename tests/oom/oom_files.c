@@ -53,34 +53,6 @@ static uint64_t run_tensors(const void *context)
     return sum;
 }
 
-static uint64_t run_npy(const void *context)
-{
-    (void)context;
-    HEED_SCOPE(scope);
-    heed_manual_seed(3);
-    heed_save_npy(heed_transpose(heed_rand(HEED_SHAPE(2, 3), HEED_F64), 0, 1), in_folder("x"));
-    uint64_t sum = hash_of(heed_load_npy(in_folder("x")), FNV_BASIS);
-    sum = hash_of(heed_load_npy(npy_fixture("f2", "_big_fortran")), sum);
-    sum = hash_of(heed_load_npy(npy_fixture("i4", "_big")), sum);
-    return hash_of(heed_load_npy(npy_fixture("b1", "")), sum);
-}
-
-static uint64_t run_csv(const void *context)
-{
-    (void)context;
-    HEED_SCOPE(scope);
-    const char *path = in_folder("table.csv");
-    heed_csv_columns columns;
-    heed_tensor *x =
-        heed_load_csv(path, (heed_csv_options){.text_classes = true, .columns = &columns});
-    uint64_t sum = hash_of(x, FNV_BASIS);
-    for (int64_t i = 0; i < columns.count; i++) {
-        sum = fnv(columns.column[i].name, strlen(columns.column[i].name), sum);
-    }
-    heed_csv_columns_free(&columns);
-    return sum;
-}
-
 static uint64_t run_batches(const void *context)
 {
     (void)context;
@@ -184,20 +156,6 @@ START_TEST(files)
 }
 END_TEST
 
-START_TEST(npy)
-{
-    starve_files("npy", run_npy, NULL, FEW, 1);
-}
-END_TEST
-
-START_TEST(csv)
-{
-    static const char table[] = "a,b,class\n1,2,x\n3,4,y\n5,6,x\n7,8,z\n9,10,x\n11,12,w\n";
-    write_bytes(in_folder("table.csv"), table, sizeof table - 1);
-    starve_files("csv", run_csv, NULL, FEW, 1);
-}
-END_TEST
-
 START_TEST(batches)
 {
     starve_files("batches", run_batches, NULL, MANY, 0);
@@ -272,8 +230,6 @@ void add_oom_files_cases(Suite *suite)
 {
     TCase *tests = oom_case(suite, "files");
     tcase_add_test(tests, files);
-    tcase_add_test(tests, npy);
-    tcase_add_test(tests, csv);
     tcase_add_test(tests, batches);
     tcase_add_test(tests, checkpoints);
     tcase_add_test(tests, gpt_files);

@@ -7,7 +7,7 @@ set -eu
 cd "$(dirname "$0")/../.."
 suites="ops/ parity_modules parity_optimisers version create read map scope thread parallel print generator math_f32 batch_gemm attention_dispatch
     portable denormal backward saved accumulate grad apply random_graphs optimizer optimizer_state optim_update clip flatten
-    param_groups safetensors npy csv checkpoint training"
+    param_groups safetensors checkpoint training"
 [ "${1-}" != --all ] || { suites= && shift; }
 build=${1:-build}
 joined=$build/amalgamation

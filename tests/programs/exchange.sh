@@ -1,7 +1,7 @@
 #!/bin/sh
 # Tests that files can be exchanged with PyTorch in both directions, and that training of next_token can
 # continue there (examples/pytorch). Needs Python with PyTorch, numpy and safetensors; not part of
-# `make test`, which uses stored files (fixtures/make_safetensors.py, make_npy.py).
+# `make test`, which uses stored files (fixtures/make_safetensors.py).
 #   tests/programs/exchange.sh [PYTHON]
 set -eu
 cd "$(dirname "$0")/../.."
@@ -31,7 +31,6 @@ int main(int argc, char **argv)
     if (argc == 1) {
         heed_save_state_dict(m, "module.safetensors", NULL);
         heed_save_file((heed_tensor_list){7, tensors, names}, "tensors.safetensors", about);
-        heed_save_npy(heed_transpose(x, 0, 1), "xt.npy");
     } else {
         heed_load_state_dict(m, "python.safetensors");
         heed_safetensors *file = heed_safetensors_open("results.safetensors");
@@ -39,7 +38,7 @@ int main(int argc, char **argv)
             fputs("a module trained by PyTorch gives different results here\n", stderr);
             return 1;
         }
-        if (!heed_equal(heed_load_npy("python.npy"), heed_to(heed_transpose(x, 0, 1), HEED_F64))) {
+        if (!heed_equal(heed_safetensors_tensor(file, "xt"), heed_to(heed_transpose(x, 0, 1), HEED_F64))) {
             fputs("numpy's array differs here\n", stderr);
             return 1;
         }
@@ -53,7 +52,7 @@ END
 ${CC:-cc} -std=c11 -Isrc "$scratch/write.c" build/libheed.a -lm -pthread -o "$scratch/write"
 
 cat > "$scratch/exchange.py" << 'END'
-import numpy
+import safetensors.numpy
 import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file, load_model
@@ -84,9 +83,8 @@ assert torch.equal(t["i64"], torch.arange(-2, 3))
 assert torch.equal(t["bool"], x > 0)
 assert t["scalar"].shape == () and t["scalar"] == 0.5 and t["empty"].shape == (0, 3)
 assert torch.allclose(t["y"], expected(x), 1e-5, 1e-6)
-xt = numpy.load("xt.npy")
-assert torch.equal(torch.from_numpy(xt), x.T)
-numpy.save("python.npy", numpy.asfortranarray(xt.astype(">f8")))
+xt = safetensors.numpy.load_file("tensors.safetensors")["xt é"]
+assert torch.equal(torch.from_numpy(xt), x.double().T)
 with safe_open("tensors.safetensors", "pt") as f:
     assert f.metadata() == {"format": "pt", "a\"\\\n\x01": "中😀\x7f"}
     assert sorted(f.keys()) == sorted(t)
@@ -97,7 +95,7 @@ for _ in range(3):
     model(x).square().sum().backward()
     optimizer.step()
 save_file(model.state_dict(), "python.safetensors")
-save_file({"y": model(x).detach()}, "results.safetensors")
+safetensors.numpy.save_file({"y": model(x).detach().numpy(), "xt": xt}, "results.safetensors")
 END
 
 (cd "$scratch" && ./write && "$python" exchange.py && ./write back)
@@ -148,12 +146,12 @@ two_processes() {
 go_on() {
     echo "== next_token $*"
     rm -f "$scratch"/heed.* "$scratch"/torch.* "$scratch/on.st" "$scratch/two.st" # next_token overwrites nothing
-    quietly $token "$@" --steps 30 --save "$scratch/heed.st" --prompt "$prompt" --logits "$scratch/heed.npy"
-    "$python" examples/pytorch/continue.py "$scratch/heed.st" --prompt "$prompt" --logits "$scratch/heed.npy" \
+    quietly $token "$@" --steps 30 --save "$scratch/heed.st" --prompt "$prompt" --logits "$scratch/heed.logits"
+    "$python" examples/pytorch/continue.py "$scratch/heed.st" --prompt "$prompt" --logits "$scratch/heed.logits" \
         --text "$learnt" --save "$scratch/torch.st" | tee "$scratch/out"
     awk '/^loss/ { found = 1; if (!($4 < $2)) exit 1 } END { exit !found }' "$scratch/out"
-    quietly $token --load "$scratch/torch.st" --steps 0 --prompt "$prompt" --logits "$scratch/torch.npy"
-    "$python" examples/pytorch/continue.py "$scratch/torch.st" --prompt "$prompt" --logits "$scratch/torch.npy"
+    quietly $token --load "$scratch/torch.st" --steps 0 --prompt "$prompt" --logits "$scratch/torch.logits"
+    "$python" examples/pytorch/continue.py "$scratch/torch.st" --prompt "$prompt" --logits "$scratch/torch.logits"
     two_processes "$scratch/heed.st" --text "$learnt" --save "$scratch/two.st"
     "$python" "$scratch/close.py" "$scratch/torch.st" "$scratch/two.st" "one process and two" 1e-4
     if [ "$learnt" = "$text" ]; then

@@ -34,11 +34,12 @@ static heed_tensor *logits(struct heed_gpt *m)
     return heed_detach(heed_gpt_forward(m, heed_from_i64(tokens, HEED_SHAPE(64))));
 }
 
-static void save_npy(heed_tensor *x, const char *folder, const char *name)
+static void save_logits(heed_tensor *x, const char *folder)
 {
+    const char *name = "logits";
     char path[100];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    heed_save_npy(x, path);
+    snprintf(path, sizeof path, "%s/logits.st", folder);
+    heed_save_file((heed_tensor_list){1, &x, &name}, path, NULL);
 }
 
 /* A model of some size, with weights that are no longer 0 and 1 anywhere. */
@@ -57,7 +58,7 @@ static void write_model(int i)
     heed_module_to(m, models[i].dtype);
     heed_eval(m);
     heed_gpt_save_pretrained(m, models[i].name);
-    save_npy(logits(m), models[i].name, "logits.npy");
+    save_logits(logits(m), models[i].name);
     heed_module_free(m);
 }
 
@@ -71,7 +72,7 @@ static void write_nanogpt(void)
         tokens[i] = 3 * i;
     }
     heed_gpt_save(m, "nanogpt.safetensors", HEED_GPT_LAYOUT_NANOGPT);
-    heed_save_npy(heed_detach(heed_gpt_forward(m, heed_from_i64(tokens, HEED_SHAPE(12)))), "nanogpt.npy");
+    save_logits(heed_detach(heed_gpt_forward(m, heed_from_i64(tokens, HEED_SHAPE(12)))), ".");
     heed_module_free(m);
 }
 
@@ -80,9 +81,12 @@ static bool read_back(int i)
 {
     char folder[100], path[120];
     snprintf(folder, sizeof folder, "%s.back", models[i].name);
-    snprintf(path, sizeof path, "%s/logits.npy", folder);
+    snprintf(path, sizeof path, "%s/logits.st", folder);
     struct heed_gpt *m = heed_gpt_from_pretrained(folder);
-    heed_tensor *y = logits(m), *expected = heed_load_npy(path);
+    heed_tensor *y = logits(m), *expected;
+    heed_safetensors *file = heed_safetensors_open(path);
+    expected = heed_safetensors_tensor(file, "logits");
+    heed_safetensors_close(file);
     printf("%-10s back: logits differ by at most %.1e\n", models[i].name,
            heed_item(heed_max(heed_abs(heed_sub(y, expected)))));
     const bool same = heed_allclose(y, expected, 1e-5, 1e-4, false);
@@ -119,10 +123,9 @@ import pathlib
 import sys
 import warnings
 
-import numpy
 import torch
 import transformers
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 sys.path.insert(0, sys.argv[1])
 import make_gpt2
@@ -134,7 +137,7 @@ tokens = (torch.arange(64) % 17)[None]
 for folder in sorted(path.parent for path in pathlib.Path().glob("*/config.json")):
     model, told = transformers.GPT2LMHeadModel.from_pretrained(folder, output_loading_info=True)
     assert not any(told.values()), told
-    expected = torch.from_numpy(numpy.load(folder / "logits.npy"))
+    expected = load_file(folder / "logits.st")["logits"]
     logits = model(tokens).logits[0].detach()
     assert logits.dtype == expected.dtype and not model.training
     difference = (logits - expected).abs().max().item()
@@ -147,12 +150,12 @@ for folder in sorted(path.parent for path in pathlib.Path().glob("*/config.json"
     torch.nn.functional.cross_entropy(model(tokens).logits[0, :-1], tokens[0, 1:]).backward()
     optimizer.step()
     model.save_pretrained(f"{folder}.back")
-    numpy.save(f"{folder}.back/logits.npy", model(tokens).logits[0].detach().numpy())
+    save_file({"logits": model(tokens).logits[0].detach()}, f"{folder}.back/logits.st")
 
 model = make_gpt2.NanoGPT(8, 2, 2)
 missing, unexpected = model.load_state_dict(load_file("nanogpt.safetensors"), strict=False)
 assert not unexpected and all(name.endswith(".attn.bias") for name in missing), (missing, unexpected)
-difference = (model(3 * torch.arange(12)[None])[0].detach() - torch.from_numpy(numpy.load("nanogpt.npy"))).abs().max().item()
+difference = (model(3 * torch.arange(12)[None])[0].detach() - load_file("logits.st")["logits"]).abs().max().item()
 print(f"nanoGPT    logits differ by at most {difference:.1e}")
 assert difference < 1e-5
 END

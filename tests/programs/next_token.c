@@ -8,6 +8,7 @@
 #include "examples/lab/common/preflight.h"
 #include "examples/lab/next_token/setup.h"
 #include "examples/lab/next_token/write.h"
+#include "tests/common/files_util.h"
 #include "tests/common/next_token_util.h"
 
 /* ---- training ---- */
@@ -232,7 +233,7 @@ START_TEST(test_logits)
     const int64_t tokens[] = {4, 0, 1, 2};
     model_save_logits(path_of_test, m, tokens, 4);
     expect_no_error();
-    heed_tensor *logits = heed_load_npy(path_of_test);
+    heed_tensor *logits = load_one(path_of_test, "logits");
     ck_assert(logits->ndim == 2 && heed_size(logits, 0) == 4 && heed_size(logits, 1) == 5);
     for (int64_t count = 1; count <= 4; count++) {
         expect_close(heed_select(logits, 0, count - 1), model_next(m, tokens, count), 1e-6);

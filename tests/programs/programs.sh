@@ -179,8 +179,8 @@ if [ -e /dev/full ]; then
     expect 1 "plot: cannot write /dev/full: No space" $token --steps 1 --plot /dev/full
     refuse "cannot write /dev/full: it is not a file" --save /dev/full
 fi
-$token --steps 20 --logits "$scratch/logits.npy" > /dev/null 2>&1
-head -1 "$scratch/logits.npy" | grep -aq "'descr': '<f4', 'fortran_order': False, 'shape': (11, 93)" ||
+$token --steps 20 --logits "$scratch/logits.st" > /dev/null 2>&1
+head -1 "$scratch/logits.st" | grep -aq '"logits":{"dtype":"F32","shape":\[11,93\]' ||
     { echo "--logits did not write the toy's logits"; exit 1; }
 cp "$model" "$scratch/before"
 status=0

@@ -108,8 +108,6 @@ static void *train_and_save(void *status)
         heed_load_checkpoint(m, adamw, in_folder("checkpoint"));
         heed_gpt_save_pretrained(m, in_folder("."));
         heed_module_free(heed_gpt_from_pretrained(in_folder(".")));
-        heed_save_npy(heed_transpose(m->transformer->wte->weight, 0, 1), in_folder("table.npy"));
-        heed_load_npy(in_folder("table.npy"));
         heed_optimizer_free(adamw);
         heed_module_free(m);
     }

@@ -156,7 +156,6 @@ static void write_past_the_limit(void)
     sigset_t pending;
     limit_files(3000, true);
     expect_too_large(save(in_folder("a"), x));
-    expect_too_large(heed_save_npy(x, in_folder("a")));
     expect_too_large(heed_save_state_dict(m, in_folder("a"), NULL));
     expect_too_large(heed_save_checkpoint(m, NULL, in_folder("a"), NULL));
     expect_too_large(heed_gpt_save(m, in_folder("a"), HEED_GPT_LAYOUT_NANOGPT));

@@ -183,13 +183,8 @@ static heed_tensor *load_safetensors(const char *path)
     return load_one(path, "x");
 }
 
-static heed_status save_npy(heed_tensor *x, const char *path)
-{
-    return heed_save_npy(x, path);
-}
-
-static const format formats[] = {{save_safetensors, load_safetensors}, {save_npy, heed_load_npy}};
-enum { FORMATS = 2, ELEMENTS = 300 };
+static const format formats[] = {{save_safetensors, load_safetensors}};
+enum { FORMATS = 1, ELEMENTS = 300 };
 
 static heed_tensor *filled_with(double value)
 {

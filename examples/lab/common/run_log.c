@@ -1,7 +1,10 @@
 /* Reads a CSV log into a watch, which keeps thinned curves and finds spikes. */
 #include "examples/lab/common/run_log.h"
 
+#include <errno.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "examples/lab/common/flags.h"
@@ -23,54 +26,90 @@ static heed_status skip_to(heed_watch *w, double step, double most, const char *
     return heed_error_pending();
 }
 
-static heed_watch *read_rows(heed_tensor *rows, const heed_csv_columns *columns, const char *flag,
-                             const char *path)
+/* Splits a line at its commas, in place; quotes around a name go. Returns the number of cells. */
+static int split_cells(char *line, char **cells)
 {
-    const double *cell = heed_const_data_f64(rows);
-    const int64_t count = heed_size(rows, 0), width = heed_size(rows, 1);
-    const double first = cell != NULL ? cell[0] : 1;
-    heed_watch *w = heed_watch_new(
-        (heed_watch_options){.resumed = first >= 1 && first < 1e15 ? (int64_t)first - 1 : 0});
-    const double most = (double)heed_watch_steps(w) + MOST_MISSING;
-    for (int64_t row = 0; row < count && !heed_error_pending(); row++, cell += width) {
-        skip_to(w, cell[0], most + (double)row, flag, path);
-        for (int64_t i = 1; i < width; i++) {
-            if (!isnan(cell[i])) {
-                heed_watch_value(w, columns->column[i].name, cell[i]);
-                flags_blame(flag, HEED_ERR_VALUE); /* the name may be empty */
-            }
+    int count = 0;
+    line[strcspn(line, "\r\n")] = '\0';
+    for (char *next = line; next != NULL && count <= MOST_COLUMNS; count++) {
+        char *cell = next;
+        const bool quoted = *cell == '"';
+        next = strpbrk(cell + quoted, quoted ? "\"" : ",");
+        if (quoted && next != NULL) {
+            *next++ = '\0';
+            next = strchr(next, ',');
         }
-        heed_watch_step(w);
+        if (next != NULL) {
+            *next++ = '\0';
+        }
+        cells[count] = cell + quoted;
     }
+    return count;
+}
+
+static void add_row(heed_watch *w, char **names, char **cells, int width)
+{
+    for (int i = 1; i < width && !heed_error_pending(); i++) {
+        char *end;
+        const double value = strtod(cells[i], &end);
+        if (*end != '\0') {
+            heed_fail(HEED_ERR_VALUE, "'%.40s' in column %s is not a number", cells[i], names[i]);
+        } else if (end != cells[i] && !isnan(value)) {
+            heed_watch_value(w, names[i], value);
+        }
+    }
+    heed_watch_step(w);
+}
+
+static heed_watch *read_rows(FILE *file, const char *flag, const char *path)
+{
+    char *names[MOST_COLUMNS + 1], *cells[MOST_COLUMNS + 1], *head = NULL, *line = NULL;
+    size_t head_size = 0, line_size = 0;
+    heed_watch *w = NULL;
+    double most = MOST_MISSING;
+    const int width = getline(&head, &head_size, file) > 0 ? split_cells(head, names) : 0;
+    if (width == 0 || strcmp(names[0], "step") != 0) {
+        heed_fail(HEED_ERR_VALUE, "%s: %s: not a training log, whose first column is step", flag,
+                  path);
+    } else if (width > MOST_COLUMNS) {
+        heed_fail(HEED_ERR_VALUE, "%s: %s: over %d columns", flag, path, MOST_COLUMNS);
+    }
+    while (!heed_error_pending() && getline(&line, &line_size, file) > 0) {
+        if (split_cells(line, cells) != width) {
+            heed_fail(HEED_ERR_VALUE, "%s: %s: a row without %d cells", flag, path, width);
+            break;
+        }
+        const double step = *cells[0] != '\0' ? strtod(cells[0], NULL) : (double)NAN;
+        if (w == NULL) {
+            const int64_t before = step >= 1 && step < 1e15 ? (int64_t)step - 1 : 0;
+            w = heed_watch_new((heed_watch_options){.resumed = before});
+            most += (double)before;
+        }
+        if (skip_to(w, step, most++, flag, path) == HEED_OK) {
+            add_row(w, names, cells, width);
+            flags_blame(flag, HEED_ERR_VALUE); /* the name may be empty */
+        }
+    }
+    if (w == NULL) {
+        heed_fail(HEED_ERR_VALUE, "%s: %s: no rows", flag, path);
+    }
+    free(head);
+    free(line);
     return w;
 }
 
 heed_watch *run_log_read(const char *flag, const char *path)
 {
-    heed_watch *w = NULL;
-    heed_csv_columns columns = {.count = 0};
     if (heed_error_pending()) {
         return NULL;
     }
-    HEED_SCOPE_NO_GRAD(scope);
-    heed_tensor *rows = heed_load_csv(
-        path, (heed_csv_options){.dtype = HEED_F64, .missing_nan = true, .columns = &columns});
-    flags_blame(flag, HEED_ERR_VALUE);
-    if (!heed_error_pending() && strcmp(columns.column[0].name, "step") != 0) {
-        heed_fail(HEED_ERR_VALUE, "%s: %s: not a training log, whose first column is step", flag,
-                  path);
+    FILE *file = fopen(path, "r");
+    if (file == NULL) {
+        heed_fail(HEED_ERR_VALUE, "%s: %s: cannot open it: %s", flag, path, strerror(errno));
+        return NULL;
     }
-    if (!heed_error_pending() && columns.count > MOST_COLUMNS) {
-        heed_fail(HEED_ERR_VALUE, "%s: %s: %lld columns; a log has at most %d", flag, path,
-                  (long long)columns.count, MOST_COLUMNS);
-    }
-    if (!heed_error_pending() && heed_size(rows, 0) == 0) {
-        heed_fail(HEED_ERR_VALUE, "%s: %s: no rows", flag, path);
-    }
-    if (!heed_error_pending()) {
-        w = read_rows(rows, &columns, flag, path);
-    }
-    heed_csv_columns_free(&columns);
+    heed_watch *w = read_rows(file, flag, path);
+    fclose(file);
     if (heed_error_pending()) {
         heed_watch_free(w);
         return NULL;

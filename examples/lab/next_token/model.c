@@ -190,6 +190,8 @@ heed_status model_save_logits(const char *path, struct token_model *m, const int
                               int64_t count)
 {
     HEED_SCOPE_NO_GRAD(scope);
-    heed_save_npy(model_forward(m, heed_from_i64(tokens, HEED_SHAPE(count))), path);
+    heed_tensor *logits = model_forward(m, heed_from_i64(tokens, HEED_SHAPE(count)));
+    const char *name = "logits";
+    heed_save_file((heed_tensor_list){1, &logits, &name}, path, NULL);
     return flags_blame("--logits", HEED_ERR_FILE);
 }

@@ -74,8 +74,8 @@ heed_status model_load(const char *path, struct token_model *m);
 heed_status model_save(const char *path, struct token_model *m, model_task task,
                        const vocabulary *v);
 
-/* model_save_logits: writes a .npy file of the logits (count, words) after each of `count` tokens,
- * at most the context. */
+/* model_save_logits: writes a safetensors file of `logits` (count, words), those after each of
+ * `count` tokens, at most the context. */
 heed_status model_save_logits(const char *path, struct token_model *m, const int64_t *tokens,
                               int64_t count);
 

@@ -44,7 +44,7 @@
     X(REAL,   temperature, "X",         0, 100,       (0,    0.8,  0.8),                           \
       "randomness: 0 takes the likeliest token, 1 samples as predicted")                           \
     X(STRING, logits,      "FILE",      0, 0,         (0, 0, 0),                                   \
-      "write the logits after each token of the prompt to this .npy file")                         \
+      "write the logits after each token of the prompt to this safetensors file")                  \
     X(STRING, plot,        "FILE",      0, 0,         (0, 0, 0),                                   \
       "draw the losses and each head's attention to this file, as SVG")                            \
     X(STRING, log,         "FILE",      0, 0,         (0, 0, 0),                                   \
