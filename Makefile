@@ -17,7 +17,7 @@ CC      ?= cc
 PREFIX  ?= /usr/local
 VERSION := $(shell sed -n 's/^\#define HEED_VERSION  *"\(.*\)"/\1/p' src/tensor/version.h)
 
-# CPPFLAGS, CFLAGS, CXXFLAGS, LDFLAGS and LDLIBS are the user's and come last. EXTRA is passed to every compiler
+# CPPFLAGS, CFLAGS, LDFLAGS and LDLIBS are the user's and come last. EXTRA is passed to every compiler
 # and linker call (for sanitizers, for example), and WERROR=-Werror turns warnings into errors. -g1 gives
 # backtraces and valgrind their line numbers.
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
@@ -81,7 +81,7 @@ needs = @for program in $(1); do command -v $$program > /dev/null || { \
             echo "make $(or $(MAKECMDGOALS),$@): needs $$program; run: $(2)" >&2; exit 1; }; done
 
 # Goals that run something run one after another, in the given order.
-RUNS := clean deps deps-dev deps-page demo page lessons tasks task% test test-suites test-programs test-isas test-tsan test-cpp test-oom layers size core names mutate format lint bench shared docs dist release site install install-docs uninstall
+RUNS := clean deps deps-dev deps-page demo page lessons tasks task% test test-suites test-programs test-isas test-tsan test-headers test-oom layers size core names mutate format lint bench shared docs dist release site install install-docs uninstall
 earlier :=
 $(foreach goal,$(filter $(RUNS) check-%,$(MAKECMDGOALS)),\
     $(if $(earlier),$(eval $(goal): | $(earlier)))$(eval earlier := $(goal)))
@@ -176,7 +176,7 @@ help:
 	@echo "make test-tsan     run the multithreaded suites with ThreadSanitizer (needs gcc)"
 	@echo "make coverage      list the lines of src/ that no test reaches (needs gcovr)"
 	@echo "make machines      build and test for musl, 32-bit x86, aarch64 and macOS (on Debian)"
-	@echo "make test-cpp      test heed.hpp, and the C API from C11 to C++20, with strict warnings"
+	@echo "make test-headers  compile a program with heed.h as C11, C17, C23 and C++17, with strict warnings"
 	@echo "make page          build attention.html, a web page that explains attention (make deps-page installs emcc, esbuild)"
 	@echo "make docs          write the reference in $(BUILD)/docs: HTML and man pages (needs Doxygen and Python 3);"
 	@echo "                   make install-docs installs it"
@@ -189,7 +189,7 @@ help:
 	@echo "make shared        build the shared library, $(BUILD)/shared/libheed.so"
 	@echo "make install       install headers, libraries and programs under PREFIX=$(PREFIX); also LIBDIR=, DESTDIR=;"
 	@echo "                   make uninstall removes them"
-	@echo "make names         write the lists of names in src/heed.hpp, package/symbols.txt and docs/pytorch.md;"
+	@echo "make names         write the lists of names in package/symbols.txt and docs/pytorch.md;"
 	@echo "                   check-names only checks"
 	@echo "make fixtures      compute the results of PyTorch that tests compare with, if they are missing; OP=exp: those of exp again"
 	@echo "make amalgamation  join Heed into heed.h and heed.c in $(BUILD)/amalgamation/"
@@ -199,8 +199,8 @@ help:
 	@echo "make site          write the page, the reference and the documentation as static files into $(BUILD)/site"
 	@echo "make clean         remove $(BUILD)/"
 	@echo
-	@echo "All cores are used unless -j is given; V=1 shows the commands. CC, CXX, CPPFLAGS, CFLAGS,"
-	@echo "CXXFLAGS, LDFLAGS and LDLIBS are honoured; BUILD=build/other keeps a separate variant. DEBUG=1 builds one that reports mistakes."
+	@echo "All cores are used unless -j is given; V=1 shows the commands. CC, CPPFLAGS, CFLAGS,"
+	@echo "LDFLAGS and LDLIBS are honoured; BUILD=build/other keeps a separate variant. DEBUG=1 builds one that reports mistakes."
 
 lessons: $(LESSONS)
 	@for lesson in $(LESSONS); do echo "== $$lesson"; $$lesson || exit 1; done
@@ -411,27 +411,16 @@ test-isas: $(BUILD)/test_heed $(EXAMPLES)
 	        sh tests/programs/outputs.sh $(BUILD) && $(BUILD)/test_heed $(ISA_SUITES) || exit 1; \
 	    else echo "== HEED_ISA=$$isa: not supported on this machine"; fi; done
 
-# The C++ header (its own test in C++23 too), and the C API in several standards of both languages. Public headers must
-# cause none of these warnings in programs.
-CPP_TESTS := cpp_c++17 cpp_c++20 cpp_c++2b $(foreach t,operation toy,$(t)_c++17 $(t)_c++20) \
-             $(addprefix c_api_,c11 c17 c2x c++17 c++20)
-STRICT   := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
-CXX_LINK = $(CXX) -std=$(1) -Isrc -I. $(OPTIMISE) $(SYMBOLS) $(STRICT) $(WERROR) $(EXTRA) $(CPPFLAGS) $(CXXFLAGS) $(LDFLAGS)
-define cpp_rule
-$(BUILD)/%_$(1): tests/package/%.cpp src/heed.hpp $(BUILD)/examples/lab/next_token/toy_language.o $(LIBRARY)
-	$$(call step,c++ $$< ($(1)))
-	$$(call CXX_LINK,$(1)) $$(filter-out %.hpp,$$^) -o $$@ $$(LDLIBS_)
-endef
-$(foreach standard,c++17 c++20 c++2b,$(eval $(call cpp_rule,$(standard))))
-$(BUILD)/c_api_c++%: tests/package/c_api.c $(LIBRARY)
-	$(call step,c++ $< (c++$*))
-	$(call CXX_LINK,c++$*) -x c++ $< -x none $(LIBRARY) -o $@ $(LDLIBS_)
-$(BUILD)/c_api_c%: tests/package/c_api.c $(LIBRARY)
-	$(call step,cc $< (c$*))
-	$(CC) -std=c$* -Isrc $(OPTIMISE) $(SYMBOLS) $(STRICT) $(WERROR) $(EXTRA) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $^ -o $@ $(LDLIBS_)
+# A program with heed.h in several standards of C and in C++17: the public headers must cause none of these warnings.
+STRICT := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion
+$(BUILD)/c_api_%: LANGUAGE = c
+$(BUILD)/c_api_c++%: LANGUAGE = c++ -fno-exceptions
+$(BUILD)/c_api_%: tests/package/c_api.c $(LIBRARY)
+	$(call step,cc $< ($*))
+	$(CC) -x $(LANGUAGE) -std=$* -Isrc $(OPTIMISE) $(SYMBOLS) $(STRICT) $(WERROR) $(GIVEN) $(LDFLAGS) $< -x none $(LIBRARY) -o $@ $(LDLIBS_)
 
-.PHONY: test-cpp
-test-cpp: $(CPP_TESTS:%=$(BUILD)/%)
+.PHONY: test-headers
+test-headers: $(addprefix $(BUILD)/c_api_,c11 c17 c2x c++17)
 	@for test in $^; do $$test || { echo "$$test failed"; exit 1; }; done
 
 # ThreadSanitizer with the multithreaded suites. Needs gcc: clang links its runtime statically, so the runtime would
@@ -602,7 +591,7 @@ $(BUILD)/bench_peak $(BUILD)/bench_peak_v3: bench/peak.c $(BUILD)/bench/serve.o
 bench-programs: $(foreach p,heed peak$(addprefix _,$(filter v3,$(ISA))) compare generate,$(BUILD)/bench_$(p))
 
 bench: bench-programs
-	@ISA="$(ISA)" CC="$(CC)" CXX="$(CXX)" sh bench/run.sh $(BUILD)
+	@ISA="$(ISA)" CC="$(CC)" sh bench/run.sh $(BUILD)
 
 bench-table:
 	@awk -f bench/table.awk $(BUILD)/bench.tsv

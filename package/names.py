@@ -2,7 +2,6 @@
 """Writes the lists of names that follow from the public headers (`make names`):
 
     package/symbols.txt   the exported functions, and the sizes of the public types on 64-bit machines
-    src/heed.hpp          the operations that heed:: has (HEED_OPERATIONS)
     docs/pytorch.md       a row for each operation that its tables do not list yet
 
 Rows of docs/pytorch.md are written by hand, or edited after they were added: a name that some row lists is left alone.
@@ -69,27 +68,6 @@ def symbols(old, headers, functions):
     return "\n".join(sorted(functions) + lines) + "\n"
 
 
-def cpp_operations(old, operations):
-    """heed.hpp with the lines of HEED_OPERATIONS: a header begins a new line."""
-    by_hand = re.findall(r"^inline [\w:<>]+ (\w+)\(", old, re.M)
-    for name in re.findall(r"^HEED_OPERATOR\(\S+, (\w+),", old, re.M):
-        by_hand += [name, name + "_scalar"]
-    lines = []
-    for names in operations.values():
-        line = "   "
-        for name in (n.replace("heed_", "") for n in names):
-            if name not in by_hand:
-                item = f" X({name})"
-                if len(line + item) > 98:
-                    lines.append(line)
-                    line = "   "
-                line += item
-        lines.append(line)
-    lines = ["#define HEED_OPERATIONS(X)"] + [line for line in lines if line.strip()]
-    text = "\n".join(f"{line:99}\\" for line in lines[:-1]) + "\n" + lines[-1] + "\n"
-    return re.sub(r"^#define HEED_OPERATIONS\(X\).*?\n(?=//)", lambda _: text, old, flags=re.M | re.S)
-
-
 def torch_of(operation):
     """How docs/pytorch.md calls it: PyTorch's expression in tests/ops/, or the name of the function if it is one call."""
     expression = table.torch_of(operation.replace("heed_", ""))
@@ -129,7 +107,6 @@ def main():
                   for path, names in declared.items() if "/autograd/ops/" in path}
     stale = False
     for path, write in [("package/symbols.txt", lambda old: symbols(old, headers, functions)),
-                        ("src/heed.hpp", lambda old: cpp_operations(old, operations)),
                         ("docs/pytorch.md", lambda old: pytorch_table(old, operations, functions))]:
         old = (ROOT / path).read_text()
         new = write(old)

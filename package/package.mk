@@ -32,8 +32,8 @@ $(BUILD)/shared/$(SHARED_FILE): $(OBJECTS)
 	@ln -sf $(SHARED_FILE) $(@D)/$(SONAME)
 	@ln -sf $(SONAME) $(@D)/$(SHARED_LINK)
 
-# The lists that follow from the public headers: package/symbols.txt (docs/abi.md), the operations of src/heed.hpp, the
-# tables of docs/pytorch.md.
+# The lists that follow from the public headers: package/symbols.txt (docs/abi.md), the tables of
+# docs/pytorch.md.
 .PHONY: names check-names
 names:
 	$(call needs,python3,make deps-dev)
@@ -57,7 +57,7 @@ SHARED ?= 1
 install install-docs uninstall: export GIVEN_DESTDIR := $(value DESTDIR)
 install install-docs uninstall: export GIVEN_PREFIX  := $(value PREFIX)
 install install-docs uninstall: export GIVEN_LIBDIR  := $(value LIBDIR)
-install install-docs uninstall: export HEADERS  = heed.h heed.hpp $(PUBLIC)
+install install-docs uninstall: export HEADERS  = heed.h $(PUBLIC)
 install install-docs uninstall: files = BUILD='$(BUILD)' VERSION='$(VERSION)' STATIC='$(STATIC)' SHARED='$(SHARED)' \
     SHARED_FILE='$(SHARED_FILE)' SONAME='$(SONAME)' SHARED_LINK='$(SHARED_LINK)' PROGRAMS='$(PROGRAMS)' \
     DESTDIR="$$GIVEN_DESTDIR" PREFIX="$$GIVEN_PREFIX" LIBDIR="$$GIVEN_LIBDIR" sh package/install.sh

@@ -3,7 +3,7 @@
 # Two steps that build into the same folder must not run at the same time: .ci/run lists them on one line.
 
 INSTALL := sh tests/install.sh
-CLANG   := CC=clang CXX=clang++
+CLANG   := CC=clang
 # Scripts choose the jobs of the makes that they call.
 RUN     := unset MAKEFLAGS MAKELEVEL; sh
 
@@ -87,7 +87,7 @@ check-reference: all
 	$(INSTALL) dev
 	$(RUN) tests/package/reference.sh $(BUILD)
 
-# heed.h and heed.c, in C and C++
+# heed.h and heed.c
 check-amalgamation:
 	$(INSTALL) check dev
 	$(RUN) tests/package/amalgamation.sh $(BUILD)
@@ -140,13 +140,13 @@ check-attention-torch: torch all
 	$(RUN) tests/tasks/kit.sh $(BUILD) $(PYTORCH)
 	$(RUN) tests/programs/toys_twin.sh $(PYTORCH) $(BUILD)
 
-# clang: all suites, the lessons, C++
+# clang: all suites, the lessons, the headers
 check-clang:
 	$(INSTALL) check dev
 	$(MAKE) --no-print-directory $(CLANG) BUILD=build/clang all build/clang/test_heed
 	$(RUN) tests/programs/outputs.sh build/clang
 	build/clang/test_heed
-	$(MAKE) --no-print-directory $(CLANG) BUILD=build/clang test-cpp
+	$(MAKE) --no-print-directory $(CLANG) BUILD=build/clang test-headers
 
 # AddressSanitizer and UndefinedBehaviorSanitizer, with AVX2 by gcc and AVX-512 by clang: kernels of both take a third of
 # the time to compile. One process a suite, as a fork and its leak check take longer than most tests. Absurdly large
@@ -160,7 +160,6 @@ check-asan:
 	$(INSTALL) check dev
 	$(MAKE) --no-print-directory $(ASAN) build/asan/test_heed
 	build/asan/test_heed --one-process
-	$(MAKE) --no-print-directory $(ASAN) test-cpp
 
 CLANG_ASAN := $(CLANG) BUILD=build/clang-asan EXTRA="$(SANITIZE)" ISAS="$(filter-out v3,$(ISAS))"
 check-clang-asan:

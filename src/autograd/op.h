@@ -6,14 +6,7 @@
  *     HEED_OPERATION(cube) = {.name = "cube", .inputs = 1, .forward = cube_forward, ...};
  *     heed_tensor *my_cube(heed_tensor *x) { return heed_apply(&op_cube, &x, 1, NULL, 0); }
  *
- * examples/custom_op.c is a complete example. C++20 accepts the same definition, with the fields in
- * the order of heed_op. In C++17, which has no designated initialisers, fill in a heed_op before
- * applying it:
- *
- *     heed_op op_cube{};
- *     op_cube.name = "cube"; ...
- *     heed_register(&op_cube);
- */
+ * examples/custom_op.c is a complete example. */
 #ifndef HEED_AUTOGRAD_OP_H
 #define HEED_AUTOGRAD_OP_H
 
@@ -74,60 +67,51 @@ typedef enum heed_op_kind {
     HEED_KIND_ATTEND
 } heed_op_kind;
 
-#ifdef __cplusplus /* or g++ -Wextra warns about fields that an initialiser leaves out */
-#define HEED_DEFAULT = {}
-#else
-#define HEED_DEFAULT
-#endif
-
 /* The definition of an operation; NULL and 0 select the defaults. */
 struct heed_op {
     const char *name;
-    const char *torch HEED_DEFAULT; /* its name in grad_fn, if different: "mul" for mul_scalar */
-    heed_op_kind kind HEED_DEFAULT;
+    const char *torch; /* its name in grad_fn, if different: "mul" for mul_scalar */
+    heed_op_kind kind;
     int inputs; /* number of inputs, or HEED_ANY_COUNT */
     /* names of the inputs in messages; NULL: "input 0", "input 1", ... */
-    const char *const *names HEED_DEFAULT;
+    const char *const *names;
 
     /* The fields of the argument struct, in order, for display (args_text.h): "int dim, bool
      * keepdim". Types: int, int64, double, bool, dtype, reduction, shape, dims, pointer. A field
      * whose name begins with _ is hidden. NULL: all are hidden. */
-    const char *args HEED_DEFAULT;
+    const char *args;
 
     /* Checks the inputs and describes the result, which starts with the dtype and shape of the
      * first input. NULL: accepts everything and leaves the result unchanged. */
-    heed_status (*rule)(const heed_call *call, heed_result *result) HEED_DEFAULT;
+    heed_status (*rule)(const heed_call *call, heed_result *result);
 
     /* Computes y, which is contiguous unless the rule says otherwise, in a scope without grad mode.
      * Not called for views. NULL: the result is always a view. */
-    heed_status (*forward)(const heed_call *call, heed_tensor *y) HEED_DEFAULT;
+    heed_status (*forward)(const heed_call *call, heed_tensor *y);
 
     /* Sets the gradients, computed with Heed operations so that they can be differentiated again.
      * If heed_is_grad_enabled() is false, kernels may compute them instead. NULL: no gradient. */
-    void (*backward)(const heed_vjp *vjp) HEED_DEFAULT;
+    void (*backward)(const heed_vjp *vjp);
 
     /* Either adds the gradient of input i to `sum`, which is contiguous and has that input's shape
      * and dtype, and returns true; or leaves `sum` unchanged and returns false, and backward then
      * computes the gradient. Called only when no graph of the gradient is recorded and `sum` shares
      * no memory with anything the derivative reads. NULL: backward computes all gradients. */
-    bool (*add_gradient)(const heed_vjp *vjp, int i, heed_tensor *sum) HEED_DEFAULT;
+    bool (*add_gradient)(const heed_vjp *vjp, int i, heed_tensor *sum);
 
     /* saves[i]: the values that the gradient of input i reads: HEED_SAVES_INPUT(j) for input j,
      * HEED_SAVED_OUTPUT for y. All other values may have been freed; their shapes remain. Only the
      * gradients of the first HEED_SAVES inputs can read values: y and the first HEED_SAVED_INPUTS
      * inputs. Gradients of later inputs, as in cat, read none. */
-    uint8_t saves[HEED_SAVES] HEED_DEFAULT;
+    uint8_t saves[HEED_SAVES];
 
-    heed_op *next HEED_DEFAULT; /* in the registry */
+    heed_op *next; /* in the registry */
 };
-#undef HEED_DEFAULT
 
 /* HEED_SAVES_INPUT(j): the bit of input j in heed_op.saves. HEED_NAMES("x", "index"): an array for
  * heed_op.names. */
 #define HEED_SAVES_INPUT(j) (1 << (j))
-#ifndef __cplusplus /* C++ has no array literals: point .names to a static array */
-#define HEED_NAMES(...) ((const char *const[]){__VA_ARGS__})
-#endif
+#define HEED_NAMES(...)     ((const char *const[]){__VA_ARGS__})
 
 /* heed_wants_grad: true if the gradient of input i is needed. Backward may skip the others. */
 bool heed_wants_grad(const heed_vjp *vjp, int i);
@@ -160,35 +144,13 @@ const heed_op *heed_find_operation(const char *name);
  *
  *     HEED_OPERATION(softmax) = {.name = "softmax", ...}; */
 void heed_register(heed_op *op);
-#define HEED_REGISTER_BEFORE_MAIN(id)                                                              \
+#define HEED_OPERATION(id)                                                                         \
+    static heed_op op_##id;                                                                        \
     __attribute__((constructor)) static void register_##id(void)                                   \
     {                                                                                              \
         heed_register(&op_##id);                                                                   \
-    }
-#ifdef __cplusplus
-/* C++ has no tentative definitions, so a static member declares the operation. Its initialiser must
- * be constant, which constinit checks: any other would run after the registration. */
-#if __cplusplus >= 202002L
-#define HEED_CONSTANT constinit
-#else
-#define HEED_CONSTANT
-#endif
-#define HEED_OPERATION(id)                                                                         \
-    namespace                                                                                      \
-    {                                                                                              \
-    struct operation_##id {                                                                        \
-        static heed_op op;                                                                         \
-    };                                                                                             \
-    heed_op &op_##id = operation_##id::op;                                                         \
     }                                                                                              \
-    HEED_REGISTER_BEFORE_MAIN(id)                                                                  \
-    HEED_CONSTANT heed_op operation_##id::op
-#else
-#define HEED_OPERATION(id)                                                                         \
-    static heed_op op_##id;                                                                        \
-    HEED_REGISTER_BEFORE_MAIN(id)                                                                  \
     static heed_op op_##id
-#endif
 
 HEED_END_DECLS
 #endif

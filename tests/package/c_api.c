@@ -1,6 +1,6 @@
-/* A program in C11, C17 and C23, and in C++17 and C++20 without heed.hpp. It uses every public
- * macro (tests/source/docs.sh), and is compiled with warnings about conversions, of which the
- * headers must cause none. Its structs and functions share names. */
+/* A program in C11, C17, C23 and C++17. It uses every public macro (tests/source/docs.sh), and is
+ * compiled with warnings about conversions, of which the headers must cause none. Its structs and
+ * functions share names. */
 #include <stdio.h>
 
 #include "heed.h"
@@ -22,19 +22,14 @@ static void half_backward(const heed_vjp *v)
     v->grads[0] = heed_div_scalar(v->g, 2);
 }
 
-#if !defined __cplusplus || __cplusplus >= 202002L
-#ifdef __cplusplus
-static const char *const half_names[] = {"x"};
-#else
-#define half_names HEED_NAMES("x")
-#endif
+#ifndef __cplusplus
 HEED_OPERATION(half) = {.name = "half",
                         .inputs = 1,
-                        .names = half_names,
+                        .names = HEED_NAMES("x"),
                         .forward = half_forward,
                         .backward = half_backward,
                         .saves = {HEED_SAVES_INPUT(0)}};
-#else
+#else /* without designated initialisers */
 static heed_op op_half = [] {
     heed_op op{};
     op.name = "half";

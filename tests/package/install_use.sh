@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs Heed into a temporary folder, moves it, and uses it as programs outside the tree do: through pkg-config and
-# CMake, in C and C++, with the shared library and the archive. Then removes it: tests/package/install_use.sh [BUILD]
+# CMake, with the shared library and the archive. Then removes it: tests/package/install_use.sh [BUILD]
 set -eu
 cd "$(dirname "$0")/../.."
 build=${1:-build}
@@ -103,21 +103,6 @@ for decoy in tensor.h error.h tensor/tensor.h tensor/error.h dtype.h; do
 done
 sed 's/"heed.h"/<heed.h>/' "$root/examples/quickstart.c" > quickstart.c
 recorded=$root/tests/fixtures/output/quickstart.txt
-cat > gradient.cpp << 'END'
-#include <heed.hpp>
-int main()
-{
-    double g;
-    {
-        heed::scope scope;
-        heed::tensor x = heed_set_requires_grad(heed_ones(HEED_SHAPE(2, 2), HEED_F32), true);
-        heed_backward(heed_sum(3 * x));
-        g = heed_at(x->grad, HEED_INDEX(1, 1));
-    }
-    return g != 3 || heed_live_tensors() != 0;
-}
-END
-
 # It calls libm itself.
 cat > sine.c << 'END'
 #include <heed.h>
@@ -147,12 +132,6 @@ check [ "$(pkg-config --modversion heed)" = "$version" ]
     runs ./quickstart static
     $cc -std=c11 $strict -I. -Itensor sine.c $($flags --cflags --libs) -o sine
     runs ./sine shared
-    for standard in c++17 c++20; do
-        c++ -std=$standard $strict -I. -Itensor gradient.cpp $($flags --cflags --libs) -o gradient
-        runs ./gradient shared
-        c++ -std=$standard $strict -I. -Itensor gradient.cpp $($flags --static --cflags --libs) -static -o gradient
-        runs ./gradient static
-    done
 }
 
 # The library can be loaded by a running program, and dlclose does not remove it while threads need it: its own, and
@@ -242,7 +221,7 @@ done
 # ---- CMake ----
 
 project() {
-    printf 'cmake_minimum_required(VERSION 3.13)\nproject(mine C CXX)\n'
+    printf 'cmake_minimum_required(VERSION 3.13)\nproject(mine C)\n'
     cat
 }
 built() {
@@ -258,24 +237,15 @@ add_executable(quickstart_static quickstart.c)
 target_link_libraries(quickstart_static Heed::heed_static)
 add_executable(sine sine.c)
 target_link_libraries(sine Heed::heed)
-foreach(standard 17 20)
-  add_executable(gradient${standard} gradient.cpp)
-  target_link_libraries(gradient${standard} Heed::heed)
-  set_target_properties(gradient${standard} PROPERTIES CXX_STANDARD ${standard})
-endforeach()
 END
 built shared
 runs shared/mine shared
 runs shared/sine shared
 runs shared/quickstart_static static
-runs shared/gradient17 shared
-runs shared/gradient20 shared
 sed 's/^find_package.*/set(BUILD_SHARED_LIBS OFF)\nfind_package(Heed 0.1 REQUIRED COMPONENTS static)/' lines.cmake > edited
 mv edited lines.cmake
 built static
 runs static/mine static
-runs static/gradient17 static
-runs static/gradient20 static
 
 next=$(echo "$minor" | awk -F. '{ print $1 "." $2 + 1 }')
 project > CMakeLists.txt << END

@@ -18,19 +18,18 @@ stubbed="env PATH=$scratch/bin:$PATH"
 
 # commands ARGUMENT...: writes all compiler and linker commands to $scratch/commands, one per line
 commands() {
-    make -n V=1 BUILD="$scratch/none" CC=acc CXX=acxx MPICC=ampi "$@" all bench-programs \
-        "$scratch/none/test_heed" "$scratch/none/toy_c++17" "$scratch/none/train_mpi" "$scratch/none/fuzz_tokenizer" \
+    make -n V=1 BUILD="$scratch/none" CC=acc MPICC=ampi "$@" all bench-programs \
+        "$scratch/none/test_heed" "$scratch/none/c_api_c++17" "$scratch/none/train_mpi" "$scratch/none/fuzz_tokenizer" \
         "$scratch/none/demo_baseline" 2> /dev/null |
-        sed -e ':join' -e '/\\$/{N;s/\\\n//;b join' -e '}' | grep -E '^(acc|acxx|ampi) ' > "$scratch/commands"
+        sed -e ':join' -e '/\\$/{N;s/\\\n//;b join' -e '}' | grep -E '^(acc|ampi) ' > "$scratch/commands"
     check [ "$(wc -l < "$scratch/commands")" -gt 200 ]
 }
-commands CPPFLAGS=-Dheed_cpp CFLAGS=-Dheed_c CXXFLAGS=-Dheed_cxx LDFLAGS=-Lheed_ld LDLIBS=-lheed_libs
+commands CPPFLAGS=-Dheed_cpp CFLAGS=-Dheed_c LDFLAGS=-Lheed_ld LDLIBS=-lheed_libs
 lacks Werror "$scratch/commands"
 while read -r command; do
     wanted="-Dheed_cpp -Dheed_c"
     case $command in
     *" -c "*) ;;
-    acxx*) wanted="-Dheed_cpp -Dheed_cxx -Lheed_ld -lheed_libs" ;;
     *) wanted="$wanted -Lheed_ld -lheed_libs" ;;
     esac
     for flag in $wanted; do

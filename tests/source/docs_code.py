@@ -4,7 +4,7 @@
 
 A block is a fence or an indented paragraph. Its language gives its rule:
 
-    c, cpp      compiled with the sanitizers and run. Without a main, a program is made of it: what begins in
+    c           compiled with the sanitizers and run. Without a main, a program is made of it: what begins in
                 column 0 and defines a function, a type or a macro comes before main, everything else into
                 main, in a scope, with heed_on_error(heed_die) and seed 0.
     python      run if its imports are installed, else only its syntax is checked
@@ -47,7 +47,7 @@ import textwrap
 import threading
 
 PAGES = ["README.md", "CONTRIBUTING.md", "examples/README.md", "bench/README.md", *sorted(glob.glob("docs/*.md"))]
-COMMANDS = r"(make|cc|c\+\+|cmake|pkg-config|python3|valgrind|gdb|git|sh|sudo|mpirun|export|cd|build/\S+|[A-Z_]+=\S*)\b"
+COMMANDS = r"(make|cc|cmake|pkg-config|python3|valgrind|gdb|git|sh|sudo|mpirun|export|cd|build/\S+|[A-Z_]+=\S*)\b"
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-Wno-unused-variable", "-Wno-unused-but-set-variable",
             "-Wno-unused-function", "-Wno-unused-parameter", "-Wno-missing-field-initializers"]
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
@@ -133,8 +133,8 @@ def code_indent(lines, i):
 
 
 # What comes before main: a type, a macro, a directive, a comment; or a function, TYPE NAME( without a ; at the end.
-DEFINITION = re.compile(r"(static|typedef|extern|template|namespace|using)\b|(enum|struct)( \w+)? \{|#|/\*|"
-                        r"HEED_(OPERATION|MODULE_KIND)\(|(?!return\b|else\b)(\w[\w:<>]*[ *&]+)+[\w:]+\([^;]*$")
+DEFINITION = re.compile(r"(static|typedef|extern)\b|(enum|struct)( \w+)? \{|#|/\*|"
+                        r"HEED_(OPERATION|MODULE_KIND)\(|(?!return\b|else\b)(\w+[ *]+)+\w+\([^;]*$")
 
 
 def split(text, place):
@@ -152,13 +152,12 @@ def split(text, place):
     return "".join(definitions), "".join(statements)
 
 
-def program_of(parts, language):
+def program_of(parts):
     """A program made of parts, each (text, place)."""
     pieces = [split(text, place) for text, place in parts]
     if any(re.search(r"^int main\(", text, re.M) for text, _ in parts):
         return "".join(top for top, _ in pieces)
-    header = "heed.hpp" if language == "cpp" else "heed.h"
-    return (f"#include <{header}>\n#include <inttypes.h>\n#include <math.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
+    return ("#include <heed.h>\n#include <inttypes.h>\n#include <math.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
             "#include <string.h>\n" + "".join(top for top, _ in pieces) +
             "int main(void)\n{\nsetvbuf(stdout, NULL, _IOLBF, 0);\nheed_on_error(heed_die);\nheed_manual_seed(0);\n"
             "HEED_SCOPE(scope_of_the_page);\n" + "".join(body for _, body in pieces) + "return 0;\n}\n")
@@ -169,7 +168,7 @@ class Runner:
 
     def __init__(self, page, tree, scratch, full):
         self.page, self.tree, self.scratch, self.full = page, tree, scratch, full
-        self.parts, self.language = [], None  # of the program of the last c or cpp block
+        self.parts = []  # of the program of the last c block
         self.output = None
         self.count = dict.fromkeys(("run", "compiled", "by another test", "skipped", "text"), 0)
         self.notes = []
@@ -190,23 +189,19 @@ class Runner:
     def compile(self, block, run):
         given = block.rest if block.word == "given" else ""
         if block.word == "after":
-            if self.language != block.language:
-                raise Wrong("continues no block of its language")
+            if not self.parts:
+                raise Wrong("continues no block of C")
         else:
             self.parts = []
-        self.language = block.language
         if given:
             self.parts.append((given, f"{block.page}:{block.rule_line}"))
         self.parts.append((block.text, block.place))
-        source = os.path.join(self.scratch, f"line{block.line}.{block.language}")
+        source = os.path.join(self.scratch, f"line{block.line}.c")
         program = os.path.join(self.scratch, f"line{block.line}")
         with open(source, "w", encoding="utf-8") as file:
-            file.write(program_of(self.parts, block.language))
-        cpp = block.language == "cpp"
-        compiler = (os.environ.get("CXX", "c++") if cpp else os.environ.get("CC", "cc")).split()
-        standard = ["-std=c++20"] if cpp else ["-std=c11", "-D_POSIX_C_SOURCE=200809L"]
-        self.execute([*compiler, *standard, "-g", "-O0", "-Isrc", *WARNINGS, *SANITIZE, source, "build/libheed.a",
-                      "-lm", "-pthread", "-o", program], ".")
+            file.write(program_of(self.parts))
+        self.execute([*os.environ.get("CC", "cc").split(), "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-g", "-O0", "-Isrc",
+                      *WARNINGS, *SANITIZE, source, "build/libheed.a", "-lm", "-pthread", "-o", program], ".")
         if run:
             self.execute([program], self.scratch)
         self.count["run" if run else "compiled"] += 1
@@ -292,7 +287,7 @@ class Runner:
             raise Wrong(f"has an unknown rule, {word}")
         elif word == "syntax" and not block.rest:
             raise Wrong("is not run, without a reason")
-        elif language in ("c", "cpp"):
+        elif language == "c":
             self.compile(block, word != "syntax")
         elif language == "python":
             self.python(block, word != "syntax")
