@@ -14,7 +14,7 @@ help() {
         if (match($0, "^(usage: )? *" own " ")) {
             $0 = substr($0, 1, RLENGTH - length(own) - 1) name substr($0, RLENGTH)
         }
-        while (match(" " $0, /[^-a-z](gpt (train|sample|eval|info|plot|export)|stories --)/)) {
+        while (match(" " $0, /[^-a-z](gpt (train|sample|eval|info|export)|stories --)/)) {
             $0 = substr($0, 1, RSTART - 1) "heed-" substr($0, RSTART)
         }
         print

@@ -17,8 +17,6 @@ for graph in tanh attention; do
     dot -Tsvg "$pictures/$graph.dot" -o "$pictures/$graph.svg"
 done
 
-"$build/next_token" --heads 2 --plot "$pictures/next_token.svg" > /dev/null
-
 "$build/stories" > "$folder/stories.txt"
 "$build/gpt" train --text "$folder/stories.txt" --steps 1000 --prompt "Ann gives the rope to Dan. " \
     --report "$folder/report.html"

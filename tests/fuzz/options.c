@@ -14,11 +14,10 @@ const fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("2--load\na\n--text\nb\n--part\nvalidation\n--batch\n3"),
     FUZZ_SEED("3a.safetensors"),
     FUZZ_SEED("4--load\na\n--to\nb\n--layout=nanogpt"),
-    FUZZ_SEED("5a.gpt\n--log\nb.csv\n--prompt=x\n--smoothing\n0.9\n--to\nc.svg"),
-    FUZZ_SEED("6--text\na\n--level=char\n--heads\n2\n--temperature=1.5\n--plot\nx.svg\n--help"),
+    FUZZ_SEED("5--text\na\n--level=char\n--heads\n2\n--temperature=1.5\n--log\nx.csv\n--help"),
     {NULL, 0}};
 
-enum { MOST_ARGUMENTS = 50, NEXT_TOKEN = 6, PROGRAMS };
+enum { MOST_ARGUMENTS = 50, NEXT_TOKEN = 5, PROGRAMS };
 
 /* The options of any command of gpt. */
 typedef union gpt_options {
@@ -27,7 +26,6 @@ typedef union gpt_options {
     gpt_eval_options eval;
     gpt_info_options info;
     gpt_export_options export;
-    gpt_plot_options plot;
 } gpt_options;
 
 /* Sets each option of a fresh copy from its text; the copy's text must be the same. */
@@ -47,9 +45,8 @@ static void check_texts(const flag_table *table, const void *o)
 
 static void check_gpt(int program, int argc, char **argv)
 {
-    static const flag_table *const tables[] = {&gpt_train_flags,  &gpt_sample_flags,
-                                               &gpt_eval_flags,   &gpt_info_flags,
-                                               &gpt_export_flags, &gpt_plot_flags};
+    static const flag_table *const tables[] = {&gpt_train_flags, &gpt_sample_flags, &gpt_eval_flags,
+                                               &gpt_info_flags, &gpt_export_flags};
     const flag_table *table = tables[program];
     gpt_options o;
     memset(&o, 0, sizeof o);

@@ -30,14 +30,14 @@ smallest="--steps 2 --batch 2 --test-rows 2 --length 2 --width 4"
 # shellcheck disable=SC2086
 {
     starve - toys recall $smallest --scores --ablate --attribution
-    starve - toys regression $smallest --warmup 0 --heads 2 --attention-svg "$scratch/heads.svg" --force
+    starve - toys regression $smallest --warmup 0 --heads 2 --attention
     starve - toys copy $smallest --seeds 3 --jobs 1 --csv "$scratch/runs" --force
 }
 
 small="--steps 2 --batch 2 --length 5"
 # shellcheck disable=SC2086
 {
-    starve - next_token $small --force --plot "$scratch/plot.svg" --report "$scratch/toy.html"
+    starve - next_token $small --force --report "$scratch/toy.html"
     starve "$scratch/model" next_token --text "$text" $small --d-model 16 --force --save "$scratch/model"
     "$build/next_token" --text "$text" $small --d-model 16 --force --save "$scratch/model" > /dev/null 2>&1
     starve "$scratch/logits" next_token --load "$scratch/model" --steps 0 --prompt The --length 3 \
@@ -48,7 +48,7 @@ tiny="--n-layer 1 --n-head 2 --n-embd 8 --context 8 --batch 2 --accumulate 2 --d
 # shellcheck disable=SC2086
 {
     starve "$run" gpt train --text "$text" $tiny --steps 2 --force --save "$run" --best "$run.best" --log "$run.log" \
-        --quiz "$quiz" --level byte --jsonl "$run.jsonl" --tensorboard "$run.events" --report "$run.html"
+        --quiz "$quiz" --level byte --report "$run.html"
     starve "$run" gpt train --text "$text" $tiny --steps 1 --force --save "$run" --level word
     starve "$run" gpt train --text "$text" $tiny --steps 1 --force --save "$run" --level bpe --vocab 270
     base=$scratch/base
@@ -60,8 +60,6 @@ rows=$(cut -d, -f1 "$base.log" | tr '\n' ' ')
 starve - gpt sample --load "$base" --length 4 --prompt The
 starve - gpt eval --load "$base" --text "$text" --eval-windows 3 --quiz "$quiz"
 starve - gpt info "$base"
-starve "$scratch/gpt.svg" gpt plot "$base" --prompt The --log "$base.log" --to "$scratch/gpt.svg"
-starve - gpt compare "$base.log" "$run.html"
 starve "$scratch/folder/model.safetensors" gpt export --load "$base" --to "$scratch/folder"
 starve - gpt sample --load "$scratch/folder" --length 3 --no-cache
 

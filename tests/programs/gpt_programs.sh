@@ -13,7 +13,7 @@ expect 2 "^usage: gpt train" "$gpt"
 expect 0 "Exit status: 0" "$gpt" --help
 expect 0 "Exit status: 0" "$gpt" help
 expect 0 "^usage: gpt train" "$gpt" help train
-for command in train sample eval info plot export; do
+for command in train sample eval info export; do
     expect 0 "^usage: gpt $command" "$gpt" "$command" --help
     lacks '^.\{101\}' "$scratch/out"
     misuse "unknown flag --nope" "$command" --nope
@@ -123,8 +123,8 @@ refuse "--prompt: the character '日' (U+65E5) at offset 0 is not in the vocabul
 
 # ---- logs ----
 
-# The columns of a resumed run: CSV, and JSON lines with the samples.
-logs="--log $scratch/csv --jsonl $scratch/jsonl --tensorboard $scratch/events"
+# The columns of a resumed run.
+logs="--log $scratch/csv"
 # shellcheck disable=SC2086
 {
     "$gpt" train --text "$text" --steps 12 $small $logs --save "$scratch/logged" --sample-every 6 > "$scratch/out" \
@@ -135,68 +135,18 @@ lacks "no rows" "$scratch/err"
 check [ "$(head -n 1 "$scratch/csv")" = step,loss,val_loss,lr,grad_norm,tokens_per_second ]
 check [ "$(cut -d, -f1 "$scratch/csv" | tr '\n' ' ')" = "step 1 2 3 4 5 6 7 8 9 10 11 12 13 14 " ]
 check [ "$(cut -d, -f3 "$scratch/csv" | grep -c .)" -eq 4 ] # header, steps 10, 12 and 14
-check [ "$(grep -c '"loss"' "$scratch/jsonl")" -eq 14 ]
-check [ "$(grep -c '"sample"' "$scratch/jsonl")" -eq 2 ]
-check [ "$(find "$scratch/events" -name 'events.out.tfevents.*' | wc -l)" -eq 2 ]
 "$gpt" train --resume "$scratch/logged" --steps 16 2> "$scratch/err"
 expect 0 "csv: no rows for steps 15 to 16, which were taken earlier" \
     "$gpt" train --resume "$scratch/logged" --steps 18 --log "$scratch/csv"
 has "^17," "$scratch/csv"
-refuse "--tensorboard: $scratch/events contains another run; choose a new folder" \
-    train --text "$text" --tensorboard "$scratch/events"
-# shellcheck disable=SC2086
-"$gpt" train --text "$text" --steps 1 $small --tensorboard "$scratch/events" --force 2> "$scratch/err"
-check [ "$(find "$scratch/events" -name 'events.out.tfevents.*' | wc -l)" -eq 3 ]
-refuse "log: $text/events" train --text "$text" --tensorboard "$text/events"
-refuse "cannot write $scratch/no/where" train --text "$text" --jsonl "$scratch/no/where"
+refuse "cannot write $scratch/no/where" train --text "$text" --log "$scratch/no/where"
 printf 'loss\tAnn sings. \tAnn\tDan\n' > "$scratch/quiz"
 refuse "--quiz: kind 'loss' is also a column of logs; rename it" train --text "$text" --quiz "$scratch/quiz"
-
-# ---- plot ----
-
-LC_ALL=C "$gpt" plot "$scratch/char" --prompt "The tensor" --log "$scratch/csv" > "$scratch/out"
-for words in "^loss$" "^attention, layer 1$" "^ *head 2"; do
-    has "$words" "$scratch/out"
-done
-lacks '[^ -~]' "$scratch/out" # ASCII
-LC_ALL=C "$gpt" plot --log "$scratch/csv" > "$scratch/first"
-lacks attention "$scratch/first"
-for level in char bpe; do
-    "$gpt" plot "$scratch/$level" --prompt "The tensor: <&> \"x\"" --log "$scratch/csv" --to "$scratch/svg" \
-        > "$scratch/out"
-    check [ ! -s "$scratch/out" ]
-    has "^</svg>$" "$scratch/svg"
-    has ">attention, layer 1<" "$scratch/svg"
-    if command -v xmllint > /dev/null 2>&1; then
-        check xmllint --noout "$scratch/svg"
-    else
-        skip "xmllint is not installed"
-    fi
-done
-LC_ALL=C "$gpt" plot "$scratch/char" --prompt "The tensor" --layer 1 --head 2 > "$scratch/out"
-has "^attention, layer 1, head 2$" "$scratch/out"
-lacks "^ *head [0-9]" "$scratch/out"
-check [ "$(grep -c '^attention' "$scratch/out")" -eq 1 ]
-refuse "--layer 99: the model has" plot "$scratch/char" --prompt x --layer 99
-refuse "--head 99: the model has" plot "$scratch/char" --prompt x --head 99
-refuse "nothing to draw without --log FILE or --prompt TEXT" plot "$scratch/char"
-refuse "no --load FILE" plot --prompt x
-refuse "--log: .*text: " plot --log "$text"
-printf 'step,loss\n1,high\n' > "$scratch/other"
-refuse "--log: $scratch/other: line 2, column 2 (loss): 'high' is not a number" plot --log "$scratch/other"
-lacks text_classes "$scratch/err"
-refuse "--log: $scratch/none: cannot open it: No such file" plot --log "$scratch/none"
-refuse "cannot write $scratch/no/where" plot --log "$scratch/csv" --to "$scratch/no/where"
-refuse "--to is --log: one file cannot be both" plot --log "$scratch/csv" --to "$scratch/csv"
-refuse "--prompt: the character '日' (U+65E5)" plot "$scratch/char" --prompt 日
-if [ -e /dev/full ]; then
-    expect 1 "--to: cannot write /dev/full: No space" "$gpt" plot --log "$scratch/csv" --to /dev/full
-fi
 
 # ---- existing files ----
 
 printf 'step\n' > "$scratch/other"
-for flag in save best log jsonl; do
+for flag in save best log; do
     refuse "--$flag: $scratch/other exists; --force overwrites it, and --resume FILE continues" \
         train --text "$text" --$flag "$scratch/other"
 done
@@ -347,15 +297,12 @@ check awk -F, 'NR == 1 { n = NF } /^step/ != (NR == 1) || NF != n { exit 1 }' "$
 expect 0 "^step *3/3" "$gpt" train --text "$text" $small --steps 3 --log "$scratch/claimed" --force
 if [ -e /dev/full ]; then
     # A log that cannot be written does not end training.
-    for flag in --log --jsonl; do
-        # shellcheck disable=SC2086
-        expect 0 "^/dev/full: cannot write it after step [0-9]*: No space left on device; training continues" \
-            "$gpt" train --text "$text" $small --steps 30 $flag /dev/full --save "$scratch/unlogged" --force
-        has "^step *30/30" "$scratch/out"
-        expect 0 "steps  *30 of 30" "$gpt" info "$scratch/unlogged"
-    done
-    for command in "--help" "info $model" "eval --load $model --text $text" "sample --load $model --length 5" \
-        "plot $model --prompt The"; do
+    # shellcheck disable=SC2086
+    expect 0 "^/dev/full: cannot write it after step [0-9]*: No space left on device; training continues" \
+        "$gpt" train --text "$text" $small --steps 30 --log /dev/full --save "$scratch/unlogged" --force
+    has "^step *30/30" "$scratch/out"
+    expect 0 "steps  *30 of 30" "$gpt" info "$scratch/unlogged"
+    for command in "--help" "info $model" "eval --load $model --text $text" "sample --load $model --length 5"; do
         status=0
         # shellcheck disable=SC2086
         "$gpt" $command > /dev/full 2> "$scratch/err" || status=$?

@@ -295,7 +295,7 @@ END_TEST
 START_TEST(test_paths)
 {
     path_check("--save", path_of_test, false);
-    path_check("--plot", "/dev/null", true);
+    path_check("--log", "/dev/null", true);
     expect_no_error();
     ck_assert_int_eq(access(path_of_test, F_OK), 0);
     unlink(path_of_test);

@@ -49,7 +49,7 @@ misuse "unknown flag --nope" --nope
 misuse "unexpected argument 'stray'" stray
 misuse "unknown flag --" --
 misuse "no value after --seed" --seed
-misuse "no value after --save" --save --plot x
+misuse "no value after --save" --save --log x
 misuse "'-1' is not a whole number" --seed -1
 misuse "'9x' is not a whole number" --heads 9x
 misuse "'99999999999999999999' is not" --steps 99999999999999999999
@@ -57,11 +57,11 @@ misuse "'nan' is not a number above 0" --lr nan
 misuse "'line' is not one of char|word" --level line
 refuse "not divisible by --heads 3" --heads 3
 refuse "cannot write $scratch/no/where" --save "$scratch/no/where"
-refuse "cannot write $scratch/no/where" --plot "$scratch/no/where"
+refuse "cannot write $scratch/no/where" --log "$scratch/no/where"
 refuse "cannot write $scratch: it is a directory" --save "$scratch"
 ln -s "$scratch/no/where" "$scratch/link"
 refuse "cannot write $scratch/link: No such file" --save "$scratch/link"
-refuse "--plot is --save" --save "$scratch/both" --plot "$scratch/./both"
+refuse "--log is --save" --save "$scratch/both" --log "$scratch/./both"
 misuse "--text: the file name is empty" --text=
 refuse "--save is --text" --text "$text" --save "$text"
 refuse "'x' is not among the model's" --text "$text" --prompt x
@@ -73,20 +73,17 @@ check [ -s "$text" ]
 
 # Files that exist are overwritten only with --force; a model, also by the run that loads it.
 printf 'step\n' > "$scratch/other"
-for flag in save log jsonl report; do
+for flag in save log report; do
     refuse "--$flag: $scratch/other exists; --force overwrites it" --$flag "$scratch/other"
 done
 has step "$scratch/other"
 expect 0 "20/20" $token --steps 20 --log "$scratch/other" --force
 has "^20," "$scratch/other"
-expect 0 "20/20" $token --steps 20 --tensorboard "$scratch/events"
-refuse "--tensorboard: $scratch/events contains another run; choose a new folder" --tensorboard "$scratch/events"
-expect 0 "20/20" $token --steps 20 --tensorboard "$scratch/events" --force
 
 # A saved model generates the same text, and its training can continue.
 for level in char word; do
     ask="--prompt The --length 30 --seed 3"
-    $token --text "$text" --level $level --steps 30 --save "$model" --force --plot "$scratch/svg" $ask \
+    $token --text "$text" --level $level --steps 30 --save "$model" --force $ask \
         > "$scratch/first" 2> "$scratch/progress"
     $token --load "$model" --steps 0 $ask > "$scratch/second" 2> "$scratch/err"
     check cmp "$scratch/first" "$scratch/second"
@@ -94,14 +91,8 @@ for level in char word; do
     has "^The" "$scratch/first"
     check [ "$(grep -c "^step .*loss .*val_loss .*tokens/s" "$scratch/progress")" -eq 10 ]
     lacks '[^ -~]' "$scratch/progress" # no escapes
-    tail -1 "$scratch/svg" | grep -q "^</svg>$"
     expect 0 "held-out loss" $token --load "$model" --steps 0 --text "$text" --length 5
     expect 0 "step .*20/20" $token --load "$model" --steps 20 --text "$text" --save "$model"
-    if command -v xmllint > /dev/null 2>&1; then
-        xmllint --noout "$scratch/svg"
-    else
-        skip "xmllint is not installed"
-    fi
 done
 refuse "no --text FILE to train on" --load "$model" --steps 5
 refuse "nothing to do" --load "$model"
@@ -120,8 +111,8 @@ for signal in INT TERM HUP; do
         echo "skipped: SIG$signal is ignored here, as under nohup"
         continue
     fi
-    rm -f "$model" "$scratch/svg"
-    $token --text "$text" --steps 1000000000 --save "$model" --plot "$scratch/svg" --prompt The \
+    rm -f "$model"
+    $token --text "$text" --steps 1000000000 --save "$model" --prompt The \
         > "$scratch/out" 2> "$scratch/err" < /dev/null &
     process=$!
     sleep 2
@@ -129,7 +120,6 @@ for signal in INT TERM HUP; do
     wait $process
     has "^next_token: interrupted after step [0-9]* of 1000000000; the model was saved to " "$scratch/err"
     check [ ! -s "$scratch/out" ]
-    check [ -s "$scratch/svg" ]
     expect 0 "^The" $token --load "$model" --prompt The --length 5
 done
 
@@ -145,10 +135,10 @@ has "^next_token: interrupted" "$scratch/err"
 # With the standard streams closed the model is still saved, and no output goes into its file.
 rm -f "$model"
 status=0
-$token --steps 20 --save "$model" --plot "$scratch/svg" <&- >&- 2>&- || status=$?
+$token --steps 20 --save "$model" --report "$scratch/page" <&- >&- 2>&- || status=$?
 check [ $status -eq 1 ]
 expect 0 "^Attention" $token --load "$model" --steps 0
-tail -1 "$scratch/svg" | grep -q "^</svg>$"
+tail -1 "$scratch/page" | grep -q "^</html>$"
 
 # Out of memory: the message names flags, not functions.
 status=0
@@ -176,7 +166,6 @@ if [ -e /dev/full ]; then
         check [ $status -eq 1 ]
         has "^next_token: standard output: No space left on device$" "$scratch/err"
     done
-    expect 1 "plot: cannot write /dev/full: No space" $token --steps 1 --plot /dev/full
     refuse "cannot write /dev/full: it is not a file" --save /dev/full
 fi
 $token --steps 20 --logits "$scratch/logits.st" > /dev/null 2>&1

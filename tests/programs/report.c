@@ -704,7 +704,6 @@ static void write_runs(int64_t resumed)
         report_step(r);
     }
     report_output(r, "Runs", "a  b\n1  2\n");
-    report_picture(r, "Shares", "<svg>");
     report_end(r, REPORT_FINISHED);
     heed_watch_free(w);
     expect_no_error();
@@ -716,7 +715,7 @@ START_TEST(test_many_runs)
     char *text = page();
     expect_line(text, "\nstate\tfinished\t2\t4\nsince\t0\nunit\trun\nsetting\t--sweep\twidth=8,"
                       "\\u003c16>\ncurve\tlearned\t1\t1 1 2 2\t\noutput\tRuns\ta  b\\n1  2\\n\n"
-                      "picture\tShares\t\\u003csvg>\nshape\t0\t0\t0\t0\n");
+                      "shape\t0\t0\t0\t0\n");
     free(text);
     write_runs(2);
     text = page();

@@ -80,7 +80,7 @@ some="copy --sweep width=8,16 --sweep heads=1,2 --seeds 3 --steps 60"
 # shellcheck disable=SC2086
 {
     "$toys" $some --jobs 1 --csv "$scratch/one" > "$scratch/table.1" 2> /dev/null
-    "$toys" $some --jobs 3 --csv "$scratch/three" --svg "$scratch/sweep.svg" > "$scratch/table.3" 2> /dev/null
+    "$toys" $some --jobs 3 --csv "$scratch/three" > "$scratch/table.3" 2> /dev/null
     check cmp "$scratch/table.1" "$scratch/table.3"
     results "$scratch/one" > "$scratch/results"
     results "$scratch/three" | cmp - "$scratch/results"
@@ -92,8 +92,6 @@ some="copy --sweep width=8,16 --sweep heads=1,2 --seeds 3 --steps 60"
     expect 0 "^copy " timeout 60 "$toys" $some --csv "$scratch/cut" --resume # nothing is left to do
     "$toys" table "$scratch/three" > "$scratch/table"
     check [ "$(sort "$scratch/table")" = "$(sort "$scratch/table.1")" ]
-    has "^<?xml" "$scratch/sweep.svg"
-    check [ "$(grep -c "<title>3 runs" "$scratch/sweep.svg")" -eq 4 ]
 
     "$toys" copy --seeds 1000 --csv "$scratch/many" > "$scratch/out" 2> "$scratch/err" &
     running=$!
@@ -113,12 +111,10 @@ some="copy --sweep width=8,16 --sweep heads=1,2 --seeds 3 --steps 60"
 # ---- looking inside ----
 
 expect 0 "^ *2  *2  *[0-9.]*  *[0-9.]*$" "$toys" recall --steps 100 --scores
-"$toys" recall --steps 100 --attention --input "k3 v1 k3" --attention-svg "$scratch/heads.svg" --ablate --attribution \
-    > "$scratch/out" 2> /dev/null
+"$toys" recall --steps 100 --attention --input "k3 v1 k3" --ablate --attribution > "$scratch/out" 2> /dev/null
 has "recall, layer 2" "$scratch/out"
 has "^   none  *[0-9.]" "$scratch/out"
 has "^layer 2 head 2  *[-0-9.]*$" "$scratch/out"
-has "recall, layer 2" "$scratch/heads.svg"
 
 # Patching: majority's one head carries everything but the token itself. Of a pair of sequences, the residual stream
 # after the last layer restores everything at the last token, and nothing elsewhere.
@@ -183,8 +179,6 @@ refuse "--sweep: a value or a setting is given twice" copy --sweep width=8,16,8
 refuse "--sweep: a value or a setting is given twice" copy --sweep width=8,16 --sweep width=32
 refuse "--width: '' is not a whole number" copy --sweep width=8,,16
 misuse "--sweep: at most 4 settings" copy --sweep a=1 --sweep b=1 --sweep c=1 --sweep d=1 --sweep e=1
-refuse "--svg: draws sweeps of at most two settings" copy --svg "$scratch/x.svg" --sweep lr=1,2 --sweep width=8,16 \
-    --sweep layers=1,2
 misuse "only .* GB are available .* reduce --symbols" modadd --symbols 4096
 misuse "--length 20: recall needs as many --symbols" recall --length 20
 refuse "'width' is not NAME=VALUE" copy --sweep width
@@ -194,7 +188,6 @@ misuse "--spectrum: only for modadd" copy --spectrum
 misuse "--patch: regression has no answers" regression --patch
 misuse "--corrupted: needs --patch and --input" copy --corrupted "1 2"
 refuse "--corrupted: 2 tokens, but --input has 3" recall --patch --input "k3 v1 k3" --corrupted "k3 v1"
-misuse "--svg: only for sweeps" copy --svg "$scratch/x.svg"
 refuse "--csv: cannot write /none/x" copy --csv /none/x --seeds 2
 refuse "--input: recall has no token 'x'" recall --steps 0 --attention --input "k0 x"
 refuse "cannot read none: No such file" table none
@@ -228,8 +221,6 @@ done
 expect 1 "HEED_ISA=v9" env HEED_ISA=v9 "$toys" copy
 if [ -e /dev/full ]; then
     refuse "--csv: cannot write /dev/full: No space left" copy --seeds 2 --csv /dev/full
-    expect 1 "^toys: --attention-svg: cannot write /dev/full" "$toys" copy --steps 2 --attention-svg /dev/full
-    expect 1 "^toys: --svg: cannot write /dev/full" "$toys" copy --steps 2 --sweep width=8,16 --svg /dev/full
     for what in list "copy --steps 5" "copy --steps 5 --seeds 2" --help; do
         status=0
         # shellcheck disable=SC2086

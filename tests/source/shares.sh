@@ -26,7 +26,6 @@ same share LIGHT_PALE DARK_PALE
 for file in src/tools/plot/plot_svg.c examples/lab/common/report_page.c; do
     grep -q 'HEED_SHARE_' "$file" || fail "$file draws percentages without shares.h"
 done
-grep -qF "heed-heat{color:$(color LIGHT)}" docs/pictures/next_token.svg || fail "docs/pictures: make pictures"
 
 # Terminals: each color is xterm's number of a green (16 + 36 red + 6 green + blue, 0 to 5 each), after a grey.
 sed -n 's/^ *static const int backgrounds\[\] = {\(.*\)};$/\1/p' src/tools/plot/heat_map.c | tr -d ',' | {

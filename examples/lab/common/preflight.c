@@ -2,7 +2,6 @@
  * compares the machine's memory with what training needs. */
 #include "examples/lab/common/preflight.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -160,23 +159,6 @@ heed_status path_check_unused(const char *flag, const char *path, const char *wa
     struct stat at;
     if (path != NULL && stat(path, &at) == 0 && S_ISREG(at.st_mode) && at.st_size > 0) {
         heed_fail(HEED_ERR_VALUE, "%s: %s exists; %s", flag, path, way_out);
-    }
-    return heed_error_pending();
-}
-
-heed_status path_check_no_events(const char *flag, const char *folder)
-{
-    DIR *d = folder != NULL && !heed_error_pending() ? opendir(folder) : NULL;
-    const struct dirent *entry;
-    while (d != NULL && (entry = readdir(d)) != NULL && !heed_error_pending()) {
-        if (strstr(entry->d_name, "tfevents") != NULL) {
-            heed_fail(HEED_ERR_VALUE,
-                      "%s: %s contains another run; choose a new folder, or add to it with --force",
-                      flag, folder);
-        }
-    }
-    if (d != NULL) {
-        closedir(d);
     }
     return heed_error_pending();
 }

@@ -25,10 +25,6 @@ bool path_same(const char *a, const char *b);
  * is not a regular file. HEED_ERR_VALUE: it would be; the message ends with `way_out`. */
 heed_status path_check_unused(const char *flag, const char *path, const char *way_out);
 
-/* path_check_no_events: checks that a folder, if it exists, has no event files: TensorBoard would
- * show them and new ones as one run. HEED_ERR_VALUE: it has some. */
-heed_status path_check_no_events(const char *flag, const char *folder);
-
 /* A file named by a flag. */
 typedef struct path_use {
     const char *flag, *path; /* path NULL: the flag was not given */

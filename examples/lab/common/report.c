@@ -625,11 +625,6 @@ void report_output(report *r, const char *title, const char *text)
     add_output(r, "output", title, text);
 }
 
-void report_picture(report *r, const char *title, const char *svg)
-{
-    add_output(r, "picture", title, svg);
-}
-
 void report_step(report *r)
 {
     if (r == NULL || heed_error_pending()) {

@@ -54,10 +54,8 @@ void report_flag(report *r, const char *name, const char *value);
  * dropped. */
 void report_text(report *r, int64_t step, const char *name, const char *text, size_t length);
 
-/* report_output: adds a result: a text, in which columns stay aligned. report_picture: adds one as
- * SVG. */
+/* report_output: adds a result: a text, in which columns stay aligned. */
 void report_output(report *r, const char *title, const char *text);
-void report_picture(report *r, const char *title, const char *svg);
 
 /* report_step: must be called after each step. Takes a snapshot if one is due, and rewrites the
  * file every few seconds. */

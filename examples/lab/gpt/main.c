@@ -3,7 +3,7 @@
  *     build/gpt train --text FILE --save FILE        build/gpt --help
  *     build/gpt sample --load FILE --prompt TEXT
  *
- * The commands train, sample and plot are in files of those names; eval, info, export and the
+ * The commands train and sample are in files of those names; eval, info, export and the
  * dispatch are here. */
 #include <math.h>
 #include <signal.h>
@@ -13,8 +13,6 @@
 
 #include "examples/lab/common/console.h"
 #include "examples/lab/common/preflight.h"
-#include "examples/lab/gpt/compare.h"
-#include "examples/lab/gpt/plot.h"
 #include "examples/lab/gpt/quiz.h"
 #include "examples/lab/gpt/sample.h"
 #include "examples/lab/gpt/train.h"
@@ -346,8 +344,8 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"train", gpt_train}, {"sample", gpt_sample},   {"eval", gpt_eval},     {"info", gpt_info},
-    {"plot", gpt_plot},   {"compare", gpt_compare}, {"export", gpt_export},
+    {"train", gpt_train}, {"sample", gpt_sample}, {"eval", gpt_eval},
+    {"info", gpt_info},   {"export", gpt_export},
 };
 
 /* gpt help, gpt help train, gpt --help */
@@ -358,8 +356,7 @@ static bool wants_help(const char *word)
 
 static int unknown(const char *command)
 {
-    heed_fail(HEED_ERR_VALUE,
-              "unknown command '%s'; use train, sample, eval, info, plot, compare or export",
+    heed_fail(HEED_ERR_VALUE, "unknown command '%s'; use train, sample, eval, info or export",
               command);
     return console_misused("gpt", NULL);
 }

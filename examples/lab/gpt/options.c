@@ -14,16 +14,12 @@
 #define SAMPLE_ROW(kind, field, ...) FLAG_ROW(gpt_sample_options, kind, field, __VA_ARGS__)
 #define EVAL_ROW(kind, field, ...)   FLAG_ROW(gpt_eval_options, kind, field, __VA_ARGS__)
 #define INFO_ROW(kind, field, ...)   FLAG_ROW(gpt_info_options, kind, field, __VA_ARGS__)
-#define PLOT_ROW(kind, field, ...)   FLAG_ROW(gpt_plot_options, kind, field, __VA_ARGS__)
-#define COMPARE_ROW(kind, field, ...) FLAG_ROW(gpt_compare_options, kind, field, __VA_ARGS__)
 #define EXPORT_ROW(kind, field, ...) FLAG_ROW(gpt_export_options, kind, field, __VA_ARGS__)
 static const flag_row setting_rows[] = {GPT_SETTINGS(TRAIN_ROW)};
 static const flag_row train_rows[] = {GPT_TRAIN(TRAIN_ROW)};
 static const flag_row sample_rows[] = {GPT_SAMPLE(SAMPLE_ROW)};
 static const flag_row eval_rows[] = {GPT_EVAL(EVAL_ROW)};
 static const flag_row info_rows[] = {GPT_INFO(INFO_ROW)};
-static const flag_row plot_rows[] = {GPT_PLOT(PLOT_ROW)};
-static const flag_row compare_rows[] = {GPT_COMPARE(COMPARE_ROW)};
 static const flag_row export_rows[] = {GPT_EXPORT(EXPORT_ROW)};
 /* clang-format on */
 
@@ -36,8 +32,6 @@ const flag_table gpt_train_flags = TABLE(train_rows, "use --text FILE for a text
 const flag_table gpt_sample_flags = TABLE(sample_rows, "use --prompt TEXT for a prompt");
 const flag_table gpt_eval_flags = TABLE(eval_rows, "use --text FILE for a text");
 const flag_table gpt_info_flags = TABLE(info_rows, NULL);
-const flag_table gpt_plot_flags = TABLE(plot_rows, "use --prompt TEXT for a text");
-const flag_table gpt_compare_flags = TABLE(compare_rows, "use --to FILE for the picture");
 const flag_table gpt_export_flags = TABLE(export_rows, "use --to PATH for the output");
 
 heed_status gpt_options_settle(gpt_train_options *o)
@@ -89,8 +83,6 @@ static const char usage[] = "usage: gpt train  --text FILE [--save FILE] ...\n"
                             "       gpt sample FILE --prompt TEXT ...\n"
                             "       gpt eval   FILE --text FILE ...\n"
                             "       gpt info   FILE\n"
-                            "       gpt plot   [FILE --prompt TEXT] [--log FILE] ...\n"
-                            "       gpt compare FILE FILE [--to FILE]\n"
                             "       gpt export FILE --to PATH ...\n";
 
 static const char program[] =
@@ -101,8 +93,6 @@ static const char program[] =
     "  sample  generates text\n"
     "  eval    measures a model's loss on a text\n"
     "  info    shows a file's modules, shapes and settings\n"
-    "  plot    draws the curves of a run and the attention of each head\n"
-    "  compare shows two runs side by side\n"
     "  export  converts a model for transformers or nanoGPT\n"
     "\n"
     "gpt COMMAND --help lists all options of a command.\n"
@@ -174,25 +164,6 @@ static const char info_introduction[] =
     "Prints the modules, parameters, shapes and settings in a file.\n"
     "\n";
 
-static const char plot_introduction[] =
-    "usage: gpt plot [FILE --prompt TEXT] [--log FILE] [--to FILE] [--FLAG VALUE | --FLAG=VALUE]\n"
-    "\n"
-    "Draws the curves of a log and the attention of each head in each layer of a model.\n"
-    "\n";
-
-static const char compare_introduction[] =
-    "usage: gpt compare FILE FILE [--to FILE]\n"
-    "\n"
-    "Shows two runs side by side: their results, the settings that differ, except the files they\n"
-    "write, and their losses in one picture. A file is a report of gpt train --report or a log of\n"
-    "--log, which has no settings.\n"
-    "\n";
-
-static const char plot_examples[] =
-    "\n"
-    "  gpt plot --log book.csv\n"
-    "  gpt plot book.safetensors --prompt \"It was\" --log book.csv --to book.svg\n";
-
 static const char export_introduction[] =
     "usage: gpt export FILE --to PATH [--layout gpt2|nanogpt]\n"
     "\n"
@@ -211,8 +182,6 @@ static const struct {
     {"sample", &gpt_sample_flags, sample_introduction, "\nCtrl-C stops the output.\n", ""},
     {"eval", &gpt_eval_flags, eval_introduction, "\n", ""},
     {"info", &gpt_info_flags, info_introduction, "\n", ""},
-    {"plot", &gpt_plot_flags, plot_introduction, "\n", plot_examples},
-    {"compare", &gpt_compare_flags, compare_introduction, "\n", ""},
     {"export", &gpt_export_flags, export_introduction, "\n", ""},
 };
 

@@ -84,16 +84,10 @@
       "text that the samples continue; default: the start of a line")                              \
     X(STRING, log,          "FILE",      0, 0,            (0),                                     \
       "write a CSV row for each step to this file")                                                \
-    X(STRING, jsonl,        "FILE",      0, 0,            (0),                                     \
-      "write a line of JSON for each step, and the samples, to this file")                          \
-    X(STRING, tensorboard,  "DIR",       0, 0,            (0),                                     \
-      "write values and samples for TensorBoard to a new file in this folder")                     \
     X(STRING, report,       "FILE",      0, 0,            (0),                                     \
       "write curves, samples, attention and norms to this HTML file")                             \
     X(WHOLE,  log_every,    "N",         1, 1e12,         (FLAG_NONE),                             \
       "steps between progress lines if stderr is not a terminal; default: ten lines")              \
-    X(SWITCH, curve,        "",          0, 0,            (0),                                     \
-      "draw the loss below the progress bar")                                                      \
     X(SWITCH, detect_anomaly, "",        0, 0,            (0),                                     \
       "stop at the first NaN or infinity and name its module; slower")                              \
     GPT_SETTINGS(X)
@@ -138,22 +132,6 @@
     X(BARE,   load,         "FILE",      0, 0,            (0),                                     \
       "a file from gpt train, a transformers folder, or any other GPT as safetensors")
 
-#define GPT_PLOT(X)                                                                                \
-    X(BARE,   load,         "FILE",      0, 0,            (0),                                     \
-      "the model, for --prompt: a file from gpt train or a folder from gpt export")                \
-    X(STRING, log,          "FILE",      0, 0,            (0),                                     \
-      "draw the curves of this log, a CSV file from gpt train")                                    \
-    X(REAL,   smoothing,    "X",         0, 0.999,        (0),                                     \
-      "weight of the past in a moving average of the curves")                                      \
-    X(STRING, prompt,       "TEXT",      0, 0,            (0),                                     \
-      "draw how the tokens of this text, at most the last 64, attend to each other")               \
-    X(WHOLE,  layer,        "N",         0, 1000,         (0),                                     \
-      "draw only the attention of this layer; 0: all")                                             \
-    X(WHOLE,  head,         "N",         0, 1000,         (0),                                     \
-      "draw only the attention of this head; 0: all")                                              \
-    X(STRING, to,           "FILE",      0, 0,            (0),                                     \
-      "draw to this SVG file; default: text on stdout")
-
 #define GPT_EXPORT(X)                                                                              \
     X(BARE,   load,         "FILE",      0, 0,            (0),                                     \
       "the model: a file from gpt train or a folder from gpt export")                              \
@@ -161,13 +139,6 @@
       "output path: a folder for gpt2, a file for nanogpt")                                        \
     X(CHOICE, layout,       "gpt2|nanogpt", 0, 1,         (0),                                     \
       "the format of transformers' GPT2LMHeadModel (default) or of nanoGPT's GPT")
-#define GPT_COMPARE(X)                                                                             \
-    X(BARE,   first,        "FILE",      0, 0,            (0),                                     \
-      "a run: a file from gpt train --report or --log")                                            \
-    X(BARE,   second,       "FILE",      0, 0,            (0),                                     \
-      "another run")                                                                               \
-    X(STRING, to,           "FILE",      0, 0,            (0),                                     \
-      "draw the losses to this SVG file; default: text on stdout")
 /* clang-format on */
 
 typedef struct gpt_train_options {
@@ -182,12 +153,6 @@ typedef struct gpt_eval_options {
 typedef struct gpt_info_options {
     FLAG_FIELDS(GPT_INFO);
 } gpt_info_options;
-typedef struct gpt_plot_options {
-    FLAG_FIELDS(GPT_PLOT);
-} gpt_plot_options;
-typedef struct gpt_compare_options {
-    FLAG_FIELDS(GPT_COMPARE);
-} gpt_compare_options;
 typedef struct gpt_export_options {
     FLAG_FIELDS(GPT_EXPORT);
 } gpt_export_options;
@@ -200,7 +165,7 @@ enum { GPT_EXPORT_GPT2, GPT_EXPORT_NANOGPT };
 
 /* Flag tables; gpt_train_flags includes gpt_settings. */
 extern const flag_table gpt_settings, gpt_train_flags, gpt_sample_flags, gpt_eval_flags,
-    gpt_info_flags, gpt_plot_flags, gpt_compare_flags, gpt_export_flags;
+    gpt_info_flags, gpt_export_flags;
 
 /* gpt_options_settle: fills in train's defaults that depend on other flags.
  * HEED_ERR_VALUE: contradictory flags. */

@@ -158,7 +158,6 @@ static void check_outputs(const gpt_train_options *o)
         {.flag = "--save", .path = o->save, .written = true, .replaces = "--resume"},
         {.flag = "--best", .path = o->best, .written = true},
         {.flag = "--log", .path = o->log, .written = true, .device = true},
-        {.flag = "--jsonl", .path = o->jsonl, .written = true, .device = true},
         {.flag = "--report", .path = o->report, .written = true}};
     path_check_all(files, sizeof files / sizeof *files);
 }
@@ -198,9 +197,7 @@ static void check_overwriting(const gpt_run *run)
     }
     if (o->resume == NULL) {
         path_check_unused("--log", o->log, way_out);
-        path_check_unused("--jsonl", o->jsonl, way_out);
         path_check_unused("--report", o->report, way_out);
-        path_check_no_events("--tensorboard", o->tensorboard);
     }
 }
 
@@ -536,11 +533,8 @@ static void begin_watch(learner *l)
     l->watch = heed_watch_new((heed_watch_options){.steps = o->steps,
                                                    .resumed = l->run.resumed,
                                                    .csv = o->log,
-                                                   .jsonl = o->jsonl,
-                                                   .tensorboard = o->tensorboard,
                                                    .terminal = stderr,
                                                    .every = o->log_every,
-                                                   .curve = o->curve,
                                                    .shown = shown,
                                                    .unit = "tokens",
                                                    .per_step = tokens_of_step(o)});
@@ -650,7 +644,6 @@ static void after_step(learner *l, const gpt_step *now)
     }
     if (samples) {
         sample = gpt_sample_text(run->model, &run->record.tokenizer, o->prompt);
-        heed_watch_text(l->watch, "sample", sample.bytes);
         report_text(l->report, step, "sample", sample.bytes, sample.length - 1);
     }
     record(l, now, validates, rate);

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "examples/lab/common/console.h"
-#include "examples/lab/common/figure.h"
 #include "examples/lab/common/report.h"
 #include "examples/lab/next_token/setup.h"
 #include "examples/lab/next_token/write.h"
@@ -38,11 +37,8 @@ static heed_watch *begin_watch(const setup *s)
     heed_watch *w = heed_watch_new(
         (heed_watch_options){.steps = o->steps,
                              .csv = o->log,
-                             .jsonl = o->jsonl,
-                             .tensorboard = o->tensorboard,
                              .terminal = stderr,
                              .every = o->log_every,
-                             .curve = o->curve,
                              .shown = s->task == TASK_TOY ? of_toy : NULL,
                              .unit = "tokens",
                              .per_step = (double)o->batch * (double)(s->training.length - 1)});
@@ -191,41 +187,6 @@ static void end_watch(watcher *w)
 
 /* ---- results ---- */
 
-/* The losses, and the attention over the sample. */
-static void plot(const watcher *w)
-{
-    enum { TOKENS = 24 };
-    const setup *s = w->setup;
-    figure f = {.height = 0};
-    char title[160];
-    const char *names[TOKENS];
-    int64_t count = 0;
-    const int64_t *tokens = setup_sample(s, TOKENS, &count);
-    for (int64_t i = 0; i < count; i++) {
-        names[i] = vocabulary_token(&s->vocabulary, tokens[i]);
-    }
-    const char *of = s->options.text != NULL ? s->options.text
-                     : s->task == TASK_TOY   ? "the toy"
-                                             : s->options.load;
-    const char *slash = strrchr(of, '/');
-    snprintf(title, sizeof title, "next_token: %.100s, %lld steps", slash != NULL ? slash + 1 : of,
-             (long long)heed_watch_steps(w->watch));
-    const heed_curve losses[] = {heed_watch_curve(w->watch, "loss"),
-                                 heed_watch_curve(w->watch, "val_loss")};
-    HEED_SCOPE_NO_GRAD(scope);
-    if (losses[0].count > 0) {
-        heed_plot_svg(figure_part(&f), losses, losses[1].count > 0 ? 2 : 1,
-                      (heed_plot_options){.title = title, .y_label = "nats per token"});
-        figure_end_part(&f);
-    }
-    heed_attention_svg(figure_part(&f), model_attention(s->model, tokens, count),
-                       (heed_attention_plot_options){
-                           .title = losses[0].count > 0 ? "attention" : title, .queries = names});
-    figure_end_part(&f);
-    figure_write(&f, "--plot", s->options.plot);
-    figure_free(&f);
-}
-
 static void show_before(const setup *s, const toy_language *language)
 {
     printf("%d training sentences, %d held out; %d words\n", language->train_count,
@@ -258,16 +219,13 @@ static void write_files(const watcher *w)
         const int64_t *tokens = setup_sample(s, INT64_MAX, &count);
         model_save_logits(s->options.logits, s->model, tokens, count);
     }
-    if (s->options.plot != NULL) {
-        plot(w);
-    }
 }
 
 /* ---- the program ---- */
 
 static bool has_files(const options *o)
 {
-    return o->save != NULL || o->logits != NULL || o->plot != NULL || o->report != NULL;
+    return o->save != NULL || o->logits != NULL || o->report != NULL;
 }
 
 static heed_status run(const setup *s, const toy_language *language)

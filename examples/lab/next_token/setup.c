@@ -53,7 +53,7 @@ static const char conclusion[] =
     "\n"
     "Exit status: 0 on success or Ctrl-C, 2 for invalid flags or input files, 1 for other errors.\n"
     "\n"
-    "  next_token --text book.txt --save book.safetensors --plot book.svg\n"
+    "  next_token --text book.txt --save book.safetensors --report book.html\n"
     "  next_token --load book.safetensors --prompt \"It was\"\n"
     "  next_token --prompt \"the dragon was found near the castle and it\" --heads 2\n";
 
@@ -199,14 +199,12 @@ static void check_outputs(const options *o)
         {.flag = "--load", .path = o->load},
         {.flag = "--save", .path = o->save, .written = true, .replaces = "--load"},
         {.flag = "--logits", .path = o->logits, .written = true},
-        {.flag = "--plot", .path = o->plot, .written = true, .device = true},
         {.flag = "--log", .path = o->log, .written = true, .device = true},
-        {.flag = "--jsonl", .path = o->jsonl, .written = true, .device = true},
         {.flag = "--report", .path = o->report, .written = true}};
     path_check_all(files, sizeof files / sizeof *files);
 }
 
-/* Pictures and logits are quick to write again. */
+/* Logits are quick to write again. */
 static void check_overwriting(const options *o)
 {
     static const char way_out[] = "--force overwrites it";
@@ -217,9 +215,7 @@ static void check_overwriting(const options *o)
         path_check_unused("--save", o->save, way_out);
     }
     path_check_unused("--log", o->log, way_out);
-    path_check_unused("--jsonl", o->jsonl, way_out);
     path_check_unused("--report", o->report, way_out);
-    path_check_no_events("--tensorboard", o->tensorboard);
 }
 
 /* ---- the setup ---- */

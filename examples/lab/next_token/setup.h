@@ -45,20 +45,12 @@
       "randomness: 0 takes the likeliest token, 1 samples as predicted")                           \
     X(STRING, logits,      "FILE",      0, 0,         (0, 0, 0),                                   \
       "write the logits after each token of the prompt to this safetensors file")                  \
-    X(STRING, plot,        "FILE",      0, 0,         (0, 0, 0),                                   \
-      "draw the losses and each head's attention to this file, as SVG")                            \
     X(STRING, log,         "FILE",      0, 0,         (0, 0, 0),                                   \
       "write a CSV row for each step to this file")                                                \
-    X(STRING, jsonl,       "FILE",      0, 0,         (0, 0, 0),                                   \
-      "write a line of JSON for each step to this file")                                           \
-    X(STRING, tensorboard, "DIR",       0, 0,         (0, 0, 0),                                   \
-      "write values for TensorBoard to a new file in this folder")                                 \
     X(WHOLE,  log_every,   "N",         1, 1e9,       (FLAG_NONE, FLAG_NONE, FLAG_NONE),           \
       "steps between progress lines if stderr is not a terminal; default: ten lines")              \
     X(STRING, report,      "FILE",      0, 0,         (0, 0, 0),                                   \
-      "write curves, samples, attention and norms to this HTML file, while training")             \
-    X(SWITCH, curve,       "",          0, 0,         (0, 0, 0),                                   \
-      "draw the loss below the progress bar")
+      "write curves, samples, attention and norms to this HTML file, while training")
 /* clang-format on */
 
 typedef struct options {

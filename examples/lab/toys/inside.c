@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "examples/lab/common/console.h"
-#include "examples/lab/common/figure.h"
 
 toys_path toys_layer_path(int layer, const char *part)
 {
@@ -120,8 +119,7 @@ toys_text *toys_labels(const toys_run *r, const toys_batch *b)
     return labels;
 }
 
-/* Draws a layer's heads as text or, to a figure, as SVG. */
-static void draw_attention(FILE *stream, figure *f, const toys_run *r, const toys_batch *b)
+void toys_attention_text(FILE *stream, const toys_run *r, const toys_batch *b)
 {
     toys_text *labels = toys_labels(r, b);
     const char **names =
@@ -129,36 +127,17 @@ static void draw_attention(FILE *stream, figure *f, const toys_run *r, const toy
     for (int64_t i = 0; names != NULL && i < b->shape.tokens; i++) {
         names[i] = labels[i];
     }
-    for (int i = 0; i < r->settings.layers && !heed_error_pending(); i++) {
+    for (int i = 0; i < r->settings.layers * r->settings.heads && !heed_error_pending(); i++) {
         HEED_SCOPE_NO_GRAD(scope);
-        char title[64];
-        snprintf(title, sizeof title, "%s, layer %d", r->task->name, i + 1);
-        const heed_attention_plot_options options = {.title = title, .queries = names};
-        heed_tensor *weights = heed_squeeze(toys_attention(r->model, b, i), 0);
-        if (f == NULL) {
-            heed_attention_text(stream, weights, options);
-            console_drawn();
-        } else {
-            heed_attention_svg(figure_part(f), weights, options);
-            figure_end_part(f);
-        }
+        const int64_t layer = i / r->settings.heads, head = i % r->settings.heads;
+        heed_tensor *weights = heed_squeeze(toys_attention(r->model, b, (int)layer), 0);
+        fprintf(stream, "%s, layer %lld, head %lld\n\n", r->task->name, (long long)layer + 1,
+                (long long)head + 1);
+        heed_heat_map(stream, heed_select(weights, 0, head), names, names, HEED_COLOR_AUTO);
+        console_drawn();
     }
     heed_free(names);
     heed_free(labels);
-}
-
-void toys_attention_text(FILE *stream, const toys_run *r, const toys_batch *b)
-{
-    draw_attention(stream, NULL, r, b);
-}
-
-heed_status toys_attention_svg(const char *path, const toys_run *r, const toys_batch *b)
-{
-    figure f = {.height = 0};
-    draw_attention(NULL, &f, r, b);
-    figure_write(&f, "--attention-svg", path);
-    figure_free(&f);
-    return heed_error_pending();
 }
 
 /* ---- scores of heads ---- */

@@ -22,10 +22,9 @@ typedef struct toys_path {
 toys_path toys_layer_path(int layer, const char *part);
 
 /* toys_attention: the attention weights (rows, heads, queries, tokens) of a layer on a batch.
- * toys_attention_text, toys_attention_svg: those on a batch of one row, of all layers. */
+ * toys_attention_text: prints those on a batch of one row, of all layers. */
 heed_tensor *toys_attention(struct toys_model *m, const toys_batch *b, int layer);
 void toys_attention_text(FILE *stream, const toys_run *r, const toys_batch *b);
-heed_status toys_attention_svg(const char *path, const toys_run *r, const toys_batch *b);
 
 /* How much a head attends, on average, to the previous token, and to the token that an induction
  * head attends to: the one after the last occurrence of the present token; NaN: the task has none.

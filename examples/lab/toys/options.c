@@ -159,7 +159,7 @@ static const char conclusion[] =
     "\n"
     "  toys induction --seeds 20 --csv runs.csv\n"
     "  toys induction --layers 1\n"
-    "  toys recall --sweep width=8,16,32 --sweep heads=1,2,4 --seeds 5 --svg recall.svg\n"
+    "  toys recall --sweep width=8,16,32 --sweep heads=1,2,4 --seeds 5\n"
     "  toys induction --attention --scores --ablate --attribution\n";
 
 void toys_help(FILE *stream)

@@ -83,8 +83,6 @@ enum { LOSS_F32, LOSS_F64 };
       "keep the runs that are in --csv, and do the rest")                                          \
     X(SWITCH, force,        "",          0, 0,          (0),                                       \
       "overwrite existing files")                                                                  \
-    X(STRING, svg,          "FILE",      0, 0,          (0),                                       \
-      "draw the share of a sweep's runs that learned to this file")                                \
     X(STRING, report,       "FILE",      0, 0,          (0),                                       \
       "write a page with curves, settings and results to this file")       \
     X(STRING, log,          "FILE",      0, 0,          (0),                                       \
@@ -95,8 +93,6 @@ enum { LOSS_F32, LOSS_F64 };
       "one run: tokens to look at, separated by blanks; default: a test sequence")             \
     X(SWITCH, attention,    "",          0, 0,          (0),                                       \
       "one run: print the attention of each head on the input")                                    \
-    X(STRING, attention_svg, "FILE",     0, 0,          (0),                                       \
-      "one run: draw it to this file")                                                             \
     X(SWITCH, scores,       "",          0, 0,          (0),                                       \
       "one run: how much each head is a previous-token head, and an induction head")       \
     X(SWITCH, ablate,       "",          0, 0,          (0),                                       \

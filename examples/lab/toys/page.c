@@ -88,33 +88,23 @@ void toys_page_begin_runs(toys_page *p, const toys_options *o, const toys_runs *
     }
 }
 
-/* Adds what `write` writes. */
-static void add(toys_page *p, const char *title, void (*write)(FILE *stream, const toys_runs *runs),
-                const toys_runs *runs, void (*to)(report *r, const char *title, const char *text))
-{
-    char *text = NULL;
-    size_t length = 0;
-    FILE *stream = open_memstream(&text, &length);
-    if (stream != NULL) {
-        write(stream, runs);
-    }
-    if (stream == NULL || fclose(stream) != 0) {
-        heed_fail(HEED_ERR_MEMORY, "toys: out of memory");
-    } else {
-        to(p->report, title, text);
-    }
-    free(text);
-}
-
 void toys_page_add_runs(toys_page *p, const toys_runs *runs)
 {
     if (p->report == NULL || heed_error_pending()) {
         return;
     }
-    add(p, "Runs", toys_table, runs, report_output);
-    if (runs->point_count > 1 && toys_sweep_drawable(runs)) {
-        add(p, "Share of runs that learned", toys_sweep_draw, runs, report_picture);
+    char *text = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&text, &length);
+    if (stream != NULL) {
+        toys_table(stream, runs);
     }
+    if (stream == NULL || fclose(stream) != 0) {
+        heed_fail(HEED_ERR_MEMORY, "toys: out of memory");
+    } else {
+        report_output(p->report, "Runs", text);
+    }
+    free(text);
 }
 
 void toys_page_end(toys_page *p)

@@ -18,7 +18,7 @@ void toys_page_begin_run(toys_page *p, const toys_options *o, const toys_run *ru
 void toys_page_begin_runs(toys_page *p, const toys_options *o, const toys_runs *runs,
                           heed_watch *w);
 
-/* toys_page_add_runs: adds the table of many runs and, if it can be drawn, their picture.
+/* toys_page_add_runs: adds the table of many runs.
  * toys_page_end: writes the page; an error stays pending. */
 void toys_page_add_runs(toys_page *p, const toys_runs *runs);
 void toys_page_end(toys_page *p);

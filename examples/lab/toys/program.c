@@ -52,9 +52,7 @@ static void check_files(const toys_options *o)
     const char *const way_out = "use --force to overwrite it";
     const path_use files[] = {
         {.flag = "--csv", .path = o->csv, .written = true, .device = true},
-        {.flag = "--svg", .path = o->svg, .written = true, .device = true},
         {.flag = "--log", .path = o->log, .written = true, .device = true},
-        {.flag = "--attention-svg", .path = o->attention_svg, .written = true, .device = true},
         {.flag = "--report", .path = o->report, .written = true},
     };
     path_check_all(files, sizeof files / sizeof *files);
@@ -159,14 +157,9 @@ static void train_one(toys_run *run, const toys_options *o, heed_watch *w, repor
 static void draw(const toys_options *o, const toys_run *run)
 {
     HEED_SCOPE_NO_GRAD(scope);
-    if ((o->attention || o->attention_svg != NULL) && !heed_error_pending()) {
+    if (o->attention && !heed_error_pending()) {
         const toys_batch input = toys_input(run, "--input", o->input);
-        if (o->attention && !heed_error_pending()) {
-            toys_attention_text(stdout, run, &input);
-        }
-        if (o->attention_svg != NULL && !heed_error_pending()) {
-            toys_attention_svg(o->attention_svg, run, &input);
-        }
+        toys_attention_text(stdout, run, &input);
     }
 }
 
@@ -285,9 +278,6 @@ static void lead(const toys_options *o, toys_runs *runs, toys_ranks *ranks, bool
     const int64_t jobs = ranks != NULL && !o->given.jobs ? 1 : o->jobs;
     toys_page page;
     check_files(o);
-    if (o->svg != NULL && !toys_sweep_drawable(runs) && !heed_error_pending()) {
-        heed_fail(HEED_ERR_VALUE, "--svg: draws sweeps of at most two settings and 64 values each");
-    }
     if (o->csv != NULL && !heed_error_pending()) {
         toys_runs_open(runs, o->csv, o->resume);
     }
@@ -301,9 +291,6 @@ static void lead(const toys_options *o, toys_runs *runs, toys_ranks *ranks, bool
     heed_watch_free(w);
     if (!heed_error_pending()) {
         toys_table(stdout, runs);
-    }
-    if (o->svg != NULL && !heed_error_pending()) {
-        toys_sweep_svg(runs, o->svg);
     }
     if (interrupted() && runs->done < runs->count && !heed_error_pending()) {
         fprintf(stderr, "toys: interrupted after %lld of %lld runs%s\n", (long long)runs->done,
@@ -348,25 +335,21 @@ static int table_of_files(int count, char **files)
 
 /* ---- the command line ---- */
 
-/* A flag that only works with one run, or only with many; NULL: there is none. */
-static const char *misplaced(const toys_options *o, bool one)
+/* A flag that only works with one run; NULL: there is none. */
+static const char *misplaced(const toys_options *o)
 {
-    if (!one) {
-        return o->log != NULL             ? "--log"
-               : o->losses                ? "--losses"
-               : o->input != NULL         ? "--input"
-               : o->attention             ? "--attention"
-               : o->attention_svg != NULL ? "--attention-svg"
-               : o->scores                ? "--scores"
-               : o->ablate                ? "--ablate"
-               : o->attribution           ? "--attribution"
-               : o->patch                 ? "--patch"
-               : o->corrupted != NULL     ? "--corrupted"
-               : o->by_position           ? "--by-position"
-               : o->spectrum              ? "--spectrum"
-                                          : NULL;
-    }
-    return o->svg != NULL ? "--svg" : NULL;
+    return o->log != NULL         ? "--log"
+           : o->losses            ? "--losses"
+           : o->input != NULL     ? "--input"
+           : o->attention         ? "--attention"
+           : o->scores            ? "--scores"
+           : o->ablate            ? "--ablate"
+           : o->attribution       ? "--attribution"
+           : o->patch             ? "--patch"
+           : o->corrupted != NULL ? "--corrupted"
+           : o->by_position       ? "--by-position"
+           : o->spectrum          ? "--spectrum"
+                                  : NULL;
 }
 
 static const toys_task *prepare(toys_options *o, bool one)
@@ -378,9 +361,9 @@ static const toys_task *prepare(toys_options *o, bool one)
         heed_fail(HEED_ERR_VALUE, "--resume: needs --csv FILE");
     } else if (o->corrupted != NULL && (!o->patch || o->input == NULL)) {
         heed_fail(HEED_ERR_VALUE, "--corrupted: needs --patch and --input");
-    } else if (misplaced(o, one) != NULL) {
-        heed_fail(HEED_ERR_VALUE, "%s: only for %s", misplaced(o, one),
-                  one ? "sweeps" : "one run, without --seeds, --sweep and --csv");
+    } else if (!one && misplaced(o) != NULL) {
+        heed_fail(HEED_ERR_VALUE, "%s: only for one run, without --seeds, --sweep and --csv",
+                  misplaced(o));
     } else {
         task = toys_task_named(o->task);
     }

@@ -81,12 +81,8 @@ heed_status toys_runs_execute(toys_runs *r, int jobs, toys_ranks *ranks, heed_wa
 bool toys_varies(const toys_runs *r, const flag_row *f);
 
 /* toys_table: a line for each point: the share that learned, and quartiles. Only runs that are done
- * count. toys_sweep_draw: the same as a picture, toys_sweep_svg: in a file, for sweeps of one or
- * two settings that have at most 64 values each. */
+ * count. */
 void toys_table(FILE *stream, const toys_runs *r);
-bool toys_sweep_drawable(const toys_runs *r);
-void toys_sweep_draw(FILE *stream, const toys_runs *r);
-heed_status toys_sweep_svg(const toys_runs *r, const char *path);
 
 /* toys_quantile: of `count` numbers in ascending order, q in [0, 1], interpolated as in numpy; the
  * larger neighbour's value if that is infinite. */

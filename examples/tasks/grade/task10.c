@@ -164,7 +164,7 @@ struct model {
 };
 static const heed_module_kind model_kind = {.name = "Model", .size = sizeof(struct model)};
 
-enum { SYMBOLS = 16, LENGTH = 8, WIDTH = 32, BATCH = 16, STEPS = 240, POINTS = 24 };
+enum { SYMBOLS = 16, LENGTH = 8, WIDTH = 32, BATCH = 16, STEPS = 240, POINTS = 8 };
 
 /* Says the next symbol, or the one before, of random ones. */
 static heed_tensor *loss_of(int which, bool right, struct model *m)
@@ -210,23 +210,18 @@ static void train(int which, bool right, double *losses)
 
 static void print_curve(int which)
 {
-    double losses[2][POINTS] = {{0}}, steps[POINTS];
-    heed_curve curves[2] = {{.name = "a right class"}, {.name = names[which]}};
-    for (int i = 0; i < 2; i++) {
-        train(which, i == 0, losses[i]);
-        curves[i].count = POINTS;
-        curves[i].x = steps;
-        curves[i].y = losses[i];
-    }
-    for (int i = 0; i < POINTS; i++) {
-        steps[i] = (i + 0.5) * STEPS / POINTS;
-    }
+    double losses[2][POINTS] = {{0}};
+    train(which, true, losses[0]);
+    train(which, false, losses[1]);
     if (heed_error() != HEED_OK) {
         printf("(no curve: %s)\n", heed_error_message());
         return;
     }
-    heed_plot_text(stdout, curves, 2,
-                   (heed_plot_options){.y_label = "loss", .width = 64, .height = 14});
+    printf("mean loss of %d steps each\n\n  to step   a right class   %s\n", STEPS / POINTS,
+           names[which]);
+    for (int i = 0; i < POINTS; i++) {
+        printf("  %7d   %13.3f   %.3f\n", (i + 1) * STEPS / POINTS, losses[0][i], losses[1][i]);
+    }
 }
 
 static heed_tensor *multi_head_of(heed_tensor *x, void *m)
