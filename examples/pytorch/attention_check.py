@@ -39,7 +39,7 @@ import torch
 from torch import nn
 
 TOKENS = 8  # tokens of the inputs, if `longest` is not less
-LEAST_EFFECT = 1e-9  # effects up to this are none; far above f64's rounding
+LEAST_EFFECT = 1e-9  # in f64, effects up to this are none; far above rounding
 SCALES = (1, 0.3, 0.1, 0.01)  # a saturated softmax or a dead ReLU hides effects: inputs times these show them
 
 
@@ -153,6 +153,7 @@ class Case:
         self.other = self.random(shape)  # what tokens are replaced by
         self.y = self.outputs(self.x)
         self.rounding = 1e-4 if self.computes_in_f32() else 1e-10  # relative differences up to this are rounding
+        self.least_effect = max(LEAST_EFFECT, self.rounding / 10)
         self.scale = max(self.y.abs().max().item(), 1e-300)
         self.weights = self.random(self.y.shape)  # of sums over y whose gradients are taken
         block_mask = self.block_mask
@@ -199,6 +200,11 @@ class Case:
     def differences(self, a, b):
         """For each row of two outputs, the largest difference relative to the largest element of y; NaN if any is."""
         return (a - b).abs().amax(-1) / self.scale
+
+    def unit(self, largest):
+        """What gradients are relative to: the largest of them. If all of them are far below y, they may be rounding, and
+        their quotients would be arbitrary."""
+        return max(largest, 0.01 * self.scale)
 
 
 def is_more(worst, than):
@@ -301,18 +307,19 @@ def check_reach(c):
     for scale in SCALES:
         norms = row_gradients(c, c.x * scale).square().sum((1, 3)).sqrt()
         largest = max(norms.max().item(), largest)
-        reach = torch.maximum(reach, norms / (largest or 1))
-        if (reach[c.must] > LEAST_EFFECT).all():
+        reach = torch.maximum(reach, norms / c.unit(largest))
+        if (reach[c.must] > c.least_effect).all():
             break
     c.report.reach, c.effects = reach, value_effects(c)
-    if largest == 0 and not c.y.any():
+    has_gradient = is_more(largest / c.unit(largest), c.least_effect)
+    if not has_gradient and not c.y.any():
         return Check("unknown", "y is 0 for all inputs: cannot tell before a step, if a projection starts at 0; with "
                      "module=, parameters that are 0 get values during the check")
-    if largest == 0:
+    if not has_gradient:
         return Check("failed", "no gradient reaches x: detach, .data, or torch.no_grad cuts the graph")
-    hidden = c.must & ~(reach > LEAST_EFFECT)
+    hidden = c.must & ~(reach > c.least_effect)
     c.report.reach = reach = torch.where(hidden, c.effects, reach)
-    dead = (c.must & ~(reach > LEAST_EFFECT)).nonzero().tolist()  # values have no effect either
+    dead = (c.must & ~(reach > c.least_effect)).nonzero().tolist()  # values have no effect either
     found = leak(c, reach, "")
     if found is None and dead:
         i, j = dead[0]
@@ -377,7 +384,7 @@ def check_equal(c):
         if len(shares) > 0:
             off = max((shares - shares[0]).abs().max().item(), off)
             largest = max(shares[0].abs().max().item(), largest)
-    uneven = off / (largest or 1)
+    uneven = off / c.unit(largest)
     return judged(is_more(uneven, 10 * max(c.rounding, 1e-9)), max(worst, uneven), "equal tokens do not have equal "
                   "shares of a gradient: the weights of a row do not sum to 1 (softmax over another dim), or x is "
                   "added to y (a residual: block=True)", "equal tokens give what one of them gives, and have equal "
@@ -400,7 +407,7 @@ def check_length(c):
             return Check("failed", f"T = {t} fails: {first[:150]}")
         if c.causal:
             rows = min(t, c.tokens)
-            worst = max(worst, c.differences(y[:, :rows], c.y[:, :rows]).max().item())
+            worst = max(c.differences(y[:, :rows], c.y[:, :rows]).max().item(), worst)  # NaN stays
         if is_more(worst, c.rounding):
             return Check("failed", f"the first rows of T = {t} differ from those of T = {c.tokens}: outputs depend on "
                          "the length (a scale, a mask aligned to the end, positions counted from the end)", worst)
@@ -421,7 +428,7 @@ def check_padding(c):
     if is_more(leak, c.rounding):
         return Check("failed", "values at padding change other rows: the mask is added as 0 and 1, applied to "
                      "queries, or not applied", leak)
-    return judged(not effect > LEAST_EFFECT, leak, "tokens that are not padding have no effect: true and false are "
+    return judged(not effect > c.least_effect, leak, "tokens that are not padding have no effect: true and false are "
                   "exchanged", "padding changes nothing, other tokens do")
 
 
@@ -459,7 +466,7 @@ def largest_slope(c, p):
             g, = torch.autograd.grad((y * c.weights).sum(), p, allow_unused=True)
         if g is not None and is_more(g.abs().max().item(), largest):
             largest = g.abs().max().item()
-        if is_more(largest, c.rounding):
+        if is_more(largest, c.rounding * c.scale):
             break
     return largest
 
@@ -490,7 +497,7 @@ def check_parameters(c):
         trained += 1
         if math.isnan(largest):
             return Check("failed", f"the gradient of {name} has NaN", largest)
-        if largest > c.rounding:
+        if largest > c.rounding * c.scale:
             continue
         if has_effect(c, p):
             return Check("failed", f"{name} changes y but receives no gradient: detach, .data or .item() cuts the "
@@ -538,7 +545,7 @@ def derivative_error(c, p):
             sums.append((c.call(leaf) * c.weights).sum().item())
     target.data = before
     analytic, numeric = (g * direction).sum().item(), (sums[0] - sums[1]) / (2 * eps)
-    return abs(analytic - numeric) / max(g.norm().item() * direction.norm().item(), 1e-300)
+    return abs(analytic - numeric) / c.unit(g.norm().item() * direction.norm().item())
 
 
 def check_derivative(c):

@@ -713,6 +713,80 @@ START_TEST(without_a_gradient_there_is_no_reach)
 }
 END_TEST
 
+/* ---- gradients that are 0 but for rounding: their quotients are arbitrary ---- */
+
+/* A mask inverted: of equal tokens, no allowed one has a share, but rounding of the query's. */
+static heed_tensor *closed; /* true blocks */
+
+static heed_tensor *opened(heed_tensor *x, void *context)
+{
+    (void)context;
+    heed_tensor *scores = heed_matmul(x, heed_transpose(x, 1, 2));
+    scores = heed_masked_fill(scores, heed_logical_not(closed), (double)-INFINITY);
+    return heed_matmul(heed_softmax(scores, -1), x);
+}
+
+/* 1, and its gradient is p (1 - sum(p)). */
+static heed_tensor *sum_of_weights(heed_tensor *x, void *context)
+{
+    (void)context;
+    heed_tensor *weights = heed_softmax(heed_mean_dim(x, 1, true), -1);
+    return heed_expand(heed_sum_dim(weights, -1, true), HEED_SHAPE(x->shape[0], x->shape[1], 1));
+}
+
+START_TEST(a_share_of_rounding_is_none)
+{
+    struct heed_dropout *f64 = heed_dropout_new(0); /* any module */
+    heed_attention_report r = {0};
+    heed_attention_check_options options = {.d_model = 64, .module = f64, .report = &r};
+    heed_tensor *all = heed_ones(HEED_SHAPE(6, 6), HEED_BOOL);
+    closed =
+        heed_logical_or(heed_logical_xor(heed_triu(all, 1), heed_triu(all, 4)), heed_tril(all, -3));
+    options.block_mask = closed;
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        options.seed = seed;
+        heed_attention_check(opened, NULL, options);
+        expect_error(HEED_ERR_CHECK, "row 0 sees token 1, which is blocked");
+        expect_check(r, HEED_CHECK_EQUAL, HEED_VERDICT_PASSED, "have equal shares");
+        ck_assert_double_lt(r.checks[HEED_CHECK_EQUAL].worst, 1e-12);
+    }
+    heed_module_free(f64);
+}
+END_TEST
+
+START_TEST(a_gradient_of_rounding_does_not_reach_x)
+{
+    struct heed_dropout *f64 = heed_dropout_new(0);
+    heed_attention_report r = {0};
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        for (int f32 = 0; f32 < 2; f32++) {
+            heed_attention_check(
+                sum_of_weights, NULL,
+                WITH(.d_model = 64, .module = f64, .f32 = f32, .seed = seed, .report = &r));
+            expect_error(HEED_ERR_CHECK, "no gradient reaches x");
+            expect_check(r, HEED_CHECK_EQUAL, HEED_VERDICT_PASSED, "");
+        }
+    }
+    heed_module_free(f64);
+}
+END_TEST
+
+/* Softmax cancels a bias of keys. */
+START_TEST(a_derivative_of_rounding_is_none)
+{
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        heed_manual_seed(seed);
+        struct attention *m = attention_new(entry_of("biases"));
+        heed_attention_check_options options = attention_options(m);
+        options.derivative = true;
+        options.seed = seed;
+        heed_attention_check(attention_forward, m, options);
+        expect_no_error();
+        heed_module_free(m);
+    }
+}
+END_TEST
+
 /* ---- padding ---- */
 
 static struct {
@@ -1320,6 +1394,9 @@ void add_attention_check_cases(Suite *suite)
     tcase_add_test(probes, derivatives_are_compared_relative_to_their_size);
     tcase_add_test(probes, frozen_parameters_have_no_derivative);
     tcase_add_test(probes, without_a_gradient_there_is_no_reach);
+    tcase_add_test(probes, a_share_of_rounding_is_none);
+    tcase_add_test(probes, a_gradient_of_rounding_does_not_reach_x);
+    tcase_add_test(probes, a_derivative_of_rounding_is_none);
     tcase_add_test(probes, padding_leaves_tokens_in_each_sequence);
     tcase_add_test(probes, each_call_may_fail);
     TCase *library = heed_case(suite, "library");

@@ -36,15 +36,17 @@ typedef struct check {
     heed_dtype dtype;         /* of inputs */
     int64_t tokens;
     double rounding;        /* relative differences up to this are rounding */
+    double least_effect;    /* relative effects up to this are none */
     heed_tensor *x, *other; /* (B, T, d_model): inputs, and what tokens are replaced by */
     heed_tensor *y;         /* f(x), f64 (B, T, width), without a graph */
-    double scale;           /* its largest magnitude */
+    double scale;           /* its largest magnitude; NO_SCALE if it is 0 */
     heed_tensor *weights;   /* of y in a loss: random */
     bool allowed[T_MOST][T_MOST];
 } check;
 
-/* The smallest relative effect of an allowed token; rounding in f64 is far below it. */
+/* In f64, relative effects up to this are none; far above rounding. */
 static const double LEAST_EFFECT = 1e-9;
+static const double NO_SCALE = 1e-300;
 
 /* A saturated softmax or a dead ReLU hides effects: inputs times these show them. */
 enum { SCALES = 4 };
@@ -214,7 +216,14 @@ static double difference(const check *c, const double *a, const double *b)
     for (int64_t i = 0; i < width; i++) {
         most = worse(most, fabs(a[i] - b[i]));
     }
-    return most == 0 ? 0 : most / c->scale;
+    return most / c->scale;
+}
+
+/* What gradients are relative to: the largest of them. If all of them are far below y, they may be
+ * rounding, and their quotients would be arbitrary. */
+static double gradient_unit(const check *c, double most)
+{
+    return worse(most, 0.01 * c->scale);
 }
 
 static bool is_more(double worst, double than)
@@ -407,7 +416,7 @@ static void judge_reach(check *c, heed_attention_checks which, double (*effect)[
                 }
                 later = later && j > i;
                 worst = worse(worst, effect[i][j]);
-            } else if (expected == '#' && !(effect[i][j] > LEAST_EFFECT) && dead++ == 0) {
+            } else if (expected == '#' && !(effect[i][j] > c->least_effect) && dead++ == 0) {
                 lost[0] = i;
                 lost[1] = j;
             }
@@ -469,9 +478,8 @@ static void check_reach(check *c)
         for (int64_t i = 0; i < c->tokens; i++) {
             for (int64_t j = 0; j < c->tokens; j++) {
                 double *to = &c->report.reach[i][j];
-                const double norm = largest_norm > 0 ? norms[i][j] / largest_norm : 0;
-                *to = worse(*to, norm);
-                all = all && (c->report.expected[i][j] != '#' || *to > LEAST_EFFECT);
+                *to = worse(*to, norms[i][j] / gradient_unit(c, largest_norm));
+                all = all && (c->report.expected[i][j] != '#' || *to > c->least_effect);
             }
         }
         if (all) {
@@ -483,13 +491,15 @@ static void check_reach(check *c)
         return;
     }
     judge_reach(c, HEED_CHECK_VALUES, by_value);
-    if (largest_norm == 0 && c->scale == 0) {
+    const double largest_effect = largest_norm / gradient_unit(c, largest_norm);
+    const bool has_gradient = is_more(largest_effect, c->least_effect);
+    if (!has_gradient && c->scale == NO_SCALE) {
         set(c, HEED_CHECK_REACH, HEED_VERDICT_UNKNOWN, 0,
             "y is 0 for all inputs: cannot tell before a step, if a projection starts at 0; with "
             ".module, parameters that are 0 get values during the check");
         return;
     }
-    if (largest_norm == 0) {
+    if (!has_gradient) {
         set(c, HEED_CHECK_REACH, HEED_VERDICT_FAILED, 0,
             "no gradient reaches x: heed_detach, or a scope without gradients, cuts the graph");
         return;
@@ -497,7 +507,8 @@ static void check_reach(check *c)
     for (int64_t i = 0; i < c->tokens; i++) { /* dead only if values have no effect either */
         for (int64_t j = 0; j < c->tokens; j++) {
             double *to = &c->report.reach[i][j];
-            *to = c->report.expected[i][j] == '#' && !(*to > LEAST_EFFECT) ? by_value[i][j] : *to;
+            *to =
+                c->report.expected[i][j] == '#' && !(*to > c->least_effect) ? by_value[i][j] : *to;
         }
     }
     judge_reach(c, HEED_CHECK_REACH, c->report.reach);
@@ -569,8 +580,8 @@ static void check_order(check *c)
           "tokens in another order give the same outputs in that order");
 }
 
-/* The largest difference between gradients dy_i/dx_j of allowed j, for all i, relative to the
- * largest; x has equal tokens. */
+/* The largest difference between gradients dy_i/dx_j of allowed j, for all i, in gradient_unit; x
+ * has equal tokens. */
 static double worst_share(check *c, heed_tensor *x)
 {
     double worst = 0, most = 0;
@@ -590,7 +601,7 @@ static double worst_share(check *c, heed_tensor *x)
             }
         }
     }
-    return most > 0 ? worst / most : 0;
+    return worst / gradient_unit(c, most);
 }
 
 static void check_equal(check *c)
@@ -728,7 +739,7 @@ static void check_padding(check *c)
             effect = worse(effect, difference(c, row(results[2], b, i), row(results[0], b, i)));
         }
     }
-    const bool leaks = is_more(leak, c->rounding), dead = !(effect > LEAST_EFFECT);
+    const bool leaks = is_more(leak, c->rounding), dead = !(effect > c->least_effect);
     set(c, HEED_CHECK_PADDING, leaks || dead ? HEED_VERDICT_FAILED : HEED_VERDICT_PASSED, leak,
         "%s",
         leaks  ? "values at padding change other rows: the mask is added as 0 and 1, applied to "
@@ -772,7 +783,7 @@ static bool has_effect(const check *c, heed_tensor *p)
 static double largest_slope(const check *c, heed_tensor *p)
 {
     double most = 0;
-    for (int i = 0; i < SCALES && most <= c->rounding && !heed_error_pending(); i++) {
+    for (int i = 0; i < SCALES && most <= c->rounding * c->scale && !heed_error_pending(); i++) {
         HEED_SCOPE(scope);
         heed_tensor *y = call(c, heed_mul_scalar(c->x, scales[i])), *g = NULL;
         if (y != NULL && y->requires_grad) {
@@ -834,7 +845,7 @@ static void check_parameters(check *c)
                 parameters.names[i]);
             return;
         }
-        if (most > c->rounding || heed_error_pending()) {
+        if (most > c->rounding * c->scale || heed_error_pending()) {
             continue;
         }
         /* A bias without effect is right: softmax cancels that of keys. */
@@ -919,7 +930,7 @@ static double derivative_error(check *c, heed_tensor *p)
     }
     heed_copy_into(target, before);
     const double numeric = (sums[0] - sums[1]) / (2 * eps);
-    return fabs(analytic - numeric) / fmax(size, 1e-300);
+    return fabs(analytic - numeric) / gradient_unit(c, size);
 }
 
 static void check_derivative(check *c)
@@ -1061,8 +1072,9 @@ static void run_checks(check *c)
     if (c->y == NULL) {
         return;
     }
-    c->scale = largest(row(c->y, 0, 0), c->y->numel);
+    c->scale = worse(NO_SCALE, largest(row(c->y, 0, 0), c->y->numel));
     c->rounding = c->dtype == HEED_F32 || computes_in_f32(c) ? 1e-4 : 1e-10;
+    c->least_effect = fmax(LEAST_EFFECT, c->rounding / 10);
     heed_set_generator(&c->generator);
     c->weights = heed_to(heed_randn_like(c->y), c->dtype);
     check_repeat(c);
