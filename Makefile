@@ -193,7 +193,7 @@ help:
 	@echo "                   check-names only checks"
 	@echo "make fixtures      compute the results of PyTorch that tests compare with, if they are missing; OP=exp: those of exp again"
 	@echo "make amalgamation  join Heed into heed.h and heed.c in $(BUILD)/amalgamation/"
-	@echo "make dist          write the release's tarball, $(BUILD)/heed-$(VERSION).tar.gz; make deb: Debian packages"
+	@echo "make dist          write the release's tarball, $(BUILD)/heed-$(VERSION).tar.gz"
 	@echo "make task-kit      write the tasks and Heed in two files, for a class: $(BUILD)/release/heed-tasks.tar.gz"
 	@echo "make release       write all of a release into $(BUILD)/release: tarball, attention.html, amalgamation, SHA256SUMS"
 	@echo "make site          write the page, the reference and the documentation as static files into $(BUILD)/site"

@@ -144,24 +144,3 @@ SITE_PYTHON = $(firstword $(foreach p,python3 /usr/bin/python3,$(shell $(p) -c '
 site: page docs
 	@[ -n "$(SITE_PYTHON)" ] || { echo "make site: needs Python-Markdown; run: sh tests/install.sh site" >&2; exit 1; }
 	@$(SITE_PYTHON) -B package/site.py $(BUILD) $(REPOSITORY)
-
-# Debian packages in $(BUILD)/deb, from the tarball and package/debian. DEB_BUILD_OPTIONS=nocheck skips the tests.
-# heed-doc, the page, is left out where emcc or esbuild is missing. check-deb is the short form of tests/package/deb.sh.
-NO_PAGE = $(firstword $(foreach p,emcc esbuild,$(if $(shell command -v $(p) 2> /dev/null),,$(p))))
-NO_PAGE_FLAGS = $(if $(NO_PAGE),-Ppkg.heed.nopage)
-.PHONY: deb check-deb
-check-deb:
-	@sh tests/package/deb.sh --short
-
-deb: $(BUILD)/$(DIST).tar.gz
-	$(call needs,dpkg-buildpackage dh lintian,sh tests/install.sh check dist deb)
-	@missing=$$(dpkg-checkbuilddeps $(NO_PAGE_FLAGS) package/debian/control 2>&1) || { \
-	    echo "make deb: $${missing##*error: }; run: sh tests/install.sh check dist deb" >&2; exit 1; }
-	rm -rf $(BUILD)/deb
-	mkdir $(BUILD)/deb
-	cp $< $(BUILD)/deb/heed_$(VERSION).orig.tar.gz
-	tar xzf $< -C $(BUILD)/deb
-	cp -R $(BUILD)/deb/$(DIST)/package/debian $(BUILD)/deb/$(DIST)/debian
-	cd $(BUILD)/deb/$(DIST) && unset MAKEFLAGS MAKELEVEL && dpkg-buildpackage $(NO_PAGE_FLAGS) -us -uc
-	lintian --fail-on error,warning --info $(BUILD)/deb/heed_*.changes
-	@[ -z "$(NO_PAGE)" ] || echo "make deb: heed-doc, the page, is left out: $(NO_PAGE) is missing; run: make deps-page"

@@ -9,7 +9,6 @@
 #   tests/install.sh firefox      another browser, for tests/page/page.sh
 #   tests/install.sh coverage     gcovr, for tests/source/coverage.sh
 #   tests/install.sh dist         git and gzip, for `make dist`
-#   tests/install.sh deb          what builds and checks Debian packages, for `make deb`
 #   tests/install.sh torch        what installs PyTorch, for tests/fixtures/torch.sh
 #   tests/install.sh machines     cross compilers and emulators, for tests/machines/machines.sh
 set -eu
@@ -102,12 +101,6 @@ for group in "$@"; do
     dist)
         want "command -v git" git git git git git
         want "command -v gzip" gzip gzip gzip gzip gzip
-        ;;
-    deb)
-        want "command -v dpkg-buildpackage" build-essential dpkg-dev dpkg-dev dpkg dpkg
-        want "command -v dh" debhelper debhelper debhelper debhelper debhelper
-        want "command -v lintian" lintian lintian lintian lintian lintian
-        want "command -v mmdebstrap" mmdebstrap mmdebstrap mmdebstrap mmdebstrap mmdebstrap
         ;;
     torch)
         want "command -v cc" gcc gcc gcc gcc gcc
