@@ -81,7 +81,7 @@ needs = @for program in $(1); do command -v $$program > /dev/null || { \
             echo "make $(or $(MAKECMDGOALS),$@): needs $$program; run: $(2)" >&2; exit 1; }; done
 
 # Goals that run something run one after another, in the given order.
-RUNS := clean deps deps-dev deps-page demo page lessons tasks task% test test-suites test-programs test-isas test-tsan test-headers test-oom layers size core names mutate format lint bench shared docs dist release site install install-docs uninstall
+RUNS := clean deps deps-dev deps-page demo page lessons tasks task% test test-suites test-programs test-isas test-tsan test-headers test-oom layers size core names mutate format lint bench shared dist release install uninstall
 earlier :=
 $(foreach goal,$(filter $(RUNS) check-%,$(MAKECMDGOALS)),\
     $(if $(earlier),$(eval $(goal): | $(earlier)))$(eval earlier := $(goal)))
@@ -178,8 +178,6 @@ help:
 	@echo "make machines      build and test for musl, 32-bit x86, aarch64 and macOS (on Debian)"
 	@echo "make test-headers  compile a program with heed.h as C11, C17, C23 and C++17, with strict warnings"
 	@echo "make page          build attention.html, a web page that explains attention (make deps-page installs emcc, esbuild)"
-	@echo "make docs          write the reference in $(BUILD)/docs: HTML and man pages (needs Doxygen and Python 3);"
-	@echo "                   make install-docs installs it"
 	@echo "make layers        check that includes and calls go one way only: models -> tools -> nn -> autograd -> tensor"
 	@echo "make size          how many lines, files and functions there are, beside their limits"
 	@echo "make core          the files of src/ that a small program takes from the library, and their lines"
@@ -195,8 +193,7 @@ help:
 	@echo "make amalgamation  join Heed into heed.h and heed.c in $(BUILD)/amalgamation/"
 	@echo "make dist          write the release's tarball, $(BUILD)/heed-$(VERSION).tar.gz"
 	@echo "make task-kit      write the tasks and Heed in two files, for a class: $(BUILD)/release/heed-tasks.tar.gz"
-	@echo "make release       write all of a release into $(BUILD)/release: tarball, attention.html, amalgamation, SHA256SUMS"
-	@echo "make site          write the page, the reference and the documentation as static files into $(BUILD)/site"
+	@echo "make release       write a release into $(BUILD)/release: tarball, attention.html, attention_check.py, tasks, SHA256SUMS"
 	@echo "make clean         remove $(BUILD)/"
 	@echo
 	@echo "All cores are used unless -j is given; V=1 shows the commands. CC, CPPFLAGS, CFLAGS,"
@@ -664,7 +661,7 @@ lint:
 	cppcheck --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 	    --quiet -Isrc -D__x86_64__ $(SOURCES)
 
-# ---- install, shared library, amalgamation, reference, releases ----
+# ---- install, shared library, amalgamation, releases ----
 
 include package/package.mk
 

@@ -1,8 +1,7 @@
 #!/bin/sh
-# Installs Heed's files, or the reference, or removes both: package/install.sh install|install-docs|uninstall, as run by
-# make.
+# Installs Heed's files or removes them: package/install.sh install|uninstall, as run by make.
 #
-# `files` at the end lists all files but the reference; both actions follow it. Nothing is used that BSD's install lacks: neither -D,
+# `files` at the end lists all files; both actions follow it. Nothing is used that BSD's install lacks: neither -D,
 # -t nor long options.
 set -eu
 umask 022
@@ -104,21 +103,6 @@ fill() {
         -e "s|@CMAKE_PREFIX@|$CMAKE_PREFIX|" -e "s|@CMAKE_SONAME@|$CMAKE_SONAME|" -e "s|@PC_LIBS@|$PC_LIBS|"
 }
 
-# man_page PROGRAM NAME: made from the program's --help
-man_page() {
-    page=$share/man/man1/$2.1
-    if [ "$action" = uninstall ]; then
-        remove "$page"
-        return
-    fi
-    begin "$page"
-    sh package/man1.sh "$1" "$2" > "$DESTDIR$page"
-    if [ ! -s "$DESTDIR$page" ]; then
-        rm "$DESTDIR$page"
-        echo "make install: $1 does not run on this machine: its man page is left out"
-    fi
-}
-
 # ---- all files ----
 
 # wanted 0|1: is this library installed? All are removed.
@@ -149,42 +133,14 @@ files() {
     for program in $PROGRAMS; do
         name=heed-$(echo "$program" | tr _ -)
         put 755 "$BUILD/$program" "$PREFIX/bin/$name"
-        man_page "$BUILD/$program" "$name"
     done
     put 644 LICENSE "$share/licenses/heed/LICENSE"
 }
 
-# remove_reference: the page, the whole folder of HTML, which is Heed's own, and the man pages with Heed's names
-remove_reference() {
-    rm -rf "$DESTDIR$html" "$DESTDIR$attention" 2> /dev/null || fail "cannot remove $DESTDIR$html; run it as root"
-    for name in heed 'heed_*' 'HEED_*' 'struct_heed_*'; do
-        rm -f "$DESTDIR$share/man/man3/"$name.3
-    done
-}
-
 # These folders are Heed's own. `make install` removes headers of another version; `make uninstall` keeps files that it
 # did not install.
-html=$share/doc/heed/html attention=$share/doc/heed/attention.html
-own="$include/heed $share/licenses/heed $share/doc/heed $cmake"
+own="$include/heed $share/licenses/heed $cmake"
 case $action in
-install-docs)
-    [ -e "$BUILD/docs/man3/heed_add.3" ] || fail "run make docs first"
-    begin "$html/index.html"
-    begin "$share/man/man3/heed.3"
-    remove_reference
-    mkdir "$DESTDIR$html"
-    cp -R "$BUILD/docs/html/." "$DESTDIR$html"
-    chmod -R a+rX "$DESTDIR$html"
-    install -m 644 "$BUILD"/docs/man3/*.3 "$DESTDIR$share/man/man3"
-    echo "The reference is installed in $DESTDIR$html, and its man pages in $DESTDIR$share/man"
-    if [ -e "$BUILD/page/attention.html" ]; then
-        install -m 644 "$BUILD/page/attention.html" "$DESTDIR$attention"
-        echo "The page is $DESTDIR$attention"
-    else
-        echo "The page is left out, as it is not built: make deps-page page"
-    fi
-    exit
-    ;;
 install)
     begin "$include/heed.h"
     rm -rf "$DESTDIR$include/heed"
@@ -192,7 +148,6 @@ install)
     ;;
 uninstall)
     files
-    remove_reference
     for folder in $own; do
         [ ! -d "$DESTDIR$folder" ] || find "$DESTDIR$folder" -depth -type d -exec rmdir {} + 2> /dev/null || :
     done

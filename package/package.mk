@@ -53,19 +53,19 @@ SHARED ?= 1
 
 # install.sh has the list of files. Folders reach it through the environment, which keeps spaces in DESTDIR, and as
 # they were given ($(value ...)): make would expand the $b of /a$b.
-.PHONY: install install-docs uninstall
-install install-docs uninstall: export GIVEN_DESTDIR := $(value DESTDIR)
-install install-docs uninstall: export GIVEN_PREFIX  := $(value PREFIX)
-install install-docs uninstall: export GIVEN_LIBDIR  := $(value LIBDIR)
-install install-docs uninstall: export HEADERS  = heed.h $(PUBLIC)
-install install-docs uninstall: files = BUILD='$(BUILD)' VERSION='$(VERSION)' STATIC='$(STATIC)' SHARED='$(SHARED)' \
+.PHONY: install uninstall
+install uninstall: export GIVEN_DESTDIR := $(value DESTDIR)
+install uninstall: export GIVEN_PREFIX  := $(value PREFIX)
+install uninstall: export GIVEN_LIBDIR  := $(value LIBDIR)
+install uninstall: export HEADERS  = heed.h $(PUBLIC)
+install uninstall: files = BUILD='$(BUILD)' VERSION='$(VERSION)' STATIC='$(STATIC)' SHARED='$(SHARED)' \
     SHARED_FILE='$(SHARED_FILE)' SONAME='$(SONAME)' SHARED_LINK='$(SHARED_LINK)' PROGRAMS='$(PROGRAMS)' \
     DESTDIR="$$GIVEN_DESTDIR" PREFIX="$$GIVEN_PREFIX" LIBDIR="$$GIVEN_LIBDIR" sh package/install.sh
 
 install: $(if $(filter 0,$(STATIC)),,$(LIBRARY)) $(if $(filter 0,$(SHARED)),,shared) $(PROGRAMS:%=$(BUILD)/%)
 	@$(files) install
 
-install-docs uninstall:
+uninstall:
 	@$(files) $@
 
 # ---- the amalgamation: heed.h and heed.c ----
@@ -99,15 +99,6 @@ $(AMALGAMATION)/%: $(BUILD)/examples/%.o $(AMALGAMATION)/heed.o
 	$(call step,link $@)
 	$(LINK) $^ -o $@ $(LDLIBS_)
 
-# ---- the reference: HTML and man pages ----
-
-.PHONY: docs
-docs:
-	$(call needs,doxygen python3,make deps-dev)
-	@rm -rf $(BUILD)/docs && mkdir -p $(BUILD)/docs
-	@VERSION=$(VERSION) OUTPUT=$(BUILD)/docs HEADERS="src/heed.h $(PUBLIC:%=src/%)" doxygen package/Doxyfile
-	@sh package/reference/man.sh $(BUILD)/docs/man3
-
 # ---- releases ----
 
 # The tarball holds the last commit. The same commit gives the same bytes.
@@ -125,9 +116,9 @@ $(BUILD)/$(DIST).tar.gz: FORCE
 	git -c tar.umask=0022 archive --prefix=$(DIST)/ -o $(@:.gz=) HEAD
 	gzip -9nf $(@:.gz=)
 
-# The tarball, the page, the amalgamation and their sums, in $(BUILD)/release. The tarball holds the last commit, so
+# The tarball, the page, the check for PyTorch, the tasks and their sums, in $(BUILD)/release. The tarball holds the last commit, so
 # the page may not have changes of its own; DIRTY=1 allows them, for tests.
-.PHONY: release site task-kit
+.PHONY: release task-kit
 task-kit: amalgamation
 	@sh package/task_kit.sh $(BUILD)
 
@@ -137,10 +128,3 @@ release:
 	    echo "make release: commit your changes first: the tarball holds the last commit, the page what is here" >&2; exit 1; }
 	@$(MAKE) --no-print-directory dist page $(BUILD)/page_hash amalgamation
 	@sh package/release.sh $(BUILD) $(VERSION)
-
-# The page, the reference and the documentation as static files, in $(BUILD)/site. REPOSITORY: where links to other
-# files lead (package/site.py).
-SITE_PYTHON = $(firstword $(foreach p,python3 /usr/bin/python3,$(shell $(p) -c 'import markdown' 2> /dev/null && echo $(p))))
-site: page docs
-	@[ -n "$(SITE_PYTHON)" ] || { echo "make site: needs Python-Markdown; run: sh tests/install.sh site" >&2; exit 1; }
-	@$(SITE_PYTHON) -B package/site.py $(BUILD) $(REPOSITORY)

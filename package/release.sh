@@ -17,9 +17,7 @@ done
 
 rm -rf "$release"
 mkdir "$release"
-cp "$build/heed-$version.tar.gz" "$build/page/attention.html" "$release"
-python3 -B package/zip.py "$release/heed-$version-amalgamation.zip" "heed-$version-amalgamation" \
-    "$build/amalgamation/heed.h" "$build/amalgamation/heed.c" LICENSE
+cp "$build/heed-$version.tar.gz" "$build/page/attention.html" examples/pytorch/attention_check.py "$release"
 sh package/task_kit.sh "$build" > /dev/null
 (cd "$release" && sha256sum -- * > SHA256SUMS)
 echo "$release has the release: $(cd "$release" && echo ./* | sed 's#\./##g')"

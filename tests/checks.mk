@@ -77,15 +77,10 @@ check-breaks-long:
 	$(MAKE) --no-print-directory page
 	build=$(BUILD); . tests/page/browser.sh; $$python -B tests/page/breaks.py $(BUILD)/page/attention.html
 
-# What `make release` and `make site` write; the workflow that publishes the site
+# What `make release` writes
 check-release:
-	$(INSTALL) check dev dist page site
+	$(INSTALL) check dev dist page
 	$(RUN) tests/package/release.sh $(BUILD)
-
-# The reference: Doxygen's HTML and man pages
-check-reference: all
-	$(INSTALL) dev
-	$(RUN) tests/package/reference.sh $(BUILD)
 
 # heed.h and heed.c
 check-amalgamation:

@@ -2,10 +2,9 @@
 # Installs missing packages with the system's package manager; does nothing if all are installed.
 #   tests/install.sh check        Check and pkg-config, for `make test`
 #   tests/install.sh check dev    also the second compiler, sanitizers, formatter and checkers
-#   tests/install.sh use          CMake and man, for tests/package/install_use.sh
+#   tests/install.sh use          CMake, for tests/package/install_use.sh
 #   tests/install.sh report       a browser and its driver, for tests/page/report.sh and page.sh
 #   tests/install.sh page         the compiler to WebAssembly and esbuild, for `make page`
-#   tests/install.sh site         Python-Markdown, for `make site`
 #   tests/install.sh firefox      another browser, for tests/page/page.sh
 #   tests/install.sh coverage     gcovr, for tests/source/coverage.sh
 #   tests/install.sh dist         git and gzip, for `make dist`
@@ -52,8 +51,6 @@ for group in "$@"; do
     dev)
         want "command -v gcc" gcc gcc gcc gcc gcc
         want "command -v python3" python3 python3 python3 python python3
-        want "command -v mandoc" mandoc mandoc mandoc mandoc mandoc
-        want "command -v doxygen" doxygen doxygen doxygen doxygen doxygen
         want "command -v g++" g++ gcc-c++ g++ gcc gcc
         want "command -v clang" clang clang clang clang llvm
         want 'echo "int main(void){return 0;}" | clang -fsanitize=address,undefined -x c - -o /dev/null' \
@@ -73,7 +70,6 @@ for group in "$@"; do
     use)
         want "command -v cmake" cmake cmake cmake cmake cmake
         want "command -v pkg-config" pkg-config pkgconf-pkg-config pkgconf pkgconf pkg-config
-        want "command -v man" man-db man-db mandoc man-db man-db
         want "command -v readelf" binutils binutils binutils binutils binutils
         ;;
     report)
@@ -89,10 +85,6 @@ for group in "$@"; do
     page)
         want "command -v emcc" emscripten emscripten emscripten emscripten emscripten
         want "command -v esbuild" esbuild esbuild esbuild esbuild esbuild
-        ;;
-    site)
-        want "python3 -c 'import markdown' || /usr/bin/python3 -c 'import markdown'" python3-markdown \
-            python3-markdown py3-markdown python-markdown python-markdown
         ;;
     coverage)
         want "command -v gcovr" gcovr gcovr gcovr gcovr gcovr

@@ -47,7 +47,7 @@ umask 022
 check [ "$(wc -l < "$scratch/out")" -eq 1 ]
 check [ ! -e "$destination/opt/heed/include/heed/tensor/old.h" ]
 for file in include/heed.h include/heed/nn/module.h lib/libheed.a lib/pkgconfig/heed.pc lib/cmake/Heed/HeedConfig.cmake \
-    share/man/man1/heed-gpt.1 share/licenses/heed/LICENSE bin/heed-gpt; do
+    share/licenses/heed/LICENSE bin/heed-gpt; do
     mode=-rw-r--r--
     [ $file != bin/heed-gpt ] || mode=-rwxr-xr-x
     check [ "$(ls -l "$destination/opt/heed/$file" | cut -c1-10)" = $mode ]
@@ -274,24 +274,6 @@ find_package(Heed $next REQUIRED)
 END
 expect 1 "HeedConfig.cmake, version: $version" cmake -S . -B versions -DCMAKE_PREFIX_PATH="$heed"
 
-# ---- the man pages ----
-
-for page in "$heed"/share/man/man1/*; do
-    name=$(basename "$page" .1)
-    LC_ALL=C.UTF-8 MANWIDTH=120 man --warnings -l "$page" > "$scratch/page" 2> "$scratch/err" < /dev/null
-    check [ ! -s "$scratch/err" ]
-    has "$name - [a-z].*[a-zA-Z)]$" "$scratch/page"
-    "$heed/bin/$name" --version > "$scratch/out"
-    has "^Heed $version, " "$scratch/out"
-    "$heed/bin/$name" --help > "$scratch/out"
-    has "^usage: .*$name \|^usage: graph " "$scratch/out"
-    grep -oe '--[a-z0-9-]\{2,\}' "$scratch/out" | sort -u > "$scratch/flags"
-    while read -r flag; do
-        has "$flag" "$scratch/page"
-    done < "$scratch/flags"
-done
-expect 2 "^gpt: unknown flag --nope; try .*/heed-gpt train --help" "$heed/bin/heed-gpt" train --nope
-
 # ---- a library folder with a name of its own, one library only, and removal ----
 
 cd "$root"
@@ -310,15 +292,6 @@ check [ "$(find "$scratch/use" ! -type d)" = "" ]
 make $use SHARED=0 install > "$scratch/out"
 check [ ! -e "$scratch/use/usr/lib/machine/libheed.so" ]
 has '^Libs: .*-lheed -lm -pthread$' "$scratch/use/usr/lib/machine/pkgconfig/heed.pc"
-check [ "$(sh package/man1.sh /bin/false heed-gpt)" = "" ]
-printf '#!/bin/false\n' > "$build/foreign" # as if it were compiled for another machine
-chmod +x "$build/foreign"
-# shellcheck disable=SC2086
-make $use PROGRAMS=foreign install > "$scratch/out"
-has "^make install: $build/foreign does not run on this machine: its man page is left out$" "$scratch/out"
-# shellcheck disable=SC2086
-make $use PROGRAMS=foreign uninstall > "$scratch/out"
-rm "$build/foreign"
 # shellcheck disable=SC2086
 make $use install > "$scratch/out"
 echo other > "$scratch/use/usr/lib/machine/libother.so"
