@@ -125,7 +125,6 @@ files() {
         put 755 "$BUILD/shared/$SHARED_FILE" "$LIBDIR/$SHARED_FILE"
         link "$SHARED_FILE" "$LIBDIR/$SONAME"
         link "$SONAME" "$LIBDIR/$SHARED_LINK"
-        put 644 package/heed-gdb.py "$share/gdb/auto-load$LIBDIR/$SHARED_FILE-gdb.py"
     fi
     fill package/heed.pc.in "$LIBDIR/pkgconfig/heed.pc"
     fill package/HeedConfig.cmake.in "$cmake/HeedConfig.cmake"

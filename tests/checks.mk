@@ -64,11 +64,10 @@ check-valgrind: all
 	$(MAKE) --no-print-directory BUILD=$(OOM) EXTRA="$(EXTRA) -DHEED_SYSTEM_ALLOCATOR" all
 	$(RUN) tests/programs/valgrind.sh $(OOM) $(notdir $(EXAMPLES))
 
-# Installing and using Heed, the ABI, gdb, the release's tarball
+# Installing and using Heed, the ABI, the release's tarball
 check-package: all shared
 	$(INSTALL) check dev dist use
 	$(RUN) tests/package/install_use.sh $(BUILD)
-	$(RUN) tests/package/gdb.sh $(BUILD)
 	$(RUN) tests/package/dist.sh
 
 # Everything that "Break it" says, for all switches with ten seeds; check-page does it for the seeds that the page chooses

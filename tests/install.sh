@@ -58,7 +58,6 @@ for group in "$@"; do
         want "command -v clang-format" clang-format clang-tools-extra clang-extra-tools clang clang-format
         want "command -v cppcheck" cppcheck cppcheck cppcheck cppcheck cppcheck
         want "command -v valgrind" valgrind valgrind valgrind valgrind valgrind
-        want "command -v gdb" gdb gdb gdb gdb gdb
         want "command -v xmllint" libxml2-utils libxml2 libxml2-utils libxml2 libxml2
         want "command -v script" bsdutils util-linux util-linux util-linux util-linux
         want "locale -a | grep -qi de_DE || [ -e /usr/share/i18n/locales/de_DE ]" locales glibc-locale-source \

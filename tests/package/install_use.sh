@@ -317,9 +317,4 @@ cd "$scratch/mine"
 line=$(sed -n 's/^    \(cc mine.c .*\)/\1/p' "$root/README.md")
 eval "$line -g"
 LC_ALL=C.UTF-8 ./mine | cmp - "$recorded"
-
-# gdb loads the script of a library that it finds below its folder of scripts.
-expect 0 '^\$1 = tensor(shape=(5, 12), f32, \[.*, \.\.\.\]' gdb -nx -batch \
-    -iex "set auto-load scripts-directory $scratch/home/share/gdb/auto-load" -iex "set auto-load safe-path $scratch" \
-    -ex "break heed_heat_map" -ex run -ex up -ex "print logits" ./mine
 echo "install_use: passed"
