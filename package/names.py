@@ -1,12 +1,9 @@
 #!/usr/bin/env python3
-"""Writes the lists of names that follow from the public headers (`make names`):
+"""Adds a row to the tables of docs/pytorch.md for each operation that they do not list yet (`make names`).
 
-    package/symbols.txt   the exported functions, and the sizes of the public types on 64-bit machines
-    docs/pytorch.md       a row for each operation that its tables do not list yet
+Rows are written by hand, or edited after they were added: a name that some row lists is left alone.
 
-Rows of docs/pytorch.md are written by hand, or edited after they were added: a name that some row lists is left alone.
-
-    names.py [--check]    --check writes nothing, and fails if a list is stale; CC is the compiler
+    names.py [--check]    --check writes nothing, and fails if an operation is missing; CC is the compiler
 """
 import difflib
 import os
@@ -14,7 +11,6 @@ import re
 import shlex
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -49,25 +45,6 @@ def declared_functions(text):
             yield name[1]
 
 
-def sizes(headers):
-    """Lines such as "sizeof(heed_shape) = 72", or None on a machine that is not of 64 bits."""
-    text = "".join(headers.values())
-    types = re.findall(r"\} (heed_\w+);", text) + re.findall(r"^ *(struct heed_\w+) \{", text, re.M)
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder, "sizes.c")
-        source.write_text('#include <stdio.h>\n#include "heed.h"\nint main(void)\n{\n' +
-                          "".join(f'    printf("sizeof({t}) = %zu\\n", sizeof({t}));\n' for t in sorted(set(types))) +
-                          "    return sizeof(void *) != 8;\n}\n")
-        run(*CC, "-Isrc", source, "-o", Path(folder, "sizes"))
-        printed = subprocess.run([Path(folder, "sizes")], stdout=subprocess.PIPE, text=True)
-        return printed.stdout.splitlines() if printed.returncode == 0 else None
-
-
-def symbols(old, headers, functions):
-    lines = sizes(headers) or [line for line in old.splitlines() if "sizeof" in line]
-    return "\n".join(sorted(functions) + lines) + "\n"
-
-
 def torch_of(operation):
     """How docs/pytorch.md calls it: PyTorch's expression in tests/ops/, or the name of the function if it is one call."""
     expression = table.torch_of(operation.replace("heed_", ""))
@@ -99,27 +76,20 @@ def pytorch_table(old, operations, functions):
 
 
 def main():
-    check = "--check" in sys.argv[1:]
     headers = public_headers()
     declared = {path: list(declared_functions(text)) for path, text in headers.items()}
     functions = {name for names in declared.values() for name in names}
     operations = {path: [name for name in names if not name.endswith("_backward")]
                   for path, names in declared.items() if "/autograd/ops/" in path}
-    stale = False
-    for path, write in [("package/symbols.txt", lambda old: symbols(old, headers, functions)),
-                        ("docs/pytorch.md", lambda old: pytorch_table(old, operations, functions))]:
-        old = (ROOT / path).read_text()
-        new = write(old)
-        if new == old:
-            continue
-        if check:
-            sys.stdout.writelines(difflib.unified_diff(old.splitlines(True), new.splitlines(True), path, path, n=0))
-            stale = True
-        else:
-            (ROOT / path).write_text(new)
-            print(f"{path} is written")
-    if stale:
-        sys.exit("names: these lists are stale; run make names (docs/abi.md says which changes of the ABI are allowed)")
+    page = ROOT / "docs/pytorch.md"
+    old = page.read_text()
+    new = pytorch_table(old, operations, functions)
+    if new != old and "--check" in sys.argv[1:]:
+        sys.stdout.writelines(difflib.unified_diff(old.splitlines(True), new.splitlines(True), "old", "new", n=0))
+        sys.exit("docs/pytorch.md is stale; run make names")
+    if new != old:
+        page.write_text(new)
+        print("docs/pytorch.md is written")
     print(f"names: {len(functions)} functions, {sum(map(len, operations.values()))} of them operations")
 
 

@@ -1,22 +1,15 @@
 # What a release consists of; included by the Makefile.
 
-# The programs that are installed, as heed-gpt and so on.
-PROGRAMS := gpt graph next_token stories
-
 # ---- shared library ----
 
-# A minor version may change the ABI until version 1.0 (docs/abi.md): it is part of the soname.
-SONAME_VERSION := $(basename $(VERSION))
 ifneq (,$(filter __APPLE__,$(MACHINE)))
-SHARED_FILE  := libheed.$(VERSION).dylib
-SONAME       := libheed.$(SONAME_VERSION).dylib
+SHARED       := libheed.$(VERSION).dylib
 SHARED_LINK  := libheed.dylib
-SHARED_FLAGS := -dynamiclib -install_name @rpath/$(SONAME)
+SHARED_FLAGS := -dynamiclib -install_name @rpath/$(SHARED)
 else
-SHARED_FILE  := libheed.so.$(VERSION)
-SONAME       := libheed.so.$(SONAME_VERSION)
+SHARED       := libheed.so.$(VERSION)
 SHARED_LINK  := libheed.so
-SHARED_FLAGS  = -shared -Wl,-soname,$(SONAME) $(STRICT_LINK)
+SHARED_FLAGS  = -shared -Wl,-soname,$(SHARED) $(STRICT_LINK)
 endif
 # defs: an undefined symbol is an error. nodelete: dlclose leaves the library in memory, since its threads and the
 # clean-up of other threads still need it. Bsymbolic-functions: the library calls its own functions directly.
@@ -24,16 +17,14 @@ STRICT_LINK = $(foreach f,-Wl$(comma)-z$(comma)defs$(comma)-z$(comma)nodelete -W
                   printf 'int x;' | $(CC) -shared -fPIC $f -x c - -o /dev/null 2> /dev/null && echo $f))
 
 .PHONY: shared
-shared: $(BUILD)/shared/$(SHARED_FILE)
+shared: $(BUILD)/shared/$(SHARED)
 
-$(BUILD)/shared/$(SHARED_FILE): $(OBJECTS)
+$(BUILD)/shared/$(SHARED): $(OBJECTS)
 	$(call step,link $@)
 	$(LINK) $(SHARED_FLAGS) $^ -o $@ $(LDLIBS_)
-	@ln -sf $(SHARED_FILE) $(@D)/$(SONAME)
-	@ln -sf $(SONAME) $(@D)/$(SHARED_LINK)
+	@ln -sf $(SHARED) $(@D)/$(SHARED_LINK)
 
-# The lists that follow from the public headers: package/symbols.txt (docs/abi.md), the tables of
-# docs/pytorch.md.
+# The tables of docs/pytorch.md: a row for each operation of the public headers
 .PHONY: names check-names
 names:
 	$(call needs,python3,make deps-dev)
@@ -45,28 +36,14 @@ check-names:
 
 # ---- install ----
 
-# LIBDIR is relative to PREFIX unless it begins with a slash. STATIC=0 or SHARED=0 leaves one library out. The programs
-# are linked with the archive.
+# LIBDIR is relative to PREFIX unless it begins with a slash.
 LIBDIR ?= lib
-STATIC ?= 1
-SHARED ?= 1
 
-# install.sh has the list of files. Folders reach it through the environment, which keeps spaces in DESTDIR, and as
-# they were given ($(value ...)): make would expand the $b of /a$b.
 .PHONY: install uninstall
-install uninstall: export GIVEN_DESTDIR := $(value DESTDIR)
-install uninstall: export GIVEN_PREFIX  := $(value PREFIX)
-install uninstall: export GIVEN_LIBDIR  := $(value LIBDIR)
-install uninstall: export HEADERS  = heed.h $(PUBLIC)
-install uninstall: files = BUILD='$(BUILD)' VERSION='$(VERSION)' STATIC='$(STATIC)' SHARED='$(SHARED)' \
-    SHARED_FILE='$(SHARED_FILE)' SONAME='$(SONAME)' SHARED_LINK='$(SHARED_LINK)' PROGRAMS='$(PROGRAMS)' \
-    DESTDIR="$$GIVEN_DESTDIR" PREFIX="$$GIVEN_PREFIX" LIBDIR="$$GIVEN_LIBDIR" sh package/install.sh
-
-install: $(if $(filter 0,$(STATIC)),,$(LIBRARY)) $(if $(filter 0,$(SHARED)),,shared) $(PROGRAMS:%=$(BUILD)/%)
-	@$(files) install
-
-uninstall:
-	@$(files) $@
+install: $(LIBRARY) shared
+install uninstall:
+	@BUILD='$(BUILD)' VERSION='$(VERSION)' SHARED='$(SHARED)' SHARED_LINK='$(SHARED_LINK)' HEADERS='$(PUBLIC)' \
+	    DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' sh package/install.sh $@
 
 # ---- the amalgamation: heed.h and heed.c ----
 

@@ -64,11 +64,10 @@ check-valgrind: all
 	$(MAKE) --no-print-directory BUILD=$(OOM) EXTRA="$(EXTRA) -DHEED_SYSTEM_ALLOCATOR" all
 	$(RUN) tests/programs/valgrind.sh $(OOM) $(notdir $(EXAMPLES))
 
-# Installing and using Heed, the ABI, the release's tarball
+# Installing and using Heed
 check-package: all shared
-	$(INSTALL) check dev dist use
+	$(INSTALL) check dev use
 	$(RUN) tests/package/install_use.sh $(BUILD)
-	$(RUN) tests/package/dist.sh
 
 # Everything that "Break it" says, for all switches with ten seeds; check-page does it for the seeds that the page chooses
 check-breaks-long:
@@ -76,7 +75,7 @@ check-breaks-long:
 	$(MAKE) --no-print-directory page
 	build=$(BUILD); . tests/page/browser.sh; $$python -B tests/page/breaks.py $(BUILD)/page/attention.html
 
-# What `make release` writes
+# What `make release` writes, and the tree in its tarball
 check-release:
 	$(INSTALL) check dev dist page
 	$(RUN) tests/package/release.sh $(BUILD)

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Tests what `make release` writes: tests/package/release.sh BUILD. Needs emcc, esbuild and node.
+# Tests what `make release` writes, and that the tarball builds without git: tests/package/release.sh BUILD. Needs emcc,
+# esbuild and node.
 set -eu
 cd "$(dirname "$0")/../.."
 build=${1:-build}
@@ -7,6 +8,16 @@ build=${1:-build}
 unset MAKEFLAGS WERROR
 version=$(sed -n 's/^#define HEED_VERSION  *"\(.*\)"/\1/p' src/tensor/version.h)
 release=$build/release
+
+# ---- the version: CHANGELOG's first entry has that of version.h; CITATION.cff has that of the last release ----
+
+first=$(sed -n 's/^## //p' CHANGELOG.md | head -n 1)
+released=$(sed -n 's/^## \([0-9.]* (20..-..-..)\)$/\1/p' CHANGELOG.md | head -n 1)
+check [ "${first% *}" = "$version" ]
+[ "$first" = "$released" ] || check [ "$first" = "$version (unreleased)" ]
+check [ "$(sed -n 's/^version: //p' CITATION.cff) ($(sed -n 's/^date-released: //p' CITATION.cff))" = "$released" ]
+
+# ---- the files ----
 
 make -s BUILD="$build" DIRTY=1 release > "$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
 cat > "$scratch/wanted" << END
@@ -26,6 +37,8 @@ check [ "$(wc -c < "$release/attention.html")" -lt 1200000 ]
 # The same files give the same bytes.
 cp "$release/SHA256SUMS" "$scratch/first"
 touch "$build/amalgamation/heed.c"
+rm "$build/heed-$version.tar.gz"
+make -s BUILD="$build" dist
 sh package/release.sh "$build" "$version" > "$scratch/log"
 check cmp "$release/SHA256SUMS" "$scratch/first"
 
@@ -39,4 +52,21 @@ expect 1 "the page's weights after 500 steps with 1 heads have the hash [0-9a-f]
 git clone -q . "$scratch/clone"
 echo >> "$scratch/clone/README.md"
 expect 2 "commit your changes first" make -C "$scratch/clone" release
+
+# ---- the tree in the tarball, without git ----
+
+tar xzf "$release/heed-$version.tar.gz" -C "$scratch"
+git ls-tree -r --name-only HEAD | grep -vx '\.git[a-z]*' | sort > "$scratch/wanted"
+(cd "$scratch/heed-$version" && find . -type f | sed 's#^\./##' | sort) > "$scratch/unpacked"
+check diff "$scratch/wanted" "$scratch/unpacked"
+mkdir "$scratch/bin"
+printf '#!/bin/sh\necho "$*" >> %s\nexit 127\n' "$scratch/git" > "$scratch/bin/git"
+chmod +x "$scratch/bin/git"
+export PATH="$scratch/bin:$PATH"
+cd "$scratch/heed-$version"
+expect 2 "not a clone" make dist
+make -s OPTIMISE=-O0 ISAS=baseline all build/test_heed # without optimisation: in seconds
+expect 0 "^[0-9]* passed, 0 failed$" build/test_heed tensor/ safetensors
+expect 0 "and it -> mooed" build/quickstart
+check [ ! -e "$scratch/git" ]
 echo "release: passed"
