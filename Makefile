@@ -132,10 +132,10 @@ $(OBJECTS): CFLAGS_ += $(PIC)
 
 # In examples/ each file is a program, and so is each folder with a main.c, there and in examples/lab; its other files
 # are its parts. lab/common is shared by the programs of the lab. The tests are linked with all parts.
-# train_mpi and toys_mpi need MPI; only `make mpi` builds them. The page is built by `make page`, and tasks have a Makefile
+# toys_mpi needs MPI; only `make mpi` builds it. The page is built by `make page`, and tasks have a Makefile
 # of their own.
 FOLDERS      := $(patsubst examples/%/main.c,%,$(wildcard examples/*/main.c examples/lab/*/main.c))
-EXAMPLES     := $(patsubst examples/%.c,$(BUILD)/%,$(filter-out %_mpi.c,$(wildcard examples/*.c))) \
+EXAMPLES     := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/*.c)) \
                 $(addprefix $(BUILD)/,$(notdir $(FOLDERS)))
 parts         = $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/main.c,$(wildcard examples/$(1)/*.c)))
 COMMON_PARTS := $(call parts,lab/common)
@@ -172,7 +172,7 @@ help:
 	@echo "make test-oom      make each memory allocation fail in turn; takes minutes"
 	@echo "make bench         benchmark Heed against PyTorch and others; bench/README.md lists bench-..."
 	@echo "make test-isas     run the tests with each HEED_ISA that this machine supports"
-	@echo "make mpi           build train_mpi and toys_mpi, for several processes or machines (needs mpicc)"
+	@echo "make mpi           build toys_mpi, for several processes or machines (needs mpicc)"
 	@echo "make test-tsan     run the multithreaded suites with ThreadSanitizer (needs gcc)"
 	@echo "make coverage      list the lines of src/ that no test reaches (needs gcovr)"
 	@echo "make machines      build and test for musl, 32-bit x86, aarch64 and macOS (on Debian)"
@@ -249,14 +249,10 @@ $(foreach f,$(FOLDERS),$(eval $(call folder_rule,$(f))))
 # Compiled and linked with the installed MPI's compiler.
 MPICC ?= mpicc
 .PHONY: mpi mpi-there
-mpi: mpi-there $(BUILD)/train_mpi $(BUILD)/toys_mpi
+mpi: mpi-there $(BUILD)/toys_mpi
 
 mpi-there:
 	$(call needs,$(MPICC),make deps-dev)
-
-$(BUILD)/train_mpi: examples/train_mpi.c $(LIBRARY)
-	$(call step,mpicc $<)
-	$(MPICC) $(CFLAGS_) $(LDFLAGS) $< $(LIBRARY) -o $@ $(LDLIBS_)
 
 $(BUILD)/toys_mpi: examples/lab/toys_mpi.c $(call parts,lab/toys) $(COMMON_PARTS) $(LIBRARY)
 	$(call step,mpicc $<)

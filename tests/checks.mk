@@ -85,7 +85,7 @@ check-amalgamation:
 	$(INSTALL) check dev
 	$(RUN) tests/package/amalgamation.sh $(BUILD)
 
-# One training run, and the runs of toys, on 1, 2 and 4 ranks of MPI
+# The runs of toys, on 1, 2 and 4 ranks of MPI
 check-mpi: $(BUILD)/toys
 	$(INSTALL) dev
 	$(MAKE) --no-print-directory mpi

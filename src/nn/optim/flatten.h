@@ -6,7 +6,7 @@
  *     MPI_Allreduce(MPI_IN_PLACE, heed_data_f32(grads), (int)grads->numel, MPI_FLOAT, MPI_SUM,
  *                   comm);
  *     heed_scale_into(grads, 1.0 / ranks);
- *     heed_optimizer_step(adam);                 // examples/train_mpi.c is the whole program
+ *     heed_optimizer_step(adam);
  */
 #ifndef HEED_NN_FLATTEN_H
 #define HEED_NN_FLATTEN_H
