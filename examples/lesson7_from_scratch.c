@@ -496,5 +496,5 @@ int main(void)
  * cross_entropy   src/autograd/ops/cross_entropy.c: exact even where p underflows to 0
  * self_attention  src/nn/attention.c: batches, cross-attention, several heads
  * parameter       src/tensor/random/generator.c: the numbers that PyTorch draws
- * adam            src/nn/optim/optimizer.c: SGD and AdamW, parameter groups
+ * adam            src/nn/optimizer.c: SGD and AdamW
  * assert          src/tensor/error.c: errors that a program can handle */

@@ -14,8 +14,8 @@
  *   Negative dims count from the end.
  * - In comments, shapes are in parentheses, g is dL/dy, and dx is dL/dx. Operations never change
  *   the elements of a tensor. Only these functions do: those that end in `_into`, heed_data_*,
- *   heed_set_data, the optimisers and their updates, heed_vector_to_parameters, and functions that
- *   load or cast a whole module; backward and gradient clipping change .grad.
+ *   heed_set_data, the optimisers, and functions that load or cast a whole module; backward and
+ *   gradient clipping change .grad.
  */
 #ifndef HEED_H
 #define HEED_H
@@ -92,12 +92,7 @@
 #include "nn/torch_multihead_attention.h" /* torch.nn.MultiheadAttention */
 
 /* ---- Optimisers ---- */
-#include "nn/optim/optimizer.h"       /* SGD, Adam, AdamW */
-#include "nn/optim/optimizer_state.h" /* their state dicts */
-#include "tensor/optim_update.h"      /* fused parameter updates; norms of gradients */
-#include "nn/optim/schedule.h"        /* learning-rate schedules */
-#include "nn/optim/clip.h"            /* gradient clipping */
-#include "nn/optim/flatten.h"         /* all parameters or gradients as one tensor */
+#include "nn/optimizer.h" /* SGD, Adam, AdamW, gradient clipping, a learning rate schedule */
 
 /* ==== Part 2: tools and models ==== */
 

@@ -43,11 +43,9 @@ static const char *prepare_gpt(const struct workload *w)
     struct training t = gpt_training(gpt_config(s), s->batch);
     if (s->kind == GPT_TRAIN) {
         heed_optimizer_free(t.optimizer);
-        t.optimizer = heed_adamw_new_with(heed_decay_parameters(model), 1e-3, 0.1,
-                                          (heed_adam_options){.betas = {0.9, 0.99}, .eps = 1e-8});
-        heed_param_group no_decay = heed_optimizer_defaults(t.optimizer);
-        no_decay.weight_decay = 0;
-        heed_add_param_group_with(t.optimizer, heed_no_decay_parameters(model), no_decay);
+        t.optimizer = heed_adamw_new_with(
+            heed_parameters(model), 1e-3, 0.1,
+            (heed_adam_options){.betas = {0.9, 0.99}, .decay_matrices_only = true});
         t.clipped = model;
     }
     return begin_training(t);

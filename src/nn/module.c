@@ -202,9 +202,7 @@ static void list_entries(heed_named_tensors *named, const heed_module *m, bool b
     for (int i = 0; i < m->count; i++) {
         const heed_tensor *t = m->entries[i].tensor;
         if (t != NULL && m->entries[i].is_buffer == buffers &&
-            (kind == HEED_LIST_STATE || !heed_is_listed(named->list, t)) &&
-            (kind != HEED_LIST_DECAY || t->ndim >= 2) &&
-            (kind != HEED_LIST_NO_DECAY || t->ndim < 2)) {
+            (kind == HEED_LIST_STATE || !heed_is_listed(named->list, t))) {
             heed_named_add(named, m->entries[i].tensor, "%s", m->entries[i].name);
         }
     }

@@ -75,7 +75,7 @@ typedef struct heed_module_entry {
     }                                                                                              \
     static const heed_module_kind kind = {name, sizeof(type), describe, NULL, kind##_forward}
 
-enum { HEED_MODULE_LISTS = 4, HEED_ALIVE = 0x5eed };
+enum { HEED_MODULE_LISTS = 2, HEED_ALIVE = 0x5eed };
 
 /* The first member of every module. Change it only through the functions below. */
 typedef struct heed_module {

@@ -1,5 +1,4 @@
-/* The state of modules: state dicts, parameters for weight decay, tied weights, gradients, training
- * mode. */
+/* The state of modules: state dicts, tied weights, gradients, training mode. */
 #include "module_state.h"
 
 #include <string.h>
@@ -9,16 +8,6 @@
 #include "named_tensors.h"
 
 /* ---- lists ---- */
-
-heed_tensor_list heed_decay_parameters(void *module)
-{
-    return heed_list_of("decay_parameters", module, HEED_LIST_DECAY);
-}
-
-heed_tensor_list heed_no_decay_parameters(void *module)
-{
-    return heed_list_of("no_decay_parameters", module, HEED_LIST_NO_DECAY);
-}
 
 heed_tensor_list heed_state_dict(void *module)
 {

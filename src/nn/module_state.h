@@ -1,5 +1,4 @@
-/* The state of modules: state dicts, parameters for weight decay, tied weights, gradients, training
- * mode. */
+/* The state of modules: state dicts, tied weights, gradients, training mode. */
 #ifndef HEED_NN_MODULE_STATE_H
 #define HEED_NN_MODULE_STATE_H
 
@@ -7,15 +6,9 @@
 
 HEED_BEGIN_DECLS
 
-/* The lists belong to the module and are valid until it changes or is freed. Empty on error.
- *
- * heed_state_dict: parameters and buffers under all their names, like torch's state_dict().
- * heed_decay_parameters: the parameters with 2 dims or more, to which weight decay should apply.
- * heed_no_decay_parameters: the others: biases and the weights of norms. See
- * nn/optim/optimizer.h. */
+/* heed_state_dict: parameters and buffers under all their names, like torch's state_dict().
+ * The list belongs to the module and is valid until it changes or is freed. Empty on error. */
 heed_tensor_list heed_state_dict(void *module);
-heed_tensor_list heed_decay_parameters(void *module);
-heed_tensor_list heed_no_decay_parameters(void *module);
 
 /* heed_state: the parameter or buffer of that name, like state_dict()[name].
  * HEED_ERR_VALUE: no such name. */

@@ -32,17 +32,21 @@ void heed_named_delete(heed_named_tensors *named);
 /* heed_is_listed: true if the list contains the tensor. */
 bool heed_is_listed(heed_tensor_list list, const heed_tensor *tensor);
 
-typedef enum heed_list_kind {
-    HEED_LIST_PARAMETERS,
-    HEED_LIST_STATE,
-    HEED_LIST_DECAY,
-    HEED_LIST_NO_DECAY
-} heed_list_kind;
+typedef enum heed_list_kind { HEED_LIST_PARAMETERS, HEED_LIST_STATE } heed_list_kind;
 
 /* heed_list_of: a list of the module's tensors, which it keeps. heed_free_lists: frees the lists of
  * m and of the modules that contain it, whose lists include m's tensors. module.c defines both. */
 struct heed_module;
 heed_tensor_list heed_list_of(const char *function, struct heed_module *m, heed_list_kind kind);
 void heed_free_lists(struct heed_module *m);
+
+/* heed_optimizer_list: appends the state dict of an optimiser to a list, in the innermost scope.
+ * heed_optimizer_take: loads the values of such a list, in the same order and shapes; on error
+ * nothing changes. HEED_ERR_VALUE: a number is invalid for this optimiser. optimizer.c defines
+ * both. */
+struct heed_optimizer;
+heed_status heed_optimizer_list(struct heed_optimizer *optimizer, heed_named_tensors *named);
+heed_status heed_optimizer_take(const char *function, struct heed_optimizer *optimizer,
+                                heed_tensor *const *values);
 
 #endif

@@ -6,17 +6,11 @@
 #include "tensor/fail_allocation.h"
 #include "tests/common/suites.h"
 
-/* The update of one parameter. */
-static inline heed_status sgd_update(heed_tensor *p, const heed_tensor *g, heed_tensor *b,
-                                     const heed_sgd_step *step)
+/* An optimiser's step with this gradient of its only parameter. */
+static inline heed_status step_with_gradient(heed_optimizer *optimizer, heed_tensor *gradient)
 {
-    return heed_sgd_update_all(&(heed_update){.p = p, .g = g, .b = b}, 1, step);
-}
-
-static inline heed_status adam_update(heed_tensor *p, const heed_tensor *g, heed_tensor *m,
-                                      heed_tensor *v, const heed_adam_step *step)
-{
-    return heed_adam_update_all(&(heed_update){.p = p, .g = g, .m = m, .v = v}, 1, step);
+    heed_set_grad(optimizer->parameters.tensors[0], gradient);
+    return heed_optimizer_step(optimizer);
 }
 
 /* HAS_TSAN, HAS_SANITIZER: this build has ThreadSanitizer; it or AddressSanitizer. */

@@ -54,26 +54,18 @@ def optimisers(s, heed, py):
         tensors.append(heed.call("set_requires_grad", both(heed, py, f"p{i}", normal(s, *shape)), True))
         py(f"p{i}.requires_grad_()")
     lr, decay, eps, beta = s["lr"], s["weight_decay"], s["eps"], s["beta"]
-    first = list_of(tensors[:1] if s["groups"] == 2 else tensors)
     everything = "[" + ", ".join(f"p{i}" for i in range(len(tensors))) + "]"
-    names = "[p0]" if s["groups"] == 2 else everything
     if s["optimiser"] == "SGD":
-        nesterov = s["nesterov"] and s["momentum"] > 0 and s["dampening"] == 0
-        options = {"momentum": s["momentum"], "dampening": s["dampening"], "nesterov": nesterov}
-        o = heed.call("sgd_new_with", first, lr, {**options, "weight_decay": decay})
-        py(f"o = torch.optim.SGD({names}, lr={lr}, momentum={s['momentum']}, dampening={s['dampening']}, "
-           f"weight_decay={decay}, nesterov={nesterov})")
+        o = heed.call("sgd_new_with", list_of(tensors), lr, {"momentum": s["momentum"], "weight_decay": decay})
+        py(f"o = torch.optim.SGD({everything}, lr={lr}, momentum={s['momentum']}, weight_decay={decay})")
     else:
-        options = {"betas": [beta, 0.99], "eps": eps}
+        options = {"betas": [beta, 0.99], "eps": eps, "decay_matrices_only": s["matrices"]}
         if s["optimiser"] == "Adam":
-            o = heed.call("adam_new_with", first, lr, {**options, "weight_decay": decay})
+            o = heed.call("adam_new_with", list_of(tensors), lr, {**options, "weight_decay": decay})
         else:
-            o = heed.call("adamw_new_with", first, lr, decay, options)
-        py(f"o = torch.optim.{s['optimiser']}({names}, lr={lr}, betas=({beta}, 0.99), eps={eps}, weight_decay={decay})")
-    if s["groups"] == 2 and len(tensors) > 1:
-        heed.call("add_param_group_with", o, list_of(tensors[1:]),
-                  {**options, "own_lr": True, "lr": 0.03, "weight_decay": 0.2})
-        py(f"o.add_param_group(dict(params={everything}[1:], lr=0.03, weight_decay=0.2))")
+            o = heed.call("adamw_new_with", list_of(tensors), lr, decay, options)
+        groups = f"[dict(params=[p]) | (dict(weight_decay=0) if {s['matrices']} and p.ndim < 2 else {{}}) for p in {everything}]"
+        py(f"o = torch.optim.{s['optimiser']}({groups}, lr={lr}, betas=({beta}, 0.99), eps={eps}, weight_decay={decay})")
     for step in range(s["steps"]):
         for i, t in enumerate(tensors):
             if s["skip"] and i == step + 1:
@@ -83,12 +75,9 @@ def optimisers(s, heed, py):
                 gradient = numpy.copysign(gradient, heed.array(t))
             heed.call("set_grad", t, both(heed, py, "g", gradient))
             py(f"p{i}.grad = g.clone()")
-        if s["clip"] == "value":
-            heed.call("clip_grad_value", list_of(tensors), 0.3)
-            py(f"nn.utils.clip_grad_value_({everything}, 0.3)")
-        elif s["clip"]:
-            norm = heed.call("clip_grad_norm_with", list_of(tensors), 0.7, {"norm_type": s["clip"]})
-            py(f"norm = nn.utils.clip_grad_norm_({everything}, 0.7, norm_type=float('{s['clip']}'))")
+        if s["clip"]:
+            norm = heed.call("clip_grad_norm", list_of(tensors), 0.7)
+            py(f"norm = nn.utils.clip_grad_norm_({everything}, 0.7)")
             yield "norm", numpy.asarray(norm).astype(py.array("norm").dtype), py.array("norm"), 16 + s["size"]
         heed.call("optimizer_step", o)
         py("o.step()")
@@ -96,7 +85,7 @@ def optimisers(s, heed, py):
             yield f"p{i} after step {step + 1}", heed.array(t), py.array(f"p{i}"), 8 * (step + 1), 1
         if s["new_lr"]:
             heed.struct(o, "heed_optimizer").lr = lr / 2
-            py(f"o.param_groups[0]['lr'] = {lr / 2}")
+            py(f"for group in o.param_groups: group['lr'] = {lr / 2}")
     heed.call("optimizer_free", o)
 
 
@@ -304,9 +293,8 @@ NO_YES = [False, True]
 SETTINGS = {
     "optimisers": {"dtype": ["f32", "f64"], "optimiser": ["SGD", "Adam", "AdamW"], "tensors": [1, 2, 4],
                  "size": [1, 2, 3, 8, 17, 64, 129], "lr": [0.1, 1e-3, 1.0], "weight_decay": [0.0, 0.01, 0.3],
-                 "eps": [1e-8, 1e-3], "beta": [0.9, 0.5], "momentum": [0.0, 0.9, 0.5], "dampening": [0.0, 0.3],
-                 "nesterov": NO_YES, "groups": [1, 2], "steps": [1, 2, 5], "gradient": [1.0, 1e-3, 100.0],
-                 "skip": NO_YES, "clip": [None, 2.0, float("inf"), 1.0, "value"], "new_lr": NO_YES},
+                 "eps": [1e-8, 1e-3], "beta": [0.9, 0.5], "momentum": [0.0, 0.9, 0.5], "matrices": NO_YES,
+                 "steps": [1, 2, 5], "gradient": [1.0, 1e-3, 100.0], "skip": NO_YES, "clip": NO_YES, "new_lr": NO_YES},
     "generators": {"dtype": ["f32", "f64"], "seed": [1, 0, 42, 2**32 + 5, 2**63 - 1], "shape": SHAPES, "size": [1, 2, 9, 40],
                  "high": [2, 10, 2**27, 2**29, 2**33], "p": [0.5, 0.1, 0.9], "transposed": NO_YES, "replacement": NO_YES,
                  "draws": DRAWS},

@@ -19,8 +19,6 @@
 static double room[4];
 static heed_tensor *no_grads[1], *parts[4];
 static const int64_t some_class = 1;
-static const heed_sgd_step sgd = {.lr = 0.1};
-static const heed_adam_step adam = {.lr = 0.1, .beta1 = 0.9, .beta2 = 0.9, .t = 1};
 
 static const heed_embedding_options no_row = {.padding_idx = &(const int64_t){5}};
 static const heed_embedding_options row_before = {.padding_idx = &(const int64_t){-5}};
@@ -54,16 +52,6 @@ static void batches_next_nowhere(void)
     heed_batches_free(b);
 }
 
-/* Adds a group to an optimiser that has the Linear's weight. */
-#define NO_DECAY heed_no_decay_parameters(nn.linear)
-static const heed_param_group adamws = {.betas = {0.9, 0.999}, .eps = 1e-8};
-static void add_group(heed_tensor_list parameters, heed_param_group options)
-{
-    heed_optimizer *adamw = heed_adamw_new(heed_decay_parameters(nn.linear), 0.1, 0.01);
-    heed_add_param_group_with(adamw, parameters, options);
-    heed_optimizer_free(adamw);
-}
-
 /* The generator's state with element i set to `number`. */
 static heed_tensor *state_with(int64_t i, int64_t number)
 {
@@ -74,7 +62,7 @@ static heed_tensor *state_with(int64_t i, int64_t number)
 
 static void load_into_sgd(heed_tensor_list state)
 {
-    heed_optimizer *sgd_of_weight = heed_sgd_new(heed_decay_parameters(nn.linear), 0.1);
+    heed_optimizer *sgd_of_weight = heed_sgd_new(heed_parameters(nn.linear), 0.1);
     heed_optimizer_load_state_dict(sgd_of_weight, state);
     heed_optimizer_free(sgd_of_weight);
 }
@@ -86,15 +74,6 @@ static void cat_too_much(void)
         list[i] = huge;
     }
     heed_cat(list, 64, 0);
-}
-
-static void flatten_too_much(void)
-{
-    heed_tensor *list[64], *huge = leaf(heed_expand(F32(1), HEED_SHAPE(HUGE_SIZE / 8)));
-    for (int i = 0; i < 64; i++) {
-        list[i] = huge;
-    }
-    heed_flatten_grads((heed_tensor_list){64, list, NULL});
 }
 
 static void stack_too_much(void)

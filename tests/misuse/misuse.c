@@ -146,8 +146,6 @@ static void make_modules(void)
         .vocab_size = 5, .block_size = 4, .n_layer = 1, .n_head = 2, .n_embd = 4});
     nn.cache = heed_gpt_cache_new(nn.gpt, 2);
     heed_parameters(nn.linear); /* the lists are allocated once, and kept */
-    heed_decay_parameters(nn.linear);
-    heed_no_decay_parameters(nn.linear);
     heed_state_dict(nn.linear);
     heed_state_dict(nn.attention);
 }

@@ -60,10 +60,8 @@ START_TEST(nothing_has_norm_0)
     heed_tensor *empty = heed_set_requires_grad(heed_zeros(HEED_SHAPE(0), HEED_F32), true);
     heed_backward(heed_sum(empty));
     heed_tensor *ps[] = {none, empty};
-    const heed_clip_options largest = {.norm_type = inf};
     ck_assert_double_eq(heed_clip_grad_norm((heed_tensor_list){0}, 1), 0);
     ck_assert_double_eq(heed_clip_grad_norm((heed_tensor_list){2, ps, NULL}, 1), 0);
-    ck_assert_double_eq(heed_clip_grad_norm_with((heed_tensor_list){2, ps, NULL}, 1, largest), 0);
 }
 END_TEST
 
@@ -71,25 +69,10 @@ END_TEST
 START_TEST(what_is_not_finite_spreads)
 {
     heed_tensor *p = with_gradient(inf, 1, HEED_F32), *q = with_gradient((double)NAN, 1, HEED_F32);
-    const heed_clip_options strict = {.error_if_nonfinite = true};
     ck_assert_double_eq(heed_clip_grad_norm((heed_tensor_list){1, &p, NULL}, 1), inf);
     EXPECT_VALUES(p->grad, 0, (double)NAN, 0);
-    ck_assert(isnan(heed_clip_grad_norm_with((heed_tensor_list){1, &q, NULL}, 1, strict)));
-    expect_error(HEED_ERR_VALUE, "clip_grad_norm: the norm of all gradients is nan");
-    EXPECT_VALUES(q->grad, 0, (double)NAN, 1);
     ck_assert(isnan(heed_clip_grad_norm((heed_tensor_list){1, &q, NULL}, 1)));
     EXPECT_VALUES(q->grad, 0, (double)NAN, (double)NAN);
-}
-END_TEST
-
-START_TEST(each_element_is_clipped)
-{
-    heed_tensor *p = with_gradient(-inf, 0.25, HEED_F32),
-                *q = with_gradient((double)NAN, 3, HEED_F64);
-    heed_tensor *ps[] = {p, q};
-    ck_assert_int_eq(heed_clip_grad_value((heed_tensor_list){2, ps, NULL}, 0.5), HEED_OK);
-    EXPECT_VALUES(p->grad, 0, -0.5, 0.25);
-    EXPECT_VALUES(q->grad, 0, (double)NAN, 0.5);
 }
 END_TEST
 
@@ -98,9 +81,6 @@ START_TEST(nothing_is_clipped_while_an_error_is_pending)
     heed_tensor *p = with_gradient(3, 4, HEED_F32);
     heed_matmul(p, heed_ones(HEED_SHAPE(5), HEED_F64));
     ck_assert(isnan(heed_clip_grad_norm((heed_tensor_list){1, &p, NULL}, 1)));
-    heed_clip_grad_value((heed_tensor_list){1, &p, NULL}, 1);
-    ck_assert(isnan(heed_get_total_norm((const heed_tensor *[]){p}, 1, 2)));
-    ck_assert(isnan(heed_get_total_norm(NULL, 0, 2)));
     expect_error(HEED_ERR_SHAPE, "matmul");
     EXPECT_VALUES(p->grad, 0, 3, 4);
 }
@@ -109,11 +89,9 @@ END_TEST
 START_TEST(without_memory_nothing_is_clipped)
 {
     heed_tensor *p = with_gradient(3, 4, HEED_F32);
-    for (int i = 0; i < 2; i++) {
-        heed_fail_allocation(i);
-        ck_assert(isnan(heed_clip_grad_norm((heed_tensor_list){1, &p, NULL}, 1)));
-        expect_error(HEED_ERR_MEMORY, "");
-    }
+    heed_fail_allocation(0);
+    ck_assert(isnan(heed_clip_grad_norm((heed_tensor_list){1, &p, NULL}, 1)));
+    expect_error(HEED_ERR_MEMORY, "");
     EXPECT_VALUES(p->grad, 0, 3, 4);
 }
 END_TEST
@@ -125,7 +103,6 @@ void add_clip_cases(Suite *suite)
     tcase_add_test(clip, a_shared_gradient_is_clipped_for_each);
     tcase_add_test(clip, nothing_has_norm_0);
     tcase_add_test(clip, what_is_not_finite_spreads);
-    tcase_add_test(clip, each_element_is_clipped);
     tcase_add_test(clip, nothing_is_clipped_while_an_error_is_pending);
     tcase_add_test(clip, without_memory_nothing_is_clipped);
 }

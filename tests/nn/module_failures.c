@@ -117,7 +117,6 @@ START_TEST(initialisers_need_no_scope)
     heed_bernoulli_into(w, 0.5);
     heed_exponential_into(w, 1);
     heed_copy_into(w, m->bias == NULL ? NULL : heed_parameters(m).tensors[0]);
-    heed_scale_into(w, 2);
     heed_fill_into(w, 3);
     heed_module_to(m, HEED_F64);
     heed_normal_into(w, 0, 1);
@@ -344,8 +343,6 @@ END_TEST
 /* X(function in the message, call); `m` is an incomplete Gate. */
 #define FUNCTIONS                                                                                  \
     X(parameters, heed_parameters(m))                                                              \
-    X(decay_parameters, heed_decay_parameters(m))                                                  \
-    X(no_decay_parameters, heed_no_decay_parameters(m))                                            \
     X(state_dict, heed_state_dict(m))                                                              \
     X(state_dict, heed_state(m, "scale"))                                                          \
     X(set_parameter, heed_set_parameter(m, "scale", NULL, m->scale))                               \

@@ -85,7 +85,7 @@ START_TEST(test_adam_without_memory)
     static const double steps[] = {-0.1, -0.2, -0.1};
     heed_tensor *p = heed_set_requires_grad(heed_zeros(HEED_SCALAR, (heed_dtype)_i), true);
     heed_optimizer *adam = heed_adam_new((heed_tensor_list){1, &p, NULL}, 0.1);
-    adam->groups[0].betas[0] = adam->groups[0].betas[1] = 0;
+    adam->betas[0] = adam->betas[1] = 0;
     for (int t = 0; t < 3; t++) {
         heed_optimizer_zero_grad(adam);
         heed_backward(heed_mul_scalar(p, gradients[t]));
@@ -110,6 +110,110 @@ START_TEST(test_step_raises_the_version)
 }
 END_TEST
 
+/* As in torch, the buffer begins with the first gradient after momentum was switched on, even if a
+ * state dict has been listed before. */
+START_TEST(test_momentum_may_begin_later)
+{
+    heed_tensor *p = parameter(), *g = heed_ones_like(p);
+    heed_optimizer *sgd = heed_sgd_new((heed_tensor_list){1, &p, NULL}, 1);
+    step_with_gradient(sgd, g);
+    EXPECT_VALUES(p, 0, 0, -1.5, -0.75, 1);
+    sgd->momentum = 0.5;
+    heed_optimizer_state_dict(sgd);
+    step_with_gradient(sgd, g);
+    EXPECT_VALUES(p, 0, -1, -2.5, -1.75, 0);
+    step_with_gradient(sgd, g);
+    EXPECT_VALUES(p, 0, -2.5, -4, -3.25, -1.5);
+    EXPECT_VALUES(sgd->slots[0].state[0], 0, 1.5, 1.5, 1.5, 1.5);
+    heed_optimizer_free(sgd);
+}
+END_TEST
+
+/* Sizes around the edges of work items, empty, and enough for several threads: the same bits for
+ * any number of threads. */
+START_TEST(test_threads_change_no_bit)
+{
+    static const int64_t sizes[] = {1, 2047, 2048, 0, 2049, 70001, 5, 40000};
+    enum { COUNT = sizeof sizes / sizeof *sizes };
+    const int before = heed_get_num_threads();
+    heed_tensor *ps[COUNT], *first[COUNT];
+    for (int threads = 1; threads <= 3; threads++) {
+        heed_set_num_threads(threads);
+        heed_manual_seed(1);
+        for (int i = 0; i < COUNT; i++) {
+            const heed_shape shape = HEED_SHAPE(sizes[i]);
+            ps[i] = heed_set_requires_grad(heed_randn(shape, (heed_dtype)_i), true);
+            heed_set_grad(ps[i], heed_randn(shape, (heed_dtype)_i));
+        }
+        const heed_tensor_list list = {COUNT, ps, NULL};
+        heed_optimizer *adam = heed_adam_new(list, 0.1);
+        heed_optimizer *sgd = heed_sgd_new_with(list, 0.1, (heed_sgd_options){.momentum = 0.9});
+        for (int step = 0; step < 3; step++) {
+            heed_clip_grad_norm(list, 100.0 / (step + 1));
+            heed_optimizer_step(adam);
+            heed_optimizer_step(sgd);
+        }
+        expect_no_error();
+        heed_optimizer_free(adam);
+        heed_optimizer_free(sgd);
+        for (int i = 0; i < COUNT; i++) {
+            first[i] = threads == 1 ? ps[i] : first[i];
+            expect_same_bits(ps[i], first[i]);
+        }
+    }
+    heed_set_num_threads(before);
+}
+END_TEST
+
+/* Weight decay of 0.5 halves the matrix alone. */
+START_TEST(test_only_matrices_decay)
+{
+    heed_tensor *ps[] = {heed_ones(HEED_SHAPE(1, 2), HEED_F64), heed_ones(HEED_SHAPE(2), HEED_F64)};
+    for (int i = 0; i < 2; i++) {
+        heed_set_grad(heed_set_requires_grad(ps[i], true), heed_zeros_like(ps[i]));
+    }
+    heed_optimizer *adamw = heed_adamw_new_with((heed_tensor_list){2, ps, NULL}, 1, 0.5,
+                                                (heed_adam_options){.decay_matrices_only = true});
+    heed_optimizer_step(adamw);
+    EXPECT_VALUES(ps[0], 0, 0.5, 0.5);
+    EXPECT_VALUES(ps[1], 0, 1, 1);
+    heed_optimizer_free(adamw);
+}
+END_TEST
+
+/* A parameter that was cast after its first step no longer fits its state; nothing is updated. */
+START_TEST(test_cast_parameters_are_refused)
+{
+    heed_tensor *ps[] = {parameter(), parameter()};
+    heed_optimizer *adam = heed_adam_new((heed_tensor_list){2, ps, NULL}, 0.1);
+    for (int step = 0; step < 2; step++) {
+        for (int i = 0; i < 2; i++) {
+            heed_set_grad(ps[i], heed_ones_like(ps[i]));
+        }
+        ck_assert_int_eq(heed_optimizer_step(adam), step == 0 ? HEED_OK : HEED_ERR_SHAPE);
+        heed_set_data(ps[1], heed_to(heed_detach(ps[1]), HEED_F32));
+    }
+    expect_error(HEED_ERR_SHAPE, "optimizer_step: parameter 1, now f32 (4), must be contiguous");
+    EXPECT_VALUES(ps[0], 1e-7, 0.9, -0.6, 0.15, 1.9);
+    heed_optimizer_free(adam);
+}
+END_TEST
+
+/* The schedule at its ends; huge counts do not overflow. */
+START_TEST(test_rates_stay_at_the_end)
+{
+    const int64_t last = INT64_MAX;
+    ck_assert_double_eq(heed_warmup_cosine_lr(last, 0.5, 0, 1, 0.125), 0.125);
+    ck_assert_double_eq(heed_warmup_cosine_lr(7, 0.5, last - 1, last, 0), 0.5 * 8 / 0x1p63);
+    ck_assert_double_eq(heed_warmup_cosine_lr(49, 3e-4, 10, 49, 3e-5), 3e-5);
+    ck_assert_double_eq(heed_warmup_cosine_lr(10, 3e-4, 10, 49, 3e-5), 3e-4);
+    ck_assert_double_eq(heed_warmup_cosine_lr(4, 1e308, 0, 4, -1e308), -1e308);
+    heed_fail(HEED_ERR_VALUE, "test: this");
+    ck_assert(isnan(heed_warmup_cosine_lr(0, 0.1, 1, 2, 1)));
+    expect_error(HEED_ERR_VALUE, "test: this");
+}
+END_TEST
+
 START_TEST(test_bad_options)
 {
     heed_tensor *p = parameter(), *constant = heed_ones(HEED_SHAPE(2), HEED_F32);
@@ -122,8 +226,6 @@ START_TEST(test_bad_options)
     expect_error(HEED_ERR_VALUE, "betas 1 and 0.9");
     ck_assert_ptr_null(heed_adamw_new_with(list, 1, 0.1, (heed_adam_options){.weight_decay = 0.1}));
     expect_error(HEED_ERR_VALUE, "weight_decay");
-    ck_assert_ptr_null(heed_sgd_new_with(list, 1, (heed_sgd_options){.nesterov = true}));
-    expect_error(HEED_ERR_VALUE, "nesterov");
     ck_assert_ptr_null(heed_sgd_new((heed_tensor_list){0, NULL, NULL}, 1));
     expect_error(HEED_ERR_VALUE, "no parameters");
     ck_assert_ptr_null(heed_adam_new((heed_tensor_list){1, &constant, NULL}, 1));
@@ -143,5 +245,10 @@ void add_optimizer_cases(Suite *suite)
     tcase_add_test(use, test_learning_rate_may_change);
     tcase_add_loop_test(use, test_adam_without_memory, HEED_F32, HEED_F64 + 1);
     tcase_add_test(use, test_step_raises_the_version);
+    tcase_add_test(use, test_momentum_may_begin_later);
+    tcase_add_loop_test(use, test_threads_change_no_bit, HEED_F32, HEED_F64 + 1);
+    tcase_add_test(use, test_only_matrices_decay);
+    tcase_add_test(use, test_cast_parameters_are_refused);
+    tcase_add_test(use, test_rates_stay_at_the_end);
     tcase_add_test(use, test_bad_options);
 }

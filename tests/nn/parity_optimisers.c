@@ -6,20 +6,6 @@
 
 #include "tests/ops/parity.h"
 
-/* ---- groups ---- */
-
-static heed_tensor_list part_of(heed_tensor_list list, int from, int to)
-{
-    return (heed_tensor_list){to - from, list.tensors + from, NULL};
-}
-
-static heed_optimizer *with_group(heed_optimizer *optimizer, heed_tensor_list parameters,
-                                  heed_param_group options)
-{
-    heed_add_param_group_with(optimizer, parameters, options);
-    return optimizer;
-}
-
 /* ---- the table ---- */
 
 #define OPTIMISER(name, form, constructor)                                                         \
@@ -161,7 +147,7 @@ static void check_optimiser(const struct row *row, const parity_case *c, heed_dt
     const int64_t place = c->count + (parity_case_part(c, "norm") != NULL);
     const int found = check_state(c, optimizer, place);
     const int learnt = c->count - 1; /* all parameters but the fourth */
-    const int each = !optimizer->is_sgd ? 3 : optimizer->groups[0].momentum != 0 ? 1 : 0;
+    const int each = !optimizer->is_sgd ? 3 : optimizer->momentum != 0 ? 1 : 0;
     ck_assert_int_eq(found, each * learnt);
     heed_optimizer_free(optimizer);
 }
@@ -223,7 +209,7 @@ END_TEST
 START_TEST(every_optimiser_has_a_row)
 {
     char line[200], name[20];
-    FILE *file = fopen("src/nn/optim/optimizer.h", "r");
+    FILE *file = fopen("src/nn/optimizer.h", "r");
     ck_assert_ptr_nonnull(file);
     int count = 0;
     while (fgets(line, sizeof line, file) != NULL) {

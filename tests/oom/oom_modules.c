@@ -187,7 +187,7 @@ typedef heed_optimizer *make_optimizer(void *model);
 
 static heed_optimizer *new_sgd(void *model)
 {
-    const heed_sgd_options options = {.momentum = 0.9, .nesterov = true};
+    const heed_sgd_options options = {.momentum = 0.9};
     return heed_sgd_new_with(heed_parameters(model), 0.1, options);
 }
 
@@ -198,11 +198,8 @@ static heed_optimizer *new_adam(void *model)
 
 static heed_optimizer *new_adamw(void *model)
 {
-    heed_optimizer *adamw = heed_adamw_new(heed_decay_parameters(model), 0.1, 0.2);
-    heed_param_group no_decay = heed_optimizer_defaults(adamw);
-    no_decay.weight_decay = 0;
-    heed_add_param_group_with(adamw, heed_no_decay_parameters(model), no_decay);
-    return adamw;
+    return heed_adamw_new_with(heed_parameters(model), 0.1, 0.2,
+                               (heed_adam_options){.decay_matrices_only = true});
 }
 
 static make_optimizer *const optimizers[] = {new_sgd, new_adam, new_adamw};
@@ -213,7 +210,6 @@ static void take_step(void *model, heed_optimizer *optimizer)
     heed_optimizer_zero_grad(optimizer);
     heed_backward(heed_sum(heed_square(heed_forward(model, input(HEED_SHAPE(2, 3))))));
     heed_clip_grad_norm(heed_parameters(model), 1);
-    heed_clip_grad_value(heed_parameters(model), 0.5);
     heed_optimizer_step(optimizer);
 }
 
@@ -230,10 +226,7 @@ static uint64_t run_optimizer(const void *context)
     uint64_t sum = hash_of_list(state, false, FNV_BASIS);
     heed_optimizer_load_state_dict(same, state);
     take_step(copy, same);
-    sum = hash_of(heed_flatten_grads(heed_parameters(copy)), sum);
-    heed_tensor *flat = heed_parameters_to_vector(heed_parameters(copy));
-    heed_vector_to_parameters(heed_detach(flat), heed_parameters(model));
-    sum = hash_of_list(heed_parameters(model), false, sum);
+    sum = hash_of_list(heed_parameters(copy), false, sum);
     heed_optimizer_free(optimizer);
     heed_optimizer_free(same);
     heed_module_free(model);
@@ -269,7 +262,7 @@ static uint64_t run_attention_check(const void *context)
                                                         .module = m,
                                                         .derivative = true,
                                                         .report = &report});
-    const uint64_t sum = hash_of(heed_parameters_to_vector(heed_parameters(m)), report.passed);
+    const uint64_t sum = hash_of_list(heed_parameters(m), false, report.passed);
     heed_module_free(m);
     return sum;
 }

@@ -110,12 +110,9 @@ END_TEST
 
 static heed_optimizer *make_optimizer(struct heed_gpt *m)
 {
-    heed_optimizer *adamw = heed_adamw_new_with(heed_decay_parameters(m), 1e-4, 0.1,
-                                                (heed_adam_options){.betas = {0.9, 0.99}});
-    heed_param_group no_decay = heed_optimizer_defaults(adamw);
-    no_decay.weight_decay = 0;
-    heed_add_param_group_with(adamw, heed_no_decay_parameters(m), no_decay);
-    return adamw;
+    return heed_adamw_new_with(
+        heed_parameters(m), 1e-4, 0.1,
+        (heed_adam_options){.betas = {0.9, 0.99}, .decay_matrices_only = true});
 }
 
 /* The pieces that begin there, or `later` characters on. */

@@ -45,39 +45,63 @@ static bool is_zero(heed_tensor *t)
     return heed_item(heed_amax(heed_abs(t))) == 0;
 }
 
+/* A parameter of ones, in a list. */
+static heed_tensor_list one_parameter(heed_tensor **p, heed_dtype dtype)
+{
+    *p = heed_set_requires_grad(heed_ones(HEED_SHAPE(40), dtype), true);
+    return (heed_tensor_list){1, p, NULL};
+}
+
+/* Sets all elements of Adam's moments. */
+static void set_moments(heed_optimizer *adam, double m, double v)
+{
+    heed_optimizer_state_dict(adam);
+    heed_fill_into(adam->slots[0].state[0], m);
+    heed_fill_into(adam->slots[0].state[1], v);
+}
+
+static void take_steps(heed_optimizer *optimizer, heed_tensor *gradient, int count)
+{
+    for (int i = 0; i < count; i++) {
+        ck_assert_int_eq(step_with_gradient(optimizer, gradient), HEED_OK);
+    }
+}
+
 START_TEST(test_momentum_decays_to_0)
 {
-    heed_tensor *p = heed_ones(HEED_SHAPE(40), floats[_i]), *g = heed_zeros_like(p);
-    heed_tensor *b = heed_ones_like(p);
-    const heed_sgd_step sgd = {.lr = 0.01, .momentum = 0.9};
-    for (int i = 0; i < 7000; i++) {
-        sgd_update(p, g, b, &sgd);
-    }
-    ck_assert(is_zero(b));
+    heed_tensor *p;
+    heed_optimizer *sgd =
+        heed_sgd_new_with(one_parameter(&p, floats[_i]), 0.01, (heed_sgd_options){.momentum = 0.9});
+    heed_tensor *g = heed_zeros_like(p);
+    take_steps(sgd, heed_ones_like(p), 1);
+    heed_fill_into(p, 1);
+    take_steps(sgd, g, 7000);
+    ck_assert(is_zero(sgd->slots[0].state[0]));
     met_subnormal();
-    sgd_update(p, g, b, &sgd);
+    take_steps(sgd, g, 1);
     ck_assert(!met_subnormal());
     ck_assert_double_eq_tol(heed_at(p, HEED_SHAPE(7)), 1 - 0.01 * 9, 1e-6); /* 0.9 + 0.81 + ... */
+    heed_optimizer_free(sgd);
 }
 END_TEST
 
-static heed_adam_step adam = {.lr = 0.01, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .t = 1};
+static const heed_adam_options adam_options = {.betas = {0.9, 0.99}};
 
 START_TEST(test_moments_decay_to_0)
 {
     const double least = floats[_i] == HEED_F32 ? (double)FLT_MIN : DBL_MIN;
-    heed_tensor *p = heed_ones(HEED_SHAPE(40), floats[_i]), *g = heed_zeros_like(p);
-    heed_tensor *m = heed_full(HEED_SHAPE(40), -1e8 * least, floats[_i]);
-    heed_tensor *v = heed_full(HEED_SHAPE(40), 8 * least, floats[_i]);
-    for (adam.t = 1; adam.t < 250; adam.t++) {
-        adam_update(p, g, m, v, &adam);
-    }
-    ck_assert(is_zero(m));
-    ck_assert(is_zero(v));
+    heed_tensor *p;
+    heed_optimizer *adam = heed_adam_new_with(one_parameter(&p, floats[_i]), 0.01, adam_options);
+    heed_tensor *g = heed_zeros_like(p);
+    set_moments(adam, -1e8 * least, 8 * least);
+    take_steps(adam, g, 249);
+    ck_assert(is_zero(adam->slots[0].state[0]));
+    ck_assert(is_zero(adam->slots[0].state[1]));
     met_subnormal();
-    adam_update(p, g, m, v, &adam);
+    take_steps(adam, g, 1);
     ck_assert(!met_subnormal());
     ck_assert(is_zero(heed_sub_scalar(p, 1)));
+    heed_optimizer_free(adam);
 }
 END_TEST
 
@@ -85,16 +109,15 @@ END_TEST
 START_TEST(test_squares_of_gradients_do_not_underflow)
 {
     const double size = floats[_i] == HEED_F32 ? 1e-20 : 1e-155;
-    heed_tensor *p = heed_ones(HEED_SHAPE(40), floats[_i]);
+    heed_tensor *p;
+    heed_optimizer *adam = heed_adam_new_with(one_parameter(&p, floats[_i]), 0.01, adam_options);
     heed_tensor *g = heed_full(HEED_SHAPE(40), size, floats[_i]);
-    heed_tensor *m = heed_zeros_like(p), *v = heed_zeros_like(p);
     met_subnormal();
-    for (adam.t = 1; adam.t < 100; adam.t++) {
-        adam_update(p, g, m, v, &adam);
-    }
+    take_steps(adam, g, 99);
     ck_assert(!met_subnormal());
-    ck_assert(is_zero(v));
-    ck_assert_double_eq_tol(heed_at(m, HEED_SHAPE(7)), size, 1e-3 * size);
+    ck_assert(is_zero(adam->slots[0].state[1]));
+    ck_assert_double_eq_tol(heed_at(adam->slots[0].state[0], HEED_SHAPE(7)), size, 1e-3 * size);
+    heed_optimizer_free(adam);
 }
 END_TEST
 
@@ -102,25 +125,28 @@ START_TEST(test_tiny_eps_keeps_subnormal_moments)
 {
     const double all[] = {0, 1e-30, 1e-12};
     for (int i = 0; i < 3; i++) {
-        heed_adam_step step = adam;
-        step.eps = all[i];
-        heed_tensor *p = heed_ones(HEED_SHAPE(40), HEED_F32), *g = heed_zeros_like(p);
-        heed_tensor *m = heed_full(HEED_SHAPE(40), 1e-40, HEED_F32);
-        heed_tensor *v = heed_full(HEED_SHAPE(40), 1e-40, HEED_F32);
-        adam_update(p, g, m, v, &step);
-        ck_assert_double_eq_tol(heed_at(m, HEED_SHAPE(7)), 0.9e-40, 1e-44);
-        ck_assert_double_eq_tol(heed_at(v, HEED_SHAPE(7)), 0.99e-40, 1e-44);
+        heed_tensor *p;
+        heed_optimizer *adam = heed_adam_new_with(one_parameter(&p, HEED_F32), 0.01, adam_options);
+        adam->eps = all[i];
+        set_moments(adam, 1e-40, 1e-40);
+        take_steps(adam, heed_zeros_like(p), 1);
+        ck_assert_double_eq_tol(heed_at(adam->slots[0].state[0], HEED_SHAPE(7)), 0.9e-40, 1e-44);
+        ck_assert_double_eq_tol(heed_at(adam->slots[0].state[1], HEED_SHAPE(7)), 0.99e-40, 1e-44);
+        heed_optimizer_free(adam);
     }
 }
 END_TEST
 
 START_TEST(test_nan_stays_in_state)
 {
-    heed_tensor *p = heed_ones(HEED_SHAPE(40), floats[_i]), *g = heed_zeros_like(p);
-    heed_tensor *m = heed_full_like(p, (double)NAN), *v = heed_full_like(p, (double)NAN);
-    adam_update(p, g, m, v, &adam);
-    ck_assert(heed_item_i64(heed_sum(heed_isnan(m))) == 40);
-    ck_assert(heed_item_i64(heed_sum(heed_isnan(v))) == 40);
+    heed_tensor *p;
+    heed_optimizer *adam = heed_adam_new_with(one_parameter(&p, floats[_i]), 0.01, adam_options);
+    set_moments(adam, (double)NAN, (double)NAN);
+    take_steps(adam, heed_zeros_like(p), 1);
+    for (int j = 0; j < 2; j++) {
+        ck_assert(heed_item_i64(heed_sum(heed_isnan(adam->slots[0].state[j]))) == 40);
+    }
+    heed_optimizer_free(adam);
 }
 END_TEST
 

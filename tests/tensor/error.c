@@ -85,22 +85,12 @@ static void expect_no_numbers(heed_tensor *x, heed_tensor *y)
 
 static void expect_no_effects(heed_tensor *x, heed_tensor *y)
 {
-    const heed_sgd_step sgd = {.lr = 1};
-    const heed_adam_step adam = {.lr = 1, .t = 1};
     heed_tensor *dx = x;
     float room[2] = {9, 9};
     const heed_status statuses[] = {
-        heed_backward(y),
-        heed_backward_retain(y),
-        heed_grad(y, &x, 1, &dx, false),
-        heed_copy_into(x, y),
-        heed_fill_into(x, 3),
-        heed_uniform_into(x, 5, 6),
-        heed_normal_into(x, 5, 1),
-        heed_copy_out(x, room, 2),
-        heed_print(x),
-        sgd_update(x, x, NULL, &sgd),
-        adam_update(x, x, x, x, &adam),
+        heed_backward(y),          heed_backward_retain(y),   heed_grad(y, &x, 1, &dx, false),
+        heed_copy_into(x, y),      heed_fill_into(x, 3),      heed_uniform_into(x, 5, 6),
+        heed_normal_into(x, 5, 1), heed_copy_out(x, room, 2), heed_print(x),
     };
     for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
         ck_assert_msg(statuses[i] == HEED_ERR_VALUE, "call %zu gave %d", i, (int)statuses[i]);

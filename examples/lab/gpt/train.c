@@ -30,9 +30,9 @@ double gpt_lr(const gpt_train_options *o, int64_t step)
     }
     switch (o->schedule) {
     case GPT_LINEAR:
-        return heed_linear_lr(after, o->lr, 1, o->min_lr / o->lr, rest);
+        return o->lr * (1 + (o->min_lr / o->lr - 1) * (double)after / (double)rest);
     case GPT_STEP:
-        return heed_step_lr(after, o->lr, (rest + 2) / 3, 0.1);
+        return o->lr * pow(0.1, (double)(after / ((rest + 2) / 3)));
     default:
         return o->lr;
     }
@@ -291,13 +291,9 @@ static void take_text(gpt_run *run)
 /* AdamW with weight decay for matrices. */
 static heed_optimizer *new_optimizer(struct heed_gpt *m, const gpt_train_options *o)
 {
-    heed_optimizer *adamw =
-        heed_adamw_new_with(heed_decay_parameters(m), o->lr, o->weight_decay,
-                            (heed_adam_options){.betas = {o->beta1, o->beta2}, .eps = 1e-8});
-    heed_param_group no_decay = heed_optimizer_defaults(adamw);
-    no_decay.weight_decay = 0;
-    heed_add_param_group_with(adamw, heed_no_decay_parameters(m), no_decay);
-    return adamw;
+    return heed_adamw_new_with(
+        heed_parameters(m), o->lr, o->weight_decay,
+        (heed_adam_options){.betas = {o->beta1, o->beta2}, .decay_matrices_only = true});
 }
 
 static void make_model(gpt_run *run)

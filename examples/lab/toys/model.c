@@ -51,7 +51,8 @@ static struct heed_embedding *embedding_new(const toys_settings *s, int64_t coun
 {
     struct heed_embedding *m = heed_embedding_new(count, s->width);
     if (m != NULL) {
-        heed_scale_into(m->weight, 1 / sqrt((double)s->width));
+        HEED_SCOPE_NO_GRAD(scope);
+        heed_copy_into(m->weight, heed_mul_scalar(m->weight, 1 / sqrt((double)s->width)));
     }
     return m;
 }

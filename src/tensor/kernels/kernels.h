@@ -86,13 +86,11 @@ typedef struct heed_matrix {
     int64_t row, col;
 } heed_matrix;
 
-/* Terms of an SGD step shared by all elements; the buffer b is used with momentum:
+/* Terms of an SGD step shared by all elements; without momentum, b is NULL:
  *
- *   d = g + decay p;  b = first ? d : momentum b + fresh d;  d = b, or d + momentum b with nesterov
- *   p = p - lr d */
+ *   b = momentum b + g + decay p;  p = p - lr b */
 typedef struct heed_sgd_terms {
-    double lr, decay, momentum, fresh;
-    bool first, nesterov;
+    double lr, decay, momentum;
 } heed_sgd_terms;
 
 /* Terms of an Adam step shared by all elements:

@@ -42,8 +42,6 @@ void KERNEL(sgd)(int64_t n, void *parameter, const void *gradient, void *momentu
     T *p = parameter, *buffer = momentum;
     const T *g = gradient;
     const T lr = (T)terms->lr, decay = (T)terms->decay, mu = (T)terms->momentum;
-    const bool first = terms->first, nesterov = terms->nesterov;
-    const T old = first ? 0 : mu, fresh = first ? 1 : (T)terms->fresh;
     if (buffer == NULL) {
         for (int64_t i = 0; i < n; i++) {
             p[i] -= lr * (g[i] + decay * p[i]);
@@ -51,11 +49,8 @@ void KERNEL(sgd)(int64_t n, void *parameter, const void *gradient, void *momentu
         return;
     }
     for (int64_t i = 0; i < n; i++) {
-        const T d = g[i] + decay * p[i];
-        /* a new buffer may contain NaN */
-        const T b = flush_below(LEAST_NORMAL, (first ? 0 : old * buffer[i]) + fresh * d);
-        buffer[i] = b;
-        p[i] -= lr * (nesterov ? d + mu * b : b);
+        buffer[i] = flush_below(LEAST_NORMAL, mu * buffer[i] + (g[i] + decay * p[i]));
+        p[i] -= lr * buffer[i];
     }
 }
 

@@ -7,7 +7,7 @@
 
 #include "../../nn/module_state.h"
 #include "../../nn/named_tensors.h"
-#include "../../nn/optim/optimizer_private.h"
+#include "../../nn/optimizer.h"
 #include "../../tensor/alloc.h"
 #include "../../tensor/create.h"
 #include "../../tensor/random/random.h"

@@ -13,7 +13,7 @@
 #ifndef HEED_TOOLS_CHECKPOINT_H
 #define HEED_TOOLS_CHECKPOINT_H
 
-#include "../../nn/optim/optimizer.h"
+#include "../../nn/optimizer.h"
 #include "safetensors.h"
 
 HEED_BEGIN_DECLS

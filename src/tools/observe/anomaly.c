@@ -15,7 +15,7 @@
 #include "../../autograd/ops/loss_options.h"
 #include "../../autograd/ops/reductions.h"
 #include "../../autograd/ops/view.h"
-#include "../../nn/optim/optimizer.h"
+#include "../../nn/optimizer.h"
 #include "../../tensor/handle.h"
 #include "../../tensor/read.h"
 #include "../../tensor/shape.h"
