@@ -347,7 +347,7 @@ $(BUILD)/page_logits: $(BUILD)/tests/page/logits.o $(PAGE_OF_GPT) $(COMMON_PARTS
 	$(LINK) $^ -o $@ $(LDLIBS_)
 
 # STANDALONE_WASM: without JavaScript of emscripten's.
-$(BUILD)/engine.wasm: $(call parts,page) $(PAGE_OF_GPT) $(filter-out %/setup.o,$(call parts,lab/next_token)) \
+$(BUILD)/engine.wasm: $(call parts,page) $(PAGE_OF_GPT) $(call parts,lab/next_token) \
         $(foreach f,vocabulary text flags console,$(BUILD)/examples/lab/common/$(f).o) $(LIBRARY)
 	$(call step,link $@)
 	$(LINK) $^ -sSTANDALONE_WASM --no-entry -sALLOW_MEMORY_GROWTH -o $@
@@ -637,7 +637,7 @@ $(BUILD)/core/%.map: $(BUILD)/examples/%.o $(LIBRARY)
 # ---- the pictures of README and docs/ ----
 
 .PHONY: pictures
-pictures: page $(addprefix $(BUILD)/,graph next_token gpt stories page_hash)
+pictures: page $(addprefix $(BUILD)/,graph gpt stories page_hash)
 	sh docs/pictures/make.sh $(BUILD)
 
 # PyTorch's numbers are long tables in few lines.

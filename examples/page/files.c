@@ -58,35 +58,16 @@ static void open_alone(const heed_safetensors *file, const char *path)
     set_alone(net);
 }
 
-static bool same_words(const vocabulary *a, const vocabulary *b)
-{
-    text_buffer of_a = vocabulary_list(a), of_b = vocabulary_list(b);
-    const bool same = !heed_error_pending() && strcmp(of_a.bytes, of_b.bytes) == 0;
-    text_free(&of_a);
-    text_free(&of_b);
-    return same;
-}
-
-static void check_model(const model_description *about)
-{
-    if (!heed_error_pending() &&
-        (about->task != TASK_TOY || about->sizes.context != CONTEXT ||
-         about->sizes.d_model != D_MODEL || !same_words(&about->vocabulary, &run.vocabulary))) {
-        heed_fail(HEED_ERR_VALUE,
-                  "the model in the file is not of the toy's sentences, with d_model %d and %d "
-                  "tokens",
-                  D_MODEL, CONTEXT);
-    }
-}
-
 /* The model of a file into the run. */
 static void open_model(const char *path)
 {
-    model_description about = model_describe_file(path);
-    check_model(&about);
-    vocabulary_free(&about.vocabulary);
+    const model_sizes sizes = model_sizes_in(path, &run.language);
+    if (!heed_error_pending() && sizes.d_model != D_MODEL) {
+        heed_fail(HEED_ERR_VALUE, "the model in the file is of d_model %lld, not %d",
+                  (long long)sizes.d_model, D_MODEL);
+    }
     if (!heed_error_pending()) {
-        run_load(path, about.sizes);
+        run_load(path, sizes);
     }
 }
 
@@ -149,12 +130,10 @@ EXPORT(page_state) const char *page_state(void)
         write_list(json, t->shape, t->ndim);
         fprintf(json, ",\"at\":%llu}", (unsigned long long)(uintptr_t)t->data);
     }
-    text_buffer words = vocabulary_list(&run.vocabulary);
     fprintf(
         json,
         "],\n\"metadata\":{\"format\":\"heed next_token 1\",\"task\":\"toy\",\"context\":\"%d\","
         "\"d_model\":\"%d\",\"heads\":\"%d\",\"vocabulary\":\"%s\"}}\n",
-        CONTEXT, D_MODEL, network_head_count(&run.now.net), words.bytes != NULL ? words.bytes : "");
-    text_free(&words);
+        CONTEXT, D_MODEL, network_head_count(&run.now.net), model_words(&run.language).text);
     return end_text(json);
 }

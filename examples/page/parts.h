@@ -53,8 +53,6 @@ typedef struct training {
 
 extern struct run {
     toy_language language;
-    vocabulary vocabulary;
-    pieces sentences; /* to train on */
     train_options options;
     uint64_t seed;
     unsigned breaks;

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "examples/lab/common/text.h"
 #include "examples/page/parts.h"
 
 enum { MOST_STEPS = 20000, BATCH = 32 };
@@ -96,7 +97,6 @@ static void free_training(training *t)
 void run_end(void)
 {
     free_training(&run.now);
-    vocabulary_free(&run.vocabulary);
     heed_release(run.block_mask);
     heed_release(run.training_mask);
     run = (struct run){.seed = 0};
@@ -130,8 +130,6 @@ bool page_start(double seed, int heads, double lr, int steps, unsigned breaks)
     forget_pass();
     run_end();
     toy_language_make(&run.language, (uint64_t)seed);
-    run.vocabulary = toy_vocabulary(&run.language);
-    run.sentences = toy_pieces(run.language.train, run.language.train_count);
     run.options = (train_options){steps, BATCH, breaks & BREAK_LR_100 ? 100 * lr : lr};
     run.seed = (uint64_t)seed;
     run.breaks = breaks;
@@ -189,7 +187,7 @@ static double take_step(void)
     HEED_SCOPE(step);
     heed_set_generator(&run.now.generator);
     run.now.adamw->lr = train_rate(&run.options, run.now.step);
-    heed_tensor *loss = run_loss(pieces_batch(&run.sentences, BATCH), run.training_mask);
+    heed_tensor *loss = run_loss(train_batch(&run.language, BATCH), run.training_mask);
     run.now.generator = heed_get_generator();
     if (!(run.breaks & BREAK_NO_ZERO_GRAD)) {
         heed_optimizer_zero_grad(run.now.adamw);

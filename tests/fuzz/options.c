@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "examples/lab/gpt/options.h"
-#include "examples/lab/next_token/setup.h"
 #include "tests/fuzz/common/fuzz.h"
 
 /* The first byte chooses the program; the arguments follow, one per line. */
@@ -14,10 +13,9 @@ const fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("2--load\na\n--text\nb\n--part\nvalidation\n--batch\n3"),
     FUZZ_SEED("3a.safetensors"),
     FUZZ_SEED("4--load\na\n--to\nb\n--layout=nanogpt"),
-    FUZZ_SEED("5--text\na\n--level=char\n--heads\n2\n--temperature=1.5\n--log\nx.csv\n--help"),
     {NULL, 0}};
 
-enum { MOST_ARGUMENTS = 50, NEXT_TOKEN = 5, PROGRAMS };
+enum { MOST_ARGUMENTS = 50, PROGRAMS = 5 };
 
 /* The options of any command of gpt. */
 typedef union gpt_options {
@@ -65,17 +63,6 @@ static void check_gpt(int program, int argc, char **argv)
     }
 }
 
-static void check_next_token(int argc, char **argv)
-{
-    options o = options_read(argc, argv);
-    if (heed_error_pending()) {
-        must_fail();
-    } else {
-        options_complete(&o, TASK_CHAR);
-        must(o.d_model >= 1 && o.heads >= 1 && o.heads <= 16 && o.lr > 0);
-    }
-}
-
 void fuzz_one(const uint8_t *data, size_t size)
 {
     char program[] = "program", *argv[MOST_ARGUMENTS + 1] = {program};
@@ -89,11 +76,6 @@ void fuzz_one(const uint8_t *data, size_t size)
             *at++ = '\0';
         }
     }
-    const int chosen = (data[0] + 256 * PROGRAMS - '0') % PROGRAMS;
-    if (chosen == NEXT_TOKEN) {
-        check_next_token(argc, argv);
-    } else {
-        check_gpt(chosen, argc, argv);
-    }
+    check_gpt((data[0] + 256 * PROGRAMS - '0') % PROGRAMS, argc, argv);
     free(text);
 }

@@ -34,15 +34,9 @@ smallest="--steps 2 --batch 2 --test-rows 2 --length 2 --width 4"
     starve - toys copy $smallest --seeds 3 --jobs 1 --csv "$scratch/runs" --force
 }
 
-small="--steps 2 --batch 2 --length 5"
-# shellcheck disable=SC2086
-{
-    starve - next_token $small --force --report "$scratch/toy.html"
-    starve "$scratch/model" next_token --text "$text" $small --d-model 16 --force --save "$scratch/model"
-    "$build/next_token" --text "$text" $small --d-model 16 --force --save "$scratch/model" > /dev/null 2>&1
-    starve "$scratch/logits" next_token --load "$scratch/model" --steps 0 --prompt The --length 3 \
-        --logits "$scratch/logits"
-}
+starve "$scratch/model" next_token --steps 1 --save "$scratch/model"
+"$build/next_token" --steps 1 --save "$scratch/model" > /dev/null 2>&1
+starve - next_token --load "$scratch/model" --steps 0 --prompt the
 
 tiny="--n-layer 1 --n-head 2 --n-embd 8 --context 8 --batch 2 --accumulate 2 --dropout 0.1 --eval-windows 3"
 # shellcheck disable=SC2086

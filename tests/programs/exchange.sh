@@ -1,14 +1,13 @@
 #!/bin/sh
-# Tests that files can be exchanged with PyTorch in both directions, and that training of next_token can
-# continue there (examples/pytorch). Needs Python with PyTorch, numpy and safetensors; not part of
-# `make test`, which uses stored files (fixtures/make_safetensors.py).
+# Tests that files can be exchanged with PyTorch in both directions. Needs Python with PyTorch, numpy and
+# safetensors; not part of `make test`, which uses stored files (fixtures/make_safetensors.py).
 #   tests/programs/exchange.sh [PYTHON]
 set -eu
 cd "$(dirname "$0")/../.."
 python=${1:-python3}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-make -s build/libheed.a build/next_token
+make -s build/libheed.a
 
 cat > "$scratch/write.c" << 'END'
 #include <heed.h>
@@ -100,85 +99,3 @@ END
 
 (cd "$scratch" && ./write && "$python" exchange.py && ./write back)
 echo "files go to PyTorch and come back"
-
-# ---- next_token continues in PyTorch ----
-
-token=build/next_token
-text=$scratch/text i=0
-while [ $i -lt 40 ]; do
-    printf 'The pizza came out of the oven, and it tasted good: 3.14 times, %d in all.\r\n' $i
-    printf '“Déjà vu?” asked the dragon_%d; it didn’t wait...\n' $i
-    i=$((i + 1))
-done > "$text"
-cat > "$scratch/sentences" << 'END'
-the pizza came out of the oven and it tasted good
-the dog stayed close to the garden and it wagged happily
-the dragon waited next to the castle and it breathed fire
-END
-cat > "$scratch/close.py" << 'END'
-import sys
-from safetensors.torch import load_file
-a, b = load_file(sys.argv[1]), load_file(sys.argv[2])
-difference = max((a[name] - b[name]).abs().max().item() for name in a)
-print(f"weights of {sys.argv[3]} differ by at most {difference:.1e}")
-sys.exit(difference > float(sys.argv[4]))
-END
-
-# quietly COMMAND...: prints its output only if it fails
-quietly() {
-    "$@" > "$scratch/out" 2>&1 || { cat "$scratch/out"; exit 1; }
-}
-
-# two_processes ARGUMENT...: as torchrun would start them; that of PyTorch 1.13 fails with Python 3.11
-port=$((20000 + $$ % 10000))
-two_processes() {
-    for rank in 1 0; do
-        MASTER_ADDR=127.0.0.1 MASTER_PORT=$port WORLD_SIZE=2 RANK=$rank OMP_NUM_THREADS=1 \
-            "$python" examples/pytorch/continue.py "$@" > "$scratch/rank$rank" 2>&1 &
-    done
-    wait $! || { cat "$scratch/rank0" "$scratch/rank1"; exit 1; } # rank 0, which saves
-    wait
-    port=$((port + 1))
-}
-
-# go_on FLAG ...: trains 30 steps in Heed, then 20 in PyTorch, in one process and in two; compares logits
-# before and after, and the weights with those after the same steps in Heed.
-go_on() {
-    echo "== next_token $*"
-    rm -f "$scratch"/heed.* "$scratch"/torch.* "$scratch/on.st" "$scratch/two.st" # next_token overwrites nothing
-    quietly $token "$@" --steps 30 --save "$scratch/heed.st" --prompt "$prompt" --logits "$scratch/heed.logits"
-    "$python" examples/pytorch/continue.py "$scratch/heed.st" --prompt "$prompt" --logits "$scratch/heed.logits" \
-        --text "$learnt" --save "$scratch/torch.st" | tee "$scratch/out"
-    awk '/^loss/ { found = 1; if (!($4 < $2)) exit 1 } END { exit !found }' "$scratch/out"
-    quietly $token --load "$scratch/torch.st" --steps 0 --prompt "$prompt" --logits "$scratch/torch.logits"
-    "$python" examples/pytorch/continue.py "$scratch/torch.st" --prompt "$prompt" --logits "$scratch/torch.logits"
-    two_processes "$scratch/heed.st" --text "$learnt" --save "$scratch/two.st"
-    "$python" "$scratch/close.py" "$scratch/torch.st" "$scratch/two.st" "one process and two" 1e-4
-    if [ "$learnt" = "$text" ]; then
-        quietly $token --load "$scratch/heed.st" --text "$text" --steps 20 --lr 5e-3 --batch 32 --save "$scratch/on.st"
-        "$python" "$scratch/close.py" "$scratch/torch.st" "$scratch/on.st" "PyTorch and Heed" 1e-4
-    fi
-}
-cat > "$scratch/drawn.py" << 'END'
-import sys
-import torch
-sys.path.insert(0, "examples/pytorch")
-import model as next_token
-loaded, about = next_token.load(sys.argv[1])
-torch.manual_seed(5)
-drawn = next_token.NextToken(len(next_token.vocabulary(about)), 24, 32, 4).state_dict()
-assert list(drawn) == list(loaded.state_dict()) and all(torch.allclose(drawn[k], v, 1e-6, 1e-6) for k, v in loaded.state_dict().items())
-END
-quietly $token --text "$text" --heads 4 --d-model 32 --context 24 --seed 5 --steps 0 --length 0 --save "$scratch/drawn.st"
-"$python" "$scratch/drawn.py" "$scratch/drawn.st"
-
-prompt="The pizza tasted good, it didn’t" learnt=$text
-for level in char word; do
-    for heads in 1 2 4; do
-        go_on --text "$text" --level $level --heads $heads --d-model 32 --context 24
-    done
-done
-prompt="the dragon was found near the castle and it" learnt=$scratch/sentences
-go_on --heads 1
-go_on --heads 2
-echo "next_token continues in PyTorch and comes back"

@@ -80,6 +80,10 @@ static const struct {
     {{"--greedy="}, "--greedy: takes no value"},
     {{"--length", "--greedy"}, "no value after --length"},
     {{"--share", "1"}, "unknown flag --share"},
+    {{"--length", "-1"}, "--length: '-1' is not a whole number from 0 to 1000000000"},
+    {{"--length", "9x"}, "--length: '9x'"},
+    {{"--length", "1e3"}, "written in digits"},
+    {{"--length", "99999999999999999999"}, "--length: '99999999999999999999'"},
 };
 
 START_TEST(test_rows)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "examples/lab/next_token/setup.h"
+#include "examples/lab/next_token/toy.h"
 #include "examples/page/engine.h"
 #include "examples/page/forward.h"
 #include "tests/oom/oom.h"
@@ -345,10 +345,10 @@ typedef struct losses {
     double of_step[200];
 } losses;
 
-static bool note(void *context, struct token_model *m, const train_state *state)
+static bool note(void *context, struct token_model *m, int64_t step, double loss)
 {
     (void)m;
-    ((losses *)context)->of_step[state->step - 1] = state->loss;
+    ((losses *)context)->of_step[step - 1] = loss;
     return true;
 }
 
@@ -362,10 +362,8 @@ static struct token_model *train_as_program(uint64_t seed, int heads, int steps,
     if (load != NULL) {
         model_load(load, m);
     }
-    const pieces learnt = toy_pieces(language.train, language.train_count);
-    const pieces held_out = toy_pieces(language.held_out, language.held_out_count);
     heed_set_flush_denormal(true); /* as main does */
-    train(m, &learnt, &held_out, &(train_options){steps, BATCH, 0.02}, note, found);
+    train(m, &language, &(train_options){steps, BATCH, 0.02}, note, found);
     expect_no_error();
     return m;
 }
@@ -841,11 +839,9 @@ START_TEST(models_continue)
     const int heads = some_heads[_i];
     losses found;
     struct token_model *m = train_as_program(0, heads, STEPS, NULL, &found);
-    vocabulary v = toy_vocabulary(&language);
-    model_save(in_folder("file"), m, TASK_TOY, &v);
+    model_save(in_folder("file"), m, &language);
     const hash saved = hash_of_model(m);
     heed_module_free(m);
-    vocabulary_free(&v);
 
     start(1, STEPS, 0);
     take_steps(3);
@@ -925,16 +921,15 @@ START_TEST(state_loads)
     take_steps(7);
     const hash before = now();
     save_state(page_state());
-    model_description about = model_describe_file(in_folder("file"));
+    toy_language_make(&language, 0);
+    const model_sizes sizes = model_sizes_in(in_folder("file"), &language);
     expect_no_error();
-    ck_assert_int_eq(about.task, TASK_TOY);
-    ck_assert_int_eq(about.sizes.heads, heads);
-    struct token_model *m = model_new(about.sizes);
+    ck_assert_int_eq(sizes.heads, heads);
+    struct token_model *m = model_new(sizes);
     model_load(in_folder("file"), m);
     expect_no_error();
     ck_assert_str_eq(hash_of_model(m).hex, before.hex);
     heed_module_free(m);
-    vocabulary_free(&about.vocabulary);
     start(1, 10, 0);
     page_open(in_folder("file"));
     expect_well();
@@ -1039,20 +1034,17 @@ START_TEST(hostile_files_change_nothing)
         names[count++] = t->name;
     }
     toy_language_make(&language, 0);
-    vocabulary v = toy_vocabulary(&language);
-    text_buffer words = vocabulary_list(&v);
+    const model_text words = model_words(&language);
     const heed_metadata about[] = {
         {"format", hostile[_i].format},
         {"task", "toy"},
         {"context", "11"},
         {"d_model", "32"},
         {"heads", hostile[_i].heads},
-        {"vocabulary", hostile[_i].vocabulary != NULL ? hostile[_i].vocabulary : words.bytes},
+        {"vocabulary", hostile[_i].vocabulary != NULL ? hostile[_i].vocabulary : words.text},
         {NULL, NULL}};
     heed_save_file((heed_tensor_list){count, tensors, names}, in_folder("file"),
                    hostile[_i].format != NULL ? about : NULL);
-    text_free(&words);
-    vocabulary_free(&v);
     expect_no_error();
 
     ck_assert(page_open(in_folder("file")) == NULL);

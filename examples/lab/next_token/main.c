@@ -1,271 +1,223 @@
-/* Trains a next-token model, on the toy language or on your own text, and shows what it has
- * learned. `make demo` runs it on the toy language: predicting the word after *it* requires
- * attending to the noun that *it* refers to. setup.c reads the options and the data, train.c
- * trains.
+/* Trains a model with one self-attention layer on a toy language and shows what it has learned:
+ * predicting the word after *it* requires attending to the noun that *it* refers to. `make demo`
+ * runs it. model.c is the model, toy.c trains it.
  *
- *     build/next_token [--text FILE] [--FLAG VALUE] ...        build/next_token --help
+ *     build/next_token [--FLAG VALUE] ...        build/next_token --help
  */
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "examples/lab/common/console.h"
-#include "examples/lab/common/report.h"
-#include "examples/lab/next_token/setup.h"
-#include "examples/lab/next_token/write.h"
+#include "examples/lab/common/flags.h"
+#include "examples/lab/next_token/toy.h"
 
 static const char program[] = "next_token";
 
-/* ---- recorded values ---- */
+enum { BATCH = 32, D_MODEL = 32, MEASUREMENTS = 40 };
+
+/* ---- the command line ---- */
+
+/* clang-format off */
+#define OPTIONS(X)                                                                                 \
+    X(WHOLE,  steps,  "N",    0, 1e9,       (2000), "training steps")                              \
+    X(ABOVE,  lr,     "X",    0, 10,        (2e-2),                                                \
+      "peak learning rate; rises over the first tenth, falls over the last 3 tenths")              \
+    X(WHOLE,  heads,  "N",    1, 16,        (1),                                                   \
+      "1: SelfAttention; more: MultiHead; they divide 32")                                         \
+    X(WHOLE,  seed,   "N",    0, INT64_MAX, (0),                                                   \
+      "random seed; also selects which sentences are held out")                                    \
+    X(STRING, load,   "FILE", 0, 0,         (0),                                                   \
+      "start from a saved model; with --steps 0, do not train it")                                 \
+    X(STRING, save,   "FILE", 0, 0,         (0),                                                   \
+      "save the trained model to this file, as safetensors")                                       \
+    X(STRING, prompt, "TEXT", 0, 0,         (0),                                                   \
+      "words of the language for the model to continue")
+/* clang-format on */
+
+typedef struct options {
+    FLAG_FIELDS(OPTIONS);
+} options;
+
+#define ROW(kind, field, ...) FLAG_ROW(options, kind, field, __VA_ARGS__)
+static const flag_row rows[] = {OPTIONS(ROW)};
+static const flag_table table = {rows, sizeof rows / sizeof *rows, NULL, NULL};
+
+static const char introduction[] =
+    "usage: next_token [--FLAG VALUE | --FLAG=VALUE] ...\n"
+    "\n"
+    "Trains a model with one self-attention layer on a toy language, with sentences such as \"the\n"
+    "pizza came out of the oven and it tasted good\", and shows its attention before and after.\n"
+    "\n";
+
+static const char conclusion[] =
+    "\n"
+    "Results go to stdout, progress to stderr. Ctrl-C finishes the current step and saves.\n"
+    "Exit status: 0 on success or Ctrl-C, 2 for invalid flags or files, 1 for other errors.\n"
+    "\n"
+    "  next_token --heads 2 --save toy.safetensors\n"
+    "  next_token --load toy.safetensors --steps 0 --prompt \"the dragon waited and it\"\n";
+
+/* ---- the setup ---- */
+
+typedef struct setup {
+    options options;
+    toy_language language;
+    struct token_model *model;
+    int64_t prompt[TOY_MOST_WORDS];
+    int64_t prompt_count;
+} setup;
+
+static void read_prompt(setup *s)
+{
+    const toy_language *language = &s->language;
+    const char *text = s->options.prompt;
+    for (size_t length; *(text += strspn(text, " ")) != '\0'; text += length) {
+        length = strcspn(text, " ");
+        int id = 0;
+        while (id < language->word_count && (strlen(language->words[id]) != length ||
+                                             strncmp(language->words[id], text, length) != 0)) {
+            id++;
+        }
+        if (id == language->word_count || s->prompt_count == TOY_MOST_WORDS) {
+            heed_fail(HEED_ERR_VALUE, "--prompt: '%.*s' is not among the model's %d words",
+                      length < 80 ? (int)length : 80, text, language->word_count);
+            return;
+        }
+        s->prompt[s->prompt_count++] = id;
+    }
+    if (s->prompt_count == 0) {
+        heed_fail(HEED_ERR_VALUE, "--prompt: empty; the model needs at least one word");
+    }
+}
+
+static void prepare(setup *s)
+{
+    const options *o = &s->options;
+    toy_language_make(&s->language, (uint64_t)o->seed);
+    model_sizes sizes = {s->language.word_count, TOY_LENGTH - 1, D_MODEL, (int)o->heads};
+    if (o->load != NULL) {
+        sizes = model_sizes_in(o->load, &s->language);
+    }
+    if (D_MODEL % o->heads != 0) {
+        heed_fail(HEED_ERR_VALUE, "--heads %lld: does not divide %d", (long long)o->heads, D_MODEL);
+    }
+    if (o->prompt != NULL && !heed_error_pending()) {
+        read_prompt(s);
+    }
+    if (heed_error_pending()) {
+        return;
+    }
+    heed_manual_seed((uint64_t)o->seed);
+    s->model = model_new(sizes);
+    if (o->load != NULL && !heed_error_pending()) {
+        model_load(o->load, s->model);
+    }
+}
+
+/* ---- training ---- */
 
 typedef struct watcher {
     const setup *setup;
-    const toy_language *language;
-    heed_watch *watch; /* NULL: no training */
-    report *report;    /* or NULL */
-    double lowest_held_out;
-    int64_t lowest_step;
+    heed_watch *watch;
 } watcher;
 
-static heed_watch *begin_watch(const setup *s)
+/* The held-out sentences are scored about MEASUREMENTS times, and after the last step. */
+static bool watch(void *context, struct token_model *m, int64_t step, double loss)
 {
-    /* The toy's held-out sentences are also scored, which says more than their loss. */
-    static const char *const of_toy[] = {"loss", "accuracy", "attention", NULL};
-    const options *o = &s->options;
-    heed_watch *w = heed_watch_new(
-        (heed_watch_options){.steps = o->steps,
-                             .csv = o->log,
-                             .terminal = stderr,
-                             .every = o->log_every,
-                             .shown = s->task == TASK_TOY ? of_toy : NULL,
-                             .unit = "tokens",
-                             .per_step = (double)o->batch * (double)(s->training.length - 1)});
-    heed_watch_name(w, "loss");
-    heed_watch_name(w, "val_loss");
-    for (int i = 1; s->task == TASK_TOY && i <= 2; i++) {
-        heed_watch_name(w, of_toy[i]);
-    }
-    return w;
-}
-
-/* Prints the prompt, or else the start of the held-out part, and the model's continuation. */
-static void write_text(const setup *s, FILE *stream, int64_t most)
-{
-    const options *o = &s->options;
-    const write_options writing = {most, o->temperature,
-                                   s->task == TASK_TOY ? 0 /* <eos> */ : VOCABULARY_NONE};
-    token_list tokens = {.count = 0};
-    int64_t count = s->prompt.count;
-    const int64_t *start = count > 0 ? s->prompt.ids : setup_sample(s, INT64_MAX, &count);
-    for (int64_t i = 0; i < count; i++) {
-        token_list_add(&tokens, start[i]);
-    }
-    if (!heed_error_pending()) {
-        heed_manual_seed((uint64_t)o->seed); /* same text from trained and loaded models */
-        text_joint joint = write_start(stream, &s->vocabulary, &tokens, o->prompt);
-        write_on(stream, s->model, &s->vocabulary, &tokens, joint, writing);
-        fputc('\n', stream);
-    }
-    token_list_free(&tokens);
-}
-
-/* ---- the report ---- */
-
-/* The attention over the sample, (1, heads, T, T). */
-static heed_tensor *attention(void *context)
-{
-    const setup *s = context;
-    int64_t count = 0;
-    const int64_t *tokens = setup_sample(s, REPORT_TOKENS, &count);
-    return heed_unsqueeze(model_attention(s->model, tokens, count), 0);
-}
-
-static report *begin_report(const setup *s, heed_watch *w)
-{
-    const char *names[REPORT_TOKENS];
-    int64_t count = 0;
-    const int64_t *tokens = setup_sample(s, REPORT_TOKENS, &count);
-    if (s->options.report == NULL || heed_error_pending()) {
-        return NULL;
-    }
-    for (int64_t i = 0; i < count; i++) {
-        names[i] = vocabulary_token(&s->vocabulary, tokens[i]);
-    }
-    report *r = report_new((report_options){.path = s->options.report,
-                                            .program = program,
-                                            .model = s->model,
-                                            .watch = w,
-                                            .steps = s->options.steps,
-                                            .attention = attention,
-                                            .context = (void *)s,
-                                            .tokens = names,
-                                            .token_count = count});
-    report_flags(r, options_flags, &s->options);
-    return r;
-}
-
-/* Adds a sample; the random numbers of training are unaffected. */
-static void report_sample(const watcher *w, int64_t step)
-{
-    enum { MOST = 100 };
-    const int64_t length = w->setup->options.length;
-    const heed_generator before = heed_get_generator();
-    char *text = NULL;
-    size_t size = 0;
-    FILE *stream = w->report != NULL ? open_memstream(&text, &size) : NULL;
-    if (stream != NULL) {
-        write_text(w->setup, stream, length < MOST ? length : MOST);
-        fclose(stream);
-        report_text(w->report, step, "sample", text, size);
-        free(text);
-    }
-    heed_set_generator(&before);
-}
-
-/* ---- while it trains ---- */
-
-static bool watch(void *context, struct token_model *m, const train_state *now)
-{
-    watcher *w = context;
-    heed_watch_value(w->watch, "loss", now->loss);
-    if (now->measured && !isnan(now->held_out)) {
-        heed_watch_value(w->watch, "val_loss", now->held_out);
-        if (now->held_out < w->lowest_held_out) {
-            w->lowest_held_out = now->held_out;
-            w->lowest_step = now->step;
-        }
-    }
-    if (now->measured && w->setup->task == TASK_TOY) {
-        const toy_score score = toy_evaluate(m, w->language->held_out, w->language->held_out_count);
+    const watcher *w = context;
+    const int64_t steps = w->setup->options.steps;
+    heed_watch_value(w->watch, "loss", loss);
+    if (step * MEASUREMENTS / steps != (step - 1) * MEASUREMENTS / steps) {
+        const toy_score score = toy_evaluate(m, &w->setup->language);
         heed_watch_value(w->watch, "accuracy", score.accuracy);
         heed_watch_value(w->watch, "attention", score.attention);
     }
     heed_watch_step(w->watch);
-    if (now->measured) {
-        report_sample(w, now->step);
-    }
-    report_step(w->report);
     return !interrupted();
 }
 
-static void learn(watcher *w)
+static void learn(const setup *s)
 {
-    const setup *s = w->setup;
-    const train_options how = {s->options.steps, s->options.batch, s->options.lr};
-    w->watch = begin_watch(s);
-    w->report = begin_report(s, w->watch);
-    w->lowest_held_out = HUGE_VAL;
-    train(s->model, &s->training, &s->held_out, &how, watch, w);
-    report_end(w->report, heed_error_pending() ? REPORT_FAILED
-                          : interrupted()      ? REPORT_INTERRUPTED
-                                               : REPORT_FINISHED);
-}
-
-/* Ends the progress display, so that messages can follow. */
-static void end_watch(watcher *w)
-{
-    const options *o = &w->setup->options;
-    const int64_t steps = heed_watch_steps(w->watch);
-    const bool overfits = w->setup->task != TASK_TOY &&
-                          heed_watch_last(w->watch, "loss") < w->lowest_held_out &&
-                          heed_watch_last(w->watch, "val_loss") > 1.02 * w->lowest_held_out;
-    heed_watch_free(w->watch);
-    if (overfits) {
-        fprintf(stderr,
-                "next_token: overfitting: the held-out loss was lowest, %.3f, after step %lld; "
-                "use fewer --steps or a longer text\n",
-                w->lowest_held_out, (long long)w->lowest_step);
+    static const char *const shown[] = {"loss", "accuracy", "attention", NULL};
+    const options *o = &s->options;
+    watcher w = {.setup = s,
+                 .watch = heed_watch_new(
+                     (heed_watch_options){.steps = o->steps,
+                                          .terminal = stderr,
+                                          .shown = shown,
+                                          .unit = "tokens",
+                                          .per_step = (double)BATCH * (TOY_LENGTH - 1)})};
+    for (int i = 0; i < 3; i++) {
+        heed_watch_name(w.watch, shown[i]);
     }
-    if (interrupted() && !heed_error_pending()) {
-        fprintf(stderr, "next_token: interrupted after step %lld of %lld%s%s\n", (long long)steps,
-                (long long)o->steps, o->save != NULL ? "; the model was saved to " : "",
-                o->save != NULL ? o->save : "");
-    }
+    train(s->model, &s->language, &(train_options){o->steps, BATCH, o->lr}, watch, &w);
+    heed_watch_free(w.watch);
 }
 
 /* ---- results ---- */
 
-static void show_before(const setup *s, const toy_language *language)
+static void show_sentence(const setup *s, const int64_t *tokens, int64_t count, const char *between)
 {
-    printf("%d training sentences, %d held out; %d words\n", language->train_count,
-           language->held_out_count, language->word_count);
-    toy_show_attention(stdout, s->model, language, &language->held_out[0],
-                       s->options.steps > 0 ? "Before training" : "Attention");
+    for (int64_t i = 0; i < count; i++) {
+        printf("%s%s", i > 0 ? " " : "", s->language.words[tokens[i]]);
+    }
+    printf("%s", between);
+    toy_write(stdout, s->model, &s->language, tokens, count, TOY_LENGTH);
     printf("\n");
 }
 
-static void show_after(const setup *s, const toy_language *language)
+static void show_after(const setup *s)
 {
+    const toy_language *language = &s->language;
     if (s->options.steps > 0) {
         toy_show_attention(stdout, s->model, language, &language->held_out[0], "After training");
     }
-    toy_show_writing(stdout, s->model, language, &s->vocabulary, s->options.temperature);
+    printf("\nWhat the model writes after *it*, in sentences that it has never seen:\n\n");
+    for (int i = 0; i < language->held_out_count; i += language->held_out_count / 6) {
+        show_sentence(s, language->held_out[i].token, TOY_AT_IT + 1, " ->");
+    }
+    printf("\n");
     if (s->options.prompt != NULL) {
-        printf("\n");
+        show_sentence(s, s->prompt, s->prompt_count, "");
+    } else {
+        printf("Next: examples/README.md explains this model in lessons; docs/gpt.md trains a GPT "
+               "on your own text.\n");
     }
 }
 
-/* Writes all files before showing any results. */
-static void write_files(const watcher *w)
+static void run(const setup *s)
 {
-    const setup *s = w->setup;
-    if (s->options.save != NULL) {
-        model_save(s->options.save, s->model, s->task, &s->vocabulary);
-    }
-    if (s->options.logits != NULL) {
-        int64_t count = 0;
-        const int64_t *tokens = setup_sample(s, INT64_MAX, &count);
-        model_save_logits(s->options.logits, s->model, tokens, count);
-    }
-}
-
-/* ---- the program ---- */
-
-static bool has_files(const options *o)
-{
-    return o->save != NULL || o->logits != NULL || o->report != NULL;
-}
-
-static heed_status run(const setup *s, const toy_language *language)
-{
-    watcher w = {.setup = s, .language = language};
-    const bool toy = s->task == TASK_TOY;
+    const options *o = &s->options;
+    const toy_language *language = &s->language;
     interrupt_catch();
-    if (has_files(&s->options)) {
-        signal(SIGPIPE, SIG_IGN); /* the files are written even without a reader */
+    if (o->save != NULL) {
+        signal(SIGPIPE, SIG_IGN); /* the model is saved even without a reader */
     }
-    if (toy) {
-        show_before(s, language);
+    printf("%d training sentences, %d held out; %d words\n", language->train_count,
+           language->held_out_count, language->word_count);
+    toy_show_attention(stdout, s->model, language, &language->held_out[0],
+                       o->steps > 0 ? "Before training" : "Attention");
+    printf("\n");
+    if (!console_flush() && o->save == NULL) {
+        return; /* the output is lost */
     }
-    if (!console_flush() && !has_files(&s->options)) {
-        return HEED_OK; /* the output is lost */
+    if (o->steps > 0) {
+        learn(s);
     }
-    if (s->options.steps > 0) {
-        learn(&w);
-    } else if (!toy && s->held_out.count > 0) {
-        fprintf(stderr, "held-out loss %.3f nats per token\n",
-                pieces_loss(s->model, &s->held_out, s->options.batch));
+    if (o->save != NULL && !heed_error_pending()) {
+        model_save(o->save, s->model, language);
     }
-    write_files(&w);
-    end_watch(&w);
     if (interrupted()) {
-        return heed_error_pending();
+        fprintf(stderr, "next_token: interrupted\n");
+    } else if (!heed_error_pending()) {
+        show_after(s);
     }
-    if (toy) {
-        show_after(s, language);
-    }
-    if (!toy || s->options.prompt != NULL) {
-        write_text(s, stdout, s->options.length);
-    }
-    return heed_error_pending();
 }
 
 int main(int argc, char **argv)
 {
-    static toy_language language; /* too large for the stack */
-    setup s = {.task = TASK_TOY};
+    static setup s; /* too large for the stack */
     console_begin(argv[0]);
     heed_set_flush_denormal(true); /* subnormal numbers are slow and do not affect training */
     if (*heed_isa() == '\0') {
@@ -274,24 +226,26 @@ int main(int argc, char **argv)
     if (console_version(argc, argv)) {
         return console_finish(program);
     }
-    const options o = options_read(argc, argv);
+    const bool help = flags_read(&table, &s.options, argc, argv);
     if (heed_error_pending()) {
         return console_misused(program, NULL);
     }
-    if (o.help) {
-        options_help(stdout);
+    if (help) {
+        console_put_help(stdout, program, introduction);
+        flags_help(&table, stdout);
+        console_put_help(stdout, program, conclusion);
         return console_finish(program);
     }
-    /* Errors before training come from the command line and the files that it names. */
-    const bool ready = setup_prepare(&s, &o, &language) == HEED_OK;
+    flags_complete(&table, &s.options, 0);
+    prepare(&s);
+    const bool ready = !heed_error_pending();
     if (ready) {
-        run(&s, &language);
+        run(&s);
     }
     const heed_status error = heed_error_pending();
-    setup_free(&s);
+    heed_module_free(s.model);
     if (error != HEED_OK) {
-        return console_complain(program, options_needs_less,
-                                ready || error == HEED_ERR_MEMORY ? 1 : 2);
+        return console_complain(program, NULL, ready || error == HEED_ERR_MEMORY ? 1 : 2);
     }
     return console_finish(program);
 }

@@ -1,7 +1,7 @@
-/* The next-token model: its layers, its attention, and its files. Training is in train.c, sampling
- * in write.c. */
+/* The next-token model: its layers, its attention, and its files. toy.c trains it. */
 #include "examples/lab/next_token/model.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,15 +60,6 @@ heed_tensor *model_loss(struct token_model *m, heed_tensor *rows)
 
 /* ---- inspecting a model ---- */
 
-heed_tensor *model_next(struct token_model *m, const int64_t *tokens, int64_t count)
-{
-    const int64_t seen = count < m->sizes.context ? count : m->sizes.context;
-    HEED_SCOPE_NO_GRAD(scope);
-    heed_tensor *encodings = encode(m, heed_from_i64(tokens + count - seen, HEED_SHAPE(seen)));
-    heed_tensor *last = heed_squeeze(heed_slice(encodings, 0, -1, INT64_MAX, 1), 0);
-    return heed_scope_keep(&scope, heed_linear_forward(m->fc_layer, last));
-}
-
 int model_head_count(const struct token_model *m)
 {
     return m->multi_head != NULL ? heed_module_list_count(m->multi_head->heads) : 1;
@@ -100,20 +91,27 @@ heed_tensor *model_attention(struct token_model *m, const int64_t *tokens, int64
     return heed_scope_keep(&scope, heed_cat(weights, heads, 0));
 }
 
-double model_step_bytes(model_sizes sizes, int64_t batch)
-{
-    const double tokens = (double)batch * (double)sizes.context;
-    const double width = (double)sizes.d_model; /* of all heads together, too */
-    const double of_token =
-        2 * (double)sizes.words + 8 * width + 2 * (double)sizes.context * sizes.heads;
-    const double parameters = 2 * (double)sizes.words * width + 4 * width * width;
-    return 4 * (tokens * of_token + 4 * parameters); /* with gradients and AdamW's two averages */
-}
-
 /* ---- files ---- */
 
 static const char format[] = "heed next_token 1";
-const char *const model_task_names[TASKS + 1] = {"toy", "char", "word", NULL};
+
+model_text model_words(const toy_language *language)
+{
+    model_text words = {""};
+    size_t length = 0;
+    for (int id = 0; id < language->word_count; id++) {
+        length += (size_t)snprintf(words.text + length, sizeof words.text - length, "%s%s",
+                                   id > 0 ? " " : "", language->words[id]);
+    }
+    return words;
+}
+
+/* True if the file's metadata has this value. */
+static bool says(const heed_safetensors *file, const char *key, const char *value)
+{
+    const char *text = heed_safetensors_metadata(file, key);
+    return text != NULL && strcmp(text, value) == 0;
+}
 
 /* A whole number from 1 to `most`; 0 if invalid. */
 static int64_t read_size(const heed_safetensors *file, const char *key, int64_t most)
@@ -124,43 +122,26 @@ static int64_t read_size(const heed_safetensors *file, const char *key, int64_t 
     return size >= 1 && size <= most && *end == '\0' ? size : 0;
 }
 
-static void read_metadata(model_description *about, const heed_safetensors *file, const char *path)
+model_sizes model_sizes_in(const char *path, const toy_language *language)
 {
-    const char *is = heed_safetensors_metadata(file, "format");
-    const char *task = heed_safetensors_metadata(file, "task");
-    const char *words = heed_safetensors_metadata(file, "vocabulary");
-    int i = 0;
-    while (i < TASKS && (task == NULL || strcmp(task, model_task_names[i]) != 0)) {
-        i++;
-    }
-    about->task = (model_task)i;
-    about->sizes = (model_sizes){.context = read_size(file, "context", 4096),
-                                 .d_model = read_size(file, "d_model", 4096),
-                                 .heads = (int)read_size(file, "heads", MODEL_MOST_HEADS)};
-    if (heed_error_pending()) {
-        return;
-    }
-    if (is == NULL || strcmp(is, format) != 0 || words == NULL || *words == '\0' || i == TASKS ||
-        about->sizes.context == 0 || about->sizes.d_model == 0 || about->sizes.heads == 0) {
-        heed_fail(HEED_ERR_VALUE, "--load: %s: not a model written by --save", path);
-    } else if (text_check("--load: the vocabulary", words, strlen(words))) {
-        about->vocabulary =
-            vocabulary_of_list(i == TASK_CHAR ? TEXT_CHAR : TEXT_WORD, i != TASK_TOY, words);
-        about->sizes.words = about->vocabulary.count;
-    }
-}
-
-model_description model_describe_file(const char *path)
-{
-    model_description about = {.task = TASK_TOY};
+    model_sizes sizes = {.words = language->word_count};
     heed_safetensors *file = heed_safetensors_open(path);
     if (file == NULL) {
         flags_blame("--load", HEED_ERR_VALUE);
-        return about;
+        return sizes;
     }
-    read_metadata(&about, file, path);
+    sizes.context = read_size(file, "context", 4096);
+    sizes.d_model = read_size(file, "d_model", 4096);
+    sizes.heads = (int)read_size(file, "heads", MODEL_MOST_HEADS);
+    if (!says(file, "format", format) || sizes.context == 0 || sizes.d_model == 0 ||
+        sizes.heads == 0) {
+        heed_fail(HEED_ERR_VALUE, "--load: %s: not a model written by --save", path);
+    } else if (sizes.context != TOY_LENGTH - 1 ||
+               !says(file, "vocabulary", model_words(language).text)) {
+        heed_fail(HEED_ERR_VALUE, "--load: %s: the model is not of the toy's sentences", path);
+    }
     heed_safetensors_close(file);
-    return about;
+    return sizes;
 }
 
 heed_status model_load(const char *path, struct token_model *m)
@@ -169,29 +150,17 @@ heed_status model_load(const char *path, struct token_model *m)
     return flags_blame("--load", HEED_ERR_VALUE);
 }
 
-heed_status model_save(const char *path, struct token_model *m, model_task task,
-                       const vocabulary *v)
+heed_status model_save(const char *path, struct token_model *m, const toy_language *language)
 {
     char context[24], d_model[24], heads[24];
-    text_buffer words = vocabulary_list(v);
+    const model_text words = model_words(language);
     snprintf(context, sizeof context, "%lld", (long long)m->sizes.context);
     snprintf(d_model, sizeof d_model, "%lld", (long long)m->sizes.d_model);
     snprintf(heads, sizeof heads, "%d", m->sizes.heads);
-    const heed_metadata about[] = {{"format", format},   {"task", model_task_names[task]},
+    const heed_metadata about[] = {{"format", format},   {"task", "toy"},
                                    {"context", context}, {"d_model", d_model},
-                                   {"heads", heads},     {"vocabulary", words.bytes},
+                                   {"heads", heads},     {"vocabulary", words.text},
                                    {NULL, NULL}};
     heed_save_state_dict(m, path, about);
-    text_free(&words);
     return flags_blame("--save", HEED_ERR_FILE);
-}
-
-heed_status model_save_logits(const char *path, struct token_model *m, const int64_t *tokens,
-                              int64_t count)
-{
-    HEED_SCOPE_NO_GRAD(scope);
-    heed_tensor *logits = model_forward(m, heed_from_i64(tokens, HEED_SHAPE(count)));
-    const char *name = "logits";
-    heed_save_file((heed_tensor_list){1, &logits, &name}, path, NULL);
-    return flags_blame("--logits", HEED_ERR_FILE);
 }

@@ -1,13 +1,12 @@
 /* The next-token model: embedding, position encoding, one masked self-attention layer, a residual
- * connection and a linear layer to the vocabulary; and its files. The toy task and texts share it.
- */
+ * connection and a linear layer to the vocabulary; and its files. */
 #ifndef HEED_NEXT_TOKEN_MODEL_H
 #define HEED_NEXT_TOKEN_MODEL_H
 
-#include "examples/lab/common/vocabulary.h"
+#include "examples/lab/next_token/toy_language.h"
 #include "heed.h"
 
-enum { MODEL_MOST_HEADS = 16 };
+enum { MODEL_MOST_HEADS = 16, MODEL_WORDS_SIZE = 1024 };
 
 typedef struct model_sizes {
     int64_t words;   /* in the vocabulary */
@@ -37,9 +36,6 @@ heed_tensor *model_forward(struct token_model *m, heed_tensor *tokens);
 heed_tensor *model_loss(struct token_model *m, heed_tensor *rows);
 heed_tensor *model_loss_of(heed_tensor *logits, heed_tensor *rows);
 
-/* model_next: the logits (words) after `count` tokens, of which the last ones fit the context. */
-heed_tensor *model_next(struct token_model *m, const int64_t *tokens, int64_t count);
-
 /* model_attention: attention weights (heads, T, T) over T tokens, at most the context. */
 heed_tensor *model_attention(struct token_model *m, const int64_t *tokens, int64_t count);
 
@@ -49,34 +45,19 @@ int model_head_count(const struct token_model *m);
 struct heed_self_attention *model_head(struct token_model *m, int head);
 void model_keep_weights(struct token_model *m, bool keep);
 
-/* model_step_bytes: the least memory that a training step needs. */
-double model_step_bytes(model_sizes sizes, int64_t batch);
+/* ---- files: safetensors with the sizes and the vocabulary as metadata ---- */
 
-/* ---- files: safetensors with task, sizes and vocabulary as metadata ---- */
+/* model_words: the words of the language, separated by blanks. */
+typedef struct model_text {
+    char text[MODEL_WORDS_SIZE];
+} model_text;
+model_text model_words(const toy_language *language);
 
-/* The data that a model is trained on. */
-typedef enum model_task { TASK_TOY, TASK_CHAR, TASK_WORD, TASKS } model_task;
-extern const char *const model_task_names[TASKS + 1]; /* NULL-terminated */
-
-/* Everything in a model except its parameters. */
-typedef struct model_description {
-    model_task task;
-    model_sizes sizes;
-    vocabulary vocabulary;
-} model_description;
-
-/* model_describe_file: describes the model in a file. model_load: loads its parameters into a model
- * of those sizes. HEED_ERR_VALUE: no such file, or not written by model_save. */
-model_description model_describe_file(const char *path);
+/* model_sizes_in: the sizes of the model in a file. model_load: loads its parameters into a model
+ * of those sizes. HEED_ERR_VALUE: no such file, not written by model_save, or of other words.
+ * model_save: replaces the file atomically. */
+model_sizes model_sizes_in(const char *path, const toy_language *language);
 heed_status model_load(const char *path, struct token_model *m);
-
-/* model_save: replaces the file atomically. */
-heed_status model_save(const char *path, struct token_model *m, model_task task,
-                       const vocabulary *v);
-
-/* model_save_logits: writes a safetensors file of `logits` (count, words), those after each of
- * `count` tokens, at most the context. */
-heed_status model_save_logits(const char *path, struct token_model *m, const int64_t *tokens,
-                              int64_t count);
+heed_status model_save(const char *path, struct token_model *m, const toy_language *language);
 
 #endif

@@ -1,134 +1,135 @@
-/* The score on the toy task and its heat maps, from the attention weights that the model keeps. */
+/* Training steps, the score on held-out sentences, heat maps and generation. */
 #include "examples/lab/next_token/toy.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "examples/lab/common/console.h"
-#include "examples/lab/next_token/write.h"
 
 enum { SEEN = TOY_LENGTH - 1 }; /* input tokens: a sentence without its last token */
 
-vocabulary toy_vocabulary(const toy_language *language)
+/* Fixed settings that work for 1, 2 and 4 heads. */
+static const double eps = 1e-4, weight_decay = 0.1;
+
+/* ---- training ---- */
+
+heed_tensor *train_batch(const toy_language *language, int64_t batch)
 {
-    text_buffer words = {.length = 0};
-    for (int id = 0; id < language->word_count; id++) {
-        text_append(&words, " ", id > 0);
-        text_append(&words, language->words[id], strlen(language->words[id]));
+    heed_tensor *which = heed_randint(0, language->train_count, HEED_SHAPE(batch), HEED_I64);
+    heed_tensor *rows = heed_empty(HEED_SHAPE(batch, TOY_LENGTH), HEED_I64);
+    for (int64_t i = 0; i < batch && !heed_error_pending(); i++) {
+        memcpy(heed_data_i64(rows) + i * TOY_LENGTH,
+               language->train[heed_const_data_i64(which)[i]].token, sizeof(toy_sentence));
     }
-    text_append(&words, "", 1);
-    vocabulary v = {.level = TEXT_WORD};
-    if (!heed_error_pending()) {
-        v = vocabulary_of_list(TEXT_WORD, false, words.bytes);
-    }
-    text_free(&words);
-    return v;
+    return rows;
 }
 
-pieces toy_pieces(const toy_sentence *sentences, int64_t count)
+heed_optimizer *train_optimizer(struct token_model *m, double lr)
 {
-    return (pieces){sentences->token, count, TOY_LENGTH, TOY_LENGTH};
+    return heed_adamw_new_with(heed_parameters(m), lr, weight_decay,
+                               (heed_adam_options){.eps = eps});
+}
+
+double train_rate(const train_options *options, int64_t step)
+{
+    const double up = (double)(step + 1) / (0.1 * (double)options->steps);
+    const double down = (double)(options->steps - step) / (0.3 * (double)options->steps);
+    return options->lr * fmin(1, fmin(up, down));
+}
+
+static double take_step(struct token_model *m, const toy_language *language, int64_t batch,
+                        heed_optimizer *adamw)
+{
+    HEED_SCOPE(step);
+    heed_tensor *loss = model_loss(m, train_batch(language, batch));
+    heed_optimizer_zero_grad(adamw);
+    heed_backward(loss);
+    heed_optimizer_step(adamw);
+    return heed_item(loss);
+}
+
+heed_status train(struct token_model *m, const toy_language *language, const train_options *options,
+                  train_watch *watch, void *context)
+{
+    heed_optimizer *adamw = train_optimizer(m, options->lr);
+    bool more = adamw != NULL;
+    for (int64_t step = 1; step <= options->steps && more; step++) {
+        adamw->lr = train_rate(options, step - 1);
+        const double loss = take_step(m, language, options->batch, adamw);
+        if (!isfinite(loss) && !heed_error_pending()) {
+            heed_fail(HEED_ERR_VALUE, "the loss is %f at step %lld; try a lower learning rate",
+                      loss, (long long)step);
+        }
+        more = !heed_error_pending() && (watch == NULL || watch(context, m, step, loss));
+    }
+    heed_optimizer_free(adamw);
+    return heed_error_pending();
 }
 
 /* ---- the score ---- */
 
-/* True if `word` is the likeliest after *it*. Logits are (B, T, words). */
-static bool is_foreseen(heed_tensor *logits, int64_t row, int64_t word)
+toy_score toy_evaluate(struct token_model *m, const toy_language *language)
 {
-    int64_t best = 0;
-    for (int64_t other = 1; other < heed_size(logits, -1); other++) {
-        if (heed_at(logits, HEED_INDEX(row, TOY_AT_IT, other)) >
-            heed_at(logits, HEED_INDEX(row, TOY_AT_IT, best))) {
-            best = other;
-        }
-    }
-    return best == word;
-}
-
-/* The attention of *it* on the subject in one sentence, maximised over heads. */
-static double best_attention(struct token_model *m, int64_t row)
-{
-    double best = 0;
-    for (int head = 0; head < model_head_count(m); head++) {
-        double percent = heed_at(model_head(m, head)->attention_percent,
-                                 HEED_INDEX(row, TOY_AT_IT, TOY_AT_SUBJECT));
-        best = percent > best ? percent : best;
-    }
-    return best;
-}
-
-toy_score toy_evaluate(struct token_model *m, const toy_sentence *sentences, int64_t count)
-{
-    double right = 0, attention = 0;
     HEED_SCOPE_NO_GRAD(scope);
-    heed_tensor *tokens = heed_from_i64(sentences->token, HEED_SHAPE(count, TOY_LENGTH));
+    heed_tensor *rows =
+        heed_from_i64(language->held_out->token, HEED_SHAPE(language->held_out_count, TOY_LENGTH));
     model_keep_weights(m, true);
-    heed_tensor *logits = model_forward(m, heed_slice(tokens, 1, 0, SEEN, 1));
+    heed_tensor *logits = model_forward(m, heed_slice(rows, 1, 0, SEEN, 1));
     model_keep_weights(m, false);
-    for (int64_t row = 0; row < count && !heed_error_pending(); row++) {
-        right += is_foreseen(logits, row, sentences[row].token[TOY_AT_IT + 1]);
-        attention += best_attention(m, row);
+    heed_tensor *guess = heed_argmax_dim(heed_select(logits, 1, TOY_AT_IT), -1, false);
+    heed_tensor *right = heed_eq(guess, heed_select(rows, 1, TOY_AT_IT + 1));
+    heed_tensor *best = NULL; /* of the heads, by sentence */
+    for (int head = 0; head < model_head_count(m); head++) {
+        heed_tensor *of_it = heed_select(model_head(m, head)->attention_percent, 1, TOY_AT_IT);
+        heed_tensor *percent = heed_select(of_it, 1, TOY_AT_SUBJECT);
+        best = best == NULL ? percent : heed_maximum(best, percent);
     }
-    return (toy_score){right / (double)count, attention / (double)count};
+    return (toy_score){.accuracy = heed_item(heed_sum(right)) / language->held_out_count,
+                       .attention = heed_item(heed_mean(best)),
+                       .loss = heed_item(model_loss_of(logits, rows))};
 }
 
 /* ---- output ---- */
-
-/* The head of weights (heads, T, T) whose *it* attends most to the subject. */
-static int64_t best_head(heed_tensor *weights)
-{
-    int64_t best = 0;
-    for (int64_t head = 1; head < heed_size(weights, 0); head++) {
-        if (heed_at(weights, HEED_INDEX(head, TOY_AT_IT, TOY_AT_SUBJECT)) >
-            heed_at(weights, HEED_INDEX(best, TOY_AT_IT, TOY_AT_SUBJECT))) {
-            best = head;
-        }
-    }
-    return best;
-}
 
 void toy_show_attention(FILE *stream, struct token_model *m, const toy_language *language,
                         const toy_sentence *sentence, const char *title)
 {
     const char *words[SEEN];
-    HEED_SCOPE(scope);
+    HEED_SCOPE_NO_GRAD(scope);
     for (int i = 0; i < SEEN; i++) {
         words[i] = language->words[sentence->token[i]];
     }
     heed_tensor *weights = model_attention(m, sentence->token, SEEN);
-    const int64_t heads = heed_size(weights, 0), best = best_head(weights);
+    heed_tensor *of_it = heed_select(heed_select(weights, 1, TOY_AT_IT), 1, TOY_AT_SUBJECT);
+    const int64_t heads = heed_size(weights, 0), best = heed_item_i64(heed_argmax(of_it));
     fprintf(stream, "\n%s", title);
     if (heads > 1) {
         fprintf(stream, ", head %lld of %lld", (long long)best + 1, (long long)heads);
     }
     fprintf(stream, " (rows attend to columns, in percent)\n\n");
-    heed_tensor *picture = heed_squeeze(heed_slice(weights, 0, best, best + 1, 1), 0);
-    heed_heat_map(stream, picture, words, words, HEED_COLOR_AUTO);
+    heed_heat_map(stream, heed_select(weights, 0, best), words, words, HEED_COLOR_AUTO);
     console_drawn();
 }
 
-/* Lets the model continue a sentence after *it*. */
-static void show_continuation(FILE *stream, struct token_model *m, const vocabulary *v,
-                              const toy_sentence *sentence, double temperature)
+void toy_write(FILE *stream, struct token_model *m, const toy_language *language,
+               const int64_t *tokens, int64_t count, int most)
 {
-    token_list tokens = {.count = 0};
-    for (int i = 0; i <= TOY_AT_IT; i++) {
-        token_list_add(&tokens, sentence->token[i]);
-    }
-    if (!heed_error_pending()) {
-        text_joint joint = write_start(stream, v, &tokens, NULL);
-        fprintf(stream, " ->");
-        write_on(stream, m, v, &tokens, joint,
-                 (write_options){TOY_LENGTH - tokens.count, temperature, 0 /* <eos> */});
-        fprintf(stream, "\n");
-    }
-    token_list_free(&tokens);
-}
-
-void toy_show_writing(FILE *stream, struct token_model *m, const toy_language *language,
-                      const vocabulary *v, double temperature)
-{
-    fprintf(stream, "\nWhat the model writes after *it*, in sentences that it has never seen:\n\n");
-    for (int i = 0; i < language->held_out_count; i += language->held_out_count / 6) {
-        show_continuation(stream, m, v, &language->held_out[i], temperature);
+    int64_t seen[SEEN]; /* the last tokens */
+    const int64_t skipped = count > SEEN ? count - SEEN : 0;
+    count -= skipped;
+    memcpy(seen, tokens + skipped, (size_t)count * sizeof *seen);
+    for (int i = 0; i < most && !heed_error_pending(); i++) {
+        HEED_SCOPE_NO_GRAD(scope);
+        heed_tensor *logits = model_forward(m, heed_from_i64(seen, HEED_SHAPE(count)));
+        const int64_t next = heed_item_i64(heed_argmax(heed_select(logits, 0, -1)));
+        if (heed_error_pending() || strcmp(language->words[next], "<eos>") == 0) {
+            break;
+        }
+        fprintf(stream, " %s", language->words[next]);
+        if (count == SEEN) {
+            memmove(seen, seen + 1, (SEEN - 1) * sizeof *seen);
+            count--;
+        }
+        seen[count++] = next;
     }
 }
