@@ -94,6 +94,9 @@
 /* ---- Optimisers ---- */
 #include "nn/optimizer.h" /* SGD, Adam, AdamW, gradient clipping, a learning rate schedule */
 
+/* ---- Checking attention ---- */
+#include "check/attention_check.h" /* is it attention? which mistake is it? */
+
 /* ==== Part 2: tools and models ==== */
 
 /* ---- Observing operations ---- */
@@ -101,9 +104,6 @@
 #include "tools/observe/trace.h"     /* prints operations and gradients as they are computed */
 #include "tools/observe/recording.h" /* keeps all results and gradients to inspect */
 #include "tools/observe/args_text.h" /* the arguments of an operation as text */
-
-/* ---- Checking ---- */
-#include "tools/check/attention_check.h" /* is it attention? which mistake is it? */
 
 /* ---- Files ---- */
 #include "tools/files/safetensors.h" /* named tensors */

@@ -31,8 +31,6 @@ One file, which needs torch alone. The same check for C is heed_attention_check;
 """
 import contextlib
 import math
-import shutil
-import sys
 import textwrap
 from dataclasses import dataclass, field
 import torch
@@ -88,10 +86,9 @@ class Report:
 
     def __str__(self):
         words = {"skipped": "-", "passed": "ok", "failed": "WRONG", "unknown": "?"}
-        columns = max(shutil.get_terminal_size((100, 0)).columns, 60)
 
         def wrapped(label, text):
-            return textwrap.fill(text, columns, initial_indent=f"  {label:18}", subsequent_indent=" " * 20,
+            return textwrap.fill(text, 80, initial_indent=f"  {label:18}", subsequent_indent=" " * 20,
                                  break_long_words=False, break_on_hyphens=False)
 
         lines = ["attention check", ""]
@@ -105,7 +102,6 @@ class Report:
 
     def picture(self):
         """The reach: a row for each query, a column for each key, wrong cells marked."""
-        shades = "░▒▓█" if (sys.stdout.encoding or "").lower().startswith("utf") else "-+*#"
         lines = ["", "  effect of token (column) on output (row):", ""]
         lines.append("      " + " ".join(str(j) for j in range(len(self.reach))))
         marks = ""
@@ -118,10 +114,10 @@ class Report:
                 elif not has:
                     row += " x" if should == "#" else " ."
                 else:
-                    row += " " + shades[sum(effect > least for least in (0.05, 0.2, 0.5))]
+                    row += " " + "-+*#"[sum(effect > least for least in (0.05, 0.2, 0.5))]
             lines.append(f"  {i:2} {row}")
             marks += row
-        lines += ["", f"  as expected: . no effect, {shades[0]} to {shades[3]} an effect"]
+        lines += ["", "  as expected: . no effect, - to # an effect"]
         if "!" in marks:
             lines.append("  wrong:       ! an effect that should not be")
         if "x" in marks:

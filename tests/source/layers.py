@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Checks the rooms of src/: models -> tools -> nn -> autograd -> tensor. `make layers` builds the library and runs it:
+"""Checks the rooms of src/: models -> tools -> check -> nn -> autograd -> tensor. `make layers` builds the library and runs it:
 layers.py BUILD
 
 Includes, by the paths that they resolve to:
   1. a file is in a room, and includes none of a room above
   2. kernels work on raw memory, never on a tensor: they include only each other and the files in FLAT
-  3. nn, tools and models include public headers (those in heed.h) of the rooms below, and those in INTERNAL
+  3. nn, check, tools and models include public headers (those in heed.h) of the rooms below, and those in INTERNAL
   4. public headers include only public headers
   5. no cycles between units; a unit is a .c and the .h of the same name
   6. an include is relative to its file, so that no -I path can redirect it
@@ -25,7 +25,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SRC = ROOT / "src"
 BUILD = ROOT / (sys.argv[1] if len(sys.argv) > 1 else "build")
-ROOMS = ["tensor", "autograd", "nn", "tools", "models"]
+ROOMS = ["tensor", "autograd", "nn", "check", "tools", "models"]
 FLAT = {"tensor/dtype.h", "tensor/parallel.h"}
 
 OPENER = "tools/files/file_io"
@@ -104,7 +104,7 @@ for file in files:
             problem("of a room above")
         if "/kernels/" in str(file) and "/kernels/" not in target and target not in FLAT:
             problem("kernels work on raw memory, never on a tensor")
-        if rank(target) < rank(file) and room(file) in ("nn", "tools", "models") and target not in public:
+        if rank(target) < rank(file) and room(file) in ("nn", "check", "tools", "models") and target not in public:
             used.add(target)
             if target not in INTERNAL:
                 problem("internal; public headers and the list INTERNAL of tests/source/layers.py may be used")

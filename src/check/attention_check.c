@@ -7,22 +7,20 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "../../autograd/grad.h"
-#include "../../autograd/ops/elementwise.h"
-#include "../../autograd/ops/index.h"
-#include "../../autograd/ops/reductions.h"
-#include "../../autograd/ops/slice.h"
-#include "../../autograd/ops/view.h"
-#include "../../nn/eval_mode.h"
-#include "../../nn/module_state.h"
-#include "../../nn/named_tensors.h"
-#include "../../tensor/alloc.h"
-#include "../../tensor/create.h"
-#include "../../tensor/random/random.h"
-#include "../../tensor/read.h"
-#include "../../tensor/scope.h"
-#include "../observe/anomaly.h"
-#include "../observe/tensor_set.h"
+#include "../autograd/grad.h"
+#include "../autograd/ops/elementwise.h"
+#include "../autograd/ops/index.h"
+#include "../autograd/ops/reductions.h"
+#include "../autograd/ops/slice.h"
+#include "../autograd/ops/view.h"
+#include "../nn/eval_mode.h"
+#include "../nn/module_state.h"
+#include "../nn/named_tensors.h"
+#include "../tensor/alloc.h"
+#include "../tensor/create.h"
+#include "../tensor/random/random.h"
+#include "../tensor/read.h"
+#include "../tensor/scope.h"
 #include "attention_mistakes.h"
 
 enum { T_MOST = HEED_CHECK_TOKENS };
@@ -153,31 +151,50 @@ static heed_tensor *leaf_of(heed_tensor *x)
     return heed_set_requires_grad(heed_clone(heed_detach(x)), true);
 }
 
-/* The tensors of y's graph, y first; empty for NULL. */
-static heed_tensor_set graph_of(heed_tensor *y)
+typedef struct graph {
+    heed_tensor **tensors;
+    int64_t count, capacity;
+} graph;
+
+static void list(graph *g, heed_tensor *t)
 {
-    heed_tensor_set seen = {0};
-    if (y != NULL) {
-        heed_tensor_set_add(&seen, y);
-    }
-    for (int64_t i = 0; i < seen.count; i++) {
-        for (int j = 0; j < seen.tensors[i]->input_count; j++) {
-            heed_tensor_set_add(&seen, seen.tensors[i]->inputs[j]);
+    for (int64_t i = 0; i < g->count; i++) {
+        if (g->tensors[i] == t) {
+            return;
         }
     }
-    return seen;
+    heed_tensor **tensors = heed_grow(g->tensors, g->count, &g->capacity, sizeof *tensors);
+    if (tensors != NULL) {
+        g->tensors = tensors;
+        tensors[g->count++] = t;
+    }
+}
+
+/* The tensors of y's graph, y first; empty for NULL. The caller frees the list. */
+static graph graph_of(heed_tensor *y)
+{
+    graph g = {0};
+    if (y != NULL) {
+        list(&g, y);
+    }
+    for (int64_t i = 0; i < g.count; i++) {
+        for (int j = 0; j < g.tensors[i]->input_count; j++) {
+            list(&g, g.tensors[i]->inputs[j]);
+        }
+    }
+    return g;
 }
 
 /* Does f cast to f32, for its softmax for example? Then its rounding is that of f32. */
 static bool computes_in_f32(const check *c)
 {
     HEED_SCOPE(scope);
-    heed_tensor_set graph = graph_of(call(c, leaf_of(c->x)));
+    const graph g = graph_of(call(c, leaf_of(c->x)));
     bool found = false;
-    for (int64_t i = 0; i < graph.count; i++) {
-        found = found || graph.tensors[i]->dtype == HEED_F32;
+    for (int64_t i = 0; i < g.count; i++) {
+        found = found || g.tensors[i]->dtype == HEED_F32;
     }
-    heed_tensor_set_free(&graph);
+    heed_free(g.tensors);
     return found;
 }
 
@@ -754,15 +771,15 @@ static void check_padding(check *c)
 static const heed_tensor *unregistered(heed_tensor *y, const heed_tensor *x,
                                        heed_tensor_list parameters)
 {
-    heed_tensor_set graph = graph_of(y);
+    const graph g = graph_of(y);
     const heed_tensor *found = NULL;
-    for (int64_t i = 0; i < graph.count && found == NULL; i++) {
-        const heed_tensor *t = graph.tensors[i];
+    for (int64_t i = 0; i < g.count && found == NULL; i++) {
+        const heed_tensor *t = g.tensors[i];
         if (t->op == NULL && t->requires_grad && t != x && !heed_is_listed(parameters, t)) {
             found = t;
         }
     }
-    heed_tensor_set_free(&graph);
+    heed_free(g.tensors);
     return found;
 }
 
@@ -1140,7 +1157,6 @@ heed_status heed_attention_check(heed_attention_function *f, void *context,
                                       : T_MOST;
     c.report.tokens = (int)c.tokens;
     const heed_generator generator = heed_get_generator();
-    const bool anomaly = heed_set_detect_anomaly(false); /* it would judge f for T = 1 */
     if (c.o.module != NULL) {
         borrow(&c, &lent);
     }
@@ -1153,7 +1169,6 @@ heed_status heed_attention_check(heed_attention_function *f, void *context,
     }
     give_back(&lent);
     heed_set_generator(&generator);
-    heed_set_detect_anomaly(anomaly);
     if (status != HEED_OK) {
         const bool ours = strncmp(message, "attention_check: ", 17) == 0;
         return heed_fail(status, "%s%s%s", ours ? "" : "attention_check: f failed: ", message,

@@ -9,18 +9,18 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../autograd/ops/elementwise.h"
-#include "../../autograd/ops/masking.h"
-#include "../../autograd/ops/matmul.h"
-#include "../../autograd/ops/reductions.h"
-#include "../../autograd/ops/slice.h"
-#include "../../autograd/ops/softmax.h"
-#include "../../autograd/ops/view.h"
-#include "../../nn/module_state.h"
-#include "../../nn/named_tensors.h"
-#include "../../tensor/create.h"
-#include "../../tensor/read.h"
-#include "../../tensor/scope.h"
+#include "../autograd/ops/elementwise.h"
+#include "../autograd/ops/masking.h"
+#include "../autograd/ops/matmul.h"
+#include "../autograd/ops/reductions.h"
+#include "../autograd/ops/slice.h"
+#include "../autograd/ops/softmax.h"
+#include "../autograd/ops/view.h"
+#include "../nn/module_state.h"
+#include "../nn/named_tensors.h"
+#include "../tensor/create.h"
+#include "../tensor/read.h"
+#include "../tensor/scope.h"
 
 /* ---- the parameters, by name ---- */
 

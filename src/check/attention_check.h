@@ -29,14 +29,13 @@
  * The formula is computed from parameters called W_q, W_k, W_v and W_o, or as in torch. If y
  * differs, known mistakes and pairs of them are tried, and those that reproduce y are named.
  *
- * Parameters, gradients, training flags and the generator are the same afterwards, to the bit.
- * Anomaly mode is off during the check. */
-#ifndef HEED_TOOLS_ATTENTION_CHECK_H
-#define HEED_TOOLS_ATTENTION_CHECK_H
+ * Parameters, gradients, training flags and the generator are the same afterwards, to the bit. */
+#ifndef HEED_CHECK_ATTENTION_CHECK_H
+#define HEED_CHECK_ATTENTION_CHECK_H
 
 #include <stdio.h>
 
-#include "../../tensor/tensor.h"
+#include "../tensor/tensor.h"
 
 HEED_BEGIN_DECLS
 

@@ -1,6 +1,5 @@
 /* Prints what heed_attention_check found: one line a check, the reach as a picture, the mistake. */
 
-#include "../plot/terminal.h"
 #include <string.h>
 
 #include "attention_check.h"
@@ -10,23 +9,20 @@ static const char *const names[HEED_ATTENTION_CHECKS] = {
     "length", "padding", "parameters", "cache",  "formula", "derivative"};
 
 /* Strength of an effect, in quarters of the largest. */
-static const char *shade(double effect, bool is_ascii)
+static char shade(double effect)
 {
-    static const char *const blocks[] = {"░", "▒", "▓", "█"}, *const letters[] = {"-", "+", "*",
-                                                                                  "#"};
-    const int level = effect > 0.5 ? 3 : effect > 0.2 ? 2 : effect > 0.05 ? 1 : 0;
-    return is_ascii ? letters[level] : blocks[level];
+    return effect > 0.5 ? '#' : effect > 0.2 ? '*' : effect > 0.05 ? '+' : '-';
 }
 
-enum { INDENT = 20, LEAST_COLUMNS = 60 };
+enum { INDENT = 20, COLUMNS = 80 };
 
-/* Words of a text, in lines of at most `columns`; those after the first begin after INDENT blanks.
- */
-static void print_words(FILE *stream, const char *text, int column, int columns)
+/* Words of a text that begins after INDENT blanks, in lines that do. */
+static void print_words(FILE *stream, const char *text)
 {
+    int column = INDENT;
     while (*text != '\0') {
         const int length = (int)strcspn(text, " ");
-        if (column > INDENT && column + 1 + length > columns) {
+        if (column > INDENT && column + 1 + length > COLUMNS) {
             fprintf(stream, "\n%*s", INDENT, "");
             column = INDENT;
         } else if (column > INDENT) {
@@ -43,7 +39,6 @@ static void print_words(FILE *stream, const char *text, int column, int columns)
 
 static void print_reach(FILE *stream, const heed_attention_report *r)
 {
-    const bool is_ascii = (heed_label_terminal() & HEED_LABEL_ASCII) != 0;
     bool leaks = false, dead = false;
     fprintf(stream, "\n  effect of token (column) on output (row):\n\n     ");
     for (int j = 0; j < r->tokens; j++) {
@@ -59,12 +54,11 @@ static void print_reach(FILE *stream, const heed_attention_report *r)
             const bool none = !has && r->expected[i][j] == '#';
             leaks = leaks || leak;
             dead = dead || none;
-            fprintf(stream, " %s", leak ? "!" : none ? "x" : has ? shade(effect, is_ascii) : ".");
+            fprintf(stream, " %c", leak ? '!' : none ? 'x' : has ? shade(effect) : '.');
         }
         fputc('\n', stream);
     }
-    fprintf(stream, "\n  as expected: . no effect, %s to %s an effect\n", shade(0, is_ascii),
-            shade(1, is_ascii));
+    fputs("\n  as expected: . no effect, - to # an effect\n", stream);
     fputs(leaks ? "  wrong:       ! an effect that should not be\n" : "", stream);
     fputs(dead ? "  wrong:       x no effect where one should be\n" : "", stream);
 }
@@ -75,22 +69,21 @@ void heed_attention_report_print(FILE *stream, const heed_attention_report *repo
                                            [HEED_VERDICT_PASSED] = "ok",
                                            [HEED_VERDICT_FAILED] = "WRONG",
                                            [HEED_VERDICT_UNKNOWN] = "?"};
-    int failed = 0, passed = 0, columns = heed_terminal_columns(stream, 100);
-    columns = columns < LEAST_COLUMNS ? LEAST_COLUMNS : columns;
+    int failed = 0, passed = 0;
     fputs("attention check\n\n", stream);
     for (int i = 0; i < HEED_ATTENTION_CHECKS; i++) {
         const heed_verdict verdict = report->checks[i].verdict;
         failed += verdict == HEED_VERDICT_FAILED;
         passed += verdict == HEED_VERDICT_PASSED;
         fprintf(stream, "  %-11s%-7s", names[i], verdicts[verdict]);
-        print_words(stream, report->checks[i].text, INDENT, columns);
+        print_words(stream, report->checks[i].text);
     }
     if (report->checks[HEED_CHECK_REACH].verdict != HEED_VERDICT_SKIPPED) {
         print_reach(stream, report);
     }
     if (report->mistake[0] != '\0') {
         fputs("\n  likely mistake    ", stream);
-        print_words(stream, report->mistake, INDENT, columns);
+        print_words(stream, report->mistake);
     }
     fprintf(stream, "\n%s: %d checks passed, %d failed\n", report->passed ? "passed" : "WRONG",
             passed, failed);

@@ -1,8 +1,8 @@
 /* Which known mistake gives the outputs of an attention (internal). */
-#ifndef HEED_TOOLS_ATTENTION_MISTAKES_H
-#define HEED_TOOLS_ATTENTION_MISTAKES_H
+#ifndef HEED_CHECK_ATTENTION_MISTAKES_H
+#define HEED_CHECK_ATTENTION_MISTAKES_H
 
-#include "../../tensor/tensor.h"
+#include "../tensor/tensor.h"
 
 typedef struct heed_attention_shape {
     int heads;
