@@ -132,8 +132,7 @@ $(OBJECTS): CFLAGS_ += $(PIC)
 
 # In examples/ each file is a program, and so is each folder with a main.c, there and in examples/lab; its other files
 # are its parts. lab/common is shared by the programs of the lab. The tests are linked with all parts.
-# toys_mpi needs MPI; only `make mpi` builds it. The page is built by `make page`, and tasks have a Makefile
-# of their own.
+# Only `make mpi` builds toys_mpi. The page is built by `make page`, and tasks have a Makefile of their own.
 FOLDERS      := $(patsubst examples/%/main.c,%,$(wildcard examples/*/main.c examples/lab/*/main.c))
 EXAMPLES     := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/*.c)) \
                 $(addprefix $(BUILD)/,$(notdir $(FOLDERS)))
@@ -612,7 +611,7 @@ $(TEST_OBJECTS) $(BUILD)/test_heed: | deps
 endif
 
 deps-dev:
-	@sh tests/install.sh check dev dist use report firefox page machines deb torch
+	@sh tests/install.sh check dev dist use report firefox page machines torch
 
 # ---- structure and style ----
 

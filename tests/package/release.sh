@@ -38,7 +38,7 @@ check [ "$(wc -c < "$release/attention.html")" -lt 1200000 ]
 cp "$release/SHA256SUMS" "$scratch/first"
 touch "$build/amalgamation/heed.c"
 rm "$build/heed-$version.tar.gz"
-make -s BUILD="$build" dist
+make -s BUILD="$build" dist > /dev/null
 sh package/release.sh "$build" "$version" > "$scratch/log"
 check cmp "$release/SHA256SUMS" "$scratch/first"
 
