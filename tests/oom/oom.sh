@@ -20,7 +20,7 @@ starve() {
 text=$scratch/text
 quiz=$scratch/quiz
 run=$scratch/run
-head -c 6000 CHANGELOG.md > "$text"
+head -c 6000 CONTRIBUTING.md > "$text"
 "$build/stories" --quiz 3 > "$quiz"
 
 starve - stories --bytes 2000

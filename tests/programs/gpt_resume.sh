@@ -8,7 +8,7 @@ gpt=$(cd "${1:-build}" && pwd)/gpt
 scratch=$(mktemp -d)
 pid=
 trap '[ -z "$pid" ] || kill -9 "$pid" 2> /dev/null || true; rm -rf "$scratch"' EXIT
-cp CHANGELOG.md "$scratch/text"
+cp CONTRIBUTING.md "$scratch/text"
 cd "$scratch"
 
 fail() {
