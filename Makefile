@@ -140,12 +140,12 @@ parts         = $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/main.c,$(wildcard exa
 COMMON_PARTS := $(call parts,lab/common)
 PART_OBJECTS := $(foreach f,$(FOLDERS),$(call parts,$(f))) $(COMMON_PARTS)
 # What the page takes from the program gpt: models in files.
-PAGE_OF_GPT  := $(patsubst %,$(BUILD)/examples/lab/gpt/%.o,checkpoint options tokenizer bpe)
+PAGE_OF_GPT  := $(patsubst %,$(BUILD)/examples/lab/gpt/%.o,model checkpoint options tokenizer bpe)
 PAGE_PARTS   := $(filter-out %/browser_file.o,$(call parts,page)) $(PAGE_OF_GPT)
 LESSONS      := $(filter $(BUILD)/lesson%,$(EXAMPLES))
 
 # The rooms of tests/ that contain suites, and what they share.
-TEST_ROOMS   := common tensor autograd ops misuse nn check tools models programs oom
+TEST_ROOMS   := common tensor autograd ops misuse nn check tools programs oom
 TEST_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*.c $(TEST_ROOMS:%=tests/%/*.c)))
 
 .PHONY: all lib demo lessons test test-isas deps deps-dev layers format check-format lint clean help
@@ -177,7 +177,7 @@ help:
 	@echo "make machines      build and test for musl, 32-bit x86, aarch64 and macOS (on Debian)"
 	@echo "make test-headers  compile a program with heed.h as C11, C17, C23 and C++17, with strict warnings"
 	@echo "make page          build attention.html, a web page that explains attention (make deps-page installs emcc, esbuild)"
-	@echo "make layers        check that includes and calls go one way only: models -> tools -> check -> nn -> autograd -> tensor"
+	@echo "make layers        check that includes and calls go one way only: tools -> check -> nn -> autograd -> tensor"
 	@echo "make size          how many lines, files and functions there are, beside their limits"
 	@echo "make core          the files of src/ that a small program takes from the library, and their lines"
 	@echo "make format        clang-format everything; check-format only checks"
@@ -392,7 +392,7 @@ test-programs: $(EXAMPLES)
 
 # Each instruction set runs with a different number of threads: no result may depend on that number. Files, pages, command
 # lines and failing allocations do not depend on the instruction set.
-ISA_SUITES := tensor/ autograd/ ops/ nn/ models/ anomaly trace recording toy char_gpt
+ISA_SUITES := tensor/ autograd/ ops/ nn/ gpt generate sample anomaly trace recording toy char_gpt
 test-isas: $(BUILD)/test_heed $(EXAMPLES)
 	@threads=0; for isa in $(ISAS); do \
 	    threads=$$((threads + 1)); \
@@ -555,14 +555,15 @@ check-differential: torch shared
 
 # The programs are named bench_...; bench/README.md describes what they measure and how.
 HEED_BENCH    := $(patsubst %.c,$(BUILD)/%.o,$(wildcard bench/heed/*.c)) $(BUILD)/bench/serve.o \
-                 $(call parts,lab/toys) $(COMMON_PARTS)
+                 $(call parts,lab/toys) $(COMMON_PARTS) $(BUILD)/examples/lab/gpt/model.o
 MACHINE_FLAGS  = -O3 -ffp-contract=fast $(foreach f,-march=$(MACHINE) -mprefer-vector-width=512,\
                      $(shell $(CC) $(f) -E -x c /dev/null > /dev/null 2>&1 && echo $(f)))
 
 $(BUILD)/bench_%: $(BUILD)/bench/%.o $(BUILD)/bench/serve.o $(LIBRARY)
 	$(call step,link $@)
-	$(LINK) $^ -o $@ $(LDLIBS_)
+	$(LINK) $(filter %.o,$^) $(LIBRARY) -o $@ $(LDLIBS_)
 
+$(BUILD)/bench_generate: $(addprefix $(BUILD)/examples/lab/gpt/,model.o generate.o)
 $(BUILD)/bench_heed: $(HEED_BENCH) $(LIBRARY)
 	$(call step,link $@)
 	$(LINK) $^ -o $@ $(LDLIBS_)

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "bench/serve.h"
-#include "heed.h"
+#include "examples/lab/gpt/generate.h"
 
 enum { MOST = 4096, CACHED = 31, PLAIN = 3, MOST_ROWS = 64, TEXT = 64, TEXTS = 9 };
 
@@ -16,56 +16,56 @@ static double smaller(double a, double b)
 }
 
 /* Fills the cache except for the last CACHED tokens, and times those. idx (rows, tokens). */
-static double with_cache(struct heed_gpt *m, heed_tensor *idx, int64_t context)
+static double with_cache(struct gpt *m, heed_tensor *idx, int64_t context)
 {
     double least = 1e9;
-    heed_gpt_cache *cache = heed_gpt_cache_new(m, heed_size(idx, 0));
+    gpt_cache *cache = gpt_cache_new(m, heed_size(idx, 0));
     const int64_t first = context - CACHED;
     for (int64_t at = 0; at < first; at += 256) {
         HEED_SCOPE(scope);
-        heed_gpt_forward_cached(m, heed_narrow(idx, 1, at, first - at < 256 ? first - at : 256),
-                                cache);
+        gpt_forward_cached(m, heed_narrow(idx, 1, at, first - at < 256 ? first - at : 256), cache,
+                           false);
     }
     for (int i = 0; i < CACHED; i++) {
         HEED_SCOPE(scope);
         const double start = seconds_now();
-        heed_gpt_forward_cached(m, heed_narrow(idx, 1, first + i, 1), cache);
+        gpt_forward_cached(m, heed_narrow(idx, 1, first + i, 1), cache, false);
         least = smaller(least, seconds_now() - start);
     }
-    heed_gpt_cache_free(cache);
+    gpt_cache_free(cache);
     return least;
 }
 
-static double without(struct heed_gpt *m, heed_tensor *idx, int64_t context)
+static double without(struct gpt *m, heed_tensor *idx, int64_t context)
 {
     double least = 1e9;
     for (int i = 0; i < PLAIN; i++) {
         HEED_SCOPE_NO_GRAD(scope);
         const double start = seconds_now();
-        heed_gpt_forward(m, heed_narrow(idx, 1, 0, context));
+        gpt_forward(m, heed_narrow(idx, 1, 0, context));
         least = smaller(least, seconds_now() - start);
     }
     return least;
 }
 
-static struct heed_gpt *model(int64_t block_size)
+static struct gpt *model(int64_t block_size)
 {
-    struct heed_gpt *m = heed_gpt_new((heed_gpt_config){
+    struct gpt *m = gpt_new((gpt_config){
         .vocab_size = 65, .block_size = block_size, .n_layer = 4, .n_head = 4, .n_embd = 128});
     heed_eval(m);
     return m;
 }
 
 /* Seconds per step, which adds a token to each row, for texts that fill the block. */
-static double generation(struct heed_gpt *m, int64_t rows, int64_t top_k)
+static double generation(struct gpt *m, int64_t rows, int64_t top_k)
 {
     HEED_SCOPE(scope);
     double least = 1e9;
     heed_tensor *start = heed_randint(0, 65, HEED_SHAPE(rows, 1), HEED_I64);
-    const heed_gpt_generate_options options = {.sample = {.top_k = top_k}};
+    const gpt_generation options = {.sampling = {.top_k = top_k}};
     for (int i = 0; i < TEXTS; i++) {
         const double began = seconds_now();
-        heed_gpt_generate_with(m, start, TEXT - 1, options);
+        gpt_generate(m, start, TEXT - 1, options);
         least = smaller(least, (seconds_now() - began) / (TEXT - 1));
     }
     return least;
@@ -74,7 +74,7 @@ static double generation(struct heed_gpt *m, int64_t rows, int64_t top_k)
 int main(void)
 {
     HEED_SCOPE(scope);
-    struct heed_gpt *m = model(MOST);
+    struct gpt *m = model(MOST);
     heed_tensor *idx = heed_randint(0, 65, HEED_SHAPE(1, MOST), HEED_I64);
     printf("%8s %14s %14s %8s\n", "context", "cached, us", "forward, us", "ratio");
     for (int64_t context = 64; context <= MOST; context *= 2) {

@@ -97,7 +97,7 @@
 /* ---- Checking attention ---- */
 #include "check/attention_check.h" /* is it attention? which mistake is it? */
 
-/* ==== Part 2: tools and models ==== */
+/* ==== Part 2: tools ==== */
 
 /* ---- Observing operations ---- */
 #include "tools/observe/anomaly.h"   /* finds NaN, infinity and frequent mistakes */
@@ -117,11 +117,6 @@
 #include "tools/plot/plot.h"      /* curves and attention as text, SVG and CSV */
 #include "tools/watch/watch.h"    /* values of a run: a progress bar, CSV, TensorBoard */
 #include "tools/plot/graph_dot.h" /* pictures of graphs, for Graphviz */
-
-/* ---- GPT ---- */
-#include "models/gpt/gpt.h"       /* GPT-2: forward, loss, cache, generation */
-#include "models/gpt/sample.h"    /* samples the next token from logits */
-#include "models/gpt/gpt_files.h" /* transformers' and nanoGPT's files */
 /* clang-format on */
 
 #endif

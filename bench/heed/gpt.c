@@ -5,42 +5,42 @@
 #include "bench/heed/tables.h"
 #include "bench/heed/training.h"
 
-static struct heed_gpt *model;
+static struct gpt *model;
 static heed_tensor *ids, *targets;
 
 /* ---- training ---- */
 
-static heed_tensor *gpt_loss(void)
+static heed_tensor *loss_of_gpt(void)
 {
-    return heed_gpt_loss(model, ids, targets);
+    return gpt_loss(model, ids, targets);
 }
 
-struct training gpt_training(heed_gpt_config config, int64_t batch)
+struct training gpt_training(gpt_config config, int64_t batch)
 {
     const heed_shape shape = HEED_SHAPE(batch, config.block_size);
-    model = heed_gpt_new(config);
+    model = gpt_new(config);
     ids = heed_randint(0, config.vocab_size, shape, HEED_I64);
     targets = heed_randint(0, config.vocab_size, shape, HEED_I64);
-    return (struct training){.loss = gpt_loss,
+    return (struct training){.loss = loss_of_gpt,
                              .optimizer = heed_adamw_new(heed_parameters(model), 1e-3, 0.01),
                              .modules = {model}};
 }
 
-heed_gpt_config gpt_config(const struct gpt_size *s)
+gpt_config gpt_config_of(const struct gpt_size *s)
 {
-    return (heed_gpt_config){.vocab_size = s->vocabulary,
-                             .block_size = s->context,
-                             .n_layer = s->layers,
-                             .n_head = s->heads,
-                             .n_embd = s->width,
-                             .activation = s->kind == UNTIED ? heed_gelu : NULL,
-                             .untied = s->kind == UNTIED};
+    return (gpt_config){.vocab_size = s->vocabulary,
+                        .block_size = s->context,
+                        .n_layer = s->layers,
+                        .n_head = s->heads,
+                        .n_embd = s->width,
+                        .activation = s->kind == UNTIED ? heed_gelu : NULL,
+                        .untied = s->kind == UNTIED};
 }
 
 static const char *prepare_gpt(const struct workload *w)
 {
     const struct gpt_size *s = &gpt_sizes[w->variant];
-    struct training t = gpt_training(gpt_config(s), s->batch);
+    struct training t = gpt_training(gpt_config_of(s), s->batch);
     if (s->kind == GPT_TRAIN) {
         heed_optimizer_free(t.optimizer);
         t.optimizer = heed_adamw_new_with(
@@ -54,19 +54,19 @@ static const char *prepare_gpt(const struct workload *w)
 /* ---- greedy generation of all tokens of a context ---- */
 
 enum { MOST_ROWS = 8 };
-static heed_gpt_cache *cache;
+static gpt_cache *cache;
 static int64_t rows;
 
 /* The logits of the next tokens, (rows, 1, V), from the last ones. */
 static heed_tensor *next_logits(const int64_t *last)
 {
-    return heed_gpt_forward_cached(model, heed_from_i64(last, HEED_SHAPE(rows, 1)), cache);
+    return gpt_forward_cached(model, heed_from_i64(last, HEED_SHAPE(rows, 1)), cache, true);
 }
 
 static void generate(void)
 {
     int64_t last[MOST_ROWS] = {0};
-    heed_gpt_cache_clear(cache);
+    cache->length = 0;
     for (int64_t i = 0; i < model->config.block_size; i++) {
         HEED_SCOPE_NO_GRAD(scope);
         heed_tensor *next = heed_argmax_dim(next_logits(last), -1, false);
@@ -83,24 +83,24 @@ static bool cached_differs(void)
         heed_randint(0, model->config.vocab_size, HEED_SHAPE(rows, length), HEED_I64);
     heed_tensor *cached = NULL;
     for (int64_t i = 0; i < length; i++) {
-        cached = heed_gpt_forward_cached(model, heed_narrow(text, 1, i, 1), cache);
+        cached = gpt_forward_cached(model, heed_narrow(text, 1, i, 1), cache, true);
     }
-    heed_tensor *plain = heed_narrow(heed_gpt_forward(model, text), 1, length - 1, 1);
+    heed_tensor *plain = heed_narrow(gpt_forward(model, text), 1, length - 1, 1);
     return !heed_allclose(cached, plain, 1e-4, 1e-5, false);
 }
 
 static const char *prepare_generate(const struct workload *w)
 {
     rows = w->size[0];
-    model = heed_gpt_new(gpt_config(&gpt_sizes[0]));
+    model = gpt_new(gpt_config_of(&gpt_sizes[0]));
     heed_eval(model);
-    cache = heed_gpt_cache_new(model, rows);
+    cache = gpt_cache_new(model, rows);
     return cached_differs() ? "the logits with and without the cache differ" : NULL;
 }
 
 static void end_generate(void)
 {
-    heed_gpt_cache_free(cache);
+    gpt_cache_free(cache);
     heed_module_free(model);
 }
 

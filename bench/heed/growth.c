@@ -48,7 +48,7 @@ static double least_step(void)
  * total. */
 static double time_step(int sweep, long size, int64_t *tokens)
 {
-    heed_gpt_config config = gpt_config(&gpt_sizes[0]);
+    gpt_config config = gpt_config_of(&gpt_sizes[0]);
     int64_t batch = gpt_sizes[0].batch;
     if (sweep == CONTEXT) {
         config.block_size = size;

@@ -22,7 +22,7 @@ static double memory_of_gpt(const struct workload *w)
 {
     (void)w;
     HEED_SCOPE(scope);
-    start_training(gpt_training(gpt_config(&gpt_sizes[0]), gpt_sizes[0].batch));
+    start_training(gpt_training(gpt_config_of(&gpt_sizes[0]), gpt_sizes[0].batch));
     for (int i = 0; i < 20; i++) {
         training_step();
     }

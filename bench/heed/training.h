@@ -4,6 +4,7 @@
 
 #include "bench/gpt_sizes.h"
 #include "bench/heed/workloads.h"
+#include "examples/lab/gpt/model.h"
 
 struct training {
     heed_tensor *(*loss)(void);
@@ -26,7 +27,7 @@ void end_training(void);
 
 void first_toy_step(void); /* creates W1 and trains it for one step */
 
-struct training gpt_training(heed_gpt_config config, int64_t batch); /* rows of block_size tokens */
-heed_gpt_config gpt_config(const struct gpt_size *s);
+struct training gpt_training(gpt_config config, int64_t batch); /* rows of block_size tokens */
+gpt_config gpt_config_of(const struct gpt_size *s);
 
 #endif

@@ -112,7 +112,7 @@ export class Engine {
   // ---- the map of a GPT (gpt_map.h) ----
 
   /** Opens the bytes of a file of gpt train: {level, vocab, context, layers, heads, width, parameters, steps,
-   * learned_positions, biases, tied, activation, tokens: the text of each}. */
+   * tokens: the text of each}. */
   gptOpen(bytes) { return this.call("gptOpen", bytes); }
   /** The forward over a text: {left_out, ids, parts: {name: {shape, values}}}. */
   gptRead(text) { return this.call("gptRead", text); }

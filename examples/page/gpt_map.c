@@ -71,7 +71,7 @@ static void add_stream(FILE *json, int n, heed_tensor *x)
 {
     add_part(json, name_of("stream.%d", n, NULL).text, x);
     add_norm(json, name_of("stream.%d", n, NULL).text, x);
-    struct heed_gpt *m = opened.model;
+    struct gpt *m = opened.model;
     heed_tensor *logits =
         heed_linear_forward(m->lm_head, heed_layer_norm_forward(m->transformer->ln_f, x));
     add_part(json, name_of("guess.%d", n, NULL).text, heed_argmax_dim(logits, -1, false));
@@ -160,7 +160,7 @@ static void write_bytes(FILE *json, int64_t id)
 static void write_forward(FILE *json, heed_tensor *tokens)
 {
     heed_recording *r = heed_recording_begin();
-    heed_gpt_forward(opened.model, tokens);
+    gpt_forward(opened.model, tokens);
     heed_recording_stop(r);
     heed_tensor *wte = add_part(json, "wte", result(r, "GPT.transformer.wte", "embedding", 0));
     add_norm(json, "wte", wte);
@@ -211,11 +211,6 @@ EXPORT(page_gpt_read) const char *page_gpt_read(const char *text, size_t length)
 
 /* ---- opening ---- */
 
-static const char *activation_name(heed_activation_function *f)
-{
-    return f == heed_gelu ? "gelu" : f == heed_relu ? "relu" : "gelu_tanh";
-}
-
 static int64_t count_parameters(void)
 {
     const heed_tensor_list parameters = heed_parameters(opened.model);
@@ -228,17 +223,15 @@ static int64_t count_parameters(void)
 
 static void describe(FILE *json)
 {
-    const heed_gpt_config *c = &opened.model->config;
+    const gpt_config *c = &opened.model->config;
     const tokenizer *t = &opened.record.tokenizer;
     fprintf(json,
             "{\"level\":\"%s\",\"vocab\":%lld,\"context\":%lld,\"layers\":%d,\"heads\":%d,"
-            "\"width\":%lld,\"parameters\":%lld,\"steps\":%lld,\"activation\":\"%s\","
-            "\"learned_positions\":%s,\"biases\":%s,\"tied\":%s,\"tokens\":[",
+            "\"width\":%lld,\"parameters\":%lld,\"steps\":%lld,"
+            "\"tokens\":[",
             token_level_name(t->level), (long long)c->vocab_size, (long long)c->block_size,
             c->n_layer, c->n_head, (long long)c->n_embd, (long long)count_parameters(),
-            (long long)opened.record.settings.steps, activation_name(c->activation),
-            c->sinusoidal ? "false" : "true", c->no_bias ? "false" : "true",
-            c->untied ? "false" : "true");
+            (long long)opened.record.settings.steps);
     for (int64_t id = 0; id < t->count; id++) {
         fputs(id > 0 ? "," : "", json);
         write_bytes(json, id);

@@ -9,11 +9,10 @@
 /* page_gpt_open: loads a file of gpt train; on error the model before stays.
  *
  *   {"level": "char", "vocab", "context", "layers", "heads", "width", "parameters", "steps",
- *    "learned_positions", "biases", "tied", "activation": "gelu_tanh",
  *    "tokens": [[byte, ...], ...]} */
 const char *page_gpt_open(const char *path);
 
-/* page_gpt_read: records heed_gpt_forward over the last tokens of a text, at most GPT_MAP_TOKENS or
+/* page_gpt_read: records gpt_forward over the last tokens of a text, at most GPT_MAP_TOKENS or
  * the model's context.
  *
  *   {"left_out": tokens before these, "ids": [...],

@@ -4,7 +4,7 @@
     build/gpt train --text FILE --log heed.csv
 
 The flags have the same meaning. From the same seed both programs begin with the same weights, draw the same
-batches and log the same losses, except for rounding. Read it alongside src/models/gpt/gpt.h and gpt.c: classes, names
+batches and log the same losses, except for rounding. Read it alongside examples/lab/gpt/model.h and model.c: classes, names
 and order are the same.
 """
 import argparse

@@ -151,21 +151,6 @@ SELF_ATTENTION = '''class SelfAttention(nn.Module):
             sims = sims.masked_fill(mask, float("-inf"))
         return torch.softmax(sims, self.col_dim) @ v'''
 
-GPT = '''def gpt(m, idx, layers, heads):
-    def linear(x, name):
-        return F.linear(x, m[name + ".weight"], m.get(name + ".bias"))
-    def norm(x, name):
-        return F.layer_norm(x, x.shape[-1:], m[name + ".weight"], m.get(name + ".bias"))
-    x = m["transformer.wte.weight"][idx] + m["transformer.wpe.weight"][:idx.shape[-1]]
-    for i in range(layers):
-        at = f"transformer.h.{i}."
-        qkv = linear(norm(x, at + "ln_1"), at + "attn.c_attn").chunk(3, -1)
-        q, k, v = (t.unflatten(-1, (heads, -1)).transpose(-3, -2) for t in qkv)
-        y = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(-3, -2).flatten(-2)
-        x = x + linear(y, at + "attn.c_proj")
-        x = x + linear(F.gelu(linear(norm(x, at + "ln_2"), at + "mlp.c_fc"), approximate="tanh"), at + "mlp.c_proj")
-    return linear(norm(x, "transformer.ln_f"), "lm_head")'''
-
 
 def modules(s, heed, py):
     heed.call("manual_seed", 7)
@@ -191,38 +176,25 @@ def modules(s, heed, py):
         m = heed.call("self_attention_new", e, 1, 2)
         py(SELF_ATTENTION)
         py(f"m = SelfAttention({e}, 1, 2)")
-    elif kind == "MultiheadAttention":
+    else:
         extra = s["bias_kv"]
         m = heed.call("multihead_attention_new_with", e, heads, {"no_bias": not bias, "batch_first": s["batch_first"],
                                                                 "add_bias_kv": extra, "add_zero_attn": s["zero_attn"]})
         py(f"m = nn.MultiheadAttention({e}, {heads}, bias={bias}, batch_first={s['batch_first']}, add_bias_kv={extra}, "
            f"add_zero_attn={s['zero_attn']})")
-    else:
-        m = heed.call("gpt_new", {"vocab_size": 11, "block_size": t, "n_layer": s["layers"], "n_head": heads, "n_embd": e,
-                                  "no_bias": not bias, "untied": s["norm_first"]})
-        py(GPT)
-        py("m = {}")
     if s["dtype"] == "f64":
         heed.call("module_to", m, "f64")
     held = heed.items(heed.call("state_dict", m))
-    if kind == "GPT":  # torch has no equivalent to draw its parameters; use Heed's
-        for name, p in held.items():
-            py.names["value"] = torch.from_numpy(heed.array(p))
-            py(f"m['{name}'] = value.requires_grad_()")
-        if not s["norm_first"]:
-            py("m['lm_head.weight'] = m['transformer.wte.weight']")
-        parameters = {name: f"m['{name}']" for name in held}
-    else:
-        if s["dtype"] == "f64":
-            py("m = m.double()")
-        py("m.train()")
-        names = py.array("[name for name, _ in m.named_parameters()]")
-        parameters = {name: f"dict(m.named_parameters())['{name}']" for name in names}
-        yield "names", sorted(held), sorted(parameters), 0
-        for name, expression in parameters.items():
-            yield name, heed.array(held[name]), py.array(expression), 0
-    if kind in ("GPT", "Embedding"):
-        x = both(heed, py, "x", s["random"].integers(0, 11 if kind == "GPT" else s["wide"] + 1, (n, t)))
+    if s["dtype"] == "f64":
+        py("m = m.double()")
+    py("m.train()")
+    names = py.array("[name for name, _ in m.named_parameters()]")
+    parameters = {name: f"dict(m.named_parameters())['{name}']" for name in names}
+    yield "names", sorted(held), sorted(parameters), 0
+    for name, expression in parameters.items():
+        yield name, heed.array(held[name]), py.array(expression), 0
+    if kind == "Embedding":
+        x = both(heed, py, "x", s["random"].integers(0, s["wide"] + 1, (n, t)))
     else:
         x = heed.call("set_requires_grad", both(heed, py, "x", normal(s, *x_shape)), True)
         py("x.requires_grad_()")
@@ -238,20 +210,17 @@ def modules(s, heed, py):
         py(f"y, w = m(x, x, x, attn_mask={py_mask}, key_padding_mask={py_padding}, "
            f"average_attn_weights={not s['norm_first']})")
         yield "weights", heed.array(weights), py.array("w"), ulp
-    elif kind == "GPT":
-        y = heed.call("gpt_forward", m, x)
-        py(f"y = gpt(m, x, {s['layers']}, {heads})")
     else:
         y = heed.call("forward", m, x)
         py("y = m(x)")
-    yield "y", heed.array(y), py.array("y"), ulp, 0.02  # the size of GPT's embeddings
+    yield "y", heed.array(y), py.array("y"), ulp
     weights = both(heed, py, "weights", normal(s, *heed.shape(y)))
     heed.call("backward", heed.call("sum", heed.call("mul", y, weights)))
     py("(y * weights).sum().backward()")
     largest = max(1, *(abs(py.array(f"{p}.grad")).max() for p in parameters.values()))
     for name, expression in parameters.items():
         yield f"gradient of {name}", heed.grad(held[name]), py.array(f"{expression}.grad"), 16 * ulp, largest
-    if kind not in ("GPT", "Embedding"):
+    if kind != "Embedding":
         yield "gradient of x", heed.grad(x), py.array("x.grad"), 16 * ulp, largest
     heed.call("module_free", m)
 
@@ -298,7 +267,7 @@ SETTINGS = {
     "generators": {"dtype": ["f32", "f64"], "seed": [1, 0, 42, 2**32 + 5, 2**63 - 1], "shape": SHAPES, "size": [1, 2, 9, 40],
                  "high": [2, 10, 2**27, 2**29, 2**33], "p": [0.5, 0.1, 0.9], "transposed": NO_YES, "replacement": NO_YES,
                  "draws": DRAWS},
-    "modules": {"module": ["Linear", "Embedding", "LayerNorm", "SelfAttention", "MultiheadAttention", "GPT"],
+    "modules": {"module": ["Linear", "Embedding", "LayerNorm", "SelfAttention", "MultiheadAttention"],
               "dtype": ["f32", "f64"], "heads": [1, 2, 3], "head_size": [1, 2, 4, 8, 16], "batch": [1, 2, 3],
               "tokens": [1, 2, 5, 17, 33], "wide": [1, 4, 16, 33], "layers": [1, 2], "no_bias": NO_YES, "causal": NO_YES,
               "padding": NO_YES, "batch_first": NO_YES, "bias_kv": NO_YES, "zero_attn": NO_YES, "norm_first": NO_YES,

@@ -7,15 +7,14 @@
 
 /* The first byte chooses the program; the arguments follow, one per line. */
 const fuzz_seed fuzz_seeds[] = {
-    FUZZ_SEED("0--text\na\n--steps=5\n--lr\n1e-3\n--level\nword\n--untied\n--vocab=9"),
+    FUZZ_SEED("0--text\na\n--steps=5\n--lr\n1e-3\n--level\nword\n--vocab=9"),
     FUZZ_SEED("0--n-embd\n6\n--n-head\n4\n--warmup\n10\n--min-lr=0.2\n--schedule\nstep"),
     FUZZ_SEED("1--load=a\n--prompt\n\n--temperature\n0.5\n--top-k=3\n--stats"),
     FUZZ_SEED("2--load\na\n--text\nb\n--part\nvalidation\n--batch\n3"),
     FUZZ_SEED("3a.safetensors"),
-    FUZZ_SEED("4--load\na\n--to\nb\n--layout=nanogpt"),
     {NULL, 0}};
 
-enum { MOST_ARGUMENTS = 50, PROGRAMS = 5 };
+enum { MOST_ARGUMENTS = 50, PROGRAMS = 4 };
 
 /* The options of any command of gpt. */
 typedef union gpt_options {
@@ -23,7 +22,6 @@ typedef union gpt_options {
     gpt_sample_options sample;
     gpt_eval_options eval;
     gpt_info_options info;
-    gpt_export_options export;
 } gpt_options;
 
 /* Sets each option of a fresh copy from its text; the copy's text must be the same. */
@@ -44,7 +42,7 @@ static void check_texts(const flag_table *table, const void *o)
 static void check_gpt(int program, int argc, char **argv)
 {
     static const flag_table *const tables[] = {&gpt_train_flags, &gpt_sample_flags, &gpt_eval_flags,
-                                               &gpt_info_flags, &gpt_export_flags};
+                                               &gpt_info_flags};
     const flag_table *table = tables[program];
     gpt_options o;
     memset(&o, 0, sizeof o);

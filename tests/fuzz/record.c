@@ -13,11 +13,11 @@ const fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("rsteps=9\tlr=0.5\tval_loss=1.5\tbest_loss=1e-300\tbest_step=3"),
     FUZZ_SEED("rn_layer=2\tn_embd=64"),
     FUZZ_SEED("rn_embd=65536\tn_layer=1000\tcontext=65536"),
-    FUZZ_SEED("rlevel=char\ttokenizer=abcd ,\tuntied=true"),
+    FUZZ_SEED("rlevel=char\ttokenizer=abcd ,"),
     FUZZ_SEED("rlevel=bpe\ttokenizer=97 98\n256 97\n\tvocab=258"),
     FUZZ_SEED("rlevel=word\ttokenizer=a cab\tvocab=3"),
     FUZZ_SEED("rtext_length=5\ttext_hash=0\tformat=heed gpt 2"),
-    FUZZ_SEED("rpositions=sinusoidal\tno_bias=true\tactivation=relu\tbatch=65536\taccumulate=1000"),
+    FUZZ_SEED("rbatch=65536\taccumulate=1000"),
     {NULL, 0}};
 
 enum { MOST = 64, LONGEST = 2000 };
@@ -40,12 +40,23 @@ static void put(heed_metadata *about, const char *key, const char *value)
     }
 }
 
-static heed_status save_changed(void *context, const heed_metadata *metadata)
+/* Saves the run, then again with the changed entries. */
+static void save_changed(const changes *c)
 {
-    const changes *c = context;
+    static const char *const others[] = {"format",    "text",      "text_length",
+                                         "text_hash", "tokenizer", "val_loss",
+                                         "best_loss", "best_step", "since_best"};
     heed_metadata about[MOST] = {{NULL, NULL}};
-    for (; metadata->key != NULL; metadata++) {
-        put(about, metadata->key, metadata->value);
+    HEED_SCOPE(scope);
+    must(gpt_record_save(&c->run->record, c->run->model, NULL, "--save", fuzz_path("whole")) ==
+         HEED_OK);
+    heed_safetensors *file = heed_safetensors_open(fuzz_path("whole"));
+    for (int i = 0; i < gpt_settings.count; i++) {
+        const char *name = gpt_settings.flags[i].name;
+        put(about, name, heed_safetensors_metadata(file, name));
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        put(about, others[i], heed_safetensors_metadata(file, others[i]));
     }
     for (char *at = c->entries, *next; at != NULL; at = next) {
         next = strchr(at, '\t');
@@ -58,8 +69,9 @@ static heed_status save_changed(void *context, const heed_metadata *metadata)
             put(about, at, value + 1);
         }
     }
-    return heed_save_checkpoint(c->run->model, c->with_optimizer ? c->run->optimizer : NULL,
-                                fuzz_path("in"), about);
+    heed_save_checkpoint(c->run->model, c->with_optimizer ? c->run->optimizer : NULL,
+                         fuzz_path("in"), about);
+    heed_safetensors_close(file);
 }
 
 static void prepare_run(gpt_run *run)
@@ -98,7 +110,7 @@ void fuzz_one(const uint8_t *data, size_t size)
     memcpy(entries, data + 1, size - 1);
     prepare_run(&run);
     changes c = {&run, data[0] != 'm', entries};
-    gpt_record_metadata(&run.record, save_changed, &c);
+    save_changed(&c);
     gpt_run_free(&run);
     if (heed_error_pending()) { /* the entries are not UTF-8 */
         must(must_fail() == HEED_ERR_VALUE);

@@ -36,8 +36,6 @@ static struct {
     struct heed_sequential *sequential;     /* a Linear(3, 4) */
     struct heed_cross_attention *cross;     /* d_model 4, kv_dim 5 */
     struct heed_feed_forward *feed;         /* d_model 4, d_ff 6 */
-    struct heed_gpt *gpt;                   /* vocabulary 5, block 4, 1 layer, 2 heads, width 4 */
-    heed_gpt_cache *cache;                  /* of `gpt`, 2 rows */
 } nn;
 
 static heed_tensor *leaf(heed_tensor *x)

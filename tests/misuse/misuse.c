@@ -142,9 +142,6 @@ static void make_modules(void)
     heed_sequential_append(nn.sequential, heed_linear_new(3, 4));
     nn.cross = heed_cross_attention_new_with(4, (heed_cross_attention_options){.kv_dim = 5});
     nn.feed = heed_feed_forward_new(4, 6);
-    nn.gpt = heed_gpt_new((heed_gpt_config){
-        .vocab_size = 5, .block_size = 4, .n_layer = 1, .n_head = 2, .n_embd = 4});
-    nn.cache = heed_gpt_cache_new(nn.gpt, 2);
     heed_parameters(nn.linear); /* the lists are allocated once, and kept */
     heed_state_dict(nn.linear);
     heed_state_dict(nn.attention);
@@ -162,8 +159,6 @@ static void free_modules(void)
     heed_module_free(nn.sequential);
     heed_module_free(nn.cross);
     heed_module_free(nn.feed);
-    heed_gpt_cache_free(nn.cache);
-    heed_module_free(nn.gpt);
 }
 
 START_TEST(is_refused_by_modules)

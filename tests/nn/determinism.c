@@ -1,6 +1,7 @@
 /* Training is bit-identical for any number of threads and wherever its tensors are allocated:
  * checkpoints after 50 steps are compared byte for byte. All sizes are odd, and large enough for
  * several threads; most of the work is in the kernels that tensor/grain.h names. */
+#include "examples/lab/gpt/model.h"
 #include "tests/common/files_util.h"
 
 enum { STEPS = HAS_TSAN ? 3 : 50, BATCH = 7 };
@@ -19,22 +20,21 @@ static heed_tensor *ids(int64_t below, heed_shape shape)
 
 enum { VOCAB = 37, CONTEXT = 41 };
 
-static heed_tensor *gpt_loss(void *module)
+static heed_tensor *loss_of_gpt(void *module)
 {
     heed_tensor *tokens = ids(VOCAB, HEED_SHAPE(BATCH, CONTEXT + 1));
-    return heed_gpt_loss(module, heed_narrow(tokens, 1, 0, CONTEXT),
-                         heed_narrow(tokens, 1, 1, CONTEXT));
+    return gpt_loss(module, heed_narrow(tokens, 1, 0, CONTEXT), heed_narrow(tokens, 1, 1, CONTEXT));
 }
 
 static model new_gpt(void)
 {
-    struct heed_gpt *m = heed_gpt_new((heed_gpt_config){.vocab_size = VOCAB,
-                                                        .block_size = CONTEXT,
-                                                        .n_layer = 1,
-                                                        .n_head = 5,
-                                                        .n_embd = 75,
-                                                        .dropout = 0.1});
-    return (model){m, gpt_loss};
+    struct gpt *m = gpt_new((gpt_config){.vocab_size = VOCAB,
+                                         .block_size = CONTEXT,
+                                         .n_layer = 1,
+                                         .n_head = 5,
+                                         .n_embd = 75,
+                                         .dropout = 0.1});
+    return (model){m, loss_of_gpt};
 }
 
 /* ---- an MLP ---- */

@@ -469,6 +469,53 @@ START_TEST(test_named_tensors_grow)
 }
 END_TEST
 
+/* ---- heed_set_parameter ---- */
+
+/* The old tensor is released, the lists are rebuilt, and the new one requires a gradient and
+ * outlives its scope. */
+START_TEST(set_parameter_sets)
+{
+    struct heed_linear *m = heed_linear_new(3, 2);
+    ck_assert_int_eq(heed_parameters(m).count, 2);
+    heed_tensor *old = heed_retain(m->weight);
+    const int64_t tensors = heed_live_tensors();
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_set_parameter(m, "weight", &m->weight, heed_ones(HEED_SHAPE(2, 3), HEED_F32));
+    heed_scope_end(&scope);
+    ck_assert_ptr_ne(m->weight, old);
+    heed_release(old);
+    ck_assert_int_eq(heed_live_tensors(), tensors);
+    ck_assert(m->weight->requires_grad);
+    ck_assert_ptr_eq(heed_parameters(m).tensors[0], m->weight);
+    ck_assert_ptr_eq(heed_state(m, "weight"), m->weight);
+    heed_fill_into(m->bias, 0);
+    EXPECT_VALUES(heed_linear_forward(m, heed_ones(HEED_SHAPE(3), HEED_F32)), 0, 3, 3);
+    heed_set_parameter(m, "weight", NULL, m->weight); /* itself, without a field */
+    EXPECT_VALUES(heed_linear_forward(m, heed_ones(HEED_SHAPE(3), HEED_F32)), 0, 3, 3);
+    heed_module_free(m);
+}
+END_TEST
+
+/* An error changes nothing. */
+START_TEST(set_parameter_refuses)
+{
+    struct heed_linear *m = heed_linear_new(3, 2);
+    heed_tensor *old = m->weight;
+    heed_tensor *values[] = {NULL, heed_ones(HEED_SHAPE(3, 2), HEED_F32),
+                             heed_ones(HEED_SHAPE(2, 3), HEED_F64), heed_mul_scalar(m->weight, 2)};
+    static const heed_status errors[] = {HEED_ERR_NULL, HEED_ERR_SHAPE, HEED_ERR_DTYPE,
+                                         HEED_ERR_GRAPH};
+    for (int i = 0; i < 4; i++) {
+        ck_assert_int_eq(heed_set_parameter(m, "weight", &m->weight, values[i]), errors[i]);
+        expect_error(errors[i], "");
+        ck_assert_ptr_eq(m->weight, old);
+        ck_assert_ptr_eq(heed_state(m, "weight"), old);
+    }
+    heed_module_free(m);
+}
+END_TEST
+
 void add_module_cases(Suite *suite)
 {
     TCase *modules = heed_case(suite, "modules");
@@ -492,4 +539,7 @@ void add_module_cases(Suite *suite)
     tcase_add_test(layers, test_position_encoding);
     tcase_add_test(layers, test_heat_map);
     tcase_add_test(layers, test_no_init);
+    TCase *ties = heed_case(suite, "set_parameter");
+    tcase_add_test(ties, set_parameter_sets);
+    tcase_add_test(ties, set_parameter_refuses);
 }

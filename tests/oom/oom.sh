@@ -54,8 +54,7 @@ rows=$(cut -d, -f1 "$base.log" | tr '\n' ' ')
 starve - gpt sample --load "$base" --length 4 --prompt The
 starve - gpt eval --load "$base" --text "$text" --eval-windows 3 --quiz "$quiz"
 starve - gpt info "$base"
-starve "$scratch/folder/model.safetensors" gpt export --load "$base" --to "$scratch/folder"
-starve - gpt sample --load "$scratch/folder" --length 3 --no-cache
+starve - gpt sample --load "$base" --length 3 --no-cache
 
 [ -z "$(find "$scratch" -name '*.tmp-*')" ] || { echo "oom: temporary files are left"; findings=1; }
 exit "$findings"

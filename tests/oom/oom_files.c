@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "examples/lab/gpt/corpus.h"
-#include "tests/common/gpt_files_util.h"
+#include "tests/common/files_util.h"
 
 static uint64_t hash_of_state(void *module, uint64_t sum)
 {
@@ -99,24 +99,6 @@ static uint64_t run_checkpoint(const void *context)
     return sum;
 }
 
-static uint64_t run_gpt_files(const void *context)
-{
-    (void)context;
-    HEED_SCOPE(scope);
-    struct heed_gpt *m = heed_gpt_from_pretrained(GPT2_FIXTURE("tied"));
-    uint64_t sum = hash_of_state(m, FNV_BASIS);
-    heed_gpt_save_pretrained(m, in_folder("."));
-    struct heed_gpt *copy = heed_gpt_from_pretrained(in_folder("."));
-    for (int layout = 0; layout <= HEED_GPT_LAYOUT_NANOGPT; layout++) {
-        heed_gpt_save(m, in_folder("gpt"), (heed_gpt_layout)layout);
-        heed_gpt_load(copy, in_folder("gpt"));
-        sum = hash_of_state(copy, sum);
-    }
-    heed_module_free(m);
-    heed_module_free(copy);
-    return sum;
-}
-
 static uint64_t run_watch(const void *context)
 {
     (void)context;
@@ -165,12 +147,6 @@ END_TEST
 START_TEST(checkpoints)
 {
     starve_files("checkpoints", run_checkpoint, NULL, FEW, 2);
-}
-END_TEST
-
-START_TEST(gpt_files)
-{
-    starve_files("gpt files", run_gpt_files, NULL, FEW, 3);
 }
 END_TEST
 
@@ -232,7 +208,6 @@ void add_oom_files_cases(Suite *suite)
     tcase_add_test(tests, files);
     tcase_add_test(tests, batches);
     tcase_add_test(tests, checkpoints);
-    tcase_add_test(tests, gpt_files);
     tcase_add_test(tests, watches);
     TCase *parts = oom_case(suite, "tokenizers");
     tcase_add_loop_test(parts, tokenizers, 0, TOKEN_LEVELS);

@@ -43,9 +43,7 @@ typedef struct module_row {
                4, 2,                                                                               \
                (heed_multihead_attention_options){                                                 \
                    .kdim = 3, .dropout = 0.2, .add_bias_kv = true, .add_zero_attn = true}),        \
-           weights_of(m))                                                                          \
-    MODULE(gpt, new_gpt_model(false), gpt_losses(m))                                               \
-    MODULE(gpt_sinusoidal, new_gpt_model(true), gpt_losses(m))
+           weights_of(m))
 
 static struct heed_sequential *new_sequential(void)
 {
@@ -72,25 +70,6 @@ static heed_tensor *weights_of(struct heed_multihead_attention *m)
     heed_tensor *y = heed_multihead_attention_forward_weights(m, input(HEED_SHAPE(3, 2, 4)), keys,
                                                               input(HEED_SHAPE(5, 2, 4)), &weights);
     return heed_add(heed_sum(y), heed_sum(heed_square(weights)));
-}
-
-static struct heed_gpt *new_gpt_model(bool sinusoidal)
-{
-    return heed_gpt_new((heed_gpt_config){.vocab_size = 7,
-                                          .block_size = 6,
-                                          .n_layer = 2,
-                                          .n_head = 2,
-                                          .n_embd = 4,
-                                          .dropout = 0.1,
-                                          .untied = sinusoidal,
-                                          .no_bias = sinusoidal,
-                                          .sinusoidal = sinusoidal});
-}
-
-static heed_tensor *gpt_losses(struct heed_gpt *m)
-{
-    heed_tensor *idx = heed_randint(0, 7, HEED_SHAPE(2, 5), HEED_I64);
-    return heed_gpt_loss(m, idx, heed_randint(0, 7, HEED_SHAPE(2, 5), HEED_I64));
 }
 
 #define MODULE(name, new, result)                                                                  \
@@ -152,32 +131,6 @@ static uint64_t run_module(const void *context)
 START_TEST(modules)
 {
     starve(module_rows[_i].name, run_module, &module_rows[_i], MANY);
-}
-END_TEST
-
-/* ---- generation ---- */
-
-static uint64_t run_generation(const void *context)
-{
-    HEED_SCOPE(scope);
-    heed_manual_seed(3);
-    struct heed_gpt *m = new_gpt_model(false);
-    heed_tensor *idx = heed_randint(0, 7, HEED_SHAPE(2, 3), HEED_I64);
-    const heed_gpt_generate_options options = {
-        .sample = {.temperature = 0.9, .top_k = 5, .top_p = 0.8},
-        .no_cache = *(const bool *)context};
-    uint64_t sum = hash_of(heed_gpt_generate_with(m, idx, 5, options), FNV_BASIS);
-    heed_gpt_cache *cache = heed_gpt_cache_new(m, 2);
-    sum = hash_of(heed_gpt_forward_cached(m, idx, cache), sum);
-    sum = hash_of(heed_gpt_forward_cached(m, heed_narrow(idx, 1, 0, 1), cache), sum);
-    heed_gpt_cache_free(cache);
-    heed_module_free(m);
-    return sum;
-}
-
-START_TEST(generation)
-{
-    starve("generation", run_generation, &(const bool){_i == 1}, MANY);
 }
 END_TEST
 
@@ -277,7 +230,6 @@ void add_oom_modules_cases(Suite *suite)
 {
     TCase *tests = oom_case(suite, "modules");
     tcase_add_loop_test(tests, modules, 0, MODULE_ROWS);
-    tcase_add_loop_test(tests, generation, 0, 2);
     tcase_add_loop_test(tests, all_optimizers, 0, 3);
     tcase_add_test(tests, attention_check);
 }

@@ -35,7 +35,7 @@ def rows(page, part):
 
 
 def native_logits(build, model, text):
-    """The bits of the logits of heed_gpt_forward in a program, a list for each token."""
+    """The bits of the logits of gpt_forward in a program, a list for each token."""
     out = subprocess.run([f"{build}/page_logits", model, text], check=True, capture_output=True, text=True,
                          env=dict(os.environ, HEED_ISA="baseline"))
     return [[int(bits, 16) for bits in line.split()] for line in out.stdout.splitlines()]
@@ -342,8 +342,7 @@ def check_files(page, build, model, folder):
     refused(page, write("large.safetensors", data[:8 + length].replace(b'"n_embd":"32"', b'"n_embd":"64"') + data[8 + length:]), "damaged")
 
     text = write("text", b"Ann is in Kiel. She gives the rope to Dan.\n" * 300)
-    for name, flags in (("other", ["--n-layer", "3", "--n-head", "1", "--no-bias", "--untied", "--positions", "sinusoidal",
-                                   "--activation", "relu"]), ("words", ["--level", "word", "--n-layer", "1"])):
+    for name, flags in (("other", ["--n-layer", "3", "--n-head", "1"]), ("words", ["--level", "word", "--n-layer", "1"])):
         other = os.path.join(folder, f"{name}.safetensors")
         subprocess.run([f"{build}/gpt", "train", "--text", text, "--n-embd", "24", "--context", "16", "--steps", "2", "--warmup", "1",
                         "--save", other, *flags], check=True, stderr=subprocess.DEVNULL)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "examples/lab/gpt/model.h"
 #include "examples/lab/stories/grammar.h"
 #include "tests/common/test_util.h"
 
@@ -59,15 +60,15 @@ static int64_t learnt(const characters *c)
     return (int64_t)(0.9 * (double)c->count);
 }
 
-static struct heed_gpt *make_model(const characters *c, double dropout)
+static struct gpt *make_model(const characters *c, double dropout)
 {
     heed_manual_seed(1337);
-    return heed_gpt_new((heed_gpt_config){.vocab_size = c->different,
-                                          .block_size = CONTEXT,
-                                          .n_layer = 4,
-                                          .n_head = 4,
-                                          .n_embd = 128,
-                                          .dropout = dropout});
+    return gpt_new((gpt_config){.vocab_size = c->different,
+                                .block_size = CONTEXT,
+                                .n_layer = 4,
+                                .n_head = 4,
+                                .n_embd = 128,
+                                .dropout = dropout});
 }
 
 /* ---- what is drawn ---- */
@@ -75,7 +76,7 @@ static struct heed_gpt *make_model(const characters *c, double dropout)
 START_TEST(weights_are_torchs_to_the_bit)
 {
     characters c = read_characters();
-    struct heed_gpt *m = make_model(&c, 0);
+    struct gpt *m = make_model(&c, 0);
     const heed_tensor_list list = heed_parameters(m);
     ck_assert_int_eq(list.count, PARAMETERS);
     for (int i = 0; i < list.count; i++) {
@@ -108,7 +109,7 @@ END_TEST
 
 /* ---- the first losses ---- */
 
-static heed_optimizer *make_optimizer(struct heed_gpt *m)
+static heed_optimizer *make_optimizer(struct gpt *m)
 {
     return heed_adamw_new_with(
         heed_parameters(m), 1e-4, 0.1,
@@ -126,12 +127,12 @@ static heed_tensor *pieces(const characters *c, heed_tensor *begins, int later)
     return heed_from_i64(ids, HEED_SHAPE(BATCH, CONTEXT));
 }
 
-static double take_step(struct heed_gpt *m, heed_optimizer *adamw, const characters *c)
+static double take_step(struct gpt *m, heed_optimizer *adamw, const characters *c)
 {
     heed_scope step;
     heed_scope_begin(&step);
     heed_tensor *begins = draw_starts(c);
-    heed_tensor *loss = heed_gpt_loss(m, pieces(c, begins, 0), pieces(c, begins, 1));
+    heed_tensor *loss = gpt_loss(m, pieces(c, begins, 0), pieces(c, begins, 1));
     heed_backward(loss);
     heed_clip_grad_norm(heed_parameters(m), 1);
     adamw->lr = heed_warmup_cosine_lr(adamw->steps, 1e-4, 100, STEPS_OF_JOB, 1e-5);
@@ -163,7 +164,7 @@ static double read_loss(FILE *losses, int step)
 static void expect_losses(double dropout, int steps, const double *theirs)
 {
     characters c = read_characters();
-    struct heed_gpt *m = make_model(&c, dropout);
+    struct gpt *m = make_model(&c, dropout);
     heed_optimizer *adamw = make_optimizer(m);
     for (int i = 0; i < steps; i++) {
         const double ours = take_step(m, adamw, &c);

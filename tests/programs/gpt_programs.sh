@@ -13,7 +13,7 @@ expect 2 "^usage: gpt train" "$gpt"
 expect 0 "Exit status: 0" "$gpt" --help
 expect 0 "Exit status: 0" "$gpt" help
 expect 0 "^usage: gpt train" "$gpt" help train
-for command in train sample eval info export; do
+for command in train sample eval info; do
     expect 0 "^usage: gpt $command" "$gpt" "$command" --help
     lacks '^.\{101\}' "$scratch/out"
     misuse "unknown flag --nope" "$command" --nope
@@ -159,28 +159,6 @@ refuse "--best: $scratch/char exists; --force" train --resume "$scratch/m" --bes
 expect 0 "30/30" "$gpt" train --resume "$scratch/other" --steps 30 --best "$scratch/lowest"
 expect 0 "20/20" "$gpt" train --text "$text" --steps 20 --force $small --save "$scratch/other"
 
-# ---- export ----
-
-for level in word bpe; do
-    model=$scratch/$level
-    "$gpt" export --load "$model" --to "$scratch/folder"
-    has '"model_type": "gpt2"' "$scratch/folder/config.json"
-    "$gpt" sample --load "$model" --prompt "The" --length 20 > "$scratch/first"
-    "$gpt" sample --load "$scratch/folder" --prompt "The" --length 20 | cmp - "$scratch/first"
-    "$gpt" eval --load "$model" --text "$text" > "$scratch/first"
-    "$gpt" eval --load "$scratch/folder" --text "$text" | cmp - "$scratch/first"
-    expect 0 "(c_attn): Linear" "$gpt" info "$scratch/folder"
-done
-rm "$scratch/folder/heed.safetensors"
-refuse "folder: no heed.safetensors in it" sample --load "$scratch/folder"
-refuse "config.json: cannot open it" info "$scratch"
-"$gpt" export --load "$model" --to "$scratch/nanogpt" --layout nanogpt
-expect 0 "a GPT of 1 block, 16 wide" "$gpt" info "$scratch/nanogpt"
-refuse "no --to PATH" export --load "$model"
-refuse "--to is --load" export --load "$model" --to "$model"
-refuse "--to is --load" export --load "$model" --to "$model" --layout nanogpt
-expect 1 "--to: .*: cannot create this folder" "$gpt" export --load "$model" --to "$scratch/no/where"
-
 # ---- other commands: rejected arguments and files ----
 
 model=$scratch/char
@@ -199,11 +177,6 @@ refuse "deep: damaged: it has .* bytes" train --resume "$scratch/deep"
 "${1:-build}/next_token" --steps 1 --save "$scratch/toy" > /dev/null 2>&1
 refuse "toy: not a file written by gpt train" sample --load "$scratch/toy" --prompt x
 refuse "toy: not a file written by gpt train" train --resume "$scratch/toy"
-refuse "toy: not a GPT" info "$scratch/toy"
-deep='{"wte.weight":{"dtype":"F32","shape":[1,1,1,1,1,1,1,1,1],"data_offsets":[0,4]}}'
-# shellcheck disable=SC2059
-printf "\\$(printf %o ${#deep})\\0\\0\\0\\0\\0\\0\\0%s\\0\\0\\0\\0" "$deep" > "$scratch/dims"
-refuse "info: $scratch/dims: 'wte.weight' has 9 dims" info "$scratch/dims"
 refuse "no --text FILE" eval --load "$model"
 refuse "too short: it has 3 tokens, and the model needs 17" eval --load "$model" --text "$scratch/short"
 refuse "no FILE to show" info

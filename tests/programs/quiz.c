@@ -119,15 +119,15 @@ END_TEST
 
 /* A model that only knows which letter follows which. The blocks add 0; tokens are one-hot, which
  * LayerNorm turns into `high` at the token and `low` elsewhere. */
-static struct heed_gpt *bigram_model(double next[LETTERS][LETTERS])
+static struct gpt *bigram_model(double next[LETTERS][LETTERS])
 {
-    struct heed_gpt *m = heed_gpt_new((heed_gpt_config){.vocab_size = LETTERS,
-                                                        .block_size = CONTEXT,
-                                                        .n_layer = 1,
-                                                        .n_head = 2,
-                                                        .n_embd = LETTERS,
-                                                        .untied = true});
-    struct heed_gpt_transformer *t = m->transformer;
+    struct gpt *m = gpt_new((gpt_config){.vocab_size = LETTERS,
+                                         .block_size = CONTEXT,
+                                         .n_layer = 1,
+                                         .n_head = 2,
+                                         .n_embd = LETTERS,
+                                         .untied = true});
+    struct gpt_transformer *t = m->transformer;
     double eye[LETTERS * LETTERS] = {0}, head[LETTERS * LETTERS];
     for (int i = 0; i < LETTERS * LETTERS; i++) {
         eye[i] = i % (LETTERS + 1) == 0;
@@ -138,7 +138,7 @@ static struct heed_gpt *bigram_model(double next[LETTERS][LETTERS])
     heed_set_data(t->wpe->weight, heed_zeros(HEED_SHAPE(CONTEXT, LETTERS), HEED_F32));
     heed_set_data(m->lm_head->weight,
                   heed_to(heed_from_f64(head, HEED_SHAPE(LETTERS, LETTERS)), HEED_F32));
-    struct heed_gpt_block *block = heed_gpt_block_at(m, 0);
+    struct gpt_block *block = gpt_block_at(m, 0);
     heed_set_data(block->attn->c_proj->weight, heed_zeros(HEED_SHAPE(LETTERS, LETTERS), HEED_F32));
     heed_set_data(block->mlp->c_proj->weight,
                   heed_zeros(HEED_SHAPE(LETTERS, 4 * LETTERS), HEED_F32));
@@ -185,7 +185,7 @@ START_TEST(test_scores)
     enum { QUESTIONS = 200, ANSWERS = 3 };
     double next[LETTERS][LETTERS];
     heed_manual_seed(3);
-    struct heed_gpt *m = bigram_model(next);
+    struct gpt *m = bigram_model(next);
     tokenizer t = letters();
     FILE *file = fopen(in_folder("quiz"), "w");
     int right = 0;
@@ -224,7 +224,7 @@ END_TEST
 START_TEST(test_ties)
 {
     double next[LETTERS][LETTERS];
-    struct heed_gpt *m = bigram_model(next);
+    struct gpt *m = bigram_model(next);
     heed_set_data(m->lm_head->weight, heed_zeros(HEED_SHAPE(LETTERS, LETTERS), HEED_F32));
     tokenizer t = letters();
     quiz q;

@@ -14,7 +14,6 @@ for program; do
 done
 "$build/gpt" train --text CONTRIBUTING.md --n-layer 1 --n-embd 8 --context 8 --batch 2 --accumulate 2 --dropout 0.1 \
     --steps 3 --save "$scratch/run" > "$scratch/out" 2>&1 || { cat "$scratch/out"; exit 1; }
-"$build/gpt" export --load "$scratch/run" --to "$scratch/gpt2"
 
 # shellcheck disable=SC2016
 grep -v '^#' $list | sed "s#@#$scratch#g" | xargs -d '\n' -n 1 -P "$(nproc)" sh -c '

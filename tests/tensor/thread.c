@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
+#include "examples/lab/gpt/generate.h"
 #include "tests/common/files_util.h"
 
 enum { THREADS = 4 };
@@ -91,23 +92,21 @@ static void *train_and_save(void *status)
     for (int i = 0; i < 10; i++) {
         HEED_SCOPE(scope);
         const int64_t length = 33, vocab = 65, width = (int64_t)20 << i / 2;
-        struct heed_gpt *m = heed_gpt_new((heed_gpt_config){.vocab_size = vocab,
-                                                            .block_size = length,
-                                                            .n_layer = 1,
-                                                            .n_head = 4,
-                                                            .n_embd = width,
-                                                            .dropout = 0.1});
+        struct gpt *m = gpt_new((gpt_config){.vocab_size = vocab,
+                                             .block_size = length,
+                                             .n_layer = 1,
+                                             .n_head = 4,
+                                             .n_embd = width,
+                                             .dropout = 0.1});
         heed_module_to(m, i % 2 ? HEED_F64 : HEED_F32);
         heed_optimizer *adamw = heed_adamw_new(heed_parameters(m), 1e-3, 0.1);
         heed_tensor *tokens = heed_randint(0, vocab, HEED_SHAPE(4, length), HEED_I64);
-        heed_backward(heed_gpt_loss(m, tokens, tokens));
+        heed_backward(gpt_loss(m, tokens, tokens));
         heed_clip_grad_norm(heed_parameters(m), 1);
         heed_optimizer_step(adamw);
-        heed_gpt_generate(m, tokens, 2);
+        gpt_generate(m, tokens, 2, (gpt_generation){0});
         heed_save_checkpoint(m, adamw, in_folder("checkpoint"), NULL);
         heed_load_checkpoint(m, adamw, in_folder("checkpoint"));
-        heed_gpt_save_pretrained(m, in_folder("."));
-        heed_module_free(heed_gpt_from_pretrained(in_folder(".")));
         heed_optimizer_free(adamw);
         heed_module_free(m);
     }
@@ -272,7 +271,7 @@ START_TEST(threads_add_to_parts_of_one_gradient)
 END_TEST
 
 typedef struct generation {
-    struct heed_gpt *model;
+    struct gpt *model;
     int64_t tokens[THREADS][24];
     int threads;
 } generation;
@@ -283,19 +282,19 @@ static void *generate(void *argument)
     const int thread = __atomic_fetch_add(&g->threads, 1, __ATOMIC_RELAXED);
     HEED_SCOPE(scope);
     heed_manual_seed(3);
-    heed_tensor *prompt = heed_zeros(HEED_SHAPE(4), HEED_I64);
-    heed_copy_out(heed_gpt_generate(g->model, prompt, 20), g->tokens[thread], 24);
+    heed_tensor *prompt = heed_zeros(HEED_SHAPE(1, 4), HEED_I64);
+    heed_copy_out(gpt_generate(g->model, prompt, 20, (gpt_generation){0}), g->tokens[thread], 24);
     return NULL;
 }
 
 START_TEST(threads_generate_from_one_model)
 {
-    generation g = {.model = heed_gpt_new((heed_gpt_config){.vocab_size = 31,
-                                                            .block_size = 17,
-                                                            .n_layer = 1,
-                                                            .n_head = 2,
-                                                            .n_embd = 10,
-                                                            .dropout = 0.5})};
+    generation g = {.model = gpt_new((gpt_config){.vocab_size = 31,
+                                                  .block_size = 17,
+                                                  .n_layer = 1,
+                                                  .n_head = 2,
+                                                  .n_embd = 10,
+                                                  .dropout = 0.5})};
     heed_eval(g.model);
     run_in_threads(THREADS, generate, &g);
     for (int i = 1; i < THREADS; i++) {

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "examples/lab/gpt/model.h"
 #include "tests/common/test_util.h"
 
 static void mode_on(void)
@@ -394,21 +395,21 @@ static heed_tensor *token_ids(int64_t rows, int64_t columns, int64_t kinds)
     return heed_randint(0, kinds, HEED_SHAPE(rows, columns), HEED_I64);
 }
 
-static struct heed_gpt *small_gpt(double dropout)
+static struct gpt *small_gpt(double dropout)
 {
-    return heed_gpt_new((heed_gpt_config){.vocab_size = 11,
-                                          .block_size = 6,
-                                          .n_layer = 2,
-                                          .n_head = 2,
-                                          .n_embd = 8,
-                                          .dropout = dropout});
+    return gpt_new((gpt_config){.vocab_size = 11,
+                                .block_size = 6,
+                                .n_layer = 2,
+                                .n_head = 2,
+                                .n_embd = 8,
+                                .dropout = dropout});
 }
 
 START_TEST(errors_name_the_module)
 {
-    struct heed_gpt *gpt = small_gpt(0);
+    struct gpt *gpt = small_gpt(0);
     heed_fill_into(heed_state(gpt, "transformer.h.1.mlp.c_fc.weight"), 3e38);
-    heed_gpt_loss(gpt, token_ids(2, 6, 11), token_ids(2, 6, 11));
+    gpt_loss(gpt, token_ids(2, 6, 11), token_ids(2, 6, 11));
     expect_error(HEED_ERR_ANOMALY, "linear in GPT.transformer.h.1.mlp.c_fc: ");
     heed_module_free(gpt);
 
@@ -777,9 +778,9 @@ enum { STEPS = 100, TIMES = 2 }; /* TIMES: backward passes per step, on purpose 
 
 typedef heed_tensor *loss_function(void *module);
 
-static heed_tensor *gpt_loss(void *m)
+static heed_tensor *loss_of_gpt(void *m)
 {
-    return heed_gpt_loss(m, token_ids(3, 6, 11), token_ids(3, 6, 11));
+    return gpt_loss(m, token_ids(3, 6, 11), token_ids(3, 6, 11));
 }
 
 static void *new_gpt(void)
@@ -849,8 +850,10 @@ static void *new_biased(void)
 static const struct {
     void *(*make)(void);
     loss_function *loss;
-} healthy[] = {
-    {new_gpt, gpt_loss}, {new_toy, toy_loss}, {new_heads, heads_loss}, {new_biased, biased_loss}};
+} healthy[] = {{new_gpt, loss_of_gpt},
+               {new_toy, toy_loss},
+               {new_heads, heads_loss},
+               {new_biased, biased_loss}};
 
 enum { HEALTHY = sizeof healthy / sizeof *healthy };
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/common/gpt_files_util.h"
+#include "tests/common/files_util.h"
 #include "tools/files/json.h"
 
 /* Reading modifies the text: this copies it to the heap, where sanitizers watch its end. */

@@ -1,5 +1,5 @@
 /* Checkpoints: creates models from settings, stores the record of a run as metadata of a
- * safetensors file, and loads both from files and folders. The library stores the tensors. */
+ * safetensors file, and loads both. The library stores the tensors. */
 #include "examples/lab/gpt/checkpoint.h"
 
 #include <inttypes.h>
@@ -10,30 +10,23 @@
 
 /* ---- models ---- */
 
-struct heed_gpt *gpt_model_new(const gpt_train_options *s, int64_t tokens)
+struct gpt *gpt_model_new(const gpt_train_options *s, int64_t tokens)
 {
-    static heed_activation_function *const activations[] = {
-        [GPT_GELU_TANH] = heed_gelu_tanh, [GPT_GELU] = heed_gelu, [GPT_RELU] = heed_relu};
-    return heed_gpt_new((heed_gpt_config){
+    return gpt_new((gpt_config){
         .vocab_size = tokens,
         .block_size = s->context,
         .n_layer = (int)s->n_layer,
         .n_head = (int)s->n_head,
         .n_embd = s->n_embd,
         .dropout = s->dropout,
-        .activation = activations[s->activation],
-        .no_bias = s->no_bias,
-        .untied = s->untied,
-        .sinusoidal = s->positions == GPT_SINUSOIDAL,
     });
 }
 
-/* Includes sinusoidal positions, but no biases and no norms. */
+/* Without biases and norms. */
 static double count_parameters(const gpt_train_options *s, int64_t tokens)
 {
     const double width = (double)s->n_embd;
-    return 12 * (double)s->n_layer * width * width +
-           ((s->untied ? 2 : 1) * (double)tokens + (double)s->context) * width;
+    return 12 * (double)s->n_layer * width * width + ((double)tokens + (double)s->context) * width;
 }
 
 /* A block saves at least 14 floats per token and feature for backward (measured: 16 to 20).
@@ -135,8 +128,7 @@ static void check_size(const gpt_record *r, const heed_safetensors *file, const 
     }
 }
 
-/* with_model: the file must also have the tensors of the model. */
-static heed_status read_file(gpt_record *r, const char *flag, const char *path, bool with_model)
+heed_status gpt_record_read(gpt_record *r, const char *flag, const char *path)
 {
     bool good = true;
     *r = (gpt_record){.text_length = 0};
@@ -155,16 +147,11 @@ static heed_status read_file(gpt_record *r, const char *flag, const char *path, 
         heed_fail(HEED_ERR_VALUE, "%s: %s: damaged: entries of gpt train are missing or invalid",
                   flag, path);
     }
-    if (with_model && !heed_error_pending()) {
+    if (!heed_error_pending()) {
         check_size(r, file, flag, path);
     }
     heed_safetensors_close(file);
     return heed_error_pending();
-}
-
-heed_status gpt_record_read(gpt_record *r, const char *flag, const char *path)
-{
-    return read_file(r, flag, path, true);
 }
 
 /* ---- writing a record ---- */
@@ -176,8 +163,10 @@ static const char *text_path(const gpt_record *r)
     return path[utf8_valid(path, strlen(path))] == '\0' ? path : "";
 }
 
-heed_status gpt_record_metadata(const gpt_record *r, gpt_metadata_use *use, void *context)
+heed_status gpt_record_save(const gpt_record *r, void *model, heed_optimizer *optimizer,
+                            const char *flag, const char *path)
 {
+    HEED_SCOPE(scope);
     heed_metadata about[SETTINGS + OTHERS];
     flag_value values[SETTINGS];
     char length[24], hash[24], val_loss[40], best_loss[40], best_step[24], since_best[24];
@@ -206,30 +195,9 @@ heed_status gpt_record_metadata(const gpt_record *r, gpt_metadata_use *use, void
         {NULL, NULL}};
     memcpy(about + count, others, sizeof others);
     if (!heed_error_pending()) {
-        use(context, about);
+        heed_save_checkpoint(model, optimizer, path, about);
     }
     text_free(&tokens);
-    return heed_error_pending();
-}
-
-typedef struct destination {
-    void *model;
-    heed_optimizer *optimizer;
-    const char *path;
-} destination;
-
-static heed_status save(void *context, const heed_metadata *metadata)
-{
-    const destination *to = context;
-    return heed_save_checkpoint(to->model, to->optimizer, to->path, metadata);
-}
-
-heed_status gpt_record_save(const gpt_record *r, void *model, heed_optimizer *optimizer,
-                            const char *flag, const char *path)
-{
-    destination to = {model, optimizer, path};
-    HEED_SCOPE(scope);
-    gpt_record_metadata(r, save, &to);
     return flags_blame(flag, HEED_ERR_FILE);
 }
 
@@ -239,11 +207,11 @@ void gpt_record_free(gpt_record *r)
     text_free(&r->text);
 }
 
-/* ---- models in files and folders ---- */
+/* ---- models in files ---- */
 
-struct heed_gpt *gpt_model_load(const gpt_record *r, const char *flag, const char *path)
+struct gpt *gpt_model_load(const gpt_record *r, const char *flag, const char *path)
 {
-    struct heed_gpt *model = gpt_model_new(&r->settings, r->tokenizer.count);
+    struct gpt *model = gpt_model_new(&r->settings, r->tokenizer.count);
     if (model != NULL) {
         heed_load_checkpoint(model, NULL, path);
         heed_eval(model);
@@ -255,49 +223,6 @@ struct heed_gpt *gpt_model_load(const gpt_record *r, const char *flag, const cha
     return model;
 }
 
-/* The file for the record in a folder from gpt export: metadata without tensors. */
-static const char record_file[] = "heed.safetensors";
-
-typedef struct folder_path {
-    char text[4096];
-} folder_path;
-
-static folder_path record_path(const char *folder)
-{
-    folder_path path;
-    const int length = snprintf(path.text, sizeof path.text, "%s/%s", folder, record_file);
-    if (length < 0 || (size_t)length >= sizeof path.text) {
-        heed_fail(HEED_ERR_VALUE, "%.80s...: the path is too long", folder);
-    }
-    return path;
-}
-
-bool gpt_is_folder(const char *path)
-{
-    struct stat at;
-    return stat(path, &at) == 0 && S_ISDIR(at.st_mode);
-}
-
-static void load_folder(gpt_loaded *l, const char *flag, const char *folder)
-{
-    struct stat at;
-    const folder_path path = record_path(folder);
-    if (!heed_error_pending() && stat(path.text, &at) != 0) {
-        heed_fail(HEED_ERR_VALUE, "%s: %s: no %s in it; gpt export stores the tokenizer there",
-                  flag, folder, record_file);
-    }
-    if (heed_error_pending() || read_file(&l->record, flag, path.text, false) != HEED_OK) {
-        return;
-    }
-    l->model = heed_gpt_from_pretrained(folder);
-    flags_blame(flag, HEED_ERR_VALUE);
-    if (l->model != NULL && l->model->config.vocab_size != l->record.tokenizer.count) {
-        heed_fail(HEED_ERR_VALUE, "%s: %s: the model has %lld tokens, but the tokenizer has %lld",
-                  flag, folder, (long long)l->model->config.vocab_size,
-                  (long long)l->record.tokenizer.count);
-    }
-}
-
 heed_status gpt_load(gpt_loaded *l, const char *flag, const char *path)
 {
     *l = (gpt_loaded){.model = NULL};
@@ -307,9 +232,7 @@ heed_status gpt_load(gpt_loaded *l, const char *flag, const char *path)
     if (path == NULL) {
         return heed_fail(HEED_ERR_VALUE, "no %s FILE: a model saved by gpt train", flag);
     }
-    if (gpt_is_folder(path)) {
-        load_folder(l, flag, path);
-    } else if (gpt_record_read(&l->record, flag, path) == HEED_OK) {
+    if (gpt_record_read(&l->record, flag, path) == HEED_OK) {
         l->model = gpt_model_load(&l->record, flag, path);
     }
     return heed_error_pending();
@@ -320,18 +243,4 @@ void gpt_loaded_free(gpt_loaded *l)
     heed_module_free(l->model);
     gpt_record_free(&l->record);
     *l = (gpt_loaded){.model = NULL};
-}
-
-static heed_status save_metadata(void *context, const heed_metadata *metadata)
-{
-    return heed_save_file((heed_tensor_list){0, NULL, NULL}, context, metadata);
-}
-
-heed_status gpt_loaded_export(const gpt_loaded *l, const char *folder)
-{
-    folder_path path = record_path(folder);
-    if (heed_gpt_save_pretrained(l->model, folder) == HEED_OK) {
-        gpt_record_metadata(&l->record, save_metadata, path.text);
-    }
-    return heed_error_pending();
 }

@@ -1,17 +1,15 @@
-/* Checkpoints: a model, its tokenizer and the state of its run, in a file from gpt train or a
- * folder from gpt export.
- */
+/* Checkpoints: a model, its tokenizer and the state of its run, in a file from gpt train. */
 #ifndef HEED_GPT_CHECKPOINT_H
 #define HEED_GPT_CHECKPOINT_H
 
+#include "examples/lab/gpt/model.h"
 #include "examples/lab/gpt/options.h"
 #include "examples/lab/gpt/tokenizer.h"
-#include "heed.h"
 
 /* ---- models ---- */
 
 /* gpt_model_new: a new model with a vocabulary of `tokens`. */
-struct heed_gpt *gpt_model_new(const gpt_train_options *settings, int64_t tokens);
+struct gpt *gpt_model_new(const gpt_train_options *settings, int64_t tokens);
 
 /* gpt_step_memory: the least number of bytes that a training step needs: for the parameters with
  * their gradients and AdamW's two averages, and for one batch. Accumulated batches reuse memory. */
@@ -42,32 +40,21 @@ heed_status gpt_record_read(gpt_record *r, const char *flag, const char *path);
 heed_status gpt_record_save(const gpt_record *r, void *model, heed_optimizer *optimizer,
                             const char *flag, const char *path);
 
-/* gpt_record_metadata: calls `use` with the metadata of a record, valid during the call. */
-typedef heed_status gpt_metadata_use(void *context, const heed_metadata *metadata);
-heed_status gpt_record_metadata(const gpt_record *r, gpt_metadata_use *use, void *context);
-
 void gpt_record_free(gpt_record *r);
 
-/* ---- models in files and folders ---- */
+/* ---- models in files ---- */
 
 /* gpt_model_load: the model in the file that the record was read from, in eval mode. */
-struct heed_gpt *gpt_model_load(const gpt_record *r, const char *flag, const char *path);
+struct gpt *gpt_model_load(const gpt_record *r, const char *flag, const char *path);
 
 typedef struct gpt_loaded {
-    struct heed_gpt *model; /* in eval mode */
+    struct gpt *model; /* in eval mode */
     gpt_record record;
 } gpt_loaded;
 
-/* gpt_load: loads a file or a folder; errors name `flag`.
+/* gpt_load: loads a file; errors name `flag`.
  * HEED_ERR_VALUE: no path, no such file, or it was not written by gpt. */
 heed_status gpt_load(gpt_loaded *l, const char *flag, const char *path);
 void gpt_loaded_free(gpt_loaded *l);
-
-/* gpt_loaded_export: writes a folder that transformers reads, with the record for gpt_load.
- * HEED_ERR_FILE: it cannot be written. */
-heed_status gpt_loaded_export(const gpt_loaded *l, const char *folder);
-
-/* gpt_is_folder: is there a folder at this path? */
-bool gpt_is_folder(const char *path);
 
 #endif

@@ -1,9 +1,9 @@
-/* Trains a GPT on your own text; samples from, evaluates, shows and exports it.
+/* Trains a GPT on your own text; samples from, evaluates and shows it.
  *
  *     build/gpt train --text FILE --save FILE        build/gpt --help
  *     build/gpt sample --load FILE --prompt TEXT
  *
- * The commands train and sample are in files of those names; eval, info, export and the
+ * The commands train and sample are in files of those names; eval, info and the
  * dispatch are here. */
 #include <math.h>
 #include <signal.h>
@@ -154,7 +154,7 @@ static void put_parameters(heed_tensor_list list)
     printf("  %-*s  %-14s %10lld\n", width, "all", "", (long long)all);
 }
 
-static void put_model(struct heed_gpt *m)
+static void put_model(struct gpt *m)
 {
     heed_module_print(stdout, m);
     put_parameters(heed_parameters(m));
@@ -186,96 +186,24 @@ static void put_run(const gpt_record *r, int64_t steps)
 }
 
 /* Steps that the optimiser in the file has taken. */
-static int64_t steps_in(const heed_safetensors *file)
+static int64_t steps_in(const char *path)
 {
+    heed_safetensors *file = heed_safetensors_open(path);
     heed_tensor *steps = heed_safetensors_tensor(file, "optimizer.AdamW.steps");
+    heed_safetensors_close(file);
     return steps != NULL ? heed_item_i64(steps) : 0;
 }
 
-/* A file from gpt train. */
-static void show_run(const heed_safetensors *file, const char *path)
+static void show_run(const char *path)
 {
-    gpt_record record;
-    struct heed_gpt *model = NULL;
-    if (gpt_record_read(&record, "info", path) == HEED_OK) {
-        model = gpt_model_load(&record, "info", path);
+    gpt_loaded l;
+    if (gpt_load(&l, "info", path) == HEED_OK) {
+        const int64_t steps = steps_in(path);
+        put_model(l.model);
+        put_settings(&l.record);
+        put_run(&l.record, steps);
     }
-    const int64_t steps = model != NULL ? steps_in(file) : 0;
-    if (!heed_error_pending()) {
-        put_model(model);
-        put_settings(&record);
-        put_run(&record, steps);
-    }
-    heed_module_free(model);
-    gpt_record_free(&record);
-}
-
-static bool ends_with(const char *name, const char *end)
-{
-    const size_t length = strlen(name), of_end = strlen(end);
-    return length >= of_end && strcmp(name + length - of_end, end) == 0;
-}
-
-/* A file from another program: the shapes give all sizes except the number of heads. */
-static void show_other(const heed_safetensors *file, const char *path)
-{
-    enum { MOST = 1 << 14 }; /* 1000 blocks of about 12 tensors */
-    static heed_tensor *tensors[MOST];
-    static const char *names[MOST];
-    heed_tensor_list list = {0, tensors, names};
-    const heed_tensor *words = NULL, *places = NULL;
-    int blocks = 0;
-    for (int i = 0; i < heed_safetensors_count(file) && list.count < MOST; i++) {
-        const char *name = heed_safetensors_name(file, i);
-        heed_tensor *t = heed_safetensors_tensor(file, name);
-        if (t == NULL) {
-            flags_blame("info", HEED_ERR_VALUE);
-            return;
-        }
-        words = ends_with(name, "wte.weight") && t->ndim == 2 ? t : words;
-        places = ends_with(name, "wpe.weight") && t->ndim == 2 ? t : places;
-        blocks += ends_with(name, "attn.c_attn.weight");
-        names[list.count] = name;
-        tensors[list.count++] = t;
-    }
-    if (words == NULL || blocks == 0) {
-        heed_fail(HEED_ERR_VALUE,
-                  "info: %s: not a GPT: wte.weight or attn.c_attn.weight is missing", path);
-        return;
-    }
-    printf("a GPT of %d block%s, %lld wide, with %lld tokens", blocks, blocks == 1 ? "" : "s",
-           (long long)words->shape[1], (long long)words->shape[0]);
-    if (places != NULL) {
-        printf(" and a context of %lld", (long long)places->shape[0]);
-    }
-    printf("\n");
-    put_parameters(list);
-}
-
-static void show_file(const char *path)
-{
-    heed_safetensors *file = heed_safetensors_open(path);
-    if (file == NULL) {
-        flags_blame("info", HEED_ERR_VALUE);
-        return;
-    }
-    const char *format = heed_safetensors_metadata(file, "format");
-    if (format != NULL && strncmp(format, "heed gpt", strlen("heed gpt")) == 0) {
-        show_run(file, path);
-    } else {
-        show_other(file, path);
-    }
-    heed_safetensors_close(file);
-}
-
-static void show_folder(const char *path)
-{
-    struct heed_gpt *model = heed_gpt_from_pretrained(path);
-    flags_blame("info", HEED_ERR_VALUE);
-    if (model != NULL) {
-        put_model(model);
-    }
-    heed_module_free(model);
+    gpt_loaded_free(&l);
 }
 
 static int gpt_info(int argc, char **argv)
@@ -288,54 +216,10 @@ static int gpt_info(int argc, char **argv)
     HEED_SCOPE_NO_GRAD(scope);
     if (o.load == NULL) {
         heed_fail(HEED_ERR_VALUE, "no FILE to show");
-    } else if (gpt_is_folder(o.load)) {
-        show_folder(o.load);
     } else {
-        show_file(o.load);
+        show_run(o.load);
     }
     return gpt_end(false);
-}
-
-/* ---- gpt export: a model for other programs ---- */
-
-static void check_target(const gpt_export_options *o)
-{
-    if (o->to == NULL) {
-        heed_fail(HEED_ERR_VALUE, "no --to PATH to write to");
-    } else if (o->layout == GPT_EXPORT_NANOGPT) {
-        const path_use files[] = {{.flag = "--load", .path = o->load},
-                                  {.flag = "--to", .path = o->to, .written = true}};
-        path_check_all(files, 2);
-    } else if (path_same(o->to, o->load)) {
-        heed_fail(HEED_ERR_VALUE, "--to is --load: choose another folder");
-    }
-}
-
-static int gpt_export(int argc, char **argv)
-{
-    gpt_export_options o = {.load = NULL};
-    gpt_loaded l = {.model = NULL};
-    int status = 0;
-    if (!gpt_begin(&gpt_export_flags, &o, argc, argv, &status)) {
-        return status;
-    }
-    flags_complete(&gpt_export_flags, &o, 0);
-    check_target(&o);
-    if (!heed_error_pending()) {
-        gpt_load(&l, "--load", o.load);
-    }
-    const bool ready = !heed_error_pending();
-    if (ready && o.layout == GPT_EXPORT_GPT2) {
-        gpt_loaded_export(&l, o.to);
-    } else if (ready) {
-        heed_gpt_save(l.model, o.to, HEED_GPT_LAYOUT_NANOGPT);
-    }
-    if (ready) {
-        flags_blame("--to", HEED_ERR_FILE);
-    }
-    status = gpt_end(ready);
-    gpt_loaded_free(&l);
-    return status;
 }
 
 /* ---- the program ---- */
@@ -344,8 +228,10 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"train", gpt_train}, {"sample", gpt_sample}, {"eval", gpt_eval},
-    {"info", gpt_info},   {"export", gpt_export},
+    {"train", gpt_train},
+    {"sample", gpt_sample},
+    {"eval", gpt_eval},
+    {"info", gpt_info},
 };
 
 /* gpt help, gpt help train, gpt --help */
@@ -356,8 +242,7 @@ static bool wants_help(const char *word)
 
 static int unknown(const char *command)
 {
-    heed_fail(HEED_ERR_VALUE, "unknown command '%s'; use train, sample, eval, info or export",
-              command);
+    heed_fail(HEED_ERR_VALUE, "unknown command '%s'; use train, sample, eval or info", command);
     return console_misused("gpt", NULL);
 }
 

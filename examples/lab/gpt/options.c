@@ -14,13 +14,11 @@
 #define SAMPLE_ROW(kind, field, ...) FLAG_ROW(gpt_sample_options, kind, field, __VA_ARGS__)
 #define EVAL_ROW(kind, field, ...)   FLAG_ROW(gpt_eval_options, kind, field, __VA_ARGS__)
 #define INFO_ROW(kind, field, ...)   FLAG_ROW(gpt_info_options, kind, field, __VA_ARGS__)
-#define EXPORT_ROW(kind, field, ...) FLAG_ROW(gpt_export_options, kind, field, __VA_ARGS__)
 static const flag_row setting_rows[] = {GPT_SETTINGS(TRAIN_ROW)};
 static const flag_row train_rows[] = {GPT_TRAIN(TRAIN_ROW)};
 static const flag_row sample_rows[] = {GPT_SAMPLE(SAMPLE_ROW)};
 static const flag_row eval_rows[] = {GPT_EVAL(EVAL_ROW)};
 static const flag_row info_rows[] = {GPT_INFO(INFO_ROW)};
-static const flag_row export_rows[] = {GPT_EXPORT(EXPORT_ROW)};
 /* clang-format on */
 
 #define TABLE(rows, hint)                                                                          \
@@ -32,7 +30,6 @@ const flag_table gpt_train_flags = TABLE(train_rows, "use --text FILE for a text
 const flag_table gpt_sample_flags = TABLE(sample_rows, "use --prompt TEXT for a prompt");
 const flag_table gpt_eval_flags = TABLE(eval_rows, "use --text FILE for a text");
 const flag_table gpt_info_flags = TABLE(info_rows, NULL);
-const flag_table gpt_export_flags = TABLE(export_rows, "use --to PATH for the output");
 
 heed_status gpt_options_settle(gpt_train_options *o)
 {
@@ -82,8 +79,7 @@ heed_status gpt_options_settle(gpt_train_options *o)
 static const char usage[] = "usage: gpt train  --text FILE [--save FILE] ...\n"
                             "       gpt sample FILE --prompt TEXT ...\n"
                             "       gpt eval   FILE --text FILE ...\n"
-                            "       gpt info   FILE\n"
-                            "       gpt export FILE --to PATH ...\n";
+                            "       gpt info   FILE\n";
 
 static const char program[] =
     "\n"
@@ -93,7 +89,6 @@ static const char program[] =
     "  sample  generates text\n"
     "  eval    measures a model's loss on a text\n"
     "  info    shows a file's modules, shapes and settings\n"
-    "  export  converts a model for transformers or nanoGPT\n"
     "\n"
     "gpt COMMAND --help lists all options of a command.\n"
     "gpt --version prints the version, the compiler and the instruction set.\n"
@@ -164,15 +159,6 @@ static const char info_introduction[] =
     "Prints the modules, parameters, shapes and settings in a file.\n"
     "\n";
 
-static const char export_introduction[] =
-    "usage: gpt export FILE --to PATH [--layout gpt2|nanogpt]\n"
-    "\n"
-    "Converts a model for other programs. To load it in Python:\n"
-    "\n"
-    "  transformers.GPT2LMHeadModel.from_pretrained(PATH)                     gpt2, a folder\n"
-    "  model.load_state_dict(safetensors.torch.load_file(PATH))               nanogpt, a file\n"
-    "\n";
-
 static const struct {
     const char *name;
     const flag_table *table;
@@ -182,7 +168,6 @@ static const struct {
     {"sample", &gpt_sample_flags, sample_introduction, "\nCtrl-C stops the output.\n", ""},
     {"eval", &gpt_eval_flags, eval_introduction, "\n", ""},
     {"info", &gpt_info_flags, info_introduction, "\n", ""},
-    {"export", &gpt_export_flags, export_introduction, "\n", ""},
 };
 
 bool gpt_help(const char *command, FILE *stream)

@@ -24,14 +24,6 @@
       "context length in tokens")                                                                  \
     X(REAL,   dropout,      "X",         0, 1,            (0),                                     \
       "dropout probability")                                                                       \
-    X(CHOICE, positions,    "learned|sinusoidal", 0, 1,   (0),                                     \
-      "position embeddings: learned (default) or as in Vaswani et al.")                            \
-    X(SWITCH, untied,       "",          0, 0,            (0),                                     \
-      "give the output layer its own weights, not the token embedding's")                          \
-    X(SWITCH, no_bias,      "",          0, 0,            (0),                                     \
-      "no biases in Linear and LayerNorm")                                                         \
-    X(CHOICE, activation,   "gelu_tanh|gelu|relu", 0, 2,  (0),                                     \
-      "activation of the feed-forward networks; default: gelu_tanh")                               \
     X(WHOLE,  batch,        "N",         1, 65536,        (12),                                    \
       "sequences per batch")                                                                       \
     X(WHOLE,  accumulate,   "N",         1, 1e6,          (1),                                     \
@@ -94,7 +86,7 @@
 
 #define GPT_SAMPLE(X)                                                                              \
     X(BARE,   load,         "FILE",      0, 0,            (0),                                     \
-      "the model: a file from gpt train or a folder from gpt export")                              \
+      "the model: a file from gpt train")                              \
     X(STRING, prompt,       "TEXT",      0, 0,            (0),                                     \
       "text to continue; default: the start of a line")                                            \
     X(WHOLE,  length,       "N",         0, 1e7,          (500),                                   \
@@ -116,7 +108,7 @@
 
 #define GPT_EVAL(X)                                                                                \
     X(BARE,   load,         "FILE",      0, 0,            (0),                                     \
-      "the model: a file from gpt train or a folder from gpt export")                              \
+      "the model: a file from gpt train")                              \
     X(STRING, text,         "FILE",      0, 0,            (0),                                     \
       "the text to evaluate on")                                                                   \
     X(STRING, quiz,         "FILE",      0, 0,            (0),                                     \
@@ -130,16 +122,7 @@
 
 #define GPT_INFO(X)                                                                                \
     X(BARE,   load,         "FILE",      0, 0,            (0),                                     \
-      "a file from gpt train, a transformers folder, or any other GPT as safetensors")
-
-#define GPT_EXPORT(X)                                                                              \
-    X(BARE,   load,         "FILE",      0, 0,            (0),                                     \
-      "the model: a file from gpt train or a folder from gpt export")                              \
-    X(STRING, to,           "PATH",      0, 0,            (0),                                     \
-      "output path: a folder for gpt2, a file for nanogpt")                                        \
-    X(CHOICE, layout,       "gpt2|nanogpt", 0, 1,         (0),                                     \
-      "the format of transformers' GPT2LMHeadModel (default) or of nanoGPT's GPT")
-/* clang-format on */
+      "a file from gpt train")
 
 typedef struct gpt_train_options {
     FLAG_FIELDS(GPT_TRAIN);
@@ -153,19 +136,13 @@ typedef struct gpt_eval_options {
 typedef struct gpt_info_options {
     FLAG_FIELDS(GPT_INFO);
 } gpt_info_options;
-typedef struct gpt_export_options {
-    FLAG_FIELDS(GPT_EXPORT);
-} gpt_export_options;
 
 enum { GPT_PART_ALL, GPT_PART_VALIDATION };
 enum { GPT_COSINE, GPT_LINEAR, GPT_STEP, GPT_CONSTANT };
-enum { GPT_GELU_TANH, GPT_GELU, GPT_RELU };
-enum { GPT_LEARNED, GPT_SINUSOIDAL };
-enum { GPT_EXPORT_GPT2, GPT_EXPORT_NANOGPT };
 
 /* Flag tables; gpt_train_flags includes gpt_settings. */
 extern const flag_table gpt_settings, gpt_train_flags, gpt_sample_flags, gpt_eval_flags,
-    gpt_info_flags, gpt_export_flags;
+    gpt_info_flags;
 
 /* gpt_options_settle: fills in train's defaults that depend on other flags.
  * HEED_ERR_VALUE: contradictory flags. */

@@ -215,7 +215,7 @@ static void encode(const quiz *q, const quiz_question *one, quiz_rows *rows)
 }
 
 /* Is the first row the most probable? */
-static bool first_wins(struct heed_gpt *m, const quiz_rows *rows, int count)
+static bool first_wins(struct gpt *m, const quiz_rows *rows, int count)
 {
     const int64_t context = m->config.block_size, read = rows->longest - 1;
     const int64_t dropped = read > context ? read - context : 0, length = read - dropped;
@@ -231,7 +231,7 @@ static bool first_wins(struct heed_gpt *m, const quiz_rows *rows, int count)
         memcpy(heed_data_i64(idx) + i * length, rows->ids[i].ids + dropped,
                (size_t)(left < length ? left : length) * sizeof(int64_t));
     }
-    heed_tensor *logits = heed_narrow(heed_gpt_forward(m, idx), 1, first, length - first);
+    heed_tensor *logits = heed_narrow(gpt_forward(m, idx), 1, first, length - first);
     heed_tensor *logs = heed_to(heed_log_softmax(logits, -1), HEED_F64);
     for (int i = 0; i < count && !heed_error_pending(); i++) {
         double sum = 0;
@@ -244,7 +244,7 @@ static bool first_wins(struct heed_gpt *m, const quiz_rows *rows, int count)
     return wins;
 }
 
-heed_status quiz_ask(quiz *q, struct heed_gpt *m, heed_watch *watch)
+heed_status quiz_ask(quiz *q, struct gpt *m, heed_watch *watch)
 {
     const bool training = m->module.training;
     heed_eval(m);

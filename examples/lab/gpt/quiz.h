@@ -13,6 +13,7 @@
 
 #include <stdio.h>
 
+#include "examples/lab/gpt/model.h"
 #include "examples/lab/gpt/tokenizer.h"
 
 enum { QUIZ_MOST_KINDS = 8, QUIZ_MOST_ANSWERS = 64 };
@@ -53,7 +54,7 @@ void quiz_close(quiz *q);
 
 /* quiz_ask: asks all questions and counts the right answers. It runs in eval mode, records no graph
  * and draws no random numbers. The watch, or NULL, gets a step for each question. */
-heed_status quiz_ask(quiz *q, struct heed_gpt *m, heed_watch *watch);
+heed_status quiz_ask(quiz *q, struct gpt *m, heed_watch *watch);
 
 /* quiz_line: prints the shares of right answers in a line, "pronoun 98 %  who 51 %". quiz_print: a
  * table with a row for each kind, with the shares of the guessers. */

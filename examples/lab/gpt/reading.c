@@ -1,7 +1,7 @@
 /* A model's attention over some tokens, and their labels. */
 #include "examples/lab/gpt/reading.h"
 
-void gpt_reading_begin(gpt_reading *r, struct heed_gpt *m, const tokenizer *t, const int64_t *ids,
+void gpt_reading_begin(gpt_reading *r, struct gpt *m, const tokenizer *t, const int64_t *ids,
                        int64_t count)
 {
     size_t starts[READING_TOKENS];
@@ -21,15 +21,15 @@ void gpt_reading_begin(gpt_reading *r, struct heed_gpt *m, const tokenizer *t, c
     }
 }
 
-static void keep_weights(struct heed_gpt *m, bool keep)
+static void keep_weights(struct gpt *m, bool keep)
 {
     for (int layer = 0; layer < m->config.n_layer; layer++) {
-        heed_gpt_block_at(m, layer)->attn->keep_weights = keep;
+        gpt_block_at(m, layer)->attn->keep_weights = keep;
     }
 }
 
 /* Modules cannot be changed while an error is pending, such as that of a failed forward. */
-static void restore(struct heed_gpt *m, bool training)
+static void restore(struct gpt *m, bool training)
 {
     char message[512];
     const heed_status error = heed_error();
@@ -46,7 +46,7 @@ static void restore(struct heed_gpt *m, bool training)
 heed_tensor *gpt_reading_attention(void *reading)
 {
     const gpt_reading *r = reading;
-    struct heed_gpt *m = r->model;
+    struct gpt *m = r->model;
     const bool training = m->module.training;
     if (heed_error_pending()) {
         return NULL;
@@ -54,11 +54,11 @@ heed_tensor *gpt_reading_attention(void *reading)
     HEED_SCOPE_NO_GRAD(scope);
     heed_eval(m);
     keep_weights(m, true);
-    heed_gpt_forward(m, heed_from_i64(r->ids, HEED_SHAPE(1, r->count)));
+    gpt_forward(m, heed_from_i64(r->ids, HEED_SHAPE(1, r->count)));
     restore(m, training);
     heed_tensor *all = NULL; /* (layers, heads, T, T) */
     for (int layer = 0; layer < m->config.n_layer && !heed_error_pending(); layer++) {
-        heed_tensor *one = heed_gpt_block_at(m, layer)->attn->attention_percent;
+        heed_tensor *one = gpt_block_at(m, layer)->attn->attention_percent;
         all = layer == 0 ? one : heed_cat((heed_tensor *[]){all, one}, 2, 0);
     }
     return heed_scope_keep(&scope, all);

@@ -2,21 +2,21 @@
 #ifndef HEED_GPT_READING_H
 #define HEED_GPT_READING_H
 
+#include "examples/lab/gpt/model.h"
 #include "examples/lab/gpt/tokenizer.h"
-#include "heed.h"
 
 enum { READING_TOKENS = 64 };
 
 /* Must not be moved. */
 typedef struct gpt_reading {
-    struct heed_gpt *model;
+    struct gpt *model;
     int64_t ids[READING_TOKENS], count;
     text_buffer spelling; /* of the labels */
     const char *labels[READING_TOKENS];
 } gpt_reading;
 
 /* gpt_reading_begin: reads the last of `count` tokens, as many as fit the context. */
-void gpt_reading_begin(gpt_reading *r, struct heed_gpt *m, const tokenizer *t, const int64_t *ids,
+void gpt_reading_begin(gpt_reading *r, struct gpt *m, const tokenizer *t, const int64_t *ids,
                        int64_t count);
 
 /* gpt_reading_attention: the weights (layers, heads, T, T) of a gpt_reading in eval mode. Draws no

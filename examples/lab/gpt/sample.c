@@ -1,5 +1,5 @@
-/* gpt sample: prints the tokens that a model generates, one by one. The library's
- * heed_gpt_generate_with does the sampling. Of several texts generated at once, only the first is
+/* gpt sample: prints the tokens that a model generates, one by one. generate.c
+ * does the sampling. Of several texts generated at once, only the first is
  * printed as it grows. */
 #include "examples/lab/gpt/sample.h"
 
@@ -89,7 +89,7 @@ token_list gpt_prompt(const tokenizer *t, const char *prompt)
     return tokens;
 }
 
-text_buffer gpt_sample_text(struct heed_gpt *m, const tokenizer *t, const char *prompt)
+text_buffer gpt_sample_text(struct gpt *m, const tokenizer *t, const char *prompt)
 {
     enum { LENGTH = 200, SEED = 1337 };
     const heed_generator before = heed_get_generator();
@@ -98,9 +98,8 @@ text_buffer gpt_sample_text(struct heed_gpt *m, const tokenizer *t, const char *
     HEED_SCOPE(scope);
     token_list tokens = gpt_prompt(t, prompt);
     heed_manual_seed(SEED);
-    heed_tensor *ids =
-        heed_gpt_generate_with(m, heed_from_i64(tokens.ids, HEED_SHAPE(1, tokens.count)), LENGTH,
-                               (heed_gpt_generate_options){.sample = {.temperature = 0.8}});
+    heed_tensor *ids = gpt_generate(m, heed_from_i64(tokens.ids, HEED_SHAPE(1, tokens.count)),
+                                    LENGTH, (gpt_generation){.sampling = {.temperature = 0.8}});
     heed_set_generator(&before);
     for (int64_t i = 0; !heed_error_pending() && i < heed_size(ids, 1); i++) {
         tokenizer_decode(t, &joint, heed_const_data_i64(ids)[i], &text);
@@ -183,14 +182,14 @@ static void write_on(const gpt_loaded *l, const gpt_sample_options *o, const tok
     heed_tensor *prompt = heed_from_i64(tokens->ids, HEED_SHAPE(1, tokens->count));
     gpt_stream_prompt(&w.stream, o->prompt, tokens);
     console_flush();
-    heed_tensor *texts = heed_gpt_generate_with(
+    heed_tensor *texts = gpt_generate(
         l->model, heed_expand(prompt, HEED_SHAPE(o->samples, tokens->count)), o->length,
-        (heed_gpt_generate_options){
-            .sample = {.temperature = o->temperature,
-                       .top_k = o->top_k,
-                       .top_p = o->top_p,
-                       .greedy = o->temperature == 0,
-                       .generators = generators},
+        (gpt_generation){
+            .sampling = {.temperature = o->temperature,
+                         .top_k = o->top_k,
+                         .top_p = o->top_p,
+                         .greedy = o->temperature == 0,
+                         .generators = generators},
             .on_token = write_token,
             .context = &w,
             .no_cache = o->no_cache,

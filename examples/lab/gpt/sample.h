@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
+#include "examples/lab/gpt/generate.h"
 #include "examples/lab/gpt/tokenizer.h"
-#include "heed.h"
 
 typedef struct gpt_stream {
     FILE *to;
@@ -32,7 +32,7 @@ token_list gpt_prompt(const tokenizer *t, const char *prompt);
 
 /* gpt_sample_text: the prompt and its continuation by 200 tokens as NUL-terminated text, always
  * with the same random numbers. The thread's generator and the model's mode stay unchanged. */
-text_buffer gpt_sample_text(struct heed_gpt *m, const tokenizer *t, const char *prompt);
+text_buffer gpt_sample_text(struct gpt *m, const tokenizer *t, const char *prompt);
 
 /* gpt_sample: the command. */
 int gpt_sample(int argc, char **argv);

@@ -48,8 +48,7 @@ gpt_windows gpt_windows_of(int64_t first, int64_t count, int64_t context, int64_
 /* ---- evaluation ---- */
 
 /* The mean loss of the pieces that begin at these tokens, over all positions. */
-static heed_tensor *loss_at(struct heed_gpt *m, const corpus *text, const int64_t *starts,
-                            int64_t count)
+static heed_tensor *loss_at(struct gpt *m, const corpus *text, const int64_t *starts, int64_t count)
 {
     const int64_t context = m->config.block_size, length = context + 1;
     heed_tensor *pieces = heed_empty(HEED_SHAPE(count, length), HEED_I64);
@@ -57,11 +56,11 @@ static heed_tensor *loss_at(struct heed_gpt *m, const corpus *text, const int64_
     for (int64_t i = 0; i < count && !heed_error_pending(); i++) {
         corpus_read(text, starts[i], length, ids + i * length);
     }
-    return heed_gpt_loss(m, heed_narrow(pieces, 1, 0, context), heed_narrow(pieces, 1, 1, context));
+    return gpt_loss(m, heed_narrow(pieces, 1, 0, context), heed_narrow(pieces, 1, 1, context));
 }
 
-double gpt_evaluate(struct heed_gpt *m, const corpus *text, const gpt_windows *windows,
-                    int64_t batch, heed_watch *watch)
+double gpt_evaluate(struct gpt *m, const corpus *text, const gpt_windows *windows, int64_t batch,
+                    heed_watch *watch)
 {
     const bool training = m->module.training;
     double sum = 0;
@@ -289,7 +288,7 @@ static void take_text(gpt_run *run)
 /* ---- a run ---- */
 
 /* AdamW with weight decay for matrices. */
-static heed_optimizer *new_optimizer(struct heed_gpt *m, const gpt_train_options *o)
+static heed_optimizer *new_optimizer(struct gpt *m, const gpt_train_options *o)
 {
     return heed_adamw_new_with(
         heed_parameters(m), o->lr, o->weight_decay,
@@ -315,7 +314,7 @@ static void make_model(gpt_run *run)
     }
 }
 
-heed_status gpt_check_causal(struct heed_gpt *m)
+heed_status gpt_check_causal(struct gpt *m)
 {
     enum { MOST = 16 };
     if (heed_error_pending()) {
@@ -336,7 +335,7 @@ heed_status gpt_check_causal(struct heed_gpt *m)
     for (int i = 0; i < 2; i++) {
         heed_tensor *row = heed_from_values(ids[i], (size_t)length * sizeof **ids,
                                             HEED_SHAPE(1, length), HEED_I64);
-        logits[i] = heed_narrow(heed_gpt_forward(m, row), 1, 0, half);
+        logits[i] = heed_narrow(gpt_forward(m, row), 1, 0, half);
     }
     if (half > 0) {
         const double off = heed_item(heed_amax(heed_abs(heed_sub(logits[0], logits[1]))));

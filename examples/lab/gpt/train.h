@@ -34,8 +34,8 @@ gpt_windows gpt_windows_of(int64_t first, int64_t count, int64_t context, int64_
 /* gpt_evaluate: the mean loss over windows, `batch` at a time, in eval mode, without a graph and
  * without drawing random numbers; NAN if there are no windows. The watch (or NULL) gets a step for
  * each batch, with the mean loss so far. */
-double gpt_evaluate(struct heed_gpt *m, const corpus *text, const gpt_windows *windows,
-                    int64_t batch, heed_watch *watch);
+double gpt_evaluate(struct gpt *m, const corpus *text, const gpt_windows *windows, int64_t batch,
+                    heed_watch *watch);
 
 /* ---- runs: a text, a model, an optimiser and a record, new or from a file ---- */
 
@@ -46,7 +46,7 @@ typedef struct gpt_run {
     corpus text;
     int64_t train_tokens; /* the first tokens of the text */
     gpt_windows validation;
-    struct heed_gpt *model;
+    struct gpt *model;
     heed_optimizer *optimizer;
     int64_t resumed; /* steps taken before the run was loaded */
 } gpt_run;
@@ -60,7 +60,7 @@ void gpt_run_free(gpt_run *run);
  * they do learns to copy its targets. gpt_run_prepare calls it, as a changed or observed model may
  * leak. Takes two forwards of at most 16 tokens, without a graph and without random numbers.
  * HEED_ERR_CHECK: they do. */
-heed_status gpt_check_causal(struct heed_gpt *m);
+heed_status gpt_check_causal(struct gpt *m);
 
 /* gpt_run_step: trains on `accumulate` batches of random windows of the training tokens.
  * HEED_ERR_VALUE: the loss or the gradient is infinite or NaN; the model is unchanged. */

@@ -41,12 +41,6 @@ export const gpt = {
     "Each place in the text has {1} learned numbers of its own, whatever token stands there. Without them the model could not tell the order of earlier tokens.",
     "Jede Stelle im Text hat {1} eigene gelernte Zahlen, egal welches Token dort steht. Ohne sie könnte das Modell die Reihenfolge früherer Tokens nicht erkennen.",
     "Chaque place du texte a {1} nombres appris, quel que soit le token qui s’y trouve. Sans eux, le modèle ne pourrait pas reconnaître l’ordre des tokens précédents."],
-  "gpt.sines": ["Position encoding", "Positionskodierung", "Encodage de position"],
-  "gpt.sines.short": ["position", "Position", "position"],
-  "gpt.sines.is": [
-    "Each place in the text has {1} numbers of its own: sines and cosines, which are not learned.",
-    "Jede Stelle im Text hat {1} eigene Zahlen: Sinus und Kosinus, die nicht gelernt werden.",
-    "Chaque place du texte a {1} nombres : des sinus et des cosinus, qui ne sont pas appris."],
   "gpt.stream.n": ["Residual stream after {0} boxes", "Residualstrom nach {0} Kästen", "Flux résiduel après {0} boîtes"],
   "gpt.stream.is": [
     "One row of {1} numbers for each token. Nothing replaces it: attention and feed-forward only add to it, so it is the sum of all parts so far.",

@@ -2,11 +2,11 @@
 
 /** {id, kind, block, parts: [name in the box, name of the engine's part (gpt_map.h), kind of its colours], code} of each
  * box of a model. */
-export function boxesOf({ layers, learned_positions }) {
+export function boxesOf({ layers }) {
   const boxes = [
     { id: "text", kind: "text", parts: [], code: "ids = tokenizer(text)" },
     { id: "wte", kind: "wte", parts: [["wte", "wte"]], code: "wte[ids]" },
-    { id: "wpe", kind: learned_positions ? "wpe" : "sines", parts: [["wpe", "wpe"]], code: learned_positions ? "wpe[:T]" : "pe[:T]" },
+    { id: "wpe", kind: "wpe", parts: [["wpe", "wpe"]], code: "wpe[:T]" },
     { id: "stream.0", kind: "stream", stage: 0, parts: [["x", "stream.0"]], code: "x = wte[ids] + wpe[:T]" },
   ];
   for (let i = 0; i < layers; i++) {
@@ -22,7 +22,7 @@ export function boxesOf({ layers, learned_positions }) {
       { id: part("ln_2"), kind: "norm", block: i, parts: [["ln_2(x)", part("ln_2")]],
         code: "ln_2(x) = (x − mean) / √(variance + 0.00001) · weight + bias" },
       { id: part("mlp"), kind: "feed", block: i, parts: [["hidden", part("act")], ["c_fc", part("fc")], ["mlp", part("mlp")]],
-        code: "mlp = c_proj(hidden),  hidden = gelu(c_fc(ln_2(x)))" },
+        code: "mlp = c_proj(hidden),  hidden = gelu_tanh(c_fc(ln_2(x)))" },
       { id: `stream.${2 * i + 2}`, kind: "stream", stage: 2 * i + 2, parts: [["x", `stream.${2 * i + 2}`]],
         code: "x = x + mlp(ln_2(x))" });
   }
@@ -34,15 +34,13 @@ export function boxesOf({ layers, learned_positions }) {
 }
 
 /** How many learned numbers a box has: [formula, number], or null. */
-export function weightsOf({ kind }, { vocab, context, width, learned_positions, biases, tied }) {
-  const C = width, bias = (n) => (biases ? ` + ${n}` : ""), count = (n) => (biases ? n : 0);
+export function weightsOf({ kind }, { vocab, context, width: C }) {
   return {
     wte: [`${vocab} × ${C}`, vocab * C],
-    wpe: learned_positions ? [`${context} × ${C}`, context * C] : null,
-    norm: [`${C}${bias(C)}`, C + count(C)],
-    attention: [`${C} × ${3 * C}${bias(3 * C)} + ${C} × ${C}${bias(C)}`, 4 * C * C + count(4 * C)],
-    feed: [`${C} × ${4 * C}${bias(4 * C)} + ${4 * C} × ${C}${bias(C)}`, 8 * C * C + count(5 * C)],
-    logits: tied ? null : [`${C} × ${vocab}`, C * vocab],
+    wpe: [`${context} × ${C}`, context * C],
+    norm: [`${C} + ${C}`, 2 * C],
+    attention: [`${C} × ${3 * C} + ${3 * C} + ${C} × ${C} + ${C}`, 4 * C * C + 4 * C],
+    feed: [`${C} × ${4 * C} + ${4 * C} + ${4 * C} × ${C} + ${C}`, 8 * C * C + 5 * C],
   }[kind] ?? null;
 }
 

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "examples/lab/gpt/generate.h"
 #include "tests/common/module_util.h"
 
 struct written {
@@ -18,9 +19,7 @@ struct written {
 
 enum { WRITTEN = sizeof written / sizeof *written };
 
-typedef heed_gpt_generate_options generate_options;
-
-static struct heed_gpt *model(heed_gpt_config config)
+static struct gpt *model(gpt_config config)
 {
     config.vocab_size = 13;
     config.block_size = 12;
@@ -28,7 +27,7 @@ static struct heed_gpt *model(heed_gpt_config config)
     config.n_head = 2;
     config.n_embd = 8;
     heed_manual_seed(17);
-    struct heed_gpt *m = heed_gpt_new(config);
+    struct gpt *m = gpt_new(config);
     const heed_tensor_list list = heed_parameters(m);
     for (int i = 0; i < list.count; i++) {
         heed_normal_into(list.tensors[i], 0, 0.5);
@@ -50,117 +49,89 @@ static const struct fed {
 };
 enum { FED = sizeof fed / sizeof *fed };
 
-static void feed(struct heed_gpt *m, const struct fed *f, heed_dtype dtype)
+static void feed(struct gpt *m, const struct fed *f, heed_dtype dtype)
 {
     heed_module_to(m, dtype);
     heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(f->batch, 12), HEED_I64);
-    heed_tensor *y = heed_detach(heed_gpt_forward(m, idx));
-    heed_gpt_cache *cache = heed_gpt_cache_new(m, f->batch);
+    heed_tensor *y = heed_detach(gpt_forward(m, idx));
+    gpt_cache *cache = gpt_cache_new(m, f->batch);
     for (int twice = 0; twice < 2; twice++) {
         int64_t length = 0;
         for (int i = 0; f->counts[i] != 0; i++) {
             const int64_t count = f->counts[i];
             heed_tensor *more = heed_narrow(idx, 1, length, count);
-            heed_tensor *logits = heed_gpt_forward_cached(m, more, cache);
+            heed_tensor *logits = gpt_forward_cached(m, more, cache, false);
             ck_assert(logits != NULL && !logits->requires_grad);
             expect_close(logits, heed_narrow(y, 1, length, count),
                          dtype == HEED_F32 ? 1e-5 : 1e-12);
             length += count;
-            ck_assert_int_eq(heed_gpt_cache_length(cache), length);
+            ck_assert_int_eq(cache->length, length);
         }
-        heed_gpt_cache_clear(cache);
-        ck_assert_int_eq(heed_gpt_cache_length(cache), 0);
+        cache->length = 0;
+        ck_assert_int_eq(cache->length, 0);
     }
-    heed_gpt_cache_free(cache);
+    gpt_cache_free(cache);
 }
 
 START_TEST(cached_logits_are_the_forwards)
 {
-    struct heed_gpt *m = model((heed_gpt_config){.sinusoidal = _i % 3 == 1, .untied = _i % 2 == 1});
+    struct gpt *m = model((gpt_config){.untied = _i % 2 == 1});
     feed(m, &fed[_i], HEED_F32);
     feed(m, &fed[_i], HEED_F64);
     heed_module_free(m);
 }
 END_TEST
 
-START_TEST(a_row_needs_no_batch)
-{
-    struct heed_gpt *m = model((heed_gpt_config){0});
-    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(6), HEED_I64);
-    heed_tensor *y = heed_detach(heed_gpt_forward(m, idx));
-    heed_gpt_cache *cache = heed_gpt_cache_new(m, 1);
-    heed_tensor *first = heed_gpt_forward_cached(m, heed_narrow(idx, 0, 0, 4), cache);
-    expect_close(first, heed_narrow(y, 0, 0, 4), 1e-5);
-    heed_tensor *none = heed_gpt_forward_cached(m, heed_narrow(idx, 0, 4, 0), cache);
-    expect_shape(none, HEED_SHAPE(0, 13));
-    heed_module_free(m); /* it does not need the cache */
-    ck_assert_int_eq(heed_gpt_cache_length(cache), 4);
-    heed_gpt_cache_free(cache);
-    heed_gpt_cache_free(NULL);
-    ck_assert_int_eq(heed_gpt_cache_length(NULL), 0);
-}
-END_TEST
-
 /* The cache is unchanged after an error. */
 START_TEST(errors_leave_the_cache)
 {
-    struct heed_gpt *m = model((heed_gpt_config){0}), *other = model((heed_gpt_config){0});
-    heed_module_to(other, HEED_F64);
+    struct gpt *m = model((gpt_config){0});
     heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 10), HEED_I64);
-    heed_tensor *y = heed_detach(heed_gpt_forward(m, idx));
-    heed_gpt_cache *cache = heed_gpt_cache_new(m, 2);
-    heed_gpt_forward_cached(m, heed_narrow(idx, 1, 0, 5), cache);
-    heed_gpt_forward_cached(m, heed_full(HEED_SHAPE(2, 2), 13, HEED_I64), cache);
+    heed_tensor *y = heed_detach(gpt_forward(m, idx));
+    gpt_cache *cache = gpt_cache_new(m, 2);
+    gpt_forward_cached(m, heed_narrow(idx, 1, 0, 5), cache, false);
+    gpt_forward_cached(m, heed_full(HEED_SHAPE(2, 2), 13, HEED_I64), cache, false);
     expect_error(HEED_ERR_INDEX, "embedding: id 13 at position 0 is outside [0, 13)");
-    heed_gpt_forward_cached(m, heed_narrow(idx, 1, 0, 8), cache);
-    expect_error(HEED_ERR_SHAPE,
-                 "gpt_forward_cached: 8 tokens after 5 in the cache, but block_size "
-                 "is 12; clear the cache");
-    heed_gpt_forward_cached(m, heed_zeros(HEED_SHAPE(3), HEED_I64), cache);
-    expect_error(HEED_ERR_SHAPE, "gpt_forward_cached: idx (3), but the cache has 2 rows");
-    heed_gpt_forward_cached(m, heed_zeros(HEED_SHAPE(1, 3), HEED_I64), cache);
-    expect_error(HEED_ERR_SHAPE, "gpt_forward_cached: idx (1, 3), but the cache has 2 rows");
-    heed_gpt_forward_cached(other, heed_narrow(idx, 1, 5, 1), cache);
-    expect_error(
-        HEED_ERR_VALUE,
-        "gpt_forward_cached: the cache was created for a model of a different size or dtype");
+    gpt_forward_cached(m, heed_narrow(idx, 1, 0, 8), cache, false);
+    expect_error(HEED_ERR_SHAPE, "gpt: 8 tokens after 5, but block_size is 12");
+    gpt_forward_cached(m, heed_zeros(HEED_SHAPE(1, 3), HEED_I64), cache, false);
+    expect_error(HEED_ERR_SHAPE, "gpt: 1 rows, but the cache has 2");
     for (int n = 0; n < 40; n++) {
         heed_fail_allocation(n);
-        ck_assert_ptr_null(heed_gpt_forward_cached(m, heed_narrow(idx, 1, 5, 2), cache));
+        ck_assert_ptr_null(gpt_forward_cached(m, heed_narrow(idx, 1, 5, 2), cache, false));
         heed_fail_allocation(-1);
         expect_error(HEED_ERR_MEMORY, "out of memory");
     }
-    ck_assert_int_eq(heed_gpt_cache_length(cache), 5);
-    expect_close(heed_gpt_forward_cached(m, heed_narrow(idx, 1, 5, 5), cache),
+    ck_assert_int_eq(cache->length, 5);
+    expect_close(gpt_forward_cached(m, heed_narrow(idx, 1, 5, 5), cache, false),
                  heed_narrow(y, 1, 5, 5), 1e-5);
-    heed_gpt_cache_free(cache);
+    gpt_cache_free(cache);
     heed_module_free(m);
-    heed_module_free(other);
 }
 END_TEST
 
 START_TEST(a_cache_without_memory)
 {
-    struct heed_gpt *m = model((heed_gpt_config){0});
-    heed_gpt_cache *cache = NULL;
+    struct gpt *m = model((gpt_config){0});
+    gpt_cache *cache = NULL;
     int failures = 0;
     for (; cache == NULL; failures++) {
         heed_fail_allocation(failures);
-        cache = heed_gpt_cache_new(m, 2);
+        cache = gpt_cache_new(m, 2);
         heed_fail_allocation(-1);
         ck_assert((heed_error() == HEED_ERR_MEMORY) == (cache == NULL));
     }
     ck_assert_int_gt(failures, 5);
-    heed_gpt_cache_free(cache);
+    gpt_cache_free(cache);
     heed_module_free(m);
 }
 END_TEST
 
 /* ---- generation ---- */
 
-static heed_sample_options options_of(double temperature, int64_t top_k, double top_p)
+static sampling options_of(double temperature, int64_t top_k, double top_p)
 {
-    return (heed_sample_options){.temperature = temperature, .top_k = top_k, .top_p = top_p};
+    return (sampling){.temperature = temperature, .top_k = top_k, .top_p = top_p};
 }
 
 static void expect_ids(heed_tensor *ids, const int64_t *values, int64_t count)
@@ -176,21 +147,21 @@ static void expect_ids(heed_tensor *ids, const int64_t *values, int64_t count)
 START_TEST(answers_are_nanogpts)
 {
     const struct written *r = &written[_i / 2];
-    const heed_gpt_config config = {.vocab_size = r->vocab,
-                                    .block_size = r->block,
-                                    .n_layer = r->layers,
-                                    .n_head = r->heads,
-                                    .n_embd = r->width};
+    const gpt_config config = {.vocab_size = r->vocab,
+                               .block_size = r->block,
+                               .n_layer = r->layers,
+                               .n_head = r->heads,
+                               .n_embd = r->width};
     heed_manual_seed(31337);
-    struct heed_gpt *m = heed_gpt_new(config);
+    struct gpt *m = gpt_new(config);
     const heed_tensor_list list = heed_parameters(m);
     for (int i = 0; i < list.count; i++) {
         heed_copy_into(list.tensors[i], heed_mul_scalar(heed_detach(list.tensors[i]), 16));
     }
     heed_tensor *idx = heed_randint(0, r->vocab, HEED_SHAPE(r->batch, r->prompt), HEED_I64);
-    const generate_options options = {.sample = options_of(r->temperature, r->top_k, r->top_p),
-                                      .no_cache = _i % 2 == 1};
-    heed_tensor *answer = heed_gpt_generate_with(m, idx, r->count, options);
+    const gpt_generation options = {.sampling = options_of(r->temperature, r->top_k, r->top_p),
+                                    .no_cache = _i % 2 == 1};
+    heed_tensor *answer = gpt_generate(m, idx, r->count, options);
     ck_assert_int_eq(answer->shape[0], r->batch);
     expect_ids(answer, r->ids, r->batch * (r->prompt + r->count));
     heed_module_free(m);
@@ -198,13 +169,12 @@ START_TEST(answers_are_nanogpts)
 END_TEST
 
 /* Generation by definition, with the forward alone. */
-static heed_tensor *write_plainly(struct heed_gpt *m, heed_tensor *idx, int count,
-                                  heed_sample_options options)
+static heed_tensor *write_plainly(struct gpt *m, heed_tensor *idx, int count, sampling options)
 {
     for (int i = 0; i < count; i++) {
         const int64_t length = heed_size(idx, 1), seen = length < 12 ? length : 12;
-        heed_tensor *logits = heed_gpt_forward(m, heed_narrow(idx, 1, length - seen, seen));
-        heed_tensor *id = heed_sample_with(heed_select(logits, 1, -1), options);
+        heed_tensor *logits = gpt_forward(m, heed_narrow(idx, 1, length - seen, seen));
+        heed_tensor *id = sample_tokens(heed_select(logits, 1, -1), options);
         idx = heed_cat((heed_tensor *[]){idx, heed_unsqueeze(id, 1)}, 2, 1);
     }
     return idx;
@@ -214,15 +184,15 @@ static heed_tensor *write_plainly(struct heed_gpt *m, heed_tensor *idx, int coun
 START_TEST(caches_change_no_answer)
 {
     static const int64_t prompts[] = {1, 5, 11, 12, 13, 30};
-    struct heed_gpt *m = model((heed_gpt_config){.sinusoidal = _i % 2 == 1, .dropout = 0.4});
-    const heed_sample_options sample = options_of(0.9, 8, 0.97);
+    struct gpt *m = model((gpt_config){.dropout = 0.4});
+    const sampling sample = options_of(0.9, 8, 0.97);
     for (int64_t batch = 1; batch <= 3; batch++) {
         heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(batch, prompts[_i]), HEED_I64);
         const heed_generator before = heed_get_generator();
-        heed_tensor *a = heed_gpt_generate_with(m, idx, 17, (generate_options){.sample = sample});
+        heed_tensor *a = gpt_generate(m, idx, 17, (gpt_generation){.sampling = sample});
         heed_set_generator(&before);
-        heed_tensor *b = heed_gpt_generate_with(
-            m, idx, 17, (generate_options){.sample = sample, .no_cache = true});
+        heed_tensor *b =
+            gpt_generate(m, idx, 17, (gpt_generation){.sampling = sample, .no_cache = true});
         heed_set_generator(&before);
         heed_eval(m);
         heed_tensor *c = write_plainly(m, idx, 17, sample);
@@ -253,27 +223,27 @@ START_TEST(rows_write_what_they_write_alone)
     enum { MOST = 21, NEW = 17 };
     static const int64_t batches[] = {1, 2, 3, 16, MOST};
     const int64_t rows = batches[_i % 5], prompt = 3;
-    struct heed_gpt *m = model((heed_gpt_config){0});
+    struct gpt *m = model((gpt_config){0});
     heed_generator generators[MOST], row;
     heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(rows, prompt), HEED_I64);
-    generate_options o = {.sample = options_of(1.2, 9, 0.97), .no_cache = _i >= 10};
-    o.sample.greedy = _i / 5 % 2 == 1;
-    o.sample.generators = generators;
+    gpt_generation o = {.sampling = options_of(1.2, 9, 0.97), .no_cache = _i >= 10};
+    o.sampling.greedy = _i / 5 % 2 == 1;
+    o.sampling.generators = generators;
     seed_rows(generators, rows, 40);
     const heed_generator own = heed_get_generator();
-    heed_tensor *together = heed_gpt_generate_with(m, idx, NEW, o);
+    heed_tensor *together = gpt_generate(m, idx, NEW, o);
     const heed_generator after = heed_get_generator();
     ck_assert_mem_eq(own.state, after.state, sizeof own.state);
     ck_assert_int_eq(own.next, after.next);
     for (int64_t i = 0; i < rows; i++) {
         seed_rows(&row, 1, 40 + (uint64_t)i);
-        o.sample.generators = &row;
-        heed_tensor *alone = heed_gpt_generate_with(m, heed_narrow(idx, 0, i, 1), NEW, o);
+        o.sampling.generators = &row;
+        heed_tensor *alone = gpt_generate(m, heed_narrow(idx, 0, i, 1), NEW, o);
         ck_assert(heed_equal(alone, heed_narrow(together, 0, i, 1)));
         ck_assert_int_eq(row.next, generators[i].next); /* so that a text can be continued */
         heed_manual_seed(40 + (uint64_t)i);
-        o.sample.generators = NULL;
-        ck_assert(heed_equal(alone, heed_gpt_generate_with(m, heed_narrow(idx, 0, i, 1), NEW, o)));
+        o.sampling.generators = NULL;
+        ck_assert(heed_equal(alone, gpt_generate(m, heed_narrow(idx, 0, i, 1), NEW, o)));
     }
     heed_module_free(m);
 }
@@ -284,8 +254,8 @@ START_TEST(a_generator_may_be_invalid)
     heed_generator generators[2] = {heed_get_generator(), {.seeded = true, .next = -1}};
     heed_tensor *logits = heed_zeros(HEED_SHAPE(2, 5), HEED_F32);
     const heed_generator own = heed_get_generator();
-    const heed_sample_options options = {.generators = generators};
-    ck_assert_ptr_null(heed_sample_with(logits, options));
+    const sampling options = {.generators = generators};
+    ck_assert_ptr_null(sample_tokens(logits, options));
     expect_error(HEED_ERR_VALUE, "set_generator: next is -1");
     ck_assert_int_eq(heed_get_generator().next, own.next);
     ck_assert_int_eq(generators[1].next, -1);
@@ -298,7 +268,7 @@ typedef struct listener {
     int64_t heard[40];
     int count, most; /* it stops after `most` tokens */
     bool fails;
-    const struct heed_gpt *m;
+    const struct gpt *m;
     int64_t bytes[40]; /* live bytes at each call */
 } listener;
 
@@ -315,61 +285,20 @@ static bool listen(void *context, const int64_t *ids, int64_t rows)
     return l->count < l->most;
 }
 
-static const heed_sample_options any = {0};
+static const sampling any = {0};
 
 START_TEST(tokens_are_told)
 {
-    struct heed_gpt *m = model((heed_gpt_config){.dropout = 0.2});
-    heed_eval(m->transformer->h);
+    struct gpt *m = model((gpt_config){.dropout = 0.2});
     heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 3), HEED_I64);
     listener l = {.most = 5, .m = m};
-    heed_tensor *y = heed_gpt_generate_with(
-        m, idx, 20, (generate_options){.on_token = listen, .context = &l, .sample = any});
+    heed_tensor *y = gpt_generate(
+        m, idx, 20, (gpt_generation){.on_token = listen, .context = &l, .sampling = any});
     ck_assert_int_eq(l.count, 5);
     expect_shape(y, HEED_SHAPE(2, 8));
     expect_ids(heed_contiguous(heed_narrow(heed_select(y, 0, 1), 0, 3, 5)), l.heard, 5);
     ck_assert(m->module.training && m->transformer->drop->module.training);
-    ck_assert(!heed_gpt_block_at(m, 0)->module.training && heed_is_grad_enabled());
-    l = (listener){.most = 40, .m = m};
-    heed_tensor *row = heed_gpt_generate_with(
-        m, heed_select(idx, 0, 0), 4, (generate_options){.on_token = listen, .context = &l});
-    ck_assert_int_eq(l.count, 4);
-    expect_ids(heed_contiguous(heed_narrow(row, 0, 3, 4)), l.heard, 4);
-    ck_assert_int_eq(row->ndim, 1);
-    heed_module_free(m);
-}
-END_TEST
-
-typedef struct nested {
-    struct heed_gpt *m;
-    heed_tensor *idx;
-    int deeper;
-} nested;
-
-static bool generate_deeper(void *context, const int64_t *ids, int64_t rows)
-{
-    (void)ids;
-    (void)rows;
-    nested *n = context;
-    ck_assert(!n->m->module.training);
-    if (n->deeper-- > 0) {
-        heed_gpt_generate_with(n->m, n->idx, 1,
-                               (generate_options){.on_token = generate_deeper, .context = n});
-    }
-    return true;
-}
-
-/* on_token may generate with the same model: the outermost call restores the modes. */
-START_TEST(modes_come_back_from_nested_calls)
-{
-    struct heed_gpt *m = model((heed_gpt_config){.dropout = 0.2});
-    heed_eval(m->transformer->h);
-    nested n = {m, heed_randint(0, 13, HEED_SHAPE(1, 3), HEED_I64), 40};
-    heed_gpt_generate_with(m, n.idx, 1,
-                           (generate_options){.on_token = generate_deeper, .context = &n});
-    ck_assert_int_eq(n.deeper, -1);
-    ck_assert(m->module.training && m->transformer->drop->module.training);
-    ck_assert(!heed_gpt_block_at(m, 0)->module.training);
+    ck_assert(heed_is_grad_enabled());
     heed_module_free(m);
 }
 END_TEST
@@ -378,21 +307,20 @@ END_TEST
  * nothing. */
 START_TEST(memory_stays)
 {
-    struct heed_gpt *m = model((heed_gpt_config){0});
+    struct gpt *m = model((gpt_config){0});
     heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 3), HEED_I64);
     listener l = {.most = 40, .m = m};
-    heed_gpt_generate_with(
-        m, idx, 30, (generate_options){.on_token = listen, .context = &l, .no_cache = _i == 1});
+    gpt_generate(m, idx, 30,
+                 (gpt_generation){.on_token = listen, .context = &l, .no_cache = _i == 1});
     ck_assert_int_eq(l.count, 30);
     for (int i = 1; i < 30; i++) {
         ck_assert_int_eq(l.bytes[i], l.bytes[0]);
     }
     const int64_t tensors = heed_live_tensors(), bytes = heed_live_bytes();
     l = (listener){.most = 6, .m = m, .fails = true};
-    ck_assert_ptr_null(heed_gpt_generate_with(
-        m, idx, 30, (generate_options){.on_token = listen, .context = &l, .no_cache = _i == 1}));
+    ck_assert_ptr_null(gpt_generate(
+        m, idx, 30, (gpt_generation){.on_token = listen, .context = &l, .no_cache = _i == 1}));
     expect_error(HEED_ERR_VALUE, "listener: enough");
-    ck_assert(m->module.training);
     ck_assert_int_eq(heed_live_tensors(), tensors);
     ck_assert_int_eq(heed_live_bytes(), bytes);
     heed_module_free(m);
@@ -401,13 +329,13 @@ END_TEST
 
 START_TEST(nothing_to_write)
 {
-    struct heed_gpt *m = model((heed_gpt_config){0});
+    struct gpt *m = model((gpt_config){0});
     heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 3), HEED_I64);
-    heed_tensor *y = heed_gpt_generate(m, idx, 0);
+    heed_tensor *y = gpt_generate(m, idx, 0, (gpt_generation){0});
     ck_assert(heed_equal(y, idx));
     heed_fill_into(y, 0);
     ck_assert(!heed_equal(y, idx)); /* a new tensor */
-    y = heed_gpt_generate(m, heed_narrow(idx, 0, 0, 0), 4);
+    y = gpt_generate(m, heed_narrow(idx, 0, 0, 0), 4, (gpt_generation){0});
     expect_shape(y, HEED_SHAPE(0, 7));
     heed_module_free(m);
 }
@@ -417,17 +345,15 @@ static heed_tensor *generate(heed_tensor *const *inputs, void *context)
 {
     heed_generator generators[2];
     seed_rows(generators, 2, 3);
-    return heed_gpt_generate_with(
-        context, inputs[0], 12,
-        (generate_options){.sample = {.top_p = 0.9, .generators = generators}});
+    return gpt_generate(context, inputs[0], 12,
+                        (gpt_generation){.sampling = {.top_p = 0.9, .generators = generators}});
 }
 
 START_TEST(generation_without_memory)
 {
-    struct heed_gpt *m = model((heed_gpt_config){0});
+    struct gpt *m = model((gpt_config){0});
     heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 3), HEED_I64);
     expect_forward_without_memory(generate, m, &idx, 50);
-    ck_assert(m->module.training);
     heed_module_free(m);
 }
 END_TEST
@@ -436,7 +362,6 @@ void add_generate_cases(Suite *suite)
 {
     TCase *cache = heed_case(suite, "cache");
     tcase_add_loop_test(cache, cached_logits_are_the_forwards, 0, FED);
-    tcase_add_test(cache, a_row_needs_no_batch);
     tcase_add_test(cache, errors_leave_the_cache);
     tcase_add_test(cache, a_cache_without_memory);
     TCase *tests = heed_case(suite, "generation");
@@ -445,7 +370,6 @@ void add_generate_cases(Suite *suite)
     tcase_add_loop_test(tests, rows_write_what_they_write_alone, 0, 20);
     tcase_add_test(tests, a_generator_may_be_invalid);
     tcase_add_test(tests, tokens_are_told);
-    tcase_add_test(tests, modes_come_back_from_nested_calls);
     tcase_add_loop_test(tests, memory_stays, 0, 2);
     tcase_add_test(tests, nothing_to_write);
     tcase_add_test(tests, generation_without_memory);

@@ -1,0 +1,122 @@
+/* Sampling: filters out unlikely tokens, then draws one of the rest. Generation: with a cache until
+ * the block is full, then without. */
+#include "examples/lab/gpt/generate.h"
+
+#include <math.h>
+
+/* ---- sampling, x (B, V) ---- */
+
+/* A row's maximum reveals all invalid cases: NaN, inf, or -inf if every logit is -inf. */
+static void check_rows(heed_tensor *x)
+{
+    heed_tensor *largest = heed_amax_dim(x, -1, false);
+    for (int64_t row = 0; largest != NULL && row < largest->numel; row++) {
+        const double most = heed_at(largest, HEED_INDEX(row));
+        if (!isfinite(most)) {
+            heed_fail(HEED_ERR_VALUE, "sample: the largest logit of row %lld is %g", (long long)row,
+                      fabs(most));
+        }
+    }
+}
+
+static heed_tensor *keep_top_k(heed_tensor *x, int64_t k)
+{
+    if (k == 0 || k >= heed_size(x, 1)) {
+        return x;
+    }
+    heed_tensor *last = heed_narrow(heed_topk(x, k, -1, true, NULL), -1, k - 1, 1);
+    return heed_masked_fill(x, heed_lt(x, last), -HUGE_VAL);
+}
+
+/* Drops the least likely tokens while their probabilities sum to at most 1 - p; keeps at least
+ * one. */
+static heed_tensor *keep_top_p(heed_tensor *x, double p)
+{
+    if (x == NULL || p == 0 || p >= 1) {
+        return x;
+    }
+    heed_tensor *order = NULL;
+    heed_tensor *sums = heed_cumsum(heed_softmax(heed_sort(x, -1, false, &order), -1), -1);
+    heed_tensor *dropped = heed_le_scalar(sums, 1 - p);
+    heed_fill_into(heed_select(dropped, -1, -1), 0);
+    heed_tensor *back = heed_scatter_add(heed_zeros_like(x), -1, order, heed_to(dropped, x->dtype));
+    return heed_masked_fill(x, heed_to(back, HEED_BOOL), -HUGE_VAL);
+}
+
+/* Draws an id per row of p (B, V), row i from generators[i]. */
+static heed_tensor *draw_apart(heed_tensor *p, heed_generator *generators)
+{
+    const heed_generator own = heed_get_generator();
+    heed_tensor *ids = heed_empty(HEED_SHAPE(heed_size(p, 0), 1), HEED_I64);
+    for (int64_t i = 0; ids != NULL && i < ids->numel; i++) {
+        if (heed_set_generator(&generators[i]) != HEED_OK) {
+            break;
+        }
+        heed_copy_into(heed_narrow(ids, 0, i, 1),
+                       heed_multinomial(heed_narrow(p, 0, i, 1), 1, false));
+        generators[i] = heed_get_generator();
+    }
+    heed_set_generator(&own);
+    return ids;
+}
+
+heed_tensor *sample_tokens(heed_tensor *logits, sampling how)
+{
+    HEED_SCOPE_NO_GRAD(scope);
+    const bool scaled = how.temperature != 0 && how.temperature != 1;
+    heed_tensor *x = scaled ? heed_div_scalar(logits, how.temperature) : logits;
+    check_rows(x);
+    if (how.greedy) {
+        return heed_scope_keep(&scope, heed_argmax_dim(x, -1, false));
+    }
+    heed_tensor *p = heed_softmax(keep_top_p(keep_top_k(x, how.top_k), how.top_p), -1);
+    heed_tensor *ids =
+        how.generators != NULL ? draw_apart(p, how.generators) : heed_multinomial(p, 1, false);
+    return heed_scope_keep(&scope, heed_squeeze(ids, 1));
+}
+
+/* ---- generation ---- */
+
+/* The logits of the token after the first `length`, of shape (B, V). Uses the cache while the
+ * tokens fit. */
+static heed_tensor *predict(struct gpt *m, heed_tensor *tokens, int64_t length, gpt_cache *cache)
+{
+    const int64_t most = m->config.block_size;
+    cache = length <= most ? cache : NULL;
+    const int64_t first = cache != NULL ? cache->length : length > most ? length - most : 0;
+    heed_tensor *seen = heed_narrow(tokens, 1, first, length - first);
+    return heed_select(gpt_forward_cached(m, seen, cache, true), 1, 0);
+}
+
+heed_tensor *gpt_generate(struct gpt *m, heed_tensor *idx, int64_t max_new_tokens,
+                          gpt_generation how)
+{
+    if (heed_error_pending()) {
+        return NULL;
+    }
+    const bool training = m->module.training;
+    const int64_t rows = heed_size(idx, 0), begin = heed_size(idx, 1);
+    HEED_SCOPE_NO_GRAD(scope);
+    heed_eval(m);
+    heed_tensor *tokens = heed_empty(HEED_SHAPE(rows, begin + max_new_tokens), HEED_I64);
+    heed_copy_into(heed_narrow(tokens, 1, 0, begin), idx);
+    /* A cache pays off only if there is a second new token that still fits into the block. */
+    const bool caches = !how.no_cache && max_new_tokens > 1 && begin < m->config.block_size;
+    gpt_cache *cache = caches && !heed_error_pending() ? gpt_cache_new(m, rows) : NULL;
+    int64_t length = begin;
+    bool go_on = true;
+    while (length < begin + max_new_tokens && go_on && !heed_error_pending()) {
+        HEED_SCOPE(step);
+        heed_tensor *ids = sample_tokens(predict(m, tokens, length, cache), how.sampling);
+        heed_copy_into(heed_narrow(tokens, 1, length++, 1), heed_unsqueeze(ids, 1));
+        if (how.on_token != NULL && !heed_error_pending()) {
+            go_on = how.on_token(how.context, heed_const_data_i64(ids), rows);
+        }
+    }
+    gpt_cache_free(cache);
+    heed_tensor *written = heed_contiguous(heed_narrow(tokens, 1, 0, length));
+    if (training) {
+        heed_train(m);
+    }
+    return heed_scope_keep(&scope, written);
+}
