@@ -71,10 +71,8 @@
 #include "autograd/module_path.h" /* the name of the running module */
 
 /* ---- Modules ---- */
-#include "nn/module.h"       /* parameters and children by name; your own modules */
-#include "nn/module_state.h" /* state dicts, tied weights, training mode */
-#include "nn/tensor_list.h"  /* lists of named tensors: parameters, state dicts */
-#include "nn/init.h"         /* parameter initialisation, like torch.nn.init */
+#include "nn/tensor_list.h" /* lists of named tensors: parameters, state dicts */
+#include "nn/module.h"      /* parameters, children, state dicts, training mode; your own modules */
 
 /* ---- Layers ---- */
 #include "nn/layers/linear.h"             /* Linear */
@@ -82,8 +80,7 @@
 #include "nn/layers/layer_norm.h"         /* LayerNorm */
 #include "nn/layers/activation_dropout.h" /* Dropout, ReLU, GELU and other activations */
 #include "nn/layers/feed_forward.h"       /* the feed-forward network of a transformer */
-#include "nn/layers/module_list.h"        /* ModuleList */
-#include "nn/layers/sequential.h"         /* Sequential */
+#include "nn/layers/module_list.h"        /* ModuleList, Sequential */
 
 /* ---- Attention ---- */
 #include "nn/attention.h"                 /* SelfAttention as in the PyTorch tutorial, MultiHead */

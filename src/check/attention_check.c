@@ -14,7 +14,7 @@
 #include "../autograd/ops/slice.h"
 #include "../autograd/ops/view.h"
 #include "../nn/eval_mode.h"
-#include "../nn/module_state.h"
+#include "../nn/module.h"
 #include "../nn/named_tensors.h"
 #include "../tensor/alloc.h"
 #include "../tensor/create.h"

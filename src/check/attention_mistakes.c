@@ -16,7 +16,7 @@
 #include "../autograd/ops/slice.h"
 #include "../autograd/ops/softmax.h"
 #include "../autograd/ops/view.h"
-#include "../nn/module_state.h"
+#include "../nn/module.h"
 #include "../nn/named_tensors.h"
 #include "../tensor/create.h"
 #include "../tensor/read.h"

@@ -19,7 +19,7 @@
  *     }
  *
  * Such a module has parameters with torch's names ("project.weight"), a state dict and a training
- * mode (nn/module_state.h). It can be cast, saved and loaded (tools/files/checkpoint.h), printed
+ * mode. It can be cast, saved and loaded (tools/files/checkpoint.h), printed
  * and freed. If its kind has a forward, heed_forward runs it and a Sequential can contain it.
  * Constructors need no open scope. Several threads may use a module at once, unless keep_weights is
  * set or one of them modifies it. Module structs have no typedef, because operations use the plain
@@ -176,6 +176,39 @@ heed_tensor *heed_forward(void *module, heed_tensor *x);
  * named_parameters(). The list belongs to the module and is valid until it changes or is freed.
  * Empty on error. */
 heed_tensor_list heed_parameters(void *module);
+
+/* heed_state_dict: parameters and buffers under all their names, like torch's state_dict().
+ * The list belongs to the module and is valid until it changes or is freed. Empty on error. */
+heed_tensor_list heed_state_dict(void *module);
+
+/* heed_state: the parameter or buffer of that name, like state_dict()[name].
+ * HEED_ERR_VALUE: no such name. */
+heed_tensor *heed_state(void *module, const char *name);
+
+/* heed_set_parameter: replaces a registered parameter with another tensor, like m.weight = value in
+ * torch: retains the new tensor, releases the old one, and sets *field, which may be NULL. Use it
+ * to tie weights:
+ *
+ *     heed_set_parameter(lm_head, "weight", &lm_head->weight, embedding->weight);
+ *
+ * Training, casts and files then treat it as one parameter with two names. Call this before
+ * creating an optimiser; an existing one would keep updating the old tensor. On error nothing
+ * changes.
+ *
+ * HEED_ERR_VALUE: this module has no parameter of that name; children are not searched.
+ * HEED_ERR_SHAPE, HEED_ERR_DTYPE: value differs from the old tensor. HEED_ERR_GRAPH: value is not a
+ * leaf. HEED_ERR_NULL: no module or value. */
+heed_status heed_set_parameter(void *module, const char *name, heed_tensor **field,
+                               heed_tensor *value);
+
+/* heed_zero_grad: clears all gradients, like torch's zero_grad(set_to_none=True). Errors
+ * are those of heed_module_check. */
+heed_status heed_zero_grad(void *module);
+
+/* heed_train, heed_eval: set or clear the training flag of the module and all its descendants, like
+ * torch's m.train() and m.eval(). Errors are those of heed_module_check. */
+heed_status heed_train(void *module);
+heed_status heed_eval(void *module);
 
 /* heed_module_to: casts all floating-point parameters and buffers, like torch's module.to(dtype).
  * The casts are in place, so tied parameters stay tied, and optimisers that have not stepped yet

@@ -17,7 +17,6 @@
 #include "../tensor/random/random.h"
 #include "../tensor/read.h"
 #include "arguments.h"
-#include "init.h"
 #include "mask.h"
 #include "transformer_parts.h"
 
@@ -48,7 +47,9 @@ static heed_status check_arguments(int64_t embed_dim, int num_heads, int64_t kdi
 static heed_tensor *new_weight(int64_t rows, int64_t columns)
 {
     heed_tensor *weight = heed_empty(HEED_SHAPE(rows, columns), HEED_F32);
-    heed_xavier_uniform_into(weight, 1);
+    const double bound =
+        sqrt(3) * sqrt(2.0 / (double)(rows + columns)); /* Glorot and Bengio, 2010 */
+    heed_uniform_into(weight, -bound, bound);
     return weight;
 }
 

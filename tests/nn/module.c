@@ -274,8 +274,6 @@ START_TEST(test_initialisation)
     heed_manual_seed(7);
     struct heed_linear *linear = heed_linear_new(3, 5);
     struct heed_embedding *embedding = heed_embedding_new(4, 3);
-    heed_tensor *w = heed_empty(HEED_SHAPE(4, 3), HEED_F32);
-    heed_xavier_uniform_into(w, 2);
     EXPECT_VALUES(linear->weight, 0, 0x1.4a57dp-5, -0x1.64239ep-2, 0x1.78821p-3, 0x1.7304bp-3,
                   -0x1.3bfc7ep-2, -0x1.626efep-4, -0x1.5a586cp-2, 0x1.32cdd4p-3, -0x1.3e8104p-3,
                   0x1.9f582ap-2, 0x1.a3b084p-2, 0x1.e1cfdp-5, -0x1.f816bcp-3, -0x1.5b407ap-2,
@@ -285,9 +283,6 @@ START_TEST(test_initialisation)
     EXPECT_VALUES(embedding->weight, 0, 0x1.454d76p-2, 0x1.0ffd1ap-3, 0x1.193d6p-3, 0x1.eca372p-3,
                   0x1.653c44p+0, 0x1.58d67ap+0, 0x1.381734p+1, 0x1.9f3fbcp-3, 0x1.39ab56p+1,
                   0x1.0346ecp+1, 0x1.c776b4p+0, -0x1.d5fb04p-1);
-    EXPECT_VALUES(w, 0, 0x1.b1c3acp+0, 0x1.b426f2p-3, -0x1.48548cp-2, -0x1.e9829cp-3, 0x1.c11c2ap-1,
-                  -0x1.baa13cp+0, -0x1.8363dep+0, 0x1.7aa6ap+0, 0x1.d3f8b4p+0, -0x1.c2b2b6p-4,
-                  -0x1.768c4cp+0, 0x1.9e746p-5);
     heed_module_free(linear);
     heed_module_free(embedding);
 }

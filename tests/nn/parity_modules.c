@@ -63,7 +63,7 @@ static struct heed_sequential *nested_sequential(void)
 {
     struct heed_sequential *m = heed_sequential_new(), *inner = heed_sequential_new();
     heed_sequential_append(inner, heed_linear_new(5, 7));
-    heed_sequential_append(inner, heed_tanh_new());
+    heed_sequential_append(inner, heed_relu_new());
     heed_sequential_append(m, heed_embedding_new(9, 5));
     heed_sequential_append(m, inner);
     heed_sequential_append(m, heed_dropout_new(0));

@@ -12,7 +12,6 @@
 enum method {
     RAND, RANDN, MIXED, RAND_LIKE, RANDN_LIKE, UNIFORM, NORMAL, EXPONENTIAL, BERNOULLI_INTO, BERNOULLI,
     RANDINT, RANDPERM, MULTINOMIAL, REPLACING, DROPOUT,
-    XAVIER_UNIFORM, XAVIER_NORMAL, KAIMING_UNIFORM, KAIMING_NORMAL,
     LINEAR, LINEARS, EMBEDDING, ATTENTION, HEADS
 };
 /* clang-format on */
@@ -123,18 +122,6 @@ static heed_tensor *filled(const golden *row)
     return t;
 }
 
-static heed_tensor *initialised(const golden *row)
-{
-    heed_tensor *w = heed_empty(HEED_SHAPE(row->n, (int64_t)row->a), row->dtype);
-    const heed_status status = row->method == XAVIER_UNIFORM  ? heed_xavier_uniform_into(w, row->b)
-                               : row->method == XAVIER_NORMAL ? heed_xavier_normal_into(w, row->b)
-                               : row->method == KAIMING_UNIFORM
-                                   ? heed_kaiming_uniform_into(w, row->b)
-                                   : heed_kaiming_normal_into(w, row->b);
-    ck_assert_int_eq(status, HEED_OK);
-    return w;
-}
-
 static heed_tensor *dropped(const golden *row)
 {
     heed_tensor *x = target(row);
@@ -168,11 +155,6 @@ static heed_tensor *draw_tensor(const golden *row)
         return heed_multinomial(probabilities(row, b, a), row->n, true);
     case DROPOUT:
         return dropped(row);
-    case XAVIER_UNIFORM:
-    case XAVIER_NORMAL:
-    case KAIMING_UNIFORM:
-    case KAIMING_NORMAL:
-        return initialised(row);
     default:
         return filled(row);
     }
@@ -269,8 +251,6 @@ static bool exact_here(const golden *row)
     case RANDN_LIKE:
     case NORMAL:
     case EXPONENTIAL:
-    case XAVIER_NORMAL:
-    case KAIMING_NORMAL:
     case EMBEDDING:
         return row->dtype == HEED_F32;
     default:
@@ -335,58 +315,10 @@ START_TEST(numbers_are_those_of_torch)
 }
 END_TEST
 
-/* ---- truncated normal numbers, which PyTorch 2.15 draws by rejection ---- */
-
-static const struct truncated {
-    heed_dtype dtype;
-    int64_t n;
-    double mean, std, a, b;
-    uint64_t sum;
-} truncated[] = {
-#include "tests/fixtures/truncated.h"
-};
-enum { TRUNCATED = sizeof truncated / sizeof *truncated };
-
-START_TEST(truncated_numbers_are_those_of_torch)
-{
-    const struct truncated *row = &truncated[_i];
-    stream s = {.sum = FNV_BASIS};
-    ck_assert_int_eq(heed_set_random_flavor(HEED_RANDOM_TORCH_2), HEED_OK);
-    for (int i = 0; i < SEED_COUNT; i++) {
-        heed_scope inner;
-        heed_scope_begin(&inner);
-        heed_manual_seed(seeds[i]);
-        heed_tensor *w = heed_empty(HEED_SHAPE(row->n), row->dtype);
-        heed_set_requires_grad(w, true);
-        const heed_status status = heed_trunc_normal_into(w, row->mean, row->std, row->a, row->b);
-        ck_assert_msg(status == HEED_OK, "%s", heed_error_message());
-        take(&s, heed_detach(w));
-        take(&s, heed_randint(0, 1 << 27, HEED_SHAPE(1), HEED_I64)); /* the generator's position */
-        heed_scope_end(&inner);
-    }
-    ck_assert_msg(s.sum == row->sum ||
-                      !exact_here(&(golden){.method = NORMAL, .dtype = row->dtype}),
-                  "%s (%d), mean %g, std %g, in [%g, %g]", heed_dtype_name(row->dtype), (int)row->n,
-                  row->mean, row->std, row->a, row->b);
-}
-END_TEST
-
-START_TEST(truncated_numbers_of_nothing)
-{
-    const heed_generator before = heed_get_generator();
-    ck_assert_int_eq(heed_trunc_normal_into(heed_empty(HEED_SHAPE(2, 0), HEED_F32), 0, 1, -2, 2),
-                     HEED_OK);
-    const heed_generator after = heed_get_generator();
-    ck_assert(same_generator(&before, &after));
-}
-END_TEST
-
 void add_random_numbers_cases(Suite *suite)
 {
     TCase *tests = tcase_create("random_numbers");
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_loop_test(tests, numbers_are_those_of_torch, 0, GOLDENS);
-    tcase_add_loop_test(tests, truncated_numbers_are_those_of_torch, 0, TRUNCATED);
-    tcase_add_test(tests, truncated_numbers_of_nothing);
     suite_add_tcase(suite, tests);
 }

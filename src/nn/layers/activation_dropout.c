@@ -19,9 +19,6 @@ static void describe_gelu(const void *module, char *text, size_t size)
 
 ACTIVATION(relu_kind, "ReLU", NULL);
 ACTIVATION(gelu_kind, "GELU", describe_gelu);
-ACTIVATION(tanh_kind, "Tanh", NULL);
-ACTIVATION(silu_kind, "SiLU", NULL);
-ACTIVATION(sigmoid_kind, "Sigmoid", NULL);
 
 static struct heed_activation *make(const heed_module_kind *kind,
                                     heed_activation_function *function)
@@ -47,21 +44,6 @@ struct heed_activation *heed_gelu_new(void)
 struct heed_activation *heed_gelu_new_with(heed_gelu_options options)
 {
     return make(&gelu_kind, options.approximate_tanh ? heed_gelu_tanh : heed_gelu);
-}
-
-struct heed_activation *heed_tanh_new(void)
-{
-    return make(&tanh_kind, heed_tanh);
-}
-
-struct heed_activation *heed_silu_new(void)
-{
-    return make(&silu_kind, heed_silu);
-}
-
-struct heed_activation *heed_sigmoid_new(void)
-{
-    return make(&sigmoid_kind, heed_sigmoid);
 }
 
 heed_tensor *heed_activation_forward(struct heed_activation *m, heed_tensor *x)

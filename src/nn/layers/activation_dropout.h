@@ -22,13 +22,10 @@ typedef struct heed_gelu_options {
     bool approximate_tanh; /* torch's approximate='tanh': heed_gelu_tanh */
 } heed_gelu_options;
 
-/* As torch.nn.ReLU(), GELU(), Tanh(), SiLU(), Sigmoid(): modules without parameters. */
+/* As torch.nn.ReLU() and GELU(): modules without parameters. */
 struct heed_activation *heed_relu_new(void);
 struct heed_activation *heed_gelu_new(void);
 struct heed_activation *heed_gelu_new_with(heed_gelu_options options);
-struct heed_activation *heed_tanh_new(void);
-struct heed_activation *heed_silu_new(void);
-struct heed_activation *heed_sigmoid_new(void);
 
 /* heed_activation_forward: y = function(x)
  *

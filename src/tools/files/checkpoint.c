@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../nn/module_state.h"
+#include "../../nn/module.h"
 #include "../../nn/named_tensors.h"
 #include "../../nn/optimizer.h"
 #include "../../tensor/alloc.h"

@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "../../nn/module_state.h"
+#include "../../nn/module.h"
 #include "../../tensor/alloc.h"
 #include "../../tensor/print.h"
 #include "../observe/args_text.h"
