@@ -49,15 +49,13 @@
 #include "autograd/ops/slice.h"                 /* slice, split, ...; index: x[1:, ::2]; cat, stack, flip, ... */
 #include "autograd/ops/reductions.h"            /* sum, mean, max, argmax, var, norm, cumsum, ... */
 #include "autograd/ops/matmul.h"                /* matmul, linear */
-#include "autograd/ops/products.h"              /* einsum of two tensors, bmm, outer, addmm */
+#include "autograd/ops/einsum.h" /* einsum of two tensors */
 #include "autograd/ops/softmax.h"               /* softmax, safe_softmax, log_softmax */
 #include "autograd/ops/normalization.h"         /* layer_norm, rms_norm */
 #include "autograd/ops/rope.h"                  /* rope: rotary positions */
 #include "autograd/ops/dot_product_attention.h" /* scaled_dot_product_attention */
-#include "autograd/ops/loss.h"                  /* mse, l1 */
-#include "autograd/ops/huber_loss.h"            /* huber */
-#include "autograd/ops/probability_loss.h"      /* binary_cross_entropy, with or without logits; kl_div */
-#include "autograd/ops/cross_entropy.h"         /* cross_entropy, nll_loss */
+#include "autograd/ops/loss.h"                  /* mse_loss, binary_cross_entropy_with_logits */
+#include "autograd/ops/cross_entropy.h"         /* cross_entropy */
 #include "autograd/ops/index.h"                 /* index_select, gather, scatter, masked_select, ... */
 #include "autograd/ops/embedding_rows.h"        /* embedding */
 #include "autograd/ops/masking.h"               /* masked_fill, tril, triu, dropout */

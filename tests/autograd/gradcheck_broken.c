@@ -559,9 +559,7 @@ FUNCTION(larger, heed_maximum(x, constant(1, 2, 3)))
 FUNCTION(curved, heed_mul(heed_relu(x), heed_exp(heed_mul_scalar(x, 20))))
 FUNCTION(layer, heed_matmul(heed_relu(x), heed_transpose(constant(1, -2, 3), 0, 1)))
 FUNCTION(hinge, heed_mean(heed_relu(heed_sub_scalar(heed_neg(x), -1))))
-FUNCTION(distance, heed_l1_loss(x, constant(1, 2, 3)))
 FUNCTION(squared_relu, heed_square(heed_relu(x)))
-FUNCTION(huber, heed_huber_loss(x, constant(0, 0, 0)))
 FUNCTION(jump, heed_add(heed_floor(x), x))
 FUNCTION(fast, heed_sin(heed_mul_scalar(x, 1e5)))
 FUNCTION(faster, heed_sin(heed_mul_scalar(x, 1e9)))
@@ -604,9 +602,7 @@ static const struct {
     KINK(curved, 0, 1, -1, 1, 0, 1, "kink: "),
     KINK(layer, 0, 0, 0, 1, 0, 3, "at (0, 2), of output (0, 0)"),
     KINK(hinge, 1, 0, 3, 1, -1.0 / 3, 0, "kink: "),
-    KINK(distance, 1.0000005, 1, 1, 1, -1.0 / 3, 1.0 / 3, "kink: "),
     KINK(squared_relu, 0, 1, 2, 2, 0, 0, "kink: "),
-    KINK(huber, 1, 0.5, 0.25, 2, 0, 0, "kink: "),
     NOISE(jump, 1),
     NOISE(fast, 1),
     NOISE(faster, 1),

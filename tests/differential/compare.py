@@ -332,32 +332,18 @@ KNOWN = [  # the reason, and whether it explains a failure k
      lambda k: k.is_gradient and k.input_holds("prod prod_dim cumprod", lambda x, _: (~numpy.isfinite(x)).any())),
     ("products of a part of the elements overflow before they meet a zero", lambda k: k.is_gradient and
      k.input_holds("prod prod_dim", lambda x, _: holds_zero(x, _) and numpy.log10(numpy.maximum(abs(x), 1)).sum() > 30)),
-    ("the second derivative of huber_loss at a distance of delta is that of the parabola", lambda k:
-     k.failure.what == "seconds" and any((abs(x - t) == n.arguments["options"].get("delta", 1)).any()
-        for n in k.nodes("huber_loss_with") for x, t in zip(k.inputs(n)["a"], k.inputs(n)["target"]))),
-    ("torch: nll_loss without classes is an error",
-     lambda k: not k.heed_error and k.input_holds("nll_loss_with", lambda x, _: x.size == 0)),
-    ("nll_loss: an upstream NaN reaches the gradients of all classes",
-     lambda k: k.is_gradient and "(nan) instead of" in k.failure.text and [*k.nodes("nll_loss_with")]),
-    ("torch: cross_entropy multiplies infinite weights of ignored targets", lambda k: k.is_gradient and any(
-        not numpy.isfinite(w).all() for n in k.nodes("cross_entropy_with") if "weight" in n.arguments["options"]
-        for w in k.inputs(n)["options"])),
     ("attention without keys: zeros, of the broadcast shape", lambda k: any(
         a.shape[-2] == 0 for n in k.nodes("scaled_dot_product_attention") for a in k.inputs(n)["k"])),
     ("torch: second derivatives of logsigmoid lose digits for large x", lambda k: k.failure.what == "seconds" and
      k.input_holds("logsigmoid", lambda x, _: (x > 1).any())),
-    ("binary_cross_entropy_with_logits, huber_loss and kl_div of infinities are not NaN", lambda k: any(
+    ("binary_cross_entropy_with_logits of infinities is not NaN", lambda k: any(
         not numpy.isfinite(a).all()
-        for n in k.nodes("binary_cross_entropy_with_logits_with", "huber_loss_with", "kl_div_with")
+        for n in k.nodes("binary_cross_entropy_with_logits")
         for name in ("a", "target") for a in k.inputs(n)[name])),
     ("the median of nothing is an error (torch: NaN)",
      lambda k: k.heed_error.startswith("median: dim") and k.input_holds("median", lambda x, _: x.size == 0)),
     ("terms of the gradient of cumprod cancel",
      lambda k: k.is_gradient and k.input_holds("cumprod", lambda x, _: x.size > 10000)),
-    ("torch: second derivatives of binary_cross_entropy contain an epsilon",
-     lambda k: k.failure.what == "seconds" and any(k.nodes("binary_cross_entropy_with"))),
-    ("addmm ignores a term with factor 0", lambda k: k.is_gradient and any(
-        0 in (n.arguments["alpha"], n.arguments["beta"]) for n in k.nodes("addmm"))),
     ("second derivatives of infinities and NaN", lambda k: k.failure.what == "seconds" and any(
         not numpy.isfinite(a).all() for a in results(k.torch_run))),
     ("gradients near the limits of f32 overflow in one library only", lambda k: k.is_gradient and any(
@@ -367,9 +353,6 @@ KNOWN = [  # the reason, and whether it explains a failure k
     ("some arguments are checked even if the tensor is empty", lambda k: k.heed_error and not k.torch_error and
      k.input_holds("roll_dim roll_dims repeat index_add", lambda x, _: x.size == 0)),
     ("Heed has up to 8 dims", lambda k: "8 dims" in k.heed_error and not k.torch_error),
-    ("the gradient of kl_div for a target of 0 is finite",
-     lambda k: k.is_gradient and k.failure.text.endswith("(nan)") and any(
-         (t == 0).any() for n in k.nodes("kl_div_with") for t in k.inputs(n)["target"])),
 ]
 
 

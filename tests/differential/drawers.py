@@ -291,11 +291,6 @@ def right_factor(d, args):
     return d.of_shape(batch + last + ((d.size(),) if len(batch) or d.chance(0.85) else ()), d.dtype(args["a"]))
 
 
-def batch_factor(d, args):
-    b, _, k = d.value(args["a"]).shape
-    return d.of_shape((b, k, d.size()), d.dtype(args["a"]))
-
-
 def linear_weight(d, args):
     shape = d.value(args["a"]).shape
     return d.of_shape((d.size(), shape[-1] if shape else 2), d.dtype(args["a"]))
@@ -303,15 +298,6 @@ def linear_weight(d, args):
 
 def linear_bias(d, args):
     return d.of_shape(d.value(args["weight"]).shape[:1], d.dtype(args["a"])) if d.chance(0.6) else None
-
-
-def second_matrix(d, args):
-    return d.of_shape((d.value(args["mat1"]).shape[-1], d.size()), d.dtype(args["mat1"]))
-
-
-def addend(d, args):
-    shape = (d.value(args["mat1"]).shape[0], d.value(args["mat2"]).shape[-1])
-    return d.of_shape(d.narrowed(shape), d.dtype(args["mat1"]))
 
 
 def equation(d, args):
@@ -392,39 +378,16 @@ def logits(d, args):
     return d.of_shape(d.shape(1, 4), d.choose(FLOATS))
 
 
-def loss_options(*names):
-    """Options of the losses: a random choice of those named."""
-    def draw(d, args):
-        options, x = {}, d.value(args["a"])
-        classes = x.shape[min(1, x.dim() - 1)] if x.dim() else 1
-        for name in names:
-            if not d.chance(0.4):
-                continue
-            options[name] = {
-                "reduction": lambda: d.choose(["HEED_MEAN", "HEED_SUM", "HEED_NONE"]),
-                "batchmean": lambda: "HEED_BATCHMEAN",
-                "weight": lambda: d.of_shape(x.shape, d.dtype(args["a"])),
-                "broadcast_weight": lambda: d.of_shape(d.narrowed(x.shape), d.dtype(args["a"])),
-                "pos_weight": lambda: d.of_shape(d.narrowed(x.shape), d.dtype(args["a"])),
-                "class_weight": lambda: d.of_shape((classes,), d.dtype(args["a"]), requires_grad=False),
-                "ignore_index": lambda: d.integer(-1, max(0, classes - 1)),
-                "label_smoothing": lambda: d.choose([0.1, 0.5, 1.0]),
-                "delta": lambda: d.choose([0.5, 1.0, 2.0]),
-                "log_target": lambda: True,
-            }[name]()
-        for name, field in (("batchmean", "reduction"), ("class_weight", "weight"), ("broadcast_weight", "weight")):
-            if name in options:
-                options[field] = options.pop(name)
-        return options
-    return draw
+def loss_options(d, args):
+    """Options of cross_entropy: a random choice."""
+    x = d.value(args["a"])
+    classes = x.shape[min(1, x.dim() - 1)] if x.dim() else 1
+    options = {"reduction": d.choose(["HEED_MEAN", "HEED_SUM", "HEED_NONE"]),
+               "ignore_index": d.integer(-1, max(0, classes - 1)), "label_smoothing": d.choose([0.1, 0.5, 1.0])}
+    return {name: value for name, value in options.items() if d.chance(0.4)}
 
 
-def class_targets(probabilities):
-    def draw(d, args):
-        shape = d.value(args["a"]).shape
-        if probabilities and d.chance(0.3):
-            with d.values("positive"):
-                return d.of_shape(shape, d.dtype(args["a"]))
-        classes = shape[min(1, len(shape) - 1)] if len(shape) else 1
-        return d.ids(shape[:1] * (len(shape) > 1) + shape[2:], classes)
-    return draw
+def class_targets(d, args):
+    shape = d.value(args["a"]).shape
+    classes = shape[min(1, len(shape) - 1)] if len(shape) else 1
+    return d.ids(shape[:1] * (len(shape) > 1) + shape[2:], classes)

@@ -274,7 +274,7 @@ def torch_value(value, outputs):
 
 def torch_options(options):
     """Heed's options under torch's names."""
-    words = {"HEED_MEAN": "mean", "HEED_SUM": "sum", "HEED_NONE": "none", "HEED_BATCHMEAN": "batchmean"}
+    words = {"HEED_MEAN": "mean", "HEED_SUM": "sum", "HEED_NONE": "none"}
     return {k: words.get(v, v) if isinstance(v, str) else v for k, v in options.items()}
 
 

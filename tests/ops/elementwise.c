@@ -488,8 +488,7 @@ END_TEST
 /* torch reports an error for these. */
 START_TEST(numbers_beyond_f32_become_infinite)
 {
-    heed_tensor *x = heed_ones(HEED_SHAPE(1), HEED_F32),
-                *square = heed_reshape(x, HEED_SHAPE(1, 1));
+    heed_tensor *x = heed_ones(HEED_SHAPE(1), HEED_F32);
     heed_tensor *yes = heed_ones(HEED_SHAPE(1), HEED_BOOL), *first = heed_zeros_like(x);
     first = heed_to(first, HEED_I64);
     EXPECT_VALUES(heed_masked_fill(x, yes, 1e300), 0, INF);
@@ -497,7 +496,6 @@ START_TEST(numbers_beyond_f32_become_infinite)
     EXPECT_VALUES(heed_scatter_scalar(x, 0, first, 1e300), 0, INF);
     EXPECT_VALUES(heed_clamp(x, 1e300, INF), 0, INF);
     EXPECT_VALUES(heed_lerp_scalar(first, x, 1e300), 0, INF);
-    EXPECT_VALUES(heed_addmm(x, square, square, 1, 1e300), 0, INF);
     heed_tensor *filled = heed_clone(x);
     heed_fill_into(filled, 1e300);
     EXPECT_VALUES(filled, 0, INF);

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "autograd/ops/loss_options.h"
+#include "autograd/ops/cross_entropy.h"
 #include "heed.h"
 
 /* ---- views, so that gradients pass through them ---- */
@@ -155,12 +155,6 @@ static heed_tensor *places_of_median(heed_tensor *x, int dim)
 
 /* ---- probabilities ---- */
 
-/* sigmoid(x), or 1/2 for NaN. */
-static heed_tensor *probability(heed_tensor *x)
-{
-    return heed_where(heed_isnan(x), heed_scalar(0.5, x->dtype), heed_sigmoid(x));
-}
-
 /* ---- attention ---- */
 
 /* bool (3, 3), true above the diagonal. */
@@ -219,16 +213,5 @@ static heed_tensor *weights_alone(heed_tensor *q, heed_tensor *k, heed_tensor *m
 /* ---- losses ---- */
 
 static const int64_t class_0 = 0, class_2 = 2, class_3 = 3, class_7 = 7;
-
-/* This operation has no public function. */
-static heed_tensor *nll_weights(heed_tensor *log_probs, heed_tensor *targets, heed_tensor *weight,
-                                heed_reduction reduction, double label_smoothing)
-{
-    const heed_nll_args args = {
-        .ignore_index = -100, .label_smoothing = label_smoothing, .reduction = reduction};
-    heed_tensor *inputs[] = {log_probs, targets, weight};
-    return heed_apply(heed_find_operation("nll_weights"), inputs, weight != NULL ? 3 : 2, &args,
-                      sizeof args);
-}
 
 #endif

@@ -92,7 +92,6 @@ START_TEST(only_results_are_checked)
 {
     heed_tensor *x = leaf(0, 0, 0), *dx[1];
     heed_backward(heed_norm(x, 2));
-    heed_backward(heed_sum(heed_huber_loss(x, row(1, 2, 3))));
     heed_backward(heed_sum(heed_abs(x)));
     heed_grad(heed_norm(x, 2), &x, 1, dx, true);
     expect_no_error();
@@ -436,15 +435,9 @@ START_TEST(the_loss_of_probabilities_is_found)
     heed_cross_entropy(
         heed_reshape(heed_transpose(heed_safe_softmax(x, 1), 0, 1), HEED_SHAPE(8, 5)), flat);
     expect_error(HEED_ERR_ANOMALY, "softmax is applied again; pass the logits");
-    heed_tensor *p = heed_softmax(heed_randn(HEED_SHAPE(8, 5), HEED_F32), -1);
-    heed_cross_entropy(heed_softmax(heed_flatten(x, 0, 1), 1), p);
-    expect_error(HEED_ERR_ANOMALY, "made by softmax");
-
-    heed_cross_entropy(heed_flatten(x, 0, 1), p); /* probabilities as targets */
     heed_cross_entropy(
         heed_flatten(heed_matmul(heed_softmax(x, -1), heed_transpose(x, 1, 2)), 0, 1),
         heed_squeeze(token_ids(8, 1, 4), 1));
-    heed_nll_loss(heed_log(heed_softmax(heed_flatten(x, 0, 1), -1)), flat);
     heed_cross_entropy(heed_log_softmax(heed_flatten(x, 0, 1), -1), flat);
     expect_no_error();
 }
@@ -660,9 +653,6 @@ START_TEST(a_first_loss_above_guessing_is_found)
     loss_times(8, (heed_cross_entropy_options){.reduction = HEED_NONE});
     expect_no_error();
     restart();
-    loss_times(8, (heed_cross_entropy_options){.weight = heed_full(HEED_SHAPE(20), 1, HEED_F32)});
-    expect_no_error();
-    restart();
     heed_scope evaluation;
     heed_scope_begin_no_grad(&evaluation);
     loss_times(8, plain);
@@ -823,7 +813,7 @@ static void *new_heads(void)
     return heed_multi_head_new(6, 3, 1, 2);
 }
 
-/* A bias by distance, as in ALiBi, sequences of several lengths, and weights of classes. */
+/* A bias by distance, as in ALiBi, and sequences of several lengths. */
 static heed_tensor *biased_loss(void *m)
 {
     static int calls;
@@ -835,11 +825,8 @@ static heed_tensor *biased_loss(void *m)
         m, x, x, x,
         (heed_multihead_attention_forward_options){
             .attn_mask = calls % 2 == 0 ? apart : heed_neg(heed_abs(apart))});
-    return heed_cross_entropy_with(
-        heed_mul_scalar(y, 3), heed_squeeze(token_ids(length, 1, 8), 1),
-        (heed_cross_entropy_options){.weight =
-                                         heed_add_scalar(heed_rand(HEED_SHAPE(8), HEED_F32), 0.1),
-                                     .label_smoothing = 0.1});
+    return heed_cross_entropy_with(heed_mul_scalar(y, 3), heed_squeeze(token_ids(length, 1, 8), 1),
+                                   (heed_cross_entropy_options){.label_smoothing = 0.1});
 }
 
 static void *new_biased(void)

@@ -12,7 +12,7 @@
  * Labels that occur in only one operand and not in the result are summed first. Without inner
  * labels, the product is elementwise. */
 
-#include "products.h"
+#include "einsum.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Matrix products: batched matmul for any strides, and linear. tensor/batch_gemm.c passes matrices
- * to the kernels. outer, bmm and addmm are in products.c. */
+ * to the kernels. */
 
 #include "matmul.h"
 

@@ -1,4 +1,4 @@
-/* Matrix products. For others see products.h; the module that owns the parameters of heed_linear is
+/* Matrix products. For others see einsum.h; the module that owns the parameters of heed_linear is
  * in nn/layers/linear.h. */
 #ifndef HEED_AUTOGRAD_MATMUL_H
 #define HEED_AUTOGRAD_MATMUL_H

@@ -150,16 +150,6 @@ heed_tensor *heed_logsumexp(heed_tensor *x);
 heed_tensor *heed_logsumexp_dim(heed_tensor *x, int dim, bool keepdim);
 heed_tensor *heed_logsumexp_dims(heed_tensor *x, heed_dims dims, bool keepdim);
 
-/* ---- losses: loss.h, probability_loss.h, cross_entropy.h ---- */
-
-/* How the losses of elements or targets are reduced. */
-typedef enum heed_reduction {
-    HEED_MEAN, /* the default: mean over the targets that are not ignored; NaN if there are none */
-    HEED_SUM,  /* sum */
-    HEED_NONE, /* no reduction: losses with the shape of the targets */
-    HEED_BATCHMEAN, /* kl_div only: sum divided by the size of dim 0 */
-} heed_reduction;
-
 /* ---- undoing broadcasting ---- */
 
 /* heed_sum_to_size: x summed to `shape` over the dims that broadcasting repeated, as torch's

@@ -11,8 +11,8 @@
 #include "../../autograd/module_path.h"
 #include "../../autograd/notify.h"
 #include "../../autograd/observer.h"
+#include "../../autograd/ops/cross_entropy.h"
 #include "../../autograd/ops/elementwise.h"
-#include "../../autograd/ops/loss_options.h"
 #include "../../autograd/ops/reductions.h"
 #include "../../autograd/ops/view.h"
 #include "../../nn/optimizer.h"
@@ -304,7 +304,7 @@ static heed_status check_first_loss(const heed_call *call, const heed_tensor *lo
         return HEED_OK;
     }
     has_loss = true;
-    if (call->count > 3 || ((const heed_nll_args *)call->args)->reduction != HEED_MEAN) {
+    if (((const heed_cross_entropy_args *)call->args)->reduction != HEED_MEAN) {
         return HEED_OK;
     }
     const int64_t classes = logits->shape[logits->ndim - 1];

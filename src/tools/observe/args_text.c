@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../autograd/ops/reductions.h"
+#include "../../autograd/ops/cross_entropy.h"
 #include "../../tensor/text.h"
 
 static void write_int(const void *value, char *text, size_t size)
