@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "examples/lab/toys/program.h"
+#include "examples/lab/toys/runs.h"
 
 enum { TAG_ASK = 1, TAG_RUN, NO_RUN = -1 };
 

@@ -88,7 +88,7 @@ def dyck(s, rows):
     for r in range(rows):
         stack, x, y = [], [], []
         for t in range(s.length):
-            if not stack or (len(stack) < s.depth and opens[r][t]):
+            if not stack or (len(stack) < 4 and opens[r][t]):
                 stack.append(kinds[r][t])
                 x.append(stack[-1])
             else:
@@ -139,7 +139,7 @@ def shape(s, inputs, targets):
 # ---- the model ----
 
 def norm(s):
-    return {"none": nn.Identity, "layer": lambda: nn.LayerNorm(s.width), "rms": lambda: nn.RMSNorm(s.width)}[s.norm]()
+    return nn.LayerNorm(s.width) if s.norm == "layer" else nn.Identity()
 
 
 class Block(nn.Module):
@@ -173,7 +173,7 @@ class Block(nn.Module):
 class Toy(nn.Module):
     def __init__(self, s, tokens, first, every, vocabulary, outputs):
         super().__init__()
-        self.s, self.first, self.every, self.outputs = s, first, every, outputs
+        self.s, self.first, self.every = s, first, every
         self.wte = self.embedding(vocabulary) if vocabulary else nn.Linear(s.symbols + 1, s.width)
         if s.positions == "learned":
             self.wpe = self.embedding(tokens)
@@ -184,9 +184,7 @@ class Toy(nn.Module):
             self.register_buffer("pe", pe * math.sqrt(2 / s.width))
         self.blocks = nn.ModuleList(Block(s) for _ in range(s.layers))
         self.norm = norm(s)
-        self.unembed = nn.Linear(s.width, vocabulary if s.tied else outputs, bias=False)
-        if s.tied:
-            self.unembed.weight = self.wte.weight
+        self.unembed = nn.Linear(s.width, outputs, bias=False)
 
     def embedding(self, rows):
         embedding = nn.Embedding(rows, self.s.width)
@@ -202,7 +200,7 @@ class Toy(nn.Module):
             x = x + self.pe[:tokens]
         for block in self.blocks:
             x = block(x)
-        return F.linear(self.norm(x[:, self.first::self.every]), self.unembed.weight[:self.outputs])
+        return self.unembed(self.norm(x[:, self.first::self.every]))
 
 
 # ---- training ----
@@ -211,7 +209,7 @@ def rate(s, step):
     if step < s.warmup:
         return s.lr * (step + 1) / (s.warmup + 1)
     left = (s.steps - step) / (s.steps - s.warmup)
-    return {"constant": s.lr, "linear": s.lr * left, "cosine": s.lr * (1 - math.cos(math.pi * left)) / 2}[s.schedule]
+    return s.lr * (1 - math.cos(math.pi * left)) / 2 if s.schedule == "cosine" else s.lr
 
 
 def losses(s, steps):
@@ -223,7 +221,7 @@ def losses(s, steps):
     sizes = shape(s, *trained_on)
     torch.manual_seed(s.seed)
     model = Toy(s, tokens, *sizes)
-    adamw = torch.optim.AdamW(model.parameters(), lr=s.lr, betas=(s.beta1, s.beta2), weight_decay=s.weight_decay)
+    adamw = torch.optim.AdamW(model.parameters(), lr=s.lr, betas=(0.9, s.beta2), weight_decay=s.weight_decay)
     for step in range(steps):
         inputs, targets = trained_on if s.task == "modadd" else draw(s, s.batch)
         outputs = model(inputs)

@@ -177,7 +177,7 @@ START_TEST(test_dyck)
             deepest = open > deepest ? open : deepest;
         }
     }
-    ck_assert_int_eq(deepest, s.depth);
+    ck_assert_int_eq(deepest, 4);
 }
 END_TEST
 
@@ -288,7 +288,7 @@ END_TEST
 
 static toys_settings small(int positions, int norm)
 {
-    toys_settings s = settings_of(&toys_parity, "ff", norm == NORM_RMS ? "0" : "12");
+    toys_settings s = settings_of(&toys_parity, "ff", norm == NORM_NONE ? "0" : "12");
     s.positions = positions;
     s.norm = norm;
     s.width = 8;
@@ -299,7 +299,7 @@ static toys_settings small(int positions, int norm)
  * scored, its output is the same, up to rounding. */
 START_TEST(test_model)
 {
-    const toys_settings s = small(_i / 3, _i % 3);
+    const toys_settings s = small(_i / 2, _i % 2);
     toys_batch b = batch_of(&toys_parity, &s, 3);
     struct toys_model *m = toys_model_new(&s, b.shape);
     HEED_SCOPE_NO_GRAD(scope);
@@ -339,17 +339,6 @@ START_TEST(test_positions)
 }
 END_TEST
 
-START_TEST(test_tied)
-{
-    toys_settings s = settings_of(&toys_copy, "tied", "true");
-    toys_batch b = batch_of(&toys_copy, &s, 3);
-    struct toys_model *m = toys_model_new(&s, b.shape);
-    expect_shape(toys_forward(m, &b), HEED_SHAPE(3, s.length, s.symbols));
-    ck_assert_ptr_eq(m->unembed->weight, m->wte->weight);
-    heed_module_free(m);
-}
-END_TEST
-
 /* ---- looking inside ---- */
 
 /* A run that has taken a few steps. */
@@ -376,7 +365,7 @@ static void begin_run(toys_run *r, const toys_task *task, int positions, int nor
 START_TEST(test_attention)
 {
     toys_run r;
-    begin_run(&r, &toys_recall, POSITIONS_ROTARY, NORM_RMS);
+    begin_run(&r, &toys_recall, POSITIONS_ROTARY, NORM_NONE);
     toys_batch b = toys_input(&r, "--input", "k3 v1 k0 v15 k3");
     expect_no_error();
     ck_assert(heed_equal(b.inputs, heed_from_i64((int64_t[]){3, 17, 0, 31, 3}, HEED_SHAPE(1, 5))));
@@ -483,7 +472,6 @@ START_TEST(test_settings)
         {&toys_copy, "warmup", "1500", "--warmup 1500: must be less than --steps 1500"},
         {&toys_recall, "length", "17", "--length 17: recall needs as many --symbols"},
         {&toys_induction, "length", "1", "--length 1: too short for induction"},
-        {&toys_regression, "tied", "true", "--tied: regression has no token embedding"},
     };
     const toys_settings s = settings_of(wrong[_i].task, wrong[_i].name, wrong[_i].value);
     toys_settings_check(&s, wrong[_i].task);
@@ -509,11 +497,8 @@ START_TEST(test_rates)
     toys_settings s = settings_of(&toys_copy, "steps", "110");
     s.lr = 1;
     s.warmup = 10;
-    s.schedule = SCHEDULE_LINEAR;
-    ck_assert_double_eq_tol(toys_rate(&s, 0), 1.0 / 11, 1e-12);
-    ck_assert_double_eq_tol(toys_rate(&s, 10), 1, 1e-12);
-    ck_assert_double_eq_tol(toys_rate(&s, 60), 0.5, 1e-12);
     s.schedule = SCHEDULE_COSINE;
+    ck_assert_double_eq_tol(toys_rate(&s, 0), 1.0 / 11, 1e-12);
     ck_assert_double_eq_tol(toys_rate(&s, 10), 1, 1e-12);
     ck_assert_double_eq_tol(toys_rate(&s, 60), 0.5, 1e-12);
     ck_assert_double_lt(toys_rate(&s, 109), 0.001);
@@ -580,8 +565,8 @@ START_TEST(test_sweeps)
 {
     static const char *const wrong[][2] = {{"width", "'width' is not NAME=VALUE"},
                                            {"width=", "'width=' is not NAME=VALUE"},
-                                           {"depht=3", "no flag is called depht"},
-                                           {"depth=3,x", "--depth: 'x' is not a whole number"},
+                                           {"widht=3", "no flag is called widht"},
+                                           {"length=3,x", "--length: 'x' is not a whole number"},
                                            {"heads=1,3", "--width 32: not divisible by --heads 3"}};
     const toys_options o = options_of("copy", wrong[_i][0]);
     toys_runs r;
@@ -642,6 +627,9 @@ START_TEST(test_resume)
     expect_no_error();
     ck_assert_int_eq(other.done, 3);
     ck_assert_int_eq(other.point_count, 1);
+    toys_runs_read(&other, path); /* runs that are read twice count once */
+    ck_assert_int_eq(other.count, 3);
+    ck_assert_int_eq(other.done, 3);
     toys_runs_free(&first);
     toys_runs_free(&second);
     toys_runs_free(&other);
@@ -663,18 +651,17 @@ void add_toys_cases(Suite *suite)
     tcase_add_test(tasks, test_best_of_induction);
 
     TCase *model = heed_case(suite, "model");
-    tcase_add_loop_test(model, test_model, 0, 12);
+    tcase_add_loop_test(model, test_model, 0, 8);
     tcase_add_loop_test(model, test_positions, 0, 4);
-    tcase_add_test(model, test_tied);
 
     TCase *inside = heed_case(suite, "inside");
     tcase_add_test(inside, test_attention);
     tcase_add_test(inside, test_ablation);
-    tcase_add_loop_test(inside, test_attribution, 0, 9);
+    tcase_add_loop_test(inside, test_attribution, 0, 6);
     tcase_add_test(inside, test_spectrum);
 
     TCase *settings = heed_case(suite, "settings");
-    tcase_add_loop_test(settings, test_settings, 0, 5);
+    tcase_add_loop_test(settings, test_settings, 0, 4);
     tcase_add_test(settings, test_defaults);
     tcase_add_test(settings, test_rates);
 

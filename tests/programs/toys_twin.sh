@@ -12,11 +12,11 @@ same() {
         "$python" -B examples/pytorch/toys.py || { echo "failed: $*"; exit 1; }
 }
 steps=100
-same copy --positions rotary --norm rms --tied
+same copy --positions rotary
 same reverse --positions sinusoidal --norm none --heads 4
 same sort --lr 1e-3
 same induction
-same recall --lr 1e-3 --positions none --schedule linear --warmup 10
+same recall --lr 1e-3 --positions none --schedule cosine --warmup 10
 same majority --weight-decay 0.1
 same parity --lr 3e-4 --schedule cosine
 same dyck --lr 1e-3

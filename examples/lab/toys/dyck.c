@@ -1,6 +1,8 @@
-/* dyck: well-nested brackets of several kinds, at most s->depth open at a time; which closing
+/* dyck: well-nested brackets of several kinds, at most DEPTH open at a time; which closing
  * bracket may follow. */
 #include "examples/lab/toys/task.h"
+
+enum { DEPTH = 4 };
 
 /* Opening brackets are the ids below s->symbols, closing ones the others. */
 static toys_shape shape(const toys_settings *s, int64_t length)
@@ -18,7 +20,7 @@ static void draw(const toys_settings *s, int64_t length, const toys_batch *b)
     const int64_t *opens = toys_numbers(2, b->rows * length);
     const int64_t *kinds = toys_numbers(s->symbols, b->rows * length);
     int64_t *row = heed_data_i64(b->inputs), *target = heed_data_i64(b->targets);
-    int64_t stack[64];
+    int64_t stack[DEPTH];
     if (heed_error_pending()) {
         return;
     }
@@ -26,7 +28,7 @@ static void draw(const toys_settings *s, int64_t length, const toys_batch *b)
         int64_t open = 0;
         for (int64_t t = 0; t < length; t++) {
             const int64_t at = r * length + t;
-            if (open == 0 || (open < s->depth && opens[at] == 1)) {
+            if (open == 0 || (open < DEPTH && opens[at] == 1)) {
                 stack[open++] = kinds[at];
                 *row++ = kinds[at];
             } else {
@@ -55,7 +57,7 @@ const toys_task toys_dyck = {
     .claim = "Two layers learn brackets of bounded depth: one computes the depth, one finds the "
              "last open bracket.",
     .source = "Yao et al. 2021, Self-Attention Networks Can Process Bounded Hierarchical Languages",
-    .defaults = "length=24 symbols=3 depth=4 layers=2 heads=2 width=32 ff=64 lr=3e-3 steps=3000",
+    .defaults = "length=24 symbols=3 layers=2 heads=2 width=32 ff=64 lr=3e-3 steps=3000",
     .shape = shape,
     .draw = draw,
     .label = label,

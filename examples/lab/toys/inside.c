@@ -250,26 +250,26 @@ typedef struct parts {
     void *context;
 } parts;
 
-/* 1 / the root of the variance, or of the mean square, of the norm's input. */
-static heed_tensor *scale_of(heed_tensor *x, int64_t norm)
+static heed_tensor *centred(heed_tensor *x)
 {
-    x = norm == NORM_LAYER ? heed_sub(x, heed_mean_dim(x, -1, true)) : x;
-    const double eps = norm == NORM_LAYER ? 1e-5 : 0x1p-23; /* the defaults of the operations */
-    return heed_rsqrt(heed_add_scalar(heed_mean_dim(heed_square(x), -1, true), eps));
+    return heed_sub(x, heed_mean_dim(x, -1, true));
+}
+
+/* 1 / the root of the variance of the norm's input. */
+static heed_tensor *scale_of(heed_tensor *x)
+{
+    return heed_rsqrt(heed_add_scalar(heed_mean_dim(heed_square(centred(x)), -1, true), 1e-5));
 }
 
 /* x (rows, T, width): a part of the sum, of all tokens or of the scored ones. */
 static void see_part(const parts *p, const char *name, heed_tensor *x)
 {
     const toys_shape *shape = &p->batch->shape;
-    const struct toys_norm *norm = p->model->norm;
+    const struct heed_layer_norm *norm = p->model->norm;
     if (heed_size(x, 1) == shape->tokens) {
         x = heed_slice(x, 1, shape->first, INT64_MAX, shape->every);
     }
-    if (norm != NULL && norm->kind == NORM_LAYER) {
-        x = heed_sub(x, heed_mean_dim(x, -1, true));
-    }
-    x = norm != NULL ? heed_mul(heed_mul(x, p->scale), norm->weight) : x;
+    x = norm != NULL ? heed_mul(heed_mul(centred(x), p->scale), norm->weight) : x;
     x = heed_linear(x, p->weight, NULL);
     if (!heed_error_pending()) {
         p->see(p->context, name, x);
@@ -302,8 +302,8 @@ static void see_all(parts *p, heed_recording *recording)
     if (heed_error_pending()) {
         return;
     }
-    p->weight = heed_narrow(m->unembed->weight, 0, 0, p->batch->shape.outputs);
-    p->scale = norm != NULL ? scale_of(norm->inputs[0], m->norm->kind) : NULL;
+    p->weight = m->unembed->weight;
+    p->scale = norm != NULL ? scale_of(norm->inputs[0]) : NULL;
     see_part(p, "tokens", tokens->result);
     if (positions != NULL) {
         positions = heed_narrow(positions, 0, 0, p->batch->shape.tokens);
@@ -321,7 +321,7 @@ static void see_all(parts *p, heed_recording *recording)
             see_part(p, name, ff->result);
         }
     }
-    if (m->norm != NULL && m->norm->bias != NULL && !heed_error_pending()) {
+    if (m->norm != NULL && !heed_error_pending()) {
         const heed_shape shape = HEED_SHAPE(p->batch->rows, toys_scored(&p->batch->shape), -1);
         heed_tensor *offset = heed_linear(heed_expand(m->norm->bias, shape), p->weight, NULL);
         p->see(p->context, "offset of the norm", offset);

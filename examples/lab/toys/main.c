@@ -4,7 +4,7 @@
  *
  *     build/toys induction --seeds 20        build/toys list        build/toys --help
  */
-#include "examples/lab/toys/program.h"
+#include "examples/lab/toys/runs.h"
 
 int main(int argc, char **argv)
 {

@@ -5,21 +5,12 @@
 
 /* ---- modules ---- */
 
-static const heed_module_kind norm_kind = {.name = "Norm", .size = sizeof(struct toys_norm)};
 static const heed_module_kind block_kind = {.name = "Block", .size = sizeof(struct toys_block)};
 static const heed_module_kind kind = {.name = "Toy", .size = sizeof(struct toys_model)};
 
-static struct toys_norm *norm_new(const toys_settings *s)
+static struct heed_layer_norm *norm_new(const toys_settings *s)
 {
-    struct toys_norm *m = heed_module_new(&norm_kind);
-    if (m != NULL) {
-        m->kind = s->norm;
-        HEED_PARAMETER(m, weight, heed_ones(HEED_SHAPE(s->width), HEED_F32));
-        if (s->norm == NORM_LAYER) {
-            HEED_PARAMETER(m, bias, heed_zeros(HEED_SHAPE(s->width), HEED_F32));
-        }
-    }
-    return m;
+    return heed_layer_norm_new(HEED_SHAPE(s->width));
 }
 
 static struct heed_linear *linear_new(int64_t in, int64_t out)
@@ -91,24 +82,8 @@ struct toys_model *toys_model_new(const toys_settings *s, toys_shape shape)
     if (s->norm != NORM_NONE) {
         HEED_CHILD(m, norm, norm_new(s));
     }
-    /* A tied layer has a row for each token, of which the first `outputs` are used. */
-    HEED_CHILD(m, unembed, linear_new(s->width, s->tied ? shape.vocabulary : shape.outputs));
-    if (s->tied && !heed_error_pending()) {
-        heed_set_parameter(m->unembed, "weight", &m->unembed->weight, m->wte->weight);
-    }
+    HEED_CHILD(m, unembed, linear_new(s->width, shape.outputs));
     return m;
-}
-
-/* Weights with gradients and AdamW's averages; what each layer keeps for its derivative; logits and
- * their gradients. */
-double toys_model_bytes(const toys_settings *s, const toys_shape *shape, int64_t rows)
-{
-    const double width = (double)s->width, ff = (double)s->ff, layers = (double)s->layers;
-    const double tokens = (double)rows * (double)shape->tokens;
-    const double logits = (double)rows * (double)toys_scored(shape) * (double)shape->outputs;
-    const double rest = (double)(shape->vocabulary + shape->outputs + shape->tokens) * width;
-    return 16 * (layers * (4 * width * width + 2 * width * ff) + rest) +
-           4 * tokens * layers * (7 * width + 2 * ff) + (s->loss == LOSS_F64 ? 24 : 8) * logits;
 }
 
 struct toys_block *toys_block_of(const struct toys_model *m, int i)
@@ -118,15 +93,9 @@ struct toys_block *toys_block_of(const struct toys_model *m, int i)
 
 /* ---- forward ---- */
 
-static heed_tensor *normalise(struct toys_norm *m, heed_tensor *x)
+static heed_tensor *normalise(struct heed_layer_norm *m, heed_tensor *x)
 {
-    if (m == NULL) {
-        return x;
-    }
-    HEED_FORWARD(m);
-    const heed_shape last = HEED_SHAPE(heed_size(x, -1));
-    return m->kind == NORM_LAYER ? heed_layer_norm(x, last, m->weight, m->bias, 0)
-                                 : heed_rms_norm(x, last, m->weight, 0);
+    return m != NULL ? heed_layer_norm_forward(m, x) : x;
 }
 
 /* x (rows, T, count * width) -> (rows, heads, T, head width) each; `parts` of them in one view. */
@@ -200,11 +169,7 @@ heed_tensor *toys_forward(struct toys_model *m, const toys_batch *b)
     if (heed_size(x, 1) == b->shape.tokens && (b->shape.first > 0 || b->shape.every > 1)) {
         x = heed_slice(x, 1, b->shape.first, INT64_MAX, b->shape.every);
     }
-    x = normalise(m->norm, x);
-    if (m->unembed->out_features == b->shape.outputs) {
-        return heed_linear_forward(m->unembed, x);
-    }
-    return heed_linear(x, heed_narrow(m->unembed->weight, 0, 0, b->shape.outputs), NULL);
+    return heed_linear_forward(m->unembed, normalise(m->norm, x));
 }
 
 heed_tensor *toys_loss(const struct toys_model *m, const toys_batch *b, heed_tensor *outputs)

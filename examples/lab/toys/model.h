@@ -5,18 +5,11 @@
 
 #include "examples/lab/toys/task.h"
 
-/* Layer or RMS normalisation with a scale and, for layer, an offset; or none. */
-struct toys_norm {
-    heed_module module;
-    int64_t kind; /* NORM_LAYER, NORM_RMS */
-    heed_tensor *weight, *bias;
-};
-
 struct toys_block {
     heed_module module;
-    struct toys_norm *norm_1, *norm_2; /* or NULL */
-    struct heed_linear *qkv, *W_o;     /* (3 width, width): queries, keys, values; no biases */
-    struct heed_feed_forward *ff;      /* or NULL */
+    struct heed_layer_norm *norm_1, *norm_2; /* or NULL */
+    struct heed_linear *qkv, *W_o; /* (3 width, width): queries, keys, values; no biases */
+    struct heed_feed_forward *ff;  /* or NULL */
 };
 
 struct toys_model {
@@ -26,8 +19,8 @@ struct toys_model {
     struct heed_embedding *wpe; /* learned positions, or NULL */
     heed_tensor *pe;            /* sinusoidal positions, a buffer, or NULL */
     struct heed_module_list *blocks;
-    struct toys_norm *norm;      /* or NULL */
-    struct heed_linear *unembed; /* without bias */
+    struct heed_layer_norm *norm; /* or NULL */
+    struct heed_linear *unembed;  /* without bias */
     toys_settings settings;
     toys_shape shape;
 };
@@ -36,9 +29,6 @@ struct toys_model {
  * thread's generator. Embeddings are drawn with standard deviation 1 / sqrt(width), everything else
  * as in torch. */
 struct toys_model *toys_model_new(const toys_settings *s, toys_shape shape);
-
-/* toys_model_bytes: the memory that a training step on this many sequences needs at least. */
-double toys_model_bytes(const toys_settings *s, const toys_shape *shape, int64_t rows);
 
 /* toys_forward: the outputs (rows, scored, outputs) at the scored positions of a batch.
  * toys_loss: their loss, as in toys_score.

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "examples/lab/common/console.h"
-#include "examples/lab/common/preflight.h"
 #include "examples/lab/toys/model.h"
 
 /* clang-format off */
@@ -21,7 +20,7 @@ enum {
     OPTIONS = sizeof option_rows / sizeof *option_rows
 };
 const flag_table toys_setting_flags = {setting_rows, SETTINGS, NULL, NULL};
-static const flag_table option_flags = {option_rows, OPTIONS, NULL, NULL};
+const flag_table toys_option_flags = {option_rows, OPTIONS, NULL, NULL};
 
 /* ---- reading ---- */
 
@@ -56,14 +55,12 @@ toys_options toys_options_read(int argc, char **argv)
         return o;
     }
     const int count = take_sweeps(&o, argc, argv, others);
-    o.help = flags_read(&option_flags, &o, count, others);
+    o.help = flags_read(&toys_option_flags, &o, count, others);
     free(others);
     return o;
 }
 
 /* ---- settings ---- */
-
-const char toys_needs_less[] = "--symbols, --batch, --test-rows, --width or --jobs";
 
 /* Sets what `text` says, "layers=2 heads=4". */
 static void set_all(toys_settings *s, const char *text)
@@ -94,7 +91,7 @@ void toys_options_settle(toys_options *o, const struct toys_task *task)
             flags_set(&toys_setting_flags, &o->settings, f->name, flags_text(f, o).text);
         }
     }
-    flags_complete(&option_flags, o, 0);
+    flags_complete(&toys_option_flags, o, 0);
     if (!o->given.jobs) {
         const long cores = sysconf(_SC_NPROCESSORS_ONLN);
         o->jobs = cores < 1 ? 1 : cores > 256 ? 256 : cores;
@@ -108,13 +105,9 @@ static void check_length(const toys_settings *s, const struct toys_task *task, c
     const toys_shape shape = task->shape(s, length);
     if (toys_scored(&shape) < 1) {
         heed_fail(HEED_ERR_VALUE, "%s %lld: too short for %s", flag, (long long)length, task->name);
-    } else if (s->tied && shape.vocabulary == 0) {
-        heed_fail(HEED_ERR_VALUE, "--tied: %s has no token embedding", task->name);
     } else if (task->draw != NULL) {
         toys_draw(task, s, length, 1);
     }
-    const int64_t rows = task->fix != NULL ? task->fixed_rows(s, false) : s->batch;
-    memory_check(toys_model_bytes(s, &shape, rows), toys_needs_less);
 }
 
 heed_status toys_settings_check(const toys_settings *s, const struct toys_task *task)
@@ -145,26 +138,32 @@ static const char introduction[] =
     "       toys table FILE ...\n"
     "\n"
     "Trains small attention models on tasks with known answers, once or with many seeds, and\n"
-    "looks inside them. toys list describes the tasks with their defaults; toys table prints the\n"
-    "table of the runs in files of --csv.\n"
+    "looks inside them. toys list describes the tasks; toys table prints the table of the runs in\n"
+    "files of --csv; toys TASK --help shows the defaults of a task.\n"
     "\n";
 
 static const char conclusion[] =
     "\n"
-    "The defaults shown are replaced by those of the task. A run depends on its settings and its\n"
-    "seed alone, not on --jobs. Ctrl-C keeps the runs that have ended in --csv; --resume does\n"
-    "the rest. Results go to stdout, progress to stderr.\n"
-    "\n"
+    "A run depends on its settings and its seed alone, not on --jobs. Ctrl-C keeps the runs that\n"
+    "have ended in --csv; --resume does the rest. Results go to stdout, progress to stderr.\n"
     "Exit status: 0 on success or Ctrl-C, 2 for invalid flags or files, 1 for other errors.\n"
     "\n"
     "  toys induction --seeds 20 --csv runs.csv\n"
-    "  toys induction --layers 1\n"
     "  toys recall --sweep width=8,16,32 --sweep heads=1,2,4 --seeds 5\n"
     "  toys induction --attention --scores --ablate --attribution\n";
 
-void toys_help(FILE *stream)
+void toys_help(FILE *stream, const struct toys_task *task)
 {
+    flag_row shown[OPTIONS];
+    memcpy(shown, option_rows, sizeof shown);
+    if (task != NULL) {
+        const toys_settings s = toys_defaults(task);
+        for (int i = 0; i < SETTINGS; i++) {
+            shown[OPTIONS - SETTINGS + i].defaults[0] =
+                strtod(flags_text(&setting_rows[i], &s).text, NULL);
+        }
+    }
     console_put_help(stream, "toys", introduction);
-    flags_help(&option_flags, stream);
+    flags_help(&(flag_table){shown, OPTIONS, NULL, NULL}, stream);
     console_put_help(stream, "toys", conclusion);
 }

@@ -7,8 +7,8 @@
 #include "examples/lab/common/flags.h"
 
 enum { POSITIONS_NONE, POSITIONS_SINUSOIDAL, POSITIONS_LEARNED, POSITIONS_ROTARY };
-enum { NORM_NONE, NORM_LAYER, NORM_RMS };
-enum { SCHEDULE_CONSTANT, SCHEDULE_LINEAR, SCHEDULE_COSINE };
+enum { NORM_NONE, NORM_LAYER };
+enum { SCHEDULE_CONSTANT, SCHEDULE_COSINE };
 enum { LOSS_F32, LOSS_F64 };
 
 /* Everything that determines a run, except its seed. Each is a column of --csv, and a name that
@@ -21,8 +21,6 @@ enum { LOSS_F32, LOSS_F64 };
       "also score sequences of this length; 0: none")                                              \
     X(WHOLE,  symbols,      "N",         1, 4096,       (16),                                      \
       "size of the task's alphabet; modadd: p; dyck: kinds; regression: dimensions")               \
-    X(WHOLE,  depth,        "N",         1, 64,         (4),                                       \
-      "dyck: open brackets at most")                                                               \
     X(ABOVE,  share,        "X",         0, 1,          (0.3),                                     \
       "modadd: share of the pairs that are trained on")                                            \
     X(WHOLE,  layers,       "N",         1, 64,         (1),                                       \
@@ -35,10 +33,8 @@ enum { LOSS_F32, LOSS_F64 };
       "width of the feed-forward networks; 0: attention only")                                     \
     X(CHOICE, positions,    "none|sinusoidal|learned|rotary", 0, 3, (2),                           \
       "none, sinusoidal, learned or rotary")                                                       \
-    X(CHOICE, norm,         "none|layer|rms", 0, 2,     (1),                                       \
-      "before attention, feed-forward and output: none, layer or rms")                             \
-    X(SWITCH, tied,         "",          0, 0,          (0),                                       \
-      "the output layer shares the token embedding")                                               \
+    X(CHOICE, norm,         "none|layer", 0, 1,         (1),                                       \
+      "before attention, feed-forward and output: none or layer")                                  \
     X(WHOLE,  batch,        "N",         1, 65536,      (64),                                      \
       "sequences per batch; modadd trains on all pairs at once")                                   \
     X(WHOLE,  steps,        "N",         0, 1e9,        (1000),                                    \
@@ -49,12 +45,10 @@ enum { LOSS_F32, LOSS_F64 };
       "peak learning rate")                                                                        \
     X(WHOLE,  warmup,       "N",         0, 1e9,        (0),                                       \
       "steps over which the learning rate rises")                                                  \
-    X(CHOICE, schedule,     "constant|linear|cosine", 0, 2, (0),                                   \
-      "learning rate after the warmup: constant, or falling to 0: linear or cosine")               \
+    X(CHOICE, schedule,     "constant|cosine", 0, 1,    (0),                                       \
+      "learning rate after the warmup: constant, or falling to 0")                                 \
     X(REAL,   weight_decay, "X",         0, 1e6,        (0),                                       \
       "AdamW's weight decay")                                                                      \
-    X(REAL,   beta1,        "X",         0, 0.9999999999, (0.9),                                   \
-      "AdamW's decay rate for the mean of the gradients")                                          \
     X(REAL,   beta2,        "X",         0, 0.9999999999, (0.98),                                  \
       "AdamW's decay rate for the mean of their squares")                                          \
     X(CHOICE, loss,         "f32|f64",   0, 1,          (0),                                       \
@@ -102,11 +96,11 @@ enum { LOSS_F32, LOSS_F64 };
     X(SWITCH, patch,        "",          0, 0,          (0),                                       \
       "one run: put each head's result in a clean sequence into a corrupted one")                  \
     X(STRING, corrupted,    "TEXT",      0, 0,          (0),                                       \
-      "for --patch: tokens that corrupt --input; default: other test sequences")                   \
+      "one run: for --patch: tokens that corrupt --input; default: other test sequences")                   \
     X(SWITCH, by_position,  "",          0, 0,          (0),                                       \
       "one run: the loss and score at each position")                                              \
     X(SWITCH, spectrum,     "",          0, 0,          (0),                                       \
-      "modadd, one run: the frequencies of the token embedding")                                   \
+      "one run: the frequencies of modadd's token embedding")                                   \
     TOYS_SETTINGS(X)
 /* clang-format on */
 
@@ -125,6 +119,7 @@ typedef struct toys_options {
 } toys_options;
 
 extern const flag_table toys_setting_flags; /* in a toys_settings */
+extern const flag_table toys_option_flags;  /* in a toys_options */
 
 /* toys_options_read: reads the command line; stops at --help. HEED_ERR_VALUE: it is invalid. */
 struct toys_task;
@@ -136,8 +131,7 @@ toys_settings toys_defaults(const struct toys_task *task);
 void toys_options_settle(toys_options *o, const struct toys_task *task);
 heed_status toys_settings_check(const toys_settings *s, const struct toys_task *task);
 
-extern const char toys_needs_less[]; /* the flags that reduce memory */
-
-void toys_help(FILE *stream);
+/* toys_help: prints the help, with the defaults of a task, or NULL. */
+void toys_help(FILE *stream, const struct toys_task *task);
 
 #endif

@@ -1,13 +1,12 @@
 /* Reads the command line; trains one model and looks into it, or many and prints their table. */
-#include "examples/lab/toys/program.h"
+#include "examples/lab/toys/runs.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "examples/lab/common/console.h"
-#include "examples/lab/common/preflight.h"
 #include "examples/lab/toys/inside.h"
 #include "examples/lab/toys/page.h"
 
@@ -47,22 +46,20 @@ static int list_tasks(void)
 
 /* ---- files ---- */
 
+/* No file is overwritten without --force. */
 static void check_files(const toys_options *o)
 {
-    const char *const way_out = "use --force to overwrite it";
-    const path_use files[] = {
-        {.flag = "--csv", .path = o->csv, .written = true, .device = true},
-        {.flag = "--log", .path = o->log, .written = true, .device = true},
-        {.flag = "--report", .path = o->report, .written = true},
-    };
-    path_check_all(files, sizeof files / sizeof *files);
-    if (o->csv != NULL && !o->force && !o->resume) {
-        path_check_unused("--csv", o->csv,
-                          "use --resume to continue it, or --force to overwrite it");
-    }
-    for (size_t i = 1; i < sizeof files / sizeof *files && !o->force; i++) {
-        if (files[i].path != NULL && !(o->resume && files[i].path == o->report)) {
-            path_check_unused(files[i].flag, files[i].path, way_out);
+    const struct {
+        const char *flag, *path;
+        bool continued;
+    } files[] = {
+        {"--csv", o->csv, o->resume}, {"--log", o->log, false}, {"--report", o->report, o->resume}};
+    for (int i = 0; i < 3 && !o->force && !heed_error_pending(); i++) {
+        struct stat at;
+        if (files[i].path != NULL && !files[i].continued && stat(files[i].path, &at) == 0 &&
+            S_ISREG(at.st_mode) && at.st_size > 0) {
+            heed_fail(HEED_ERR_VALUE, "%s: %s exists; use %s--force to overwrite it", files[i].flag,
+                      files[i].path, i == 0 ? "--resume to continue it, or " : "");
         }
     }
 }
@@ -78,11 +75,6 @@ static void put_settings(const toys_options *o, const toys_run *run)
         printf(" %s=%s", f->name, flags_text(f, &run->settings).text);
     }
     putchar('\n');
-}
-
-static void put_loss(const toys_run *run)
-{
-    printf("step %lld loss %.9g\n", (long long)run->step, run->loss);
 }
 
 /* The result in words. */
@@ -131,16 +123,12 @@ static heed_watch *watch(const toys_options *o, const toys_run *run)
 
 static void train_one(toys_run *run, const toys_options *o, heed_watch *w, report *page)
 {
-    bool more = !heed_error_pending();
+    bool more = run->settings.steps > 0;
     if (o->losses) {
         put_settings(o, run);
     }
     while (more && !interrupted()) {
-        const int64_t before = run->step;
         more = toys_run_step(run);
-        if (run->step == before) {
-            break;
-        }
         heed_watch_value(w, "loss", run->loss);
         if (run->measured) {
             heed_watch_value(w, "test_loss", run->result.test.loss);
@@ -149,7 +137,7 @@ static void train_one(toys_run *run, const toys_options *o, heed_watch *w, repor
         heed_watch_step(w);
         report_step(page);
         if (o->losses) {
-            put_loss(run);
+            printf("step %lld loss %.9g\n", (long long)run->step, run->loss);
         }
     }
 }
@@ -229,45 +217,36 @@ static void check_inputs(const toys_options *o, const toys_run *run)
     }
 }
 
-/* Trains the run, and writes what was asked for. *ready: what follows is no error of the command
- * line. */
-static void train_and_tell(const toys_options *o, toys_run *run, bool *ready)
+/* *ready: what follows is no error of the command line. */
+static void run_one(const toys_options *o, const toys_task *task, bool *ready)
 {
-    toys_page page;
-    heed_watch *w = watch(o, run);
-    toys_page_begin_run(&page, o, run, w);
+    toys_run run = {.step = 0};
+    toys_page page = {.report = NULL};
+    heed_watch *w = NULL;
+    check_files(o);
+    if (!heed_error_pending()) {
+        toys_run_begin(&run, task, &o->settings, (uint64_t)o->seed);
+    }
+    if (!heed_error_pending()) {
+        check_inputs(o, &run);
+    }
+    if (!heed_error_pending()) {
+        w = watch(o, &run);
+        toys_page_begin_run(&page, o, &run, w);
+    }
     *ready = !heed_error_pending();
     if (*ready) {
-        train_one(run, o, w, page.report);
+        train_one(&run, o, w, page.report);
     }
-    char *text = conclude(run, o, page.report);
+    char *text = conclude(&run, o, page.report);
     toys_page_end(&page);
     heed_watch_free(w); /* prints the last step */
     if (text != NULL) {
         fputs(text, stdout);
-        draw(o, run);
+        draw(o, &run);
     }
     free(text);
-}
-
-static heed_status run_one(const toys_options *o, const toys_task *task, bool *ready)
-{
-    toys_run run;
-    check_files(o);
-    *ready = !heed_error_pending();
-    if (!*ready) {
-        return heed_error_pending();
-    }
-    toys_run_begin(&run, task, &o->settings, (uint64_t)o->seed);
-    if (!heed_error_pending()) {
-        check_inputs(o, &run);
-        *ready = !heed_error_pending();
-    }
-    if (!heed_error_pending()) {
-        train_and_tell(o, &run, ready);
-    }
     toys_run_free(&run);
-    return heed_error_pending();
 }
 
 /* ---- many runs ---- */
@@ -299,8 +278,7 @@ static void lead(const toys_options *o, toys_runs *runs, toys_ranks *ranks, bool
     }
 }
 
-static heed_status run_many(const toys_options *o, const toys_task *task, toys_ranks *ranks,
-                            bool *ready)
+static void run_many(const toys_options *o, const toys_task *task, toys_ranks *ranks, bool *ready)
 {
     toys_runs runs;
     toys_runs_plan(&runs, o, task);
@@ -311,7 +289,6 @@ static heed_status run_many(const toys_options *o, const toys_task *task, toys_r
         ranks->follow(ranks, &runs);
     }
     toys_runs_free(&runs);
-    return heed_error_pending();
 }
 
 /* ---- toys table ---- */
@@ -335,21 +312,16 @@ static int table_of_files(int count, char **files)
 
 /* ---- the command line ---- */
 
-/* A flag that only works with one run; NULL: there is none. */
-static const char *misplaced(const toys_options *o)
+/* The first flag given that only works with one run, as its help says; "": none. */
+static flag_name of_one_run(const toys_options *o)
 {
-    return o->log != NULL         ? "--log"
-           : o->losses            ? "--losses"
-           : o->input != NULL     ? "--input"
-           : o->attention         ? "--attention"
-           : o->scores            ? "--scores"
-           : o->ablate            ? "--ablate"
-           : o->attribution       ? "--attribution"
-           : o->patch             ? "--patch"
-           : o->corrupted != NULL ? "--corrupted"
-           : o->by_position       ? "--by-position"
-           : o->spectrum          ? "--spectrum"
-                                  : NULL;
+    for (int i = 0; i < toys_option_flags.count; i++) {
+        const flag_row *f = &toys_option_flags.flags[i];
+        if (flags_given(f, o) && strncmp(f->help, "one run:", 8) == 0) {
+            return flags_name(f);
+        }
+    }
+    return (flag_name){""};
 }
 
 static const toys_task *prepare(toys_options *o, bool one)
@@ -361,9 +333,9 @@ static const toys_task *prepare(toys_options *o, bool one)
         heed_fail(HEED_ERR_VALUE, "--resume: needs --csv FILE");
     } else if (o->corrupted != NULL && (!o->patch || o->input == NULL)) {
         heed_fail(HEED_ERR_VALUE, "--corrupted: needs --patch and --input");
-    } else if (!one && misplaced(o) != NULL) {
+    } else if (!one && *of_one_run(o).text != '\0') {
         heed_fail(HEED_ERR_VALUE, "%s: only for one run, without --seeds, --sweep and --csv",
-                  misplaced(o));
+                  of_one_run(o).text);
     } else {
         task = toys_task_named(o->task);
     }
@@ -387,7 +359,11 @@ static int run_program(int argc, char **argv, toys_ranks *ranks)
 {
     toys_options o = toys_options_read(argc, argv);
     if (o.help && !heed_error_pending()) {
-        toys_help(stdout);
+        const toys_task *task = o.task != NULL ? toys_task_named(o.task) : NULL;
+        if (heed_error_pending()) {
+            return console_misused(program, NULL);
+        }
+        toys_help(stdout, task);
         return console_finish(program);
     }
     const bool one = o.given.seeds + o.sweep_count == 0 && o.csv == NULL && ranks == NULL;
@@ -403,7 +379,8 @@ static int run_program(int argc, char **argv, toys_ranks *ranks)
         run_many(&o, task, ranks, &ready);
     }
     if (heed_error_pending()) {
-        return console_complain(program, toys_needs_less, ready ? 1 : 2);
+        return console_complain(program, "--symbols, --batch, --test-rows, --width or --jobs",
+                                ready ? 1 : 2);
     }
     return console_finish(program);
 }

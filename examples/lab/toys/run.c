@@ -59,7 +59,7 @@ void toys_run_begin(toys_run *r, const toys_task *task, const toys_settings *s, 
     heed_manual_seed(seed);
     r->model = toys_model_new(s, task->shape(s, most));
     r->adamw = heed_adamw_new_with(heed_parameters(r->model), s->lr, s->weight_decay,
-                                   (heed_adam_options){.betas = {s->beta1, s->beta2}});
+                                   (heed_adam_options){.betas = {0.9, s->beta2}});
     if (!heed_error_pending()) {
         evaluate(r);
     }
@@ -73,9 +73,7 @@ double toys_rate(const toys_settings *s, int64_t step)
     if (step < s->warmup) {
         return s->lr * (double)(step + 1) / (double)(s->warmup + 1);
     }
-    return s->schedule == SCHEDULE_LINEAR   ? s->lr * left
-           : s->schedule == SCHEDULE_COSINE ? s->lr * (1 - cos(acos(-1) * left)) / 2
-                                            : s->lr;
+    return s->schedule == SCHEDULE_COSINE ? s->lr * (1 - cos(acos(-1) * left)) / 2 : s->lr;
 }
 
 static double take_step(toys_run *r)
@@ -107,7 +105,7 @@ bool toys_run_step(toys_run *r)
         evaluate(r);
     }
     const bool reached = r->measured && s->until > 0 && r->result.test.score >= s->until;
-    return !reached && !heed_error_pending();
+    return !reached && r->step < s->steps && !heed_error_pending();
 }
 
 toys_result toys_run_end(toys_run *r)

@@ -63,6 +63,20 @@ static toys_record *add_record(toys_runs *r, int64_t point, int64_t seed)
     return &records[r->count++];
 }
 
+/* The setting that a sweep names, with _ instead of -; "": none. */
+static flag_name setting_of(const char *sweep)
+{
+    flag_name name = {""};
+    const size_t length = strcspn(sweep, "=");
+    if (length < sizeof name.text && sweep[length] == '=' && sweep[length + 1] != '\0') {
+        snprintf(name.text, sizeof name.text, "%.*s", (int)length, sweep);
+    }
+    for (char *c = name.text; (c = strchr(c, '-')) != NULL;) {
+        *c = '_';
+    }
+    return name;
+}
+
 /* Sets the settings of sweeps from `sweep` on to each of their values, and adds the points. */
 static void add_points(toys_runs *r, const toys_options *o, const toys_task *task, int sweep,
                        const toys_settings *s)
@@ -75,22 +89,22 @@ static void add_points(toys_runs *r, const toys_options *o, const toys_task *tas
         }
         return;
     }
-    char name[32], value[64];
-    const char *text = o->sweeps[sweep], *equals = strchr(text, '=');
-    const int length = equals != NULL ? (int)(equals - text) : 0;
-    if (length == 0 || length >= (int)sizeof name || equals[1] == '\0') {
-        heed_fail(HEED_ERR_VALUE, "--sweep: '%s' is not NAME=VALUE,VALUE,...", text);
-        return;
+    const flag_name name = setting_of(o->sweeps[sweep]);
+    for (int i = 0; i < sweep && !heed_error_pending(); i++) {
+        if (strcmp(setting_of(o->sweeps[i]).text, name.text) == 0) {
+            heed_fail(HEED_ERR_VALUE, "--sweep: a value or a setting is given twice");
+        }
     }
-    snprintf(name, sizeof name, "%.*s", length, text);
-    for (char *c = name; (c = strchr(c, '-')) != NULL;) {
-        *c = '_';
+    if (*name.text == '\0' && !heed_error_pending()) {
+        heed_fail(HEED_ERR_VALUE, "--sweep: '%s' is not NAME=VALUE,VALUE,...", o->sweeps[sweep]);
     }
-    for (const char *at = equals; *at != '\0' && !heed_error_pending();) {
+    const char *at = strchr(o->sweeps[sweep], '=');
+    while (!heed_error_pending() && *at != '\0') {
+        flag_value value;
         const int size = (int)strcspn(at + 1, ",");
         toys_settings with = *s;
-        snprintf(value, sizeof value, "%.*s", size, at + 1);
-        flags_set(&toys_setting_flags, &with, name, value);
+        snprintf(value.text, sizeof value.text, "%.*s", size, at + 1);
+        flags_set(&toys_setting_flags, &with, name.text, value.text);
         if (!heed_error_pending()) {
             add_points(r, o, task, sweep + 1, &with);
         }
@@ -125,13 +139,16 @@ static const char result_names[] =
     "seed,steps_taken,learned_at,train_loss,test_loss,score,longer_score,best_loss,simple_loss,"
     "seconds";
 
-static void write_header(FILE *file)
+enum { RESULTS = 10, MOST_HEADER = 1024 };
+
+static void write_header(char header[MOST_HEADER])
 {
-    fputs("task", file);
+    int length = snprintf(header, MOST_HEADER, "task");
     for (int i = 0; i < toys_setting_flags.count; i++) {
-        fprintf(file, ",%s", toys_setting_flags.flags[i].name);
+        length += snprintf(header + length, (size_t)(MOST_HEADER - length), ",%s",
+                           toys_setting_flags.flags[i].name);
     }
-    fprintf(file, ",%s\n", result_names);
+    snprintf(header + length, (size_t)(MOST_HEADER - length), ",%s", result_names);
 }
 
 static void write_record(FILE *file, const toys_runs *r, const toys_record *record)
@@ -157,8 +174,8 @@ static char *take_cell(char **line)
 /* The numbers after the key. */
 static bool read_results(char *cells, toys_record *record)
 {
-    double x[10];
-    for (int i = 0; i < 10; i++) {
+    double x[RESULTS];
+    for (int i = 0; i < RESULTS; i++) {
         char *end, *cell = take_cell(&cells);
         x[i] = strtod(cell, &end);
         const bool fits = i > 2 || (x[i] >= -1 && x[i] <= 0x1p53); /* seed, steps, learned_at */
@@ -203,77 +220,101 @@ static int64_t read_key(toys_runs *r, char *line, char **results)
     return add_point(r, task, &s);
 }
 
-/* Reads the lines. planned: they must be among the records, which become done; else they are
- * added. *whole: bytes up to the last line that is complete. */
-static void read_lines(toys_runs *r, const char *path, FILE *file, bool planned, long *whole)
+/* The planned record of a point and a seed: points have the same seeds. NULL: none. */
+static toys_record *planned(const toys_runs *r, int64_t point, int64_t seed)
 {
-    char *line = NULL, *header = NULL, *results;
-    size_t size = 0, header_size = 0;
-    FILE *expected = open_memstream(&header, &header_size);
-    if (expected == NULL) {
-        heed_fail(HEED_ERR_MEMORY, "toys: out of memory");
+    const int64_t seeds = r->count / r->point_count, at = seed - r->records[0].seed;
+    return at >= 0 && at < seeds ? &r->records[point * seeds + at] : NULL;
+}
+
+/* Adds what a line says. resume: it must be a planned run, which becomes done. */
+static void read_line(toys_runs *r, const char *path, int64_t number, char *line, bool resume)
+{
+    char *results;
+    const int64_t known = r->point_count, point = read_key(r, line, &results);
+    toys_record read = {.point = point}, *to = NULL;
+    if (point < 0 || !read_results(results, &read)) {
+        if (heed_error() != HEED_ERR_MEMORY) {
+            heed_fail(HEED_ERR_VALUE, "%s: line %lld is damaged", path, (long long)number);
+        } else {
+            heed_fail(HEED_ERR_MEMORY, "toys: out of memory");
+        }
         return;
     }
-    write_header(expected);
-    fclose(expected);
-    *whole = 0;
+    to = !resume         ? add_record(r, point, read.seed)
+         : point < known ? planned(r, point, read.seed)
+                         : NULL;
+    if (to == NULL && !heed_error_pending()) {
+        heed_fail(HEED_ERR_VALUE, "--resume: line %lld of %s is of other settings or another seed",
+                  (long long)number, path);
+    }
+    if (to != NULL && !to->done) {
+        *to = read;
+        r->done++;
+    }
+}
+
+/* Returns the bytes up to the last line that is complete. */
+static long read_lines(toys_runs *r, const char *path, FILE *file, bool resume)
+{
+    char *line = NULL, header[MOST_HEADER];
+    size_t size = 0;
+    long whole = 0;
+    write_header(header);
     for (int64_t number = 1; !heed_error_pending(); number++) {
+        errno = 0;
         const ssize_t length = getline(&line, &size, file);
         if (length <= 0 || line[length - 1] != '\n') {
+            if (length < 0 && errno == ENOMEM) {
+                heed_fail(HEED_ERR_MEMORY, "toys: out of memory");
+            }
             break;
         }
-        *whole += length;
+        whole += length;
         line[length - 1] = '\0';
-        if (number == 1) {
-            if (strncmp(header, line, header_size - 1) != 0 || line[header_size - 1] != '\0') {
-                heed_fail(HEED_ERR_VALUE, "%s: not written by --csv of this version", path);
-            }
-            continue;
-        }
-        const int64_t known = r->point_count, point = read_key(r, line, &results);
-        toys_record read = {.point = point};
-        if (point < 0 || !read_results(results, &read)) {
-            heed_error();
-            heed_fail(HEED_ERR_VALUE, "%s: line %lld is damaged", path, (long long)number);
-        } else if (!planned) {
-            toys_record *record = add_record(r, point, read.seed);
-            if (record != NULL) {
-                *record = read;
-                r->done++;
-            }
-        } else {
-            toys_record *record = point < known ? r->records : NULL;
-            for (int64_t i = 0; record != NULL && i < r->count; i++, record++) {
-                if (record->point == point && record->seed == read.seed) {
-                    break;
-                }
-            }
-            if (record == NULL || record == r->records + r->count) {
-                heed_fail(HEED_ERR_VALUE,
-                          "--resume: line %lld of %s is of other settings or another seed",
-                          (long long)number, path);
-            } else {
-                r->done += !record->done;
-                *record = read;
-            }
+        if (number > 1) {
+            read_line(r, path, number, line, resume);
+        } else if (strcmp(line, header) != 0) {
+            heed_fail(HEED_ERR_VALUE, "%s: not written by --csv of this version", path);
         }
     }
     free(line);
-    free(header);
+    return whole;
+}
+
+static int compare_records(const void *a, const void *b)
+{
+    const toys_record *x = a, *y = b;
+    return x->point != y->point ? (x->point > y->point) - (x->point < y->point)
+                                : (x->seed > y->seed) - (x->seed < y->seed);
+}
+
+/* Runs that are in two files, or twice in one, count once. */
+static void drop_duplicates(toys_runs *r)
+{
+    int64_t count = 0;
+    if (r->count > 0) {
+        qsort(r->records, (size_t)r->count, sizeof *r->records, compare_records);
+    }
+    for (int64_t i = 0; i < r->count; i++) {
+        if (count == 0 || compare_records(&r->records[count - 1], &r->records[i]) != 0) {
+            r->records[count++] = r->records[i];
+        }
+    }
+    r->count = r->done = count;
 }
 
 heed_status toys_runs_read(toys_runs *r, const char *path)
 {
-    long whole;
     FILE *file = fopen(path, "r");
     if (file == NULL) {
         return heed_fail(HEED_ERR_VALUE, "cannot read %s: %s", path, strerror(errno));
     }
-    read_lines(r, path, file, false, &whole);
-    fclose(file);
-    if (whole == 0 && !heed_error_pending()) {
+    if (read_lines(r, path, file, false) == 0 && !heed_error_pending()) {
         heed_fail(HEED_ERR_VALUE, "%s: no lines of --csv", path);
     }
+    fclose(file);
+    drop_duplicates(r);
     return heed_error_pending();
 }
 
@@ -286,33 +327,35 @@ static void lock(int descriptor, const char *path)
     }
 }
 
-static bool is_file(int descriptor)
+static void fail_to_write(const char *path, heed_status status)
 {
-    struct stat about;
-    return fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode);
+    heed_fail(status, "--csv: cannot write %s: %s", path, strerror(errno));
 }
 
 heed_status toys_runs_open(toys_runs *r, const char *path, bool resume)
 {
+    char header[MOST_HEADER];
+    struct stat about;
     long whole = 0;
     const int descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    FILE *file = descriptor >= 0 ? fdopen(descriptor, "r+") : NULL;
-    if (file == NULL) {
-        return heed_fail(HEED_ERR_VALUE, "--csv: cannot write %s: %s", path, strerror(errno));
+    r->path = path;
+    r->csv = descriptor >= 0 ? fdopen(descriptor, "r+") : NULL;
+    if (r->csv == NULL) {
+        fail_to_write(path, HEED_ERR_VALUE);
+        return heed_error_pending();
     }
-    r->csv = file;
     lock(descriptor, path);
     if (resume && !heed_error_pending()) {
-        read_lines(r, path, file, true, &whole);
+        whole = read_lines(r, path, r->csv, true);
     }
-    if (!heed_error_pending() && is_file(descriptor) &&
-        (ftruncate(descriptor, whole) != 0 || fseek(file, whole, SEEK_SET) != 0)) {
-        heed_fail(HEED_ERR_VALUE, "--csv: cannot write %s: %s", path, strerror(errno));
+    if (!heed_error_pending() && fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode) &&
+        (ftruncate(descriptor, whole) != 0 || fseek(r->csv, whole, SEEK_SET) != 0)) {
+        fail_to_write(path, HEED_ERR_VALUE);
     }
     if (!heed_error_pending() && whole == 0) {
-        write_header(file);
-        if (fflush(file) != 0) {
-            heed_fail(HEED_ERR_FILE, "--csv: cannot write %s: %s", path, strerror(errno));
+        write_header(header);
+        if (fprintf(r->csv, "%s\n", header) < 0 || fflush(r->csv) != 0) {
+            fail_to_write(path, HEED_ERR_FILE);
         }
     }
     return heed_error_pending();
@@ -361,7 +404,10 @@ void toys_runs_put(toys_runs *r, int64_t record, const toys_result *result)
     if (result != NULL && r->csv != NULL) {
         write_record(r->csv, r, &r->records[record]);
         if (fflush(r->csv) != 0) {
-            stop(r, HEED_ERR_FILE, "--csv: cannot be written");
+            char message[512];
+            snprintf(message, sizeof message, "--csv: cannot write %s: %s", r->path,
+                     strerror(errno));
+            stop(r, HEED_ERR_FILE, message);
         }
     }
     pthread_cond_signal(&r->changed);
@@ -431,10 +477,9 @@ static void wait_a_while(toys_runs *r, bool serves)
     pthread_cond_timedwait(&r->changed, &r->lock, &until);
 }
 
-/* Shows each run that has ended, until all have. */
-static void attend(toys_runs *r, toys_ranks *ranks, heed_watch *w, report *page)
+/* Shows each run that has ended, until all have. shown: those before the threads started. */
+static void attend(toys_runs *r, int64_t shown, toys_ranks *ranks, heed_watch *w, report *page)
 {
-    int64_t shown = r->done;
     bool more = true;
     while (more) {
         pthread_mutex_lock(&r->lock);
@@ -462,18 +507,19 @@ heed_status toys_runs_execute(toys_runs *r, int jobs, toys_ranks *ranks, heed_wa
     pthread_t threads[256];
     int started = 0;
     const bool failed = heed_error_pending() != HEED_OK;
+    const int64_t done = r->done;
     r->next = 0;
     r->stop = failed; /* other processes get nothing to do */
-    for (; started < jobs && started < r->count - r->done && !failed; started++) {
+    for (; started < jobs && started < r->count - done && !failed; started++) {
         if (pthread_create(&threads[started], NULL, work, r) != 0) {
             break;
         }
     }
-    if (started == 0 && r->done < r->count && !failed) {
+    if (started == 0 && done < r->count && !failed) {
         heed_fail(HEED_ERR_MEMORY, "toys: out of memory: no thread can be started");
     }
     if (!heed_error_pending()) {
-        attend(r, ranks, w, page);
+        attend(r, done, ranks, w, page);
     }
     r->stop = r->stop || heed_error_pending();
     for (int i = 0; i < started; i++) {

@@ -37,7 +37,8 @@ typedef struct toys_runs {
     bool stop;     /* an error occurred */
     heed_status error;
     char message[512];
-    FILE *csv; /* or NULL */
+    FILE *csv;        /* or NULL */
+    const char *path; /* of csv */
 } toys_runs;
 
 /* toys_runs_plan: the runs of a command line, point by point. HEED_ERR_VALUE: --sweep names no
@@ -46,7 +47,8 @@ void toys_runs_plan(toys_runs *r, const toys_options *o, const toys_task *task);
 void toys_runs_free(toys_runs *r);
 
 /* toys_runs_read: adds the runs in a CSV file; runs_open: opens it for new lines and, if `resume`,
- * marks the runs that are in it as done; a line that was cut off is removed.
+ * marks the runs that are in it as done; a line that was cut off is removed. A run that is in the
+ * files twice counts once.
  * HEED_ERR_VALUE: the file was not written by this program, or has runs that are not planned. */
 heed_status toys_runs_read(toys_runs *r, const char *path);
 heed_status toys_runs_open(toys_runs *r, const char *path, bool resume);
@@ -87,5 +89,11 @@ void toys_table(FILE *stream, const toys_runs *r);
 /* toys_quantile: of `count` numbers in ascending order, q in [0, 1], interpolated as in numpy; the
  * larger neighbour's value if that is infinite. */
 double toys_quantile(const double *sorted, int64_t count, double q);
+
+/* ---- the program (program.c) ---- */
+
+/* toys_program: returns the exit status. ranks: NULL, or the processes that take part, all with the
+ * same arguments. */
+int toys_program(int argc, char **argv, toys_ranks *ranks);
 
 #endif

@@ -23,37 +23,19 @@ double toys_quantile(const double *sorted, int64_t count, double q)
     return sorted[low] + (at - (double)low) * (sorted[high] - sorted[low]);
 }
 
-/* A value of a result; runs that did not learn have an infinite number of steps. */
-typedef double toys_value(const toys_result *result);
+enum { STEPS, LOSS, SCORE, LONGER, BEST, SIMPLE };
 
-static double steps_of(const toys_result *x)
+/* A value of a result. Runs that did not learn have an infinite number of steps, and those that
+ * diverged an infinite loss. */
+static double value_of(const toys_result *x, int what)
 {
-    return x->learned_at >= 0 ? (double)x->learned_at : HUGE_VAL;
-}
-
-static double loss_of(const toys_result *x)
-{
-    return isfinite(x->train_loss) || x->steps == 0 ? x->test.loss : HUGE_VAL; /* diverged */
-}
-
-static double score_of(const toys_result *x)
-{
-    return x->test.score;
-}
-
-static double longer_of(const toys_result *x)
-{
-    return x->longer;
-}
-
-static double best_of(const toys_result *x)
-{
-    return x->best;
-}
-
-static double simple_of(const toys_result *x)
-{
-    return x->simple;
+    const bool diverged = x->steps > 0 && !isfinite(x->train_loss);
+    return what == STEPS    ? (x->learned_at >= 0 ? (double)x->learned_at : HUGE_VAL)
+           : what == LOSS   ? (diverged ? HUGE_VAL : x->test.loss)
+           : what == SCORE  ? x->test.score
+           : what == LONGER ? x->longer
+           : what == BEST   ? x->best
+                            : x->simple;
 }
 
 typedef struct quartiles {
@@ -62,7 +44,7 @@ typedef struct quartiles {
 } quartiles;
 
 /* Over the runs of a point that are done. */
-static quartiles quartiles_of(const toys_runs *r, int64_t point, toys_value *value)
+static quartiles quartiles_of(const toys_runs *r, int64_t point, int what)
 {
     quartiles q = {0, (double)NAN, (double)NAN, (double)NAN};
     double *x = malloc((size_t)(r->count + 1) * sizeof *x);
@@ -72,7 +54,7 @@ static quartiles quartiles_of(const toys_runs *r, int64_t point, toys_value *val
     }
     for (int64_t i = 0; i < r->count; i++) {
         if (r->records[i].point == point && r->records[i].done) {
-            x[q.count++] = value(&r->records[i].result);
+            x[q.count++] = value_of(&r->records[i].result, what);
         }
     }
     if (q.count > 0) {
@@ -146,20 +128,20 @@ static void put_point(FILE *stream, const toys_runs *r, int64_t point, bool long
                     flags_rounded(f, &p->settings).text);
         }
     }
-    const quartiles steps = quartiles_of(r, point, steps_of);
+    const quartiles steps = quartiles_of(r, point, STEPS);
     if (steps.count == 0) {
         fprintf(stream, " %6d\n", 0);
         return;
     }
     fprintf(stream, " %6lld %7.1f %%  ", (long long)steps.count, 100 * learned(r, point));
     put_quartiles(stream, steps, "%.0f");
-    put_quartiles(stream, quartiles_of(r, point, loss_of), "%.4f");
-    put_number(stream, quartiles_of(r, point, score_of).median, "%.4f");
+    put_quartiles(stream, quartiles_of(r, point, LOSS), "%.4f");
+    put_number(stream, quartiles_of(r, point, SCORE).median, "%.4f");
     if (longer) {
-        put_number(stream, quartiles_of(r, point, longer_of).median, "%.4f");
+        put_number(stream, quartiles_of(r, point, LONGER).median, "%.4f");
     }
-    put_number(stream, quartiles_of(r, point, best_of).median, "%.4f");
-    put_number(stream, quartiles_of(r, point, simple_of).median, "%.4f");
+    put_number(stream, quartiles_of(r, point, BEST).median, "%.4f");
+    put_number(stream, quartiles_of(r, point, SIMPLE).median, "%.4f");
     fputc('\n', stream);
 }
 

@@ -104,12 +104,8 @@ void toys_label(const toys_task *t, const toys_settings *s, int64_t token, char 
 const int64_t *toys_numbers(int64_t below, int64_t count);
 void toys_shuffle(int64_t *items, int64_t n, int64_t count, const int64_t *numbers);
 
-/* Sequences of n symbols, a separator and an answer of n symbols, which is scored:
- * answer(symbols, n, answer) writes it. */
-typedef void toys_answer(const int64_t *symbols, int64_t n, int64_t *answer);
+/* Sequences of n symbols, a separator "=", and an answer of n symbols, which is scored. */
 toys_shape toys_answer_shape(const toys_settings *s, int64_t length);
-void toys_draw_answers(const toys_settings *s, int64_t length, const toys_batch *b,
-                       toys_answer *answer);
 void toys_answer_label(const toys_settings *s, int64_t token, char text[TOYS_LABEL]);
 
 #endif
