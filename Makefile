@@ -347,7 +347,7 @@ $(BUILD)/page_logits: $(BUILD)/tests/page/logits.o $(PAGE_OF_GPT) $(COMMON_PARTS
 
 # STANDALONE_WASM: without JavaScript of emscripten's.
 $(BUILD)/engine.wasm: $(call parts,page) $(PAGE_OF_GPT) $(call parts,lab/next_token) \
-        $(foreach f,vocabulary text flags console,$(BUILD)/examples/lab/common/$(f).o) $(LIBRARY)
+        $(foreach f,vocabulary text flags console recording,$(BUILD)/examples/lab/common/$(f).o) $(LIBRARY)
 	$(call step,link $@)
 	$(LINK) $^ -sSTANDALONE_WASM --no-entry -sALLOW_MEMORY_GROWTH -o $@
 
@@ -392,7 +392,7 @@ test-programs: $(EXAMPLES)
 
 # Each instruction set runs with a different number of threads: no result may depend on that number. Files, pages, command
 # lines and failing allocations do not depend on the instruction set.
-ISA_SUITES := tensor/ autograd/ ops/ nn/ gpt generate sample anomaly trace recording toy char_gpt
+ISA_SUITES := tensor/ autograd/ ops/ nn/ gpt generate sample toy char_gpt
 test-isas: $(BUILD)/test_heed $(EXAMPLES)
 	@threads=0; for isa in $(ISAS); do \
 	    threads=$$((threads + 1)); \

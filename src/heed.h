@@ -67,6 +67,8 @@
 #include "autograd/op.h"          /* defining operations, including your own; applying them */
 #include "autograd/observer.h"    /* hooks: your callbacks for operations and gradients */
 #include "autograd/module_path.h" /* the name of the running module */
+#include "autograd/anomaly.h"     /* finds the first NaN or infinity */
+#include "autograd/trace.h"       /* prints operations and gradients as they are computed */
 
 /* ---- Modules ---- */
 #include "nn/tensor_list.h" /* lists of named tensors: parameters, state dicts */
@@ -94,12 +96,6 @@
 
 /* ==== Part 2: tools ==== */
 
-/* ---- Observing operations ---- */
-#include "tools/observe/anomaly.h"   /* finds NaN, infinity and frequent mistakes */
-#include "tools/observe/trace.h"     /* prints operations and gradients as they are computed */
-#include "tools/observe/recording.h" /* keeps all results and gradients to inspect */
-#include "tools/observe/args_text.h" /* the arguments of an operation as text */
-
 /* ---- Files ---- */
 #include "tools/files/safetensors.h" /* named tensors */
 #include "tools/files/checkpoint.h"  /* models and training runs */
@@ -111,7 +107,6 @@
 #include "tools/plot/heat_map.h"  /* attention heat maps in a terminal */
 #include "tools/plot/plot.h"      /* curves and attention as text, SVG and CSV */
 #include "tools/watch/watch.h"    /* values of a run: a progress bar, CSV, TensorBoard */
-#include "tools/plot/graph_dot.h" /* pictures of graphs, for Graphviz */
 /* clang-format on */
 
 #endif

@@ -1,5 +1,6 @@
 /* The forward of a GPT, recorded for the page's map. */
 #include "examples/page/gpt_map.h"
+#include "examples/lab/common/recording.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -82,20 +83,19 @@ static void add_stream(FILE *json, int n, heed_tensor *x)
 /* ---- the recorded forward ---- */
 
 /* The n-th result of an operation (NULL: of any) of a module. */
-static const heed_recorded *entry(const heed_recording *r, const char *path, const char *op, int n)
+static const recorded *entry(const recording *r, const char *path, const char *op, int n)
 {
-    return heed_recording_find(r, path, op, n);
+    return recording_find(r, path, op, n);
 }
 
-static heed_tensor *result(const heed_recording *r, const char *path, const char *op, int n)
+static heed_tensor *result(const recording *r, const char *path, const char *op, int n)
 {
-    const heed_recorded *found = entry(r, path, op, n);
+    const recorded *found = entry(r, path, op, n);
     return found != NULL ? found->result : NULL;
 }
 
 /* What the module `module` of block i computes: its last result if op is NULL. */
-static heed_tensor *of_block(const heed_recording *r, int i, const char *module, const char *op,
-                             int n)
+static heed_tensor *of_block(const recording *r, int i, const char *module, const char *op, int n)
 {
     return result(r, name_of("GPT.transformer.h.%d%s", i, module).text, op, n);
 }
@@ -106,10 +106,10 @@ static heed_tensor *add_of_block(FILE *json, int i, const char *name, heed_tenso
     return add_part(json, name_of("h.%d.%s", i, name).text, t);
 }
 
-static void add_attention(FILE *json, const heed_recording *r, int i)
+static void add_attention(FILE *json, const recording *r, int i)
 {
     static const char *const names[] = {"q", "k", "v"};
-    const heed_recorded *attend =
+    const recorded *attend =
         entry(r, name_of("GPT.transformer.h.%d%s", i, ".attn").text, "attend", 0);
     if (attend == NULL) {
         return;
@@ -122,7 +122,7 @@ static void add_attention(FILE *json, const heed_recording *r, int i)
     heed_scaled_dot_product_attention_weights(attend->inputs[0], attend->inputs[1],
                                               attend->inputs[2], NULL, 0, true, 0, &percent);
     add_of_block(json, i, "percent", percent);
-    const heed_recorded *projected =
+    const recorded *projected =
         entry(r, name_of("GPT.transformer.h.%d%s", i, ".attn.c_proj").text, "linear", 0);
     if (projected != NULL) {
         add_of_block(json, i, "mixed", projected->inputs[0]);
@@ -131,7 +131,7 @@ static void add_attention(FILE *json, const heed_recording *r, int i)
     }
 }
 
-static void add_block(FILE *json, const heed_recording *r, int i)
+static void add_block(FILE *json, const recording *r, int i)
 {
     add_of_block(json, i, "ln_1", of_block(r, i, ".ln_1", "layer_norm", 0));
     add_attention(json, r, i);
@@ -159,9 +159,9 @@ static void write_bytes(FILE *json, int64_t id)
 /* Runs the model over tokens (T), and writes everything it computes. */
 static void write_forward(FILE *json, heed_tensor *tokens)
 {
-    heed_recording *r = heed_recording_begin();
+    recording *r = recording_begin();
     gpt_forward(opened.model, tokens);
-    heed_recording_stop(r);
+    recording_stop(r);
     heed_tensor *wte = add_part(json, "wte", result(r, "GPT.transformer.wte", "embedding", 0));
     add_norm(json, "wte", wte);
     heed_tensor *wpe = heed_unsqueeze(result(r, "GPT", "slice", 0), 0);
@@ -174,7 +174,7 @@ static void write_forward(FILE *json, heed_tensor *tokens)
     heed_tensor *logits = add_part(json, "logits", result(r, "GPT.lm_head", "linear", 0));
     add_part(json, "shares", heed_softmax(logits, -1));
     fprintf(json, "]}\n");
-    heed_recording_free(r);
+    recording_free(r);
 }
 
 EXPORT(page_gpt_read) const char *page_gpt_read(const char *text, size_t length)

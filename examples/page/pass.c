@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "examples/lab/common/recording.h"
 #include "examples/page/parts.h"
 
 enum { MOST_LEAVES = 8 * MODEL_MOST_HEADS, MOST_GRADIENTS = MOST_LEAVES + FORWARD_MOST_MARKS };
@@ -81,7 +82,7 @@ static heed_tensor *loss_of(const network *n, const pass_input *input, heed_tens
 /* ---- values that stay until the next pass ---- */
 
 static struct kept {
-    heed_recording *recording;
+    recording *recorded;
     heed_tensor **tensors; /* retained; a tensor's index is its number in the JSON */
     int count, capacity;
 } kept;
@@ -91,7 +92,7 @@ static void free_kept(void)
     for (int i = 0; i < kept.count; i++) {
         heed_release(kept.tensors[i]);
     }
-    heed_recording_free(kept.recording);
+    recording_free(kept.recorded);
     free(kept.tensors);
     kept = (struct kept){.count = 0};
 }
@@ -133,13 +134,13 @@ static void write_gradients(FILE *json, heed_tensor *t, heed_tensor *g, heed_ten
     fprintf(json, "\"fused\":%d}", differs ? number_of(fused) : -1);
 }
 
-static void write_entries(FILE *json, const heed_recording *recording)
+static void write_entries(FILE *json, const recording *r)
 {
     fprintf(json, "],\n\"entries\":[");
-    for (int64_t i = 0; i < heed_recording_count(recording); i++) {
-        const heed_recorded *entry = heed_recording_at(recording, i);
+    for (int64_t i = 0; i < r->count; i++) {
+        const recorded *entry = &r->entries[i];
         fprintf(json, "%s\n{\"op\":\"%s\",\"args\":\"%s\",\"path\":\"%s\",\"backward\":%s,",
-                i > 0 ? "," : "", entry->op->name, entry->arguments, entry->path,
+                i > 0 ? "," : "", entry->op->name, entry->arguments.text, entry->path.text,
                 entry->in_backward ? "true" : "false");
         int64_t inputs[MODEL_MOST_HEADS];
         int count = 0;
@@ -195,9 +196,9 @@ static void fused_gradients(const network *n, const pass_input *input, heed_tens
 }
 
 /* The gradient of t that the recording has. */
-static heed_tensor *gradient_of(const heed_recording *recording, const heed_tensor *t)
+static heed_tensor *gradient_of(const recording *r, const heed_tensor *t)
 {
-    const heed_recorded *entry = heed_recording_of(recording, t);
+    const recorded *entry = recording_of(r, t);
     return entry != NULL ? entry->gradient : NULL;
 }
 
@@ -209,11 +210,11 @@ static void record(FILE *json, const network *n, const pass_input *input, heed_d
     free_kept();
     heed_tensor *encodings = encodings_of(n, input, dtype);
     fused_gradients(n, input, fused, encodings);
-    kept.recording = heed_recording_begin();
+    kept.recorded = recording_begin();
     heed_tensor *loss = loss_of(n, input, encodings);
     const leaves all = leaves_of(n, encodings);
     heed_grad(loss, all.tensors, all.count, grads, true);
-    heed_recording_stop(kept.recording);
+    recording_stop(kept.recorded);
     if (heed_error_pending()) {
         return;
     }
@@ -222,7 +223,7 @@ static void record(FILE *json, const network *n, const pass_input *input, heed_d
         const forward_mark *mark = forward_mark_at(i);
         fprintf(json, "%s\n{\"name\":\"%s\",\"head\":%d,", i > 0 ? "," : "", mark->name,
                 mark->head);
-        write_gradients(json, mark->result, gradient_of(kept.recording, mark->result),
+        write_gradients(json, mark->result, gradient_of(kept.recorded, mark->result),
                         fused[all.count + i]);
     }
     fprintf(json, "],\n\"leaves\":[");
@@ -230,7 +231,7 @@ static void record(FILE *json, const network *n, const pass_input *input, heed_d
         fprintf(json, "%s\n{\"name\":\"%s\",", i > 0 ? "," : "", all.names[i]);
         write_gradients(json, all.tensors[i], grads[i], fused[i]);
     }
-    write_entries(json, kept.recording);
+    write_entries(json, kept.recorded);
     write_tensors(json);
 }
 

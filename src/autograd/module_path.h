@@ -1,6 +1,6 @@
 /* The module whose forward is running, by name: "GPT.transformer.h.0.attn.c_attn", the kind of the
  * outermost module followed by the names under which the modules are registered, as in a state
- * dict. Anomaly mode's errors, traces and recordings name it. Forwards set it with HEED_FORWARD
+ * dict. Anomaly mode's errors and traces name it. Forwards set it with HEED_FORWARD
  * (nn/module.h). */
 #ifndef HEED_AUTOGRAD_MODULE_PATH_H
 #define HEED_AUTOGRAD_MODULE_PATH_H

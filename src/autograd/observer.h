@@ -1,5 +1,5 @@
 /* Observers: a program's callbacks for the operations, gradients and optimiser steps of a thread,
- * like PyTorch's hooks. heed_trace, recordings and anomaly mode are observers too.
+ * like PyTorch's hooks. heed_trace and anomaly mode are observers too.
  *
  *     static heed_tensor *ablate(heed_observer *observer, const heed_call *call, heed_tensor *y)
  *     {

@@ -49,8 +49,8 @@ typedef struct heed_vjp {
                           * the input's own; NULL for none */
 } heed_vjp;
 
-/* The operations that anomaly mode and traces treat in their own way (heed_op.kind). A form with a
- * number, such as mul_scalar, has the kind of the form with a tensor. */
+/* The operations that anomaly mode and observers of programs treat in their own way (heed_op.kind).
+ * A form with a number, such as mul_scalar, has the kind of the form with a tensor. */
 typedef enum heed_op_kind {
     HEED_KIND_OTHER, /* all others, and those of programs */
     HEED_KIND_ADD,
@@ -76,9 +76,9 @@ struct heed_op {
     /* names of the inputs in messages; NULL: "input 0", "input 1", ... */
     const char *const *names;
 
-    /* The fields of the argument struct, in order, for display (args_text.h): "int dim, bool
-     * keepdim". Types: int, int64, double, bool, dtype, reduction, shape, dims, pointer. A field
-     * whose name begins with _ is hidden. NULL: all are hidden. */
+    /* The fields of the argument struct, in order, for display (trace.h): "int dim, bool
+     * keepdim". Types: int, int64, double, bool, dims; at any other the text ends. A field whose
+     * name begins with _ is hidden. NULL: all are hidden. */
     const char *args;
 
     /* Checks the inputs and describes the result, which starts with the dtype and shape of the

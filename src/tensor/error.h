@@ -80,7 +80,7 @@ typedef enum heed_status {
     HEED_ERR_GRADCHECK, /* an analytic gradient differs from the numeric one */
     HEED_ERR_FILE,      /* the system failed to read or write a file */
     HEED_ERR_FORMAT,    /* a malformed file */
-    HEED_ERR_ANOMALY,   /* anomaly mode: a NaN or infinity, or a likely mistake */
+    HEED_ERR_ANOMALY,   /* anomaly mode: a NaN or infinity */
     HEED_ERR_CHECK,     /* attention_check: this is not attention */
 } heed_status;
 

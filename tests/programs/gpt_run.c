@@ -97,22 +97,6 @@ START_TEST(test_causality)
 }
 END_TEST
 
-/* The mode would complain that W_q and W_k get no gradient. */
-START_TEST(test_anomalies_need_two_tokens)
-{
-    gpt_train_options o = small_run();
-    gpt_run run;
-    o.context = 1;
-    o.given.context = o.given.detect_anomaly = true;
-    prepare(&run, &o);
-    gpt_run_free(&run);
-    o.detect_anomaly = true;
-    gpt_run_prepare(&run, &o);
-    expect_error(HEED_ERR_VALUE, "--detect-anomaly needs --context 2 or more");
-    gpt_run_free(&run);
-}
-END_TEST
-
 /* Every V > 1 and every context shows a mask that is off by one, in one layer. */
 static heed_tensor *next_token(heed_observer *self, const heed_call *call, heed_tensor *y)
 {
@@ -442,7 +426,6 @@ void add_gpt_run_cases(Suite *suite)
     TCase *runs = files_case(suite, "runs");
     tcase_add_test(runs, test_evaluate);
     tcase_add_test(runs, test_causality);
-    tcase_add_test(runs, test_anomalies_need_two_tokens);
     tcase_add_test(runs, test_causality_of_any_vocabulary);
     tcase_add_test(runs, test_accumulate);
     tcase_add_test(runs, test_not_finite);

@@ -40,9 +40,9 @@ INTERNAL = {
     "nn/match_tensors.h": "loading files matches names as loading the state of an optimiser does",
     "tensor/grain.h": "an optimiser splits its steps among threads",
     "tensor/kernels/kernels.h": "an optimiser's step is a kernel over memory",
-    "autograd/notify.h": "optimisers announce their steps to observers; anomaly mode prints where a node was made",
-    "tensor/handle.h": "anomaly mode reads single elements of any dtype (heed_number_at)",
-    "tensor/shape.h": "anomaly mode and traces write shapes (HEED_TEXT); dims that were checked (heed_wrapped)",
+    "autograd/notify.h": "optimisers announce their steps to observers",
+    "tensor/handle.h": "an optimiser writes to parameters without a copy",
+    "tensor/shape.h": "messages write shapes (HEED_TEXT); dims that were checked (heed_wrapped)",
 }
 
 problems = []

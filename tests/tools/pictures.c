@@ -221,40 +221,6 @@ static void heat_txt(FILE *stream)
     unsetenv("COLUMNS");
 }
 
-/* ---- graphs ---- */
-
-static void graph_dot(FILE *stream)
-{
-    heed_manual_seed(5);
-    struct heed_self_attention *m = heed_self_attention_new(2, -2, -1);
-    heed_tensor *x = heed_arange(0, 6, 1, HEED_F32);
-    x = heed_reshape(heed_mul_scalar(x, 0.25), HEED_SHAPE(3, 2));
-    heed_tensor *constant = heed_from_i64((int64_t[]){0, 1, 1}, HEED_SHAPE(3));
-    heed_recording *r = heed_recording_begin();
-    heed_tensor *y = heed_self_attention_forward(m, x, NULL);
-    heed_tensor *loss = heed_cross_entropy(heed_neg(y), constant);
-    heed_backward(loss);
-    heed_graph_dot(stream, loss,
-                   (heed_graph_options){
-                       .title = "a head",
-                       .module = m,
-                       .names = {2, (heed_tensor *[]){loss, x}, (const char *[]){"loss", "x"}},
-                       .recording = r});
-    heed_recording_free(r);
-    heed_module_free(m);
-    heed_tensor *matrix = heed_from_f64((double[]){1, -2, 0.5, 4}, HEED_SHAPE(2, 2));
-    heed_set_requires_grad(matrix, true);
-    heed_tensor *sum = heed_sum(heed_mul(matrix, heed_add_scalar(matrix, 0.25)));
-    heed_backward(sum);
-    heed_graph_dot(stream, sum, (heed_graph_options){0});
-    struct heed_linear *l = heed_linear_new(2, 2);
-    r = heed_recording_begin();
-    heed_tensor *result = heed_linear_forward(l, x); /* it reads parameters itself */
-    heed_graph_dot(stream, result, (heed_graph_options){.module = l, .recording = r, .values = -1});
-    heed_recording_free(r);
-    heed_module_free(l);
-}
-
 /* ---- comparing ---- */
 
 static const struct {
@@ -273,7 +239,6 @@ static const struct {
     {"one_head.svg", one_head_svg},
     {"heads.txt", heads_txt},
     {"heat.txt", heat_txt},
-    {"graph.dot", graph_dot},
 };
 enum { PICTURES = sizeof pictures / sizeof *pictures };
 

@@ -358,10 +358,6 @@ heed_status gpt_run_prepare(gpt_run *run, const gpt_train_options *given)
 {
     *run = (gpt_run){.options = *given, .record = {.val_loss = (double)NAN, .best_loss = HUGE_VAL}};
     settle(run);
-    if (run->options.detect_anomaly && run->options.context == 1 && !heed_error_pending()) {
-        heed_fail(HEED_ERR_VALUE, "--detect-anomaly needs --context 2 or more: with one token, "
-                                  "attention has no choice, and W_q and W_k get no gradient");
-    }
     check_outputs(&run->options);
     check_overwriting(run);
     if (!heed_error_pending()) {

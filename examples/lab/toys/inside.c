@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "examples/lab/common/console.h"
+#include "examples/lab/common/recording.h"
 
 toys_path toys_layer_path(int layer, const char *part)
 {
@@ -91,18 +92,17 @@ heed_tensor *toys_attention(struct toys_model *m, const toys_batch *b, int layer
 {
     HEED_SCOPE_NO_GRAD(scope);
     heed_tensor *weights = NULL;
-    heed_recording *recording = heed_recording_begin();
+    recording *r = recording_begin();
     toys_forward(m, b);
-    const heed_recorded *attend =
-        heed_recording_find(recording, toys_layer_path(layer, "").text, "attend", 0);
+    const recorded *attend = recording_find(r, toys_layer_path(layer, "").text, "attend", 0);
     if (attend != NULL) {
         heed_tensor *const *qkv = attend->inputs;
         const bool causal = heed_size(qkv[0], 2) == heed_size(qkv[1], 2);
-        heed_recording_stop(recording);
+        recording_stop(r);
         heed_scaled_dot_product_attention_weights(qkv[0], qkv[1], qkv[2], NULL, 0, causal, 0,
                                                   &weights);
     }
-    heed_recording_free(recording);
+    recording_free(r);
     return heed_scope_keep(&scope, weights);
 }
 
@@ -277,11 +277,10 @@ static void see_part(const parts *p, const char *name, heed_tensor *x)
 }
 
 /* W_o's input is the heads' outputs side by side: each has columns of its own in W_o's weight. */
-static void see_heads(const parts *p, heed_recording *recording, int layer)
+static void see_heads(const parts *p, recording *r, int layer)
 {
     const int64_t heads = p->model->settings.heads, wide = p->model->settings.width / heads;
-    const heed_recorded *W_o =
-        heed_recording_find(recording, toys_layer_path(layer, ".W_o").text, "linear", 0);
+    const recorded *W_o = recording_find(r, toys_layer_path(layer, ".W_o").text, "linear", 0);
     for (int64_t head = 0; head < heads && !heed_error_pending(); head++) {
         char name[48];
         heed_tensor *z = heed_narrow(W_o->inputs[0], -1, head * wide, wide);
@@ -291,13 +290,11 @@ static void see_heads(const parts *p, heed_recording *recording, int layer)
     }
 }
 
-static void see_all(parts *p, heed_recording *recording)
+static void see_all(parts *p, recording *r)
 {
     const struct toys_model *m = p->model;
-    const heed_recorded *norm =
-        m->norm != NULL ? heed_recording_find(recording, "Toy.norm", NULL, 0) : NULL;
-    const heed_recorded *tokens =
-        heed_recording_find(recording, m->wte != NULL ? "Toy.wte" : "Toy.input", NULL, 0);
+    const recorded *norm = m->norm != NULL ? recording_find(r, "Toy.norm", NULL, 0) : NULL;
+    const recorded *tokens = recording_find(r, m->wte != NULL ? "Toy.wte" : "Toy.input", NULL, 0);
     heed_tensor *positions = m->wpe != NULL ? m->wpe->weight : m->pe;
     if (heed_error_pending()) {
         return;
@@ -312,11 +309,11 @@ static void see_all(parts *p, heed_recording *recording)
     for (int i = 0; i < m->settings.layers && !heed_error_pending(); i++) {
         char name[48];
         snprintf(name, sizeof name, "layer %d ff", i + 1);
-        see_heads(p, recording, i);
-        const heed_recorded *ff =
-            m->settings.ff > 0 ? heed_recording_find(
-                                     recording, toys_layer_path(i, ".ff.linear2").text, "linear", 0)
-                               : NULL;
+        see_heads(p, r, i);
+        const recorded *ff =
+            m->settings.ff > 0
+                ? recording_find(r, toys_layer_path(i, ".ff.linear2").text, "linear", 0)
+                : NULL;
         if (ff != NULL) {
             see_part(p, name, ff->result);
         }
@@ -333,13 +330,13 @@ heed_status toys_attribute(struct toys_model *m, const toys_batch *b, toys_see_p
 {
     HEED_SCOPE_NO_GRAD(scope);
     parts p = {.model = m, .batch = b, .see = see, .context = context};
-    heed_recording *recording = heed_recording_begin();
+    recording *r = recording_begin();
     toys_forward(m, b);
-    heed_recording_stop(recording);
+    recording_stop(r);
     if (!heed_error_pending()) {
-        see_all(&p, recording);
+        see_all(&p, r);
     }
-    heed_recording_free(recording);
+    recording_free(r);
     return heed_error_pending();
 }
 

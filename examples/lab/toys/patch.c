@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "examples/lab/common/recording.h"
 #include "examples/lab/toys/inside.h"
 
 /* Two batches with the same shape, and the answers that tell them apart: those of both at each
@@ -11,8 +12,8 @@ typedef struct pair {
     const toys_run *run;
     toys_batch clean, corrupted;
     heed_tensor *right, *wrong;
-    heed_recording *recording; /* of the clean forward */
-    double high, low;          /* the measure without patching: clean, corrupted */
+    recording *recorded; /* of the clean forward */
+    double high, low;    /* the measure without patching: clean, corrupted */
 } pair;
 
 /* ---- the two batches ---- */
@@ -76,9 +77,9 @@ static double measure(const pair *p, heed_tensor *outputs)
 
 static void measure_both(pair *p)
 {
-    p->recording = heed_recording_begin();
+    p->recorded = recording_begin();
     p->high = measure(p, toys_forward(p->run->model, &p->clean));
-    heed_recording_stop(p->recording);
+    recording_stop(p->recorded);
     p->low = measure(p, toys_forward(p->run->model, &p->corrupted));
 }
 
@@ -115,7 +116,7 @@ static double patched(const pair *p, place where)
 {
     HEED_SCOPE_NO_GRAD(scope);
     const char *op = where.kind == HEED_KIND_ATTEND ? "attend" : "add";
-    const heed_recorded *clean = heed_recording_find(p->recording, where.path, op, where.n);
+    const recorded *clean = recording_find(p->recorded, where.path, op, where.n);
     if (clean == NULL) {
         return (double)NAN;
     }
@@ -212,5 +213,5 @@ void toys_put_patching(FILE *stream, const toys_run *r, const char *clean, const
             put_positions(stream, &p);
         }
     }
-    heed_recording_free(p.recording);
+    recording_free(p.recorded);
 }

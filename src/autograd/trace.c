@@ -1,0 +1,166 @@
+/* Prints operations and gradients as they are computed. Allocates no tensors. */
+#include "trace.h"
+
+#include <string.h>
+
+#include "../tensor/print.h"
+#include "../tensor/shape.h"
+#include "../tensor/text.h"
+#include "module_path.h"
+#include "observer.h"
+
+enum { INPUTS_SHOWN = 8 };
+
+static _Thread_local FILE *out; /* NULL: off */
+static _Thread_local heed_observer observer;
+
+/* ---- arguments ---- */
+
+/* Writes the value of a field; "" hides it. Returns its end, or NULL if the type has no text. */
+static const char *put_field(const char *type, const char *at, char *text, size_t size)
+{
+    if (strcmp(type, "int") == 0) {
+        snprintf(text, size, "%d", *(const int *)at);
+        return at + sizeof(int);
+    }
+    if (strcmp(type, "bool") == 0) {
+        snprintf(text, size, "%s", *(const bool *)at ? "True" : "");
+        return at + sizeof(bool);
+    }
+    if (strcmp(type, "dims") == 0) {
+        const heed_dims *dims = (const heed_dims *)at;
+        int64_t each[HEED_MAX_DIMS];
+        for (int i = 0; i < dims->count && i < HEED_MAX_DIMS; i++) {
+            each[i] = dims->dim[i];
+        }
+        snprintf(text, size, "%s", dims->count > 0 ? heed_shape_text(dims->count, each).text : "");
+        return at + sizeof *dims;
+    }
+    if (strcmp(type, "double") == 0) {
+        HEED_DECIMAL_POINT;
+        snprintf(text, size, "%g", *(const double *)at);
+        return at + sizeof(double);
+    }
+    if (strcmp(type, "int64") == 0) {
+        snprintf(text, size, "%lld", (long long)*(const int64_t *)at);
+        return at + sizeof(int64_t);
+    }
+    return NULL;
+}
+
+heed_text heed_args_text(const heed_op *op, const void *args, size_t args_size)
+{
+    heed_text text = {""};
+    char type[16], name[32];
+    int length = 0;
+    size_t used = 0;
+    const char *field = op != NULL && args != NULL ? op->args : NULL, *at = args;
+    for (; field != NULL && sscanf(field, " %15s %31[^,]%n", type, name, &length) == 2;
+         field += length + (field[length] == ',')) {
+        heed_text value = {""};
+        const size_t alignment = strcmp(type, "bool") == 0                               ? 1
+                                 : strcmp(type, "int") == 0 || strcmp(type, "dims") == 0 ? 4
+                                                                                         : 8;
+        at += (alignment - (size_t)(at - (const char *)args) % alignment) % alignment;
+        if (at >= (const char *)args + args_size ||
+            (at = put_field(type, at, value.text, sizeof value.text)) == NULL) {
+            break;
+        }
+        if (*value.text != '\0' && *name != '_' && used < sizeof text.text) {
+            used += (size_t)snprintf(text.text + used, sizeof text.text - used, "%s%s=%s",
+                                     used > 0 ? ", " : "", name, value.text);
+        }
+    }
+    return text;
+}
+
+/* ---- tensors ---- */
+
+/* " (2, 3)", " i64 (2)" */
+static void put_shape(const char *before, const heed_tensor *t)
+{
+    const char *dtype = t->dtype == HEED_F32 ? "" : heed_dtype_name(t->dtype);
+    fprintf(out, "%s %s%s%s", before, dtype, *dtype != '\0' ? " " : "", HEED_TEXT(t));
+}
+
+/* Ends the line; small tensors come after " = ", or below if they need several lines. */
+static void put_values(const heed_tensor *t)
+{
+    char text[2048];
+    heed_tensor plain = *t; /* without its graph */
+    plain.op = NULL;
+    plain.requires_grad = false;
+    if (t->storage == NULL || t->numel == 0 || t->numel > HEED_TRACED_VALUES ||
+        heed_snprint(text, sizeof text, &plain) == 0) {
+        fputc('\n', out);
+        return;
+    }
+    const bool is_short = strchr(text, '\n') == NULL;
+    fputs(is_short ? " = " : "\n    ", out);
+    for (const char *c = text; *c != '\0'; c++) {
+        fputc(*c, out);
+        fputs(*c == '\n' && c[1] != '\n' ? "    " : "", out);
+    }
+    fputc('\n', out);
+}
+
+/* ---- the observer ---- */
+
+static heed_tensor *trace_result(heed_observer *self, const heed_call *call, heed_tensor *y)
+{
+    (void)self;
+    const heed_text args = heed_args_text(call->op, call->args, call->args_size);
+    const heed_text path = heed_module_path();
+    fprintf(out, "%s%s", heed_in_backward() ? "  " : "", call->op->name);
+    fprintf(out, *args.text != '\0' ? "(%s)" : "%s", args.text);
+    fprintf(out, *path.text != '\0' ? " in %s:" : "%s", path.text);
+    for (int i = 0; i < call->count && i < INPUTS_SHOWN; i++) {
+        fputs(i > 0 ? "," : "", out);
+        fputs(call->op->names != NULL && call->count > 1 ? " " : "", out);
+        put_shape(call->op->names != NULL && call->count > 1 ? call->op->names[i] : "",
+                  call->inputs[i]);
+    }
+    if (call->count > INPUTS_SHOWN) {
+        fprintf(out, ", ... (%d inputs)", call->count);
+    }
+    if (y == NULL) {
+        fprintf(out, " failed: %s\n", heed_status_name(heed_error_pending()));
+        return NULL;
+    }
+    put_shape(" ->", y);
+    fputs(y->storage != NULL && y->storage == call->inputs[0]->storage ? ", a view" : "", out);
+    put_values(y);
+    return y;
+}
+
+static void trace_derivative(heed_observer *self, const heed_derivative *derivative)
+{
+    (void)self;
+    const heed_tensor *node = derivative->node, *g = derivative->g;
+    heed_tensor *const *grads = derivative->grads;
+    const heed_text path = heed_origin_path(node);
+    fprintf(out, "backward of %s", node->op->name);
+    fprintf(out, *path.text != '\0' ? " in %s" : "%s", path.text);
+    put_shape(": g", g);
+    put_values(g);
+    for (int i = 0; i < node->input_count; i++) {
+        if (grads[i] != NULL) {
+            fprintf(out, "  %s", heed_input_name(node->op, i).text);
+            put_shape(node->inputs[i]->op == NULL ? ", a leaf:" : ":", grads[i]);
+            put_values(grads[i]);
+        }
+    }
+}
+
+FILE *heed_trace(FILE *stream)
+{
+    FILE *before = out;
+    out = stream;
+    if (before == NULL && stream != NULL) {
+        observer = (heed_observer){.result = trace_result, .derivative = trace_derivative};
+        heed_observer_add(&observer);
+    } else if (before != NULL && stream == NULL) {
+        heed_observer_remove(&observer);
+    }
+    return before;
+}

@@ -1,0 +1,141 @@
+/* Traces: what they print of the operations of a forward and a backward pass. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/common/test_util.h"
+
+static heed_tensor *leaf(double value)
+{
+    return heed_set_requires_grad(heed_scalar(value, HEED_F32), true);
+}
+
+/* The text that a trace of `run` prints; free it. */
+static char *trace_of(void (*run)(void))
+{
+    static char *text; /* static: gcc 12 believes that the result points to it */
+    static size_t size;
+    FILE *stream = open_memstream(&text, &size);
+    ck_assert_ptr_null(heed_trace(stream));
+    run();
+    ck_assert_ptr_eq(heed_trace(NULL), stream);
+    heed_neg(leaf(1)); /* not traced */
+    fclose(stream);
+    return text;
+}
+
+static void expect_trace(void (*run)(void), const char *expected)
+{
+    char *text = trace_of(run);
+    ck_assert_str_eq(text, expected);
+    free(text);
+}
+
+static void run_expression(void)
+{
+    heed_backward(heed_tanh(heed_add(heed_mul(leaf(0.5), leaf(2)), leaf(-0.4))));
+}
+
+START_TEST(an_expression_is_printed_forward_and_backward)
+{
+    expect_trace(run_expression, "mul (), () -> () = tensor(1.)\n"
+                                 "add (), () -> () = tensor(0.6000)\n"
+                                 "tanh () -> () = tensor(0.5370)\n"
+                                 "backward of tanh: g () = tensor(1.)\n"
+                                 "  input 0: () = tensor(0.7116)\n"
+                                 "backward of add: g () = tensor(0.7116)\n"
+                                 "  input 0: () = tensor(0.7116)\n"
+                                 "  input 1, a leaf: () = tensor(0.7116)\n"
+                                 "backward of mul: g () = tensor(0.7116)\n"
+                                 "  input 0, a leaf: () = tensor(1.4232)\n"
+                                 "  input 1, a leaf: () = tensor(0.3558)\n");
+}
+END_TEST
+
+static void run_module(void)
+{
+    struct heed_linear *m = heed_linear_new_with(2, 2, (heed_linear_options){.no_bias = true});
+    heed_fill_into(m->weight, 1);
+    heed_backward(heed_sum(heed_linear_forward(m, heed_ones(HEED_SHAPE(2, 2), HEED_F32))));
+    heed_module_free(m);
+}
+
+START_TEST(modules_are_named)
+{
+    expect_trace(run_module, "linear in Linear: x (2, 2), weight (2, 2) -> (2, 2)\n"
+                             "    tensor([[2., 2.],\n"
+                             "            [2., 2.]])\n"
+                             "sum (2, 2) -> () = tensor(8.)\n"
+                             "backward of sum: g () = tensor(1.)\n"
+                             "  input 0: (2, 2)\n"
+                             "    tensor([[1., 1.],\n"
+                             "            [1., 1.]])\n"
+                             "backward of linear in Linear: g (2, 2)\n"
+                             "    tensor([[1., 1.],\n"
+                             "            [1., 1.]])\n"
+                             "  weight, a leaf: (2, 2)\n"
+                             "    tensor([[2., 2.],\n"
+                             "            [2., 2.]])\n");
+}
+END_TEST
+
+static void run_others(void)
+{
+    heed_tensor *ids = heed_from_i64((int64_t[]){1, 0}, HEED_SHAPE(2)), *many[9];
+    heed_tensor *a = heed_ones(HEED_SHAPE(2, 3), HEED_F32);
+    for (int i = 0; i < 9; i++) {
+        many[i] = ids;
+    }
+    heed_cat(many, 9, 0);
+    heed_transpose(a, 0, 1);
+    heed_sum_dims(heed_ones(HEED_SHAPE(2, 0), HEED_F64), HEED_DIMS(0, 1), true);
+    heed_mul_scalar(heed_ones(HEED_SHAPE(2), HEED_BOOL), 2);
+    heed_argsort(heed_ones(HEED_SHAPE(13), HEED_F32), -1, true);
+    heed_neg(heed_matmul(a, a));
+    expect_error(HEED_ERR_SHAPE, "matmul");
+}
+
+START_TEST(arguments_dtypes_and_failures_are_printed)
+{
+    expect_trace(run_others,
+                 "cat(dim=0) i64 (2), i64 (2), i64 (2), i64 (2), i64 (2), i64 (2), i64 (2), "
+                 "i64 (2), ... (9 inputs) -> i64 (18)\n"
+                 "transpose(dim0=0, dim1=1) (2, 3) -> (3, 2), a view\n"
+                 "    tensor([[1., 1.],\n"
+                 "            [1., 1.],\n"
+                 "            [1., 1.]])\n"
+                 "sum(dims=(0, 1), keepdim=True) f64 (2, 0) -> f64 (1, 1) = "
+                 "tensor([[0.]], dtype=torch.float64)\n"
+                 "mul_scalar(b=2) bool (2) -> i64 (2) = tensor([2, 2])\n"
+                 "argsort(dim=-1, descending=True) (13) -> i64 (13)\n"
+                 "matmul (2, 3), (2, 3) failed: HEED_ERR_SHAPE\n");
+}
+END_TEST
+
+static void run_second_derivative(void)
+{
+    heed_tensor *x = leaf(3), *dx = NULL, *ddx = NULL;
+    heed_grad(heed_square(x), &x, 1, &dx, true);
+    heed_grad(dx, &x, 1, &ddx, false);
+    ck_assert_double_eq(heed_item(ddx), 2);
+}
+
+/* Those of derivatives without create_graph are not printed. */
+START_TEST(create_graph_prints_the_operations_of_derivatives)
+{
+    char *text = trace_of(run_second_derivative);
+    ck_assert_ptr_nonnull(strstr(text, "\n  mul"));
+    const char *last = strstr(text, "backward of mul");
+    ck_assert_ptr_nonnull(last);
+    ck_assert_ptr_null(strstr(last, "\n  mul"));
+    free(text);
+}
+END_TEST
+
+void add_trace_cases(Suite *suite)
+{
+    TCase *tests = heed_case(suite, "trace");
+    tcase_add_test(tests, an_expression_is_printed_forward_and_backward);
+    tcase_add_test(tests, modules_are_named);
+    tcase_add_test(tests, arguments_dtypes_and_failures_are_printed);
+    tcase_add_test(tests, create_graph_prints_the_operations_of_derivatives);
+}
