@@ -26,7 +26,7 @@ rm -rf "$include/heed.h" "$include/heed" "$lib"/libheed.* "$lib/pkgconfig/heed.p
     fail "cannot remove files from $DESTDIR$PREFIX; run it as root"
 if [ "$action" = uninstall ]; then
     rmdir "$lib/pkgconfig" "$lib/cmake" 2> /dev/null || :
-    case $PREFIX in
+    case $DESTDIR$PREFIX in
     /usr | /usr/local) ;; # their folders existed before
     *) rmdir "$lib" "$include" "$DESTDIR$PREFIX" 2> /dev/null || : ;;
     esac
