@@ -85,11 +85,3 @@ heed_tensor *heed_join_heads(heed_tensor *x, bool batch_first)
     x = batch_first ? heed_transpose(x, 1, 2) : heed_permute(x, HEED_DIMS(2, 0, 1, 3));
     return heed_flatten(x, 2, 3);
 }
-
-heed_tensor *heed_feed(heed_tensor *x, struct heed_linear *linear1,
-                       heed_activation_function *activation, struct heed_dropout *dropout,
-                       struct heed_linear *linear2)
-{
-    x = activation(heed_linear_forward(linear1, x));
-    return heed_linear_forward(linear2, dropout != NULL ? heed_dropout_forward(dropout, x) : x);
-}

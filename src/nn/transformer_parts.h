@@ -4,8 +4,6 @@
 #define HEED_NN_TRANSFORMER_PARTS_H
 
 #include "arguments.h"
-#include "layers/activation_dropout.h"
-#include "layers/linear.h"
 
 struct heed_multihead_attention;
 
@@ -39,10 +37,5 @@ heed_status heed_check_attn_mask(const char *function, const char *argument,
  * heed_join_heads: the reverse. */
 heed_tensor *heed_split_heads(heed_tensor *x, int heads, bool batch_first);
 heed_tensor *heed_join_heads(heed_tensor *x, bool batch_first);
-
-/* heed_feed: linear2(dropout(activation(linear1(x)))). dropout may be NULL. */
-heed_tensor *heed_feed(heed_tensor *x, struct heed_linear *linear1,
-                       heed_activation_function *activation, struct heed_dropout *dropout,
-                       struct heed_linear *linear2);
 
 #endif

@@ -167,8 +167,8 @@ def modules(s, heed, py):
         m = heed.call("linear_new_with", e, s["wide"], {"no_bias": not bias})
         py(f"m = nn.Linear({e}, {s['wide']}, bias={bias})")
     elif kind == "Embedding":
-        m = heed.call("embedding_new_with", s["wide"] + 1, e, {"padding_idx": 0} if s["padding"] else {})
-        py(f"m = nn.Embedding({s['wide'] + 1}, {e}, padding_idx={0 if s['padding'] else None})")
+        m = heed.call("embedding_new", s["wide"] + 1, e)
+        py(f"m = nn.Embedding({s['wide'] + 1}, {e})")
     elif kind == "LayerNorm":
         m = heed.call("layer_norm_new_with", (t, e), {"no_bias": not bias, "eps": 1e-4})
         py(f"m = nn.LayerNorm(({t}, {e}), bias={bias}, eps=1e-4)")

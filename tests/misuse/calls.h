@@ -20,8 +20,6 @@ static double room[4];
 static heed_tensor *no_grads[1], *parts[4];
 static const int64_t some_class = 1;
 
-static const heed_embedding_options no_row = {.padding_idx = &(const int64_t){5}};
-static const heed_embedding_options row_before = {.padding_idx = &(const int64_t){-5}};
 static const heed_multihead_attention_forward_options no_masks = {0};
 static const double too_much = 1.5;
 

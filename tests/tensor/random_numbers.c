@@ -174,14 +174,12 @@ static void take_mixed(stream *s, const golden *row)
 
 static void *new_module(const golden *row)
 {
-    const int64_t n = row->n, a = (int64_t)row->a, padding = (int64_t)row->b;
+    const int64_t n = row->n, a = (int64_t)row->a;
     switch (row->method) {
     case LINEAR:
         return heed_linear_new_with(a, n, (heed_linear_options){.no_bias = row->b == 0});
     case EMBEDDING:
-        return padding < 0 ? heed_embedding_new(n, a)
-                           : heed_embedding_new_with(
-                                 n, a, (heed_embedding_options){.padding_idx = &padding});
+        return heed_embedding_new(n, a);
     case ATTENTION:
         return heed_self_attention_new(n, 0, 1);
     default:

@@ -10,8 +10,8 @@
 
 static void describe_gelu(const void *module, char *text, size_t size)
 {
-    const struct heed_activation *m = module;
-    snprintf(text, size, "approximate='%s'", m->function == heed_gelu_tanh ? "tanh" : "none");
+    (void)module;
+    snprintf(text, size, "approximate='none'");
 }
 
 #define ACTIVATION(kind, name, describe)                                                           \
@@ -39,11 +39,6 @@ struct heed_activation *heed_relu_new(void)
 struct heed_activation *heed_gelu_new(void)
 {
     return make(&gelu_kind, heed_gelu);
-}
-
-struct heed_activation *heed_gelu_new_with(heed_gelu_options options)
-{
-    return make(&gelu_kind, options.approximate_tanh ? heed_gelu_tanh : heed_gelu);
 }
 
 heed_tensor *heed_activation_forward(struct heed_activation *m, heed_tensor *x)

@@ -18,14 +18,9 @@ struct heed_activation {
     heed_activation_function *function;
 };
 
-typedef struct heed_gelu_options {
-    bool approximate_tanh; /* torch's approximate='tanh': heed_gelu_tanh */
-} heed_gelu_options;
-
 /* As torch.nn.ReLU() and GELU(): modules without parameters. */
 struct heed_activation *heed_relu_new(void);
 struct heed_activation *heed_gelu_new(void);
-struct heed_activation *heed_gelu_new_with(heed_gelu_options options);
 
 /* heed_activation_forward: y = function(x)
  *

@@ -3,7 +3,7 @@
 #include "feed_forward.h"
 
 #include "../../autograd/ops/elementwise.h"
-#include "../transformer_parts.h"
+#include "../arguments.h"
 
 HEED_MODULE_KIND(kind, struct heed_feed_forward, "FeedForward", NULL, heed_feed_forward_forward);
 
@@ -42,6 +42,6 @@ heed_tensor *heed_feed_forward_forward(struct heed_feed_forward *m, heed_tensor 
     }
     heed_scope scope;
     heed_scope_begin(&scope);
-    return heed_scope_end_with(&scope,
-                               heed_feed(x, m->linear1, m->activation, m->dropout, m->linear2));
+    x = heed_dropout_forward(m->dropout, m->activation(heed_linear_forward(m->linear1, x)));
+    return heed_scope_end_with(&scope, heed_linear_forward(m->linear2, x));
 }
