@@ -69,7 +69,7 @@ check-package: all shared
 	$(INSTALL) check dev use
 	$(RUN) tests/package/install_use.sh $(BUILD)
 
-# Everything that "Break it" says, for all switches with ten seeds; check-page does it for the seeds that the page chooses
+# Everything that "Break it" says, for all switches with ten seeds; check-page does it for four switches and the page's seeds
 check-breaks-long:
 	$(INSTALL) dev report page
 	$(MAKE) --no-print-directory page

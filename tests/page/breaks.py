@@ -14,11 +14,9 @@ from helpers import number, open_page
 
 SWITCHES = ("no_scale", "wrong_dim", "mask_inverted", "mask_after", "no_positions", "same_keys", "no_zero_grad", "lr_100",
             "split_view", "merge_view", "scale_d_model")
+TRAINED = ("no_scale", "mask_inverted", "no_zero_grad", "merge_view")  # by check; all others by main
 OF_HEADS = {"split_view": 4, "merge_view": 2, "scale_d_model": 2}  # switches of several heads, and a number that is not their own
 LEARNT = 0.9  # from this accuracy on, the toy counts as learnt
-
-# Seeds whose models do what a sentence once denied: lost again, not learnt, a healthy model without positions.
-PECULIAR = (("no_scale", 6), ("no_positions", 1), ("wrong_dim", 1), ("wrong_dim", 7))
 
 
 def shows(text, value, unit):
@@ -181,6 +179,8 @@ def check(page):
     """Each switch changes a line, asks a question of its own, and what it says holds."""
     page.find("#tab-breaks").click()
     asked, lines, texts = set(), set(), set()
+    page.driver.execute_async_script("""const [names, done] = arguments; // side by side, which is faster
+        Promise.all(names.map((name) => page.sections.breaks.verdict(name))).then(() => done(), () => done());""", TRAINED[1:])
     for name in SWITCHES:
         page.find(f"#break-{name}").click()
         assert page.find(f"#break-{name}").get_attribute("aria-pressed") == "true"
@@ -188,26 +188,25 @@ def check(page):
         changed = page.run("[...document.querySelectorAll('#panel-breaks ins, #panel-breaks del')].map((x) => x.textContent)")
         assert len(changed) >= 2, (name, changed)
         lines.add("".join(changed))
+        if name not in TRAINED:
+            continue
         page.find("#panel-breaks fieldset input").click()
         page.find("#break-retrain").click()
         page.wait("document.querySelector('#break-seen') !== null", seconds=60)
         text = page.text("#break-seen")
-        assert page.run("document.querySelector('#break-seed').value") == str(verdict(page, name)[1]["broken"]["seed"])
-        assert text == verdict(page, name)[1]["text"]
+        found = verdict(page, name)[1]
+        assert page.run("document.querySelector('#break-seed').value") == str(found["broken"]["seed"])
+        assert text == found["text"]
         keys = hold(page, name)[-1]
         assert "hidden" not in keys and "outcome.healthy" not in keys, (name, text)  # its own seed shows everything
         texts.add(text)
-    assert len(lines) == len(texts) == len(asked) == len(SWITCHES), (lines, texts, asked)
+    assert len(lines) == len(asked) == len(SWITCHES) and len(texts) == len(TRAINED), (lines, texts, asked)
     assert "breaks.outcome.failed" in [s["key"] for s in verdict(page, "no_scale")[1]["sentences"]]
-    for name, seed in PECULIAR:
-        hold(page, name, seed)
     for name, other in OF_HEADS.items():
         page.find(f"#break-{name}").click()
         before = page.text("#panel-breaks h3 + p")
         Select(page.find("#break-heads")).select_by_value(str(other))
         assert page.text("#panel-breaks h3 + p") != before, (name, "the text names the number of heads")
-        assert "hidden" not in hold(page, name, None, other)[-1], (name, other)
-        assert verdict(page, name)[1]["broken"]["heads"] == other
         places = page.run("document.querySelectorAll('#panel-breaks .places').length")
         assert places == (0 if name == "scale_d_model" else 1), (name, places)
     page.find("#break-no_scale").click()
@@ -216,7 +215,7 @@ def check(page):
         places = [sorted(set(part[0] for part in text.split("{")[1:])) for text in texts]
         assert places.count(places[0]) == 3, (key, texts)
     assert page.run("page.state.seed") == 0, "Break it leaves the run alone"
-    print(f"breaks: what the page says about all {len(SWITCHES)} holds")
+    print(f"breaks: what the page says about {len(TRAINED)} holds")
 
 
 def main():

@@ -22,16 +22,16 @@ def start():
 
 
 class Page:
-    """A page in the browser, opened from a file."""
+    """A page in the browser, opened from a file. Under reduced motion everything is drawn at once."""
 
     opened = set()
 
-    def __init__(self, driver, path, width=1000, theme="light", fragment="", height=900):
+    def __init__(self, driver, path, width=1000, theme="light", fragment="", height=900, motion="reduce"):
         self.driver, self.url = driver, "file://" + os.path.abspath(path)
         driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
             "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500})
-        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
-            "media": "", "features": [{"name": "prefers-color-scheme", "value": theme}]})
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": [
+            {"name": "prefers-color-scheme", "value": theme}, {"name": "prefers-reduced-motion", "value": motion}]})
         self.opened.add(self.url)
         driver.get("about:blank")  # a change of the fragment alone would not load the page again
         driver.get(self.url + fragment)

@@ -2,16 +2,15 @@
 
 import math
 import re
-import time
 
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
+from selenium.webdriver.support.ui import WebDriverWait
 
 from browser import check_axe
 from helpers import number, open_page, set_state, show
-from shell import resize
 
 TOKENS, WIDTH = 3, 8
 
@@ -269,14 +268,10 @@ def check_arrows(page, pairs, at_q, at_k):
     expected = [(i, math.atan2(*reversed(turned(PAIRS[i][which], at * SPEEDS[i])))) for i in pairs for which, at in ((0, at_q), (1, at_k))]
     page.wait(f"(({'{'} length {'}'}) => length === arguments[0])({ARROWS})", len(expected))
 
-    def stands(_=None):
+    def stands(_):
         found = page.run(ARROWS)
         return all(int(i) == j and abs(math.remainder(a - b, 2 * math.pi)) < 1e-3 for (i, a), (j, b) in zip(found, expected))
-    for _ in range(100):
-        if stands():
-            return
-        time.sleep(0.02)
-    raise AssertionError((page.run(ARROWS), expected))
+    WebDriverWait(page.driver, 30, 0.02).until(stands, (page.run(ARROWS), expected))
 
 
 def check_rope(page):
@@ -343,15 +338,16 @@ DRAWN = """(() => {
 
 def check_layout(driver, path):
     """Nothing is cut, covered or wider than the window, in each language; axe-core has nothing to say."""
-    screens = ("onward=1&in_heads=4&parted=split_view", "onward=2&write_step=7", "onward=3&rope=four", "onward=3&rope=sines")
-    presented = tuple(f"{screen}&present=true" for screen in screens[:3])
-    for width, height in ((1366, 768), (1400, 900), (820, 1180), (390, 844)):
-        for language in ("en", "de", "fr") if width in (1366, 390) else ("en",):
-            for fragment in screens + (presented if width == 1366 else ()):
-                page = open_page(driver, path, f"#tab=onward&{fragment}&lang={language}", width=width)
-                resize(page, width, height)
-                page.wait("document.querySelector('#panel-onward :is(.places-head, .cache-written, .rope-now)') !== null", seconds=20)
-                time.sleep(0.1)
+    screens = (("onward=1", {"onward": 1, "in_heads": "4", "parted": "split_view"}, ".places-head"),
+               ("onward=2", {"onward": 2, "write_step": 7}, ".cache-written"),
+               ("onward=3", {"onward": 3, "rope": "four"}, ".rope-now"), ("sines", {"onward": 3, "rope": "sines"}, ".story-curve.open"))
+    for width, height, languages in ((1366, 768, ("en", "de", "fr")), (390, 844, ("de", "fr")), (1400, 900, ("en",)), (820, 1180, ("en",))):
+        for language in languages:
+            page = open_page(driver, path, f"#tab=onward&lang={language}", width=width, height=height)
+            for (fragment, changes, drawn), present in ((screen, present) for present in ((False, True) if width == 1366 else (False,)) for screen in screens):
+                show(page, "onward", present=present, **changes)
+                page.wait("document.querySelector(`#panel-onward ${arguments[0]}`)?.checkVisibility()", drawn, seconds=20)
+                show(page, "onward")
                 cut = page.run("""[...document.querySelectorAll("#panel-onward :is(svg text, p, .places-cell, button, input)")].filter((e) => {
                     const { left, right, width } = e.getBoundingClientRect();
                     return width > 1 && e.textContent !== "" && !e.closest(".unseen") && (left < -0.5 || right > innerWidth + 0.5);

