@@ -347,7 +347,7 @@ $(BUILD)/page_logits: $(BUILD)/tests/page/logits.o $(PAGE_OF_GPT) $(COMMON_PARTS
 
 # STANDALONE_WASM: without JavaScript of emscripten's.
 $(BUILD)/engine.wasm: $(call parts,page) $(PAGE_OF_GPT) $(call parts,lab/next_token) \
-        $(foreach f,vocabulary text flags console recording,$(BUILD)/examples/lab/common/$(f).o) $(LIBRARY)
+        $(foreach f,text flags console recording,$(BUILD)/examples/lab/common/$(f).o) $(LIBRARY)
 	$(call step,link $@)
 	$(LINK) $^ -sSTANDALONE_WASM --no-entry -sALLOW_MEMORY_GROWTH -o $@
 

@@ -147,8 +147,7 @@ static void add_block(FILE *json, const recording *r, int i)
 static void write_bytes(FILE *json, int64_t id)
 {
     text_buffer text = {.length = 0};
-    text_joint joint = {.tight = true};
-    tokenizer_decode(&opened.record.tokenizer, &joint, id, &text);
+    tokenizer_decode(&opened.record.tokenizer, id, &text);
     for (size_t i = 0; i < text.length; i++) {
         fprintf(json, "%c%d", i > 0 ? ',' : '[', (unsigned char)text.bytes[i]);
     }
@@ -189,14 +188,11 @@ EXPORT(page_gpt_read) const char *page_gpt_read(const char *text, size_t length)
         heed_fail(HEED_ERR_VALUE, "the page: no GPT has been opened");
         return end_text(json);
     }
-    token_span unknown;
-    token_list list = tokenizer_encode(&opened.record.tokenizer, text, length, &unknown);
+    token_list list = tokenizer_encode(&opened.record.tokenizer, "the text", text, length);
     const int64_t context = opened.model->config.block_size;
     const int64_t most = context < GPT_MAP_TOKENS ? context : GPT_MAP_TOKENS;
     const int64_t first = list.count > most ? list.count - most : 0, count = list.count - first;
-    if (unknown.bytes != NULL) {
-        tokenizer_refuse(&opened.record.tokenizer, "the text", text, unknown);
-    } else if (count == 0) {
+    if (count == 0 && !heed_error_pending()) {
         heed_fail(HEED_ERR_VALUE, "the text is empty");
     }
     if (!heed_error_pending()) {

@@ -15,7 +15,6 @@ const fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("rn_embd=65536\tn_layer=1000\tcontext=65536"),
     FUZZ_SEED("rlevel=char\ttokenizer=abcd ,"),
     FUZZ_SEED("rlevel=bpe\ttokenizer=97 98\n256 97\n\tvocab=258"),
-    FUZZ_SEED("rlevel=word\ttokenizer=a cab\tvocab=3"),
     FUZZ_SEED("rtext_length=5\ttext_hash=0\tformat=heed gpt 2"),
     FUZZ_SEED("rbatch=65536\taccumulate=1000"),
     {NULL, 0}};
@@ -79,8 +78,6 @@ static void prepare_run(gpt_run *run)
     static const char text[] = "a cab, a bad cab";
     fuzz_file("text", text, sizeof text - 1, text, sizeof text - 1);
     gpt_train_options o = small_gpt(fuzz_path("text"), 1, 2, 3, 1, 4);
-    o.level = LEVEL_BYTE;
-    o.given.level = true;
     must(gpt_run_prepare(run, &o) == HEED_OK);
 }
 

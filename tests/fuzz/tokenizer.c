@@ -6,74 +6,44 @@
 #include "examples/lab/gpt/tokenizer.h"
 #include "tests/fuzz/common/fuzz.h"
 
-/* The first byte: 's' and the next three letters for saved tokens, others for a text; the second
- * chooses the vocabulary's size. */
+/* The first byte: 's' or 'p' for saved tokens, 'c' or 'b' for a text; the second chooses the
+ * vocabulary's size. */
 const fuzz_seed fuzz_seeds[] = {FUZZ_SEED("b\5any bytes: \xFF\xC3\xA9 and any bytes again"),
                                 FUZZ_SEED("c\0the caf\xC3\xA9, the caf\xC3\xA9"),
-                                FUZZ_SEED("w\3\"Well,\" she said, \"it's the pizza.\"\n\nIt was."),
-                                FUZZ_SEED("x\0bytes"),
                                 FUZZ_SEED("p\0104 101\n256 32\n257 257\n"),
-                                FUZZ_SEED("q\0abc\xC3\xA9 \n"),
-                                FUZZ_SEED("r\0the cat sat ."),
+                                FUZZ_SEED("s\0 abc\xC3\xA9"),
                                 FUZZ_SEED("s\0"),
                                 {NULL, 0}};
 
-static const char texts[] = "xcwb", lists[] = "sqrp"; /* by level */
+static const char texts[] = "cb", lists[] = "sp"; /* by level */
 
-/* Encoding piece by piece gives the same tokens as encoding the whole text. At levels byte and bpe,
- * and at char if all characters are known, decoding them gives the text. */
+/* Decoding gives the text. */
 static void check_encoding(const tokenizer *t, const char *bytes, size_t length)
 {
-    token_span unknown = {NULL, 0};
-    token_list list = tokenizer_encode(t, bytes, length, &unknown);
+    token_list list = tokenizer_encode(t, "it", bytes, length);
     text_buffer back = {.length = 0};
-    text_joint joint = {.tight = true};
-    if (heed_error_pending()) { /* not UTF-8 */
-        must(token_level_is_spelt(t->level));
+    if (heed_error_pending()) { /* not UTF-8, or unknown characters */
+        must(t->level == LEVEL_CHAR);
         must_fail();
         return;
     }
     for (int64_t i = 0; i < list.count; i++) {
-        must(list.ids[i] < t->count && (list.ids[i] >= 0 || t->level == LEVEL_CHAR));
-        tokenizer_decode(t, &joint, list.ids[i], &back);
+        must(list.ids[i] >= 0 && list.ids[i] < t->count);
+        tokenizer_decode(t, list.ids[i], &back);
     }
-    if (t->level != LEVEL_WORD && unknown.bytes == NULL) {
-        must(back.length == length && (length == 0 || memcmp(back.bytes, bytes, length) == 0));
-    } else if (unknown.bytes != NULL) {
-        must(unknown.bytes >= bytes && unknown.bytes + unknown.length <= bytes + length);
-        tokenizer_refuse(t, "it", bytes, unknown);
-        must_fail();
-    }
+    must(back.length == length && (length == 0 || memcmp(back.bytes, bytes, length) == 0));
     text_free(&back);
     token_list_free(&list);
-}
-
-/* Tokens are the same with and without a cache. */
-static void check_cache(const tokenizer *t, const char *bytes, size_t length)
-{
-    bpe_cache *cache = heed_alloc_zeroed(sizeof *cache);
-    token_piece with, without;
-    for (size_t at = 0, step; at < length; at += step) {
-        step = tokenizer_piece(t, cache, bytes + at, length - at, &with);
-        must(step > 0 && tokenizer_piece(t, NULL, bytes + at, length - at, &without) == step);
-        must(with.count == without.count);
-        must(memcmp(with.ids, without.ids, (size_t)with.count * sizeof *with.ids) == 0);
-    }
-    heed_free(cache);
 }
 
 static void check_saved(const tokenizer *t)
 {
     text_buffer saved = tokenizer_saved(t);
     tokenizer again = tokenizer_of_saved(t->level, saved.bytes);
-    if (t->level == LEVEL_WORD && t->count == 1) { /* only <unknown> */
-        must_fail();
-    } else {
-        must(!heed_error_pending() && again.count == t->count);
-        text_buffer resaved = tokenizer_saved(&again);
-        must(strcmp(saved.bytes, resaved.bytes) == 0);
-        text_free(&resaved);
-    }
+    must(!heed_error_pending() && again.count == t->count);
+    text_buffer resaved = tokenizer_saved(&again);
+    must(strcmp(saved.bytes, resaved.bytes) == 0);
+    text_free(&resaved);
     text_free(&saved);
     tokenizer_free(&again);
 }
@@ -103,9 +73,6 @@ void fuzz_one(const uint8_t *data, size_t size)
         must(!heed_error_pending());
         check_encoding(&t, text, length);
         check_saved(&t);
-        if (t.level == LEVEL_BPE && data[1] % 16 == 0) { /* rarely: zeroing the cache is slow */
-            check_cache(&t, text, length);
-        }
     }
     tokenizer_free(&t);
     free(text);

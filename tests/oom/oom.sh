@@ -42,11 +42,10 @@ tiny="--n-layer 1 --n-head 2 --n-embd 8 --context 8 --batch 2 --accumulate 2 --d
 # shellcheck disable=SC2086
 {
     starve "$run" gpt train --text "$text" $tiny --steps 2 --force --save "$run" --best "$run.best" --log "$run.log" \
-        --quiz "$quiz" --level byte --report "$run.html"
-    starve "$run" gpt train --text "$text" $tiny --steps 1 --force --save "$run" --level word
+        --quiz "$quiz" --report "$run.html"
     starve "$run" gpt train --text "$text" $tiny --steps 1 --force --save "$run" --level bpe --vocab 270
     base=$scratch/base
-    "$build/gpt" train --text "$text" $tiny --steps 2 --save "$base" --level byte --log "$base.log" > /dev/null 2>&1
+    "$build/gpt" train --text "$text" $tiny --steps 2 --save "$base" --log "$base.log" > /dev/null 2>&1
 }
 starve "$run" gpt train --resume "$base" --steps 3 --force --save "$run" --log "$base.log"
 rows=$(cut -d, -f1 "$base.log" | tr '\n' ' ')

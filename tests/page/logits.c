@@ -15,7 +15,7 @@ int main(int argc, char **argv)
     }
     {
         HEED_SCOPE_NO_GRAD(scope);
-        token_list list = tokenizer_encode(&gpt.record.tokenizer, argv[2], strlen(argv[2]), NULL);
+        token_list list = tokenizer_encode(&gpt.record.tokenizer, "TEXT", argv[2], strlen(argv[2]));
         heed_tensor *ids = heed_from_i64(list.ids, HEED_SHAPE(list.count));
         heed_tensor *logits = gpt_forward(gpt.model, ids);
         for (int64_t i = 0; logits != NULL && i < logits->numel; i++) {

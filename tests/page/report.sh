@@ -20,7 +20,7 @@ done > "$folder/text"
 
 # A prompt that would be markup if it were not escaped.
 train() {
-    "$build/gpt" train --text "$folder/text" --level byte --n-layer 2 --n-head 2 --n-embd 16 --dropout 0.1 \
+    "$build/gpt" train --text "$folder/text" --n-layer 2 --n-head 2 --n-embd 16 --dropout 0.1 \
         --prompt '</script><img src=x onerror=alert(1)>' --eval-every 10 "$@" 2> /dev/null
 }
 train --steps 40 --report "$folder/gpt.html" --save "$folder/with"

@@ -42,9 +42,9 @@ START_TEST(test_words_of_the_paper)
         ck_assert_mem_eq(bytes, learnt[i], length);
     }
     int32_t ids[CHUNK_LONGEST];
-    ck_assert_int_eq(bpe_encode_chunk(&b, NULL, "lowest", 6, ids), 2);
+    ck_assert_int_eq(bpe_encode_chunk(&b, "lowest", 6, ids), 2);
     ck_assert(ids[0] == 259 && ids[1] == 257);
-    ck_assert_int_eq(bpe_encode_chunk(&b, NULL, "wider", 5, ids), 4);
+    ck_assert_int_eq(bpe_encode_chunk(&b, "wider", 5, ids), 4);
     ck_assert(ids[0] == 'w' && ids[1] == 'i' && ids[2] == 'd' && ids[3] == 266);
     bpe_free(&b);
 }
@@ -159,14 +159,13 @@ static size_t random_text(char bytes[PLAIN_BYTES], uint64_t *state)
     return length;
 }
 
-/* Compares the learnt merges and the encoding of the text, with and without the cache. */
+/* Compares the learnt merges and the encoding of the text. */
 START_TEST(test_against_a_plain_implementation)
 {
     uint64_t state = (uint64_t)_i;
     char bytes[PLAIN_BYTES];
     const size_t length = random_text(bytes, &state);
     bpe b = bpe_train(bytes, length, PLAIN_TOKENS);
-    bpe_cache *cache = heed_alloc_zeroed(sizeof *cache);
     plain p = plain_of(bytes, length);
     int32_t left = 0, right = 0;
     int64_t id = BPE_BYTES;
@@ -181,29 +180,28 @@ START_TEST(test_against_a_plain_implementation)
     size_t step;
     for (size_t from = 0; (step = chunk_length(bytes + from, length - from)) > 0; from += step) {
         int32_t ids[CHUNK_LONGEST], again[CHUNK_LONGEST];
-        const int count = bpe_encode_chunk(&b, NULL, bytes + from, step, ids);
+        const int count = bpe_encode_chunk(&b, bytes + from, step, ids);
         ck_assert_mem_eq(ids, p.ids + at, (size_t)count * sizeof *ids);
         ck_assert_int_eq(p.ids[at + count], -1);
-        ck_assert_int_eq(bpe_encode_chunk(&b, cache, bytes + from, step, again), count);
+        ck_assert_int_eq(bpe_encode_chunk(&b, bytes + from, step, again), count);
         ck_assert_mem_eq(ids, again, (size_t)count * sizeof *ids);
         at += count + 1;
     }
-    heed_free(cache);
     bpe_free(&b);
 }
 END_TEST
 
 /* ---- arbitrary bytes ---- */
 
-/* Encodes a text with the cache and decodes it; returns the number of tokens. */
-static int64_t expect_inverse(const bpe *b, bpe_cache *cache, const char *bytes, size_t length)
+/* Encodes a text and decodes it; returns the number of tokens. */
+static int64_t expect_inverse(const bpe *b, const char *bytes, size_t length)
 {
     text_buffer back = {.length = 0};
     int64_t tokens = 0;
     size_t step, spelt;
     for (size_t at = 0; (step = chunk_length(bytes + at, length - at)) > 0; at += step) {
         int32_t ids[CHUNK_LONGEST];
-        const int count = bpe_encode_chunk(b, cache, bytes + at, step, ids);
+        const int count = bpe_encode_chunk(b, bytes + at, step, ids);
         ck_assert(count > 0 && (size_t)count <= step);
         for (int i = 0; i < count; i++) {
             ck_assert(ids[i] >= 0 && ids[i] < b->count);
@@ -228,12 +226,10 @@ START_TEST(test_decode_is_the_inverse_of_encode)
         bytes[i] = (char)(lowest + next_random(&state) % kinds);
     }
     bpe b = bpe_train(bytes, LENGTH / 2, 256 + _i * 40);
-    bpe_cache *cache = heed_alloc_zeroed(sizeof *cache);
     expect_no_error();
-    expect_inverse(&b, cache, bytes, LENGTH);
-    expect_inverse(&b, cache, bytes + 1, LENGTH - 1);
-    expect_inverse(&b, NULL, bytes, 0);
-    heed_free(cache);
+    expect_inverse(&b, bytes, LENGTH);
+    expect_inverse(&b, bytes + 1, LENGTH - 1);
+    expect_inverse(&b, bytes, 0);
     bpe_free(&b);
 }
 END_TEST
@@ -248,7 +244,7 @@ START_TEST(test_a_long_run)
         bpe b = bpe_train(bytes, length, 1000);
         expect_no_error();
         ck_assert_int_eq(b.count, 256 + 7); /* 2, 4, ... 128 */
-        ck_assert_int_eq(expect_inverse(&b, NULL, bytes, length), (int64_t)length / 128);
+        ck_assert_int_eq(expect_inverse(&b, bytes, length), (int64_t)length / 128);
         bpe_free(&b);
     }
     free(bytes);
@@ -406,25 +402,6 @@ START_TEST(test_long_chunks)
 END_TEST
 
 /* After BPE_LEARNT bytes of distinct chunks, new ones are ignored. */
-START_TEST(test_different_chunks_are_limited)
-{
-    char text[64];
-    text_buffer t = {.length = 0};
-    for (int i = 0; i < 100; i++) {
-        snprintf(text, sizeof text, "%d\n", i % 50);
-        text_append(&t, text, strlen(text));
-    }
-    vocabulary all = chunks_of_text(t.bytes, t.length, 1000);
-    vocabulary some = chunks_of_text(t.bytes, t.length, 20);
-    ck_assert_int_eq(all.count, 51);
-    ck_assert_int_lt(some.count, 12);
-    ck_assert_int_eq(some.entries[0].uses, 2);
-    ck_assert_int_eq(some.entries[1].uses, 100); /* the newline, counted from the beginning */
-    vocabulary_free(&all);
-    vocabulary_free(&some);
-    text_free(&t);
-}
-END_TEST
 
 void add_bpe_cases(Suite *suite)
 {
@@ -440,5 +417,4 @@ void add_bpe_cases(Suite *suite)
     TCase *chunks = heed_case(suite, "chunks");
     tcase_add_loop_test(chunks, test_chunks, 0, sizeof chunk_rows / sizeof *chunk_rows);
     tcase_add_test(chunks, test_long_chunks);
-    tcase_add_test(chunks, test_different_chunks_are_limited);
 }

@@ -205,63 +205,6 @@ START_TEST(caches_change_no_answer)
 }
 END_TEST
 
-/* One generator per row, with the seeds `seed`, seed + 1, and so on. */
-static void seed_rows(heed_generator *generators, int64_t rows, uint64_t seed)
-{
-    const heed_generator own = heed_get_generator();
-    for (int64_t i = 0; i < rows; i++) {
-        heed_manual_seed(seed + (uint64_t)i);
-        generators[i] = heed_get_generator();
-    }
-    heed_set_generator(&own);
-}
-
-/* Rows with their own generators get the same tokens together and alone: sampled and greedy, within
- * the block and beyond it. */
-START_TEST(rows_write_what_they_write_alone)
-{
-    enum { MOST = 21, NEW = 17 };
-    static const int64_t batches[] = {1, 2, 3, 16, MOST};
-    const int64_t rows = batches[_i % 5], prompt = 3;
-    struct gpt *m = model((gpt_config){0});
-    heed_generator generators[MOST], row;
-    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(rows, prompt), HEED_I64);
-    gpt_generation o = {.sampling = options_of(1.2, 9, 0.97), .no_cache = _i >= 10};
-    o.sampling.greedy = _i / 5 % 2 == 1;
-    o.sampling.generators = generators;
-    seed_rows(generators, rows, 40);
-    const heed_generator own = heed_get_generator();
-    heed_tensor *together = gpt_generate(m, idx, NEW, o);
-    const heed_generator after = heed_get_generator();
-    ck_assert_mem_eq(own.state, after.state, sizeof own.state);
-    ck_assert_int_eq(own.next, after.next);
-    for (int64_t i = 0; i < rows; i++) {
-        seed_rows(&row, 1, 40 + (uint64_t)i);
-        o.sampling.generators = &row;
-        heed_tensor *alone = gpt_generate(m, heed_narrow(idx, 0, i, 1), NEW, o);
-        ck_assert(heed_equal(alone, heed_narrow(together, 0, i, 1)));
-        ck_assert_int_eq(row.next, generators[i].next); /* so that a text can be continued */
-        heed_manual_seed(40 + (uint64_t)i);
-        o.sampling.generators = NULL;
-        ck_assert(heed_equal(alone, gpt_generate(m, heed_narrow(idx, 0, i, 1), NEW, o)));
-    }
-    heed_module_free(m);
-}
-END_TEST
-
-START_TEST(a_generator_may_be_invalid)
-{
-    heed_generator generators[2] = {heed_get_generator(), {.seeded = true, .next = -1}};
-    heed_tensor *logits = heed_zeros(HEED_SHAPE(2, 5), HEED_F32);
-    const heed_generator own = heed_get_generator();
-    const sampling options = {.generators = generators};
-    ck_assert_ptr_null(sample_tokens(logits, options));
-    expect_error(HEED_ERR_VALUE, "set_generator: next is -1");
-    ck_assert_int_eq(heed_get_generator().next, own.next);
-    ck_assert_int_eq(generators[1].next, -1);
-}
-END_TEST
-
 /* ---- during generation ---- */
 
 typedef struct listener {
@@ -343,10 +286,8 @@ END_TEST
 
 static heed_tensor *generate(heed_tensor *const *inputs, void *context)
 {
-    heed_generator generators[2];
-    seed_rows(generators, 2, 3);
-    return gpt_generate(context, inputs[0], 12,
-                        (gpt_generation){.sampling = {.top_p = 0.9, .generators = generators}});
+    heed_manual_seed(3);
+    return gpt_generate(context, inputs[0], 12, (gpt_generation){.sampling = {.top_p = 0.9}});
 }
 
 START_TEST(generation_without_memory)
@@ -367,8 +308,6 @@ void add_generate_cases(Suite *suite)
     TCase *tests = heed_case(suite, "generation");
     tcase_add_loop_test(tests, answers_are_nanogpts, 0, 2 * WRITTEN);
     tcase_add_loop_test(tests, caches_change_no_answer, 0, 6);
-    tcase_add_loop_test(tests, rows_write_what_they_write_alone, 0, 20);
-    tcase_add_test(tests, a_generator_may_be_invalid);
     tcase_add_test(tests, tokens_are_told);
     tcase_add_loop_test(tests, memory_stays, 0, 2);
     tcase_add_test(tests, nothing_to_write);

@@ -1,20 +1,10 @@
-/* Texts: read from a file, validated as UTF-8, split into tokens and joined again.
- *
- * At level char, a token is a code point. At level word, it is a word, a punctuation mark or a
- * newline; blanks only separate tokens, and joining reinserts them where a reader expects them.
- */
+/* Texts: read from a file and validated as UTF-8. */
 #ifndef HEED_COMMON_TEXT_H
 #define HEED_COMMON_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-typedef enum text_level { TEXT_CHAR, TEXT_WORD } text_level;
-
-/* text_level_name: "char", "word". text_token_name: "character", "word". */
-const char *text_level_name(text_level level);
-const char *text_token_name(text_level level);
 
 /* ---- memory that grows ---- */
 
@@ -64,20 +54,5 @@ bool text_check(const char *name, const char *bytes, size_t length);
  *
  * HEED_ERR_VALUE: the file cannot be read, is empty, is larger than 1 GiB or is not text. */
 text_buffer text_read(const char *path);
-
-/* text_next_token: finds the first token at or after `at` in a checked text; returns its length and
- * sets *start to its offset. 0: no token is left. */
-size_t text_next_token(text_level level, const char *bytes, size_t length, size_t at,
-                       size_t *start);
-
-/* The state of joining between tokens. */
-typedef struct text_joint {
-    bool tight;      /* no blank after the last token */
-    unsigned quotes; /* open quotation marks, a bit for each kind */
-} text_joint;
-
-/* text_join: appends a token to `to`, after a blank if the level and the tokens require one. Begin
- * with the joint {.tight = true}. */
-void text_join(text_buffer *to, text_level level, text_joint *joint, const char *token);
 
 #endif

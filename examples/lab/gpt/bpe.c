@@ -37,20 +37,6 @@ size_t chunk_length(const char *bytes, size_t left)
     return length - lends;
 }
 
-vocabulary chunks_of_text(const char *bytes, size_t length, size_t most)
-{
-    vocabulary v = {.unknown = VOCABULARY_NONE};
-    size_t step;
-    for (size_t at = 0; !heed_error_pending() && at < length; at += step) {
-        step = chunk_length(bytes + at, length - at);
-        vocabulary_count(&v, bytes + at, step, most);
-    }
-    if (heed_error_pending()) {
-        vocabulary_free(&v);
-    }
-    return v;
-}
-
 /* ---- pairs: a hash table with open addressing, at most half full ---- */
 
 enum { FEWEST_SLOTS = 1024 };
@@ -268,7 +254,7 @@ static int merge_all(const bpe *b, int32_t token, int32_t *ids, int32_t *into, i
     return to;
 }
 
-static int merge_chunk(const bpe *b, const char *bytes, size_t length, int32_t *ids)
+int bpe_encode_chunk(const bpe *b, const char *bytes, size_t length, int32_t *ids)
 {
     int32_t into[CHUNK_LONGEST];
     int count = (int)length;
@@ -289,27 +275,6 @@ static int merge_chunk(const bpe *b, const char *bytes, size_t length, int32_t *
         }
         count = merge_all(b, first, ids, into, count);
     }
-}
-
-int bpe_encode_chunk(const bpe *b, bpe_cache *cache, const char *bytes, size_t length, int32_t *ids)
-{
-    if (cache == NULL || length > CACHED_BYTES) {
-        return merge_chunk(b, bytes, length, ids);
-    }
-    const uint64_t hash = text_hash(bytes, length);
-    const size_t at = (hash ^ hash >> 32) & (CACHED_CHUNKS - 1);
-    if (cache->chunks[at].length != length || memcmp(cache->chunks[at].bytes, bytes, length) != 0) {
-        const int count = merge_chunk(b, bytes, length, ids);
-        if (count <= CACHED_TOKENS) {
-            cache->chunks[at].length = (uint8_t)length;
-            cache->chunks[at].count = (uint8_t)count;
-            memcpy(cache->chunks[at].bytes, bytes, length);
-            memcpy(cache->chunks[at].ids, ids, (size_t)count * sizeof *ids);
-        }
-        return count;
-    }
-    memcpy(ids, cache->chunks[at].ids, (size_t)cache->chunks[at].count * sizeof *ids);
-    return cache->chunks[at].count;
 }
 
 /* ---- learning ----
@@ -350,14 +315,71 @@ typedef struct row {
     int32_t start, length; /* in the tokens */
 } row;
 
+/* A distinct chunk of the text. */
+typedef struct chunk {
+    size_t start, length; /* in the spelling */
+    int64_t uses;
+} chunk;
+
 typedef struct trainer {
-    vocabulary chunks;
-    row *rows;       /* one for each chunk */
-    int32_t *tokens; /* of all rows; BPE_LEARNT keeps their indices within int32_t */
+    chunk *chunks;
+    size_t chunk_capacity;
+    int64_t chunk_count;
+    text_buffer spelling; /* of the chunks */
+    int32_t *slots;       /* hash table of chunk + 1, or 0: two slots for each of the capacity */
+    row *rows;            /* one for each chunk */
+    int32_t *tokens;      /* of all rows; BPE_LEARNT keeps their indices within int32_t */
     pair_table numbers;
     list pairs, places, heap;
     int32_t spare; /* index of the first free place + 1 */
 } trainer;
+
+/* The slot of a chunk, or the free slot where it belongs. */
+static int32_t *chunk_slot(const trainer *t, const char *bytes, size_t length)
+{
+    const uint64_t hash = text_hash(bytes, length);
+    for (size_t at = (size_t)(hash ^ hash >> 32);; at++) {
+        int32_t *slot = &t->slots[at & (2 * t->chunk_capacity - 1)];
+        const chunk *c = &t->chunks[*slot - (*slot != 0)];
+        if (*slot == 0 ||
+            (c->length == length && memcmp(t->spelling.bytes + c->start, bytes, length) == 0)) {
+            return slot;
+        }
+    }
+}
+
+static bool grow_chunks(trainer *t)
+{
+    const size_t before = t->chunk_capacity;
+    chunk *chunks =
+        list_grow(t->chunks, &t->chunk_capacity, (size_t)t->chunk_count + 1, sizeof *chunks);
+    if (chunks == NULL || t->chunk_capacity == before) {
+        return chunks != NULL;
+    }
+    t->chunks = chunks;
+    heed_free(t->slots);
+    t->slots = heed_alloc_zeroed(2 * t->chunk_capacity * sizeof *t->slots);
+    for (int64_t i = 0; t->slots != NULL && i < t->chunk_count; i++) {
+        *chunk_slot(t, t->spelling.bytes + chunks[i].start, chunks[i].length) = (int32_t)i + 1;
+    }
+    return t->slots != NULL;
+}
+
+/* Counts one use of a chunk. New ones are ignored once the spelling has BPE_LEARNT bytes. */
+static void count_chunk(trainer *t, const char *bytes, size_t length)
+{
+    if (!grow_chunks(t)) {
+        return;
+    }
+    int32_t *slot = chunk_slot(t, bytes, length);
+    if (*slot != 0) {
+        t->chunks[*slot - 1].uses++;
+    } else if (t->spelling.length < BPE_LEARNT) {
+        t->chunks[t->chunk_count] = (chunk){t->spelling.length, length, 1};
+        text_append(&t->spelling, bytes, length);
+        *slot = (int32_t)++t->chunk_count;
+    }
+}
 
 /* The next free item; NULL: HEED_ERR_MEMORY is pending. */
 static void *add_item(list *l, size_t size)
@@ -478,17 +500,20 @@ static void gain(trainer *t, int32_t left, int32_t right, int64_t uses, int32_t 
 /* Splits the text into rows, and counts their pairs. */
 static void count_pairs(trainer *t, const char *bytes, size_t length)
 {
-    t->chunks = chunks_of_text(bytes, length, BPE_LEARNT);
-    if (t->chunks.count == 0) {
+    for (size_t at = 0, step; at < length && !heed_error_pending(); at += step) {
+        step = chunk_length(bytes + at, length - at);
+        count_chunk(t, bytes + at, step);
+    }
+    if (t->chunk_count == 0 || heed_error_pending()) {
         return;
     }
-    t->rows = heed_alloc((size_t)t->chunks.count * sizeof *t->rows);
-    t->tokens = heed_alloc(t->chunks.spelling.length * sizeof *t->tokens);
-    for (size_t i = 0; t->tokens != NULL && i < t->chunks.spelling.length; i++) {
-        t->tokens[i] = (unsigned char)t->chunks.spelling.bytes[i];
+    t->rows = heed_alloc((size_t)t->chunk_count * sizeof *t->rows);
+    t->tokens = heed_alloc(t->spelling.length * sizeof *t->tokens);
+    for (size_t i = 0; t->tokens != NULL && i < t->spelling.length; i++) {
+        t->tokens[i] = (unsigned char)t->spelling.bytes[i];
     }
-    for (int64_t r = 0; r < t->chunks.count && !heed_error_pending(); r++) {
-        const vocabulary_entry *c = &t->chunks.entries[r];
+    for (int64_t r = 0; r < t->chunk_count && !heed_error_pending(); r++) {
+        const chunk *c = &t->chunks[r];
         const int32_t *of = t->tokens + c->start;
         t->rows[r] = (row){(int32_t)c->start, (int32_t)c->length};
         for (size_t i = 0; i + 1 < c->length && !heed_error_pending(); i++) {
@@ -504,7 +529,9 @@ static void trainer_free(trainer *t)
 {
     heed_free(t->rows);
     heed_free(t->tokens);
-    vocabulary_free(&t->chunks);
+    heed_free(t->chunks);
+    text_free(&t->spelling);
+    heed_free(t->slots);
     pair_table_free(&t->numbers);
     heed_free(t->pairs.items);
     heed_free(t->places.items);
@@ -516,7 +543,7 @@ static void trainer_free(trainer *t)
 static void merge_row(trainer *t, int32_t number, int32_t left, int32_t right, int32_t token)
 {
     row *r = &t->rows[number];
-    const int64_t uses = t->chunks.entries[number].uses;
+    const int64_t uses = t->chunks[number].uses;
     int32_t *of = t->tokens + r->start, to = 0;
     for (int32_t from = 0; from < r->length && !heed_error_pending(); from++) {
         if (from + 1 == r->length || of[from] != left || of[from + 1] != right) {

@@ -10,7 +10,7 @@
 #ifndef HEED_GPT_BPE_H
 #define HEED_GPT_BPE_H
 
-#include "examples/lab/common/vocabulary.h"
+#include "examples/lab/common/text.h"
 
 /* ---- chunks ----
  *
@@ -28,11 +28,6 @@ enum { CHUNK_LONGEST = 128 };
 
 /* chunk_length: the length of the first chunk in the next `left` bytes; 0: no bytes are left. */
 size_t chunk_length(const char *bytes, size_t left);
-
-/* chunks_of_text: the distinct chunks of a text in order of appearance, and how often each occurs.
- * Once they have more than `most` bytes in total, no new chunks are added.
- * HEED_ERR_MEMORY: out of memory; the vocabulary is empty. */
-vocabulary chunks_of_text(const char *bytes, size_t length, size_t most);
 
 /* ---- tokens ---- */
 
@@ -86,21 +81,9 @@ bpe bpe_of_saved(const char *saved);
 /* bpe_bytes: the bytes of a token; NULL, and *length 0, for an id outside the vocabulary. */
 const char *bpe_bytes(const bpe *b, int64_t id, size_t *length);
 
-/* A cache of encoded chunks, which speeds up encoding and does not change results. Use one per
- * encoder; heed_alloc_zeroed creates an empty one. */
-enum { CACHED_BYTES = 22, CACHED_TOKENS = 10, CACHED_CHUNKS = 1 << 15 };
-typedef struct bpe_cache {
-    struct {
-        uint8_t length, count;
-        char bytes[CACHED_BYTES];
-        int32_t ids[CACHED_TOKENS];
-    } chunks[CACHED_CHUNKS];
-} bpe_cache;
-
 /* bpe_encode_chunk: encodes one chunk of at most CHUNK_LONGEST bytes into `ids`, which has space
- * for `length` tokens; returns their count. `cache` may be NULL. Each pass over the chunk applies
+ * for `length` tokens; returns their count. Each pass over the chunk applies
  * one merge everywhere, so the cost is at most quadratic in the length. */
-int bpe_encode_chunk(const bpe *b, bpe_cache *cache, const char *bytes, size_t length,
-                     int32_t *ids);
+int bpe_encode_chunk(const bpe *b, const char *bytes, size_t length, int32_t *ids);
 
 #endif

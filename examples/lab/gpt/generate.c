@@ -43,23 +43,6 @@ static heed_tensor *keep_top_p(heed_tensor *x, double p)
     return heed_masked_fill(x, heed_to(back, HEED_BOOL), -HUGE_VAL);
 }
 
-/* Draws an id per row of p (B, V), row i from generators[i]. */
-static heed_tensor *draw_apart(heed_tensor *p, heed_generator *generators)
-{
-    const heed_generator own = heed_get_generator();
-    heed_tensor *ids = heed_empty(HEED_SHAPE(heed_size(p, 0), 1), HEED_I64);
-    for (int64_t i = 0; ids != NULL && i < ids->numel; i++) {
-        if (heed_set_generator(&generators[i]) != HEED_OK) {
-            break;
-        }
-        heed_copy_into(heed_narrow(ids, 0, i, 1),
-                       heed_multinomial(heed_narrow(p, 0, i, 1), 1, false));
-        generators[i] = heed_get_generator();
-    }
-    heed_set_generator(&own);
-    return ids;
-}
-
 heed_tensor *sample_tokens(heed_tensor *logits, sampling how)
 {
     HEED_SCOPE_NO_GRAD(scope);
@@ -70,8 +53,7 @@ heed_tensor *sample_tokens(heed_tensor *logits, sampling how)
         return heed_scope_keep(&scope, heed_argmax_dim(x, -1, false));
     }
     heed_tensor *p = heed_softmax(keep_top_p(keep_top_k(x, how.top_k), how.top_p), -1);
-    heed_tensor *ids =
-        how.generators != NULL ? draw_apart(p, how.generators) : heed_multinomial(p, 1, false);
+    heed_tensor *ids = heed_multinomial(p, 1, false);
     return heed_scope_keep(&scope, heed_squeeze(ids, 1));
 }
 

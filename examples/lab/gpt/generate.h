@@ -10,7 +10,6 @@ typedef struct sampling {
     int64_t top_k;      /* only the k most likely tokens; 0 or more than V: all */
     double top_p;       /* only the most likely tokens whose probabilities sum to p; 0: 1, all */
     bool greedy;        /* the most likely token, the first one on a tie; draws no random numbers */
-    heed_generator *generators; /* one per row; NULL: all rows draw from this thread's generator */
 } sampling;
 
 /* sample_tokens: draws a token for each row
@@ -26,9 +25,6 @@ typedef struct sampling {
  * The filters apply in this order, as in transformers' generate or, without top_p, nanoGPT. All
  * tokens tied with the top_k-th are kept. On a tie at the boundary of top_p, the tokens with larger
  * ids are kept. Draws like torch.multinomial(softmax(x), 1): the same ids for the same seed.
- *
- * With `generators`, each row gets the same id as it would alone, and this thread's generator does
- * not advance. To seed one: heed_manual_seed(seed); generators[i] = heed_get_generator().
  *
  * HEED_ERR_VALUE: a row contains NaN or inf. */
 heed_tensor *sample_tokens(heed_tensor *logits, sampling how);

@@ -32,11 +32,11 @@ static void take_part(measured *m, const gpt_loaded *l, const gpt_eval_options *
         heed_fail(HEED_ERR_VALUE, "no --text FILE or --quiz FILE to evaluate on");
     }
     corpus_open(&m->text, o->text);
-    if (corpus_index(&m->text, &l->record.tokenizer) != HEED_OK) {
+    if (corpus_encode(&m->text, &l->record.tokenizer) != HEED_OK) {
         return;
     }
-    m->first = o->part == GPT_PART_VALIDATION ? gpt_train_tokens(m->text.count) : 0;
-    m->count = m->text.count - m->first;
+    m->first = o->part == GPT_PART_VALIDATION ? gpt_train_tokens(m->text.tokens.count) : 0;
+    m->count = m->text.tokens.count - m->first;
     m->windows = gpt_windows_of(m->first, m->count, context,
                                 o->eval_windows > 0 ? o->eval_windows : INT64_MAX);
     if (m->windows.count == 0) {
@@ -48,7 +48,7 @@ static void take_part(measured *m, const gpt_loaded *l, const gpt_eval_options *
 
 static void put_loss(const measured *m, const gpt_loaded *l, double loss)
 {
-    const double bytes_of_token = (double)m->text.length / (double)m->text.count;
+    const double bytes_of_token = (double)m->text.text.length / (double)m->text.tokens.count;
     printf("loss           %.4f nats per token\n", loss);
     printf("perplexity     %.4g of %lld tokens\n", exp(loss), (long long)l->record.tokenizer.count);
     printf("bits per byte  %.4f\n", loss / log(2) / bytes_of_token);
@@ -246,21 +246,10 @@ static int unknown(const char *command)
     return console_misused("gpt", NULL);
 }
 
-/* The text is mapped: reading past the end of a file that became shorter raises SIGBUS. */
-static void text_is_cut(int number)
-{
-    static const char message[] = "gpt: --text: the file became shorter while it was being read\n";
-    const ssize_t written = write(STDERR_FILENO, message, sizeof message - 1);
-    (void)number;
-    (void)written;
-    _exit(1);
-}
-
 int main(int argc, char **argv)
 {
     console_begin(argv[0]);
     heed_set_flush_denormal(true); /* subnormal numbers are slow and do not affect training */
-    signal(SIGBUS, text_is_cut);
     if (*heed_isa() == '\0') {
         return gpt_end(true); /* HEED_ISA names an unsupported instruction set */
     }

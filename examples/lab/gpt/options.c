@@ -33,18 +33,11 @@ const flag_table gpt_info_flags = TABLE(info_rows, NULL);
 
 heed_status gpt_options_settle(gpt_train_options *o)
 {
-    const bool counts_tokens = o->level == LEVEL_WORD || o->level == LEVEL_BPE;
-    if (o->given.vocab && o->vocab != 0 && !counts_tokens) {
-        heed_fail(HEED_ERR_VALUE, "--vocab: only for --level word or bpe, not %s",
-                  token_level_name((token_level)o->level));
+    if (o->given.vocab && o->vocab != 0 && o->level != LEVEL_BPE) {
+        heed_fail(HEED_ERR_VALUE, "--vocab: only for --level bpe");
     }
-    if (!o->given.vocab && counts_tokens) {
-        o->vocab = o->level == LEVEL_WORD ? 8192 : 1024;
-    }
-    if (o->level == LEVEL_WORD && o->vocab < 2) {
-        heed_fail(HEED_ERR_VALUE,
-                  "--vocab %lld: too small; words need at least 2, including <unknown>",
-                  (long long)o->vocab);
+    if (!o->given.vocab && o->level == LEVEL_BPE) {
+        o->vocab = 1024;
     }
     if (o->level == LEVEL_BPE && o->vocab < BPE_BYTES) {
         heed_fail(HEED_ERR_VALUE,
@@ -110,8 +103,7 @@ static const char train_introduction[] =
 
 static const char train_conclusion[] =
     "\n"
-    "At levels char and word the text must be UTF-8; at byte and bpe it can be any file. It is\n"
-    "memory-mapped and may be larger than memory.\n"
+    "At level char the text must be UTF-8; at bpe it can be any file.\n"
     "\n"
     "Ctrl-C finishes the current step, saves and exits. A second Ctrl-C exits at once and loses\n"
     "the steps since the last save. In both cases --resume continues the run, with results\n"

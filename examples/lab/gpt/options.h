@@ -10,10 +10,10 @@
  * name, so none can be forgotten. */
 /* clang-format off */
 #define GPT_SETTINGS(X)                                                                            \
-    X(CHOICE, level,        "byte|char|word|bpe", 0, 3,   (1),                                     \
-      "a token is a byte, a character (default), a word or a byte pair")                           \
+    X(CHOICE, level,        "char|bpe",  0, 1,            (0),                                     \
+      "a token is a character (default) or a byte pair")                                           \
     X(WHOLE,  vocab,        "N",         0, 1 << 20,      (FLAG_NONE),                             \
-      "maximum vocabulary size; default: 8192 for word, 1024 for bpe")                             \
+      "maximum vocabulary size for bpe; default: 1024")                                            \
     X(WHOLE,  n_layer,      "N",         1, 1000,         (4),                                     \
       "transformer blocks")                                                                        \
     X(WHOLE,  n_head,       "N",         1, 1000,         (4),                                     \
@@ -33,11 +33,11 @@
     X(ABOVE,  lr,           "X",         0, 10,           (1e-3),                                  \
       "peak learning rate")                                                                        \
     X(REAL,   min_lr,       "X",         0, 10,           (FLAG_NONE),                             \
-      "final learning rate of cosine and linear; default: --lr / 10")                              \
+      "final learning rate of cosine; default: --lr / 10")                                         \
     X(WHOLE,  warmup,       "N",         0, 1e12,         (FLAG_NONE),                             \
       "warmup steps; default: 100, or --steps / 10 if --steps is at most 100")                     \
-    X(CHOICE, schedule,     "cosine|linear|step|constant", 0, 3, (0),                              \
-      "after warmup: cosine (default), linear, divided by 10 at each third, constant")             \
+    X(CHOICE, schedule,     "cosine|constant", 0, 1,   (0),                                        \
+      "after warmup: cosine (default) or constant")                                                \
     X(REAL,   weight_decay, "X",         0, 1e6,          (0.1),                                   \
       "AdamW's weight decay, applied to matrices only")                                            \
     X(REAL,   beta1,        "X",         0, 0.9999999999, (0.9),                                   \
@@ -99,8 +99,6 @@
       "sample only from the likeliest tokens whose probabilities sum to X")                        \
     X(WHOLE,  seed,         "N",         0, INT64_MAX,    (1337),                                  \
       "random seed of the sampling")                                                               \
-    X(WHOLE,  samples,      "N",         1, 1024,         (1),                                     \
-      "texts to generate at once, with the seeds --seed, --seed + 1, ...")                         \
     X(SWITCH, no_cache,     "",          0, 0,            (0),                                     \
       "recompute all tokens for each new one: the same text, more slowly")                         \
     X(SWITCH, stats,        "",          0, 0,            (0),                                     \
@@ -138,7 +136,7 @@ typedef struct gpt_info_options {
 } gpt_info_options;
 
 enum { GPT_PART_ALL, GPT_PART_VALIDATION };
-enum { GPT_COSINE, GPT_LINEAR, GPT_STEP, GPT_CONSTANT };
+enum { GPT_COSINE, GPT_CONSTANT };
 
 /* Flag tables; gpt_train_flags includes gpt_settings. */
 extern const flag_table gpt_settings, gpt_train_flags, gpt_sample_flags, gpt_eval_flags,

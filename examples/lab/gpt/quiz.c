@@ -25,18 +25,6 @@ static int kind_named(quiz *q, const char *name)
     return kind;
 }
 
-/* A character tokenizer may lack some characters. */
-static bool has_unknown(const quiz *q, const char *where, const char *field)
-{
-    token_span unknown = {NULL, 0};
-    token_list ids = tokenizer_encode(q->tokenizer, field, strlen(field), &unknown);
-    token_list_free(&ids);
-    if (unknown.bytes != NULL && q->tokenizer->level == LEVEL_CHAR) {
-        tokenizer_refuse(q->tokenizer, where, field, unknown);
-    }
-    return heed_error_pending() != HEED_OK;
-}
-
 /* An answer that is a prefix of another would be at least as probable, whatever the model. */
 static bool begins_another(const quiz_question *one)
 {
@@ -78,7 +66,8 @@ static void add_question(quiz *q, const char *path, int64_t number, const char *
         heed_fail(HEED_ERR_VALUE, "%s: an answer is empty, or is a prefix of another", where);
     }
     for (int i = 0; i <= one.answers && !heed_error_pending(); i++, answer = after(answer)) {
-        has_unknown(q, where, answer);
+        token_list ids = tokenizer_encode(q->tokenizer, where, answer, strlen(answer));
+        token_list_free(&ids);
     }
     quiz_question *all = heed_error_pending() ? NULL
                                               : list_grow(q->questions, &q->capacity,
@@ -201,7 +190,7 @@ static void encode(const quiz *q, const quiz_question *one, quiz_rows *rows)
         text_buffer whole = {.length = 0};
         text_append(&whole, one->context, strlen(one->context));
         text_append(&whole, answer, strlen(answer));
-        rows->ids[i] = tokenizer_encode(q->tokenizer, whole.bytes, whole.length, NULL);
+        rows->ids[i] = tokenizer_encode(q->tokenizer, "quiz", whole.bytes, whole.length);
         text_free(&whole);
         const token_list *first = &rows->ids[0], *ids = &rows->ids[i];
         int64_t same = 0;

@@ -10,10 +10,9 @@ void gpt_reading_begin(gpt_reading *r, struct gpt *m, const tokenizer *t, const 
     *r = (gpt_reading){.model = m, .count = count < most ? count : most};
     ids += count - r->count;
     for (int64_t i = 0; i < r->count; i++) {
-        text_joint joint = {.tight = true};
         r->ids[i] = ids[i];
         starts[i] = r->spelling.length;
-        tokenizer_decode(t, &joint, ids[i], &r->spelling);
+        tokenizer_decode(t, ids[i], &r->spelling);
         text_append(&r->spelling, "", 1);
     }
     for (int64_t i = 0; i < r->count && !heed_error_pending(); i++) {

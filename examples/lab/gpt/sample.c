@@ -1,6 +1,5 @@
 /* gpt sample: prints the tokens that a model generates, one by one. generate.c
- * does the sampling. Of several texts generated at once, only the first is
- * printed as it grows. */
+ * does the sampling. */
 #include "examples/lab/gpt/sample.h"
 
 #include <math.h>
@@ -14,11 +13,8 @@
 
 gpt_stream gpt_stream_begin(FILE *to, const tokenizer *t)
 {
-    return (gpt_stream){.to = to,
-                        .terminal = isatty(fileno(to)),
-                        .tokenizer = t,
-                        .joint = {.tight = true},
-                        .line_ended = true};
+    return (gpt_stream){
+        .to = to, .terminal = isatty(fileno(to)), .tokenizer = t, .line_ended = true};
 }
 
 /* Writes the first `length` held bytes. */
@@ -33,23 +29,17 @@ static void put(gpt_stream *s, size_t length)
     }
 }
 
-void gpt_stream_prompt(gpt_stream *s, const char *typed, const token_list *tokens)
+void gpt_stream_prompt(gpt_stream *s, const char *typed)
 {
-    text_buffer joined = {.length = 0};
-    for (int64_t i = 0; i < tokens->count; i++) { /* updates the joint */
-        tokenizer_decode(s->tokenizer, &s->joint, tokens->ids[i], &joined);
-    }
-    text_free(&joined);
-    if (typed != NULL && *typed != '\0') {
+    if (typed != NULL && !heed_error_pending()) {
         text_append(&s->held, typed, strlen(typed));
-        s->joint.tight = s->joint.tight || strchr(" \t\n", typed[strlen(typed) - 1]) != NULL;
         put(s, utf8_complete(s->held.bytes, s->held.length));
     }
 }
 
 void gpt_stream_token(gpt_stream *s, int64_t id)
 {
-    tokenizer_decode(s->tokenizer, &s->joint, id, &s->held);
+    tokenizer_decode(s->tokenizer, id, &s->held);
     if (!heed_error_pending()) {
         put(s, utf8_complete(s->held.bytes, s->held.length));
     }
@@ -68,32 +58,14 @@ void gpt_stream_end(gpt_stream *s)
 
 token_list gpt_prompt(const tokenizer *t, const char *prompt)
 {
-    token_span unknown = {NULL, 0};
-    const bool typed = prompt != NULL && *prompt != '\0';
-    const char *bytes = typed ? prompt : "\n";
-    token_list tokens = {.count = 0};
-    if (heed_error_pending()) {
-        return tokens;
-    }
-    if (!typed || !token_level_is_spelt(t->level) || text_check("--prompt", bytes, strlen(bytes))) {
-        tokens = tokenizer_encode(t, bytes, strlen(bytes), &unknown);
-    }
-    if (!typed && (unknown.bytes != NULL || tokens.count == 0) && !heed_error_pending()) {
-        heed_fail(HEED_ERR_VALUE,
-                  "--prompt: empty, and the model has no newline token to start from");
-    } else if (unknown.bytes != NULL && t->level == LEVEL_CHAR) {
-        tokenizer_refuse(t, "--prompt", bytes, unknown);
-    } else if (tokens.count == 0) {
-        heed_fail(HEED_ERR_VALUE, "--prompt: no tokens; the model needs at least one");
-    }
-    return tokens;
+    const char *bytes = prompt != NULL && *prompt != '\0' ? prompt : "\n";
+    return tokenizer_encode(t, "--prompt", bytes, strlen(bytes));
 }
 
 text_buffer gpt_sample_text(struct gpt *m, const tokenizer *t, const char *prompt)
 {
     enum { LENGTH = 200, SEED = 1337 };
     const heed_generator before = heed_get_generator();
-    text_joint joint = {.tight = true};
     text_buffer text = {.length = 0};
     HEED_SCOPE(scope);
     token_list tokens = gpt_prompt(t, prompt);
@@ -102,7 +74,7 @@ text_buffer gpt_sample_text(struct gpt *m, const tokenizer *t, const char *promp
                                     LENGTH, (gpt_generation){.sampling = {.temperature = 0.8}});
     heed_set_generator(&before);
     for (int64_t i = 0; !heed_error_pending() && i < heed_size(ids, 1); i++) {
-        tokenizer_decode(t, &joint, heed_const_data_i64(ids)[i], &text);
+        tokenizer_decode(t, heed_const_data_i64(ids)[i], &text);
         if (i + 1 == tokens.count && (prompt == NULL || *prompt == '\0')) {
             text.length = 0; /* the newline is not part of the sample */
         }
@@ -145,58 +117,25 @@ static void tell_rate(const writer *w, double seconds)
             seconds > 0 ? (double)w->written / seconds : 0);
 }
 
-/* One generator per row; row i has the seed --seed + i. */
-static heed_generator *seed_rows(const gpt_sample_options *o)
-{
-    heed_generator *generators = heed_alloc((size_t)o->samples * sizeof *generators);
-    for (int64_t i = 0; generators != NULL && i < o->samples; i++) {
-        heed_manual_seed((uint64_t)o->seed + (uint64_t)i);
-        generators[i] = heed_get_generator();
-    }
-    return generators;
-}
-
-/* Prints all rows of texts (samples, T) except the first: the prompt, then the new tokens. */
-static void write_others(const gpt_loaded *l, const char *prompt, const token_list *tokens,
-                         heed_tensor *texts)
-{
-    const int64_t rows = heed_size(texts, 0), length = heed_size(texts, 1);
-    const int64_t *ids = heed_const_data_i64(texts);
-    for (int64_t i = 1; i < rows && !heed_error_pending(); i++) {
-        gpt_stream stream = gpt_stream_begin(stdout, &l->record.tokenizer);
-        puts("---------------"); /* as in nanoGPT */
-        gpt_stream_prompt(&stream, prompt, tokens);
-        for (int64_t j = tokens->count; j < length; j++) {
-            gpt_stream_token(&stream, ids[i * length + j]);
-        }
-        gpt_stream_end(&stream);
-    }
-}
-
 static void write_on(const gpt_loaded *l, const gpt_sample_options *o, const token_list *tokens)
 {
     writer w = {.stream = gpt_stream_begin(stdout, &l->record.tokenizer)};
     const double began = console_clock();
     HEED_SCOPE_NO_GRAD(scope);
-    heed_generator *generators = seed_rows(o);
-    heed_tensor *prompt = heed_from_i64(tokens->ids, HEED_SHAPE(1, tokens->count));
-    gpt_stream_prompt(&w.stream, o->prompt, tokens);
+    heed_manual_seed((uint64_t)o->seed);
+    gpt_stream_prompt(&w.stream, o->prompt);
     console_flush();
-    heed_tensor *texts = gpt_generate(
-        l->model, heed_expand(prompt, HEED_SHAPE(o->samples, tokens->count)), o->length,
-        (gpt_generation){
-            .sampling = {.temperature = o->temperature,
-                         .top_k = o->top_k,
-                         .top_p = o->top_p,
-                         .greedy = o->temperature == 0,
-                         .generators = generators},
-            .on_token = write_token,
-            .context = &w,
-            .no_cache = o->no_cache,
-        });
+    gpt_generate(l->model, heed_from_i64(tokens->ids, HEED_SHAPE(1, tokens->count)), o->length,
+                 (gpt_generation){
+                     .sampling = {.temperature = o->temperature,
+                                  .top_k = o->top_k,
+                                  .top_p = o->top_p,
+                                  .greedy = o->temperature == 0},
+                     .on_token = write_token,
+                     .context = &w,
+                     .no_cache = o->no_cache,
+                 });
     gpt_stream_end(&w.stream);
-    heed_free(generators);
-    write_others(l, o->prompt, tokens, texts);
     if (!heed_error_pending() && (o->stats || isatty(STDERR_FILENO)) && console_flush()) {
         tell_rate(&w, console_clock() - began);
     }

@@ -24,18 +24,9 @@ int64_t gpt_train_tokens(int64_t tokens)
 
 double gpt_lr(const gpt_train_options *o, int64_t step)
 {
-    const int64_t rest = o->steps - o->warmup, after = step - o->warmup;
-    if (after < 0 || o->schedule == GPT_COSINE) {
-        return heed_warmup_cosine_lr(step, o->lr, o->warmup, o->steps, o->min_lr);
-    }
-    switch (o->schedule) {
-    case GPT_LINEAR:
-        return o->lr * (1 + (o->min_lr / o->lr - 1) * (double)after / (double)rest);
-    case GPT_STEP:
-        return o->lr * pow(0.1, (double)(after / ((rest + 2) / 3)));
-    default:
-        return o->lr;
-    }
+    return step < o->warmup || o->schedule == GPT_COSINE
+               ? heed_warmup_cosine_lr(step, o->lr, o->warmup, o->steps, o->min_lr)
+               : o->lr;
 }
 
 gpt_windows gpt_windows_of(int64_t first, int64_t count, int64_t context, int64_t most)
@@ -54,7 +45,7 @@ static heed_tensor *loss_at(struct gpt *m, const corpus *text, const int64_t *st
     heed_tensor *pieces = heed_empty(HEED_SHAPE(count, length), HEED_I64);
     int64_t *ids = heed_data_i64(pieces);
     for (int64_t i = 0; i < count && !heed_error_pending(); i++) {
-        corpus_read(text, starts[i], length, ids + i * length);
+        memcpy(ids + i * length, text->tokens.ids + starts[i], (size_t)length * sizeof *ids);
     }
     return gpt_loss(m, heed_narrow(pieces, 1, 0, context), heed_narrow(pieces, 1, 1, context));
 }
@@ -207,8 +198,8 @@ static void check_same_text(gpt_run *run)
 {
     gpt_record *r = &run->record;
     const char *path = run->options.text;
-    const int64_t length = (int64_t)run->text.length;
-    const uint64_t hash = text_hash(run->text.bytes, run->text.length);
+    const int64_t length = (int64_t)run->text.text.length;
+    const uint64_t hash = text_hash(run->text.text.bytes, run->text.text.length);
     if (run->options.resume == NULL) {
         r->text_length = length;
         r->text_hash = hash;
@@ -225,7 +216,7 @@ static void check_same_text(gpt_run *run)
 static void check_length(const gpt_run *run)
 {
     const gpt_train_options *o = &run->options;
-    const int64_t count = run->text.count;
+    const int64_t count = run->text.tokens.count;
     int64_t needed = o->context + 1;
     while (gpt_train_tokens(needed) <= o->context) {
         needed++;
@@ -254,33 +245,24 @@ static void say_where(const char *path)
     }
 }
 
-/* Indexing a large text takes a while. */
-static void announce(const corpus *text)
-{
-    const size_t large = 50000000;
-    if (text->length > large) {
-        fprintf(stderr, "reading %s, %zu MB\n", text->path, text->length / 1000000);
-    }
-}
-
 static void take_text(gpt_run *run)
 {
     gpt_train_options *o = &run->options;
     tokenizer *t = &run->record.tokenizer;
     if (corpus_open(&run->text, o->text) == HEED_OK) {
-        announce(&run->text);
         check_same_text(run);
     } else if (!o->given.text) {
         say_where(o->text);
     }
     if (t->count == 0 && !heed_error_pending()) {
-        *t = tokenizer_of_text((token_level)o->level, o->text, run->text.bytes, run->text.length,
-                               o->vocab);
+        *t = tokenizer_of_text((token_level)o->level, o->text, run->text.text.bytes,
+                               run->text.text.length, o->vocab);
     }
-    if (corpus_index(&run->text, t) == HEED_OK) {
-        run->train_tokens = gpt_train_tokens(run->text.count);
-        run->validation = gpt_windows_of(run->train_tokens, run->text.count - run->train_tokens,
-                                         o->context, o->eval_windows);
+    if (corpus_encode(&run->text, t) == HEED_OK) {
+        run->train_tokens = gpt_train_tokens(run->text.tokens.count);
+        run->validation =
+            gpt_windows_of(run->train_tokens, run->text.tokens.count - run->train_tokens,
+                           o->context, o->eval_windows);
         check_length(run);
     }
 }
@@ -467,9 +449,9 @@ static void describe(const learner *l)
         numbers += parameters.tensors[i]->numel;
     }
     fprintf(stderr, "%lld tokens by %s, %lld different; %lld for training, %lld for validation\n",
-            (long long)run->text.count, token_level_name(r->tokenizer.level),
+            (long long)run->text.tokens.count, token_level_name(r->tokenizer.level),
             (long long)r->tokenizer.count, (long long)run->train_tokens,
-            (long long)(run->text.count - run->train_tokens));
+            (long long)(run->text.tokens.count - run->train_tokens));
     fprintf(stderr, "%lld parameters\n", (long long)numbers);
     if (run->validation.count == 0) {
         fprintf(stderr,
@@ -540,7 +522,7 @@ static void begin_report(learner *l)
     gpt_run *run = &l->run;
     const gpt_train_options *o = &run->options;
     int64_t ids[REPORT_TOKENS];
-    const int64_t rest = run->text.count - run->train_tokens;
+    const int64_t rest = run->text.tokens.count - run->train_tokens;
     int64_t count = rest < REPORT_TOKENS ? rest : REPORT_TOKENS;
     if (o->report == NULL || heed_error_pending()) {
         return;
@@ -551,7 +533,7 @@ static void begin_report(learner *l)
         memcpy(ids, tokens.ids + tokens.count - count, (size_t)count * sizeof *ids);
         token_list_free(&tokens);
     } else {
-        corpus_read(&run->text, run->train_tokens, count, ids);
+        memcpy(ids, run->text.tokens.ids + run->train_tokens, (size_t)count * sizeof *ids);
     }
     gpt_reading_begin(&l->reading, run->model, &run->record.tokenizer, ids, count);
     l->report = report_new((report_options){.path = o->report,

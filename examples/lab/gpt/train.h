@@ -13,13 +13,7 @@
 int64_t gpt_train_tokens(int64_t tokens);
 
 /* gpt_lr: the learning rate of a step, counted from 0. It rises linearly to lr over `warmup` steps;
- * then it
- *
- *     cosine     falls to min_lr along a cosine
- *     linear     falls to min_lr along a line
- *     step       is divided by 10 after each third of the rest
- *     constant   stays at lr
- */
+ * then it falls to min_lr along a cosine, or stays. */
 double gpt_lr(const gpt_train_options *o, int64_t step);
 
 /* Windows of a text, each with the token after it: window i begins at first + i * apart. */
