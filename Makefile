@@ -137,7 +137,7 @@ FOLDERS      := $(patsubst examples/%/main.c,%,$(wildcard examples/*/main.c exam
 EXAMPLES     := $(patsubst examples/%.c,$(BUILD)/%,$(wildcard examples/*.c)) \
                 $(addprefix $(BUILD)/,$(notdir $(FOLDERS)))
 parts         = $(patsubst %.c,$(BUILD)/%.o,$(filter-out %/main.c,$(wildcard examples/$(1)/*.c)))
-COMMON_PARTS := $(call parts,lab/common)
+COMMON_PARTS := $(call parts,lab/common) $(BUILD)/view.o
 PART_OBJECTS := $(foreach f,$(FOLDERS),$(call parts,$(f))) $(COMMON_PARTS)
 # What the page takes from the program gpt: models in files.
 PAGE_OF_GPT  := $(patsubst %,$(BUILD)/examples/lab/gpt/%.o,model checkpoint options tokenizer bpe)
@@ -244,6 +244,16 @@ $(BUILD)/$(notdir $(1)): $(BUILD)/examples/$(1)/main.o $(call parts,$(1)) $(COMM
 	$$(LINK) $$^ -o $$@ $$(LDLIBS_)
 endef
 $(foreach f,$(FOLDERS),$(eval $(call folder_rule,$(f))))
+
+# The page of reports, as an array of its lines.
+$(BUILD)/view.c: examples/lab/view.html
+	$(call step,sed $<)
+	{ echo 'extern const char *const view_lines[];'; echo 'const char *const view_lines[] = {'; \
+	  sed -e 's/[\\"?]/\\&/g' -e 's/.*/    "&",/' $<; echo '    0};'; } > $@
+
+$(BUILD)/view.o: $(BUILD)/view.c
+	$(call step,cc $<)
+	$(CC) $(CFLAGS_) -c $< -o $@
 
 # Compiled and linked with the installed MPI's compiler.
 MPICC ?= mpicc
@@ -371,7 +381,7 @@ CHECK_INCLUDES = $(eval CHECK_INCLUDES := $(shell pkg-config --cflags check))$(C
 
 # System calls that tests make fail. Where the linker has no --wrap, as on macOS, these tests are skipped.
 comma    := ,
-CALLS    := access close fchmod flock fstat fsync open pread pthread_atfork pthread_setspecific readlink rename stat unlink write
+CALLS    := access close fchmod fstat fsync open pread pthread_atfork pthread_setspecific readlink rename stat unlink write
 WRAPPED   = $(eval WRAPPED := $(shell printf 'int main(void){}' | $(CC) -Wl,--wrap=open -x c - -o /dev/null \
                 2> /dev/null && echo $(addprefix -Wl$(comma)--wrap=,$(CALLS))))$(WRAPPED)
 NO_WRAP   = $(if $(WRAPPED),,-DHEED_NO_WRAP $(foreach c,$(CALLS),-D__real_$c=$c))

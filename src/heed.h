@@ -105,8 +105,7 @@
 
 /* ---- Plots and watching ---- */
 #include "tools/plot/heat_map.h"  /* attention heat maps in a terminal */
-#include "tools/plot/plot.h"      /* curves and attention as text, SVG and CSV */
-#include "tools/watch/watch.h"    /* values of a run: a progress bar, CSV, TensorBoard */
+#include "tools/watch/watch.h"    /* values of a run: a progress bar and CSV */
 /* clang-format on */
 
 #endif

@@ -16,7 +16,6 @@ check-docs: all
 	$(INSTALL) dev
 	$(RUN) tests/source/docs.sh
 	$(RUN) tests/source/words.sh
-	$(RUN) tests/source/shares.sh
 	$(RUN) tests/source/docs_code.sh
 
 # The Makefile: flags, jobs, what it prints; nothing is written outside build/

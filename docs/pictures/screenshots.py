@@ -24,18 +24,23 @@ def start(width, height):
     return driver
 
 
-def take_report(path, folder):
-    driver = start(1000, 920)
-    driver.get("file://" + os.path.abspath(path))
-    driver.save_screenshot(os.path.join(folder, "report.png"))
-    driver.find_element("id", "attention").screenshot(os.path.join(folder, "report_attention.png"))
-    driver.quit()
-
-
 def save(driver, path):
     shot = driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "webp", "quality": 80})
     with open(path, "wb") as file:
         file.write(base64.b64decode(shot["data"]))
+
+
+def take_report(path, folder):
+    """Two curves and the attention of one head, late in training."""
+    driver = start(1000, 900)
+    driver.get("file://" + os.path.abspath(path))
+    driver.execute_script("""[...document.querySelectorAll("#charts figure")].slice(2).forEach((e) => e.remove());
+        document.querySelectorAll("#texts, #settings").forEach((e) => e.remove());""")
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+        "width": 1000, "height": driver.execute_script("return document.documentElement.scrollHeight"),
+        "deviceScaleFactor": 1, "mobile": False})
+    save(driver, os.path.join(folder, "report.webp"))
+    driver.quit()
 
 
 def take_page(path, folder):

@@ -81,9 +81,11 @@ heed_status heed_fail(heed_status status, const char *format, ...)
 
 /* ---- unread errors ---- */
 
-/* Blocks both signals in this thread, and discards the one that this write raised. */
+/* Blocks both signals in this thread, and discards those that this write raised; a pipe whose
+ * reader ends while it is written raises one too, although some bytes were written. */
 int64_t heed_write(int fd, const void *data, size_t size)
 {
+    static const int raised[] = {SIGPIPE, SIGXFSZ};
     sigset_t both, before, pending, now, one;
     sigemptyset(&both);
     sigaddset(&both, SIGPIPE);
@@ -92,14 +94,13 @@ int64_t heed_write(int fd, const void *data, size_t size)
     pthread_sigmask(SIG_BLOCK, &both, &before);
     const ssize_t written = write(fd, data, size);
     const int error = errno;
-    const int raised = written < 0 && error == EPIPE   ? SIGPIPE
-                       : written < 0 && error == EFBIG ? SIGXFSZ
-                                                       : 0;
     sigpending(&now);
-    if (raised != 0 && !sigismember(&pending, raised) && sigismember(&now, raised)) {
-        sigemptyset(&one);
-        sigaddset(&one, raised);
-        sigwait(&one, &(int){0}); /* does not wait, as the signal is pending */
+    for (int i = 0; i < 2; i++) {
+        if (!sigismember(&pending, raised[i]) && sigismember(&now, raised[i])) {
+            sigemptyset(&one);
+            sigaddset(&one, raised[i]);
+            sigwait(&one, &(int){0}); /* does not wait, as the signal is pending */
+        }
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     errno = error;

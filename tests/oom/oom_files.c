@@ -99,39 +99,6 @@ static uint64_t run_checkpoint(const void *context)
     return sum;
 }
 
-static uint64_t run_watch(const void *context)
-{
-    (void)context;
-    size_t size;
-    FILE *terminal = fopen("/dev/null", "w");
-    heed_watch *w = heed_watch_new((heed_watch_options){.csv = in_folder("csv"),
-                                                        .jsonl = in_folder("jsonl"),
-                                                        .terminal = terminal,
-                                                        .shown = (const char *[]){"loss", NULL},
-                                                        .unit = "tokens",
-                                                        .per_step = 1});
-    for (int step = 1; step <= 10; step++) {
-        char name[20];
-        snprintf(name, sizeof name, "value %d", step);
-        heed_watch_value(w, "loss", step);
-        heed_watch_value(w, name, step);
-        heed_watch_text(w, "sample", "\xff");
-        heed_watch_step(w);
-    }
-    heed_watch_free(w);
-    fclose(terminal);
-    char *rows = heed_error_pending() ? NULL : read_bytes(in_folder("jsonl"), &size);
-    const uint64_t sum = rows != NULL ? fnv(rows, size, FNV_BASIS) : FNV_BASIS;
-    free(rows);
-    return sum;
-}
-
-START_TEST(watches)
-{
-    starve_files("watches", run_watch, NULL, MANY, 2);
-}
-END_TEST
-
 START_TEST(files)
 {
     starve_files("safetensors", run_tensors, NULL, FEW, 1);
@@ -195,7 +162,6 @@ void add_oom_files_cases(Suite *suite)
     tcase_add_test(tests, files);
     tcase_add_test(tests, batches);
     tcase_add_test(tests, checkpoints);
-    tcase_add_test(tests, watches);
     TCase *parts = oom_case(suite, "tokenizers");
     tcase_add_loop_test(parts, tokenizers, 0, 2);
 }

@@ -64,7 +64,7 @@ for level in char bpe; do
     "$gpt" train --text "$text" --level $level --steps 20 $small --log-every 5 --save "$model" \
         > "$scratch/out" 2> "$scratch/err"
     check [ ! -s "$scratch/out" ]
-    has "^step *20/20   loss [0-9.]*   val_loss [0-9.]*   [0-9]* tokens/s$" "$scratch/err"
+    has "^step 20/20  loss [0-9.]*  val_loss [0-9.]*  tokens_per_second [0-9]*$" "$scratch/err"
     check [ "$(grep -c '^step' "$scratch/err")" -eq 4 ]
     expect 0 "steps  *20 of 20, 1280 tokens" "$gpt" info "$model"
     has "(c_attn): Linear(in_features=16, out_features=48, bias=True)" "$scratch/out"
@@ -246,7 +246,7 @@ fi
 first=$!
 until grep -q "^step" "$scratch/first"; do :; done
 # shellcheck disable=SC2086
-refuse "claimed: process $first is writing it" train --text "$text" $small --steps 3 --log "$scratch/claimed" --force
+refuse "claimed: another watch is writing it" train --text "$text" $small --steps 3 --log "$scratch/claimed" --force
 kill -s KILL $first
 status=0
 wait $first 2> /dev/null || status=$?
@@ -273,10 +273,10 @@ if script -qec true /dev/null > /dev/null 2>&1 < /dev/null; then
     escape=$(printf '\033')
     TERM=xterm COLUMNS=100 script -qec "$gpt train --text $text $small --steps 40" /dev/null \
         > "$scratch/terminal" < /dev/null
-    has "$(printf '\r')\[[=>].*/40  loss .*left$escape\[K" "$scratch/terminal"
-    has "${escape}\[Jstep 40/40  loss .*  val_loss .* tokens/s" "$scratch/terminal"
+    has "$(printf '\r')\[[=>].*/40  .*left  loss .*$escape\[K" "$scratch/terminal"
+    has "${escape}\[Kstep 40/40  loss .*  val_loss " "$scratch/terminal"
     TERM=xterm script -qec "$gpt eval $model --text $text" /dev/null > "$scratch/terminal" < /dev/null
-    has "${escape}\[Jbatch .*  loss .* tokens/s" "$scratch/terminal"
+    has "${escape}\[Kbatch .*  loss " "$scratch/terminal"
     has "^bits per byte" "$scratch/terminal"
     script -qec "$gpt sample --load $scratch/bpe --length 9" /dev/null > "$scratch/terminal" < /dev/null
     has "^9 tokens in" "$scratch/terminal"

@@ -423,7 +423,7 @@ START_TEST(a_watch_survives_each_call_that_fails)
     size_t size;
     int at = 0, calls = 0;
     do {
-        const heed_watch_options options = {.csv = in_folder("csv"), .jsonl = in_folder("jsonl")};
+        const heed_watch_options options = {.csv = in_folder("csv")};
         remove(options.csv);
         begin_fault(faults[_i], at, EIO);
         heed_watch *w = heed_watch_new(options);
@@ -433,7 +433,6 @@ START_TEST(a_watch_survives_each_call_that_fails)
             heed_watch_step(w);
             heed_watch_flush(w);
         }
-        const bool warned = heed_watch_warning(w) != NULL;
         heed_watch_free(w);
         calls = end_fault();
         if (!made) {
@@ -441,15 +440,12 @@ START_TEST(a_watch_survives_each_call_that_fails)
             continue;
         }
         expect_no_error();
-        char *rows = read_bytes(options.csv, &size), *lines = read_bytes(options.jsonl, &size);
-        const bool whole = strcmp(rows, "step,loss\n1,1\n2,2\n3,3\n") == 0 &&
-                           strstr(lines, "{\"step\": 3") != NULL;
-        ck_assert(whole || warned);
+        char *rows = read_bytes(options.csv, &size);
+        const bool whole = strcmp(rows, "step,loss\n1,1\n2,2\n3,3\n") == 0;
         ck_assert(whole || faults[_i] == FAIL);
         free(rows);
-        free(lines);
     } while (faults[_i] == FAIL && ++at <= calls);
-    ck_assert_int_ge(calls, 10);
+    ck_assert_int_ge(calls, 5);
 }
 END_TEST
 

@@ -1,46 +1,49 @@
-/* Reports: collecting the data and writing the page. Its HTML, style and script are in
- * report_page.c; report_file.h describes the data. */
+/* Reports: the data are collected as JSON, and written into the page of view.html. */
 #include "examples/lab/common/report.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "examples/lab/common/console.h"
 #include "examples/lab/common/preflight.h"
-#include "examples/lab/common/report_file.h"
-#include "examples/lab/common/report_page.h"
+#include "examples/lab/common/text.h"
+
+/* The lines of view.html, ending with NULL; the Makefile writes them. */
+extern const char *const view_lines[];
+static const char place[] = "<script type=\"application/json\" id=\"run\">"; /* of the data */
 
 enum {
     WEIGHTS = 1 << 15, /* maximum number of attention weights in a snapshot */
+    CURVES = 64,
+    POINTS = 1024, /* per curve: even */
     TEXTS = 48,
-    LONGEST_TEXT = 4000,
-    POINTS = 2 * HEED_WATCH_POINTS, /* per curve, including those of the run being continued */
+    LONGEST_TEXT = 4000
 };
 
-typedef struct kept_text {
-    int64_t step;
-    text_buffer line;
-} kept_text;
+/* Points are means of `each` values, all but the last, which has `filled`; 0: it is complete. */
+typedef struct curve {
+    char name[64];
+    int64_t each, filled;
+    int count;
+    double x[POINTS], y[POINTS];
+} curve;
 
 struct report {
     report_options options;
-    text_buffer settings, tree, outputs, shape, snapshots; /* records */
-    kept_text texts[TEXTS];
-    int text_count;
-    report_file before; /* the report being continued */
-    int64_t since, last_snapshot;
-    int64_t layers, heads, tokens; /* of the attention; 0: not known yet */
-    double written;                /* time of the last write */
-    bool news;                     /* a snapshot or text was added since then */
+    text_buffer settings, outputs, tokens, snapshots; /* JSON, each entry after a comma */
+    text_buffer texts[TEXTS];
+    curve *curves[CURVES];
+    int text_count, curve_count;
+    int64_t last_snapshot, layers, heads, shown; /* shown: tokens */
+    double written;                              /* time of the last write */
     bool warned;
 };
 
-/* ---- records ---- */
+/* ---- JSON ---- */
 
 static void put(text_buffer *to, const char *format, ...) HEED_PRINTF(2, 3);
 static void put(text_buffer *to, const char *format, ...)
@@ -53,193 +56,156 @@ static void put(text_buffer *to, const char *format, ...)
     text_append(to, text, length < (int)sizeof text ? (size_t)length : sizeof text - 1);
 }
 
-/* Escapes a text as described in report_file.h. Invalid UTF-8 becomes U+FFFD. */
-static void put_escaped(text_buffer *to, const char *bytes, size_t length)
+/* A string. Invalid UTF-8 becomes U+FFFD, and '<' is escaped, which would end the data. */
+static void put_string(text_buffer *to, const char *bytes, size_t length)
 {
+    put(to, "\"");
     for (size_t at = 0, size; at < length; at += size) {
         uint32_t code;
         size = utf8_next(bytes + at, length - at, &code);
-        if (code == 0) {
-            put(to, "\\ufffd");
-        } else if (code == '\n' || code == '\t' || code == '\\') {
-            put(to, "\\%c", code == '\n' ? 'n' : code == '\t' ? 't' : '\\');
-        } else if (code < ' ' || (code >= 0x7f && code < 0xa0) || code == '<') {
-            put(to, "\\u%04x", (unsigned)code);
+        if (code < ' ' || code == '<' || code == '"' || code == '\\' || code == 0x7f) {
+            put(to, "\\u%04x", code == 0 ? 0xfffd : (unsigned)code);
         } else {
             text_append(to, bytes + at, size);
         }
     }
+    put(to, "\"");
 }
 
-/* A field, preceded by a tab. */
-static void put_field(text_buffer *to, const char *text)
+/* ,["name","text"] */
+static void put_pair(text_buffer *to, const char *name, const char *text)
 {
-    text_append(to, "\t", 1);
-    put_escaped(to, text, strlen(text));
+    put(to, ",\n[");
+    put_string(to, name, strlen(name));
+    put(to, ",");
+    put_string(to, text, strlen(text));
+    put(to, "]");
 }
 
-static void put_pair(text_buffer *to, const char *kind, const char *name, const char *text)
+static void put_numbers(text_buffer *to, const char *name, const double *x, int count)
 {
-    put(to, "%s", kind);
-    put_field(to, name);
-    put_field(to, text);
-    put(to, "\n");
-}
-
-static void put_lines(text_buffer *to, const char *const *lines)
-{
-    for (; *lines != NULL; lines++) {
-        text_append(to, *lines, strlen(*lines));
-        text_append(to, "\n", 1);
+    put(to, ",\"%s\":[", name);
+    for (int i = 0; i < count; i++) {
+        put(to, "%s", i > 0 ? "," : "");
+        if (isfinite(x[i])) {
+            put(to, "%.9g", x[i]);
+        } else {
+            put(to, "null");
+        }
     }
+    put(to, "]");
 }
 
-/* ---- settings and the model ---- */
-
-static void put_setting(text_buffer *to, const flag_row *f, const void *options)
+/* ,"name":[entries] */
+static void put_list(text_buffer *to, const char *name, const text_buffer *entries)
 {
-    const flag_value value = flags_rounded(f, options);
-    const char *text = value.text;
-    if (f->kind == FLAG_STRING || f->kind == FLAG_BARE) {
-        memcpy(&text, (const char *)options + f->offset, sizeof text);
+    put(to, ",\n\"%s\":[", name);
+    if (entries->length > 0) {
+        text_append(to, entries->bytes + 1, entries->length - 1);
     }
-    if (text != NULL) {
-        put_pair(to, "setting", flags_name(f).text, text);
-    }
+    put(to, "]");
 }
+
+/* ---- collecting ---- */
 
 void report_flag(report *r, const char *name, const char *value)
 {
     if (r != NULL) {
-        put_pair(&r->settings, "setting", name, value);
+        put_pair(&r->settings, name, value);
     }
 }
 
 void report_flags(report *r, const flag_table *table, const void *options)
 {
     for (int i = 0; r != NULL && i < table->count; i++) {
-        put_setting(&r->settings, &table->flags[i], options);
-    }
-}
-
-static int index_of(heed_tensor_list list, const heed_tensor *t)
-{
-    int i = 0;
-    while (i < list.count && list.tensors[i] != t) {
-        i++;
-    }
-    return i;
-}
-
-static void put_tensor(text_buffer *to, heed_tensor_list parameters, const heed_module_entry *e,
-                       int depth)
-{
-    const heed_tensor *t = e->tensor;
-    put(to, "%s\t%d", e->is_buffer ? "buffer" : "parameter", depth);
-    put_field(to, e->name);
-    put_field(to, heed_shape_text(t->ndim, t->shape).text);
-    put(to, "\t%lld", (long long)t->numel);
-    if (!e->is_buffer) {
-        put(to, "\t%d", index_of(parameters, t));
-    }
-    put(to, "\n");
-}
-
-static void put_module(text_buffer *to, heed_tensor_list parameters, const char *name,
-                       const heed_module *m, int depth)
-{
-    char about[256] = "";
-    if (m->kind->describe != NULL) {
-        m->kind->describe(m, about, sizeof about);
-    }
-    put(to, "module\t%d", depth);
-    put_field(to, name);
-    put_field(to, m->kind->name);
-    put_field(to, about);
-    put(to, "\n");
-    for (int i = 0; i < m->count; i++) {
-        const heed_module_entry *e = &m->entries[i];
-        if (e->child != NULL) {
-            put_module(to, parameters, e->name, e->child, depth + 1);
-        } else if (e->tensor != NULL) {
-            put_tensor(to, parameters, e, depth + 1);
+        const flag_row *f = &table->flags[i];
+        const flag_value value = flags_rounded(f, options);
+        const char *text = value.text;
+        if (f->kind == FLAG_STRING || f->kind == FLAG_BARE) {
+            memcpy(&text, (const char *)options + f->offset, sizeof text);
+        }
+        if (text != NULL) {
+            report_flag(r, flags_name(f).text, text);
         }
     }
 }
 
-static heed_tensor_list parameters_of(const report *r)
+static curve *curve_named(report *r, const char *name)
 {
-    return r->options.model != NULL ? heed_parameters(r->options.model)
-                                    : (heed_tensor_list){.count = 0};
-}
-
-/* ---- snapshots ---- */
-
-/* Norms of the parameters or of their gradients, "-" if missing. */
-static void put_norms(text_buffer *to, heed_tensor_list parameters, bool gradients)
-{
-    for (int i = 0; i < parameters.count; i++) {
-        HEED_SCOPE_NO_GRAD(scope);
-        heed_tensor *t = parameters.tensors[i];
-        t = gradients ? t->grad : t;
-        put(to, "%s", i == 0 ? "\t" : " ");
-        if (t != NULL) {
-            put(to, "%.4g", heed_item(heed_norm(t, 2)));
-        } else {
-            put(to, "-");
+    for (int i = 0; i < r->curve_count; i++) {
+        if (strcmp(r->curves[i]->name, name) == 0) {
+            return r->curves[i];
         }
     }
-}
-
-static int64_t weights_of(const report *r)
-{
-    return r->layers * r->heads * (r->tokens * (r->tokens + 1) / 2);
-}
-
-/* Determines the number of tokens to show, and writes their records. */
-static void take_shape(report *r, const heed_tensor *weights)
-{
-    const report_options *o = &r->options;
-    r->layers = weights != NULL ? weights->shape[0] : 0;
-    r->heads = weights != NULL ? weights->shape[1] : 0;
-    r->tokens = weights == NULL                  ? 0
-                : o->token_count < REPORT_TOKENS ? o->token_count
-                                                 : REPORT_TOKENS;
-    while (r->tokens > 2 && weights_of(r) > WEIGHTS) {
-        r->tokens--;
+    curve *c = r->curve_count < CURVES ? heed_alloc_zeroed(sizeof *c) : NULL;
+    if (c != NULL) {
+        snprintf(c->name, sizeof c->name, "%s", name);
+        c->each = 1;
+        r->curves[r->curve_count++] = c;
     }
-    put(&r->shape, "shape\t%d\t%lld\t%lld\t%lld\n", parameters_of(r).count, (long long)r->layers,
-        (long long)r->heads, (long long)r->tokens);
-    for (int64_t i = 0; i < r->tokens; i++) {
-        put(&r->shape, "%s", i == 0 ? "tokens" : "");
-        put_field(&r->shape, o->tokens[i]);
-        put(&r->shape, "%s", i + 1 == r->tokens ? "\n" : "");
-    }
+    return c;
 }
 
-/* Writes the digits of all weights. */
-static void put_attention(report *r, heed_tensor *weights)
+/* When a curve is full, neighbouring points are joined. */
+static void add_point(curve *c, double x, double y)
 {
-    const double *all = heed_const_data_f64(weights);
-    const int64_t T = r->options.token_count;
-    for (int64_t i = 0; all != NULL && i < r->layers * r->heads * r->tokens; i++) {
-        const int64_t query = i % r->tokens;
-        const double *row = all + (i / r->tokens * T + query) * T;
-        for (int64_t key = 0; key <= query; key++) {
-            const int value = row[key] > 0 ? (int)lround(4095 * fmin(row[key], 1)) : 0;
-            const char digits[2] = {report_digits[value / 64], report_digits[value % 64]};
-            text_append(&r->snapshots, digits, 2);
+    if (c->filled == 0 && c->count == POINTS) {
+        for (int i = 0; i < POINTS / 2; i++) {
+            c->x[i] = c->x[2 * i + 1];
+            c->y[i] = (c->y[2 * i] + c->y[2 * i + 1]) / 2;
         }
+        c->count = POINTS / 2;
+        c->each *= 2;
+    }
+    if (c->filled == 0) {
+        c->y[c->count++] = 0;
+    }
+    c->filled++;
+    c->x[c->count - 1] = x;
+    c->y[c->count - 1] += (y - c->y[c->count - 1]) / (double)c->filled;
+    c->filled = c->filled == c->each ? 0 : c->filled;
+}
+
+void report_value(report *r, heed_watch *w, const char *name, double value)
+{
+    heed_watch_value(w, name, value);
+    curve *c = r != NULL && !heed_error_pending() ? curve_named(r, name) : NULL;
+    if (c != NULL) {
+        add_point(c, (double)heed_watch_steps(w) + 1, value);
     }
 }
+
+void report_text(report *r, int64_t step, const char *text, size_t length)
+{
+    if (r == NULL || heed_error_pending()) {
+        return;
+    }
+    for (int i = 0; r->text_count == TEXTS && i < TEXTS; i++) { /* drops every second one */
+        text_free(i % 2 == 1 ? &r->texts[i] : &(text_buffer){.length = 0});
+        r->texts[i / 2] = i % 2 == 0 ? r->texts[i] : r->texts[i / 2];
+    }
+    r->text_count = r->text_count == TEXTS ? TEXTS / 2 : r->text_count;
+    text_buffer *to = &r->texts[r->text_count++];
+    *to = (text_buffer){.length = 0};
+    put(to, "[%lld,", (long long)step);
+    put_string(to, text, length > LONGEST_TEXT ? utf8_complete(text, LONGEST_TEXT) : length);
+    put(to, "]");
+}
+
+void report_output(report *r, const char *title, const char *text)
+{
+    if (r != NULL && !heed_error_pending()) {
+        put_pair(&r->outputs, title, text);
+    }
+}
+
+/* ---- attention ---- */
 
 static heed_tensor *attention_of(const report *r)
 {
     const report_options *o = &r->options;
-    if (o->token_count == 0) {
-        return NULL;
-    }
-    heed_tensor *w = heed_contiguous(heed_to(o->attention(o->context), HEED_F64));
+    heed_tensor *w =
+        o->token_count == 0 ? NULL : heed_contiguous(heed_to(o->attention(o->context), HEED_F64));
     if (w != NULL &&
         (w->ndim != 4 || w->shape[2] != o->token_count || w->shape[3] != w->shape[2])) {
         heed_fail(HEED_ERR_SHAPE, "report: attention has shape %s instead of (layers, heads, T, T)",
@@ -248,157 +214,95 @@ static heed_tensor *attention_of(const report *r)
     return heed_error_pending() ? NULL : w;
 }
 
+/* Determines the number of tokens to show. */
+static void take_shape(report *r, const heed_tensor *w)
+{
+    const int64_t count = r->options.token_count;
+    r->layers = w->shape[0];
+    r->heads = w->shape[1];
+    r->shown = count < REPORT_TOKENS ? count : REPORT_TOKENS;
+    while (r->shown > 2 && r->layers * r->heads * r->shown * (r->shown + 1) / 2 > WEIGHTS) {
+        r->shown--;
+    }
+    for (int64_t i = 0; i < r->shown; i++) {
+        put(&r->tokens, ",");
+        put_string(&r->tokens, r->options.tokens[i], strlen(r->options.tokens[i]));
+    }
+}
+
+/* ,[step,[weights in thousandths, of each layer, head and query, up to the query]] */
 static void take_snapshot(report *r, int64_t step)
 {
-    const heed_tensor_list parameters = parameters_of(r);
     HEED_SCOPE_NO_GRAD(scope);
-    heed_tensor *weights = attention_of(r);
-    if (step <= r->last_snapshot || r->options.model == NULL || heed_error_pending()) {
+    heed_tensor *w = step > r->last_snapshot ? attention_of(r) : NULL;
+    const double *all = heed_error_pending() || w == NULL ? NULL : heed_const_data_f64(w);
+    const int64_t T = r->options.token_count;
+    if (all == NULL) {
         return;
     }
-    const size_t length = r->snapshots.length;
-    put(&r->snapshots, "snapshot\t%lld", (long long)step);
-    put_norms(&r->snapshots, parameters, false);
-    put_norms(&r->snapshots, parameters, true);
-    put(&r->snapshots, "\t");
-    if (weights != NULL) {
-        put_attention(r, weights);
+    if (r->layers == 0) {
+        take_shape(r, w);
     }
-    put(&r->snapshots, "\n");
-    if (heed_error_pending()) {
-        r->snapshots.length = length;
-        return;
+    put(&r->snapshots, ",\n[%lld,[", (long long)step);
+    for (int64_t i = 0; i < r->layers * r->heads * r->shown; i++) {
+        const double *row = all + (i / r->shown * T + i % r->shown) * T;
+        for (int64_t key = 0; key <= i % r->shown; key++) {
+            put(&r->snapshots, i + key > 0 ? ",%.0f" : "%.0f", row[key] > 0 ? 1000 * row[key] : 0);
+        }
     }
+    put(&r->snapshots, "]]");
     r->last_snapshot = step;
-    r->news = true;
 }
 
-/* ---- texts ---- */
+/* ---- the file ---- */
 
-/* When the list is full, every second text is dropped. */
-static kept_text *new_text(report *r)
+static void put_data(text_buffer *to, const report *r, const char *state)
 {
-    if (r->text_count == TEXTS) {
-        for (int i = 0; i < TEXTS; i++) {
-            if (i % 2 == 1) {
-                text_free(&r->texts[i].line);
-            } else {
-                r->texts[i / 2] = r->texts[i];
-            }
+    const report_options *o = &r->options;
+    text_buffer texts = {.length = 0};
+    put(to, "{\"program\":\"%s\",\"state\":\"%s\",\"step\":%lld,\"steps\":%lld,\"unit\":\"%s\"",
+        o->program, state, (long long)heed_watch_steps(o->watch), (long long)o->steps,
+        o->step_name != NULL ? o->step_name : "step");
+    put_list(to, "settings", &r->settings);
+    put(to, ",\n\"curves\":[");
+    for (int i = 0; i < r->curve_count; i++) {
+        const curve *c = r->curves[i];
+        put(to, "%s\n{\"name\":", i > 0 ? "," : "");
+        put_string(to, c->name, strlen(c->name));
+        put(to, ",\"each\":%lld", (long long)c->each);
+        put_numbers(to, "x", c->x, c->count);
+        put_numbers(to, "y", c->y, c->count);
+        put(to, "}");
+    }
+    put(to, "]");
+    for (int i = 0; i < r->text_count; i++) {
+        put(&texts, ",\n");
+        text_append(&texts, r->texts[i].bytes, r->texts[i].length);
+    }
+    put_list(to, "texts", &texts);
+    text_free(&texts);
+    put_list(to, "outputs", &r->outputs);
+    put(to, ",\n\"layers\":%lld,\"heads\":%lld", (long long)r->layers, (long long)r->heads);
+    put_list(to, "tokens", &r->tokens);
+    put_list(to, "snapshots", &r->snapshots);
+    put(to, "}");
+}
+
+static void put_page(text_buffer *to, const report *r, const char *state)
+{
+    for (const char *const *line = view_lines; *line != NULL; line++) {
+        const bool here = strncmp(*line, place, sizeof place - 1) == 0;
+        put(to, "%s", here ? place : "");
+        if (here) {
+            put_data(to, r, state);
         }
-        r->text_count = TEXTS / 2;
-    }
-    kept_text *text = &r->texts[r->text_count++];
-    *text = (kept_text){.step = 0};
-    return text;
-}
-
-/* ---- the page ---- */
-
-static void put_numbers(text_buffer *to, const double *x, const double *y, int64_t count,
-                        const char *before)
-{
-    for (int64_t i = 0; i < count; i++, before = " ") {
-        put(to, "%s%.12g", before, x[i]);
-        if (y != NULL) {
-            put(to, " %.6g", y[i]);
-        }
-    }
-}
-
-/* A curve: the points of the run being continued (or NULL), then the new ones. */
-static void put_curve(text_buffer *to, const char *name, const heed_curve *old,
-                      const heed_curve *new)
-{
-    const heed_curve none = {.count = 0};
-    old = old != NULL ? old : &none;
-    new = new != NULL ? new : &none;
-    const int64_t each = old->per_point > new->per_point ? old->per_point : new->per_point;
-    put(to, "curve");
-    put_field(to, name);
-    put(to, "\t%lld\t", (long long)(each > 0 ? each : 1));
-    put_numbers(to, old->x, old->y, old->count, "");
-    put_numbers(to, new->x, new->y, new->count, old->count > 0 ? " " : "");
-    put(to, "\t");
-    put_numbers(to, old->spikes, NULL, old->spike_count, "");
-    put_numbers(to, new->spikes, NULL, new->spike_count, old->spike_count > 0 ? " " : "");
-    put(to, "\n");
-}
-
-static void put_curves(text_buffer *to, const report *r)
-{
-    const report_file *before = &r->before;
-    const heed_curve *curves = NULL;
-    const int count = heed_watch_curves(r->options.watch, &curves);
-    for (int i = 0; i < count; i++) {
-        const char *name = curves[i].name;
-        put_curve(to, name, curve_among(before->curves, before->curve_count, name), &curves[i]);
-    }
-    for (int64_t i = 0; i < before->curve_count; i++) {
-        if (curve_among(curves, count, before->curves[i].name) == NULL) {
-            put_curve(to, before->curves[i].name, &before->curves[i], NULL);
-        }
-    }
-}
-
-static void put_data(text_buffer *to, const report *r, report_state state)
-{
-    const char *const states[] = {"training", "finished", "interrupted", "failed"};
-    put(to, "heed run 1\nprogram");
-    put_field(to, r->options.program);
-    put(to, "\nstate\t%s\t%lld\t%lld\nsince\t%lld\n", states[state],
-        (long long)heed_watch_steps(r->options.watch), (long long)r->options.steps,
-        (long long)r->since);
-    if (r->options.step_name != NULL) {
-        put(to, "unit");
-        put_field(to, r->options.step_name);
+        const char *rest = *line + (here ? sizeof place - 1 : 0);
+        text_append(to, rest, strlen(rest));
         put(to, "\n");
     }
-    text_append(to, r->settings.bytes, r->settings.length);
-    text_append(to, r->tree.bytes, r->tree.length);
-    put_curves(to, r);
-    for (int i = 0; i < r->text_count; i++) {
-        text_append(to, r->texts[i].line.bytes, r->texts[i].line.length);
-    }
-    text_append(to, r->outputs.bytes, r->outputs.length);
-    text_append(to, r->shape.bytes, r->shape.length);
-    text_append(to, r->snapshots.bytes, r->snapshots.length);
 }
 
-static void put_page(text_buffer *to, const report *r, report_state state)
-{
-    put_lines(to, report_head);
-    text_append(to, report_begins, strlen(report_begins));
-    put_data(to, r, state);
-    text_append(to, report_ends, strlen(report_ends));
-    put_lines(to, report_tail);
-}
-
-/* ---- writing it ---- */
-
-/* Warns once. An error in the report does not affect training. */
-static void warn(report *r, const char *reason)
-{
-    if (!r->warned) {
-        r->warned = true;
-        heed_watch_pause(r->options.watch);
-        fprintf(stderr, "%s: --report: cannot write %s: %s; training continues\n",
-                r->options.program, r->options.path, reason);
-    }
-}
-
-static void warn_of_error(report *r)
-{
-    char message[512];
-    if (heed_error_pending()) {
-        heed_error();
-        snprintf(message, sizeof message, "%s", heed_error_message());
-        warn(r, message);
-    }
-}
-
-/* Replaces the file, so that readers see either the old page or the new one. Two runs may write one
- * report, each through a temporary file of its own. */
+/* Replaces the file, so that readers see either the old page or the new one. */
 static bool replace_file(const char *path, const char *bytes, size_t length)
 {
     char target[LONGEST_PATH], temporary[LONGEST_PATH + 32];
@@ -406,158 +310,77 @@ static bool replace_file(const char *path, const char *bytes, size_t length)
         return false;
     }
     snprintf(temporary, sizeof temporary, "%s.new-%ld", target, (long)getpid());
-    unlink(temporary); /* left by a killed run whose process number is used again */
-    const int file = open(temporary, O_WRONLY | O_CREAT | O_EXCL, 0666);
-    if (file < 0) {
-        return false;
-    }
+    const int file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC, 0666);
     size_t done = 0;
-    while (done < length) {
-        const int64_t written = heed_write(file, bytes + done, length - done);
-        if (written > 0) {
-            done += (size_t)written;
-        } else if (written == 0 || errno != EINTR) {
-            break;
-        }
+    for (int64_t some = 1; file >= 0 && done < length && some > 0;) {
+        some = heed_write(file, bytes + done, length - done); /* raises no signal */
+        done += some > 0 ? (size_t)some : 0;
     }
-    const int error = done < length ? errno : 0;
-    if (close(file) != 0 || error != 0 || rename(temporary, target) != 0) {
-        const int reason = error != 0 ? error : errno;
+    int error = file < 0 || done < length ? errno : 0;
+    error = file >= 0 && close(file) != 0 && error == 0 ? errno : error;
+    error = error == 0 && rename(temporary, target) != 0 ? errno : error;
+    if (error != 0) {
         unlink(temporary);
-        errno = reason;
-        return false;
     }
-    return true;
+    errno = error;
+    return error == 0;
 }
 
-static void write_report(report *r, report_state state)
+/* An error in the report does not affect training: it is read here, and warned of once. */
+static void write_report(report *r, const char *state)
 {
+    char message[512] = "";
     text_buffer page = {.length = 0};
     put_page(&page, r, state);
-    if (!heed_error_pending() && !replace_file(r->options.path, page.bytes, page.length)) {
-        warn(r, strerror(errno));
-    }
-    warn_of_error(r);
-    text_free(&page);
-    r->written = console_clock();
-    r->news = false;
-}
-
-/* ---- continuing a report ---- */
-
-static int64_t count_words(const char *text, const char *end)
-{
-    int64_t count = end > text;
-    for (; text < end; text++) {
-        count += *text == ' ';
-    }
-    return count;
-}
-
-/* True if the fields of a snapshot have this run's sizes. */
-static bool snapshot_fits(const report *r, const char *fields)
-{
-    const char *gradients = strchr(fields, '\t');
-    const char *attention = gradients != NULL ? strchr(gradients + 1, '\t') : NULL;
-    const int64_t count = parameters_of(r).count;
-    return attention != NULL && count_words(fields, gradients) == count &&
-           count_words(gradients + 1, attention) == count &&
-           strspn(fields, "0123456789.+-einfa \t") >= (size_t)(attention + 1 - fields) &&
-           (int64_t)strspn(attention + 1, report_digits) == 2 * weights_of(r) &&
-           strlen(attention + 1) == (size_t)(2 * weights_of(r));
-}
-
-/* True if the old report has the same shape and tokens. */
-static bool same_shape(const report *r)
-{
-    text_buffer old = {.length = 0};
-    put(&old, "shape\t");
-    text_append(&old, r->before.shape, strlen(r->before.shape));
-    put(&old, "\n");
-    if (*r->before.tokens != '\0') {
-        put(&old, "tokens\t");
-        text_append(&old, r->before.tokens, strlen(r->before.tokens));
-        put(&old, "\n");
-    }
-    const bool same =
-        old.length == r->shape.length && memcmp(old.bytes, r->shape.bytes, old.length) == 0;
-    text_free(&old);
-    return same;
-}
-
-/* Takes over the old report's data up to the step where this run begins. */
-static void take_over(report *r)
-{
-    report_file *old = &r->before;
-    const int64_t resumed = r->options.resumed;
-    const bool same = same_shape(r);
-    r->since = old->since < resumed ? old->since : resumed;
-    for (int64_t i = 0; i < old->curve_count; i++) {
-        heed_curve *c = &old->curves[i];
-        while (c->count > 0 && c->x[c->count - 1] > (double)resumed) {
-            c->count--;
-        }
-        while (c->spike_count > 0 && c->spikes[c->spike_count - 1] > (double)resumed) {
-            c->spike_count--;
-        }
-        curve_thin(c, POINTS - HEED_WATCH_POINTS);
-    }
-    for (int64_t i = 0; i < old->text_count && old->texts[i].step <= resumed; i++) {
-        kept_text *text = new_text(r);
-        text->step = old->texts[i].step;
-        put(&text->line, "text\t%lld\t", (long long)text->step);
-        text_append(&text->line, old->texts[i].fields, strlen(old->texts[i].fields));
-        put(&text->line, "\n");
-    }
-    for (int64_t i = 0; same && i < old->snapshot_count; i++) {
-        const report_record *s = &old->snapshots[i];
-        if (s->step <= resumed && s->step > r->last_snapshot && snapshot_fits(r, s->fields)) {
-            put(&r->snapshots, "snapshot\t%lld\t", (long long)s->step);
-            text_append(&r->snapshots, s->fields, strlen(s->fields));
-            put(&r->snapshots, "\n");
-            r->last_snapshot = s->step;
-        }
-    }
-}
-
-static void read_before(report *r)
-{
-    char message[512];
-    if (report_file_read(&r->before, r->options.path) == HEED_OK &&
-        strtoll(r->before.shape, NULL, 10) != parameters_of(r).count) {
-        heed_fail(HEED_ERR_VALUE, "%s: written for another model", r->options.path);
-    }
-    if (!heed_error_pending()) {
-        take_over(r);
-    } else if (heed_error_pending() != HEED_ERR_MEMORY) {
+    if (heed_error_pending()) {
         heed_error();
         snprintf(message, sizeof message, "%s", heed_error_message());
-        report_file_free(&r->before);
-        fprintf(stderr, "%s: --report: %s; the report begins at step %lld\n", r->options.program,
-                message, (long long)r->since);
+    } else if (!replace_file(r->options.path, page.bytes, page.length)) {
+        snprintf(message, sizeof message, "%s", strerror(errno));
     }
+    if (*message != '\0' && !r->warned) {
+        r->warned = true;
+        heed_watch_pause(r->options.watch);
+        fprintf(stderr, "%s: --report: cannot write %s: %s; training continues\n",
+                r->options.program, r->options.path, message);
+    }
+    text_free(&page);
+    r->written = console_clock();
 }
 
 /* ---- the report ---- */
 
+static bool is_report(const char *path)
+{
+    char begin[64] = "";
+    const size_t length = strlen(view_lines[0]);
+    FILE *file = fopen(path, "r");
+    const bool same = file != NULL && fread(begin, 1, length, file) == length &&
+                      memcmp(begin, view_lines[0], length) == 0;
+    if (file != NULL) {
+        fclose(file);
+    }
+    return same;
+}
+
 static void free_report(report *r)
 {
     for (int i = 0; i < r->text_count; i++) {
-        text_free(&r->texts[i].line);
+        text_free(&r->texts[i]);
+    }
+    for (int i = 0; i < r->curve_count; i++) {
+        heed_free(r->curves[i]);
     }
     text_free(&r->settings);
-    text_free(&r->tree);
     text_free(&r->outputs);
-    text_free(&r->shape);
+    text_free(&r->tokens);
     text_free(&r->snapshots);
-    report_file_free(&r->before);
     heed_free(r);
 }
 
 report *report_new(report_options options)
 {
-    const bool old = access(options.path, F_OK) == 0;
-    if (old && !file_begins(options.path, report_signature)) {
+    if (access(options.path, F_OK) == 0 && !is_report(options.path)) {
         heed_fail(HEED_ERR_VALUE,
                   "--report: %s exists and is not a report, so it is not overwritten; choose "
                   "another file",
@@ -568,61 +391,13 @@ report *report_new(report_options options)
         return NULL;
     }
     r->options = options;
-    r->since = options.resumed;
     r->last_snapshot = -1;
-    if (options.model != NULL) {
-        put_module(&r->tree, parameters_of(r), "", options.model, 0);
-    }
-    {
-        HEED_SCOPE_NO_GRAD(scope);
-        take_shape(r, attention_of(r));
-    }
-    if (old && options.resumed > 0 && !heed_error_pending()) {
-        read_before(r);
-    }
-    take_snapshot(r, options.resumed);
+    take_snapshot(r, heed_watch_steps(options.watch));
     if (heed_error_pending()) {
         free_report(r);
         return NULL;
     }
     return r;
-}
-
-void report_text(report *r, int64_t step, const char *name, const char *text, size_t length)
-{
-    if (r == NULL || heed_error_pending()) {
-        return;
-    }
-    kept_text *kept = new_text(r);
-    kept->step = step;
-    put(&kept->line, "text\t%lld", (long long)kept->step);
-    put_field(&kept->line, name);
-    put(&kept->line, "\t");
-    put_escaped(&kept->line, text,
-                length > LONGEST_TEXT ? utf8_complete(text, LONGEST_TEXT) : length);
-    put(&kept->line, "\n");
-    r->news = true;
-    if (heed_error_pending()) {
-        text_free(&kept->line);
-        r->text_count--;
-    }
-    warn_of_error(r);
-}
-
-static void add_output(report *r, const char *kind, const char *title, const char *text)
-{
-    if (r != NULL && !heed_error_pending()) {
-        const size_t length = r->outputs.length;
-        put_pair(&r->outputs, kind, title, text);
-        r->outputs.length = heed_error_pending() ? length : r->outputs.length;
-        r->news = true;
-        warn_of_error(r);
-    }
-}
-
-void report_output(report *r, const char *title, const char *text)
-{
-    add_output(r, "output", title, text);
 }
 
 void report_step(report *r)
@@ -633,15 +408,13 @@ void report_step(report *r)
     const int64_t step = heed_watch_steps(r->options.watch);
     if ((step & (step - 1)) == 0) {
         take_snapshot(r, step);
-        warn_of_error(r);
     }
-    if (console_clock() - r->written >= (r->news ? 1 : 5)) {
-        write_report(r, REPORT_TRAINING);
+    if (console_clock() - r->written >= 3 || heed_error_pending()) {
+        write_report(r, "training");
     }
 }
 
-/* Errors from training stay pending. */
-void report_end(report *r, report_state state)
+void report_end(report *r, const char *state)
 {
     if (r == NULL) {
         return;
@@ -650,7 +423,6 @@ void report_end(report *r, report_state state)
     const heed_status error = heed_error();
     snprintf(message, sizeof message, "%s", heed_error_message());
     take_snapshot(r, heed_watch_steps(r->options.watch));
-    warn_of_error(r);
     write_report(r, state);
     free_report(r);
     if (error != HEED_OK) {

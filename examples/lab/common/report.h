@@ -1,19 +1,18 @@
-/* A report of a training run, or of many: one HTML file with its settings, model, curves, samples,
- * results, and the attention and the norms of weights and gradients during training. It needs no
- * network. Reloading it during training shows the latest state.
+/* A report of a training run, or of many: one HTML file with settings, curves, texts, results, and
+ * the attention during training. examples/lab/view.html draws it; report.c puts the data inside.
  *
  *     report *r = report_new((report_options){.path = "run.html", .program = "gpt train", ...});
  *     report_flags(r, &flags, &options);
  *     while (...) {
- *         ... backward and the optimiser's step; the gradients must not be cleared yet
- *         heed_watch_step(w);
+ *         report_value(r, watch, "loss", loss);
+ *         heed_watch_step(watch);
  *         report_step(r);
  *     }
- *     report_end(r, REPORT_FINISHED);
+ *     report_end(r, "finished");
  *
- * Snapshots of attention and norms are taken at steps 0, 1, 2, 4, 8, ... and at the end. Reports do
- * not affect training: they draw no random numbers, and a failed write prints one warning. All
- * functions ignore a NULL report. */
+ * Attention is recorded at steps 0, 1, 2, 4, 8, ... and at the end. Reports do not affect training:
+ * they draw no random numbers, and a failed write prints one warning. All functions ignore a NULL
+ * report. */
 #ifndef HEED_COMMON_REPORT_H
 #define HEED_COMMON_REPORT_H
 
@@ -24,11 +23,10 @@ enum { REPORT_TOKENS = 32 };
 
 typedef struct report_options {
     const char *path;
-    const char *program;    /* "gpt train", in warnings and as the title */
-    void *model;            /* a module; NULL: there is none to show */
-    heed_watch *watch;      /* the values of the run */
-    int64_t steps, resumed; /* of the whole run; already taken by the run being resumed */
-    const char *step_name;  /* NULL: "step" */
+    const char *program;   /* "gpt train", in warnings and as the title */
+    heed_watch *watch;     /* counts the steps */
+    int64_t steps;         /* of the whole run */
+    const char *step_name; /* NULL: "step" */
 
     /* Causal attention weights (layers, heads, T, T) of the model for `token_count` tokens, without
      * drawing random numbers. The page shows at most REPORT_TOKENS, fewer for large models. */
@@ -40,9 +38,8 @@ typedef struct report_options {
 
 typedef struct report report;
 
-/* report_new: everything that `options` points to, except the tokens, must outlive the report. If
- * the run is resumed and `path` is its report, the report is continued. HEED_ERR_VALUE: the file
- * exists but is not a report. */
+/* report_new: everything that `options` points to, except the tokens, must outlive the report.
+ * HEED_ERR_VALUE: the file exists but is not a report. */
 report *report_new(report_options options);
 
 /* report_flags: adds settings to show: all flags of this table that have a value. report_flag:
@@ -50,24 +47,16 @@ report *report_new(report_options options);
 void report_flags(report *r, const flag_table *table, const void *options);
 void report_flag(report *r, const char *name, const char *value);
 
-/* report_text: adds a text to a step, such as a sample. If there are many, some old ones are
- * dropped. */
-void report_text(report *r, int64_t step, const char *name, const char *text, size_t length);
-
-/* report_output: adds a result: a text, in which columns stay aligned. */
+/* report_value: sets a value of the step in the watch and, unless r is NULL, in the report.
+ * report_text: adds a text to a step, such as a sample. If there are many, some old ones are
+ * dropped. report_output: adds a result: a text, in which columns stay aligned. */
+void report_value(report *r, heed_watch *w, const char *name, double value);
+void report_text(report *r, int64_t step, const char *text, size_t length);
 void report_output(report *r, const char *title, const char *text);
 
-/* report_step: must be called after each step. Takes a snapshot if one is due, and rewrites the
- * file every few seconds. */
+/* report_step: must be called after each step. Rewrites the file every few seconds. report_end:
+ * writes it with this state and frees the report. An error that is pending stays so. */
 void report_step(report *r);
-
-/* report_end: takes the last snapshot, writes the file and frees the report. */
-typedef enum report_state {
-    REPORT_TRAINING,
-    REPORT_FINISHED,
-    REPORT_INTERRUPTED,
-    REPORT_FAILED
-} report_state;
-void report_end(report *r, report_state state);
+void report_end(report *r, const char *state);
 
 #endif

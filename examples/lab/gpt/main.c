@@ -58,22 +58,19 @@ static void put_loss(const measured *m, const gpt_loaded *l, double loss)
 }
 
 /* A progress bar if stderr is a terminal, else NULL. */
-static heed_watch *watch(int64_t steps, const char *step_name, double tokens)
+static heed_watch *watch(int64_t steps, const char *step_name)
 {
     if (!isatty(STDERR_FILENO)) {
         return NULL;
     }
-    return heed_watch_new((heed_watch_options){.steps = steps,
-                                               .terminal = stderr,
-                                               .step_name = step_name,
-                                               .unit = "tokens",
-                                               .per_step = tokens});
+    return heed_watch_new(
+        (heed_watch_options){.steps = steps, .terminal = stderr, .step_name = step_name});
 }
 
 static double measure(const gpt_loaded *l, const measured *m, int64_t batch)
 {
     const int64_t batches = (m->windows.count + batch - 1) / batch;
-    heed_watch *w = watch(batches, "batch", (double)batch * (double)l->model->config.block_size);
+    heed_watch *w = watch(batches, "batch");
     const double loss = gpt_evaluate(l->model, &m->text, &m->windows, batch, w);
     heed_watch_free(w);
     return loss;
@@ -81,7 +78,7 @@ static double measure(const gpt_loaded *l, const measured *m, int64_t batch)
 
 static void question(const gpt_loaded *l, quiz *q)
 {
-    heed_watch *w = watch(q->count, "question", 0);
+    heed_watch *w = watch(q->count, "question");
     quiz_ask(q, l->model, w);
     heed_watch_free(w);
     if (!heed_error_pending()) {

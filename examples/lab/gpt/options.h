@@ -77,7 +77,7 @@
     X(STRING, log,          "FILE",      0, 0,            (0),                                     \
       "write a CSV row for each step to this file")                                                \
     X(STRING, report,       "FILE",      0, 0,            (0),                                     \
-      "write curves, samples, attention and norms to this HTML file")                             \
+      "write curves, samples and attention to this HTML file")                             \
     X(WHOLE,  log_every,    "N",         1, 1e12,         (FLAG_NONE),                             \
       "steps between progress lines if stderr is not a terminal; default: ten lines")              \
     X(SWITCH, detect_anomaly, "",        0, 0,            (0),                                     \

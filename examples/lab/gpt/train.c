@@ -433,6 +433,7 @@ typedef struct learner {
     gpt_run run;
     quiz quiz;
     heed_watch *watch;
+    const char *shown[3 + QUIZ_MOST_KINDS + 1];
     report *report;
     gpt_reading reading; /* for the report */
     double last;         /* time at the end of the last step */
@@ -478,7 +479,7 @@ enum { COLUMNS = sizeof columns / sizeof *columns };
 static void name_values(learner *l)
 {
     for (int i = 0; i < COLUMNS; i++) {
-        heed_watch_name(l->watch, columns[i]);
+        heed_watch_value(l->watch, columns[i], (double)NAN);
     }
     for (int kind = 0; kind < l->quiz.kind_count; kind++) {
         const char *name = l->quiz.kinds[kind].name;
@@ -488,7 +489,7 @@ static void name_values(learner *l)
                           name);
             }
         }
-        heed_watch_name(l->watch, name);
+        heed_watch_value(l->watch, name, (double)NAN);
     }
     flags_blame("--quiz", HEED_ERR_VALUE);
 }
@@ -496,21 +497,20 @@ static void name_values(learner *l)
 static void begin_watch(learner *l)
 {
     const gpt_train_options *o = &l->run.options;
-    const char *shown[2 + QUIZ_MOST_KINDS + 1] = {"loss", "val_loss"};
     if (heed_error_pending()) {
         return;
     }
+    memcpy(l->shown, (const char *[]){"loss", "val_loss", "tokens_per_second"},
+           3 * sizeof *l->shown);
     for (int i = 0; i < l->quiz.kind_count; i++) {
-        shown[2 + i] = l->quiz.kinds[i].name;
+        l->shown[3 + i] = l->quiz.kinds[i].name;
     }
     l->watch = heed_watch_new((heed_watch_options){.steps = o->steps,
                                                    .resumed = l->run.resumed,
                                                    .csv = o->log,
                                                    .terminal = stderr,
                                                    .every = o->log_every,
-                                                   .shown = shown,
-                                                   .unit = "tokens",
-                                                   .per_step = tokens_of_step(o)});
+                                                   .shown = l->shown});
     if (flags_blame("log", HEED_ERR_VALUE) == HEED_OK) {
         name_values(l);
     }
@@ -538,10 +538,8 @@ static void begin_report(learner *l)
     gpt_reading_begin(&l->reading, run->model, &run->record.tokenizer, ids, count);
     l->report = report_new((report_options){.path = o->report,
                                             .program = "gpt train",
-                                            .model = run->model,
                                             .watch = l->watch,
                                             .steps = o->steps,
-                                            .resumed = run->resumed,
                                             .attention = gpt_reading_attention,
                                             .context = &l->reading,
                                             .tokens = l->reading.labels,
@@ -583,16 +581,16 @@ static void put_sample(learner *l, const text_buffer *sample)
 static void record(learner *l, const gpt_step *now, bool validated, double rate)
 {
     heed_watch *w = l->watch;
-    heed_watch_value(w, "loss", now->loss);
-    heed_watch_value(w, "lr", now->lr);
-    heed_watch_value(w, "grad_norm", now->grad_norm);
-    heed_watch_value(w, "tokens_per_second", round(rate));
+    report_value(l->report, w, "loss", now->loss);
+    report_value(l->report, w, "lr", now->lr);
+    report_value(l->report, w, "grad_norm", now->grad_norm);
+    report_value(l->report, w, "tokens_per_second", round(rate));
     if (validated && l->run.validation.count > 0) {
-        heed_watch_value(w, "val_loss", l->run.record.val_loss);
+        report_value(l->report, w, "val_loss", l->run.record.val_loss);
     }
     for (int i = 0; validated && i < l->quiz.kind_count; i++) {
         const quiz_kind *kind = &l->quiz.kinds[i];
-        heed_watch_value(w, kind->name, (double)kind->right / (double)kind->questions);
+        report_value(l->report, w, kind->name, (double)kind->right / (double)kind->questions);
     }
     heed_watch_step(w);
 }
@@ -617,7 +615,7 @@ static void after_step(learner *l, const gpt_step *now)
     }
     if (samples) {
         sample = gpt_sample_text(run->model, &run->record.tokenizer, o->prompt);
-        report_text(l->report, step, "sample", sample.bytes, sample.length - 1);
+        report_text(l->report, step, sample.bytes, sample.length - 1);
     }
     record(l, now, validates, rate);
     report_step(l->report);
@@ -648,9 +646,9 @@ static void learn(learner *l)
         }
     }
     save_run(l);
-    report_end(l->report, heed_error_pending() ? REPORT_FAILED
-                          : gpt_run_ended(run) ? REPORT_FINISHED
-                                               : REPORT_INTERRUPTED);
+    report_end(l->report, heed_error_pending() ? "failed"
+                          : gpt_run_ended(run) ? "finished"
+                                               : "interrupted");
     l->report = NULL;
     heed_watch_free(l->watch);
     l->watch = NULL;
@@ -763,7 +761,7 @@ int gpt_train(int argc, char **argv)
         sum_up(&l);
     }
     status = gpt_end(ready);
-    report_end(l.report, REPORT_FAILED); /* if memory ran out before the first step */
+    report_end(l.report, "failed"); /* if memory ran out before the first step */
     heed_watch_free(l.watch);
     gpt_reading_free(&l.reading);
     quiz_close(&l.quiz);

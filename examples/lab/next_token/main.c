@@ -139,18 +139,10 @@ static bool watch(void *context, struct token_model *m, int64_t step, double los
 
 static void learn(const setup *s)
 {
-    static const char *const shown[] = {"loss", "accuracy", "attention", NULL};
     const options *o = &s->options;
     watcher w = {.setup = s,
-                 .watch = heed_watch_new(
-                     (heed_watch_options){.steps = o->steps,
-                                          .terminal = stderr,
-                                          .shown = shown,
-                                          .unit = "tokens",
-                                          .per_step = (double)BATCH * (TOY_LENGTH - 1)})};
-    for (int i = 0; i < 3; i++) {
-        heed_watch_name(w.watch, shown[i]);
-    }
+                 .watch =
+                     heed_watch_new((heed_watch_options){.steps = o->steps, .terminal = stderr})};
     train(s->model, &s->language, &(train_options){o->steps, BATCH, o->lr}, watch, &w);
     heed_watch_free(w.watch);
 }

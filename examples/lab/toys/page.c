@@ -52,8 +52,7 @@ void toys_page_begin_run(toys_page *p, const toys_options *o, const toys_run *ru
         names[i] = labels[i];
     }
     begin(p, o,
-          (report_options){.model = run->model,
-                           .watch = w,
+          (report_options){.watch = w,
                            .steps = run->settings.steps,
                            .attention = attention_of,
                            .context = p,
@@ -72,9 +71,7 @@ void toys_page_begin_runs(toys_page *p, const toys_options *o, const toys_runs *
     if (o->report == NULL || heed_error_pending()) {
         return;
     }
-    begin(p, o,
-          (report_options){
-              .watch = w, .steps = runs->count, .resumed = runs->done, .step_name = "run"});
+    begin(p, o, (report_options){.watch = w, .steps = runs->count, .step_name = "run"});
     add_number(p, "--seeds", o->seeds);
     for (int i = 0; i < o->sweep_count; i++) {
         report_flag(p->report, "--sweep", o->sweeps[i]);
@@ -109,8 +106,8 @@ void toys_page_add_runs(toys_page *p, const toys_runs *runs)
 
 void toys_page_end(toys_page *p)
 {
-    report_end(p->report, heed_error_pending() ? REPORT_FAILED
-                          : interrupted()      ? REPORT_INTERRUPTED
-                                               : REPORT_FINISHED);
+    report_end(p->report, heed_error_pending() ? "failed"
+                          : interrupted()      ? "interrupted"
+                                               : "finished");
     heed_release(p->input.inputs);
 }

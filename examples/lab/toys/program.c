@@ -106,18 +106,13 @@ static void put_result(FILE *stream, const toys_run *run, const toys_result *x)
     fprintf(stream, "; %.1f s\n", x->seconds);
 }
 
-static heed_watch *watch(const toys_options *o, const toys_run *run)
+static heed_watch *watch(const toys_options *o)
 {
-    const int64_t rows = run->fixed != NULL ? run->train.rows : o->settings.batch;
-    heed_watch *w =
-        heed_watch_new((heed_watch_options){.steps = o->settings.steps,
-                                            .csv = o->log,
-                                            .terminal = stderr,
-                                            .unit = "tokens",
-                                            .per_step = (double)(rows * run->test.shape.tokens)});
-    heed_watch_name(w, "loss");
-    heed_watch_name(w, "test_loss");
-    heed_watch_name(w, "score");
+    heed_watch *w = heed_watch_new(
+        (heed_watch_options){.steps = o->settings.steps, .csv = o->log, .terminal = stderr});
+    heed_watch_value(w, "loss", (double)NAN);
+    heed_watch_value(w, "test_loss", (double)NAN);
+    heed_watch_value(w, "score", (double)NAN);
     return w;
 }
 
@@ -129,10 +124,10 @@ static void train_one(toys_run *run, const toys_options *o, heed_watch *w, repor
     }
     while (more && !interrupted()) {
         more = toys_run_step(run);
-        heed_watch_value(w, "loss", run->loss);
+        report_value(page, w, "loss", run->loss);
         if (run->measured) {
-            heed_watch_value(w, "test_loss", run->result.test.loss);
-            heed_watch_value(w, "score", run->result.test.score);
+            report_value(page, w, "test_loss", run->result.test.loss);
+            report_value(page, w, "score", run->result.test.score);
         }
         heed_watch_step(w);
         report_step(page);
@@ -231,7 +226,7 @@ static void run_one(const toys_options *o, const toys_task *task, bool *ready)
         check_inputs(o, &run);
     }
     if (!heed_error_pending()) {
-        w = watch(o, &run);
+        w = watch(o);
         toys_page_begin_run(&page, o, &run, w);
     }
     *ready = !heed_error_pending();

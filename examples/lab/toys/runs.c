@@ -491,7 +491,7 @@ static void attend(toys_runs *r, int64_t shown, toys_ranks *ranks, heed_watch *w
         const double share = share_learned(r);
         pthread_mutex_unlock(&r->lock);
         for (; shown < done; shown++) {
-            heed_watch_value(w, "learned", share);
+            report_value(page, w, "learned", share);
             heed_watch_step(w);
             report_step(page);
         }

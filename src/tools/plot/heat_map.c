@@ -21,7 +21,7 @@ static void print_cell(const heed_heat *m, double weight)
 {
     static const char *const blocks[] = {" ", "░", "▒", "▓", "█"};
     static const char *const ascii[] = {" ", ":", "=", "*", "#", "@"};
-    /* xterm's 256 colors: grey, then green as in shares.h, from dark to light */
+    /* xterm's 256 colors: grey, then green, from dark to light */
     static const int backgrounds[] = {233, 22, 23, 29, 35, 36, 42, 79, 121, 158};
     const bool is_ascii = (m->style & HEED_LABEL_ASCII) != 0;
     const char *const *const shades = is_ascii ? ascii : blocks;
