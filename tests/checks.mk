@@ -131,6 +131,7 @@ check-attention-torch: torch all
 	$(PYTORCH) -B tests/tasks/notebook.py
 	$(RUN) tests/tasks/kit.sh $(BUILD) $(PYTORCH)
 	$(RUN) tests/programs/toys_twin.sh $(PYTORCH) $(BUILD)
+	$(RUN) tests/programs/gpt2.sh $(PYTORCH) $(BUILD)
 
 # clang: all suites, the lessons, the headers
 check-clang:
