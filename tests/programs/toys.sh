@@ -206,13 +206,7 @@ for edit in '2s/,16,/,x,/' '2s/,[^,]*$//' '2s/$/,1/' '2s/copy/cpoy/' '2s/[^,]*\(
     refuse "$scratch/damaged: line 2 is damaged" table "$scratch/damaged"
 done
 
-# Numeric flags with values that are none, or too small or large: a sentence, or a run.
-for flag in length longer symbols share layers heads width ff batch steps until lr warmup weight-decay beta2 \
-    eval-every test-rows learned seed seeds jobs; do
-    for value in -1 nan inf 1e99 "" x; do
-        misuse "--$flag: '$value' is not" copy --$flag "$value"
-    done
-done
+# Small and large values: a sentence, or a run.
 for values in "--length 1" "--symbols 1" "--test-rows 1 --batch 1" "--width 1 --heads 1" "--layers 3 --ff 1" \
     "--norm none --lr 10" "--weight-decay 1e6" "--beta2 0" "--longer 1" "--steps 0"; do
     for task in induction recall dyck parity modadd regression; do
