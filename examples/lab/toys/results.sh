@@ -3,7 +3,7 @@
 # hours on two cores. What has been made is kept, so after an interruption the same command does the rest; delete the
 # folder after changes. Results that take long come last. QUICK=1 takes a few steps of everything, to test the script.
 set -eu
-cd "$(dirname "$0")/../.."
+cd "$(dirname "$0")/../../.."
 build=${1:-build}
 out=${2:-$build/toys-results}
 mkdir -p "$out"
