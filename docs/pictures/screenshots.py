@@ -25,7 +25,7 @@ def start(width, height):
 
 
 def save(driver, path):
-    shot = driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "webp", "quality": 80})
+    shot = driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "webp", "quality": 60})
     with open(path, "wb") as file:
         file.write(base64.b64decode(shot["data"]))
 

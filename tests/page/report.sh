@@ -12,11 +12,12 @@ fail() {
     exit 1
 }
 
+echo '</script><img src=x onerror=alert(1)>' > "$folder/text"
 i=0
 while [ $i -lt 300 ]; do
     echo "Ann is in Kiel. She gives the rope to Dan $i."
     i=$((i + 1))
-done > "$folder/text"
+done >> "$folder/text"
 
 # A prompt that would be markup if it were not escaped.
 train() {

@@ -196,7 +196,7 @@ expect 0 "step *25/25" "$gpt" train --resume "$model" --steps 25 --text "$text.m
 : > "$text"
 refuse "text: empty" train --resume "$model"
 cp "$text.moved" "$scratch/precious"
-refuse "log: $scratch/precious: line 1 was not written by a watch, so the file cannot be continued" train --resume "$model" --steps 40 --text "$text.moved" \
+refuse "log: $scratch/precious: not written by a watch" train --resume "$model" --steps 40 --text "$text.moved" \
     --log "$scratch/precious"
 cmp "$text.moved" "$scratch/precious"
 text=$text.moved

@@ -244,16 +244,23 @@ static void put_line(heed_watch *w, int width, int64_t since)
     }
 }
 
+/* Of a line that stays on one line of the terminal, with space for a typed ^C. */
+static int width_of(const heed_watch *w)
+{
+    const int width = w->bar ? heed_terminal_columns(w->options.terminal, 80) - 3 : LINE;
+    return width < LINE ? width : LINE;
+}
+
 static void draw_bar(heed_watch *w)
 {
     const int64_t steps = w->options.steps, done = steps > 0 ? w->steps * BAR / steps : 0;
-    const int width = heed_terminal_columns(w->options.terminal, 80) - 3; /* a typed ^C fits */
+    const int width = width_of(w);
     put(&w->line, "\r");
     for (int i = 0; i < BAR && steps > 0 && width > 3 * BAR; i++) {
         put(&w->line, "%s%c", i == 0 ? "[" : "", i < done ? '=' : i == done ? '>' : ' ');
     }
     put(&w->line, w->line.length > 1 ? "] " : "");
-    put_line(w, width < LINE ? width : LINE, 0);
+    put_line(w, width, 0);
     put(&w->line, "\033[K");
     show(w);
     w->drawn = w->now;
@@ -269,7 +276,7 @@ static bool is_line_due(const heed_watch *w)
 
 static void show_line(heed_watch *w)
 {
-    put_line(w, LINE, w->bar ? 0 : w->reported);
+    put_line(w, width_of(w), w->bar ? 0 : w->reported);
     put(&w->line, "\n");
     show(w);
     w->reported = w->steps;
