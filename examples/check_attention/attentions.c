@@ -341,7 +341,9 @@ static heed_tensor *mask_from_the_end(struct attention *m, heed_tensor *x)
 {
     qkv t = split_all(m, project(m, x));
     heed_tensor *scores = scores_of(t), *mask = causal(scores);
-    heed_tensor *shifted = heed_roll_dim(mask, 1, -1);
+    const int64_t last = heed_size(mask, -1) - 1;
+    heed_tensor *parts[] = {heed_narrow(mask, -1, last, 1), heed_narrow(mask, -1, 0, last)};
+    heed_tensor *shifted = heed_cat(parts, 2, -1);
     return finish(m, heed_safe_softmax(heed_masked_fill(scores, shifted, -1e9), -1), t.v);
 }
 

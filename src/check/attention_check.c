@@ -935,7 +935,7 @@ static double derivative_error(check *c, heed_tensor *p)
     heed_manual_seed(c->o.seed + 7);
     heed_tensor *direction = heed_randn_like(target);
     const double analytic = heed_item(heed_sum(heed_mul(g, direction)));
-    const double size = heed_item(heed_norm(g, 2)) * heed_item(heed_norm(direction, 2));
+    const double size = heed_item(heed_norm(g)) * heed_item(heed_norm(direction));
     double sums[2];
     heed_set_grad_enabled(false);
     heed_tensor *before = heed_clone(heed_detach(target));

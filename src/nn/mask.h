@@ -12,7 +12,6 @@
  * Outside attention, bool masks mean the same in Heed as in torch:
  *
  *   replace_mask  true is replaced   heed_masked_fill, as torch.masked_fill; accepts a block_mask
- *   keep_mask     true is selected   heed_masked_select, as torch.masked_select
  *   condition     true selects a     heed_where(condition, a, b), as torch.where
  *
  * The modules take block masks: those of nn/attention.h a block_mask, heed_multihead_attention

@@ -476,15 +476,14 @@ typedef struct norm_job {
 static void compute_norms(void *context, int64_t first, int64_t end)
 {
     const norm_job *job = context;
-    const heed_norm_args square = {2};
     for (int64_t i = first; i < end; i++) {
         const heed_tensor *g = job->parameters.tensors[i]->grad;
         float norm = 0;
         job->norms[i] = 0;
         if (g != NULL && g->dtype == HEED_F64) {
-            heed_kernels_for(HEED_F64)->norm(g->numel, g->data, &square, &job->norms[i]);
+            heed_kernels_for(HEED_F64)->norm(g->numel, g->data, NULL, &job->norms[i]);
         } else if (g != NULL) {
-            heed_kernels_for(HEED_F32)->norm(g->numel, g->data, &square, &norm);
+            heed_kernels_for(HEED_F32)->norm(g->numel, g->data, NULL, &norm);
             job->norms[i] = (double)norm;
         }
     }
@@ -526,7 +525,7 @@ double heed_clip_grad_norm(heed_tensor_list parameters, double max_norm)
     const int64_t count = parameters.count;
     heed_parallel_for(count, elements < 2 * HEED_GRAIN_OF_SUMS ? count : 1, compute_norms, &job);
     if (count > 0) {
-        heed_kernels_for(HEED_F64)->norm(count, job.norms, &(heed_norm_args){2}, &norm);
+        heed_kernels_for(HEED_F64)->norm(count, job.norms, NULL, &norm);
     }
     heed_free(job.norms);
     const double factor = max_norm / (norm + 1e-6);

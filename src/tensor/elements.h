@@ -66,10 +66,8 @@ typedef struct heed_indexed {
 /* heed_look_up: out = the elements of x at `places`; out is contiguous, with the shape of `places`
  * and x's dtype.
  * heed_add_at: adds x to the elements of out at `places`, in row-major order of `shape`, so that
- * sums are bitwise reproducible; x has out's dtype.
- * heed_put_at: overwrites these elements with x, in the same order: the last one stays. */
+ * sums are bitwise reproducible; x has out's dtype. */
 void heed_look_up(const heed_indexed *places, const heed_tensor *x, heed_tensor *out);
 void heed_add_at(const heed_indexed *places, const heed_tensor *x, heed_tensor *out);
-void heed_put_at(const heed_indexed *places, const heed_tensor *x, heed_tensor *out);
 
 #endif

@@ -53,41 +53,24 @@ void heed_look_up(const heed_indexed *places, const heed_tensor *x, heed_tensor 
     } while (heed_walk_next(&w));
 }
 
-static void change_at(const heed_indexed *places, const heed_tensor *x, heed_tensor *out, bool adds)
+void heed_add_at(const heed_indexed *places, const heed_tensor *x, heed_tensor *out)
 {
     walk w = {0};
     if (!begin(&w, places, x, out)) {
         return;
     }
-    const heed_kernels *kernels = heed_kernels_for(out->dtype);
     const int64_t n = run_length(&w), size = (int64_t)heed_dtype_size(out->dtype);
     const int64_t index_step = run_step(&w, INDEX, HEED_I64), stride = run_stride(&w, VALUES);
     const int64_t step = run_step(&w, PLACES, out->dtype);
-    const bool is_row = index_step == 0 && step == 1; /* the run is a row of out */
     do {
         for (int64_t start = 0; start < n; start += CHUNK) {
             buffer gathered;
             const int64_t part = n - start < CHUNK ? n - start : CHUNK;
-            const int64_t *index = (const int64_t *)w.lane[INDEX].at + start * index_step;
             const void *from = heed_walk_elements(w.lane[VALUES].at + start * stride, stride, part,
                                                   x->dtype, out->dtype, &gathered);
-            char *to = w.lane[PLACES].at + start * step * size;
-            if (is_row && adds) {
-                kernels->add_into(part, from, to + *index * places->step * size);
-            } else {
-                (adds ? kernels->add_at : kernels->put_at)(part, index, index_step, from, to, step,
-                                                           places->step);
-            }
+            heed_kernels_for(out->dtype)
+                ->add_at(part, (const int64_t *)w.lane[INDEX].at + start * index_step, index_step,
+                         from, w.lane[PLACES].at + start * step * size, step, places->step);
         }
     } while (heed_walk_next(&w));
-}
-
-void heed_add_at(const heed_indexed *places, const heed_tensor *x, heed_tensor *out)
-{
-    change_at(places, x, out, true);
-}
-
-void heed_put_at(const heed_indexed *places, const heed_tensor *x, heed_tensor *out)
-{
-    change_at(places, x, out, false);
 }

@@ -38,7 +38,7 @@ static heed_tensor *chunks(heed_tensor *x)
 static heed_tensor *split_rows(heed_tensor *x)
 {
     heed_tensor *parts[2];
-    return sum_parts(parts, heed_split_sizes(x, (int64_t[]){1, 3}, 2, 0, parts));
+    return sum_parts(parts, heed_split(x, 2, 0, parts, 2));
 }
 
 static heed_tensor *each_column(heed_tensor *x)

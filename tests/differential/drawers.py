@@ -200,20 +200,8 @@ def repeats(d, args):
     return tuple(d.integer(0, 3) for _ in range(n + d.integer(0, 1) if n < 5 else n))
 
 
-def pieces(d, args):
-    n, sizes = d.extent(args["a"], args["dim"]), []
-    while sum(sizes) < n and len(sizes) < 5:
-        sizes.append(d.integer(0, n - sum(sizes)))
-    sizes.append(n - sum(sizes))
-    return sizes if d.chance(0.97) else sizes + [1]
-
-
 def split_count(d, args):
     return max(1, -(-d.extent(args["a"], args["dim"]) // args["size"]))
-
-
-def count_of(name):
-    return lambda d, args: len(args[name])
 
 
 def room_of(name, spare=0):
@@ -237,30 +225,8 @@ def gather_shape(d, args):
     return tuple(shape)
 
 
-def source(d, args):
-    """The source of index_add: x's shape with the index's size in dim."""
-    shape = list(d.value(args["a"]).shape)
-    if shape and -len(shape) <= args["dim"] < len(shape):
-        shape[args["dim"]] = d.value(args["index"]).numel()
-    return d.of_shape(tuple(shape), d.dtype(args["a"]))
-
-
 def scatter_source(d, args):
-    shape = tuple(s + (d.integer(0, 2) if d.chance(0.2) else 0) for s in d.value(args["index"]).shape)
-    return d.of_shape(shape, d.dtype(args["a"]))
-
-
-def scatter_index(d, args):
-    """Distinct indices along dim: torch does not define which of several elements scatter writes."""
-    shape = list(d.value(args["a"]).shape)
-    if not shape:
-        return d.ids((), 1)
-    dim = args["dim"] % len(shape)
-    extent = shape[dim]
-    shape = [d.integer(min(1, s), s) if d.chance(0.3) else s for s in shape]
-    places = [d.sample(range(extent), shape[dim]) for _ in range(math.prod(shape) // max(1, shape[dim]))]
-    lines = numpy.array(places, dtype=numpy.int64).reshape([s for i, s in enumerate(shape) if i != dim] + [shape[dim]])
-    return d.leaf(numpy.moveaxis(lines, -1, dim), False)
+    return d.of_shape(d.value(args["index"]).shape, d.dtype(args["a"]))
 
 
 def subscript(d, args):
@@ -305,8 +271,6 @@ def equation(d, args):
     letters = d.sample("abcdXY", d.integer(1, 5))
     left = d.sample(letters, d.integer(0, min(4, len(letters))))
     right = d.sample(letters, d.integer(0, min(4, len(letters))))
-    if left and d.chance(0.05):
-        left.append(left[0])
     used = sorted(set(left + right))
     dots = d.chance(0.1)
     text = "".join(left) + ("..." if dots else "") + "," + "".join(right) + ("..." if dots and d.chance(0.7) else "")

@@ -439,4 +439,4 @@ def torch_program(graph):
 
 
 NAMES_OF = {numpy.dtype(d): n for n, d in NUMPY.items()}
-SEVERAL = ["split", "split_sizes", "chunk", "unbind", "sort", "topk", "max_dim", "min_dim", "median_dim"]
+SEVERAL = ["split", "chunk", "sort", "topk", "max_dim", "min_dim"]

@@ -66,7 +66,7 @@ static heed_tensor *head_loss(void *module)
     heed_tensor *x = heed_randn(HEED_SHAPE(TOKENS, WIDTH), HEED_F32);
     const heed_multihead_attention_forward_options options = {.is_causal = true};
     return heed_mse_loss(heed_multihead_attention_forward_with(module, x, x, x, options),
-                         heed_roll(x, 1));
+                         heed_flip(x, HEED_DIMS(0)));
 }
 
 static model new_head(void)

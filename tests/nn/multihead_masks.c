@@ -252,7 +252,7 @@ static void *attend_in_thread(void *argument)
     heed_tensor_list list = heed_parameters(r->m);
     heed_grad(heed_sum(heed_mul(y, y)), list.tensors, list.count, grads, false);
     for (int i = 0; i < list.count; i++) {
-        r->of_grads += heed_item(heed_norm(grads[i], 1));
+        r->of_grads += heed_item(heed_norm(grads[i]));
     }
     r->of_grads = heed_scope_end(&scope) == HEED_OK ? r->of_grads : -1;
     return NULL;

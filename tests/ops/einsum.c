@@ -20,18 +20,17 @@ static heed_tensor *sum_of_product(heed_tensor *a, heed_tensor *b)
     return heed_sum_dim(heed_mul(a, b), -1, false);
 }
 
-/* With 7 batch dims matmul has one dim left for rows and columns, so dims must be merged. */
+/* Up to 6 batch dims, which matmul has besides rows and columns. */
 START_TEST(einsum_of_8_dims)
 {
-    const heed_shape a = HEED_SHAPE(2, 3, 2, 2, 2, 2, 2, 3),
-                     some = HEED_SHAPE(2, 1, 2, 1, 2, 2, 1, 3);
-    const heed_shape y = HEED_SHAPE(2, 3, 2, 2, 2, 2, 2);
-    check_product_of_8("abcdefgk,abcdefgk->abcdefg", a, a, y, sum_of_product);
+    const heed_shape a = HEED_SHAPE(2, 3, 2, 2, 2, 2, 3), some = HEED_SHAPE(2, 1, 2, 1, 2, 2, 3);
+    const heed_shape y = HEED_SHAPE(2, 3, 2, 2, 2, 2);
+    check_product_of_8("abcdefk,abcdefk->abcdef", a, a, y, sum_of_product);
     check_product_of_8("...k,...k->...", a, a, y, sum_of_product);
     check_product_of_8("...k,...k->...", a, some, y, sum_of_product);
-    check_product_of_8("abcdefgk,abcdefgk->abcdefg", some, a, y, sum_of_product);
+    check_product_of_8("abcdefk,abcdefk->abcdef", some, a, y, sum_of_product);
     check_product_of_8("...,...", a, some, a, heed_mul);
-    check_product_of_8("...k,...k", some, some, HEED_SHAPE(2, 1, 2, 1, 2, 2, 1), sum_of_product);
+    check_product_of_8("...k,...k", some, some, HEED_SHAPE(2, 1, 2, 1, 2, 2), sum_of_product);
     /* 15 letters, 8 in each operand. */
     heed_tensor *x = heed_ones(HEED_SHAPE(2, 2, 2, 2, 2, 2, 2, 3), HEED_F32);
     heed_tensor *sum = heed_einsum("abcdefgh,ijklmnoh->", x, x);
@@ -42,7 +41,10 @@ START_TEST(einsum_of_8_dims)
     ck_assert_ptr_null(heed_einsum("abcdefgh,ijklmnop", x, x));
     expect_error(HEED_ERR_SHAPE, "the result would have 16 dims; at most 8");
     heed_tensor *b = heed_ones(HEED_SHAPE(1, 3), HEED_F32);
-    expect_kind(heed_einsum("...h,ih->i...", x, b), HEED_F32, HEED_SHAPE(1, 2, 2, 2, 2, 2, 2, 2));
+    expect_kind(heed_einsum("...h,ih->i...", heed_select(x, 0, 0), b), HEED_F32,
+                HEED_SHAPE(1, 2, 2, 2, 2, 2, 2));
+    ck_assert_ptr_null(heed_einsum("abcdefgh,abcdefgh->abcdefg", x, x));
+    expect_error(HEED_ERR_SHAPE, "7 dims of a batch; at most 6 are allowed");
 }
 END_TEST
 
@@ -130,12 +132,11 @@ END_TEST
 
 /* ---- failing allocations ---- */
 
-/* A diagonal, sums, copies and a product, forward and backward, with each allocation failing in
+/* Sums, copies and a product, forward and backward, with each allocation failing in
  * turn. */
 START_TEST(einsum_without_memory)
 {
-    heed_tensor *a =
-        heed_set_requires_grad(noise(HEED_SHAPE(3, 2, 3, 4, 2), HEED_F64, ROWS, 3), true);
+    heed_tensor *a = heed_set_requires_grad(noise(HEED_SHAPE(3, 2, 4, 2), HEED_F64, ROWS, 3), true);
     heed_tensor *b = heed_set_requires_grad(noise(HEED_SHAPE(2, 4, 5), HEED_F64, ROTATED, 4), true);
     const int64_t tensors = heed_live_tensors(), bytes = heed_live_bytes();
     int64_t n = 0;
@@ -144,7 +145,7 @@ START_TEST(einsum_without_memory)
         heed_scope scope;
         heed_scope_begin(&scope);
         heed_fail_allocation(n);
-        heed_tensor *y = heed_einsum("ijikl,jkm->mi", a, b);
+        heed_tensor *y = heed_einsum("ijkl,jkm->mi", a, b);
         heed_grad(heed_sum(heed_mul(y, y)), (heed_tensor *[]){a, b}, 2, grads, true);
         heed_fail_allocation(-1);
         heed_scope_end(&scope);
@@ -171,7 +172,7 @@ START_TEST(einsum_of_a_long_text)
     expect_error(HEED_ERR_VALUE, "1 operand; heed_einsum takes two");
     text[2500] = ',';
     ck_assert_ptr_null(heed_einsum(text, x, x));
-    expect_error(HEED_ERR_SHAPE, "a has 1 dim, not 2500");
+    expect_error(HEED_ERR_VALUE, "a appears twice in one operand");
     memcpy(text + 1000, "->", 2);
     text[1] = ',';
     ck_assert_ptr_null(heed_einsum(text, x, x));
@@ -212,8 +213,9 @@ static void draw_operand(char *labels, int letters)
         for (int j = ellipsis; j > 0 && i == place; j--) {
             *to++ = (char)('Z' + 1 - j);
         }
-        if (i < count) {
-            *to++ = (char)((draw(2) ? 'a' : 'A') + draw(letters));
+        const char letter = (char)((draw(2) ? 'a' : 'A') + draw(letters));
+        if (i < count && memchr(labels, letter, (size_t)(to - labels)) == NULL) {
+            *to++ = letter;
         }
     }
     *to = '\0';
@@ -235,10 +237,7 @@ static heed_shape draw_shape(const puzzle *p, const char *labels)
 {
     heed_shape shape = {.ndim = (int)strlen(labels)};
     for (int i = 0; i < shape.ndim; i++) {
-        const char *earlier = memchr(labels, labels[i], (size_t)i);
-        shape.size[i] = earlier != NULL ? shape.size[earlier - labels]
-                        : draw(6)       ? p->size[(int)labels[i]]
-                                        : 1;
+        shape.size[i] = draw(6) ? p->size[(int)labels[i]] : 1;
     }
     return shape;
 }

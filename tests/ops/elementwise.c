@@ -44,12 +44,10 @@ OF_ONE(neg, -x)
 OF_ONE(sigmoid, 1 / (1 + exp(-x)))
 OF_ONE(relu, x < 0 ? 0 : x)
 OF_ONE(sign, (x > 0) - (x < 0))
-OF_ONE(reciprocal, 1 / x)
 OF_ONE(rsqrt, 1 / sqrt(x))
 OF_ONE(square, x *x)
 OF_ONE(silu, x / (1 + exp(-x)))
 OF_ONE(softplus, x > 20 ? x : log1p(exp(x)))
-OF_ONE(logsigmoid, x < 0 ? x - log1p(exp(x)) : -log1p(exp(-x)))
 
 static const struct unary {
     const char *name;
@@ -68,10 +66,6 @@ static const struct unary {
     {"abs", heed_abs, fabs, NUMBER, 0},
     {"sign", heed_sign, sign_of, ANY, 0},
     {"floor", heed_floor, floor, NUMBER, 0},
-    {"ceil", heed_ceil, ceil, NUMBER, 0},
-    {"trunc", heed_trunc, trunc, NUMBER, 0},
-    {"round", heed_round, rint, NUMBER, 0},
-    {"reciprocal", heed_reciprocal, reciprocal_of, FLOAT, ROUNDED_ONCE},
     {"rsqrt", heed_rsqrt, rsqrt_of, FLOAT, 2},
     {"square", heed_square, square_of, NUMBER, ROUNDED_ONCE},
     {"sin", heed_sin, sin, FLOAT, 2},
@@ -81,7 +75,6 @@ static const struct unary {
     {"expm1", heed_expm1, expm1, FLOAT, 2},
     {"silu", heed_silu, silu_of, FLOAT, 4},
     {"softplus", heed_softplus, softplus_of, FLOAT, 4},
-    {"logsigmoid", heed_logsigmoid, logsigmoid_of, FLOAT, 4},
 };
 enum { UNARIES = sizeof unaries / sizeof *unaries };
 
@@ -407,17 +400,14 @@ START_TEST(truth_of_any_dtype)
     heed_tensor *x =
         heed_from_f32((float[]){0, -0.0f, 2, NAN, INFINITY, -INFINITY, 0x1p-149f}, HEED_SHAPE(7));
     EXPECT_VALUES(heed_isnan(x), 0, 0, 0, 0, 1, 0, 0, 0);
-    EXPECT_VALUES(heed_isinf(x), 0, 0, 0, 0, 0, 1, 1, 0);
     EXPECT_VALUES(heed_isfinite(x), 0, 1, 1, 1, 0, 0, 0, 1);
     EXPECT_VALUES(heed_logical_not(x), 0, 1, 1, 0, 0, 0, 0, 0);
     expect_kind(heed_isnan(x), HEED_BOOL, HEED_SHAPE(7));
     for (heed_dtype dtype = HEED_I64; dtype <= HEED_BOOL; dtype++) {
         heed_tensor *whole = heed_to(heed_from_i64((int64_t[]){0, 3}, HEED_SHAPE(2)), dtype);
         EXPECT_VALUES(heed_isnan(whole), 0, 0, 0);
-        EXPECT_VALUES(heed_isinf(whole), 0, 0, 0);
         EXPECT_VALUES(heed_isfinite(whole), 0, 1, 1);
         EXPECT_VALUES(heed_logical_not(whole), 0, 1, 0);
-        EXPECT_VALUES(heed_logical_xor(whole, heed_full(HEED_SHAPE(1), 0.5, HEED_F32)), 0, 1, 0);
     }
     ck_assert_ptr_null(heed_logical_and(x, heed_ones(HEED_SHAPE(1), HEED_F64)));
     expect_error(HEED_ERR_DTYPE, "logical_and");
@@ -443,19 +433,6 @@ START_TEST(clamp_of_special_values)
         EXPECT_VALUES(heed_clamp(x, -INF, 0), 0, -INF, -1, -0.5, 0, 0, 0, 0, NaN);
         EXPECT_VALUES(heed_clamp(x, 2, 1), 0, 1, 1, 1, 1, 1, 1, 1, NaN);
     }
-}
-END_TEST
-
-/* The ends are exact, and the numbers are torch.lerp's. */
-START_TEST(lerp_meets_both_ends)
-{
-    heed_tensor *a = heed_full(HEED_SHAPE(7), 1e8, HEED_F32), *b = heed_ones(HEED_SCALAR, HEED_F32);
-    heed_tensor *w = heed_from_f32((float[]){-1, 0, 0.3f, 0.5f, 0.7f, 1, 2}, HEED_SHAPE(7));
-    EXPECT_VALUES(heed_lerp(a, b, w), 8, 2e8, 1e8, 7e7, 5e7, 3e7, 1, -1e8);
-    ck_assert_double_eq(heed_at(heed_lerp(a, b, w), HEED_INDEX(5)), 1);
-    EXPECT_VALUES(heed_lerp_scalar(a, b, 1), 0, 1, 1, 1, 1, 1, 1, 1);
-    expect_kind(heed_lerp_scalar(heed_ones(HEED_SHAPE(1), HEED_I64), w, 0.5), HEED_F32,
-                HEED_SHAPE(7));
 }
 END_TEST
 
@@ -489,13 +466,9 @@ END_TEST
 START_TEST(numbers_beyond_f32_become_infinite)
 {
     heed_tensor *x = heed_ones(HEED_SHAPE(1), HEED_F32);
-    heed_tensor *yes = heed_ones(HEED_SHAPE(1), HEED_BOOL), *first = heed_zeros_like(x);
-    first = heed_to(first, HEED_I64);
+    heed_tensor *yes = heed_ones(HEED_SHAPE(1), HEED_BOOL);
     EXPECT_VALUES(heed_masked_fill(x, yes, 1e300), 0, INF);
-    EXPECT_VALUES(heed_where_scalar(heed_logical_not(yes), x, -1e300), 0, -INF);
-    EXPECT_VALUES(heed_scatter_scalar(x, 0, first, 1e300), 0, INF);
     EXPECT_VALUES(heed_clamp(x, 1e300, INF), 0, INF);
-    EXPECT_VALUES(heed_lerp_scalar(first, x, 1e300), 0, INF);
     heed_tensor *filled = heed_clone(x);
     heed_fill_into(filled, 1e300);
     EXPECT_VALUES(filled, 0, INF);
@@ -577,7 +550,6 @@ void add_elementwise_cases(Suite *suite)
     tcase_add_test(special, bools_are_logic);
     tcase_add_test(special, truth_of_any_dtype);
     tcase_add_test(special, clamp_of_special_values);
-    tcase_add_test(special, lerp_meets_both_ends);
     tcase_add_test(special, no_overflow_on_the_way);
     tcase_add_test(special, numbers_beyond_f32_become_infinite);
     TCase *where = heed_case(suite, "where");

@@ -44,25 +44,10 @@ static heed_tensor *split_part(heed_tensor *x, int64_t size, int dim, int i)
     return parts[i];
 }
 
-static heed_tensor *split_sizes_part(heed_tensor *x, int64_t a, int64_t b, int64_t c, int dim,
-                                     int i)
-{
-    heed_tensor *parts[3];
-    heed_split_sizes(x, (const int64_t[]){a, b, c}, 3, dim, parts);
-    return parts[i];
-}
-
 static heed_tensor *chunk_part(heed_tensor *x, int chunks, int dim, int i)
 {
     heed_tensor *parts[4];
     heed_chunk(x, chunks, dim, parts);
-    return parts[i];
-}
-
-static heed_tensor *unbind_part(heed_tensor *x, int dim, int i)
-{
-    heed_tensor *parts[4];
-    heed_unbind(x, dim, parts, 4);
     return parts[i];
 }
 
@@ -82,27 +67,10 @@ static heed_tensor *split(heed_tensor *x, int64_t size, int dim)
     return join_parts(parts, heed_split(x, size, dim, parts, 4), dim);
 }
 
-static heed_tensor *split_sizes(heed_tensor *x, int64_t a, int64_t b, int64_t c, int dim)
-{
-    heed_tensor *parts[3];
-    const int64_t sizes[] = {a, b, c};
-    return join_parts(parts, heed_split_sizes(x, sizes, 3, dim, parts), dim);
-}
-
 static heed_tensor *chunk(heed_tensor *x, int chunks, int dim)
 {
     heed_tensor *parts[4];
     return join_parts(parts, heed_chunk(x, chunks, dim, parts), dim);
-}
-
-static heed_tensor *unbind(heed_tensor *x, int dim)
-{
-    heed_tensor *parts[4];
-    const int count = heed_unbind(x, dim, parts, 4);
-    for (int i = 0; i < count; i++) {
-        parts[i] = heed_unsqueeze(parts[i], 0);
-    }
-    return join_parts(parts, count, 0);
 }
 
 /* The product of all chunks, which have equal sizes: curved in each. */
@@ -145,15 +113,6 @@ static heed_tensor *places_of_min(heed_tensor *x, int dim)
     heed_min_dim(x, dim, false, &places);
     return places;
 }
-
-static heed_tensor *places_of_median(heed_tensor *x, int dim)
-{
-    heed_tensor *places;
-    heed_median_dim(x, dim, false, &places);
-    return places;
-}
-
-/* ---- probabilities ---- */
 
 /* ---- attention ---- */
 

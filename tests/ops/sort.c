@@ -285,18 +285,6 @@ START_TEST(max_of_a_dim_leaves_two_tensors)
 }
 END_TEST
 
-START_TEST(median_gives_contiguous_indices)
-{
-    const int64_t numbers[] = {3, 1, 2, 4, 6, 5};
-    heed_tensor *places = NULL;
-    heed_tensor *x = heed_to(heed_from_i64(numbers, HEED_SHAPE(2, 3)), (heed_dtype)_i);
-    EXPECT_VALUES(heed_median_dim(x, 1, false, &places), 0, 2, 5);
-    const int64_t *place = heed_const_data_i64(places);
-    expect_no_error();
-    ck_assert(place[0] == 2 && place[1] == 2);
-}
-END_TEST
-
 void add_sort_cases(Suite *suite)
 {
     TCase *sort = heed_case(suite, "sort");
@@ -310,5 +298,4 @@ void add_sort_cases(Suite *suite)
     tcase_add_test(sort, indices_are_null_on_error);
     tcase_add_test(sort, every_allocation_may_fail);
     tcase_add_test(sort, max_of_a_dim_leaves_two_tensors);
-    tcase_add_loop_test(sort, median_gives_contiguous_indices, HEED_F32, HEED_BOOL);
 }

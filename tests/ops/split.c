@@ -1,8 +1,6 @@
-/* split, chunk and unbind, compared with slices. */
+/* split and chunk, compared with slices. */
 
 #include "tests/common/reference.h"
-
-static const heed_shape whole = {3, {2, 6, 4}};
 
 enum { ROOM = 12 };
 static heed_tensor *parts[ROOM];
@@ -73,57 +71,23 @@ START_TEST(split_and_chunk_cut_as_torch)
         }
         ck_assert_int_eq(count, goal);
         expect_parts(x, dim, count, row->lengths, room);
-        fill_parts();
-        ck_assert_int_eq(heed_split_sizes(x, row->lengths, goal, dim, parts), goal);
-        expect_parts(x, dim, goal, row->lengths, goal);
     }
 }
 END_TEST
 
-START_TEST(split_takes_sizes)
+START_TEST(split_fills_the_list)
 {
     heed_tensor *x = noise(HEED_SHAPE(3, 7), HEED_F64, COLUMNS, 8);
-    static const int64_t sizes[] = {2, 0, 4, 1, 0};
-    fill_parts();
-    ck_assert_int_eq(heed_split_sizes(x, sizes, 5, -1, parts), 5);
-    expect_parts(x, 1, 5, sizes, 5);
-    ck_assert_int_eq(heed_split_sizes(heed_zeros(HEED_SHAPE(0), HEED_F32), NULL, 0, 0, parts), 0);
-    expect_no_error();
     fill_parts();
     ck_assert_int_eq(heed_split(x, 1, 1, parts, 7), 7); /* the list has room for exactly these */
     ck_assert(parts[6] != NULL && parts[7] == (heed_tensor *)&parts);
 }
 END_TEST
 
-START_TEST(unbind_takes_each_index)
-{
-    for (int dim = 0; dim < 3; dim++) {
-        heed_tensor *x = noise(whole, (heed_dtype)_i, (enum layout)(_i % LAYOUTS), 8);
-        const int size = (int)whole.size[dim];
-        fill_parts();
-        ck_assert_int_eq(heed_unbind(x, dim - 3, parts, size + 1), size);
-        for (int i = 0; i < size; i++) {
-            ck_assert(parts[i]->storage == x->storage);
-            ck_assert(heed_equal(parts[i], heed_select(x, dim, i)));
-        }
-        ck_assert(parts[size] == NULL && parts[size + 1] == (heed_tensor *)&parts);
-        ck_assert_int_eq(heed_unbind(x, dim, parts, size), size);
-    }
-    fill_parts();
-    ck_assert_int_eq(heed_unbind(heed_zeros(HEED_SHAPE(2, 0), HEED_F32), 1, parts, 1), 0);
-    expect_no_error();
-    ck_assert_ptr_null(parts[0]);
-}
-END_TEST
-
 static int any_cut(heed_tensor *x, int way)
 {
-    static const int64_t sizes[] = {1, 4, 1};
     fill_parts();
-    return way == 0   ? heed_split(x, 2, 0, parts, 3)
-           : way == 1 ? heed_split_sizes(x, sizes, 3, 0, parts)
-           : way == 2 ? heed_chunk(x, 3, 0, parts)
-                      : heed_unbind(x == NULL ? x : heed_reshape(x, HEED_SHAPE(3, 2)), 0, parts, 3);
+    return way == 0 ? heed_split(x, 2, 0, parts, 3) : heed_chunk(x, 3, 0, parts);
 }
 
 static void expect_no_parts(void)
@@ -144,7 +108,7 @@ START_TEST(after_an_error_there_are_no_parts)
     ck_assert_int_eq(any_cut(x, _i), 0);
     expect_no_parts();
     expect_error(HEED_ERR_VALUE, "pending");
-    for (int n = 0; n < (_i == 3 ? 4 : 3); n++) { /* unbind reshapes x first */
+    for (int n = 0; n < 3; n++) {
         heed_fail_allocation(n);
         ck_assert_int_eq(any_cut(x, _i), 0);
         expect_no_parts();
@@ -158,7 +122,6 @@ void add_split_cases(Suite *suite)
 {
     TCase *split = heed_case(suite, "split");
     tcase_add_loop_test(split, split_and_chunk_cut_as_torch, 0, CUT_ROWS);
-    tcase_add_test(split, split_takes_sizes);
-    tcase_add_loop_test(split, unbind_takes_each_index, 0, HEED_DTYPES);
-    tcase_add_loop_test(split, after_an_error_there_are_no_parts, 0, 4);
+    tcase_add_test(split, split_fills_the_list);
+    tcase_add_loop_test(split, after_an_error_there_are_no_parts, 0, 2);
 }

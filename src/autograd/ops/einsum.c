@@ -26,7 +26,6 @@
 #include "matmul.h"
 #include "operand_checks.h"
 #include "reductions.h"
-#include "slice.h"
 #include "view.h"
 
 /* ---- labels ----
@@ -165,12 +164,16 @@ static heed_status check_text(reading *r)
     if (!r->has_result) {
         complete_result(r);
     }
-    for (const char *y = r->terms[RESULT].at; *y != '\0'; y++) {
-        if (*y != '.' && r->uses[(int)*y] == 0) {
-            return refuse(r, HEED_ERR_VALUE, "%c of the result is in no operand", *y);
-        }
-        if (strchr(r->terms[RESULT].at, *y) != y) {
-            return refuse(r, HEED_ERR_VALUE, "%c appears twice in the result", *y);
+    for (int term = A; term < TERMS; term++) {
+        const char *text = r->terms[term].at;
+        for (const char *c = text; *c != '\0'; c++) {
+            if (term == RESULT && *c != '.' && r->uses[(int)*c] == 0) {
+                return refuse(r, HEED_ERR_VALUE, "%c of the result is in no operand", *c);
+            }
+            if (strchr(text, *c) != c) {
+                return refuse(r, HEED_ERR_VALUE, "%c appears twice in %s", *c,
+                              term == RESULT ? "the result" : "one operand");
+            }
         }
     }
     return HEED_OK;
@@ -222,11 +225,7 @@ static heed_status bind(reading *r, int operand, const label_list *labels)
     const int64_t *shape = r->tensors[operand]->shape;
     for (int i = 0; labels->at[i] != '\0'; i++) {
         const char label = labels->at[i];
-        const int64_t first = shape[strchr(labels->at, label) - labels->at];
         int64_t *size = &r->size[(int)label];
-        if (first != shape[i]) { /* a diagonal: both sizes must be equal */
-            return sizes_differ(r, label, first, shape[i]);
-        }
         if (*size == -1 || *size == 1) {
             *size = shape[i];
         } else if (shape[i] != 1 && shape[i] != *size) {
@@ -305,22 +304,6 @@ static heed_tensor *arranged(const operand *x, const label_list *list)
     return strcmp(labels.at, x->labels.at) == 0 ? x->t : heed_permute(x->t, order);
 }
 
-/* Replaces each pair of dims that share a label by their diagonal, which becomes the last dim. */
-static void take_diagonals(operand *x)
-{
-    for (int i = 1; x->labels.at[i] != '\0' && x->t != NULL; i++) {
-        const char label[] = {x->labels.at[i], '\0'};
-        const int first = (int)(strchr(x->labels.at, *label) - x->labels.at);
-        if (first < i) {
-            label_list left = {0};
-            snprintf(left.at, sizeof left.at, "%.*s%.*s%s%s", first, x->labels.at, i - first - 1,
-                     x->labels.at + first + 1, x->labels.at + i + 1, label);
-            *x = (operand){heed_diagonal(x->t, 0, first, i), left};
-            i = 0;
-        }
-    }
-}
-
 /* Sums over labels that are in neither list, keeping their dims with size 1. */
 static void sum_others(operand *x, const label_list *y, const label_list *other)
 {
@@ -349,12 +332,10 @@ static heed_tensor *aligned(const operand *x, const label_list *y)
 typedef struct groups {
     const reading *equation;
     label_list batch, rows, columns, inner;
-    bool flat; /* the batch has too many dims and is flattened into one */
 } groups;
 
 static groups group(const reading *r, const operand *a, const operand *b)
 {
-    enum { MOST = HEED_MAX_DIMS - 2 };
     const label_list in_a = present(a), in_b = present(b);
     label_list both = {0}, batch = {0}, one = {0};
     append_all(&both, &in_a, &in_b, NULL);
@@ -368,12 +349,6 @@ static groups group(const reading *r, const operand *a, const operand *b)
     }
     groups g = {.equation = r};
     append_all(&g.batch, &r->y, &batch, NULL);
-    if (strlen(g.batch.at) > MOST) {
-        batch = both;
-        g.batch = (label_list){0};
-        append_all(&g.batch, &r->y, &batch, NULL);
-        g.flat = strlen(g.batch.at) > MOST;
-    }
     append_all(&g.rows, &in_a, NULL, &batch);
     append_all(&g.columns, &in_b, NULL, &batch);
     /* In the order of the larger operand, which costs more to copy. */
@@ -396,11 +371,8 @@ static heed_tensor *matrices(const groups *g, const operand *x, const label_list
 {
     label_list list = g->batch;
     heed_shape shape = {0};
-    for (const char *label = g->batch.at; *label != '\0' && !g->flat; label++) {
+    for (const char *label = g->batch.at; *label != '\0'; label++) {
         shape.size[shape.ndim++] = size_in(x, *label);
-    }
-    if (g->flat) {
-        shape.size[shape.ndim++] = product_of(g, &g->batch);
     }
     shape.size[shape.ndim++] = product_of(g, rows);
     shape.size[shape.ndim++] = product_of(g, columns);
@@ -427,11 +399,6 @@ static heed_tensor *unfolded(const groups *g, heed_tensor *product)
 
 static heed_tensor *multiply(const reading *r, operand a, operand b)
 {
-    take_diagonals(&a);
-    take_diagonals(&b);
-    if (a.t == NULL || b.t == NULL) {
-        return NULL;
-    }
     const label_list in_a = present(&a), in_b = present(&b);
     label_list inner = {0};
     append_all(&inner, &in_a, &in_b, &r->y);
@@ -449,6 +416,11 @@ static heed_tensor *multiply(const reading *r, operand a, operand b)
         return NULL;
     }
     const groups g = group(r, &a, &b);
+    if (strlen(g.batch.at) > HEED_MAX_DIMS - 2) {
+        refuse(r, HEED_ERR_SHAPE, "%d dims of a batch; at most %d are allowed",
+               (int)strlen(g.batch.at), HEED_MAX_DIMS - 2);
+        return NULL;
+    }
     heed_tensor *product =
         heed_matmul(matrices(&g, &a, &g.rows, &g.inner), matrices(&g, &b, &g.inner, &g.columns));
     return unfolded(&g, product);

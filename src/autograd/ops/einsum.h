@@ -20,7 +20,6 @@ HEED_BEGIN_DECLS
  * - "..." matches all dims without letters. They broadcast. Without "->" they come first in the
  *   result. If "->" is given but no "..." follows it, they are summed over.
  * - A dim of size 1 broadcasts to the size of the same letter in the other operand.
- * - A letter that appears twice in one operand selects the diagonal of those dims.
  *
  *   da = einsum of g and b, with the letters of a as the result            db: likewise
  *
@@ -29,9 +28,9 @@ HEED_BEGIN_DECLS
  * its letters form one matrix dim but are not adjacent in memory. The result may be a view: call
  * heed_contiguous before heed_data_*. For three operands, call heed_einsum twice.
  *
- * HEED_ERR_VALUE: the equation is malformed or does not have two operands. HEED_ERR_SHAPE: it does
- * not match the shapes, or the result has more than 8 dims. HEED_ERR_DTYPE: the dtypes differ, or
- * are bool. */
+ * HEED_ERR_VALUE: the equation is malformed, does not have two operands, or repeats a letter in one
+ * of them. HEED_ERR_SHAPE: it does not match the shapes, or the result has more than 8 dims.
+ * HEED_ERR_DTYPE: the dtypes differ, or are bool. */
 heed_tensor *heed_einsum(const char *equation, heed_tensor *a, heed_tensor *b);
 
 HEED_END_DECLS

@@ -127,27 +127,6 @@ static inline int set_operands(heed_operand *in, const line *l, heed_tensor *con
     return tensors + l->numbers;
 }
 
-static bool has_zero(const heed_tensor *whole)
-{
-    heed_tensor *all = heed_empty(HEED_SCALAR, HEED_BOOL);
-    if (all != NULL) {
-        heed_reduce(heed_kernels_for(HEED_I64)->all, NULL, HEED_I64, whole, (1u << whole->ndim) - 1,
-                    all);
-    }
-    return heed_item_i64(all) == 0;
-}
-
-/* remainder: i64 cannot be divided by 0. */
-static heed_status check_divisor(const heed_call *call, const line *l, const heed_tensor *y)
-{
-    if (y->dtype != HEED_I64 || y->numel == 0 ||
-        !(l->numbers > 0 ? *(const double *)call->args == 0 : has_zero(call->inputs[1]))) {
-        return HEED_OK;
-    }
-    return heed_fail(HEED_ERR_VALUE, "%s: a %s is i64 and is divided by 0; heed_to(a, HEED_F32)",
-                     call->op->name, HEED_TEXT(call->inputs[0]));
-}
-
 /* The dtype in which a comparison reads its operands. */
 static heed_status compared_dtype(const heed_call *call, const line *l, heed_dtype *as)
 {
@@ -164,8 +143,7 @@ static heed_status line_forward(const heed_call *call, heed_tensor *y)
     const line *l = (const line *)call->op;
     heed_operand in[MOST];
     heed_dtype as = y->dtype;
-    if ((l->kind == TRUTH && compared_dtype(call, l, &as) != HEED_OK) ||
-        (l->kernel == HEED_OP_remainder && check_divisor(call, l, y) != HEED_OK)) {
+    if (l->kind == TRUTH && compared_dtype(call, l, &as) != HEED_OK) {
         return heed_self.error;
     }
     const int count = set_operands(in, l, call->inputs, call->args, as);
@@ -330,11 +308,6 @@ heed_tensor *heed_where(heed_tensor *condition, heed_tensor *a, heed_tensor *b)
     PAIR(name, kind, #da, #db)                                                                     \
     LINE(name##_scalar, name, 1, kind, 1, "double b", #da)                                         \
     FUNCTION(name##_scalar, (heed_tensor * a, double b), &b, sizeof b, a)
-#define TERNARY(name, kind, f, da, db, dc)                                                         \
-    LINE(name, name, 3, kind, 0, NULL, #da, #db, #dc)                                              \
-    LINE(name##_scalar, name, 2, kind, 1, "double c", #da, #db)                                    \
-    FUNCTION(name, (heed_tensor * a, heed_tensor * b, heed_tensor * c), NULL, 0, a, b, c)          \
-    FUNCTION(name##_scalar, (heed_tensor * a, heed_tensor * b, double c), &c, sizeof c, a, b)
 #define BOUNDS(name, kind, f, da)                                                                  \
     LINE(name, name, 1, kind, 2, "double min, double max", #da)                                    \
     FUNCTION(name, (heed_tensor * a, double b, double c), ((double[]){b, c}), 2 * sizeof b, a)
@@ -346,13 +319,12 @@ heed_tensor *heed_where(heed_tensor *condition, heed_tensor *a, heed_tensor *b)
 /* ---- the registry ---- */
 
 static line *const lines[] = {
-#define UNARY(name, kind, f, dx)           &line_##name,
-#define BINARY(name, kind, f, da, db)      &line_##name, &line_##name##_scalar,
-#define TERNARY(name, kind, f, da, db, dc) &line_##name, &line_##name##_scalar,
-#define BOUNDS(name, kind, f, da)          &line_##name,
-#define COMPARE(name, f)                   &line_##name, &line_##name##_scalar,
-#define LOGICAL(name, f)                   &line_##name,
-#define PREDICATE(name, f)                 &line_##name,
+#define UNARY(name, kind, f, dx)      &line_##name,
+#define BINARY(name, kind, f, da, db) &line_##name, &line_##name##_scalar,
+#define BOUNDS(name, kind, f, da)     &line_##name,
+#define COMPARE(name, f)              &line_##name, &line_##name##_scalar,
+#define LOGICAL(name, f)              &line_##name,
+#define PREDICATE(name, f)            &line_##name,
 #include "../../tensor/kernels/ops.def"
 };
 

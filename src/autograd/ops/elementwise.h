@@ -19,29 +19,21 @@ HEED_BEGIN_DECLS
 
 /* ---- one operand: x (...) -> y (...), like the torch functions of the same name ---- */
 
-heed_tensor *heed_neg(heed_tensor *x);        /* y = -x             dx = -g             not bool */
-heed_tensor *heed_exp(heed_tensor *x);        /* y = e^x            dx = g y            float */
-heed_tensor *heed_expm1(heed_tensor *x);      /* y = e^x - 1        dx = g (y + 1)      float */
-heed_tensor *heed_log(heed_tensor *x);        /* y = ln x           dx = g / x          float */
-heed_tensor *heed_log1p(heed_tensor *x);      /* y = ln(1 + x)      dx = g / (1 + x)    float */
-heed_tensor *heed_sqrt(heed_tensor *x);       /* y = x^(1/2)        dx = g / (2 y)      float */
-heed_tensor *heed_rsqrt(heed_tensor *x);      /* y = x^(-1/2)       dx = -g y^3 / 2     float */
-heed_tensor *heed_square(heed_tensor *x);     /* y = x^2            dx = 2 g x          not bool */
-heed_tensor *heed_reciprocal(heed_tensor *x); /* y = 1 / x          dx = -g y^2         float */
-heed_tensor *heed_sin(heed_tensor *x);        /* y = sin x          dx = g cos x        float */
-heed_tensor *heed_cos(heed_tensor *x);        /* y = cos x          dx = -g sin x       float */
-heed_tensor *heed_tanh(heed_tensor *x);       /* y = tanh x         dx = g (1 - y^2)    float */
-heed_tensor *heed_erf(heed_tensor *x);        /* y = erf x   dx = 2 g e^(-x^2) / pi^(1/2)   float */
-heed_tensor *heed_abs(heed_tensor *x);        /* y = |x|            dx = g sign(x)      not bool */
-heed_tensor *heed_sign(heed_tensor *x);       /* y = 1, 0, -1; 0 for NaN     dx = 0 */
-
-/* Round down, up, towards 0, and to nearest with ties to even. i64 is returned unchanged; not bool.
- *
- *   x (...)   ->   y (...)          dx = 0 */
-heed_tensor *heed_floor(heed_tensor *x);
-heed_tensor *heed_ceil(heed_tensor *x);
-heed_tensor *heed_trunc(heed_tensor *x);
-heed_tensor *heed_round(heed_tensor *x);
+heed_tensor *heed_neg(heed_tensor *x);    /* y = -x             dx = -g             not bool */
+heed_tensor *heed_exp(heed_tensor *x);    /* y = e^x            dx = g y            float */
+heed_tensor *heed_expm1(heed_tensor *x);  /* y = e^x - 1        dx = g (y + 1)      float */
+heed_tensor *heed_log(heed_tensor *x);    /* y = ln x           dx = g / x          float */
+heed_tensor *heed_log1p(heed_tensor *x);  /* y = ln(1 + x)      dx = g / (1 + x)    float */
+heed_tensor *heed_sqrt(heed_tensor *x);   /* y = x^(1/2)        dx = g / (2 y)      float */
+heed_tensor *heed_rsqrt(heed_tensor *x);  /* y = x^(-1/2)       dx = -g y^3 / 2     float */
+heed_tensor *heed_square(heed_tensor *x); /* y = x^2            dx = 2 g x          not bool */
+heed_tensor *heed_sin(heed_tensor *x);    /* y = sin x          dx = g cos x        float */
+heed_tensor *heed_cos(heed_tensor *x);    /* y = cos x          dx = -g sin x       float */
+heed_tensor *heed_tanh(heed_tensor *x);   /* y = tanh x         dx = g (1 - y^2)    float */
+heed_tensor *heed_erf(heed_tensor *x);    /* y = erf x   dx = 2 g e^(-x^2) / pi^(1/2)   float */
+heed_tensor *heed_abs(heed_tensor *x);    /* y = |x|            dx = g sign(x)      not bool */
+heed_tensor *heed_sign(heed_tensor *x);   /* y = 1, 0, -1; 0 for NaN     dx = 0 */
+heed_tensor *heed_floor(heed_tensor *x);  /* y = x rounded down          dx = 0      not bool */
 
 /* heed_clamp: as torch.clamp(x, min, max) with numbers; -INFINITY and INFINITY mean no bound. For
  * tensor bounds, use heed_minimum(heed_maximum(x, min), max).
@@ -53,12 +45,10 @@ heed_tensor *heed_round(heed_tensor *x);
 heed_tensor *heed_clamp(heed_tensor *x, double min, double max);
 
 /* Activations; i64 and bool are cast to f32. s is sigmoid(x). */
-heed_tensor *heed_relu(heed_tensor *x);       /* y = max(x, 0)      dx = g where y > 0  not bool */
-heed_tensor *heed_sigmoid(heed_tensor *x);    /* y = 1 / (1 + e^-x)   dx = g y (1 - y) */
-heed_tensor *heed_silu(heed_tensor *x);       /* y = x s            dx = g s (1 + x (1 - s)) */
-heed_tensor *heed_softplus(heed_tensor *x);   /* y = ln(1 + e^x); x if x > 20   dx = g s */
-heed_tensor *heed_logsigmoid(heed_tensor *x); /* y = ln s           dx = g (1 - s) */
-heed_tensor *heed_softsign(heed_tensor *x);   /* y = x / (1 + |x|)  dx = g / (1 + |x|)^2 */
+heed_tensor *heed_relu(heed_tensor *x);     /* y = max(x, 0)      dx = g where y > 0  not bool */
+heed_tensor *heed_sigmoid(heed_tensor *x);  /* y = 1 / (1 + e^-x)   dx = g y (1 - y) */
+heed_tensor *heed_silu(heed_tensor *x);     /* y = x s            dx = g s (1 + x (1 - s)) */
+heed_tensor *heed_softplus(heed_tensor *x); /* y = ln(1 + e^x); x if x > 20   dx = g s */
 /* heed_gelu: as torch.nn.functional.gelu(x) (Hendrycks and Gimpel, 2016). heed_gelu_tanh: torch's
  * approximate="tanh".
  *
@@ -77,40 +67,20 @@ heed_tensor *heed_div(heed_tensor *a, heed_tensor *b); /* y = a / b   da = g / b
                                                           float, as torch.true_divide */
 heed_tensor *heed_pow(heed_tensor *a, heed_tensor *b); /* y = a^b     da = g b a^(b-1)
                                                           db = g y ln a; 0 where a = 0 <= b */
-/* heed_remainder: as torch.remainder(a, b) and Python's %: y has the sign of b; not bool
- *
- *   y = a - b floor(a / b), rounded at most once      da = g      db = -g floor(a / b)
- *
- * HEED_ERR_VALUE: i64 divided by 0; floats give NaN. */
-heed_tensor *heed_remainder(heed_tensor *a, heed_tensor *b);
 /* heed_maximum, heed_minimum: the larger and the smaller operand
  *
  *   y = the operand that is chosen, NaN if either is NaN
  *   da = g where a is chosen, g / 2 where a = b          db: likewise */
 heed_tensor *heed_maximum(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_minimum(heed_tensor *a, heed_tensor *b);
-/* heed_logaddexp: as torch.logaddexp(a, b): adds numbers whose logarithms are a and b; float
- *
- *   y = ln(e^a + e^b), without overflow      da = g sigmoid(a - b)      db = g sigmoid(b - a) */
-heed_tensor *heed_logaddexp(heed_tensor *a, heed_tensor *b);
-
 /* The same with a number b, as a + 2 in torch:   a (...)   ->   y (...)      da: as above */
 heed_tensor *heed_add_scalar(heed_tensor *a, double b);
 heed_tensor *heed_sub_scalar(heed_tensor *a, double b);
 heed_tensor *heed_mul_scalar(heed_tensor *a, double b);
 heed_tensor *heed_div_scalar(heed_tensor *a, double b);
 heed_tensor *heed_pow_scalar(heed_tensor *a, double b); /* i64: b >= 0, else HEED_ERR_VALUE */
-heed_tensor *heed_remainder_scalar(heed_tensor *a, double b);
 heed_tensor *heed_maximum_scalar(heed_tensor *a, double b);
 heed_tensor *heed_minimum_scalar(heed_tensor *a, double b);
-heed_tensor *heed_logaddexp_scalar(heed_tensor *a, double b);
-
-/* heed_lerp: as torch.lerp(a, b, weight): linear interpolation
- *
- *   a (...), b (...), weight (...) float   ->   y (broadcast)
- *   y = a + weight (b - a)       da = g (1 - weight)   db = g weight   dweight = g (b - a) */
-heed_tensor *heed_lerp(heed_tensor *a, heed_tensor *b, heed_tensor *weight);
-heed_tensor *heed_lerp_scalar(heed_tensor *a, heed_tensor *b, double weight);
 
 /* ---- comparisons: a (...), b (...) -> bool (broadcast), no gradient ---- */
 
@@ -147,17 +117,15 @@ bool heed_equal(heed_tensor *a, heed_tensor *b);
 /* As torch.logical_and(a, b) and the like. */
 heed_tensor *heed_logical_and(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_logical_or(heed_tensor *a, heed_tensor *b);
-heed_tensor *heed_logical_xor(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_logical_not(heed_tensor *x);
 
-/* As torch.isnan(x), isinf and isfinite. i64 and bool are always finite. */
+/* As torch.isnan(x) and isfinite. i64 and bool are always finite. */
 heed_tensor *heed_isnan(heed_tensor *x);
-heed_tensor *heed_isinf(heed_tensor *x);
 heed_tensor *heed_isfinite(heed_tensor *x);
 
-/* heed_where: as torch.where(condition, a, b). heed_where_scalar: with a number b; a bool `a`
- * counts as i64. heed_where_scalars: with two numbers. With a number a: heed_masked_fill(b,
- * condition, a).
+/* heed_where: as torch.where(condition, a, b). heed_where_scalars: with two numbers. With a number
+ * a: heed_masked_fill(b, condition, a); with a number b: heed_masked_fill(a,
+ * heed_logical_not(condition), b).
  *
  *   condition (...) bool   a (...)   b (...)   ->   y (broadcast)
  *   y = a where condition, else b
@@ -165,7 +133,6 @@ heed_tensor *heed_isfinite(heed_tensor *x);
  *
  * HEED_ERR_DTYPE: condition is not bool. */
 heed_tensor *heed_where(heed_tensor *condition, heed_tensor *a, heed_tensor *b);
-heed_tensor *heed_where_scalar(heed_tensor *condition, heed_tensor *a, double b);
 heed_tensor *heed_where_scalars(heed_tensor *condition, double a, double b, heed_dtype dtype);
 
 HEED_END_DECLS

@@ -1,18 +1,15 @@
-/* Copies that reorder and repeat elements: flip; roll and repeat, which are composed of other
- * operations. cat and stack are in cat.c. */
+/* Copies that reorder and repeat elements: flip; repeat and repeat_interleave, which are composed
+ * of other operations. cat and stack are in cat.c. */
 
 #include "slice.h"
 
-#include "../../tensor/blocks.h"
 #include "../../tensor/check.h"
-#include "../../tensor/create.h"
 #include "../../tensor/elements.h"
 #include "../../tensor/handle.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
 #include "../op.h"
-#include "index.h"
 #include "operand_checks.h"
 #include "view.h"
 
@@ -61,16 +58,7 @@ heed_tensor *heed_flip(heed_tensor *x, heed_dims dims)
     return heed_apply(&op_flip, &x, 1, &dims, sizeof dims);
 }
 
-/* ---- shared by the composites below ---- */
-
-/* Wraps a dim of x, which must have at least one. */
-static heed_status find_dim(const char *function, const heed_tensor *x, int *dim)
-{
-    if (x->ndim == 0) {
-        return heed_fail(HEED_ERR_DIM, "%s: x has no dims; use the form without dim", function);
-    }
-    return heed_wrap_dim(function, *dim, x->ndim, dim);
-}
+/* ---- repeat, repeat_interleave: blocks of elements, expanded ---- */
 
 static int64_t product(int count, const int64_t *sizes)
 {
@@ -86,57 +74,6 @@ static heed_tensor *own(heed_tensor *y, const heed_tensor *x)
 {
     return y != NULL && y->storage == x->storage ? heed_clone(y) : heed_contiguous(y);
 }
-
-/* ---- roll: two slices swapped ---- */
-
-heed_tensor *heed_roll(heed_tensor *x, int64_t shift)
-{
-    if (heed_check_operand("roll", "x", x) != HEED_OK) {
-        return NULL;
-    }
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_tensor *y = heed_roll_dim(heed_reshape(x, HEED_SHAPE(x->numel)), shift, 0);
-    return heed_scope_end_with(&scope, heed_reshape(y, heed_shape_of_tensor(x)));
-}
-
-heed_tensor *heed_roll_dim(heed_tensor *x, int64_t shift, int dim)
-{
-    return heed_roll_dims(x, HEED_SHAPE(shift), HEED_DIMS(dim));
-}
-
-heed_tensor *heed_roll_dims(heed_tensor *x, heed_shape shifts, heed_dims dims)
-{
-    if (heed_check_operand("roll", "x", x) != HEED_OK) {
-        return NULL;
-    }
-    if (shifts.ndim != dims.count || dims.count < 1 || dims.count > HEED_MAX_DIMS) {
-        heed_fail(HEED_ERR_VALUE, "roll: %d shifts for %d dims; pass one per dim, for 1 to %d dims",
-                  shifts.ndim, dims.count, HEED_MAX_DIMS);
-        return NULL;
-    }
-    for (int i = 0; i < dims.count; i++) {
-        if (find_dim("roll", x, &dims.dim[i]) != HEED_OK) {
-            return NULL;
-        }
-    }
-    if (x->numel == 0) {
-        return heed_clone(x);
-    }
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_tensor *y = x;
-    for (int i = 0; i < dims.count; i++) {
-        const int dim = dims.dim[i];
-        const int64_t n = x->shape[dim], cut = (n - shifts.size[i] % n) % n;
-        heed_tensor *front = heed_slice(y, dim, 0, cut, 1);
-        heed_tensor *back = heed_slice(y, dim, cut, n, 1);
-        y = heed_cat((heed_tensor *[]){back, front}, 2, dim);
-    }
-    return heed_scope_end_with(&scope, y);
-}
-
-/* ---- repeat, repeat_interleave: blocks of elements, expanded ---- */
 
 /* Repeats each slice of the dims from `dim` on `times` times. `shape`: of the result. */
 static heed_tensor *repeat_from(heed_tensor *x, int dim, int64_t times, heed_shape shape)
@@ -200,8 +137,8 @@ heed_tensor *heed_repeat(heed_tensor *x, heed_shape sizes)
 
 heed_tensor *heed_repeat_interleave_dim(heed_tensor *x, int64_t repeats, int dim)
 {
-    if (heed_check_operand("repeat_interleave", "x", x) != HEED_OK ||
-        find_dim("repeat_interleave", x, &dim) != HEED_OK) {
+    int64_t size;
+    if (heed_find_size("repeat_interleave", x, &dim, &size) != HEED_OK) {
         return NULL;
     }
     heed_shape shape = heed_shape_of_tensor(x);
@@ -214,73 +151,4 @@ heed_tensor *heed_repeat_interleave_dim(heed_tensor *x, int64_t repeats, int dim
     heed_scope scope;
     heed_scope_begin(&scope);
     return heed_scope_end_with(&scope, own(repeat_from(x, dim + 1, repeats, shape), x));
-}
-
-heed_tensor *heed_repeat_interleave(heed_tensor *x, int64_t repeats)
-{
-    if (heed_check_operand("repeat_interleave", "x", x) != HEED_OK) {
-        return NULL;
-    }
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_tensor *flat = heed_reshape(x, HEED_SHAPE(x->numel));
-    return heed_scope_end_with(&scope, heed_repeat_interleave_dim(flat, repeats, 0));
-}
-
-/* The indices along dim, each repeated as often as `repeats` says. */
-static heed_tensor *repeated_places(const heed_tensor *x, int dim, heed_tensor *repeats)
-{
-    const int64_t *times = heed_const_data_i64(heed_contiguous(repeats));
-    const int64_t step = repeats->numel > 1; /* 0: one number for all */
-    heed_shape shape = heed_shape_of_tensor(x);
-    int64_t *total = &shape.size[dim], numel;
-    *total = 0;
-    for (int64_t i = 0; times != NULL && i < x->shape[dim]; i++) {
-        int64_t one = 1;
-        if (multiply("repeat_interleave", times[i * step], &one) != HEED_OK) {
-            return NULL;
-        }
-        if (__builtin_add_overflow(*total, one, total)) {
-            heed_fail(HEED_ERR_OVERFLOW, "repeat_interleave: the sum of repeats overflows");
-            return NULL;
-        }
-    }
-    if (times == NULL || heed_count_elements("repeat_interleave", shape.ndim, shape.size, x->dtype,
-                                             &numel) != HEED_OK) {
-        return NULL;
-    }
-    heed_tensor *places = heed_empty(HEED_SHAPE(*total), HEED_I64);
-    int64_t *place = heed_data_i64(places);
-    for (int64_t i = 0; place != NULL && i < x->shape[dim]; i++) {
-        for (int64_t j = 0; j < times[i * step]; j++) {
-            *place++ = i;
-        }
-    }
-    return places;
-}
-
-heed_tensor *heed_repeat_interleave_each(heed_tensor *x, heed_tensor *repeats, int dim)
-{
-    if (heed_check_operand("repeat_interleave", "x", x) != HEED_OK ||
-        heed_check_tensor("repeat_interleave", "repeats", repeats) != HEED_OK ||
-        find_dim("repeat_interleave", x, &dim) != HEED_OK) {
-        return NULL;
-    }
-    const int64_t n = x->shape[dim];
-    if (repeats->dtype != HEED_I64) {
-        heed_fail(HEED_ERR_DTYPE,
-                  "repeat_interleave: repeats are %s, not i64; cast them with heed_to",
-                  heed_dtype_name(repeats->dtype));
-        return NULL;
-    }
-    if (repeats->ndim > 1 || (repeats->numel != n && repeats->numel != 1)) {
-        heed_fail(HEED_ERR_SHAPE,
-                  "repeat_interleave: repeats %s for x %s in dim %d; pass one number, or %lld",
-                  HEED_TEXT(repeats), HEED_TEXT(x), dim, (long long)n);
-        return NULL;
-    }
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_tensor *places = repeated_places(x, dim, repeats);
-    return heed_scope_end_with(&scope, heed_index_select(x, dim, places));
 }

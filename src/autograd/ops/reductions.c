@@ -1,6 +1,5 @@
-/* Reductions: shared code for the reduced dims and for expanding gradients to the input's shape
- * (reduction_rules.h); then the operations sum, mean, extremes, var, std, any, all. For norms and
- * logsumexp see norms.c, for products cumulative.c, for medians sort.c. */
+/* Reductions: shared code for the reduced dims and for expanding gradients to the input's shape;
+ * then the operations. */
 
 #include "reductions.h"
 
@@ -10,20 +9,64 @@
 #include "../../tensor/read.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
+#include "../op.h"
 #include "elementwise.h"
 #include "masking.h"
-#include "reduction_rules.h"
+#include "slice.h"
 #include "view.h"
+
+/* The arguments of a reduction, or the first member of its argument struct. */
+typedef struct reduce_args {
+    heed_dims dims; /* empty: all dims */
+    bool keepdim;
+} reduce_args;
+
+#define ALL_DIMS ((heed_dims){0, {0}})
+
+/* Defines the operation op_name. Arguments: those in addition to the dims, its functions, and the
+ * values that its gradient reads. */
+#define REDUCTION(id, arguments, rule_of, forward_of, backward_of, saved)                          \
+    HEED_OPERATION(id) = {.name = #id,                                                             \
+                          .inputs = 1,                                                             \
+                          .args = "dims dims, bool keepdim" arguments,                             \
+                          .rule = rule_of,                                                         \
+                          .forward = forward_of,                                                   \
+                          .backward = backward_of,                                                 \
+                          .saves = {saved}};
+enum { SAVES_BOTH = HEED_SAVES_INPUT(0) | HEED_SAVED_OUTPUT };
+
+/* Defines heed_name, of all dims. */
+#define WHOLE_FORM(name)                                                                           \
+    heed_tensor *heed_##name(heed_tensor *x)                                                       \
+    {                                                                                              \
+        const reduce_args args = {ALL_DIMS, false};                                                \
+        return heed_apply(&op_##name, &x, 1, &args, sizeof args);                                  \
+    }
+#define DIM_FORM(name)                                                                             \
+    heed_tensor *heed_##name##_dim(heed_tensor *x, int dim, bool keepdim)                          \
+    {                                                                                              \
+        const reduce_args args = {HEED_DIMS(dim), keepdim};                                        \
+        return heed_apply(&op_##name, &x, 1, &args, sizeof args);                                  \
+    }
+#define ALL_FORMS(name)                                                                            \
+    heed_tensor *heed_##name##_dims(heed_tensor *x, heed_dims dims, bool keepdim)                  \
+    {                                                                                              \
+        const reduce_args args = {dims, keepdim};                                                  \
+        return heed_apply(&op_##name, &x, 1, &args, sizeof args);                                  \
+    }                                                                                              \
+    DIM_FORM(name)                                                                                 \
+    WHOLE_FORM(name)
 
 /* ---- rules ---- */
 
 /* The reduced dims as a bit set; the rule has checked them. */
-static unsigned reduced_dims(const heed_reduce_args *args, int ndim)
+static unsigned reduced_dims(const reduce_args *args, int ndim)
 {
     return args->dims.count == 0 ? (1u << ndim) - 1 : heed_wrapped_set(&args->dims, ndim);
 }
 
-heed_shape heed_reduced_shape(const heed_tensor *x, unsigned set, bool keepdim)
+/* The shape of x with each dim in the set reduced to size 1 if keepdim, else removed. */
+static heed_shape reduced_shape(const heed_tensor *x, unsigned set, bool keepdim)
 {
     heed_shape shape = {0};
     for (int i = 0; i < x->ndim; i++) {
@@ -35,28 +78,27 @@ heed_shape heed_reduced_shape(const heed_tensor *x, unsigned set, bool keepdim)
     return shape;
 }
 
-heed_status heed_reduction_rule(const heed_call *call, heed_result *result)
+static heed_status reduction_rule(const heed_call *call, heed_result *result)
 {
-    const heed_reduce_args *args = call->args;
+    const reduce_args *args = call->args;
     const heed_tensor *x = call->inputs[0];
     unsigned set;
     if (heed_wrap_dims(call->op->name, args->dims, x->ndim, &set) != HEED_OK) {
         return heed_self.error;
     }
-    result->shape = heed_reduced_shape(x, reduced_dims(args, x->ndim), args->keepdim);
+    result->shape = reduced_shape(x, reduced_dims(args, x->ndim), args->keepdim);
     return HEED_OK;
 }
 
 static heed_status float_rule(const heed_call *call, heed_result *result)
 {
-    return heed_expect_float(call, 0) == HEED_OK ? heed_reduction_rule(call, result)
-                                                 : heed_self.error;
+    return heed_expect_float(call, 0) == HEED_OK ? reduction_rule(call, result) : heed_self.error;
 }
 
-heed_status heed_nonempty_rule(const heed_call *call, heed_result *result)
+static heed_status nonempty_rule(const heed_call *call, heed_result *result)
 {
     const heed_tensor *x = call->inputs[0];
-    if (heed_reduction_rule(call, result) != HEED_OK) {
+    if (reduction_rule(call, result) != HEED_OK) {
         return heed_self.error;
     }
     const unsigned set = reduced_dims(call->args, x->ndim);
@@ -70,15 +112,6 @@ heed_status heed_nonempty_rule(const heed_call *call, heed_result *result)
     return HEED_OK;
 }
 
-heed_status heed_number_rule(const heed_call *call, heed_result *result)
-{
-    if (result->dtype == HEED_BOOL) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: bool is not supported; heed_to(x, HEED_I64)",
-                         call->op->name);
-    }
-    return heed_nonempty_rule(call, result);
-}
-
 /* Elements of x per element of the result. */
 static double count_reduced(const heed_tensor *x, const void *args)
 {
@@ -90,8 +123,9 @@ static double count_reduced(const heed_tensor *x, const void *args)
     return count;
 }
 
-heed_status heed_fold_reduced(const heed_call *call, heed_reduce_kernel *kernel, const void *args,
-                              heed_dtype as, heed_tensor *y)
+/* y = kernel(x) over the reduced dims, with x's elements cast to `as`. */
+static heed_status fold_reduced(const heed_call *call, heed_reduce_kernel *kernel, const void *args,
+                                heed_dtype as, heed_tensor *y)
 {
     const heed_tensor *x = call->inputs[0];
     return heed_reduce(kernel, args, as, x, reduced_dims(call->args, x->ndim), y);
@@ -102,7 +136,7 @@ heed_status heed_fold_reduced(const heed_call *call, heed_reduce_kernel *kernel,
     static heed_status kernel##_forward(const heed_call *call, heed_tensor *y)                     \
     {                                                                                              \
         const heed_dtype dtype = call->inputs[0]->dtype;                                           \
-        return heed_fold_reduced(call, heed_kernels_for(dtype)->kernel, NULL, dtype, y);           \
+        return fold_reduced(call, heed_kernels_for(dtype)->kernel, NULL, dtype, y);                \
     }
 FOLD_FORWARD(amax)
 FOLD_FORWARD(amin)
@@ -113,26 +147,28 @@ FOLD_FORWARD(all)
 
 /* ---- for derivatives: from the result's shape to the input's ---- */
 
-heed_tensor *heed_keep_dims(const heed_vjp *v, heed_tensor *t)
+/* t, which has the result's shape, with the reduced dims restored with size 1, so that it
+ * broadcasts with the input. */
+static heed_tensor *keep_dims(const heed_vjp *v, heed_tensor *t)
 {
-    const heed_reduce_args *args = v->args;
+    const reduce_args *args = v->args;
     const heed_tensor *x = v->inputs[0];
-    return args->keepdim
-               ? t
-               : heed_reshape(t, heed_reduced_shape(x, reduced_dims(args, x->ndim), true));
+    return args->keepdim ? t : heed_reshape(t, reduced_shape(x, reduced_dims(args, x->ndim), true));
 }
 
 /* t expanded to the input's shape along the reduced dims, without a copy. */
 static heed_tensor *spread(const heed_vjp *v, heed_tensor *t)
 {
-    return heed_expand(heed_keep_dims(v, t), heed_shape_of_tensor(v->inputs[0]));
+    return heed_expand(keep_dims(v, t), heed_shape_of_tensor(v->inputs[0]));
 }
 
-heed_tensor *heed_divide_among(const heed_vjp *v, heed_tensor *chosen)
+/* Divides g equally among the elements that are true in `chosen`, a bool tensor of the input's
+ * shape; the others get 0. If none is true, all get NaN. */
+static heed_tensor *divide_among(const heed_vjp *v, heed_tensor *chosen)
 {
-    const heed_reduce_args *args = v->args;
+    const reduce_args *args = v->args;
     heed_tensor *part = heed_div(v->g, heed_sum_dims(chosen, args->dims, args->keepdim));
-    return heed_mul(heed_keep_dims(v, part), chosen);
+    return heed_mul(keep_dims(v, part), chosen);
 }
 
 /* ---- sum, mean ---- */
@@ -140,7 +176,7 @@ heed_tensor *heed_divide_among(const heed_vjp *v, heed_tensor *chosen)
 static heed_status sum_rule(const heed_call *call, heed_result *result)
 {
     result->dtype = heed_is_float(result->dtype) ? result->dtype : HEED_I64;
-    return heed_reduction_rule(call, result);
+    return reduction_rule(call, result);
 }
 
 static heed_status sum_forward(const heed_call *call, heed_tensor *y)
@@ -167,29 +203,30 @@ static void mean_backward(const heed_vjp *v)
     v->grads[0] = spread(v, heed_div_scalar(v->g, count_reduced(v->inputs[0], v->args)));
 }
 
-HEED_REDUCTION(sum, "", sum_rule, sum_forward, sum_backward, 0)
-HEED_REDUCTION(mean, "", float_rule, mean_forward, mean_backward, 0)
+REDUCTION(sum, "", sum_rule, sum_forward, sum_backward, 0)
+REDUCTION(mean, "", float_rule, mean_forward, mean_backward, 0)
 
-HEED_REDUCTION_FORMS(sum)
-HEED_REDUCTION_FORMS(mean)
+ALL_FORMS(sum)
+ALL_FORMS(mean)
 
 /* ---- amax, amin ---- */
 
-/* Ties share the gradient. If y is NaN, no element equals it, and heed_divide_among gives NaN. */
+/* Ties share the gradient. If y is NaN, no element equals it, and divide_among gives NaN. */
 static void amax_backward(const heed_vjp *v)
 {
-    v->grads[0] = heed_divide_among(v, heed_eq(v->inputs[0], heed_keep_dims(v, v->y)));
+    v->grads[0] = divide_among(v, heed_eq(v->inputs[0], keep_dims(v, v->y)));
 }
 
-HEED_REDUCTION(amax, "", heed_nonempty_rule, amax_forward, amax_backward, HEED_SAVES_BOTH)
-HEED_REDUCTION(amin, "", heed_nonempty_rule, amin_forward, amax_backward, HEED_SAVES_BOTH)
+REDUCTION(amax, "", nonempty_rule, amax_forward, amax_backward, SAVES_BOTH)
+REDUCTION(amin, "", nonempty_rule, amin_forward, amax_backward, SAVES_BOTH)
 
-HEED_REDUCTION_FORMS(amax)
-HEED_REDUCTION_FORMS(amin)
+ALL_FORMS(amax)
+ALL_FORMS(amin)
 
 /* ---- max, min over all elements ---- */
 
-void heed_divide_among_extremes(const heed_vjp *v)
+/* Among the elements equal to y; if y is NaN, among the NaN elements. */
+static void max_backward(const heed_vjp *v)
 {
     heed_tensor *x = v->inputs[0];
     heed_tensor *chosen = heed_logical_or(heed_eq(x, v->y), heed_isnan(x));
@@ -197,40 +234,36 @@ void heed_divide_among_extremes(const heed_vjp *v)
     v->grads[0] = heed_where(chosen, share, heed_scalar(0, v->g->dtype));
 }
 
-HEED_REDUCTION(max, "", heed_nonempty_rule, amax_forward, heed_divide_among_extremes,
-               HEED_SAVES_BOTH)
-HEED_REDUCTION(min, "", heed_nonempty_rule, amin_forward, heed_divide_among_extremes,
-               HEED_SAVES_BOTH)
+REDUCTION(max, "", nonempty_rule, amax_forward, max_backward, SAVES_BOTH)
+REDUCTION(min, "", nonempty_rule, amin_forward, max_backward, SAVES_BOTH)
 
-HEED_WHOLE_FORM(max)
-HEED_WHOLE_FORM(min)
+WHOLE_FORM(max)
+WHOLE_FORM(min)
 
 /* ---- argmax, argmin ---- */
 
 static heed_status argmax_rule(const heed_call *call, heed_result *result)
 {
-    const heed_status status = heed_number_rule(call, result);
+    const heed_dtype dtype = result->dtype;
     result->dtype = HEED_I64;
-    return status;
+    return dtype != HEED_BOOL
+               ? nonempty_rule(call, result)
+               : heed_fail(HEED_ERR_DTYPE, "%s: bool is not supported; heed_to(x, HEED_I64)",
+                           call->op->name);
 }
 
-HEED_REDUCTION(argmax, "", argmax_rule, argmax_forward, NULL, 0)
-HEED_REDUCTION(argmin, "", argmax_rule, argmin_forward, NULL, 0)
+REDUCTION(argmax, "", argmax_rule, argmax_forward, NULL, 0)
+REDUCTION(argmin, "", argmax_rule, argmin_forward, NULL, 0)
 
-#define INDEX_FORMS(name)                                                                          \
-    heed_tensor *heed_##name##_dim(heed_tensor *x, int dim, bool keepdim)                          \
-    {                                                                                              \
-        const heed_reduce_args args = {HEED_DIMS(dim), keepdim};                                   \
-        return heed_apply(&op_##name, &x, 1, &args, sizeof args);                                  \
-    }                                                                                              \
-    HEED_WHOLE_FORM(name)
-INDEX_FORMS(argmax)
-INDEX_FORMS(argmin)
+DIM_FORM(argmax)
+WHOLE_FORM(argmax)
+DIM_FORM(argmin)
+WHOLE_FORM(argmin)
 
 /* ---- var, std ---- */
 
 typedef struct var_args {
-    heed_reduce_args reduction;
+    reduce_args reduction;
     int correction;
     bool root; /* take the square root: std */
 } var_args;
@@ -242,7 +275,7 @@ static heed_status var_forward(const heed_call *call, heed_tensor *y)
     const var_args *args = call->args;
     const double count = count_reduced(call->inputs[0], args), left = count - args->correction;
     const heed_var_args given = {count > 0 && left > 0 ? left : 0, args->root};
-    return heed_fold_reduced(call, heed_kernels_for(y->dtype)->var, &given, y->dtype, y);
+    return fold_reduced(call, heed_kernels_for(y->dtype)->var, &given, y->dtype, y);
 }
 
 /* dL/dx, given g = dL/dvar. The dependence of the mean on x cancels. */
@@ -253,7 +286,7 @@ static heed_tensor *gradient_of_var(const heed_vjp *v, heed_tensor *g)
     const double count = count_reduced(x, args);
     heed_tensor *scaled = heed_mul_scalar(g, 2 / (count - args->correction));
     heed_tensor *mean = heed_mean_dims(x, args->reduction.dims, true);
-    return heed_mul(heed_keep_dims(v, scaled), heed_sub(x, mean));
+    return heed_mul(keep_dims(v, scaled), heed_sub(x, mean));
 }
 
 static void var_backward(const heed_vjp *v)
@@ -269,8 +302,8 @@ static void std_backward(const heed_vjp *v)
     v->grads[0] = gradient_of_var(v, heed_masked_fill(slope, flat, 0));
 }
 
-HEED_REDUCTION(var, ", int correction", float_rule, var_forward, var_backward, HEED_SAVES_INPUT(0))
-HEED_REDUCTION(std, ", int correction", float_rule, var_forward, std_backward, HEED_SAVES_BOTH)
+REDUCTION(var, ", int correction", float_rule, var_forward, var_backward, HEED_SAVES_INPUT(0))
+REDUCTION(std, ", int correction", float_rule, var_forward, std_backward, SAVES_BOTH)
 
 #define SPREAD_FORMS(name, root)                                                                   \
     heed_tensor *heed_##name##_dims(heed_tensor *x, heed_dims dims, int correction, bool keepdim)  \
@@ -284,7 +317,7 @@ HEED_REDUCTION(std, ", int correction", float_rule, var_forward, std_backward, H
     }                                                                                              \
     heed_tensor *heed_##name(heed_tensor *x)                                                       \
     {                                                                                              \
-        return heed_##name##_dims(x, HEED_ALL_DIMS, 1, false);                                     \
+        return heed_##name##_dims(x, ALL_DIMS, 1, false);                                          \
     }
 SPREAD_FORMS(var, false)
 SPREAD_FORMS(std, true)
@@ -294,14 +327,89 @@ SPREAD_FORMS(std, true)
 static heed_status truth_rule(const heed_call *call, heed_result *result)
 {
     result->dtype = HEED_BOOL;
-    return heed_reduction_rule(call, result);
+    return reduction_rule(call, result);
 }
 
-HEED_REDUCTION(any, "", truth_rule, any_forward, NULL, 0)
-HEED_REDUCTION(all, "", truth_rule, all_forward, NULL, 0)
+REDUCTION(any, "", truth_rule, any_forward, NULL, 0)
+REDUCTION(all, "", truth_rule, all_forward, NULL, 0)
 
-HEED_REDUCTION_FORMS(any)
-HEED_REDUCTION_FORMS(all)
+ALL_FORMS(any)
+ALL_FORMS(all)
+
+/* ---- norm ---- */
+
+static heed_status norm_forward(const heed_call *call, heed_tensor *y)
+{
+    return fold_reduced(call, heed_kernels_for(y->dtype)->norm, NULL, y->dtype, y);
+}
+
+/* dx = g x / y, 0 where y is 0. */
+static void norm_backward(const heed_vjp *v)
+{
+    heed_tensor *flat = heed_eq_scalar(v->y, 0);
+    heed_tensor *g = keep_dims(v, heed_masked_fill(v->g, flat, 0));
+    heed_tensor *y = keep_dims(v, heed_masked_fill(v->y, flat, 1));
+    v->grads[0] = heed_mul(g, heed_div(v->inputs[0], y));
+}
+
+REDUCTION(norm, "", float_rule, norm_forward, norm_backward, SAVES_BOTH)
+ALL_FORMS(norm)
+
+/* ---- logsumexp ---- */
+
+static heed_status logsumexp_rule(const heed_call *call, heed_result *result)
+{
+    result->dtype = heed_is_float(result->dtype) ? result->dtype : HEED_F32;
+    return reduction_rule(call, result);
+}
+
+static heed_status logsumexp_forward(const heed_call *call, heed_tensor *y)
+{
+    return fold_reduced(call, heed_kernels_for(y->dtype)->logsumexp, NULL, y->dtype, y);
+}
+
+static void logsumexp_backward(const heed_vjp *v)
+{
+    heed_tensor *softmax = heed_exp(heed_sub(v->inputs[0], keep_dims(v, v->y)));
+    v->grads[0] = heed_mul(keep_dims(v, v->g), softmax);
+}
+
+REDUCTION(logsumexp, "", logsumexp_rule, logsumexp_forward, logsumexp_backward, SAVES_BOTH)
+ALL_FORMS(logsumexp)
+
+/* ---- cumsum ---- */
+
+static heed_status cumsum_rule(const heed_call *call, heed_result *result)
+{
+    int dim;
+    result->dtype = heed_is_float(result->dtype) ? result->dtype : HEED_I64;
+    return heed_wrap_dim("cumsum", *(const int *)call->args, result->shape.ndim, &dim);
+}
+
+static heed_status cumsum_forward(const heed_call *call, heed_tensor *y)
+{
+    const int dim = heed_wrapped(*(const int *)call->args, y->ndim);
+    return heed_map_rows(heed_kernels_for(y->dtype)->cumsum, call->inputs, 1, dim, y);
+}
+
+/* x_i is part of the sums y_i, ..., y_(n-1), so dx is the sum of g from i to the end. */
+static void cumsum_backward(const heed_vjp *v)
+{
+    const int dim = *(const int *)v->args;
+    v->grads[0] = heed_flip(heed_cumsum(heed_flip(v->g, HEED_DIMS(dim)), dim), HEED_DIMS(dim));
+}
+
+HEED_OPERATION(cumsum) = {.name = "cumsum",
+                          .inputs = 1,
+                          .args = "int dim",
+                          .rule = cumsum_rule,
+                          .forward = cumsum_forward,
+                          .backward = cumsum_backward};
+
+heed_tensor *heed_cumsum(heed_tensor *x, int dim)
+{
+    return heed_apply(&op_cumsum, &x, 1, &dim, sizeof dim);
+}
 
 /* ---- sum_to_size ---- */
 

@@ -1,5 +1,5 @@
-/* Reductions: sums, products, extremes, variance and norms, any and all, logsumexp; and cumsum,
- * cumprod. For max_dim, min_dim and medians see sort.h.
+/* Reductions: sums, extremes, variance and norm, any and all, logsumexp; and cumsum. For max_dim
+ * and min_dim see sort.h.
  *
  * The plain form reduces all dims, `_dim` reduces one, and `_dims` reduces several, or all if the
  * list is empty. keepdim keeps reduced dims with size 1. Floats are summed in double and rounded
@@ -14,7 +14,7 @@
 
 HEED_BEGIN_DECLS
 
-/* ---- sums and products ---- */
+/* ---- sums ---- */
 
 /* heed_sum: as torch.sum(x, dim, keepdim)
  *
@@ -34,27 +34,11 @@ heed_tensor *heed_mean(heed_tensor *x);
 heed_tensor *heed_mean_dim(heed_tensor *x, int dim, bool keepdim);
 heed_tensor *heed_mean_dims(heed_tensor *x, heed_dims dims, bool keepdim);
 
-/* heed_prod: as torch.prod(x, dim, keepdim), but also for several dims
- *
- *   x (..., n, ...)   ->   y (..., ...); i64 for i64 and bool
- *   y = the product over the dims; 1 if empty       dx = g times the product of all others, correct
- *                                                   even if elements are 0 */
-heed_tensor *heed_prod(heed_tensor *x);
-heed_tensor *heed_prod_dim(heed_tensor *x, int dim, bool keepdim);
-heed_tensor *heed_prod_dims(heed_tensor *x, heed_dims dims, bool keepdim);
-
 /* heed_cumsum: as torch.cumsum(x, dim): cumulative sums along dim
  *
  *   x (..., n, ...)   ->   y (..., n, ...); i64 for i64 and bool
  *   y_i = x_0 + ... + x_i                               dx_i = g_i + ... + g_(n-1) */
 heed_tensor *heed_cumsum(heed_tensor *x, int dim);
-
-/* heed_cumprod: as torch.cumprod(x, dim): cumulative products along dim
- *
- *   x (..., n, ...)   ->   y (..., n, ...); i64 for i64 and bool
- *   y_i = x_0 x_1 ... x_i           dx_i = the sum over j >= i of g_j times the product of x_0 to
- * x_j without x_i, correct even if elements are 0 */
-heed_tensor *heed_cumprod(heed_tensor *x, int dim);
 
 /* ---- extremes ---- */
 
@@ -91,7 +75,7 @@ heed_tensor *heed_argmax_dim(heed_tensor *x, int dim, bool keepdim);
 heed_tensor *heed_argmin(heed_tensor *x);
 heed_tensor *heed_argmin_dim(heed_tensor *x, int dim, bool keepdim);
 
-/* ---- variance and norms ---- */
+/* ---- variance and norm ---- */
 
 /* heed_var: as torch.var(x, dim, correction, keepdim); the plain form uses torch's default
  * correction, 1
@@ -110,19 +94,15 @@ heed_tensor *heed_std(heed_tensor *x);
 heed_tensor *heed_std_dim(heed_tensor *x, int dim, int correction, bool keepdim);
 heed_tensor *heed_std_dims(heed_tensor *x, heed_dims dims, int correction, bool keepdim);
 
-/* heed_norm: as torch.linalg.vector_norm(x, p, dim, keepdim)
+/* heed_norm: as torch.linalg.vector_norm(x, 2, dim, keepdim): the length of vectors
  *
  *   x (..., n, ...) float   ->   y (..., ...)
- *   y = (the sum of |x|^p)^(1/p)            dx = g sign(x) (|x| / y)^(p-1), 0 where x or y is 0
+ *   y = the square root of the sum of x^2            dx = g x / y, 0 where y is 0
  *
- *   p = 0: the number of nonzeros; dx = 0.  p = inf, -inf: the largest and the smallest |x|;
- *                                           dx = g sign(x) / k at the k elements with |x| = y
- *
- * HEED_ERR_DTYPE: i64 or bool. HEED_ERR_SHAPE: p is negative or infinite, and a reduced dim has no
- * elements. */
-heed_tensor *heed_norm(heed_tensor *x, double p);
-heed_tensor *heed_norm_dim(heed_tensor *x, double p, int dim, bool keepdim);
-heed_tensor *heed_norm_dims(heed_tensor *x, double p, heed_dims dims, bool keepdim);
+ * HEED_ERR_DTYPE: i64 or bool. */
+heed_tensor *heed_norm(heed_tensor *x);
+heed_tensor *heed_norm_dim(heed_tensor *x, int dim, bool keepdim);
+heed_tensor *heed_norm_dims(heed_tensor *x, heed_dims dims, bool keepdim);
 
 /* ---- any, all ---- */
 

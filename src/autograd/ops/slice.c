@@ -1,5 +1,5 @@
 /* Parts of a tensor, as views: slice, with a derivative that writes g into a tensor of zeros; and
- * select and narrow, composed of slices. See also split.c, diagonal.c and subscript.c. */
+ * select and narrow, composed of slices. See also split.c and subscript.c. */
 
 #include "slice.h"
 

@@ -8,7 +8,7 @@
 
 HEED_BEGIN_DECLS
 
-/* ---- parts, as views: slice, select, narrow, split, chunk, unbind, diagonal, index ---- */
+/* ---- parts, as views: slice, select, narrow, split, chunk, index ---- */
 
 /* heed_slice: as torch's x[..., start:end:step, ...] in dim `dim`: negative indices count from the
  * end, and out-of-range indices are clipped. For x[start:], pass INT64_MAX as `end`. A view.
@@ -42,41 +42,21 @@ heed_tensor *heed_select(heed_tensor *x, int dim, int64_t index);
 heed_tensor *heed_narrow(heed_tensor *x, int dim, int64_t start, int64_t length);
 
 /* heed_split: as torch.split(x, split_size, dim): consecutive parts of that size; the last may be
- * smaller. heed_split_sizes: as torch.split with a list: `count` parts of these sizes. heed_chunk:
- * as torch.chunk(x, chunks, dim): parts of equal size; the last may be smaller, and there may be
- * fewer than `chunks`.
+ * smaller. heed_chunk: as torch.chunk(x, chunks, dim): parts of equal size; the last may be
+ * smaller, and there may be fewer than `chunks`.
  *
  *     heed_tensor *qkv[3];
  *     heed_chunk(heed_linear_forward(m->in_proj, x), 3, -1, qkv);
  *
  *   x (..., n, ...)   ->   parts[i] (..., n_i, ...), views          dx = each g in its part
  *
- * All return the number of parts and set the rest of `parts` to NULL. `parts` is an array of
- * `most`, `count` or `chunks` elements. On error they return 0 and all parts are NULL.
+ * Both return the number of parts and set the rest of `parts` to NULL. `parts` is an array of
+ * `most` or `chunks` elements. On error they return 0 and all parts are NULL.
  *
- * HEED_ERR_VALUE: split_size below 1 (0 is allowed for an empty dim), more than `most` parts, a
- * negative size, sizes that do not sum to n, or chunks below 1. */
+ * HEED_ERR_VALUE: split_size below 1 (0 is allowed for an empty dim), more than `most` parts, or
+ * chunks below 1. */
 int heed_split(heed_tensor *x, int64_t split_size, int dim, heed_tensor **parts, int most);
-int heed_split_sizes(heed_tensor *x, const int64_t *sizes, int count, int dim, heed_tensor **parts);
 int heed_chunk(heed_tensor *x, int chunks, int dim, heed_tensor **parts);
-
-/* heed_unbind: as torch.unbind(x, dim): x at each index of dim, without the dim.
- *
- *   x (..., n, ...)   ->   parts[i] (..., ...), n views          dx = each g at its index
- *
- * Returns n and sets the rest of `parts`, an array of `most` elements, to NULL. On error it returns
- * 0 and all parts are NULL.
- *
- * HEED_ERR_VALUE: n is more than `most`. */
-int heed_unbind(heed_tensor *x, int dim, heed_tensor **parts, int most);
-
-/* heed_diagonal: as torch.diagonal(x, offset, dim1, dim2): the elements whose index in dim2 is
- * their index in dim1 plus offset, as the last dim. A view.
- *
- *   x (..., m, ..., n, ...)   ->   y (..., ..., ..., count)       dx = g on the diagonal, else 0
- *
- * HEED_ERR_DIM: dim1 and dim2 are the same. */
-heed_tensor *heed_diagonal(heed_tensor *x, int64_t offset, int dim1, int dim2);
 
 /* heed_index: as torch's x[...] with integers, ranges, an ellipsis and None, given as a string:
  *
@@ -124,17 +104,6 @@ heed_tensor *heed_stack(heed_tensor *const *tensors, int count, int dim);
  * HEED_ERR_DIM: a dim is given twice. */
 heed_tensor *heed_flip(heed_tensor *x, heed_dims dims);
 
-/* heed_roll: as torch.roll(x, shift): shifts all elements, in row-major order, by `shift`
- * positions; those shifted past the end wrap around. heed_roll_dim: along one dim, as torch.roll(x,
- * shift, dim). heed_roll_dims: along several dims, with one shift each; a dim may be listed twice.
- *
- *   y[..., i, ...] = x[..., (i - shift) mod n, ...]                       dx = roll(g, -shift)
- *
- * HEED_ERR_VALUE: the numbers of shifts and dims differ, or are 0. HEED_ERR_DIM: x has no dims. */
-heed_tensor *heed_roll(heed_tensor *x, int64_t shift);
-heed_tensor *heed_roll_dim(heed_tensor *x, int64_t shift, int dim);
-heed_tensor *heed_roll_dims(heed_tensor *x, heed_shape shifts, heed_dims dims);
-
 /* heed_repeat: as torch's x.repeat(sizes): tiles x sizes[i] times along dim i; surplus sizes add
  * leading dims.
  *
@@ -144,18 +113,12 @@ heed_tensor *heed_roll_dims(heed_tensor *x, heed_shape shifts, heed_dims dims);
 heed_tensor *heed_repeat(heed_tensor *x, heed_shape sizes);
 
 /* heed_repeat_interleave_dim: as torch.repeat_interleave(x, repeats, dim): repeats each slice along
- * dim `repeats` times, with its copies adjacent. heed_repeat_interleave: repeats each element of
- * the flattened x. heed_repeat_interleave_each: takes a separate number of repeats for each slice,
- * like torch's form with a tensor.
+ * dim `repeats` times, with its copies adjacent.
  *
- *   x (..., n, ...)   repeats (n) or (1) or () i64   ->   y (..., sum of repeats, ...)
- *   dx = the sum of g over the copies
+ *   x (..., n, ...)   ->   y (..., n repeats, ...)              dx = the sum of g over the copies
  *
- * HEED_ERR_VALUE: repeats is negative. HEED_ERR_DIM: x has no dims. HEED_ERR_SHAPE: repeats has a
- * different shape. HEED_ERR_DTYPE: repeats is not i64. */
-heed_tensor *heed_repeat_interleave(heed_tensor *x, int64_t repeats);
+ * HEED_ERR_VALUE: repeats is negative. HEED_ERR_DIM: x has no dims. */
 heed_tensor *heed_repeat_interleave_dim(heed_tensor *x, int64_t repeats, int dim);
-heed_tensor *heed_repeat_interleave_each(heed_tensor *x, heed_tensor *repeats, int dim);
 
 HEED_END_DECLS
 #endif

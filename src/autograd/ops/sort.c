@@ -1,5 +1,5 @@
-/* argsort is a merge sort of each line along dim; sort, topk, max_dim, min_dim and median_dim
- * gather the elements at their indices. */
+/* argsort is a merge sort of each line along dim; sort, topk, max_dim and min_dim gather the
+ * elements at their indices. */
 
 #include "sort.h"
 
@@ -15,10 +15,7 @@
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
 #include "../op.h"
-#include "elementwise.h"
 #include "index.h"
-#include "masking.h"
-#include "reduction_rules.h"
 #include "reductions.h"
 #include "slice.h"
 #include "view.h"
@@ -239,74 +236,34 @@ heed_tensor *heed_topk(heed_tensor *x, int64_t k, int dim, bool largest, heed_te
     return take_first(x, dim, largest, k, indices);
 }
 
-/* ---- max, min, median along a dim: gathered at their indices ---- */
+/* ---- max, min along a dim: gathered at their indices ---- */
 
 typedef heed_tensor *index_function(heed_tensor *x, int dim, bool keepdim);
 
-/* The rule of `op` checks x and dim, so that errors name max, min or median. */
-static heed_tensor *take_at(const heed_op *op, index_function *index, heed_tensor *x, int dim,
+static heed_tensor *take_at(const char *function, index_function *index, heed_tensor *x, int dim,
                             bool keepdim, heed_tensor **indices)
 {
-    heed_scope scope;
-    if (indices != NULL) {
-        *indices = NULL;
-    }
-    if (heed_check_operand(op->name, "x", x) != HEED_OK) {
+    int64_t size = 0;
+    if (begin(function, x, &dim, &size, indices) != HEED_OK) {
         return NULL;
     }
-    heed_scope_begin(&scope);
-    const heed_reduce_args args = {HEED_DIMS(dim), true};
-    const heed_call call = {op, &x, 1, &args, sizeof args};
-    heed_tensor *places = NULL;
-    if (op->rule(&call, &(heed_result){.dtype = x->dtype}) == HEED_OK) {
-        places = index(x->dtype == HEED_BOOL ? heed_to(x, HEED_I64) : x, dim, true);
+    if (size == 0) {
+        heed_fail(HEED_ERR_SHAPE, "%s: dim %d of x %s has no elements; reduce a nonempty dim",
+                  function, dim, HEED_TEXT(x));
+        return NULL;
     }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *places = index(x->dtype == HEED_BOOL ? heed_to(x, HEED_I64) : x, dim, true);
     return take(&scope, x, dim, keepdim, places, indices);
 }
 
-static const heed_op named_max = {.name = "max", .rule = heed_nonempty_rule};
-static const heed_op named_min = {.name = "min", .rule = heed_nonempty_rule};
-
 heed_tensor *heed_max_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices)
 {
-    return take_at(&named_max, heed_argmax_dim, x, dim, keepdim, indices);
+    return take_at("max", heed_argmax_dim, x, dim, keepdim, indices);
 }
 
 heed_tensor *heed_min_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices)
 {
-    return take_at(&named_min, heed_argmin_dim, x, dim, keepdim, indices);
-}
-
-/* The lower of two medians, at the index where a stable sort finds it, as in torch; the first NaN
- * if there is one. */
-static heed_tensor *argmedian_dim(heed_tensor *x, int dim, bool keepdim)
-{
-    heed_tensor *places = heed_argsort(x, dim, false);
-    if (x->ndim > 0) {
-        places = heed_contiguous(heed_narrow(places, dim, (heed_size(x, dim) - 1) / 2, 1));
-    }
-    if (heed_is_float(x->dtype)) {
-        heed_tensor *broken = heed_any_dim(heed_isnan(x), dim, true);
-        places = heed_where(broken, heed_argmax_dim(x, dim, true), places);
-    }
-    return keepdim || x->ndim == 0 ? places : heed_squeeze(places, dim);
-}
-
-static heed_status median_forward(const heed_call *call, heed_tensor *y)
-{
-    heed_tensor *flat = heed_flatten(call->inputs[0], 0, -1);
-    heed_tensor *value = heed_median_dim(flat, 0, false, NULL);
-    if (value != NULL) {
-        heed_copy_elements(value, y);
-    }
-    return heed_self.error;
-}
-
-HEED_REDUCTION(median, "", heed_number_rule, median_forward, heed_divide_among_extremes,
-               HEED_SAVES_BOTH)
-HEED_WHOLE_FORM(median)
-
-heed_tensor *heed_median_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices)
-{
-    return take_at(&op_median, argmedian_dim, x, dim, keepdim, indices);
+    return take_at("min", heed_argmin_dim, x, dim, keepdim, indices);
 }

@@ -1,4 +1,4 @@
-/* Sorting: argsort, sort, topk; and elements selected by their order: max_dim, min_dim, median.
+/* Sorting: argsort, sort, topk; and the largest along a dim with its index.
  *
  * All dtypes are supported. Sorting is stable in both directions. NaN is larger than all numbers,
  * as in torch, and -0 equals 0.
@@ -45,21 +45,6 @@ heed_tensor *heed_topk(heed_tensor *x, int64_t k, int dim, bool largest, heed_te
  * HEED_ERR_SHAPE: a dim without elements. */
 heed_tensor *heed_max_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices);
 heed_tensor *heed_min_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices);
-
-/* heed_median: as torch.median(x), over all elements: the middle one in order, the lower of two;
- * NaN if any is NaN
- *
- *   x (...)   ->   y ()                dx = g / k at the k elements equal to y, or NaN as y, else 0
- *
- * heed_median_dim: as torch.median(x, dim, keepdim): along dim; *indices as in heed_max_dim. Among
- * equal elements, it is the index at which a stable sort finds the median; with NaN, the first
- * NaN's.
- *
- *   x (..., n, ...)   ->   y (..., ...), *indices (..., ...)      dx = g at these indices, else 0
- *
- * HEED_ERR_SHAPE: a dim without elements. HEED_ERR_DTYPE: bool. */
-heed_tensor *heed_median(heed_tensor *x);
-heed_tensor *heed_median_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices);
 
 HEED_END_DECLS
 #endif

@@ -1,4 +1,4 @@
-/* Consecutive parts of a tensor, composed of slices: split, chunk, unbind. */
+/* Consecutive parts of a tensor, composed of slices: split, chunk. */
 
 #include <string.h>
 
@@ -8,22 +8,15 @@
 #include "operand_checks.h"
 #include "slice.h"
 
-/* ---- split, chunk, unbind ---- */
-
-/* Cuts a dim into parts of the given sizes, or of `size` each if `sizes` is NULL; slicing clips the
- * last one. */
-static int cut(heed_tensor *x, int dim, const int64_t *sizes, int64_t size, int count,
-               heed_tensor **parts)
+/* Cuts a dim into parts of `size` each; slicing clips the last one. */
+static int cut(heed_tensor *x, int dim, int64_t size, int count, heed_tensor **parts)
 {
-    int64_t start = 0;
     for (int i = 0; i < count; i++) {
-        const int64_t end = start + (sizes != NULL ? sizes[i] : size);
-        parts[i] = heed_slice(x, dim, start, end, 1);
+        parts[i] = heed_slice(x, dim, i * size, (i + 1) * size, 1);
         if (parts[i] == NULL) {
             memset(parts, 0, (size_t)i * sizeof *parts);
             return 0;
         }
-        start = end;
     }
     return count;
 }
@@ -61,32 +54,7 @@ int heed_split(heed_tensor *x, int64_t split_size, int dim, heed_tensor **parts,
                   dim, HEED_TEXT(x), (long long)count, (long long)split_size, most);
         return 0;
     }
-    return cut(x, dim, NULL, split_size, (int)count, parts);
-}
-
-int heed_split_sizes(heed_tensor *x, const int64_t *sizes, int count, int dim, heed_tensor **parts)
-{
-    int64_t size, sum = 0;
-    if (begin_parts("split_sizes", x, &dim, &size, parts, count) != HEED_OK) {
-        return 0;
-    }
-    if (sizes == NULL && count > 0) {
-        heed_fail(HEED_ERR_NULL, "split_sizes: sizes is NULL");
-        return 0;
-    }
-    bool fits = count >= 0;
-    for (int i = 0; fits && i < count; i++) {
-        fits = sizes[i] >= 0 && sizes[i] <= size - sum;
-        sum += fits ? sizes[i] : 0;
-    }
-    if (!fits || sum != size) {
-        heed_fail(HEED_ERR_VALUE,
-                  "split_sizes: %d sizes do not sum to %lld, the size of dim %d of %s, or one is "
-                  "negative",
-                  count, (long long)size, dim, HEED_TEXT(x));
-        return 0;
-    }
-    return cut(x, dim, sizes, 0, count, parts);
+    return cut(x, dim, split_size, (int)count, parts);
 }
 
 int heed_chunk(heed_tensor *x, int chunks, int dim, heed_tensor **parts)
@@ -101,28 +69,5 @@ int heed_chunk(heed_tensor *x, int chunks, int dim, heed_tensor **parts)
     }
     const int64_t each = size == 0 ? 0 : (size - 1) / chunks + 1;
     const int count = size == 0 ? chunks : (int)((size - 1) / each + 1);
-    return cut(x, dim, NULL, each, count, parts);
-}
-
-int heed_unbind(heed_tensor *x, int dim, heed_tensor **parts, int most)
-{
-    int64_t size;
-    if (begin_parts("unbind", x, &dim, &size, parts, most) != HEED_OK) {
-        return 0;
-    }
-    if (size > most) {
-        heed_fail(HEED_ERR_VALUE,
-                  "unbind: dim %d of %s gives %lld parts, but the array `parts` has room for only "
-                  "%d",
-                  dim, HEED_TEXT(x), (long long)size, most);
-        return 0;
-    }
-    for (int i = 0; i < (int)size; i++) {
-        parts[i] = heed_select(x, dim, i);
-        if (parts[i] == NULL) {
-            memset(parts, 0, (size_t)i * sizeof *parts);
-            return 0;
-        }
-    }
-    return (int)size;
+    return cut(x, dim, each, count, parts);
 }

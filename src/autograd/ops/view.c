@@ -105,17 +105,19 @@ heed_tensor *heed_permute(heed_tensor *x, heed_dims dims)
     return heed_apply(&op_permute, &x, 1, &dims, sizeof dims);
 }
 
-/* ---- expand, broadcast_to ---- */
+/* ---- expand ---- */
 
-/* The shape to expand x to, with each -1 replaced by x's size. */
-static heed_status expanded_shape(const char *function, const heed_tensor *x,
-                                  const heed_shape *asked, heed_shape *shape)
+/* Each -1 stands for x's size. */
+static heed_status expand_rule(const heed_call *call, heed_result *result)
 {
+    const heed_tensor *x = call->inputs[0];
+    const heed_shape *asked = call->args;
     const int added = asked->ndim - x->ndim;
+    heed_shape *shape = &result->shape;
     int64_t numel;
     if (asked->ndim > HEED_MAX_DIMS || added < 0) {
         return heed_fail(HEED_ERR_SHAPE,
-                         "%s: %s to %d dims; it needs at least its own, and at most %d", function,
+                         "expand: %s to %d dims; it needs at least its own, and at most %d",
                          HEED_TEXT(x), asked->ndim, HEED_MAX_DIMS);
     }
     *shape = *asked;
@@ -126,21 +128,15 @@ static heed_status expanded_shape(const char *function, const heed_tensor *x,
         }
         if (*size < 0 || (i >= added && x->shape[i - added] != 1 && x->shape[i - added] != *size)) {
             return heed_fail(HEED_ERR_SHAPE,
-                             "%s: %s does not expand to %s: only dims of size 1 expand", function,
+                             "expand: %s does not expand to %s: only dims of size 1 expand",
                              HEED_TEXT(x), heed_shape_text(asked->ndim, asked->size).text);
         }
     }
-    return heed_count_elements(function, shape->ndim, shape->size, x->dtype, &numel);
-}
-
-static heed_status expand_rule(const heed_call *call, heed_result *result)
-{
-    const heed_tensor *x = call->inputs[0];
-    if (expanded_shape("expand", x, call->args, &result->shape) != HEED_OK) {
+    if (heed_count_elements("expand", shape->ndim, shape->size, x->dtype, &numel) != HEED_OK) {
         return heed_self.error;
     }
     result->is_view = true;
-    heed_broadcast_strides(x, result->shape.ndim, result->shape.size, result->strides);
+    heed_broadcast_strides(x, shape->ndim, shape->size, result->strides);
     return HEED_OK;
 }
 
@@ -159,16 +155,6 @@ HEED_OPERATION(expand) = {.name = "expand",
 heed_tensor *heed_expand(heed_tensor *x, heed_shape shape)
 {
     return heed_apply(&op_expand, &x, 1, &shape, sizeof shape);
-}
-
-heed_tensor *heed_broadcast_to(heed_tensor *x, heed_shape shape)
-{
-    heed_shape found;
-    if (heed_check_operand("broadcast_to", "x", x) != HEED_OK ||
-        expanded_shape("broadcast_to", x, &shape, &found) != HEED_OK) {
-        return NULL;
-    }
-    return heed_expand(x, found);
 }
 
 /* ---- reshape ---- */

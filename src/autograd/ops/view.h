@@ -51,9 +51,6 @@ heed_tensor *heed_unflatten(heed_tensor *x, int dim, heed_shape sizes);
  * HEED_ERR_SHAPE: a size other than 1 would change. */
 heed_tensor *heed_expand(heed_tensor *x, heed_shape shape);
 
-/* heed_broadcast_to: as torch.broadcast_to(x, shape): another name for heed_expand. */
-heed_tensor *heed_broadcast_to(heed_tensor *x, heed_shape shape);
-
 /* heed_squeeze: as torch.squeeze(x, dim): removes a dim of size 1; a dim of any other size is kept.
  * heed_unsqueeze: as torch.unsqueeze(x, dim): inserts a dim of size 1 at `dim`, in
  * [-ndim - 1, ndim + 1).                                                dx = reshape(g) */

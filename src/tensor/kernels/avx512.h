@@ -84,7 +84,6 @@ LANE_BY_LANE(cos_lanes, cos_f32)
         return a;                                                                                  \
     }
 LANE_BY_LANE_OF_TWO(pow_lanes, powf)
-LANE_BY_LANE_OF_TWO(remainder_lanes, floor_remainder)
 
 /* ---- signs, bounds, quotients ---- */
 
@@ -114,9 +113,6 @@ static inline vector sqrt_lanes(vector x)
         return _mm512_roundscale_ps(x, (way) | _MM_FROUND_NO_EXC);                                 \
     }
 ROUNDED(floor_lanes, _MM_FROUND_TO_NEG_INF)
-ROUNDED(ceil_lanes, _MM_FROUND_TO_POS_INF)
-ROUNDED(trunc_lanes, _MM_FROUND_TO_ZERO)
-ROUNDED(round_lanes, _MM_FROUND_TO_NEAREST_INT)
 
 /* ---- exponentials ---- */
 

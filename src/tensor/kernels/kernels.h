@@ -24,13 +24,12 @@
 
 /* An index for each operation of ops.def. */
 enum heed_elementwise {
-#define UNARY(name, kind, f, dx)           HEED_OP_##name,
-#define BINARY(name, kind, f, da, db)      HEED_OP_##name,
-#define TERNARY(name, kind, f, da, db, dc) HEED_OP_##name,
-#define BOUNDS(name, kind, f, da)          HEED_OP_##name,
-#define COMPARE(name, f)                   HEED_OP_##name,
-#define LOGICAL(name, f)                   HEED_OP_##name,
-#define PREDICATE(name, f)                 HEED_OP_##name,
+#define UNARY(name, kind, f, dx)      HEED_OP_##name,
+#define BINARY(name, kind, f, da, db) HEED_OP_##name,
+#define BOUNDS(name, kind, f, da)     HEED_OP_##name,
+#define COMPARE(name, f)              HEED_OP_##name,
+#define LOGICAL(name, f)              HEED_OP_##name,
+#define PREDICATE(name, f)            HEED_OP_##name,
 #include "ops.def"
     HEED_ELEMENTWISE_COUNT
 };
@@ -53,14 +52,11 @@ typedef void heed_row_kernel(const heed_rows *rows);
 /* y = a row of n elements reduced to one. n may be 0 unless noted; args depend on the kernel. */
 typedef void heed_reduce_kernel(int64_t n, const void *x, const void *args, void *y);
 
-/* Arguments of var (with `root`: the standard deviation) and of norm. */
+/* Arguments of var; with `root`, it is the standard deviation. */
 typedef struct heed_var_args {
     double divisor;
     bool root;
 } heed_var_args;
-typedef struct heed_norm_args {
-    double p;
-} heed_norm_args;
 
 /* A partial sum: floats are summed in double, integers and bool in i64. */
 typedef union heed_total {
@@ -123,13 +119,11 @@ typedef struct heed_kernels {
     void (*scatter)(int64_t n, const void *from, void *to, int64_t stride); /* to[i * stride] */
     void (*add_into)(int64_t n, const void *x, void *y);                    /* y += x */
 
-    /* y[i] = x[p(i)]; y[p(i)] += x[i], and y[p(i)] = x[i], in order;
+    /* y[i] = x[p(i)]; y[p(i)] += x[i], in order;
      * p(i) = i * step + index[i * index_step] * along */
     void (*look_up)(int64_t n, const int64_t *index, int64_t index_step, const void *x,
                     int64_t step, int64_t along, void *y);
     void (*add_at)(int64_t n, const int64_t *index, int64_t index_step, const void *x, void *y,
-                   int64_t step, int64_t along);
-    void (*put_at)(int64_t n, const int64_t *index, int64_t index_step, const void *x, void *y,
                    int64_t step, int64_t along);
 
     /* sum: totals[r] += the sum of row r; sum_columns: totals[i] += the sum of column i; rows start
@@ -138,7 +132,7 @@ typedef struct heed_kernels {
     void (*sum_columns)(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals);
     void (*from_totals)(int64_t n, const heed_total *totals, double divisor, void *y);
 
-    heed_row_kernel *softmax, *safe_softmax, *log_softmax, *cumsum, *cumprod;
+    heed_row_kernel *softmax, *safe_softmax, *log_softmax, *cumsum;
     heed_row_kernel *softmax_gradient, *log_softmax_gradient; /* in: g, y */
     heed_row_kernel *exp_totals; /* out: two doubles per row, max(x) and the sum of e^(x - max) */
     void (*scaled_exps)(int64_t n, const void *x, double shift, double scale, void *out);

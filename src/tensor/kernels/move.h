@@ -3,7 +3,6 @@
  *   gather        to[i] = from[i * stride], cast       gather_rows   a plane of two dims, cast
  *   scatter       to[i * stride] = from[i]             add_into      y += x
  *   look_up       y[i] = x[p(i)]                       add_at        y[p(i)] += x[i]
- *   put_at        y[p(i)] = x[i]
  *
  * The position p(i) depends on an index. Planes are copied in tiles to use whole cache lines; if
  * the dtypes match, tiles are transposed in registers. */
@@ -198,16 +197,6 @@ static void KERNEL(add_at)(int64_t n, const int64_t *index, int64_t index_step, 
     for (int64_t i = 0; i < n; i++) {
         T *place = to + (i * step + index[i * index_step] * along);
         *place = (T)(*place + from[i]);
-    }
-}
-
-static void KERNEL(put_at)(int64_t n, const int64_t *index, int64_t index_step, const void *x,
-                           void *y, int64_t step, int64_t along)
-{
-    const T *from = x;
-    T *to = y;
-    for (int64_t i = 0; i < n; i++) {
-        to[i * step + index[i * index_step] * along] = from[i];
     }
 }
 

@@ -2,10 +2,10 @@
  *
  *   amax, amin, argmax, argmin, any, all   one element per row; NaN is both largest and smallest
  *   sum, sum_columns, from_totals          totals += sums of rows, of columns; y = totals / divisor
- *   var    sum (x - mean)^2 / divisor, or its root          norm   (sum |x|^p)^(1/p)
- *   cumsum out[j] = x[0] + ... + x[j]                       cumprod out[j] = x[0] * ... * x[j]
+ *   var    sum (x - mean)^2 / divisor, or its root          norm   sqrt(sum x^2)
+ *   cumsum out[j] = x[0] + ... + x[j]
  *
- * Floats are summed and multiplied in double, integers in i64. Variances and norms are also
+ * Floats are summed in double, integers in i64. Variances and norms are also
  * computed in double, so that squares of f32 neither overflow nor underflow. */
 #include <math.h>
 
@@ -194,33 +194,25 @@ void KERNEL(from_totals)(int64_t n, const heed_total *totals, double divisor, vo
 }
 
 #ifndef T_IS_BOOL
-#define CUMULATE(name, start, operator)                                                            \
-    void KERNEL(name)(const heed_rows *rows)                                                       \
-    {                                                                                              \
-        for (int64_t i = 0; i < rows->count; i++) {                                                \
-            const T *x = IN(rows, 0, i);                                                           \
-            T *out = OUT(rows, i);                                                                 \
-            TOTAL total = start;                                                                   \
-            for (int64_t j = 0; j < rows->n; j++) {                                                \
-                total operator(TOTAL) x[j];                                                        \
-                out[j] = (T)total;                                                                 \
-            }                                                                                      \
-        }                                                                                          \
+void KERNEL(cumsum)(const heed_rows *rows)
+{
+    for (int64_t i = 0; i < rows->count; i++) {
+        const T *x = IN(rows, 0, i);
+        T *out = OUT(rows, i);
+        TOTAL total = 0;
+        for (int64_t j = 0; j < rows->n; j++) {
+            total += (TOTAL)x[j];
+            out[j] = (T)total;
+        }
     }
-CUMULATE(cumsum, 0, +=)
-CUMULATE(cumprod, 1, *=)
+}
 #endif
 
 #if defined T_IS_F32 || defined T_IS_F64
-/* ---- variance and norms ---- */
+/* ---- variance and norm ---- */
 
 FOLD(double, sum_of_squares, (int64_t n, const T *row, double at), 0,
      all + ((double)x - at) * ((double)x - at), all + x)
-FOLD(double, sum_of_sizes, ROW, 0, all + fabs((double)x), all + x)
-FOLD(double, count_of_others, ROW, 0, x != 0 ? all + 1 : all, all + x)
-FOLD(double, largest_size, ROW, 0, fabs((double)x) > all ? fabs((double)x) : all, x > all ? x : all)
-FOLD(double, smallest_size, ROW, (double)INFINITY, fabs((double)x) < all ? fabs((double)x) : all,
-     x < all ? x : all)
 
 /* Two passes, the mean first: in one pass, a large mean would cause cancellation. */
 void KERNEL(var)(int64_t n, const void *x, const void *args, void *y)
@@ -231,27 +223,9 @@ void KERNEL(var)(int64_t n, const void *x, const void *args, void *y)
     *(T *)y = (T)(a->root ? sqrt(var) : var);
 }
 
-static double sum_of_powers(int64_t n, const T *row, double p)
-{
-    double total = 0;
-    for (int64_t i = 0; i < n; i++) {
-        total += pow(fabs((double)row[i]), p);
-    }
-    return total;
-}
-
 void KERNEL(norm)(int64_t n, const void *x, const void *args, void *y)
 {
-    const double p = ((const heed_norm_args *)args)->p;
-    if (isinf(p)) {
-        const double size = p > 0 ? largest_size(n, x) : smallest_size(n, x);
-        *(T *)y = with_nan(n, x, (T)size);
-        return;
-    }
-    *(T *)y = (T)(n == 0   ? 0
-                  : p == 2 ? sqrt(sum_of_squares(n, x, 0))
-                  : p == 1 ? sum_of_sizes(n, x)
-                  : p == 0 ? count_of_others(n, x)
-                           : pow(sum_of_powers(n, x, p), 1 / p));
+    (void)args;
+    *(T *)y = (T)sqrt(sum_of_squares(n, x, 0));
 }
 #endif

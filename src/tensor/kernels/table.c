@@ -19,15 +19,6 @@
 
 /* ---- the vocabulary of ops.def ---- */
 
-#if defined T_IS_F32 || defined T_IS_F64
-/* With the sign of b, as Python's %. fmod is exact. */
-static inline T floor_remainder(T a, T b)
-{
-    const T y = (T)fmod((double)a, (double)b);
-    return y != 0 && (y < 0) != (b < 0) ? y + b : y;
-}
-#endif
-
 #if defined T_IS_F32 && defined __AVX512F__
 #define IN_VECTORS
 #include "avx512.h"
@@ -46,27 +37,19 @@ static inline T floor_remainder(T a, T b)
 
 #ifdef T_IS_F32
 #ifdef IN_VECTORS
-#define F32(name)       name##_lanes
-#define normal_cdf(x)   normal_cdf_lanes(x)
-#define sqrt(x)         _Generic((x), vector : sqrt_lanes, default : sqrtf)(x)
-#define pow(a, b)       pow_lanes(a, b)
-#define remainder(a, b) remainder_lanes(a, b)
-#define abs(x)          abs_lanes(x)
-#define floor(x)        floor_lanes(x)
-#define ceil(x)         ceil_lanes(x)
-#define trunc(x)        trunc_lanes(x)
-#define round(x)        round_lanes(x)
+#define F32(name)     name##_lanes
+#define normal_cdf(x) normal_cdf_lanes(x)
+#define sqrt(x)       _Generic((x), vector : sqrt_lanes, default : sqrtf)(x)
+#define pow(a, b)     pow_lanes(a, b)
+#define abs(x)        abs_lanes(x)
+#define floor(x)      floor_lanes(x)
 #else
-#define F32(name)       name##_f32
-#define normal_cdf(x)   normal_cdf_f32(x)
-#define sqrt(x)         sqrtf(x)
-#define pow(a, b)       powf(a, b)
-#define remainder(a, b) floor_remainder(a, b)
-#define abs(x)          fabsf(x)
-#define floor(x)        floorf(x)
-#define ceil(x)         ceilf(x)
-#define trunc(x)        truncf(x)
-#define round(x)        rintf(x) /* rounds half to even */
+#define F32(name)     name##_f32
+#define normal_cdf(x) normal_cdf_f32(x)
+#define sqrt(x)       sqrtf(x)
+#define pow(a, b)     powf(a, b)
+#define abs(x)        fabsf(x)
+#define floor(x)      floorf(x)
 #endif
 #define exp(x)           F32(exp)(x)
 #define expm1(x)         F32(expm1)(x)
@@ -83,24 +66,16 @@ static inline T floor_remainder(T a, T b)
 #define sigmoid_slope(x) KERNEL(sigmoid_slope)(x)
 #define normal_cdf(x)    KERNEL(normal_cdf)(x)
 #define abs(x)           fabs(x)
-#define round(x)         rint(x)
-#define remainder(a, b)  floor_remainder(a, b)
 #else
 #define abs(x)   where((x) < 0, -(x), x)
 #define floor(x) (x)
-#define ceil(x)  (x)
-#define trunc(x) (x)
-#define round(x) (x)
 #undef isnan
-#undef isinf
 #undef isfinite
 #define isnan(x)    false
-#define isinf(x)    false
 #define isfinite(x) true
 #endif
 #ifdef T_IS_I64
-#define pow(a, b)       integer_power(a, b)
-#define remainder(a, b) integer_remainder(a, b)
+#define pow(a, b) integer_power(a, b)
 /* a^b modulo 2^64; for negative b, 1 / a^-b truncated to an integer. */
 static T integer_power(T a, T b)
 {
@@ -116,12 +91,6 @@ static T integer_power(T a, T b)
     return y;
 }
 
-/* With the sign of b, which elementwise.c has checked not to be 0. INT64_MIN % -1 would trap. */
-static T integer_remainder(T a, T b)
-{
-    const T y = b == -1 ? 0 : a % b;
-    return y != 0 && (y < 0) != (b < 0) ? y + b : y;
-}
 #endif
 
 /* Most lines read only some of their operands. */
@@ -203,11 +172,6 @@ static T integer_remainder(T a, T b)
     FORWARD(name, kind, READ_AB, f)                                                                \
     GRADIENT(name##_da, READ_GABY, da)                                                             \
     GRADIENT(name##_db, READ_GABY, db)
-#define TERNARY(name, kind, f, da, db, dc)                                                         \
-    FORWARD(name, kind, READ_ABC, f)                                                               \
-    GRADIENT(name##_da, READ_GABCY, da)                                                            \
-    GRADIENT(name##_db, READ_GABCY, db)                                                            \
-    GRADIENT(name##_dc, READ_GABCY, dc)
 #define BOUNDS(name, kind, f, da)                                                                  \
     FORWARD(name, kind, READ_ABC, f)                                                               \
     GRADIENT(name##_da, READ_GABCY, da)
@@ -257,12 +221,10 @@ const heed_kernels KERNELS = {.elementwise =
                                   {
 #define UNARY(name, kind, f, dx)      ENTRY(name, kind, KERNEL(name##_dx))
 #define BINARY(name, kind, f, da, db) ENTRY(name, kind, KERNEL(name##_da), KERNEL(name##_db))
-#define TERNARY(name, kind, f, da, db, dc)                                                         \
-    ENTRY(name, kind, KERNEL(name##_da), KERNEL(name##_db), KERNEL(name##_dc))
-#define BOUNDS(name, kind, f, da) ENTRY(name, kind, KERNEL(name##_da))
-#define COMPARE(name, f)          [HEED_OP_##name] = {KERNEL(name##_truth), {NULL}},
-#define LOGICAL(name, f)          [HEED_OP_##name] = {KERNEL(name##_truth), {NULL}},
-#define PREDICATE(name, f)        [HEED_OP_##name] = {KERNEL(name##_truth), {NULL}},
+#define BOUNDS(name, kind, f, da)     ENTRY(name, kind, KERNEL(name##_da))
+#define COMPARE(name, f)              [HEED_OP_##name] = {KERNEL(name##_truth), {NULL}},
+#define LOGICAL(name, f)              [HEED_OP_##name] = {KERNEL(name##_truth), {NULL}},
+#define PREDICATE(name, f)            [HEED_OP_##name] = {KERNEL(name##_truth), {NULL}},
 #include "ops.def"
                                   },
                               .where = choose_where,
@@ -278,6 +240,5 @@ const heed_kernels KERNELS = {.elementwise =
                               .add_into = KERNEL(add_into),
                               .look_up = KERNEL(look_up),
                               .add_at = KERNEL(add_at),
-                              .put_at = KERNEL(put_at),
 #define MEMBER(name) .name = KERNEL(name),
                               OTHER_KERNELS(MEMBER)};

@@ -76,15 +76,6 @@ static heed_shape spread_shape(const heed_tensor *x, int dim)
     return shape;
 }
 
-/* x plus four functions that change only at x = 0. */
-static heed_tensor *rounded(heed_tensor *x)
-{
-    heed_tensor *part = heed_mul_scalar(heed_tanh(x), 0.4);
-    heed_tensor *whole = heed_add(heed_add(heed_floor(part), heed_ceil(part)),
-                                  heed_add(heed_trunc(part), heed_round(part)));
-    return heed_add(x, whole);
-}
-
 static heed_tensor *product_of_halves(heed_tensor *x, int dim)
 {
     heed_tensor *parts[2];
@@ -92,17 +83,6 @@ static heed_tensor *product_of_halves(heed_tensor *x, int dim)
         return NULL;
     }
     return heed_mul(parts[0], parts[1]);
-}
-
-/* The last and the first index of a dim of size 4 or less; NULL if it is larger. */
-static heed_tensor *last_and_first(heed_tensor *x, int dim)
-{
-    heed_tensor *parts[4];
-    const int64_t size = heed_size(x, dim);
-    if (size > 4 || heed_unbind(x, dim, parts, 4) != size) {
-        return NULL;
-    }
-    return heed_stack((heed_tensor *[]){parts[size - 1], parts[0]}, 2, dim);
 }
 
 static heed_tensor *indices(heed_shape shape, uint64_t seed, int64_t most)
