@@ -96,7 +96,7 @@ enum { LOSS_F32, LOSS_F64 };
     X(SWITCH, patch,        "",          0, 0,          (0),                                       \
       "one run: put each head's result in a clean sequence into a corrupted one")                  \
     X(STRING, corrupted,    "TEXT",      0, 0,          (0),                                       \
-      "one run: for --patch: tokens that corrupt --input; default: other test sequences")                   \
+      "one run: --patch: tokens that corrupt --input; default: other test sequences")                   \
     X(SWITCH, by_position,  "",          0, 0,          (0),                                       \
       "one run: the loss and score at each position")                                              \
     X(SWITCH, spectrum,     "",          0, 0,          (0),                                       \
