@@ -89,6 +89,7 @@
 #include "nn/torch_multihead_attention.h" /* torch.nn.MultiheadAttention */
 
 /* ---- Optimisers ---- */
+#include "nn/batches.h"   /* shuffled batches of a data set */
 #include "nn/optimizer.h" /* SGD, Adam, AdamW, gradient clipping, a learning rate schedule */
 
 /* ---- Checking attention ---- */
@@ -99,9 +100,6 @@
 /* ---- Files ---- */
 #include "tools/files/safetensors.h" /* named tensors */
 #include "tools/files/checkpoint.h"  /* models and training runs */
-
-/* ---- Data ---- */
-#include "tools/data/batches.h" /* shuffled batches, random splits */
 
 /* ---- Plots and watching ---- */
 #include "tools/plot/heat_map.h"  /* attention heat maps in a terminal */

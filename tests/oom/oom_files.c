@@ -57,7 +57,7 @@ static uint64_t run_batches(const void *context)
 {
     (void)context;
     HEED_SCOPE(scope);
-    heed_tensor *indices = NULL, *parts[2];
+    heed_tensor *indices = NULL;
     heed_manual_seed(3);
     heed_batches *b = heed_batches_new(5, 2, (heed_batches_options){.shuffle = true});
     uint64_t sum = FNV_BASIS;
@@ -65,13 +65,7 @@ static uint64_t run_batches(const void *context)
         sum = hash_of(indices, sum);
     }
     heed_batches_free(b);
-    heed_random_split(6, (double[]){0.5, 0.5}, 2, parts);
-    b = heed_batches_new(3, 2, (heed_batches_options){.indices = parts[1]});
-    while (b != NULL && heed_batches_next(b, &indices)) {
-        sum = hash_of(indices, sum);
-    }
-    heed_batches_free(b);
-    return hash_of(parts[1], sum);
+    return sum;
 }
 
 static uint64_t run_checkpoint(const void *context)

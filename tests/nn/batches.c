@@ -1,4 +1,4 @@
-/* Batches and random splits draw the indices of torch's DataLoader and random_split. */
+/* Batches draw the indices of torch's DataLoader. */
 #include "tests/fixtures/batches.h"
 
 #include "tests/common/test_util.h"
@@ -12,15 +12,7 @@ static const struct {
     uint64_t hash;
 } loaders[] = {BATCHES};
 
-static const struct {
-    uint64_t seed;
-    int64_t count;
-    int parts;
-    double lengths[10];
-    uint64_t hash;
-} splits[] = {SPLITS};
-
-enum { LOADERS = sizeof loaders / sizeof *loaders, SPLIT_COUNT = sizeof splits / sizeof *splits };
+enum { LOADERS = sizeof loaders / sizeof *loaders };
 
 static uint64_t hash_number(int64_t number, uint64_t sum)
 {
@@ -59,52 +51,6 @@ START_TEST(epochs_are_those_of_a_data_loader)
     }
     heed_batches_free(b);
     ck_assert_uint_eq(sum, loaders[_i].hash);
-}
-END_TEST
-
-START_TEST(splits_are_those_of_random_split)
-{
-    heed_tensor *parts[10];
-    heed_manual_seed(splits[_i].seed);
-    heed_random_split(splits[_i].count, splits[_i].lengths, splits[_i].parts, parts);
-    uint64_t sum = FNV_BASIS;
-    for (int i = 0; i < splits[_i].parts; i++) {
-        sum = hash_indices(parts[i], sum);
-    }
-    ck_assert_uint_eq(hash_position(sum), splits[_i].hash);
-}
-END_TEST
-
-/* The order is that of the same loader without indices, as in torch with a Subset. */
-START_TEST(batches_of_a_split_have_its_indices)
-{
-    heed_tensor *parts[2], *places = NULL, *indices = NULL;
-    heed_random_split(50, (double[]){0.7, 0.3}, 2, parts);
-    const int64_t count = heed_size(parts[0], 0), live = heed_live_tensors();
-    for (int i = 0; i < 4; i++) {
-        const heed_batches_options plain = {.shuffle = i % 2 == 1, .drop_last = i > 1};
-        heed_batches_options of_part = plain;
-        of_part.indices = parts[0];
-        heed_batches *a = heed_batches_new(count, 8, plain);
-        heed_batches *b = heed_batches_new(count, 8, of_part);
-        const heed_generator before = heed_get_generator();
-        for (int batches = 0; batches < 2 * (count / 8); batches++) {
-            HEED_SCOPE(scope);
-            if (batches == count / 8) {
-                heed_batches_restart(a);
-                heed_batches_restart(b);
-            }
-            const heed_generator now = heed_get_generator();
-            ck_assert(heed_batches_next(a, &places));
-            heed_set_generator(&now);
-            ck_assert(heed_batches_next(b, &indices));
-            ck_assert(heed_equal(indices, heed_index_select(parts[0], 0, places)));
-        }
-        heed_set_generator(&before);
-        heed_batches_free(a);
-        heed_batches_free(b);
-        ck_assert_int_eq(heed_live_tensors(), live);
-    }
 }
 END_TEST
 
@@ -168,8 +114,6 @@ void add_batches_cases(Suite *suite)
 {
     TCase *tests = heed_case(suite, "batches");
     tcase_add_loop_test(tests, epochs_are_those_of_a_data_loader, 0, LOADERS);
-    tcase_add_loop_test(tests, splits_are_those_of_random_split, 0, SPLIT_COUNT);
-    tcase_add_test(tests, batches_of_a_split_have_its_indices);
     tcase_add_test(tests, a_batch_stays_until_the_next_call);
     tcase_add_test(tests, an_abandoned_epoch_does_not_go_on);
     tcase_add_test(tests, an_error_ends_the_epoch);

@@ -1,4 +1,4 @@
-/* Batches and splits of a data set, with the same indices as torch.utils.data.
+/* Batches of a data set, with the same indices as torch's DataLoader.
  *
  *     heed_batches *batches = heed_batches_new(heed_size(X, 0), 32,
  *                                              (heed_batches_options){.shuffle = true});
@@ -13,26 +13,25 @@
  *     }
  *     heed_batches_free(batches);
  */
-#ifndef HEED_TOOLS_BATCHES_H
-#define HEED_TOOLS_BATCHES_H
+#ifndef HEED_NN_BATCHES_H
+#define HEED_NN_BATCHES_H
 
-#include "../../tensor/tensor.h"
+#include "../tensor/tensor.h"
 
 HEED_BEGIN_DECLS
 
 typedef struct heed_batches heed_batches;
 
 typedef struct heed_batches_options {
-    bool shuffle;         /* a new order for each epoch */
-    bool drop_last;       /* omit the last batch if it is smaller */
-    heed_tensor *indices; /* i64 (count): a part of a split, as torch's Subset; NULL: all of them */
+    bool shuffle;   /* a new order for each epoch */
+    bool drop_last; /* omit the last batch if it is smaller */
 } heed_batches_options;
 
-/* heed_batches_new: batches of count indices, 0 ... count - 1 by default, like torch's
+/* heed_batches_new: batches of the indices 0 ... count - 1, like torch's
  * DataLoader(dataset, batch_size, shuffle=..., drop_last=...) without workers: the same seed gives
  * the same batches, and every epoch advances this thread's generator as in torch, even without
  * shuffle. NULL on error. heed_batches_free: NULL is a no-op. HEED_ERR_VALUE: count or batch_size
- * is below 1. HEED_ERR_SHAPE, HEED_ERR_DTYPE: indices is not i64 (count). */
+ * is below 1. */
 heed_batches *heed_batches_new(int64_t count, int64_t batch_size, heed_batches_options options);
 void heed_batches_free(heed_batches *b);
 
@@ -47,21 +46,6 @@ heed_status heed_batches_restart(heed_batches *b);
 
 /* heed_batches_count: batches per epoch, like len(loader); 0 on error. */
 int64_t heed_batches_count(const heed_batches *b);
-
-/* heed_random_split: divides the indices 0 ... count - 1 at random, like torch's random_split:
- * writes `parts` i64 tensors to `indices`. The lengths are either fractions that sum to 1 or
- * numbers of indices that sum to count.
- *
- *     heed_tensor *part[2];
- *     heed_random_split(heed_size(X, 0), (double[]){0.8, 0.2}, 2, part);
- *     heed_tensor *test = heed_index_select(X, 0, part[1]);
- *     heed_batches *train = heed_batches_new(heed_size(part[0], 0), 32,
- *                                            (heed_batches_options){.indices = part[0]});
- *
- * HEED_ERR_VALUE: count or a length is negative, or the lengths sum to neither. HEED_ERR_NULL: no
- * lengths or no indices. On error, tensors that were not created are NULL. */
-heed_status heed_random_split(int64_t count, const double *lengths, int parts,
-                              heed_tensor **indices);
 
 HEED_END_DECLS
 #endif
