@@ -42,9 +42,8 @@ static void put(heed_metadata *about, const char *key, const char *value)
 /* Saves the run, then again with the changed entries. */
 static void save_changed(const changes *c)
 {
-    static const char *const others[] = {"format",    "text",      "text_length",
-                                         "text_hash", "tokenizer", "val_loss",
-                                         "best_loss", "best_step", "since_best"};
+    static const char *const others[] = {"format",    "text",     "text_length", "text_hash",
+                                         "tokenizer", "val_loss", "best_loss",   "best_step"};
     heed_metadata about[MOST] = {{NULL, NULL}};
     HEED_SCOPE(scope);
     must(gpt_record_save(&c->run->record, c->run->model, NULL, "--save", fuzz_path("whole")) ==

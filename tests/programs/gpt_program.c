@@ -12,9 +12,9 @@
 /* Flags that affect training are settings, stored in each checkpoint; these are the others. */
 START_TEST(test_settings_are_all)
 {
-    static const char *const others[] = {
-        "text",         "resume", "save", "save_every", "best",      "force",         "quiz",
-        "sample_every", "prompt", "log",  "report",     "log_every", "detect_anomaly"};
+    static const char *const others[] = {"text",   "resume", "save",   "save_every",
+                                         "best",   "force",  "quiz",   "sample_every",
+                                         "prompt", "log",    "report", "log_every"};
     const int count = (int)(sizeof others / sizeof *others);
     ck_assert_int_eq(gpt_train_flags.count, gpt_settings.count + count);
     for (int i = 0; i < count; i++) {

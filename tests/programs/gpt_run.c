@@ -67,70 +67,6 @@ START_TEST(test_evaluate)
 }
 END_TEST
 
-/* Adds the mean of all tokens to what attention gives. */
-static heed_tensor *leak(heed_observer *self, const heed_call *call, heed_tensor *y)
-{
-    (void)self;
-    const bool attends = y != NULL && strcmp(call->op->name, "attend") == 0;
-    return attends ? heed_add(y, heed_mean_dim(y, -2, true)) : y;
-}
-
-/* A run starts with the check, which changes nothing. */
-START_TEST(test_causality)
-{
-    const gpt_train_options o = small_run();
-    gpt_run run;
-    prepare(&run, &o);
-    const heed_generator before = heed_get_generator();
-    gpt_check_causal(run.model);
-    expect_no_error();
-    const heed_generator after = heed_get_generator();
-    ck_assert(run.model->module.training && before.next == after.next);
-    gpt_run_free(&run);
-    heed_observer observer = {.result = leak};
-    heed_observer_add(&observer);
-    gpt_run_prepare(&run, &o);
-    heed_observer_remove(&observer);
-    expect_error(HEED_ERR_CHECK, "gpt train: the model sees the future: other tokens from position "
-                                 "3 on change the logits before it by");
-    gpt_run_free(&run);
-}
-END_TEST
-
-/* Every V > 1 and every context shows a mask that is off by one, in one layer. */
-static heed_tensor *next_token(heed_observer *self, const heed_call *call, heed_tensor *y)
-{
-    (void)self;
-    const bool attends = y != NULL && strcmp(call->op->name, "attend") == 0;
-    const int64_t n = attends ? heed_size(y, -2) : 0;
-    if (n < 2) {
-        return y;
-    }
-    heed_tensor *parts[] = {heed_narrow(y, -2, 1, n - 1), heed_narrow(y, -2, n - 1, 1)};
-    return heed_add(y, heed_cat(parts, 2, -2));
-}
-
-START_TEST(test_causality_of_any_vocabulary)
-{
-    for (int64_t size = 1; size <= 20; size++) {
-        for (int64_t context = 2; context <= 17; context += 5) {
-            heed_observer observer = {.result = next_token};
-            heed_manual_seed(1);
-            struct gpt *m = gpt_new((gpt_config){
-                .vocab_size = size, .block_size = context, .n_layer = 1, .n_head = 1, .n_embd = 8});
-            ck_assert_int_eq(gpt_check_causal(m), HEED_OK);
-            heed_observer_add(&observer);
-            const heed_status status = gpt_check_causal(m);
-            heed_observer_remove(&observer);
-            heed_error();
-            ck_assert_msg(status == (size > 1 ? HEED_ERR_CHECK : HEED_OK), "V = %d, context %d",
-                          (int)size, (int)context);
-            heed_module_free(m);
-        }
-    }
-}
-END_TEST
-
 /* Three batches of two equal one of six, which draws the same tokens. */
 START_TEST(test_accumulate)
 {
@@ -167,21 +103,6 @@ START_TEST(test_not_finite)
     expect_same_bits(before, heed_detach(head));
     ck_assert_int_eq(run.optimizer->steps, 0);
     gpt_run_free(&run);
-}
-END_TEST
-
-START_TEST(test_patience)
-{
-    gpt_run run = {.options = {.steps = 5, .patience = 2}, .record = {.since_best = 1}};
-    heed_optimizer optimizer = {.steps = 4};
-    run.optimizer = &optimizer;
-    ck_assert(!gpt_run_ended(&run));
-    run.record.since_best = 2;
-    ck_assert(gpt_run_ended(&run) && gpt_run_out_of_patience(&run));
-    run.options.patience = 0;
-    ck_assert(!gpt_run_ended(&run));
-    optimizer.steps = 5;
-    ck_assert(gpt_run_ended(&run) && !gpt_run_out_of_patience(&run));
 }
 END_TEST
 
@@ -356,7 +277,7 @@ static const struct {
     {"another", {.steps = 0}, "is not the text of --resume: it has 7 bytes instead of 2000"},
     {NULL, {.lr = 0.5, .given.lr = true}, "--lr 0.5: the run of --resume has 0.001"},
     {NULL, {.n_embd = 8, .given.n_embd = true}, NULL},
-    {NULL, {.steps = 99, .patience = 3, .given.steps = true, .given.patience = true}, NULL},
+    {NULL, {.steps = 99, .given.steps = true}, NULL},
     {NULL, {.seed = 1, .given.seed = true}, "--seed 1: the run of --resume has 1337"},
 };
 
@@ -411,10 +332,9 @@ START_TEST(test_short_texts)
     prepare(&run, &o);
     ck_assert(run.validation.count == 0 && !gpt_run_validate(&run));
     gpt_run_free(&run);
-    o.patience = 1;
-    o.given.patience = true;
+    o.best = in_folder("best");
     gpt_run_prepare(&run, &o);
-    expect_error(HEED_ERR_VALUE, "--patience: the last tenth");
+    expect_error(HEED_ERR_VALUE, "--best: the last tenth");
     gpt_run_free(&run);
 }
 END_TEST
@@ -425,11 +345,8 @@ void add_gpt_run_cases(Suite *suite)
 {
     TCase *runs = files_case(suite, "runs");
     tcase_add_test(runs, test_evaluate);
-    tcase_add_test(runs, test_causality);
-    tcase_add_test(runs, test_causality_of_any_vocabulary);
     tcase_add_test(runs, test_accumulate);
     tcase_add_test(runs, test_not_finite);
-    tcase_add_test(runs, test_patience);
     tcase_add_test(runs, test_resume);
     tcase_add_test(runs, test_record);
     tcase_add_test(runs, test_refused_files);

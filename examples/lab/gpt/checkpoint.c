@@ -45,7 +45,7 @@ gpt_memory gpt_step_memory(const gpt_train_options *s, int64_t tokens)
 
 static const char format[] = "heed gpt 1";
 #define COUNT(...) +1
-enum { SETTINGS = 0 GPT_SETTINGS(COUNT), OTHERS = 10 };
+enum { SETTINGS = 0 GPT_SETTINGS(COUNT), OTHERS = 9 };
 
 static const char *value_of(const heed_safetensors *file, const char *key, bool *good)
 {
@@ -94,7 +94,6 @@ static void read_place(gpt_record *r, const heed_safetensors *file, bool *good)
     r->best_loss = real_of(file, "best_loss", good);
     *good = *good && !isnan(r->best_loss); /* no loss compares lower than NaN */
     r->best_step = whole_of(file, "best_step", good);
-    r->since_best = whole_of(file, "since_best", good);
     text_append(&r->text, path, strlen(path) + 1);
 }
 
@@ -169,7 +168,7 @@ heed_status gpt_record_save(const gpt_record *r, void *model, heed_optimizer *op
     HEED_SCOPE(scope);
     heed_metadata about[SETTINGS + OTHERS];
     flag_value values[SETTINGS];
-    char length[24], hash[24], val_loss[40], best_loss[40], best_step[24], since_best[24];
+    char length[24], hash[24], val_loss[40], best_loss[40], best_step[24];
     text_buffer tokens = tokenizer_saved(&r->tokenizer);
     int count = 0;
     for (; count < SETTINGS; count++) {
@@ -181,7 +180,6 @@ heed_status gpt_record_save(const gpt_record *r, void *model, heed_optimizer *op
     snprintf(val_loss, sizeof val_loss, "%.17g", r->val_loss);
     snprintf(best_loss, sizeof best_loss, "%.17g", r->best_loss);
     snprintf(best_step, sizeof best_step, "%lld", (long long)r->best_step);
-    snprintf(since_best, sizeof since_best, "%lld", (long long)r->since_best);
     const heed_metadata others[OTHERS] = {
         {"format", format},
         {"text", text_path(r)},
@@ -191,7 +189,6 @@ heed_status gpt_record_save(const gpt_record *r, void *model, heed_optimizer *op
         {"val_loss", isnan(r->val_loss) ? "nan" : val_loss}, /* printf may give a NaN a sign */
         {"best_loss", best_loss},
         {"best_step", best_step},
-        {"since_best", since_best},
         {NULL, NULL}};
     memcpy(about + count, others, sizeof others);
     if (!heed_error_pending()) {

@@ -26,8 +26,8 @@ typedef struct gpt_record {
     text_buffer text; /* its path as typed, NUL-terminated */
     int64_t text_length;
     uint64_t text_hash;
-    double val_loss, best_loss;    /* the latest and the lowest; NAN and HUGE_VAL: none yet */
-    int64_t best_step, since_best; /* step of the lowest; evaluations since then */
+    double val_loss, best_loss; /* the latest and the lowest; NAN and HUGE_VAL: none yet */
+    int64_t best_step;          /* step of the lowest */
 } gpt_record;
 
 /* gpt_record_read: reads the record of a file; errors name `flag`.

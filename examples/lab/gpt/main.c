@@ -129,34 +129,6 @@ static void put_name(const char *name)
     console_put(stdout, name, strlen(name), true);
 }
 
-/* Names, shapes and counts, then the total. */
-static void put_parameters(heed_tensor_list list)
-{
-    int64_t all = 0;
-    int width = 0;
-    for (int i = 0; i < list.count; i++) {
-        const int length = (int)strlen(list.names[i]);
-        width = length > width && length <= 60 ? length : width;
-    }
-    printf("\nparameters\n");
-    for (int i = 0; i < list.count; i++) {
-        const heed_tensor *t = list.tensors[i];
-        const int length = (int)strlen(list.names[i]);
-        printf("  ");
-        put_name(list.names[i]);
-        printf("%*s  %-14s %10lld\n", length < width ? width - length : 0, "",
-               heed_shape_text(t->ndim, t->shape).text, (long long)t->numel);
-        all += t->numel;
-    }
-    printf("  %-*s  %-14s %10lld\n", width, "all", "", (long long)all);
-}
-
-static void put_model(struct gpt *m)
-{
-    heed_module_print(stdout, m);
-    put_parameters(heed_parameters(m));
-}
-
 static void put_settings(const gpt_record *r)
 {
     printf("\nsettings\n");
@@ -196,7 +168,7 @@ static void show_run(const char *path)
     gpt_loaded l;
     if (gpt_load(&l, "info", path) == HEED_OK) {
         const int64_t steps = steps_in(path);
-        put_model(l.model);
+        heed_module_print(stdout, l.model);
         put_settings(&l.record);
         put_run(&l.record, steps);
     }

@@ -108,7 +108,7 @@ static const char train_conclusion[] =
     "Ctrl-C finishes the current step, saves and exits. A second Ctrl-C exits at once and loses\n"
     "the steps since the last save. In both cases --resume continues the run, with results\n"
     "bit-identical to those of an uninterrupted run. It takes the settings and the text from\n"
-    "the file. Only --steps and --patience may change; the schedule then ends at the new\n"
+    "the file. Only --steps may change; the schedule then ends at the new\n"
     "--steps. Pass other flags, such as --best, --quiz and --log, again.\n"
     "\n"
     "Existing files are overwritten only with --force, or by the run they belong to.\n"
@@ -121,8 +121,7 @@ static const char train_examples[] =
     "\n"
     "  gpt train --text book.txt --save book.safetensors --log book.csv\n"
     "  gpt train --resume book.safetensors --steps 5000 --log book.csv\n"
-    "  gpt train --text book.txt --level bpe --n-layer 6 --dropout 0.1 --patience 5 --best "
-    "best.gpt\n";
+    "  gpt train --text book.txt --level bpe --n-layer 6 --dropout 0.1 --best best.gpt\n";
 
 static const char sample_introduction[] =
     "usage: gpt sample FILE --prompt TEXT [--FLAG VALUE | --FLAG=VALUE] ...\n"

@@ -51,9 +51,7 @@
     X(WHOLE,  eval_every,   "N",         1, 1e12,         (250),                                   \
       "steps between evaluations of the validation loss")                                          \
     X(WHOLE,  eval_windows, "N",         1, 1e12,         (512),                                   \
-      "maximum number of windows per evaluation")                                                  \
-    X(WHOLE,  patience,     "N",         0, 1e12,         (0),                                     \
-      "stop after N evaluations without a lower loss; 0: never")
+      "maximum number of windows per evaluation")
 
 #define GPT_TRAIN(X)                                                                               \
     X(STRING, text,         "FILE",      0, 0,            (0),                                     \
@@ -80,8 +78,6 @@
       "write curves, samples and attention to this HTML file")                             \
     X(WHOLE,  log_every,    "N",         1, 1e12,         (FLAG_NONE),                             \
       "steps between progress lines if stderr is not a terminal; default: ten lines")              \
-    X(SWITCH, detect_anomaly, "",        0, 0,            (0),                                     \
-      "stop at the first NaN or infinity and name its module; slower")                              \
     GPT_SETTINGS(X)
 
 #define GPT_SAMPLE(X)                                                                              \

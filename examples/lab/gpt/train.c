@@ -79,7 +79,7 @@ double gpt_evaluate(struct gpt *m, const corpus *text, const gpt_windows *window
 /* True for settings that may change when a run resumes. */
 static bool may_differ(const flag_row *f)
 {
-    return strcmp(f->name, "steps") == 0 || strcmp(f->name, "patience") == 0;
+    return strcmp(f->name, "steps") == 0;
 }
 
 /* Takes the settings from the file. The command line may repeat all of them, with the digits that
@@ -225,12 +225,12 @@ static void check_length(const gpt_run *run)
         heed_fail(HEED_ERR_VALUE, "%s: too short: it has %lld token%s; --context %lld needs %lld",
                   o->text, (long long)count, count == 1 ? "" : "s", (long long)o->context,
                   (long long)needed);
-    } else if (run->validation.count == 0 && (o->best != NULL || o->patience > 0)) {
-        heed_fail(
-            HEED_ERR_VALUE,
-            "%s: the last tenth of %s is shorter than --context %lld, so there is no validation "
-            "loss; remove this flag or reduce --context",
-            o->best != NULL ? "--best" : "--patience", o->text, (long long)o->context);
+    } else if (run->validation.count == 0 && o->best != NULL) {
+        heed_fail(HEED_ERR_VALUE,
+                  "--best: the last tenth of %s is shorter than --context %lld, so there is no "
+                  "validation "
+                  "loss; remove this flag or reduce --context",
+                  o->text, (long long)o->context);
     }
 }
 
@@ -296,46 +296,6 @@ static void make_model(gpt_run *run)
     }
 }
 
-heed_status gpt_check_causal(struct gpt *m)
-{
-    enum { MOST = 16 };
-    if (heed_error_pending()) {
-        return heed_error_pending();
-    }
-    const int64_t length = m->config.block_size < MOST ? m->config.block_size : MOST;
-    const int64_t half = length / 2, ids_end = m->config.vocab_size;
-    const bool was_training = m->module.training;
-    int64_t ids[2][MOST];
-    for (int64_t i = 0; i < length; i++) {
-        ids[0][i] = 7 * i % ids_end;
-        ids[1][i] =
-            i < half || ids_end == 1 ? ids[0][i] : (ids[0][i] + 1 + i % (ids_end - 1)) % ids_end;
-    }
-    HEED_SCOPE_NO_GRAD(scope);
-    heed_tensor *logits[2];
-    heed_eval(m);
-    for (int i = 0; i < 2; i++) {
-        heed_tensor *row = heed_from_values(ids[i], (size_t)length * sizeof **ids,
-                                            HEED_SHAPE(1, length), HEED_I64);
-        logits[i] = heed_narrow(gpt_forward(m, row), 1, 0, half);
-    }
-    if (half > 0) {
-        const double off = heed_item(heed_amax(heed_abs(heed_sub(logits[0], logits[1]))));
-        const double most = heed_item(heed_amax(heed_abs(logits[0])));
-        if (off > 1e-4 * most) {
-            heed_fail(HEED_ERR_CHECK,
-                      "gpt train: the model sees the future: other tokens from position %lld on "
-                      "change the logits before it by %.2g, so it would learn to copy its targets; "
-                      "check the mask of its attention (heed_attention_check)",
-                      (long long)half, off);
-        }
-    }
-    if (was_training && !heed_error_pending()) {
-        heed_train(m);
-    }
-    return heed_error_pending();
-}
-
 heed_status gpt_run_prepare(gpt_run *run, const gpt_train_options *given)
 {
     *run = (gpt_run){.options = *given, .record = {.val_loss = (double)NAN, .best_loss = HUGE_VAL}};
@@ -345,7 +305,6 @@ heed_status gpt_run_prepare(gpt_run *run, const gpt_train_options *given)
     if (!heed_error_pending()) {
         take_text(run);
         make_model(run);
-        gpt_check_causal(run->model);
     }
     return heed_error_pending();
 }
@@ -408,23 +367,16 @@ bool gpt_run_validate(gpt_run *run)
         return false;
     }
     r->val_loss = loss;
-    r->since_best++;
     if (loss < r->best_loss) {
         r->best_loss = loss;
         r->best_step = run->optimizer->steps;
-        r->since_best = 0;
     }
-    return r->since_best == 0;
-}
-
-bool gpt_run_out_of_patience(const gpt_run *run)
-{
-    return run->options.patience > 0 && run->record.since_best >= run->options.patience;
+    return r->best_step == run->optimizer->steps;
 }
 
 bool gpt_run_ended(const gpt_run *run)
 {
-    return run->optimizer->steps >= run->options.steps || gpt_run_out_of_patience(run);
+    return run->optimizer->steps >= run->options.steps;
 }
 
 /* ---- the command: before training ---- */
@@ -714,14 +666,7 @@ static void sum_up(const learner *l)
         return;
     }
     if (steps == run->resumed && run->options.resume != NULL) {
-        fprintf(stderr, "gpt: nothing left to do; increase %s to continue\n",
-                gpt_run_out_of_patience(run) ? "--patience" : "--steps");
-    }
-    if (gpt_run_out_of_patience(run)) {
-        fprintf(
-            stderr,
-            "gpt: stopped early, after step %lld: no lower validation loss in %lld evaluations\n",
-            (long long)steps, (long long)r->since_best);
+        fprintf(stderr, "gpt: nothing left to do; increase --steps to continue\n");
     }
     if (!isnan(r->val_loss)) {
         fprintf(stderr, "validation loss %.4f nats per token; lowest %.4f, after step %lld\n",
@@ -741,7 +686,6 @@ int gpt_train(int argc, char **argv)
         return status;
     }
     gpt_run_prepare(&l.run, &o);
-    heed_set_detect_anomaly(o.detect_anomaly);
     if (o.quiz != NULL) {
         quiz_open(&l.quiz, o.quiz, &l.run.record.tokenizer);
     }

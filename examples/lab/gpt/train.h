@@ -50,12 +50,6 @@ typedef struct gpt_run {
 heed_status gpt_run_prepare(gpt_run *run, const gpt_train_options *given);
 void gpt_run_free(gpt_run *run);
 
-/* gpt_check_causal: tokens must not change the logits of the tokens before them; a model in which
- * they do learns to copy its targets. gpt_run_prepare calls it, as a changed or observed model may
- * leak. Takes two forwards of at most 16 tokens, without a graph and without random numbers.
- * HEED_ERR_CHECK: they do. */
-heed_status gpt_check_causal(struct gpt *m);
-
 /* gpt_run_step: trains on `accumulate` batches of random windows of the training tokens.
  * HEED_ERR_VALUE: the loss or the gradient is infinite or NaN; the model is unchanged. */
 typedef struct gpt_step {
@@ -64,10 +58,9 @@ typedef struct gpt_step {
 heed_status gpt_run_step(gpt_run *run, gpt_step *step);
 
 /* gpt_run_validate: evaluates and records the validation loss; true: it is the lowest so far.
- * Without a validation part it does nothing and returns false. gpt_run_out_of_patience: true after
- * --patience validations without a lower loss. gpt_run_ended: that, or all steps are taken. */
+ * Without a validation part it does nothing and returns false. gpt_run_ended: all
+ * steps are taken. */
 bool gpt_run_validate(gpt_run *run);
-bool gpt_run_out_of_patience(const gpt_run *run);
 bool gpt_run_ended(const gpt_run *run);
 
 /* gpt_train: the command. */
