@@ -20,7 +20,7 @@ static void run_in_threads(int count, void *(*work)(void *), void *argument)
     }
 }
 
-/* ---- the smallest stack that docs/threads.md guarantees ---- */
+/* ---- the smallest stack that docs/numerics.md guarantees ---- */
 
 enum { CHAIN = 1000000, STACK = 128 * 1024 };
 
