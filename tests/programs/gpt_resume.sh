@@ -70,8 +70,7 @@ same() {
 name=whole
 begin
 end 0
-grep -q "stopped early" whole/out || fail "it did not stop early"
-steps=$(($(rows) - 1)) # the lowest loss was 60 steps before
+steps=$(($(rows) - 1))
 
 # SIGINT and SIGTERM: the step is finished and saved. Non-interactive shells start background children with
 # SIGINT ignored, but gpt handles it anyway.
