@@ -95,7 +95,7 @@ START_TEST(rows_are_written)
 {
     const char *path = in_folder("run.csv");
     heed_watch *w = new_watch((heed_watch_options){.csv = path});
-    static const double values[] = {1, -0.0, 1e15, 1.0 / 3, INFINITY, NAN, 123456};
+    static const double values[] = {1, -0.0, 1e15, 1.0 / 3, (double)INFINITY, (double)NAN, 123456};
     heed_watch_value(w, "later", (double)NAN);
     for (int i = 0; i < 7; i++) {
         heed_watch_value(w, "x", values[i]);
