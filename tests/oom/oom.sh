@@ -55,5 +55,5 @@ starve - gpt eval --load "$base" --text "$text" --eval-windows 3 --quiz "$quiz"
 starve - gpt info "$base"
 starve - gpt sample --load "$base" --length 3 --no-cache
 
-[ -z "$(find "$scratch" -name '*.tmp-*')" ] || { echo "oom: temporary files are left"; findings=1; }
+[ -z "$(find "$scratch" -name '*.tmp.*')" ] || { echo "oom: temporary files are left"; findings=1; }
 exit "$findings"

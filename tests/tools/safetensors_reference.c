@@ -77,10 +77,7 @@ START_TEST(foreign_dtypes_become_f32_or_an_error)
                   heed_safetensors_tensor(file, "bf16 as f32"));
     static const struct {
         const char *name, *words;
-    } rows[] = {{"i32", "'i32' is I32, for which Heed has no dtype"},
-                {"u8", "'u8' is U8"},
-                {"f8", "'f8' is F8_E4M3"},
-                {"c64", "'c64' is C64"}};
+    } rows[] = {{"u8", "'u8' is U8"}, {"f8", "'f8' is F8_E4M3"}, {"c64", "'c64' is C64"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ck_assert_ptr_null(heed_safetensors_tensor(file, rows[i].name));
         expect_error(HEED_ERR_DTYPE, rows[i].words);

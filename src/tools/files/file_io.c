@@ -1,12 +1,10 @@
-/* Reads files with pread, so that threads can share them, decodes elements (half precision, i32,
- * either byte order), and replaces files atomically. */
+/* Reads files with pread, so that threads can share them, decodes elements (half precision, i32),
+ * and replaces files atomically. */
 #include "file_io.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +17,7 @@
 #include "../../tensor/read.h"
 #include "../../tensor/text.h"
 
-enum { MOST_AT_ONCE = 1 << 30, CHUNK = 512, NO_OLD_FILE = -1, MOST_LINKS = 40, TRIES = 1000 };
+enum { MOST_AT_ONCE = 1 << 30, CHUNK = 512, NO_OLD_FILE = -1, TRIES = 1000 };
 
 /* ---- errors ---- */
 
@@ -176,21 +174,8 @@ static float from_f16(uint16_t h)
     return from_bits(sign | (exponent + 127 - 15) << 23 | fraction << 13);
 }
 
-/* Reverses the bytes of each of `count` elements. */
-static void swap_bytes(void *elements, int64_t count, int64_t size)
-{
-    unsigned char *e = elements;
-    for (int64_t i = 0; i < count; i++, e += size) {
-        for (int64_t low = 0, high = size - 1; low < high; low++, high--) {
-            const unsigned char byte = e[low];
-            e[low] = e[high];
-            e[high] = byte;
-        }
-    }
-}
-
 heed_status heed_reader_elements(const heed_file_reader *in, const char *function, heed_tensor *to,
-                                 const heed_file_dtype *dtype, bool big_endian, int64_t at)
+                                 const heed_file_dtype *dtype, int64_t at)
 {
     unsigned char chunk[4 * CHUNK];
     const int64_t size = dtype->bits / 8;
@@ -198,9 +183,6 @@ heed_status heed_reader_elements(const heed_file_reader *in, const char *functio
         /* The same size in memory as in the file: read in place. */
         if (heed_reader_read(in, function, to->data, to->numel * size, at) != HEED_OK) {
             return heed_error_pending();
-        }
-        if (big_endian) {
-            swap_bytes(to->data, to->numel, size);
         }
         unsigned char *bytes = to->data;
         for (int64_t i = 0; i < to->numel && dtype->decoding == HEED_DECODE_BOOL; i++) {
@@ -212,9 +194,6 @@ heed_status heed_reader_elements(const heed_file_reader *in, const char *functio
         n = to->numel - i < CHUNK ? to->numel - i : CHUNK;
         if (heed_reader_read(in, function, chunk, n * size, at + i * size) != HEED_OK) {
             return heed_error_pending();
-        }
-        if (big_endian) {
-            swap_bytes(chunk, n, size);
         }
         for (int64_t j = 0; j < n; j++) {
             uint16_t half;
@@ -255,131 +234,31 @@ static heed_status fail(heed_atomic_file *file, const char *what, int error)
     return heed_fail_file(file->function, file->path, what, error);
 }
 
-/* Resolves symbolic links: renaming over a link would replace the link, not its target. */
-static heed_status find_target(heed_atomic_file *file)
-{
-    char *target = file->target, link[HEED_LONGEST_PATH];
-    if (strlen(file->path) >= sizeof file->target) {
-        return fail(file, "find it", ENAMETOOLONG);
-    }
-    strcpy(target, file->path);
-    for (int i = 0; i < MOST_LINKS; i++) {
-        const ssize_t length = readlink(target, link, sizeof link - 1);
-        if (length < 0) { /* not a link, or no such file yet */
-            return errno == EINVAL || errno == ENOENT ? HEED_OK : fail(file, "find it", errno);
-        }
-        const char *slash = strrchr(target, '/');
-        const size_t folder = slash == NULL || *link == '/' ? 0 : (size_t)(slash + 1 - target);
-        if (folder + (size_t)length >= sizeof file->target) {
-            return fail(file, "find it", ENAMETOOLONG);
-        }
-        memcpy(target + folder, link, (size_t)length);
-        target[folder + (size_t)length] = '\0';
-    }
-    return fail(file, "find it", ELOOP);
-}
-
 /* Sets *mode to the permissions of the old file, which the new one inherits. Checks that the old
  * file is regular and writable, because renaming does not. */
 static heed_status check_old(heed_atomic_file *file, int *mode)
 {
     struct stat old;
     *mode = NO_OLD_FILE;
-    if (stat(file->target, &old) != 0) {
+    if (stat(file->path, &old) != 0) {
         return errno == ENOENT ? HEED_OK : fail(file, "stat it", errno);
     }
     if (check_regular(file->function, file->path, old.st_mode) != HEED_OK) {
         return heed_error_pending();
     }
-    if (access(file->target, W_OK) != 0) {
+    if (access(file->path, W_OK) != 0) {
         return fail(file, "write it", errno);
     }
     *mode = (int)(old.st_mode & 0777);
     return HEED_OK;
 }
 
-/* ---- temporary files ----
- *
- * They are named TARGET.tmp-HOST-PROCESS-NUMBER, where HOST is a hash of the host's name. Each is
- * locked while it is open. If a save is killed, its temporary file remains. The next save of the
- * same target removes it, but only if all of the following hold:
- *
- *   it is a regular file without other links and belongs to this user
- *   it was created on this host by a process that no longer exists: other hosts may share the
- *     disk, and other threads of this process may be saving
- *   it is not locked: containers may share the host's name but not its process numbers */
-
-/* FNV-1a of the host's name. */
-static unsigned host_hash(void)
-{
-    char name[256] = "";
-    uint32_t hash = 2166136261u;
-    gethostname(name, sizeof name - 1);
-    for (const char *c = name; *c != '\0'; c++) {
-        hash = (hash ^ (unsigned char)*c) * 16777619u;
-    }
-    return hash;
-}
-
-/* The process that created this temporary file of the target; 0: another file, or of another
- * host. */
-static pid_t process_of(const char *name, const char *target)
-{
-    const size_t length = strlen(target);
-    unsigned host;
-    long process, number;
-    char again[HEED_LONGEST_PATH + 40];
-    if (strncmp(name, target, length) != 0 ||
-        sscanf(name + length, ".tmp-%8x-%9ld-%9ld", &host, &process, &number) != 3) {
-        return 0;
-    }
-    snprintf(again, sizeof again, "%s.tmp-%08x-%ld-%ld", target, host_hash(), process, number);
-    return strcmp(name, again) == 0 && process > 0 ? (pid_t)process : 0;
-}
-
-static void remove_leftover(int folder, const char *name)
-{
-    struct stat at, named;
-    const int fd = move_up(openat(folder, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-    if (fd < 0) {
-        return;
-    }
-    /* Once the lock is held: another process may have removed or renamed the file before, and given
-     * its name to a new one. */
-    if (lock(fd) && fstat(fd, &at) == 0 &&
-        fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && at.st_dev == named.st_dev &&
-        at.st_ino == named.st_ino && S_ISREG(at.st_mode) && at.st_uid == geteuid() &&
-        at.st_nlink == 1) {
-        unlinkat(folder, name, 0);
-    }
-    close(fd);
-}
-
-/* Failing to remove leftovers is not an error. */
-static void remove_leftovers(const heed_atomic_file *file)
-{
-    const char *slash = strrchr(file->target, '/');
-    const char *target = slash != NULL ? slash + 1 : file->target;
-    char path[HEED_LONGEST_PATH];
-    snprintf(path, sizeof path, "%.*s.", (int)(target - file->target), file->target);
-    DIR *folder = opendir(path);
-    if (folder == NULL) {
-        return;
-    }
-    for (struct dirent *e; (e = readdir(folder)) != NULL;) {
-        const pid_t process = process_of(e->d_name, target);
-        if (process != 0 && kill(process, 0) != 0 && errno == ESRCH) {
-            remove_leftover(dirfd(folder), e->d_name);
-        }
-    }
-    closedir(folder);
-}
+/* ---- temporary files, PATH.tmp.PROCESS.NUMBER: threads may save the same path ---- */
 
 static heed_status create(heed_atomic_file *file, int mode)
 {
-    const unsigned host = host_hash();
     for (int i = 0; i < TRIES && file->fd < 0; i++) {
-        snprintf(file->temporary, sizeof file->temporary, "%s.tmp-%08x-%ld-%d", file->target, host,
+        snprintf(file->temporary, sizeof file->temporary, "%s.tmp.%ld.%d", file->path,
                  (long)getpid(), i);
         file->fd = heed_open(file->temporary, O_WRONLY | O_CREAT | O_EXCL);
         if (file->fd < 0 && errno != EEXIST) {
@@ -391,7 +270,6 @@ static heed_status create(heed_atomic_file *file, int mode)
         *file->temporary = '\0'; /* not created here: do not delete it */
         return fail(file, "create a temporary file next to it", error);
     }
-    lock(file->fd);
     return mode != NO_OLD_FILE && fchmod(file->fd, (mode_t)mode) != 0
                ? fail(file, "set its permissions", errno)
                : HEED_OK;
@@ -404,11 +282,11 @@ heed_status heed_atomic_begin(heed_atomic_file *file, const char *function, cons
     file->path = path;
     file->fd = -1;
     *file->temporary = '\0';
-    if (heed_error_pending() || find_target(file) != HEED_OK || check_old(file, &mode) != HEED_OK) {
-        return heed_error_pending();
+    if (!heed_error_pending() && strlen(path) >= HEED_LONGEST_PATH) {
+        return fail(file, "find it", ENAMETOOLONG);
     }
-    remove_leftovers(file);
-    return create(file, mode);
+    return heed_error_pending() || check_old(file, &mode) != HEED_OK ? heed_error_pending()
+                                                                     : create(file, mode);
 }
 
 heed_status heed_atomic_write(heed_atomic_file *file, const void *data, size_t size)
@@ -448,11 +326,11 @@ heed_status heed_atomic_write_tensor(heed_atomic_file *file, const heed_tensor *
  * to the system. */
 static heed_status sync_directory(heed_atomic_file *file)
 {
-    char *slash = strrchr(file->target, '/');
-    if (slash != NULL) {
-        slash[slash == file->target] = '\0'; /* keeps a leading "/" */
-    }
-    int directory = heed_open(slash != NULL ? file->target : ".", O_RDONLY | O_DIRECTORY);
+    char folder[HEED_LONGEST_PATH];
+    const char *slash = strrchr(file->path, '/');
+    const int length = slash == NULL ? 0 : slash == file->path ? 1 : (int)(slash - file->path);
+    snprintf(folder, sizeof folder, "%.*s", length, file->path);
+    const int directory = heed_open(length > 0 ? folder : ".", O_RDONLY | O_DIRECTORY);
     if (directory < 0) {
         return HEED_OK;
     }
@@ -471,7 +349,7 @@ static heed_status commit(heed_atomic_file *file)
     if (close(fd) != 0) {
         return fail(file, "close it", errno);
     }
-    if (rename(file->temporary, file->target) != 0) {
+    if (rename(file->temporary, file->path) != 0) {
         return fail(file, "replace it", errno);
     }
     *file->temporary = '\0';

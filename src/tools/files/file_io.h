@@ -71,7 +71,7 @@ typedef struct heed_file_dtype {
 /* heed_reader_elements: reads all elements of the contiguous tensor `to`, whose dtype is dtype->as,
  * starting at offset `at`. */
 heed_status heed_reader_elements(const heed_file_reader *in, const char *function, heed_tensor *to,
-                                 const heed_file_dtype *dtype, bool big_endian, int64_t at);
+                                 const heed_file_dtype *dtype, int64_t at);
 
 /* ---- atomic replacement ----
  *
@@ -83,14 +83,13 @@ heed_status heed_reader_elements(const heed_file_reader *in, const char *functio
  *     return heed_atomic_end(&file);
  *
  * After an error the other calls do nothing, and heed_atomic_end removes the temporary file. If a
- * save is killed, the next save of the same file removes its temporary file. */
+ * save is killed, its temporary file remains. */
 
 enum { HEED_LONGEST_PATH = 4096 };
 
 typedef struct heed_atomic_file {
     const char *function, *path; /* for error messages */
     int fd;
-    char target[HEED_LONGEST_PATH]; /* path with symbolic links resolved */
     char temporary[HEED_LONGEST_PATH + 40];
 } heed_atomic_file;
 

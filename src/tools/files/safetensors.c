@@ -42,6 +42,7 @@ static const heed_file_dtype dtypes[] = {
     {"BOOL", 8, HEED_BOOL, HEED_DECODE_BOOL},
     {"F16", 16, HEED_F32, HEED_DECODE_F16},
     {"BF16", 16, HEED_F32, HEED_DECODE_BF16},
+    {"I32", 32, HEED_I64, HEED_DECODE_I32},
     {"F4", 4, HEED_DTYPES, HEED_DECODE_COPY},
     {"F6_E2M3", 6, HEED_DTYPES, HEED_DECODE_COPY},
     {"F6_E3M2", 6, HEED_DTYPES, HEED_DECODE_COPY},
@@ -54,7 +55,6 @@ static const heed_file_dtype dtypes[] = {
     {"U8", 8, HEED_DTYPES, HEED_DECODE_COPY},
     {"I16", 16, HEED_DTYPES, HEED_DECODE_COPY},
     {"U16", 16, HEED_DTYPES, HEED_DECODE_COPY},
-    {"I32", 32, HEED_DTYPES, HEED_DECODE_COPY},
     {"U32", 32, HEED_DTYPES, HEED_DECODE_COPY},
     {"U64", 64, HEED_DTYPES, HEED_DECODE_COPY},
     {"C64", 64, HEED_DTYPES, HEED_DECODE_COPY},
@@ -374,7 +374,7 @@ static heed_tensor *read_values(const char *function, const heed_safetensors *fi
     if (t == NULL) {
         return NULL;
     }
-    heed_reader_elements(&file->in, function, t, dtype, false, file->data + tensor->begin);
+    heed_reader_elements(&file->in, function, t, dtype, file->data + tensor->begin);
     return heed_error_pending() ? NULL : t;
 }
 

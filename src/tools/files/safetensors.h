@@ -38,10 +38,10 @@ typedef struct heed_metadata {
 /* heed_save_file: writes tensors under their names, like safetensors.torch.save_file. They may be
  * views; the dtype is f32, f64, i64 or bool. `metadata` may be NULL.
  *
- * The file at `path` is replaced atomically: the new one is written next to it (as path.tmp-...),
+ * The file at `path` is replaced atomically: the new one is written next to it (as path.tmp.PID.N),
  * synced and renamed. On any error, or if the program or the machine crashes, the old file is
- * unchanged; a temporary file left by a killed program can be deleted. Symbolic links are followed,
- * and the permissions of the old file are kept.
+ * unchanged; a temporary file left by a killed program can be deleted. The permissions of the old
+ * file are kept; a symbolic link is replaced.
  *
  * HEED_ERR_VALUE: a name or key is repeated, is "__metadata__" or is not UTF-8; the header is over
  * 100 MB. HEED_ERR_SCOPE: a tensor's value has been freed. */
@@ -64,7 +64,7 @@ int heed_safetensors_count(const heed_safetensors *file);
 const char *heed_safetensors_name(const heed_safetensors *file, int i);
 
 /* heed_safetensors_tensor: reads the tensor of that name, like get_tensor(name). F16 and BF16
- * become f32.
+ * become f32, I32 becomes i64.
  *
  * HEED_ERR_VALUE: no such name. HEED_ERR_DTYPE: a dtype that Heed does not support. HEED_ERR_SHAPE:
  * more than 8 dims. */

@@ -88,7 +88,7 @@ static void remove_files(void)
     DIR *d = opendir(folder);
     must(d != NULL);
     for (struct dirent *e; (e = readdir(d)) != NULL;) {
-        must(strstr(e->d_name, ".tmp-") == NULL);
+        must(strstr(e->d_name, ".tmp.") == NULL);
         unlinkat(dirfd(d), e->d_name, 0);
     }
     closedir(d);
