@@ -244,29 +244,6 @@ START_TEST(a_checkpoint_is_refused_before_its_model_is_built)
 }
 END_TEST
 
-/* Peak memory (VmHWM) measured for a step, minus the 3 MB of the smallest run. */
-static const struct {
-    gpt_train_options options;
-    int64_t tokens;
-    double measured;
-} peaks[] = {
-    {{.n_layer = 4, .n_embd = 128, .n_head = 4, .context = 64, .batch = 120}, 94, 296e6},
-    {{.n_layer = 4, .n_embd = 128, .n_head = 4, .context = 512, .batch = 12}, 94, 246e6},
-    {{.n_layer = 4, .n_embd = 128, .n_head = 4, .context = 512, .batch = 12, .dropout = 0.1},
-     94,
-     996e6},
-    {{.n_layer = 4, .n_embd = 1024, .n_head = 4, .context = 64, .batch = 1}, 94, 830e6},
-    {{.n_layer = 1, .n_embd = 16, .n_head = 4, .context = 64, .batch = 100}, 600, 43e6},
-};
-
-START_TEST(the_estimate_of_memory_is_a_lower_bound)
-{
-    const gpt_memory least = gpt_step_memory(&peaks[_i].options, peaks[_i].tokens);
-    ck_assert_double_le(least.model + least.batch, peaks[_i].measured);
-    ck_assert_double_ge(least.model + least.batch, peaks[_i].measured / 2);
-}
-END_TEST
-
 /* ---- rejected settings and texts ---- */
 
 static const struct {
@@ -351,7 +328,6 @@ void add_gpt_run_cases(Suite *suite)
     tcase_add_test(runs, test_record);
     tcase_add_test(runs, test_refused_files);
     tcase_add_loop_test(runs, a_checkpoint_is_refused_before_its_model_is_built, 0, ROWS(hostile));
-    tcase_add_loop_test(runs, the_estimate_of_memory_is_a_lower_bound, 0, ROWS(peaks));
     tcase_add_loop_test(runs, test_resume_refuses, 0, ROWS(resumes));
     tcase_add_test(runs, test_same_length);
     tcase_add_test(runs, test_short_texts);

@@ -105,7 +105,7 @@ some="copy --sweep width=8,16 --sweep heads=1,2 --seeds 3 --steps 60"
     done=$(sed -n 's/.*interrupted after \([0-9]*\).*/\1/p' "$scratch/err")
     check [ "$(wc -l < "$scratch/many")" -eq $((done + 1)) ]
     refuse "line [0-9]* of $scratch/many is of other settings" copy --seeds 2 --csv "$scratch/many" --resume
-    refuse "use --resume to continue it" copy --seeds 2 --csv "$scratch/many"
+    refuse "--resume continues" copy --seeds 2 --csv "$scratch/many"
 }
 
 # ---- looking inside ----
@@ -138,7 +138,7 @@ expect 0 "^[0-9]* of 6 frequencies have [0-9.]* %" "$toys" modadd --symbols 13 -
 
 "$toys" copy --steps 20 --report "$scratch/page.html" > /dev/null 2>&1
 has '"state":"finished","step":20,"steps":20' "$scratch/page.html"
-refuse "--report: $scratch/page.html exists; use --force" copy --steps 20 --report "$scratch/page.html"
+refuse "--report: $scratch/page.html exists; --force overwrites it" copy --steps 20 --report "$scratch/page.html"
 expect 0 "^copy: " "$toys" copy --steps 20 --report "$scratch/page.html" --force
 refuse "--report: $scratch/one exists and is not a report" copy --force --report "$scratch/one"
 "$toys" copy --seeds 2 --steps 20 --csv "$scratch/two" --report "$scratch/two.html" > /dev/null 2>&1

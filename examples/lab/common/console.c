@@ -127,7 +127,7 @@ bool console_flush(void)
 
 /* Control characters are masked, because file names may contain them. An out-of-memory error is
  * printed without the operation's name and the library's advice, which mean nothing to a user. */
-static void put_error(const char *program, const char *needs_less)
+static void put_error(const char *program)
 {
     const bool memory = heed_error() == HEED_ERR_MEMORY;
     const char *message = heed_error_message(), *way_out = memory ? strstr(message, "; ") : NULL;
@@ -136,21 +136,18 @@ static void put_error(const char *program, const char *needs_less)
     for (const char *c = lack != NULL ? lack : message; *c != '\0' && c != way_out; c++) {
         fputc((unsigned char)*c < ' ' || *c == 0x7F ? '?' : *c, stderr);
     }
-    if (memory && needs_less != NULL) {
-        fprintf(stderr, "; reduce %s", needs_less);
-    }
 }
 
-int console_complain(const char *program, const char *needs_less, int status)
+int console_complain(const char *program, int status)
 {
-    put_error(program, needs_less);
+    put_error(program);
     fputc('\n', stderr);
     return status;
 }
 
 int console_misused(const char *program, const char *command)
 {
-    put_error(program, NULL);
+    put_error(program);
     fputs("; try ", stderr);
     console_put_command(stderr);
     fprintf(stderr, "%s%s --help\n", command != NULL ? " " : "", command != NULL ? command : "");

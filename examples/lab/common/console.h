@@ -34,10 +34,10 @@ void console_put_argument(FILE *stream, const char *argument);
 bool console_flush(void);
 
 /* console_complain: prints the pending error, or else the last one, as one line on stderr that
- * begins with the program's name; `needs_less` names the flags that reduce its memory, or is NULL.
- * Returns `status`. console_misused: the same for an error in the flags: the line also points to
- * the --help of the subcommand `command`, or of the program if NULL. Returns 2. */
-int console_complain(const char *program, const char *needs_less, int status);
+ * begins with the program's name. Returns `status`. console_misused: the same for an error in the
+ * flags: the line also points to the --help of the subcommand `command`, or of the program if NULL.
+ * Returns 2. */
+int console_complain(const char *program, int status);
 int console_misused(const char *program, const char *command);
 
 /* console_drawn: must be called after a library function that writes to stdout. It clears the error

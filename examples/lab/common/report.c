@@ -2,14 +2,12 @@
 #include "examples/lab/common/report.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "examples/lab/common/console.h"
-#include "examples/lab/common/preflight.h"
 #include "examples/lab/common/text.h"
 
 /* The lines of view.html, ending with NULL; the Makefile writes them. */
@@ -302,28 +300,20 @@ static void put_page(text_buffer *to, const report *r, const char *state)
     }
 }
 
-/* Replaces the file, so that readers see either the old page or the new one. */
-static bool replace_file(const char *path, const char *bytes, size_t length)
+/* Readers see either the old page or the new one. */
+static bool replace_file(const char *path, const text_buffer *page)
 {
-    char target[LONGEST_PATH], temporary[LONGEST_PATH + 32];
-    if (!path_resolve(path, target)) {
-        return false;
+    char beside[4096];
+    snprintf(beside, sizeof beside, "%s.new-%ld", path, (long)getpid());
+    FILE *file = fopen(beside, "w");
+    bool good = file != NULL && fwrite(page->bytes, 1, page->length, file) == page->length;
+    good = file != NULL && fclose(file) == 0 && good && rename(beside, path) == 0;
+    if (!good) {
+        const int error = errno;
+        unlink(beside);
+        errno = error;
     }
-    snprintf(temporary, sizeof temporary, "%s.new-%ld", target, (long)getpid());
-    const int file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    size_t done = 0;
-    for (int64_t some = 1; file >= 0 && done < length && some > 0;) {
-        some = heed_write(file, bytes + done, length - done); /* raises no signal */
-        done += some > 0 ? (size_t)some : 0;
-    }
-    int error = file < 0 || done < length ? errno : 0;
-    error = file >= 0 && close(file) != 0 && error == 0 ? errno : error;
-    error = error == 0 && rename(temporary, target) != 0 ? errno : error;
-    if (error != 0) {
-        unlink(temporary);
-    }
-    errno = error;
-    return error == 0;
+    return good;
 }
 
 /* An error in the report does not affect training: it is read here, and warned of once. */
@@ -335,7 +325,7 @@ static void write_report(report *r, const char *state)
     if (heed_error_pending()) {
         heed_error();
         snprintf(message, sizeof message, "%s", heed_error_message());
-    } else if (!replace_file(r->options.path, page.bytes, page.length)) {
+    } else if (!replace_file(r->options.path, &page)) {
         snprintf(message, sizeof message, "%s", strerror(errno));
     }
     if (*message != '\0' && !r->warned) {

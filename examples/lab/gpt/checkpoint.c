@@ -29,18 +29,6 @@ static double count_parameters(const gpt_train_options *s, int64_t tokens)
     return 12 * (double)s->n_layer * width * width + ((double)tokens + (double)s->context) * width;
 }
 
-/* A block saves at least 14 floats per token and feature for backward (measured: 16 to 20).
- * Attention saves its weights only with dropout, 3 floats each (measured: 4 to 5). The loss saves
- * the logits and needs their gradient, 2 floats each (measured: 2.1). */
-gpt_memory gpt_step_memory(const gpt_train_options *s, int64_t tokens)
-{
-    const double width = (double)s->n_embd, context = (double)s->context;
-    const double weights = s->dropout > 0 ? 3 * (double)s->n_head * context : 0;
-    const double of_token = (double)s->n_layer * (14 * width + weights) + 2 * (double)tokens;
-    return (gpt_memory){.model = 4 * sizeof(float) * count_parameters(s, tokens),
-                        .batch = sizeof(float) * (double)s->batch * context * of_token};
-}
-
 /* ---- reading a record ---- */
 
 static const char format[] = "heed gpt 1";

@@ -11,13 +11,6 @@
 /* gpt_model_new: a new model with a vocabulary of `tokens`. */
 struct gpt *gpt_model_new(const gpt_train_options *settings, int64_t tokens);
 
-/* gpt_step_memory: the least number of bytes that a training step needs: for the parameters with
- * their gradients and AdamW's two averages, and for one batch. Accumulated batches reuse memory. */
-typedef struct gpt_memory {
-    double model, batch;
-} gpt_memory;
-gpt_memory gpt_step_memory(const gpt_train_options *settings, int64_t tokens);
-
 /* ---- records: everything in a checkpoint except its tensors ---- */
 
 typedef struct gpt_record {

@@ -188,25 +188,17 @@ void gpt_usage(FILE *stream)
 
 /* ---- a command ---- */
 
-const char gpt_train_needs_less[] = "--batch, --context or --n-embd";
-
-/* Flags that reduce the memory of the running command; NULL: none. */
-static const char *needs_less;
-
 int gpt_end(bool ready)
 {
     const heed_status error = heed_error_pending();
     if (error != HEED_OK) {
-        return console_complain("gpt", needs_less, ready || error == HEED_ERR_MEMORY ? 1 : 2);
+        return console_complain("gpt", ready || error == HEED_ERR_MEMORY ? 1 : 2);
     }
     return console_finish("gpt");
 }
 
 bool gpt_begin(const flag_table *flags, void *options, int argc, char **argv, int *status)
 {
-    needs_less = flags == &gpt_train_flags  ? gpt_train_needs_less
-                 : flags == &gpt_eval_flags ? "--batch"
-                                            : NULL;
     if (flags_read(flags, options, argc, argv)) {
         gpt_help(argv[0], stdout);
         *status = gpt_end(true);

@@ -151,7 +151,6 @@ void gpt_usage(FILE *stream);
  *
  * gpt_begin: reads the flags; false: the command ends with *status, after --help or an error.
  * gpt_end: the exit status of a command. Errors before it is `ready` come from its arguments. */
-extern const char gpt_train_needs_less[]; /* the flags that reduce the memory of training */
 bool gpt_begin(const flag_table *flags, void *options, int argc, char **argv, int *status);
 int gpt_end(bool ready);
 

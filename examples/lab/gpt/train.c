@@ -139,19 +139,6 @@ static void settle(gpt_run *run)
     run->record.settings = *o;
 }
 
-static void check_outputs(const gpt_train_options *o)
-{
-    const path_use files[] = {
-        {.flag = "--text", .path = o->text},
-        {.flag = "--resume", .path = o->resume},
-        {.flag = "--quiz", .path = o->quiz},
-        {.flag = "--save", .path = o->save, .written = true, .replaces = "--resume"},
-        {.flag = "--best", .path = o->best, .written = true},
-        {.flag = "--log", .path = o->log, .written = true, .device = true},
-        {.flag = "--report", .path = o->report, .written = true}};
-    path_check_all(files, sizeof files / sizeof *files);
-}
-
 /* True for a file saved by the run being resumed, at any step. */
 static bool is_of_run(const gpt_run *run, const char *path)
 {
@@ -170,25 +157,20 @@ static bool is_of_run(const gpt_run *run, const char *path)
     return same;
 }
 
-/* Replaces or continues the files of a resumed run; overwrites others only with --force. */
-static void check_overwriting(const gpt_run *run)
+static bool saves_in_place(const gpt_train_options *o)
 {
-    static const char way_out[] =
-        "--force overwrites it, and --resume FILE continues an earlier run";
+    return o->save != NULL && o->resume != NULL && strcmp(o->save, o->resume) == 0;
+}
+
+/* Replaces or continues the files of a resumed run; overwrites others only with --force. */
+static void check_outputs(const gpt_run *run)
+{
     const gpt_train_options *o = &run->options;
-    if (o->force || heed_error_pending()) {
-        return;
-    }
-    if (!path_same(o->save, o->resume)) {
-        path_check_unused("--save", o->save, way_out);
-    }
-    if (!is_of_run(run, o->best)) {
-        path_check_unused("--best", o->best, way_out);
-    }
-    if (o->resume == NULL) {
-        path_check_unused("--log", o->log, way_out);
-        path_check_unused("--report", o->report, way_out);
-    }
+    const bool resumed = o->resume != NULL;
+    path_check("--save", o->save, o->force || saves_in_place(o));
+    path_check("--best", o->best, o->force || is_of_run(run, o->best));
+    path_check("--log", o->log, o->force || resumed);
+    path_check("--report", o->report, o->force || resumed);
 }
 
 /* ---- a run: its text ---- */
@@ -280,12 +262,6 @@ static heed_optimizer *new_optimizer(struct gpt *m, const gpt_train_options *o)
 static void make_model(gpt_run *run)
 {
     const gpt_train_options *o = &run->options;
-    const gpt_memory needed = gpt_step_memory(o, run->record.tokenizer.count);
-    const bool model = needed.model > needed.batch;
-    if (memory_check(needed.model + needed.batch,
-                     model ? "--n-embd or --n-layer" : "--batch or --context") != HEED_OK) {
-        return;
-    }
     heed_manual_seed((uint64_t)o->seed);
     run->model = gpt_model_new(o, run->record.tokenizer.count);
     run->optimizer = run->model != NULL ? new_optimizer(run->model, o) : NULL;
@@ -300,8 +276,7 @@ heed_status gpt_run_prepare(gpt_run *run, const gpt_train_options *given)
 {
     *run = (gpt_run){.options = *given, .record = {.val_loss = (double)NAN, .best_loss = HUGE_VAL}};
     settle(run);
-    check_outputs(&run->options);
-    check_overwriting(run);
+    check_outputs(run);
     if (!heed_error_pending()) {
         take_text(run);
         make_model(run);
@@ -697,7 +672,7 @@ int gpt_train(int argc, char **argv)
     begin_report(&l);
     const bool ready = !heed_error_pending();
     if (ready) {
-        l.saved = path_same(l.run.options.save, o.resume) ? l.run.resumed : -1;
+        l.saved = saves_in_place(&l.run.options) ? l.run.resumed : -1;
         signal(SIGPIPE, SIG_IGN); /* training continues without a reader */
         interrupt_catch();
         describe(&l);

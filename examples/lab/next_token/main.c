@@ -213,7 +213,7 @@ int main(int argc, char **argv)
     console_begin(argv[0]);
     heed_set_flush_denormal(true); /* subnormal numbers are slow and do not affect training */
     if (*heed_isa() == '\0') {
-        return console_complain(program, NULL, 1); /* HEED_ISA names an unsupported set */
+        return console_complain(program, 1); /* HEED_ISA names an unsupported set */
     }
     if (console_version(argc, argv)) {
         return console_finish(program);
@@ -237,7 +237,7 @@ int main(int argc, char **argv)
     const heed_status error = heed_error_pending();
     heed_module_free(s.model);
     if (error != HEED_OK) {
-        return console_complain(program, NULL, ready || error == HEED_ERR_MEMORY ? 1 : 2);
+        return console_complain(program, ready || error == HEED_ERR_MEMORY ? 1 : 2);
     }
     return console_finish(program);
 }

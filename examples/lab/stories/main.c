@@ -54,7 +54,7 @@ int main(int argc, char **argv)
     console_begin(argv[0]);
     if (*heed_isa() == '\0') {
         /* HEED_ISA names an unsupported instruction set. */
-        return console_complain(program, NULL, 1);
+        return console_complain(program, 1);
     }
     if (console_version(argc, argv)) {
         return console_finish(program);
@@ -77,5 +77,5 @@ int main(int argc, char **argv)
     } else {
         stories_text(stdout, (uint64_t)o.seed, o.bytes);
     }
-    return heed_error_pending() ? console_complain(program, NULL, 1) : console_finish(program);
+    return heed_error_pending() ? console_complain(program, 1) : console_finish(program);
 }

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "examples/lab/common/console.h"
+#include "examples/lab/common/preflight.h"
 #include "examples/lab/toys/inside.h"
 #include "examples/lab/toys/page.h"
 
@@ -49,19 +49,9 @@ static int list_tasks(void)
 /* No file is overwritten without --force. */
 static void check_files(const toys_options *o)
 {
-    const struct {
-        const char *flag, *path;
-        bool continued;
-    } files[] = {
-        {"--csv", o->csv, o->resume}, {"--log", o->log, false}, {"--report", o->report, o->resume}};
-    for (int i = 0; i < 3 && !o->force && !heed_error_pending(); i++) {
-        struct stat at;
-        if (files[i].path != NULL && !files[i].continued && stat(files[i].path, &at) == 0 &&
-            S_ISREG(at.st_mode) && at.st_size > 0) {
-            heed_fail(HEED_ERR_VALUE, "%s: %s exists; use %s--force to overwrite it", files[i].flag,
-                      files[i].path, i == 0 ? "--resume to continue it, or " : "");
-        }
-    }
+    path_check("--csv", o->csv, o->force || o->resume);
+    path_check("--log", o->log, o->force);
+    path_check("--report", o->report, o->force || o->resume);
 }
 
 /* ---- one run ---- */
@@ -302,7 +292,7 @@ static int table_of_files(int count, char **files)
         toys_table(stdout, &runs);
     }
     toys_runs_free(&runs);
-    return heed_error_pending() ? console_complain(program, NULL, 2) : console_finish(program);
+    return heed_error_pending() ? console_complain(program, 2) : console_finish(program);
 }
 
 /* ---- the command line ---- */
@@ -374,8 +364,7 @@ static int run_program(int argc, char **argv, toys_ranks *ranks)
         run_many(&o, task, ranks, &ready);
     }
     if (heed_error_pending()) {
-        return console_complain(program, "--symbols, --batch, --test-rows, --width or --jobs",
-                                ready ? 1 : 2);
+        return console_complain(program, ready ? 1 : 2);
     }
     return console_finish(program);
 }
@@ -385,7 +374,7 @@ int toys_program(int argc, char **argv, toys_ranks *ranks)
     console_begin(argv[0]);
     heed_set_flush_denormal(true); /* subnormal numbers are slow and do not affect training */
     if (*heed_isa() == '\0') {
-        return console_complain(program, NULL, 1); /* HEED_ISA names an unsupported set */
+        return console_complain(program, 1); /* HEED_ISA names an unsupported set */
     }
     heed_set_num_threads(1); /* a run has one thread */
     if (console_version(argc, argv)) {
