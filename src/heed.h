@@ -102,7 +102,7 @@
 #include "tools/files/checkpoint.h"  /* models and training runs */
 
 /* ---- Plots and watching ---- */
-#include "tools/plot/heat_map.h"  /* attention heat maps in a terminal */
+#include "nn/heat_map.h"  /* attention heat maps in a terminal */
 #include "tools/watch/watch.h"    /* values of a run: a progress bar and CSV */
 /* clang-format on */
 

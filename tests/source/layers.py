@@ -37,6 +37,7 @@ INTERNAL = {
     "nn/eval_mode.h": "the attention check runs in evaluation mode, and returns each module to its own",
     "nn/named_tensors.h": "what is saved or loaded is listed under the names of a file",
     "tensor/text.h": "files hold UTF-8 and numbers with a point in any locale; names from files are safe to print",
+    "nn/terminal.h": "reports and bars fit the terminal",
     "nn/match_tensors.h": "loading files matches names as loading the state of an optimiser does",
     "tensor/grain.h": "an optimiser splits its steps among threads",
     "tensor/kernels/kernels.h": "an optimiser's step is a kernel over memory",

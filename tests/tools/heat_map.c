@@ -7,8 +7,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "nn/terminal.h"
 #include "tests/common/test_util.h"
-#include "tools/plot/terminal.h"
 
 static char printed[1 << 16];
 

@@ -9,7 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "../../tensor/text.h"
+#include "../tensor/text.h"
 
 static const char *variable(const char *name)
 {

@@ -5,13 +5,13 @@
  * they could break the layout, send commands to the terminal, or be forbidden in XML. Columns are
  * terminal columns: 2 for East Asian wide characters and emoji, 0 for combining marks. They come
  * from our own table because wcwidth depends on the program's locale. */
-#ifndef HEED_TOOLS_TERMINAL_H
-#define HEED_TOOLS_TERMINAL_H
+#ifndef HEED_NN_TERMINAL_H
+#define HEED_NN_TERMINAL_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "../../tensor/tensor.h"
+#include "../tensor/tensor.h"
 
 /* ---- the stream ---- */
 

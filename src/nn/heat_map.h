@@ -1,10 +1,10 @@
 /* Weights as a heat map in the terminal. */
-#ifndef HEED_TOOLS_HEAT_MAP_H
-#define HEED_TOOLS_HEAT_MAP_H
+#ifndef HEED_NN_HEAT_MAP_H
+#define HEED_NN_HEAT_MAP_H
 
 #include <stdio.h>
 
-#include "../../tensor/tensor.h"
+#include "../tensor/tensor.h"
 
 HEED_BEGIN_DECLS
 

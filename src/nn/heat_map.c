@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "../../tensor/read.h"
+#include "../tensor/read.h"
 #include "terminal.h"
 
 enum { MOST_LABEL = 16 };
