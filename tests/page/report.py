@@ -20,7 +20,11 @@ HOSTILE = "</script><img src=x onerror=alert(1)>"
 
 
 def data(page):
-    return json.loads(page.text("#run"))
+    run = json.loads(page.text("#run"))
+    run["curves"] = {}
+    for name, _, value in run["points"]:
+        run["curves"].setdefault(name, []).append(value)
+    return run
 
 
 def curves(page):
@@ -30,7 +34,7 @@ def curves(page):
 def check_content(page):
     run = data(page)
     assert page.text("#state") == "finished: step 40 of 40", page.text("#state")
-    assert curves(page) == sorted(c["name"] for c in run["curves"]) and "val_loss" in curves(page), curves(page)
+    assert curves(page) == sorted(run["curves"]) and "val_loss" in curves(page), curves(page)
     assert page.run("document.querySelectorAll('#texts tr').length") == 4
     rows = dict(page.run("[...document.querySelectorAll('#settings tr')].map(e => [...e.cells].map(c => c.textContent))"))
     assert rows["--n-layer"] == "2" and rows["--prompt"] == HOSTILE, rows
@@ -38,9 +42,9 @@ def check_content(page):
 
 def check_charts(page):
     chart = "#charts figure svg"
-    losses = next(c for c in data(page)["curves"] if c["name"] == "loss")
+    losses = data(page)["curves"]["loss"]
     page.press(chart, Keys.HOME)
-    assert page.text("#charts output").startswith(f"step 1: loss {losses['y'][0]:.4g}"), page.text("#charts output")
+    assert page.text("#charts output").startswith(f"step 1: loss {losses[0]:.4g}"), page.text("#charts output")
     page.press(chart, Keys.ARROW_RIGHT)
     assert page.find(chart).get_attribute("aria-valuetext").startswith("step 2: loss ")
     page.hover(chart)

@@ -14,30 +14,16 @@
 extern const char *const view_lines[];
 static const char place[] = "<script type=\"application/json\" id=\"run\">"; /* of the data */
 
-enum {
-    WEIGHTS = 1 << 15, /* maximum number of attention weights in a snapshot */
-    CURVES = 64,
-    POINTS = 1024, /* per curve: even */
-    TEXTS = 48,
-    LONGEST_TEXT = 4000
-};
-
-/* Points are means of `each` values, all but the last, which has `filled`; 0: it is complete. */
-typedef struct curve {
-    char name[64];
-    int64_t each, filled;
-    int count;
-    double x[POINTS], y[POINTS];
-} curve;
+/* Lists of JSON, each entry after a comma. */
+enum { SETTINGS, POINTS, TEXTS, OUTPUTS, TOKENS, SNAPSHOTS, LISTS };
+static const char *const lists[LISTS] = {"settings", "points", "texts",
+                                         "outputs",  "tokens", "snapshots"};
 
 struct report {
     report_options options;
-    text_buffer settings, outputs, tokens, snapshots; /* JSON, each entry after a comma */
-    text_buffer texts[TEXTS];
-    curve *curves[CURVES];
-    int text_count, curve_count;
-    int64_t last_snapshot, layers, heads, shown; /* shown: tokens */
-    double written;                              /* time of the last write */
+    text_buffer lists[LISTS];
+    int64_t last_snapshot, layers, heads;
+    double next; /* time of the next write */
     bool warned;
 };
 
@@ -80,42 +66,18 @@ static void put_pair(text_buffer *to, const char *name, const char *text)
     put(to, "]");
 }
 
-static void put_numbers(text_buffer *to, const char *name, const double *x, int count)
-{
-    put(to, ",\"%s\":[", name);
-    for (int i = 0; i < count; i++) {
-        put(to, "%s", i > 0 ? "," : "");
-        if (isfinite(x[i])) {
-            put(to, "%.9g", x[i]);
-        } else {
-            put(to, "null");
-        }
-    }
-    put(to, "]");
-}
-
-/* ,"name":[entries] */
-static void put_list(text_buffer *to, const char *name, const text_buffer *entries)
-{
-    put(to, ",\n\"%s\":[", name);
-    if (entries->length > 0) {
-        text_append(to, entries->bytes + 1, entries->length - 1);
-    }
-    put(to, "]");
-}
-
 /* ---- collecting ---- */
 
 void report_flag(report *r, const char *name, const char *value)
 {
     if (r != NULL) {
-        put_pair(&r->settings, name, value);
+        put_pair(&r->lists[SETTINGS], name, value);
     }
 }
 
 void report_flags(report *r, const flag_table *table, const void *options)
 {
-    for (int i = 0; r != NULL && i < table->count; i++) {
+    for (int i = 0; i < table->count; i++) {
         const flag_row *f = &table->flags[i];
         const flag_value value = flags_rounded(f, options);
         const char *text = value.text;
@@ -128,127 +90,60 @@ void report_flags(report *r, const flag_table *table, const void *options)
     }
 }
 
-static curve *curve_named(report *r, const char *name)
-{
-    for (int i = 0; i < r->curve_count; i++) {
-        if (strcmp(r->curves[i]->name, name) == 0) {
-            return r->curves[i];
-        }
-    }
-    curve *c = r->curve_count < CURVES ? heed_alloc_zeroed(sizeof *c) : NULL;
-    if (c != NULL) {
-        snprintf(c->name, sizeof c->name, "%s", name);
-        c->each = 1;
-        r->curves[r->curve_count++] = c;
-    }
-    return c;
-}
-
-/* When a curve is full, neighbouring points are joined. */
-static void add_point(curve *c, double x, double y)
-{
-    if (c->filled == 0 && c->count == POINTS) {
-        for (int i = 0; i < POINTS / 2; i++) {
-            c->x[i] = c->x[2 * i + 1];
-            c->y[i] = (c->y[2 * i] + c->y[2 * i + 1]) / 2;
-        }
-        c->count = POINTS / 2;
-        c->each *= 2;
-    }
-    if (c->filled == 0) {
-        c->y[c->count++] = 0;
-    }
-    c->filled++;
-    c->x[c->count - 1] = x;
-    c->y[c->count - 1] += (y - c->y[c->count - 1]) / (double)c->filled;
-    c->filled = c->filled == c->each ? 0 : c->filled;
-}
-
 void report_value(report *r, heed_watch *w, const char *name, double value)
 {
     heed_watch_value(w, name, value);
-    curve *c = r != NULL && !heed_error_pending() ? curve_named(r, name) : NULL;
-    if (c != NULL) {
-        add_point(c, (double)heed_watch_steps(w) + 1, value);
+    if (r != NULL && isfinite(value) && !heed_error_pending()) {
+        put(&r->lists[POINTS], ",\n[\"%s\",%lld,%.6g]", name, (long long)heed_watch_steps(w) + 1,
+            value);
     }
 }
 
 void report_text(report *r, int64_t step, const char *text, size_t length)
 {
-    if (r == NULL || heed_error_pending()) {
-        return;
+    if (r != NULL && !heed_error_pending()) {
+        put(&r->lists[TEXTS], ",\n[%lld,", (long long)step);
+        put_string(&r->lists[TEXTS], text, length);
+        put(&r->lists[TEXTS], "]");
     }
-    for (int i = 0; r->text_count == TEXTS && i < TEXTS; i++) { /* drops every second one */
-        text_free(i % 2 == 1 ? &r->texts[i] : &(text_buffer){.length = 0});
-        r->texts[i / 2] = i % 2 == 0 ? r->texts[i] : r->texts[i / 2];
-    }
-    r->text_count = r->text_count == TEXTS ? TEXTS / 2 : r->text_count;
-    text_buffer *to = &r->texts[r->text_count++];
-    *to = (text_buffer){.length = 0};
-    put(to, "[%lld,", (long long)step);
-    put_string(to, text, length > LONGEST_TEXT ? utf8_complete(text, LONGEST_TEXT) : length);
-    put(to, "]");
 }
 
 void report_output(report *r, const char *title, const char *text)
 {
     if (r != NULL && !heed_error_pending()) {
-        put_pair(&r->outputs, title, text);
-    }
-}
-
-/* ---- attention ---- */
-
-static heed_tensor *attention_of(const report *r)
-{
-    const report_options *o = &r->options;
-    heed_tensor *w =
-        o->token_count == 0 ? NULL : heed_contiguous(heed_to(o->attention(o->context), HEED_F64));
-    if (w != NULL &&
-        (w->ndim != 4 || w->shape[2] != o->token_count || w->shape[3] != w->shape[2])) {
-        heed_fail(HEED_ERR_SHAPE, "report: attention has shape %s instead of (layers, heads, T, T)",
-                  heed_shape_text(w->ndim, w->shape).text);
-    }
-    return heed_error_pending() ? NULL : w;
-}
-
-/* Determines the number of tokens to show. */
-static void take_shape(report *r, const heed_tensor *w)
-{
-    const int64_t count = r->options.token_count;
-    r->layers = w->shape[0];
-    r->heads = w->shape[1];
-    r->shown = count < REPORT_TOKENS ? count : REPORT_TOKENS;
-    while (r->shown > 2 && r->layers * r->heads * r->shown * (r->shown + 1) / 2 > WEIGHTS) {
-        r->shown--;
-    }
-    for (int64_t i = 0; i < r->shown; i++) {
-        put(&r->tokens, ",");
-        put_string(&r->tokens, r->options.tokens[i], strlen(r->options.tokens[i]));
+        put_pair(&r->lists[OUTPUTS], title, text);
     }
 }
 
 /* ,[step,[weights in thousandths, of each layer, head and query, up to the query]] */
 static void take_snapshot(report *r, int64_t step)
 {
+    const report_options *o = &r->options;
+    const int64_t T = o->token_count, shown = T < REPORT_TOKENS ? T : REPORT_TOKENS;
+    if (T == 0 || step <= r->last_snapshot) {
+        return;
+    }
     HEED_SCOPE_NO_GRAD(scope);
-    heed_tensor *w = step > r->last_snapshot ? attention_of(r) : NULL;
-    const double *all = heed_error_pending() || w == NULL ? NULL : heed_const_data_f64(w);
-    const int64_t T = r->options.token_count;
+    heed_tensor *w = heed_contiguous(heed_to(o->attention(o->context), HEED_F64));
+    const double *all = heed_const_data_f64(w);
     if (all == NULL) {
         return;
     }
-    if (r->layers == 0) {
-        take_shape(r, w);
+    r->layers = w->shape[0];
+    r->heads = w->shape[1];
+    for (int64_t i = 0; r->last_snapshot < 0 && i < shown; i++) {
+        put(&r->lists[TOKENS], ",");
+        put_string(&r->lists[TOKENS], o->tokens[i], strlen(o->tokens[i]));
     }
-    put(&r->snapshots, ",\n[%lld,[", (long long)step);
-    for (int64_t i = 0; i < r->layers * r->heads * r->shown; i++) {
-        const double *row = all + (i / r->shown * T + i % r->shown) * T;
-        for (int64_t key = 0; key <= i % r->shown; key++) {
-            put(&r->snapshots, i + key > 0 ? ",%.0f" : "%.0f", row[key] > 0 ? 1000 * row[key] : 0);
+    put(&r->lists[SNAPSHOTS], ",\n[%lld,[", (long long)step);
+    for (int64_t i = 0; i < r->layers * r->heads * shown; i++) {
+        const double *row = all + (i / shown * T + i % shown) * T;
+        for (int64_t key = 0; key <= i % shown; key++) {
+            put(&r->lists[SNAPSHOTS], i + key > 0 ? ",%.0f" : "%.0f",
+                row[key] > 0 ? 1000 * row[key] : 0);
         }
     }
-    put(&r->snapshots, "]]");
+    put(&r->lists[SNAPSHOTS], "]]");
     r->last_snapshot = step;
 }
 
@@ -257,44 +152,30 @@ static void take_snapshot(report *r, int64_t step)
 static void put_data(text_buffer *to, const report *r, const char *state)
 {
     const report_options *o = &r->options;
-    text_buffer texts = {.length = 0};
     put(to, "{\"program\":\"%s\",\"state\":\"%s\",\"step\":%lld,\"steps\":%lld,\"unit\":\"%s\"",
         o->program, state, (long long)heed_watch_steps(o->watch), (long long)o->steps,
         o->step_name != NULL ? o->step_name : "step");
-    put_list(to, "settings", &r->settings);
-    put(to, ",\n\"curves\":[");
-    for (int i = 0; i < r->curve_count; i++) {
-        const curve *c = r->curves[i];
-        put(to, "%s\n{\"name\":", i > 0 ? "," : "");
-        put_string(to, c->name, strlen(c->name));
-        put(to, ",\"each\":%lld", (long long)c->each);
-        put_numbers(to, "x", c->x, c->count);
-        put_numbers(to, "y", c->y, c->count);
-        put(to, "}");
+    put(to, ",\"layers\":%lld,\"heads\":%lld", (long long)r->layers, (long long)r->heads);
+    for (int i = 0; i < LISTS; i++) {
+        const text_buffer *list = &r->lists[i];
+        put(to, ",\n\"%s\":[", lists[i]);
+        if (list->length > 0) {
+            text_append(to, list->bytes + 1, list->length - 1);
+        }
+        put(to, "]");
     }
-    put(to, "]");
-    for (int i = 0; i < r->text_count; i++) {
-        put(&texts, ",\n");
-        text_append(&texts, r->texts[i].bytes, r->texts[i].length);
-    }
-    put_list(to, "texts", &texts);
-    text_free(&texts);
-    put_list(to, "outputs", &r->outputs);
-    put(to, ",\n\"layers\":%lld,\"heads\":%lld", (long long)r->layers, (long long)r->heads);
-    put_list(to, "tokens", &r->tokens);
-    put_list(to, "snapshots", &r->snapshots);
     put(to, "}");
 }
 
 static void put_page(text_buffer *to, const report *r, const char *state)
 {
     for (const char *const *line = view_lines; *line != NULL; line++) {
-        const bool here = strncmp(*line, place, sizeof place - 1) == 0;
-        put(to, "%s", here ? place : "");
-        if (here) {
+        const char *rest = *line;
+        if (strncmp(rest, place, strlen(place)) == 0) {
+            put(to, "%s", place);
             put_data(to, r, state);
+            rest += strlen(place);
         }
-        const char *rest = *line + (here ? sizeof place - 1 : 0);
         text_append(to, rest, strlen(rest));
         put(to, "\n");
     }
@@ -320,6 +201,7 @@ static bool replace_file(const char *path, const text_buffer *page)
 static void write_report(report *r, const char *state)
 {
     char message[512] = "";
+    const double begin = console_clock();
     text_buffer page = {.length = 0};
     put_page(&page, r, state);
     if (heed_error_pending()) {
@@ -335,46 +217,36 @@ static void write_report(report *r, const char *state)
                 r->options.program, r->options.path, message);
     }
     text_free(&page);
-    r->written = console_clock();
+    r->next = console_clock() + 3 + 20 * (console_clock() - begin);
 }
 
 /* ---- the report ---- */
 
-static bool is_report(const char *path)
+/* True if a file exists there that is not a report: a resumed run replaces its report only. */
+static bool is_other_file(const char *path)
 {
-    char begin[64] = "";
-    const size_t length = strlen(view_lines[0]);
+    char first[256];
     FILE *file = fopen(path, "r");
-    const bool same = file != NULL && fread(begin, 1, length, file) == length &&
-                      memcmp(begin, view_lines[0], length) == 0;
+    const bool other = file != NULL && fgets(first, sizeof first, file) != NULL &&
+                       strncmp(first, view_lines[0], strlen(view_lines[0])) != 0;
     if (file != NULL) {
         fclose(file);
     }
-    return same;
+    return other;
 }
 
 static void free_report(report *r)
 {
-    for (int i = 0; i < r->text_count; i++) {
-        text_free(&r->texts[i]);
+    for (int i = 0; i < LISTS; i++) {
+        text_free(&r->lists[i]);
     }
-    for (int i = 0; i < r->curve_count; i++) {
-        heed_free(r->curves[i]);
-    }
-    text_free(&r->settings);
-    text_free(&r->outputs);
-    text_free(&r->tokens);
-    text_free(&r->snapshots);
     heed_free(r);
 }
 
 report *report_new(report_options options)
 {
-    if (access(options.path, F_OK) == 0 && !is_report(options.path)) {
-        heed_fail(HEED_ERR_VALUE,
-                  "--report: %s exists and is not a report, so it is not overwritten; choose "
-                  "another file",
-                  options.path);
+    if (!heed_error_pending() && is_other_file(options.path)) {
+        heed_fail(HEED_ERR_VALUE, "--report: %s exists and is not a report", options.path);
     }
     report *r = heed_error_pending() ? NULL : heed_alloc_zeroed(sizeof *r);
     if (r == NULL) {
@@ -399,7 +271,7 @@ void report_step(report *r)
     if ((step & (step - 1)) == 0) {
         take_snapshot(r, step);
     }
-    if (console_clock() - r->written >= 3 || heed_error_pending()) {
+    if (console_clock() >= r->next || heed_error_pending()) {
         write_report(r, "training");
     }
 }

@@ -29,7 +29,7 @@ typedef struct report_options {
     const char *step_name; /* NULL: "step" */
 
     /* Causal attention weights (layers, heads, T, T) of the model for `token_count` tokens, without
-     * drawing random numbers. The page shows at most REPORT_TOKENS, fewer for large models. */
+     * drawing random numbers. The page shows at most REPORT_TOKENS. */
     heed_tensor *(*attention)(void *context);
     void *context;
     const char *const *tokens; /* T labels, copied */
@@ -48,8 +48,8 @@ void report_flags(report *r, const flag_table *table, const void *options);
 void report_flag(report *r, const char *name, const char *value);
 
 /* report_value: sets a value of the step in the watch and, unless r is NULL, in the report.
- * report_text: adds a text to a step, such as a sample. If there are many, some old ones are
- * dropped. report_output: adds a result: a text, in which columns stay aligned. */
+ * report_text: adds a text to a step, such as a sample. report_output: adds a result: a text, in
+ * which columns stay aligned. */
 void report_value(report *r, heed_watch *w, const char *name, double value);
 void report_text(report *r, int64_t step, const char *text, size_t length);
 void report_output(report *r, const char *title, const char *text);
