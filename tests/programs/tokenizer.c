@@ -135,7 +135,7 @@ START_TEST(test_broken_tokens)
         {LEVEL_CHAR, "", "not in order, or there are none"},
         {LEVEL_CHAR, "aba", "not in order, or there are none"},
         {LEVEL_CHAR, "a\xFF", "the characters: not UTF-8: byte 0xFF at offset 1"},
-        {LEVEL_BPE, "1 2 3\n", "line 1 is not two token ids"},
+        {LEVEL_BPE, "1 2 3\n", "line 1 is not a merge of two earlier tokens"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         tokenizer t = tokenizer_of_saved(rows[i].level, rows[i].saved);

@@ -39,7 +39,7 @@ size_t chunk_length(const char *bytes, size_t left)
 
 /* ---- pairs: a hash table with open addressing, at most half full ---- */
 
-enum { FEWEST_SLOTS = 1024 };
+enum { FEWEST_SLOTS = 1024, CHUNK_END = -1 };
 
 /* The slot of a pair, or the free slot where it belongs. */
 static pair_slot *slot_of(const pair_table *t, int32_t left, int32_t right)
@@ -96,6 +96,19 @@ static bool pair_add(pair_table *t, int32_t left, int32_t right, int32_t number)
     *slot_of(t, left, right) = (pair_slot){left, right, number};
     t->used++;
     return true;
+}
+
+/* Adds to the count of a pair, whose number is 1 + its count. */
+static void count_pair(pair_table *t, int32_t left, int32_t right, int32_t change)
+{
+    if (left == CHUNK_END || right == CHUNK_END || heed_error_pending()) {
+        return;
+    }
+    if (pair_number(t, left, right) == 0) {
+        pair_add(t, left, right, 1 + change);
+    } else {
+        slot_of(t, left, right)->number += change;
+    }
 }
 
 /* ---- tokens ---- */
@@ -173,42 +186,25 @@ text_buffer bpe_saved(const bpe *b)
     return list;
 }
 
-/* Reads a number followed by `end`, and moves *at past both; -1: not a number, or too large for a
- * token. */
-static int32_t take_number(const char **at, char end)
-{
-    int32_t number = 0;
-    const char *first = *at;
-    for (; **at >= '0' && **at <= '9' && number < BPE_MOST; ++*at) {
-        number = 10 * number + (**at - '0');
-    }
-    const bool fine = *at > first && (*first != '0' || *at == first + 1) && **at == end;
-    *at += fine;
-    return fine ? number : -1;
-}
-
 /* Reads one line as a merge. */
 static bool take_line(bpe *b, const char **at)
 {
-    const int64_t line = b->count - BPE_BYTES + 1;
-    const int32_t left = take_number(at, ' '), right = left >= 0 ? take_number(at, '\n') : -1;
-    if (right < 0) {
-        heed_fail(HEED_ERR_VALUE, "byte pairs: line %lld is not two token ids", (long long)line);
-    } else if (left >= b->count || right >= b->count || b->count == BPE_MOST) {
-        heed_fail(HEED_ERR_VALUE,
-                  "byte pairs: line %lld merges %d and %d, but only tokens below %lld precede it",
-                  (long long)line, left, right, (long long)b->count);
-    } else if (pair_number(&b->merges, left, right) != 0) {
-        heed_fail(HEED_ERR_VALUE, "byte pairs: line %lld merges %d and %d, as line %d does",
-                  (long long)line, left, right,
-                  pair_number(&b->merges, left, right) - BPE_BYTES + 1);
-    } else if (b->tokens[left].length + b->tokens[right].length > CHUNK_LONGEST) {
-        heed_fail(HEED_ERR_VALUE, "byte pairs: line %lld makes a token of more than %d bytes",
-                  (long long)line, CHUNK_LONGEST);
-    } else {
-        return add_merge(b, left, right);
+    int left = -1, right = -1, length = 0;
+    char line[32];
+    if (sscanf(*at, "%7d %7d%n", &left, &right, &length) == 2) {
+        snprintf(line, sizeof line, "%d %d\n", left, right);
+        length++;
     }
-    return false;
+    if (length == 0 || strncmp(*at, line, (size_t)length) != 0 || left < 0 || right < 0 ||
+        left >= b->count || right >= b->count || b->count == BPE_MOST ||
+        pair_number(&b->merges, left, right) != 0 ||
+        b->tokens[left].length + b->tokens[right].length > CHUNK_LONGEST) {
+        heed_fail(HEED_ERR_VALUE, "byte pairs: line %lld is not a merge of two earlier tokens",
+                  (long long)(b->count - BPE_BYTES + 1));
+        return false;
+    }
+    *at += length;
+    return add_merge(b, left, right);
 }
 
 bpe bpe_of_saved(const char *saved)
@@ -224,369 +220,90 @@ bpe bpe_of_saved(const char *saved)
     return b;
 }
 
-/* ---- encoding ---- */
+/* ---- merging, in place; returns the new count of tokens ---- */
 
-enum { NO_MERGE = INT32_MAX };
-
-/* The token that a pair becomes; earlier merges have smaller ids. */
-static int32_t merged(const bpe *b, int32_t left, int32_t right)
+static int64_t merge_all(int32_t *ids, int64_t count, pair_slot pair, int32_t token,
+                         pair_table *counts)
 {
-    const int32_t number = pair_number(&b->merges, left, right);
-    return number != 0 ? number : NO_MERGE;
-}
-
-/* Applies one merge everywhere. into[i] is the token that ids[i] and ids[i + 1] become. Both arrays
- * shrink; returns their new count. */
-static int merge_all(const bpe *b, int32_t token, int32_t *ids, int32_t *into, int count)
-{
-    int to = 0;
-    for (int from = 0; from < count; from++) {
-        const bool here = into[from] == token; /* false for the last one */
-        ids[to] = here ? token : ids[from];
-        from += here;
-        into[to++] = into[from];
-    }
-    for (int i = 0; i + 1 < to; i++) {
-        if (ids[i] == token || ids[i + 1] == token) {
-            into[i] = merged(b, ids[i], ids[i + 1]);
+    int64_t to = 0;
+    for (int64_t from = 0; from < count; from++) {
+        if (from + 1 == count || ids[from] != pair.left || ids[from + 1] != pair.right) {
+            ids[to++] = ids[from];
+            continue;
         }
+        from++;
+        if (counts != NULL) {
+            const int32_t before = to > 0 ? ids[to - 1] : CHUNK_END;
+            const int32_t after = from + 1 < count ? ids[from + 1] : CHUNK_END;
+            count_pair(counts, pair.left, pair.right, -1);
+            count_pair(counts, before, pair.left, -1);
+            count_pair(counts, before, token, 1);
+            count_pair(counts, pair.right, after, -1);
+            count_pair(counts, token, after, 1);
+        }
+        ids[to++] = token;
     }
     return to;
 }
 
 int bpe_encode_chunk(const bpe *b, const char *bytes, size_t length, int32_t *ids)
 {
-    int32_t into[CHUNK_LONGEST];
-    int count = (int)length;
-    for (int i = 0; i < count; i++) {
+    int64_t count = (int64_t)length;
+    for (int64_t i = 0; i < count; i++) {
         ids[i] = (unsigned char)bytes[i];
-        into[i] = NO_MERGE;
-    }
-    for (int i = 0; i + 1 < count; i++) {
-        into[i] = merged(b, ids[i], ids[i + 1]);
     }
     for (;;) {
-        int32_t first = NO_MERGE;
-        for (int i = 0; i + 1 < count; i++) {
-            first = into[i] < first ? into[i] : first;
+        pair_slot first = {.number = INT32_MAX}; /* earlier merges have smaller ids */
+        for (int64_t i = 0; i + 1 < count; i++) {
+            const int32_t token = pair_number(&b->merges, ids[i], ids[i + 1]);
+            if (token != 0 && token < first.number) {
+                first = (pair_slot){ids[i], ids[i + 1], token};
+            }
         }
-        if (first == NO_MERGE) {
-            return count;
+        if (first.number == INT32_MAX) {
+            return (int)count;
         }
-        count = merge_all(b, first, ids, into, count);
+        count = merge_all(ids, count, first, first.number, NULL);
     }
 }
 
-/* ---- learning ----
- *
- * The text is reduced to its distinct chunks with a count each; a chunk is a row of tokens. Every
- * pair stores its count and its rows, so a merge visits only those, and a heap yields the next
- * pair. A merge creates new pairs only with the new token, so the counts of old pairs can only
- * fall: the count of a heap entry may be too high, which is corrected when the entry reaches the
- * top. */
+/* ---- learning ---- */
 
-/* A pair of tokens. The pair_table stores its index in the list + 1. */
-typedef struct pair {
-    int32_t left, right;
-    int32_t where; /* index of its first place + 1 */
-    int64_t count;
-} pair;
-
-/* A row that contains, or contained, a pair: a link in that pair's chain. The places of a merged
- * pair are reused. */
-typedef struct place {
-    int32_t row, next; /* next: index + 1 */
-} place;
-
-/* An entry of the heap; its count may be outdated. */
-typedef struct entry {
-    int64_t count;
-    int32_t left, right, pair;
-} entry;
-
-/* Items of one type; zero-initialised, a list is empty. */
-typedef struct list {
-    void *items;
-    int64_t count;
-    size_t capacity;
-} list;
-
-typedef struct row {
-    int32_t start, length; /* in the tokens */
-} row;
-
-/* A distinct chunk of the text. */
-typedef struct chunk {
-    size_t start, length; /* in the spelling */
-    int64_t uses;
-} chunk;
-
-typedef struct trainer {
-    chunk *chunks;
-    size_t chunk_capacity;
-    int64_t chunk_count;
-    text_buffer spelling; /* of the chunks */
-    int32_t *slots;       /* hash table of chunk + 1, or 0: two slots for each of the capacity */
-    row *rows;            /* one for each chunk */
-    int32_t *tokens;      /* of all rows; BPE_LEARNT keeps their indices within int32_t */
-    pair_table numbers;
-    list pairs, places, heap;
-    int32_t spare; /* index of the first free place + 1 */
-} trainer;
-
-/* The slot of a chunk, or the free slot where it belongs. */
-static int32_t *chunk_slot(const trainer *t, const char *bytes, size_t length)
+/* The most frequent pair, the next to merge; its number is 1 + its count. */
+static pair_slot most_frequent(const pair_table *counts)
 {
-    const uint64_t hash = text_hash(bytes, length);
-    for (size_t at = (size_t)(hash ^ hash >> 32);; at++) {
-        int32_t *slot = &t->slots[at & (2 * t->chunk_capacity - 1)];
-        const chunk *c = &t->chunks[*slot - (*slot != 0)];
-        if (*slot == 0 ||
-            (c->length == length && memcmp(t->spelling.bytes + c->start, bytes, length) == 0)) {
-            return slot;
+    pair_slot best = {.number = 0};
+    for (int64_t i = 0; i < counts->slot_count; i++) {
+        const pair_slot *s = &counts->slots[i];
+        if (s->number > best.number ||
+            (s->number == best.number &&
+             (s->left < best.left || (s->left == best.left && s->right < best.right)))) {
+            best = *s;
         }
     }
+    return best;
 }
 
-static bool grow_chunks(trainer *t)
+/* The bytes of the text, with CHUNK_END after each chunk. */
+static int64_t split(int32_t *ids, const char *bytes, size_t length, pair_table *counts)
 {
-    const size_t before = t->chunk_capacity;
-    chunk *chunks =
-        list_grow(t->chunks, &t->chunk_capacity, (size_t)t->chunk_count + 1, sizeof *chunks);
-    if (chunks == NULL || t->chunk_capacity == before) {
-        return chunks != NULL;
-    }
-    t->chunks = chunks;
-    heed_free(t->slots);
-    t->slots = heed_alloc_zeroed(2 * t->chunk_capacity * sizeof *t->slots);
-    for (int64_t i = 0; t->slots != NULL && i < t->chunk_count; i++) {
-        *chunk_slot(t, t->spelling.bytes + chunks[i].start, chunks[i].length) = (int32_t)i + 1;
-    }
-    return t->slots != NULL;
-}
-
-/* Counts one use of a chunk. New ones are ignored once the spelling has BPE_LEARNT bytes. */
-static void count_chunk(trainer *t, const char *bytes, size_t length)
-{
-    if (!grow_chunks(t)) {
-        return;
-    }
-    int32_t *slot = chunk_slot(t, bytes, length);
-    if (*slot != 0) {
-        t->chunks[*slot - 1].uses++;
-    } else if (t->spelling.length < BPE_LEARNT) {
-        t->chunks[t->chunk_count] = (chunk){t->spelling.length, length, 1};
-        text_append(&t->spelling, bytes, length);
-        *slot = (int32_t)++t->chunk_count;
-    }
-}
-
-/* The next free item; NULL: HEED_ERR_MEMORY is pending. */
-static void *add_item(list *l, size_t size)
-{
-    void *items = list_grow(l->items, &l->capacity, (size_t)l->count + 1, size);
-    if (items == NULL) {
-        return NULL;
-    }
-    l->items = items;
-    return (char *)items + (size_t)l->count++ * size;
-}
-
-/* The next pair to merge is at the top of the heap. */
-static bool comes_before(const entry *a, const entry *b)
-{
-    return a->count != b->count ? a->count > b->count
-           : a->left != b->left ? a->left < b->left
-                                : a->right < b->right;
-}
-
-static void swap(entry *a, entry *b)
-{
-    const entry was = *a;
-    *a = *b;
-    *b = was;
-}
-
-/* Moves the top entry down to its place. */
-static void sink(entry *heap, int64_t count)
-{
-    for (int64_t at = 0, child; (child = 2 * at + 1) < count; at = child) {
-        child += child + 1 < count && comes_before(&heap[child + 1], &heap[child]);
-        if (!comes_before(&heap[child], &heap[at])) {
-            return;
+    int64_t count = 0;
+    for (size_t at = 0, step; (step = chunk_length(bytes + at, length - at)) > 0; at += step) {
+        for (size_t i = 0; i < step; i++) {
+            ids[count++] = (unsigned char)bytes[at + i];
+            if (i > 0) {
+                count_pair(counts, ids[count - 2], ids[count - 1], 1);
+            }
         }
-        swap(&heap[at], &heap[child]);
+        ids[count++] = CHUNK_END;
     }
-}
-
-static void push(trainer *t, int32_t number)
-{
-    const pair *p = (pair *)t->pairs.items + number;
-    if (p->count < 2 || add_item(&t->heap, sizeof(entry)) == NULL) {
-        return;
-    }
-    entry *heap = t->heap.items;
-    int64_t at = t->heap.count - 1;
-    heap[at] = (entry){p->count, p->left, p->right, number};
-    for (; at > 0 && comes_before(&heap[at], &heap[(at - 1) / 2]); at = (at - 1) / 2) {
-        swap(&heap[at], &heap[(at - 1) / 2]);
-    }
-}
-
-/* Takes the most frequent pair off the heap; -1: none occurs twice. */
-static int32_t pop(trainer *t)
-{
-    entry *heap = t->heap.items;
-    while (t->heap.count > 0) {
-        const entry top = heap[0];
-        const int64_t now = ((pair *)t->pairs.items)[top.pair].count;
-        if (now == top.count || now < 2) {
-            heap[0] = heap[--t->heap.count];
-        } else {
-            heap[0].count = now;
-        }
-        sink(heap, t->heap.count);
-        if (now == top.count) {
-            return top.pair;
-        }
-    }
-    return -1;
-}
-
-static void lose(trainer *t, int32_t left, int32_t right, int64_t uses)
-{
-    ((pair *)t->pairs.items)[pair_number(&t->numbers, left, right) - 1].count -= uses;
-}
-
-/* A new pair with the next number. NULL: HEED_ERR_MEMORY is pending. */
-static pair *new_pair(trainer *t, int32_t left, int32_t right)
-{
-    if (!pair_add(&t->numbers, left, right, (int32_t)t->pairs.count + 1)) {
-        return NULL;
-    }
-    pair *p = add_item(&t->pairs, sizeof *p);
-    if (p != NULL) {
-        *p = (pair){.left = left, .right = right};
-    }
-    return p;
-}
-
-/* Adds `uses` occurrences of a pair in row `in`. */
-static void gain(trainer *t, int32_t left, int32_t right, int64_t uses, int32_t in)
-{
-    const int32_t number = pair_number(&t->numbers, left, right);
-    pair *p = number != 0 ? (pair *)t->pairs.items + (number - 1) : new_pair(t, left, right);
-    if (p == NULL) {
-        return;
-    }
-    p->count += uses;
-    place *places = t->places.items;
-    if (p->where != 0 && places[p->where - 1].row == in) {
-        return; /* rows are visited in order, so a known row is the latest */
-    }
-    int32_t at = t->spare;
-    if (at != 0) {
-        t->spare = places[at - 1].next;
-    } else if (add_item(&t->places, sizeof(place)) != NULL) {
-        at = (int32_t)t->places.count;
-        places = t->places.items;
-    } else {
-        return;
-    }
-    places[at - 1] = (place){in, p->where};
-    p->where = at;
-}
-
-/* Splits the text into rows, and counts their pairs. */
-static void count_pairs(trainer *t, const char *bytes, size_t length)
-{
-    for (size_t at = 0, step; at < length && !heed_error_pending(); at += step) {
-        step = chunk_length(bytes + at, length - at);
-        count_chunk(t, bytes + at, step);
-    }
-    if (t->chunk_count == 0 || heed_error_pending()) {
-        return;
-    }
-    t->rows = heed_alloc((size_t)t->chunk_count * sizeof *t->rows);
-    t->tokens = heed_alloc(t->spelling.length * sizeof *t->tokens);
-    for (size_t i = 0; t->tokens != NULL && i < t->spelling.length; i++) {
-        t->tokens[i] = (unsigned char)t->spelling.bytes[i];
-    }
-    for (int64_t r = 0; r < t->chunk_count && !heed_error_pending(); r++) {
-        const chunk *c = &t->chunks[r];
-        const int32_t *of = t->tokens + c->start;
-        t->rows[r] = (row){(int32_t)c->start, (int32_t)c->length};
-        for (size_t i = 0; i + 1 < c->length && !heed_error_pending(); i++) {
-            gain(t, of[i], of[i + 1], c->uses, (int32_t)r);
-        }
-    }
-    for (int64_t i = 0; i < t->pairs.count && !heed_error_pending(); i++) {
-        push(t, (int32_t)i);
-    }
-}
-
-static void trainer_free(trainer *t)
-{
-    heed_free(t->rows);
-    heed_free(t->tokens);
-    heed_free(t->chunks);
-    text_free(&t->spelling);
-    heed_free(t->slots);
-    pair_table_free(&t->numbers);
-    heed_free(t->pairs.items);
-    heed_free(t->places.items);
-    heed_free(t->heap.items);
-}
-
-/* Applies a merge everywhere in one row. The row shrinks to the left: tokens before `to` are new,
- * tokens from `from` on are old. */
-static void merge_row(trainer *t, int32_t number, int32_t left, int32_t right, int32_t token)
-{
-    row *r = &t->rows[number];
-    const int64_t uses = t->chunks[number].uses;
-    int32_t *of = t->tokens + r->start, to = 0;
-    for (int32_t from = 0; from < r->length && !heed_error_pending(); from++) {
-        if (from + 1 == r->length || of[from] != left || of[from + 1] != right) {
-            of[to++] = of[from];
-            continue;
-        }
-        lose(t, left, right, uses);
-        if (to > 0) {
-            lose(t, of[to - 1], left, uses);
-            gain(t, of[to - 1], token, uses, number);
-        }
-        from++;
-        if (from + 1 < r->length && !heed_error_pending()) {
-            lose(t, right, of[from + 1], uses);
-            gain(t, token, of[from + 1], uses, number);
-        }
-        of[to++] = token;
-    }
-    r->length = to;
-}
-
-/* Merges a pair in all of its rows. */
-static void merge_everywhere(trainer *t, int32_t number, int32_t token)
-{
-    const pair p = ((pair *)t->pairs.items)[number];
-    const int64_t known = t->pairs.count;
-    for (int32_t at = p.where; at != 0 && !heed_error_pending();) {
-        const place here = ((place *)t->places.items)[at - 1];
-        ((place *)t->places.items)[at - 1].next = t->spare;
-        t->spare = at;
-        merge_row(t, here.row, p.left, p.right, token);
-        at = here.next;
-    }
-    for (int64_t i = known; i < t->pairs.count && !heed_error_pending(); i++) {
-        push(t, (int32_t)i);
-    }
+    return count;
 }
 
 bpe bpe_train(const char *bytes, size_t length, int64_t size)
 {
     bpe b = {.count = 0};
-    trainer t = {.spare = 0};
-    int32_t next = 0;
+    pair_table counts = {.used = 0};
     if (heed_error_pending()) {
         return b;
     }
@@ -596,16 +313,18 @@ bpe bpe_train(const char *bytes, size_t length, int64_t size)
                   (long long)size, BPE_BYTES, BPE_MOST);
         return b;
     }
-    if (begin(&b)) {
-        count_pairs(&t, bytes, length);
-    }
-    while (!heed_error_pending() && b.count < size && (next = pop(&t)) >= 0) {
-        const pair *p = (pair *)t.pairs.items + next;
-        if (add_merge(&b, p->left, p->right)) {
-            merge_everywhere(&t, next, (int32_t)b.count - 1);
+    length = length < BPE_LEARNT ? length : BPE_LEARNT;
+    int32_t *ids = heed_alloc(2 * length * sizeof *ids);
+    int64_t count = ids != NULL && begin(&b) ? split(ids, bytes, length, &counts) : 0;
+    while (!heed_error_pending() && b.count < size) {
+        const pair_slot next = most_frequent(&counts);
+        if (next.number < 1 + 2 || !add_merge(&b, next.left, next.right)) {
+            break;
         }
+        count = merge_all(ids, count, next, (int32_t)b.count - 1, &counts);
     }
-    trainer_free(&t);
+    heed_free(ids);
+    pair_table_free(&counts);
     if (heed_error_pending()) {
         bpe_free(&b);
     }

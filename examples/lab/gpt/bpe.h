@@ -63,11 +63,10 @@ typedef struct bpe {
  * token. Overlapping pairs count, so "aaa" contains "aa" twice. Learning ends early when no pair
  * occurs twice.
  *
- * Memory grows with the number of distinct chunks, of which only the first BPE_LEARNT bytes are
- * used. The same text gives the same tokens on every machine.
+ * Learns from the first BPE_LEARNT bytes. The same text gives the same tokens on every machine.
  *
  * HEED_ERR_VALUE: a size below 256 or above BPE_MOST. */
-enum { BPE_LEARNT = 4 << 20 };
+enum { BPE_LEARNT = 8 << 20 };
 bpe bpe_train(const char *bytes, size_t length, int64_t size);
 void bpe_free(bpe *b);
 
@@ -82,8 +81,7 @@ bpe bpe_of_saved(const char *saved);
 const char *bpe_bytes(const bpe *b, int64_t id, size_t *length);
 
 /* bpe_encode_chunk: encodes one chunk of at most CHUNK_LONGEST bytes into `ids`, which has space
- * for `length` tokens; returns their count. Each pass over the chunk applies
- * one merge everywhere, so the cost is at most quadratic in the length. */
+ * for `length` tokens; returns their count. */
 int bpe_encode_chunk(const bpe *b, const char *bytes, size_t length, int32_t *ids);
 
 #endif
