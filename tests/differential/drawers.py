@@ -204,6 +204,10 @@ def split_count(d, args):
     return max(1, -(-d.extent(args["a"], args["dim"]) // args["size"]))
 
 
+def count_of(name):
+    return lambda d, args: len(args[name])
+
+
 def room_of(name, spare=0):
     return lambda d, args: Parts((args[name] if isinstance(args[name], int) else len(args[name])) + spare)
 

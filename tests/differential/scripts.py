@@ -283,7 +283,9 @@ class Script:
         self.script, self.seed, self.settings = kind, seed, settings
 
     def names(self):
-        inner = {"optimisers": "optimiser", "modules": "module", "files": "format"}.get(self.script)
+        if self.script == "files":
+            return ["safetensors"]
+        inner = {"optimisers": "optimiser", "modules": "module"}.get(self.script)
         return [self.settings[inner]] if inner else self.settings["draws"]
 
     def check(self, heed):
