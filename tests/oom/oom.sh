@@ -53,7 +53,7 @@ rows=$(cut -d, -f1 "$base.log" | tr '\n' ' ')
 starve - gpt sample --load "$base" --length 4 --prompt The
 starve - gpt eval --load "$base" --text "$text" --eval-windows 3 --quiz "$quiz"
 starve - gpt info "$base"
-starve - gpt sample --load "$base" --length 3 --no-cache
+starve - gpt sample --load "$base" --length 3
 
 [ -z "$(find "$scratch" -name '*.tmp.*')" ] || { echo "oom: temporary files are left"; findings=1; }
 exit "$findings"

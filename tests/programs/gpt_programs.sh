@@ -44,7 +44,6 @@ refuse "--n-embd 128: not divisible by --n-head 3" train --text "$text" --n-head
 refuse "--warmup 50: must be less than --steps 20" train --text "$text" --warmup 50 --steps 20
 refuse "--vocab: only for --level bpe" train --text "$text" --vocab 100
 refuse "--vocab 255: too small; byte pairs need at least 256" train --text "$text" --level bpe --vocab 255
-misuse "'1' is not a number from 0 to 0.9999999999" train --text "$text" --beta1 1
 refuse "cannot write $scratch/no/where" train --text "$text" --save "$scratch/no/where"
 refuse "cannot write $scratch/no/where" train --text "$text" --log "$scratch/no/where"
 refuse "cannot write $scratch: Is a directory" train --text "$text" --best "$scratch"
@@ -67,18 +66,15 @@ for level in char bpe; do
     has "^  --level  *$level$" "$scratch/out"
     expect 0 "^bits per byte" "$gpt" eval --load "$model" --text "$text"
     expect 0 "^measured over" "$gpt" eval --load "$model" --text "$text" --part validation
-    # The same text with and without the cache; --length may be 0.
+    # --length may be 0.
     "$gpt" sample --load "$model" --prompt "The tensor" --length 30 > "$scratch/first" 2> "$scratch/err"
     check [ ! -s "$scratch/err" ]
     has "^The tensor" "$scratch/first"
-    "$gpt" sample --load "$model" --prompt "The tensor" --length 30 --no-cache | cmp - "$scratch/first"
     check [ "$("$gpt" sample --load "$model" --prompt "The" --length 0)" = The ]
-    expect 0 "^5 tokens in .*tokens/s$" "$gpt" sample --load "$model" --length 5 --stats
 done
 "$gpt" sample --load "$scratch/char" --prompt "The" --seed 1 > "$scratch/first"
 "$gpt" sample --load "$scratch/char" --prompt "The" --seed 2 > "$scratch/second"
 check [ "$(cmp "$scratch/first" "$scratch/second" | wc -l)" -eq 1 ]
-expect 0 "^5 tokens in" "$gpt" sample --load "$scratch/char" --length 5 --stats
 
 # The model is an argument or the value of --load, in any order.
 "$gpt" sample --load "$scratch/char" --prompt "The" > "$scratch/first"
@@ -143,7 +139,6 @@ for flag in save best log; do
 done
 has step "$scratch/other"
 refuse "--save: $scratch/char exists; --force" train --resume "$scratch/m" --save "$scratch/char"
-refuse "--best: $scratch/char exists; --force" train --resume "$scratch/m" --best "$scratch/char"
 : > "$scratch/other" # nothing is lost
 # shellcheck disable=SC2086
 "$gpt" train --text "$text" --steps 20 $small --save "$scratch/other" --best "$scratch/lowest" 2> "$scratch/err"
@@ -154,7 +149,7 @@ expect 0 "20/20" "$gpt" train --text "$text" --steps 20 --force $small --save "$
 
 model=$scratch/char
 refuse "no --load FILE" sample --prompt x
-refuse "--temperature 1e-300: too low" sample --load "$model" --temperature 1e-300
+expect 1 "the largest logit of row 0 is inf" "$gpt" sample --load "$model" --temperature 1e-300
 refuse "the character '日' (U+65E5) at offset 2 is not in the vocabulary" sample --load "$model" --prompt "a 日"
 refuse "not UTF-8" sample --load "$model" --prompt "$(printf 'a\351')"
 refuse "$scratch/none: cannot open it" sample --load "$scratch/none" --prompt x
@@ -267,8 +262,6 @@ if script -qec true /dev/null > /dev/null 2>&1 < /dev/null; then
     TERM=xterm script -qec "$gpt eval $model --text $text" /dev/null > "$scratch/terminal" < /dev/null
     has "${escape}\[Kbatch .*  loss " "$scratch/terminal"
     has "^bits per byte" "$scratch/terminal"
-    script -qec "$gpt sample --load $scratch/bpe --length 9" /dev/null > "$scratch/terminal" < /dev/null
-    has "^9 tokens in" "$scratch/terminal"
 else
     skip "script is not installed, or this machine has no pseudo-terminals; mount /dev/pts"
 fi

@@ -162,7 +162,7 @@ START_TEST(test_record)
     prepare(&run, &o);
     gpt_train_options *s = &run.record.settings;
     s->lr = 0.1 + 0.2;
-    s->beta2 = nextafter(1, 0) - 1e-10;
+    s->clip = nextafter(1, 0) - 1e-10;
     s->min_lr = 5e-324;
     s->schedule = GPT_CONSTANT;
     s->seed = INT64_MAX;

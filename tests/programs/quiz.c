@@ -102,14 +102,6 @@ START_TEST(test_guessers)
     ck_assert_double_eq(q.kinds[0].recent, 2.5);
     ck_assert_int_eq(q.kinds[1].questions, 1);
     ck_assert_double_eq(q.kinds[1].recent, 0.5);
-    q.kinds[0].right = 2;
-    char *line = NULL;
-    size_t size = 0;
-    FILE *stream = open_memstream(&line, &size);
-    quiz_line(&q, stream);
-    fclose(stream);
-    ck_assert_str_eq(line, "first 40 %  other 0 %\n");
-    free(line);
     quiz_close(&q);
     tokenizer_free(&t);
 }

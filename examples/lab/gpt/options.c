@@ -111,7 +111,7 @@ static const char train_conclusion[] =
     "the file. Only --steps may change; the schedule then ends at the new\n"
     "--steps. Pass other flags, such as --best, --quiz and --log, again.\n"
     "\n"
-    "Existing files are overwritten only with --force, or by the run they belong to.\n"
+    "Existing files are overwritten only with --force, or by a resumed run.\n"
     "\n"
     "Samples go to stdout, progress to stderr: a bar on a terminal; plain lines elsewhere, or if\n"
     "TERM is dumb. If a log cannot be written, training continues after a warning.\n"

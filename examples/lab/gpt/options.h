@@ -40,10 +40,6 @@
       "after warmup: cosine (default) or constant")                                                \
     X(REAL,   weight_decay, "X",         0, 1e6,          (0.1),                                   \
       "AdamW's weight decay, applied to matrices only")                                            \
-    X(REAL,   beta1,        "X",         0, 0.9999999999, (0.9),                                   \
-      "AdamW's decay rate for the mean of the gradients")                                          \
-    X(REAL,   beta2,        "X",         0, 0.9999999999, (0.99),                                  \
-      "AdamW's decay rate for the mean of their squares")                                          \
     X(REAL,   clip,         "X",         0, 1e12,         (1),                                     \
       "clip the norm of all gradients to X; 0: no clipping")                                       \
     X(WHOLE,  seed,         "N",         0, INT64_MAX,    (1337),                                  \
@@ -94,11 +90,7 @@
     X(REAL,   top_p,        "X",         0, 1,            (1),                                     \
       "sample only from the likeliest tokens whose probabilities sum to X")                        \
     X(WHOLE,  seed,         "N",         0, INT64_MAX,    (1337),                                  \
-      "random seed of the sampling")                                                               \
-    X(SWITCH, no_cache,     "",          0, 0,            (0),                                     \
-      "recompute all tokens for each new one: the same text, more slowly")                         \
-    X(SWITCH, stats,        "",          0, 0,            (0),                                     \
-      "print tokens per second on stderr even if it is not a terminal")
+      "random seed of the sampling")
 
 #define GPT_EVAL(X)                                                                                \
     X(BARE,   load,         "FILE",      0, 0,            (0),                                     \

@@ -264,16 +264,6 @@ static double percent(const quiz_kind *kind, double right)
     return 100 * right / (double)kind->questions;
 }
 
-void quiz_line(const quiz *q, FILE *stream)
-{
-    for (int i = 0; i < q->kind_count; i++) {
-        const quiz_kind *kind = &q->kinds[i];
-        fprintf(stream, "%s%s %.0f %%", i > 0 ? "  " : "", kind->name,
-                percent(kind, (double)kind->right));
-    }
-    fputc('\n', stream);
-}
-
 void quiz_print(const quiz *q, FILE *stream)
 {
     fprintf(stream, "%-12s %9s %9s %9s %9s %9s\n", "quiz", "questions", "right", "chance",

@@ -56,9 +56,8 @@ void quiz_close(quiz *q);
  * and draws no random numbers. The watch, or NULL, gets a step for each question. */
 heed_status quiz_ask(quiz *q, struct gpt *m, heed_watch *watch);
 
-/* quiz_line: prints the shares of right answers in a line, "pronoun 98 %  who 51 %". quiz_print: a
- * table with a row for each kind, with the shares of the guessers. */
-void quiz_line(const quiz *q, FILE *stream);
+/* quiz_print: a table with a row for each kind: the shares of right answers of the model and of the
+ * guessers. */
 void quiz_print(const quiz *q, FILE *stream);
 
 #endif

@@ -2,7 +2,6 @@
  * does the sampling. */
 #include "examples/lab/gpt/sample.h"
 
-#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -86,44 +85,20 @@ text_buffer gpt_sample_text(struct gpt *m, const tokenizer *t, const char *promp
 
 /* ---- the command ---- */
 
-typedef struct writer {
-    gpt_stream stream;
-    int64_t written;
-} writer;
-
 /* Prints the token of the first row. */
-static bool write_token(void *context, const int64_t *ids, int64_t rows)
+static bool write_token(void *stream, const int64_t *ids, int64_t rows)
 {
-    writer *w = context;
-    w->written += rows;
-    gpt_stream_token(&w->stream, ids[0]);
+    (void)rows;
+    gpt_stream_token(stream, ids[0]);
     return !interrupted() && console_flush() && !heed_error_pending();
-}
-
-/* Logits divided by the temperature must stay finite. */
-static void check_temperature(double temperature)
-{
-    const double least = 1e-6;
-    if (temperature > 0 && temperature < least) {
-        heed_fail(HEED_ERR_VALUE,
-                  "--temperature %g: too low; use 0 for the likeliest token, or at least %g",
-                  temperature, least);
-    }
-}
-
-static void tell_rate(const writer *w, double seconds)
-{
-    fprintf(stderr, "%lld tokens in %.2f s: %.0f tokens/s\n", (long long)w->written, seconds,
-            seconds > 0 ? (double)w->written / seconds : 0);
 }
 
 static void write_on(const gpt_loaded *l, const gpt_sample_options *o, const token_list *tokens)
 {
-    writer w = {.stream = gpt_stream_begin(stdout, &l->record.tokenizer)};
-    const double began = console_clock();
+    gpt_stream stream = gpt_stream_begin(stdout, &l->record.tokenizer);
     HEED_SCOPE_NO_GRAD(scope);
     heed_manual_seed((uint64_t)o->seed);
-    gpt_stream_prompt(&w.stream, o->prompt);
+    gpt_stream_prompt(&stream, o->prompt);
     console_flush();
     gpt_generate(l->model, heed_from_i64(tokens->ids, HEED_SHAPE(1, tokens->count)), o->length,
                  (gpt_generation){
@@ -132,13 +107,9 @@ static void write_on(const gpt_loaded *l, const gpt_sample_options *o, const tok
                                   .top_p = o->top_p,
                                   .greedy = o->temperature == 0},
                      .on_token = write_token,
-                     .context = &w,
-                     .no_cache = o->no_cache,
+                     .context = &stream,
                  });
-    gpt_stream_end(&w.stream);
-    if (!heed_error_pending() && (o->stats || isatty(STDERR_FILENO)) && console_flush()) {
-        tell_rate(&w, console_clock() - began);
-    }
+    gpt_stream_end(&stream);
 }
 
 int gpt_sample(int argc, char **argv)
@@ -151,7 +122,6 @@ int gpt_sample(int argc, char **argv)
         return status;
     }
     flags_complete(&gpt_sample_flags, &o, 0);
-    check_temperature(o.temperature);
     if (gpt_load(&l, "--load", o.load) == HEED_OK) {
         tokens = gpt_prompt(&l.record.tokenizer, o.prompt);
     }

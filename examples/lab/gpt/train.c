@@ -76,14 +76,8 @@ double gpt_evaluate(struct gpt *m, const corpus *text, const gpt_windows *window
 
 /* ---- a run: its settings ---- */
 
-/* True for settings that may change when a run resumes. */
-static bool may_differ(const flag_row *f)
-{
-    return strcmp(f->name, "steps") == 0;
-}
-
-/* Takes the settings from the file. The command line may repeat all of them, with the digits that
- * gpt info shows, but may change only a few. */
+/* Takes the settings from the file. The command line may repeat all of them, but change only
+ * --steps. */
 static void take_settings(gpt_run *run)
 {
     gpt_train_options *o = &run->options;
@@ -91,7 +85,7 @@ static void take_settings(gpt_run *run)
         const flag_row *f = &gpt_settings.flags[i];
         const gpt_train_options *kept = &run->record.settings;
         const flag_value is = flags_rounded(f, kept), asked = flags_rounded(f, o);
-        if (flags_given(f, o) && may_differ(f)) {
+        if (flags_given(f, o) && strcmp(f->name, "steps") == 0) {
             continue;
         }
         if (flags_given(f, o) && strcmp(is.text, asked.text) != 0) {
@@ -102,17 +96,6 @@ static void take_settings(gpt_run *run)
         }
     }
     o->save = o->save != NULL ? o->save : o->resume;
-}
-
-static bool same_settings(const gpt_train_options *a, const gpt_train_options *b)
-{
-    bool same = true;
-    for (int i = 0; i < gpt_settings.count; i++) {
-        const flag_row *f = &gpt_settings.flags[i];
-        const flag_value one = flags_text(f, a), other = flags_text(f, b);
-        same = same && (may_differ(f) || strcmp(one.text, other.text) == 0);
-    }
-    return same;
 }
 
 static void settle(gpt_run *run)
@@ -139,36 +122,17 @@ static void settle(gpt_run *run)
     run->record.settings = *o;
 }
 
-/* True for a file saved by the run being resumed, at any step. */
-static bool is_of_run(const gpt_run *run, const char *path)
-{
-    const gpt_record *r = &run->record;
-    gpt_record other;
-    if (run->options.resume == NULL || path == NULL || heed_error_pending()) {
-        return false;
-    }
-    const bool same = gpt_record_read(&other, "--best", path) == HEED_OK &&
-                      other.text_length == r->text_length && other.text_hash == r->text_hash &&
-                      same_settings(&other.settings, &r->settings);
-    if (heed_error_pending() != HEED_ERR_MEMORY) {
-        heed_error(); /* not such a file */
-    }
-    gpt_record_free(&other);
-    return same;
-}
-
 static bool saves_in_place(const gpt_train_options *o)
 {
     return o->save != NULL && o->resume != NULL && strcmp(o->save, o->resume) == 0;
 }
 
-/* Replaces or continues the files of a resumed run; overwrites others only with --force. */
-static void check_outputs(const gpt_run *run)
+/* A resumed run replaces or continues its files. */
+static void check_outputs(const gpt_train_options *o)
 {
-    const gpt_train_options *o = &run->options;
     const bool resumed = o->resume != NULL;
     path_check("--save", o->save, o->force || saves_in_place(o));
-    path_check("--best", o->best, o->force || is_of_run(run, o->best));
+    path_check("--best", o->best, o->force || resumed);
     path_check("--log", o->log, o->force || resumed);
     path_check("--report", o->report, o->force || resumed);
 }
@@ -256,7 +220,7 @@ static heed_optimizer *new_optimizer(struct gpt *m, const gpt_train_options *o)
 {
     return heed_adamw_new_with(
         heed_parameters(m), o->lr, o->weight_decay,
-        (heed_adam_options){.betas = {o->beta1, o->beta2}, .decay_matrices_only = true});
+        (heed_adam_options){.betas = {0.9, 0.99}, .decay_matrices_only = true});
 }
 
 static void make_model(gpt_run *run)
@@ -276,7 +240,7 @@ heed_status gpt_run_prepare(gpt_run *run, const gpt_train_options *given)
 {
     *run = (gpt_run){.options = *given, .record = {.val_loss = (double)NAN, .best_loss = HUGE_VAL}};
     settle(run);
-    check_outputs(run);
+    check_outputs(&run->options);
     if (!heed_error_pending()) {
         take_text(run);
         make_model(run);
@@ -559,12 +523,6 @@ static void after_step(learner *l, const gpt_step *now)
 static void learn(learner *l)
 {
     gpt_run *run = &l->run;
-    ask(l);
-    if (l->quiz.count > 0 && !heed_error_pending()) {
-        fprintf(stderr, "quiz of %lld questions, after step %lld: ", (long long)l->quiz.count,
-                (long long)run->optimizer->steps);
-        quiz_line(&l->quiz, stderr);
-    }
     l->last = console_clock();
     while (!gpt_run_ended(run) && !interrupted() && !heed_error_pending()) {
         gpt_step now;
@@ -583,45 +541,6 @@ static void learn(learner *l)
 
 /* ---- the command: after training ---- */
 
-/* Flags that a resumed run does not take from its file. */
-static void put_flags(const gpt_train_options *o)
-{
-    for (int i = 0; i < gpt_train_flags.count - gpt_settings.count; i++) {
-        const flag_row *f = &gpt_train_flags.flags[i];
-        const size_t it = f->offset;
-        if (!flags_given(f, o) || it == offsetof(gpt_train_options, text) ||
-            it == offsetof(gpt_train_options, resume) || it == offsetof(gpt_train_options, save) ||
-            it == offsetof(gpt_train_options, force)) {
-            continue;
-        }
-        const flag_value value = flags_text(f, o);
-        const char *text = value.text;
-        if (f->kind == FLAG_STRING) {
-            memcpy(&text, (const char *)o + f->offset, sizeof text);
-        }
-        fprintf(stderr, " %s", flags_name(f).text);
-        if (f->kind != FLAG_SWITCH) {
-            console_put_argument(stderr, text);
-        }
-    }
-}
-
-/* Prints the command that resumes the run. */
-static void say_how(const learner *l)
-{
-    const gpt_train_options *o = &l->run.options;
-    if (o->save == NULL) {
-        fprintf(stderr, "; without --save FILE it cannot be resumed\n");
-        return;
-    }
-    fputs("; to resume:\n  ", stderr);
-    console_put_command(stderr);
-    fputs(" train --resume", stderr);
-    console_put_argument(stderr, o->save);
-    put_flags(o);
-    fputc('\n', stderr);
-}
-
 static void sum_up(const learner *l)
 {
     const gpt_run *run = &l->run;
@@ -635,9 +554,9 @@ static void sum_up(const learner *l)
         return;
     }
     if (interrupted() && !gpt_run_ended(run)) {
-        fprintf(stderr, "gpt: interrupted after step %lld of %lld", (long long)steps,
-                (long long)run->options.steps);
-        say_how(l);
+        fprintf(stderr, "gpt: interrupted after step %lld of %lld; %s\n", (long long)steps,
+                (long long)run->options.steps,
+                run->options.save != NULL ? "--resume FILE continues it" : "it was not saved");
         return;
     }
     if (steps == run->resumed && run->options.resume != NULL) {
