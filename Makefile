@@ -145,7 +145,7 @@ PAGE_PARTS   := $(filter-out %/browser_file.o,$(call parts,page)) $(PAGE_OF_GPT)
 LESSONS      := $(filter $(BUILD)/lesson%,$(EXAMPLES))
 
 # The rooms of tests/ that contain suites, and what they share.
-TEST_ROOMS   := common tensor autograd ops misuse nn check tools programs oom
+TEST_ROOMS   := common tensor autograd ops misuse nn check programs oom
 TEST_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/*.c $(TEST_ROOMS:%=tests/%/*.c)))
 
 .PHONY: all lib demo lessons test test-isas deps deps-dev layers format check-format lint clean help
@@ -177,7 +177,7 @@ help:
 	@echo "make machines      build and test for musl, 32-bit x86, aarch64 and macOS (on Debian)"
 	@echo "make test-headers  compile a program with heed.h as C11, C17, C23 and C++17, with strict warnings"
 	@echo "make page          build attention.html, a web page that explains attention (make deps-page installs emcc, esbuild)"
-	@echo "make layers        check that includes and calls go one way only: tools -> check -> nn -> autograd -> tensor"
+	@echo "make layers        check that includes and calls go one way only: check -> nn -> autograd -> tensor"
 	@echo "make size          how many lines, files and functions there are, beside their limits"
 	@echo "make core          the files of src/ that a small program takes from the library, and their lines"
 	@echo "make format        clang-format everything; check-format only checks"

@@ -293,7 +293,7 @@ def with_headers(a, unit, done, shared):
     return INCLUDE.sub(insert, unit.text), macros
 
 
-ORDER = ["tensor", "autograd", "nn", "check", "tools", "models"]
+ORDER = ["tensor", "autograd", "nn", "check"]
 # Functions of system headers that a .c file does not include, but others do (on macOS, for example).
 SYSTEM_NAMES = {"accept", "bind", "connect", "listen", "recv", "select", "send", "shutdown", "socket"}
 # Included once for each type of sums, by including heed.c again.

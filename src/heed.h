@@ -21,8 +21,6 @@
 #define HEED_H
 
 /* clang-format off */
-/* ==== Part 1: the framework, which trains and checks small attention models ==== */
-
 /* ---- Tensors ---- */
 #include "tensor/error.h"  /* one pending error per thread */
 #include "tensor/dtype.h"  /* element types: f32, f64, i64, bool */
@@ -49,17 +47,17 @@
 #include "autograd/ops/slice.h"                 /* slice, split, ...; index: x[1:, ::2]; cat, stack, flip, ... */
 #include "autograd/ops/reductions.h"            /* sum, mean, max, argmax, var, norm, cumsum, ... */
 #include "autograd/ops/matmul.h"                /* matmul, linear */
-#include "autograd/ops/einsum.h" /* einsum of two tensors */
+#include "autograd/ops/einsum.h"                /* einsum of two tensors */
 #include "autograd/ops/softmax.h"               /* softmax, safe_softmax, log_softmax */
 #include "autograd/ops/normalization.h"         /* layer_norm, rms_norm */
 #include "autograd/ops/rope.h"                  /* rope: rotary positions */
 #include "autograd/ops/dot_product_attention.h" /* scaled_dot_product_attention */
 #include "autograd/ops/loss.h"                  /* mse_loss, binary_cross_entropy_with_logits */
 #include "autograd/ops/cross_entropy.h"         /* cross_entropy */
-#include "autograd/ops/index.h"                 /* index_select, gather, scatter, masked_select, ... */
+#include "autograd/ops/index.h"                 /* index_select, gather, scatter_add, ... */
 #include "autograd/ops/embedding_rows.h"        /* embedding */
 #include "autograd/ops/masking.h"               /* masked_fill, tril, triu, dropout */
-#include "autograd/ops/sort.h"                  /* argsort, sort, topk, max_dim, median */
+#include "autograd/ops/sort.h"                  /* argsort, sort, topk, max_dim */
 
 /* ---- Gradients ---- */
 #include "autograd/grad.h"        /* backward, grad, requires_grad */
@@ -92,18 +90,16 @@
 #include "nn/batches.h"   /* shuffled batches of a data set */
 #include "nn/optimizer.h" /* SGD, Adam, AdamW, gradient clipping, a learning rate schedule */
 
+/* ---- Files ---- */
+#include "nn/safetensors.h" /* named tensors */
+#include "nn/checkpoint.h"  /* models and training runs */
+
+/* ---- Watching ---- */
+#include "nn/heat_map.h" /* attention heat maps in a terminal */
+#include "nn/watch.h"    /* values of a run: a bar or lines, and a CSV file */
+
 /* ---- Checking attention ---- */
 #include "check/attention_check.h" /* is it attention? which mistake is it? */
-
-/* ==== Part 2: tools ==== */
-
-/* ---- Files ---- */
-#include "tools/files/safetensors.h" /* named tensors */
-#include "tools/files/checkpoint.h"  /* models and training runs */
-
-/* ---- Plots and watching ---- */
-#include "nn/heat_map.h"  /* attention heat maps in a terminal */
-#include "tools/watch/watch.h"    /* values of a run: a progress bar and CSV */
 /* clang-format on */
 
 #endif

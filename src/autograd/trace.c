@@ -20,11 +20,11 @@ static _Thread_local heed_observer observer;
 static const char *put_field(const char *type, const char *at, char *text, size_t size)
 {
     if (strcmp(type, "int") == 0) {
-        snprintf(text, size, "%d", *(const int *)at);
+        snprintf(text, size, "%d", *(const int *)(const void *)at);
         return at + sizeof(int);
     }
     if (strcmp(type, "bool") == 0) {
-        snprintf(text, size, "%s", *(const bool *)at ? "True" : "");
+        snprintf(text, size, "%s", *(const bool *)(const void *)at ? "True" : "");
         return at + sizeof(bool);
     }
     if (strcmp(type, "dims") == 0) {
@@ -38,11 +38,11 @@ static const char *put_field(const char *type, const char *at, char *text, size_
     }
     if (strcmp(type, "double") == 0) {
         HEED_DECIMAL_POINT;
-        snprintf(text, size, "%g", *(const double *)at);
+        snprintf(text, size, "%g", *(const double *)(const void *)at);
         return at + sizeof(double);
     }
     if (strcmp(type, "int64") == 0) {
-        snprintf(text, size, "%lld", (long long)*(const int64_t *)at);
+        snprintf(text, size, "%lld", (long long)*(const int64_t *)(const void *)at);
         return at + sizeof(int64_t);
     }
     return NULL;

@@ -19,7 +19,7 @@
  *     }
  *
  * Such a module has parameters with torch's names ("project.weight"), a state dict and a training
- * mode. It can be cast, saved and loaded (tools/files/checkpoint.h), printed
+ * mode. It can be cast, saved and loaded (nn/checkpoint.h), printed
  * and freed. If its kind has a forward, heed_forward runs it and a Sequential can contain it.
  * Constructors need no open scope. Several threads may use a module at once, unless keep_weights is
  * set or one of them modifies it. Module structs have no typedef, because operations use the plain

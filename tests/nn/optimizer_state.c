@@ -1,5 +1,5 @@
 /* The state dict of an optimiser. parity_optimisers.c compares its values with PyTorch's;
- * tests/tools/training.c tests files. */
+ * tests/nn/training.c tests files. */
 #include <string.h>
 
 #include "tests/common/test_util.h"

@@ -9,8 +9,8 @@
 #include "examples/lab/next_token/toy.h"
 #include "examples/page/engine.h"
 #include "examples/page/forward.h"
+#include "nn/json.h"
 #include "tests/oom/oom.h"
-#include "tools/files/json.h"
 
 static toy_language language; /* too large for a stack */
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Checks the rooms of src/: tools -> check -> nn -> autograd -> tensor. `make layers` builds the library and runs it:
+"""Checks the rooms of src/: check -> nn -> autograd -> tensor. `make layers` builds the library and runs it:
 layers.py BUILD
 
 Includes, by the paths that they resolve to:
   1. a file is in a room, and includes none of a room above
   2. kernels work on raw memory, never on a tensor: they include only each other and the files in FLAT
-  3. nn, check and tools include public headers (those in heed.h) of the rooms below, and those in INTERNAL
+  3. nn and check include public headers (those in heed.h) of the rooms below, and those in INTERNAL
   4. public headers include only public headers
   5. no cycles between units; a unit is a .c and the .h of the same name
   6. an include is relative to its file, so that no -I path can redirect it
@@ -25,20 +25,17 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SRC = ROOT / "src"
 BUILD = ROOT / (sys.argv[1] if len(sys.argv) > 1 else "build")
-ROOMS = ["tensor", "autograd", "nn", "check", "tools"]
+ROOMS = ["tensor", "autograd", "nn", "check"]
 FLAT = {"tensor/dtype.h", "tensor/parallel.h"}
 
-OPENER = "tools/files/file_io"
+OPENER = "nn/file_io"
 OPENS = re.compile(r"_*(f?open|freopen|openat|creat|mkstemp|mkostemp|tmpfile)(64)?(_2)?")
 
 # Internal headers that rooms above may include, and why.
 INTERNAL = {
-    "nn/arguments.h": "functions of tools check their arguments as those of nn do",
     "nn/eval_mode.h": "the attention check runs in evaluation mode, and returns each module to its own",
     "nn/named_tensors.h": "what is saved or loaded is listed under the names of a file",
     "tensor/text.h": "files hold UTF-8 and numbers with a point in any locale; names from files are safe to print",
-    "nn/terminal.h": "reports and bars fit the terminal",
-    "nn/match_tensors.h": "loading files matches names as loading the state of an optimiser does",
     "tensor/grain.h": "an optimiser splits its steps among threads",
     "tensor/kernels/kernels.h": "an optimiser's step is a kernel over memory",
     "autograd/notify.h": "optimisers announce their steps to observers",
@@ -100,7 +97,7 @@ for file in files:
             problem("of a room above")
         if "/kernels/" in str(file) and "/kernels/" not in target and target not in FLAT:
             problem("kernels work on raw memory, never on a tensor")
-        if rank(target) < rank(file) and room(file) in ("nn", "check", "tools") and target not in public:
+        if rank(target) < rank(file) and room(file) in ("nn", "check") and target not in public:
             used.add(target)
             if target not in INTERNAL:
                 problem("internal; public headers and the list INTERNAL of tests/source/layers.py may be used")

@@ -5,13 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../nn/module.h"
-#include "../../nn/named_tensors.h"
-#include "../../nn/optimizer.h"
-#include "../../tensor/alloc.h"
-#include "../../tensor/create.h"
-#include "../../tensor/random/random.h"
-#include "../../tensor/text.h"
+#include "../tensor/alloc.h"
+#include "../tensor/create.h"
+#include "../tensor/random/random.h"
+#include "../tensor/text.h"
+#include "module.h"
+#include "named_tensors.h"
+#include "optimizer.h"
 #include "safetensors_file.h"
 
 /* ---- state dicts ---- */

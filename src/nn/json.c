@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../../tensor/text.h"
+#include "../tensor/text.h"
 #include "file_io.h"
 
 enum { MOST_KEYS = 32 }; /* of heed_json_members */

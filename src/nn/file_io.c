@@ -12,10 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../nn/arguments.h"
-#include "../../tensor/create.h"
-#include "../../tensor/read.h"
-#include "../../tensor/text.h"
+#include "../tensor/create.h"
+#include "../tensor/read.h"
+#include "../tensor/text.h"
+#include "arguments.h"
 
 enum { MOST_AT_ONCE = 1 << 30, CHUNK = 512, NO_OLD_FILE = -1, TRIES = 1000 };
 

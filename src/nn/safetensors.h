@@ -13,13 +13,13 @@
  * a safetensors file, or a damaged one. HEED_ERR_NULL: no path, name, module or tensor.
  * HEED_ERR_MEMORY.
  *
- * Paths are used unchanged; names and metadata are UTF-8. tools/files/checkpoint.h saves and loads
+ * Paths are used unchanged; names and metadata are UTF-8. nn/checkpoint.h saves and loads
  * modules.
  */
-#ifndef HEED_TOOLS_SAFETENSORS_H
-#define HEED_TOOLS_SAFETENSORS_H
+#ifndef HEED_NN_SAFETENSORS_H
+#define HEED_NN_SAFETENSORS_H
 
-#include "../../nn/tensor_list.h"
+#include "tensor_list.h"
 
 HEED_BEGIN_DECLS
 

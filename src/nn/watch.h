@@ -17,12 +17,12 @@
  * If the terminal or the file cannot be written while training, one warning is printed, and
  * training continues without it. No error becomes pending, and no signal such as SIGPIPE is raised.
  * All functions ignore a NULL watch, which belongs to one thread and one process. */
-#ifndef HEED_TOOLS_WATCH_H
-#define HEED_TOOLS_WATCH_H
+#ifndef HEED_NN_WATCH_H
+#define HEED_NN_WATCH_H
 
 #include <stdio.h>
 
-#include "../../tensor/tensor.h"
+#include "../tensor/tensor.h"
 
 HEED_BEGIN_DECLS
 

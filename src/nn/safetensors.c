@@ -16,14 +16,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../nn/arguments.h"
-#include "../../nn/match_tensors.h"
-#include "../../tensor/alloc.h"
-#include "../../tensor/check.h"
-#include "../../tensor/create.h"
-#include "../../tensor/text.h"
+#include "../tensor/alloc.h"
+#include "../tensor/check.h"
+#include "../tensor/create.h"
+#include "../tensor/text.h"
+#include "arguments.h"
 #include "file_io.h"
 #include "json.h"
+#include "match_tensors.h"
 #include "safetensors_file.h"
 
 enum {

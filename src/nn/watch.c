@@ -11,10 +11,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../nn/terminal.h"
-#include "../../tensor/alloc.h"
-#include "../../tensor/text.h"
-#include "../files/file_io.h"
+#include "../tensor/alloc.h"
+#include "../tensor/text.h"
+#include "file_io.h"
+#include "terminal.h"
 
 enum { NAMES = 64, NAME = 64, ROWS = 1 << 14, LINE = 400, LINES = 10, BAR = 20 };
 static const double redraw = 0.1, most_wait = 1, slow_step = 0.01; /* seconds */

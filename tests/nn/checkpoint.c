@@ -6,9 +6,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "heed.h"
+
 #include "nn/named_tensors.h"
+#include "nn/safetensors_file.h"
 #include "tests/common/files_util.h"
-#include "tools/files/safetensors_file.h"
 
 static struct heed_linear *new_linear(uint64_t seed, int64_t in, int64_t out)
 {

@@ -1,4 +1,4 @@
-/* Saves and loads modules and training runs. The files are safetensors (tools/files/safetensors.h),
+/* Saves and loads modules and training runs. The files are safetensors (nn/safetensors.h),
  * with the names of heed_state_dict, which are torch's.
  *
  *     heed_save_state_dict(model, "model.safetensors", NULL);
@@ -10,10 +10,10 @@
  *     model.load_state_dict(safetensors.torch.load_file("model.safetensors"))
  *     safetensors.torch.save_file(model.state_dict(), "model.safetensors")
  */
-#ifndef HEED_TOOLS_CHECKPOINT_H
-#define HEED_TOOLS_CHECKPOINT_H
+#ifndef HEED_NN_CHECKPOINT_H
+#define HEED_NN_CHECKPOINT_H
 
-#include "../../nn/optimizer.h"
+#include "optimizer.h"
 #include "safetensors.h"
 
 HEED_BEGIN_DECLS

@@ -5,10 +5,10 @@
  * Reads from a buffer and overwrites it: strings are decoded in place, so reading allocates no
  * memory. `wrong` describes the first error; after it, nothing more is read.
  */
-#ifndef HEED_TOOLS_JSON_H
-#define HEED_TOOLS_JSON_H
+#ifndef HEED_NN_JSON_H
+#define HEED_NN_JSON_H
 
-#include "../../tensor/tensor.h"
+#include "../tensor/tensor.h"
 
 typedef struct heed_json {
     char *start, *at, *end; /* *end is '\0' */

@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "nn/file_io.h"
 #include "tests/common/files_util.h"
-#include "tools/files/file_io.h"
 
 enum { ELEMENTS = 2000 };
 

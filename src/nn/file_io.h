@@ -1,10 +1,10 @@
 /* Files: errors, opening, locks, reading, and atomic replacement (internal). `function` is the
  * public function, for error messages.
  */
-#ifndef HEED_TOOLS_FILE_IO_H
-#define HEED_TOOLS_FILE_IO_H
+#ifndef HEED_NN_FILE_IO_H
+#define HEED_NN_FILE_IO_H
 
-#include "../../tensor/tensor.h"
+#include "../tensor/tensor.h"
 
 /* ---- errors; names and paths are shown by heed_show_name and heed_show_path ---- */
 

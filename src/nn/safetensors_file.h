@@ -1,11 +1,11 @@
 /* An open safetensors file, for the functions that load modules and models from one (internal).
  * `function` is the public function, for error messages.
  */
-#ifndef HEED_TOOLS_SAFETENSORS_FILE_H
-#define HEED_TOOLS_SAFETENSORS_FILE_H
+#ifndef HEED_NN_SAFETENSORS_FILE_H
+#define HEED_NN_SAFETENSORS_FILE_H
 
-#include "../../nn/match_tensors.h"
 #include "file_io.h"
+#include "match_tensors.h"
 
 typedef struct heed_file_tensor {
     heed_offer offer; /* shape.ndim may exceed HEED_MAX_DIMS; further sizes are then dropped */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "nn/json.h"
 #include "tests/common/files_util.h"
-#include "tools/files/json.h"
 
 /* Reading modifies the text: this copies it to the heap, where sanitizers watch its end. */
 static heed_json json_of(const char *text)
