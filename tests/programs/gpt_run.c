@@ -50,7 +50,7 @@ START_TEST(test_evaluate)
     gpt_run run;
     prepare(&run, &o);
     const heed_generator before = heed_get_generator();
-    const double loss = gpt_evaluate(run.model, &run.text, &run.validation, 5, NULL);
+    const double loss = gpt_evaluate(run.model, &run.text, &run.validation, 5);
     const heed_generator after = heed_get_generator();
     double sum = 0;
     ck_assert(run.model->module.training && before.next == after.next);

@@ -198,13 +198,13 @@ START_TEST(test_scores)
     fclose(file);
     quiz q;
     quiz_open(&q, in_folder("quiz"), &t);
-    quiz_ask(&q, m, NULL);
+    quiz_ask(&q, m);
     expect_no_error();
     ck_assert(m->module.training);
     ck_assert_int_eq(q.kinds[0].questions, QUESTIONS);
     ck_assert_int_eq(q.kinds[0].right, right);
     ck_assert(right > QUESTIONS / 10 && right < QUESTIONS / 2);
-    quiz_ask(&q, m, NULL);
+    quiz_ask(&q, m);
     ck_assert_int_eq(q.kinds[0].right, right);
     quiz_close(&q);
     tokenizer_free(&t);
@@ -223,7 +223,7 @@ START_TEST(test_ties)
     write_quiz(
         "tie\ta\tb\tc\nshorter\ta\tb\tcc\tdd\nlonger\ta\tbb\tc\nhuge\ta\tbbbbbbbb\tcccccccc\n");
     quiz_open(&q, in_folder("quiz"), &t);
-    quiz_ask(&q, m, NULL);
+    quiz_ask(&q, m);
     expect_no_error();
     for (int i = 0; i < q.kind_count; i++) {
         ck_assert_msg(q.kinds[i].right == (i == 1), "%s: %d", q.kinds[i].name,
@@ -265,7 +265,7 @@ START_TEST(test_training_is_unchanged)
         }
         for (int step = 0; step < 5; step++) {
             if (with_quiz) {
-                quiz_ask(&q, run.model, NULL);
+                quiz_ask(&q, run.model);
             }
             gpt_run_step(&run, &now);
             expect_no_error();

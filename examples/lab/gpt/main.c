@@ -57,35 +57,6 @@ static void put_loss(const measured *m, const gpt_loaded *l, double loss)
            token_level_name(l->record.tokenizer.level));
 }
 
-/* A progress bar if stderr is a terminal, else NULL. */
-static heed_watch *watch(int64_t steps, const char *step_name)
-{
-    if (!isatty(STDERR_FILENO)) {
-        return NULL;
-    }
-    return heed_watch_new(
-        (heed_watch_options){.steps = steps, .terminal = stderr, .step_name = step_name});
-}
-
-static double measure(const gpt_loaded *l, const measured *m, int64_t batch)
-{
-    const int64_t batches = (m->windows.count + batch - 1) / batch;
-    heed_watch *w = watch(batches, "batch");
-    const double loss = gpt_evaluate(l->model, &m->text, &m->windows, batch, w);
-    heed_watch_free(w);
-    return loss;
-}
-
-static void question(const gpt_loaded *l, quiz *q)
-{
-    heed_watch *w = watch(q->count, "question");
-    quiz_ask(q, l->model, w);
-    heed_watch_free(w);
-    if (!heed_error_pending()) {
-        quiz_print(q, stdout);
-    }
-}
-
 static int gpt_eval(int argc, char **argv)
 {
     gpt_eval_options o = {.load = NULL};
@@ -107,13 +78,16 @@ static int gpt_eval(int argc, char **argv)
     }
     const bool ready = !heed_error_pending();
     if (ready && o.text != NULL) {
-        const double loss = measure(&l, &m, o.batch);
+        const double loss = gpt_evaluate(l.model, &m.text, &m.windows, o.batch);
         if (!heed_error_pending()) {
             put_loss(&m, &l, loss);
         }
     }
     if (ready && o.quiz != NULL && !heed_error_pending()) {
-        question(&l, &q);
+        quiz_ask(&q, l.model);
+        if (!heed_error_pending()) {
+            quiz_print(&q, stdout);
+        }
     }
     status = gpt_end(ready);
     quiz_close(&q);

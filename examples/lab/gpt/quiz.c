@@ -233,7 +233,7 @@ static bool first_wins(struct gpt *m, const quiz_rows *rows, int count)
     return wins;
 }
 
-heed_status quiz_ask(quiz *q, struct gpt *m, heed_watch *watch)
+heed_status quiz_ask(quiz *q, struct gpt *m)
 {
     const bool training = m->module.training;
     heed_eval(m);
@@ -249,7 +249,6 @@ heed_status quiz_ask(quiz *q, struct gpt *m, heed_watch *watch)
         for (int row = 0; row < one->answers; row++) {
             token_list_free(&rows.ids[row]);
         }
-        heed_watch_step(watch);
     }
     if (training) {
         heed_train(m);

@@ -53,8 +53,8 @@ heed_status quiz_open(quiz *q, const char *path, const tokenizer *t);
 void quiz_close(quiz *q);
 
 /* quiz_ask: asks all questions and counts the right answers. It runs in eval mode, records no graph
- * and draws no random numbers. The watch, or NULL, gets a step for each question. */
-heed_status quiz_ask(quiz *q, struct gpt *m, heed_watch *watch);
+ * and draws no random numbers. */
+heed_status quiz_ask(quiz *q, struct gpt *m);
 
 /* quiz_print: a table with a row for each kind: the shares of right answers of the model and of the
  * guessers. */

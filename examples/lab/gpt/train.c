@@ -12,7 +12,6 @@
 #include "examples/lab/common/preflight.h"
 #include "examples/lab/common/report.h"
 #include "examples/lab/gpt/quiz.h"
-#include "examples/lab/gpt/reading.h"
 #include "examples/lab/gpt/sample.h"
 
 /* ---- schedules and windows ---- */
@@ -50,8 +49,7 @@ static heed_tensor *loss_at(struct gpt *m, const corpus *text, const int64_t *st
     return gpt_loss(m, heed_narrow(pieces, 1, 0, context), heed_narrow(pieces, 1, 1, context));
 }
 
-double gpt_evaluate(struct gpt *m, const corpus *text, const gpt_windows *windows, int64_t batch,
-                    heed_watch *watch)
+double gpt_evaluate(struct gpt *m, const corpus *text, const gpt_windows *windows, int64_t batch)
 {
     const bool training = m->module.training;
     double sum = 0;
@@ -65,8 +63,6 @@ double gpt_evaluate(struct gpt *m, const corpus *text, const gpt_windows *window
             start[i] = windows->first + (done + i) * windows->apart;
         }
         sum += (double)count * heed_item(loss_at(m, text, start, count));
-        heed_watch_value(watch, "loss", sum / (double)(done + count));
-        heed_watch_step(watch);
     }
     if (training) {
         heed_train(m);
@@ -300,8 +296,7 @@ bool gpt_run_validate(gpt_run *run)
     if (run->validation.count == 0) {
         return false;
     }
-    const double loss =
-        gpt_evaluate(run->model, &run->text, &run->validation, run->options.batch, NULL);
+    const double loss = gpt_evaluate(run->model, &run->text, &run->validation, run->options.batch);
     if (heed_error_pending()) {
         return false;
     }
@@ -326,9 +321,11 @@ typedef struct learner {
     heed_watch *watch;
     const char *shown[3 + QUIZ_MOST_KINDS + 1];
     report *report;
-    gpt_reading reading; /* for the report */
-    double last;         /* time at the end of the last step */
-    int64_t saved;       /* the last step saved to --save; -1: none */
+    int64_t seen[REPORT_TOKENS], seen_count; /* the tokens whose attention the report shows */
+    text_buffer spelling;
+    const char *labels[REPORT_TOKENS];
+    double last;   /* time at the end of the last step */
+    int64_t saved; /* the last step saved to --save; -1: none */
 } learner;
 
 static void describe(const learner *l)
@@ -407,34 +404,76 @@ static void begin_watch(learner *l)
     }
 }
 
-/* The report shows the attention over the prompt, or else the start of the validation part. */
+static void keep_weights(struct gpt *m, bool keep)
+{
+    for (int layer = 0; layer < m->config.n_layer; layer++) {
+        gpt_block_at(m, layer)->attn->keep_weights = keep;
+    }
+}
+
+/* The weights (layers, heads, T, T) over the tokens of the report. */
+static heed_tensor *attention(void *context)
+{
+    const learner *l = context;
+    struct gpt *m = l->run.model;
+    HEED_SCOPE_NO_GRAD(scope);
+    heed_eval(m);
+    keep_weights(m, true);
+    gpt_forward(m, heed_from_i64(l->seen, HEED_SHAPE(1, l->seen_count)));
+    heed_tensor *all = NULL;
+    for (int layer = 0; layer < m->config.n_layer && !heed_error_pending(); layer++) {
+        heed_tensor *one = gpt_block_at(m, layer)->attn->attention_percent;
+        all = layer == 0 ? one : heed_cat((heed_tensor *[]){all, one}, 2, 0);
+    }
+    keep_weights(m, false);
+    heed_train(m);
+    return heed_scope_keep(&scope, all);
+}
+
+/* The last tokens of the prompt, or else the first of the validation part. */
+static void choose_tokens(learner *l)
+{
+    const gpt_run *run = &l->run;
+    const tokenizer *t = &run->record.tokenizer;
+    const int64_t context = run->options.context;
+    const int64_t most = context < REPORT_TOKENS ? context : REPORT_TOKENS;
+    const bool prompted = run->options.prompt != NULL;
+    size_t starts[REPORT_TOKENS];
+    token_list prompt = {.count = 0};
+    if (prompted) {
+        prompt = gpt_prompt(t, run->options.prompt);
+    }
+    const int64_t *ids = prompted ? prompt.ids : run->text.tokens.ids + run->train_tokens;
+    const int64_t count = prompted ? prompt.count : run->text.tokens.count - run->train_tokens;
+    l->seen_count = count < most ? count : most;
+    ids += prompted ? count - l->seen_count : 0;
+    for (int64_t i = 0; i < l->seen_count; i++) {
+        l->seen[i] = ids[i];
+        starts[i] = l->spelling.length;
+        tokenizer_decode(t, ids[i], &l->spelling);
+        text_append(&l->spelling, "", 1);
+    }
+    for (int64_t i = 0; i < l->seen_count && !heed_error_pending(); i++) {
+        l->labels[i] = l->spelling.bytes + starts[i];
+    }
+    token_list_free(&prompt);
+}
+
 static void begin_report(learner *l)
 {
-    gpt_run *run = &l->run;
-    const gpt_train_options *o = &run->options;
-    int64_t ids[REPORT_TOKENS];
-    const int64_t rest = run->text.tokens.count - run->train_tokens;
-    int64_t count = rest < REPORT_TOKENS ? rest : REPORT_TOKENS;
+    const gpt_train_options *o = &l->run.options;
     if (o->report == NULL || heed_error_pending()) {
         return;
     }
-    if (o->prompt != NULL) {
-        token_list tokens = gpt_prompt(&run->record.tokenizer, o->prompt);
-        count = tokens.count < REPORT_TOKENS ? tokens.count : REPORT_TOKENS;
-        memcpy(ids, tokens.ids + tokens.count - count, (size_t)count * sizeof *ids);
-        token_list_free(&tokens);
-    } else {
-        memcpy(ids, run->text.tokens.ids + run->train_tokens, (size_t)count * sizeof *ids);
-    }
-    gpt_reading_begin(&l->reading, run->model, &run->record.tokenizer, ids, count);
+    choose_tokens(l);
     l->report = report_new((report_options){.path = o->report,
                                             .program = "gpt train",
                                             .watch = l->watch,
                                             .steps = o->steps,
-                                            .attention = gpt_reading_attention,
-                                            .context = &l->reading,
-                                            .tokens = l->reading.labels,
-                                            .token_count = l->reading.count});
+                                            .attention = attention,
+                                            .context = l,
+                                            .tokens = l->labels,
+                                            .token_count = l->seen_count});
     report_flags(l->report, &gpt_train_flags, o);
 }
 
@@ -455,7 +494,7 @@ static void save_run(learner *l)
 static void ask(learner *l)
 {
     if (l->quiz.count > 0) {
-        quiz_ask(&l->quiz, l->run.model, NULL);
+        quiz_ask(&l->quiz, l->run.model);
     }
 }
 
@@ -601,7 +640,7 @@ int gpt_train(int argc, char **argv)
     status = gpt_end(ready);
     report_end(l.report, "failed"); /* if memory ran out before the first step */
     heed_watch_free(l.watch);
-    gpt_reading_free(&l.reading);
+    text_free(&l.spelling);
     quiz_close(&l.quiz);
     gpt_run_free(&l.run);
     return status;

@@ -26,10 +26,8 @@ typedef struct gpt_windows {
 gpt_windows gpt_windows_of(int64_t first, int64_t count, int64_t context, int64_t most);
 
 /* gpt_evaluate: the mean loss over windows, `batch` at a time, in eval mode, without a graph and
- * without drawing random numbers; NAN if there are no windows. The watch (or NULL) gets a step for
- * each batch, with the mean loss so far. */
-double gpt_evaluate(struct gpt *m, const corpus *text, const gpt_windows *windows, int64_t batch,
-                    heed_watch *watch);
+ * without drawing random numbers; NAN if there are no windows. */
+double gpt_evaluate(struct gpt *m, const corpus *text, const gpt_windows *windows, int64_t batch);
 
 /* ---- runs: a text, a model, an optimiser and a record, new or from a file ---- */
 
