@@ -52,7 +52,7 @@ static void check_gpt(int program, int argc, char **argv)
         return;
     }
     check_texts(table, &o);
-    flags_complete(table, &o, 0);
+    flags_complete(table, &o);
     if (program == 0 && !help && gpt_options_settle(&o.train) == HEED_OK) {
         must(o.train.n_embd % o.train.n_head == 0 && o.train.min_lr <= o.train.lr);
     }

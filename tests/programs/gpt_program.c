@@ -50,11 +50,11 @@ END_TEST
 START_TEST(test_defaults)
 {
     gpt_train_options o = {.level = LEVEL_BPE, .given.level = true};
-    flags_complete(&gpt_train_flags, &o, 0);
+    flags_complete(&gpt_train_flags, &o);
     gpt_options_settle(&o);
     ck_assert(o.vocab == 1024 && o.warmup == 100 && o.min_lr == 1e-4 && o.save_every == 250);
     gpt_train_options few = {.steps = 50, .given.steps = true};
-    flags_complete(&gpt_train_flags, &few, 0);
+    flags_complete(&gpt_train_flags, &few);
     gpt_options_settle(&few);
     ck_assert(few.level == LEVEL_CHAR && few.vocab == 0 && few.warmup == 5);
     expect_no_error();

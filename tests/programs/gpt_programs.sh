@@ -36,7 +36,7 @@ refuse "empty: empty" train --text "$scratch/empty"
 refuse "too short: it has 3 tokens; --context 64 needs 73" train --text "$scratch/short"
 refuse "not UTF-8: byte 0xE9 at offset 3" train --text "$scratch/latin1"
 refuse "a NUL byte at offset 1" train --text "$scratch/nul"
-misuse "unexpected argument 'stray'; use --text FILE for a text" train stray
+misuse "unexpected argument 'stray'" train stray
 misuse "no value after --save" train --save --text x
 misuse "'0' is not a whole number from 1" train --batch 0
 misuse "'quick' is not one of cosine|constant" train --schedule quick

@@ -30,7 +30,6 @@ misuse "unexpected argument 'stray'" stray
 misuse "no value after --seed" --seed
 misuse "'-1' is not a whole number" --seed -1
 misuse "'nan' is not a number above 0" --lr nan
-misuse "--load: the file name is empty" --load=
 refuse "does not divide 32" --heads 3
 refuse "'pasta' is not among the model's 93 words" --prompt "the pasta"
 refuse "prompt: empty" --prompt " "

@@ -6,10 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LONGEST_NAME = 20 }; /* longer names do not widen the help's left column */
-
-/* ---- names ---- */
-
 flag_name flags_name(const flag_row *f)
 {
     flag_name name;
@@ -37,17 +33,6 @@ static const flag_row *find(const flag_table *table, const char *argument, const
 static bool *given_of(const flag_row *f, void *options)
 {
     return (bool *)((char *)options + f->given);
-}
-
-/* The next field for an argument without a flag. */
-static const flag_row *find_bare(const flag_table *table, void *options)
-{
-    for (int i = 0; i < table->count; i++) {
-        if (table->flags[i].kind == FLAG_BARE && !*given_of(&table->flags[i], options)) {
-            return &table->flags[i];
-        }
-    }
-    return NULL;
 }
 
 /* ---- values ---- */
@@ -96,15 +81,12 @@ static bool is_number(const flag_row *f)
 /* The values that a flag takes: "a whole number from 1 to 16". */
 static void describe_range(const flag_row *f, char *text, size_t size)
 {
-    if (f->kind == FLAG_WHOLE && f->high > 1e15) {
-        snprintf(text, size, "a whole number from %.0f to %lld", f->low, (long long)INT64_MAX);
-    } else if (f->kind == FLAG_WHOLE) {
-        snprintf(text, size, "a whole number from %.0f to %.0f", f->low, f->high);
-    } else if (f->kind == FLAG_CHOICE) {
+    if (f->kind == FLAG_CHOICE) {
         snprintf(text, size, "one of %s", f->value);
     } else {
-        snprintf(text, size, "a number %s %.10g%s %.10g", f->kind == FLAG_ABOVE ? "above" : "from",
-                 f->low, f->kind == FLAG_ABOVE ? ", at most" : " to", f->high);
+        snprintf(text, size, "a %snumber %s %.10g%s %.10g", f->kind == FLAG_WHOLE ? "whole " : "",
+                 f->kind == FLAG_ABOVE ? "above" : "from", f->low,
+                 f->kind == FLAG_ABOVE ? ", at most" : " to", f->high);
     }
 }
 
@@ -141,16 +123,10 @@ static void read_value(void *options, const flag_row *f, const char *text)
     } else if (is_number(f)) {
         fits = read_number(f, text, &whole, &real);
     }
-    if (*text == '\0' && strcmp(f->value, "FILE") == 0) {
-        heed_fail(HEED_ERR_VALUE, "%s: the file name is empty", flags_name(f).text);
-        return;
-    }
     if (!fits) {
         char range[96];
         describe_range(f, range, sizeof range);
-        const bool digits = f->kind == FLAG_WHOLE && strpbrk(text, ".eE") != NULL; /* 1.0, 1e3 */
-        heed_fail(HEED_ERR_VALUE, "%s: '%s' is not %s%s", flags_name(f).text, text, range,
-                  digits ? ", written in digits" : "");
+        heed_fail(HEED_ERR_VALUE, "%s: '%s' is not %s", flags_name(f).text, text, range);
         return;
     }
     set(options, f, text, whole, real);
@@ -208,13 +184,8 @@ heed_status flags_set(const flag_table *table, void *options, const char *name, 
     }
     if (f == NULL) {
         heed_fail(HEED_ERR_VALUE, "no flag is called %s", name);
-    } else if (f->kind != FLAG_SWITCH) {
-        read_value(options, f, text);
-    } else if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0) {
-        heed_fail(HEED_ERR_VALUE, "%s: '%s' is not true or false", flags_name(f).text, text);
     } else {
-        set(options, f, NULL, *text == 't', 0);
-        *given_of(f, options) = true;
+        read_value(options, f, text);
     }
     return heed_error_pending();
 }
@@ -226,17 +197,20 @@ bool flags_given(const flag_row *f, const void *options)
 
 /* ---- the command line ---- */
 
-/* An argument that is not a flag. */
+/* An argument without a flag. */
 static void read_bare(const flag_table *table, void *options, const char *argument)
 {
-    const flag_row *f = find_bare(table, options);
+    int i = 0;
+    while (i < table->count &&
+           (table->flags[i].kind != FLAG_BARE || flags_given(&table->flags[i], options))) {
+        i++;
+    }
     if (argument[0] == '-' && argument[1] != '\0') {
         heed_fail(HEED_ERR_VALUE, "unknown flag %s", argument);
-    } else if (f == NULL) {
-        heed_fail(HEED_ERR_VALUE, "unexpected argument '%s'%s%s", argument,
-                  table->hint != NULL ? "; " : "", table->hint != NULL ? table->hint : "");
+    } else if (i == table->count) {
+        heed_fail(HEED_ERR_VALUE, "unexpected argument '%s'", argument);
     } else {
-        read_value(options, f, argument);
+        read_value(options, &table->flags[i], argument);
     }
 }
 
@@ -263,80 +237,34 @@ bool flags_read(const flag_table *table, void *options, int argc, char **argv)
     return false;
 }
 
-void flags_complete(const flag_table *table, void *options, int set_of_defaults)
+void flags_complete(const flag_table *table, void *options)
 {
     for (int i = 0; i < table->count; i++) {
         const flag_row *f = &table->flags[i];
-        const double value = f->defaults[set_of_defaults];
-        if (!*given_of(f, options) && f->kind != FLAG_STRING && f->kind != FLAG_BARE &&
-            !isnan(value)) {
-            set(options, f, NULL, (int64_t)value, value);
+        if (!flags_given(f, options) && f->kind != FLAG_STRING && f->kind != FLAG_BARE &&
+            !isnan(f->standard)) {
+            set(options, f, NULL, (int64_t)f->standard, f->standard);
         }
     }
-}
-
-/* ---- help ---- */
-
-/* "; default: toy 2000, char 3000, word 1000", or "; default: 32" if all are equal. */
-static void put_defaults(const flag_table *table, const flag_row *f, FILE *stream)
-{
-    int count = 1;
-    bool equal = true;
-    const char *before = "; default: ";
-    for (; table->sets != NULL && table->sets[count] != NULL; count++) {
-        equal = equal && f->defaults[count] == f->defaults[0];
-    }
-    for (int i = 0; i < (equal ? 1 : count); i++) {
-        if (!isnan(f->defaults[i])) {
-            fprintf(stream, "%s%s%s", before, equal ? "" : table->sets[i], equal ? "" : " ");
-            fprintf(stream, f->kind == FLAG_WHOLE ? "%.0f" : "%g", f->defaults[i]);
-            before = ", ";
-        }
-    }
-}
-
-static void name_and_value(const flag_row *f, char *text, size_t size)
-{
-    snprintf(text, size,
-             f->kind == FLAG_BARE ? "[%s] %s"
-             : *f->value != '\0'  ? "%s %s"
-                                  : "%s",
-             flags_name(f).text, f->value);
-}
-
-/* Names over LONGEST_NAME get a separate line. */
-static int column_width(const flag_table *table)
-{
-    char left[64];
-    int width = (int)strlen("--help");
-    for (int i = 0; i < table->count; i++) {
-        name_and_value(&table->flags[i], left, sizeof left);
-        const int length = (int)strlen(left);
-        width = length > width && length <= LONGEST_NAME ? length : width;
-    }
-    return width;
 }
 
 void flags_help(const flag_table *table, FILE *stream)
 {
-    char left[64], range[96];
-    const int width = column_width(table);
     for (int i = 0; i < table->count; i++) {
         const flag_row *f = &table->flags[i];
-        name_and_value(f, left, sizeof left);
-        if ((int)strlen(left) > width) {
-            fprintf(stream, "  %s\n", left);
-            *left = '\0';
-        }
-        fprintf(stream, "  %-*s  %s\n", width, left, f->help);
+        char range[96];
+        fprintf(stream, f->kind == FLAG_BARE ? "  [%s]" : "  %s", flags_name(f).text);
+        fprintf(stream, f->kind == FLAG_SWITCH ? "%s" : " %s", f->value);
         if (is_number(f)) {
             describe_range(f, range, sizeof range);
-            fprintf(stream, "  %-*s    %s", width, "", range);
-            put_defaults(table, f, stream);
-            fputc('\n', stream);
+            fprintf(stream, ": %s", range);
         }
+        if (is_number(f) && !isnan(f->standard)) {
+            fprintf(stream, "; default: %.10g", f->standard);
+        }
+        fprintf(stream, "\n      %s\n", f->help);
     }
-    fprintf(stream, "  %-*s  show this help\n", width, "--help");
+    fputs("  --help\n      show this help\n", stream);
 }
 
 /* ---- errors ---- */

@@ -1,12 +1,12 @@
 /* The command line: one table of flags defines the struct of options, its parser and its help.
  *
  * A program, or each of its subcommands, lists its flags: kind, field of the struct, placeholder of
- * the value, range, defaults (one per set of defaults) and help.
+ * the value, range, default and help.
  *
  *     #define SAMPLE(X)                                                              \
- *         X(BARE,   load,   "FILE", 0, 0,    (0),   "the model")                     \
- *         X(WHOLE,  length, "N",    0, 1000, (500), "tokens to generate")            \
- *         X(SWITCH, greedy, "",     0, 0,    (0),   "always the likeliest token")
+ *         X(BARE,   load,   "FILE", 0, 0,    0,   "the model")                     \
+ *         X(WHOLE,  length, "N",    0, 1000, 500, "tokens to generate")            \
+ *         X(SWITCH, greedy, "",     0, 0,    0,   "always the likeliest token")
  *
  *     typedef struct sample_options {
  *         FLAG_FIELDS(SAMPLE);       a field for each flag, and a bool of its name in `given`
@@ -30,9 +30,9 @@
 #include "heed.h"
 
 /* WHOLE and REAL are numbers from low to high, ABOVE is a number above low, at most high. CHOICE is
- * the index of the value in its list, such as "char|word". A STRING with the placeholder FILE must
- * not be empty. A SWITCH has no value. The flag of a BARE string may be omitted: arguments without
- * a flag are the values of such flags, in the order of the table. */
+ * the index of the value in its list, such as "char|word". A SWITCH has no value. The flag of a
+ * BARE string may be omitted: arguments without a flag are the values of such flags, in the order
+ * of the table. */
 typedef enum flag_kind {
     FLAG_STRING,
     FLAG_CHOICE,
@@ -51,15 +51,14 @@ typedef enum flag_kind {
 #define FLAG_TYPE_SWITCH bool
 #define FLAG_TYPE_BARE   const char *
 
-enum { FLAG_MOST_SETS = 4 };
-#define FLAG_NONE ((double)NAN)
+#define FLAG_NONE        ((double)NAN)
 
 typedef struct flag_row {
     flag_kind kind;
     const char *name;  /* with _ instead of - */
     const char *value; /* its placeholder in the help */
     double low, high;
-    double defaults[FLAG_MOST_SETS]; /* FLAG_NONE: the field stays zero */
+    double standard; /* the default; FLAG_NONE: the field stays zero */
     const char *help;
     size_t offset, given; /* in the struct of options */
 } flag_row;
@@ -68,18 +67,14 @@ typedef struct flag_row {
 #define FLAG_FIELD(kind, field, ...) FLAG_TYPE_##kind field;
 #define FLAG_GIVEN(kind, field, ...) bool field;
 #define FLAG_FIELDS(LIST) LIST(FLAG_FIELD) struct { LIST(FLAG_GIVEN) } given
-#define FLAG_SETS(...) {__VA_ARGS__}
-#define FLAG_ROW(options, kind, field, value, low, high, defaults, help)                           \
-    {FLAG_##kind, #field, value, (double)(low), (double)(high), FLAG_SETS defaults, help,          \
+#define FLAG_ROW(options, kind, field, value, low, high, standard, help)                           \
+    {FLAG_##kind, #field, value, (double)(low), (double)(high), (double)(standard), help,          \
      offsetof(options, field), offsetof(options, given.field)},
 /* clang-format on */
 
 typedef struct flag_table {
     const flag_row *flags;
     int count;
-    const char *const *sets; /* names of the sets of defaults, NULL-terminated; NULL: one set */
-    const char *hint; /* appended to the error for a stray argument: "use --text FILE for a text";
-                         or NULL */
 } flag_table;
 
 /* flags_read: fills a zeroed struct from argv[1] on. True: --help or -h was found, and reading
@@ -87,12 +82,12 @@ typedef struct flag_table {
  * HEED_ERR_VALUE: an unknown flag, a missing value, a number outside its range. */
 bool flags_read(const flag_table *table, void *options, int argc, char **argv);
 
-/* flags_complete: fills in the defaults of one set for flags not given. Strings have none. */
-void flags_complete(const flag_table *table, void *options, int set);
+/* flags_complete: fills in the defaults of flags not given. Strings have none. */
+void flags_complete(const flag_table *table, void *options);
 
 /* For settings stored in files. flags_text: the value of a flag as text; "" for strings. flags_set:
- * sets the flag of that name (with _ instead of -) from such text, exactly; a switch is "true" or
- * "false". flags_rounded: like flags_text, but with 6 digits, for messages.
+ * sets the flag of that name (with _ instead of -) from such text, exactly, unless it is a switch.
+ * flags_rounded: like flags_text, but with 6 digits, for messages.
  * HEED_ERR_VALUE: no such flag, or an invalid value. */
 typedef struct flag_value {
     char text[40];
@@ -110,7 +105,7 @@ typedef struct flag_name {
 } flag_name;
 flag_name flags_name(const flag_row *flag);
 
-/* flags_help: prints a line or two for each flag, and nothing else. */
+/* flags_help: prints two lines for each flag, and nothing else. */
 void flags_help(const flag_table *table, FILE *stream);
 
 /* flags_blame: the library's messages name functions, but a user knows only flags. Replaces a

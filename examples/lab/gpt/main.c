@@ -67,7 +67,7 @@ static int gpt_eval(int argc, char **argv)
     if (!gpt_begin(&gpt_eval_flags, &o, argc, argv, &status)) {
         return status;
     }
-    flags_complete(&gpt_eval_flags, &o, 0);
+    flags_complete(&gpt_eval_flags, &o);
     if (gpt_load(&l, "--load", o.load) == HEED_OK) {
         if (o.text != NULL || o.quiz == NULL) {
             take_part(&m, &l, &o);

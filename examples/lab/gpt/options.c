@@ -21,15 +21,15 @@ static const flag_row eval_rows[] = {GPT_EVAL(EVAL_ROW)};
 static const flag_row info_rows[] = {GPT_INFO(INFO_ROW)};
 /* clang-format on */
 
-#define TABLE(rows, hint)                                                                          \
+#define TABLE(rows)                                                                                \
     {                                                                                              \
-        rows, sizeof(rows) / sizeof *(rows), NULL, hint                                            \
+        rows, sizeof(rows) / sizeof *(rows)                                                        \
     }
-const flag_table gpt_settings = TABLE(setting_rows, NULL);
-const flag_table gpt_train_flags = TABLE(train_rows, "use --text FILE for a text");
-const flag_table gpt_sample_flags = TABLE(sample_rows, "use --prompt TEXT for a prompt");
-const flag_table gpt_eval_flags = TABLE(eval_rows, "use --text FILE for a text");
-const flag_table gpt_info_flags = TABLE(info_rows, NULL);
+const flag_table gpt_settings = TABLE(setting_rows);
+const flag_table gpt_train_flags = TABLE(train_rows);
+const flag_table gpt_sample_flags = TABLE(sample_rows);
+const flag_table gpt_eval_flags = TABLE(eval_rows);
+const flag_table gpt_info_flags = TABLE(info_rows);
 
 heed_status gpt_options_settle(gpt_train_options *o)
 {

@@ -121,7 +121,7 @@ int gpt_sample(int argc, char **argv)
     if (!gpt_begin(&gpt_sample_flags, &o, argc, argv, &status)) {
         return status;
     }
-    flags_complete(&gpt_sample_flags, &o, 0);
+    flags_complete(&gpt_sample_flags, &o);
     if (gpt_load(&l, "--load", o.load) == HEED_OK) {
         tokens = gpt_prompt(&l.record.tokenizer, o.prompt);
     }

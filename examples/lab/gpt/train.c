@@ -100,7 +100,7 @@ static void settle(gpt_run *run)
     if (o->resume != NULL && gpt_record_read(&run->record, "--resume", o->resume) == HEED_OK) {
         take_settings(run);
     }
-    flags_complete(&gpt_train_flags, o, 0);
+    flags_complete(&gpt_train_flags, o);
     if (o->text == NULL && o->resume == NULL) {
         heed_fail(HEED_ERR_VALUE, "no --text FILE to train on, and no --resume FILE to continue");
     }

@@ -41,7 +41,7 @@ typedef struct options {
 
 #define ROW(kind, field, ...) FLAG_ROW(options, kind, field, __VA_ARGS__)
 static const flag_row rows[] = {OPTIONS(ROW)};
-static const flag_table table = {rows, sizeof rows / sizeof *rows, NULL, NULL};
+static const flag_table table = {rows, sizeof rows / sizeof *rows};
 
 static const char introduction[] =
     "usage: next_token [--FLAG VALUE | --FLAG=VALUE] ...\n"
@@ -228,7 +228,7 @@ int main(int argc, char **argv)
         console_put_help(stdout, program, conclusion);
         return console_finish(program);
     }
-    flags_complete(&table, &s.options, 0);
+    flags_complete(&table, &s.options);
     prepare(&s);
     const bool ready = !heed_error_pending();
     if (ready) {

@@ -25,7 +25,7 @@ typedef struct options {
 
 #define ROW(kind, field, ...) FLAG_ROW(options, kind, field, __VA_ARGS__)
 static const flag_row rows[] = {OPTIONS(ROW)};
-static const flag_table table = {rows, sizeof rows / sizeof *rows, NULL, NULL};
+static const flag_table table = {rows, sizeof rows / sizeof *rows};
 
 static const char introduction[] =
     "usage: stories [--bytes N | --quiz N] [--seed N] > FILE\n"
@@ -60,7 +60,7 @@ int main(int argc, char **argv)
         return console_finish(program);
     }
     const bool help = flags_read(&table, &o, argc, argv);
-    flags_complete(&table, &o, 0);
+    flags_complete(&table, &o);
     if (o.given.bytes && o.given.quiz) {
         heed_fail(HEED_ERR_VALUE,
                   "--bytes and --quiz: choose one; a text and a quiz are separate files");

@@ -19,8 +19,8 @@ enum {
     SETTINGS = sizeof setting_rows / sizeof *setting_rows,
     OPTIONS = sizeof option_rows / sizeof *option_rows
 };
-const flag_table toys_setting_flags = {setting_rows, SETTINGS, NULL, NULL};
-const flag_table toys_option_flags = {option_rows, OPTIONS, NULL, NULL};
+const flag_table toys_setting_flags = {setting_rows, SETTINGS};
+const flag_table toys_option_flags = {option_rows, OPTIONS};
 
 /* ---- reading ---- */
 
@@ -77,7 +77,7 @@ toys_settings toys_defaults(const struct toys_task *task)
 {
     toys_settings s = {.length = 0};
     set_all(&s, task->defaults);
-    flags_complete(&toys_setting_flags, &s, 0);
+    flags_complete(&toys_setting_flags, &s);
     return s;
 }
 
@@ -91,7 +91,7 @@ void toys_options_settle(toys_options *o, const struct toys_task *task)
             flags_set(&toys_setting_flags, &o->settings, f->name, flags_text(f, o).text);
         }
     }
-    flags_complete(&toys_option_flags, o, 0);
+    flags_complete(&toys_option_flags, o);
     if (!o->given.jobs) {
         const long cores = sysconf(_SC_NPROCESSORS_ONLN);
         o->jobs = cores < 1 ? 1 : cores > 256 ? 256 : cores;
@@ -159,11 +159,11 @@ void toys_help(FILE *stream, const struct toys_task *task)
     if (task != NULL) {
         const toys_settings s = toys_defaults(task);
         for (int i = 0; i < SETTINGS; i++) {
-            shown[OPTIONS - SETTINGS + i].defaults[0] =
+            shown[OPTIONS - SETTINGS + i].standard =
                 strtod(flags_text(&setting_rows[i], &s).text, NULL);
         }
     }
     console_put_help(stream, "toys", introduction);
-    flags_help(&(flag_table){shown, OPTIONS, NULL, NULL}, stream);
+    flags_help(&(flag_table){shown, OPTIONS}, stream);
     console_put_help(stream, "toys", conclusion);
 }
