@@ -11,17 +11,15 @@ const fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("0--n-embd\n6\n--n-head\n4\n--warmup\n10\n--min-lr=0.2\n--schedule\nconstant"),
     FUZZ_SEED("1--load=a\n--prompt\n\n--temperature\n0.5\n--top-k=3"),
     FUZZ_SEED("2--load\na\n--text\nb\n--part\nvalidation\n--batch\n3"),
-    FUZZ_SEED("3a.safetensors"),
     {NULL, 0}};
 
-enum { MOST_ARGUMENTS = 50, PROGRAMS = 4 };
+enum { MOST_ARGUMENTS = 50, PROGRAMS = 3 };
 
 /* The options of any command of gpt. */
 typedef union gpt_options {
     gpt_train_options train;
     gpt_sample_options sample;
     gpt_eval_options eval;
-    gpt_info_options info;
 } gpt_options;
 
 /* Sets each option of a fresh copy from its text; the copy's text must be the same. */
@@ -41,8 +39,8 @@ static void check_texts(const flag_table *table, const void *o)
 
 static void check_gpt(int program, int argc, char **argv)
 {
-    static const flag_table *const tables[] = {&gpt_train_flags, &gpt_sample_flags, &gpt_eval_flags,
-                                               &gpt_info_flags};
+    static const flag_table *const tables[] = {&gpt_train_flags, &gpt_sample_flags,
+                                               &gpt_eval_flags};
     const flag_table *table = tables[program];
     gpt_options o;
     memset(&o, 0, sizeof o);

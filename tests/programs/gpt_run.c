@@ -214,7 +214,6 @@ static const struct {
     {{.n_embd = 4096}, "damaged: it has "},
     {{.n_layer = 60}, "damaged: it has "},
     {{.context = 65536}, "bytes, but a model with its settings has "},
-    {{.n_layer = 30, .n_embd = 2, .n_head = 1}, "tensors, but a model with its settings has over "},
 };
 
 /* Training, sampling and info reject it with the same message, before a model is created. */

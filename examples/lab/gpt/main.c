@@ -1,10 +1,9 @@
-/* Trains a GPT on your own text; samples from, evaluates and shows it.
+/* Trains a GPT on your own text; samples from it and evaluates it.
  *
  *     build/gpt train --text FILE --save FILE        build/gpt --help
  *     build/gpt sample --load FILE --prompt TEXT
  *
- * The commands train and sample are in files of those names; eval, info and the
- * dispatch are here. */
+ * The commands train and sample are in files of those names; eval and the dispatch are here. */
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -96,75 +95,6 @@ static int gpt_eval(int argc, char **argv)
     return status;
 }
 
-/* ---- gpt info: the contents of a file ---- */
-
-static void put_name(const char *name)
-{
-    console_put(stdout, name, strlen(name), true);
-}
-
-static void put_settings(const gpt_record *r)
-{
-    printf("\nsettings\n");
-    for (int i = 0; i < gpt_settings.count; i++) {
-        const flag_row *f = &gpt_settings.flags[i];
-        printf("  %-16s %s\n", flags_name(f).text, flags_rounded(f, &r->settings).text);
-    }
-}
-
-static void put_run(const gpt_record *r, int64_t steps)
-{
-    const gpt_train_options *s = &r->settings;
-    const double tokens = (double)steps * (double)(s->batch * s->accumulate * s->context);
-    printf("\nrun\n  text       ");
-    put_name(r->text.bytes);
-    printf(", %lld bytes\n  tokenizer  %s, %lld tokens\n", (long long)r->text_length,
-           token_level_name(r->tokenizer.level), (long long)r->tokenizer.count);
-    printf("  steps      %lld of %lld, %.0f tokens trained on\n", (long long)steps,
-           (long long)s->steps, tokens);
-    if (!isnan(r->val_loss)) {
-        printf("  validation loss %.4f; lowest %.4f, after step %lld\n", r->val_loss, r->best_loss,
-               (long long)r->best_step);
-    }
-}
-
-/* Steps that the optimiser in the file has taken. */
-static int64_t steps_in(const char *path)
-{
-    heed_safetensors *file = heed_safetensors_open(path);
-    heed_tensor *steps = heed_safetensors_tensor(file, "optimizer.AdamW.steps");
-    heed_safetensors_close(file);
-    return steps != NULL ? heed_item_i64(steps) : 0;
-}
-
-static void show_run(const char *path)
-{
-    gpt_loaded l;
-    if (gpt_load(&l, "info", path) == HEED_OK) {
-        const int64_t steps = steps_in(path);
-        heed_module_print(stdout, l.model);
-        put_settings(&l.record);
-        put_run(&l.record, steps);
-    }
-    gpt_loaded_free(&l);
-}
-
-static int gpt_info(int argc, char **argv)
-{
-    gpt_info_options o = {.load = NULL};
-    int status = 0;
-    if (!gpt_begin(&gpt_info_flags, &o, argc, argv, &status)) {
-        return status;
-    }
-    HEED_SCOPE_NO_GRAD(scope);
-    if (o.load == NULL) {
-        heed_fail(HEED_ERR_VALUE, "no FILE to show");
-    } else {
-        show_run(o.load);
-    }
-    return gpt_end(false);
-}
-
 /* ---- the program ---- */
 
 static const struct {
@@ -174,7 +104,6 @@ static const struct {
     {"train", gpt_train},
     {"sample", gpt_sample},
     {"eval", gpt_eval},
-    {"info", gpt_info},
 };
 
 /* gpt help, gpt help train, gpt --help */
@@ -185,7 +114,7 @@ static bool wants_help(const char *word)
 
 static int unknown(const char *command)
 {
-    heed_fail(HEED_ERR_VALUE, "unknown command '%s'; use train, sample, eval or info", command);
+    heed_fail(HEED_ERR_VALUE, "unknown command '%s'; use train, sample or eval", command);
     return console_misused("gpt", NULL);
 }
 

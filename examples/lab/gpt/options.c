@@ -13,12 +13,10 @@
 #define TRAIN_ROW(kind, field, ...)  FLAG_ROW(gpt_train_options, kind, field, __VA_ARGS__)
 #define SAMPLE_ROW(kind, field, ...) FLAG_ROW(gpt_sample_options, kind, field, __VA_ARGS__)
 #define EVAL_ROW(kind, field, ...)   FLAG_ROW(gpt_eval_options, kind, field, __VA_ARGS__)
-#define INFO_ROW(kind, field, ...)   FLAG_ROW(gpt_info_options, kind, field, __VA_ARGS__)
 static const flag_row setting_rows[] = {GPT_SETTINGS(TRAIN_ROW)};
 static const flag_row train_rows[] = {GPT_TRAIN(TRAIN_ROW)};
 static const flag_row sample_rows[] = {GPT_SAMPLE(SAMPLE_ROW)};
 static const flag_row eval_rows[] = {GPT_EVAL(EVAL_ROW)};
-static const flag_row info_rows[] = {GPT_INFO(INFO_ROW)};
 /* clang-format on */
 
 #define TABLE(rows)                                                                                \
@@ -29,7 +27,6 @@ const flag_table gpt_settings = TABLE(setting_rows);
 const flag_table gpt_train_flags = TABLE(train_rows);
 const flag_table gpt_sample_flags = TABLE(sample_rows);
 const flag_table gpt_eval_flags = TABLE(eval_rows);
-const flag_table gpt_info_flags = TABLE(info_rows);
 
 heed_status gpt_options_settle(gpt_train_options *o)
 {
@@ -71,8 +68,7 @@ heed_status gpt_options_settle(gpt_train_options *o)
 
 static const char usage[] = "usage: gpt train  --text FILE [--save FILE] ...\n"
                             "       gpt sample FILE --prompt TEXT ...\n"
-                            "       gpt eval   FILE --text FILE ...\n"
-                            "       gpt info   FILE\n";
+                            "       gpt eval   FILE --text FILE ...\n";
 
 static const char program[] =
     "\n"
@@ -81,7 +77,6 @@ static const char program[] =
     "  train   trains a model; a run can be interrupted and resumed\n"
     "  sample  generates text\n"
     "  eval    measures a model's loss on a text\n"
-    "  info    shows a file's modules, shapes and settings\n"
     "\n"
     "gpt COMMAND --help lists all options of a command.\n"
     "gpt --version prints the version, the compiler and the instruction set.\n"
@@ -144,12 +139,6 @@ static const char eval_introduction[] =
     "in the context.\n"
     "\n";
 
-static const char info_introduction[] =
-    "usage: gpt info FILE\n"
-    "\n"
-    "Prints the modules, parameters, shapes and settings in a file.\n"
-    "\n";
-
 static const struct {
     const char *name;
     const flag_table *table;
@@ -158,7 +147,6 @@ static const struct {
     {"train", &gpt_train_flags, train_introduction, train_conclusion, train_examples},
     {"sample", &gpt_sample_flags, sample_introduction, "\nCtrl-C stops the output.\n", ""},
     {"eval", &gpt_eval_flags, eval_introduction, "\n", ""},
-    {"info", &gpt_info_flags, info_introduction, "\n", ""},
 };
 
 bool gpt_help(const char *command, FILE *stream)

@@ -106,10 +106,6 @@
     X(WHOLE,  batch,        "N",         1, 65536,        (12),                                    \
       "windows per forward pass")
 
-#define GPT_INFO(X)                                                                                \
-    X(BARE,   load,         "FILE",      0, 0,            (0),                                     \
-      "a file from gpt train")
-
 typedef struct gpt_train_options {
     FLAG_FIELDS(GPT_TRAIN);
 } gpt_train_options;
@@ -119,16 +115,11 @@ typedef struct gpt_sample_options {
 typedef struct gpt_eval_options {
     FLAG_FIELDS(GPT_EVAL);
 } gpt_eval_options;
-typedef struct gpt_info_options {
-    FLAG_FIELDS(GPT_INFO);
-} gpt_info_options;
-
 enum { GPT_PART_ALL, GPT_PART_VALIDATION };
 enum { GPT_COSINE, GPT_CONSTANT };
 
 /* Flag tables; gpt_train_flags includes gpt_settings. */
-extern const flag_table gpt_settings, gpt_train_flags, gpt_sample_flags, gpt_eval_flags,
-    gpt_info_flags;
+extern const flag_table gpt_settings, gpt_train_flags, gpt_sample_flags, gpt_eval_flags;
 
 /* gpt_options_settle: fills in train's defaults that depend on other flags.
  * HEED_ERR_VALUE: contradictory flags. */
