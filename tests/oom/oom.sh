@@ -23,7 +23,6 @@ run=$scratch/run
 head -c 6000 CONTRIBUTING.md > "$text"
 "$build/stories" --quiz 3 > "$quiz"
 
-starve - stories --bytes 2000
 starve - stories --quiz 3
 
 smallest="--steps 2 --batch 2 --test-rows 2 --length 2 --width 4"

@@ -195,7 +195,7 @@ status=0
 # shellcheck disable=SC2086
 (ulimit -v 400000 && exec "$gpt" train --text "$text" $small --batch 13000) > "$scratch/out" 2> "$scratch/err" || status=$?
 check [ $status -eq 1 ]
-has "^gpt: out of memory: .*in use$" "$scratch/err"
+has "^gpt: .*out of memory" "$scratch/err"
 
 # ---- streams that are closed, full, or a terminal ----
 

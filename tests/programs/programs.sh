@@ -20,11 +20,6 @@ for other in gpt graph next_token stories; do
     expect 0 "^Heed [0-9.]*, .* thread" build/$other --version
 done
 
-# Under another name the help shows that name.
-ln -s "$PWD/$token" "$scratch/heed-next-token"
-expect 0 "^  heed-next-token --load toy.safetensors" "$scratch/heed-next-token" --help
-lacks "next_token" "$scratch/out"
-
 misuse "unknown flag --nope" --nope
 misuse "unexpected argument 'stray'" stray
 misuse "no value after --seed" --seed

@@ -45,23 +45,6 @@ bool console_version(int argc, char **argv)
     return wanted;
 }
 
-void console_put_help(FILE *stream, const char *program, const char *text)
-{
-    const char *slash = strrchr(called, '/'), *name = slash != NULL ? slash + 1 : called;
-    const size_t length = strlen(program);
-    while (*text != '\0') {
-        const size_t indent = strncmp(text, "usage: ", 7) == 0 ? 7 : strspn(text, " ");
-        const size_t line = strcspn(text, "\n") + (strchr(text, '\n') != NULL);
-        const char *word = text + indent, *rest = text;
-        if (*name != '\0' && strncmp(word, program, length) == 0 && word[length] == ' ') {
-            fprintf(stream, "%.*s%s", (int)indent, text, name);
-            rest = word + length;
-        }
-        text += line;
-        fwrite(rest, 1, (size_t)(text - rest), stream);
-    }
-}
-
 static int output_error; /* errno of the first write that failed */
 
 void console_put(FILE *stream, const char *bytes, size_t length, bool terminal)
@@ -82,21 +65,12 @@ void console_put(FILE *stream, const char *bytes, size_t length, bool terminal)
 
 static void put_quoted(FILE *stream, const char *text)
 {
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-                                "%+,-./:=@_";
-    if (*text != '\0' && text[strspn(text, plain)] == '\0') {
-        fputs(text, stream);
-        return;
-    }
-    fputc('\'', stream);
+    const bool plain = strpbrk(text, " \t\n'\"\\$`*?[]{}()<>|&;#~!") == NULL && *text != '\0';
+    fputs(plain ? "" : "'", stream);
     for (; *text != '\0'; text++) {
-        if (*text == '\'') {
-            fputs("'\\''", stream);
-        } else {
-            fputc(*text, stream);
-        }
+        fputs(*text == '\'' ? "'\\''" : (const char[]){*text, '\0'}, stream);
     }
-    fputc('\'', stream);
+    fputs(plain ? "" : "'", stream);
 }
 
 void console_put_command(FILE *stream)
@@ -110,30 +84,21 @@ void console_put_argument(FILE *stream, const char *argument)
     put_quoted(stream, argument);
 }
 
-/* `error` is the errno of an earlier write, which may have failed. */
-static bool flush_after(int error)
+bool console_flush(void)
 {
-    errno = error;
+    errno = 0;
     if (output_error == 0 && (fflush(stdout) != 0 || ferror(stdout))) {
         output_error = errno != 0 ? errno : EIO;
     }
     return output_error == 0;
 }
 
-bool console_flush(void)
-{
-    return flush_after(0);
-}
-
-/* Control characters are masked, because file names may contain them. An out-of-memory error is
- * printed without the operation's name and the library's advice, which mean nothing to a user. */
+/* Control characters are masked, because file names may contain them. */
 static void put_error(const char *program)
 {
-    const bool memory = heed_error() == HEED_ERR_MEMORY;
-    const char *message = heed_error_message(), *way_out = memory ? strstr(message, "; ") : NULL;
-    const char *lack = memory ? strstr(message, "out of memory") : NULL;
+    heed_error();
     fprintf(stderr, "%s: ", program);
-    for (const char *c = lack != NULL ? lack : message; *c != '\0' && c != way_out; c++) {
+    for (const char *c = heed_error_message(); *c != '\0'; c++) {
         fputc((unsigned char)*c < ' ' || *c == 0x7F ? '?' : *c, stderr);
     }
 }
@@ -156,7 +121,8 @@ int console_misused(const char *program, const char *command)
 
 void console_drawn(void)
 {
-    if (!flush_after(errno) && heed_error_pending() == HEED_ERR_FILE) {
+    if (ferror(stdout) && heed_error_pending() == HEED_ERR_FILE) {
+        output_error = errno;
         heed_error();
     }
 }

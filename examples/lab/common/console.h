@@ -17,10 +17,6 @@ void console_begin(const char *called);
 /* console_version: if the first argument is --version, prints heed_build_info and returns true. */
 bool console_version(int argc, char **argv);
 
-/* console_put_help: writes a help text. `program` at the beginning of a line, or after "usage: ",
- * is replaced by the name that the program was called by, such as heed-gpt for gpt. */
-void console_put_help(FILE *stream, const char *program, const char *text);
-
 /* console_put: writes bytes. On a `terminal`, control characters other than newline and tab, and
  * bytes that are not UTF-8, are written as '?', since they could control it. */
 void console_put(FILE *stream, const char *bytes, size_t length, bool terminal);

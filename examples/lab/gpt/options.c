@@ -152,17 +152,17 @@ static const struct {
 bool gpt_help(const char *command, FILE *stream)
 {
     if (command == NULL) {
-        console_put_help(stream, "gpt", usage);
-        console_put_help(stream, "gpt", program);
+        fputs(usage, stream);
+        fputs(program, stream);
         fputs(statuses, stream);
         return true;
     }
     for (size_t i = 0; i < sizeof helps / sizeof *helps; i++) {
         if (strcmp(helps[i].name, command) == 0) {
-            console_put_help(stream, "gpt", helps[i].introduction);
+            fputs(helps[i].introduction, stream);
             flags_help(helps[i].table, stream);
             fprintf(stream, "%s%s", helps[i].conclusion, statuses);
-            console_put_help(stream, "gpt", helps[i].examples);
+            fputs(helps[i].examples, stream);
             return true;
         }
     }
@@ -171,7 +171,7 @@ bool gpt_help(const char *command, FILE *stream)
 
 void gpt_usage(FILE *stream)
 {
-    console_put_help(stream, "gpt", usage);
+    fputs(usage, stream);
 }
 
 /* ---- a command ---- */

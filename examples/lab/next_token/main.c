@@ -223,9 +223,9 @@ int main(int argc, char **argv)
         return console_misused(program, NULL);
     }
     if (help) {
-        console_put_help(stdout, program, introduction);
+        fputs(introduction, stdout);
         flags_help(&table, stdout);
-        console_put_help(stdout, program, conclusion);
+        fputs(conclusion, stdout);
         return console_finish(program);
     }
     flags_complete(&table, &s.options);

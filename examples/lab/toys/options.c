@@ -163,7 +163,7 @@ void toys_help(FILE *stream, const struct toys_task *task)
                 strtod(flags_text(&setting_rows[i], &s).text, NULL);
         }
     }
-    console_put_help(stream, "toys", introduction);
+    fputs(introduction, stream);
     flags_help(&(flag_table){shown, OPTIONS}, stream);
-    console_put_help(stream, "toys", conclusion);
+    fputs(conclusion, stream);
 }
