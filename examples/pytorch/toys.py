@@ -221,7 +221,7 @@ def losses(s, steps):
     sizes = shape(s, *trained_on)
     torch.manual_seed(s.seed)
     model = Toy(s, tokens, *sizes)
-    adamw = torch.optim.AdamW(model.parameters(), lr=s.lr, betas=(0.9, s.beta2), weight_decay=s.weight_decay)
+    adamw = torch.optim.AdamW(model.parameters(), lr=s.lr, betas=(0.9, 0.98), weight_decay=s.weight_decay)
     for step in range(steps):
         inputs, targets = trained_on if s.task == "modadd" else draw(s, s.batch)
         outputs = model(inputs)

@@ -400,7 +400,10 @@ START_TEST(test_ablation)
     toys_run r;
     begin_run(&r, &toys_copy, POSITIONS_LEARNED, NORM_LAYER);
     const toys_score before = toys_measure(&r.test, toys_forward(r.model, &r.test));
-    const toys_score zeros = toys_ablate(&r, 0, 1, false), mean = toys_ablate(&r, 0, 1, true);
+    toys_place head = toys_head(0, 1);
+    const toys_score zeros = toys_measure(&r.test, toys_replaced(r.model, &r.test, head));
+    head.by = TOYS_MEAN;
+    const toys_score mean = toys_measure(&r.test, toys_replaced(r.model, &r.test, head));
     const toys_score after = toys_measure(&r.test, toys_forward(r.model, &r.test));
     ck_assert_double_eq(before.loss, after.loss);
     heed_fill_into(heed_narrow(heed_detach(toys_block_of(r.model, 0)->W_o->weight), 1, 4, 4), 0);
@@ -411,28 +414,18 @@ START_TEST(test_ablation)
 }
 END_TEST
 
-static void add_up(void *context, const char *name, heed_tensor *logits)
-{
-    heed_tensor **sum = context;
-    heed_tensor *so_far = *sum;
-    (void)name;
-    *sum = heed_retain(so_far != NULL ? heed_add(so_far, logits) : logits);
-    heed_release(so_far);
-}
-
 /* The parts add up to the logits. */
 START_TEST(test_attribution)
 {
     static const toys_task *const tasks[] = {&toys_copy, &toys_regression, &toys_modadd};
     toys_run r;
     begin_run(&r, tasks[_i % 3], _i % 4, _i / 3);
-    heed_tensor *sum = NULL;
     HEED_SCOPE_NO_GRAD(scope);
-    heed_tensor *logits = toys_forward(r.model, &r.test);
-    toys_attribute(r.model, &r.test, add_up, &sum);
+    FILE *nowhere = fopen("/dev/null", "w");
+    heed_tensor *logits = toys_forward(r.model, &r.test), *sum = toys_attribute(nowhere, &r);
     expect_no_error();
     ck_assert(heed_allclose(sum, logits, 1e-3, 1e-4, false));
-    heed_release(sum);
+    fclose(nowhere);
     toys_run_free(&r);
 }
 END_TEST
@@ -621,15 +614,6 @@ START_TEST(test_resume)
     plan(&other, &wider);
     toys_runs_open(&other, path, true);
     expect_error(HEED_ERR_VALUE, "is of other settings or another seed");
-    toys_runs_free(&other);
-    toys_runs_plan(&other, NULL, NULL);
-    toys_runs_read(&other, path);
-    expect_no_error();
-    ck_assert_int_eq(other.done, 3);
-    ck_assert_int_eq(other.point_count, 1);
-    toys_runs_read(&other, path); /* runs that are read twice count once */
-    ck_assert_int_eq(other.count, 3);
-    ck_assert_int_eq(other.done, 3);
     toys_runs_free(&first);
     toys_runs_free(&second);
     toys_runs_free(&other);

@@ -56,10 +56,6 @@ static void draw_copy(const toys_settings *s, int64_t length, const toys_batch *
 const toys_task toys_copy = {
     .name = "copy",
     .about = "a b c = a b c: repeat a sequence after a separator",
-    .claim = "One layer suffices where positions tell which symbol comes next: it attends a fixed "
-             "number of tokens back.",
-    .source = "Vaswani et al. 2017, section 3.5: relative offsets are linear in sinusoidal "
-              "positions",
     .defaults = "length=8 symbols=16 layers=1 heads=2 width=32 lr=5e-3 steps=1500",
     .shape = toys_answer_shape,
     .draw = draw_copy,
@@ -83,9 +79,6 @@ static void draw_reverse(const toys_settings *s, int64_t length, const toys_batc
 const toys_task toys_reverse = {
     .name = "reverse",
     .about = "a b c = c b a: write a sequence backwards after a separator",
-    .claim = "One layer suffices: the answer at a position stands at one other position.",
-    .source = "Weiss et al. 2021, Thinking Like Transformers: reverse is one attention operation "
-              "once the length is known",
     .defaults = "length=8 symbols=16 layers=1 heads=2 width=32 lr=5e-3 steps=1500",
     .shape = toys_answer_shape,
     .draw = draw_reverse,
@@ -114,9 +107,6 @@ static void draw_sort(const toys_settings *s, int64_t length, const toys_batch *
 const toys_task toys_sort = {
     .name = "sort",
     .about = "c a b = a b c: write a sequence in ascending order after a separator",
-    .claim = "The next symbol is the smallest that is not below the last one: attention over "
-             "values, not positions. Equal symbols need counting.",
-    .source = "Weiss et al. 2021, Thinking Like Transformers: sort takes two layers and one head",
     .defaults = "length=8 symbols=16 layers=2 heads=2 width=32 ff=64 lr=5e-3 steps=2000",
     .shape = toys_answer_shape,
     .draw = draw_sort,

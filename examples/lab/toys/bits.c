@@ -35,9 +35,6 @@ static void draw(const toys_settings *s, int64_t length, const toys_batch *b)
 const toys_task toys_majority = {
     .name = "majority",
     .about = "0 1 1: which of two symbols is more frequent, after each odd number of tokens",
-    .claim = "One head without positions suffices: attention that is uniform counts.",
-    .source = "Perez et al. 2019, On the Turing Completeness of Modern Neural Network "
-              "Architectures; Weiss et al. 2021",
     .defaults = "length=31 longer=61 symbols=2 layers=1 heads=1 width=16 positions=none norm=layer "
                 "lr=1e-2 steps=1000",
     .shape = majority_shape,
@@ -47,10 +44,6 @@ const toys_task toys_majority = {
 const toys_task toys_parity = {
     .name = "parity",
     .about = "0 1 1: whether the number of ones so far is odd, after each token",
-    .claim = "Short strings are learned, longer ones than in training are not: one symbol changes "
-             "the answer, but attention averages over all.",
-    .source = "Hahn 2020, Theoretical Limitations of Self-Attention in Neural Sequence Models, "
-              "which is asymptotic",
     .defaults = "length=8 longer=16 symbols=2 layers=2 heads=2 width=32 ff=64 lr=3e-3 steps=3000",
     .shape = parity_shape,
     .draw = draw,

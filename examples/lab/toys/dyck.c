@@ -54,9 +54,6 @@ static void label(const toys_settings *s, int64_t token, char text[TOYS_LABEL])
 const toys_task toys_dyck = {
     .name = "dyck",
     .about = "( [ ] { ...: which closing bracket may follow, of several kinds",
-    .claim = "Two layers learn brackets of bounded depth: one computes the depth, one finds the "
-             "last open bracket.",
-    .source = "Yao et al. 2021, Self-Attention Networks Can Process Bounded Hierarchical Languages",
     .defaults = "length=24 symbols=3 layers=2 heads=2 width=32 ff=64 lr=3e-3 steps=3000",
     .shape = shape,
     .draw = draw,

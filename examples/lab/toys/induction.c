@@ -128,9 +128,6 @@ static int64_t induction_target(const toys_batch *b, int64_t row, int64_t at)
 const toys_task toys_induction = {
     .name = "induction",
     .about = "a b c d a b c d ...: a random sequence that repeats after a random number of tokens",
-    .claim = "One layer stays near the unigram of the context, two layers of attention alone pass "
-             "it, with a previous-token head in the first and an induction head in the second.",
-    .source = "Olsson et al. 2022, In-context Learning and Induction Heads",
     .defaults = "length=32 symbols=32 layers=2 heads=4 width=64 batch=32 lr=3e-3 steps=2000",
     .shape = shape,
     .draw = draw,

@@ -5,14 +5,6 @@
 #include <string.h>
 
 #include "examples/lab/common/console.h"
-#include "examples/lab/common/recording.h"
-
-toys_path toys_layer_path(int layer, const char *part)
-{
-    toys_path path;
-    snprintf(path.text, sizeof path.text, "Toy.blocks.%d%s", layer, part);
-    return path;
-}
 
 void toys_put_number(FILE *stream, int width, const char *format, double x)
 {
@@ -94,7 +86,7 @@ heed_tensor *toys_attention(struct toys_model *m, const toys_batch *b, int layer
     heed_tensor *weights = NULL;
     recording *r = recording_begin();
     toys_forward(m, b);
-    const recorded *attend = recording_find(r, toys_layer_path(layer, "").text, "attend", 0);
+    const recorded *attend = recording_find(r, toys_head(layer, 0).path, "attend", 0);
     if (attend != NULL) {
         heed_tensor *const *qkv = attend->inputs;
         const bool causal = heed_size(qkv[0], 2) == heed_size(qkv[1], 2);
@@ -106,54 +98,52 @@ heed_tensor *toys_attention(struct toys_model *m, const toys_batch *b, int layer
     return heed_scope_keep(&scope, weights);
 }
 
-toys_text *toys_labels(const toys_run *r, const toys_batch *b)
+const char **toys_labels(const toys_run *r, const toys_batch *b)
 {
-    toys_text *labels = heed_alloc((size_t)b->shape.tokens * sizeof *labels);
-    for (int64_t i = 0; labels != NULL && i < b->shape.tokens; i++) {
+    const size_t count = (size_t)b->shape.tokens;
+    const char **labels = heed_alloc(count * (sizeof *labels + TOYS_LABEL));
+    for (size_t i = 0; labels != NULL && i < count; i++) {
+        char *text = (char *)(labels + count) + i * TOYS_LABEL;
+        labels[i] = text;
         if (b->shape.vocabulary == 0) {
-            snprintf(labels[i], TOYS_LABEL, "%c%d", i % 2 == 0 ? 'x' : 'y', (int)(i / 2 % 100) + 1);
+            snprintf(text, TOYS_LABEL, "%c%d", i % 2 == 0 ? 'x' : 'y', (int)(i / 2 % 100) + 1);
         } else {
-            toys_label(r->task, &r->settings, heed_const_data_i64(b->inputs)[i], labels[i]);
+            toys_label(r->task, &r->settings, heed_const_data_i64(b->inputs)[i], text);
         }
     }
     return labels;
 }
 
-void toys_attention_text(FILE *stream, const toys_run *r, const toys_batch *b)
+void toys_put_attention(FILE *stream, const toys_run *r, const toys_options *o)
 {
-    toys_text *labels = toys_labels(r, b);
-    const char **names =
-        labels == NULL ? NULL : heed_alloc((size_t)b->shape.tokens * sizeof *names);
-    for (int64_t i = 0; names != NULL && i < b->shape.tokens; i++) {
-        names[i] = labels[i];
-    }
+    const toys_batch b = toys_input(r, "--input", o->input);
+    const char **labels = heed_error_pending() ? NULL : toys_labels(r, &b);
     for (int i = 0; i < r->settings.layers * r->settings.heads && !heed_error_pending(); i++) {
         HEED_SCOPE_NO_GRAD(scope);
         const int64_t layer = i / r->settings.heads, head = i % r->settings.heads;
-        heed_tensor *weights = heed_squeeze(toys_attention(r->model, b, (int)layer), 0);
+        heed_tensor *weights = heed_squeeze(toys_attention(r->model, &b, (int)layer), 0);
         fprintf(stream, "%s, layer %lld, head %lld\n\n", r->task->name, (long long)layer + 1,
                 (long long)head + 1);
-        heed_heat_map(stream, heed_select(weights, 0, head), names, names, HEED_COLOR_AUTO);
+        heed_heat_map(stream, heed_select(weights, 0, head), labels, labels, HEED_COLOR_AUTO);
         console_drawn();
     }
-    heed_free(names);
     heed_free(labels);
 }
 
 /* ---- scores of heads ---- */
 
-toys_head_scores toys_score_head(const toys_run *r, int layer, int head)
+/* How much a head attends, on average, to the previous token, and to the token that an induction
+ * head attends to: the one after the last occurrence of the present token; NaN: the task has none.
+ */
+static void put_score(FILE *stream, const toys_run *r, const toys_batch *b, int layer, int head)
 {
     HEED_SCOPE_NO_GRAD(scope);
-    toys_batch b = r->test;
-    b.shape.first = 0; /* all queries */
-    b.shape.every = 1;
-    heed_tensor *weights = toys_attention(r->model, &b, layer);
-    const int64_t tokens = b.shape.tokens;
+    heed_tensor *weights = toys_attention(r->model, b, layer);
+    const int64_t tokens = b->shape.tokens;
     heed_tensor *mine = heed_contiguous(heed_select(weights, 1, head)); /* (rows, T, T) */
     const float *percent = heed_const_data_f32(mine);
     double previous = 0, induction = 0, count = 0, pairs = 0;
-    for (int64_t row = 0; row < b.rows && !heed_error_pending(); row++) {
+    for (int64_t row = 0; row < b->rows && !heed_error_pending(); row++) {
         for (int64_t t = 1; t < tokens; t++) {
             const float *of_query = percent + (row * tokens + t) * tokens;
             const int64_t target = r->task->induction_target != NULL
@@ -167,74 +157,85 @@ toys_head_scores toys_score_head(const toys_run *r, int layer, int head)
             }
         }
     }
-    return (toys_head_scores){previous / count, induction / pairs}; /* NaN if there are none */
+    fprintf(stream, "%5d %5d", layer + 1, head + 1);
+    toys_put_number(stream, 23, "%.3f", previous / count);
+    toys_put_number(stream, 22, "%.3f", induction / pairs);
+    fputc('\n', stream);
 }
 
-void toys_put_scores(FILE *stream, const toys_run *r)
+void toys_put_scores(FILE *stream, const toys_run *r, const toys_options *o)
 {
+    toys_batch b = r->test;
+    b.shape.first = 0; /* all queries */
+    b.shape.every = 1;
+    (void)o;
     fprintf(stream, "\nattention, on average over the test batch\n"
                     "layer  head  to the previous token  as an induction head\n");
     for (int layer = 0; layer < r->settings.layers; layer++) {
         for (int head = 0; head < r->settings.heads && !heed_error_pending(); head++) {
-            const toys_head_scores s = toys_score_head(r, layer, head);
-            fprintf(stream, "%5d %5d", layer + 1, head + 1);
-            toys_put_number(stream, 23, "%.3f", s.previous);
-            toys_put_number(stream, 22, "%.3f", s.induction);
-            fputc('\n', stream);
+            put_score(stream, r, &b, layer, head);
         }
     }
 }
 
-/* ---- ablation ---- */
+/* ---- replacing a part of a result ---- */
 
-/* Replaces the output of a head, (rows, heads, T, head width), of the layer with this path. */
-typedef struct ablation {
-    toys_path layer;
-    int head;
-    bool mean;
-} ablation;
+toys_place toys_head(int layer, int head)
+{
+    toys_place place = {.kind = HEED_KIND_ATTEND, .at = head};
+    snprintf(place.path, sizeof place.path, "Toy.blocks.%d", layer);
+    return place;
+}
 
 static heed_tensor *replace(heed_observer *self, const heed_call *call, heed_tensor *y)
 {
-    const ablation *a = self->context;
-    if (y == NULL || call->op->kind != HEED_KIND_ATTEND ||
-        strcmp(heed_module_path().text, a->layer.text) != 0) {
+    toys_place *where = self->context;
+    if (y == NULL || call->op->kind != where->kind ||
+        strcmp(heed_module_path().text, where->path) != 0 || where->n-- != 0) {
         return y;
     }
-    heed_tensor *off = heed_zeros(HEED_SHAPE(heed_size(y, 1), 1, 1), HEED_BOOL);
+    const int64_t count = heed_size(y, 1);
+    heed_tensor *chosen =
+        heed_zeros(y->ndim == 4 ? HEED_SHAPE(count, 1, 1) : HEED_SHAPE(count, 1), HEED_BOOL);
     if (heed_error_pending()) {
         return y;
     }
-    heed_data_bool(off)[a->head] = true;
-    heed_tensor *mean = heed_mean_dims(y, HEED_DIMS(0, 2), true);
-    return a->mean ? heed_where(off, mean, y) : heed_masked_fill(y, off, 0);
+    heed_data_bool(chosen)[where->at] = true;
+    if (where->by == TOYS_ZEROS) {
+        return heed_masked_fill(y, chosen, 0);
+    }
+    heed_tensor *with =
+        where->by == TOYS_MEAN ? heed_mean_dims(y, HEED_DIMS(0, 2), true) : where->clean;
+    return heed_where(chosen, with, y);
 }
 
-toys_score toys_ablate(const toys_run *r, int layer, int head, bool mean)
+heed_tensor *toys_replaced(struct toys_model *m, const toys_batch *b, toys_place where)
 {
-    HEED_SCOPE_NO_GRAD(scope);
-    ablation a = {toys_layer_path(layer, ""), head, mean};
-    heed_observer observer = {.context = &a, .result = replace};
+    heed_observer observer = {.context = &where, .result = replace};
     heed_observer_add(&observer);
-    heed_tensor *outputs = toys_forward(r->model, &r->test);
+    heed_tensor *outputs = toys_forward(m, b);
     heed_observer_remove(&observer);
-    return toys_measure(&r->test, outputs);
+    return outputs;
 }
 
-void toys_put_ablation(FILE *stream, const toys_run *r)
+void toys_put_ablation(FILE *stream, const toys_run *r, const toys_options *o)
 {
+    const toys_score *x = &r->result.test;
+    (void)o;
     fprintf(stream,
             "\none head replaced     by zeros              by its mean\n"
             "layer  head           loss      score      loss      score\n"
             "   none         %9.4f  %9.4f %9.4f  %9.4f\n",
-            r->result.test.loss, r->result.test.score, r->result.test.loss, r->result.test.score);
-    for (int layer = 0; layer < r->settings.layers; layer++) {
-        for (int head = 0; head < r->settings.heads && !heed_error_pending(); head++) {
-            const toys_score zeros = toys_ablate(r, layer, head, false);
-            const toys_score mean = toys_ablate(r, layer, head, true);
-            fprintf(stream, "%5d %5d     %9.4f  %9.4f %9.4f  %9.4f\n", layer + 1, head + 1,
-                    zeros.loss, zeros.score, mean.loss, mean.score);
-        }
+            x->loss, x->score, x->loss, x->score);
+    for (int i = 0; i < r->settings.layers * r->settings.heads && !heed_error_pending(); i++) {
+        HEED_SCOPE_NO_GRAD(scope);
+        const int layer = i / (int)r->settings.heads, head = i % (int)r->settings.heads;
+        toys_place place = toys_head(layer, head);
+        const toys_score zeros = toys_measure(&r->test, toys_replaced(r->model, &r->test, place));
+        place.by = TOYS_MEAN;
+        const toys_score mean = toys_measure(&r->test, toys_replaced(r->model, &r->test, place));
+        fprintf(stream, "%5d %5d     %9.4f  %9.4f %9.4f  %9.4f\n", layer + 1, head + 1, zeros.loss,
+                zeros.score, mean.loss, mean.score);
     }
 }
 
@@ -242,13 +243,37 @@ void toys_put_ablation(FILE *stream, const toys_run *r)
 
 /* What turns a part of the residual stream into logits. */
 typedef struct parts {
-    struct toys_model *model;
-    const toys_batch *batch;
-    heed_tensor *scale;  /* by which the last norm multiplies, (rows, scored, 1); NULL: no norm */
-    heed_tensor *weight; /* of the output layer */
-    toys_see_part *see;
-    void *context;
+    FILE *stream;
+    const toys_run *run;
+    heed_tensor *scale; /* by which the last norm multiplies, (rows, scored, 1); NULL: no norm */
+    heed_tensor *sum;   /* of the logits so far */
+    double added;       /* to the right logit */
 } parts;
+
+/* Of a number, what counts is the direction of the right one. */
+static void put_part(parts *p, const char *name, heed_tensor *logits)
+{
+    const toys_batch *b = &p->run->test;
+    const bool ids = b->shape.vocabulary > 0;
+    const int64_t outputs = b->shape.outputs;
+    const float *logit = heed_const_data_f32(heed_contiguous(logits));
+    double sum = 0, count = 0;
+    for (int64_t i = 0; i < b->targets->numel && !heed_error_pending(); i++, logit += outputs) {
+        const int64_t target = ids ? heed_const_data_i64(b->targets)[i] : 0;
+        if (target == TOYS_UNSCORED) {
+            continue;
+        }
+        for (int64_t j = 0; ids && j < outputs; j++) {
+            sum -= (double)logit[j] / (double)outputs;
+        }
+        const bool negative = !ids && heed_const_data_f32(b->targets)[i] < 0;
+        sum += (double)logit[target] * (negative ? -1 : 1);
+        count++;
+    }
+    p->added += sum / count;
+    p->sum = p->sum != NULL ? heed_add(p->sum, logits) : logits;
+    fprintf(p->stream, "%-20s %9.3f\n", name, sum / count);
+}
 
 static heed_tensor *centred(heed_tensor *x)
 {
@@ -262,125 +287,79 @@ static heed_tensor *scale_of(heed_tensor *x)
 }
 
 /* x (rows, T, width): a part of the sum, of all tokens or of the scored ones. */
-static void see_part(const parts *p, const char *name, heed_tensor *x)
+static void see_part(parts *p, const char *name, heed_tensor *x)
 {
-    const toys_shape *shape = &p->batch->shape;
-    const struct heed_layer_norm *norm = p->model->norm;
+    const toys_shape *shape = &p->run->test.shape;
+    const struct toys_model *m = p->run->model;
     if (heed_size(x, 1) == shape->tokens) {
         x = heed_slice(x, 1, shape->first, INT64_MAX, shape->every);
     }
-    x = norm != NULL ? heed_mul(heed_mul(centred(x), p->scale), norm->weight) : x;
-    x = heed_linear(x, p->weight, NULL);
-    if (!heed_error_pending()) {
-        p->see(p->context, name, x);
-    }
+    x = m->norm != NULL ? heed_mul(heed_mul(centred(x), p->scale), m->norm->weight) : x;
+    put_part(p, name, heed_linear(x, m->unembed->weight, NULL));
 }
 
-/* W_o's input is the heads' outputs side by side: each has columns of its own in W_o's weight. */
-static void see_heads(const parts *p, recording *r, int layer)
+/* What a layer adds. W_o's input is the heads' outputs side by side: each has columns of its own in
+ * W_o's weight. */
+static void see_layer(parts *p, const recording *r, int layer)
 {
-    const int64_t heads = p->model->settings.heads, wide = p->model->settings.width / heads;
-    const recorded *W_o = recording_find(r, toys_layer_path(layer, ".W_o").text, "linear", 0);
-    for (int64_t head = 0; head < heads && !heed_error_pending(); head++) {
-        char name[48];
+    const toys_settings *s = &p->run->settings;
+    const int64_t wide = s->width / s->heads;
+    char path[96], name[48];
+    snprintf(path, sizeof path, "%s.W_o", toys_head(layer, 0).path);
+    const recorded *W_o = recording_find(r, path, "linear", 0);
+    for (int64_t head = 0; head < s->heads && !heed_error_pending(); head++) {
         heed_tensor *z = heed_narrow(W_o->inputs[0], -1, head * wide, wide);
         heed_tensor *weight = heed_narrow(W_o->inputs[1], 1, head * wide, wide);
         snprintf(name, sizeof name, "layer %d head %d", layer + 1, (int)head + 1);
         see_part(p, name, heed_linear(z, weight, NULL));
     }
+    snprintf(path, sizeof path, "%s.ff.linear2", toys_head(layer, 0).path);
+    snprintf(name, sizeof name, "layer %d ff", layer + 1);
+    const recorded *ff = s->ff > 0 ? recording_find(r, path, "linear", 0) : NULL;
+    if (ff != NULL) {
+        see_part(p, name, ff->result);
+    }
 }
 
-static void see_all(parts *p, recording *r)
+heed_tensor *toys_attribute(FILE *stream, const toys_run *run)
 {
-    const struct toys_model *m = p->model;
+    HEED_SCOPE_NO_GRAD(scope);
+    const struct toys_model *m = run->model;
+    const toys_batch *b = &run->test;
+    parts p = {.stream = stream, .run = run};
+    recording *r = recording_begin();
+    toys_forward(run->model, b);
+    recording_stop(r);
     const recorded *norm = m->norm != NULL ? recording_find(r, "Toy.norm", NULL, 0) : NULL;
     const recorded *tokens = recording_find(r, m->wte != NULL ? "Toy.wte" : "Toy.input", NULL, 0);
     heed_tensor *positions = m->wpe != NULL ? m->wpe->weight : m->pe;
-    if (heed_error_pending()) {
-        return;
+    if (!heed_error_pending()) {
+        p.scale = norm != NULL ? scale_of(norm->inputs[0]) : NULL;
+        see_part(&p, "tokens", tokens->result);
     }
-    p->weight = m->unembed->weight;
-    p->scale = norm != NULL ? scale_of(norm->inputs[0]) : NULL;
-    see_part(p, "tokens", tokens->result);
-    if (positions != NULL) {
-        positions = heed_narrow(positions, 0, 0, p->batch->shape.tokens);
-        see_part(p, "positions", heed_expand(positions, HEED_SHAPE(p->batch->rows, -1, -1)));
+    if (positions != NULL && !heed_error_pending()) {
+        positions = heed_narrow(positions, 0, 0, b->shape.tokens);
+        see_part(&p, "positions", heed_expand(positions, HEED_SHAPE(b->rows, -1, -1)));
     }
-    for (int i = 0; i < m->settings.layers && !heed_error_pending(); i++) {
-        char name[48];
-        snprintf(name, sizeof name, "layer %d ff", i + 1);
-        see_heads(p, r, i);
-        const recorded *ff =
-            m->settings.ff > 0
-                ? recording_find(r, toys_layer_path(i, ".ff.linear2").text, "linear", 0)
-                : NULL;
-        if (ff != NULL) {
-            see_part(p, name, ff->result);
-        }
+    for (int i = 0; i < run->settings.layers && !heed_error_pending(); i++) {
+        see_layer(&p, r, i);
     }
     if (m->norm != NULL && !heed_error_pending()) {
-        const heed_shape shape = HEED_SHAPE(p->batch->rows, toys_scored(&p->batch->shape), -1);
-        heed_tensor *offset = heed_linear(heed_expand(m->norm->bias, shape), p->weight, NULL);
-        p->see(p->context, "offset of the norm", offset);
+        const heed_shape shape = HEED_SHAPE(b->rows, toys_scored(&b->shape), -1);
+        heed_tensor *bias = heed_expand(m->norm->bias, shape);
+        put_part(&p, "offset of the norm", heed_linear(bias, m->unembed->weight, NULL));
     }
-}
-
-heed_status toys_attribute(struct toys_model *m, const toys_batch *b, toys_see_part *see,
-                           void *context)
-{
-    HEED_SCOPE_NO_GRAD(scope);
-    parts p = {.model = m, .batch = b, .see = see, .context = context};
-    recording *r = recording_begin();
-    toys_forward(m, b);
-    recording_stop(r);
-    if (!heed_error_pending()) {
-        see_all(&p, r);
-    }
+    fprintf(stream, "%-20s %9.3f\n", "all", p.added);
     recording_free(r);
-    return heed_error_pending();
+    return heed_scope_keep(&scope, p.sum);
 }
 
-typedef struct attribution {
-    FILE *stream;
-    const toys_batch *batch;
-    double sum;
-} attribution;
-
-static void put_part(void *context, const char *name, heed_tensor *logits)
+void toys_put_attribution(FILE *stream, const toys_run *r, const toys_options *o)
 {
-    attribution *a = context;
-    const toys_shape *shape = &a->batch->shape;
-    const float *logit = heed_const_data_f32(heed_contiguous(logits));
-    double sum = 0, count = 0;
-    for (int64_t i = 0; i < a->batch->targets->numel && !heed_error_pending(); i++) {
-        double mean = 0, right = 1;
-        if (shape->vocabulary > 0) {
-            const int64_t target = heed_const_data_i64(a->batch->targets)[i];
-            if (target == TOYS_UNSCORED) {
-                continue;
-            }
-            for (int64_t j = 0; j < shape->outputs; j++) {
-                mean += (double)logit[i * shape->outputs + j] / (double)shape->outputs;
-            }
-            right = (double)logit[i * shape->outputs + target];
-        } else { /* of a number: in the direction of the right one */
-            const double target = (double)heed_const_data_f32(a->batch->targets)[i];
-            right = (double)logit[i] * (target < 0 ? -1 : 1);
-        }
-        sum += right - mean;
-        count++;
-    }
-    a->sum += sum / count;
-    fprintf(a->stream, "%-20s %9.3f\n", name, sum / count);
-}
-
-void toys_put_attribution(FILE *stream, const toys_run *r)
-{
-    attribution a = {stream, &r->test, 0};
+    (void)o;
     fprintf(stream,
             "\nwhat each part adds to the logit of the right answer, above the mean logit\n");
-    toys_attribute(r->model, &r->test, put_part, &a);
-    fprintf(stream, "%-20s %9.3f\n", "all", a.sum);
+    toys_attribute(stream, r);
 }
 
 /* ---- the spectrum of the embedding ---- */
@@ -408,8 +387,9 @@ void toys_spectrum(const struct toys_model *m, int64_t period, double *shares)
     }
 }
 
-void toys_put_spectrum(FILE *stream, const toys_run *r)
+void toys_put_spectrum(FILE *stream, const toys_run *r, const toys_options *o)
 {
+    (void)o;
     const int64_t period = r->settings.symbols, count = period / 2;
     double *shares = heed_alloc((size_t)(count + 1) * sizeof *shares), sum = 0;
     if (shares == NULL) {

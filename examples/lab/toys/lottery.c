@@ -32,8 +32,6 @@ static void best(const toys_settings *s, const toys_batch *b, double *losses)
 const toys_task toys_lottery = {
     .name = "lottery",
     .about = "labels drawn again for each batch: a negative control",
-    .claim = "Nothing learns it; a leak would show.",
-    .source = "none: the labels are independent of the inputs",
     .defaults = "length=16 symbols=4 layers=2 heads=2 width=32 ff=64 lr=3e-3 steps=1000 "
                 "learned=0.3",
     .shape = shape,

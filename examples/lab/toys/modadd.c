@@ -40,10 +40,6 @@ static void draw_fixed(const toys_settings *s, const toys_batch *b, heed_tensor 
 const toys_task toys_modadd = {
     .name = "modadd",
     .about = "a b =: a + b mod p, trained on a share of the pairs: grokking",
-    .claim = "The pairs trained on are fitted first, the others long after; few frequencies carry "
-             "the embedding.",
-    .source = "Power et al. 2022, Grokking; Nanda et al. 2023, Progress Measures for Grokking via "
-              "Mechanistic Interpretability",
     .defaults = "symbols=59 share=0.5 layers=1 heads=4 width=64 ff=256 norm=none lr=3e-3 "
                 "warmup=10 weight_decay=1 loss=f64 steps=5000 eval_every=100",
     .shape = shape,

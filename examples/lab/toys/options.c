@@ -135,11 +135,10 @@ heed_status toys_settings_check(const toys_settings *s, const struct toys_task *
 static const char introduction[] =
     "usage: toys TASK [--FLAG VALUE | --FLAG=VALUE] ...\n"
     "       toys list\n"
-    "       toys table FILE ...\n"
     "\n"
     "Trains small attention models on tasks with known answers, once or with many seeds, and\n"
-    "looks inside them. toys list describes the tasks; toys table prints the table of the runs in\n"
-    "files of --csv; toys TASK --help shows the defaults of a task.\n"
+    "looks inside them. toys list describes the tasks; toys TASK --help shows the defaults of a\n"
+    "task.\n"
     "\n";
 
 static const char conclusion[] =

@@ -49,8 +49,6 @@ enum { LOSS_F32, LOSS_F64 };
       "learning rate after the warmup: constant, or falling to 0")                                 \
     X(REAL,   weight_decay, "X",         0, 1e6,        (0),                                       \
       "AdamW's weight decay")                                                                      \
-    X(REAL,   beta2,        "X",         0, 0.9999999999, (0.98),                                  \
-      "AdamW's decay rate for the mean of their squares")                                          \
     X(CHOICE, loss,         "f32|f64",   0, 1,          (0),                                       \
       "precision of the loss: f32 or f64")                                                         \
     X(WHOLE,  eval_every,   "N",         1, 1e9,        (50),                                      \

@@ -1,9 +1,7 @@
 /* Activation patching: what the model computes for a clean sequence is put into its forward for a
  * corrupted one. Whatever restores the clean answer carries what tells the two apart. */
 #include <math.h>
-#include <string.h>
 
-#include "examples/lab/common/recording.h"
 #include "examples/lab/toys/inside.h"
 
 /* Two batches with the same shape, and the answers that tell them apart: those of both at each
@@ -25,14 +23,6 @@ static heed_tensor *next_rows(heed_tensor *x)
     return heed_cat(parts, 2, 0);
 }
 
-static void pair_rows(pair *p)
-{
-    p->clean = p->corrupted = p->run->test;
-    p->corrupted.inputs = next_rows(p->clean.inputs);
-    p->right = p->clean.targets;
-    p->wrong = next_rows(p->clean.targets);
-}
-
 /* The likeliest answer at the last token of a row, and no other. */
 static heed_tensor *last_answer(const pair *p, const toys_batch *b)
 {
@@ -44,16 +34,6 @@ static heed_tensor *last_answer(const pair *p, const toys_batch *b)
         heed_data_i64(answers)[b->shape.tokens - 1] = heed_const_data_i64(likeliest)[0];
     }
     return answers;
-}
-
-static void pair_texts(pair *p, const char *clean, const char *corrupted)
-{
-    p->clean = toys_input(p->run, "--input", clean);
-    p->corrupted = toys_input(p->run, "--corrupted", corrupted);
-    if (!heed_error_pending()) {
-        p->right = last_answer(p, &p->clean);
-        p->wrong = last_answer(p, &p->corrupted);
-    }
 }
 
 /* ---- the measure ---- */
@@ -75,44 +55,9 @@ static double measure(const pair *p, heed_tensor *outputs)
     return sum / count;
 }
 
-static void measure_both(pair *p)
-{
-    p->recorded = recording_begin();
-    p->high = measure(p, toys_forward(p->run->model, &p->clean));
-    recording_stop(p->recorded);
-    p->low = measure(p, toys_forward(p->run->model, &p->corrupted));
-}
-
 /* ---- patching ---- */
 
-/* A place of the forward: index `at` of dimension 1, a head or a position, of the n-th result of an
- * operation of a module. */
-typedef struct place {
-    const char *path;
-    heed_op_kind kind;
-    int n;
-    int64_t at;
-    heed_tensor *clean; /* the result in the clean forward */
-} place;
-
-static heed_tensor *replace(heed_observer *self, const heed_call *call, heed_tensor *y)
-{
-    place *where = self->context;
-    if (y == NULL || call->op->kind != where->kind ||
-        strcmp(heed_module_path().text, where->path) != 0 || where->n-- != 0) {
-        return y;
-    }
-    const int64_t count = heed_size(y, 1);
-    heed_tensor *chosen =
-        heed_zeros(y->ndim == 4 ? HEED_SHAPE(count, 1, 1) : HEED_SHAPE(count, 1), HEED_BOOL);
-    if (heed_error_pending()) {
-        return y;
-    }
-    heed_data_bool(chosen)[where->at] = true;
-    return heed_where(chosen, where->clean, y);
-}
-
-static double patched(const pair *p, place where)
+static double patched(const pair *p, toys_place where)
 {
     HEED_SCOPE_NO_GRAD(scope);
     const char *op = where.kind == HEED_KIND_ATTEND ? "attend" : "add";
@@ -120,18 +65,9 @@ static double patched(const pair *p, place where)
     if (clean == NULL) {
         return (double)NAN;
     }
+    where.by = TOYS_CLEAN;
     where.clean = clean->result;
-    heed_observer observer = {.context = &where, .result = replace};
-    heed_observer_add(&observer);
-    heed_tensor *outputs = toys_forward(p->run->model, &p->corrupted);
-    heed_observer_remove(&observer);
-    return measure(p, outputs);
-}
-
-static double patch_head(const pair *p, int layer, int head)
-{
-    const toys_path path = toys_layer_path(layer, "");
-    return patched(p, (place){path.text, HEED_KIND_ATTEND, 0, head, NULL});
+    return measure(p, toys_replaced(p->run->model, &p->corrupted, where));
 }
 
 /* The residual stream after a layer is the model's last addition up to there: one adds the
@@ -141,7 +77,7 @@ static double patch_position(const pair *p, int layer, int64_t position)
     const struct toys_model *m = p->run->model;
     const int before = m->wpe != NULL || m->pe != NULL, each = 1 + (m->settings.ff > 0);
     const int n = before + each * (layer + 1) - 1;
-    return patched(p, (place){"Toy", HEED_KIND_ADD, n, position, NULL});
+    return patched(p, (toys_place){.path = "Toy", .kind = HEED_KIND_ADD, .n = n, .at = position});
 }
 
 /* ---- the tables ---- */
@@ -158,7 +94,7 @@ static void put_heads(FILE *stream, const pair *p)
     fprintf(stream, "layer  head  difference  restored\n");
     for (int i = 0; i < s->layers * s->heads && !heed_error_pending(); i++) {
         const int layer = i / (int)s->heads, head = i % (int)s->heads;
-        const double x = patch_head(p, layer, head);
+        const double x = patched(p, toys_head(layer, head));
         fprintf(stream, "%5d %5d %11.3f", layer + 1, head + 1, x);
         toys_put_number(stream, 8, "%.1f", restored(p, x));
         fputs(" %\n", stream);
@@ -187,18 +123,24 @@ static void put_positions(FILE *stream, const pair *p)
     }
 }
 
-void toys_put_patching(FILE *stream, const toys_run *r, const char *clean, const char *corrupted)
+void toys_put_patching(FILE *stream, const toys_run *r, const toys_options *o)
 {
     HEED_SCOPE_NO_GRAD(scope);
-    pair p = {.run = r};
-    if (corrupted != NULL) {
-        pair_texts(&p, clean, corrupted);
+    pair p = {.run = r, .clean = r->test, .corrupted = r->test};
+    if (o->corrupted != NULL) {
+        p.clean = toys_input(r, "--input", o->input);
+        p.corrupted = toys_input(r, "--corrupted", o->corrupted);
+        p.right = last_answer(&p, &p.clean);
+        p.wrong = last_answer(&p, &p.corrupted);
     } else {
-        pair_rows(&p);
+        p.corrupted.inputs = next_rows(p.clean.inputs);
+        p.right = p.clean.targets;
+        p.wrong = next_rows(p.clean.targets);
     }
-    if (!heed_error_pending()) {
-        measure_both(&p);
-    }
+    p.recorded = recording_begin();
+    p.high = measure(&p, toys_forward(r->model, &p.clean));
+    recording_stop(p.recorded);
+    p.low = measure(&p, toys_forward(r->model, &p.corrupted));
     if (!heed_error_pending() && isnan(p.high)) {
         fprintf(stream, "\nnothing to patch: the clean and corrupted answers are the same\n");
     } else if (!heed_error_pending()) {
@@ -206,10 +148,10 @@ void toys_put_patching(FILE *stream, const toys_run *r, const char *clean, const
                 "\nclean results put into corrupted sequences%s\n"
                 "logit of the clean answer less that of the corrupted one: clean %.3f, "
                 "corrupted %.3f\n",
-                corrupted != NULL ? "" : ": each test sequence is corrupted by the next", p.high,
+                o->corrupted != NULL ? "" : ": each test sequence is corrupted by the next", p.high,
                 p.low);
         put_heads(stream, &p);
-        if (corrupted != NULL) {
+        if (o->corrupted != NULL) {
             put_positions(stream, &p);
         }
     }

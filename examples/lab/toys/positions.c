@@ -36,8 +36,9 @@ static void put_batch(FILE *stream, const toys_run *r, const toys_batch *b)
     }
 }
 
-void toys_put_positions(FILE *stream, const toys_run *r)
+void toys_put_positions(FILE *stream, const toys_run *r, const toys_options *o)
 {
+    (void)o;
     put_batch(stream, r, &r->test);
     if (r->longer.inputs != NULL && !heed_error_pending()) {
         fprintf(stream, "\nat length %lld\n", (long long)r->settings.longer);

@@ -8,38 +8,15 @@
 #include "examples/lab/common/console.h"
 #include "examples/lab/common/preflight.h"
 #include "examples/lab/toys/inside.h"
-#include "examples/lab/toys/page.h"
 
 static const char program[] = "toys";
 
 /* ---- toys list ---- */
 
-/* Prints words, indented, in lines of at most 96 columns. */
-static void put_words(const char *text)
-{
-    enum { INDENT = 11, WIDTH = 96 };
-    int column = 0;
-    while (*text != '\0') {
-        const int length = (int)strcspn(text, " ");
-        if (column > 0 && column + 1 + length > WIDTH) {
-            putchar('\n');
-            column = 0;
-        }
-        column += column == 0 ? printf("%*s%.*s", INDENT, "", length, text)
-                              : printf(" %.*s", length, text);
-        text += length + (text[length] == ' ');
-    }
-    putchar('\n');
-}
-
 static int list_tasks(void)
 {
     for (int i = 0; toys_tasks[i] != NULL; i++) {
-        const toys_task *t = toys_tasks[i];
-        printf("%s%-10s %s\n", i > 0 ? "\n" : "", t->name, t->about);
-        put_words(t->claim);
-        put_words(t->source);
-        put_words(t->defaults);
+        printf("%-10s %s\n", toys_tasks[i]->name, toys_tasks[i]->about);
     }
     return console_finish(program);
 }
@@ -52,6 +29,60 @@ static void check_files(const toys_options *o)
     path_check("--csv", o->csv, o->force || o->resume);
     path_check("--log", o->log, o->force);
     path_check("--report", o->report, o->force || o->resume);
+}
+
+/* ---- the page of --report ---- */
+
+/* What its attention is of. */
+typedef struct shown {
+    const toys_run *run;
+    toys_batch input;
+} shown;
+
+/* (layers, heads, T, T) */
+static heed_tensor *attention_of(void *context)
+{
+    const shown *what = context;
+    HEED_SCOPE_NO_GRAD(scope);
+    heed_tensor *all = NULL;
+    for (int i = 0; i < what->run->settings.layers && !heed_error_pending(); i++) {
+        heed_tensor *one = toys_attention(what->run->model, &what->input, i);
+        all = i == 0 ? one : heed_cat((heed_tensor *[]){all, one}, 2, 0);
+    }
+    return heed_scope_keep(&scope, all);
+}
+
+/* NULL: --report is not given, or an error. runs: NULL, or the runs of which the page is. */
+static report *begin_page(const toys_options *o, const toys_runs *runs, report_options options)
+{
+    static char title[64];
+    char number[24];
+    if (o->report == NULL || heed_error_pending()) {
+        return NULL;
+    }
+    snprintf(title, sizeof title, "toys %s", o->task);
+    options.path = o->report;
+    options.program = title;
+    report *page = report_new(options);
+    snprintf(number, sizeof number, "%lld", (long long)o->seed);
+    report_flag(page, "--seed", number);
+    snprintf(number, sizeof number, "%lld", (long long)o->seeds);
+    report_flag(page, "--seeds", number);
+    for (int i = 0; i < o->sweep_count; i++) {
+        report_flag(page, "--sweep", o->sweeps[i]);
+    }
+    for (int i = 0; i < toys_setting_flags.count; i++) {
+        const flag_row *f = &toys_setting_flags.flags[i];
+        if (runs == NULL || !toys_varies(runs, f)) {
+            report_flag(page, flags_name(f).text, flags_rounded(f, &o->settings).text);
+        }
+    }
+    return page;
+}
+
+static void end_page(report *page)
+{
+    report_end(page, heed_error_pending() ? "failed" : interrupted() ? "interrupted" : "finished");
 }
 
 /* ---- one run ---- */
@@ -127,36 +158,20 @@ static void train_one(toys_run *run, const toys_options *o, heed_watch *w, repor
     }
 }
 
-static void draw(const toys_options *o, const toys_run *run)
-{
-    HEED_SCOPE_NO_GRAD(scope);
-    if (o->attention && !heed_error_pending()) {
-        const toys_batch input = toys_input(run, "--input", o->input);
-        toys_attention_text(stdout, run, &input);
-    }
-}
-
 /* What the flags ask to see. */
 static void look_inside(FILE *stream, const toys_options *o, const toys_run *run)
 {
-    HEED_SCOPE_NO_GRAD(scope);
-    if (o->scores && !heed_error_pending()) {
-        toys_put_scores(stream, run);
-    }
-    if (o->ablate && !heed_error_pending()) {
-        toys_put_ablation(stream, run);
-    }
-    if (o->attribution && !heed_error_pending()) {
-        toys_put_attribution(stream, run);
-    }
-    if (o->patch && !heed_error_pending()) {
-        toys_put_patching(stream, run, o->input, o->corrupted);
-    }
-    if (o->by_position && !heed_error_pending()) {
-        toys_put_positions(stream, run);
-    }
-    if (o->spectrum && !heed_error_pending()) {
-        toys_put_spectrum(stream, run);
+    const struct {
+        bool wanted;
+        void (*put)(FILE *stream, const toys_run *r, const toys_options *o);
+    } all[] = {{o->scores, toys_put_scores},           {o->ablate, toys_put_ablation},
+               {o->attribution, toys_put_attribution}, {o->patch, toys_put_patching},
+               {o->by_position, toys_put_positions},   {o->spectrum, toys_put_spectrum}};
+    for (size_t i = 0; i < sizeof all / sizeof *all && !heed_error_pending(); i++) {
+        if (all[i].wanted) {
+            HEED_SCOPE_NO_GRAD(scope);
+            all[i].put(stream, run, o);
+        }
     }
 }
 
@@ -169,66 +184,71 @@ static char *conclude(toys_run *run, const toys_options *o, report *page)
     if (stream != NULL) {
         const toys_result x = toys_run_end(run);
         put_result(stream, run, &x);
-        fflush(stream);
-        report_output(page, "Result", text);
-        const size_t before = length;
         look_inside(stream, o, run);
-        fflush(stream);
-        if (length > before) {
-            report_output(page, "Measurements", text + before + 1); /* without an empty line */
-        }
     }
-    if (!heed_error_pending() && (stream == NULL || ferror(stream))) {
+    if (!heed_error_pending() && (stream == NULL || fflush(stream) != 0)) {
         heed_fail(HEED_ERR_MEMORY, "toys: out of memory");
     }
     if (stream != NULL) {
         fclose(stream);
+        report_output(page, "Result", text);
     }
     return text;
 }
 
-/* Before training. */
-static void check_inputs(const toys_options *o, const toys_run *run)
+/* The input, which --corrupted must match. */
+static toys_batch read_inputs(const toys_options *o, const toys_run *run)
 {
-    HEED_SCOPE_NO_GRAD(scope);
     const toys_batch input = toys_input(run, "--input", o->input);
-    if (o->corrupted == NULL || heed_error_pending()) {
-        return;
+    if (o->corrupted != NULL && !heed_error_pending()) {
+        const toys_batch corrupted = toys_input(run, "--corrupted", o->corrupted);
+        if (!heed_error_pending() && corrupted.shape.tokens != input.shape.tokens) {
+            heed_fail(HEED_ERR_VALUE, "--corrupted: %lld tokens, but --input has %lld",
+                      (long long)corrupted.shape.tokens, (long long)input.shape.tokens);
+        }
     }
-    const toys_batch corrupted = toys_input(run, "--corrupted", o->corrupted);
-    if (!heed_error_pending() && corrupted.shape.tokens != input.shape.tokens) {
-        heed_fail(HEED_ERR_VALUE, "--corrupted: %lld tokens, but --input has %lld",
-                  (long long)corrupted.shape.tokens, (long long)input.shape.tokens);
-    }
+    return input;
 }
 
 /* *ready: what follows is no error of the command line. */
 static void run_one(const toys_options *o, const toys_task *task, bool *ready)
 {
     toys_run run = {.step = 0};
-    toys_page page = {.report = NULL};
     heed_watch *w = NULL;
+    report *page = NULL;
+    HEED_SCOPE(scope);
     check_files(o);
     if (!heed_error_pending()) {
         toys_run_begin(&run, task, &o->settings, (uint64_t)o->seed);
     }
+    shown what = {.run = &run};
     if (!heed_error_pending()) {
-        check_inputs(o, &run);
+        what.input = read_inputs(o, &run);
     }
     if (!heed_error_pending()) {
         w = watch(o);
-        toys_page_begin_run(&page, o, &run, w);
+        const char **labels = toys_labels(&run, &what.input);
+        page = begin_page(o, NULL,
+                          (report_options){.watch = w,
+                                           .steps = o->settings.steps,
+                                           .attention = attention_of,
+                                           .context = &what,
+                                           .tokens = labels,
+                                           .token_count = what.input.shape.tokens});
+        heed_free(labels);
     }
     *ready = !heed_error_pending();
     if (*ready) {
-        train_one(&run, o, w, page.report);
+        train_one(&run, o, w, page);
     }
-    char *text = conclude(&run, o, page.report);
-    toys_page_end(&page);
+    char *text = conclude(&run, o, page);
+    end_page(page);
     heed_watch_free(w); /* prints the last step */
     if (text != NULL) {
         fputs(text, stdout);
-        draw(o, &run);
+    }
+    if (o->attention && !heed_error_pending()) {
+        toys_put_attention(stdout, &run, o);
     }
     free(text);
     toys_run_free(&run);
@@ -236,26 +256,43 @@ static void run_one(const toys_options *o, const toys_task *task, bool *ready)
 
 /* ---- many runs ---- */
 
+/* The table; the caller frees it. NULL on error. */
+static char *table_text(const toys_runs *runs)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *stream = open_memstream(&text, &length);
+    if (stream != NULL) {
+        toys_table(stream, runs);
+    }
+    if (stream == NULL || fclose(stream) != 0) {
+        heed_fail(HEED_ERR_MEMORY, "toys: out of memory");
+    }
+    return text;
+}
+
 /* The process that has the list. */
 static void lead(const toys_options *o, toys_runs *runs, toys_ranks *ranks, bool *ready)
 {
     const int64_t jobs = ranks != NULL && !o->given.jobs ? 1 : o->jobs;
-    toys_page page;
     check_files(o);
     if (o->csv != NULL && !heed_error_pending()) {
         toys_runs_open(runs, o->csv, o->resume);
     }
     heed_watch *w = heed_watch_new((heed_watch_options){
         .steps = runs->count, .resumed = runs->done, .terminal = stderr, .step_name = "run"});
-    toys_page_begin_runs(&page, o, runs, w);
+    report *page =
+        begin_page(o, runs, (report_options){.watch = w, .steps = runs->count, .step_name = "run"});
     *ready = !heed_error_pending();
-    toys_runs_execute(runs, (int)jobs, ranks, w, page.report);
-    toys_page_add_runs(&page, runs);
-    toys_page_end(&page);
+    toys_runs_execute(runs, (int)jobs, ranks, w, page);
+    char *text = heed_error_pending() ? NULL : table_text(runs);
+    report_output(page, "Runs", text != NULL ? text : "");
+    end_page(page);
     heed_watch_free(w);
-    if (!heed_error_pending()) {
-        toys_table(stdout, runs);
+    if (text != NULL) {
+        fputs(text, stdout);
     }
+    free(text);
     if (interrupted() && runs->done < runs->count && !heed_error_pending()) {
         fprintf(stderr, "toys: interrupted after %lld of %lld runs%s\n", (long long)runs->done,
                 (long long)runs->count,
@@ -274,25 +311,6 @@ static void run_many(const toys_options *o, const toys_task *task, toys_ranks *r
         ranks->follow(ranks, &runs);
     }
     toys_runs_free(&runs);
-}
-
-/* ---- toys table ---- */
-
-static int table_of_files(int count, char **files)
-{
-    toys_runs runs;
-    toys_runs_plan(&runs, NULL, NULL);
-    for (int i = 0; i < count && !heed_error_pending(); i++) {
-        toys_runs_read(&runs, files[i]);
-    }
-    if (count == 0) {
-        heed_fail(HEED_ERR_VALUE, "table: no files of --csv");
-    }
-    if (!heed_error_pending()) {
-        toys_table(stdout, &runs);
-    }
-    toys_runs_free(&runs);
-    return heed_error_pending() ? console_complain(program, 2) : console_finish(program);
 }
 
 /* ---- the command line ---- */
@@ -339,7 +357,7 @@ static const toys_task *prepare(toys_options *o, bool one)
     return task;
 }
 
-/* The command line is that of one run, of many, or of neither: a list, a table, help. */
+/* The command line is that of one run, of many, or of help. */
 static int run_program(int argc, char **argv, toys_ranks *ranks)
 {
     toys_options o = toys_options_read(argc, argv);
@@ -382,9 +400,6 @@ int toys_program(int argc, char **argv, toys_ranks *ranks)
     }
     if (argc == 2 && strcmp(argv[1], "list") == 0) {
         return list_tasks();
-    }
-    if (argc > 1 && strcmp(argv[1], "table") == 0 && strcmp(argv[argc - 1], "--help") != 0) {
-        return table_of_files(argc - 2, argv + 2);
     }
     return run_program(argc, argv, ranks);
 }

@@ -67,8 +67,6 @@ static int64_t induction_target(const toys_batch *b, int64_t row, int64_t at)
 const toys_task toys_recall = {
     .name = "recall",
     .about = "k3 v1 k0 v7 ... k0: keys with values, then the value of a key",
-    .claim = "Two layers recall, one does not: a value must first learn which key precedes it.",
-    .source = "Arora et al. 2023, Zoology: Measuring and Improving Recall",
     .defaults = "length=8 symbols=16 layers=2 heads=2 width=32 batch=64 lr=5e-3 steps=2000",
     .shape = shape,
     .draw = draw,

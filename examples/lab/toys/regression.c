@@ -110,8 +110,6 @@ static void simple(const toys_settings *s, const toys_batch *b, double *losses)
 const toys_task toys_regression = {
     .name = "regression",
     .about = "x y x y ... x: linear functions in context, a new one for each sequence",
-    .claim = "A trained model predicts like least squares on the examples in its context.",
-    .source = "Garg et al. 2022, What Can Transformers Learn In-Context?",
     .defaults = "length=12 symbols=5 layers=3 heads=4 width=64 ff=256 batch=64 lr=1e-3 warmup=200 "
                 "schedule=cosine steps=10000 eval_every=500 learned=0.9",
     .shape = shape,

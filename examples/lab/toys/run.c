@@ -59,7 +59,7 @@ void toys_run_begin(toys_run *r, const toys_task *task, const toys_settings *s, 
     heed_manual_seed(seed);
     r->model = toys_model_new(s, task->shape(s, most));
     r->adamw = heed_adamw_new_with(heed_parameters(r->model), s->lr, s->weight_decay,
-                                   (heed_adam_options){.betas = {0.9, s->beta2}});
+                                   (heed_adam_options){.betas = {0.9, 0.98}});
     if (!heed_error_pending()) {
         evaluate(r);
     }

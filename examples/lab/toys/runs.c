@@ -3,10 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,49 +30,27 @@ static void write_key(toys_point *p)
     }
 }
 
-static int64_t add_point(toys_runs *r, const toys_task *task, const toys_settings *s)
+/* Adds the runs of a task with these settings, one per seed. */
+static void add_point(toys_runs *r, const toys_options *o, const toys_point *point)
 {
-    toys_point *points =
-        list_grow(r->points, &r->point_capacity, (size_t)r->point_count + 1, sizeof *points);
-    if (points == NULL) {
-        return -1;
-    }
-    r->points = points;
-    points[r->point_count] = (toys_point){.task = task, .settings = *s};
-    write_key(&points[r->point_count]);
     for (int64_t i = 0; i < r->point_count; i++) {
-        if (strcmp(points[i].key, points[r->point_count].key) == 0) {
+        if (strcmp(r->points[i].key, point->key) == 0) {
             heed_fail(HEED_ERR_VALUE, "--sweep: a value or a setting is given twice");
-            return -1;
+            return;
         }
     }
-    return r->point_count++;
-}
-
-static toys_record *add_record(toys_runs *r, int64_t point, int64_t seed)
-{
-    toys_record *records =
-        list_grow(r->records, &r->capacity, (size_t)r->count + 1, sizeof *records);
-    if (records == NULL) {
-        return NULL;
+    const size_t points = (size_t)r->point_count + 1, records = (size_t)(r->count + o->seeds);
+    toys_point *all = list_grow(r->points, &r->point_capacity, points, sizeof *all);
+    r->points = all != NULL ? all : r->points;
+    toys_record *of = list_grow(r->records, &r->capacity, records, sizeof *of);
+    r->records = of != NULL ? of : r->records;
+    if (heed_error_pending()) {
+        return;
     }
-    r->records = records;
-    records[r->count] = (toys_record){.point = point, .seed = seed};
-    return &records[r->count++];
-}
-
-/* The setting that a sweep names, with _ instead of -; "": none. */
-static flag_name setting_of(const char *sweep)
-{
-    flag_name name = {""};
-    const size_t length = strcspn(sweep, "=");
-    if (length < sizeof name.text && sweep[length] == '=' && sweep[length + 1] != '\0') {
-        snprintf(name.text, sizeof name.text, "%.*s", (int)length, sweep);
+    for (int64_t i = 0; i < o->seeds; i++) {
+        of[r->count++] = (toys_record){.point = r->point_count, .seed = o->seed + i};
     }
-    for (char *c = name.text; (c = strchr(c, '-')) != NULL;) {
-        *c = '_';
-    }
-    return name;
+    all[r->point_count++] = *point;
 }
 
 /* Sets the settings of sweeps from `sweep` on to each of their values, and adds the points. */
@@ -82,29 +58,28 @@ static void add_points(toys_runs *r, const toys_options *o, const toys_task *tas
                        const toys_settings *s)
 {
     if (sweep == o->sweep_count) {
+        toys_point point = {.task = task, .settings = *s};
         toys_settings_check(s, task);
-        const int64_t point = heed_error_pending() ? -1 : add_point(r, task, s);
-        for (int64_t i = 0; i < o->seeds && !heed_error_pending(); i++) {
-            add_record(r, point, o->seed + i);
+        write_key(&point);
+        if (!heed_error_pending()) {
+            add_point(r, o, &point);
         }
         return;
     }
-    const flag_name name = setting_of(o->sweeps[sweep]);
-    for (int i = 0; i < sweep && !heed_error_pending(); i++) {
-        if (strcmp(setting_of(o->sweeps[i]).text, name.text) == 0) {
-            heed_fail(HEED_ERR_VALUE, "--sweep: a value or a setting is given twice");
-        }
-    }
-    if (*name.text == '\0' && !heed_error_pending()) {
+    char name[32];
+    const char *at = strchr(o->sweeps[sweep], '=');
+    if (at == NULL || at[1] == '\0' || sscanf(o->sweeps[sweep], "%31[^=]", name) != 1) {
         heed_fail(HEED_ERR_VALUE, "--sweep: '%s' is not NAME=VALUE,VALUE,...", o->sweeps[sweep]);
     }
-    const char *at = strchr(o->sweeps[sweep], '=');
+    for (char *c = name; !heed_error_pending() && (c = strchr(c, '-')) != NULL;) {
+        *c = '_';
+    }
     while (!heed_error_pending() && *at != '\0') {
         flag_value value;
         const int size = (int)strcspn(at + 1, ",");
         toys_settings with = *s;
         snprintf(value.text, sizeof value.text, "%.*s", size, at + 1);
-        flags_set(&toys_setting_flags, &with, name.text, value.text);
+        flags_set(&toys_setting_flags, &with, name, value.text);
         if (!heed_error_pending()) {
             add_points(r, o, task, sweep + 1, &with);
         }
@@ -116,10 +91,7 @@ void toys_runs_plan(toys_runs *r, const toys_options *o, const toys_task *task)
 {
     *r = (toys_runs){.count = 0};
     pthread_mutex_init(&r->lock, NULL);
-    pthread_cond_init(&r->changed, NULL);
-    if (task != NULL) {
-        add_points(r, o, task, 0, &o->settings);
-    }
+    add_points(r, o, task, 0, &o->settings);
 }
 
 void toys_runs_free(toys_runs *r)
@@ -128,27 +100,24 @@ void toys_runs_free(toys_runs *r)
         fclose(r->csv);
     }
     pthread_mutex_destroy(&r->lock);
-    pthread_cond_destroy(&r->changed);
     heed_free(r->points);
     heed_free(r->records);
 }
 
 /* ---- CSV ---- */
 
-static const char result_names[] =
-    "seed,steps_taken,learned_at,train_loss,test_loss,score,longer_score,best_loss,simple_loss,"
-    "seconds";
+enum { MOST_LINE = 2 * TOYS_MOST_KEY };
 
-enum { RESULTS = 10, MOST_HEADER = 1024 };
-
-static void write_header(char header[MOST_HEADER])
+static void write_header(char header[MOST_LINE])
 {
-    int length = snprintf(header, MOST_HEADER, "task");
+    int length = snprintf(header, MOST_LINE, "task");
     for (int i = 0; i < toys_setting_flags.count; i++) {
-        length += snprintf(header + length, (size_t)(MOST_HEADER - length), ",%s",
+        length += snprintf(header + length, (size_t)(MOST_LINE - length), ",%s",
                            toys_setting_flags.flags[i].name);
     }
-    snprintf(header + length, (size_t)(MOST_HEADER - length), ",%s", result_names);
+    snprintf(header + length, (size_t)(MOST_LINE - length), "%s",
+             ",seed,steps_taken,learned_at,train_loss,test_loss,score,longer_score,best_loss,"
+             "simple_loss,seconds\n");
 }
 
 static void write_record(FILE *file, const toys_runs *r, const toys_record *record)
@@ -160,203 +129,92 @@ static void write_record(FILE *file, const toys_runs *r, const toys_record *reco
             x->best, x->simple, x->seconds);
 }
 
-/* Splits off the next cell. */
-static char *take_cell(char **line)
+/* Reads the numbers after the key. */
+static bool read_results(const char *cells, int64_t *seed, toys_result *x)
 {
-    char *cell = *line, *comma = strchr(cell, ',');
-    *line = comma != NULL ? comma + 1 : cell + strlen(cell);
-    if (comma != NULL) {
-        *comma = '\0';
-    }
-    return cell;
+    long long n[3] = {0};
+    int end = 0;
+    const int count = sscanf(cells, ",%lld,%lld,%lld,%lf,%lf,%lf,%lf,%lf,%lf,%lf\n%n", &n[0], &n[1],
+                             &n[2], &x->train_loss, &x->test.loss, &x->test.score, &x->longer,
+                             &x->best, &x->simple, &x->seconds, &end);
+    *seed = n[0];
+    x->steps = n[1];
+    x->learned_at = n[2];
+    return count == 10 && cells[end] == '\0';
 }
 
-/* The numbers after the key. */
-static bool read_results(char *cells, toys_record *record)
+static void add_result(toys_runs *r, toys_record *to, const toys_result *result)
 {
-    double x[RESULTS];
-    for (int i = 0; i < RESULTS; i++) {
-        char *end, *cell = take_cell(&cells);
-        x[i] = strtod(cell, &end);
-        const bool fits = i > 2 || (x[i] >= -1 && x[i] <= 0x1p53); /* seed, steps, learned_at */
-        if (*cell == '\0' || *end != '\0' || !fits) {
-            return false;
+    r->done += !to->done;
+    r->learned += !to->done && result->learned_at >= 0;
+    to->done = true;
+    to->result = *result;
+}
+
+/* Marks the run of a line as done. Points have the same seeds. */
+static void read_line(toys_runs *r, const char *path, int64_t number, const char *line)
+{
+    const int64_t seeds = r->count / r->point_count;
+    toys_result result;
+    int64_t seed = 0, point = 0;
+    size_t length = 0;
+    for (; point < r->point_count; point++) {
+        length = strlen(r->points[point].key);
+        if (strncmp(line, r->points[point].key, length) == 0 && line[length] == ',') {
+            break;
         }
     }
-    record->seed = (int64_t)x[0];
-    record->done = true;
-    record->result = (toys_result){.steps = (int64_t)x[1],
-                                   .learned_at = (int64_t)x[2],
-                                   .train_loss = x[3],
-                                   .test = {x[4], x[5]},
-                                   .longer = x[6],
-                                   .best = x[7],
-                                   .simple = x[8],
-                                   .seconds = x[9]};
-    return *cells == '\0';
-}
-
-/* The point of a line, which is new unless it is one of the known; *results: the cells after the
- * key. -1: not such a line. */
-static int64_t read_key(toys_runs *r, char *line, char **results)
-{
-    char *cells = line;
-    toys_settings s = {.length = 0};
-    const toys_task *task = toys_task_named(take_cell(&cells));
-    for (int i = 0; i < toys_setting_flags.count && !heed_error_pending(); i++) {
-        flags_set(&toys_setting_flags, &s, toys_setting_flags.flags[i].name, take_cell(&cells));
-    }
-    if (heed_error_pending()) {
-        return -1;
-    }
-    toys_point wanted = {.task = task, .settings = s};
-    write_key(&wanted);
-    *results = cells;
-    for (int64_t i = r->point_count - 1; i >= 0; i--) {
-        if (strcmp(r->points[i].key, wanted.key) == 0) {
-            return i;
-        }
-    }
-    return add_point(r, task, &s);
-}
-
-/* The planned record of a point and a seed: points have the same seeds. NULL: none. */
-static toys_record *planned(const toys_runs *r, int64_t point, int64_t seed)
-{
-    const int64_t seeds = r->count / r->point_count, at = seed - r->records[0].seed;
-    return at >= 0 && at < seeds ? &r->records[point * seeds + at] : NULL;
-}
-
-/* Adds what a line says. resume: it must be a planned run, which becomes done. */
-static void read_line(toys_runs *r, const char *path, int64_t number, char *line, bool resume)
-{
-    char *results;
-    const int64_t known = r->point_count, point = read_key(r, line, &results);
-    toys_record read = {.point = point}, *to = NULL;
-    if (point < 0 || !read_results(results, &read)) {
-        if (heed_error() != HEED_ERR_MEMORY) {
-            heed_fail(HEED_ERR_VALUE, "%s: line %lld is damaged", path, (long long)number);
-        } else {
-            heed_fail(HEED_ERR_MEMORY, "toys: out of memory");
-        }
-        return;
-    }
-    to = !resume         ? add_record(r, point, read.seed)
-         : point < known ? planned(r, point, read.seed)
-                         : NULL;
-    if (to == NULL && !heed_error_pending()) {
+    if (point < r->point_count && !read_results(line + length, &seed, &result)) {
+        heed_fail(HEED_ERR_VALUE, "%s: line %lld is damaged", path, (long long)number);
+    } else if (point == r->point_count || seed < r->records[0].seed ||
+               seed >= r->records[0].seed + seeds) {
         heed_fail(HEED_ERR_VALUE, "--resume: line %lld of %s is of other settings or another seed",
                   (long long)number, path);
-    }
-    if (to != NULL && !to->done) {
-        *to = read;
-        r->done++;
+    } else {
+        add_result(r, &r->records[point * seeds + seed - r->records[0].seed], &result);
     }
 }
 
 /* Returns the bytes up to the last line that is complete. */
-static long read_lines(toys_runs *r, const char *path, FILE *file, bool resume)
+static long read_lines(toys_runs *r, const char *path, FILE *file)
 {
-    char *line = NULL, header[MOST_HEADER];
-    size_t size = 0;
+    char line[MOST_LINE], header[MOST_LINE];
     long whole = 0;
     write_header(header);
-    for (int64_t number = 1; !heed_error_pending(); number++) {
-        errno = 0;
-        const ssize_t length = getline(&line, &size, file);
-        if (length <= 0 || line[length - 1] != '\n') {
-            if (length < 0 && errno == ENOMEM) {
-                heed_fail(HEED_ERR_MEMORY, "toys: out of memory");
-            }
-            break;
-        }
-        whole += length;
-        line[length - 1] = '\0';
+    for (int64_t number = 1; !heed_error_pending() && fgets(line, sizeof line, file) != NULL &&
+                             strchr(line, '\n') != NULL;
+         number++) {
+        whole += (long)strlen(line);
         if (number > 1) {
-            read_line(r, path, number, line, resume);
+            read_line(r, path, number, line);
         } else if (strcmp(line, header) != 0) {
             heed_fail(HEED_ERR_VALUE, "%s: not written by --csv of this version", path);
         }
     }
-    free(line);
     return whole;
-}
-
-static int compare_records(const void *a, const void *b)
-{
-    const toys_record *x = a, *y = b;
-    return x->point != y->point ? (x->point > y->point) - (x->point < y->point)
-                                : (x->seed > y->seed) - (x->seed < y->seed);
-}
-
-/* Runs that are in two files, or twice in one, count once. */
-static void drop_duplicates(toys_runs *r)
-{
-    int64_t count = 0;
-    if (r->count > 0) {
-        qsort(r->records, (size_t)r->count, sizeof *r->records, compare_records);
-    }
-    for (int64_t i = 0; i < r->count; i++) {
-        if (count == 0 || compare_records(&r->records[count - 1], &r->records[i]) != 0) {
-            r->records[count++] = r->records[i];
-        }
-    }
-    r->count = r->done = count;
-}
-
-heed_status toys_runs_read(toys_runs *r, const char *path)
-{
-    FILE *file = fopen(path, "r");
-    if (file == NULL) {
-        return heed_fail(HEED_ERR_VALUE, "cannot read %s: %s", path, strerror(errno));
-    }
-    if (read_lines(r, path, file, false) == 0 && !heed_error_pending()) {
-        heed_fail(HEED_ERR_VALUE, "%s: no lines of --csv", path);
-    }
-    fclose(file);
-    drop_duplicates(r);
-    return heed_error_pending();
-}
-
-/* A file has one writer. The lock ends with the process; file systems without locks grant all. */
-static void lock(int descriptor, const char *path)
-{
-    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    if (fcntl(descriptor, F_SETLK, &all) != 0 && (errno == EACCES || errno == EAGAIN)) {
-        heed_fail(HEED_ERR_VALUE, "--csv: another process is writing %s", path);
-    }
-}
-
-static void fail_to_write(const char *path, heed_status status)
-{
-    heed_fail(status, "--csv: cannot write %s: %s", path, strerror(errno));
 }
 
 heed_status toys_runs_open(toys_runs *r, const char *path, bool resume)
 {
-    char header[MOST_HEADER];
-    struct stat about;
-    long whole = 0;
+    /* A file has one writer. The lock ends with the process; some file systems grant all. */
+    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    char header[MOST_LINE];
     const int descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     r->path = path;
     r->csv = descriptor >= 0 ? fdopen(descriptor, "r+") : NULL;
-    if (r->csv == NULL) {
-        fail_to_write(path, HEED_ERR_VALUE);
+    if (r->csv != NULL && fcntl(descriptor, F_SETLK, &all) != 0 &&
+        (errno == EACCES || errno == EAGAIN)) {
+        return heed_fail(HEED_ERR_VALUE, "--csv: another process is writing %s", path);
+    }
+    const long whole = r->csv != NULL && resume ? read_lines(r, path, r->csv) : 0;
+    if (heed_error_pending()) {
         return heed_error_pending();
     }
-    lock(descriptor, path);
-    if (resume && !heed_error_pending()) {
-        whole = read_lines(r, path, r->csv, true);
-    }
-    if (!heed_error_pending() && fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode) &&
-        (ftruncate(descriptor, whole) != 0 || fseek(r->csv, whole, SEEK_SET) != 0)) {
-        fail_to_write(path, HEED_ERR_VALUE);
-    }
-    if (!heed_error_pending() && whole == 0) {
-        write_header(header);
-        if (fprintf(r->csv, "%s\n", header) < 0 || fflush(r->csv) != 0) {
-            fail_to_write(path, HEED_ERR_FILE);
-        }
+    write_header(header);
+    if (r->csv == NULL || (ftruncate(descriptor, whole) != 0 && errno != EINVAL) || /* a device */
+        (fseek(r->csv, whole, SEEK_SET) != 0 && errno != ESPIPE) ||
+        (whole == 0 && (fputs(header, r->csv) < 0 || fflush(r->csv) != 0))) {
+        heed_fail(HEED_ERR_VALUE, "--csv: cannot write %s: %s", path, strerror(errno));
     }
     return heed_error_pending();
 }
@@ -382,44 +240,25 @@ int64_t toys_runs_take(toys_runs *r)
     return record;
 }
 
-/* With the lock held. */
-static void stop(toys_runs *r, heed_status error, const char *message)
-{
-    if (!r->stop) {
-        r->stop = true;
-        r->error = error;
-        snprintf(r->message, sizeof r->message, "%s", message);
-    }
-}
-
 void toys_runs_put(toys_runs *r, int64_t record, const toys_result *result)
 {
     pthread_mutex_lock(&r->lock);
     r->taken--;
     if (result != NULL) {
-        r->records[record].result = *result;
-        r->records[record].done = true;
-        r->done++;
+        add_result(r, &r->records[record], result);
     }
     if (result != NULL && r->csv != NULL) {
         write_record(r->csv, r, &r->records[record]);
         if (fflush(r->csv) != 0) {
-            char message[512];
-            snprintf(message, sizeof message, "--csv: cannot write %s: %s", r->path,
-                     strerror(errno));
-            stop(r, HEED_ERR_FILE, message);
+            heed_fail(HEED_ERR_FILE, "--csv: cannot write %s: %s", r->path, strerror(errno));
         }
     }
-    pthread_cond_signal(&r->changed);
-    pthread_mutex_unlock(&r->lock);
-}
-
-void toys_runs_fail(toys_runs *r)
-{
     const heed_status error = heed_error();
-    pthread_mutex_lock(&r->lock);
-    stop(r, error, heed_error_message());
-    pthread_cond_signal(&r->changed);
+    if (error != HEED_OK && !r->stop) {
+        r->stop = true;
+        r->error = error;
+        snprintf(r->message, sizeof r->message, "%s", heed_error_message());
+    }
     pthread_mutex_unlock(&r->lock);
 }
 
@@ -447,49 +286,23 @@ static void *work(void *context)
     heed_set_flush_denormal(true); /* of this thread */
     for (int64_t record; (record = toys_runs_take(r)) >= 0;) {
         toys_result result;
-        const bool done = toys_runs_one(r, record, &result);
-        if (!done && heed_error_pending()) {
-            toys_runs_fail(r);
-        }
-        toys_runs_put(r, record, done ? &result : NULL);
+        toys_runs_put(r, record, toys_runs_one(r, record, &result) ? &result : NULL);
     }
     return NULL;
-}
-
-static double share_learned(const toys_runs *r)
-{
-    double learned = 0, done = 0;
-    for (int64_t i = 0; i < r->count; i++) {
-        done += r->records[i].done;
-        learned += r->records[i].done && r->records[i].result.learned_at >= 0;
-    }
-    return done > 0 ? learned / done : 0;
-}
-
-/* Waits until something changes, or a while. With the lock held. */
-static void wait_a_while(toys_runs *r, bool serves)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += serves ? 1000000 : 200000000;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    pthread_cond_timedwait(&r->changed, &r->lock, &until);
 }
 
 /* Shows each run that has ended, until all have. shown: those before the threads started. */
 static void attend(toys_runs *r, int64_t shown, toys_ranks *ranks, heed_watch *w, report *page)
 {
-    bool more = true;
-    while (more) {
+    for (bool more = true; more;) {
         pthread_mutex_lock(&r->lock);
         more = runs_left(r) || r->taken > 0;
-        if (more && shown == r->done) {
-            wait_a_while(r, ranks != NULL);
-        }
         const int64_t done = r->done;
-        const double share = share_learned(r);
+        const double share = (double)r->learned / (double)(done > 0 ? done : 1);
         pthread_mutex_unlock(&r->lock);
+        if (more && shown == done) {
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        }
         for (; shown < done; shown++) {
             report_value(page, w, "learned", share);
             heed_watch_step(w);
@@ -506,25 +319,23 @@ heed_status toys_runs_execute(toys_runs *r, int jobs, toys_ranks *ranks, heed_wa
 {
     pthread_t threads[256];
     int started = 0;
-    const bool failed = heed_error_pending() != HEED_OK;
-    const int64_t done = r->done;
+    const int64_t done = r->done, left = r->count - done;
     r->next = 0;
-    r->stop = failed; /* other processes get nothing to do */
-    for (; started < jobs && started < r->count - done && !failed; started++) {
-        if (pthread_create(&threads[started], NULL, work, r) != 0) {
-            break;
-        }
+    r->stop = heed_error_pending() != HEED_OK; /* other processes get nothing to do */
+    while (!r->stop && started < jobs && started < left &&
+           pthread_create(&threads[started], NULL, work, r) == 0) {
+        started++;
     }
-    if (started == 0 && done < r->count && !failed) {
+    if (started == 0 && left > 0 && !r->stop) {
         heed_fail(HEED_ERR_MEMORY, "toys: out of memory: no thread can be started");
     }
     if (!heed_error_pending()) {
         attend(r, done, ranks, w, page);
     }
-    r->stop = r->stop || heed_error_pending();
     for (int i = 0; i < started; i++) {
         pthread_join(threads[i], NULL);
     }
+    r->stop = true;
     if (ranks != NULL) {
         ranks->finish(ranks, r);
     }

@@ -26,12 +26,11 @@ typedef struct toys_record {
 typedef struct toys_runs {
     toys_point *points;
     toys_record *records;
-    int64_t point_count, count, done;
+    int64_t point_count, count, done, learned;
     size_t point_capacity, capacity;
 
     /* While they run; written with the lock held. */
     pthread_mutex_t lock;
-    pthread_cond_t changed;
     int64_t next;  /* the first record that may not be taken */
     int64_t taken; /* by threads and ranks, and not put back */
     bool stop;     /* an error occurred */
@@ -46,19 +45,16 @@ typedef struct toys_runs {
 void toys_runs_plan(toys_runs *r, const toys_options *o, const toys_task *task);
 void toys_runs_free(toys_runs *r);
 
-/* toys_runs_read: adds the runs in a CSV file; runs_open: opens it for new lines and, if `resume`,
- * marks the runs that are in it as done; a line that was cut off is removed. A run that is in the
- * files twice counts once.
+/* toys_runs_open: opens a CSV file for new lines and, if `resume`, marks the runs that are in it as
+ * done; a line that was cut off is removed.
  * HEED_ERR_VALUE: the file was not written by this program, or has runs that are not planned. */
-heed_status toys_runs_read(toys_runs *r, const char *path);
 heed_status toys_runs_open(toys_runs *r, const char *path, bool resume);
 
 /* toys_runs_take: the next record to run, -1 if there is none left, or after Ctrl-C or an error.
- * toys_runs_put: its result. toys_runs_fail: ends all runs with this thread's pending error, which
- * it clears. All may be called by any thread. */
+ * toys_runs_put: its result; NULL: it was interrupted, or this thread's pending error, which is
+ * cleared, ends all runs. Any thread may call both. */
 int64_t toys_runs_take(toys_runs *r);
 void toys_runs_put(toys_runs *r, int64_t record, const toys_result *result);
-void toys_runs_fail(toys_runs *r);
 
 /* toys_runs_one: trains a record; false after Ctrl-C or an error, which is pending. */
 bool toys_runs_one(const toys_runs *r, int64_t record, toys_result *result);

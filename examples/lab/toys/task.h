@@ -1,5 +1,5 @@
-/* A task: a generator of sequences whose right answers are known, the loss of the best predictor,
- * and the claim that it tests. Each task is a file; tasks.c has what they share. */
+/* A task: a generator of sequences whose right answers are known, and the loss of the best
+ * predictor. Each task is a file; tasks.c has what they share; docs/toys.md has the claims. */
 #ifndef HEED_TOYS_TASK_H
 #define HEED_TOYS_TASK_H
 
@@ -43,7 +43,6 @@ typedef void toys_predictor(const toys_settings *s, const toys_batch *b, double 
 
 typedef struct toys_task {
     const char *name, *about;
-    const char *claim, *source;
     const char *defaults; /* "layers=2 heads=4" */
 
     /* The shape of sequences of `length` items. */
