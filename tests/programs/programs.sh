@@ -24,7 +24,7 @@ misuse "unknown flag --nope" --nope
 misuse "unexpected argument 'stray'" stray
 misuse "no value after --seed" --seed
 misuse "'-1' is not a whole number" --seed -1
-misuse "'nan' is not a number above 0" --lr nan
+misuse "'nan' is not a number from 1e-09" --lr nan
 refuse "does not divide 32" --heads 3
 refuse "'pasta' is not among the model's 93 words" --prompt "the pasta"
 refuse "prompt: empty" --prompt " "

@@ -11,7 +11,7 @@
 
 typedef struct utf8_row {
     const char *bytes;
-    int length; /* 0: not UTF-8 */
+    size_t length; /* code 0: not UTF-8 */
     uint32_t code;
 } utf8_row;
 
@@ -28,40 +28,40 @@ static const utf8_row utf8_rows[] = {
     {"\xEF\xBF\xBF", 3, 0xFFFF},
     {"\xF0\x90\x80\x80", 4, 0x10000},
     {"\xF4\x8F\xBF\xBF", 4, 0x10FFFF},
-    {"", 0, 0},     /* empty */
-    {"\x80", 0, 0}, /* a continuation byte first */
+    {"\x80", 1, 0}, /* a continuation byte first */
     {"\xBF"
      "a",
-     0, 0},
-    {"\xC0\x80", 0, 0}, /* overlong */
-    {"\xC1\xBF", 0, 0},
-    {"\xE0\x9F\xBF", 0, 0},
-    {"\xF0\x8F\xBF\xBF", 0, 0},
-    {"\xC3", 0, 0}, /* truncated */
-    {"\xE2\x82", 0, 0},
-    {"\xF0\x90\x80", 0, 0},
+     1, 0},
+    {"\xC0\x80", 1, 0}, /* overlong */
+    {"\xC1\xBF", 1, 0},
+    {"\xE0\x9F\xBF", 1, 0},
+    {"\xF0\x8F\xBF\xBF", 1, 0},
+    {"\xC3", 1, 0}, /* truncated */
+    {"\xE2\x82", 1, 0},
+    {"\xF0\x90\x80", 1, 0},
     {"\xC3"
      "a",
-     0, 0}, /* not followed by a continuation byte */
+     1, 0}, /* not followed by a continuation byte */
     {"\xE2\x82"
      "a",
-     0, 0},
-    {"\xED\xA0\x80", 0, 0}, /* UTF-16 surrogates */
-    {"\xED\xBF\xBF", 0, 0},
-    {"\xF4\x90\x80\x80", 0, 0}, /* above U+10FFFF */
-    {"\xF5\x80\x80\x80", 0, 0},
-    {"\xF8\x88\x80\x80\x80", 0, 0},
-    {"\xFF", 0, 0},
+     1, 0},
+    {"\xED\xA0\x80", 1, 0}, /* UTF-16 surrogates */
+    {"\xED\xBF\xBF", 1, 0},
+    {"\xF4\x90\x80\x80", 1, 0}, /* above U+10FFFF */
+    {"\xF5\x80\x80\x80", 1, 0},
+    {"\xF8\x88\x80\x80\x80", 1, 0},
+    {"\xFF", 1, 0},
 };
 
 START_TEST(test_utf8)
 {
     const utf8_row *row = &utf8_rows[_i];
     uint32_t code = 0;
-    ck_assert_int_eq(utf8_length(row->bytes, strlen(row->bytes), &code), row->length);
+    ck_assert_uint_eq(utf8_next(row->bytes, strlen(row->bytes), &code), row->length);
     ck_assert_uint_eq(code, row->code);
-    for (int left = 1; left < row->length; left++) { /* no byte past `left` is read as part of it */
-        ck_assert_int_eq(utf8_length(row->bytes, (size_t)left, &code), 0);
+    for (size_t left = 1; left < row->length; left++) { /* no byte past `left` is part of it */
+        ck_assert_uint_eq(utf8_next(row->bytes, left, &code), 1);
+        ck_assert_uint_eq(code, 0);
     }
 }
 END_TEST

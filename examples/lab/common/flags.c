@@ -51,10 +51,9 @@ static bool read_number(const flag_row *f, const char *text, int64_t *whole, dou
         *real = (double)*whole;
     } else {
         *real = strtod(text, &end);
-        errno = isfinite(*real) && (*real != 0 || f->kind != FLAG_ABOVE) ? 0 : errno;
+        errno = isfinite(*real) ? 0 : errno; /* subnormal numbers set it */
     }
-    return errno == 0 && *end == '\0' && *real <= f->high &&
-           (f->kind == FLAG_ABOVE ? *real > f->low : *real >= f->low);
+    return errno == 0 && *end == '\0' && *real >= f->low && *real <= f->high;
 }
 
 /* The index of `text` in a list such as "char|word"; -1: not in the list. */
@@ -75,7 +74,7 @@ static int place_in(const char *list, const char *text)
 
 static bool is_number(const flag_row *f)
 {
-    return f->kind == FLAG_WHOLE || f->kind == FLAG_REAL || f->kind == FLAG_ABOVE;
+    return f->kind == FLAG_WHOLE || f->kind == FLAG_REAL;
 }
 
 /* The values that a flag takes: "a whole number from 1 to 16". */
@@ -84,31 +83,22 @@ static void describe_range(const flag_row *f, char *text, size_t size)
     if (f->kind == FLAG_CHOICE) {
         snprintf(text, size, "one of %s", f->value);
     } else {
-        snprintf(text, size, "a %snumber %s %.10g%s %.10g", f->kind == FLAG_WHOLE ? "whole " : "",
-                 f->kind == FLAG_ABOVE ? "above" : "from", f->low,
-                 f->kind == FLAG_ABOVE ? ", at most" : " to", f->high);
+        snprintf(text, size, "a %snumber from %.10g to %.10g",
+                 f->kind == FLAG_WHOLE ? "whole " : "", f->low, f->high);
     }
 }
 
 static void set(void *options, const flag_row *f, const char *text, int64_t whole, double real)
 {
-    char *field = (char *)options + f->offset;
-    switch (f->kind) {
-    case FLAG_STRING:
-    case FLAG_BARE:
-        memcpy(field, &text, sizeof text);
-        break;
-    case FLAG_CHOICE:
-    case FLAG_WHOLE:
-        memcpy(field, &whole, sizeof whole);
-        break;
-    case FLAG_REAL:
-    case FLAG_ABOVE:
-        memcpy(field, &real, sizeof real);
-        break;
-    case FLAG_SWITCH:
+    void *field = (char *)options + f->offset;
+    if (f->kind == FLAG_STRING || f->kind == FLAG_BARE) {
+        *(const char **)field = text;
+    } else if (f->kind == FLAG_REAL) {
+        *(double *)field = real;
+    } else if (f->kind == FLAG_SWITCH) {
         *(bool *)field = whole != 0;
-        break;
+    } else {
+        *(int64_t *)field = whole;
     }
 }
 
@@ -135,33 +125,22 @@ static void read_value(void *options, const flag_row *f, const char *text)
 
 /* ---- settings in files ---- */
 
-/* The text of a choice. */
-static void put_choice(const flag_row *f, int64_t place, flag_value *value)
-{
-    const char *item = f->value;
-    while (place-- > 0) {
-        item += strcspn(item, "|") + 1;
-    }
-    snprintf(value->text, sizeof value->text, "%.*s", (int)strcspn(item, "|"), item);
-}
-
 static flag_value text_of(const flag_row *f, const void *options, const char *format)
 {
-    const char *field = (const char *)options + f->offset;
+    const void *field = (const char *)options + f->offset;
     flag_value value = {""};
-    int64_t whole = 0;
-    double real = 0;
     if (f->kind == FLAG_SWITCH) {
         strcpy(value.text, *(const bool *)field ? "true" : "false");
-    } else if (f->kind == FLAG_REAL || f->kind == FLAG_ABOVE) {
-        memcpy(&real, field, sizeof real);
-        snprintf(value.text, sizeof value.text, format, real);
-    } else if (f->kind == FLAG_WHOLE || f->kind == FLAG_CHOICE) {
-        memcpy(&whole, field, sizeof whole);
-        snprintf(value.text, sizeof value.text, "%lld", (long long)whole);
-        if (f->kind == FLAG_CHOICE) {
-            put_choice(f, whole, &value);
+    } else if (f->kind == FLAG_REAL) {
+        snprintf(value.text, sizeof value.text, format, *(const double *)field);
+    } else if (f->kind == FLAG_WHOLE) {
+        snprintf(value.text, sizeof value.text, "%lld", (long long)*(const int64_t *)field);
+    } else if (f->kind == FLAG_CHOICE) {
+        const char *item = f->value;
+        for (int64_t place = *(const int64_t *)field; place > 0; place--) {
+            item += strcspn(item, "|") + 1;
         }
+        snprintf(value.text, sizeof value.text, "%.*s", (int)strcspn(item, "|"), item);
     }
     return value;
 }

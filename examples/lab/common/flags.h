@@ -29,16 +29,14 @@
 
 #include "heed.h"
 
-/* WHOLE and REAL are numbers from low to high, ABOVE is a number above low, at most high. CHOICE is
- * the index of the value in its list, such as "char|word". A SWITCH has no value. The flag of a
- * BARE string may be omitted: arguments without a flag are the values of such flags, in the order
- * of the table. */
+/* WHOLE and REAL are numbers from low to high. CHOICE is the index of the value in its list, such
+ * as "char|word". A SWITCH has no value. The flag of a BARE string may be omitted: arguments
+ * without a flag are the values of such flags, in the order of the table. */
 typedef enum flag_kind {
     FLAG_STRING,
     FLAG_CHOICE,
     FLAG_WHOLE,
     FLAG_REAL,
-    FLAG_ABOVE,
     FLAG_SWITCH,
     FLAG_BARE
 } flag_kind;
@@ -47,7 +45,6 @@ typedef enum flag_kind {
 #define FLAG_TYPE_CHOICE int64_t
 #define FLAG_TYPE_WHOLE  int64_t
 #define FLAG_TYPE_REAL   double
-#define FLAG_TYPE_ABOVE  double
 #define FLAG_TYPE_SWITCH bool
 #define FLAG_TYPE_BARE   const char *
 

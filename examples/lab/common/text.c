@@ -73,46 +73,39 @@ static bool continues(char byte)
     return ((unsigned char)byte & 0xC0) == 0x80;
 }
 
-int utf8_length(const char *bytes, size_t left, uint32_t *code)
+size_t utf8_next(const char *bytes, size_t left, uint32_t *code)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000}; /* code point for each length */
-    const unsigned char first = left > 0 ? (unsigned char)bytes[0] : 0xFF;
+    const unsigned char first = (unsigned char)*bytes;
     const int length = length_by_first(first);
+    *code = 0;
     if (length == 0 || (size_t)length > left) {
-        return 0;
+        return 1;
     }
     uint32_t value = length == 1 ? first : first & (0x7Fu >> length);
     for (int i = 1; i < length; i++) {
         if (!continues(bytes[i])) {
-            return 0;
+            return 1;
         }
         value = value << 6 | ((unsigned char)bytes[i] & 0x3F);
     }
     if (value < least[length] || value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF)) {
-        return 0; /* overlong, too large, or half of a UTF-16 surrogate pair */
+        return 1; /* overlong, too large, or half of a UTF-16 surrogate pair */
     }
     *code = value;
-    return length;
-}
-
-size_t utf8_next(const char *bytes, size_t left, uint32_t *code)
-{
-    *code = 0;
-    const int length = utf8_length(bytes, left, code);
-    return length > 0 ? (size_t)length : 1;
+    return (size_t)length;
 }
 
 size_t utf8_valid(const char *bytes, size_t length)
 {
     size_t at = 0;
-    while (at < length && bytes[at] != '\0') {
+    while (at < length) {
         uint32_t code;
-        const int step =
-            (unsigned char)bytes[at] < 0x80 ? 1 : utf8_length(bytes + at, length - at, &code);
-        if (step == 0) {
+        const size_t step = utf8_next(bytes + at, length - at, &code);
+        if (code == 0) {
             break;
         }
-        at += (size_t)step;
+        at += step;
     }
     return at;
 }

@@ -28,10 +28,8 @@ uint64_t text_hash(const char *bytes, size_t length);
 
 /* ---- UTF-8 ---- */
 
-/* utf8_length: the length of the character at `bytes`, 1 to 4, and its code point; 0: the `left`
- * bytes do not begin with valid UTF-8. utf8_next: the same, but an invalid byte counts as a
- * character of length 1 and code 0. */
-int utf8_length(const char *bytes, size_t left, uint32_t *code);
+/* utf8_next: the length of the first character of `left` > 0 bytes, 1 to 4, and its code point. A
+ * byte that is not valid UTF-8 counts as a character of length 1 and code 0. */
 size_t utf8_next(const char *bytes, size_t left, uint32_t *code);
 
 /* utf8_valid: the number of bytes before the first one that is NUL or not UTF-8. */

@@ -30,7 +30,7 @@
       "batches per step, whose gradients are averaged")                                            \
     X(WHOLE,  steps,        "N",         0, 1e12,         (2000),                                  \
       "training steps")                                                                            \
-    X(ABOVE,  lr,           "X",         0, 10,           (1e-3),                                  \
+    X(REAL,   lr,           "X",         1e-9, 10,        (1e-3),                                  \
       "peak learning rate")                                                                        \
     X(REAL,   min_lr,       "X",         0, 10,           (FLAG_NONE),                             \
       "final learning rate of cosine; default: --lr / 10")                                         \

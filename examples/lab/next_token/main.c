@@ -21,7 +21,7 @@ enum { BATCH = 32, D_MODEL = 32, MEASUREMENTS = 40 };
 /* clang-format off */
 #define OPTIONS(X)                                                                                 \
     X(WHOLE,  steps,  "N",    0, 1e9,       (2000), "training steps")                              \
-    X(ABOVE,  lr,     "X",    0, 10,        (2e-2),                                                \
+    X(REAL,   lr,     "X",    1e-9, 10,        (2e-2),                                                \
       "peak learning rate; rises over the first tenth, falls over the last 3 tenths")              \
     X(WHOLE,  heads,  "N",    1, 16,        (1),                                                   \
       "1: SelfAttention; more: MultiHead; they divide 32")                                         \

@@ -21,7 +21,7 @@ enum { LOSS_F32, LOSS_F64 };
       "also score sequences of this length; 0: none")                                              \
     X(WHOLE,  symbols,      "N",         1, 4096,       (16),                                      \
       "size of the task's alphabet; modadd: p; dyck: kinds; regression: dimensions")               \
-    X(ABOVE,  share,        "X",         0, 1,          (0.3),                                     \
+    X(REAL,   share,        "X",         1e-9, 1,       (0.3),                                     \
       "modadd: share of the pairs that are trained on")                                            \
     X(WHOLE,  layers,       "N",         1, 64,         (1),                                       \
       "blocks")                                                                                    \
@@ -41,7 +41,7 @@ enum { LOSS_F32, LOSS_F64 };
       "training steps")                                                                            \
     X(REAL,   until,        "X",         0, 1,          (0),                                       \
       "stop at the first evaluation with this score; 0: never")                                    \
-    X(ABOVE,  lr,           "X",         0, 10,         (1e-3),                                    \
+    X(REAL,   lr,           "X",         1e-9, 10,      (1e-3),                                    \
       "peak learning rate")                                                                        \
     X(WHOLE,  warmup,       "N",         0, 1e9,        (0),                                       \
       "steps over which the learning rate rises")                                                  \
@@ -55,7 +55,7 @@ enum { LOSS_F32, LOSS_F64 };
       "steps between evaluations")                                                                 \
     X(WHOLE,  test_rows,    "N",         1, 65536,      (256),                                     \
       "sequences of the test batch")                                                               \
-    X(ABOVE,  learned,      "X",         0, 1,          (0.99),                                    \
+    X(REAL,   learned,      "X",         1e-9, 1,       (0.99),                                    \
       "test score from which a run counts as learned")
 
 #define TOYS_FLAGS(X)                                                                              \
