@@ -8,7 +8,7 @@
 /* The first byte chooses the program; the arguments follow, one per line. */
 const fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("0--text\na\n--steps=5\n--lr\n1e-3\n--level\nbpe\n--vocab=300"),
-    FUZZ_SEED("0--n-embd\n6\n--n-head\n4\n--warmup\n10\n--min-lr=0.2\n--schedule\nconstant"),
+    FUZZ_SEED("0--n-embd\n6\n--n-head\n4\n--warmup\n10\n--min-lr=0.2"),
     FUZZ_SEED("1--load=a\n--prompt\n\n--temperature\n0.5\n--top-k=3"),
     FUZZ_SEED("2--load\na\n--text\nb\n--part\nvalidation\n--batch\n3"),
     {NULL, 0}};

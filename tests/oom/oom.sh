@@ -37,7 +37,7 @@ starve "$scratch/model" next_token --steps 1 --save "$scratch/model"
 "$build/next_token" --steps 1 --save "$scratch/model" > /dev/null 2>&1
 starve - next_token --load "$scratch/model" --steps 0 --prompt the
 
-tiny="--n-layer 1 --n-head 2 --n-embd 8 --context 8 --batch 2 --accumulate 2 --dropout 0.1 --eval-windows 3"
+tiny="--n-layer 1 --n-head 2 --n-embd 8 --context 8 --batch 2 --dropout 0.1 --eval-windows 3"
 # shellcheck disable=SC2086
 {
     starve "$run" gpt train --text "$text" $tiny --steps 2 --force --save "$run" --best "$run.best" --log "$run.log" \

@@ -1,4 +1,4 @@
-/* Parts of the program gpt: its settings, schedules and windows, and its stream of tokens. */
+/* Parts of the program gpt: its settings and windows, and its stream of tokens. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,23 +61,7 @@ START_TEST(test_defaults)
 }
 END_TEST
 
-/* ---- schedules and windows ---- */
-
-static const struct {
-    int64_t schedule, step;
-    double lr; /* for lr 1, min_lr 0.2, 4 warm-up steps, 16 in all */
-} rates[] = {
-    {GPT_COSINE, 0, 0.2},  {GPT_CONSTANT, 1, 0.4}, {GPT_COSINE, 4, 1},    {GPT_COSINE, 10, 0.6},
-    {GPT_COSINE, 16, 0.2}, {GPT_CONSTANT, 4, 1},   {GPT_CONSTANT, 15, 1},
-};
-
-START_TEST(test_rates)
-{
-    const gpt_train_options o = {
-        .schedule = rates[_i].schedule, .lr = 1, .min_lr = 0.2, .warmup = 4, .steps = 16};
-    ck_assert_double_eq_tol(gpt_lr(&o, rates[_i].step), rates[_i].lr, 1e-15);
-}
-END_TEST
+/* ---- windows ---- */
 
 static const struct {
     int64_t first, count, context, most;
@@ -183,7 +167,6 @@ void add_gpt_program_cases(Suite *suite)
     tcase_add_test(parts, test_settings_are_all);
     tcase_add_loop_test(parts, test_settle, 0, ROWS(settled));
     tcase_add_test(parts, test_defaults);
-    tcase_add_loop_test(parts, test_rates, 0, ROWS(rates));
     tcase_add_loop_test(parts, test_windows, 0, ROWS(cuts));
     tcase_add_test(parts, test_train_tokens);
     tcase_add_loop_test(parts, test_whole, 0, ROWS(ends));

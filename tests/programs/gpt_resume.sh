@@ -17,8 +17,8 @@ fail() {
     exit 1
 }
 
-# begin: starts a run in the folder $name, new or resumed. It uses everything that has state: dropout,
-# accumulation, a schedule, decay, the lowest loss.
+# begin: starts a run in the folder $name, new or resumed. It uses everything that has state: dropout, a schedule,
+# decay, the lowest loss.
 files="--save run --best best --log log --save-every 7"
 begin() {
     mkdir -p "$name"
@@ -29,7 +29,7 @@ begin() {
     else
         # shellcheck disable=SC2086
         "$gpt" train --force --text ../text --n-layer 2 --n-head 2 --n-embd 16 --context 12 --batch 3 \
-            --accumulate 2 --dropout 0.2 --steps 200 --warmup 20 --lr 1e-2 --eval-every 10 \
+            --dropout 0.2 --steps 200 --warmup 20 --lr 1e-2 --eval-every 10 \
             --eval-windows 20 $files > out 2>&1 &
     fi
     pid=$!

@@ -12,7 +12,7 @@ trap 'rm -rf "$scratch"' EXIT
 for program; do
     grep -q "^$program\b" $list || { echo "valgrind: no line of $list runs $program"; exit 1; }
 done
-"$build/gpt" train --text CONTRIBUTING.md --n-layer 1 --n-embd 8 --context 8 --batch 2 --accumulate 2 --dropout 0.1 \
+"$build/gpt" train --text CONTRIBUTING.md --n-layer 1 --n-embd 8 --context 8 --batch 2 --dropout 0.1 \
     --steps 3 --save "$scratch/run" > "$scratch/out" 2>&1 || { cat "$scratch/out"; exit 1; }
 
 # shellcheck disable=SC2016

@@ -33,7 +33,7 @@ static double count_parameters(const gpt_train_options *s, int64_t tokens)
 
 static const char format[] = "heed gpt 1";
 #define COUNT(...) +1
-enum { SETTINGS = 0 GPT_SETTINGS(COUNT), OTHERS = 9 };
+enum { SETTINGS = 0 GPT_SETTINGS(COUNT), OTHERS = 8 };
 
 static const char *value_of(const heed_safetensors *file, const char *key, bool *good)
 {
@@ -75,7 +75,6 @@ static void read_place(gpt_record *r, const heed_safetensors *file, bool *good)
 {
     const char *path = value_of(file, "text", good), *hash = value_of(file, "text_hash", good);
     char *end = NULL;
-    r->text_length = whole_of(file, "text_length", good);
     r->text_hash = strtoull(hash, &end, 16);
     *good = *good && end != hash && *end == '\0';
     r->val_loss = real_of(file, "val_loss", good);
@@ -111,7 +110,7 @@ static void check_size(const gpt_record *r, const char *flag, const char *path)
 heed_status gpt_record_read(gpt_record *r, const char *flag, const char *path)
 {
     bool good = true;
-    *r = (gpt_record){.text_length = 0};
+    *r = (gpt_record){.best_step = 0};
     heed_safetensors *file = heed_safetensors_open(path);
     if (file == NULL) {
         return flags_blame(flag, HEED_ERR_VALUE);
@@ -149,14 +148,13 @@ heed_status gpt_record_save(const gpt_record *r, void *model, heed_optimizer *op
     HEED_SCOPE(scope);
     heed_metadata about[SETTINGS + OTHERS];
     flag_value values[SETTINGS];
-    char length[24], hash[24], val_loss[40], best_loss[40], best_step[24];
+    char hash[24], val_loss[40], best_loss[40], best_step[24];
     text_buffer tokens = tokenizer_saved(&r->tokenizer);
     int count = 0;
     for (; count < SETTINGS; count++) {
         values[count] = flags_text(&gpt_settings.flags[count], &r->settings);
         about[count] = (heed_metadata){gpt_settings.flags[count].name, values[count].text};
     }
-    snprintf(length, sizeof length, "%lld", (long long)r->text_length);
     snprintf(hash, sizeof hash, "%016" PRIx64, r->text_hash);
     snprintf(val_loss, sizeof val_loss, "%.17g", r->val_loss);
     snprintf(best_loss, sizeof best_loss, "%.17g", r->best_loss);
@@ -164,7 +162,6 @@ heed_status gpt_record_save(const gpt_record *r, void *model, heed_optimizer *op
     const heed_metadata others[OTHERS] = {
         {"format", format},
         {"text", text_path(r)},
-        {"text_length", length},
         {"text_hash", hash},
         {"tokenizer", tokens.bytes},
         {"val_loss", isnan(r->val_loss) ? "nan" : val_loss}, /* printf may give a NaN a sign */

@@ -17,7 +17,6 @@ typedef struct gpt_record {
     gpt_train_options settings; /* only GPT_SETTINGS are valid */
     tokenizer tokenizer;
     text_buffer text; /* its path as typed, NUL-terminated */
-    int64_t text_length;
     uint64_t text_hash;
     double val_loss, best_loss; /* the latest and the lowest; NAN and HUGE_VAL: none yet */
     int64_t best_step;          /* step of the lowest */

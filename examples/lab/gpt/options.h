@@ -26,18 +26,14 @@
       "dropout probability")                                                                       \
     X(WHOLE,  batch,        "N",         1, 65536,        (12),                                    \
       "sequences per batch")                                                                       \
-    X(WHOLE,  accumulate,   "N",         1, 1e6,          (1),                                     \
-      "batches per step, whose gradients are averaged")                                            \
     X(WHOLE,  steps,        "N",         0, 1e12,         (2000),                                  \
       "training steps")                                                                            \
     X(REAL,   lr,           "X",         1e-9, 10,        (1e-3),                                  \
       "peak learning rate")                                                                        \
     X(REAL,   min_lr,       "X",         0, 10,           (FLAG_NONE),                             \
-      "final learning rate of cosine; default: --lr / 10")                                         \
+      "final learning rate; default: --lr / 10")                                         \
     X(WHOLE,  warmup,       "N",         0, 1e12,         (FLAG_NONE),                             \
       "warmup steps; default: 100, or --steps / 10 if --steps is at most 100")                     \
-    X(CHOICE, schedule,     "cosine|constant", 0, 1,   (0),                                        \
-      "after warmup: cosine (default) or constant")                                                \
     X(REAL,   weight_decay, "X",         0, 1e6,          (0.1),                                   \
       "AdamW's weight decay, applied to matrices only")                                            \
     X(REAL,   clip,         "X",         0, 1e12,         (1),                                     \
@@ -116,7 +112,6 @@ typedef struct gpt_eval_options {
     FLAG_FIELDS(GPT_EVAL);
 } gpt_eval_options;
 enum { GPT_PART_ALL, GPT_PART_VALIDATION };
-enum { GPT_COSINE, GPT_CONSTANT };
 
 /* Flag tables; gpt_train_flags includes gpt_settings. */
 extern const flag_table gpt_settings, gpt_train_flags, gpt_sample_flags, gpt_eval_flags;

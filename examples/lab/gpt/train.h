@@ -6,15 +6,11 @@
 #include "examples/lab/gpt/checkpoint.h"
 #include "examples/lab/gpt/corpus.h"
 
-/* ---- schedules, windows, evaluation ---- */
+/* ---- windows, evaluation ---- */
 
 /* gpt_train_tokens: the number of training tokens, the first nine tenths of a text. The rest is for
  * validation. */
 int64_t gpt_train_tokens(int64_t tokens);
-
-/* gpt_lr: the learning rate of a step, counted from 0. It rises linearly to lr over `warmup` steps;
- * then it falls to min_lr along a cosine, or stays. */
-double gpt_lr(const gpt_train_options *o, int64_t step);
 
 /* Windows of a text, each with the token after it: window i begins at first + i * apart. */
 typedef struct gpt_windows {
@@ -48,7 +44,7 @@ typedef struct gpt_run {
 heed_status gpt_run_prepare(gpt_run *run, const gpt_train_options *given);
 void gpt_run_free(gpt_run *run);
 
-/* gpt_run_step: trains on `accumulate` batches of random windows of the training tokens.
+/* gpt_run_step: trains on a batch of random windows of the training tokens.
  * HEED_ERR_VALUE: the loss or the gradient is infinite or NaN; the model is unchanged. */
 typedef struct gpt_step {
     double loss, lr, grad_norm;
