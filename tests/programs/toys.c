@@ -422,9 +422,8 @@ START_TEST(test_attribution)
     begin_run(&r, tasks[_i % 3], _i % 4, _i / 3);
     HEED_SCOPE_NO_GRAD(scope);
     FILE *nowhere = fopen("/dev/null", "w");
-    heed_tensor *logits = toys_forward(r.model, &r.test), *sum = toys_attribute(nowhere, &r);
+    ck_assert_double_eq_tol(toys_attribute(nowhere, &r), 0, 1e-5);
     expect_no_error();
-    ck_assert(heed_allclose(sum, logits, 1e-3, 1e-4, false));
     fclose(nowhere);
     toys_run_free(&r);
 }

@@ -241,38 +241,32 @@ void toys_put_ablation(FILE *stream, const toys_run *r, const toys_options *o)
 
 /* ---- logit attribution ---- */
 
-/* What turns a part of the residual stream into logits. */
-typedef struct parts {
+/* With the scale of the last norm fixed, the right logit less the mean logit is linear in the
+ * residual stream. */
+typedef struct slope {
     FILE *stream;
     const toys_run *run;
-    heed_tensor *scale; /* by which the last norm multiplies, (rows, scored, 1); NULL: no norm */
-    heed_tensor *sum;   /* of the logits so far */
-    double added;       /* to the right logit */
-} parts;
+    heed_tensor *slope; /* (rows, scored, width) */
+    double count, sum;  /* of scored positions; of what has been added */
+} slope;
 
-/* Of a number, what counts is the direction of the right one. */
-static void put_part(parts *p, const char *name, heed_tensor *logits)
+/* By the logits, (rows, scored, outputs). Of a number, the direction of the right one counts. */
+static heed_tensor *by_logits(const toys_batch *b, double *count)
 {
-    const toys_batch *b = &p->run->test;
-    const bool ids = b->shape.vocabulary > 0;
     const int64_t outputs = b->shape.outputs;
-    const float *logit = heed_const_data_f32(heed_contiguous(logits));
-    double sum = 0, count = 0;
-    for (int64_t i = 0; i < b->targets->numel && !heed_error_pending(); i++, logit += outputs) {
-        const int64_t target = ids ? heed_const_data_i64(b->targets)[i] : 0;
-        if (target == TOYS_UNSCORED) {
-            continue;
+    heed_tensor *by = heed_zeros(HEED_SHAPE(b->rows, toys_scored(&b->shape), outputs), HEED_F32);
+    float *at = heed_data_f32(by);
+    for (int64_t i = 0; !heed_error_pending() && i < b->targets->numel; i++, at += outputs) {
+        const int64_t right = b->shape.vocabulary > 0 ? heed_const_data_i64(b->targets)[i] : -1;
+        for (int64_t j = 0; right >= 0 && j < outputs; j++) {
+            at[j] = (j == right) - 1 / (float)outputs;
         }
-        for (int64_t j = 0; ids && j < outputs; j++) {
-            sum -= (double)logit[j] / (double)outputs;
+        if (b->shape.vocabulary == 0) {
+            at[0] = heed_const_data_f32(b->targets)[i] < 0 ? -1 : 1;
         }
-        const bool negative = !ids && heed_const_data_f32(b->targets)[i] < 0;
-        sum += (double)logit[target] * (negative ? -1 : 1);
-        count++;
+        *count += right != TOYS_UNSCORED;
     }
-    p->added += sum / count;
-    p->sum = p->sum != NULL ? heed_add(p->sum, logits) : logits;
-    fprintf(p->stream, "%-20s %9.3f\n", name, sum / count);
+    return by;
 }
 
 static heed_tensor *centred(heed_tensor *x)
@@ -280,27 +274,21 @@ static heed_tensor *centred(heed_tensor *x)
     return heed_sub(x, heed_mean_dim(x, -1, true));
 }
 
-/* 1 / the root of the variance of the norm's input. */
-static heed_tensor *scale_of(heed_tensor *x)
-{
-    return heed_rsqrt(heed_add_scalar(heed_mean_dim(heed_square(centred(x)), -1, true), 1e-5));
-}
-
 /* x (rows, T, width): a part of the sum, of all tokens or of the scored ones. */
-static void see_part(parts *p, const char *name, heed_tensor *x)
+static void put_part(slope *p, const char *name, heed_tensor *x, heed_tensor *by)
 {
     const toys_shape *shape = &p->run->test.shape;
-    const struct toys_model *m = p->run->model;
     if (heed_size(x, 1) == shape->tokens) {
         x = heed_slice(x, 1, shape->first, INT64_MAX, shape->every);
     }
-    x = m->norm != NULL ? heed_mul(heed_mul(centred(x), p->scale), m->norm->weight) : x;
-    put_part(p, name, heed_linear(x, m->unembed->weight, NULL));
+    const double added = heed_item(heed_sum(heed_mul(x, by))) / p->count;
+    fprintf(p->stream, "%-20s %9.3f\n", name, added);
+    p->sum += added;
 }
 
 /* What a layer adds. W_o's input is the heads' outputs side by side: each has columns of its own in
  * W_o's weight. */
-static void see_layer(parts *p, const recording *r, int layer)
+static void put_layer(slope *p, const recording *r, int layer)
 {
     const toys_settings *s = &p->run->settings;
     const int64_t wide = s->width / s->heads;
@@ -311,55 +299,55 @@ static void see_layer(parts *p, const recording *r, int layer)
         heed_tensor *z = heed_narrow(W_o->inputs[0], -1, head * wide, wide);
         heed_tensor *weight = heed_narrow(W_o->inputs[1], 1, head * wide, wide);
         snprintf(name, sizeof name, "layer %d head %d", layer + 1, (int)head + 1);
-        see_part(p, name, heed_linear(z, weight, NULL));
+        put_part(p, name, heed_linear(z, weight, NULL), p->slope);
     }
     snprintf(path, sizeof path, "%s.ff.linear2", toys_head(layer, 0).path);
     snprintf(name, sizeof name, "layer %d ff", layer + 1);
     const recorded *ff = s->ff > 0 ? recording_find(r, path, "linear", 0) : NULL;
     if (ff != NULL) {
-        see_part(p, name, ff->result);
+        put_part(p, name, ff->result, p->slope);
     }
 }
 
-heed_tensor *toys_attribute(FILE *stream, const toys_run *run)
+double toys_attribute(FILE *stream, const toys_run *run)
 {
     HEED_SCOPE_NO_GRAD(scope);
     const struct toys_model *m = run->model;
     const toys_batch *b = &run->test;
-    parts p = {.stream = stream, .run = run};
+    slope p = {.stream = stream, .run = run};
     recording *r = recording_begin();
-    toys_forward(run->model, b);
+    heed_tensor *logits = toys_forward(run->model, b), *by = by_logits(b, &p.count);
     recording_stop(r);
     const recorded *norm = m->norm != NULL ? recording_find(r, "Toy.norm", NULL, 0) : NULL;
     const recorded *tokens = recording_find(r, m->wte != NULL ? "Toy.wte" : "Toy.input", NULL, 0);
     heed_tensor *positions = m->wpe != NULL ? m->wpe->weight : m->pe;
+    heed_tensor *after = heed_matmul(by, m->unembed->weight); /* the slope after the last norm */
+    p.slope = after;
+    if (norm != NULL) {
+        heed_tensor *variance = heed_mean_dim(heed_square(centred(norm->inputs[0])), -1, true);
+        p.slope = heed_mul(centred(heed_mul(after, m->norm->weight)),
+                           heed_rsqrt(heed_add_scalar(variance, 1e-5)));
+    }
+    fprintf(stream,
+            "\nwhat each part adds to the logit of the right answer, above the mean logit\n");
     if (!heed_error_pending()) {
-        p.scale = norm != NULL ? scale_of(norm->inputs[0]) : NULL;
-        see_part(&p, "tokens", tokens->result);
+        put_part(&p, "tokens", tokens->result, p.slope);
     }
     if (positions != NULL && !heed_error_pending()) {
         positions = heed_narrow(positions, 0, 0, b->shape.tokens);
-        see_part(&p, "positions", heed_expand(positions, HEED_SHAPE(b->rows, -1, -1)));
+        put_part(&p, "positions", heed_expand(positions, HEED_SHAPE(b->rows, -1, -1)), p.slope);
     }
     for (int i = 0; i < run->settings.layers && !heed_error_pending(); i++) {
-        see_layer(&p, r, i);
+        put_layer(&p, r, i);
     }
-    if (m->norm != NULL && !heed_error_pending()) {
+    if (norm != NULL && !heed_error_pending()) {
         const heed_shape shape = HEED_SHAPE(b->rows, toys_scored(&b->shape), -1);
-        heed_tensor *bias = heed_expand(m->norm->bias, shape);
-        put_part(&p, "offset of the norm", heed_linear(bias, m->unembed->weight, NULL));
+        put_part(&p, "offset of the norm", heed_expand(m->norm->bias, shape), after);
     }
-    fprintf(stream, "%-20s %9.3f\n", "all", p.added);
+    const double all = heed_item(heed_sum(heed_mul(logits, by))) / p.count;
+    fprintf(stream, "%-20s %9.3f\n", "all", all);
     recording_free(r);
-    return heed_scope_keep(&scope, p.sum);
-}
-
-void toys_put_attribution(FILE *stream, const toys_run *r, const toys_options *o)
-{
-    (void)o;
-    fprintf(stream,
-            "\nwhat each part adds to the logit of the right answer, above the mean logit\n");
-    toys_attribute(stream, r);
+    return p.sum - all;
 }
 
 /* ---- the spectrum of the embedding ---- */

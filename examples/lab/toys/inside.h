@@ -35,9 +35,9 @@ heed_tensor *toys_replaced(struct toys_model *m, const toys_batch *b, toys_place
 
 /* toys_attribute: direct logit attribution. The residual stream is a sum, so each part of it adds
  * to the logits, with the scale of the last norm fixed. Prints what each part adds to the logit of
- * the right answer, above the mean of all logits, on average; returns the sum of all parts' logits
- * (rows, scored, outputs), which are those of the model. */
-heed_tensor *toys_attribute(FILE *stream, const toys_run *r);
+ * the right answer, above the mean of all logits, on average; returns the sum of these less that
+ * value of the logits themselves, 0 up to rounding. */
+double toys_attribute(FILE *stream, const toys_run *r);
 
 /* toys_spectrum: the shares of the power of the token embedding, as a periodic function of the
  * first `period` tokens, at frequencies 1 ... period / 2; sets shares[0] to [period / 2 - 1], in
@@ -53,7 +53,6 @@ void toys_put_number(FILE *stream, int width, const char *format, double x);
 void toys_put_attention(FILE *stream, const toys_run *r, const toys_options *o);
 void toys_put_scores(FILE *stream, const toys_run *r, const toys_options *o);
 void toys_put_ablation(FILE *stream, const toys_run *r, const toys_options *o);
-void toys_put_attribution(FILE *stream, const toys_run *r, const toys_options *o);
 void toys_put_patching(FILE *stream, const toys_run *r, const toys_options *o);
 void toys_put_positions(FILE *stream, const toys_run *r, const toys_options *o);
 void toys_put_spectrum(FILE *stream, const toys_run *r, const toys_options *o);

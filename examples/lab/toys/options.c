@@ -26,7 +26,7 @@ const flag_table toys_option_flags = {option_rows, OPTIONS};
 
 /* Moves "--sweep X" and "--sweep=X" from the arguments to the options: flags are given once, but
  * --sweep once per setting. Returns the number of other arguments. */
-static int take_sweeps(toys_options *o, int argc, char **argv, char **others)
+static int take_sweeps(toys_options *o, int argc, char **argv)
 {
     static const char name[] = "--sweep";
     const size_t length = strlen(name);
@@ -34,14 +34,13 @@ static int take_sweeps(toys_options *o, int argc, char **argv, char **others)
     for (int i = 0; i < argc; i++) {
         const bool joined = strncmp(argv[i], name, length) == 0 && argv[i][length] == '=';
         if (!joined && (strcmp(argv[i], name) != 0 || i + 1 == argc)) {
-            others[count++] = argv[i];
-            continue;
-        }
-        if (o->sweep_count == TOYS_SWEEPS) {
+            argv[count++] = argv[i];
+        } else if (o->sweep_count < TOYS_SWEEPS) {
+            o->sweeps[o->sweep_count++] = joined ? argv[i] + length + 1 : argv[++i];
+        } else {
             heed_fail(HEED_ERR_VALUE, "--sweep: at most %d settings", TOYS_SWEEPS);
             break;
         }
-        o->sweeps[o->sweep_count++] = joined ? argv[i] + length + 1 : argv[++i];
     }
     return count;
 }
@@ -49,14 +48,8 @@ static int take_sweeps(toys_options *o, int argc, char **argv, char **others)
 toys_options toys_options_read(int argc, char **argv)
 {
     toys_options o = {.help = false};
-    char **others = malloc((size_t)(argc + 1) * sizeof *others);
-    if (others == NULL) {
-        heed_fail(HEED_ERR_MEMORY, "toys: out of memory");
-        return o;
-    }
-    const int count = take_sweeps(&o, argc, argv, others);
-    o.help = flags_read(&toys_option_flags, &o, count, others);
-    free(others);
+    const int count = take_sweeps(&o, argc, argv);
+    o.help = flags_read(&toys_option_flags, &o, count, argv);
     return o;
 }
 
@@ -136,20 +129,14 @@ static const char introduction[] =
     "usage: toys TASK [--FLAG VALUE | --FLAG=VALUE] ...\n"
     "       toys list\n"
     "\n"
+    "  toys induction --attention --scores --ablate --attribution\n"
+    "  toys recall --sweep width=8,16,32 --sweep heads=1,2,4 --seeds 5 --csv runs.csv\n"
+    "\n"
     "Trains small attention models on tasks with known answers, once or with many seeds, and\n"
     "looks inside them. toys list describes the tasks; toys TASK --help shows the defaults of a\n"
-    "task.\n"
+    "task. Ctrl-C keeps the runs that have ended in --csv; --resume does the rest. Exit status: 0\n"
+    "on success or Ctrl-C, 2 for invalid flags or files, 1 for other errors.\n"
     "\n";
-
-static const char conclusion[] =
-    "\n"
-    "A run depends on its settings and its seed alone, not on --jobs. Ctrl-C keeps the runs that\n"
-    "have ended in --csv; --resume does the rest. Results go to stdout, progress to stderr.\n"
-    "Exit status: 0 on success or Ctrl-C, 2 for invalid flags or files, 1 for other errors.\n"
-    "\n"
-    "  toys induction --seeds 20 --csv runs.csv\n"
-    "  toys recall --sweep width=8,16,32 --sweep heads=1,2,4 --seeds 5\n"
-    "  toys induction --attention --scores --ablate --attribution\n";
 
 void toys_help(FILE *stream, const struct toys_task *task)
 {
@@ -164,5 +151,4 @@ void toys_help(FILE *stream, const struct toys_task *task)
     }
     fputs(introduction, stream);
     flags_help(&(flag_table){shown, OPTIONS}, stream);
-    fputs(conclusion, stream);
 }

@@ -102,12 +102,9 @@ static void put_settings(const toys_options *o, const toys_run *run)
 static void put_result(FILE *stream, const toys_run *run, const toys_result *x)
 {
     const toys_task *t = run->task;
-    fprintf(stream, "%s: ", t->name);
-    if (x->learned_at >= 0) {
-        fprintf(stream, "learned after %lld steps", (long long)x->learned_at);
-    } else {
-        fprintf(stream, "not learned in %lld steps", (long long)x->steps);
-    }
+    const bool learned = x->learned_at >= 0;
+    fprintf(stream, "%s: %s %lld steps", t->name, learned ? "learned after" : "not learned in",
+            (long long)(learned ? x->learned_at : x->steps));
     fputs("; test score ", stream);
     toys_put_number(stream, 0, "%.4f", x->test.score);
     fputs(", loss ", stream);
@@ -158,15 +155,21 @@ static void train_one(toys_run *run, const toys_options *o, heed_watch *w, repor
     }
 }
 
+static void put_attribution(FILE *stream, const toys_run *r, const toys_options *o)
+{
+    (void)o;
+    toys_attribute(stream, r);
+}
+
 /* What the flags ask to see. */
 static void look_inside(FILE *stream, const toys_options *o, const toys_run *run)
 {
     const struct {
         bool wanted;
         void (*put)(FILE *stream, const toys_run *r, const toys_options *o);
-    } all[] = {{o->scores, toys_put_scores},           {o->ablate, toys_put_ablation},
-               {o->attribution, toys_put_attribution}, {o->patch, toys_put_patching},
-               {o->by_position, toys_put_positions},   {o->spectrum, toys_put_spectrum}};
+    } all[] = {{o->scores, toys_put_scores},         {o->ablate, toys_put_ablation},
+               {o->attribution, put_attribution},    {o->patch, toys_put_patching},
+               {o->by_position, toys_put_positions}, {o->spectrum, toys_put_spectrum}};
     for (size_t i = 0; i < sizeof all / sizeof *all && !heed_error_pending(); i++) {
         if (all[i].wanted) {
             HEED_SCOPE_NO_GRAD(scope);
@@ -327,31 +330,30 @@ static flag_name of_one_run(const toys_options *o)
     return (flag_name){""};
 }
 
+/* The task of a command line that is valid; the settings of a sweep are checked later. */
 static const toys_task *prepare(toys_options *o, bool one)
 {
-    const toys_task *task = NULL;
+    const toys_task *task = o->task != NULL ? toys_task_named(o->task) : NULL;
+    const flag_name flag = one ? (flag_name){""} : of_one_run(o);
     if (o->task == NULL) {
         heed_fail(HEED_ERR_VALUE, "no task; toys list shows all");
+    } else if (task == NULL) {
+        return NULL;
     } else if (o->resume && o->csv == NULL) {
         heed_fail(HEED_ERR_VALUE, "--resume: needs --csv FILE");
     } else if (o->corrupted != NULL && (!o->patch || o->input == NULL)) {
         heed_fail(HEED_ERR_VALUE, "--corrupted: needs --patch and --input");
-    } else if (!one && *of_one_run(o).text != '\0') {
+    } else if (*flag.text != '\0') {
         heed_fail(HEED_ERR_VALUE, "%s: only for one run, without --seeds, --sweep and --csv",
-                  of_one_run(o).text);
-    } else {
-        task = toys_task_named(o->task);
-    }
-    if (task != NULL && o->spectrum && task != &toys_modadd) {
+                  flag.text);
+    } else if (o->spectrum && task != &toys_modadd) {
         heed_fail(HEED_ERR_VALUE, "--spectrum: only for modadd");
-    }
-    if (task != NULL && o->patch && task == &toys_regression) {
+    } else if (o->patch && task == &toys_regression) {
         heed_fail(HEED_ERR_VALUE, "--patch: regression has no answers to choose from");
-    }
-    if (task != NULL && !heed_error_pending()) {
+    } else {
         toys_options_settle(o, task);
     }
-    if (task != NULL && !heed_error_pending() && o->sweep_count == 0) {
+    if (o->sweep_count == 0 && !heed_error_pending()) {
         toys_settings_check(&o->settings, task);
     }
     return task;

@@ -21,9 +21,9 @@ static void draw_batches(toys_run *r)
     const toys_task *t = r->task;
     const toys_settings *s = &r->settings;
     if (t->fix != NULL) {
-        r->fixed = heed_retain(t->fix(s));
-        r->train = keep(toys_draw_fixed(t, s, r->fixed, false));
-        r->test = keep(toys_draw_fixed(t, s, r->fixed, true));
+        heed_tensor *all = t->fix(s);
+        r->train = keep(toys_draw_fixed(t, s, all, false));
+        r->test = keep(toys_draw_fixed(t, s, all, true));
     } else {
         r->test = keep(toys_draw(t, s, s->length, s->test_rows));
         if (s->longer > 0) {
@@ -80,7 +80,8 @@ static double take_step(toys_run *r)
 {
     const toys_settings *s = &r->settings;
     HEED_SCOPE(step);
-    const toys_batch b = r->fixed != NULL ? r->train : toys_draw(r->task, s, s->length, s->batch);
+    const toys_batch b =
+        r->train.inputs != NULL ? r->train : toys_draw(r->task, s, s->length, s->batch);
     heed_tensor *loss = toys_loss(r->model, &b, toys_forward(r->model, &b));
     heed_optimizer_zero_grad(r->adamw);
     heed_backward(loss);
@@ -133,5 +134,4 @@ void toys_run_free(toys_run *r)
     release(&r->train);
     release(&r->test);
     release(&r->longer);
-    heed_release(r->fixed);
 }

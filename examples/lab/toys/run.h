@@ -21,7 +21,6 @@ typedef struct toys_run {
     toys_settings settings;
     struct toys_model *model;
     heed_optimizer *adamw;
-    heed_tensor *fixed;             /* of a task that has `fix`, or NULL */
     toys_batch train, test, longer; /* retained; train: of a task that has `fix` */
     toys_result result;
     int64_t step;
