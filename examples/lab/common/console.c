@@ -63,27 +63,6 @@ void console_put(FILE *stream, const char *bytes, size_t length, bool terminal)
     }
 }
 
-static void put_quoted(FILE *stream, const char *text)
-{
-    const bool plain = strpbrk(text, " \t\n'\"\\$`*?[]{}()<>|&;#~!") == NULL && *text != '\0';
-    fputs(plain ? "" : "'", stream);
-    for (; *text != '\0'; text++) {
-        fputs(*text == '\'' ? "'\\''" : (const char[]){*text, '\0'}, stream);
-    }
-    fputs(plain ? "" : "'", stream);
-}
-
-void console_put_command(FILE *stream)
-{
-    put_quoted(stream, called);
-}
-
-void console_put_argument(FILE *stream, const char *argument)
-{
-    fputc(' ', stream);
-    put_quoted(stream, argument);
-}
-
 bool console_flush(void)
 {
     errno = 0;
@@ -113,9 +92,8 @@ int console_complain(const char *program, int status)
 int console_misused(const char *program, const char *command)
 {
     put_error(program);
-    fputs("; try ", stderr);
-    console_put_command(stderr);
-    fprintf(stderr, "%s%s --help\n", command != NULL ? " " : "", command != NULL ? command : "");
+    fprintf(stderr, "; try %s%s%s --help\n", called, command != NULL ? " " : "",
+            command != NULL ? command : "");
     return 2;
 }
 

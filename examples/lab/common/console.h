@@ -21,11 +21,6 @@ bool console_version(int argc, char **argv);
  * bytes that are not UTF-8, are written as '?', since they could control it. */
 void console_put(FILE *stream, const char *bytes, size_t length, bool terminal);
 
-/* console_put_command: writes the program's name as called, for commands that users can paste.
- * console_put_argument: writes a space and an argument, quoted for a shell if necessary. */
-void console_put_command(FILE *stream);
-void console_put_argument(FILE *stream, const char *argument);
-
 /* console_flush: flushes stdout; false if any output so far was lost. */
 bool console_flush(void);
 

@@ -255,10 +255,6 @@ heed_status flags_blame(const char *flag, heed_status status)
     if (pending != HEED_OK && pending != HEED_ERR_MEMORY) {
         heed_error();
         snprintf(message, sizeof message, "%s", heed_error_message());
-        char *advice = strstr(message, "; ."); /* names an option in C */
-        if (advice != NULL) {
-            *advice = '\0';
-        }
         const char *colon = strstr(message, ": ");
         heed_fail(status, "%s: %s", flag, colon != NULL ? colon + 2 : message);
     }
