@@ -50,7 +50,7 @@ starve "$run" gpt train --resume "$base" --steps 3 --force --save "$run" --log "
 rows=$(cut -d, -f1 "$base.log" | tr '\n' ' ')
 [ "$rows" = "step 1 2 3 " ] || { echo "oom: the log has the rows $rows"; findings=1; }
 starve - gpt sample --load "$base" --length 4 --prompt The
-starve - gpt eval --load "$base" --text "$text" --eval-windows 3 --quiz "$quiz"
+starve - gpt eval --load "$base" --text "$text" --quiz "$quiz"
 starve - gpt sample --load "$base" --length 3
 
 [ -z "$(find "$scratch" -name '*.tmp.*')" ] || { echo "oom: temporary files are left"; findings=1; }

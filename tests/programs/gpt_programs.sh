@@ -31,7 +31,7 @@ printf 'caf\351' > "$scratch/latin1"
 printf 'a\000b' > "$scratch/nul"
 refuse "no --text FILE to train on" train
 refuse "cannot read $scratch/none: No such file" train --text "$scratch/none"
-refuse "cannot read $scratch: it is a directory" train --text "$scratch"
+refuse "cannot read $scratch: Is a directory" train --text "$scratch"
 refuse "empty: empty" train --text "$scratch/empty"
 refuse "too short: it has 3 tokens; --context 64 needs 73" train --text "$scratch/short"
 refuse "not UTF-8: byte 0xE9 at offset 3" train --text "$scratch/latin1"

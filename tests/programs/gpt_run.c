@@ -49,7 +49,7 @@ START_TEST(test_evaluate)
     gpt_run run;
     prepare(&run, &o);
     const heed_generator before = heed_get_generator();
-    const double loss = gpt_evaluate(run.model, &run.text, &run.validation, 5);
+    const double loss = gpt_evaluate(run.model, &run.tokens, &run.validation, 5);
     const heed_generator after = heed_get_generator();
     double sum = 0;
     ck_assert(run.model->module.training && before.next == after.next);
@@ -57,7 +57,7 @@ START_TEST(test_evaluate)
     heed_eval(run.model);
     for (int64_t i = 0; i < run.validation.count; i++) {
         int64_t tokens[7];
-        memcpy(tokens, run.text.tokens.ids + 1800 + 6 * i, sizeof tokens);
+        memcpy(tokens, run.tokens.ids + 1800 + 6 * i, sizeof tokens);
         sum += heed_item(gpt_loss(run.model, heed_from_i64(tokens, HEED_SHAPE(6)),
                                   heed_from_i64(tokens + 1, HEED_SHAPE(6))));
     }

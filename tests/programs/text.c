@@ -87,7 +87,7 @@ END_TEST
 
 /* ---- files ---- */
 
-/* Writes bytes to a file of this test, and reads it as text. */
+/* Writes bytes to a file of this test, and reads it. */
 static text_buffer read_back(const char *bytes, size_t length)
 {
     char path[] = "/tmp/heed-text-XXXXXX";
@@ -99,42 +99,6 @@ static text_buffer read_back(const char *bytes, size_t length)
     unlink(path);
     return t;
 }
-
-typedef struct file_row {
-    const char *bytes;
-    const char *is; /* NULL: rejected with `error` */
-    const char *error;
-} file_row;
-
-static const file_row file_rows[] = {
-    {"plain\ntext\n", "plain\ntext\n", NULL},
-    {"\xEF\xBB\xBFmarked", "marked", NULL},
-    {"in\xEF\xBB\xBFside", "in\xEF\xBB\xBFside", NULL},
-    {"two\r\nlines\r\n", "two\nlines\n", NULL},
-    {"\r\r\n\n\r", "\r\n\n\r", NULL},
-    {"page\ftab\t\x1B\x7F", "page\ftab\t\x1B\x7F", NULL},
-    {"", NULL, "empty"},
-    {"\xEF\xBB\xBF", NULL, "empty"},
-    {"\xEF\xBB\xBF"
-     "a\r\nb\xFF",
-     NULL, "0xFF at offset 7"}, /* the offset in the file, before any conversion */
-};
-
-START_TEST(test_files)
-{
-    const file_row *row = &file_rows[_i];
-    text_buffer t = read_back(row->bytes, strlen(row->bytes));
-    if (row->is == NULL) {
-        expect_error(HEED_ERR_VALUE, row->error);
-        ck_assert_ptr_null(t.bytes);
-        return;
-    }
-    expect_no_error();
-    ck_assert_uint_eq(t.length, strlen(row->is));
-    ck_assert_mem_eq(t.bytes, row->is, t.length);
-    text_free(&t);
-}
-END_TEST
 
 START_TEST(test_large_file)
 {
@@ -157,6 +121,8 @@ START_TEST(test_no_file)
     expect_error(HEED_ERR_VALUE, "cannot read /no/such/file: No such file");
     text_read("/");
     expect_error(HEED_ERR_VALUE, "cannot read /: Is a directory");
+    read_back("", 0);
+    expect_error(HEED_ERR_VALUE, "empty");
 }
 END_TEST
 
@@ -166,7 +132,6 @@ void add_text_cases(Suite *suite)
     tcase_add_loop_test(texts, test_utf8, 0, sizeof utf8_rows / sizeof *utf8_rows);
     tcase_add_test(texts, test_check_names_the_offset);
     tcase_add_test(texts, test_hashes);
-    tcase_add_loop_test(texts, test_files, 0, sizeof file_rows / sizeof *file_rows);
     tcase_add_test(texts, test_large_file);
     tcase_add_test(texts, test_no_file);
 }

@@ -147,42 +147,26 @@ bool text_check(const char *name, const char *bytes, size_t length)
     return at == length;
 }
 
-static void read_bytes(text_buffer *t, const char *path)
+text_buffer text_read(const char *path)
 {
+    text_buffer t = {.length = 0};
     FILE *file = fopen(path, "rb");
     size_t count = file != NULL;
-    while (count > 0 && t->length <= most_bytes && reserve(t, 1 << 16)) {
-        count = fread(t->bytes + t->length, 1, t->capacity - t->length, file);
-        t->length += count;
+    while (count > 0 && t.length <= most_bytes && reserve(&t, 1 << 16)) {
+        count = fread(t.bytes + t.length, 1, t.capacity - t.length, file);
+        t.length += count;
     }
     if (file == NULL || ferror(file)) {
         heed_fail(HEED_ERR_VALUE, "cannot read %s: %s", path, strerror(errno));
-    } else if (t->length > most_bytes) {
+    } else if (t.length > most_bytes) {
         heed_fail(HEED_ERR_VALUE, "%s: larger than 1 GiB", path);
+    } else if (t.length == 0) {
+        heed_fail(HEED_ERR_VALUE, "%s: empty", path);
     }
     if (file != NULL) {
         fclose(file);
     }
-}
-
-text_buffer text_read(const char *path)
-{
-    static const char mark[] = "\xEF\xBB\xBF";
-    text_buffer t = {.length = 0};
-    read_bytes(&t, path);
-    if (heed_error_pending() || !text_check(path, t.bytes, t.length)) {
-        text_free(&t);
-        return t;
-    }
-    size_t to = 0;
-    for (size_t i = t.length >= 3 && memcmp(t.bytes, mark, 3) == 0 ? 3 : 0; i < t.length; i++) {
-        if (t.bytes[i] != '\r' || i + 1 == t.length || t.bytes[i + 1] != '\n') {
-            t.bytes[to++] = t.bytes[i];
-        }
-    }
-    t.length = to;
-    if (to == 0) {
-        heed_fail(HEED_ERR_VALUE, "%s: empty", path);
+    if (heed_error_pending()) {
         text_free(&t);
     }
     return t;

@@ -48,9 +48,8 @@ size_t utf8_write(uint32_t code, char bytes[4]);
  * HEED_ERR_VALUE: they are not; the message gives the offset of the first bad byte. */
 bool text_check(const char *name, const char *bytes, size_t length);
 
-/* text_read: reads a whole file. Drops a byte order mark and converts \r\n to \n.
- *
- * HEED_ERR_VALUE: the file cannot be read, is empty, is larger than 1 GiB or is not text. */
+/* text_read: reads a whole file.
+ * HEED_ERR_VALUE: it cannot be read, is empty, or is larger than 1 GiB. */
 text_buffer text_read(const char *path);
 
 #endif

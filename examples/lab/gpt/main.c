@@ -19,7 +19,8 @@
 /* ---- gpt eval: the loss of a model on a text, and its answers to a quiz ---- */
 
 typedef struct measured {
-    corpus text;
+    text_buffer text;
+    token_list tokens;
     gpt_windows windows;
     int64_t first, count; /* the evaluated tokens */
 } measured;
@@ -29,15 +30,16 @@ static void take_part(measured *m, const gpt_loaded *l, const gpt_eval_options *
     const int64_t context = l->model->config.block_size;
     if (o->text == NULL) {
         heed_fail(HEED_ERR_VALUE, "no --text FILE or --quiz FILE to evaluate on");
-    }
-    corpus_open(&m->text, o->text);
-    if (corpus_encode(&m->text, &l->record.tokenizer) != HEED_OK) {
         return;
     }
-    m->first = o->part == GPT_PART_VALIDATION ? gpt_train_tokens(m->text.tokens.count) : 0;
-    m->count = m->text.tokens.count - m->first;
-    m->windows = gpt_windows_of(m->first, m->count, context,
-                                o->eval_windows > 0 ? o->eval_windows : INT64_MAX);
+    m->text = text_read(o->text);
+    m->tokens = tokenizer_encode(&l->record.tokenizer, o->text, m->text.bytes, m->text.length);
+    if (heed_error_pending()) {
+        return;
+    }
+    m->first = o->part == GPT_PART_VALIDATION ? gpt_train_tokens(m->tokens.count) : 0;
+    m->count = m->tokens.count - m->first;
+    m->windows = gpt_windows_of(m->first, m->count, context, INT64_MAX);
     if (m->windows.count == 0) {
         heed_fail(HEED_ERR_VALUE, "%s: too short: %s has %lld tokens, and the model needs %lld",
                   o->text, m->first > 0 ? "its last tenth" : "it", (long long)m->count,
@@ -47,7 +49,7 @@ static void take_part(measured *m, const gpt_loaded *l, const gpt_eval_options *
 
 static void put_loss(const measured *m, const gpt_loaded *l, double loss)
 {
-    const double bytes_of_token = (double)m->text.text.length / (double)m->text.tokens.count;
+    const double bytes_of_token = (double)m->text.length / (double)m->tokens.count;
     printf("loss           %.4f nats per token\n", loss);
     printf("perplexity     %.4g of %lld tokens\n", exp(loss), (long long)l->record.tokenizer.count);
     printf("bits per byte  %.4f\n", loss / log(2) / bytes_of_token);
@@ -77,7 +79,7 @@ static int gpt_eval(int argc, char **argv)
     }
     const bool ready = !heed_error_pending();
     if (ready && o.text != NULL) {
-        const double loss = gpt_evaluate(l.model, &m.text, &m.windows, o.batch);
+        const double loss = gpt_evaluate(l.model, &m.tokens, &m.windows, o.batch);
         if (!heed_error_pending()) {
             put_loss(&m, &l, loss);
         }
@@ -90,7 +92,8 @@ static int gpt_eval(int argc, char **argv)
     }
     status = gpt_end(ready);
     quiz_close(&q);
-    corpus_close(&m.text);
+    text_free(&m.text);
+    token_list_free(&m.tokens);
     gpt_loaded_free(&l);
     return status;
 }

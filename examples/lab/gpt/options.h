@@ -97,8 +97,6 @@
       "questions to ask, as written by stories --quiz")                                            \
     X(CHOICE, part,         "all|validation", 0, 1,       (0),                                     \
       "all of the text (default), or the last tenth, which gpt train holds out")                   \
-    X(WHOLE,  eval_windows, "N",         0, 1e12,         (0),                                     \
-      "maximum number of windows to average over; 0: all")                                         \
     X(WHOLE,  batch,        "N",         1, 65536,        (12),                                    \
       "windows per forward pass")
 

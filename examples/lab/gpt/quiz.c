@@ -144,6 +144,9 @@ heed_status quiz_open(quiz *q, const char *path, const tokenizer *t)
         return heed_error_pending();
     }
     q->text = text_read(path);
+    if (heed_error_pending() || !text_check(path, q->text.bytes, q->text.length)) {
+        return heed_error_pending();
+    }
     text_append(&q->text, "", 1);
     int64_t number = 1;
     int tabs = 0;

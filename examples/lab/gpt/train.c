@@ -1,5 +1,5 @@
 /* gpt train: windows, evaluation and steps; new and resumed runs; and the command that
- * combines them. Checkpoints are in checkpoint.c, texts in corpus.c. */
+ * combines them. Checkpoints are in checkpoint.c. */
 #include "examples/lab/gpt/train.h"
 
 #include <math.h>
@@ -31,18 +31,20 @@ gpt_windows gpt_windows_of(int64_t first, int64_t count, int64_t context, int64_
 /* ---- evaluation ---- */
 
 /* The mean loss of the pieces that begin at these tokens, over all positions. */
-static heed_tensor *loss_at(struct gpt *m, const corpus *text, const int64_t *starts, int64_t count)
+static heed_tensor *loss_at(struct gpt *m, const token_list *tokens, const int64_t *starts,
+                            int64_t count)
 {
     const int64_t context = m->config.block_size, length = context + 1;
     heed_tensor *pieces = heed_empty(HEED_SHAPE(count, length), HEED_I64);
     int64_t *ids = heed_data_i64(pieces);
     for (int64_t i = 0; i < count && !heed_error_pending(); i++) {
-        memcpy(ids + i * length, text->tokens.ids + starts[i], (size_t)length * sizeof *ids);
+        memcpy(ids + i * length, tokens->ids + starts[i], (size_t)length * sizeof *ids);
     }
     return gpt_loss(m, heed_narrow(pieces, 1, 0, context), heed_narrow(pieces, 1, 1, context));
 }
 
-double gpt_evaluate(struct gpt *m, const corpus *text, const gpt_windows *windows, int64_t batch)
+double gpt_evaluate(struct gpt *m, const token_list *tokens, const gpt_windows *windows,
+                    int64_t batch)
 {
     const bool training = m->module.training;
     double sum = 0;
@@ -55,7 +57,7 @@ double gpt_evaluate(struct gpt *m, const corpus *text, const gpt_windows *window
         for (int64_t i = 0; start != NULL && i < count; i++) {
             start[i] = windows->first + (done + i) * windows->apart;
         }
-        sum += (double)count * heed_item(loss_at(m, text, start, count));
+        sum += (double)count * heed_item(loss_at(m, tokens, start, count));
     }
     if (training) {
         heed_train(m);
@@ -127,7 +129,7 @@ static void check_outputs(const gpt_train_options *o)
 /* A resumed run needs the text that it began with. */
 static void check_same_text(gpt_run *run)
 {
-    const uint64_t hash = text_hash(run->text.text.bytes, run->text.text.length);
+    const uint64_t hash = text_hash(run->text.bytes, run->text.length);
     if (run->options.resume == NULL) {
         run->record.text_hash = hash;
     } else if (run->record.text_hash != hash) {
@@ -138,7 +140,7 @@ static void check_same_text(gpt_run *run)
 static void check_length(const gpt_run *run)
 {
     const gpt_train_options *o = &run->options;
-    const int64_t count = run->text.tokens.count;
+    const int64_t count = run->tokens.count;
     int64_t needed = o->context + 1;
     while (gpt_train_tokens(needed) <= o->context) {
         needed++;
@@ -154,18 +156,19 @@ static void take_text(gpt_run *run)
 {
     gpt_train_options *o = &run->options;
     tokenizer *t = &run->record.tokenizer;
-    if (corpus_open(&run->text, o->text) == HEED_OK) {
+    run->text = text_read(o->text);
+    if (!heed_error_pending()) {
         check_same_text(run);
     }
     if (t->count == 0 && !heed_error_pending()) {
-        *t = tokenizer_of_text((token_level)o->level, o->text, run->text.text.bytes,
-                               run->text.text.length, o->vocab);
+        *t = tokenizer_of_text((token_level)o->level, o->text, run->text.bytes, run->text.length,
+                               o->vocab);
     }
-    if (corpus_encode(&run->text, t) == HEED_OK) {
-        run->train_tokens = gpt_train_tokens(run->text.tokens.count);
-        run->validation =
-            gpt_windows_of(run->train_tokens, run->text.tokens.count - run->train_tokens,
-                           o->context, o->eval_windows);
+    run->tokens = tokenizer_encode(t, o->text, run->text.bytes, run->text.length);
+    if (!heed_error_pending()) {
+        run->train_tokens = gpt_train_tokens(run->tokens.count);
+        run->validation = gpt_windows_of(run->train_tokens, run->tokens.count - run->train_tokens,
+                                         o->context, o->eval_windows);
         check_length(run);
     }
 }
@@ -209,7 +212,8 @@ void gpt_run_free(gpt_run *run)
 {
     heed_optimizer_free(run->optimizer);
     heed_module_free(run->model);
-    corpus_close(&run->text);
+    text_free(&run->text);
+    token_list_free(&run->tokens);
     gpt_record_free(&run->record);
 }
 
@@ -224,7 +228,7 @@ heed_status gpt_run_step(gpt_run *run, gpt_step *step)
     heed_optimizer_zero_grad(optimizer);
     heed_tensor *starts =
         heed_randint(0, run->train_tokens - o->context, HEED_SHAPE(o->batch), HEED_I64);
-    heed_tensor *loss = loss_at(run->model, &run->text, heed_data_i64(starts), o->batch);
+    heed_tensor *loss = loss_at(run->model, &run->tokens, heed_data_i64(starts), o->batch);
     heed_backward(loss);
     step->loss = heed_item(loss);
     step->grad_norm =
@@ -246,7 +250,8 @@ bool gpt_run_validate(gpt_run *run)
     if (run->validation.count == 0) {
         return false;
     }
-    const double loss = gpt_evaluate(run->model, &run->text, &run->validation, run->options.batch);
+    const double loss =
+        gpt_evaluate(run->model, &run->tokens, &run->validation, run->options.batch);
     if (heed_error_pending()) {
         return false;
     }
@@ -287,9 +292,9 @@ static void describe(const learner *l)
         numbers += parameters.tensors[i]->numel;
     }
     fprintf(stderr, "%lld tokens by %s, %lld different; %lld for training, %lld for validation\n",
-            (long long)run->text.tokens.count, token_level_name(r->tokenizer.level),
+            (long long)run->tokens.count, token_level_name(r->tokenizer.level),
             (long long)r->tokenizer.count, (long long)run->train_tokens,
-            (long long)(run->text.tokens.count - run->train_tokens));
+            (long long)(run->tokens.count - run->train_tokens));
     fprintf(stderr, "%lld parameters\n", (long long)numbers);
     if (run->validation.count == 0) {
         fprintf(stderr,
@@ -384,8 +389,8 @@ static void choose_tokens(learner *l)
     if (prompted) {
         prompt = gpt_prompt(t, run->options.prompt);
     }
-    const int64_t *ids = prompted ? prompt.ids : run->text.tokens.ids + run->train_tokens;
-    const int64_t count = prompted ? prompt.count : run->text.tokens.count - run->train_tokens;
+    const int64_t *ids = prompted ? prompt.ids : run->tokens.ids + run->train_tokens;
+    const int64_t count = prompted ? prompt.count : run->tokens.count - run->train_tokens;
     l->seen_count = count < most ? count : most;
     ids += prompted ? count - l->seen_count : 0;
     for (int64_t i = 0; i < l->seen_count; i++) {

@@ -4,7 +4,6 @@
 #define HEED_GPT_TRAIN_H
 
 #include "examples/lab/gpt/checkpoint.h"
-#include "examples/lab/gpt/corpus.h"
 
 /* ---- windows, evaluation ---- */
 
@@ -23,7 +22,8 @@ gpt_windows gpt_windows_of(int64_t first, int64_t count, int64_t context, int64_
 
 /* gpt_evaluate: the mean loss over windows, `batch` at a time, in eval mode, without a graph and
  * without drawing random numbers; NAN if there are no windows. */
-double gpt_evaluate(struct gpt *m, const corpus *text, const gpt_windows *windows, int64_t batch);
+double gpt_evaluate(struct gpt *m, const token_list *tokens, const gpt_windows *windows,
+                    int64_t batch);
 
 /* ---- runs: a text, a model, an optimiser and a record, new or from a file ---- */
 
@@ -31,7 +31,8 @@ double gpt_evaluate(struct gpt *m, const corpus *text, const gpt_windows *window
 typedef struct gpt_run {
     gpt_train_options options; /* with all defaults filled in; the same as record.settings */
     gpt_record record;
-    corpus text;
+    text_buffer text;
+    token_list tokens;
     int64_t train_tokens; /* the first tokens of the text */
     gpt_windows validation;
     struct gpt *model;
