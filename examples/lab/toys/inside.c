@@ -17,42 +17,18 @@ void toys_put_number(FILE *stream, int width, const char *format, double x)
 
 /* ---- the input ---- */
 
-/* The token that a word names; -1: none. */
-static int64_t token_named(const toys_run *r, const char *word, int64_t vocabulary)
+/* The token that a word names; -1, with an error: none. */
+static int64_t token_named(const toys_run *r, const char *flag, const char *word)
 {
     char label[TOYS_LABEL];
-    for (int64_t token = 0; token < vocabulary; token++) {
+    for (int64_t token = 0; token < r->model->shape.vocabulary; token++) {
         toys_label(r->task, &r->settings, token, label);
         if (strcmp(label, word) == 0) {
             return token;
         }
     }
+    heed_fail(HEED_ERR_VALUE, "%s: %s has no token '%s'", flag, r->task->name, word);
     return -1;
-}
-
-/* Reads at most `most` tokens; returns their number, 0 on error. */
-static int64_t read_tokens(const toys_run *r, const char *flag, const char *text, int64_t *tokens,
-                           int64_t most)
-{
-    char word[TOYS_LABEL];
-    int length = 0;
-    int64_t count = 0;
-    for (; sscanf(text, " %23s%n", word, &length) == 1; text += length, count++) {
-        const int64_t token = token_named(r, word, r->model->shape.vocabulary);
-        if (token < 0) {
-            heed_fail(HEED_ERR_VALUE, "%s: %s has no token '%s'", flag, r->task->name, word);
-            return 0;
-        }
-        if (count == most) {
-            heed_fail(HEED_ERR_VALUE, "%s: more than %lld tokens", flag, (long long)most);
-            return 0;
-        }
-        tokens[count] = token;
-    }
-    if (count == 0) {
-        heed_fail(HEED_ERR_VALUE, "%s: no tokens", flag);
-    }
-    return count;
 }
 
 toys_batch toys_input(const toys_run *r, const char *flag, const char *text)
@@ -64,16 +40,24 @@ toys_batch toys_input(const toys_run *r, const char *flag, const char *text)
         b.inputs = heed_narrow(r->test.inputs, 0, 0, 1);
         return b;
     }
-    if (r->model->shape.vocabulary == 0) {
-        heed_fail(HEED_ERR_VALUE, "%s: the tokens of %s have no names", flag, r->task->name);
-        return b;
+    const int64_t most = r->model->shape.tokens;
+    char word[TOYS_LABEL];
+    int length = 0;
+    b.shape.tokens = 0;
+    b.inputs = heed_empty(HEED_SHAPE(1, most), HEED_I64);
+    for (; !heed_error_pending() && sscanf(text, " %23s%n", word, &length) == 1; text += length) {
+        const int64_t token = token_named(r, flag, word);
+        if (b.shape.tokens == most && !heed_error_pending()) {
+            heed_fail(HEED_ERR_VALUE, "%s: more than %lld tokens", flag, (long long)most);
+        }
+        if (!heed_error_pending()) {
+            heed_data_i64(b.inputs)[b.shape.tokens++] = token;
+        }
     }
-    b.inputs = heed_empty(HEED_SHAPE(1, r->model->shape.tokens), HEED_I64);
-    if (!heed_error_pending()) {
-        b.shape.tokens =
-            read_tokens(r, flag, text, heed_data_i64(b.inputs), r->model->shape.tokens);
-        b.inputs = heed_narrow(b.inputs, 1, 0, b.shape.tokens);
+    if (b.shape.tokens == 0 && !heed_error_pending()) {
+        heed_fail(HEED_ERR_VALUE, "%s: no tokens", flag);
     }
+    b.inputs = heed_narrow(b.inputs, 1, 0, b.shape.tokens);
     return b;
 }
 

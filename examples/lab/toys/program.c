@@ -80,9 +80,22 @@ static report *begin_page(const toys_options *o, const toys_runs *runs, report_o
     return page;
 }
 
-static void end_page(report *page)
+/* Ends the page, the watch and the results, which are on the page and printed. */
+static void finish(report *page, heed_watch *w, FILE *results, char **text)
 {
+    if (!heed_error_pending() && (results == NULL || fflush(results) != 0)) {
+        heed_fail(HEED_ERR_MEMORY, "toys: out of memory");
+    }
+    if (results != NULL) {
+        fclose(results);
+        report_output(page, "Result", *text);
+    }
     report_end(page, heed_error_pending() ? "failed" : interrupted() ? "interrupted" : "finished");
+    heed_watch_free(w); /* prints the last step */
+    if (results != NULL) {
+        fputs(*text, stdout);
+    }
+    free(*text);
 }
 
 /* ---- one run ---- */
@@ -178,27 +191,6 @@ static void look_inside(FILE *stream, const toys_options *o, const toys_run *run
     }
 }
 
-/* The result and what the flags ask to see; the caller frees it. NULL on error. */
-static char *conclude(toys_run *run, const toys_options *o, report *page)
-{
-    char *text = NULL;
-    size_t length = 0;
-    FILE *stream = heed_error_pending() ? NULL : open_memstream(&text, &length);
-    if (stream != NULL) {
-        const toys_result x = toys_run_end(run);
-        put_result(stream, run, &x);
-        look_inside(stream, o, run);
-    }
-    if (!heed_error_pending() && (stream == NULL || fflush(stream) != 0)) {
-        heed_fail(HEED_ERR_MEMORY, "toys: out of memory");
-    }
-    if (stream != NULL) {
-        fclose(stream);
-        report_output(page, "Result", text);
-    }
-    return text;
-}
-
 /* The input, which --corrupted must match. */
 static toys_batch read_inputs(const toys_options *o, const toys_run *run)
 {
@@ -244,35 +236,22 @@ static void run_one(const toys_options *o, const toys_task *task, bool *ready)
     if (*ready) {
         train_one(&run, o, w, page);
     }
-    char *text = conclude(&run, o, page);
-    end_page(page);
-    heed_watch_free(w); /* prints the last step */
-    if (text != NULL) {
-        fputs(text, stdout);
+    char *text = NULL;
+    size_t length = 0;
+    FILE *results = heed_error_pending() ? NULL : open_memstream(&text, &length);
+    if (results != NULL) {
+        const toys_result x = toys_run_end(&run);
+        put_result(results, &run, &x);
+        look_inside(results, o, &run);
     }
+    finish(page, w, results, &text);
     if (o->attention && !heed_error_pending()) {
         toys_put_attention(stdout, &run, o);
     }
-    free(text);
     toys_run_free(&run);
 }
 
 /* ---- many runs ---- */
-
-/* The table; the caller frees it. NULL on error. */
-static char *table_text(const toys_runs *runs)
-{
-    char *text = NULL;
-    size_t length = 0;
-    FILE *stream = open_memstream(&text, &length);
-    if (stream != NULL) {
-        toys_table(stream, runs);
-    }
-    if (stream == NULL || fclose(stream) != 0) {
-        heed_fail(HEED_ERR_MEMORY, "toys: out of memory");
-    }
-    return text;
-}
 
 /* The process that has the list. */
 static void lead(const toys_options *o, toys_runs *runs, toys_ranks *ranks, bool *ready)
@@ -288,14 +267,13 @@ static void lead(const toys_options *o, toys_runs *runs, toys_ranks *ranks, bool
         begin_page(o, runs, (report_options){.watch = w, .steps = runs->count, .step_name = "run"});
     *ready = !heed_error_pending();
     toys_runs_execute(runs, (int)jobs, ranks, w, page);
-    char *text = heed_error_pending() ? NULL : table_text(runs);
-    report_output(page, "Runs", text != NULL ? text : "");
-    end_page(page);
-    heed_watch_free(w);
-    if (text != NULL) {
-        fputs(text, stdout);
+    char *text = NULL;
+    size_t length = 0;
+    FILE *results = heed_error_pending() ? NULL : open_memstream(&text, &length);
+    if (results != NULL) {
+        toys_table(results, runs);
     }
-    free(text);
+    finish(page, w, results, &text);
     if (interrupted() && runs->done < runs->count && !heed_error_pending()) {
         fprintf(stderr, "toys: interrupted after %lld of %lld runs%s\n", (long long)runs->done,
                 (long long)runs->count,
