@@ -42,17 +42,6 @@ static const char *value_of(const heed_safetensors *file, const char *key, bool 
     return text != NULL ? text : "";
 }
 
-/* A number of bytes or steps, small enough that adding to it cannot overflow. */
-static int64_t whole_of(const heed_safetensors *file, const char *key, bool *good)
-{
-    const long long most = INT64_MAX / 2;
-    const char *text = value_of(file, key, good);
-    char *end = NULL;
-    const long long number = strtoll(text, &end, 10);
-    *good = *good && end != text && *end == '\0' && number >= 0 && number <= most;
-    return number;
-}
-
 static double real_of(const heed_safetensors *file, const char *key, bool *good)
 {
     const char *text = value_of(file, key, good);
@@ -80,7 +69,9 @@ static void read_place(gpt_record *r, const heed_safetensors *file, bool *good)
     r->val_loss = real_of(file, "val_loss", good);
     r->best_loss = real_of(file, "best_loss", good);
     *good = *good && !isnan(r->best_loss); /* no loss compares lower than NaN */
-    r->best_step = whole_of(file, "best_step", good);
+    const double step = real_of(file, "best_step", good);
+    *good = *good && step >= 0 && step <= 1e12;
+    r->best_step = *good ? (int64_t)step : 0;
     text_append(&r->text, path, strlen(path) + 1);
 }
 
