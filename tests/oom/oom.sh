@@ -20,8 +20,8 @@ starve() {
 text=$scratch/text
 quiz=$scratch/quiz
 run=$scratch/run
-head -c 6000 CONTRIBUTING.md > "$text"
 "$build/stories" --quiz 3 > "$quiz"
+{ head -c 5000 CONTRIBUTING.md; cat "$quiz"; } > "$text" # with all characters of the quiz
 
 starve - stories --quiz 3
 
