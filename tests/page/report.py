@@ -119,7 +119,7 @@ def check_toys(driver, folder):
     page.check_quiet()
     page = Page(driver, os.path.join(folder, "sweep.html"))
     assert page.text("#state") == "finished: run 4 of 4" and curves(page) == ["learned"], page.text("#state")
-    assert len(page.text("#outputs pre").splitlines()) == 4 and not page.find("#attention").is_displayed()
+    assert len(page.text("#outputs pre").splitlines()) == 3 and not page.find("#attention").is_displayed()
     check_axe(page)
     page.check_quiet()
 
