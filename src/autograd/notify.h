@@ -1,4 +1,4 @@
-/* What the engine and the optimisers tell the observers of this thread (internal; observer.h). They
+/* What the engine tells the observers of this thread (internal; observer.h). They
  * call observer.c only through this table, so that programs without observers need not link it:
  *
  *     if (heed_self.observers != NULL) { y = heed_self.observers->result(&call, outer, y); }
@@ -10,11 +10,10 @@
 #include "op.h"
 
 struct heed_derivative;
-struct heed_optimizer;
 
 /* result: y is the result of an operation, NULL if it failed; `outer` is the operation or the pass
  * that applied it, NULL if the program did. Returns the result to use; NULL after an error.
- * backward to after_step: each calls the callback of the same name of every observer, and returns
+ * backward to derivative: each calls the callback of the same name of every observer, and returns
  * HEED_OK or the pending error.
  * origin_size, store_origin: record where a node was created. heed_apply stores it after the node's
  * arguments, in the same block; y's args_size includes these bytes. */
@@ -23,8 +22,6 @@ struct heed_observer_table {
     heed_status (*backward)(const char *function, heed_tensor *y);
     heed_status (*gradient)(heed_tensor *node, heed_tensor *g);
     heed_status (*derivative)(const struct heed_derivative *derivative);
-    heed_status (*before_step)(const struct heed_optimizer *optimizer);
-    heed_status (*after_step)(const struct heed_optimizer *optimizer);
     size_t origin_size;
     void (*store_origin)(heed_tensor *y);
 };

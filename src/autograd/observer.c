@@ -77,16 +77,6 @@ static heed_status notify_derivative(const heed_derivative *derivative)
     NOTIFY(derivative, derivative);
 }
 
-static heed_status notify_before_step(const struct heed_optimizer *optimizer)
-{
-    NOTIFY(before_step, optimizer);
-}
-
-static heed_status notify_after_step(const struct heed_optimizer *optimizer)
-{
-    NOTIFY(after_step, optimizer);
-}
-
 /* ---- results ---- */
 
 static void alias_backward(const heed_vjp *v)
@@ -208,8 +198,6 @@ static const struct heed_observer_table table = {
     .backward = notify_backward,
     .gradient = notify_gradient,
     .derivative = notify_derivative,
-    .before_step = notify_before_step,
-    .after_step = notify_after_step,
     .origin_size = sizeof(heed_origin),
     .store_origin = store_origin,
 };

@@ -1,5 +1,5 @@
-/* Observers: a program's callbacks for the operations, gradients and optimiser steps of a thread,
- * like PyTorch's hooks. heed_trace and anomaly mode are observers too.
+/* Observers: a program's callbacks for the operations and gradients of a thread, like PyTorch's
+ * hooks. heed_trace and anomaly mode are observers too.
  *
  *     static heed_tensor *ablate(heed_observer *observer, const heed_call *call, heed_tensor *y)
  *     {
@@ -20,7 +20,7 @@
  *   and remove observers; those it adds are called from the next event on.
  * - What a callback computes is not observed, but recorded in the graph like everything else. Its
  *   tensors belong to a scope that ends with the callback; retain what you keep.
- * - An error that a callback leaves pending fails the operation, the pass or the step.
+ * - An error that a callback leaves pending fails the operation or the pass.
  * - heed_module_path names the running module, and heed_origin_path the one that made a node.
  *
  * Results are the same with observers, except for rounding in sums of gradients, because
@@ -32,8 +32,6 @@
 #include "op.h"
 
 HEED_BEGIN_DECLS
-
-struct heed_optimizer;
 
 /* The type of observers. Its fields are those of struct heed_observer. */
 typedef struct heed_observer heed_observer;
@@ -68,10 +66,6 @@ struct heed_observer {
 
     /* A node's derivative has run. */
     void (*derivative)(heed_observer *self, const heed_derivative *derivative);
-
-    /* heed_optimizer_step is about to update the parameters, or has updated them. */
-    void (*before_step)(heed_observer *self, const struct heed_optimizer *optimizer);
-    void (*after_step)(heed_observer *self, const struct heed_optimizer *optimizer);
 
     heed_observer *next; /* in the list of its thread; set by heed_observer_add, like the next */
     int64_t serial;

@@ -55,7 +55,8 @@ heed_status heed_load_state_dict_with(void *module, const char *path, heed_load_
 static const char saving[] = "save_checkpoint", loading[] = "load_checkpoint";
 static const char of_optimizer[] = "optimizer.", of_generator[] = "rng_state";
 
-bool heed_is_of_training(const char *name)
+/* This name is not of the model, but of the optimiser or the generator. */
+static bool is_of_training(const char *name)
 {
     return strncmp(name, of_optimizer, sizeof of_optimizer - 1) == 0 ||
            strcmp(name, of_generator) == 0;
@@ -138,7 +139,7 @@ heed_status heed_load_checkpoint(void *module, heed_optimizer *optimizer, const 
         const heed_match match = {.function = loading,
                                   .there = there.text,
                                   .here = here,
-                                  .passes_over = optimizer != NULL ? NULL : heed_is_of_training};
+                                  .passes_over = optimizer != NULL ? NULL : is_of_training};
         const heed_offers offers = heed_file_offers(file);
         const size_t size = (size_t)r.tensors.list.count * sizeof(heed_tensor *);
         heed_tensor **values = heed_alloc(size);

@@ -63,37 +63,14 @@ int heed_open(const char *path, int flags)
     return move_up(open(path, flags | O_CLOEXEC, 0666));
 }
 
-/* Locks by flock, which belong to the open file: unlike locks by fcntl, they also exclude other
- * threads, and closing another descriptor of the file keeps them. A forked child shares them, but a
- * program that it executes does not. NFS has them since Linux 2.6.12. */
-static bool lock(int fd)
-{
-    return flock(fd, LOCK_EX | LOCK_NB) == 0;
-}
-
+/* Locks by flock belong to the open file: unlike locks by fcntl, they also exclude other threads,
+ * and closing another descriptor of the file keeps them. */
 heed_status heed_claim(const char *function, const char *path, int fd)
 {
-    struct flock other = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    char who[40] = "another watch";
-    if (lock(fd) || errno != EWOULDBLOCK) {
-        return HEED_OK;
-    }
-    if (fcntl(fd, F_GETLK, &other) == 0 && other.l_type != F_UNLCK && other.l_pid > 0) {
-        snprintf(who, sizeof who, "process %ld", (long)other.l_pid);
-    }
-    return heed_fail_at(HEED_ERR_FILE, function, path,
-                        "%s is writing it; choose another file, or end that run", who);
-}
-
-/* Only locks by fcntl tell who holds them. */
-void heed_sign_claim(int fd)
-{
-    fcntl(fd, F_SETLK, &(struct flock){.l_type = F_WRLCK, .l_whence = SEEK_SET});
-}
-
-void heed_unclaim(int fd)
-{
-    flock(fd, LOCK_UN);
+    return flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK
+               ? HEED_OK
+               : heed_fail_at(HEED_ERR_FILE, function, path,
+                              "another watch is writing it; choose another file, or end that run");
 }
 
 /* ---- reading bytes ---- */

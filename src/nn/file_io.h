@@ -24,14 +24,10 @@ heed_status heed_fail_file(const char *function, const char *path, const char *w
  * in the library opens files (make layers). */
 int heed_open(const char *path, int flags);
 
-/* heed_claim: locks a file that stays open for writing, until heed_unclaim or until the process has
- * ended, however it ends. HEED_ERR_FILE: a descriptor of this or another process has locked it.
- * Succeeds without a lock if the file system has none.
- * heed_sign_claim: lets heed_claim name this process in its message. Closing any other descriptor
- * of the file in this process ends that. */
+/* heed_claim: locks a file that stays open for writing, until it is closed. HEED_ERR_FILE: a
+ * descriptor of this or another process has locked it. Succeeds without a lock if the file system
+ * has none. */
 heed_status heed_claim(const char *function, const char *path, int fd);
-void heed_sign_claim(int fd);
-void heed_unclaim(int fd);
 
 /* ---- reading bytes and tensor elements at any offset ---- */
 

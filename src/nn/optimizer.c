@@ -6,7 +6,6 @@
 #include <stdio.h>
 
 #include "../autograd/grad.h"
-#include "../autograd/notify.h"
 #include "../tensor/alloc.h"
 #include "../tensor/check.h"
 #include "../tensor/create.h"
@@ -444,16 +443,8 @@ static heed_status take_step(heed_optimizer *o)
 
 heed_status heed_optimizer_step(heed_optimizer *optimizer)
 {
-    heed_status status = heed_check_not_null("optimizer_step", "the optimiser", optimizer);
-    if (status == HEED_OK && heed_self.observers != NULL) {
-        status = heed_self.observers->before_step(optimizer);
-    }
-    if (status == HEED_OK) {
-        status = take_step(optimizer);
-    }
-    return status == HEED_OK && heed_self.observers != NULL
-               ? heed_self.observers->after_step(optimizer)
-               : status;
+    const heed_status status = heed_check_not_null("optimizer_step", "the optimiser", optimizer);
+    return status == HEED_OK ? take_step(optimizer) : status;
 }
 
 heed_status heed_optimizer_zero_grad(heed_optimizer *optimizer)

@@ -389,12 +389,6 @@ heed_offers heed_file_offers(const heed_safetensors *file)
     return (heed_offers){file->tensors, file->count, sizeof *file->tensors, read_offer, file};
 }
 
-const heed_file_tensor *heed_file_find(const heed_safetensors *file, const char *name)
-{
-    const heed_offers offers = heed_file_offers(file);
-    return (const heed_file_tensor *)heed_offer_named(&offers, name);
-}
-
 /* ---- the public functions for reading ---- */
 
 static heed_status check_file(const char *function, const heed_safetensors *file)
@@ -452,7 +446,8 @@ heed_tensor *heed_safetensors_tensor(const heed_safetensors *file, const char *n
         heed_check_not_null(function, "the name", name) != HEED_OK) {
         return NULL;
     }
-    const heed_file_tensor *tensor = heed_file_find(file, name);
+    const heed_offers offers = heed_file_offers(file);
+    const heed_file_tensor *tensor = (const heed_file_tensor *)heed_offer_named(&offers, name);
     if (tensor == NULL) {
         const bool any = file->count > 0;
         heed_fail_at(HEED_ERR_VALUE, function, file->path, "no tensor '%s'%s%s%s",

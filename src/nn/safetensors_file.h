@@ -31,15 +31,8 @@ heed_safetensors *heed_file_open(const char *function, const char *path);
 heed_status heed_file_save(const char *function, const char *path, heed_tensor_list tensors,
                            const heed_metadata *metadata);
 
-/* heed_file_find: the tensor of that name, or NULL. */
-const heed_file_tensor *heed_file_find(const heed_safetensors *file, const char *name);
-
 /* heed_file_offers: the tensors of the file for heed_match_offers and heed_match_load. Errors in
  * reading them name the function that opened the file. */
 heed_offers heed_file_offers(const heed_safetensors *file);
-
-/* heed_is_of_training (checkpoint.c): true if a checkpoint uses this name for the state of the
- * optimiser or the generator, not for the model. For functions that load only the model. */
-bool heed_is_of_training(const char *name);
 
 #endif

@@ -64,26 +64,13 @@ static void log_derivative(heed_observer *self, const heed_derivative *d)
     note(self, "%s\n", d->adds_to_grad ? ", into .grad" : "");
 }
 
-static void log_before_step(heed_observer *self, const heed_optimizer *optimizer)
-{
-    note(self, "step %d of %s: %g", (int)optimizer->steps, optimizer->name,
-         heed_item(heed_sum(optimizer->parameters.tensors[0])));
-}
-
-static void log_after_step(heed_observer *self, const heed_optimizer *optimizer)
-{
-    note(self, ", then %g\n", heed_item(heed_sum(optimizer->parameters.tensors[0])));
-}
-
 static heed_observer logger(event_log *log)
 {
     return (heed_observer){.context = log,
                            .result = log_result,
                            .backward = log_backward,
                            .gradient = log_gradient,
-                           .derivative = log_derivative,
-                           .before_step = log_before_step,
-                           .after_step = log_after_step};
+                           .derivative = log_derivative};
 }
 
 START_TEST(every_event_is_seen_once_and_in_order)
@@ -91,10 +78,8 @@ START_TEST(every_event_is_seen_once_and_in_order)
     char text[LOG_SIZE] = "";
     heed_observer observer = logger(&(event_log){"", text});
     heed_tensor *x = leaf(1, 2);
-    heed_optimizer *sgd = heed_sgd_new((heed_tensor_list){1, &x, NULL}, 0.5);
     ck_assert_int_eq(heed_observer_add(&observer), HEED_OK);
     heed_backward(heed_sum(heed_mul_scalar(x, 3)));
-    heed_optimizer_step(sgd);
     heed_add(x, heed_zeros(HEED_SHAPE(3), HEED_F64));
     ck_assert_int_eq(heed_error(), HEED_ERR_SHAPE);
     heed_matmul(x, NULL); /* no operation is applied */
@@ -108,9 +93,7 @@ START_TEST(every_event_is_seen_once_and_in_order)
                            "derivative of sum: 1 -> 2, into .grad\n"
                            "d/dmul_scalar: 2\n"
                            "derivative of mul_scalar: 2 -> 6, into .grad\n"
-                           "step 0 of SGD: 3, then 0\n"
                            "add failed\n");
-    heed_optimizer_free(sgd);
 }
 END_TEST
 
@@ -596,13 +579,7 @@ static void fail_at_root(heed_observer *self, const char *function, heed_tensor 
     (void)function;
 }
 
-static void fail_at_step(heed_observer *self, const heed_optimizer *optimizer)
-{
-    (void)self;
-    heed_fail(HEED_ERR_VALUE, "hook: no step %d", (int)optimizer->steps);
-}
-
-START_TEST(an_error_of_a_callback_fails_the_pass_and_the_step)
+START_TEST(an_error_of_a_callback_fails_the_pass)
 {
     heed_observer observers[] = {
         {.context = "exp", .gradient = fail_at_gradient},
@@ -619,20 +596,6 @@ START_TEST(an_error_of_a_callback_fails_the_pass_and_the_step)
         heed_observer_remove(&observers[i]);
         ck_assert_ptr_null(x->grad);
     }
-    heed_optimizer *sgd = heed_sgd_new((heed_tensor_list){1, &x, NULL}, 1);
-    heed_observer before = {.before_step = fail_at_step}, after = {.after_step = fail_at_step};
-    heed_backward(heed_sum(x));
-    heed_observer_add(&before);
-    ck_assert_int_eq(heed_optimizer_step(sgd), HEED_ERR_VALUE);
-    expect_error(HEED_ERR_VALUE, "hook: no step 0");
-    EXPECT_VALUES(x, 0, 1, 2);
-    heed_observer_remove(&before);
-    heed_observer_add(&after);
-    ck_assert_int_eq(heed_optimizer_step(sgd), HEED_ERR_VALUE);
-    expect_error(HEED_ERR_VALUE, "hook: no step 1");
-    EXPECT_VALUES(x, 0, 0, 1);
-    heed_observer_remove(&after);
-    heed_optimizer_free(sgd);
 }
 END_TEST
 
@@ -942,7 +905,7 @@ void add_observer_cases(Suite *suite)
     tcase_add_test(results, views_may_be_replaced);
     tcase_add_test(results, a_wrong_replacement_fails_the_operation);
     tcase_add_test(results, a_failed_operation_has_no_replacement);
-    tcase_add_test(results, an_error_of_a_callback_fails_the_pass_and_the_step);
+    tcase_add_test(results, an_error_of_a_callback_fails_the_pass);
     tcase_add_test(results, a_head_can_be_ablated);
     tcase_add_test(results, an_activation_can_be_patched);
     tcase_add_test(results, a_callback_may_run_a_pass);
