@@ -2,30 +2,38 @@
 #include "heat_map.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "../tensor/check.h"
 #include "../tensor/read.h"
+#include "../tensor/text.h"
+#include "arguments.h"
 #include "terminal.h"
 
 enum { MOST_LABEL = 16 };
 
-static void print_blanks(FILE *stream, int64_t count)
-{
-    fprintf(stream, "%*s", count > 0 ? (int)count : 0, "");
-}
+typedef struct heat_map {
+    FILE *stream;
+    bool colored, utf8;
+    int label, cell; /* width of the row labels, and of a cell: 4, 2 or 1 */
+} heat_map;
+
+/* The characters of a label as they are printed. */
+typedef char shown_label[MOST_LABEL][5];
 
 /* ---- cells ---- */
 
 /* A percentage on a background from dark grey to light green, or after a shade character. Narrow
  * cells show only the background or the shade. */
-static void print_cell(const heed_heat *m, double weight)
+static void print_cell(const heat_map *m, double weight)
 {
     static const char *const blocks[] = {" ", "░", "▒", "▓", "█"};
     static const char *const ascii[] = {" ", ":", "=", "*", "#", "@"};
     /* xterm's 256 colors: grey, then green, from dark to light */
     static const int backgrounds[] = {233, 22, 23, 29, 35, 36, 42, 79, 121, 158};
-    const bool is_ascii = (m->style & HEED_LABEL_ASCII) != 0;
-    const char *const *const shades = is_ascii ? ascii : blocks;
-    const int darkest = is_ascii ? 5 : 4;
+    const char *const *const shades = m->utf8 ? blocks : ascii;
+    const int darkest = m->utf8 ? 4 : 5;
     const double percent = 100 * weight;
     const double share = weight < 0 ? 0 : weight > 1 ? 1 : weight;
     const bool is_wide = m->cell == 4;
@@ -35,13 +43,12 @@ static void print_cell(const heed_heat *m, double weight)
         const int step = (int)(share * 9.999);
         fprintf(m->stream, "\033[48;5;%dm\033[38;5;%dm", backgrounds[step], step > 2 ? 16 : 252);
         if (is_wide) {
-            fprintf(m->stream, "%4.0f", percent);
+            fprintf(m->stream, "%4.0f\033[0m", percent);
         } else {
-            print_blanks(m->stream, m->cell);
+            fprintf(m->stream, "%*s\033[0m", m->cell, "");
         }
-        fputs("\033[0m", m->stream);
     } else if (is_wide && percent < 0.5) {
-        fprintf(m->stream, "   %s", is_ascii ? "." : "·");
+        fprintf(m->stream, "   %s", m->utf8 ? "·" : ".");
     } else if (is_wide) {
         fprintf(m->stream, "%s%3.0f", shades[(int)(share * (darkest + 0.999))], percent);
     } else {
@@ -50,117 +57,107 @@ static void print_cell(const heed_heat *m, double weight)
     }
 }
 
-/* ---- lines ---- */
+/* ---- labels ---- */
 
-int64_t heed_heat_fit(heed_heat *m, int width)
+/* Controls and directional marks could send commands to the terminal, or reorder a line. */
+static bool is_safe(uint32_t code)
 {
-    const int most = width == 0 || width / 3 > MOST_LABEL ? MOST_LABEL : 1 + width / 3;
-    m->style = heed_label_terminal() | HEED_LABEL_TOKEN;
-    m->label = 0;
-    for (int64_t i = 0; m->row_labels != NULL && i < m->rows; i++) {
-        const int columns = heed_label_columns(m->row_labels[i], most, m->style);
-        m->label = columns > m->label ? columns : m->label;
-    }
-    const int64_t left = width > m->label + 1 ? width - m->label - 1 : 1;
-    for (m->cell = 4; width > 0 && m->cell > 1 && m->columns * m->cell > left; m->cell /= 2) {
-    }
-    return width > 0 && m->columns * m->cell > left ? left : m->columns;
+    return code >= 0x20 && (code < 0x7F || code > 0x9F) && (code < 0x200E || code > 0x200F) &&
+           (code < 0x2028 || code > 0x202E) && (code < 0x2066 || code > 0x2069);
 }
 
-int heed_heat_labels(const heed_heat *m)
+/* The first characters of a label, with an ellipsis if there are more; returns their number. */
+static int read_label(const heat_map *m, const char *label, shown_label shown)
 {
-    heed_glyph glyphs[MOST_LABEL];
-    int height = 0;
-    for (int64_t j = m->first; m->column_labels != NULL && j < m->end; j++) {
-        const int count = heed_label_glyphs(m->column_labels[j], glyphs, MOST_LABEL, m->style);
-        height = count > height ? count : height;
+    int count = 0;
+    uint32_t code;
+    for (; label != NULL && *label != '\0' && count < MOST_LABEL; count++) {
+        const int length = heed_utf8_read(label, &code); /* sets code to 0 if it is invalid */
+        const bool safe = is_safe(code) && (m->utf8 || length == 1);
+        snprintf(shown[count], sizeof *shown, "%.*s", safe ? length : 1, safe ? label : "?");
+        label += length > 0 ? length : 1;
     }
-    return height;
+    if (count == MOST_LABEL && *label != '\0') {
+        strcpy(shown[count - 1], m->utf8 ? "…" : ".");
+    }
+    return count;
 }
 
-/* Glyph i of a column label, or a blank. */
-static void print_glyph(const heed_heat *m, const heed_glyph *glyphs, int i)
+static int longest(const heat_map *m, const char *const *labels, int64_t labelled)
 {
-    heed_glyph glyph = i >= 0 ? glyphs[i] : (heed_glyph){" ", 1, 1};
-    if (glyph.columns > m->cell) {
-        glyph = (heed_glyph){"?", 1, 1};
+    shown_label shown;
+    int most = 0;
+    for (int64_t i = 0; labels != NULL && i < labelled; i++) {
+        const int count = read_label(m, labels[i], shown);
+        most = count > most ? count : most;
     }
-    print_blanks(m->stream, m->cell - glyph.columns);
-    fprintf(m->stream, "%.*s", glyph.length, glyph.bytes);
+    return most;
 }
 
-/* Column labels run downwards and end just above the cells. */
-void heed_heat_line(const heed_heat *m, int64_t line, int64_t head, bool labelled)
+static void print_row_label(const heat_map *m, const char *label)
 {
-    heed_glyph glyphs[MOST_LABEL];
-    if (labelled) {
-        const char *label = line >= 0 && m->row_labels != NULL ? m->row_labels[line] : "";
-        print_blanks(m->stream, m->label - heed_label_columns(label, m->label, m->style));
-        heed_label_put(m->stream, label, m->label, m->style);
-        fputc(' ', m->stream);
+    shown_label shown;
+    const int count = read_label(m, label, shown);
+    fprintf(m->stream, "%*s", m->label - count, "");
+    for (int i = 0; i < count; i++) {
+        fputs(shown[i], m->stream);
     }
-    for (int64_t j = m->first; j < m->end; j++) {
-        if (line >= 0) {
-            print_cell(m, heed_heat_at(m->weights, head, line, j));
-        } else {
-            const int count = heed_label_glyphs(m->column_labels[j], glyphs, MOST_LABEL, m->style);
-            print_glyph(m, glyphs, count + (int)line);
-        }
-    }
+    fputc(' ', m->stream);
 }
 
 /* ---- a matrix ---- */
 
-heed_status heed_heat_check(const char *function, FILE *stream, heed_tensor *weights)
+/* Reads the locale of the environment; the program need not call setlocale. */
+static bool is_utf8(void)
 {
-    if (heed_error_pending() || stream == NULL || weights == NULL) {
-        return heed_fail(HEED_ERR_NULL, "%s: stream or weights is NULL", function);
+    const char *const set[] = {getenv("LC_ALL"), getenv("LC_CTYPE"), getenv("LANG")};
+    int i = 0;
+    while (i < 2 && (set[i] == NULL || *set[i] == '\0')) {
+        i++;
     }
-    if (!heed_is_float(weights->dtype)) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: weights are %s, not a float", function,
-                         heed_dtype_name(weights->dtype));
-    }
-    if (weights->storage == NULL) {
-        return heed_fail(HEED_ERR_SCOPE, "%s: the value of weights has been freed", function);
-    }
-    return HEED_OK;
-}
-
-double heed_heat_at(const heed_tensor *weights, int64_t head, int64_t row, int64_t column)
-{
-    return weights->ndim == 3 ? heed_at(weights, HEED_INDEX(head, row, column))
-                              : heed_at(weights, HEED_INDEX(row, column));
+    return set[i] != NULL && (strstr(set[i], "UTF-8") != NULL || strstr(set[i], "utf8") != NULL);
 }
 
 heed_status heed_heat_map(FILE *stream, heed_tensor *weights, const char *const *row_labels,
                           const char *const *column_labels, heed_color color)
 {
-    if (heed_heat_check("heat_map", stream, weights) != HEED_OK) {
+    static const char function[] = "heat_map";
+    if (heed_check_not_null(function, "the stream", stream) != HEED_OK ||
+        heed_check_tensor(function, "weights", weights) != HEED_OK) {
         return heed_error_pending();
     }
-    if (weights->ndim != 2) {
-        return heed_fail(
-            HEED_ERR_SHAPE,
-            "heat_map: weights have %d dims, not 2 (rows, columns); pick one with heed_select",
-            weights->ndim);
+    if (!heed_is_float(weights->dtype)) {
+        return heed_fail(HEED_ERR_DTYPE, "%s: weights are %s, not a float", function,
+                         heed_dtype_name(weights->dtype));
     }
-    heed_heat m = {.stream = stream,
-                   .weights = weights,
-                   .rows = heed_size(weights, 0),
-                   .columns = heed_size(weights, 1),
-                   .row_labels = row_labels,
-                   .column_labels = column_labels,
-                   .colored = color == HEED_COLOR_ALWAYS ||
-                              (color == HEED_COLOR_AUTO && heed_terminal_has_color(stream))};
-    const int64_t block = heed_heat_fit(&m, heed_terminal_columns(stream, 0));
-    do { /* blocks of columns, one below the other */
-        m.first = m.end;
-        m.end = m.first + block < m.columns ? m.first + block : m.columns;
-        fputs(m.first > 0 ? "\n" : "", stream);
-        for (int64_t line = -heed_heat_labels(&m); line < m.rows; line++) {
-            heed_heat_line(&m, line, 0, true);
-            fputc('\n', stream);
+    if (weights->ndim != 2) {
+        return heed_fail(HEED_ERR_SHAPE, "%s: weights have %d dims, not 2; heed_select takes one",
+                         function, weights->ndim);
+    }
+    const int64_t rows = heed_size(weights, 0), columns = heed_size(weights, 1);
+    heat_map m = {.stream = stream, .utf8 = is_utf8()};
+    m.colored =
+        color == HEED_COLOR_ALWAYS || (color == HEED_COLOR_AUTO && heed_terminal_has_color(stream));
+    m.label = longest(&m, row_labels, rows);
+    const int width = heed_terminal_columns(stream, 10000);
+    for (m.cell = 4; m.cell > 1 && m.label + 1 + columns * m.cell > width; m.cell /= 2) {
+    }
+    /* Column labels run downwards and end just above the cells. */
+    for (int line = -longest(&m, column_labels, columns); line < 0; line++) {
+        print_row_label(&m, NULL);
+        for (int64_t j = 0; j < columns; j++) {
+            shown_label shown;
+            const int at = read_label(&m, column_labels[j], shown) + line;
+            fprintf(stream, "%*s%s", m.cell - 1, "", at >= 0 ? shown[at] : " ");
         }
-    } while (m.end < m.columns);
+        fputc('\n', stream);
+    }
+    for (int64_t i = 0; i < rows; i++) {
+        print_row_label(&m, row_labels != NULL ? row_labels[i] : NULL);
+        for (int64_t j = 0; j < columns; j++) {
+            print_cell(&m, heed_at(weights, HEED_INDEX(i, j)));
+        }
+        fputc('\n', stream);
+    }
     return heed_error_pending();
 }

@@ -22,11 +22,9 @@ typedef enum heed_color { HEED_COLOR_AUTO, HEED_COLOR_NEVER, HEED_COLOR_ALWAYS }
  *         the     100
  *         pizza    20 80
  *
- * Lines fit the terminal, or COLUMNS if set: cells shrink to 2 columns and then 1, without a
- * percentage. A matrix that is still too wide is split into blocks of columns, printed one below
- * the other.
- *
- * Stream errors are left to the caller, as with printf.
+ * Labels are UTF-8 text of any origin: controls and invalid bytes are shown as "?". If lines are
+ * wider than the terminal, or COLUMNS if set, cells shrink to 2 columns and then 1, without a
+ * percentage. Stream errors are left to the caller, as with printf.
  *
  * HEED_ERR_SHAPE: weights do not have 2 dims. HEED_ERR_DTYPE: weights are not floats. */
 heed_status heed_heat_map(FILE *stream, heed_tensor *weights, const char *const *row_labels,
