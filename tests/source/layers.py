@@ -38,7 +38,6 @@ INTERNAL = {
     "tensor/text.h": "files hold UTF-8 and numbers with a point in any locale; names from files are safe to print",
     "tensor/grain.h": "an optimiser splits its steps among threads",
     "tensor/kernels/kernels.h": "an optimiser's step is a kernel over memory",
-    "autograd/notify.h": "optimisers announce their steps to observers",
     "tensor/handle.h": "an optimiser writes to parameters without a copy",
     "tensor/shape.h": "messages write shapes (HEED_TEXT); dims that were checked (heed_wrapped)",
 }
