@@ -49,41 +49,21 @@ void heed_batches_free(heed_batches *b)
     }
 }
 
-/* The lower 62 bits of torch.empty((), dtype=torch.int64).random_(); seeding reads 32 of them. */
-static uint64_t draw_seed(void)
-{
-    return (uint64_t)heed_item_i64(heed_randint(0, INT64_C(1) << 62, HEED_SCALAR, HEED_I64));
-}
-
 /* A DataLoader draws a seed for its workers, even without any, and then one for its sampler, which
- * shuffles with its own generator. */
+ * shuffles with its own generator: the lower 62 bits, of which seeding reads 32. */
 static heed_tensor *draw_order(const heed_batches *b)
 {
-    draw_seed();
+    const int64_t end = INT64_C(1) << 62;
+    heed_randint(0, end, HEED_SCALAR, HEED_I64);
     if (!b->options.shuffle) {
         return heed_arange(0, (double)b->count, 1, HEED_I64);
     }
-    const uint64_t seed = draw_seed();
+    const int64_t seed = heed_item_i64(heed_randint(0, end, HEED_SCALAR, HEED_I64));
     const heed_generator ours = heed_get_generator();
-    heed_manual_seed(seed);
+    heed_manual_seed((uint64_t)seed);
     heed_tensor *order = heed_randperm(b->count);
     heed_set_generator(&ours);
     return order;
-}
-
-/* The next batch, in the open scope; NULL at the end of the epoch and on error. */
-static heed_tensor *next_batch(heed_batches *b)
-{
-    if (b->order == NULL) {
-        b->order = heed_retain(draw_order(b));
-    }
-    const int64_t left = b->count - b->used;
-    const int64_t size = left < b->batch_size ? left : b->batch_size;
-    if (size == 0 || (size < b->batch_size && b->options.drop_last)) {
-        return NULL;
-    }
-    b->used += size;
-    return heed_narrow(b->order, 0, b->used - size, size);
 }
 
 bool heed_batches_next(heed_batches *b, heed_tensor **indices)
@@ -93,29 +73,17 @@ bool heed_batches_next(heed_batches *b, heed_tensor **indices)
         return false;
     }
     HEED_SCOPE_NO_GRAD(scope);
-    heed_tensor *batch = next_batch(b);
-    if (batch == NULL || heed_retain(batch) == NULL) {
-        end_epoch(b);
-    } else {
-        heed_release(b->batch);
-        b->batch = batch;
+    if (b->order == NULL) {
+        b->order = heed_retain(draw_order(b));
     }
-    *indices = b->batch;
-    return b->batch != NULL;
-}
-
-heed_status heed_batches_restart(heed_batches *b)
-{
-    if (heed_check_not_null("batches_restart", "b", b) == HEED_OK) {
+    const int64_t left = b->count - b->used, size = left < b->batch_size ? left : b->batch_size;
+    const bool ends = size == 0 || (size < b->batch_size && b->options.drop_last);
+    heed_tensor *batch = ends ? NULL : heed_retain(heed_narrow(b->order, 0, b->used, size));
+    heed_release(b->batch);
+    *indices = b->batch = batch;
+    b->used += size;
+    if (batch == NULL) {
         end_epoch(b);
     }
-    return heed_error_pending();
-}
-
-int64_t heed_batches_count(const heed_batches *b)
-{
-    if (heed_check_not_null("batches_count", "b", b) != HEED_OK) {
-        return 0;
-    }
-    return b->count / b->batch_size + (!b->options.drop_last && b->count % b->batch_size != 0);
+    return batch != NULL;
 }
