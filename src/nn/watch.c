@@ -16,31 +16,24 @@
 #include "file_io.h"
 #include "terminal.h"
 
-enum { NAMES = 64, NAME = 64, ROWS = 1 << 14, LINE = 400, LINES = 10, BAR = 20 };
-static const double redraw = 0.1, most_wait = 1, slow_step = 0.01; /* seconds */
+enum { NAMES = 64, TEXT = 1 << 14 /* more than 64 names and numbers */, BAR = 20 };
 static const char function[] = "watch_new";
 
 typedef struct named_value {
-    char name[NAME];
-    double value; /* the last one; NaN: none */
+    heed_text name;
+    double value; /* the last one */
     int64_t step; /* of the value; 0: none */
 } named_value;
-
-/* Text that is not written yet. */
-typedef struct buffer {
-    int length;
-    char text[ROWS];
-} buffer;
 
 struct heed_watch {
     heed_watch_options options;
     named_value values[NAMES];
-    int count, columns;             /* columns: the first values, once the file has a header */
-    int64_t steps, reported;        /* ended; the last one with a line */
-    double began, now, drawn, kept; /* seconds; of the last bar, 0: none; of the last flush */
-    bool bar, warned, header;       /* warned: of a name without a column */
-    int fd, terminal;               /* descriptors; -1: none, or switched off */
-    buffer rows, line;
+    int count, columns;       /* columns: the first values; -1: the file has no header */
+    int64_t steps, reported;  /* ended; the last one with a line */
+    double began, now, drawn; /* seconds; of the last bar, 0: none */
+    bool bar;
+    int fd, terminal, length; /* descriptors, -1: none, or switched off; of the text */
+    char text[TEXT];          /* a row or a line */
 };
 
 static double seconds(void)
@@ -50,236 +43,160 @@ static double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* ---- output ---- */
-
-/* False: it cannot be written. A non-blocking terminal that is full loses a part of a bar. */
-static bool write_all(int fd, const char *text, size_t length)
+static void put(heed_watch *w, const char *format, ...) HEED_PRINTF(2, 3);
+static void put(heed_watch *w, const char *format, ...)
 {
-    while (length > 0) {
-        const int64_t written = heed_write(fd, text, length);
+    va_list arguments;
+    va_start(arguments, format);
+    w->length += vsnprintf(w->text + w->length, (size_t)(TEXT - w->length), format, arguments);
+    va_end(arguments);
+}
+
+/* Writes the text. False: it cannot be written. A non-blocking terminal that is full loses it. */
+static bool write_text(heed_watch *w, int fd)
+{
+    const int length = w->length;
+    w->length = 0;
+    for (int64_t at = 0, written; at<length; at += written> 0 ? written : 0) {
+        written = heed_write(fd, w->text + at, (size_t)(length - at));
         if (written < 0 && errno != EINTR) {
             return errno == EAGAIN;
         }
-        text += written > 0 ? written : 0;
-        length -= written > 0 ? (size_t)written : 0;
     }
     return true;
 }
 
-static void put(buffer *b, const char *format, ...) HEED_PRINTF(2, 3);
-static void put(buffer *b, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    b->length += vsnprintf(b->text + b->length, (size_t)(ROWS - b->length), format, arguments);
-    va_end(arguments);
-}
-
-/* Writes the line to the terminal, after what the program has printed there. */
+/* Writes the text to the terminal, after what the program has printed there. */
 static void show(heed_watch *w)
 {
-    if (w->terminal >= 0 && (fflush(w->options.terminal) != 0 ||
-                             !write_all(w->terminal, w->line.text, (size_t)w->line.length))) {
+    if (w->terminal >= 0 && (fflush(w->options.terminal) != 0 || !write_text(w, w->terminal))) {
         w->terminal = -1;
     }
-    w->line.length = 0;
+    w->length = 0;
 }
 
 void heed_watch_pause(heed_watch *w)
 {
     if (w != NULL && w->drawn > 0) {
-        put(&w->line, "\r\033[K");
+        put(w, "\r\033[K");
         show(w);
         w->drawn = 0;
     }
 }
 
-/* Prints the path of the file, and what `format` says of it. */
-#define WARN(w, ...)                                                                               \
-    (heed_watch_pause(w), put(&(w)->line, "%s: ", heed_show_path((w)->options.csv).text),          \
-     put(&(w)->line, __VA_ARGS__), show(w))
-
-void heed_watch_flush(heed_watch *w)
-{
-    if (w != NULL && w->fd >= 0 && !write_all(w->fd, w->rows.text, (size_t)w->rows.length)) {
-        WARN(w, "cannot write it after step %lld: %s; training continues without it\n",
-             (long long)w->steps, strerror(errno));
-        close(w->fd);
-        w->fd = -1;
-    }
-    if (w != NULL) {
-        w->rows.length = 0;
-        w->kept = w->now;
-    }
-}
-
 /* ---- the CSV file ---- */
 
-/* A row takes less than half of the buffer. Whole numbers are written exactly, others with 9
- * digits, enough for any float. */
-static void put_row(heed_watch *w)
+static void write_row(heed_watch *w)
 {
     HEED_DECIMAL_POINT;
-    if (w->rows.length > ROWS / 2) {
-        heed_watch_flush(w);
+    if (w->columns < 0) {
+        put(w, "step");
+        for (w->columns = 0; w->columns < w->count; w->columns++) {
+            put(w, ",%s", w->values[w->columns].name.text);
+        }
+        put(w, "\n");
     }
-    for (int i = 0; i <= w->count && !w->header; i++) {
-        put(&w->rows, i == 0 ? "step" : ",%s", i == 0 ? "" : w->values[i - 1].name);
-    }
-    w->columns = w->header ? w->columns : w->count;
-    put(&w->rows, w->header ? "%lld" : "\n%lld", (long long)w->steps);
-    w->header = true;
+    put(w, "%lld", (long long)w->steps);
     for (int i = 0; i < w->columns; i++) {
         const named_value *v = &w->values[i];
-        const double x = v->value;
-        if (v->step != w->steps || isnan(x)) {
-            put(&w->rows, ",");
-        } else if (x == floor(x) && fabs(x) < 1e15 && !(x == 0 && signbit(x))) {
-            put(&w->rows, ",%lld", (long long)x);
-        } else {
-            put(&w->rows, ",%.9g", x);
-        }
+        put(w, v->step == w->steps && !isnan(v->value) ? ",%.9g" : ",", v->value);
     }
-    put(&w->rows, "\n");
-    if (w->count > w->columns && !w->warned) {
-        WARN(w, "no column for %s: set it before the first step, to NAN if it is not known yet\n",
-             w->values[w->columns].name);
-        w->warned = true;
+    put(w, "\n");
+    if (!write_text(w, w->fd)) {
+        const int error = errno;
+        close(w->fd);
+        w->fd = -1;
+        heed_watch_pause(w);
+        put(w, "%s: cannot write step %lld: %s; training continues without it\n",
+            heed_show_path(w->options.csv).text, (long long)w->steps, strerror(error));
+        show(w);
     }
 }
 
-/* Reads the names in the header and the rows of a resumed run; returns where the next row goes. */
-static off_t read_rows(heed_watch *w, FILE *file)
+/* Keeps the header and the rows of the steps that were taken before. */
+static void open_csv(heed_watch *w, const char *path)
 {
+    struct stat about;
     char *line = NULL;
     size_t capacity = 0;
     off_t end = 0;
-    int64_t last = 0;
-    const int64_t resumed = w->options.resumed;
-    while (getline(&line, &capacity, file) > 0 && (resumed > 0 || end == 0)) {
-        const bool first = end == 0, whole = strchr(line, '\n') != NULL;
-        if (first && strncmp(line, "step,", 5) != 0 && strcmp(line, "step\n") != 0) {
-            heed_fail_at(HEED_ERR_VALUE, function, w->options.csv,
-                         "not written by a watch, so it is neither continued nor replaced; choose "
-                         "another file, or move this one");
-            break;
-        }
-        const int64_t step = strtoll(line, NULL, 10);
-        if (!whole || (!first && (step <= last || step > resumed))) {
-            break;
-        }
-        for (char *name = strtok(line, ",\n"); first && resumed > 0 && name != NULL;
-             name = strtok(NULL, ",\n")) {
-            w->header =
-                strcmp(name, "step") == 0 || heed_watch_value(w, name, (double)NAN) == HEED_OK;
-        }
-        w->columns = w->count;
-        last = step;
-        end = ftello(file);
-    }
-    free(line);
-    if (last < resumed && !heed_error_pending()) {
-        WARN(w, "no rows for steps %lld to %lld, which were taken earlier\n", (long long)last + 1,
-             (long long)resumed);
-    }
-    return resumed > 0 ? end : 0;
-}
-
-static void open_csv(heed_watch *w)
-{
-    const char *path = w->options.csv;
-    struct stat about;
-    w->fd = heed_open(path, O_WRONLY | O_CREAT | O_APPEND);
+    w->fd = heed_open(path, O_RDWR | O_CREAT | O_APPEND);
     if (w->fd < 0 || fstat(w->fd, &about) != 0) {
         heed_fail_file(function, path, "write it", errno);
-    } else if (S_ISREG(about.st_mode) && heed_claim(function, path, w->fd) == HEED_OK) {
-        const int fd = heed_open(path, O_RDONLY);
-        FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
-        const off_t end = file != NULL ? read_rows(w, file) : 0;
-        if (file == NULL || (!heed_error_pending() && ftruncate(w->fd, end) != 0)) {
-            heed_fail_file(function, path, "continue it", errno);
-        }
-        if (file != NULL) {
-            fclose(file);
-        }
+        return;
     }
+    if (!S_ISREG(about.st_mode) || heed_claim(function, path, w->fd) != HEED_OK) {
+        return;
+    }
+    FILE *file = fdopen(dup(w->fd), "r");
+    while (file != NULL && getline(&line, &capacity, file) > 0) {
+        if (end == 0 && strncmp(line, "step,", 5) != 0 && strcmp(line, "step\n") != 0) {
+            heed_fail_at(HEED_ERR_VALUE, function, path, "not written by a watch; move it away");
+        }
+        if (w->options.resumed == 0 || strchr(line, '\n') == NULL || heed_error_pending() ||
+            strtoll(line, NULL, 10) > w->options.resumed /* 0: the header */) {
+            break;
+        }
+        for (char *name = strtok(line, ",\n"); end == 0 && (name = strtok(NULL, ",\n")) != NULL;) {
+            heed_watch_value(w, name, (double)NAN);
+        }
+        w->columns = w->count;
+        end = ftello(file);
+    }
+    if (file == NULL || (!heed_error_pending() && ftruncate(w->fd, end) != 0)) {
+        heed_fail_file(function, path, "continue it", errno);
+    }
+    if (file != NULL) {
+        fclose(file);
+    }
+    free(line);
 }
 
 /* ---- the terminal ---- */
 
-static bool is_shown(const heed_watch *w, const char *name)
+static bool is_shown(const char *const *shown, const char *name)
 {
-    const char *const *shown = w->options.shown;
     while (shown != NULL && *shown != NULL && strcmp(*shown, name) != 0) {
         shown++;
     }
-    return w->options.shown == NULL || *shown != NULL;
+    return shown == NULL || *shown != NULL;
 }
 
-/* The step, the remaining time, and the values after step `since`, as far as they fit. */
-static void put_line(heed_watch *w, int width, int64_t since)
+/* Draws the bar, or prints a line: the step, the remaining time, and the values that fit. */
+static void show_line(heed_watch *w, bool bar)
 {
     HEED_DECIMAL_POINT;
-    const int64_t steps = w->options.steps, done = w->steps - w->options.resumed;
-    const double a_step = (w->now - w->began) / (double)(done > 0 ? done : 1);
-    const char *name = w->options.step_name != NULL ? w->options.step_name : "step";
-    buffer *line = &w->line;
-    put(line, steps > 0 ? "%s %lld/%lld" : "%s %lld", name, (long long)w->steps, (long long)steps);
-    if (w->steps < steps) {
-        const long long left = (long long)fmin(a_step * (double)(steps - w->steps) + 0.5, 1e9);
-        put(line, "  %lld:%02lld:%02lld left", left / 3600, left / 60 % 60, left % 60);
+    const heed_watch_options *o = &w->options;
+    const int64_t steps = o->steps, taken = w->steps - o->resumed;
+    /* of one line of the terminal, with space for a typed ^C */
+    const int width = w->bar ? heed_terminal_columns(o->terminal, 80) - 3 : TEXT;
+    put(w, bar ? "\r" : "");
+    if (bar && w->steps <= steps && width > 3 * BAR) {
+        put(w, "[%-20.20s] ", &"====================>"[BAR - w->steps * BAR / steps]);
     }
-    for (int i = 0; i < w->count; i++) {
-        const named_value *v = &w->values[i];
-        const double size = fabs(v->value);
-        if (v->step > since && is_shown(w, v->name)) {
-            const int before = line->length;
-            put(line,
-                size >= 1e4 && size < 1e9   ? "  %s %.0f"
-                : size >= 0.1 && size < 1e4 ? "  %s %.3f"
-                                            : "  %s %.3g",
-                v->name, v->value);
-            line->length = line->length > width ? before : line->length;
+    put(w, steps > 0 ? "%s %lld/%lld" : "%s %lld", o->step_name != NULL ? o->step_name : "step",
+        (long long)w->steps, (long long)steps);
+    if (w->steps < steps && taken > 0) {
+        const double left = (w->now - w->began) / (double)taken * (double)(steps - w->steps);
+        const long long rounded = (long long)fmin(left + 0.5, 1e9);
+        put(w, "  %lld:%02lld:%02lld left", rounded / 3600, rounded / 60 % 60, rounded % 60);
+    }
+    for (const named_value *v = w->values; v < w->values + w->count; v++) {
+        const double x = v->value;
+        const int before = w->length;
+        if (v->step > (w->bar ? 0 : w->reported) && is_shown(o->shown, v->name.text)) {
+            put(w,
+                x >= 1e4 && x < 1e9   ? "  %s %.0f"
+                : x >= 0.1 && x < 1e4 ? "  %s %.3f"
+                                      : "  %s %.3g",
+                v->name.text, x);
+            w->length = w->length > width ? before : w->length;
         }
     }
-}
-
-/* Of a line that stays on one line of the terminal, with space for a typed ^C. */
-static int width_of(const heed_watch *w)
-{
-    const int width = w->bar ? heed_terminal_columns(w->options.terminal, 80) - 3 : LINE;
-    return width < LINE ? width : LINE;
-}
-
-static void draw_bar(heed_watch *w)
-{
-    const int64_t steps = w->options.steps, done = steps > 0 ? w->steps * BAR / steps : 0;
-    const int width = width_of(w);
-    put(&w->line, "\r");
-    for (int i = 0; i < BAR && steps > 0 && width > 3 * BAR; i++) {
-        put(&w->line, "%s%c", i == 0 ? "[" : "", i < done ? '=' : i == done ? '>' : ' ');
-    }
-    put(&w->line, w->line.length > 1 ? "] " : "");
-    put_line(w, width, 0);
-    put(&w->line, "\033[K");
+    put(w, bar ? "\033[K" : "\n");
     show(w);
-    w->drawn = w->now;
-}
-
-static bool is_line_due(const heed_watch *w)
-{
-    const int64_t step = w->steps, steps = w->options.steps;
-    const int64_t every = w->options.every > 0 ? w->options.every : steps == 0 ? 100 : 0;
-    return step == steps ||
-           (every > 0 ? step % every == 0 : step * LINES / steps != (step - 1) * LINES / steps);
-}
-
-static void show_line(heed_watch *w)
-{
-    put_line(w, width_of(w), w->bar ? 0 : w->reported);
-    put(&w->line, "\n");
-    show(w);
-    w->reported = w->steps;
+    w->drawn = bar ? w->now : 0;
+    w->reported = bar ? w->reported : w->steps;
 }
 
 /* ---- a watch ---- */
@@ -291,13 +208,16 @@ heed_watch *heed_watch_new(heed_watch_options options)
         return NULL;
     }
     w->options = options;
+    if (options.every <= 0) {
+        w->options.every = options.steps > 0 ? (options.steps + 9) / 10 : 100;
+    }
     w->steps = w->reported = options.resumed;
-    w->began = w->now = w->kept = seconds();
-    w->fd = -1;
+    w->began = seconds();
+    w->fd = w->columns = -1;
     w->terminal = options.terminal != NULL ? fileno(options.terminal) : -1;
     w->bar = w->terminal >= 0 && heed_terminal_is_smart(options.terminal);
     if (options.csv != NULL) {
-        open_csv(w);
+        open_csv(w, options.csv);
     }
     if (heed_error_pending()) {
         heed_watch_free(w);
@@ -306,34 +226,23 @@ heed_watch *heed_watch_new(heed_watch_options options)
     return w;
 }
 
-static named_value *find(const heed_watch *w, const char *name)
-{
-    int i = 0;
-    while (i < w->count && strcmp(w->values[i].name, name) != 0) {
-        i++;
-    }
-    return (named_value *)&w->values[i]; /* count: there is none */
-}
-
 heed_status heed_watch_value(heed_watch *w, const char *name, double value)
 {
     if (w == NULL || heed_error_pending()) {
         return heed_error_pending();
     }
-    named_value *v = find(w, name);
-    if (v == &w->values[w->count]) {
-        bool good = *name != '\0' && strlen(name) < NAME && strcmp(name, "step") != 0 &&
-                    heed_is_utf8(name) && w->count < NAMES;
-        for (const char *c = name; *c != '\0'; c++) {
-            good = good && (unsigned char)*c >= ' ' && *c != ',' && *c != '"' && *c != 0x7f;
+    named_value *v = w->values, *end = v + w->count;
+    while (v < end && strcmp(v->name.text, name) != 0) {
+        v++;
+    }
+    if (v == end) {
+        const heed_text shown = heed_show_name(name);
+        if (w->count == NAMES || *name == '\0' || strpbrk(name, ",\"") != NULL ||
+            strcmp(shown.text, name) != 0) {
+            return heed_fail(HEED_ERR_VALUE, "watch_value: '%s' is no column's name, or the 65th",
+                             shown.text);
         }
-        if (!good) {
-            return heed_fail(HEED_ERR_VALUE, "watch_value: '%s' cannot be a column: %s",
-                             heed_show_name(name).text,
-                             w->count < NAMES ? "use a short name without commas and quotes"
-                                              : "there are 64 already");
-        }
-        strcpy(v->name, name);
+        v->name = shown;
         w->count++;
     }
     v->value = value;
@@ -346,37 +255,16 @@ heed_status heed_watch_step(heed_watch *w)
     if (w == NULL || heed_error_pending()) {
         return heed_error_pending();
     }
-    const double before = w->now;
     w->now = seconds();
     w->steps++;
     if (w->fd >= 0) {
-        put_row(w);
+        write_row(w);
     }
-    if (w->now - w->kept >= most_wait || w->now - before >= slow_step) {
-        heed_watch_flush(w);
-    }
-    if (w->bar && w->now - w->drawn >= redraw) {
-        draw_bar(w);
-    } else if (!w->bar && w->terminal >= 0 && is_line_due(w)) {
-        show_line(w);
+    if (w->bar ? w->now - w->drawn >= 0.1
+               : w->steps % w->options.every == 0 || w->steps == w->options.steps) {
+        show_line(w, w->bar);
     }
     return HEED_OK;
-}
-
-void heed_watch_free(heed_watch *w)
-{
-    if (w == NULL) {
-        return;
-    }
-    heed_watch_flush(w);
-    heed_watch_pause(w);
-    if (w->steps > w->reported) {
-        show_line(w);
-    }
-    if (w->fd >= 0) {
-        close(w->fd);
-    }
-    heed_free(w);
 }
 
 int64_t heed_watch_steps(const heed_watch *w)
@@ -384,8 +272,17 @@ int64_t heed_watch_steps(const heed_watch *w)
     return w != NULL ? w->steps : 0;
 }
 
-double heed_watch_last(const heed_watch *w, const char *name)
+void heed_watch_free(heed_watch *w)
 {
-    const named_value *v = w != NULL ? find(w, name) : NULL;
-    return v != NULL && v < &w->values[w->count] && v->step > 0 ? v->value : (double)NAN;
+    if (w == NULL) {
+        return;
+    }
+    heed_watch_pause(w);
+    if (w->steps > w->reported) {
+        show_line(w, false);
+    }
+    if (w->fd >= 0) {
+        close(w->fd);
+    }
+    heed_free(w);
 }

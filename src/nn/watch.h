@@ -10,13 +10,10 @@
  *     heed_watch_free(w);
  *
  * The terminal gets a bar with the remaining time, or about ten lines if it is a pipe or a file.
- * The CSV file gets the columns "step" and the names known at the first heed_watch_step, and a row
- * for each step. A cell is empty if its step has no such value, or NaN: heed_watch_value(w,
- * "val_loss", NAN) before the first step gives a column to a value that is measured later.
- *
- * If the terminal or the file cannot be written while training, one warning is printed, and
- * training continues without it. No error becomes pending, and no signal such as SIGPIPE is raised.
- * All functions ignore a NULL watch, which belongs to one thread and one process. */
+ * The CSV file gets a row a step, with the names known at the first heed_watch_step. A cell is
+ * empty if its step has no such value, or NaN. A terminal or a file that cannot be written while
+ * training is one warning: no error, and no signal such as SIGPIPE. All functions ignore a NULL
+ * watch. */
 #ifndef HEED_NN_WATCH_H
 #define HEED_NN_WATCH_H
 
@@ -44,23 +41,17 @@ typedef struct heed_watch heed_watch;
 heed_watch *heed_watch_new(heed_watch_options options);
 
 /* heed_watch_value: sets a value of the step that the next heed_watch_step ends. HEED_ERR_VALUE:
- * the name is empty, too long, "step", or has commas, quotes or control characters; or there are
- * more than 64 names.
- * heed_watch_step: ends a step: shows and writes its values. Rows of fast steps are written once a
- * second, or by heed_watch_flush: call it before a checkpoint is saved. */
+ * the name is empty, has more than 60 bytes, commas, quotes or control characters, or is the 65th.
+ * heed_watch_step: ends a step: shows and writes its values. heed_watch_steps: those ended so far,
+ * with those before a resumed run. */
 heed_status heed_watch_value(heed_watch *w, const char *name, double value);
 heed_status heed_watch_step(heed_watch *w);
-void heed_watch_flush(heed_watch *w);
+int64_t heed_watch_steps(const heed_watch *w);
 
 /* heed_watch_pause: removes the bar, so that the caller can print; the next step draws it again.
- * heed_watch_free: flushes, replaces the bar with the last values, and frees. */
+ * heed_watch_free: replaces the bar with the last values. */
 void heed_watch_pause(heed_watch *w);
 void heed_watch_free(heed_watch *w);
-
-/* heed_watch_steps: steps ended so far, with those before a resumed run.
- * heed_watch_last: the last value of a name, NaN if there is none. */
-int64_t heed_watch_steps(const heed_watch *w);
-double heed_watch_last(const heed_watch *w, const char *name);
 
 HEED_END_DECLS
 #endif

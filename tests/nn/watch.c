@@ -60,31 +60,28 @@ START_TEST(null_is_ignored)
     ck_assert_int_eq(heed_watch_value(NULL, "loss", 1), HEED_OK);
     ck_assert_int_eq(heed_watch_step(NULL), HEED_OK);
     heed_watch_pause(NULL);
-    heed_watch_flush(NULL);
     heed_watch_free(NULL);
     ck_assert_int_eq(heed_watch_steps(NULL), 0);
-    ck_assert(isnan(heed_watch_last(NULL, "loss")));
 }
 END_TEST
 
 START_TEST(names_are_checked)
 {
-    static const char *const refused[] = {"", "step", "a\nb", "\x1b[2J", "\xff", "a,b", "a\"b"};
+    static const char *const refused[] = {"", "a\nb", "\x1b[2J", "a,b", "a\"b"};
     char name[80] = "";
     heed_watch *w = new_watch((heed_watch_options){.steps = 0});
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         heed_watch_value(w, refused[i], 1);
-        expect_error(HEED_ERR_VALUE, "cannot be a column: use a short name");
+        expect_error(HEED_ERR_VALUE, "is no column's name");
     }
     memset(name, 'x', 64);
     heed_watch_value(w, name, 1);
-    expect_error(HEED_ERR_VALUE, "use a short name");
+    expect_error(HEED_ERR_VALUE, "is no column's name");
     for (int i = 0; i <= 64; i++) {
         snprintf(name, sizeof name, "value%d", i);
         heed_watch_value(w, name, i);
     }
-    expect_error(HEED_ERR_VALUE, "'value64' cannot be a column: there are 64 already");
-    ck_assert_double_eq(heed_watch_last(w, "value63"), 63);
+    expect_error(HEED_ERR_VALUE, "'value64' is no column's name, or the 65th");
     heed_watch_free(w);
 }
 END_TEST
@@ -141,7 +138,7 @@ START_TEST(other_files_stay_unchanged)
     for (int resumed = 0; resumed < 2; resumed++) {
         write_rows(path, "steps to take\n1,2\n");
         ck_assert_ptr_null(heed_watch_new((heed_watch_options){.csv = path, .resumed = resumed}));
-        expect_error(HEED_ERR_VALUE, "/text: not written by a watch, so it is neither");
+        expect_error(HEED_ERR_VALUE, "/text: not written by a watch");
         expect_bytes(path, "steps to take\n1,2\n");
     }
     ck_assert_ptr_null(heed_watch_new((heed_watch_options){.csv = "/no/such/file"}));
@@ -186,7 +183,7 @@ static char *train(const char *csv)
 START_TEST(a_full_disk_does_not_stop_training)
 {
     char *shown = train("/dev/full");
-    expect_matches(shown, "*/dev/full: cannot write it after step *: No space left on device; "
+    expect_matches(shown, "*/dev/full: cannot write step *: No space left on device; "
                           "training continues without it\n*step 3000/3000  loss 1.000\n");
     ck_assert_ptr_null(strstr(strstr(shown, "/dev/full") + 1, "/dev/full"));
     free(shown);
@@ -201,7 +198,7 @@ START_TEST(a_file_limit_does_not_stop_training)
     limit.rlim_cur = 10000;
     setrlimit(RLIMIT_FSIZE, &limit);
     char *shown = train(in_folder("run.csv"));
-    expect_matches(shown, "*/run.csv: cannot write it after step *: File too large; *");
+    expect_matches(shown, "*/run.csv: cannot write step *: File too large; *");
     free(shown);
 }
 END_TEST

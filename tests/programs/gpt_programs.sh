@@ -113,13 +113,11 @@ logs="--log $scratch/csv"
         2> "$scratch/err"
     "$gpt" train --resume "$scratch/logged" --steps 14 $logs 2> "$scratch/err"
 }
-lacks "no rows" "$scratch/err"
 check [ "$(head -n 1 "$scratch/csv")" = step,loss,val_loss,lr,grad_norm,tokens_per_second ]
 check [ "$(cut -d, -f1 "$scratch/csv" | tr '\n' ' ')" = "step 1 2 3 4 5 6 7 8 9 10 11 12 13 14 " ]
 check [ "$(cut -d, -f3 "$scratch/csv" | grep -c .)" -eq 4 ] # header, steps 10, 12 and 14
 "$gpt" train --resume "$scratch/logged" --steps 16 2> "$scratch/err"
-expect 0 "csv: no rows for steps 15 to 16, which were taken earlier" \
-    "$gpt" train --resume "$scratch/logged" --steps 18 --log "$scratch/csv"
+"$gpt" train --resume "$scratch/logged" --steps 18 --log "$scratch/csv" 2> "$scratch/err"
 has "^17," "$scratch/csv"
 refuse "cannot write $scratch/no/where" train --text "$text" --log "$scratch/no/where"
 
@@ -230,7 +228,7 @@ expect 0 "^step *3/3" "$gpt" train --text "$text" $small --steps 3 --log "$scrat
 if [ -e /dev/full ]; then
     # A log that cannot be written does not end training.
     # shellcheck disable=SC2086
-    expect 0 "^/dev/full: cannot write it after step [0-9]*: No space left on device; training continues" \
+    expect 0 "^/dev/full: cannot write step [0-9]*: No space left on device; training continues" \
         "$gpt" train --text "$text" $small --steps 30 --log /dev/full --save "$scratch/unlogged" --force
     has "^step *30/30" "$scratch/out"
     expect 0 "resuming after step 30" "$gpt" train --resume "$scratch/unlogged"

@@ -425,11 +425,9 @@ static void begin_report(learner *l)
 
 /* ---- the command: training ---- */
 
-/* Writes the rows before saving the run, so that a resumed run finds them. */
 static void save_run(learner *l)
 {
     gpt_run *run = &l->run;
-    heed_watch_flush(l->watch);
     if (run->options.save != NULL && !heed_error_pending()) {
         gpt_record_save(&run->record, run->model, run->optimizer, "--save", run->options.save);
     }
