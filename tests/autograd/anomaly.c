@@ -33,31 +33,28 @@ START_TEST(forward_is_checked)
 {
     const double inf = HUGE_VAL;
     heed_log(leaf(1, 0, 2));
-    expect_error(HEED_ERR_ANOMALY, "log: -inf at (0, 1) of the result (1, 3), from (1, 3) with "
-                                   "values from 0 to 2; clamp or mask");
+    expect_error(HEED_ERR_ANOMALY, "log: inf in the result (1, 3); clamp or mask");
     heed_sqrt(row(1, 4, -1));
-    expect_error(HEED_ERR_ANOMALY, "sqrt: nan at (0, 2)");
+    expect_error(HEED_ERR_ANOMALY, "sqrt: nan in the result (1, 3)");
     heed_div(row(1, 2, 3), row(1, 1, 0));
-    expect_error(HEED_ERR_ANOMALY, "div: inf at (0, 2) of the result (1, 3), from (1, 3) with "
-                                   "values from 1 to 3 and (1, 3) with values from 0 to 1");
+    expect_error(HEED_ERR_ANOMALY, "div: inf in the result (1, 3)");
     heed_log(row(1, -1, 0));
-    expect_error(HEED_ERR_ANOMALY, "log: nan at (0, 1)");
+    expect_error(HEED_ERR_ANOMALY, "log: nan in the result (1, 3)");
     heed_rsqrt(heed_from_i64((int64_t[]){3, 0}, HEED_SHAPE(2)));
-    expect_error(HEED_ERR_ANOMALY,
-                 "inf at (1) of the result (2), from (2) with values from 0 to 3");
+    expect_error(HEED_ERR_ANOMALY, "rsqrt: inf in the result (2)");
     heed_exp(heed_transpose(row(1, 2, 1000), 0, 1));
-    expect_error(HEED_ERR_ANOMALY, "exp: inf at (2, 0) of the result (3, 1)");
+    expect_error(HEED_ERR_ANOMALY, "exp: inf in the result (3, 1)");
     heed_matmul(heed_full(HEED_SHAPE(2, 3), 1e30, HEED_F32),
                 heed_full(HEED_SHAPE(3, 1), 1e30, HEED_F32));
-    expect_error(HEED_ERR_ANOMALY, "matmul: inf at (0, 0) of the result (2, 1)");
+    expect_error(HEED_ERR_ANOMALY, "matmul: inf in the result (2, 1)");
     heed_mul_scalar(row(1, -inf, inf), 0);
-    expect_error(HEED_ERR_ANOMALY, "mul_scalar: nan at (0, 1)");
+    expect_error(HEED_ERR_ANOMALY, "mul_scalar: nan in the result (1, 3)");
     heed_softmax(row(-inf, -inf, -inf), -1);
     expect_error(HEED_ERR_ANOMALY, "heed_safe_softmax gives zeros");
     heed_softmax(row(1, inf, 2), -1);
     expect_error(HEED_ERR_ANOMALY, "a row has inf, or only -inf");
     heed_mean(heed_zeros(HEED_SHAPE(0), HEED_F32));
-    expect_error(HEED_ERR_ANOMALY, "mean: nan at () of the result (), from (0);");
+    expect_error(HEED_ERR_ANOMALY, "mean: nan in the result ();");
 }
 END_TEST
 
@@ -114,13 +111,12 @@ START_TEST(backward_is_checked)
     heed_tensor *x = leaf(4, 0, 1);
     heed_backward(heed_sum(heed_sqrt(x)));
     expect_error(HEED_ERR_ANOMALY,
-                 "backward of sqrt: inf at (0, 1) of the gradient of input 0 (1, "
-                 "3), from a gradient (1, 3) with values from 1 to 1; if the derivative");
+                 "backward of sqrt: inf in the gradient of input 0 (1, 3); if the derivative");
     ck_assert_ptr_null(x->grad);
 
     heed_tensor *root = heed_sqrt(x);
     heed_backward(heed_sum(heed_where(heed_gt_scalar(x, 0), root, x)));
-    expect_error(HEED_ERR_ANOMALY, "backward of sqrt: nan at (0, 1)");
+    expect_error(HEED_ERR_ANOMALY, "backward of sqrt: nan in the gradient");
 
     heed_tensor *safe = heed_where(heed_gt_scalar(x, 0), x, row(1, 1, 1));
     heed_backward(heed_sum(heed_where(heed_gt_scalar(x, 0), heed_sqrt(safe), x)));
@@ -385,7 +381,7 @@ START_TEST(errors_name_the_module)
     expect_no_error();
     heed_module_free(m);
     heed_backward(loss);
-    expect_error(HEED_ERR_ANOMALY, "backward of sqrt in Twice: inf at (0, 0)");
+    expect_error(HEED_ERR_ANOMALY, "backward of sqrt in Twice: inf in the gradient");
 }
 END_TEST
 

@@ -115,7 +115,7 @@ main:
     return heed_error() == HEED_ERR_ANOMALY ? 0 : 1;
 END
 run 0
-says "heed: the first error, HEED_ERR_ANOMALY: backward of sqrt: inf at (0) of the gradient of input 0 (3)"
+says "heed: the first error, HEED_ERR_ANOMALY: backward of sqrt: inf in the gradient of input 0 (3)"
 says "heed: the forward of this sqrt was called here:"
 says "root_of"
 
