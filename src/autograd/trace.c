@@ -9,8 +9,6 @@
 #include "module_path.h"
 #include "observer.h"
 
-enum { INPUTS_SHOWN = 8 };
-
 static _Thread_local FILE *out; /* NULL: off */
 static _Thread_local heed_observer observer;
 
@@ -83,25 +81,16 @@ static void put_shape(const char *before, const heed_tensor *t)
     fprintf(out, "%s %s%s%s", before, dtype, *dtype != '\0' ? " " : "", HEED_TEXT(t));
 }
 
-/* Ends the line; small tensors come after " = ", or below if they need several lines. */
-static void put_values(const heed_tensor *t)
+/* Ends the line; the value of a single element comes after " = ". */
+static void put_value(const heed_tensor *t)
 {
-    char text[2048];
+    char text[200];
     heed_tensor plain = *t; /* without its graph */
     plain.op = NULL;
     plain.requires_grad = false;
-    if (t->storage == NULL || t->numel == 0 || t->numel > HEED_TRACED_VALUES ||
-        heed_snprint(text, sizeof text, &plain) == 0) {
-        fputc('\n', out);
-        return;
-    }
-    const bool is_short = strchr(text, '\n') == NULL;
-    fputs(is_short ? " = " : "\n    ", out);
-    for (const char *c = text; *c != '\0'; c++) {
-        fputc(*c, out);
-        fputs(*c == '\n' && c[1] != '\n' ? "    " : "", out);
-    }
-    fputc('\n', out);
+    const bool shown =
+        t->storage != NULL && t->numel == 1 && heed_snprint(text, sizeof text, &plain) > 0;
+    fprintf(out, shown ? " = %s\n" : "\n", text);
 }
 
 /* ---- the observer ---- */
@@ -114,14 +103,11 @@ static heed_tensor *trace_result(heed_observer *self, const heed_call *call, hee
     fprintf(out, "%s%s", heed_in_backward() ? "  " : "", call->op->name);
     fprintf(out, *args.text != '\0' ? "(%s)" : "%s", args.text);
     fprintf(out, *path.text != '\0' ? " in %s:" : "%s", path.text);
-    for (int i = 0; i < call->count && i < INPUTS_SHOWN; i++) {
+    for (int i = 0; i < call->count; i++) {
         fputs(i > 0 ? "," : "", out);
         fputs(call->op->names != NULL && call->count > 1 ? " " : "", out);
         put_shape(call->op->names != NULL && call->count > 1 ? call->op->names[i] : "",
                   call->inputs[i]);
-    }
-    if (call->count > INPUTS_SHOWN) {
-        fprintf(out, ", ... (%d inputs)", call->count);
     }
     if (y == NULL) {
         fprintf(out, " failed: %s\n", heed_status_name(heed_error_pending()));
@@ -129,7 +115,7 @@ static heed_tensor *trace_result(heed_observer *self, const heed_call *call, hee
     }
     put_shape(" ->", y);
     fputs(y->storage != NULL && y->storage == call->inputs[0]->storage ? ", a view" : "", out);
-    put_values(y);
+    put_value(y);
     return y;
 }
 
@@ -142,12 +128,12 @@ static void trace_derivative(heed_observer *self, const heed_derivative *derivat
     fprintf(out, "backward of %s", node->op->name);
     fprintf(out, *path.text != '\0' ? " in %s" : "%s", path.text);
     put_shape(": g", g);
-    put_values(g);
+    put_value(g);
     for (int i = 0; i < node->input_count; i++) {
         if (grads[i] != NULL) {
             fprintf(out, "  %s", heed_input_name(node->op, i).text);
             put_shape(node->inputs[i]->op == NULL ? ", a leaf:" : ":", grads[i]);
-            put_values(grads[i]);
+            put_value(grads[i]);
         }
     }
 }

@@ -6,20 +6,14 @@
  *     heed_trace(NULL);
  *
  *     linear in SelfAttention.W_q: x (3, 2), weight (2, 2) -> (3, 2)
- *         tensor([[ 0.7621, -0.0428],
- *                 [ 1.1063,  0.7890],
- *                 [ 1.1164, -2.1336]])
  *     ...
  *     backward of linear in SelfAttention.W_q: g (3, 2)
- *         ...
  *       weight, a leaf: (2, 2)
- *         ...
  *
- * A line shows the operation, its module and arguments, and the shapes of its inputs and result,
- * with their dtypes unless f32. Values of up to HEED_TRACED_VALUES elements follow. In a backward
- * pass, g is the complete dL/dy of a result y, and the lines below show the gradient that the
- * derivative computes from it for each input. Under create_graph the operations of a derivative
- * come before its line, indented. */
+ * A line shows the operation, its module and arguments, the shapes and dtypes unless f32 of its
+ * inputs and result, and the value of a single element. In a backward pass, g is the complete dL/dy
+ * of a result y, and the lines below show its gradients for the inputs. Under create_graph the
+ * operations of a derivative come before its line, indented. */
 #ifndef HEED_AUTOGRAD_TRACE_H
 #define HEED_AUTOGRAD_TRACE_H
 
@@ -28,8 +22,6 @@
 #include "op.h"
 
 HEED_BEGIN_DECLS
-
-enum { HEED_TRACED_VALUES = 12 };
 
 /* heed_trace: sets the stream to which this thread prints; NULL: none. Returns the previous one. */
 FILE *heed_trace(FILE *stream);

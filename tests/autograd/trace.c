@@ -62,19 +62,11 @@ static void run_module(void)
 START_TEST(modules_are_named)
 {
     expect_trace(run_module, "linear in Linear: x (2, 2), weight (2, 2) -> (2, 2)\n"
-                             "    tensor([[2., 2.],\n"
-                             "            [2., 2.]])\n"
                              "sum (2, 2) -> () = tensor(8.)\n"
                              "backward of sum: g () = tensor(1.)\n"
                              "  input 0: (2, 2)\n"
-                             "    tensor([[1., 1.],\n"
-                             "            [1., 1.]])\n"
                              "backward of linear in Linear: g (2, 2)\n"
-                             "    tensor([[1., 1.],\n"
-                             "            [1., 1.]])\n"
-                             "  weight, a leaf: (2, 2)\n"
-                             "    tensor([[2., 2.],\n"
-                             "            [2., 2.]])\n");
+                             "  weight, a leaf: (2, 2)\n");
 }
 END_TEST
 
@@ -98,14 +90,11 @@ START_TEST(arguments_dtypes_and_failures_are_printed)
 {
     expect_trace(run_others,
                  "cat(dim=0) i64 (2), i64 (2), i64 (2), i64 (2), i64 (2), i64 (2), i64 (2), "
-                 "i64 (2), ... (9 inputs) -> i64 (18)\n"
+                 "i64 (2), i64 (2) -> i64 (18)\n"
                  "transpose(dim0=0, dim1=1) (2, 3) -> (3, 2), a view\n"
-                 "    tensor([[1., 1.],\n"
-                 "            [1., 1.],\n"
-                 "            [1., 1.]])\n"
                  "sum(dims=(0, 1), keepdim=True) f64 (2, 0) -> f64 (1, 1) = "
                  "tensor([[0.]], dtype=torch.float64)\n"
-                 "mul_scalar(b=2) bool (2) -> i64 (2) = tensor([2, 2])\n"
+                 "mul_scalar(b=2) bool (2) -> i64 (2)\n"
                  "argsort(dim=-1, descending=True) (13) -> i64 (13)\n"
                  "matmul (2, 3), (2, 3) failed: HEED_ERR_SHAPE\n");
 }
