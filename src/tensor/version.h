@@ -9,20 +9,20 @@ HEED_BEGIN_DECLS
 /* The version of these headers. heed_version may differ if a program runs with another shared
  * library than the one it was compiled for. */
 #define HEED_VERSION_MAJOR 0
-#define HEED_VERSION_MINOR 1
+#define HEED_VERSION_MINOR 2
 #define HEED_VERSION_PATCH 0
-#define HEED_VERSION       "0.1.0"
-/* A number to compare: #if HEED_VERSION_NUMBER >= 100 is true for 0.1.0 and later. */
+#define HEED_VERSION       "0.2.0"
+/* A number to compare: #if HEED_VERSION_NUMBER >= 200 is true for 0.2.0 and later. */
 #define HEED_VERSION_NUMBER                                                                        \
     (HEED_VERSION_MAJOR * 10000 + HEED_VERSION_MINOR * 100 + HEED_VERSION_PATCH)
 
-/* heed_version: the version of the library in use, such as "0.1.0". */
+/* heed_version: the version of the library in use, such as "0.2.0". */
 const char *heed_version(void);
 
 /* heed_build_info: one line for bug reports: version, compiler, instruction set, threads. It works
  * while an error is pending.
  *
- *     Heed 0.1.0, gcc 12.2.0, x86_64 v4 (of baseline v3 v4), 2 threads */
+ *     Heed 0.2.0, gcc 12.2.0, x86_64 v4 (of baseline v3 v4), 2 threads */
 heed_text heed_build_info(void);
 
 HEED_END_DECLS
