@@ -357,22 +357,37 @@ static void keep_weights(struct gpt *m, bool keep)
     }
 }
 
+/* Modules cannot be changed while an error is pending, such as that of a failed forward. */
+static void train_on(struct gpt *m)
+{
+    char message[512];
+    const heed_status error = heed_error();
+    snprintf(message, sizeof message, "%s", heed_error_message());
+    keep_weights(m, false);
+    heed_train(m);
+    if (error != HEED_OK) {
+        heed_fail(error, "%s", message);
+    }
+}
+
 /* The weights (layers, heads, T, T) over the tokens of the report. */
 static heed_tensor *attention(void *context)
 {
     const learner *l = context;
     struct gpt *m = l->run.model;
+    if (heed_error_pending()) {
+        return NULL;
+    }
     HEED_SCOPE_NO_GRAD(scope);
     heed_eval(m);
     keep_weights(m, true);
     gpt_forward(m, heed_from_i64(l->seen, HEED_SHAPE(1, l->seen_count)));
+    train_on(m);
     heed_tensor *all = NULL;
     for (int layer = 0; layer < m->config.n_layer && !heed_error_pending(); layer++) {
         heed_tensor *one = gpt_block_at(m, layer)->attn->attention_percent;
         all = layer == 0 ? one : heed_cat((heed_tensor *[]){all, one}, 2, 0);
     }
-    keep_weights(m, false);
-    heed_train(m);
     return heed_scope_keep(&scope, all);
 }
 

@@ -88,11 +88,11 @@ static void finish(report *page, heed_watch *w, FILE *results, char **text)
     }
     if (results != NULL) {
         fclose(results);
-        report_output(page, "Result", *text);
+        report_output(page, "Result", *text != NULL ? *text : "");
     }
     report_end(page, heed_error_pending() ? "failed" : interrupted() ? "interrupted" : "finished");
     heed_watch_free(w); /* prints the last step */
-    if (results != NULL) {
+    if (*text != NULL) {
         fputs(*text, stdout);
     }
     free(*text);
