@@ -631,7 +631,7 @@ layers: $(OBJECTS)
 	@python3 tests/source/layers.py $(BUILD)
 
 # How large Heed may be (make size). Limits are only lowered.
-SIZES := src=42521 files=272 functions=524 core=19852 tests=86400 examples=49000 lab=14900 repository=194300 data=6660
+SIZES := src=30350 files=206 functions=390 core=19560 tests=69450 examples=43400 lab=9600 repository=156200 data=4840
 # Small programs: the core is what they take from the library.
 CORE_PROGRAMS := quickstart gradcheck $(filter lesson1% lesson2% lesson3% lesson4% lesson5% lesson6%,$(LESSONS:$(BUILD)/%=%))
 CORE_MAPS     := $(foreach p,$(CORE_PROGRAMS),$(p) $(BUILD)/core/$(p).map)

@@ -77,8 +77,8 @@ struct heed_op {
     const char *const *names;
 
     /* The fields of the argument struct, in order, for display (trace.h): "int dim, bool
-     * keepdim". Types: int, int64, double, bool, dims; at any other the text ends. A field whose
-     * name begins with _ is hidden. NULL: all are hidden. */
+     * keepdim". Types: int, int64, double, bool, dtype, shape, dims; at any other the text ends. A
+     * field whose name begins with _ is hidden. NULL: all are hidden. */
     const char *args;
 
     /* Checks the inputs and describes the result, which starts with the dtype and shape of the

@@ -1,6 +1,7 @@
 /* Prints operations and gradients as they are computed. Allocates no tensors. */
 #include "trace.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "../tensor/print.h"
@@ -14,56 +15,69 @@ static _Thread_local heed_observer observer;
 
 /* ---- arguments ---- */
 
-/* Writes the value of a field; "" hides it. Returns its end, or NULL if the type has no text. */
-static const char *put_field(const char *type, const char *at, char *text, size_t size)
+/* Writes the value of a field of an operation's arguments; "" hides it. */
+static void put_value_of(const char *type, const void *at, char *text, size_t size)
 {
     if (strcmp(type, "int") == 0) {
-        snprintf(text, size, "%d", *(const int *)(const void *)at);
-        return at + sizeof(int);
-    }
-    if (strcmp(type, "bool") == 0) {
-        snprintf(text, size, "%s", *(const bool *)(const void *)at ? "True" : "");
-        return at + sizeof(bool);
-    }
-    if (strcmp(type, "dims") == 0) {
-        const heed_dims *dims = (const heed_dims *)at;
+        snprintf(text, size, "%d", *(const int *)at);
+    } else if (strcmp(type, "int64") == 0) {
+        snprintf(text, size, "%lld", (long long)*(const int64_t *)at);
+    } else if (strcmp(type, "double") == 0) {
+        HEED_DECIMAL_POINT;
+        const double x = *(const double *)at;
+        snprintf(text, size, "%g", isnan(x) ? (double)NAN : x);
+    } else if (strcmp(type, "bool") == 0) {
+        snprintf(text, size, "%s", *(const bool *)at ? "True" : "");
+    } else if (strcmp(type, "dtype") == 0) {
+        snprintf(text, size, "%s", heed_dtype_name(*(const heed_dtype *)at));
+    } else if (strcmp(type, "shape") == 0) {
+        const heed_shape *shape = at;
+        snprintf(text, size, "%s", heed_shape_text(shape->ndim, shape->size).text);
+    } else if (strcmp(type, "dims") == 0 && ((const heed_dims *)at)->count > 0) {
+        const heed_dims *dims = at;
         int64_t each[HEED_MAX_DIMS];
         for (int i = 0; i < dims->count && i < HEED_MAX_DIMS; i++) {
             each[i] = dims->dim[i];
         }
-        snprintf(text, size, "%s", dims->count > 0 ? heed_shape_text(dims->count, each).text : "");
-        return at + sizeof *dims;
+        snprintf(text, size, "%s", heed_shape_text(dims->count, each).text);
     }
-    if (strcmp(type, "double") == 0) {
-        HEED_DECIMAL_POINT;
-        snprintf(text, size, "%g", *(const double *)(const void *)at);
-        return at + sizeof(double);
-    }
-    if (strcmp(type, "int64") == 0) {
-        snprintf(text, size, "%lld", (long long)*(const int64_t *)(const void *)at);
-        return at + sizeof(int64_t);
-    }
-    return NULL;
 }
+
+#define TYPE(name, type)                                                                           \
+    {                                                                                              \
+#name, sizeof(type), _Alignof(type)                                                        \
+    }
+static const struct type {
+    const char *name;
+    size_t size, alignment;
+} types[] = {
+    TYPE(int, int),          TYPE(int64, int64_t),    TYPE(double, double),  TYPE(bool, bool),
+    TYPE(dtype, heed_dtype), TYPE(shape, heed_shape), TYPE(dims, heed_dims),
+};
 
 heed_text heed_args_text(const heed_op *op, const void *args, size_t args_size)
 {
     heed_text text = {""};
-    char type[16], name[32];
+    char type_name[16], name[32];
     int length = 0;
-    size_t used = 0;
-    const char *field = op != NULL && args != NULL ? op->args : NULL, *at = args;
-    for (; field != NULL && sscanf(field, " %15s %31[^,]%n", type, name, &length) == 2;
+    size_t at = 0, used = 0; /* in args, in text */
+    const char *field = op != NULL && args != NULL ? op->args : NULL;
+    for (; field != NULL && sscanf(field, " %15s %31[^,]%n", type_name, name, &length) == 2;
          field += length + (field[length] == ',')) {
-        heed_text value = {""};
-        const size_t alignment = strcmp(type, "bool") == 0                               ? 1
-                                 : strcmp(type, "int") == 0 || strcmp(type, "dims") == 0 ? 4
-                                                                                         : 8;
-        at += (alignment - (size_t)(at - (const char *)args) % alignment) % alignment;
-        if (at >= (const char *)args + args_size ||
-            (at = put_field(type, at, value.text, sizeof value.text)) == NULL) {
+        const struct type *type = types, *end = types + sizeof types / sizeof *types;
+        while (type < end && strcmp(type->name, type_name) != 0) {
+            type++;
+        }
+        if (type == end) {
+            break; /* a type without a text: where the next field begins is not known */
+        }
+        at = (at + type->alignment - 1) / type->alignment * type->alignment;
+        if (at + type->size > args_size) {
             break;
         }
+        heed_text value = {""};
+        put_value_of(type_name, (const char *)args + at, value.text, sizeof value.text);
+        at += type->size;
         if (*value.text != '\0' && *name != '_' && used < sizeof text.text) {
             used += (size_t)snprintf(text.text + used, sizeof text.text - used, "%s%s=%s",
                                      used > 0 ? ", " : "", name, value.text);

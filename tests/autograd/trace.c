@@ -1,4 +1,5 @@
 /* Traces: what they print of the operations of a forward and a backward pass. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,6 +121,32 @@ START_TEST(create_graph_prints_the_operations_of_derivatives)
 }
 END_TEST
 
+/* The text of the arguments of the operation that computed y, a node of a graph. */
+static const char *args_of(const heed_tensor *y)
+{
+    static heed_text text;
+    text = heed_args_text(y->op, y->args, y->args_size);
+    return text.text;
+}
+
+/* Each type of field, hidden fields, and values that are left out. */
+START_TEST(arguments_are_read_as_their_operation_declares)
+{
+    heed_tensor *x = heed_set_requires_grad(heed_ones(HEED_SHAPE(2, 3), HEED_F64), true);
+    heed_tensor *ids = heed_from_i64((int64_t[]){1, 0}, HEED_SHAPE(2));
+    ck_assert_str_eq(args_of(heed_neg(x)), "");
+    ck_assert_str_eq(args_of(heed_mul_scalar(x, 0.5)), "b=0.5");
+    ck_assert_str_eq(args_of(heed_mul_scalar(x, -(double)NAN)), "b=nan");
+    ck_assert_str_eq(args_of(heed_transpose(x, 0, -1)), "dim0=0, dim1=-1");
+    ck_assert_str_eq(args_of(heed_expand(x, HEED_SHAPE(4, 2, 3))), "shape=(4, 2, 3)");
+    ck_assert_str_eq(args_of(heed_to(x, HEED_F32)), "dtype=f32");
+    ck_assert_str_eq(args_of(heed_sum(x)), "");
+    ck_assert_str_eq(args_of(heed_sum_dim(x, 1, true)), "dims=(1), keepdim=True");
+    ck_assert_str_eq(args_of(heed_slice(x, 1, 0, 3, 2)), "dim=1, start=0, end=3, step=2");
+    ck_assert_str_eq(args_of(heed_cross_entropy(x, ids)), "ignore_index=-100, label_smoothing=0");
+}
+END_TEST
+
 void add_trace_cases(Suite *suite)
 {
     TCase *tests = heed_case(suite, "trace");
@@ -127,4 +154,5 @@ void add_trace_cases(Suite *suite)
     tcase_add_test(tests, modules_are_named);
     tcase_add_test(tests, arguments_dtypes_and_failures_are_printed);
     tcase_add_test(tests, create_graph_prints_the_operations_of_derivatives);
+    tcase_add_test(tests, arguments_are_read_as_their_operation_declares);
 }
