@@ -2,7 +2,6 @@
  * reads past it. */
 #include "json.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,7 +27,7 @@ heed_status heed_json_fail(const heed_json *json, const char *function, const ch
 
 static void skip_space(heed_json *json)
 {
-    json->at += strspn(json->at, json->python ? " \t\n\r\f" : " \t\n\r");
+    json->at += strspn(json->at, " \t\n\r");
 }
 
 /* ---- punctuation ---- */
@@ -47,7 +46,6 @@ bool heed_json_take(heed_json *json, char c)
 {
     return next_is(json, c) || fail(json, c == '{'   ? "an object is expected"
                                           : c == '[' ? "an array is expected"
-                                          : c == '(' ? "a tuple is expected"
                                           : c == '"' ? "a string is expected"
                                                      : "':' is expected");
 }
@@ -63,11 +61,9 @@ bool heed_json_more(heed_json *json, char close, bool *first)
         return false;
     }
     if (!is_first && !next_is(json, ',')) {
-        return fail(json, close == '}'   ? "',' or '}' is expected"
-                          : close == ']' ? "',' or ']' is expected"
-                                         : "',' or ')' is expected");
+        return fail(json, close == '}' ? "',' or '}' is expected" : "',' or ']' is expected");
     }
-    return is_first || !json->python || !next_is(json, close);
+    return true;
 }
 
 bool heed_json_end(heed_json *json)
@@ -101,59 +97,7 @@ int64_t heed_json_number(heed_json *json)
         next == 'e' || next == 'E') {
         fail(json, "a non-negative integer is expected");
     }
-    json->at += json->python2 && next == 'L';
     return json->wrong == NULL ? n : -1;
-}
-
-/* Stricter than heed_read_decimal: JSON requires digits before and after the point and after an e,
- * and has neither a plus sign nor leading zeros. */
-double heed_json_real(heed_json *json)
-{
-    double value = 0;
-    skip_space(json);
-    if (json->wrong != NULL) {
-        return 0;
-    }
-    const char *first = json->at + (*json->at == '-');
-    const char *point = first + strspn(first, "0123456789");
-    const char *end = is_digit(*first) ? heed_read_decimal(json->at, &value) : NULL;
-    if (end == NULL || (*point == '.' && !is_digit(point[1])) || *end == 'e' || *end == 'E') {
-        fail(json, "a number is expected");
-    } else if (*first == '0' && is_digit(first[1])) {
-        fail(json, "a number has a leading 0");
-    } else if (isinf(value)) {
-        fail(json, "a number is too large");
-    } else {
-        json->at += end - json->at;
-        return value;
-    }
-    return 0;
-}
-
-/* ---- keywords ---- */
-
-static bool next_word(heed_json *json, const char *word)
-{
-    const size_t length = strlen(word);
-    skip_space(json);
-    if (json->wrong != NULL || strncmp(json->at, word, length) != 0) {
-        return false;
-    }
-    json->at += length;
-    return true;
-}
-
-bool heed_json_null(heed_json *json)
-{
-    return next_word(json, "null");
-}
-
-bool heed_json_bool(heed_json *json)
-{
-    const bool python = json->python;
-    return next_word(json, python ? "True" : "true") ||
-           (!next_word(json, python ? "False" : "false") &&
-            fail(json, python ? "True or False is expected" : "true or false is expected"));
 }
 
 /* ---- strings ---- */
@@ -234,20 +178,17 @@ static char *read_escape(heed_json *json, char *to)
 
 const char *heed_json_string(heed_json *json)
 {
-    const char mark = json->python && next_is(json, '\'') ? '\'' : '"';
-    if (mark == '"' && !heed_json_take(json, mark)) {
+    if (!heed_json_take(json, '"')) {
         return NULL;
     }
     char *const text = json->at, *to = text; /* `to` never overtakes `at` */
-    while (json->wrong == NULL && *json->at != mark) {
+    while (json->wrong == NULL && *json->at != '"') {
         const unsigned char c = (unsigned char)*json->at;
         uint32_t code;
         const int size = heed_utf8_read(json->at, &code);
         if (c < 0x20) {
             fail(json, json->at == json->end ? "the text ends inside a string"
                                              : "a control character inside a string");
-        } else if (c == '\\' && json->python) {
-            fail(json, "an escape sequence, which is not supported");
         } else if (c == '\\') {
             json->at++;
             to = read_escape(json, to);
@@ -267,65 +208,16 @@ const char *heed_json_string(heed_json *json)
     return text;
 }
 
-/* ---- any value ---- */
-
-/* A value that is not an object or array. */
-static void skip_plain(heed_json *json)
-{
-    const char c = *json->at;
-    if (c == '"') {
-        heed_json_string(json);
-    } else if (c == 't' || c == 'f') {
-        heed_json_bool(json);
-    } else if (c == '-' || is_digit(c)) {
-        heed_json_real(json);
-    } else if (!heed_json_null(json)) {
-        fail(json, "a value is expected");
-    }
-}
-
-/* Not recursive, so that no input overflows the stack. */
-void heed_json_skip(heed_json *json)
-{
-    enum { DEEPEST = 64 };
-    char close[DEEPEST]; /* the closing brackets of open arrays and objects */
-    int depth = 0;
-    bool first = true;
-    do {
-        skip_space(json);
-        if (depth > 0) {
-            if (!heed_json_more(json, close[depth - 1], &first)) {
-                depth--;
-                continue;
-            }
-            if (close[depth - 1] == '}') {
-                heed_json_string(json);
-                heed_json_take(json, ':');
-            }
-            skip_space(json);
-        }
-        if (*json->at != '{' && *json->at != '[') {
-            skip_plain(json);
-        } else if (depth == DEEPEST) {
-            fail(json, "arrays and objects are nested more than 64 deep");
-        } else {
-            close[depth++] = *json->at++ == '{' ? '}' : ']';
-            first = true;
-        }
-    } while (depth > 0 && json->wrong == NULL);
-}
-
 /* ---- objects with known members ---- */
 
 static void read_sizes(heed_json *json, heed_json_sizes *sizes)
 {
     const int64_t most = INT64_C(1) << 56; /* elements: the number of bits still fits */
-    const char open = json->python ? '(' : '[', close = json->python ? ')' : ']';
-    int64_t reach = 1; /* counts sizes of 0 as 1 */
-    bool empty = false, comma = false;
+    int64_t reach = 1;                     /* counts sizes of 0 as 1 */
+    bool empty = false;
     int n = 0;
-    heed_json_take(json, open);
-    for (bool first = true; heed_json_more(json, close, &first); n++) {
+    heed_json_take(json, '[');
+    for (bool first = true; heed_json_more(json, ']', &first); n++) {
         const int64_t size = heed_json_number(json);
         empty = empty || size == 0;
         if (size > 0 && __builtin_mul_overflow(reach, size, &reach)) {
@@ -334,38 +226,9 @@ static void read_sizes(heed_json *json, heed_json_sizes *sizes)
         if (n < HEED_MAX_DIMS) {
             sizes->shape.size[n] = size;
         }
-        skip_space(json);
-        comma = *json->at == ',';
-    }
-    if (json->python && n == 1 && !comma) {
-        fail(json, "a tuple is expected; a tuple of one number needs a comma");
     }
     sizes->shape.ndim = n;
     sizes->numel = reach > most ? -1 : empty ? 0 : reach;
-}
-
-static void read_value(heed_json *json, heed_json_type type, void *to)
-{
-    switch (type) {
-    case HEED_JSON_STRING:
-        *(const char **)to = heed_json_string(json);
-        break;
-    case HEED_JSON_NUMBER:
-        *(int64_t *)to = heed_json_number(json);
-        break;
-    case HEED_JSON_NUMBER_OR_NULL:
-        *(int64_t *)to = heed_json_null(json) ? -1 : heed_json_number(json);
-        break;
-    case HEED_JSON_REAL:
-        *(double *)to = heed_json_real(json);
-        break;
-    case HEED_JSON_BOOL:
-        *(bool *)to = heed_json_bool(json);
-        break;
-    case HEED_JSON_SIZES:
-        read_sizes(json, to);
-        break;
-    }
 }
 
 static void fail_key(heed_json *json, const char *before, const char *key, const char *after)
@@ -377,10 +240,9 @@ static void fail_key(heed_json *json, const char *before, const char *key, const
     }
 }
 
-static void read_member(heed_json *json, const heed_json_key *keys, bool sparse, bool *seen,
-                        void *to)
+static void read_member(heed_json *json, const heed_json_key *keys, bool *seen, void *to)
 {
-    const heed_json_key *k = keys, *same = keys;
+    const heed_json_key *k = keys;
     const char *name = json->key = heed_json_string(json);
     if (!heed_json_take(json, ':')) {
         return;
@@ -388,31 +250,30 @@ static void read_member(heed_json *json, const heed_json_key *keys, bool sparse,
     while (k->name != NULL && strcmp(k->name, name) != 0) {
         k++;
     }
-    while (same->name != NULL && same->offset != k->offset) {
-        same++;
-    }
-    if (k->name == NULL && sparse) {
-        heed_json_skip(json);
-    } else if (k->name == NULL) {
+    if (k->name == NULL) {
         fail_key(json, "unknown member '", name, "'");
-    } else if (seen[same - keys]) {
-        fail_key(json, "'", name,
-                 sparse ? "' appears twice, perhaps under a synonym" : "' appears twice");
+    } else if (seen[k - keys]) {
+        fail_key(json, "'", name, "' appears twice");
     } else {
-        seen[same - keys] = true;
-        read_value(json, k->type, (char *)to + k->offset);
+        seen[k - keys] = true;
+        void *value = (char *)to + k->offset;
+        if (k->type == HEED_JSON_STRING) {
+            *(const char **)value = heed_json_string(json);
+        } else {
+            read_sizes(json, value);
+        }
     }
 }
 
-bool heed_json_members(heed_json *json, const heed_json_key *keys, bool sparse, void *to)
+bool heed_json_members(heed_json *json, const heed_json_key *keys, void *to)
 {
-    bool seen[MOST_KEYS] = {false}; /* synonyms share one */
+    bool seen[MOST_KEYS] = {false};
     heed_json_take(json, '{');
     for (bool first = true; heed_json_more(json, '}', &first);) {
-        read_member(json, keys, sparse, seen, to);
+        read_member(json, keys, seen, to);
         json->key = json->wrong == NULL ? NULL : json->key;
     }
-    for (int i = 0; keys[i].name != NULL && json->wrong == NULL && !sparse; i++) {
+    for (int i = 0; keys[i].name != NULL && json->wrong == NULL; i++) {
         if (!seen[i]) {
             fail_key(json, "it has no ", keys[i].name, "");
         }

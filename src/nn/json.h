@@ -1,6 +1,5 @@
-/* A strict JSON reader (RFC 8259) for model files (internal). It also reads the Python literals of
- * .npy headers: either quotation mark, no escapes, tuples for arrays, commas after the last
- * element, True and False.
+/* A strict JSON reader (RFC 8259) of what the header of a safetensors file holds: objects, strings
+ * and arrays of sizes (internal).
  *
  * Reads from a buffer and overwrites it: strings are decoded in place, so reading allocates no
  * memory. `wrong` describes the first error; after it, nothing more is read.
@@ -15,8 +14,6 @@ typedef struct heed_json {
     const char *wrong;      /* NULL: no error */
     const char *key;        /* that heed_json_members is reading; NULL: none */
     char words[240];        /* for `wrong` */
-    bool python;            /* Python literals */
-    bool python2;           /* whose integers may end in L */
 } heed_json;
 
 /* heed_json_fail: reports `wrong`: "function: path: 'name': at byte 5`where`: what is wrong". A
@@ -40,15 +37,6 @@ const char *heed_json_string(heed_json *json);
 /* heed_json_number: an integer from 0 to INT64_MAX; -1 on error. */
 int64_t heed_json_number(heed_json *json);
 
-/* heed_json_real: any finite number, including fractions and exponents; 0 on error. Correctly
- * rounded in any locale. */
-double heed_json_real(heed_json *json);
-
-/* heed_json_bool: true or false. heed_json_null: consumes null if it comes next; reports no error
- * otherwise. */
-bool heed_json_bool(heed_json *json);
-bool heed_json_null(heed_json *json);
-
 /* heed_json_sizes: an array of non-negative integers, of which the first HEED_MAX_DIMS are stored.
  * numel: the product of all; -1: more elements than a file can hold, even if another is 0. */
 typedef struct heed_json_sizes {
@@ -56,28 +44,18 @@ typedef struct heed_json_sizes {
     int64_t numel;
 } heed_json_sizes;
 
-/* heed_json_members: reads an object into the struct `to`. Members may have any order; a repeated
- * one is an error. `keys` has at most 32 keys and ends with a name of NULL. */
-typedef enum heed_json_type {
-    HEED_JSON_STRING,
-    HEED_JSON_NUMBER,
-    HEED_JSON_NUMBER_OR_NULL, /* null: -1 */
-    HEED_JSON_REAL,
-    HEED_JSON_BOOL,
-    HEED_JSON_SIZES
-} heed_json_type;
+/* heed_json_members: reads an object into the struct `to`. Members may have any order; a missing,
+ * an unknown or a repeated one is an error. `keys` has at most 32 keys and ends with a name of
+ * NULL. */
+typedef enum heed_json_type { HEED_JSON_STRING, HEED_JSON_SIZES } heed_json_type;
 
 typedef struct heed_json_key {
     const char *name;
     heed_json_type type;
-    size_t offset; /* in `to`; synonyms share one */
+    size_t offset; /* in `to` */
 } heed_json_key;
 
-/* sparse: keys may be missing, and unknown ones are skipped. Otherwise both are errors. */
-bool heed_json_members(heed_json *json, const heed_json_key *keys, bool sparse, void *to);
-
-/* heed_json_skip: skips any value, with arrays and objects nested at most 64 deep. */
-void heed_json_skip(heed_json *json);
+bool heed_json_members(heed_json *json, const heed_json_key *keys, void *to);
 
 /* heed_json_end: checks that only whitespace is left. */
 bool heed_json_end(heed_json *json);

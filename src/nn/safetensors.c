@@ -114,7 +114,7 @@ static bool check_size(reader *r, const heed_file_tensor *t)
 static bool read_tensor(reader *r, heed_file_tensor *t)
 {
     members m;
-    if (!heed_json_members(&r->json, keys, false, &m)) {
+    if (!heed_json_members(&r->json, keys, &m)) {
         return false;
     }
     t->dtype = dtype_named(m.dtype);

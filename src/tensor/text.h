@@ -1,5 +1,5 @@
-/* Text (internal): numbers as decimal text, with a point in any locale (decimal.c); UTF-8
- * (utf8.c); untrusted text in messages (safe_text.c). */
+/* Text (internal): numbers with a point in any locale; UTF-8 (utf8.c); untrusted text in messages
+ * (safe_text.c). */
 #ifndef HEED_TENSOR_TEXT_H
 #define HEED_TENSOR_TEXT_H
 
@@ -41,16 +41,6 @@ static inline void heed_restore_locale(const heed_locales *locales)
         freelocale(locales->own);
     }
 }
-
-/* heed_read_decimal: reads the number at the start of a null-terminated text: an optional sign,
- * digits with at most one point among them, an optional exponent. Rounds it correctly to f64; a
- * number that is too large becomes infinity. Returns the end of the number, or NULL if there is
- * none. */
-const char *heed_read_decimal(const char *text, double *value);
-
-/* heed_read_digits: reads decimal digits, as a negative number if `negative`. Returns their end,
- * which is `text` if there are none. *fits is false if the number does not fit into an i64. */
-const char *heed_read_digits(const char *text, bool negative, int64_t *value, bool *fits);
 
 /* ---- UTF-8 ---- */
 

@@ -120,9 +120,19 @@ static struct {
     pass_tensor tensors[MOST_ITEMS];
 } pass;
 
+/* A number in the form of JSON. */
+static double read_real(heed_json *json)
+{
+    char *end;
+    const double value = strtod(json->at, &end);
+    ck_assert_ptr_ne(end, json->at);
+    json->at += end - json->at;
+    return value;
+}
+
 static int read_index(heed_json *json)
 {
-    return (int)heed_json_real(json); /* -1 is no number for heed_json_number */
+    return (int)read_real(json); /* -1 is no number for heed_json_number */
 }
 
 static void read_text(heed_json *json, char *to, size_t size)
@@ -138,7 +148,7 @@ static int read_numbers(heed_json *json, int64_t *to, int most)
     heed_json_take(json, '[');
     for (bool first = true; heed_json_more(json, ']', &first); count++) {
         ck_assert_int_lt(count, most);
-        to[count] = (int64_t)heed_json_real(json);
+        to[count] = (int64_t)read_real(json);
     }
     return count;
 }
@@ -160,7 +170,8 @@ static pass_item read_item(heed_json *json)
         } else if (strcmp(key, "path") == 0) {
             read_text(json, path, sizeof path);
         } else if (strcmp(key, "backward") == 0) {
-            item.backward = heed_json_bool(json);
+            item.backward = strncmp(json->at, "true", 4) == 0;
+            json->at += item.backward ? strlen("true") : strlen("false");
         } else if (strcmp(key, "inputs") == 0) {
             item.input_count = read_numbers(json, inputs, 16);
             for (int i = 0; i < item.input_count; i++) {
