@@ -402,7 +402,7 @@ test-programs: $(EXAMPLES)
 
 # Each instruction set runs with a different number of threads: no result may depend on that number. Files, pages, command
 # lines and failing allocations do not depend on the instruction set.
-ISA_SUITES := tensor/ autograd/ ops/ nn/ gpt generate sample toy char_gpt
+ISA_SUITES := tensor/ autograd/ ops/ nn/ gpt generate sample next_token char_gpt
 test-isas: $(BUILD)/test_heed $(EXAMPLES)
 	@threads=0; for isa in $(ISAS); do \
 	    threads=$$((threads + 1)); \

@@ -47,8 +47,8 @@ static heed_status check_arguments(int64_t embed_dim, int num_heads, int64_t kdi
 static heed_tensor *new_weight(int64_t rows, int64_t columns)
 {
     heed_tensor *weight = heed_empty(HEED_SHAPE(rows, columns), HEED_F32);
-    const double bound =
-        sqrt(3) * sqrt(2.0 / (double)(rows + columns)); /* Glorot and Bengio, 2010 */
+    const double sum = (double)rows + (double)columns;
+    const double bound = sqrt(3) * sqrt(2.0 / sum); /* Glorot and Bengio, 2010 */
     heed_uniform_into(weight, -bound, bound);
     return weight;
 }
@@ -57,7 +57,7 @@ static heed_tensor *new_weight(int64_t rows, int64_t columns)
 static heed_tensor *new_token(int64_t embed_dim)
 {
     heed_tensor *token = heed_empty(HEED_SHAPE(1, 1, embed_dim), HEED_F32);
-    heed_normal_into(token, 0, sqrt(2.0 / (double)(2 * embed_dim)));
+    heed_normal_into(token, 0, sqrt(2.0 / (2.0 * (double)embed_dim)));
     return token;
 }
 

@@ -84,7 +84,7 @@ START_TEST(greedy_draws_nothing)
     ck_assert_int_eq(heed_item_i64(id), heed_item_i64(heed_argmax(logits)));
     ck_assert(!id->requires_grad);
     ck_assert_int_eq(heed_get_generator().next, before.next);
-    sample_tokens(heed_full(HEED_SHAPE(1, 2), NAN, HEED_F32), options_of(0, 0, 0));
+    sample_tokens(heed_full(HEED_SHAPE(1, 2), (double)NAN, HEED_F32), options_of(0, 0, 0));
     expect_error(HEED_ERR_VALUE, "sample: the largest logit of row 0 is nan");
 }
 END_TEST
