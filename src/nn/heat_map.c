@@ -77,7 +77,7 @@ static int read_label(const heat_map *m, const char *label, shown_label shown)
         snprintf(shown[count], sizeof *shown, "%.*s", safe ? length : 1, safe ? label : "?");
         label += length > 0 ? length : 1;
     }
-    if (count == MOST_LABEL && *label != '\0') {
+    if (label != NULL && count == MOST_LABEL && *label != '\0') {
         strcpy(shown[count - 1], m->utf8 ? "…" : ".");
     }
     return count;
