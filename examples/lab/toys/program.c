@@ -83,13 +83,14 @@ static report *begin_page(const toys_options *o, const toys_runs *runs, report_o
 /* Ends the page, the watch and the results, which are on the page and printed. */
 static void finish(report *page, heed_watch *w, FILE *results, char **text)
 {
-    if (!heed_error_pending() && (results == NULL || fflush(results) != 0)) {
+    const bool whole = results != NULL && fflush(results) == 0;
+    if (results != NULL) {
+        fclose(results); /* may lose the text, if memory runs out */
+    }
+    if (!heed_error_pending() && (!whole || *text == NULL)) {
         heed_fail(HEED_ERR_MEMORY, "toys: out of memory");
     }
-    if (results != NULL) {
-        fclose(results);
-        report_output(page, "Result", *text != NULL ? *text : "");
-    }
+    report_output(page, "Result", *text != NULL ? *text : "");
     report_end(page, heed_error_pending() ? "failed" : interrupted() ? "interrupted" : "finished");
     heed_watch_free(w); /* prints the last step */
     if (*text != NULL) {
