@@ -79,7 +79,9 @@ heed_tensor *gpt_generate(struct gpt *m, heed_tensor *idx, int64_t max_new_token
     const bool training = m->module.training;
     const int64_t rows = heed_size(idx, 0), begin = heed_size(idx, 1);
     HEED_SCOPE_NO_GRAD(scope);
-    heed_eval(m);
+    if (training) { /* else nothing is written: threads may generate from one model */
+        heed_eval(m);
+    }
     heed_tensor *tokens = heed_empty(HEED_SHAPE(rows, begin + max_new_tokens), HEED_I64);
     heed_copy_into(heed_narrow(tokens, 1, 0, begin), idx);
     /* A cache pays off only if there is a second new token that still fits into the block. */
