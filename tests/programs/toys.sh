@@ -171,7 +171,7 @@ misuse "unexpected argument 'sort'" copy sort
 misuse "--width 32: not divisible by --heads 5" copy --heads 5
 refuse "no flag is called widht" copy --sweep widht=3
 refuse "--sweep: a value or a setting is given twice" copy --sweep width=8,16,8
-refuse "--sweep: a value or a setting is given twice" copy --sweep width=8,16 --sweep width=16
+refuse "--sweep: width is given twice" copy --sweep width=8 --sweep width=16
 refuse "--width: '' is not a whole number" copy --sweep width=8,,16
 misuse "--sweep: at most 4 settings" copy --sweep a=1 --sweep b=1 --sweep c=1 --sweep d=1 --sweep e=1
 misuse "--length 20: recall needs as many --symbols" recall --length 20

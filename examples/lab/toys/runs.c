@@ -71,6 +71,11 @@ static void add_points(toys_runs *r, const toys_options *o, const toys_task *tas
     if (at == NULL || at[1] == '\0' || sscanf(o->sweeps[sweep], "%31[^=]", name) != 1) {
         heed_fail(HEED_ERR_VALUE, "--sweep: '%s' is not NAME=VALUE,VALUE,...", o->sweeps[sweep]);
     }
+    for (int i = 0; i < sweep && !heed_error_pending(); i++) {
+        if (strncmp(o->sweeps[i], o->sweeps[sweep], (size_t)(at + 1 - o->sweeps[sweep])) == 0) {
+            heed_fail(HEED_ERR_VALUE, "--sweep: %s is given twice", name);
+        }
+    }
     for (char *c = name; !heed_error_pending() && (c = strchr(c, '-')) != NULL;) {
         *c = '_';
     }
