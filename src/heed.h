@@ -42,22 +42,8 @@
 #include "tensor/parallel.h"  /* the number of threads */
 
 /* ---- Operations ---- */
-#include "autograd/ops/elementwise.h"           /* add, mul, exp, ..., activations, comparisons, where */
-#include "autograd/ops/view.h"                  /* transpose, reshape, expand, ...; detach, clone, to */
-#include "autograd/ops/slice.h"                 /* slice, split, ...; index: x[1:, ::2]; cat, stack, flip, ... */
-#include "autograd/ops/reductions.h"            /* sum, mean, max, argmax, var, norm, cumsum, ... */
-#include "autograd/ops/matmul.h"                /* matmul, linear */
-#include "autograd/ops/einsum.h"                /* einsum of two tensors */
-#include "autograd/ops/softmax.h"               /* softmax, safe_softmax, log_softmax */
-#include "autograd/ops/normalization.h"         /* layer_norm, rms_norm */
-#include "autograd/ops/rope.h"                  /* rope: rotary positions */
+#include "autograd/ops/operations.h"                   /* add, matmul, softmax, reshape, cross_entropy, ... */
 #include "autograd/ops/dot_product_attention.h" /* scaled_dot_product_attention */
-#include "autograd/ops/loss.h"                  /* mse_loss, binary_cross_entropy_with_logits */
-#include "autograd/ops/cross_entropy.h"         /* cross_entropy */
-#include "autograd/ops/index.h"                 /* index_select, gather, scatter_add, ... */
-#include "autograd/ops/embedding_rows.h"        /* embedding */
-#include "autograd/ops/masking.h"               /* masked_fill, tril, triu, dropout */
-#include "autograd/ops/sort.h"                  /* argsort, sort, topk, max_dim */
 
 /* ---- Gradients ---- */
 #include "autograd/grad.h"        /* backward, grad, requires_grad */

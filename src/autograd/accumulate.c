@@ -12,9 +12,7 @@
 #include "../tensor/scope.h"
 #include "../tensor/shape.h"
 #include "backward.h"
-#include "ops/elementwise.h"
-#include "ops/reductions.h"
-#include "ops/view.h"
+#include "ops/operations.h"
 
 /* True if t is contiguous and no other handle, view or graph can see a change to it. */
 static bool is_ours_alone(const heed_tensor *t)

@@ -11,7 +11,7 @@
 #include "module_path.h"
 #include "notify.h"
 #include "observer.h"
-#include "ops/view.h"
+#include "ops/operations.h"
 
 typedef struct contents {
     bool nan, inf;

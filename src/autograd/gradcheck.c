@@ -21,10 +21,7 @@
 #include "backward.h"
 #include "grad.h"
 #include "op.h"
-#include "ops/elementwise.h"
-#include "ops/reductions.h"
-#include "ops/slice.h"
-#include "ops/view.h"
+#include "ops/operations.h"
 
 enum { MAX_INPUTS = 16, MAX_ALIASES = MAX_INPUTS + 1 }; /* the gradient of f has one input more */
 enum { PATTERNS = HEED_GRADCHECK_FIRST_OUTPUTS + 1 };

@@ -8,11 +8,7 @@
 #include <string.h>
 
 #include "../autograd/grad.h"
-#include "../autograd/ops/elementwise.h"
-#include "../autograd/ops/index.h"
-#include "../autograd/ops/reductions.h"
-#include "../autograd/ops/slice.h"
-#include "../autograd/ops/view.h"
+#include "../autograd/ops/operations.h"
 #include "../nn/eval_mode.h"
 #include "../nn/module.h"
 #include "../nn/named_tensors.h"

@@ -9,13 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../autograd/ops/elementwise.h"
-#include "../autograd/ops/masking.h"
-#include "../autograd/ops/matmul.h"
-#include "../autograd/ops/reductions.h"
-#include "../autograd/ops/slice.h"
-#include "../autograd/ops/softmax.h"
-#include "../autograd/ops/view.h"
+#include "../autograd/ops/operations.h"
 #include "../nn/module.h"
 #include "../nn/named_tensors.h"
 #include "../tensor/create.h"

@@ -5,12 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "../autograd/ops/elementwise.h"
-#include "../autograd/ops/masking.h"
-#include "../autograd/ops/matmul.h"
-#include "../autograd/ops/slice.h"
-#include "../autograd/ops/softmax.h"
-#include "../autograd/ops/view.h"
+#include "../autograd/ops/operations.h"
 #include "../tensor/alloc.h"
 #include "../tensor/read.h"
 #include "../tensor/shape.h"

@@ -1,7 +1,7 @@
 /* Batches of indices, in the order of torch 2.15's DataLoader. */
 #include "batches.h"
 
-#include "../autograd/ops/slice.h"
+#include "../autograd/ops/operations.h"
 #include "../tensor/alloc.h"
 #include "../tensor/check.h"
 #include "../tensor/create.h"

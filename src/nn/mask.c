@@ -2,7 +2,7 @@
 
 #include "mask.h"
 
-#include "../autograd/ops/masking.h"
+#include "../autograd/ops/operations.h"
 #include "../tensor/create.h"
 #include "arguments.h"
 

@@ -1,9 +1,7 @@
 /* Conversions between the kinds of masks, causal keep and bias masks, and masks of padding. */
 #include <math.h>
 
-#include "../autograd/ops/elementwise.h"
-#include "../autograd/ops/masking.h"
-#include "../autograd/ops/view.h"
+#include "../autograd/ops/operations.h"
 #include "../tensor/check.h"
 #include "../tensor/create.h"
 #include "../tensor/read.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../autograd/ops/view.h"
+#include "../autograd/ops/operations.h"
 #include "../tensor/alloc.h"
 #include "../tensor/create.h"
 #include "../tensor/read.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../autograd/grad.h"
-#include "../autograd/ops/view.h"
+#include "../autograd/ops/operations.h"
 #include "../tensor/alloc.h"
 #include "../tensor/check.h"
 #include "../tensor/create.h"

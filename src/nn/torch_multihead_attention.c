@@ -6,12 +6,7 @@
 #include <math.h>
 
 #include "../autograd/ops/dot_product_attention.h"
-#include "../autograd/ops/elementwise.h"
-#include "../autograd/ops/masking.h"
-#include "../autograd/ops/matmul.h"
-#include "../autograd/ops/reductions.h"
-#include "../autograd/ops/slice.h"
-#include "../autograd/ops/view.h"
+#include "../autograd/ops/operations.h"
 #include "../tensor/check.h"
 #include "../tensor/create.h"
 #include "../tensor/random/random.h"

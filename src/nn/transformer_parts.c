@@ -2,7 +2,7 @@
 #include "transformer_parts.h"
 
 #include "../autograd/op.h"
-#include "../autograd/ops/view.h"
+#include "../autograd/ops/operations.h"
 #include "../tensor/read.h"
 
 /* ---- checks ---- */

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "autograd/ops/cross_entropy.h"
+#include "autograd/ops/operations.h"
 #include "heed.h"
 
 /* ---- views, so that gradients pass through them ---- */

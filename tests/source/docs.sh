@@ -7,7 +7,7 @@ status=0
 headers=$(grep -ohE '#include "[^"]+"' src/heed.h | cut -d'"' -f2 | sort -u | sed 's#^#src/#')
 pages="README.md CONTRIBUTING.md bench/README.md tests/README.md docs/*.md examples/*.md"
 
-# elementwise.h spells out the names that ops.def makes with macros, so grep finds all.
+# operations.h spells out the names that ops.def makes with macros, so grep finds all.
 # shellcheck disable=SC2086
 known=$(grep -ohE '\bheed_[a-zA-Z0-9_]+' $headers | sort -u)
 # Program output, in fences without a language, is not checked. heed_cube is the example in CONTRIBUTING.md.

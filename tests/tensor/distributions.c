@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "autograd/ops/view.h"
+#include "autograd/ops/operations.h"
 #include "tests/common/random_util.h"
 
 /* ---- edges ---- */

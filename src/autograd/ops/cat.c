@@ -8,8 +8,7 @@
 #include "../../tensor/shape.h"
 #include "../op.h"
 #include "operand_checks.h"
-#include "slice.h"
-#include "view.h"
+#include "operations.h"
 
 /* ---- cat ---- */
 

@@ -1,6 +1,6 @@
 /* Comparisons of whole tensors: allclose and equal. */
 
-#include "elementwise.h"
+#include "operations.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * to each class. Its loss is minus the weighted sum of the log-probabilities; an ignored target
  * gives no weight. */
 
-#include "cross_entropy.h"
+#include "operations.h"
 
 #include <math.h>
 
@@ -19,12 +19,7 @@
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
 #include "../op.h"
-#include "elementwise.h"
-#include "masking.h"
 #include "operand_checks.h"
-#include "reductions.h"
-#include "softmax.h"
-#include "view.h"
 
 static const char name[] = "cross_entropy";
 

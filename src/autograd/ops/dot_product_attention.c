@@ -16,13 +16,8 @@
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../op.h"
-#include "elementwise.h"
-#include "masking.h"
-#include "matmul.h"
 #include "operand_checks.h"
-#include "reductions.h"
-#include "softmax.h"
-#include "view.h"
+#include "operations.h"
 
 static const char name[] = "scaled_dot_product_attention";
 

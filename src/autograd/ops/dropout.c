@@ -1,6 +1,6 @@
 /* dropout: x times a random mask. The mask has torch's memory layout, so that the draws come in
  * torch's order. */
-#include "masking.h"
+#include "operations.h"
 
 #include "../../tensor/check.h"
 #include "../../tensor/create.h"
@@ -10,7 +10,6 @@
 #include "../../tensor/read.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
-#include "elementwise.h"
 
 /* A mask of x's shape: 1 / kept with probability `kept`, else 0. */
 static heed_tensor *draw_mask(const heed_tensor *x, double kept)

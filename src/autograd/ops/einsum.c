@@ -12,7 +12,7 @@
  * Labels that occur in only one operand and not in the result are summed first. Without inner
  * labels, the product is elementwise. */
 
-#include "einsum.h"
+#include "operations.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,11 +22,7 @@
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
-#include "elementwise.h"
-#include "matmul.h"
 #include "operand_checks.h"
-#include "reductions.h"
-#include "view.h"
 
 /* ---- labels ----
  *

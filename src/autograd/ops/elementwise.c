@@ -6,7 +6,7 @@
  * differentiated. The arithmetic is in the kernels; this file handles dtypes, shapes and the values
  * saved for gradients. */
 
-#include "elementwise.h"
+#include "operations.h"
 
 #include <math.h>
 #include <string.h>

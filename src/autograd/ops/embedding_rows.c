@@ -1,6 +1,6 @@
 /* Rows of a table: embedding, and its derivative. */
 
-#include "embedding_rows.h"
+#include "operations.h"
 
 #include <string.h>
 
@@ -10,7 +10,6 @@
 #include "../../tensor/thread.h"
 #include "../op.h"
 #include "operand_checks.h"
-#include "view.h"
 
 /* ---- embedding: inputs are ids, weight ---- */
 

@@ -2,7 +2,7 @@
  * where with numbers; and one_hot. Indices are checked in operand_checks.c before any memory is
  * accessed. For rows of a table see embedding_rows.c. */
 
-#include "index.h"
+#include "operations.h"
 
 #include <math.h>
 
@@ -14,9 +14,7 @@
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../op.h"
-#include "elementwise.h"
 #include "operand_checks.h"
-#include "view.h"
 
 /* ---- shared: positions given by an index ---- */
 

@@ -1,14 +1,11 @@
 /* Losses of two tensors, composed of operations: they need no gradient code. */
-#include "loss.h"
+#include "operations.h"
 
 #include "../../tensor/check.h"
 #include "../../tensor/elements.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
-#include "elementwise.h"
 #include "operand_checks.h"
-#include "reductions.h"
-#include "view.h"
 
 /* Checks the arguments, casts both to one dtype, and opens a scope for intermediate results.
  * Returns false on error, without opening a scope. */

@@ -1,6 +1,6 @@
 /* Functions that keep or replace elements according to a mask: masked_fill, tril, triu. */
 
-#include "masking.h"
+#include "operations.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Matrix products: batched matmul for any strides, and linear. tensor/batch_gemm.c passes matrices
  * to the kernels. */
 
-#include "matmul.h"
+#include "operations.h"
 
 #include <string.h>
 
@@ -13,8 +13,6 @@
 #include "../../tensor/thread.h"
 #include "../op.h"
 #include "operand_checks.h"
-#include "reductions.h"
-#include "view.h"
 
 /* The inner size of b: its number of rows, or its length if it is a vector. */
 static int64_t rows_of(const heed_tensor *b)

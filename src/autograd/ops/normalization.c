@@ -1,7 +1,7 @@
 /* layer_norm and rms_norm, with row kernels that tensor/norm_dispatch.c distributes over threads.
  * The gradients are also implemented with other operations, for second derivatives. */
 
-#include "normalization.h"
+#include "operations.h"
 
 #include <float.h>
 #include <string.h>
@@ -15,10 +15,6 @@
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
 #include "../op.h"
-#include "elementwise.h"
-#include "reductions.h"
-#include "slice.h"
-#include "view.h"
 
 typedef struct norm_args {
     double eps;

@@ -4,7 +4,7 @@
 #include "../../tensor/check.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
-#include "view.h"
+#include "operations.h"
 
 heed_status heed_find_size(const char *function, const heed_tensor *x, int *dim, int64_t *size)
 {

@@ -1,7 +1,7 @@
 /* Copies that reorder and repeat elements: flip; repeat and repeat_interleave, which are composed
  * of other operations. cat and stack are in cat.c. */
 
-#include "slice.h"
+#include "operations.h"
 
 #include "../../tensor/check.h"
 #include "../../tensor/elements.h"
@@ -11,7 +11,6 @@
 #include "../../tensor/thread.h"
 #include "../op.h"
 #include "operand_checks.h"
-#include "view.h"
 
 /* ---- flip ---- */
 

@@ -1,7 +1,7 @@
 /* Reductions: shared code for the reduced dims and for expanding gradients to the input's shape;
  * then the operations. */
 
-#include "reductions.h"
+#include "operations.h"
 
 #include "../../tensor/check.h"
 #include "../../tensor/create.h"
@@ -10,10 +10,6 @@
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
 #include "../op.h"
-#include "elementwise.h"
-#include "masking.h"
-#include "slice.h"
-#include "view.h"
 
 /* The arguments of a reduction, or the first member of its argument struct. */
 typedef struct reduce_args {

@@ -1,5 +1,5 @@
 /* rope, composed of other operations. */
-#include "rope.h"
+#include "operations.h"
 
 #include <math.h>
 
@@ -8,9 +8,6 @@
 #include "../../tensor/read.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
-#include "elementwise.h"
-#include "slice.h"
-#include "view.h"
 
 static heed_status check(const heed_tensor *x, const heed_tensor *positions, double base)
 {

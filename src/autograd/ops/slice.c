@@ -1,7 +1,7 @@
 /* Parts of a tensor, as views: slice, with a derivative that writes g into a tensor of zeros; and
  * select and narrow, composed of slices. See also split.c and subscript.c. */
 
-#include "slice.h"
+#include "operations.h"
 
 #include <string.h>
 
@@ -13,7 +13,6 @@
 #include "../../tensor/thread.h"
 #include "../op.h"
 #include "operand_checks.h"
-#include "view.h"
 
 /* ---- slice ---- */
 

@@ -1,6 +1,6 @@
 /* softmax, safe_softmax and log_softmax, with row kernels. Each gradient is implemented twice: with
  * a kernel, and with other operations if it is itself differentiated. */
-#include "softmax.h"
+#include "operations.h"
 
 #include "../../tensor/create.h"
 #include "../../tensor/elements.h"
@@ -8,9 +8,7 @@
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
 #include "../op.h"
-#include "elementwise.h"
 #include "operand_checks.h"
-#include "reductions.h"
 
 static heed_status softmax_rule(const heed_call *call, heed_result *result)
 {

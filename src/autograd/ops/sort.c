@@ -1,7 +1,7 @@
 /* argsort is a merge sort of each line along dim; sort, topk, max_dim and min_dim gather the
  * elements at their indices. */
 
-#include "sort.h"
+#include "operations.h"
 
 #include <math.h>
 #include <string.h>
@@ -15,10 +15,6 @@
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
 #include "../op.h"
-#include "index.h"
-#include "reductions.h"
-#include "slice.h"
-#include "view.h"
 
 /* ---- keys: integers that sort like the values, so all dtypes share one comparison ---- */
 

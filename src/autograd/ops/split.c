@@ -6,7 +6,7 @@
 #include "../../tensor/read.h"
 #include "../../tensor/shape.h"
 #include "operand_checks.h"
-#include "slice.h"
+#include "operations.h"
 
 /* Cuts a dim into parts of `size` each; slicing clips the last one. */
 static int cut(heed_tensor *x, int dim, int64_t size, int count, heed_tensor **parts)

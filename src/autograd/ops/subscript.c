@@ -7,8 +7,7 @@
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
-#include "slice.h"
-#include "view.h"
+#include "operations.h"
 
 /* One part of the string, between commas. */
 typedef struct part {

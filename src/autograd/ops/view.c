@@ -3,7 +3,7 @@
  * its strides; reshape copies if no strides exist for the new shape. For parts of a tensor see
  * slice.c. */
 
-#include "view.h"
+#include "operations.h"
 
 #include <stdio.h>
 #include <string.h>

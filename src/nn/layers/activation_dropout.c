@@ -1,8 +1,7 @@
 /* Layers without parameters: activations, printed with torch's names, and dropout. */
 #include "activation_dropout.h"
 
-#include "../../autograd/ops/elementwise.h"
-#include "../../autograd/ops/masking.h"
+#include "../../autograd/ops/operations.h"
 #include "../../tensor/check.h"
 #include "../arguments.h"
 

@@ -4,10 +4,7 @@
 
 #include <math.h>
 
-#include "../../autograd/ops/elementwise.h"
-#include "../../autograd/ops/embedding_rows.h"
-#include "../../autograd/ops/slice.h"
-#include "../../autograd/ops/view.h"
+#include "../../autograd/ops/operations.h"
 #include "../../tensor/create.h"
 #include "../../tensor/random/random.h"
 #include "../../tensor/read.h"

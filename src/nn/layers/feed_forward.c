@@ -2,7 +2,7 @@
  * between them. */
 #include "feed_forward.h"
 
-#include "../../autograd/ops/elementwise.h"
+#include "../../autograd/ops/operations.h"
 #include "../arguments.h"
 
 HEED_MODULE_KIND(kind, struct heed_feed_forward, "FeedForward", NULL, heed_feed_forward_forward);

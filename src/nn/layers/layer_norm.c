@@ -1,7 +1,7 @@
 /* LayerNorm: heed_layer_norm with its parameters. */
 #include "layer_norm.h"
 
-#include "../../autograd/ops/normalization.h"
+#include "../../autograd/ops/operations.h"
 #include "../../tensor/create.h"
 #include "../arguments.h"
 

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "../../autograd/ops/matmul.h"
+#include "../../autograd/ops/operations.h"
 #include "../../tensor/create.h"
 #include "../../tensor/random/random.h"
 #include "../arguments.h"
