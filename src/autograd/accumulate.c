@@ -55,8 +55,7 @@ heed_tensor *heed_fit_gradient(heed_tensor *g, const heed_tensor *node, int j)
 /* ---- .grad ---- */
 
 /* Several threads may train one model, so shared leaves are locked. Nothing that can fail runs
- * under the lock, and nothing slow except adding two gradients. An operation that adds to .grad
- * itself takes it out meanwhile: other threads then begin another sum, which put_grad_back adds. */
+ * under the lock, and nothing slow except adding two gradients. */
 static void lock_grad(const heed_tensor *t)
 {
     if (t->shared) {
@@ -71,12 +70,6 @@ static void unlock_grad(const heed_tensor *t)
     }
 }
 
-/* Atomic, because take_grad looks without the lock. */
-static void set_grad(heed_tensor *t, heed_tensor *grad)
-{
-    __atomic_store_n(&t->grad, grad, __ATOMIC_RELAXED);
-}
-
 /* Adds g to t->grad and returns true. If there is none, makes `first` .grad, unless it is NULL, and
  * returns false. */
 static bool add_or_set(heed_tensor *t, const heed_tensor *g, heed_tensor *first)
@@ -87,7 +80,7 @@ static bool add_or_set(heed_tensor *t, const heed_tensor *g, heed_tensor *first)
         heed_add_elements(g, t->grad);
         heed_raise_version(t->grad);
     } else {
-        set_grad(t, first);
+        t->grad = first;
     }
     unlock_grad(t);
     return any;
@@ -108,38 +101,6 @@ static heed_status add_to_grad(heed_tensor *t, heed_tensor *g)
         heed_unref(first);
     }
     return heed_self.error;
-}
-
-/* Takes .grad out. NULL if there is none, or if another thread has it. */
-static heed_tensor *take_grad(heed_tensor *t)
-{
-    if (__atomic_load_n(&t->grad, __ATOMIC_RELAXED) == NULL) {
-        return NULL; /* usually the first gradient of a step, which needs no lock */
-    }
-    lock_grad(t);
-    heed_tensor *grad = t->grad_is_taken ? NULL : t->grad;
-    if (grad != NULL) {
-        set_grad(t, NULL);
-        t->grad_is_taken = true;
-    }
-    unlock_grad(t);
-    return grad;
-}
-
-static void put_grad_back(heed_tensor *t, heed_tensor *grad)
-{
-    lock_grad(t);
-    heed_tensor *others = t->grad;
-    if (others != NULL) {
-        heed_add_elements(others, grad);
-        heed_raise_version(grad);
-    }
-    set_grad(t, grad);
-    t->grad_is_taken = false;
-    unlock_grad(t);
-    if (others != NULL) {
-        heed_unref(others);
-    }
 }
 
 /* ---- sums ---- */
@@ -172,52 +133,6 @@ heed_status heed_accumulate(const heed_pass *pass, heed_tensor *t, heed_tensor *
 {
     heed_tensor **sum = sum_of(pass, t);
     return sum != NULL ? add(sum, g, pass->create_graph) : add_to_grad(t, g);
-}
-
-/* ---- sums to which operations add their gradient themselves ---- */
-
-/* True if the derivative may read memory shared with `sum`. */
-static bool reads_memory_of(const heed_tensor *sum, const heed_tensor *node, const heed_tensor *g)
-{
-    bool reads = g->storage == sum->storage || node->storage == sum->storage;
-    for (int j = 0; j < node->input_count; j++) {
-        reads = reads || node->inputs[j]->storage == sum->storage;
-    }
-    return reads;
-}
-
-static bool add_in_place(const heed_pass *pass, const heed_vjp *vjp, const heed_tensor *node, int j)
-{
-    heed_tensor *input = node->inputs[j], **slot = sum_of(pass, input);
-    heed_tensor *sum = slot != NULL ? *slot : take_grad(input);
-    if (sum == NULL) {
-        return false;
-    }
-    bool added = false;
-    if (sum->dtype == vjp->g->dtype && !reads_memory_of(sum, node, vjp->g) &&
-        (slot == NULL || is_ours_alone(sum))) {
-        const heed_frame frame = heed_frame_begin(false); /* for views of the sum */
-        added = node->op->add_gradient(vjp, j, sum);
-        added = heed_frame_end(frame) == HEED_OK && added;
-    }
-    if (slot == NULL) {
-        if (added) {
-            heed_raise_version(sum);
-        }
-        put_grad_back(input, sum);
-    }
-    return added;
-}
-
-bool heed_accumulate_in_place(const heed_pass *pass, const heed_vjp *vjp, const heed_tensor *node,
-                              bool *wanted)
-{
-    bool any = false;
-    for (int j = 0; j < node->input_count && !heed_blocked(); j++) {
-        wanted[j] = wanted[j] && !add_in_place(pass, vjp, node, j);
-        any = any || wanted[j];
-    }
-    return any;
 }
 
 /* ---- complete gradients ---- */

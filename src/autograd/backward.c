@@ -125,10 +125,6 @@ static heed_status differentiate(const heed_pass *pass, const heed_order *order,
     }
     const char *outer = heed_self.derivative;
     heed_self.derivative = node->op->name;
-    /* Observers must see each gradient before it is added to others. */
-    if (node->op->add_gradient != NULL && !pass->create_graph && heed_self.observers == NULL) {
-        any = heed_accumulate_in_place(pass, &vjp, node, wanted);
-    }
     heed_status status = heed_self.error;
     if (any && status == HEED_OK) {
         const heed_frame frame = heed_frame_begin(false); /* for the derivative's temporaries */

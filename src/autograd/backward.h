@@ -63,16 +63,8 @@ static inline bool heed_is_wanted(const heed_pass *pass, const heed_tensor *inpu
  * HEED_ERR_DTYPE, HEED_ERR_SHAPE: g does not fit the input. */
 heed_tensor *heed_fit_gradient(heed_tensor *g, const heed_tensor *node, int j);
 
-/* heed_accumulate: dL/dt += g for a wanted t. Consumes the caller's g, even on error. Threads may
- * add to the same leaf concurrently. */
+/* heed_accumulate: dL/dt += g for a wanted t. Consumes the caller's g, even on error. */
 heed_status heed_accumulate(const heed_pass *pass, heed_tensor *t, heed_tensor *g);
-
-/* heed_accumulate_in_place: lets node->op->add_gradient add gradients of inputs to what these have
- * already received, without a tensor for each. Clears `wanted` for the inputs handled this way, and
- * returns whether others are wanted. Skips inputs that have received nothing yet, or whose sum
- * something else would see change. After an error, heed_self.error is set. */
-bool heed_accumulate_in_place(const heed_pass *pass, const heed_vjp *vjp, const heed_tensor *node,
-                              bool *wanted);
 
 /* heed_keep_gradient: stores the complete gradient g = dL/dnode in pass->grads if the node is one
  * of pass->xs, or in .grad if heed_retain_grad was called on it. */

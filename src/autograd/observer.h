@@ -23,8 +23,7 @@
  * - An error that a callback leaves pending fails the operation or the pass.
  * - heed_module_path names the running module, and heed_origin_path the one that made a node.
  *
- * Results are the same with observers, except for rounding in sums of gradients, because
- * gradients are then not added in place. Without observers, an operation tests one pointer.
+ * Results are the same to the bit with observers. Without them, an operation tests one pointer.
  */
 #ifndef HEED_AUTOGRAD_OBSERVER_H
 #define HEED_AUTOGRAD_OBSERVER_H

@@ -93,12 +93,6 @@ struct heed_op {
      * If heed_is_grad_enabled() is false, kernels may compute them instead. NULL: no gradient. */
     void (*backward)(const heed_vjp *vjp);
 
-    /* Either adds the gradient of input i to `sum`, which is contiguous and has that input's shape
-     * and dtype, and returns true; or leaves `sum` unchanged and returns false, and backward then
-     * computes the gradient. Called only when no graph of the gradient is recorded and `sum` shares
-     * no memory with anything the derivative reads. NULL: backward computes all gradients. */
-    bool (*add_gradient)(const heed_vjp *vjp, int i, heed_tensor *sum);
-
     /* saves[i]: the values that the gradient of input i reads: HEED_SAVES_INPUT(j) for input j,
      * HEED_SAVED_OUTPUT for y. All other values may have been freed; their shapes remain. Only the
      * gradients of the first HEED_SAVES inputs can read values: y and the first HEED_SAVED_INPUTS

@@ -63,9 +63,9 @@ typedef struct heed_table_rows {
 void heed_copy_table_rows(const heed_table_rows *t);
 void heed_add_table_rows(const heed_table_rows *t);
 
-/* heed_sum_rows: y (columns) = the sum of the rows of m or, with accumulate, y += this sum. Rows of
- * m are contiguous and are added from top to bottom. */
-void heed_sum_rows(const heed_matrix_view *m, heed_tensor *y, bool accumulate);
+/* heed_sum_rows: y (columns) = the sum of the rows of m, which are contiguous and are added from
+ * top to bottom. */
+void heed_sum_rows(const heed_matrix_view *m, heed_tensor *y);
 
 /* ---- layer_norm and rms_norm of rows (norm_dispatch.c; kernels/norm_rows.h) ---- */
 

@@ -192,7 +192,7 @@ static heed_tensor *new_handle(const char *function, int ndim, const int64_t *sh
     t->consumers = 0;
     t->input_count = t->args_size = 0;
     t->saved = 0;
-    t->requires_grad = t->used_up = t->retain_grad = t->grad_is_taken = t->shared = false;
+    t->requires_grad = t->used_up = t->retain_grad = t->shared = false;
     t->has_origin = false;
     t->gradient_in_flight = NULL;
     t->references = t->uses = 1;

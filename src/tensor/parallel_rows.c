@@ -55,7 +55,6 @@ void heed_add_table_rows(const heed_table_rows *t)
 typedef struct row_sums {
     const heed_matrix_view *m;
     heed_tensor *y;
-    bool accumulate;
 } row_sums;
 
 static void sum_some(void *context, int64_t first, int64_t end)
@@ -70,19 +69,14 @@ static void sum_some(void *context, int64_t first, int64_t end)
     for (int64_t j = first * GROUP; j < last; j += MOST) {
         const int64_t columns = last - j < MOST ? last - j : MOST;
         heed_total totals[MOST] = {{0}};
-        double rounded[MOST]; /* space for elements of any dtype */
-        char *to = (char *)y->data + j * size;
         kernels->sum_columns(m->rows, columns, (const char *)m->at.data + j * size, m->at.row,
                              totals);
-        kernels->from_totals(columns, totals, 1, sums->accumulate ? (void *)rounded : to);
-        if (sums->accumulate) {
-            kernels->add_into(columns, rounded, to);
-        }
+        kernels->from_totals(columns, totals, 1, (char *)y->data + j * size);
     }
 }
 
-void heed_sum_rows(const heed_matrix_view *m, heed_tensor *y, bool accumulate)
+void heed_sum_rows(const heed_matrix_view *m, heed_tensor *y)
 {
-    row_sums sums = {m, y, accumulate};
+    row_sums sums = {m, y};
     share_columns(y->numel, m->rows, HEED_GRAIN_OF_COLUMN_SUMS, sum_some, &sums);
 }

@@ -78,11 +78,10 @@ struct heed_tensor {
     uint16_t input_count, args_size;
     uint8_t saved; /* read by backward: bit i for input i, HEED_SAVED_OUTPUT for the result */
     bool requires_grad;
-    bool used_up;       /* a backward pass has freed its saved values */
-    bool retain_grad;   /* keep .grad even if this is not a leaf */
-    bool grad_is_taken; /* engine: a thread has taken .grad out to add to it */
-    bool shared;        /* count atomically */
-    bool has_origin;    /* an origin is stored after the arguments (autograd/notify.h) */
+    bool used_up;     /* a backward pass has freed its saved values */
+    bool retain_grad; /* keep .grad even if this is not a leaf */
+    bool shared;      /* count atomically */
+    bool has_origin;  /* an origin is stored after the arguments (autograd/notify.h) */
     uint8_t ndim;
 
     heed_tensor *two[2];

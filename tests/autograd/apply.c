@@ -408,37 +408,6 @@ START_TEST(a_pass_inside_a_pass)
 }
 END_TEST
 
-static bool saw_all_wanted;
-
-static bool looking_add_gradient(const heed_vjp *v, int i, heed_tensor *sum)
-{
-    (void)sum;
-    saw_all_wanted = heed_wants_grad(v, 0) && heed_wants_grad(v, 1) && v->grads[1 - i] == NULL;
-    return false;
-}
-
-static void both_backward(const heed_vjp *v)
-{
-    v->grads[0] = v->grads[1] = v->g;
-}
-
-START_TEST(add_gradient_sees_all_wanted_inputs)
-{
-    const heed_op looking = {.name = "looking",
-                             .inputs = 2,
-                             .forward = copy_forward,
-                             .backward = both_backward,
-                             .add_gradient = looking_add_gradient};
-    heed_tensor *inputs[] = {LEAF(1), LEAF(2)};
-    for (int i = 0; i < 2; i++) { /* the second time, there is a .grad to add to */
-        heed_backward(heed_sum(heed_apply(&looking, inputs, 2, NULL, 0)));
-    }
-    ck_assert(saw_all_wanted);
-    EXPECT_VALUES(inputs[0]->grad, 0, 2);
-    EXPECT_VALUES(inputs[1]->grad, 0, 2);
-}
-END_TEST
-
 void add_apply_cases(Suite *suite)
 {
     TCase *custom = heed_case(suite, "custom");
@@ -453,5 +422,4 @@ void add_apply_cases(Suite *suite)
     tcase_add_test(custom, a_derivative_that_gives_nothing);
     tcase_add_test(custom, grad_mode_inside_a_derivative);
     tcase_add_test(custom, a_pass_inside_a_pass);
-    tcase_add_test(custom, add_gradient_sees_all_wanted_inputs);
 }

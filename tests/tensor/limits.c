@@ -508,7 +508,7 @@ static void check_linear(int64_t n, int64_t outputs, heed_dtype dtype)
     for (int i = 0; i < 3; i++) {
         heed_set_requires_grad(xs[i], true);
     }
-    for (int pass = 0; pass < 2; pass++) { /* the second adds in place */
+    for (int pass = 0; pass < 2; pass++) { /* the second adds to .grad */
         heed_backward(heed_sum(heed_mul(heed_linear(xs[0], xs[1], xs[2]), g)));
         expect_no_error();
     }

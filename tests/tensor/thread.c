@@ -230,7 +230,7 @@ static void *add_parts(void *argument)
     return NULL;
 }
 
-/* Chance decides which thread adds in place and which into a separate gradient. */
+/* Several threads add to a .grad that is already there. */
 START_TEST(threads_add_to_one_given_gradient)
 {
     heed_scope scope;

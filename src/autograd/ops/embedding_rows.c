@@ -61,19 +61,12 @@ static void embedding_backward(const heed_vjp *v)
     v->grads[1] = heed_embedding_dense_backward(v->g, v->inputs[0], heed_size(v->inputs[1], 0));
 }
 
-static bool embedding_add_gradient(const heed_vjp *v, int i, heed_tensor *sum)
-{
-    (void)i;
-    return add_rows(v->g, v->inputs[0], sum) == HEED_OK;
-}
-
 HEED_OPERATION(embedding) = {.name = "embedding",
                              .inputs = 2,
                              .names = HEED_NAMES("ids", "weight"),
                              .rule = embedding_rule,
                              .forward = embedding_forward,
                              .backward = embedding_backward,
-                             .add_gradient = embedding_add_gradient,
                              .saves = {0, HEED_SAVES_INPUT(0)}};
 
 heed_tensor *heed_embedding(heed_tensor *ids, heed_tensor *weight)

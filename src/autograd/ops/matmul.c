@@ -78,20 +78,6 @@ static bool is_one_product(const heed_vjp *v)
     return heed_is_one_matrix(b) && a->ndim > 2;
 }
 
-/* The factors of the gradient of input i: g b^T, or a^T g. */
-static void find_factors(const heed_vjp *v, int i, heed_tensor *factors[2])
-{
-    heed_tensor *a = v->inputs[0], *b = v->inputs[1], *g = v->g;
-    const bool once = is_one_product(v);
-    if (i == 0) {
-        factors[0] = g;
-        factors[1] = heed_transpose(b, -2, -1);
-    } else {
-        factors[0] = heed_transpose(once ? tall(a) : a, -2, -1);
-        factors[1] = once ? tall(g) : g;
-    }
-}
-
 /* t with its last two dims swapped, for heed_multiply. */
 typedef struct swapped_view {
     heed_tensor t;
@@ -139,9 +125,12 @@ static heed_tensor *multiply_factors(const heed_vjp *v, int i)
 /* The gradient of input i as operations, which a graph can record. */
 static heed_tensor *composed_gradient(const heed_vjp *v, int i)
 {
-    heed_tensor *factors[2];
-    find_factors(v, i, factors);
-    heed_tensor *d = heed_matmul(factors[0], factors[1]);
+    heed_tensor *a = v->inputs[0], *b = v->inputs[1], *g = v->g;
+    if (i == 0) {
+        return heed_matmul(g, heed_transpose(b, -2, -1));
+    }
+    const bool once = is_one_product(v);
+    heed_tensor *d = heed_matmul(heed_transpose(once ? tall(a) : a, -2, -1), once ? tall(g) : g);
     const bool lacks_dims = d != NULL && d->ndim < v->inputs[i]->ndim;
     return lacks_dims ? heed_reshape(d, heed_shape_of_tensor(v->inputs[i])) : d;
 }
@@ -156,26 +145,12 @@ static void matmul_backward(const heed_vjp *v)
     }
 }
 
-/* Declines if the product has more matrices than the input: the engine then sums them. */
-static bool matmul_add_gradient(const heed_vjp *v, int i, heed_tensor *sum)
-{
-    heed_tensor *factors[2];
-    find_factors(v, i, factors);
-    const heed_tensor *g = factors[i];
-    if (heed_error_pending() != HEED_OK || g->ndim != sum->ndim ||
-        memcmp(g->shape, sum->shape, sizeof *g->shape * (size_t)(g->ndim - 2)) != 0) {
-        return false;
-    }
-    return heed_multiply(factors[0], factors[1], NULL, sum, true) == HEED_OK;
-}
-
 HEED_OPERATION(matmul) = {.name = "matmul",
                           .kind = HEED_KIND_MATMUL,
                           .inputs = 2,
                           .rule = matmul_rule,
                           .forward = matmul_forward,
                           .backward = matmul_backward,
-                          .add_gradient = matmul_add_gradient,
                           .saves = {HEED_SAVES_INPUT(1), HEED_SAVES_INPUT(0)}};
 
 heed_tensor *heed_matmul(heed_tensor *a, heed_tensor *b)
@@ -259,8 +234,8 @@ static heed_status linear_forward(const heed_call *call, heed_tensor *y)
     return heed_multiply_matrices(y->dtype, &x, &weight, bias, &rows, false);
 }
 
-/* Stores the gradient of input i in d, or adds it to d, which is contiguous. */
-static heed_status find_gradient(const heed_vjp *v, int i, heed_tensor *d, bool add)
+/* Stores the gradient of input i in d, which is contiguous. */
+static heed_status find_gradient(const heed_vjp *v, int i, heed_tensor *d)
 {
     heed_matrix_view g, other, rows;
     const bool adjacent = v->g->strides[v->g->ndim - 1] == 1;
@@ -268,7 +243,7 @@ static heed_status find_gradient(const heed_vjp *v, int i, heed_tensor *d, bool 
         return heed_self.error;
     }
     if (i == 2) {
-        heed_sum_rows(&g, d, add);
+        heed_sum_rows(&g, d);
         return HEED_OK;
     }
     if (!view_rows(v->inputs[1 - i], &other) || !view_rows(d, &rows)) {
@@ -277,7 +252,7 @@ static heed_status find_gradient(const heed_vjp *v, int i, heed_tensor *d, bool 
     if (i == 1) {
         g = heed_transposed(g);
     }
-    return heed_multiply_matrices(d->dtype, &g, &other, NULL, &rows, add);
+    return heed_multiply_matrices(d->dtype, &g, &other, NULL, &rows, false);
 }
 
 /* The same gradients, computed with differentiable operations. */
@@ -301,13 +276,8 @@ static void linear_backward(const heed_vjp *v)
         }
         const heed_tensor *input = v->inputs[i];
         heed_tensor *d = heed_empty_like(input);
-        v->grads[i] = d != NULL && find_gradient(v, i, d, false) == HEED_OK ? d : NULL;
+        v->grads[i] = d != NULL && find_gradient(v, i, d) == HEED_OK ? d : NULL;
     }
-}
-
-static bool linear_add_gradient(const heed_vjp *v, int i, heed_tensor *sum)
-{
-    return find_gradient(v, i, sum, true) == HEED_OK;
 }
 
 HEED_OPERATION(linear) = {.name = "linear",
@@ -316,7 +286,6 @@ HEED_OPERATION(linear) = {.name = "linear",
                           .rule = linear_rule,
                           .forward = linear_forward,
                           .backward = linear_backward,
-                          .add_gradient = linear_add_gradient,
                           .saves = {HEED_SAVES_INPUT(1), HEED_SAVES_INPUT(0)}};
 
 heed_tensor *heed_linear(heed_tensor *x, heed_tensor *weight, heed_tensor *bias)

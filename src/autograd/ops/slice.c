@@ -73,25 +73,11 @@ static void slice_backward(const heed_vjp *v)
                                       args->start, args->end, args->step);
 }
 
-/* All parts of a tensor accumulate into one gradient, so no part has to allocate zeros for the
- * others. */
-static bool slice_add_gradient(const heed_vjp *v, int i, heed_tensor *sum)
-{
-    const slice_args *args = v->args;
-    heed_tensor *part = heed_slice(sum, args->dim, args->start, args->end, args->step);
-    if (part != NULL) {
-        heed_add_elements(v->g, part);
-    }
-    (void)i;
-    return part != NULL;
-}
-
 HEED_OPERATION(slice) = {.name = "slice",
                          .inputs = 1,
                          .args = "shape _whole, int dim, int64 start, int64 end, int64 step",
                          .rule = slice_rule,
-                         .backward = slice_backward,
-                         .add_gradient = slice_add_gradient};
+                         .backward = slice_backward};
 
 heed_tensor *heed_slice(heed_tensor *x, int dim, int64_t start, int64_t end, int64_t step)
 {
