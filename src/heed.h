@@ -5,6 +5,9 @@
  *
  * - Every tensor that a function returns belongs to the innermost open scope; never free it. To
  *   keep one longer, heed_retain it, and later heed_release it.
+ * - A tensor, a module and all that is made from them belong to one thread. Threads may train
+ * models of their own at the same time; a finished model may pass to another thread after
+ * pthread_join.
  * - Functions that return a tensor return NULL on error, and nothing is computed while an error is
  *   pending. Passing NULL for a required tensor fails with HEED_ERR_NULL; for an optional tensor,
  *   NULL means "none".
@@ -26,7 +29,7 @@
 #include "tensor/dtype.h"  /* element types: f32, f64, i64, bool */
 #include "tensor/tensor.h" /* the tensor: shape, strides, storage, node */
 #include "tensor/read.h"   /* access to sizes, elements and memory */
-#include "tensor/scope.h"  /* ownership of tensors; retain, share, grad mode */
+#include "tensor/scope.h"  /* ownership of tensors; retain, grad mode */
 #include "tensor/create.h" /* zeros, full, arange, from_*, ...; copying in and out */
 #include "tensor/print.h"  /* prints tensors as torch does */
 

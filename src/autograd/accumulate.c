@@ -54,27 +54,10 @@ heed_tensor *heed_fit_gradient(heed_tensor *g, const heed_tensor *node, int j)
 
 /* ---- .grad ---- */
 
-/* Several threads may train one model, so shared leaves are locked. Nothing that can fail runs
- * under the lock, and nothing slow except adding two gradients. */
-static void lock_grad(const heed_tensor *t)
-{
-    if (t->shared) {
-        pthread_mutex_lock(&heed_locks[HEED_LOCK_GRADS]);
-    }
-}
-
-static void unlock_grad(const heed_tensor *t)
-{
-    if (t->shared) {
-        pthread_mutex_unlock(&heed_locks[HEED_LOCK_GRADS]);
-    }
-}
-
 /* Adds g to t->grad and returns true. If there is none, makes `first` .grad, unless it is NULL, and
  * returns false. */
 static bool add_or_set(heed_tensor *t, const heed_tensor *g, heed_tensor *first)
 {
-    lock_grad(t);
     const bool any = t->grad != NULL;
     if (any) {
         heed_add_elements(g, t->grad);
@@ -82,7 +65,6 @@ static bool add_or_set(heed_tensor *t, const heed_tensor *g, heed_tensor *first)
     } else {
         t->grad = first;
     }
-    unlock_grad(t);
     return any;
 }
 

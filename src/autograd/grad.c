@@ -150,9 +150,6 @@ heed_status heed_set_grad(heed_tensor *x, heed_tensor *grad)
     if (view == NULL) {
         return heed_self.error;
     }
-    if (x->shared) { /* other threads may release views of the same memory */
-        heed_share(view);
-    }
     heed_replace_grad(x, view);
     return HEED_OK;
 }

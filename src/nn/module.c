@@ -140,7 +140,9 @@ static heed_module_entry *append(heed_module *m, const char *name, const void *v
 static heed_status add_tensor(heed_module *m, const char *name, heed_tensor **field,
                               heed_tensor *value, bool is_buffer)
 {
-    if (value != NULL && heed_share(value) != NULL && !is_buffer) {
+    if (value != NULL && value->op != NULL) {
+        heed_fail(HEED_ERR_GRAPH, "'%s' has a graph; heed_detach it first", name);
+    } else if (value != NULL && !is_buffer) {
         heed_set_requires_grad(value, true);
     }
     heed_module_entry *entry = append(m, name, value);
@@ -327,8 +329,7 @@ heed_status heed_set_parameter(void *module, const char *name, heed_tensor **fie
                          name != NULL ? name : "NULL");
     }
     if (entry == NULL || check_alike(value, entry->tensor) != HEED_OK ||
-        heed_share(value) == NULL || heed_set_requires_grad(value, true) == NULL ||
-        heed_retain(value) == NULL) {
+        heed_set_requires_grad(value, true) == NULL || heed_retain(value) == NULL) {
         return heed_error_pending();
     }
     heed_release(entry->tensor);

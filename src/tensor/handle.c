@@ -64,7 +64,7 @@ static void return_storage(heed_storage *storage, size_t block)
 
 static void release_storage(heed_storage *storage)
 {
-    if (heed_add_count(&storage->references, -1, storage->shared) > 0) {
+    if (--storage->references > 0) {
         return;
     }
     if (storage->bytes > MOST_INSIDE) {
@@ -109,12 +109,12 @@ static heed_tensor *free_handle(heed_tensor *t, heed_tensor *work)
         if (heed_saves_input(t, i)) {
             heed_drop_use(input);
         }
-        if (heed_add_count(&input->references, -1, input->shared) == 0) {
+        if (--input->references == 0) {
             input->next = work;
             work = input;
         }
     }
-    if (t->grad != NULL && heed_add_count(&t->grad->references, -1, t->grad->shared) == 0) {
+    if (t->grad != NULL && --t->grad->references == 0) {
         t->grad->next = work;
         work = t->grad;
     }
@@ -153,8 +153,7 @@ void heed_release_handle(heed_tensor *t)
 void heed_share_storage(heed_tensor *t, const heed_tensor *value)
 {
     heed_storage *old = t->storage, *new = value->storage;
-    new->shared = new->shared || t->shared;
-    heed_add_count(&new->references, 1, new->shared);
+    new->references++;
     new->version += old->version + 1; /* a backward pass that saved the old elements must fail */
     t->storage = new;
     t->data = value->data;
@@ -192,7 +191,7 @@ static heed_tensor *new_handle(const char *function, int ndim, const int64_t *sh
     t->consumers = 0;
     t->input_count = t->args_size = 0;
     t->saved = 0;
-    t->requires_grad = t->used_up = t->retain_grad = t->shared = false;
+    t->requires_grad = t->used_up = t->retain_grad = false;
     t->has_origin = false;
     t->gradient_in_flight = NULL;
     t->references = t->uses = 1;
@@ -234,7 +233,6 @@ static heed_storage *new_storage(size_t bytes)
     storage->bytes = bytes;
     storage->references = 1;
     storage->version = 0;
-    storage->shared = false;
     if (bytes > MOST_INSIDE) {
         storage->data = heed_alloc_sized(bytes);
         if (storage->data == NULL) {
@@ -289,7 +287,7 @@ heed_tensor *heed_tensor_view(const char *function, const heed_tensor *t, int nd
     for (int i = 0; i < ndim; i++) {
         view->strides[i] = strides[i];
     }
-    heed_add_count(&t->storage->references, 1, t->storage->shared);
+    t->storage->references++;
     view->storage = t->storage;
     view->data = (char *)t->data + (numel > 0 ? offset * (int64_t)heed_dtype_size(t->dtype) : 0);
     return view;

@@ -23,16 +23,6 @@ heed_tensor *heed_tensor_view(const char *function, const heed_tensor *t, int nd
 
 /* ---- counts ---- */
 
-/* Only shared tensors are counted atomically, because atomics would cost as much as all other work
- * on a node. */
-static inline int heed_add_count(int *count, int by, bool shared)
-{
-    if (shared) {
-        return __atomic_add_fetch(count, by, __ATOMIC_ACQ_REL);
-    }
-    return *count += by;
-}
-
 /* For the functions below. heed_release_value: releases t's storage, which is freed with its last
  * tensor. heed_release_handle: frees the handle, and the part of the graph that only it kept
  * alive. */
@@ -43,24 +33,24 @@ void heed_release_handle(heed_tensor *t);
  * counts. */
 static inline void heed_add_reference(heed_tensor *t)
 {
-    heed_add_count(&t->references, 1, t->shared);
+    t->references++;
 }
 
 static inline void heed_drop_reference(heed_tensor *t)
 {
-    if (heed_add_count(&t->references, -1, t->shared) == 0) {
+    if (--t->references == 0) {
         heed_release_handle(t);
     }
 }
 
 static inline void heed_add_use(heed_tensor *t)
 {
-    heed_add_count(&t->uses, 1, t->shared);
+    t->uses++;
 }
 
 static inline void heed_drop_use(heed_tensor *t)
 {
-    if (heed_add_count(&t->uses, -1, t->shared) == 0) {
+    if (--t->uses == 0) {
         heed_release_value(t);
     }
 }
@@ -86,12 +76,7 @@ static inline bool heed_saves_input(const heed_tensor *t, int i)
 /* heed_raise_version: call it after changing t's elements. */
 static inline void heed_raise_version(heed_tensor *t)
 {
-    heed_storage *storage = t->storage;
-    if (storage->shared) {
-        __atomic_add_fetch(&storage->version, 1, __ATOMIC_RELAXED);
-    } else {
-        storage->version++;
-    }
+    t->storage->version++;
 }
 
 /* heed_number_at: the element data[offset] of any dtype, as a double.

@@ -212,7 +212,7 @@ heed_tensor *heed_retain(heed_tensor *t)
         return NULL;
     }
     heed_ref(t);
-    __atomic_add_fetch(&t->retains, 1, __ATOMIC_RELAXED);
+    t->retains++;
     return t;
 }
 
@@ -221,30 +221,14 @@ heed_status heed_release(heed_tensor *t)
     if (t == NULL) {
         return heed_self.error;
     }
-    if (__atomic_load_n(&t->retains, __ATOMIC_RELAXED) <= 0) {
+    if (t->retains <= 0) {
         return heed_fail(HEED_ERR_SCOPE,
                          "release: the tensor %s was not retained; its scope will release it",
                          HEED_TEXT(t));
     }
-    __atomic_sub_fetch(&t->retains, 1, __ATOMIC_RELAXED);
+    t->retains--;
     heed_unref(t);
     return heed_self.error;
-}
-
-heed_tensor *heed_share(heed_tensor *t)
-{
-    if (heed_blocked() || heed_check_tensor("share", "t", t) != HEED_OK) {
-        return NULL;
-    }
-    if (t->op != NULL) {
-        heed_fail(HEED_ERR_GRAPH,
-                  "share: t %s has a graph, which belongs to this thread; heed_detach it first",
-                  HEED_TEXT(t));
-        return NULL;
-    }
-    t->shared = true;
-    t->storage->shared = true;
-    return t;
 }
 
 bool heed_set_grad_enabled(bool enabled)

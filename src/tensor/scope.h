@@ -80,11 +80,6 @@ heed_tensor *heed_scope_end_with(heed_scope *scope, heed_tensor *t);
 heed_tensor *heed_retain(heed_tensor *t);
 heed_status heed_release(heed_tensor *t);
 
-/* heed_share: allows several threads to hold `t`, by making its counts atomic. Call it before
- * another thread sees the tensor. Parameters of modules are always shared. HEED_ERR_GRAPH: t has a
- * graph, which belongs to one thread; heed_detach it first. */
-heed_tensor *heed_share(heed_tensor *t);
-
 /* heed_set_grad_enabled: turns recording of graphs on or off, like torch.set_grad_enabled, and
  * returns the previous setting. When a scope ends, the setting from its beginning is restored. */
 bool heed_set_grad_enabled(bool enabled);

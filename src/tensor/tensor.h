@@ -63,7 +63,6 @@ typedef struct heed_storage {
     size_t bytes;
     int references;   /* number of tensors that use it */
     uint32_t version; /* increased by every in-place change */
-    bool shared;      /* several threads hold it: count atomically */
     /* Inline data; the allocation extends past these bytes for larger values. */
     unsigned char small[32] __attribute__((aligned(8)));
 } heed_storage;
@@ -80,7 +79,6 @@ struct heed_tensor {
     bool requires_grad;
     bool used_up;     /* a backward pass has freed its saved values */
     bool retain_grad; /* keep .grad even if this is not a leaf */
-    bool shared;      /* count atomically */
     bool has_origin;  /* an origin is stored after the arguments (autograd/notify.h) */
     uint8_t ndim;
 

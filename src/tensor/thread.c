@@ -13,9 +13,8 @@ _Thread_local heed_thread heed_self;
 pthread_mutex_t heed_locks[HEED_LOCKS] = {
     PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
     PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
-    PTHREAD_MUTEX_INITIALIZER,
 };
-_Static_assert(HEED_LOCKS == 7, "each lock needs an initialiser");
+_Static_assert(HEED_LOCKS == 6, "each lock needs an initialiser");
 
 static pthread_mutex_t *const lock = &heed_locks[HEED_LOCK_THREADS];
 static heed_thread_rest *rests; /* of threads that did not end; guarded by lock, like the next */

@@ -130,8 +130,7 @@ void heed_at_thread_end(enum heed_thread_part part, void (*clean_up)(void));
  * heed_at_fork: sets the function that a forked child calls before it unlocks them. False if
  * pthread_atfork failed, so that forks do not acquire the locks. */
 enum heed_lock {
-    HEED_LOCK_GRADS, /* accumulate.c */
-    HEED_LOCK_POOL,  /* parallel.c, like the next */
+    HEED_LOCK_POOL, /* parallel.c, like the next */
     HEED_LOCK_SLEEP,
     HEED_LOCK_ISA,     /* processor.c */
     HEED_LOCK_BURIED,  /* debug.c */

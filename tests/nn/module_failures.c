@@ -261,7 +261,7 @@ static const struct failure {
     {nameless, HEED_ERR_NULL, "an entry needs a module and a name", "?"},
     {not_trainable, HEED_ERR_DTYPE, "set_requires_grad: i64 has no gradient", "ids"},
     {no_value, HEED_ERR_NULL, "'none' is NULL", "none"},
-    {value_with_graph, HEED_ERR_GRAPH, "share: t () has a graph", "sum"},
+    {value_with_graph, HEED_ERR_GRAPH, "'sum' has a graph; heed_detach it first", "sum"},
     {failed_value, HEED_ERR_SHAPE, "reshape", "offset"},
     {no_scope, HEED_ERR_SCOPE, "ones: no scope is open to own the result", "late"},
     {no_child, HEED_ERR_VALUE, "linear: -1 features to 2", "project"},

@@ -1,7 +1,6 @@
 /* nn.MultiheadAttention: masks and weights, derivatives by inputs and parameters, threads, and
  * failing allocations. */
 #include <math.h>
-#include <pthread.h>
 
 #include "tests/common/multihead_util.h"
 
@@ -232,52 +231,6 @@ START_TEST(second_derivatives_by_parameters)
 }
 END_TEST
 
-/* ---- threads ---- */
-
-typedef struct run {
-    struct heed_multihead_attention *m;
-    double of_grads;
-} run;
-
-/* Threads share the module; each has its own inputs, and gets gradients by the parameters. */
-static void *attend_in_thread(void *argument)
-{
-    run *r = argument;
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_manual_seed(4);
-    heed_tensor *x = heed_randn(HEED_SHAPE(5, 2, WIDTH), HEED_F32), *grads[4];
-    heed_tensor *y = heed_multihead_attention_forward_with(
-        r->m, x, x, x, (heed_multihead_attention_forward_options){.is_causal = true});
-    heed_tensor_list list = heed_parameters(r->m);
-    heed_grad(heed_sum(heed_mul(y, y)), list.tensors, list.count, grads, false);
-    for (int i = 0; i < list.count; i++) {
-        r->of_grads += heed_item(heed_norm(grads[i]));
-    }
-    r->of_grads = heed_scope_end(&scope) == HEED_OK ? r->of_grads : -1;
-    return NULL;
-}
-
-START_TEST(threads_share_a_module)
-{
-    enum { THREADS = 4 };
-    struct heed_multihead_attention *m = heed_multihead_attention_new(WIDTH, HEADS);
-    run alone = {.m = m}, all[THREADS];
-    pthread_t threads[THREADS];
-    attend_in_thread(&alone);
-    ck_assert(alone.of_grads > 0);
-    for (int i = 0; i < THREADS; i++) {
-        all[i] = (run){.m = m};
-        ck_assert_int_eq(pthread_create(&threads[i], NULL, attend_in_thread, &all[i]), 0);
-    }
-    for (int i = 0; i < THREADS; i++) {
-        pthread_join(threads[i], NULL);
-        ck_assert(all[i].of_grads == alone.of_grads);
-    }
-    heed_module_free(m);
-}
-END_TEST
-
 /* ---- failing allocations ---- */
 
 START_TEST(constructors_without_memory)
@@ -337,7 +290,6 @@ void add_multihead_masks_cases(Suite *suite)
     TCase *checks = heed_case(suite, "derivatives_threads_and_memory");
     tcase_add_loop_test(checks, derivatives, 0, 4);
     tcase_add_test(checks, second_derivatives_by_parameters);
-    tcase_add_test(checks, threads_share_a_module);
     tcase_add_loop_test(checks, constructors_without_memory, 0, 2);
     tcase_add_test(checks, forwards_without_memory);
 }

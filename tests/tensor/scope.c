@@ -484,15 +484,6 @@ START_TEST(a_stale_scope_ends_nobody_elses)
 }
 END_TEST
 
-START_TEST(a_result_with_a_graph_is_not_shared)
-{
-    heed_tensor *x = heed_set_requires_grad(heed_ones(HEED_SHAPE(2), HEED_F32), true);
-    ck_assert_ptr_null(heed_share(heed_exp(x)));
-    expect_error(HEED_ERR_GRAPH, "share: t (2) has a graph");
-    ck_assert(heed_share(heed_detach(heed_exp(x)))->shared);
-}
-END_TEST
-
 void add_scope_cases(Suite *suite)
 {
     TCase *tests = heed_case(suite, "scope"), *bare = tcase_create("no_scope");
@@ -517,5 +508,4 @@ void add_scope_cases(Suite *suite)
     tcase_add_test(bare, without_a_scope_results_have_no_owner);
     suite_add_tcase(suite, bare);
     tcase_add_test(tests, a_stale_scope_ends_nobody_elses);
-    tcase_add_test(tests, a_result_with_a_graph_is_not_shared);
 }
