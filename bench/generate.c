@@ -61,7 +61,7 @@ static double generation(struct gpt *m, int64_t rows, int64_t top_k)
 {
     HEED_SCOPE(scope);
     double least = 1e9;
-    heed_tensor *start = heed_randint(0, 65, HEED_SHAPE(rows, 1), HEED_I64);
+    heed_tensor *start = heed_randint(0, 65, HEED_SHAPE(rows, 1));
     const gpt_generation options = {.sampling = {.top_k = top_k}};
     for (int i = 0; i < TEXTS; i++) {
         const double began = seconds_now();
@@ -75,7 +75,7 @@ int main(void)
 {
     HEED_SCOPE(scope);
     struct gpt *m = model(MOST);
-    heed_tensor *idx = heed_randint(0, 65, HEED_SHAPE(1, MOST), HEED_I64);
+    heed_tensor *idx = heed_randint(0, 65, HEED_SHAPE(1, MOST));
     printf("%8s %14s %14s %8s\n", "context", "cached, us", "forward, us", "ratio");
     for (int64_t context = 64; context <= MOST; context *= 2) {
         const double cached = with_cache(m, idx, context), plain = without(m, idx, context);

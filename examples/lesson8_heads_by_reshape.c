@@ -239,7 +239,7 @@ static heed_tensor *losses_of(struct repeater *m, heed_tensor *rows)
 
 static heed_tensor *rows_of(int64_t count)
 {
-    heed_tensor *half = heed_randint(0, SYMBOLS, HEED_SHAPE(count, HALF), HEED_I64);
+    heed_tensor *half = heed_randint(0, SYMBOLS, HEED_SHAPE(count, HALF));
     return heed_cat((heed_tensor *[]){half, half}, 2, 1);
 }
 

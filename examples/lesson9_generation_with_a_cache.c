@@ -97,7 +97,7 @@ static struct writer *trained(void)
     heed_optimizer *adam = heed_adam_new(heed_parameters(m), 1e-2);
     for (int step = 0; step < STEPS; step++) {
         HEED_SCOPE(scope);
-        heed_tensor *part = heed_randint(0, SYMBOLS, HEED_SHAPE(32, PERIOD), HEED_I64);
+        heed_tensor *part = heed_randint(0, SYMBOLS, HEED_SHAPE(32, PERIOD));
         heed_tensor *rows = heed_cat((heed_tensor *[]){part, part, part}, 3, 1);
         cache none = {NULL, NULL};
         heed_tensor *logits = forward(m, heed_narrow(rows, 1, 0, TRAINED - 1), &none);

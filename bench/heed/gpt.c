@@ -19,8 +19,8 @@ struct training gpt_training(gpt_config config, int64_t batch)
 {
     const heed_shape shape = HEED_SHAPE(batch, config.block_size);
     model = gpt_new(config);
-    ids = heed_randint(0, config.vocab_size, shape, HEED_I64);
-    targets = heed_randint(0, config.vocab_size, shape, HEED_I64);
+    ids = heed_randint(0, config.vocab_size, shape);
+    targets = heed_randint(0, config.vocab_size, shape);
     return (struct training){.loss = loss_of_gpt,
                              .optimizer = heed_adamw_new(heed_parameters(model), 1e-3, 0.01),
                              .modules = {model}};
@@ -79,8 +79,7 @@ static bool cached_differs(void)
 {
     HEED_SCOPE_NO_GRAD(scope);
     const int64_t length = model->config.block_size;
-    heed_tensor *text =
-        heed_randint(0, model->config.vocab_size, HEED_SHAPE(rows, length), HEED_I64);
+    heed_tensor *text = heed_randint(0, model->config.vocab_size, HEED_SHAPE(rows, length));
     heed_tensor *cached = NULL;
     for (int64_t i = 0; i < length; i++) {
         cached = gpt_forward_cached(model, heed_narrow(text, 1, i, 1), cache, true);

@@ -436,13 +436,14 @@ static void make_inputs(const struct workload *w, bool with_gradients)
     x = heed_randn(HEED_SHAPE(rows, columns), HEED_F32);
     g = heed_randn(HEED_SHAPE(rows, columns), HEED_F32);
     weight = is_table           ? heed_randn(HEED_SHAPE(w->size[1], WIDTH), HEED_F32)
-             : operands == KEYS ? heed_randn_like(x)
+             : operands == KEYS ? heed_randn(heed_shape_of_tensor(x), x->dtype)
                                 : heed_ones(HEED_SHAPE(columns), HEED_F32);
-    bias = operands == KEYS ? heed_randn_like(x) : heed_zeros(HEED_SHAPE(columns), HEED_F32);
+    bias = operands == KEYS ? heed_randn(heed_shape_of_tensor(x), x->dtype)
+                            : heed_zeros(HEED_SHAPE(columns), HEED_F32);
     if (w->subnormal) {
         spread_scores(operands);
     }
-    ids = heed_randint(0, w->size[1], HEED_SHAPE(rows), HEED_I64);
+    ids = heed_randint(0, w->size[1], HEED_SHAPE(rows));
     heed_tensor *all[] = {x, weight, bias};
     for (int i = 0; i < 3; i++) {
         heed_set_requires_grad(all[i], with_gradients);

@@ -125,7 +125,7 @@ static const char *prepare_mlp(const struct workload *w)
     heed_sequential_append(mlp, heed_relu_new());
     heed_sequential_append(mlp, heed_linear_new(64, 10));
     x = heed_rand(HEED_SHAPE(64, 784), HEED_F32);
-    targets = heed_randint(0, 10, HEED_SHAPE(64), HEED_I64);
+    targets = heed_randint(0, 10, HEED_SHAPE(64));
     struct training t = {.loss = mlp_loss, .modules = {mlp}};
     t.optimizer = optimizer_of(w->variant, t.modules);
     const char *wrong = begin_training(t);

@@ -25,7 +25,7 @@ static model *model_new(const attention_entry *entry)
  * symbol, and says the one before. */
 static heed_tensor *loss_of(model *m, symptom_task task)
 {
-    heed_tensor *symbols = heed_randint(0, SYMBOLS, HEED_SHAPE(BATCH, LENGTH + 1), HEED_I64);
+    heed_tensor *symbols = heed_randint(0, SYMBOLS, HEED_SHAPE(BATCH, LENGTH + 1));
     heed_tensor *first = heed_narrow(symbols, 1, 0, LENGTH);
     heed_tensor *last = heed_narrow(symbols, 1, 1, LENGTH);
     heed_tensor *seen = task == NEXT ? first : last, *said = task == NEXT ? last : first;

@@ -211,7 +211,7 @@ int main(void)
                                                 (heed_adam_options){.eps = 1e-4});
     for (int step = 0; step < STEPS; step++) {
         HEED_SCOPE(scope);
-        heed_tensor *which = heed_randint(0, count, HEED_SHAPE(BATCH), HEED_I64);
+        heed_tensor *which = heed_randint(0, count, HEED_SHAPE(BATCH));
         heed_tensor *all = heed_from_i64(sentences[0], HEED_SHAPE(count, LENGTH));
         heed_tensor *loss = loss_of(m, heed_index_select(all, 0, which));
         heed_optimizer_zero_grad(adamw);

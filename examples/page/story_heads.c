@@ -129,7 +129,7 @@ typedef struct lesson {
 static heed_tensor *lesson_loss(void *context, int64_t batch)
 {
     const lesson *l = context;
-    heed_tensor *drawn = heed_randint(0, l->count, HEED_SHAPE(batch), HEED_I64);
+    heed_tensor *drawn = heed_randint(0, l->count, HEED_SHAPE(batch));
     heed_tensor *answers;
     for (int64_t i = 0; i < batch && !heed_error_pending(); i++) {
         heed_data_i64(drawn)[i] = l->which[heed_data_i64(drawn)[i]];

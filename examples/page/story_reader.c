@@ -193,7 +193,7 @@ static heed_tensor *lesson_loss(void *context, int64_t batch)
 {
     const lesson *l = context;
     return loss_of(l->model, l->language->train,
-                   heed_randint(0, l->language->train_count, HEED_SHAPE(batch), HEED_I64));
+                   heed_randint(0, l->language->train_count, HEED_SHAPE(batch)));
 }
 
 /* Queries a quarter as long and keys four times as long give the same scores, bit by bit, and can

@@ -929,7 +929,7 @@ static double derivative_error(check *c, heed_tensor *p)
     }
     heed_grad(heed_sum(heed_mul(y, c->weights)), &target, 1, &g, false);
     heed_manual_seed(c->o.seed + 7);
-    heed_tensor *direction = heed_randn_like(target);
+    heed_tensor *direction = heed_randn(heed_shape_of_tensor(target), target->dtype);
     const double analytic = heed_item(heed_sum(heed_mul(g, direction)));
     const double size = heed_item(heed_norm(g)) * heed_item(heed_norm(direction));
     double sums[2];
@@ -1089,7 +1089,7 @@ static void run_checks(check *c)
     c->rounding = c->dtype == HEED_F32 || computes_in_f32(c) ? 1e-4 : 1e-10;
     c->least_effect = fmax(LEAST_EFFECT, c->rounding / 10);
     heed_set_generator(&c->generator);
-    c->weights = heed_to(heed_randn_like(c->y), c->dtype);
+    c->weights = heed_to(heed_randn(heed_shape_of_tensor(c->y), c->y->dtype), c->dtype);
     check_repeat(c);
     if (c->report.checks[HEED_CHECK_REPEAT].verdict != HEED_VERDICT_PASSED) {
         for (int i = HEED_CHECK_REPEAT + 1; i < HEED_ATTENTION_CHECKS; i++) {

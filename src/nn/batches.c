@@ -54,11 +54,11 @@ void heed_batches_free(heed_batches *b)
 static heed_tensor *draw_order(const heed_batches *b)
 {
     const int64_t end = INT64_C(1) << 62;
-    heed_randint(0, end, HEED_SCALAR, HEED_I64);
+    heed_randint(0, end, HEED_SCALAR);
     if (!b->options.shuffle) {
         return heed_arange(0, (double)b->count, 1, HEED_I64);
     }
-    const int64_t seed = heed_item_i64(heed_randint(0, end, HEED_SCALAR, HEED_I64));
+    const int64_t seed = heed_item_i64(heed_randint(0, end, HEED_SCALAR));
     const heed_generator ours = heed_get_generator();
     heed_manual_seed((uint64_t)seed);
     heed_tensor *order = heed_randperm(b->count);

@@ -282,15 +282,13 @@ static heed_tensor *with_added(const struct heed_multihead_attention *m, heed_te
 }
 
 /* The heads' results (N, H, L, head_dim), joined and projected: (N, L, E) if batch_first, else
- * (L, N, E). torch stores both as (L, N, E), and torch 2 draws the mask of a dropout that follows
- * in that order. Only a module that itself drops is taken to be followed by one: the other layout
+ * (L, N, E). torch stores both as (L, N, E), and draws the mask of a dropout that follows in that
+ * order. Only a module that itself drops is taken to be followed by one: the other layout
  * is faster. */
 static heed_tensor *project_out(const struct heed_multihead_attention *m, heed_tensor *heads,
                                 bool batch_first)
 {
-    const heed_random_flavor flavor = heed_get_generator().flavor;
-    const bool turned = batch_first && m->module.training && m->dropout > 0 &&
-                        (flavor == HEED_RANDOM_TORCH_2 || flavor == HEED_RANDOM_TORCH_2_PLAIN);
+    const bool turned = batch_first && m->module.training && m->dropout > 0;
     heed_tensor *y =
         heed_linear_forward(m->out_proj, heed_join_heads(heads, batch_first && !turned));
     return turned ? heed_transpose(y, 0, 1) : y;

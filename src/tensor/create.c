@@ -1,4 +1,4 @@
-/* New tensors, and copying values in and out. linspace is in linspace.c.
+/* New tensors, and copying values in and out.
  *
  * arange matches torch 2 on AVX2 bit for bit: each multiply-add is fused, as in torch's compiled
  * code. */

@@ -35,16 +35,13 @@ heed_tensor *heed_ones_like(const heed_tensor *x);
 heed_tensor *heed_full_like(const heed_tensor *x, double value);
 
 /* heed_arange: start, start + step, ... up to but excluding end, like torch.arange.   (n)
- * heed_linspace: `steps` numbers from start to end inclusive, like torch.linspace.   (steps)
  *
- * Floats match torch 2 on x86 with AVX2 or AVX-512 bit for bit. (For arange of more than 32768
- * numbers, they match torch on one thread; torch's results depend on the thread count.) For i64,
- * linspace truncates towards 0.
+ * Floats match torch 2 on x86 with AVX2 or AVX-512 bit for bit; of more than 32768 numbers, those
+ * of torch on one thread, since torch's depend on the thread count.
  *
- * HEED_ERR_VALUE: step is 0, not finite, or leads away from end; steps is negative; i64 cannot
- * represent a number; the start or step of an i64 arange is fractional. HEED_ERR_DTYPE: bool. */
+ * HEED_ERR_VALUE: step is 0, not finite, or leads away from end; i64 cannot represent a number; the
+ * start or step of an i64 arange is fractional. HEED_ERR_DTYPE: bool. */
 heed_tensor *heed_arange(double start, double end, double step, heed_dtype dtype);
-heed_tensor *heed_linspace(double start, double end, int64_t steps, heed_dtype dtype);
 
 /* heed_from_*: copies the elements at `values`, in row-major order.
  *

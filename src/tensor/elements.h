@@ -28,6 +28,10 @@ void heed_copy_elements(const heed_tensor *x, heed_tensor *out);
 /* heed_fill_elements: out = value, cast as torch does. */
 void heed_fill_elements(heed_tensor *out, double value);
 
+/* heed_fill_mask: fills `mask`, a new f32 or f64 tensor, with 1 / kept with probability `kept`,
+ * else 0, as torch's dropout does (random.c). */
+void heed_fill_mask(heed_tensor *mask, double kept);
+
 /* heed_add_elements: out += x, with equal shapes and dtypes; out is not expanded. */
 void heed_add_elements(const heed_tensor *x, heed_tensor *out);
 

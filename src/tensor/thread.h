@@ -38,7 +38,7 @@ typedef struct heed_free_list {
 typedef struct heed_thread_rest {
     heed_free_list free[HEED_SIZE_CLASSES - HEED_SMALL_CLASSES]; /* alloc.c */
     char message[HEED_MOST_OF_A_MESSAGE];                        /* error.c */
-    _Alignas(8) char generator[HEED_GENERATOR_SIZE];             /* random/generator.c */
+    _Alignas(8) char generator[HEED_GENERATOR_SIZE];             /* random/random.c */
     struct heed_thread *thread;    /* once it is registered (thread.c), like the next */
     struct heed_thread_rest *next; /* of all threads, so that leak checkers find them */
 } heed_thread_rest;

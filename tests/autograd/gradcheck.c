@@ -286,8 +286,7 @@ static heed_tensor *dropout(heed_tensor *const *in, void *context)
 {
     int *calls = context;
     ++*calls;
-    heed_tensor *mask = heed_empty(heed_shape_of_tensor(in[0]), HEED_F64);
-    heed_bernoulli_into(mask, 0.5);
+    heed_tensor *mask = heed_dropout(heed_ones(heed_shape_of_tensor(in[0]), HEED_F64), 0.5, true);
     heed_tensor *noise = heed_randn(HEED_SHAPE(3), HEED_F64);
     return heed_mul(heed_mul(in[0], mask), heed_exp(heed_mul(in[0], noise)));
 }

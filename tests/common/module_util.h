@@ -9,10 +9,9 @@
 void expect_state(void *module, int count, const char *const *names);
 
 /* expect_draws: creates a module with each of the seeds. The checksum of its tensors, in state
- * dict order, then of one number of heed_rand and one of heed_randn must be sums[flavor]; a sum
- * of 0 is not checked. */
+ * dict order, then of one number of heed_rand and one of heed_randn must be `expected`. */
 void expect_draws(void *(*make)(const void *row), const void *row, const uint64_t *seeds, int count,
-                  const uint64_t sums[4]);
+                  uint64_t expected);
 
 /* expect_tree: the output of heed_module_print without its final newline. */
 void expect_tree(void *module, const char *text);

@@ -109,7 +109,6 @@ def main():
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     heed = Heed(options.library)
-    heed.call("set_random_flavor", "HEED_RANDOM_TORCH_2")
     if options.self_test:
         return self_test(heed)
     sys.exit(1 if campaign(heed, options) else 0)

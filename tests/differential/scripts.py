@@ -101,20 +101,15 @@ def generators(s, heed, py):
             t = heed.call(draw, shape, dtype)
             py(f"t = torch.{draw}({shape}, dtype={TORCH[dtype]})")
         elif draw == "randint":
-            t = heed.call("randint", -3, s["high"], shape, "i64")
+            t = heed.call("randint", -3, s["high"], shape)
             py(f"t = torch.randint(-3, {s['high']}, {shape})")
         elif draw == "randperm":
             t = heed.call("randperm", n)
             py(f"t = torch.randperm({n})")
-        elif draw == "bernoulli":
-            p = both(heed, py, "p", numpy.linspace(0, 1, n).astype(NUMPY[dtype]))
-            t = heed.call("bernoulli", p)
-            py("t = torch.bernoulli(p)")
         elif draw == "multinomial":
             weights = numpy.abs(normal(s, 2, n + 1)) + NUMPY[dtype](0.01)
-            samples = n if s["replacement"] else max(1, n // 2)
-            t = heed.call("multinomial", both(heed, py, "p", weights), samples, s["replacement"])
-            py(f"t = torch.multinomial(p, {samples}, {s['replacement']})")
+            t = heed.call("multinomial", both(heed, py, "p", weights), max(1, n // 2))
+            py(f"t = torch.multinomial(p, {max(1, n // 2)})")
         elif draw == "dropout":
             x = both(heed, py, "x", numpy.ones(shape or (1,), NUMPY[dtype]))
             if s["transposed"]:
@@ -126,11 +121,7 @@ def generators(s, heed, py):
         else:
             t = heed.call("zeros", shape, dtype)
             py(f"t = torch.zeros({shape}, dtype={TORCH[dtype]})")
-            if s["transposed"] and shape:
-                t = heed.call("transpose", t, 0, -1)
-                py("t = t.transpose(0, -1)")
-            arguments = {"uniform_into": (-0.3, 1.7), "normal_into": (0.5, 2.0), "exponential_into": (1.5,),
-                         "bernoulli_into": (s["p"],)}[draw]
+            arguments = {"uniform_into": (-0.3, 1.7), "normal_into": (0.5, 2.0)}[draw]
             heed.call(draw, t, *arguments)
             py(f"t.{draw.replace('_into', '_')}({', '.join(map(str, arguments))})")
         yield draw, heed.array(t), py.array("t"), ulp
@@ -256,8 +247,7 @@ def files(s, heed, py):
 # ---- the kinds and their settings, the simplest value first ----
 
 SHAPES = [(1,), (2,), (), (0,), (3, 2), (2, 7), (4, 4), (15,), (16,), (17,), (3, 5, 2), (33,), (2, 0), (5, 64)]
-DRAWS = ["rand", "randn", "randint", "randperm", "bernoulli", "multinomial", "dropout", "uniform_into",
-         "normal_into", "exponential_into", "bernoulli_into"]
+DRAWS = ["rand", "randn", "randint", "randperm", "multinomial", "dropout", "uniform_into", "normal_into"]
 NO_YES = [False, True]
 SETTINGS = {
     "optimisers": {"dtype": ["f32", "f64"], "optimiser": ["SGD", "Adam", "AdamW"], "tensors": [1, 2, 4],
@@ -265,8 +255,7 @@ SETTINGS = {
                  "eps": [1e-8, 1e-3], "beta": [0.9, 0.5], "momentum": [0.0, 0.9, 0.5], "matrices": NO_YES,
                  "steps": [1, 2, 5], "gradient": [1.0, 1e-3, 100.0], "skip": NO_YES, "clip": NO_YES, "new_lr": NO_YES},
     "generators": {"dtype": ["f32", "f64"], "seed": [1, 0, 42, 2**32 + 5, 2**63 - 1], "shape": SHAPES, "size": [1, 2, 9, 40],
-                 "high": [2, 10, 2**27, 2**29, 2**33], "p": [0.5, 0.1, 0.9], "transposed": NO_YES, "replacement": NO_YES,
-                 "draws": DRAWS},
+                 "high": [2, 10, 2**27, 2**29, 2**33], "p": [0.5, 0.1, 0.9], "transposed": NO_YES, "draws": DRAWS},
     "modules": {"module": ["Linear", "Embedding", "LayerNorm", "SelfAttention", "MultiheadAttention"],
               "dtype": ["f32", "f64"], "heads": [1, 2, 3], "head_size": [1, 2, 4, 8, 16], "batch": [1, 2, 3],
               "tokens": [1, 2, 5, 17, 33], "wide": [1, 4, 16, 33], "layers": [1, 2], "no_bias": NO_YES, "causal": NO_YES,

@@ -28,7 +28,7 @@ static uint64_t hash_indices(heed_tensor *indices, uint64_t sum)
 
 static uint64_t hash_position(uint64_t sum)
 {
-    return hash_number(heed_item_i64(heed_randint(0, 1 << 27, HEED_SCALAR, HEED_I64)), sum);
+    return hash_number(heed_item_i64(heed_randint(0, 1 << 27, HEED_SCALAR)), sum);
 }
 
 START_TEST(epochs_are_those_of_a_data_loader)

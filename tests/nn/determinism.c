@@ -13,7 +13,7 @@ typedef struct model {
 
 static heed_tensor *ids(int64_t below, heed_shape shape)
 {
-    return heed_randint(0, below, shape, HEED_I64);
+    return heed_randint(0, below, shape);
 }
 
 /* ---- a GPT ---- */

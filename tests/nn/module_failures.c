@@ -108,8 +108,6 @@ START_TEST(initialisers_need_no_scope)
     const uint32_t version = w->storage->version;
     heed_uniform_into(w, 0, 1);
     heed_normal_into(w, 0, 1);
-    heed_bernoulli_into(w, 0.5);
-    heed_exponential_into(w, 1);
     heed_copy_into(w, m->bias == NULL ? NULL : heed_parameters(m).tensors[0]);
     heed_fill_into(w, 3);
     heed_module_to(m, HEED_F64);

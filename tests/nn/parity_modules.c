@@ -39,7 +39,6 @@ static heed_tensor *with_weights(void *m, heed_tensor *const *in)
 
 static void follow_torch_2(uint64_t seed)
 {
-    heed_set_random_flavor(HEED_RANDOM_TORCH_2);
     heed_manual_seed(seed);
 }
 

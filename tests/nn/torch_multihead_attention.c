@@ -13,7 +13,7 @@ struct drawn {
     int num_heads;
     bool bias, add_bias_kv;
     int64_t kdim, vdim;
-    uint64_t sums[4];
+    uint64_t sum;
 };
 
 #include "tests/fixtures/multihead.h"
@@ -63,7 +63,7 @@ END_TEST
 
 START_TEST(draws_are_torchs_to_the_bit)
 {
-    expect_draws(make, &drawn[_i], seeds, SEEDS, drawn[_i].sums);
+    expect_draws(make, &drawn[_i], seeds, SEEDS, drawn[_i].sum);
 }
 END_TEST
 
@@ -113,22 +113,19 @@ END_TEST
 
 /* ---- layouts ---- */
 
-/* torch 2 draws the mask of a dropout that follows in the order (L, N, E). */
+/* torch draws the mask of a dropout that follows in the order (L, N, E). */
 START_TEST(a_result_to_drop_lies_as_in_torch)
 {
     struct heed_multihead_attention *m = heed_multihead_attention_new_with(
         8, 2, (heed_multihead_attention_options){.batch_first = true, .dropout = 0.5});
     heed_tensor *x = heed_rand(HEED_SHAPE(3, 5, 8), HEED_F32);
-    for (int i = 0; i < 4; i++) {
-        heed_set_random_flavor(i % 2 == 0 ? HEED_RANDOM_TORCH_1 : HEED_RANDOM_TORCH_2);
-        if (i == 2) {
-            heed_eval(m);
-        }
-        heed_tensor *y = heed_multihead_attention_forward(m, x, x, x);
-        expect_shape(y, HEED_SHAPE(3, 5, 8));
-        ck_assert_int_eq(heed_is_contiguous(y), i != 1);
-        ck_assert(i != 1 || heed_is_contiguous(heed_transpose(y, 0, 1)));
-    }
+    heed_tensor *y = heed_multihead_attention_forward(m, x, x, x);
+    expect_shape(y, HEED_SHAPE(3, 5, 8));
+    ck_assert(!heed_is_contiguous(y) && heed_is_contiguous(heed_transpose(y, 0, 1)));
+    heed_eval(m);
+    y = heed_multihead_attention_forward(m, x, x, x);
+    expect_shape(y, HEED_SHAPE(3, 5, 8));
+    ck_assert(heed_is_contiguous(y));
     heed_module_free(m);
 }
 END_TEST

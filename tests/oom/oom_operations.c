@@ -13,7 +13,7 @@ static heed_tensor *weighed_sum(heed_tensor *y)
     if (y == NULL || !y->requires_grad) {
         return NULL;
     }
-    heed_tensor *u = heed_linspace(0.5, 1.5, y->numel, y->dtype);
+    heed_tensor *u = heed_arange(0, (double)y->numel, 1, y->dtype);
     return heed_sum(heed_mul(heed_reshape(y, HEED_SHAPE(y->numel)), u));
 }
 
@@ -159,15 +159,13 @@ static uint64_t run_random(const void *context)
     HEED_SCOPE(scope);
     heed_manual_seed(3);
     uint64_t sum = hash_of(heed_randperm(9), FNV_BASIS);
-    sum = hash_of(heed_randint(-3, 9, HEED_SHAPE(4, 5), HEED_I64), sum);
+    sum = hash_of(heed_randint(-3, 9, HEED_SHAPE(4, 5)), sum);
     heed_tensor *p = heed_rand(HEED_SHAPE(3, 6), HEED_F32);
-    sum = hash_of(heed_bernoulli(p), sum);
-    sum = hash_of(heed_multinomial(p, 4, false), sum);
-    sum = hash_of(heed_multinomial(p, 7, true), sum);
-    heed_tensor *x = heed_transpose(heed_empty(HEED_SHAPE(5, 20), HEED_F64), 0, 1);
+    sum = hash_of(heed_multinomial(p, 4), sum);
+    heed_tensor *x = heed_empty(HEED_SHAPE(5, 20), HEED_F64);
     heed_normal_into(x, 1, 2);
     sum = hash_of(heed_get_rng_state(), hash_of(x, sum));
-    heed_exponential_into(x, 2);
+    heed_uniform_into(x, 1, 2);
     return hash_of(x, sum);
 }
 

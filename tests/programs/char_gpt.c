@@ -93,7 +93,7 @@ END_TEST
 
 static heed_tensor *draw_starts(const characters *c)
 {
-    return heed_randint(0, learnt(c) - CONTEXT, HEED_SHAPE(BATCH), HEED_I64);
+    return heed_randint(0, learnt(c) - CONTEXT, HEED_SHAPE(BATCH));
 }
 
 START_TEST(batches_are_torchs)

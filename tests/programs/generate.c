@@ -52,7 +52,7 @@ enum { FED = sizeof fed / sizeof *fed };
 static void feed(struct gpt *m, const struct fed *f, heed_dtype dtype)
 {
     heed_module_to(m, dtype);
-    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(f->batch, 12), HEED_I64);
+    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(f->batch, 12));
     heed_tensor *y = heed_detach(gpt_forward(m, idx));
     gpt_cache *cache = gpt_cache_new(m, f->batch);
     for (int twice = 0; twice < 2; twice++) {
@@ -86,7 +86,7 @@ END_TEST
 START_TEST(errors_leave_the_cache)
 {
     struct gpt *m = model((gpt_config){0});
-    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 10), HEED_I64);
+    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 10));
     heed_tensor *y = heed_detach(gpt_forward(m, idx));
     gpt_cache *cache = gpt_cache_new(m, 2);
     gpt_forward_cached(m, heed_narrow(idx, 1, 0, 5), cache, false);
@@ -158,7 +158,7 @@ START_TEST(answers_are_nanogpts)
     for (int i = 0; i < list.count; i++) {
         heed_copy_into(list.tensors[i], heed_mul_scalar(heed_detach(list.tensors[i]), 16));
     }
-    heed_tensor *idx = heed_randint(0, r->vocab, HEED_SHAPE(r->batch, r->prompt), HEED_I64);
+    heed_tensor *idx = heed_randint(0, r->vocab, HEED_SHAPE(r->batch, r->prompt));
     const gpt_generation options = {.sampling = options_of(r->temperature, r->top_k, r->top_p),
                                     .no_cache = _i % 2 == 1};
     heed_tensor *answer = gpt_generate(m, idx, r->count, options);
@@ -187,7 +187,7 @@ START_TEST(caches_change_no_answer)
     struct gpt *m = model((gpt_config){.dropout = 0.4});
     const sampling sample = options_of(0.9, 8, 0.97);
     for (int64_t batch = 1; batch <= 3; batch++) {
-        heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(batch, prompts[_i]), HEED_I64);
+        heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(batch, prompts[_i]));
         const heed_generator before = heed_get_generator();
         heed_tensor *a = gpt_generate(m, idx, 17, (gpt_generation){.sampling = sample});
         heed_set_generator(&before);
@@ -233,7 +233,7 @@ static const sampling any = {0};
 START_TEST(tokens_are_told)
 {
     struct gpt *m = model((gpt_config){.dropout = 0.2});
-    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 3), HEED_I64);
+    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 3));
     listener l = {.most = 5, .m = m};
     heed_tensor *y = gpt_generate(
         m, idx, 20, (gpt_generation){.on_token = listen, .context = &l, .sampling = any});
@@ -251,7 +251,7 @@ END_TEST
 START_TEST(memory_stays)
 {
     struct gpt *m = model((gpt_config){0});
-    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 3), HEED_I64);
+    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 3));
     listener l = {.most = 40, .m = m};
     gpt_generate(m, idx, 30,
                  (gpt_generation){.on_token = listen, .context = &l, .no_cache = _i == 1});
@@ -273,7 +273,7 @@ END_TEST
 START_TEST(nothing_to_write)
 {
     struct gpt *m = model((gpt_config){0});
-    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 3), HEED_I64);
+    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 3));
     heed_tensor *y = gpt_generate(m, idx, 0, (gpt_generation){0});
     ck_assert(heed_equal(y, idx));
     heed_fill_into(y, 0);
@@ -293,7 +293,7 @@ static heed_tensor *generate(heed_tensor *const *inputs, void *context)
 START_TEST(generation_without_memory)
 {
     struct gpt *m = model((gpt_config){0});
-    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 3), HEED_I64);
+    heed_tensor *idx = heed_randint(0, 13, HEED_SHAPE(2, 3));
     expect_forward_without_memory(generate, m, &idx, 50);
     heed_module_free(m);
 }

@@ -156,7 +156,7 @@ static struct gpt *bigram_model(double next[LETTERS][LETTERS])
 static void draw_word(char *word, int64_t length)
 {
     for (int64_t i = 0; i < length; i++) {
-        word[i] = alphabet[heed_item_i64(heed_randint(0, LETTERS, HEED_SHAPE(1), HEED_I64))];
+        word[i] = alphabet[heed_item_i64(heed_randint(0, LETTERS, HEED_SHAPE(1)))];
     }
     word[length] = '\0';
 }

@@ -305,7 +305,7 @@ static heed_tensor *loss_of(model *m)
     heed_tensor *p = heed_softmax(h, -1), *last = heed_slice(h, 0, 0, 4, 2);
     heed_tensor *parts[] = {h, heed_log(p), last, heed_tril(p, 1)};
     heed_tensor *logits = heed_cat(parts, 4, 0); /* (14, 8) */
-    heed_tensor *targets = heed_randint(0, 8, HEED_SHAPE(14), HEED_I64);
+    heed_tensor *targets = heed_randint(0, 8, HEED_SHAPE(14));
     heed_tensor *places = heed_embedding(targets, heed_transpose(m->w, 0, 1)), *dw = NULL;
     heed_tensor *loss = heed_cross_entropy(logits, targets);
     heed_grad(loss, &m->w, 1, &dw, true);

@@ -27,7 +27,7 @@ static heed_tensor *large(void)
 static heed_tensor *indices(int64_t count, int64_t below)
 {
     heed_manual_seed(2);
-    return heed_randint(0, below, HEED_SHAPE(count), HEED_I64);
+    return heed_randint(0, below, HEED_SHAPE(count));
 }
 
 static heed_tensor *add_to_rows(void)
@@ -258,10 +258,9 @@ START_TEST(moved_to_its_place)
         heed_scope scope;
         heed_scope_begin(&scope);
         const int64_t *n = sizes[s];
-        heed_tensor *x =
-            heed_to(heed_reshape(heed_randint(0, 100, HEED_SHAPE(n[0] * n[1] * n[2]), HEED_I64),
-                                 HEED_SHAPE(n[0], n[1], n[2])),
-                    from);
+        heed_tensor *x = heed_to(heed_reshape(heed_randint(0, 100, HEED_SHAPE(n[0] * n[1] * n[2])),
+                                              HEED_SHAPE(n[0], n[1], n[2])),
+                                 from);
         for (size_t o = 0; o < sizeof orders / sizeof *orders; o++) {
             const int *order = orders[o];
             heed_tensor *moved = heed_permute(x, HEED_DIMS(order[0], order[1], order[2]));

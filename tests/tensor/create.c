@@ -1,17 +1,15 @@
-/* Creation: filled tensors and copies of arrays; arange and linspace, bit for bit torch's; eye; the
+/* Creation: filled tensors and copies of arrays; arange, bit for bit torch's; eye; the
  * *_like functions; array lengths. */
 #include <math.h>
 #include <string.h>
 
 #include "tests/common/reference.h"
 
-/* ---- arange, linspace ---- */
+/* ---- arange ---- */
 
-enum function { LINSPACE, ARANGE };
 struct range {
-    enum function function;
     heed_dtype dtype;
-    double start, by; /* `by`: linspace's end, arange's step */
+    double start, by;
     uint64_t sum;
 };
 
@@ -22,9 +20,6 @@ enum { RANGES = sizeof ranges / sizeof *ranges, SIZE_COUNT = sizeof sizes / size
 
 static heed_tensor *make_range(const struct range *row, int64_t n)
 {
-    if (row->function == LINSPACE) {
-        return heed_linspace(row->start, row->by, n, row->dtype);
-    }
     const double end = row->start + row->by * (double)n - (n > 0 ? row->by / 2 : 0);
     return heed_arange(row->start, end, row->by, row->dtype);
 }
@@ -41,9 +36,8 @@ START_TEST(ranges_have_torchs_bits)
         sum = fnv(t->data, (size_t)t->numel * heed_dtype_size(t->dtype), sum);
         heed_scope_end(&scope);
     }
-    ck_assert_msg(sum == row->sum, "%s %s from %g, %g: not torch's numbers",
-                  row->function == LINSPACE ? "linspace" : "arange", heed_dtype_name(row->dtype),
-                  row->start, row->by);
+    ck_assert_msg(sum == row->sum, "%s from %g, %g: not torch's numbers",
+                  heed_dtype_name(row->dtype), row->start, row->by);
 }
 END_TEST
 
@@ -53,8 +47,7 @@ START_TEST(ranges_are_near_the_line)
     const struct range *row = &ranges[_i];
     for (int64_t n = 2; n < 300; n += 7) {
         heed_tensor *t = make_range(row, n);
-        const double end =
-            row->function == LINSPACE ? row->by : row->start + row->by * (double)(n - 1);
+        const double end = row->start + row->by * (double)(n - 1);
         const long double step = ((long double)end - (long double)row->start) / (n - 1);
         const double ulp = row->dtype == HEED_F32 ? 0x1p-23 : 0x1p-52;
         const double most = 2 * ulp * fmax(fabs(row->start), fabs(end)) + (row->dtype == HEED_I64);
@@ -63,36 +56,6 @@ START_TEST(ranges_are_near_the_line)
             EXPECT(fabs(element(t, HEED_INDEX(i)) - goal) <= most, "%g, %g: %.17g, not %.17g",
                    row->start, row->by, element(t, HEED_INDEX(i)), goal);
         }
-    }
-}
-END_TEST
-
-/* Values of torch 2.15. */
-START_TEST(linspace_reaches_both_ends)
-{
-    EXPECT_VALUES(heed_linspace(0, 1, 7, HEED_F32), 0, 0, 0x1.555556p-3, 0x1.555556p-2, 0.5,
-                  0x1.555554p-1, 0x1.aaaaaap-1, 1);
-    EXPECT_VALUES(heed_linspace(0.1, 0.7, 8, HEED_F64), 0, 0x1.999999999999ap-4,
-                  0x1.7c57c57c57c58p-3, 0x1.15f15f15f15f2p-2, 0x1.6db6db6db6db7p-2,
-                  0x1.c57c57c57c57cp-2, 0x1.0ea0ea0ea0ea0p-1, 0x1.3a83a83a83a83p-1, 0.7);
-    EXPECT_VALUES(heed_linspace(-2.9, 2.9, 5, HEED_I64), 0, -2, -1, 0, 1, 2);
-    EXPECT_VALUES(heed_linspace(0, -10, 4, HEED_I64), 0, 0, -3, -6, -10);
-    EXPECT_VALUES(heed_linspace(1.7, 5, 1, HEED_I64), 0, 1);
-    EXPECT_VALUES(heed_linspace(0.1, 5, 1, HEED_F32), 0, (double)0.1f);
-    EXPECT_VALUES(heed_linspace(-0x1p63, 0x1p62, 2, HEED_I64), 0, -0x1p63, 0x1p62);
-    EXPECT_VALUES(heed_linspace(3, 4, 2, HEED_F64), 0, 3, 4);
-    const double inf = HUGE_VAL, nan = (double)NAN;
-    EXPECT_VALUES(heed_linspace(-3e38, 3e38, 4, HEED_F32), 0, nan, inf, -inf, nan);
-    EXPECT_VALUES(heed_linspace(0, inf, 4, HEED_F32), 0, nan, inf, nan, nan);
-    EXPECT_VALUES(heed_linspace(inf, 0, 4, HEED_F64), 0, nan, nan, inf, nan);
-    EXPECT_VALUES(heed_linspace(nan, 1, 3, HEED_F32), 0, nan, nan, nan);
-    for (int64_t n = 2; n < 500; n++) {
-        heed_tensor *t = heed_linspace(-0.7, 0.7, n, HEED_F32); /* symmetric around the middle */
-        for (int64_t i = 0; i < n / 2; i++) {
-            EXPECT(element(t, HEED_INDEX(i)) == -element(t, HEED_INDEX(n - 1 - i)), "%d of %d",
-                   (int)i, (int)n);
-        }
-        EXPECT(element(t, HEED_INDEX(n - 1)) == (double)0.7f, "the last of %d", (int)n);
     }
 }
 END_TEST
@@ -174,56 +137,6 @@ START_TEST(likes_read_no_value)
     expect_kind(heed_zeros_like(x), HEED_F64, HEED_SHAPE(3, 2));
     expect_kind(heed_empty_like(x), HEED_F64, HEED_SHAPE(3, 2));
     expect_kind(heed_full_like(x, 1), HEED_F64, HEED_SHAPE(3, 2));
-    expect_kind(heed_rand_like(x), HEED_F64, HEED_SHAPE(3, 2));
-    expect_kind(heed_randn_like(x), HEED_F64, HEED_SHAPE(3, 2));
-}
-END_TEST
-
-typedef heed_tensor *drawing(heed_shape shape, heed_dtype dtype);
-typedef heed_tensor *drawing_like(const heed_tensor *x);
-
-/* For a transposed x the same numbers are drawn as for x, and transposed. random_numbers.c
- * compares them with torch's. */
-static void check_draws(drawing *draw, drawing_like *draw_like, heed_dtype dtype)
-{
-    heed_tensor *x = heed_zeros(HEED_SHAPE(3, 5), dtype), *t = heed_transpose(x, 0, 1);
-    heed_manual_seed(42);
-    heed_tensor *plain = draw(HEED_SHAPE(3, 5), dtype);
-    heed_manual_seed(42);
-    ck_assert(heed_equal(draw_like(x), plain));
-    heed_manual_seed(42);
-    heed_tensor *y = draw_like(t);
-    expect_kind(y, dtype, HEED_SHAPE(5, 3));
-    ck_assert(heed_is_contiguous(y) && heed_equal(y, heed_transpose(plain, 0, 1)));
-    ck_assert(!heed_equal(y, heed_reshape(plain, HEED_SHAPE(5, 3))));
-    heed_manual_seed(42);
-    ck_assert(heed_equal(draw_like(heed_expand(heed_zeros(HEED_SHAPE(5), dtype), HEED_SHAPE(3, 5))),
-                         plain));
-    expect_kind(draw_like(heed_zeros(HEED_SHAPE(2, 0), dtype)), dtype, HEED_SHAPE(2, 0));
-    expect_kind(draw_like(heed_scalar(1, dtype)), dtype, HEED_SCALAR);
-}
-
-START_TEST(draws_like_a_view_lie_like_it)
-{
-    check_draws(heed_rand, heed_rand_like, HEED_F32);
-    check_draws(heed_rand, heed_rand_like, HEED_F64);
-    check_draws(heed_randn, heed_randn_like, HEED_F32);
-    check_draws(heed_randn, heed_randn_like, HEED_F64);
-}
-END_TEST
-
-/* A call that fails draws nothing. */
-START_TEST(refused_draws_leave_the_generator)
-{
-    heed_manual_seed(7);
-    ck_assert_ptr_null(heed_rand_like(heed_zeros(HEED_SHAPE(3), HEED_I64)));
-    expect_error(HEED_ERR_DTYPE, "rand_like: x is i64");
-    ck_assert_ptr_null(heed_randn_like(
-        heed_expand(heed_zeros(HEED_SHAPE(1), HEED_F64), HEED_SHAPE(INT64_C(1) << 56))));
-    expect_error(HEED_ERR_MEMORY, "out of memory");
-    heed_tensor *next = heed_rand(HEED_SHAPE(4), HEED_F32);
-    heed_manual_seed(7);
-    ck_assert(heed_equal(next, heed_rand(HEED_SHAPE(4), HEED_F32)));
 }
 END_TEST
 
@@ -433,13 +346,10 @@ void add_create_cases(Suite *suite)
     TCase *create = heed_case(suite, "ranges_and_likes");
     tcase_add_loop_test(create, ranges_have_torchs_bits, 0, RANGES);
     tcase_add_loop_test(create, ranges_are_near_the_line, 0, RANGES);
-    tcase_add_test(create, linspace_reaches_both_ends);
     tcase_add_test(create, arange_goes_from_one_end_of_i64_to_the_other);
     tcase_add_loop_test(create, eye_is_one_on_the_diagonal, 0, HEED_DTYPES);
     tcase_add_loop_test(create, likes_take_shape_and_dtype, 0, HEED_DTYPES);
     tcase_add_test(create, likes_read_no_value);
-    tcase_add_test(create, draws_like_a_view_lie_like_it);
-    tcase_add_test(create, refused_draws_leave_the_generator);
     tcase_add_test(create, short_arrays_are_refused);
     tcase_add_test(create, arrays_may_be_longer_or_of_unknown_length);
     tcase_add_loop_test(create, created_tensors_hold_their_value, 0, MADE);

@@ -16,21 +16,15 @@ START_TEST(nothing_is_drawn_for_an_empty_tensor)
     heed_shape none = HEED_SHAPE(3, 0, 2);
     ck_assert_int_eq(heed_rand(none, HEED_F32)->numel, 0);
     ck_assert_int_eq(heed_randn(none, HEED_F64)->numel, 0);
-    ck_assert_int_eq(heed_randint(0, 5, none, HEED_I64)->numel, 0);
+    ck_assert_int_eq(heed_randint(0, 5, none)->numel, 0);
     ck_assert_int_eq(heed_randperm(0)->numel, 0);
     ck_assert_int_eq(heed_randperm(1)->numel, 1);
     heed_tensor *t = heed_empty(none, HEED_F32);
-    ck_assert_int_eq(heed_bernoulli(t)->numel, 0);
     ck_assert_int_eq(heed_uniform_into(t, 0, 1), HEED_OK);
     ck_assert_int_eq(heed_normal_into(t, 0, 1), HEED_OK);
-    ck_assert_int_eq(heed_bernoulli_into(t, 1), HEED_OK);
-    ck_assert_int_eq(heed_exponential_into(t, 1), HEED_OK);
-    heed_tensor *no_rows = heed_empty(HEED_SHAPE(0, 4), HEED_F32);
-    for (int replacement = 0; replacement < 2; replacement++) {
-        heed_tensor *drawn = heed_multinomial(no_rows, 2, replacement);
-        ck_assert_int_eq(heed_size(drawn, 0), 0);
-        ck_assert_int_eq(heed_size(drawn, 1), 2);
-    }
+    heed_tensor *drawn = heed_multinomial(heed_empty(HEED_SHAPE(0, 4), HEED_F32), 2);
+    ck_assert_int_eq(heed_size(drawn, 0), 0);
+    ck_assert_int_eq(heed_size(drawn, 1), 2);
     heed_generator after = heed_get_generator();
     ck_assert(same_generator(&before, &after));
 }
@@ -38,46 +32,20 @@ END_TEST
 
 START_TEST(numbers_stay_in_their_range)
 {
-    heed_tensor *t = heed_randint(INT64_MIN, INT64_MAX, HEED_SHAPE(1000), HEED_I64);
+    heed_tensor *t = heed_randint(INT64_MIN, INT64_MAX, HEED_SHAPE(1000));
     int64_t below = 0;
     for (int64_t i = 0; i < t->numel; i++) {
         ck_assert_int_lt(heed_const_data_i64(t)[i], INT64_MAX);
         below += heed_const_data_i64(t)[i] < 0;
     }
     ck_assert(below > 400 && below < 600);
-    EXPECT_I64(heed_randint(INT64_MAX - 1, INT64_MAX, HEED_SHAPE(2), HEED_I64), INT64_MAX - 1,
-               INT64_MAX - 1);
-    EXPECT_I64(heed_randint(INT64_MIN, INT64_MIN + 1, HEED_SHAPE(1), HEED_I64), INT64_MIN);
-    const int64_t two_24 = 1 << 24, two_53 = INT64_C(1) << 53;
-    EXPECT_F32(heed_randint(two_24, two_24 + 1, HEED_SHAPE(1), HEED_F32), 0x1p24f);
-    EXPECT_F32(heed_randint(-two_24, 1 - two_24, HEED_SHAPE(1), HEED_F32), -0x1p24f);
-    ck_assert(heed_item(heed_randint(two_53, two_53 + 1, HEED_SCALAR, HEED_F64)) == 0x1p53);
-    ck_assert(heed_item(heed_randint(-two_53, 1 - two_53, HEED_SCALAR, HEED_F64)) == -0x1p53);
-    ck_assert(heed_item(heed_randint(1, 2, HEED_SCALAR, HEED_BOOL)) == 1);
+    EXPECT_I64(heed_randint(INT64_MAX - 1, INT64_MAX, HEED_SHAPE(2)), INT64_MAX - 1, INT64_MAX - 1);
+    EXPECT_I64(heed_randint(INT64_MIN, INT64_MIN + 1, HEED_SHAPE(1)), INT64_MIN);
     t = heed_empty(HEED_SHAPE(3), HEED_F32);
     heed_uniform_into(t, 2, 2);
     EXPECT_F32(t, 2, 2, 2);
     heed_normal_into(t, -3, 0);
     EXPECT_F32(t, -3, -3, -3);
-    heed_bernoulli_into(t, 1);
-    EXPECT_F32(t, 1, 1, 1);
-    heed_bernoulli_into(t, 0);
-    EXPECT_F32(t, 0, 0, 0);
-    EXPECT_F32(heed_bernoulli(heed_from_f32((float[]){0, 1, 0}, HEED_SHAPE(3))), 0, 1, 0);
-}
-END_TEST
-
-START_TEST(a_draw_that_equals_its_probability_is_0)
-{
-    for (int dtype = HEED_F32; dtype <= HEED_F64; dtype++) {
-        heed_manual_seed(8);
-        heed_tensor *p = heed_rand(HEED_SHAPE(50), (heed_dtype)dtype);
-        heed_manual_seed(8);
-        heed_tensor *drawn = heed_bernoulli(p);
-        for (int i = 0; i < 50; i++) {
-            ck_assert_double_eq(heed_at(drawn, HEED_INDEX(i)), 0.0);
-        }
-    }
 }
 END_TEST
 
@@ -101,13 +69,10 @@ END_TEST
 START_TEST(what_has_no_probability_is_never_drawn)
 {
     heed_tensor *p = heed_from_f64((double[]){0, 1, 0, 1e-300, 0, 5e299, 0, 0}, HEED_SHAPE(8));
-    for (int flavor = 0; flavor < 4; flavor++) {
-        heed_set_random_flavor((heed_random_flavor)flavor);
-        for (int i = 0; i < 100; i++) {
-            EXPECT_I64(heed_multinomial(p, 1, i % 2 == 0), 5);
-            const int64_t *all = heed_const_data_i64(heed_multinomial(p, 3, false));
-            ck_assert(all[0] == 5 && all[1] == 1 && all[2] == 3);
-        }
+    for (int i = 0; i < 100; i++) {
+        EXPECT_I64(heed_multinomial(p, 1), 5);
+        const int64_t *all = heed_const_data_i64(heed_multinomial(p, 3));
+        ck_assert(all[0] == 5 && all[1] == 1 && all[2] == 3);
     }
 }
 END_TEST
@@ -118,28 +83,14 @@ START_TEST(categories_come_as_often_as_their_probability_says)
     heed_tensor *p = heed_from_f32((float[]){10, 0, 30, 60}, HEED_SHAPE(4));
     heed_tensor *rows = heed_expand(p, HEED_SHAPE(N, 4));
     heed_manual_seed(2);
-    heed_tensor *drawn[] = {heed_multinomial(p, N, true), heed_multinomial(rows, 1, false)};
-    for (int i = 0; i < 2; i++) {
-        int count[4] = {0};
-        for (int n = 0; n < N; n++) {
-            count[heed_const_data_i64(drawn[i])[n]]++;
-        }
-        ck_assert_int_eq(count[1], 0);
-        ck_assert_int_lt(abs(count[0] - N / 10), N / 50);
-        ck_assert_int_lt(abs(count[2] - N * 3 / 10), N / 50);
+    heed_tensor *drawn = heed_multinomial(rows, 1);
+    int count[4] = {0};
+    for (int n = 0; n < N; n++) {
+        count[heed_const_data_i64(drawn)[n]]++;
     }
-}
-END_TEST
-
-START_TEST(a_view_is_filled_and_nothing_beside_it)
-{
-    heed_tensor *t = heed_zeros(HEED_SHAPE(4, 6), HEED_F32);
-    heed_tensor *part = view(t, HEED_SHAPE(2, 1, 3), HEED_SHAPE(12, 1, 2));
-    ck_assert_int_eq(heed_uniform_into(part, 1, 2), HEED_OK);
-    for (int i = 0; i < 24; i++) {
-        bool inside = i / 6 % 2 == 0 && i % 2 == 0;
-        ck_assert_int_eq(heed_const_data_f32(t)[i] >= 1, inside);
-    }
+    ck_assert_int_eq(count[1], 0);
+    ck_assert_int_lt(abs(count[0] - N / 10), N / 50);
+    ck_assert_int_lt(abs(count[2] - N * 3 / 10), N / 50);
 }
 END_TEST
 
@@ -150,13 +101,10 @@ START_TEST(filling_raises_the_version_and_may_meet_a_leaf)
     uint32_t version = t->storage->version;
     heed_uniform_into(t, 0, 1);
     heed_normal_into(t, 0, 1);
-    heed_bernoulli_into(t, 0.5);
-    heed_exponential_into(t, 0.5);
-    ck_assert_uint_eq(t->storage->version, version + 4);
+    ck_assert_uint_eq(t->storage->version, version + 2);
     ck_assert(!heed_rand(HEED_SHAPE(1), HEED_F32)->requires_grad);
     heed_uniform_into(t, 0, 1);
-    ck_assert(!heed_bernoulli(t)->requires_grad);
-    ck_assert(!heed_multinomial(t, 2, false)->requires_grad);
+    ck_assert(!heed_multinomial(t, 2)->requires_grad);
 }
 END_TEST
 
@@ -169,9 +117,9 @@ START_TEST(dtypes_without_these_numbers_are_refused)
     EXPECT_ERROR(heed_rand(HEED_SHAPE(2), HEED_I64), HEED_ERR_DTYPE, "rand: dtype i64");
     EXPECT_ERROR(heed_randn(HEED_SHAPE(2), HEED_BOOL), HEED_ERR_DTYPE, "randn: dtype bool");
     EXPECT_ERROR(heed_rand(HEED_SHAPE(2), (heed_dtype)17), HEED_ERR_DTYPE, "rand: ");
-    EXPECT_ERROR(heed_bernoulli(i64), HEED_ERR_DTYPE, "bernoulli: dtype i64");
-    EXPECT_ERROR(heed_uniform_into(i64, 0, 1), HEED_ERR_DTYPE, "uniform_into: dtype i64");
-    EXPECT_ERROR(heed_normal_into(flags, 0, 1), HEED_ERR_DTYPE, "normal_into: dtype bool");
+    EXPECT_ERROR(heed_uniform_into(i64, 0, 1), HEED_ERR_DTYPE,
+                 "uniform_into: t, i64 of shape (2), must be f32");
+    EXPECT_ERROR(heed_normal_into(flags, 0, 1), HEED_ERR_DTYPE, "normal_into: t, bool");
 }
 END_TEST
 
@@ -179,18 +127,8 @@ START_TEST(arguments_outside_their_range_are_refused)
 {
     heed_tensor *t = heed_zeros(HEED_SHAPE(2), HEED_F32);
     heed_tensor *d = heed_zeros(HEED_SHAPE(2), HEED_F64);
-    EXPECT_ERROR(heed_randint(5, 5, HEED_SHAPE(0), HEED_I64), HEED_ERR_VALUE,
-                 "low 5 is not below high 5");
-    EXPECT_ERROR(heed_randint(0, (1 << 24) + 2, HEED_SHAPE(1), HEED_F32), HEED_ERR_VALUE,
-                 "f32 cannot hold all integers from 0 to 16777217; draw them as i64");
-    EXPECT_ERROR(heed_randint(-(1 << 24) - 1, 0, HEED_SHAPE(1), HEED_F32), HEED_ERR_VALUE, "f32");
-    EXPECT_ERROR(heed_randint(0, (INT64_C(1) << 53) + 2, HEED_SHAPE(1), HEED_F64), HEED_ERR_VALUE,
-                 "f64 cannot hold");
-    EXPECT_ERROR(heed_randint(0, 3, HEED_SHAPE(1), HEED_BOOL), HEED_ERR_VALUE, "bool cannot hold");
-    EXPECT_ERROR(heed_randint(-1, 1, HEED_SHAPE(1), HEED_BOOL), HEED_ERR_VALUE, "bool cannot hold");
-    EXPECT_ERROR(heed_randint(0, 1, HEED_SHAPE(1), (heed_dtype)9), HEED_ERR_DTYPE, "randint");
-    EXPECT_ERROR(heed_randint(INT64_MAX, INT64_MIN, HEED_SHAPE(1), HEED_I64), HEED_ERR_VALUE,
-                 "randint: low");
+    EXPECT_ERROR(heed_randint(5, 5, HEED_SHAPE(0)), HEED_ERR_VALUE, "low 5 is not below high 5");
+    EXPECT_ERROR(heed_randint(INT64_MAX, INT64_MIN, HEED_SHAPE(1)), HEED_ERR_VALUE, "randint: low");
     EXPECT_ERROR(heed_randperm(-1), HEED_ERR_VALUE, "randperm: n is -1");
     EXPECT_ERROR(heed_uniform_into(t, 1, 0.5), HEED_ERR_VALUE, "uniform_into: from 1 to 0.5");
     EXPECT_ERROR(heed_uniform_into(t, (double)NAN, 0), HEED_ERR_VALUE, "uniform_into: from nan");
@@ -202,30 +140,21 @@ START_TEST(arguments_outside_their_range_are_refused)
     EXPECT_ERROR(heed_normal_into(t, 0, -1), HEED_ERR_VALUE, "normal_into: mean 0 and std -1");
     EXPECT_ERROR(heed_normal_into(t, 0, (double)NAN), HEED_ERR_VALUE, "std nan");
     EXPECT_ERROR(heed_normal_into(d, (double)INFINITY, 1), HEED_ERR_VALUE, "mean inf");
-    EXPECT_ERROR(heed_bernoulli_into(t, 1.5), HEED_ERR_VALUE, "bernoulli_into: p is 1.5");
-    EXPECT_ERROR(heed_bernoulli_into(t, -0.5), HEED_ERR_VALUE, "outside [0, 1]");
-    EXPECT_ERROR(heed_bernoulli_into(t, (double)NAN), HEED_ERR_VALUE, "p is nan");
     heed_tensor *p = heed_from_f32((float[]){0, 0.5f, NAN, 2}, HEED_SHAPE(2, 2));
-    EXPECT_ERROR(heed_bernoulli(p), HEED_ERR_VALUE, "bernoulli: element 2 of p (2, 2) is nan");
-    EXPECT_ERROR(heed_multinomial(p, 1, false), HEED_ERR_VALUE, "category 0 in row 1 of p (2, 2)");
-    EXPECT_ERROR(heed_multinomial(t, 1, true), HEED_ERR_VALUE, "0 probabilities above 0");
-    EXPECT_ERROR(heed_exponential_into(t, -2), HEED_ERR_VALUE, "the rate -2 is not above 0");
-    p = view(p, HEED_SHAPE(2), HEED_SHAPE(3));
-    EXPECT_ERROR(heed_bernoulli(p), HEED_ERR_VALUE, "bernoulli: element 1 of p (2) is 2");
+    EXPECT_ERROR(heed_multinomial(p, 1), HEED_ERR_VALUE, "category 0 in row 1 of p (2, 2)");
+    EXPECT_ERROR(heed_multinomial(t, 1), HEED_ERR_VALUE, "where 0 probabilities are above 0");
 }
 END_TEST
 
 START_TEST(null_and_expanded_tensors_are_refused)
 {
-    EXPECT_ERROR(heed_bernoulli(NULL), HEED_ERR_NULL, "bernoulli: p");
     EXPECT_ERROR(heed_uniform_into(NULL, 0, 1), HEED_ERR_NULL, "uniform_into: t");
     EXPECT_ERROR(heed_normal_into(NULL, 0, 1), HEED_ERR_NULL, "normal_into: t");
-    EXPECT_ERROR(heed_bernoulli_into(NULL, 0), HEED_ERR_NULL, "bernoulli_into: t");
     heed_tensor *wide =
         view(heed_zeros(HEED_SHAPE(3), HEED_F32), HEED_SHAPE(2, 3), HEED_SHAPE(0, 1));
-    EXPECT_ERROR(heed_uniform_into(wide, 0, 1), HEED_ERR_SHAPE, "uniform_into: t (2, 3)");
-    EXPECT_ERROR(heed_normal_into(wide, 0, 1), HEED_ERR_SHAPE, "expanded");
-    EXPECT_ERROR(heed_bernoulli_into(wide, 0), HEED_ERR_SHAPE, "bernoulli_into: t (2, 3)");
+    EXPECT_ERROR(heed_uniform_into(wide, 0, 1), HEED_ERR_SHAPE,
+                 "uniform_into: t, f32 of shape (2, 3)");
+    EXPECT_ERROR(heed_normal_into(wide, 0, 1), HEED_ERR_SHAPE, "and contiguous");
     ck_assert_uint_eq(wide->storage->version, 0);
     heed_tensor *one = view(wide, HEED_SHAPE(1, 3), HEED_SHAPE(0, 1));
     ck_assert_int_eq(heed_uniform_into(one, 0, 1), HEED_OK);
@@ -237,24 +166,17 @@ START_TEST(shapes_and_memory_beyond_reach_are_refused)
     heed_shape huge = HEED_SHAPE(INT64_MAX, 2), negative = HEED_SHAPE(2, -1);
     EXPECT_ERROR(heed_rand(huge, HEED_F32), HEED_ERR_OVERFLOW, "rand: ");
     EXPECT_ERROR(heed_randn(negative, HEED_F32), HEED_ERR_SHAPE, "randn: ");
-    EXPECT_ERROR(heed_randint(0, 1, huge, HEED_I64), HEED_ERR_OVERFLOW, "randint: ");
+    EXPECT_ERROR(heed_randint(0, 1, huge), HEED_ERR_OVERFLOW, "randint: ");
     EXPECT_ERROR(heed_randperm(INT64_MAX), HEED_ERR_OVERFLOW, "randperm: ");
     EXPECT_ERROR(heed_randperm(INT64_C(1) << 57), HEED_ERR_MEMORY, "memory");
-    heed_tensor *p = heed_zeros(HEED_SHAPE(100), HEED_F32);
     for (int n = 0; n < 3; n++) { /* a handle, a storage, the values */
         heed_fail_allocation(n);
         EXPECT_ERROR(heed_randn(HEED_SHAPE(100), HEED_F32), HEED_ERR_MEMORY, "memory");
-        heed_fail_allocation(n);
-        EXPECT_ERROR(heed_bernoulli(p), HEED_ERR_MEMORY, "memory");
     }
     heed_tensor *ones = heed_ones(HEED_SHAPE(100), HEED_F32);
-    for (int n = 0; n < 7; n++) { /* the result and the workspaces */
+    for (int n = 0; n < 6; n++) { /* the result and the speeds */
         heed_fail_allocation(n);
-        EXPECT_ERROR(heed_multinomial(ones, 90, false), HEED_ERR_MEMORY, "memory");
-    }
-    for (int n = 0; n < 4; n++) { /* the result and the cumulative sums */
-        heed_fail_allocation(n);
-        EXPECT_ERROR(heed_multinomial(ones, 90, true), HEED_ERR_MEMORY, "memory");
+        EXPECT_ERROR(heed_multinomial(ones, 90), HEED_ERR_MEMORY, "memory");
     }
     heed_fail_allocation(-1);
     ck_assert_ptr_nonnull(heed_randn(HEED_SHAPE(100), HEED_F32));
@@ -267,10 +189,9 @@ START_TEST(without_a_scope_nothing_is_drawn)
     ck_assert_int_eq(heed_scope_end(&scope), HEED_OK);
     EXPECT_ERROR(heed_rand(HEED_SHAPE(2), HEED_F32), HEED_ERR_SCOPE, "rand: no scope");
     EXPECT_ERROR(heed_randn(HEED_SHAPE(2), HEED_F32), HEED_ERR_SCOPE, "randn: no scope");
-    EXPECT_ERROR(heed_randint(0, 9, HEED_SHAPE(2), HEED_I64), HEED_ERR_SCOPE, "randint: no scope");
+    EXPECT_ERROR(heed_randint(0, 9, HEED_SHAPE(2)), HEED_ERR_SCOPE, "randint: no scope");
     EXPECT_ERROR(heed_randperm(9), HEED_ERR_SCOPE, "randperm: no scope");
-    EXPECT_ERROR(heed_bernoulli(p), HEED_ERR_SCOPE, "bernoulli: no scope");
-    EXPECT_ERROR(heed_multinomial(p, 1, true), HEED_ERR_SCOPE, "multinomial: no scope");
+    EXPECT_ERROR(heed_multinomial(p, 1), HEED_ERR_SCOPE, "multinomial: no scope");
     ck_assert_int_eq(heed_uniform_into(p, 0, 1), HEED_OK); /* parameters need no scope */
     heed_release(p);
     heed_scope_begin(&scope);
@@ -284,14 +205,11 @@ START_TEST(while_an_error_is_pending_nothing_is_drawn)
     heed_fail(HEED_ERR_VALUE, "a test");
     ck_assert_ptr_null(heed_rand(HEED_SHAPE(2), HEED_F32));
     ck_assert_ptr_null(heed_randn(HEED_SHAPE(2), HEED_I64));
-    ck_assert_ptr_null(heed_randint(1, 0, HEED_SHAPE(2), HEED_I64));
+    ck_assert_ptr_null(heed_randint(1, 0, HEED_SHAPE(2)));
     ck_assert_ptr_null(heed_randperm(-5));
-    ck_assert_ptr_null(heed_bernoulli(NULL));
-    ck_assert_ptr_null(heed_multinomial(NULL, 0, true));
-    ck_assert_int_eq(heed_exponential_into(t, -1), HEED_ERR_VALUE);
+    ck_assert_ptr_null(heed_multinomial(NULL, 0));
     ck_assert_int_eq(heed_uniform_into(t, 0, 1), HEED_ERR_VALUE);
     ck_assert_int_eq(heed_normal_into(NULL, 0, 1), HEED_ERR_VALUE);
-    ck_assert_int_eq(heed_bernoulli_into(t, 7), HEED_ERR_VALUE);
     ck_assert_str_eq(heed_error_message(), "a test");
     heed_generator after = heed_get_generator();
     ck_assert(same_generator(&before, &after));
@@ -311,11 +229,9 @@ void add_distributions_cases(Suite *suite)
     tcase_add_checked_fixture(tests, setup, teardown);
     tcase_add_test(tests, nothing_is_drawn_for_an_empty_tensor);
     tcase_add_test(tests, numbers_stay_in_their_range);
-    tcase_add_test(tests, a_draw_that_equals_its_probability_is_0);
     tcase_add_test(tests, moments_are_those_of_the_distribution);
     tcase_add_test(tests, what_has_no_probability_is_never_drawn);
     tcase_add_test(tests, categories_come_as_often_as_their_probability_says);
-    tcase_add_test(tests, a_view_is_filled_and_nothing_beside_it);
     tcase_add_test(tests, filling_raises_the_version_and_may_meet_a_leaf);
     tcase_add_test(tests, dtypes_without_these_numbers_are_refused);
     tcase_add_test(tests, arguments_outside_their_range_are_refused);

@@ -25,18 +25,7 @@ START_TEST(seed_42_gives_what_torch_prints)
     heed_manual_seed(42);
     EXPECT_I64(heed_randperm(10), 2, 6, 1, 8, 4, 5, 0, 9, 3, 7);
     heed_manual_seed(42);
-    EXPECT_I64(heed_randint(0, 100, HEED_SHAPE(10), HEED_I64), 42, 67, 76, 14, 26, 35, 20, 24, 50,
-               13);
-    heed_manual_seed(42);
-    EXPECT_F32(heed_randint(0, 100, HEED_SHAPE(10), HEED_F32), 42, 67, 76, 14, 26, 35, 20, 24, 50,
-               13);
-    heed_manual_seed(1);
-    t = heed_randint(0, 2, HEED_SHAPE(10), HEED_BOOL); /* as torch.randint(..., dtype=torch.bool) */
-    EXPECT_VALUES(heed_to(t, HEED_F64), 0, 1, 1, 0, 0, 1, 1, 1, 1, 1, 0);
-    heed_manual_seed(42);
-    t = heed_empty(HEED_SHAPE(10), HEED_I64);
-    heed_bernoulli_into(t, 0.5);
-    EXPECT_I64(t, 1, 1, 1, 1, 0, 1, 0, 0, 1, 1);
+    EXPECT_I64(heed_randint(0, 100, HEED_SHAPE(10)), 42, 67, 76, 14, 26, 35, 20, 24, 50, 13);
 }
 END_TEST
 
@@ -66,7 +55,6 @@ static void *draw_first(void *out)
 {
     heed_scope inner;
     heed_scope_begin(&inner);
-    ck_assert_int_eq(heed_get_generator().flavor, HEED_RANDOM_TORCH_2);
     heed_copy_out(heed_rand(HEED_SHAPE(2), HEED_F32), out, 2);
     heed_scope_end(&inner);
     return NULL;
@@ -103,7 +91,6 @@ END_TEST
 START_TEST(a_saved_generator_goes_on_where_it_was)
 {
     heed_manual_seed(3);
-    heed_set_random_flavor(HEED_RANDOM_TORCH_2_PLAIN);
     heed_randn(HEED_SHAPE(701), HEED_F32);
     heed_randn(HEED_SHAPE(3), HEED_F32);
     heed_generator saved = heed_get_generator();
@@ -112,7 +99,6 @@ START_TEST(a_saved_generator_goes_on_where_it_was)
     heed_copy_out(heed_randn(HEED_SHAPE(4, 5), HEED_F32), first, 20);
     heed_manual_seed(4);
     ck_assert(!heed_get_generator().has_normal);
-    heed_set_random_flavor(HEED_RANDOM_TORCH_1);
     ck_assert_int_eq(heed_set_generator(&saved), HEED_OK);
     heed_copy_out(heed_randn(HEED_SHAPE(4, 5), HEED_F32), second, 20);
     ck_assert_mem_eq(first, second, sizeof first);
@@ -122,16 +108,11 @@ END_TEST
 START_TEST(what_is_no_generator_is_refused)
 {
     heed_generator g = heed_get_generator();
-    EXPECT_ERROR(heed_set_generator(NULL), HEED_ERR_NULL, "set_generator: generator is NULL");
+    EXPECT_ERROR(heed_set_generator(NULL), HEED_ERR_NULL, "set_generator: not a value");
     g.next = 625;
-    EXPECT_ERROR(heed_set_generator(&g), HEED_ERR_VALUE, "set_generator: next is 625");
+    EXPECT_ERROR(heed_set_generator(&g), HEED_ERR_VALUE, "set_generator: not a value");
     g.next = -1;
-    EXPECT_ERROR(heed_set_generator(&g), HEED_ERR_VALUE, "set_generator: next is -1");
-    g.next = 0;
-    g.flavor = (heed_random_flavor)9;
-    EXPECT_ERROR(heed_set_generator(&g), HEED_ERR_VALUE, "flavor 9");
-    EXPECT_ERROR(heed_set_random_flavor((heed_random_flavor)4), HEED_ERR_VALUE,
-                 "4 is not a flavor");
+    EXPECT_ERROR(heed_set_generator(&g), HEED_ERR_VALUE, "set_generator: not a value");
 }
 END_TEST
 
@@ -142,22 +123,21 @@ typedef struct drawer {
     float numbers[DRAWS];
 } drawer;
 
-/* Draws from several distributions, with the thread's own seed and flavor. */
+/* Draws from several distributions, with the thread's own seed. */
 static void *draw_in_thread(void *argument)
 {
     drawer *self = argument;
     heed_scope inner;
     heed_scope_begin(&inner);
     heed_manual_seed((uint64_t)self->number);
-    heed_set_random_flavor((heed_random_flavor)(self->number % 4));
     for (float *to = self->numbers; to < self->numbers + DRAWS; to += 35) {
         heed_tensor *rest = heed_empty(HEED_SHAPE(9), HEED_F32);
-        heed_exponential_into(rest, 2);
+        heed_uniform_into(rest, 0.5, 2);
         heed_copy_out(heed_randn(HEED_SHAPE(21), HEED_F32), to, 21);
         heed_copy_out(heed_randn(HEED_SHAPE(5), HEED_F32), to + 21, 5);
         heed_copy_out(rest, to + 26, 9);
-        to[26] = (float)heed_item_i64(heed_multinomial(rest, 1, true));
-        to[27] = (float)heed_item_i64(heed_randint(0, 1 << 20, HEED_SCALAR, HEED_I64));
+        to[26] = (float)heed_item_i64(heed_multinomial(rest, 1));
+        to[27] = (float)heed_item_i64(heed_randint(0, 1 << 20, HEED_SCALAR));
     }
     heed_scope_end(&inner);
     return NULL;

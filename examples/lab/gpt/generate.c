@@ -53,7 +53,7 @@ heed_tensor *sample_tokens(heed_tensor *logits, sampling how)
         return heed_scope_keep(&scope, heed_argmax_dim(x, -1, false));
     }
     heed_tensor *p = heed_softmax(keep_top_p(keep_top_k(x, how.top_k), how.top_p), -1);
-    heed_tensor *ids = heed_multinomial(p, 1, false);
+    heed_tensor *ids = heed_multinomial(p, 1);
     return heed_scope_keep(&scope, heed_squeeze(ids, 1));
 }
 

@@ -226,8 +226,7 @@ heed_status gpt_run_step(gpt_run *run, gpt_step *step)
     HEED_SCOPE(scope);
     step->lr = heed_warmup_cosine_lr(optimizer->steps, o->lr, o->warmup, o->steps, o->min_lr);
     heed_optimizer_zero_grad(optimizer);
-    heed_tensor *starts =
-        heed_randint(0, run->train_tokens - o->context, HEED_SHAPE(o->batch), HEED_I64);
+    heed_tensor *starts = heed_randint(0, run->train_tokens - o->context, HEED_SHAPE(o->batch));
     heed_tensor *loss = loss_at(run->model, &run->tokens, heed_data_i64(starts), o->batch);
     heed_backward(loss);
     step->loss = heed_item(loss);

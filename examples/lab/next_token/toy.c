@@ -15,7 +15,7 @@ static const double eps = 1e-4, weight_decay = 0.1;
 
 heed_tensor *train_batch(const toy_language *language, int64_t batch)
 {
-    heed_tensor *which = heed_randint(0, language->train_count, HEED_SHAPE(batch), HEED_I64);
+    heed_tensor *which = heed_randint(0, language->train_count, HEED_SHAPE(batch));
     heed_tensor *rows = heed_empty(HEED_SHAPE(batch, TOY_LENGTH), HEED_I64);
     for (int64_t i = 0; i < batch && !heed_error_pending(); i++) {
         memcpy(heed_data_i64(rows) + i * TOY_LENGTH,

@@ -79,7 +79,7 @@ typedef struct world {
 static int draw(int below)
 {
     HEED_SCOPE(scope);
-    return (int)heed_item_i64(heed_randint(0, below, HEED_SHAPE(1), HEED_I64));
+    return (int)heed_item_i64(heed_randint(0, below, HEED_SHAPE(1)));
 }
 
 static int other(int person)

@@ -140,7 +140,7 @@ void toys_label(const toys_task *t, const toys_settings *s, int64_t token, char 
 
 const int64_t *toys_numbers(int64_t below, int64_t count)
 {
-    return heed_const_data_i64(heed_randint(0, below, HEED_SHAPE(count), HEED_I64));
+    return heed_const_data_i64(heed_randint(0, below, HEED_SHAPE(count)));
 }
 
 void toys_shuffle(int64_t *items, int64_t n, int64_t count, const int64_t *numbers)

@@ -169,7 +169,7 @@ enum { SYMBOLS = 16, LENGTH = 8, WIDTH = 32, BATCH = 16, STEPS = 240, POINTS = 8
 /* Says the next symbol, or the one before, of random ones. */
 static heed_tensor *loss_of(int which, bool right, struct model *m)
 {
-    heed_tensor *symbols = heed_randint(0, SYMBOLS, HEED_SHAPE(BATCH, LENGTH + 1), HEED_I64);
+    heed_tensor *symbols = heed_randint(0, SYMBOLS, HEED_SHAPE(BATCH, LENGTH + 1));
     heed_tensor *first = heed_narrow(symbols, 1, 0, LENGTH), *weights;
     heed_tensor *last = heed_narrow(symbols, 1, 1, LENGTH);
     heed_tensor *x = heed_embedding_forward(m->embedding, which == NEXT_WORD ? first : last);

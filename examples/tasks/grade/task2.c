@@ -27,7 +27,7 @@ static heed_tensor *numbered(heed_shape shape)
 /* In f32 whole numbers, which are added without rounding. */
 static heed_tensor *drawn(heed_shape shape, heed_dtype dtype)
 {
-    return dtype == HEED_F32 ? heed_to(heed_randint(-2, 3, shape, HEED_I64), dtype)
+    return dtype == HEED_F32 ? heed_to(heed_randint(-2, 3, shape), dtype)
                              : heed_randn(shape, dtype);
 }
 

@@ -365,8 +365,7 @@ static void check_all_padded(void)
         HEED_SCOPE(scope);
         const int64_t B = 1 + i % 4, T = 1 + i % 3, S = 1 + i % 6;
         heed_tensor *random = heed_randn(HEED_SHAPE(B, T, S), i % 2 ? HEED_F32 : HEED_F64);
-        check_padded(heed_mul_scalar(random, i % 2 ? 1 : i),
-                     heed_randint(1, S + 1, HEED_SHAPE(B), HEED_I64));
+        check_padded(heed_mul_scalar(random, i % 2 ? 1 : i), heed_randint(1, S + 1, HEED_SHAPE(B)));
     }
 }
 

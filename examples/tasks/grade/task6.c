@@ -126,7 +126,8 @@ static void compare(heed_tensor *yours, heed_tensor *x, int dim, heed_tensor *g)
     char every[200];
     snprintf(every, sizeof every,
              "Each element of dx is %.4g times what it should be: one factor too many.", factor);
-    const bool same = grade_equal(yours, gradient(my_softmax, x, dim, heed_randn_like(x)));
+    const bool same = grade_equal(
+        yours, gradient(my_softmax, x, dim, heed_randn(heed_shape_of_tensor(x), x->dtype)));
     heed_tensor *rest = heed_sub(heed_ones_like(y), y);
     const struct mistake mistakes[] = {
         {grade_equal(yours, zero) ? yours : NULL,
@@ -208,7 +209,7 @@ static void end_graph(heed_observer *self, const heed_derivative *derivative)
 static struct backward_call for_second(heed_tensor *x, int dim)
 {
     heed_tensor *leaf = heed_set_requires_grad(heed_clone(x), true), *dx = NULL;
-    heed_tensor *g = heed_set_requires_grad(heed_randn_like(x), true);
+    heed_tensor *g = heed_set_requires_grad(heed_randn(heed_shape_of_tensor(x), x->dtype), true);
     heed_tensor *y = my_softmax(leaf, dim);
     struct backward_call call = {.y = y};
     heed_observer observer = {

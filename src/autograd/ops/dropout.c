@@ -4,8 +4,8 @@
 
 #include "../../tensor/check.h"
 #include "../../tensor/create.h"
+#include "../../tensor/elements.h"
 #include "../../tensor/handle.h"
-#include "../../tensor/random/generator.h"
 #include "../../tensor/random/random.h"
 #include "../../tensor/read.h"
 #include "../../tensor/scope.h"
@@ -15,15 +15,10 @@
 static heed_tensor *draw_mask(const heed_tensor *x, double kept)
 {
     heed_tensor *mask = heed_empty(heed_shape_of_tensor(x), x->dtype);
-    if (mask != NULL) {
-        const bool f32 = x->dtype == HEED_F32;
-        heed_random_fill *fill = f32 ? heed_fill_bernoulli_f32 : heed_fill_bernoulli_f64;
-        fill(heed_generator_of_thread(), mask->data, mask->numel, 1, kept,
-             f32 ? (double)(1 / (float)kept) : 1 / kept);
+    if (mask == NULL) {
+        return NULL;
     }
-    if (mask == NULL || !heed_random_torch_2(heed_generator_of_thread())) {
-        return mask;
-    }
+    heed_fill_mask(mask, kept);
     int64_t strides[HEED_MAX_DIMS];
     heed_dense_strides(x, strides);
     heed_tensor *view = heed_tensor_view("dropout", mask, x->ndim, x->shape, strides, 0);
