@@ -182,7 +182,7 @@ static void *train(void *argument)
     for (int i = 0; i < STEPS; i++) {
         HEED_SCOPE(step);
         heed_manual_seed((uint64_t)t->steps);
-        heed_tensor *tokens = heed_randint(0, VOCABULARY, HEED_SHAPE(24, TOKENS), HEED_I64);
+        heed_tensor *tokens = heed_randint(0, VOCABULARY, HEED_SHAPE(24, TOKENS));
         heed_tensor *loss = gpt_loss(t->model, tokens, tokens);
         heed_backward(loss);
         heed_optimizer_step(t->adamw);

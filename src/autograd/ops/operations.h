@@ -594,8 +594,8 @@ heed_tensor *heed_triu(heed_tensor *x, int64_t diagonal);
  *   y = x noise, dx = g noise; noise is 0 with probability p, else 1 / (1 - p)
  *
  * Returns x itself, of any dtype, if not training, if p is 0, or if x is empty. If p is 1, it
- * returns x times 0. These cases draw no random numbers. As in torch, they are drawn in x's memory
- * order.
+ * returns x times 0. These cases draw nothing. Other masks are drawn in x's memory order, as in
+ * torch.
  *
  * HEED_ERR_VALUE: p is outside [0, 1]. HEED_ERR_DTYPE: x is not a float. */
 heed_tensor *heed_dropout(heed_tensor *x, double p, bool training);
