@@ -428,7 +428,7 @@ test-headers: $(addprefix $(BUILD)/c_api_,c11 c17 c2x c++17)
 # call the functions in WRAPPED too early. Leaving out one instruction set makes the build faster.
 TSAN        := $(BUILD)/tsan
 TSAN_SUITES := thread parallel forks determinism unread error backward saved accumulate grad apply random_graphs \
-               generator torch_multihead_attention multihead_masks gpt generate sample
+               generator torch_multihead_attention gpt generate sample
 
 .PHONY: test-tsan
 test-tsan:

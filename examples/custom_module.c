@@ -1,8 +1,8 @@
 /* Your own module: the gated linear unit (Dauphin et al., 2017), y = W x * sigmoid(V x), written as
  * in Python: a struct that begins with a heed_module, a constructor that registers its children,
- * and a forward. Heed derives parameters, names, printing and freeing from that; heed_forward and a
- * Sequential can run it, because its kind has the forward. The example learns to pass the first
- * number through where the second one is positive, and to output 0 elsewhere. */
+ * and a forward. Heed derives parameters, names, printing and freeing from that; heed_forward can
+ * run it, because its kind has the forward. The example learns to pass the first number through
+ * where the second one is positive, and to output 0 elsewhere. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -490,9 +490,9 @@ int main(void)
  * matmul          src/autograd/ops/matmul.c, src/tensor/kernels/gemm.c: batches, SIMD, threads
  * transpose       src/autograd/ops/view.c: a view, which copies nothing
  * scale           src/tensor/kernels/ops.def: all element-wise operations, a few lines each
- * mask            src/autograd/ops/masking.c, src/nn/mask.h: masks of any kind
+ * mask            src/autograd/ops/masking.c, src/nn/attention.c: masks of any kind
  * softmax         src/autograd/ops/softmax.c: along any dim
- * embedding       src/autograd/ops/embedding_rows.c, src/nn/layers/embedding.c
+ * embedding       src/autograd/ops/embedding_rows.c, src/nn/layers.c
  * cross_entropy   src/autograd/ops/cross_entropy.c: exact even where p underflows to 0
  * self_attention  src/nn/attention.c: batches, cross-attention, several heads
  * parameter       src/tensor/random/generator.c: the numbers that PyTorch draws

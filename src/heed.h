@@ -61,18 +61,10 @@
 #include "nn/tensor_list.h" /* lists of named tensors: parameters, state dicts */
 #include "nn/module.h"      /* parameters, children, state dicts, training mode; your own modules */
 
-/* ---- Layers ---- */
-#include "nn/layers/linear.h"             /* Linear */
-#include "nn/layers/embedding.h"          /* Embedding, and sinusoidal position encoding */
-#include "nn/layers/layer_norm.h"         /* LayerNorm */
-#include "nn/layers/activation_dropout.h" /* Dropout, ReLU, GELU and other activations */
-#include "nn/layers/feed_forward.h"       /* the feed-forward network of a transformer */
-#include "nn/layers/module_list.h"        /* ModuleList, Sequential */
+#include "nn/layers.h"      /* Linear, Embedding, LayerNorm, Dropout, FeedForward, ModuleList */
 
 /* ---- Attention ---- */
-#include "nn/attention.h"                 /* SelfAttention as in the PyTorch tutorial, MultiHead */
-#include "nn/cross_attention.h"           /* SelfAttention with two inputs */
-#include "nn/mask.h"                      /* masks: what true means in each kind */
+#include "nn/attention.h"                 /* SelfAttention as in the PyTorch tutorial, MultiHead, masks */
 #include "nn/torch_multihead_attention.h" /* torch.nn.MultiheadAttention */
 
 /* ---- Optimisers ---- */

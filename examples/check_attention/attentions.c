@@ -508,9 +508,14 @@ static heed_tensor *spread(heed_tensor *mask, int at)
     return heed_unsqueeze(heed_unsqueeze(mask, 1), at);
 }
 
+static heed_tensor *bias_of(heed_tensor *block_mask, heed_dtype dtype)
+{
+    return heed_where_scalars(block_mask, (double)-INFINITY, 0, dtype);
+}
+
 static heed_tensor *padded_rightly(heed_tensor *x, heed_tensor *mask, void *context)
 {
-    return padded_with(context, x, heed_bias_mask_of_block(spread(mask, 2), x->dtype));
+    return padded_with(context, x, bias_of(spread(mask, 2), x->dtype));
 }
 
 static heed_tensor *padding_added(heed_tensor *x, heed_tensor *mask, void *context)
@@ -520,12 +525,12 @@ static heed_tensor *padding_added(heed_tensor *x, heed_tensor *mask, void *conte
 
 static heed_tensor *padding_of_queries(heed_tensor *x, heed_tensor *mask, void *context)
 {
-    return padded_with(context, x, heed_bias_mask_of_block(spread(mask, 3), x->dtype));
+    return padded_with(context, x, bias_of(spread(mask, 3), x->dtype));
 }
 
 static heed_tensor *padding_inverted(heed_tensor *x, heed_tensor *mask, void *context)
 {
-    return padded_with(context, x, heed_bias_mask_of_keep(spread(mask, 2), x->dtype));
+    return padded_with(context, x, bias_of(heed_logical_not(spread(mask, 2)), x->dtype));
 }
 
 static heed_tensor *padding_ignored(heed_tensor *x, heed_tensor *mask, void *context)

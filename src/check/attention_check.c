@@ -9,7 +9,6 @@
 
 #include "../autograd/grad.h"
 #include "../autograd/ops/operations.h"
-#include "../nn/eval_mode.h"
 #include "../nn/module.h"
 #include "../nn/named_tensors.h"
 #include "../tensor/alloc.h"
@@ -1009,10 +1008,37 @@ static void check_formula(check *c)
 
 /* What the check changes in a module, and puts back. */
 typedef struct borrowed {
-    heed_eval_mode mode;
+    heed_module *module;                      /* or NULL: nothing was switched */
+    bool *modes;                              /* of the module and its descendants */
     heed_tensor **tensors, **values, **grads; /* of the state dict; values are views */
     int count;
 } borrowed;
+
+static size_t count_modules(const heed_module *m)
+{
+    size_t count = 1;
+    for (int i = 0; i < m->count; i++) {
+        count += m->entries[i].child != NULL ? count_modules(m->entries[i].child) : 0;
+    }
+    return count;
+}
+
+/* Saves the mode of each module and switches it to evaluation, or restores it. Writes only what
+ * differs, as other threads may be reading. Returns the end of the modes. */
+static bool *switch_modes(heed_module *m, bool *mode, bool restore)
+{
+    const bool before = m->training, training = restore && *mode;
+    *mode = before;
+    if (training != before) {
+        m->training = training;
+    }
+    mode++;
+    for (int i = 0; i < m->count; i++) {
+        mode =
+            m->entries[i].child != NULL ? switch_modes(m->entries[i].child, mode, restore) : mode;
+    }
+    return mode;
+}
 
 static bool is_zero(const heed_tensor *p)
 {
@@ -1030,9 +1056,12 @@ static void borrow(check *c, borrowed *b)
     b->tensors = heed_alloc_zeroed(bytes);
     b->values = heed_alloc_zeroed(bytes);
     b->grads = heed_alloc_zeroed(bytes);
-    if (heed_error_pending() || heed_eval_begin(&b->mode, c->o.module) != HEED_OK) {
+    b->modes = heed_alloc(count_modules(c->o.module));
+    if (heed_error_pending()) {
         return;
     }
+    b->module = c->o.module;
+    switch_modes(b->module, b->modes, false);
     for (int i = 0; i < state.count && !heed_error_pending(); i++) {
         heed_tensor *t = state.tensors[i];
         b->tensors[i] = t;
@@ -1064,7 +1093,10 @@ static void give_back(borrowed *b)
         heed_release(b->values[i]);
         heed_release(b->grads[i]);
     }
-    heed_eval_end(&b->mode);
+    if (b->module != NULL) {
+        switch_modes(b->module, b->modes, true);
+    }
+    heed_free(b->modes);
     heed_free(b->tensors);
     heed_free(b->values);
     heed_free(b->grads);

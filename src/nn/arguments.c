@@ -65,20 +65,3 @@ heed_status heed_check_features(const char *function, const char *argument, cons
     }
     return status == HEED_OK ? heed_check_dtype(function, argument, x, dtype) : status;
 }
-
-/* ---- masks ---- */
-
-/* Checked here, so that errors name the public function; larger masks exceed any address space. */
-heed_status heed_check_mask_length(const char *function, int64_t length, bool square)
-{
-    if (length < 0) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: length is %lld; it must be 0 or more", function,
-                         (long long)length);
-    }
-    if (length > INT64_C(1) << (square ? 28 : 53)) {
-        return heed_fail(HEED_ERR_OVERFLOW,
-                         "%s: a mask of length %lld has more elements than memory can address",
-                         function, (long long)length);
-    }
-    return heed_check_scope(function);
-}

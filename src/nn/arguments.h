@@ -34,17 +34,4 @@ heed_status heed_check_dtype(const char *function, const char *argument, const h
 heed_status heed_check_features(const char *function, const char *argument, const heed_tensor *x,
                                 const char *size_name, int64_t size, heed_dtype dtype);
 
-/* ---- masks ---- */
-
-/* heed_check_mask_length: the length of a mask, (T, T) if square, else (..., 1, T), is possible,
- * and a scope is open. */
-heed_status heed_check_mask_length(const char *function, int64_t length, bool square);
-
-/* HEED_FORGET_WEIGHTS: defines `function`, the destroy of modules that keep attention_percent. */
-#define HEED_FORGET_WEIGHTS(function, type)                                                        \
-    static void function(void *module)                                                             \
-    {                                                                                              \
-        heed_release(((type *)module)->attention_percent);                                         \
-    }
-
 #endif

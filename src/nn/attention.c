@@ -1,4 +1,4 @@
-/* Attention: softmax(q k^T / sqrt(d_k)) v (Vaswani et al., 2017, section 3.2). */
+/* Attention: softmax(q k^T / sqrt(d_k)) v (Vaswani et al., 2017, section 3.2), and its masks. */
 
 #include "attention.h"
 
@@ -7,10 +7,11 @@
 
 #include "../autograd/ops/operations.h"
 #include "../tensor/alloc.h"
+#include "../tensor/check.h"
+#include "../tensor/create.h"
 #include "../tensor/read.h"
 #include "../tensor/shape.h"
 #include "arguments.h"
-#include "attention_head.h"
 
 /* The tutorial's SelfAttention.forward, line for line. In self-attention, both encodings are the
  * same tensor. The tutorial fills with -1e9; -inf gives the same weights, except that safe_softmax
@@ -32,111 +33,12 @@ static heed_tensor *attend(const struct heed_self_attention *m, heed_tensor *enc
     return heed_matmul(*attention_percent, v);
 }
 
-/* ---- what SelfAttention shares with CrossAttention (cross_attention.c) ---- */
+/* ---- SelfAttention, and the same with keys and values of another sequence ---- */
 
-HEED_FORGET_WEIGHTS(forget_weights, struct heed_self_attention) /* releases attention_percent */
-
-void *heed_attention_head_new(const heed_module_kind *kind, const char *function, int64_t d_model,
-                              int64_t kv_dim, int64_t head_dim, int row_dim, int col_dim)
+static void forget_weights(void *module)
 {
-    head_dim = head_dim != 0 ? head_dim : d_model;
-    const heed_named_size sizes[] = {
-        {"d_model", d_model}, {"head_dim", head_dim}, {"kv_dim", kv_dim}};
-    if (heed_check_positive(function, sizes, kv_dim != d_model ? 3 : 2) != HEED_OK) {
-        return NULL;
-    }
-    struct heed_self_attention *m = heed_module_new(kind);
-    if (m == NULL) {
-        return NULL;
-    }
-    const heed_linear_options no_bias = {.no_bias = true};
-    HEED_CHILD(m, W_q, heed_linear_new_with(d_model, head_dim, no_bias));
-    HEED_CHILD(m, W_k, heed_linear_new_with(kv_dim, head_dim, no_bias));
-    HEED_CHILD(m, W_v, heed_linear_new_with(kv_dim, head_dim, no_bias));
-    m->row_dim = row_dim;
-    m->col_dim = col_dim;
-    return heed_module_ready(m);
+    heed_release(((struct heed_self_attention *)module)->attention_percent);
 }
-
-static heed_status check(heed_head_names name, const struct heed_self_attention *m,
-                         const heed_tensor *for_q, const heed_tensor *for_kv,
-                         const heed_tensor *block_mask)
-{
-    const heed_dtype dtype = m->W_q->weight->dtype;
-    if (heed_check_features(name.function, name.for_q, for_q, "d_model", m->W_q->in_features,
-                            dtype) != HEED_OK ||
-        (name.for_kv != NULL && heed_check_features(name.function, name.for_kv, for_kv, "kv_dim",
-                                                    m->W_k->in_features, dtype) != HEED_OK)) {
-        return heed_error_pending();
-    }
-    const int ndim = for_q->ndim;
-    if (ndim < 2) {
-        return heed_fail(HEED_ERR_SHAPE,
-                         "%s: %s %s must be (..., tokens, d_model), at least 2 dims", name.function,
-                         name.for_q, HEED_TEXT(for_q));
-    }
-    /* With other dims the result would be wrong: 0 and 1 of (B, T, d) mix batch and tokens. */
-    const int row = m->row_dim < 0 ? m->row_dim + ndim : m->row_dim;
-    const int column = m->col_dim < 0 ? m->col_dim + ndim : m->col_dim;
-    if (row != ndim - 2 || column != ndim - 1) {
-        return heed_fail(HEED_ERR_DIM,
-                         "%s: row_dim %d and col_dim %d are not the last two of the %d dims of %s; "
-                         "create the module with -2 and -1",
-                         name.function, m->row_dim, m->col_dim, ndim, name.for_q);
-    }
-    if (for_kv->ndim != ndim ||
-        memcmp(for_kv->shape, for_q->shape, sizeof *for_q->shape * (size_t)(ndim - 2)) != 0) {
-        return heed_fail(HEED_ERR_SHAPE,
-                         "%s: %s %s and %s %s: all dims but the last two must be equal; repeat one "
-                         "of them with heed_expand",
-                         name.function, name.for_q, HEED_TEXT(for_q), name.for_kv,
-                         HEED_TEXT(for_kv));
-    }
-    if (block_mask != NULL && block_mask->dtype != HEED_BOOL) {
-        return heed_fail(HEED_ERR_DTYPE,
-                         "%s: block_mask is %s, not bool (true blocks); nn/mask.h converts other "
-                         "masks",
-                         name.function, heed_dtype_name(block_mask->dtype));
-    }
-    heed_shape scores = heed_shape_of_tensor(for_q);
-    scores.size[ndim - 1] = for_kv->shape[ndim - 2];
-    if (block_mask != NULL && !heed_broadcasts_to(block_mask, &scores)) {
-        return heed_fail(
-            HEED_ERR_SHAPE,
-            "%s: block_mask %s does not broadcast to the scores %s, (..., queries, keys)",
-            name.function, HEED_TEXT(block_mask), heed_shape_text(scores.ndim, scores.size).text);
-    }
-    return HEED_OK;
-}
-
-/* attend, in a scope of its own, which frees the values that no derivative reads. */
-heed_tensor *heed_attention_head_forward(heed_head_names name, struct heed_self_attention *m,
-                                         heed_tensor *for_q, heed_tensor *for_kv,
-                                         heed_tensor *block_mask, heed_tensor **weights)
-{
-    HEED_FORWARD(m);
-    heed_tensor *attention_percent = NULL;
-    if (weights != NULL) {
-        *weights = NULL;
-    }
-    if (heed_forward_check(name.function, m) != HEED_OK ||
-        check(name, m, for_q, for_kv, block_mask) != HEED_OK) {
-        return NULL;
-    }
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_tensor *output = attend(m, for_q, for_kv, block_mask, &attention_percent);
-    if (m->keep_weights) {
-        heed_release(m->attention_percent);
-        m->attention_percent = heed_retain(heed_clone(heed_detach(attention_percent)));
-    }
-    if (weights != NULL) {
-        *weights = heed_scope_keep(&scope, attention_percent);
-    }
-    return heed_scope_end_with(&scope, output);
-}
-
-/* ---- SelfAttention ---- */
 
 static heed_tensor *self_forward(void *module, heed_tensor *x)
 {
@@ -157,8 +59,102 @@ struct heed_self_attention *heed_self_attention_new(int64_t d_model, int row_dim
 struct heed_self_attention *heed_self_attention_new_with(int64_t d_model, int row_dim, int col_dim,
                                                          heed_self_attention_options options)
 {
-    return heed_attention_head_new(&self_kind, "self_attention", d_model, d_model, options.head_dim,
-                                   row_dim, col_dim);
+    const int64_t head_dim = options.head_dim != 0 ? options.head_dim : d_model;
+    const int64_t kv_dim = options.kv_dim != 0 ? options.kv_dim : d_model;
+    const heed_named_size sizes[] = {
+        {"d_model", d_model}, {"head_dim", head_dim}, {"kv_dim", kv_dim}};
+    if (heed_check_positive("self_attention", sizes, kv_dim != d_model ? 3 : 2) != HEED_OK) {
+        return NULL;
+    }
+    struct heed_self_attention *m = heed_module_new(&self_kind);
+    if (m == NULL) {
+        return NULL;
+    }
+    const heed_linear_options no_bias = {.no_bias = true};
+    HEED_CHILD(m, W_q, heed_linear_new_with(d_model, head_dim, no_bias));
+    HEED_CHILD(m, W_k, heed_linear_new_with(kv_dim, head_dim, no_bias));
+    HEED_CHILD(m, W_v, heed_linear_new_with(kv_dim, head_dim, no_bias));
+    m->row_dim = row_dim;
+    m->col_dim = col_dim;
+    return heed_module_ready(m);
+}
+
+static heed_status check(const char *function, const struct heed_self_attention *m,
+                         const heed_tensor *for_q, const heed_tensor *for_kv,
+                         const heed_tensor *block_mask)
+{
+    const heed_dtype dtype = m->W_q->weight->dtype;
+    const char *name = for_q == for_kv ? "token_encodings" : "encodings_for_q";
+    if (heed_check_features(function, name, for_q, "d_model", m->W_q->in_features, dtype) !=
+            HEED_OK ||
+        heed_check_features(function, for_q == for_kv ? name : "encodings_for_kv", for_kv, "kv_dim",
+                            m->W_k->in_features, dtype) != HEED_OK) {
+        return heed_error_pending();
+    }
+    const int ndim = for_q->ndim;
+    if (ndim < 2) {
+        return heed_fail(HEED_ERR_SHAPE,
+                         "%s: %s %s must be (..., tokens, d_model), at least 2 dims", function,
+                         name, HEED_TEXT(for_q));
+    }
+    /* With other dims the result would be wrong: 0 and 1 of (B, T, d) mix batch and tokens. */
+    const int row = m->row_dim < 0 ? m->row_dim + ndim : m->row_dim;
+    const int column = m->col_dim < 0 ? m->col_dim + ndim : m->col_dim;
+    if (row != ndim - 2 || column != ndim - 1) {
+        return heed_fail(HEED_ERR_DIM,
+                         "%s: row_dim %d and col_dim %d are not the last two of the %d dims of %s; "
+                         "create the module with -2 and -1",
+                         function, m->row_dim, m->col_dim, ndim, name);
+    }
+    if (for_kv->ndim != ndim ||
+        memcmp(for_kv->shape, for_q->shape, sizeof *for_q->shape * (size_t)(ndim - 2)) != 0) {
+        return heed_fail(HEED_ERR_SHAPE,
+                         "%s: %s %s and encodings_for_kv %s: all dims but the last two must be "
+                         "equal; repeat one of them with heed_expand",
+                         function, name, HEED_TEXT(for_q), HEED_TEXT(for_kv));
+    }
+    if (block_mask != NULL && block_mask->dtype != HEED_BOOL) {
+        return heed_fail(HEED_ERR_DTYPE,
+                         "%s: block_mask is %s, not bool (true blocks); docs/masks.md converts "
+                         "other masks",
+                         function, heed_dtype_name(block_mask->dtype));
+    }
+    heed_shape scores = heed_shape_of_tensor(for_q);
+    scores.size[ndim - 1] = for_kv->shape[ndim - 2];
+    if (block_mask != NULL && !heed_broadcasts_to(block_mask, &scores)) {
+        return heed_fail(
+            HEED_ERR_SHAPE,
+            "%s: block_mask %s does not broadcast to the scores %s, (..., queries, keys)", function,
+            HEED_TEXT(block_mask), heed_shape_text(scores.ndim, scores.size).text);
+    }
+    return HEED_OK;
+}
+
+/* attend, in a scope of its own, which frees the values that no derivative reads. */
+static heed_tensor *head_forward(const char *function, struct heed_self_attention *m,
+                                 heed_tensor *for_q, heed_tensor *for_kv, heed_tensor *block_mask,
+                                 heed_tensor **weights)
+{
+    HEED_FORWARD(m);
+    heed_tensor *attention_percent = NULL;
+    if (weights != NULL) {
+        *weights = NULL;
+    }
+    if (heed_forward_check(function, m) != HEED_OK ||
+        check(function, m, for_q, for_kv, block_mask) != HEED_OK) {
+        return NULL;
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *output = attend(m, for_q, for_kv, block_mask, &attention_percent);
+    if (m->keep_weights) {
+        heed_release(m->attention_percent);
+        m->attention_percent = heed_retain(heed_clone(heed_detach(attention_percent)));
+    }
+    if (weights != NULL) {
+        *weights = heed_scope_keep(&scope, attention_percent);
+    }
+    return heed_scope_end_with(&scope, output);
 }
 
 heed_tensor *heed_self_attention_forward(struct heed_self_attention *m,
@@ -171,9 +167,16 @@ heed_tensor *heed_self_attention_forward_weights(struct heed_self_attention *m,
                                                  heed_tensor *token_encodings,
                                                  heed_tensor *block_mask, heed_tensor **weights)
 {
-    const heed_head_names name = {"self_attention_forward", "token_encodings", NULL};
-    return heed_attention_head_forward(name, m, token_encodings, token_encodings, block_mask,
-                                       weights);
+    return head_forward("self_attention_forward", m, token_encodings, token_encodings, block_mask,
+                        weights);
+}
+
+heed_tensor *heed_cross_attention_forward(struct heed_self_attention *m,
+                                          heed_tensor *encodings_for_q,
+                                          heed_tensor *encodings_for_kv, heed_tensor *block_mask)
+{
+    return head_forward("cross_attention_forward", m, encodings_for_q, encodings_for_kv, block_mask,
+                        NULL);
 }
 
 /* ---- MultiHead ---- */
@@ -229,8 +232,8 @@ heed_tensor *heed_multi_head_forward(struct heed_multi_head *m, heed_tensor *tok
                                      heed_tensor *block_mask)
 {
     HEED_FORWARD(m);
-    const heed_head_names name = {"multi_head_forward", "token_encodings", NULL};
-    if (heed_forward_check(name.function, m) != HEED_OK) {
+    static const char function[] = "multi_head_forward";
+    if (heed_forward_check(function, m) != HEED_OK) {
         return NULL;
     }
     const int heads = heed_module_list_count(m->heads);
@@ -241,11 +244,69 @@ heed_tensor *heed_multi_head_forward(struct heed_multi_head *m, heed_tensor *tok
     heed_scope scope;
     heed_scope_begin(&scope);
     for (int i = 0; i < heads; i++) {
-        outputs[i] =
-            heed_attention_head_forward(name, heed_module_list_at(m->heads, i), token_encodings,
-                                        token_encodings, block_mask, NULL);
+        outputs[i] = head_forward(function, heed_module_list_at(m->heads, i), token_encodings,
+                                  token_encodings, block_mask, NULL);
     }
     heed_tensor *y = heed_linear_forward(m->W_o, heed_cat(outputs, heads, m->col_dim));
     heed_free(outputs);
     return heed_scope_end_with(&scope, y);
+}
+
+/* ---- masks ---- */
+
+static heed_status check_length(const char *function, int64_t length)
+{
+    if (length < 0) {
+        heed_fail(HEED_ERR_SHAPE, "%s: length is %lld; it must be 0 or more", function,
+                  (long long)length);
+    }
+    return heed_check_scope(function);
+}
+
+heed_tensor *heed_causal_block_mask(int64_t length)
+{
+    return check_length("causal_block_mask", length) == HEED_OK
+               ? heed_triu(heed_ones(HEED_SHAPE(length, length), HEED_BOOL), 1)
+               : NULL;
+}
+
+/* Checks that lengths are i64, have at most HEED_MAX_DIMS - 2 dims and are in [0, max_length]. */
+static heed_status check_lengths(heed_tensor *lengths, int64_t max_length)
+{
+    if (heed_check_not_null("padding_block_mask", "lengths", lengths) != HEED_OK) {
+        return heed_error_pending();
+    }
+    if (lengths->dtype != HEED_I64) {
+        return heed_fail(HEED_ERR_DTYPE, "padding_block_mask: lengths are %s, not i64",
+                         heed_dtype_name(lengths->dtype));
+    }
+    if (lengths->ndim > HEED_MAX_DIMS - 2) {
+        return heed_fail(HEED_ERR_SHAPE,
+                         "padding_block_mask: lengths %s; they may have at most %d dims",
+                         HEED_TEXT(lengths), HEED_MAX_DIMS - 2);
+    }
+    const int64_t *length = heed_const_data_i64(heed_contiguous(lengths));
+    for (int64_t i = 0; length != NULL && i < lengths->numel; i++) {
+        if (length[i] < 0 || length[i] > max_length) {
+            return heed_fail(HEED_ERR_VALUE,
+                             "padding_block_mask: length %lld at index %lld is outside [0, %lld]",
+                             (long long)length[i], (long long)i, (long long)max_length);
+        }
+    }
+    return heed_error_pending();
+}
+
+heed_tensor *heed_padding_block_mask(heed_tensor *lengths, int64_t max_length)
+{
+    if (check_length("padding_block_mask", max_length) != HEED_OK) {
+        return NULL;
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *mask = NULL;
+    if (check_lengths(lengths, max_length) == HEED_OK) {
+        heed_tensor *columns = heed_arange(0, (double)max_length, 1, HEED_I64);
+        mask = heed_ge(columns, heed_unsqueeze(heed_unsqueeze(lengths, -1), -1));
+    }
+    return heed_scope_end_with(&scope, mask);
 }

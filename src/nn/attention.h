@@ -1,12 +1,11 @@
 /* Attention as in Josh Starmer's lesson "Coding Self-Attention in PyTorch": SelfAttention and
- * MultiHead, with the paper's W_o; nn/cross_attention.h has the same class with two inputs. Tokens
- * are blocked where a mask is true; nn/mask.h creates masks and converts other kinds.
- * nn/torch_multihead_attention.h has PyTorch's own module and explains when to use which. */
+ * MultiHead, with the paper's W_o, and the masks they take. Tokens are blocked where a block_mask,
+ * bool, is true, as in nn.MultiheadAttention (nn/torch_multihead_attention.h, which explains when
+ * to use which); docs/masks.md has the other kinds of masks. */
 #ifndef HEED_NN_ATTENTION_H
 #define HEED_NN_ATTENTION_H
 
-#include "layers/linear.h"
-#include "layers/module_list.h"
+#include "layers.h"
 
 HEED_BEGIN_DECLS
 
@@ -22,6 +21,7 @@ struct heed_self_attention {
 
 typedef struct heed_self_attention_options {
     int64_t head_dim; /* of queries, keys and values; 0: d_model */
+    int64_t kv_dim;   /* features of what heed_cross_attention_forward attends to; 0: d_model */
 } heed_self_attention_options;
 
 /* heed_self_attention_new: like the tutorial's SelfAttention(d_model, row_dim, col_dim)
@@ -30,7 +30,7 @@ typedef struct heed_self_attention_options {
  * (T, d_model), 1 and 2 for (B, T, d_model), -2 and -1 for either; the forward checks them. W_q,
  * W_k and W_v are drawn in that order.
  *
- * HEED_ERR_VALUE: d_model is below 1, or head_dim is negative. */
+ * HEED_ERR_VALUE: d_model is below 1, or head_dim or kv_dim is negative. */
 struct heed_self_attention *heed_self_attention_new(int64_t d_model, int row_dim, int col_dim);
 struct heed_self_attention *heed_self_attention_new_with(int64_t d_model, int row_dim, int col_dim,
                                                          heed_self_attention_options options);
@@ -47,15 +47,20 @@ struct heed_self_attention *heed_self_attention_new_with(int64_t d_model, int ro
  * gives all tokens in such a row equal weights; PyTorch's softmax with -inf gives NaN.)
  * heed_self_attention_forward_weights: also sets *weights to softmax(...), of shape (..., T, T), in
  * the caller's scope and with gradients, or to NULL on error; weights may be NULL.
+ * heed_cross_attention_forward: the same with keys and values of another sequence, such as an
+ * encoder's: encodings_for_kv (..., S, kv_dim), block_mask (..., T, S).
  *
  * HEED_ERR_DIM: row_dim and col_dim are not the last two dims of token_encodings. HEED_ERR_SHAPE:
- * fewer than 2 dims, the last dim is not d_model, or the mask does not fit. HEED_ERR_DTYPE: the
- * mask is not bool, or the encodings do not have the parameters' dtype. */
+ * fewer than 2 dims, the last dim is not d_model, the batch dims differ, or the mask does not fit.
+ * HEED_ERR_DTYPE: the mask is not bool, or the encodings do not have the parameters' dtype. */
 heed_tensor *heed_self_attention_forward(struct heed_self_attention *m,
                                          heed_tensor *token_encodings, heed_tensor *block_mask);
 heed_tensor *heed_self_attention_forward_weights(struct heed_self_attention *m,
                                                  heed_tensor *token_encodings,
                                                  heed_tensor *block_mask, heed_tensor **weights);
+heed_tensor *heed_cross_attention_forward(struct heed_self_attention *m,
+                                          heed_tensor *encodings_for_q,
+                                          heed_tensor *encodings_for_kv, heed_tensor *block_mask);
 
 /* ---- multi-head attention ---- */
 
@@ -91,6 +96,25 @@ struct heed_multi_head *heed_multi_head_new_with(int64_t d_model, int heads, int
 heed_tensor *heed_multi_head_forward(struct heed_multi_head *m, heed_tensor *token_encodings,
                                      heed_tensor *block_mask);
 struct heed_self_attention *heed_multi_head_head(struct heed_multi_head *m, int head);
+
+/* ---- masks ---- */
+
+/* heed_causal_block_mask: (length, length), true above the diagonal: blocks attention to later
+ * tokens, like torch.tril(torch.ones(n, n)) == 0.
+ *
+ * heed_padding_block_mask: blocks the padding of sequences of different lengths, for all queries
+ *
+ *   lengths (...) i64   ->   (..., 1, max_length), true where column >= length
+ *
+ * lengths (B) give (B, 1, T), which broadcasts to a batch's scores (B, T, T); heed_logical_or
+ * combines it with other block masks. For a key_padding_mask (B, T), use heed_squeeze(mask, -2).
+ * Padding tokens still attend like the others; ignore their outputs.
+ *
+ * HEED_ERR_SHAPE: a size is negative, or lengths have more than 6 dims. HEED_ERR_DTYPE: lengths are
+ * not i64. HEED_ERR_VALUE: a length is outside [0, max_length]. HEED_ERR_OVERFLOW: more elements
+ * than memory can address. */
+heed_tensor *heed_causal_block_mask(int64_t length);
+heed_tensor *heed_padding_block_mask(heed_tensor *lengths, int64_t max_length);
 
 HEED_END_DECLS
 #endif

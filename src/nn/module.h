@@ -20,7 +20,7 @@
  *
  * Such a module has parameters with torch's names ("project.weight"), a state dict and a training
  * mode. It can be cast, saved and loaded (nn/checkpoint.h), printed
- * and freed. If its kind has a forward, heed_forward runs it and a Sequential can contain it.
+ * and freed. If its kind has a forward, heed_forward runs it.
  * Constructors need no open scope. Several threads may use a module at once, unless keep_weights is
  * set or one of them modifies it. Module structs have no typedef, because operations use the plain
  * names: heed_linear is the function that a `struct heed_linear` applies in its forward.
@@ -48,9 +48,8 @@ typedef struct heed_module_kind {
     void (*describe)(const void *module, char *text, size_t size);
     /* Frees everything except parameters, buffers and children; NULL: nothing to free. */
     void (*destroy)(void *module);
-    /* The forward of modules that map one tensor to one tensor, for heed_forward and Sequential;
-     * NULL if there is none or it takes more than one tensor. Never called while an error is
-     * pending. */
+    /* The forward of modules that map one tensor to one tensor, for heed_forward; NULL if there is
+     * none or it takes more than one tensor. Never called while an error is pending. */
     heed_tensor *(*forward)(void *module, heed_tensor *x);
 } heed_module_kind;
 

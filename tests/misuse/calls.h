@@ -31,8 +31,7 @@ static struct {
     struct heed_multi_head *heads;
     struct heed_multihead_attention *multi; /* (L, N, 4) */
     struct heed_layer_norm *norm;           /* (4) */
-    struct heed_sequential *sequential;     /* a Linear(3, 4) */
-    struct heed_cross_attention *cross;     /* d_model 4, kv_dim 5 */
+    struct heed_self_attention *cross;      /* d_model 4, kv_dim 5 */
     struct heed_feed_forward *feed;         /* d_model 4, d_ff 6 */
 } nn;
 

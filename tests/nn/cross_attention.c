@@ -1,13 +1,13 @@
-/* CrossAttention: its draws and state, masks, kept weights, derivatives, failing allocations.
+/* heed_cross_attention_forward: sizes, masks, kept weights, derivatives, failing allocations.
  * parity_modules.c compares its numbers with PyTorch's. */
 #include "tests/common/module_util.h"
 
 enum { BATCH = 2, T = 3, S = 5, WIDTH = 4, OTHER = 6 };
 
-static struct heed_cross_attention *make(void)
+static struct heed_self_attention *make(void)
 {
-    return heed_cross_attention_new_with(
-        WIDTH, (heed_cross_attention_options){.kv_dim = OTHER, .head_dim = 3});
+    return heed_self_attention_new_with(
+        WIDTH, -2, -1, (heed_self_attention_options){.kv_dim = OTHER, .head_dim = 3});
 }
 
 static heed_tensor *queries(heed_dtype dtype)
@@ -33,47 +33,23 @@ static heed_tensor *blocked(void)
     return heed_from_bool(mask, HEED_SHAPE(T, S));
 }
 
-/* With one sequence it is SelfAttention: the same draws, which are torch's, and the same
- * numbers. */
 START_TEST(with_itself_it_is_self_attention)
 {
-    heed_manual_seed(2);
-    struct heed_self_attention *one = heed_self_attention_new(WIDTH, -2, -1);
-    heed_manual_seed(2);
-    struct heed_cross_attention *m = heed_cross_attention_new(WIDTH);
-    expect_state(
-        m, 3, (const char *const[]){"W_q.weight (4, 4)", "W_k.weight (4, 4)", "W_v.weight (4, 4)"});
-    heed_tensor_list a = heed_parameters(one), b = heed_parameters(m);
-    for (int i = 0; i < 3; i++) {
-        expect_close(heed_detach(a.tensors[i]), heed_detach(b.tensors[i]), 0);
-    }
+    struct heed_self_attention *m = heed_self_attention_new(WIDTH, -2, -1);
     heed_tensor *x = queries(HEED_F32), *causal = heed_causal_block_mask(T);
     expect_close(heed_cross_attention_forward(m, x, x, causal),
-                 heed_self_attention_forward(one, x, causal), 0);
-    heed_module_free(one);
+                 heed_self_attention_forward(m, x, causal), 0);
     heed_module_free(m);
 }
 END_TEST
 
-START_TEST(sizes_and_names)
+START_TEST(state_and_sizes)
 {
-    heed_manual_seed(4);
-    struct heed_cross_attention *m = make();
+    struct heed_self_attention *m = make();
     expect_state(
         m, 3, (const char *const[]){"W_q.weight (3, 4)", "W_k.weight (3, 6)", "W_v.weight (3, 6)"});
-    expect_tree(m, "CrossAttention(\n"
-                   "  (W_q): Linear(in_features=4, out_features=3, bias=False)\n"
-                   "  (W_k): Linear(in_features=6, out_features=3, bias=False)\n"
-                   "  (W_v): Linear(in_features=6, out_features=3, bias=False)\n"
-                   ")");
-    heed_manual_seed(4);
-    const heed_linear_options no_bias = {.no_bias = true};
-    struct heed_linear *first = heed_linear_new_with(4, 3, no_bias);
-    struct heed_linear *second = heed_linear_new_with(6, 3, no_bias);
-    expect_close(heed_detach(m->head.W_q->weight), heed_detach(first->weight), 0);
-    expect_close(heed_detach(m->head.W_k->weight), heed_detach(second->weight), 0);
-    heed_module_free(first);
-    heed_module_free(second);
+    ck_assert_ptr_null(heed_self_attention_forward(m, queries(HEED_F32), NULL));
+    expect_error(HEED_ERR_SHAPE, "token_encodings (2, 3, 4) must end in kv_dim, 6");
     heed_module_free(m);
 }
 END_TEST
@@ -81,7 +57,7 @@ END_TEST
 /* A batch gives what its sentences give one by one. */
 START_TEST(batches)
 {
-    struct heed_cross_attention *m = make();
+    struct heed_self_attention *m = make();
     heed_tensor *x = queries(HEED_F32), *y = memory(HEED_F32);
     heed_tensor *both = heed_cross_attention_forward(m, x, y, padding());
     for (int64_t b = 0; b < BATCH; b++) {
@@ -97,11 +73,13 @@ END_TEST
  * influence. */
 START_TEST(two_masks)
 {
-    struct heed_cross_attention *m = make();
-    heed_tensor *x = queries(HEED_F32), *y = memory(HEED_F32), *weights;
+    struct heed_self_attention *m = make();
+    heed_tensor *x = queries(HEED_F32), *y = memory(HEED_F32);
     heed_tensor *key_padding_mask = heed_squeeze(padding(), -2);
     heed_tensor *joined = heed_logical_or(blocked(), heed_unsqueeze(key_padding_mask, -2));
-    heed_tensor *z = heed_cross_attention_forward_weights(m, x, y, joined, &weights);
+    m->keep_weights = true;
+    heed_tensor *z = heed_cross_attention_forward(m, x, y, joined), *weights = m->attention_percent;
+    expect_shape(weights, HEED_SHAPE(BATCH, T, S));
     const bool *closed = heed_const_data_bool(joined);
     for (int64_t i = 0; i < weights->numel; i++) {
         ck_assert((heed_const_data_f32(weights)[i] == 0) == closed[i]);
@@ -116,33 +94,16 @@ END_TEST
 /* A query that may attend to no key gives zeros, and zero gradients. */
 START_TEST(closed_queries_learn_nothing)
 {
-    struct heed_cross_attention *m = make();
+    struct heed_self_attention *m = make();
     heed_tensor *x = queries(HEED_F32), *y = memory(HEED_F32);
     heed_tensor *z = heed_cross_attention_forward(m, x, y, blocked());
     heed_tensor *second = heed_select(z, 1, 1);
     expect_close(second, heed_zeros(HEED_SHAPE(BATCH, 3), HEED_F32), 0);
     heed_backward(heed_sum(heed_mul_scalar(second, 3)));
-    heed_tensor *all[] = {x, y, m->head.W_q->weight, m->head.W_k->weight, m->head.W_v->weight};
+    heed_tensor *all[] = {x, y, m->W_q->weight, m->W_k->weight, m->W_v->weight};
     for (int i = 0; i < 5; i++) {
         expect_close(all[i]->grad, heed_zeros(heed_shape_of_tensor(all[i]), HEED_F32), 0);
     }
-    heed_module_free(m);
-}
-END_TEST
-
-START_TEST(kept_weights)
-{
-    struct heed_cross_attention *m = make();
-    heed_tensor *x = queries(HEED_F32), *y = memory(HEED_F32), *weights;
-    heed_cross_attention_forward(m, x, y, NULL);
-    ck_assert_ptr_null(m->head.attention_percent);
-    m->head.keep_weights = true;
-    heed_cross_attention_forward(m, x, y, NULL);
-    heed_cross_attention_forward_weights(m, x, y, NULL, &weights); /* the first copy is freed */
-    expect_close(m->head.attention_percent, weights, 0);
-    expect_shape(weights, HEED_SHAPE(2, 3, 5));
-    expect_close(heed_sum_dim(weights, -1, false), heed_ones(HEED_SHAPE(BATCH, T), HEED_F32), 1e-6);
-    ck_assert(m->head.attention_percent->op == NULL && !m->head.attention_percent->requires_grad);
     heed_module_free(m);
 }
 END_TEST
@@ -152,7 +113,7 @@ START_TEST(sizes_of_0)
 {
     static const int64_t sizes[][3] = {{0, T, S}, {BATCH, 0, S}, {BATCH, T, 0}};
     const int64_t batch = sizes[_i][0], rows = sizes[_i][1], keys = sizes[_i][2];
-    struct heed_cross_attention *m = make();
+    struct heed_self_attention *m = make();
     heed_tensor *x = heed_set_requires_grad(heed_randn(HEED_SHAPE(batch, rows, 4), HEED_F32), true);
     heed_tensor *z =
         heed_cross_attention_forward(m, x, heed_randn(HEED_SHAPE(batch, keys, 6), HEED_F32),
@@ -166,7 +127,7 @@ END_TEST
 
 START_TEST(batches_that_differ)
 {
-    struct heed_cross_attention *m = make();
+    struct heed_self_attention *m = make();
     ck_assert_ptr_null(heed_cross_attention_forward(
         m, queries(HEED_F32), heed_randn(HEED_SHAPE(1, S, OTHER), HEED_F32), NULL));
     expect_error(HEED_ERR_SHAPE, "cross_attention_forward: encodings_for_q (2, 3, 4) and "
@@ -181,7 +142,7 @@ END_TEST
 /* ---- derivatives and memory ---- */
 
 typedef struct checked {
-    struct heed_cross_attention *m;
+    struct heed_self_attention *m;
     heed_tensor *block_mask;
 } checked;
 
@@ -214,7 +175,7 @@ START_TEST(without_memory)
 {
     expect_module_without_memory(make_in, NULL, 10);
     checked c = {.m = make(), .block_mask = blocked()};
-    c.m->head.keep_weights = true;
+    c.m->keep_weights = true;
     heed_tensor *inputs[] = {queries(HEED_F32), memory(HEED_F32)};
     expect_forward_without_memory(run, &c, inputs, 15);
     heed_module_free(c.m);
@@ -225,11 +186,10 @@ void add_cross_attention_cases(Suite *suite)
 {
     TCase *forwards = heed_case(suite, "forward");
     tcase_add_test(forwards, with_itself_it_is_self_attention);
-    tcase_add_test(forwards, sizes_and_names);
+    tcase_add_test(forwards, state_and_sizes);
     tcase_add_test(forwards, batches);
     tcase_add_test(forwards, two_masks);
     tcase_add_test(forwards, closed_queries_learn_nothing);
-    tcase_add_test(forwards, kept_weights);
     tcase_add_loop_test(forwards, sizes_of_0, 0, 3);
     tcase_add_test(forwards, batches_that_differ);
     TCase *checks = heed_case(suite, "derivatives_and_memory");

@@ -41,19 +41,28 @@ static model new_gpt(void)
 
 enum { IN = 37, HIDDEN = 53, CLASSES = 11, ROWS_OF_BATCH = 1153 };
 
+struct mlp {
+    heed_module module;
+    struct heed_linear *in, *out;
+    struct heed_layer_norm *norm;
+};
+static const heed_module_kind mlp_kind = {.name = "MLP", .size = sizeof(struct mlp)};
+
 static heed_tensor *mlp_loss(void *module)
 {
     heed_tensor *x = heed_randn(HEED_SHAPE(ROWS_OF_BATCH, IN), HEED_F32);
-    return heed_cross_entropy(heed_forward(module, x), ids(CLASSES, HEED_SHAPE(ROWS_OF_BATCH)));
+    struct mlp *m = module;
+    heed_tensor *h = heed_layer_norm_forward(m->norm, heed_gelu(heed_linear_forward(m->in, x)));
+    return heed_cross_entropy(heed_linear_forward(m->out, h),
+                              ids(CLASSES, HEED_SHAPE(ROWS_OF_BATCH)));
 }
 
 static model new_mlp(void)
 {
-    struct heed_sequential *m = heed_sequential_new();
-    heed_sequential_append(m, heed_linear_new(IN, HIDDEN));
-    heed_sequential_append(m, heed_gelu_new());
-    heed_sequential_append(m, heed_layer_norm_new(HEED_SHAPE(HIDDEN)));
-    heed_sequential_append(m, heed_linear_new(HIDDEN, CLASSES));
+    struct mlp *m = heed_module_new(&mlp_kind);
+    HEED_CHILD(m, in, heed_linear_new(IN, HIDDEN));
+    HEED_CHILD(m, norm, heed_layer_norm_new(HEED_SHAPE(HIDDEN)));
+    HEED_CHILD(m, out, heed_linear_new(HIDDEN, CLASSES));
     return (model){m, mlp_loss};
 }
 
@@ -63,7 +72,7 @@ enum { TOKENS = 601, WIDTH = 19 };
 
 static heed_tensor *head_loss(void *module)
 {
-    heed_tensor *x = heed_randn(HEED_SHAPE(TOKENS, WIDTH), HEED_F32);
+    heed_tensor *x = heed_randn(HEED_SHAPE(TOKENS, 1, WIDTH), HEED_F32);
     const heed_multihead_attention_forward_options options = {.is_causal = true};
     return heed_mse_loss(heed_multihead_attention_forward_with(module, x, x, x, options),
                          heed_flip(x, HEED_DIMS(0)));
@@ -71,7 +80,9 @@ static heed_tensor *head_loss(void *module)
 
 static model new_head(void)
 {
-    return (model){heed_multihead_attention_new(WIDTH, 1), head_loss};
+    return (model){
+        heed_multihead_attention_new_with(WIDTH, 1, (heed_multihead_attention_options){0}),
+        head_loss};
 }
 
 /* ---- training ---- */

@@ -1,4 +1,4 @@
-/* Masks: kinds and constructors, and fully masked rows, for which attention gives zeros and zero
+/* Masks: constructors, and fully masked rows, for which attention gives zeros and zero
  * gradients. */
 #include <math.h>
 #include <string.h>
@@ -8,54 +8,15 @@
 #define INF HUGE_VAL
 #define NaN (double)NAN
 
-/* ---- kinds and constructors ---- */
+/* ---- constructors ---- */
 
 START_TEST(causal_masks)
 {
-    heed_tensor *block = heed_causal_block_mask(3), *keep = heed_causal_keep_mask(3);
+    heed_tensor *block = heed_causal_block_mask(3);
     expect_kind(block, HEED_BOOL, HEED_SHAPE(3, 3));
-    expect_kind(keep, HEED_BOOL, HEED_SHAPE(3, 3));
     EXPECT_VALUES(block, 0, 0, 1, 1, 0, 0, 1, 0, 0, 0);
-    EXPECT_VALUES(keep, 0, 1, 0, 0, 1, 1, 0, 1, 1, 1);
-    for (heed_dtype dtype = HEED_F32; dtype <= HEED_F64; dtype++) {
-        heed_tensor *bias = heed_causal_bias_mask(3, dtype);
-        expect_kind(bias, dtype, HEED_SHAPE(3, 3));
-        EXPECT_VALUES(bias, 0, 0, -INF, -INF, 0, 0, -INF, 0, 0, 0);
-    }
     EXPECT_VALUES(heed_causal_block_mask(1), 0, 0);
     expect_kind(heed_causal_block_mask(0), HEED_BOOL, HEED_SHAPE(0, 0));
-    expect_kind(heed_causal_keep_mask(0), HEED_BOOL, HEED_SHAPE(0, 0));
-    expect_kind(heed_causal_bias_mask(0, HEED_F64), HEED_F64, HEED_SHAPE(0, 0));
-}
-END_TEST
-
-/* Converting a mask between kinds keeps its meaning. */
-START_TEST(kinds_agree)
-{
-    static const heed_shape shapes[] = {
-        {2, {5, 7}}, {3, {2, 1, 4}}, {0, {0}}, {1, {9}}, {2, {0, 3}}};
-    for (int i = 0; i < 5 * LAYOUTS; i++) {
-        const heed_shape shape = shapes[i / LAYOUTS];
-        heed_tensor *block = noise(shape, HEED_BOOL, (enum layout)(i % LAYOUTS), 3);
-        heed_tensor *keep = heed_keep_mask_of_block(block);
-        heed_tensor *bias = heed_bias_mask_of_block(block, HEED_F32);
-        heed_tensor *other = heed_bias_mask_of_keep(keep, HEED_F64);
-        expect_kind(keep, HEED_BOOL, shape);
-        expect_kind(bias, HEED_F32, shape);
-        expect_kind(other, HEED_F64, shape);
-        ck_assert(heed_equal(heed_block_mask_of_keep(keep), block));
-        for (heed_shape at = first_index(shape); at.ndim >= 0; next_index(shape, &at)) {
-            const bool blocked = element(block, at) != 0;
-            EXPECT(element(keep, at) == !blocked, "keep is not the opposite of block");
-            EXPECT(same_bits(element(bias, at), blocked ? -INF : 0), "bias %g", element(bias, at));
-            EXPECT(same_bits(element(other, at), blocked ? -INF : 0), "bias %g",
-                   element(other, at));
-        }
-    }
-    ck_assert(
-        heed_equal(heed_keep_mask_of_block(heed_causal_block_mask(4)), heed_causal_keep_mask(4)));
-    ck_assert(heed_equal(heed_bias_mask_of_block(heed_causal_block_mask(4), HEED_F32),
-                         heed_causal_bias_mask(4, HEED_F32)));
 }
 END_TEST
 
@@ -245,11 +206,10 @@ END_TEST
 static heed_tensor *masked_scores(heed_tensor *scores, heed_tensor *block, int kind)
 {
     heed_tensor *blocked = heed_scalar(-INF, scores->dtype);
-    heed_tensor *keep = heed_keep_mask_of_block(block);
+    heed_tensor *bias = heed_where_scalars(block, -INF, 0, scores->dtype);
     return kind == 0   ? heed_masked_fill(scores, block, -INF)
-           : kind == 1 ? heed_where(keep, scores, blocked)
-           : kind == 2 ? heed_add(scores, heed_bias_mask_of_block(block, scores->dtype))
-                       : heed_add(scores, heed_bias_mask_of_keep(keep, scores->dtype));
+           : kind == 1 ? heed_where(heed_logical_not(block), scores, blocked)
+                       : heed_add(scores, bias);
 }
 
 /* F.scaled_dot_product_attention(x, x, x, attn_mask=keep) of PyTorch 2.15 and the gradient of the
@@ -257,7 +217,7 @@ static heed_tensor *masked_scores(heed_tensor *scores, heed_tensor *block, int k
 START_TEST(each_kind_of_mask_gives_torchs_attention)
 {
     const bool keep[] = {1, 0, 0, 0, 0, 0, 1, 1, 1};
-    heed_tensor *block = heed_block_mask_of_keep(heed_from_bool(keep, HEED_SHAPE(3, 3)));
+    heed_tensor *block = heed_logical_not(heed_from_bool(keep, HEED_SHAPE(3, 3)));
     heed_tensor *x = heed_from_f64((double[]){1.16, .23, .57, 1.36, 4.41, -2.16}, HEED_SHAPE(3, 2));
     heed_set_requires_grad(x, true);
     heed_tensor *scores = heed_div_scalar(heed_matmul(x, heed_transpose(x, 0, 1)), sqrt(2));
@@ -271,9 +231,8 @@ END_TEST
 
 void add_mask_cases(Suite *suite)
 {
-    TCase *kinds = heed_case(suite, "kinds_of_masks");
+    TCase *kinds = heed_case(suite, "constructors");
     tcase_add_test(kinds, causal_masks);
-    tcase_add_test(kinds, kinds_agree);
     tcase_add_test(kinds, padding_masks);
     TCase *attention = heed_case(suite, "masks_in_attention");
     tcase_add_loop_test(attention, other_rows_are_the_tutorials, HEED_F32, HEED_F64 + 1);
@@ -281,5 +240,5 @@ void add_mask_cases(Suite *suite)
     tcase_add_test(attention, masked_row_of_multi_head);
     tcase_add_test(attention, an_empty_sentence_in_a_batch);
     tcase_add_test(attention, everything_is_masked);
-    tcase_add_loop_test(attention, each_kind_of_mask_gives_torchs_attention, 0, 4);
+    tcase_add_loop_test(attention, each_kind_of_mask_gives_torchs_attention, 0, 3);
 }

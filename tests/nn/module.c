@@ -404,20 +404,6 @@ START_TEST(test_heat_map)
 }
 END_TEST
 
-/* Modules made for loading start with zeros and draw nothing. */
-START_TEST(test_no_init)
-{
-    heed_manual_seed(3);
-    heed_tensor *next = heed_rand(HEED_SHAPE(4), HEED_F32);
-    heed_manual_seed(3);
-    struct heed_linear *linear = heed_linear_new_with(3, 2, (heed_linear_options){.no_init = true});
-    expect_close(heed_rand(HEED_SHAPE(4), HEED_F32), next, 0);
-    expect_close(heed_detach(linear->weight), heed_zeros(HEED_SHAPE(2, 3), HEED_F32), 0);
-    expect_close(heed_detach(linear->bias), heed_zeros(HEED_SHAPE(2), HEED_F32), 0);
-    heed_module_free(linear);
-}
-END_TEST
-
 /* A list grows, owns its names, and never uses an argument as a format. */
 START_TEST(test_named_tensors_grow)
 {
@@ -505,7 +491,6 @@ void add_module_cases(Suite *suite)
     tcase_add_test(layers, test_linear);
     tcase_add_test(layers, test_position_encoding);
     tcase_add_test(layers, test_heat_map);
-    tcase_add_test(layers, test_no_init);
     TCase *ties = heed_case(suite, "set_parameter");
     tcase_add_test(ties, set_parameter_sets);
     tcase_add_test(ties, set_parameter_refuses);

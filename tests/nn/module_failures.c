@@ -294,23 +294,23 @@ END_TEST
 /* Modules that contain it become incomplete, too, and name the path; their lists stay valid. */
 START_TEST(owners_become_incomplete)
 {
-    struct heed_sequential *outer = heed_sequential_new(), *inner = heed_sequential_new();
-    heed_sequential_append(outer, heed_linear_new(2, 2));
-    heed_sequential_append(outer, inner);
-    heed_sequential_append(inner, gate_new());
+    struct heed_module_list *outer = heed_module_list_new(), *inner = heed_module_list_new();
+    heed_module_list_append(outer, heed_linear_new(2, 2));
+    heed_module_list_append(outer, inner);
+    heed_module_list_append(inner, gate_new());
     const heed_tensor_list list = heed_parameters(outer);
-    heed_sequential_append(inner, heed_multihead_attention_new(2, 1));
-    expect_error(HEED_ERR_VALUE, "sequential_append: a MultiheadAttention has no forward");
+    heed_module_list_append(inner, NULL);
+    expect_error(HEED_ERR_NULL, "ModuleList: '1' is NULL");
     heed_train(inner);
-    expect_incomplete("train", "Sequential", "1");
+    expect_incomplete("train", "ModuleList", "1");
     heed_train(outer);
-    expect_incomplete("train", "Sequential", "1.1");
-    heed_sequential_append(outer, gate_new());
-    expect_incomplete("module", "Sequential", "1.1");
+    expect_incomplete("train", "ModuleList", "1.1");
+    heed_module_list_append(outer, gate_new());
+    expect_incomplete("module", "ModuleList", "1.1");
     ck_assert_int_eq(list.count, 5);
     ck_assert_str_eq(list.names[2], "1.0.scale");
-    heed_train(heed_module_list_at(&inner->list, 0));
-    expect_incomplete("module_list_at", "Sequential", "1");
+    heed_train(heed_module_list_at(inner, 0));
+    expect_incomplete("module_list_at", "ModuleList", "1");
     heed_module_free(outer);
     expect_no_error();
 
@@ -382,30 +382,27 @@ END_TEST
       heed_position_encoding_new(2, 2), heed_position_encoding_forward(m, x))                      \
     X(layer_norm, "LayerNorm", layer_norm_forward, heed_layer_norm_new(HEED_SHAPE(2)),             \
       heed_layer_norm_forward(m, x))                                                               \
-    X(activation, "ReLU", activation_forward, heed_relu_new(), heed_activation_forward(m, x))      \
     X(dropout, "Dropout", dropout_forward, heed_dropout_new(0.5), heed_dropout_forward(m, x))      \
     X(feed_forward, "FeedForward", feed_forward_forward, heed_feed_forward_new(2, 2),              \
       heed_feed_forward_forward(m, x))                                                             \
-    X(sequential, "Sequential", sequential_forward, heed_sequential_new(),                         \
-      heed_sequential_forward(m, x))                                                               \
-    X(sequential, "Sequential", module, heed_sequential_new(),                                     \
-      heed_sequential_append(m, heed_relu_new()))                                                  \
     X(module_list, "ModuleList", module_list_count, heed_module_list_new(),                        \
       heed_module_list_count(m))                                                                   \
     X(module_list, "ModuleList", module_list_at, heed_module_list_new(),                           \
       heed_module_list_at(m, 0))                                                                   \
     X(module_list, "ModuleList", module, heed_module_list_new(),                                   \
-      heed_module_list_append(m, heed_relu_new()))                                                 \
+      heed_module_list_append(m, gate_new()))                                                      \
     X(self_attention, "SelfAttention", self_attention_forward, heed_self_attention_new(2, 0, 1),   \
       heed_self_attention_forward(m, x, NULL))                                                     \
-    X(cross_attention, "CrossAttention", cross_attention_forward, heed_cross_attention_new(2),     \
+    X(self_attention, "SelfAttention", cross_attention_forward, heed_self_attention_new(2, 0, 1),  \
       heed_cross_attention_forward(m, x, x, NULL))                                                 \
     X(multi_head, "MultiHead", multi_head_forward, heed_multi_head_new(2, 1, 0, 1),                \
       heed_multi_head_forward(m, x, NULL))                                                         \
     X(multi_head, "MultiHead", multi_head_head, heed_multi_head_new(2, 1, 0, 1),                   \
       heed_multi_head_head(m, 0))                                                                  \
     X(multihead_attention, "MultiheadAttention", multihead_attention_forward,                      \
-      heed_multihead_attention_new(2, 1), heed_multihead_attention_forward(m, x, x, x))
+      heed_multihead_attention_new_with(2, 1, (heed_multihead_attention_options){0}),              \
+      heed_multihead_attention_forward_with(m, x, x, x,                                            \
+                                            (heed_multihead_attention_forward_options){0}))
 
 START_TEST(modules_of_the_library_refuse)
 {

@@ -200,12 +200,10 @@ static uint64_t run_masks(const void *context)
 {
     (void)context;
     HEED_SCOPE(scope);
-    uint64_t sum = hash_of(heed_causal_bias_mask(5, HEED_F32), FNV_BASIS);
     heed_tensor *lengths = heed_from_i64((const int64_t[]){1, 4}, HEED_SHAPE(2));
     heed_tensor *mask = heed_padding_block_mask(lengths, 5);
-    sum = hash_of(heed_bias_mask_of_block(mask, HEED_F64), sum);
     heed_tensor *both = heed_logical_or(mask, heed_causal_block_mask(5));
-    return hash_of(heed_keep_mask_of_block(both), sum);
+    return hash_of(heed_where_scalars(both, -HUGE_VAL, 0, HEED_F64), FNV_BASIS);
 }
 
 START_TEST(masks)

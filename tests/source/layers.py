@@ -33,7 +33,6 @@ OPENS = re.compile(r"_*(f?open|freopen|openat|creat|mkstemp|mkostemp|tmpfile)(64
 
 # Internal headers that rooms above may include, and why.
 INTERNAL = {
-    "nn/eval_mode.h": "the attention check runs in evaluation mode, and returns each module to its own",
     "nn/named_tensors.h": "what is saved or loaded is listed under the names of a file",
     "tensor/text.h": "files hold UTF-8 and numbers with a point in any locale; names from files are safe to print",
     "tensor/grain.h": "an optimiser splits its steps among threads",

@@ -14,15 +14,17 @@
 
 #include "heed.h"
 
+typedef heed_tensor *gpt_activation(heed_tensor *x);
+
 /* Only the first five members are required. */
 typedef struct gpt_config {
-    int64_t vocab_size;  /* V */
-    int64_t block_size;  /* maximum number of tokens in the context */
-    int n_layer, n_head; /* number of blocks, and of heads (H) in each block */
-    int64_t n_embd;      /* features of a token, split among the heads; C */
-    double dropout;      /* of embeddings, attention weights and residual branches */
-    heed_activation_function *activation; /* NULL: GPT-2's heed_gelu_tanh; nanoGPT: heed_gelu */
-    bool untied; /* lm_head does not share wte's weight (Press and Wolf, 2017) */
+    int64_t vocab_size;         /* V */
+    int64_t block_size;         /* maximum number of tokens in the context */
+    int n_layer, n_head;        /* number of blocks, and of heads (H) in each block */
+    int64_t n_embd;             /* features of a token, split among the heads; C */
+    double dropout;             /* of embeddings, attention weights and residual branches */
+    gpt_activation *activation; /* NULL: GPT-2's heed_gelu_tanh; nanoGPT: heed_gelu */
+    bool untied;                /* lm_head does not share wte's weight (Press and Wolf, 2017) */
 } gpt_config;
 
 /* ---- modules ---- */
@@ -44,7 +46,7 @@ struct gpt_mlp {
     struct heed_linear *c_fc;   /* C to 4 * C */
     struct heed_linear *c_proj; /* 4 * C to C */
     struct heed_dropout *dropout;
-    heed_activation_function *activation;
+    gpt_activation *activation;
 };
 
 /* A transformer block: attention and the feed-forward network. */

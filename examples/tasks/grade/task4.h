@@ -15,11 +15,10 @@ heed_tensor *self_attention_forward(struct self_attention *self, heed_tensor *to
 #define heed_self_attention_new(...)           FORBIDDEN("heed_self_attention_new")
 #define heed_self_attention_new_with(...)      FORBIDDEN("heed_self_attention_new_with")
 #define heed_self_attention_forward(...)       grade_forbidden("heed_self_attention_forward")
-#define heed_cross_attention_new(...)          FORBIDDEN("heed_cross_attention_new")
-#define heed_cross_attention_new_with(...)     FORBIDDEN("heed_cross_attention_new_with")
+#define heed_cross_attention_forward(...)      grade_forbidden("heed_cross_attention_forward")
 #define heed_multi_head_new(...)               FORBIDDEN("heed_multi_head_new")
 #define heed_multi_head_new_with(...)          FORBIDDEN("heed_multi_head_new_with")
-#define heed_multihead_attention_new(...)      FORBIDDEN("heed_multihead_attention_new")
+#define heed_multihead_attention_new_with(...) FORBIDDEN("heed_multihead_attention_new_with")
 #define heed_scaled_dot_product_attention(...) grade_forbidden("heed_scaled_dot_product_attention")
 #endif
 #endif

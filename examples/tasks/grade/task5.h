@@ -18,8 +18,7 @@ heed_tensor *forward(struct multi_head *m, heed_tensor *x);
 #define heed_scaled_dot_product_attention(...) grade_forbidden("heed_scaled_dot_product_attention")
 #define heed_scaled_dot_product_attention_weights(...)                                             \
     grade_forbidden("heed_scaled_dot_product_attention_weights")
-#define heed_multi_head_forward(...)          grade_forbidden("heed_multi_head_forward")
-#define heed_multihead_attention_forward(...) grade_forbidden("heed_multihead_attention_forward")
+#define heed_multi_head_forward(...) grade_forbidden("heed_multi_head_forward")
 #define heed_multihead_attention_forward_with(...)                                                 \
     grade_forbidden("heed_multihead_attention_forward_with")
 #endif

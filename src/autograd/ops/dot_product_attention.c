@@ -106,9 +106,7 @@ static heed_status check(const heed_tensor *q, const heed_tensor *k, const heed_
     }
     if (mask != NULL && is_causal) {
         return heed_fail(HEED_ERR_VALUE,
-                         "%s: is_causal with a mask; combine them: heed_logical_and(mask, "
-                         "heed_causal_keep_mask(length))",
-                         name);
+                         "%s: is_causal with a mask; combine them: heed_tril(mask, 0)", name);
     }
     if (heed_check_probability(name, "dropout_p", dropout_p) != HEED_OK) {
         return heed_self.error;

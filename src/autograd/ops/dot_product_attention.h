@@ -17,10 +17,9 @@ HEED_BEGIN_DECLS
  *   dv = p^T g      ds = p (g v^T - sum(g v^T p, dim -1))
  *   dq = scale ds k      dk = scale ds^T q
  *
- * In a bool mask, true means KEEP: it is a keep_mask as in nn/mask.h, the inverse of the
- * block masks that nn modules take; heed_keep_mask_of_block converts block masks. A float mask, or
- * bias_mask, is added to the scores, and its gradient is ds. With is_causal, query i sees only keys
- * 0 ... i, whatever L and S are; is_causal cannot be combined with a mask.
+ * In a bool mask, true means KEEP: it is heed_logical_not of the block masks that nn modules take
+ * (docs/masks.md). A float mask is added to the scores, and its gradient is ds. With is_causal,
+ * query i sees only keys 0 ... i, whatever L and S are; is_causal cannot be combined with a mask.
  *
  * A query whose keys are all masked, by a bool mask or by -inf in a float mask, gives zeros with
  * zero gradients, never NaN. So do all queries if S is 0.

@@ -543,7 +543,7 @@ heed_tensor *heed_gather(heed_tensor *x, int dim, heed_tensor *index);
  * of x and src differ. */
 heed_tensor *heed_scatter_add(heed_tensor *x, int dim, heed_tensor *index, heed_tensor *src);
 
-/* ---- rows of a table, which nn/layers/embedding.h owns ----
+/* ---- rows of a table, which nn/layers.h owns ----
  *
  * Rows with equal ids are added in row-major order, so results are reproducible bit for bit. */
 
@@ -568,7 +568,7 @@ heed_tensor *heed_embedding_dense_backward(heed_tensor *g, heed_tensor *ids,
 /* ======== masks: given, triangular or random ======== */
 
 /* heed_masked_fill: as torch.masked_fill(x, mask, value): replaces elements where the mask is true,
- * which is also the convention of attention block masks (nn/mask.h).
+ * which is also the convention of attention block masks (docs/masks.md).
  *
  *   x (...)   replace_mask (...) bool      ->   y (broadcast)
  *   y = value where replace_mask, else x        dx = 0 where replace_mask, else g
@@ -613,7 +613,7 @@ heed_tensor *heed_dropout(heed_tensor *x, double p, bool training);
  * HEED_ERR_DTYPE: the dtypes differ, or are bool. */
 heed_tensor *heed_matmul(heed_tensor *a, heed_tensor *b);
 
-/* heed_linear: as torch.nn.functional.linear(x, weight, bias); nn/layers/linear.h owns the
+/* heed_linear: as torch.nn.functional.linear(x, weight, bias); nn/layers.h owns the
  * parameters
  *
  *   x (..., in)   weight (out, in)   bias (out), or NULL for none   ->   y (..., out)

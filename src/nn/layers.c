@@ -1,0 +1,316 @@
+/* Layers: their parameters and how these are initialised; autograd/ops has what they compute.
+ * Sinusoidal positions are computed once, in f32 as in the PyTorch tutorial. */
+#include "layers.h"
+
+#include <math.h>
+
+#include "../autograd/ops/operations.h"
+#include "../tensor/check.h"
+#include "../tensor/create.h"
+#include "../tensor/random/random.h"
+#include "../tensor/read.h"
+#include "arguments.h"
+
+/* ---- Linear ---- */
+
+static void describe_linear(const void *module, char *text, size_t size)
+{
+    const struct heed_linear *m = module;
+    snprintf(text, size, "in_features=%lld, out_features=%lld, bias=%s", (long long)m->in_features,
+             (long long)m->out_features, m->bias != NULL ? "True" : "False");
+}
+
+HEED_MODULE_KIND(linear_kind, struct heed_linear, "Linear", describe_linear, heed_linear_forward);
+
+struct heed_linear *heed_linear_new(int64_t in_features, int64_t out_features)
+{
+    return heed_linear_new_with(in_features, out_features, (heed_linear_options){0});
+}
+
+struct heed_linear *heed_linear_new_with(int64_t in_features, int64_t out_features,
+                                         heed_linear_options options)
+{
+    if (in_features < 0 || out_features < 0) {
+        heed_fail(HEED_ERR_VALUE, "linear: %lld features to %lld; neither can be negative",
+                  (long long)in_features, (long long)out_features);
+        return NULL;
+    }
+    struct heed_linear *m = heed_module_new(&linear_kind);
+    if (m == NULL) {
+        return NULL;
+    }
+    m->in_features = in_features;
+    m->out_features = out_features;
+    HEED_PARAMETER(m, weight, heed_zeros(HEED_SHAPE(out_features, in_features), HEED_F32));
+    if (!options.no_bias) {
+        HEED_PARAMETER(m, bias, heed_zeros(HEED_SHAPE(out_features), HEED_F32));
+    }
+    if (in_features > 0) {
+        /* rounded as in torch, which calls kaiming_uniform_(weight, a=sqrt(5)) */
+        const double root = sqrt((double)in_features),
+                     std = sqrt(2 / (1 + sqrt(5) * sqrt(5))) / root;
+        heed_uniform_into(m->weight, -sqrt(3) * std, sqrt(3) * std);
+        if (m->bias != NULL) {
+            heed_uniform_into(m->bias, -1 / root, 1 / root);
+        }
+    }
+    return heed_module_ready(m);
+}
+
+heed_tensor *heed_linear_forward(struct heed_linear *m, heed_tensor *x)
+{
+    HEED_FORWARD(m);
+    static const char function[] = "linear_forward";
+    if (heed_forward_check(function, m) != HEED_OK ||
+        heed_check_features(function, "x", x, "in_features", m->in_features, m->weight->dtype) !=
+            HEED_OK) {
+        return NULL;
+    }
+    return heed_linear(x, m->weight, m->bias);
+}
+
+/* ---- Embedding ---- */
+
+static void describe_embedding(const void *module, char *text, size_t size)
+{
+    const struct heed_embedding *m = module;
+    snprintf(text, size, "%lld, %lld", (long long)m->num_embeddings, (long long)m->embedding_dim);
+}
+
+HEED_MODULE_KIND(embedding_kind, struct heed_embedding, "Embedding", describe_embedding,
+                 heed_embedding_forward);
+
+struct heed_embedding *heed_embedding_new(int64_t num_embeddings, int64_t embedding_dim)
+{
+    if (num_embeddings < 0 || embedding_dim < 0) {
+        heed_fail(HEED_ERR_VALUE, "embedding: %lld rows of %lld; neither can be negative",
+                  (long long)num_embeddings, (long long)embedding_dim);
+        return NULL;
+    }
+    struct heed_embedding *m = heed_module_new(&embedding_kind);
+    if (m == NULL) {
+        return NULL;
+    }
+    m->num_embeddings = num_embeddings;
+    m->embedding_dim = embedding_dim;
+    HEED_PARAMETER(m, weight, heed_randn(HEED_SHAPE(num_embeddings, embedding_dim), HEED_F32));
+    return heed_module_ready(m);
+}
+
+heed_tensor *heed_embedding_forward(struct heed_embedding *m, heed_tensor *ids)
+{
+    HEED_FORWARD(m);
+    return heed_forward_check("embedding_forward", m) == HEED_OK ? heed_embedding(ids, m->weight)
+                                                                 : NULL;
+}
+
+/* ---- positions ---- */
+
+static void describe_positions(const void *module, char *text, size_t size)
+{
+    const struct heed_position_encoding *m = module;
+    snprintf(text, size, "d_model=%lld, max_len=%lld", (long long)m->pe->shape[1],
+             (long long)m->pe->shape[0]);
+}
+
+HEED_MODULE_KIND(positions_kind, struct heed_position_encoding, "PositionEncoding",
+                 describe_positions, heed_position_encoding_forward);
+
+static heed_tensor *encodings(int64_t d_model, int64_t max_len)
+{
+    const int64_t half = d_model / 2 + d_model % 2;
+    heed_tensor *angles = heed_empty(HEED_SHAPE(max_len, half), HEED_F32);
+    float *to = heed_data_f32(angles);
+    for (int64_t i = 0; to != NULL && i < half; i++) {
+        /* rounded to f32 at the same steps as torch */
+        const float div_term = 1 / powf(10000, (float)(2 * i) / (float)d_model);
+        for (int64_t t = 0; t < max_len; t++) {
+            to[t * half + i] = (float)t * div_term;
+        }
+    }
+    heed_tensor *const pair[] = {heed_sin(angles), heed_cos(angles)};
+    heed_tensor *pairs = heed_reshape(heed_stack(pair, 2, -1), HEED_SHAPE(max_len, -1));
+    return heed_contiguous(heed_slice(pairs, 1, 0, d_model, 1));
+}
+
+struct heed_position_encoding *heed_position_encoding_new(int64_t d_model, int64_t max_len)
+{
+    const heed_named_size sizes[] = {{"d_model", d_model}, {"max_len", max_len}};
+    if (heed_check_positive("position_encoding", sizes, 2) != HEED_OK) {
+        return NULL;
+    }
+    struct heed_position_encoding *m = heed_module_new(&positions_kind);
+    HEED_BUFFER(m, pe, encodings(d_model, max_len));
+    return heed_module_ready(m);
+}
+
+heed_tensor *heed_position_encoding_forward(struct heed_position_encoding *m, heed_tensor *x)
+{
+    HEED_FORWARD(m);
+    static const char function[] = "position_encoding_forward";
+    if (heed_forward_check(function, m) != HEED_OK ||
+        heed_check_features(function, "x", x, "d_model", heed_size(m->pe, 1), m->pe->dtype) !=
+            HEED_OK) {
+        return NULL;
+    }
+    if (x->ndim < 2) {
+        heed_fail(HEED_ERR_SHAPE, "%s: x %s; it must be (..., T, d_model)", function,
+                  heed_shape_text(x->ndim, x->shape).text);
+        return NULL;
+    }
+    const int64_t length = heed_size(x, -2), max_len = heed_size(m->pe, 0);
+    if (length > max_len) {
+        heed_fail(HEED_ERR_SHAPE, "%s: %lld tokens, but max_len is %lld", function,
+                  (long long)length, (long long)max_len);
+        return NULL;
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    return heed_scope_end_with(&scope, heed_add(x, heed_slice(m->pe, 0, 0, length, 1)));
+}
+
+/* ---- LayerNorm ---- */
+
+static void describe_layer_norm(const void *module, char *text, size_t size)
+{
+    const struct heed_layer_norm *m = module;
+    const heed_shape *shape = &m->normalized_shape;
+    heed_text dims = heed_shape_text(shape->ndim, shape->size);
+    if (shape->ndim == 1) { /* Python's notation for a 1-tuple */
+        snprintf(dims.text, sizeof dims.text, "(%lld,)", (long long)shape->size[0]);
+    }
+    snprintf(text, size, "%s, eps=%g, elementwise_affine=True, bias=True", dims.text, m->eps);
+}
+
+HEED_MODULE_KIND(layer_norm_kind, struct heed_layer_norm, "LayerNorm", describe_layer_norm,
+                 heed_layer_norm_forward);
+
+struct heed_layer_norm *heed_layer_norm_new(heed_shape normalized_shape)
+{
+    bool fits = normalized_shape.ndim > 0;
+    for (int i = 0; fits && i < normalized_shape.ndim; i++) {
+        fits = normalized_shape.size[i] >= 0;
+    }
+    if (!fits) {
+        heed_fail(HEED_ERR_SHAPE,
+                  "layer_norm: normalized_shape %s must have 1 dim or more and no negative size",
+                  heed_shape_text(normalized_shape.ndim, normalized_shape.size).text);
+    }
+    struct heed_layer_norm *m = heed_module_new(&layer_norm_kind);
+    if (m == NULL) {
+        return NULL;
+    }
+    m->normalized_shape = normalized_shape;
+    m->eps = 1e-5;
+    HEED_PARAMETER(m, weight, heed_ones(normalized_shape, HEED_F32));
+    HEED_PARAMETER(m, bias, heed_zeros(normalized_shape, HEED_F32));
+    return heed_module_ready(m);
+}
+
+heed_tensor *heed_layer_norm_forward(struct heed_layer_norm *m, heed_tensor *x)
+{
+    HEED_FORWARD(m);
+    static const char function[] = "layer_norm_forward";
+    if (heed_forward_check(function, m) != HEED_OK ||
+        heed_check_dtype(function, "x", x, m->weight->dtype) != HEED_OK) {
+        return NULL;
+    }
+    return heed_layer_norm(x, m->normalized_shape, m->weight, m->bias, m->eps);
+}
+
+/* ---- Dropout ---- */
+
+static void describe_dropout(const void *module, char *text, size_t size)
+{
+    const struct heed_dropout *m = module;
+    snprintf(text, size, "p=%g, inplace=False", m->p);
+}
+
+HEED_MODULE_KIND(dropout_kind, struct heed_dropout, "Dropout", describe_dropout,
+                 heed_dropout_forward);
+
+struct heed_dropout *heed_dropout_new(double p)
+{
+    heed_check_probability("dropout", "p", p);
+    struct heed_dropout *m = heed_module_new(&dropout_kind);
+    if (m == NULL) {
+        return NULL;
+    }
+    m->p = p;
+    return heed_module_ready(m);
+}
+
+heed_tensor *heed_dropout_forward(struct heed_dropout *m, heed_tensor *x)
+{
+    HEED_FORWARD(m);
+    return heed_forward_check("dropout_forward", m) == HEED_OK
+               ? heed_dropout(x, m->p, m->module.training)
+               : NULL;
+}
+
+/* ---- FeedForward ---- */
+
+HEED_MODULE_KIND(feed_forward_kind, struct heed_feed_forward, "FeedForward", NULL,
+                 heed_feed_forward_forward);
+
+struct heed_feed_forward *heed_feed_forward_new(int64_t d_model, int64_t d_ff)
+{
+    const heed_named_size sizes[] = {{"d_model", d_model}, {"d_ff", d_ff}};
+    if (heed_check_positive("feed_forward", sizes, 2) != HEED_OK) {
+        return NULL;
+    }
+    struct heed_feed_forward *m = heed_module_new(&feed_forward_kind);
+    HEED_CHILD(m, linear1, heed_linear_new(d_model, d_ff));
+    HEED_CHILD(m, linear2, heed_linear_new(d_ff, d_model));
+    return heed_module_ready(m);
+}
+
+heed_tensor *heed_feed_forward_forward(struct heed_feed_forward *m, heed_tensor *x)
+{
+    HEED_FORWARD(m);
+    static const char function[] = "feed_forward_forward";
+    if (heed_forward_check(function, m) != HEED_OK ||
+        heed_check_features(function, "x", x, "d_model", m->linear1->in_features,
+                            m->linear1->weight->dtype) != HEED_OK) {
+        return NULL;
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *hidden = heed_relu(heed_linear_forward(m->linear1, x));
+    return heed_scope_end_with(&scope, heed_linear_forward(m->linear2, hidden));
+}
+
+/* ---- ModuleList ---- */
+
+static const heed_module_kind module_list_kind = {.name = "ModuleList",
+                                                  .size = sizeof(struct heed_module_list)};
+
+struct heed_module_list *heed_module_list_new(void)
+{
+    return heed_module_ready(heed_module_new(&module_list_kind));
+}
+
+heed_status heed_module_list_append(struct heed_module_list *list, void *child)
+{
+    char name[16];
+    snprintf(name, sizeof name, "%d", list != NULL ? list->module.count : 0);
+    return heed_add_child(list, name, NULL, child);
+}
+
+int heed_module_list_count(const struct heed_module_list *list)
+{
+    return heed_module_check("module_list_count", list) == HEED_OK ? list->module.count : 0;
+}
+
+void *heed_module_list_at(const struct heed_module_list *list, int i)
+{
+    if (heed_module_check("module_list_at", list) != HEED_OK) {
+        return NULL;
+    }
+    if (i < 0 || i >= list->module.count) {
+        heed_fail(HEED_ERR_INDEX, "module_list_at: index %d is out of range for a list of %d", i,
+                  list->module.count);
+        return NULL;
+    }
+    return list->module.entries[i].child;
+}
