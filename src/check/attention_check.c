@@ -682,8 +682,9 @@ static void check_length(check *c)
         if (t <= c->tokens) {
             x = first_tokens(c->x, t);
         } else { /* the same tokens again */
-            const heed_shape often = HEED_SHAPE(1, (t + c->tokens - 1) / c->tokens, 1);
-            x = first_tokens(heed_repeat(c->x, often), t);
+            const int64_t times = (t + c->tokens - 1) / c->tokens;
+            x = heed_expand(heed_unsqueeze(c->x, 1), HEED_SHAPE(-1, times, -1, -1));
+            x = first_tokens(heed_flatten(x, 1, 2), t);
         }
         const heed_tensor *y = outputs(c, heed_contiguous(x));
         if (heed_error_pending() == HEED_ERR_MEMORY) {

@@ -1,4 +1,4 @@
-/* sum, mean, max, min, var, std, any and all over every choice of dims, compared with plain loops
+/* sum, mean, max, min, var and std over every choice of dims, compared with plain loops
  * in double. Literal numbers are PyTorch's. */
 #include <math.h>
 #include <stdlib.h>
@@ -464,65 +464,6 @@ START_TEST(gradients_of_ties_and_nan)
 }
 END_TEST
 
-/* ---- any, all ---- */
-
-static double any_of(const double *line, int64_t n, heed_dtype dtype)
-{
-    bool found = false;
-    (void)dtype;
-    for (int64_t i = 0; i < n; i++) {
-        found = found || line[i] != 0;
-    }
-    return found;
-}
-
-static double all_of(const double *line, int64_t n, heed_dtype dtype)
-{
-    bool missed = false;
-    (void)dtype;
-    for (int64_t i = 0; i < n; i++) {
-        missed = missed || line[i] == 0;
-    }
-    return !missed;
-}
-
-#define TRUTH                                                                                      \
-    {                                                                                              \
-        HEED_BOOL, HEED_BOOL, HEED_BOOL, HEED_BOOL                                                 \
-    }
-static const reduction truths[] = {
-    {"any", heed_any_dims, any_of, TRUTH, false, 0, {0, 0}},
-    {"all", heed_all_dims, all_of, TRUTH, false, 0, {0, 0}},
-};
-
-START_TEST(truth_over_all_choices_of_dims)
-{
-    check_reduction_everywhere(&truths[_i]);
-}
-END_TEST
-
-/* A single differing element is found at every index, also at the ends of blocks. */
-START_TEST(truth_is_found_in_every_place)
-{
-    enum { COUNT = 300 };
-    for (int place = 0; place < COUNT; place++) {
-        bool one[COUNT] = {0};
-        float others[COUNT];
-        for (int i = 0; i < COUNT; i++) {
-            one[i] = i == place;
-            others[i] = i == place ? 0 : NAN;
-        }
-        heed_tensor *x = heed_from_bool(one, HEED_SHAPE(COUNT));
-        heed_tensor *y = heed_from_f32(others, HEED_SHAPE(COUNT));
-        EXPECT(heed_item(heed_any(x)) == 1 && heed_item(heed_all(x)) == 0, "place %d", place);
-        EXPECT(heed_item(heed_any(y)) == 1 && heed_item(heed_all(y)) == 0, "place %d", place);
-        EXPECT(heed_item(heed_any(heed_slice(x, 0, 0, place, 1))) == 0, "before %d", place);
-        EXPECT(heed_item(heed_all(heed_slice(y, 0, 0, place, 1))) == 1, "before %d", place);
-    }
-    EXPECT_VALUES(heed_any(heed_from_f32((float[]){-0.0f}, HEED_SHAPE(1))), 0, 0);
-}
-END_TEST
-
 /* ---- var, std ---- */
 
 static double variance(const double *line, int64_t n, double correction)
@@ -669,9 +610,6 @@ void add_reductions_cases(Suite *suite)
     tcase_add_test(most, extremes_in_every_place);
     tcase_add_test(most, extremes_of_special_values);
     tcase_add_loop_test(most, gradients_of_ties_and_nan, 0, EXTREME_GRADIENTS);
-    TCase *truth = heed_case(suite, "truth");
-    tcase_add_loop_test(truth, truth_over_all_choices_of_dims, 0, 2);
-    tcase_add_test(truth, truth_is_found_in_every_place);
     TCase *spread = heed_case(suite, "spread");
     tcase_add_loop_test(spread, folds_over_all_choices_of_dims, 0, SPREADS);
     tcase_add_test(spread, large_means_do_not_cancel);

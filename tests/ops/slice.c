@@ -1,4 +1,4 @@
-/* slice and its backward, select and narrow, compared with plain loops. */
+/* slice, select and narrow, compared with plain loops. */
 
 #include "tests/common/reference.h"
 
@@ -34,16 +34,6 @@ static void check_slice(heed_tensor *x, int dim, int64_t start, int64_t end, int
         from.size[dim] = places[at.size[dim]];
         expect_element("slice", element(y, at), element(x, from), 0, x->dtype);
     }
-    heed_tensor *back = heed_slice_backward(y, whole, dim, start, end, step);
-    expect_kind(back, x->dtype, whole);
-    for (heed_shape at = first_index(whole); at.ndim >= 0; next_index(whole, &at)) {
-        bool taken = false;
-        for (int64_t i = 0; i < part.size[dim]; i++) {
-            taken = taken || places[i] == at.size[dim];
-        }
-        double goal = taken ? element(x, at) : 0;
-        expect_element("slice_backward", element(back, at), goal, 0, x->dtype);
-    }
 }
 
 START_TEST(slice_takes_what_python_takes)
@@ -77,8 +67,6 @@ START_TEST(slice_of_slice)
     expect_error(HEED_ERR_VALUE, "slice: step is 0");
     ck_assert_ptr_null(heed_slice(heed_scalar(1, HEED_F32), 0, 0, 1, 1));
     expect_error(HEED_ERR_DIM, "slice");
-    ck_assert_ptr_null(heed_slice_backward(y, HEED_SHAPE(9), 0, 0, 5, 1));
-    expect_error(HEED_ERR_SHAPE, "slice_backward: g (4) does not have the slice's shape (5)");
 }
 END_TEST
 

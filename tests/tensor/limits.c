@@ -238,22 +238,21 @@ static void check_cumsum_and_softmax(int64_t n, heed_dtype dtype)
 
 enum { FEATURES = 64 };
 
-/* n rows of layer_norm (centred) and rms_norm, and all gradients. */
-static void check_norm(int64_t n, heed_dtype dtype, bool centred)
+/* n rows of layer_norm, and all gradients. */
+static void check_norm(int64_t n, heed_dtype dtype)
 {
     heed_tensor *xs[] = {leaf(HEED_SHAPE(n, FEATURES), dtype, 1),
                          leaf(HEED_SHAPE(FEATURES), dtype, 2),
                          leaf(HEED_SHAPE(FEATURES), dtype, 3)};
     heed_tensor *g = noise(HEED_SHAPE(n, FEATURES), dtype, ROWS, 4), *grads[3];
     const heed_shape shape = HEED_SHAPE(FEATURES);
-    heed_tensor *y = centred ? heed_layer_norm(xs[0], shape, xs[1], xs[2], 1e-5)
-                             : heed_rms_norm(xs[0], shape, xs[1], 1e-5);
-    gradients(y, g, xs, centred ? 3 : 2, grads);
+    heed_tensor *y = heed_layer_norm(xs[0], shape, xs[1], xs[2], 1e-5);
+    gradients(y, g, xs, 3, grads);
     double dweight[FEATURES] = {0}, dbias[FEATURES] = {0};
     for (int64_t i = 0; i < n; i++) {
         const int64_t start = i * FEATURES;
         double mean = 0, squares = 0, mean_h = 0, mean_hz = 0, z[FEATURES], h[FEATURES];
-        for (int j = 0; j < FEATURES && centred; j++) {
+        for (int j = 0; j < FEATURES; j++) {
             mean += at(xs[0], start + j) / FEATURES;
         }
         for (int j = 0; j < FEATURES; j++) {
@@ -264,29 +263,20 @@ static void check_norm(int64_t n, heed_dtype dtype, bool centred)
         for (int j = 0; j < FEATURES; j++) {
             z[j] *= scale;
             h[j] = at(g, start + j) * at(xs[1], j);
-            mean_h += centred ? h[j] / FEATURES : 0;
+            mean_h += h[j] / FEATURES;
             mean_hz += h[j] * z[j] / FEATURES;
             dweight[j] += at(g, start + j) * z[j];
             dbias[j] += at(g, start + j);
         }
         for (int j = 0; j < FEATURES; j++) {
-            const double bias = centred ? at(xs[2], j) : 0;
-            expect_at("norm", y, start + j, z[j] * at(xs[1], j) + bias);
+            expect_at("norm", y, start + j, z[j] * at(xs[1], j) + at(xs[2], j));
             expect_at("dx", grads[0], start + j, (h[j] - mean_h - z[j] * mean_hz) * scale);
         }
     }
     for (int j = 0; j < FEATURES; j++) {
         expect_at("dweight", grads[1], j, dweight[j]);
-        if (centred) {
-            expect_at("dbias", grads[2], j, dbias[j]);
-        }
+        expect_at("dbias", grads[2], j, dbias[j]);
     }
-}
-
-static void check_norms(int64_t n, heed_dtype dtype)
-{
-    check_norm(n, dtype, true);
-    check_norm(n, dtype, false);
 }
 
 static void check_loss(int64_t n, int64_t classes, heed_dtype dtype)
@@ -789,9 +779,9 @@ static const limit limits[] = {
      check_sums},
     {"reductions", "reduce.c: heed_map_rows", 2 * HEED_GRAIN_OF_ROWS / 3, check_cumsum_and_softmax},
     {"reductions", "broadcast_walk.h: CHUNK", CHUNK, check_cumsum_and_softmax},
-    {"rows", "norm_dispatch.c: 2 chunks", 2 * HEED_GRAIN_OF_ROWS / FEATURES, check_norms},
-    {"rows", "norm_dispatch.c: MOST_CHUNKS", 32 * HEED_GRAIN_OF_ROWS / FEATURES, check_norms},
-    {"rows", "norm_dispatch.c: the last chunk", 2051, check_norms},
+    {"rows", "norm_dispatch.c: 2 chunks", 2 * HEED_GRAIN_OF_ROWS / FEATURES, check_norm},
+    {"rows", "norm_dispatch.c: MOST_CHUNKS", 32 * HEED_GRAIN_OF_ROWS / FEATURES, check_norm},
+    {"rows", "norm_dispatch.c: the last chunk", 2051, check_norm},
     {"rows", "cross_entropy.c: rows", SHARED_ROWS(HEED_GRAIN_OF_ROWS, FEATURES), check_loss_rows},
     {"rows", "cross_entropy.c: classes", HEED_GRAIN_OF_ROWS, check_loss_classes},
     {"rows", "cross_entropy.c: a large vocabulary", 50257, check_loss_classes},

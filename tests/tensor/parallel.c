@@ -198,7 +198,6 @@ typedef struct case_of_lines {
     X(safe_softmax, heed_safe_softmax(x, 0))                                                       \
     X(log_softmax, heed_log_softmax(x, -1))                                                        \
     X(layer_norm, heed_layer_norm(x, ROW_SHAPE, weight, bias, 0))                                  \
-    X(rms_norm, heed_rms_norm(x, ROW_SHAPE, weight, 0))                                            \
     X(cross_entropy, heed_cross_entropy(x, targets))                                               \
     X(smoothed, heed_cross_entropy_with(x, targets, SMOOTHED))                                     \
     X(sum, heed_mul(heed_sum(x), heed_sum(weight)))                                                \

@@ -1,21 +1,16 @@
-/* einsum: parses the equation, checks it against the two shapes, arranges the operands as matrices,
- * multiplies, and puts the dims of the product in the order of the result. It has no kernel or
- * derivative of its own: it is composed of other operations.
+/* einsum: reads the equation, gives every dim a label, and computes one product of matrices, or of
+ * elements, with other operations. It has no kernel or derivative of its own.
  *
- * Labels are grouped by where they occur; dims of size 1 are left out:
+ * A label is a letter of the equation, or a digit for a dim of the ellipsis, counted from its end
+ * as in broadcasting. Labels are grouped by where they occur:
  *
- *     batch    a, b and the result       a (batch, rows, inner)
- *     rows     a and the result          b (batch, inner, columns)
+ *     batch    a, b and the result       a (batch..., rows, inner)
+ *     rows     a and the result          b (batch..., inner, columns)
  *     columns  b and the result
- *     inner    a and b                   a b (batch, rows, columns)
+ *     inner    a and b                   a b (batch..., rows, columns)
  *
- * Labels that occur in only one operand and not in the result are summed first. Without inner
- * labels, the product is elementwise. */
-
-#include "operations.h"
-
-#include <stdarg.h>
-#include <stdio.h>
+ * Labels of one operand that are not in the result are summed first. Without inner labels, the
+ * product is elementwise. */
 #include <string.h>
 
 #include "../../tensor/check.h"
@@ -23,30 +18,38 @@
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
 #include "operand_checks.h"
+#include "operations.h"
 
-/* ---- labels ----
- *
- * Every dim of an operand or of the result has a label: its letter, or a digit for the dims of the
- * ellipsis, counted from its end, as in broadcasting. */
+enum { A, B, SURPLUS, RESULT, TERMS }; /* SURPLUS collects all operands after the second */
 
-/* An ordered list of labels, usually of a tensor's dims. Large enough for several joined lists. */
-typedef struct label_list {
-    char at[4 * HEED_MAX_DIMS + 1]; /* a string */
-} label_list;
+/* A string of labels, long enough for those of both operands and of the result. */
+typedef struct labels {
+    char at[4 * HEED_MAX_DIMS + 1];
+} labels;
 
-static bool has(const label_list *list, char label)
+typedef struct equation {
+    const char *text;
+    heed_tensor *tensors[2];
+    labels terms[TERMS]; /* as written, with '.' for "..."; then a label per dim */
+    int letters[TERMS];  /* number of letters; terms have the first HEED_MAX_DIMS */
+    int operands;
+    bool has_result;
+    int uses['z' + 1]; /* in the operands */
+    int64_t size['z' + 1];
+} equation;
+
+static bool has(const labels *list, char label)
 {
     return strchr(list->at, label) != NULL;
 }
 
-static void append(label_list *list, char label)
+static void append(labels *list, char label)
 {
     list->at[strlen(list->at)] = label;
 }
 
-/* Appends the labels of `more` that are in `in` and not in `but`, each if it is not NULL. */
-static void append_all(label_list *list, const label_list *more, const label_list *in,
-                       const label_list *but)
+/* Appends the labels of `more` that are in `in` and not in `but`; NULL: any. */
+static void append_all(labels *list, const labels *more, const labels *in, const labels *but)
 {
     for (const char *label = more->at; *label != '\0'; label++) {
         if ((in == NULL || has(in, *label)) && (but == NULL || !has(but, *label))) {
@@ -55,119 +58,78 @@ static void append_all(label_list *list, const label_list *more, const label_lis
     }
 }
 
-static bool is_letter(char c)
+/* ---- the equation ---- */
+
+#define REFUSE(status, format, ...)                                                                \
+    heed_fail(status, "einsum: '%.100s' of %s and %s: " format, e->text, HEED_TEXT(e->tensors[A]), \
+              HEED_TEXT(e->tensors[B]), __VA_ARGS__)
+
+static void add_letter(equation *e, int term, char letter)
 {
-    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
-}
-
-static bool is_of_ellipsis(char label)
-{
-    return label < 'A';
-}
-
-/* ---- the text ---- */
-
-enum { A, B, SURPLUS, RESULT, TERMS }; /* SURPLUS collects all operands after the second */
-
-typedef struct reading {
-    const char *text;
-    const heed_tensor *tensors[2];
-    label_list terms[TERMS]; /* as written: at most HEED_MAX_DIMS letters, and '.' for "..." */
-    int letters[TERMS];      /* how many are written */
-    int operands;
-    bool has_result;       /* has "->" */
-    int uses['z' + 1];     /* occurrences of each letter in the operands */
-    int64_t size['z' + 1]; /* broadcast size of each label; -1: none */
-    label_list a, b, y;    /* the labels of all dims */
-} reading;
-
-static heed_status refuse(const reading *r, heed_status status, const char *format, ...)
-    HEED_PRINTF(3, 4);
-
-static heed_status refuse(const reading *r, heed_status status, const char *format, ...)
-{
-    char what[160];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(what, sizeof what, format, arguments);
-    va_end(arguments);
-    return heed_fail(status, "einsum: '%.100s' of %s and %s: %s", r->text, HEED_TEXT(r->tensors[0]),
-                     HEED_TEXT(r->tensors[1]), what);
-}
-
-static void add_letter(reading *r, int term, char letter)
-{
-    if (r->letters[term]++ < HEED_MAX_DIMS) {
-        append(&r->terms[term], letter);
+    if (e->letters[term]++ < HEED_MAX_DIMS) {
+        append(&e->terms[term], letter);
     }
+    e->uses[(int)letter] += term != RESULT;
 }
 
-static heed_status read_text(reading *r)
+static heed_status read_text(equation *e)
 {
     int term = A;
-    r->operands = 1;
-    for (int i = 0; r->text[i] != '\0'; i++) {
-        const char c = r->text[i];
-        if (is_letter(c)) {
-            add_letter(r, term, c);
-            r->uses[(int)c] += !r->has_result;
+    e->operands = 1;
+    for (int i = 0; e->text[i] != '\0'; i++) {
+        const char c = e->text[i];
+        if ((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z')) {
+            add_letter(e, term, c);
         } else if (c == '.') {
-            if (strncmp(r->text + i, "...", 3) != 0) {
-                return refuse(r, HEED_ERR_VALUE, "the '.' at position %d is not part of '...'", i);
+            if (strncmp(e->text + i, "...", 3) != 0) {
+                return REFUSE(HEED_ERR_VALUE, "the '.' at position %d is not part of '...'", i);
             }
-            if (has(&r->terms[term], '.')) {
-                return refuse(r, HEED_ERR_VALUE,
+            if (has(&e->terms[term], '.')) {
+                return REFUSE(HEED_ERR_VALUE,
                               "the '...' at position %d is the second in one tensor", i);
             }
-            append(&r->terms[term], '.');
+            append(&e->terms[term], '.');
             i += 2;
-        } else if (c == ',' && !r->has_result) {
-            term = ++r->operands > 2 ? SURPLUS : B;
-        } else if (c == '-' && r->text[i + 1] == '>' && !r->has_result) {
-            r->has_result = true;
+        } else if (c == ',' && !e->has_result) {
+            term = ++e->operands > 2 ? SURPLUS : B;
+        } else if (c == '-' && e->text[i + 1] == '>' && !e->has_result) {
+            e->has_result = true;
             term = RESULT;
             i++;
         } else if (c != ' ') {
-            return refuse(r, HEED_ERR_VALUE, "'%c' at position %d; %s", c, i,
-                          r->has_result ? "after '->' only letters and '...' are allowed"
+            return REFUSE(HEED_ERR_VALUE, "'%c' at position %d; %s", c, i,
+                          e->has_result ? "after '->' only letters and '...' are allowed"
                                         : "only letters, ',', '...' and '->' are allowed");
+        }
+    }
+    if (e->operands != 2) {
+        return REFUSE(HEED_ERR_VALUE, "%d operand%s; heed_einsum takes two%s", e->operands,
+                      e->operands == 1 ? "" : "s",
+                      e->operands > 2 ? ": call it again for each additional one" : "");
+    }
+    if (!e->has_result) { /* the ellipsis, then the letters that appear once, A-Z before a-z */
+        if (has(&e->terms[A], '.') || has(&e->terms[B], '.')) {
+            append(&e->terms[RESULT], '.');
+        }
+        for (char c = 'A'; c <= 'z'; c++) {
+            if (e->uses[(int)c] == 1) {
+                add_letter(e, RESULT, c);
+            }
         }
     }
     return HEED_OK;
 }
 
-/* The implicit result: the ellipsis, then the letters that appear once, A to Z before a to z. */
-static void complete_result(reading *r)
+static heed_status check_letters(const equation *e)
 {
-    if (has(&r->terms[A], '.') || has(&r->terms[B], '.')) {
-        append(&r->terms[RESULT], '.');
-    }
-    for (char c = 'A'; c <= 'z'; c++) {
-        if (r->uses[(int)c] == 1) {
-            add_letter(r, RESULT, c);
-        }
-    }
-}
-
-/* Checks that do not need the shapes. */
-static heed_status check_text(reading *r)
-{
-    if (r->operands != 2) {
-        return refuse(r, HEED_ERR_VALUE, "%d operand%s; heed_einsum takes two%s", r->operands,
-                      r->operands == 1 ? "" : "s",
-                      r->operands > 2 ? ": call it again for each additional one" : "");
-    }
-    if (!r->has_result) {
-        complete_result(r);
-    }
     for (int term = A; term < TERMS; term++) {
-        const char *text = r->terms[term].at;
+        const char *text = e->terms[term].at;
         for (const char *c = text; *c != '\0'; c++) {
-            if (term == RESULT && *c != '.' && r->uses[(int)*c] == 0) {
-                return refuse(r, HEED_ERR_VALUE, "%c of the result is in no operand", *c);
+            if (term == RESULT && *c != '.' && e->uses[(int)*c] == 0) {
+                return REFUSE(HEED_ERR_VALUE, "%c of the result is in no operand", *c);
             }
             if (strchr(text, *c) != c) {
-                return refuse(r, HEED_ERR_VALUE, "%c appears twice in %s", *c,
+                return REFUSE(HEED_ERR_VALUE, "%c appears twice in %s", *c,
                               term == RESULT ? "the result" : "one operand");
             }
         }
@@ -175,110 +137,79 @@ static heed_status check_text(reading *r)
     return HEED_OK;
 }
 
-/* ---- the shapes ---- */
-
-/* The labels of a term whose ellipsis matches `of_ellipsis` dims. */
-static label_list labels_of(const label_list *term, int of_ellipsis)
+/* Replaces the '.' of a term by the labels of `dims` dims. */
+static void spell_ellipsis(labels *term, int dims)
 {
-    label_list labels = {0};
-    for (const char *c = term->at; *c != '\0'; c++) {
-        for (int j = of_ellipsis; j > 0 && *c == '.'; j--) {
-            append(&labels, (char)('0' + j - 1));
+    const labels written = *term;
+    *term = (labels){""};
+    for (const char *c = written.at; *c != '\0'; c++) {
+        for (int i = dims; *c == '.' && i > 0; i--) {
+            append(term, (char)('0' + i - 1));
         }
         if (*c != '.') {
-            append(&labels, *c);
+            append(term, *c);
         }
     }
-    return labels;
 }
 
-/* Checks the number of an operand's dims. Finds how many its ellipsis matches. */
-static heed_status count_dims(const reading *r, int operand, int *of_ellipsis)
+/* Gives each dim its label, and finds the sizes of the labels. */
+static heed_status match_shapes(equation *e)
 {
-    const int ndim = r->tensors[operand]->ndim, letters = r->letters[operand];
-    *of_ellipsis = ndim - letters;
-    if (letters > ndim || (letters < ndim && !has(&r->terms[operand], '.'))) {
-        return refuse(r, HEED_ERR_SHAPE, "%s has %d dim%s, not %d%s", operand == A ? "a" : "b",
-                      ndim, ndim == 1 ? "" : "s", letters,
-                      letters < ndim ? "; '...' would match the others" : "");
+    int most = 0; /* dims of an ellipsis */
+    for (int i = 0; i < 2; i++) {
+        const int ndim = e->tensors[i]->ndim, letters = e->letters[i];
+        if (letters > ndim || (letters < ndim && !has(&e->terms[i], '.'))) {
+            return REFUSE(HEED_ERR_SHAPE, "%s has %d dim%s, not %d%s", i == A ? "a" : "b", ndim,
+                          ndim == 1 ? "" : "s", letters,
+                          letters < ndim ? "; '...' would match the others" : "");
+        }
+        spell_ellipsis(&e->terms[i], ndim - letters);
+        most = ndim - letters > most ? ndim - letters : most;
+    }
+    const int dims = e->letters[RESULT] + (has(&e->terms[RESULT], '.') ? most : 0);
+    if (dims > HEED_MAX_DIMS) {
+        return REFUSE(HEED_ERR_SHAPE, "the result would have %d dims; at most %d are allowed", dims,
+                      HEED_MAX_DIMS);
+    }
+    spell_ellipsis(&e->terms[RESULT], most);
+    memset(e->size, -1, sizeof e->size);
+    for (int i = 0; i < 2; i++) {
+        for (int dim = 0; dim < e->tensors[i]->ndim; dim++) {
+            const char label = e->terms[i].at[dim];
+            int64_t *size = &e->size[(int)label], other = e->tensors[i]->shape[dim];
+            if (*size != -1 && *size != 1 && other != 1 && *size != other) {
+                return label < 'A'
+                           ? REFUSE(HEED_ERR_SHAPE,
+                                    "dim %d from the end of '...' is %lld in a, %lld in b",
+                                    label - '0' + 1, (long long)*size, (long long)other)
+                           : REFUSE(HEED_ERR_SHAPE, "%c is %lld and %lld; only size 1 broadcasts",
+                                    label, (long long)*size, (long long)other);
+            }
+            *size = *size == -1 || *size == 1 ? other : *size;
+        }
     }
     return HEED_OK;
 }
 
-static heed_status sizes_differ(const reading *r, char label, int64_t one, int64_t other)
+static heed_shape sizes_of(const equation *e, const labels *list)
 {
-    if (is_of_ellipsis(label)) {
-        return refuse(r, HEED_ERR_SHAPE, "dim %d from the end of '...' is %lld in a, %lld in b",
-                      label - '0' + 1, (long long)one, (long long)other);
+    heed_shape shape = {0};
+    for (; list->at[shape.ndim] != '\0'; shape.ndim++) {
+        shape.size[shape.ndim] = e->size[(int)list->at[shape.ndim]];
     }
-    return refuse(r, HEED_ERR_SHAPE, "%c is %lld and %lld; only size 1 broadcasts", label,
-                  (long long)one, (long long)other);
+    return shape;
 }
 
-/* Enters the sizes of one operand. */
-static heed_status bind(reading *r, int operand, const label_list *labels)
+/* ---- the product ---- */
+
+/* x with its dims, which `from` labels, in the order of `to`. */
+static heed_tensor *permuted(heed_tensor *x, const labels *from, const labels *to)
 {
-    const int64_t *shape = r->tensors[operand]->shape;
-    for (int i = 0; labels->at[i] != '\0'; i++) {
-        const char label = labels->at[i];
-        int64_t *size = &r->size[(int)label];
-        if (*size == -1 || *size == 1) {
-            *size = shape[i];
-        } else if (shape[i] != 1 && shape[i] != *size) {
-            return sizes_differ(r, label, *size, shape[i]);
-        }
+    heed_dims order = {0};
+    for (; to->at[order.count] != '\0'; order.count++) {
+        order.dim[order.count] = (int)(strchr(from->at, to->at[order.count]) - from->at);
     }
-    return HEED_OK;
-}
-
-/* Parses the text and matches it to the shapes of a and b. Errors show the text, both shapes and
- * the cause. */
-static heed_status read_equation(reading *r)
-{
-    int in_a, in_b;
-    if (read_text(r) != HEED_OK || check_text(r) != HEED_OK || count_dims(r, A, &in_a) != HEED_OK ||
-        count_dims(r, B, &in_b) != HEED_OK) {
-        return heed_self.error;
-    }
-    const int in_y = !has(&r->terms[RESULT], '.') ? 0 : in_a > in_b ? in_a : in_b;
-    if (r->letters[RESULT] + in_y > HEED_MAX_DIMS) {
-        return refuse(r, HEED_ERR_SHAPE, "the result would have %d dims; at most %d are allowed",
-                      r->letters[RESULT] + in_y, HEED_MAX_DIMS);
-    }
-    r->a = labels_of(&r->terms[A], in_a);
-    r->b = labels_of(&r->terms[B], in_b);
-    r->y = labels_of(&r->terms[RESULT], in_y);
-    for (int i = 0; i <= 'z'; i++) {
-        r->size[i] = -1;
-    }
-    return bind(r, A, &r->a) == HEED_OK ? bind(r, B, &r->b) : heed_self.error;
-}
-
-/* ---- rearranging operands ---- */
-
-/* An operand being rearranged; `labels` names t's dims. */
-typedef struct operand {
-    heed_tensor *t; /* NULL after an error */
-    label_list labels;
-} operand;
-
-/* The labels of x's dims, except dims of size 1. */
-static label_list present(const operand *x)
-{
-    label_list labels = {0};
-    for (int i = 0; x->labels.at[i] != '\0'; i++) {
-        if (x->t->shape[i] != 1) {
-            append(&labels, x->labels.at[i]);
-        }
-    }
-    return labels;
-}
-
-/* The size of a label in x; 1 if x does not have it. */
-static int64_t size_in(const operand *x, char label)
-{
-    const char *at = strchr(x->labels.at, label);
-    return at != NULL ? x->t->shape[at - x->labels.at] : 1;
+    return strcmp(from->at, to->at) == 0 ? x : heed_permute(x, order);
 }
 
 static heed_tensor *reshaped(heed_tensor *x, heed_shape shape)
@@ -286,165 +217,126 @@ static heed_tensor *reshaped(heed_tensor *x, heed_shape shape)
     return x != NULL && heed_has_shape(x, &shape) ? x : heed_reshape(x, shape);
 }
 
-/* x with its dims in the order of the list, which may contain other labels too. Dims not in the
- * list come last. */
-static heed_tensor *arranged(const operand *x, const label_list *list)
+/* Operand i, summed over the labels that are neither in the result nor in the other operand. */
+static heed_tensor *sum_others(equation *e, int i)
 {
-    label_list labels = {0};
-    heed_dims order = {0};
-    append_all(&labels, list, &x->labels, NULL);
-    append_all(&labels, &x->labels, NULL, list);
-    for (; labels.at[order.count] != '\0'; order.count++) {
-        order.dim[order.count] = (int)(strchr(x->labels.at, labels.at[order.count]) - x->labels.at);
-    }
-    return strcmp(labels.at, x->labels.at) == 0 ? x->t : heed_permute(x->t, order);
-}
-
-/* Sums over labels that are in neither list, keeping their dims with size 1. */
-static void sum_others(operand *x, const label_list *y, const label_list *other)
-{
+    const labels before = e->terms[i];
     heed_dims dims = {0};
-    for (int i = 0; x->labels.at[i] != '\0'; i++) {
-        if (x->t->shape[i] != 1 && !has(y, x->labels.at[i]) && !has(other, x->labels.at[i])) {
-            dims.dim[dims.count++] = i;
+    e->terms[i] = (labels){""};
+    for (int dim = 0; before.at[dim] != '\0'; dim++) {
+        if (has(&e->terms[RESULT], before.at[dim]) || has(&e->terms[1 - i], before.at[dim])) {
+            append(&e->terms[i], before.at[dim]);
+        } else {
+            dims.dim[dims.count++] = dim;
         }
     }
-    x->t = dims.count > 0 ? heed_sum_dims(x->t, dims, true) : x->t;
+    return dims.count > 0 ? heed_sum_dims(e->tensors[i], dims, false) : e->tensors[i];
 }
 
-/* ---- multiplying ---- */
-
-/* x with one dim per label of the result, of size 1 for labels that x does not have. */
-static heed_tensor *aligned(const operand *x, const label_list *y)
+/* Operand i with a dim for each label of the result, of size 1 for labels that it does not have. */
+static heed_tensor *aligned(const equation *e, int i)
 {
+    labels order = {""};
+    append_all(&order, &e->terms[RESULT], &e->terms[i], NULL);
+    heed_tensor *x = permuted(e->tensors[i], &e->terms[i], &order);
     heed_shape shape = {0};
-    for (const char *label = y->at; *label != '\0'; label++) {
-        shape.size[shape.ndim++] = size_in(x, *label);
+    for (int dim = 0; x != NULL && e->terms[RESULT].at[shape.ndim] != '\0'; shape.ndim++) {
+        const bool present = has(&order, e->terms[RESULT].at[shape.ndim]);
+        shape.size[shape.ndim] = present ? x->shape[dim++] : 1;
     }
-    return reshaped(arranged(x, y), shape);
+    return reshaped(x, shape);
 }
 
-/* The label groups of a matrix product. */
-typedef struct groups {
-    const reading *equation;
-    label_list batch, rows, columns, inner;
-} groups;
-
-static groups group(const reading *r, const operand *a, const operand *b)
-{
-    const label_list in_a = present(a), in_b = present(b);
-    label_list both = {0}, batch = {0}, one = {0};
-    append_all(&both, &in_a, &in_b, NULL);
-    append_all(&one, &in_a, NULL, &in_b);
-    append_all(&one, &in_b, NULL, &in_a);
-    batch = both;
-    for (const char *label = one.at; *label != '\0'; label++) {
-        if (is_of_ellipsis(*label)) { /* matmul broadcasts these */
-            append(&batch, *label);
-        }
-    }
-    groups g = {.equation = r};
-    append_all(&g.batch, &r->y, &batch, NULL);
-    append_all(&g.rows, &in_a, NULL, &batch);
-    append_all(&g.columns, &in_b, NULL, &batch);
-    /* In the order of the larger operand, which costs more to copy. */
-    append_all(&g.inner, a->t->numel < b->t->numel ? &in_b : &in_a, &both, &r->y);
-    return g;
-}
-
-static int64_t product_of(const groups *g, const label_list *list)
+static int64_t product_of(const equation *e, const labels *list)
 {
     int64_t product = 1;
     for (const char *label = list->at; *label != '\0'; label++) {
-        product *= g->equation->size[(int)*label];
+        product *= e->size[(int)*label];
     }
     return product;
 }
 
-/* x as a batch of matrices. */
-static heed_tensor *matrices(const groups *g, const operand *x, const label_list *rows,
-                             const label_list *columns)
+/* Operand i as a batch of matrices. */
+static heed_tensor *matrices(const equation *e, int i, const labels *batch, const labels *rows,
+                             const labels *columns)
 {
-    label_list list = g->batch;
+    labels order = *batch;
+    append_all(&order, rows, NULL, NULL);
+    append_all(&order, columns, NULL, NULL);
+    heed_tensor *x = permuted(e->tensors[i], &e->terms[i], &order);
+    const heed_shape sizes = sizes_of(e, &order);
+    x = x != NULL && heed_has_shape(x, &sizes) ? x : heed_expand(x, sizes);
     heed_shape shape = {0};
-    for (const char *label = g->batch.at; *label != '\0'; label++) {
-        shape.size[shape.ndim++] = size_in(x, *label);
+    for (const char *label = batch->at; *label != '\0'; label++) {
+        if (e->size[(int)*label] != 1) {
+            shape.size[shape.ndim++] = e->size[(int)*label];
+        }
     }
-    shape.size[shape.ndim++] = product_of(g, rows);
-    shape.size[shape.ndim++] = product_of(g, columns);
-    append_all(&list, rows, NULL, NULL);
-    append_all(&list, columns, NULL, NULL);
-    return reshaped(arranged(x, &list), shape);
+    shape.size[shape.ndim++] = product_of(e, rows);
+    shape.size[shape.ndim++] = product_of(e, columns);
+    return reshaped(x, shape);
 }
 
-/* The product in the order of the result, with one dim per label again. */
-static heed_tensor *unfolded(const groups *g, heed_tensor *product)
+static heed_tensor *multiply(equation *e)
 {
-    const label_list *y = &g->equation->y;
-    operand result = {.labels = g->batch};
-    append_all(&result.labels, &g->rows, NULL, NULL);
-    append_all(&result.labels, &g->columns, NULL, NULL);
-    append_all(&result.labels, y, NULL, &result.labels); /* dims of size 1 */
-    heed_shape shape = {0};
-    for (; result.labels.at[shape.ndim] != '\0'; shape.ndim++) {
-        shape.size[shape.ndim] = g->equation->size[(int)result.labels.at[shape.ndim]];
+    const labels *a = &e->terms[A], *b = &e->terms[B], *y = &e->terms[RESULT];
+    labels both = {""}, batch = {""}, rows = {""}, columns = {""}, inner = {""};
+    e->tensors[A] = sum_others(e, A);
+    e->tensors[B] = sum_others(e, B);
+    if (e->tensors[A] == NULL || e->tensors[B] == NULL) {
+        return NULL;
     }
-    result.t = reshaped(product, shape);
-    return arranged(&result, y);
+    append_all(&both, a, b, NULL);
+    append_all(&batch, y, &both, NULL);
+    append_all(&rows, a, NULL, &both);
+    append_all(&columns, b, NULL, &both);
+    /* In the order of the larger operand, which costs more to copy. */
+    append_all(&inner, e->tensors[A]->numel < e->tensors[B]->numel ? b : a, &both, y);
+    const heed_dtype of_a = e->tensors[A]->dtype, of_b = e->tensors[B]->dtype;
+    heed_dtype common;
+    if (inner.at[0] == '\0') {
+        const heed_status status = heed_common_dtype("einsum", of_a, of_b, &common);
+        return status == HEED_OK ? heed_mul(aligned(e, A), aligned(e, B)) : NULL;
+    }
+    if (heed_check_factors("einsum", of_a, of_b) != HEED_OK) {
+        return NULL;
+    }
+    const int most = HEED_MAX_DIMS - 2;
+    int dims = 0;
+    for (const char *label = batch.at; *label != '\0'; label++) {
+        dims += e->size[(int)*label] != 1;
+    }
+    if (dims > most) {
+        REFUSE(HEED_ERR_SHAPE, "%d dims of a batch; at most %d are allowed", dims, most);
+        return NULL;
+    }
+    heed_tensor *product = heed_matmul(matrices(e, A, &batch, &rows, &inner),
+                                       matrices(e, B, &batch, &inner, &columns));
+    append_all(&batch, &rows, NULL, NULL);
+    append_all(&batch, &columns, NULL, NULL);
+    return permuted(reshaped(product, sizes_of(e, &batch)), &batch, y);
 }
 
-static heed_tensor *multiply(const reading *r, operand a, operand b)
+heed_tensor *heed_einsum(const char *text, heed_tensor *a, heed_tensor *b)
 {
-    const label_list in_a = present(&a), in_b = present(&b);
-    label_list inner = {0};
-    append_all(&inner, &in_a, &in_b, &r->y);
-    sum_others(&a, &r->y, &in_b);
-    sum_others(&b, &r->y, &in_a);
-    if (a.t == NULL || b.t == NULL) {
-        return NULL;
-    }
-    if (inner.at[0] == '\0') { /* elementwise */
-        heed_dtype dtype;
-        const heed_status status = heed_common_dtype("einsum", a.t->dtype, b.t->dtype, &dtype);
-        return status == HEED_OK ? heed_mul(aligned(&a, &r->y), aligned(&b, &r->y)) : NULL;
-    }
-    if (heed_check_factors("einsum", a.t->dtype, b.t->dtype) != HEED_OK) {
-        return NULL;
-    }
-    const groups g = group(r, &a, &b);
-    if (strlen(g.batch.at) > HEED_MAX_DIMS - 2) {
-        refuse(r, HEED_ERR_SHAPE, "%d dims of a batch; at most %d are allowed",
-               (int)strlen(g.batch.at), HEED_MAX_DIMS - 2);
-        return NULL;
-    }
-    heed_tensor *product =
-        heed_matmul(matrices(&g, &a, &g.rows, &g.inner), matrices(&g, &b, &g.inner, &g.columns));
-    return unfolded(&g, product);
-}
-
-heed_tensor *heed_einsum(const char *equation, heed_tensor *a, heed_tensor *b)
-{
-    reading r = {.text = equation, .tensors = {a, b}};
-    heed_shape shape = {0};
+    equation e = {.text = text, .tensors = {a, b}};
     int64_t numel;
     if (heed_check_operand("einsum", "a", a) != HEED_OK ||
         heed_check_operand("einsum", "b", b) != HEED_OK) {
         return NULL;
     }
-    if (equation == NULL) {
+    if (text == NULL) {
         heed_fail(HEED_ERR_NULL, "einsum: the equation is NULL");
         return NULL;
     }
-    if (read_equation(&r) != HEED_OK) {
+    if (read_text(&e) != HEED_OK || check_letters(&e) != HEED_OK || match_shapes(&e) != HEED_OK) {
         return NULL;
     }
-    for (; r.y.at[shape.ndim] != '\0'; shape.ndim++) {
-        shape.size[shape.ndim] = r.size[(int)r.y.at[shape.ndim]];
-    }
+    const heed_shape shape = sizes_of(&e, &e.terms[RESULT]);
     if (heed_count_elements("einsum", shape.ndim, shape.size, a->dtype, &numel) != HEED_OK) {
         return NULL;
     }
     heed_scope scope;
     heed_scope_begin(&scope);
-    return heed_scope_end_with(&scope, multiply(&r, (operand){a, r.a}, (operand){b, r.b}));
+    return heed_scope_end_with(&scope, multiply(&e));
 }

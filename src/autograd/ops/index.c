@@ -1,10 +1,7 @@
 /* Selecting and adding by index: whole rows (index_select), single elements (gather, scatter_add);
- * where with numbers; and one_hot. Indices are checked in operand_checks.c before any memory is
- * accessed. For rows of a table see embedding_rows.c. */
+ * rows of a table (embedding); and one_hot. Every index is checked before memory is accessed. */
 
 #include "operations.h"
-
-#include <math.h>
 
 #include "../../tensor/check.h"
 #include "../../tensor/create.h"
@@ -16,7 +13,31 @@
 #include "../op.h"
 #include "operand_checks.h"
 
-/* ---- shared: positions given by an index ---- */
+/* ---- checks of indices ---- */
+
+heed_status heed_check_index(const char *function, const char *what, int64_t index, int64_t place,
+                             int64_t count)
+{
+    if (index < 0 || index >= count) {
+        return heed_fail(HEED_ERR_INDEX, "%s: %s %lld at position %lld is outside [0, %lld)",
+                         function, what, (long long)index, (long long)place, (long long)count);
+    }
+    return HEED_OK;
+}
+
+const int64_t *heed_checked_indices(const char *function, const char *what, heed_tensor *indices,
+                                    int64_t count)
+{
+    const int64_t *index = heed_const_data_i64(heed_contiguous(indices));
+    for (int64_t i = 0; index != NULL && i < indices->numel; i++) {
+        if (heed_check_index(function, what, index[i], i, count) != HEED_OK) {
+            return NULL;
+        }
+    }
+    return index;
+}
+
+/* ---- positions given by an index ---- */
 
 /* A 0-dim tensor counts as one dim of size 1. */
 static int dims_of(const heed_tensor *t)
@@ -233,27 +254,88 @@ heed_tensor *heed_scatter_add(heed_tensor *x, int dim, heed_tensor *index, heed_
     return heed_apply(&op_scatter_add, (heed_tensor *[]){x, index, src}, 3, &dim, sizeof dim);
 }
 
-/* ---- where, with numbers ---- */
+/* ---- embedding, and its derivative embedding_dense_backward: inputs are ids, weight; g, ids ----
+ */
 
-static heed_status check_number(const char *function, double number, heed_dtype dtype)
+static heed_status embedding_rule(const heed_call *call, heed_result *result)
 {
-    return dtype == HEED_I64 && isfinite(number) && number != floor(number)
-               ? heed_fail(HEED_ERR_VALUE,
-                           "%s: an i64 tensor takes an integer, not %g; heed_to(a, HEED_F32)",
-                           function, number)
-               : heed_check_value(function, number, dtype);
+    const heed_tensor *weight = call->inputs[1];
+    if (heed_expect_dtype(call, 0, HEED_I64) != HEED_OK || heed_expect_float(call, 1) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (weight->ndim != 2 || result->shape.ndim == HEED_MAX_DIMS) {
+        return heed_fail(HEED_ERR_SHAPE,
+                         "embedding: ids %s in weight %s; weight must have 2 dims, ids at most %d",
+                         HEED_TEXT(call->inputs[0]), HEED_TEXT(weight), HEED_MAX_DIMS - 1);
+    }
+    result->dtype = weight->dtype;
+    result->shape.size[result->shape.ndim++] = weight->shape[1];
+    return HEED_OK;
 }
 
-heed_tensor *heed_where_scalars(heed_tensor *condition, double a, double b, heed_dtype dtype)
+static heed_status embedding_forward(const heed_call *call, heed_tensor *y)
 {
-    if (check_number("where_scalars", a, dtype) != HEED_OK ||
-        check_number("where_scalars", b, dtype) != HEED_OK) {
-        return NULL;
+    heed_tensor *ids = call->inputs[0], *weight = heed_contiguous(call->inputs[1]);
+    const int64_t *id = heed_checked_indices("embedding", "id", ids, call->inputs[1]->shape[0]);
+    if (!heed_blocked()) {
+        heed_copy_table_rows(&(heed_table_rows){id, ids->numel, weight->shape[1], weight->dtype,
+                                                weight->data, y->data});
     }
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    return heed_scope_end_with(&scope,
-                               heed_where(condition, heed_scalar(a, dtype), heed_scalar(b, dtype)));
+    return heed_self.error;
+}
+
+static heed_status dense_backward_rule(const heed_call *call, heed_result *result)
+{
+    const heed_tensor *g = call->inputs[0];
+    result->shape = HEED_SHAPE(*(const int64_t *)call->args, g->shape[g->ndim - 1]);
+    return HEED_OK;
+}
+
+/* Adds row i of g to row ids[i] of zeros. */
+static heed_status dense_backward_forward(const heed_call *call, heed_tensor *y)
+{
+    heed_tensor *g = heed_contiguous(call->inputs[0]), *ids = call->inputs[1];
+    const int64_t *id = heed_checked_indices("embedding", "id", ids, y->shape[0]);
+    if (!heed_blocked()) {
+        heed_fill_elements(y, 0);
+        heed_add_table_rows(
+            &(heed_table_rows){id, ids->numel, y->shape[1], y->dtype, y->data, g->data});
+    }
+    return heed_self.error;
+}
+
+static void dense_backward_backward(const heed_vjp *v)
+{
+    v->grads[0] = heed_embedding(v->inputs[1], v->g);
+}
+
+HEED_OPERATION(embedding_dense_backward) = {.name = "embedding_dense_backward",
+                                            .inputs = 2,
+                                            .names = HEED_NAMES("g", "ids"),
+                                            .args = "int64 num_embeddings",
+                                            .rule = dense_backward_rule,
+                                            .forward = dense_backward_forward,
+                                            .backward = dense_backward_backward,
+                                            .saves = {HEED_SAVES_INPUT(1)}};
+
+static void embedding_backward(const heed_vjp *v)
+{
+    heed_tensor *inputs[] = {v->g, v->inputs[0]};
+    const int64_t rows = v->inputs[1]->shape[0];
+    v->grads[1] = heed_apply(&op_embedding_dense_backward, inputs, 2, &rows, sizeof rows);
+}
+
+HEED_OPERATION(embedding) = {.name = "embedding",
+                             .inputs = 2,
+                             .names = HEED_NAMES("ids", "weight"),
+                             .rule = embedding_rule,
+                             .forward = embedding_forward,
+                             .backward = embedding_backward,
+                             .saves = {0, HEED_SAVES_INPUT(0)}};
+
+heed_tensor *heed_embedding(heed_tensor *ids, heed_tensor *weight)
+{
+    return heed_apply(&op_embedding, (heed_tensor *[]){ids, weight}, 2, NULL, 0);
 }
 
 /* ---- one_hot ---- */

@@ -1,9 +1,5 @@
-/* layer_norm and rms_norm, with row kernels that tensor/norm_dispatch.c distributes over threads.
- * The gradients are also implemented with other operations, for second derivatives. */
-
-#include "operations.h"
-
-#include <float.h>
+/* layer_norm, with row kernels that tensor/norm_dispatch.c distributes over threads. The gradients
+ * are also implemented with other operations, for second derivatives. */
 #include <string.h>
 
 #include "../../tensor/check.h"
@@ -15,31 +11,12 @@
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
 #include "../op.h"
+#include "operations.h"
 
 typedef struct norm_args {
     double eps;
-    int ndim;     /* number of normalized dims, which are the last dims of x */
-    bool centred; /* layer_norm subtracts the mean, rms_norm does not */
+    int ndim; /* number of normalized dims, which are the last dims of x */
 } norm_args;
-
-/* ---- checks ---- */
-
-static heed_status check_x(const char *function, const heed_tensor *x, const heed_shape *shape)
-{
-    if (heed_check_operand(function, "x", x) != HEED_OK) {
-        return heed_self.error;
-    }
-    if (shape->ndim < 1 || shape->ndim > x->ndim ||
-        memcmp(x->shape + x->ndim - shape->ndim, shape->size,
-               sizeof *shape->size * (size_t)shape->ndim) != 0) {
-        return heed_fail(
-            HEED_ERR_SHAPE,
-            "%s: x %s does not end with the normalized shape %s; use HEED_SHAPE(n) for "
-            "a last dim of size n",
-            function, HEED_TEXT(x), heed_shape_text(shape->ndim, shape->size).text);
-    }
-    return HEED_OK;
-}
 
 /* The shape of the normalized dims of x. */
 static heed_shape normalized(const heed_tensor *x, const norm_args *args)
@@ -49,34 +26,32 @@ static heed_shape normalized(const heed_tensor *x, const norm_args *args)
     return shape;
 }
 
-/* Inputs: x, then the parameters that are present, in the order of the operation's names. */
+/* Inputs: x, weight and bias; the last ones may be missing. */
 static heed_status norm_rule(const heed_call *call, heed_result *result)
 {
     (void)result;
     const heed_tensor *x = call->inputs[0];
-    const norm_args *args = call->args;
-    const char *name = call->op->name;
-    const int most = args->centred ? 2 : 1;
-    if (call->count > 1 + most) {
-        return heed_fail(HEED_ERR_VALUE, "%s: %d tensors; it takes x and at most %d parameters",
-                         name, call->count, most);
+    if (call->count > 3) {
+        return heed_fail(HEED_ERR_VALUE,
+                         "layer_norm: %d tensors; it takes x and at most 2 parameters",
+                         call->count);
     }
     if (heed_expect_float(call, 0) != HEED_OK) {
         return heed_self.error;
     }
-    const heed_shape shape = normalized(x, args);
+    const heed_shape shape = normalized(x, call->args);
     for (int i = 1; i < call->count; i++) {
         const heed_tensor *parameter = call->inputs[i];
-        const char *argument = call->op->names[i];
         if (!heed_has_shape(parameter, &shape)) {
-            return heed_fail(HEED_ERR_SHAPE, "%s: %s %s; it must have the normalized shape, %s",
-                             name, argument, HEED_TEXT(parameter),
+            return heed_fail(HEED_ERR_SHAPE,
+                             "layer_norm: %s %s; it must have the normalized shape, %s",
+                             call->op->names[i], HEED_TEXT(parameter),
                              heed_shape_text(shape.ndim, shape.size).text);
         }
         if (parameter->dtype != x->dtype) {
-            return heed_fail(HEED_ERR_DTYPE, "%s: x is %s and %s %s; cast one of them with heed_to",
-                             name, heed_dtype_name(x->dtype), argument,
-                             heed_dtype_name(parameter->dtype));
+            return heed_fail(
+                HEED_ERR_DTYPE, "layer_norm: x is %s and %s %s; cast one of them with heed_to",
+                heed_dtype_name(x->dtype), call->op->names[i], heed_dtype_name(parameter->dtype));
         }
     }
     return HEED_OK;
@@ -101,7 +76,6 @@ static heed_status find_rows(heed_tensor *x, heed_tensor *weight, heed_tensor *b
     rows->weight = weight->data;
     rows->bias = bias->data;
     rows->eps = args->eps;
-    rows->centred = args->centred;
     return HEED_OK;
 }
 
@@ -122,7 +96,7 @@ static void gradients_by_kernel(const heed_vjp *v, heed_tensor *weight)
 {
     heed_tensor *x = v->inputs[0], *g = heed_contiguous(v->g), *dx = heed_empty_like(x);
     heed_normalization rows = {0};
-    if (find_rows(x, weight, NULL, v->args, &rows) != HEED_OK || g == NULL) {
+    if (find_rows(x, weight, NULL, v->args, &rows) != HEED_OK) {
         return;
     }
     const heed_shape shape = HEED_SHAPE(heed_chunks_of_rows(&rows), 2, rows.n);
@@ -144,15 +118,6 @@ static void gradients_by_kernel(const heed_vjp *v, heed_tensor *weight)
 
 /* ---- with other operations ---- */
 
-/* x minus its mean. A mean far from 0 has a large rounding error, so x is first shifted by the
- * rounded mean, taken as a constant. The shift is exact or nearly so and does not affect
- * derivatives, and the remaining mean is small. */
-static heed_tensor *centre(heed_tensor *x, heed_dims dims)
-{
-    heed_tensor *near_0 = heed_sub(x, heed_mean_dims(heed_detach(x), dims, true));
-    return heed_sub(near_0, heed_mean_dims(near_0, dims, true));
-}
-
 /* The gradient of a parameter, summed over the rows. */
 static heed_tensor *to_parameter(const heed_vjp *v, int i, heed_tensor *dx)
 {
@@ -160,8 +125,10 @@ static heed_tensor *to_parameter(const heed_vjp *v, int i, heed_tensor *dx)
     return heed_to(heed_sum_to_size(dx, heed_shape_of_tensor(parameter)), parameter->dtype);
 }
 
-/* The gradients of y = weight z + bias with z = c * scale and scale = 1 / sqrt(mean(c^2) + eps),
- * where c is x, or x minus its mean. Computed in f64, as in the kernels. */
+/* The gradients of y = weight z + bias with z = c scale, c = x - mean(x) and scale = 1 /
+ * sqrt(mean(c^2) + eps). Computed in f64, as in the kernels. A mean far from 0 has a large rounding
+ * error, so x is first shifted by the rounded mean, taken as a constant. The shift is exact or
+ * nearly so and does not affect derivatives, and the remaining mean is small. */
 static void gradients_by_operations(const heed_vjp *v, heed_tensor *weight)
 {
     const norm_args *args = v->args;
@@ -170,14 +137,15 @@ static void gradients_by_operations(const heed_vjp *v, heed_tensor *weight)
         dims.dim[i] = i - args->ndim;
     }
     heed_tensor *g = heed_to(v->g, HEED_F64), *x = heed_to(v->inputs[0], HEED_F64);
-    heed_tensor *c = args->centred ? centre(x, dims) : x;
+    heed_tensor *near_0 = heed_sub(x, heed_mean_dims(heed_detach(x), dims, true));
+    heed_tensor *c = heed_sub(near_0, heed_mean_dims(near_0, dims, true));
     heed_tensor *squares = heed_mean_dims(heed_square(c), dims, true);
     heed_tensor *scale = heed_rsqrt(heed_add_scalar(squares, args->eps));
     heed_tensor *z = heed_mul(c, scale);
     if (heed_wants_grad(v, 0)) {
         heed_tensor *h = weight != NULL ? heed_mul(g, heed_to(weight, HEED_F64)) : g;
         heed_tensor *along_z = heed_mul(z, heed_mean_dims(heed_mul(h, z), dims, true));
-        h = args->centred ? heed_sub(h, heed_mean_dims(h, dims, true)) : h;
+        h = heed_sub(h, heed_mean_dims(h, dims, true));
         v->grads[0] = heed_to(heed_mul(heed_sub(h, along_z), scale), v->y->dtype);
     }
     if (v->y->input_count > 1) {
@@ -187,8 +155,6 @@ static void gradients_by_operations(const heed_vjp *v, heed_tensor *weight)
         v->grads[2] = to_parameter(v, 2, g);
     }
 }
-
-/* ---- the operations ---- */
 
 static void norm_backward(const heed_vjp *v)
 {
@@ -214,44 +180,29 @@ HEED_OPERATION(layer_norm) = {
     .backward = norm_backward,
     .saves = {HEED_SAVES_INPUT(0) | HEED_SAVES_INPUT(1), HEED_SAVES_INPUT(0)}};
 
-HEED_OPERATION(rms_norm) = {
-    .name = "rms_norm",
-    .inputs = HEED_ANY_COUNT,
-    .names = HEED_NAMES("x", "weight"),
-    .args = "double eps",
-    .rule = norm_rule,
-    .forward = norm_forward,
-    .backward = norm_backward,
-    .saves = {HEED_SAVES_INPUT(0) | HEED_SAVES_INPUT(1), HEED_SAVES_INPUT(0)}};
-
-heed_tensor *heed_layer_norm(heed_tensor *x, heed_shape normalized_shape, heed_tensor *weight,
+heed_tensor *heed_layer_norm(heed_tensor *x, heed_shape shape, heed_tensor *weight,
                              heed_tensor *bias, double eps)
 {
-    const norm_args args = {eps != 0 ? eps : 1e-5, normalized_shape.ndim, true};
-    if (check_x("layer_norm", x, &normalized_shape) != HEED_OK) {
+    const norm_args args = {eps != 0 ? eps : 1e-5, shape.ndim};
+    if (heed_check_operand("layer_norm", "x", x) != HEED_OK) {
+        return NULL;
+    }
+    if (shape.ndim < 1 || shape.ndim > x->ndim ||
+        memcmp(x->shape + x->ndim - shape.ndim, shape.size,
+               sizeof *shape.size * (size_t)shape.ndim) != 0) {
+        heed_fail(HEED_ERR_SHAPE,
+                  "layer_norm: x %s does not end with the normalized shape %s; use HEED_SHAPE(n) "
+                  "for a last dim of size n",
+                  HEED_TEXT(x), heed_shape_text(shape.ndim, shape.size).text);
         return NULL;
     }
     heed_scope scope;
     heed_scope_begin(&scope);
     if (weight == NULL && bias != NULL) {
-        weight = heed_ones(normalized_shape, x->dtype);
+        weight = heed_ones(shape, x->dtype);
     }
-    const int count = bias != NULL ? 3 : weight != NULL ? 2 : 1;
     heed_tensor *inputs[] = {x, weight, bias};
+    const int count = bias != NULL ? 3 : weight != NULL ? 2 : 1;
     return heed_scope_end_with(&scope,
                                heed_apply(&op_layer_norm, inputs, count, &args, sizeof args));
-}
-
-heed_tensor *heed_rms_norm(heed_tensor *x, heed_shape normalized_shape, heed_tensor *weight,
-                           double eps)
-{
-    if (check_x("rms_norm", x, &normalized_shape) != HEED_OK) {
-        return NULL;
-    }
-    if (eps == 0) {
-        eps = x->dtype == HEED_F32 ? (double)FLT_EPSILON : DBL_EPSILON;
-    }
-    const norm_args args = {eps, normalized_shape.ndim, false};
-    heed_tensor *inputs[] = {x, weight};
-    return heed_apply(&op_rms_norm, inputs, weight != NULL ? 2 : 1, &args, sizeof args);
 }

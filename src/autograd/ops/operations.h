@@ -120,9 +120,8 @@ heed_tensor *heed_logical_and(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_logical_or(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_logical_not(heed_tensor *x);
 
-/* As torch.isnan(x) and isfinite. i64 and bool are always finite. */
+/* As torch.isnan(x). */
 heed_tensor *heed_isnan(heed_tensor *x);
-heed_tensor *heed_isfinite(heed_tensor *x);
 
 /* heed_where: as torch.where(condition, a, b). heed_where_scalars: with two numbers. With a number
  * a: heed_masked_fill(b, condition, a); with a number b: heed_masked_fill(a,
@@ -220,13 +219,6 @@ heed_tensor *heed_to(heed_tensor *x, heed_dtype dtype);
  * HEED_ERR_VALUE: step below 1. */
 heed_tensor *heed_slice(heed_tensor *x, int dim, int64_t start, int64_t end, int64_t step);
 
-/* heed_slice_backward: like torch's slice_backward: zeros of shape `shape`, with g in the slice.
- * The derivative of heed_slice; its own derivative is heed_slice.
- *
- * HEED_ERR_SHAPE: g does not have the shape of the slice. */
-heed_tensor *heed_slice_backward(heed_tensor *g, heed_shape shape, int dim, int64_t start,
-                                 int64_t end, int64_t step);
-
 /* heed_select: as torch.select(x, dim, index), x[..., index, ...]: selects one index of a dim
  * and removes the dim. A negative index counts from the end.
  *
@@ -305,14 +297,6 @@ heed_tensor *heed_stack(heed_tensor *const *tensors, int count, int dim);
  *
  * HEED_ERR_DIM: a dim is given twice. */
 heed_tensor *heed_flip(heed_tensor *x, heed_dims dims);
-
-/* heed_repeat: as torch's x.repeat(sizes): tiles x sizes[i] times along dim i; surplus sizes add
- * leading dims.
- *
- *   x (m, n)   sizes (a, b, c)   ->   y (a, b m, c n)           dx = the sum of g over the copies
- *
- * HEED_ERR_SHAPE: fewer sizes than dims. HEED_ERR_VALUE: a negative size. */
-heed_tensor *heed_repeat(heed_tensor *x, heed_shape sizes);
 
 /* heed_repeat_interleave_dim: as torch.repeat_interleave(x, repeats, dim): repeats each slice along
  * dim `repeats` times, with its copies adjacent.
@@ -419,19 +403,6 @@ heed_tensor *heed_std_dims(heed_tensor *x, heed_dims dims, int correction, bool 
 heed_tensor *heed_norm(heed_tensor *x);
 heed_tensor *heed_norm_dim(heed_tensor *x, int dim, bool keepdim);
 heed_tensor *heed_norm_dims(heed_tensor *x, heed_dims dims, bool keepdim);
-
-/* ---- any, all ---- */
-
-/* heed_any, heed_all: true if any or all elements are nonzero (NaN counts), as torch.any(x, dim,
- * keepdim). Without elements, any is false and all is true.
- *
- *   x (..., n, ...)   ->   y (..., ...) bool, no gradient */
-heed_tensor *heed_any(heed_tensor *x);
-heed_tensor *heed_any_dim(heed_tensor *x, int dim, bool keepdim);
-heed_tensor *heed_any_dims(heed_tensor *x, heed_dims dims, bool keepdim);
-heed_tensor *heed_all(heed_tensor *x);
-heed_tensor *heed_all_dim(heed_tensor *x, int dim, bool keepdim);
-heed_tensor *heed_all_dims(heed_tensor *x, heed_dims dims, bool keepdim);
 
 /* heed_logsumexp: as torch.logsumexp(x, dim, keepdim): ln of a sum of exponentials, without
  * overflow
@@ -555,15 +526,6 @@ heed_tensor *heed_scatter_add(heed_tensor *x, int dim, heed_tensor *index, heed_
  * HEED_ERR_INDEX: an id outside [0, V). HEED_ERR_DTYPE: ids are not i64, or weight is not a float.
  * HEED_ERR_SHAPE: weight does not have 2 dims. */
 heed_tensor *heed_embedding(heed_tensor *ids, heed_tensor *weight);
-
-/* heed_embedding_dense_backward: as in torch: a tensor (num_embeddings, d) whose row v is the sum
- * of the rows of g (..., d) where ids (...) = v. The derivative of heed_embedding; its own
- * derivative is heed_embedding.
- *
- * HEED_ERR_INDEX: an id outside [0, num_embeddings). HEED_ERR_SHAPE: g does not have the shape of
- * ids plus a last dim. */
-heed_tensor *heed_embedding_dense_backward(heed_tensor *g, heed_tensor *ids,
-                                           int64_t num_embeddings);
 
 /* ======== masks: given, triangular or random ======== */
 
@@ -697,16 +659,6 @@ heed_tensor *heed_log_softmax(heed_tensor *x, int dim);
  *   dweight = sum of g z, dbias = sum of g, over the rows */
 heed_tensor *heed_layer_norm(heed_tensor *x, heed_shape normalized_shape, heed_tensor *weight,
                              heed_tensor *bias, double eps);
-
-/* heed_rms_norm: as torch.nn.functional.rms_norm(x, normalized_shape, weight, eps). eps 0 means
- * torch's default, the machine epsilon of x's dtype: 2^-23 for f32, 2^-52 for f64.
- *
- *   x (..., n) float   weight (n)   ->   y (..., n)
- *   z = x / sqrt(mean(x^2) + eps), y = weight z; mean over n
- *   dx = (h - z mean(h z)) / sqrt(mean(x^2) + eps), with h = g weight
- *   dweight = sum of g z, over the rows */
-heed_tensor *heed_rms_norm(heed_tensor *x, heed_shape normalized_shape, heed_tensor *weight,
-                           double eps);
 
 /* ======== rotary position embedding ======== */
 

@@ -1,17 +1,164 @@
-/* Copies that reorder and repeat elements: flip; repeat and repeat_interleave, which are composed
- * of other operations. cat and stack are in cat.c. */
-
-#include "operations.h"
-
+/* Copies that join, reverse and repeat elements: cat, and stack, which is composed of it; flip;
+ * repeat_interleave, which is composed of views. */
+#include "../../tensor/blocks.h"
 #include "../../tensor/check.h"
+#include "../../tensor/create.h"
 #include "../../tensor/elements.h"
 #include "../../tensor/handle.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
-#include "../../tensor/thread.h"
 #include "../op.h"
 #include "operand_checks.h"
+#include "operations.h"
 
+/* ---- cat ---- */
+
+/* A tensor of shape (0) can be joined to any other and adds nothing. */
+static bool is_nothing(const heed_tensor *x)
+{
+    return x->ndim == 1 && x->shape[0] == 0;
+}
+
+static int64_t size_in(const heed_tensor *x, int dim)
+{
+    return is_nothing(x) ? 0 : heed_size(x, dim);
+}
+
+/* The tensor whose shape the others must match. */
+static const heed_tensor *first_of_something(const heed_call *call)
+{
+    int i = 0;
+    while (i < call->count - 1 && is_nothing(call->inputs[i])) {
+        i++;
+    }
+    return call->inputs[i];
+}
+
+static heed_status cat_rule(const heed_call *call, heed_result *result)
+{
+    const heed_tensor *first = first_of_something(call);
+    int dim;
+    if (heed_wrap_dim("cat", *(const int *)call->args, first->ndim, &dim) != HEED_OK) {
+        return heed_self.error;
+    }
+    result->shape = heed_shape_of_tensor(first);
+    result->shape.size[dim] = 0; /* without dims, the first input is refused below */
+    for (int i = 0; i < call->count; i++) {
+        const heed_tensor *x = call->inputs[i];
+        bool fits = x->ndim == first->ndim && x->ndim > 0;
+        for (int j = 0; fits && j < x->ndim; j++) {
+            fits = j == dim || x->shape[j] == first->shape[j];
+        }
+        if (!fits && !is_nothing(x)) {
+            return heed_fail(HEED_ERR_SHAPE,
+                             "cat: tensor %d %s cannot be joined to %s along dim %d; all other "
+                             "sizes must be equal",
+                             i, HEED_TEXT(x), HEED_TEXT(first), dim);
+        }
+        if (heed_common_dtype("cat", x->dtype, result->dtype, &result->dtype) != HEED_OK) {
+            return heed_self.error;
+        }
+        if (__builtin_add_overflow(result->shape.size[dim], size_in(x, dim),
+                                   &result->shape.size[dim])) {
+            return heed_fail(HEED_ERR_OVERFLOW, "cat: sizes in dim %d overflow", dim);
+        }
+    }
+    return HEED_OK;
+}
+
+static heed_status cat_forward(const heed_call *call, heed_tensor *y)
+{
+    const int dim = *(const int *)call->args;
+    int64_t start = 0;
+    for (int i = 0; i < call->count; i++) {
+        const int64_t end = start + size_in(call->inputs[i], dim);
+        heed_tensor *part = heed_slice(y, dim, start, end, 1);
+        if (part == NULL) {
+            return heed_self.error;
+        }
+        heed_copy_elements(call->inputs[i], part);
+        start = end;
+    }
+    return HEED_OK;
+}
+
+static void cat_backward(const heed_vjp *v)
+{
+    const int dim = *(const int *)v->args;
+    int64_t start = 0;
+    for (int i = 0; i < v->y->input_count; i++) {
+        const int64_t size = size_in(v->inputs[i], dim);
+        if (heed_wants_grad(v, i)) {
+            v->grads[i] = is_nothing(v->inputs[i]) ? heed_zeros(HEED_SHAPE(0), v->g->dtype)
+                                                   : heed_slice(v->g, dim, start, start + size, 1);
+        }
+        start += size;
+    }
+}
+
+HEED_OPERATION(cat) = {.name = "cat",
+                       .inputs = HEED_ANY_COUNT,
+                       .args = "int dim",
+                       .rule = cat_rule,
+                       .forward = cat_forward,
+                       .backward = cat_backward};
+
+heed_tensor *heed_cat(heed_tensor *const *tensors, int count, int dim)
+{
+    return heed_apply(&op_cat, tensors, count, &dim, sizeof dim);
+}
+
+/* ---- stack ---- */
+
+static heed_status check_stack(heed_tensor *const *tensors, int count, int dim)
+{
+    if (heed_check_operands("stack", NULL, tensors, count) != HEED_OK) {
+        return heed_self.error;
+    }
+    heed_shape shape = heed_shape_of_tensor(tensors[0]);
+    heed_dtype common = HEED_BOOL; /* promotes to every other dtype */
+    for (int i = 0; i < count; i++) {
+        if (!heed_has_shape(tensors[i], &shape)) {
+            return heed_fail(HEED_ERR_SHAPE,
+                             "stack: tensor %d %s does not have the shape of tensor 0, %s; "
+                             "heed_cat joins along an existing dim",
+                             i, HEED_TEXT(tensors[i]), HEED_TEXT(tensors[0]));
+        }
+        if (heed_common_dtype("stack", tensors[i]->dtype, common, &common) != HEED_OK) {
+            return heed_self.error;
+        }
+    }
+    int64_t numel;
+    if (shape.ndim == HEED_MAX_DIMS) {
+        return heed_fail(HEED_ERR_SHAPE, "stack: %s already has %d dims, the maximum",
+                         HEED_TEXT(tensors[0]), HEED_MAX_DIMS);
+    }
+    shape.size[shape.ndim++] = count;
+    if (heed_wrap_dim("stack", dim, shape.ndim, &dim) != HEED_OK) {
+        return heed_self.error;
+    }
+    return heed_count_elements("stack", shape.ndim, shape.size, common, &numel);
+}
+
+heed_tensor *heed_stack(heed_tensor *const *tensors, int count, int dim)
+{
+    if (check_stack(tensors, count, dim) != HEED_OK) {
+        return NULL;
+    }
+    const size_t size = (size_t)count * sizeof *tensors;
+    heed_tensor **rows = heed_alloc_sized(size);
+    if (rows == NULL) {
+        return NULL;
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    for (int i = 0; i < count; i++) {
+        rows[i] = heed_unsqueeze(tensors[i], dim);
+    }
+    heed_tensor *y = heed_cat(rows, count, dim);
+    heed_free_sized(rows, size);
+    return heed_scope_end_with(&scope, y);
+}
 /* ---- flip ---- */
 
 static heed_status flip_rule(const heed_call *call, heed_result *result)
@@ -57,97 +204,37 @@ heed_tensor *heed_flip(heed_tensor *x, heed_dims dims)
     return heed_apply(&op_flip, &x, 1, &dims, sizeof dims);
 }
 
-/* ---- repeat, repeat_interleave: blocks of elements, expanded ---- */
-
-static int64_t product(int count, const int64_t *sizes)
-{
-    int64_t n = 1;
-    for (int i = 0; i < count; i++) {
-        n *= sizes[i];
-    }
-    return n;
-}
-
-/* y itself, or a contiguous copy if it is a view of x or has overlapping elements. */
-static heed_tensor *own(heed_tensor *y, const heed_tensor *x)
-{
-    return y != NULL && y->storage == x->storage ? heed_clone(y) : heed_contiguous(y);
-}
-
-/* Repeats each slice of the dims from `dim` on `times` times. `shape`: of the result. */
-static heed_tensor *repeat_from(heed_tensor *x, int dim, int64_t times, heed_shape shape)
-{
-    if (x == NULL) {
-        return NULL;
-    }
-    const int64_t rows = product(dim, x->shape), block = product(x->ndim - dim, x->shape + dim);
-    heed_tensor *blocks = heed_reshape(x, HEED_SHAPE(rows, 1, block));
-    return heed_reshape(heed_expand(blocks, HEED_SHAPE(rows, times, block)), shape);
-}
-
-/* *size *= times. Fails on overflow. */
-static heed_status multiply(const char *function, int64_t times, int64_t *size)
-{
-    if (times < 0) {
-        return heed_fail(HEED_ERR_VALUE, "%s: %lld times; the number of repeats must be 0 or more",
-                         function, (long long)times);
-    }
-    if (__builtin_mul_overflow(*size, times, size)) {
-        return heed_fail(HEED_ERR_OVERFLOW, "%s: %lld times; the size overflows", function,
-                         (long long)times);
-    }
-    return HEED_OK;
-}
-
-heed_tensor *heed_repeat(heed_tensor *x, heed_shape sizes)
-{
-    if (heed_check_operand("repeat", "x", x) != HEED_OK) {
-        return NULL;
-    }
-    if (sizes.ndim < x->ndim || sizes.ndim > HEED_MAX_DIMS) {
-        heed_fail(HEED_ERR_SHAPE,
-                  "repeat: %d sizes for x %s; pass at least one per dim, and at most %d",
-                  sizes.ndim, HEED_TEXT(x), HEED_MAX_DIMS);
-        return NULL;
-    }
-    const int added = sizes.ndim - x->ndim;
-    heed_shape shape = sizes, goal = sizes; /* goal: the result's; shape: x's with dims added */
-    int64_t numel = 0;
-    for (int i = 0; i < sizes.ndim; i++) {
-        goal.size[i] = shape.size[i] = i < added ? 1 : x->shape[i - added];
-        if (multiply("repeat", sizes.size[i], &goal.size[i]) != HEED_OK) {
-            return NULL;
-        }
-    }
-    if (heed_count_elements("repeat", goal.ndim, goal.size, x->dtype, &numel) != HEED_OK) {
-        return NULL;
-    }
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_tensor *y = heed_reshape(x, shape);
-    for (int i = sizes.ndim - 1; i >= 0; i--) {
-        if (sizes.size[i] != 1) {
-            shape.size[i] = goal.size[i];
-            y = repeat_from(y, i, sizes.size[i], shape);
-        }
-    }
-    return heed_scope_end_with(&scope, own(y, x));
-}
+/* ---- repeat_interleave: blocks of elements, expanded ---- */
 
 heed_tensor *heed_repeat_interleave_dim(heed_tensor *x, int64_t repeats, int dim)
 {
-    int64_t size;
+    int64_t size, numel, rows = 1, block = 1;
     if (heed_find_size("repeat_interleave", x, &dim, &size) != HEED_OK) {
         return NULL;
     }
     heed_shape shape = heed_shape_of_tensor(x);
-    int64_t numel = 0;
-    if (multiply("repeat_interleave", repeats, &shape.size[dim]) != HEED_OK ||
-        heed_count_elements("repeat_interleave", shape.ndim, shape.size, x->dtype, &numel) !=
-            HEED_OK) {
+    if (repeats < 0) {
+        heed_fail(HEED_ERR_VALUE,
+                  "repeat_interleave: %lld times; the number of repeats must be 0 or more",
+                  (long long)repeats);
         return NULL;
+    }
+    if (__builtin_mul_overflow(size, repeats, &shape.size[dim])) {
+        heed_fail(HEED_ERR_OVERFLOW, "repeat_interleave: %lld times; the size overflows",
+                  (long long)repeats);
+        return NULL;
+    }
+    if (heed_count_elements("repeat_interleave", shape.ndim, shape.size, x->dtype, &numel) !=
+        HEED_OK) {
+        return NULL;
+    }
+    for (int i = 0; i < x->ndim; i++) {
+        *(i <= dim ? &rows : &block) *= x->shape[i];
     }
     heed_scope scope;
     heed_scope_begin(&scope);
-    return heed_scope_end_with(&scope, own(repeat_from(x, dim + 1, repeats, shape), x));
+    heed_tensor *blocks = heed_reshape(x, HEED_SHAPE(rows, 1, block));
+    heed_tensor *y = heed_reshape(heed_expand(blocks, HEED_SHAPE(rows, repeats, block)), shape);
+    y = y != NULL && y->storage == x->storage ? heed_clone(y) : heed_contiguous(y);
+    return heed_scope_end_with(&scope, y);
 }

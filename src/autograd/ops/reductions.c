@@ -138,8 +138,6 @@ FOLD_FORWARD(amax)
 FOLD_FORWARD(amin)
 FOLD_FORWARD(argmax)
 FOLD_FORWARD(argmin)
-FOLD_FORWARD(any)
-FOLD_FORWARD(all)
 
 /* ---- for derivatives: from the result's shape to the input's ---- */
 
@@ -317,20 +315,6 @@ REDUCTION(std, ", int correction", float_rule, var_forward, std_backward, SAVES_
     }
 SPREAD_FORMS(var, false)
 SPREAD_FORMS(std, true)
-
-/* ---- any, all ---- */
-
-static heed_status truth_rule(const heed_call *call, heed_result *result)
-{
-    result->dtype = HEED_BOOL;
-    return reduction_rule(call, result);
-}
-
-REDUCTION(any, "", truth_rule, any_forward, NULL, 0)
-REDUCTION(all, "", truth_rule, all_forward, NULL, 0)
-
-ALL_FORMS(any)
-ALL_FORMS(all)
 
 /* ---- norm ---- */
 

@@ -1,22 +1,48 @@
-/* The same elements with a different shape, layout or dtype: views (transpose, permute, expand,
- * reshape and its variants, detach) and copies (clone, contiguous, to). The rule of a view computes
- * its strides; reshape copies if no strides exist for the new shape. For parts of a tensor see
- * slice.c. */
-
-#include "operations.h"
-
+/* The same elements, or a part of them, with a different shape, layout or dtype. The rule of a view
+ * computes its sizes and strides. reshape copies if no strides exist for the new shape; clone,
+ * contiguous and to always copy. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../tensor/check.h"
 #include "../../tensor/elements.h"
 #include "../../tensor/handle.h"
 #include "../../tensor/read.h"
+#include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
 #include "../op.h"
+#include "operand_checks.h"
+#include "operations.h"
 
-/* ---- transpose ---- */
+/* ---- what views share ---- */
+
+/* Makes the result a view with x's sizes and strides. */
+static void keep_layout(heed_result *result, const heed_tensor *x)
+{
+    result->is_view = true;
+    memcpy(result->strides, x->strides, sizeof *x->strides * x->ndim);
+}
+
+/* Dim i of the result is dim `from` of x. */
+static void take_dim(heed_result *result, int i, const heed_tensor *x, int from)
+{
+    result->shape.size[i] = x->shape[from];
+    result->strides[i] = x->strides[from];
+}
+
+static void same_backward(const heed_vjp *v)
+{
+    v->grads[0] = v->g;
+}
+
+static void reshape_backward(const heed_vjp *v)
+{
+    v->grads[0] = heed_reshape(v->g, heed_shape_of_tensor(v->inputs[0]));
+}
+
+/* ---- transpose, permute ---- */
 
 typedef struct transpose_args {
     int dim0, dim1;
@@ -31,13 +57,10 @@ static heed_status transpose_rule(const heed_call *call, heed_result *result)
         heed_wrap_dim("transpose", args->dim1, x->ndim, &j) != HEED_OK) {
         return heed_self.error;
     }
-    result->is_view = true;
+    keep_layout(result, x);
     if (x->ndim > 0) {
-        memcpy(result->strides, x->strides, sizeof *x->strides * x->ndim);
-        result->shape.size[i] = x->shape[j];
-        result->shape.size[j] = x->shape[i];
-        result->strides[i] = x->strides[j];
-        result->strides[j] = x->strides[i];
+        take_dim(result, i, x, j);
+        take_dim(result, j, x, i);
     }
     return HEED_OK;
 }
@@ -60,8 +83,6 @@ heed_tensor *heed_transpose(heed_tensor *x, int dim0, int dim1)
     return heed_apply(&op_transpose, &x, 1, &args, sizeof args);
 }
 
-/* ---- permute ---- */
-
 static heed_status permute_rule(const heed_call *call, heed_result *result)
 {
     const heed_dims *dims = call->args;
@@ -71,16 +92,13 @@ static heed_status permute_rule(const heed_call *call, heed_result *result)
         return heed_fail(HEED_ERR_DIM, "permute: %d dims for a tensor %s; list each of its %d once",
                          dims->count, HEED_TEXT(x), x->ndim);
     }
-    if (heed_wrap_dims("permute", *dims, x->ndim, &set) != HEED_OK) {
-        return heed_self.error;
-    }
     result->is_view = true;
-    for (int i = 0; i < x->ndim; i++) {
-        const int from = dims->dim[i] < 0 ? dims->dim[i] + x->ndim : dims->dim[i];
-        result->shape.size[i] = x->shape[from];
-        result->strides[i] = x->strides[from];
+    if (heed_wrap_dims("permute", *dims, x->ndim, &set) == HEED_OK) {
+        for (int i = 0; i < x->ndim; i++) {
+            take_dim(result, i, x, heed_wrapped(dims->dim[i], x->ndim));
+        }
     }
-    return HEED_OK;
+    return heed_self.error;
 }
 
 /* Permutes each dim back. */
@@ -89,7 +107,7 @@ static void permute_backward(const heed_vjp *v)
     const heed_dims *dims = v->args;
     heed_dims back = {.count = dims->count};
     for (int i = 0; i < dims->count; i++) {
-        back.dim[dims->dim[i] < 0 ? dims->dim[i] + dims->count : dims->dim[i]] = i;
+        back.dim[heed_wrapped(dims->dim[i], dims->count)] = i;
     }
     v->grads[0] = heed_permute(v->g, back);
 }
@@ -107,43 +125,32 @@ heed_tensor *heed_permute(heed_tensor *x, heed_dims dims)
 
 /* ---- expand ---- */
 
-/* Each -1 stands for x's size. */
+/* Each -1 stands for x's size. The engine sums the gradient over the repeated dims. */
 static heed_status expand_rule(const heed_call *call, heed_result *result)
 {
     const heed_tensor *x = call->inputs[0];
     const heed_shape *asked = call->args;
     const int added = asked->ndim - x->ndim;
-    heed_shape *shape = &result->shape;
     int64_t numel;
     if (asked->ndim > HEED_MAX_DIMS || added < 0) {
         return heed_fail(HEED_ERR_SHAPE,
                          "expand: %s to %d dims; it needs at least its own, and at most %d",
                          HEED_TEXT(x), asked->ndim, HEED_MAX_DIMS);
     }
-    *shape = *asked;
+    result->is_view = true;
+    result->shape.ndim = asked->ndim;
     for (int i = 0; i < asked->ndim; i++) {
-        int64_t *size = &shape->size[i];
-        if (*size == -1 && i >= added) {
-            *size = x->shape[i - added];
-        }
-        if (*size < 0 || (i >= added && x->shape[i - added] != 1 && x->shape[i - added] != *size)) {
+        const int64_t old = i >= added ? x->shape[i - added] : 1;
+        const int64_t size = i >= added && asked->size[i] == -1 ? old : asked->size[i];
+        if (size < 0 || (old != 1 && old != size)) {
             return heed_fail(HEED_ERR_SHAPE,
                              "expand: %s does not expand to %s: only dims of size 1 expand",
                              HEED_TEXT(x), heed_shape_text(asked->ndim, asked->size).text);
         }
+        result->shape.size[i] = size;
     }
-    if (heed_count_elements("expand", shape->ndim, shape->size, x->dtype, &numel) != HEED_OK) {
-        return heed_self.error;
-    }
-    result->is_view = true;
-    heed_broadcast_strides(x, shape->ndim, shape->size, result->strides);
-    return HEED_OK;
-}
-
-/* For expand, the engine sums g over the repeated dims. */
-static void same_backward(const heed_vjp *v)
-{
-    v->grads[0] = v->g;
+    heed_broadcast_strides(x, asked->ndim, result->shape.size, result->strides);
+    return heed_count_elements("expand", asked->ndim, result->shape.size, x->dtype, &numel);
 }
 
 HEED_OPERATION(expand) = {.name = "expand",
@@ -157,52 +164,437 @@ heed_tensor *heed_expand(heed_tensor *x, heed_shape shape)
     return heed_apply(&op_expand, &x, 1, &shape, sizeof shape);
 }
 
-/* ---- reshape ---- */
+/* ---- squeeze, unsqueeze ---- */
 
-/* Infers the size that is -1. False if the sizes do not multiply to `numel`, more than one is -1,
- * or one is less than -1. */
-static bool find_sizes(int64_t numel, const heed_shape *asked, heed_shape *shape)
+static heed_status squeeze_rule(const heed_call *call, heed_result *result)
 {
-    int unknown = -1;
-    int64_t known = 1;
-    bool overflow = false;
-    *shape = *asked;
-    for (int i = 0; i < asked->ndim; i++) {
-        if (asked->size[i] == -1 && unknown < 0) {
-            unknown = i;
-        } else if (asked->size[i] < 0) {
-            return false;
-        } else {
-            overflow = __builtin_mul_overflow(known, asked->size[i], &known) || overflow;
+    const heed_tensor *x = call->inputs[0];
+    int dim;
+    if (heed_wrap_dim("squeeze", *(const int *)call->args, x->ndim, &dim) != HEED_OK) {
+        return heed_self.error;
+    }
+    keep_layout(result, x);
+    if (x->ndim > 0 && x->shape[dim] == 1) {
+        result->shape.ndim--;
+        for (int i = dim; i < result->shape.ndim; i++) {
+            take_dim(result, i, x, i + 1);
         }
     }
-    if (overflow || unknown < 0) {
-        return !overflow && known == numel;
+    return HEED_OK;
+}
+
+static heed_status unsqueeze_rule(const heed_call *call, heed_result *result)
+{
+    const heed_tensor *x = call->inputs[0];
+    int dim;
+    if (x->ndim == HEED_MAX_DIMS) {
+        return heed_fail(HEED_ERR_SHAPE, "unsqueeze: %s already has %d dims, the maximum",
+                         HEED_TEXT(x), HEED_MAX_DIMS);
     }
-    if (known == 0 || numel % known != 0) {
+    if (heed_wrap_dim("unsqueeze", *(const int *)call->args, x->ndim + 1, &dim) != HEED_OK) {
+        return heed_self.error;
+    }
+    keep_layout(result, x);
+    result->shape.size[dim] = result->strides[dim] = 1;
+    for (int i = dim; i < x->ndim; i++) {
+        take_dim(result, i + 1, x, i);
+    }
+    result->shape.ndim++;
+    return HEED_OK;
+}
+
+HEED_OPERATION(squeeze) = {.name = "squeeze",
+                           .inputs = 1,
+                           .args = "int dim",
+                           .rule = squeeze_rule,
+                           .backward = reshape_backward};
+HEED_OPERATION(unsqueeze) = {.name = "unsqueeze",
+                             .inputs = 1,
+                             .args = "int dim",
+                             .rule = unsqueeze_rule,
+                             .backward = reshape_backward};
+
+heed_tensor *heed_squeeze(heed_tensor *x, int dim)
+{
+    return heed_apply(&op_squeeze, &x, 1, &dim, sizeof dim);
+}
+
+heed_tensor *heed_unsqueeze(heed_tensor *x, int dim)
+{
+    return heed_apply(&op_unsqueeze, &x, 1, &dim, sizeof dim);
+}
+
+/* ---- slice, and its derivative slice_backward: zeros with g in the slice ---- */
+
+typedef struct slice_args {
+    heed_shape whole; /* of the sliced tensor; for slice_backward */
+    int dim;
+    int64_t start, end, step;
+} slice_args;
+
+/* The start and size of the slice, clipped to `size` as in Python. */
+static int64_t clip(const slice_args *args, int64_t size, int64_t *start)
+{
+    const int64_t first = args->start < 0 ? args->start + size : args->start;
+    const int64_t end = args->end < 0 ? args->end + size : args->end;
+    const int64_t last = end > size ? size : end;
+    *start = first < 0 ? 0 : first > size ? size : first;
+    return last > *start ? (last - *start - 1) / args->step + 1 : 0;
+}
+
+static heed_status slice_rule(const heed_call *call, heed_result *result)
+{
+    const slice_args *args = call->args;
+    const heed_tensor *x = call->inputs[0];
+    int dim;
+    int64_t start;
+    if (heed_wrap_dim("slice", args->dim, x->ndim, &dim) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (x->ndim == 0) {
+        return heed_fail(HEED_ERR_DIM, "slice: a tensor without dims cannot be sliced");
+    }
+    if (args->step < 1) {
+        return heed_fail(HEED_ERR_VALUE, "slice: step is %lld; it must be 1 or more",
+                         (long long)args->step);
+    }
+    keep_layout(result, x);
+    result->shape.size[dim] = clip(args, x->shape[dim], &start);
+    result->offset = start * x->strides[dim];
+    if (result->shape.size[dim] > 1) {
+        result->strides[dim] *= args->step; /* cannot overflow: the last index is inside x */
+    }
+    return HEED_OK;
+}
+
+static heed_status slice_backward_rule(const heed_call *call, heed_result *result)
+{
+    result->shape = ((const slice_args *)call->args)->whole;
+    return HEED_OK;
+}
+
+static heed_status slice_backward_forward(const heed_call *call, heed_tensor *y)
+{
+    const slice_args *args = call->args;
+    heed_tensor *part = heed_slice(y, args->dim, args->start, args->end, args->step);
+    if (part != NULL) {
+        heed_fill_elements(y, 0);
+        heed_copy_elements(call->inputs[0], part);
+    }
+    return heed_self.error;
+}
+
+static void slice_backward_backward(const heed_vjp *v)
+{
+    const slice_args *args = v->args;
+    v->grads[0] = heed_slice(v->g, args->dim, args->start, args->end, args->step);
+}
+
+#define SLICE_ARGS "int dim, int64 start, int64 end, int64 step"
+HEED_OPERATION(slice_backward) = {.name = "slice_backward",
+                                  .inputs = 1,
+                                  .args = "shape shape, " SLICE_ARGS,
+                                  .rule = slice_backward_rule,
+                                  .forward = slice_backward_forward,
+                                  .backward = slice_backward_backward};
+
+static void slice_backward(const heed_vjp *v)
+{
+    slice_args args = *(const slice_args *)v->args;
+    args.whole = heed_shape_of_tensor(v->inputs[0]);
+    v->grads[0] = heed_apply(&op_slice_backward, &v->g, 1, &args, sizeof args);
+}
+
+HEED_OPERATION(slice) = {.name = "slice",
+                         .inputs = 1,
+                         .args = "shape _whole, " SLICE_ARGS,
+                         .rule = slice_rule,
+                         .backward = slice_backward};
+
+heed_tensor *heed_slice(heed_tensor *x, int dim, int64_t start, int64_t end, int64_t step)
+{
+    const slice_args args = {.dim = dim, .start = start, .end = end, .step = step};
+    return heed_apply(&op_slice, &x, 1, &args, sizeof args);
+}
+
+/* ---- select, narrow, split, chunk: slices ---- */
+
+heed_status heed_find_size(const char *function, const heed_tensor *x, int *dim, int64_t *size)
+{
+    if (heed_check_operand(function, "x", x) != HEED_OK ||
+        heed_wrap_dim(function, *dim, x->ndim, dim) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (x->ndim == 0) {
+        return heed_fail(HEED_ERR_DIM, "%s: a tensor without dims cannot be sliced", function);
+    }
+    *size = x->shape[*dim];
+    return HEED_OK;
+}
+
+heed_tensor *heed_select(heed_tensor *x, int dim, int64_t index)
+{
+    int64_t size;
+    if (heed_find_size("select", x, &dim, &size) != HEED_OK) {
+        return NULL;
+    }
+    if (index < -size || index >= size) {
+        heed_fail(HEED_ERR_INDEX, "select: index %lld is outside dim %d of %s", (long long)index,
+                  dim, HEED_TEXT(x));
+        return NULL;
+    }
+    const int64_t at = index < 0 ? index + size : index;
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    return heed_scope_end_with(&scope, heed_squeeze(heed_slice(x, dim, at, at + 1, 1), dim));
+}
+
+heed_tensor *heed_narrow(heed_tensor *x, int dim, int64_t start, int64_t length)
+{
+    int64_t size;
+    if (heed_find_size("narrow", x, &dim, &size) != HEED_OK) {
+        return NULL;
+    }
+    if (length < 0) {
+        heed_fail(HEED_ERR_VALUE, "narrow: length is %lld; it must be 0 or more",
+                  (long long)length);
+        return NULL;
+    }
+    const int64_t first = start < 0 ? start + size : start;
+    if (first < 0 || first > size || length > size - first) {
+        heed_fail(HEED_ERR_INDEX,
+                  "narrow: %lld elements starting at index %lld do not fit in dim %d of %s; "
+                  "heed_slice would clip the range",
+                  (long long)length, (long long)start, dim, HEED_TEXT(x));
+        return NULL;
+    }
+    return heed_slice(x, dim, first, first + length, 1);
+}
+
+/* Cuts a dim into `count` parts of `size`; slicing clips the last one. All or no parts are set. */
+static int cut(heed_tensor *x, int dim, int64_t size, int64_t count, heed_tensor **parts)
+{
+    for (int i = 0; i < count; i++) {
+        parts[i] = heed_slice(x, dim, i * size, (i + 1) * size, 1);
+        if (parts[i] == NULL) {
+            memset(parts, 0, (size_t)i * sizeof *parts);
+            return 0;
+        }
+    }
+    return (int)count;
+}
+
+/* Sets all parts to NULL; then as heed_find_size. */
+static heed_status begin_parts(const char *function, const heed_tensor *x, int *dim, int64_t *size,
+                               heed_tensor **parts, int count)
+{
+    if (parts == NULL) {
+        return heed_fail(HEED_ERR_NULL, "%s: parts is NULL", function);
+    }
+    for (int i = 0; i < count; i++) {
+        parts[i] = NULL;
+    }
+    return heed_find_size(function, x, dim, size);
+}
+
+int heed_split(heed_tensor *x, int64_t split_size, int dim, heed_tensor **parts, int most)
+{
+    int64_t size;
+    if (begin_parts("split", x, &dim, &size, parts, most) != HEED_OK) {
+        return 0;
+    }
+    if (split_size < 0 || (split_size == 0 && size > 0)) {
+        heed_fail(HEED_ERR_VALUE,
+                  "split: split_size is %lld for dim %d of %s; it must be 1 or more",
+                  (long long)split_size, dim, HEED_TEXT(x));
+        return 0;
+    }
+    const int64_t count = size == 0 ? 1 : (size - 1) / split_size + 1;
+    if (count > most) {
+        heed_fail(HEED_ERR_VALUE,
+                  "split: dim %d of %s gives %lld parts of size %lld, but the array `parts` has "
+                  "room for only %d",
+                  dim, HEED_TEXT(x), (long long)count, (long long)split_size, most);
+        return 0;
+    }
+    return cut(x, dim, split_size, count, parts);
+}
+
+int heed_chunk(heed_tensor *x, int chunks, int dim, heed_tensor **parts)
+{
+    int64_t size;
+    if (begin_parts("chunk", x, &dim, &size, parts, chunks) != HEED_OK) {
+        return 0;
+    }
+    if (chunks < 1) {
+        heed_fail(HEED_ERR_VALUE, "chunk: chunks is %d; it must be 1 or more", chunks);
+        return 0;
+    }
+    const int64_t each = size == 0 ? 0 : (size - 1) / chunks + 1;
+    return cut(x, dim, each, size == 0 ? chunks : (size - 1) / each + 1, parts);
+}
+
+/* ---- index: x[1:, ::2], given as a string; a select, slice or unsqueeze per part ---- */
+
+/* A part of the string, between commas. */
+typedef struct part {
+    enum { ONE_INDEX, RANGE, ELLIPSIS, NEW_DIM } kind;
+    int64_t start, end, step; /* an index is in `start` */
+} part;
+
+/* Reads a number, if there is one, and the spaces around it. Numbers beyond int64_t become its
+ * limits: ranges are clipped anyway. */
+static bool read_number(const char **at, int64_t *number)
+{
+    char *end;
+    *at += strspn(*at, " ");
+    if (strspn(*at + (**at == '-'), "0123456789") == 0) {
         return false;
     }
-    shape->size[unknown] = numel / known;
+    *number = strtoll(*at, &end, 10);
+    *at = end + strspn(end, " ");
     return true;
 }
 
-/* Reports why the sizes do not fit `what`. */
-static heed_status refuse_sizes(const char *function, const char *what, int64_t numel,
-                                const heed_shape *asked)
+/* Reads a part and moves *at to the comma after it, or to the end of the string. False on a
+ * mistake, to which it moves *at. */
+static bool read_part(const char **at, part *p)
 {
-    const heed_text sizes = heed_shape_text(asked->ndim, asked->size);
-    int unknown = 0;
-    bool less = false;
-    for (int i = 0; i < asked->ndim; i++) {
-        unknown += asked->size[i] == -1;
-        less = less || asked->size[i] < -1;
+    *p = (part){.kind = ONE_INDEX, .end = INT64_MAX, .step = 1};
+    int64_t *const limits[] = {&p->end, &p->step};
+    bool found = read_number(at, &p->start);
+    for (int i = 0; i < 2 && **at == ':'; i++) {
+        found = true;
+        p->kind = RANGE;
+        ++*at;
+        read_number(at, limits[i]);
     }
-    if (unknown > 1 || less) {
+    if (!found) {
+        p->kind = strncmp(*at, "...", 3) == 0 ? ELLIPSIS : NEW_DIM;
+        if (p->kind == NEW_DIM && strncmp(*at, "None", 4) != 0) {
+            return false;
+        }
+        *at += p->kind == ELLIPSIS ? 3 : 4;
+        *at += strspn(*at, " ");
+    }
+    return **at == ',' || **at == '\0';
+}
+
+/* Moves *at from the end of a part to the next part. False if none follows: the last part may end
+ * with a comma, as in Python. */
+static bool next_part(const char **at)
+{
+    *at += **at == ',';
+    *at += strspn(*at, " ");
+    return **at != '\0';
+}
+
+#define REFUSE(status, at, format, ...)                                                            \
+    heed_fail(status, "index: \"%.100s\" of %s, column %d: " format, text, HEED_TEXT(x),           \
+              (int)((at)-text) + 1, __VA_ARGS__)
+
+heed_tensor *heed_index(heed_tensor *x, const char *text)
+{
+    if (heed_check_operand("index", "x", x) != HEED_OK) {
+        return NULL;
+    }
+    if (text == NULL) {
+        heed_fail(HEED_ERR_NULL, "index: text is NULL");
+        return NULL;
+    }
+    const char *const first = text + strspn(text, " "), *at = first;
+    int left = x->ndim; /* dims of x that an ellipsis stands for */
+    part p;
+    do {
+        if (!read_part(&at, &p)) {
+            REFUSE(HEED_ERR_VALUE, at, "expected %s",
+                   "an index, a range such as 1:9:2, '...' or None");
+            return NULL;
+        }
+        left -= p.kind == ONE_INDEX || p.kind == RANGE;
+    } while (next_part(&at));
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *y = x;
+    int dim = 0, from = 0; /* the next dim of y, which is dim `from` of x */
+    at = first;
+    do {
+        const char *start = at;
+        read_part(&at, &p);
+        if (p.kind == NEW_DIM) {
+            y = heed_unsqueeze(y, dim++);
+        } else if (p.kind == ELLIPSIS) {
+            dim += left > 0 ? left : 0;
+            from += left > 0 ? left : 0;
+            left = 0; /* another ellipsis stands for none */
+        } else if (from == x->ndim) {
+            REFUSE(HEED_ERR_DIM, start, "x has only %d dims", x->ndim);
+        } else if (p.step < 1) {
+            REFUSE(HEED_ERR_VALUE, start, "step is %lld; it must be 1 or more", (long long)p.step);
+        } else if (p.kind == RANGE) {
+            const bool whole = p.start == 0 && p.end == INT64_MAX && p.step == 1;
+            y = whole ? y : heed_slice(y, dim, p.start, p.end, p.step);
+            dim++;
+            from++;
+        } else if (p.start < -x->shape[from] || p.start >= x->shape[from]) {
+            REFUSE(HEED_ERR_INDEX, start, "index %.*s is outside dim %d",
+                   (int)strspn(start, " -0123456789"), start, from);
+        } else {
+            y = heed_select(y, dim, p.start);
+            from++;
+        }
+    } while (heed_self.error == HEED_OK && next_part(&at));
+    return heed_scope_end_with(&scope, y);
+}
+
+/* ---- reshape, flatten, unflatten ---- */
+
+/* Reports why the sizes do not fit x, or its dim `dim` unless that is -1. */
+static heed_status refuse_sizes(const char *function, const heed_tensor *x, int dim,
+                                const heed_shape *asked, bool valid)
+{
+    const int64_t numel = dim < 0 ? x->numel : x->shape[dim];
+    const heed_text sizes = heed_shape_text(asked->ndim, asked->size);
+    char what[32] = "";
+    if (!valid) {
         return heed_fail(HEED_ERR_SHAPE, "%s: sizes %s: only one may be -1, and none less",
                          function, sizes.text);
     }
-    return heed_fail(HEED_ERR_SHAPE, "%s: %s has %lld elements, which do not fill %s", function,
-                     what, (long long)numel, sizes.text);
+    if (dim >= 0) {
+        snprintf(what, sizeof what, "dim %d of ", dim);
+    }
+    return heed_fail(HEED_ERR_SHAPE, "%s: %s%s has %lld elements, which do not fill %s", function,
+                     what, HEED_TEXT(x), (long long)numel, sizes.text);
+}
+
+/* Infers the size that is -1. Fails if the sizes do not multiply to the elements of x or of its dim
+ * `dim`, more than one is -1, or one is less than -1. */
+static heed_status find_sizes(const char *function, const heed_tensor *x, int dim,
+                              const heed_shape *asked, heed_shape *shape)
+{
+    const int64_t numel = dim < 0 ? x->numel : x->shape[dim];
+    int unknown = -1;
+    int64_t known = 1;
+    bool fits = true, valid = true;
+    shape->ndim = asked->ndim;
+    for (int i = 0; i < asked->ndim; i++) {
+        shape->size[i] = asked->size[i];
+        if (asked->size[i] == -1 && unknown < 0) {
+            unknown = i;
+        } else {
+            valid = valid && asked->size[i] >= 0;
+            fits = !__builtin_mul_overflow(known, asked->size[i], &known) && fits;
+        }
+    }
+    if (unknown < 0) {
+        fits = fits && known == numel;
+    } else if (fits && known != 0) {
+        fits = numel % known == 0;
+        shape->size[unknown] = numel / known;
+    } else {
+        fits = false;
+    }
+    return fits && valid ? HEED_OK : refuse_sizes(function, x, dim, asked, valid);
 }
 
 /* Strides of a view of x with a different shape. Each group of adjacent dims that are contiguous in
@@ -248,8 +640,8 @@ static heed_status reshape_rule(const heed_call *call, heed_result *result)
     if (asked->ndim < 0 || asked->ndim > HEED_MAX_DIMS) {
         return heed_count_elements("reshape", asked->ndim, asked->size, HEED_F32, &numel);
     }
-    if (!find_sizes(x->numel, asked, &result->shape)) {
-        return refuse_sizes("reshape", HEED_TEXT(x), x->numel, asked);
+    if (find_sizes("reshape", x, -1, asked, &result->shape) != HEED_OK) {
+        return heed_self.error;
     }
     result->is_view = view_strides(x, &result->shape, result->strides);
     return HEED_OK;
@@ -262,18 +654,11 @@ static heed_status reshape_forward(const heed_call *call, heed_tensor *y)
     int64_t strides[HEED_MAX_DIMS];
     heed_row_major(x->ndim, x->shape, strides);
     heed_tensor *as_x = heed_tensor_view("reshape", y, x->ndim, x->shape, strides, 0);
-    if (as_x == NULL) {
-        return heed_self.error;
+    if (as_x != NULL) {
+        heed_copy_elements(x, as_x);
+        heed_unref(as_x);
     }
-    heed_copy_elements(x, as_x);
-    heed_unref(as_x);
-    return HEED_OK;
-}
-
-/* Also used by squeeze and unsqueeze. */
-static void reshape_backward(const heed_vjp *v)
-{
-    v->grads[0] = heed_reshape(v->g, heed_shape_of_tensor(v->inputs[0]));
+    return heed_self.error;
 }
 
 HEED_OPERATION(reshape) = {.name = "reshape",
@@ -289,74 +674,28 @@ heed_tensor *heed_reshape(heed_tensor *x, heed_shape shape)
     return heed_apply(&op_reshape, &x, 1, &shape, sizeof shape);
 }
 
-/* ---- squeeze, unsqueeze ---- */
-
-static heed_status squeeze_rule(const heed_call *call, heed_result *result)
+/* x's shape with dims start ... end replaced by `count` sizes. */
+static inline heed_shape replace_dims(const heed_tensor *x, int start, int end,
+                                      const int64_t *sizes, int count)
 {
-    const heed_tensor *x = call->inputs[0];
-    int dim;
-    if (heed_wrap_dim("squeeze", *(const int *)call->args, x->ndim, &dim) != HEED_OK) {
-        return heed_self.error;
+    heed_shape shape;
+    shape.ndim = 0; /* the rest need not be cleared */
+    for (int i = 0; i < start; i++) {
+        shape.size[shape.ndim++] = x->shape[i];
     }
-    result->is_view = true;
-    result->shape.ndim = 0;
-    for (int i = 0; i < x->ndim; i++) {
-        if (i != dim || x->shape[i] != 1) {
-            result->shape.size[result->shape.ndim] = x->shape[i];
-            result->strides[result->shape.ndim++] = x->strides[i];
-        }
+    for (int i = 0; i < count; i++) {
+        shape.size[shape.ndim++] = sizes[i];
     }
-    return HEED_OK;
+    for (int i = end + 1; i < x->ndim; i++) {
+        shape.size[shape.ndim++] = x->shape[i];
+    }
+    return shape;
 }
-
-HEED_OPERATION(squeeze) = {.name = "squeeze",
-                           .inputs = 1,
-                           .args = "int dim",
-                           .rule = squeeze_rule,
-                           .backward = reshape_backward};
-
-heed_tensor *heed_squeeze(heed_tensor *x, int dim)
-{
-    return heed_apply(&op_squeeze, &x, 1, &dim, sizeof dim);
-}
-
-static heed_status unsqueeze_rule(const heed_call *call, heed_result *result)
-{
-    const heed_tensor *x = call->inputs[0];
-    int dim;
-    if (x->ndim == HEED_MAX_DIMS) {
-        return heed_fail(HEED_ERR_SHAPE, "unsqueeze: %s already has %d dims, the maximum",
-                         HEED_TEXT(x), HEED_MAX_DIMS);
-    }
-    if (heed_wrap_dim("unsqueeze", *(const int *)call->args, x->ndim + 1, &dim) != HEED_OK) {
-        return heed_self.error;
-    }
-    result->is_view = true;
-    result->shape.ndim = x->ndim + 1;
-    for (int i = 0, from = 0; i <= x->ndim; i++) {
-        result->shape.size[i] = i == dim ? 1 : x->shape[from];
-        result->strides[i] = i == dim ? 1 : x->strides[from];
-        from += i != dim;
-    }
-    return HEED_OK;
-}
-
-HEED_OPERATION(unsqueeze) = {.name = "unsqueeze",
-                             .inputs = 1,
-                             .args = "int dim",
-                             .rule = unsqueeze_rule,
-                             .backward = reshape_backward};
-
-heed_tensor *heed_unsqueeze(heed_tensor *x, int dim)
-{
-    return heed_apply(&op_unsqueeze, &x, 1, &dim, sizeof dim);
-}
-
-/* ---- flatten, unflatten ---- */
 
 heed_tensor *heed_flatten(heed_tensor *x, int start_dim, int end_dim)
 {
     int start, end;
+    int64_t size = 1;
     if (heed_check_operand("flatten", "x", x) != HEED_OK ||
         heed_wrap_dim("flatten", start_dim, x->ndim, &start) != HEED_OK ||
         heed_wrap_dim("flatten", end_dim, x->ndim, &end) != HEED_OK) {
@@ -367,30 +706,18 @@ heed_tensor *heed_flatten(heed_tensor *x, int start_dim, int end_dim)
                   start_dim, end_dim, HEED_TEXT(x));
         return NULL;
     }
-    if (start == end && x->ndim > 0) {
-        return x;
-    }
-    heed_shape flat = {.ndim = start + 1};
-    for (int i = 0; i < start; i++) {
-        flat.size[i] = x->shape[i];
-    }
-    flat.size[start] = 1;
     for (int i = start; i <= end && i < x->ndim; i++) {
-        flat.size[start] *= x->shape[i];
+        size *= x->shape[i];
     }
-    for (int i = end + 1; i < x->ndim; i++) {
-        flat.size[flat.ndim++] = x->shape[i];
-    }
-    return heed_reshape(x, flat);
+    return start == end && x->ndim > 0 ? x : heed_reshape(x, replace_dims(x, start, end, &size, 1));
 }
 
 heed_tensor *heed_unflatten(heed_tensor *x, int dim, heed_shape sizes)
 {
-    int place;
+    heed_shape found;
     int64_t numel;
-    heed_shape found, shape = {0};
     if (heed_check_operand("unflatten", "x", x) != HEED_OK ||
-        heed_wrap_dim("unflatten", dim, x->ndim, &place) != HEED_OK) {
+        heed_wrap_dim("unflatten", dim, x->ndim, &dim) != HEED_OK) {
         return NULL;
     }
     if (x->ndim == 0) {
@@ -404,41 +731,22 @@ heed_tensor *heed_unflatten(heed_tensor *x, int dim, heed_shape sizes)
             sizes.ndim, dim, HEED_TEXT(x), HEED_MAX_DIMS);
         return NULL;
     }
-    if (!find_sizes(x->shape[place], &sizes, &found)) {
-        char what[192];
-        snprintf(what, sizeof what, "dim %d of %s", dim, HEED_TEXT(x));
-        refuse_sizes("unflatten", what, x->shape[place], &sizes);
+    if (find_sizes("unflatten", x, dim, &sizes, &found) != HEED_OK) {
         return NULL;
     }
-    for (int i = 0; i < x->ndim; i++) {
-        for (int j = 0; j < (i == place ? found.ndim : 1); j++) {
-            shape.size[shape.ndim++] = i == place ? found.size[j] : x->shape[i];
-        }
-    }
-    if (heed_count_elements("unflatten", shape.ndim, shape.size, x->dtype, &numel) != HEED_OK) {
-        return NULL;
-    }
-    return heed_reshape(x, shape);
+    const heed_shape shape = replace_dims(x, dim, dim, found.size, found.ndim);
+    return heed_count_elements("unflatten", shape.ndim, shape.size, x->dtype, &numel) == HEED_OK
+               ? heed_reshape(x, shape)
+               : NULL;
 }
 
-/* ---- detach ---- */
+/* ---- detach, clone, contiguous, to ---- */
 
 static heed_status detach_rule(const heed_call *call, heed_result *result)
 {
-    const heed_tensor *x = call->inputs[0];
-    result->is_view = true;
-    memcpy(result->strides, x->strides, sizeof *x->strides * x->ndim);
+    keep_layout(result, call->inputs[0]);
     return HEED_OK;
 }
-
-HEED_OPERATION(detach) = {.name = "detach", .inputs = 1, .rule = detach_rule};
-
-heed_tensor *heed_detach(heed_tensor *x)
-{
-    return heed_apply(&op_detach, &x, 1, NULL, 0);
-}
-
-/* ---- clone, contiguous ---- */
 
 static heed_status copy_forward(const heed_call *call, heed_tensor *y)
 {
@@ -446,8 +754,14 @@ static heed_status copy_forward(const heed_call *call, heed_tensor *y)
     return HEED_OK;
 }
 
+HEED_OPERATION(detach) = {.name = "detach", .inputs = 1, .rule = detach_rule};
 HEED_OPERATION(clone) = {
     .name = "clone", .inputs = 1, .forward = copy_forward, .backward = same_backward};
+
+heed_tensor *heed_detach(heed_tensor *x)
+{
+    return heed_apply(&op_detach, &x, 1, NULL, 0);
+}
 
 heed_tensor *heed_clone(heed_tensor *x)
 {
@@ -461,8 +775,6 @@ heed_tensor *heed_contiguous(heed_tensor *x)
     }
     return heed_is_row_major(x) ? x : heed_clone(x);
 }
-
-/* ---- to ---- */
 
 static heed_status to_rule(const heed_call *call, heed_result *result)
 {

@@ -138,7 +138,6 @@ typedef struct heed_kernels {
     void (*scaled_exps)(int64_t n, const void *x, double shift, double scale, void *out);
     heed_reduce_kernel *amax, *amin;     /* n > 0 */
     heed_reduce_kernel *argmax, *argmin; /* n > 0; y is i64 */
-    heed_reduce_kernel *any, *all;       /* y is bool */
     heed_reduce_kernel *logsumexp, *var, *norm;
 
     void (*gemm)(const heed_gemm *call);

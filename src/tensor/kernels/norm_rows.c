@@ -1,8 +1,8 @@
-/* layer_norm and rms_norm of rows of n floats, and their gradients:
+/* layer_norm of rows of n floats, and its gradients:
  *
- *   z = (x - mean) / sqrt(var + eps); for rms_norm, x / sqrt(mean(x^2) + eps)
+ *   z = (x - mean) / sqrt(var + eps)
  *   y = weight z + bias          h = g weight
- *   dx = (h - mean(h) - z mean(h z)) / sqrt(var + eps); for rms_norm, without mean(h)
+ *   dx = (h - mean(h) - z mean(h z)) / sqrt(var + eps)
  *   dweight = sum over rows of g z      dbias = sum over rows of g
  *
  * A row is read twice: from memory for its means, then from the cache. */
@@ -55,7 +55,7 @@ static SLOW means means_in_double(int64_t n, const T *x, double near, const T *g
  * factor that applies to the whole row would accumulate in the gradients. */
 typedef struct form {
     T near, scale, low, shift;
-    T along, along_z; /* for gradients: mean(h) (0 for rms_norm) and mean(h z) */
+    T along, along_z; /* for gradients: mean(h) and mean(h z) */
     bool in_double;   /* f32 rows whose squares or scale may overflow or underflow */
 } form;
 
@@ -63,15 +63,15 @@ typedef struct form {
 
 static form form_of(const heed_normalization *call, T near, means m)
 {
-    const double c = call->centred ? m.c : 0, var = m.square - c * c; /* rounded, may be < 0 */
-    const double mean = (double)near + c, scale = 1 / sqrt((var < 0 ? 0 : var) + call->eps);
+    const double var = m.square - m.c * m.c; /* rounded, may be < 0 */
+    const double mean = (double)near + m.c, scale = 1 / sqrt((var < 0 ? 0 : var) + call->eps);
     return (form){
         .near = (T)mean,
         .scale = (T)scale,
         .low = (T)(scale - (double)(T)scale),
         .shift = (T)(((double)(T)mean - mean) * scale),
-        .along = call->centred ? (T)m.h : 0,
-        .along_z = (T)((m.h_c - c * m.h) * scale),
+        .along = (T)m.h,
+        .along_z = (T)((m.h_c - m.c * m.h) * scale),
         .in_double =
             sizeof(T) == sizeof(float) &&
             !(m.square < 1e36 && (m.square > 1e-30 || call->eps > 1e-24) && isfinite(m.h_c)),
@@ -94,19 +94,19 @@ static void forms_of(const heed_normalization *call, int64_t first, int64_t grou
     const T *x = (const T *)call->x + first * n;
     const T *g = call->g != NULL ? (const T *)call->g + first * n : NULL;
     T near[ROWS_OF_GROUP] = {0};
-    for (int64_t i = 0; i < group && call->centred; i++) {
+    for (int64_t i = 0; i < group; i++) {
         near[i] = (T)(n < WIDTH ? sum_of_row(n, x + i * n) / (double)n
                                 : sum_of_vector(load(x + i * n)) / WIDTH);
     }
     for (int64_t i = 0; i < group; i++, x += n, g += g != NULL ? n : 0) {
         means m = means_of(call, x, near[i], g);
-        if (call->centred && m.c * m.c > m.square / 2) {
+        if (m.c * m.c > m.square / 2) {
             near[i] = (T)((double)near[i] + m.c);
             m = means_of(call, x, near[i], g);
         }
         forms[i] = form_of(call, near[i], m);
         if (forms[i].in_double) {
-            near[i] = call->centred ? (T)means_in_double(n, x, 0, NULL, NULL).c : 0;
+            near[i] = (T)means_in_double(n, x, 0, NULL, NULL).c;
             m = means_in_double(n, x, (double)near[i], g, call->weight);
             forms[i] = form_of(call, near[i], m);
         }

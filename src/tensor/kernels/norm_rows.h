@@ -5,7 +5,7 @@
 
 #include "kernels.h"
 
-/* layer_norm (centred) and rms_norm of rows, and their gradients; norm_rows.c has the formulas. */
+/* layer_norm of rows, and its gradients; norm_rows.c has the formulas. */
 typedef struct heed_normalization {
     int64_t rows, n;
     const void *x, *g;         /* (rows, n); g = dL/dy */
@@ -13,7 +13,6 @@ typedef struct heed_normalization {
     const void *weight, *bias; /* (n) */
     double *totals;            /* (2, n): dweight and dbias are added to it */
     double eps;
-    bool centred;
 } heed_normalization;
 
 typedef struct heed_norm_kernels {

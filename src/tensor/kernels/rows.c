@@ -62,26 +62,6 @@ REDUCE(argmax, int64_t, place_of(with_nan(n, x, largest(n, x)), x))
 REDUCE(argmin, int64_t, place_of(with_nan(n, x, smallest(n, x)), x))
 #endif
 
-/* ---- any and all ---- */
-
-/* True if an element has this truth value. Vectorised in blocks; stops after the first block with
- * a match. */
-static bool has(bool truth, int64_t n, const T *row)
-{
-    enum { AT_ONCE = 128 };
-    bool found = false;
-    for (int64_t i = 0; i < n && !found; i += AT_ONCE) {
-        const int64_t end = n - i < AT_ONCE ? n : i + AT_ONCE;
-        for (int64_t j = i; j < end; j++) {
-            found |= (row[j] != 0) == truth;
-        }
-    }
-    return found;
-}
-
-REDUCE(any, bool, has(true, n, x))
-REDUCE(all, bool, !has(false, n, x))
-
 /* ---- sums ---- */
 
 #if defined WIDENS && VECTOR_BYTES == 64

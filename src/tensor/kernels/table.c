@@ -70,9 +70,7 @@
 #define abs(x)   where((x) < 0, -(x), x)
 #define floor(x) (x)
 #undef isnan
-#undef isfinite
-#define isnan(x)    false
-#define isfinite(x) true
+#define isnan(x) false
 #endif
 #ifdef T_IS_I64
 #define pow(a, b) integer_power(a, b)
