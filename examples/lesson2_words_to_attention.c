@@ -87,7 +87,7 @@ static const double WEIGHT_O[d_model][d_model] = {
 static void show(const char *name, const heed_tensor *t)
 {
     printf("\n%s\n", name);
-    heed_fprint_with(stdout, t, (heed_print_options){.precision = 8, .linewidth = 86});
+    heed_fprint(stdout, t, (heed_print_options){.precision = 8, .linewidth = 86});
     printf("\n%s\n", heed_shape_text(t->ndim, t->shape).text);
 }
 

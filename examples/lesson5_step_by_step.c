@@ -18,7 +18,7 @@
 static void show(const char *name, heed_tensor *t)
 {
     printf("%s\n", name);
-    heed_fprint_with(stdout, t, (heed_print_options){.precision = 8});
+    heed_fprint(stdout, t, (heed_print_options){.precision = 8});
     printf("\n\n");
 }
 

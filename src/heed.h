@@ -17,7 +17,7 @@
  *   Negative dims count from the end.
  * - In comments, shapes are in parentheses, g is dL/dy, and dx is dL/dx. Operations never change
  *   the elements of a tensor. Only these functions do: those that end in `_into`, heed_data_*,
- *   heed_set_data, the optimisers, and functions that load or cast a whole module; backward and
+ *   the optimisers, and functions that load or cast a whole module; backward and
  *   gradient clipping change .grad.
  */
 #ifndef HEED_H
@@ -31,7 +31,6 @@
 #include "tensor/read.h"   /* access to sizes, elements and memory */
 #include "tensor/scope.h"  /* ownership of tensors; retain, grad mode */
 #include "tensor/create.h" /* zeros, full, arange, from_*, ...; copying in and out */
-#include "tensor/print.h"  /* prints tensors as torch does */
 
 /* ---- Random numbers ---- */
 #include "tensor/random/random.h" /* PyTorch's random numbers: manual_seed, rand, randn, ... */
@@ -55,6 +54,7 @@
 #include "autograd/observer.h"    /* hooks: your callbacks for operations and gradients */
 #include "autograd/module_path.h" /* the name of the running module */
 #include "autograd/anomaly.h"     /* finds the first NaN or infinity */
+#include "autograd/print.h"       /* prints tensors as torch does */
 #include "autograd/trace.h"       /* prints operations and gradients as they are computed */
 
 /* ---- Modules ---- */

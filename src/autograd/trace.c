@@ -4,11 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "../tensor/print.h"
 #include "../tensor/shape.h"
 #include "../tensor/text.h"
 #include "module_path.h"
 #include "observer.h"
+#include "print.h"
 
 static _Thread_local FILE *out; /* NULL: off */
 static _Thread_local heed_observer observer;
@@ -102,8 +102,8 @@ static void put_value(const heed_tensor *t)
     heed_tensor plain = *t; /* without its graph */
     plain.op = NULL;
     plain.requires_grad = false;
-    const bool shown =
-        t->storage != NULL && t->numel == 1 && heed_snprint(text, sizeof text, &plain) > 0;
+    const bool shown = t->storage != NULL && t->numel == 1 &&
+                       heed_snprint(text, sizeof text, &plain, (heed_print_options){0}) > 0;
     fprintf(out, shown ? " = %s\n" : "\n", text);
 }
 

@@ -13,6 +13,7 @@
 #include "../nn/named_tensors.h"
 #include "../tensor/alloc.h"
 #include "../tensor/create.h"
+#include "../tensor/handle.h"
 #include "../tensor/random/random.h"
 #include "../tensor/read.h"
 #include "../tensor/scope.h"
@@ -1075,7 +1076,9 @@ static void borrow(check *c, borrowed *b)
         if (t->requires_grad && is_zero(t)) {
             heed_normal_into(value, 0, 0.3);
         }
-        heed_set_data(t, value);
+        if (value != NULL) {
+            heed_share_storage(t, value);
+        }
     }
 }
 
@@ -1083,7 +1086,7 @@ static void borrow(check *c, borrowed *b)
 static void give_back(borrowed *b)
 {
     for (int i = b->count - 1; i >= 0; i--) {
-        heed_set_data(b->tensors[i], b->values[i]);
+        heed_share_storage(b->tensors[i], b->values[i]);
     }
     for (int i = 0; i < b->count; i++) {
         if (b->grads[i] != NULL) { /* last, as it allocates memory */

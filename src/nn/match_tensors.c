@@ -13,6 +13,7 @@
 #include "../tensor/create.h"
 #include "../tensor/read.h"
 #include "../tensor/scope.h"
+#include "../tensor/shape.h"
 #include "../tensor/text.h"
 #include "arguments.h"
 

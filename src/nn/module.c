@@ -11,7 +11,9 @@
 #include "../tensor/alloc.h"
 #include "../tensor/check.h"
 #include "../tensor/create.h"
+#include "../tensor/handle.h"
 #include "../tensor/read.h"
+#include "../tensor/shape.h"
 #include "arguments.h"
 #include "named_tensors.h"
 
@@ -444,7 +446,10 @@ heed_status heed_module_to(void *module, heed_dtype dtype)
         HEED_SCOPE_NO_GRAD(scope);
         heed_tensor *t = list.tensors[i];
         if (heed_is_float(t->dtype) && t->dtype != dtype) {
-            heed_set_data(t, heed_to(t, dtype));
+            heed_tensor *cast = heed_to(t, dtype);
+            if (cast != NULL) {
+                heed_share_storage(t, cast);
+            }
         }
     }
     return heed_error_pending();

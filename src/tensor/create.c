@@ -1,7 +1,4 @@
-/* New tensors, and copying values in and out.
- *
- * arange matches torch 2 on AVX2 bit for bit: each multiply-add is fused, as in torch's compiled
- * code. */
+/* New tensors, and copying values in and out. */
 
 #include "create.h"
 
@@ -14,24 +11,19 @@
 #include "read.h"
 #include "shape.h"
 
-/* Fills t, which is NULL on error, with `value`. */
-static heed_tensor *filled(const char *function, heed_tensor *t, double value)
+heed_tensor *heed_empty(heed_shape shape, heed_dtype dtype)
 {
-    if (t == NULL || heed_check_value(function, value, t->dtype) != HEED_OK) {
-        return NULL;
-    }
-    heed_fill_elements(t, value);
-    return t;
+    return heed_tensor_create("empty", shape, dtype);
 }
 
 static heed_tensor *full(const char *function, heed_shape shape, double value, heed_dtype dtype)
 {
-    return filled(function, heed_tensor_create(function, shape, dtype), value);
-}
-
-heed_tensor *heed_empty(heed_shape shape, heed_dtype dtype)
-{
-    return heed_tensor_create("empty", shape, dtype);
+    heed_tensor *t = heed_tensor_create(function, shape, dtype);
+    if (t == NULL || heed_check_value(function, value, dtype) != HEED_OK) {
+        return NULL;
+    }
+    heed_fill_elements(t, value);
+    return t;
 }
 
 heed_tensor *heed_zeros(heed_shape shape, heed_dtype dtype)
@@ -63,112 +55,57 @@ heed_tensor *heed_eye(int64_t n, int64_t m, heed_dtype dtype)
     return t;
 }
 
-/* ---- like another tensor ---- */
+/* ---- like another tensor, of which only shape and dtype are read: its value may be freed ---- */
 
-/* Reads only the shape and dtype of x, whose value may have been freed. */
-static heed_tensor *like(const char *function, const heed_tensor *x)
+static heed_tensor *full_like(const char *function, const heed_tensor *x, double value)
 {
     if (x == NULL) {
         heed_fail(HEED_ERR_NULL, "%s: x is NULL", function);
         return NULL;
     }
-    if (heed_blocked()) {
-        return NULL;
-    }
-    heed_tensor *t = heed_tensor_like(function, x);
-    return t != NULL ? heed_join_scope(function, t) : NULL;
-}
-
-static heed_tensor *filled_like(const char *function, const heed_tensor *x, double value)
-{
-    return filled(function, like(function, x), value);
-}
-
-heed_tensor *heed_empty_like(const heed_tensor *x)
-{
-    return like("empty_like", x);
+    return full(function, heed_shape_of_tensor(x), value, x->dtype);
 }
 
 heed_tensor *heed_zeros_like(const heed_tensor *x)
 {
-    return filled_like("zeros_like", x, 0);
+    return full_like("zeros_like", x, 0);
 }
 
 heed_tensor *heed_ones_like(const heed_tensor *x)
 {
-    return filled_like("ones_like", x, 1);
+    return full_like("ones_like", x, 1);
 }
 
 heed_tensor *heed_full_like(const heed_tensor *x, double value)
 {
-    return filled_like("full_like", x, value);
-}
-
-/* ---- arange ---- */
-
-static double rounded(double value, heed_dtype dtype)
-{
-    return dtype == HEED_F32 ? (double)(float)value : value;
-}
-
-/* Like torch, computes two 32-byte vectors at a time: each element is computed from the first
- * element of its vector, which is rounded to the dtype. The elements after the last pair of vectors
- * are computed from `start`. */
-static void count_floats(heed_tensor *t, double start, double step)
-{
-    const int64_t lanes = 32 / (int64_t)heed_dtype_size(t->dtype);
-    const int64_t in_vectors = t->numel - t->numel % (2 * lanes);
-    for (int64_t i = 0; i < t->numel; i++) {
-        const int64_t lane = i % lanes;
-        if (i < in_vectors) {
-            const double first = rounded(fma(step, (double)(i - lane), start), t->dtype);
-            heed_set_number_at(t, i, fma(step, (double)lane, first));
-        } else {
-            heed_set_number_at(t, i, fma(step, (double)i, start));
-        }
-    }
-}
-
-static heed_status check_arange(double start, double end, double step, double count,
-                                heed_dtype dtype)
-{
-    if (dtype == HEED_BOOL) {
-        return heed_fail(HEED_ERR_DTYPE, "arange: bool is not supported; use i64 or a float");
-    }
-    if (dtype == HEED_I64 && (start != floor(start) || step != floor(step))) {
-        return heed_fail(HEED_ERR_VALUE, "arange: for i64, start %g and step %g must be integers",
-                         start, step);
-    }
-    if (step == 0 || !isfinite(step) || !(count >= 0 && count < 0x1p62)) {
-        return heed_fail(HEED_ERR_VALUE, "arange: counting from %g in steps of %g never reaches %g",
-                         start, step, end);
-    }
-    if (heed_check_value("arange", start, dtype) != HEED_OK ||
-        heed_check_value("arange", end, dtype) != HEED_OK) {
-        return heed_self.error;
-    }
-    return heed_check_value("arange", step, dtype);
+    return full_like("full_like", x, value);
 }
 
 heed_tensor *heed_arange(double start, double end, double step, heed_dtype dtype)
 {
     const double count = ceil((end - start) / step);
-    if (heed_blocked() || check_arange(start, end, step, count, dtype) != HEED_OK) {
+    if (dtype == HEED_BOOL) {
+        heed_fail(HEED_ERR_DTYPE, "arange: bool is not supported; use i64 or a float");
+    } else if (dtype == HEED_I64 && (start != floor(start) || step != floor(step))) {
+        heed_fail(HEED_ERR_VALUE, "arange: for i64, start %g and step %g must be integers", start,
+                  step);
+    } else if (step == 0 || !isfinite(step) || !(count >= 0 && count < 0x1p62)) {
+        heed_fail(HEED_ERR_VALUE, "arange: counting from %g in steps of %g never reaches %g", start,
+                  step, end);
+    }
+    if (heed_error_pending() || heed_check_value("arange", start, dtype) != HEED_OK ||
+        heed_check_value("arange", end, dtype) != HEED_OK ||
+        heed_check_value("arange", step, dtype) != HEED_OK) {
         return NULL;
     }
     heed_tensor *t = heed_tensor_create("arange", HEED_SHAPE((int64_t)count), dtype);
-    if (t == NULL) {
-        return NULL;
-    }
-    if (dtype != HEED_I64) {
-        count_floats(t, start, step);
-        return t;
-    }
-    int64_t *to = t->data;
-    /* Unsigned, because the distance between two i64 values can exceed INT64_MAX. */
-    const uint64_t first = (uint64_t)(int64_t)start, by = (uint64_t)(int64_t)step;
-    for (int64_t i = 0; i < t->numel; i++) {
-        to[i] = (int64_t)(first + (uint64_t)i * by);
+    for (int64_t i = 0; t != NULL && i < t->numel; i++) {
+        if (dtype == HEED_I64) { /* unsigned: the distance may exceed INT64_MAX */
+            const uint64_t first = (uint64_t)(int64_t)start, by = (uint64_t)(int64_t)step;
+            ((int64_t *)t->data)[i] = (int64_t)(first + (uint64_t)i * by);
+        } else {
+            heed_set_number_at(t, i, fma(step, (double)i, start));
+        }
     }
     return t;
 }
@@ -199,47 +136,19 @@ heed_tensor *heed_from_values(const void *values, size_t size, heed_shape shape,
 
 /* ---- in place ---- */
 
-heed_status heed_set_data(heed_tensor *target, const heed_tensor *value)
-{
-    if (heed_blocked() || heed_check_tensor("set_data", "target", target) != HEED_OK ||
-        heed_check_tensor("set_data", "value", value) != HEED_OK) {
-        return heed_self.error;
-    }
-    if (!heed_same_shape(target, value)) {
-        return heed_fail(HEED_ERR_SHAPE,
-                         "set_data: target %s and value %s must have the same shape",
-                         HEED_TEXT(target), HEED_TEXT(value));
-    }
-    if (target->op != NULL) {
-        return heed_fail(HEED_ERR_GRAPH, "set_data: target %s is the result of an operation",
-                         HEED_TEXT(target));
-    }
-    if (target->requires_grad && !heed_is_float(value->dtype)) {
-        return heed_fail(HEED_ERR_DTYPE,
-                         "set_data: target requires a gradient, which %s cannot have; use a float",
-                         heed_dtype_name(value->dtype));
-    }
-    heed_share_storage(target, value);
-    heed_replace_grad(target, NULL);
-    return HEED_OK;
-}
-
 static heed_status check_target(const char *function, const heed_tensor *target)
 {
-    if (heed_check_tensor(function, "target", target) != HEED_OK) {
-        return heed_self.error;
+    if (!heed_blocked() && heed_check_tensor(function, "target", target) == HEED_OK &&
+        heed_is_expanded(target)) {
+        heed_fail(HEED_ERR_SHAPE, "%s: the target %s is expanded, so its elements share memory",
+                  function, HEED_TEXT(target));
     }
-    if (heed_is_expanded(target)) {
-        return heed_fail(HEED_ERR_SHAPE,
-                         "%s: the target %s is expanded, so its elements share memory", function,
-                         HEED_TEXT(target));
-    }
-    return HEED_OK;
+    return heed_self.error;
 }
 
 heed_status heed_copy_into(heed_tensor *target, const heed_tensor *source)
 {
-    if (heed_blocked() || check_target("copy_into", target) != HEED_OK ||
+    if (check_target("copy_into", target) != HEED_OK ||
         heed_check_tensor("copy_into", "source", source) != HEED_OK) {
         return heed_self.error;
     }
@@ -265,7 +174,7 @@ heed_status heed_copy_into(heed_tensor *target, const heed_tensor *source)
 
 heed_status heed_fill_into(heed_tensor *target, double value)
 {
-    if (heed_blocked() || check_target("fill_into", target) != HEED_OK ||
+    if (check_target("fill_into", target) != HEED_OK ||
         heed_check_value("fill_into", value, target->dtype) != HEED_OK) {
         return heed_self.error;
     }
@@ -273,8 +182,6 @@ heed_status heed_fill_into(heed_tensor *target, double value)
     heed_raise_version(target);
     return HEED_OK;
 }
-
-/* ---- to values ---- */
 
 heed_status heed_copy_out(const heed_tensor *t, void *values, int64_t count)
 {

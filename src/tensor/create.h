@@ -26,18 +26,14 @@ heed_tensor *heed_scalar(double value, heed_dtype dtype);
 /* heed_eye: ones on the diagonal, zeros elsewhere, like torch.eye(n, m):   (n, m) */
 heed_tensor *heed_eye(int64_t n, int64_t m, heed_dtype dtype);
 
-/* heed_empty_like, heed_zeros_like, heed_ones_like, heed_full_like: x's shape and dtype, like the
+/* heed_zeros_like, heed_ones_like, heed_full_like: x's shape and dtype, like the
  * torch functions of these names, but always contiguous.
  * HEED_ERR_VALUE: i64 cannot represent the value. */
-heed_tensor *heed_empty_like(const heed_tensor *x);
 heed_tensor *heed_zeros_like(const heed_tensor *x);
 heed_tensor *heed_ones_like(const heed_tensor *x);
 heed_tensor *heed_full_like(const heed_tensor *x, double value);
 
 /* heed_arange: start, start + step, ... up to but excluding end, like torch.arange.   (n)
- *
- * Floats match torch 2 on x86 with AVX2 or AVX-512 bit for bit; of more than 32768 numbers, those
- * of torch on one thread, since torch's depend on the thread count.
  *
  * HEED_ERR_VALUE: step is 0, not finite, or leads away from end; i64 cannot represent a number; the
  * start or step of an i64 arange is fractional. HEED_ERR_DTYPE: bool. */
@@ -77,13 +73,6 @@ HEED_DEFINE_FROM(heed_from_bool, bool, HEED_BOOL)
  * an array of `count` elements of t's dtype.
  * HEED_ERR_SHAPE: count differs from the number of elements. */
 heed_status heed_copy_out(const heed_tensor *t, void *values, int64_t count);
-
-/* heed_set_data: makes the leaf `target` share the memory of `value`, like torch's target.data =
- * value. The shapes must match; the dtypes may differ. Clears target->grad and increments the
- * version.
- * HEED_ERR_SHAPE: the shapes differ. HEED_ERR_GRAPH: target is the result of an operation.
- * HEED_ERR_DTYPE: target requires a gradient, but value is not a float. */
-heed_status heed_set_data(heed_tensor *target, const heed_tensor *value);
 
 /* heed_copy_into: overwrites `target`, which may be a view, with `source`, broadcast and cast, like
  * torch's copy_ on a leaf under no_grad: gradients do not flow through it. Increments the version.

@@ -160,6 +160,7 @@ void heed_share_storage(heed_tensor *t, const heed_tensor *value)
     t->dtype = value->dtype;
     memcpy(t->strides, value->strides, sizeof *value->strides * value->ndim);
     release_storage(old);
+    heed_replace_grad(t, NULL);
 }
 
 void heed_replace_grad(heed_tensor *t, heed_tensor *grad)

@@ -116,7 +116,8 @@ static inline void heed_set_number_at(heed_tensor *t, int64_t offset, double val
  */
 void heed_replace_grad(heed_tensor *t, heed_tensor *grad);
 
-/* heed_share_storage: makes t use the storage of `value`, which has t's shape. */
+/* heed_share_storage: makes the leaf t use the storage of `value`, which has t's shape, and clears
+ * t->grad, like torch's t.data = value. */
 void heed_share_storage(heed_tensor *t, const heed_tensor *value);
 
 /* ---- the thread's list of tensors owned by its scopes, and scopes for Heed's own functions ----

@@ -1,6 +1,4 @@
-/* Reading a tensor: sizes, single elements, and pointers to its memory.
- *
- * Errors name the argument at fault. */
+/* Reading a tensor: sizes, single elements, and pointers to its memory. */
 #include "read.h"
 
 #include <math.h>
@@ -12,33 +10,35 @@
 
 /* ---- the shape ---- */
 
+static bool is_given(const char *function, const heed_tensor *t)
+{
+    if (!heed_blocked() && t == NULL) {
+        heed_fail(HEED_ERR_NULL, "%s: t is NULL", function);
+    }
+    return !heed_blocked();
+}
+
 int64_t heed_size(const heed_tensor *t, int dim)
 {
     int wrapped = 0;
-    if (heed_blocked()) {
-        return 0;
+    if (is_given("size", t) && t->ndim == 0) {
+        heed_fail(HEED_ERR_DIM, "size: a tensor without dims has no sizes");
     }
-    if (t == NULL || t->ndim == 0) {
-        heed_fail(t == NULL ? HEED_ERR_NULL : HEED_ERR_DIM,
-                  t == NULL ? "size: t is NULL" : "size: a tensor without dims has no sizes");
-        return 0;
-    }
-    return heed_wrap_dim("size", dim, t->ndim, &wrapped) == HEED_OK ? t->shape[wrapped] : 0;
+    return !heed_blocked() && heed_wrap_dim("size", dim, t->ndim, &wrapped) == HEED_OK
+               ? t->shape[wrapped]
+               : 0;
 }
 
-/* The sizes are copied without a loop below to avoid a store-forwarding stall: a loop would write
- * the struct in narrower pieces than those in which it is then read. */
 static int64_t size_or_0(const heed_tensor *t, int ndim, int i)
 {
     return i < ndim ? t->shape[i] : 0;
 }
 
+/* Without a loop, to avoid a store-forwarding stall: a loop would write the struct in narrower
+ * pieces than those in which it is then read. */
 heed_shape heed_shape_of_tensor(const heed_tensor *t)
 {
-    if (!heed_blocked() && t == NULL) {
-        heed_fail(HEED_ERR_NULL, "shape_of_tensor: t is NULL");
-    }
-    const int n = heed_blocked() ? 0 : t->ndim;
+    const int n = is_given("shape_of_tensor", t) ? t->ndim : 0;
     return (heed_shape){n,
                         {size_or_0(t, n, 0), size_or_0(t, n, 1), size_or_0(t, n, 2),
                          size_or_0(t, n, 3), size_or_0(t, n, 4), size_or_0(t, n, 5),
@@ -47,60 +47,7 @@ heed_shape heed_shape_of_tensor(const heed_tensor *t)
 
 bool heed_is_contiguous(const heed_tensor *t)
 {
-    if (heed_blocked()) {
-        return false;
-    }
-    if (t == NULL) {
-        heed_fail(HEED_ERR_NULL, "is_contiguous: t is NULL");
-        return false;
-    }
-    return heed_is_row_major(t);
-}
-
-bool heed_has_shape(const heed_tensor *t, const heed_shape *shape)
-{
-    if (t == NULL || shape == NULL) {
-        heed_fail(HEED_ERR_NULL, "has_shape: t or shape is NULL");
-        return false;
-    }
-    return heed_has_sizes(t, shape->ndim, shape->size);
-}
-
-bool heed_same_shape(const heed_tensor *a, const heed_tensor *b)
-{
-    if (a == NULL || b == NULL) {
-        heed_fail(HEED_ERR_NULL, "same_shape: a or b is NULL");
-        return false;
-    }
-    return heed_has_sizes(a, b->ndim, b->shape);
-}
-
-bool heed_is_expanded(const heed_tensor *t)
-{
-    if (t == NULL) {
-        heed_fail(HEED_ERR_NULL, "is_expanded: t is NULL");
-        return false;
-    }
-    for (int i = 0; i < t->ndim; i++) {
-        if (t->shape[i] > 1 && t->strides[i] == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-bool heed_broadcasts_to(const heed_tensor *t, const heed_shape *shape)
-{
-    if (t == NULL || shape == NULL) {
-        heed_fail(HEED_ERR_NULL, "broadcasts_to: t or shape is NULL");
-        return false;
-    }
-    const int added = shape->ndim - t->ndim;
-    bool fits = added >= 0;
-    for (int i = 0; fits && i < t->ndim; i++) {
-        fits = t->shape[i] == 1 || t->shape[i] == shape->size[added + i];
-    }
-    return fits;
+    return is_given("is_contiguous", t) && heed_is_row_major(t);
 }
 
 /* ---- elements ---- */
@@ -112,15 +59,11 @@ static bool readable(const char *function, const heed_tensor *t)
 
 static bool one_element(const char *function, const heed_tensor *t)
 {
-    if (!readable(function, t)) {
-        return false;
-    }
-    if (t->numel != 1) {
+    if (readable(function, t) && t->numel != 1) {
         heed_fail(HEED_ERR_SHAPE, "%s: %s has %lld elements, not one; heed_at reads one of several",
                   function, HEED_TEXT(t), (long long)t->numel);
-        return false;
     }
-    return true;
+    return !heed_blocked();
 }
 
 double heed_item(const heed_tensor *t)
@@ -167,22 +110,16 @@ double heed_at(const heed_tensor *t, heed_shape index)
 
 static void *data_of(const char *function, const heed_tensor *t, heed_dtype dtype)
 {
-    if (!readable(function, t)) {
-        return NULL;
-    }
-    if (t->dtype != dtype) {
+    if (readable(function, t) && t->dtype != dtype) {
         heed_fail(HEED_ERR_DTYPE, "%s: t is %s; cast it with heed_to", function,
                   heed_dtype_name(t->dtype));
-        return NULL;
-    }
-    if (!heed_is_contiguous(t)) {
+    } else if (!heed_blocked() && !heed_is_row_major(t)) {
         heed_fail(HEED_ERR_SHAPE,
                   "%s: t %s is not contiguous; copy it with heed_contiguous, or write through it "
                   "with heed_copy_into",
                   function, HEED_TEXT(t));
-        return NULL;
     }
-    return t->data;
+    return heed_blocked() ? NULL : t->data;
 }
 
 #define DATA_DOORS(name, type, dtype)                                                              \

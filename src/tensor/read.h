@@ -16,19 +16,9 @@ int64_t heed_size(const heed_tensor *t, int dim);
 /* heed_shape_of_tensor: the whole shape, like torch's t.shape; use it to create another tensor. */
 heed_shape heed_shape_of_tensor(const heed_tensor *t);
 
-/* heed_has_shape: true if t has this shape. heed_same_shape: true if a and b have the same shape.
- * False on error. */
-bool heed_has_shape(const heed_tensor *t, const heed_shape *shape);
-bool heed_same_shape(const heed_tensor *a, const heed_tensor *b);
-
 /* heed_is_contiguous: true if the elements are in row-major order without gaps, like torch's
  * t.is_contiguous(). False on error. */
 bool heed_is_contiguous(const heed_tensor *t);
-
-/* heed_is_expanded: true if several indices share an element, so that t cannot be overwritten.
- * heed_broadcasts_to: true if t can be broadcast to this shape. */
-bool heed_is_expanded(const heed_tensor *t);
-bool heed_broadcasts_to(const heed_tensor *t, const heed_shape *shape);
 
 /* heed_item: the element of a one-element tensor of any dtype, like torch's item().
  * HEED_ERR_SHAPE: t does not have exactly one element. Returns NaN on error. */

@@ -47,7 +47,8 @@ static inline void heed_get_shape(const heed_tensor *t, heed_shape *shape)
     }
 }
 
-/* heed_has_sizes: true if t has this shape. */
+/* heed_has_sizes, heed_has_shape: true if t has this shape. heed_same_shape: true if a and b have
+ * the same shape. */
 static inline bool heed_has_sizes(const heed_tensor *t, int ndim, const int64_t *shape)
 {
     bool same = t->ndim == ndim;
@@ -55,6 +56,37 @@ static inline bool heed_has_sizes(const heed_tensor *t, int ndim, const int64_t 
         same = t->shape[i] == shape[i];
     }
     return same;
+}
+
+static inline bool heed_has_shape(const heed_tensor *t, const heed_shape *shape)
+{
+    return heed_has_sizes(t, shape->ndim, shape->size);
+}
+
+static inline bool heed_same_shape(const heed_tensor *a, const heed_tensor *b)
+{
+    return heed_has_sizes(a, b->ndim, b->shape);
+}
+
+/* heed_is_expanded: true if several indices share an element, so that t cannot be overwritten.
+ * heed_broadcasts_to: true if t can be broadcast to this shape. */
+static inline bool heed_is_expanded(const heed_tensor *t)
+{
+    bool expanded = false;
+    for (int i = 0; i < t->ndim; i++) {
+        expanded = expanded || (t->shape[i] > 1 && t->strides[i] == 0);
+    }
+    return expanded;
+}
+
+static inline bool heed_broadcasts_to(const heed_tensor *t, const heed_shape *shape)
+{
+    const int added = shape->ndim - t->ndim;
+    bool fits = added >= 0;
+    for (int i = 0; fits && i < t->ndim; i++) {
+        fits = t->shape[i] == 1 || t->shape[i] == shape->size[added + i];
+    }
+    return fits;
 }
 
 /* heed_dense_strides: the strides that torch gives a tensor made like x: without gaps, with the

@@ -1,4 +1,5 @@
 /* Using a graph: a second backward, kept gradients, values changed in place. */
+#include "tensor/handle.h"
 #include "tests/common/engine_util.h"
 
 #include "tensor/thread.h"
@@ -194,7 +195,7 @@ static void copy(heed_tensor *t)
 
 static void set_data(heed_tensor *t)
 {
-    heed_set_data(t, heed_ones(HEED_SHAPE(2), HEED_F64));
+    heed_share_storage(t, heed_ones(HEED_SHAPE(2), HEED_F64));
 }
 
 static void write(heed_tensor *t)

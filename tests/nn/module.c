@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "nn/named_tensors.h"
+#include "tensor/handle.h"
 #include "tests/common/test_util.h"
 
 /* ---- a user-defined module ---- */
@@ -237,15 +238,9 @@ START_TEST(test_cast_before_backward)
 {
     heed_tensor *x = heed_set_requires_grad(heed_ones(HEED_SHAPE(2), HEED_F32), true);
     heed_tensor *loss = heed_sum(heed_mul(x, x));
-    heed_set_data(x, heed_full(HEED_SHAPE(2), 5, HEED_F32));
+    heed_share_storage(x, heed_full(HEED_SHAPE(2), 5, HEED_F32));
     ck_assert_int_eq(heed_backward(loss), HEED_ERR_VERSION);
     expect_error(HEED_ERR_VERSION, "mul");
-    heed_set_data(x, heed_ones(HEED_SHAPE(3), HEED_F32));
-    expect_error(HEED_ERR_SHAPE, "set_data: target (2) and value (3)");
-    heed_set_data(x, heed_ones(HEED_SHAPE(2), HEED_I64));
-    expect_error(HEED_ERR_DTYPE, "i64");
-    heed_set_data(loss, heed_ones(HEED_SCALAR, HEED_F32));
-    expect_error(HEED_ERR_GRAPH, "result of an operation");
 }
 END_TEST
 

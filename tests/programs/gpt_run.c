@@ -73,7 +73,7 @@ START_TEST(test_not_finite)
     prepare(&run, &o);
     gpt_step now;
     heed_tensor *norm = run.model->transformer->ln_f->weight, *head = run.model->lm_head->weight;
-    heed_set_data(norm, heed_full(HEED_SHAPE(8), (double)NAN, HEED_F32));
+    heed_copy_into(norm, heed_full(HEED_SHAPE(8), (double)NAN, HEED_F32));
     heed_tensor *before = heed_clone(heed_detach(head));
     gpt_run_step(&run, &now);
     expect_error(HEED_ERR_VALUE, "the loss is nan at step 1");

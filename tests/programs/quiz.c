@@ -125,15 +125,15 @@ static struct gpt *bigram_model(double next[LETTERS][LETTERS])
         eye[i] = i % (LETTERS + 1) == 0;
         head[i] = 2 * (heed_item(heed_randn(HEED_SHAPE(1), HEED_F64)));
     }
-    heed_set_data(t->wte->weight,
-                  heed_to(heed_from_f64(eye, HEED_SHAPE(LETTERS, LETTERS)), HEED_F32));
-    heed_set_data(t->wpe->weight, heed_zeros(HEED_SHAPE(CONTEXT, LETTERS), HEED_F32));
-    heed_set_data(m->lm_head->weight,
-                  heed_to(heed_from_f64(head, HEED_SHAPE(LETTERS, LETTERS)), HEED_F32));
+    heed_copy_into(t->wte->weight,
+                   heed_to(heed_from_f64(eye, HEED_SHAPE(LETTERS, LETTERS)), HEED_F32));
+    heed_copy_into(t->wpe->weight, heed_zeros(HEED_SHAPE(CONTEXT, LETTERS), HEED_F32));
+    heed_copy_into(m->lm_head->weight,
+                   heed_to(heed_from_f64(head, HEED_SHAPE(LETTERS, LETTERS)), HEED_F32));
     struct gpt_block *block = gpt_block_at(m, 0);
-    heed_set_data(block->attn->c_proj->weight, heed_zeros(HEED_SHAPE(LETTERS, LETTERS), HEED_F32));
-    heed_set_data(block->mlp->c_proj->weight,
-                  heed_zeros(HEED_SHAPE(LETTERS, 4 * LETTERS), HEED_F32));
+    heed_copy_into(block->attn->c_proj->weight, heed_zeros(HEED_SHAPE(LETTERS, LETTERS), HEED_F32));
+    heed_copy_into(block->mlp->c_proj->weight,
+                   heed_zeros(HEED_SHAPE(LETTERS, 4 * LETTERS), HEED_F32));
     const double mean = 1.0 / LETTERS, deviation = sqrt(mean * (1 - mean) + 1e-5);
     const double high = (1 - mean) / deviation, low = -mean / deviation;
     for (int from = 0; from < LETTERS; from++) {
@@ -217,7 +217,7 @@ START_TEST(test_ties)
 {
     double next[LETTERS][LETTERS];
     struct gpt *m = bigram_model(next);
-    heed_set_data(m->lm_head->weight, heed_zeros(HEED_SHAPE(LETTERS, LETTERS), HEED_F32));
+    heed_copy_into(m->lm_head->weight, heed_zeros(HEED_SHAPE(LETTERS, LETTERS), HEED_F32));
     tokenizer t = letters();
     quiz q;
     write_quiz(

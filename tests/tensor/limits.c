@@ -730,7 +730,8 @@ static void check_race(int64_t n, heed_dtype dtype)
 static void check_summary(int64_t n, heed_dtype dtype)
 {
     char *text = malloc(1 << 20);
-    const size_t length = heed_snprint(text, 1 << 20, heed_full(HEED_SHAPE(n), 1, dtype));
+    const heed_tensor *ones = heed_full(HEED_SHAPE(n), 1, dtype);
+    const size_t length = heed_snprint(text, 1 << 20, ones, (heed_print_options){0});
     int64_t shown = 0;
     for (size_t i = 0; i < length; i++) {
         shown += text[i] == '1';
@@ -842,7 +843,7 @@ static const limit limits[] = {
     {"others", "random.c: BLOCK", 16, check_normal_blocks},
     {"others", "random.c: BLOCK", 64, check_normal_blocks},
     {"others", "random.c: equal speeds", 20000, check_race},
-    {"others", "print.h: threshold", 1000, check_summary},
+    {"others", "print.c: THRESHOLD", 1000, check_summary},
 };
 enum { LIMITS = sizeof limits / sizeof *limits };
 

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "tensor/handle.h"
 #include "tests/common/reference.h"
 
 struct cast {
@@ -239,7 +240,7 @@ START_TEST(doors_raise_the_version_and_readers_do_not)
     ck_assert_int_eq(*version, 4);
     heed_tensor *value = heed_zeros(HEED_SHAPE(2, 2), HEED_F32);
     heed_fill_into(value, 1);
-    heed_set_data(x, value); /* higher than that of the old memory and of the new */
+    heed_share_storage(x, value); /* higher than that of the old memory and of the new */
     ck_assert_int_eq(x->storage->version, 6);
 }
 END_TEST

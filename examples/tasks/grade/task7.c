@@ -180,7 +180,7 @@ static void check_shape(const char *name, heed_tensor *yours, const heed_tensor 
                    name, (long long)heed_size(yours, 0), (long long)shape.size[0],
                    (long long)shape.size[1]);
     }
-    if (!heed_has_shape(yours, &shape) && heed_has_shape(yours, &other)) {
+    if (!grade_has_shape(yours, shape) && grade_has_shape(yours, other)) {
         grade_fail("%s is (%lld, %lld), the transpose of its weight's shape (%lld, %lld). %s", name,
                    (long long)other.size[0], (long long)other.size[1], (long long)shape.size[0],
                    (long long)shape.size[1], why[WEIGHT_TRANSPOSED]);

@@ -258,7 +258,7 @@ static void cross_entropy_backward(const heed_vjp *v)
         return;
     }
     heed_tensor *x = heed_contiguous(v->inputs[0]), *g = heed_contiguous(v->g);
-    heed_tensor *dx = heed_empty_like(v->inputs[0]);
+    heed_tensor *dx = heed_empty(heed_shape_of_tensor(v->inputs[0]), v->inputs[0]->dtype);
     class_targets c;
     if (!heed_blocked() && find_targets(v->inputs, v->args, &c) == HEED_OK) {
         logit_rows w = {&c, heed_kernels_for(x->dtype), x, g, v->inputs[2]->data, dx};

@@ -275,7 +275,7 @@ static void linear_backward(const heed_vjp *v)
             continue;
         }
         const heed_tensor *input = v->inputs[i];
-        heed_tensor *d = heed_empty_like(input);
+        heed_tensor *d = heed_empty(heed_shape_of_tensor(input), input->dtype);
         v->grads[i] = d != NULL && find_gradient(v, i, d) == HEED_OK ? d : NULL;
     }
 }

@@ -94,7 +94,8 @@ static heed_status norm_forward(const heed_call *call, heed_tensor *y)
  * may then have been freed. */
 static void gradients_by_kernel(const heed_vjp *v, heed_tensor *weight)
 {
-    heed_tensor *x = v->inputs[0], *g = heed_contiguous(v->g), *dx = heed_empty_like(x);
+    heed_tensor *x = v->inputs[0], *g = heed_contiguous(v->g),
+                *dx = heed_empty(heed_shape_of_tensor(x), x->dtype);
     heed_normalization rows = {0};
     if (find_rows(x, weight, NULL, v->args, &rows) != HEED_OK) {
         return;

@@ -40,7 +40,8 @@ static heed_status log_softmax_forward(const heed_call *call, heed_tensor *y)
 /* dx = kernel(g, y) for each row. */
 static void gradient_by_kernel(const heed_vjp *v, heed_row_kernel *kernel)
 {
-    heed_tensor *dx = heed_empty_like(v->y), *const in[] = {v->g, v->y};
+    heed_tensor *dx = heed_empty(heed_shape_of_tensor(v->y), v->y->dtype), *const in[] = {v->g,
+                                                                                          v->y};
     const int dim = heed_wrapped(*(const int *)v->args, v->y->ndim);
     if (dx != NULL && heed_map_rows(kernel, in, 2, dim, dx) == HEED_OK) {
         v->grads[0] = dx;

@@ -1,4 +1,5 @@
 #include "tests/fuzz/graphs/graph.h"
+#include "tensor/shape.h"
 
 #include <inttypes.h>
 #include <math.h>
