@@ -1,7 +1,7 @@
 # Heed: make demo | make deps test | make help
 
 # All output goes to BUILD; use BUILD=build/other for a separate variant. DEBUG=1 is another variant, which
-# reports mistakes in programs (src/tensor/debug.h).
+# reports the use of freed tensors (docs/errors.md).
 ifeq ($(origin DEBUG)$(DEBUG),command line1)
 BUILD    ?= build/debug
 OPTIMISE ?= -Og
@@ -381,7 +381,7 @@ CHECK_INCLUDES = $(eval CHECK_INCLUDES := $(shell pkg-config --cflags check))$(C
 
 # System calls that tests make fail. Where the linker has no --wrap, as on macOS, these tests are skipped.
 comma    := ,
-CALLS    := access close fchmod fstat fsync open pread pthread_setspecific readlink rename stat unlink write
+CALLS    := access close fchmod fstat fsync open pread readlink rename stat unlink write
 WRAPPED   = $(eval WRAPPED := $(shell printf 'int main(void){}' | $(CC) -Wl,--wrap=open -x c - -o /dev/null \
                 2> /dev/null && echo $(addprefix -Wl$(comma)--wrap=,$(CALLS))))$(WRAPPED)
 NO_WRAP   = $(if $(WRAPPED),,-DHEED_NO_WRAP $(foreach c,$(CALLS),-D__real_$c=$c))

@@ -29,19 +29,16 @@
 #include "tensor/dtype.h"  /* element types: f32, f64, i64, bool */
 #include "tensor/tensor.h" /* the tensor: shape, strides, storage, node */
 #include "tensor/read.h"   /* access to sizes, elements and memory */
-#include "tensor/scope.h"  /* ownership of tensors; retain, grad mode */
+#include "tensor/scope.h"  /* ownership of tensors; retain, grad mode; argument checks */
 #include "tensor/create.h" /* zeros, full, arange, from_*, ...; copying in and out */
 
 /* ---- Random numbers ---- */
 #include "tensor/random/random.h" /* PyTorch's random numbers: manual_seed, rand, randn, ... */
 
-/* ---- Memory, threads and checks ---- */
-#include "tensor/alloc.h"     /* memory for your own modules; counts of live tensors */
-#include "tensor/check.h"     /* argument checks for your own functions */
-#include "tensor/processor.h" /* the instruction set in use */
-#include "tensor/denormal.h"  /* subnormal numbers flushed to 0 */
-#include "tensor/version.h"   /* the version; a line for bug reports */
-#include "tensor/parallel.h"  /* the number of threads */
+/* ---- Memory and threads ---- */
+#include "tensor/alloc.h"    /* memory for your own modules; counts of live tensors */
+#include "tensor/parallel.h" /* the number of threads; subnormal numbers flushed to 0 */
+#include "tensor/version.h"  /* the version, the instruction set; a line for bug reports */
 
 /* ---- Operations ---- */
 #include "autograd/ops/operations.h"                   /* add, matmul, softmax, reshape, cross_entropy, ... */

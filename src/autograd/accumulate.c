@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "../tensor/check.h"
 #include "../tensor/create.h"
 #include "../tensor/elements.h"
 #include "../tensor/handle.h"
@@ -73,7 +72,7 @@ static heed_status add_to_grad(heed_tensor *t, heed_tensor *g)
 {
     heed_tensor *first = g;
     if (!is_ours_alone(g)) {
-        first = add_or_set(t, g, NULL) ? NULL : heed_tensor_like(NULL, g);
+        first = add_or_set(t, g, NULL) ? NULL : heed_tensor_like(g);
         if (first != NULL) {
             heed_copy_elements(g, first);
         }

@@ -125,7 +125,6 @@ static void inspect_gradients(heed_observer *self, const heed_derivative *deriva
                   "it is too late",
                   node->op->name, *path.text != '\0' ? " in " : "", path.text, name_of(e), i,
                   HEED_TEXT(node->inputs[i]));
-        heed_print_origin(node);
         break;
     }
 }

@@ -4,10 +4,10 @@
 
 #include <string.h>
 
-#include "../tensor/blocks.h"
-#include "../tensor/check.h"
 #include "../tensor/handle.h"
+#include "../tensor/scope.h"
 #include "../tensor/shape.h"
+#include "../tensor/thread.h"
 #include "notify.h"
 
 /* ---- recording ---- */

@@ -17,11 +17,11 @@
 #include "backward.h"
 
 #include "../tensor/alloc.h"
-#include "../tensor/debug.h"
 #include "../tensor/elements.h"
 #include "../tensor/handle.h"
 #include "../tensor/scope.h"
 #include "../tensor/shape.h"
+#include "../tensor/thread.h"
 #include "notify.h"
 #include "observer.h"
 #include "saved.h"
@@ -51,9 +51,6 @@ heed_status heed_run_backward(const heed_pass *pass)
     }
     heed_free_order(&order);
     heed_scope_end(&scope);
-    if (HEED_IS_DEBUG) {
-        heed_debug_count_step();
-    }
     status = heed_return_grads(pass, status);
     heed_self.operation = outer;
     running = outer_pass;
@@ -65,7 +62,7 @@ static heed_status walk(const heed_pass *pass, heed_order *order)
     if (!heed_is_wanted(pass, pass->y)) {
         return HEED_OK; /* heed_grad only: y depends on none of the xs */
     }
-    heed_tensor *seed = heed_tensor_like(pass->function, pass->y);
+    heed_tensor *seed = heed_tensor_like(pass->y);
     if (seed == NULL) {
         return heed_self.error;
     }
@@ -114,8 +111,7 @@ static heed_status differentiate(const heed_pass *pass, const heed_order *order,
     heed_tensor **grads = order->grads;
     bool *wanted = order->wanted, any = false;
     heed_vjp vjp = {node, g, node->inputs, node->args, wanted, grads};
-    if (heed_check_saved(pass->function, node) != HEED_OK ||
-        (HEED_IS_DEBUG && heed_hide_unsaved(&vjp) != HEED_OK)) {
+    if (heed_check_saved(pass->function, node) != HEED_OK) {
         return heed_self.error;
     }
     for (int j = 0; j < node->input_count; j++) {
@@ -146,9 +142,6 @@ static heed_status differentiate(const heed_pass *pass, const heed_order *order,
         } else if (grads[j] != NULL) {
             heed_unref(grads[j]);
         }
-    }
-    if (HEED_IS_DEBUG) {
-        heed_free((void *)vjp.inputs);
     }
     return status;
 }

@@ -2,7 +2,6 @@
  * gradient settings of leaves. The pass itself is in backward.c. */
 #include "grad.h"
 
-#include "../tensor/check.h"
 #include "../tensor/handle.h"
 #include "../tensor/read.h"
 #include "../tensor/scope.h"

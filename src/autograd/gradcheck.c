@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../tensor/check.h"
 #include "../tensor/create.h"
 #include "../tensor/handle.h"
 #include "../tensor/random/random.h"

@@ -34,8 +34,4 @@ void heed_hold_inputs(heed_tensor *y, heed_tensor *const *inputs);
 /* heed_running_pass (backward.c): the function that runs a pass in this thread, or NULL. */
 const char *heed_running_pass(void);
 
-/* heed_print_origin: prints the callers of the operation that created the node, to stderr; only in
- * debug builds. */
-void heed_print_origin(const heed_tensor *node);
-
 #endif

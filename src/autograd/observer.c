@@ -5,19 +5,18 @@
 #include <string.h>
 
 #include "../tensor/alloc.h"
-#include "../tensor/check.h"
-#include "../tensor/debug.h"
 #include "../tensor/handle.h"
 #include "../tensor/read.h"
+#include "../tensor/scope.h"
 #include "../tensor/shape.h"
+#include "../tensor/thread.h"
 #include "module_path.h"
 #include "notify.h"
 
 static _Thread_local heed_observer *first;    /* the list, in the order of addition */
 static _Thread_local heed_observer *upcoming; /* called after the one whose callback runs */
 static _Thread_local int callback_depth;      /* of the callback's scope; 0: no callback runs */
-static _Thread_local int64_t callback_serial;
-static _Thread_local int64_t additions; /* an observer's serial is its number among them */
+static _Thread_local int64_t additions;       /* an observer's serial is its number among them */
 
 /* ---- callbacks ---- */
 
@@ -25,7 +24,7 @@ static _Thread_local int64_t additions; /* an observer's serial is its number am
  * scope ends. */
 static heed_observer *first_observer(void)
 {
-    const bool runs = callback_depth > 0 && heed_is_scope_open(callback_depth, callback_serial);
+    const bool runs = callback_depth > 0 && callback_depth <= heed_self.depth;
     return runs ? NULL : first;
 }
 
@@ -34,7 +33,6 @@ static heed_frame begin_callback(const heed_observer *observer)
     const heed_frame frame = heed_frame_begin(false);
     upcoming = observer->next;
     callback_depth = frame.depth;
-    callback_serial = heed_self.scopes_begun;
     return frame;
 }
 
@@ -151,44 +149,21 @@ bool heed_in_backward(void)
 
 /* ---- where a node was created ---- */
 
-typedef struct heed_origin {
-    heed_text path;
-    int count;
-    void *callers[HEED_IS_DEBUG ? HEED_MOST_CALLERS : 1];
-} heed_origin;
-
 /* Copied, because arguments may have any size and so any alignment. */
 static void store_origin(heed_tensor *y)
 {
-    heed_origin origin = {.path = heed_module_path()};
-    if (HEED_IS_DEBUG) {
-        origin.count = heed_backtrace(origin.callers, HEED_MOST_CALLERS);
-    }
-    memcpy((char *)y->args + y->args_size - sizeof origin, &origin, sizeof origin);
+    const heed_text path = heed_module_path();
+    memcpy((char *)y->args + y->args_size - sizeof path, &path, sizeof path);
     y->has_origin = true;
-}
-
-static heed_origin origin_of(const heed_tensor *node)
-{
-    heed_origin origin = {.path = {""}};
-    if (node->has_origin) {
-        memcpy(&origin, (const char *)node->args + node->args_size - sizeof origin, sizeof origin);
-    }
-    return origin;
 }
 
 heed_text heed_origin_path(const heed_tensor *node)
 {
-    return origin_of(node).path;
-}
-
-void heed_print_origin(const heed_tensor *node)
-{
-    if (HEED_IS_DEBUG) {
-        const heed_origin origin = origin_of(node);
-        fprintf(stderr, "heed: the forward of this %s was called here:\n", node->op->name);
-        heed_backtrace_print(origin.callers, origin.count);
+    heed_text path = {""};
+    if (node->has_origin) {
+        memcpy(&path, (const char *)node->args + node->args_size - sizeof path, sizeof path);
     }
+    return path;
 }
 
 /* ---- the list ---- */
@@ -198,7 +173,7 @@ static const struct heed_observer_table table = {
     .backward = notify_backward,
     .gradient = notify_gradient,
     .derivative = notify_derivative,
-    .origin_size = sizeof(heed_origin),
+    .origin_size = sizeof(heed_text),
     .store_origin = store_origin,
 };
 

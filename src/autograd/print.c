@@ -10,8 +10,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "../tensor/check.h"
 #include "../tensor/handle.h"
+#include "../tensor/scope.h"
 #include "../tensor/shape.h"
 #include "../tensor/text.h"
 #include "../tensor/thread.h"

@@ -15,9 +15,4 @@ heed_status heed_check_saved(const char *function, const heed_tensor *node);
  * again. */
 void heed_release_saved(heed_tensor *node);
 
-/* heed_hide_unsaved (debug builds only; unsaved.c): in vjp, replaces y and inputs whose
- * values .saves does not list by stand-ins; reading one is an error that names the value. The
- * caller frees vjp->inputs. HEED_ERR_MEMORY. */
-heed_status heed_hide_unsaved(heed_vjp *vjp);
-
 #endif

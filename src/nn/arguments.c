@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "../tensor/check.h"
 #include "../tensor/read.h"
+#include "../tensor/scope.h"
 
 heed_status heed_check_not_null(const char *function, const char *argument, const void *value)
 {

@@ -7,9 +7,9 @@
 
 #include "../autograd/ops/operations.h"
 #include "../tensor/alloc.h"
-#include "../tensor/check.h"
 #include "../tensor/create.h"
 #include "../tensor/read.h"
+#include "../tensor/scope.h"
 #include "../tensor/shape.h"
 #include "arguments.h"
 

@@ -3,7 +3,6 @@
 
 #include "../autograd/ops/operations.h"
 #include "../tensor/alloc.h"
-#include "../tensor/check.h"
 #include "../tensor/create.h"
 #include "../tensor/random/random.h"
 #include "../tensor/read.h"

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../tensor/check.h"
 #include "../tensor/read.h"
+#include "../tensor/scope.h"
 #include "../tensor/text.h"
 #include "arguments.h"
 #include "terminal.h"

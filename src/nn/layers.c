@@ -5,10 +5,10 @@
 #include <math.h>
 
 #include "../autograd/ops/operations.h"
-#include "../tensor/check.h"
 #include "../tensor/create.h"
 #include "../tensor/random/random.h"
 #include "../tensor/read.h"
+#include "../tensor/scope.h"
 #include "arguments.h"
 
 /* ---- Linear ---- */

@@ -9,10 +9,10 @@
 #include "../autograd/grad.h"
 #include "../autograd/ops/operations.h"
 #include "../tensor/alloc.h"
-#include "../tensor/check.h"
 #include "../tensor/create.h"
 #include "../tensor/handle.h"
 #include "../tensor/read.h"
+#include "../tensor/scope.h"
 #include "../tensor/shape.h"
 #include "arguments.h"
 #include "named_tensors.h"
@@ -69,7 +69,7 @@ void *heed_module_ready(void *module)
 heed_scope heed_value_scope(heed_scope *scope)
 {
     const heed_scope none = {0};
-    return heed_error_pending() ? none : heed_scope_opened_no_grad(scope);
+    return heed_error_pending() ? none : heed_scope_opened(scope, true);
 }
 
 static heed_status check_entry(const heed_module *m, const char *name, const void *value)

@@ -123,7 +123,7 @@ heed_status heed_add_child(void *module, const char *name, void *field, void *ch
 
 /* For these macros: runs the next statement once, in a scope; in none while an error is pending. */
 #define HEED_IN_VALUE_SCOPE                                                                        \
-    for (HEED_SCOPE_OPENED_BY(heed_value_scope, heed_scope_of_value),                              \
+    for (HEED_SCOPE_FROM(heed_value_scope(&heed_scope_of_value), heed_scope_of_value),             \
          *heed_value_left = &heed_scope_of_value;                                                  \
          heed_value_left != NULL; heed_value_left = NULL)
 heed_scope heed_value_scope(heed_scope *scope);

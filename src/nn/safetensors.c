@@ -17,8 +17,8 @@
 #include <string.h>
 
 #include "../tensor/alloc.h"
-#include "../tensor/check.h"
 #include "../tensor/create.h"
+#include "../tensor/scope.h"
 #include "../tensor/text.h"
 #include "arguments.h"
 #include "file_io.h"

@@ -6,10 +6,10 @@
 
 #include "../autograd/ops/dot_product_attention.h"
 #include "../autograd/ops/operations.h"
-#include "../tensor/check.h"
 #include "../tensor/create.h"
 #include "../tensor/random/random.h"
 #include "../tensor/read.h"
+#include "../tensor/scope.h"
 #include "../tensor/shape.h"
 #include "arguments.h"
 

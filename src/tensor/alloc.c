@@ -1,16 +1,14 @@
-/* The allocator: free lists per size class and thread, filled from slabs or from the system.
+/* The allocator: free lists per size class and thread.
  *
- * Small blocks (up to a kilobyte) are cut from slabs of 64 KiB, which are never returned; larger
- * blocks are requested one by one, and heed_empty_cache returns them. When a thread's list exceeds
- * a limit, its blocks move to the common list of that class; when the thread ends, so do the blocks
- * of all its lists. Threads take blocks from the common lists before they ask the system, so memory
- * that one thread allocates and another frees is reused.
+ * Blocks come from the system one by one. A freed block goes to the list of the thread that frees
+ * it, so that a training step in steady state asks the system for nothing; heed_empty_cache and the
+ * end of the thread return the lists to the system.
  *
- * Blocks from heed_alloc begin with a header that stores their size; sized blocks (blocks.h) have
+ * Blocks from heed_alloc begin with a header that stores their size; sized blocks (thread.h) have
  * none.
  *
- * In AddressSanitizer builds, and with -DHEED_SYSTEM_ALLOCATOR (for valgrind), every block comes
- * from the system and is returned to it at once, so that these tools see each one. */
+ * In AddressSanitizer builds, and with -DHEED_SYSTEM_ALLOCATOR (for valgrind), every block is
+ * returned to the system at once, so that these tools see each one. */
 #ifdef __linux__
 #define _DEFAULT_SOURCE /* for madvise */
 #include <sys/mman.h>
@@ -20,43 +18,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "blocks.h"
+#include "thread.h"
 
-enum { SMALL = 1024, ALIGNED = 256, ALIGNMENT = 64, SLAB = 65536, HUGE_PAGE = 1 << 21 };
+#ifdef HEED_SYSTEM_ALLOCATOR
+enum { KEEPS_BLOCKS = false };
+#else
+enum { KEEPS_BLOCKS = true };
+#endif
 
-/* The common lists, for threads whose own lists are empty. */
-static pthread_mutex_t *const lock = &heed_locks[HEED_LOCK_MEMORY];
-static heed_free_list common[HEED_SIZE_CLASSES];
-static bool anything_common; /* read without the lock, as a hint */
+enum {
+    ALIGNED = 256, /* blocks of this size and larger are aligned to ALIGNMENT */
+    ALIGNMENT = 64,
+    HUGE_PAGE = 1 << 21,
+    POISON = 0xFF /* fills freed blocks in debug builds; reads as NaN or -1 */
+};
 
-/* ---- the common lists ---- */
+/* ---- blocks ---- */
 
-/* Moves a list of a class to the common one; called with the lock held. */
-static void hand_over(heed_free_list *list, int class)
+static size_t size_of_class(int class)
 {
-    heed_block *last = list != NULL ? list->first : NULL;
-    if (last == NULL) {
-        return;
+    if (class == 0) {
+        return HEED_SMALLEST_BLOCK;
     }
-    while (last->next != NULL) {
-        last = last->next;
-    }
-    last->next = common[class].first;
-    common[class].first = list->first;
-    common[class].bytes += list->bytes;
-    *list = (heed_free_list){0};
-    __atomic_store_n(&anything_common, true, __ATOMIC_RELEASE);
+    int octave = 6 + (class - 1) / 4, quarter = (class - 1) % 4;
+    return (size_t)(quarter + 5) << (octave - 2);
 }
-
-/* ---- the system's allocator ---- */
 
 /* Large blocks use huge pages if the system has them: fewer page faults and TLB misses. The end of
  * a block that does not fill a huge page uses small pages, so that no memory is wasted. */
-static void *from_system(heed_thread *self, size_t size)
+static void *from_system(size_t size)
 {
     void *block = NULL;
-    const size_t alignment = size >= HUGE_PAGE ? HUGE_PAGE : ALIGNMENT;
-    self->system_requests++;
+    const size_t alignment = size >= HUGE_PAGE ? HUGE_PAGE : size >= ALIGNED ? ALIGNMENT : 16;
+    heed_self.system_requests++;
     if (posix_memalign(&block, alignment, size > 0 ? size : 1) != 0) {
         return NULL;
     }
@@ -68,134 +62,70 @@ static void *from_system(heed_thread *self, size_t size)
     return block;
 }
 
-#ifdef HEED_SYSTEM_ALLOCATOR
-static void *get_block(heed_thread *self, size_t size, int class)
-{
-    (void)class;
-    return from_system(self, size);
-}
-
-static void put_block(heed_thread *self, heed_block *block, int class)
-{
-    (void)self, (void)class;
-    free(block);
-}
-#else
-/* Cuts a small block from the slab. If the rest of the slab is too short, it is dropped: at most
- * one kilobyte of 64. All slabs are linked in one list, so that leak checkers find them. */
-static void *from_slab(heed_thread *self, size_t size)
-{
-    static heed_block *slabs;
-    size_t alignment = size >= ALIGNED ? ALIGNMENT : size % 32 == 0 ? 32 : 16;
-    uintptr_t at = ((uintptr_t)self->slab + alignment - 1) & ~(uintptr_t)(alignment - 1);
-    if (self->slab == NULL || at + size > (uintptr_t)self->slab_end) {
-        heed_block *slab = from_system(self, SLAB);
-        if (slab == NULL) {
-            return NULL;
-        }
-        pthread_mutex_lock(lock);
-        slab->next = slabs;
-        slabs = slab;
-        pthread_mutex_unlock(lock);
-        self->slab_end = (char *)slab + SLAB;
-        at = (uintptr_t)slab + ALIGNMENT; /* after the link */
-    }
-    self->slab = (char *)(at + size);
-    return (void *)at;
-}
-
-static void *get_block(heed_thread *self, size_t size, int class)
-{
-    (void)size;
-    heed_free_list *own = heed_blocks_of(class);
-    if (own->first == NULL && __atomic_load_n(&anything_common, __ATOMIC_ACQUIRE)) {
-        pthread_mutex_lock(lock);
-        *own = common[class];
-        common[class] = (heed_free_list){0};
-        pthread_mutex_unlock(lock);
-    }
-    heed_block *block = own->first;
-    size = heed_size_of_class(class);
-    if (block == NULL) {
-        return size <= SMALL ? from_slab(self, size) : from_system(self, size);
-    }
-    own->first = block->next;
-    own->bytes -= size;
-    return block;
-}
-
-/* A thread whose state has no rest, because it has not allocated anything, keeps no blocks. */
-static void put_block(heed_thread *self, heed_block *block, int class)
-{
-    heed_free_list one = {0}, *list = self->rest != NULL ? heed_blocks_of(class) : &one;
-    block->next = list->first;
-    list->first = block;
-    list->bytes += heed_size_of_class(class);
-    if (list->bytes > HEED_MOST_OF_A_CLASS || list == &one) {
-        pthread_mutex_lock(lock);
-        hand_over(list, class);
-        pthread_mutex_unlock(lock);
-    }
-}
-#endif
-
-/* ---- the interface ---- */
-
-static void *out_of_memory(size_t size)
-{
-    const char *operation = heed_self.operation;
-    heed_fail(HEED_ERR_MEMORY,
-              "%s%sout of memory: %zu bytes requested, %lld in use; try smaller sizes, or end a "
-              "scope earlier",
-              operation != NULL ? operation : "", operation != NULL ? ": " : "", size,
-              (long long)heed_live_bytes());
-    return NULL;
-}
-
 /* A block of header + size bytes. Only `size` of them count as live. */
-static inline void *get(size_t size, size_t header)
+static void *get(size_t size, size_t header)
 {
-    heed_thread *self = &heed_self;
-    if ((self->rest == NULL && heed_rest_of_thread() == NULL) || heed_fails_allocation()) {
-        return out_of_memory(size);
-    }
     const bool overflows = size > SIZE_MAX - header;
     const int class = overflows ? HEED_SIZE_CLASSES : heed_class_of(header + size);
-    void *block = class < HEED_SIZE_CLASSES ? get_block(self, header + size, class) : NULL;
+    heed_block *block = NULL;
+    if (heed_rest_of_thread() != NULL && !heed_fails_allocation() && class < HEED_SIZE_CLASSES) {
+        heed_block **list = heed_blocks_of(class);
+        block = *list;
+        if (block != NULL) {
+            *list = block->next;
+        } else {
+            block = from_system(KEEPS_BLOCKS ? size_of_class(class) : header + size);
+        }
+    }
     if (block == NULL) {
-        return out_of_memory(size);
+        const char *operation = heed_self.operation;
+        heed_fail(HEED_ERR_MEMORY,
+                  "%s%sout of memory: %zu bytes requested, %lld in use; try smaller sizes, or end "
+                  "a scope earlier",
+                  operation != NULL ? operation : "", operation != NULL ? ": " : "", size,
+                  (long long)heed_live_bytes());
+        return NULL;
     }
     heed_count_live(0, (int64_t)size);
-    if (!self->registered) {
-        heed_register_thread();
-    }
     return block;
 }
 
-static inline void put(void *block, size_t size, size_t header)
+static void put(void *memory, size_t size, size_t header)
 {
-    heed_thread *self = &heed_self;
     if (HEED_IS_DEBUG) {
-        memset(block, HEED_POISON, header + size);
+        memset(memory, POISON, header + size);
     }
-    put_block(self, block, heed_class_of(header + size));
     heed_count_live(0, -(int64_t)size);
-    if (!self->registered) {
-        heed_register_thread(); /* another thread allocated the block */
+    if (heed_rest_of_thread() == NULL || !KEEPS_BLOCKS) {
+        free(memory);
+        return;
     }
+    heed_block **list = heed_blocks_of(heed_class_of(header + size)), *block = memory;
+    block->next = *list;
+    *list = block;
 }
 
-/* ---- blocks without a header ---- */
+void heed_empty_cache(void)
+{
+    for (int class = 0; class < HEED_SIZE_CLASSES; class ++) {
+        heed_block **list = heed_blocks_of(class);
+        while (list != NULL && *list != NULL) {
+            heed_block *next = (*list)->next;
+            free(*list);
+            *list = next;
+        }
+    }
+}
 
 void *heed_alloc_sized(size_t size)
 {
-    void *block = size <= SLAB ? heed_pop_block(size) : NULL; /* huge sizes have no class */
+    void *block = size < PTRDIFF_MAX >> 20 ? heed_pop_block(size) : NULL; /* it has a class */
     return block != NULL ? block : get(size, 0);
 }
 
 void heed_free_sized(void *block, size_t size)
 {
-    if (block != NULL && !(size <= SLAB && heed_push_block(block, size))) {
+    if (block != NULL && !heed_push_block(block, size)) {
         put(block, size, 0);
     }
 }
@@ -277,58 +207,28 @@ void *heed_grow(void *array, int64_t count, int64_t *capacity, size_t size)
     return grown;
 }
 
-static void free_list(heed_free_list *list)
+bool heed_allocator_keeps_blocks(void)
 {
-    while (list->first != NULL) {
-        heed_block *next = list->first->next;
-        free(list->first);
-        list->first = next;
-    }
-    list->bytes = 0;
+    return KEEPS_BLOCKS && !HEED_IS_DEBUG; /* debug builds do not reuse handles at once */
 }
 
-void heed_empty_cache(void)
-{
-    for (int class = 0; class < HEED_SIZE_CLASSES; class ++) {
-        if (heed_size_of_class(class) <= SMALL) {
-            continue; /* cut from a slab */
-        }
-        heed_free_list *own = heed_blocks_of(class);
-        if (own != NULL) {
-            free_list(own);
-        }
-        pthread_mutex_lock(lock);
-        free_list(&common[class]);
-        pthread_mutex_unlock(lock);
-    }
-}
+/* ---- counts ---- */
 
-static void hand_over_all(void)
-{
-    heed_thread *self = &heed_self;
-    pthread_mutex_lock(lock);
-    for (int class = 0; class < HEED_SIZE_CLASSES; class ++) {
-        hand_over(heed_blocks_of(class), class);
-    }
-    pthread_mutex_unlock(lock);
-    self->slab = self->slab_end = NULL; /* the rest of a slab is not worth handing over */
-}
+static int64_t ended_tensors, ended_bytes; /* that threads left when they ended; atomic */
 
-__attribute__((constructor)) static void clean_up_at_thread_end(void)
+void heed_leave_counts(void)
 {
-    heed_at_thread_end(HEED_THREAD_MEMORY, hand_over_all);
+    __atomic_add_fetch(&ended_tensors, heed_self.live_tensors, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&ended_bytes, heed_self.live_bytes, __ATOMIC_RELAXED);
+    heed_self.live_tensors = heed_self.live_bytes = 0;
 }
 
 int64_t heed_live_tensors(void)
 {
-    int64_t tensors = 0, bytes = 0;
-    heed_sum_live(&tensors, &bytes);
-    return tensors;
+    return heed_self.live_tensors + __atomic_load_n(&ended_tensors, __ATOMIC_RELAXED);
 }
 
 int64_t heed_live_bytes(void)
 {
-    int64_t tensors = 0, bytes = 0;
-    heed_sum_live(&tensors, &bytes);
-    return bytes;
+    return heed_self.live_bytes + __atomic_load_n(&ended_bytes, __ATOMIC_RELAXED);
 }

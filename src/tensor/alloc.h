@@ -1,8 +1,6 @@
 /* Memory for modules, operations and programs, from the allocator that tensors use, and counts of
- * live tensors and bytes.
- *
- * Blocks come from per-thread free lists, so reusing a block costs little more than a function
- * call. Any thread may free a block.
+ * live tensors and bytes. Freed blocks stay in the thread's free lists, so reusing one costs little
+ * more than a function call.
  */
 #ifndef HEED_TENSOR_ALLOC_H
 #define HEED_TENSOR_ALLOC_H
@@ -36,7 +34,7 @@ void heed_free(void *block);
 void heed_empty_cache(void);
 
 /* heed_live_tensors, heed_live_bytes: the number of existing tensors, and the number of bytes
- * requested and not yet freed, over all threads. Exact only while no other thread is working. */
+ * requested and not yet freed, in this thread, including what threads left when they ended. */
 int64_t heed_live_tensors(void);
 int64_t heed_live_bytes(void);
 

@@ -10,8 +10,6 @@
 
 #include <string.h>
 
-#include "blocks.h"
-#include "grain.h"
 #include "kernels/attention_tiles.h"
 #include "shape.h"
 #include "thread.h"

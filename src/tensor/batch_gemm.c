@@ -7,9 +7,8 @@
 #include <assert.h>
 #include <string.h>
 
-#include "blocks.h"
-#include "grain.h"
 #include "shape.h"
+#include "thread.h"
 
 /* ---- matrices ---- */
 

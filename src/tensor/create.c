@@ -5,10 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "check.h"
 #include "elements.h"
 #include "handle.h"
 #include "read.h"
+#include "scope.h"
 #include "shape.h"
 
 heed_tensor *heed_empty(heed_shape shape, heed_dtype dtype)
@@ -160,7 +160,7 @@ heed_status heed_copy_into(heed_tensor *target, const heed_tensor *source)
     if (source->storage != target->storage) {
         heed_copy_elements(source, target);
     } else { /* the two may overlap */
-        heed_tensor *copy = heed_tensor_like(NULL, source);
+        heed_tensor *copy = heed_tensor_like(source);
         if (copy == NULL) {
             return heed_self.error;
         }

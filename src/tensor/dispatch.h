@@ -1,4 +1,4 @@
-/* Kernel calls for whole tensors, split across threads (internal). grain.h says how much work each
+/* Kernel calls for whole tensors, split across threads (internal). thread.h says how much work each
  * thread gets. Callers have checked the arguments. */
 #ifndef HEED_TENSOR_DISPATCH_H
 #define HEED_TENSOR_DISPATCH_H

@@ -6,6 +6,7 @@
 #include "error.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -28,7 +29,7 @@ heed_status heed_error(void)
 {
     heed_status status = heed_self.error;
     heed_self.error = HEED_OK;
-    heed_self.unread = 0;
+    heed_self.unread = false;
     return status;
 }
 
@@ -39,7 +40,7 @@ static char *message(void)
 
 const char *heed_error_message(void)
 {
-    heed_self.unread = 0;
+    heed_self.unread = false;
     return message();
 }
 
@@ -60,21 +61,13 @@ heed_status heed_fail(heed_status status, const char *format, ...)
     vsnprintf(text + length, size - (size_t)length, format, arguments);
     va_end(arguments);
     self->error = status;
-    if (HEED_IS_DEBUG) {
-        heed_debug_print_error(heed_status_name(status), text);
-    }
     heed_error_handler *handler = __atomic_load_n(&on_error, __ATOMIC_ACQUIRE);
     if (handler != NULL) {
-        const char *operation = self->operation, *derivative = self->derivative;
-        self->operation = self->derivative = NULL; /* the handler may leave them by longjmp */
         handler(status, text);
-        self->operation = operation;
-        self->derivative = derivative;
         self->error = status; /* pending, even if the handler has read it */
     } else {
-        self->unread = (int)getpid();
+        self->unread = true;
         self->unread_depth = self->depth;
-        self->unread_scopes = 0;
     }
     return status;
 }
@@ -85,69 +78,52 @@ heed_status heed_fail(heed_status status, const char *format, ...)
  * reader ends while it is written raises one too, although some bytes were written. */
 int64_t heed_write(int fd, const void *data, size_t size)
 {
-    static const int raised[] = {SIGPIPE, SIGXFSZ};
-    sigset_t both, before, pending, now, one;
+    sigset_t both, before, pending;
     sigemptyset(&both);
     sigaddset(&both, SIGPIPE);
     sigaddset(&both, SIGXFSZ);
-    sigpending(&pending);
     pthread_sigmask(SIG_BLOCK, &both, &before);
     const ssize_t written = write(fd, data, size);
     const int error = errno;
-    sigpending(&now);
-    for (int i = 0; i < 2; i++) {
-        if (!sigismember(&pending, raised[i]) && sigismember(&now, raised[i])) {
-            sigemptyset(&one);
-            sigaddset(&one, raised[i]);
-            sigwait(&one, &(int){0}); /* does not wait, as the signal is pending */
-        }
+    while (sigpending(&pending) == 0 &&
+           (sigismember(&pending, SIGPIPE) == 1 || sigismember(&pending, SIGXFSZ) == 1)) {
+        sigwait(&both, &(int){0}); /* does not wait, as a signal is pending */
     }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     errno = error;
     return written;
 }
 
-/* Prints at most once per process. A forked child does not print its parent's error, and may print
- * its own even if its parent has already printed. */
 static void report_unread(const char *beginning)
 {
-    static int reported; /* the process that has printed */
-    const int process = heed_self.unread;
-    heed_self.unread = 0;
-    if (process != 0 && process == (int)getpid() &&
-        __atomic_exchange_n(&reported, process, __ATOMIC_RELAXED) != process) {
+    static bool reported;
+    if (heed_self.unread && !__atomic_exchange_n(&reported, true, __ATOMIC_RELAXED)) {
         char line[HEED_MOST_OF_A_MESSAGE + 100];
         snprintf(line, sizeof line, "%s%s\n", beginning, message());
         heed_write(STDERR_FILENO, line, strlen(line)); /* one write: one line */
     }
+    heed_self.unread = false;
 }
 
 /* If the scope in which the error occurred has ended, or there was none, the program has continued
- * past the error. A single new scope inside that scope does not show this, because it may belong to
- * an expression that is still being evaluated; MANY_SCOPES of them do. */
+ * past the error. A scope inside that scope may belong to an expression that is still being
+ * evaluated. */
 void heed_report_unread(void)
 {
-    enum { MANY_SCOPES = 10 };
-    if (heed_self.unread != 0 &&
-        (heed_self.depth < heed_self.unread_depth || heed_self.unread_depth == 0 ||
-         ++heed_self.unread_scopes == MANY_SCOPES)) {
+    if (heed_self.unread &&
+        (heed_self.depth < heed_self.unread_depth || heed_self.unread_depth == 0)) {
         report_unread("heed: this program continues after an error that it never read: ");
     }
+}
+
+void heed_report_at_thread_end(void)
+{
+    report_unread("heed: a thread ended with an error that it never read: ");
 }
 
 __attribute__((destructor)) static void report_at_exit(void)
 {
     report_unread("heed: this program ended with an error that it never read: ");
-}
-
-static void report_at_thread_end(void)
-{
-    report_unread("heed: a thread ended with an error that it never read: ");
-}
-
-__attribute__((constructor)) static void set_clean_up(void)
-{
-    heed_at_thread_end(HEED_THREAD_ERROR, report_at_thread_end);
 }
 
 /* ---- texts for messages; handlers ---- */

@@ -14,16 +14,13 @@
  *
  *     heed: this program ended with an error that it never read: randn: no scope is open ...
  *
- * The line is printed when the thread with the error ends, or when that thread ends the program. It
- * is printed earlier if the program continues: when another scope begins after the scope in which
- * the error occurred has ended, or when ten scopes have begun inside it. An error is unread if it
- * is still pending, no handler was set when it occurred, and neither heed_error nor
- * heed_error_message has been called since; calling heed_error_pending does not count as reading.
- * The program's exit status does not change. Programs that end through _exit, abort or a signal
- * print nothing.
+ * The line is printed when the program or the thread with the error ends, or earlier, when another
+ * scope begins after the scope in which the error occurred has ended. An error is unread if it is
+ * still pending, no handler was set when it occurred, and neither heed_error nor heed_error_message
+ * has been called since; calling heed_error_pending does not count as reading. The exit status does
+ * not change. Programs that end through _exit, abort or a signal print nothing.
  *
- * In a debugger, `break heed_fail` stops where an error occurs; in a program built with
- * `make DEBUG=1`, the first error prints a backtrace.
+ * In a debugger, `break heed_fail` stops where an error occurs.
  */
 #ifndef HEED_TENSOR_ERROR_H
 #define HEED_TENSOR_ERROR_H

@@ -4,10 +4,9 @@
  * freeing a chain of a million operations needs no deep stack. */
 #include "handle.h"
 
+#include <stdlib.h>
 #include <string.h>
 
-#include "blocks.h"
-#include "debug.h"
 #include "kernels/kernels.h"
 #include "shape.h"
 
@@ -30,7 +29,7 @@ static inline void return_block(void *block, size_t size)
 }
 
 /* Data of up to MOST_INSIDE bytes is stored in the same block as its heed_storage. Larger data has
- * its own block, aligned to 64 bytes. Blocks have one of three sizes, so that blocks.h can inline
+ * its own block, aligned to 64 bytes. Blocks have one of three sizes, so that thread.h can inline
  * the path to each free list. */
 enum { MEDIUM = 128, LARGE = 256, MOST_INSIDE = LARGE - offsetof(heed_storage, small) };
 
@@ -83,22 +82,22 @@ void heed_release_value(heed_tensor *t)
     }
 }
 
-enum {
-    HANDLE = sizeof(heed_tensor) + HEED_TRACE,
-    MANY_DIMS = 2 * HEED_MAX_DIMS * sizeof(int64_t)
-}; /* shape and strides beyond HEED_FEW_DIMS */
+enum { MANY_DIMS = 2 * HEED_MAX_DIMS * sizeof(int64_t) }; /* beyond HEED_FEW_DIMS */
 
-static int64_t memory_of(const heed_tensor *t)
+/* Debug builds keep freed handles for a while, so that using a tensor after the end of its scope is
+ * an error, and does not use another tensor. */
+static void bury(heed_tensor *t)
 {
-    return HANDLE + (t->shape != t->few ? MANY_DIMS : 0);
-}
-
-static void free_memory(heed_tensor *t)
-{
-    if (t->shape != t->few) {
-        heed_free_sized(t->shape, MANY_DIMS);
+    enum { GRAVES = HEED_IS_DEBUG ? 1 << 16 : 1 };
+    static heed_tensor *graves[GRAVES];
+    static unsigned buried;
+    heed_count_live(0, -(int64_t)(sizeof *t + (t->shape != t->few ? MANY_DIMS : 0)));
+    const unsigned grave = __atomic_fetch_add(&buried, 1, __ATOMIC_RELAXED) % GRAVES;
+    heed_tensor *evicted = __atomic_exchange_n(&graves[grave], t, __ATOMIC_ACQ_REL);
+    if (evicted != NULL && evicted->shape != evicted->few) {
+        free(evicted->shape);
     }
-    return_block(t, HANDLE);
+    free(evicted);
 }
 
 /* Frees the handle `t`, and adds to the work list the tensors that only t kept alive. */
@@ -126,18 +125,14 @@ static heed_tensor *free_handle(heed_tensor *t, heed_tensor *work)
         heed_free_sized((void *)t->args, t->args_size);
     }
     heed_count_live(-1, 0);
-    if (!HEED_IS_DEBUG) {
-        free_memory(t);
+    if (HEED_IS_DEBUG) {
+        bury(t);
         return work;
     }
-    heed_count_live(0, -memory_of(t)); /* count the handle as freed, though its memory is kept */
-    heed_tensor *evicted = heed_debug_bury(t);
-    if (evicted != NULL) {
-        heed_count_live(0, memory_of(evicted));
-        free_memory(evicted);
-    } else if (!heed_self.registered) {
-        heed_register_thread(); /* takes over the counts, as freeing the block would */
+    if (t->shape != t->few) {
+        heed_free_sized(t->shape, MANY_DIMS);
     }
+    return_block(t, sizeof *t);
     return work;
 }
 
@@ -176,14 +171,13 @@ void heed_replace_grad(heed_tensor *t, heed_tensor *grad)
 
 /* A handle without a value, a graph or an owner. Its fields are set one by one: zeroing the whole
  * struct compiles to a slow rep stos. The inline arrays and `next` stay uninitialised. */
-static heed_tensor *new_handle(const char *function, int ndim, const int64_t *shape, int64_t numel,
-                               heed_dtype dtype)
+static heed_tensor *new_handle(int ndim, const int64_t *shape, int64_t numel, heed_dtype dtype)
 {
     if (__atomic_load_n(&heed_chosen_kernels, __ATOMIC_ACQUIRE) == NULL &&
         heed_choose_isa() != HEED_OK) {
         return NULL;
     }
-    heed_tensor *t = take_block(HANDLE);
+    heed_tensor *t = take_block(sizeof *t);
     if (t == NULL) {
         return NULL;
     }
@@ -206,7 +200,7 @@ static heed_tensor *new_handle(const char *function, int ndim, const int64_t *sh
     if (ndim > HEED_FEW_DIMS) {
         t->shape = heed_alloc_sized(MANY_DIMS);
         if (t->shape == NULL) {
-            return_block(t, HANDLE);
+            return_block(t, sizeof *t);
             return NULL;
         }
     }
@@ -218,9 +212,6 @@ static heed_tensor *new_handle(const char *function, int ndim, const int64_t *sh
     t->numel = numel;
     t->dtype = dtype;
     heed_count_live(1, 0);
-    if (HEED_IS_DEBUG) {
-        heed_debug_made(t, function);
-    }
     return t;
 }
 
@@ -244,10 +235,9 @@ static heed_storage *new_storage(size_t bytes)
     return storage;
 }
 
-static heed_tensor *new_tensor(const char *function, int ndim, const int64_t *shape, int64_t numel,
-                               heed_dtype dtype)
+static heed_tensor *new_tensor(int ndim, const int64_t *shape, int64_t numel, heed_dtype dtype)
 {
-    heed_tensor *t = new_handle(function, ndim, shape, numel, dtype);
+    heed_tensor *t = new_handle(ndim, shape, numel, dtype);
     if (t == NULL) {
         return NULL;
     }
@@ -265,13 +255,13 @@ heed_tensor *heed_tensor_new(const char *function, int ndim, const int64_t *shap
 {
     int64_t numel = 0;
     return heed_count_elements(function, ndim, shape, dtype, &numel) == HEED_OK
-               ? new_tensor(function, ndim, shape, numel, dtype)
+               ? new_tensor(ndim, shape, numel, dtype)
                : NULL;
 }
 
-heed_tensor *heed_tensor_like(const char *function, const heed_tensor *t)
+heed_tensor *heed_tensor_like(const heed_tensor *t)
 {
-    return new_tensor(function, t->ndim, t->shape, t->numel, t->dtype);
+    return new_tensor(t->ndim, t->shape, t->numel, t->dtype);
 }
 
 heed_tensor *heed_tensor_view(const char *function, const heed_tensor *t, int ndim,
@@ -281,7 +271,7 @@ heed_tensor *heed_tensor_view(const char *function, const heed_tensor *t, int nd
     if (heed_count_elements(function, ndim, shape, t->dtype, &numel) != HEED_OK) {
         return NULL;
     }
-    heed_tensor *view = new_handle(function, ndim, shape, numel, t->dtype);
+    heed_tensor *view = new_handle(ndim, shape, numel, t->dtype);
     if (view == NULL) {
         return NULL;
     }

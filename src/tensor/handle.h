@@ -13,11 +13,10 @@
 /* heed_tensor_new: a contiguous tensor with its own storage and uninitialised elements.
  * heed_tensor_like: the same with t's shape and dtype, which are not checked again.
  * heed_tensor_view: a tensor on t's storage. `offset` counts elements from t->data.
- * `function` names the caller in errors; for heed_tensor_like it may be NULL, if no user called it.
- */
+ * `function` names the caller in errors. */
 heed_tensor *heed_tensor_new(const char *function, int ndim, const int64_t *shape,
                              heed_dtype dtype);
-heed_tensor *heed_tensor_like(const char *function, const heed_tensor *t);
+heed_tensor *heed_tensor_like(const heed_tensor *t);
 heed_tensor *heed_tensor_view(const char *function, const heed_tensor *t, int ndim,
                               const int64_t *shape, const int64_t *strides, int64_t offset);
 
@@ -149,18 +148,10 @@ static inline bool heed_are_operands(heed_tensor *const *inputs, int count)
     return true;
 }
 
-/* heed_is_scope_open: true if the scope that began at this depth, as number `serial` of
- * scopes_begun, is open: no later scope has begun at its depth. One too deep to be tracked is
- * assumed to be the last. */
-static inline bool heed_is_scope_open(int depth, int64_t serial)
-{
-    return depth <= heed_self.depth &&
-           (depth >= HEED_TRACKED_SCOPES || heed_self.serials[depth] == (uint32_t)serial);
-}
-
 /* heed_end_depth: ends the scopes at this depth and deeper. HEED_ERR_SCOPE: none of them was open,
- * or more than one was. */
+ * or more than one was. heed_release_scopes: the same without an error. */
 heed_status heed_end_depth(int depth);
+void heed_release_scopes(int depth);
 
 /* heed_frame_begin, heed_frame_end: a scope around a forward function or a derivative. It begins
  * and ends in one function, so it needs none of the checks of a caller's scope. If no tensor joined
@@ -173,10 +164,6 @@ typedef struct heed_frame {
 static inline heed_frame heed_frame_begin(bool grad_disabled)
 {
     const heed_frame frame = {++heed_self.depth, heed_self.grad_disabled};
-    heed_self.scopes_begun++;
-    if (frame.depth < HEED_TRACKED_SCOPES) {
-        heed_self.serials[frame.depth] = (uint32_t)heed_self.scopes_begun;
-    }
     heed_self.grad_disabled = heed_self.grad_disabled || grad_disabled;
     return frame;
 }

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "broadcast_walk.h"
-#include "grain.h"
 #include "parallel.h"
 #include "shape.h"
+#include "thread.h"
 
 _Static_assert(LANES == HEED_MAX_OPERANDS + 1, "a lane for each operand and the result");
 

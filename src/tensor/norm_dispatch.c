@@ -2,8 +2,8 @@
 
 #include "dispatch.h"
 
-#include "grain.h"
 #include "kernels/norm_rows.h"
+#include "thread.h"
 
 #define DECLARE(isa)                                                                               \
     extern const heed_norm_kernels heed_kernels_##isa##_f32_normalization,                         \

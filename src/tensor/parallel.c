@@ -1,4 +1,4 @@
-/* The thread pool.
+/* The thread pool, and the floating-point mode.
  *
  * It runs one job at a time, described by `job`. Its member `state` records whether the job is open
  * and how many workers are inside; a worker enters and leaves by changing `state`. Once no range is
@@ -16,9 +16,9 @@
 #endif
 #include "parallel.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -47,19 +47,73 @@ static struct share {
     int64_t end;
 } shares[MOST_THREADS];
 
-static int threads; /* 0: not determined yet */
-/* Held by the thread that runs a job. */
-static pthread_mutex_t *const owner = &heed_locks[HEED_LOCK_POOL];
+static int threads;                                       /* 0: not determined yet */
+static pthread_mutex_t owner = PTHREAD_MUTEX_INITIALIZER; /* held while a job runs */
 static pthread_t workers[MOST_THREADS];
 static int worker_count; /* number started; guarded by owner */
 static int most_workers = MOST_THREADS - 1;
 static bool ending;
 
-static pthread_mutex_t *const sleep_lock = &heed_locks[HEED_LOCK_SLEEP];
+static pthread_mutex_t sleep_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 static int sleepers;
 
 static _Thread_local bool is_working;
+
+/* ---- the floating-point mode of a thread ----
+ *
+ * Whether subnormal numbers are flushed to 0, the rounding direction, and which exceptions trap. A
+ * job runs in the mode of its caller, however that was set, so that results do not depend on the
+ * number of threads. FLUSH: the bits that flush subnormal operands and results; 0: not supported.
+ */
+#if defined __x86_64__
+enum { FLUSH = 1 << 15 | 1 << 6 }; /* FTZ and DAZ */
+static uint64_t float_mode(void)
+{
+    return __builtin_ia32_stmxcsr();
+}
+
+static void set_float_mode(uint64_t mode)
+{
+    __builtin_ia32_ldmxcsr((unsigned)mode);
+}
+#elif defined __aarch64__
+enum { FLUSH = 1 << 24 }; /* FZ */
+static uint64_t float_mode(void)
+{
+    uint64_t mode;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
+    return mode;
+}
+
+static void set_float_mode(uint64_t mode)
+{
+    __asm__ volatile("msr fpcr, %0" : : "r"(mode));
+}
+#else
+enum { FLUSH = 0 };
+static uint64_t float_mode(void)
+{
+    return 0;
+}
+
+static void set_float_mode(uint64_t mode)
+{
+    (void)mode;
+}
+#endif
+
+bool heed_set_flush_denormal(bool enabled)
+{
+    const uint64_t mode = float_mode(), flush = FLUSH;
+    set_float_mode(enabled ? mode | flush : mode & ~flush);
+    return flush != 0;
+}
+
+bool heed_flush_denormal(void)
+{
+    return FLUSH != 0 && (float_mode() & FLUSH) == FLUSH;
+}
 
 /* ---- waiting ---- */
 
@@ -96,13 +150,13 @@ static void wait_for_job(uint64_t done)
             pause_briefly();
         }
     } while (nanoseconds() - start < SPIN_NANOSECONDS);
-    pthread_mutex_lock(sleep_lock);
+    pthread_mutex_lock(&sleep_lock);
     __atomic_add_fetch(&sleepers, 1, __ATOMIC_SEQ_CST);
     while (!is_open(__atomic_load_n(&job.state, __ATOMIC_SEQ_CST), done) && !ending) {
-        pthread_cond_wait(&wake, sleep_lock);
+        pthread_cond_wait(&wake, &sleep_lock);
     }
     __atomic_sub_fetch(&sleepers, 1, __ATOMIC_SEQ_CST);
-    pthread_mutex_unlock(sleep_lock);
+    pthread_mutex_unlock(&sleep_lock);
 }
 
 /* ---- working ---- */
@@ -146,10 +200,8 @@ static void *run_worker(void *share)
     while (!__atomic_load_n(&ending, __ATOMIC_ACQUIRE)) {
         wait_for_job(done);
         if (join(own, &done)) {
-            const uint64_t before = heed_float_mode();
-            heed_set_float_mode(job.float_mode);
+            set_float_mode(job.float_mode);
             work_on_ranges(own);
-            heed_set_float_mode(before);
             __atomic_sub_fetch(&job.state, 1, __ATOMIC_RELEASE);
         }
     }
@@ -158,28 +210,30 @@ static void *run_worker(void *share)
 
 /* ---- the pool ---- */
 
-/* The pool is idle during a fork. The child has no workers and starts its own when needed. */
+/* A forked child has no workers, and starts its own when it needs them. The parent's other threads
+ * may have held the locks, or have been in the middle of a job. */
 static void forget_workers(void)
 {
-    worker_count = 0;
-    sleepers = 0;
+    owner = sleep_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     wake = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+    job.state = CLOSED;
+    worker_count = sleepers = 0;
 }
 
 __attribute__((destructor)) static void end_workers(void)
 {
-    if (pthread_mutex_trylock(owner) != 0) {
+    if (pthread_mutex_trylock(&owner) != 0) {
         return; /* the process is exiting in the middle of a job */
     }
-    pthread_mutex_lock(sleep_lock);
+    pthread_mutex_lock(&sleep_lock);
     __atomic_store_n(&ending, true, __ATOMIC_RELEASE);
     pthread_cond_broadcast(&wake);
-    pthread_mutex_unlock(sleep_lock);
+    pthread_mutex_unlock(&sleep_lock);
     for (int i = 0; i < worker_count; i++) {
         pthread_join(workers[i], NULL);
     }
     worker_count = 0;
-    pthread_mutex_unlock(owner); /* a later destructor may fork */
+    pthread_mutex_unlock(&owner); /* a later destructor may fork */
 }
 
 /* Workers block all signals except those for their own faults; other threads get the rest. */
@@ -201,8 +255,9 @@ static bool start_worker(void)
 /* Starts the missing workers. If the system refuses some, the existing ones do the work. */
 static void start_workers(int wanted)
 {
-    while (worker_count < wanted && worker_count < most_workers && !ending &&
-           heed_at_fork(forget_workers)) {
+    static bool has_fork_handler; /* guarded by owner */
+    has_fork_handler = has_fork_handler || pthread_atfork(NULL, NULL, forget_workers) == 0;
+    while (worker_count < wanted && worker_count < most_workers && !ending && has_fork_handler) {
         if (start_worker()) {
             worker_count++;
         } else {
@@ -234,7 +289,7 @@ void heed_parallel_for(int64_t count, int64_t grain, heed_parallel_work *work, v
     if (count <= 0) {
         return;
     }
-    if (ranges < 2 || wanted < 2 || is_working || pthread_mutex_trylock(owner) != 0) {
+    if (ranges < 2 || wanted < 2 || is_working || pthread_mutex_trylock(&owner) != 0) {
         work(context, 0, count);
         return;
     }
@@ -243,7 +298,7 @@ void heed_parallel_for(int64_t count, int64_t grain, heed_parallel_work *work, v
     }
     job.work = work;
     job.context = context;
-    job.float_mode = heed_float_mode();
+    job.float_mode = float_mode();
     const int threads_wanted = ranges < wanted ? (int)ranges : wanted;
     const int64_t of_share = ranges / threads_wanted;
     const int64_t most = (count + threads_wanted - 1) / threads_wanted;
@@ -258,15 +313,15 @@ void heed_parallel_for(int64_t count, int64_t grain, heed_parallel_work *work, v
     const uint64_t generation = __atomic_load_n(&job.state, __ATOMIC_ACQUIRE) / GENERATION + 1;
     __atomic_store_n(&job.state, generation * GENERATION, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&sleepers, __ATOMIC_SEQ_CST) > 0) {
-        pthread_mutex_lock(sleep_lock);
+        pthread_mutex_lock(&sleep_lock);
         pthread_cond_broadcast(&wake);
-        pthread_mutex_unlock(sleep_lock);
+        pthread_mutex_unlock(&sleep_lock);
     }
     is_working = true;
     work_on_ranges(0);
     is_working = false;
     close_job();
-    pthread_mutex_unlock(owner);
+    pthread_mutex_unlock(&owner);
 }
 
 /* ---- number of threads ---- */

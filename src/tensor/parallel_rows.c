@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "grain.h"
+#include "thread.h"
 
 /* ---- table rows ---- */
 

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-#include "check.h"
 #include "handle.h"
+#include "scope.h"
 #include "shape.h"
 #include "thread.h"
 

@@ -7,9 +7,7 @@
 
 #include <string.h>
 
-#include "blocks.h"
 #include "broadcast_walk.h"
-#include "grain.h"
 #include "parallel.h"
 #include "thread.h"
 

@@ -1,4 +1,5 @@
-/* Scopes: ownership of the tensors that functions return.
+/* Scopes: ownership of the tensors that functions return; the end of a thread; checks of
+ * arguments.
  *
  * The thread has one list of owned tensors (handle.h); ending a scope releases its first part.
  * All other data of a scope is in the caller's struct. Only the struct of the scope being ended is
@@ -6,7 +7,10 @@
  * frames. */
 #include "scope.h"
 
-#include "check.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "alloc.h"
 #include "handle.h"
 #include "shape.h"
 
@@ -35,8 +39,7 @@ heed_tensor *heed_tensor_create(const char *function, heed_shape shape, heed_dty
     return t != NULL ? heed_join_scope(function, t) : NULL;
 }
 
-/* Releases the tensors of all scopes at this depth and deeper. */
-static void release_tensors(int depth)
+void heed_release_scopes(int depth)
 {
     heed_thread *self = &heed_self;
     while (self->tensors != NULL && self->tensors->scope_depth >= depth) {
@@ -46,60 +49,56 @@ static void release_tensors(int depth)
         t->next = NULL;
         heed_unref(t);
     }
+    self->depth = depth - 1;
 }
 
 heed_status heed_end_depth(int depth)
 {
-    heed_thread *self = &heed_self;
-    int left_open = self->depth - depth;
+    const int left_open = heed_self.depth - depth;
     if (left_open < 0) {
         return heed_fail(HEED_ERR_SCOPE, "scope_end: an enclosing scope was ended before this one");
     }
-    release_tensors(depth);
-    self->depth = depth - 1;
-    if (left_open > 0) {
-        self->operation = NULL; /* a longjmp may have left it */
-        return heed_fail(HEED_ERR_SCOPE,
-                         "scope_end: %d scope(s) inside this one were still open; end each one",
-                         left_open);
-    }
-    return self->error;
+    heed_release_scopes(depth);
+    return left_open > 0
+               ? heed_fail(HEED_ERR_SCOPE,
+                           "scope_end: %d scope(s) inside this one were still open; end each one",
+                           left_open)
+               : heed_self.error;
 }
 
-static void end_all_scopes(void)
+static void end_thread(void *self)
 {
-    release_tensors(1);
-    heed_self.depth = 0;
+    (void)self;
+    heed_report_at_thread_end();
+    heed_release_scopes(1);
+    heed_empty_cache();
+    free(heed_self.rest);
+    heed_self.rest = NULL;
+    heed_leave_counts();
 }
 
-__attribute__((constructor)) static void clean_up_at_thread_end(void)
+/* Before main, because programs may use up all keys. */
+__attribute__((constructor)) static void begin_process(void)
 {
-    heed_at_thread_end(HEED_THREAD_SCOPES, end_all_scopes);
+    heed_has_thread_key = pthread_key_create(&heed_thread_key, end_thread) == 0;
 }
 
 /* ---- scopes of callers ---- */
 
-/* Begins a caller's scope, and returns the content of its struct, which is at `place`. */
-static heed_scope opened(heed_scope *place, bool grad_disabled)
+heed_scope heed_scope_opened(heed_scope *scope, bool no_grad)
 {
     heed_report_unread();
-    const heed_frame frame = heed_frame_begin(grad_disabled);
-    return (heed_scope){
-        .self = place,
-        .thread = &heed_self,
-        .depth = frame.depth,
-        .serial = heed_self.scopes_begun,
-        .grad_mode = !frame.grad_disabled,
-    };
+    const heed_frame frame = heed_frame_begin(no_grad);
+    return (heed_scope){scope, frame.depth, frame.grad_disabled};
 }
 
-static void begin(heed_scope *scope, bool grad_disabled)
+static void begin(heed_scope *scope, bool no_grad)
 {
-    if (scope == NULL) {
+    if (scope != NULL) {
+        *scope = heed_scope_opened(scope, no_grad);
+    } else {
         heed_fail(HEED_ERR_NULL, "scope_begin: scope is NULL");
-        return;
     }
-    *scope = opened(scope, grad_disabled);
 }
 
 void heed_scope_begin(heed_scope *scope)
@@ -112,20 +111,9 @@ void heed_scope_begin_no_grad(heed_scope *scope)
     begin(scope, true);
 }
 
-heed_scope heed_scope_opened(heed_scope *scope)
-{
-    return opened(scope, false);
-}
-
-heed_scope heed_scope_opened_no_grad(heed_scope *scope)
-{
-    return opened(scope, true);
-}
-
 static bool is_open(const heed_scope *scope)
 {
-    return scope->self == scope && scope->thread == &heed_self &&
-           heed_is_scope_open(scope->depth, scope->serial);
+    return scope->self == scope && scope->depth <= heed_self.depth;
 }
 
 static heed_status check_open(const char *function, const heed_scope *scope)
@@ -135,8 +123,7 @@ static heed_status check_open(const char *function, const heed_scope *scope)
     }
     if (!is_open(scope)) {
         return heed_fail(HEED_ERR_SCOPE,
-                         "%s: this scope is not open in this thread; begin and end each scope once",
-                         function);
+                         "%s: this scope is not open; begin and end each scope once", function);
     }
     return HEED_OK;
 }
@@ -147,7 +134,7 @@ heed_status heed_scope_end(heed_scope *scope)
     if (status != HEED_OK) {
         return status;
     }
-    heed_self.grad_disabled = !scope->grad_mode;
+    heed_self.grad_disabled = scope->grad_disabled;
     scope->self = NULL;
     return heed_end_depth(scope->depth);
 }
@@ -177,9 +164,6 @@ static heed_tensor *keep(const char *function, heed_scope *scope, heed_tensor *t
     }
     heed_tensor **from = &heed_self.tensors;
     while (*from != t) {
-        if (*from == NULL) {
-            return t; /* it belongs to a scope of another thread */
-        }
         from = &(*from)->next;
     }
     *from = t->next;
@@ -241,4 +225,78 @@ bool heed_set_grad_enabled(bool enabled)
 bool heed_is_grad_enabled(void)
 {
     return !heed_self.grad_disabled;
+}
+
+/* ---- checks of arguments ---- */
+
+heed_status heed_check_tensor(const char *function, const char *argument, const heed_tensor *t)
+{
+    if (t == NULL) {
+        return heed_fail(HEED_ERR_NULL, "%s: %s is NULL", function, argument);
+    }
+    if (t->storage == NULL) {
+        return heed_fail(HEED_ERR_SCOPE, "%s: the value of %s %s has been freed; %s", function,
+                         argument, HEED_TEXT(t),
+                         heed_self.derivative != NULL
+                             ? "if it is an input or the result, declare it in .saves"
+                             : "heed_retain it in its scope");
+    }
+    return HEED_OK;
+}
+
+heed_status heed_check_scope(const char *function)
+{
+    if (!heed_blocked() && heed_self.depth == 0) {
+        return heed_fail(HEED_ERR_SCOPE,
+                         "%s: no scope is open to own the result; begin one: HEED_SCOPE(name);",
+                         function);
+    }
+    return heed_self.error;
+}
+
+heed_status heed_check_operand(const char *function, const char *argument, const heed_tensor *x)
+{
+    if (heed_blocked() || heed_check_tensor(function, argument, x) != HEED_OK) {
+        return heed_self.error;
+    }
+    return heed_check_scope(function);
+}
+
+heed_status heed_check_operands(const char *function, const char *const *names,
+                                heed_tensor *const *inputs, int count)
+{
+    if (heed_blocked() || heed_check_scope(function) != HEED_OK) {
+        return heed_self.error;
+    }
+    if (inputs == NULL) {
+        return heed_fail(HEED_ERR_NULL, "%s: the list of tensors is NULL", function);
+    }
+    if (count < 1 || count > UINT16_MAX) {
+        return heed_fail(HEED_ERR_VALUE, "%s: cannot take %d tensors", function, count);
+    }
+    for (int i = 0; i < count; i++) {
+        if (inputs[i] == NULL || inputs[i]->storage == NULL) {
+            char argument[32];
+            snprintf(argument, sizeof argument, "input %d", i);
+            return heed_check_tensor(function, names != NULL ? names[i] : argument, inputs[i]);
+        }
+    }
+    return HEED_OK;
+}
+
+heed_status heed_check_value(const char *function, double value, heed_dtype dtype)
+{
+    const double limit = 9223372036854775808.0; /* 2^63 */
+    if (dtype == HEED_I64 && !(value >= -limit && value < limit)) {
+        return heed_fail(HEED_ERR_VALUE, "%s: i64 cannot hold %g", function, value);
+    }
+    return HEED_OK;
+}
+
+heed_status heed_check_probability(const char *function, const char *argument, double p)
+{
+    return p >= 0 && p <= 1 /* false for NaN */
+               ? heed_error_pending()
+               : heed_fail(HEED_ERR_VALUE, "%s: %s is %g, which is outside [0, 1]", function,
+                           argument, p);
 }

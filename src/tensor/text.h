@@ -1,5 +1,4 @@
-/* Text (internal): numbers with a point in any locale; UTF-8 (utf8.c); untrusted text in messages
- * (safe_text.c). */
+/* Text (internal): numbers with a point in any locale; UTF-8; untrusted text in messages. */
 #ifndef HEED_TENSOR_TEXT_H
 #define HEED_TENSOR_TEXT_H
 

@@ -1,4 +1,4 @@
-/* The state of a thread, and the registry of all threads (internal).
+/* The state of a thread, its free blocks, and how much work is worth another thread (internal).
  *
  * This is the lowest level: it includes no other Heed header. A field is written only by the file
  * named in its comment. The fields are in one struct because one operation touches most of them.
@@ -11,67 +11,76 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#ifdef HEED_DEBUG
-enum { HEED_IS_DEBUG = 1 }; /* a debug build: debug.h */
+#ifdef HEED_DEBUG /* a debug build: make DEBUG=1 */
+enum { HEED_IS_DEBUG = 1 };
 #else
 enum { HEED_IS_DEBUG = 0 };
 #endif
 
-/* heed_debug_print_error: prints the first error of the process, and where it occurred; called by
- * heed_fail in debug builds (backtrace.c). */
-void heed_debug_print_error(const char *status, const char *message);
+#if defined __has_feature
+#if __has_feature(address_sanitizer)
+#define HEED_SYSTEM_ALLOCATOR 1
+#endif
+#elif defined __SANITIZE_ADDRESS__
+#define HEED_SYSTEM_ALLOCATOR 1
+#endif
 
 enum {
     HEED_SIZE_CLASSES = 4 * 42,
     HEED_SMALL_CLASSES = 9, /* blocks of up to 256 bytes: handles and small tensors */
-    HEED_TRACKED_SCOPES = 32,
+    HEED_SMALLEST_BLOCK = 64,
     HEED_MOST_OF_A_MESSAGE = 8192,
     HEED_GENERATOR_SIZE = 2528 /* a heed_generator */
 };
 
-typedef struct heed_free_list {
-    struct heed_block *first; /* blocks.h */
-    size_t bytes;
-} heed_free_list;
+/* A free block, in a list of its size class. */
+typedef struct heed_block {
+    struct heed_block *next;
+} heed_block;
 
 /* The large part of a thread's state, allocated with its first block or error, until it ends. */
 typedef struct heed_thread_rest {
-    heed_free_list free[HEED_SIZE_CLASSES - HEED_SMALL_CLASSES]; /* alloc.c */
-    char message[HEED_MOST_OF_A_MESSAGE];                        /* error.c */
-    _Alignas(8) char generator[HEED_GENERATOR_SIZE];             /* random/random.c */
-    struct heed_thread *thread;    /* once it is registered (thread.c), like the next */
-    struct heed_thread_rest *next; /* of all threads, so that leak checkers find them */
+    heed_block *free[HEED_SIZE_CLASSES - HEED_SMALL_CLASSES]; /* alloc.c */
+    char message[HEED_MOST_OF_A_MESSAGE];                     /* error.c */
+    _Alignas(8) char generator[HEED_GENERATOR_SIZE];          /* random/random.c */
 } heed_thread_rest;
 
-/* The fields that every operation touches come first, so that they share cache lines. The shared
- * library keeps all variables of a thread in static TLS, of which glibc leaves about 1.6 KB to
+/* The shared library keeps this struct in static TLS, of which glibc leaves about 1.6 KB to
  * libraries loaded by dlopen: what is large belongs in the rest. */
 typedef struct heed_thread {
-    unsigned error; /* the pending heed_status (error.c) */
-    int unread;     /* process in which an unread pending error occurred, else 0 (error.c) */
-    int depth;      /* of the innermost open scope; 0: none is open (handle.h) */
+    unsigned error;                   /* the pending heed_status (error.c) */
+    int depth;                        /* of the innermost open scope; 0: none is open (scope.c) */
     struct heed_tensor *tensors;      /* of all open scopes, innermost first (scope.c) */
     const char *operation;            /* in progress; named in out-of-memory errors */
     const char *derivative;           /* of this operation; named in errors (backward.c) */
-    int64_t scopes_begun;             /* handle.h */
-    int64_t fail_countdown;           /* allocations until one fails; 0: off */
-    int64_t live_tensors, live_bytes; /* written by this thread, read by all */
+    int64_t fail_countdown;           /* allocations until one fails; 0: off (alloc.c) */
+    int64_t live_tensors, live_bytes; /* made by this thread minus freed by it */
     const struct heed_observer_table *observers; /* NULL: none (autograd/notify.h) */
     bool grad_disabled;
-    bool registered; /* counted by heed_sum_live, cleaned up when it ends */
+    bool unread;      /* no one has read the pending error (error.c) */
+    int unread_depth; /* of the scope in which it occurred */
 
-    heed_free_list free[HEED_SMALL_CLASSES]; /* alloc.c */
-    heed_thread_rest *rest;                /* NULL: not needed yet, or memory ran out (thread.c) */
-    uint32_t serials[HEED_TRACKED_SCOPES]; /* of the open scopes, by depth (handle.h) */
-    char *slab, *slab_end;                 /* small blocks are cut from here (alloc.c) */
-    int64_t system_requests;
-    int64_t failures_left, failures; /* injected: still to come, so far */
-    int unread_depth, unread_scopes; /* scope of the unread error; scopes begun since (error.c) */
-    char short_message[128];         /* of an error without memory for the rest (error.c) */
+    heed_block *free[HEED_SMALL_CLASSES]; /* alloc.c */
+    heed_thread_rest *rest;               /* NULL: not needed yet, or memory ran out (alloc.c) */
+    int64_t system_requests;              /* blocks requested from the system (alloc.c) */
+    int64_t failures_left, failures;      /* injected: still to come, so far (thread.c) */
+    char short_message[128];              /* of an error without memory for the rest (error.c) */
 } heed_thread;
 
 /* Use heed_self directly: TLS relaxation breaks UBSan's null check on a pointer to it. */
 extern _Thread_local heed_thread heed_self;
+
+/* heed_rest_of_thread: the rest of this thread's state; NULL, without an error, without memory.
+ * From then on, the end of the thread is seen through heed_thread_key (scope.c). */
+heed_thread_rest *heed_rest_of_thread(void);
+extern pthread_key_t heed_thread_key;
+extern bool heed_has_thread_key;
+
+/* heed_leave_counts: what this thread has alive is counted with every other thread from now on. */
+void heed_leave_counts(void);
+
+/* heed_fails_allocation: called before each allocation; true if a test makes it fail. */
+bool heed_fails_allocation(void);
 
 /* heed_blocked: true if an error is pending; nothing is then computed. */
 static inline bool heed_blocked(void)
@@ -79,116 +88,112 @@ static inline bool heed_blocked(void)
     return heed_self.error != 0; /* HEED_OK */
 }
 
-/* heed_fails_allocation: called before each allocation; true if a test makes it fail. */
-static inline bool heed_fails_allocation(void)
-{
-    if (heed_self.fail_countdown == 0 || --heed_self.fail_countdown > 0) {
-        return false;
-    }
-    heed_self.failures++;
-    heed_self.fail_countdown = --heed_self.failures_left > 0;
-    return true;
-}
+/* heed_report_unread: prints the pending error if it is unread (error.c). Called when a caller's
+ * scope begins. heed_report_at_thread_end: called when a thread ends. */
+void heed_report_unread(void);
+void heed_report_at_thread_end(void);
 
 static inline void heed_count_live(int64_t tensors, int64_t bytes)
 {
-    if (tensors != 0) {
-        __atomic_store_n(&heed_self.live_tensors, heed_self.live_tensors + tensors,
-                         __ATOMIC_RELAXED);
-    }
-    if (bytes != 0) {
-        __atomic_store_n(&heed_self.live_bytes, heed_self.live_bytes + bytes, __ATOMIC_RELAXED);
-    }
+    heed_self.live_tensors += tensors;
+    heed_self.live_bytes += bytes;
 }
 
-/* heed_sum_live: the totals over all threads, including those that have ended. A forked child
- * starts with its parent's totals. */
-void heed_sum_live(int64_t *tensors, int64_t *bytes);
-
-/* heed_report_unread: prints the pending error if it is unread (error.c). Called when a caller's
- * scope begins. */
-void heed_report_unread(void);
-
-/* heed_rest_of_thread: the rest of this thread's state; NULL, without an error, without memory. */
-heed_thread_rest *heed_rest_of_thread(void);
-
-/* heed_register_thread: called after a thread's first allocation, and on its errors. If the system
- * refuses, the thread stays unregistered: it works and is counted, but its state is not cleaned up.
- * heed_at_thread_end: sets, before main, the function that cleans up one part of a registered
- * thread's state when the thread ends. Parts are cleaned up in the order of the enum. */
-enum heed_thread_part {
-    HEED_THREAD_ERROR,
-    HEED_THREAD_SCOPES,
-    HEED_THREAD_MEMORY,
-    HEED_THREAD_PARTS
-};
-void heed_register_thread(void);
-void heed_at_thread_end(enum heed_thread_part part, void (*clean_up)(void));
-
-/* The locks, in the order in which a thread acquires several of them. A fork acquires them all, so
- * that no lock in the child is held by a thread that exists only in the parent.
- * heed_at_fork: sets the function that a forked child calls before it unlocks them. False if
- * pthread_atfork failed, so that forks do not acquire the locks. */
-enum heed_lock {
-    HEED_LOCK_POOL, /* parallel.c, like the next */
-    HEED_LOCK_SLEEP,
-    HEED_LOCK_ISA,     /* processor.c */
-    HEED_LOCK_BURIED,  /* debug.c */
-    HEED_LOCK_MEMORY,  /* alloc.c */
-    HEED_LOCK_THREADS, /* thread.c */
-    HEED_LOCKS
-};
-extern pthread_mutex_t heed_locks[HEED_LOCKS];
-bool heed_at_fork(void (*in_child)(void));
-
-/* ---- the floating-point mode of the calling thread ----
+/* ---- blocks without a header ----
  *
- * Whether subnormal numbers are flushed to 0, the rounding direction, and which exceptions trap. A
- * job of the pool runs in the mode of its caller, however that was set, so that results do not
- * depend on the number of threads. */
+ * The caller passes the size again when freeing a block; a wrong size corrupts the free lists. The
+ * functions in alloc.h store the size instead. For sizes that are compile-time constants, such as
+ * those of handles, the path to and from the free lists is inlined: about ten instructions. */
 
-/* FLUSH_MODE: the bits that flush subnormal operands and results to 0; 0: not supported.
- * heed_float_mode excludes the flags of past exceptions; heed_set_float_mode preserves them. */
-#if defined __x86_64__
-enum { FLUSH_MODE = 1 << 15 | 1 << 6, EXCEPTION_FLAGS = 0x3f }; /* FTZ and DAZ */
-static inline uint64_t heed_float_mode(void)
-{
-    return __builtin_ia32_stmxcsr() & ~(unsigned)EXCEPTION_FLAGS;
-}
+/* heed_alloc_sized: `size` bytes, uninitialised, aligned to 64 bytes if `size` is 256 or more, else
+ * to 16. NULL on failure, with HEED_ERR_MEMORY pending. heed_free_sized: frees a block from
+ * heed_alloc_sized(size); NULL is a no-op. */
+void *heed_alloc_sized(size_t size);
+void heed_free_sized(void *block, size_t size);
 
-static inline void heed_set_float_mode(uint64_t mode)
+/* Size classes: 64, then 80 96 112 128, 160 192 224 256, 320 ... */
+static inline int heed_class_of(size_t size)
 {
-    const unsigned now = __builtin_ia32_stmxcsr();
-    if ((now & ~(unsigned)EXCEPTION_FLAGS) != mode) {
-        __builtin_ia32_ldmxcsr((unsigned)mode | (now & EXCEPTION_FLAGS));
+    if (size <= HEED_SMALLEST_BLOCK) {
+        return 0;
     }
-}
-#elif defined __aarch64__
-enum { FLUSH_MODE = 1 << 24 }; /* FZ */
-static inline uint64_t heed_float_mode(void)
-{
-    uint64_t mode;
-    __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
-    return mode;
+    int octave = 63 - __builtin_clzll((unsigned long long)(size - 1)); /* 2^octave < size */
+    int quarter = (int)((size - 1) >> (octave - 2)) & 3;
+    return 4 * (octave - 6) + quarter + 1;
 }
 
-static inline void heed_set_float_mode(uint64_t mode)
+/* heed_blocks_of: this thread's free list of a class; NULL if it has none. */
+static inline heed_block **heed_blocks_of(int class)
 {
-    if (heed_float_mode() != mode) {
-        __asm__ volatile("msr fpcr, %0" : : "r"(mode));
+    if (class < HEED_SMALL_CLASSES) {
+        return &heed_self.free[class];
     }
+    return heed_self.rest != NULL ? &heed_self.rest->free[class - HEED_SMALL_CLASSES] : NULL;
 }
+
+/* heed_pop_block: heed_alloc_sized from the free list only. NULL: call heed_alloc_sized.
+ * heed_push_block: heed_free_sized to the free list only. False: call heed_free_sized. */
+static inline void *heed_pop_block(size_t size)
+{
+    heed_block **list = heed_blocks_of(heed_class_of(size));
+    heed_block *block = list != NULL ? *list : NULL;
+    if (block == NULL || heed_self.fail_countdown != 0) {
+        return NULL;
+    }
+    *list = block->next;
+    heed_count_live(0, (int64_t)size);
+    return block;
+}
+
+static inline bool heed_push_block(void *block, size_t size)
+{
+#if defined HEED_SYSTEM_ALLOCATOR || defined HEED_DEBUG /* debug builds fill freed blocks */
+    (void)block, (void)size;
+    return false;
 #else
-enum { FLUSH_MODE = 0 };
-static inline uint64_t heed_float_mode(void)
-{
-    return 0;
+    if (heed_self.rest == NULL) {
+        return false;
+    }
+    heed_block **list = heed_blocks_of(heed_class_of(size)), *freed = block;
+    freed->next = *list;
+    *list = freed;
+    heed_count_live(0, -(int64_t)size);
+    return true;
+#endif
 }
 
-static inline void heed_set_float_mode(uint64_t mode)
-{
-    (void)mode;
-}
-#endif
+/* ---- for tests ----
+ *
+ * heed_fail_allocation: makes this thread's next request (n = 0), or the n-th one after it, fail
+ * once; -1 cancels this. heed_fail_allocations: the same for `count` consecutive requests, counted
+ * from the n-th; INT64_MAX: this one and all later ones.
+ * heed_allocator_keeps_blocks: false if every block comes from the system and is returned to it at
+ * once, as in sanitizer and debug builds. */
+void heed_fail_allocation(int64_t n);
+void heed_fail_allocations(int64_t n, int64_t count);
+bool heed_allocator_keeps_blocks(void);
+
+/* ---- how much work is worth another thread ----
+ *
+ * A grain is the minimum work per thread, a few microseconds; less would not pay for waking the
+ * thread and sharing cache lines. Grains are given in elements, one for each kind of work. Times,
+ * per element and per grain, are estimates for one AVX-512 core with data in cache, unless noted.
+ */
+enum {
+    HEED_GRAIN_OF_ELEMENTS = 8192,     /* element-wise work, copies: 0.15 to 0.3 ns each, 2 us */
+    HEED_GRAIN_OF_ROWS = 16384,        /* row kernels such as softmax: 0.5 ns each, 8 us */
+    HEED_GRAIN_OF_UPDATES = 16384,     /* optimiser steps: 0.1 to 0.35 ns each, 4 us */
+    HEED_GRAIN_OF_SUMS = 32768,        /* sums: 0.1 to 0.25 ns each, 5 us */
+    HEED_GRAIN_OF_TABLE_ROWS = 32768,  /* table rows, read from memory: 0.3 ns each, 10 us */
+    HEED_GRAIN_OF_COLUMN_SUMS = 65536, /* read once, summed in registers: 0.15 ns each, 10 us */
+};
+
+/* Matrix products, in multiply-adds; a core does about 50 per nanosecond in f32. */
+enum {
+    HEED_GRAIN_OF_PRODUCTS = 1 << 20, /* 20 us */
+    HEED_LITTLE_PRODUCT =
+        1 << 18, /* below: no workspace; single products run on the calling thread */
+    HEED_LARGE_PRODUCT = 1 << 24, /* above: the kernel splits each product */
+};
 
 #endif

@@ -1,4 +1,4 @@
-/* The version of Heed, and a description of this build for bug reports. */
+/* The version of Heed, the instruction set in use, and both in one line for bug reports. */
 #ifndef HEED_TENSOR_VERSION_H
 #define HEED_TENSOR_VERSION_H
 
@@ -18,6 +18,12 @@ HEED_BEGIN_DECLS
 
 /* heed_version: the version of the library in use, such as "0.2.0". */
 const char *heed_version(void);
+
+/* heed_isa: the instruction set in use: "baseline", "v3" (AVX2) or "v4" (AVX-512) on x86-64,
+ * "baseline" elsewhere. To choose another one, set the environment variable HEED_ISA before the
+ * first tensor is made; if the machine does not support it, creating a tensor fails with
+ * HEED_ERR_VALUE. */
+const char *heed_isa(void);
 
 /* heed_build_info: one line for bug reports: version, compiler, instruction set, threads. It works
  * while an error is pending.

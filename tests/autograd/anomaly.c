@@ -1,7 +1,6 @@
 /* Anomaly mode: its findings, and the modules that it names. */
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -369,31 +368,6 @@ START_TEST(long_paths_omit_their_first_names)
 }
 END_TEST
 
-static jmp_buf escape;
-
-static heed_tensor *jump(heed_tensor *x)
-{
-    (void)x;
-    longjmp(escape, 1);
-}
-
-START_TEST(a_module_left_by_longjmp_is_forgotten_when_freed)
-{
-    struct calling *m = calling_new(jump);
-    heed_tensor *x = heed_ones(HEED_SHAPE(1, 3), HEED_F32);
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    if (setjmp(escape) == 0) {
-        calling_forward(m, x);
-    }
-    ck_assert_int_eq(heed_scope_end(&scope), HEED_ERR_SCOPE);
-    heed_error();
-    expect_path("Calling");
-    heed_module_free(m);
-    expect_path("");
-}
-END_TEST
-
 START_TEST(errors_name_the_module)
 {
     struct twice *m = twice_new(heed_relu); /* the graph may outlive the module */
@@ -452,7 +426,6 @@ void add_anomaly_cases(Suite *suite)
     tcase_add_test(tests, without_memory_it_fails_cleanly);
     tcase_add_test(tests, paths_are_the_names_of_the_state_dict);
     tcase_add_test(tests, long_paths_omit_their_first_names);
-    tcase_add_test(tests, a_module_left_by_longjmp_is_forgotten_when_freed);
     tcase_add_test(tests, errors_name_the_module);
     tcase_add_test(tests, healthy_training_is_unchanged);
 }

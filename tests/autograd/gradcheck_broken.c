@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/tensor/debug.h"
+#include "src/tensor/thread.h"
 #include "tests/common/test_util.h"
 #include "tests/ops/table.h"
 
@@ -347,13 +347,11 @@ typedef struct broken {
 #define LATER      HEED_OK, HEED_ERR_GRADCHECK
 #define ANY        HEED_GRADCHECK_NO_PATTERN
 #define FACTOR     HEED_GRADCHECK_FACTOR
-/* A derivative that reads what .saves does not declare: only a debug build knows which value. */
-#define UNDECLARED (HEED_IS_DEBUG ? HEED_ERR_GRAPH : HEED_ERR_SCOPE)
-#define UNDECLARED_WORDS(name, debug, argument)                                                    \
-    (HEED_IS_DEBUG ? "backward of " name ": it reads " debug "; declare it in .saves"              \
-                   : "backward of " name ": mul: the value of " argument                           \
-                     " (2, 3) has been freed; if it is an input or the result, declare it in "     \
-                     ".saves")
+/* A derivative that reads what .saves does not declare. */
+#define UNDECLARED HEED_ERR_SCOPE
+#define UNDECLARED_WORDS(name, argument)                                                           \
+    "backward of " name ": mul: the value of " argument                                            \
+    " (2, 3) has been freed; if it is an input or the result, declare it in .saves"
 
 static const broken derivatives[] = {
     {"cube", &cubes, cube, HEED_OK, HEED_OK, ANY, ""},
@@ -378,9 +376,9 @@ static const broken derivatives[] = {
     {"wrong_second_g", &cubes, wrong_second_by_g, LATER, FACTOR,
      "with respect to the upstream gradient (2, 3) at ("},
     {"undeclared_x", &bare_cubes, cube, UNDECLARED, HEED_OK, ANY,
-     UNDECLARED_WORDS("undeclared_x", "input 0", "input 0")},
+     UNDECLARED_WORDS("undeclared_x", "input 0")},
     {"undeclared_y", &bare_exps, exp_from_output, UNDECLARED, HEED_OK, ANY,
-     UNDECLARED_WORDS("undeclared_y", "the result", "input 1")},
+     UNDECLARED_WORDS("undeclared_y", "input 1")},
     {"of_f32", &cubes, of_f32, HEED_ERR_DTYPE, HEED_OK, ANY,
      "backward of of_f32: the gradient of input 0 is f32 (2, 3), but the input is f64 (2, 3)"},
     {"of_another_shape", &cubes, of_another_shape, HEED_ERR_SHAPE, HEED_OK, ANY,

@@ -2,7 +2,6 @@
  * anomaly mode, which are observers, have suites of their own. */
 #include <math.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -719,139 +718,6 @@ START_TEST(a_check_tests_the_replaced_function)
 }
 END_TEST
 
-static jmp_buf escape;
-
-static heed_tensor *leave(heed_observer *self, const heed_call *call, heed_tensor *y)
-{
-    (void)call;
-    if (++*(int *)self->context == 1) {
-        longjmp(escape, 1); /* as the handler of an error may */
-    }
-    return y;
-}
-
-static void leave_pass(heed_observer *self, heed_tensor *node, heed_tensor *g)
-{
-    (void)node, (void)g;
-    longjmp(*(jmp_buf *)self->context, 1);
-}
-
-static void leave_operation(heed_status status, const char *message)
-{
-    (void)status, (void)message;
-    longjmp(escape, 1);
-}
-
-/* Applies an operation in a scope inside another: as deep as the callbacks that were left. */
-static void negate_deeper(void)
-{
-    HEED_SCOPE(outer);
-    {
-        HEED_SCOPE(inner);
-        heed_neg(leaf(1, 2));
-    }
-}
-
-START_TEST(a_callback_left_by_longjmp_ends_with_its_scope)
-{
-    static int calls;
-    heed_observer observer = {.context = &calls, .result = leave};
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_observer_add(&observer);
-    if (setjmp(escape) == 0) {
-        heed_neg(leaf(1, 2));
-    }
-    ck_assert_int_eq(heed_scope_end(&scope), HEED_ERR_SCOPE);
-    heed_error();
-    negate_deeper();
-    ck_assert_int_eq(calls, 2);
-    heed_neg(leaf(1, 2));
-    ck_assert_int_eq(calls, 3);
-    heed_observer_remove(&observer);
-}
-END_TEST
-
-/* Later operations are seen, and are not taken for steps of the one that was left. */
-START_TEST(an_operation_left_by_longjmp_hides_no_others)
-{
-    static int calls;
-    calls = 1; /* leave does not */
-    heed_observer observer = {.context = &calls, .result = leave};
-    heed_observer_add(&observer);
-    heed_on_error(leave_operation);
-    if (setjmp(escape) == 0) {
-        heed_add(leaf(1, 2), heed_zeros(HEED_SHAPE(3), HEED_F64));
-    }
-    heed_on_error(NULL);
-    expect_error(HEED_ERR_SHAPE, "add: ");
-    negate_deeper();
-    ck_assert_int_eq(calls, 2);
-    heed_observer_remove(&observer);
-}
-END_TEST
-
-static void fail_backward(const heed_vjp *vjp)
-{
-    vjp->grads[0] = heed_add(vjp->g, heed_zeros(HEED_SHAPE(3), HEED_F32));
-}
-
-static heed_status copy_forward(const heed_call *call, heed_tensor *y)
-{
-    heed_copy_into(y, call->inputs[0]);
-    return HEED_OK;
-}
-
-/* Later errors do not name the derivative that was left. It leaks, as the pass of the next test. */
-START_TEST(a_derivative_left_by_longjmp_has_ended)
-{
-    static const heed_op op = {
-        .name = "left", .inputs = 1, .forward = copy_forward, .backward = fail_backward};
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_tensor *x = leaf(1, 2);
-    heed_on_error(leave_operation);
-    if (setjmp(escape) == 0) {
-        heed_backward(heed_sum(heed_apply(&op, &x, 1, NULL, 0)));
-    }
-    heed_on_error(NULL);
-    expect_error(HEED_ERR_DTYPE, "backward of left: add: ");
-    heed_ones(HEED_SHAPE(-1), HEED_F32);
-    ck_assert(strncmp(heed_error_message(), "ones: ", 6) == 0);
-    _exit(EXIT_SUCCESS);
-}
-END_TEST
-
-/* The pass leaks its gradient, so the test ends without counting what is alive. */
-START_TEST(a_pass_left_by_longjmp_has_ended)
-{
-    static int calls;
-    calls = 1;
-    heed_observer observer = {.context = &calls, .result = leave};
-    heed_observer leaver = {.context = &escape, .gradient = leave_pass};
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_tensor *y = heed_sum(heed_neg(leaf(1, 2)));
-    heed_observer_add(&leaver);
-    if (setjmp(escape) == 0) {
-        heed_backward_retain(y);
-    }
-    heed_observer_remove(&leaver);
-    ck_assert_int_eq(heed_backward(y), HEED_ERR_GRAPH); /* its sums would not be right */
-    expect_error(HEED_ERR_GRAPH, "backward: another pass is going through neg (2)");
-    ck_assert_int_eq(heed_scope_end(&scope), HEED_ERR_SCOPE);
-    heed_error();
-    ck_assert(!heed_in_backward());
-    heed_observer_add(&observer);
-    {
-        HEED_SCOPE_NO_GRAD(no_grad);
-        negate_deeper();
-    }
-    ck_assert_int_eq(calls, 2);
-    _exit(EXIT_SUCCESS);
-}
-END_TEST
-
 /* ---- memory ---- */
 
 static uint64_t train_with_hooks(const void *unused)
@@ -909,9 +775,5 @@ void add_observer_cases(Suite *suite)
     tcase_add_test(results, an_activation_can_be_patched);
     tcase_add_test(results, a_callback_may_run_a_pass);
     tcase_add_test(results, a_check_tests_the_replaced_function);
-    tcase_add_test(results, a_callback_left_by_longjmp_ends_with_its_scope);
-    tcase_add_test(results, an_operation_left_by_longjmp_hides_no_others);
-    tcase_add_exit_test(results, a_derivative_left_by_longjmp_has_ended, EXIT_SUCCESS);
-    tcase_add_exit_test(results, a_pass_left_by_longjmp_has_ended, EXIT_SUCCESS);
     tcase_add_test(oom_case(suite, "memory"), running_out_of_memory_in_callbacks_is_an_error);
 }

@@ -7,11 +7,11 @@
 
 #include "tensor/alloc.h"
 #include "tensor/create.h"
-#include "tensor/fail_allocation.h"
 #include "tensor/handle.h"
 #include "tensor/random/random.h"
 #include "tensor/read.h"
 #include "tensor/scope.h"
+#include "tensor/thread.h"
 #include "tests/common/test_util.h"
 
 /* ---- every test restores the counters ---- */

@@ -3,7 +3,7 @@
 #define HEED_TESTS_TEST_UTIL_H
 
 #include "heed.h"
-#include "tensor/fail_allocation.h"
+#include "tensor/thread.h"
 #include "tests/common/suites.h"
 
 /* An optimiser's step with this gradient of its only parameter. */

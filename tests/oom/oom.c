@@ -68,7 +68,7 @@ static void starve_at(const char *name, scenario *run, const void *context, int6
                       int64_t count, uint64_t expected)
 {
     const int64_t tensors = heed_live_tensors(), bytes = heed_live_bytes();
-    const int64_t failures = heed_allocation_failures();
+    const int64_t failures = heed_self.failures;
     heed_fail_allocations(n, count);
     uint64_t sum = run(context);
     heed_fail_allocation(-1);
@@ -76,8 +76,8 @@ static void starve_at(const char *name, scenario *run, const void *context, int6
     const bool reported =
         status == HEED_ERR_MEMORY && strstr(heed_error_message(), "out of memory") != NULL;
     const char *mode = count == 1 ? "once" : "with all later ones";
-    ck_assert_msg(heed_allocation_failures() > failures, "%s: allocation %lld was not reached",
-                  name, (long long)n);
+    ck_assert_msg(heed_self.failures > failures, "%s: allocation %lld was not reached", name,
+                  (long long)n);
     ck_assert_msg(reported || (status == HEED_OK && sum == expected),
                   "%s: allocation %lld failed %s: %s, %s: %s", name, (long long)n, mode,
                   heed_status_name(status), sum == expected ? "right" : "wrong",
@@ -87,7 +87,7 @@ static void starve_at(const char *name, scenario *run, const void *context, int6
                   (long long)n, mode, (long long)(heed_live_tensors() - tensors),
                   (long long)(heed_live_bytes() - bytes));
     __atomic_add_fetch(&all->runs, 1, __ATOMIC_RELAXED);
-    __atomic_add_fetch(&all->failures, heed_allocation_failures() - failures, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&all->failures, heed_self.failures - failures, __ATOMIC_RELAXED);
     __atomic_add_fetch(&all->unreported, status == HEED_OK, __ATOMIC_RELAXED);
     sum = run_untouched(name, run, context);
     ck_assert_msg(sum == expected, "%s: allocation %lld failed %s: the next run differs", name,

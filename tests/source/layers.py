@@ -35,7 +35,7 @@ OPENS = re.compile(r"_*(f?open|freopen|openat|creat|mkstemp|mkostemp|tmpfile)(64
 INTERNAL = {
     "nn/named_tensors.h": "what is saved or loaded is listed under the names of a file",
     "tensor/text.h": "files hold UTF-8 and numbers with a point in any locale; names from files are safe to print",
-    "tensor/grain.h": "an optimiser splits its steps among threads",
+    "tensor/thread.h": "an optimiser splits its steps among threads",
     "tensor/kernels/kernels.h": "an optimiser's step is a kernel over memory",
     "tensor/handle.h": "an optimiser writes to parameters without a copy",
     "tensor/shape.h": "messages write shapes (HEED_TEXT); dims that were checked (heed_wrapped)",

@@ -1,14 +1,13 @@
 /* Memory: the allocator, its counters, and every allocation failing in turn. */
 #include <string.h>
 
-#include "src/tensor/debug.h"
-#include "tensor/blocks.h"
-#include "tensor/fail_allocation.h"
+#include "src/tensor/thread.h"
+#include "tensor/thread.h"
 #include "tests/common/test_util.h"
 
 /* ---- blocks ---- */
 
-/* The size class of `size`, as blocks.h defines it: 64, 80, 96, 112, 128, 160, ... */
+/* The size class of `size`, as thread.h defines it: 64, 80, 96, 112, 128, 160, ... */
 static size_t class_size(size_t size)
 {
     size_t octave = 64;
@@ -86,7 +85,7 @@ static int64_t bytes_of(heed_shape shape, heed_dtype dtype)
 
 START_TEST(a_tensor_costs_its_handle_its_storage_and_its_elements)
 {
-    const int64_t handle = sizeof(heed_tensor) + HEED_TRACE, storage = sizeof(heed_storage);
+    const int64_t handle = sizeof(heed_tensor), storage = sizeof(heed_storage);
     const int64_t dims = 2 * HEED_MAX_DIMS * (int64_t)sizeof(int64_t);
     ck_assert_int_eq(bytes_of(HEED_SHAPE(10, 100), HEED_F32), handle + storage + 4000);
     ck_assert_int_eq(bytes_of(HEED_SHAPE(1001), HEED_BOOL), handle + storage + 1001);
@@ -215,15 +214,15 @@ START_TEST(empty_cache_gives_large_blocks_back)
         return;
     }
     heed_free(heed_alloc(SIZE));
-    const int64_t requests = heed_system_requests();
+    const int64_t requests = heed_self.system_requests;
     heed_free(heed_alloc(SIZE));
-    ck_assert_int_eq(heed_system_requests(), requests);
+    ck_assert_int_eq(heed_self.system_requests, requests);
     heed_tensor *x = heed_ones(HEED_SHAPE(300), HEED_F32); /* in use, so not released */
-    const int64_t used = heed_system_requests();
+    const int64_t used = heed_self.system_requests;
     heed_empty_cache();
     heed_empty_cache();
     heed_free(heed_alloc(SIZE));
-    ck_assert_int_eq(heed_system_requests(), used + 1);
+    ck_assert_int_eq(heed_self.system_requests, used + 1);
     EXPECT_VALUES(heed_sum(x), 0, 300);
 }
 END_TEST
@@ -410,10 +409,10 @@ START_TEST(in_a_steady_state_the_system_is_not_asked)
     double first = step(&m), last = first;
     step(&m);
     step(&m);
-    const int64_t requests = heed_system_requests();
+    const int64_t requests = heed_self.system_requests;
     for (int t = 4; t < 24; t++) {
         last = step(&m);
-        ck_assert(heed_system_requests() == requests || !heed_allocator_keeps_blocks());
+        ck_assert(heed_self.system_requests == requests || !heed_allocator_keeps_blocks());
     }
     ck_assert_int_gt(requests, 0);
     ck_assert_double_lt(last, first); /* it has learned */

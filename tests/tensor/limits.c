@@ -7,8 +7,8 @@
 
 #include "tensor/broadcast_walk.h"
 #include "tensor/dispatch.h"
-#include "tensor/grain.h"
 #include "tensor/handle.h"
+#include "tensor/thread.h"
 #include "tests/common/reference.h"
 
 /* ---- helpers ---- */

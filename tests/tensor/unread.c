@@ -1,6 +1,5 @@
 /* Unread errors are printed once to stderr. Each case runs in a child process whose stderr is a
  * pipe and whose exit status must not change. */
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -9,7 +8,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "src/tensor/thread.h"
 #include "tests/common/test_util.h"
 
 enum { STATUS = 7 };
@@ -80,18 +78,9 @@ static void in_a_thread(void)
     pthread_join(thread, NULL);
 }
 
-static void in_a_thread_of_a_process_without_keys(void)
-{
-    pthread_key_t key;
-    while (pthread_key_create(&key, NULL) == 0) {
-    }
-    in_a_thread();
-}
-
 START_TEST(at_the_end_of_a_thread)
 {
     ck_assert_str_eq(stderr_of(in_a_thread), THREAD NO_SCOPE);
-    ck_assert_str_eq(stderr_of(in_a_thread_of_a_process_without_keys), THREAD NO_SCOPE);
 }
 END_TEST
 
@@ -134,23 +123,6 @@ static void fail_again_and_again(void)
 START_TEST(once_a_process)
 {
     ck_assert_str_eq(stderr_of(fail_again_and_again), THREAD NO_SCOPE);
-}
-END_TEST
-
-/* An error of the outer scope: the loop says so after some steps. */
-static void train_what_could_not_be_made(void)
-{
-    HEED_SCOPE(outer);
-    wrong_sizes();
-    for (int step = 0; step < 100; step++) {
-        HEED_SCOPE(scope);
-    }
-    dprintf(STDERR_FILENO, "trained\n");
-}
-
-START_TEST(after_some_steps)
-{
-    ck_assert_str_eq(stderr_of(train_what_could_not_be_made), CONTINUES SIZES "trained\n");
 }
 END_TEST
 
@@ -273,35 +245,7 @@ START_TEST(scopes_inside_modules_do_not_print)
 }
 END_TEST
 
-/* ---- forks, and a closed stderr ---- */
-
-static void fail_in_a_child(void)
-{
-    in_a_thread(); /* what this process has printed is not the child's line */
-    const pid_t child = fork();
-    if (child == 0) {
-        without_scope();
-        exit(STATUS);
-    }
-    waitpid(child, NULL, 0);
-}
-
-static void end_in_a_child(void)
-{
-    without_scope();
-    const pid_t child = fork();
-    if (child == 0) {
-        exit(STATUS);
-    }
-    waitpid(child, NULL, 0);
-}
-
-START_TEST(a_child_forgets_the_error_of_its_parent)
-{
-    ck_assert_str_eq(stderr_of(end_in_a_child), ENDED NO_SCOPE);
-    ck_assert_str_eq(stderr_of(fail_in_a_child), THREAD NO_SCOPE ENDED NO_SCOPE);
-}
-END_TEST
+/* ---- a closed stderr ---- */
 
 static void fail_without_stderr(void)
 {
@@ -335,36 +279,6 @@ START_TEST(a_stderr_that_cannot_be_written_does_no_harm)
 }
 END_TEST
 
-/* ---- a thread that cannot be registered ---- */
-
-static bool no_keys; /* for Heed; the calls of a sanitizer's runtime are wrapped too */
-
-int __real_pthread_setspecific(pthread_key_t key, const void *value);
-int __wrap_pthread_setspecific(pthread_key_t key, const void *value);
-int __wrap_pthread_setspecific(pthread_key_t key, const void *value)
-{
-    return no_keys && value == &heed_self ? ENOMEM : __real_pthread_setspecific(key, value);
-}
-
-/* Its end is not seen, and so its error not printed; nothing else suffers. */
-static void fail_without_registration(void)
-{
-    no_keys = true;
-    in_a_thread();
-    no_keys = false;
-    HEED_SCOPE(scope);
-    heed_ones(HEED_SHAPE(2), HEED_F32);
-    if (heed_error_pending() || heed_live_tensors() < 1) {
-        exit(1);
-    }
-}
-
-START_TEST(a_thread_that_cannot_be_registered_works)
-{
-    ck_assert_str_eq(stderr_of(fail_without_registration), "");
-}
-END_TEST
-
 void add_unread_cases(Suite *suite)
 {
     TCase *tests = tcase_create("unread"); /* no scope is open, unlike in heed_case */
@@ -372,15 +286,11 @@ void add_unread_cases(Suite *suite)
     tcase_add_test(tests, at_the_end_of_the_program);
     tcase_add_test(tests, at_the_end_of_a_thread);
     tcase_add_test(tests, in_the_second_step);
-    tcase_add_test(tests, after_some_steps);
     tcase_add_test(tests, functions_nest_and_their_scopes_do_not_print);
     tcase_add_test(tests, once_a_process);
     tcase_add_test(tests, an_error_that_was_read_or_handled_is_not_printed);
     tcase_add_test(tests, a_gradient_check_reports_errors_of_its_second_look);
     tcase_add_test(tests, the_next_error_is);
     tcase_add_test(tests, scopes_inside_modules_do_not_print);
-    tcase_add_test(tests, a_child_forgets_the_error_of_its_parent);
     tcase_add_test(tests, a_stderr_that_cannot_be_written_does_no_harm);
-    required(CAN_WRAP, "the linker has no --wrap");
-    tcase_add_test(tests, a_thread_that_cannot_be_registered_works);
 }

@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "../../tensor/check.h"
 #include "../../tensor/elements.h"
 #include "../../tensor/handle.h"
+#include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
 #include "operand_checks.h"

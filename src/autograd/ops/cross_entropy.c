@@ -9,11 +9,9 @@
 
 #include <math.h>
 
-#include "../../tensor/check.h"
 #include "../../tensor/create.h"
 #include "../../tensor/dispatch.h"
 #include "../../tensor/elements.h"
-#include "../../tensor/grain.h"
 #include "../../tensor/handle.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"

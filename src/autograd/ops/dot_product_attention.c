@@ -9,7 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "../../tensor/check.h"
 #include "../../tensor/create.h"
 #include "../../tensor/dispatch.h"
 #include "../../tensor/handle.h"

@@ -2,7 +2,6 @@
  * torch's order. */
 #include "operations.h"
 
-#include "../../tensor/check.h"
 #include "../../tensor/create.h"
 #include "../../tensor/elements.h"
 #include "../../tensor/handle.h"

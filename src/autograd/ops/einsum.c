@@ -13,7 +13,6 @@
  * product is elementwise. */
 #include <string.h>
 
-#include "../../tensor/check.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"

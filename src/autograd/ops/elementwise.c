@@ -160,7 +160,7 @@ static heed_tensor *gradient_by_kernel(const line *l, const heed_vjp *v, int i)
 {
     const heed_tensor *y = v->y;
     const unsigned saves = l->op.saves[i];
-    heed_tensor *result = heed_tensor_like(NULL, y);
+    heed_tensor *result = heed_tensor_like(y);
     if (result == NULL) {
         return NULL;
     }

@@ -3,7 +3,6 @@
 
 #include "operations.h"
 
-#include "../../tensor/check.h"
 #include "../../tensor/create.h"
 #include "../../tensor/dispatch.h"
 #include "../../tensor/elements.h"

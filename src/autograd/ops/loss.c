@@ -1,7 +1,6 @@
 /* Losses of two tensors, composed of operations: they need no gradient code. */
 #include "operations.h"
 
-#include "../../tensor/check.h"
 #include "../../tensor/elements.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"

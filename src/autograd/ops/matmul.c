@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#include "../../tensor/check.h"
 #include "../../tensor/create.h"
 #include "../../tensor/dispatch.h"
 #include "../../tensor/scope.h"

@@ -2,7 +2,6 @@
  * are also implemented with other operations, for second derivatives. */
 #include <string.h>
 
-#include "../../tensor/check.h"
 #include "../../tensor/create.h"
 #include "../../tensor/dispatch.h"
 #include "../../tensor/kernels/norm_rows.h"

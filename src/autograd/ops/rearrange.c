@@ -1,12 +1,11 @@
 /* Copies that join, reverse and repeat elements: cat, and stack, which is composed of it; flip;
  * repeat_interleave, which is composed of views. */
-#include "../../tensor/blocks.h"
-#include "../../tensor/check.h"
 #include "../../tensor/create.h"
 #include "../../tensor/elements.h"
 #include "../../tensor/handle.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
 #include "../op.h"
 #include "operand_checks.h"
 #include "operations.h"

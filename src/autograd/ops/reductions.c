@@ -3,10 +3,10 @@
 
 #include "operations.h"
 
-#include "../../tensor/check.h"
 #include "../../tensor/create.h"
 #include "../../tensor/elements.h"
 #include "../../tensor/read.h"
+#include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
 #include "../op.h"

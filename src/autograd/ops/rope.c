@@ -3,7 +3,6 @@
 
 #include <math.h>
 
-#include "../../tensor/check.h"
 #include "../../tensor/create.h"
 #include "../../tensor/read.h"
 #include "../../tensor/scope.h"

@@ -6,8 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "../../tensor/blocks.h"
-#include "../../tensor/check.h"
 #include "../../tensor/create.h"
 #include "../../tensor/elements.h"
 #include "../../tensor/read.h"

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../tensor/check.h"
 #include "../../tensor/elements.h"
 #include "../../tensor/handle.h"
 #include "../../tensor/read.h"

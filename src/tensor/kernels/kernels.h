@@ -4,7 +4,7 @@
  * checked everything. Operands are contiguous and of the table's dtype unless the kernel takes
  * strides or casts; elements.h and broadcast_walk.h arrange tensors accordingly. Files in this
  * folder are compiled once per instruction set and dtype; for integers and bool, only for the
- * baseline instruction set. table.c fills the tables; processor.c chooses among them at run time.
+ * baseline instruction set. table.c fills the tables; version.c chooses among them at run time.
  * Subjects of few programs have tables of their own, so that other programs do not link their
  * kernels.
  *
@@ -148,16 +148,13 @@ typedef struct heed_kernels {
     void (*adam)(int64_t n, void *p, const void *g, void *m, void *v, const heed_adam_terms *terms);
 } heed_kernels;
 
-/* ---- choosing (processor.c) ---- */
+/* ---- choosing (version.c) ---- */
 
 /* heed_choose_isa: selects the machine's best instruction set, or the one named by HEED_ISA; called
  * when the first tensor is made. HEED_ERR_VALUE: this build or machine does not support it, or
  * HEED_NUM_THREADS is not a number that can be set (heed_check_num_threads, parallel.c). */
 heed_status heed_choose_isa(void);
 heed_status heed_check_num_threads(void);
-
-/* heed_isa_in_use: heed_isa, or "no instruction set" instead of an error. */
-const char *heed_isa_in_use(void);
 
 /* X(name) for each instruction set that the Makefile compiles kernels for, widest last. It passes
  * this macro to the files of src/tensor that use it. */

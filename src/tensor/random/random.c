@@ -10,13 +10,13 @@
 #include <math.h>
 #include <string.h>
 
-#include "../check.h"
 #include "../create.h"
 #include "../elements.h"
 #include "../handle.h"
-#include "../processor.h"
+#include "../scope.h"
 #include "../shape.h"
 #include "../thread.h"
+#include "../version.h"
 
 enum { WORDS = 624, MIDDLE = 397, BLOCK = 16, DRAWS = 256 };
 
@@ -626,7 +626,7 @@ heed_tensor *heed_multinomial(const heed_tensor *p, int64_t num_samples)
     const int64_t rows = p->ndim == 2 ? p->shape[0] : 1, n = p->shape[p->ndim - 1];
     const heed_shape shape = p->ndim == 2 ? HEED_SHAPE(rows, num_samples) : HEED_SHAPE(num_samples);
     heed_tensor *t = heed_tensor_create("multinomial", shape, HEED_I64);
-    heed_tensor *speed = t != NULL ? heed_tensor_like("multinomial", p) : NULL;
+    heed_tensor *speed = t != NULL ? heed_tensor_like(p) : NULL;
     if (speed == NULL) {
         return NULL;
     }
