@@ -381,7 +381,7 @@ CHECK_INCLUDES = $(eval CHECK_INCLUDES := $(shell pkg-config --cflags check))$(C
 
 # System calls that tests make fail. Where the linker has no --wrap, as on macOS, these tests are skipped.
 comma    := ,
-CALLS    := access close fchmod fstat fsync open pread readlink rename stat unlink write
+CALLS    := access close fchmod fclose fflush fopen fread fstat fsync open rename stat unlink write
 WRAPPED   = $(eval WRAPPED := $(shell printf 'int main(void){}' | $(CC) -Wl,--wrap=open -x c - -o /dev/null \
                 2> /dev/null && echo $(addprefix -Wl$(comma)--wrap=,$(CALLS))))$(WRAPPED)
 NO_WRAP   = $(if $(WRAPPED),,-DHEED_NO_WRAP $(foreach c,$(CALLS),-D__real_$c=$c))

@@ -55,7 +55,6 @@
 #include "autograd/trace.h"       /* prints operations and gradients as they are computed */
 
 /* ---- Modules ---- */
-#include "nn/tensor_list.h" /* lists of named tensors: parameters, state dicts */
 #include "nn/module.h"      /* parameters, children, state dicts, training mode; your own modules */
 
 #include "nn/layers.h"      /* Linear, Embedding, LayerNorm, Dropout, FeedForward, ModuleList */
@@ -69,8 +68,7 @@
 #include "nn/optimizer.h" /* SGD, Adam, AdamW, gradient clipping, a learning rate schedule */
 
 /* ---- Files ---- */
-#include "nn/safetensors.h" /* named tensors */
-#include "nn/checkpoint.h"  /* models and training runs */
+#include "nn/safetensors.h" /* files of tensors, models and training runs */
 
 /* ---- Watching ---- */
 #include "nn/heat_map.h" /* attention heat maps in a terminal */

@@ -564,8 +564,8 @@ static const char *prepare_adamw(const struct workload *w)
 static const char *prepare_sgd(const struct workload *w)
 {
     make_parameters();
-    optimizer = heed_sgd_new_with(all, 1e-3,
-                                  (heed_sgd_options){.momentum = w->variant == MOMENTUM ? 0.9 : 0});
+    optimizer = heed_sgd_new(all, 1e-3);
+    optimizer->momentum = w->variant == MOMENTUM ? 0.9 : 0;
     return check_first_step(w, 0, false);
 }
 

@@ -9,8 +9,8 @@
 
 #include "../autograd/grad.h"
 #include "../autograd/ops/operations.h"
+#include "../nn/arguments.h"
 #include "../nn/module.h"
-#include "../nn/named_tensors.h"
 #include "../tensor/alloc.h"
 #include "../tensor/create.h"
 #include "../tensor/handle.h"
@@ -772,7 +772,8 @@ static const heed_tensor *unregistered(heed_tensor *y, const heed_tensor *x,
     const heed_tensor *found = NULL;
     for (int64_t i = 0; i < g.count && found == NULL; i++) {
         const heed_tensor *t = g.tensors[i];
-        if (t->op == NULL && t->requires_grad && t != x && !heed_is_listed(parameters, t)) {
+        if (t->op == NULL && t->requires_grad && t != x &&
+            !heed_is_listed(parameters.tensors, parameters.count, t)) {
             found = t;
         }
     }

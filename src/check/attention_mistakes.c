@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "../autograd/ops/operations.h"
+#include "../nn/arguments.h"
 #include "../nn/module.h"
-#include "../nn/named_tensors.h"
 #include "../tensor/create.h"
 #include "../tensor/read.h"
 #include "../tensor/scope.h"
@@ -85,8 +85,8 @@ static bool find_weights(void *module, int64_t d_model, int heads, weights *w)
     for (int i = 0; i < list.count; i++) {
         const role r = role_of(list.names[i]);
         heed_tensor *t = list.tensors[i], *p = heed_to(heed_detach(t), HEED_F64);
-        if (r == NO_ROLE || !heed_is_listed(parameters, t) || p == NULL || p->ndim > 2 ||
-            p->ndim < 1) {
+        if (r == NO_ROLE || !heed_is_listed(parameters.tensors, parameters.count, t) || p == NULL ||
+            p->ndim > 2 || p->ndim < 1) {
             continue;
         }
         for (int before = 0; before < i; before++) { /* a parameter under several names */

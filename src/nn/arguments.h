@@ -34,4 +34,33 @@ heed_status heed_check_dtype(const char *function, const char *argument, const h
 heed_status heed_check_features(const char *function, const char *argument, const heed_tensor *x,
                                 const char *size_name, int64_t size, heed_dtype dtype);
 
+/* ---- growing lists of named tensors; all zero when empty ---- */
+
+/* Owns the names, but not the tensors. */
+typedef struct heed_named_tensors {
+    heed_tensor **tensors;
+    const char **names;
+    int count;
+    int64_t capacity;
+} heed_named_tensors;
+
+/* heed_named_add: appends a tensor under a printf-formatted name. heed_named_free: frees the names
+ * and the arrays; heed_named_delete: frees a list made by heed_alloc, too; NULL is a no-op.
+ * heed_is_listed: true if the tensor is one of `count`. module.c defines them. */
+heed_status heed_named_add(heed_named_tensors *named, heed_tensor *tensor, const char *format, ...)
+    HEED_PRINTF(3, 4);
+void heed_named_free(heed_named_tensors *named);
+void heed_named_delete(heed_named_tensors *named);
+bool heed_is_listed(heed_tensor *const *tensors, int count, const heed_tensor *tensor);
+
+/* heed_optimizer_list: appends the state dict of an optimiser, under prefixed names, in the
+ * innermost scope. heed_optimizer_take: loads the values of such a list, in the same order and
+ * shapes; on error nothing changes. HEED_ERR_VALUE: a number is invalid. optimizer.c defines
+ * both. */
+struct heed_optimizer;
+heed_status heed_optimizer_list(struct heed_optimizer *o, const char *prefix,
+                                heed_named_tensors *named);
+heed_status heed_optimizer_take(const char *function, struct heed_optimizer *o,
+                                heed_tensor *const *values);
+
 #endif

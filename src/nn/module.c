@@ -4,6 +4,7 @@
 
 #include "module.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 #include "../autograd/grad.h"
@@ -15,7 +16,6 @@
 #include "../tensor/scope.h"
 #include "../tensor/shape.h"
 #include "arguments.h"
-#include "named_tensors.h"
 
 /* ---- checks ---- */
 
@@ -91,7 +91,8 @@ static heed_status check_entry(const heed_module *m, const char *name, const voi
     return heed_error_pending();
 }
 
-void heed_free_lists(heed_module *m)
+/* Frees the lists of m and of the modules that contain it, whose lists include m's tensors. */
+static void free_lists(heed_module *m)
 {
     for (; m != NULL; m = m->owner) {
         for (int i = 0; i < HEED_MODULE_LISTS; i++) {
@@ -120,7 +121,7 @@ static heed_module_entry *new_entry(heed_module *m, const char *name, const void
     }
     heed_module_entry *entry = &entries[m->count++];
     *entry = (heed_module_entry){.name = memcpy(copy, name, size)};
-    heed_free_lists(m);
+    free_lists(m);
     return entry;
 }
 
@@ -200,76 +201,132 @@ heed_status heed_add_child(void *module, const char *name, void *field, void *ch
 
 /* ---- tensors by name ---- */
 
-/* A state dict contains a tensor under each of its names; the other lists contain it once. */
-static void list_entries(heed_named_tensors *named, const heed_module *m, bool buffers,
-                         heed_list_kind kind)
+static heed_status grow(heed_named_tensors *named)
+{
+    int64_t of_tensors = named->capacity, of_names = named->capacity;
+    heed_tensor **tensors = heed_grow(named->tensors, named->count, &of_tensors, sizeof *tensors);
+    if (tensors != NULL) {
+        named->tensors = tensors;
+    }
+    const char **names = heed_grow(named->names, named->count, &of_names, sizeof *names);
+    if (names != NULL) {
+        named->names = names;
+    }
+    named->capacity = heed_error_pending() ? named->capacity : of_names;
+    return heed_error_pending();
+}
+
+heed_status heed_named_add(heed_named_tensors *named, heed_tensor *tensor, const char *format, ...)
+{
+    va_list arguments, again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    const size_t size = (size_t)vsnprintf(NULL, 0, format, again) + 1;
+    va_end(again);
+    char *name = heed_error_pending() || grow(named) != HEED_OK ? NULL : heed_alloc(size);
+    if (name != NULL) {
+        vsnprintf(name, size, format, arguments);
+        named->tensors[named->count] = tensor;
+        named->names[named->count++] = name;
+    }
+    va_end(arguments);
+    return heed_error_pending();
+}
+
+void heed_named_free(heed_named_tensors *named)
+{
+    for (int i = 0; i < named->count; i++) {
+        heed_free((char *)named->names[i]);
+    }
+    heed_free(named->tensors);
+    heed_free(named->names);
+    *named = (heed_named_tensors){0};
+}
+
+void heed_named_delete(heed_named_tensors *named)
+{
+    if (named != NULL) {
+        heed_named_free(named);
+        heed_free(named);
+    }
+}
+
+bool heed_is_listed(heed_tensor *const *tensors, int count, const heed_tensor *tensor)
+{
+    for (int i = 0; i < count; i++) {
+        if (tensors[i] == tensor) {
+            return true;
+        }
+    }
+    return false;
+}
+
+typedef enum list_kind { PARAMETERS, STATE } list_kind;
+
+/* A state dict contains a tensor under each of its names; the other list contains it once. */
+static void list_entries(heed_named_tensors *named, const heed_module *m, const char *prefix,
+                         bool buffers, list_kind kind)
 {
     for (int i = 0; i < m->count; i++) {
-        const heed_tensor *t = m->entries[i].tensor;
+        heed_tensor *t = m->entries[i].tensor;
         if (t != NULL && m->entries[i].is_buffer == buffers &&
-            (kind == HEED_LIST_STATE || !heed_is_listed(named->list, t))) {
-            heed_named_add(named, m->entries[i].tensor, "%s", m->entries[i].name);
+            (kind == STATE || !heed_is_listed(named->tensors, named->count, t))) {
+            heed_named_add(named, t, "%s%s", prefix, m->entries[i].name);
         }
     }
 }
 
 /* The module's own tensors, then those of each child, prefixed with the child's name. */
-static void list_module(heed_named_tensors *named, const heed_module *m, heed_list_kind kind)
+static void list_module(heed_named_tensors *named, const heed_module *m, const char *prefix,
+                        list_kind kind)
 {
-    list_entries(named, m, false, kind);
-    if (kind == HEED_LIST_STATE) {
-        list_entries(named, m, true, kind);
+    list_entries(named, m, prefix, false, kind);
+    if (kind == STATE) {
+        list_entries(named, m, prefix, true, kind);
     }
-    const char *outer = named->prefix != NULL ? named->prefix : "";
     for (int i = 0; i < m->count && !heed_error_pending(); i++) {
         if (m->entries[i].child != NULL) {
-            const size_t size = strlen(outer) + strlen(m->entries[i].name) + 2;
-            char *prefix = heed_alloc(size);
-            if (prefix != NULL) {
-                snprintf(prefix, size, "%s%s.", outer, m->entries[i].name);
-                named->prefix = prefix;
-                list_module(named, m->entries[i].child, kind);
-                named->prefix = outer;
+            const size_t size = strlen(prefix) + strlen(m->entries[i].name) + 2;
+            char *longer = heed_alloc(size);
+            if (longer != NULL) {
+                snprintf(longer, size, "%s%s.", prefix, m->entries[i].name);
+                list_module(named, m->entries[i].child, longer, kind);
             }
-            heed_free(prefix);
+            heed_free(longer);
         }
     }
 }
 
-/* Lists are built once. Of lists that several threads build at a time, the first one is kept. */
-heed_tensor_list heed_list_of(const char *function, heed_module *m, heed_list_kind kind)
+/* Lists are built once, and kept. */
+static heed_tensor_list list_of(const char *function, heed_module *m, list_kind kind)
 {
     static const heed_tensor_list none;
     if (heed_module_check(function, m) != HEED_OK) {
         return none;
     }
-    heed_named_tensors *list = __atomic_load_n(&m->lists[kind], __ATOMIC_ACQUIRE), *earlier = NULL;
-    if (list == NULL) {
-        list = heed_alloc_zeroed(sizeof *list);
-        if (list != NULL) {
-            list_module(list, m, kind);
+    if (m->lists[kind] == NULL) {
+        heed_named_tensors *new = heed_alloc_zeroed(sizeof *new);
+        if (new != NULL) {
+            list_module(new, m, "", kind);
         }
         if (heed_error_pending()) {
-            heed_named_delete(list);
+            heed_named_delete(new);
             return none;
         }
-        if (!__atomic_compare_exchange_n(&m->lists[kind], &earlier, list, false, __ATOMIC_ACQ_REL,
-                                         __ATOMIC_ACQUIRE)) {
-            heed_named_delete(list);
-            list = earlier;
-        }
+        m->lists[kind] = new;
     }
-    return list->list;
+    const heed_named_tensors *list = m->lists[kind];
+    return (heed_tensor_list){list->count, list->tensors, list->names};
 }
 
 heed_tensor_list heed_parameters(void *module)
 {
-    return heed_list_of("parameters", module, HEED_LIST_PARAMETERS);
+    return list_of("parameters", module, PARAMETERS);
 }
 
 heed_tensor_list heed_state_dict(void *module)
 {
-    return heed_list_of("state_dict", module, HEED_LIST_STATE);
+    return list_of("state_dict", module, STATE);
 }
 
 heed_tensor *heed_state(void *module, const char *name)
@@ -336,7 +393,7 @@ heed_status heed_set_parameter(void *module, const char *name, heed_tensor **fie
     }
     heed_release(entry->tensor);
     entry->tensor = value;
-    heed_free_lists(m);
+    free_lists(m);
     if (field != NULL) {
         *field = value;
     }
@@ -397,7 +454,7 @@ heed_status heed_module_free(void *module)
     if (m->kind->destroy != NULL) {
         m->kind->destroy(m);
     }
-    heed_free_lists(m);
+    free_lists(m);
     for (int i = 0; i < m->count; i++) {
         heed_module_entry *entry = &m->entries[i];
         if (entry->child != NULL) {
@@ -437,7 +494,7 @@ heed_tensor *heed_forward(void *module, heed_tensor *x)
 /* Casts in place, so that references to the tensors stay valid. */
 heed_status heed_module_to(void *module, heed_dtype dtype)
 {
-    const heed_tensor_list list = heed_list_of("module_to", module, HEED_LIST_STATE);
+    const heed_tensor_list list = list_of("module_to", module, STATE);
     if (!heed_is_float(dtype)) {
         heed_fail(HEED_ERR_DTYPE, "module_to: parameters are f32 or f64, not %s",
                   heed_dtype_name(dtype));

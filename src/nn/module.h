@@ -36,9 +36,16 @@
 
 #include "../autograd/module_path.h"
 #include "../tensor/scope.h"
-#include "tensor_list.h"
 
 HEED_BEGIN_DECLS
+
+/* A list of named tensors: parameters, state dicts. Owns neither tensors nor names. names may be
+ * NULL if the function does not use them. */
+typedef struct heed_tensor_list {
+    int count;
+    heed_tensor *const *tensors;
+    const char *const *names;
+} heed_tensor_list;
 
 /* A kind of modules: what a class is in Python. */
 typedef struct heed_module_kind {

@@ -46,17 +46,6 @@ typedef struct heed_optimizer {
     struct heed_named_tensors *named, *listed; /* own `parameters` and the last state dict */
 } heed_optimizer;
 
-typedef struct heed_sgd_options {
-    double momentum, weight_decay;
-} heed_sgd_options;
-
-typedef struct heed_adam_options {
-    double betas[2];          /* both 0: 0.9 and 0.999 */
-    double eps;               /* 0: 1e-8 */
-    double weight_decay;      /* Adam only: added to the gradient */
-    bool decay_matrices_only; /* no weight decay for biases and the weights of norms */
-} heed_adam_options;
-
 /* heed_sgd_new: as torch.optim.SGD
  *
  *   d = g + weight_decay p
@@ -64,38 +53,38 @@ typedef struct heed_adam_options {
  *   p = p - lr b
  *
  * heed_adam_new: as Adam (Kingma and Ba, 2015). heed_adamw_new: as AdamW (Loshchilov and Hutter,
- * 2019), whose weight_decay (0.01 in torch) shrinks the parameters themselves; its
- * options.weight_decay must be 0.
+ * 2019), whose weight_decay (0.01 in torch) shrinks the parameters themselves.
  *
  *   AdamW:  p = (1 - lr weight_decay) p          Adam:  g = g + weight_decay p
  *   m = beta1 m + (1 - beta1) g
  *   v = beta2 v + (1 - beta2) g^2
  *   p = p - lr / (1 - beta1^t) m / (sqrt(v) / sqrt(1 - beta2^t) + eps)
  *
- * HEED_ERR_VALUE: a rate, momentum, decay or eps is negative or not finite; a beta is outside [0,
- * 1); no tensors, or a repeated one. HEED_ERR_GRAPH: a tensor is not a leaf that requires a
- * gradient. */
+ * Other options are fields: sgd->momentum = 0.9, adam->weight_decay = 0.1.
+ *
+ * HEED_ERR_VALUE: a rate, decay or eps is negative or not finite; a beta is outside [0, 1); no
+ * tensors, or a repeated one. HEED_ERR_GRAPH: a tensor is not a leaf that requires a gradient. */
+typedef struct heed_adam_options {
+    double betas[2];          /* both 0: 0.9 and 0.999 */
+    double eps;               /* 0: 1e-8 */
+    bool decay_matrices_only; /* no weight decay for biases and the weights of norms */
+} heed_adam_options;
 heed_optimizer *heed_sgd_new(heed_tensor_list parameters, double lr);
-heed_optimizer *heed_sgd_new_with(heed_tensor_list parameters, double lr, heed_sgd_options options);
 heed_optimizer *heed_adam_new(heed_tensor_list parameters, double lr);
-heed_optimizer *heed_adam_new_with(heed_tensor_list parameters, double lr,
-                                   heed_adam_options options);
 heed_optimizer *heed_adamw_new(heed_tensor_list parameters, double lr, double weight_decay);
 heed_optimizer *heed_adamw_new_with(heed_tensor_list parameters, double lr, double weight_decay,
                                     heed_adam_options options);
 
 /* heed_optimizer_step: updates every parameter that has a gradient, like torch's
  * optimizer.step(). Does nothing while an error is pending, so the gradients of a failed backward
- * are never applied.
- * HEED_ERR_SHAPE: a parameter was reshaped or cast after its first step; no parameter is changed
- * then. HEED_ERR_NULL: no optimiser. */
+ * are never applied. HEED_ERR_SHAPE: a parameter was reshaped or cast after its first step; no
+ * parameter is changed then. */
 heed_status heed_optimizer_step(heed_optimizer *optimizer);
 
 /* heed_optimizer_zero_grad: clears the gradients of its parameters, like torch's
- * optimizer.zero_grad(). HEED_ERR_NULL: no optimiser. */
+ * optimizer.zero_grad(). heed_optimizer_free: frees the optimiser and releases its tensors; NULL is
+ * a no-op. */
 heed_status heed_optimizer_zero_grad(heed_optimizer *optimizer);
-
-/* heed_optimizer_free: frees the optimiser and releases its tensors; NULL is a no-op. */
 void heed_optimizer_free(heed_optimizer *optimizer);
 
 /* heed_optimizer_state_dict: the state of an optimiser, by name, like torch's
@@ -111,11 +100,9 @@ void heed_optimizer_free(heed_optimizer *optimizer);
  * that belong to the innermost scope; the tensors shaped like parameters are the optimiser's own
  * and change in later steps. Empty on error.
  *
- * heed_optimizer_load_state_dict: like torch's load_state_dict, but by name and in any order:
- * copies such a list into an optimiser constructed like the one it came from. On error nothing
- * changes. HEED_ERR_VALUE: names are missing or unexpected, or shapes differ (one message lists
- * them all), or a number is invalid for this optimiser. HEED_ERR_NULL: a tensor of the list is
- * NULL. */
+ * heed_optimizer_load_state_dict: like torch's load_state_dict: copies such a list into an
+ * optimiser constructed like the one it came from. On error nothing changes. HEED_ERR_VALUE: the
+ * list is not one of such an optimiser, or a number is invalid for it. */
 heed_tensor_list heed_optimizer_state_dict(heed_optimizer *optimizer);
 heed_status heed_optimizer_load_state_dict(heed_optimizer *optimizer, heed_tensor_list state);
 

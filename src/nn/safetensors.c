@@ -1,707 +1,763 @@
-/* Safetensors files.
+/* Safetensors files: reading, writing, and the modules and training runs in them.
  *
- * Reading: files may be untrusted, so everything is validated before use, and allocations are
- * limited to a few times the size of the header. Tensors are read on demand. The reader is stricter
- * than the reference implementation where that deviates from the format (whitespace before the
- * header, repeated names) and where the format is silent (other members, null metadata, zero bytes
- * in strings).
+ * A file may be untrusted. Its header is scanned once, in the one form that the safetensors library
+ * writes, and accounts for every byte of the data before any is used. Allocations are limited to a
+ * few times the size of the file. Tensors are read on demand.
  *
- * Writing: the output has the same bytes as the reference implementation's. Tensors are sorted by
- * element size, largest first, so that all are aligned, and by name within a dtype. */
+ * The output has the same bytes as the library's: tensors are sorted by element size, largest
+ * first, so that all are aligned, and by name within a dtype. */
 #include "safetensors.h"
 
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "../autograd/ops/operations.h"
 #include "../tensor/alloc.h"
 #include "../tensor/create.h"
+#include "../tensor/random/random.h"
+#include "../tensor/read.h"
 #include "../tensor/scope.h"
+#include "../tensor/shape.h"
 #include "../tensor/text.h"
 #include "arguments.h"
-#include "file_io.h"
-#include "json.h"
-#include "match_tensors.h"
-#include "safetensors_file.h"
 
-enum {
-    LENGTH = 8,             /* bytes of the header's length */
-    MOST_HEADER = 100000000 /* bytes, the format's limit */
+enum { LENGTH = 8 /* bytes of the header's length */, MOST_HEADER = 100000000 /* bytes */ };
+
+/* The dtypes that Heed writes, in the order of heed_dtype, and one that it converts. */
+enum { I32 = HEED_DTYPES, DTYPES };
+static const struct {
+    const char *name;
+    int64_t size;  /* of an element */
+    heed_dtype as; /* of the tensor that is read */
+} dtypes[DTYPES] = {
+    {"F32", 4, HEED_F32},   {"F64", 8, HEED_F64}, {"I64", 8, HEED_I64},
+    {"BOOL", 1, HEED_BOOL}, {"I32", 4, HEED_I64},
 };
 
-/* ---- reading the header ---- */
+/* A tensor in a file. */
+typedef struct entry {
+    const char *name;
+    int dtype; /* in dtypes */
+    heed_shape shape;
+    int64_t begin, end;  /* byte offsets in the data */
+    heed_tensor *tensor; /* when writing */
+    bool used;           /* when loading: the module has this name */
+} entry;
 
-/* The dtypes that Heed writes come first, in the order of heed_dtype; those that it does not
- * support come last. */
-static const heed_file_dtype dtypes[] = {
-    {"F32", 32, HEED_F32, HEED_DECODE_COPY},
-    {"F64", 64, HEED_F64, HEED_DECODE_COPY},
-    {"I64", 64, HEED_I64, HEED_DECODE_COPY},
-    {"BOOL", 8, HEED_BOOL, HEED_DECODE_BOOL},
-    {"F16", 16, HEED_F32, HEED_DECODE_F16},
-    {"BF16", 16, HEED_F32, HEED_DECODE_BF16},
-    {"I32", 32, HEED_I64, HEED_DECODE_I32},
-    {"F4", 4, HEED_DTYPES, HEED_DECODE_COPY},
-    {"F6_E2M3", 6, HEED_DTYPES, HEED_DECODE_COPY},
-    {"F6_E3M2", 6, HEED_DTYPES, HEED_DECODE_COPY},
-    {"F8_E5M2", 8, HEED_DTYPES, HEED_DECODE_COPY},
-    {"F8_E4M3", 8, HEED_DTYPES, HEED_DECODE_COPY},
-    {"F8_E8M0", 8, HEED_DTYPES, HEED_DECODE_COPY},
-    {"F8_E4M3FNUZ", 8, HEED_DTYPES, HEED_DECODE_COPY},
-    {"F8_E5M2FNUZ", 8, HEED_DTYPES, HEED_DECODE_COPY},
-    {"I8", 8, HEED_DTYPES, HEED_DECODE_COPY},
-    {"U8", 8, HEED_DTYPES, HEED_DECODE_COPY},
-    {"I16", 16, HEED_DTYPES, HEED_DECODE_COPY},
-    {"U16", 16, HEED_DTYPES, HEED_DECODE_COPY},
-    {"U32", 32, HEED_DTYPES, HEED_DECODE_COPY},
-    {"U64", 64, HEED_DTYPES, HEED_DECODE_COPY},
-    {"C64", 64, HEED_DTYPES, HEED_DECODE_COPY},
+/* A file that is read or written. */
+struct heed_safetensors {
+    const char *function; /* for error messages, as is the path */
+    heed_text path;
+    FILE *stream;
+    char *header; /* when reading: the strings of names and metadata */
+    entry *entries;
+    heed_metadata *metadata; /* both sorted by name, but in the order of the file for writing */
+    int count, pairs;
+    int64_t capacity, pair_capacity;
+    int64_t data, data_size; /* the data's offset in the file, and their bytes */
 };
 
-typedef struct reader {
-    heed_json json;
-    heed_safetensors *file;
-    const char *name; /* of the tensor or metadata being read; NULL: none */
-} reader;
-
-/* HEED_ERR_FORMAT: "function: path: 'name': what is wrong". */
-#define FAIL(r, ...)                                                                               \
-    (heed_fail_in(HEED_ERR_FORMAT, (r)->file->function, (r)->file->path, (r)->name,                \
-                  __VA_ARGS__) == HEED_OK)
-
-/* ---- one tensor: {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]} ---- */
-
-typedef struct members {
-    const char *dtype;
-    heed_json_sizes shape, offsets;
-} members;
-
-static const heed_json_key keys[] = {
-    {"dtype", HEED_JSON_STRING, offsetof(members, dtype)},
-    {"shape", HEED_JSON_SIZES, offsetof(members, shape)},
-    {"data_offsets", HEED_JSON_SIZES, offsetof(members, offsets)},
-    {NULL, HEED_JSON_STRING, 0},
-};
-
-static const heed_file_dtype *dtype_named(const char *name)
+/* "function: path: what is wrong" */
+HEED_PRINTF(3, 4)
+static heed_status fail(const heed_safetensors *f, heed_status status, const char *format, ...)
 {
-    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
-        if (strcmp(dtypes[i].name, name) == 0) {
-            return &dtypes[i];
-        }
-    }
-    return NULL;
+    char what[500];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    return heed_fail(status, "%s: %s: %s", f->function, f->path.text, what);
 }
 
-/* Checks that the offsets span the bytes that dtype and shape need. */
-static bool check_size(reader *r, const heed_file_tensor *t)
-{
-    const int64_t bits = t->numel * t->dtype->bits;
-    if (bits % 8 != 0) {
-        return FAIL(r, "shape %s of %s ends inside a byte",
-                    heed_shape_text(t->offer.shape.ndim, t->offer.shape.size).text, t->dtype->name);
-    }
-    if (t->end < t->begin || t->end - t->begin != bits / 8) {
-        return FAIL(r, "data_offsets [%lld, %lld] do not span the %lld bytes of shape %s of %s",
-                    (long long)t->begin, (long long)t->end, (long long)(bits / 8),
-                    heed_shape_text(t->offer.shape.ndim, t->offer.shape.size).text, t->dtype->name);
-    }
-    return true;
-}
-
-static bool read_tensor(reader *r, heed_file_tensor *t)
-{
-    members m;
-    if (!heed_json_members(&r->json, keys, &m)) {
-        return false;
-    }
-    t->dtype = dtype_named(m.dtype);
-    if (t->dtype == NULL) {
-        return FAIL(r, "unknown dtype '%s'", heed_show_name(m.dtype).text);
-    }
-    if (m.shape.numel < 0) {
-        return FAIL(r, "its shape has more elements than a file can hold");
-    }
-    if (m.offsets.shape.ndim != 2) {
-        return FAIL(r, "data_offsets must be begin and end, not %d numbers", m.offsets.shape.ndim);
-    }
-    t->offer = (heed_offer){r->name, t->dtype->name, t->dtype->as, m.shape.shape};
-    t->numel = m.shape.numel;
-    t->begin = m.offsets.shape.size[0];
-    t->end = m.offsets.shape.size[1];
-    return check_size(r, t);
-}
-
-/* ---- the whole header ---- */
-
-static bool read_metadata(reader *r)
-{
-    heed_safetensors *file = r->file;
-    if (file->metadata != NULL) {
-        return FAIL(r, "it appears twice");
-    }
-    heed_json_take(&r->json, '{');
-    bool first = true, more;
-    do {
-        heed_metadata *list =
-            heed_grow(file->metadata, file->pairs, &file->pair_capacity, sizeof *list);
-        if (list == NULL) {
-            return false;
-        }
-        file->metadata = list;
-        list += file->pairs;
-        *list = (heed_metadata){NULL, NULL}; /* the terminator, unless another pair follows */
-        more = heed_json_more(&r->json, '}', &first);
-        if (more) {
-            list->key = heed_json_string(&r->json);
-            heed_json_take(&r->json, ':');
-            list->value = heed_json_string(&r->json);
-            file->pairs++;
-        }
-    } while (more);
-    return r->json.wrong == NULL;
-}
-
-static bool read_member(reader *r)
-{
-    heed_safetensors *file = r->file;
-    const char *key = r->name = heed_json_string(&r->json);
-    if (!heed_json_take(&r->json, ':')) {
-        return false;
-    }
-    if (strcmp(key, "__metadata__") == 0) {
-        return read_metadata(r);
-    }
-    heed_file_tensor *list = heed_grow(file->tensors, file->count, &file->capacity, sizeof *list);
-    if (list == NULL) {
-        return false;
-    }
-    file->tensors = list;
-    heed_file_tensor *t = &list[file->count++];
-    return read_tensor(r, t);
-}
-
-static bool read_all(reader *r)
-{
-    if (r->file->text[0] != '{') {
-        return FAIL(r, "its header does not begin with '{'; is it a safetensors file?");
-    }
-    heed_json_take(&r->json, '{');
-    for (bool first = true; heed_json_more(&r->json, '}', &first);) {
-        if (!read_member(r)) {
-            break;
-        }
-        r->name = NULL;
-    }
-    if (!heed_error_pending() && !heed_json_end(&r->json)) {
-        heed_json_fail(&r->json, r->file->function, r->file->path, r->name, " of the header");
-    }
-    return !heed_error_pending();
-}
-
-/* ---- checks of the whole header ---- */
-
-/* For metadata, tensors and entries: all start with a pointer to their name. */
+/* Of entries and metadata, which begin with their names. */
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static int by_offset(const void *a, const void *b)
-{
-    const heed_file_tensor *s = a, *t = b;
-    return s->begin != t->begin ? (s->begin < t->begin ? -1 : 1)
-                                : (s->end > t->end) - (s->end < t->end);
-}
-
-static void sort(void *list, int count, size_t size, int (*order)(const void *, const void *))
+/* Sorts by name; a name that appears twice is an error. */
+static void sort_names(const heed_safetensors *f, void *list, int count, size_t size)
 {
     if (count > 1) { /* an empty list may be NULL, which qsort does not allow */
-        qsort(list, (size_t)count, size, order);
+        qsort(list, (size_t)count, size, by_name);
     }
-}
-
-/* Sorts by name; returns a name that appears twice, or NULL. */
-static const char *sort_names(void *list, int count, size_t size)
-{
-    sort(list, count, size, by_name);
     for (const char *at = list; count > 1; count--, at += size) {
         if (by_name(at, at + size) == 0) {
-            return *(const char *const *)(const void *)at;
+            fail(f, f->header != NULL ? HEED_ERR_FORMAT : HEED_ERR_VALUE, "'%s' appears twice",
+                 heed_show_name(*(const char *const *)(const void *)at).text);
         }
     }
-    return NULL;
 }
 
-static bool check_names(reader *r)
+/* ---- reading the header ---- */
+
+typedef struct scanner {
+    heed_safetensors *file;
+    char *at; /* the next byte; the header is followed by a '\0' */
+} scanner;
+
+/* After an error everything is at the end, where nothing matches: callers need not check. */
+static void fail_scan(scanner *s, const char *expected)
 {
-    heed_safetensors *h = r->file;
-    r->name = sort_names(h->tensors, h->count, sizeof *h->tensors);
-    if (r->name != NULL) {
-        return FAIL(r, "the name appears twice");
-    }
-    r->name = sort_names(h->metadata, h->pairs, sizeof *h->metadata);
-    return r->name == NULL || FAIL(r, "the key appears twice in __metadata__");
+    fail(s->file, HEED_ERR_FORMAT, "at byte %lld of the header: %s is expected",
+         (long long)(s->at - s->file->header), expected);
+    s->at += strlen(s->at);
 }
 
-/* Sorted by offset, the tensors must cover the data section without gaps or overlaps. */
-static bool check_offsets(reader *r, int64_t data)
+static void skip_space(scanner *s)
 {
-    int64_t end = 0;
-    for (int i = 0; i < r->file->count; i++) {
-        const heed_file_tensor *t = &r->file->tensors[i];
-        r->name = t->offer.name;
-        if (t->begin != end) {
-            return FAIL(
-                r, "it begins at byte %lld of the data, but the one before it ends at %lld: %s",
-                (long long)t->begin, (long long)end,
-                t->begin < end ? "they overlap" : "there is a gap");
+    s->at += strspn(s->at, " \t\n\r");
+}
+
+/* Takes the character if it is the next one, after spaces. */
+static bool next_is(scanner *s, char c)
+{
+    skip_space(s);
+    const bool is = *s->at == c;
+    s->at += is;
+    return is;
+}
+
+/* Takes these characters, with spaces between them. */
+static void take(scanner *s, const char *characters)
+{
+    for (const char *c = characters; *c != '\0'; c++) {
+        if (!next_is(s, *c)) {
+            fail_scan(s, characters);
         }
-        end = t->end;
     }
-    r->name = NULL;
-    return end == data || FAIL(r, "its tensors take up %lld bytes, but %lld follow the header",
-                               (long long)end, (long long)data);
 }
 
-/* ---- opening ---- */
-
-static heed_status read_header(heed_safetensors *file)
+/* True if a list has another element; takes the comma before it, or the end of the list. */
+static bool has_more(scanner *s, char end, bool is_first)
 {
-    const char *function = file->function;
-    const char *path = file->path;
-    const int64_t size = file->in.size;
-    unsigned char bytes[LENGTH];
-    uint64_t length = 0;
-    if (size < LENGTH) {
-        return heed_fail_at(HEED_ERR_FORMAT, function, path,
-                            "it is too short for a safetensors file (%lld bytes)", (long long)size);
+    if (next_is(s, end)) {
+        return false;
     }
-    if (heed_reader_read(&file->in, function, bytes, LENGTH, 0) != HEED_OK) {
-        return heed_error_pending();
-    }
-    memcpy(&length, bytes, LENGTH);
-    if (length > MOST_HEADER || (int64_t)length > size - LENGTH) {
-        return heed_fail_at(HEED_ERR_FORMAT, function, path,
-                            "its header would have %llu bytes, more than %s; is it a "
-                            "safetensors file?",
-                            (unsigned long long)length,
-                            length > MOST_HEADER ? "the limit of 100 MB" : "the file");
-    }
-    file->text = heed_alloc((size_t)length + 1);
-    if (file->text == NULL) {
-        return heed_error_pending();
-    }
-    file->text[length] = '\0';
-    file->data = LENGTH + (int64_t)length;
-    if (heed_reader_read(&file->in, function, file->text, (int64_t)length, LENGTH) != HEED_OK) {
-        return heed_error_pending();
-    }
-    reader r = {
-        .json = {.start = file->text, .at = file->text, .end = file->text + length},
-        .file = file,
-    };
-    if (read_all(&r) && check_names(&r)) {
-        sort(file->tensors, file->count, sizeof *file->tensors, by_offset);
-        check_offsets(&r, size - file->data);
-        sort(file->tensors, file->count, sizeof *file->tensors, by_name);
-    }
-    return heed_error_pending();
+    take(s, is_first ? "" : ",");
+    return !heed_error_pending();
 }
 
-heed_safetensors *heed_file_open(const char *function, const char *path)
+static const char escapes[] = "\"\\bfnrt", escaped[] = "\"\\\b\f\n\r\t";
+
+/* \n and the like, or \u001f: the escape sequences that the library writes. */
+static char scan_escape(scanner *s)
 {
-    heed_safetensors *file = NULL;
-    if (heed_check_not_null(function, "the path", path) == HEED_OK) {
-        file = heed_alloc_zeroed(sizeof *file);
+    const char *name = s->at[1] != '\0' ? strchr(escapes, s->at[1]) : NULL;
+    if (name != NULL) {
+        s->at += 2;
+        return escaped[name - escapes];
     }
-    if (file == NULL) {
+    const bool is_code = strncmp(s->at, "\\u00", 4) == 0 && isxdigit((unsigned char)s->at[4]) &&
+                         isxdigit((unsigned char)s->at[5]);
+    const long code = is_code ? strtol((char[]){s->at[4], s->at[5], '\0'}, NULL, 16) : 0;
+    if (code < 1 || code > 0x7f) {
+        fail_scan(s, "another escape sequence");
+        return ' ';
+    }
+    s->at += 6;
+    return (char)code;
+}
+
+/* Decodes a string in place, where it never becomes longer. "" on error. */
+static const char *scan_string(scanner *s)
+{
+    take(s, "\"");
+    char *const string = s->at, *to = string;
+    while (*s->at != '"' && !heed_error_pending()) {
+        if ((unsigned char)*s->at < 0x20) {
+            fail_scan(s, "a string without control characters");
+        } else {
+            *to++ = *s->at == '\\' ? scan_escape(s) : *s->at++;
+        }
+    }
+    take(s, "\"");
+    *to = '\0';
+    if (!heed_is_utf8(string)) {
+        fail_scan(s, "valid UTF-8");
+    }
+    return heed_error_pending() ? "" : string;
+}
+
+/* An array of at most `most` numbers; returns their count. */
+static int scan_numbers(scanner *s, int64_t *to, int most)
+{
+    int n = 0;
+    take(s, "[");
+    for (; has_more(s, ']', n == 0); n++) {
+        skip_space(s);
+        errno = n < most && isdigit((unsigned char)*s->at) ? 0 : EINVAL;
+        const int64_t number = errno == 0 ? strtoll(s->at, &s->at, 10) : 0;
+        if (errno != 0) {
+            fail_scan(s, "a list of up to 8 whole numbers below 2^63");
+        } else {
+            to[n] = number;
+        }
+    }
+    return n;
+}
+
+/* {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]} */
+static void scan_tensor(scanner *s, const char *name)
+{
+    heed_safetensors *f = s->file;
+    entry e = {.name = name, .begin = f->data_size};
+    int64_t offsets[2] = {-1, -1}, bytes = 1;
+    take(s, "{\"dtype\":");
+    const char *dtype = scan_string(s);
+    take(s, ",\"shape\":");
+    e.shape.ndim = scan_numbers(s, e.shape.size, HEED_MAX_DIMS);
+    take(s, ",\"data_offsets\":");
+    scan_numbers(s, offsets, 2);
+    take(s, "}");
+    while (e.dtype < DTYPES && strcmp(dtypes[e.dtype].name, dtype) != 0) {
+        e.dtype++;
+    }
+    if (e.dtype == DTYPES) {
+        fail(f, HEED_ERR_FORMAT, "'%s' has dtype '%s', which Heed does not read",
+             heed_show_name(name).text, heed_show_name(dtype).text);
+        return;
+    }
+    bool overflows = __builtin_mul_overflow(bytes, dtypes[e.dtype].size, &bytes);
+    for (int i = 0; i < e.shape.ndim; i++) {
+        overflows = overflows || __builtin_mul_overflow(bytes, e.shape.size[i], &bytes);
+    }
+    overflows = overflows || __builtin_add_overflow(e.begin, bytes, &e.end);
+    if (overflows || offsets[0] != e.begin || offsets[1] != e.end) {
+        fail(f, HEED_ERR_FORMAT, "'%s', %s of %s after %lld bytes, has data_offsets [%lld, %lld]",
+             heed_show_name(name).text, heed_shape_text(e.shape.ndim, e.shape.size).text, dtype,
+             (long long)e.begin, (long long)offsets[0], (long long)offsets[1]);
+        return;
+    }
+    entry *entries = heed_grow(f->entries, f->count, &f->capacity, sizeof *entries);
+    if (entries != NULL) {
+        f->entries = entries;
+        entries[f->count++] = e;
+        f->data_size = e.end;
+    }
+}
+
+static void scan_pair(scanner *s, const char *key)
+{
+    heed_safetensors *f = s->file;
+    const heed_metadata pair = {key, scan_string(s)};
+    heed_metadata *list = heed_grow(f->metadata, f->pairs, &f->pair_capacity, sizeof *list);
+    if (list != NULL) {
+        f->metadata = list;
+        list[f->pairs++] = pair;
+    }
+}
+
+/* The whole header, or the metadata in it. */
+static void scan_object(scanner *s, bool is_metadata)
+{
+    take(s, "{");
+    for (bool is_first = true; has_more(s, '}', is_first); is_first = false) {
+        const char *name = scan_string(s);
+        take(s, ":");
+        if (is_metadata) {
+            scan_pair(s, name);
+        } else if (strcmp(name, "__metadata__") == 0) {
+            scan_object(s, true);
+        } else {
+            scan_tensor(s, name);
+        }
+    }
+}
+
+static heed_status read_at(const heed_safetensors *f, void *to, int64_t size, int64_t at)
+{
+    return fseeko(f->stream, (off_t)at, SEEK_SET) == 0 &&
+                   fread(to, 1, (size_t)size, f->stream) == (size_t)size
+               ? HEED_OK
+               : fail(f, HEED_ERR_FILE, "cannot read it: %s",
+                      ferror(f->stream) ? strerror(errno) : "it has become shorter");
+}
+
+static void read_header(heed_safetensors *f, int64_t size)
+{
+    uint64_t length = 0; /* little-endian: dtype.h requires it */
+    if (size < LENGTH || read_at(f, &length, LENGTH, 0) != HEED_OK || length > MOST_HEADER ||
+        (int64_t)length > size - LENGTH) {
+        fail(f, HEED_ERR_FORMAT, "it has %lld bytes, its header %llu; is it a safetensors file?",
+             (long long)size, (unsigned long long)length);
+        return;
+    }
+    f->data = LENGTH + (int64_t)length;
+    f->header = heed_alloc_zeroed((size_t)length + 1);
+    if (f->header == NULL || read_at(f, f->header, (int64_t)length, LENGTH) != HEED_OK) {
+        return;
+    }
+    scanner s = {f, f->header};
+    scan_object(&s, false);
+    skip_space(&s);
+    if (s.at != f->header + length) {
+        fail_scan(&s, "the end");
+    }
+    if (f->data_size != size - f->data) {
+        fail(f, HEED_ERR_FORMAT, "its tensors take up %lld bytes, but %lld follow the header",
+             (long long)f->data_size, (long long)(size - f->data));
+    }
+    if (!heed_error_pending()) {
+        sort_names(f, f->entries, f->count, sizeof *f->entries);
+        sort_names(f, f->metadata, f->pairs, sizeof *f->metadata);
+    }
+}
+
+/* ---- reading files ---- */
+
+static heed_safetensors *open_file(const char *function, const char *path)
+{
+    struct stat about;
+    if (heed_check_not_null(function, "the path", path) != HEED_OK) {
         return NULL;
     }
-    file->function = function;
-    file->in.fd = -1;
-    file->path = heed_alloc(strlen(path) + 1);
-    if (file->path != NULL) {
-        strcpy(file->path, path);
-        if (heed_reader_open(&file->in, function, file->path) == HEED_OK &&
-            read_header(file) == HEED_OK) {
-            return file;
-        }
+    heed_safetensors *f = heed_alloc_zeroed(sizeof *f);
+    if (f == NULL) {
+        return NULL;
     }
-    heed_safetensors_close(file);
-    return NULL;
+    f->function = function;
+    f->path = heed_show_path(path);
+    if (stat(path, &about) != 0 ||
+        (S_ISREG(about.st_mode) && (f->stream = fopen(path, "rbe")) == NULL)) {
+        fail(f, HEED_ERR_FILE, "cannot open it: %s", strerror(errno));
+    } else if (f->stream == NULL) { /* opening a pipe would wait */
+        fail(f, HEED_ERR_FILE, "it is not a regular file");
+    } else {
+        read_header(f, about.st_size);
+    }
+    if (heed_error_pending()) {
+        heed_safetensors_close(f);
+        return NULL;
+    }
+    return f;
 }
 
 heed_safetensors *heed_safetensors_open(const char *path)
 {
-    return heed_file_open("safetensors_open", path);
+    return open_file("safetensors_open", path);
 }
 
 void heed_safetensors_close(heed_safetensors *file)
 {
-    if (file == NULL) {
-        return;
+    if (file != NULL) {
+        if (file->stream != NULL) {
+            fclose(file->stream);
+        }
+        heed_free(file->header);
+        heed_free(file->entries);
+        heed_free(file->metadata);
+        heed_free(file);
     }
-    heed_reader_close(&file->in);
-    heed_free(file->path);
-    heed_free(file->text);
-    heed_free(file->tensors);
-    heed_free(file->metadata);
-    heed_free(file);
-}
-
-/* ---- reading tensors ---- */
-
-static heed_tensor *read_values(const char *function, const heed_safetensors *file,
-                                const heed_file_tensor *tensor)
-{
-    const heed_file_dtype *dtype = tensor->dtype;
-    if (dtype->as == HEED_DTYPES) {
-        heed_fail_at(HEED_ERR_DTYPE, function, file->path,
-                     "'%s' is %s, for which Heed has no dtype",
-                     heed_show_name(tensor->offer.name).text, dtype->name);
-        return NULL;
-    }
-    if (tensor->offer.shape.ndim > HEED_MAX_DIMS) {
-        heed_fail_at(
-            HEED_ERR_SHAPE, function, file->path, "'%s' has %d dims; Heed supports up to %d",
-            heed_show_name(tensor->offer.name).text, tensor->offer.shape.ndim, HEED_MAX_DIMS);
-        return NULL;
-    }
-    heed_tensor *t = heed_empty(tensor->offer.shape, dtype->as);
-    if (t == NULL) {
-        return NULL;
-    }
-    heed_reader_elements(&file->in, function, t, dtype, file->data + tensor->begin);
-    return heed_error_pending() ? NULL : t;
-}
-
-static heed_tensor *read_offer(const void *context, const heed_offer *offer)
-{
-    const heed_safetensors *file = context;
-    return read_values(file->function, file, (const heed_file_tensor *)offer);
-}
-
-heed_offers heed_file_offers(const heed_safetensors *file)
-{
-    return (heed_offers){file->tensors, file->count, sizeof *file->tensors, read_offer, file};
-}
-
-/* ---- the public functions for reading ---- */
-
-static heed_status check_file(const char *function, const heed_safetensors *file)
-{
-    return heed_check_not_null(function, "the file", file);
 }
 
 int heed_safetensors_count(const heed_safetensors *file)
 {
-    return check_file("safetensors_count", file) == HEED_OK ? file->count : 0;
+    return heed_check_not_null("safetensors_count", "the file", file) == HEED_OK ? file->count : 0;
 }
 
 const char *heed_safetensors_name(const heed_safetensors *file, int i)
 {
-    if (check_file("safetensors_name", file) != HEED_OK) {
+    if (heed_check_not_null("safetensors_name", "the file", file) != HEED_OK) {
         return NULL;
     }
     if (i < 0 || i >= file->count) {
         heed_fail(HEED_ERR_INDEX,
                   "safetensors_name: index %d is out of range for the %d tensors of %s", i,
-                  file->count, heed_show_path(file->path).text);
+                  file->count, file->path.text);
         return NULL;
     }
-    return file->tensors[i].offer.name;
+    return file->entries[i].name;
 }
 
 const char *heed_safetensors_metadata(const heed_safetensors *file, const char *key)
 {
-    static const char function[] = "safetensors_metadata";
-    if (check_file(function, file) != HEED_OK ||
-        heed_check_not_null(function, "the key", key) != HEED_OK) {
-        return NULL;
-    }
-    for (int i = 0; i < file->pairs; i++) {
-        if (strcmp(file->metadata[i].key, key) == 0) {
-            return file->metadata[i].value;
+    const char *value = NULL;
+    if (heed_check_not_null("safetensors_metadata", "the file", file) == HEED_OK &&
+        heed_check_not_null("safetensors_metadata", "the key", key) == HEED_OK) {
+        for (int i = 0; i < file->pairs && value == NULL; i++) {
+            value = strcmp(file->metadata[i].key, key) == 0 ? file->metadata[i].value : NULL;
         }
     }
-    return NULL;
+    return value;
 }
 
-const heed_metadata *heed_safetensors_all_metadata(const heed_safetensors *file)
+static entry *find_entry(const heed_safetensors *f, const char *name)
 {
-    static const heed_metadata none = {NULL, NULL};
-    if (check_file("safetensors_all_metadata", file) != HEED_OK) {
+    return f->count == 0 ? NULL
+                         : bsearch(&name, f->entries, (size_t)f->count, sizeof(entry), by_name);
+}
+
+static heed_tensor *read_entry(const heed_safetensors *f, const entry *e)
+{
+    heed_tensor *t = heed_empty(e->shape, dtypes[e->dtype].as);
+    if (t == NULL) {
         return NULL;
     }
-    return file->metadata != NULL ? file->metadata : &none;
+    /* I32 is read into the second half of the memory, and widened from the front. */
+    const int64_t bytes = e->end - e->begin;
+    unsigned char *from = (unsigned char *)t->data + (e->dtype == I32 ? bytes : 0);
+    if (read_at(f, from, bytes, f->data + e->begin) != HEED_OK) {
+        return NULL;
+    }
+    for (int64_t i = 0; i < t->numel && e->dtype == HEED_BOOL; i++) {
+        from[i] = from[i] != 0;
+    }
+    for (int64_t i = 0; i < t->numel && e->dtype == I32; i++) {
+        int32_t number;
+        memcpy(&number, from + 4 * i, sizeof number);
+        ((int64_t *)t->data)[i] = number;
+    }
+    return t;
 }
 
 heed_tensor *heed_safetensors_tensor(const heed_safetensors *file, const char *name)
 {
     static const char function[] = "safetensors_tensor";
-    if (check_file(function, file) != HEED_OK || heed_check_scope(function) != HEED_OK ||
+    if (heed_check_not_null(function, "the file", file) != HEED_OK ||
+        heed_check_scope(function) != HEED_OK ||
         heed_check_not_null(function, "the name", name) != HEED_OK) {
         return NULL;
     }
-    const heed_offers offers = heed_file_offers(file);
-    const heed_file_tensor *tensor = (const heed_file_tensor *)heed_offer_named(&offers, name);
-    if (tensor == NULL) {
-        const bool any = file->count > 0;
-        heed_fail_at(HEED_ERR_VALUE, function, file->path, "no tensor '%s'%s%s%s",
-                     heed_show_name(name).text, any ? "; the first is '" : "",
-                     any ? heed_show_name(file->tensors[0].offer.name).text : "", any ? "'" : "");
+    const entry *e = find_entry(file, name);
+    if (e == NULL) {
+        heed_fail(HEED_ERR_VALUE, "%s: %s: no tensor '%s'", function, file->path.text,
+                  heed_show_name(name).text);
         return NULL;
     }
-    return read_values(function, file, tensor);
+    return read_entry(file, e);
 }
 
-/* ---- writing: a growable text ---- */
+/* ---- writing ---- */
 
-typedef struct text {
-    char *data;
-    int64_t size, capacity;
-} text;
-
-static void add_byte(text *t, char byte)
-{
-    char *grown = heed_grow(t->data, t->size, &t->capacity, 1);
-    if (grown != NULL) {
-        t->data = grown;
-        grown[t->size++] = byte;
-    }
-}
-
-static void add(text *t, const char *words)
-{
-    while (*words != '\0') {
-        add_byte(t, *words++);
-    }
-}
-
-/* Adds formatted text of at most 99 bytes. */
-HEED_PRINTF(2, 3)
-static void add_format(text *t, const char *format, ...)
-{
-    char piece[100];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(piece, sizeof piece, format, arguments);
-    va_end(arguments);
-    add(t, piece);
-}
-
-static void add_string(text *t, const char *string)
-{
-    char buffer[7];
-    add(t, "\"");
-    for (; *string != '\0'; string++) {
-        const char *escape = heed_json_escape(*string, buffer);
-        if (escape != NULL) {
-            add(t, escape);
-        } else {
-            add_byte(t, *string);
-        }
-    }
-    add(t, "\"");
-}
-
-/* ---- writing: the tensors ---- */
-
-typedef struct entry {
-    const char *name;
-    const heed_tensor *tensor;
-} entry;
-
-/* One call of heed_file_save. */
-typedef struct saving {
-    const char *function, *path;
-    entry *entries;
-    size_t count;
-    text header; /* starts with its length */
-} saving;
-
-/* The order in the file: i64, f64, f32, bool; then by name. */
+/* The order in a file: i64, f64, f32, bool; then by name. */
 static int by_position(const void *a, const void *b)
 {
     static const int order[] = {[HEED_I64] = 0, [HEED_F64] = 1, [HEED_F32] = 2, [HEED_BOOL] = 3};
-    const entry *e = a, *f = b;
-    const int dtypes_apart = order[e->tensor->dtype] - order[f->tensor->dtype];
-    return dtypes_apart != 0 ? dtypes_apart : by_name(a, b);
+    const int difference = order[((const entry *)a)->dtype] - order[((const entry *)b)->dtype];
+    return difference != 0 ? difference : by_name(a, b);
 }
 
-/* "function: path: what 'name' wrong" */
-static heed_status fail_saving(const saving *s, heed_status status, const char *what,
-                               const char *name, const char *wrong)
+static void check_text(const heed_safetensors *f, const char *text)
 {
-    return heed_fail_at(status, s->function, s->path, "%s '%s' %s", what, heed_show_name(name).text,
-                        wrong);
+    if (text == NULL) {
+        fail(f, HEED_ERR_NULL, "a name or a value is NULL");
+    } else if (strcmp(text, "__metadata__") == 0 || !heed_is_utf8(text)) {
+        fail(f, HEED_ERR_VALUE, "'%s' is reserved, or not valid UTF-8", heed_show_name(text).text);
+    }
 }
 
-static heed_status check_text(const saving *s, const char *what, const char *name)
+/* Copies the lists in the order of the file, and views into the innermost scope. */
+static heed_status list_content(heed_safetensors *f, heed_tensor_list tensors,
+                                const heed_metadata *metadata)
 {
-    return heed_is_utf8(name) ? HEED_OK
-                              : fail_saving(s, HEED_ERR_VALUE, what, name, "is not valid UTF-8");
-}
-
-static heed_status check_entry(const saving *s, const entry *e)
-{
-    if (e->name == NULL) {
-        return heed_fail_at(HEED_ERR_NULL, s->function, s->path, "a tensor has no name");
+    while (metadata != NULL && metadata[f->pairs].key != NULL) {
+        check_text(f, metadata[f->pairs].key);
+        check_text(f, metadata[f->pairs++].value);
     }
-    if (e->tensor == NULL) {
-        return fail_saving(s, HEED_ERR_NULL, "tensor", e->name, "is NULL");
+    f->metadata = heed_alloc((size_t)f->pairs * sizeof *metadata);
+    f->entries = heed_alloc((size_t)tensors.count * sizeof *f->entries);
+    for (int i = 0; i < f->pairs && !heed_error_pending(); i++) {
+        f->metadata[i] = metadata[i];
     }
-    if (e->tensor->storage == NULL) {
-        return fail_saving(s, HEED_ERR_SCOPE, "the value of tensor", e->name,
-                           "has been freed; heed_retain it in its scope");
-    }
-    if (strcmp(e->name, "__metadata__") == 0) {
-        return fail_saving(s, HEED_ERR_VALUE, "name", e->name, "is reserved in safetensors files");
-    }
-    return check_text(s, "name", e->name);
-}
-
-/* Lists the tensors in file order. */
-static heed_status list_entries(saving *s, heed_tensor_list tensors)
-{
-    s->entries = heed_alloc(s->count * sizeof *s->entries);
-    for (size_t i = 0; i < s->count && !heed_error_pending(); i++) {
-        s->entries[i] = (entry){tensors.names[i], tensors.tensors[i]};
-        check_entry(s, &s->entries[i]);
+    for (int i = 0; i < tensors.count && !heed_error_pending(); i++) {
+        heed_tensor *t = tensors.tensors[i];
+        check_text(f, tensors.names[i]);
+        if (heed_check_tensor(f->function, "a tensor", t) == HEED_OK) {
+            f->entries[f->count++] = (entry){.name = tensors.names[i],
+                                             .dtype = t->dtype,
+                                             .shape = heed_shape_of_tensor(t),
+                                             .tensor = heed_contiguous(t)};
+        }
     }
     if (heed_error_pending()) {
         return heed_error_pending();
     }
-    const char *twice = sort_names(s->entries, (int)s->count, sizeof *s->entries);
-    if (twice != NULL) {
-        return fail_saving(s, HEED_ERR_VALUE, "name", twice, "appears twice");
+    sort_names(f, f->metadata, f->pairs, sizeof *f->metadata);
+    sort_names(f, f->entries, f->count, sizeof *f->entries);
+    if (f->count > 1) {
+        qsort(f->entries, (size_t)f->count, sizeof *f->entries, by_position);
     }
-    sort(s->entries, (int)s->count, sizeof *s->entries, by_position);
-    return HEED_OK;
+    for (int i = 0; i < f->count; i++) {
+        f->entries[i].begin = f->data_size;
+        f->data_size += f->entries[i].tensor->numel * dtypes[f->entries[i].dtype].size;
+        f->entries[i].end = f->data_size;
+    }
+    return heed_error_pending();
 }
 
-/* ---- writing: the header ---- */
-
-static void add_metadata(saving *s, const heed_metadata *metadata)
+static void put_string(FILE *to, const char *string)
 {
-    size_t count = 0;
-    while (metadata[count].key != NULL) {
-        count++;
+    fputc('"', to);
+    for (; *string != '\0'; string++) {
+        const char *escape = strchr(escaped, *string);
+        if (escape != NULL) {
+            fprintf(to, "\\%c", escapes[escape - escaped]);
+        } else if ((unsigned char)*string < 0x20) {
+            fprintf(to, "\\u%04x", (unsigned)*string);
+        } else {
+            fputc(*string, to);
+        }
     }
-    heed_metadata *sorted = heed_alloc(count * sizeof *sorted);
-    if (sorted == NULL) {
+    fputc('"', to);
+}
+
+/* Returns the length of the header, which is known, and written, last. */
+static uint64_t put_content(const heed_safetensors *f, FILE *to)
+{
+    uint64_t length = 0; /* little-endian: dtype.h requires it */
+    fwrite(&length, LENGTH, 1, to);
+    fputs(f->pairs > 0 ? "{\"__metadata__\":{" : "{", to);
+    for (int i = 0; i < f->pairs; i++) {
+        fputs(i > 0 ? "," : "", to);
+        put_string(to, f->metadata[i].key);
+        fputs(":", to);
+        put_string(to, f->metadata[i].value);
+    }
+    fputs(f->pairs == 0 ? "" : f->count > 0 ? "}," : "}", to);
+    for (int i = 0; i < f->count; i++) {
+        const entry *e = &f->entries[i];
+        fputs(i > 0 ? "," : "", to);
+        put_string(to, e->name);
+        fprintf(to, ":{\"dtype\":\"%s\",\"shape\":[", dtypes[e->dtype].name);
+        for (int j = 0; j < e->shape.ndim; j++) {
+            fprintf(to, j > 0 ? ",%lld" : "%lld", (long long)e->shape.size[j]);
+        }
+        fprintf(to, "],\"data_offsets\":[%lld,%lld]}", (long long)e->begin, (long long)e->end);
+    }
+    fputs("}", to);
+    fprintf(to, "%*s", (int)(-ftello(to) & 7), ""); /* to a multiple of 8 */
+    length = (uint64_t)ftello(to) - LENGTH;
+    for (int i = 0; i < f->count; i++) {
+        const entry *e = &f->entries[i];
+        fwrite(e->tensor->data, 1, (size_t)(e->end - e->begin), to);
+    }
+    fseeko(to, 0, SEEK_SET);
+    fwrite(&length, LENGTH, 1, to);
+    return length;
+}
+
+/* Writes a file next to the old one, and renames it once it is on disk: a crash leaves the old one
+ * or the new one. Errors are reported last, because their handler may exit the program. */
+static void replace_file(const heed_safetensors *f, const char *path, char *temporary, size_t size)
+{
+    struct stat old;
+    FILE *to = NULL;
+    const char *wrong = NULL;
+    const bool exists = stat(path, &old) == 0;
+    if (exists && (!S_ISREG(old.st_mode) || access(path, W_OK) != 0)) {
+        fail(f, HEED_ERR_FILE, "it is not a regular file that may be written");
         return;
     }
-    memcpy(sorted, metadata, count * sizeof *sorted);
-    const char *twice = sort_names(sorted, (int)count, sizeof *sorted);
-    if (twice != NULL) {
-        fail_saving(s, HEED_ERR_VALUE, "metadata", twice, "appears twice");
+    for (int i = 0; to == NULL && (i == 0 || errno == EEXIST); i++) {
+        snprintf(temporary, size, "%s.tmp.%ld.%d", path, (long)getpid(), i);
+        to = fopen(temporary, "wbxe");
     }
-    add(&s->header, "\"__metadata__\":{");
-    for (size_t i = 0; i < count && !heed_error_pending(); i++) {
-        const char *key = sorted[i].key, *value = sorted[i].value;
-        if (value == NULL) {
-            fail_saving(s, HEED_ERR_NULL, "metadata", key, "has no value");
-        } else if (check_text(s, "metadata", key) == HEED_OK &&
-                   check_text(s, "the metadata value", value) == HEED_OK) {
-            add(&s->header, i > 0 ? "," : "");
-            add_string(&s->header, key);
-            add(&s->header, ":");
-            add_string(&s->header, value);
-        }
+    if (to == NULL) {
+        fail(f, HEED_ERR_FILE, "cannot create a temporary file next to it: %s", strerror(errno));
+        return;
     }
-    add(&s->header, "}");
-    heed_free(sorted);
+    if (exists && fchmod(fileno(to), old.st_mode & 0777) != 0) {
+        wrong = "set its permissions";
+    } else if (put_content(f, to) > MOST_HEADER) {
+        wrong = "write names and metadata of more than 100 MB";
+        errno = EFBIG;
+    } else if (fflush(to) != 0 || ferror(to) || fsync(fileno(to)) != 0) {
+        wrong = "write it";
+    } else if (rename(temporary, path) != 0) {
+        wrong = "replace it";
+    }
+    const int error = errno;
+    fclose(to);
+    if (wrong != NULL) {
+        unlink(temporary);
+        fail(f, HEED_ERR_FILE, "cannot %s: %s", wrong, strerror(error));
+        return;
+    }
+    char *slash = strrchr(temporary, '/');
+    strcpy(slash != NULL ? slash + 1 : temporary, ".");
+    const int directory = open(temporary, O_RDONLY | O_CLOEXEC); /* the new name to disk, too */
+    fsync(directory);
+    close(directory);
 }
 
-static int64_t bytes_of(const heed_tensor *t)
+static heed_status save(const char *function, const char *path, heed_tensor_list tensors,
+                        const heed_metadata *metadata)
 {
-    return t->numel * (int64_t)heed_dtype_size(t->dtype);
-}
-
-static void add_entry(text *t, const entry *e, int64_t begin)
-{
-    add_string(t, e->name);
-    add_format(t, ":{\"dtype\":\"%s\",\"shape\":[", dtypes[e->tensor->dtype].name);
-    for (int i = 0; i < e->tensor->ndim; i++) {
-        add_format(t, "%s%lld", i > 0 ? "," : "", (long long)e->tensor->shape[i]);
-    }
-    add_format(t, "],\"data_offsets\":[%lld,%lld]}", (long long)begin,
-               (long long)(begin + bytes_of(e->tensor)));
-}
-
-/* Writes the length and the header, up to the start of the data. */
-static heed_status make_header(saving *s, const heed_metadata *metadata)
-{
-    text *t = &s->header;
-    uint64_t length = 0;
-    int64_t begin = 0;
-    add(t, "(length){");
-    if (metadata != NULL) {
-        add_metadata(s, metadata);
-    }
-    for (size_t i = 0; i < s->count; i++) {
-        add(t, i > 0 || metadata != NULL ? "," : "");
-        add_entry(t, &s->entries[i], begin);
-        begin += bytes_of(s->entries[i].tensor);
-    }
-    add(t, "}");
-    while (t->size % 8 != 0 && !heed_error_pending()) {
-        add(t, " ");
-    }
-    if (heed_error_pending()) {
+    if (heed_check_not_null(function, "the path", path) != HEED_OK) {
         return heed_error_pending();
     }
-    length = (uint64_t)t->size - LENGTH;
-    if (length > MOST_HEADER) {
-        return heed_fail_at(HEED_ERR_VALUE, s->function, s->path,
-                            "names and metadata need a header of %llu bytes; the limit is 100 MB",
-                            (unsigned long long)length);
+    if (tensors.count < 0 || (tensors.count > 0 && (!tensors.tensors || !tensors.names))) {
+        return heed_fail(HEED_ERR_NULL, "%s: the list has no tensors or no names", function);
     }
-    memcpy(t->data, &length, LENGTH); /* little-endian: dtype.h requires it */
-    return HEED_OK;
-}
-
-/* ---- writing: the file ---- */
-
-heed_status heed_file_save(const char *function, const char *path, heed_tensor_list tensors,
-                           const heed_metadata *metadata)
-{
-    const int count = tensors.count;
-    if (heed_check_not_null(function, "the path", path) != HEED_OK ||
-        heed_check_named(function, tensors) != HEED_OK) {
-        return heed_error_pending();
+    heed_safetensors f = {.function = function, .path = heed_show_path(path)};
+    const size_t size = strlen(path) + 40;
+    char *temporary = heed_alloc(size);
+    heed_scope scope;
+    heed_scope_begin_no_grad(&scope);
+    if (list_content(&f, tensors, metadata) == HEED_OK) {
+        replace_file(&f, path, temporary, size);
     }
-    saving s = {.function = function, .path = path, .count = (size_t)count};
-    void *buffer = NULL; /* for the elements of the largest view */
-    size_t size = 0;
-    if (list_entries(&s, tensors) == HEED_OK && make_header(&s, metadata) == HEED_OK) {
-        for (int i = 0; i < count; i++) {
-            const size_t its_size = heed_write_buffer_size(s.entries[i].tensor);
-            size = its_size > size ? its_size : size;
-        }
-        buffer = heed_alloc(size);
-    }
-    if (buffer != NULL) {
-        heed_atomic_file file;
-        heed_atomic_begin(&file, function, path);
-        heed_atomic_write(&file, s.header.data, (size_t)s.header.size);
-        for (int i = 0; i < count && !heed_error_pending(); i++) {
-            heed_atomic_write_tensor(&file, s.entries[i].tensor, buffer);
-        }
-        heed_atomic_end(&file);
-    }
-    heed_free(s.entries);
-    heed_free(s.header.data);
-    heed_free(buffer);
+    heed_scope_end(&scope);
+    heed_free(temporary);
+    heed_free(f.entries);
+    heed_free(f.metadata);
     return heed_error_pending();
 }
 
 heed_status heed_save_file(heed_tensor_list tensors, const char *path,
                            const heed_metadata *metadata)
 {
-    return heed_file_save("save_file", path, tensors, metadata);
+    return save("save_file", path, tensors, metadata);
+}
+
+/* ---- modules and training runs ---- */
+
+/* Appends the tensors of the module, and of the optimiser and the generator, if asked for. */
+static void list_run(heed_named_tensors *all, void *module, heed_optimizer *optimizer,
+                     bool with_generator)
+{
+    const heed_tensor_list state = heed_state_dict(module);
+    for (int i = 0; i < state.count; i++) {
+        heed_named_add(all, state.tensors[i], "%s", state.names[i]);
+    }
+    if (optimizer != NULL) {
+        heed_optimizer_list(optimizer, "optimizer.", all);
+    }
+    if (with_generator) {
+        heed_named_add(all, heed_get_rng_state(), "rng_state");
+    }
+}
+
+static heed_status save_run(const char *function, void *module, heed_optimizer *optimizer,
+                            bool with_generator, const char *path, const heed_metadata *metadata)
+{
+    heed_named_tensors all = {0};
+    heed_scope scope;
+    if (heed_module_check(function, module) == HEED_OK) {
+        heed_scope_begin_no_grad(&scope);
+        list_run(&all, module, optimizer, with_generator);
+        save(function, path, (heed_tensor_list){all.count, all.tensors, all.names}, metadata);
+        heed_scope_end(&scope);
+        heed_named_free(&all);
+    }
+    return heed_error_pending();
+}
+
+heed_status heed_save_state_dict(void *module, const char *path, const heed_metadata *metadata)
+{
+    return save_run("save_state_dict", module, NULL, false, path, metadata);
+}
+
+heed_status heed_save_checkpoint(void *module, heed_optimizer *optimizer, const char *path,
+                                 const heed_metadata *about)
+{
+    return save_run("save_checkpoint", module, optimizer, true, path, about);
+}
+
+/* A tensor with several names needs only one of them in the file. */
+static bool is_missing(const heed_safetensors *f, const heed_named_tensors *wanted, int i)
+{
+    bool missing = true;
+    for (int j = 0; j < wanted->count && missing; j++) {
+        missing =
+            wanted->tensors[j] != wanted->tensors[i] || find_entry(f, wanted->names[j]) == NULL;
+    }
+    return missing;
+}
+
+static bool fits(const heed_tensor *t, const entry *e)
+{
+    const bool floats = heed_is_float(t->dtype) && heed_is_float(dtypes[e->dtype].as);
+    return heed_has_shape(t, &e->shape) && (floats || t->dtype == dtypes[e->dtype].as) &&
+           !heed_is_expanded(t);
+}
+
+/* Which names may be on one side only. */
+typedef enum strictness { NEITHER, IN_FILE, IN_BOTH } strictness;
+
+/* Reads the tensors of a list into values; NULL: the file has none of that name. */
+static void read_list(const heed_safetensors *f, const char *module,
+                      const heed_named_tensors *wanted, strictness extra, heed_tensor **values)
+{
+    for (int i = 0; i < wanted->count && !heed_error_pending(); i++) {
+        const heed_tensor *t = wanted->tensors[i];
+        const heed_text name = heed_show_name(wanted->names[i]);
+        entry *e = find_entry(f, wanted->names[i]);
+        values[i] = NULL;
+        if (e != NULL && fits(t, e)) {
+            e->used = true;
+            values[i] = read_entry(f, e);
+        } else if (e != NULL) {
+            fail(f, HEED_ERR_VALUE, "'%s' is %s %s, but in this %s it is %s %s%s", name.text,
+                 dtypes[e->dtype].name, heed_shape_text(e->shape.ndim, e->shape.size).text, module,
+                 heed_dtype_name(t->dtype), heed_shape_text(t->ndim, t->shape).text,
+                 heed_is_expanded(t) ? ", expanded" : "");
+        } else if (extra < IN_BOTH && is_missing(f, wanted, i)) {
+            fail(f, HEED_ERR_VALUE, "'%s' of this %s is missing", name.text, module);
+        }
+    }
+    for (int i = 0; i < f->count && extra == NEITHER; i++) {
+        if (!f->entries[i].used) {
+            fail(f, HEED_ERR_VALUE, "this %s has no '%s'", module,
+                 heed_show_name(f->entries[i].name).text);
+        }
+    }
+}
+
+/* Everything is read and checked before anything changes; copies cannot fail. */
+static heed_status load_run(const char *function, heed_module *m, heed_optimizer *optimizer,
+                            const char *path, strictness extra)
+{
+    heed_named_tensors all = {0};
+    heed_scope scope;
+    if (heed_module_check(function, m) != HEED_OK) {
+        return heed_error_pending();
+    }
+    const heed_generator before = heed_get_generator();
+    const int count = heed_state_dict(m).count;
+    heed_safetensors *f = open_file(function, path);
+    heed_scope_begin_no_grad(&scope);
+    list_run(&all, m, optimizer, optimizer != NULL);
+    heed_tensor **values = heed_alloc((size_t)all.count * sizeof(heed_tensor *));
+    if (!heed_error_pending()) {
+        read_list(f, m->kind->name, &all, extra, values);
+    }
+    if (optimizer != NULL && !heed_error_pending()) {
+        heed_set_rng_state(values[all.count - 1]);
+        if (heed_optimizer_take(function, optimizer, values + count) != HEED_OK) {
+            heed_set_generator(&before);
+        }
+    }
+    for (int i = 0; i < count && !heed_error_pending(); i++) {
+        if (values[i] != NULL) {
+            heed_copy_into(all.tensors[i], values[i]);
+        }
+    }
+    heed_scope_end(&scope);
+    heed_free(values);
+    heed_named_free(&all);
+    heed_safetensors_close(f);
+    return heed_error_pending();
+}
+
+heed_status heed_load_state_dict(void *module, const char *path)
+{
+    return load_run("load_state_dict", module, NULL, path, NEITHER);
+}
+
+heed_status heed_load_state_dict_with(void *module, const char *path, heed_load_options options)
+{
+    return load_run("load_state_dict", module, NULL, path, options.no_strict ? IN_BOTH : NEITHER);
+}
+
+heed_status heed_load_checkpoint(void *module, heed_optimizer *optimizer, const char *path)
+{
+    return load_run("load_checkpoint", module, optimizer, path, optimizer ? NEITHER : IN_FILE);
 }

@@ -7,13 +7,13 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "../tensor/alloc.h"
 #include "../tensor/text.h"
-#include "file_io.h"
 #include "terminal.h"
 
 enum { NAMES = 64, TEXT = 1 << 14 /* more than 64 names and numbers */, BAR = 20 };
@@ -113,6 +113,11 @@ static void write_row(heed_watch *w)
     }
 }
 
+static void fail_csv(heed_status status, const char *path, const char *what, const char *why)
+{
+    heed_fail(status, "%s: %s: %s%s", function, heed_show_path(path).text, what, why);
+}
+
 /* Keeps the header and the rows of the steps that were taken before. */
 static void open_csv(heed_watch *w, const char *path)
 {
@@ -120,18 +125,24 @@ static void open_csv(heed_watch *w, const char *path)
     char *line = NULL;
     size_t capacity = 0;
     off_t end = 0;
-    w->fd = heed_open(path, O_RDWR | O_CREAT | O_APPEND);
+    w->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (w->fd < 0 || fstat(w->fd, &about) != 0) {
-        heed_fail_file(function, path, "write it", errno);
+        fail_csv(HEED_ERR_FILE, path, "cannot write it: ", strerror(errno));
         return;
     }
-    if (!S_ISREG(about.st_mode) || heed_claim(function, path, w->fd) != HEED_OK) {
+    if (!S_ISREG(about.st_mode)) {
+        return;
+    }
+    /* flock excludes other threads, too. A file system without locks has other errors. */
+    if (flock(w->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        fail_csv(HEED_ERR_FILE, path,
+                 "another watch is writing it; choose another file, or end that run", "");
         return;
     }
     FILE *file = fdopen(dup(w->fd), "r");
     while (file != NULL && getline(&line, &capacity, file) > 0) {
         if (end == 0 && strncmp(line, "step,", 5) != 0 && strcmp(line, "step\n") != 0) {
-            heed_fail_at(HEED_ERR_VALUE, function, path, "not written by a watch; move it away");
+            fail_csv(HEED_ERR_VALUE, path, "not written by a watch; move it away", "");
         }
         if (w->options.resumed == 0 || strchr(line, '\n') == NULL || heed_error_pending() ||
             strtoll(line, NULL, 10) > w->options.resumed /* 0: the header */) {
@@ -144,7 +155,7 @@ static void open_csv(heed_watch *w, const char *path)
         end = ftello(file);
     }
     if (file == NULL || (!heed_error_pending() && ftruncate(w->fd, end) != 0)) {
-        heed_fail_file(function, path, "continue it", errno);
+        fail_csv(HEED_ERR_FILE, path, "cannot continue it: ", strerror(errno));
     }
     if (file != NULL) {
         fclose(file);

@@ -9,12 +9,11 @@ const fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("h{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},\"b\":{\"dtype\":"
               "\"BOOL\",\"shape\":[1,1],\"data_offsets\":[8,9]}}\0"
               "abcdefgh\1"),
-    FUZZ_SEED("h{\"__metadata__\":{\"format\":\"pt\",\"n\":\"\\u00e9\\n\"},\"w.0\":{\"dtype\":"
+    FUZZ_SEED("h{\"__metadata__\":{\"format\":\"pt\",\"n\":\"\\u001f\\n\"},\"w.0\":{\"dtype\":"
               "\"I64\",\"shape\":[],\"data_offsets\":[0,8]}} \0"
               "12345678"),
-    FUZZ_SEED("h{\"x\":{\"data_offsets\":[0,4],\"shape\":[1,2],\"dtype\":\"F16\"},\"y\":{\"dtype\":"
-              "\"BF16\",\"shape\":[0,3],\"data_offsets\":[4,4]},\"z\":{\"dtype\":\"I32\",\"shape\":"
-              "[1],\"data_offsets\":[4,8]}}\0"
+    FUZZ_SEED("h{\"y\":{\"dtype\":\"F64\",\"shape\":[0,3],\"data_offsets\":[0,0]},\"z\" : "
+              "{\"dtype\":\"I32\",\"shape\":[1, 2],\"data_offsets\":[0,8]}}\0"
               "12345678"),
     FUZZ_SEED("r\2\0\0\0\0\0\0\0{}"),
     {NULL, 0}};
@@ -72,11 +71,12 @@ void fuzz_one(const uint8_t *data, size_t size)
         must_fail_printably();
         return;
     }
-    const heed_metadata *metadata = heed_safetensors_all_metadata(file);
+    const char *value = heed_safetensors_metadata(file, "n");
+    const heed_metadata about[] = {{value != NULL ? "n" : NULL, value}, {NULL, NULL}};
     if (heed_safetensors_count(file) <= MOST && read_tensors(file, tensors, names)) {
         const heed_tensor_list list = {heed_safetensors_count(file), tensors, names};
-        must(heed_save_file(list, fuzz_path("out"), metadata) == HEED_OK);
-        must_contain(fuzz_path("out"), list, metadata);
+        must(heed_save_file(list, fuzz_path("out"), about) == HEED_OK);
+        must_contain(fuzz_path("out"), list, about);
     }
     heed_safetensors_close(file);
 }

@@ -1,15 +1,8 @@
 /* Saving and loading modules: strict, all or nothing, and in place, so that tensors keep their
  * identity. */
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "heed.h"
-
-#include "nn/named_tensors.h"
-#include "nn/safetensors_file.h"
 #include "tests/common/files_util.h"
 
 static struct heed_linear *new_linear(uint64_t seed, int64_t in, int64_t out)
@@ -151,79 +144,14 @@ START_TEST(tied_parameters_are_saved_twice_and_stay_tied)
     tensors[0] = heed_ones(HEED_SHAPE(3, 2), HEED_F32); /* but its shape must match */
     heed_save_file((heed_tensor_list){3, tensors, names}, in_folder("a"), NULL);
     ck_assert_int_eq(load(c), HEED_ERR_VALUE);
-    expect_error(HEED_ERR_VALUE,
-                 "/a does not fit this Odd: 1 with a different shape or dtype: other is "
-                 "(3, 2) there, (2, 3) here");
+    expect_error(HEED_ERR_VALUE, "/a: 'other' is F32 (3, 2), but in this Odd it is f32 (2, 3)");
     heed_module_free(a);
     heed_module_free(b);
     heed_module_free(c);
 }
 END_TEST
 
-/* Loading could keep only one of the two values. They are compared in the module's dtype. */
-START_TEST(tied_parameters_that_differ_are_refused)
-{
-    struct odd *a = odd_new(1), *b = odd_new(2), *same = odd_new(2);
-    heed_tensor *tensors[] = {heed_detach(a->one), heed_to(heed_detach(a->one), HEED_F64), a->mask,
-                              a->ids};
-    const char *names[] = {"one", "other", "mask", "ids"};
-    const heed_tensor_list list = {4, tensors, names};
-    static const char words[] = "/a has different values for one and other, which are one tensor "
-                                "in this Odd";
-    heed_fill_into(heed_select(heed_select(tensors[1], 0, 1), 0, 2), 7);
-    heed_save_file(list, in_folder("a"), NULL);
-    ck_assert_int_eq(load(b), HEED_ERR_VALUE);
-    expect_error(HEED_ERR_VALUE, words);
-    ck_assert_int_eq(load_what_fits(b), HEED_ERR_VALUE);
-    expect_error(HEED_ERR_VALUE, words);
-    ck_assert_int_eq(heed_load_checkpoint(b, NULL, in_folder("a")), HEED_ERR_VALUE);
-    expect_error(HEED_ERR_VALUE, words);
-    expect_same_state(b, same);
-    heed_fill_into(heed_select(heed_select(tensors[1], 0, 1), 0, 2), 1);
-    heed_save_file(list, in_folder("a"), NULL);
-    ck_assert_int_eq(load(b), HEED_OK);
-    expect_same_state(a, b);
-    heed_module_free(a);
-    heed_module_free(b);
-    heed_module_free(same);
-}
-END_TEST
-
 /* ---- mismatches ---- */
-
-/* Seconds to report `count` missing names. */
-static double seconds_to_report(int count)
-{
-    heed_named_tensors named = {0};
-    HEED_SCOPE(scope);
-    for (int i = 0; i < count; i++) {
-        heed_named_add(&named, heed_zeros(HEED_SCALAR, HEED_F32), "name.%d", i);
-    }
-    heed_safetensors *file = heed_file_open("test", in_folder("a"));
-    const heed_match match = {.function = "test", .there = "a", .here = "list"};
-    const clock_t begin = clock();
-    const heed_offers offers = heed_file_offers(file);
-    heed_match_load(&match, &offers, named.list);
-    const double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
-    expect_error(HEED_ERR_VALUE, "more; 1 unexpected: x");
-    heed_safetensors_close(file);
-    heed_named_free(&named);
-    return seconds;
-}
-
-/* 16 times as many names take about 20 times as long; comparing all pairs would take 256 times. */
-START_TEST(missing_names_are_found_in_linear_time)
-{
-    enum { FEW = 2000, MANY = 16 * FEW, TRIES = 3 };
-    double few = HUGE_VAL, many = HUGE_VAL;
-    save_one(in_folder("a"), heed_ones(HEED_SHAPE(1), HEED_F32));
-    for (int i = 0; i < TRIES; i++) {
-        few = fmin(few, seconds_to_report(FEW));
-        many = fmin(many, seconds_to_report(MANY));
-    }
-    ck_assert_msg(many < 80 * few + 0.01, "%g s and %g s", few, many);
-}
-END_TEST
 
 /* Saves these tensors and loads them into an Odd of seed 2, which must reject them and not
  * change. */
@@ -242,7 +170,7 @@ static void expect_misfit(int count, const char *const *names, heed_tensor *cons
     heed_module_free(same);
 }
 
-START_TEST(everything_that_does_not_fit_is_told_at_once)
+START_TEST(the_first_mismatch_is_named)
 {
     heed_tensor *f32 = heed_zeros(HEED_SHAPE(2, 3), HEED_F32),
                 *mask = heed_zeros(HEED_SHAPE(3), HEED_BOOL);
@@ -250,111 +178,38 @@ START_TEST(everything_that_does_not_fit_is_told_at_once)
     const char *names[] = {"one", "other", "mask", "ids", "more"};
     expect_misfit(4, names, (heed_tensor *[]){f32, f32, mask, mask}, true,
                   "load_state_dict: /tmp/heed-test-");
-    expect_misfit(
-        4, names, (heed_tensor *[]){f32, f32, ids, mask}, true,
-        "/a does not fit this Odd: 2 with a different shape or dtype: mask is (2, 2) there, (3) "
-        "here, ids is (3) there, (2, 2) here");
+    expect_misfit(4, names, (heed_tensor *[]){f32, f32, ids, mask}, true,
+                  "/a: 'mask' is I64 (2, 2), but in this Odd it is bool (3)");
     expect_misfit(3, names, (heed_tensor *[]){f32, f32, mask}, true,
-                  "fit this Odd: 1 missing: ids");
-    expect_misfit(1, names + 4, &f32, true,
-                  "Odd: 4 missing: one, other, mask, ids; 1 unexpected: more");
+                  "/a: 'ids' of this Odd is missing");
+    expect_misfit(1, names + 4, &f32, true, "/a: 'one' of this Odd is missing");
     expect_misfit(5, names, (heed_tensor *[]){f32, f32, mask, ids, f32}, true,
-                  "fit this Odd: 1 unexpected: more");
+                  "/a: this Odd has no 'more'");
+    expect_misfit(3, names + 1, (heed_tensor *[]){f32, heed_to(mask, HEED_F32), ids}, true,
+                  "/a: 'mask' is F32 (3), but in this Odd it is bool (3)");
     heed_tensor *wrong = heed_zeros(HEED_SHAPE(2, 3), HEED_I64);
-    expect_misfit(
-        2, names + 1, (heed_tensor *[]){f32, heed_to(mask, HEED_F32)}, true,
-        "1 with a different shape or dtype: mask is F32 there, bool here; 1 missing: ids");
-    expect_misfit(1, names, &wrong, false,
-                  "Odd: 1 with a different shape or dtype: one is I64 there, f32");
+    expect_misfit(1, names, &wrong, false, "'one' is I64 (2, 3), but in this Odd it is f32 (2, 3)");
     wrong = heed_zeros(HEED_SHAPE(2), HEED_F32);
-    expect_misfit(1, names, &wrong, false, "one is (2) there, (2, 3) here");
+    expect_misfit(1, names, &wrong, false, "'one' is F32 (2), but in this Odd it is f32 (2, 3)");
     wrong = heed_zeros(HEED_SHAPE(2, 3, 1), HEED_F32);
-    expect_misfit(1, names, &wrong, false, "one is (2, 3, 1) there, (2, 3) here");
+    expect_misfit(1, names, &wrong, false, "'one' is F32 (2, 3, 1), but in this Odd it is f32");
     wrong = heed_zeros(HEED_SHAPE(0, 3), HEED_F32);
-    expect_misfit(1, names, &wrong, false, "one is (0, 3) there, (2, 3) here");
+    expect_misfit(1, names, &wrong, false, "'one' is F32 (0, 3), but in this Odd it is f32 (2, 3)");
 }
 END_TEST
 
-START_TEST(foreign_tensors_do_not_fit)
-{
-    struct odd *m = odd_new(2);
-    static const char header[] =
-        "{\"mask\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[0,3]},\"one\":{\"dtype\":"
-        "\"F16\",\"shape\":[1,1,1,1,1,1,1,2,3],\"data_offsets\":[3,15]}}";
-    write_header(in_folder("a"), header, sizeof header - 1, 15);
-    ck_assert_int_eq(load_what_fits(m), HEED_ERR_VALUE);
-    expect_error(HEED_ERR_VALUE,
-                 "2 with a different shape or dtype: one is (1, 1, 1, 1, 1, 1, 1, 2, ...) "
-                 "there, (2, 3) here, mask is U8 there, bool here");
-    heed_module_free(m);
-}
-END_TEST
-
-/* A model of realistic size: 40 mismatches of each kind. */
-START_TEST(dozens_that_do_not_fit_are_all_named)
-{
-    enum { EACH = 40 };
-    struct heed_module_list *here = heed_module_list_new(), *there = heed_module_list_new();
-    struct heed_module_list *file = heed_module_list_new(), *more = heed_module_list_new();
-    const heed_linear_options no_bias = {.no_bias = true};
-    for (int i = 0; i < EACH; i++) {
-        heed_module_list_append(here, heed_linear_new_with(2, 2, no_bias));
-        heed_module_list_append(there, heed_linear_new_with(3, 2, no_bias));
-    }
-    heed_module_list_append(file, there);
-    heed_module_list_append(file, more);
-    for (int i = 0; i < EACH; i++) {
-        heed_module_list_append(more, heed_linear_new_with(2, 2, no_bias)); /* 1.0.weight ... */
-    }
-    struct heed_module_list *all = heed_module_list_new();
-    heed_module_list_append(all, here);
-    for (int i = 0; i < EACH; i++) {
-        heed_module_list_append(all, heed_linear_new_with(2, 2, no_bias)); /* 1.weight ... */
-    }
-    heed_save_state_dict(file, in_folder("a"), NULL);
-    ck_assert_int_eq(load(all), HEED_ERR_VALUE);
-    ck_assert_ptr_null(strstr(heed_error_message(), " more"));
-    for (int i = 0; i < EACH; i++) {
-        char name[64];
-        snprintf(name, sizeof name, " 0.%d.weight is (2, 3) there", i);
-        ck_assert_msg(strstr(heed_error_message(), name) != NULL, "no%s", name);
-        snprintf(name, sizeof name, " %d.weight", i + 1);
-        ck_assert_msg(strstr(heed_error_message(), name) != NULL, "no%s", name);
-        snprintf(name, sizeof name, " 1.%d.weight", i);
-        ck_assert_msg(strstr(heed_error_message(), name) != NULL, "no%s", name);
-    }
-    expect_error(HEED_ERR_VALUE, "; 40 unexpected: ");
-    heed_module_free(all);
-    heed_module_free(file);
-}
-END_TEST
-
-START_TEST(hundreds_that_do_not_fit_are_cut)
+START_TEST(long_names_are_cut)
 {
     struct heed_linear *m = new_linear(1, 3, 2);
-    struct heed_module_list *list = heed_module_list_new();
     char name[400] = "";
     memset(name, 'n', sizeof name - 1);
-    for (int i = 0; i < 300; i++) {
-        heed_module_list_append(list, new_linear(1, 2, 2));
-    }
-    heed_save_state_dict(list, in_folder("a"), NULL);
+    const char *names[] = {name, "weight", "bias"};
+    heed_tensor *tensors[] = {m->bias, m->weight, m->bias};
+    heed_save_file((heed_tensor_list){3, tensors, names}, in_folder("a"), NULL);
     ck_assert_int_eq(load(m), HEED_ERR_VALUE);
-    expect_error(HEED_ERR_VALUE,
-                 "fit this Linear: 2 missing: weight, bias; 600 unexpected: 0.bias, "
-                 "0.weight, 1.bias, 1.weight, 10.bias, 10.weight, ");
-    ck_assert_ptr_nonnull(strstr(heed_error_message(), " more"));
-    ck_assert_uint_lt(strlen(heed_error_message()), 2700);
-    const char *names[] = {name, "weight"};
-    heed_tensor *tensors[] = {m->bias, heed_zeros(HEED_SHAPE(1000007, 0, 1000000009), HEED_F32)};
-    heed_save_file((heed_tensor_list){2, tensors, names}, in_folder("a"), NULL);
-    ck_assert_int_eq(load(m), HEED_ERR_VALUE);
-    expect_error(HEED_ERR_VALUE,
-                 "1 with a different shape or dtype: weight is (1000007, 0, 1000000009) "
-                 "there, (2, 3) here; 1 missing: bias; 1 unexpected: nnnnn");
-    ck_assert_ptr_nonnull(strstr(heed_error_message(), "nnn..."));
+    expect_error(HEED_ERR_VALUE, "/a: this Linear has no 'nnnnn");
+    ck_assert_ptr_nonnull(strstr(heed_error_message(), "nnn...'"));
     heed_module_free(m);
-    heed_module_free(list);
 }
 END_TEST
 
@@ -383,7 +238,7 @@ START_TEST(expanded_parameters_do_not_load)
     heed_save_state_dict(m, in_folder("a"), NULL);
     const uint32_t version = m->one->storage->version;
     ck_assert_int_eq(load(m), HEED_ERR_VALUE);
-    expect_error(HEED_ERR_VALUE, "wide is expanded here: its elements share memory");
+    expect_error(HEED_ERR_VALUE, "/a: 'wide' is I64 (4), but in this Odd it is i64 (4), expanded");
     ck_assert_uint_eq(m->one->storage->version, version);
     heed_module_free(m);
 }
@@ -454,12 +309,8 @@ void add_checkpoint_cases(Suite *suite)
     tcase_add_test(tests, the_tensors_stay_the_same_ones);
     tcase_add_test(tests, floats_are_cast);
     tcase_add_test(tests, tied_parameters_are_saved_twice_and_stay_tied);
-    tcase_add_test(tests, tied_parameters_that_differ_are_refused);
-    tcase_add_test(tests, missing_names_are_found_in_linear_time);
-    tcase_add_test(tests, everything_that_does_not_fit_is_told_at_once);
-    tcase_add_test(tests, foreign_tensors_do_not_fit);
-    tcase_add_test(tests, dozens_that_do_not_fit_are_all_named);
-    tcase_add_test(tests, hundreds_that_do_not_fit_are_cut);
+    tcase_add_test(tests, the_first_mismatch_is_named);
+    tcase_add_test(tests, long_names_are_cut);
     tcase_add_test(tests, what_fits_loads_where_that_is_wanted);
     tcase_add_test(tests, expanded_parameters_do_not_load);
     tcase_add_test(tests, a_damaged_file_changes_nothing);

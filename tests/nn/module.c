@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nn/named_tensors.h"
+#include "nn/arguments.h"
 #include "tensor/handle.h"
 #include "tests/common/test_util.h"
 
@@ -402,19 +402,16 @@ END_TEST
 /* A list grows, owns its names, and never uses an argument as a format. */
 START_TEST(test_named_tensors_grow)
 {
-    heed_named_tensors named = {.prefix = "h."};
+    heed_named_tensors named = {0};
     heed_tensor *x = heed_ones(HEED_SHAPE(2), HEED_F32);
     for (int i = 0; i < 40; i++) {
-        heed_named_add(&named, x, "%d.weight", i);
+        heed_named_add(&named, x, "%s%d.weight", "100%s", i);
     }
-    named.prefix = NULL;
-    heed_named_append(&named, (heed_tensor_list){1, &x, (const char *const[]){"100%s"}});
-    ck_assert_int_eq(named.list.count, 41);
-    ck_assert_str_eq(named.list.names[39], "h.39.weight");
-    ck_assert_str_eq(named.list.names[40], "100%s");
-    ck_assert_ptr_eq(named.list.tensors[40], x);
+    ck_assert_int_eq(named.count, 40);
+    ck_assert_str_eq(named.names[39], "100%s39.weight");
+    ck_assert_ptr_eq(named.tensors[39], x);
     heed_named_free(&named);
-    ck_assert_int_eq(named.list.count, 0);
+    ck_assert_int_eq(named.count, 0);
 }
 END_TEST
 

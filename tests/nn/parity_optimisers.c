@@ -8,6 +8,18 @@
 
 /* ---- the table ---- */
 
+/* Sets the options that are not 0. */
+static heed_optimizer *with_options(heed_optimizer *o, heed_optimizer options)
+{
+    o->weight_decay = options.weight_decay;
+    o->momentum = options.momentum;
+    if (options.betas[0] != 0) {
+        memcpy(o->betas, options.betas, sizeof o->betas);
+    }
+    o->eps = options.eps != 0 ? options.eps : o->eps;
+    return o;
+}
+
 #define OPTIMISER(name, form, constructor)                                                         \
     static heed_optimizer *name##_##form(heed_tensor_list P)                                       \
     {                                                                                              \

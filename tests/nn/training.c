@@ -18,7 +18,9 @@ typedef struct training {
 
 static heed_optimizer *sgd_with_momentum(void *m)
 {
-    return heed_sgd_new_with(heed_parameters(m), 0.1, (heed_sgd_options){.momentum = 0.9});
+    heed_optimizer *sgd = heed_sgd_new(heed_parameters(m), 0.1);
+    sgd->momentum = 0.9;
+    return sgd;
 }
 
 static heed_optimizer *plain_sgd(void *m)
@@ -194,12 +196,13 @@ START_TEST(another_run_does_not_fit)
     take_steps(&t, 2);
     save(&other, "bad");
     expect_refusal(&t, HEED_ERR_VALUE,
-                   "does not fit this MultiheadAttention and its AdamW: 7 missing: "
-                   "optimizer.AdamW.steps, optimizer.AdamW.lr, optimizer.AdamW.weight_decay");
+                   "'optimizer.AdamW.steps' of this MultiheadAttention is missing");
     save(&t, "bad");
-    expect_refusal(&other, HEED_ERR_VALUE, "unexpected: optimizer.AdamW.beta1");
+    expect_refusal(&other, HEED_ERR_VALUE,
+                   "'optimizer.Adam.steps' of this MultiheadAttention is missing");
     heed_save_state_dict(t.m, in_folder("bad"), NULL);
-    expect_refusal(&t, HEED_ERR_VALUE, "optimizer.state.out_proj.bias.exp_avg_sq");
+    expect_refusal(&t, HEED_ERR_VALUE,
+                   "'optimizer.AdamW.steps' of this MultiheadAttention is missing");
     end(&other);
     end(&t);
 }
@@ -235,9 +238,11 @@ START_TEST(numbers_that_cannot_be)
     save(&t, "good");
     take_steps(&t, 3);
     replace("optimizer.AdamW.steps", INTEGER(-1));
-    expect_refusal(&t, HEED_ERR_VALUE, "load_checkpoint: the state of AdamW has a negative step");
+    expect_refusal(&t, HEED_ERR_VALUE,
+                   "load_checkpoint: -1 steps; the number must be in [0, 2^53]");
     replace("optimizer.state.in_proj_bias.step", INTEGER(-1));
-    expect_refusal(&t, HEED_ERR_VALUE, "load_checkpoint: the state of AdamW has a negative step");
+    expect_refusal(&t, HEED_ERR_VALUE,
+                   "load_checkpoint: -1 steps; the number must be in [0, 2^53]");
     replace("optimizer.AdamW.lr", NUMBER((double)NAN));
     expect_refusal(&t, HEED_ERR_VALUE, "load_checkpoint: lr is nan");
     replace("optimizer.AdamW.weight_decay", NUMBER((double)INFINITY));
@@ -247,9 +252,11 @@ START_TEST(numbers_that_cannot_be)
     replace("rng_state", heed_ones(HEED_SHAPE(632), HEED_I64));
     expect_refusal(&t, HEED_ERR_VALUE, "set_rng_state: state, i64 of shape (632), is not");
     replace("rng_state", heed_ones(HEED_SHAPE(632), HEED_F64));
-    expect_refusal(&t, HEED_ERR_VALUE, "rng_state is F64 there, i64 here");
+    expect_refusal(&t, HEED_ERR_VALUE,
+                   "'rng_state' is F64 (632), but in this MultiheadAttention it is i64 (632)");
     replace("optimizer.state.out_proj.weight.exp_avg", heed_ones(HEED_SHAPE(8), HEED_F32));
-    expect_refusal(&t, HEED_ERR_VALUE, "exp_avg is (8) there, (8, 8) here");
+    expect_refusal(&t, HEED_ERR_VALUE,
+                   "exp_avg' is F32 (8), but in this MultiheadAttention it is f32 (8, 8)");
     save(&sgd, "good");
     replace("optimizer.SGD.momentum", NUMBER(0));
     expect_refusal(&sgd, HEED_ERR_VALUE, "the state of SGD has momentum 0; this one's is 0.9");

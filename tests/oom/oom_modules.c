@@ -123,8 +123,11 @@ typedef heed_optimizer *make_optimizer(void *model);
 
 static heed_optimizer *new_sgd(void *model)
 {
-    const heed_sgd_options options = {.momentum = 0.9};
-    return heed_sgd_new_with(heed_parameters(model), 0.1, options);
+    heed_optimizer *sgd = heed_sgd_new(heed_parameters(model), 0.1);
+    if (sgd != NULL) {
+        sgd->momentum = 0.9;
+    }
+    return sgd;
 }
 
 static heed_optimizer *new_adam(void *model)

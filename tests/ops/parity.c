@@ -33,9 +33,12 @@ heed_tensor *parity_held(const heed_safetensors *file, const char *name, const c
 void parity_every_case(const char *area, bool (*has_case)(const char *area, const char *name))
 {
     heed_safetensors *file = parity_open(area);
-    for (const heed_metadata *m = heed_safetensors_all_metadata(file); m->key != NULL; m++) {
-        EXPECT(strcmp(m->key, "made by") == 0 || has_case(area, m->key),
-               "%s of %s.safetensors has no row in tests/ops or tests/nn", m->key, area);
+    for (int i = 0; i < heed_safetensors_count(file); i++) { /* operation.form.part */
+        const char *name = heed_safetensors_name(file, i), *form = strchr(name, '.') + 1;
+        char key[200];
+        snprintf(key, sizeof key, "%.*s", (int)(form - name) + (int)strcspn(form, "."), name);
+        EXPECT(has_case(area, key), "%s of %s.safetensors has no row in tests/ops or tests/nn", key,
+               area);
     }
     heed_safetensors_close(file);
 }

@@ -79,9 +79,8 @@ static double train(struct model *m)
 {
     const float corners[] = {0, 0, 0, 1, 1, 0, 1, 1};
     const bool different[] = {false, true, true, false};
-    static heed_adam_options options;
-    options.eps = 1e-6;
-    heed_optimizer *adam = heed_adam_new_with(heed_parameters(m), 0.05, options);
+    heed_optimizer *adam = heed_adam_new(heed_parameters(m), 0.05);
+    adam->eps = 1e-6;
     double last = 0;
     for (int i = 0; i < 200; i++) {
         HEED_SCOPE(step);

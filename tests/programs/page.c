@@ -9,7 +9,6 @@
 #include "examples/lab/next_token/toy.h"
 #include "examples/page/engine.h"
 #include "examples/page/forward.h"
-#include "nn/json.h"
 #include "tests/oom/oom.h"
 
 static toy_language language; /* too large for a stack */
@@ -96,6 +95,63 @@ static const int32_t *pizza(void)
     return tokens;
 }
 
+/* ---- JSON ---- */
+
+typedef struct json_text {
+    const char *at;
+} json_text;
+
+static bool next_is(json_text *j, char c)
+{
+    j->at += strspn(j->at, " \n");
+    const bool is = *j->at == c;
+    j->at += is;
+    return is;
+}
+
+static void take(json_text *j, char c)
+{
+    ck_assert_msg(next_is(j, c), "'%c' is expected at: %.40s", c, j->at);
+}
+
+static bool has_more(json_text *j, char end, bool *first)
+{
+    const bool is_first = *first;
+    *first = false;
+    if (next_is(j, end)) {
+        return false;
+    }
+    if (!is_first) {
+        take(j, ',');
+    }
+    return true;
+}
+
+/* A string without escape sequences. */
+static void read_text(json_text *j, char *to, size_t size)
+{
+    take(j, '"');
+    const size_t length = strcspn(j->at, "\"");
+    ck_assert_uint_lt(length, size);
+    memcpy(to, j->at, length);
+    to[length] = '\0';
+    j->at += length + 1;
+    ck_assert_ptr_null(strchr(to, '\\'));
+}
+
+static void take_key(json_text *j, const char *expected)
+{
+    char key[40];
+    read_text(j, key, sizeof key);
+    ck_assert_str_eq(key, expected);
+    take(j, ':');
+}
+
+static void take_end(json_text *j)
+{
+    ck_assert_str_eq(j->at + strspn(j->at, " \n"), "");
+}
+
 /* ---- reading a pass ---- */
 
 typedef struct pass_tensor {
@@ -121,7 +177,7 @@ static struct {
 } pass;
 
 /* A number in the form of JSON. */
-static double read_real(heed_json *json)
+static double read_real(json_text *json)
 {
     char *end;
     const double value = strtod(json->at, &end);
@@ -130,39 +186,32 @@ static double read_real(heed_json *json)
     return value;
 }
 
-static int read_index(heed_json *json)
+static int read_index(json_text *json)
 {
-    return (int)read_real(json); /* -1 is no number for heed_json_number */
+    return (int)read_real(json);
 }
 
-static void read_text(heed_json *json, char *to, size_t size)
-{
-    const char *text = heed_json_string(json);
-    ck_assert_msg(text != NULL && strlen(text) < size, "%s", json->wrong);
-    strcpy(to, text);
-}
-
-static int read_numbers(heed_json *json, int64_t *to, int most)
+static int read_numbers(json_text *json, int64_t *to, int most)
 {
     int count = 0;
-    heed_json_take(json, '[');
-    for (bool first = true; heed_json_more(json, ']', &first); count++) {
+    take(json, '[');
+    for (bool first = true; has_more(json, ']', &first); count++) {
         ck_assert_int_lt(count, most);
         to[count] = (int64_t)read_real(json);
     }
     return count;
 }
 
-static pass_item read_item(heed_json *json)
+static pass_item read_item(json_text *json)
 {
     pass_item item = {.tensor = -2, .gradient = -2, .fused = -2};
     char path[200];
     int64_t inputs[16];
-    heed_json_take(json, '{');
-    for (bool first = true; heed_json_more(json, '}', &first);) {
+    take(json, '{');
+    for (bool first = true; has_more(json, '}', &first);) {
         char key[20];
         read_text(json, key, sizeof key);
-        heed_json_take(json, ':');
+        take(json, ':');
         if (strcmp(key, "name") == 0 || strcmp(key, "op") == 0) {
             read_text(json, item.name, sizeof item.name);
         } else if (strcmp(key, "args") == 0) {
@@ -190,30 +239,30 @@ static pass_item read_item(heed_json *json)
     return item;
 }
 
-static int read_items(heed_json *json, pass_item *to)
+static int read_items(json_text *json, pass_item *to)
 {
     int count = 0;
-    heed_json_take(json, '[');
-    for (bool first = true; heed_json_more(json, ']', &first); count++) {
+    take(json, '[');
+    for (bool first = true; has_more(json, ']', &first); count++) {
         ck_assert_int_lt(count, MOST_ITEMS);
         to[count] = read_item(json);
     }
     return count;
 }
 
-static int read_tensors(heed_json *json)
+static int read_tensors(json_text *json)
 {
     int count = 0;
-    heed_json_take(json, '[');
-    for (bool first = true; heed_json_more(json, ']', &first); count++) {
+    take(json, '[');
+    for (bool first = true; has_more(json, ']', &first); count++) {
         ck_assert_int_lt(count, MOST_ITEMS);
         pass_tensor *t = &pass.tensors[count];
         *t = (pass_tensor){.numel = 1};
-        heed_json_take(json, '{');
-        for (bool first_key = true; heed_json_more(json, '}', &first_key);) {
+        take(json, '{');
+        for (bool first_key = true; has_more(json, '}', &first_key);) {
             char key[20];
             read_text(json, key, sizeof key);
-            heed_json_take(json, ':');
+            take(json, ':');
             if (strcmp(key, "dtype") == 0) {
                 read_text(json, t->dtype, sizeof t->dtype);
             } else if (strcmp(key, "shape") == 0) {
@@ -222,7 +271,7 @@ static int read_tensors(heed_json *json)
                 ck_assert_int_eq(read_numbers(json, t->strides, HEED_MAX_DIMS), t->ndim);
             } else {
                 ck_assert_str_eq(key, "at");
-                t->at = (const void *)(uintptr_t)heed_json_number(json);
+                t->at = (const void *)(uintptr_t)read_real(json);
             }
         }
         for (int d = 0; d < t->ndim; d++) {
@@ -254,15 +303,12 @@ static void check_items(const pass_item *items, int count)
 static void read_pass(const char *text)
 {
     expect_well();
-    const size_t size = strlen(text);
-    char *copy = malloc(size + 1);
-    memcpy(copy, text, size + 1);
-    heed_json json = {.start = copy, .at = copy, .end = copy + size};
-    heed_json_take(&json, '{');
-    for (bool first = true; heed_json_more(&json, '}', &first);) {
+    json_text json = {text};
+    take(&json, '{');
+    for (bool first = true; has_more(&json, '}', &first);) {
         char key[20];
         read_text(&json, key, sizeof key);
-        heed_json_take(&json, ':');
+        take(&json, ':');
         if (strcmp(key, "loss") == 0) {
             pass.loss = read_index(&json);
         } else if (strcmp(key, "marks") == 0) {
@@ -276,8 +322,7 @@ static void read_pass(const char *text)
             pass.tensor_count = read_tensors(&json);
         }
     }
-    ck_assert_msg(heed_json_end(&json) && json.wrong == NULL, "%s", json.wrong);
-    free(copy);
+    take_end(&json);
     check_items(pass.marks, pass.mark_count);
     check_items(pass.leaves, pass.leaf_count);
     check_items(pass.entries, pass.entry_count);
@@ -881,49 +926,44 @@ END_TEST
 /* The file that the page writes from page_state. */
 static void save_state(const char *text)
 {
+    static char texts[300][2000];
     heed_tensor *tensors[100];
     const char *names[100];
     heed_metadata about[10] = {{NULL, NULL}};
-    int count = 0, pairs = 0;
-    const size_t size = strlen(text);
-    char *copy = malloc(size + 1);
-    memcpy(copy, text, size + 1);
-    heed_json json = {.start = copy, .at = copy, .end = copy + size};
-    heed_json_take(&json, '{');
-    ck_assert_str_eq(heed_json_string(&json), "tensors");
-    heed_json_take(&json, ':');
-    heed_json_take(&json, '[');
-    for (bool first = true; heed_json_more(&json, ']', &first); count++) {
+    int count = 0, pairs = 0, used = 0;
+    json_text json = {text};
+    take(&json, '{');
+    take_key(&json, "tensors");
+    take(&json, '[');
+    for (bool first = true; has_more(&json, ']', &first); count++) {
         int64_t shape[HEED_MAX_DIMS];
-        heed_json_take(&json, '{');
-        ck_assert_str_eq(heed_json_string(&json), "name");
-        heed_json_take(&json, ':');
-        names[count] = heed_json_string(&json);
-        heed_json_take(&json, ',');
-        ck_assert_str_eq(heed_json_string(&json), "shape");
-        heed_json_take(&json, ':');
+        take(&json, '{');
+        take_key(&json, "name");
+        read_text(&json, texts[used], sizeof *texts);
+        names[count] = texts[used++];
+        take(&json, ',');
+        take_key(&json, "shape");
         const int ndim = read_numbers(&json, shape, HEED_MAX_DIMS);
-        heed_json_take(&json, ',');
-        ck_assert_str_eq(heed_json_string(&json), "at");
-        heed_json_take(&json, ':');
+        take(&json, ',');
+        take_key(&json, "at");
         tensors[count] = heed_empty(shape_of(ndim, shape), HEED_F32);
-        memcpy(tensors[count]->data, (const void *)(uintptr_t)heed_json_number(&json),
+        memcpy(tensors[count]->data, (const void *)(uintptr_t)read_real(&json),
                (size_t)tensors[count]->numel * sizeof(float));
-        heed_json_take(&json, '}');
+        take(&json, '}');
     }
-    heed_json_take(&json, ',');
-    ck_assert_str_eq(heed_json_string(&json), "metadata");
-    heed_json_take(&json, ':');
-    heed_json_take(&json, '{');
-    for (bool first = true; heed_json_more(&json, '}', &first); pairs++) {
-        about[pairs].key = heed_json_string(&json);
-        heed_json_take(&json, ':');
-        about[pairs].value = heed_json_string(&json);
+    take(&json, ',');
+    take_key(&json, "metadata");
+    take(&json, '{');
+    for (bool first = true; has_more(&json, '}', &first); pairs++) {
+        read_text(&json, texts[used], sizeof *texts);
+        about[pairs].key = texts[used++];
+        take(&json, ':');
+        read_text(&json, texts[used], sizeof *texts);
+        about[pairs].value = texts[used++];
     }
-    heed_json_take(&json, '}');
-    ck_assert_msg(heed_json_end(&json) && json.wrong == NULL, "%s", json.wrong);
+    take(&json, '}');
+    take_end(&json);
     heed_save_file((heed_tensor_list){count, tensors, names}, in_folder("file"), about);
-    free(copy);
 }
 
 START_TEST(state_loads)

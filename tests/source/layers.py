@@ -14,7 +14,6 @@ Calls, by the symbols of the object files:
   8. no room calls into a room above
   9. a function is defined in the room whose header declares it
  10. no cycles between units
- 11. only OPENER opens files: it keeps their descriptors above 2
 """
 import graphlib
 import pathlib
@@ -28,12 +27,9 @@ BUILD = ROOT / (sys.argv[1] if len(sys.argv) > 1 else "build")
 ROOMS = ["tensor", "autograd", "nn", "check"]
 FLAT = {"tensor/dtype.h", "tensor/parallel.h"}
 
-OPENER = "nn/file_io"
-OPENS = re.compile(r"_*(f?open|freopen|openat|creat|mkstemp|mkostemp|tmpfile)(64)?(_2)?")
-
 # Internal headers that rooms above may include, and why.
 INTERNAL = {
-    "nn/named_tensors.h": "what is saved or loaded is listed under the names of a file",
+    "nn/arguments.h": "the attention check finds tensors in lists of parameters",
     "tensor/text.h": "files hold UTF-8 and numbers with a point in any locale; names from files are safe to print",
     "tensor/thread.h": "an optimiser splits its steps among threads",
     "tensor/kernels/kernels.h": "an optimiser's step is a kernel over memory",
@@ -131,8 +127,6 @@ if not calls:
 callers = {}
 for caller, symbol in calls:
     callee = defined.get(symbol, caller)
-    if OPENS.fullmatch(symbol) and caller != OPENER:
-        problems.append(f"src/{caller}.c: calls {symbol}; heed_open of src/{OPENER}.c keeps descriptors above 2")
     if rank(callee) > rank(caller):
         problems.append(f"src/{caller}.c: calls {symbol} of a room above, src/{callee}.c")
     if callee != caller:

@@ -70,8 +70,8 @@ static void take_steps(heed_optimizer *optimizer, heed_tensor *gradient, int cou
 START_TEST(test_momentum_decays_to_0)
 {
     heed_tensor *p;
-    heed_optimizer *sgd =
-        heed_sgd_new_with(one_parameter(&p, floats[_i]), 0.01, (heed_sgd_options){.momentum = 0.9});
+    heed_optimizer *sgd = heed_sgd_new(one_parameter(&p, floats[_i]), 0.01);
+    sgd->momentum = 0.9;
     heed_tensor *g = heed_zeros_like(p);
     take_steps(sgd, heed_ones_like(p), 1);
     heed_fill_into(p, 1);
@@ -85,13 +85,18 @@ START_TEST(test_momentum_decays_to_0)
 }
 END_TEST
 
-static const heed_adam_options adam_options = {.betas = {0.9, 0.99}};
+static heed_optimizer *new_adam(heed_tensor **p, heed_dtype dtype)
+{
+    heed_optimizer *adam = heed_adam_new(one_parameter(p, dtype), 0.01);
+    adam->betas[1] = 0.99;
+    return adam;
+}
 
 START_TEST(test_moments_decay_to_0)
 {
     const double least = floats[_i] == HEED_F32 ? (double)FLT_MIN : DBL_MIN;
     heed_tensor *p;
-    heed_optimizer *adam = heed_adam_new_with(one_parameter(&p, floats[_i]), 0.01, adam_options);
+    heed_optimizer *adam = new_adam(&p, floats[_i]);
     heed_tensor *g = heed_zeros_like(p);
     set_moments(adam, -1e8 * least, 8 * least);
     take_steps(adam, g, 249);
@@ -110,7 +115,7 @@ START_TEST(test_squares_of_gradients_do_not_underflow)
 {
     const double size = floats[_i] == HEED_F32 ? 1e-20 : 1e-155;
     heed_tensor *p;
-    heed_optimizer *adam = heed_adam_new_with(one_parameter(&p, floats[_i]), 0.01, adam_options);
+    heed_optimizer *adam = new_adam(&p, floats[_i]);
     heed_tensor *g = heed_full(HEED_SHAPE(40), size, floats[_i]);
     met_subnormal();
     take_steps(adam, g, 99);
@@ -126,7 +131,7 @@ START_TEST(test_tiny_eps_keeps_subnormal_moments)
     const double all[] = {0, 1e-30, 1e-12};
     for (int i = 0; i < 3; i++) {
         heed_tensor *p;
-        heed_optimizer *adam = heed_adam_new_with(one_parameter(&p, HEED_F32), 0.01, adam_options);
+        heed_optimizer *adam = new_adam(&p, HEED_F32);
         adam->eps = all[i];
         set_moments(adam, 1e-40, 1e-40);
         take_steps(adam, heed_zeros_like(p), 1);
@@ -140,7 +145,7 @@ END_TEST
 START_TEST(test_nan_stays_in_state)
 {
     heed_tensor *p;
-    heed_optimizer *adam = heed_adam_new_with(one_parameter(&p, floats[_i]), 0.01, adam_options);
+    heed_optimizer *adam = new_adam(&p, floats[_i]);
     set_moments(adam, (double)NAN, (double)NAN);
     take_steps(adam, heed_zeros_like(p), 1);
     for (int j = 0; j < 2; j++) {

@@ -645,12 +645,12 @@ static void check_updates(int64_t n, heed_dtype dtype)
     heed_tensor *grad = noise(shape, dtype, ROWS, 3); /* is clipped below */
     const heed_tensor *old_p = heed_clone(p);
     heed_tensor *b = noise(shape, dtype, ROWS, 2);
-    heed_optimizer *sgd =
-        heed_sgd_new_with((heed_tensor_list){1, &p, NULL}, 0.1,
-                          (heed_sgd_options){.momentum = 0.9, .weight_decay = 0.01});
-    heed_optimizer *adam =
-        heed_adam_new_with((heed_tensor_list){1, &q, NULL}, 0.1,
-                           (heed_adam_options){.betas = {0.9, 0.99}, .eps = 1e-3});
+    heed_optimizer *sgd = heed_sgd_new((heed_tensor_list){1, &p, NULL}, 0.1);
+    heed_optimizer *adam = heed_adam_new((heed_tensor_list){1, &q, NULL}, 0.1);
+    sgd->momentum = 0.9;
+    sgd->weight_decay = 0.01;
+    adam->betas[1] = 0.99;
+    adam->eps = 1e-3;
     heed_optimizer_state_dict(sgd);
     heed_copy_into(sgd->slots[0].state[0], b);
     step_with_gradient(sgd, grad);
