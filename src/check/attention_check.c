@@ -29,13 +29,13 @@ typedef struct check {
     heed_generator generator; /* at the beginning of each call */
     heed_dtype dtype;         /* of inputs */
     int64_t tokens;
-    double rounding;        /* relative differences up to this are rounding */
-    double least_effect;    /* relative effects up to this are none */
-    heed_tensor *x, *other; /* (B, T, d_model): inputs, and what tokens are replaced by */
-    heed_tensor *y;         /* f(x), f64 (B, T, width), without a graph */
-    double scale;           /* its largest magnitude; NO_SCALE if it is 0 */
-    heed_tensor *weights;   /* of y in a loss: random */
-    bool allowed[T_MOST][T_MOST];
+    double rounding;          /* relative differences up to this are rounding */
+    double least_effect;      /* relative effects up to this are none */
+    heed_tensor *x, *other;   /* (B, T, d_model): inputs, and what tokens are replaced by */
+    heed_tensor *y;           /* f(x), f64 (B, T, width), without a graph */
+    double scale;             /* its largest magnitude; NO_SCALE if it is 0 */
+    heed_tensor *weights;     /* of y in a loss: random */
+    unsigned allowed[T_MOST]; /* bits: the tokens that a row may see */
 } check;
 
 /* In f64, relative effects up to this are none; far above rounding. */
@@ -46,8 +46,7 @@ static const double NO_SCALE = 1e-300;
 enum { SCALES = 4 };
 static const double scales[SCALES] = {1, 0.3, 0.1, 0.01};
 
-static void set(check *c, heed_attention_checks which, heed_verdict verdict, double worst,
-                const char *format, ...) HEED_PRINTF(5, 6);
+HEED_PRINTF(5, 6)
 static void set(check *c, heed_attention_checks which, heed_verdict verdict, double worst,
                 const char *format, ...)
 {
@@ -244,12 +243,23 @@ static bool is_more(double worst, double than)
     return !(worst <= than); /* true for NaN */
 }
 
-/* The worst of all rows of another output of that shape. */
-static double worst_row(const check *c, const heed_tensor *y)
+/* The worst difference, over the batch, of row i of y and row j of `other`; 0 if y is NULL. */
+static double row_difference(const check *c, const heed_tensor *y, int64_t i,
+                             const heed_tensor *other, int64_t j)
 {
     double worst = 0;
-    for (int64_t k = 0; k < y->shape[0] * y->shape[1]; k++) {
-        worst = worse(worst, difference(c, row(y, 0, k), row(c->y, 0, k)));
+    for (int64_t b = 0; y != NULL && b < y->shape[0]; b++) {
+        worst = worse(worst, difference(c, row(y, b, i), row(other, b, j)));
+    }
+    return worst;
+}
+
+/* The worst of all rows, compared with y; 0 if `again` is NULL. */
+static double worst_row(const check *c, const heed_tensor *again)
+{
+    double worst = 0;
+    for (int64_t i = 0; i < c->tokens; i++) {
+        worst = worse(worst, row_difference(c, again, i, c->y, i));
     }
     return worst;
 }
@@ -262,11 +272,6 @@ static heed_tensor *replace_token(heed_tensor *x, int64_t j, heed_tensor *by)
     heed_tensor *parts[] = {heed_slice(x, 1, 0, j, 1), heed_narrow(by, 1, j, 1),
                             heed_slice(x, 1, j + 1, x->shape[1], 1)};
     return heed_cat(parts, 3, 1);
-}
-
-static heed_tensor *first_tokens(heed_tensor *x, int64_t count)
-{
-    return heed_narrow(x, 1, 0, count);
 }
 
 /* ---- repeat, batch ---- */
@@ -297,9 +302,8 @@ static void check_repeat(check *c)
     const heed_generator before = c->generator;
     heed_manual_seed(c->o.seed + 12345);
     c->generator = heed_get_generator();
-    const heed_tensor *drawn = outputs(c, c->x);
+    const double random = worst_row(c, outputs(c, c->x));
     c->generator = before;
-    const double random = drawn != NULL ? worst_row(c, drawn) : 0;
     if (random != 0) {
         if (c->o.module == NULL) {
             heed_fail(HEED_ERR_VALUE, "attention_check: f draws random numbers: call heed_eval, or "
@@ -342,6 +346,11 @@ static void check_batch(check *c)
 
 /* ---- reach ---- */
 
+static bool sees(const check *c, int64_t i, int64_t j)
+{
+    return c->allowed[i] >> j & 1;
+}
+
 /* What should reach what: the mask, applied `layers` times. A query affects its own row even if its
  * key is blocked; a block passes x on besides. */
 static void expect_reach(check *c)
@@ -351,32 +360,30 @@ static void expect_reach(check *c)
     if (c->o.block_mask != NULL) {
         mask = heed_const_data_bool(heed_contiguous(c->o.block_mask));
     }
-    bool most[T_MOST][T_MOST], least[T_MOST][T_MOST];
+    unsigned least[T_MOST], most[T_MOST], seen[T_MOST], seen_most[T_MOST];
     for (int64_t i = 0; i < n; i++) {
+        c->allowed[i] = 0;
         for (int64_t j = 0; j < n; j++) {
-            c->allowed[i][j] = mask != NULL ? !mask[i * n + j] : !c->o.causal || j <= i;
-            least[i][j] = c->allowed[i][j];
-            most[i][j] = c->allowed[i][j] || i == j;
+            const bool allowed = mask != NULL ? !mask[i * n + j] : !c->o.causal || j <= i;
+            c->allowed[i] |= (unsigned)allowed << j;
         }
+        least[i] = c->allowed[i];
+        most[i] = c->allowed[i] | 1U << i;
     }
     for (int layer = 1; layer < c->o.layers; layer++) {
-        for (int step = 0; step < 2; step++) {
-            bool(*m)[T_MOST] = step == 0 ? least : most, next[T_MOST][T_MOST];
-            for (int64_t i = 0; i < n; i++) {
-                for (int64_t j = 0; j < n; j++) {
-                    next[i][j] = false;
-                    for (int64_t k = 0; k < n; k++) {
-                        const bool one = c->allowed[i][k] || (step == 1 && i == k);
-                        next[i][j] = next[i][j] || (one && m[k][j]);
-                    }
-                }
+        memcpy(seen, least, sizeof seen);
+        memcpy(seen_most, most, sizeof seen_most);
+        for (int64_t i = 0; i < n; i++) {
+            least[i] = 0;
+            for (int64_t k = 0; k < n; k++) {
+                least[i] |= sees(c, i, k) ? seen[k] : 0;
+                most[i] |= sees(c, i, k) ? seen_most[k] : 0;
             }
-            memcpy(m, next, sizeof next);
         }
     }
     for (int64_t i = 0; i < n; i++) {
         for (int64_t j = 0; j < n; j++) {
-            c->report.expected[i][j] = least[i][j] ? '#' : most[i][j] ? '?' : '.';
+            c->report.expected[i][j] = least[i] >> j & 1 ? '#' : most[i] >> j & 1 ? '?' : '.';
         }
     }
 }
@@ -465,11 +472,8 @@ static void value_effects(check *c, double (*effect)[T_MOST])
         for (int64_t j = 0; j < c->tokens && !heed_error_pending(); j++) {
             HEED_SCOPE(one);
             const heed_tensor *y = outputs(c, replace_token(x, j, by));
-            for (int64_t i = 0; y != NULL && i < c->tokens; i++) {
-                for (int64_t b = 0; b < y->shape[0]; b++) {
-                    effect[i][j] =
-                        worse(effect[i][j], difference(c, row(y, b, i), row(before, b, i)));
-                }
+            for (int64_t i = 0; i < c->tokens; i++) {
+                effect[i][j] = worse(effect[i][j], row_difference(c, y, i, before, i));
             }
         }
     }
@@ -549,10 +553,7 @@ static void check_positions(check *c)
         HEED_SCOPE(scope);
         heed_tensor *x = heed_mul_scalar(c->x, scales[s]);
         const heed_tensor *before = outputs(c, x), *after = outputs(c, reorder(c, x, order));
-        for (int64_t b = 0; after != NULL && b < x->shape[0]; b++) {
-            effect = worse(
-                effect, difference(c, row(after, b, c->tokens - 1), row(before, b, c->tokens - 1)));
-        }
+        effect = worse(effect, row_difference(c, after, c->tokens - 1, before, c->tokens - 1));
     }
     const bool has = effect > c->rounding;
     set(c, HEED_CHECK_ORDER,
@@ -582,10 +583,8 @@ static void check_order(check *c)
     }
     const heed_tensor *y = outputs(c, reorder(c, c->x, order));
     double worst = 0;
-    for (int64_t i = 0; y != NULL && i < c->tokens; i++) {
-        for (int64_t b = 0; b < y->shape[0]; b++) {
-            worst = worse(worst, difference(c, row(y, b, i), row(c->y, b, order[i])));
-        }
+    for (int64_t i = 0; i < c->tokens; i++) {
+        worst = worse(worst, row_difference(c, y, i, c->y, order[i]));
     }
     judge(c, HEED_CHECK_ORDER, worst, c->rounding,
           "tokens in another order give other outputs: heads are split or merged by a reshape "
@@ -604,7 +603,7 @@ static double worst_share(check *c, heed_tensor *x)
         const int64_t d = x->shape[2];
         const double *first = NULL;
         for (int64_t j = 0; values != NULL && j < c->tokens; j++) {
-            if (!c->allowed[i][j]) {
+            if (!sees(c, i, j)) {
                 continue;
             }
             first = first == NULL ? values + j * d : first;
@@ -623,7 +622,7 @@ static void check_equal(check *c)
         skip(c, HEED_CHECK_EQUAL, "needs two tokens, no absolute positions and no extra keys");
         return;
     }
-    heed_tensor *one = first_tokens(c->x, 1);
+    heed_tensor *one = heed_narrow(c->x, 1, 0, 1);
     heed_tensor *same =
         heed_contiguous(heed_expand(one, HEED_SHAPE(c->x->shape[0], c->tokens, c->x->shape[2])));
     const heed_tensor *y = outputs(c, same);
@@ -633,11 +632,7 @@ static void check_equal(check *c)
     int64_t first = -1;
     double worst = 0;
     for (int64_t i = 0; y != NULL && i < c->tokens; i++) {
-        bool any = false;
-        for (int64_t j = 0; j < c->tokens; j++) {
-            any = any || c->allowed[i][j];
-        }
-        if (any) { /* a row without keys has no weights */
+        if (c->allowed[i] != 0) { /* a row without keys has no weights */
             first = first < 0 ? i : first;
             const double off =
                 difference(c, row(y, 0, i), alone != NULL ? row(alone, 0, 0) : row(y, 0, first));
@@ -681,11 +676,11 @@ static void check_length(check *c)
         HEED_SCOPE(scope);
         heed_tensor *x;
         if (t <= c->tokens) {
-            x = first_tokens(c->x, t);
+            x = heed_narrow(c->x, 1, 0, t);
         } else { /* the same tokens again */
             const int64_t times = (t + c->tokens - 1) / c->tokens;
             x = heed_expand(heed_unsqueeze(c->x, 1), HEED_SHAPE(-1, times, -1, -1));
-            x = first_tokens(heed_flatten(x, 1, 2), t);
+            x = heed_narrow(heed_flatten(x, 1, 2), 1, 0, t);
         }
         const heed_tensor *y = outputs(c, heed_contiguous(x));
         if (heed_error_pending() == HEED_ERR_MEMORY) {
@@ -700,9 +695,7 @@ static void check_length(check *c)
             return;
         }
         for (int64_t i = 0; c->o.causal && i < t && i < c->tokens; i++) {
-            for (int64_t b = 0; b < y->shape[0]; b++) {
-                worst = worse(worst, difference(c, row(y, b, i), row(c->y, b, i)));
-            }
+            worst = worse(worst, row_difference(c, y, i, c->y, i));
         }
         if (is_more(worst, c->rounding)) {
             set(c, HEED_CHECK_LENGTH, HEED_VERDICT_FAILED, worst,
@@ -788,7 +781,7 @@ static bool has_effect(const check *c, heed_tensor *p)
     heed_tensor *before = heed_clone(heed_detach(p));
     heed_copy_into(p, heed_add(before, heed_add_scalar(heed_abs(before), 0.1)));
     const heed_tensor *y = outputs(c, c->x);
-    const bool has = y != NULL && is_more(worst_row(c, y), c->rounding);
+    const bool has = is_more(worst_row(c, y), c->rounding);
     heed_copy_into(p, before);
     return has;
 }
@@ -898,11 +891,9 @@ static void check_cache(check *c)
         heed_tensor *x = heed_contiguous(heed_narrow(c->x, 1, i, 1));
         heed_tensor *y = c->o.step(given(c, x), i, c->context);
         y = plain(checked(c, ".step", x, y));
-        for (int64_t b = 0; y != NULL && b < x->shape[0]; b++) {
-            const double off = difference(c, row(y, b, 0), row(c->y, b, i));
-            worst = worse(worst, off);
-            at = at < 0 && is_more(off, c->rounding) ? i : at;
-        }
+        const double off = row_difference(c, y, 0, c->y, i);
+        worst = worse(worst, off);
+        at = at < 0 && is_more(off, c->rounding) ? i : at;
     }
     if (at < 0) {
         set(c, HEED_CHECK_CACHE, HEED_VERDICT_PASSED, worst,
@@ -1011,9 +1002,11 @@ static void check_formula(check *c)
 
 /* What the check changes in a module, and puts back. */
 typedef struct borrowed {
-    heed_module *module;                      /* or NULL: nothing was switched */
-    bool *modes;                              /* of the module and its descendants */
-    heed_tensor **tensors, **values, **grads; /* of the state dict; values are views */
+    heed_module *module; /* or NULL: nothing was switched */
+    bool *modes;         /* of the module and its descendants */
+    struct lent {
+        heed_tensor *tensor, *value, *grad; /* `value` is a view; grad may be NULL */
+    } * state;                              /* of the state dict */
     int count;
 } borrowed;
 
@@ -1026,19 +1019,16 @@ static size_t count_modules(const heed_module *m)
     return count;
 }
 
-/* Saves the mode of each module and switches it to evaluation, or restores it. Writes only what
- * differs, as other threads may be reading. Returns the end of the modes. */
+/* Saves the mode of each module and switches it to evaluation, or restores it. Returns the end of
+ * the modes. */
 static bool *switch_modes(heed_module *m, bool *mode, bool restore)
 {
-    const bool before = m->training, training = restore && *mode;
-    *mode = before;
-    if (training != before) {
-        m->training = training;
-    }
-    mode++;
+    const bool before = m->training;
+    m->training = restore && *mode;
+    *mode++ = before;
     for (int i = 0; i < m->count; i++) {
-        mode =
-            m->entries[i].child != NULL ? switch_modes(m->entries[i].child, mode, restore) : mode;
+        heed_module *child = m->entries[i].child;
+        mode = child != NULL ? switch_modes(child, mode, restore) : mode;
     }
     return mode;
 }
@@ -1055,10 +1045,7 @@ static void borrow(check *c, borrowed *b)
 {
     HEED_SCOPE_NO_GRAD(scope);
     const heed_tensor_list state = heed_state_dict(c->o.module);
-    const size_t bytes = ((size_t)state.count + 1) * sizeof *b->tensors;
-    b->tensors = heed_alloc_zeroed(bytes);
-    b->values = heed_alloc_zeroed(bytes);
-    b->grads = heed_alloc_zeroed(bytes);
+    b->state = heed_alloc_zeroed(((size_t)state.count + 1) * sizeof *b->state);
     b->modes = heed_alloc(count_modules(c->o.module));
     if (heed_error_pending()) {
         return;
@@ -1067,13 +1054,11 @@ static void borrow(check *c, borrowed *b)
     switch_modes(b->module, b->modes, false);
     for (int i = 0; i < state.count && !heed_error_pending(); i++) {
         heed_tensor *t = state.tensors[i];
-        b->tensors[i] = t;
-        b->values[i] = heed_retain(heed_detach(t));
-        b->grads[i] = t->grad != NULL ? heed_retain(t->grad) : NULL;
-        b->count = b->values[i] != NULL ? i + 1 : i;
-        const bool cast = heed_is_float(t->dtype) && !c->o.f32;
-        heed_tensor *value =
-            cast ? heed_to(heed_clone(heed_detach(t)), HEED_F64) : heed_clone(heed_detach(t));
+        b->state[i] = (struct lent){t, heed_retain(heed_detach(t)),
+                                    t->grad != NULL ? heed_retain(t->grad) : NULL};
+        b->count = b->state[i].value != NULL ? i + 1 : i;
+        heed_tensor *value = heed_clone(heed_detach(t));
+        value = heed_is_float(t->dtype) && !c->o.f32 ? heed_to(value, HEED_F64) : value;
         if (t->requires_grad && is_zero(t)) {
             heed_normal_into(value, 0, 0.3);
         }
@@ -1087,24 +1072,16 @@ static void borrow(check *c, borrowed *b)
 static void give_back(borrowed *b)
 {
     for (int i = b->count - 1; i >= 0; i--) {
-        heed_share_storage(b->tensors[i], b->values[i]);
-    }
-    for (int i = 0; i < b->count; i++) {
-        if (b->grads[i] != NULL) { /* last, as it allocates memory */
-            heed_set_grad(b->tensors[i], b->grads[i]);
-        }
-    }
-    for (int i = 0; i < b->count; i++) {
-        heed_release(b->values[i]);
-        heed_release(b->grads[i]);
+        const struct lent *lent = &b->state[i];
+        heed_share_storage(lent->tensor, lent->value);
+        heed_replace_grad(lent->tensor, lent->grad);
+        heed_release(lent->value);
     }
     if (b->module != NULL) {
         switch_modes(b->module, b->modes, true);
     }
     heed_free(b->modes);
-    heed_free(b->tensors);
-    heed_free(b->values);
-    heed_free(b->grads);
+    heed_free(b->state);
 }
 
 /* ---- all checks ---- */

@@ -6,6 +6,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,6 +28,15 @@ typedef struct weights {
     bool one_head; /* q, k and v of all heads are the same parameters */
 } weights;
 
+/* True, and shortens the text, if it ends like that. */
+static bool drop_end(const char *text, size_t *length, const char *end)
+{
+    const size_t size = strlen(end);
+    const bool ends = *length >= size && strncmp(text + *length - size, end, size) == 0;
+    *length -= ends ? size : 0;
+    return ends;
+}
+
 /* The role of a parameter from the last part of its name, without punctuation and "weight" or
  * "bias": W_q, q_proj, query, to_q, wq. */
 static role role_of(const char *name)
@@ -39,26 +49,18 @@ static role role_of(const char *name)
         {"inproj", "qkv", "wqkv", "cattn", "toqkv", "qkvproj"},
     };
     char plain[64];
-    size_t length = 0;
-    const char *end = name + strlen(name), *start = end;
-    if (end - name > 7 && strcmp(end - 7, ".weight") == 0) {
-        end -= 7;
-    } else if (end - name > 5 && strcmp(end - 5, ".bias") == 0) {
-        end -= 5;
+    size_t end = strlen(name), length = 0;
+    if (drop_end(name, &end, "weight") || drop_end(name, &end, "bias")) {
+        drop_end(name, &end, ".");
     }
-    for (start = end; start > name && start[-1] != '.';) {
-        start--;
-    }
-    for (; start < end && length + 1 < sizeof plain; start++) {
-        if (isalnum((unsigned char)*start)) {
-            plain[length++] = (char)tolower((unsigned char)*start);
+    for (size_t i = 0; i < end && length + 1 < sizeof plain; i++) {
+        if (name[i] == '.') {
+            length = 0;
+        } else if (isalnum((unsigned char)name[i])) {
+            plain[length++] = (char)tolower((unsigned char)name[i]);
         }
     }
     plain[length] = '\0';
-    char *suffix = length > 6 && strcmp(plain + length - 6, "weight") == 0 ? plain + length - 6
-                   : length > 4 && strcmp(plain + length - 4, "bias") == 0 ? plain + length - 4
-                                                                           : plain + length;
-    *suffix = '\0';
     for (int r = 0; r < ROLES; r++) {
         for (size_t i = 0; i < sizeof names[r] / sizeof *names[r]; i++) {
             if (names[r][i] != NULL && strcmp(plain, names[r][i]) == 0) {
@@ -260,22 +262,14 @@ static double divisor(const problem *p, const formula *f)
 {
     const double d =
         (double)(f->choice[HEADS] == ONE_HEAD ? p->w.head_dim * p->shape->heads : p->w.head_dim);
-    switch (f->choice[SCALE]) {
-    case BY_MODEL:
-        return sqrt((double)p->d_model);
-    case NOT_SCALED:
-        return 1;
-    case BY_WIDTH:
-        return d;
-    case MULTIPLIED:
-        return 1 / sqrt(d);
-    case BY_HEADS:
-        return sqrt((double)p->shape->heads);
-    case BY_TOKENS:
-        return sqrt((double)p->tokens);
-    default:
-        return sqrt(d);
-    }
+    const double by[] = {[0] = sqrt(d),
+                         [BY_MODEL] = sqrt((double)p->d_model),
+                         [NOT_SCALED] = 1,
+                         [BY_WIDTH] = d,
+                         [MULTIPLIED] = 1 / sqrt(d),
+                         [BY_HEADS] = sqrt((double)p->shape->heads),
+                         [BY_TOKENS] = sqrt((double)p->tokens)};
+    return by[f->choice[SCALE]];
 }
 
 /* The mask (T, T) of a formula, true blocks; NULL: none. */
@@ -297,37 +291,19 @@ static heed_tensor *mask_of(const problem *p, const formula *f)
 
 static heed_tensor *percents_of(const formula *f, heed_tensor *scores, heed_tensor *mask)
 {
-    const int softmax = f->choice[SOFTMAX];
-    const int dim = softmax == OVER_QUERIES ? -2
-                    : softmax == OVER_HEADS ? 1
-                    : softmax == OVER_BATCH ? 0
-                                            : -1;
-    heed_tensor *zero = NULL;
-    if (mask != NULL) {
-        switch (f->choice[MASK]) {
-        case AFTER:
-            zero = mask;
-            break;
-        case ADDED_KEEP:
-            scores = heed_add(scores, heed_to(heed_logical_not(mask), HEED_F64));
-            break;
-        case ADDED_BLOCK:
-            scores = heed_add(scores, heed_to(mask, HEED_F64));
-            break;
-        case ZERO:
-            scores = heed_masked_fill(scores, mask, 0);
-            break;
-        default:
-            if (softmax == NO_SOFTMAX) {
-                zero = mask;
-            } else {
-                scores = heed_masked_fill(scores, mask, (double)-INFINITY);
-            }
-        }
+    static const int dims[] = {-1, [OVER_QUERIES] = -2, [OVER_HEADS] = 1, [OVER_BATCH] = 0, -1, -1};
+    const int softmax = f->choice[SOFTMAX], how = f->choice[MASK];
+    const bool after = mask != NULL && (how == AFTER || (how < AFTER && softmax == NO_SOFTMAX));
+    if (mask != NULL && (how == ADDED_KEEP || how == ADDED_BLOCK)) {
+        heed_tensor *ones = how == ADDED_KEEP ? heed_logical_not(mask) : mask;
+        scores = heed_add(scores, heed_to(ones, HEED_F64));
+    } else if (mask != NULL && !after) {
+        scores = heed_masked_fill(scores, mask, how == ZERO ? 0 : (double)-INFINITY);
     }
-    heed_tensor *percents = softmax == NO_SOFTMAX ? scores : heed_safe_softmax(scores, dim);
+    heed_tensor *percents =
+        softmax == NO_SOFTMAX ? scores : heed_safe_softmax(scores, dims[softmax]);
     percents = softmax == TWICE ? heed_safe_softmax(percents, -1) : percents;
-    return zero != NULL ? heed_masked_fill(percents, zero, 0) : percents;
+    return after ? heed_masked_fill(percents, mask, 0) : percents;
 }
 
 /* The outputs of a formula, (B, T, width). NULL if its shapes do not fit, or on error. */
@@ -427,62 +403,51 @@ static bool applies(const problem *p, const mistake *m)
 
 static bool gives_y_with(const problem *p, const mistake *a, const mistake *b)
 {
-    for (int transposed = 0; transposed < (p->w.square ? 2 : 1); transposed++) {
-        formula f = {.transposed = transposed != 0};
-        if (a != NULL) {
-            f.choice[a->part] = a->choice;
-        }
-        if (b != NULL) {
-            f.choice[b->part] = b->choice;
-        }
-        if (gives_y(p, &f)) {
-            return true;
-        }
+    formula f = {.transposed = false};
+    if (a != NULL) {
+        f.choice[a->part] = a->choice;
     }
-    return false;
+    if (b != NULL) {
+        f.choice[b->part] = b->choice;
+    }
+    formula turned = f;
+    turned.transposed = true;
+    return gives_y(p, &f) || (p->w.square && gives_y(p, &turned));
 }
 
-static void describe(const problem *p, const mistake *m, char *text, size_t size)
+HEED_PRINTF(3, 4)
+static void append(char *text, size_t size, const char *format, ...)
 {
-    formula f = {0};
-    if (m->part == SCALE) {
-        f.choice[SCALE] = m->choice;
-        const double used = divisor(p, &f);
-        if (m->choice == NOT_SCALED) {
-            snprintf(text, size, "%s", m->text);
-        } else {
-            snprintf(text, size, "%s = %.4g", m->text, used < 1 ? 1 / used : used);
-        }
-    } else {
-        snprintf(text, size, "%s", m->text);
-    }
+    const size_t length = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text + length, size - length, format, arguments);
+    va_end(arguments);
 }
 
-static void remedy(const problem *p, const mistake *m, char *text, size_t size)
-{
-    if (m->part == SCALE) {
-        snprintf(text, size, "a head is %lld wide, so divide by sqrt(%lld) = %.4g",
-                 (long long)p->w.head_dim, (long long)p->w.head_dim, sqrt((double)p->w.head_dim));
-    } else {
-        snprintf(text, size, "%s", m->remedy);
-    }
-}
-
-/* Adds "y equals attention ...; remedy." or, for another explanation of the same y, "Or ...". */
+/* Adds "y equals attention ...; remedy." or, for another explanation of the same y, "Or ...". b may
+ * be NULL. */
 static void explain(const problem *p, const mistake *a, const mistake *b, int found, char *text,
                     size_t size)
 {
-    char first[160], second[160] = "", cure[160], cure_of_b[160] = "";
-    const size_t length = strlen(text);
-    describe(p, a, first, sizeof first);
-    remedy(p, a, cure, sizeof cure);
-    if (b != NULL) {
-        describe(p, b, second, sizeof second);
-        remedy(p, b, cure_of_b, sizeof cure_of_b);
+    const mistake *both[] = {a, b};
+    append(text, size, "%s", found == 0 ? "y equals attention" : ". Or");
+    for (int i = 0; i < 2 && both[i] != NULL; i++) {
+        append(text, size, "%s %s", i > 0 ? " and" : "", both[i]->text);
+        if (both[i]->part == SCALE && both[i]->choice != NOT_SCALED) {
+            formula f = {.choice = {[SCALE] = both[i]->choice}};
+            const double used = divisor(p, &f);
+            append(text, size, " = %.4g", used < 1 ? 1 / used : used);
+        }
     }
-    snprintf(text + length, size - length, "%s %s%s%s; %s%s%s",
-             found == 0 ? "y equals attention" : ". Or", first, b != NULL ? " and " : "", second,
-             cure, b != NULL ? "; " : "", cure_of_b);
+    for (int i = 0; i < 2 && both[i] != NULL; i++) {
+        if (both[i]->part == SCALE) {
+            append(text, size, "; a head is %lld wide, so divide by sqrt(%lld) = %.4g",
+                   (long long)p->w.head_dim, (long long)p->w.head_dim, sqrt((double)p->w.head_dim));
+        } else {
+            append(text, size, "; %s", both[i]->remedy);
+        }
+    }
 }
 
 heed_attention_formula heed_attention_mistake(void *module, heed_tensor *x, heed_tensor *y,
