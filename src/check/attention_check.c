@@ -26,8 +26,9 @@ typedef struct check {
     void *context;
     heed_attention_check_options o;
     heed_attention_report report;
-    heed_generator generator; /* at the beginning of each call */
-    heed_dtype dtype;         /* of inputs */
+    heed_attention_checks which; /* the check that runs */
+    heed_generator generator;    /* at the beginning of each call */
+    heed_dtype dtype;            /* of inputs */
     int64_t tokens;
     double rounding;          /* relative differences up to this are rounding */
     double least_effect;      /* relative effects up to this are none */
@@ -46,29 +47,22 @@ static const double NO_SCALE = 1e-300;
 enum { SCALES = 4 };
 static const double scales[SCALES] = {1, 0.3, 0.1, 0.01};
 
-HEED_PRINTF(5, 6)
-static void set(check *c, heed_attention_checks which, heed_verdict verdict, double worst,
-                const char *format, ...)
+HEED_PRINTF(4, 5)
+static void set(check *c, heed_verdict verdict, double worst, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    c->report.checks[which].verdict = verdict;
-    c->report.checks[which].worst = worst;
-    vsnprintf(c->report.checks[which].text, sizeof c->report.checks[which].text, format, arguments);
+    c->report.checks[c->which].verdict = verdict;
+    c->report.checks[c->which].worst = worst;
+    vsnprintf(c->report.checks[c->which].text, sizeof c->report.checks[0].text, format, arguments);
     va_end(arguments);
 }
 
-static void skip(check *c, heed_attention_checks which, const char *why)
-{
-    set(c, which, HEED_VERDICT_SKIPPED, 0, "%s", why);
-}
-
 /* Wrong if `worst` exceeds rounding. */
-static void judge(check *c, heed_attention_checks which, double worst, double most,
-                  const char *wrong, const char *right)
+static void judge(check *c, double worst, double most, const char *wrong, const char *right)
 {
     const bool is_wrong = !(worst <= most); /* NaN is */
-    set(c, which, is_wrong ? HEED_VERDICT_FAILED : HEED_VERDICT_PASSED, worst, "%s",
+    set(c, is_wrong ? HEED_VERDICT_FAILED : HEED_VERDICT_PASSED, worst, "%s",
         is_wrong ? wrong : right);
 }
 
@@ -86,14 +80,11 @@ static heed_tensor *checked(const check *c, const char *name, const heed_tensor 
     if (heed_error_pending() != HEED_OK) {
         return NULL;
     }
-    if (y == NULL) {
-        heed_fail(HEED_ERR_NULL, "attention_check: %s returned NULL without an error", name);
-        return NULL;
-    }
-    if (y->storage == NULL) {
-        heed_fail(HEED_ERR_SCOPE,
-                  "attention_check: the result of %s belongs to a scope that it has ended; keep it "
-                  "with heed_scope_keep",
+    if (y == NULL || y->storage == NULL) {
+        heed_fail(y == NULL ? HEED_ERR_NULL : HEED_ERR_SCOPE,
+                  y == NULL ? "attention_check: %s returned NULL without an error"
+                            : "attention_check: the result of %s belongs to a scope that it has "
+                              "ended; keep it with heed_scope_keep",
                   name);
         return NULL;
     }
@@ -283,7 +274,7 @@ static void check_repeat(check *c)
         return;
     }
     if (!isfinite(c->scale)) {
-        set(c, HEED_CHECK_REPEAT, HEED_VERDICT_FAILED, (double)NAN,
+        set(c, HEED_VERDICT_FAILED, (double)NAN,
             "y has NaN or infinity: a row that is blocked everywhere, or mask values that "
             "overflow");
         return;
@@ -304,38 +295,29 @@ static void check_repeat(check *c)
     c->generator = heed_get_generator();
     const double random = worst_row(c, outputs(c, c->x));
     c->generator = before;
-    if (random != 0) {
-        if (c->o.module == NULL) {
-            heed_fail(HEED_ERR_VALUE, "attention_check: f draws random numbers: call heed_eval, or "
-                                      "pass .module, so that the check does");
-        }
-        set(c, HEED_CHECK_REPEAT, HEED_VERDICT_FAILED, random,
-            "f draws random numbers in eval mode: dropout that does not read .training, or a "
-            "module that is not registered");
-    } else {
-        set(c, HEED_CHECK_REPEAT, HEED_VERDICT_PASSED, 0, "the same input gives the same output%s",
-            c->dtype == HEED_F64 && c->rounding > 1e-10 ? " (computed in f32)" : "");
+    if (random != 0 && c->o.module == NULL) {
+        heed_fail(HEED_ERR_VALUE, "attention_check: f draws random numbers: call heed_eval, or "
+                                  "pass .module, so that the check does");
     }
+    const bool in_f32 = c->dtype == HEED_F64 && c->rounding > 1e-10;
+    judge(c, random, 0,
+          "f draws random numbers in eval mode: dropout that does not read .training, or a module "
+          "that is not registered",
+          in_f32 ? "the same input gives the same output (computed in f32)"
+                 : "the same input gives the same output");
 }
 
 static void check_batch(check *c)
 {
-    if (c->o.unbatched) {
-        skip(c, HEED_CHECK_BATCH, "no batch (.unbatched)");
-        return;
-    }
     heed_tensor *parts[] = {heed_narrow(c->x, 0, 0, 1), heed_narrow(c->other, 0, 1, 1)};
     const heed_tensor *y = outputs(c, heed_cat(parts, 2, 0));
-    double worst = 0;
-    for (int64_t i = 0; y != NULL && i < c->tokens; i++) {
-        worst = worse(worst, difference(c, row(y, 0, i), row(c->y, 0, i)));
-    }
     const heed_tensor *turned = outputs(c, heed_flip(c->x, HEED_DIMS(0)));
-    double moved = 0;
+    double worst = 0, moved = 0;
     for (int64_t i = 0; turned != NULL && i < c->tokens; i++) {
+        worst = worse(worst, difference(c, row(y, 0, i), row(c->y, 0, i)));
         moved = worse(moved, difference(c, row(turned, 0, i), row(c->y, 1, i)));
     }
-    judge(c, HEED_CHECK_BATCH, worse(worst, moved), c->rounding,
+    judge(c, worse(worst, moved), c->rounding,
           is_more(worst, c->rounding)
               ? "another sequence of the batch changes this one: a softmax or transpose over the "
                 "batch dim, or a reshape that moves elements between sequences"
@@ -388,17 +370,26 @@ static void expect_reach(check *c)
     }
 }
 
-/* The gradient of y_i, weighted at random, with respect to x: (B, T, d_model). NULL if y has no
- * graph, or on error. */
-static const double *gradient_of_row(const check *c, heed_tensor *x, int64_t i)
+/* The gradient of y, weighted at random, or of its rows i alone unless i is ALL_ROWS, with respect
+ * to the parameter p, or to x (B, T, d_model) if p is NULL; f64. NULL if y has no graph, or on
+ * error. */
+enum { ALL_ROWS = -1 };
+static heed_tensor *gradient(const check *c, heed_tensor *x, int64_t i, heed_tensor *p)
 {
     heed_tensor *leaf = leaf_of(x), *y = call(c, leaf), *g = NULL;
     if (y == NULL || !y->requires_grad) {
         return NULL;
     }
-    heed_grad(heed_sum(heed_mul(heed_select(y, 1, i), heed_select(c->weights, 1, i))), &leaf, 1, &g,
-              false);
-    return heed_const_data_f64(plain(g));
+    heed_tensor *weighted = heed_mul(y, c->weights);
+    weighted = i != ALL_ROWS ? heed_select(weighted, 1, i) : weighted;
+    heed_grad(heed_sum(weighted), p != NULL ? &p : &leaf, 1, &g, p != NULL);
+    return g != NULL ? plain(g) : NULL;
+}
+
+static const double *gradient_of_row(const check *c, heed_tensor *x, int64_t i)
+{
+    heed_tensor *g = gradient(c, x, i, NULL);
+    return g != NULL ? heed_const_data_f64(g) : NULL;
 }
 
 /* The norms of this gradient for each token of x, over the whole batch: to[j]. */
@@ -420,9 +411,9 @@ static void gradient_norms(const check *c, heed_tensor *x, int64_t i, double *to
 
 /* Names the first wrong pair, and counts them. Effects of values show leaks only: a saturated
  * softmax, which hides pairs, is not scaled down there. */
-static void judge_reach(check *c, heed_attention_checks which, double (*effect)[T_MOST])
+static void judge_reach(check *c, double (*effect)[T_MOST])
 {
-    const bool by_value = which == HEED_CHECK_VALUES;
+    const bool by_value = c->which == HEED_CHECK_VALUES;
     int leaks = 0, dead = 0, leak[2] = {0}, lost[2] = {0};
     bool later = true;
     double worst = 0;
@@ -430,29 +421,25 @@ static void judge_reach(check *c, heed_attention_checks which, double (*effect)[
         for (int j = 0; j < c->tokens; j++) {
             const char expected = c->report.expected[i][j];
             if (expected == '.' && is_more(effect[i][j], 10 * c->rounding)) {
-                if (leaks++ == 0) {
-                    leak[0] = i;
-                    leak[1] = j;
-                }
+                memcpy(leak, leaks++ == 0 ? (int[]){i, j} : leak, sizeof leak);
                 later = later && j > i;
                 worst = worse(worst, effect[i][j]);
-            } else if (expected == '#' && !(effect[i][j] > c->least_effect) && dead++ == 0) {
-                lost[0] = i;
-                lost[1] = j;
+            } else if (expected == '#' && !(effect[i][j] > c->least_effect)) {
+                memcpy(lost, dead++ == 0 ? (int[]){i, j} : lost, sizeof lost);
             }
         }
     }
     if (leaks > 0) {
-        set(c, which, HEED_VERDICT_FAILED, worst,
-            by_value ? "replacing tokens: row %d sees token %d, which is blocked (%d such pairs%s)"
-                     : "row %d sees token %d, which is blocked (%d such pairs%s)",
-            leak[0], leak[1], leaks, later ? ", all of them later tokens" : "");
+        set(c, HEED_VERDICT_FAILED, worst,
+            "%srow %d sees token %d, which is blocked (%d such pairs%s)",
+            by_value ? "replacing tokens: " : "", leak[0], leak[1], leaks,
+            later ? ", all of them later tokens" : "");
     } else if (dead > 0 && !by_value) {
-        set(c, which, HEED_VERDICT_FAILED, 0,
+        set(c, HEED_VERDICT_FAILED, 0,
             "row %d does not see token %d, which is allowed (%d such pairs)", lost[0], lost[1],
             dead);
     } else {
-        set(c, which, HEED_VERDICT_PASSED, 0, "%s",
+        set(c, HEED_VERDICT_PASSED, 0, "%s",
             by_value ? "replacing a blocked token changes nothing"
                      : "every allowed token has an effect, no blocked one has");
     }
@@ -507,28 +494,30 @@ static void check_reach(check *c)
     if (heed_error_pending()) {
         return;
     }
-    judge_reach(c, HEED_CHECK_VALUES, by_value);
+    c->which = HEED_CHECK_VALUES;
+    judge_reach(c, by_value);
+    c->which = HEED_CHECK_REACH;
     const double largest_effect = largest_norm / gradient_unit(c, largest_norm);
     const bool has_gradient = is_more(largest_effect, c->least_effect);
     if (!has_gradient && c->scale == NO_SCALE) {
-        set(c, HEED_CHECK_REACH, HEED_VERDICT_UNKNOWN, 0,
+        set(c, HEED_VERDICT_UNKNOWN, 0,
             "y is 0 for all inputs: cannot tell before a step, if a projection starts at 0; with "
             ".module, parameters that are 0 get values during the check");
         return;
     }
     if (!has_gradient) {
-        set(c, HEED_CHECK_REACH, HEED_VERDICT_FAILED, 0,
+        set(c, HEED_VERDICT_FAILED, 0,
             "no gradient reaches x: heed_detach, or a scope without gradients, cuts the graph");
         return;
     }
     for (int64_t i = 0; i < c->tokens; i++) { /* dead only if values have no effect either */
         for (int64_t j = 0; j < c->tokens; j++) {
-            double *to = &c->report.reach[i][j];
-            *to =
-                c->report.expected[i][j] == '#' && !(*to > c->least_effect) ? by_value[i][j] : *to;
+            if (c->report.expected[i][j] == '#' && !(c->report.reach[i][j] > c->least_effect)) {
+                c->report.reach[i][j] = by_value[i][j];
+            }
         }
     }
-    judge_reach(c, HEED_CHECK_REACH, c->report.reach);
+    judge_reach(c, c->report.reach);
 }
 
 /* ---- order, equal ---- */
@@ -556,11 +545,9 @@ static void check_positions(check *c)
         effect = worse(effect, row_difference(c, after, c->tokens - 1, before, c->tokens - 1));
     }
     const bool has = effect > c->rounding;
-    set(c, HEED_CHECK_ORDER,
-        has                   ? HEED_VERDICT_PASSED
-        : c->o.module == NULL ? HEED_VERDICT_UNKNOWN /* a table of zeros, which is trained */
-                              : HEED_VERDICT_FAILED,
-        0, "%s",
+    const heed_verdict none = /* without a module, a table of zeros may still be trained */
+        c->o.module == NULL ? HEED_VERDICT_UNKNOWN : HEED_VERDICT_FAILED;
+    set(c, has ? HEED_VERDICT_PASSED : none, 0, "%s",
         has ? "the order of the tokens before it changes the last output, as positions should"
             : "the order of the tokens before it does not change the last output: positions have "
               "no effect (along the batch or the heads instead of the tokens, or not added)");
@@ -568,16 +555,11 @@ static void check_positions(check *c)
 
 static void check_order(check *c)
 {
-    if (c->o.positions != HEED_POSITIONS_NONE && c->o.block_mask == NULL && c->tokens > 2) {
+    int64_t order[T_MOST]; /* odd tokens, then even ones: not symmetric */
+    if (c->o.positions != HEED_POSITIONS_NONE) {
         check_positions(c);
         return;
     }
-    if (c->o.causal || c->o.block_mask != NULL || c->o.positions != HEED_POSITIONS_NONE ||
-        c->tokens < 2) {
-        skip(c, HEED_CHECK_ORDER, "needs two tokens and no mask, or three and positions");
-        return;
-    }
-    int64_t order[T_MOST]; /* odd tokens, then even ones: not symmetric */
     for (int64_t i = 0; i < c->tokens; i++) {
         order[i] = 2 * i + 1 < c->tokens ? 2 * i + 1 : 2 * (i - c->tokens / 2);
     }
@@ -586,7 +568,7 @@ static void check_order(check *c)
     for (int64_t i = 0; i < c->tokens; i++) {
         worst = worse(worst, row_difference(c, y, i, c->y, order[i]));
     }
-    judge(c, HEED_CHECK_ORDER, worst, c->rounding,
+    judge(c, worst, c->rounding,
           "tokens in another order give other outputs: heads are split or merged by a reshape "
           "that mixes tokens, or there are positions (.positions) or a mask (.causal)",
           "tokens in another order give the same outputs in that order");
@@ -618,10 +600,6 @@ static double worst_share(check *c, heed_tensor *x)
 
 static void check_equal(check *c)
 {
-    if (c->o.extra_keys || c->o.positions == HEED_POSITIONS_ABSOLUTE || c->tokens < 2) {
-        skip(c, HEED_CHECK_EQUAL, "needs two tokens, no absolute positions and no extra keys");
-        return;
-    }
     heed_tensor *one = heed_narrow(c->x, 1, 0, 1);
     heed_tensor *same =
         heed_contiguous(heed_expand(one, HEED_SHAPE(c->x->shape[0], c->tokens, c->x->shape[2])));
@@ -639,37 +617,30 @@ static void check_equal(check *c)
             worst = worse(worst, off);
         }
     }
-    if (is_more(worst, c->rounding)) {
-        set(c, HEED_CHECK_EQUAL, HEED_VERDICT_FAILED, worst,
-            "equal tokens do not give what one of them gives: %sthe weights of a row do not sum to "
-            "1 (softmax over another dim, a mask after it, none, or a factor of T)",
-            failed(c, HEED_CHECK_REACH) ? "see reach; or " : "");
-        return;
-    }
     if (heed_error_pending()) {
         return;
     }
-    if (c->o.block || c->o.layers > 1 || c->o.positions != HEED_POSITIONS_NONE) {
-        set(c, HEED_CHECK_EQUAL, HEED_VERDICT_PASSED, worst,
+    if (is_more(worst, c->rounding)) {
+        set(c, HEED_VERDICT_FAILED, worst,
+            "equal tokens do not give what one of them gives: %sthe weights of a row do not sum to "
+            "1 (softmax over another dim, a mask after it, none, or a factor of T)",
+            failed(c, HEED_CHECK_REACH) ? "see reach; or " : "");
+    } else if (c->o.block || c->o.layers > 1 || c->o.positions != HEED_POSITIONS_NONE) {
+        set(c, HEED_VERDICT_PASSED, worst,
             "equal tokens give what one of them gives (shares of gradients: skipped, not a single "
             "layer of attention alone)");
-        return;
+    } else {
+        judge(c, worst_share(c, same), fmax(c->rounding, 1e-9) * 10,
+              "equal tokens do not have equal shares of a gradient: the weights of a row do not "
+              "sum to 1 (softmax over another dim), or x is added to y (a residual: set .block)",
+              "equal tokens give what one of them gives, and have equal shares");
     }
-    const double uneven = worst_share(c, same);
-    judge(c, HEED_CHECK_EQUAL, uneven, fmax(c->rounding, 1e-9) * 10,
-          "equal tokens do not have equal shares of a gradient: the weights of a row do not sum to "
-          "1 (softmax over another dim), or x is added to y (a residual: set .block)",
-          "equal tokens give what one of them gives, and have equal shares");
 }
 
 /* ---- length ---- */
 
 static void check_length(check *c)
 {
-    if (c->o.block_mask != NULL) {
-        skip(c, HEED_CHECK_LENGTH, "the mask has one length");
-        return;
-    }
     const int64_t longest = c->o.longest;
     double worst = 0;
     for (int64_t t = 1; t <= longest; t = t < 2 * T_MOST || t == longest ? t + 1 : longest) {
@@ -687,25 +658,23 @@ static void check_length(check *c)
             return;
         }
         if (y == NULL) {
-            char message[160];
-            snprintf(message, sizeof message, "%.150s", heed_error_message());
+            set(c, HEED_VERDICT_FAILED, 0, "T = %lld fails: %.150s", (long long)t,
+                heed_error_message());
             heed_error();
-            set(c, HEED_CHECK_LENGTH, HEED_VERDICT_FAILED, 0, "T = %lld fails: %s", (long long)t,
-                message);
             return;
         }
         for (int64_t i = 0; c->o.causal && i < t && i < c->tokens; i++) {
             worst = worse(worst, row_difference(c, y, i, c->y, i));
         }
         if (is_more(worst, c->rounding)) {
-            set(c, HEED_CHECK_LENGTH, HEED_VERDICT_FAILED, worst,
+            set(c, HEED_VERDICT_FAILED, worst,
                 "the first rows of T = %lld differ from those of T = %lld: outputs depend on the "
                 "length (a scale, a mask aligned to the end, positions counted from the end)",
                 (long long)t, (long long)c->tokens);
             return;
         }
     }
-    set(c, HEED_CHECK_LENGTH, HEED_VERDICT_PASSED, worst, "T from 1 to %lld%s", (long long)longest,
+    set(c, HEED_VERDICT_PASSED, worst, "T from 1 to %lld%s", (long long)longest,
         c->o.causal ? "; a prefix has the same outputs" : "");
 }
 
@@ -713,10 +682,6 @@ static void check_length(check *c)
 
 static void check_padding(check *c)
 {
-    if (c->o.padded == NULL || c->tokens < 2) {
-        skip(c, HEED_CHECK_PADDING, "no .padded");
-        return;
-    }
     /* Sequence b has tokens - 1 - b tokens; the rest is padding. */
     const int64_t batch = c->x->shape[0];
     heed_tensor *mask = heed_zeros(HEED_SHAPE(batch, c->tokens), HEED_BOOL);
@@ -747,8 +712,7 @@ static void check_padding(check *c)
         }
     }
     const bool leaks = is_more(leak, c->rounding), dead = !(effect > c->least_effect);
-    set(c, HEED_CHECK_PADDING, leaks || dead ? HEED_VERDICT_FAILED : HEED_VERDICT_PASSED, leak,
-        "%s",
+    set(c, leaks || dead ? HEED_VERDICT_FAILED : HEED_VERDICT_PASSED, leak, "%s",
         leaks  ? "values at padding change other rows: the mask is added as 0 and 1, applied to "
                  "queries, or not applied"
         : dead ? "tokens that are not padding have no effect: true and false are exchanged"
@@ -793,11 +757,7 @@ static double largest_slope(const check *c, heed_tensor *p)
     double most = 0;
     for (int i = 0; i < SCALES && most <= c->rounding * c->scale && !heed_error_pending(); i++) {
         HEED_SCOPE(scope);
-        heed_tensor *y = call(c, heed_mul_scalar(c->x, scales[i])), *g = NULL;
-        if (y != NULL && y->requires_grad) {
-            heed_grad(heed_sum(heed_mul(y, c->weights)), &p, 1, &g, true);
-        }
-        g = g != NULL ? plain(g) : NULL;
+        const heed_tensor *g = gradient(c, heed_mul_scalar(c->x, scales[i]), ALL_ROWS, p);
         most = g != NULL ? worse(most, largest(heed_const_data_f64(g), p->numel)) : most;
     }
     return most;
@@ -815,26 +775,20 @@ static bool is_bias(const check *c, const heed_tensor *p)
 
 static void check_parameters(check *c)
 {
-    if (c->o.module == NULL || c->tokens < 3) {
-        skip(c, HEED_CHECK_PARAMETERS,
-             c->o.module == NULL ? "no .module"
-                                 : "needs three tokens: with one, q and k learn nothing");
-        return;
-    }
     const heed_tensor_list parameters = heed_parameters(c->o.module);
     heed_tensor *leaf = leaf_of(c->x);
     heed_tensor *y = call(c, leaf);
     if (y == NULL) {
         return;
     }
+    const heed_tensor *stray = unregistered(y, leaf, parameters);
     if (!y->requires_grad) {
-        set(c, HEED_CHECK_PARAMETERS, HEED_VERDICT_FAILED, 0,
+        set(c, HEED_VERDICT_FAILED, 0,
             "y has no graph: heed_detach, or a scope without gradients, cuts it");
         return;
     }
-    const heed_tensor *stray = unregistered(y, leaf, parameters);
     if (stray != NULL) {
-        set(c, HEED_CHECK_PARAMETERS, HEED_VERDICT_FAILED, 0,
+        set(c, HEED_VERDICT_FAILED, 0,
             "a tensor %s that requires a gradient is not registered in the module: no optimiser "
             "trains it, no file saves it",
             heed_shape_text(stray->ndim, stray->shape).text);
@@ -847,43 +801,28 @@ static void check_parameters(check *c)
             continue;
         }
         const double most = largest_slope(c, p);
+        const char *wrong = isnan(most) ? "the gradient of %s has NaN" : NULL;
         trained++;
-        if (isnan(most)) {
-            set(c, HEED_CHECK_PARAMETERS, HEED_VERDICT_FAILED, most, "the gradient of %s has NaN",
-                parameters.names[i]);
-            return;
+        if (most <= c->rounding * c->scale && !heed_error_pending()) {
+            /* A bias without effect is right: softmax cancels that of keys. */
+            wrong = has_effect(c, p)
+                        ? "%s changes y but receives no gradient: heed_detach, or data "
+                          "read from its memory, cuts the graph"
+                    : !is_bias(c, p) ? "%s has neither a gradient nor an effect: it is not used"
+                                     : NULL;
         }
-        if (most > c->rounding * c->scale || heed_error_pending()) {
-            continue;
-        }
-        /* A bias without effect is right: softmax cancels that of keys. */
-        const bool effect = has_effect(c, p);
-        if (effect || !is_bias(c, p)) {
-            set(c, HEED_CHECK_PARAMETERS, HEED_VERDICT_FAILED, most,
-                effect
-                    ? "%s changes y but receives no gradient: heed_detach, or data read from its "
-                      "memory, cuts the graph"
-                    : "%s has neither a gradient nor an effect: it is not used",
-                parameters.names[i]);
+        if (wrong != NULL) {
+            set(c, HEED_VERDICT_FAILED, most, wrong, parameters.names[i]);
             return;
         }
     }
-    set(c, HEED_CHECK_PARAMETERS, HEED_VERDICT_PASSED, 0, "each of %d receives a gradient",
-        trained);
+    set(c, HEED_VERDICT_PASSED, 0, "each of %d receives a gradient", trained);
 }
 
 /* ---- cache ---- */
 
 static void check_cache(check *c)
 {
-    if (c->o.step == NULL) {
-        skip(c, HEED_CHECK_CACHE, "no .step");
-        return;
-    }
-    if (!c->o.causal) {
-        skip(c, HEED_CHECK_CACHE, "a cache needs .causal");
-        return;
-    }
     HEED_SCOPE_NO_GRAD(scope);
     double worst = 0;
     int64_t at = -1;
@@ -891,16 +830,13 @@ static void check_cache(check *c)
         heed_tensor *x = heed_contiguous(heed_narrow(c->x, 1, i, 1));
         heed_tensor *y = c->o.step(given(c, x), i, c->context);
         y = plain(checked(c, ".step", x, y));
-        const double off = row_difference(c, y, 0, c->y, i);
-        worst = worse(worst, off);
-        at = at < 0 && is_more(off, c->rounding) ? i : at;
+        worst = worse(worst, row_difference(c, y, 0, c->y, i));
+        at = at < 0 && is_more(worst, c->rounding) ? i : at;
     }
     if (at < 0) {
-        set(c, HEED_CHECK_CACHE, HEED_VERDICT_PASSED, worst,
-            "one token at a time gives the same as all at once");
+        set(c, HEED_VERDICT_PASSED, worst, "one token at a time gives the same as all at once");
     } else {
-        set(c, HEED_CHECK_CACHE, HEED_VERDICT_FAILED, worst, "token %lld with a cache differs: %s",
-            (long long)at,
+        set(c, HEED_VERDICT_FAILED, worst, "token %lld with a cache differs: %s", (long long)at,
             at == 0 ? "a token must see itself: append its key and value before attending; or the "
                       "cache of the sequence before is not cleared"
                     : "positions are off, the mask is aligned top-left, or old keys are lost");
@@ -941,10 +877,6 @@ static double derivative_error(check *c, heed_tensor *p)
 
 static void check_derivative(check *c)
 {
-    if (!c->o.derivative || c->rounding > 1e-10) {
-        skip(c, HEED_CHECK_DERIVATIVE, c->o.derivative ? "needs f64 (.module)" : "no .derivative");
-        return;
-    }
     const heed_tensor_list parameters =
         c->o.module != NULL ? heed_parameters(c->o.module) : (heed_tensor_list){0};
     double worst = 0;
@@ -960,7 +892,7 @@ static void check_derivative(check *c)
         }
     }
     const bool wrong = is_more(worst, 1e-6);
-    set(c, HEED_CHECK_DERIVATIVE, wrong ? HEED_VERDICT_FAILED : HEED_VERDICT_PASSED, worst,
+    set(c, wrong ? HEED_VERDICT_FAILED : HEED_VERDICT_PASSED, worst,
         wrong
             ? "the gradient of %s differs from the difference quotient: check its operations with "
               "heed_gradcheck"
@@ -972,30 +904,16 @@ static void check_derivative(check *c)
 
 static void check_formula(check *c)
 {
-    if (c->o.module == NULL || c->o.block || c->o.layers > 1 || c->o.extra_keys ||
-        c->o.positions != HEED_POSITIONS_NONE) {
-        skip(c, HEED_CHECK_FORMULA,
-             c->o.module == NULL ? "no .module" : "needs a single layer of attention alone");
-        return;
-    }
-    const heed_attention_shape shape = {.heads = c->o.heads,
-                                        .causal = c->o.causal,
-                                        .block_mask = c->o.block_mask,
-                                        .rounding = fmax(c->rounding, 1e-10) * 10};
-    const heed_attention_formula found = heed_attention_mistake(
-        c->o.module, c->x, c->y, &shape, c->report.mistake, sizeof c->report.mistake);
-    static const struct {
-        heed_verdict verdict;
-        const char *text;
-    } texts[] = {
-        [HEED_FORMULA_NO_NAMES] = {HEED_VERDICT_SKIPPED,
-                                   "no parameters called W_q, W_k, W_v or as in torch"},
-        [HEED_FORMULA_HOLDS] = {HEED_VERDICT_PASSED, "y is softmax(q k^T / sqrt(d_head)) v W_o^T"},
-        [HEED_FORMULA_MISTAKE] = {HEED_VERDICT_FAILED, "a known mistake gives the same y"},
-        [HEED_FORMULA_UNKNOWN] = {HEED_VERDICT_UNKNOWN, "y is not softmax(q k^T / sqrt(d_head)) v "
-                                                        "W_o^T, and no known mistake gives it"},
-    };
-    set(c, HEED_CHECK_FORMULA, texts[found].verdict, 0, "%s", texts[found].text);
+    static const char *const texts[] = {
+        [HEED_VERDICT_SKIPPED] = "no parameters called W_q, W_k, W_v or as in torch",
+        [HEED_VERDICT_PASSED] = "y is softmax(q k^T / sqrt(d_head)) v W_o^T",
+        [HEED_VERDICT_FAILED] = "a known mistake gives the same y",
+        [HEED_VERDICT_UNKNOWN] = "y is not softmax(q k^T / sqrt(d_head)) v W_o^T, and no known "
+                                 "mistake gives it"};
+    char *text = c->report.mistake;
+    const heed_verdict found = heed_attention_mistake(&c->o, fmax(c->rounding, 1e-10) * 10, c->x,
+                                                      c->y, text, sizeof c->report.mistake);
+    set(c, found, 0, "%s", texts[found]);
 }
 
 /* ---- what is changed during the check, and restored ---- */
@@ -1086,6 +1004,45 @@ static void give_back(borrowed *b)
 
 /* ---- all checks ---- */
 
+/* Why a check does not apply; NULL: it does. */
+static const char *why_skipped(const check *c)
+{
+    const heed_attention_check_options *o = &c->o;
+    const bool masked = o->block_mask != NULL, placed = o->positions != HEED_POSITIONS_NONE;
+    const bool many = o->block || o->layers > 1 || o->extra_keys || placed;
+    switch (c->which) {
+    case HEED_CHECK_BATCH:
+        return o->unbatched ? "no batch (.unbatched)" : NULL;
+    case HEED_CHECK_ORDER:
+        return !masked && (placed ? c->tokens > 2 : !o->causal && c->tokens > 1)
+                   ? NULL
+                   : "needs two tokens and no mask, or three and positions";
+    case HEED_CHECK_EQUAL:
+        return !o->extra_keys && o->positions != HEED_POSITIONS_ABSOLUTE && c->tokens > 1
+                   ? NULL
+                   : "needs two tokens, no absolute positions and no extra keys";
+    case HEED_CHECK_LENGTH:
+        return masked ? "the mask has one length" : NULL;
+    case HEED_CHECK_PADDING:
+        return o->padded == NULL || c->tokens < 2 ? "no .padded" : NULL;
+    case HEED_CHECK_PARAMETERS:
+        return o->module == NULL ? "no .module"
+               : c->tokens < 3   ? "needs three tokens: with one, q and k learn nothing"
+                                 : NULL;
+    case HEED_CHECK_CACHE:
+        return o->step == NULL ? "no .step" : o->causal ? NULL : "a cache needs .causal";
+    case HEED_CHECK_FORMULA:
+        return o->module == NULL ? "no .module"
+               : many            ? "needs a single layer of attention alone"
+                                 : NULL;
+    default:
+        return c->which != HEED_CHECK_DERIVATIVE ? NULL
+               : !o->derivative                  ? "no .derivative"
+               : c->rounding > 1e-10             ? "needs f64 (.module)"
+                                                 : NULL;
+    }
+}
+
 static void run_checks(check *c)
 {
     HEED_SCOPE(scope);
@@ -1105,20 +1062,27 @@ static void run_checks(check *c)
     heed_set_generator(&c->generator);
     c->weights = heed_to(heed_randn(heed_shape_of_tensor(c->y), c->y->dtype), c->dtype);
     check_repeat(c);
-    if (c->report.checks[HEED_CHECK_REPEAT].verdict != HEED_VERDICT_PASSED) {
-        for (int i = HEED_CHECK_REPEAT + 1; i < HEED_ATTENTION_CHECKS; i++) {
-            skip(c, (heed_attention_checks)i, "needs finite outputs without randomness");
-        }
-        if (isnan(c->report.checks[HEED_CHECK_REPEAT].worst)) {
-            check_formula(c); /* names an inverted mask, which closes a row */
-        }
-        return;
-    }
-    static void (*const checks[])(check *) = {
-        check_batch,   check_reach,      check_order, check_length,  check_equal,
-        check_padding, check_parameters, check_cache, check_formula, check_derivative};
+    const bool repeats = c->report.checks[HEED_CHECK_REPEAT].verdict == HEED_VERDICT_PASSED;
+    static const struct {
+        heed_attention_checks which;
+        void (*run)(check *c);
+    } checks[] = {
+        {HEED_CHECK_BATCH, check_batch},          {HEED_CHECK_VALUES, NULL /* with reach */},
+        {HEED_CHECK_REACH, check_reach},          {HEED_CHECK_ORDER, check_order},
+        {HEED_CHECK_LENGTH, check_length},        {HEED_CHECK_EQUAL, check_equal},
+        {HEED_CHECK_PADDING, check_padding},      {HEED_CHECK_PARAMETERS, check_parameters},
+        {HEED_CHECK_CACHE, check_cache},          {HEED_CHECK_FORMULA, check_formula},
+        {HEED_CHECK_DERIVATIVE, check_derivative}};
     for (size_t i = 0; i < sizeof checks / sizeof *checks && !heed_error_pending(); i++) {
-        checks[i](c);
+        c->which = checks[i].which;
+        /* The formula names an inverted mask, which closes a row. */
+        const bool can = repeats || (c->which == HEED_CHECK_FORMULA && !isfinite(c->scale));
+        const char *why = can ? why_skipped(c) : "needs finite outputs without randomness";
+        if (why != NULL) {
+            set(c, HEED_VERDICT_SKIPPED, 0, "%s", why);
+        } else if (checks[i].run != NULL) {
+            checks[i].run(c);
+        }
     }
 }
 

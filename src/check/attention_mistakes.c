@@ -79,11 +79,14 @@ static void append_rows(heed_tensor **to, heed_tensor *rows)
 }
 
 /* True if the module has W_q, W_k and W_v, with shapes that fit. */
-static bool find_weights(void *module, int64_t d_model, int heads, weights *w)
+static bool find_weights(const heed_attention_check_options *o, weights *w)
 {
+    const int64_t d_model = o->d_model;
+    const int heads = o->heads;
     bool in_out = false, again[ROLES] = {false};
     *w = (weights){0};
-    const heed_tensor_list list = heed_state_dict(module), parameters = heed_parameters(module);
+    const heed_tensor_list list = heed_state_dict(o->module),
+                           parameters = heed_parameters(o->module);
     for (int i = 0; i < list.count; i++) {
         const role r = role_of(list.names[i]);
         heed_tensor *t = list.tensors[i], *p = heed_to(heed_detach(t), HEED_F64);
@@ -217,8 +220,9 @@ enum { MISTAKES = sizeof mistakes / sizeof *mistakes };
 typedef struct problem {
     weights w;
     heed_tensor *x, *y;
-    const heed_attention_shape *shape;
-    int64_t batch, tokens, d_model;
+    const heed_attention_check_options *o;
+    double rounding;
+    int64_t batch, tokens;
 } problem;
 
 static heed_tensor *project(const problem *p, const formula *f, role r)
@@ -231,7 +235,7 @@ static heed_tensor *project(const problem *p, const formula *f, role r)
 static heed_tensor *split(const problem *p, const formula *f, heed_tensor *t)
 {
     const int64_t width = heed_size(t, 2); /* 0 on error */
-    const int64_t heads = f->choice[HEADS] == ONE_HEAD ? 1 : p->shape->heads;
+    const int64_t heads = f->choice[HEADS] == ONE_HEAD ? 1 : p->o->heads;
     const int64_t count =
         width == p->w.kv_heads * p->w.head_dim && heads > 1 ? p->w.kv_heads : heads;
     const int64_t head_dim = width / count;
@@ -261,13 +265,13 @@ static heed_tensor *merge(const problem *p, const formula *f, heed_tensor *t)
 static double divisor(const problem *p, const formula *f)
 {
     const double d =
-        (double)(f->choice[HEADS] == ONE_HEAD ? p->w.head_dim * p->shape->heads : p->w.head_dim);
+        (double)(f->choice[HEADS] == ONE_HEAD ? p->w.head_dim * p->o->heads : p->w.head_dim);
     const double by[] = {[0] = sqrt(d),
-                         [BY_MODEL] = sqrt((double)p->d_model),
+                         [BY_MODEL] = sqrt((double)p->o->d_model),
                          [NOT_SCALED] = 1,
                          [BY_WIDTH] = d,
                          [MULTIPLIED] = 1 / sqrt(d),
-                         [BY_HEADS] = sqrt((double)p->shape->heads),
+                         [BY_HEADS] = sqrt((double)p->o->heads),
                          [BY_TOKENS] = sqrt((double)p->tokens)};
     return by[f->choice[SCALE]];
 }
@@ -276,8 +280,8 @@ static double divisor(const problem *p, const formula *f)
 static heed_tensor *mask_of(const problem *p, const formula *f)
 {
     heed_tensor *ones = heed_ones(HEED_SHAPE(p->tokens, p->tokens), HEED_BOOL);
-    heed_tensor *mask = p->shape->block_mask;
-    if (p->shape->causal) {
+    heed_tensor *mask = p->o->block_mask;
+    if (p->o->causal) {
         const int choice = f->choice[MASK];
         mask = heed_triu(ones, choice == STRICT ? 0 : choice == LOOSE ? 2 : 1);
     }
@@ -317,8 +321,8 @@ static heed_tensor *attend(const problem *p, const formula *f)
         [V_IS_X] = {ROLE_Q, ROLE_K, NO_ROLE}};
     const role *roles = by[f->choice[WEIGHTS]];
     const bool needs_equal_heads = f->choice[WEIGHTS] != 0 || f->choice[HEADS] == ONE_HEAD;
-    if ((needs_equal_heads && p->w.kv_heads != p->shape->heads) ||
-        (roles[2] == NO_ROLE && p->d_model != p->w.head_dim * p->shape->heads)) {
+    if ((needs_equal_heads && p->w.kv_heads != p->o->heads) ||
+        (roles[2] == NO_ROLE && p->o->d_model != p->w.head_dim * p->o->heads)) {
         return NULL;
     }
     heed_tensor *q = split(p, f, project(p, f, roles[0]));
@@ -341,7 +345,7 @@ static heed_tensor *attend(const problem *p, const formula *f)
         y = heed_linear(y, turned ? heed_transpose(w_o, 0, 1) : w_o, p->w.bias[ROLE_O]);
     }
     if (y == NULL || y->shape[2] != p->y->shape[2] ||
-        (f->choice[OUTPUT] == X_ADDED && y->shape[2] != p->d_model)) {
+        (f->choice[OUTPUT] == X_ADDED && y->shape[2] != p->o->d_model)) {
         return NULL;
     }
     return f->choice[OUTPUT] == X_ADDED ? heed_add(y, p->x) : y;
@@ -381,7 +385,7 @@ static bool gives_y(const problem *p, const formula *f)
             }
         }
     }
-    return 2 * rows >= p->tokens && off <= p->shape->rounding * scale;
+    return 2 * rows >= p->tokens && off <= p->rounding * scale;
 }
 
 /* ---- trying ---- */
@@ -389,14 +393,14 @@ static bool gives_y(const problem *p, const formula *f)
 /* Can the mistake be made here, and differ from the formula? */
 static bool applies(const problem *p, const mistake *m)
 {
-    const bool has_mask = p->shape->causal || p->shape->block_mask != NULL;
+    const bool has_mask = p->o->causal || p->o->block_mask != NULL;
     return m->part == MASK
-               ? has_mask && ((m->choice != STRICT && m->choice != LOOSE) || p->shape->causal)
-           : m->part == HEADS  ? p->shape->heads > 1
+               ? has_mask && ((m->choice != STRICT && m->choice != LOOSE) || p->o->causal)
+           : m->part == HEADS  ? p->o->heads > 1
            : m->part == OUTPUT ? p->w.weight[ROLE_O] != NULL || m->choice == X_ADDED
-           : m->part == SCALE && m->choice == BY_MODEL     ? p->w.head_dim != p->d_model
-           : m->part == SCALE && m->choice == BY_HEADS     ? p->shape->heads > 1
-           : m->part == SOFTMAX && m->choice == OVER_HEADS ? p->shape->heads > 1
+           : m->part == SCALE && m->choice == BY_MODEL     ? p->w.head_dim != p->o->d_model
+           : m->part == SCALE && m->choice == BY_HEADS     ? p->o->heads > 1
+           : m->part == SOFTMAX && m->choice == OVER_HEADS ? p->o->heads > 1
            : m->part == SOFTMAX && m->choice == OVER_BATCH ? p->batch > 1
                                                            : true;
 }
@@ -450,23 +454,22 @@ static void explain(const problem *p, const mistake *a, const mistake *b, int fo
     }
 }
 
-heed_attention_formula heed_attention_mistake(void *module, heed_tensor *x, heed_tensor *y,
-                                              const heed_attention_shape *shape, char *text,
-                                              size_t size)
+heed_verdict heed_attention_mistake(const heed_attention_check_options *o, double rounding,
+                                    heed_tensor *x, heed_tensor *y, char *text, size_t size)
 {
     HEED_SCOPE_NO_GRAD(scope);
     problem p = {.x = heed_to(heed_detach(x), HEED_F64),
                  .y = y,
-                 .shape = shape,
+                 .o = o,
+                 .rounding = rounding,
                  .batch = x->shape[0],
-                 .tokens = x->shape[1],
-                 .d_model = x->shape[2]};
+                 .tokens = x->shape[1]};
     *text = '\0';
-    if (!find_weights(module, p.d_model, shape->heads, &p.w)) {
-        return HEED_FORMULA_NO_NAMES;
+    if (!find_weights(o, &p.w)) {
+        return HEED_VERDICT_SKIPPED;
     }
     if (!p.w.one_head && gives_y_with(&p, NULL, NULL)) {
-        return HEED_FORMULA_HOLDS;
+        return HEED_VERDICT_PASSED;
     }
     int found = 0;
     for (int i = 0; i < MISTAKES && found < (p.w.one_head ? 1 : 2); i++) {
@@ -482,5 +485,5 @@ heed_attention_formula heed_attention_mistake(void *module, heed_tensor *x, heed
             }
         }
     }
-    return found > 0 ? HEED_FORMULA_MISTAKE : HEED_FORMULA_UNKNOWN;
+    return found > 0 ? HEED_VERDICT_FAILED : HEED_VERDICT_UNKNOWN;
 }
