@@ -911,9 +911,9 @@ static void check_formula(check *c)
         [HEED_VERDICT_UNKNOWN] = "y is not softmax(q k^T / sqrt(d_head)) v W_o^T, and no known "
                                  "mistake gives it"};
     char *text = c->report.mistake;
-    const heed_verdict found = heed_attention_mistake(&c->o, fmax(c->rounding, 1e-10) * 10, c->x,
-                                                      c->y, text, sizeof c->report.mistake);
-    set(c, found, 0, "%s", texts[found]);
+    const int found = heed_attention_mistake(&c->o, fmax(c->rounding, 1e-10) * 10, c->x, c->y, text,
+                                             sizeof c->report.mistake);
+    set(c, (heed_verdict)found, 0, "%s", texts[found]);
 }
 
 /* ---- what is changed during the check, and restored ---- */
