@@ -16,7 +16,6 @@
 #include "../tensor/create.h"
 #include "../tensor/read.h"
 #include "../tensor/scope.h"
-#include "attention_check.h"
 
 /* ---- the parameters, by name ---- */
 
@@ -455,8 +454,8 @@ static void explain(const problem *p, const mistake *a, const mistake *b, int fo
     }
 }
 
-int heed_attention_mistake(const heed_attention_check_options *o, double rounding, heed_tensor *x,
-                           heed_tensor *y, char *text, size_t size)
+heed_verdict heed_attention_mistake(const heed_attention_check_options *o, double rounding,
+                                    heed_tensor *x, heed_tensor *y, char *text, size_t size)
 {
     HEED_SCOPE_NO_GRAD(scope);
     problem p = {.x = heed_to(heed_detach(x), HEED_F64),

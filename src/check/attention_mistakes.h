@@ -2,15 +2,13 @@
 #ifndef HEED_CHECK_ATTENTION_MISTAKES_H
 #define HEED_CHECK_ATTENTION_MISTAKES_H
 
-#include "../tensor/tensor.h"
+#include "attention_check.h"
 
 /* heed_attention_mistake: compares y (B, T, width) of x (B, T, d_model) with the formula, and if it
  * differs, with each known mistake, then with pairs of them. Relative differences up to `rounding`
- * are none. Returns a heed_verdict. The module's parameters are called as in the tutorial or as in
- * torch; if not, the verdict is skipped. `text` names the mistake, if one gives y. y is f64 without
- * a graph. */
-struct heed_attention_check_options;
-int heed_attention_mistake(const struct heed_attention_check_options *o, double rounding,
-                           heed_tensor *x, heed_tensor *y, char *text, size_t size);
+ * are none. The module's parameters are called as in the tutorial or as in torch; if not, the
+ * verdict is skipped. `text` names the mistake, if one gives y. y is f64 without a graph. */
+heed_verdict heed_attention_mistake(const heed_attention_check_options *o, double rounding,
+                                    heed_tensor *x, heed_tensor *y, char *text, size_t size);
 
 #endif

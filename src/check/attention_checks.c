@@ -1,7 +1,7 @@
 /* The checks of attention_check.h. What is tried if the formula does not hold:
  * attention_mistakes.c; the report: attention_report.c. */
 
-#include "attention_check.h"
+#include "attention_mistakes.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -17,7 +17,6 @@
 #include "../tensor/random/random.h"
 #include "../tensor/read.h"
 #include "../tensor/scope.h"
-#include "attention_mistakes.h"
 
 enum { T_MOST = HEED_CHECK_TOKENS };
 
@@ -911,9 +910,9 @@ static void check_formula(check *c)
         [HEED_VERDICT_UNKNOWN] = "y is not softmax(q k^T / sqrt(d_head)) v W_o^T, and no known "
                                  "mistake gives it"};
     char *text = c->report.mistake;
-    const int found = heed_attention_mistake(&c->o, fmax(c->rounding, 1e-10) * 10, c->x, c->y, text,
-                                             sizeof c->report.mistake);
-    set(c, (heed_verdict)found, 0, "%s", texts[found]);
+    const heed_verdict found = heed_attention_mistake(&c->o, fmax(c->rounding, 1e-10) * 10, c->x,
+                                                      c->y, text, sizeof c->report.mistake);
+    set(c, found, 0, "%s", texts[found]);
 }
 
 /* ---- what is changed during the check, and restored ---- */
