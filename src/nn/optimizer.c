@@ -163,7 +163,7 @@ static heed_status make_state(const heed_optimizer *o, int i)
     return heed_error_pending();
 }
 
-/* The options in a state dict. */
+/* The numbers in a state dict, after that of the steps. */
 static const struct {
     const char *name;
     size_t offset;
@@ -319,9 +319,8 @@ static heed_status check_update(const heed_optimizer *o, int i)
 
 /* The update of one parameter. */
 typedef struct update {
-    const heed_tensor *p;
-    heed_tensor *const *state;
-    bool is_sgd, has_momentum;
+    const heed_optimizer *o;
+    int parameter;
     heed_sgd_terms sgd;
     heed_adam_terms adam;
 } update;
@@ -339,30 +338,27 @@ enum { PIECE = 2048 };
 static void update_pieces(void *context, int64_t first, int64_t end)
 {
     const update *u = context;
-    const heed_tensor *p = u->p;
+    const heed_tensor *p = u->o->parameters.tensors[u->parameter];
+    heed_tensor *const *state = u->o->slots[u->parameter].state;
     const heed_kernels *kernels = heed_kernels_for(p->dtype);
     const int64_t from = first * PIECE, to = end * PIECE < p->numel ? end * PIECE : p->numel;
-    if (u->is_sgd) {
+    if (u->o->is_sgd) {
         kernels->sgd(to - from, at(p, from), at(p->grad, from),
-                     u->has_momentum ? at(u->state[0], from) : NULL, &u->sgd);
+                     u->o->momentum != 0 ? at(state[0], from) : NULL, &u->sgd);
     } else {
-        kernels->adam(to - from, at(p, from), at(p->grad, from), at(u->state[0], from),
-                      at(u->state[1], from), &u->adam);
+        kernels->adam(to - from, at(p, from), at(p->grad, from), at(state[0], from),
+                      at(state[1], from), &u->adam);
     }
 }
 
 static void update_parameters(heed_optimizer *o)
 {
     int64_t t = 0; /* the step of the terms' corrections; most parameters have the same */
-    update u = {
-        .is_sgd = o->is_sgd,
-        .has_momentum = o->momentum != 0,
-        .sgd = {.lr = o->lr, .momentum = o->momentum},
-        .adam = {.new1 = 1 - o->betas[0],
-                 .new2 = 1 - o->betas[1],
-                 .beta2 = o->betas[1],
-                 .eps = o->eps},
-    };
+    update u = {.o = o, .sgd = {.lr = o->lr, .momentum = o->momentum}};
+    u.adam.new1 = 1 - o->betas[0];
+    u.adam.new2 = 1 - o->betas[1];
+    u.adam.beta2 = o->betas[1];
+    u.adam.eps = o->eps;
     for (int i = 0; i < o->parameters.count; i++) {
         heed_tensor *p = o->parameters.tensors[i];
         heed_optimizer_slot *slot = &o->slots[i];
@@ -376,8 +372,7 @@ static void update_parameters(heed_optimizer *o)
             u.adam.size = o->lr / (1 - pow(o->betas[0], (double)t));
             u.adam.correction = 1 / sqrt(1 - pow(o->betas[1], (double)t));
         }
-        u.p = p;
-        u.state = slot->state;
+        u.parameter = i;
         u.sgd.decay = decay;
         u.adam.decay = o->decoupled ? 0 : decay;
         u.adam.shrink = o->decoupled ? 1 - o->lr * decay : 1;
@@ -442,26 +437,24 @@ static void compute_norms(void *context, int64_t first, int64_t end)
 double heed_clip_grad_norm(heed_tensor_list parameters, double max_norm)
 {
     static const char function[] = "clip_grad_norm";
+    const int64_t count = parameters.count;
     int64_t elements = 0;
+    double norm = 0;
     if (!(max_norm >= 0)) {
         heed_fail(HEED_ERR_VALUE, "%s: max_norm is %g; it must be 0 or more", function, max_norm);
     }
-    for (int i = 0; i < parameters.count && !heed_error_pending(); i++) {
+    for (int i = 0; i < count && !heed_error_pending(); i++) {
         const heed_tensor *p = parameters.tensors != NULL ? parameters.tensors[i] : NULL;
-        if (p == NULL) {
-            heed_fail(HEED_ERR_NULL, "%s: parameter %d is NULL", function, i);
-        } else if (p->grad != NULL &&
-                   heed_check_tensor(function, "a gradient", p->grad) == HEED_OK) {
+        if (heed_check_not_null(function, "a parameter", p) == HEED_OK && p->grad != NULL &&
+            heed_check_tensor(function, "a gradient", p->grad) == HEED_OK) {
             elements += p->grad->numel;
         }
     }
-    norm_job job = {parameters, heed_alloc((size_t)parameters.count * sizeof(double))};
+    norm_job job = {parameters, heed_alloc((size_t)count * sizeof(double))};
     if (heed_error_pending()) {
         heed_free(job.norms);
         return (double)NAN;
     }
-    double norm = 0;
-    const int64_t count = parameters.count;
     heed_parallel_for(count, elements < 2 * HEED_GRAIN_OF_SUMS ? count : 1, compute_norms, &job);
     if (count > 0) {
         heed_kernels_for(HEED_F64)->norm(count, job.norms, NULL, &norm);

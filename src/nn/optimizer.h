@@ -8,16 +8,9 @@
  *     adam->lr = heed_warmup_cosine_lr(adam->steps, 1e-3, 100, 1000, 1e-4);
  *     heed_optimizer_step(adam);
  *
- * Gradients accumulate until zero_grad, so a batch too large for memory can be split into k parts:
- * one backward pass of loss / k for each, then a single step.
- *
- *     for (int i = 0; i < k; i++) {
- *         HEED_SCOPE(part);
- *         heed_backward(heed_div_scalar(loss_of_part(i), k));
- *     }
- *
- * If the loss is a mean and the parts have equal size, the gradients equal those of the whole
- * batch.
+ * Gradients accumulate until zero_grad, so a batch too large for memory can be split into k equal
+ * parts: heed_backward(heed_div_scalar(loss_of_part, k)) for each, in a scope of its own, then one
+ * step. If the loss is a mean, the gradients equal those of the whole batch.
  */
 #ifndef HEED_NN_OPTIMIZER_H
 #define HEED_NN_OPTIMIZER_H

@@ -243,30 +243,25 @@ static void scan_tensor(scanner *s, const char *name)
     }
 }
 
-static void scan_pair(scanner *s, const char *key)
-{
-    heed_safetensors *f = s->file;
-    const heed_metadata pair = {key, scan_string(s)};
-    heed_metadata *list = heed_grow(f->metadata, f->pairs, &f->pair_capacity, sizeof *list);
-    if (list != NULL) {
-        f->metadata = list;
-        list[f->pairs++] = pair;
-    }
-}
-
 /* The whole header, or the metadata in it. */
 static void scan_object(scanner *s, bool is_metadata)
 {
+    heed_safetensors *f = s->file;
     take(s, "{");
     for (bool is_first = true; has_more(s, '}', is_first); is_first = false) {
         const char *name = scan_string(s);
         take(s, ":");
-        if (is_metadata) {
-            scan_pair(s, name);
-        } else if (strcmp(name, "__metadata__") == 0) {
+        if (!is_metadata && strcmp(name, "__metadata__") == 0) {
             scan_object(s, true);
-        } else {
+        } else if (!is_metadata) {
             scan_tensor(s, name);
+        } else {
+            const heed_metadata pair = {name, scan_string(s)};
+            heed_metadata *list = heed_grow(f->metadata, f->pairs, &f->pair_capacity, sizeof *list);
+            if (list != NULL) {
+                f->metadata = list;
+                list[f->pairs++] = pair;
+            }
         }
     }
 }
@@ -457,37 +452,30 @@ static void check_text(const heed_safetensors *f, const char *text)
 static heed_status list_content(heed_safetensors *f, heed_tensor_list tensors,
                                 const heed_metadata *metadata)
 {
-    while (metadata != NULL && metadata[f->pairs].key != NULL) {
+    for (; metadata != NULL && metadata[f->pairs].key != NULL; f->pairs++) {
         check_text(f, metadata[f->pairs].key);
-        check_text(f, metadata[f->pairs++].value);
+        check_text(f, metadata[f->pairs].value);
     }
     f->metadata = heed_alloc((size_t)f->pairs * sizeof *metadata);
     f->entries = heed_alloc((size_t)tensors.count * sizeof *f->entries);
-    for (int i = 0; i < f->pairs && !heed_error_pending(); i++) {
-        f->metadata[i] = metadata[i];
-    }
     for (int i = 0; i < tensors.count && !heed_error_pending(); i++) {
         heed_tensor *t = tensors.tensors[i];
         check_text(f, tensors.names[i]);
         if (heed_check_tensor(f->function, "a tensor", t) == HEED_OK) {
-            f->entries[f->count++] = (entry){.name = tensors.names[i],
-                                             .dtype = t->dtype,
-                                             .shape = heed_shape_of_tensor(t),
-                                             .tensor = heed_contiguous(t)};
+            f->entries[f->count++] =
+                (entry){.name = tensors.names[i], .dtype = t->dtype, .tensor = heed_contiguous(t)};
         }
     }
     if (heed_error_pending()) {
         return heed_error_pending();
     }
+    if (f->pairs > 0) {
+        memcpy(f->metadata, metadata, (size_t)f->pairs * sizeof *metadata);
+    }
     sort_names(f, f->metadata, f->pairs, sizeof *f->metadata);
     sort_names(f, f->entries, f->count, sizeof *f->entries);
     if (f->count > 1) {
         qsort(f->entries, (size_t)f->count, sizeof *f->entries, by_position);
-    }
-    for (int i = 0; i < f->count; i++) {
-        f->entries[i].begin = f->data_size;
-        f->data_size += f->entries[i].tensor->numel * dtypes[f->entries[i].dtype].size;
-        f->entries[i].end = f->data_size;
     }
     return heed_error_pending();
 }
@@ -511,7 +499,8 @@ static void put_string(FILE *to, const char *string)
 /* Returns the length of the header, which is known, and written, last. */
 static uint64_t put_content(const heed_safetensors *f, FILE *to)
 {
-    uint64_t length = 0; /* little-endian: dtype.h requires it */
+    uint64_t length = 0;    /* little-endian: dtype.h requires it */
+    int64_t begin = 0, end; /* of a tensor's data */
     fwrite(&length, LENGTH, 1, to);
     fputs(f->pairs > 0 ? "{\"__metadata__\":{" : "{", to);
     for (int i = 0; i < f->pairs; i++) {
@@ -522,21 +511,23 @@ static uint64_t put_content(const heed_safetensors *f, FILE *to)
     }
     fputs(f->pairs == 0 ? "" : f->count > 0 ? "}," : "}", to);
     for (int i = 0; i < f->count; i++) {
-        const entry *e = &f->entries[i];
+        const heed_tensor *t = f->entries[i].tensor;
         fputs(i > 0 ? "," : "", to);
-        put_string(to, e->name);
-        fprintf(to, ":{\"dtype\":\"%s\",\"shape\":[", dtypes[e->dtype].name);
-        for (int j = 0; j < e->shape.ndim; j++) {
-            fprintf(to, j > 0 ? ",%lld" : "%lld", (long long)e->shape.size[j]);
+        put_string(to, f->entries[i].name);
+        fprintf(to, ":{\"dtype\":\"%s\",\"shape\":[", dtypes[t->dtype].name);
+        for (int j = 0; j < t->ndim; j++) {
+            fprintf(to, j > 0 ? ",%lld" : "%lld", (long long)t->shape[j]);
         }
-        fprintf(to, "],\"data_offsets\":[%lld,%lld]}", (long long)e->begin, (long long)e->end);
+        end = begin + t->numel * dtypes[t->dtype].size;
+        fprintf(to, "],\"data_offsets\":[%lld,%lld]}", (long long)begin, (long long)end);
+        begin = end;
     }
     fputs("}", to);
     fprintf(to, "%*s", (int)(-ftello(to) & 7), ""); /* to a multiple of 8 */
     length = (uint64_t)ftello(to) - LENGTH;
     for (int i = 0; i < f->count; i++) {
-        const entry *e = &f->entries[i];
-        fwrite(e->tensor->data, 1, (size_t)(e->end - e->begin), to);
+        const heed_tensor *t = f->entries[i].tensor;
+        fwrite(t->data, (size_t)dtypes[t->dtype].size, (size_t)t->numel, to);
     }
     fseeko(to, 0, SEEK_SET);
     fwrite(&length, LENGTH, 1, to);
@@ -545,8 +536,9 @@ static uint64_t put_content(const heed_safetensors *f, FILE *to)
 
 /* Writes a file next to the old one, and renames it once it is on disk: a crash leaves the old one
  * or the new one. Errors are reported last, because their handler may exit the program. */
-static void replace_file(const heed_safetensors *f, const char *path, char *temporary, size_t size)
+static void replace_file(const heed_safetensors *f, const char *path)
 {
+    char temporary[5000]; /* longer than any path that systems take */
     struct stat old;
     FILE *to = NULL;
     const char *wrong = NULL;
@@ -556,7 +548,7 @@ static void replace_file(const heed_safetensors *f, const char *path, char *temp
         return;
     }
     for (int i = 0; to == NULL && (i == 0 || errno == EEXIST); i++) {
-        snprintf(temporary, size, "%s.tmp.%ld.%d", path, (long)getpid(), i);
+        snprintf(temporary, sizeof temporary, "%s.tmp.%ld.%d", path, (long)getpid(), i);
         to = fopen(temporary, "wbxe");
     }
     if (to == NULL) {
@@ -597,15 +589,12 @@ static heed_status save(const char *function, const char *path, heed_tensor_list
         return heed_fail(HEED_ERR_NULL, "%s: the list has no tensors or no names", function);
     }
     heed_safetensors f = {.function = function, .path = heed_show_path(path)};
-    const size_t size = strlen(path) + 40;
-    char *temporary = heed_alloc(size);
     heed_scope scope;
     heed_scope_begin_no_grad(&scope);
     if (list_content(&f, tensors, metadata) == HEED_OK) {
-        replace_file(&f, path, temporary, size);
+        replace_file(&f, path);
     }
     heed_scope_end(&scope);
-    heed_free(temporary);
     heed_free(f.entries);
     heed_free(f.metadata);
     return heed_error_pending();
