@@ -64,7 +64,6 @@
 #include "nn/torch_multihead_attention.h" /* torch.nn.MultiheadAttention */
 
 /* ---- Optimisers ---- */
-#include "nn/batches.h"   /* shuffled batches of a data set */
 #include "nn/optimizer.h" /* SGD, Adam, AdamW, gradient clipping, a learning rate schedule */
 
 /* ---- Files ---- */

@@ -4,6 +4,8 @@
 #ifndef HEED_NN_ARGUMENTS_H
 #define HEED_NN_ARGUMENTS_H
 
+#include <stdio.h>
+
 #include "../tensor/tensor.h"
 
 /* heed_check_not_null: HEED_ERR_NULL if `value` is NULL. */
@@ -62,5 +64,11 @@ heed_status heed_optimizer_list(struct heed_optimizer *o, const char *prefix,
                                 heed_named_tensors *named);
 heed_status heed_optimizer_take(const char *function, struct heed_optimizer *o,
                                 heed_tensor *const *values);
+
+/* heed_is_terminal: true if the stream is a terminal that understands escape sequences: TERM is
+ * set, and is not "dumb". heed_terminal_columns: the width of its lines: COLUMNS if set, else the
+ * terminal's width, else `otherwise`; watch.c defines both. */
+bool heed_is_terminal(FILE *stream);
+int heed_terminal_columns(FILE *stream, int otherwise);
 
 #endif

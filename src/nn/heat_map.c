@@ -9,7 +9,6 @@
 #include "../tensor/scope.h"
 #include "../tensor/text.h"
 #include "arguments.h"
-#include "terminal.h"
 
 enum { MOST_LABEL = 16 };
 
@@ -136,8 +135,10 @@ heed_status heed_heat_map(FILE *stream, heed_tensor *weights, const char *const 
     }
     const int64_t rows = heed_size(weights, 0), columns = heed_size(weights, 1);
     heat_map m = {.stream = stream, .utf8 = is_utf8()};
+    const char *plain = getenv("NO_COLOR");
     m.colored =
-        color == HEED_COLOR_ALWAYS || (color == HEED_COLOR_AUTO && heed_terminal_has_color(stream));
+        color == HEED_COLOR_ALWAYS ||
+        (color == HEED_COLOR_AUTO && (plain == NULL || *plain == '\0') && heed_is_terminal(stream));
     m.label = longest(&m, row_labels, rows);
     const int width = heed_terminal_columns(stream, 10000);
     for (m.cell = 4; m.cell > 1 && m.label + 1 + columns * m.cell > width; m.cell /= 2) {

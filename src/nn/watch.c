@@ -2,38 +2,37 @@
 #include "watch.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "../tensor/alloc.h"
 #include "../tensor/text.h"
-#include "terminal.h"
+#include "arguments.h"
 
 enum { NAMES = 64, TEXT = 1 << 14 /* more than 64 names and numbers */, BAR = 20 };
-static const char function[] = "watch_new";
 
 typedef struct named_value {
-    heed_text name;
+    char name[64];
     double value; /* the last one */
     int64_t step; /* of the value; 0: none */
 } named_value;
 
 struct heed_watch {
-    heed_watch_options options;
+    heed_watch_options options; /* terminal: NULL after an error */
+    FILE *csv;                  /* or NULL */
     named_value values[NAMES];
     int count, columns;       /* columns: the first values; -1: the file has no header */
     int64_t steps, reported;  /* ended; the last one with a line */
     double began, now, drawn; /* seconds; of the last bar, 0: none */
     bool bar;
-    int fd, terminal, length; /* descriptors, -1: none, or switched off; of the text */
-    char text[TEXT];          /* a row or a line */
+    int length;      /* of the text */
+    char text[TEXT]; /* a row or a line */
 };
 
 static double seconds(void)
@@ -43,7 +42,7 @@ static double seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static void put(heed_watch *w, const char *format, ...) HEED_PRINTF(2, 3);
+HEED_PRINTF(2, 3)
 static void put(heed_watch *w, const char *format, ...)
 {
     va_list arguments;
@@ -53,12 +52,12 @@ static void put(heed_watch *w, const char *format, ...)
 }
 
 /* Writes the text. False: it cannot be written. A non-blocking terminal that is full loses it. */
-static bool write_text(heed_watch *w, int fd)
+static bool write_text(heed_watch *w, FILE *to)
 {
-    const int length = w->length;
+    const int64_t length = w->length;
     w->length = 0;
-    for (int64_t at = 0, written; at<length; at += written> 0 ? written : 0) {
-        written = heed_write(fd, w->text + at, (size_t)(length - at));
+    for (int64_t at = 0, written; at < length; at += written < 0 ? 0 : written) {
+        written = heed_write(fileno(to), w->text + at, (size_t)(length - at));
         if (written < 0 && errno != EINTR) {
             return errno == EAGAIN;
         }
@@ -69,8 +68,9 @@ static bool write_text(heed_watch *w, int fd)
 /* Writes the text to the terminal, after what the program has printed there. */
 static void show(heed_watch *w)
 {
-    if (w->terminal >= 0 && (fflush(w->options.terminal) != 0 || !write_text(w, w->terminal))) {
-        w->terminal = -1;
+    FILE *terminal = w->options.terminal;
+    if (terminal != NULL && (fflush(terminal) != 0 || !write_text(w, terminal))) {
+        w->options.terminal = NULL;
     }
     w->length = 0;
 }
@@ -92,7 +92,7 @@ static void write_row(heed_watch *w)
     if (w->columns < 0) {
         put(w, "step");
         for (w->columns = 0; w->columns < w->count; w->columns++) {
-            put(w, ",%s", w->values[w->columns].name.text);
+            put(w, ",%s", w->values[w->columns].name);
         }
         put(w, "\n");
     }
@@ -102,20 +102,15 @@ static void write_row(heed_watch *w)
         put(w, v->step == w->steps && !isnan(v->value) ? ",%.9g" : ",", v->value);
     }
     put(w, "\n");
-    if (!write_text(w, w->fd)) {
+    if (!write_text(w, w->csv)) {
         const int error = errno;
-        close(w->fd);
-        w->fd = -1;
+        fclose(w->csv);
+        w->csv = NULL;
         heed_watch_pause(w);
         put(w, "%s: cannot write step %lld: %s; training continues without it\n",
             heed_show_path(w->options.csv).text, (long long)w->steps, strerror(error));
         show(w);
     }
-}
-
-static void fail_csv(heed_status status, const char *path, const char *what, const char *why)
-{
-    heed_fail(status, "%s: %s: %s%s", function, heed_show_path(path).text, what, why);
 }
 
 /* Keeps the header and the rows of the steps that were taken before. */
@@ -125,26 +120,13 @@ static void open_csv(heed_watch *w, const char *path)
     char *line = NULL;
     size_t capacity = 0;
     off_t end = 0;
-    w->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (w->fd < 0 || fstat(w->fd, &about) != 0) {
-        fail_csv(HEED_ERR_FILE, path, "cannot write it: ", strerror(errno));
-        return;
-    }
-    if (!S_ISREG(about.st_mode)) {
-        return;
-    }
-    /* flock excludes other threads, too. A file system without locks has other errors. */
-    if (flock(w->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        fail_csv(HEED_ERR_FILE, path,
-                 "another watch is writing it; choose another file, or end that run", "");
-        return;
-    }
-    FILE *file = fdopen(dup(w->fd), "r");
-    while (file != NULL && getline(&line, &capacity, file) > 0) {
-        if (end == 0 && strncmp(line, "step,", 5) != 0 && strcmp(line, "step\n") != 0) {
-            fail_csv(HEED_ERR_VALUE, path, "not written by a watch; move it away", "");
-        }
-        if (w->options.resumed == 0 || strchr(line, '\n') == NULL || heed_error_pending() ||
+    bool ours = true;
+    w->csv = fopen(path, "a+");
+    const bool regular =
+        w->csv != NULL && fstat(fileno(w->csv), &about) == 0 && S_ISREG(about.st_mode);
+    while (regular && getline(&line, &capacity, w->csv) > 0) {
+        ours = end > 0 || strncmp(line, "step,", 5) == 0 || strcmp(line, "step\n") == 0;
+        if (!ours || w->options.resumed == 0 || strchr(line, '\n') == NULL ||
             strtoll(line, NULL, 10) > w->options.resumed /* 0: the header */) {
             break;
         }
@@ -152,18 +134,36 @@ static void open_csv(heed_watch *w, const char *path)
             heed_watch_value(w, name, (double)NAN);
         }
         w->columns = w->count;
-        end = ftello(file);
-    }
-    if (file == NULL || (!heed_error_pending() && ftruncate(w->fd, end) != 0)) {
-        fail_csv(HEED_ERR_FILE, path, "cannot continue it: ", strerror(errno));
-    }
-    if (file != NULL) {
-        fclose(file);
+        end = ftello(w->csv);
     }
     free(line);
+    if (!ours) {
+        heed_fail(HEED_ERR_VALUE, "watch_new: %s: not written by a watch; move it away",
+                  heed_show_path(path).text);
+    } else if (w->csv == NULL || (regular && ftruncate(fileno(w->csv), end) != 0)) {
+        heed_fail(HEED_ERR_FILE, "watch_new: %s: cannot write it: %s", heed_show_path(path).text,
+                  strerror(errno));
+    }
 }
 
 /* ---- the terminal ---- */
+
+bool heed_is_terminal(FILE *stream)
+{
+    const char *term = getenv("TERM");
+    return term != NULL && *term != '\0' && strcmp(term, "dumb") != 0 && isatty(fileno(stream));
+}
+
+int heed_terminal_columns(FILE *stream, int otherwise)
+{
+    const char *set = getenv("COLUMNS");
+    long columns = set != NULL ? strtol(set, NULL, 10) : 0;
+    struct winsize window;
+    if (columns <= 0 && ioctl(fileno(stream), TIOCGWINSZ, &window) == 0) {
+        columns = window.ws_col;
+    }
+    return columns > 10000 ? 10000 : columns > 0 ? (int)columns : otherwise;
+}
 
 static bool is_shown(const char *const *shown, const char *name)
 {
@@ -195,12 +195,12 @@ static void show_line(heed_watch *w, bool bar)
     for (const named_value *v = w->values; v < w->values + w->count; v++) {
         const double x = v->value;
         const int before = w->length;
-        if (v->step > (w->bar ? 0 : w->reported) && is_shown(o->shown, v->name.text)) {
+        if (v->step > (w->bar ? 0 : w->reported) && is_shown(o->shown, v->name)) {
             put(w,
                 x >= 1e4 && x < 1e9   ? "  %s %.0f"
                 : x >= 0.1 && x < 1e4 ? "  %s %.3f"
                                       : "  %s %.3g",
-                v->name.text, x);
+                v->name, x);
             w->length = w->length > width ? before : w->length;
         }
     }
@@ -224,9 +224,8 @@ heed_watch *heed_watch_new(heed_watch_options options)
     }
     w->steps = w->reported = options.resumed;
     w->began = seconds();
-    w->fd = w->columns = -1;
-    w->terminal = options.terminal != NULL ? fileno(options.terminal) : -1;
-    w->bar = w->terminal >= 0 && heed_terminal_is_smart(options.terminal);
+    w->columns = -1;
+    w->bar = options.terminal != NULL && heed_is_terminal(options.terminal);
     if (options.csv != NULL) {
         open_csv(w, options.csv);
     }
@@ -243,17 +242,16 @@ heed_status heed_watch_value(heed_watch *w, const char *name, double value)
         return heed_error_pending();
     }
     named_value *v = w->values, *end = v + w->count;
-    while (v < end && strcmp(v->name.text, name) != 0) {
+    while (v < end && strcmp(v->name, name) != 0) {
         v++;
     }
     if (v == end) {
-        const heed_text shown = heed_show_name(name);
-        if (w->count == NAMES || *name == '\0' || strpbrk(name, ",\"") != NULL ||
-            strcmp(shown.text, name) != 0) {
+        const size_t length = strcspn(name, ",\"\r\n\033");
+        if (w->count == NAMES || length == 0 || length >= sizeof v->name || name[length] != '\0') {
             return heed_fail(HEED_ERR_VALUE, "watch_value: '%s' is no column's name, or the 65th",
-                             shown.text);
+                             heed_show_name(name).text);
         }
-        v->name = shown;
+        strcpy(v->name, name);
         w->count++;
     }
     v->value = value;
@@ -268,7 +266,7 @@ heed_status heed_watch_step(heed_watch *w)
     }
     w->now = seconds();
     w->steps++;
-    if (w->fd >= 0) {
+    if (w->csv != NULL) {
         write_row(w);
     }
     if (w->bar ? w->now - w->drawn >= 0.1
@@ -292,8 +290,8 @@ void heed_watch_free(heed_watch *w)
     if (w->steps > w->reported) {
         show_line(w, false);
     }
-    if (w->fd >= 0) {
-        close(w->fd);
+    if (w->csv != NULL) {
+        fclose(w->csv);
     }
     heed_free(w);
 }

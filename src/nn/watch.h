@@ -36,8 +36,8 @@ typedef struct heed_watch_options {
 
 typedef struct heed_watch heed_watch;
 
-/* heed_watch_new: NULL on error. HEED_ERR_FILE: the file cannot be written, or another watch is
- * writing it. HEED_ERR_VALUE: an existing file was not written by a watch. */
+/* heed_watch_new: NULL on error. HEED_ERR_FILE: the file cannot be written. HEED_ERR_VALUE: an
+ * existing file was not written by a watch. */
 heed_watch *heed_watch_new(heed_watch_options options);
 
 /* heed_watch_value: sets a value of the step that the next heed_watch_step ends. HEED_ERR_VALUE:

@@ -40,13 +40,6 @@ static heed_tensor *leaf(heed_tensor *x)
     return heed_set_requires_grad(x, true);
 }
 
-static void batches_next_nowhere(void)
-{
-    heed_batches *b = heed_batches_new(2, 1, (heed_batches_options){0});
-    heed_batches_next(b, NULL);
-    heed_batches_free(b);
-}
-
 /* The generator's state with element i set to `number`. */
 static heed_tensor *state_with(int64_t i, int64_t number)
 {

@@ -146,21 +146,6 @@ START_TEST(other_files_stay_unchanged)
 }
 END_TEST
 
-START_TEST(a_second_writer_is_refused)
-{
-    const char *path = in_folder("run.csv");
-    heed_watch *w = new_watch((heed_watch_options){.csv = path});
-    for (int resumed = 0; resumed < 2; resumed++) {
-        ck_assert_ptr_null(heed_watch_new((heed_watch_options){.csv = path, .resumed = resumed}));
-        expect_error(HEED_ERR_FILE, "/run.csv: another");
-    }
-    run_steps(w, 1, 1);
-    heed_watch_free(w);
-    expect_bytes(path, "step,loss,val_loss\n1,1,\n");
-    heed_watch_free(new_watch((heed_watch_options){.csv = path, .resumed = 1}));
-}
-END_TEST
-
 /* ---- sinks that fail ---- */
 
 /* What is shown in a run of 3,000 steps; the caller frees it. */
@@ -317,7 +302,6 @@ void add_watch_cases(Suite *suite)
     tcase_add_test(tests, rows_are_written);
     tcase_add_test(tests, a_run_resumes_after_a_cut_anywhere);
     tcase_add_test(tests, other_files_stay_unchanged);
-    tcase_add_test(tests, a_second_writer_is_refused);
     lacking(access("/dev/full", F_OK) == 0 ? NULL : "this machine has no /dev/full");
     tcase_add_test(tests, a_full_disk_does_not_stop_training);
     lacking(NULL);

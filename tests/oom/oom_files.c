@@ -53,21 +53,6 @@ static uint64_t run_tensors(const void *context)
     return sum;
 }
 
-static uint64_t run_batches(const void *context)
-{
-    (void)context;
-    HEED_SCOPE(scope);
-    heed_tensor *indices = NULL;
-    heed_manual_seed(3);
-    heed_batches *b = heed_batches_new(5, 2, (heed_batches_options){.shuffle = true});
-    uint64_t sum = FNV_BASIS;
-    while (b != NULL && heed_batches_next(b, &indices)) {
-        sum = hash_of(indices, sum);
-    }
-    heed_batches_free(b);
-    return sum;
-}
-
 static uint64_t run_checkpoint(const void *context)
 {
     (void)context;
@@ -96,12 +81,6 @@ static uint64_t run_checkpoint(const void *context)
 START_TEST(files)
 {
     starve_files("safetensors", run_tensors, NULL, FEW, 1);
-}
-END_TEST
-
-START_TEST(batches)
-{
-    starve_files("batches", run_batches, NULL, MANY, 0);
 }
 END_TEST
 
@@ -159,7 +138,6 @@ void add_oom_files_cases(Suite *suite)
 {
     TCase *tests = oom_case(suite, "files");
     tcase_add_test(tests, files);
-    tcase_add_test(tests, batches);
     tcase_add_test(tests, checkpoints);
     TCase *parts = oom_case(suite, "tokenizers");
     tcase_add_loop_test(parts, tokenizers, 0, 2);
