@@ -35,14 +35,14 @@ void heed_hold_inputs(heed_tensor *y, heed_tensor *const *inputs)
     for (int i = 0; i < y->input_count; i++) {
         heed_tensor *input = inputs[i];
         y->inputs[i] = input;
-        heed_add_reference(input);
+        input->references++;
         if (i < HEED_SAVED_INPUTS && read >> i & 1) {
-            heed_add_use(input);
+            input->uses++;
             y->saved_version += input->storage->version;
         }
     }
     if (read & HEED_SAVED_OUTPUT) {
-        heed_add_use(y);
+        y->uses++;
         y->saved_version += y->storage->version;
     }
 }
@@ -153,8 +153,7 @@ heed_tensor *heed_apply(const heed_op *op, heed_tensor *const *inputs, int count
         heed_fail(HEED_ERR_NULL, "apply: op is NULL");
         return NULL;
     }
-    if (!heed_are_operands(inputs, count)) {
-        heed_check_operands(op->name, op->names, inputs, count); /* reports the error */
+    if (heed_check_operands(op->name, op->names, inputs, count) != HEED_OK) {
         return NULL;
     }
     if (op->inputs != HEED_ANY_COUNT && op->inputs != count) {

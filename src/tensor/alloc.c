@@ -83,10 +83,10 @@ static void *get(size_t size, size_t header)
                   "%s%sout of memory: %zu bytes requested, %lld in use; try smaller sizes, or end "
                   "a scope earlier",
                   operation != NULL ? operation : "", operation != NULL ? ": " : "", size,
-                  (long long)heed_live_bytes());
+                  (long long)heed_self.live_bytes);
         return NULL;
     }
-    heed_count_live(0, (int64_t)size);
+    heed_self.live_bytes += (int64_t)size;
     return block;
 }
 
@@ -95,7 +95,7 @@ static void put(void *memory, size_t size, size_t header)
     if (HEED_IS_DEBUG) {
         memset(memory, POISON, header + size);
     }
-    heed_count_live(0, -(int64_t)size);
+    heed_self.live_bytes -= (int64_t)size;
     if (heed_rest_of_thread() == NULL || !KEEPS_BLOCKS) {
         free(memory);
         return;
@@ -132,17 +132,9 @@ void heed_free_sized(void *block, size_t size)
 
 /* ---- blocks with a header ---- */
 
-/* `check` is computed from the size and the address. heed_free clears it, and it stays cleared
- * while the block is free, because free lists overwrite only the first word. */
 typedef struct header {
     _Alignas(16) size_t size;
-    uintptr_t check;
 } header;
-
-static uintptr_t check_of(const header *h, size_t size)
-{
-    return ~((uintptr_t)h ^ (uintptr_t)size);
-}
 
 void *heed_alloc(size_t size)
 {
@@ -151,7 +143,6 @@ void *heed_alloc(size_t size)
         return NULL;
     }
     h->size = size;
-    h->check = check_of(h, size);
     return h + 1;
 }
 
@@ -161,36 +152,20 @@ void *heed_alloc_zeroed(size_t size)
     return block != NULL ? memset(block, 0, size) : NULL;
 }
 
-/* The header of a block; NULL, with an error pending, if it has none. */
-static header *header_of(const char *function, void *block)
-{
-    header *h = (header *)block - 1;
-    if (h->check == check_of(h, h->size)) {
-        return h;
-    }
-    heed_fail(HEED_ERR_VALUE, "%s: this block is not from heed_alloc, or has already been freed",
-              function);
-    return NULL;
-}
-
 void heed_free(void *block)
 {
-    header *h = block != NULL ? header_of("free", block) : NULL;
-    if (h != NULL) {
-        h->check = 0;
+    if (block != NULL) {
+        header *h = (header *)block - 1;
         put(h, h->size, sizeof *h);
     }
 }
 
 void *heed_realloc(void *block, size_t size)
 {
-    const header *h = block != NULL ? header_of("realloc", block) : NULL;
-    if (block != NULL && h == NULL) {
-        return NULL;
-    }
     void *grown = heed_alloc(size);
     if (grown != NULL && block != NULL) {
-        memcpy(grown, block, h->size < size ? h->size : size);
+        const size_t old = ((header *)block - 1)->size;
+        memcpy(grown, block, old < size ? old : size);
         heed_free(block);
     }
     return grown;
@@ -210,25 +185,4 @@ void *heed_grow(void *array, int64_t count, int64_t *capacity, size_t size)
 bool heed_allocator_keeps_blocks(void)
 {
     return KEEPS_BLOCKS && !HEED_IS_DEBUG; /* debug builds do not reuse handles at once */
-}
-
-/* ---- counts ---- */
-
-static int64_t ended_tensors, ended_bytes; /* that threads left when they ended; atomic */
-
-void heed_leave_counts(void)
-{
-    __atomic_add_fetch(&ended_tensors, heed_self.live_tensors, __ATOMIC_RELAXED);
-    __atomic_add_fetch(&ended_bytes, heed_self.live_bytes, __ATOMIC_RELAXED);
-    heed_self.live_tensors = heed_self.live_bytes = 0;
-}
-
-int64_t heed_live_tensors(void)
-{
-    return heed_self.live_tensors + __atomic_load_n(&ended_tensors, __ATOMIC_RELAXED);
-}
-
-int64_t heed_live_bytes(void)
-{
-    return heed_self.live_bytes + __atomic_load_n(&ended_bytes, __ATOMIC_RELAXED);
 }

@@ -20,9 +20,7 @@ HEED_BEGIN_DECLS
  * element of `size` bytes after the first `count`: `array`, or its content in a block of twice the
  * *capacity. NULL on failure, as heed_realloc.
  *
- * heed_free: frees a block that these functions returned; NULL is a no-op.
- * HEED_ERR_VALUE: the block came from elsewhere or has already been freed, where this can be
- * detected. */
+ * heed_free: frees a block that these functions returned; NULL is a no-op. */
 void *heed_alloc(size_t size);
 void *heed_alloc_zeroed(size_t size);
 void *heed_realloc(void *block, size_t size);

@@ -1,4 +1,5 @@
-/* The pending error of a thread: set by the first failure, read and cleared by the caller.
+/* The state of a thread, and its pending error: set by the first failure, read and cleared by the
+ * caller.
  *
  * The library never ends the program (heed_die is an optional handler). It prints only one thing,
  * and only once: an error that was never read. Even a program without any checks therefore does not
@@ -16,7 +17,33 @@
 
 #include "thread.h"
 
-enum { SIZES_SHOWN = 8 }; /* the maximum number of dims; a shape in a message may have more */
+/* ---- the state of a thread ---- */
+
+_Thread_local heed_thread heed_self;
+pthread_key_t heed_thread_key;
+bool heed_has_thread_key;
+
+heed_thread_rest *heed_rest_of_thread(void)
+{
+    heed_thread *self = &heed_self;
+    if (self->rest == NULL && !heed_fails_allocation() &&
+        (self->rest = calloc(1, sizeof *self->rest)) != NULL && heed_has_thread_key) {
+        pthread_setspecific(heed_thread_key, self);
+    }
+    return self->rest;
+}
+
+bool heed_fails_allocation(void)
+{
+    if (heed_self.fail_countdown == 0 || --heed_self.fail_countdown > 0) {
+        return false;
+    }
+    heed_self.failures++;
+    heed_self.fail_countdown = --heed_self.failures_left > 0;
+    return true;
+}
+
+/* ---- the pending error ---- */
 
 static heed_error_handler *on_error; /* for all threads; accessed atomically */
 
@@ -33,15 +60,10 @@ heed_status heed_error(void)
     return status;
 }
 
-static char *message(void)
-{
-    return heed_self.rest != NULL ? heed_self.rest->message : heed_self.short_message;
-}
-
 const char *heed_error_message(void)
 {
     heed_self.unread = false;
-    return message();
+    return heed_self.message != NULL ? heed_self.message : "";
 }
 
 heed_status heed_fail(heed_status status, const char *format, ...)
@@ -50,20 +72,23 @@ heed_status heed_fail(heed_status status, const char *format, ...)
     if (self->error != HEED_OK || status == HEED_OK) {
         return self->error; /* the first error is the cause; later ones follow from it */
     }
-    const size_t size =
-        heed_rest_of_thread() != NULL ? HEED_MOST_OF_A_MESSAGE : sizeof self->short_message;
-    char *text = message();
-    const int length = self->derivative == NULL
-                           ? 0
-                           : snprintf(text, size, "backward of %.100s: ", self->derivative);
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text + length, size - (size_t)length, format, arguments);
-    va_end(arguments);
+    self->message = "out of memory";
+    if (heed_rest_of_thread() != NULL) {
+        char *text = self->rest->message;
+        size_t length = 0;
+        if (self->derivative != NULL) {
+            length = (size_t)snprintf(text, 200, "backward of %.100s: ", self->derivative);
+        }
+        va_list arguments;
+        va_start(arguments, format);
+        vsnprintf(text + length, HEED_MOST_OF_A_MESSAGE - length, format, arguments);
+        va_end(arguments);
+        self->message = text;
+    }
     self->error = status;
     heed_error_handler *handler = __atomic_load_n(&on_error, __ATOMIC_ACQUIRE);
     if (handler != NULL) {
-        handler(status, text);
+        handler(status, self->message);
         self->error = status; /* pending, even if the handler has read it */
     } else {
         self->unread = true;
@@ -99,7 +124,7 @@ static void report_unread(const char *beginning)
     static bool reported;
     if (heed_self.unread && !__atomic_exchange_n(&reported, true, __ATOMIC_RELAXED)) {
         char line[HEED_MOST_OF_A_MESSAGE + 100];
-        snprintf(line, sizeof line, "%s%s\n", beginning, message());
+        snprintf(line, sizeof line, "%s%s\n", beginning, heed_self.message);
         heed_write(STDERR_FILENO, line, strlen(line)); /* one write: one line */
     }
     heed_self.unread = false;
@@ -132,10 +157,9 @@ heed_text heed_shape_text(int ndim, const int64_t *shape)
 {
     heed_text text = {"("};
     size_t at = 1;
-    for (int i = 0; i < ndim && i < SIZES_SHOWN && at < sizeof text.text; i++) {
-        const char *separator = i + 1 >= ndim ? "" : i + 1 == SIZES_SHOWN ? ", ..." : ", ";
-        at += (size_t)snprintf(text.text + at, sizeof text.text - at, "%lld%s", (long long)shape[i],
-                               separator);
+    for (int i = 0; i < ndim && at < sizeof text.text; i++) {
+        at += (size_t)snprintf(text.text + at, sizeof text.text - at, i > 0 ? ", %lld" : "%lld",
+                               (long long)shape[i]);
     }
     if (at + 1 < sizeof text.text) {
         strcpy(text.text + at, ")");

@@ -4,7 +4,6 @@
  * freeing a chain of a million operations needs no deep stack. */
 #include "handle.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/kernels.h"
@@ -29,34 +28,13 @@ static inline void return_block(void *block, size_t size)
 }
 
 /* Data of up to MOST_INSIDE bytes is stored in the same block as its heed_storage. Larger data has
- * its own block, aligned to 64 bytes. Blocks have one of three sizes, so that thread.h can inline
- * the path to each free list. */
-enum { MEDIUM = 128, LARGE = 256, MOST_INSIDE = LARGE - offsetof(heed_storage, small) };
+ * its own block, aligned to 64 bytes. */
+enum { MOST_INSIDE = 256 - offsetof(heed_storage, small) };
 
 static size_t block_of(size_t bytes)
 {
-    if (bytes <= sizeof((heed_storage *)0)->small || bytes > MOST_INSIDE) {
-        return sizeof(heed_storage);
-    }
-    return offsetof(heed_storage, small) + bytes <= MEDIUM ? MEDIUM : LARGE;
-}
-
-static void *take_storage(size_t block)
-{
-    return block == sizeof(heed_storage) ? take_block(sizeof(heed_storage))
-           : block == MEDIUM             ? take_block(MEDIUM)
-                                         : take_block(LARGE);
-}
-
-static void return_storage(heed_storage *storage, size_t block)
-{
-    if (block == sizeof(heed_storage)) {
-        return_block(storage, sizeof(heed_storage));
-    } else if (block == MEDIUM) {
-        return_block(storage, MEDIUM);
-    } else {
-        return_block(storage, LARGE);
-    }
+    const bool fits = bytes <= sizeof((heed_storage *)0)->small || bytes > MOST_INSIDE;
+    return fits ? sizeof(heed_storage) : offsetof(heed_storage, small) + bytes;
 }
 
 /* ---- releasing ---- */
@@ -69,7 +47,12 @@ static void release_storage(heed_storage *storage)
     if (storage->bytes > MOST_INSIDE) {
         heed_free_sized(storage->data, storage->bytes);
     }
-    return_storage(storage, block_of(storage->bytes));
+    const size_t block = block_of(storage->bytes);
+    if (block == sizeof *storage) {
+        return_block(storage, sizeof *storage); /* inlined: the size is a constant */
+    } else {
+        heed_free_sized(storage, block);
+    }
 }
 
 void heed_release_value(heed_tensor *t)
@@ -84,28 +67,12 @@ void heed_release_value(heed_tensor *t)
 
 enum { MANY_DIMS = 2 * HEED_MAX_DIMS * sizeof(int64_t) }; /* beyond HEED_FEW_DIMS */
 
-/* Debug builds keep freed handles for a while, so that using a tensor after the end of its scope is
- * an error, and does not use another tensor. */
-static void bury(heed_tensor *t)
-{
-    enum { GRAVES = HEED_IS_DEBUG ? 1 << 16 : 1 };
-    static heed_tensor *graves[GRAVES];
-    static unsigned buried;
-    heed_count_live(0, -(int64_t)(sizeof *t + (t->shape != t->few ? MANY_DIMS : 0)));
-    const unsigned grave = __atomic_fetch_add(&buried, 1, __ATOMIC_RELAXED) % GRAVES;
-    heed_tensor *evicted = __atomic_exchange_n(&graves[grave], t, __ATOMIC_ACQ_REL);
-    if (evicted != NULL && evicted->shape != evicted->few) {
-        free(evicted->shape);
-    }
-    free(evicted);
-}
-
 /* Frees the handle `t`, and adds to the work list the tensors that only t kept alive. */
 static heed_tensor *free_handle(heed_tensor *t, heed_tensor *work)
 {
     for (int i = 0; i < t->input_count; i++) {
         heed_tensor *input = t->inputs[i];
-        if (heed_saves_input(t, i)) {
+        if (i < HEED_SAVED_INPUTS && (t->saved >> i & 1) != 0) {
             heed_drop_use(input);
         }
         if (--input->references == 0) {
@@ -124,9 +91,9 @@ static heed_tensor *free_handle(heed_tensor *t, heed_tensor *work)
     if (t->args != t->small_args) {
         heed_free_sized((void *)t->args, t->args_size);
     }
-    heed_count_live(-1, 0);
-    if (HEED_IS_DEBUG) {
-        bury(t);
+    heed_self.live_tensors--;
+    if (HEED_IS_DEBUG) { /* keeps the handle, so that using the tensor later is an error */
+        heed_self.live_bytes -= (int64_t)(sizeof *t + (t->shape != t->few ? MANY_DIMS : 0));
         return work;
     }
     if (t->shape != t->few) {
@@ -211,13 +178,15 @@ static heed_tensor *new_handle(int ndim, const int64_t *shape, int64_t numel, he
     t->ndim = (uint8_t)ndim;
     t->numel = numel;
     t->dtype = dtype;
-    heed_count_live(1, 0);
+    heed_self.live_tensors++;
     return t;
 }
 
 static heed_storage *new_storage(size_t bytes)
 {
-    heed_storage *storage = take_storage(block_of(bytes));
+    const size_t block = block_of(bytes);
+    heed_storage *storage =
+        block == sizeof *storage ? take_block(sizeof *storage) : heed_alloc_sized(block);
     if (storage == NULL) {
         return NULL;
     }

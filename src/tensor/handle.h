@@ -30,21 +30,11 @@ void heed_release_handle(heed_tensor *t);
 
 /* A reference keeps the handle alive, a use keeps its value; heed_ref and heed_unref change both
  * counts. */
-static inline void heed_add_reference(heed_tensor *t)
-{
-    t->references++;
-}
-
 static inline void heed_drop_reference(heed_tensor *t)
 {
     if (--t->references == 0) {
         heed_release_handle(t);
     }
-}
-
-static inline void heed_add_use(heed_tensor *t)
-{
-    t->uses++;
 }
 
 static inline void heed_drop_use(heed_tensor *t)
@@ -56,20 +46,14 @@ static inline void heed_drop_use(heed_tensor *t)
 
 static inline void heed_ref(heed_tensor *t)
 {
-    heed_add_reference(t);
-    heed_add_use(t);
+    t->references++;
+    t->uses++;
 }
 
 static inline void heed_unref(heed_tensor *t)
 {
     heed_drop_use(t);
     heed_drop_reference(t);
-}
-
-/* heed_saves_input: true if the node t holds a use of input i. */
-static inline bool heed_saves_input(const heed_tensor *t, int i)
-{
-    return i < HEED_SAVED_INPUTS && (t->saved >> i & 1) != 0;
 }
 
 /* heed_raise_version: call it after changing t's elements. */
@@ -82,16 +66,10 @@ static inline void heed_raise_version(heed_tensor *t)
  * heed_set_number_at: sets it, cast as in C. */
 static inline double heed_number_at(const heed_tensor *t, int64_t offset)
 {
-    switch (t->dtype) {
-    case HEED_F32:
-        return (double)((const float *)t->data)[offset];
-    case HEED_F64:
-        return ((const double *)t->data)[offset];
-    case HEED_I64:
-        return (double)((const int64_t *)t->data)[offset];
-    default:
-        return ((const bool *)t->data)[offset];
-    }
+    return t->dtype == HEED_F32   ? (double)((const float *)t->data)[offset]
+           : t->dtype == HEED_F64 ? ((const double *)t->data)[offset]
+           : t->dtype == HEED_I64 ? (double)((const int64_t *)t->data)[offset]
+                                  : ((const bool *)t->data)[offset];
 }
 
 static inline void heed_set_number_at(heed_tensor *t, int64_t offset, double value)
@@ -132,21 +110,6 @@ heed_tensor *heed_join_scope(const char *function, heed_tensor *t);
 /* heed_tensor_create: heed_tensor_new for public functions; the tensor belongs to the innermost
  * scope. NULL while an error is pending. */
 heed_tensor *heed_tensor_create(const char *function, heed_shape shape, heed_dtype dtype);
-
-/* heed_are_operands: true if heed_check_operands would return HEED_OK. */
-static inline bool heed_are_operands(heed_tensor *const *inputs, int count)
-{
-    if (heed_blocked() || heed_self.depth == 0 || inputs == NULL || count < 1 ||
-        count > UINT16_MAX) {
-        return false;
-    }
-    for (int i = 0; i < count; i++) {
-        if (inputs[i] == NULL || inputs[i]->storage == NULL) {
-            return false;
-        }
-    }
-    return true;
-}
 
 /* heed_end_depth: ends the scopes at this depth and deeper. HEED_ERR_SCOPE: none of them was open,
  * or more than one was. heed_release_scopes: the same without an error. */

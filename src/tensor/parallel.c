@@ -16,6 +16,7 @@
 #endif
 #include "parallel.h"
 
+#include <fenv.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -37,9 +38,12 @@ static struct {
     heed_parallel_work *work;
     void *context;
     int64_t range;
-    int shares;          /* also the maximum number of threads */
-    uint64_t float_mode; /* the owner's */
+    int shares; /* also the maximum number of threads */
 } job = {.state = UINT64_C(1) << 31};
+
+/* The owner's rounding direction, flushing of subnormal numbers, and traps: a job runs in the mode
+ * of its caller, so that results do not depend on the number of threads. */
+static fenv_t float_mode;
 
 /* The rest of each thread's share, one per cache line: the owner's first, then the workers'. */
 static struct share {
@@ -60,59 +64,22 @@ static int sleepers;
 
 static _Thread_local bool is_working;
 
-/* ---- the floating-point mode of a thread ----
- *
- * Whether subnormal numbers are flushed to 0, the rounding direction, and which exceptions trap. A
- * job runs in the mode of its caller, however that was set, so that results do not depend on the
- * number of threads. FLUSH: the bits that flush subnormal operands and results; 0: not supported.
- */
-#if defined __x86_64__
-enum { FLUSH = 1 << 15 | 1 << 6 }; /* FTZ and DAZ */
-static uint64_t float_mode(void)
-{
-    return __builtin_ia32_stmxcsr();
-}
-
-static void set_float_mode(uint64_t mode)
-{
-    __builtin_ia32_ldmxcsr((unsigned)mode);
-}
-#elif defined __aarch64__
-enum { FLUSH = 1 << 24 }; /* FZ */
-static uint64_t float_mode(void)
-{
-    uint64_t mode;
-    __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
-    return mode;
-}
-
-static void set_float_mode(uint64_t mode)
-{
-    __asm__ volatile("msr fpcr, %0" : : "r"(mode));
-}
-#else
-enum { FLUSH = 0 };
-static uint64_t float_mode(void)
-{
-    return 0;
-}
-
-static void set_float_mode(uint64_t mode)
-{
-    (void)mode;
-}
-#endif
-
 bool heed_set_flush_denormal(bool enabled)
 {
-    const uint64_t mode = float_mode(), flush = FLUSH;
-    set_float_mode(enabled ? mode | flush : mode & ~flush);
-    return flush != 0;
-}
-
-bool heed_flush_denormal(void)
-{
-    return FLUSH != 0 && (float_mode() & FLUSH) == FLUSH;
+#if defined __x86_64__
+    const unsigned flush = 1 << 15 | 1 << 6, mode = __builtin_ia32_stmxcsr(); /* FTZ and DAZ */
+    __builtin_ia32_ldmxcsr(enabled ? mode | flush : mode & ~flush);
+    return true;
+#elif defined __aarch64__
+    const uint64_t flush = 1 << 24; /* FZ */
+    uint64_t mode;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
+    __asm__ volatile("msr fpcr, %0" : : "r"(enabled ? mode | flush : mode & ~flush));
+    return true;
+#else
+    (void)enabled;
+    return false;
+#endif
 }
 
 /* ---- waiting ---- */
@@ -200,7 +167,7 @@ static void *run_worker(void *share)
     while (!__atomic_load_n(&ending, __ATOMIC_ACQUIRE)) {
         wait_for_job(done);
         if (join(own, &done)) {
-            set_float_mode(job.float_mode);
+            fesetenv(&float_mode);
             work_on_ranges(own);
             __atomic_sub_fetch(&job.state, 1, __ATOMIC_RELEASE);
         }
@@ -270,13 +237,9 @@ static void start_workers(int wanted)
 static void close_job(void)
 {
     __atomic_or_fetch(&job.state, CLOSED, __ATOMIC_ACQ_REL);
-    if (__atomic_load_n(&job.state, __ATOMIC_ACQUIRE) % CLOSED == 0) {
-        return;
-    }
-    const int64_t start = nanoseconds();
-    while (__atomic_load_n(&job.state, __ATOMIC_ACQUIRE) % CLOSED > 0) {
+    for (int i = 0; __atomic_load_n(&job.state, __ATOMIC_ACQUIRE) % CLOSED > 0; i++) {
         pause_briefly();
-        if (nanoseconds() - start > SPIN_NANOSECONDS) {
+        if (i > 1000) {
             sched_yield(); /* a worker may have been descheduled */
         }
     }
@@ -298,7 +261,7 @@ void heed_parallel_for(int64_t count, int64_t grain, heed_parallel_work *work, v
     }
     job.work = work;
     job.context = context;
-    job.float_mode = float_mode();
+    fegetenv(&float_mode);
     const int threads_wanted = ranges < wanted ? (int)ranges : wanted;
     const int64_t of_share = ranges / threads_wanted;
     const int64_t most = (count + threads_wanted - 1) / threads_wanted;

@@ -38,11 +38,8 @@ void heed_parallel_for(int64_t count, int64_t grain, heed_parallel_work *work, v
  * torch.set_flush_denormal(enabled); off by default. Subnormal numbers are below 1.2e-38 in f32 and
  * 2.2e-308 in f64; arithmetic on them takes up to a hundred times as long on many processors.
  * Returns false if the machine does not support it: x86-64 and aarch64 do. The mode applies to all
- * of the thread's arithmetic, not only to Heed's.
- *
- * heed_flush_denormal: true if subnormal numbers are flushed in the calling thread. */
+ * of the thread's arithmetic, not only to Heed's. */
 bool heed_set_flush_denormal(bool enabled);
-bool heed_flush_denormal(void);
 
 HEED_END_DECLS
 #endif

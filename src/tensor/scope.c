@@ -66,6 +66,8 @@ heed_status heed_end_depth(int depth)
                : heed_self.error;
 }
 
+static int64_t ended_tensors, ended_bytes; /* that threads left when they ended; atomic */
+
 static void end_thread(void *self)
 {
     (void)self;
@@ -74,7 +76,20 @@ static void end_thread(void *self)
     heed_empty_cache();
     free(heed_self.rest);
     heed_self.rest = NULL;
-    heed_leave_counts();
+    heed_self.message = NULL;
+    __atomic_add_fetch(&ended_tensors, heed_self.live_tensors, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&ended_bytes, heed_self.live_bytes, __ATOMIC_RELAXED);
+    heed_self.live_tensors = heed_self.live_bytes = 0;
+}
+
+int64_t heed_live_tensors(void)
+{
+    return heed_self.live_tensors + __atomic_load_n(&ended_tensors, __ATOMIC_RELAXED);
+}
+
+int64_t heed_live_bytes(void)
+{
+    return heed_self.live_bytes + __atomic_load_n(&ended_bytes, __ATOMIC_RELAXED);
 }
 
 /* Before main, because programs may use up all keys. */

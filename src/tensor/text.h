@@ -17,27 +17,19 @@
  * 0.5 with a point, even if the program has set a locale with another separator. If memory runs
  * out, the program's locale stays; the C libraries of Linux need none. */
 #define HEED_DECIMAL_POINT                                                                         \
-    const heed_locales heed_locales_before __attribute__((cleanup(heed_restore_locale), unused)) = \
+    const locale_t heed_locale_before __attribute__((cleanup(heed_restore_locale), unused)) =      \
         heed_use_c_numbers()
 
-typedef struct heed_locales {
-    locale_t own, before; /* 0: not changed */
-} heed_locales;
-
-static inline heed_locales heed_use_c_numbers(void)
+static inline locale_t heed_use_c_numbers(void)
 {
-    heed_locales locales = {.own = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0)};
-    if (locales.own != (locale_t)0) {
-        locales.before = uselocale(locales.own);
-    }
-    return locales;
+    const locale_t c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+    return c != (locale_t)0 ? uselocale(c) : c;
 }
 
-static inline void heed_restore_locale(const heed_locales *locales)
+static inline void heed_restore_locale(const locale_t *before)
 {
-    if (locales->own != (locale_t)0) {
-        uselocale(locales->before);
-        freelocale(locales->own);
+    if (*before != (locale_t)0) {
+        freelocale(uselocale(*before));
     }
 }
 

@@ -49,6 +49,7 @@ typedef struct heed_thread_rest {
  * libraries loaded by dlopen: what is large belongs in the rest. */
 typedef struct heed_thread {
     unsigned error;                   /* the pending heed_status (error.c) */
+    const char *message;              /* of the last error; NULL: none yet */
     int depth;                        /* of the innermost open scope; 0: none is open (scope.c) */
     struct heed_tensor *tensors;      /* of all open scopes, innermost first (scope.c) */
     const char *operation;            /* in progress; named in out-of-memory errors */
@@ -61,10 +62,9 @@ typedef struct heed_thread {
     int unread_depth; /* of the scope in which it occurred */
 
     heed_block *free[HEED_SMALL_CLASSES]; /* alloc.c */
-    heed_thread_rest *rest;               /* NULL: not needed yet, or memory ran out (alloc.c) */
+    heed_thread_rest *rest;               /* NULL: not needed yet, or memory ran out (error.c) */
     int64_t system_requests;              /* blocks requested from the system (alloc.c) */
-    int64_t failures_left, failures;      /* injected: still to come, so far (thread.c) */
-    char short_message[128];              /* of an error without memory for the rest (error.c) */
+    int64_t failures_left, failures;      /* injected: still to come, so far (error.c) */
 } heed_thread;
 
 /* Use heed_self directly: TLS relaxation breaks UBSan's null check on a pointer to it. */
@@ -75,9 +75,6 @@ extern _Thread_local heed_thread heed_self;
 heed_thread_rest *heed_rest_of_thread(void);
 extern pthread_key_t heed_thread_key;
 extern bool heed_has_thread_key;
-
-/* heed_leave_counts: what this thread has alive is counted with every other thread from now on. */
-void heed_leave_counts(void);
 
 /* heed_fails_allocation: called before each allocation; true if a test makes it fail. */
 bool heed_fails_allocation(void);
@@ -92,12 +89,6 @@ static inline bool heed_blocked(void)
  * scope begins. heed_report_at_thread_end: called when a thread ends. */
 void heed_report_unread(void);
 void heed_report_at_thread_end(void);
-
-static inline void heed_count_live(int64_t tensors, int64_t bytes)
-{
-    heed_self.live_tensors += tensors;
-    heed_self.live_bytes += bytes;
-}
 
 /* ---- blocks without a header ----
  *
@@ -141,7 +132,7 @@ static inline void *heed_pop_block(size_t size)
         return NULL;
     }
     *list = block->next;
-    heed_count_live(0, (int64_t)size);
+    heed_self.live_bytes += (int64_t)size;
     return block;
 }
 
@@ -157,7 +148,7 @@ static inline bool heed_push_block(void *block, size_t size)
     heed_block **list = heed_blocks_of(heed_class_of(size)), *freed = block;
     freed->next = *list;
     *list = freed;
-    heed_count_live(0, -(int64_t)size);
+    heed_self.live_bytes -= (int64_t)size;
     return true;
 #endif
 }
@@ -169,8 +160,17 @@ static inline bool heed_push_block(void *block, size_t size)
  * from the n-th; INT64_MAX: this one and all later ones.
  * heed_allocator_keeps_blocks: false if every block comes from the system and is returned to it at
  * once, as in sanitizer and debug builds. */
-void heed_fail_allocation(int64_t n);
-void heed_fail_allocations(int64_t n, int64_t count);
+static inline void heed_fail_allocations(int64_t n, int64_t count)
+{
+    heed_self.fail_countdown = n + 1;
+    heed_self.failures_left = count;
+}
+
+static inline void heed_fail_allocation(int64_t n)
+{
+    heed_fail_allocations(n, 1);
+}
+
 bool heed_allocator_keeps_blocks(void);
 
 /* ---- how much work is worth another thread ----

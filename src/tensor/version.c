@@ -72,8 +72,10 @@ heed_status heed_choose_isa(void)
 {
     isa_in_use();
     if (chosen != NULL) {
+        const heed_kernels *const *none = NULL; /* once: other threads may be reading */
         if (heed_check_num_threads() == HEED_OK) {
-            __atomic_store_n(&heed_chosen_kernels, chosen->tables, __ATOMIC_RELEASE);
+            __atomic_compare_exchange_n(&heed_chosen_kernels, &none, chosen->tables, false,
+                                        __ATOMIC_RELEASE, __ATOMIC_RELAXED);
         }
         return heed_error_pending();
     }

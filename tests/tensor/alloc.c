@@ -182,31 +182,6 @@ START_TEST(blocks_remember_their_size)
 }
 END_TEST
 
-START_TEST(only_blocks_can_be_freed_and_once)
-{
-    const int64_t bytes = heed_live_bytes();
-    _Alignas(16) char foreign[64] = {0};
-    heed_free(foreign + 32);
-    expect_error(HEED_ERR_VALUE,
-                 "free: this block is not from heed_alloc, or has already been freed");
-    ck_assert_ptr_null(heed_realloc(foreign + 32, 10));
-    expect_error(HEED_ERR_VALUE, "realloc: this block is not from heed_alloc");
-    if (heed_allocator_keeps_blocks()) { /* else the second free reads freed memory */
-        for (size_t size = 0; size < 3000; size += 500) {
-            void *block = heed_alloc(size);
-            heed_free(block);
-            heed_free(block);
-            expect_error(HEED_ERR_VALUE, "or has already been freed");
-            void *one = heed_alloc(size), *two = heed_alloc(size);
-            ck_assert_ptr_ne(one, two);
-            heed_free(one);
-            heed_free(two);
-        }
-    }
-    ck_assert_int_eq(heed_live_bytes(), bytes);
-}
-END_TEST
-
 START_TEST(empty_cache_gives_large_blocks_back)
 {
     enum { SIZE = 3000000 };
@@ -445,7 +420,6 @@ void add_alloc_cases(Suite *suite)
     tcase_add_test(tests, arrays_grow_by_doubling);
     tcase_add_test(tests, realloc_may_shrink);
     tcase_add_test(tests, blocks_remember_their_size);
-    tcase_add_test(tests, only_blocks_can_be_freed_and_once);
     tcase_add_test(tests, empty_cache_gives_large_blocks_back);
     tcase_add_test(tests, tensors_without_elements_are_tensors);
     tcase_add_test(tests, sizes_beyond_the_machine_are_errors);
