@@ -20,12 +20,6 @@
 
 #include "thread.h"
 
-#ifdef HEED_SYSTEM_ALLOCATOR
-enum { KEEPS_BLOCKS = false };
-#else
-enum { KEEPS_BLOCKS = true };
-#endif
-
 enum {
     ALIGNED = 256, /* blocks of this size and larger are aligned to ALIGNMENT */
     ALIGNMENT = 64,
@@ -74,7 +68,7 @@ static void *get(size_t size, size_t header)
         if (block != NULL) {
             *list = block->next;
         } else {
-            block = from_system(KEEPS_BLOCKS ? size_of_class(class) : header + size);
+            block = from_system(HEED_SYSTEM_ALLOCATOR ? header + size : size_of_class(class));
         }
     }
     if (block == NULL) {
@@ -96,7 +90,7 @@ static void put(void *memory, size_t size, size_t header)
         memset(memory, POISON, header + size);
     }
     heed_self.live_bytes -= (int64_t)size;
-    if (heed_rest_of_thread() == NULL || !KEEPS_BLOCKS) {
+    if (heed_rest_of_thread() == NULL || HEED_SYSTEM_ALLOCATOR) {
         free(memory);
         return;
     }
@@ -180,9 +174,4 @@ void *heed_grow(void *array, int64_t count, int64_t *capacity, size_t size)
     void *grown = heed_realloc(array, (size_t)larger * size);
     *capacity = grown != NULL ? larger : *capacity;
     return grown;
-}
-
-bool heed_allocator_keeps_blocks(void)
-{
-    return KEEPS_BLOCKS && !HEED_IS_DEBUG; /* debug builds do not reuse handles at once */
 }

@@ -119,36 +119,21 @@ int64_t heed_write(int fd, const void *data, size_t size)
     return written;
 }
 
-static void report_unread(const char *beginning)
+void heed_report_unread(const char *beginning)
 {
     static bool reported;
     if (heed_self.unread && !__atomic_exchange_n(&reported, true, __ATOMIC_RELAXED)) {
         char line[HEED_MOST_OF_A_MESSAGE + 100];
-        snprintf(line, sizeof line, "%s%s\n", beginning, heed_self.message);
+        snprintf(line, sizeof line, "heed: %s an error that it never read: %s\n", beginning,
+                 heed_self.message);
         heed_write(STDERR_FILENO, line, strlen(line)); /* one write: one line */
     }
     heed_self.unread = false;
 }
 
-/* If the scope in which the error occurred has ended, or there was none, the program has continued
- * past the error. A scope inside that scope may belong to an expression that is still being
- * evaluated. */
-void heed_report_unread(void)
-{
-    if (heed_self.unread &&
-        (heed_self.depth < heed_self.unread_depth || heed_self.unread_depth == 0)) {
-        report_unread("heed: this program continues after an error that it never read: ");
-    }
-}
-
-void heed_report_at_thread_end(void)
-{
-    report_unread("heed: a thread ended with an error that it never read: ");
-}
-
 __attribute__((destructor)) static void report_at_exit(void)
 {
-    report_unread("heed: this program ended with an error that it never read: ");
+    heed_report_unread("this program ended with");
 }
 
 /* ---- texts for messages; handlers ---- */

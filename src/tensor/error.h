@@ -31,13 +31,8 @@
 
 /* Public headers declare their functions between HEED_BEGIN_DECLS and HEED_END_DECLS: with C
  * linkage in C++, and exported by the shared library, in which everything else is hidden. */
-#ifdef __GNUC__
 #define HEED_EXPORT_BEGIN _Pragma("GCC visibility push(default)")
 #define HEED_EXPORT_END   _Pragma("GCC visibility pop")
-#else
-#define HEED_EXPORT_BEGIN
-#define HEED_EXPORT_END
-#endif
 #ifdef __cplusplus
 #define HEED_BEGIN_DECLS                                                                           \
     HEED_EXPORT_BEGIN extern "C"                                                                   \
@@ -52,11 +47,7 @@
 
 /* HEED_PRINTF(text, first): declares that argument number `text` is a printf format and that the
  * values it prints begin with argument number `first`, so that compilers check them. */
-#ifdef __GNUC__
 #define HEED_PRINTF(text, first) __attribute__((format(printf, text, first)))
-#else
-#define HEED_PRINTF(text, first)
-#endif
 
 HEED_BEGIN_DECLS
 

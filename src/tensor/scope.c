@@ -71,7 +71,7 @@ static int64_t ended_tensors, ended_bytes; /* that threads left when they ended;
 static void end_thread(void *self)
 {
     (void)self;
-    heed_report_at_thread_end();
+    heed_report_unread("a thread ended with");
     heed_release_scopes(1);
     heed_empty_cache();
     free(heed_self.rest);
@@ -100,9 +100,14 @@ __attribute__((constructor)) static void begin_process(void)
 
 /* ---- scopes of callers ---- */
 
+/* Beginning another scope after the end of the one in which an error occurred shows that the
+ * program has continued past the error. A scope inside that scope may belong to an expression that
+ * is still being evaluated. */
 heed_scope heed_scope_opened(heed_scope *scope, bool no_grad)
 {
-    heed_report_unread();
+    if (heed_self.unread && (heed_self.depth < heed_self.unread_depth || heed_self.depth == 0)) {
+        heed_report_unread("this program continues after");
+    }
     const heed_frame frame = heed_frame_begin(no_grad);
     return (heed_scope){scope, frame.depth, frame.grad_disabled};
 }

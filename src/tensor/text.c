@@ -50,42 +50,37 @@ static bool continues_character(char c)
     return ((unsigned char)c & 0xC0) == 0x80;
 }
 
-/* Control characters: below 0x20, DEL, and U+0080 to U+009F, encoded as 0xC2 and one more byte. */
-static void hide_controls(char *text)
+/* Replaces control characters: below 0x20, DEL, and U+0080 to U+009F, encoded as 0xC2 and one more
+ * byte. */
+static heed_text show(const char *before, const char *text, size_t length, const char *after)
 {
-    for (unsigned char *c = (unsigned char *)text; *c != '\0'; c++) {
+    heed_text shown;
+    snprintf(shown.text, sizeof shown.text, "%s%.*s%s", before, (int)length, text, after);
+    for (unsigned char *c = (unsigned char *)shown.text; *c != '\0'; c++) {
         if (*c < 0x20 || *c == 0x7f) {
             *c = '?';
         } else if (c[0] == 0xC2 && c[1] >= 0x80 && c[1] < 0xA0) {
             c[0] = c[1] = '?';
         }
     }
+    return shown;
 }
 
 heed_text heed_show_name(const char *name)
 {
-    heed_text shown;
     size_t length = strlen(name);
-    const bool cut = length > MOST_NAME;
-    if (cut) {
-        for (length = MOST_NAME; length > 0 && continues_character(name[length]); length--) {
-        }
+    const bool is_long = length > MOST_NAME;
+    for (length = is_long ? MOST_NAME : length; is_long && continues_character(name[length]);) {
+        length--;
     }
-    snprintf(shown.text, sizeof shown.text, "%.*s%s", (int)length, name, cut ? "..." : "");
-    hide_controls(shown.text);
-    return shown;
+    return show("", name, length, is_long ? "..." : "");
 }
 
 heed_text heed_show_path(const char *path)
 {
-    heed_text shown;
     const size_t length = strlen(path);
-    const char *from = path;
-    if (length > MOST_PATH) {
-        for (from += length - MOST_PATH; continues_character(*from); from++) {
-        }
+    const bool is_long = length > MOST_PATH;
+    for (path += is_long ? length - MOST_PATH : 0; is_long && continues_character(*path); path++) {
     }
-    snprintf(shown.text, sizeof shown.text, "%s%s", from > path ? "..." : "", from);
-    hide_controls(shown.text);
-    return shown;
+    return show(is_long ? "..." : "", path, strlen(path), "");
 }

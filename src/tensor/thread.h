@@ -24,6 +24,9 @@ enum { HEED_IS_DEBUG = 0 };
 #elif defined __SANITIZE_ADDRESS__
 #define HEED_SYSTEM_ALLOCATOR 1
 #endif
+#ifndef HEED_SYSTEM_ALLOCATOR
+#define HEED_SYSTEM_ALLOCATOR 0
+#endif
 
 enum {
     HEED_SIZE_CLASSES = 4 * 42,
@@ -85,10 +88,9 @@ static inline bool heed_blocked(void)
     return heed_self.error != 0; /* HEED_OK */
 }
 
-/* heed_report_unread: prints the pending error if it is unread (error.c). Called when a caller's
- * scope begins. heed_report_at_thread_end: called when a thread ends. */
-void heed_report_unread(void);
-void heed_report_at_thread_end(void);
+/* heed_report_unread: prints the pending error if it is unread (error.c): "heed: `beginning` an
+ * error that it never read: ..." */
+void heed_report_unread(const char *beginning);
 
 /* ---- blocks without a header ----
  *
@@ -122,6 +124,13 @@ static inline heed_block **heed_blocks_of(int class)
     return heed_self.rest != NULL ? &heed_self.rest->free[class - HEED_SMALL_CLASSES] : NULL;
 }
 
+/* heed_allocator_keeps_blocks: false if freed blocks are not reused at once, as in sanitizer
+ * builds, which return them to the system, and in debug builds, which fill them. */
+static inline bool heed_allocator_keeps_blocks(void)
+{
+    return !HEED_SYSTEM_ALLOCATOR && !HEED_IS_DEBUG;
+}
+
 /* heed_pop_block: heed_alloc_sized from the free list only. NULL: call heed_alloc_sized.
  * heed_push_block: heed_free_sized to the free list only. False: call heed_free_sized. */
 static inline void *heed_pop_block(size_t size)
@@ -138,11 +147,7 @@ static inline void *heed_pop_block(size_t size)
 
 static inline bool heed_push_block(void *block, size_t size)
 {
-#if defined HEED_SYSTEM_ALLOCATOR || defined HEED_DEBUG /* debug builds fill freed blocks */
-    (void)block, (void)size;
-    return false;
-#else
-    if (heed_self.rest == NULL) {
+    if (!heed_allocator_keeps_blocks() || heed_self.rest == NULL) {
         return false;
     }
     heed_block **list = heed_blocks_of(heed_class_of(size)), *freed = block;
@@ -150,16 +155,13 @@ static inline bool heed_push_block(void *block, size_t size)
     *list = freed;
     heed_self.live_bytes -= (int64_t)size;
     return true;
-#endif
 }
 
 /* ---- for tests ----
  *
  * heed_fail_allocation: makes this thread's next request (n = 0), or the n-th one after it, fail
  * once; -1 cancels this. heed_fail_allocations: the same for `count` consecutive requests, counted
- * from the n-th; INT64_MAX: this one and all later ones.
- * heed_allocator_keeps_blocks: false if every block comes from the system and is returned to it at
- * once, as in sanitizer and debug builds. */
+ * from the n-th; INT64_MAX: this one and all later ones. */
 static inline void heed_fail_allocations(int64_t n, int64_t count)
 {
     heed_self.fail_countdown = n + 1;
@@ -170,8 +172,6 @@ static inline void heed_fail_allocation(int64_t n)
 {
     heed_fail_allocations(n, 1);
 }
-
-bool heed_allocator_keeps_blocks(void);
 
 /* ---- how much work is worth another thread ----
  *

@@ -16,6 +16,8 @@
 HEED_ISAS(DECLARE)
 extern const heed_kernels heed_kernels_baseline_i64, heed_kernels_baseline_bool;
 
+#define NAME(isa) " " #isa
+
 /* Integers and bool have baseline kernels only. */
 #define TABLES(isa)                                                                                \
     {#isa,                                                                                         \
@@ -79,16 +81,11 @@ heed_status heed_choose_isa(void)
         }
         return heed_error_pending();
     }
-    heed_text usable = {""};
-    for (int i = 0, length = 0; i < ISAS; i++) {
-        if (runs_here(isas[i].name)) {
-            length += snprintf(usable.text + length, sizeof usable.text - (size_t)length, " %s",
-                               isas[i].name);
-        }
-    }
     const char *wanted = getenv("HEED_ISA");
-    return heed_fail(HEED_ERR_VALUE, "HEED_ISA=%s: unset it, or use one of:%s",
-                     wanted != NULL ? wanted : "", usable.text);
+    return heed_fail(
+        HEED_ERR_VALUE,
+        "HEED_ISA=%s: unset it, or use one that this machine supports, of" HEED_ISAS(NAME),
+        wanted != NULL ? wanted : "");
 }
 
 const char *heed_isa(void)
@@ -106,7 +103,6 @@ const char *heed_version(void)
 #else
 #define COMPILER "gcc " __VERSION__
 #endif
-#define NAME(isa) " " #isa /* of each instruction set of this build */
 
 heed_text heed_build_info(void)
 {
