@@ -5,7 +5,7 @@
  *     build/graph attention --trace > attention.dot     # also prints each operation to stderr
  *
  * A tensor is its own node: it has an operation, inputs, and, after the backward pass, a gradient.
- * Values and gradients that the pass no longer needs would be freed, so an observer keeps them.
+ * Values and gradients that the pass no longer needs would be freed, so a hook keeps them.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,28 +19,28 @@ enum { MOST = 64 };
 static heed_tensor *results[MOST], *gradients[MOST]; /* gradients[i] of results[i], or NULL */
 static int result_count;
 
-static heed_tensor *keep_result(heed_observer *self, const heed_call *call, heed_tensor *y)
+static heed_tensor *keep_result(heed_hook *self, const heed_call *call, heed_tensor *y)
 {
     (void)self, (void)call;
-    if (y != NULL && result_count < MOST) {
+    if (result_count < MOST) {
         results[result_count++] = heed_retain(y);
     }
     return y;
 }
 
-static void keep_gradient(heed_observer *self, heed_tensor *node, heed_tensor *g)
+static void keep_gradient(heed_hook *self, const heed_vjp *vjp)
 {
     (void)self;
     for (int i = 0; i < result_count; i++) {
-        gradients[i] = results[i] == node ? heed_retain(g) : gradients[i];
+        gradients[i] = results[i] == vjp->y ? heed_retain(vjp->g) : gradients[i];
     }
 }
 
-static heed_observer observer = {.result = keep_result, .gradient = keep_gradient};
+static heed_hook hook = {.result = keep_result, .derivative = keep_gradient};
 
 static void release_all(void)
 {
-    heed_observer_remove(&observer);
+    heed_hook_remove(&hook);
     while (result_count > 0) {
         result_count--;
         heed_release(results[result_count]);
@@ -158,7 +158,7 @@ static void put_node(int i, heed_tensor_list names, heed_tensor_list parameters)
     printf("n%d [label=<", i);
     printf(name != NULL ? "<B>%s</B>" : "%s", name != NULL ? name : "");
     if (t->op != NULL) {
-        const heed_text args = heed_args_text(t->op, t->args, t->args_size);
+        const heed_text args = heed_args_text(t->op, t->args);
         printf("%s<B>%s</B>%s%s", name != NULL ? "&#160;=&#160;" : "", t->op->name,
                *args.text != '\0' ? "&#160;" : "", args.text);
     }
@@ -213,7 +213,7 @@ static void draw_tanh(void)
     heed_tensor *x = heed_set_requires_grad(heed_scalar(2, HEED_F32), true);
     heed_tensor *b = heed_set_requires_grad(heed_scalar(-0.4, HEED_F32), true);
 
-    heed_observer_add(&observer);
+    heed_hook_add(&hook);
     heed_tensor *y = heed_tanh(heed_add(heed_mul(w, x), b));
     heed_backward_retain(y);
 
@@ -231,7 +231,7 @@ static void draw_attention(void)
         heed_from_f32((float[]){1.16f, 0.23f, 0.57f, 1.36f, 4.41f, -2.16f}, HEED_SHAPE(3, 2));
     heed_tensor *block_mask = heed_causal_block_mask(3);
 
-    heed_observer_add(&observer);
+    heed_hook_add(&hook);
     heed_tensor *scores = heed_self_attention_forward(m, token_encodings, block_mask);
     heed_tensor *loss = heed_sum(heed_square(scores));
     heed_backward_retain(loss);

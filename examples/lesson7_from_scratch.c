@@ -486,7 +486,7 @@ int main(void)
  * tensor, record  src/tensor/tensor.h, src/autograd/apply.c: up to 8 dims, four dtypes, views. A
  *                 tensor points to its inputs, so the graph needs no tape.
  * rewind_tape     src/tensor/scope.c: reference counts; a scope frees the tensors created in it
- * backward        src/autograd/backward.c, src/autograd/order.c: second derivatives
+ * backward        src/autograd/backward.c: second derivatives
  * matmul          src/autograd/ops/matmul.c, src/tensor/kernels/gemm.c: batches, SIMD, threads
  * transpose       src/autograd/ops/view.c: a view, which copies nothing
  * scale           src/tensor/kernels/ops.def: all element-wise operations, a few lines each

@@ -48,11 +48,8 @@
 #include "autograd/grad.h"        /* backward, grad, requires_grad */
 #include "autograd/gradcheck.h"   /* checks derivatives against finite differences */
 #include "autograd/op.h"          /* defining operations, including your own; applying them */
-#include "autograd/observer.h"    /* hooks: your callbacks for operations and gradients */
-#include "autograd/module_path.h" /* the name of the running module */
-#include "autograd/anomaly.h"     /* finds the first NaN or infinity */
+#include "autograd/hook.h"        /* your callbacks for operations and gradients; traces; anomalies */
 #include "autograd/print.h"       /* prints tensors as torch does */
-#include "autograd/trace.h"       /* prints operations and gradients as they are computed */
 
 /* ---- Modules ---- */
 #include "nn/module.h"      /* parameters, children, state dicts, training mode; your own modules */

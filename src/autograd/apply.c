@@ -1,14 +1,19 @@
-/* Applies an operation: the only place that allocates results and records graphs. */
-
+/* Operations: applying them, which is the only place that allocates results and records graphs; the
+ * registry; and checks that their rules share. */
 #include "op.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "../tensor/handle.h"
 #include "../tensor/scope.h"
 #include "../tensor/shape.h"
 #include "../tensor/thread.h"
-#include "notify.h"
+#include "autograd.h"
+#include "hook.h"
+
+/* While hooks are there, a node's arguments are followed by the path of its module. */
+enum { ORIGIN = sizeof(heed_text), MOST_ARGS = UINT16_MAX - ORIGIN };
 
 /* ---- recording ---- */
 
@@ -25,7 +30,9 @@ static bool needs_node(const heed_call *call, const heed_tensor *y)
     return false;
 }
 
-void heed_hold_inputs(heed_tensor *y, heed_tensor *const *inputs)
+/* Sets the inputs of y, a new node: takes a reference to each, and a use of each value that y's
+ * derivative will read; sums their versions to detect in-place changes. */
+static void hold_inputs(heed_tensor *y, heed_tensor *const *inputs)
 {
     unsigned read = 0; /* bit i: the value of input i; HEED_SAVED_OUTPUT: the value of y */
     for (int i = 0; i < y->input_count && i < HEED_SAVES; i++) {
@@ -47,33 +54,23 @@ void heed_hold_inputs(heed_tensor *y, heed_tensor *const *inputs)
     }
 }
 
-static heed_status allocate_args(heed_tensor *y, size_t args_size)
+/* Copies the arguments and adds the edges. On failure y can still be released. */
+static heed_status record(const heed_call *call, heed_tensor *y)
 {
-    size_t origin_size = heed_self.observers != NULL ? heed_self.observers->origin_size : 0;
-    origin_size = args_size + origin_size <= UINT16_MAX ? origin_size : 0;
-    void *args = heed_alloc_sized(args_size + origin_size);
+    const size_t origin = heed_self.hooks != NULL ? ORIGIN : 0, size = call->args_size + origin;
+    void *args = size > sizeof y->small_args ? heed_alloc_sized(size) : y->small_args;
     if (args == NULL) {
         return heed_self.error;
     }
     y->args = args;
-    y->args_size = (uint16_t)(args_size + origin_size);
-    if (origin_size > 0) {
-        heed_self.observers->store_origin(y);
+    y->args_size = (uint16_t)size;
+    if (call->args_size > 0) {
+        memcpy(args, call->args, call->args_size);
     }
-    return HEED_OK;
-}
-
-/* Copies the arguments and adds the edges. On failure y can still be released. */
-static heed_status record(const heed_call *call, heed_tensor *y)
-{
-    const size_t args_size = call->args_size;
-    y->args_size = (uint16_t)args_size;
-    if ((args_size > sizeof y->small_args || heed_self.observers != NULL) &&
-        allocate_args(y, args_size) != HEED_OK) {
-        return heed_self.error;
-    }
-    if (args_size > 0) {
-        memcpy((void *)y->args, call->args, args_size);
+    if (origin > 0) {
+        const heed_text path = heed_module_path();
+        memcpy((char *)args + call->args_size, &path, sizeof path);
+        y->has_origin = true;
     }
     if (call->count > 2) {
         heed_tensor **inputs = heed_alloc_sized((size_t)call->count * sizeof *inputs);
@@ -85,8 +82,17 @@ static heed_status record(const heed_call *call, heed_tensor *y)
     y->op = call->op;
     y->requires_grad = true;
     y->input_count = (uint16_t)call->count;
-    heed_hold_inputs(y, call->inputs);
+    hold_inputs(y, call->inputs);
     return HEED_OK;
+}
+
+heed_text heed_origin_path(const heed_tensor *node)
+{
+    heed_text path = {""};
+    if (node->has_origin) {
+        memcpy(&path, (const char *)node->args + node->args_size - ORIGIN, sizeof path);
+    }
+    return path;
 }
 
 /* ---- applying ---- */
@@ -161,15 +167,88 @@ heed_tensor *heed_apply(const heed_op *op, heed_tensor *const *inputs, int count
                   op->inputs);
         return NULL;
     }
-    if (args_size > UINT16_MAX || (args == NULL && args_size > 0)) {
+    if (args_size > MOST_ARGS || (args == NULL && args_size > 0)) {
         heed_fail(HEED_ERR_VALUE,
                   "%s: %zu bytes of arguments; at most %d are allowed, and args must not be NULL",
-                  op->name, args_size, UINT16_MAX);
+                  op->name, args_size, MOST_ARGS);
         return NULL;
     }
     const char *outer = heed_self.operation;
     heed_self.operation = op->name;
     heed_tensor *y = compute(&call);
     heed_self.operation = outer;
-    return heed_self.observers != NULL ? heed_self.observers->result(&call, outer, y) : y;
+    /* Hooks see what the program applies, not the steps of other operations. */
+    const bool is_seen = heed_self.hooks != NULL && outer == NULL && y != NULL;
+    return is_seen ? heed_call_result_hooks(&call, y) : y;
+}
+
+/* ---- the registry ---- */
+
+static heed_op *registry; /* filled before main, by constructors */
+
+void heed_register(heed_op *op)
+{
+    if (op == NULL) {
+        heed_fail(HEED_ERR_NULL, "register: op is NULL");
+        return;
+    }
+    for (const heed_op *known = registry; known != NULL; known = known->next) {
+        if (known == op) {
+            return;
+        }
+    }
+    op->next = registry;
+    registry = op;
+}
+
+const heed_op *heed_first_operation(void)
+{
+    return registry;
+}
+
+const heed_op *heed_find_operation(const char *name)
+{
+    const heed_op *op = registry;
+    while (op != NULL && (name == NULL || strcmp(op->name, name) != 0)) {
+        op = op->next;
+    }
+    return op;
+}
+
+/* ---- checks that rules share ---- */
+
+heed_text heed_input_name(const heed_op *op, int i)
+{
+    heed_text name;
+    if (op->names != NULL) {
+        snprintf(name.text, sizeof name.text, "%s", op->names[i]);
+    } else {
+        snprintf(name.text, sizeof name.text, "input %d", i);
+    }
+    return name;
+}
+
+heed_status heed_expect_dtype(const heed_call *call, int i, heed_dtype dtype)
+{
+    if (call->inputs[i]->dtype != dtype) {
+        return heed_fail(HEED_ERR_DTYPE, "%s: %s is %s, not %s; cast it with heed_to",
+                         call->op->name, heed_input_name(call->op, i).text,
+                         heed_dtype_name(call->inputs[i]->dtype), heed_dtype_name(dtype));
+    }
+    return HEED_OK;
+}
+
+heed_status heed_expect_float(const heed_call *call, int i)
+{
+    if (!heed_is_float(call->inputs[i]->dtype)) {
+        return heed_fail(HEED_ERR_DTYPE, "%s: %s is %s, not a float; heed_to(x, HEED_F32)",
+                         call->op->name, heed_input_name(call->op, i).text,
+                         heed_dtype_name(call->inputs[i]->dtype));
+    }
+    return HEED_OK;
+}
+
+bool heed_wants_grad(const heed_vjp *vjp, int i)
+{
+    return vjp->wanted[i];
 }

@@ -1,5 +1,4 @@
-/* The public gradient functions: entry points to the backward pass, with argument checks, and the
- * gradient settings of leaves. The pass itself is in backward.c. */
+/* The gradient settings of leaves. The backward pass is in backward.c. */
 #include "grad.h"
 
 #include "../tensor/handle.h"
@@ -7,78 +6,7 @@
 #include "../tensor/scope.h"
 #include "../tensor/shape.h"
 #include "../tensor/thread.h"
-#include "backward.h"
-#include "notify.h"
 #include "op.h"
-
-static heed_status check_root(const char *function, heed_tensor *y)
-{
-    if (heed_blocked() || heed_check_tensor(function, "y", y) != HEED_OK) {
-        return heed_self.error;
-    }
-    if (!y->requires_grad) {
-        return heed_fail(
-            HEED_ERR_GRAPH, "%s: y %s has no graph: %s", function, HEED_TEXT(y),
-            heed_self.grad_disabled
-                ? "grad mode is off, as in a no_grad scope"
-                : "no tensor it was computed from requires a gradient, or grad mode was off");
-    }
-    if (y->numel != 1) {
-        return heed_fail(HEED_ERR_SHAPE,
-                         "%s: y %s is not a single number; heed_sum or heed_mean it", function,
-                         HEED_TEXT(y));
-    }
-    return heed_self.observers != NULL ? heed_self.observers->backward(function, y) : HEED_OK;
-}
-
-static heed_status check_and_run(const heed_pass *pass)
-{
-    const heed_status status = check_root(pass->function, pass->y);
-    return status == HEED_OK ? heed_run_backward(pass) : status;
-}
-
-heed_status heed_backward(heed_tensor *y)
-{
-    return check_and_run(&(heed_pass){.function = "backward", .y = y});
-}
-
-heed_status heed_backward_retain(heed_tensor *y)
-{
-    return check_and_run(&(heed_pass){.function = "backward_retain", .y = y, .retain_graph = true});
-}
-
-heed_status heed_grad(heed_tensor *y, heed_tensor *const *xs, int count, heed_tensor **grads,
-                      bool create_graph)
-{
-    for (int i = 0; grads != NULL && i < count; i++) {
-        grads[i] = NULL;
-    }
-    if (check_root("grad", y) != HEED_OK) {
-        return heed_self.error;
-    }
-    if (xs == NULL || grads == NULL || count < 1) {
-        return heed_fail(HEED_ERR_NULL, "grad: no tensors to differentiate with respect to");
-    }
-    for (int i = 0; i < count; i++) {
-        if (heed_check_tensor("grad", "an x", xs[i]) != HEED_OK) {
-            return heed_self.error;
-        }
-        if (!xs[i]->requires_grad) {
-            return heed_fail(HEED_ERR_GRAPH, "grad: x %d %s does not require a gradient", i,
-                             HEED_TEXT(xs[i]));
-        }
-    }
-    const heed_pass pass = {.function = "grad",
-                            .y = y,
-                            .xs = xs,
-                            .count = count,
-                            .grads = grads,
-                            .create_graph = create_graph,
-                            .retain_graph = create_graph};
-    return heed_run_backward(&pass);
-}
-
-/* ---- leaves ---- */
 
 heed_tensor *heed_set_requires_grad(heed_tensor *x, bool requires_grad)
 {

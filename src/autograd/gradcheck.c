@@ -17,7 +17,7 @@
 #include "../tensor/scope.h"
 #include "../tensor/shape.h"
 #include "../tensor/thread.h"
-#include "backward.h"
+#include "autograd.h"
 #include "grad.h"
 #include "op.h"
 #include "ops/operations.h"
@@ -87,7 +87,7 @@ static heed_tensor *call(const check *c, heed_tensor **aliases)
 {
     heed_set_generator(&c->generator);
     const char *outer = heed_self.operation;
-    heed_self.operation = c->name; /* observers do not see the steps of an operation */
+    heed_self.operation = c->name; /* hooks do not see the steps of an operation */
     for (int i = 0; i < c->count; i++) {
         aliases[i] = heed_expand(c->inputs[i], heed_shape_of_tensor(c->inputs[i]));
     }
@@ -188,14 +188,14 @@ static heed_status pull_back(const check *c, const jacobian *j, const heed_tenso
     heed_tensor *alias = j->alias, *g = NULL;
     heed_scope scope;
     heed_scope_begin(&scope);
-    const heed_pass pass = {.function = c->name,
-                            .y = j->y,
-                            .upstream = u,
-                            .xs = &alias,
-                            .count = 1,
-                            .grads = &g,
-                            .create_graph = j->create_graph,
-                            .retain_graph = true};
+    heed_pass pass = {.function = c->name,
+                      .y = j->y,
+                      .upstream = u,
+                      .xs = &alias,
+                      .count = 1,
+                      .grads = &g,
+                      .create_graph = j->create_graph,
+                      .retain_graph = true};
     if (heed_run_backward(&pass) == HEED_OK) {
         heed_copy_out(g, to, g->numel);
     }

@@ -49,34 +49,15 @@ typedef struct heed_vjp {
                           * the input's own; NULL for none */
 } heed_vjp;
 
-/* The operations that anomaly mode and observers of programs treat in their own way (heed_op.kind).
- * A form with a number, such as mul_scalar, has the kind of the form with a tensor. */
-typedef enum heed_op_kind {
-    HEED_KIND_OTHER, /* all others, and those of programs */
-    HEED_KIND_ADD,
-    HEED_KIND_MUL,
-    HEED_KIND_DIV,
-    HEED_KIND_LOG,
-    HEED_KIND_MATMUL,
-    HEED_KIND_SOFTMAX,
-    HEED_KIND_SAFE_SOFTMAX,
-    HEED_KIND_LOG_SOFTMAX, /* applied to input 0; cross_entropy too */
-    HEED_KIND_MASKED_FILL,
-    HEED_KIND_WHERE,
-    HEED_KIND_RESHAPE,
-    HEED_KIND_ATTEND
-} heed_op_kind;
-
 /* The definition of an operation; NULL and 0 select the defaults. */
 struct heed_op {
     const char *name;
     const char *torch; /* its name in grad_fn, if different: "mul" for mul_scalar */
-    heed_op_kind kind;
-    int inputs; /* number of inputs, or HEED_ANY_COUNT */
+    int inputs;        /* number of inputs, or HEED_ANY_COUNT */
     /* names of the inputs in messages; NULL: "input 0", "input 1", ... */
     const char *const *names;
 
-    /* The fields of the argument struct, in order, for display (trace.h): "int dim, bool
+    /* The fields of the argument struct, in order, for display (heed_args_text): "int dim, bool
      * keepdim". Types: int, int64, double, bool, dtype, shape, dims; at any other the text ends. A
      * field whose name begins with _ is hidden. NULL: all are hidden. */
     const char *args;

@@ -1,23 +1,35 @@
-/* Prints operations and gradients as they are computed. Allocates no tensors. */
-#include "trace.h"
-
+/* The trace: a hook that prints operations and gradients. It makes no tensors. */
 #include <math.h>
 #include <string.h>
 
 #include "../tensor/shape.h"
 #include "../tensor/text.h"
-#include "module_path.h"
-#include "observer.h"
+#include "hook.h"
 #include "print.h"
 
 static _Thread_local FILE *out; /* NULL: off */
-static _Thread_local heed_observer observer;
 
 /* ---- arguments ---- */
 
-/* Writes the value of a field of an operation's arguments; "" hides it. */
-static void put_value_of(const char *type, const void *at, char *text, size_t size)
+#define TYPE(name, type)                                                                           \
+    {                                                                                              \
+#name, sizeof(type), _Alignof(type)                                                        \
+    }
+static const struct type {
+    const char *name;
+    size_t size, alignment;
+} types[] = {
+    TYPE(int, int),          TYPE(int64, int64_t),    TYPE(double, double),  TYPE(bool, bool),
+    TYPE(dtype, heed_dtype), TYPE(shape, heed_shape), TYPE(dims, heed_dims),
+};
+enum { TYPES = sizeof types / sizeof *types };
+
+/* The text of an argument; "" hides it. */
+static heed_text value_text(const char *type, const void *at)
 {
+    heed_text value = {""};
+    char *text = value.text;
+    const size_t size = sizeof value.text;
     if (strcmp(type, "int") == 0) {
         snprintf(text, size, "%d", *(const int *)at);
     } else if (strcmp(type, "int64") == 0) {
@@ -31,53 +43,38 @@ static void put_value_of(const char *type, const void *at, char *text, size_t si
     } else if (strcmp(type, "dtype") == 0) {
         snprintf(text, size, "%s", heed_dtype_name(*(const heed_dtype *)at));
     } else if (strcmp(type, "shape") == 0) {
-        const heed_shape *shape = at;
-        snprintf(text, size, "%s", heed_shape_text(shape->ndim, shape->size).text);
-    } else if (strcmp(type, "dims") == 0 && ((const heed_dims *)at)->count > 0) {
+        value = heed_shape_text(((const heed_shape *)at)->ndim, ((const heed_shape *)at)->size);
+    } else if (((const heed_dims *)at)->count > 0) {
         const heed_dims *dims = at;
         int64_t each[HEED_MAX_DIMS];
-        for (int i = 0; i < dims->count && i < HEED_MAX_DIMS; i++) {
+        for (int i = 0; i < dims->count; i++) {
             each[i] = dims->dim[i];
         }
-        snprintf(text, size, "%s", heed_shape_text(dims->count, each).text);
+        value = heed_shape_text(dims->count, each);
     }
+    return value;
 }
 
-#define TYPE(name, type)                                                                           \
-    {                                                                                              \
-#name, sizeof(type), _Alignof(type)                                                        \
-    }
-static const struct type {
-    const char *name;
-    size_t size, alignment;
-} types[] = {
-    TYPE(int, int),          TYPE(int64, int64_t),    TYPE(double, double),  TYPE(bool, bool),
-    TYPE(dtype, heed_dtype), TYPE(shape, heed_shape), TYPE(dims, heed_dims),
-};
-
-heed_text heed_args_text(const heed_op *op, const void *args, size_t args_size)
+/* An unknown type ends the text, as it is not known where the next field begins. */
+heed_text heed_args_text(const heed_op *op, const void *args)
 {
     heed_text text = {""};
-    char type_name[16], name[32];
+    char type[16], name[32];
     int length = 0;
     size_t at = 0, used = 0; /* in args, in text */
-    const char *field = op != NULL && args != NULL ? op->args : NULL;
-    for (; field != NULL && sscanf(field, " %15s %31[^,]%n", type_name, name, &length) == 2;
+    for (const char *field = op->args != NULL ? op->args : "";
+         sscanf(field, " %15s %31[^,]%n", type, name, &length) == 2;
          field += length + (field[length] == ',')) {
-        const struct type *type = types, *end = types + sizeof types / sizeof *types;
-        while (type < end && strcmp(type->name, type_name) != 0) {
-            type++;
+        int i = 0;
+        while (i < TYPES && strcmp(types[i].name, type) != 0) {
+            i++;
         }
-        if (type == end) {
-            break; /* a type without a text: where the next field begins is not known */
-        }
-        at = (at + type->alignment - 1) / type->alignment * type->alignment;
-        if (at + type->size > args_size) {
+        if (i == TYPES) {
             break;
         }
-        heed_text value = {""};
-        put_value_of(type_name, (const char *)args + at, value.text, sizeof value.text);
-        at += type->size;
+        at = (at + types[i].alignment - 1) / types[i].alignment * types[i].alignment;
+        const heed_text value = value_text(type, (const char *)args + at);
+        at += types[i].size;
         if (*value.text != '\0' && *name != '_' && used < sizeof text.text) {
             used += (size_t)snprintf(text.text + used, sizeof text.text - used, "%s%s=%s",
                                      used > 0 ? ", " : "", name, value.text);
@@ -107,12 +104,12 @@ static void put_value(const heed_tensor *t)
     fprintf(out, shown ? " = %s\n" : "\n", text);
 }
 
-/* ---- the observer ---- */
+/* ---- the hook ---- */
 
-static heed_tensor *trace_result(heed_observer *self, const heed_call *call, heed_tensor *y)
+static heed_tensor *trace_result(heed_hook *self, const heed_call *call, heed_tensor *y)
 {
     (void)self;
-    const heed_text args = heed_args_text(call->op, call->args, call->args_size);
+    const heed_text args = heed_args_text(call->op, call->args);
     const heed_text path = heed_module_path();
     fprintf(out, "%s%s", heed_in_backward() ? "  " : "", call->op->name);
     fprintf(out, *args.text != '\0' ? "(%s)" : "%s", args.text);
@@ -123,44 +120,35 @@ static heed_tensor *trace_result(heed_observer *self, const heed_call *call, hee
         put_shape(call->op->names != NULL && call->count > 1 ? call->op->names[i] : "",
                   call->inputs[i]);
     }
-    if (y == NULL) {
-        fprintf(out, " failed: %s\n", heed_status_name(heed_error_pending()));
-        return NULL;
-    }
     put_shape(" ->", y);
     fputs(y->storage != NULL && y->storage == call->inputs[0]->storage ? ", a view" : "", out);
     put_value(y);
     return y;
 }
 
-static void trace_derivative(heed_observer *self, const heed_derivative *derivative)
+static void trace_derivative(heed_hook *self, const heed_vjp *vjp)
 {
     (void)self;
-    const heed_tensor *node = derivative->node, *g = derivative->g;
-    heed_tensor *const *grads = derivative->grads;
+    const heed_tensor *node = vjp->y;
     const heed_text path = heed_origin_path(node);
     fprintf(out, "backward of %s", node->op->name);
     fprintf(out, *path.text != '\0' ? " in %s" : "%s", path.text);
-    put_shape(": g", g);
-    put_value(g);
+    put_shape(": g", vjp->g);
+    put_value(vjp->g);
     for (int i = 0; i < node->input_count; i++) {
-        if (grads[i] != NULL) {
+        if (vjp->grads[i] != NULL) {
             fprintf(out, "  %s", heed_input_name(node->op, i).text);
-            put_shape(node->inputs[i]->op == NULL ? ", a leaf:" : ":", grads[i]);
-            put_value(grads[i]);
+            put_shape(node->inputs[i]->op == NULL ? ", a leaf:" : ":", vjp->grads[i]);
+            put_value(vjp->grads[i]);
         }
     }
 }
 
 FILE *heed_trace(FILE *stream)
 {
+    static _Thread_local heed_hook hook = {.result = trace_result, .derivative = trace_derivative};
     FILE *before = out;
     out = stream;
-    if (before == NULL && stream != NULL) {
-        observer = (heed_observer){.result = trace_result, .derivative = trace_derivative};
-        heed_observer_add(&observer);
-    } else if (before != NULL && stream == NULL) {
-        heed_observer_remove(&observer);
-    }
+    (stream != NULL ? heed_hook_add : heed_hook_remove)(&hook);
     return before;
 }

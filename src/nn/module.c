@@ -467,7 +467,6 @@ heed_status heed_module_free(void *module)
     }
     heed_free(m->entries);
     m->alive = 0;
-    heed_forget_place(&m->place);
     heed_free(m);
     return heed_error_pending();
 }

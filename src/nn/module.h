@@ -34,7 +34,7 @@
 
 #include <stdio.h>
 
-#include "../autograd/module_path.h"
+#include "../autograd/hook.h"
 #include "../tensor/scope.h"
 
 HEED_BEGIN_DECLS
@@ -149,7 +149,7 @@ heed_status heed_forward_check(const char *function, const void *module);
 heed_status heed_module_check(const char *function, const void *module);
 
 /* HEED_FORWARD(module): the first statement of a forward. Until its block ends, operations belong
- * to this module, so errors of anomaly mode can name it (autograd/module_path.h):
+ * to this module, so errors of anomaly mode can name it (autograd/hook.h):
  *
  *     static heed_tensor *gate_forward(struct gate *m, heed_tensor *x)
  *     {

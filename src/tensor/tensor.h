@@ -79,7 +79,7 @@ struct heed_tensor {
     bool requires_grad;
     bool used_up;     /* a backward pass has freed its saved values */
     bool retain_grad; /* keep .grad even if this is not a leaf */
-    bool has_origin;  /* an origin is stored after the arguments (autograd/notify.h) */
+    bool has_origin;  /* the path of its module follows the arguments (apply.c) */
     uint8_t ndim;
 
     heed_tensor *two[2];

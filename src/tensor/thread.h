@@ -59,7 +59,7 @@ typedef struct heed_thread {
     const char *derivative;           /* of this operation; named in errors (backward.c) */
     int64_t fail_countdown;           /* allocations until one fails; 0: off (alloc.c) */
     int64_t live_tensors, live_bytes; /* made by this thread minus freed by it */
-    const struct heed_observer_table *observers; /* NULL: none (autograd/notify.h) */
+    struct heed_hook *hooks;          /* autograd/hook.c */
     bool grad_disabled;
     bool unread;      /* no one has read the pending error (error.c) */
     int unread_depth; /* of the scope in which it occurred */

@@ -1,8 +1,6 @@
 /* Anomaly mode: its findings, and the modules that it names. */
 #include <math.h>
-#include <pthread.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tests/common/test_util.h"
 
@@ -123,60 +121,25 @@ START_TEST(backward_is_checked)
 }
 END_TEST
 
-/* Builds with HEED_DEBUG print where the forward was called, others nothing. */
-START_TEST(callers_are_printed_in_debug_builds)
-{
-    static char text[20000]; /* a debug build prints the calls that led to the error, too */
-    FILE *file = tmpfile();
-    const int saved = dup(STDERR_FILENO);
-    heed_tensor *y = heed_sum(heed_sqrt(leaf(4, 0, 1)));
-    dup2(fileno(file), STDERR_FILENO);
-    heed_backward(y);
-    dup2(saved, STDERR_FILENO);
-    close(saved);
-    expect_error(HEED_ERR_ANOMALY, "backward of sqrt");
-    rewind(file);
-    const size_t size = fread(text, 1, sizeof text - 1, file);
-    fclose(file);
-#ifdef HEED_DEBUG
-    ck_assert_uint_gt(size, 0);
-    ck_assert_ptr_nonnull(strstr(text, "heed: the forward of this sqrt was called here:"));
-#else
-    ck_assert_msg(size == 0, "%s", text);
-#endif
-}
-END_TEST
-
-START_TEST(the_loss_is_checked)
+/* Data is not checked, but what it does to gradients. */
+START_TEST(nan_in_data_is_found)
 {
     heed_tensor *x = leaf(1, 2, 3), *dx[1];
     heed_tensor *loss = heed_sum(heed_mul(x, row(1, (double)NAN, 1)));
-    heed_backward(loss);
-    expect_error(HEED_ERR_ANOMALY, "backward: y is nan, although no operation produced it");
-    heed_backward_retain(heed_sum(heed_add_scalar(x, HUGE_VAL)));
-    expect_error(HEED_ERR_ANOMALY, "backward_retain: y is inf");
-    heed_grad(loss, &x, 1, dx, false);
-    expect_error(HEED_ERR_ANOMALY, "grad: y is nan");
+    heed_backward_retain(loss);
+    expect_error(HEED_ERR_ANOMALY, "backward of mul: nan in the gradient of input 0 (1, 3); if");
+    ck_assert_ptr_null(x->grad);
+    heed_grad(heed_sum(heed_mul(x, row(1, HUGE_VAL, 1))), &x, 1, dx, false);
+    expect_error(HEED_ERR_ANOMALY, "else look for NaN and infinity in the data");
     ck_assert_ptr_null(dx[0]);
 }
 END_TEST
 
 /* ---- the setting ---- */
 
-static void *mode_of_thread(void *unused)
+START_TEST(the_mode_is_turned_off)
 {
-    (void)unused;
-    return heed_is_anomaly_enabled() ? "on" : NULL;
-}
-
-START_TEST(the_mode_belongs_to_the_thread)
-{
-    pthread_t thread;
-    void *other = NULL;
-    ck_assert(heed_is_anomaly_enabled());
-    ck_assert_int_eq(pthread_create(&thread, NULL, mode_of_thread, NULL), 0);
-    pthread_join(thread, &other);
-    ck_assert_ptr_null(other);
+    ck_assert(heed_set_detect_anomaly(true));
     ck_assert(heed_set_detect_anomaly(false));
     ck_assert(!heed_set_detect_anomaly(false));
     heed_tensor *x = leaf(0, 1, 4);
@@ -200,29 +163,6 @@ START_TEST(the_mode_may_change_within_a_graph)
     }
     heed_backward(heed_sum(y));
     expect_no_error();
-}
-END_TEST
-
-static heed_status copy_forward(const heed_call *call, heed_tensor *y)
-{
-    return heed_copy_into(y, call->inputs[0]);
-}
-
-static void last_argument_backward(const heed_vjp *v)
-{
-    v->grads[0] = heed_mul_scalar(v->g, *((const char *)v->args + UINT16_MAX - 1));
-}
-
-/* With the longest arguments, adding the origin of the node would overflow. */
-START_TEST(arguments_may_have_any_size)
-{
-    static const heed_op op = {
-        .name = "long", .inputs = 1, .forward = copy_forward, .backward = last_argument_backward};
-    static const char args[UINT16_MAX] = {[UINT16_MAX - 1] = 7};
-    heed_tensor *x = leaf(1, 2, 3);
-    heed_backward(heed_sum(heed_apply(&op, &x, 1, args, sizeof args)));
-    expect_no_error();
-    ck_assert_double_eq(heed_at(x->grad, HEED_INDEX(0, 2)), 7);
 }
 END_TEST
 
@@ -382,7 +322,7 @@ START_TEST(errors_name_the_module)
 }
 END_TEST
 
-/* Nothing is reported, and the losses are the same. */
+/* Nothing is reported, and the losses are the same to the bit. */
 START_TEST(healthy_training_is_unchanged)
 {
     double losses[2];
@@ -405,7 +345,7 @@ START_TEST(healthy_training_is_unchanged)
         heed_module_free(m);
     }
     expect_no_error();
-    ck_assert_double_eq_tol(losses[0], losses[1], 1e-6);
+    ck_assert_double_eq(losses[0], losses[1]);
 }
 END_TEST
 
@@ -418,11 +358,9 @@ void add_anomaly_cases(Suite *suite)
     tcase_add_test(tests, only_results_are_checked);
     tcase_add_test(tests, nothing_is_computed_from_an_anomaly);
     tcase_add_test(tests, backward_is_checked);
-    tcase_add_test(tests, callers_are_printed_in_debug_builds);
-    tcase_add_test(tests, the_loss_is_checked);
-    tcase_add_test(tests, the_mode_belongs_to_the_thread);
+    tcase_add_test(tests, nan_in_data_is_found);
+    tcase_add_test(tests, the_mode_is_turned_off);
     tcase_add_test(tests, the_mode_may_change_within_a_graph);
-    tcase_add_test(tests, arguments_may_have_any_size);
     tcase_add_test(tests, without_memory_it_fails_cleanly);
     tcase_add_test(tests, paths_are_the_names_of_the_state_dict);
     tcase_add_test(tests, long_paths_omit_their_first_names);

@@ -83,11 +83,9 @@ static void run_others(void)
     heed_sum_dims(heed_ones(HEED_SHAPE(2, 0), HEED_F64), HEED_DIMS(0, 1), true);
     heed_mul_scalar(heed_ones(HEED_SHAPE(2), HEED_BOOL), 2);
     heed_argsort(heed_ones(HEED_SHAPE(13), HEED_F32), -1, true);
-    heed_neg(heed_matmul(a, a));
-    expect_error(HEED_ERR_SHAPE, "matmul");
 }
 
-START_TEST(arguments_dtypes_and_failures_are_printed)
+START_TEST(arguments_and_dtypes_are_printed)
 {
     expect_trace(run_others,
                  "cat(dim=0) i64 (2), i64 (2), i64 (2), i64 (2), i64 (2), i64 (2), i64 (2), "
@@ -96,8 +94,7 @@ START_TEST(arguments_dtypes_and_failures_are_printed)
                  "sum(dims=(0, 1), keepdim=True) f64 (2, 0) -> f64 (1, 1) = "
                  "tensor([[0.]], dtype=torch.float64)\n"
                  "mul_scalar(b=2) bool (2) -> i64 (2)\n"
-                 "argsort(dim=-1, descending=True) (13) -> i64 (13)\n"
-                 "matmul (2, 3), (2, 3) failed: HEED_ERR_SHAPE\n");
+                 "argsort(dim=-1, descending=True) (13) -> i64 (13)\n");
 }
 END_TEST
 
@@ -125,7 +122,7 @@ END_TEST
 static const char *args_of(const heed_tensor *y)
 {
     static heed_text text;
-    text = heed_args_text(y->op, y->args, y->args_size);
+    text = heed_args_text(y->op, y->args);
     return text.text;
 }
 
@@ -152,7 +149,7 @@ void add_trace_cases(Suite *suite)
     TCase *tests = heed_case(suite, "trace");
     tcase_add_test(tests, an_expression_is_printed_forward_and_backward);
     tcase_add_test(tests, modules_are_named);
-    tcase_add_test(tests, arguments_dtypes_and_failures_are_printed);
+    tcase_add_test(tests, arguments_and_dtypes_are_printed);
     tcase_add_test(tests, create_graph_prints_the_operations_of_derivatives);
     tcase_add_test(tests, arguments_are_read_as_their_operation_declares);
 }

@@ -1,14 +1,11 @@
-/* An observer that keeps results and gradients. */
+/* A hook that keeps results and gradients. */
 #include "examples/lab/common/recording.h"
 
 #include <string.h>
 
-static heed_tensor *keep_result(heed_observer *self, const heed_call *call, heed_tensor *y)
+static heed_tensor *keep_result(heed_hook *self, const heed_call *call, heed_tensor *y)
 {
     recording *r = self->context;
-    if (y == NULL) {
-        return NULL;
-    }
     if (r->count == r->capacity) {
         const int64_t larger = r->capacity > 0 ? 2 * r->capacity : 64;
         recorded *entries = heed_realloc(r->entries, (size_t)larger * sizeof *entries);
@@ -25,23 +22,22 @@ static heed_tensor *keep_result(heed_observer *self, const heed_call *call, heed
     for (int i = 0; i < call->count; i++) {
         inputs[i] = heed_retain(call->inputs[i]);
     }
-    r->entries[r->count++] =
-        (recorded){.op = call->op,
-                   .result = heed_retain(y),
-                   .inputs = inputs,
-                   .input_count = call->count,
-                   .in_backward = heed_in_backward(),
-                   .path = heed_module_path(),
-                   .arguments = heed_args_text(call->op, call->args, call->args_size)};
+    r->entries[r->count++] = (recorded){.op = call->op,
+                                        .result = heed_retain(y),
+                                        .inputs = inputs,
+                                        .input_count = call->count,
+                                        .in_backward = heed_in_backward(),
+                                        .path = heed_module_path(),
+                                        .arguments = heed_args_text(call->op, call->args)};
     return y;
 }
 
-static void keep_gradient(heed_observer *self, heed_tensor *node, heed_tensor *g)
+static void keep_gradient(heed_hook *self, const heed_vjp *vjp)
 {
-    recorded *entry = recording_of(self->context, node);
+    recorded *entry = recording_of(self->context, vjp->y);
     if (entry != NULL) {
         heed_release(entry->gradient);
-        entry->gradient = heed_retain(g);
+        entry->gradient = heed_retain(vjp->g);
     }
 }
 
@@ -49,9 +45,8 @@ recording *recording_begin(void)
 {
     recording *r = heed_error_pending() ? NULL : heed_alloc_zeroed(sizeof *r);
     if (r != NULL) {
-        r->observer =
-            (heed_observer){.context = r, .result = keep_result, .gradient = keep_gradient};
-        heed_observer_add(&r->observer);
+        r->hook = (heed_hook){.context = r, .result = keep_result, .derivative = keep_gradient};
+        heed_hook_add(&r->hook);
     }
     return r;
 }
@@ -59,7 +54,7 @@ recording *recording_begin(void)
 void recording_stop(recording *r)
 {
     if (r != NULL) {
-        heed_observer_remove(&r->observer);
+        heed_hook_remove(&r->hook);
     }
 }
 

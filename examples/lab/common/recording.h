@@ -14,7 +14,7 @@ typedef struct recorded {
 } recorded;
 
 typedef struct recording {
-    heed_observer observer;
+    heed_hook hook;
     recorded *entries; /* in the order in which operations were applied */
     int64_t count, capacity;
 } recording;

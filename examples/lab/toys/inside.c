@@ -166,15 +166,15 @@ void toys_put_scores(FILE *stream, const toys_run *r, const toys_options *o)
 
 toys_place toys_head(int layer, int head)
 {
-    toys_place place = {.kind = HEED_KIND_ATTEND, .at = head};
+    toys_place place = {.op = "attend", .at = head};
     snprintf(place.path, sizeof place.path, "Toy.blocks.%d", layer);
     return place;
 }
 
-static heed_tensor *replace(heed_observer *self, const heed_call *call, heed_tensor *y)
+static heed_tensor *replace(heed_hook *self, const heed_call *call, heed_tensor *y)
 {
     toys_place *where = self->context;
-    if (y == NULL || call->op->kind != where->kind ||
+    if (strcmp(call->op->name, where->op) != 0 ||
         strcmp(heed_module_path().text, where->path) != 0 || where->n-- != 0) {
         return y;
     }
@@ -195,10 +195,10 @@ static heed_tensor *replace(heed_observer *self, const heed_call *call, heed_ten
 
 heed_tensor *toys_replaced(struct toys_model *m, const toys_batch *b, toys_place where)
 {
-    heed_observer observer = {.context = &where, .result = replace};
-    heed_observer_add(&observer);
+    heed_hook hook = {.context = &where, .result = replace};
+    heed_hook_add(&hook);
     heed_tensor *outputs = toys_forward(m, b);
-    heed_observer_remove(&observer);
+    heed_hook_remove(&hook);
     return outputs;
 }
 

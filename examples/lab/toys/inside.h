@@ -1,4 +1,4 @@
-/* Looking inside a trained model, with a recording of its forward and with an observer that changes
+/* Looking inside a trained model, with a recording of its forward and with a hook that changes
  * it; the model itself knows nothing of this. Heads are counted from 0 here and from 1 in output.
  */
 #ifndef HEED_TOYS_INSIDE_H
@@ -22,7 +22,7 @@ heed_tensor *toys_attention(struct toys_model *m, const toys_batch *b, int layer
  * operation of a module, and what replaces it. */
 typedef struct toys_place {
     char path[64];
-    heed_op_kind kind;
+    const char *op;
     int n;
     int64_t at;
     enum { TOYS_ZEROS, TOYS_MEAN, TOYS_CLEAN } by; /* mean: over rows and positions */

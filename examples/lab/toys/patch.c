@@ -60,8 +60,7 @@ static double measure(const pair *p, heed_tensor *outputs)
 static double patched(const pair *p, toys_place where)
 {
     HEED_SCOPE_NO_GRAD(scope);
-    const char *op = where.kind == HEED_KIND_ATTEND ? "attend" : "add";
-    const recorded *clean = recording_find(p->recorded, where.path, op, where.n);
+    const recorded *clean = recording_find(p->recorded, where.path, where.op, where.n);
     if (clean == NULL) {
         return (double)NAN;
     }
@@ -77,7 +76,7 @@ static double patch_position(const pair *p, int layer, int64_t position)
     const struct toys_model *m = p->run->model;
     const int before = m->wpe != NULL || m->pe != NULL, each = 1 + (m->settings.ff > 0);
     const int n = before + each * (layer + 1) - 1;
-    return patched(p, (toys_place){.path = "Toy", .kind = HEED_KIND_ADD, .n = n, .at = position});
+    return patched(p, (toys_place){.path = "Toy", .op = "add", .n = n, .at = position});
 }
 
 /* ---- the tables ---- */

@@ -21,41 +21,34 @@ typedef heed_tensor *softmax_function(heed_tensor *x, int dim);
 /* A call of backward, for the node y. */
 struct backward_call {
     heed_tensor *y, *y_before, *g_before;
+    bool ended;
     bool graph;        /* its result can be differentiated */
-    bool inside;       /* backward runs */
     int calls;         /* of operations, in backward; seen under create_graph alone */
     heed_tensor *last; /* result of an operation of backward in the graph */
     bool empty;        /* dx is NULL */
     bool is_cut;       /* dx has the numbers of `last`, and not its graph */
 };
 
-static void before_backward(heed_observer *self, heed_tensor *node, heed_tensor *g)
-{
-    struct backward_call *call = self->context;
-    if (node == call->y) {
-        call->y_before = heed_retain(heed_clone(node));
-        call->g_before = heed_retain(heed_clone(g));
-    }
-}
-
-static heed_tensor *in_backward(heed_observer *self, const heed_call *called, heed_tensor *y)
+static heed_tensor *in_backward(heed_hook *self, const heed_call *called, heed_tensor *y)
 {
     struct backward_call *call = self->context;
     (void)called;
-    call->calls += call->inside;
-    if (call->inside && y != NULL && y->requires_grad) {
-        heed_release(call->last);
-        call->last = heed_retain(y);
+    if (!call->ended && heed_in_backward()) { /* of y, or of a node before it */
+        call->calls++;
+        if (y->requires_grad) {
+            heed_release(call->last);
+            call->last = heed_retain(y);
+        }
     }
     return y;
 }
 
-static void after_backward(heed_observer *self, const heed_derivative *derivative)
+static void after_backward(heed_hook *self, const heed_vjp *vjp)
 {
     struct backward_call *call = self->context;
-    if (derivative->node == call->y) {
-        grade_unchanged("v->g", derivative->g, call->g_before);
-        grade_unchanged("v->y", derivative->node, call->y_before);
+    if (vjp->y == call->y) {
+        grade_unchanged("v->g", vjp->g, call->g_before);
+        grade_unchanged("v->y", vjp->y, call->y_before);
     }
 }
 
@@ -64,20 +57,18 @@ static heed_tensor *gradient(softmax_function *softmax, heed_tensor *x, int dim,
 {
     heed_tensor *leaf = heed_set_requires_grad(heed_clone(x), true), *y = softmax(leaf, dim);
     heed_tensor *L = heed_sum(g != NULL ? heed_mul(g, y) : y);
-    struct backward_call call = {.y = y};
-    heed_observer observer = {
-        .context = &call, .gradient = before_backward, .derivative = after_backward};
-    heed_observer_add(&observer);
+    struct backward_call call = {
+        .y = y, .y_before = heed_clone(y), .g_before = g != NULL ? g : heed_ones_like(y)};
+    heed_hook hook = {.context = &call, .derivative = after_backward};
+    heed_hook_add(&hook);
     heed_backward(L);
-    heed_observer_remove(&observer);
+    heed_hook_remove(&hook);
     if (heed_error_pending() == HEED_ERR_SCOPE &&
         strstr(heed_error_message(), "the value of a gradient") != NULL) {
         grade_fail("v->grads[0] belongs to a scope that your code opens, and is freed with it when "
                    "your code returns. Heed has a scope open: open none, or move the result out of "
                    "yours with heed_scope_keep.");
     }
-    heed_release(call.y_before);
-    heed_release(call.g_before);
     return leaf->grad;
 }
 
@@ -183,26 +174,21 @@ static heed_tensor *checked(heed_tensor *const *inputs, void *dim)
     return my_softmax(inputs[0], *(int *)dim);
 }
 
-static void begin_graph(heed_observer *self, heed_tensor *node, heed_tensor *g)
+static void end_graph(heed_hook *self, const heed_vjp *vjp)
 {
     struct backward_call *call = self->context;
-    (void)g;
-    call->inside = node == call->y;
-}
-
-static void end_graph(heed_observer *self, const heed_derivative *derivative)
-{
-    struct backward_call *call = self->context;
-    heed_tensor *dx = derivative->grads[0];
-    if (derivative->node == call->y) {
-        call->inside = false;
+    heed_tensor *dx = vjp->grads[0];
+    if (vjp->y == call->y) {
+        call->ended = true;
         call->empty = dx == NULL;
         call->graph = dx != NULL && dx->requires_grad;
         call->is_cut = dx != NULL && !call->graph && call->last != NULL &&
                        grade_equal(dx, heed_detach(call->last));
-        heed_release(call->last);
-        call->last = NULL;
+    } else if (!call->ended) {
+        call->calls = 0; /* they were those of a node before y */
     }
+    heed_release(call->last);
+    call->last = NULL;
 }
 
 /* What backward does for a second derivative. The result of loops over numbers has no graph. */
@@ -212,11 +198,10 @@ static struct backward_call for_second(heed_tensor *x, int dim)
     heed_tensor *g = heed_set_requires_grad(heed_randn(heed_shape_of_tensor(x), x->dtype), true);
     heed_tensor *y = my_softmax(leaf, dim);
     struct backward_call call = {.y = y};
-    heed_observer observer = {
-        .context = &call, .gradient = begin_graph, .result = in_backward, .derivative = end_graph};
-    heed_observer_add(&observer);
+    heed_hook hook = {.context = &call, .result = in_backward, .derivative = end_graph};
+    heed_hook_add(&hook);
     heed_grad(heed_sum(heed_mul(g, y)), &leaf, 1, &dx, true);
-    heed_observer_remove(&observer);
+    heed_hook_remove(&hook);
     return call;
 }
 

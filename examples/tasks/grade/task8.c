@@ -355,22 +355,21 @@ static void compare_weights(const struct model *yours, const struct model *befor
 
 /* Counts the operations that are recorded in the graph after backward. */
 struct watch {
-    heed_observer observer;
+    heed_hook hook;
     int recorded;
 };
 
-static heed_tensor *on_result(heed_observer *observer, const heed_call *call, heed_tensor *y)
+static heed_tensor *on_result(heed_hook *hook, const heed_call *call, heed_tensor *y)
 {
     (void)call;
-    ((struct watch *)observer)->recorded += y != NULL && y->requires_grad;
+    ((struct watch *)hook)->recorded += y->requires_grad;
     return y;
 }
 
-static void on_backward(heed_observer *observer, const char *function, heed_tensor *y)
+static void on_derivative(heed_hook *hook, const heed_vjp *vjp)
 {
-    (void)function;
-    (void)y;
-    ((struct watch *)observer)->recorded = 0;
+    (void)vjp;
+    ((struct watch *)hook)->recorded = 0;
 }
 
 static void check_model(const struct model *yours, const struct model *had)
@@ -418,10 +417,10 @@ static bool is_untouched(const struct model *m, const struct model *before)
 static void check_step(struct model *m, struct reference *right, heed_tensor *text, double lr)
 {
     const struct model before = copy_of(m), had = *m;
-    struct watch watch = {.observer = {.result = on_result, .backward = on_backward}};
-    heed_observer_add(&watch.observer);
+    struct watch watch = {.hook = {.result = on_result, .derivative = on_derivative}};
+    heed_hook_add(&watch.hook);
     const double loss = training_step(m, text, lr);
-    heed_observer_remove(&watch.observer);
+    heed_hook_remove(&watch.hook);
     check_model(m, &had);
     check_errors(m);
     const double expected = reference_step(right, text, lr);

@@ -194,15 +194,15 @@ struct work {
     int64_t products; /* numbers that matrix products result in */
 };
 
-static heed_tensor *count(heed_observer *self, const heed_call *call, heed_tensor *y)
+static heed_tensor *count(heed_hook *self, const heed_call *call, heed_tensor *y)
 {
     struct work *work = self->context;
     struct heed_linear *const layers[] = {work->m->W_q, work->m->W_k, work->m->W_v};
-    if (y != NULL && call->op->kind == HEED_KIND_ATTEND) { /* scores, and y */
+    const char *op = call->op->name;
+    if (strcmp(op, "attend") == 0) { /* scores, and y */
         work->products += y->numel / heed_size(y, -1) * heed_size(call->inputs[1], -2) + y->numel;
     }
-    if (y == NULL ||
-        (call->op->kind != HEED_KIND_MATMUL && strcmp(call->op->name, "linear") != 0)) {
+    if (strcmp(op, "matmul") != 0 && strcmp(op, "linear") != 0) {
         return y;
     }
     work->products += y->numel;
@@ -312,12 +312,12 @@ static void check_step(struct writer *m, heed_tensor *x, heed_tensor *old, int64
 {
     HEED_SCOPE_NO_GRAD(scope);
     struct work work = {.m = m};
-    heed_observer observer = {.context = &work, .result = count};
+    heed_hook hook = {.context = &work, .result = count};
     heed_tensor *right = row_of(m, x, old, p, RIGHT);
     heed_tensor *token = heed_clone(heed_narrow(x, 1, p, 1));
-    heed_observer_add(&observer);
+    heed_hook_add(&hook);
     heed_tensor *y = writer_step(m, token, p);
-    heed_observer_remove(&observer);
+    heed_hook_remove(&hook);
     if (p > 0 && heed_error_pending() != HEED_OK) {
         char error[400];
         snprintf(error, sizeof error, "%s", heed_error_message());

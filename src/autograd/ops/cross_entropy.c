@@ -267,7 +267,6 @@ static void cross_entropy_backward(const heed_vjp *v)
 
 HEED_OPERATION(cross_entropy) = {
     .name = "cross_entropy",
-    .kind = HEED_KIND_LOG_SOFTMAX,
     .inputs = 3,
     .args = "int64 ignore_index, double label_smoothing, reduction reduction",
     .rule = rule,

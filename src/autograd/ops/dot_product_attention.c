@@ -271,7 +271,6 @@ enum {
 };
 
 HEED_OPERATION(attend) = {.name = "attend",
-                          .kind = HEED_KIND_ATTEND,
                           .inputs = HEED_ANY_COUNT,
                           .names = HEED_NAMES("q", "k", "v", "mask"),
                           .args = "double scale, bool is_causal",

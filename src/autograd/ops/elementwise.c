@@ -254,7 +254,6 @@ static void where_backward(const heed_vjp *v)
 }
 
 HEED_OPERATION(where) = {.name = "where",
-                         .kind = HEED_KIND_WHERE,
                          .inputs = 3,
                          .names = HEED_NAMES("condition", "a", "b"),
                          .rule = where_rule,
@@ -277,18 +276,10 @@ heed_tensor *heed_where_scalars(heed_tensor *condition, double a, double b, heed
 
 /* ---- turning lines into operations and functions ---- */
 
-#define KIND_OF(kernel)                                                                            \
-    ((kernel) == HEED_OP_add   ? HEED_KIND_ADD                                                     \
-     : (kernel) == HEED_OP_mul ? HEED_KIND_MUL                                                     \
-     : (kernel) == HEED_OP_div ? HEED_KIND_DIV                                                     \
-     : (kernel) == HEED_OP_log ? HEED_KIND_LOG                                                     \
-                               : HEED_KIND_OTHER)
-
 /* An operation with the kernel of the line `of`, and the gradients of its inputs. */
 #define LINE(id, of, tensors, takes, scalars, layout, ...)                                         \
     static line line_##id = {.op = {.name = #id,                                                   \
                                     .torch = (scalars) == 1 ? #of : NULL,                          \
-                                    .kind = KIND_OF(HEED_OP_##of),                                 \
                                     .inputs = tensors,                                             \
                                     .args = layout,                                                \
                                     .rule = line_rule,                                             \

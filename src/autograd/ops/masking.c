@@ -39,7 +39,6 @@ static void masked_fill_backward(const heed_vjp *v)
 }
 
 HEED_OPERATION(masked_fill) = {.name = "masked_fill",
-                               .kind = HEED_KIND_MASKED_FILL,
                                .inputs = 2,
                                .names = HEED_NAMES("x", "replace_mask"),
                                .args = "double value",

@@ -145,7 +145,6 @@ static void matmul_backward(const heed_vjp *v)
 }
 
 HEED_OPERATION(matmul) = {.name = "matmul",
-                          .kind = HEED_KIND_MATMUL,
                           .inputs = 2,
                           .rule = matmul_rule,
                           .forward = matmul_forward,

@@ -72,7 +72,6 @@ static void log_softmax_backward(const heed_vjp *v)
 }
 
 HEED_OPERATION(softmax) = {.name = "softmax",
-                           .kind = HEED_KIND_SOFTMAX,
                            .inputs = 1,
                            .args = "int dim",
                            .rule = softmax_rule,
@@ -81,7 +80,6 @@ HEED_OPERATION(softmax) = {.name = "softmax",
                            .saves = {HEED_SAVED_OUTPUT}};
 
 HEED_OPERATION(safe_softmax) = {.name = "safe_softmax",
-                                .kind = HEED_KIND_SAFE_SOFTMAX,
                                 .inputs = 1,
                                 .args = "int dim",
                                 .rule = softmax_rule,
@@ -90,7 +88,6 @@ HEED_OPERATION(safe_softmax) = {.name = "safe_softmax",
                                 .saves = {HEED_SAVED_OUTPUT}};
 
 HEED_OPERATION(log_softmax) = {.name = "log_softmax",
-                               .kind = HEED_KIND_LOG_SOFTMAX,
                                .inputs = 1,
                                .args = "int dim",
                                .rule = softmax_rule,

@@ -661,7 +661,6 @@ static heed_status reshape_forward(const heed_call *call, heed_tensor *y)
 }
 
 HEED_OPERATION(reshape) = {.name = "reshape",
-                           .kind = HEED_KIND_RESHAPE,
                            .inputs = 1,
                            .args = "shape shape",
                            .rule = reshape_rule,

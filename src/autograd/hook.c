@@ -1,0 +1,119 @@
+/* Calls the hooks of this thread, and keeps the path of the module that is running. */
+#include "hook.h"
+
+#include <string.h>
+
+#include "../tensor/read.h"
+#include "../tensor/scope.h"
+#include "../tensor/shape.h"
+#include "../tensor/thread.h"
+#include "autograd.h"
+
+static _Thread_local heed_hook *running; /* its callback runs; what that computes is not seen */
+
+void heed_hook_add(heed_hook *hook)
+{
+    heed_hook_remove(hook);
+    heed_hook **link = &heed_self.hooks;
+    while (*link != NULL) {
+        link = &(*link)->next;
+    }
+    hook->next = NULL;
+    *link = hook;
+}
+
+void heed_hook_remove(heed_hook *hook)
+{
+    heed_hook **link = &heed_self.hooks;
+    while (*link != NULL && *link != hook) {
+        link = &(*link)->next;
+    }
+    if (*link != NULL) {
+        *link = hook->next;
+    }
+}
+
+/* The tensor that a callback returned in place of y; NULL if it cannot be the result. */
+static heed_tensor *check_replacement(const heed_call *call, const heed_tensor *y,
+                                      heed_tensor *other)
+{
+    if (heed_blocked() || heed_check_tensor(call->op->name, "a hook's tensor", other) != HEED_OK) {
+        return NULL;
+    }
+    if (other->dtype == y->dtype && heed_same_shape(other, y)) {
+        return other;
+    }
+    heed_fail(other->dtype != y->dtype ? HEED_ERR_DTYPE : HEED_ERR_SHAPE,
+              "%s: a hook returned %s %s in place of the result %s %s; return a tensor of the same "
+              "shape and dtype, or the result",
+              call->op->name, heed_dtype_name(other->dtype), HEED_TEXT(other),
+              heed_dtype_name(y->dtype), HEED_TEXT(y));
+    return NULL;
+}
+
+heed_tensor *heed_call_result_hooks(const heed_call *call, heed_tensor *y)
+{
+    for (heed_hook *hook = running == NULL ? heed_self.hooks : NULL; hook != NULL && y != NULL;
+         hook = hook->next) {
+        if (hook->result != NULL) {
+            heed_scope scope;
+            heed_scope_begin(&scope);
+            running = hook;
+            heed_tensor *other = hook->result(hook, call, y);
+            running = NULL;
+            y = heed_scope_end_with(&scope, check_replacement(call, y, other != NULL ? other : y));
+        }
+    }
+    return y;
+}
+
+heed_status heed_call_derivative_hooks(const heed_vjp *vjp)
+{
+    for (heed_hook *hook = running == NULL ? heed_self.hooks : NULL;
+         hook != NULL && !heed_blocked(); hook = hook->next) {
+        if (hook->derivative != NULL) {
+            heed_scope scope;
+            heed_scope_begin(&scope);
+            running = hook;
+            hook->derivative(hook, vjp);
+            running = NULL;
+            heed_scope_end(&scope);
+        }
+    }
+    return heed_self.error;
+}
+
+/* ---- module paths ---- */
+
+static _Thread_local const heed_place *current; /* of the module that is running */
+
+heed_text heed_module_path(void)
+{
+    heed_text path;
+    size_t at = sizeof path.text - 1; /* written from the end */
+    path.text[at] = '\0';
+    for (const heed_place *place = current; place != NULL; place = place->outer) {
+        const size_t dot = place->outer != NULL, length = strlen(place->name);
+        if (dot + length > at) {
+            break;
+        }
+        at -= length;
+        memcpy(path.text + at, place->name, length);
+        at -= dot;
+        path.text[at] = dot > 0 ? '.' : path.text[at];
+    }
+    memmove(path.text, path.text + at, sizeof path.text - at);
+    return path;
+}
+
+const heed_place *heed_enter_place(const heed_place *place)
+{
+    const heed_place *before = current;
+    current = place;
+    return before;
+}
+
+void heed_leave_place(const heed_place **before)
+{
+    current = *before;
+}
