@@ -137,11 +137,11 @@ static void take(scanner *s, const char *characters)
 /* True if a list has another element; takes the comma before it, or the end of the list. */
 static bool has_more(scanner *s, char end, bool is_first)
 {
-    if (next_is(s, end)) {
-        return false;
+    const bool ends = next_is(s, end);
+    if (!ends && !is_first) {
+        take(s, ",");
     }
-    take(s, is_first ? "" : ",");
-    return !heed_error_pending();
+    return !ends && !heed_error_pending();
 }
 
 static const char escapes[] = "\"\\bfnrt", escaped[] = "\"\\\b\f\n\r\t";
@@ -192,9 +192,10 @@ static int scan_numbers(scanner *s, int64_t *to, int most)
     take(s, "[");
     for (; has_more(s, ']', n == 0); n++) {
         skip_space(s);
-        errno = n < most && isdigit((unsigned char)*s->at) ? 0 : EINVAL;
-        const int64_t number = errno == 0 ? strtoll(s->at, &s->at, 10) : 0;
-        if (errno != 0) {
+        errno = 0;
+        const bool is_number = isdigit((unsigned char)*s->at);
+        const int64_t number = is_number ? strtoll(s->at, &s->at, 10) : 0;
+        if (!is_number || errno != 0 || n >= most) {
             fail_scan(s, "a list of up to 8 whole numbers below 2^63");
         } else {
             to[n] = number;
@@ -443,8 +444,8 @@ static void check_text(const heed_safetensors *f, const char *text)
 {
     if (text == NULL) {
         fail(f, HEED_ERR_NULL, "a name or a value is NULL");
-    } else if (strcmp(text, "__metadata__") == 0 || !heed_is_utf8(text)) {
-        fail(f, HEED_ERR_VALUE, "'%s' is reserved, or not valid UTF-8", heed_show_name(text).text);
+    } else if (!heed_is_utf8(text)) {
+        fail(f, HEED_ERR_VALUE, "'%s' is not valid UTF-8", heed_show_name(text).text);
     }
 }
 
@@ -461,6 +462,9 @@ static heed_status list_content(heed_safetensors *f, heed_tensor_list tensors,
     for (int i = 0; i < tensors.count && !heed_error_pending(); i++) {
         heed_tensor *t = tensors.tensors[i];
         check_text(f, tensors.names[i]);
+        if (!heed_error_pending() && strcmp(tensors.names[i], "__metadata__") == 0) {
+            fail(f, HEED_ERR_VALUE, "the name '__metadata__' is reserved");
+        }
         if (heed_check_tensor(f->function, "a tensor", t) == HEED_OK) {
             f->entries[f->count++] =
                 (entry){.name = tensors.names[i], .dtype = t->dtype, .tensor = heed_contiguous(t)};
@@ -668,12 +672,13 @@ static bool fits(const heed_tensor *t, const entry *e)
            !heed_is_expanded(t);
 }
 
-/* Which names may be on one side only. */
-typedef enum strictness { NEITHER, IN_FILE, IN_BOTH } strictness;
+/* STRICT: file and module have the same names. FILE_HAS_MORE: the file may have others, too.
+ * NOT_STRICT: either may have names that the other one lacks. */
+typedef enum strictness { STRICT, FILE_HAS_MORE, NOT_STRICT } strictness;
 
 /* Reads the tensors of a list into values; NULL: the file has none of that name. */
 static void read_list(const heed_safetensors *f, const char *module,
-                      const heed_named_tensors *wanted, strictness extra, heed_tensor **values)
+                      const heed_named_tensors *wanted, strictness how, heed_tensor **values)
 {
     for (int i = 0; i < wanted->count && !heed_error_pending(); i++) {
         const heed_tensor *t = wanted->tensors[i];
@@ -688,11 +693,11 @@ static void read_list(const heed_safetensors *f, const char *module,
                  dtypes[e->dtype].name, heed_shape_text(e->shape.ndim, e->shape.size).text, module,
                  heed_dtype_name(t->dtype), heed_shape_text(t->ndim, t->shape).text,
                  heed_is_expanded(t) ? ", expanded" : "");
-        } else if (extra < IN_BOTH && is_missing(f, wanted, i)) {
+        } else if (how != NOT_STRICT && is_missing(f, wanted, i)) {
             fail(f, HEED_ERR_VALUE, "'%s' of this %s is missing", name.text, module);
         }
     }
-    for (int i = 0; i < f->count && extra == NEITHER; i++) {
+    for (int i = 0; i < f->count && how == STRICT; i++) {
         if (!f->entries[i].used) {
             fail(f, HEED_ERR_VALUE, "this %s has no '%s'", module,
                  heed_show_name(f->entries[i].name).text);
@@ -700,9 +705,9 @@ static void read_list(const heed_safetensors *f, const char *module,
     }
 }
 
-/* Everything is read and checked before anything changes; copies cannot fail. */
+/* Reads and checks everything before anything changes; copies cannot fail. */
 static heed_status load_run(const char *function, heed_module *m, heed_optimizer *optimizer,
-                            const char *path, strictness extra)
+                            const char *path, strictness how)
 {
     heed_named_tensors all = {0};
     heed_scope scope;
@@ -716,7 +721,7 @@ static heed_status load_run(const char *function, heed_module *m, heed_optimizer
     list_run(&all, m, optimizer, optimizer != NULL);
     heed_tensor **values = heed_alloc((size_t)all.count * sizeof(heed_tensor *));
     if (!heed_error_pending()) {
-        read_list(f, m->kind->name, &all, extra, values);
+        read_list(f, m->kind->name, &all, how, values);
     }
     if (optimizer != NULL && !heed_error_pending()) {
         heed_set_rng_state(values[all.count - 1]);
@@ -738,15 +743,16 @@ static heed_status load_run(const char *function, heed_module *m, heed_optimizer
 
 heed_status heed_load_state_dict(void *module, const char *path)
 {
-    return load_run("load_state_dict", module, NULL, path, NEITHER);
+    return load_run("load_state_dict", module, NULL, path, STRICT);
 }
 
 heed_status heed_load_state_dict_with(void *module, const char *path, heed_load_options options)
 {
-    return load_run("load_state_dict", module, NULL, path, options.no_strict ? IN_BOTH : NEITHER);
+    return load_run("load_state_dict", module, NULL, path, options.no_strict ? NOT_STRICT : STRICT);
 }
 
 heed_status heed_load_checkpoint(void *module, heed_optimizer *optimizer, const char *path)
 {
-    return load_run("load_checkpoint", module, optimizer, path, optimizer ? NEITHER : IN_FILE);
+    return load_run("load_checkpoint", module, optimizer, path,
+                    optimizer != NULL ? STRICT : FILE_HAS_MORE);
 }

@@ -7,11 +7,8 @@
  *     data       the elements of each tensor in row-major order, without gaps
  *
  * The whole header is validated before any data is used; malformed files are rejected safely.
- * Errors name the file and, if applicable, the tensor:
- *
- * HEED_ERR_FILE: the system reports an error; the message includes its reason. HEED_ERR_FORMAT: not
- * a safetensors file, a damaged one, or one with a dtype that Heed does not read. HEED_ERR_NULL: no
- * path, name, module or tensor. HEED_ERR_MEMORY.
+ * HEED_ERR_FILE: the system reports an error. HEED_ERR_FORMAT: not a safetensors file, a damaged
+ * one, or one with a dtype that Heed does not read. HEED_ERR_NULL: no path, name, module or tensor.
  */
 #ifndef HEED_NN_SAFETENSORS_H
 #define HEED_NN_SAFETENSORS_H
@@ -38,14 +35,15 @@ typedef struct heed_metadata {
  * unchanged; a temporary file left by a killed program can be deleted. The permissions of the old
  * file are kept; a symbolic link is replaced.
  *
- * HEED_ERR_VALUE: a name or key is repeated, is "__metadata__" or is not UTF-8; the header is over
- * 100 MB. HEED_ERR_SCOPE: a tensor's value has been freed. */
+ * HEED_ERR_VALUE: a name or key is repeated or not UTF-8, or a name is "__metadata__".
+ * HEED_ERR_FILE: names and metadata of more than 100 MB, too. HEED_ERR_SCOPE: a tensor's value has
+ * been freed. */
 heed_status heed_save_file(heed_tensor_list tensors, const char *path,
                            const heed_metadata *metadata);
 
 /* heed_safetensors_open: reads and validates the header, like safe_open(path); tensors are read on
- * demand. Several threads may read from a file. heed_safetensors_close frees it together with the
- * names and metadata returned from it; NULL is a no-op. */
+ * demand. heed_safetensors_close frees it together with the names and metadata returned from it;
+ * NULL is a no-op. */
 typedef struct heed_safetensors heed_safetensors;
 heed_safetensors *heed_safetensors_open(const char *path);
 void heed_safetensors_close(heed_safetensors *file);
@@ -55,8 +53,8 @@ void heed_safetensors_close(heed_safetensors *file);
 int heed_safetensors_count(const heed_safetensors *file);
 const char *heed_safetensors_name(const heed_safetensors *file, int i);
 
-/* heed_safetensors_tensor: reads the tensor of that name, like get_tensor(name). F16 and BF16
- * become f32, I32 becomes i64. HEED_ERR_VALUE: no such name. */
+/* heed_safetensors_tensor: reads the tensor of that name, like get_tensor(name). I32
+ * becomes i64. HEED_ERR_VALUE: no such name. */
 heed_tensor *heed_safetensors_tensor(const heed_safetensors *file, const char *name);
 
 /* heed_safetensors_metadata: the value of `key`, like metadata().get(key); NULL without an error if
