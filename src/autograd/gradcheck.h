@@ -41,21 +41,8 @@ typedef enum heed_gradcheck_verdict {
     HEED_GRADCHECK_NO_EFFECT, /* the input has no effect, so the check proves nothing */
 } heed_gradcheck_verdict;
 
-/* What the whole of a wrong gradient is compared with the right one. `number` is in brackets. */
-typedef enum heed_gradcheck_pattern {
-    HEED_GRADCHECK_NO_PATTERN = 0,
-    HEED_GRADCHECK_SIGN,                /* the right one times -1 */
-    HEED_GRADCHECK_FACTOR,              /* the right one times [number] */
-    HEED_GRADCHECK_TRANSPOSED,          /* its last two dims are exchanged */
-    HEED_GRADCHECK_TRANSPOSED_JACOBIAN, /* J g instead of J^T g: a matrix is not transposed */
-    HEED_GRADCHECK_FIRST_ELEMENTS,      /* only the first [number] elements have one, others 0 */
-    HEED_GRADCHECK_FIRST_OUTPUTS,       /* only the first [number] outputs contribute to it */
-} heed_gradcheck_pattern;
-
 typedef struct heed_gradcheck_report {
     heed_gradcheck_verdict verdict;
-    heed_gradcheck_pattern pattern; /* of a wrong gradient */
-    double number;                  /* of the pattern */
     int input;                /* gradgradcheck: the number of inputs means the upstream gradient */
     int64_t element, output;  /* in row-major order; output is 0 for a random upstream gradient */
     double analytic, numeric; /* the two values that differ */
