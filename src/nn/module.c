@@ -23,13 +23,14 @@ heed_status heed_module_check(const char *function, const void *module)
 {
     const heed_module *m = module;
     const heed_status status = heed_check_not_null(function, "the module", m);
-    if (status != HEED_OK || (m->alive == HEED_ALIVE && *m->missing == '\0')) {
+    if (status != HEED_OK || (m->alive == HEED_ALIVE && !m->is_incomplete)) {
         return status;
     }
     return m->alive != HEED_ALIVE
                ? heed_fail(HEED_ERR_VALUE, "%s: the module has already been freed", function)
-               : heed_fail(HEED_ERR_VALUE, "%s: this %s is incomplete: registering '%s' failed",
-                           function, m->kind->name, m->missing);
+               : heed_fail(HEED_ERR_VALUE,
+                           "%s: this %s is incomplete: registering an entry of it failed", function,
+                           m->kind->name);
 }
 
 heed_status heed_forward_check(const char *function, const void *module)
@@ -52,7 +53,7 @@ void *heed_module_new(const heed_module_kind *kind)
         module->alive = HEED_ALIVE;
         module->training = true;
         module->place.name = kind->name;
-        strcpy(module->missing, heed_error_pending() ? "any entry" : "");
+        module->is_incomplete = heed_error_pending() != HEED_OK;
     }
     return module;
 }
@@ -72,72 +73,54 @@ heed_scope heed_value_scope(heed_scope *scope)
     return heed_error_pending() ? none : heed_scope_opened(scope, true);
 }
 
-static heed_status check_entry(const heed_module *m, const char *name, const void *value)
+static heed_module_entry *find_entry(const heed_module *m, const char *name)
 {
-    if (m == NULL || name == NULL || *name == '\0') {
-        heed_fail(HEED_ERR_NULL, "module: an entry needs a module and a name");
-    } else if (heed_module_check("module", m) == HEED_OK && strchr(name, '.') != NULL) {
-        heed_fail(HEED_ERR_VALUE,
-                  "%s: the name '%s' contains a '.', which separates names in a path",
-                  m->kind->name, name);
-    } else if (!heed_error_pending() && value == NULL) {
-        heed_fail(HEED_ERR_NULL, "%s: '%s' is NULL", m->kind->name, name);
-    }
-    for (int i = 0; !heed_error_pending() && i < m->count; i++) {
+    for (int i = 0; i < m->count; i++) {
         if (strcmp(m->entries[i].name, name) == 0) {
-            heed_fail(HEED_ERR_VALUE, "%s: the name '%s' is taken", m->kind->name, name);
+            return &m->entries[i];
         }
     }
-    return heed_error_pending();
+    return NULL;
 }
 
 /* Frees the lists of m and of the modules that contain it, whose lists include m's tensors. */
 static void free_lists(heed_module *m)
 {
     for (; m != NULL; m = m->owner) {
-        for (int i = 0; i < HEED_MODULE_LISTS; i++) {
+        for (int i = 0; i < 2; i++) {
             heed_named_delete(m->lists[i]);
             m->lists[i] = NULL;
         }
     }
 }
 
-static heed_module_entry *new_entry(heed_module *m, const char *name, const void *value)
-{
-    if (check_entry(m, name, value) != HEED_OK) {
-        return NULL;
-    }
-    const size_t size = strlen(name) + 1;
-    int64_t capacity = m->capacity;
-    char *copy = heed_alloc(size);
-    heed_module_entry *entries = heed_grow(m->entries, m->count, &capacity, sizeof *entries);
-    if (entries != NULL) {
-        m->entries = entries;
-        m->capacity = (int)capacity;
-    }
-    if (heed_error_pending()) {
-        heed_free(copy);
-        return NULL;
-    }
-    heed_module_entry *entry = &entries[m->count++];
-    *entry = (heed_module_entry){.name = memcpy(copy, name, size)};
-    free_lists(m);
-    return entry;
-}
-
 /* Appends an entry for a tensor or module. NULL on error, also a pending one: the module and those
  * that contain it are then incomplete. */
 static heed_module_entry *append(heed_module *m, const char *name, const void *value)
 {
-    heed_module_entry *entry = new_entry(m, name, value);
-    if (entry == NULL && m != NULL && m->alive == HEED_ALIVE && *m->missing == '\0') {
-        snprintf(m->missing, sizeof m->missing, "%s", name != NULL && *name != '\0' ? name : "?");
-        for (; m->owner != NULL && *m->owner->missing == '\0'; m = m->owner) {
-            snprintf(m->owner->missing, sizeof m->missing, "%.12s.%.26s", m->place.name,
-                     m->missing);
-        }
+    if (m == NULL || name == NULL || *name == '\0') {
+        heed_fail(HEED_ERR_NULL, "module: an entry needs a module and a name");
+    } else if (heed_module_check("module", m) == HEED_OK && value == NULL) {
+        heed_fail(HEED_ERR_NULL, "%s: '%s' is NULL", m->kind->name, name);
+    } else if (!heed_error_pending() &&
+               (strchr(name, '.') != NULL || find_entry(m, name) != NULL)) {
+        heed_fail(HEED_ERR_VALUE, "%s: the name '%s' is taken, or contains a '.'", m->kind->name,
+                  name);
     }
-    return entry;
+    char *copy = heed_error_pending() ? NULL : heed_alloc(strlen(name) + 1);
+    heed_module_entry *entries =
+        copy == NULL ? NULL : heed_grow(m->entries, m->count, &m->capacity, sizeof *entries);
+    if (entries == NULL) {
+        heed_free(copy);
+        for (; m != NULL && m->alive == HEED_ALIVE; m = m->owner) {
+            m->is_incomplete = true;
+        }
+        return NULL;
+    }
+    m->entries = entries;
+    entries[m->count] = (heed_module_entry){.name = strcpy(copy, name)};
+    free_lists(m);
+    return &entries[m->count++];
 }
 
 static heed_status add_tensor(heed_module *m, const char *name, heed_tensor **field,
@@ -263,37 +246,29 @@ bool heed_is_listed(heed_tensor *const *tensors, int count, const heed_tensor *t
 
 typedef enum list_kind { PARAMETERS, STATE } list_kind;
 
-/* A state dict contains a tensor under each of its names; the other list contains it once. */
-static void list_entries(heed_named_tensors *named, const heed_module *m, const char *prefix,
-                         bool buffers, list_kind kind)
-{
-    for (int i = 0; i < m->count; i++) {
-        heed_tensor *t = m->entries[i].tensor;
-        if (t != NULL && m->entries[i].is_buffer == buffers &&
-            (kind == STATE || !heed_is_listed(named->tensors, named->count, t))) {
-            heed_named_add(named, t, "%s%s", prefix, m->entries[i].name);
-        }
-    }
-}
-
-/* The module's own tensors, then those of each child, prefixed with the child's name. */
+/* The module's own parameters, its buffers, and those of each child, whose names begin with the
+ * child's. A state dict has a tensor under each of its names; the other list has no buffers, and
+ * each parameter once. */
 static void list_module(heed_named_tensors *named, const heed_module *m, const char *prefix,
                         list_kind kind)
 {
-    list_entries(named, m, prefix, false, kind);
-    if (kind == STATE) {
-        list_entries(named, m, prefix, true, kind);
+    for (int buffers = 0; buffers <= (kind == STATE); buffers++) {
+        for (int i = 0; i < m->count; i++) {
+            heed_tensor *t = m->entries[i].tensor;
+            if (t != NULL && m->entries[i].is_buffer == buffers &&
+                (kind == STATE || !heed_is_listed(named->tensors, named->count, t))) {
+                heed_named_add(named, t, "%s%s", prefix, m->entries[i].name);
+            }
+        }
     }
     for (int i = 0; i < m->count && !heed_error_pending(); i++) {
-        if (m->entries[i].child != NULL) {
-            const size_t size = strlen(prefix) + strlen(m->entries[i].name) + 2;
-            char *longer = heed_alloc(size);
-            if (longer != NULL) {
-                snprintf(longer, size, "%s%s.", prefix, m->entries[i].name);
-                list_module(named, m->entries[i].child, longer, kind);
-            }
-            heed_free(longer);
+        const size_t size = strlen(prefix) + strlen(m->entries[i].name) + 2;
+        char *longer = m->entries[i].child != NULL ? heed_alloc(size) : NULL;
+        if (longer != NULL) {
+            snprintf(longer, size, "%s%s.", prefix, m->entries[i].name);
+            list_module(named, m->entries[i].child, longer, kind);
         }
+        heed_free(longer);
     }
 }
 
@@ -348,47 +323,29 @@ heed_tensor *heed_state(void *module, const char *name)
 
 /* ---- tied weights ---- */
 
-static heed_module_entry *find_parameter(heed_module *m, const char *name)
-{
-    for (int i = 0; i < m->count && name != NULL; i++) {
-        heed_module_entry *entry = &m->entries[i];
-        if (entry->tensor != NULL && !entry->is_buffer && strcmp(entry->name, name) == 0) {
-            return entry;
-        }
-    }
-    heed_fail(HEED_ERR_VALUE,
-              "set_parameter: this %s has no parameter '%s'; children are not searched",
-              m->kind->name, name != NULL ? name : "NULL");
-    return NULL;
-}
-
-static heed_status check_alike(const heed_tensor *value, const heed_tensor *old)
-{
-    if (!heed_same_shape(value, old)) {
-        return heed_fail(HEED_ERR_SHAPE, "set_parameter: value is %s, but the parameter is %s",
-                         heed_shape_text(value->ndim, value->shape).text,
-                         heed_shape_text(old->ndim, old->shape).text);
-    }
-    return value->dtype == old->dtype
-               ? HEED_OK
-               : heed_fail(
-                     HEED_ERR_DTYPE,
-                     "set_parameter: value is %s, but the parameter is %s; cast it with heed_to",
-                     heed_dtype_name(value->dtype), heed_dtype_name(old->dtype));
-}
-
 heed_status heed_set_parameter(void *module, const char *name, heed_tensor **field,
                                heed_tensor *value)
 {
     heed_module *m = module;
-    heed_module_entry *entry =
-        heed_module_check("set_parameter", m) == HEED_OK ? find_parameter(m, name) : NULL;
-    if (value == NULL) {
-        return heed_fail(HEED_ERR_NULL, "set_parameter: no value for '%s'",
-                         name != NULL ? name : "NULL");
+    if (heed_module_check("set_parameter", m) != HEED_OK ||
+        heed_check_not_null("set_parameter", "name", name) != HEED_OK ||
+        heed_check_not_null("set_parameter", "value", value) != HEED_OK) {
+        return heed_error_pending();
     }
-    if (entry == NULL || check_alike(value, entry->tensor) != HEED_OK ||
-        heed_set_requires_grad(value, true) == NULL || heed_retain(value) == NULL) {
+    heed_module_entry *entry = find_entry(m, name);
+    if (entry == NULL || entry->tensor == NULL || entry->is_buffer) {
+        return heed_fail(HEED_ERR_VALUE,
+                         "set_parameter: this %s has no parameter '%s'; children are not searched",
+                         m->kind->name, name);
+    }
+    const heed_tensor *old = entry->tensor;
+    if (!heed_same_shape(value, old) || value->dtype != old->dtype) {
+        return heed_fail(heed_same_shape(value, old) ? HEED_ERR_DTYPE : HEED_ERR_SHAPE,
+                         "set_parameter: value is %s %s, but the parameter is %s %s",
+                         heed_dtype_name(value->dtype), HEED_TEXT(value),
+                         heed_dtype_name(old->dtype), HEED_TEXT(old));
+    }
+    if (heed_set_requires_grad(value, true) == NULL || heed_retain(value) == NULL) {
         return heed_error_pending();
     }
     heed_release(entry->tensor);
@@ -404,36 +361,37 @@ heed_status heed_set_parameter(void *module, const char *name, heed_tensor **fie
 
 heed_status heed_zero_grad(void *module)
 {
-    heed_status status = heed_module_check("zero_grad", module);
-    heed_tensor_list list = heed_parameters(module);
-    for (int i = 0; i < list.count && status == HEED_OK; i++) {
-        status = heed_clear_grad(list.tensors[i]);
+    const heed_tensor_list list = list_of("zero_grad", module, PARAMETERS);
+    for (int i = 0; i < list.count; i++) {
+        heed_clear_grad(list.tensors[i]);
     }
-    return status;
+    return heed_error_pending();
 }
 
-static heed_status set_training(const char *function, heed_module *m, bool training)
+static void set_training(heed_module *m, bool training)
 {
-    heed_status status = heed_module_check(function, m);
-    for (int i = 0; status == HEED_OK && i < m->count; i++) {
+    m->training = training;
+    for (int i = 0; i < m->count; i++) {
         if (m->entries[i].child != NULL) {
-            status = set_training(function, m->entries[i].child, training);
+            set_training(m->entries[i].child, training);
         }
     }
-    if (status == HEED_OK) {
-        m->training = training;
-    }
-    return status;
 }
 
 heed_status heed_train(void *module)
 {
-    return set_training("train", module, true);
+    if (heed_module_check("train", module) == HEED_OK) {
+        set_training(module, true);
+    }
+    return heed_error_pending();
 }
 
 heed_status heed_eval(void *module)
 {
-    return set_training("eval", module, false);
+    if (heed_module_check("eval", module) == HEED_OK) {
+        set_training(module, false);
+    }
+    return heed_error_pending();
 }
 
 /* ---- freeing ---- */

@@ -27,7 +27,7 @@
  *
  * If a registration fails, for example because memory runs out, the module is incomplete: it can be
  * freed, or added to a module, which frees it and is then incomplete itself; all other functions
- * refuse it by name. Constructors of the library return NULL instead.
+ * refuse it. Constructors of the library return NULL instead.
  */
 #ifndef HEED_NN_MODULE_H
 #define HEED_NN_MODULE_H
@@ -81,19 +81,20 @@ typedef struct heed_module_entry {
     }                                                                                              \
     static const heed_module_kind kind = {name, sizeof(type), describe, NULL, kind##_forward}
 
-enum { HEED_MODULE_LISTS = 2, HEED_ALIVE = 0x5eed };
+enum { HEED_ALIVE = 0x5eed };
 
 /* The first member of every module. Change it only through the functions below. */
 typedef struct heed_module {
     const heed_module_kind *kind;
     int alive;                  /* HEED_ALIVE until the module is freed */
     bool training;              /* initially true, as in torch */
+    bool is_incomplete;         /* a registration failed, here or in a child */
     struct heed_module *owner;  /* of a child: the parent, which frees it */
     heed_place place;           /* its name in the parent */
     heed_module_entry *entries; /* in order of registration */
-    int count, capacity;
-    struct heed_named_tensors *lists[HEED_MODULE_LISTS]; /* heed_parameters, ..., or NULL */
-    char missing[40]; /* the name whose registration failed, here or in a child; "": none */
+    int count;
+    int64_t capacity;
+    struct heed_named_tensors *lists[2]; /* heed_parameters, heed_state_dict; or NULL */
 } heed_module;
 
 /* ---- for constructors; `module` is a pointer to any module ---- */

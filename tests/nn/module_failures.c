@@ -1,4 +1,4 @@
-/* Constructors that fail: a failed registration makes the module incomplete; it is refused by name,
+/* Constructors that fail: a failed registration makes the module incomplete; it is refused,
  * and freed without a trace. The constructors of the quickstart, of custom_module.c and of lesson 3
  * (example_reader.c) are those of the examples. No scope is open, except where a test opens one. */
 #include <string.h>
@@ -67,11 +67,11 @@ static struct gate *incomplete_new(void)
     return m;
 }
 
-static void expect_incomplete(const char *function, const char *kind, const char *name)
+static void expect_incomplete(const char *function, const char *kind)
 {
     char message[200];
-    snprintf(message, sizeof message, "%s: this %s is incomplete: registering '%s' failed",
-             function, kind, name);
+    snprintf(message, sizeof message,
+             "%s: this %s is incomplete: registering an entry of it failed", function, kind);
     ck_assert_str_eq(heed_error_message(), message);
     expect_error(HEED_ERR_VALUE, message);
 }
@@ -227,20 +227,20 @@ static void child_of_itself(struct gate *m)
 static const struct failure {
     void (*registration)(struct gate *m);
     heed_status status;
-    const char *words, *name;
+    const char *words;
 } failures[] = {
-    {taken, HEED_ERR_VALUE, "Gate: the name 'scale' is taken", "scale"},
-    {dotted, HEED_ERR_VALUE, "Gate: the name 'a.b' contains a '.'", "a.b"},
-    {nameless, HEED_ERR_NULL, "an entry needs a module and a name", "?"},
-    {not_trainable, HEED_ERR_DTYPE, "set_requires_grad: i64 has no gradient", "ids"},
-    {no_value, HEED_ERR_NULL, "'none' is NULL", "none"},
-    {value_with_graph, HEED_ERR_GRAPH, "'sum' has a graph; heed_detach it first", "sum"},
-    {failed_value, HEED_ERR_SHAPE, "reshape", "offset"},
-    {no_scope, HEED_ERR_SCOPE, "ones: no scope is open to own the result", "late"},
-    {no_child, HEED_ERR_VALUE, "linear: -1 features to 2", "project"},
-    {child_taken, HEED_ERR_VALUE, "Gate: the name 'project' is taken", "project"},
-    {child_of_another, HEED_ERR_VALUE, "Linear 'second': it already has an owner", "second"},
-    {child_of_itself, HEED_ERR_VALUE, "Gate 'self': it already has an owner, or", "self"},
+    {taken, HEED_ERR_VALUE, "Gate: the name 'scale' is taken, or contains a '.'"},
+    {dotted, HEED_ERR_VALUE, "Gate: the name 'a.b' is taken, or contains a '.'"},
+    {nameless, HEED_ERR_NULL, "an entry needs a module and a name"},
+    {not_trainable, HEED_ERR_DTYPE, "set_requires_grad: i64 has no gradient"},
+    {no_value, HEED_ERR_NULL, "'none' is NULL"},
+    {value_with_graph, HEED_ERR_GRAPH, "'sum' has a graph; heed_detach it first"},
+    {failed_value, HEED_ERR_SHAPE, "reshape"},
+    {no_scope, HEED_ERR_SCOPE, "ones: no scope is open to own the result"},
+    {no_child, HEED_ERR_VALUE, "linear: -1 features to 2"},
+    {child_taken, HEED_ERR_VALUE, "Gate: the name 'project' is taken, or contains a '.'"},
+    {child_of_another, HEED_ERR_VALUE, "Linear 'second': it already has an owner"},
+    {child_of_itself, HEED_ERR_VALUE, "Gate 'self': it already has an owner, or"},
 };
 enum { FAILURES = sizeof failures / sizeof *failures };
 
@@ -253,20 +253,20 @@ START_TEST(a_failed_registration_makes_the_module_incomplete)
     heed_add_parameter(m, "later", NULL, NULL); /* while the error is pending */
     expect_error(f->status, f->words);
     ck_assert_int_eq(heed_parameters(m).count, 0);
-    expect_incomplete("parameters", "Gate", f->name);
+    expect_incomplete("parameters", "Gate");
     HEED_BUFFER(m, offset, heed_ones(HEED_SHAPE(2), HEED_F32));
-    expect_incomplete("module", "Gate", f->name);
+    expect_incomplete("module", "Gate");
     ck_assert_ptr_null(m->offset);
     HEED_CHILD(parent, project, (struct heed_linear *)(void *)m);
-    expect_incomplete("module", "Gate", f->name);
+    expect_incomplete("module", "Gate");
     ck_assert_ptr_null(parent->project);
     heed_eval(parent);
-    expect_incomplete("eval", "Gate", "project");
+    expect_incomplete("eval", "Gate");
     heed_module_free(parent);
 }
 END_TEST
 
-/* Modules that contain it become incomplete, too, and name the path; their lists stay valid. */
+/* Modules that contain it become incomplete, too; their lists stay valid. */
 START_TEST(owners_become_incomplete)
 {
     struct heed_module_list *outer = heed_module_list_new(), *inner = heed_module_list_new();
@@ -277,15 +277,15 @@ START_TEST(owners_become_incomplete)
     heed_module_list_append(inner, NULL);
     expect_error(HEED_ERR_NULL, "ModuleList: '1' is NULL");
     heed_train(inner);
-    expect_incomplete("train", "ModuleList", "1");
+    expect_incomplete("train", "ModuleList");
     heed_train(outer);
-    expect_incomplete("train", "ModuleList", "1.1");
+    expect_incomplete("train", "ModuleList");
     heed_module_list_append(outer, gate_new());
-    expect_incomplete("module", "ModuleList", "1.1");
+    expect_incomplete("module", "ModuleList");
     ck_assert_int_eq(list.count, 5);
     ck_assert_str_eq(list.names[2], "1.0.scale");
     heed_train(heed_module_list_at(inner, 0));
-    expect_incomplete("module_list_at", "ModuleList", "1");
+    expect_incomplete("module_list_at", "ModuleList");
     heed_module_free(outer);
     expect_no_error();
 
@@ -299,8 +299,7 @@ START_TEST(owners_become_incomplete)
     heed_add_child(at, "project", NULL, NULL);
     expect_error(HEED_ERR_NULL, "'project' is NULL");
     heed_eval(deep);
-    expect_error(HEED_ERR_VALUE, "eval: this ModuleList is incomplete: registering "
-                                 "'a_name_of_24.a_name_of_24.a_name_of_24.' failed");
+    expect_incomplete("eval", "ModuleList");
     heed_module_free(deep);
 }
 END_TEST
@@ -338,7 +337,7 @@ START_TEST(every_function_refuses_it)
     HEED_SCOPE(scope);
 #define X(name, call)                                                                              \
     (void)call;                                                                                    \
-    expect_incomplete(#name, "Gate", "project");
+    expect_incomplete(#name, "Gate");
     FUNCTIONS
 #undef X
     heed_scope_end(&scope);
@@ -390,7 +389,7 @@ START_TEST(modules_of_the_library_refuse)
         heed_add_child(m, "extra", NULL, NULL);                                                    \
         expect_error(HEED_ERR_NULL, "'extra' is NULL");                                            \
         (void)(call);                                                                              \
-        expect_incomplete(#name, kind, "extra");                                                   \
+        expect_incomplete(#name, kind);                                                            \
         heed_module_free(m);                                                                       \
     }
     MODULES
@@ -451,7 +450,7 @@ START_TEST(constructors_without_memory)
             ck_assert(m == NULL || s->kind != NULL);
             if (m != NULL) {
                 char message[100];
-                snprintf(message, sizeof message, "zero_grad: this %s is incomplete: registering '",
+                snprintf(message, sizeof message, "zero_grad: this %s is incomplete: registering ",
                          s->kind);
                 heed_zero_grad(m);
                 expect_error(HEED_ERR_VALUE, message);
