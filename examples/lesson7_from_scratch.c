@@ -492,8 +492,8 @@ int main(void)
  * scale           src/tensor/kernels/ops.def: all element-wise operations, a few lines each
  * mask            src/autograd/ops/masking.c, src/nn/attention.c: masks of any kind
  * softmax         src/autograd/ops/softmax.c: along any dim
- * embedding       src/autograd/ops/embedding_rows.c, src/nn/layers.c
- * cross_entropy   src/autograd/ops/cross_entropy.c: exact even where p underflows to 0
+ * embedding       src/autograd/ops/index.c, src/nn/layers.c
+ * cross_entropy   src/autograd/ops/loss.c: exact even where p underflows to 0
  * self_attention  src/nn/attention.c: batches, cross-attention, several heads
  * parameter       src/tensor/random/generator.c: the numbers that PyTorch draws
  * adam            src/nn/optimizer.c: SGD and AdamW

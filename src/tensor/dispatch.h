@@ -67,7 +67,7 @@ void heed_add_table_rows(const heed_table_rows *t);
  * top to bottom. */
 void heed_sum_rows(const heed_matrix_view *m, heed_tensor *y);
 
-/* ---- layer_norm and rms_norm of rows (norm_dispatch.c; kernels/norm_rows.h) ---- */
+/* ---- layer_norm of rows (norm_dispatch.c; kernels/norm_rows.h) ---- */
 
 struct heed_normalization;
 

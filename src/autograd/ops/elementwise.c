@@ -1,14 +1,16 @@
 /* Elementwise operations: each line of tensor/kernels/ops.def becomes a heed_op and a public
- * function. `where` is written by hand, because the notation of ops.def cannot express it.
+ * function. `where` is written by hand, because the notation of ops.def cannot express it. The
+ * arithmetic is in the kernels; this file handles dtypes, shapes and the values saved for
+ * gradients.
  *
  * A gradient exists in two forms, both from the same text: a compiled kernel, which training runs,
- * and the text itself, which expression.c evaluates with operations if the gradient must itself be
- * differentiated. The arithmetic is in the kernels; this file handles dtypes, shapes and the values
- * saved for gradients. */
+ * and the text itself, which the first part of this file evaluates with operations if the gradient
+ * must itself be differentiated. Comparisons of whole tensors are at the end. */
 
-#include "operations.h"
-
+#include <ctype.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../tensor/create.h"
@@ -18,8 +20,198 @@
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../op.h"
-#include "expression.h"
 #include "operand_checks.h"
+#include "operations.h"
+
+/* ---- formulas ----
+ *
+ * Evaluated while they are read, by recursive descent, with the operations that they name:
+ *
+ *     comparison:  sum {(== | != | < | <= | > | >=) sum}
+ *     sum:         product {(+ | -) product}
+ *     product:     factor {(* | /) factor}
+ *     factor:      - factor | digits | operand | pi | (comparison)
+ *                  | real(decimal) | function(comparison, ...)
+ *
+ * A function is an operation, or the name of a DEFINE line of ops.def. The kernels compile the
+ * texts as C, which accepts more than this grammar; tests/ops/expression.c evaluates each of them.
+ */
+
+enum { MOST_ARGUMENTS = 3 };
+
+#define WORD "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"
+
+typedef struct reader {
+    const char *text, *at;
+    const heed_binding *bindings;
+    int count;
+    heed_dtype dtype; /* dtype of numbers */
+} reader;
+
+static const struct definition {
+    const char *name, *operand, *text;
+} definitions[] = {
+#define DEFINE(name, x, f) {#name, #x, #f},
+#include "../../tensor/kernels/ops.def"
+};
+
+typedef enum level { COMPARISON, SUM, PRODUCT, FACTOR } level;
+
+/* "<=" comes before "<", with which it begins. */
+static const struct infix {
+    level level;
+    const char *token, *operation;
+} operators[] = {{COMPARISON, "==", "eq"}, {COMPARISON, "!=", "ne"}, {COMPARISON, "<=", "le"},
+                 {COMPARISON, ">=", "ge"}, {COMPARISON, "<", "lt"},  {COMPARISON, ">", "gt"},
+                 {SUM, "+", "add"},        {SUM, "-", "sub"},        {PRODUCT, "*", "mul"},
+                 {PRODUCT, "/", "div"}};
+
+static heed_tensor *read_from(reader *r, level least);
+
+/* Reports a fault and moves to the end of the text, so that parsing stops. */
+static heed_tensor *fail(reader *r, const char *why)
+{
+    heed_fail(HEED_ERR_VALUE, "ops.def: \"%s\": %s, at \"%s\"", r->text, why, r->at);
+    r->at += strlen(r->at);
+    return NULL;
+}
+
+static bool accept(reader *r, const char *token)
+{
+    while (*r->at == ' ') {
+        r->at++;
+    }
+    const size_t length = strlen(token);
+    if (strncmp(r->at, token, length) != 0) {
+        return false;
+    }
+    r->at += length;
+    return true;
+}
+
+/* x, followed by a closing parenthesis. */
+static heed_tensor *closed(reader *r, heed_tensor *x)
+{
+    return accept(r, ")") ? x : fail(r, "a ) is missing");
+}
+
+static heed_tensor *apply(reader *r, const char *name, heed_tensor *const *inputs, int count)
+{
+    const heed_op *op = heed_find_operation(name);
+    return op != NULL && op->inputs == count
+               ? heed_apply(op, inputs, count, NULL, 0)
+               : fail(r, "no operation of this name takes these arguments");
+}
+
+/* Reads the arguments of an operation or a DEFINE line, up to the ). */
+static heed_tensor *read_call(reader *r, const char *name)
+{
+    heed_tensor *arguments[MOST_ARGUMENTS];
+    int count = 0;
+    do {
+        arguments[count++] = read_from(r, COMPARISON);
+    } while (count < MOST_ARGUMENTS && accept(r, ","));
+    closed(r, NULL);
+    for (size_t i = 0; i < sizeof definitions / sizeof *definitions; i++) {
+        const struct definition *d = &definitions[i];
+        if (strcmp(d->name, name) == 0) {
+            const heed_binding x = {*d->operand, arguments[0]};
+            return count == 1 ? heed_evaluate(d->text, &x, 1, r->dtype)
+                              : fail(r, "too many arguments");
+        }
+    }
+    return apply(r, name, arguments, count);
+}
+
+static heed_tensor *read_decimal(reader *r)
+{
+    char *end;
+    const double value = strtod(r->at, &end);
+    if (end == r->at) {
+        return fail(r, "real() takes a number");
+    }
+    r->at = end;
+    return closed(r, heed_scalar(value, r->dtype));
+}
+
+static heed_tensor *read_name(reader *r)
+{
+    const char *start = r->at;
+    char name[32];
+    snprintf(name, sizeof name, "%.*s", (int)strspn(start, WORD), start);
+    r->at += strlen(name);
+    if (accept(r, "(")) {
+        return strcmp(name, "real") == 0 ? read_decimal(r) : read_call(r, name);
+    }
+    if (strcmp(name, "pi") == 0) {
+        return heed_scalar(3.14159265358979323846, r->dtype);
+    }
+    for (int i = 0; i < r->count; i++) {
+        if (r->bindings[i].name == name[0] && name[1] == '\0') {
+            return r->bindings[i].tensor;
+        }
+    }
+    r->at = start;
+    return fail(r, "an operand is missing or unknown");
+}
+
+static heed_tensor *read_factor(reader *r)
+{
+    if (accept(r, "-")) {
+        heed_tensor *x = read_factor(r);
+        return apply(r, "neg", &x, 1);
+    }
+    if (accept(r, "(")) {
+        return closed(r, read_from(r, COMPARISON));
+    }
+    if (!isdigit((unsigned char)*r->at)) {
+        return read_name(r);
+    }
+    char *end;
+    const long value = strtol(r->at, &end, 10);
+    r->at = end;
+    return *end == '.' ? fail(r, "a number with decimals must be in real()")
+                       : heed_scalar((double)value, r->dtype);
+}
+
+/* Reads operands joined by operators of this level or later ones, from left to right. */
+static heed_tensor *read_from(reader *r, level least)
+{
+    if (least == FACTOR) {
+        return read_factor(r);
+    }
+    heed_tensor *x = read_from(r, least + 1);
+    for (size_t i = 0; i < sizeof operators / sizeof *operators;) {
+        const struct infix *o = &operators[i++];
+        if (o->level == least && accept(r, o->token)) {
+            x = apply(r, o->operation, (heed_tensor *[]){x, read_from(r, least + 1)}, 2);
+            i = 0;
+        }
+    }
+    return x;
+}
+
+heed_tensor *heed_evaluate(const char *text, const heed_binding *bindings, int count,
+                           heed_dtype dtype)
+{
+    reader r = {text, text, bindings, count, dtype};
+    heed_tensor *y = read_from(&r, COMPARISON);
+    accept(&r, ""); /* skips spaces */
+    return *r.at == '\0' ? y : fail(&r, "not in the notation of ops.def");
+}
+
+bool heed_mentions(const char *text, char name)
+{
+    for (size_t length = 0; *text != '\0'; text += length > 0 ? length : 1) {
+        length = strspn(text, WORD);
+        if (length == 1 && *text == name) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- lines of ops.def ---- */
 
 typedef enum kind { FLOAT, NUMBER, ANY, TRUTH } kind; /* TRUTH: the result is bool */
 
@@ -347,4 +539,55 @@ __attribute__((constructor)) static void register_lines(void)
             l->op.saves[j] = saves_of(l, l->gradient[j]);
         }
     }
+}
+
+/* ---- comparisons of whole tensors ---- */
+
+static bool is_close(double a, double b, double rtol, double atol, bool equal_nan)
+{
+    if (isnan(a) || isnan(b)) {
+        return equal_nan && isnan(a) && isnan(b);
+    }
+    return a == b || (isfinite(a) && isfinite(b) && fabs(a - b) <= atol + rtol * fabs(b));
+}
+
+bool heed_allclose(heed_tensor *a, heed_tensor *b, double rtol, double atol, bool equal_nan)
+{
+    if (heed_blocked() || heed_check_tensor("allclose", "a", a) != HEED_OK ||
+        heed_check_tensor("allclose", "b", b) != HEED_OK) {
+        return false;
+    }
+    heed_dtype dtype;
+    heed_shape shape_a = heed_shape_of_tensor(a), shape_b = heed_shape_of_tensor(b), shape;
+    if (heed_common_dtype("allclose", a->dtype, b->dtype, &dtype) != HEED_OK ||
+        heed_broadcast("allclose", &shape_a, &shape_b, &shape) != HEED_OK) {
+        return false;
+    }
+    if (!(rtol >= 0) || !(atol >= 0)) {
+        heed_fail(HEED_ERR_VALUE, "allclose: tolerances rtol %g, atol %g; both must be 0 or more",
+                  rtol, atol);
+        return false;
+    }
+    const heed_frame frame = heed_frame_begin(true);
+    heed_tensor *x = heed_contiguous(heed_expand(heed_to(a, HEED_F64), shape));
+    heed_tensor *y = heed_contiguous(heed_expand(heed_to(b, HEED_F64), shape));
+    const double *of_a = heed_const_data_f64(x), *of_b = heed_const_data_f64(y);
+    bool close = !heed_blocked();
+    for (int64_t i = 0; close && i < x->numel; i++) {
+        close = is_close(of_a[i], of_b[i], rtol, atol, equal_nan);
+    }
+    heed_frame_end(frame);
+    return close;
+}
+
+bool heed_equal(heed_tensor *a, heed_tensor *b)
+{
+    if (heed_blocked() || heed_check_tensor("equal", "a", a) != HEED_OK ||
+        heed_check_tensor("equal", "b", b) != HEED_OK || a->dtype != b->dtype ||
+        !heed_same_shape(a, b)) {
+        return false;
+    }
+    const heed_frame frame = heed_frame_begin(true);
+    const bool equal = heed_item_i64(heed_sum(heed_ne(a, b))) == 0;
+    return heed_frame_end(frame) == HEED_OK && equal;
 }

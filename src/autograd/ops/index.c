@@ -1,8 +1,6 @@
 /* Selecting and adding by index: whole rows (index_select), single elements (gather, scatter_add);
  * rows of a table (embedding); and one_hot. Every index is checked before memory is accessed. */
 
-#include "operations.h"
-
 #include "../../tensor/create.h"
 #include "../../tensor/dispatch.h"
 #include "../../tensor/elements.h"
@@ -11,6 +9,7 @@
 #include "../../tensor/shape.h"
 #include "../op.h"
 #include "operand_checks.h"
+#include "operations.h"
 
 /* ---- checks of indices ---- */
 
@@ -36,7 +35,7 @@ const int64_t *heed_checked_indices(const char *function, const char *what, heed
     return index;
 }
 
-/* ---- positions given by an index ---- */
+/* ---- index_select, gather, scatter_add ---- */
 
 /* A 0-dim tensor counts as one dim of size 1. */
 static int dims_of(const heed_tensor *t)
@@ -47,14 +46,6 @@ static int dims_of(const heed_tensor *t)
 static int64_t size_in(const heed_tensor *t, int dim)
 {
     return t->ndim > 0 ? t->shape[dim] : 1;
-}
-
-/* True if the index, with one dim, selects whole rows of x, which has more. Else it selects single
- * elements, and has as many dims as x unless it is empty. */
-static bool selects_rows(const heed_call *call)
-{
-    const heed_tensor *index = call->inputs[1];
-    return call->inputs[0]->ndim > 1 && index->ndim <= 1 && index->numel > 0;
 }
 
 /* The position in t, which has x's shape, for each element of a tensor shaped like `as`. The
@@ -69,9 +60,9 @@ static heed_indexed find_places(const heed_call *call, const heed_tensor *t, con
         places.strides[i] = i == dim ? 0 : t->strides[i];
     }
     places.step = t->ndim > 0 ? t->strides[dim] : 0;
-    if (selects_rows(call)) {
+    if (t->ndim > 1 && index->ndim <= 1 && index->numel > 0) { /* whole rows */
         places.index_strides[dim] = 1;
-    } else {
+    } else { /* single elements: the index has as many dims as x, unless it is empty */
         heed_row_major(index->ndim, index->shape, places.index_strides);
     }
     return places;
@@ -87,14 +78,15 @@ static heed_status look_up_forward(const heed_call *call, heed_tensor *y)
     return heed_self.error;
 }
 
-/* Zeros of x's shape, to add a gradient to. */
-static heed_tensor *zeros_of_x(const heed_vjp *v)
+/* Adds g at the index to zeros of x's shape. */
+static heed_tensor *add_to_zeros(const heed_vjp *v, heed_tensor *index)
 {
-    return heed_expand(heed_scalar(0, v->g->dtype), heed_shape_of_tensor(v->inputs[0]));
+    const heed_shape shape = heed_shape_of_tensor(v->inputs[0]);
+    heed_tensor *zeros = heed_expand(heed_scalar(0, v->g->dtype), shape);
+    return heed_scatter_add(zeros, *(const int *)v->args, index, v->g);
 }
 
-/* ---- index_select: inputs are x, index ---- */
-
+/* Inputs: x, index. */
 static heed_status index_select_rule(const heed_call *call, heed_result *result)
 {
     const heed_tensor *x = call->inputs[0], *index = call->inputs[1];
@@ -121,95 +113,52 @@ static heed_status index_select_rule(const heed_call *call, heed_result *result)
 /* The index with a dim of size 1 for each other dim of x, expanded to g's shape. */
 static void index_select_backward(const heed_vjp *v)
 {
-    const int dim = *(const int *)v->args, wrapped = heed_wrapped(dim, v->g->ndim);
     const heed_shape shape = heed_shape_of_tensor(v->g);
     heed_shape column = shape;
     for (int i = 0; i < shape.ndim; i++) {
-        column.size[i] = i == wrapped ? shape.size[i] : 1;
+        column.size[i] = i == heed_wrapped(*(const int *)v->args, shape.ndim) ? shape.size[i] : 1;
     }
-    heed_tensor *index = heed_expand(heed_reshape(v->inputs[1], column), shape);
-    v->grads[0] = heed_scatter_add(zeros_of_x(v), dim, index, v->g);
+    v->grads[0] = add_to_zeros(v, heed_expand(heed_reshape(v->inputs[1], column), shape));
 }
 
-HEED_OPERATION(index_select) = {.name = "index_select",
-                                .inputs = 2,
-                                .names = HEED_NAMES("x", "index"),
-                                .args = "int dim",
-                                .rule = index_select_rule,
-                                .forward = look_up_forward,
-                                .backward = index_select_backward,
-                                .saves = {HEED_SAVES_INPUT(1)}};
-
-heed_tensor *heed_index_select(heed_tensor *x, int dim, heed_tensor *index)
-{
-    return heed_apply(&op_index_select, (heed_tensor *[]){x, index}, 2, &dim, sizeof dim);
-}
-
-/* ---- gather, scatter_add: single elements along a dim ---- */
-
-/* True if the index has as many dims as t and no larger size in dims other than `dim`. */
-static bool fits(const heed_tensor *index, const heed_tensor *t, int dim)
-{
-    bool is = dims_of(index) == dims_of(t);
-    for (int i = 0; is && i < dims_of(t); i++) {
-        is = i == dim || size_in(index, i) <= size_in(t, i);
-    }
-    return is;
-}
-
-/* An empty index matches any shape. */
-static heed_status check_index(const heed_call *call, int *dim)
+/* Inputs: x, index, and src for scatter_add. The index must have as many dims as x and no larger
+ * size in dims other than `dim`; without elements, it may have any shape. */
+static heed_status check_index(const heed_call *call)
 {
     const heed_tensor *x = call->inputs[0], *index = call->inputs[1];
+    int dim;
     if (heed_expect_dtype(call, 1, HEED_I64) != HEED_OK ||
-        heed_wrap_dim(call->op->name, *(const int *)call->args, x->ndim, dim) != HEED_OK) {
+        heed_wrap_dim(call->op->name, *(const int *)call->args, x->ndim, &dim) != HEED_OK) {
         return heed_self.error;
     }
-    if (index->numel > 0 && !fits(index, x, *dim)) {
-        return heed_fail(HEED_ERR_SHAPE,
-                         "%s: index %s does not fit x %s in dim %d: it must have as many dims as "
-                         "x, and no other size larger than x's",
-                         call->op->name, HEED_TEXT(index), HEED_TEXT(x), *dim);
+    bool fits = dims_of(index) == dims_of(x);
+    for (int i = 0; fits && i < dims_of(x); i++) {
+        fits = i == dim || size_in(index, i) <= size_in(x, i);
     }
-    return HEED_OK;
+    return fits || index->numel == 0
+               ? HEED_OK
+               : heed_fail(HEED_ERR_SHAPE,
+                           "%s: index %s does not fit x %s in dim %d: it must have as many dims as "
+                           "x, and no other size larger than x's",
+                           call->op->name, HEED_TEXT(index), HEED_TEXT(x), dim);
 }
-
-/* ---- gather: inputs are x, index ---- */
 
 static heed_status gather_rule(const heed_call *call, heed_result *result)
 {
-    int dim;
     result->shape = heed_shape_of_tensor(call->inputs[1]);
-    return check_index(call, &dim);
+    return check_index(call);
 }
 
 static void gather_backward(const heed_vjp *v)
 {
-    v->grads[0] = heed_scatter_add(zeros_of_x(v), *(const int *)v->args, v->inputs[1], v->g);
+    v->grads[0] = add_to_zeros(v, v->inputs[1]);
 }
-
-HEED_OPERATION(gather) = {.name = "gather",
-                          .inputs = 2,
-                          .names = HEED_NAMES("x", "index"),
-                          .args = "int dim",
-                          .rule = gather_rule,
-                          .forward = look_up_forward,
-                          .backward = gather_backward,
-                          .saves = {HEED_SAVES_INPUT(1)}};
-
-heed_tensor *heed_gather(heed_tensor *x, int dim, heed_tensor *index)
-{
-    return heed_apply(&op_gather, (heed_tensor *[]){x, index}, 2, &dim, sizeof dim);
-}
-
-/* ---- scatter_add: inputs are x, index, src ---- */
 
 static heed_status scatter_add_rule(const heed_call *call, heed_result *result)
 {
     (void)result;
     const heed_tensor *index = call->inputs[1], *src = call->inputs[2];
-    int dim;
-    if (check_index(call, &dim) != HEED_OK ||
+    if (check_index(call) != HEED_OK ||
         heed_expect_dtype(call, 2, call->inputs[0]->dtype) != HEED_OK) {
         return heed_self.error;
     }
@@ -239,6 +188,22 @@ static void scatter_add_backward(const heed_vjp *v)
     }
 }
 
+HEED_OPERATION(index_select) = {.name = "index_select",
+                                .inputs = 2,
+                                .names = HEED_NAMES("x", "index"),
+                                .args = "int dim",
+                                .rule = index_select_rule,
+                                .forward = look_up_forward,
+                                .backward = index_select_backward,
+                                .saves = {HEED_SAVES_INPUT(1)}};
+HEED_OPERATION(gather) = {.name = "gather",
+                          .inputs = 2,
+                          .names = HEED_NAMES("x", "index"),
+                          .args = "int dim",
+                          .rule = gather_rule,
+                          .forward = look_up_forward,
+                          .backward = gather_backward,
+                          .saves = {HEED_SAVES_INPUT(1)}};
 HEED_OPERATION(scatter_add) = {.name = "scatter_add",
                                .inputs = 3,
                                .names = HEED_NAMES("x", "index", "src"),
@@ -247,6 +212,16 @@ HEED_OPERATION(scatter_add) = {.name = "scatter_add",
                                .forward = scatter_add_forward,
                                .backward = scatter_add_backward,
                                .saves = {0, 0, HEED_SAVES_INPUT(1)}};
+
+heed_tensor *heed_index_select(heed_tensor *x, int dim, heed_tensor *index)
+{
+    return heed_apply(&op_index_select, (heed_tensor *[]){x, index}, 2, &dim, sizeof dim);
+}
+
+heed_tensor *heed_gather(heed_tensor *x, int dim, heed_tensor *index)
+{
+    return heed_apply(&op_gather, (heed_tensor *[]){x, index}, 2, &dim, sizeof dim);
+}
 
 heed_tensor *heed_scatter_add(heed_tensor *x, int dim, heed_tensor *index, heed_tensor *src)
 {
@@ -349,7 +324,6 @@ heed_tensor *heed_one_hot(heed_tensor *ids, int64_t num_classes)
                   heed_dtype_name(ids->dtype));
         return NULL;
     }
-    const bool finds = num_classes == -1;
     if (num_classes < -1 || (num_classes <= 0 && ids->numel == 0)) {
         heed_fail(HEED_ERR_VALUE,
                   "one_hot: num_classes is %lld for ids %s; it must be 1 or more, or, if ids is "
@@ -357,25 +331,26 @@ heed_tensor *heed_one_hot(heed_tensor *ids, int64_t num_classes)
                   (long long)num_classes, HEED_TEXT(ids));
         return NULL;
     }
-    heed_scope scope; /* for a contiguous copy of ids */
-    heed_scope_begin(&scope);
-    const int64_t *id = heed_checked_indices("one_hot", "id", ids, finds ? INT64_MAX : num_classes);
-    for (int64_t i = 0; id != NULL && finds && i < ids->numel; i++) {
-        num_classes = id[i] >= num_classes ? id[i] + 1 : num_classes;
-    }
-    heed_shape shape = heed_shape_of_tensor(ids);
-    heed_tensor *y = NULL;
-    if (id != NULL && shape.ndim == HEED_MAX_DIMS) {
+    if (ids->ndim == HEED_MAX_DIMS) {
         heed_fail(HEED_ERR_SHAPE, "one_hot: ids %s already have %d dims, the maximum",
                   HEED_TEXT(ids), HEED_MAX_DIMS);
-    } else if (id != NULL) {
-        shape.size[shape.ndim++] = num_classes;
-        y = heed_tensor_create("one_hot", shape, HEED_I64);
+        return NULL;
     }
+    heed_scope scope; /* for a contiguous copy of ids */
+    heed_scope_begin(&scope);
+    int64_t classes = num_classes;
+    if (classes == -1) {
+        const int64_t largest = heed_item_i64(heed_max(ids));
+        classes = largest < INT64_MAX ? largest + 1 : largest;
+    }
+    const int64_t *id = heed_checked_indices("one_hot", "id", ids, classes);
+    heed_shape shape = heed_shape_of_tensor(ids);
+    shape.size[shape.ndim++] = classes;
+    heed_tensor *y = id != NULL ? heed_tensor_create("one_hot", shape, HEED_I64) : NULL;
     if (y != NULL) {
         heed_fill_elements(y, 0);
         for (int64_t i = 0; i < ids->numel; i++) {
-            ((int64_t *)y->data)[i * num_classes + id[i]] = 1;
+            ((int64_t *)y->data)[i * classes + id[i]] = 1;
         }
     }
     return heed_scope_end_with(&scope, y);

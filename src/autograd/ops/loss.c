@@ -1,10 +1,19 @@
-/* Losses of two tensors, composed of operations: they need no gradient code. */
-#include "operations.h"
+/* Losses: mse_loss and binary_cross_entropy_with_logits, composed of operations; and cross_entropy,
+ * one fused operation. */
+#include <math.h>
 
+#include "../../tensor/create.h"
+#include "../../tensor/dispatch.h"
 #include "../../tensor/elements.h"
+#include "../../tensor/handle.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
+#include "../../tensor/thread.h"
+#include "../op.h"
 #include "operand_checks.h"
+#include "operations.h"
+
+/* ---- losses of two tensors of one shape ---- */
 
 /* Checks the arguments, casts both to one dtype, and opens a scope for intermediate results.
  * Returns false on error, without opening a scope. */
@@ -64,4 +73,301 @@ heed_tensor *heed_binary_cross_entropy_with_logits(heed_tensor *input, heed_tens
     heed_tensor *rest = heed_softplus(heed_where(yes, heed_neg(input), input));
     heed_tensor *product = heed_mul(input, heed_where(yes, off, heed_neg(target)));
     return heed_scope_end_with(&scope, heed_mean(heed_add(product, rest)));
+}
+
+/* ---- cross_entropy ----
+ *
+ * It does not save log-probabilities, but two numbers per row from which the gradient recomputes
+ * the probabilities.
+ *
+ * A target t gives weight 1 to its class; with label smoothing s, it gives (1 - s) to t plus s / C
+ * to each class. Its loss is minus the weighted sum of the log-probabilities; an ignored target
+ * gives no weight. */
+
+static const char name[] = "cross_entropy";
+
+/* The class dim of x (C), (N, C) or (N, C, d...). */
+static int class_dim(const heed_tensor *x)
+{
+    return x->ndim > 1;
+}
+
+static heed_status check_inputs(const heed_tensor *x, const heed_tensor *targets)
+{
+    if (!heed_is_float(x->dtype) || targets->dtype != HEED_I64) {
+        return heed_fail(HEED_ERR_DTYPE,
+                         "%s: %s with %s targets; it takes a float with i64 targets", name,
+                         heed_dtype_name(x->dtype), heed_dtype_name(targets->dtype));
+    }
+    bool fits = x->ndim >= 1 && targets->ndim == x->ndim - 1;
+    for (int i = 0; fits && i < targets->ndim; i++) {
+        fits = targets->shape[i] == x->shape[i == 0 ? 0 : i + 1];
+    }
+    if (fits) {
+        return HEED_OK;
+    }
+    const bool last = x->ndim == 3 && targets->ndim == 2 && targets->shape[0] == x->shape[0] &&
+                      targets->shape[1] == x->shape[1];
+    return heed_fail(HEED_ERR_SHAPE, "%s: targets %s do not fit %s, whose class dim is %d%s", name,
+                     HEED_TEXT(targets), HEED_TEXT(x), class_dim(x),
+                     last ? "; if the classes are in the last dim, heed_reshape the scores to "
+                            "(-1, C) and the targets to (-1)"
+                          : "");
+}
+
+/* Inputs: logits (N, C) or (C), targets, totals. forward fills totals (N, 2) f64 with the maximum
+ * and the sum of e^(x - max) of each row of logits, for backward. */
+static heed_status cross_entropy_rule(const heed_call *call, heed_result *result)
+{
+    const heed_cross_entropy_args *args = call->args;
+    heed_tensor *const *in = call->inputs;
+    if (in[0]->ndim > 2 || in[2]->dtype != HEED_F64 || !heed_is_contiguous(in[2]) ||
+        in[2]->numel != 2 * in[1]->numel) {
+        return heed_fail(HEED_ERR_VALUE, "%s: the inputs were not prepared by heed_cross_entropy",
+                         name);
+    }
+    result->shape = args->reduction == HEED_NONE ? heed_shape_of_tensor(in[1]) : HEED_SCALAR;
+    return check_inputs(in[0], in[1]);
+}
+
+/* ---- rows of logits, shared among threads ---- */
+
+typedef struct logit_rows {
+    const int64_t *target; /* `count` of them, each in [0, classes) or `ignored` */
+    int64_t count, classes, ignored;
+    double own, shared; /* (1 - s), s / C */
+    double divisor;     /* of losses and gradients: the number of targets for a mean, else 1 */
+    const heed_kernels *kernels;
+    const heed_tensor *x, *g; /* contiguous; g and dx are set for gradients */
+    double *totals;
+    heed_tensor *dx;
+} logit_rows;
+
+/* Fills *w from inputs that have been checked. HEED_ERR_INDEX: a target is not a class. */
+static heed_status find_rows(heed_tensor *const *inputs, const heed_cross_entropy_args *args,
+                             logit_rows *w)
+{
+    heed_tensor *x = heed_contiguous(inputs[0]), *targets = inputs[1];
+    double counted = 0;
+    *w = (logit_rows){.count = targets->numel,
+                      .classes = inputs[0]->shape[class_dim(inputs[0])],
+                      .ignored = args->ignore_index,
+                      .own = 1 - args->label_smoothing,
+                      .divisor = 1,
+                      .kernels = heed_kernels_for(inputs[0]->dtype),
+                      .x = x,
+                      .totals = inputs[2]->data};
+    w->shared = args->label_smoothing / (double)w->classes;
+    w->target = heed_const_data_i64(heed_contiguous(targets));
+    for (int64_t i = 0; !heed_blocked() && i < w->count; i++) {
+        if (w->target[i] != w->ignored) {
+            heed_check_index(name, "target", w->target[i], i, w->classes);
+            counted++;
+        }
+    }
+    if (args->reduction == HEED_MEAN) { /* NaN if all targets are ignored */
+        w->divisor = counted != 0 ? counted : (double)NAN;
+    }
+    return heed_self.error;
+}
+
+/* The classes to which the i-th target gives weight: those from the result to *end. */
+static int64_t weighted_classes(const logit_rows *w, int64_t i, int64_t *end)
+{
+    const int64_t t = w->target[i];
+    if (t == w->ignored) { /* `ignored` may be out of range */
+        return *end = 0;
+    }
+    *end = w->shared > 0 ? w->classes : t + 1;
+    return w->shared > 0 ? 0 : t;
+}
+
+static double weight_on(const logit_rows *w, int64_t i, int64_t class)
+{
+    return w->shared + (class == w->target[i] ? w->own : 0);
+}
+
+/* y (N, C) -= the i-th target's weights * factor. */
+static void subtract_weights(const logit_rows *w, int64_t i, double factor, heed_tensor *y)
+{
+    int64_t end;
+    for (int64_t k = weighted_classes(w, i, &end); k < end; k++) {
+        const int64_t place = i * w->classes + k;
+        heed_set_number_at(y, place, heed_number_at(y, place) - weight_on(w, i, k) * factor);
+    }
+}
+
+/* The loss of the i-th target. */
+static double loss_of(const logit_rows *w, int64_t i)
+{
+    const double *total = w->totals + 2 * i;
+    double loss = 0;
+    int64_t end, k = weighted_classes(w, i, &end);
+    const double log_total = k < end ? log(total[1]) : 0;
+    for (; k < end; k++) {
+        const double log_prob = heed_number_at(w->x, i * w->classes + k) - total[0] - log_total;
+        loss -= weight_on(w, i, k) * log_prob;
+    }
+    return loss;
+}
+
+static char *row_of(const heed_tensor *t, int64_t n, int64_t i)
+{
+    return (char *)t->data + i * n * (int64_t)heed_dtype_size(t->dtype);
+}
+
+static void sum_some(void *context, int64_t first, int64_t end)
+{
+    const logit_rows *w = context;
+    w->kernels->exp_totals(&(heed_rows){.count = end - first,
+                                        .n = w->classes,
+                                        .in = {row_of(w->x, w->classes, first)},
+                                        .step = {w->classes},
+                                        .out = w->totals + 2 * first,
+                                        .out_step = 2});
+}
+
+/* dx = (sum(weights) softmax(x) - weights) g / divisor; 0 if the target is ignored, even if g is
+ * NaN. */
+static void differentiate_some(void *context, int64_t first, int64_t end)
+{
+    const logit_rows *w = context;
+    for (int64_t i = first; i < end; i++) {
+        const double *total = w->totals + 2 * i;
+        double weights = 0; /* total weight that the target gives to all classes */
+        int64_t last, k = weighted_classes(w, i, &last);
+        for (; k < last; k++) {
+            weights += weight_on(w, i, k);
+        }
+        const double g = heed_number_at(w->g, w->g->numel > 1 ? i : 0);
+        const double factor = w->target[i] == w->ignored ? 0 : g / w->divisor;
+        w->kernels->scaled_exps(w->classes, row_of(w->x, w->classes, i), total[0],
+                                weights * factor / total[1], row_of(w->dx, w->classes, i));
+        subtract_weights(w, i, factor, w->dx);
+    }
+}
+
+/* ---- the operation ---- */
+
+static heed_status cross_entropy_forward(const heed_call *call, heed_tensor *y)
+{
+    const heed_cross_entropy_args *args = call->args;
+    double sum = 0;
+    logit_rows w;
+    if (find_rows(call->inputs, args, &w) != HEED_OK) {
+        return heed_self.error;
+    }
+    heed_share_rows(w.count, w.classes, HEED_GRAIN_OF_ROWS, sum_some, &w);
+    for (int64_t i = 0; i < w.count; i++) {
+        const double loss = loss_of(&w, i);
+        if (args->reduction == HEED_NONE) {
+            heed_set_number_at(y, i, loss);
+        }
+        sum += loss;
+    }
+    if (args->reduction != HEED_NONE) {
+        heed_set_number_at(y, 0, sum / w.divisor);
+    }
+    return HEED_OK;
+}
+
+/* The gradient as operations: that of the linear loss -weights * log_probs, through log_softmax. */
+static heed_tensor *cross_entropy_gradient(const heed_vjp *v)
+{
+    const heed_cross_entropy_args *args = v->args;
+    heed_tensor *x = v->inputs[0], *targets = v->inputs[1], *g = v->g;
+    heed_tensor *weights = heed_zeros(heed_shape_of_tensor(x), x->dtype);
+    logit_rows w;
+    if (find_rows(v->inputs, args, &w) != HEED_OK) {
+        return NULL;
+    }
+    for (int64_t i = 0; i < w.count; i++) {
+        subtract_weights(&w, i, 1 / w.divisor, weights);
+    }
+    if (args->reduction == HEED_NONE) { /* ignored targets get 0, even if their g is NaN */
+        heed_tensor *ignored = heed_from_i64(&args->ignore_index, HEED_SCALAR);
+        g = heed_unsqueeze(heed_masked_fill(g, heed_eq(targets, ignored), 0), class_dim(x));
+    }
+    g = heed_mul(g, weights);
+    heed_tensor *along = heed_sum_dim(g, class_dim(x), true);
+    return heed_sub(g, heed_mul(heed_softmax(x, class_dim(x)), along));
+}
+
+static void cross_entropy_backward(const heed_vjp *v)
+{
+    logit_rows w;
+    if (heed_is_grad_enabled()) {
+        v->grads[0] = cross_entropy_gradient(v);
+    } else if (find_rows(v->inputs, v->args, &w) == HEED_OK) {
+        w.g = heed_contiguous(v->g);
+        w.dx = heed_empty(heed_shape_of_tensor(v->inputs[0]), v->inputs[0]->dtype);
+        if (!heed_blocked()) {
+            heed_share_rows(w.count, w.classes, HEED_GRAIN_OF_ROWS, differentiate_some, &w);
+            v->grads[0] = w.dx;
+        }
+    }
+}
+
+HEED_OPERATION(cross_entropy) = {
+    .name = "cross_entropy",
+    .inputs = 3,
+    .args = "int64 ignore_index, double label_smoothing, reduction reduction",
+    .rule = cross_entropy_rule,
+    .forward = cross_entropy_forward,
+    .backward = cross_entropy_backward,
+    .saves = {HEED_SAVES_INPUT(0) | HEED_SAVES_INPUT(1) | HEED_SAVES_INPUT(2)}};
+
+/* logits (N, C, d...) rearranged to (N d..., C). */
+static heed_tensor *with_classes_last(heed_tensor *logits, int64_t count)
+{
+    const int64_t classes = logits->shape[class_dim(logits)];
+    heed_dims dims = {.count = logits->ndim};
+    for (int i = 0; i < logits->ndim; i++) {
+        dims.dim[i] = i == 0 ? 0 : i + 1 < logits->ndim ? i + 1 : 1;
+    }
+    return heed_reshape(heed_permute(logits, dims), HEED_SHAPE(count, classes));
+}
+
+heed_tensor *heed_cross_entropy_with(heed_tensor *logits, heed_tensor *targets,
+                                     heed_cross_entropy_options options)
+{
+    const heed_cross_entropy_args args = {
+        .ignore_index = options.ignore_index != NULL ? *options.ignore_index : -100,
+        .label_smoothing = options.label_smoothing,
+        .reduction = options.reduction};
+    if (heed_check_operand(name, "logits", logits) != HEED_OK ||
+        heed_check_tensor(name, "targets", targets) != HEED_OK ||
+        heed_check_probability(name, "label_smoothing", options.label_smoothing) != HEED_OK ||
+        check_inputs(logits, targets) != HEED_OK) {
+        return NULL;
+    }
+    if ((unsigned)options.reduction > HEED_NONE) {
+        heed_fail(HEED_ERR_VALUE, "%s: reduction is %d; use HEED_MEAN, HEED_SUM or HEED_NONE", name,
+                  (int)options.reduction);
+        return NULL;
+    }
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    const heed_shape shape = heed_shape_of_tensor(targets);
+    const int64_t count = targets->numel;
+    const bool several = logits->ndim > 2;
+    if (several) {
+        logits = with_classes_last(logits, count);
+        targets = heed_reshape(targets, HEED_SHAPE(count));
+    }
+    const char *outer = heed_self.operation;
+    heed_self.operation = name; /* named if memory runs out */
+    heed_tensor *totals = heed_tensor_create(name, HEED_SHAPE(count, 2), HEED_F64);
+    heed_self.operation = outer;
+    heed_tensor *inputs[] = {logits, targets, totals};
+    heed_tensor *loss = heed_apply(&op_cross_entropy, inputs, 3, &args, sizeof args);
+    if (several && args.reduction == HEED_NONE) {
+        loss = heed_reshape(loss, shape);
+    }
+    return heed_scope_end_with(&scope, loss);
+}
+
+heed_tensor *heed_cross_entropy(heed_tensor *logits, heed_tensor *targets)
+{
+    return heed_cross_entropy_with(logits, targets, (heed_cross_entropy_options){0});
 }

@@ -1,5 +1,4 @@
-/* Checks shared by several operations: dtype promotion, batch dims, factors of matrix products,
- * dims, and index bounds (internal). */
+/* What operations share (internal): checks of dtypes, dims and index bounds; formulas. */
 #ifndef HEED_AUTOGRAD_OPERAND_CHECKS_H
 #define HEED_AUTOGRAD_OPERAND_CHECKS_H
 
@@ -42,14 +41,25 @@ static inline heed_status heed_check_factors(const char *function, heed_dtype a,
 heed_status heed_find_size(const char *function, const heed_tensor *x, int *dim, int64_t *size);
 
 /* heed_check_index: checks that the index, at position `place` of its tensor, is in [0, count).
- * `what` names it in errors: index, id, target. */
+ * `what` names it in errors: index, id, target.
+ * heed_checked_indices: the elements of an i64 tensor in row-major order, all checked in this way.
+ * Every index must be checked before it is used to access memory. NULL on error. If the tensor is
+ * not contiguous, the elements are a copy in the current scope. */
 heed_status heed_check_index(const char *function, const char *what, int64_t index, int64_t place,
                              int64_t count);
-
-/* heed_checked_indices: the elements of an i64 tensor in row-major order, all checked to be in [0,
- * count). Every index must pass this check before it is used to access memory. NULL on error. If
- * the tensor is not contiguous, the elements are a copy in the current scope. */
 const int64_t *heed_checked_indices(const char *function, const char *what, heed_tensor *indices,
                                     int64_t count);
+
+/* heed_evaluate: evaluates a formula in the notation of ops.def with Heed operations; a binding is
+ * the operand that a name in it refers to. Numbers in the text have dtype `dtype`.
+ * HEED_ERR_VALUE: the text is not in that notation.
+ * heed_mentions: true if the text reads the operand with this one-letter name. */
+typedef struct heed_binding {
+    char name;
+    heed_tensor *tensor;
+} heed_binding;
+heed_tensor *heed_evaluate(const char *text, const heed_binding *bindings, int count,
+                           heed_dtype dtype);
+bool heed_mentions(const char *text, char name);
 
 #endif

@@ -103,7 +103,7 @@ heed_tensor *heed_le_scalar(heed_tensor *a, double b);
 heed_tensor *heed_gt_scalar(heed_tensor *a, double b);
 heed_tensor *heed_ge_scalar(heed_tensor *a, double b);
 
-/* ---- comparisons of whole tensors (compare.c) ---- */
+/* ---- comparisons of whole tensors ---- */
 
 /* heed_allclose: true if |a - b| <= atol + rtol * |b| for all elements, as torch.allclose. An
  * infinity is close only to itself. NaN is close to nothing, or with equal_nan only to NaN. torch's

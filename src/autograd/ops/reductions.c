@@ -127,17 +127,21 @@ static heed_status fold_reduced(const heed_call *call, heed_reduce_kernel *kerne
     return heed_reduce(kernel, args, as, x, reduced_dims(call->args, x->ndim), y);
 }
 
-/* Forward functions that run the kernel of the same name, without arguments, in x's own dtype. */
+/* Forward functions that run the kernel of the same name, without arguments, in the result's dtype,
+ * or in x's if the result is no float. */
 #define FOLD_FORWARD(kernel)                                                                       \
     static heed_status kernel##_forward(const heed_call *call, heed_tensor *y)                     \
     {                                                                                              \
-        const heed_dtype dtype = call->inputs[0]->dtype;                                           \
+        const heed_tensor *as = heed_is_float(y->dtype) ? y : call->inputs[0];                     \
+        const heed_dtype dtype = as->dtype;                                                        \
         return fold_reduced(call, heed_kernels_for(dtype)->kernel, NULL, dtype, y);                \
     }
 FOLD_FORWARD(amax)
 FOLD_FORWARD(amin)
 FOLD_FORWARD(argmax)
 FOLD_FORWARD(argmin)
+FOLD_FORWARD(norm)
+FOLD_FORWARD(logsumexp)
 
 /* ---- for derivatives: from the result's shape to the input's ---- */
 
@@ -318,11 +322,6 @@ SPREAD_FORMS(std, true)
 
 /* ---- norm ---- */
 
-static heed_status norm_forward(const heed_call *call, heed_tensor *y)
-{
-    return fold_reduced(call, heed_kernels_for(y->dtype)->norm, NULL, y->dtype, y);
-}
-
 /* dx = g x / y, 0 where y is 0. */
 static void norm_backward(const heed_vjp *v)
 {
@@ -341,11 +340,6 @@ static heed_status logsumexp_rule(const heed_call *call, heed_result *result)
 {
     result->dtype = heed_is_float(result->dtype) ? result->dtype : HEED_F32;
     return reduction_rule(call, result);
-}
-
-static heed_status logsumexp_forward(const heed_call *call, heed_tensor *y)
-{
-    return fold_reduced(call, heed_kernels_for(y->dtype)->logsumexp, NULL, y->dtype, y);
 }
 
 static void logsumexp_backward(const heed_vjp *v)

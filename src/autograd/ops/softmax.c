@@ -1,73 +1,68 @@
 /* softmax, safe_softmax and log_softmax, with row kernels. Each gradient is implemented twice: with
  * a kernel, and with other operations if it is itself differentiated. */
-#include "operations.h"
-
 #include "../../tensor/create.h"
 #include "../../tensor/elements.h"
+#include "../../tensor/read.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
-#include "../../tensor/thread.h"
 #include "../op.h"
-#include "operand_checks.h"
+#include "operations.h"
 
 static heed_status softmax_rule(const heed_call *call, heed_result *result)
 {
     int dim;
-    if (heed_expect_float(call, 0) != HEED_OK) {
-        return heed_self.error;
-    }
+    heed_expect_float(call, 0); /* the first error stays pending */
     return heed_wrap_dim(call->op->name, *(const int *)call->args, result->shape.ndim, &dim);
+}
+
+/* y = kernel(x) line by line, or dx = kernel(g, y). */
+static heed_status map_lines(heed_row_kernel *kernel, heed_tensor *const *in, int count,
+                             const void *args, heed_tensor *out)
+{
+    return heed_map_rows(kernel, in, count, heed_wrapped(*(const int *)args, out->ndim), out);
 }
 
 static heed_status softmax_forward(const heed_call *call, heed_tensor *y)
 {
-    const int dim = heed_wrapped(*(const int *)call->args, y->ndim);
-    return heed_map_rows(heed_kernels_for(y->dtype)->softmax, call->inputs, 1, dim, y);
+    return map_lines(heed_kernels_for(y->dtype)->softmax, call->inputs, 1, call->args, y);
 }
 
 static heed_status safe_softmax_forward(const heed_call *call, heed_tensor *y)
 {
-    const int dim = heed_wrapped(*(const int *)call->args, y->ndim);
-    return heed_map_rows(heed_kernels_for(y->dtype)->safe_softmax, call->inputs, 1, dim, y);
+    return map_lines(heed_kernels_for(y->dtype)->safe_softmax, call->inputs, 1, call->args, y);
 }
 
 static heed_status log_softmax_forward(const heed_call *call, heed_tensor *y)
 {
-    const int dim = heed_wrapped(*(const int *)call->args, y->ndim);
-    return heed_map_rows(heed_kernels_for(y->dtype)->log_softmax, call->inputs, 1, dim, y);
+    return map_lines(heed_kernels_for(y->dtype)->log_softmax, call->inputs, 1, call->args, y);
 }
 
-/* dx = kernel(g, y) for each row. */
-static void gradient_by_kernel(const heed_vjp *v, heed_row_kernel *kernel)
+static heed_tensor *gradient_by_kernel(const heed_vjp *v, heed_row_kernel *kernel)
 {
-    heed_tensor *dx = heed_empty(heed_shape_of_tensor(v->y), v->y->dtype), *const in[] = {v->g,
-                                                                                          v->y};
-    const int dim = heed_wrapped(*(const int *)v->args, v->y->ndim);
-    if (dx != NULL && heed_map_rows(kernel, in, 2, dim, dx) == HEED_OK) {
-        v->grads[0] = dx;
-    }
+    heed_tensor *dx = heed_empty(heed_shape_of_tensor(v->y), v->y->dtype);
+    heed_tensor *const in[] = {v->g, v->y};
+    return dx != NULL && map_lines(kernel, in, 2, v->args, dx) == HEED_OK ? dx : NULL;
 }
 
 /* A row of zeros, as from safe_softmax, has gradient 0. */
 static void softmax_backward(const heed_vjp *v)
 {
-    const int dim = *(const int *)v->args;
     if (!heed_is_grad_enabled()) {
-        gradient_by_kernel(v, heed_kernels_for(v->y->dtype)->softmax_gradient);
+        v->grads[0] = gradient_by_kernel(v, heed_kernels_for(v->y->dtype)->softmax_gradient);
         return;
     }
+    const int dim = *(const int *)v->args;
     heed_tensor *along = heed_sum_dim(heed_mul(v->g, v->y), dim, v->y->ndim > 0);
     v->grads[0] = heed_mul(v->y, heed_sub(v->g, along));
 }
 
 static void log_softmax_backward(const heed_vjp *v)
 {
-    const int dim = *(const int *)v->args;
     if (!heed_is_grad_enabled()) {
-        gradient_by_kernel(v, heed_kernels_for(v->y->dtype)->log_softmax_gradient);
+        v->grads[0] = gradient_by_kernel(v, heed_kernels_for(v->y->dtype)->log_softmax_gradient);
         return;
     }
-    heed_tensor *along = heed_sum_dim(v->g, dim, v->y->ndim > 0);
+    heed_tensor *along = heed_sum_dim(v->g, *(const int *)v->args, v->y->ndim > 0);
     v->grads[0] = heed_sub(v->g, heed_mul(heed_exp(v->y), along));
 }
 

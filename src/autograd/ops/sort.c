@@ -1,9 +1,7 @@
-/* argsort is a merge sort of each line along dim; sort, topk, max_dim and min_dim gather the
- * elements at their indices. */
-
-#include "operations.h"
-
+/* argsort sorts each line along dim; sort, topk, max_dim and min_dim gather the elements at their
+ * indices. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../tensor/create.h"
@@ -13,6 +11,7 @@
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
 #include "../op.h"
+#include "operations.h"
 
 /* ---- keys: integers that sort like the values, so all dtypes share one comparison ---- */
 
@@ -50,42 +49,11 @@ static uint64_t key_of(const void *line, int64_t i, heed_dtype dtype)
     }
 }
 
-/* ---- merging ---- */
-
-/* Stable merge of the sorted runs from[0, middle) and from[middle, end). Branchless, because the
- * comparison is unpredictable. */
-static void merge(const item *from, int64_t middle, int64_t end, item *to)
+/* Equal keys stay in order, so sorting is stable. */
+static int compare(const void *a, const void *b)
 {
-    int64_t a = 0, b = middle;
-    while (a < middle && b < end) {
-        const bool takes_b = from[b].key < from[a].key;
-        *to++ = from[takes_b ? b : a];
-        a += !takes_b;
-        b += takes_b;
-    }
-    while (a < middle) {
-        *to++ = from[a++];
-    }
-    while (b < end) {
-        *to++ = from[b++];
-    }
-}
-
-/* Merges runs of length 1, 2, 4, ... back and forth between the two arrays; returns the one with
- * the sorted result. */
-static const item *merge_sort(item *items, item *spare, int64_t n)
-{
-    for (int64_t width = 1; width < n; width *= 2) {
-        for (int64_t start = 0; start < n; start += 2 * width) {
-            const int64_t left = n - start;
-            merge(items + start, width < left ? width : left, 2 * width < left ? 2 * width : left,
-                  spare + start);
-        }
-        item *merged = spare;
-        spare = items;
-        items = merged;
-    }
-    return items;
+    const item *x = a, *y = b;
+    return x->key != y->key ? (x->key < y->key ? -1 : 1) : x->place < y->place ? -1 : 1;
 }
 
 /* ---- argsort ---- */
@@ -103,47 +71,35 @@ static heed_status argsort_rule(const heed_call *call, heed_result *result)
     return heed_wrap_dim("argsort", args->dim, result->shape.ndim, &dim);
 }
 
-/* Sorts contiguous lines of n elements; writes the original positions to `places`. */
-static heed_status sort_lines(const heed_tensor *lines, int64_t n, bool descending, int64_t *places)
-{
-    const size_t bytes = 2 * (size_t)n * sizeof(item);
-    const char *line = lines->data;
-    item *items = heed_alloc_sized(bytes);
-    if (items == NULL) {
-        return heed_self.error;
-    }
-    for (int64_t done = 0; done < lines->numel; done += n) {
-        for (int64_t i = 0; i < n; i++) {
-            const uint64_t key = key_of(line, i, lines->dtype);
-            items[i] = (item){descending ? ~key : key, i};
-        }
-        const item *sorted = merge_sort(items, items + n, n);
-        for (int64_t i = 0; i < n; i++) {
-            *places++ = sorted[i].place;
-        }
-        line += (size_t)n * heed_dtype_size(lines->dtype);
-    }
-    heed_free_sized(items, bytes);
-    return HEED_OK;
-}
-
 /* Sorts along the last dim: transposes args->dim there and back. */
 static heed_status argsort_forward(const heed_call *call, heed_tensor *y)
 {
     const argsort_args *args = call->args;
+    const int64_t n = y->ndim > 0 ? y->shape[heed_wrapped(args->dim, y->ndim)] : 1;
+    const size_t bytes = (size_t)n * sizeof(item);
     heed_tensor *lines = heed_contiguous(heed_transpose(call->inputs[0], args->dim, -1));
     heed_tensor *back = heed_transpose(y, args->dim, -1);
-    if (lines == NULL || back == NULL || y->numel == 0) {
+    heed_tensor *places = heed_empty(heed_shape_of_tensor(back), HEED_I64);
+    item *items = heed_blocked() || y->numel == 0 ? NULL : heed_alloc_sized(bytes);
+    if (items == NULL) {
         return heed_self.error;
     }
-    heed_tensor *places =
-        heed_is_row_major(back) ? back : heed_empty(heed_shape_of_tensor(lines), HEED_I64);
-    const int64_t n = lines->ndim > 0 ? lines->shape[lines->ndim - 1] : 1;
-    if (places != NULL && sort_lines(lines, n, args->descending, places->data) == HEED_OK &&
-        places != back) {
-        heed_copy_elements(places, back);
+    const char *line = lines->data;
+    int64_t *place = places->data;
+    for (int64_t done = 0; done < lines->numel; done += n) {
+        for (int64_t i = 0; i < n; i++) {
+            const uint64_t key = key_of(line, i, lines->dtype);
+            items[i] = (item){args->descending ? ~key : key, i};
+        }
+        qsort(items, (size_t)n, sizeof *items, compare);
+        for (int64_t i = 0; i < n; i++) {
+            *place++ = items[i].place;
+        }
+        line += (size_t)n * heed_dtype_size(lines->dtype);
     }
-    return heed_self.error;
+    heed_free_sized(items, bytes);
+    heed_copy_elements(places, back);
+    return HEED_OK;
 }
 
 HEED_OPERATION(argsort) = {.name = "argsort",
@@ -230,13 +186,12 @@ heed_tensor *heed_topk(heed_tensor *x, int64_t k, int dim, bool largest, heed_te
     return take_first(x, dim, largest, k, indices);
 }
 
-/* ---- max, min along a dim: gathered at their indices ---- */
+/* ---- max, min along a dim ---- */
 
-typedef heed_tensor *index_function(heed_tensor *x, int dim, bool keepdim);
-
-static heed_tensor *take_at(const char *function, index_function *index, heed_tensor *x, int dim,
-                            bool keepdim, heed_tensor **indices)
+static heed_tensor *take_at(bool is_max, heed_tensor *x, int dim, bool keepdim,
+                            heed_tensor **indices)
 {
+    const char *function = is_max ? "max" : "min";
     int64_t size = 0;
     if (begin(function, x, &dim, &size, indices) != HEED_OK) {
         return NULL;
@@ -248,16 +203,17 @@ static heed_tensor *take_at(const char *function, index_function *index, heed_te
     }
     heed_scope scope;
     heed_scope_begin(&scope);
-    heed_tensor *places = index(x->dtype == HEED_BOOL ? heed_to(x, HEED_I64) : x, dim, true);
+    heed_tensor *of = x->dtype == HEED_BOOL ? heed_to(x, HEED_I64) : x;
+    heed_tensor *places = is_max ? heed_argmax_dim(of, dim, true) : heed_argmin_dim(of, dim, true);
     return take(&scope, x, dim, keepdim, places, indices);
 }
 
 heed_tensor *heed_max_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices)
 {
-    return take_at("max", heed_argmax_dim, x, dim, keepdim, indices);
+    return take_at(true, x, dim, keepdim, indices);
 }
 
 heed_tensor *heed_min_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices)
 {
-    return take_at("min", heed_argmin_dim, x, dim, keepdim, indices);
+    return take_at(false, x, dim, keepdim, indices);
 }
