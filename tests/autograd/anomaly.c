@@ -156,8 +156,7 @@ START_TEST(the_mode_may_change_within_a_graph)
     for (int i = 0; i < 4; i++) {
         heed_set_detect_anomaly(i % 2 == 0);
         y = heed_reshape(heed_permute(y, HEED_DIMS(1, 0)), HEED_SHAPE(4, 3));
-        y = heed_sin(
-            heed_clamp(heed_add_scalar(heed_cat((heed_tensor *[]){y, y, y}, 3, 0), 1), -9, 9));
+        y = heed_sin(heed_relu(heed_add_scalar(heed_cat((heed_tensor *[]){y, y, y}, 3, 0), 1)));
         y = heed_slice(y, 0, 0, 4, 1);
         y = heed_reshape(y, HEED_SHAPE(2, 6));
     }

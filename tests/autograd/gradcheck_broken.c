@@ -538,7 +538,6 @@ static heed_tensor *constant(double a, double b, double c)
     }
 FUNCTION(relu, heed_relu(x))
 FUNCTION(absolute, heed_abs(x))
-FUNCTION(bounded, heed_clamp(x, -1, 1))
 FUNCTION(leaky, heed_where(heed_gt_scalar(x, 0), x, heed_mul_scalar(x, 0.01)))
 FUNCTION(largest, heed_amax_dim(x, -1, false))
 FUNCTION(larger, heed_maximum(x, constant(1, 2, 3)))
@@ -581,7 +580,6 @@ static const struct {
     KINK(relu, 3e-7, 1, -1, 1, 0, 1, "move x away from 3e-07"),
     KINK(relu, -9e-7, 1, -1, 1, 0, 1, "move x away from -9e-07"),
     KINK(absolute, 2e-7, 1, 2, 1, -1, 1, "kink: left and right slopes differ (-1, 1)"),
-    KINK(bounded, 0, 1, 1, 1, 1, 0, "(1, 0); move x away from 1"),
     KINK(leaky, 0, 1, -1, 1, 0.01, 1, "(0.01, 1)"),
     KINK(largest, 2, 2, 2, 1, 0, 1, "move x away from 2"),
     KINK(larger, 0, 2.0000003, 5, 1, 0, 1, "kink: "),

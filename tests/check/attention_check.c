@@ -299,7 +299,7 @@ static heed_tensor *probe(heed_tensor *x, void *context)
     const int64_t n = heed_size(x, -2);
     heed_tensor *all = heed_ones(HEED_SHAPE(n, n), HEED_BOOL);
     heed_tensor *keep = heed_to(m->keep != NULL ? m->keep : heed_tril(all, 0), x->dtype);
-    heed_tensor *sums = heed_clamp(heed_sum_dim(keep, -1, true), 1, HUGE_VAL);
+    heed_tensor *sums = heed_maximum_scalar(heed_sum_dim(keep, -1, true), 1);
     heed_tensor *weights = heed_div(keep, sums);
     if (m->seen == NULL) {
         m->seen = heed_retain(heed_detach(x));

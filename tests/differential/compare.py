@@ -24,7 +24,7 @@ import graphs
 # Operations that do not round internally: their noise comes from their inputs.
 EXACT = set("""neg abs sign floor relu add sub mul div maximum minimum eq ne lt le gt ge logical_and logical_or
     eq_scalar ne_scalar lt_scalar le_scalar gt_scalar ge_scalar logical_not isnan add_scalar sub_scalar
-    mul_scalar div_scalar maximum_scalar minimum_scalar clamp where masked_fill tril triu transpose permute
+    mul_scalar div_scalar maximum_scalar minimum_scalar where masked_fill tril triu transpose permute
     reshape flatten unflatten expand squeeze unsqueeze detach clone contiguous to slice select narrow split
     chunk index cat stack flip repeat_interleave_dim index_select gather one_hot embedding argsort sort
     topk amax amin amax_dim amin_dim amax_dims amin_dims max min max_dim min_dim argmax argmin argmax_dim
@@ -224,10 +224,6 @@ def extreme(x, arguments):
     return (~(numpy.abs(x) < 1e9)).any()
 
 
-def at_bound(x, arguments):
-    return ((x == arguments["lo"]) | (x == arguments["hi"])).any()
-
-
 def one_value(x, arguments):
     dims = arguments.get("dims", arguments.get("dim")) or (() if "dim" not in arguments else 0)
     dims = tuple(range(x.ndim)) if dims == () else dims
@@ -294,7 +290,6 @@ KNOWN = [  # the reason, and whether it explains a failure k
     ("var and std: x and its mean cancel in equal rows", lambda k: k.input_holds(SPREADS, equal_rows)),
     ("torch: the derivative of a power with a bool exponent is an error",
      lambda k: "`-` operator, with a bool" in k.torch_error),
-    ("the gradient of clamp at a bound is 1", lambda k: k.is_gradient and k.input_holds("clamp", at_bound)),
     ("torch: some derivatives of var of one element are 0 or infinite, not NaN",
      lambda k: k.is_gradient and k.input_holds(SPREADS, one_value)),
     ("second derivatives of norm and pow at 0 are finite", lambda k: k.failure.what == "seconds" and

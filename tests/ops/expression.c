@@ -11,9 +11,6 @@ static const struct line {
 #define DEFINE(name, x, f)            {#name, #x, #f},
 #define UNARY(name, kind, f, dx)      {#name, "gyx", #dx},
 #define BINARY(name, kind, f, da, db) {#name, "gyab", #da}, {#name, "gyab", #db},
-#define TERNARY(name, kind, f, da, db, dc)                                                         \
-    {#name, "gyabc", #da}, {#name, "gyabc", #db}, {#name, "gyabc", #dc},
-#define BOUNDS(name, kind, f, da) {#name, "gyabc", #da},
 #include "tensor/kernels/ops.def"
 };
 

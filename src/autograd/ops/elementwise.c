@@ -5,7 +5,7 @@
  *
  * A gradient exists in two forms, both from the same text: a compiled kernel, which training runs,
  * and the text itself, which the first part of this file evaluates with operations if the gradient
- * must itself be differentiated. Comparisons of whole tensors are at the end. */
+ * must itself be differentiated. */
 
 #include <ctype.h>
 #include <math.h>
@@ -215,15 +215,14 @@ bool heed_mentions(const char *text, char name)
 
 typedef enum kind { FLOAT, NUMBER, ANY, TRUTH } kind; /* TRUTH: the result is bool */
 
-enum { MOST = 3 }; /* operands per line */
+enum { MOST = 2 }; /* operands per line */
 
-/* A line of ops.def, in one of its forms: all operands are tensors, or the last ones are
- * numbers. */
+/* A line of ops.def, in one of its forms: all operands are tensors, or the last one is a number. */
 typedef struct line {
     heed_op op; /* the first member, so that a call's op points to the line */
     enum heed_elementwise kernel;
     kind kind;
-    int numbers;
+    bool has_number;
     const char *gradient[MOST];
 } line;
 
@@ -235,28 +234,17 @@ static bool is_whole(double number)
     return number == floor(number) && fabs(number) < 0x1p63;
 }
 
-static heed_status check_numbers(const heed_call *call, const line *l, heed_dtype dtype)
+static heed_status check_number(const heed_call *call, const line *l)
 {
-    const double *number = call->args;
-    if (l->kernel == HEED_OP_clamp && (isnan(number[0]) || isnan(number[1]))) {
-        return heed_fail(HEED_ERR_VALUE,
-                         "clamp: bounds %g and %g; for no bound use -INFINITY or INFINITY",
-                         number[0], number[1]);
-    }
-    if (dtype != HEED_I64) {
-        return HEED_OK;
-    }
-    if (l->kernel == HEED_OP_pow && l->numbers > 0 && *number < 0) {
+    const double number = *(const double *)call->args;
+    if (l->kernel == HEED_OP_pow && number < 0) {
         return heed_fail(HEED_ERR_VALUE, "%s: i64 to a negative power %g; heed_to(x, HEED_F32)",
-                         call->op->name, *number);
+                         call->op->name, number);
     }
-    for (int i = 0; i < l->numbers; i++) {
-        const bool unbounded = l->kernel == HEED_OP_clamp && isinf(number[i]);
-        if (!unbounded && !is_whole(number[i])) {
-            return heed_fail(HEED_ERR_VALUE,
-                             "%s: an i64 tensor %s takes an integer, not %g; heed_to(x, HEED_F32)",
-                             call->op->name, HEED_TEXT(call->inputs[0]), number[i]);
-        }
+    if (!is_whole(number)) {
+        return heed_fail(HEED_ERR_VALUE,
+                         "%s: an i64 tensor %s takes an integer, not %g; heed_to(x, HEED_F32)",
+                         call->op->name, HEED_TEXT(call->inputs[0]), number);
     }
     return HEED_OK;
 }
@@ -292,32 +280,32 @@ static heed_status line_rule(const heed_call *call, heed_result *result)
     if (!heed_is_float(result->dtype) && l->kind == FLOAT) {
         result->dtype = HEED_F32;
     }
-    if (l->numbers > 0 && result->dtype == HEED_BOOL) {
+    if (l->has_number && result->dtype == HEED_BOOL) {
         result->dtype = HEED_I64;
     }
     if (result->dtype == HEED_BOOL && l->kind == NUMBER) {
         return heed_fail(HEED_ERR_DTYPE, "%s: bool is not supported; heed_to(x, HEED_I64)",
                          call->op->name);
     }
-    return check_numbers(call, l, result->dtype);
+    return l->has_number && result->dtype == HEED_I64 ? check_number(call, l) : HEED_OK;
 }
 
 /* ---- computing ---- */
 
-/* Sets the operands of a kernel: the inputs, then the numbers. Returns their count. Inline, because
+/* Sets the operands of a kernel: the inputs, then the number. Returns their count. Inline, because
  * gcc would call it otherwise, which costs small operations 4% of their time. */
 static inline int set_operands(heed_operand *in, const line *l, heed_tensor *const *inputs,
-                               const double *numbers, heed_dtype as)
+                               const double *number, heed_dtype as)
 {
     const int tensors = l->op.inputs;
     for (int i = 0; i < tensors; i++) {
         in[i].tensor = inputs[i];
         in[i].as = as;
     }
-    for (int i = 0; i < l->numbers; i++) {
-        in[tensors + i] = (heed_operand){NULL, numbers[i], as};
+    if (l->has_number) {
+        in[tensors] = (heed_operand){NULL, *number, as};
     }
-    return tensors + l->numbers;
+    return tensors + l->has_number;
 }
 
 /* The dtype in which a comparison reads its operands. */
@@ -325,7 +313,7 @@ static heed_status compared_dtype(const heed_call *call, const line *l, heed_dty
 {
     heed_shape shape = heed_shape_of_tensor(call->inputs[0]);
     *as = call->inputs[0]->dtype;
-    if (meet(call, as, &shape) == HEED_OK && l->numbers > 0 && !heed_is_float(*as)) {
+    if (meet(call, as, &shape) == HEED_OK && l->has_number && !heed_is_float(*as)) {
         *as = is_whole(*(const double *)call->args) ? HEED_I64 : HEED_F64;
     }
     return heed_self.error;
@@ -373,7 +361,7 @@ static heed_tensor *gradient_by_kernel(const line *l, const heed_vjp *v, int i)
 /* The name of operand i in the text of a line. */
 static char operand_name(const line *l, int i)
 {
-    return l->op.inputs + l->numbers == 1 ? 'x' : (char)('a' + i);
+    return l->op.inputs + l->has_number == 1 ? 'x' : (char)('a' + i);
 }
 
 /* dL/dinput i evaluated from the text with operations that record a graph. */
@@ -381,11 +369,9 @@ static heed_tensor *gradient_by_text(const line *l, const heed_vjp *v, int i)
 {
     heed_binding bindings[2 + MOST] = {{'g', v->g}, {'y', v->y}};
     int count = 2;
-    for (int j = 0; j < l->op.inputs + l->numbers; j++) {
+    for (int j = 0; j < l->op.inputs + l->has_number; j++) {
         heed_tensor *operand =
-            j < l->op.inputs
-                ? v->inputs[j]
-                : heed_scalar(((const double *)v->args)[j - l->op.inputs], v->y->dtype);
+            j < l->op.inputs ? v->inputs[j] : heed_scalar(*(const double *)v->args, v->y->dtype);
         bindings[count++] = (heed_binding){operand_name(l, j), operand};
     }
     return heed_evaluate(l->gradient[i], bindings, count, v->y->dtype);
@@ -469,9 +455,9 @@ heed_tensor *heed_where_scalars(heed_tensor *condition, double a, double b, heed
 /* ---- turning lines into operations and functions ---- */
 
 /* An operation with the kernel of the line `of`, and the gradients of its inputs. */
-#define LINE(id, of, tensors, takes, scalars, layout, ...)                                         \
+#define LINE(id, of, tensors, takes, is_scalar, layout, ...)                                       \
     static line line_##id = {.op = {.name = #id,                                                   \
-                                    .torch = (scalars) == 1 ? #of : NULL,                          \
+                                    .torch = (is_scalar) ? #of : NULL,                             \
                                     .inputs = tensors,                                             \
                                     .args = layout,                                                \
                                     .rule = line_rule,                                             \
@@ -479,30 +465,27 @@ heed_tensor *heed_where_scalars(heed_tensor *condition, double a, double b, heed
                                     .backward = (takes) == TRUTH ? NULL : line_backward},          \
                              .kernel = HEED_OP_##of,                                               \
                              .kind = takes,                                                        \
-                             .numbers = scalars,                                                   \
+                             .has_number = is_scalar,                                              \
                              .gradient = {__VA_ARGS__}};
 
 /* Its public function, which passes on these inputs. */
-#define FUNCTION(id, parameters, numbers, size, ...)                                               \
+#define FUNCTION(id, parameters, number, size, ...)                                                \
     heed_tensor *heed_##id parameters                                                              \
     {                                                                                              \
         heed_tensor *inputs[] = {__VA_ARGS__};                                                     \
-        return heed_apply(&line_##id.op, inputs, sizeof inputs / sizeof *inputs, numbers, size);   \
+        return heed_apply(&line_##id.op, inputs, sizeof inputs / sizeof *inputs, number, size);    \
     }
 
 #define UNARY(name, kind, f, dx)                                                                   \
-    LINE(name, name, 1, kind, 0, NULL, #dx)                                                        \
+    LINE(name, name, 1, kind, false, NULL, #dx)                                                    \
     FUNCTION(name, (heed_tensor * x), NULL, 0, x)
 #define PAIR(name, kind, da, db)                                                                   \
-    LINE(name, name, 2, kind, 0, NULL, da, db)                                                     \
+    LINE(name, name, 2, kind, false, NULL, da, db)                                                 \
     FUNCTION(name, (heed_tensor * a, heed_tensor * b), NULL, 0, a, b)
 #define BINARY(name, kind, f, da, db)                                                              \
     PAIR(name, kind, #da, #db)                                                                     \
-    LINE(name##_scalar, name, 1, kind, 1, "double b", #da)                                         \
+    LINE(name##_scalar, name, 1, kind, true, "double b", #da)                                      \
     FUNCTION(name##_scalar, (heed_tensor * a, double b), &b, sizeof b, a)
-#define BOUNDS(name, kind, f, da)                                                                  \
-    LINE(name, name, 1, kind, 2, "double min, double max", #da)                                    \
-    FUNCTION(name, (heed_tensor * a, double b, double c), ((double[]){b, c}), 2 * sizeof b, a)
 #define COMPARE(name, f)   BINARY(name, TRUTH, f, 0, 0)
 #define LOGICAL(name, f)   PAIR(name, TRUTH, "0", "0")
 #define PREDICATE(name, f) UNARY(name, TRUTH, f, 0)
@@ -513,7 +496,6 @@ heed_tensor *heed_where_scalars(heed_tensor *condition, double a, double b, heed
 static line *const lines[] = {
 #define UNARY(name, kind, f, dx)      &line_##name,
 #define BINARY(name, kind, f, da, db) &line_##name, &line_##name##_scalar,
-#define BOUNDS(name, kind, f, da)     &line_##name,
 #define COMPARE(name, f)              &line_##name, &line_##name##_scalar,
 #define LOGICAL(name, f)              &line_##name,
 #define PREDICATE(name, f)            &line_##name,
@@ -539,55 +521,4 @@ __attribute__((constructor)) static void register_lines(void)
             l->op.saves[j] = saves_of(l, l->gradient[j]);
         }
     }
-}
-
-/* ---- comparisons of whole tensors ---- */
-
-static bool is_close(double a, double b, double rtol, double atol, bool equal_nan)
-{
-    if (isnan(a) || isnan(b)) {
-        return equal_nan && isnan(a) && isnan(b);
-    }
-    return a == b || (isfinite(a) && isfinite(b) && fabs(a - b) <= atol + rtol * fabs(b));
-}
-
-bool heed_allclose(heed_tensor *a, heed_tensor *b, double rtol, double atol, bool equal_nan)
-{
-    if (heed_blocked() || heed_check_tensor("allclose", "a", a) != HEED_OK ||
-        heed_check_tensor("allclose", "b", b) != HEED_OK) {
-        return false;
-    }
-    heed_dtype dtype;
-    heed_shape shape_a = heed_shape_of_tensor(a), shape_b = heed_shape_of_tensor(b), shape;
-    if (heed_common_dtype("allclose", a->dtype, b->dtype, &dtype) != HEED_OK ||
-        heed_broadcast("allclose", &shape_a, &shape_b, &shape) != HEED_OK) {
-        return false;
-    }
-    if (!(rtol >= 0) || !(atol >= 0)) {
-        heed_fail(HEED_ERR_VALUE, "allclose: tolerances rtol %g, atol %g; both must be 0 or more",
-                  rtol, atol);
-        return false;
-    }
-    const heed_frame frame = heed_frame_begin(true);
-    heed_tensor *x = heed_contiguous(heed_expand(heed_to(a, HEED_F64), shape));
-    heed_tensor *y = heed_contiguous(heed_expand(heed_to(b, HEED_F64), shape));
-    const double *of_a = heed_const_data_f64(x), *of_b = heed_const_data_f64(y);
-    bool close = !heed_blocked();
-    for (int64_t i = 0; close && i < x->numel; i++) {
-        close = is_close(of_a[i], of_b[i], rtol, atol, equal_nan);
-    }
-    heed_frame_end(frame);
-    return close;
-}
-
-bool heed_equal(heed_tensor *a, heed_tensor *b)
-{
-    if (heed_blocked() || heed_check_tensor("equal", "a", a) != HEED_OK ||
-        heed_check_tensor("equal", "b", b) != HEED_OK || a->dtype != b->dtype ||
-        !heed_same_shape(a, b)) {
-        return false;
-    }
-    const heed_frame frame = heed_frame_begin(true);
-    const bool equal = heed_item_i64(heed_sum(heed_ne(a, b))) == 0;
-    return heed_frame_end(frame) == HEED_OK && equal;
 }

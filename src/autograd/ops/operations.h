@@ -36,15 +36,6 @@ heed_tensor *heed_abs(heed_tensor *x);    /* y = |x|            dx = g sign(x)  
 heed_tensor *heed_sign(heed_tensor *x);   /* y = 1, 0, -1; 0 for NaN     dx = 0 */
 heed_tensor *heed_floor(heed_tensor *x);  /* y = x rounded down          dx = 0      not bool */
 
-/* heed_clamp: as torch.clamp(x, min, max) with numbers; -INFINITY and INFINITY mean no bound. For
- * tensor bounds, use heed_minimum(heed_maximum(x, min), max).
- *
- *   y = x limited to [min, max]; max if min > max; NaN propagates
- *   dx = g where min <= x <= max, else 0
- *
- * HEED_ERR_VALUE: a bound is NaN, or is not an integer while x is i64 or bool. */
-heed_tensor *heed_clamp(heed_tensor *x, double min, double max);
-
 /* Activations; i64 and bool are cast to f32. s is sigmoid(x). */
 heed_tensor *heed_relu(heed_tensor *x);     /* y = max(x, 0)      dx = g where y > 0  not bool */
 heed_tensor *heed_sigmoid(heed_tensor *x);  /* y = 1 / (1 + e^-x)   dx = g y (1 - y) */

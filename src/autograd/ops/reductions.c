@@ -1,15 +1,18 @@
 /* Reductions: shared code for the reduced dims and for expanding gradients to the input's shape;
- * then the operations. */
+ * then the operations; then comparisons of whole tensors. */
 
-#include "operations.h"
+#include <math.h>
 
 #include "../../tensor/create.h"
 #include "../../tensor/elements.h"
+#include "../../tensor/handle.h"
 #include "../../tensor/read.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
 #include "../op.h"
+#include "operand_checks.h"
+#include "operations.h"
 
 /* The arguments of a reduction, or the first member of its argument struct. */
 typedef struct reduce_args {
@@ -408,4 +411,55 @@ heed_tensor *heed_sum_to_size(heed_tensor *x, heed_shape shape)
         return NULL;
     }
     return repeated.count > 0 ? heed_reshape(heed_sum_dims(x, repeated, false), shape) : x;
+}
+
+/* ---- comparisons of whole tensors ---- */
+
+static bool is_close(double a, double b, double rtol, double atol, bool equal_nan)
+{
+    if (isnan(a) || isnan(b)) {
+        return equal_nan && isnan(a) && isnan(b);
+    }
+    return a == b || (isfinite(a) && isfinite(b) && fabs(a - b) <= atol + rtol * fabs(b));
+}
+
+bool heed_allclose(heed_tensor *a, heed_tensor *b, double rtol, double atol, bool equal_nan)
+{
+    if (heed_blocked() || heed_check_tensor("allclose", "a", a) != HEED_OK ||
+        heed_check_tensor("allclose", "b", b) != HEED_OK) {
+        return false;
+    }
+    heed_dtype dtype;
+    heed_shape shape_a = heed_shape_of_tensor(a), shape_b = heed_shape_of_tensor(b), shape;
+    if (heed_common_dtype("allclose", a->dtype, b->dtype, &dtype) != HEED_OK ||
+        heed_broadcast("allclose", &shape_a, &shape_b, &shape) != HEED_OK) {
+        return false;
+    }
+    if (!(rtol >= 0) || !(atol >= 0)) {
+        heed_fail(HEED_ERR_VALUE, "allclose: tolerances rtol %g, atol %g; both must be 0 or more",
+                  rtol, atol);
+        return false;
+    }
+    const heed_frame frame = heed_frame_begin(true);
+    heed_tensor *x = heed_contiguous(heed_expand(heed_to(a, HEED_F64), shape));
+    heed_tensor *y = heed_contiguous(heed_expand(heed_to(b, HEED_F64), shape));
+    const double *of_a = heed_const_data_f64(x), *of_b = heed_const_data_f64(y);
+    bool close = !heed_blocked();
+    for (int64_t i = 0; close && i < x->numel; i++) {
+        close = is_close(of_a[i], of_b[i], rtol, atol, equal_nan);
+    }
+    heed_frame_end(frame);
+    return close;
+}
+
+bool heed_equal(heed_tensor *a, heed_tensor *b)
+{
+    if (heed_blocked() || heed_check_tensor("equal", "a", a) != HEED_OK ||
+        heed_check_tensor("equal", "b", b) != HEED_OK || a->dtype != b->dtype ||
+        !heed_same_shape(a, b)) {
+        return false;
+    }
+    const heed_frame frame = heed_frame_begin(true);
+    const bool equal = heed_item_i64(heed_sum(heed_ne(a, b))) == 0;
+    return heed_frame_end(frame) == HEED_OK && equal;
 }

@@ -26,7 +26,6 @@
 enum heed_elementwise {
 #define UNARY(name, kind, f, dx)      HEED_OP_##name,
 #define BINARY(name, kind, f, da, db) HEED_OP_##name,
-#define BOUNDS(name, kind, f, da)     HEED_OP_##name,
 #define COMPARE(name, f)              HEED_OP_##name,
 #define LOGICAL(name, f)              HEED_OP_##name,
 #define PREDICATE(name, f)            HEED_OP_##name,

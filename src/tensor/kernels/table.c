@@ -137,12 +137,10 @@ static T integer_power(T a, T b)
 #define OPERAND_TYPE VALUE
 #define OPERAND      ELEMENT
 #endif
-#define READ_X     OPERAND(x, 0)
-#define READ_AB    OPERAND(a, 0) OPERAND(b, 1)
-#define READ_ABC   READ_AB OPERAND(c, 2)
-#define READ_GXY   OPERAND(g, 0) OPERAND(x, 1) OPERAND(y, 2)
-#define READ_GABY  OPERAND(g, 0) OPERAND(a, 1) OPERAND(b, 2) OPERAND(y, 3)
-#define READ_GABCY OPERAND(g, 0) OPERAND(a, 1) OPERAND(b, 2) OPERAND(c, 3) OPERAND(y, 4)
+#define READ_X    OPERAND(x, 0)
+#define READ_AB   OPERAND(a, 0) OPERAND(b, 1)
+#define READ_GXY  OPERAND(g, 0) OPERAND(x, 1) OPERAND(y, 2)
+#define READ_GABY OPERAND(g, 0) OPERAND(a, 1) OPERAND(b, 2) OPERAND(y, 3)
 
 #if defined T_IS_F32 || defined T_IS_F64
 #define FORWARD(name, kind, read, f) LOOP(name##_forward, read, f)
@@ -170,9 +168,6 @@ static T integer_power(T a, T b)
     FORWARD(name, kind, READ_AB, f)                                                                \
     GRADIENT(name##_da, READ_GABY, da)                                                             \
     GRADIENT(name##_db, READ_GABY, db)
-#define BOUNDS(name, kind, f, da)                                                                  \
-    FORWARD(name, kind, READ_ABC, f)                                                               \
-    GRADIENT(name##_da, READ_GABCY, da)
 #define TRUTH(name, read, f)                                                                       \
     static void KERNEL(name##_truth)(int64_t n, const void *const *in, void *restrict out,         \
                                      bool stream)                                                  \
@@ -219,7 +214,6 @@ const heed_kernels KERNELS = {.elementwise =
                                   {
 #define UNARY(name, kind, f, dx)      ENTRY(name, kind, KERNEL(name##_dx))
 #define BINARY(name, kind, f, da, db) ENTRY(name, kind, KERNEL(name##_da), KERNEL(name##_db))
-#define BOUNDS(name, kind, f, da)     ENTRY(name, kind, KERNEL(name##_da))
 #define COMPARE(name, f)              [HEED_OP_##name] = {KERNEL(name##_truth), {NULL}},
 #define LOGICAL(name, f)              [HEED_OP_##name] = {KERNEL(name##_truth), {NULL}},
 #define PREDICATE(name, f)            [HEED_OP_##name] = {KERNEL(name##_truth), {NULL}},
