@@ -123,15 +123,15 @@ static heed_module_entry *append(heed_module *m, const char *name, const void *v
     return &entries[m->count++];
 }
 
-static heed_status add_tensor(heed_module *m, const char *name, heed_tensor **field,
-                              heed_tensor *value, bool is_buffer)
+heed_status heed_add_tensor(void *module, const char *name, heed_tensor **field, heed_tensor *value,
+                            bool is_buffer)
 {
     if (value != NULL && value->op != NULL) {
         heed_fail(HEED_ERR_GRAPH, "'%s' has a graph; heed_detach it first", name);
     } else if (value != NULL && !is_buffer) {
         heed_set_requires_grad(value, true);
     }
-    heed_module_entry *entry = append(m, name, value);
+    heed_module_entry *entry = append(module, name, value);
     if (entry != NULL) {
         entry->tensor = heed_retain(value);
         entry->is_buffer = is_buffer;
@@ -140,17 +140,6 @@ static heed_status add_tensor(heed_module *m, const char *name, heed_tensor **fi
         *field = entry != NULL ? value : NULL;
     }
     return heed_error_pending();
-}
-
-heed_status heed_add_parameter(void *module, const char *name, heed_tensor **field,
-                               heed_tensor *value)
-{
-    return add_tensor(module, name, field, value, false);
-}
-
-heed_status heed_add_buffer(void *module, const char *name, heed_tensor **field, heed_tensor *value)
-{
-    return add_tensor(module, name, field, value, true);
 }
 
 heed_status heed_add_child(void *module, const char *name, void *field, void *child)

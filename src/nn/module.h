@@ -19,11 +19,10 @@
  *     }
  *
  * Such a module has parameters with torch's names ("project.weight"), a state dict and a training
- * mode. It can be cast, saved and loaded (nn/checkpoint.h), printed
- * and freed. If its kind has a forward, heed_forward runs it.
- * Constructors need no open scope. Several threads may use a module at once, unless keep_weights is
- * set or one of them modifies it. Module structs have no typedef, because operations use the plain
- * names: heed_linear is the function that a `struct heed_linear` applies in its forward.
+ * mode. It can be cast, saved and loaded (nn/safetensors.h), printed and freed. If its kind has a
+ * forward, heed_forward runs it. Constructors need no open scope. Module structs have no typedef,
+ * because operations use the plain names: heed_linear is the function that a `struct heed_linear`
+ * applies in its forward.
  *
  * If a registration fails, for example because memory runs out, the module is incomplete: it can be
  * freed, or added to a module, which frees it and is then incomplete itself; all other functions
@@ -103,19 +102,16 @@ typedef struct heed_module {
  * if memory runs out; while another error is pending, a module to which nothing can be added. */
 void *heed_module_new(const heed_module_kind *kind);
 
-/* heed_add_parameter: registers and retains a trainable tensor, sets requires_grad, lets all
- * threads use it, and sets *field. heed_add_buffer: registers a tensor that is saved but not
- * trained. heed_add_child: takes ownership of a module and sets *field, a pointer to a module of
- * any type; on error it frees the child, unless the child has an owner or contains this module.
- * While an error is pending, value and child may be NULL. field may be NULL. On error, *field
- * becomes NULL, and the module incomplete, for good.
+/* heed_add_tensor: registers and retains a parameter, which then requires a gradient, or a buffer,
+ * which is saved but not trained, and sets *field. heed_add_child: takes ownership of a module and
+ * sets *field, a pointer to a module of any type; on error it frees the child, unless the child has
+ * an owner or contains this module. While an error is pending, value and child may be NULL. field
+ * may be NULL. On error, *field becomes NULL, and the module incomplete, for good.
  *
  * HEED_ERR_NULL: no module, name or value. HEED_ERR_VALUE: the name is taken or contains a '.', the
  * child has an owner or contains this module, or either module is incomplete. */
-heed_status heed_add_parameter(void *module, const char *name, heed_tensor **field,
-                               heed_tensor *value);
-heed_status heed_add_buffer(void *module, const char *name, heed_tensor **field,
-                            heed_tensor *value);
+heed_status heed_add_tensor(void *module, const char *name, heed_tensor **field, heed_tensor *value,
+                            bool is_buffer);
 heed_status heed_add_child(void *module, const char *name, void *field, void *child);
 
 /* HEED_PARAMETER, HEED_BUFFER, HEED_CHILD: the same, as statements with the field's name. For
@@ -123,9 +119,9 @@ heed_status heed_add_child(void *module, const char *name, void *field, void *ch
  * be NULL and is evaluated more than once. `value` is computed in a scope of its own, without a
  * graph. Overwriting a parameter, as with heed_normal_into(m->scale, 0, 0.02), needs no scope. */
 #define HEED_PARAMETER(m, field, value)                                                            \
-    HEED_IN_VALUE_SCOPE heed_add_parameter(m, #field, (m) != NULL ? &(m)->field : NULL, value)
+    HEED_IN_VALUE_SCOPE heed_add_tensor(m, #field, (m) != NULL ? &(m)->field : NULL, value, false)
 #define HEED_BUFFER(m, field, value)                                                               \
-    HEED_IN_VALUE_SCOPE heed_add_buffer(m, #field, (m) != NULL ? &(m)->field : NULL, value)
+    HEED_IN_VALUE_SCOPE heed_add_tensor(m, #field, (m) != NULL ? &(m)->field : NULL, value, true)
 #define HEED_CHILD(m, field, child)                                                                \
     heed_add_child(m, #field, (m) != NULL ? &(m)->field : NULL, child)
 

@@ -188,7 +188,7 @@ START_TEST(parameters_that_do_not_fit_are_left_alone)
         heed_attention_report r;
         projections *m = heed_module_new(&kind);
         for (const shaped *w = rows[i].weights; w->name != NULL; w++) {
-            heed_add_parameter(m, w->name, NULL, heed_randn(w->shape, HEED_F32));
+            heed_add_tensor(m, w->name, NULL, heed_randn(w->shape, HEED_F32), false);
         }
         expect_no_error();
         const heed_attention_check_options options = {

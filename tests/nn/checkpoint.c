@@ -118,11 +118,11 @@ static struct odd *odd_new(double value)
         return NULL;
     }
     heed_tensor *shared = heed_full(HEED_SHAPE(2, 3), value, HEED_F32);
-    heed_add_parameter(m, "one", &m->one, shared);
-    heed_add_parameter(m, "other", &m->other, shared);
-    heed_add_buffer(m, "mask", &m->mask, heed_full(HEED_SHAPE(3), value > 1, HEED_BOOL));
-    heed_add_buffer(m, "ids", &m->ids,
-                    heed_transpose(heed_full(HEED_SHAPE(2, 2), value, HEED_I64), 0, 1));
+    heed_add_tensor(m, "one", &m->one, shared, false);
+    heed_add_tensor(m, "other", &m->other, shared, false);
+    heed_add_tensor(m, "mask", &m->mask, heed_full(HEED_SHAPE(3), value > 1, HEED_BOOL), true);
+    heed_add_tensor(m, "ids", &m->ids,
+                    heed_transpose(heed_full(HEED_SHAPE(2, 2), value, HEED_I64), 0, 1), true);
     return m;
 }
 
@@ -234,7 +234,7 @@ START_TEST(expanded_parameters_do_not_load)
 {
     struct odd *m = odd_new(2);
     heed_tensor *wide = heed_expand(heed_ones(HEED_SHAPE(1), HEED_I64), HEED_SHAPE(4));
-    heed_add_buffer(m, "wide", NULL, wide);
+    heed_add_tensor(m, "wide", NULL, wide, true);
     heed_save_state_dict(m, in_folder("a"), NULL);
     const uint32_t version = m->one->storage->version;
     ck_assert_int_eq(load(m), HEED_ERR_VALUE);

@@ -33,8 +33,8 @@ static struct gate *gate_new(int64_t d, int *freed)
     }
     m->freed = freed;
     heed_add_child(m, "project", &m->project, heed_linear_new(d, d));
-    heed_add_buffer(m, "offset", &m->offset, heed_zeros(HEED_SHAPE(d), HEED_F32));
-    heed_add_parameter(m, "scale", &m->scale, heed_ones(HEED_SHAPE(d), HEED_F32));
+    heed_add_tensor(m, "offset", &m->offset, heed_zeros(HEED_SHAPE(d), HEED_F32), true);
+    heed_add_tensor(m, "scale", &m->scale, heed_ones(HEED_SHAPE(d), HEED_F32), false);
     return m;
 }
 
@@ -99,7 +99,7 @@ START_TEST(test_lists_follow_the_tree)
     heed_tensor_list before = heed_parameters(m);
     ck_assert_ptr_eq(heed_parameters(m).tensors, before.tensors);
     heed_tensor *extra = NULL;
-    heed_add_parameter(m->project, "extra", &extra, m->scale); /* tied: the same tensor twice */
+    heed_add_tensor(m->project, "extra", &extra, m->scale, false); /* tied: the same tensor twice */
     expect_names(heed_parameters(m), 3,
                  (const char *const[]){"scale", "project.weight", "project.bias"});
     expect_names(heed_state_dict(m), 5,
@@ -213,8 +213,8 @@ START_TEST(test_cast_keeps_ties)
     int freed = 0;
     struct gate *m = gate_new(2, &freed);
     heed_tensor *scale = m->scale;
-    heed_add_parameter(m->project, "tied", NULL, scale);
-    heed_add_buffer(m, "ids", NULL, heed_ones(HEED_SHAPE(2), HEED_I64));
+    heed_add_tensor(m->project, "tied", NULL, scale, false);
+    heed_add_tensor(m, "ids", NULL, heed_ones(HEED_SHAPE(2), HEED_I64), true);
     heed_optimizer *sgd = heed_sgd_new(heed_parameters(m), 1);
     ck_assert_int_eq(heed_parameters(m).count, 3);
     const void *data = scale->data;

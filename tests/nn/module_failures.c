@@ -169,29 +169,29 @@ static void taken(struct gate *m)
 static void dotted(struct gate *m)
 {
     HEED_SCOPE(scope);
-    heed_add_buffer(m, "a.b", NULL, heed_ones(HEED_SHAPE(2), HEED_F32));
+    heed_add_tensor(m, "a.b", NULL, heed_ones(HEED_SHAPE(2), HEED_F32), true);
 }
 
 static void nameless(struct gate *m)
 {
-    heed_add_parameter(m, NULL, NULL, m->scale);
+    heed_add_tensor(m, NULL, NULL, m->scale, false);
 }
 
 static void not_trainable(struct gate *m)
 {
     HEED_SCOPE(scope);
-    heed_add_parameter(m, "ids", NULL, heed_ones(HEED_SHAPE(2), HEED_I64));
+    heed_add_tensor(m, "ids", NULL, heed_ones(HEED_SHAPE(2), HEED_I64), false);
 }
 
 static void no_value(struct gate *m)
 {
-    heed_add_parameter(m, "none", NULL, NULL);
+    heed_add_tensor(m, "none", NULL, NULL, false);
 }
 
 static void value_with_graph(struct gate *m)
 {
     HEED_SCOPE(scope);
-    heed_add_buffer(m, "sum", NULL, heed_sum(m->scale));
+    heed_add_tensor(m, "sum", NULL, heed_sum(m->scale), true);
 }
 
 static void failed_value(struct gate *m)
@@ -201,7 +201,7 @@ static void failed_value(struct gate *m)
 
 static void no_scope(struct gate *m)
 {
-    heed_add_parameter(m, "late", NULL, heed_ones(HEED_SHAPE(2), HEED_F32));
+    heed_add_tensor(m, "late", NULL, heed_ones(HEED_SHAPE(2), HEED_F32), false);
 }
 
 static void no_child(struct gate *m)
@@ -250,7 +250,7 @@ START_TEST(a_failed_registration_makes_the_module_incomplete)
     const struct failure *f = &failures[_i];
     struct gate *m = gate_new(), *parent = heed_module_new(&gate_kind);
     f->registration(m);
-    heed_add_parameter(m, "later", NULL, NULL); /* while the error is pending */
+    heed_add_tensor(m, "later", NULL, NULL, false); /* while the error is pending */
     expect_error(f->status, f->words);
     ck_assert_int_eq(heed_parameters(m).count, 0);
     expect_incomplete("parameters", "Gate");
@@ -320,8 +320,8 @@ END_TEST
     X(forward, heed_forward(m, m->scale))                                                          \
     X(gate_forward, heed_forward_check("gate_forward", m))                                         \
     X(gate, heed_module_check("gate", m))                                                          \
-    X(module, heed_add_buffer(m, "new", NULL, m->scale))                                           \
-    X(module, heed_add_parameter(m, "new", NULL, m->scale))                                        \
+    X(module, heed_add_tensor(m, "new", NULL, m->scale, true))                                     \
+    X(module, heed_add_tensor(m, "new", NULL, m->scale, false))                                    \
     X(module, heed_add_child(m, "new", NULL, heed_linear_new(2, 2)))                               \
     X(parameters, heed_sgd_new(heed_parameters(m), 0.1))                                           \
     X(parameters, heed_clip_grad_norm(heed_parameters(m), 1))                                      \
