@@ -141,9 +141,8 @@ heed_status heed_run_backward(heed_pass *pass)
     while (seed != NULL && !heed_blocked() && pass->visited < pass->node_count) {
         visit_node(pass, pass->nodes[pass->visited++]);
     }
-    for (int64_t i = pass->visited; i < pass->node_count;
-         i++) { /* not visited: an error, or no seed */
-        heed_tensor *node = pass->nodes[i];
+    for (int64_t i = pass->visited; i < pass->node_count; i++) {
+        heed_tensor *node = pass->nodes[i]; /* not visited, after an error or without a seed */
         node->consumers = 0;
         if (node->gradient_in_flight != NULL) {
             heed_unref(node->gradient_in_flight);

@@ -9,7 +9,7 @@
 #include "../tensor/thread.h"
 #include "autograd.h"
 
-static _Thread_local heed_hook *running; /* its callback runs; what that computes is not seen */
+static _Thread_local bool in_callback; /* what a callback computes is not seen */
 
 void heed_hook_add(heed_hook *hook)
 {
@@ -53,14 +53,14 @@ static heed_tensor *check_replacement(const heed_call *call, const heed_tensor *
 
 heed_tensor *heed_call_result_hooks(const heed_call *call, heed_tensor *y)
 {
-    for (heed_hook *hook = running == NULL ? heed_self.hooks : NULL; hook != NULL && y != NULL;
-         hook = hook->next) {
+    heed_hook *hook = in_callback ? NULL : heed_self.hooks;
+    for (; hook != NULL && y != NULL; hook = hook->next) {
         if (hook->result != NULL) {
             heed_scope scope;
             heed_scope_begin(&scope);
-            running = hook;
+            in_callback = true;
             heed_tensor *other = hook->result(hook, call, y);
-            running = NULL;
+            in_callback = false;
             y = heed_scope_end_with(&scope, check_replacement(call, y, other != NULL ? other : y));
         }
     }
@@ -69,14 +69,14 @@ heed_tensor *heed_call_result_hooks(const heed_call *call, heed_tensor *y)
 
 heed_status heed_call_derivative_hooks(const heed_vjp *vjp)
 {
-    for (heed_hook *hook = running == NULL ? heed_self.hooks : NULL;
-         hook != NULL && !heed_blocked(); hook = hook->next) {
+    heed_hook *hook = in_callback ? NULL : heed_self.hooks;
+    for (; hook != NULL && !heed_blocked(); hook = hook->next) {
         if (hook->derivative != NULL) {
             heed_scope scope;
             heed_scope_begin(&scope);
-            running = hook;
+            in_callback = true;
             hook->derivative(hook, vjp);
-            running = NULL;
+            in_callback = false;
             heed_scope_end(&scope);
         }
     }
