@@ -4,11 +4,9 @@
  * it, so that a training step in steady state asks the system for nothing; heed_empty_cache and the
  * end of the thread return the lists to the system.
  *
- * Blocks from heed_alloc begin with a header that stores their size; sized blocks (thread.h) have
- * none.
- *
- * In AddressSanitizer builds, and with -DHEED_SYSTEM_ALLOCATOR (for valgrind), every block is
- * returned to the system at once, so that these tools see each one. */
+ * Blocks from heed_alloc begin with a header that stores their size. In AddressSanitizer builds,
+ * and with -DHEED_SYSTEM_ALLOCATOR (for valgrind), every block is returned to the system at once,
+ * so that these tools see each one. */
 #ifdef __linux__
 #define _DEFAULT_SOURCE /* for madvise */
 #include <sys/mman.h>

@@ -89,8 +89,7 @@ static inline void heed_set_number_at(heed_tensor *t, int64_t offset, double val
     }
 }
 
-/* heed_replace_grad: replaces t->grad with `grad` (NULL: none), taking over its reference and use.
- */
+/* heed_replace_grad: replaces t->grad with `grad` (NULL: none), taking over its counts. */
 void heed_replace_grad(heed_tensor *t, heed_tensor *grad);
 
 /* heed_share_storage: makes the leaf t use the storage of `value`, which has t's shape, and clears

@@ -333,13 +333,12 @@ int heed_get_num_threads(void)
 
 heed_status heed_set_num_threads(int count)
 {
-    if (heed_error_pending() != HEED_OK) {
-        return heed_error_pending();
-    }
     if (count < 1 || count > MOST_THREADS) {
-        return heed_fail(HEED_ERR_VALUE, "set_num_threads: count is %d; it must be 1 to %d", count,
-                         MOST_THREADS);
+        heed_fail(HEED_ERR_VALUE, "set_num_threads: count is %d; it must be 1 to %d", count,
+                  MOST_THREADS);
     }
-    __atomic_store_n(&threads, count, __ATOMIC_RELAXED);
-    return HEED_OK;
+    if (!heed_error_pending()) {
+        __atomic_store_n(&threads, count, __ATOMIC_RELAXED);
+    }
+    return heed_error_pending();
 }

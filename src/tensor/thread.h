@@ -191,9 +191,8 @@ enum {
 /* Matrix products, in multiply-adds; a core does about 50 per nanosecond in f32. */
 enum {
     HEED_GRAIN_OF_PRODUCTS = 1 << 20, /* 20 us */
-    HEED_LITTLE_PRODUCT =
-        1 << 18, /* below: no workspace; single products run on the calling thread */
-    HEED_LARGE_PRODUCT = 1 << 24, /* above: the kernel splits each product */
+    HEED_LITTLE_PRODUCT = 1 << 18,    /* below: no workspace; one product stays on its thread */
+    HEED_LARGE_PRODUCT = 1 << 24,     /* above: the kernel splits each product */
 };
 
 #endif

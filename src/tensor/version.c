@@ -70,14 +70,18 @@ static const char *isa_in_use(void)
     return chosen != NULL ? chosen->name : "no instruction set";
 }
 
+static void publish(void)
+{
+    __atomic_store_n(&heed_chosen_kernels, chosen->tables, __ATOMIC_RELEASE);
+}
+
 heed_status heed_choose_isa(void)
 {
     isa_in_use();
     if (chosen != NULL) {
-        const heed_kernels *const *none = NULL; /* once: other threads may be reading */
+        static pthread_once_t once = PTHREAD_ONCE_INIT;
         if (heed_check_num_threads() == HEED_OK) {
-            __atomic_compare_exchange_n(&heed_chosen_kernels, &none, chosen->tables, false,
-                                        __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+            pthread_once(&once, publish);
         }
         return heed_error_pending();
     }
@@ -98,12 +102,6 @@ const char *heed_version(void)
     return HEED_VERSION;
 }
 
-#ifdef __clang__
-#define COMPILER "clang " __clang_version__
-#else
-#define COMPILER "gcc " __VERSION__
-#endif
-
 heed_text heed_build_info(void)
 {
     heed_text info;
@@ -111,7 +109,7 @@ heed_text heed_build_info(void)
     const int threads = heed_get_num_threads();
     uname(&system);
     snprintf(info.text, sizeof info.text,
-             "Heed %s, %.40s, %.20s %s (of" HEED_ISAS(NAME) "), %d thread%s", HEED_VERSION,
-             COMPILER, system.machine, isa_in_use(), threads, threads == 1 ? "" : "s");
+             "Heed %s, compiler %.40s, %.20s %s (of" HEED_ISAS(NAME) "), %d thread%s", HEED_VERSION,
+             __VERSION__, system.machine, isa_in_use(), threads, threads == 1 ? "" : "s");
     return info;
 }

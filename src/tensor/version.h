@@ -28,7 +28,7 @@ const char *heed_isa(void);
 /* heed_build_info: one line for bug reports: version, compiler, instruction set, threads. It works
  * while an error is pending.
  *
- *     Heed 0.2.0, gcc 12.2.0, x86_64 v4 (of baseline v3 v4), 2 threads */
+ *     Heed 0.2.0, compiler 12.2.0, x86_64 v4 (of baseline v3 v4), 2 threads */
 heed_text heed_build_info(void);
 
 HEED_END_DECLS
