@@ -217,6 +217,9 @@ static void scan_tensor(scanner *s, const char *name)
     take(s, ",\"data_offsets\":");
     scan_numbers(s, offsets, 2);
     take(s, "}");
+    if (heed_error_pending()) {
+        return; /* e.shape may have too many dims */
+    }
     while (e.dtype < DTYPES && strcmp(dtypes[e.dtype].name, dtype) != 0) {
         e.dtype++;
     }
