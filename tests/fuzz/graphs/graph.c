@@ -60,23 +60,6 @@ static heed_tensor *expanded(heed_tensor *x, int64_t size)
     return heed_expand(x, shape);
 }
 
-static heed_shape doubled(const heed_tensor *x)
-{
-    heed_shape sizes = {.ndim = x->ndim};
-    for (int i = 0; i < x->ndim; i++) {
-        sizes.size[i] = i == 0 ? 2 : 1;
-    }
-    return sizes;
-}
-
-/* Dim `dim` doubled: x is every second slice of it. */
-static heed_shape spread_shape(const heed_tensor *x, int dim)
-{
-    heed_shape shape = heed_shape_of_tensor(x);
-    shape.size[dim] *= 2;
-    return shape;
-}
-
 /* x plus a function that changes only at x = 0. */
 static heed_tensor *rounded(heed_tensor *x)
 {
