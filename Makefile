@@ -116,7 +116,7 @@ kernel = $(eval KERNEL_SOURCES += $(KERNEL_FOLDER)/$(strip $(1)).c)$(foreach d,$
 #             file             dtypes
 $(call kernel, table,           F32 F64 I64 BOOL)
 $(call kernel, gemm,            F32 F64 I64)
-$(call kernel, attention_tiles, F32 F64)
+$(call kernel, attention_head,  F32 F64)
 $(call kernel, softmax_rows,    F32 F64)
 $(call kernel, norm_rows,       F32 F64)
 $(call kernel, rows,            F32 F64 I64 BOOL)

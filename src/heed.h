@@ -42,7 +42,6 @@
 
 /* ---- Operations ---- */
 #include "autograd/ops/operations.h"                   /* add, matmul, softmax, reshape, cross_entropy, ... */
-#include "autograd/ops/dot_product_attention.h" /* scaled_dot_product_attention */
 
 /* ---- Gradients ---- */
 #include "autograd/grad.h"        /* backward, grad, requires_grad */

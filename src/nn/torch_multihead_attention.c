@@ -4,7 +4,6 @@
 
 #include <math.h>
 
-#include "../autograd/ops/dot_product_attention.h"
 #include "../autograd/ops/operations.h"
 #include "../tensor/create.h"
 #include "../tensor/random/random.h"

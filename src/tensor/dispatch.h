@@ -67,19 +67,17 @@ void heed_add_table_rows(const heed_table_rows *t);
  * top to bottom. */
 void heed_sum_rows(const heed_matrix_view *m, heed_tensor *y);
 
-/* ---- layer_norm of rows (norm_dispatch.c; kernels/norm_rows.h) ---- */
-
-struct heed_normalization;
+/* ---- layer_norm of rows (norm_dispatch.c) ---- */
 
 /* heed_normalize_rows: computes y for all rows.
  * heed_normalize_rows_gradient: computes dx, and adds dweight and dbias of each chunk of rows to
  * totals (chunks, 2, n), which the caller has zeroed. The number of chunks (heed_chunks_of_rows)
  * depends on the shape alone, so sums do not depend on the number of threads. */
-void heed_normalize_rows(const struct heed_normalization *all, heed_dtype dtype);
-int64_t heed_chunks_of_rows(const struct heed_normalization *all);
-void heed_normalize_rows_gradient(const struct heed_normalization *all, heed_dtype dtype);
+void heed_normalize_rows(const heed_normalization *all, heed_dtype dtype);
+int64_t heed_chunks_of_rows(const heed_normalization *all);
+void heed_normalize_rows_gradient(const heed_normalization *all, heed_dtype dtype);
 
-/* ---- attention over all heads of a batch (attention_dispatch.c) ----
+/* ---- attention over all heads of a batch (attention_heads.c) ----
  *
  * A kernel call handles one head; autograd/ops/dot_product_attention.c has the definition. */
 

@@ -2,18 +2,7 @@
 
 #include "dispatch.h"
 
-#include "kernels/norm_rows.h"
 #include "thread.h"
-
-#define DECLARE(isa)                                                                               \
-    extern const heed_norm_kernels heed_kernels_##isa##_f32_normalization,                         \
-        heed_kernels_##isa##_f64_normalization;
-HEED_ISAS(DECLARE)
-
-#define TABLES(isa)                                                                                \
-    {[HEED_F32] = &heed_kernels_##isa##_f32_normalization,                                         \
-     [HEED_F64] = &heed_kernels_##isa##_f64_normalization},
-static const heed_norm_kernels *const kernels[][HEED_DTYPES] = {HEED_ISAS(TABLES)};
 
 enum { MOST_CHUNKS = 32 };
 
@@ -40,7 +29,7 @@ static void normalize_some(void *context, int64_t first, int64_t end)
 {
     const normalization *w = context;
     const heed_normalization rows = rows_of(w, first, end);
-    kernels[heed_chosen_isa][w->dtype]->normalize(&rows);
+    heed_kernels_for(w->dtype)->normalize(&rows);
 }
 
 void heed_normalize_rows(const heed_normalization *all, heed_dtype dtype)
@@ -68,7 +57,7 @@ static void differentiate_some(void *context, int64_t first, int64_t end)
     for (int64_t i = first; i < end; i++) {
         heed_normalization rows = rows_of(w, i * w->chunk, (i + 1) * w->chunk);
         rows.totals += i * 2 * rows.n;
-        kernels[heed_chosen_isa][w->dtype]->normalize_gradient(&rows);
+        heed_kernels_for(w->dtype)->normalize_gradient(&rows);
     }
 }
 

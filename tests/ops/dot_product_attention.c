@@ -93,8 +93,7 @@ START_TEST(what_is_masked_has_no_influence)
 }
 END_TEST
 
-/* Masked keys are skipped, unless their values are NaN or infinite: 0 times these is NaN, as in
- * torch. v may have any strides. */
+/* 0 times NaN, of a key that a mask blocks, is NaN, as in torch. v may have any strides. */
 START_TEST(nan_of_masked_keys_is_seen)
 {
     enum { KEYS = 40, WIDE = 20 };
@@ -103,7 +102,8 @@ START_TEST(nan_of_masked_keys_is_seen)
         heed_tensor *q = noise(HEED_SHAPE(1, 2, WIDTH), v->dtype, ROWS, 1);
         heed_tensor *k = noise(HEED_SHAPE(1, KEYS, WIDTH), v->dtype, ROWS, 2);
         heed_fill_into(heed_select(heed_select(v, 1, KEYS - 1), 1, WIDE - 3), (double)NAN);
-        heed_tensor *y = heed_scaled_dot_product_attention(q, k, v, NULL, 0, true, 0);
+        heed_tensor *keep = heed_tril(heed_ones(HEED_SHAPE(2, KEYS), HEED_BOOL), 0);
+        heed_tensor *y = heed_scaled_dot_product_attention(q, k, v, keep, 0, false, 0);
         for (int64_t i = 0; i < 2 * WIDE; i++) {
             const double value = heed_at(y, HEED_INDEX(0, i / WIDE, i % WIDE));
             EXPECT(isnan(value) == (i % WIDE == WIDE - 3), "layout %d, %d: %g", (int)layout, (int)i,

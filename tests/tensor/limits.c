@@ -611,15 +611,6 @@ static void check_queries(int64_t n, heed_dtype dtype)
     }
 }
 
-/* Gradients of few heads are computed in several pieces per head. */
-static void check_few_heads(int64_t n, heed_dtype dtype)
-{
-    for (int heads = 1; heads <= 4; heads++) {
-        check_heads(heads, n, 33, dtype, NO_MASK);
-        check_heads(heads, n, 33, dtype, CAUSAL);
-    }
-}
-
 static void check_keys(int64_t n, heed_dtype dtype)
 {
     for (int mask = 0; mask < MASKS; mask++) {
@@ -828,16 +819,12 @@ static const limit limits[] = {
      check_bias_rows},
     {"products", "parallel_rows.c: GROUP", 16, check_bias_columns},
     {"products", "parallel_rows.c: MOST", 16 * 16, check_bias_columns},
-    {"attention", "attention_dispatch.c: rows of a block", 32, check_queries},
-    {"attention", "attention_dispatch.c: larger blocks", 128, check_queries},
-    {"attention", "attention_dispatch.c: three larger blocks", 192, check_queries},
-    {"attention", "attention_dispatch.c: several pieces", 7 * 64, check_few_heads},
-    {"attention", "attention_dispatch.c: nine blocks", 8 * 64, check_few_heads},
-    {"attention", "kernels.h: HEED_ATTENTION_STEP", 32, check_keys},
-    {"attention", "attention_dispatch.c: TILE", 256, check_keys},
-    {"attention", "attention_dispatch.c: two TILEs", 512, check_keys},
-    {"attention", "attention_dispatch.c: CACHE, f64", (1 << 21) / 8 / 128, check_many_keys},
-    {"attention", "attention_dispatch.c: CACHE, f32", (1 << 21) / 4 / 128, check_many_keys},
+    {"attention", "attention_heads.c: rows of a block", 32, check_queries},
+    {"attention", "attention_heads.c: larger blocks", 128, check_queries},
+    {"attention", "attention_heads.c: three larger blocks", 192, check_queries},
+    {"attention", "kernels.h: heed_head_width", 32, check_keys},
+    {"attention", "attention_heads.c: CACHE, f64", (1 << 21) / 8 / 128, check_many_keys},
+    {"attention", "attention_heads.c: CACHE, f32", (1 << 21) / 4 / 128, check_many_keys},
     {"updates", "optimizer.c: PIECE", 2048, check_updates},
     {"updates", "optimizer.c: 2 HEED_GRAIN_OF_UPDATES", 2 * HEED_GRAIN_OF_UPDATES, check_updates},
     {"others", "random.c: BLOCK", 16, check_normal_blocks},

@@ -1,11 +1,7 @@
 /* Scaled dot product attention, implemented twice. The definition, composed of other operations, is
- * used if weights are requested, for dropout, for batches that broadcast and for second
- * derivatives. `attend` is one operation whose kernels compute the scores in tiles
- * (tensor/attention_dispatch.c), so that neither forward nor backward stores all of them. It saves
- * only its inputs. */
-
-#include "dot_product_attention.h"
-
+ * used if weights are requested, for dropout and for second derivatives. `attend` is one operation
+ * whose kernels compute the scores block by block (tensor/attention_heads.c), so that neither
+ * forward nor backward stores all of them. It saves only its inputs. */
 #include <math.h>
 #include <string.h>
 
@@ -20,99 +16,42 @@
 
 static const char name[] = "scaled_dot_product_attention";
 
-/* ---- checks ---- */
-
-static heed_status misfit(const heed_tensor *q, const heed_tensor *k, const heed_tensor *v,
-                          const char *why)
+/* Checks q, k, v and the mask, which may be NULL, and gets the shape of the scores. */
+static heed_status check(const heed_tensor *q, const heed_tensor *k, const heed_tensor *v,
+                         const heed_tensor *mask, heed_shape *scores)
 {
-    return heed_fail(HEED_ERR_SHAPE, "%s: q %s, k %s, v %s: %s", name, HEED_TEXT(q), HEED_TEXT(k),
-                     HEED_TEXT(v), why);
-}
-
-/* Appends the dims of a matrix to `batch`. Fails if the total size overflows. */
-static heed_status with_matrix(heed_shape *batch, int64_t rows, int64_t columns, heed_dtype dtype)
-{
-    int64_t numel;
-    batch->size[batch->ndim++] = rows;
-    batch->size[batch->ndim++] = columns;
-    return heed_count_elements(name, batch->ndim, batch->size, dtype, &numel);
-}
-
-/* Checks the shapes and sets `scores` to the shape of q k^T. */
-static heed_status check_shapes(const heed_tensor *q, const heed_tensor *k, const heed_tensor *v,
-                                heed_shape *scores)
-{
-    if (q->ndim < 2 || k->ndim < 2 || v->ndim < 2) {
-        return misfit(q, k, v, "they must be (..., L, E), (..., S, E) and (..., S, Ev)");
+    if (heed_check_operand(name, "q", q) != HEED_OK || heed_check_tensor(name, "k", k) != HEED_OK ||
+        heed_check_tensor(name, "v", v) != HEED_OK ||
+        (mask != NULL && heed_check_tensor(name, "mask", mask) != HEED_OK)) {
+        return heed_self.error;
     }
-    if (q->shape[q->ndim - 1] != k->shape[k->ndim - 1]) {
-        return misfit(q, k, v, "q and k must have the same last size, E");
-    }
-    if (k->shape[k->ndim - 2] != v->shape[v->ndim - 2]) {
-        return misfit(q, k, v,
-                      "k and v must have the same second-to-last size, S: one value per key");
-    }
-    const heed_shape of_q = heed_batch_of(q), of_k = heed_batch_of(k), of_v = heed_batch_of(v);
-    if (!heed_shapes_broadcast(&of_q, &of_k) || !heed_shapes_broadcast(&of_q, &of_v) ||
-        !heed_shapes_broadcast(&of_k, &of_v)) {
-        return misfit(
-            q, k, v,
-            "their batch dims do not broadcast; make the sizes equal or one of them 1; if several "
-            "heads of q share one of k and v, apply heed_repeat_interleave_dim to k and v");
-    }
-    heed_shape y;
-    heed_broadcast(name, &of_q, &of_k, scores);
-    heed_broadcast(name, scores, &of_v, &y);
-    const int64_t queries = q->shape[q->ndim - 2];
-    const heed_status status = with_matrix(scores, queries, k->shape[k->ndim - 2], q->dtype);
-    return status != HEED_OK ? status : with_matrix(&y, queries, v->shape[v->ndim - 1], q->dtype);
-}
-
-/* Checks q, k, v and the mask, which may be NULL, and sets `scores` to the shape of q k^T. */
-static heed_status check_inputs(const heed_tensor *q, const heed_tensor *k, const heed_tensor *v,
-                                const heed_tensor *mask, heed_shape *scores)
-{
     if (!heed_is_float(q->dtype) || k->dtype != q->dtype || v->dtype != q->dtype) {
         return heed_fail(
             HEED_ERR_DTYPE, "%s: q is %s, k %s, v %s; cast them to one float dtype with heed_to",
             name, heed_dtype_name(q->dtype), heed_dtype_name(k->dtype), heed_dtype_name(v->dtype));
     }
-    if (check_shapes(q, k, v, scores) != HEED_OK || mask == NULL ||
-        heed_check_tensor(name, "mask", mask) != HEED_OK) {
-        return heed_self.error;
+    const int ndim = q->ndim;
+    const size_t batch = sizeof *q->shape * (size_t)(ndim > 2 ? ndim - 2 : 0);
+    if (ndim < 2 || k->ndim != ndim || v->ndim != ndim || memcmp(k->shape, q->shape, batch) != 0 ||
+        memcmp(v->shape, q->shape, batch) != 0 || k->shape[ndim - 1] != q->shape[ndim - 1] ||
+        v->shape[ndim - 2] != k->shape[ndim - 2]) {
+        return heed_fail(HEED_ERR_SHAPE,
+                         "%s: q %s, k %s, v %s: they must be (..., L, E), (..., S, E) and (..., S, "
+                         "Ev), with the same batch dims; heed_expand repeats a batch, "
+                         "heed_repeat_interleave_dim heads of k and v that heads of q share",
+                         name, HEED_TEXT(q), HEED_TEXT(k), HEED_TEXT(v));
     }
-    if (mask->dtype != HEED_BOOL && mask->dtype != q->dtype) {
+    *scores = heed_shape_of_tensor(q);
+    scores->size[ndim - 1] = k->shape[ndim - 2];
+    if (mask != NULL && mask->dtype != HEED_BOOL && mask->dtype != q->dtype) {
         return heed_fail(HEED_ERR_DTYPE,
                          "%s: mask is %s; use bool, where true keeps, or %s, which is added", name,
                          heed_dtype_name(mask->dtype), heed_dtype_name(q->dtype));
     }
-    if (!heed_broadcasts_to(mask, scores)) {
+    if (mask != NULL && !heed_broadcasts_to(mask, scores)) {
         return heed_fail(HEED_ERR_SHAPE,
                          "%s: mask %s does not broadcast to the scores (..., L, S), %s", name,
-                         HEED_TEXT(mask), heed_shape_text(scores->ndim, scores->size).text);
-    }
-    return HEED_OK;
-}
-
-static heed_status check(const heed_tensor *q, const heed_tensor *k, const heed_tensor *v,
-                         const heed_tensor *mask, double dropout_p, bool is_causal, double scale)
-{
-    heed_shape scores;
-    if (heed_check_operand(name, "q", q) != HEED_OK || heed_check_tensor(name, "k", k) != HEED_OK ||
-        heed_check_tensor(name, "v", v) != HEED_OK ||
-        check_inputs(q, k, v, mask, &scores) != HEED_OK) {
-        return heed_self.error;
-    }
-    if (mask != NULL && is_causal) {
-        return heed_fail(HEED_ERR_VALUE,
-                         "%s: is_causal with a mask; combine them: heed_tril(mask, 0)", name);
-    }
-    if (heed_check_probability(name, "dropout_p", dropout_p) != HEED_OK) {
-        return heed_self.error;
-    }
-    if (!isfinite(scale)) {
-        return heed_fail(HEED_ERR_VALUE, "%s: scale is %g; it must be finite (0: 1 / sqrt(E))",
-                         name, scale);
+                         HEED_TEXT(mask), heed_shape_text(ndim, scores->size).text);
     }
     return HEED_OK;
 }
@@ -136,20 +75,12 @@ static heed_tensor *attention_percent(heed_tensor *scaled_q, heed_tensor *k, hee
     return heed_safe_softmax(scores, -1);
 }
 
-/* ---- attend: the tiled operation ---- */
+/* ---- attend: one operation ---- */
 
 typedef struct attend_args {
     double scale;
     bool is_causal;
 } attend_args;
-
-/* True if `attend` supports these shapes: batch dims must be equal. */
-static bool has_tiles(const heed_tensor *q, const heed_tensor *k, const heed_tensor *v)
-{
-    const size_t batch = sizeof *q->shape * (size_t)(q->ndim - 2);
-    return k->ndim == q->ndim && v->ndim == q->ndim && memcmp(k->shape, q->shape, batch) == 0 &&
-           memcmp(v->shape, q->shape, batch) == 0;
-}
 
 /* Dense strides for `shape`, which differs from x's shape only in the last size. Dims keep x's
  * memory order: if x's heads are adjacent, as in a view of (..., L, H E), so are the result's. The
@@ -178,13 +109,8 @@ static heed_status attend_rule(const heed_call *call, heed_result *result)
                          "attend: got %d tensors; it takes q, k, v and optionally a mask",
                          call->count);
     }
-    if (check_inputs(in[0], in[1], in[2], call->count > 3 ? in[3] : NULL, &scores) != HEED_OK) {
+    if (check(in[0], in[1], in[2], call->count > 3 ? in[3] : NULL, &scores) != HEED_OK) {
         return heed_self.error;
-    }
-    if (!has_tiles(in[0], in[1], in[2])) {
-        return heed_fail(HEED_ERR_SHAPE,
-                         "attend: the batch dims of q %s, k %s and v %s must be equal",
-                         HEED_TEXT(in[0]), HEED_TEXT(in[1]), HEED_TEXT(in[2]));
     }
     result->shape.size[result->shape.ndim - 1] = in[2]->shape[in[2]->ndim - 1];
     result->is_strided = true;
@@ -286,16 +212,25 @@ heed_tensor *heed_scaled_dot_product_attention_weights(heed_tensor *q, heed_tens
                                                        double dropout_p, bool is_causal,
                                                        double scale, heed_tensor **weights)
 {
+    heed_shape scores;
     if (weights != NULL) {
         *weights = NULL;
     }
-    if (check(q, k, v, mask, dropout_p, is_causal, scale) != HEED_OK) {
+    if (check(q, k, v, mask, &scores) == HEED_OK && mask != NULL && is_causal) {
+        heed_fail(HEED_ERR_VALUE, "%s: is_causal with a mask; combine them: heed_tril(mask, 0)",
+                  name);
+    }
+    if (!isfinite(scale)) {
+        heed_fail(HEED_ERR_VALUE, "%s: scale is %g; it must be finite (0: 1 / sqrt(E))", name,
+                  scale);
+    }
+    if (heed_check_probability(name, "dropout_p", dropout_p) != HEED_OK) {
         return NULL;
     }
     if (scale == 0) {
         scale = 1 / sqrt((double)heed_size(q, -1));
     }
-    if (weights == NULL && dropout_p == 0 && has_tiles(q, k, v)) {
+    if (weights == NULL && dropout_p == 0) {
         const attend_args args = {scale, is_causal};
         heed_tensor *inputs[] = {q, k, v, mask};
         return heed_apply(&op_attend, inputs, mask != NULL ? 4 : 3, &args, sizeof args);

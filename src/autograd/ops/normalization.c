@@ -4,7 +4,7 @@
 
 #include "../../tensor/create.h"
 #include "../../tensor/dispatch.h"
-#include "../../tensor/kernels/norm_rows.h"
+#include "../../tensor/kernels/kernels.h"
 #include "../../tensor/read.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"

@@ -83,7 +83,12 @@ typedef T vector __attribute__((vector_size(VECTOR_BYTES)));
 #define OF_SOFTMAX(X)                                                                              \
     X(softmax) X(safe_softmax) X(log_softmax) X(softmax_gradient) X(log_softmax_gradient)
 #define OF_FLOATS(X)                                                                               \
-    OF_SOFTMAX(X) X(exp_totals) X(scaled_exps) X(logsumexp) X(var) X(norm) X(scale) X(sgd) X(adam)
+    OF_SOFTMAX(X)                                                                                  \
+    X(exp_totals)                                                                                  \
+    X(scaled_exps)                                                                                 \
+    X(logsumexp)                                                                                   \
+    X(var)                                                                                         \
+    X(norm) X(scale) X(sgd) X(adam) X(normalize) X(normalize_gradient) X(attend) X(attend_gradient)
 #if defined T_IS_F32 || defined T_IS_F64
 #define OTHER_KERNELS(X) OF_ALL(X) OF_NUMBERS(X) OF_FLOATS(X)
 #elif defined T_IS_I64

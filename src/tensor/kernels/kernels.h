@@ -5,8 +5,6 @@
  * strides or casts; elements.h and broadcast_walk.h arrange tensors accordingly. Files in this
  * folder are compiled once per instruction set and dtype; for integers and bool, only for the
  * baseline instruction set. table.c fills the tables; version.c chooses among them at run time.
- * Subjects of few programs have tables of their own, so that other programs do not link their
- * kernels.
  *
  *   table.c            element-wise kernels, from ops.def; with math_f32.h or avx512.h for f32
  *   move.h             casts, strided and transposed copies, indexed elements
@@ -14,8 +12,8 @@
  *   softmax_rows.c     softmax, log_softmax, logsumexp
  *   gemm.c             matrix products
  *   optim_steps.c      SGD, Adam
- *   norm_rows.c        layer_norm, rms_norm; a table of its own
- *   attention_tiles.c  attention of one head; a table of its own
+ *   norm_rows.c        layer_norm
+ *   attention_head.c   attention of one head
  */
 #ifndef HEED_TENSOR_KERNELS_H
 #define HEED_TENSOR_KERNELS_H
@@ -96,6 +94,38 @@ typedef struct heed_adam_terms {
     double decay, new1, new2, beta2, shrink, size, correction, eps;
 } heed_adam_terms;
 
+/* layer_norm of rows, and its gradients; norm_rows.c has the formulas. */
+typedef struct heed_normalization {
+    int64_t rows, n;
+    const void *x, *g;         /* (rows, n); g = dL/dy */
+    void *y, *dx;              /* (rows, n) */
+    const void *weight, *bias; /* (n) */
+    double *totals;            /* (2, n): dweight and dbias are added to it */
+    double eps;
+} heed_normalization;
+
+/* Attention of one head, y = softmax(scale q k^T, masked) v, with L queries and S keys, and its
+ * gradients. Rows of y, g, dq, dk and dv are contiguous. */
+typedef struct heed_head {
+    int64_t queries, keys, features, values; /* L, S, E, Ev */
+    heed_matrix q, k, v, y;                  /* (L, E) (S, E) (S, Ev) (L, Ev) */
+    heed_matrix g, dq, dk, dv;               /* gradients of y, q, k and v */
+    heed_matrix keep, bias; /* (L, S): a bool mask, an additive mask; data NULL: none */
+    double scale;
+    bool is_causal;
+    int64_t rows;    /* queries per block; at most HEED_MOST_QUERIES */
+    void *workspace; /* for each query of a block: its features, and heed_head_width weights or,
+                        for gradients, twice as many elements */
+} heed_head;
+
+enum { HEED_MOST_QUERIES = 64 };
+
+/* Elements per row of weights in the workspace: whole vectors. */
+static inline int64_t heed_head_width(int64_t keys)
+{
+    return (keys + 31) / 32 * 32;
+}
+
 /* to[r, c] = from[r, c], cast. Strides are in elements; rows of `to` are contiguous. */
 typedef struct heed_plane {
     int64_t rows, columns;
@@ -141,6 +171,12 @@ typedef struct heed_kernels {
 
     void (*gemm)(const heed_gemm *call);
     int64_t (*gemm_workspace)(const heed_gemm *call); /* bytes for call->workspace */
+
+    void (*normalize)(const heed_normalization *call); /* y */
+    /* dx, totals; does not read bias or y */
+    void (*normalize_gradient)(const heed_normalization *call);
+    void (*attend)(const heed_head *call, int64_t block); /* y of one block of queries */
+    void (*attend_gradient)(const heed_head *call);       /* dq, dk, dv */
 
     void (*scale)(int64_t n, void *x, double factor); /* x *= factor */
     void (*sgd)(int64_t n, void *p, const void *g, void *b, const heed_sgd_terms *terms);

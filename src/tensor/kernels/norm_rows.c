@@ -6,8 +6,6 @@
  *   dweight = sum over rows of g z      dbias = sum over rows of g
  *
  * A row is read twice: from memory for its means, then from the cache. */
-#include "norm_rows.h"
-
 #include <math.h>
 
 #include "row_reduce.h"
@@ -139,7 +137,7 @@ static void normalize_row(int64_t n, const T *x, int64_t ahead, form f, const T 
     }
 }
 
-static void normalize(const heed_normalization *call)
+void KERNEL(normalize)(const heed_normalization *call)
 {
     const int64_t n = call->n;
     for (int64_t first = 0, group; first < call->rows; first += group) {
@@ -229,7 +227,7 @@ static void gradients_of_group(const heed_normalization *call, int64_t first, in
     }
 }
 
-static void normalize_gradient(const heed_normalization *call)
+void KERNEL(normalize_gradient)(const heed_normalization *call)
 {
     for (int64_t first = 0, group; first < call->rows; first += group) {
         form forms[ROWS_OF_GROUP];
@@ -247,6 +245,3 @@ static void normalize_gradient(const heed_normalization *call)
         }
     }
 }
-
-extern const heed_norm_kernels KERNEL(normalization);
-const heed_norm_kernels KERNEL(normalization) = {normalize, normalize_gradient};

@@ -1,4 +1,4 @@
-/* The steps of softmax on a row of scores, for softmax_rows.c and attention_tiles.c (internal to
+/* The steps of softmax on a row of scores, for softmax_rows.c and attention_head.c (internal to
  * the kernels). Floats only:   out = exp(x - shift);   total = sum(out);   out / total */
 #ifndef HEED_TENSOR_KERNELS_SOFTMAX_ROWS_H
 #define HEED_TENSOR_KERNELS_SOFTMAX_ROWS_H
