@@ -17,15 +17,34 @@
 
 /* ---- what views share ---- */
 
+#define VIEW(id, fields, derivative)                                                               \
+    HEED_OPERATION(id) = {                                                                         \
+        .name = #id, .inputs = 1, .args = fields, .rule = id##_rule, .backward = derivative}
+
 /* Makes the result a view with x's sizes and strides. */
-static void keep_layout(heed_result *result, const heed_tensor *x)
+static inline void keep_layout(heed_result *result, const heed_tensor *x)
 {
     result->is_view = true;
-    memcpy(result->strides, x->strides, sizeof *x->strides * x->ndim);
+    memcpy(result->strides, x->strides, sizeof *x->strides * HEED_FEW_DIMS); /* without a call */
+    for (int i = HEED_FEW_DIMS; i < x->ndim; i++) {
+        result->strides[i] = x->strides[i];
+    }
+}
+
+/* The same for an operation on one dim: its first argument, wrapped; -1 after an error. */
+static inline int begin_dim(const heed_call *call, heed_result *result, int ndim)
+{
+    int dim = heed_wrapped(*(const int *)call->args, ndim);
+    keep_layout(result, call->inputs[0]);
+    if (dim < 0 || dim >= ndim) { /* an error, or a scalar */
+        heed_wrap_dim(call->op->name, *(const int *)call->args, ndim, &dim);
+        dim = heed_self.error == HEED_OK ? dim : -1;
+    }
+    return dim;
 }
 
 /* Dim i of the result is dim `from` of x. */
-static void take_dim(heed_result *result, int i, const heed_tensor *x, int from)
+static inline void take_dim(heed_result *result, int i, const heed_tensor *x, int from)
 {
     result->shape.size[i] = x->shape[from];
     result->strides[i] = x->strides[from];
@@ -43,43 +62,31 @@ static void reshape_backward(const heed_vjp *v)
 
 /* ---- transpose, permute ---- */
 
-typedef struct transpose_args {
-    int dim0, dim1;
-} transpose_args;
-
 static heed_status transpose_rule(const heed_call *call, heed_result *result)
 {
-    const transpose_args *args = call->args;
     const heed_tensor *x = call->inputs[0];
-    int i, j;
-    if (heed_wrap_dim("transpose", args->dim0, x->ndim, &i) != HEED_OK ||
-        heed_wrap_dim("transpose", args->dim1, x->ndim, &j) != HEED_OK) {
-        return heed_self.error;
-    }
-    keep_layout(result, x);
-    if (x->ndim > 0) {
+    const int i = begin_dim(call, result, x->ndim);
+    int j;
+    if (i >= 0 &&
+        heed_wrap_dim("transpose", ((const int *)call->args)[1], x->ndim, &j) == HEED_OK &&
+        x->ndim > 0) {
         take_dim(result, i, x, j);
         take_dim(result, j, x, i);
     }
-    return HEED_OK;
+    return heed_self.error;
 }
 
 static void transpose_backward(const heed_vjp *v)
 {
-    const transpose_args *args = v->args;
-    v->grads[0] = heed_transpose(v->g, args->dim0, args->dim1);
+    const int *dims = v->args;
+    v->grads[0] = heed_transpose(v->g, dims[0], dims[1]);
 }
 
-HEED_OPERATION(transpose) = {.name = "transpose",
-                             .inputs = 1,
-                             .args = "int dim0, int dim1",
-                             .rule = transpose_rule,
-                             .backward = transpose_backward};
+VIEW(transpose, "int dim0, int dim1", transpose_backward);
 
 heed_tensor *heed_transpose(heed_tensor *x, int dim0, int dim1)
 {
-    const transpose_args args = {dim0, dim1};
-    return heed_apply(&op_transpose, &x, 1, &args, sizeof args);
+    return heed_apply(&op_transpose, &x, 1, (const int[]){dim0, dim1}, 2 * sizeof dim0);
 }
 
 static heed_status permute_rule(const heed_call *call, heed_result *result)
@@ -100,7 +107,6 @@ static heed_status permute_rule(const heed_call *call, heed_result *result)
     return heed_self.error;
 }
 
-/* Permutes each dim back. */
 static void permute_backward(const heed_vjp *v)
 {
     const heed_dims *dims = v->args;
@@ -111,18 +117,14 @@ static void permute_backward(const heed_vjp *v)
     v->grads[0] = heed_permute(v->g, back);
 }
 
-HEED_OPERATION(permute) = {.name = "permute",
-                           .inputs = 1,
-                           .args = "dims dims",
-                           .rule = permute_rule,
-                           .backward = permute_backward};
+VIEW(permute, "dims dims", permute_backward);
 
 heed_tensor *heed_permute(heed_tensor *x, heed_dims dims)
 {
     return heed_apply(&op_permute, &x, 1, &dims, sizeof dims);
 }
 
-/* ---- expand ---- */
+/* ---- expand, squeeze, unsqueeze ---- */
 
 /* Each -1 stands for x's size. The engine sums the gradient over the repeated dims. */
 static heed_status expand_rule(const heed_call *call, heed_result *result)
@@ -130,7 +132,6 @@ static heed_status expand_rule(const heed_call *call, heed_result *result)
     const heed_tensor *x = call->inputs[0];
     const heed_shape *asked = call->args;
     const int added = asked->ndim - x->ndim;
-    int64_t numel;
     if (asked->ndim > HEED_MAX_DIMS || added < 0) {
         return heed_fail(HEED_ERR_SHAPE,
                          "expand: %s to %d dims; it needs at least its own, and at most %d",
@@ -147,71 +148,50 @@ static heed_status expand_rule(const heed_call *call, heed_result *result)
                              HEED_TEXT(x), heed_shape_text(asked->ndim, asked->size).text);
         }
         result->shape.size[i] = size;
+        result->strides[i] = i < added || size != old ? 0 : x->strides[i - added];
     }
-    heed_broadcast_strides(x, asked->ndim, result->shape.size, result->strides);
-    return heed_count_elements("expand", asked->ndim, result->shape.size, x->dtype, &numel);
+    return HEED_OK;
 }
-
-HEED_OPERATION(expand) = {.name = "expand",
-                          .inputs = 1,
-                          .args = "shape shape",
-                          .rule = expand_rule,
-                          .backward = same_backward};
-
-heed_tensor *heed_expand(heed_tensor *x, heed_shape shape)
-{
-    return heed_apply(&op_expand, &x, 1, &shape, sizeof shape);
-}
-
-/* ---- squeeze, unsqueeze ---- */
 
 static heed_status squeeze_rule(const heed_call *call, heed_result *result)
 {
     const heed_tensor *x = call->inputs[0];
-    int dim;
-    if (heed_wrap_dim("squeeze", *(const int *)call->args, x->ndim, &dim) != HEED_OK) {
-        return heed_self.error;
-    }
-    keep_layout(result, x);
-    if (x->ndim > 0 && x->shape[dim] == 1) {
+    const int dim = begin_dim(call, result, x->ndim);
+    if (dim >= 0 && x->ndim > 0 && x->shape[dim] == 1) {
         result->shape.ndim--;
         for (int i = dim; i < result->shape.ndim; i++) {
             take_dim(result, i, x, i + 1);
         }
     }
-    return HEED_OK;
+    return heed_self.error;
 }
 
 static heed_status unsqueeze_rule(const heed_call *call, heed_result *result)
 {
     const heed_tensor *x = call->inputs[0];
-    int dim;
     if (x->ndim == HEED_MAX_DIMS) {
         return heed_fail(HEED_ERR_SHAPE, "unsqueeze: %s already has %d dims, the maximum",
                          HEED_TEXT(x), HEED_MAX_DIMS);
     }
-    if (heed_wrap_dim("unsqueeze", *(const int *)call->args, x->ndim + 1, &dim) != HEED_OK) {
-        return heed_self.error;
+    const int dim = begin_dim(call, result, x->ndim + 1);
+    if (dim >= 0) {
+        result->shape.size[dim] = result->strides[dim] = 1;
+        for (int i = dim; i < x->ndim; i++) {
+            take_dim(result, i + 1, x, i);
+        }
+        result->shape.ndim++;
     }
-    keep_layout(result, x);
-    result->shape.size[dim] = result->strides[dim] = 1;
-    for (int i = dim; i < x->ndim; i++) {
-        take_dim(result, i + 1, x, i);
-    }
-    result->shape.ndim++;
-    return HEED_OK;
+    return heed_self.error;
 }
 
-HEED_OPERATION(squeeze) = {.name = "squeeze",
-                           .inputs = 1,
-                           .args = "int dim",
-                           .rule = squeeze_rule,
-                           .backward = reshape_backward};
-HEED_OPERATION(unsqueeze) = {.name = "unsqueeze",
-                             .inputs = 1,
-                             .args = "int dim",
-                             .rule = unsqueeze_rule,
-                             .backward = reshape_backward};
+VIEW(expand, "shape shape", same_backward);
+VIEW(squeeze, "int dim", reshape_backward);
+VIEW(unsqueeze, "int dim", reshape_backward);
+
+heed_tensor *heed_expand(heed_tensor *x, heed_shape shape)
+{
+    return heed_apply(&op_expand, &x, 1, &shape, sizeof shape);
+}
 
 heed_tensor *heed_squeeze(heed_tensor *x, int dim)
 {
@@ -225,29 +205,20 @@ heed_tensor *heed_unsqueeze(heed_tensor *x, int dim)
 
 /* ---- slice, and its derivative slice_backward: zeros with g in the slice ---- */
 
+#define SLICE_ARGS "int dim, int64 start, int64 end, int64 step"
 typedef struct slice_args {
-    heed_shape whole; /* of the sliced tensor; for slice_backward */
     int dim;
     int64_t start, end, step;
+    heed_shape whole; /* for slice_backward: of the sliced tensor */
 } slice_args;
 
-/* The start and size of the slice, clipped to `size` as in Python. */
-static int64_t clip(const slice_args *args, int64_t size, int64_t *start)
-{
-    const int64_t first = args->start < 0 ? args->start + size : args->start;
-    const int64_t end = args->end < 0 ? args->end + size : args->end;
-    const int64_t last = end > size ? size : end;
-    *start = first < 0 ? 0 : first > size ? size : first;
-    return last > *start ? (last - *start - 1) / args->step + 1 : 0;
-}
-
+/* Clips the start and the end to the size, as in Python. */
 static heed_status slice_rule(const heed_call *call, heed_result *result)
 {
     const slice_args *args = call->args;
     const heed_tensor *x = call->inputs[0];
-    int dim;
-    int64_t start;
-    if (heed_wrap_dim("slice", args->dim, x->ndim, &dim) != HEED_OK) {
+    const int dim = begin_dim(call, result, x->ndim);
+    if (dim < 0) {
         return heed_self.error;
     }
     if (x->ndim == 0) {
@@ -257,13 +228,22 @@ static heed_status slice_rule(const heed_call *call, heed_result *result)
         return heed_fail(HEED_ERR_VALUE, "slice: step is %lld; it must be 1 or more",
                          (long long)args->step);
     }
-    keep_layout(result, x);
-    result->shape.size[dim] = clip(args, x->shape[dim], &start);
+    const int64_t size = x->shape[dim];
+    int64_t start = args->start < 0 ? args->start + size : args->start;
+    int64_t end = args->end < 0 ? args->end + size : args->end;
+    start = start < 0 ? 0 : start > size ? size : start;
+    end = end > size ? size : end;
+    result->shape.size[dim] = end > start ? (end - start - 1) / args->step + 1 : 0;
     result->offset = start * x->strides[dim];
     if (result->shape.size[dim] > 1) {
         result->strides[dim] *= args->step; /* cannot overflow: the last index is inside x */
     }
     return HEED_OK;
+}
+
+static heed_tensor *slice(heed_tensor *x, const slice_args *args)
+{
+    return heed_slice(x, args->dim, args->start, args->end, args->step);
 }
 
 static heed_status slice_backward_rule(const heed_call *call, heed_result *result)
@@ -274,8 +254,7 @@ static heed_status slice_backward_rule(const heed_call *call, heed_result *resul
 
 static heed_status slice_backward_forward(const heed_call *call, heed_tensor *y)
 {
-    const slice_args *args = call->args;
-    heed_tensor *part = heed_slice(y, args->dim, args->start, args->end, args->step);
+    heed_tensor *part = slice(y, call->args);
     if (part != NULL) {
         heed_fill_elements(y, 0);
         heed_copy_elements(call->inputs[0], part);
@@ -285,35 +264,30 @@ static heed_status slice_backward_forward(const heed_call *call, heed_tensor *y)
 
 static void slice_backward_backward(const heed_vjp *v)
 {
-    const slice_args *args = v->args;
-    v->grads[0] = heed_slice(v->g, args->dim, args->start, args->end, args->step);
+    v->grads[0] = slice(v->g, v->args);
 }
 
-#define SLICE_ARGS "int dim, int64 start, int64 end, int64 step"
 HEED_OPERATION(slice_backward) = {.name = "slice_backward",
                                   .inputs = 1,
-                                  .args = "shape shape, " SLICE_ARGS,
+                                  .args = SLICE_ARGS ", shape shape",
                                   .rule = slice_backward_rule,
                                   .forward = slice_backward_forward,
                                   .backward = slice_backward_backward};
 
 static void slice_backward(const heed_vjp *v)
 {
-    slice_args args = *(const slice_args *)v->args;
+    slice_args args;
+    memcpy(&args, v->args, offsetof(slice_args, whole));
     args.whole = heed_shape_of_tensor(v->inputs[0]);
     v->grads[0] = heed_apply(&op_slice_backward, &v->g, 1, &args, sizeof args);
 }
 
-HEED_OPERATION(slice) = {.name = "slice",
-                         .inputs = 1,
-                         .args = "shape _whole, " SLICE_ARGS,
-                         .rule = slice_rule,
-                         .backward = slice_backward};
+VIEW(slice, SLICE_ARGS, slice_backward);
 
 heed_tensor *heed_slice(heed_tensor *x, int dim, int64_t start, int64_t end, int64_t step)
 {
     const slice_args args = {.dim = dim, .start = start, .end = end, .step = step};
-    return heed_apply(&op_slice, &x, 1, &args, sizeof args);
+    return heed_apply(&op_slice, &x, 1, &args, offsetof(slice_args, whole));
 }
 
 /* ---- select, narrow, split, chunk: slices ---- */
@@ -325,7 +299,7 @@ heed_status heed_find_size(const char *function, const heed_tensor *x, int *dim,
         return heed_self.error;
     }
     if (x->ndim == 0) {
-        return heed_fail(HEED_ERR_DIM, "%s: a tensor without dims cannot be sliced", function);
+        return heed_fail(HEED_ERR_DIM, "%s: a tensor without dims has no dim %d", function, *dim);
     }
     *size = x->shape[*dim];
     return HEED_OK;
@@ -354,92 +328,71 @@ heed_tensor *heed_narrow(heed_tensor *x, int dim, int64_t start, int64_t length)
     if (heed_find_size("narrow", x, &dim, &size) != HEED_OK) {
         return NULL;
     }
+    const int64_t first = start < 0 ? start + size : start;
     if (length < 0) {
         heed_fail(HEED_ERR_VALUE, "narrow: length is %lld; it must be 0 or more",
                   (long long)length);
-        return NULL;
-    }
-    const int64_t first = start < 0 ? start + size : start;
-    if (first < 0 || first > size || length > size - first) {
+    } else if (first < 0 || first > size || length > size - first) {
         heed_fail(HEED_ERR_INDEX,
                   "narrow: %lld elements starting at index %lld do not fit in dim %d of %s; "
                   "heed_slice would clip the range",
                   (long long)length, (long long)start, dim, HEED_TEXT(x));
-        return NULL;
+    } else {
+        return heed_slice(x, dim, first, first + length, 1);
     }
-    return heed_slice(x, dim, first, first + length, 1);
+    return NULL;
 }
 
-/* Cuts a dim into `count` parts of `size`; slicing clips the last one. All or no parts are set. */
-static int cut(heed_tensor *x, int dim, int64_t size, int64_t count, heed_tensor **parts)
+/* Cuts a dim into `by` parts, as chunk, or into parts of that size, as split. */
+static int cut(bool is_chunk, heed_tensor *x, int64_t by, int dim, heed_tensor **parts, int most)
 {
-    for (int i = 0; i < count; i++) {
-        parts[i] = heed_slice(x, dim, i * size, (i + 1) * size, 1);
-        if (parts[i] == NULL) {
-            memset(parts, 0, (size_t)i * sizeof *parts);
-            return 0;
-        }
-    }
-    return (int)count;
-}
-
-/* Sets all parts to NULL; then as heed_find_size. */
-static heed_status begin_parts(const char *function, const heed_tensor *x, int *dim, int64_t *size,
-                               heed_tensor **parts, int count)
-{
+    const char *function = is_chunk ? "chunk" : "split";
+    int64_t size;
     if (parts == NULL) {
-        return heed_fail(HEED_ERR_NULL, "%s: parts is NULL", function);
+        heed_fail(HEED_ERR_NULL, "%s: parts is NULL", function);
+        return 0;
     }
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < most; i++) {
         parts[i] = NULL;
     }
-    return heed_find_size(function, x, dim, size);
-}
-
-int heed_split(heed_tensor *x, int64_t split_size, int dim, heed_tensor **parts, int most)
-{
-    int64_t size;
-    if (begin_parts("split", x, &dim, &size, parts, most) != HEED_OK) {
+    if (heed_find_size(function, x, &dim, &size) != HEED_OK) {
         return 0;
     }
-    if (split_size < 0 || (split_size == 0 && size > 0)) {
-        heed_fail(HEED_ERR_VALUE,
-                  "split: split_size is %lld for dim %d of %s; it must be 1 or more",
-                  (long long)split_size, dim, HEED_TEXT(x));
+    if (by < (is_chunk || size > 0)) {
+        heed_fail(HEED_ERR_VALUE, "%s: %s is %lld for dim %d of %s; it must be 1 or more", function,
+                  is_chunk ? "chunks" : "split_size", (long long)by, dim, HEED_TEXT(x));
         return 0;
     }
-    const int64_t count = size == 0 ? 1 : (size - 1) / split_size + 1;
+    const int64_t each = is_chunk && size > 0 ? (size - 1) / by + 1 : by;
+    const int64_t count = size > 0 ? (size - 1) / each + 1 : is_chunk ? by : 1;
     if (count > most) {
         heed_fail(HEED_ERR_VALUE,
                   "split: dim %d of %s gives %lld parts of size %lld, but the array `parts` has "
                   "room for only %d",
-                  dim, HEED_TEXT(x), (long long)count, (long long)split_size, most);
+                  dim, HEED_TEXT(x), (long long)count, (long long)by, most);
         return 0;
     }
-    return cut(x, dim, split_size, count, parts);
+    for (int i = 0; i < count; i++) {
+        parts[i] = heed_slice(x, dim, i * each, (i + 1) * each, 1); /* clips the last */
+    }
+    if (heed_self.error != HEED_OK) {
+        memset(parts, 0, (size_t)count * sizeof *parts);
+        return 0;
+    }
+    return (int)count;
+}
+
+int heed_split(heed_tensor *x, int64_t split_size, int dim, heed_tensor **parts, int most)
+{
+    return cut(false, x, split_size, dim, parts, most);
 }
 
 int heed_chunk(heed_tensor *x, int chunks, int dim, heed_tensor **parts)
 {
-    int64_t size;
-    if (begin_parts("chunk", x, &dim, &size, parts, chunks) != HEED_OK) {
-        return 0;
-    }
-    if (chunks < 1) {
-        heed_fail(HEED_ERR_VALUE, "chunk: chunks is %d; it must be 1 or more", chunks);
-        return 0;
-    }
-    const int64_t each = size == 0 ? 0 : (size - 1) / chunks + 1;
-    return cut(x, dim, each, size == 0 ? chunks : (size - 1) / each + 1, parts);
+    return cut(true, x, chunks, dim, parts, chunks);
 }
 
 /* ---- index: x[1:, ::2], given as a string; a select, slice or unsqueeze per part ---- */
-
-/* A part of the string, between commas. */
-typedef struct part {
-    enum { ONE_INDEX, RANGE, ELLIPSIS, NEW_DIM } kind;
-    int64_t start, end, step; /* an index is in `start` */
-} part;
 
 /* Reads a number, if there is one, and the spaces around it. Numbers beyond int64_t become its
  * limits: ranges are clipped anyway. */
@@ -455,37 +408,15 @@ static bool read_number(const char **at, int64_t *number)
     return true;
 }
 
-/* Reads a part and moves *at to the comma after it, or to the end of the string. False on a
- * mistake, to which it moves *at. */
-static bool read_part(const char **at, part *p)
+/* Counts the indices and ranges after the next comma. */
+static int count_dims(const char *at)
 {
-    *p = (part){.kind = ONE_INDEX, .end = INT64_MAX, .step = 1};
-    int64_t *const limits[] = {&p->end, &p->step};
-    bool found = read_number(at, &p->start);
-    for (int i = 0; i < 2 && **at == ':'; i++) {
-        found = true;
-        p->kind = RANGE;
-        ++*at;
-        read_number(at, limits[i]);
+    int count = 0;
+    while ((at = strchr(at, ',')) != NULL) {
+        at += 1 + strspn(at + 1, " ");
+        count += *at != '.' && *at != 'N' && *at != '\0';
     }
-    if (!found) {
-        p->kind = strncmp(*at, "...", 3) == 0 ? ELLIPSIS : NEW_DIM;
-        if (p->kind == NEW_DIM && strncmp(*at, "None", 4) != 0) {
-            return false;
-        }
-        *at += p->kind == ELLIPSIS ? 3 : 4;
-        *at += strspn(*at, " ");
-    }
-    return **at == ',' || **at == '\0';
-}
-
-/* Moves *at from the end of a part to the next part. False if none follows: the last part may end
- * with a comma, as in Python. */
-static bool next_part(const char **at)
-{
-    *at += **at == ',';
-    *at += strspn(*at, " ");
-    return **at != '\0';
+    return count;
 }
 
 #define REFUSE(status, at, format, ...)                                                            \
@@ -501,73 +432,59 @@ heed_tensor *heed_index(heed_tensor *x, const char *text)
         heed_fail(HEED_ERR_NULL, "index: text is NULL");
         return NULL;
     }
-    const char *const first = text + strspn(text, " "), *at = first;
-    int left = x->ndim; /* dims of x that an ellipsis stands for */
-    part p;
-    do {
-        if (!read_part(&at, &p)) {
-            REFUSE(HEED_ERR_VALUE, at, "expected %s",
-                   "an index, a range such as 1:9:2, '...' or None");
-            return NULL;
-        }
-        left -= p.kind == ONE_INDEX || p.kind == RANGE;
-    } while (next_part(&at));
     heed_scope scope;
     heed_scope_begin(&scope);
     heed_tensor *y = x;
     int dim = 0, from = 0; /* the next dim of y, which is dim `from` of x */
-    at = first;
-    do {
-        const char *start = at;
-        read_part(&at, &p);
-        if (p.kind == NEW_DIM) {
+    const char *at = text + strspn(text, " ");
+    do { /* a part; a last comma needs none after it, as in Python */
+        const char *const start = at;
+        int64_t limits[] = {0, INT64_MAX, 1}; /* the index, or the start, end and step */
+        const bool is_new = strncmp(at, "None", 4) == 0, is_rest = strncmp(at, "...", 3) == 0;
+        bool found = is_new || is_rest || read_number(&at, &limits[0]);
+        int colons = 0;
+        at += is_new ? 4 : is_rest ? 3 : 0;
+        for (; !is_new && !is_rest && colons < 2 && *at == ':'; found = true) {
+            at++;
+            read_number(&at, &limits[++colons]);
+        }
+        at += strspn(at, " ");
+        if (!found || (*at != ',' && *at != '\0')) {
+            REFUSE(HEED_ERR_VALUE, at, "expected %s",
+                   "an index, a range such as 1:9:2, '...' or None");
+        } else if (is_new) {
             y = heed_unsqueeze(y, dim++);
-        } else if (p.kind == ELLIPSIS) {
+        } else if (is_rest) {
+            const int left = x->ndim - from - count_dims(at);
             dim += left > 0 ? left : 0;
             from += left > 0 ? left : 0;
-            left = 0; /* another ellipsis stands for none */
         } else if (from == x->ndim) {
             REFUSE(HEED_ERR_DIM, start, "x has only %d dims", x->ndim);
-        } else if (p.step < 1) {
-            REFUSE(HEED_ERR_VALUE, start, "step is %lld; it must be 1 or more", (long long)p.step);
-        } else if (p.kind == RANGE) {
-            const bool whole = p.start == 0 && p.end == INT64_MAX && p.step == 1;
-            y = whole ? y : heed_slice(y, dim, p.start, p.end, p.step);
+        } else if (limits[2] < 1) {
+            REFUSE(HEED_ERR_VALUE, start, "step is %lld; it must be 1 or more",
+                   (long long)limits[2]);
+        } else if (colons > 0) {
+            const bool is_all = limits[0] == 0 && limits[1] == INT64_MAX && limits[2] == 1;
+            y = is_all ? y : heed_slice(y, dim, limits[0], limits[1], limits[2]);
             dim++;
             from++;
-        } else if (p.start < -x->shape[from] || p.start >= x->shape[from]) {
+        } else if (limits[0] < -x->shape[from] || limits[0] >= x->shape[from]) {
             REFUSE(HEED_ERR_INDEX, start, "index %.*s is outside dim %d",
                    (int)strspn(start, " -0123456789"), start, from);
         } else {
-            y = heed_select(y, dim, p.start);
+            y = heed_select(y, dim, limits[0]);
             from++;
         }
-    } while (heed_self.error == HEED_OK && next_part(&at));
+        at += *at == ',';
+        at += strspn(at, " ");
+    } while (heed_self.error == HEED_OK && *at != '\0');
     return heed_scope_end_with(&scope, y);
 }
 
 /* ---- reshape, flatten, unflatten ---- */
 
-/* Reports why the sizes do not fit x, or its dim `dim` unless that is -1. */
-static heed_status refuse_sizes(const char *function, const heed_tensor *x, int dim,
-                                const heed_shape *asked, bool valid)
-{
-    const int64_t numel = dim < 0 ? x->numel : x->shape[dim];
-    const heed_text sizes = heed_shape_text(asked->ndim, asked->size);
-    char what[32] = "";
-    if (!valid) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: sizes %s: only one may be -1, and none less",
-                         function, sizes.text);
-    }
-    if (dim >= 0) {
-        snprintf(what, sizeof what, "dim %d of ", dim);
-    }
-    return heed_fail(HEED_ERR_SHAPE, "%s: %s%s has %lld elements, which do not fill %s", function,
-                     what, HEED_TEXT(x), (long long)numel, sizes.text);
-}
-
-/* Infers the size that is -1. Fails if the sizes do not multiply to the elements of x or of its dim
- * `dim`, more than one is -1, or one is less than -1. */
+/* Infers the size that is -1. Fails if the sizes do not multiply to the elements of x or, unless it
+ * is -1, of its dim `dim`; if more than one is -1, or one is less than -1. */
 static heed_status find_sizes(const char *function, const heed_tensor *x, int dim,
                               const heed_shape *asked, heed_shape *shape)
 {
@@ -585,15 +502,22 @@ static heed_status find_sizes(const char *function, const heed_tensor *x, int di
             fits = !__builtin_mul_overflow(known, asked->size[i], &known) && fits;
         }
     }
-    if (unknown < 0) {
-        fits = fits && known == numel;
-    } else if (fits && known != 0) {
-        fits = numel % known == 0;
+    if (unknown >= 0 && known != 0) {
         shape->size[unknown] = numel / known;
-    } else {
-        fits = false;
+        known *= numel / known;
     }
-    return fits && valid ? HEED_OK : refuse_sizes(function, x, dim, asked, valid);
+    if (fits && valid && known == numel && (unknown < 0 || shape->size[unknown] >= 0)) {
+        return HEED_OK;
+    }
+    const heed_text sizes = heed_shape_text(asked->ndim, asked->size);
+    char of[32] = "";
+    if (dim >= 0) {
+        snprintf(of, sizeof of, "dim %d of ", dim);
+    }
+    return valid ? heed_fail(HEED_ERR_SHAPE, "%s: %s%s has %lld elements, which do not fill %s",
+                             function, of, HEED_TEXT(x), (long long)numel, sizes.text)
+                 : heed_fail(HEED_ERR_SHAPE, "%s: sizes %s: only one may be -1, and none less",
+                             function, sizes.text);
 }
 
 /* Strides of a view of x with a different shape. Each group of adjacent dims that are contiguous in
@@ -672,28 +596,10 @@ heed_tensor *heed_reshape(heed_tensor *x, heed_shape shape)
     return heed_apply(&op_reshape, &x, 1, &shape, sizeof shape);
 }
 
-/* x's shape with dims start ... end replaced by `count` sizes. */
-static inline heed_shape replace_dims(const heed_tensor *x, int start, int end,
-                                      const int64_t *sizes, int count)
-{
-    heed_shape shape;
-    shape.ndim = 0; /* the rest need not be cleared */
-    for (int i = 0; i < start; i++) {
-        shape.size[shape.ndim++] = x->shape[i];
-    }
-    for (int i = 0; i < count; i++) {
-        shape.size[shape.ndim++] = sizes[i];
-    }
-    for (int i = end + 1; i < x->ndim; i++) {
-        shape.size[shape.ndim++] = x->shape[i];
-    }
-    return shape;
-}
-
 heed_tensor *heed_flatten(heed_tensor *x, int start_dim, int end_dim)
 {
+    heed_shape shape;
     int start, end;
-    int64_t size = 1;
     if (heed_check_operand("flatten", "x", x) != HEED_OK ||
         heed_wrap_dim("flatten", start_dim, x->ndim, &start) != HEED_OK ||
         heed_wrap_dim("flatten", end_dim, x->ndim, &end) != HEED_OK) {
@@ -704,38 +610,41 @@ heed_tensor *heed_flatten(heed_tensor *x, int start_dim, int end_dim)
                   start_dim, end_dim, HEED_TEXT(x));
         return NULL;
     }
-    for (int i = start; i <= end && i < x->ndim; i++) {
-        size *= x->shape[i];
+    shape.ndim = x->ndim == 0; /* of a scalar: (1) */
+    shape.size[0] = 1;
+    for (int i = 0; i < x->ndim; i++) {
+        if (i > start && i <= end) {
+            shape.size[start] *= x->shape[i];
+        } else {
+            shape.size[shape.ndim++] = x->shape[i];
+        }
     }
-    return start == end && x->ndim > 0 ? x : heed_reshape(x, replace_dims(x, start, end, &size, 1));
+    return shape.ndim == x->ndim ? x : heed_reshape(x, shape);
 }
 
 heed_tensor *heed_unflatten(heed_tensor *x, int dim, heed_shape sizes)
 {
-    heed_shape found;
-    int64_t numel;
-    if (heed_check_operand("unflatten", "x", x) != HEED_OK ||
-        heed_wrap_dim("unflatten", dim, x->ndim, &dim) != HEED_OK) {
+    heed_shape found, shape;
+    int64_t size, numel;
+    if (heed_find_size("unflatten", x, &dim, &size) != HEED_OK) {
         return NULL;
     }
-    if (x->ndim == 0) {
-        heed_fail(HEED_ERR_DIM, "unflatten: a tensor without dims has no dim to unflatten");
-        return NULL;
-    }
+    shape.ndim = 0; /* the rest need not be cleared */
     if (sizes.ndim < 1 || sizes.ndim > HEED_MAX_DIMS + 1 - x->ndim) {
         heed_fail(
             HEED_ERR_SHAPE,
             "unflatten: %d sizes for dim %d of %s; pass at least one, for at most %d dims in total",
             sizes.ndim, dim, HEED_TEXT(x), HEED_MAX_DIMS);
-        return NULL;
+    } else if (find_sizes("unflatten", x, dim, &sizes, &found) == HEED_OK) {
+        for (int i = 0; i < x->ndim; i++) {
+            const int64_t *part = i == dim ? found.size : &x->shape[i];
+            for (int j = 0; j < (i == dim ? found.ndim : 1); j++) {
+                shape.size[shape.ndim++] = part[j];
+            }
+        }
+        heed_count_elements("unflatten", shape.ndim, shape.size, x->dtype, &numel);
     }
-    if (find_sizes("unflatten", x, dim, &sizes, &found) != HEED_OK) {
-        return NULL;
-    }
-    const heed_shape shape = replace_dims(x, dim, dim, found.size, found.ndim);
-    return heed_count_elements("unflatten", shape.ndim, shape.size, x->dtype, &numel) == HEED_OK
-               ? heed_reshape(x, shape)
-               : NULL;
+    return heed_reshape(x, shape);
 }
 
 /* ---- detach, clone, contiguous, to ---- */
