@@ -37,8 +37,9 @@ heed_tensor *mask_of(const uint8_t *blocked, int64_t count);
 /* The state after a multiple of SNAPSHOT_EVERY steps. */
 typedef struct snapshot {
     heed_generator generator;
-    heed_tensor **tensors; /* retained copies; NULL for a gradient that there is not */
-    int count;
+    heed_tensor **tensors; /* retained copies, NULL where there is none: see COPIES */
+    int64_t *steps;        /* of the optimiser's slots */
+    int count;             /* of parameters */
 } snapshot;
 
 /* What training changes. */

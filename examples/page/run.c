@@ -21,12 +21,16 @@ bool run_exists(void)
 
 /* ---- snapshots ---- */
 
+/* Of each parameter: itself, its gradient if steps accumulate it, and both moments. */
+enum { VALUE, GRADIENT, MOMENTS, COPIES = MOMENTS + 2 };
+
 static void free_snapshot(snapshot *s)
 {
-    for (int i = 0; i < s->count; i++) {
+    for (int i = 0; s->tensors != NULL && i < COPIES * s->count; i++) {
         heed_release(s->tensors[i]);
     }
     heed_free(s->tensors);
+    heed_free(s->steps);
 }
 
 static void drop_snapshots(training *t, size_t kept)
@@ -36,25 +40,27 @@ static void drop_snapshots(training *t, size_t kept)
     }
 }
 
-/* Copies the parameters, their gradients if steps accumulate them, and the optimiser's state. */
 static void take_snapshot(void)
 {
     HEED_SCOPE_NO_GRAD(scope);
-    const heed_tensor_list parameters = heed_parameters(run.now.net.model);
-    const heed_tensor_list optimizer = heed_optimizer_state_dict(run.now.adamw);
-    const int count = 2 * parameters.count + optimizer.count;
+    const heed_optimizer *adamw = run.now.adamw;
+    const int count = adamw->parameters.count;
     snapshot s = {.generator = run.now.generator,
-                  .tensors = heed_alloc((size_t)count * sizeof(heed_tensor *))};
+                  .tensors = heed_alloc_zeroed((size_t)(COPIES * count) * sizeof(heed_tensor *)),
+                  .steps = heed_alloc_zeroed((size_t)count * sizeof(int64_t)),
+                  .count = count};
     snapshot *snapshots = list_grow(run.now.snapshots, &run.now.snapshot_capacity,
                                     run.now.snapshot_count + 1, sizeof *snapshots);
     run.now.snapshots = snapshots != NULL ? snapshots : run.now.snapshots;
-    for (; s.count < count && !heed_error_pending(); s.count++) {
-        const int i = s.count - parameters.count, j = i - parameters.count;
-        heed_tensor *from = i < 0                               ? parameters.tensors[s.count]
-                            : j >= 0                            ? optimizer.tensors[j]
-                            : (run.breaks & BREAK_NO_ZERO_GRAD) ? parameters.tensors[i]->grad
-                                                                : NULL;
-        s.tensors[s.count] = from != NULL ? heed_retain(heed_clone(from)) : NULL;
+    for (int i = 0; i < count && !heed_error_pending(); i++) {
+        heed_tensor *p = adamw->parameters.tensors[i];
+        heed_tensor *const *moments = adamw->slots[i].state;
+        heed_tensor *grad = (run.breaks & BREAK_NO_ZERO_GRAD) ? p->grad : NULL;
+        heed_tensor *const from[COPIES] = {p, grad, moments[0], moments[1]};
+        for (int k = 0; k < COPIES; k++) {
+            s.tensors[COPIES * i + k] = from[k] != NULL ? heed_retain(heed_clone(from[k])) : NULL;
+        }
+        s.steps[i] = adamw->slots[i].steps;
     }
     if (heed_error_pending()) {
         free_snapshot(&s);
@@ -67,21 +73,24 @@ static void restore_snapshot(size_t at)
 {
     HEED_SCOPE_NO_GRAD(scope);
     const snapshot *s = &run.now.snapshots[at];
-    const heed_tensor_list parameters = heed_parameters(run.now.net.model);
-    const heed_tensor_list state = heed_optimizer_state_dict(run.now.adamw);
-    heed_optimizer_zero_grad(run.now.adamw);
-    for (int i = 0; i < parameters.count; i++) {
-        heed_tensor *grad = s->tensors[parameters.count + i];
-        heed_copy_into(parameters.tensors[i], s->tensors[i]);
-        if (grad != NULL) {
-            heed_set_grad(parameters.tensors[i], heed_clone(grad));
+    heed_optimizer *adamw = run.now.adamw;
+    heed_optimizer_zero_grad(adamw);
+    for (int i = 0; i < s->count; i++) {
+        heed_tensor *p = adamw->parameters.tensors[i];
+        heed_tensor *const *copies = s->tensors + COPIES * i;
+        heed_copy_into(p, copies[VALUE]);
+        if (copies[GRADIENT] != NULL) {
+            heed_set_grad(p, heed_clone(copies[GRADIENT]));
         }
+        for (int k = 0; k < 2 && adamw->slots[i].state[k] != NULL; k++) {
+            heed_tensor *moment = copies[MOMENTS + k]; /* NULL before the first step: zeros */
+            heed_copy_into(adamw->slots[i].state[k], moment != NULL ? moment : heed_zeros_like(p));
+        }
+        adamw->slots[i].steps = s->steps[i];
     }
-    heed_optimizer_load_state_dict(
-        run.now.adamw,
-        (heed_tensor_list){state.count, s->tensors + 2 * parameters.count, state.names});
-    run.now.generator = s->generator;
     run.now.step = (int)at * SNAPSHOT_EVERY;
+    adamw->steps = run.now.step;
+    run.now.generator = s->generator;
 }
 
 /* ---- begin and end ---- */

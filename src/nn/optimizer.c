@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "../autograd/grad.h"
 #include "../tensor/alloc.h"
@@ -136,7 +135,6 @@ void heed_optimizer_free(heed_optimizer *optimizer)
     }
     heed_free(optimizer->slots);
     heed_named_delete(optimizer->named);
-    heed_named_delete(optimizer->listed);
     heed_free(optimizer);
 }
 
@@ -245,50 +243,6 @@ heed_status heed_optimizer_take(const char *function, heed_optimizer *o, heed_te
             heed_copy_into(o->slots[i].state[j], slot[1 + j]);
         }
     }
-    return heed_error_pending();
-}
-
-heed_tensor_list heed_optimizer_state_dict(heed_optimizer *optimizer)
-{
-    static const char function[] = "optimizer_state_dict";
-    const heed_tensor_list none = {0, NULL, NULL};
-    if (heed_check_not_null(function, "the optimiser", optimizer) != HEED_OK ||
-        heed_check_scope(function) != HEED_OK) {
-        return none;
-    }
-    heed_named_tensors *named = heed_alloc_zeroed(sizeof *named);
-    if (named == NULL || heed_optimizer_list(optimizer, "", named) != HEED_OK) {
-        heed_named_delete(named);
-        return none;
-    }
-    heed_named_delete(optimizer->listed);
-    optimizer->listed = named;
-    return (heed_tensor_list){named->count, named->tensors, named->names};
-}
-
-heed_status heed_optimizer_load_state_dict(heed_optimizer *optimizer, heed_tensor_list state)
-{
-    static const char function[] = "optimizer_load_state_dict";
-    if (heed_check_not_null(function, "the optimiser", optimizer) != HEED_OK) {
-        return heed_error_pending();
-    }
-    heed_named_tensors own = {0};
-    HEED_SCOPE_NO_GRAD(scope);
-    heed_optimizer_list(optimizer, "", &own);
-    const bool has_all = state.count == own.count && state.tensors != NULL && state.names != NULL;
-    for (int i = 0; i < own.count && !heed_error_pending(); i++) {
-        const heed_tensor *t = has_all ? state.tensors[i] : NULL;
-        if (t == NULL || t->storage == NULL || state.names[i] == NULL ||
-            strcmp(state.names[i], own.names[i]) != 0 || t->dtype != own.tensors[i]->dtype ||
-            !heed_same_shape(t, own.tensors[i])) {
-            heed_fail(HEED_ERR_VALUE,
-                      "%s: %d tensors do not fit the %d of this %s; tensor %d must be %s %s",
-                      function, state.count, own.count, optimizer->name, i, own.names[i],
-                      HEED_TEXT(own.tensors[i]));
-        }
-    }
-    heed_optimizer_take(function, optimizer, state.tensors);
-    heed_named_free(&own);
     return heed_error_pending();
 }
 

@@ -36,7 +36,7 @@ typedef struct heed_optimizer {
     int64_t steps;                             /* taken so far */
     heed_tensor_list parameters;               /* retained, named as in their list or numbered */
     heed_optimizer_slot *slots;                /* one per parameter */
-    struct heed_named_tensors *named, *listed; /* own `parameters` and the last state dict */
+    struct heed_named_tensors *named; /* owns `parameters` */
 } heed_optimizer;
 
 /* heed_sgd_new: as torch.optim.SGD
@@ -79,25 +79,6 @@ heed_status heed_optimizer_step(heed_optimizer *optimizer);
  * a no-op. */
 heed_status heed_optimizer_zero_grad(heed_optimizer *optimizer);
 void heed_optimizer_free(heed_optimizer *optimizer);
-
-/* heed_optimizer_state_dict: the state of an optimiser, by name, like torch's
- * optimizer.state_dict():
- *
- *   AdamW.steps                       i64 (), prefixed with the optimiser's name
- *   AdamW.lr, AdamW.weight_decay ...  f64 (): its options
- *   state.W.step                      number of steps of parameter W with a gradient; i64 ()
- *   state.W.exp_avg .exp_avg_sq       Adam and AdamW: in W's shape; 0 before the first step
- *   state.W.momentum_buffer           SGD with momentum: the same
- *
- * The list belongs to the optimiser and is valid until the next call. The numbers in it are copies
- * that belong to the innermost scope; the tensors shaped like parameters are the optimiser's own
- * and change in later steps. Empty on error.
- *
- * heed_optimizer_load_state_dict: like torch's load_state_dict: copies such a list into an
- * optimiser constructed like the one it came from. On error nothing changes. HEED_ERR_VALUE: the
- * list is not one of such an optimiser, or a number is invalid for it. */
-heed_tensor_list heed_optimizer_state_dict(heed_optimizer *optimizer);
-heed_status heed_optimizer_load_state_dict(heed_optimizer *optimizer, heed_tensor_list state);
 
 /* heed_clip_grad_norm: as torch.nn.utils.clip_grad_norm_(parameters, max_norm): scales all
  * gradients by max_norm / (norm + 1e-6) if that is below 1, and returns their total norm before

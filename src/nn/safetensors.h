@@ -81,10 +81,13 @@ heed_status heed_load_state_dict_with(void *module, const char *path, heed_load_
 
 /* heed_save_checkpoint: writes everything needed to resume training as if it had never stopped:
  *
- *   the names of heed_state_dict            the model; PyTorch loads these with strict=False
- *   the names of heed_optimizer_state_dict, the optimiser, including its steps and learning rate
- *     prefixed with "optimizer."
- *   rng_state                               heed_get_rng_state of this thread
+ *   the names of heed_state_dict               the model; PyTorch loads these with strict=False
+ *   optimizer.AdamW.steps                      i64 (), with the optimiser's name, like its options
+ *   optimizer.AdamW.lr .weight_decay ...       f64 ()
+ *   optimizer.state.W.step                     steps of parameter W with a gradient; i64 ()
+ *   optimizer.state.W.exp_avg .exp_avg_sq      Adam and AdamW: moments, in W's shape
+ *   optimizer.state.W.momentum_buffer          SGD with momentum
+ *   rng_state                                  heed_get_rng_state of this thread
  *
  * and `about`, for instance the program's options. Without an optimiser (NULL), only the model and
  * rng_state are written. Call it between two steps; gradients are not saved.

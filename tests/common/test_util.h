@@ -3,6 +3,7 @@
 #define HEED_TESTS_TEST_UTIL_H
 
 #include "heed.h"
+#include "nn/arguments.h"
 #include "tensor/thread.h"
 #include "tests/common/suites.h"
 
@@ -11,6 +12,14 @@ static inline heed_status step_with_gradient(heed_optimizer *optimizer, heed_ten
 {
     heed_set_grad(optimizer->parameters.tensors[0], gradient);
     return heed_optimizer_step(optimizer);
+}
+
+/* Creates the moments of all parameters, which are zeros before their first steps. */
+static inline void make_moments(heed_optimizer *optimizer)
+{
+    heed_named_tensors state = {0};
+    heed_optimizer_list(optimizer, "", &state);
+    heed_named_free(&state);
 }
 
 /* HAS_TSAN, HAS_SANITIZER: this build has ThreadSanitizer; it or AddressSanitizer. */

@@ -48,13 +48,6 @@ static heed_tensor *state_with(int64_t i, int64_t number)
     return state;
 }
 
-static void load_into_sgd(heed_tensor_list state)
-{
-    heed_optimizer *sgd_of_weight = heed_sgd_new(heed_parameters(nn.linear), 0.1);
-    heed_optimizer_load_state_dict(sgd_of_weight, state);
-    heed_optimizer_free(sgd_of_weight);
-}
-
 static void cat_too_much(void)
 {
     heed_tensor *list[64], *huge = heed_expand(F32(1), HEED_SHAPE(HUGE_SIZE / 8));

@@ -111,8 +111,8 @@ START_TEST(test_step_raises_the_version)
 }
 END_TEST
 
-/* As in torch, the buffer begins with the first gradient after momentum was switched on, even if a
- * state dict has been listed before. */
+/* As in torch, the buffer begins with the first gradient after momentum was switched on, even if
+ * its state has been saved before. */
 START_TEST(test_momentum_may_begin_later)
 {
     heed_tensor *p = parameter(), *g = heed_ones_like(p);
@@ -120,7 +120,7 @@ START_TEST(test_momentum_may_begin_later)
     step_with_gradient(sgd, g);
     EXPECT_VALUES(p, 0, 0, -1.5, -0.75, 1);
     sgd->momentum = 0.5;
-    heed_optimizer_state_dict(sgd);
+    make_moments(sgd);
     step_with_gradient(sgd, g);
     EXPECT_VALUES(p, 0, -1, -2.5, -1.75, 0);
     step_with_gradient(sgd, g);

@@ -157,19 +157,13 @@ static uint64_t run_optimizer(const void *context)
     make_optimizer *make = *(make_optimizer *const *)context;
     HEED_SCOPE(scope);
     heed_manual_seed(3);
-    void *model = heed_feed_forward_new(3, 4), *copy = heed_feed_forward_new(3, 4);
-    heed_optimizer *optimizer = make(model), *same = make(copy);
+    void *model = heed_feed_forward_new(3, 4);
+    heed_optimizer *optimizer = make(model);
     take_step(model, optimizer);
     take_step(model, optimizer);
-    const heed_tensor_list state = heed_optimizer_state_dict(optimizer);
-    uint64_t sum = hash_of_list(state, false, FNV_BASIS);
-    heed_optimizer_load_state_dict(same, state);
-    take_step(copy, same);
-    sum = hash_of_list(heed_parameters(copy), false, sum);
+    const uint64_t sum = hash_of_list(heed_parameters(model), false, FNV_BASIS);
     heed_optimizer_free(optimizer);
-    heed_optimizer_free(same);
     heed_module_free(model);
-    heed_module_free(copy);
     return sum;
 }
 

@@ -261,7 +261,7 @@ static model new_model(void)
     heed_manual_seed(1);
     model m = {.w = heed_set_requires_grad(heed_randn(HEED_SHAPE(3, 8), HEED_F32), true)};
     m.adamw = heed_adamw_new((heed_tensor_list){1, &m.w, NULL}, 0.01, 0);
-    heed_optimizer_state_dict(m.adamw); /* creates the moments */
+    make_moments(m.adamw);
     return m;
 }
 

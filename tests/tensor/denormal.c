@@ -55,7 +55,7 @@ static heed_tensor_list one_parameter(heed_tensor **p, heed_dtype dtype)
 /* Sets all elements of Adam's moments. */
 static void set_moments(heed_optimizer *adam, double m, double v)
 {
-    heed_optimizer_state_dict(adam);
+    make_moments(adam);
     heed_fill_into(adam->slots[0].state[0], m);
     heed_fill_into(adam->slots[0].state[1], v);
 }
