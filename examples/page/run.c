@@ -44,7 +44,7 @@ static void take_snapshot(void)
 {
     HEED_SCOPE_NO_GRAD(scope);
     const heed_optimizer *adamw = run.now.adamw;
-    const int count = adamw->parameters.count;
+    const int count = adamw != NULL ? adamw->parameters.count : 0; /* NULL: out of memory */
     snapshot s = {.generator = run.now.generator,
                   .tensors = heed_alloc_zeroed((size_t)(COPIES * count) * sizeof(heed_tensor *)),
                   .steps = heed_alloc_zeroed((size_t)count * sizeof(int64_t)),

@@ -32,10 +32,10 @@ typedef struct heed_optimizer {
     double betas[2], eps;     /* of Adam and AdamW */
     bool decay_matrices_only; /* parameters with fewer than 2 dims have no weight decay */
     bool is_sgd, decoupled;
-    const char *name;                          /* "SGD", "Adam", "AdamW" */
-    int64_t steps;                             /* taken so far */
-    heed_tensor_list parameters;               /* retained, named as in their list or numbered */
-    heed_optimizer_slot *slots;                /* one per parameter */
+    const char *name;                 /* "SGD", "Adam", "AdamW" */
+    int64_t steps;                    /* taken so far */
+    heed_tensor_list parameters;      /* retained, named as in their list or numbered */
+    heed_optimizer_slot *slots;       /* one per parameter */
     struct heed_named_tensors *named; /* owns `parameters` */
 } heed_optimizer;
 
