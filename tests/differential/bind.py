@@ -26,14 +26,10 @@ class Pointer:
 
 
 class Parts:
-    """An argument `heed_tensor **`: an array of `count` tensors that the function fills."""
+    """An argument or option `heed_tensor **`: an array of `count` tensors that the function fills."""
 
     def __init__(self, count):
         self.count = count
-
-
-class Functions(str):
-    """The name of a Heed function, passed as a function pointer."""
 
 
 # ---- reading the headers ----
@@ -133,12 +129,11 @@ class Heed:
 
     def convert(self, kind, value):
         """A Python value as an argument of the type `kind`."""
-        if isinstance(value, Functions):
-            return ctypes.cast(getattr(self.dll, value), ctypes.c_void_p)
         if isinstance(value, Pointer):
             return value.address
         if isinstance(value, Parts):
-            return (ctypes.c_void_p * max(1, value.count))()
+            value.array = (ctypes.c_void_p * max(1, value.count))()
+            return value.array
         if isinstance(value, dict):
             struct = self.structs[kind]
             made = struct()
@@ -175,6 +170,8 @@ class Heed:
             return "NULL"
         if isinstance(value, Pointer):
             return value.name
+        if isinstance(value, Parts):
+            return f"t{self.names}_parts"
         if isinstance(value, bool):
             return str(value).lower()
         if isinstance(value, dict):
@@ -194,7 +191,7 @@ class Heed:
             return {"inf": "INFINITY", "-inf": "-INFINITY", "nan": "NAN"}.get(repr(value), repr(value))
         if kind == "heed_dtype":
             return f"HEED_{value.upper()}"
-        return value if isinstance(value, Functions) or value in self.constants else \
+        return value if value in self.constants else \
             f'"{value}"' if isinstance(value, str) else str(value)
 
     def call(self, name, *arguments):
@@ -205,32 +202,37 @@ class Heed:
         address = function(*converted)
         self.names += 1
         result = Pointer(address, f"t{self.names}") if returned.endswith("*") and "char" not in returned else address
-        filled = []
-        for array, given in zip(converted, arguments):
+        filled, has_parts = [], False
+        for given in [b for a in arguments for b in (a.values() if isinstance(a, dict) else [a])]:
             if isinstance(given, Parts):
-                filled += [Pointer(a, f"t{self.names}_parts[{i}]") for i, a in enumerate(array) if a][:given.count]
+                has_parts = True
+                filled += [Pointer(a, f"t{self.names}_parts[{i}]") for i, a in enumerate(given.array) if a][:given.count]
+                if self.trace is not None:
+                    self.trace.append(f"heed_tensor *t{self.names}_parts[{max(1, given.count)}];")
         if self.trace is not None:
-            self.write(name, returned, kinds, arguments, result)
+            left = f"{returned}{result.name} = " if isinstance(result, Pointer) else ""
+            self.trace.append(f"{left}heed_{name}({', '.join(map(self.text, kinds, arguments))});")
         if self.dll.heed_error_pending():
             status = self.dll.heed_error()
             text = self.functions["heed_error_message"][0]().decode()
             raise HeedError(status, text)
         if returned.endswith("*") and address is None:
             return None
-        if filled or any(isinstance(a, Parts) for a in arguments):
+        if has_parts:
             return filled if returned == "int" else [result, *filled]
         return result
 
-    def write(self, name, returned, kinds, arguments, result):
-        texts = []
-        for kind, a in zip(kinds, arguments):
-            if isinstance(a, Parts):
-                self.trace.append(f"heed_tensor *t{self.names}_parts[{max(1, a.count)}];")
-                texts.append(f"t{self.names}_parts")
-            else:
-                texts.append(self.text(kind, a))
-        left = f"{returned}{result.name} = " if isinstance(result, Pointer) else ""
-        self.trace.append(f"{left}heed_{name}({', '.join(texts)});")
+    def set(self, pointer, kind, fields):
+        """Sets fields of the struct that `pointer` points to."""
+        made = self.struct(pointer, kind)
+        for field, value in fields.items():
+            for place, one in enumerate(value) if isinstance(value, list) else [(None, value)]:
+                left = f"{pointer.name}->{field}" + ("" if place is None else f"[{place}]")
+                self.trace.append(f"{left} = {self.text(made.texts[field], one)};")
+                if place is None:
+                    setattr(made, field, one)
+                else:
+                    getattr(made, field)[place] = one
 
     # ---- tensors ----
 

@@ -84,10 +84,6 @@ def probability(drawer):
     return draw
 
 
-def maybe(drawer, chance=0.5):
-    return lambda d, args: drawer(d, args) if d.chance(chance) else None
-
-
 def several(d, args):
     first = d.tensor(ALL)
     return [first] + [d.of_shape(d.value(first).shape, d.dtype(first)) for _ in range(d.integer(0, 3))]
@@ -132,10 +128,6 @@ def dims(d, args):
     chosen = d.sample(range(n), d.integer(0, n))
     chosen = [i - n if d.chance(0.3) else i for i in chosen]
     return tuple(chosen + chosen[:1] if d.chance(0.01) else chosen)
-
-
-def one_or_no_dim(d, args):
-    return dims(d, args)[:1]
 
 
 def permutation(d, args):
@@ -249,10 +241,6 @@ def subscript(d, args):
 
 
 # ---- drawers: products, normalisation, attention, losses ----
-
-def matrix(d, args):
-    return d.of_shape(tuple(d.size() for _ in range(2)), d.choose(NUMBERS))
-
 
 def right_factor(d, args):
     shape, inner = d.value(args["a"]).shape, d.size()

@@ -11,7 +11,7 @@ import tempfile
 import numpy
 import torch
 
-from bind import DTYPES, NUMPY, Functions, Parts
+from bind import DTYPES, NUMPY, Parts
 from compare import Failure
 
 TORCH = {"f32": "torch.float32", "f64": "torch.float64", "i64": "torch.int64", "bool": "torch.bool"}
@@ -56,12 +56,14 @@ def optimisers(s, heed, py):
     lr, decay, eps, beta = s["lr"], s["weight_decay"], s["eps"], s["beta"]
     everything = "[" + ", ".join(f"p{i}" for i in range(len(tensors))) + "]"
     if s["optimiser"] == "SGD":
-        o = heed.call("sgd_new_with", list_of(tensors), lr, {"momentum": s["momentum"], "weight_decay": decay})
+        o = heed.call("sgd_new", list_of(tensors), lr)
+        heed.set(o, "heed_optimizer", {"momentum": s["momentum"], "weight_decay": decay})
         py(f"o = torch.optim.SGD({everything}, lr={lr}, momentum={s['momentum']}, weight_decay={decay})")
     else:
         options = {"betas": [beta, 0.99], "eps": eps, "decay_matrices_only": s["matrices"]}
         if s["optimiser"] == "Adam":
-            o = heed.call("adam_new_with", list_of(tensors), lr, {**options, "weight_decay": decay})
+            o = heed.call("adam_new", list_of(tensors), lr)
+            heed.set(o, "heed_optimizer", {**options, "weight_decay": decay})
         else:
             o = heed.call("adamw_new_with", list_of(tensors), lr, decay, options)
         groups = f"[dict(params=[p]) | (dict(weight_decay=0) if {s['matrices']} and p.ndim < 2 else {{}}) for p in {everything}]"
@@ -84,7 +86,7 @@ def optimisers(s, heed, py):
         for i, t in enumerate(tensors):
             yield f"p{i} after step {step + 1}", heed.array(t), py.array(f"p{i}"), 8 * (step + 1), 1
         if s["new_lr"]:
-            heed.struct(o, "heed_optimizer").lr = lr / 2
+            heed.set(o, "heed_optimizer", {"lr": lr / 2})
             py(f"for group in o.param_groups: group['lr'] = {lr / 2}")
     heed.call("optimizer_free", o)
 
@@ -161,18 +163,15 @@ def modules(s, heed, py):
         m = heed.call("embedding_new", s["wide"] + 1, e)
         py(f"m = nn.Embedding({s['wide'] + 1}, {e})")
     elif kind == "LayerNorm":
-        m = heed.call("layer_norm_new_with", (t, e), {"no_bias": not bias, "eps": 1e-4})
-        py(f"m = nn.LayerNorm(({t}, {e}), bias={bias}, eps=1e-4)")
+        m = heed.call("layer_norm_new", (t, e))
+        py(f"m = nn.LayerNorm(({t}, {e}))")
     elif kind == "SelfAttention":
         m = heed.call("self_attention_new", e, 1, 2)
         py(SELF_ATTENTION)
         py(f"m = SelfAttention({e}, 1, 2)")
     else:
-        extra = s["bias_kv"]
-        m = heed.call("multihead_attention_new_with", e, heads, {"no_bias": not bias, "batch_first": s["batch_first"],
-                                                                "add_bias_kv": extra, "add_zero_attn": s["zero_attn"]})
-        py(f"m = nn.MultiheadAttention({e}, {heads}, bias={bias}, batch_first={s['batch_first']}, add_bias_kv={extra}, "
-           f"add_zero_attn={s['zero_attn']})")
+        m = heed.call("multihead_attention_new_with", e, heads, {"no_bias": not bias, "batch_first": s["batch_first"]})
+        py(f"m = nn.MultiheadAttention({e}, {heads}, bias={bias}, batch_first={s['batch_first']})")
     if s["dtype"] == "f64":
         heed.call("module_to", m, "f64")
     held = heed.items(heed.call("state_dict", m))
@@ -196,10 +195,9 @@ def modules(s, heed, py):
         y = heed.call("self_attention_forward", m, x, h_mask)
         py(f"y = m(x, {py_mask})")
     elif kind == "MultiheadAttention":
-        options = {"attn_mask": h_mask, "key_padding_mask": h_padding, "no_average_attn_weights": s["norm_first"]}
-        y, weights = heed.call("multihead_attention_forward_weights_with", m, x, x, x, Parts(1), options)
-        py(f"y, w = m(x, x, x, attn_mask={py_mask}, key_padding_mask={py_padding}, "
-           f"average_attn_weights={not s['norm_first']})")
+        options = {"attn_mask": h_mask, "key_padding_mask": h_padding, "weights": Parts(1)}
+        y, weights = heed.call("multihead_attention_forward_with", m, x, x, x, options)
+        py(f"y, w = m(x, x, x, attn_mask={py_mask}, key_padding_mask={py_padding}, average_attn_weights=False)")
         yield "weights", heed.array(weights), py.array("w"), ulp
     else:
         y = heed.call("forward", m, x)
@@ -235,12 +233,10 @@ def files(s, heed, py):
         yield "names", names, py.array("sorted(y)"), 0
         for name in names:
             yield "read by torch", heed.array(t), py.array(f"y['{name}']"), 0
-        half = s["half"] and array.dtype.kind == "f"
-        py("x = x.clone().contiguous()" + (f".to(torch.{s['half']})" if half else ""))
+        py("x = x.clone().contiguous()")
         py(f"safetensors.torch.save_file({{'x': x}}, '{path}', metadata={{'key': 'value'}})")
         opened = heed.call("safetensors_open", path)
-        yield "read by Heed", heed.array(heed.call("safetensors_tensor", opened, "x")), \
-            py.array("x.float()" if half else "x"), 0
+        yield "read by Heed", heed.array(heed.call("safetensors_tensor", opened, "x")), py.array("x"), 0
         heed.call("safetensors_close", opened)
 
 
@@ -258,11 +254,10 @@ SETTINGS = {
                  "high": [2, 10, 2**27, 2**29, 2**33], "p": [0.5, 0.1, 0.9], "transposed": NO_YES, "draws": DRAWS},
     "modules": {"module": ["Linear", "Embedding", "LayerNorm", "SelfAttention", "MultiheadAttention"],
               "dtype": ["f32", "f64"], "heads": [1, 2, 3], "head_size": [1, 2, 4, 8, 16], "batch": [1, 2, 3],
-              "tokens": [1, 2, 5, 17, 33], "wide": [1, 4, 16, 33], "layers": [1, 2], "no_bias": NO_YES, "causal": NO_YES,
-              "padding": NO_YES, "batch_first": NO_YES, "bias_kv": NO_YES, "zero_attn": NO_YES, "norm_first": NO_YES,
-              "gelu": NO_YES},
+              "tokens": [1, 2, 5, 17, 33], "wide": [1, 4, 16, 33], "no_bias": NO_YES, "causal": NO_YES,
+              "padding": NO_YES, "batch_first": NO_YES},
     "files": {"dtype": ["f32", "f64", "i64", "bool"], "shape": SHAPES, "transposed": NO_YES,
-              "count": [1, 2, 0], "half": [None, "float16", "bfloat16"]},
+              "count": [1, 2, 0]},
 }
 KINDS = {"optimisers": optimisers, "generators": generators, "modules": modules, "files": files}
 
