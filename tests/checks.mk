@@ -112,8 +112,8 @@ check-debug:
 # Mutants of a few files, with the suites of these files alone: tests detect most of a fixed sample
 check-mutate:
 	$(INSTALL) check
-	$(MAKE) --no-print-directory mutate MUTANTS=20 SEED=1 FILES='src/autograd/ops/s*.c' \
-	    SUITES='softmax slice sort split subscript' QUICK=1 LEAST=80
+	$(MAKE) --no-print-directory mutate MUTANTS=20 SEED=1 FILES='src/autograd/ops/[sv]*.c' \
+	    SUITES='softmax slice sort split subscript view' QUICK=1 LEAST=80
 
 # The catalogue of wrong and right attentions, with 20 seeds; the long form takes 1,000 and some minutes.
 SEEDS := 20

@@ -175,7 +175,7 @@ heed_status heed_add_child(void *module, const char *name, void *field, void *ch
 
 static heed_status grow(heed_named_tensors *named)
 {
-    int64_t of_tensors = named->capacity, of_names = named->capacity;
+    int64_t of_tensors = named->capacity, of_names = of_tensors;
     heed_tensor **tensors = heed_grow(named->tensors, named->count, &of_tensors, sizeof *tensors);
     if (tensors != NULL) {
         named->tensors = tensors;
@@ -241,7 +241,7 @@ typedef enum list_kind { PARAMETERS, STATE } list_kind;
 static void list_module(heed_named_tensors *named, const heed_module *m, const char *prefix,
                         list_kind kind)
 {
-    for (int buffers = 0; buffers <= (kind == STATE); buffers++) {
+    for (int buffers = 0; buffers < (kind == STATE ? 2 : 1); buffers++) {
         for (int i = 0; i < m->count; i++) {
             heed_tensor *t = m->entries[i].tensor;
             if (t != NULL && m->entries[i].is_buffer == buffers &&
