@@ -8,24 +8,23 @@
 typedef struct heed_pass {
     const char *function; /* the caller, for errors */
     heed_tensor *y;
-    const heed_tensor *upstream; /* dL/dy; NULL: 1 */
+    const heed_tensor *upstream; /* dy/dy; NULL: 1 */
     heed_tensor *const *xs;      /* differentiate with respect to these; NULL: all leaves */
     int count;
     heed_tensor **grads; /* one per x */
     bool create_graph, retain_graph;
 
     /* Set by heed_run_backward: the nodes in the order of their visits, and workspace for the
-     * inputs of one node. */
+     * inputs of one node: most_inputs gradients, then as many flags, true if one is wanted. */
     heed_tensor **nodes;
     int64_t node_count, capacity, visited;
     int most_inputs;
     heed_tensor **input_grads;
-    bool *wanted;
 } heed_pass;
 
 /* heed_run_backward: same errors as heed_backward and heed_grad, but y may have any number of
- * elements. The caller sets all elements of pass->grads to NULL,
- * and the fields after retain_graph to 0. */
+ * elements. The caller sets the elements of pass->grads, and the fields after retain_graph, to 0.
+ */
 heed_status heed_run_backward(heed_pass *pass);
 
 /* heed_call_result_hooks, heed_call_derivative_hooks: call the hooks of this thread (hook.h), after

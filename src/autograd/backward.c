@@ -1,22 +1,24 @@
 /* The backward pass: reverse-mode differentiation of a graph of tensors.
  *
- * The result of a recorded operation is a node: it points to the operation and to its inputs, so
- * the graph leads back from a result L to the leaves. A pass starts at L and computes dL/dt for
- * every t along the way:
+ * The result of a recorded operation is a node: it points to its operation and its inputs, so the
+ * graph leads from a result y back to the leaves. The consumers of a node are the nodes computed
+ * from it. A pass computes dy/dt for every t along the way:
  *
- *   seed         dL/dL = 1
- *   sort         list the nodes of the graph, each after all nodes computed from it
- *   visit        take the nodes in that order. All nodes computed from a node are visited before
- *                it, so the sum of the gradients it has received is dL/dnode
- *   accumulate   the node's derivative turns dL/dnode into dL/dinput for each input. These are
- *                summed: for a node until it is visited, for a leaf in its .grad, or for heed_grad
- *                in the result
+ *   sort         list the nodes, each after its consumers
+ *   mark         find the nodes whose derivatives must run
+ *   seed         dy/dy = 1, or the caller's upstream gradient
+ *   visit        take the nodes in order. The consumers of a node are visited first, so by then
+ *                its gradient is complete
+ *   accumulate   the derivative of a node turns dy/dnode into dy/dinput for each input. These are
+ *                summed: for a node in the node until its visit, for a leaf in its .grad
+ *                (heed_backward) or in the caller's grads (heed_grad)
  *
- * Read from top to bottom: heed_backward, heed_run_backward, visit_node, differentiate; then how
- * nodes are sorted and gradients accumulated. Nothing is recursive, so no graph is too deep. After
- * an error, which stays pending in the thread (heed_blocked), nothing more is computed. */
-#include <string.h>
-
+ * A node has two scratch fields, 0 outside a pass. consumers: while sorting, the edges to consumers
+ * that are not placed yet; then HEED_NEEDED or HEED_NOT_NEEDED until the visit. gradient_in_flight:
+ * the sum of the gradients received so far.
+ *
+ * Read from top to bottom. Nothing is recursive, so no graph is too deep. After an error, which
+ * stays pending in the thread (heed_blocked), nothing more is computed. */
 #include "../tensor/alloc.h"
 #include "../tensor/create.h"
 #include "../tensor/elements.h"
@@ -30,12 +32,13 @@
 #include "hook.h"
 #include "ops/operations.h"
 
-static void sort_nodes(heed_pass *pass);
-static bool is_wanted(const heed_pass *pass, const heed_tensor *input);
+static void prepare_visits(heed_pass *pass);
+static void seed(const heed_pass *pass);
 static void visit_node(heed_pass *pass, heed_tensor *node);
 static void differentiate(heed_pass *pass, heed_tensor *node, heed_tensor *g);
 static void check_saved_values(const char *function, const heed_tensor *node);
 static void release_saved_values(heed_tensor *node);
+static void forget_unvisited(const heed_pass *pass);
 static heed_tensor *take_gradient(heed_tensor *g, const heed_tensor *node, int j);
 static void keep_gradient(const heed_pass *pass, heed_tensor *node, heed_tensor *g);
 static void accumulate(const heed_pass *pass, heed_tensor *t, heed_tensor *g);
@@ -43,17 +46,16 @@ static void return_gradients(const heed_pass *pass);
 
 /* ---- the public functions ---- */
 
-static heed_status check_root(const char *function, heed_tensor *y)
+static heed_status check_y(const char *function, heed_tensor *y)
 {
     if (heed_blocked() || heed_check_tensor(function, "y", y) != HEED_OK) {
         return heed_self.error;
     }
     if (!y->requires_grad) {
-        return heed_fail(
-            HEED_ERR_GRAPH, "%s: y %s has no graph: %s", function, HEED_TEXT(y),
-            heed_self.grad_disabled
-                ? "grad mode is off, as in a no_grad scope"
-                : "no tensor it was computed from requires a gradient, or grad mode was off");
+        return heed_fail(HEED_ERR_GRAPH,
+                         "%s: y %s has no graph: no tensor it was computed from requires a "
+                         "gradient, or grad mode was off, as in a no_grad scope",
+                         function, HEED_TEXT(y));
     }
     if (y->numel != 1) {
         return heed_fail(HEED_ERR_SHAPE,
@@ -66,13 +68,19 @@ static heed_status check_root(const char *function, heed_tensor *y)
 heed_status heed_backward(heed_tensor *y)
 {
     heed_pass pass = {.function = "backward", .y = y};
-    return check_root(pass.function, y) == HEED_OK ? heed_run_backward(&pass) : heed_self.error;
+    if (check_y(pass.function, y) == HEED_OK) {
+        heed_run_backward(&pass);
+    }
+    return heed_self.error;
 }
 
 heed_status heed_backward_retain(heed_tensor *y)
 {
     heed_pass pass = {.function = "backward_retain", .y = y, .retain_graph = true};
-    return check_root(pass.function, y) == HEED_OK ? heed_run_backward(&pass) : heed_self.error;
+    if (check_y(pass.function, y) == HEED_OK) {
+        heed_run_backward(&pass);
+    }
+    return heed_self.error;
 }
 
 heed_status heed_grad(heed_tensor *y, heed_tensor *const *xs, int count, heed_tensor **grads,
@@ -81,7 +89,7 @@ heed_status heed_grad(heed_tensor *y, heed_tensor *const *xs, int count, heed_te
     for (int i = 0; grads != NULL && i < count; i++) {
         grads[i] = NULL;
     }
-    if (check_root("grad", y) != HEED_OK) {
+    if (check_y("grad", y) != HEED_OK) {
         return heed_self.error;
     }
     if (xs == NULL || grads == NULL || count < 1) {
@@ -108,54 +116,76 @@ heed_status heed_grad(heed_tensor *y, heed_tensor *const *xs, int count, heed_te
 
 /* ---- the pass ---- */
 
-static _Thread_local bool runs; /* a pass, in this thread */
+/* The result of a recorded operation. A pass treats all other tensors as leaves. */
+static bool is_node(const heed_tensor *t)
+{
+    return t->op != NULL && t->requires_grad;
+}
+
+/* The index of t in pass->xs; -1 if it is not in xs. */
+static int find_x(const heed_pass *pass, const heed_tensor *t)
+{
+    for (int i = 0; i < pass->count; i++) {
+        if (pass->xs[i] == t) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* True if the pass needs dy/dt, for an input t of a node or y itself. Nodes have been marked. */
+static bool is_wanted(const heed_pass *pass, const heed_tensor *t)
+{
+    return t->requires_grad &&
+           (pass->xs == NULL || t->consumers == HEED_NEEDED || find_x(pass, t) >= 0);
+}
+
+static _Thread_local bool in_pass;
 
 bool heed_in_backward(void)
 {
-    return runs;
+    return in_pass;
 }
 
 heed_status heed_run_backward(heed_pass *pass)
 {
-    const bool outer_runs = runs;
-    /* With create_graph, the operations of derivatives are recorded and hooks see them, as if the
-     * program applied them. Otherwise they are steps of `function`. */
-    const char *outer = heed_self.operation;
-    const bool grad_mode = heed_set_grad_enabled(pass->create_graph);
+    const bool outer_in_pass = in_pass, outer_grad_mode = heed_set_grad_enabled(pass->create_graph);
+    const char *outer_operation = heed_self.operation;
+    /* Hooks see only operations applied outside of another (heed_self.operation). With
+     * create_graph, derivatives are seen and recorded like the program's own operations. */
     heed_self.operation = pass->create_graph ? NULL : pass->function;
-    runs = true;
+    in_pass = true;
 
-    sort_nodes(pass);
-    heed_tensor *seed = NULL;
+    prepare_visits(pass);
     if (!heed_blocked() && is_wanted(pass, pass->y)) { /* else y depends on none of the xs */
-        seed = heed_tensor_like(pass->y);
-    }
-    if (seed != NULL) {
-        if (pass->upstream != NULL) {
-            heed_copy_elements(pass->upstream, seed);
-        } else {
-            heed_fill_elements(seed, 1);
-        }
-        accumulate(pass, pass->y, seed);
-    }
-    while (seed != NULL && !heed_blocked() && pass->visited < pass->node_count) {
-        visit_node(pass, pass->nodes[pass->visited++]);
-    }
-    for (int64_t i = pass->visited; i < pass->node_count; i++) {
-        heed_tensor *node = pass->nodes[i]; /* not visited, after an error or without a seed */
-        node->consumers = 0;
-        if (node->gradient_in_flight != NULL) {
-            heed_unref(node->gradient_in_flight);
-            node->gradient_in_flight = NULL;
+        seed(pass);
+        while (!heed_blocked() && pass->visited < pass->node_count) {
+            visit_node(pass, pass->nodes[pass->visited++]);
         }
     }
+    forget_unvisited(pass);
     heed_free(pass->input_grads);
     heed_free(pass->nodes);
     return_gradients(pass);
-    heed_set_grad_enabled(grad_mode);
-    heed_self.operation = outer;
-    runs = outer_runs;
+
+    in_pass = outer_in_pass;
+    heed_set_grad_enabled(outer_grad_mode);
+    heed_self.operation = outer_operation;
     return heed_self.error;
+}
+
+static void seed(const heed_pass *pass)
+{
+    heed_tensor *g = heed_tensor_like(pass->y);
+    if (g == NULL) {
+        return;
+    }
+    if (pass->upstream != NULL) {
+        heed_copy_elements(pass->upstream, g);
+    } else {
+        heed_fill_elements(g, 1);
+    }
+    accumulate(pass, pass->y, g);
 }
 
 static void visit_node(heed_pass *pass, heed_tensor *node)
@@ -171,18 +201,23 @@ static void visit_node(heed_pass *pass, heed_tensor *node)
         }
         heed_unref(g);
     }
-    if (needed && !pass->retain_graph) { /* also after an error */
+    if (needed && !pass->retain_graph) { /* even if its derivative has failed */
         release_saved_values(node);
     }
 }
 
-/* The chain rule at one node, given g = dL/dnode: dL/dinput = g dnode/dinput, a vector-Jacobian
+/* The chain rule at one node, given g = dy/dnode: dy/dinput = g dnode/dinput, a vector-Jacobian
  * product. */
 static void differentiate(heed_pass *pass, heed_tensor *node, heed_tensor *g)
 {
     heed_tensor **grads = pass->input_grads;
-    bool *wanted = pass->wanted;
-    const heed_vjp vjp = {node, g, node->inputs, node->args, wanted, grads};
+    bool *wanted = (bool *)(grads + pass->most_inputs);
+    const heed_vjp vjp = {.y = node,
+                          .g = g,
+                          .inputs = node->inputs,
+                          .args = node->args,
+                          .wanted = wanted,
+                          .grads = grads};
     check_saved_values(pass->function, node);
     if (heed_blocked()) {
         return;
@@ -193,9 +228,10 @@ static void differentiate(heed_pass *pass, heed_tensor *node, heed_tensor *g)
     }
     const char *outer = heed_self.derivative;
     heed_self.derivative = node->op->name;
-    const heed_frame frame = heed_frame_begin(false); /* for the derivative's temporaries */
+    const heed_frame frame = heed_frame_begin(false); /* for temporaries, in the same grad mode */
     node->op->backward(&vjp);
-    for (int j = node->input_count - 1; j >= 0; j--) { /* the scope lists the newest first */
+    /* The last tensor of a scope is the cheapest to take out of it. */
+    for (int j = node->input_count - 1; j >= 0; j--) {
         grads[j] = wanted[j] ? take_gradient(grads[j], node, j) : NULL;
     }
     heed_frame_end(frame);
@@ -212,32 +248,41 @@ static void differentiate(heed_pass *pass, heed_tensor *node, heed_tensor *g)
     }
 }
 
-/* ---- sorting: Kahn's topological sort (1962) ---- */
-
-/* The result of a recorded operation. A pass treats all other tensors as leaves. */
-static bool is_node(const heed_tensor *t)
+/* After an error, or if y is not wanted: clears the scratch fields of the other nodes. */
+static void forget_unvisited(const heed_pass *pass)
 {
-    return t->op != NULL && t->requires_grad;
+    for (int64_t i = pass->visited; i < pass->node_count; i++) {
+        heed_tensor *node = pass->nodes[i];
+        node->consumers = 0;
+        if (node->gradient_in_flight != NULL) {
+            heed_unref(node->gradient_in_flight);
+            node->gradient_in_flight = NULL;
+        }
+    }
 }
 
-/* Lists a node, unless it is listed. One with a mark belongs to a pass that has not ended. */
+/* ---- sorting: Kahn's topological sort (1962) ---- */
+
+/* Lists a node unless it is listed, which its count of consumers tells (y has none). */
 static void list_node(heed_pass *pass, heed_tensor *node)
 {
-    if (node->consumers < 0) {
+    if (node->consumers < 0) { /* marked by a pass that has not ended: a derivative runs this one */
         heed_fail(HEED_ERR_GRAPH,
                   "%s: another pass is going through %s %s; heed_detach its inputs and compute a "
                   "new graph",
                   pass->function, node->op->name, HEED_TEXT(node));
+        return;
     }
-    if (node->consumers != 0) {
+    if (node->consumers > 0) {
         return;
     }
     heed_tensor **nodes = heed_grow(pass->nodes, pass->node_count, &pass->capacity, sizeof *nodes);
     if (nodes != NULL) {
         pass->nodes = nodes;
         nodes[pass->node_count++] = node;
-        pass->most_inputs =
-            node->input_count > pass->most_inputs ? node->input_count : pass->most_inputs;
+        if (node->input_count > pass->most_inputs) {
+            pass->most_inputs = node->input_count;
+        }
     }
 }
 
@@ -248,17 +293,17 @@ static void discover_nodes(heed_pass *pass)
     for (int64_t i = 0; !heed_blocked() && i < pass->node_count; i++) {
         const heed_tensor *node = pass->nodes[i];
         for (int j = 0; !heed_blocked() && j < node->input_count; j++) {
-            heed_tensor *input = node->inputs[j];
-            if (is_node(input)) {
-                list_node(pass, input);
-                input->consumers += !heed_blocked();
+            if (is_node(node->inputs[j])) {
+                list_node(pass, node->inputs[j]);
+                if (!heed_blocked()) {
+                    node->inputs[j]->consumers++;
+                }
             }
         }
     }
 }
 
-/* Puts each node after its consumers: overwrites the list, beginning with y, while the counts of
- * consumers that are not in it yet return to 0. */
+/* Overwrites the list, starting with y: an input is appended when its last consumer is placed. */
 static void put_in_order(const heed_pass *pass)
 {
     int64_t placed = 1;
@@ -273,28 +318,9 @@ static void put_in_order(const heed_pass *pass)
     }
 }
 
-/* The index of t in pass->xs; -1 if it is not in xs. */
-static int find_x(const heed_pass *pass, const heed_tensor *t)
-{
-    for (int i = 0; i < pass->count; i++) {
-        if (pass->xs[i] == t) {
-            return i;
-        }
-    }
-    return -1;
-}
-
-/* True if the pass needs the gradient of y or of this input of a node, of which those that are
- * nodes have been marked. */
-static bool is_wanted(const heed_pass *pass, const heed_tensor *input)
-{
-    return input->requires_grad &&
-           (pass->xs == NULL || input->consumers == HEED_NEEDED || find_x(pass, input) >= 0);
-}
-
-/* Marks the nodes that lead to an x, or to any leaf for heed_backward: their derivatives must run.
- * From the leaves up, so that the inputs of a node are marked before it. */
-static void mark_needed(heed_pass *pass)
+/* Marks the nodes that lead to an x, or all nodes for heed_backward: their derivatives must run, so
+ * none may be used up. From the leaves up, so that the inputs of a node are marked before it. */
+static void mark_needed(const heed_pass *pass)
 {
     const heed_tensor *used_up = NULL; /* the one nearest to y */
     for (int64_t i = pass->node_count - 1; i >= 0; i--) {
@@ -304,7 +330,9 @@ static void mark_needed(heed_pass *pass)
             needed = is_wanted(pass, node->inputs[j]);
         }
         node->consumers = needed ? HEED_NEEDED : HEED_NOT_NEEDED;
-        used_up = node->used_up && needed ? node : used_up;
+        if (needed && node->used_up) {
+            used_up = node;
+        }
     }
     if (used_up != NULL) {
         heed_fail(HEED_ERR_GRAPH,
@@ -314,7 +342,7 @@ static void mark_needed(heed_pass *pass)
     }
 }
 
-static void sort_nodes(heed_pass *pass)
+static void prepare_visits(heed_pass *pass)
 {
     if (!is_node(pass->y)) {
         return;
@@ -324,42 +352,42 @@ static void sort_nodes(heed_pass *pass)
         return;
     }
     put_in_order(pass);
+    mark_needed(pass);
     pass->input_grads =
-        heed_alloc((size_t)pass->most_inputs * (sizeof *pass->input_grads + sizeof *pass->wanted));
-    if (pass->input_grads != NULL) {
-        pass->wanted = (bool *)(pass->input_grads + pass->most_inputs);
-        mark_needed(pass);
-    }
+        heed_alloc((size_t)pass->most_inputs * (sizeof(heed_tensor *) + sizeof(bool)));
 }
 
 /* ---- saved values: those that derivatives read, declared by heed_op.saves ----
  *
- * A node holds a use of each from its forward (apply.c) until its backward, and the sum of their
- * versions. All other values may be freed as soon as their scope ends. */
+ * A node holds a use of each from its forward (apply.c) until its visit: a value is freed when no
+ * scope, retain or node uses it. Every change in place raises the version of a value; the node
+ * keeps the sum of the versions at its forward. */
 
+/* Checks all values that the node has saved, as torch does, even if only an input whose gradient is
+ * not wanted needs them. */
 static void check_saved_values(const char *function, const heed_tensor *node)
 {
-    const heed_tensor *const *inputs = (const heed_tensor *const *)node->inputs;
     const unsigned saved = node->saved;
     uint32_t version = saved & HEED_SAVED_OUTPUT ? node->storage->version : 0;
     for (int i = 0; i < node->input_count && i < HEED_SAVED_INPUTS; i++) {
-        if (i < HEED_SAVES && inputs[i]->requires_grad && (node->op->saves[i] & ~saved) != 0) {
+        const heed_tensor *input = node->inputs[i];
+        const unsigned reads = i < HEED_SAVES && input->requires_grad ? node->op->saves[i] : 0;
+        if ((reads & ~saved) != 0) {
             heed_fail(HEED_ERR_GRAPH,
                       "%s: input %d %s of %s started to require a gradient after it was used; call "
                       "heed_set_requires_grad first",
-                      function, i, HEED_TEXT(inputs[i]), node->op->name);
+                      function, i, HEED_TEXT(input), node->op->name);
             return;
         }
-        version += saved >> i & 1 ? inputs[i]->storage->version : 0;
+        if (saved >> i & 1) {
+            version += input->storage->version;
+        }
     }
     if (version != node->saved_version) {
-        const bool more = node->input_count > 1;
         heed_fail(HEED_ERR_VERSION,
-                  "%s: a value that the derivative of %s (%s%s%s -> %s) reads was changed in place "
-                  "after the forward pass; change a heed_clone of it, or change it after the "
-                  "backward pass",
-                  function, node->op->name, HEED_TEXT(inputs[0]), more ? ", " : "",
-                  more ? HEED_TEXT(inputs[node->input_count - 1]) : "", HEED_TEXT(node));
+                  "%s: a value that the derivative of %s %s reads was changed in place after the "
+                  "forward pass; change a heed_clone of it, or change it after the backward pass",
+                  function, node->op->name, HEED_TEXT(node));
     }
 }
 
@@ -381,36 +409,29 @@ static void release_saved_values(heed_tensor *node)
 
 /* ---- accumulating ---- */
 
-/* g, which a derivative returned for input j, summed to the shape of the input: that undoes
- * broadcasting. NULL after an error. */
-static heed_tensor *fit_gradient(heed_tensor *g, const heed_tensor *node, int j)
-{
-    const heed_tensor *input = node->inputs[j];
-    if (heed_check_tensor(node->op->name, "a gradient", g) != HEED_OK) {
-        return NULL; /* g is a value that .saves does not list */
-    }
-    const heed_shape shape = heed_shape_of_tensor(g);
-    if (g->dtype != input->dtype || !heed_broadcasts_to(input, &shape)) {
-        heed_fail(g->dtype != input->dtype ? HEED_ERR_DTYPE : HEED_ERR_SHAPE,
-                  "the gradient of %s is %s %s, but the input is %s %s",
-                  heed_input_name(node->op, j).text, heed_dtype_name(g->dtype), HEED_TEXT(g),
-                  heed_dtype_name(input->dtype), HEED_TEXT(input));
-        return NULL;
-    }
-    return heed_sum_to_size(g, heed_shape_of_tensor(input));
-}
-
-/* Takes the gradient of input j out of the derivative's scope, in the shape of the input. NULL:
- * none, or an error. */
+/* Takes g = dy/dinput j out of the derivative's scope, summed to the shape of the input: that
+ * undoes broadcasting. NULL: none, or an error. */
 static heed_tensor *take_gradient(heed_tensor *g, const heed_tensor *node, int j)
 {
     const heed_tensor *input = node->inputs[j];
     if (g == NULL || heed_blocked()) {
         return NULL;
     }
-    if (g->storage == NULL || g->dtype != input->dtype ||
-        !heed_has_sizes(g, input->ndim, input->shape)) {
-        g = fit_gradient(g, node, j);
+    if (g->storage == NULL) {
+        heed_fail(HEED_ERR_SCOPE, "the value of a gradient %s has been freed; declare it in .saves",
+                  HEED_TEXT(g));
+        return NULL;
+    }
+    if (g->dtype != input->dtype || !heed_has_sizes(g, input->ndim, input->shape)) {
+        const heed_shape shape = heed_shape_of_tensor(g);
+        if (g->dtype != input->dtype || !heed_broadcasts_to(input, &shape)) {
+            heed_fail(g->dtype != input->dtype ? HEED_ERR_DTYPE : HEED_ERR_SHAPE,
+                      "the gradient of %s is %s %s, but the input is %s %s",
+                      heed_input_name(node->op, j).text, heed_dtype_name(g->dtype), HEED_TEXT(g),
+                      heed_dtype_name(input->dtype), HEED_TEXT(input));
+            return NULL;
+        }
+        g = heed_sum_to_size(g, heed_shape_of_tensor(input));
     }
     if (g != NULL) {
         heed_take_from_scope(g);
@@ -418,8 +439,8 @@ static heed_tensor *take_gradient(heed_tensor *g, const heed_tensor *node, int j
     return g;
 }
 
-/* True if t is contiguous and no other handle, view or graph can see a change to it. */
-static bool is_ours_alone(const heed_tensor *t)
+/* True if t can be added to in place: no other handle, view or graph would see it. */
+static bool is_unshared_contiguous(const heed_tensor *t)
 {
     return t->references == 1 && t->storage->references == 1 && t->op == NULL &&
            heed_is_row_major(t);
@@ -428,7 +449,7 @@ static bool is_ours_alone(const heed_tensor *t)
 /* t->grad += g. Consumes g, which becomes the first .grad unless something else holds it. */
 static void add_to_grad(heed_tensor *t, heed_tensor *g)
 {
-    if (t->grad == NULL && is_ours_alone(g)) {
+    if (t->grad == NULL && is_unshared_contiguous(g)) {
         t->grad = g;
         return;
     }
@@ -448,7 +469,7 @@ static void add_to_sum(heed_tensor **sum, heed_tensor *g, bool create_graph)
         *sum = g;
         return;
     }
-    if (!create_graph && is_ours_alone(*sum)) {
+    if (!create_graph && is_unshared_contiguous(*sum)) {
         heed_add_elements(g, *sum);
     } else {
         const heed_frame frame = heed_frame_begin(false);
@@ -463,7 +484,7 @@ static void add_to_sum(heed_tensor **sum, heed_tensor *g, bool create_graph)
     heed_unref(g);
 }
 
-/* dL/dt += g for a wanted t. Consumes g, even on error. */
+/* dy/dt += g for a wanted t. Consumes g, even on error. */
 static void accumulate(const heed_pass *pass, heed_tensor *t, heed_tensor *g)
 {
     if (is_node(t)) {
@@ -475,56 +496,59 @@ static void accumulate(const heed_pass *pass, heed_tensor *t, heed_tensor *g)
     }
 }
 
-/* Stores the complete g = dL/dnode if the node is an x, or heed_retain_grad was called on it. */
+/* Stores the complete g = dy/dnode if the node is an x, or heed_retain_grad was called on it. */
 static void keep_gradient(const heed_pass *pass, heed_tensor *node, heed_tensor *g)
 {
-    const int x = find_x(pass, node);
-    if (x >= 0) {
+    const int i = find_x(pass, node);
+    if (i >= 0) {
         heed_ref(g);
-        pass->grads[x] = g;
+        pass->grads[i] = g;
     } else if (pass->xs == NULL && node->retain_grad) {
         heed_ref(g);
         add_to_grad(node, g);
     }
 }
 
-/* The gradient of xs[i] as a handle that belongs to the innermost scope. */
-static heed_tensor *hand_out(const heed_pass *pass, int i)
+/* g = dy/dx in the innermost scope; zeros for NULL. Consumes g. */
+static heed_tensor *hand_out(const heed_pass *pass, const heed_tensor *x, heed_tensor *g)
 {
-    heed_tensor *x = pass->xs[i], *g = pass->grads[i];
-    const int first = find_x(pass, x); /* of the places where x is listed */
-    if (first < i) {
-        return pass->grads[first];
-    }
     if (g == NULL) {
-        g = heed_zeros(heed_shape_of_tensor(x), x->dtype);
-    } else if (g->references == 1) {
-        g = heed_join_scope(pass->function, g);
-    } else { /* the handle has another owner, such as a scope */
-        heed_tensor *own = heed_reshape(g, heed_shape_of_tensor(g));
-        heed_unref(g);
-        g = own;
+        return heed_zeros(heed_shape_of_tensor(x), x->dtype);
     }
-    /* A gradient that depends on no x, as of a piecewise linear function, becomes a function of x
-     * whose derivative is 0. */
-    const bool is_constant = pass->create_graph && g != NULL && !g->requires_grad;
-    return is_constant && x->storage != NULL ? heed_where(heed_zeros(HEED_SCALAR, HEED_BOOL), x, g)
-                                             : g;
+    if (g->references == 1) {
+        return heed_join_scope(pass->function, g);
+    }
+    heed_tensor *own = heed_reshape(g, heed_shape_of_tensor(g)); /* g is in another scope */
+    heed_unref(g);
+    return own;
 }
 
-/* Moves the gradients of xs to the innermost scope: zeros for an x that received none, NULL for all
- * after an error. */
+/* With create_graph, a gradient that depends on no x must have a derivative too, which is 0:
+ * where(false, x, g) equals g, but has an edge to x. */
+static heed_tensor *connect(const heed_pass *pass, heed_tensor *x, heed_tensor *g)
+{
+    if (!pass->create_graph || g == NULL || g->requires_grad || x->storage == NULL) {
+        return g;
+    }
+    return heed_where(heed_zeros(HEED_SCALAR, HEED_BOOL), x, g);
+}
+
+/* Moves the gradients of xs to the innermost scope; NULL for all after an error. */
 static void return_gradients(const heed_pass *pass)
 {
     const bool failed = heed_blocked();
+    heed_tensor **grads = pass->grads;
     for (int i = 0; i < pass->count; i++) {
-        if (!failed) {
-            pass->grads[i] = hand_out(pass, i);
-        } else if (pass->grads[i] != NULL) {
-            heed_unref(pass->grads[i]);
+        const int first = find_x(pass, pass->xs[i]);
+        if (first < i) { /* an x that is listed twice */
+            grads[i] = grads[first];
+        } else if (!failed) {
+            grads[i] = connect(pass, pass->xs[i], hand_out(pass, pass->xs[i], grads[i]));
+        } else if (grads[i] != NULL) {
+            heed_unref(grads[i]);
         }
     }
-    if (pass->count > 0 && heed_blocked()) { /* the pass has failed, or hand_out */
-        memset(pass->grads, 0, (size_t)pass->count * sizeof *pass->grads);
+    for (int i = 0; i < pass->count && heed_blocked(); i++) {
+        grads[i] = NULL;
     }
 }

@@ -73,7 +73,7 @@ struct heed_tensor {
     /* The graph: the operation that made this tensor, and its inputs. */
     const struct heed_op *op; /* NULL for a leaf */
     heed_tensor **inputs;     /* input_count of them; points to `two` if they fit */
-    int consumers; /* engine: those that a pass has not placed yet; then one of the marks below */
+    int consumers;            /* backward.c: a count of edges, then a mark; 0 outside a pass */
     uint16_t input_count, args_size;
     uint8_t saved; /* read by backward: bit i for input i, HEED_SAVED_OUTPUT for the result */
     bool requires_grad;

@@ -166,7 +166,7 @@ START_TEST(changes_through_views_count)
     heed_tensor *x = LEAF(1, 2, 3, 4), *part = heed_slice(x, 0, 0, 2, 1);
     heed_tensor *y = heed_sum(heed_mul(part, part));
     heed_fill_into(x, 7); /* the view was saved, the base changes */
-    expect_moved(y, "derivative of mul ((2), (2) -> (2)) reads");
+    expect_moved(y, "derivative of mul (2) reads");
     y = heed_sum(heed_mul(x, x));
     heed_fill_into(heed_slice(heed_detach(x), 0, 3, 4, 1), 7); /* and vice versa */
     expect_moved(y, "changed in place");
