@@ -70,10 +70,10 @@ typedef struct batch {
 /* Sets up a single product; a dim of size 1 gets stride 1. Fields are set one by one: building the
  * struct and copying it stalls on store forwarding, which is measurable for an 8 x 8 product. */
 static void begin(batch *w, heed_dtype dtype, const heed_matrix_view *a, const heed_matrix_view *b,
-                  const heed_tensor *bias, const heed_matrix_view *c, bool accumulate)
+                  const heed_tensor *bias, const heed_matrix_view *c)
 {
     heed_gemm *first = &w->first;
-    assert(bias == NULL || (!accumulate && bias->numel == c->columns));
+    assert(bias == NULL || bias->numel == c->columns);
     w->kernels = heed_kernels_for(dtype);
     w->size = (int64_t)heed_dtype_size(dtype);
     w->count = 1;
@@ -91,7 +91,7 @@ static void begin(batch *w, heed_dtype dtype, const heed_matrix_view *a, const h
     first->c = c->at.data;
     first->workspace = NULL;
     first->bias = bias != NULL ? bias->data : NULL;
-    first->accumulate = accumulate;
+    first->accumulate = false;
 }
 
 /* Strides of t's matrices along the batch dims of y. */
@@ -146,18 +146,17 @@ static heed_status multiply_all(batch *w)
 
 heed_status heed_multiply_matrices(heed_dtype dtype, const heed_matrix_view *a,
                                    const heed_matrix_view *b, const heed_tensor *bias,
-                                   const heed_matrix_view *c, bool accumulate)
+                                   const heed_matrix_view *c)
 {
     if (c->rows == 0 || c->columns == 0) {
         return HEED_OK;
     }
     batch w;
-    begin(&w, dtype, a, b, bias, c, accumulate);
+    begin(&w, dtype, a, b, bias, c);
     return multiply_all(&w);
 }
 
-heed_status heed_multiply(const heed_tensor *a, const heed_tensor *b, const heed_tensor *bias,
-                          heed_tensor *y, bool accumulate)
+heed_status heed_multiply(const heed_tensor *a, const heed_tensor *b, heed_tensor *y)
 {
     if (y->numel == 0) {
         return HEED_OK;
@@ -172,7 +171,7 @@ heed_status heed_multiply(const heed_tensor *a, const heed_tensor *b, const heed
         y_rows.rows = y->numel / y_rows.columns;
     }
     batch w;
-    begin(&w, y->dtype, &rows, &columns, bias, &y_rows, accumulate);
+    begin(&w, y->dtype, &rows, &columns, NULL, &y_rows);
     if (!one && !tall) {
         w.ndim = y->ndim - 2;
         w.count = y->numel / (y_rows.rows * y_rows.columns);

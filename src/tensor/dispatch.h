@@ -28,18 +28,16 @@ bool heed_view_rows(const heed_tensor *t, heed_matrix_view *rows);
 /* heed_is_one_matrix: true if all batch dims of t have size 1. */
 bool heed_is_one_matrix(const heed_tensor *t);
 
-/* heed_multiply: y (..., m, n) = a (..., m, k) b (..., k, n) + bias (n), where bias may be NULL.
- * With accumulate, y += a b, and bias must be NULL. a and b may have any strides; their batch dims
- * broadcast to those of y. y and bias are contiguous. All have the same dtype, which is not bool.
- * heed_multiply_matrices: the same for single matrices, c = a b + bias.
+/* heed_multiply: y (..., m, n) = a (..., m, k) b (..., k, n). a and b may have any strides; their
+ * batch dims broadcast to those of y, which is contiguous. All have the same dtype, not bool.
+ * heed_multiply_matrices: c (m, n) = a (m, k) b (k, n) + bias (n), where bias may be NULL.
  * HEED_ERR_MEMORY: no memory for the workspace; y is unchanged. */
-heed_status heed_multiply(const heed_tensor *a, const heed_tensor *b, const heed_tensor *bias,
-                          heed_tensor *y, bool accumulate);
+heed_status heed_multiply(const heed_tensor *a, const heed_tensor *b, heed_tensor *y);
 heed_status heed_multiply_matrices(heed_dtype dtype, const heed_matrix_view *a,
                                    const heed_matrix_view *b, const heed_tensor *bias,
-                                   const heed_matrix_view *c, bool accumulate);
+                                   const heed_matrix_view *c);
 
-/* ---- rows: of tables, and their sums (parallel_rows.c) ---- */
+/* ---- rows of tables, and layer_norm of rows (parallel_rows.c) ---- */
 
 /* heed_share_rows: calls work(context, first, end) for rows of n elements, with at least `grain`
  * elements per thread. */
@@ -62,12 +60,6 @@ typedef struct heed_table_rows {
 
 void heed_copy_table_rows(const heed_table_rows *t);
 void heed_add_table_rows(const heed_table_rows *t);
-
-/* heed_sum_rows: y (columns) = the sum of the rows of m, which are contiguous and are added from
- * top to bottom. */
-void heed_sum_rows(const heed_matrix_view *m, heed_tensor *y);
-
-/* ---- layer_norm of rows (norm_dispatch.c) ---- */
 
 /* heed_normalize_rows: computes y for all rows.
  * heed_normalize_rows_gradient: computes dx, and adds dweight and dbias of each chunk of rows to

@@ -8,7 +8,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "broadcast_walk.h"
 #include "parallel.h"
@@ -78,7 +77,7 @@ static bool map_at_once(heed_kernel *kernel, const heed_operand *in, int count, 
         }
         from[k] = t != NULL ? t->data : set_number(&numbers[k], out->numel, &in[k]);
     }
-    kernel(out->numel, from, out->data, false);
+    kernel(out->numel, from, out->data);
     return true;
 }
 
@@ -88,44 +87,7 @@ typedef struct mapping {
     int count;
     const walk *w; /* its last dim is the run */
     bool ready;    /* no operand needs gathering along the run */
-    bool stream;   /* see exceeds_cache */
 } mapping;
-
-/* The size of the last-level cache; 64 MiB if it is unknown, or larger and thus shared by many
- * cores. */
-static int64_t last_level_cache(void)
-{
-    const int64_t most = 64 << 20;
-    int64_t size = 0;
-#ifdef _SC_LEVEL3_CACHE_SIZE
-    size = sysconf(_SC_LEVEL3_CACHE_SIZE);
-#endif
-    return size > 0 && size < most ? size : most;
-}
-
-/* True if the operands and the result of a single run are together larger than the cache.
- *
- * Memory bandwidth then limits the speed. An ordinary store first reads its line from memory, so y
- * = exp(x) transfers three bytes per byte of x. Stores past the cache transfer two, and evict
- * nothing. For smaller results they would be slower, because the next operation would not find the
- * result in the cache. The size of the cache affects only the speed. */
-static bool exceeds_cache(const walk *w)
-{
-    static int64_t cache; /* bytes; 0: not yet known */
-    int64_t known = __atomic_load_n(&cache, __ATOMIC_RELAXED), bytes = 0;
-    if (known == 0) {
-        known = last_level_cache();
-        __atomic_store_n(&cache, known, __ATOMIC_RELAXED);
-    }
-    for (int k = 0; k < w->lanes; k++) {
-        bool again = false; /* the same memory as an earlier lane */
-        for (int j = 0; j < k; j++) {
-            again = again || w->lane[j].at == w->lane[k].at;
-        }
-        bytes += again ? 0 : run_stride(w, k) * run_length(w);
-    }
-    return bytes > known;
-}
 
 /* The dtype of the operand in memory. */
 static heed_dtype dtype_of(const heed_operand *in)
@@ -149,7 +111,7 @@ static void map_run(const mapping *m, char *const *at, int64_t n)
                                              dtype_of(&m->in[k]), m->in[k].as, &gathered[k]);
             }
         }
-        m->kernel(part, from, at[m->count] + done * to_stride, false);
+        m->kernel(part, from, at[m->count] + done * to_stride);
     }
 }
 
@@ -165,7 +127,7 @@ static void map_part(const void *context, const walk *w, int64_t start, int64_t 
     }
     for (int64_t i = 0; i < runs; i++) {
         if (m->ready) {
-            m->kernel(length, (const void *const *)at, at[m->count], m->stream);
+            m->kernel(length, (const void *const *)at, at[m->count]);
         } else {
             map_run(m, at, length);
         }
@@ -193,13 +155,12 @@ static __attribute__((noinline)) void map_by_walk(heed_kernel *kernel, const hee
     if (!heed_walk_begin(&w, out->ndim, out->shape)) {
         return;
     }
-    mapping m = {kernel, in, count, &w, true, false};
+    mapping m = {kernel, in, count, &w, true};
     for (int k = 0; k < count; k++) {
         m.ready = m.ready && dtype_of(&in[k]) == in[k].as &&
                   run_stride(&w, k) == (int64_t)heed_dtype_size(in[k].as);
     }
     if (w.ndim == 1) {
-        m.stream = m.ready && exceeds_cache(&w);
         heed_walk_parts(&w, HEED_GRAIN_OF_ELEMENTS, map_part, &m);
         return;
     }

@@ -1,5 +1,6 @@
-/* Rows split across threads. A thread handles whole rows, or whole columns when rows are summed, so
- * no sum depends on the number of threads. */
+/* Rows split across threads. A thread handles whole rows, or whole columns when rows are added up;
+ * the gradient of layer_norm takes chunks of rows, whose number depends on the shape alone. So no
+ * sum depends on the number of threads. */
 
 #include "dispatch.h"
 
@@ -39,44 +40,73 @@ static void add_some(void *context, int64_t first, int64_t end)
 }
 
 /* Splits groups of columns across threads; each group is treated as a row of `count` elements. */
-static void share_columns(int64_t columns, int64_t count, int64_t grain, heed_parallel_work *work,
-                          void *context)
-{
-    heed_share_rows((columns + GROUP - 1) / GROUP, count, grain / GROUP, work, context);
-}
-
 void heed_add_table_rows(const heed_table_rows *t)
 {
-    share_columns(t->columns, t->count, HEED_GRAIN_OF_TABLE_ROWS, add_some, (void *)t);
+    heed_share_rows((t->columns + GROUP - 1) / GROUP, t->count, HEED_GRAIN_OF_TABLE_ROWS / GROUP,
+                    add_some, (void *)t);
 }
 
-/* ---- sums over rows ---- */
+/* ---- layer_norm ---- */
 
-typedef struct row_sums {
-    const heed_matrix_view *m;
-    heed_tensor *y;
-} row_sums;
+enum { MOST_CHUNKS = 32 };
 
-static void sum_some(void *context, int64_t first, int64_t end)
+typedef struct normalization {
+    const heed_normalization *all;
+    heed_dtype dtype;
+    int64_t chunk; /* rows in a chunk */
+} normalization;
+
+/* Rows [first, end). */
+static heed_normalization rows_of(const normalization *w, int64_t first, int64_t end)
 {
-    enum { MOST = 16 * GROUP };
-    const row_sums *sums = context;
-    const heed_matrix_view *m = sums->m;
-    const heed_tensor *y = sums->y;
-    const heed_kernels *kernels = heed_kernels_for(y->dtype);
-    const int64_t size = (int64_t)heed_dtype_size(y->dtype);
-    const int64_t last = end * GROUP < y->numel ? end * GROUP : y->numel;
-    for (int64_t j = first * GROUP; j < last; j += MOST) {
-        const int64_t columns = last - j < MOST ? last - j : MOST;
-        heed_total totals[MOST] = {{0}};
-        kernels->sum_columns(m->rows, columns, (const char *)m->at.data + j * size, m->at.row,
-                             totals);
-        kernels->from_totals(columns, totals, 1, (char *)y->data + j * size);
+    const int64_t before = first * w->all->n * (int64_t)heed_dtype_size(w->dtype);
+    heed_normalization rows = *w->all;
+    rows.rows = (end < rows.rows ? end : rows.rows) - first;
+    rows.x = (const char *)rows.x + before;
+    rows.g = rows.g != NULL ? (const char *)rows.g + before : NULL;
+    rows.y = rows.y != NULL ? (char *)rows.y + before : NULL;
+    rows.dx = rows.dx != NULL ? (char *)rows.dx + before : NULL;
+    return rows;
+}
+
+static void normalize_some(void *context, int64_t first, int64_t end)
+{
+    const normalization *w = context;
+    const heed_normalization rows = rows_of(w, first, end);
+    heed_kernels_for(w->dtype)->normalize(&rows);
+}
+
+void heed_normalize_rows(const heed_normalization *all, heed_dtype dtype)
+{
+    normalization w = {all, dtype, 0};
+    heed_share_rows(all->rows, all->n, HEED_GRAIN_OF_ROWS, normalize_some, &w);
+}
+
+static int64_t rows_in_chunk(const heed_normalization *all)
+{
+    const int64_t fit = all->rows * all->n / HEED_GRAIN_OF_ROWS;
+    const int64_t most = fit < 1 ? 1 : fit < MOST_CHUNKS ? fit : MOST_CHUNKS;
+    return all->rows > 0 ? (all->rows + most - 1) / most : 1;
+}
+
+int64_t heed_chunks_of_rows(const heed_normalization *all)
+{
+    const int64_t chunk = rows_in_chunk(all);
+    return (all->rows + chunk - 1) / chunk;
+}
+
+static void differentiate_some(void *context, int64_t first, int64_t end)
+{
+    const normalization *w = context;
+    for (int64_t i = first; i < end; i++) {
+        heed_normalization rows = rows_of(w, i * w->chunk, (i + 1) * w->chunk);
+        rows.totals += i * 2 * rows.n;
+        heed_kernels_for(w->dtype)->normalize_gradient(&rows);
     }
 }
 
-void heed_sum_rows(const heed_matrix_view *m, heed_tensor *y)
+void heed_normalize_rows_gradient(const heed_normalization *all, heed_dtype dtype)
 {
-    row_sums sums = {m, y};
-    share_columns(y->numel, m->rows, HEED_GRAIN_OF_COLUMN_SUMS, sum_some, &sums);
+    normalization w = {all, dtype, rows_in_chunk(all)};
+    heed_parallel_for(heed_chunks_of_rows(all), 1, differentiate_some, &w);
 }

@@ -1,4 +1,5 @@
 #include "tests/common/reference.h"
+#include "tensor/dispatch.h"
 #include "tensor/handle.h"
 
 #include <math.h>
@@ -241,4 +242,25 @@ void expect_kind(const heed_tensor *y, heed_dtype dtype, heed_shape shape)
     }
     EXPECT(y->numel == count_of(shape), "%lld elements", (long long)y->numel);
     EXPECT(y->op == NULL && !y->requires_grad, "a graph, although no input requires a gradient");
+}
+
+void multiply_by_kernel(const heed_tensor *a, const heed_tensor *b, const heed_tensor *bias,
+                        heed_tensor *y, bool accumulate)
+{
+    const int row = a->ndim - 2, col = a->ndim - 1;
+    const int64_t m = a->shape[row], k = a->shape[col], n = b->shape[col];
+    const heed_kernels *kernels = heed_kernels_for(y->dtype);
+    heed_gemm call = {.m = m, .n = n, .k = k, .a = a->data, .b = b->data, .c = y->data, .c_row = n};
+    call.a_row = m == 1 ? 1 : a->strides[row];
+    call.a_col = k == 1 ? 1 : a->strides[col];
+    call.b_row = k == 1 ? 1 : b->strides[row];
+    call.b_col = n == 1 ? 1 : b->strides[col];
+    call.bias = bias != NULL ? bias->data : NULL;
+    call.accumulate = accumulate;
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    const int64_t bytes = kernels->gemm_workspace(&call);
+    call.workspace = bytes > 0 ? heed_empty(HEED_SHAPE(bytes / 8 + 1), HEED_F64)->data : NULL;
+    kernels->gemm(&call);
+    heed_scope_end(&scope);
 }

@@ -67,6 +67,11 @@ void expect_same(const char *what, const heed_tensor *y, heed_shape at, const he
 /* expect_same_order: y has the elements of x in row-major order. */
 void expect_same_order(const char *what, heed_tensor *y, heed_tensor *x);
 
+/* multiply_by_kernel: y = a b, + bias (or NULL) or, with accumulate, + y, by the kernel of matmul,
+ * linear and attention. */
+void multiply_by_kernel(const heed_tensor *a, const heed_tensor *b, const heed_tensor *bias,
+                        heed_tensor *y, bool accumulate);
+
 /* Error of one rounding: half an ulp, plus slack. */
 #define ROUNDED_ONCE 0.5000001
 

@@ -93,7 +93,7 @@ static void elementwise(heed_dtype dtype, bool signs)
                 d < 0 ? kernels->elementwise[op].forward : kernels->elementwise[op].gradient[d];
             if (kernel != NULL) {
                 memset(&result, 0, sizeof result);
-                kernel(N, in, &result, false);
+                kernel(N, in, &result);
                 simplify(dtype, signs);
                 print_hash(d < 0 ? "op" : "gradient", 3 * op + (d < 0 ? 0 : d), dtype, &result,
                            sizeof result);

@@ -393,7 +393,7 @@ enum { PLAIN, WITH_BIAS, ADDED, MODES };
 /* c (batch, m, n) of matrices a and b in one of four layouts; integers, so the sums are exact. */
 static void check_product(int64_t batch, int64_t m, int64_t n, int64_t k, heed_dtype dtype, int how)
 {
-    const int mode = how % MODES;
+    const int mode = batch == 1 ? how % MODES : PLAIN;
     const heed_shape of_a = HEED_SHAPE(batch, m, k), of_b = HEED_SHAPE(batch, k, n);
     heed_tensor *a = whole_noise(of_a, dtype, how & 1 ? COLUMNS : ROWS, 1);
     heed_tensor *b =
@@ -402,8 +402,11 @@ static void check_product(int64_t batch, int64_t m, int64_t n, int64_t k, heed_d
     heed_tensor *bias = whole_noise(HEED_SHAPE(n), dtype, ROWS, 3);
     heed_tensor *y = whole_noise(HEED_SHAPE(batch, m, n), dtype, ROWS, 4);
     const heed_tensor *before = heed_clone(y);
-    ck_assert_int_eq(heed_multiply(a, b, mode == WITH_BIAS ? bias : NULL, y, mode == ADDED),
-                     HEED_OK);
+    if (mode == PLAIN) {
+        ck_assert_int_eq(heed_multiply(a, b, y), HEED_OK);
+    } else {
+        multiply_by_kernel(a, b, mode == WITH_BIAS ? bias : NULL, y, mode == ADDED);
+    }
     a = dense(a, batch * m * k);
     b = dense(b, batch * n * k);
     double *sums = malloc((size_t)n * sizeof *sums);
@@ -487,45 +490,6 @@ static void check_batches(int64_t k, heed_dtype dtype)
 static void check_large_products(int64_t m, heed_dtype dtype)
 {
     check_product(2, m, 512, 256, dtype, 2);
-}
-
-/* The gradients of linear; that of the bias is a sum over rows. */
-static void check_linear(int64_t n, int64_t outputs, heed_dtype dtype)
-{
-    heed_tensor *xs[] = {whole_noise(HEED_SHAPE(n, 3), dtype, ROWS, 1),
-                         whole_noise(HEED_SHAPE(outputs, 3), dtype, ROWS, 2),
-                         whole_noise(HEED_SHAPE(outputs), dtype, ROWS, 3)};
-    heed_tensor *g = whole_noise(HEED_SHAPE(n, outputs), dtype, ROWS, 4);
-    for (int i = 0; i < 3; i++) {
-        heed_set_requires_grad(xs[i], true);
-    }
-    for (int pass = 0; pass < 2; pass++) { /* the second adds to .grad */
-        heed_backward(heed_sum(heed_mul(heed_linear(xs[0], xs[1], xs[2]), g)));
-        expect_no_error();
-    }
-    for (int64_t j = 0; j < outputs; j++) {
-        double sum = 0, dweight[3] = {0};
-        for (int64_t i = 0; i < n; i++) {
-            sum += at(g, i * outputs + j);
-            for (int k = 0; k < 3; k++) {
-                dweight[k] += at(g, i * outputs + j) * at(xs[0], 3 * i + k);
-            }
-        }
-        expect_at("dbias", xs[2]->grad, j, 2 * sum);
-        for (int k = 0; k < 3; k++) {
-            expect_at("dweight", xs[1]->grad, 3 * j + k, 2 * dweight[k]);
-        }
-    }
-}
-
-static void check_bias_rows(int64_t n, heed_dtype dtype)
-{
-    check_linear(n, 33, dtype);
-}
-
-static void check_bias_columns(int64_t n, heed_dtype dtype)
-{
-    check_linear(11, n, dtype);
 }
 
 /* ---- attention ---- */
@@ -771,9 +735,9 @@ static const limit limits[] = {
      check_sums},
     {"reductions", "reduce.c: heed_map_rows", 2 * HEED_GRAIN_OF_ROWS / 3, check_cumsum_and_softmax},
     {"reductions", "broadcast_walk.h: CHUNK", CHUNK, check_cumsum_and_softmax},
-    {"rows", "norm_dispatch.c: 2 chunks", 2 * HEED_GRAIN_OF_ROWS / FEATURES, check_norm},
-    {"rows", "norm_dispatch.c: MOST_CHUNKS", 32 * HEED_GRAIN_OF_ROWS / FEATURES, check_norm},
-    {"rows", "norm_dispatch.c: the last chunk", 2051, check_norm},
+    {"rows", "parallel_rows.c: 2 chunks", 2 * HEED_GRAIN_OF_ROWS / FEATURES, check_norm},
+    {"rows", "parallel_rows.c: MOST_CHUNKS", 32 * HEED_GRAIN_OF_ROWS / FEATURES, check_norm},
+    {"rows", "parallel_rows.c: the last chunk", 2051, check_norm},
     {"rows", "loss.c: rows", SHARED_ROWS(HEED_GRAIN_OF_ROWS, FEATURES), check_loss_rows},
     {"rows", "loss.c: classes", HEED_GRAIN_OF_ROWS, check_loss_classes},
     {"rows", "loss.c: a large vocabulary", 50257, check_loss_classes},
@@ -815,10 +779,6 @@ static const limit limits[] = {
     {"products", "batch_gemm.c: HEED_LITTLE_PRODUCT", HEED_LITTLE_PRODUCT / 64 / 64, check_batches},
     {"products", "batch_gemm.c: HEED_LARGE_PRODUCT", HEED_LARGE_PRODUCT / 512 / 256,
      check_large_products},
-    {"products", "parallel_rows.c: groups", 2 * HEED_GRAIN_OF_COLUMN_SUMS / 16 / 3,
-     check_bias_rows},
-    {"products", "parallel_rows.c: GROUP", 16, check_bias_columns},
-    {"products", "parallel_rows.c: MOST", 16 * 16, check_bias_columns},
     {"attention", "attention_heads.c: rows of a block", 32, check_queries},
     {"attention", "attention_heads.c: larger blocks", 128, check_queries},
     {"attention", "attention_heads.c: three larger blocks", 192, check_queries},

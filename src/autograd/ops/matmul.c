@@ -7,6 +7,7 @@
 
 #include "../../tensor/create.h"
 #include "../../tensor/dispatch.h"
+#include "../../tensor/elements.h"
 #include "../../tensor/scope.h"
 #include "../../tensor/shape.h"
 #include "../../tensor/thread.h"
@@ -60,7 +61,7 @@ static heed_status matmul_rule(const heed_call *call, heed_result *result)
 
 static heed_status matmul_forward(const heed_call *call, heed_tensor *y)
 {
-    return heed_multiply(call->inputs[0], call->inputs[1], NULL, y, false);
+    return heed_multiply(call->inputs[0], call->inputs[1], y);
 }
 
 /* All rows of x (..., n) as one tall matrix. */
@@ -114,8 +115,8 @@ static heed_tensor *multiply_factors(const heed_vjp *v, int i)
     shape.size[g->ndim - 2] = input->shape[is_transposed ? column : row];
     shape.size[g->ndim - 1] = input->shape[is_transposed ? row : column];
     heed_tensor *d = heed_empty(shape, g->dtype);
-    if (d == NULL || heed_multiply(i == 0 ? plain : swapped, i == 0 ? swapped : plain, NULL, d,
-                                   false) != HEED_OK) {
+    if (d == NULL ||
+        heed_multiply(i == 0 ? plain : swapped, i == 0 ? swapped : plain, d) != HEED_OK) {
         return NULL;
     }
     return is_transposed ? heed_transpose(d, -2, -1) : d;
@@ -229,28 +230,24 @@ static heed_status linear_forward(const heed_call *call, heed_tensor *y)
         return heed_self.error;
     }
     weight = heed_transposed(weight);
-    return heed_multiply_matrices(y->dtype, &x, &weight, bias, &rows, false);
+    return heed_multiply_matrices(y->dtype, &x, &weight, bias, &rows);
 }
 
 /* Stores the gradient of input i in d, which is contiguous. */
 static heed_status find_gradient(const heed_vjp *v, int i, heed_tensor *d)
 {
     heed_matrix_view g, other, rows;
-    const bool adjacent = v->g->strides[v->g->ndim - 1] == 1;
-    if (!view_rows(i == 2 && !adjacent ? heed_contiguous(v->g) : v->g, &g)) {
-        return heed_self.error;
-    }
     if (i == 2) {
-        heed_sum_rows(&g, d);
+        heed_sum_elements(v->g, (1u << (v->g->ndim - 1)) - 1, 1, d);
         return HEED_OK;
     }
-    if (!view_rows(v->inputs[1 - i], &other) || !view_rows(d, &rows)) {
+    if (!view_rows(v->g, &g) || !view_rows(v->inputs[1 - i], &other) || !view_rows(d, &rows)) {
         return heed_self.error;
     }
     if (i == 1) {
         g = heed_transposed(g);
     }
-    return heed_multiply_matrices(d->dtype, &g, &other, NULL, &rows, false);
+    return heed_multiply_matrices(d->dtype, &g, &other, NULL, &rows);
 }
 
 /* The same gradients, computed with differentiable operations. */

@@ -6,7 +6,7 @@
  * folder are compiled once per instruction set and dtype; for integers and bool, only for the
  * baseline instruction set. table.c fills the tables; version.c chooses among them at run time.
  *
- *   table.c            element-wise kernels, from ops.def; with math_f32.h or avx512.h for f32
+ *   table.c            element-wise kernels, from ops.def; with math_f32.h for f32
  *   move.h             casts, strided and transposed copies, indexed elements
  *   rows.c             sums, extremes and norms of rows; row_reduce.h has the loops
  *   softmax_rows.c     softmax, log_softmax, logsumexp
@@ -32,8 +32,8 @@ enum heed_elementwise {
 };
 
 /* out[i] = f(in[0][i], in[1][i], ...). The inputs of a gradient are g, then the operands (x, or a,
- * b, c), then y. With `stream`, kernels that can do so write the result directly to memory. */
-typedef void heed_kernel(int64_t n, const void *const *in, void *out, bool stream);
+ * b, c), then y. */
+typedef void heed_kernel(int64_t n, const void *const *in, void *out);
 
 /* out = f(in...) row by row, as in softmax. A row has n contiguous elements; rows start `step`
  * elements apart. */
