@@ -52,11 +52,9 @@ static heed_tensor *loss(heed_tensor *const *in, void *context)
 static void check(const char *name, heed_function *f, void *context, heed_tensor **in, int count)
 {
     HEED_SCOPE(scope);
-    double first = 0, second = 0;
-    heed_gradcheck_with(f, context, in, count, (heed_gradcheck_options){.worst = &first});
-    heed_gradgradcheck_with(f, context, in, count, (heed_gradcheck_options){.worst = &second});
-    printf("%-10s first derivatives %s, second %s\n", name, first < 1e-7 ? "agree" : "differ",
-           second < 1e-7 ? "agree" : "differ");
+    heed_gradcheck(f, context, in, count);
+    heed_gradgradcheck(f, context, in, count);
+    printf("%-10s first and second derivatives agree\n", name);
 }
 
 int main(void)

@@ -409,29 +409,34 @@ static void release_saved_values(heed_tensor *node)
 
 /* ---- accumulating ---- */
 
-/* Takes g = dy/dinput j out of the derivative's scope, summed to the shape of the input: that
- * undoes broadcasting. NULL: none, or an error. */
+/* g = dy/dinput j summed to the shape of the input: that undoes broadcasting. NULL: an error. */
+static heed_tensor *fit_gradient(heed_tensor *g, const heed_tensor *node, int j)
+{
+    const heed_tensor *input = node->inputs[j];
+    const heed_shape shape = heed_shape_of_tensor(g);
+    if (g->storage == NULL) {
+        heed_fail(HEED_ERR_SCOPE, "the value of a gradient %s has been freed; declare it in .saves",
+                  HEED_TEXT(g));
+    } else if (g->dtype != input->dtype || !heed_broadcasts_to(input, &shape)) {
+        heed_fail(g->dtype != input->dtype ? HEED_ERR_DTYPE : HEED_ERR_SHAPE,
+                  "the gradient of %s is %s %s, but the input is %s %s",
+                  heed_input_name(node->op, j).text, heed_dtype_name(g->dtype), HEED_TEXT(g),
+                  heed_dtype_name(input->dtype), HEED_TEXT(input));
+    }
+    return heed_sum_to_size(g, heed_shape_of_tensor(input)); /* NULL after an error */
+}
+
+/* Takes the gradient of input j, in the input's shape, out of the derivative's scope. NULL: none,
+ * or an error. */
 static heed_tensor *take_gradient(heed_tensor *g, const heed_tensor *node, int j)
 {
     const heed_tensor *input = node->inputs[j];
     if (g == NULL || heed_blocked()) {
         return NULL;
     }
-    if (g->storage == NULL) {
-        heed_fail(HEED_ERR_SCOPE, "the value of a gradient %s has been freed; declare it in .saves",
-                  HEED_TEXT(g));
-        return NULL;
-    }
-    if (g->dtype != input->dtype || !heed_has_sizes(g, input->ndim, input->shape)) {
-        const heed_shape shape = heed_shape_of_tensor(g);
-        if (g->dtype != input->dtype || !heed_broadcasts_to(input, &shape)) {
-            heed_fail(g->dtype != input->dtype ? HEED_ERR_DTYPE : HEED_ERR_SHAPE,
-                      "the gradient of %s is %s %s, but the input is %s %s",
-                      heed_input_name(node->op, j).text, heed_dtype_name(g->dtype), HEED_TEXT(g),
-                      heed_dtype_name(input->dtype), HEED_TEXT(input));
-            return NULL;
-        }
-        g = heed_sum_to_size(g, heed_shape_of_tensor(input));
+    if (g->storage == NULL || g->dtype != input->dtype ||
+        !heed_has_sizes(g, input->ndim, input->shape)) {
+        g = fit_gradient(g, node, j);
     }
     if (g != NULL) {
         heed_take_from_scope(g);

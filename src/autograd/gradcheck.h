@@ -56,8 +56,6 @@ typedef struct heed_gradcheck_options {
     double rtol;     /* 0: 1e-5 */
     unsigned unused; /* inputs that may have no effect on the function */
     unsigned linear; /* gradgradcheck: inputs that may have no effect on the gradient */
-    double *worst; /* set to the largest |analytic - numeric|, even if the check passes: INFINITY if
-                      one is NaN, NaN if nothing was compared; NULL: not wanted */
     heed_gradcheck_report *report; /* set to the reason of a failure; NULL: not wanted */
 } heed_gradcheck_options;
 

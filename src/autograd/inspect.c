@@ -158,32 +158,32 @@ FILE *heed_trace(FILE *stream)
  *
  * Values inside an operation or a derivative may be infinite if what it returns is finite. */
 
-typedef struct contents {
-    bool nan, inf;
-} contents;
+/* The worst that a tensor has, in this order. */
+typedef enum worst { FINITE, INF, NOT_A_NUMBER } worst;
 
-static contents scan(heed_tensor *t)
+static worst scan(heed_tensor *t)
 {
-    contents found = {false, false};
+    worst found = FINITE;
     t = heed_contiguous(t);
-    for (int64_t i = 0; t != NULL && i < t->numel; i++) {
+    for (int64_t i = 0; t != NULL && i < t->numel && found != NOT_A_NUMBER; i++) {
         const double x = heed_number_at(t, i);
-        found.nan = found.nan || isnan(x);
-        found.inf = found.inf || isinf(x);
+        if (!isfinite(x)) {
+            found = isnan(x) ? NOT_A_NUMBER : INF;
+        }
     }
     return found;
 }
 
 /* Infinities from masks, infinite scalars, and logarithms of constants are meant. */
-static bool is_meant(const heed_call *call, contents made)
+static bool is_meant(const heed_call *call, worst made)
 {
     const char *name = call->op->name;
     if (strcmp(name, "log") == 0) {
-        return !made.nan && !call->inputs[0]->requires_grad;
+        return made == INF && !call->inputs[0]->requires_grad;
     }
     if (strcmp(name, "add_scalar") == 0 || strcmp(name, "mul_scalar") == 0) {
         const double number = *(const double *)call->args;
-        return isnan(number) || (isinf(number) && !made.nan);
+        return isnan(number) || (isinf(number) && made == INF);
     }
     return strcmp(name, "masked_fill") == 0;
 }
@@ -194,17 +194,15 @@ static heed_tensor *check_result(heed_hook *self, const heed_call *call, heed_te
     if (heed_in_backward() || y->storage == call->inputs[0]->storage || !heed_is_float(y->dtype)) {
         return y;
     }
-    const contents made = scan(y);
-    contents from = {false, false};
-    for (int i = 0; (made.nan || made.inf) && i < call->count; i++) {
-        const contents e = scan(call->inputs[i]);
-        from.nan = from.nan || e.nan;
-        from.inf = from.inf || e.inf;
+    const worst made = scan(y);
+    bool is_new = made != FINITE;
+    for (int i = 0; is_new && i < call->count; i++) {
+        is_new = scan(call->inputs[i]) < made;
     }
-    if ((made.nan || made.inf) && !from.nan && (made.nan || !from.inf) && !is_meant(call, made)) {
+    if (is_new && !is_meant(call, made)) {
         const heed_text path = heed_module_path();
         heed_fail(HEED_ERR_ANOMALY, "%s%s%s: %s in the result %s; %s", call->op->name,
-                  *path.text != '\0' ? " in " : "", path.text, made.nan ? "nan" : "inf",
+                  *path.text != '\0' ? " in " : "", path.text, made == INF ? "inf" : "nan",
                   HEED_TEXT(y),
                   strcmp(call->op->name, "softmax") == 0
                       ? "a row has inf, or only -inf, for which heed_safe_softmax gives zeros"
@@ -217,15 +215,15 @@ static void check_gradients(heed_hook *self, const heed_vjp *vjp)
 {
     (void)self;
     for (int i = 0; i < vjp->y->input_count && !heed_blocked(); i++) {
-        const contents e = vjp->grads[i] != NULL ? scan(vjp->grads[i]) : (contents){false, false};
-        if (e.nan || e.inf) {
+        const worst made = vjp->grads[i] != NULL ? scan(vjp->grads[i]) : FINITE;
+        if (made != FINITE) {
             const heed_text path = heed_origin_path(vjp->y);
             heed_fail(HEED_ERR_ANOMALY,
                       "backward of %s%s%s: %s in the gradient of input %d %s; if the derivative "
                       "is infinite there, replace such inputs before the operation (a heed_where "
                       "after it is too late); else look for NaN and infinity in the data",
                       vjp->y->op->name, *path.text != '\0' ? " in " : "", path.text,
-                      e.nan ? "nan" : "inf", i, HEED_TEXT(vjp->inputs[i]));
+                      made == INF ? "inf" : "nan", i, HEED_TEXT(vjp->inputs[i]));
         }
     }
 }
