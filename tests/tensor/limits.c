@@ -713,7 +713,6 @@ static const limit limits[] = {
     {"elements", "broadcast_walk.h: CHUNK", CHUNK, check_elements},
     {"elements", "map.c: 2 HEED_GRAIN_OF_ELEMENTS", 2 * HEED_GRAIN_OF_ELEMENTS, check_elements},
     {"elements", "move.h: TILE", 32, check_copies},
-    {"elements", "move.h: TRANSPOSED_TILE", 128, check_copies},
     {"elements", "broadcast_walk.h: CHUNK", CHUNK, check_copies},
     {"elements", "map.c: 2 HEED_GRAIN_OF_ELEMENTS", 2 * HEED_GRAIN_OF_ELEMENTS, check_copies},
     {"elements", "map.c: 2 HEED_GRAIN_OF_ELEMENTS", 2 * HEED_GRAIN_OF_ELEMENTS, check_fills},

@@ -4,18 +4,11 @@
  *   scatter       to[i * stride] = from[i]             add_into      y += x
  *   look_up       y[i] = x[p(i)]                       add_at        y[p(i)] += x[i]
  *
- * The position p(i) depends on an index. Planes are copied in tiles to use whole cache lines; if
- * the dtypes match, tiles are transposed in registers. */
+ * The position p(i) depends on an index. Planes are copied in tiles to use whole cache lines. */
 #ifndef HEED_TENSOR_KERNELS_MOVE_H
 #define HEED_TENSOR_KERNELS_MOVE_H
 
-#include <string.h>
-
 #include "element.h"
-
-#ifndef T_IS_BOOL
-#include "gemm_transpose.h"
-#endif
 
 /* ---- casts ---- */
 
@@ -60,104 +53,27 @@ GATHER(gather_bool, bool, FROM_INTEGER)
 /* ---- planes ---- */
 
 /* Rows and columns per tile: its cache lines stay in L1 for any strides. */
-enum { COPIED_TILE = 32, TRANSPOSED_TILE = 128 };
+enum { TILE = 32 };
 
-/* The tile at (row, column), clipped to the plane. */
-static heed_plane tile_of(const heed_plane *p, int64_t row, int64_t column, int64_t size,
-                          size_t from_size)
-{
-    heed_plane tile = *p;
-    tile.rows = p->rows - row < size ? p->rows - row : size;
-    tile.columns = p->columns - column < size ? p->columns - column : size;
-    tile.from =
-        (const char *)p->from + (row * p->from_row + column * p->from_column) * (int64_t)from_size;
-    tile.to = (T *)p->to + row * p->to_row + column;
-    return tile;
-}
-
-#ifndef T_IS_BOOL
-/* to = from transposed: full blocks in registers, edges element by element. */
-static void transpose_tile(const heed_plane *p)
-{
-    const T *from = p->from;
-    T *to = p->to;
-    const int64_t rows = p->rows - p->rows % WIDTH;
-    const int64_t columns = p->columns - p->columns % WIDTH;
-    for (int64_t r = 0; r < rows; r += WIDTH) {
-        for (int64_t c = 0; c < columns; c += WIDTH) {
-            transpose_block(from + r + c * p->from_column, p->from_column, WIDTH,
-                            to + r * p->to_row + c, p->to_row);
-        }
-    }
-    for (int64_t r = 0; r < p->rows; r++) {
-        for (int64_t c = r < rows ? columns : 0; c < p->columns; c++) {
-            to[r * p->to_row + c] = from[r + c * p->from_column];
-        }
-    }
-}
-
-static void transpose_plane(const heed_plane *p)
-{
-    for (int64_t r = 0; r < p->rows; r += TRANSPOSED_TILE) {
-        for (int64_t c = 0; c < p->columns; c += TRANSPOSED_TILE) {
-            const heed_plane tile = tile_of(p, r, c, TRANSPOSED_TILE, sizeof(T));
-            transpose_tile(&tile);
-        }
-    }
-}
-#endif
-
-/* True if planes of the source's dtype are transposed: if it is T, and has vectors. */
-#if defined T_IS_F32
-#define IS_T(dtype) (HEED_##dtype == HEED_F32)
-#elif defined T_IS_F64
-#define IS_T(dtype) (HEED_##dtype == HEED_F64)
-#elif defined T_IS_I64
-#define IS_T(dtype) (HEED_##dtype == HEED_I64)
-#else
-#define IS_T(dtype) false
-static void transpose_plane(const heed_plane *p)
-{
-    (void)p;
-}
-#endif
-
-#define GATHER_ROWS(dtype, DTYPE, type, CAST)                                                      \
-    static void KERNEL(gather_tile_##dtype)(const heed_plane *p)                                   \
-    {                                                                                              \
-        for (int64_t r = 0; r < p->rows; r++) {                                                    \
-            const type *x = (const type *)p->from + r * p->from_row;                               \
-            T *restrict y = (T *)p->to + r * p->to_row;                                            \
-            for (int64_t c = 0; c < p->columns; c++) {                                             \
-                y[c] = CAST(x[c * p->from_column]);                                                \
-            }                                                                                      \
-        }                                                                                          \
-    }                                                                                              \
+#define GATHER_ROWS(dtype, type)                                                                   \
     static void KERNEL(gather_rows_##dtype)(const heed_plane *p)                                   \
     {                                                                                              \
-        if (p->from_column == 0 || p->from_column == 1) {                                          \
-            const type *x = p->from;                                                               \
-            T *y = p->to;                                                                          \
-            for (int64_t r = 0; r < p->rows; r++, x += p->from_row, y += p->to_row) {              \
-                KERNEL(gather_##dtype)(p->columns, x, p->from_column, y);                          \
-            }                                                                                      \
-            return;                                                                                \
-        }                                                                                          \
-        if (IS_T(DTYPE) && p->from_row == 1) {                                                     \
-            transpose_plane(p);                                                                    \
-            return;                                                                                \
-        }                                                                                          \
-        for (int64_t r = 0; r < p->rows; r += COPIED_TILE) {                                       \
-            for (int64_t c = 0; c < p->columns; c += COPIED_TILE) {                                \
-                const heed_plane tile = tile_of(p, r, c, COPIED_TILE, sizeof(type));               \
-                KERNEL(gather_tile_##dtype)(&tile);                                                \
+        const int64_t width = p->from_column == 0 || p->from_column == 1 ? p->columns : TILE;      \
+        for (int64_t first = 0; first < p->rows; first += TILE) {                                  \
+            for (int64_t c = 0; c < p->columns; c += width) {                                      \
+                const int64_t n = p->columns - c < width ? p->columns - c : width;                 \
+                for (int64_t r = first; r < p->rows && r < first + TILE; r++) {                    \
+                    KERNEL(gather_##dtype)                                                         \
+                    (n, (const type *)p->from + r * p->from_row + c * p->from_column,              \
+                     p->from_column, (T *)p->to + r * p->to_row + c);                              \
+                }                                                                                  \
             }                                                                                      \
         }                                                                                          \
     }
-GATHER_ROWS(f32, F32, float, FROM_FLOAT)
-GATHER_ROWS(f64, F64, double, FROM_FLOAT)
-GATHER_ROWS(i64, I64, int64_t, FROM_INTEGER)
-GATHER_ROWS(bool, BOOL, bool, FROM_INTEGER)
+GATHER_ROWS(f32, float)
+GATHER_ROWS(f64, double)
+GATHER_ROWS(i64, int64_t)
+GATHER_ROWS(bool, bool)
 
 /* ---- indexed elements ---- */
 

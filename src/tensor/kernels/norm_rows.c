@@ -13,9 +13,6 @@
 /* Rows per group for gradients: few enough for L2, and for sums in f32. */
 enum { ROWS_OF_GROUP = 2 * GROUP };
 
-/* For rare rows; compiled for size. */
-#define SLOW __attribute__((noinline, cold))
-
 /* ---- means of a row ---- */
 
 /* The means of c = x - near, c^2 and, for gradients, h and h c. */
@@ -32,20 +29,6 @@ SUMS_OF(means_with_g, means, ((means){MEAN(0), MEAN(1), MEAN(2), MEAN(3)}),
         (int64_t n, const T *row, T near, const T *g, const T *weight), 4, READ_CH, c, c *c, h,
         h *c)
 
-static SLOW means means_in_double(int64_t n, const T *x, double near, const T *g, const T *weight)
-{
-    double total[4] = {0};
-    for (int64_t i = 0; i < n; i++) {
-        const double c = (double)x[i] - near;
-        const double h = g != NULL ? (double)g[i] * (double)weight[i] : 0;
-        total[0] += c;
-        total[1] += c * c;
-        total[2] += h;
-        total[3] += h * c;
-    }
-    return (means){MEAN(0), MEAN(1), MEAN(2), MEAN(3)};
-}
-
 /* ---- z of a row ---- */
 
 /* z = (x - near) scale + shift. `near` is the rounded mean, so that x - near is as accurate as x,
@@ -54,7 +37,6 @@ static SLOW means means_in_double(int64_t n, const T *x, double near, const T *g
 typedef struct form {
     T near, scale, low, shift;
     T along, along_z; /* for gradients: mean(h) and mean(h z) */
-    bool in_double;   /* f32 rows whose squares or scale may overflow or underflow */
 } form;
 
 #define Z(x, f) (((x) - (f).near) * (f).scale + (((x) - (f).near) * (f).low + (f).shift))
@@ -70,9 +52,6 @@ static form form_of(const heed_normalization *call, T near, means m)
         .shift = (T)(((double)(T)mean - mean) * scale),
         .along = (T)m.h,
         .along_z = (T)((m.h_c - m.c * m.h) * scale),
-        .in_double =
-            sizeof(T) == sizeof(float) &&
-            !(m.square < 1e36 && (m.square > 1e-30 || call->eps > 1e-24) && isfinite(m.h_c)),
     };
 }
 
@@ -103,25 +82,10 @@ static void forms_of(const heed_normalization *call, int64_t first, int64_t grou
             m = means_of(call, x, near[i], g);
         }
         forms[i] = form_of(call, near[i], m);
-        if (forms[i].in_double) {
-            near[i] = (T)means_in_double(n, x, 0, NULL, NULL).c;
-            m = means_in_double(n, x, (double)near[i], g, call->weight);
-            forms[i] = form_of(call, near[i], m);
-        }
     }
 }
 
 /* ---- y = weight z + bias ---- */
-
-static SLOW void normalize_in_double(int64_t n, const T *x, form f, const T *weight, const T *bias,
-                                     T *y)
-{
-    const double scale = (double)f.scale + (double)f.low, shift = (double)f.shift;
-    for (int64_t j = 0; j < n; j++) {
-        const double z = ((double)x[j] - (double)f.near) * scale + shift;
-        y[j] = (T)(z * (double)weight[j] + (double)bias[j]);
-    }
-}
 
 /* Prefetches the elements `ahead` of these, because processors do not prefetch across pages. */
 static void normalize_row(int64_t n, const T *x, int64_t ahead, form f, const T *weight,
@@ -147,32 +111,12 @@ void KERNEL(normalize)(const heed_normalization *call)
         for (int64_t i = 0; i < group; i++) {
             const T *x = (const T *)call->x + (first + i) * n;
             T *y = (T *)call->y + (first + i) * n;
-            if (forms[i].in_double) {
-                normalize_in_double(n, x, forms[i], call->weight, call->bias, y);
-            } else {
-                normalize_row(n, x, group * n, forms[i], call->weight, call->bias, y);
-            }
+            normalize_row(n, x, group * n, forms[i], call->weight, call->bias, y);
         }
     }
 }
 
 /* ---- gradients ---- */
-
-static SLOW void gradients_in_double(const heed_normalization *call, int64_t row, form f)
-{
-    const int64_t n = call->n;
-    const T *x = (const T *)call->x + row * n, *g = (const T *)call->g + row * n;
-    const T *weight = call->weight;
-    T *dx = (T *)call->dx + row * n;
-    const double scale = (double)f.scale + (double)f.low, shift = (double)f.shift;
-    for (int64_t j = 0; j < n; j++) {
-        const double z = ((double)x[j] - (double)f.near) * scale + shift, slope = (double)g[j];
-        const double d = slope * (double)weight[j] - (double)f.along - z * (double)f.along_z;
-        dx[j] = (T)(d * scale);
-        call->totals[j] += slope * z;
-        call->totals[n + j] += slope;
-    }
-}
 
 /* Computes dx for n elements of a row and adds their share to dweight and dbias. Prefetches the
  * elements `ahead` of these, and the next page of dx. */
@@ -231,17 +175,8 @@ void KERNEL(normalize_gradient)(const heed_normalization *call)
 {
     for (int64_t first = 0, group; first < call->rows; first += group) {
         form forms[ROWS_OF_GROUP];
-        bool in_double = false;
         group = call->rows - first < ROWS_OF_GROUP ? call->rows - first : ROWS_OF_GROUP;
         forms_of(call, first, group, forms);
-        for (int64_t i = 0; i < group; i++) {
-            in_double |= forms[i].in_double;
-        }
-        for (int64_t i = 0; i < group && in_double; i++) {
-            gradients_in_double(call, first + i, forms[i]);
-        }
-        if (!in_double) {
-            gradients_of_group(call, first, group, forms);
-        }
+        gradients_of_group(call, first, group, forms);
     }
 }

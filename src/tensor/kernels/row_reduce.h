@@ -126,9 +126,8 @@ static inline wide widened(const float *x)
 #endif
 }
 
-/* The sum of the whole vectors of a row, in lanes. Prefetches two pages ahead, because processors
- * do not prefetch across pages. */
-static inline wide lanes_of_row ROW
+/* Prefetches two pages ahead, because processors do not prefetch across pages. */
+static __attribute__((noinline, unused)) double sum_of_row ROW
 {
     enum { LANES = 32, AHEAD = 8192 / sizeof(float) };
     const double factor = one;
@@ -156,21 +155,15 @@ static inline wide lanes_of_row ROW
     for (; i + WIDE <= n; i += WIDE) {
         lane[0] += widened(row + i) * factor;
     }
-    return lane[0];
-}
-
-static __attribute__((noinline, unused)) double sum_of_row ROW
-{
-    const wide all = lanes_of_row(n, row);
     double rest = 0, sum[WIDE];
-    memcpy(sum, &all, sizeof sum);
+    memcpy(sum, &lane[0], sizeof sum);
     UNROLL for (int half = WIDE / 2; half > 0; half /= 2)
     {
         for (int k = 0; k < half; k++) {
             sum[k] += sum[k + half];
         }
     }
-    for (int64_t i = n - n % WIDE; i < n; i++) {
+    for (; i < n; i++) {
         rest += (double)row[i];
     }
     return sum[0] + rest;

@@ -64,77 +64,20 @@ REDUCE(argmin, int64_t, place_of(with_nan(n, x, smallest(n, x)), x))
 
 /* ---- sums ---- */
 
-#if defined WIDENS && VECTOR_BYTES == 64
-#define SUMS_VECTORS
-/* The sums of eight rows of whole vectors. Their lanes are added by halves, as in sum_of_row, but
- * for two, four and all rows at once. */
-static inline wide sums_of_rows(int64_t n, const float *x, int64_t step)
-{
-    wide lane[WIDE];
-    for (int i = 0; i < WIDE; i++) {
-        lane[i] = lanes_of_row(n, x + i * step);
-    }
-#define HALVES(a, b, shuffled, first, second) a = shuffled(a, b, first) + shuffled(a, b, second)
-    HALVES(lane[0], lane[2], _mm512_shuffle_f64x2, 0x44, 0xee);
-    HALVES(lane[1], lane[3], _mm512_shuffle_f64x2, 0x44, 0xee);
-    HALVES(lane[4], lane[6], _mm512_shuffle_f64x2, 0x44, 0xee);
-    HALVES(lane[5], lane[7], _mm512_shuffle_f64x2, 0x44, 0xee);
-    HALVES(lane[0], lane[4], _mm512_shuffle_f64x2, 0x88, 0xdd);
-    HALVES(lane[1], lane[5], _mm512_shuffle_f64x2, 0x88, 0xdd);
-    HALVES(lane[0], lane[1], _mm512_shuffle_pd, 0, 0xff);
-    return lane[0];
-}
-
-/* Adds rows, in order, to vectors of totals, which stay in registers and do not depend on each
- * other. Rows are read in the order of their addresses, which processors prefetch. */
-static inline __attribute__((always_inline)) void
-add_rows(const int vectors, int64_t rows, const float *from, int64_t step, double *to)
-{
-    const double factor = one;
-    wide total[16];
-    memcpy(total, to, (size_t)vectors * sizeof *total);
-    for (; rows > 0; rows--, from += step) {
-        UNROLL for (int k = 0; k < vectors; k++)
-        {
-            total[k] += widened(from + k * WIDE) * factor;
-        }
-    }
-    memcpy(to, total, (size_t)vectors * sizeof *total);
-}
-#endif
-
 void KERNEL(sum)(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals)
 {
-    int64_t i = 0;
-#ifdef SUMS_VECTORS
-    for (; n % WIDE == 0 && i + WIDE <= rows; i += WIDE) {
-        wide total;
-        memcpy(&total, &totals[i], sizeof total);
-        total += sums_of_rows(n, (const T *)x + i * step, step);
-        memcpy(&totals[i], &total, sizeof total);
-    }
-#endif
-    for (; i < rows; i++) {
+    for (int64_t i = 0; i < rows; i++) {
         totals[i].OF_TOTAL += sum_of_row(n, (const T *)x + i * step);
     }
 }
 
 /* Adds rows in order, eight at a time, so that each total is loaded and stored only once per eight
- * rows. Of rows up to NARROW bytes apart, whole vectors are added first. */
+ * rows. */
 void KERNEL(sum_columns)(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals)
 {
-    enum { AT_ONCE = 8, NARROW = 1024 };
+    enum { AT_ONCE = 8 };
     const T *from = x;
     TOTAL *restrict to = (TOTAL *)totals; /* access through a union is not vectorised */
-#ifdef SUMS_VECTORS
-    while (step * (int64_t)sizeof(T) <= NARROW && n >= 8 * WIDE) {
-        const int64_t columns = n >= 16 * WIDE ? 16 * WIDE : 8 * WIDE;
-        n >= 16 * WIDE ? add_rows(16, rows, from, step, to) : add_rows(8, rows, from, step, to);
-        n -= columns;
-        from += columns;
-        to += columns;
-    }
-#endif
     for (; rows >= AT_ONCE; rows -= AT_ONCE, from += AT_ONCE * step) {
         int64_t i = 0;
 #ifdef WIDENS

@@ -14,7 +14,6 @@
 
 #ifdef T_IS_F32
 #include "math_f32.h"
-#include "trig_f32.h"
 #endif
 
 /* ---- the vocabulary of ops.def ---- */
