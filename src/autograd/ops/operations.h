@@ -223,7 +223,7 @@ heed_tensor *heed_select(heed_tensor *x, int dim, int64_t index);
  *
  *   x (..., n, ...)   ->   y (..., length, ...)          dx = g at these indices, else 0
  *
- * HEED_ERR_INDEX: the range is not inside the dim. HEED_ERR_VALUE: a negative length. */
+ * HEED_ERR_INDEX: the range is not inside the dim, or the length is negative. */
 heed_tensor *heed_narrow(heed_tensor *x, int dim, int64_t start, int64_t length);
 
 /* heed_split: as torch.split(x, split_size, dim): consecutive parts of that size; the last may be

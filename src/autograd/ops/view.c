@@ -241,11 +241,6 @@ static heed_status slice_rule(const heed_call *call, heed_result *result)
     return HEED_OK;
 }
 
-static heed_tensor *slice(heed_tensor *x, const slice_args *args)
-{
-    return heed_slice(x, args->dim, args->start, args->end, args->step);
-}
-
 static heed_status slice_backward_rule(const heed_call *call, heed_result *result)
 {
     result->shape = ((const slice_args *)call->args)->whole;
@@ -254,7 +249,8 @@ static heed_status slice_backward_rule(const heed_call *call, heed_result *resul
 
 static heed_status slice_backward_forward(const heed_call *call, heed_tensor *y)
 {
-    heed_tensor *part = slice(y, call->args);
+    const slice_args *args = call->args;
+    heed_tensor *part = heed_slice(y, args->dim, args->start, args->end, args->step);
     if (part != NULL) {
         heed_fill_elements(y, 0);
         heed_copy_elements(call->inputs[0], part);
@@ -264,7 +260,8 @@ static heed_status slice_backward_forward(const heed_call *call, heed_tensor *y)
 
 static void slice_backward_backward(const heed_vjp *v)
 {
-    v->grads[0] = slice(v->g, v->args);
+    const slice_args *args = v->args;
+    v->grads[0] = heed_slice(v->g, args->dim, args->start, args->end, args->step);
 }
 
 HEED_OPERATION(slice_backward) = {.name = "slice_backward",
@@ -329,18 +326,14 @@ heed_tensor *heed_narrow(heed_tensor *x, int dim, int64_t start, int64_t length)
         return NULL;
     }
     const int64_t first = start < 0 ? start + size : start;
-    if (length < 0) {
-        heed_fail(HEED_ERR_VALUE, "narrow: length is %lld; it must be 0 or more",
-                  (long long)length);
-    } else if (first < 0 || first > size || length > size - first) {
+    if (first < 0 || first > size || length < 0 || length > size - first) {
         heed_fail(HEED_ERR_INDEX,
                   "narrow: %lld elements starting at index %lld do not fit in dim %d of %s; "
                   "heed_slice would clip the range",
                   (long long)length, (long long)start, dim, HEED_TEXT(x));
-    } else {
-        return heed_slice(x, dim, first, first + length, 1);
+        return NULL;
     }
-    return NULL;
+    return heed_slice(x, dim, first, first + length, 1);
 }
 
 /* Cuts a dim into `by` parts, as chunk, or into parts of that size, as split. */
@@ -491,33 +484,33 @@ static heed_status find_sizes(const char *function, const heed_tensor *x, int di
     const int64_t numel = dim < 0 ? x->numel : x->shape[dim];
     int unknown = -1;
     int64_t known = 1;
-    bool fits = true, valid = true;
+    bool fits = true;
     shape->ndim = asked->ndim;
     for (int i = 0; i < asked->ndim; i++) {
         shape->size[i] = asked->size[i];
         if (asked->size[i] == -1 && unknown < 0) {
             unknown = i;
         } else {
-            valid = valid && asked->size[i] >= 0;
-            fits = !__builtin_mul_overflow(known, asked->size[i], &known) && fits;
+            fits = !__builtin_mul_overflow(known, asked->size[i], &known) && fits &&
+                   asked->size[i] >= 0;
         }
     }
     if (unknown >= 0 && known != 0) {
         shape->size[unknown] = numel / known;
         known *= numel / known;
     }
-    if (fits && valid && known == numel && (unknown < 0 || shape->size[unknown] >= 0)) {
+    if (fits && known == numel && (unknown < 0 || shape->size[unknown] >= 0)) {
         return HEED_OK;
     }
-    const heed_text sizes = heed_shape_text(asked->ndim, asked->size);
     char of[32] = "";
     if (dim >= 0) {
         snprintf(of, sizeof of, "dim %d of ", dim);
     }
-    return valid ? heed_fail(HEED_ERR_SHAPE, "%s: %s%s has %lld elements, which do not fill %s",
-                             function, of, HEED_TEXT(x), (long long)numel, sizes.text)
-                 : heed_fail(HEED_ERR_SHAPE, "%s: sizes %s: only one may be -1, and none less",
-                             function, sizes.text);
+    return heed_fail(HEED_ERR_SHAPE,
+                     "%s: %s%s has %lld elements, which do not fill %s; one size may be -1, none "
+                     "less",
+                     function, of, HEED_TEXT(x), (long long)numel,
+                     heed_shape_text(asked->ndim, asked->size).text);
 }
 
 /* Strides of a view of x with a different shape. Each group of adjacent dims that are contiguous in
