@@ -263,7 +263,8 @@ static void forget_unvisited(const heed_pass *pass)
 
 /* ---- sorting: Kahn's topological sort (1962) ---- */
 
-/* Lists a node unless it is listed, which its count of consumers tells (y has none). */
+/* Lists a node, unless it is listed: then its count of consumers is not 0. (y, which has none, is
+ * listed first.) */
 static void list_node(heed_pass *pass, heed_tensor *node)
 {
     if (node->consumers < 0) { /* marked by a pass that has not ended: a derivative runs this one */
@@ -371,6 +372,7 @@ static void check_saved_values(const char *function, const heed_tensor *node)
     uint32_t version = saved & HEED_SAVED_OUTPUT ? node->storage->version : 0;
     for (int i = 0; i < node->input_count && i < HEED_SAVED_INPUTS; i++) {
         const heed_tensor *input = node->inputs[i];
+        /* What the gradient of this input reads must have been saved. */
         const unsigned reads = i < HEED_SAVES && input->requires_grad ? node->op->saves[i] : 0;
         if ((reads & ~saved) != 0) {
             heed_fail(HEED_ERR_GRAPH,
@@ -459,7 +461,7 @@ static void add_to_grad(heed_tensor *t, heed_tensor *g)
         return;
     }
     if (t->grad != NULL) {
-        heed_add_elements(g, t->grad);
+        heed_add_elements(g, t->grad); /* adds g to t->grad */
         heed_raise_version(t->grad);
     } else if ((t->grad = heed_tensor_like(g)) != NULL) {
         heed_copy_elements(g, t->grad);
