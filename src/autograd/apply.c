@@ -239,8 +239,9 @@ heed_status heed_set_grad(heed_tensor *x, heed_tensor *grad)
         return heed_fail(HEED_ERR_SHAPE, "set_grad: x is %s and grad %s; the shapes must be equal",
                          HEED_TEXT(x), HEED_TEXT(grad));
     }
-    if (x->dtype != grad->dtype) {
-        return heed_fail(HEED_ERR_DTYPE, "set_grad: x is %s and grad %s; cast grad with heed_to",
+    if (x->dtype != grad->dtype || !heed_is_float(x->dtype)) {
+        return heed_fail(HEED_ERR_DTYPE,
+                         "set_grad: x is %s and grad %s; both must be f32 or both f64 (heed_to)",
                          heed_dtype_name(x->dtype), heed_dtype_name(grad->dtype));
     }
     if (!heed_is_row_major(grad)) {

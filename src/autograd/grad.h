@@ -56,10 +56,10 @@ heed_status heed_clear_grad(heed_tensor *x);
 /* heed_set_grad: sets x->grad to a view of `grad` without its graph, like torch's x.grad = grad.
  * The two share memory: a later backward that adds to x->grad changes `grad` too.
  *
- *   x, grad (...)   same shape and dtype; grad contiguous
+ *   x, grad (...)   floats of the same shape and dtype; grad contiguous
  *
- * HEED_ERR_SHAPE: the shapes differ, or grad is not contiguous. HEED_ERR_DTYPE: the dtypes differ.
- * HEED_ERR_VALUE: grad is x itself. On error x->grad is unchanged. */
+ * HEED_ERR_SHAPE: the shapes differ, or grad is not contiguous. HEED_ERR_DTYPE: the dtypes differ,
+ * or are not floats. HEED_ERR_VALUE: grad is x itself. On error x->grad is unchanged. */
 heed_status heed_set_grad(heed_tensor *x, heed_tensor *grad);
 
 HEED_END_DECLS

@@ -88,10 +88,10 @@ typedef struct heed_sgd_terms {
 
 /* Terms of an Adam step shared by all elements:
  *
- *   d = g + decay p;  m = m + new1 (d - m);  v = beta2 v + new2 d^2
- *   p = shrink p - size m / (sqrt(v) correction + eps) */
+ *   d = g + decay p;  m = m + one_minus_beta1 (d - m);  v = beta2 v + one_minus_beta2 d^2
+ *   p = keep p - step_size m / (sqrt(v) correction + eps) */
 typedef struct heed_adam_terms {
-    double decay, new1, new2, beta2, shrink, size, correction, eps;
+    double decay, one_minus_beta1, one_minus_beta2, beta2, keep, step_size, correction, eps;
 } heed_adam_terms;
 
 /* layer_norm of rows, and its gradients; norm_rows.c has the formulas. */

@@ -61,26 +61,29 @@ void KERNEL(adam)(int64_t n, void *parameter, const void *gradient, void *first,
 {
     T *p = parameter, *m = first, *v = second;
     const T *g = gradient;
-    const T size = (T)terms->size, correction = (T)terms->correction, eps = (T)terms->eps;
-    const T shrink = (T)terms->shrink, decay = (T)terms->decay, beta2 = (T)terms->beta2;
-    const T new1 = (T)terms->new1, new2 = (T)terms->new2;
+    const T step_size = (T)terms->step_size, correction = (T)terms->correction;
+    const T keep = (T)terms->keep, decay = (T)terms->decay, eps = (T)terms->eps;
+    const T beta2 = (T)terms->beta2, one_minus_beta2 = (T)terms->one_minus_beta2;
+    const T one_minus_beta1 = (T)terms->one_minus_beta1;
     /* Like torch's lerp, starts from m or d, whichever has the larger weight, so that beta1 = 0
      * gives d exactly. The rounded weights beta1 and 1 - beta1 need not sum to 1. */
-    const bool from_m = new1 < (T)0.5;
-    const T weight = from_m ? new1 : new1 - 1;
+    const bool from_m = one_minus_beta1 < (T)0.5;
+    const T weight = from_m ? one_minus_beta1 : one_minus_beta1 - 1;
     /* Squares of gradients are flushed too. Together this changes v by at most 2 LEAST_NORMAL /
-     * new2, and the denominator by less than its rounding error if eps is large enough: with the
-     * default betas, 1.7e-10. With a smaller eps, nothing is flushed. */
-    const bool flush = ROOT(2 * LEAST_NORMAL / new2) < EPSILON / 4 * eps;
-    const T least = flush ? LEAST_NORMAL : 0, least_root = flush ? ROOT(LEAST_NORMAL / new2) : 0;
+     * one_minus_beta2, and the denominator by less than its rounding error if eps is large enough:
+     * with the default betas, 1.7e-10. With a smaller eps, nothing is flushed. */
+    const bool flush = ROOT(2 * LEAST_NORMAL / one_minus_beta2) < EPSILON / 4 * eps;
+    const T least = flush ? LEAST_NORMAL : 0,
+            least_root = flush ? ROOT(LEAST_NORMAL / one_minus_beta2) : 0;
     for (int64_t i = 0; i < n; i++) {
         const T d = g[i] + decay * p[i];
         const T mean = flush_below(least, (from_m ? m[i] : d) + weight * (d - m[i]));
         const T squared = flush_below(least_root, d);
-        const T grown = beta2 * v[i] + new2 * squared * squared; /* not negative: no SIZE */
+        const T grown =
+            beta2 * v[i] + one_minus_beta2 * squared * squared; /* not negative: no SIZE */
         const T square = grown < least ? 0 : grown;
         m[i] = mean;
         v[i] = square;
-        p[i] = shrink * p[i] - size * mean / (ROOT(square) * correction + eps);
+        p[i] = keep * p[i] - step_size * mean / (ROOT(square) * correction + eps);
     }
 }
