@@ -10,8 +10,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -55,91 +53,81 @@ struct heed_safetensors {
     const char *function; /* for error messages, as is the path */
     heed_text path;
     FILE *stream;
-    char *header; /* when reading: the strings of names and metadata */
+    char *header; /* when reading: holds the strings of names and metadata */
+    char *at;     /* the next byte to scan; a '\0' follows the header */
     entry *entries;
-    heed_metadata *metadata; /* both sorted by name, but in the order of the file for writing */
+    heed_metadata *metadata;
     int count, pairs;
     int64_t capacity, pair_capacity;
     int64_t data, data_size; /* the data's offset in the file, and their bytes */
 };
 
 /* "function: path: what is wrong" */
-HEED_PRINTF(3, 4)
-static heed_status fail(const heed_safetensors *f, heed_status status, const char *format, ...)
-{
-    char what[500];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(what, sizeof what, format, arguments);
-    va_end(arguments);
-    return heed_fail(status, "%s: %s: %s", f->function, f->path.text, what);
-}
+#define fail(f, status, format, ...)                                                               \
+    heed_fail(status, "%s: %s: " format, (f)->function, (f)->path.text, __VA_ARGS__)
 
-/* Of entries and metadata, which begin with their names. */
+/* Of entries, which begin with their names. */
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Sorts by name; a name that appears twice is an error. */
-static void sort_names(const heed_safetensors *f, void *list, int count, size_t size)
+/* Sorts the entries by name; a name that appears twice is an error. */
+static void sort_entries(const heed_safetensors *f)
 {
-    if (count > 1) { /* an empty list may be NULL, which qsort does not allow */
-        qsort(list, (size_t)count, size, by_name);
+    if (f->count > 1) { /* an empty list may be NULL, which qsort does not allow */
+        qsort(f->entries, (size_t)f->count, sizeof *f->entries, by_name);
     }
-    for (const char *at = list; count > 1; count--, at += size) {
-        if (by_name(at, at + size) == 0) {
+    for (int i = 1; i < f->count; i++) {
+        if (by_name(&f->entries[i - 1], &f->entries[i]) == 0) {
             fail(f, f->header != NULL ? HEED_ERR_FORMAT : HEED_ERR_VALUE, "'%s' appears twice",
-                 heed_show_name(*(const char *const *)(const void *)at).text);
+                 heed_show_name(f->entries[i].name).text);
         }
     }
 }
 
 /* ---- reading the header ---- */
 
-typedef struct scanner {
-    heed_safetensors *file;
-    char *at; /* the next byte; the header is followed by a '\0' */
-} scanner;
-
-/* After an error everything is at the end, where nothing matches: callers need not check. */
-static void fail_scan(scanner *s, const char *expected)
+/* After an error, the scan stands at the final '\0', which nothing accepts, so callers need not
+ * check. */
+static void fail_scan(heed_safetensors *f, const char *expected)
 {
-    fail(s->file, HEED_ERR_FORMAT, "at byte %lld of the header: %s is expected",
-         (long long)(s->at - s->file->header), expected);
-    s->at += strlen(s->at);
+    fail(f, HEED_ERR_FORMAT,
+         "at byte %lld of the header: %s is expected; save it with the safetensors library",
+         (long long)(f->at - f->header), expected);
+    f->at += strlen(f->at);
 }
 
-static void skip_space(scanner *s)
+static void skip_space(heed_safetensors *f)
 {
-    s->at += strspn(s->at, " \t\n\r");
+    f->at += strspn(f->at, " \t\n\r");
 }
 
 /* Takes the character if it is the next one, after spaces. */
-static bool next_is(scanner *s, char c)
+static bool next_is(heed_safetensors *f, char c)
 {
-    skip_space(s);
-    const bool is = *s->at == c;
-    s->at += is;
+    skip_space(f);
+    const bool is = *f->at == c;
+    f->at += is;
     return is;
 }
 
 /* Takes these characters, with spaces between them. */
-static void take(scanner *s, const char *characters)
+static void take(heed_safetensors *f, const char *characters)
 {
     for (const char *c = characters; *c != '\0'; c++) {
-        if (!next_is(s, *c)) {
-            fail_scan(s, characters);
+        if (!next_is(f, *c)) {
+            fail_scan(f, characters);
         }
     }
 }
 
 /* True if a list has another element; takes the comma before it, or the end of the list. */
-static bool has_more(scanner *s, char end, bool is_first)
+static bool has_more(heed_safetensors *f, char end, bool is_first)
 {
-    const bool ends = next_is(s, end);
+    const bool ends = next_is(f, end);
     if (!ends && !is_first) {
-        take(s, ",");
+        take(f, ",");
     }
     return !ends && !heed_error_pending();
 }
@@ -147,79 +135,75 @@ static bool has_more(scanner *s, char end, bool is_first)
 static const char escapes[] = "\"\\bfnrt", escaped[] = "\"\\\b\f\n\r\t";
 
 /* \n and the like, or \u001f: the escape sequences that the library writes. */
-static char scan_escape(scanner *s)
+static char scan_escape(heed_safetensors *f)
 {
-    const char *name = s->at[1] != '\0' ? strchr(escapes, s->at[1]) : NULL;
+    const char *name = f->at[1] != '\0' ? strchr(escapes, f->at[1]) : NULL;
     if (name != NULL) {
-        s->at += 2;
+        f->at += 2;
         return escaped[name - escapes];
     }
-    const bool is_code = strncmp(s->at, "\\u00", 4) == 0 && isxdigit((unsigned char)s->at[4]) &&
-                         isxdigit((unsigned char)s->at[5]);
-    const long code = is_code ? strtol((char[]){s->at[4], s->at[5], '\0'}, NULL, 16) : 0;
+    const bool is_code = strncmp(f->at, "\\u00", 4) == 0 && isxdigit((unsigned char)f->at[4]) &&
+                         isxdigit((unsigned char)f->at[5]);
+    const long code = is_code ? strtol((char[]){f->at[4], f->at[5], '\0'}, NULL, 16) : 0;
     if (code < 1 || code > 0x7f) {
-        fail_scan(s, "another escape sequence");
+        fail_scan(f, "another escape sequence");
         return ' ';
     }
-    s->at += 6;
+    f->at += 6;
     return (char)code;
 }
 
 /* Decodes a string in place, where it never becomes longer. "" on error. */
-static const char *scan_string(scanner *s)
+static const char *scan_string(heed_safetensors *f)
 {
-    take(s, "\"");
-    char *const string = s->at, *to = string;
-    while (*s->at != '"' && !heed_error_pending()) {
-        if ((unsigned char)*s->at < 0x20) {
-            fail_scan(s, "a string without control characters");
+    take(f, "\"");
+    char *const string = f->at, *to = string;
+    while (*f->at != '"' && !heed_error_pending()) {
+        if ((unsigned char)*f->at < 0x20) {
+            fail_scan(f, "a string without control characters");
         } else {
-            *to++ = *s->at == '\\' ? scan_escape(s) : *s->at++;
+            *to++ = *f->at == '\\' ? scan_escape(f) : *f->at++;
         }
     }
-    take(s, "\"");
+    take(f, "\"");
     *to = '\0';
     if (!heed_is_utf8(string)) {
-        fail_scan(s, "valid UTF-8");
+        fail_scan(f, "valid UTF-8");
     }
     return heed_error_pending() ? "" : string;
 }
 
 /* An array of at most `most` numbers; returns their count. */
-static int scan_numbers(scanner *s, int64_t *to, int most)
+static int scan_numbers(heed_safetensors *f, int64_t *to, int most)
 {
     int n = 0;
-    take(s, "[");
-    for (; has_more(s, ']', n == 0); n++) {
-        skip_space(s);
+    take(f, "[");
+    while (has_more(f, ']', n == 0)) {
+        skip_space(f);
         errno = 0;
-        const bool is_number = isdigit((unsigned char)*s->at);
-        const int64_t number = is_number ? strtoll(s->at, &s->at, 10) : 0;
+        const bool is_number = isdigit((unsigned char)*f->at);
+        const int64_t number = is_number ? strtoll(f->at, &f->at, 10) : 0;
         if (!is_number || errno != 0 || n >= most) {
-            fail_scan(s, "a list of up to 8 whole numbers below 2^63");
+            fail_scan(f, "a list of up to 8 whole numbers below 2^63");
         } else {
-            to[n] = number;
+            to[n++] = number;
         }
     }
     return n;
 }
 
 /* {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]} */
-static void scan_tensor(scanner *s, const char *name)
+static void scan_tensor(heed_safetensors *f, const char *name)
 {
-    heed_safetensors *f = s->file;
     entry e = {.name = name, .begin = f->data_size};
-    int64_t offsets[2] = {-1, -1}, bytes = 1;
-    take(s, "{\"dtype\":");
-    const char *dtype = scan_string(s);
-    take(s, ",\"shape\":");
-    e.shape.ndim = scan_numbers(s, e.shape.size, HEED_MAX_DIMS);
-    take(s, ",\"data_offsets\":");
-    scan_numbers(s, offsets, 2);
-    take(s, "}");
-    if (heed_error_pending()) {
-        return; /* e.shape may have too many dims */
-    }
+    int64_t offsets[2] = {-1, -1}, reach;
+    take(f, "{\"dtype\":");
+    const char *dtype = scan_string(f);
+    take(f, ",\"shape\":");
+    e.shape.ndim = scan_numbers(f, e.shape.size, HEED_MAX_DIMS);
+    take(f, ",\"data_offsets\":");
+    scan_numbers(f, offsets, 2);
+    take(f, "}");
     while (e.dtype < DTYPES && strcmp(dtypes[e.dtype].name, dtype) != 0) {
         e.dtype++;
     }
@@ -228,11 +212,18 @@ static void scan_tensor(scanner *s, const char *name)
              heed_show_name(name).text, heed_show_name(dtype).text);
         return;
     }
-    bool overflows = __builtin_mul_overflow(bytes, dtypes[e.dtype].size, &bytes);
+    /* Like heed_empty, limits the sizes of empty tensors, too: skips those that are 0. */
+    const int64_t size = (int64_t)heed_dtype_size(dtypes[e.dtype].as);
+    bool overflows = false, empty = false;
+    reach = size;
     for (int i = 0; i < e.shape.ndim; i++) {
-        overflows = overflows || __builtin_mul_overflow(bytes, e.shape.size[i], &bytes);
+        const int64_t n = e.shape.size[i];
+        empty = empty || n == 0;
+        overflows = overflows || __builtin_mul_overflow(reach, n == 0 ? 1 : n, &reach);
     }
-    overflows = overflows || __builtin_add_overflow(e.begin, bytes, &e.end);
+    const int64_t bytes = empty ? 0 : reach / size * dtypes[e.dtype].size;
+    overflows =
+        overflows || reach > PTRDIFF_MAX / 4 || __builtin_add_overflow(e.begin, bytes, &e.end);
     if (overflows || offsets[0] != e.begin || offsets[1] != e.end) {
         fail(f, HEED_ERR_FORMAT, "'%s', %s of %s after %lld bytes, has data_offsets [%lld, %lld]",
              heed_show_name(name).text, heed_shape_text(e.shape.ndim, e.shape.size).text, dtype,
@@ -248,19 +239,18 @@ static void scan_tensor(scanner *s, const char *name)
 }
 
 /* The whole header, or the metadata in it. */
-static void scan_object(scanner *s, bool is_metadata)
+static void scan_object(heed_safetensors *f, bool is_metadata)
 {
-    heed_safetensors *f = s->file;
-    take(s, "{");
-    for (bool is_first = true; has_more(s, '}', is_first); is_first = false) {
-        const char *name = scan_string(s);
-        take(s, ":");
+    take(f, "{");
+    for (bool is_first = true; has_more(f, '}', is_first); is_first = false) {
+        const char *name = scan_string(f);
+        take(f, ":");
         if (!is_metadata && strcmp(name, "__metadata__") == 0) {
-            scan_object(s, true);
+            scan_object(f, true);
         } else if (!is_metadata) {
-            scan_tensor(s, name);
+            scan_tensor(f, name);
         } else {
-            const heed_metadata pair = {name, scan_string(s)};
+            const heed_metadata pair = {name, scan_string(f)};
             heed_metadata *list = heed_grow(f->metadata, f->pairs, &f->pair_capacity, sizeof *list);
             if (list != NULL) {
                 f->metadata = list;
@@ -270,42 +260,43 @@ static void scan_object(scanner *s, bool is_metadata)
     }
 }
 
-static heed_status read_at(const heed_safetensors *f, void *to, int64_t size, int64_t at)
+static heed_status read_at(const char *function, const heed_safetensors *f, void *to, int64_t size,
+                           int64_t at)
 {
     return fseeko(f->stream, (off_t)at, SEEK_SET) == 0 &&
                    fread(to, 1, (size_t)size, f->stream) == (size_t)size
                ? HEED_OK
-               : fail(f, HEED_ERR_FILE, "cannot read it: %s",
-                      ferror(f->stream) ? strerror(errno) : "it has become shorter");
+               : heed_fail(HEED_ERR_FILE, "%s: %s: cannot read it: %s", function, f->path.text,
+                           ferror(f->stream) ? strerror(errno) : "it has become shorter");
 }
 
 static void read_header(heed_safetensors *f, int64_t size)
 {
     uint64_t length = 0; /* little-endian: dtype.h requires it */
-    if (size < LENGTH || read_at(f, &length, LENGTH, 0) != HEED_OK || length > MOST_HEADER ||
-        (int64_t)length > size - LENGTH) {
+    if (size < LENGTH || read_at(f->function, f, &length, LENGTH, 0) != HEED_OK ||
+        length > MOST_HEADER || (int64_t)length > size - LENGTH) {
         fail(f, HEED_ERR_FORMAT, "it has %lld bytes, its header %llu; is it a safetensors file?",
              (long long)size, (unsigned long long)length);
         return;
     }
     f->data = LENGTH + (int64_t)length;
     f->header = heed_alloc_zeroed((size_t)length + 1);
-    if (f->header == NULL || read_at(f, f->header, (int64_t)length, LENGTH) != HEED_OK) {
+    if (f->header == NULL ||
+        read_at(f->function, f, f->header, (int64_t)length, LENGTH) != HEED_OK) {
         return;
     }
-    scanner s = {f, f->header};
-    scan_object(&s, false);
-    skip_space(&s);
-    if (s.at != f->header + length) {
-        fail_scan(&s, "the end");
+    f->at = f->header;
+    scan_object(f, false);
+    skip_space(f);
+    if (f->at != f->header + length) {
+        fail_scan(f, "the end");
     }
     if (f->data_size != size - f->data) {
         fail(f, HEED_ERR_FORMAT, "its tensors take up %lld bytes, but %lld follow the header",
              (long long)f->data_size, (long long)(size - f->data));
     }
     if (!heed_error_pending()) {
-        sort_names(f, f->entries, f->count, sizeof *f->entries);
-        sort_names(f, f->metadata, f->pairs, sizeof *f->metadata);
+        sort_entries(f);
     }
 }
 
@@ -314,20 +305,21 @@ static void read_header(heed_safetensors *f, int64_t size)
 static heed_safetensors *open_file(const char *function, const char *path)
 {
     struct stat about;
-    if (heed_check_not_null(function, "the path", path) != HEED_OK) {
-        return NULL;
-    }
-    heed_safetensors *f = heed_alloc_zeroed(sizeof *f);
+    heed_safetensors *f = heed_check_not_null(function, "the path", path) == HEED_OK
+                              ? heed_alloc_zeroed(sizeof *f)
+                              : NULL;
     if (f == NULL) {
         return NULL;
     }
     f->function = function;
     f->path = heed_show_path(path);
+    /* stat comes first, because opening a pipe would wait; the size is that of the open file. */
     if (stat(path, &about) != 0 ||
-        (S_ISREG(about.st_mode) && (f->stream = fopen(path, "rbe")) == NULL)) {
+        (S_ISREG(about.st_mode) &&
+         ((f->stream = fopen(path, "rbe")) == NULL || fstat(fileno(f->stream), &about) != 0))) {
         fail(f, HEED_ERR_FILE, "cannot open it: %s", strerror(errno));
-    } else if (f->stream == NULL) { /* opening a pipe would wait */
-        fail(f, HEED_ERR_FILE, "it is not a regular file");
+    } else if (f->stream == NULL) {
+        fail(f, HEED_ERR_FILE, "%s", "it is not a regular file");
     } else {
         read_header(f, about.st_size);
     }
@@ -393,7 +385,7 @@ static entry *find_entry(const heed_safetensors *f, const char *name)
                          : bsearch(&name, f->entries, (size_t)f->count, sizeof(entry), by_name);
 }
 
-static heed_tensor *read_entry(const heed_safetensors *f, const entry *e)
+static heed_tensor *read_entry(const char *function, const heed_safetensors *f, const entry *e)
 {
     heed_tensor *t = heed_empty(e->shape, dtypes[e->dtype].as);
     if (t == NULL) {
@@ -402,7 +394,7 @@ static heed_tensor *read_entry(const heed_safetensors *f, const entry *e)
     /* I32 is read into the second half of the memory, and widened from the front. */
     const int64_t bytes = e->end - e->begin;
     unsigned char *from = (unsigned char *)t->data + (e->dtype == I32 ? bytes : 0);
-    if (read_at(f, from, bytes, f->data + e->begin) != HEED_OK) {
+    if (read_at(function, f, from, bytes, f->data + e->begin) != HEED_OK) {
         return NULL;
     }
     for (int64_t i = 0; i < t->numel && e->dtype == HEED_BOOL; i++) {
@@ -430,7 +422,7 @@ heed_tensor *heed_safetensors_tensor(const heed_safetensors *file, const char *n
                   heed_show_name(name).text);
         return NULL;
     }
-    return read_entry(file, e);
+    return read_entry(function, file, e);
 }
 
 /* ---- writing ---- */
@@ -446,41 +438,35 @@ static int by_position(const void *a, const void *b)
 static void check_text(const heed_safetensors *f, const char *text)
 {
     if (text == NULL) {
-        fail(f, HEED_ERR_NULL, "a name or a value is NULL");
+        fail(f, HEED_ERR_NULL, "%s", "a name or a value is NULL");
     } else if (!heed_is_utf8(text)) {
         fail(f, HEED_ERR_VALUE, "'%s' is not valid UTF-8", heed_show_name(text).text);
     }
 }
 
-/* Copies the lists in the order of the file, and views into the innermost scope. */
+/* Lists the tensors in the order of the file; copies views into the innermost scope. */
 static heed_status list_content(heed_safetensors *f, heed_tensor_list tensors,
                                 const heed_metadata *metadata)
 {
-    for (; metadata != NULL && metadata[f->pairs].key != NULL; f->pairs++) {
-        check_text(f, metadata[f->pairs].key);
-        check_text(f, metadata[f->pairs].value);
+    for (; metadata != NULL && metadata->key != NULL; metadata++) {
+        check_text(f, metadata->key);
+        check_text(f, metadata->value);
     }
-    f->metadata = heed_alloc((size_t)f->pairs * sizeof *metadata);
     f->entries = heed_alloc((size_t)tensors.count * sizeof *f->entries);
     for (int i = 0; i < tensors.count && !heed_error_pending(); i++) {
         heed_tensor *t = tensors.tensors[i];
         check_text(f, tensors.names[i]);
         if (!heed_error_pending() && strcmp(tensors.names[i], "__metadata__") == 0) {
-            fail(f, HEED_ERR_VALUE, "the name '__metadata__' is reserved");
+            fail(f, HEED_ERR_VALUE, "the name '%s' is reserved", tensors.names[i]);
         }
         if (heed_check_tensor(f->function, "a tensor", t) == HEED_OK) {
             f->entries[f->count++] =
                 (entry){.name = tensors.names[i], .dtype = t->dtype, .tensor = heed_contiguous(t)};
         }
     }
-    if (heed_error_pending()) {
-        return heed_error_pending();
+    if (!heed_error_pending()) {
+        sort_entries(f);
     }
-    if (f->pairs > 0) {
-        memcpy(f->metadata, metadata, (size_t)f->pairs * sizeof *metadata);
-    }
-    sort_names(f, f->metadata, f->pairs, sizeof *f->metadata);
-    sort_names(f, f->entries, f->count, sizeof *f->entries);
     if (f->count > 1) {
         qsort(f->entries, (size_t)f->count, sizeof *f->entries, by_position);
     }
@@ -503,20 +489,21 @@ static void put_string(FILE *to, const char *string)
     fputc('"', to);
 }
 
-/* Returns the length of the header, which is known, and written, last. */
-static uint64_t put_content(const heed_safetensors *f, FILE *to)
+/* The length of the header is known, and written, last. Too long a header is an error of errno. */
+static bool put_content(const heed_safetensors *f, const heed_metadata *metadata, FILE *to)
 {
+    const bool has_metadata = metadata != NULL && metadata->key != NULL;
     uint64_t length = 0;    /* little-endian: dtype.h requires it */
     int64_t begin = 0, end; /* of a tensor's data */
     fwrite(&length, LENGTH, 1, to);
-    fputs(f->pairs > 0 ? "{\"__metadata__\":{" : "{", to);
-    for (int i = 0; i < f->pairs; i++) {
+    fputs(has_metadata ? "{\"__metadata__\":{" : "{", to);
+    for (int i = 0; has_metadata && metadata[i].key != NULL; i++) {
         fputs(i > 0 ? "," : "", to);
-        put_string(to, f->metadata[i].key);
+        put_string(to, metadata[i].key);
         fputs(":", to);
-        put_string(to, f->metadata[i].value);
+        put_string(to, metadata[i].value);
     }
-    fputs(f->pairs == 0 ? "" : f->count > 0 ? "}," : "}", to);
+    fputs(!has_metadata ? "" : f->count > 0 ? "}," : "}", to);
     for (int i = 0; i < f->count; i++) {
         const heed_tensor *t = f->entries[i].tensor;
         fputs(i > 0 ? "," : "", to);
@@ -538,20 +525,22 @@ static uint64_t put_content(const heed_safetensors *f, FILE *to)
     }
     fseeko(to, 0, SEEK_SET);
     fwrite(&length, LENGTH, 1, to);
-    return length;
+    if (length > MOST_HEADER) {
+        errno = EFBIG;
+    }
+    return length <= MOST_HEADER;
 }
 
 /* Writes a file next to the old one, and renames it once it is on disk: a crash leaves the old one
  * or the new one. Errors are reported last, because their handler may exit the program. */
-static void replace_file(const heed_safetensors *f, const char *path)
+static void replace_file(const heed_safetensors *f, const heed_metadata *metadata, const char *path)
 {
     char temporary[5000]; /* longer than any path that systems take */
     struct stat old;
     FILE *to = NULL;
-    const char *wrong = NULL;
     const bool exists = stat(path, &old) == 0;
     if (exists && (!S_ISREG(old.st_mode) || access(path, W_OK) != 0)) {
-        fail(f, HEED_ERR_FILE, "it is not a regular file that may be written");
+        fail(f, HEED_ERR_FILE, "%s", "it is not a regular file that may be written");
         return;
     }
     for (int i = 0; to == NULL && (i == 0 || errno == EEXIST); i++) {
@@ -562,28 +551,15 @@ static void replace_file(const heed_safetensors *f, const char *path)
         fail(f, HEED_ERR_FILE, "cannot create a temporary file next to it: %s", strerror(errno));
         return;
     }
-    if (exists && fchmod(fileno(to), old.st_mode & 0777) != 0) {
-        wrong = "set its permissions";
-    } else if (put_content(f, to) > MOST_HEADER) {
-        wrong = "write names and metadata of more than 100 MB";
-        errno = EFBIG;
-    } else if (fflush(to) != 0 || ferror(to) || fsync(fileno(to)) != 0) {
-        wrong = "write it";
-    } else if (rename(temporary, path) != 0) {
-        wrong = "replace it";
-    }
+    const bool replaced = (!exists || fchmod(fileno(to), old.st_mode & 0777) == 0) &&
+                          put_content(f, metadata, to) && fflush(to) == 0 && !ferror(to) &&
+                          fsync(fileno(to)) == 0 && rename(temporary, path) == 0;
     const int error = errno;
     fclose(to);
-    if (wrong != NULL) {
+    if (!replaced) {
         unlink(temporary);
-        fail(f, HEED_ERR_FILE, "cannot %s: %s", wrong, strerror(error));
-        return;
+        fail(f, HEED_ERR_FILE, "cannot write it: %s", strerror(error));
     }
-    char *slash = strrchr(temporary, '/');
-    strcpy(slash != NULL ? slash + 1 : temporary, ".");
-    const int directory = open(temporary, O_RDONLY | O_CLOEXEC); /* the new name to disk, too */
-    fsync(directory);
-    close(directory);
 }
 
 static heed_status save(const char *function, const char *path, heed_tensor_list tensors,
@@ -596,14 +572,11 @@ static heed_status save(const char *function, const char *path, heed_tensor_list
         return heed_fail(HEED_ERR_NULL, "%s: the list has no tensors or no names", function);
     }
     heed_safetensors f = {.function = function, .path = heed_show_path(path)};
-    heed_scope scope;
-    heed_scope_begin_no_grad(&scope);
+    HEED_SCOPE_NO_GRAD(scope);
     if (list_content(&f, tensors, metadata) == HEED_OK) {
-        replace_file(&f, path);
+        replace_file(&f, metadata, path);
     }
-    heed_scope_end(&scope);
     heed_free(f.entries);
-    heed_free(f.metadata);
     return heed_error_pending();
 }
 
@@ -615,9 +588,10 @@ heed_status heed_save_file(heed_tensor_list tensors, const char *path,
 
 /* ---- modules and training runs ---- */
 
-/* Appends the tensors of the module, and of the optimiser and the generator, if asked for. */
-static void list_run(heed_named_tensors *all, void *module, heed_optimizer *optimizer,
-                     bool with_generator)
+/* Appends the tensors of the module, and of the optimiser and the generator, if asked for. Returns
+ * the number of the module's. */
+static int list_run(heed_named_tensors *all, void *module, heed_optimizer *optimizer,
+                    bool with_generator)
 {
     const heed_tensor_list state = heed_state_dict(module);
     for (int i = 0; i < state.count; i++) {
@@ -629,18 +603,17 @@ static void list_run(heed_named_tensors *all, void *module, heed_optimizer *opti
     if (with_generator) {
         heed_named_add(all, heed_get_rng_state(), "rng_state");
     }
+    return state.count;
 }
 
 static heed_status save_run(const char *function, void *module, heed_optimizer *optimizer,
                             bool with_generator, const char *path, const heed_metadata *metadata)
 {
     heed_named_tensors all = {0};
-    heed_scope scope;
     if (heed_module_check(function, module) == HEED_OK) {
-        heed_scope_begin_no_grad(&scope);
+        HEED_SCOPE_NO_GRAD(scope);
         list_run(&all, module, optimizer, with_generator);
         save(function, path, (heed_tensor_list){all.count, all.tensors, all.names}, metadata);
-        heed_scope_end(&scope);
         heed_named_free(&all);
     }
     return heed_error_pending();
@@ -675,13 +648,12 @@ static bool fits(const heed_tensor *t, const entry *e)
            !heed_is_expanded(t);
 }
 
-/* STRICT: file and module have the same names. FILE_HAS_MORE: the file may have others, too.
- * NOT_STRICT: either may have names that the other one lacks. */
-typedef enum strictness { STRICT, FILE_HAS_MORE, NOT_STRICT } strictness;
-
-/* Reads the tensors of a list into values; NULL: the file has none of that name. */
+/* Reads the tensors of a list into values; NULL: the file has none of that name. Names of the
+ * module that the file lacks are errors if `need_all`, names that only the file has if `use_all`.
+ */
 static void read_list(const heed_safetensors *f, const char *module,
-                      const heed_named_tensors *wanted, strictness how, heed_tensor **values)
+                      const heed_named_tensors *wanted, bool need_all, bool use_all,
+                      heed_tensor **values)
 {
     for (int i = 0; i < wanted->count && !heed_error_pending(); i++) {
         const heed_tensor *t = wanted->tensors[i];
@@ -690,17 +662,17 @@ static void read_list(const heed_safetensors *f, const char *module,
         values[i] = NULL;
         if (e != NULL && fits(t, e)) {
             e->used = true;
-            values[i] = read_entry(f, e);
+            values[i] = read_entry(f->function, f, e);
         } else if (e != NULL) {
             fail(f, HEED_ERR_VALUE, "'%s' is %s %s, but in this %s it is %s %s%s", name.text,
                  dtypes[e->dtype].name, heed_shape_text(e->shape.ndim, e->shape.size).text, module,
                  heed_dtype_name(t->dtype), heed_shape_text(t->ndim, t->shape).text,
                  heed_is_expanded(t) ? ", expanded" : "");
-        } else if (how != NOT_STRICT && is_missing(f, wanted, i)) {
-            fail(f, HEED_ERR_VALUE, "'%s' of this %s is missing", name.text, module);
+        } else if (need_all && is_missing(f, wanted, i)) {
+            fail(f, HEED_ERR_VALUE, "'%s' is missing", name.text);
         }
     }
-    for (int i = 0; i < f->count && how == STRICT; i++) {
+    for (int i = 0; i < f->count && use_all; i++) {
         if (!f->entries[i].used) {
             fail(f, HEED_ERR_VALUE, "this %s has no '%s'", module,
                  heed_show_name(f->entries[i].name).text);
@@ -710,21 +682,19 @@ static void read_list(const heed_safetensors *f, const char *module,
 
 /* Reads and checks everything before anything changes; copies cannot fail. */
 static heed_status load_run(const char *function, heed_module *m, heed_optimizer *optimizer,
-                            const char *path, strictness how)
+                            const char *path, bool need_all, bool use_all)
 {
     heed_named_tensors all = {0};
-    heed_scope scope;
     if (heed_module_check(function, m) != HEED_OK) {
         return heed_error_pending();
     }
     const heed_generator before = heed_get_generator();
-    const int count = heed_state_dict(m).count;
     heed_safetensors *f = open_file(function, path);
-    heed_scope_begin_no_grad(&scope);
-    list_run(&all, m, optimizer, optimizer != NULL);
+    HEED_SCOPE_NO_GRAD(scope);
+    const int count = list_run(&all, m, optimizer, optimizer != NULL);
     heed_tensor **values = heed_alloc((size_t)all.count * sizeof(heed_tensor *));
     if (!heed_error_pending()) {
-        read_list(f, m->kind->name, &all, how, values);
+        read_list(f, m->kind->name, &all, need_all, use_all, values);
     }
     if (optimizer != NULL && !heed_error_pending()) {
         heed_set_rng_state(values[all.count - 1]);
@@ -737,7 +707,6 @@ static heed_status load_run(const char *function, heed_module *m, heed_optimizer
             heed_copy_into(all.tensors[i], values[i]);
         }
     }
-    heed_scope_end(&scope);
     heed_free(values);
     heed_named_free(&all);
     heed_safetensors_close(f);
@@ -746,16 +715,16 @@ static heed_status load_run(const char *function, heed_module *m, heed_optimizer
 
 heed_status heed_load_state_dict(void *module, const char *path)
 {
-    return load_run("load_state_dict", module, NULL, path, STRICT);
+    return load_run("load_state_dict", module, NULL, path, true, true);
 }
 
 heed_status heed_load_state_dict_with(void *module, const char *path, heed_load_options options)
 {
-    return load_run("load_state_dict", module, NULL, path, options.no_strict ? NOT_STRICT : STRICT);
+    const bool strict = !options.no_strict;
+    return load_run("load_state_dict", module, NULL, path, strict, strict);
 }
 
 heed_status heed_load_checkpoint(void *module, heed_optimizer *optimizer, const char *path)
 {
-    return load_run("load_checkpoint", module, optimizer, path,
-                    optimizer != NULL ? STRICT : FILE_HAS_MORE);
+    return load_run("load_checkpoint", module, optimizer, path, true, optimizer != NULL);
 }

@@ -35,7 +35,7 @@ typedef struct heed_metadata {
  * unchanged; a temporary file left by a killed program can be deleted. The permissions of the old
  * file are kept; a symbolic link is replaced.
  *
- * HEED_ERR_VALUE: a name or key is repeated or not UTF-8, or a name is "__metadata__".
+ * HEED_ERR_VALUE: a name is repeated or "__metadata__", or a text is not UTF-8.
  * HEED_ERR_FILE: names and metadata of more than 100 MB, too. HEED_ERR_SCOPE: a tensor's value has
  * been freed. */
 heed_status heed_save_file(heed_tensor_list tensors, const char *path,

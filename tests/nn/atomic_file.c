@@ -197,7 +197,7 @@ START_TEST(the_last_step_may_be_refused)
     ck_assert_int_eq(seteuid(65534), 0);
     ck_assert_int_eq(save(in_folder("a"), filled_with(2)), HEED_ERR_FILE);
     ck_assert_int_eq(seteuid(0), 0);
-    expect_error(HEED_ERR_FILE, "/a: cannot replace it: Operation not permitted");
+    expect_error(HEED_ERR_FILE, "/a: cannot write it: Operation not permitted");
     expect_file("a", 1);
 }
 END_TEST

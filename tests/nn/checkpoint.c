@@ -180,9 +180,8 @@ START_TEST(the_first_mismatch_is_named)
                   "load_state_dict: /tmp/heed-test-");
     expect_misfit(4, names, (heed_tensor *[]){f32, f32, ids, mask}, true,
                   "/a: 'mask' is I64 (2, 2), but in this Odd it is bool (3)");
-    expect_misfit(3, names, (heed_tensor *[]){f32, f32, mask}, true,
-                  "/a: 'ids' of this Odd is missing");
-    expect_misfit(1, names + 4, &f32, true, "/a: 'one' of this Odd is missing");
+    expect_misfit(3, names, (heed_tensor *[]){f32, f32, mask}, true, "/a: 'ids' is missing");
+    expect_misfit(1, names + 4, &f32, true, "/a: 'one' is missing");
     expect_misfit(5, names, (heed_tensor *[]){f32, f32, mask, ids, f32}, true,
                   "/a: this Odd has no 'more'");
     expect_misfit(3, names + 1, (heed_tensor *[]){f32, heed_to(mask, HEED_F32), ids}, true,

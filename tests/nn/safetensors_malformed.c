@@ -18,7 +18,7 @@
 /* clang-format off */
 static const refused_header rows[] = {
     /* not an object */
-    {"", 0, "file: at byte 0 of the header: { is expected"},
+    {"", 0, "file: at byte 0 of the header: { is expected; save it with the safetensors library"},
     {"[]", 0, "{ is expected"},
     {"\xef\xbb\xbf{}", 0, "at byte 0 of the header: { is expected"},
     {"{", 0, "at byte 1 of the header: \" is expected"},
@@ -113,6 +113,7 @@ static const refused_header rows[] = {
     {X(DTYPE "," SHAPE ",\"data_offsets\":[9223372036854775807,0]"), 8, "has data_offsets [9223372036854775807, 0]"},
     {OF("4294967296,4294967296", "0"), 0, "'x', (4294967296, 4294967296) of F32 after 0 bytes"},
     {OF("9223372036854775807,4", "8"), 8, "'x', (9223372036854775807, 4) of F32 after 0 bytes"},
+    {OF("0,9223372036854775807", "0"), 0, "'x', (0, 9223372036854775807) of F32 after 0 bytes"},
     {OF("9223372036854775807,4,0", "0"), 0, "'x', (9223372036854775807, 4, 0) of F32 after 0 bytes"},
     {OF("3,6148914691236517206", "8"), 8, "has data_offsets [0, 8]"},
     {"{\"x\":" GOOD ",\"y\":{" DTYPE ",\"shape\":[2305843009213693951],\"data_offsets\":[8,4]}}", 8,
@@ -143,8 +144,6 @@ static const refused_header rows[] = {
     {"{\"__metadata__\":{\"a\":\"b\"", 0, ", is expected"},
     {"{\"__metadata__\":{\"a\":\"\\u0000\"}}", 0, "another escape sequence"},
     {"{\"__metadata__\":" GOOD "}", 8, "at byte 39 of the header: \" is expected"},
-    {"{\"__metadata__\":{\"a\":\"b\",\"c\":\"d\",\"a\":\"b\"}}", 0, "'a' appears twice"},
-    {"{\"__metadata__\":{\"a\":\"b\"},\"__metadata__\":{\"a\":\"b\"}}", 0, "'a' appears twice"},
 };
 /* clang-format on */
 
