@@ -196,7 +196,7 @@ static int scan_numbers(heed_safetensors *f, int64_t *to, int most)
 static void scan_tensor(heed_safetensors *f, const char *name)
 {
     entry e = {.name = name, .begin = f->data_size};
-    int64_t offsets[2] = {-1, -1}, reach;
+    int64_t offsets[2] = {-1, -1};
     take(f, "{\"dtype\":");
     const char *dtype = scan_string(f);
     take(f, ",\"shape\":");
@@ -214,8 +214,8 @@ static void scan_tensor(heed_safetensors *f, const char *name)
     }
     /* Like heed_empty, limits the sizes of empty tensors, too: skips those that are 0. */
     const int64_t size = (int64_t)heed_dtype_size(dtypes[e.dtype].as);
+    int64_t reach = size;
     bool overflows = false, empty = false;
-    reach = size;
     for (int i = 0; i < e.shape.ndim; i++) {
         const int64_t n = e.shape.size[i];
         empty = empty || n == 0;
@@ -355,16 +355,13 @@ int heed_safetensors_count(const heed_safetensors *file)
 
 const char *heed_safetensors_name(const heed_safetensors *file, int i)
 {
-    if (heed_check_not_null("safetensors_name", "the file", file) != HEED_OK) {
-        return NULL;
-    }
-    if (i < 0 || i >= file->count) {
+    if (heed_check_not_null("safetensors_name", "the file", file) == HEED_OK &&
+        (i < 0 || i >= file->count)) {
         heed_fail(HEED_ERR_INDEX,
                   "safetensors_name: index %d is out of range for the %d tensors of %s", i,
                   file->count, file->path.text);
-        return NULL;
     }
-    return file->entries[i].name;
+    return heed_error_pending() ? NULL : file->entries[i].name;
 }
 
 const char *heed_safetensors_metadata(const heed_safetensors *file, const char *key)
@@ -420,9 +417,8 @@ heed_tensor *heed_safetensors_tensor(const heed_safetensors *file, const char *n
     if (e == NULL) {
         heed_fail(HEED_ERR_VALUE, "%s: %s: no tensor '%s'", function, file->path.text,
                   heed_show_name(name).text);
-        return NULL;
     }
-    return read_entry(function, file, e);
+    return e != NULL ? read_entry(function, file, e) : NULL;
 }
 
 /* ---- writing ---- */
