@@ -295,9 +295,7 @@ static void read_header(heed_safetensors *f, int64_t size)
         fail(f, HEED_ERR_FORMAT, "its tensors take up %lld bytes, but %lld follow the header",
              (long long)f->data_size, (long long)(size - f->data));
     }
-    if (!heed_error_pending()) {
-        sort_entries(f);
-    }
+    sort_entries(f);
 }
 
 /* ---- reading files ---- */
@@ -460,9 +458,7 @@ static heed_status list_content(heed_safetensors *f, heed_tensor_list tensors,
                 (entry){.name = tensors.names[i], .dtype = t->dtype, .tensor = heed_contiguous(t)};
         }
     }
-    if (!heed_error_pending()) {
-        sort_entries(f);
-    }
+    sort_entries(f);
     if (f->count > 1) {
         qsort(f->entries, (size_t)f->count, sizeof *f->entries, by_position);
     }
