@@ -907,8 +907,8 @@ static void check_formula(check *c)
         [HEED_VERDICT_SKIPPED] = "no parameters called W_q, W_k, W_v or as in torch",
         [HEED_VERDICT_PASSED] = "y is softmax(q k^T / sqrt(d_head)) v W_o^T",
         [HEED_VERDICT_FAILED] = "a known mistake gives the same y",
-        [HEED_VERDICT_UNKNOWN] = "y is not softmax(q k^T / sqrt(d_head)) v W_o^T, and no known "
-                                 "mistake gives it"};
+        [HEED_VERDICT_UNKNOWN] = ("y is not softmax(q k^T / sqrt(d_head)) v W_o^T, and no known "
+                                  "mistake gives it")};
     char *text = c->report.mistake;
     const heed_verdict found = heed_attention_mistake(&c->o, fmax(c->rounding, 1e-10) * 10, c->x,
                                                       c->y, text, sizeof c->report.mistake);
