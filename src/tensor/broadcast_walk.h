@@ -10,7 +10,7 @@
 
 /* CHUNK: elements gathered at a time; the buffers of all operands fit in L1.
  * LANES: the maximum number of operands of an element-wise kernel, plus one for its result. */
-enum { CHUNK = 256, LANES = 6 };
+enum { CHUNK = 256, LANES = 5 };
 
 /* One operand of a walk: its current position, and its strides in bytes. */
 typedef struct lane {

@@ -37,7 +37,7 @@ heed_status heed_multiply_matrices(heed_dtype dtype, const heed_matrix_view *a,
                                    const heed_matrix_view *b, const heed_tensor *bias,
                                    const heed_matrix_view *c);
 
-/* ---- rows of tables, and layer_norm of rows (parallel_rows.c) ---- */
+/* ---- rows of tables (indexed.c), and layer_norm of rows (reduce.c) ---- */
 
 /* heed_share_rows: calls work(context, first, end) for rows of n elements, with at least `grain`
  * elements per thread. */

@@ -8,7 +8,7 @@
 
 /* ---- kernels on broadcast operands; copies, fills and sums ---- */
 
-enum { HEED_MAX_OPERANDS = 5 };
+enum { HEED_MAX_OPERANDS = 4 };
 
 /* An input of a kernel, read as elements of dtype `as`: a number, or a tensor that broadcasts to
  * the result's shape. */

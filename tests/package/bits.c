@@ -88,7 +88,7 @@ static void elementwise(heed_dtype dtype, bool signs)
         in[k] = &operands[k];
     }
     for (int op = 0; op < HEED_ELEMENTWISE_COUNT; op++) {
-        for (int d = -1; d < 3; d++) {
+        for (int d = -1; d < 2; d++) {
             heed_kernel *kernel =
                 d < 0 ? kernels->elementwise[op].forward : kernels->elementwise[op].gradient[d];
             if (kernel != NULL) {

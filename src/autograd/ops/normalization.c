@@ -1,4 +1,4 @@
-/* layer_norm, with row kernels that tensor/parallel_rows.c distributes over threads. The gradients
+/* layer_norm, with row kernels that tensor/reduce.c distributes over threads. The gradients
  * are also implemented with other operations, for second derivatives. */
 #include <string.h>
 

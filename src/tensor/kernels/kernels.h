@@ -32,7 +32,7 @@ enum heed_elementwise {
 };
 
 /* out[i] = f(in[0][i], in[1][i], ...). The inputs of a gradient are g, then the operands (x, or a,
- * b, c), then y. */
+ * b), then y. */
 typedef void heed_kernel(int64_t n, const void *const *in, void *out);
 
 /* out = f(in...) row by row, as in softmax. A row has n contiguous elements; rows start `step`
@@ -138,7 +138,7 @@ typedef struct heed_plane {
 /* All kernels of one dtype; NULL for operations that the dtype does not support. */
 typedef struct heed_kernels {
     struct {
-        heed_kernel *forward, *gradient[3]; /* forward: T to T, or to bool for comparisons */
+        heed_kernel *forward, *gradient[2]; /* forward: T to T, or to bool for comparisons */
     } elementwise[HEED_ELEMENTWISE_COUNT];
     heed_kernel *where; /* bool, T, T -> T */
 
