@@ -294,6 +294,7 @@ static void update_pieces(void *context, int64_t first_piece, int64_t end_piece)
 
 static void update_parameters(heed_optimizer *o)
 {
+    int64_t t = 0; /* of the corrections in u: most parameters have the same number of steps */
     update u = {.o = o, .sgd = {.lr = o->lr, .momentum = o->momentum}};
     u.adam.one_minus_beta1 = 1 - o->betas[0];
     u.adam.one_minus_beta2 = 1 - o->betas[1];
@@ -306,14 +307,17 @@ static void update_parameters(heed_optimizer *o)
         if (p->grad == NULL) {
             continue;
         }
-        const double t = (double)++slot->steps;
+        slot->steps++;
+        if (t != slot->steps) {
+            t = slot->steps;
+            u.adam.step_size = o->lr / (1 - pow(o->betas[0], (double)t));
+            u.adam.correction = 1 / sqrt(1 - pow(o->betas[1], (double)t));
+        }
         u.p = p;
         u.state = slot->state;
         u.sgd.decay = decay;
         u.adam.decay = o->decoupled ? 0 : decay;
         u.adam.keep = o->decoupled ? 1 - o->lr * decay : 1;
-        u.adam.step_size = o->lr / (1 - pow(o->betas[0], t));
-        u.adam.correction = 1 / sqrt(1 - pow(o->betas[1], t));
         heed_parallel_for((p->numel + PIECE - 1) / PIECE, HEED_GRAIN_OF_UPDATES / PIECE,
                           update_pieces, &u);
         heed_raise_version(p);
