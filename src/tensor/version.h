@@ -8,13 +8,7 @@ HEED_BEGIN_DECLS
 
 /* The version of these headers. heed_version may differ if a program runs with another shared
  * library than the one it was compiled for. */
-#define HEED_VERSION_MAJOR 0
-#define HEED_VERSION_MINOR 2
-#define HEED_VERSION_PATCH 0
-#define HEED_VERSION       "0.2.0"
-/* A number to compare: #if HEED_VERSION_NUMBER >= 200 is true for 0.2.0 and later. */
-#define HEED_VERSION_NUMBER                                                                        \
-    (HEED_VERSION_MAJOR * 10000 + HEED_VERSION_MINOR * 100 + HEED_VERSION_PATCH)
+#define HEED_VERSION "0.2.0"
 
 /* heed_version: the version of the library in use, such as "0.2.0". */
 const char *heed_version(void);

@@ -122,7 +122,7 @@ int main(void)
     struct model *m = model_new();
     const double loss = train(m);
     heed_module_free(m);
-    printf("Heed %d: loss %.6f\n", HEED_VERSION_NUMBER, loss);
+    printf("Heed %s: loss %.6f\n", HEED_VERSION, loss);
     const bool right = found && loss < 1e-3 && halves(2, 3);
     if (heed_error_pending() != HEED_OK) {
         printf("%s\n", heed_error_message());

@@ -6,14 +6,9 @@
 #include "heed.h"
 #include "tests/common/test_util.h"
 
-START_TEST(the_macros_and_the_library_agree)
+START_TEST(the_header_and_the_library_agree)
 {
-    char text[32];
-    snprintf(text, sizeof text, "%d.%d.%d", HEED_VERSION_MAJOR, HEED_VERSION_MINOR,
-             HEED_VERSION_PATCH);
-    ck_assert_str_eq(HEED_VERSION, text);
-    ck_assert_str_eq(heed_version(), text);
-    ck_assert_int_ge(HEED_VERSION_NUMBER, 100);
+    ck_assert_str_eq(heed_version(), HEED_VERSION);
 }
 END_TEST
 
@@ -43,7 +38,7 @@ END_TEST
 void add_version_cases(Suite *suite)
 {
     TCase *tests = heed_case(suite, "version");
-    tcase_add_test(tests, the_macros_and_the_library_agree);
+    tcase_add_test(tests, the_header_and_the_library_agree);
     tcase_add_test(tests, build_information_names_version_instruction_set_and_threads);
     tcase_add_test(tests, build_information_works_while_an_error_is_pending);
 }
