@@ -495,6 +495,6 @@ int main(void)
  * embedding       src/autograd/ops/index.c, src/nn/layers.c
  * cross_entropy   src/autograd/ops/loss.c: exact even where p underflows to 0
  * self_attention  src/nn/attention.c: batches, cross-attention, several heads
- * parameter       src/tensor/random/generator.c: the numbers that PyTorch draws
+ * parameter       src/tensor/random/random.c: the numbers that PyTorch draws
  * adam            src/nn/optimizer.c: SGD and AdamW
  * assert          src/tensor/error.c: errors that a program can handle */

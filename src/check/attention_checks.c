@@ -343,7 +343,6 @@ static void expect_reach(check *c)
     }
     unsigned least[T_MOST], most[T_MOST], seen[T_MOST], seen_most[T_MOST];
     for (int64_t i = 0; i < n; i++) {
-        c->allowed[i] = 0;
         for (int64_t j = 0; j < n; j++) {
             const bool allowed = mask != NULL ? !mask[i * n + j] : !c->o.causal || j <= i;
             c->allowed[i] |= (unsigned)allowed << j;

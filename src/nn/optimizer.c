@@ -331,7 +331,9 @@ static void update_parameters(heed_optimizer *o)
 /* Checks all parameters before the first one changes. */
 heed_status heed_optimizer_step(heed_optimizer *optimizer)
 {
-    heed_check_not_null("optimizer_step", "the optimiser", optimizer);
+    if (heed_check_not_null("optimizer_step", "the optimiser", optimizer) == HEED_OK) {
+        check_options("optimizer_step", optimizer);
+    }
     for (int i = 0; !heed_error_pending() && i < optimizer->parameters.count; i++) {
         prepare_update(optimizer, i);
     }

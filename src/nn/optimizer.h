@@ -70,8 +70,8 @@ heed_optimizer *heed_adamw_new_with(heed_tensor_list parameters, double lr, doub
 
 /* heed_optimizer_step: updates every parameter that has a gradient, like torch's
  * optimizer.step(). Does nothing while an error is pending, so the gradients of a failed backward
- * are never applied. HEED_ERR_SHAPE: a parameter was reshaped or cast after its first step; no
- * parameter is changed then. */
+ * are never applied. No parameter changes on error. HEED_ERR_SHAPE: a parameter was reshaped or
+ * cast after its first step. HEED_ERR_VALUE: an option is out of its range. */
 heed_status heed_optimizer_step(heed_optimizer *optimizer);
 
 /* heed_optimizer_zero_grad: clears the gradients of its parameters, like torch's

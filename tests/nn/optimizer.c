@@ -1,5 +1,6 @@
 /* Optimisers in typical use. parity_optimisers.c compares their steps with PyTorch's. */
 #include <math.h>
+#include <stdio.h>
 
 #include "tensor/handle.h"
 #include "tests/common/test_util.h"
@@ -93,6 +94,30 @@ START_TEST(test_adam_without_memory)
         heed_optimizer_step(adam);
         EXPECT_VALUES(p, 1e-6, steps[t]);
     }
+    heed_optimizer_free(adam);
+}
+END_TEST
+
+/* Options are fields: a step refuses those that the constructor would. */
+START_TEST(test_options_are_checked_at_each_step)
+{
+    heed_tensor *p = parameter();
+    heed_optimizer *adam = heed_adam_new((heed_tensor_list){1, &p, NULL}, 0.1);
+    double *const fields[] = {&adam->lr, &adam->weight_decay, &adam->momentum, &adam->eps};
+    const char *const names[] = {"lr", "weight_decay", "momentum", "eps"};
+    for (int i = 0; i < 4; i++) {
+        const double right = *fields[i];
+        char words[60];
+        snprintf(words, sizeof words, "optimizer_step: %s is -1", names[i]);
+        *fields[i] = -1;
+        step_with_gradient(adam, heed_ones_like(p));
+        expect_error(HEED_ERR_VALUE, words);
+        *fields[i] = right;
+    }
+    adam->betas[1] = 1;
+    step_with_gradient(adam, heed_ones_like(p));
+    expect_error(HEED_ERR_VALUE, "optimizer_step: betas 0.9 and 1");
+    ck_assert_int_eq(adam->steps, 0);
     heed_optimizer_free(adam);
 }
 END_TEST
@@ -248,6 +273,7 @@ void add_optimizer_cases(Suite *suite)
     tcase_add_loop_test(use, test_adam_without_memory, HEED_F32, HEED_F64 + 1);
     tcase_add_test(use, test_step_raises_the_version);
     tcase_add_test(use, test_momentum_may_begin_later);
+    tcase_add_test(use, test_options_are_checked_at_each_step);
     tcase_add_loop_test(use, test_threads_change_no_bit, HEED_F32, HEED_F64 + 1);
     tcase_add_test(use, test_only_matrices_decay);
     tcase_add_test(use, test_cast_parameters_are_refused);

@@ -288,6 +288,8 @@ START_TEST(a_bar_on_a_terminal)
                    "\r\033\\[Khello\r\n"
                    "\r\\[==========>         \\] step 2/4  0:00:0? left  loss 0.500\033\\[K"
                    "\r\033\\[Kstep 3/4  0:00:0? left  loss 0.333  val_loss 0.667\r\n");
+    expect_bar(64, "\r\\[=====>              \\] step 1/4*");
+    expect_bar(63, "\rstep 1/4  0:00:0? left  loss 1.000\033\\[K*");
     expect_bar(30, "\rstep 1/4  0:00:0? left\033\\[K*");
     setenv("TERM", "dumb", 1);
     expect_bar(80, "step 1/4  0:00:0? left  loss 1.000\r\nhello\r\n*");
