@@ -314,12 +314,12 @@ static heed_safetensors *open_file(const char *function, const char *path)
     /* stat comes first, because opening a pipe would wait; the size is that of the open file. */
     if (stat(path, &about) != 0 ||
         (S_ISREG(about.st_mode) &&
-         ((f->stream = fopen(path, "rbe")) == NULL || fstat(fileno(f->stream), &about) != 0))) {
+         ((f->stream = fopen(path, "rbe")) == NULL || fseeko(f->stream, 0, SEEK_END) != 0))) {
         fail(f, HEED_ERR_FILE, "cannot open it: %s", strerror(errno));
     } else if (f->stream == NULL) {
         fail(f, HEED_ERR_FILE, "%s", "it is not a regular file");
     } else {
-        read_header(f, about.st_size);
+        read_header(f, ftello(f->stream));
     }
     if (heed_error_pending()) {
         heed_safetensors_close(f);
