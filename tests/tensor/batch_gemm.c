@@ -90,12 +90,12 @@ START_TEST(products_of_several_blocks)
 }
 END_TEST
 
-/* Up to 512 multiplications are summed in double and rounded once. */
+/* Up to 1000 multiplications, or 512 for a single row, are summed in double and rounded once. */
 START_TEST(small_products_are_summed_in_double)
 {
     static const int64_t sizes[][3] = {{1, 2, 256}, {1, 16, 32}, {1, 512, 1}, {2, 1, 256},
-                                       {8, 1, 64},  {2, 64, 4},  {3, 5, 34},  {8, 8, 8},
-                                       {64, 2, 4},  {12, 10, 4}, {1, 3, 170}, {4, 8, 16}};
+                                       {8, 1, 64},  {2, 64, 7},  {3, 5, 66},  {8, 8, 15},
+                                       {64, 2, 7},  {12, 10, 8}, {1, 3, 170}, {4, 8, 31}};
     for (int i = 0; i < 12; i++) {
         const int64_t m = sizes[i][0], n = sizes[i][1], k = sizes[i][2];
         for (int layouts = 0; layouts < LAYOUTS * LAYOUTS; layouts++) {

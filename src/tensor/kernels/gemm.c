@@ -47,10 +47,11 @@ enum {
     KC = 256,
     TILES = 16 / sizeof(T), /* tiles of a packed at once: whole cache lines, unless MR is 6 */
     BLOCK_BYTES = VECTOR_BYTES == 64 ? 1 << 20 : 1 << 18,
-    AHEAD = 8,     /* prefetch distance in rows of b */
-    SMALL = 512,   /* maximum multiplications in a product summed in double: more are slower */
-    SMALL_K = 256, /* maximum k of such a product */
-    FEW_B = 2048,  /* minimum elements of b for dot products with several rows of a */
+    AHEAD = 8,       /* prefetch distance in rows of b */
+    SMALL = 1000,    /* maximum multiplications in a product summed in double: more are slower */
+    SMALL_ROW = 512, /* the same if a has a single row */
+    SMALL_K = 256,   /* maximum k of such a product */
+    FEW_B = 2048,    /* minimum elements of b for dot products with several rows of a */
 };
 
 static int64_t least(int64_t a, int64_t b)
@@ -217,7 +218,8 @@ static int64_t edge_of(int64_t panel, int64_t columns, int64_t lanes)
 static bool is_small(const heed_gemm *call)
 {
     return call->k <= SMALL_K && call->m <= SMALL && call->n <= SMALL &&
-           call->k * call->n <= SMALL && call->m * call->k * call->n <= SMALL;
+           call->k * call->n <= (call->m == 1 ? SMALL_ROW : SMALL) &&
+           call->m * call->k * call->n <= SMALL;
 }
 
 static void to_doubles(const T *from, int64_t rows, int64_t columns, int64_t row, int64_t column,
