@@ -78,7 +78,7 @@ static heed_status find_rows(heed_tensor *x, heed_tensor *weight, heed_tensor *b
     return HEED_OK;
 }
 
-static heed_status norm_forward(const heed_call *call, heed_tensor *y)
+static heed_status normalize_forward(const heed_call *call, heed_tensor *y)
 {
     heed_normalization rows = {.y = y->data};
     heed_tensor *weight = call->count > 1 ? call->inputs[1] : NULL;
@@ -176,7 +176,7 @@ HEED_OPERATION(layer_norm) = {
     .names = HEED_NAMES("x", "weight", "bias"),
     .args = "double eps",
     .rule = norm_rule,
-    .forward = norm_forward,
+    .forward = normalize_forward,
     .backward = norm_backward,
     .saves = {HEED_SAVES_INPUT(0) | HEED_SAVES_INPUT(1), HEED_SAVES_INPUT(0)}};
 
