@@ -66,13 +66,16 @@ START_TEST(variables_that_cannot_be_used_are_errors)
 }
 END_TEST
 
+/* The amalgamation has a single one. */
 START_TEST(an_unknown_isa_names_those_of_this_build)
 {
-    const char *error = first_error("HEED_ISA", "foo");
-    const char *expected =
-        "HEED_ISA=foo: unset it, or use one that this machine supports, of baseline";
-    ck_assert_msg(strncmp(error, expected, strlen(expected)) == 0, "%s", error);
-    ck_assert_str_eq(first_error("HEED_ISA", "baseline"), "");
+    static const char beginning[] =
+        "HEED_ISA=foo: unset it, or use one that this machine supports, of ";
+    char error[200], first[20];
+    snprintf(error, sizeof error, "%s", first_error("HEED_ISA", "foo"));
+    ck_assert_msg(strncmp(error, beginning, strlen(beginning)) == 0, "%s", error);
+    ck_assert_int_eq(sscanf(error + strlen(beginning), "%19s", first), 1);
+    ck_assert_str_eq(first_error("HEED_ISA", first), "");
 }
 END_TEST
 
