@@ -168,7 +168,7 @@ static inline void heed_fail_allocations(int64_t n, int64_t count)
     heed_self.failures_left = count;
 }
 
-static inline void heed_fail_allocation(int64_t n)
+static inline __attribute__((unused)) void heed_fail_allocation(int64_t n)
 {
     heed_fail_allocations(n, 1);
 }
