@@ -6,7 +6,6 @@ ifeq ($(origin DEBUG)$(DEBUG),command line1)
 BUILD    ?= build/debug
 OPTIMISE ?= -Og
 SYMBOLS  := -g -DHEED_DEBUG
-NAMES    := -rdynamic
 else ifeq ($(origin DEBUG),command line)
 ifneq ($(filter-out 0,$(DEBUG)),)
 $(error DEBUG=$(DEBUG): use DEBUG=1 for a debug build, or CFLAGS=-g to see variables in a debugger)
@@ -51,7 +50,7 @@ PIC      ?= -fPIC -fvisibility=hidden -ftls-model=$(TLS_MODEL) \
 GIVEN    := $(EXTRA) $(CPPFLAGS) $(CFLAGS)
 CFLAGS_  := $(BASE) $(OPTIMISE) -ffp-contract=off $(GIVEN)
 LDLIBS_  := -lm $(PTHREAD) $(LDLIBS)
-LINK      = $(CC) $(CFLAGS_) $(NAMES) $(LDFLAGS)
+LINK      = $(CC) $(CFLAGS_) $(LDFLAGS)
 
 # Keeps the objects of programs, which make would delete as intermediate files and compile again the next time.
 .SECONDARY:

@@ -1,10 +1,6 @@
 /* Matrix products: batched matmul for any strides, and linear. tensor/batch_gemm.c passes matrices
  * to the kernels. */
 
-#include "operations.h"
-
-#include <string.h>
-
 #include "../../tensor/create.h"
 #include "../../tensor/dispatch.h"
 #include "../../tensor/elements.h"
@@ -13,6 +9,7 @@
 #include "../../tensor/thread.h"
 #include "../op.h"
 #include "operand_checks.h"
+#include "operations.h"
 
 /* The inner size of b: its number of rows, or its length if it is a vector. */
 static int64_t rows_of(const heed_tensor *b)
