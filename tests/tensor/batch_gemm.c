@@ -117,7 +117,9 @@ START_TEST(small_products_are_summed_in_double)
 }
 END_TEST
 
-/* Bit for bit a product followed by an addition. */
+/* Bit for bit a product by the same kernel, followed by an addition. (heed_matmul may give the kernel
+ * less workspace and so cut it into other tiles; sanitizers keep clang from fusing the
+ * multiplications and additions of some tiles.) */
 START_TEST(bias_rounds_as_an_addition)
 {
     uint64_t state = 7;
@@ -131,8 +133,10 @@ START_TEST(bias_rounds_as_an_addition)
         heed_tensor *b = noise(HEED_SHAPE(k, n), dtype, (enum layout)(i >> 2 & 3), 2);
         heed_tensor *bias = noise(HEED_SHAPE(n), dtype, ROWS, 3);
         heed_tensor *y = heed_full(HEED_SHAPE(m, n), 77, dtype);
+        heed_tensor *product = heed_full(HEED_SHAPE(m, n), 77, dtype);
         multiply_by_kernel(a, b, bias, y, false);
-        expect_same_bits(y, heed_add(heed_matmul(a, b), bias));
+        multiply_by_kernel(a, b, NULL, product, false);
+        expect_same_bits(y, heed_add(product, bias));
         heed_scope_end(&scope);
     }
 }
