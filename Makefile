@@ -14,7 +14,7 @@ endif
 BUILD   ?= build
 CC      ?= cc
 PREFIX  ?= /usr/local
-VERSION := $(shell sed -n 's/^\#define HEED_VERSION  *"\(.*\)"/\1/p' src/tensor/version.h)
+VERSION := $(shell sed -n 's/^\#define HEED_VERSION  *"\(.*\)"/\1/p' src/heed.h)
 
 # CPPFLAGS, CFLAGS, LDFLAGS and LDLIBS are the user's and come last. EXTRA is passed to every compiler
 # and linker call (for sanitizers, for example), and WERROR=-Werror turns warnings into errors. -g1 gives
@@ -124,7 +124,6 @@ $(call kernel, optim_steps,     F32 F64)
 # ---- the library ----
 
 SOURCES := $(filter-out $(KERNEL_SOURCES),$(wildcard src/*/*.c src/*/*/*.c))
-PUBLIC   = $(shell sed -n 's/^\#include "\([^"]*\)".*/\1/p' src/heed.h)
 OBJECTS := $(KERNELS) $(SOURCES:%.c=$(BUILD)/%.o)
 LIBRARY := $(BUILD)/libheed.a
 $(OBJECTS): CFLAGS_ += $(PIC)
@@ -630,7 +629,7 @@ layers: $(OBJECTS)
 	@python3 tests/source/layers.py $(BUILD)
 
 # How large Heed may be (make size). Limits are only lowered.
-SIZES := src=22500 files=104 functions=328 core=18200 tests=65500 examples=43400 lab=9600 repository=144300 data=4260
+SIZES := src=21850 files=70 functions=328 core=18100 tests=65500 examples=43400 lab=9600 repository=143400 data=4260
 # Small programs: the core is what they take from the library.
 CORE_PROGRAMS := quickstart gradcheck $(filter lesson1% lesson2% lesson3% lesson4% lesson5% lesson6%,$(LESSONS:$(BUILD)/%=%))
 CORE_MAPS     := $(foreach p,$(CORE_PROGRAMS),$(p) $(BUILD)/core/$(p).map)

@@ -39,14 +39,9 @@ fill() {
     sed -e "s|@PREFIX@|$PREFIX|" -e "s|@LIBDIR@|$LIBDIR|" -e "s|@VERSION@|$VERSION|" -e "s|@MINOR@|${VERSION%.*}|" \
         -e "s|@SHARED@|$SHARED|" "$1" > "$2"
 }
-mkdir -p "$include/heed" "$lib/pkgconfig" "$lib/cmake/Heed" 2> /dev/null && [ -w "$include" ] && [ -w "$lib" ] ||
+mkdir -p "$include" "$lib/pkgconfig" "$lib/cmake/Heed" 2> /dev/null && [ -w "$include" ] && [ -w "$lib" ] ||
     fail "cannot write to $DESTDIR$PREFIX; run it as root, or choose another folder: make install PREFIX=\$HOME/.local"
-# The headers include each other relative to themselves; heed.h finds them in heed/ beside it.
-sed 's|^#include "\([^"]*/\)|#include "heed/\1|' src/heed.h > "$include/heed.h"
-for header in $HEADERS; do
-    mkdir -p "$include/heed/${header%/*}"
-    install -m 644 "src/$header" "$include/heed/$header"
-done
+install -m 644 src/heed.h "$include"
 install -m 644 "$BUILD/libheed.a" "$lib"
 install -m 755 "$BUILD/shared/$SHARED" "$lib"
 ln -s "$SHARED" "$lib/$SHARED_LINK"

@@ -23,16 +23,16 @@ def run(*command, **options):
     return subprocess.run(command, check=True, cwd=ROOT, text=True, **options)
 
 
-def public_headers():
-    """{path: text} of the files that heed.h includes, preprocessed, in their order."""
-    texts, path = {}, ""
+def public_header():
+    """heed.h, preprocessed, without the system's headers."""
+    text, own = "", False
     for line in run(*CC, "-E", "-Isrc", "src/heed.h", stdout=subprocess.PIPE).stdout.splitlines():
         marker = re.match(r'# \d+ "(.*?)"', line)
         if marker:
-            path = os.path.normpath(marker[1])
-        elif path.startswith("src/"):
-            texts[path] = texts.get(path, "") + line + "\n"
-    return texts
+            own = marker[1].startswith("src/")
+        elif own:
+            text += line + "\n"
+    return text
 
 
 def declared_functions(text):
@@ -59,7 +59,7 @@ def pytorch_table(old, operations, functions):
              functions & set(re.findall(r"heed_\w+", line))]
     first = next(i for i, line in enumerate(lines) if line.startswith("| torch"))  # below that of SelfAttention
     place, rows = first + 1, {}
-    for name in [name for names in operations.values() for name in names]:
+    for name in operations:
         stem = re.sub(r"_(scalar|dim|dims|with)$", "", name)
         plain = re.sub(r"_(dim|dims|with)$", "", name)
         listed = [i for i, line in enumerate(lines)
@@ -76,21 +76,20 @@ def pytorch_table(old, operations, functions):
 
 
 def main():
-    headers = public_headers()
-    declared = {path: list(declared_functions(text)) for path, text in headers.items()}
-    functions = {name for names in declared.values() for name in names}
-    operations = {path: [name for name in names if not name.endswith("_backward")]
-                  for path, names in declared.items() if "/autograd/ops/" in path}
+    declared = list(declared_functions(public_header()))
+    section = re.search(r"=== Operations ===.*?/\* ====", (ROOT / "src/heed.h").read_text(), re.S)[0]
+    operations = [name for name in declared
+                  if re.search(rf"\b{name}\(", section) and not name.endswith("_backward")]
     page = ROOT / "docs/pytorch.md"
     old = page.read_text()
-    new = pytorch_table(old, operations, functions)
+    new = pytorch_table(old, operations, set(declared))
     if new != old and "--check" in sys.argv[1:]:
         sys.stdout.writelines(difflib.unified_diff(old.splitlines(True), new.splitlines(True), "old", "new", n=0))
         sys.exit("docs/pytorch.md is stale; run make names")
     if new != old:
         page.write_text(new)
         print("docs/pytorch.md is written")
-    print(f"names: {len(functions)} functions, {sum(map(len, operations.values()))} of them operations")
+    print(f"names: {len(declared)} functions, {len(operations)} of them operations")
 
 
 main()

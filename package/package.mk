@@ -42,7 +42,7 @@ LIBDIR ?= lib
 .PHONY: install uninstall
 install: $(LIBRARY) shared
 install uninstall:
-	@BUILD='$(BUILD)' VERSION='$(VERSION)' SHARED='$(SHARED)' SHARED_LINK='$(SHARED_LINK)' HEADERS='$(PUBLIC)' \
+	@BUILD='$(BUILD)' VERSION='$(VERSION)' SHARED='$(SHARED)' SHARED_LINK='$(SHARED_LINK)' \
 	    DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' sh package/install.sh $@
 
 # ---- the amalgamation: heed.h and heed.c ----

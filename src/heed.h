@@ -23,54 +23,2758 @@
 #ifndef HEED_H
 #define HEED_H
 
-/* clang-format off */
-/* ---- Tensors ---- */
-#include "tensor/error.h"  /* one pending error per thread */
-#include "tensor/dtype.h"  /* element types: f32, f64, i64, bool */
-#include "tensor/tensor.h" /* the tensor: shape, strides, storage, node */
-#include "tensor/read.h"   /* access to sizes, elements and memory */
-#include "tensor/scope.h"  /* ownership of tensors; retain, grad mode; argument checks */
-#include "tensor/create.h" /* zeros, full, arange, from_*, ...; copying in and out */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 
-/* ---- Random numbers ---- */
-#include "tensor/random/random.h" /* PyTorch's random numbers: manual_seed, rand, randn, ... */
+/* Public headers declare their functions between HEED_BEGIN_DECLS and HEED_END_DECLS: with C
+ * linkage in C++, and exported by the shared library, in which everything else is hidden. */
+#define HEED_EXPORT_BEGIN _Pragma("GCC visibility push(default)")
+#define HEED_EXPORT_END   _Pragma("GCC visibility pop")
+#ifdef __cplusplus
+#define HEED_BEGIN_DECLS                                                                           \
+    HEED_EXPORT_BEGIN extern "C"                                                                   \
+    {
+#define HEED_END_DECLS                                                                             \
+    }                                                                                              \
+    HEED_EXPORT_END
+#else
+#define HEED_BEGIN_DECLS HEED_EXPORT_BEGIN
+#define HEED_END_DECLS   HEED_EXPORT_END
+#endif
 
-/* ---- Memory and threads ---- */
-#include "tensor/alloc.h"    /* memory for your own modules; counts of live tensors */
-#include "tensor/parallel.h" /* the number of threads; subnormal numbers flushed to 0 */
-#include "tensor/version.h"  /* the version, the instruction set; a line for bug reports */
+HEED_BEGIN_DECLS
 
-/* ---- Operations ---- */
-#include "autograd/ops/operations.h"                   /* add, matmul, softmax, reshape, cross_entropy, ... */
+/* ======== Tensors ======== */
 
-/* ---- Gradients ---- */
-#include "autograd/grad.h"        /* backward, grad, requires_grad */
-#include "autograd/gradcheck.h"   /* checks derivatives against finite differences */
-#include "autograd/op.h"          /* defining operations, including your own; applying them */
-#include "autograd/hook.h"        /* your callbacks for operations and gradients; traces; anomalies */
-#include "autograd/print.h"       /* prints tensors as torch does */
+/* Errors: one pending error per thread, which the caller may read at any later point.
+ *
+ * The first call that fails leaves an error code and a message pending in its thread. Until that
+ * error is read, nothing is computed: functions return NULL for tensors, the error for statuses,
+ * NaN for numbers (0 for sizes) and false for flags. So calls can be nested without checks, and one
+ * check at the end is enough:
+ *
+ *     heed_tensor *y = heed_softmax(heed_matmul(a, b), -1);
+ *     if (heed_error_pending()) { fputs(heed_error_message(), stderr); heed_error(); }
+ *
+ * While an error is pending, only these work: reading the error, ending scopes, releasing, freeing.
+ *
+ * An error that is never read is printed to stderr, on one line and only once per process:
+ *
+ *     heed: this program ended with an error that it never read: randn: no scope is open ...
+ *
+ * The line is printed when the program or the thread with the error ends, or earlier, when another
+ * scope begins after the scope in which the error occurred has ended. An error is unread if it is
+ * still pending, no handler was set when it occurred, and neither heed_error nor heed_error_message
+ * has been called since; calling heed_error_pending does not count as reading. The exit status does
+ * not change. Programs that end through _exit, abort or a signal print nothing.
+ *
+ * In a debugger, `break heed_fail` stops where an error occurs.
+ */
 
-/* ---- Modules ---- */
-#include "nn/module.h"      /* parameters, children, state dicts, training mode; your own modules */
+/* HEED_PRINTF(text, first): declares that argument number `text` is a printf format and that the
+ * values it prints begin with argument number `first`, so that compilers check them. */
+#define HEED_PRINTF(text, first) __attribute__((format(printf, text, first)))
 
-#include "nn/layers.h"      /* Linear, Embedding, LayerNorm, Dropout, FeedForward, ModuleList */
+/* The kinds of errors. Each function lists the ones that it can cause. HEED_OK means no error. */
+typedef enum heed_status {
+    HEED_OK = 0,
+    HEED_ERR_NULL,      /* NULL for a required argument */
+    HEED_ERR_SHAPE,     /* incompatible shapes, or too many dims */
+    HEED_ERR_DTYPE,     /* the operation does not support these dtypes */
+    HEED_ERR_DIM,       /* a dim outside [-ndim, ndim), or given twice */
+    HEED_ERR_INDEX,     /* an index, token id or class outside its range */
+    HEED_ERR_VALUE,     /* another argument outside its range */
+    HEED_ERR_OVERFLOW,  /* the product of the sizes overflows */
+    HEED_ERR_MEMORY,    /* out of memory */
+    HEED_ERR_SCOPE,     /* no open scope, a scope ended out of order, a release without a retain */
+    HEED_ERR_GRAPH,     /* backward without a graph, or through a graph already used */
+    HEED_ERR_VERSION,   /* a value that backward needs was changed in place */
+    HEED_ERR_GRADCHECK, /* an analytic gradient differs from the numeric one */
+    HEED_ERR_FILE,      /* the system failed to read or write a file */
+    HEED_ERR_FORMAT,    /* a malformed file */
+    HEED_ERR_ANOMALY,   /* anomaly mode: a NaN or infinity */
+    HEED_ERR_CHECK,     /* attention_check: this is not attention */
+} heed_status;
 
-/* ---- Attention ---- */
-#include "nn/attention.h"                 /* SelfAttention as in the PyTorch tutorial, MultiHead, masks */
-#include "nn/torch_multihead_attention.h" /* torch.nn.MultiheadAttention */
+/* heed_error_pending: the error pending in this thread, or HEED_OK, which is 0. It stays pending
+ * and unread. */
+heed_status heed_error_pending(void);
 
-/* ---- Optimisers ---- */
-#include "nn/optimizer.h" /* SGD, Adam, AdamW, gradient clipping, a learning rate schedule */
+/* heed_error: reads and clears the pending error; HEED_OK if none is pending. */
+heed_status heed_error(void);
 
-/* ---- Files ---- */
-#include "nn/safetensors.h" /* files of tensors, models and training runs */
+/* heed_error_message: the message of this thread's last error, or "" before the first. It names the
+ * operation, the shapes and a remedy. It remains available after heed_error(), until the next
+ * error, and is truncated to 8,191 characters. */
+const char *heed_error_message(void);
 
-/* ---- Watching ---- */
-#include "nn/heat_map.h" /* attention heat maps in a terminal */
-#include "nn/watch.h"    /* values of a run: a bar or lines, and a CSV file */
+/* heed_status_name: "HEED_ERR_SHAPE" for HEED_ERR_SHAPE. */
+const char *heed_status_name(heed_status status);
 
-/* ---- Checking attention ---- */
-#include "check/attention_check.h" /* is it attention? which mistake is it? */
-/* clang-format on */
+/* heed_on_error: sets the function that is called when an error becomes pending, in any thread;
+ * NULL removes it. If the handler returns, the error is pending as usual. */
+typedef void heed_error_handler(heed_status status, const char *message);
+void heed_on_error(heed_error_handler *handler);
 
+/* heed_die: a handler that ends the program at the first error, with the message on stderr and exit
+ * status 1:    heed_on_error(heed_die); */
+void heed_die(heed_status status, const char *message);
+
+/* heed_fail: makes an error pending; your own operations and modules can use it too. An error that
+ * is already pending is kept. Returns the pending status. */
+heed_status heed_fail(heed_status status, const char *format, ...) HEED_PRINTF(2, 3);
+
+/* heed_shape_text: a shape as text, for messages: heed_shape_text(x->ndim, x->shape).text */
+typedef struct heed_text {
+    char text[160];
+} heed_text;
+heed_text heed_shape_text(int ndim, const int64_t *shape);
+
+/* heed_write: like POSIX's write, but failures raise no signal: a pipe without a reader gives
+ * EPIPE, and a file that would exceed its size limit (ulimit -f) gives EFBIG. */
+int64_t heed_write(int fd, const void *data, size_t size);
+
+/* Element types and the maximum number of dims: definitions that the kernels use too. */
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "Heed does not byte-swap its little-endian files: big-endian machines are not supported"
+#endif
+
+/* The maximum number of dims of a tensor. */
+enum { HEED_MAX_DIMS = 8 };
+
+/* The types of elements. HEED_DTYPES is their number. */
+typedef enum heed_dtype {
+    HEED_F32,  /* float, the default: torch.float32 */
+    HEED_F64,  /* double, for gradient checks: torch.float64 */
+    HEED_I64,  /* int64_t, token ids and targets: torch.int64 */
+    HEED_BOOL, /* bool, masks: torch.bool */
+    HEED_DTYPES
+} heed_dtype;
+
+/* heed_is_float: true for f32 and f64. */
+static inline bool heed_is_float(heed_dtype dtype)
+{
+    return dtype == HEED_F32 || dtype == HEED_F64;
+}
+
+/* heed_dtype_name: "f32"; "no dtype" for any other value. */
+const char *heed_dtype_name(heed_dtype dtype);
+
+/* heed_dtype_size: bytes per element; 0 for an invalid dtype. */
+static inline size_t heed_dtype_size(heed_dtype dtype)
+{
+    const bool is_known = (unsigned)dtype < HEED_DTYPES;
+    return dtype == HEED_F32    ? sizeof(float)
+           : dtype == HEED_BOOL ? sizeof(bool)
+                                : is_known * sizeof(double); /* f64 and i64 */
+}
+
+/* The tensor: a reference-counted handle to a reference-counted storage. The handle is also the
+ * graph node.
+ *
+ * The struct is public so that it can be inspected for teaching and debugging; change its fields
+ * only through functions. Reading a tensor's shape, strides or graph directly never fails. read.h
+ * has functions that read the shape and the elements.
+ */
+
+/* Shapes and strides of up to this many dims are stored in the tensor itself. */
+enum { HEED_FEW_DIMS = 4 };
+
+/* A shape, or the index of an element; see HEED_SHAPE. */
+typedef struct heed_shape {
+    int ndim;
+    int64_t size[HEED_MAX_DIMS];
+} heed_shape;
+
+/* A list of dims, each in [-ndim, ndim), as in HEED_DIMS(0, -1). */
+typedef struct heed_dims {
+    int count;
+    int dim[HEED_MAX_DIMS];
+} heed_dims;
+
+/* HEED_SHAPE(2, 3): a heed_shape with these sizes; it counts its arguments. HEED_INDEX(2, 3): the
+ * same for the index of an element. HEED_SCALAR: the shape of a tensor without dims.
+ * HEED_DIMS(0, -1): a heed_dims. */
+#ifdef __cplusplus
+extern "C++" {
+template <class... Sizes> inline heed_shape heed_shape_of(Sizes... sizes)
+{
+    return heed_shape{(int)sizeof...(Sizes), {(int64_t)sizes...}};
+}
+template <class... Dims> inline heed_dims heed_dims_of(Dims... dims)
+{
+    return heed_dims{(int)sizeof...(Dims), {(int)dims...}};
+}
+}
+#define HEED_SHAPE(...) heed_shape_of(__VA_ARGS__)
+#define HEED_DIMS(...)  heed_dims_of(__VA_ARGS__)
+#define HEED_SCALAR     heed_shape_of()
+#else
+#define HEED_SHAPE(...)                                                                            \
+    ((heed_shape){(int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
+#define HEED_DIMS(...)                                                                             \
+    ((heed_dims){(int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), {__VA_ARGS__}})
+#define HEED_SCALAR ((heed_shape){0, {0}})
+#endif
+#define HEED_INDEX HEED_SHAPE
+
+/* The type of all tensors. Its fields are those of struct heed_tensor. */
+typedef struct heed_tensor heed_tensor;
+struct heed_op;
+
+/* The memory behind one or more tensors. */
+typedef struct heed_storage {
+    void *data;
+    size_t bytes;
+    int references;   /* number of tensors that use it */
+    uint32_t version; /* increased by every in-place change */
+    /* Inline data; the allocation extends past these bytes for larger values. */
+    unsigned char small[32] __attribute__((aligned(8)));
+} heed_storage;
+
+/* The fields of a tensor. Those that the backward pass reads come first, since cache misses on
+ * nodes limit its speed. */
+struct heed_tensor {
+    /* The graph: the operation that made this tensor, and its inputs. */
+    const struct heed_op *op; /* NULL for a leaf */
+    heed_tensor **inputs;     /* input_count of them; points to `two` if they fit */
+    int consumers;            /* backward.c: a count of edges, then a mark; 0 outside a pass */
+    uint16_t input_count, args_size;
+    uint8_t saved; /* read by backward: bit i for input i, HEED_SAVED_OUTPUT for the result */
+    bool requires_grad;
+    bool used_up;     /* a backward pass has freed its saved values */
+    bool retain_grad; /* keep .grad even if this is not a leaf */
+    bool has_origin;  /* the path of its module follows the arguments (apply.c) */
+    uint8_t ndim;
+
+    heed_tensor *two[2];
+    heed_tensor *gradient_in_flight; /* engine: sum of the gradients received so far */
+
+    /* Counts (see "Ownership" above). */
+    int references; /* holders of the handle: the scope, retains, graph edges */
+    int uses;       /* readers of the value: the scope, retains, derivatives */
+
+    /* The value: element (i, j, ...) is data[i * strides[0] + j * strides[1] + ...]. */
+    heed_storage *storage; /* NULL once the value has been freed */
+    void *data;
+    int64_t numel;
+    int64_t *shape, *strides; /* ndim of each, strides in elements; in `few` if they fit */
+
+    int retains;
+    int scope_depth;        /* depth of the scope that lists it; 0 once that scope has ended */
+    heed_tensor *next;      /* next on that list, or on the engine's */
+    uint32_t saved_version; /* sum of the versions of the values that backward will read */
+    heed_dtype dtype;
+
+    heed_tensor *grad; /* for leaves, dL/d(this) after backward; contiguous, without a graph */
+    const void *args;  /* arguments that are not tensors; points to `small_args` if they fit */
+    uint64_t small_args[2];
+    int64_t few[2 * HEED_FEW_DIMS];
+};
+
+/* Marks in heed_tensor.consumers from sort to visit: must a pass differentiate the node? */
+enum { HEED_NEEDED = -1, HEED_NOT_NEEDED = -2 };
+
+/* Bits of heed_tensor.saved: one for each of the first inputs, one for the result. */
+enum { HEED_SAVED_INPUTS = 7, HEED_SAVED_OUTPUT = 1 << HEED_SAVED_INPUTS };
+
+/* Reading a tensor: sizes, elements, and pointers to its memory.
+ *
+ * HEED_ERR_NULL: an argument is NULL. HEED_ERR_SCOPE: the value has been freed.
+ */
+
+/* heed_size: the size of a dim, like torch's size(dim).
+ * HEED_ERR_DIM: no such dim. Returns 0 on error. */
+int64_t heed_size(const heed_tensor *t, int dim);
+
+/* heed_shape_of_tensor: the whole shape, like torch's t.shape; use it to create another tensor. */
+heed_shape heed_shape_of_tensor(const heed_tensor *t);
+
+/* heed_is_contiguous: true if the elements are in row-major order without gaps, like torch's
+ * t.is_contiguous(). False on error. */
+bool heed_is_contiguous(const heed_tensor *t);
+
+/* heed_item: the element of a one-element tensor of any dtype, like torch's item().
+ * HEED_ERR_SHAPE: t does not have exactly one element. Returns NaN on error. */
+double heed_item(const heed_tensor *t);
+
+/* heed_item_i64: the same, exact for i64. HEED_ERR_DTYPE: neither i64 nor bool. Returns 0 on
+ * error. */
+int64_t heed_item_i64(const heed_tensor *t);
+
+/* heed_at: one element, like torch's t[i, j].item(); negative indices count from the end.
+ *
+ *     double percent = heed_at(attention, HEED_INDEX(7, 1));
+ *
+ * HEED_ERR_SHAPE: the number of indices differs from t's number of dims. HEED_ERR_INDEX: an index
+ * is out of range. Returns NaN on error. */
+double heed_at(const heed_tensor *t, heed_shape index);
+
+/* heed_data_*: a writable pointer to the elements. Each call increments the version of the storage,
+ * so that a backward pass that needs the old value fails.
+ * heed_const_data_*: a pointer for reading only; does not increment the version.
+ *
+ * HEED_ERR_DTYPE: t has another dtype. HEED_ERR_SHAPE: t is not contiguous (heed_contiguous copies,
+ * heed_copy_into writes through views). Returns NULL on error only, not for a tensor without
+ * elements. */
+float *heed_data_f32(heed_tensor *t);
+double *heed_data_f64(heed_tensor *t);
+int64_t *heed_data_i64(heed_tensor *t);
+bool *heed_data_bool(heed_tensor *t);
+const float *heed_const_data_f32(const heed_tensor *t);
+const double *heed_const_data_f64(const heed_tensor *t);
+const int64_t *heed_const_data_i64(const heed_tensor *t);
+const bool *heed_const_data_bool(const heed_tensor *t);
+
+/* Ownership: every tensor that a function returns belongs to the innermost open scope; never free
+ * it. To keep one longer, heed_retain it, and later heed_release it.
+ *
+ *     for (int i = 0; i < steps; i++) {
+ *         HEED_SCOPE(step);
+ *         heed_tensor *loss = heed_cross_entropy(forward(model, tokens), targets);
+ *         heed_backward(loss);
+ *         heed_optimizer_step(adam);
+ *     } // the graph and the activations are freed, parameters stay
+ *
+ * A scope is a mark in its thread's list of tensors, which is linked through the tensors
+ * themselves, so beginning or ending a scope allocates no memory. A tensor belongs to the thread
+ * that made it.
+ *
+ * A tensor counts references to its handle (scope, retains, graph edges) and uses of its value
+ * (scope, retains, derivatives that will read it). At zero uses, the memory of the value is freed,
+ * and the handle stays as a link in the graph. At zero references, the handle is freed too.
+ *
+ * The functions heed_check_* check arguments, for Heed's functions and for your own. Each returns
+ * the pending error. If the check fails, it makes an error pending that names function and
+ * argument:
+ *
+ *     if (heed_check_tensor("mine", "x", x) != HEED_OK) {
+ *         return NULL;
+ *     }
+ */
+
+/* A scope. It stores its own address while it is open, so do not copy or move it. */
+typedef struct heed_scope {
+    struct heed_scope *self; /* this struct while the scope is open */
+    int depth;
+    bool grad_disabled; /* to restore */
+} heed_scope;
+
+/* HEED_SCOPE(name): declares a scope and begins it. It ends automatically when control leaves the
+ * block, including by break, continue, return or goto.
+ * HEED_SCOPE_NO_GRAD(name): the same without recording a graph, like torch.no_grad().
+ *
+ *     heed_tensor *mean_of_squares(heed_tensor *x)
+ *     {
+ *         HEED_SCOPE(scope);
+ *         heed_tensor *squares = heed_mul(x, x);
+ *         return heed_scope_keep(&scope, heed_mean(squares)); // to the caller's scope
+ *     }
+ *
+ * Use heed_scope_keep or heed_scope_end_with to return a result that outlives the block. Do not
+ * jump into the block past the declaration (clang and C++ reject that), or out of it by longjmp. */
+#define HEED_SCOPE(name)         HEED_SCOPE_FROM(heed_scope_opened(&(name), false), name)
+#define HEED_SCOPE_NO_GRAD(name) HEED_SCOPE_FROM(heed_scope_opened(&(name), true), name)
+#define HEED_SCOPE_FROM(opened, name)                                                              \
+    heed_scope name __attribute__((cleanup(heed_scope_close))) = opened
+
+/* For these macros: heed_scope_close does nothing if the scope has ended already. */
+heed_scope heed_scope_opened(heed_scope *scope, bool no_grad);
+void heed_scope_close(heed_scope *scope);
+
+/* heed_scope_begin, heed_scope_begin_no_grad: the same for scopes that do not end with a block;
+ * heed_scope_end ends them. A new scope is nested in the innermost open one. */
+void heed_scope_begin(heed_scope *scope);
+void heed_scope_begin_no_grad(heed_scope *scope);
+
+/* heed_scope_end: releases all tensors of the scope and restores the grad mode. Scopes still open
+ * inside it are ended too.
+ *
+ * HEED_ERR_SCOPE: there were such scopes, or this scope is not open. */
+heed_status heed_scope_end(heed_scope *scope);
+
+/* heed_scope_keep: moves `t` to the enclosing scope and returns it. A tensor that belongs to
+ * another scope is returned unchanged. heed_scope_end_with: does the same, then ends the scope.
+ *
+ *     return heed_scope_end_with(&scope, result);
+ *
+ * HEED_ERR_SCOPE: there is no enclosing scope, or this one is not open. NULL on error. */
+heed_tensor *heed_scope_keep(heed_scope *scope, heed_tensor *t);
+heed_tensor *heed_scope_end_with(heed_scope *scope, heed_tensor *t);
+
+/* heed_retain: keeps `t` alive beyond its scope, and returns it. heed_release: undoes one retain;
+ * NULL is a no-op. HEED_ERR_SCOPE: released more often than retained. */
+heed_tensor *heed_retain(heed_tensor *t);
+heed_status heed_release(heed_tensor *t);
+
+/* heed_set_grad_enabled: turns recording of graphs on or off, like torch.set_grad_enabled, and
+ * returns the previous setting. When a scope ends, the setting from its beginning is restored. */
+bool heed_set_grad_enabled(bool enabled);
+bool heed_is_grad_enabled(void);
+
+/* heed_check_tensor: checks that t is not NULL and that its value has not been freed.
+ * HEED_ERR_NULL: t is NULL. HEED_ERR_SCOPE: its value has been freed. */
+heed_status heed_check_tensor(const char *function, const char *argument, const heed_tensor *t);
+
+/* heed_check_scope: checks that a scope is open, to own the result of a function that returns
+ * tensors. heed_forward_check includes this check for modules. HEED_ERR_SCOPE: no scope is open. */
+heed_status heed_check_scope(const char *function);
+
+/* heed_check_operand: heed_check_tensor and heed_check_scope, for functions that combine several
+ * operations and read x before the first of them checks it. */
+heed_status heed_check_operand(const char *function, const char *argument, const heed_tensor *x);
+
+/* heed_check_operands: the same for a list of 1 to 65535 tensors, like the inputs of heed_apply.
+ * `names` are used in errors; NULL: input 0, input 1, ... */
+heed_status heed_check_operands(const char *function, const char *const *names,
+                                heed_tensor *const *inputs, int count);
+
+/* heed_check_value: checks that `dtype` can represent this number. Floats round; bool accepts any
+ * number.
+ * HEED_ERR_VALUE: i64 cannot represent it. */
+heed_status heed_check_value(const char *function, double value, heed_dtype dtype);
+
+/* heed_check_probability: checks that p is in [0, 1].
+ * HEED_ERR_VALUE: it is not; ("dropout", "p", 1.5) gives "dropout: p is 1.5, which is outside
+ * [0, 1]". */
+heed_status heed_check_probability(const char *function, const char *argument, double p);
+
+/* Functions that create tensors and copy values in and out. New tensors are leaves that do not
+ * require gradients; NULL on error.
+ *
+ * HEED_ERR_SCOPE: no scope is open. HEED_ERR_SHAPE: more than 8 dims, or a negative size.
+ * HEED_ERR_OVERFLOW, HEED_ERR_MEMORY: too large to address, or out of memory.
+ */
+
+/* heed_empty: uninitialised elements, like torch.empty. Fill it through heed_data_*. */
+heed_tensor *heed_empty(heed_shape shape, heed_dtype dtype);
+
+/* heed_zeros, heed_ones, heed_full: as in torch. For bool, any value but 0 is true.
+ * HEED_ERR_VALUE: i64 cannot represent the value. */
+heed_tensor *heed_zeros(heed_shape shape, heed_dtype dtype);
+heed_tensor *heed_ones(heed_shape shape, heed_dtype dtype);
+heed_tensor *heed_full(heed_shape shape, double value, heed_dtype dtype);
+
+/* heed_scalar: a tensor without dims. */
+heed_tensor *heed_scalar(double value, heed_dtype dtype);
+
+/* heed_eye: ones on the diagonal, zeros elsewhere, like torch.eye(n, m):   (n, m) */
+heed_tensor *heed_eye(int64_t n, int64_t m, heed_dtype dtype);
+
+/* heed_zeros_like, heed_ones_like, heed_full_like: x's shape and dtype, like the
+ * torch functions of these names, but always contiguous.
+ * HEED_ERR_VALUE: i64 cannot represent the value. */
+heed_tensor *heed_zeros_like(const heed_tensor *x);
+heed_tensor *heed_ones_like(const heed_tensor *x);
+heed_tensor *heed_full_like(const heed_tensor *x, double value);
+
+/* heed_arange: start, start + step, ... up to but excluding end, like torch.arange.   (n)
+ *
+ * HEED_ERR_VALUE: step is 0, not finite, or leads away from end; i64 cannot represent a number; the
+ * start or step of an i64 arange is fractional. HEED_ERR_DTYPE: bool. */
+heed_tensor *heed_arange(double start, double end, double step, heed_dtype dtype);
+
+/* heed_from_*: copies the elements at `values`, in row-major order.
+ *
+ *     heed_tensor *x = heed_from_f32((float[]){1.16f, 0.23f, 0.57f, 1.36f}, HEED_SHAPE(2, 2));
+ *
+ * An array that is too short is an error if the compiler knows its size, as it does for arrays
+ * named in the call. These functions call heed_from_values, which is exported for other languages:
+ * `size` is the number of bytes at `values`, SIZE_MAX if unknown.
+ *
+ * HEED_ERR_NULL: values is NULL but the shape has elements. HEED_ERR_SHAPE: the array is shorter
+ * than the shape needs. HEED_ERR_DTYPE: dtype is invalid. */
+heed_tensor *heed_from_values(const void *values, size_t size, heed_shape shape, heed_dtype dtype);
+
+#if defined __clang__ /* otherwise clang knows sizes only when optimising */
+#define HEED_PASS_SIZE __attribute__((pass_object_size(0)))
+#else
+#define HEED_PASS_SIZE
+#endif
+#define HEED_DEFINE_FROM(name, type, dtype)                                                        \
+    static inline __attribute__((always_inline)) heed_tensor *name(                                \
+        const type *const values HEED_PASS_SIZE, heed_shape shape)                                 \
+    {                                                                                              \
+        return heed_from_values(values, __builtin_object_size(values, 0), shape, dtype);           \
+    }
+HEED_DEFINE_FROM(heed_from_f32, float, HEED_F32)
+HEED_DEFINE_FROM(heed_from_f64, double, HEED_F64)
+HEED_DEFINE_FROM(heed_from_i64, int64_t, HEED_I64)
+HEED_DEFINE_FROM(heed_from_bool, bool, HEED_BOOL)
+#undef HEED_DEFINE_FROM
+#undef HEED_PASS_SIZE
+
+/* heed_copy_out: copies all elements of t, which may be a view, in row-major order into `values`,
+ * an array of `count` elements of t's dtype.
+ * HEED_ERR_SHAPE: count differs from the number of elements. */
+heed_status heed_copy_out(const heed_tensor *t, void *values, int64_t count);
+
+/* heed_copy_into: overwrites `target`, which may be a view, with `source`, broadcast and cast, like
+ * torch's copy_ on a leaf under no_grad: gradients do not flow through it. Increments the version.
+ * heed_fill_into: the same with a single value.
+ * HEED_ERR_SHAPE: source does not broadcast to target's shape, or elements of target share
+ * memory. */
+heed_status heed_copy_into(heed_tensor *target, const heed_tensor *source);
+heed_status heed_fill_into(heed_tensor *target, double value);
+
+/* ======== Random numbers ======== */
+
+/* Random numbers, bit-identical to those of PyTorch's CPU generator.
+ *
+ * Each thread has its own generator. Until it is seeded, it behaves like a new torch.Generator(),
+ * with seed 67280421310721 (torch's default generator starts with a random seed). Numbers depend on
+ * dtype and size as in torch: heed_randn uses one method for 16 or more numbers and another for
+ * fewer. docs/numerics.md lists the versions of PyTorch that were compared.
+ */
+
+/* The Mersenne twister MT19937, plus the state that torch keeps with it. */
+typedef struct heed_generator {
+    uint32_t state[624];
+    int next;        /* index of the next word; 624: twist first */
+    bool has_normal; /* the second number of a Box-Muller pair is cached in `normal` */
+    bool seeded;
+    double normal;
+    uint64_t seed; /* the seed it was started with */
+} heed_generator;
+
+/* heed_manual_seed: like torch.manual_seed(seed), for this thread's generator. This function,
+ * heed_get_generator and heed_set_generator also work while an error is pending. */
+void heed_manual_seed(uint64_t seed);
+
+/* heed_get_generator, heed_set_generator: this thread's generator as a value, to save and restore,
+ * like torch.get_rng_state and set_rng_state.
+ * HEED_ERR_VALUE: not a value returned by heed_get_generator. */
+heed_generator heed_get_generator(void);
+heed_status heed_set_generator(const heed_generator *generator);
+
+/* heed_get_rng_state, heed_set_rng_state: the same as a tensor, i64 (632), to save to a file. It
+ * is bit-identical to torch.get_rng_state().view(torch.int64).
+ * HEED_ERR_VALUE: not the state of a generator. */
+heed_tensor *heed_get_rng_state(void);
+heed_status heed_set_rng_state(const heed_tensor *state);
+
+/* heed_rand: uniform in [0, 1); heed_randn: normal with mean 0 and standard deviation 1.
+ * HEED_ERR_DTYPE: neither f32 nor f64. */
+heed_tensor *heed_rand(heed_shape shape, heed_dtype dtype);
+heed_tensor *heed_randn(heed_shape shape, heed_dtype dtype);
+
+/* heed_randint: i64 integers in [low, high), like torch.randint(low, high, shape).
+ * HEED_ERR_VALUE: low is not below high. */
+heed_tensor *heed_randint(int64_t low, int64_t high, heed_shape shape);
+
+/* heed_randperm: the numbers 0 ... n-1 in random order, i64 (n). HEED_ERR_VALUE: n < 0. */
+heed_tensor *heed_randperm(int64_t n);
+
+/* heed_uniform_into, heed_normal_into: overwrite `t`, a contiguous f32 or f64 tensor, like torch's
+ * uniform_(low, high) and normal_(mean, std), and increment its version.
+ * HEED_ERR_DTYPE, HEED_ERR_SHAPE: not f32 or f64, not contiguous. HEED_ERR_VALUE: low above high,
+ * negative std, or any of these not finite. */
+heed_status heed_uniform_into(heed_tensor *t, double low, double high);
+heed_status heed_normal_into(heed_tensor *t, double mean, double std);
+
+/* heed_multinomial: draws `num_samples` of the categories 0 ... n-1 with probabilities p, each at
+ * most once, like torch.multinomial(p, num_samples)
+ *
+ *   p (n) or (rows, n), non-negative, with any sum   ->   i64 (num_samples) or (rows, num_samples)
+ *
+ * Samples are in the order drawn. A call takes time proportional to n num_samples.
+ *
+ * HEED_ERR_SHAPE: p does not have 1 or 2 dims, or num_samples is negative. HEED_ERR_DTYPE: p is
+ * neither f32 nor f64. HEED_ERR_VALUE: num_samples is 0; a probability is negative or not finite; a
+ * row has fewer positive probabilities than num_samples (torch then also draws categories of
+ * probability 0). */
+heed_tensor *heed_multinomial(const heed_tensor *p, int64_t num_samples);
+
+/* ======== Memory and threads ======== */
+
+/* Memory for modules, operations and programs, from the allocator that tensors use, and counts of
+ * live tensors and bytes. Freed blocks stay in the thread's free lists, so reusing one costs little
+ * more than a function call.
+ */
+
+/* heed_alloc: `size` bytes, uninitialised, aligned to 16 bytes. NULL on failure, with
+ * HEED_ERR_MEMORY pending. heed_alloc_zeroed: filled with zeros.
+ *
+ * heed_realloc: a block of `size` bytes with the content of `block` (NULL: none), which is freed.
+ * NULL on failure; the old block is then unchanged. heed_grow: an array with space for one more
+ * element of `size` bytes after the first `count`: `array`, or its content in a block of twice the
+ * *capacity. NULL on failure, as heed_realloc.
+ *
+ * heed_free: frees a block that these functions returned; NULL is a no-op. */
+void *heed_alloc(size_t size);
+void *heed_alloc_zeroed(size_t size);
+void *heed_realloc(void *block, size_t size);
+void *heed_grow(void *array, int64_t count, int64_t *capacity, size_t size);
+void heed_free(void *block);
+
+/* heed_empty_cache: returns the free memory of this thread to the system, like
+ * torch.cuda.empty_cache(). */
+void heed_empty_cache(void);
+
+/* heed_live_tensors, heed_live_bytes: the number of existing tensors, and the number of bytes
+ * requested and not yet freed, in this thread, including what threads left when they ended. */
+int64_t heed_live_tensors(void);
+int64_t heed_live_bytes(void);
+
+/* The pool of threads that compute one operation together, and the floating-point mode in which
+ * they do. The first job that is large enough starts the pool; it ends with the process.
+ */
+
+/* heed_set_num_threads: sets the number of threads that compute together, including the calling
+ * one, like torch.set_num_threads. The default is the environment variable HEED_NUM_THREADS, else
+ * the number of processors available to the process. If that variable is not in 1 ... 256, creating
+ * a tensor fails with HEED_ERR_VALUE. Results do not depend on the number of threads.
+ * HEED_ERR_VALUE: count is not in 1 ... 256.
+ * heed_get_num_threads: the current number. */
+heed_status heed_set_num_threads(int count);
+int heed_get_num_threads(void);
+
+/* heed_parallel_for: calls work(context, first, end) on ranges that together cover [0, count), on
+ * the calling thread and the pool's; returns when all calls have finished. Like at::parallel_for;
+ * your own operations can use it.
+ *
+ *   grain   the minimum count per thread: a few microseconds of work
+ *
+ * A single call on the calling thread covers everything if count is less than two grains, in a
+ * nested call, or while the pool is working for another thread. Ranges differ from run to run, and
+ * results must not depend on them: split only independent work. For a sum, split into chunks whose
+ * number depends on the shape alone, and add their totals in order afterwards. `work` must not call
+ * the library and cannot fail; allocate what it needs beforehand. It runs in the caller's
+ * floating-point mode: rounding, and flushing of subnormal numbers. */
+typedef void heed_parallel_work(void *context, int64_t first, int64_t end);
+void heed_parallel_for(int64_t count, int64_t grain, heed_parallel_work *work, void *context);
+
+/* heed_set_flush_denormal: makes the calling thread's arithmetic treat subnormal numbers as 0, as
+ * torch.set_flush_denormal(enabled); off by default. Subnormal numbers are below 1.2e-38 in f32 and
+ * 2.2e-308 in f64; arithmetic on them takes up to a hundred times as long on many processors.
+ * Returns false if the machine does not support it: x86-64 and aarch64 do. The mode applies to all
+ * of the thread's arithmetic, not only to Heed's. */
+bool heed_set_flush_denormal(bool enabled);
+
+/* The version of Heed, the instruction set in use, and both in one line for bug reports. */
+
+/* The version of these headers. heed_version may differ if a program runs with another shared
+ * library than the one it was compiled for. */
+#define HEED_VERSION "0.2.0"
+
+/* heed_version: the version of the library in use, such as "0.2.0". */
+const char *heed_version(void);
+
+/* heed_isa: the instruction set in use: "baseline", "v3" (AVX2) or "v4" (AVX-512) on x86-64,
+ * "baseline" elsewhere. To choose another one, set the environment variable HEED_ISA before the
+ * first tensor is made; if the machine does not support it, creating a tensor fails with
+ * HEED_ERR_VALUE. */
+const char *heed_isa(void);
+
+/* heed_build_info: one line for bug reports: version, compiler, instruction set, threads. It works
+ * while an error is pending.
+ *
+ *     Heed 0.2.0, compiler 12.2.0, x86_64 v4 (of baseline v3 v4), 2 threads */
+heed_text heed_build_info(void);
+
+/* ======== Operations ======== */
+
+/* ---- element by element: the operations of ops.def, where, allclose, equal ----
+ *
+ * Shapes broadcast as in torch: aligned at the last dim, with sizes equal or 1. A float with i64 or
+ * bool gives that float dtype; f32 with f64 is HEED_ERR_DTYPE: use heed_to. "float" below means
+ * that i64 and bool are cast to f32 first.
+ *
+ * Each binary operation also has a form with a number as its right operand (`_scalar`). With an i64
+ * or bool tensor the number must be an integer, else HEED_ERR_VALUE: use heed_to first.
+ *
+ * HEED_ERR_SHAPE: the shapes do not broadcast. HEED_ERR_DTYPE: f32 with f64, or an operation that
+ * does not support bool. */
+
+/* ---- one operand: x (...) -> y (...), like the torch functions of the same name ---- */
+
+heed_tensor *heed_neg(heed_tensor *x);    /* y = -x             dx = -g             not bool */
+heed_tensor *heed_exp(heed_tensor *x);    /* y = e^x            dx = g y            float */
+heed_tensor *heed_expm1(heed_tensor *x);  /* y = e^x - 1        dx = g (y + 1)      float */
+heed_tensor *heed_log(heed_tensor *x);    /* y = ln x           dx = g / x          float */
+heed_tensor *heed_log1p(heed_tensor *x);  /* y = ln(1 + x)      dx = g / (1 + x)    float */
+heed_tensor *heed_sqrt(heed_tensor *x);   /* y = x^(1/2)        dx = g / (2 y)      float */
+heed_tensor *heed_rsqrt(heed_tensor *x);  /* y = x^(-1/2)       dx = -g y^3 / 2     float */
+heed_tensor *heed_square(heed_tensor *x); /* y = x^2            dx = 2 g x          not bool */
+heed_tensor *heed_sin(heed_tensor *x);    /* y = sin x          dx = g cos x        float */
+heed_tensor *heed_cos(heed_tensor *x);    /* y = cos x          dx = -g sin x       float */
+heed_tensor *heed_tanh(heed_tensor *x);   /* y = tanh x         dx = g (1 - y^2)    float */
+heed_tensor *heed_erf(heed_tensor *x);    /* y = erf x   dx = 2 g e^(-x^2) / pi^(1/2)   float */
+heed_tensor *heed_abs(heed_tensor *x);    /* y = |x|            dx = g sign(x)      not bool */
+heed_tensor *heed_sign(heed_tensor *x);   /* y = 1, 0, -1; 0 for NaN     dx = 0 */
+heed_tensor *heed_floor(heed_tensor *x);  /* y = x rounded down          dx = 0      not bool */
+
+/* Activations; i64 and bool are cast to f32. s is sigmoid(x). */
+heed_tensor *heed_relu(heed_tensor *x);     /* y = max(x, 0)      dx = g where y > 0  not bool */
+heed_tensor *heed_sigmoid(heed_tensor *x);  /* y = 1 / (1 + e^-x)   dx = g y (1 - y) */
+heed_tensor *heed_silu(heed_tensor *x);     /* y = x s            dx = g s (1 + x (1 - s)) */
+heed_tensor *heed_softplus(heed_tensor *x); /* y = ln(1 + e^x); x if x > 20   dx = g s */
+/* heed_gelu: as torch.nn.functional.gelu(x) (Hendrycks and Gimpel, 2016). heed_gelu_tanh: torch's
+ * approximate="tanh".
+ *
+ *   y = x P(x), with P and p the normal CDF and its density     dx = g (P(x) + x p(x))
+ *   heed_gelu_tanh: P(x) = (1 + tanh((2 / pi)^(1/2) (x + 0.044715 x^3))) / 2 */
+heed_tensor *heed_gelu(heed_tensor *x);
+heed_tensor *heed_gelu_tanh(heed_tensor *x);
+
+/* ---- two operands: a (...), b (...) -> y (broadcast) ---- */
+
+/* Sums of bools are "or", products are "and". An i64 to a negative power is 1 / a^-b, truncated. */
+heed_tensor *heed_add(heed_tensor *a, heed_tensor *b); /* y = a + b   da = g         db = g */
+heed_tensor *heed_sub(heed_tensor *a, heed_tensor *b); /* y = a - b   da = g         db = -g */
+heed_tensor *heed_mul(heed_tensor *a, heed_tensor *b); /* y = a b     da = g b       db = g a */
+heed_tensor *heed_div(heed_tensor *a, heed_tensor *b); /* y = a / b   da = g / b     db = -g y / b
+                                                          float, as torch.true_divide */
+heed_tensor *heed_pow(heed_tensor *a, heed_tensor *b); /* y = a^b     da = g b a^(b-1)
+                                                          db = g y ln a; 0 where a = 0 <= b */
+/* heed_maximum, heed_minimum: the larger and the smaller operand
+ *
+ *   y = the operand that is chosen, NaN if either is NaN
+ *   da = g where a is chosen, g / 2 where a = b          db: likewise */
+heed_tensor *heed_maximum(heed_tensor *a, heed_tensor *b);
+heed_tensor *heed_minimum(heed_tensor *a, heed_tensor *b);
+/* The same with a number b, as a + 2 in torch:   a (...)   ->   y (...)      da: as above */
+heed_tensor *heed_add_scalar(heed_tensor *a, double b);
+heed_tensor *heed_sub_scalar(heed_tensor *a, double b);
+heed_tensor *heed_mul_scalar(heed_tensor *a, double b);
+heed_tensor *heed_div_scalar(heed_tensor *a, double b);
+heed_tensor *heed_pow_scalar(heed_tensor *a, double b); /* i64: b >= 0, else HEED_ERR_VALUE */
+heed_tensor *heed_maximum_scalar(heed_tensor *a, double b);
+heed_tensor *heed_minimum_scalar(heed_tensor *a, double b);
+
+/* ---- comparisons: a (...), b (...) -> bool (broadcast), no gradient ---- */
+
+/* As torch.eq(a, b) and the like: equal, not equal, less, less or equal, greater, greater or equal.
+ * NaN gives false, but true in heed_ne. */
+heed_tensor *heed_eq(heed_tensor *a, heed_tensor *b);
+heed_tensor *heed_ne(heed_tensor *a, heed_tensor *b);
+heed_tensor *heed_lt(heed_tensor *a, heed_tensor *b);
+heed_tensor *heed_le(heed_tensor *a, heed_tensor *b);
+heed_tensor *heed_gt(heed_tensor *a, heed_tensor *b);
+heed_tensor *heed_ge(heed_tensor *a, heed_tensor *b);
+
+/* The same with a number, as a == 2 in torch: a (...) -> bool (...). It need not be an integer,
+ * whatever the tensor's dtype: i64 elements are then compared as f64. */
+heed_tensor *heed_eq_scalar(heed_tensor *a, double b);
+heed_tensor *heed_ne_scalar(heed_tensor *a, double b);
+heed_tensor *heed_lt_scalar(heed_tensor *a, double b);
+heed_tensor *heed_le_scalar(heed_tensor *a, double b);
+heed_tensor *heed_gt_scalar(heed_tensor *a, double b);
+heed_tensor *heed_ge_scalar(heed_tensor *a, double b);
+
+/* ---- comparisons of whole tensors ---- */
+
+/* heed_allclose: true if |a - b| <= atol + rtol * |b| for all elements, as torch.allclose. An
+ * infinity is close only to itself. NaN is close to nothing, or with equal_nan only to NaN. torch's
+ * defaults are rtol 1e-5 and atol 1e-8. False on error. */
+bool heed_allclose(heed_tensor *a, heed_tensor *b, double rtol, double atol, bool equal_nan);
+
+/* heed_equal: true if shape, dtype and elements are equal, as torch.equal. False on error. */
+bool heed_equal(heed_tensor *a, heed_tensor *b);
+
+/* ---- logic: any dtype, nonzero (including NaN) is true -> bool, no gradient ---- */
+
+/* As torch.logical_and(a, b) and the like. */
+heed_tensor *heed_logical_and(heed_tensor *a, heed_tensor *b);
+heed_tensor *heed_logical_or(heed_tensor *a, heed_tensor *b);
+heed_tensor *heed_logical_not(heed_tensor *x);
+
+/* As torch.isnan(x). */
+heed_tensor *heed_isnan(heed_tensor *x);
+
+/* heed_where: as torch.where(condition, a, b). heed_where_scalars: with two numbers. With a number
+ * a: heed_masked_fill(b, condition, a); with a number b: heed_masked_fill(a,
+ * heed_logical_not(condition), b).
+ *
+ *   condition (...) bool   a (...)   b (...)   ->   y (broadcast)
+ *   y = a where condition, else b
+ *   da = g where condition, else 0          db = 0 where condition, else g
+ *
+ * HEED_ERR_DTYPE: condition is not bool. */
+heed_tensor *heed_where(heed_tensor *condition, heed_tensor *a, heed_tensor *b);
+heed_tensor *heed_where_scalars(heed_tensor *condition, double a, double b, heed_dtype dtype);
+
+/* ---- the same elements with a different shape, layout or dtype ----
+ *
+ * A view shares storage with its input;
+ * gradients flow through it.
+ *
+ * HEED_ERR_DIM: a dim outside [-ndim, ndim). */
+
+/* ---- views ---- */
+
+/* heed_transpose: as torch.transpose(x, dim0, dim1): swaps two dims.
+ *
+ *   x (..., m, ..., n, ...)   ->   y (..., n, ..., m, ...), a view       dx = transpose(g) */
+heed_tensor *heed_transpose(heed_tensor *x, int dim0, int dim1);
+
+/* heed_permute: as torch.permute(x, dims): reorders all dims.
+ *
+ *   x (B, T, C), HEED_DIMS(0, 2, 1)   ->   y (B, C, T), a view          dx = g permuted back
+ *
+ * HEED_ERR_DIM: dims does not list each dim exactly once. */
+heed_tensor *heed_permute(heed_tensor *x, heed_dims dims);
+
+/* heed_reshape: as torch.reshape(x, shape): the same elements in row-major order; one size may be
+ * -1 and is inferred. A view if the strides allow it, else a copy.      dx = reshape(g)
+ *
+ * HEED_ERR_SHAPE: a different number of elements, or more than one -1. */
+heed_tensor *heed_reshape(heed_tensor *x, heed_shape shape);
+
+/* heed_flatten: as torch.flatten(x, start_dim, end_dim): merges dims start_dim ... end_dim into
+ * one; a 0-dim tensor becomes (1). A single dim gives x itself.
+ *
+ *   x (B, m, n), 1, -1   ->   y (B, m n), a view or copy as in reshape     dx = reshape(g)
+ *
+ * HEED_ERR_DIM: start_dim is after end_dim. */
+heed_tensor *heed_flatten(heed_tensor *x, int start_dim, int end_dim);
+
+/* heed_unflatten: as torch.unflatten(x, dim, sizes): splits one dim into several; one size may be
+ * -1.
+ *
+ *   x (B, m n), 1, HEED_SHAPE(m, -1)   ->   y (B, m, n), a view           dx = reshape(g)
+ *
+ * HEED_ERR_SHAPE: the product of the sizes is not the dim's size, or there are too many dims. */
+heed_tensor *heed_unflatten(heed_tensor *x, int dim, heed_shape sizes);
+
+/* heed_expand: as torch's x.expand(shape): repeats dims of size 1 and adds leading dims, without a
+ * copy; -1 keeps a size.                                dx = the sum of g over the repeats
+ *
+ * HEED_ERR_SHAPE: a size other than 1 would change. */
+heed_tensor *heed_expand(heed_tensor *x, heed_shape shape);
+
+/* heed_squeeze: as torch.squeeze(x, dim): removes a dim of size 1; a dim of any other size is kept.
+ * heed_unsqueeze: as torch.unsqueeze(x, dim): inserts a dim of size 1 at `dim`, in
+ * [-ndim - 1, ndim + 1).                                                dx = reshape(g) */
+heed_tensor *heed_squeeze(heed_tensor *x, int dim);
+heed_tensor *heed_unsqueeze(heed_tensor *x, int dim);
+
+/* heed_detach: as torch's x.detach(): the same values without the graph. */
+heed_tensor *heed_detach(heed_tensor *x);
+
+/* ---- copies ---- */
+
+/* heed_clone: a contiguous copy. heed_contiguous: x itself if it is contiguous, else a copy. As in
+ * torch.                                                                dx = g */
+heed_tensor *heed_clone(heed_tensor *x);
+heed_tensor *heed_contiguous(heed_tensor *x);
+
+/* heed_to: as torch's x.to(dtype): x itself if it has that dtype, else a cast copy. Floats are
+ * truncated to i64; in a cast to bool, nonzero becomes true.
+ *                                                    dx = g cast back, only between floats */
+heed_tensor *heed_to(heed_tensor *x, heed_dtype dtype);
+
+/* ---- parts, as views; and copies that join, reorder or repeat elements ----
+ *
+ * HEED_ERR_DIM: a dim outside [-ndim, ndim). */
+
+/* ---- parts, as views: slice, select, narrow, split, chunk, index ---- */
+
+/* heed_slice: as torch's x[..., start:end:step, ...] in dim `dim`: negative indices count from the
+ * end, and out-of-range indices are clipped. For x[start:], pass INT64_MAX as `end`. A view.
+ *
+ *   dx = g in the slice, else 0
+ *
+ * HEED_ERR_VALUE: step below 1. */
+heed_tensor *heed_slice(heed_tensor *x, int dim, int64_t start, int64_t end, int64_t step);
+
+/* heed_select: as torch.select(x, dim, index), x[..., index, ...]: selects one index of a dim
+ * and removes the dim. A negative index counts from the end.
+ *
+ *   x (..., n, ...)   ->   y (..., ...), a view          dx = g at index, else 0
+ *
+ * HEED_ERR_INDEX: index outside [-n, n). */
+heed_tensor *heed_select(heed_tensor *x, int dim, int64_t index);
+
+/* heed_narrow: as torch.narrow(x, dim, start, length): indices start ... start + length - 1 of dim;
+ * a negative start counts from the end. A view. Unlike heed_slice, it does not clip.
+ *
+ *   x (..., n, ...)   ->   y (..., length, ...)          dx = g at these indices, else 0
+ *
+ * HEED_ERR_INDEX: the range is not inside the dim, or the length is negative. */
+heed_tensor *heed_narrow(heed_tensor *x, int dim, int64_t start, int64_t length);
+
+/* heed_split: as torch.split(x, split_size, dim): consecutive parts of that size; the last may be
+ * smaller. heed_chunk: as torch.chunk(x, chunks, dim): parts of equal size; the last may be
+ * smaller, and there may be fewer than `chunks`.
+ *
+ *     heed_tensor *qkv[3];
+ *     heed_chunk(heed_linear_forward(m->in_proj, x), 3, -1, qkv);
+ *
+ *   x (..., n, ...)   ->   parts[i] (..., n_i, ...), views          dx = each g in its part
+ *
+ * Both return the number of parts and set the rest of `parts` to NULL. `parts` is an array of
+ * `most` or `chunks` elements. On error they return 0 and all parts are NULL.
+ *
+ * HEED_ERR_VALUE: split_size below 1 (0 is allowed for an empty dim), more than `most` parts, or
+ * chunks below 1. */
+int heed_split(heed_tensor *x, int64_t split_size, int dim, heed_tensor **parts, int most);
+int heed_chunk(heed_tensor *x, int chunks, int dim, heed_tensor **parts);
+
+/* heed_index: as torch's x[...] with integers, ranges, an ellipsis and None, given as a string:
+ *
+ *     heed_index(x, "1:, ::2")        x[1:, ::2]
+ *     heed_index(x, "0, ..., -1")     x[0, ..., -1]
+ *     heed_index(x, "None, :-1")      x[None, :-1]
+ *
+ *   -1               the index of a dim, which is removed; a negative index counts from the end
+ *   start:end:step   a part of a dim, clipped as in heed_slice; each number may be omitted
+ *   ...              all dims that the other parts leave, as if `:` were repeated
+ *   None             a new dim of size 1
+ *
+ * A view, composed of heed_select, heed_slice and heed_unsqueeze; x itself if the string selects
+ * all of it. A comma may end the string. dx = g in the part, else 0
+ *
+ * HEED_ERR_VALUE: any other text, or a step below 1. HEED_ERR_DIM: more indices and ranges than x
+ * has dims. HEED_ERR_INDEX: an index outside its dim. HEED_ERR_SHAPE: more than 8 dims. */
+heed_tensor *heed_index(heed_tensor *x, const char *text);
+
+/* ---- joining ---- */
+
+/* heed_cat: as torch.cat(tensors, dim): joins tensors along a dim; all other sizes must be equal.
+ * Tensors of shape (0) are skipped, whatever the shapes of the others.
+ *
+ *   `count` tensors (..., n_i, ...)     ->   y (..., sum of n_i, ...)     gradients: slices of g
+ *
+ * HEED_ERR_SHAPE: other sizes differ, or a tensor has no dims. HEED_ERR_DTYPE: f32 with f64. */
+heed_tensor *heed_cat(heed_tensor *const *tensors, int count, int dim);
+
+/* heed_stack: as torch.stack(tensors, dim): joins tensors along a new dim; dim is in
+ * [-ndim - 1, ndim + 1).
+ *
+ *   `count` tensors (...)     ->   y (..., count, ...)                    gradients: slices of g
+ *
+ * HEED_ERR_SHAPE: the shapes differ, or the tensors already have 8 dims. HEED_ERR_DTYPE: f32 with
+ * f64. */
+heed_tensor *heed_stack(heed_tensor *const *tensors, int count, int dim);
+
+/* ---- reordering and repeating ---- */
+
+/* heed_flip: as torch.flip(x, dims): reverses the order of elements along these dims.
+ *
+ *   y[..., i, ...] = x[..., n - 1 - i, ...]                               dx = flip(g)
+ *
+ * HEED_ERR_DIM: a dim is given twice. */
+heed_tensor *heed_flip(heed_tensor *x, heed_dims dims);
+
+/* heed_repeat_interleave_dim: as torch.repeat_interleave(x, repeats, dim): repeats each slice along
+ * dim `repeats` times, with its copies adjacent.
+ *
+ *   x (..., n, ...)   ->   y (..., n repeats, ...)              dx = the sum of g over the copies
+ *
+ * HEED_ERR_VALUE: repeats is negative. HEED_ERR_DIM: x has no dims. */
+heed_tensor *heed_repeat_interleave_dim(heed_tensor *x, int64_t repeats, int dim);
+
+/* ---- reductions; cumsum ----
+ *
+ * The plain form reduces all dims, `_dim` reduces one, and `_dims` reduces several, or all if the
+ * list is empty. keepdim keeps reduced dims with size 1. Floats are summed in double and rounded
+ * once.
+ *
+ * HEED_ERR_DIM: a dim outside [-ndim, ndim), or given twice. */
+
+/* ---- sums ---- */
+
+/* heed_sum: as torch.sum(x, dim, keepdim)
+ *
+ *   x (..., n, ...)   ->   y (..., ...); i64 for i64 and bool
+ *   y = sum over the dims                       dx = g, broadcast along them */
+heed_tensor *heed_sum(heed_tensor *x);
+heed_tensor *heed_sum_dim(heed_tensor *x, int dim, bool keepdim);
+heed_tensor *heed_sum_dims(heed_tensor *x, heed_dims dims, bool keepdim);
+
+/* heed_mean: as torch.mean(x, dim, keepdim)
+ *
+ *   x (..., n, ...) float   ->   y (..., ...)
+ *   y = sum over the dims / count; NaN if count is 0       dx = g / count, broadcast along them
+ *
+ * HEED_ERR_DTYPE: i64 or bool. */
+heed_tensor *heed_mean(heed_tensor *x);
+heed_tensor *heed_mean_dim(heed_tensor *x, int dim, bool keepdim);
+heed_tensor *heed_mean_dims(heed_tensor *x, heed_dims dims, bool keepdim);
+
+/* heed_cumsum: as torch.cumsum(x, dim): cumulative sums along dim
+ *
+ *   x (..., n, ...)   ->   y (..., n, ...); i64 for i64 and bool
+ *   y_i = x_0 + ... + x_i                               dx_i = g_i + ... + g_(n-1) */
+heed_tensor *heed_cumsum(heed_tensor *x, int dim);
+
+/* ---- extremes ---- */
+
+/* heed_amax, heed_amin: the largest and the smallest element, as torch.amax(x, dim, keepdim)
+ *
+ *   x (..., n, ...)   ->   y (..., ...)
+ *   y = the largest over the dims; NaN if any is NaN
+ *   dx = g / k at the k elements equal to y, else 0; all NaN if y is NaN, as in torch
+ *
+ * HEED_ERR_SHAPE: a dim without elements. */
+heed_tensor *heed_amax(heed_tensor *x);
+heed_tensor *heed_amax_dim(heed_tensor *x, int dim, bool keepdim);
+heed_tensor *heed_amax_dims(heed_tensor *x, heed_dims dims, bool keepdim);
+heed_tensor *heed_amin(heed_tensor *x);
+heed_tensor *heed_amin_dim(heed_tensor *x, int dim, bool keepdim);
+heed_tensor *heed_amin_dims(heed_tensor *x, heed_dims dims, bool keepdim);
+
+/* heed_max, heed_min: as torch.max(x), over all elements. Like heed_amax, but if y is NaN, the
+ * gradient goes to the NaN elements. Along a dim, with indices: heed_max_dim.
+ *
+ * HEED_ERR_SHAPE: a dim without elements. */
+heed_tensor *heed_max(heed_tensor *x);
+heed_tensor *heed_min(heed_tensor *x);
+
+/* heed_argmax, heed_argmin: index of the largest or smallest element of the flattened x, as
+ * torch.argmax(x). With a dim: index along dim, as torch.argmax(x, dim, keepdim). Equal elements
+ * give the index of the first; if any is NaN, the result is the index of the first NaN.
+ *
+ *   x (..., n, ...)   ->   y (..., ...) i64, no gradient
+ *
+ * HEED_ERR_SHAPE: a dim without elements. HEED_ERR_DTYPE: bool. */
+heed_tensor *heed_argmax(heed_tensor *x);
+heed_tensor *heed_argmax_dim(heed_tensor *x, int dim, bool keepdim);
+heed_tensor *heed_argmin(heed_tensor *x);
+heed_tensor *heed_argmin_dim(heed_tensor *x, int dim, bool keepdim);
+
+/* ---- variance and norm ---- */
+
+/* heed_var: as torch.var(x, dim, correction, keepdim); the plain form uses torch's default
+ * correction, 1
+ *
+ *   x (..., n, ...) float   ->   y (..., ...)
+ *   y = the sum of (x - mean)^2 / (n - correction)      dx = g 2 (x - mean) / (n - correction)
+ *
+ * If n <= correction, the divisor is 0 and y is inf, or NaN if all elements are equal.
+ * heed_std: its square root, y = sqrt(var).   dx = g (x - mean) / (y (n - correction)); 0 if y = 0
+ *
+ * HEED_ERR_DTYPE: i64 or bool. */
+heed_tensor *heed_var(heed_tensor *x);
+heed_tensor *heed_var_dim(heed_tensor *x, int dim, int correction, bool keepdim);
+heed_tensor *heed_var_dims(heed_tensor *x, heed_dims dims, int correction, bool keepdim);
+heed_tensor *heed_std(heed_tensor *x);
+heed_tensor *heed_std_dim(heed_tensor *x, int dim, int correction, bool keepdim);
+heed_tensor *heed_std_dims(heed_tensor *x, heed_dims dims, int correction, bool keepdim);
+
+/* heed_norm: as torch.linalg.vector_norm(x, 2, dim, keepdim): the length of vectors
+ *
+ *   x (..., n, ...) float   ->   y (..., ...)
+ *   y = the square root of the sum of x^2            dx = g x / y, 0 where y is 0
+ *
+ * HEED_ERR_DTYPE: i64 or bool. */
+heed_tensor *heed_norm(heed_tensor *x);
+heed_tensor *heed_norm_dim(heed_tensor *x, int dim, bool keepdim);
+heed_tensor *heed_norm_dims(heed_tensor *x, heed_dims dims, bool keepdim);
+
+/* heed_logsumexp: as torch.logsumexp(x, dim, keepdim): ln of a sum of exponentials, without
+ * overflow
+ *
+ *   x (..., n, ...)   ->   y (..., ...); f32 for i64 and bool
+ *   y = ln sum over the dims of e^x; -inf if all x are -inf         dx = g e^(x - y)
+ *
+ * The gradient is NaN where both x and y are infinite, as in torch. */
+heed_tensor *heed_logsumexp(heed_tensor *x);
+heed_tensor *heed_logsumexp_dim(heed_tensor *x, int dim, bool keepdim);
+heed_tensor *heed_logsumexp_dims(heed_tensor *x, heed_dims dims, bool keepdim);
+
+/* ---- undoing broadcasting ---- */
+
+/* heed_sum_to_size: x summed to `shape` over the dims that broadcasting repeated, as torch's
+ * x.sum_to_size(shape). The engine uses it to undo broadcasting.      dx = expand(g)
+ *
+ * HEED_ERR_SHAPE: `shape` does not broadcast to x's. */
+heed_tensor *heed_sum_to_size(heed_tensor *x, heed_shape shape);
+
+/* ---- sorting; the largest along a dim with its index ----
+ *
+ * All dtypes are supported. Sorting is stable in both directions. NaN is larger than all numbers,
+ * as in torch, and -0 equals 0.
+ *
+ * HEED_ERR_DIM: a dim outside [-ndim, ndim). */
+
+/* heed_argsort: as torch.argsort(x, dim, descending, stable=True)
+ *
+ *   x (..., n, ...)   ->   y (..., n, ...) i64, no gradient
+ *   gather(x, dim, y) is sorted along dim */
+heed_tensor *heed_argsort(heed_tensor *x, int dim, bool descending);
+
+/* heed_sort: as torch.sort(x, dim, descending, stable=True): the elements sorted along dim. If
+ * `indices` is not NULL, sets *indices to their original positions, as returned by heed_argsort: a
+ * separate i64 tensor in the same scope, NULL on error.
+ *
+ *   x (..., n, ...)   ->   y (..., n, ...)       dx = g in the original order */
+heed_tensor *heed_sort(heed_tensor *x, int dim, bool descending, heed_tensor **indices);
+
+/* heed_topk: as torch.topk(x, k, dim, largest): the k largest along dim, largest first, or the k
+ * smallest, smallest first. *indices as in heed_sort. Among equal elements, the earlier ones are
+ * taken.
+ *
+ *   x (..., n, ...)   ->   y (..., k, ...)       dx = g at the selected elements, else 0
+ *
+ * HEED_ERR_VALUE: k outside [0, n]. */
+heed_tensor *heed_topk(heed_tensor *x, int64_t k, int dim, bool largest, heed_tensor **indices);
+
+/* heed_max_dim, heed_min_dim: as torch.max(x, dim, keepdim): the largest and the smallest along
+ * dim. *indices as in heed_sort: the indices along dim that heed_argmax_dim and heed_argmin_dim
+ * return.
+ *
+ *   x (..., n, ...)   ->   y (..., ...), *indices (..., ...)      dx = g at these indices, else 0
+ *
+ *     heed_tensor *places, *best = heed_max_dim(scores, -1, false, &places);
+ *
+ * HEED_ERR_SHAPE: a dim without elements. */
+heed_tensor *heed_max_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices);
+heed_tensor *heed_min_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices);
+
+/* ---- selecting elements and rows by index, and adding at indices ----
+ *
+ * An index is i64 and counts from 0; negative values are an error, as in torch. Values with equal
+ * indices are added in row-major order, so results are reproducible bit for bit.
+ *
+ * HEED_ERR_INDEX: an index outside its dim. HEED_ERR_DTYPE: the index is not i64. HEED_ERR_DIM: a
+ * dim outside [-ndim, ndim). */
+
+/* ---- whole rows ---- */
+
+/* heed_index_select: as torch.index_select(x, dim, index)
+ *
+ *   x (..., m, ...)   index (n), or () for n = 1   ->   y (..., n, ...)
+ *   y[..., i, ...] = x[..., index[i], ...]       dx = g added at the index
+ *
+ * HEED_ERR_SHAPE: the index has 2 dims or more, or x is 0-dim and the index does not have one
+ * element. */
+heed_tensor *heed_index_select(heed_tensor *x, int dim, heed_tensor *index);
+
+/* heed_one_hot: as torch.nn.functional.one_hot(ids, num_classes)
+ *
+ *   ids (...) i64   ->   y (..., num_classes) i64, no gradient
+ *   y[..., c] = 1 where ids = c, else 0          num_classes -1: the largest id + 1
+ *
+ * HEED_ERR_INDEX: an id outside [0, num_classes). HEED_ERR_VALUE: num_classes is below -1, or below
+ * 1 while ids is empty. HEED_ERR_SHAPE: ids already has 8 dims. */
+heed_tensor *heed_one_hot(heed_tensor *ids, int64_t num_classes);
+
+/* ---- single elements ---- */
+
+/* heed_gather: as torch.gather(x, dim, index)
+ *
+ *   x (..., m, ...)   index (..., n, ...)   ->   y (as index)
+ *   y[i, j, k] = x[i, index[i, j, k], k] for dim = 1       dx = scatter_add(0, dim, index, g)
+ *
+ * The index has as many dims as x. Its sizes in dims other than dim may be smaller than x's.
+ * HEED_ERR_SHAPE: the index has a different number of dims, or is larger than x in a dim other than
+ * dim. */
+heed_tensor *heed_gather(heed_tensor *x, int dim, heed_tensor *index);
+
+/* heed_scatter_add: as torch.scatter_add(x, dim, index, src), but with a src of the index's shape
+ *
+ *   x (..., m, ...)   index (..., n, ...)   src (as index)   ->   y (as x)
+ *   y = x with src[i, j, k] added to y[i, index[i, j, k], k] for dim = 1, in row-major order
+ *   dx = g          dsrc = gather(g, dim, index)
+ *
+ * HEED_ERR_SHAPE: as for gather, or src does not have the index's shape. HEED_ERR_DTYPE: the dtypes
+ * of x and src differ. */
+heed_tensor *heed_scatter_add(heed_tensor *x, int dim, heed_tensor *index, heed_tensor *src);
+
+/* ---- rows of a table ----
+ *
+ * Rows with equal ids are added in row-major order, so results are reproducible bit for bit. */
+
+/* heed_embedding: as torch.nn.functional.embedding(ids, weight)
+ *
+ *   ids (...) i64   weight (V, d) float   ->   y (..., d)
+ *   y[...] = weight[ids[...]]                  dweight[v] = the sum of g where ids = v
+ *
+ * HEED_ERR_INDEX: an id outside [0, V). HEED_ERR_DTYPE: ids are not i64, or weight is not a float.
+ * HEED_ERR_SHAPE: weight does not have 2 dims. */
+heed_tensor *heed_embedding(heed_tensor *ids, heed_tensor *weight);
+
+/* ---- masks: given, triangular or random ---- */
+
+/* heed_masked_fill: as torch.masked_fill(x, mask, value): replaces elements where the mask is true,
+ * which is also the convention of attention block masks (docs/masks.md).
+ *
+ *   x (...)   replace_mask (...) bool      ->   y (broadcast)
+ *   y = value where replace_mask, else x        dx = 0 where replace_mask, else g
+ *
+ * HEED_ERR_DTYPE: the mask is not bool. HEED_ERR_SHAPE: x and the mask do not broadcast.
+ * HEED_ERR_VALUE: x's dtype cannot represent value. */
+heed_tensor *heed_masked_fill(heed_tensor *x, heed_tensor *replace_mask, double value);
+
+/* heed_tril, heed_triu: the lower and the upper triangle, as torch.tril(x, diagonal) and torch.triu
+ *
+ *   x (..., m, n)   ->   y (..., m, n)
+ *   tril: y[i, j] = x[i, j] where j <= i + diagonal, else 0      dx = tril(g, diagonal)
+ *   triu: y[i, j] = x[i, j] where j >= i + diagonal, else 0      dx = triu(g, diagonal)
+ *
+ * HEED_ERR_SHAPE: x has fewer than 2 dims. */
+heed_tensor *heed_tril(heed_tensor *x, int64_t diagonal);
+heed_tensor *heed_triu(heed_tensor *x, int64_t diagonal);
+
+/* heed_dropout: as torch.nn.functional.dropout(x, p, training), with the same random numbers as
+ * torch for the same seed
+ *
+ *   x (...) float   ->   y (...)
+ *   y = x noise, dx = g noise; noise is 0 with probability p, else 1 / (1 - p)
+ *
+ * Returns x itself, of any dtype, if not training, if p is 0, or if x is empty. If p is 1, it
+ * returns x times 0. These cases draw nothing. Other masks are drawn in x's memory order, as in
+ * torch.
+ *
+ * HEED_ERR_VALUE: p is outside [0, 1]. HEED_ERR_DTYPE: x is not a float. */
+heed_tensor *heed_dropout(heed_tensor *x, double p, bool training);
+
+/* ---- matrix products ---- */
+
+/* heed_matmul: matrix product, as torch.matmul(a, b)
+ *
+ *   a (..., m, k)   b (..., k, n)   ->   y (..., m, n)      batch dims broadcast
+ *   a (k)           b (..., k, n)   ->   y (..., n)         a vector is a row on the left
+ *   a (..., m, k)   b (k)           ->   y (..., m)         and a column on the right
+ *   y = a b         da = g b^T           db = a^T g
+ *
+ * HEED_ERR_SHAPE: inner sizes differ, the batch dims do not broadcast, or a tensor has no dims.
+ * HEED_ERR_DTYPE: the dtypes differ, or are bool. */
+heed_tensor *heed_matmul(heed_tensor *a, heed_tensor *b);
+
+/* heed_linear: as torch.nn.functional.linear(x, weight, bias)
+ *
+ *   x (..., in)   weight (out, in)   bias (out), or NULL for none   ->   y (..., out)
+ *   y = x weight^T + bias
+ *   dx = g weight      dweight = g^T x      dbias = sum(g), both sums over all rows of x
+ *
+ * HEED_ERR_SHAPE: the shapes do not match. HEED_ERR_DTYPE: the dtypes differ, or are bool. */
+heed_tensor *heed_linear(heed_tensor *x, heed_tensor *weight, heed_tensor *bias);
+
+/* heed_einsum: as torch.einsum(equation, a, b)
+ *
+ *     heed_tensor *sims   = heed_einsum("bqhd,bkhd->bhqk", q, k);
+ *     heed_tensor *output = heed_einsum("bhqk,bkhd->bqhd", attention, v);
+ *
+ * Each letter, A-Z or a-z, names a dim of a, of b, or (after "->") of the result. Spaces are
+ * ignored.
+ *
+ *   y[letters of the result] = the sum over all other letters of a[letters of a] b[letters of b]
+ *
+ * - Without "->", the result has the letters that appear once, A-Z before a-z.
+ * - "..." matches all dims without letters. They broadcast. Without "->" they come first in the
+ *   result. If "->" is given but no "..." follows it, they are summed over.
+ * - A dim of size 1 broadcasts to the size of the same letter in the other operand.
+ *
+ *   da = einsum of g and b, with the letters of a as the result            db: likewise
+ *
+ * Computed as one batched heed_matmul of views, or as heed_mul if no letter shared by both operands
+ * is summed over, with the dtype rules of that function. An operand is copied only if several of
+ * its letters form one matrix dim but are not adjacent in memory. The result may be a view: call
+ * heed_contiguous before heed_data_*. For three operands, call heed_einsum twice.
+ *
+ * HEED_ERR_VALUE: the equation is malformed, does not have two operands, or repeats a letter in one
+ * of them. HEED_ERR_SHAPE: it does not match the shapes, or the result has more than 8 dims.
+ * HEED_ERR_DTYPE: the dtypes differ, or are bool. */
+heed_tensor *heed_einsum(const char *equation, heed_tensor *a, heed_tensor *b);
+
+/* ---- softmax functions along a dim ---- */
+
+/* heed_softmax: as torch.softmax(x, dim)
+ *
+ *   x (..., n, ...) float   ->   y (..., n, ...)
+ *   y_i = e^x_i / sum over j of e^x_j along dim       dx = y (g - sum(g y, dim))
+ *
+ * The maximum is subtracted first, so large x do not overflow. -inf gives 0 with gradient 0. If all
+ * x along dim are -inf, the result is NaN, as in torch; heed_safe_softmax gives zeros.
+ * HEED_ERR_DTYPE: i64 or bool. */
+heed_tensor *heed_softmax(heed_tensor *x, int dim);
+
+/* heed_safe_softmax: as torch._safe_softmax(x, dim) in PyTorch 2.5 and later: softmax, but zeros
+ * with gradient 0 if all x along dim are -inf, as for a query whose keys are all masked
+ *
+ *   x (..., n, ...) float   ->   y (..., n, ...)
+ *   y = 0 where all x along dim are -inf, else softmax(x, dim)    dx = y (g - sum(g y, dim))
+ *
+ * NaN propagates along dim. HEED_ERR_DTYPE: i64 or bool. */
+heed_tensor *heed_safe_softmax(heed_tensor *x, int dim);
+
+/* heed_log_softmax: as torch.log_softmax(x, dim): ln softmax, without underflow
+ *
+ *   x (..., n, ...) float   ->   y (..., n, ...)
+ *   y_i = x_i - ln sum over j of e^x_j along dim      dx = g - e^y sum(g, dim)
+ *
+ * HEED_ERR_DTYPE: i64 or bool. */
+heed_tensor *heed_log_softmax(heed_tensor *x, int dim);
+
+/* ---- normalisation over the last dims ----
+ *
+ * `normalized_shape` is the shape of those dims: x (..., normalized_shape). weight and bias have
+ * that shape and x's dtype; NULL: none.
+ *
+ * HEED_ERR_SHAPE: normalized_shape has no dims or x's shape does not end with it, or weight or bias
+ * does not have that shape. HEED_ERR_DTYPE: x is not a float, or weight or bias does not have x's
+ * dtype. */
+
+/* heed_layer_norm: as torch.nn.functional.layer_norm(x, normalized_shape, weight, bias, eps); eps 0
+ * means torch's default, 1e-5.
+ *
+ *   x (..., n) float   weight (n)   bias (n)   ->   y (..., n)
+ *   z = (x - mean) / sqrt(var + eps), y = weight z + bias; mean and var (biased) over n
+ *   dx = (h - mean(h) - z mean(h z)) / sqrt(var + eps), with h = g weight
+ *   dweight = sum of g z, dbias = sum of g, over the rows */
+heed_tensor *heed_layer_norm(heed_tensor *x, heed_shape normalized_shape, heed_tensor *weight,
+                             heed_tensor *bias, double eps);
+
+/* ---- rotary position embedding ---- */
+
+/* heed_rope: rotates pairs of features by angles that grow with the position (Su et al., RoFormer,
+ * 2021, section 3.4.2). Applied to queries and keys before their product, it makes a score depend
+ * on how far apart they are, not on where they are:
+ *
+ *   x (..., T, d) float   positions (T) i64   ->   y (..., T, d)
+ *   y[t] has the pairs  (a cos w - b sin w, a sin w + b cos w),  w = positions[t] base^(-2i / d)
+ *   dx: g rotated by -w
+ *
+ * for the pairs (a, b) = (x[t, i], x[t, i + d / 2]), the halves of GPT-NeoX and of Llama in
+ * transformers, or (x[t, 2i], x[t, 2i + 1]), the neighbours of the paper and of GPT-J. Weights
+ * trained with one do not fit the other.
+ *
+ * positions may have any shape that broadcasts to x's without its last dim, as (N, 1, T) for
+ * x (N, heads, T, d), and be negative. NULL: 0, 1, ... T - 1. With a cache of keys, rotate a new
+ * key by its own position before it is kept. Angles are computed in f64.
+ *
+ * HEED_ERR_SHAPE: x has fewer than 2 dims, d is odd, or positions do not fit. HEED_ERR_DTYPE: x is
+ * not a float, or positions are not i64. HEED_ERR_VALUE: base is not a positive number. */
+typedef struct heed_rope_options {
+    double base;      /* 0: 10000 */
+    bool interleaved; /* pairs of neighbours instead of halves */
+} heed_rope_options;
+
+heed_tensor *heed_rope(heed_tensor *x, heed_tensor *positions, heed_rope_options options);
+
+/* ---- losses of two tensors of the same shape ----
+ *
+ * Both return the mean; for other reductions, write the formula: heed_sum(heed_square(...)).
+ * Both tensors are floats, or one is i64 or bool and is cast.
+ *
+ * HEED_ERR_SHAPE: the shapes differ. HEED_ERR_DTYPE: neither is a float, or f32 with f64. */
+
+/* heed_mse_loss: as torch.nn.functional.mse_loss(input, target)
+ *
+ *   input (...)   target (...)   ->   y ()
+ *   y = mean of (input - target)^2
+ *   dinput = 2 g (input - target) / count          dtarget = -dinput */
+heed_tensor *heed_mse_loss(heed_tensor *input, heed_tensor *target);
+
+/* heed_binary_cross_entropy_with_logits: as torch's function of that name in torch.nn.functional:
+ * each element is a separate yes-or-no decision; target is 1, 0 or a probability.
+ *
+ *   y = mean of -(target ln sigmoid(input) + (1 - target) ln sigmoid(-input))
+ *   dinput = g (sigmoid(input) - target) / count          dtarget = -g input / count */
+heed_tensor *heed_binary_cross_entropy_with_logits(heed_tensor *input, heed_tensor *target);
+
+/* ---- the loss of classes ---- */
+
+/* How the losses of targets are reduced. */
+typedef enum heed_reduction {
+    HEED_MEAN, /* the default: mean over the targets that are not ignored; NaN if there are none */
+    HEED_SUM,  /* sum */
+    HEED_NONE, /* no reduction: losses with the shape of the targets */
+} heed_reduction;
+
+/* heed_cross_entropy: as torch.nn.functional.cross_entropy(logits, targets)
+ *
+ *   logits (N, C), (C) or (N, C, d...) float   targets (N), () or (N, d...) i64   ->   ()
+ *   y = mean over the targets t of -log_softmax(logits)[t]
+ *   dlogits = g (softmax(logits) - one_hot(t)) / count
+ *
+ * heed_cross_entropy_with: with options; one that is zero takes torch's default:
+ *
+ *     heed_cross_entropy_with(logits, targets,
+ *                             (heed_cross_entropy_options){.label_smoothing = 0.1});
+ *
+ *   ignore_index      passed by address (&padding) because 0 is a class; targets equal to it are
+ *                     ignored
+ *   label_smoothing   in [0, 1]: the share of each target that is spread evenly over all classes
+ *
+ * If all targets are ignored, the mean is NaN, as in torch. Flatten (B, T, C) logits first, as in
+ * torch: heed_reshape(logits, HEED_SHAPE(-1, C)) and heed_reshape(targets, HEED_SHAPE(-1)).
+ *
+ * HEED_ERR_SHAPE: the shapes do not match. HEED_ERR_DTYPE: logits are not floats, or targets are
+ * not i64. HEED_ERR_INDEX: a target outside [0, C). HEED_ERR_VALUE: an invalid option. */
+typedef struct heed_cross_entropy_options {
+    const int64_t *ignore_index; /* NULL: torch's -100 */
+    heed_reduction reduction;
+    double label_smoothing;
+} heed_cross_entropy_options;
+
+/* The arguments of the operation. */
+typedef struct heed_cross_entropy_args {
+    int64_t ignore_index;
+    double label_smoothing;
+    heed_reduction reduction;
+} heed_cross_entropy_args;
+
+heed_tensor *heed_cross_entropy(heed_tensor *logits, heed_tensor *targets);
+heed_tensor *heed_cross_entropy_with(heed_tensor *logits, heed_tensor *targets,
+                                     heed_cross_entropy_options options);
+
+/* ---- attention ---- */
+
+/* heed_scaled_dot_product_attention: as torch.nn.functional.scaled_dot_product_attention(q, k, v,
+ * mask, dropout_p, is_causal, scale) in PyTorch 2.5 and later (Vaswani et al., 2017, section 3.2.1)
+ *
+ *   q (..., L, E)   k (..., S, E)   v (..., S, Ev)   ->   y (..., L, Ev)     the same batch dims
+ *   mask bool or q's dtype, broadcasts to the scores (..., L, S); NULL: none
+ *
+ *   y = dropout(p) v        p = softmax(scale q k^T, masked)        floats of one dtype
+ *   dv = p^T g      ds = p (g v^T - sum(g v^T p, dim -1))
+ *   dq = scale ds k      dk = scale ds^T q
+ *
+ * In a bool mask, true means KEEP: it is heed_logical_not of the block masks that nn modules take
+ * (docs/masks.md). A float mask is added to the scores, and its gradient is ds. With is_causal,
+ * query i sees only keys 0 ... i, whatever L and S are; is_causal cannot be combined with a mask.
+ *
+ * A query whose keys are all masked, by a bool mask or by -inf in a float mask, gives zeros with
+ * zero gradients, never NaN. So do all queries if S is 0.
+ *
+ * Without dropout, and if no weights are requested, the scores are computed for some queries at a
+ * time and never stored (Rabe and Staats, 2021): memory grows with L + S, not with L * S. Second
+ * derivatives and the gradient of a float mask do store them. y has the memory layout of q:
+ * if the H heads of q are a view of (..., L, H E), heed_transpose and heed_flatten turn y into
+ * (..., L, H Ev) without a copy, as in torch.
+ *
+ * dropout_p is applied whenever it is above 0: pass 0 outside of training. scale 0 means torch's
+ * default, 1 / sqrt(E). Instead of torch's enable_gqa, use
+ * heed_repeat_interleave_dim(k, times, -3), and the same for v.
+ *
+ * heed_scaled_dot_product_attention_weights: the same, and sets *weights to dropout(p), of shape
+ * (..., L, S), or to NULL on error.
+ *
+ * HEED_ERR_SHAPE: the shapes do not match, or the mask does not broadcast to the scores.
+ * HEED_ERR_DTYPE: q, k and v are not floats of one dtype, or the mask is neither bool nor of that
+ * dtype. HEED_ERR_VALUE: is_causal with a mask, dropout_p outside [0, 1], a scale that is not
+ * finite. */
+heed_tensor *heed_scaled_dot_product_attention(heed_tensor *q, heed_tensor *k, heed_tensor *v,
+                                               heed_tensor *mask, double dropout_p, bool is_causal,
+                                               double scale);
+heed_tensor *heed_scaled_dot_product_attention_weights(heed_tensor *q, heed_tensor *k,
+                                                       heed_tensor *v, heed_tensor *mask,
+                                                       double dropout_p, bool is_causal,
+                                                       double scale, heed_tensor **weights);
+
+/* ======== Gradients ======== */
+
+/* The backward pass.
+ *
+ * If an input of an operation requires a gradient, the result records the operation and its inputs.
+ * backward walks that graph from a loss to the leaves, visiting each node after all of its
+ * consumers. Neither building nor walking the graph is recursive, so a chain of a million
+ * operations cannot overflow the stack.
+ *
+ * backward uses up its graph: it releases saved values as it goes, and a second backward fails with
+ * HEED_ERR_GRAPH unless the first was heed_backward_retain.
+ */
+
+/* heed_set_requires_grad: sets whether backward collects a gradient for the leaf x, like
+ * torch's x.requires_grad_(); returns x.
+ * HEED_ERR_DTYPE: x is i64 or bool. HEED_ERR_GRAPH: x is the result of an operation; heed_detach it
+ * first. */
+heed_tensor *heed_set_requires_grad(heed_tensor *x, bool requires_grad);
+
+/* heed_retain_grad: makes backward store the gradient of a non-leaf x in x->grad too, like torch's
+ * x.retain_grad(); returns x.
+ * HEED_ERR_GRAPH: x does not require a gradient. */
+heed_tensor *heed_retain_grad(heed_tensor *x);
+
+/* heed_backward: adds dy/dx to x->grad for every leaf x that requires a gradient, like torch's
+ * y.backward(). heed_backward_retain: the same, but the graph can be used again.
+ *
+ * HEED_ERR_GRAPH: y does not require a gradient, or its graph is used up. HEED_ERR_SHAPE: y does
+ * not have exactly one element; heed_sum or heed_mean it. HEED_ERR_VERSION: a value that a
+ * derivative reads has been changed in place since the forward pass. Leaves reached before the
+ * error keep the gradients they received. */
+heed_status heed_backward(heed_tensor *y);
+heed_status heed_backward_retain(heed_tensor *y);
+
+/* heed_grad: grads[i] = dy/dxs[i] for `count` tensors, leaves or not, like torch.autograd.grad;
+ * .grad is left unchanged. An x that y does not depend on gets zeros. With create_graph the
+ * gradients can themselves be differentiated, constant ones to zeros, and y's graph can be used
+ * again. Results may share memory, as in torch: heed_clone one before changing it in place.
+ *
+ *     heed_tensor *dx[1], *ddx[1];
+ *     heed_grad(y, &x, 1, dx, true);
+ *     heed_grad(heed_sum(dx[0]), &x, 1, ddx, false);
+ *
+ * The errors are those of heed_backward, and HEED_ERR_GRAPH if an x does not require a gradient. On
+ * error all grads are NULL. */
+heed_status heed_grad(heed_tensor *y, heed_tensor *const *xs, int count, heed_tensor **grads,
+                      bool create_graph);
+
+/* heed_clear_grad: sets x->grad to NULL, like torch's x.grad = None. */
+heed_status heed_clear_grad(heed_tensor *x);
+
+/* heed_set_grad: sets x->grad to a view of `grad` without its graph, like torch's x.grad = grad.
+ * The two share memory: a later backward that adds to x->grad changes `grad` too.
+ *
+ *   x, grad (...)   floats of the same shape and dtype; grad contiguous
+ *
+ * HEED_ERR_SHAPE: the shapes differ, or grad is not contiguous. HEED_ERR_DTYPE: the dtypes differ,
+ * or are not floats. HEED_ERR_VALUE: grad is x itself. On error x->grad is unchanged. */
+heed_status heed_set_grad(heed_tensor *x, heed_tensor *grad);
+
+/* Gradient checks: compare the derivatives of a function with finite differences.
+ *
+ *     static heed_tensor *f(heed_tensor *const *inputs, void *context)
+ *     {
+ *         return heed_softmax(heed_matmul(inputs[0], inputs[1]), -1);
+ *     }
+ *     ...
+ *     heed_tensor *inputs[] = {a, b};              // f64, requiring gradients
+ *     heed_gradcheck(f, NULL, inputs, 2);
+ *
+ * Like torch.autograd.gradcheck, but stricter. It compares every element of the Jacobian, including
+ * its sign, and then the gradient for a random upstream gradient, once as in backward and once with
+ * create_graph. (An upstream gradient of ones would hide a wrong softmax.) NaN never passes. An
+ * input that has no effect fails the check unless the options list it. A derivative can read only
+ * the values that it declares as saved. Where a derivative differs, the check looks again, at
+ * one-sided slopes and with other steps, and says why; this changes no result.
+ */
+
+/* A function of `inputs`, which it must not keep. They are other handles than the caller's: read
+ * them, not the fields of a module that holds the tensors. The generator is reset before each call,
+ * so that random functions draw the same numbers, and restored at the end. */
+typedef heed_tensor *heed_function(heed_tensor *const *inputs, void *context);
+
+/* Sets of inputs: HEED_INPUT(0) | HEED_INPUT(2). */
+#define HEED_INPUT(i)   (1u << (i))
+#define HEED_ALL_INPUTS (~0u)
+
+/* Why a check failed, from the mildest to the worst: of the derivatives that differ, the report has
+ * those with the worst verdict, and of them the one that differs most. */
+typedef enum heed_gradcheck_verdict {
+    HEED_GRADCHECK_OK = 0,    /* no derivative differs; the function may have failed */
+    HEED_GRADCHECK_KINK,      /* f is not differentiable there; beside it, the gradient is right */
+    HEED_GRADCHECK_NOISE,     /* difference quotients do not settle, so the gradient may be right */
+    HEED_GRADCHECK_WRONG,     /* the difference quotient settles, but not at the gradient */
+    HEED_GRADCHECK_NO_EFFECT, /* the input has no effect, so the check proves nothing */
+} heed_gradcheck_verdict;
+
+typedef struct heed_gradcheck_report {
+    heed_gradcheck_verdict verdict;
+    int input;                /* gradgradcheck: the number of inputs means the upstream gradient */
+    int64_t element, output;  /* in row-major order; output is 0 for a random upstream gradient */
+    double analytic, numeric; /* the two values that differ */
+    double left, right;       /* slopes on both sides of the element */
+    double limit;             /* at which the difference quotient settles best */
+} heed_gradcheck_report;
+
+typedef struct heed_gradcheck_options {
+    double eps;      /* step of the central differences, in each direction; 0: 1e-6 */
+    double atol;     /* |analytic - numeric| <= atol + rtol |numeric|; 0: 1e-7 */
+    double rtol;     /* 0: 1e-5 */
+    unsigned unused; /* inputs that may have no effect on the function */
+    unsigned linear; /* gradgradcheck: inputs that may have no effect on the gradient */
+    heed_gradcheck_report *report; /* set to the reason of a failure; NULL: not wanted */
+} heed_gradcheck_options;
+
+/* heed_gradcheck: first derivatives, with respect to every input that requires a gradient. The
+ * other inputs, which may be i64 or bool, are constants. At most 16 inputs.
+ *
+ * HEED_ERR_GRADCHECK: a derivative differs. The message names the element, both values, and why
+ * they differ, as in the report; or it names the input that has no effect. HEED_ERR_DTYPE: an input
+ * that requires a gradient is not f64. HEED_ERR_GRAPH: no input requires a gradient.
+ * HEED_ERR_SHAPE: an input is expanded. Errors of the function itself are returned as well. */
+heed_status heed_gradcheck(heed_function *f, void *context, heed_tensor *const *inputs, int count);
+heed_status heed_gradcheck_with(heed_function *f, void *context, heed_tensor *const *inputs,
+                                int count, heed_gradcheck_options options);
+
+/* heed_gradgradcheck: second derivatives: checks the derivatives of the function's gradient with
+ * respect to its inputs and to a random upstream gradient, like torch.autograd.gradgradcheck.
+ * Errors are those of heed_gradcheck. */
+heed_status heed_gradgradcheck(heed_function *f, void *context, heed_tensor *const *inputs,
+                               int count);
+heed_status heed_gradgradcheck_with(heed_function *f, void *context, heed_tensor *const *inputs,
+                                    int count, heed_gradcheck_options options);
+
+/* Operations: a rule (the dtypes and shapes of the inputs and the result), a forward and a
+ * backward, side by side in one file. heed_apply does the rest. You can define your own
+ * operations in the same way as the library's:
+ *
+ *     static heed_status cube_forward(const heed_call *call, heed_tensor *y) ...
+ *     HEED_OPERATION(cube) = {.name = "cube", .inputs = 1, .forward = cube_forward, ...};
+ *     heed_tensor *my_cube(heed_tensor *x) { return heed_apply(&op_cube, &x, 1, NULL, 0); }
+ *
+ * examples/custom_op.c is a complete example. */
+
+/* The type of operations. Its fields are those of struct heed_op. */
+typedef struct heed_op heed_op;
+
+/* For heed_op.inputs: any number of inputs; and the number of elements of heed_op.saves. */
+enum { HEED_ANY_COUNT = -1, HEED_SAVES = 4 };
+
+/* One application of an operation. */
+typedef struct heed_call {
+    const heed_op *op;
+    heed_tensor *const *inputs;
+    int count;
+    const void *args; /* the non-tensor arguments, in a struct that the operation defines */
+    size_t args_size;
+} heed_call;
+
+/* Describes the result, which either has its own memory (contiguous or, with is_strided, dense with
+ * its dims in any order) or is a view of the first input. */
+typedef struct heed_result {
+    heed_dtype dtype;
+    heed_shape shape;
+    bool is_view, is_strided;
+    int64_t strides[HEED_MAX_DIMS]; /* for a view or with is_strided, in elements */
+    int64_t offset;                 /* for a view, in elements */
+} heed_result;
+
+/* One step of the backward pass: computes dL/dinput from dL/dy. */
+typedef struct heed_vjp {
+    heed_tensor *y, *g; /* the result and its gradient g = dL/dy */
+    heed_tensor *const *inputs;
+    const void *args;
+    const bool *wanted;  /* one per input; read it with heed_wants_grad */
+    heed_tensor **grads; /* set by backward: the gradient of each input, in y's broadcast shape or
+                          * the input's own; NULL for none */
+} heed_vjp;
+
+/* The definition of an operation; NULL and 0 select the defaults. */
+struct heed_op {
+    const char *name;
+    const char *torch; /* its name in grad_fn, if different: "mul" for mul_scalar */
+    int inputs;        /* number of inputs, or HEED_ANY_COUNT */
+    /* names of the inputs in messages; NULL: "input 0", "input 1", ... */
+    const char *const *names;
+
+    /* The fields of the argument struct, in order, for display (heed_args_text): "int dim, bool
+     * keepdim". Types: int, int64, double, bool, dtype, shape, dims; at any other the text ends. A
+     * field whose name begins with _ is hidden. NULL: all are hidden. */
+    const char *args;
+
+    /* Checks the inputs and describes the result, which starts with the dtype and shape of the
+     * first input. NULL: accepts everything and leaves the result unchanged. */
+    heed_status (*rule)(const heed_call *call, heed_result *result);
+
+    /* Computes y, which is contiguous unless the rule says otherwise, in a scope without grad mode.
+     * Not called for views. NULL: the result is always a view. */
+    heed_status (*forward)(const heed_call *call, heed_tensor *y);
+
+    /* Sets the gradients, computed with Heed operations so that they can be differentiated again.
+     * If heed_is_grad_enabled() is false, kernels may compute them instead. NULL: no gradient. */
+    void (*backward)(const heed_vjp *vjp);
+
+    /* saves[i]: the values that the gradient of input i reads: HEED_SAVES_INPUT(j) for input j,
+     * HEED_SAVED_OUTPUT for y. All other values may have been freed; their shapes remain. Only the
+     * gradients of the first HEED_SAVES inputs can read values: y and the first HEED_SAVED_INPUTS
+     * inputs. Gradients of later inputs, as in cat, read none. */
+    uint8_t saves[HEED_SAVES];
+
+    heed_op *next; /* in the registry */
+};
+
+/* HEED_SAVES_INPUT(j): the bit of input j in heed_op.saves. HEED_NAMES("x", "index"): an array for
+ * heed_op.names. */
+#define HEED_SAVES_INPUT(j) (1 << (j))
+#define HEED_NAMES(...)     ((const char *const[]){__VA_ARGS__})
+
+/* heed_wants_grad: true if the gradient of input i is needed. Backward may skip the others. */
+bool heed_wants_grad(const heed_vjp *vjp, int i);
+
+/* heed_expect_dtype, heed_expect_float: checks for rules: input i has this dtype, or any float
+ * dtype. The error names the operation, the input (from .names = HEED_NAMES("x", "index")) and
+ * heed_to. */
+heed_status heed_expect_dtype(const heed_call *call, int i, heed_dtype dtype);
+heed_status heed_expect_float(const heed_call *call, int i);
+
+/* heed_input_name: the name of input i in messages: "weight", or "input 1". */
+heed_text heed_input_name(const heed_op *op, int i);
+
+/* heed_apply: the result of an operation, or NULL on error: every operation goes through this
+ * function. It returns NULL if an error is pending, checks the inputs, runs the rule, allocates the
+ * result, runs forward, records the node if grad mode is on and an input requires a gradient, and
+ * adds the result to the scope. Copies args_size bytes from `args`. */
+heed_tensor *heed_apply(const heed_op *op, heed_tensor *const *inputs, int count, const void *args,
+                        size_t args_size);
+
+/* ---- the registry: all linked operations; from a static library, only those that are used ---- */
+
+/* heed_first_operation: the head of the list, linked through heed_op.next.
+ * heed_find_operation: the operation of that name, or NULL. */
+const heed_op *heed_first_operation(void);
+const heed_op *heed_find_operation(const char *name);
+
+/* heed_register: adds an operation to the registry; call it at the start of the program, before
+ * other threads run. HEED_OPERATION defines an operation op_<id> that is added before main:
+ *
+ *     HEED_OPERATION(softmax) = {.name = "softmax", ...}; */
+void heed_register(heed_op *op);
+#define HEED_OPERATION(id)                                                                         \
+    static heed_op op_##id;                                                                        \
+    __attribute__((constructor)) static void register_##id(void)                                   \
+    {                                                                                              \
+        heed_register(&op_##id);                                                                   \
+    }                                                                                              \
+    static heed_op op_##id
+
+/* Hooks: your callbacks for the operations and derivatives of a thread, as PyTorch's hooks; and two
+ * that come with Heed: a trace, and a search for the first NaN.
+ *
+ *     static heed_tensor *ablate(heed_hook *hook, const heed_call *call, heed_tensor *y)
+ *     {
+ *         return strcmp(heed_module_path().text, hook->context) == 0 ? heed_mul_scalar(y, 0) : y;
+ *     }
+ *
+ *     heed_hook hook = {.context = "MultiHead.heads.1.W_v", .result = ablate};
+ *     heed_hook_add(&hook);
+ *     ...
+ *     heed_hook_remove(&hook);
+ *
+ * A hook sees the operations that the program and its modules apply in its thread, not those inside
+ * another operation; those of derivatives only under create_graph, as kernels do the work
+ * otherwise. What a callback computes is not seen, but recorded in the graph like everything else.
+ * Its tensors belong to a scope that ends with the callback; retain what you keep. An error that a
+ * callback leaves pending fails the operation or the pass. Hooks change no bit of any result. */
+
+/* The type of hooks. Its fields are those of struct heed_hook. */
+typedef struct heed_hook heed_hook;
+
+struct heed_hook {
+    void *context; /* yours */
+
+    /* An operation has computed y. Return y or NULL to keep it, or a tensor of the same shape and
+     * dtype to replace it; gradients flow through what the callback computed. y itself is never
+     * changed, so derivatives that read it stay correct. NULL: no callback.
+     * HEED_ERR_SHAPE, HEED_ERR_DTYPE: the replacement differs from y in shape or dtype. */
+    heed_tensor *(*result)(heed_hook *self, const heed_call *call, heed_tensor *y);
+
+    /* The derivative of vjp->y has computed vjp->grads from g = dL/dy; they have the shapes of the
+     * inputs and have not been added to others yet. Read them only. NULL: no callback. */
+    void (*derivative)(heed_hook *self, const heed_vjp *vjp);
+
+    heed_hook *next; /* in the list of its thread */
+};
+
+/* heed_hook_add: adds a hook to those of this thread, which are called in this order; the next sees
+ * the replacement. The struct is not copied. heed_hook_remove: a no-op if it was not added. Add and
+ * remove hooks outside of callbacks. Both work while an error is pending. */
+void heed_hook_add(heed_hook *hook);
+void heed_hook_remove(heed_hook *hook);
+
+/* heed_in_backward: true while a backward pass runs in this thread. */
+bool heed_in_backward(void);
+
+/* ---- the module whose forward is running, as in "GPT.transformer.h.0.attn.c_attn" ---- */
+
+/* heed_module_path: the kind of the outermost module that is running in this thread, and the names
+ * under which the others are registered, as in a state dict; "" if none is. If the path is too
+ * long, its first names are omitted. heed_origin_path: the one when the node was created, if hooks
+ * were there. */
+heed_text heed_module_path(void);
+heed_text heed_origin_path(const heed_tensor *node);
+
+/* A module's name and its owner's place. Every module contains one. HEED_FORWARD enters and leaves
+ * it: heed_enter_place returns the place that it replaces, for heed_leave_place. */
+typedef struct heed_place {
+    const struct heed_place *outer; /* NULL: `name` is the kind of an outermost module */
+    const char *name;
+} heed_place;
+
+const heed_place *heed_enter_place(const heed_place *place);
+void heed_leave_place(const heed_place **before);
+
+/* ---- hooks that come with Heed ---- */
+
+/* heed_trace: prints each operation and derivative of this thread to a stream from now on; NULL: no
+ * longer. Returns the previous one.
+ *
+ *     linear in SelfAttention.W_q: x (3, 2), weight (2, 2) -> (3, 2)
+ *     ...
+ *     backward of linear in SelfAttention.W_q: g (3, 2)
+ *       weight, a leaf: (2, 2)
+ *
+ * A line has the module, the arguments, shapes, dtypes unless f32, and the value of a single
+ * element. g is the complete dL/dy; the lines below show the gradients of the inputs. */
+FILE *heed_trace(FILE *stream);
+
+/* heed_args_text: "dim=-1", or "dims=(0, 1), keepdim=True", of an operation's arguments
+ * (heed_op.args); of a node, heed_args_text(t->op, t->args). Flags that are false and empty lists
+ * are omitted. */
+heed_text heed_args_text(const heed_op *op, const void *args);
+
+/* heed_set_detect_anomaly: searches for the first NaN or infinity in this thread, like
+ * torch.autograd.set_detect_anomaly, but in the forward pass too; returns the previous setting.
+ *
+ *     backward of sqrt in Net.layers.0.norm: inf in the gradient of input 0 (2, 3); ...
+ *
+ * An operation or a derivative that produces NaN or infinity from finite inputs becomes the pending
+ * error HEED_ERR_ANOMALY, so nothing is computed from it and no optimiser steps. Infinities that
+ * are meant are not reported: heed_masked_fill with -INFINITY, heed_full, infinite scalars, and
+ * heed_log of a 0 that requires no gradient. */
+bool heed_set_detect_anomaly(bool enabled);
+
+/* Prints tensors as torch does:
+ *
+ *     tensor([[1.0100, 1.0641],
+ *             [0.2040, 0.7057]], grad_fn=<MatmulBackward0>)
+ *
+ * Elements have four decimals and are aligned in columns; wide ranges are shown in scientific
+ * notation. Of tensors with more than 1000 elements, three items are shown at each end of a dim.
+ */
+
+/* Like torch.set_printoptions, but for one call. 0 selects torch's default, so a precision of 0 is
+ * not available. */
+typedef struct heed_print_options {
+    int precision; /* digits after the point: 1 ... 17, default 4 */
+    int linewidth; /* characters per line: default 80 */
+} heed_print_options;
+
+/* heed_print: prints to stdout, with a newline.
+ * heed_fprint: prints to any stream, without a newline.
+ * On error, or while an error is pending, they print nothing. For stream errors, check
+ * ferror(stream).
+ *
+ * HEED_ERR_NULL: the tensor or the stream is NULL. HEED_ERR_SCOPE: the value has been freed.
+ * HEED_ERR_VALUE: an option is negative, or the precision is above 17. */
+heed_status heed_print(const heed_tensor *t);
+heed_status heed_fprint(FILE *stream, const heed_tensor *t, heed_print_options options);
+
+/* heed_snprint: prints into `buffer`, like snprintf: returns the length of the full text, and
+ * writes at most size - 1 bytes of it and a terminating 0. With size 0, buffer may be NULL. Returns
+ * 0 on error. */
+size_t heed_snprint(char *buffer, size_t size, const heed_tensor *t, heed_print_options options);
+
+/* ======== Modules ======== */
+
+/* Modules: named parameters, buffers and children, as in torch.nn.Module.
+ *
+ * A module is a struct whose first member is a heed_module. Its constructor allocates the struct,
+ * registers its members and returns it, and need not check for errors:
+ *
+ *     struct gate {
+ *         heed_module module;
+ *         heed_tensor *scale;
+ *         struct heed_linear *project;
+ *     };
+ *     HEED_MODULE_KIND(gate_kind, struct gate, "Gate", NULL, gate_forward);
+ *
+ *     struct gate *gate_new(int64_t d)
+ *     {
+ *         struct gate *m = heed_module_new(&gate_kind);
+ *         HEED_PARAMETER(m, scale, heed_ones(HEED_SHAPE(d), HEED_F32));
+ *         HEED_CHILD(m, project, heed_linear_new(d, d));
+ *         return m;
+ *     }
+ *
+ * Such a module has parameters with torch's names ("project.weight"), a state dict and a training
+ * mode. It can be cast, saved and loaded (nn/safetensors.h), printed and freed. If its kind has a
+ * forward, heed_forward runs it. Constructors need no open scope. Module structs have no typedef,
+ * because operations use the plain names: heed_linear is the function that a `struct heed_linear`
+ * applies in its forward.
+ *
+ * If a registration fails, for example because memory runs out, the module is incomplete: it can be
+ * freed, or added to a module, which frees it and is then incomplete itself; all other functions
+ * refuse it. Constructors of the library return NULL instead.
+ */
+
+/* A list of named tensors: parameters, state dicts. Owns neither tensors nor names. names may be
+ * NULL if the function does not use them. */
+typedef struct heed_tensor_list {
+    int count;
+    heed_tensor *const *tensors;
+    const char *const *names;
+} heed_tensor_list;
+
+/* A kind of modules: what a class is in Python. */
+typedef struct heed_module_kind {
+    const char *name; /* "Linear" */
+    size_t size;      /* of the whole struct */
+    /* Writes the text between the parentheses of a printed module; NULL: none. */
+    void (*describe)(const void *module, char *text, size_t size);
+    /* Frees everything except parameters, buffers and children; NULL: nothing to free. */
+    void (*destroy)(void *module);
+    /* The forward of modules that map one tensor to one tensor, for heed_forward; NULL if there is
+     * none or it takes more than one tensor. Never called while an error is pending. */
+    heed_tensor *(*forward)(void *module, heed_tensor *x);
+} heed_module_kind;
+
+/* A tensor or child module, registered under a name. */
+typedef struct heed_module_entry {
+    char *name;
+    heed_tensor *tensor; /* a parameter or buffer, retained; or NULL */
+    bool is_buffer;
+    struct heed_module *child; /* or NULL */
+} heed_module_entry;
+
+/* HEED_MODULE_KIND: defines `kind` for a struct `type` whose forward takes one tensor. `forward` is
+ * a function (type *, heed_tensor *), and `describe` is as above. Kinds without such a forward are
+ * defined directly:
+ *
+ *     static const heed_module_kind kind = {.name = "Gate", .size = sizeof(struct gate)};
+ */
+#define HEED_MODULE_KIND(kind, type, name, describe, forward)                                      \
+    static heed_tensor *kind##_forward(void *module, heed_tensor *x)                               \
+    {                                                                                              \
+        return forward((type *)module, x);                                                         \
+    }                                                                                              \
+    static const heed_module_kind kind = {name, sizeof(type), describe, NULL, kind##_forward}
+
+enum { HEED_ALIVE = 0x5eed };
+
+/* The first member of every module. Change it only through the functions below. */
+typedef struct heed_module {
+    const heed_module_kind *kind;
+    int alive;                  /* HEED_ALIVE until the module is freed */
+    bool training;              /* initially true, as in torch */
+    bool is_incomplete;         /* a registration failed, here or in a child */
+    struct heed_module *owner;  /* of a child: the parent, which frees it */
+    heed_place place;           /* its name in the parent */
+    heed_module_entry *entries; /* in order of registration */
+    int count;
+    int64_t capacity;
+    struct heed_named_tensors *lists[2]; /* heed_parameters, heed_state_dict; or NULL */
+} heed_module;
+
+/* ---- for constructors; `module` is a pointer to any module ---- */
+
+/* heed_module_new: allocates a struct of the kind's size, zeroed except for its heed_module. NULL
+ * if memory runs out; while another error is pending, a module to which nothing can be added. */
+void *heed_module_new(const heed_module_kind *kind);
+
+/* heed_add_tensor: registers and retains a parameter, which then requires a gradient, or a buffer,
+ * which is saved but not trained, and sets *field. heed_add_child: takes ownership of a module and
+ * sets *field, a pointer to a module of any type; on error it frees the child, unless the child has
+ * an owner or contains this module. While an error is pending, value and child may be NULL. field
+ * may be NULL. On error, *field becomes NULL, and the module incomplete, for good.
+ *
+ * HEED_ERR_NULL: no module, name or value. HEED_ERR_VALUE: the name is taken or contains a '.', the
+ * child has an owner or contains this module, or either module is incomplete. */
+heed_status heed_add_tensor(void *module, const char *name, heed_tensor **field, heed_tensor *value,
+                            bool is_buffer);
+heed_status heed_add_child(void *module, const char *name, void *field, void *child);
+
+/* HEED_PARAMETER, HEED_BUFFER, HEED_CHILD: the same, as statements with the field's name. For
+ * example, HEED_CHILD(m, project, child) is heed_add_child(m, "project", &m->project, child). m may
+ * be NULL and is evaluated more than once. `value` is computed in a scope of its own, without a
+ * graph. Overwriting a parameter, as with heed_normal_into(m->scale, 0, 0.02), needs no scope. */
+#define HEED_PARAMETER(m, field, value)                                                            \
+    HEED_IN_VALUE_SCOPE heed_add_tensor(m, #field, (m) != NULL ? &(m)->field : NULL, value, false)
+#define HEED_BUFFER(m, field, value)                                                               \
+    HEED_IN_VALUE_SCOPE heed_add_tensor(m, #field, (m) != NULL ? &(m)->field : NULL, value, true)
+#define HEED_CHILD(m, field, child)                                                                \
+    heed_add_child(m, #field, (m) != NULL ? &(m)->field : NULL, child)
+
+/* For these macros: runs the next statement once, in a scope; in none while an error is pending. */
+#define HEED_IN_VALUE_SCOPE                                                                        \
+    for (HEED_SCOPE_FROM(heed_value_scope(&heed_scope_of_value), heed_scope_of_value),             \
+         *heed_value_left = &heed_scope_of_value;                                                  \
+         heed_value_left != NULL; heed_value_left = NULL)
+heed_scope heed_value_scope(heed_scope *scope);
+
+/* heed_module_free: frees a module, which may be incomplete, and everything it owns; NULL is a
+ * no-op. HEED_ERR_VALUE: the module is a child, which its owner frees, or has already been freed,
+ * where this can be detected. */
+heed_status heed_module_free(void *module);
+
+/* heed_forward_check: for forwards that users call directly; checks the module, and that a scope is
+ * open to own the result. heed_module_check, for other functions, checks the module only.
+ * `function` is the name in error messages. HEED_ERR_NULL: the module is NULL. HEED_ERR_VALUE: it
+ * is incomplete, or has been freed, where this can be detected. HEED_ERR_SCOPE: no scope is open.
+ */
+heed_status heed_forward_check(const char *function, const void *module);
+heed_status heed_module_check(const char *function, const void *module);
+
+/* HEED_FORWARD(module): the first statement of a forward. Until its block ends, operations belong
+ * to this module, so errors of anomaly mode can name it:
+ *
+ *     static heed_tensor *gate_forward(struct gate *m, heed_tensor *x)
+ *     {
+ *         HEED_FORWARD(m);
+ *         return heed_mul(heed_linear_forward(m->project, x), m->scale);
+ *     }
+ *
+ * heed_forward does the same. Without either, they belong to the module whose forward called this
+ * one. The paths of children do not depend on it. */
+#define HEED_FORWARD(module)                                                                       \
+    const heed_place *heed_place_before __attribute__((cleanup(heed_leave_place), unused)) =       \
+        heed_begin_forward(module)
+
+/* For this macro. `module` may be NULL. */
+static inline const heed_place *heed_begin_forward(const void *module)
+{
+    return heed_enter_place(module != NULL ? &((const heed_module *)module)->place : NULL);
+}
+
+/* ---- for users ---- */
+
+/* heed_forward: runs a module of any kind whose forward takes one tensor, like torch's m(x): for a
+ * Linear, the same as heed_linear_forward(m, x). Optional arguments are omitted, so the tutorial's
+ * attention gets no mask.
+ * HEED_ERR_VALUE: the module's kind has no such forward. HEED_ERR_NULL, HEED_ERR_SCOPE: as
+ * heed_forward_check. */
+heed_tensor *heed_forward(void *module, heed_tensor *x);
+
+/* heed_parameters: all parameters, each once, the module's own before its children's, like torch's
+ * named_parameters(). The list belongs to the module and is valid until it changes or is freed.
+ * Empty on error. */
+heed_tensor_list heed_parameters(void *module);
+
+/* heed_state_dict: parameters and buffers under all their names, like torch's state_dict().
+ * The list belongs to the module and is valid until it changes or is freed. Empty on error. */
+heed_tensor_list heed_state_dict(void *module);
+
+/* heed_state: the parameter or buffer of that name, like state_dict()[name].
+ * HEED_ERR_VALUE: no such name. */
+heed_tensor *heed_state(void *module, const char *name);
+
+/* heed_set_parameter: replaces a registered parameter with another tensor, like m.weight = value in
+ * torch: retains the new tensor, releases the old one, and sets *field, which may be NULL. Use it
+ * to tie weights:
+ *
+ *     heed_set_parameter(lm_head, "weight", &lm_head->weight, embedding->weight);
+ *
+ * Training, casts and files then treat it as one parameter with two names. Call this before
+ * creating an optimiser; an existing one would keep updating the old tensor. On error nothing
+ * changes.
+ *
+ * HEED_ERR_VALUE: this module has no parameter of that name; children are not searched.
+ * HEED_ERR_SHAPE, HEED_ERR_DTYPE: value differs from the old tensor. HEED_ERR_GRAPH: value is not a
+ * leaf. HEED_ERR_NULL: no module or value. */
+heed_status heed_set_parameter(void *module, const char *name, heed_tensor **field,
+                               heed_tensor *value);
+
+/* heed_zero_grad: clears all gradients, like torch's zero_grad(set_to_none=True). Errors
+ * are those of heed_module_check. */
+heed_status heed_zero_grad(void *module);
+
+/* heed_train, heed_eval: set or clear the training flag of the module and all its descendants, like
+ * torch's m.train() and m.eval(). Errors are those of heed_module_check. */
+heed_status heed_train(void *module);
+heed_status heed_eval(void *module);
+
+/* heed_module_to: casts all floating-point parameters and buffers, like torch's module.to(dtype).
+ * The casts are in place, so tied parameters stay tied, and optimisers that have not stepped yet
+ * stay valid (the state of the others keeps its dtype); gradients are cleared. HEED_ERR_DTYPE:
+ * neither f32 nor f64. */
+heed_status heed_module_to(void *module, heed_dtype dtype);
+
+/* heed_module_print: prints the tree in torch's format. HEED_ERR_NULL: no stream or no module. For
+ * stream errors, check ferror(stream). */
+heed_status heed_module_print(FILE *stream, void *module);
+
+/* Layers: Linear, Embedding and positions, LayerNorm, Dropout, the feed-forward network of a
+ * transformer, and ModuleList. Activations are functions: heed_relu, heed_gelu, ... */
+
+/* ---- Linear ---- */
+
+struct heed_linear {
+    heed_module module;
+    heed_tensor *weight; /* (out_features, in_features), as in torch */
+    heed_tensor *bias;   /* (out_features), or NULL */
+    int64_t in_features, out_features;
+};
+
+typedef struct heed_linear_options {
+    bool no_bias; /* torch's bias=False */
+} heed_linear_options;
+
+/* heed_linear_new: as torch.nn.Linear(in_features, out_features); heed_linear_new_with: with
+ * options
+ *
+ * weight and then bias are drawn uniformly from +-1 / sqrt(in_features), as in torch. They are f32;
+ * cast with heed_module_to.
+ * HEED_ERR_VALUE: a size is negative. */
+struct heed_linear *heed_linear_new(int64_t in_features, int64_t out_features);
+struct heed_linear *heed_linear_new_with(int64_t in_features, int64_t out_features,
+                                         heed_linear_options options);
+
+/* heed_linear_forward
+ *
+ *   x (..., in_features)   ->   y (..., out_features)
+ *   y = x weight^T + bias
+ *
+ * HEED_ERR_SHAPE: the last dim is not in_features. */
+heed_tensor *heed_linear_forward(struct heed_linear *m, heed_tensor *x);
+
+/* ---- Embedding ---- */
+
+struct heed_embedding {
+    heed_module module;
+    heed_tensor *weight; /* (num_embeddings, embedding_dim) */
+    int64_t num_embeddings, embedding_dim;
+};
+
+/* heed_embedding_new: as torch.nn.Embedding(num_embeddings, embedding_dim): weight is drawn from a
+ * normal distribution with mean 0 and standard deviation 1. HEED_ERR_VALUE: a size is negative. */
+struct heed_embedding *heed_embedding_new(int64_t num_embeddings, int64_t embedding_dim);
+
+/* heed_embedding_forward
+ *
+ *   ids (...) i64   ->   y (..., embedding_dim)
+ *   y[...] = weight[ids[...]]
+ *
+ * HEED_ERR_INDEX: an id is outside [0, num_embeddings). */
+heed_tensor *heed_embedding_forward(struct heed_embedding *m, heed_tensor *ids);
+
+/* ---- sinusoidal position encoding (Vaswani et al., 2017, section 3.5) ---- */
+
+struct heed_position_encoding {
+    heed_module module;
+    heed_tensor *pe; /* (max_len, d_model), a buffer */
+};
+
+/* heed_position_encoding_new
+ *
+ *   pe[t, 2i] = sin(t / 10000^(2i / d_model))    pe[t, 2i + 1] = cos(t / 10000^(2i / d_model))
+ *
+ * If d_model is odd, the last column is a sine. HEED_ERR_VALUE: d_model or max_len is below 1. */
+struct heed_position_encoding *heed_position_encoding_new(int64_t d_model, int64_t max_len);
+
+/* heed_position_encoding_forward
+ *
+ *   x (..., T, d_model)   ->   y (..., T, d_model)
+ *   y = x + pe[:T]
+ *
+ * nn.MultiheadAttention takes (T, N, d_model) unless .batch_first is set.
+ * HEED_ERR_SHAPE: T exceeds max_len, or the last dim is not d_model. */
+heed_tensor *heed_position_encoding_forward(struct heed_position_encoding *m, heed_tensor *x);
+
+/* ---- LayerNorm (Ba et al., 2016) ---- */
+
+struct heed_layer_norm {
+    heed_module module;
+    heed_tensor *weight, *bias; /* (normalized_shape) */
+    heed_shape normalized_shape;
+    double eps; /* 1e-5; may be changed at any time */
+};
+
+/* heed_layer_norm_new: as torch.nn.LayerNorm(normalized_shape); HEED_SHAPE(n) normalises the last
+ * dim. weight is all ones and bias all zeros; no random numbers are drawn.
+ * HEED_ERR_SHAPE: no dims, or a negative size. */
+struct heed_layer_norm *heed_layer_norm_new(heed_shape normalized_shape);
+
+/* heed_layer_norm_forward: heed_layer_norm(x, normalized_shape, weight, bias, eps)
+ *
+ *   x (..., normalized_shape)   ->   y, the same shape
+ *   y = weight (x - mean) / sqrt(var + eps) + bias
+ *
+ * Errors are those of heed_layer_norm. HEED_ERR_DTYPE: x does not have the parameters' dtype. */
+heed_tensor *heed_layer_norm_forward(struct heed_layer_norm *m, heed_tensor *x);
+
+/* ---- Dropout (Srivastava et al., 2014), active in training mode only ---- */
+
+struct heed_dropout {
+    heed_module module;
+    double p; /* may be changed at any time */
+};
+
+/* heed_dropout_new: as torch.nn.Dropout(p); torch's default is 0.5.
+ * HEED_ERR_VALUE: p is outside [0, 1]. */
+struct heed_dropout *heed_dropout_new(double p);
+
+/* heed_dropout_forward: heed_dropout(x, p, training): each element becomes 0 with probability p,
+ * and the others are divided by 1 - p. After heed_eval it returns x itself and draws no random
+ * numbers. Errors are those of heed_forward_check and heed_dropout. */
+heed_tensor *heed_dropout_forward(struct heed_dropout *m, heed_tensor *x);
+
+/* ---- the feed-forward network of a transformer (Vaswani et al., 2017, section 3.3) ---- */
+
+struct heed_feed_forward {
+    heed_module module;
+    struct heed_linear *linear1, *linear2; /* d_model to d_ff, and back */
+};
+
+/* heed_feed_forward_new: two Linear layers, initialised in order and named as in
+ * torch.nn.TransformerEncoderLayer. The paper uses d_ff = 4 * d_model.
+ * HEED_ERR_VALUE: a size is below 1.
+ *
+ * heed_feed_forward_forward: y = relu(x W_1^T + b_1) W_2^T + b_2
+ *
+ *   x (..., d_model)   ->   y (..., d_model)
+ *
+ * HEED_ERR_SHAPE: the last dim is not d_model. */
+struct heed_feed_forward *heed_feed_forward_new(int64_t d_model, int64_t d_ff);
+heed_tensor *heed_feed_forward_forward(struct heed_feed_forward *m, heed_tensor *x);
+
+/* ---- ModuleList: modules whose names are 0, 1, 2, ... ---- */
+
+/* heed_module_list_new: as torch.nn.ModuleList(), empty. heed_module_list_append: takes ownership
+ * of a module and appends it; errors as heed_add_child. heed_module_list_count: the number of
+ * modules; 0 on error. */
+struct heed_module_list {
+    heed_module module;
+};
+struct heed_module_list *heed_module_list_new(void);
+heed_status heed_module_list_append(struct heed_module_list *list, void *child);
+int heed_module_list_count(const struct heed_module_list *list);
+
+/* heed_module_list_at: child i. HEED_ERR_INDEX: i is outside [0, count). */
+void *heed_module_list_at(const struct heed_module_list *list, int i);
+
+/* ======== Attention ======== */
+
+/* Attention as in Josh Starmer's lesson "Coding Self-Attention in PyTorch": SelfAttention and
+ * MultiHead, with the paper's W_o, and the masks they take. Tokens are blocked where a block_mask,
+ * bool, is true, as in nn.MultiheadAttention (nn/torch_multihead_attention.h, which explains when
+ * to use which); docs/masks.md has the other kinds of masks. */
+
+/* ---- self-attention ---- */
+
+struct heed_self_attention {
+    heed_module module;
+    struct heed_linear *W_q, *W_k, *W_v; /* each (head_dim, d_model), without bias */
+    int row_dim, col_dim;                /* the dims of tokens and of features */
+    bool keep_weights;                   /* store attention_percent below on each forward */
+    heed_tensor *attention_percent;      /* a detached copy, until the next one; or NULL */
+};
+
+typedef struct heed_self_attention_options {
+    int64_t head_dim; /* of queries, keys and values; 0: d_model */
+    int64_t kv_dim;   /* features of what heed_cross_attention_forward attends to; 0: d_model */
+} heed_self_attention_options;
+
+/* heed_self_attention_new: like the tutorial's SelfAttention(d_model, row_dim, col_dim)
+ *
+ * row_dim and col_dim are the dims of tokens and features, which must be the last two: 0 and 1 for
+ * (T, d_model), 1 and 2 for (B, T, d_model), -2 and -1 for either; the forward checks them. W_q,
+ * W_k and W_v are drawn in that order.
+ *
+ * HEED_ERR_VALUE: d_model is below 1, or head_dim or kv_dim is negative. */
+struct heed_self_attention *heed_self_attention_new(int64_t d_model, int row_dim, int col_dim);
+struct heed_self_attention *heed_self_attention_new_with(int64_t d_model, int row_dim, int col_dim,
+                                                         heed_self_attention_options options);
+
+/* heed_self_attention_forward
+ *
+ *   token_encodings (..., T, d_model)   block_mask bool, broadcasts to (..., T, T), or NULL
+ *   ->   (..., T, head_dim)
+ *
+ *   q = x W_q^T   k = x W_k^T   v = x W_v^T
+ *   attention = softmax(q k^T / sqrt(head_dim), -inf where block_mask) v
+ *
+ * A fully masked row gives zeros and zero gradients. (The tutorial's class, which fills with -1e9,
+ * gives all tokens in such a row equal weights; PyTorch's softmax with -inf gives NaN.)
+ * heed_self_attention_forward_weights: also sets *weights to softmax(...), of shape (..., T, T), in
+ * the caller's scope and with gradients, or to NULL on error; weights may be NULL.
+ * heed_cross_attention_forward: the same with keys and values of another sequence, such as an
+ * encoder's: encodings_for_kv (..., S, kv_dim), block_mask (..., T, S).
+ *
+ * HEED_ERR_DIM: row_dim and col_dim are not the last two dims of token_encodings. HEED_ERR_SHAPE:
+ * fewer than 2 dims, the last dim is not d_model, the batch dims differ, or the mask does not fit.
+ * HEED_ERR_DTYPE: the mask is not bool, or the encodings do not have the parameters' dtype. */
+heed_tensor *heed_self_attention_forward(struct heed_self_attention *m,
+                                         heed_tensor *token_encodings, heed_tensor *block_mask);
+heed_tensor *heed_self_attention_forward_weights(struct heed_self_attention *m,
+                                                 heed_tensor *token_encodings,
+                                                 heed_tensor *block_mask, heed_tensor **weights);
+heed_tensor *heed_cross_attention_forward(struct heed_self_attention *m,
+                                          heed_tensor *encodings_for_q,
+                                          heed_tensor *encodings_for_kv, heed_tensor *block_mask);
+
+/* ---- multi-head attention ---- */
+
+struct heed_multi_head {
+    heed_module module;
+    struct heed_module_list *heads; /* of struct heed_self_attention */
+    struct heed_linear *W_o;        /* (d_model, heads * head_dim), without bias */
+    int row_dim, col_dim;
+};
+
+typedef struct heed_multi_head_options {
+    int64_t head_dim; /* 0: d_model, as in the tutorial; the paper uses d_model / heads */
+} heed_multi_head_options;
+
+/* heed_multi_head_new: draws `heads` heads in order, then W_o. Parameters are named
+ * heads.0.W_q.weight ... W_o.weight. row_dim and col_dim are as for SelfAttention.
+ *
+ * HEED_ERR_VALUE: d_model or heads is below 1, or head_dim is negative. */
+struct heed_multi_head *heed_multi_head_new(int64_t d_model, int heads, int row_dim, int col_dim);
+struct heed_multi_head *heed_multi_head_new_with(int64_t d_model, int heads, int row_dim,
+                                                 int col_dim, heed_multi_head_options options);
+
+/* heed_multi_head_forward
+ *
+ *   token_encodings (..., T, d_model)   block_mask bool, broadcasts to (..., T, T), or NULL
+ *   ->   (..., T, d_model)
+ *
+ *   y = cat(head_0(x), head_1(x), ...) W_o^T
+ *
+ * heed_multi_head_head: one head; with heed_multi_head_head(m, 0)->keep_weights = true, the next
+ * forward keeps its attention.
+ * Errors are those of heed_self_attention_forward; HEED_ERR_INDEX: head is outside [0, heads). */
+heed_tensor *heed_multi_head_forward(struct heed_multi_head *m, heed_tensor *token_encodings,
+                                     heed_tensor *block_mask);
+struct heed_self_attention *heed_multi_head_head(struct heed_multi_head *m, int head);
+
+/* ---- masks ---- */
+
+/* heed_causal_block_mask: (length, length), true above the diagonal: blocks attention to later
+ * tokens, like torch.tril(torch.ones(n, n)) == 0.
+ *
+ * heed_padding_block_mask: blocks the padding of sequences of different lengths, for all queries
+ *
+ *   lengths (...) i64   ->   (..., 1, max_length), true where column >= length
+ *
+ * lengths (B) give (B, 1, T), which broadcasts to a batch's scores (B, T, T); heed_logical_or
+ * combines it with other block masks. For a key_padding_mask (B, T), use heed_squeeze(mask, -2).
+ * Padding tokens still attend like the others; ignore their outputs.
+ *
+ * HEED_ERR_SHAPE: a size is negative, or lengths have more than 6 dims. HEED_ERR_DTYPE: lengths are
+ * not i64. HEED_ERR_VALUE: a length is outside [0, max_length]. HEED_ERR_OVERFLOW: more elements
+ * than memory can address. */
+heed_tensor *heed_causal_block_mask(int64_t length);
+heed_tensor *heed_padding_block_mask(heed_tensor *lengths, int64_t max_length);
+
+/* torch.nn.MultiheadAttention, to load models trained in PyTorch. Unlike heed_multi_head
+ * (nn/attention.h), it splits embed_dim among the heads, has biases and dropout, and may attend to
+ * another sequence. */
+
+struct heed_multihead_attention {
+    heed_module module;
+    heed_tensor *in_proj_weight; /* (3 * embed_dim, embed_dim): rows for q, then k, then v */
+    heed_tensor *in_proj_bias;   /* (3 * embed_dim), or NULL */
+    struct heed_linear *out_proj;
+    int num_heads;
+    double dropout; /* of attention weights, in training mode */
+    bool batch_first;
+};
+
+/* Torch's arguments; zero selects torch's default. */
+typedef struct heed_multihead_attention_options {
+    double dropout;
+    bool no_bias;     /* torch's bias=False */
+    bool batch_first; /* (N, L, E), as most other modules; not (L, N, E) */
+} heed_multihead_attention_options;
+
+/* heed_multihead_attention_new_with: as torch.nn.MultiheadAttention(embed_dim, num_heads, ...),
+ * with its initialisation and names: in_proj_weight, in_proj_bias, out_proj.weight, out_proj.bias.
+ *
+ * HEED_ERR_VALUE: a size is below 1, num_heads does not divide embed_dim, or dropout is outside
+ * [0, 1]. */
+struct heed_multihead_attention *
+heed_multihead_attention_new_with(int64_t embed_dim, int num_heads,
+                                  heed_multihead_attention_options options);
+
+/* Options for one forward call; zero selects torch's default. */
+typedef struct heed_multihead_attention_forward_options {
+    heed_tensor *key_padding_mask; /* (N, S); true BLOCKS */
+    heed_tensor *attn_mask;        /* (L, S); true BLOCKS */
+    bool is_causal;                /* query i attends to keys 0 ... i only */
+    heed_tensor **weights;         /* set to those of each head, (N, num_heads, L, S) */
+} heed_multihead_attention_forward_options;
+
+/* heed_multihead_attention_forward_with: as torch's forward
+ *
+ *   query (L, N, embed_dim)   key, value (S, N, embed_dim)   ->   (L, N, embed_dim)
+ *
+ * With batch_first, the shapes are (N, L, ...) and (N, S, ...). For one sequence, N is 1.
+ *
+ *   q = query W_q^T + b_q, likewise k and v
+ *   q_h = features h * head_dim ... (h + 1) * head_dim - 1 of q, likewise k_h and v_h
+ *   y = out_proj(cat over h of softmax(q_h k_h^T / sqrt(head_dim), masked) v_h)
+ *
+ * All given masks apply; is_causal needs no attn_mask, whereas torch takes it as a hint that
+ * attn_mask is causal. A query that may not attend to any key gets zero weights, and y is
+ * out_proj's bias (torch may give NaN). weights are softmax(...) after dropout, as torch's with
+ * average_attn_weights=False; NULL on error.
+ *
+ * HEED_ERR_SHAPE: sizes do not match each other or the module. HEED_ERR_DTYPE: an input does not
+ * have the parameters' dtype, or a mask is not bool. */
+heed_tensor *
+heed_multihead_attention_forward_with(struct heed_multihead_attention *m, heed_tensor *query,
+                                      heed_tensor *key, heed_tensor *value,
+                                      heed_multihead_attention_forward_options options);
+
+/* ======== Optimisers ======== */
+
+/* Optimisers, as in torch.optim, gradient clipping, and a learning rate schedule.
+ *
+ *     heed_optimizer *adam = heed_adam_new(heed_parameters(model), 1e-3);
+ *     ...
+ *     heed_optimizer_zero_grad(adam);
+ *     heed_backward(loss);
+ *     heed_clip_grad_norm(heed_parameters(model), 1.0);
+ *     adam->lr = heed_warmup_cosine_lr(adam->steps, 1e-3, 100, 1000, 1e-4);
+ *     heed_optimizer_step(adam);
+ *
+ * Gradients accumulate until zero_grad, so a batch too large for memory can be split into k equal
+ * parts: heed_backward(heed_div_scalar(loss_of_part, k)) for each, in a scope of its own, then one
+ * step. If the loss is a mean, the gradients equal those of the whole batch.
+ */
+
+/* The state of a parameter: SGD's momentum buffer, or both moments of Adam. */
+typedef struct heed_optimizer_slot {
+    heed_tensor *state[2]; /* NULL before the first gradient */
+    int64_t steps;         /* steps with a gradient */
+} heed_optimizer_slot;
+
+/* An optimiser. The options may be changed at any time; the rest is for reading. */
+typedef struct heed_optimizer {
+    double lr, weight_decay;
+    double momentum;          /* of SGD */
+    double betas[2], eps;     /* of Adam and AdamW */
+    bool decay_matrices_only; /* parameters with fewer than 2 dims have no weight decay */
+    bool is_sgd, decoupled;
+    const char *name;                 /* "SGD", "Adam", "AdamW" */
+    int64_t steps;                    /* taken so far */
+    heed_tensor_list parameters;      /* retained, named as in their list or numbered */
+    heed_optimizer_slot *slots;       /* one per parameter */
+    struct heed_named_tensors *named; /* owns `parameters` */
+} heed_optimizer;
+
+/* heed_sgd_new: as torch.optim.SGD
+ *
+ *   d = g + weight_decay p
+ *   b = momentum b + d           only with momentum; else b = d
+ *   p = p - lr b
+ *
+ * heed_adam_new: as Adam (Kingma and Ba, 2015). heed_adamw_new: as AdamW (Loshchilov and Hutter,
+ * 2019), whose weight_decay (0.01 in torch) shrinks the parameters themselves.
+ *
+ *   AdamW:  p = (1 - lr weight_decay) p          Adam:  g = g + weight_decay p
+ *   m = beta1 m + (1 - beta1) g
+ *   v = beta2 v + (1 - beta2) g^2
+ *   p = p - lr / (1 - beta1^t) m / (sqrt(v) / sqrt(1 - beta2^t) + eps)
+ *
+ * Other options are fields: sgd->momentum = 0.9, adam->weight_decay = 0.1.
+ *
+ * HEED_ERR_VALUE: a rate, decay or eps is negative or not finite; a beta is outside [0, 1); no
+ * tensors, or a repeated one. HEED_ERR_GRAPH: a tensor is not a leaf that requires a gradient. */
+typedef struct heed_adam_options {
+    double betas[2];          /* both 0: 0.9 and 0.999 */
+    double eps;               /* 0: 1e-8 */
+    bool decay_matrices_only; /* no weight decay for biases and the weights of norms */
+} heed_adam_options;
+heed_optimizer *heed_sgd_new(heed_tensor_list parameters, double lr);
+heed_optimizer *heed_adam_new(heed_tensor_list parameters, double lr);
+heed_optimizer *heed_adamw_new(heed_tensor_list parameters, double lr, double weight_decay);
+heed_optimizer *heed_adamw_new_with(heed_tensor_list parameters, double lr, double weight_decay,
+                                    heed_adam_options options);
+
+/* heed_optimizer_step: updates every parameter that has a gradient, like torch's
+ * optimizer.step(). Does nothing while an error is pending, so the gradients of a failed backward
+ * are never applied. No parameter changes on error. HEED_ERR_SHAPE: a parameter was reshaped or
+ * cast after its first step. HEED_ERR_VALUE: an option is out of its range. */
+heed_status heed_optimizer_step(heed_optimizer *optimizer);
+
+/* heed_optimizer_zero_grad: clears the gradients of its parameters, like torch's
+ * optimizer.zero_grad(). heed_optimizer_free: frees the optimiser and releases its tensors; NULL is
+ * a no-op. */
+heed_status heed_optimizer_zero_grad(heed_optimizer *optimizer);
+void heed_optimizer_free(heed_optimizer *optimizer);
+
+/* heed_clip_grad_norm: as torch.nn.utils.clip_grad_norm_(parameters, max_norm): scales all
+ * gradients by max_norm / (norm + 1e-6) if that is below 1, and returns their total norm before
+ * scaling. To measure the norm only, pass INFINITY as max_norm. As in torch, an infinite or NaN
+ * norm turns gradients into 0 or NaN. Returns 0 if there are no gradients, NaN on error.
+ * HEED_ERR_VALUE: max_norm is negative or NaN. HEED_ERR_NULL: a parameter is NULL. */
+double heed_clip_grad_norm(heed_tensor_list parameters, double max_norm);
+
+/* heed_warmup_cosine_lr: the learning rate of a step, 0 for the first: rises linearly over `warmup`
+ * steps (0: none), starting at lr / (warmup + 1), then falls to eta_min along half a cosine wave
+ * until step `total`, and stays there. In torch: SequentialLR of LinearLR(start_factor=1 / (warmup
+ * + 1), total_iters=warmup) and CosineAnnealingLR(T_max=total - warmup), with milestone warmup.
+ * Returns NaN on error.
+ * HEED_ERR_VALUE: step or warmup is negative, total is not greater than warmup, or a rate is not
+ * finite. */
+double heed_warmup_cosine_lr(int64_t step, double lr, int64_t warmup, int64_t total,
+                             double eta_min);
+
+/* ======== Files ======== */
+
+/* Files of named tensors, as in safetensors.torch: PyTorch can read the files that Heed writes, and
+ * vice versa. Modules and training runs are saved in them.
+ *
+ *     8 bytes    length of the header, little-endian
+ *     header     JSON: {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ...,
+ *                "__metadata__": {"text": "text", ...}}, padded with spaces to a multiple of 8
+ *     data       the elements of each tensor in row-major order, without gaps
+ *
+ * The whole header is validated before any data is used; malformed files are rejected safely.
+ * HEED_ERR_FILE: the system reports an error. HEED_ERR_FORMAT: not a safetensors file, a damaged
+ * one, or one with a dtype that Heed does not read. HEED_ERR_NULL: no path, name, module or tensor.
+ */
+
+/* Metadata of a file: pairs of strings in UTF-8, terminated by {NULL, NULL}. Used for a model's
+ * options, vocabulary and the like; a value may be megabytes long. (Hugging Face's transformers
+ * library expects {"format", "pt"}.)
+ *
+ *     const heed_metadata about[] = {{"level", "char"}, {"heads", "4"}, {NULL, NULL}};
+ */
+typedef struct heed_metadata {
+    const char *key, *value;
+} heed_metadata;
+
+/* heed_save_file: writes tensors under their names, like safetensors.torch.save_file. They may be
+ * views. `metadata` may be NULL.
+ *
+ * The file at `path` is replaced atomically: the new one is written next to it (as path.tmp.PID.N),
+ * synced and renamed. On any error, or if the program or the machine crashes, the old file is
+ * unchanged; a temporary file left by a killed program can be deleted. The permissions of the old
+ * file are kept; a symbolic link is replaced.
+ *
+ * HEED_ERR_VALUE: a name is repeated or "__metadata__", or a text is not UTF-8.
+ * HEED_ERR_FILE: names and metadata of more than 100 MB, too. HEED_ERR_SCOPE: a tensor's value has
+ * been freed. */
+heed_status heed_save_file(heed_tensor_list tensors, const char *path,
+                           const heed_metadata *metadata);
+
+/* heed_safetensors_open: reads and validates the header, like safe_open(path); tensors are read on
+ * demand. heed_safetensors_close frees it together with the names and metadata returned from it;
+ * NULL is a no-op. */
+typedef struct heed_safetensors heed_safetensors;
+heed_safetensors *heed_safetensors_open(const char *path);
+void heed_safetensors_close(heed_safetensors *file);
+
+/* heed_safetensors_count, heed_safetensors_name: the names in the file, sorted, like keys().
+ * HEED_ERR_INDEX: i is outside [0, count). */
+int heed_safetensors_count(const heed_safetensors *file);
+const char *heed_safetensors_name(const heed_safetensors *file, int i);
+
+/* heed_safetensors_tensor: reads the tensor of that name, like get_tensor(name). I32
+ * becomes i64. HEED_ERR_VALUE: no such name. */
+heed_tensor *heed_safetensors_tensor(const heed_safetensors *file, const char *name);
+
+/* heed_safetensors_metadata: the value of `key`, like metadata().get(key); NULL without an error if
+ * it is missing. */
+const char *heed_safetensors_metadata(const heed_safetensors *file, const char *key);
+
+/* heed_save_state_dict: writes all parameters and buffers of a module, under the names of
+ * heed_state_dict, which are torch's. A tensor with several names is written under each of them.
+ * In PyTorch: model.load_state_dict(safetensors.torch.load_file(path)).
+ *
+ * heed_load_state_dict: copies the tensors from a file into the parameters and buffers with the
+ * same names, like torch's load_state_dict. Floats are cast to the module's dtype. The values are
+ * copied in place, so optimisers and tied parameters stay valid. All tensors are read before the
+ * first one changes, so on error nothing changes. If a tensor has several names, the file needs
+ * only one of them, as for safetensors.torch.load_model; the last one counts.
+ *
+ * HEED_ERR_VALUE: a name is missing or unexpected, or a shape or dtype differs. */
+typedef struct heed_load_options {
+    bool no_strict; /* ignore names that only the file or only the module has */
+} heed_load_options;
+heed_status heed_save_state_dict(void *module, const char *path, const heed_metadata *metadata);
+heed_status heed_load_state_dict(void *module, const char *path);
+heed_status heed_load_state_dict_with(void *module, const char *path, heed_load_options options);
+
+/* heed_save_checkpoint: writes everything needed to resume training as if it had never stopped:
+ *
+ *   the names of heed_state_dict               the model; PyTorch loads these with strict=False
+ *   optimizer.AdamW.steps                      i64 (), with the optimiser's name, like its options
+ *   optimizer.AdamW.lr .weight_decay ...       f64 ()
+ *   optimizer.state.W.step                     steps of parameter W with a gradient; i64 ()
+ *   optimizer.state.W.exp_avg .exp_avg_sq      Adam and AdamW: moments, in W's shape
+ *   optimizer.state.W.momentum_buffer          SGD with momentum
+ *   rng_state                                  heed_get_rng_state of this thread
+ *
+ * and `about`, for instance the program's options. Without an optimiser (NULL), only the model and
+ * rng_state are written. Call it between two steps; gradients are not saved.
+ *
+ * heed_load_checkpoint: restores model, optimiser and this thread's generator. Model and optimiser
+ * must be constructed like the saved ones; optimizer->steps is the step to resume from. If
+ * optimizer is NULL, only the model is loaded, for evaluation, whether or not the file contains
+ * an optimiser. On error nothing changes. If batches are drawn from the generator, the results
+ * are bit-identical to those of an uninterrupted run. docs/files.md has an example.
+ *
+ * HEED_ERR_VALUE: as heed_load_state_dict, or a number is invalid for this optimiser. */
+heed_status heed_save_checkpoint(void *module, heed_optimizer *optimizer, const char *path,
+                                 const heed_metadata *about);
+heed_status heed_load_checkpoint(void *module, heed_optimizer *optimizer, const char *path);
+
+/* ======== Looking ======== */
+
+/* Weights as a heat map in the terminal. */
+
+typedef enum heed_color { HEED_COLOR_AUTO, HEED_COLOR_NEVER, HEED_COLOR_ALWAYS } heed_color;
+
+/* heed_heat_map: prints a matrix of weights in percent, with labelled rows and columns; larger
+ * weights have brighter cells. HEED_COLOR_AUTO uses 256 colors if the stream is a terminal and
+ * NO_COLOR is not set, and shade characters otherwise: blocks if the locale is UTF-8, else ASCII.
+ *
+ *   weights (rows, columns) float; labels: one for each row or column, or NULL
+ *
+ *                   t  p
+ *                   h  i
+ *                   e  z
+ *         the     100
+ *         pizza    20 80
+ *
+ * Labels are UTF-8 text of any origin: controls and invalid bytes are shown as "?". If lines are
+ * wider than the terminal, or COLUMNS if set, cells shrink to 2 columns and then 1, without a
+ * percentage. Stream errors are left to the caller, as with printf.
+ *
+ * HEED_ERR_SHAPE: weights do not have 2 dims. HEED_ERR_DTYPE: weights are not floats. */
+heed_status heed_heat_map(FILE *stream, heed_tensor *weights, const char *const *row_labels,
+                          const char *const *column_labels, heed_color color);
+
+/* A watch shows the values of a training loop on a terminal and writes them to a CSV file.
+ *
+ *     heed_watch *w = heed_watch_new(
+ *         (heed_watch_options){.steps = 1000, .terminal = stderr, .csv = "run.csv"});
+ *     for (int step = 1; step <= 1000; step++) {
+ *         ...
+ *         heed_watch_value(w, "loss", heed_item(loss));
+ *         heed_watch_step(w);
+ *     }
+ *     heed_watch_free(w);
+ *
+ * The terminal gets a bar with the remaining time, or about ten lines if it is a pipe or a file.
+ * The CSV file gets a row a step, with the names known at the first heed_watch_step. A cell is
+ * empty if its step has no such value, or NaN. A terminal or a file that cannot be written while
+ * training is one warning: no error, and no signal such as SIGPIPE. All functions ignore a NULL
+ * watch. */
+
+/* All members may be zero. What they point to must outlive the watch. */
+typedef struct heed_watch_options {
+    int64_t steps;   /* in the whole run; 0: unknown, so neither bar nor remaining time is shown */
+    int64_t resumed; /* steps taken before; the file keeps their rows and loses later ones */
+    const char *csv; /* a new run replaces the file of an earlier one */
+    FILE *terminal;
+    int64_t every;            /* steps between lines; 0: about ten lines per run */
+    const char *const *shown; /* names to show, ending with NULL; NULL: all */
+    const char *step_name;    /* NULL: "step" */
+} heed_watch_options;
+
+typedef struct heed_watch heed_watch;
+
+/* heed_watch_new: NULL on error. HEED_ERR_FILE: the file cannot be written. HEED_ERR_VALUE: an
+ * existing file was not written by a watch. */
+heed_watch *heed_watch_new(heed_watch_options options);
+
+/* heed_watch_value: sets a value of the step that the next heed_watch_step ends. HEED_ERR_VALUE:
+ * the name is empty, has more than 60 bytes, commas, quotes or control characters, or is the 65th.
+ * heed_watch_step: ends a step: shows and writes its values. heed_watch_steps: those ended so far,
+ * with those before a resumed run. */
+heed_status heed_watch_value(heed_watch *w, const char *name, double value);
+heed_status heed_watch_step(heed_watch *w);
+int64_t heed_watch_steps(const heed_watch *w);
+
+/* heed_watch_pause: removes the bar, so that the caller can print; the next step draws it again.
+ * heed_watch_free: replaces the bar with the last values. */
+void heed_watch_pause(heed_watch *w);
+void heed_watch_free(heed_watch *w);
+
+/* ======== Checking attention ======== */
+
+/* Checks attention code: is it attention, and if not, which mistake is it?
+ *
+ *     static heed_tensor *my_attention(heed_tensor *x, void *context) // (B, T, d) -> (B, T, ...)
+ *     {
+ *         return my_forward(context, x);
+ *     }
+ *     ...
+ *     heed_attention_check(my_attention, model, (heed_attention_check_options){
+ *         .d_model = 64, .heads = 4, .causal = true, .module = model, .stream = stdout});
+ *
+ * Most mistakes in attention leave shapes and losses plausible. The function is therefore checked
+ * as a black box, against what holds for every attention, whatever its weights:
+ *
+ *   repeat      the same input twice gives the same output, and it is finite
+ *   batch       another sequence of the batch changes nothing, nor does the place in the batch
+ *   reach       the norms of dy_i/dx_j: each allowed pair has an effect, no blocked pair has
+ *   values      no blocked pair has an effect that gradients do not see (detach, argmax)
+ *   order       f(Px) = P f(x) for a permutation P; without mask and positions. With positions, the
+ *               order of the tokens before it changes the last output
+ *   equal       equal tokens give what one gives, as weights sum to 1: f(x, x, x) = f(x)
+ *               in a layer alone, dy_i/dx_j of equal tokens is the same for all j
+ *   length      T from 1 to the longest works; causal: a prefix of x has the same outputs
+ *   padding     tokens that the mask blocks change nothing, the others do
+ *   parameters  each receives a gradient and is registered
+ *   cache       one token at a time gives what all at once give
+ *   formula     y is softmax(q k^T / sqrt(d_head)) v W_o^T, see below
+ *   derivative  gradients agree with difference quotients
+ *
+ * The formula is computed from parameters called W_q, W_k, W_v and W_o, or as in torch. If y
+ * differs, known mistakes and pairs of them are tried, and those that reproduce y are named.
+ *
+ * Parameters, gradients, training flags and the generator are the same afterwards, to the bit. */
+
+/* The function to check: x (B, T, d_model) -> (B, T, any width), without the B if .unbatched. */
+typedef heed_tensor *heed_attention_function(heed_tensor *x, void *context);
+
+/* Whether and how outputs depend on positions: not at all; on distances (ALiBi, rotary); on the
+ * index of a token (sines, a table). */
+typedef enum heed_attention_positions {
+    HEED_POSITIONS_NONE,
+    HEED_POSITIONS_RELATIVE,
+    HEED_POSITIONS_ABSOLUTE
+} heed_attention_positions;
+
+typedef enum heed_attention_checks {
+    HEED_CHECK_REPEAT,
+    HEED_CHECK_BATCH,
+    HEED_CHECK_REACH,
+    HEED_CHECK_VALUES,
+    HEED_CHECK_ORDER,
+    HEED_CHECK_EQUAL,
+    HEED_CHECK_LENGTH,
+    HEED_CHECK_PADDING,
+    HEED_CHECK_PARAMETERS,
+    HEED_CHECK_CACHE,
+    HEED_CHECK_FORMULA,
+    HEED_CHECK_DERIVATIVE,
+    HEED_ATTENTION_CHECKS /* their number */
+} heed_attention_checks;
+
+typedef enum heed_verdict {
+    HEED_VERDICT_SKIPPED, /* does not apply; the text says why */
+    HEED_VERDICT_PASSED,
+    HEED_VERDICT_FAILED,
+    HEED_VERDICT_UNKNOWN /* cannot tell; the text says why */
+} heed_verdict;
+
+enum { HEED_CHECK_TOKENS = 8 }; /* tokens of the inputs, if .longest is not less */
+
+/* What heed_attention_check found. */
+typedef struct heed_attention_report {
+    bool passed; /* no check failed */
+    struct {
+        heed_verdict verdict;
+        double worst; /* the largest relative deviation from what should hold; 0 if skipped */
+        char text[240];
+    } checks[HEED_ATTENTION_CHECKS];
+    int tokens; /* T */
+    /* |dy_i/dx_j| for query i and key j, relative to the largest; and what should be: '#' an
+     * effect, '.' none, '?' either (a query that may not see itself still affects its row). */
+    double reach[HEED_CHECK_TOKENS][HEED_CHECK_TOKENS];
+    char expected[HEED_CHECK_TOKENS][HEED_CHECK_TOKENS];
+    char mistake[600]; /* the likely mistake and the remedy, one sentence each; "" if unknown */
+} heed_attention_report;
+
+typedef struct heed_attention_check_options {
+    int64_t d_model;         /* features of x; required */
+    int heads;               /* 0: 1 */
+    bool causal;             /* token i sees tokens 0 to i */
+    heed_tensor *block_mask; /* or: bool (T, T), T <= 8, true blocks; f applies the same one */
+    heed_attention_positions positions;
+    int64_t longest; /* the most tokens that f accepts; 0: 8 */
+    bool unbatched;  /* x is (T, d_model): the tutorial's row_dim 0, col_dim 1 */
+    int layers;      /* layers of attention; 0: 1 */
+    bool block;      /* f is more than attention: a residual, norms, a feed-forward network */
+    bool extra_keys; /* bias_k, zero_attn, sinks: weights of the tokens sum to less than 1 */
+    void *module;    /* cast to f64 and set to eval during the check; NULL: f32 */
+    bool f32;        /* do not cast: f creates f32 tensors of its own; may cast x to f32 and back */
+    /* f with a key_padding_mask, bool (B, T), true blocks; NULL: not checked */
+    heed_tensor *(*padded)(heed_tensor *x, heed_tensor *key_padding_mask, void *context);
+    /* f of one token, x (B, 1, d_model), with a cache that is emptied at position 0; NULL: not
+     * checked */
+    heed_tensor *(*step)(heed_tensor *x, int64_t position, void *context);
+    bool derivative;               /* compare gradients with difference quotients; needs f64 */
+    uint64_t seed;                 /* of the inputs; 0: 1 */
+    FILE *stream;                  /* the report is printed here; NULL: not printed */
+    heed_attention_report *report; /* and stored here; NULL: not stored */
+} heed_attention_check_options;
+
+/* heed_attention_check: HEED_OK if no check failed. Takes some milliseconds.
+ *
+ * HEED_ERR_CHECK: a check failed; the message is the likely mistake. HEED_ERR_NULL: no function, or
+ * it returned NULL. HEED_ERR_SHAPE: d_model is missing, the mask is not (T, T), or f returns other
+ * dims than (B, T, ...). HEED_ERR_VALUE: an option does not fit the others, or f gives random
+ * outputs though the generator is reset before each call. Errors of f are returned as well. */
+heed_status heed_attention_check(heed_attention_function *f, void *context,
+                                 heed_attention_check_options options);
+
+/* heed_attention_report_print: one line a check, the reach as a picture, and the mistake. */
+void heed_attention_report_print(FILE *stream, const heed_attention_report *report);
+
+HEED_END_DECLS
 #endif

@@ -1,4 +1,4 @@
-// Writes .safetensors files (src/nn/safetensors.h): the length of a JSON header, the header, the data.
+// Writes .safetensors files (src/heed.h): the length of a JSON header, the header, the data.
 
 /** tensors: [{name, shape, values: Float32Array}]; metadata: {key: text}. Returns the file's bytes. */
 export function writeSafetensors(tensors, metadata) {

@@ -1,18 +1,9 @@
 /* Operations: applying them, which is the only place that allocates results and records graphs;
  * gradient settings; the registry; and checks that rules share. */
-#include "op.h"
+#include "autograd.h"
 
 #include <stdio.h>
 #include <string.h>
-
-#include "../tensor/handle.h"
-#include "../tensor/read.h"
-#include "../tensor/scope.h"
-#include "../tensor/shape.h"
-#include "../tensor/thread.h"
-#include "autograd.h"
-#include "grad.h"
-#include "hook.h"
 
 /* While hooks are there, a node's arguments are followed by the path of its module. */
 enum { ORIGIN = sizeof(heed_text), MOST_ARGS = UINT16_MAX - ORIGIN };

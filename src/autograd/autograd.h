@@ -1,8 +1,10 @@
-/* The engine (internal): how an operation is recorded, observed and differentiated. */
+/* What the files of the engine and of its operations share (internal). */
 #ifndef HEED_AUTOGRAD_AUTOGRAD_H
 #define HEED_AUTOGRAD_AUTOGRAD_H
 
-#include "op.h"
+#include "../tensor/tensor.h"
+
+/* The engine (internal): how an operation is recorded, observed and differentiated. */
 
 /* A backward pass from y. */
 typedef struct heed_pass {
@@ -27,9 +29,69 @@ typedef struct heed_pass {
  */
 heed_status heed_run_backward(heed_pass *pass);
 
-/* heed_call_result_hooks, heed_call_derivative_hooks: call the hooks of this thread (hook.h), after
+/* heed_call_result_hooks, heed_call_derivative_hooks: call the hooks of this thread (heed.h), after
  * testing heed_self.hooks. The first returns the result to use, NULL after an error. */
 heed_tensor *heed_call_result_hooks(const heed_call *call, heed_tensor *y);
 heed_status heed_call_derivative_hooks(const heed_vjp *vjp);
+
+/* What operations share (internal): checks of dtypes, dims and index bounds; formulas. */
+
+/* heed_common_dtype: the dtype to which a and b promote: float before i64 before bool; f32 with f64
+ * is an error. */
+static inline heed_status heed_common_dtype(const char *function, heed_dtype a, heed_dtype b,
+                                            heed_dtype *common)
+{
+    if (heed_is_float(a) && heed_is_float(b) && a != b) {
+        return heed_fail(HEED_ERR_DTYPE, "%s: %s with %s; cast one of them with heed_to", function,
+                         heed_dtype_name(a), heed_dtype_name(b));
+    }
+    *common = heed_is_float(a) || (a == HEED_I64 && !heed_is_float(b)) ? a : b;
+    return HEED_OK;
+}
+
+/* heed_batch_of: the batch dims of t: all but the last two. */
+static inline heed_shape heed_batch_of(const heed_tensor *t)
+{
+    heed_shape batch = heed_shape_of_tensor(t);
+    batch.ndim -= 2;
+    return batch;
+}
+
+/* heed_check_factors: checks that the factors of a matrix product have the same dtype, other than
+ * bool. */
+static inline heed_status heed_check_factors(const char *function, heed_dtype a, heed_dtype b)
+{
+    if (a != b || a == HEED_BOOL) {
+        return heed_fail(HEED_ERR_DTYPE,
+                         "%s: %s with %s; cast them to one dtype, not bool, with heed_to", function,
+                         heed_dtype_name(a), heed_dtype_name(b));
+    }
+    return HEED_OK;
+}
+
+/* heed_find_size: for functions that cut a dim of x: checks x, wraps dim and gets its size. */
+heed_status heed_find_size(const char *function, const heed_tensor *x, int *dim, int64_t *size);
+
+/* heed_check_index: checks that the index, at position `place` of its tensor, is in [0, count).
+ * `what` names it in errors: index, id, target.
+ * heed_checked_indices: the elements of an i64 tensor in row-major order, all checked in this way.
+ * Every index must be checked before it is used to access memory. NULL on error. If the tensor is
+ * not contiguous, the elements are a copy in the current scope. */
+heed_status heed_check_index(const char *function, const char *what, int64_t index, int64_t place,
+                             int64_t count);
+const int64_t *heed_checked_indices(const char *function, const char *what, heed_tensor *indices,
+                                    int64_t count);
+
+/* heed_evaluate: evaluates a formula in the notation of ops.def with Heed operations; a binding is
+ * the operand that a name in it refers to. Numbers in the text have dtype `dtype`.
+ * HEED_ERR_VALUE: the text is not in that notation.
+ * heed_mentions: true if the text reads the operand with this one-letter name. */
+typedef struct heed_binding {
+    char name;
+    heed_tensor *tensor;
+} heed_binding;
+heed_tensor *heed_evaluate(const char *text, const heed_binding *bindings, int count,
+                           heed_dtype dtype);
+bool heed_mentions(const char *text, char name);
 
 #endif

@@ -19,18 +19,7 @@
  *
  * Read from top to bottom. Nothing is recursive, so no graph is too deep. After an error, which
  * stays pending in the thread (heed_blocked), nothing more is computed. */
-#include "../tensor/alloc.h"
-#include "../tensor/create.h"
-#include "../tensor/elements.h"
-#include "../tensor/handle.h"
-#include "../tensor/read.h"
-#include "../tensor/scope.h"
-#include "../tensor/shape.h"
-#include "../tensor/thread.h"
 #include "autograd.h"
-#include "grad.h"
-#include "hook.h"
-#include "ops/operations.h"
 
 static void prepare_visits(heed_pass *pass);
 static void seed(const heed_pass *pass);

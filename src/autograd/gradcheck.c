@@ -4,23 +4,11 @@
  * row by row with the backward pass. The graph of that pass keeps only the values that derivatives
  * declare as saved. Where the two differ, a second look finds out why; it lets nothing pass. */
 
-#include "gradcheck.h"
+#include "autograd.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "../tensor/create.h"
-#include "../tensor/handle.h"
-#include "../tensor/random/random.h"
-#include "../tensor/read.h"
-#include "../tensor/scope.h"
-#include "../tensor/shape.h"
-#include "../tensor/thread.h"
-#include "autograd.h"
-#include "grad.h"
-#include "op.h"
-#include "ops/operations.h"
 
 enum { MAX_INPUTS = 16, MAX_ALIASES = MAX_INPUTS + 1 }; /* the gradient of f has one input more */
 

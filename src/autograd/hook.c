@@ -1,13 +1,7 @@
 /* Calls the hooks of this thread, and keeps the path of the module that is running. */
-#include "hook.h"
+#include "autograd.h"
 
 #include <string.h>
-
-#include "../tensor/read.h"
-#include "../tensor/scope.h"
-#include "../tensor/shape.h"
-#include "../tensor/thread.h"
-#include "autograd.h"
 
 static _Thread_local bool in_callback; /* what a callback computes is not seen */
 

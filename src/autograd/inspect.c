@@ -3,12 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "../tensor/handle.h"
-#include "../tensor/shape.h"
-#include "../tensor/text.h"
-#include "hook.h"
-#include "ops/operations.h"
-#include "print.h"
+#include "../tensor/tensor.h"
 
 static _Thread_local FILE *out; /* NULL: off */
 

@@ -4,18 +4,11 @@
  * Two passes over the elements to be shown determine their common notation and width; a third one
  * writes them to a sink. Nothing is allocated, and the tensor is not modified. */
 
-#include "print.h"
+#include "../tensor/tensor.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
-
-#include "../tensor/handle.h"
-#include "../tensor/scope.h"
-#include "../tensor/shape.h"
-#include "../tensor/text.h"
-#include "../tensor/thread.h"
-#include "op.h"
 
 enum { PREFIX_LENGTH = sizeof "tensor(" - 1, TEXT_SIZE = 256, THRESHOLD = 1000, EDGE_ITEMS = 3 };
 

@@ -1,22 +1,11 @@
 /* The checks of attention_check.h. What is tried if the formula does not hold:
  * attention_mistakes.c; the report: attention_report.c. */
 
-#include "attention_mistakes.h"
+#include "check.h"
 
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
-
-#include "../autograd/grad.h"
-#include "../autograd/ops/operations.h"
-#include "../nn/arguments.h"
-#include "../nn/module.h"
-#include "../tensor/alloc.h"
-#include "../tensor/create.h"
-#include "../tensor/handle.h"
-#include "../tensor/random/random.h"
-#include "../tensor/read.h"
-#include "../tensor/scope.h"
 
 enum { T_MOST = HEED_CHECK_TOKENS };
 

@@ -2,20 +2,13 @@
  * W_o^T (Vaswani et al., 2017). All that reproduce a function's outputs from its parameters are
  * named. */
 
-#include "attention_mistakes.h"
+#include "check.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "../autograd/ops/operations.h"
-#include "../nn/arguments.h"
-#include "../nn/module.h"
-#include "../tensor/create.h"
-#include "../tensor/read.h"
-#include "../tensor/scope.h"
 
 /* ---- the parameters, by name ---- */
 

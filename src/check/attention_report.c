@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "attention_check.h"
+#include "../heed.h"
 
 static const char *const names[HEED_ATTENTION_CHECKS] = {
     "repeat", "batch",   "reach",      "values", "order",   "equal",

@@ -1,13 +1,10 @@
 /* Argument checks and their error messages. */
 
-#include "arguments.h"
+#include "nn.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "../tensor/read.h"
-#include "../tensor/scope.h"
 
 heed_status heed_check_not_null(const char *function, const char *argument, const void *value)
 {

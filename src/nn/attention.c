@@ -1,17 +1,9 @@
 /* Attention: softmax(q k^T / sqrt(d_k)) v (Vaswani et al., 2017, section 3.2), and its masks. */
 
-#include "attention.h"
+#include "nn.h"
 
 #include <math.h>
 #include <string.h>
-
-#include "../autograd/ops/operations.h"
-#include "../tensor/alloc.h"
-#include "../tensor/create.h"
-#include "../tensor/read.h"
-#include "../tensor/scope.h"
-#include "../tensor/shape.h"
-#include "arguments.h"
 
 /* The tutorial's SelfAttention.forward, line for line. In self-attention, both encodings are the
  * same tensor. The tutorial fills with -1e9; -inf gives the same weights, except that safe_softmax

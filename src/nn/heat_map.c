@@ -1,14 +1,9 @@
 /* Heat maps as text: vertical column labels, and cells with a percentage and a shade or color. */
-#include "heat_map.h"
+#include "nn.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "../tensor/read.h"
-#include "../tensor/scope.h"
-#include "../tensor/text.h"
-#include "arguments.h"
 
 enum { MOST_LABEL = 16 };
 

@@ -1,15 +1,8 @@
 /* Layers: their parameters and how these are initialised; autograd/ops has what they compute.
  * Sinusoidal positions are computed once, in f32 as in the PyTorch tutorial. */
-#include "layers.h"
+#include "nn.h"
 
 #include <math.h>
-
-#include "../autograd/ops/operations.h"
-#include "../tensor/create.h"
-#include "../tensor/random/random.h"
-#include "../tensor/read.h"
-#include "../tensor/scope.h"
-#include "arguments.h"
 
 /* ---- Linear ---- */
 

@@ -2,20 +2,10 @@
  * module has a list of entries: its own parameters and buffers, which it retains, and its children.
  */
 
-#include "module.h"
+#include "nn.h"
 
 #include <stdarg.h>
 #include <string.h>
-
-#include "../autograd/grad.h"
-#include "../autograd/ops/operations.h"
-#include "../tensor/alloc.h"
-#include "../tensor/create.h"
-#include "../tensor/handle.h"
-#include "../tensor/read.h"
-#include "../tensor/scope.h"
-#include "../tensor/shape.h"
-#include "arguments.h"
 
 /* ---- checks ---- */
 

@@ -1,20 +1,8 @@
 /* Optimisers, gradient clipping and a learning rate schedule. kernels/optim_steps.c has the
  * arithmetic of a step. */
-#include "optimizer.h"
+#include "nn.h"
 
 #include <math.h>
-
-#include "../autograd/grad.h"
-#include "../tensor/alloc.h"
-#include "../tensor/create.h"
-#include "../tensor/handle.h"
-#include "../tensor/kernels/kernels.h"
-#include "../tensor/parallel.h"
-#include "../tensor/read.h"
-#include "../tensor/scope.h"
-#include "../tensor/shape.h"
-#include "../tensor/thread.h"
-#include "arguments.h"
 
 /* ---- creation ---- */
 

@@ -6,7 +6,7 @@
  *
  * The output has the same bytes as the library's: tensors are sorted by element size, largest
  * first, so that all are aligned, and by name within a dtype. */
-#include "safetensors.h"
+#include "nn.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -14,16 +14,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "../autograd/ops/operations.h"
-#include "../tensor/alloc.h"
-#include "../tensor/create.h"
-#include "../tensor/random/random.h"
-#include "../tensor/read.h"
-#include "../tensor/scope.h"
-#include "../tensor/shape.h"
-#include "../tensor/text.h"
-#include "arguments.h"
 
 enum { LENGTH = 8 /* bytes of the header's length */, MOST_HEADER = 100000000 /* bytes */ };
 

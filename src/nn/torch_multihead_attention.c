@@ -1,16 +1,8 @@
 /* nn.MultiheadAttention: three projections, heed_scaled_dot_product_attention over all heads, and
  * an output projection. */
-#include "torch_multihead_attention.h"
+#include "nn.h"
 
 #include <math.h>
-
-#include "../autograd/ops/operations.h"
-#include "../tensor/create.h"
-#include "../tensor/random/random.h"
-#include "../tensor/read.h"
-#include "../tensor/scope.h"
-#include "../tensor/shape.h"
-#include "arguments.h"
 
 static const heed_module_kind kind = {.name = "MultiheadAttention",
                                       .size = sizeof(struct heed_multihead_attention)};

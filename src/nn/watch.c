@@ -1,5 +1,5 @@
 /* A watch: named values of a training loop, a CSV file, and a terminal. */
-#include "watch.h"
+#include "nn.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,10 +10,6 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "../tensor/alloc.h"
-#include "../tensor/text.h"
-#include "arguments.h"
 
 enum { NAMES = 64, TEXT = 1 << 14 /* more than 64 names and numbers */, BAR = 20 };
 

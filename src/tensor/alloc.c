@@ -11,12 +11,10 @@
 #define _DEFAULT_SOURCE /* for madvise */
 #include <sys/mman.h>
 #endif
-#include "alloc.h"
+#include "tensor.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "thread.h"
 
 enum {
     ALIGNED = 256, /* blocks of this size and larger are aligned to ALIGNMENT */

@@ -1,12 +1,9 @@
 /* Attention over all heads of a batch, split across threads: by blocks of queries in the forward
  * pass, by heads for gradients. Each thread has its own workspace. */
 
-#include "dispatch.h"
+#include "tensor.h"
 
 #include <string.h>
-
-#include "shape.h"
-#include "thread.h"
 
 enum { CACHE = 1 << 21 }; /* bytes of scores in a block */
 

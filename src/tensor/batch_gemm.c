@@ -2,13 +2,10 @@
  * possible, else matrix by matrix on several threads. The kernel packs operands and splits single
  * large products. */
 
-#include "dispatch.h"
+#include "tensor.h"
 
 #include <assert.h>
 #include <string.h>
-
-#include "shape.h"
-#include "thread.h"
 
 /* ---- matrices ---- */
 

@@ -1,10 +1,9 @@
 /* Walks several tensors in step, with any strides. A broadcast dim has stride 0, set by shape.c. */
-#include "broadcast_walk.h"
+#include "tensor.h"
 
 #include <string.h>
 
 #include "kernels/kernels.h"
-#include "parallel.h"
 
 void heed_walk_lane(walk *w, const void *data, const int64_t *strides, heed_dtype dtype, int ndim)
 {
@@ -140,7 +139,7 @@ void heed_walk_parts(walk *w, int64_t grain, walk_part *part, const void *contex
 /* ---- elements ---- */
 
 const void *heed_walk_elements(const char *at, int64_t stride, int64_t n, heed_dtype dtype,
-                               heed_dtype as, buffer *gathered)
+                               heed_dtype as, chunk_buffer *gathered)
 {
     int64_t size = (int64_t)heed_dtype_size(dtype);
     if (dtype == as && (stride == size || n == 1)) {

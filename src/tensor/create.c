@@ -1,15 +1,9 @@
 /* New tensors, and copying values in and out. */
 
-#include "create.h"
+#include "tensor.h"
 
 #include <math.h>
 #include <string.h>
-
-#include "elements.h"
-#include "handle.h"
-#include "read.h"
-#include "scope.h"
-#include "shape.h"
 
 heed_tensor *heed_empty(heed_shape shape, heed_dtype dtype)
 {

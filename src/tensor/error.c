@@ -4,7 +4,7 @@
  * The library never ends the program (heed_die is an optional handler). It prints only one thing,
  * and only once: an error that was never read. Even a program without any checks therefore does not
  * fail silently. */
-#include "error.h"
+#include "tensor.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "thread.h"
 
 /* ---- the state of a thread ---- */
 
@@ -142,7 +140,7 @@ heed_text heed_shape_text(int ndim, const int64_t *shape)
 {
     heed_text text = {"("};
     size_t at = 1;
-    /* 8 is HEED_MAX_DIMS: dtype.h includes error.h. A larger ndim is the caller's mistake. */
+    /* 8 is HEED_MAX_DIMS. A larger ndim is the caller's mistake. */
     for (int i = 0; i < ndim && i < 8 && at < sizeof text.text; i++) {
         at += (size_t)snprintf(text.text + at, sizeof text.text - at, i > 0 ? ", %lld" : "%lld",
                                (long long)shape[i]);

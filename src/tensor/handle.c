@@ -2,12 +2,11 @@
  *
  * Releasing is a loop over a work list linked through the tensors themselves. It never recurses, so
  * freeing a chain of a million operations needs no deep stack. */
-#include "handle.h"
+#include "tensor.h"
 
 #include <string.h>
 
 #include "kernels/kernels.h"
-#include "shape.h"
 
 _Static_assert(sizeof(heed_tensor) <= 224, "a node and a small value must stay under 300 bytes");
 _Static_assert(sizeof(heed_storage) <= 64, "a storage must fit in the smallest block");

@@ -4,13 +4,9 @@
  *
  * Callers have checked the indices. */
 
-#include "elements.h"
+#include "tensor.h"
 
 #include <string.h>
-
-#include "broadcast_walk.h"
-#include "dispatch.h"
-#include "thread.h"
 
 /* The lanes of both walks. */
 enum { INDEX, VALUES, PLACES };
@@ -68,7 +64,7 @@ void heed_add_at(const heed_indexed *places, const heed_tensor *x, heed_tensor *
     const int64_t step = run_step(&w, PLACES, out->dtype);
     do {
         for (int64_t start = 0; start < n; start += CHUNK) {
-            buffer gathered;
+            chunk_buffer gathered;
             const int64_t part = n - start < CHUNK ? n - start : CHUNK;
             const void *from = heed_walk_elements(w.lane[VALUES].at + start * stride, stride, part,
                                                   x->dtype, out->dtype, &gathered);

@@ -4,15 +4,10 @@
  * through the operands together, and those that are strided, broadcast or of another dtype are
  * gathered a chunk at a time. broadcast_walk.c handles strides and threads; callers have checked
  * shapes and dtypes. */
-#include "elements.h"
+#include "tensor.h"
 
 #include <math.h>
 #include <string.h>
-
-#include "broadcast_walk.h"
-#include "parallel.h"
-#include "shape.h"
-#include "thread.h"
 
 _Static_assert(LANES == HEED_MAX_OPERANDS + 1, "a lane for each operand and the result");
 
@@ -100,7 +95,7 @@ static heed_dtype dtype_of(const heed_operand *in)
 static void map_run(const mapping *m, char *const *at, int64_t n)
 {
     const void *from[HEED_MAX_OPERANDS];
-    buffer gathered[HEED_MAX_OPERANDS];
+    chunk_buffer gathered[HEED_MAX_OPERANDS];
     const int64_t to_stride = run_stride(m->w, m->count);
     for (int64_t done = 0; done < n; done += CHUNK) {
         const int64_t part = n - done < CHUNK ? n - done : CHUNK;
@@ -197,7 +192,7 @@ static void copy_part(const void *context, const walk *w, int64_t start, int64_t
         c->kernels->gather[c->from](n, from, from_step, to);
         return;
     }
-    buffer gathered;
+    chunk_buffer gathered;
     for (int64_t at = 0; at < n; at += CHUNK) {
         const int64_t part = n - at < CHUNK ? n - at : CHUNK;
         c->kernels->gather[c->from](part, from + at * run_stride(w, 0), from_step, &gathered);
@@ -297,7 +292,7 @@ static void add_part(const void *context, const walk *w, int64_t start, int64_t 
     const heed_kernels *kernels = heed_kernels_for(dtype);
     const int64_t from_stride = run_stride(w, 0), stride = run_stride(w, 1);
     for (int64_t at = start; at < start + n; at += CHUNK) {
-        buffer gathered, sums;
+        chunk_buffer gathered, sums;
         const int64_t left = start + n - at, part = left < CHUNK ? left : CHUNK;
         char *to = w->lane[1].at + at * stride;
         const void *from = heed_walk_elements(w->lane[0].at + at * from_stride, from_stride, part,

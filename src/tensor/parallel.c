@@ -14,7 +14,7 @@
 #ifdef __linux__
 #define _GNU_SOURCE /* for sched_getaffinity */
 #endif
-#include "parallel.h"
+#include "tensor.h"
 
 #include <fenv.h>
 #include <pthread.h>
@@ -25,7 +25,6 @@
 #include <unistd.h>
 
 #include "kernels/kernels.h"
-#include "thread.h"
 
 enum { MOST_THREADS = 256, RANGES_PER_THREAD = 8, SPIN_NANOSECONDS = 100000 };
 

@@ -1,12 +1,7 @@
 /* Reading a tensor: sizes, single elements, and pointers to its memory. */
-#include "read.h"
+#include "tensor.h"
 
 #include <math.h>
-
-#include "handle.h"
-#include "scope.h"
-#include "shape.h"
-#include "thread.h"
 
 /* ---- the shape ---- */
 

@@ -4,13 +4,9 @@
  * Results do not depend on the number of threads: work is split into independent parts, or into
  * chunks whose number depends on the shape alone. */
 
-#include "elements.h"
+#include "tensor.h"
 
 #include <string.h>
-
-#include "broadcast_walk.h"
-#include "dispatch.h"
-#include "thread.h"
 
 /* ---- sums ---- */
 
@@ -22,7 +18,7 @@ static void sum_walk(walk w, heed_dtype from, heed_dtype as, heed_total *total)
     const int64_t step = ready ? n : CHUNK;
     do {
         for (int64_t start = 0; start < n; start += step) {
-            buffer gathered;
+            chunk_buffer gathered;
             int64_t part = n - start < step ? n - start : step;
             const void *x = heed_walk_elements(w.lane[0].at + start * stride, stride, part, from,
                                                as, &gathered);
@@ -43,7 +39,7 @@ static void sum_walk_columns(walk w, heed_dtype from, heed_dtype as, int64_t col
             continue;
         }
         for (int64_t i = 0; i < run_length(&w); i++) {
-            buffer gathered;
+            chunk_buffer gathered;
             kernels->gather[from](columns, w.lane[0].at + i * step, 1, &gathered);
             kernels->sum_columns(1, columns, &gathered, 0, totals);
         }

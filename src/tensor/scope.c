@@ -1,18 +1,14 @@
 /* Scopes: ownership of the tensors that functions return; the end of a thread; checks of
  * arguments.
  *
- * The thread has one list of owned tensors (handle.h); ending a scope releases its first part.
+ * The thread has one list of owned tensors (tensor.h); ending a scope releases its first part.
  * All other data of a scope is in the caller's struct. Only the struct of the scope being ended is
  * read, because the structs of scopes left open by functions that have returned are in dead stack
  * frames. */
-#include "scope.h"
+#include "tensor.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-#include "alloc.h"
-#include "handle.h"
-#include "shape.h"
 
 /* ---- the list of owned tensors ---- */
 

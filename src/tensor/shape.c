@@ -2,9 +2,7 @@
  * name both shapes.
  *
  * Uses only shapes and strides; never reads or writes elements. */
-#include "shape.h"
-
-#include "thread.h"
+#include "tensor.h"
 
 const char *heed_dtype_name(heed_dtype dtype)
 {

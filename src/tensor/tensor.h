@@ -1,117 +1,717 @@
-/* The tensor: a reference-counted handle to a reference-counted storage. The handle is also the
- * graph node.
- *
- * The struct is public so that it can be inspected for teaching and debugging; change its fields
- * only through functions. Reading a tensor's shape, strides or graph directly never fails. read.h
- * has functions that read the shape and the elements.
- */
+/* What the files of this room share, and rooms above may use (internal). */
 #ifndef HEED_TENSOR_TENSOR_H
 #define HEED_TENSOR_TENSOR_H
 
-#include "dtype.h"
-
-HEED_BEGIN_DECLS
-
-/* Shapes and strides of up to this many dims are stored in the tensor itself. */
-enum { HEED_FEW_DIMS = 4 };
-
-/* A shape, or the index of an element; see HEED_SHAPE. */
-typedef struct heed_shape {
-    int ndim;
-    int64_t size[HEED_MAX_DIMS];
-} heed_shape;
-
-/* A list of dims, each in [-ndim, ndim), as in HEED_DIMS(0, -1). */
-typedef struct heed_dims {
-    int count;
-    int dim[HEED_MAX_DIMS];
-} heed_dims;
-
-/* HEED_SHAPE(2, 3): a heed_shape with these sizes; it counts its arguments. HEED_INDEX(2, 3): the
- * same for the index of an element. HEED_SCALAR: the shape of a tensor without dims.
- * HEED_DIMS(0, -1): a heed_dims. */
-#ifdef __cplusplus
-HEED_END_DECLS
-template <class... Sizes> inline heed_shape heed_shape_of(Sizes... sizes)
-{
-    return heed_shape{(int)sizeof...(Sizes), {(int64_t)sizes...}};
-}
-template <class... Dims> inline heed_dims heed_dims_of(Dims... dims)
-{
-    return heed_dims{(int)sizeof...(Dims), {(int)dims...}};
-}
-#define HEED_SHAPE(...) heed_shape_of(__VA_ARGS__)
-#define HEED_DIMS(...)  heed_dims_of(__VA_ARGS__)
-#define HEED_SCALAR     heed_shape_of()
-HEED_BEGIN_DECLS
-#else
-#define HEED_SHAPE(...)                                                                            \
-    ((heed_shape){(int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
-#define HEED_DIMS(...)                                                                             \
-    ((heed_dims){(int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), {__VA_ARGS__}})
-#define HEED_SCALAR ((heed_shape){0, {0}})
+#include <locale.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#ifdef __APPLE__
+#include <xlocale.h>
 #endif
-#define HEED_INDEX HEED_SHAPE
 
-/* The type of all tensors. Its fields are those of struct heed_tensor. */
-typedef struct heed_tensor heed_tensor;
-struct heed_op;
+#include "../heed.h"
+#include "kernels/kernels.h"
 
-/* The memory behind one or more tensors. */
-typedef struct heed_storage {
-    void *data;
-    size_t bytes;
-    int references;   /* number of tensors that use it */
-    uint32_t version; /* increased by every in-place change */
-    /* Inline data; the allocation extends past these bytes for larger values. */
-    unsigned char small[32] __attribute__((aligned(8)));
-} heed_storage;
+/* The state of a thread, its free blocks, and how much work is worth another thread (internal).
+ *
+ * This is the lowest level: it includes no other Heed header. A field is written only by the file
+ * named in its comment. The fields are in one struct because one operation touches most of them.
+ */
 
-/* The fields of a tensor. Those that the backward pass reads come first, since cache misses on
- * nodes limit its speed. */
-struct heed_tensor {
-    /* The graph: the operation that made this tensor, and its inputs. */
-    const struct heed_op *op; /* NULL for a leaf */
-    heed_tensor **inputs;     /* input_count of them; points to `two` if they fit */
-    int consumers;            /* backward.c: a count of edges, then a mark; 0 outside a pass */
-    uint16_t input_count, args_size;
-    uint8_t saved; /* read by backward: bit i for input i, HEED_SAVED_OUTPUT for the result */
-    bool requires_grad;
-    bool used_up;     /* a backward pass has freed its saved values */
-    bool retain_grad; /* keep .grad even if this is not a leaf */
-    bool has_origin;  /* the path of its module follows the arguments (apply.c) */
-    uint8_t ndim;
+#ifdef HEED_DEBUG /* a debug build: make DEBUG=1 */
+enum { HEED_IS_DEBUG = 1 };
+#else
+enum { HEED_IS_DEBUG = 0 };
+#endif
 
-    heed_tensor *two[2];
-    heed_tensor *gradient_in_flight; /* engine: sum of the gradients received so far */
+#if defined __has_feature
+#if __has_feature(address_sanitizer)
+#define HEED_SYSTEM_ALLOCATOR 1
+#endif
+#elif defined __SANITIZE_ADDRESS__
+#define HEED_SYSTEM_ALLOCATOR 1
+#endif
+#ifndef HEED_SYSTEM_ALLOCATOR
+#define HEED_SYSTEM_ALLOCATOR 0
+#endif
 
-    /* Counts (see tensor/scope.h). */
-    int references; /* holders of the handle: the scope, retains, graph edges */
-    int uses;       /* readers of the value: the scope, retains, derivatives */
-
-    /* The value: element (i, j, ...) is data[i * strides[0] + j * strides[1] + ...]. */
-    heed_storage *storage; /* NULL once the value has been freed */
-    void *data;
-    int64_t numel;
-    int64_t *shape, *strides; /* ndim of each, strides in elements; in `few` if they fit */
-
-    int retains;
-    int scope_depth;        /* depth of the scope that lists it; 0 once that scope has ended */
-    heed_tensor *next;      /* next on that list, or on the engine's */
-    uint32_t saved_version; /* sum of the versions of the values that backward will read */
-    heed_dtype dtype;
-
-    heed_tensor *grad; /* for leaves, dL/d(this) after backward; contiguous, without a graph */
-    const void *args;  /* arguments that are not tensors; points to `small_args` if they fit */
-    uint64_t small_args[2];
-    int64_t few[2 * HEED_FEW_DIMS];
+enum {
+    HEED_SIZE_CLASSES = 4 * 42,
+    HEED_SMALL_CLASSES = 9, /* blocks of up to 256 bytes: handles and small tensors */
+    HEED_SMALLEST_BLOCK = 64,
+    HEED_MOST_OF_A_MESSAGE = 8192,
+    HEED_GENERATOR_SIZE = 2528 /* a heed_generator */
 };
 
-/* Marks in heed_tensor.consumers from sort to visit: must a pass differentiate the node? */
-enum { HEED_NEEDED = -1, HEED_NOT_NEEDED = -2 };
+/* A free block, in a list of its size class. */
+typedef struct heed_block {
+    struct heed_block *next;
+} heed_block;
 
-/* Bits of heed_tensor.saved: one for each of the first inputs, one for the result. */
-enum { HEED_SAVED_INPUTS = 7, HEED_SAVED_OUTPUT = 1 << HEED_SAVED_INPUTS };
+/* The large part of a thread's state, allocated with its first block or error, until it ends. */
+typedef struct heed_thread_rest {
+    heed_block *free[HEED_SIZE_CLASSES - HEED_SMALL_CLASSES]; /* alloc.c */
+    char message[HEED_MOST_OF_A_MESSAGE];                     /* error.c */
+    _Alignas(8) char generator[HEED_GENERATOR_SIZE];          /* random/random.c */
+} heed_thread_rest;
 
-HEED_END_DECLS
+/* The shared library keeps this struct in static TLS, of which glibc leaves about 1.6 KB to
+ * libraries loaded by dlopen: what is large belongs in the rest. */
+typedef struct heed_thread {
+    unsigned error;                   /* the pending heed_status (error.c) */
+    const char *message;              /* of the last error; NULL: none yet */
+    int depth;                        /* of the innermost open scope; 0: none is open (scope.c) */
+    struct heed_tensor *tensors;      /* of all open scopes, innermost first (scope.c) */
+    const char *operation;            /* in progress; named in out-of-memory errors */
+    const char *derivative;           /* of this operation; named in errors (backward.c) */
+    int64_t fail_countdown;           /* allocations until one fails; 0: off (alloc.c) */
+    int64_t live_tensors, live_bytes; /* made by this thread minus freed by it */
+    struct heed_hook *hooks;          /* autograd/hook.c */
+    bool grad_disabled;
+    bool unread;      /* no one has read the pending error (error.c) */
+    int unread_depth; /* of the scope in which it occurred */
+
+    heed_block *free[HEED_SMALL_CLASSES]; /* alloc.c */
+    heed_thread_rest *rest;               /* NULL: not needed yet, or memory ran out (error.c) */
+    int64_t system_requests;              /* blocks requested from the system (alloc.c) */
+    int64_t failures_left, failures;      /* injected: still to come, so far (error.c) */
+} heed_thread;
+
+/* Use heed_self directly: TLS relaxation breaks UBSan's null check on a pointer to it. */
+extern _Thread_local heed_thread heed_self;
+
+/* heed_rest_of_thread: the rest of this thread's state; NULL, without an error, without memory.
+ * From then on, the end of the thread is seen through heed_thread_key (scope.c). */
+heed_thread_rest *heed_rest_of_thread(void);
+extern pthread_key_t heed_thread_key;
+extern bool heed_has_thread_key;
+
+/* heed_fails_allocation: called before each allocation; true if a test makes it fail. */
+bool heed_fails_allocation(void);
+
+/* heed_blocked: true if an error is pending; nothing is then computed. */
+static inline bool heed_blocked(void)
+{
+    return heed_self.error != 0; /* HEED_OK */
+}
+
+/* heed_report_unread: prints the pending error if it is unread (error.c): "heed: `beginning` an
+ * error that it never read: ..." */
+void heed_report_unread(const char *beginning);
+
+/* ---- blocks without a header ----
+ *
+ * The caller passes the size again when freeing a block; a wrong size corrupts the free lists. The
+ * functions in alloc.h store the size instead. For sizes that are compile-time constants, such as
+ * those of handles, the path to and from the free lists is inlined: about ten instructions. */
+
+/* heed_alloc_sized: `size` bytes, uninitialised, aligned to 64 bytes if `size` is 256 or more, else
+ * to 16. NULL on failure, with HEED_ERR_MEMORY pending. heed_free_sized: frees a block from
+ * heed_alloc_sized(size); NULL is a no-op. */
+void *heed_alloc_sized(size_t size);
+void heed_free_sized(void *block, size_t size);
+
+/* Size classes: 64, then 80 96 112 128, 160 192 224 256, 320 ... */
+static inline int heed_class_of(size_t size)
+{
+    if (size <= HEED_SMALLEST_BLOCK) {
+        return 0;
+    }
+    int octave = 63 - __builtin_clzll((unsigned long long)(size - 1)); /* 2^octave < size */
+    int quarter = (int)((size - 1) >> (octave - 2)) & 3;
+    return 4 * (octave - 6) + quarter + 1;
+}
+
+/* heed_blocks_of: this thread's free list of a class; NULL if it has none. */
+static inline heed_block **heed_blocks_of(int class)
+{
+    if (class < HEED_SMALL_CLASSES) {
+        return &heed_self.free[class];
+    }
+    return heed_self.rest != NULL ? &heed_self.rest->free[class - HEED_SMALL_CLASSES] : NULL;
+}
+
+/* heed_allocator_keeps_blocks: false if freed blocks are not reused at once, as in sanitizer
+ * builds, which return them to the system, and in debug builds, which fill them. */
+static inline bool heed_allocator_keeps_blocks(void)
+{
+    return !HEED_SYSTEM_ALLOCATOR && !HEED_IS_DEBUG;
+}
+
+/* heed_pop_block: heed_alloc_sized from the free list only. NULL: call heed_alloc_sized.
+ * heed_push_block: heed_free_sized to the free list only. False: call heed_free_sized. */
+static inline void *heed_pop_block(size_t size)
+{
+    heed_block **list = heed_blocks_of(heed_class_of(size));
+    heed_block *block = list != NULL ? *list : NULL;
+    if (block == NULL || heed_self.fail_countdown != 0) {
+        return NULL;
+    }
+    *list = block->next;
+    heed_self.live_bytes += (int64_t)size;
+    return block;
+}
+
+static inline bool heed_push_block(void *block, size_t size)
+{
+    if (!heed_allocator_keeps_blocks() || heed_self.rest == NULL) {
+        return false;
+    }
+    heed_block **list = heed_blocks_of(heed_class_of(size)), *freed = block;
+    freed->next = *list;
+    *list = freed;
+    heed_self.live_bytes -= (int64_t)size;
+    return true;
+}
+
+/* ---- for tests ----
+ *
+ * heed_fail_allocation: makes this thread's next request (n = 0), or the n-th one after it, fail
+ * once; -1 cancels this. heed_fail_allocations: the same for `count` consecutive requests, counted
+ * from the n-th; INT64_MAX: this one and all later ones. */
+static inline void heed_fail_allocations(int64_t n, int64_t count)
+{
+    heed_self.fail_countdown = n + 1;
+    heed_self.failures_left = count;
+}
+
+static inline __attribute__((unused)) void heed_fail_allocation(int64_t n)
+{
+    heed_fail_allocations(n, 1);
+}
+
+/* ---- how much work is worth another thread ----
+ *
+ * A grain is the minimum work per thread, a few microseconds; less would not pay for waking the
+ * thread and sharing cache lines. Grains are given in elements, one for each kind of work. Times,
+ * per element and per grain, are estimates for one AVX-512 core with data in cache, unless noted.
+ */
+enum {
+    HEED_GRAIN_OF_ELEMENTS = 8192,    /* element-wise work, copies: 0.15 to 0.3 ns each, 2 us */
+    HEED_GRAIN_OF_ROWS = 16384,       /* row kernels such as softmax: 0.5 ns each, 8 us */
+    HEED_GRAIN_OF_UPDATES = 16384,    /* optimiser steps: 0.1 to 0.35 ns each, 4 us */
+    HEED_GRAIN_OF_SUMS = 32768,       /* sums: 0.1 to 0.25 ns each, 5 us */
+    HEED_GRAIN_OF_TABLE_ROWS = 32768, /* table rows, read from memory: 0.3 ns each, 10 us */
+};
+
+/* Matrix products, in multiply-adds; a core does about 50 per nanosecond in f32. */
+enum {
+    HEED_GRAIN_OF_PRODUCTS = 1 << 20, /* 20 us */
+    HEED_LITTLE_PRODUCT = 1 << 18,    /* below: no workspace; one product stays on its thread */
+    HEED_LARGE_PRODUCT = 1 << 24,     /* above: the kernel splits each product */
+};
+
+/* Handles and storages: creation, release, reference counts and versions; the scopes that own them
+ * (internal).
+ *
+ * A new tensor belongs to no scope. The caller holds one reference and one use, and either passes
+ * them to a scope with heed_join_scope or releases them with heed_unref.
+ */
+
+/* heed_tensor_new: a contiguous tensor with its own storage and uninitialised elements.
+ * heed_tensor_like: the same with t's shape and dtype, which are not checked again.
+ * heed_tensor_view: a tensor on t's storage. `offset` counts elements from t->data.
+ * `function` names the caller in errors. */
+heed_tensor *heed_tensor_new(const char *function, int ndim, const int64_t *shape,
+                             heed_dtype dtype);
+heed_tensor *heed_tensor_like(const heed_tensor *t);
+heed_tensor *heed_tensor_view(const char *function, const heed_tensor *t, int ndim,
+                              const int64_t *shape, const int64_t *strides, int64_t offset);
+
+/* ---- counts ---- */
+
+/* For the functions below. heed_release_value: releases t's storage, which is freed with its last
+ * tensor. heed_release_handle: frees the handle, and the part of the graph that only it kept
+ * alive. */
+void heed_release_value(heed_tensor *t);
+void heed_release_handle(heed_tensor *t);
+
+/* A reference keeps the handle alive, a use keeps its value; heed_ref and heed_unref change both
+ * counts. */
+static inline void heed_drop_reference(heed_tensor *t)
+{
+    if (--t->references == 0) {
+        heed_release_handle(t);
+    }
+}
+
+static inline void heed_drop_use(heed_tensor *t)
+{
+    if (--t->uses == 0) {
+        heed_release_value(t);
+    }
+}
+
+static inline void heed_ref(heed_tensor *t)
+{
+    t->references++;
+    t->uses++;
+}
+
+static inline void heed_unref(heed_tensor *t)
+{
+    heed_drop_use(t);
+    heed_drop_reference(t);
+}
+
+/* heed_raise_version: call it after changing t's elements. */
+static inline void heed_raise_version(heed_tensor *t)
+{
+    t->storage->version++;
+}
+
+/* heed_number_at: the element data[offset] of any dtype, as a double.
+ * heed_set_number_at: sets it, cast as in C. */
+static inline double heed_number_at(const heed_tensor *t, int64_t offset)
+{
+    return t->dtype == HEED_F32   ? (double)((const float *)t->data)[offset]
+           : t->dtype == HEED_F64 ? ((const double *)t->data)[offset]
+           : t->dtype == HEED_I64 ? (double)((const int64_t *)t->data)[offset]
+                                  : ((const bool *)t->data)[offset];
+}
+
+static inline void heed_set_number_at(heed_tensor *t, int64_t offset, double value)
+{
+    switch (t->dtype) {
+    case HEED_F32:
+        ((float *)t->data)[offset] = (float)value;
+        break;
+    case HEED_F64:
+        ((double *)t->data)[offset] = value;
+        break;
+    case HEED_I64:
+        ((int64_t *)t->data)[offset] = (int64_t)value;
+        break;
+    default:
+        ((bool *)t->data)[offset] = value != 0;
+    }
+}
+
+/* heed_replace_grad: replaces t->grad with `grad` (NULL: none), taking over its counts. */
+void heed_replace_grad(heed_tensor *t, heed_tensor *grad);
+
+/* heed_share_storage: makes the leaf t use the storage of `value`, which has t's shape, and clears
+ * t->grad, like torch's t.data = value. */
+void heed_share_storage(heed_tensor *t, const heed_tensor *value);
+
+/* ---- the thread's list of tensors owned by its scopes, and scopes for Heed's own functions ----
+ *
+ * Defined in scope.c. The innermost scope's tensors come first. Each tensor
+ * stores the depth of its scope; depths never increase along the list, so ending a scope removes a
+ * prefix of it. */
+
+/* heed_join_scope: passes the caller's reference and use to the innermost open scope. Returns t, or
+ * NULL with t released if no scope is open. */
+heed_tensor *heed_join_scope(const char *function, heed_tensor *t);
+
+/* heed_tensor_create: heed_tensor_new for public functions; the tensor belongs to the innermost
+ * scope. NULL while an error is pending. */
+heed_tensor *heed_tensor_create(const char *function, heed_shape shape, heed_dtype dtype);
+
+/* heed_end_depth: ends the scopes at this depth and deeper. HEED_ERR_SCOPE: none of them was open,
+ * or more than one was. heed_release_scopes: the same without an error. */
+heed_status heed_end_depth(int depth);
+void heed_release_scopes(int depth);
+
+/* heed_frame_begin, heed_frame_end: a scope around a forward function or a derivative. It begins
+ * and ends in one function, so it needs none of the checks of a caller's scope. If no tensor joined
+ * it, as in most forward functions, it costs a few instructions. */
+typedef struct heed_frame {
+    int depth;
+    bool grad_disabled; /* to restore */
+} heed_frame;
+
+static inline heed_frame heed_frame_begin(bool grad_disabled)
+{
+    const heed_frame frame = {++heed_self.depth, heed_self.grad_disabled};
+    heed_self.grad_disabled = heed_self.grad_disabled || grad_disabled;
+    return frame;
+}
+
+static inline heed_status heed_frame_end(heed_frame frame)
+{
+    const heed_tensor *last = heed_self.tensors;
+    heed_self.grad_disabled = frame.grad_disabled;
+    if (heed_self.depth == frame.depth && (last == NULL || last->scope_depth < frame.depth)) {
+        heed_self.depth--;
+        return heed_self.error;
+    }
+    return heed_end_depth(frame.depth);
+}
+
+/* heed_take_from_scope: gives the caller a reference and a use of t: those of the innermost scope
+ * if t was the last tensor to join it, new ones otherwise. */
+static inline void heed_take_from_scope(heed_tensor *t)
+{
+    if (heed_self.tensors == t && t->scope_depth == heed_self.depth) {
+        heed_self.tensors = t->next;
+        t->next = NULL;
+        t->scope_depth = 0;
+    } else {
+        heed_ref(t);
+    }
+}
+
+/* Shape arithmetic: sizes, dims, strides and broadcasting, without the checks of the public
+ * functions in read.h (internal).
+ */
+
+/* The shape of a tensor as text, for messages. */
+#define HEED_TEXT(t) (heed_shape_text((t)->ndim, (t)->shape).text)
+
+/* heed_count_elements: the product of the sizes. Fails for negative sizes, too many dims, or more
+ * bytes than can be addressed. */
+heed_status heed_count_elements(const char *function, int ndim, const int64_t *shape,
+                                heed_dtype dtype, int64_t *numel);
+
+/* heed_wrap_dim: maps a dim in [-ndim, ndim) to [0, ndim); as in torch, a scalar accepts 0 and -1.
+ * heed_wrap_dims: the same for a list, returned as a bit set; fails if a dim is given twice. */
+heed_status heed_wrap_dim(const char *function, int dim, int ndim, int *wrapped);
+heed_status heed_wrap_dims(const char *function, heed_dims dims, int ndim, unsigned *set);
+
+/* heed_wrapped: heed_wrap_dim for a dim that has been checked.
+ * heed_wrapped_set: heed_wrap_dims for a list that has been checked. */
+static inline int heed_wrapped(int dim, int ndim)
+{
+    return dim >= 0 ? dim : dim + (ndim > 0 ? ndim : 1);
+}
+
+static inline unsigned heed_wrapped_set(const heed_dims *dims, int ndim)
+{
+    unsigned set = 0;
+    for (int i = 0; i < dims->count; i++) {
+        set |= 1u << heed_wrapped(dims->dim[i], ndim);
+    }
+    return set;
+}
+
+/* heed_row_major: the strides of a contiguous tensor. heed_is_row_major: true if t has them. */
+void heed_row_major(int ndim, const int64_t *shape, int64_t *strides);
+bool heed_is_row_major(const heed_tensor *t);
+
+static inline void heed_get_shape(const heed_tensor *t, heed_shape *shape)
+{
+    shape->ndim = t->ndim;
+    for (int i = 0; i < t->ndim; i++) {
+        shape->size[i] = t->shape[i];
+    }
+}
+
+/* heed_has_sizes, heed_has_shape: true if t has this shape. heed_same_shape: true if a and b have
+ * the same shape. */
+static inline bool heed_has_sizes(const heed_tensor *t, int ndim, const int64_t *shape)
+{
+    bool same = t->ndim == ndim;
+    for (int i = 0; same && i < ndim; i++) {
+        same = t->shape[i] == shape[i];
+    }
+    return same;
+}
+
+static inline bool heed_has_shape(const heed_tensor *t, const heed_shape *shape)
+{
+    return heed_has_sizes(t, shape->ndim, shape->size);
+}
+
+static inline bool heed_same_shape(const heed_tensor *a, const heed_tensor *b)
+{
+    return heed_has_sizes(a, b->ndim, b->shape);
+}
+
+/* heed_is_expanded: true if several indices share an element, so that t cannot be overwritten.
+ * heed_broadcasts_to: true if t can be broadcast to this shape. */
+static inline bool heed_is_expanded(const heed_tensor *t)
+{
+    bool expanded = false;
+    for (int i = 0; i < t->ndim; i++) {
+        expanded = expanded || (t->shape[i] > 1 && t->strides[i] == 0);
+    }
+    return expanded;
+}
+
+static inline bool heed_broadcasts_to(const heed_tensor *t, const heed_shape *shape)
+{
+    const int added = shape->ndim - t->ndim;
+    bool fits = added >= 0;
+    for (int i = 0; fits && i < t->ndim; i++) {
+        fits = t->shape[i] == 1 || t->shape[i] == shape->size[added + i];
+    }
+    return fits;
+}
+
+/* heed_dense_strides: the strides that torch gives a tensor made like x: without gaps, with the
+ * dims in the same memory order as in x. */
+void heed_dense_strides(const heed_tensor *x, int64_t *strides);
+
+/* heed_shapes_broadcast: true if the two shapes broadcast together.
+ * heed_broadcast: writes their common shape, or fails with an error that names both. */
+bool heed_shapes_broadcast(const heed_shape *a, const heed_shape *b);
+heed_status heed_broadcast(const char *function, const heed_shape *a, const heed_shape *b,
+                           heed_shape *out);
+
+/* heed_broadcast_strides: t's strides when broadcast to a larger shape: 0 for repeated dims. */
+void heed_broadcast_strides(const heed_tensor *t, int ndim, const int64_t *shape, int64_t *strides);
+
+/* Text (internal): numbers with a point in any locale; UTF-8; untrusted text in messages. */
+
+/* ---- numbers ---- */
+
+/* HEED_DECIMAL_POINT: until the end of its block, printf and strtod in this thread write and read
+ * 0.5 with a point, even if the program has set a locale with another separator. If memory runs
+ * out, the program's locale stays; the C libraries of Linux need none. */
+#define HEED_DECIMAL_POINT                                                                         \
+    const locale_t heed_locale_before __attribute__((cleanup(heed_restore_locale), unused)) =      \
+        heed_use_c_numbers()
+
+static inline locale_t heed_use_c_numbers(void)
+{
+    const locale_t c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+    return c != (locale_t)0 ? uselocale(c) : c;
+}
+
+static inline void heed_restore_locale(const locale_t *before)
+{
+    if (*before != (locale_t)0) {
+        freelocale(uselocale(*before));
+    }
+}
+
+/* ---- UTF-8 ---- */
+
+/* heed_utf8_read: the length in bytes, 1 to 4, of the character at `text`, which ends in '\0'; sets
+ * *code to its code point. Returns 0 and sets *code to 0 if it is invalid: a wrong first byte,
+ * truncated, overlong, a surrogate, or past U+10FFFF. */
+int heed_utf8_read(const char *text, uint32_t *code);
+
+/* heed_is_utf8: true if the whole text is valid UTF-8. */
+bool heed_is_utf8(const char *text);
+
+/* heed_show_name: a name truncated to about 60 bytes, with control characters replaced, since
+ * they could send commands to the terminal. heed_show_path: the same, keeping the last 90 bytes
+ * or so. */
+heed_text heed_show_name(const char *name);
+heed_text heed_show_path(const char *path);
+
+/* Kernel calls for whole tensors, split across threads (internal). The grains above say how much
+ * work each thread gets. Callers have checked the arguments. */
+
+/* ---- products of matrices and of batches of matrices, with any strides (batch_gemm.c) ---- */
+
+/* A view of a matrix in memory: its address and strides, as kernels take them, and its sizes. */
+typedef struct heed_matrix_view {
+    heed_matrix at; /* data, and the strides of rows and columns */
+    int64_t rows, columns;
+} heed_matrix_view;
+
+/* heed_transposed: the same memory with rows and columns swapped. */
+static inline heed_matrix_view heed_transposed(heed_matrix_view m)
+{
+    return (heed_matrix_view){{m.at.data, m.at.col, m.at.row}, m.columns, m.rows};
+}
+
+/* heed_view_rows: views all rows of t (..., columns) as one matrix. False, with *rows unset, if the
+ * rows are not evenly spaced; the rows of a contiguous tensor always are. */
+bool heed_view_rows(const heed_tensor *t, heed_matrix_view *rows);
+
+/* heed_is_one_matrix: true if all batch dims of t have size 1. */
+bool heed_is_one_matrix(const heed_tensor *t);
+
+/* heed_multiply: y (..., m, n) = a (..., m, k) b (..., k, n). a and b may have any strides; their
+ * batch dims broadcast to those of y, which is contiguous. All have the same dtype, not bool.
+ * heed_multiply_matrices: c (m, n) = a (m, k) b (k, n) + bias (n), where bias may be NULL.
+ * HEED_ERR_MEMORY: no memory for the workspace; y is unchanged. */
+heed_status heed_multiply(const heed_tensor *a, const heed_tensor *b, heed_tensor *y);
+heed_status heed_multiply_matrices(heed_dtype dtype, const heed_matrix_view *a,
+                                   const heed_matrix_view *b, const heed_tensor *bias,
+                                   const heed_matrix_view *c);
+
+/* ---- rows of tables (indexed.c), and layer_norm of rows (reduce.c) ---- */
+
+/* heed_share_rows: calls work(context, first, end) for rows of n elements, with at least `grain`
+ * elements per thread. */
+static inline void heed_share_rows(int64_t rows, int64_t n, int64_t grain, heed_parallel_work *work,
+                                   void *context)
+{
+    heed_parallel_for(rows, grain / (n + 1) + 1, work, context);
+}
+
+/* A table (..., columns), and `count` contiguous rows, one per index. Indices have been checked.
+ * heed_copy_table_rows: rows = table[index].
+ * heed_add_table_rows: table[index] += rows, in the order of the indices, so that sums are bitwise
+ * reproducible. */
+typedef struct heed_table_rows {
+    const int64_t *index;
+    int64_t count, columns;
+    heed_dtype dtype;
+    char *table, *rows;
+} heed_table_rows;
+
+void heed_copy_table_rows(const heed_table_rows *t);
+void heed_add_table_rows(const heed_table_rows *t);
+
+/* heed_normalize_rows: computes y for all rows.
+ * heed_normalize_rows_gradient: computes dx, and adds dweight and dbias of each chunk of rows to
+ * totals (chunks, 2, n), which the caller has zeroed. The number of chunks (heed_chunks_of_rows)
+ * depends on the shape alone, so sums do not depend on the number of threads. */
+void heed_normalize_rows(const heed_normalization *all, heed_dtype dtype);
+int64_t heed_chunks_of_rows(const heed_normalization *all);
+void heed_normalize_rows_gradient(const heed_normalization *all, heed_dtype dtype);
+
+/* ---- attention over all heads of a batch (attention_heads.c) ----
+ *
+ * A kernel call handles one head; autograd/ops/dot_product_attention.c has the definition. */
+
+/* q (..., L, E), k (..., S, E), v (..., S, Ev), y and g (..., L, Ev), with equal batch dims. mask
+ * is bool or additive and broadcasts to (..., L, S); NULL: no mask. Rows of y, g, dq, dk and dv are
+ * contiguous. */
+typedef struct heed_all_heads {
+    const heed_tensor *q, *k, *v, *mask;
+    double scale;
+    bool is_causal;
+    heed_tensor *y;                      /* output of heed_attend_heads */
+    const heed_tensor *g, *dq, *dk, *dv; /* for heed_attend_heads_gradient */
+} heed_all_heads;
+
+/* heed_attend_heads: y = softmax(scale q k^T, masked) v.
+ * heed_attend_heads_gradient: dq, dk and dv, given g = dL/dy.
+ * HEED_ERR_MEMORY: no memory for the workspace. */
+heed_status heed_attend_heads(const heed_all_heads *heads);
+heed_status heed_attend_heads_gradient(const heed_all_heads *heads);
+
+/* Work on the elements of tensors (internal): element by element (map.c), along dims (reduce.c),
+ * and at indices (indexed.c). */
+
+/* ---- kernels on broadcast operands; copies, fills and sums ---- */
+
+enum { HEED_MAX_OPERANDS = 4 };
+
+/* An input of a kernel, read as elements of dtype `as`: a number, or a tensor that broadcasts to
+ * the result's shape. */
+typedef struct heed_operand {
+    const heed_tensor *tensor; /* NULL: use `number` */
+    double number;
+    heed_dtype as;
+} heed_operand;
+
+/* heed_map: out = kernel(in...), element by element over out's shape; `out` is contiguous. Operands
+ * of dtype bool must be tensors. */
+void heed_map(heed_kernel *kernel, const heed_operand *in, int count, heed_tensor *out);
+
+/* heed_copy_elements: out = x, broadcast and cast. */
+void heed_copy_elements(const heed_tensor *x, heed_tensor *out);
+
+/* heed_fill_elements: out = value, cast as torch does. */
+void heed_fill_elements(heed_tensor *out, double value);
+
+/* heed_fill_mask: fills `mask`, a new f32 or f64 tensor, with 1 / kept with probability `kept`,
+ * else 0, as torch's dropout does (random.c). */
+void heed_fill_mask(heed_tensor *mask, double kept);
+
+/* heed_add_elements: out += x, with equal shapes and dtypes; out is not expanded. */
+void heed_add_elements(const heed_tensor *x, heed_tensor *out);
+
+/* ---- along dims: sums, other reductions, and kernels that process a line at a time ----
+ *
+ * A line consists of the elements along one dim, or along several dims that are reduced together.
+ */
+
+/* heed_sum_elements: out = the sum of x over the dims in `set`, divided by `divisor`. out is
+ * contiguous; its dims are the remaining dims of x, in order. */
+void heed_sum_elements(const heed_tensor *x, unsigned set, double divisor, heed_tensor *out);
+
+/* heed_reduce: each element of out = kernel(the elements of x over the dims in `set`, in row-major
+ * order, cast to `as`); out as above. HEED_ERR_MEMORY: no memory for gathering lines. */
+heed_status heed_reduce(heed_reduce_kernel *kernel, const void *args, heed_dtype as,
+                        const heed_tensor *x, unsigned set, heed_tensor *out);
+
+/* heed_map_rows: out = kernel(in...) line by line along `dim`. The `count` inputs (at most 2) and
+ * out have the same shape; out is contiguous. HEED_ERR_MEMORY: no memory for gathering lines. */
+heed_status heed_map_rows(heed_row_kernel *kernel, heed_tensor *const *in, int count, int dim,
+                          heed_tensor *out);
+
+/* ---- elements selected by an index along one dim ---- */
+
+/* Position i of `shape` refers to the tensor's element at i * strides + index[i * index_strides] *
+ * step, all in elements. So `strides` are the tensor's strides with 0 for the indexed dim, and
+ * `step` is the stride of that dim. Indices have been checked; within a run they are contiguous or
+ * all the same. */
+typedef struct heed_indexed {
+    heed_shape shape;
+    const int64_t *index;
+    int64_t index_strides[HEED_MAX_DIMS];
+    int64_t strides[HEED_MAX_DIMS], step;
+} heed_indexed;
+
+/* heed_look_up: out = the elements of x at `places`; out is contiguous, with the shape of `places`
+ * and x's dtype.
+ * heed_add_at: adds x to the elements of out at `places`, in row-major order of `shape`, so that
+ * sums are bitwise reproducible; x has out's dtype. */
+void heed_look_up(const heed_indexed *places, const heed_tensor *x, heed_tensor *out);
+void heed_add_at(const heed_indexed *places, const heed_tensor *x, heed_tensor *out);
+
+/* Walks several tensors in step through one shape (internal to the files that call kernels).
+ *
+ * Neighbouring dims are merged where every lane allows it, so contiguous tensors of any shape form
+ * a single run. A broadcast dim has stride 0.
+ */
+
+/* CHUNK: elements gathered at a time; the buffers of all operands fit in L1.
+ * LANES: the maximum number of operands of an element-wise kernel, plus one for its result. */
+enum { CHUNK = 256, LANES = 5 };
+
+/* One operand of a walk: its current position, and its strides in bytes. */
+typedef struct lane {
+    char *at;
+    int64_t stride[HEED_MAX_DIMS];
+} lane;
+
+/* A kernel call processes one run, along the last dim; the walk steps through the other dims. */
+typedef struct walk {
+    int ndim, lanes;
+    int64_t size[HEED_MAX_DIMS], index[HEED_MAX_DIMS];
+    lane lane[LANES];
+} walk;
+
+/* A chunk of elements of any dtype. */
+typedef union chunk_buffer {
+    double f64[CHUNK];
+    int64_t i64[CHUNK];
+} chunk_buffer;
+
+/* heed_walk_lane: adds an operand to a walk initialised to {0}. Call before heed_walk_begin. */
+void heed_walk_lane(walk *w, const void *data, const int64_t *strides, heed_dtype dtype, int ndim);
+
+/* heed_walk_begin: sets the shape, dropping dims of size 1 and merging neighbouring dims; at least
+ * one dim remains. Returns false if the shape has no elements. */
+bool heed_walk_begin(walk *w, int ndim, const int64_t *shape);
+
+/* heed_walk_next: moves all lanes to the next run; returns false after the last.
+ * heed_walk_to: moves a walk from its start to run number `run`. */
+bool heed_walk_next(walk *w);
+void heed_walk_to(walk *w, int64_t run);
+
+/* heed_walk_parts: covers a whole walk, which must be at its start, with calls to `part`, each for
+ * n elements of a run, starting at index `start`. If the walk has at least two grains of elements,
+ * the calls run on several threads, and runs may be cut anywhere. */
+typedef void walk_part(const void *context, const walk *w, int64_t start, int64_t n);
+void heed_walk_parts(walk *w, int64_t grain, walk_part *part, const void *context);
+
+/* The stride of a lane along the run, in bytes. */
+static inline int64_t run_stride(const walk *w, int lane_number)
+{
+    return w->lane[lane_number].stride[w->ndim - 1];
+}
+
+static inline int64_t run_length(const walk *w)
+{
+    return w->size[w->ndim - 1];
+}
+
+/* heed_walk_elements: n elements from `at`, `stride` bytes apart. Returns `at` if they are
+ * contiguous and already of dtype `as`; otherwise gathers and casts them into `gathered`. */
+const void *heed_walk_elements(const char *at, int64_t stride, int64_t n, heed_dtype dtype,
+                               heed_dtype as, chunk_buffer *gathered);
+
 #endif

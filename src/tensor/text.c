@@ -1,6 +1,6 @@
 /* UTF-8 (RFC 3629); untrusted names and paths in messages, truncated between characters and without
  * control characters. */
-#include "text.h"
+#include "tensor.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* The version, and the choice of the kernels: once, when the first tensor is made, according to CPU
  * features and HEED_ISA. A value of HEED_ISA or HEED_NUM_THREADS that cannot be used is an error
  * then. */
-#include "version.h"
+#include "../heed.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -10,7 +10,6 @@
 #include <sys/utsname.h>
 
 #include "kernels/kernels.h"
-#include "parallel.h"
 
 #define DECLARE(isa) extern const heed_kernels heed_kernels_##isa##_f32, heed_kernels_##isa##_f64;
 HEED_ISAS(DECLARE)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/tensor/thread.h"
+#include "tensor/tensor.h"
 #include "tests/common/test_util.h"
 #include "tests/ops/table.h"
 

@@ -1,8 +1,5 @@
 /* Printing: the expected texts are what torch 1.13 and torch 2.15 print for the same tensors. */
-#include "autograd/print.h"
-#include "autograd/op.h"
-#include "tensor/handle.h"
-#include "tensor/text.h"
+#include "tensor/tensor.h"
 
 #include <math.h>
 #include <string.h>

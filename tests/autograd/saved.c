@@ -1,8 +1,6 @@
 /* Using a graph: a second backward, kept gradients, values changed in place. */
-#include "tensor/handle.h"
+#include "tensor/tensor.h"
 #include "tests/common/engine_util.h"
-
-#include "tensor/thread.h"
 
 /* ---- retained and freed graphs ---- */
 

@@ -5,13 +5,7 @@
 
 #include <string.h>
 
-#include "tensor/alloc.h"
-#include "tensor/create.h"
-#include "tensor/handle.h"
-#include "tensor/random/random.h"
-#include "tensor/read.h"
-#include "tensor/scope.h"
-#include "tensor/thread.h"
+#include "tensor/tensor.h"
 #include "tests/common/test_util.h"
 
 /* ---- every test restores the counters ---- */

@@ -1,6 +1,5 @@
 #include "tests/common/reference.h"
-#include "tensor/dispatch.h"
-#include "tensor/handle.h"
+#include "tensor/tensor.h"
 
 #include <math.h>
 #include <stdlib.h>

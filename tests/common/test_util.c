@@ -1,6 +1,6 @@
 #define _XOPEN_SOURCE 700 /* posix_openpt */
 #include "tests/common/test_util.h"
-#include "tensor/shape.h"
+#include "tensor/tensor.h"
 
 #include <fcntl.h>
 #include <locale.h>

@@ -2,9 +2,7 @@
 #ifndef HEED_TESTS_TEST_UTIL_H
 #define HEED_TESTS_TEST_UTIL_H
 
-#include "heed.h"
-#include "nn/arguments.h"
-#include "tensor/thread.h"
+#include "nn/nn.h"
 #include "tests/common/suites.h"
 
 /* An optimiser's step with this gradient of its only parameter. */

@@ -17,7 +17,7 @@ OPERATIONS = operations()
 TORCH_DTYPES = {"f32": torch.float32, "f64": torch.float64, "i64": torch.int64, "bool": torch.bool}
 NAMES = {d: n for n, d in TORCH_DTYPES.items()}
 EDGES = [7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257]
-LARGE = [2047, 2048, 2049, 4097, 8191, 8192, 8193, 16385, 32769, 65537]  # kernels' blocks, src/tensor/thread.h
+LARGE = [2047, 2048, 2049, 4097, 8191, 8192, 8193, 16385, 32769, 65537]  # kernels' blocks, src/tensor/tensor.h
 MOST_ELEMENTS = 150_000
 
 

@@ -1,6 +1,6 @@
 /* Training is bit-identical for any number of threads and wherever its tensors are allocated:
  * checkpoints after 50 steps are compared byte for byte. All sizes are odd, and large enough for
- * several threads; most of the work is in the kernels that tensor/thread.h names. */
+ * several threads; most of the work is in the kernels that tensor/tensor.h names. */
 #include "examples/lab/gpt/model.h"
 #include "tests/common/files_util.h"
 

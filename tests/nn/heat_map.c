@@ -7,7 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "nn/arguments.h"
+#include "nn/nn.h"
 #include "tests/common/test_util.h"
 
 static char printed[1 << 16];

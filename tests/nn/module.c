@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "nn/arguments.h"
-#include "tensor/handle.h"
+#include "nn/nn.h"
 #include "tests/common/test_util.h"
 
 /* ---- a user-defined module ---- */

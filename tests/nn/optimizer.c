@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "tensor/handle.h"
+#include "tensor/tensor.h"
 #include "tests/common/test_util.h"
 
 static heed_tensor *parameter(void)

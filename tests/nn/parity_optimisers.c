@@ -219,7 +219,7 @@ END_TEST
 START_TEST(every_optimiser_has_a_row)
 {
     char line[200], name[20];
-    FILE *file = fopen("src/nn/optimizer.h", "r");
+    FILE *file = fopen("src/heed.h", "r");
     ck_assert_ptr_nonnull(file);
     int count = 0;
     while (fgets(line, sizeof line, file) != NULL) {

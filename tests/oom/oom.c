@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "tensor/thread.h"
+#include "tensor/tensor.h"
 
 /* Totals of the processes of all tests. */
 typedef struct totals {

@@ -2,8 +2,7 @@
 
 #include <string.h>
 
-#include "tensor/handle.h"
-#include "tensor/scope.h"
+#include "tensor/tensor.h"
 #include "tests/common/reference.h"
 
 struct dropped {

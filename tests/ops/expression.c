@@ -2,7 +2,7 @@
  * does not support, and its results equal those of the named operations bit for bit. */
 #include <stdio.h>
 
-#include "autograd/ops/operand_checks.h"
+#include "autograd/autograd.h"
 #include "tests/common/reference.h"
 
 static const struct line {

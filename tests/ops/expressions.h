@@ -4,7 +4,6 @@
 
 #include <math.h>
 
-#include "autograd/ops/operations.h"
 #include "heed.h"
 
 /* ---- views, so that gradients pass through them ---- */

@@ -3,8 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tensor/handle.h"
-#include "tensor/scope.h"
+#include "tensor/tensor.h"
 #include "tests/common/reference.h"
 
 #define NaN (double)NAN

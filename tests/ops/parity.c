@@ -1,6 +1,6 @@
 /* Reads fixtures/parity/, and checks results to the tolerances in operations.def. */
 #include "tests/ops/parity.h"
-#include "tensor/shape.h"
+#include "tensor/tensor.h"
 
 #include <float.h>
 #include <math.h>

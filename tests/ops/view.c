@@ -1,6 +1,5 @@
 /* Views compared with plain loops, and which share memory; reshape decides as torch's view does. */
-#include "tensor/handle.h"
-#include "tensor/scope.h"
+#include "tensor/tensor.h"
 #include "tests/common/reference.h"
 
 /* A tensor with strides, a new shape, and the strides of the view in that shape if there is one. */

@@ -8,7 +8,7 @@ root=$PWD
 . tests/common/expect.sh
 unset PREFIX LIBDIR DESTDIR PKG_CONFIG_PATH LD_LIBRARY_PATH
 export LC_ALL=C.UTF-8
-version=$(sed -n 's/^#define HEED_VERSION  *"\(.*\)"/\1/p' src/tensor/version.h)
+version=$(sed -n 's/^#define HEED_VERSION  *"\(.*\)"/\1/p' src/heed.h)
 minor=${version%.*}
 recorded=$root/tests/fixtures/output/quickstart.txt
 

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../.."
 build=${1:-build}
 . tests/common/expect.sh
 unset MAKEFLAGS WERROR
-version=$(sed -n 's/^#define HEED_VERSION  *"\(.*\)"/\1/p' src/tensor/version.h)
+version=$(sed -n 's/^#define HEED_VERSION  *"\(.*\)"/\1/p' src/heed.h)
 release=$build/release
 
 # ---- the version: CHANGELOG's first entry has that of version.h; CITATION.cff has that of the last release ----

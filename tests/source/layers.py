@@ -5,15 +5,13 @@ layers.py BUILD
 Includes, by the paths that they resolve to:
   1. a file is in a room, and includes none of a room above
   2. kernels work on raw memory, never on a tensor: they include only each other and the files in FLAT
-  3. nn and check include public headers (those in heed.h) of the rooms below, and those in INTERNAL
-  4. public headers include only public headers
-  5. no cycles between units; a unit is a .c and the .h of the same name
-  6. an include is relative to its file, so that no -I path can redirect it
-  7. unit names are unique
+  3. no cycles between units; a unit is a .c and the .h of the same name
+  4. an include is relative to its file, so that no -I path can redirect it
+  5. file names are unique
 Calls, by the symbols of the object files:
-  8. no room calls into a room above
-  9. a function is defined in the room whose header declares it
- 10. no cycles between units
+  6. no room calls into a room above
+  7. a function is defined in the room whose header declares it
+  8. no cycles between units
 """
 import graphlib
 import pathlib
@@ -25,17 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SRC = ROOT / "src"
 BUILD = ROOT / (sys.argv[1] if len(sys.argv) > 1 else "build")
 ROOMS = ["tensor", "autograd", "nn", "check"]
-FLAT = {"tensor/dtype.h", "tensor/parallel.h"}
-
-# Internal headers that rooms above may include, and why.
-INTERNAL = {
-    "nn/arguments.h": "the attention check finds tensors in lists of parameters",
-    "tensor/text.h": "files hold UTF-8 and numbers with a point in any locale; names from files are safe to print",
-    "tensor/thread.h": "an optimiser splits its steps among threads",
-    "tensor/kernels/kernels.h": "an optimiser's step is a kernel over memory",
-    "tensor/handle.h": "an optimiser writes to parameters without a copy",
-    "tensor/shape.h": "messages write shapes (HEED_TEXT); dims that were checked (heed_wrapped)",
-}
+FLAT = {"heed.h"}  # for its dtypes
 
 problems = []
 
@@ -67,8 +55,7 @@ def find_cycles(kind, edges):
 # ---- includes ----
 
 files = sorted(p.relative_to(SRC) for p in SRC.rglob("*") if p.suffix in (".c", ".h", ".def"))
-public = set(re.findall(r'^#include "(.*?)"', (SRC / "heed.h").read_text(), re.M))
-includes, used = {}, set()
+includes = {}
 for file in files:
     if rank(file) == len(ROOMS) and str(file) != "heed.h":
         problems.append(f"src/{file}: not in a room: " + ", ".join(ROOMS))
@@ -87,17 +74,10 @@ for file in files:
         target = str(target.resolve().relative_to(SRC))
         if unit_of(file) != unit_of(target):
             includes.setdefault(unit_of(file), set()).add(unit_of(target))
-        if rank(target) > rank(file):
+        if target != "heed.h" and rank(target) > rank(file):
             problem("of a room above")
         if "/kernels/" in str(file) and "/kernels/" not in target and target not in FLAT:
             problem("kernels work on raw memory, never on a tensor")
-        if rank(target) < rank(file) and room(file) in ("nn", "check") and target not in public:
-            used.add(target)
-            if target not in INTERNAL:
-                problem("internal; public headers and the list INTERNAL of tests/source/layers.py may be used")
-        if str(file) in public and target not in public:
-            problem(f"not public, although {file} is")
-problems += [f"INTERNAL: {name}: not used, or gives no reason" for name in INTERNAL if name not in used or not INTERNAL[name]]
 find_cycles("includes", includes)
 
 named = {}

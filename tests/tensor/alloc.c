@@ -1,13 +1,12 @@
 /* Memory: the allocator, its counters, and every allocation failing in turn. */
 #include <string.h>
 
-#include "src/tensor/thread.h"
-#include "tensor/thread.h"
+#include "tensor/tensor.h"
 #include "tests/common/test_util.h"
 
 /* ---- blocks ---- */
 
-/* The size class of `size`, as thread.h defines it: 64, 80, 96, 112, 128, 160, ... */
+/* The size class of `size`, as tensor.h defines it: 64, 80, 96, 112, 128, 160, ... */
 static size_t class_size(size_t size)
 {
     size_t octave = 64;

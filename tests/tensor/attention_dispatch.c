@@ -1,7 +1,7 @@
 /* Attention by its kernels compared with its definition, which also gives the weights. */
 #include <math.h>
 
-#include "tensor/parallel.h"
+#include "heed.h"
 #include "tests/common/reference.h"
 
 /* Sizes around the edges of blocks of queries. */

@@ -3,8 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tensor/dispatch.h"
-#include "tensor/parallel.h"
+#include "tensor/tensor.h"
 #include "tests/common/reference.h"
 
 /* ---- random sizes, with integers, compared with plain loops ---- */
@@ -117,8 +116,8 @@ START_TEST(small_products_are_summed_in_double)
 }
 END_TEST
 
-/* Bit for bit a product by the same kernel, followed by an addition. (heed_matmul may give the kernel
- * less workspace and so cut it into other tiles; sanitizers keep clang from fusing the
+/* Bit for bit a product by the same kernel, followed by an addition. (heed_matmul may give the
+ * kernel less workspace and so cut it into other tiles; sanitizers keep clang from fusing the
  * multiplications and additions of some tiles.) */
 START_TEST(bias_rounds_as_an_addition)
 {

@@ -2,7 +2,7 @@
  * layouts move each element to its place, for any strides, sizes and dtypes. */
 #include <string.h>
 
-#include "tensor/broadcast_walk.h"
+#include "tensor/tensor.h"
 #include "tests/common/test_util.h"
 
 /* ---- the same for any number of threads ---- */

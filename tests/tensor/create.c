@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tensor/handle.h"
+#include "tensor/tensor.h"
 #include "tests/common/reference.h"
 
 /* ---- arange ---- */

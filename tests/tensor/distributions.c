@@ -1,11 +1,10 @@
 /* Random numbers: empty tensors, ranges, views, and calls that fail without drawing. */
-#include "tensor/random/random.h"
+#include "heed.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "autograd/ops/operations.h"
 #include "tests/common/random_util.h"
 
 /* ---- edges ---- */

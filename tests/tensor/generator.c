@@ -1,5 +1,5 @@
 /* The random generator: seeds, saved state, threads. */
-#include "tensor/random/random.h"
+#include "heed.h"
 
 #include <math.h>
 #include <pthread.h>

@@ -5,10 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tensor/broadcast_walk.h"
-#include "tensor/dispatch.h"
-#include "tensor/handle.h"
-#include "tensor/thread.h"
+#include "tensor/tensor.h"
 #include "tests/common/reference.h"
 
 /* ---- helpers ---- */

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tensor/handle.h"
+#include "tensor/tensor.h"
 #include "tests/common/reference.h"
 
 struct cast {

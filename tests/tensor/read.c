@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tensor/shape.h"
+#include "tensor/tensor.h"
 #include "tests/common/reference.h"
 
 /* ---- reading ---- */

@@ -1,7 +1,7 @@
 /* Scopes: ownership, handing out and release of tensors; references and uses; the grad mode. */
 #include <string.h>
 
-#include "src/tensor/thread.h"
+#include "tensor/tensor.h"
 #include "tests/common/test_util.h"
 
 enum { HANDLE = sizeof(heed_tensor) };

@@ -5,14 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "../../tensor/create.h"
-#include "../../tensor/dispatch.h"
-#include "../../tensor/handle.h"
-#include "../../tensor/scope.h"
-#include "../../tensor/shape.h"
-#include "../op.h"
-#include "operand_checks.h"
-#include "operations.h"
+#include "../autograd.h"
 
 static const char name[] = "scaled_dot_product_attention";
 

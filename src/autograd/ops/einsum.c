@@ -13,11 +13,7 @@
  * product is elementwise. */
 #include <string.h>
 
-#include "../../tensor/scope.h"
-#include "../../tensor/shape.h"
-#include "../../tensor/thread.h"
-#include "operand_checks.h"
-#include "operations.h"
+#include "../autograd.h"
 
 enum { A, B, SURPLUS, RESULT, TERMS }; /* SURPLUS collects all operands after the second */
 

@@ -13,15 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../tensor/create.h"
-#include "../../tensor/elements.h"
-#include "../../tensor/handle.h"
-#include "../../tensor/read.h"
-#include "../../tensor/scope.h"
-#include "../../tensor/shape.h"
-#include "../op.h"
-#include "operand_checks.h"
-#include "operations.h"
+#include "../autograd.h"
 
 /* ---- formulas ----
  *

@@ -1,15 +1,7 @@
 /* Selecting and adding by index: whole rows (index_select), single elements (gather, scatter_add);
  * rows of a table (embedding); and one_hot. Every index is checked before memory is accessed. */
 
-#include "../../tensor/create.h"
-#include "../../tensor/dispatch.h"
-#include "../../tensor/elements.h"
-#include "../../tensor/handle.h"
-#include "../../tensor/scope.h"
-#include "../../tensor/shape.h"
-#include "../op.h"
-#include "operand_checks.h"
-#include "operations.h"
+#include "../autograd.h"
 
 /* ---- checks of indices ---- */
 

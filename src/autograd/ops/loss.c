@@ -2,16 +2,7 @@
  * one fused operation. */
 #include <math.h>
 
-#include "../../tensor/create.h"
-#include "../../tensor/dispatch.h"
-#include "../../tensor/elements.h"
-#include "../../tensor/handle.h"
-#include "../../tensor/scope.h"
-#include "../../tensor/shape.h"
-#include "../../tensor/thread.h"
-#include "../op.h"
-#include "operand_checks.h"
-#include "operations.h"
+#include "../autograd.h"
 
 /* ---- losses of two tensors of one shape ---- */
 

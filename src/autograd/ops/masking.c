@@ -1,15 +1,7 @@
 /* Functions that keep or replace elements according to a mask: masked_fill, tril, triu, dropout. */
 #include <string.h>
 
-#include "../../tensor/create.h"
-#include "../../tensor/elements.h"
-#include "../../tensor/handle.h"
-#include "../../tensor/random/random.h"
-#include "../../tensor/read.h"
-#include "../../tensor/scope.h"
-#include "../../tensor/shape.h"
-#include "../op.h"
-#include "operations.h"
+#include "../../tensor/tensor.h"
 
 /* ---- masked_fill ---- */
 

@@ -1,15 +1,7 @@
 /* Matrix products: batched matmul for any strides, and linear. tensor/batch_gemm.c passes matrices
  * to the kernels. */
 
-#include "../../tensor/create.h"
-#include "../../tensor/dispatch.h"
-#include "../../tensor/elements.h"
-#include "../../tensor/scope.h"
-#include "../../tensor/shape.h"
-#include "../../tensor/thread.h"
-#include "../op.h"
-#include "operand_checks.h"
-#include "operations.h"
+#include "../autograd.h"
 
 /* The inner size of b: its number of rows, or its length if it is a vector. */
 static int64_t rows_of(const heed_tensor *b)

@@ -2,15 +2,8 @@
  * are also implemented with other operations, for second derivatives. */
 #include <string.h>
 
-#include "../../tensor/create.h"
-#include "../../tensor/dispatch.h"
 #include "../../tensor/kernels/kernels.h"
-#include "../../tensor/read.h"
-#include "../../tensor/scope.h"
-#include "../../tensor/shape.h"
-#include "../../tensor/thread.h"
-#include "../op.h"
-#include "operations.h"
+#include "../../tensor/tensor.h"
 
 typedef struct norm_args {
     double eps;

@@ -1,14 +1,6 @@
 /* Copies that join, reverse and repeat elements: cat, and stack, which is composed of it; flip;
  * repeat_interleave, which is composed of views. */
-#include "../../tensor/create.h"
-#include "../../tensor/elements.h"
-#include "../../tensor/handle.h"
-#include "../../tensor/scope.h"
-#include "../../tensor/shape.h"
-#include "../../tensor/thread.h"
-#include "../op.h"
-#include "operand_checks.h"
-#include "operations.h"
+#include "../autograd.h"
 
 /* ---- cat ---- */
 

@@ -3,16 +3,7 @@
 
 #include <math.h>
 
-#include "../../tensor/create.h"
-#include "../../tensor/elements.h"
-#include "../../tensor/handle.h"
-#include "../../tensor/read.h"
-#include "../../tensor/scope.h"
-#include "../../tensor/shape.h"
-#include "../../tensor/thread.h"
-#include "../op.h"
-#include "operand_checks.h"
-#include "operations.h"
+#include "../autograd.h"
 
 /* The arguments of a reduction, or the first member of its argument struct. */
 typedef struct reduce_args {

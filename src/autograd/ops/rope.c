@@ -1,12 +1,7 @@
 /* rope, composed of other operations. */
-#include "operations.h"
+#include "../../tensor/tensor.h"
 
 #include <math.h>
-
-#include "../../tensor/create.h"
-#include "../../tensor/read.h"
-#include "../../tensor/scope.h"
-#include "../../tensor/shape.h"
 
 static heed_status check(const heed_tensor *x, const heed_tensor *positions, double base)
 {

@@ -1,12 +1,6 @@
 /* softmax, safe_softmax and log_softmax, with row kernels. Each gradient is implemented twice: with
  * a kernel, and with other operations if it is itself differentiated. */
-#include "../../tensor/create.h"
-#include "../../tensor/elements.h"
-#include "../../tensor/read.h"
-#include "../../tensor/scope.h"
-#include "../../tensor/shape.h"
-#include "../op.h"
-#include "operations.h"
+#include "../../tensor/tensor.h"
 
 static heed_status softmax_rule(const heed_call *call, heed_result *result)
 {

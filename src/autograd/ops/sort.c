@@ -4,14 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../tensor/create.h"
-#include "../../tensor/elements.h"
-#include "../../tensor/read.h"
-#include "../../tensor/scope.h"
-#include "../../tensor/shape.h"
-#include "../../tensor/thread.h"
-#include "../op.h"
-#include "operations.h"
+#include "../../tensor/tensor.h"
 
 /* ---- keys: integers that sort like the values, so all dtypes share one comparison ---- */
 

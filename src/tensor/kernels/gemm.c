@@ -28,7 +28,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "../parallel.h"
+#include "../../heed.h"
 #include "gemm_transpose.h"
 
 /* MR: rows per tile. AVX-512 and aarch64 have 32 vector registers, the others 16. */

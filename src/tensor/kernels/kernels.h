@@ -18,7 +18,7 @@
 #ifndef HEED_TENSOR_KERNELS_H
 #define HEED_TENSOR_KERNELS_H
 
-#include "../dtype.h"
+#include "../../heed.h"
 
 /* An index for each operation of ops.def. */
 enum heed_elementwise {

@@ -4,19 +4,11 @@
  * and where multiply-adds are fused.
  *
  * Everything that can fail comes before the first draw, so a failing call draws nothing. */
-#include "random.h"
+#include "../tensor.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
-
-#include "../create.h"
-#include "../elements.h"
-#include "../handle.h"
-#include "../scope.h"
-#include "../shape.h"
-#include "../thread.h"
-#include "../version.h"
 
 enum { WORDS = 624, MIDDLE = 397, BLOCK = 16, DRAWS = 256 };
 
@@ -37,7 +29,7 @@ static void seed_generator(heed_generator *g, uint64_t seed)
     g->seeded = true;
 }
 
-_Static_assert(sizeof(heed_generator) <= HEED_GENERATOR_SIZE, "see thread.h");
+_Static_assert(sizeof(heed_generator) <= HEED_GENERATOR_SIZE, "see tensor.h");
 
 static heed_generator *generator_of_thread(void)
 {

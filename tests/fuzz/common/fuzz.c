@@ -1,7 +1,7 @@
 /* Shared by the fuzzers: libFuzzer's entry points, the temporary folder, and the checks after each
  * input. */
 #include "tests/fuzz/common/fuzz.h"
-#include "tensor/shape.h"
+#include "tensor/tensor.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 #include "tests/fuzz/graphs/graph.h"
-#include "tensor/shape.h"
+#include "tensor/tensor.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,12 +1,14 @@
-/* Argument checks shared by modules, optimisers and files (internal to nn).
- * Functions check before they compute, so that an error names the function the user called and the
- * argument it was passed. Each check returns the pending error, its own or an earlier one. */
-#ifndef HEED_NN_ARGUMENTS_H
-#define HEED_NN_ARGUMENTS_H
+/* What the files of this room share (internal). */
+#ifndef HEED_NN_NN_H
+#define HEED_NN_NN_H
 
 #include <stdio.h>
 
-#include "../tensor/tensor.h"
+#include "../autograd/autograd.h"
+
+/* Argument checks shared by modules, optimisers and files (internal to nn).
+ * Functions check before they compute, so that an error names the function the user called and the
+ * argument it was passed. Each check returns the pending error, its own or an earlier one. */
 
 /* heed_check_not_null: HEED_ERR_NULL if `value` is NULL. */
 heed_status heed_check_not_null(const char *function, const char *argument, const void *value);

@@ -1,8 +1,10 @@
-/* Which known mistake gives the outputs of an attention (internal). */
-#ifndef HEED_CHECK_ATTENTION_MISTAKES_H
-#define HEED_CHECK_ATTENTION_MISTAKES_H
+/* What the files of this room share (internal). */
+#ifndef HEED_CHECK_CHECK_H
+#define HEED_CHECK_CHECK_H
 
-#include "attention_check.h"
+#include "../nn/nn.h"
+
+/* Which known mistake gives the outputs of an attention (internal). */
 
 /* heed_attention_mistake: compares y (B, T, width) of x (B, T, d_model) with the formula, and if it
  * differs, with each known mistake, then with pairs of them. Relative differences up to `rounding`
