@@ -48,94 +48,6 @@ HEED_BEGIN_DECLS
 
 /* ======== Tensors ======== */
 
-/* Errors: one pending error per thread, which the caller may read at any later point.
- *
- * The first call that fails leaves an error code and a message pending in its thread. Until that
- * error is read, nothing is computed: functions return NULL for tensors, the error for statuses,
- * NaN for numbers (0 for sizes) and false for flags. So calls can be nested without checks, and one
- * check at the end is enough:
- *
- *     heed_tensor *y = heed_softmax(heed_matmul(a, b), -1);
- *     if (heed_error_pending()) { fputs(heed_error_message(), stderr); heed_error(); }
- *
- * While an error is pending, only these work: reading the error, ending scopes, releasing, freeing.
- *
- * An error that is never read is printed to stderr, on one line and only once per process:
- *
- *     heed: this program ended with an error that it never read: randn: no scope is open ...
- *
- * The line is printed when the program or the thread with the error ends, or earlier, when another
- * scope begins after the scope in which the error occurred has ended. An error is unread if it is
- * still pending, no handler was set when it occurred, and neither heed_error nor heed_error_message
- * has been called since; calling heed_error_pending does not count as reading. The exit status does
- * not change. Programs that end through _exit, abort or a signal print nothing.
- *
- * In a debugger, `break heed_fail` stops where an error occurs.
- */
-
-/* HEED_PRINTF(text, first): declares that argument number `text` is a printf format and that the
- * values it prints begin with argument number `first`, so that compilers check them. */
-#define HEED_PRINTF(text, first) __attribute__((format(printf, text, first)))
-
-/* The kinds of errors. Each function lists the ones that it can cause. HEED_OK means no error. */
-typedef enum heed_status {
-    HEED_OK = 0,
-    HEED_ERR_NULL,      /* NULL for a required argument */
-    HEED_ERR_SHAPE,     /* incompatible shapes, or too many dims */
-    HEED_ERR_DTYPE,     /* the operation does not support these dtypes */
-    HEED_ERR_DIM,       /* a dim outside [-ndim, ndim), or given twice */
-    HEED_ERR_INDEX,     /* an index, token id or class outside its range */
-    HEED_ERR_VALUE,     /* another argument outside its range */
-    HEED_ERR_OVERFLOW,  /* the product of the sizes overflows */
-    HEED_ERR_MEMORY,    /* out of memory */
-    HEED_ERR_SCOPE,     /* no open scope, a scope ended out of order, a release without a retain */
-    HEED_ERR_GRAPH,     /* backward without a graph, or through a graph already used */
-    HEED_ERR_VERSION,   /* a value that backward needs was changed in place */
-    HEED_ERR_GRADCHECK, /* an analytic gradient differs from the numeric one */
-    HEED_ERR_FILE,      /* the system failed to read or write a file */
-    HEED_ERR_FORMAT,    /* a malformed file */
-    HEED_ERR_ANOMALY,   /* anomaly mode: a NaN or infinity */
-    HEED_ERR_CHECK,     /* attention_check: this is not attention */
-} heed_status;
-
-/* heed_error_pending: the error pending in this thread, or HEED_OK, which is 0. It stays pending
- * and unread. */
-heed_status heed_error_pending(void);
-
-/* heed_error: reads and clears the pending error; HEED_OK if none is pending. */
-heed_status heed_error(void);
-
-/* heed_error_message: the message of this thread's last error, or "" before the first. It names the
- * operation, the shapes and a remedy. It remains available after heed_error(), until the next
- * error, and is truncated to 8,191 characters. */
-const char *heed_error_message(void);
-
-/* heed_status_name: "HEED_ERR_SHAPE" for HEED_ERR_SHAPE. */
-const char *heed_status_name(heed_status status);
-
-/* heed_on_error: sets the function that is called when an error becomes pending, in any thread;
- * NULL removes it. If the handler returns, the error is pending as usual. */
-typedef void heed_error_handler(heed_status status, const char *message);
-void heed_on_error(heed_error_handler *handler);
-
-/* heed_die: a handler that ends the program at the first error, with the message on stderr and exit
- * status 1:    heed_on_error(heed_die); */
-void heed_die(heed_status status, const char *message);
-
-/* heed_fail: makes an error pending; your own operations and modules can use it too. An error that
- * is already pending is kept. Returns the pending status. */
-heed_status heed_fail(heed_status status, const char *format, ...) HEED_PRINTF(2, 3);
-
-/* heed_shape_text: a shape as text, for messages: heed_shape_text(x->ndim, x->shape).text */
-typedef struct heed_text {
-    char text[160];
-} heed_text;
-heed_text heed_shape_text(int ndim, const int64_t *shape);
-
-/* heed_write: like POSIX's write, but failures raise no signal: a pipe without a reader gives
- * EPIPE, and a file that would exceed its size limit (ulimit -f) gives EFBIG. */
-int64_t heed_write(int fd, const void *data, size_t size);
-
 /* Element types and the maximum number of dims: definitions that the kernels use too. */
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -281,53 +193,97 @@ enum { HEED_NEEDED = -1, HEED_NOT_NEEDED = -2 };
 /* Bits of heed_tensor.saved: one for each of the first inputs, one for the result. */
 enum { HEED_SAVED_INPUTS = 7, HEED_SAVED_OUTPUT = 1 << HEED_SAVED_INPUTS };
 
-/* Reading a tensor: sizes, elements, and pointers to its memory.
+/* ======== Errors ======== */
+
+/* Errors: one pending error per thread, which the caller may read at any later point.
  *
- * HEED_ERR_NULL: an argument is NULL. HEED_ERR_SCOPE: the value has been freed.
+ * The first call that fails leaves an error code and a message pending in its thread. Until that
+ * error is read, nothing is computed: functions return NULL for tensors, the error for statuses,
+ * NaN for numbers (0 for sizes) and false for flags. So calls can be nested without checks, and one
+ * check at the end is enough:
+ *
+ *     heed_tensor *y = heed_softmax(heed_matmul(a, b), -1);
+ *     if (heed_error_pending()) { fputs(heed_error_message(), stderr); heed_error(); }
+ *
+ * While an error is pending, only these work: reading the error, ending scopes, releasing, freeing.
+ *
+ * An error that is never read is printed to stderr, on one line and only once per process:
+ *
+ *     heed: this program ended with an error that it never read: randn: no scope is open ...
+ *
+ * The line is printed when the program or the thread with the error ends, or earlier, when another
+ * scope begins after the scope in which the error occurred has ended. An error is unread if it is
+ * still pending, no handler was set when it occurred, and neither heed_error nor heed_error_message
+ * has been called since; calling heed_error_pending does not count as reading. The exit status does
+ * not change. Programs that end through _exit, abort or a signal print nothing.
+ *
+ * In a debugger, `break heed_fail` stops where an error occurs.
  */
 
-/* heed_size: the size of a dim, like torch's size(dim).
- * HEED_ERR_DIM: no such dim. Returns 0 on error. */
-int64_t heed_size(const heed_tensor *t, int dim);
+/* HEED_PRINTF(text, first): declares that argument number `text` is a printf format and that the
+ * values it prints begin with argument number `first`, so that compilers check them. */
+#define HEED_PRINTF(text, first) __attribute__((format(printf, text, first)))
 
-/* heed_shape_of_tensor: the whole shape, like torch's t.shape; use it to create another tensor. */
-heed_shape heed_shape_of_tensor(const heed_tensor *t);
+/* The kinds of errors. Each function lists the ones that it can cause. HEED_OK means no error. */
+typedef enum heed_status {
+    HEED_OK = 0,
+    HEED_ERR_NULL,      /* NULL for a required argument */
+    HEED_ERR_SHAPE,     /* incompatible shapes, or too many dims */
+    HEED_ERR_DTYPE,     /* the operation does not support these dtypes */
+    HEED_ERR_DIM,       /* a dim outside [-ndim, ndim), or given twice */
+    HEED_ERR_INDEX,     /* an index, token id or class outside its range */
+    HEED_ERR_VALUE,     /* another argument outside its range */
+    HEED_ERR_OVERFLOW,  /* the product of the sizes overflows */
+    HEED_ERR_MEMORY,    /* out of memory */
+    HEED_ERR_SCOPE,     /* no open scope, a scope ended out of order, a release without a retain */
+    HEED_ERR_GRAPH,     /* backward without a graph, or through a graph already used */
+    HEED_ERR_VERSION,   /* a value that backward needs was changed in place */
+    HEED_ERR_GRADCHECK, /* an analytic gradient differs from the numeric one */
+    HEED_ERR_FILE,      /* the system failed to read or write a file */
+    HEED_ERR_FORMAT,    /* a malformed file */
+    HEED_ERR_ANOMALY,   /* anomaly mode: a NaN or infinity */
+    HEED_ERR_CHECK,     /* attention_check: this is not attention */
+} heed_status;
 
-/* heed_is_contiguous: true if the elements are in row-major order without gaps, like torch's
- * t.is_contiguous(). False on error. */
-bool heed_is_contiguous(const heed_tensor *t);
+/* heed_error_pending: the error pending in this thread, or HEED_OK, which is 0. It stays pending
+ * and unread. */
+heed_status heed_error_pending(void);
 
-/* heed_item: the element of a one-element tensor of any dtype, like torch's item().
- * HEED_ERR_SHAPE: t does not have exactly one element. Returns NaN on error. */
-double heed_item(const heed_tensor *t);
+/* heed_error: reads and clears the pending error; HEED_OK if none is pending. */
+heed_status heed_error(void);
 
-/* heed_item_i64: the same, exact for i64. HEED_ERR_DTYPE: neither i64 nor bool. Returns 0 on
- * error. */
-int64_t heed_item_i64(const heed_tensor *t);
+/* heed_error_message: the message of this thread's last error, or "" before the first. It names the
+ * operation, the shapes and a remedy. It remains available after heed_error(), until the next
+ * error, and is truncated to 8,191 characters. */
+const char *heed_error_message(void);
 
-/* heed_at: one element, like torch's t[i, j].item(); negative indices count from the end.
- *
- *     double percent = heed_at(attention, HEED_INDEX(7, 1));
- *
- * HEED_ERR_SHAPE: the number of indices differs from t's number of dims. HEED_ERR_INDEX: an index
- * is out of range. Returns NaN on error. */
-double heed_at(const heed_tensor *t, heed_shape index);
+/* heed_status_name: "HEED_ERR_SHAPE" for HEED_ERR_SHAPE. */
+const char *heed_status_name(heed_status status);
 
-/* heed_data_*: a writable pointer to the elements. Each call increments the version of the storage,
- * so that a backward pass that needs the old value fails.
- * heed_const_data_*: a pointer for reading only; does not increment the version.
- *
- * HEED_ERR_DTYPE: t has another dtype. HEED_ERR_SHAPE: t is not contiguous (heed_contiguous copies,
- * heed_copy_into writes through views). Returns NULL on error only, not for a tensor without
- * elements. */
-float *heed_data_f32(heed_tensor *t);
-double *heed_data_f64(heed_tensor *t);
-int64_t *heed_data_i64(heed_tensor *t);
-bool *heed_data_bool(heed_tensor *t);
-const float *heed_const_data_f32(const heed_tensor *t);
-const double *heed_const_data_f64(const heed_tensor *t);
-const int64_t *heed_const_data_i64(const heed_tensor *t);
-const bool *heed_const_data_bool(const heed_tensor *t);
+/* heed_on_error: sets the function that is called when an error becomes pending, in any thread;
+ * NULL removes it. If the handler returns, the error is pending as usual. */
+typedef void heed_error_handler(heed_status status, const char *message);
+void heed_on_error(heed_error_handler *handler);
+
+/* heed_die: a handler that ends the program at the first error, with the message on stderr and exit
+ * status 1:    heed_on_error(heed_die); */
+void heed_die(heed_status status, const char *message);
+
+/* heed_fail: makes an error pending; your own operations and modules can use it too. An error that
+ * is already pending is kept. Returns the pending status. */
+heed_status heed_fail(heed_status status, const char *format, ...) HEED_PRINTF(2, 3);
+
+/* heed_shape_text: a shape as text, for messages: heed_shape_text(x->ndim, x->shape).text */
+typedef struct heed_text {
+    char text[160];
+} heed_text;
+heed_text heed_shape_text(int ndim, const int64_t *shape);
+
+/* heed_write: like POSIX's write, but failures raise no signal: a pipe without a reader gives
+ * EPIPE, and a file that would exceed its size limit (ulimit -f) gives EFBIG. */
+int64_t heed_write(int fd, const void *data, size_t size);
+
+/* ======== Scopes ======== */
 
 /* Ownership: every tensor that a function returns belongs to the innermost open scope; never free
  * it. To keep one longer, heed_retain it, and later heed_release it.
@@ -442,6 +398,8 @@ heed_status heed_check_value(const char *function, double value, heed_dtype dtyp
  * [0, 1]". */
 heed_status heed_check_probability(const char *function, const char *argument, double p);
 
+/* ======== Creating and reading ======== */
+
 /* Functions that create tensors and copy values in and out. New tensors are leaves that do not
  * require gradients; NULL on error.
  *
@@ -520,7 +478,84 @@ heed_status heed_copy_out(const heed_tensor *t, void *values, int64_t count);
 heed_status heed_copy_into(heed_tensor *target, const heed_tensor *source);
 heed_status heed_fill_into(heed_tensor *target, double value);
 
-/* ======== Random numbers ======== */
+/* Reading a tensor: sizes, elements, and pointers to its memory.
+ *
+ * HEED_ERR_NULL: an argument is NULL. HEED_ERR_SCOPE: the value has been freed.
+ */
+
+/* heed_size: the size of a dim, like torch's size(dim).
+ * HEED_ERR_DIM: no such dim. Returns 0 on error. */
+int64_t heed_size(const heed_tensor *t, int dim);
+
+/* heed_shape_of_tensor: the whole shape, like torch's t.shape; use it to create another tensor. */
+heed_shape heed_shape_of_tensor(const heed_tensor *t);
+
+/* heed_is_contiguous: true if the elements are in row-major order without gaps, like torch's
+ * t.is_contiguous(). False on error. */
+bool heed_is_contiguous(const heed_tensor *t);
+
+/* heed_item: the element of a one-element tensor of any dtype, like torch's item().
+ * HEED_ERR_SHAPE: t does not have exactly one element. Returns NaN on error. */
+double heed_item(const heed_tensor *t);
+
+/* heed_item_i64: the same, exact for i64. HEED_ERR_DTYPE: neither i64 nor bool. Returns 0 on
+ * error. */
+int64_t heed_item_i64(const heed_tensor *t);
+
+/* heed_at: one element, like torch's t[i, j].item(); negative indices count from the end.
+ *
+ *     double percent = heed_at(attention, HEED_INDEX(7, 1));
+ *
+ * HEED_ERR_SHAPE: the number of indices differs from t's number of dims. HEED_ERR_INDEX: an index
+ * is out of range. Returns NaN on error. */
+double heed_at(const heed_tensor *t, heed_shape index);
+
+/* heed_data_*: a writable pointer to the elements. Each call increments the version of the storage,
+ * so that a backward pass that needs the old value fails.
+ * heed_const_data_*: a pointer for reading only; does not increment the version.
+ *
+ * HEED_ERR_DTYPE: t has another dtype. HEED_ERR_SHAPE: t is not contiguous (heed_contiguous copies,
+ * heed_copy_into writes through views). Returns NULL on error only, not for a tensor without
+ * elements. */
+float *heed_data_f32(heed_tensor *t);
+double *heed_data_f64(heed_tensor *t);
+int64_t *heed_data_i64(heed_tensor *t);
+bool *heed_data_bool(heed_tensor *t);
+const float *heed_const_data_f32(const heed_tensor *t);
+const double *heed_const_data_f64(const heed_tensor *t);
+const int64_t *heed_const_data_i64(const heed_tensor *t);
+const bool *heed_const_data_bool(const heed_tensor *t);
+
+/* Prints tensors as torch does:
+ *
+ *     tensor([[1.0100, 1.0641],
+ *             [0.2040, 0.7057]], grad_fn=<MatmulBackward0>)
+ *
+ * Elements have four decimals and are aligned in columns; wide ranges are shown in scientific
+ * notation. Of tensors with more than 1000 elements, three items are shown at each end of a dim.
+ */
+
+/* Like torch.set_printoptions, but for one call. 0 selects torch's default, so a precision of 0 is
+ * not available. */
+typedef struct heed_print_options {
+    int precision; /* digits after the point: 1 ... 17, default 4 */
+    int linewidth; /* characters per line: default 80 */
+} heed_print_options;
+
+/* heed_print: prints to stdout, with a newline.
+ * heed_fprint: prints to any stream, without a newline.
+ * On error, or while an error is pending, they print nothing. For stream errors, check
+ * ferror(stream).
+ *
+ * HEED_ERR_NULL: the tensor or the stream is NULL. HEED_ERR_SCOPE: the value has been freed.
+ * HEED_ERR_VALUE: an option is negative, or the precision is above 17. */
+heed_status heed_print(const heed_tensor *t);
+heed_status heed_fprint(FILE *stream, const heed_tensor *t, heed_print_options options);
+
+/* heed_snprint: prints into `buffer`, like snprintf: returns the length of the full text, and
+ * writes at most size - 1 bytes of it and a terminating 0. With size 0, buffer may be NULL. Returns
+ * 0 on error. */
+size_t heed_snprint(char *buffer, size_t size, const heed_tensor *t, heed_print_options options);
 
 /* Random numbers, bit-identical to those of PyTorch's CPU generator.
  *
@@ -587,93 +622,6 @@ heed_status heed_normal_into(heed_tensor *t, double mean, double std);
  * row has fewer positive probabilities than num_samples (torch then also draws categories of
  * probability 0). */
 heed_tensor *heed_multinomial(const heed_tensor *p, int64_t num_samples);
-
-/* ======== Memory and threads ======== */
-
-/* Memory for modules, operations and programs, from the allocator that tensors use, and counts of
- * live tensors and bytes. Freed blocks stay in the thread's free lists, so reusing one costs little
- * more than a function call.
- */
-
-/* heed_alloc: `size` bytes, uninitialised, aligned to 16 bytes. NULL on failure, with
- * HEED_ERR_MEMORY pending. heed_alloc_zeroed: filled with zeros.
- *
- * heed_realloc: a block of `size` bytes with the content of `block` (NULL: none), which is freed.
- * NULL on failure; the old block is then unchanged. heed_grow: an array with space for one more
- * element of `size` bytes after the first `count`: `array`, or its content in a block of twice the
- * *capacity. NULL on failure, as heed_realloc.
- *
- * heed_free: frees a block that these functions returned; NULL is a no-op. */
-void *heed_alloc(size_t size);
-void *heed_alloc_zeroed(size_t size);
-void *heed_realloc(void *block, size_t size);
-void *heed_grow(void *array, int64_t count, int64_t *capacity, size_t size);
-void heed_free(void *block);
-
-/* heed_empty_cache: returns the free memory of this thread to the system, like
- * torch.cuda.empty_cache(). */
-void heed_empty_cache(void);
-
-/* heed_live_tensors, heed_live_bytes: the number of existing tensors, and the number of bytes
- * requested and not yet freed, in this thread, including what threads left when they ended. */
-int64_t heed_live_tensors(void);
-int64_t heed_live_bytes(void);
-
-/* The pool of threads that compute one operation together, and the floating-point mode in which
- * they do. The first job that is large enough starts the pool; it ends with the process.
- */
-
-/* heed_set_num_threads: sets the number of threads that compute together, including the calling
- * one, like torch.set_num_threads. The default is the environment variable HEED_NUM_THREADS, else
- * the number of processors available to the process. If that variable is not in 1 ... 256, creating
- * a tensor fails with HEED_ERR_VALUE. Results do not depend on the number of threads.
- * HEED_ERR_VALUE: count is not in 1 ... 256.
- * heed_get_num_threads: the current number. */
-heed_status heed_set_num_threads(int count);
-int heed_get_num_threads(void);
-
-/* heed_parallel_for: calls work(context, first, end) on ranges that together cover [0, count), on
- * the calling thread and the pool's; returns when all calls have finished. Like at::parallel_for;
- * your own operations can use it.
- *
- *   grain   the minimum count per thread: a few microseconds of work
- *
- * A single call on the calling thread covers everything if count is less than two grains, in a
- * nested call, or while the pool is working for another thread. Ranges differ from run to run, and
- * results must not depend on them: split only independent work. For a sum, split into chunks whose
- * number depends on the shape alone, and add their totals in order afterwards. `work` must not call
- * the library and cannot fail; allocate what it needs beforehand. It runs in the caller's
- * floating-point mode: rounding, and flushing of subnormal numbers. */
-typedef void heed_parallel_work(void *context, int64_t first, int64_t end);
-void heed_parallel_for(int64_t count, int64_t grain, heed_parallel_work *work, void *context);
-
-/* heed_set_flush_denormal: makes the calling thread's arithmetic treat subnormal numbers as 0, as
- * torch.set_flush_denormal(enabled); off by default. Subnormal numbers are below 1.2e-38 in f32 and
- * 2.2e-308 in f64; arithmetic on them takes up to a hundred times as long on many processors.
- * Returns false if the machine does not support it: x86-64 and aarch64 do. The mode applies to all
- * of the thread's arithmetic, not only to Heed's. */
-bool heed_set_flush_denormal(bool enabled);
-
-/* The version of Heed, the instruction set in use, and both in one line for bug reports. */
-
-/* The version of these headers. heed_version may differ if a program runs with another shared
- * library than the one it was compiled for. */
-#define HEED_VERSION "0.2.0"
-
-/* heed_version: the version of the library in use, such as "0.2.0". */
-const char *heed_version(void);
-
-/* heed_isa: the instruction set in use: "baseline", "v3" (AVX2) or "v4" (AVX-512) on x86-64,
- * "baseline" elsewhere. To choose another one, set the environment variable HEED_ISA before the
- * first tensor is made; if the machine does not support it, creating a tensor fails with
- * HEED_ERR_VALUE. */
-const char *heed_isa(void);
-
-/* heed_build_info: one line for bug reports: version, compiler, instruction set, threads. It works
- * while an error is pending.
- *
- *     Heed 0.2.0, compiler 12.2.0, x86_64 v4 (of baseline v3 v4), 2 threads */
-heed_text heed_build_info(void);
 
 /* ======== Operations ======== */
 
@@ -1321,144 +1269,6 @@ heed_tensor *heed_log_softmax(heed_tensor *x, int dim);
 heed_tensor *heed_layer_norm(heed_tensor *x, heed_shape normalized_shape, heed_tensor *weight,
                              heed_tensor *bias, double eps);
 
-/* ---- rotary position embedding ---- */
-
-/* heed_rope: rotates pairs of features by angles that grow with the position (Su et al., RoFormer,
- * 2021, section 3.4.2). Applied to queries and keys before their product, it makes a score depend
- * on how far apart they are, not on where they are:
- *
- *   x (..., T, d) float   positions (T) i64   ->   y (..., T, d)
- *   y[t] has the pairs  (a cos w - b sin w, a sin w + b cos w),  w = positions[t] base^(-2i / d)
- *   dx: g rotated by -w
- *
- * for the pairs (a, b) = (x[t, i], x[t, i + d / 2]), the halves of GPT-NeoX and of Llama in
- * transformers, or (x[t, 2i], x[t, 2i + 1]), the neighbours of the paper and of GPT-J. Weights
- * trained with one do not fit the other.
- *
- * positions may have any shape that broadcasts to x's without its last dim, as (N, 1, T) for
- * x (N, heads, T, d), and be negative. NULL: 0, 1, ... T - 1. With a cache of keys, rotate a new
- * key by its own position before it is kept. Angles are computed in f64.
- *
- * HEED_ERR_SHAPE: x has fewer than 2 dims, d is odd, or positions do not fit. HEED_ERR_DTYPE: x is
- * not a float, or positions are not i64. HEED_ERR_VALUE: base is not a positive number. */
-typedef struct heed_rope_options {
-    double base;      /* 0: 10000 */
-    bool interleaved; /* pairs of neighbours instead of halves */
-} heed_rope_options;
-
-heed_tensor *heed_rope(heed_tensor *x, heed_tensor *positions, heed_rope_options options);
-
-/* ---- losses of two tensors of the same shape ----
- *
- * Both return the mean; for other reductions, write the formula: heed_sum(heed_square(...)).
- * Both tensors are floats, or one is i64 or bool and is cast.
- *
- * HEED_ERR_SHAPE: the shapes differ. HEED_ERR_DTYPE: neither is a float, or f32 with f64. */
-
-/* heed_mse_loss: as torch.nn.functional.mse_loss(input, target)
- *
- *   input (...)   target (...)   ->   y ()
- *   y = mean of (input - target)^2
- *   dinput = 2 g (input - target) / count          dtarget = -dinput */
-heed_tensor *heed_mse_loss(heed_tensor *input, heed_tensor *target);
-
-/* heed_binary_cross_entropy_with_logits: as torch's function of that name in torch.nn.functional:
- * each element is a separate yes-or-no decision; target is 1, 0 or a probability.
- *
- *   y = mean of -(target ln sigmoid(input) + (1 - target) ln sigmoid(-input))
- *   dinput = g (sigmoid(input) - target) / count          dtarget = -g input / count */
-heed_tensor *heed_binary_cross_entropy_with_logits(heed_tensor *input, heed_tensor *target);
-
-/* ---- the loss of classes ---- */
-
-/* How the losses of targets are reduced. */
-typedef enum heed_reduction {
-    HEED_MEAN, /* the default: mean over the targets that are not ignored; NaN if there are none */
-    HEED_SUM,  /* sum */
-    HEED_NONE, /* no reduction: losses with the shape of the targets */
-} heed_reduction;
-
-/* heed_cross_entropy: as torch.nn.functional.cross_entropy(logits, targets)
- *
- *   logits (N, C), (C) or (N, C, d...) float   targets (N), () or (N, d...) i64   ->   ()
- *   y = mean over the targets t of -log_softmax(logits)[t]
- *   dlogits = g (softmax(logits) - one_hot(t)) / count
- *
- * heed_cross_entropy_with: with options; one that is zero takes torch's default:
- *
- *     heed_cross_entropy_with(logits, targets,
- *                             (heed_cross_entropy_options){.label_smoothing = 0.1});
- *
- *   ignore_index      passed by address (&padding) because 0 is a class; targets equal to it are
- *                     ignored
- *   label_smoothing   in [0, 1]: the share of each target that is spread evenly over all classes
- *
- * If all targets are ignored, the mean is NaN, as in torch. Flatten (B, T, C) logits first, as in
- * torch: heed_reshape(logits, HEED_SHAPE(-1, C)) and heed_reshape(targets, HEED_SHAPE(-1)).
- *
- * HEED_ERR_SHAPE: the shapes do not match. HEED_ERR_DTYPE: logits are not floats, or targets are
- * not i64. HEED_ERR_INDEX: a target outside [0, C). HEED_ERR_VALUE: an invalid option. */
-typedef struct heed_cross_entropy_options {
-    const int64_t *ignore_index; /* NULL: torch's -100 */
-    heed_reduction reduction;
-    double label_smoothing;
-} heed_cross_entropy_options;
-
-/* The arguments of the operation. */
-typedef struct heed_cross_entropy_args {
-    int64_t ignore_index;
-    double label_smoothing;
-    heed_reduction reduction;
-} heed_cross_entropy_args;
-
-heed_tensor *heed_cross_entropy(heed_tensor *logits, heed_tensor *targets);
-heed_tensor *heed_cross_entropy_with(heed_tensor *logits, heed_tensor *targets,
-                                     heed_cross_entropy_options options);
-
-/* ---- attention ---- */
-
-/* heed_scaled_dot_product_attention: as torch.nn.functional.scaled_dot_product_attention(q, k, v,
- * mask, dropout_p, is_causal, scale) in PyTorch 2.5 and later (Vaswani et al., 2017, section 3.2.1)
- *
- *   q (..., L, E)   k (..., S, E)   v (..., S, Ev)   ->   y (..., L, Ev)     the same batch dims
- *   mask bool or q's dtype, broadcasts to the scores (..., L, S); NULL: none
- *
- *   y = dropout(p) v        p = softmax(scale q k^T, masked)        floats of one dtype
- *   dv = p^T g      ds = p (g v^T - sum(g v^T p, dim -1))
- *   dq = scale ds k      dk = scale ds^T q
- *
- * In a bool mask, true means KEEP: it is heed_logical_not of the block masks that nn modules take
- * (docs/masks.md). A float mask is added to the scores, and its gradient is ds. With is_causal,
- * query i sees only keys 0 ... i, whatever L and S are; is_causal cannot be combined with a mask.
- *
- * A query whose keys are all masked, by a bool mask or by -inf in a float mask, gives zeros with
- * zero gradients, never NaN. So do all queries if S is 0.
- *
- * Without dropout, and if no weights are requested, the scores are computed for some queries at a
- * time and never stored (Rabe and Staats, 2021): memory grows with L + S, not with L * S. Second
- * derivatives and the gradient of a float mask do store them. y has the memory layout of q:
- * if the H heads of q are a view of (..., L, H E), heed_transpose and heed_flatten turn y into
- * (..., L, H Ev) without a copy, as in torch.
- *
- * dropout_p is applied whenever it is above 0: pass 0 outside of training. scale 0 means torch's
- * default, 1 / sqrt(E). Instead of torch's enable_gqa, use
- * heed_repeat_interleave_dim(k, times, -3), and the same for v.
- *
- * heed_scaled_dot_product_attention_weights: the same, and sets *weights to dropout(p), of shape
- * (..., L, S), or to NULL on error.
- *
- * HEED_ERR_SHAPE: the shapes do not match, or the mask does not broadcast to the scores.
- * HEED_ERR_DTYPE: q, k and v are not floats of one dtype, or the mask is neither bool nor of that
- * dtype. HEED_ERR_VALUE: is_causal with a mask, dropout_p outside [0, 1], a scale that is not
- * finite. */
-heed_tensor *heed_scaled_dot_product_attention(heed_tensor *q, heed_tensor *k, heed_tensor *v,
-                                               heed_tensor *mask, double dropout_p, bool is_causal,
-                                               double scale);
-heed_tensor *heed_scaled_dot_product_attention_weights(heed_tensor *q, heed_tensor *k,
-                                                       heed_tensor *v, heed_tensor *mask,
-                                                       double dropout_p, bool is_causal,
-                                                       double scale, heed_tensor **weights);
-
 /* ======== Gradients ======== */
 
 /* The backward pass.
@@ -1593,6 +1403,8 @@ heed_status heed_gradgradcheck(heed_function *f, void *context, heed_tensor *con
 heed_status heed_gradgradcheck_with(heed_function *f, void *context, heed_tensor *const *inputs,
                                     int count, heed_gradcheck_options options);
 
+/* ======== Defining operations ======== */
+
 /* Operations: a rule (the dtypes and shapes of the inputs and the result), a forward and a
  * backward, side by side in one file. heed_apply does the rest. You can define your own
  * operations in the same way as the library's:
@@ -1716,61 +1528,94 @@ void heed_register(heed_op *op);
     }                                                                                              \
     static heed_op op_##id
 
-/* Hooks: your callbacks for the operations and derivatives of a thread, as PyTorch's hooks; and two
- * that come with Heed: a trace, and a search for the first NaN.
+/* ======== Memory and threads ======== */
+
+/* Memory for modules, operations and programs, from the allocator that tensors use, and counts of
+ * live tensors and bytes. Freed blocks stay in the thread's free lists, so reusing one costs little
+ * more than a function call.
+ */
+
+/* heed_alloc: `size` bytes, uninitialised, aligned to 16 bytes. NULL on failure, with
+ * HEED_ERR_MEMORY pending. heed_alloc_zeroed: filled with zeros.
  *
- *     static heed_tensor *ablate(heed_hook *hook, const heed_call *call, heed_tensor *y)
- *     {
- *         return strcmp(heed_module_path().text, hook->context) == 0 ? heed_mul_scalar(y, 0) : y;
- *     }
+ * heed_realloc: a block of `size` bytes with the content of `block` (NULL: none), which is freed.
+ * NULL on failure; the old block is then unchanged. heed_grow: an array with space for one more
+ * element of `size` bytes after the first `count`: `array`, or its content in a block of twice the
+ * *capacity. NULL on failure, as heed_realloc.
  *
- *     heed_hook hook = {.context = "MultiHead.heads.1.W_v", .result = ablate};
- *     heed_hook_add(&hook);
- *     ...
- *     heed_hook_remove(&hook);
+ * heed_free: frees a block that these functions returned; NULL is a no-op. */
+void *heed_alloc(size_t size);
+void *heed_alloc_zeroed(size_t size);
+void *heed_realloc(void *block, size_t size);
+void *heed_grow(void *array, int64_t count, int64_t *capacity, size_t size);
+void heed_free(void *block);
+
+/* heed_empty_cache: returns the free memory of this thread to the system, like
+ * torch.cuda.empty_cache(). */
+void heed_empty_cache(void);
+
+/* heed_live_tensors, heed_live_bytes: the number of existing tensors, and the number of bytes
+ * requested and not yet freed, in this thread, including what threads left when they ended. */
+int64_t heed_live_tensors(void);
+int64_t heed_live_bytes(void);
+
+/* The pool of threads that compute one operation together, and the floating-point mode in which
+ * they do. The first job that is large enough starts the pool; it ends with the process.
+ */
+
+/* heed_set_num_threads: sets the number of threads that compute together, including the calling
+ * one, like torch.set_num_threads. The default is the environment variable HEED_NUM_THREADS, else
+ * the number of processors available to the process. If that variable is not in 1 ... 256, creating
+ * a tensor fails with HEED_ERR_VALUE. Results do not depend on the number of threads.
+ * HEED_ERR_VALUE: count is not in 1 ... 256.
+ * heed_get_num_threads: the current number. */
+heed_status heed_set_num_threads(int count);
+int heed_get_num_threads(void);
+
+/* heed_parallel_for: calls work(context, first, end) on ranges that together cover [0, count), on
+ * the calling thread and the pool's; returns when all calls have finished. Like at::parallel_for;
+ * your own operations can use it.
  *
- * A hook sees the operations that the program and its modules apply in its thread, not those inside
- * another operation; those of derivatives only under create_graph, as kernels do the work
- * otherwise. What a callback computes is not seen, but recorded in the graph like everything else.
- * Its tensors belong to a scope that ends with the callback; retain what you keep. An error that a
- * callback leaves pending fails the operation or the pass. Hooks change no bit of any result. */
+ *   grain   the minimum count per thread: a few microseconds of work
+ *
+ * A single call on the calling thread covers everything if count is less than two grains, in a
+ * nested call, or while the pool is working for another thread. Ranges differ from run to run, and
+ * results must not depend on them: split only independent work. For a sum, split into chunks whose
+ * number depends on the shape alone, and add their totals in order afterwards. `work` must not call
+ * the library and cannot fail; allocate what it needs beforehand. It runs in the caller's
+ * floating-point mode: rounding, and flushing of subnormal numbers. */
+typedef void heed_parallel_work(void *context, int64_t first, int64_t end);
+void heed_parallel_for(int64_t count, int64_t grain, heed_parallel_work *work, void *context);
 
-/* The type of hooks. Its fields are those of struct heed_hook. */
-typedef struct heed_hook heed_hook;
+/* heed_set_flush_denormal: makes the calling thread's arithmetic treat subnormal numbers as 0, as
+ * torch.set_flush_denormal(enabled); off by default. Subnormal numbers are below 1.2e-38 in f32 and
+ * 2.2e-308 in f64; arithmetic on them takes up to a hundred times as long on many processors.
+ * Returns false if the machine does not support it: x86-64 and aarch64 do. The mode applies to all
+ * of the thread's arithmetic, not only to Heed's. */
+bool heed_set_flush_denormal(bool enabled);
 
-struct heed_hook {
-    void *context; /* yours */
+/* The version of Heed, the instruction set in use, and both in one line for bug reports. */
 
-    /* An operation has computed y. Return y or NULL to keep it, or a tensor of the same shape and
-     * dtype to replace it; gradients flow through what the callback computed. y itself is never
-     * changed, so derivatives that read it stay correct. NULL: no callback.
-     * HEED_ERR_SHAPE, HEED_ERR_DTYPE: the replacement differs from y in shape or dtype. */
-    heed_tensor *(*result)(heed_hook *self, const heed_call *call, heed_tensor *y);
+/* The version of these headers. heed_version may differ if a program runs with another shared
+ * library than the one it was compiled for. */
+#define HEED_VERSION "0.2.0"
 
-    /* The derivative of vjp->y has computed vjp->grads from g = dL/dy; they have the shapes of the
-     * inputs and have not been added to others yet. Read them only. NULL: no callback. */
-    void (*derivative)(heed_hook *self, const heed_vjp *vjp);
+/* heed_version: the version of the library in use, such as "0.2.0". */
+const char *heed_version(void);
 
-    heed_hook *next; /* in the list of its thread */
-};
+/* heed_isa: the instruction set in use: "baseline", "v3" (AVX2) or "v4" (AVX-512) on x86-64,
+ * "baseline" elsewhere. To choose another one, set the environment variable HEED_ISA before the
+ * first tensor is made; if the machine does not support it, creating a tensor fails with
+ * HEED_ERR_VALUE. */
+const char *heed_isa(void);
 
-/* heed_hook_add: adds a hook to those of this thread, which are called in this order; the next sees
- * the replacement. The struct is not copied. heed_hook_remove: a no-op if it was not added. Add and
- * remove hooks outside of callbacks. Both work while an error is pending. */
-void heed_hook_add(heed_hook *hook);
-void heed_hook_remove(heed_hook *hook);
+/* heed_build_info: one line for bug reports: version, compiler, instruction set, threads. It works
+ * while an error is pending.
+ *
+ *     Heed 0.2.0, compiler 12.2.0, x86_64 v4 (of baseline v3 v4), 2 threads */
+heed_text heed_build_info(void);
 
-/* heed_in_backward: true while a backward pass runs in this thread. */
-bool heed_in_backward(void);
-
-/* ---- the module whose forward is running, as in "GPT.transformer.h.0.attn.c_attn" ---- */
-
-/* heed_module_path: the kind of the outermost module that is running in this thread, and the names
- * under which the others are registered, as in a state dict; "" if none is. If the path is too
- * long, its first names are omitted. heed_origin_path: the one when the node was created, if hooks
- * were there. */
-heed_text heed_module_path(void);
-heed_text heed_origin_path(const heed_tensor *node);
+/* ======== Modules ======== */
 
 /* A module's name and its owner's place. Every module contains one. HEED_FORWARD enters and leaves
  * it: heed_enter_place returns the place that it replaces, for heed_leave_place. */
@@ -1781,69 +1626,6 @@ typedef struct heed_place {
 
 const heed_place *heed_enter_place(const heed_place *place);
 void heed_leave_place(const heed_place **before);
-
-/* ---- hooks that come with Heed ---- */
-
-/* heed_trace: prints each operation and derivative of this thread to a stream from now on; NULL: no
- * longer. Returns the previous one.
- *
- *     linear in SelfAttention.W_q: x (3, 2), weight (2, 2) -> (3, 2)
- *     ...
- *     backward of linear in SelfAttention.W_q: g (3, 2)
- *       weight, a leaf: (2, 2)
- *
- * A line has the module, the arguments, shapes, dtypes unless f32, and the value of a single
- * element. g is the complete dL/dy; the lines below show the gradients of the inputs. */
-FILE *heed_trace(FILE *stream);
-
-/* heed_args_text: "dim=-1", or "dims=(0, 1), keepdim=True", of an operation's arguments
- * (heed_op.args); of a node, heed_args_text(t->op, t->args). Flags that are false and empty lists
- * are omitted. */
-heed_text heed_args_text(const heed_op *op, const void *args);
-
-/* heed_set_detect_anomaly: searches for the first NaN or infinity in this thread, like
- * torch.autograd.set_detect_anomaly, but in the forward pass too; returns the previous setting.
- *
- *     backward of sqrt in Net.layers.0.norm: inf in the gradient of input 0 (2, 3); ...
- *
- * An operation or a derivative that produces NaN or infinity from finite inputs becomes the pending
- * error HEED_ERR_ANOMALY, so nothing is computed from it and no optimiser steps. Infinities that
- * are meant are not reported: heed_masked_fill with -INFINITY, heed_full, infinite scalars, and
- * heed_log of a 0 that requires no gradient. */
-bool heed_set_detect_anomaly(bool enabled);
-
-/* Prints tensors as torch does:
- *
- *     tensor([[1.0100, 1.0641],
- *             [0.2040, 0.7057]], grad_fn=<MatmulBackward0>)
- *
- * Elements have four decimals and are aligned in columns; wide ranges are shown in scientific
- * notation. Of tensors with more than 1000 elements, three items are shown at each end of a dim.
- */
-
-/* Like torch.set_printoptions, but for one call. 0 selects torch's default, so a precision of 0 is
- * not available. */
-typedef struct heed_print_options {
-    int precision; /* digits after the point: 1 ... 17, default 4 */
-    int linewidth; /* characters per line: default 80 */
-} heed_print_options;
-
-/* heed_print: prints to stdout, with a newline.
- * heed_fprint: prints to any stream, without a newline.
- * On error, or while an error is pending, they print nothing. For stream errors, check
- * ferror(stream).
- *
- * HEED_ERR_NULL: the tensor or the stream is NULL. HEED_ERR_SCOPE: the value has been freed.
- * HEED_ERR_VALUE: an option is negative, or the precision is above 17. */
-heed_status heed_print(const heed_tensor *t);
-heed_status heed_fprint(FILE *stream, const heed_tensor *t, heed_print_options options);
-
-/* heed_snprint: prints into `buffer`, like snprintf: returns the length of the full text, and
- * writes at most size - 1 bytes of it and a terminating 0. With size 0, buffer may be NULL. Returns
- * 0 on error. */
-size_t heed_snprint(char *buffer, size_t size, const heed_tensor *t, heed_print_options options);
-
-/* ======== Modules ======== */
 
 /* Modules: named parameters, buffers and children, as in torch.nn.Module.
  *
@@ -2212,6 +1994,77 @@ void *heed_module_list_at(const struct heed_module_list *list, int i);
 
 /* ======== Attention ======== */
 
+/* ---- attention ---- */
+
+/* heed_scaled_dot_product_attention: as torch.nn.functional.scaled_dot_product_attention(q, k, v,
+ * mask, dropout_p, is_causal, scale) in PyTorch 2.5 and later (Vaswani et al., 2017, section 3.2.1)
+ *
+ *   q (..., L, E)   k (..., S, E)   v (..., S, Ev)   ->   y (..., L, Ev)     the same batch dims
+ *   mask bool or q's dtype, broadcasts to the scores (..., L, S); NULL: none
+ *
+ *   y = dropout(p) v        p = softmax(scale q k^T, masked)        floats of one dtype
+ *   dv = p^T g      ds = p (g v^T - sum(g v^T p, dim -1))
+ *   dq = scale ds k      dk = scale ds^T q
+ *
+ * In a bool mask, true means KEEP: it is heed_logical_not of the block masks that nn modules take
+ * (docs/masks.md). A float mask is added to the scores, and its gradient is ds. With is_causal,
+ * query i sees only keys 0 ... i, whatever L and S are; is_causal cannot be combined with a mask.
+ *
+ * A query whose keys are all masked, by a bool mask or by -inf in a float mask, gives zeros with
+ * zero gradients, never NaN. So do all queries if S is 0.
+ *
+ * Without dropout, and if no weights are requested, the scores are computed for some queries at a
+ * time and never stored (Rabe and Staats, 2021): memory grows with L + S, not with L * S. Second
+ * derivatives and the gradient of a float mask do store them. y has the memory layout of q:
+ * if the H heads of q are a view of (..., L, H E), heed_transpose and heed_flatten turn y into
+ * (..., L, H Ev) without a copy, as in torch.
+ *
+ * dropout_p is applied whenever it is above 0: pass 0 outside of training. scale 0 means torch's
+ * default, 1 / sqrt(E). Instead of torch's enable_gqa, use
+ * heed_repeat_interleave_dim(k, times, -3), and the same for v.
+ *
+ * heed_scaled_dot_product_attention_weights: the same, and sets *weights to dropout(p), of shape
+ * (..., L, S), or to NULL on error.
+ *
+ * HEED_ERR_SHAPE: the shapes do not match, or the mask does not broadcast to the scores.
+ * HEED_ERR_DTYPE: q, k and v are not floats of one dtype, or the mask is neither bool nor of that
+ * dtype. HEED_ERR_VALUE: is_causal with a mask, dropout_p outside [0, 1], a scale that is not
+ * finite. */
+heed_tensor *heed_scaled_dot_product_attention(heed_tensor *q, heed_tensor *k, heed_tensor *v,
+                                               heed_tensor *mask, double dropout_p, bool is_causal,
+                                               double scale);
+heed_tensor *heed_scaled_dot_product_attention_weights(heed_tensor *q, heed_tensor *k,
+                                                       heed_tensor *v, heed_tensor *mask,
+                                                       double dropout_p, bool is_causal,
+                                                       double scale, heed_tensor **weights);
+
+/* ---- rotary position embedding ---- */
+
+/* heed_rope: rotates pairs of features by angles that grow with the position (Su et al., RoFormer,
+ * 2021, section 3.4.2). Applied to queries and keys before their product, it makes a score depend
+ * on how far apart they are, not on where they are:
+ *
+ *   x (..., T, d) float   positions (T) i64   ->   y (..., T, d)
+ *   y[t] has the pairs  (a cos w - b sin w, a sin w + b cos w),  w = positions[t] base^(-2i / d)
+ *   dx: g rotated by -w
+ *
+ * for the pairs (a, b) = (x[t, i], x[t, i + d / 2]), the halves of GPT-NeoX and of Llama in
+ * transformers, or (x[t, 2i], x[t, 2i + 1]), the neighbours of the paper and of GPT-J. Weights
+ * trained with one do not fit the other.
+ *
+ * positions may have any shape that broadcasts to x's without its last dim, as (N, 1, T) for
+ * x (N, heads, T, d), and be negative. NULL: 0, 1, ... T - 1. With a cache of keys, rotate a new
+ * key by its own position before it is kept. Angles are computed in f64.
+ *
+ * HEED_ERR_SHAPE: x has fewer than 2 dims, d is odd, or positions do not fit. HEED_ERR_DTYPE: x is
+ * not a float, or positions are not i64. HEED_ERR_VALUE: base is not a positive number. */
+typedef struct heed_rope_options {
+    double base;      /* 0: 10000 */
+    bool interleaved; /* pairs of neighbours instead of halves */
+} heed_rope_options;
+
+heed_tensor *heed_rope(heed_tensor *x, heed_tensor *positions, heed_rope_options options);
+
 /* Attention as in Josh Starmer's lesson "Coding Self-Attention in PyTorch": SelfAttention and
  * MultiHead, with the paper's W_o, and the masks they take. Tokens are blocked where a block_mask,
  * bool, is true, as in nn.MultiheadAttention (nn/torch_multihead_attention.h, which explains when
@@ -2384,7 +2237,74 @@ heed_multihead_attention_forward_with(struct heed_multihead_attention *m, heed_t
                                       heed_tensor *key, heed_tensor *value,
                                       heed_multihead_attention_forward_options options);
 
-/* ======== Optimisers ======== */
+/* ======== Losses and optimisers ======== */
+
+/* ---- losses of two tensors of the same shape ----
+ *
+ * Both return the mean; for other reductions, write the formula: heed_sum(heed_square(...)).
+ * Both tensors are floats, or one is i64 or bool and is cast.
+ *
+ * HEED_ERR_SHAPE: the shapes differ. HEED_ERR_DTYPE: neither is a float, or f32 with f64. */
+
+/* heed_mse_loss: as torch.nn.functional.mse_loss(input, target)
+ *
+ *   input (...)   target (...)   ->   y ()
+ *   y = mean of (input - target)^2
+ *   dinput = 2 g (input - target) / count          dtarget = -dinput */
+heed_tensor *heed_mse_loss(heed_tensor *input, heed_tensor *target);
+
+/* heed_binary_cross_entropy_with_logits: as torch's function of that name in torch.nn.functional:
+ * each element is a separate yes-or-no decision; target is 1, 0 or a probability.
+ *
+ *   y = mean of -(target ln sigmoid(input) + (1 - target) ln sigmoid(-input))
+ *   dinput = g (sigmoid(input) - target) / count          dtarget = -g input / count */
+heed_tensor *heed_binary_cross_entropy_with_logits(heed_tensor *input, heed_tensor *target);
+
+/* ---- the loss of classes ---- */
+
+/* How the losses of targets are reduced. */
+typedef enum heed_reduction {
+    HEED_MEAN, /* the default: mean over the targets that are not ignored; NaN if there are none */
+    HEED_SUM,  /* sum */
+    HEED_NONE, /* no reduction: losses with the shape of the targets */
+} heed_reduction;
+
+/* heed_cross_entropy: as torch.nn.functional.cross_entropy(logits, targets)
+ *
+ *   logits (N, C), (C) or (N, C, d...) float   targets (N), () or (N, d...) i64   ->   ()
+ *   y = mean over the targets t of -log_softmax(logits)[t]
+ *   dlogits = g (softmax(logits) - one_hot(t)) / count
+ *
+ * heed_cross_entropy_with: with options; one that is zero takes torch's default:
+ *
+ *     heed_cross_entropy_with(logits, targets,
+ *                             (heed_cross_entropy_options){.label_smoothing = 0.1});
+ *
+ *   ignore_index      passed by address (&padding) because 0 is a class; targets equal to it are
+ *                     ignored
+ *   label_smoothing   in [0, 1]: the share of each target that is spread evenly over all classes
+ *
+ * If all targets are ignored, the mean is NaN, as in torch. Flatten (B, T, C) logits first, as in
+ * torch: heed_reshape(logits, HEED_SHAPE(-1, C)) and heed_reshape(targets, HEED_SHAPE(-1)).
+ *
+ * HEED_ERR_SHAPE: the shapes do not match. HEED_ERR_DTYPE: logits are not floats, or targets are
+ * not i64. HEED_ERR_INDEX: a target outside [0, C). HEED_ERR_VALUE: an invalid option. */
+typedef struct heed_cross_entropy_options {
+    const int64_t *ignore_index; /* NULL: torch's -100 */
+    heed_reduction reduction;
+    double label_smoothing;
+} heed_cross_entropy_options;
+
+/* The arguments of the operation. */
+typedef struct heed_cross_entropy_args {
+    int64_t ignore_index;
+    double label_smoothing;
+    heed_reduction reduction;
+} heed_cross_entropy_args;
+
+heed_tensor *heed_cross_entropy(heed_tensor *logits, heed_tensor *targets);
+heed_tensor *heed_cross_entropy_with(heed_tensor *logits, heed_tensor *targets,
+                                     heed_cross_entropy_options options);
 
 /* Optimisers, as in torch.optim, gradient clipping, and a learning rate schedule.
  *
@@ -2581,6 +2501,92 @@ heed_status heed_save_checkpoint(void *module, heed_optimizer *optimizer, const 
 heed_status heed_load_checkpoint(void *module, heed_optimizer *optimizer, const char *path);
 
 /* ======== Looking ======== */
+
+/* Hooks: your callbacks for the operations and derivatives of a thread, as PyTorch's hooks; and two
+ * that come with Heed: a trace, and a search for the first NaN.
+ *
+ *     static heed_tensor *ablate(heed_hook *hook, const heed_call *call, heed_tensor *y)
+ *     {
+ *         return strcmp(heed_module_path().text, hook->context) == 0 ? heed_mul_scalar(y, 0) : y;
+ *     }
+ *
+ *     heed_hook hook = {.context = "MultiHead.heads.1.W_v", .result = ablate};
+ *     heed_hook_add(&hook);
+ *     ...
+ *     heed_hook_remove(&hook);
+ *
+ * A hook sees the operations that the program and its modules apply in its thread, not those inside
+ * another operation; those of derivatives only under create_graph, as kernels do the work
+ * otherwise. What a callback computes is not seen, but recorded in the graph like everything else.
+ * Its tensors belong to a scope that ends with the callback; retain what you keep. An error that a
+ * callback leaves pending fails the operation or the pass. Hooks change no bit of any result. */
+
+/* The type of hooks. Its fields are those of struct heed_hook. */
+typedef struct heed_hook heed_hook;
+
+struct heed_hook {
+    void *context; /* yours */
+
+    /* An operation has computed y. Return y or NULL to keep it, or a tensor of the same shape and
+     * dtype to replace it; gradients flow through what the callback computed. y itself is never
+     * changed, so derivatives that read it stay correct. NULL: no callback.
+     * HEED_ERR_SHAPE, HEED_ERR_DTYPE: the replacement differs from y in shape or dtype. */
+    heed_tensor *(*result)(heed_hook *self, const heed_call *call, heed_tensor *y);
+
+    /* The derivative of vjp->y has computed vjp->grads from g = dL/dy; they have the shapes of the
+     * inputs and have not been added to others yet. Read them only. NULL: no callback. */
+    void (*derivative)(heed_hook *self, const heed_vjp *vjp);
+
+    heed_hook *next; /* in the list of its thread */
+};
+
+/* heed_hook_add: adds a hook to those of this thread, which are called in this order; the next sees
+ * the replacement. The struct is not copied. heed_hook_remove: a no-op if it was not added. Add and
+ * remove hooks outside of callbacks. Both work while an error is pending. */
+void heed_hook_add(heed_hook *hook);
+void heed_hook_remove(heed_hook *hook);
+
+/* heed_in_backward: true while a backward pass runs in this thread. */
+bool heed_in_backward(void);
+
+/* ---- the module whose forward is running, as in "GPT.transformer.h.0.attn.c_attn" ---- */
+
+/* heed_module_path: the kind of the outermost module that is running in this thread, and the names
+ * under which the others are registered, as in a state dict; "" if none is. If the path is too
+ * long, its first names are omitted. heed_origin_path: the one when the node was created, if hooks
+ * were there. */
+heed_text heed_module_path(void);
+heed_text heed_origin_path(const heed_tensor *node);
+
+/* ---- hooks that come with Heed ---- */
+
+/* heed_trace: prints each operation and derivative of this thread to a stream from now on; NULL: no
+ * longer. Returns the previous one.
+ *
+ *     linear in SelfAttention.W_q: x (3, 2), weight (2, 2) -> (3, 2)
+ *     ...
+ *     backward of linear in SelfAttention.W_q: g (3, 2)
+ *       weight, a leaf: (2, 2)
+ *
+ * A line has the module, the arguments, shapes, dtypes unless f32, and the value of a single
+ * element. g is the complete dL/dy; the lines below show the gradients of the inputs. */
+FILE *heed_trace(FILE *stream);
+
+/* heed_args_text: "dim=-1", or "dims=(0, 1), keepdim=True", of an operation's arguments
+ * (heed_op.args); of a node, heed_args_text(t->op, t->args). Flags that are false and empty lists
+ * are omitted. */
+heed_text heed_args_text(const heed_op *op, const void *args);
+
+/* heed_set_detect_anomaly: searches for the first NaN or infinity in this thread, like
+ * torch.autograd.set_detect_anomaly, but in the forward pass too; returns the previous setting.
+ *
+ *     backward of sqrt in Net.layers.0.norm: inf in the gradient of input 0 (2, 3); ...
+ *
+ * An operation or a derivative that produces NaN or infinity from finite inputs becomes the pending
+ * error HEED_ERR_ANOMALY, so nothing is computed from it and no optimiser steps. Infinities that
+ * are meant are not reported: heed_masked_fill with -INFINITY, heed_full, infinite scalars, and
+ * heed_log of a 0 that requires no gradient. */
+bool heed_set_detect_anomaly(bool enabled);
 
 /* Weights as a heat map in the terminal. */
 
