@@ -88,43 +88,10 @@ ifneq (,$(filter clean,$(MAKECMDGOALS)))
 .NOTPARALLEL:
 endif
 
-# ---- the kernels: each file is compiled once per dtype and instruction set ----
-
-KERNEL_FOLDER := src/tensor/kernels
-# -Wno-pass-failed: clang with sanitizers may fail to unroll loops; gcc ignores the unknown option.
-KERNEL_FLAGS := $(BASE) $(patsubst -O2,-O3,$(patsubst -Og,-O3,$(OPTIMISE))) -ffp-contract=fast -fno-math-errno \
-                -fno-trapping-math -fwrapv -Wno-pass-failed $(PIC) $(GIVEN)
-ISAS := baseline
-ifneq (,$(filter __x86_64__,$(MACHINE)))
-ISAS += v3 v4
-endif
-FLAGS_baseline :=
-FLAGS_v3 := -mavx2 -mfma -mbmi2
-FLAGS_v4 := $(FLAGS_v3) -mavx512f -mavx512bw -mavx512cd -mavx512dq -mavx512vl
-# Integers and bool are compiled for the baseline only, and used with every instruction set.
-ISAS_F32  := $(ISAS)
-ISAS_F64  := $(ISAS)
-ISAS_I64  := baseline
-ISAS_BOOL := baseline
-
-KERNELS        :=
-KERNEL_SOURCES :=
-kernel = $(eval KERNEL_SOURCES += $(KERNEL_FOLDER)/$(strip $(1)).c)$(foreach d,$(2),$(foreach i,$(ISAS_$(d)),\
-             $(eval KERNELS += $(BUILD)/kernels/$(i)/$(d)/$(strip $(1)).o)))
-# The slowest to compile come first, so that all cores finish together.
-#             file             dtypes
-$(call kernel, table,           F32 F64 I64 BOOL)
-$(call kernel, gemm,            F32 F64 I64)
-$(call kernel, attention_head,  F32 F64)
-$(call kernel, softmax_rows,    F32 F64)
-$(call kernel, norm_rows,       F32 F64)
-$(call kernel, rows,            F32 F64 I64 BOOL)
-$(call kernel, optim_steps,     F32 F64)
-
 # ---- the library ----
 
-SOURCES := $(filter-out $(KERNEL_SOURCES),$(wildcard src/*/*.c src/*/*/*.c))
-OBJECTS := $(KERNELS) $(SOURCES:%.c=$(BUILD)/%.o)
+SOURCES := $(wildcard src/*/*.c src/*/*/*.c)
+OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
 LIBRARY := $(BUILD)/libheed.a
 $(OBJECTS): CFLAGS_ += $(PIC)
 
@@ -225,13 +192,6 @@ $(BUILD)/%.o: %.c
 	$(call step,cc $<)
 	$(CC) $(CFLAGS_) $(CHECK_CFLAGS) -c $< -o $@
 
-# Files that choose among the compiled instruction sets.
-CHOOSING := $(shell grep -l HEED_ISAS src/tensor/*.c)
-isas      = '-DHEED_ISAS(X)=$(patsubst %,X(%),$(1))'
-$(CHOOSING:%.c=$(BUILD)/%.o): $(BUILD)/%.o: %.c
-	$(call step,cc $<)
-	$(CC) $(CFLAGS_) $(call isas,$(ISAS)) -c $< -o $@
-
 $(BUILD)/%: $(BUILD)/examples/%.o $(LIBRARY)
 	$(call step,link $@)
 	$(LINK) $^ -o $@ $(LDLIBS_)
@@ -265,40 +225,7 @@ $(BUILD)/toys_mpi: examples/lab/toys_mpi.c $(call parts,lab/toys) $(COMMON_PARTS
 	$(call step,mpicc $<)
 	$(MPICC) $(CFLAGS_) $(LDFLAGS) $(filter-out %.h,$^) -o $@ $(LDLIBS_)
 
-# The path of a kernel object identifies it: kernels/<isa>/<dtype>/<file>.o
-lower = $(subst F32,f32,$(subst F64,f64,$(subst I64,i64,$(subst BOOL,bool,$(1)))))
-define kernel_rule
-$(BUILD)/kernels/$(1)/$(2)/%.o: $(KERNEL_FOLDER)/%.c
-	$$(call step,cc $$< ($(1) $(2)))
-	$$(CC) $$(KERNEL_FLAGS) $$(FLAGS_$(1)) -DT_IS_$(2) \
-	    -DKERNELS=heed_kernels_$(1)_$(call lower,$(2)) -c $$< -o $$@
-endef
-$(foreach d,F32 F64 I64 BOOL,$(foreach i,$(ISAS_$(d)),$(eval $(call kernel_rule,$(i),$(d)))))
-
-# ---- the demo: next_token with this machine's kernels only, which halves its build time ----
-
-define demo_rule
-$(CHOOSING:%.c=$(BUILD)/kernels/$(1)/%.o): $(BUILD)/kernels/$(1)/%.o: %.c
-	$$(call step,cc $$< ($(1)))
-	$$(CC) $$(CFLAGS_) $$(call isas,$(1)) -c $$< -o $$@
-
-$(BUILD)/demo_$(1): $(BUILD)/examples/lab/next_token/main.o $(call parts,lab/next_token) $(COMMON_PARTS) \
-        $(filter $(patsubst %,$(BUILD)/kernels/%,$(1)/% baseline/I64/% baseline/BOOL/%),$(KERNELS)) \
-        $(CHOOSING:%.c=$(BUILD)/kernels/$(1)/%.o) $(patsubst %.c,$(BUILD)/%.o,$(filter-out $(CHOOSING),$(SOURCES)))
-	$$(call step,link $$@)
-	$$(LINK) $$^ -o $$@ $$(LDLIBS_)
-endef
-$(foreach i,$(ISAS),$(eval $(call demo_rule,$(i))))
-
-# HEED_ISA, or the last instruction set whose flags add nothing to -march=native.
-ifneq (,$(filter demo,$(MAKECMDGOALS)))
-macros    = $(shell $(CC) -march=native $(1) -dM -E -x c /dev/null 2> /dev/null | cksum | tr ' ' _)
-NATIVE   := $(call macros)
-DEMO_ISA := $(lastword $(foreach i,$(ISAS),$(if $(filter $(NATIVE),$(call macros,$(FLAGS_$(i)))),$(i))) \
-                $(filter $(HEED_ISA),$(ISAS)))
-endif
-
-demo: $(BUILD)/demo_$(DEMO_ISA)
+demo: $(BUILD)/next_token
 	$<
 
 # ---- the page: library and engine compiled to WebAssembly, and everything put into one file ----
@@ -402,7 +329,7 @@ test-programs: $(EXAMPLES)
 # lines and failing allocations do not depend on the instruction set.
 ISA_SUITES := tensor/ autograd/ ops/ nn/ gpt generate sample next_token char_gpt
 test-isas: $(BUILD)/test_heed $(EXAMPLES)
-	@threads=0; for isa in $(ISAS); do \
+	@threads=0; for isa in baseline v3 v4; do \
 	    threads=$$((threads + 1)); \
 	    if HEED_ISA=$$isa $(BUILD)/test_heed --has-isa; then \
 	        echo "== HEED_ISA=$$isa HEED_NUM_THREADS=$$threads"; \
@@ -423,7 +350,7 @@ test-headers: $(addprefix $(BUILD)/c_api_,c11 c17 c2x c++17)
 	@for test in $^; do $$test || { echo "$$test failed"; exit 1; }; done
 
 # ThreadSanitizer with the multithreaded suites. Needs gcc: clang links its runtime statically, so the runtime would
-# call the functions in WRAPPED too early. Leaving out one instruction set makes the build faster.
+# call the functions in WRAPPED too early.
 TSAN        := $(BUILD)/tsan
 TSAN_SUITES := thread parallel forks determinism unread error backward saved accumulate grad apply random_graphs \
                generator torch_multihead_attention gpt generate sample
@@ -432,7 +359,7 @@ TSAN_SUITES := thread parallel forks determinism unread error backward saved acc
 test-tsan:
 	$(call needs,gcc,make deps-dev)
 	@$(MAKE) --no-print-directory CC="$(if $(findstring gcc,$(CC)),$(CC),gcc)" BUILD=$(TSAN) OPTIMISE=-O1 \
-	    ISAS="$(filter-out v4,$(ISAS))" EXTRA="-fsanitize=thread" $(TSAN)/test_heed
+	    EXTRA="-fsanitize=thread" $(TSAN)/test_heed
 	$(TSAN)/test_heed $(TSAN_SUITES)
 
 .PHONY: coverage machines check-machines
@@ -497,7 +424,7 @@ fuzz: ; @for f in $(FUZZERS); do $(MAKE) --no-print-directory fuzz-$$f || exit 1
 
 $(FUZZERS:%=fuzz-%): fuzz-%:
 	$(call needs,$(FUZZ_CC),make deps-dev)
-	@$(MAKE) --no-print-directory CC="$(FUZZ_CC)" BUILD=$(FUZZ) ISAS=baseline EXTRA="$(FUZZ_FLAGS)" $(FUZZ)/fuzz_$*
+	@$(MAKE) --no-print-directory CC="$(FUZZ_CC)" BUILD=$(FUZZ) EXTRA="$(FUZZ_FLAGS)" $(FUZZ)/fuzz_$*
 	@mkdir -p $(FUZZ_CORPUS)/$*
 	$(FUZZ)/fuzz_$* $(FUZZ_LIMIT) -max_len=2000 -timeout=20 -malloc_limit_mb=256 \
 	    -artifact_prefix=$(FUZZ)/$*- -print_final_stats=1 $(FUZZ_CORPUS)/$*
@@ -675,4 +602,4 @@ include tests/checks.mk
 clean:
 	rm -rf $(BUILD)
 
--include $(wildcard $(BUILD)/*.d) $(shell find $(patsubst %,$(BUILD)/%,bench examples kernels src tests) -name '*.d' 2> /dev/null)
+-include $(wildcard $(BUILD)/*.d) $(shell find $(patsubst %,$(BUILD)/%,bench examples src tests) -name '*.d' 2> /dev/null)

@@ -487,7 +487,7 @@ int main(void)
  *                 tensor points to its inputs, so the graph needs no tape.
  * rewind_tape     src/tensor/scope.c: reference counts; a scope frees the tensors created in it
  * backward        src/autograd/backward.c: second derivatives
- * matmul          src/autograd/ops/matmul.c, src/tensor/kernels/gemm.c: batches, SIMD, threads
+ * matmul          src/autograd/ops/matmul.c, src/tensor/kernels/gemm.h: batches, SIMD, threads
  * transpose       src/autograd/ops/view.c: a view, which copies nothing
  * scale           src/tensor/kernels/ops.def: all element-wise operations, a few lines each
  * mask            src/autograd/ops/masking.c, src/nn/attention.c: masks of any kind

@@ -141,20 +141,19 @@ check-clang:
 	build/clang/test_heed
 	$(MAKE) --no-print-directory $(CLANG) BUILD=build/clang test-headers
 
-# AddressSanitizer and UndefinedBehaviorSanitizer, with AVX2 by gcc and AVX-512 by clang: kernels of both take a third of
-# the time to compile. One process a suite, as a fork and its leak check take longer than most tests. Absurdly large
+# AddressSanitizer and UndefinedBehaviorSanitizer. One process a suite, as a fork and its leak check take longer than most tests. Absurdly large
 # allocations must fail with an error. Short stack traces and a small quarantine make the runs five times faster.
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 check-asan check-clang-asan: export ASAN_OPTIONS  = allocator_may_return_null=1:detect_leaks=1:malloc_context_size=6:quarantine_size_mb=32
 check-asan check-clang-asan: export UBSAN_OPTIONS = print_stacktrace=1
 
-ASAN := BUILD=build/asan EXTRA="$(SANITIZE)" ISAS="$(filter-out v4,$(ISAS))"
+ASAN := BUILD=build/asan EXTRA="$(SANITIZE)"
 check-asan:
 	$(INSTALL) check dev
 	$(MAKE) --no-print-directory $(ASAN) build/asan/test_heed
 	build/asan/test_heed --one-process
 
-CLANG_ASAN := $(CLANG) BUILD=build/clang-asan EXTRA="$(SANITIZE)" ISAS="$(filter-out v3,$(ISAS))"
+CLANG_ASAN := $(CLANG) BUILD=build/clang-asan EXTRA="$(SANITIZE)"
 check-clang-asan:
 	$(INSTALL) check dev
 	$(MAKE) --no-print-directory $(CLANG_ASAN) build/clang-asan/test_heed

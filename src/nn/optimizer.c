@@ -1,4 +1,4 @@
-/* Optimisers, gradient clipping and a learning rate schedule. kernels/optim_steps.c has the
+/* Optimisers, gradient clipping and a learning rate schedule. kernels/optimiser_steps.h has the
  * arithmetic of a step. */
 #include "nn.h"
 

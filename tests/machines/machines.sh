@@ -35,7 +35,7 @@ get_check() {
 build() {
     if $short; then
         echo "== $1: quickstart, random graphs"
-        make CC="$2" BUILD="$here/$1" LDFLAGS="$3" ISAS=baseline "$here/$1/quickstart" "$here/$1/fuzz_graphs"
+        make CC="$2" BUILD="$here/$1" LDFLAGS="$3" "$here/$1/quickstart" "$here/$1/fuzz_graphs"
         $emulator "$here/$1/fuzz_graphs" 1 1000
         $emulator "$here/$1/quickstart" > "$here/$1/quickstart.txt"
         grep 'and it -> mooed' "$here/$1/quickstart.txt"
@@ -71,7 +71,7 @@ musl() {
     build musl musl-gcc ""
     run musl
     echo "== musl: dlopen"
-    make CC=musl-gcc BUILD="$here/musl" ISAS=baseline shared
+    make CC=musl-gcc BUILD="$here/musl" shared
     musl-gcc -x c - -o "$here/musl/load" << 'END'
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* The tiles of gemm.c: c (rows, columns) = a b, with sums in registers. A template without an
- * include guard: gemm.c includes it once for each type SUM of the sums; NAME(x) adds a suffix for
+/* The tiles of gemm.h: c (rows, columns) = a b, with sums in registers. A template without an
+ * include guard: gemm.h includes it once for each type SUM of the sums; NAME(x) adds a suffix for
  * the type. */
 
 #define VECTOR  NAME(vector)

@@ -1,4 +1,4 @@
-/* Transposes a block of WIDTH x WIDTH elements in registers (internal to gemm.c and move.h).
+/* Transposes a block of WIDTH x WIDTH elements in registers for gemm.h.
  *
  * log2(WIDTH) rounds swap quarters. The round with distance D takes rows r and r + D and, in each
  * group of 2 D columns, swaps the second half of row r with the first half of row r + D:
@@ -7,12 +7,6 @@
  *     r + D    c d       b d
  *
  * After all rounds, rows and columns are swapped. */
-#ifndef HEED_TENSOR_KERNELS_GEMM_TRANSPOSE_H
-#define HEED_TENSOR_KERNELS_GEMM_TRANSPOSE_H
-
-#include <string.h>
-
-#include "element.h"
 
 #if defined __has_builtin
 #if __has_builtin(__builtin_shufflevector)
@@ -41,9 +35,9 @@
     UNROLL for (int r = 0; r < WIDTH; r++)                                                         \
     {                                                                                              \
         if ((r & (D)) == 0) {                                                                      \
-            const vector one = row[r], other = row[r + (D)];                                       \
-            row[r] = __builtin_shufflevector(one, other, EACH_LANE(FIRST));                        \
-            row[r + (D)] = __builtin_shufflevector(one, other, EACH_LANE(SECOND));                 \
+            const vector top = row[r], low = row[r + (D)];                                         \
+            row[r] = __builtin_shufflevector(top, low, EACH_LANE(FIRST));                        \
+            row[r + (D)] = __builtin_shufflevector(top, low, EACH_LANE(SECOND));                 \
         }                                                                                          \
     }
 #define FIRST_1(c)  NEW_FIRST(1, c)
@@ -88,5 +82,3 @@ static void transpose_block(const T *from, int64_t from_row, int64_t rows, T *to
     }
 #endif
 }
-
-#endif

@@ -2,18 +2,19 @@
  *
  * A kernel takes pointers, counts and strides, never a tensor. It reports no errors: callers have
  * checked everything. Operands are contiguous and of the table's dtype unless the kernel takes
- * strides or casts; elements.h and broadcast_walk.h arrange tensors accordingly. Files in this
- * folder are compiled once per instruction set and dtype; for integers and bool, only for the
- * baseline instruction set. table.c fills the tables; version.c chooses among them at run time.
+ * strides or casts; elements.h and broadcast_walk.h arrange tensors accordingly. baseline_f32.c,
+ * v3_f32.c, v4_f32.c and so on compile the files below for one instruction set and dtype; instance.h
+ * tells how. Integers and bool are compiled for the baseline alone. version.c chooses among the
+ * tables at run time.
  *
- *   table.c            element-wise kernels, from ops.def; with math_f32.h for f32
+ *   table.h            element-wise kernels, from ops.def, and the table; math_f32.h for f32
  *   move.h             casts, strided and transposed copies, indexed elements
- *   rows.c             sums, extremes and norms of rows; row_reduce.h has the loops
- *   softmax_rows.c     softmax, log_softmax, logsumexp
- *   gemm.c             matrix products
- *   optim_steps.c      SGD, Adam
- *   norm_rows.c        layer_norm
- *   attention_head.c   attention of one head
+ *   rows.h             sums, extremes and norms of rows
+ *   softmax.h          softmax, log_softmax, logsumexp
+ *   gemm.h             matrix products; gemm_tiles.h, gemm_transpose.h
+ *   optimiser_steps.h  SGD, Adam
+ *   layer_norm.h       layer_norm
+ *   attention.h        attention of one head
  */
 #ifndef HEED_TENSOR_KERNELS_H
 #define HEED_TENSOR_KERNELS_H
@@ -94,7 +95,7 @@ typedef struct heed_adam_terms {
     double decay, one_minus_beta1, one_minus_beta2, beta2, keep, step_size, correction, eps;
 } heed_adam_terms;
 
-/* layer_norm of rows, and its gradients; norm_rows.c has the formulas. */
+/* layer_norm of rows, and its gradients; layer_norm.h has the formulas. */
 typedef struct heed_normalization {
     int64_t rows, n;
     const void *x, *g;         /* (rows, n); g = dL/dy */
@@ -191,9 +192,10 @@ typedef struct heed_kernels {
 heed_status heed_choose_isa(void);
 heed_status heed_check_num_threads(void);
 
-/* X(name) for each instruction set that the Makefile compiles kernels for, widest last. It passes
- * this macro to the files of src/tensor that use it. */
-#ifndef HEED_ISAS
+/* X(name) for each instruction set that kernels are compiled for, widest last. */
+#ifdef __x86_64__
+#define HEED_ISAS(X) X(baseline) X(v3) X(v4)
+#else
 #define HEED_ISAS(X) X(baseline)
 #endif
 

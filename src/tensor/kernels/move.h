@@ -1,14 +1,10 @@
-/* Moving elements (internal to table.c); strides are in elements:
+/* Moving elements; strides are in elements:
  *
  *   gather        to[i] = from[i * stride], cast       gather_rows   a plane of two dims, cast
  *   scatter       to[i * stride] = from[i]             add_into      y += x
  *   look_up       y[i] = x[p(i)]                       add_at        y[p(i)] += x[i]
  *
  * The position p(i) depends on an index. Planes are copied in tiles to use whole cache lines. */
-#ifndef HEED_TENSOR_KERNELS_MOVE_H
-#define HEED_TENSOR_KERNELS_MOVE_H
-
-#include "element.h"
 
 /* ---- casts ---- */
 
@@ -115,5 +111,3 @@ static void KERNEL(add_at)(int64_t n, const int64_t *index, int64_t index_step, 
         *place = (T)(*place + from[i]);
     }
 }
-
-#endif

@@ -3,24 +3,11 @@
  *     out[i] = f(x[i])      out[i] = f(a[i], b[i])      out[i] = dx(g[i], x[i], y[i])
  *
  * over n contiguous elements; `out` overlaps no operand. The compiler vectorises the loops; exp of
- * f32 uses explicit vectors with AVX-512 (exp_avx512.h). For floats there are kernels for every
+ * f32 uses explicit vectors with AVX-512 (math_f32.h). For floats there are kernels for every
  * line and its gradients; for integers, only for lines whose kind does not cast them to float, and
  * none for gradients. */
-#include <math.h>
-#include <string.h>
-
-#include "element.h"
-#include "move.h"
-
-#ifdef T_IS_F32
-#include "math_f32.h"
-#endif
 
 /* ---- the vocabulary of ops.def ---- */
-
-#if defined T_IS_F32 && defined __AVX512F__
-#include "exp_avx512.h"
-#endif
 
 #define where(condition, then, otherwise) ((condition) ? (then) : (otherwise))
 #define sign(x)                           where((x) > 0, 1, where((x) < 0, -1, 0))
@@ -75,7 +62,7 @@ static T integer_power(T a, T b)
 #endif
 
 /* Most lines read only some of their operands. */
-#define ELEMENT(name, place)                                                                       \
+#define OPERAND(name, place)                                                                       \
     const VALUE name = ((const T *)in[place])[i];                                                  \
     (void)name;
 #define LOOP(name, start, operands, formula)                                                       \
@@ -92,12 +79,12 @@ static T integer_power(T a, T b)
 #else
 #define DONE(op) 0
 #endif
-#define READ_X    ELEMENT(x, 0)
-#define READ_AB   ELEMENT(a, 0) ELEMENT(b, 1)
-#define READ_GXY  ELEMENT(g, 0) ELEMENT(x, 1) ELEMENT(y, 2)
-#define READ_GABY ELEMENT(g, 0) ELEMENT(a, 1) ELEMENT(b, 2) ELEMENT(y, 3)
+#define OPERAND_X    OPERAND(x, 0)
+#define OPERANDS_AB   OPERAND(a, 0) OPERAND(b, 1)
+#define OPERANDS_GXY  OPERAND(g, 0) OPERAND(x, 1) OPERAND(y, 2)
+#define OPERANDS_GABY OPERAND(g, 0) OPERAND(a, 1) OPERAND(b, 2) OPERAND(y, 3)
 
-#if defined T_IS_F32 || defined T_IS_F64
+#ifdef IS_FLOAT
 #define FORWARD(name, kind, read, f) LOOP(name##_forward, DONE(name), read, f)
 #define GRADIENT(name, read, d)      LOOP(name, 0, read, d)
 #define DEFINE(name, x, f)                                                                         \
@@ -117,12 +104,12 @@ static T integer_power(T a, T b)
 #endif
 #endif
 #define UNARY(name, kind, f, dx)                                                                   \
-    FORWARD(name, kind, READ_X, f)                                                                 \
-    GRADIENT(name##_dx, READ_GXY, dx)
+    FORWARD(name, kind, OPERAND_X, f)                                                                 \
+    GRADIENT(name##_dx, OPERANDS_GXY, dx)
 #define BINARY(name, kind, f, da, db)                                                              \
-    FORWARD(name, kind, READ_AB, f)                                                                \
-    GRADIENT(name##_da, READ_GABY, da)                                                             \
-    GRADIENT(name##_db, READ_GABY, db)
+    FORWARD(name, kind, OPERANDS_AB, f)                                                                \
+    GRADIENT(name##_da, OPERANDS_GABY, da)                                                             \
+    GRADIENT(name##_db, OPERANDS_GABY, db)
 #define TRUTH(name, read, f)                                                                       \
     static void KERNEL(name##_truth)(int64_t n, const void *const *in, void *restrict out)         \
     {                                                                                              \
@@ -131,9 +118,9 @@ static T integer_power(T a, T b)
             read result[i] = f;                                                                    \
         }                                                                                          \
     }
-#define COMPARE(name, f)   TRUTH(name, READ_AB, f)
-#define LOGICAL(name, f)   TRUTH(name, READ_AB, f)
-#define PREDICATE(name, f) TRUTH(name, READ_X, f)
+#define COMPARE(name, f)   TRUTH(name, OPERANDS_AB, f)
+#define LOGICAL(name, f)   TRUTH(name, OPERANDS_AB, f)
+#define PREDICATE(name, f) TRUTH(name, OPERAND_X, f)
 #include "ops.def"
 
 static void choose_where(int64_t n, const void *const *in, void *restrict out)
@@ -149,7 +136,7 @@ static void choose_where(int64_t n, const void *const *in, void *restrict out)
 
 /* ---- the table ---- */
 
-#if defined T_IS_F32 || defined T_IS_F64
+#ifdef IS_FLOAT
 #define ENTRY(name, kind, ...) [HEED_OP_##name] = {KERNEL(name##_forward), {__VA_ARGS__}},
 #else
 #define ENTRY(name, kind, ...) ENTRY_##kind(name)

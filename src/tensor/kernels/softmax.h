@@ -6,18 +6,76 @@
  *   logsumexp      y = ln sum(e^x)
  *
  * The maximum ignores NaN; exp propagates it. */
-#include "softmax_rows.h"
 
-#if defined T_IS_F32 && defined __FMA__
+/* ---- the steps of softmax on a row of scores: out = exp(x - shift); total = sum(out);
+ * out / total ---- */
+
+#ifdef T_IS_F32
+#define exp(x) exp_f32(x)
+#define log(x) log_f32(x)
+#endif
+
+#ifdef T_IS_F64
+static inline double sum_of_positive ROW
+{
+    return sum_of_row(n, row);
+}
+#else
+SUM_OF(sum_of_positive, ROW, READ_X, x)
+#endif
+
+/* out = exp(x - shift), for exponentials that are only summed or multiplied by values. Scores below
+ * LEAST_SCORE get weight 0. This avoids slow subnormal numbers in later steps: quotients, their
+ * remainders, and products with numbers of ordinary size. The largest weight of a row is 1, so a
+ * sum of up to 2^40 weights rounds to the same double with and without the tiny ones.
+ *
+ * Scores are at most 0, or NaN, unless the maximum of the row, and so the sum, is infinite. */
+#ifdef T_IS_F32
+#define LEAST_SCORE (-69)
+static inline T weight_of(T score, const T least)
+{
+    const exp_parts e = exp_parts_of(score < least ? least : score);
+    const T y = times_power(exp_of_rest(e), e.exponent);
+    const T weight = score < least ? 0 : y;
+    return score <= 0 ? weight : score + INFINITY;
+}
+#else
+#define LEAST_SCORE (-660)
+static inline T weight_of(T score, const T least)
+{
+    return score < least ? 0 : exp(score);
+}
+#endif
+
+static void weights(int64_t n, const T *x, T shift, T *out)
+{
+    for (int64_t i = 0; i < n; i++) {
+        out[i] = weight_of(x[i] - shift, LEAST_SCORE);
+    }
+}
+
+/* row /= total, for finite numbers. A total of 0, from a fully masked row, gives zeros. */
+static void divide(int64_t n, T *row, T total)
+{
+    const T inverse = total != 0 ? 1 / total : 0;
+    for (int64_t i = 0; i < n; i++) {
+        const T y = row[i] * inverse;
+        row[i] = y + (row[i] - y * total) * inverse; /* a Newton step: as accurate as a division */
+    }
+}
+
+/* ---- the kernels ---- */
+
+#if defined T_IS_F32 && ISA >= 3
 /* Multiplying subnormal numbers, those below 2^-126, takes 50 ns on many processors. So scores from
- * -104 to LEAST_NORMAL, -126 ln 2, are left out at first, and their quotients are computed in units
+ * -104 to LEAST_NORMAL_SCORE, -126 ln 2, are left out at first, and their quotients are computed in units
  * of 2^-149 afterwards, with fused multiply-adds. */
-#define LEAST_NORMAL (-0x1.5d589ep+6f)
+#define LEAST_NORMAL_SCORE (-0x1.5d589ep+6f)
 
-/* How far the bits of a score are from those of LEAST_NORMAL: at most gap_of(-104) for these. */
+/* How far the bits of a score are from those of LEAST_NORMAL_SCORE: at most gap_of(-104) for these. */
 static inline uint32_t gap_of(T score)
 {
-    return (uint32_t)bits_of(score) - (uint32_t)bits_of(LEAST_NORMAL) - 1;
+    return (uint32_t)bits_of(score) - (uint32_t)bits_of(LEAST_NORMAL_SCORE) - 1;
 }
 
 /* out = exp(x - shift) / total for these scores. Each step rounds as in exp_f32 and divide(): to an
@@ -52,12 +110,12 @@ static __attribute__((noinline)) void exps(const heed_rows *rows, int64_t first,
         const T *x = IN(rows, 0, first + i), shift = max[i];
         T *restrict out = OUT(rows, first + i);
         subnormal[i] = false;
-#ifdef LEAST_NORMAL
+#ifdef LEAST_NORMAL_SCORE
         if (n >= WIDTH) {
             uint32_t least = UINT32_MAX;
             for (int64_t j = 0; j < n; j++) {
                 const uint32_t gap = gap_of(x[j] - shift);
-                out[j] = weight_of(x[j] - shift, LEAST_NORMAL);
+                out[j] = weight_of(x[j] - shift, LEAST_NORMAL_SCORE);
                 least = gap < least ? gap : least;
             }
             subnormal[i] = least <= gap_of(-104);
@@ -104,7 +162,7 @@ void KERNEL(softmax)(const heed_rows *rows)
         }
         for (int64_t i = 0; i < group; i++) {
             divide(n, OUT(rows, first + i), total[i]);
-#ifdef LEAST_NORMAL
+#ifdef LEAST_NORMAL_SCORE
             if (subnormal[i] && total[i] >= 1) { /* else all are NaN */
                 divide_subnormal(n, IN(rows, 0, first + i), max[i], total[i], OUT(rows, first + i));
             }

@@ -25,11 +25,6 @@
  *
  * Threads share the packing of panels, then the tiles. The sum of an element is never split. The
  * order of its terms depends on the shape of the whole product and, for few rows, on strides. */
-#include <assert.h>
-#include <string.h>
-
-#include "../../heed.h"
-#include "gemm_transpose.h"
 
 /* MR: rows per tile. AVX-512 and aarch64 have 32 vector registers, the others 16. */
 #if VECTOR_BYTES == 64

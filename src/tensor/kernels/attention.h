@@ -7,7 +7,6 @@
  *
  * Operands are strided matrices; products use gemm. With is_causal, keys that come after all
  * queries of a block are skipped. */
-#include "softmax_rows.h"
 
 static T *row_of(const heed_matrix *m, int64_t i)
 {

@@ -1,18 +1,61 @@
-/* The element type T, its vectors and its kernel names, for one compilation of a kernel file
- * (internal). Kernel files are compiled with
+/* The kernels of one dtype, compiled for one instruction set (internal). v4_f32.c and the other files
+ * of its kind include this file, after they defined
  *
  *     KERNELS      the name of the table and the prefix of its kernels: heed_kernels_v4_f32, ...
+ *     ISA          1: baseline, 3: AVX2, FMA and BMI2 (v3), 4: AVX-512 as well (v4)
  *     T_IS_F32 ... the dtype: one of T_IS_F32, T_IS_F64, T_IS_I64, T_IS_BOOL
  *
- * and with -ffp-contract=fast, so that multiplications and additions may fuse. */
-#ifndef HEED_TENSOR_KERNELS_ELEMENT_H
-#define HEED_TENSOR_KERNELS_ELEMENT_H
+ * Pragmas choose the instruction set, let multiplications and additions fuse, and let i64 wrap, so
+ * that no compiler flags are needed. Headers are included before the pragmas, which would apply to
+ * their functions too. gcc's pragmas define __AVX2__ and the like, clang's do not: test ISA. */
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels.h"
+
+#if ISA == 1 || defined __x86_64__ /* to the end */
+
+#if ISA > 1
+#include <immintrin.h>
+#endif
 
 #ifdef __FAST_MATH__
 #error "masks use -inf and NaN must propagate: build without -ffast-math"
 #endif
 
-#include "kernels.h"
+/* They never set errno here, so that loops with square roots are vectorised. */
+float sqrtf(float x) __attribute__((const));
+double sqrt(double x) __attribute__((const));
+
+#ifdef __clang__
+#pragma clang fp contract(fast)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wpass-failed" /* with sanitizers, some loops are not unrolled */
+#if ISA == 4
+#pragma clang attribute push(                                                                      \
+    __attribute__((target("avx2,fma,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"))),          \
+    apply_to = function)
+#elif ISA == 3
+#pragma clang attribute push(__attribute__((target("avx2,fma,bmi2"))), apply_to = function)
+#else
+#pragma clang attribute push(__attribute__((no_sanitize("signed-integer-overflow"))),              \
+                             apply_to = function)
+#endif
+#else
+#pragma GCC push_options
+#ifdef __OPTIMIZE__
+#pragma GCC optimize("O3")
+#endif
+#pragma GCC optimize("fp-contract=fast", "no-math-errno", "no-trapping-math", "wrapv")
+#if ISA == 4
+#pragma GCC target("avx2,fma,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl")
+#elif ISA == 3
+#pragma GCC target("avx2,fma,bmi2")
+#endif
+#endif
 
 /* The full name of a kernel. Macros that paste the names of functions use it too. */
 #define PASTE(a, b)  a##b
@@ -42,6 +85,7 @@ typedef T VALUE;
 #endif
 
 #if defined T_IS_F32 || defined T_IS_F64
+#define IS_FLOAT
 typedef double TOTAL; /* the type of sums */
 #define OF_TOTAL of_floats
 #else
@@ -50,9 +94,9 @@ typedef int64_t TOTAL;
 #endif
 
 /* The vector width, in bytes and in elements. */
-#if defined __AVX512F__
+#if ISA == 4
 #define VECTOR_BYTES 64
-#elif defined __AVX__
+#elif ISA == 3
 #define VECTOR_BYTES 32
 #else
 #define VECTOR_BYTES 16
@@ -76,8 +120,7 @@ typedef T vector __attribute__((vector_size(VECTOR_BYTES)));
 #define UNROLL_BY_4 _Pragma("GCC unroll 4")
 #endif
 
-/* The kernels in the table that other files define: for all dtypes, for all but bool, for floats.
- */
+/* The kernels in the table but those of table.h: for all dtypes, for all but bool, for floats. */
 #define OF_ALL(X)     X(sum) X(sum_columns) X(from_totals) X(amax) X(amin)
 #define OF_NUMBERS(X) X(argmax) X(argmin) X(cumsum) X(gemm) X(gemm_workspace)
 #define OF_SOFTMAX(X)                                                                              \
@@ -89,7 +132,7 @@ typedef T vector __attribute__((vector_size(VECTOR_BYTES)));
     X(logsumexp)                                                                                   \
     X(var)                                                                                         \
     X(norm) X(scale) X(sgd) X(adam) X(normalize) X(normalize_gradient) X(attend) X(attend_gradient)
-#if defined T_IS_F32 || defined T_IS_F64
+#ifdef IS_FLOAT
 #define OTHER_KERNELS(X) OF_ALL(X) OF_NUMBERS(X) OF_FLOATS(X)
 #elif defined T_IS_I64
 #define OTHER_KERNELS(X) OF_ALL(X) OF_NUMBERS(X)
@@ -102,5 +145,31 @@ OTHER_KERNELS(DECLARE)
 /* IN: row i of operand k of a heed_row_kernel. OUT: row i of its result. */
 #define IN(rows, k, i) ((const T *)(rows)->in[k] + (i) * (rows)->step[k])
 #define OUT(rows, i)   ((T *)(rows)->out + (i) * (rows)->out_step)
+
+/* ---- the files, and the table ---- */
+
+#ifdef T_IS_F32
+#include "math_f32.h"
+#endif
+#include "rows.h"
+#ifdef IS_FLOAT
+#include "softmax.h"
+#include "layer_norm.h"
+#include "attention.h"
+#include "optimiser_steps.h"
+#endif
+#ifndef T_IS_BOOL
+#include "gemm_transpose.h"
+#include "gemm.h"
+#endif
+#include "move.h"
+#include "table.h"
+
+#ifdef __clang__
+#pragma clang attribute pop
+#pragma clang diagnostic pop
+#else
+#pragma GCC pop_options
+#endif
 
 #endif

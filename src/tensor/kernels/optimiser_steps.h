@@ -5,10 +5,6 @@
  * remain forever, because 0.9 times the smallest rounds to itself. So state below LEAST_NORMAL
  * becomes 0. A moment or momentum is then off by at most LEAST_NORMAL / (1 - beta), the sum of a
  * geometric series. */
-#include <float.h>
-#include <math.h>
-
-#include "element.h"
 
 #ifdef T_IS_F32
 #define LEAST_NORMAL FLT_MIN

@@ -6,9 +6,6 @@
  *   dweight = sum over rows of g z      dbias = sum over rows of g
  *
  * A row is read twice: from memory for its means, then from the cache. */
-#include <math.h>
-
-#include "row_reduce.h"
 
 /* Rows per group for gradients: few enough for L2, and for sums in f32. */
 enum { ROWS_OF_GROUP = 2 * GROUP };
@@ -137,10 +134,10 @@ static void gradients_of_row(int64_t n, const T *x, const T *g, const T *weight,
         __builtin_prefetch(dx + j + PAGE, 1);
         GRADIENTS(vector, load, store)
     }
-#define ELEMENT(x) (*(x))
+#define GET(x)     (*(x))
 #define PUT(to, x) (*(to) = (x))
     for (; j < n; j++) {
-        GRADIENTS(T, ELEMENT, PUT)
+        GRADIENTS(T, GET, PUT)
     }
 }
 
