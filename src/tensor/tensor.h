@@ -14,6 +14,14 @@
 #include "../heed.h"
 #include "kernels/kernels.h"
 
+/* Multiplications and additions fuse in kernels alone (kernels/instance.h). Elsewhere they round
+ * one by one, as in PyTorch, also where the processor could fuse them. */
+#ifdef __clang__
+#pragma STDC FP_CONTRACT OFF
+#elif defined __FP_FAST_FMA
+#pragma GCC optimize("fp-contract=off")
+#endif
+
 /* The state of a thread, its free blocks, and how much work is worth another thread (internal).
  *
  * This is the lowest level: it includes no other Heed header. A field is written only by the file

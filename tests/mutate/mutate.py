@@ -189,10 +189,10 @@ def copy_tree(to):
 class Program:
     """The unchanged library with its tests."""
 
-    def __init__(self, folder, compiler, isas, flags):
+    def __init__(self, folder, compiler, flags):
         self.folder, self.path = folder, folder / "build/test_heed"
         copy_tree(folder)
-        self.make = ["make", f"-j{CORES}", f"CC={compiler}", f"ISAS={' '.join(isas)}", "OPTIMISE=-O1", "SYMBOLS=-g1",
+        self.make = ["make", f"-j{CORES}", f"CC={compiler}", "OPTIMISE=-O1", "SYMBOLS=-g1",
                      "WARNINGS=-w", "WERROR=", "BUILD=build", f"EXTRA={flags} -fno-pie -no-pie"]
         (folder / "build").mkdir(exist_ok=True)
         self.run([compiler, *shlex.split(flags if flags != COVERAGE else ""), "-O2", "-fno-pie", "-Isrc", "-I.", "-c",
@@ -560,8 +560,8 @@ def main():
     isas = ["baseline"] + ["v4"] * (any(map(in_kernels, tried)) and "avx512vl" in processor_features())
     o.build = o.build / "-".join(isas)
     o.build.mkdir(parents=True, exist_ok=True)
-    program = Program(o.build / "tree", o.cc, isas, COVERAGE)
-    sanitised = None if o.quick else lazily(lambda: Program(o.build / "sanitised", o.cc, isas, SANITISERS))
+    program = Program(o.build / "tree", o.cc, COVERAGE)
+    sanitised = None if o.quick else lazily(lambda: Program(o.build / "sanitised", o.cc, SANITISERS))
     suites = o.suites.split()
     reaches = [lazily(functools.partial(recorded, program, isa, suites, o.build)) for isa in isas]
     killers = collections.defaultdict(collections.Counter)

@@ -15,9 +15,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 def find_takers(build, maps):
     """{file of src/: the programs that take it}, from {program: linker map}."""
-    # libheed.a(NAME.o): kernels have one object for each instruction set and dtype, and a source of the same name.
     objects = collections.defaultdict(list)
-    for path in [*build.glob("src/**/*.o"), *build.glob("kernels/*/*/*.o")]:
+    for path in build.glob("src/**/*.o"):
         objects[path.name].append(path)
 
     takers = collections.defaultdict(set)

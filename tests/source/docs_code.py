@@ -331,7 +331,7 @@ class Tree:
         if not self.made:
             shutil.copytree(".", self.folder, ignore=shutil.ignore_patterns(".git", "build"), symlinks=True,
                             dirs_exist_ok=True)
-            for part in ("src", "examples", "kernels"):  # the objects, so that `make` has nothing to do
+            for part in ("src", "examples"):  # the objects, so that `make` has nothing to do
                 shutil.copytree(f"build/{part}", f"{self.folder}/build/{part}")
             for name in ("libheed.a", *(name.removesuffix(".c") for name in os.listdir("examples"))):
                 if os.path.isfile(f"build/{name}"):

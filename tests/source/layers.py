@@ -89,11 +89,10 @@ for unit in sorted({unit_of(f) for f in files}):
 # ---- calls ----
 
 defined, calls = {}, []
-for path in sorted([*(BUILD / "src").rglob("*.o"), *(BUILD / "kernels").rglob("*.o")]):
-    kernel = path.is_relative_to(BUILD / "kernels")
-    unit = unit_of(f"tensor/kernels/{path.stem}" if kernel else path.relative_to(BUILD / "src").with_suffix(""))
+for path in sorted((BUILD / "src").rglob("*.o")):
+    unit = unit_of(path.relative_to(BUILD / "src").with_suffix(""))
     if not (SRC / f"{unit}.c").exists():
-        continue  # of a file that was moved since, or a variant for the demo
+        continue  # of a file that was moved since
     for line in subprocess.run(["nm", "-g", path], capture_output=True, text=True, check=True).stdout.splitlines():
         *_, kind, symbol = line.split()
         symbol = symbol.removeprefix("_")

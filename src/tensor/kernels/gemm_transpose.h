@@ -36,8 +36,8 @@
     {                                                                                              \
         if ((r & (D)) == 0) {                                                                      \
             const vector top = row[r], low = row[r + (D)];                                         \
-            row[r] = __builtin_shufflevector(top, low, EACH_LANE(FIRST));                        \
-            row[r + (D)] = __builtin_shufflevector(top, low, EACH_LANE(SECOND));                 \
+            row[r] = __builtin_shufflevector(top, low, EACH_LANE(FIRST));                          \
+            row[r + (D)] = __builtin_shufflevector(top, low, EACH_LANE(SECOND));                   \
         }                                                                                          \
     }
 #define FIRST_1(c)  NEW_FIRST(1, c)

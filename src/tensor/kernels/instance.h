@@ -1,5 +1,5 @@
-/* The kernels of one dtype, compiled for one instruction set (internal). v4_f32.c and the other files
- * of its kind include this file, after they defined
+/* The kernels of one dtype, compiled for one instruction set (internal). v4_f32.c and the other
+ * files of its kind include this file, after they defined
  *
  *     KERNELS      the name of the table and the prefix of its kernels: heed_kernels_v4_f32, ...
  *     ISA          1: baseline, 3: AVX2, FMA and BMI2 (v3), 4: AVX-512 as well (v4)
@@ -33,7 +33,8 @@ double sqrt(double x) __attribute__((const));
 #ifdef __clang__
 #pragma clang fp contract(fast)
 #pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wpass-failed" /* with sanitizers, some loops are not unrolled */
+#pragma clang diagnostic ignored "-Wpass-failed" /* with sanitizers, some loops are not unrolled   \
+                                                  */
 #if ISA == 4
 #pragma clang attribute push(                                                                      \
     __attribute__((target("avx2,fma,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"))),          \
@@ -146,16 +147,17 @@ OTHER_KERNELS(DECLARE)
 #define IN(rows, k, i) ((const T *)(rows)->in[k] + (i) * (rows)->step[k])
 #define OUT(rows, i)   ((T *)(rows)->out + (i) * (rows)->out_step)
 
-/* ---- the files, and the table ---- */
+/* ---- the files, in an order in which their names do not clash ---- */
 
+/* clang-format off */
 #ifdef T_IS_F32
 #include "math_f32.h"
 #endif
 #include "rows.h"
 #ifdef IS_FLOAT
-#include "softmax.h"
+#include "softmax_rows.h"
 #include "layer_norm.h"
-#include "attention.h"
+#include "attention_head.h"
 #include "optimiser_steps.h"
 #endif
 #ifndef T_IS_BOOL
@@ -164,6 +166,7 @@ OTHER_KERNELS(DECLARE)
 #endif
 #include "move.h"
 #include "table.h"
+/* clang-format on */
 
 #ifdef __clang__
 #pragma clang attribute pop

@@ -3,18 +3,18 @@
  * A kernel takes pointers, counts and strides, never a tensor. It reports no errors: callers have
  * checked everything. Operands are contiguous and of the table's dtype unless the kernel takes
  * strides or casts; elements.h and broadcast_walk.h arrange tensors accordingly. baseline_f32.c,
- * v3_f32.c, v4_f32.c and so on compile the files below for one instruction set and dtype; instance.h
- * tells how. Integers and bool are compiled for the baseline alone. version.c chooses among the
- * tables at run time.
+ * v3_f32.c, v4_f32.c and so on compile the files below for one instruction set and dtype;
+ * instance.h tells how. Integers and bool are compiled for the baseline alone. version.c chooses
+ * among the tables at run time.
  *
  *   table.h            element-wise kernels, from ops.def, and the table; math_f32.h for f32
  *   move.h             casts, strided and transposed copies, indexed elements
  *   rows.h             sums, extremes and norms of rows
- *   softmax.h          softmax, log_softmax, logsumexp
+ *   softmax_rows.h     softmax, log_softmax, logsumexp
  *   gemm.h             matrix products; gemm_tiles.h, gemm_transpose.h
  *   optimiser_steps.h  SGD, Adam
  *   layer_norm.h       layer_norm
- *   attention.h        attention of one head
+ *   attention_head.h   attention of one head
  */
 #ifndef HEED_TENSOR_KERNELS_H
 #define HEED_TENSOR_KERNELS_H

@@ -1,6 +1,6 @@
 /* exp, expm1, log, log1p, tanh, erf, sigmoid and the normal distribution function of a float,
  * without branches or calls, so that loops over them are vectorised on every instruction set; and
- * sine and cosine (internal).
+ * sine and cosine.
  *
  * Unless noted, errors are at most 2 ulp for all floats, including subnormal arguments and results.
  * Zeros (with their sign), infinities and NaN give the results that C requires. The methods are
@@ -366,10 +366,9 @@ static inline float cos_f32(float x)
 #if ISA == 4
 /* ---- exp on vectors of 16 floats with AVX-512 ---- */
 
-/* exp on vectors of 16 floats with AVX-512 (internal to table.c), 1.7 times as fast as exp_f32. Two
- * instructions make it so: scaling by 2^n with a single rounding, even for subnormal results and
- * overflow, and look-up in a table. Errors are at most 2 ulp for all floats. NaN propagates: min
- * returns the second operand on NaN. */
+/* 1.7 times as fast as exp_f32. Two instructions make it so: scaling by 2^n with a single rounding,
+ * even for subnormal results and overflow, and look-up in a table. Errors are at most 2 ulp for all
+ * floats. NaN propagates: min returns the second operand on NaN. */
 #define EXP_IN_VECTORS
 
 /* 2^(i / 16), rounded, and the rounding errors. */

@@ -79,7 +79,7 @@ static T integer_power(T a, T b)
 #else
 #define DONE(op) 0
 #endif
-#define OPERAND_X    OPERAND(x, 0)
+#define OPERAND_X     OPERAND(x, 0)
 #define OPERANDS_AB   OPERAND(a, 0) OPERAND(b, 1)
 #define OPERANDS_GXY  OPERAND(g, 0) OPERAND(x, 1) OPERAND(y, 2)
 #define OPERANDS_GABY OPERAND(g, 0) OPERAND(a, 1) OPERAND(b, 2) OPERAND(y, 3)
@@ -104,11 +104,11 @@ static T integer_power(T a, T b)
 #endif
 #endif
 #define UNARY(name, kind, f, dx)                                                                   \
-    FORWARD(name, kind, OPERAND_X, f)                                                                 \
+    FORWARD(name, kind, OPERAND_X, f)                                                              \
     GRADIENT(name##_dx, OPERANDS_GXY, dx)
 #define BINARY(name, kind, f, da, db)                                                              \
-    FORWARD(name, kind, OPERANDS_AB, f)                                                                \
-    GRADIENT(name##_da, OPERANDS_GABY, da)                                                             \
+    FORWARD(name, kind, OPERANDS_AB, f)                                                            \
+    GRADIENT(name##_da, OPERANDS_GABY, da)                                                         \
     GRADIENT(name##_db, OPERANDS_GABY, db)
 #define TRUTH(name, read, f)                                                                       \
     static void KERNEL(name##_truth)(int64_t n, const void *const *in, void *restrict out)         \

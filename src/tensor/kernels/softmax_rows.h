@@ -7,8 +7,7 @@
  *
  * The maximum ignores NaN; exp propagates it. */
 
-/* ---- the steps of softmax on a row of scores: out = exp(x - shift); total = sum(out);
- * out / total ---- */
+/* ---- steps: out = exp(x - shift), total = sum(out), out / total ---- */
 
 #ifdef T_IS_F32
 #define exp(x) exp_f32(x)
@@ -68,11 +67,12 @@ static void divide(int64_t n, T *row, T total)
 
 #if defined T_IS_F32 && ISA >= 3
 /* Multiplying subnormal numbers, those below 2^-126, takes 50 ns on many processors. So scores from
- * -104 to LEAST_NORMAL_SCORE, -126 ln 2, are left out at first, and their quotients are computed in units
- * of 2^-149 afterwards, with fused multiply-adds. */
+ * -104 to LEAST_NORMAL_SCORE, -126 ln 2, are left out at first, and their quotients are computed in
+ * units of 2^-149 afterwards, with fused multiply-adds. */
 #define LEAST_NORMAL_SCORE (-0x1.5d589ep+6f)
 
-/* How far the bits of a score are from those of LEAST_NORMAL_SCORE: at most gap_of(-104) for these. */
+/* Distance of the bits of a score to those of LEAST_NORMAL_SCORE; at most gap_of(-104) for these.
+ */
 static inline uint32_t gap_of(T score)
 {
     return (uint32_t)bits_of(score) - (uint32_t)bits_of(LEAST_NORMAL_SCORE) - 1;
