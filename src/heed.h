@@ -1,24 +1,59 @@
-/* Heed: a tiny autograd framework that trains self-attention. Include only this header; it lists
- * its parts in reading order.
+/* Heed: a tiny autograd framework that trains self-attention. This is its one public header: read
+ * it from top to bottom.
  *
- * Conventions:
+ *     HEED_SCOPE(scope);
+ *     struct heed_self_attention *m = heed_self_attention_new(8, 0, 1);
+ *     heed_optimizer *adam = heed_adam_new(heed_parameters(m), 1e-3);
+ *     heed_tensor *x = heed_randn(HEED_SHAPE(5, 8), HEED_F32);
+ *     for (int i = 0; i < 100; i++) {
+ *         HEED_SCOPE(step);
+ *         heed_tensor *y = heed_self_attention_forward(m, x, heed_causal_block_mask(5));
+ *         heed_optimizer_zero_grad(adam);
+ *         heed_backward(heed_mse_loss(y, x));
+ *         heed_optimizer_step(adam);
+ *     }
+ *     heed_optimizer_free(adam), heed_module_free(m);
  *
- * - Every tensor that a function returns belongs to the innermost open scope; never free it. To
- *   keep one longer, heed_retain it, and later heed_release it.
- * - A tensor, a module and all that is made from them belong to one thread. Threads may train
- * models of their own at the same time; a finished model may pass to another thread after
- * pthread_join.
- * - Functions that return a tensor return NULL on error, and nothing is computed while an error is
- *   pending. Passing NULL for a required tensor fails with HEED_ERR_NULL; for an optional tensor,
- *   NULL means "none".
+ *   Tensors                 dtypes, shapes, the struct
+ *   Errors                  one is pending per thread
+ *   Scopes                  who owns a tensor
+ *   Creating and reading    constructors, elements, printing, random numbers
+ *   Operations              element by element, shapes, reductions, indices, products, softmax
+ *   Gradients               backward, grad, gradcheck
+ *   Defining operations     rule, forward and backward; memory
+ *   Modules                 parameters by name; Linear, Embedding, LayerNorm, Dropout, ...
+ *   Attention               scaled dot product, the tutorial's classes, torch's, masks
+ *   Losses and optimisers   cross_entropy, ...; SGD, Adam, AdamW
+ *   Files                   safetensors, state dicts, checkpoints
+ *   Looking                 trace, anomalies, hooks; heat map; progress of a training loop
+ *   Checking attention      is it attention, and if not, which mistake is it?
+ *   Machine                 threads, instruction set, version
+ *
+ * What holds for all functions:
+ *
+ * - Every tensor that a function returns belongs to the innermost open scope: never free it. With
+ *   no scope open it is NULL, with HEED_ERR_SCOPE.
+ * - The first error stays pending in its thread until it is read, and until then nothing is
+ *   computed: functions return NULL for tensors, the error for statuses, NaN for numbers, 0 for
+ *   sizes and counts, and false for flags. So calls nest without checks.
+ * - NULL for a required argument is HEED_ERR_NULL; for an optional one, it means "none". Reading a
+ *   value that has been freed is HEED_ERR_SCOPE.
  * - Names, argument order and semantics are PyTorch's (docs/pytorch.md). The suffixes `_scalar`,
- *   `_dim` and `_dims` mark forms that take a number, a dim or several dims; `_with` marks forms
- *   whose last argument is a struct of options; a field left at zero takes torch's default.
- *   Negative dims count from the end.
- * - In comments, shapes are in parentheses, g is dL/dy, and dx is dL/dx. Operations never change
- *   the elements of a tensor. Only these functions do: those that end in `_into`, heed_data_*,
- *   the optimisers, and functions that load or cast a whole module; backward and
+ *   `_dim` and `_dims` mark forms that take a number, a dim or several dims.
+ * - Negative dims count from the end; a dim outside [-ndim, ndim) is HEED_ERR_DIM. A tensor has at
+ *   most 8 dims, else HEED_ERR_SHAPE.
+ * - Shapes broadcast as in torch: aligned at the last dim, with sizes equal or 1. HEED_ERR_SHAPE:
+ *   they do not.
+ * - A float with i64 or bool gives that float dtype. f32 with f64 is HEED_ERR_DTYPE: use heed_to.
+ * - Sizes that do not fit into memory are HEED_ERR_OVERFLOW, running out of it HEED_ERR_MEMORY.
+ * - Operations never change their inputs. Only these functions change elements: those that end in
+ *   `_into`, heed_data_*, the optimisers, and those that load or cast a whole module; backward and
  *   gradient clipping change .grad.
+ * - A tensor, a module and what is made from them belong to one thread. Threads may train models of
+ *   their own at the same time; a finished model may pass to another thread after pthread_join.
+ *
+ * These errors are not repeated below. In comments, `x (..., n) float -> (...)` states dtypes and
+ * shapes (`bias?` may be NULL; "float" is f32 or f64), g is dL/dy, and dx is dL/dx.
  */
 #ifndef HEED_H
 #define HEED_H
@@ -28,80 +63,41 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Public headers declare their functions between HEED_BEGIN_DECLS and HEED_END_DECLS: with C
- * linkage in C++, and exported by the shared library, in which everything else is hidden. */
-#define HEED_EXPORT_BEGIN _Pragma("GCC visibility push(default)")
-#define HEED_EXPORT_END   _Pragma("GCC visibility pop")
+/* Declarations have C linkage in C++, and are what the shared library exports. */
 #ifdef __cplusplus
-#define HEED_BEGIN_DECLS                                                                           \
-    HEED_EXPORT_BEGIN extern "C"                                                                   \
-    {
-#define HEED_END_DECLS                                                                             \
-    }                                                                                              \
-    HEED_EXPORT_END
-#else
-#define HEED_BEGIN_DECLS HEED_EXPORT_BEGIN
-#define HEED_END_DECLS   HEED_EXPORT_END
+extern "C" {
 #endif
-
-HEED_BEGIN_DECLS
+#pragma GCC visibility push(default)
 
 /* ======== Tensors ======== */
-
-/* Element types and the maximum number of dims: definitions that the kernels use too. */
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "Heed does not byte-swap its little-endian files: big-endian machines are not supported"
 #endif
 
-/* The maximum number of dims of a tensor. */
-enum { HEED_MAX_DIMS = 8 };
-
-/* The types of elements. HEED_DTYPES is their number. */
+/* The types of elements. */
 typedef enum heed_dtype {
-    HEED_F32,  /* float, the default: torch.float32 */
-    HEED_F64,  /* double, for gradient checks: torch.float64 */
-    HEED_I64,  /* int64_t, token ids and targets: torch.int64 */
-    HEED_BOOL, /* bool, masks: torch.bool */
-    HEED_DTYPES
+    HEED_F32,   /* float, the default: torch.float32 */
+    HEED_F64,   /* double, for gradient checks: torch.float64 */
+    HEED_I64,   /* int64_t, token ids and targets: torch.int64 */
+    HEED_BOOL,  /* bool, masks: torch.bool */
+    HEED_DTYPES /* their number */
 } heed_dtype;
-
-/* heed_is_float: true for f32 and f64. */
-static inline bool heed_is_float(heed_dtype dtype)
-{
-    return dtype == HEED_F32 || dtype == HEED_F64;
-}
 
 /* heed_dtype_name: "f32"; "no dtype" for any other value. */
 const char *heed_dtype_name(heed_dtype dtype);
 
-/* heed_dtype_size: bytes per element; 0 for an invalid dtype. */
-static inline size_t heed_dtype_size(heed_dtype dtype)
-{
-    const bool is_known = (unsigned)dtype < HEED_DTYPES;
-    return dtype == HEED_F32    ? sizeof(float)
-           : dtype == HEED_BOOL ? sizeof(bool)
-                                : is_known * sizeof(double); /* f64 and i64 */
-}
+/* The maximum number of dims. Shapes and strides of up to HEED_FEW_DIMS are stored in the tensor
+ * itself. */
+enum { HEED_MAX_DIMS = 8, HEED_FEW_DIMS = 4 };
 
-/* The tensor: a reference-counted handle to a reference-counted storage. The handle is also the
- * graph node.
- *
- * The struct is public so that it can be inspected for teaching and debugging; change its fields
- * only through functions. Reading a tensor's shape, strides or graph directly never fails. read.h
- * has functions that read the shape and the elements.
- */
-
-/* Shapes and strides of up to this many dims are stored in the tensor itself. */
-enum { HEED_FEW_DIMS = 4 };
-
-/* A shape, or the index of an element; see HEED_SHAPE. */
+/* A shape, or the index of an element. */
 typedef struct heed_shape {
     int ndim;
     int64_t size[HEED_MAX_DIMS];
 } heed_shape;
 
-/* A list of dims, each in [-ndim, ndim), as in HEED_DIMS(0, -1). */
+/* A list of dims. */
 typedef struct heed_dims {
     int count;
     int dim[HEED_MAX_DIMS];
@@ -133,10 +129,6 @@ template <class... Dims> inline heed_dims heed_dims_of(Dims... dims)
 #endif
 #define HEED_INDEX HEED_SHAPE
 
-/* The type of all tensors. Its fields are those of struct heed_tensor. */
-typedef struct heed_tensor heed_tensor;
-struct heed_op;
-
 /* The memory behind one or more tensors. */
 typedef struct heed_storage {
     void *data;
@@ -147,8 +139,9 @@ typedef struct heed_storage {
     unsigned char small[32] __attribute__((aligned(8)));
 } heed_storage;
 
-/* The fields of a tensor. Those that the backward pass reads come first, since cache misses on
- * nodes limit its speed. */
+/* A tensor: a handle to a storage, which views share, and a node of the graph. Read its fields
+ * directly; change them through functions. */
+typedef struct heed_tensor heed_tensor;
 struct heed_tensor {
     /* The graph: the operation that made this tensor, and its inputs. */
     const struct heed_op *op; /* NULL for a leaf */
@@ -165,7 +158,6 @@ struct heed_tensor {
     heed_tensor *two[2];
     heed_tensor *gradient_in_flight; /* engine: sum of the gradients received so far */
 
-    /* Counts (see "Ownership" above). */
     int references; /* holders of the handle: the scope, retains, graph edges */
     int uses;       /* readers of the value: the scope, retains, derivatives */
 
@@ -187,44 +179,22 @@ struct heed_tensor {
     int64_t few[2 * HEED_FEW_DIMS];
 };
 
-/* Marks in heed_tensor.consumers from sort to visit: must a pass differentiate the node? */
-enum { HEED_NEEDED = -1, HEED_NOT_NEEDED = -2 };
-
-/* Bits of heed_tensor.saved: one for each of the first inputs, one for the result. */
-enum { HEED_SAVED_INPUTS = 7, HEED_SAVED_OUTPUT = 1 << HEED_SAVED_INPUTS };
-
 /* ======== Errors ======== */
 
-/* Errors: one pending error per thread, which the caller may read at any later point.
- *
- * The first call that fails leaves an error code and a message pending in its thread. Until that
- * error is read, nothing is computed: functions return NULL for tensors, the error for statuses,
- * NaN for numbers (0 for sizes) and false for flags. So calls can be nested without checks, and one
- * check at the end is enough:
+/* One check after a nested expression is enough:
  *
  *     heed_tensor *y = heed_softmax(heed_matmul(a, b), -1);
  *     if (heed_error_pending()) { fputs(heed_error_message(), stderr); heed_error(); }
  *
  * While an error is pending, only these work: reading the error, ending scopes, releasing, freeing.
  *
- * An error that is never read is printed to stderr, on one line and only once per process:
+ * An error that is never read is printed to stderr, once per process: when the program or the
+ * thread ends, or when another scope begins after the one in which the error occurred has ended.
+ * Reading is heed_error or heed_error_message, or a handler set when it occurred. Programs that end
+ * through _exit, abort or a signal print nothing.
  *
- *     heed: this program ended with an error that it never read: randn: no scope is open ...
- *
- * The line is printed when the program or the thread with the error ends, or earlier, when another
- * scope begins after the scope in which the error occurred has ended. An error is unread if it is
- * still pending, no handler was set when it occurred, and neither heed_error nor heed_error_message
- * has been called since; calling heed_error_pending does not count as reading. The exit status does
- * not change. Programs that end through _exit, abort or a signal print nothing.
- *
- * In a debugger, `break heed_fail` stops where an error occurs.
- */
+ * In a debugger, `break heed_fail` stops where an error occurs. */
 
-/* HEED_PRINTF(text, first): declares that argument number `text` is a printf format and that the
- * values it prints begin with argument number `first`, so that compilers check them. */
-#define HEED_PRINTF(text, first) __attribute__((format(printf, text, first)))
-
-/* The kinds of errors. Each function lists the ones that it can cause. HEED_OK means no error. */
 typedef enum heed_status {
     HEED_OK = 0,
     HEED_ERR_NULL,      /* NULL for a required argument */
@@ -245,16 +215,13 @@ typedef enum heed_status {
     HEED_ERR_CHECK,     /* attention_check: this is not attention */
 } heed_status;
 
-/* heed_error_pending: the error pending in this thread, or HEED_OK, which is 0. It stays pending
- * and unread. */
+/* heed_error_pending: the pending error, or HEED_OK, which is 0. It stays pending and unread.
+ * heed_error: reads and clears it. */
 heed_status heed_error_pending(void);
-
-/* heed_error: reads and clears the pending error; HEED_OK if none is pending. */
 heed_status heed_error(void);
 
 /* heed_error_message: the message of this thread's last error, or "" before the first. It names the
- * operation, the shapes and a remedy. It remains available after heed_error(), until the next
- * error, and is truncated to 8,191 characters. */
+ * operation, the shapes and a remedy, and remains available until the next error. */
 const char *heed_error_message(void);
 
 /* heed_status_name: "HEED_ERR_SHAPE" for HEED_ERR_SHAPE. */
@@ -269,8 +236,12 @@ void heed_on_error(heed_error_handler *handler);
  * status 1:    heed_on_error(heed_die); */
 void heed_die(heed_status status, const char *message);
 
-/* heed_fail: makes an error pending; your own operations and modules can use it too. An error that
- * is already pending is kept. Returns the pending status. */
+/* HEED_PRINTF(text, first): argument number `text` is a printf format, and the values it prints
+ * begin with number `first`. */
+#define HEED_PRINTF(text, first) __attribute__((format(printf, text, first)))
+
+/* heed_fail: makes an error pending, for your own operations and modules. An error that is already
+ * pending is kept. Returns the pending status. */
 heed_status heed_fail(heed_status status, const char *format, ...) HEED_PRINTF(2, 3);
 
 /* heed_shape_text: a shape as text, for messages: heed_shape_text(x->ndim, x->shape).text */
@@ -279,38 +250,18 @@ typedef struct heed_text {
 } heed_text;
 heed_text heed_shape_text(int ndim, const int64_t *shape);
 
-/* heed_write: like POSIX's write, but failures raise no signal: a pipe without a reader gives
- * EPIPE, and a file that would exceed its size limit (ulimit -f) gives EFBIG. */
-int64_t heed_write(int fd, const void *data, size_t size);
-
 /* ======== Scopes ======== */
 
-/* Ownership: every tensor that a function returns belongs to the innermost open scope; never free
- * it. To keep one longer, heed_retain it, and later heed_release it.
- *
- *     for (int i = 0; i < steps; i++) {
+/*     for (int i = 0; i < steps; i++) {
  *         HEED_SCOPE(step);
  *         heed_tensor *loss = heed_cross_entropy(forward(model, tokens), targets);
  *         heed_backward(loss);
  *         heed_optimizer_step(adam);
  *     } // the graph and the activations are freed, parameters stay
  *
- * A scope is a mark in its thread's list of tensors, which is linked through the tensors
- * themselves, so beginning or ending a scope allocates no memory. A tensor belongs to the thread
- * that made it.
- *
  * A tensor counts references to its handle (scope, retains, graph edges) and uses of its value
  * (scope, retains, derivatives that will read it). At zero uses, the memory of the value is freed,
- * and the handle stays as a link in the graph. At zero references, the handle is freed too.
- *
- * The functions heed_check_* check arguments, for Heed's functions and for your own. Each returns
- * the pending error. If the check fails, it makes an error pending that names function and
- * argument:
- *
- *     if (heed_check_tensor("mine", "x", x) != HEED_OK) {
- *         return NULL;
- *     }
- */
+ * and the handle stays as a link in the graph. At zero references, the handle is freed too. */
 
 /* A scope. It stores its own address while it is open, so do not copy or move it. */
 typedef struct heed_scope {
@@ -319,8 +270,8 @@ typedef struct heed_scope {
     bool grad_disabled; /* to restore */
 } heed_scope;
 
-/* HEED_SCOPE(name): declares a scope and begins it. It ends automatically when control leaves the
- * block, including by break, continue, return or goto.
+/* HEED_SCOPE(name): declares a scope and begins it, inside the innermost open one. It ends when
+ * control leaves the block, including by break, continue, return or goto.
  * HEED_SCOPE_NO_GRAD(name): the same without recording a graph, like torch.no_grad().
  *
  *     heed_tensor *mean_of_squares(heed_tensor *x)
@@ -330,8 +281,7 @@ typedef struct heed_scope {
  *         return heed_scope_keep(&scope, heed_mean(squares)); // to the caller's scope
  *     }
  *
- * Use heed_scope_keep or heed_scope_end_with to return a result that outlives the block. Do not
- * jump into the block past the declaration (clang and C++ reject that), or out of it by longjmp. */
+ * Do not jump into the block past the declaration, or out of it by longjmp. */
 #define HEED_SCOPE(name)         HEED_SCOPE_FROM(heed_scope_opened(&(name), false), name)
 #define HEED_SCOPE_NO_GRAD(name) HEED_SCOPE_FROM(heed_scope_opened(&(name), true), name)
 #define HEED_SCOPE_FROM(opened, name)                                                              \
@@ -341,23 +291,19 @@ typedef struct heed_scope {
 heed_scope heed_scope_opened(heed_scope *scope, bool no_grad);
 void heed_scope_close(heed_scope *scope);
 
-/* heed_scope_begin, heed_scope_begin_no_grad: the same for scopes that do not end with a block;
- * heed_scope_end ends them. A new scope is nested in the innermost open one. */
-void heed_scope_begin(heed_scope *scope);
-void heed_scope_begin_no_grad(heed_scope *scope);
-
-/* heed_scope_end: releases all tensors of the scope and restores the grad mode. Scopes still open
+/* heed_scope_begin, heed_scope_begin_no_grad: the same for scopes that heed_scope_end ends.
+ * heed_scope_end: releases all tensors of the scope and restores the grad mode. Scopes still open
  * inside it are ended too.
  *
  * HEED_ERR_SCOPE: there were such scopes, or this scope is not open. */
+void heed_scope_begin(heed_scope *scope);
+void heed_scope_begin_no_grad(heed_scope *scope);
 heed_status heed_scope_end(heed_scope *scope);
 
 /* heed_scope_keep: moves `t` to the enclosing scope and returns it. A tensor that belongs to
  * another scope is returned unchanged. heed_scope_end_with: does the same, then ends the scope.
  *
- *     return heed_scope_end_with(&scope, result);
- *
- * HEED_ERR_SCOPE: there is no enclosing scope, or this one is not open. NULL on error. */
+ * HEED_ERR_SCOPE: there is no enclosing scope, or this one is not open. */
 heed_tensor *heed_scope_keep(heed_scope *scope, heed_tensor *t);
 heed_tensor *heed_scope_end_with(heed_scope *scope, heed_tensor *t);
 
@@ -371,80 +317,50 @@ heed_status heed_release(heed_tensor *t);
 bool heed_set_grad_enabled(bool enabled);
 bool heed_is_grad_enabled(void);
 
-/* heed_check_tensor: checks that t is not NULL and that its value has not been freed.
- * HEED_ERR_NULL: t is NULL. HEED_ERR_SCOPE: its value has been freed. */
-heed_status heed_check_tensor(const char *function, const char *argument, const heed_tensor *t);
-
-/* heed_check_scope: checks that a scope is open, to own the result of a function that returns
- * tensors. heed_forward_check includes this check for modules. HEED_ERR_SCOPE: no scope is open. */
-heed_status heed_check_scope(const char *function);
-
-/* heed_check_operand: heed_check_tensor and heed_check_scope, for functions that combine several
- * operations and read x before the first of them checks it. */
-heed_status heed_check_operand(const char *function, const char *argument, const heed_tensor *x);
-
-/* heed_check_operands: the same for a list of 1 to 65535 tensors, like the inputs of heed_apply.
- * `names` are used in errors; NULL: input 0, input 1, ... */
-heed_status heed_check_operands(const char *function, const char *const *names,
-                                heed_tensor *const *inputs, int count);
-
-/* heed_check_value: checks that `dtype` can represent this number. Floats round; bool accepts any
- * number.
- * HEED_ERR_VALUE: i64 cannot represent it. */
-heed_status heed_check_value(const char *function, double value, heed_dtype dtype);
-
-/* heed_check_probability: checks that p is in [0, 1].
- * HEED_ERR_VALUE: it is not; ("dropout", "p", 1.5) gives "dropout: p is 1.5, which is outside
- * [0, 1]". */
-heed_status heed_check_probability(const char *function, const char *argument, double p);
+/* heed_live_tensors, heed_live_bytes: the number of existing tensors, and of bytes requested and
+ * not yet freed, in this thread, including what threads left when they ended. heed_empty_cache:
+ * returns the free memory of this thread to the system, like torch.cuda.empty_cache(). */
+int64_t heed_live_tensors(void);
+int64_t heed_live_bytes(void);
+void heed_empty_cache(void);
 
 /* ======== Creating and reading ======== */
 
-/* Functions that create tensors and copy values in and out. New tensors are leaves that do not
- * require gradients; NULL on error.
+/* ---- new tensors: leaves that do not require gradients ---- */
+
+/* heed_empty: uninitialised elements. heed_zeros, heed_ones, heed_full, heed_eye (n, m): as in
+ * torch. heed_scalar: a tensor without dims. For bool, any value but 0 is true.
  *
- * HEED_ERR_SCOPE: no scope is open. HEED_ERR_SHAPE: more than 8 dims, or a negative size.
- * HEED_ERR_OVERFLOW, HEED_ERR_MEMORY: too large to address, or out of memory.
- */
-
-/* heed_empty: uninitialised elements, like torch.empty. Fill it through heed_data_*. */
+ * HEED_ERR_SHAPE: a negative size. HEED_ERR_VALUE: i64 cannot represent the value. */
 heed_tensor *heed_empty(heed_shape shape, heed_dtype dtype);
-
-/* heed_zeros, heed_ones, heed_full: as in torch. For bool, any value but 0 is true.
- * HEED_ERR_VALUE: i64 cannot represent the value. */
 heed_tensor *heed_zeros(heed_shape shape, heed_dtype dtype);
 heed_tensor *heed_ones(heed_shape shape, heed_dtype dtype);
 heed_tensor *heed_full(heed_shape shape, double value, heed_dtype dtype);
-
-/* heed_scalar: a tensor without dims. */
+heed_tensor *heed_eye(int64_t n, int64_t m, heed_dtype dtype);
 heed_tensor *heed_scalar(double value, heed_dtype dtype);
 
-/* heed_eye: ones on the diagonal, zeros elsewhere, like torch.eye(n, m):   (n, m) */
-heed_tensor *heed_eye(int64_t n, int64_t m, heed_dtype dtype);
-
-/* heed_zeros_like, heed_ones_like, heed_full_like: x's shape and dtype, like the
- * torch functions of these names, but always contiguous.
- * HEED_ERR_VALUE: i64 cannot represent the value. */
+/* heed_zeros_like, heed_ones_like, heed_full_like: x's shape and dtype, as in torch, but always
+ * contiguous. HEED_ERR_VALUE: as heed_full. */
 heed_tensor *heed_zeros_like(const heed_tensor *x);
 heed_tensor *heed_ones_like(const heed_tensor *x);
 heed_tensor *heed_full_like(const heed_tensor *x, double value);
 
-/* heed_arange: start, start + step, ... up to but excluding end, like torch.arange.   (n)
+/* heed_arange: start, start + step, ... up to but excluding end, like torch.arange
  *
  * HEED_ERR_VALUE: step is 0, not finite, or leads away from end; i64 cannot represent a number; the
  * start or step of an i64 arange is fractional. HEED_ERR_DTYPE: bool. */
 heed_tensor *heed_arange(double start, double end, double step, heed_dtype dtype);
 
-/* heed_from_*: copies the elements at `values`, in row-major order.
+/* heed_from_f32, heed_from_f64, heed_from_i64, heed_from_bool: copies the elements at `values`, in
+ * row-major order.
  *
  *     heed_tensor *x = heed_from_f32((float[]){1.16f, 0.23f, 0.57f, 1.36f}, HEED_SHAPE(2, 2));
  *
  * An array that is too short is an error if the compiler knows its size, as it does for arrays
- * named in the call. These functions call heed_from_values, which is exported for other languages:
- * `size` is the number of bytes at `values`, SIZE_MAX if unknown.
+ * named in the call. heed_from_values is for other languages: `size` is the number of bytes at
+ * `values`, SIZE_MAX if unknown.
  *
- * HEED_ERR_NULL: values is NULL but the shape has elements. HEED_ERR_SHAPE: the array is shorter
- * than the shape needs. HEED_ERR_DTYPE: dtype is invalid. */
+ * HEED_ERR_SHAPE: a negative size, or the array is shorter than the shape needs. */
 heed_tensor *heed_from_values(const void *values, size_t size, heed_shape shape, heed_dtype dtype);
 
 #if defined __clang__ /* otherwise clang knows sizes only when optimising */
@@ -465,58 +381,48 @@ HEED_DEFINE_FROM(heed_from_bool, bool, HEED_BOOL)
 #undef HEED_DEFINE_FROM
 #undef HEED_PASS_SIZE
 
-/* heed_copy_out: copies all elements of t, which may be a view, in row-major order into `values`,
- * an array of `count` elements of t's dtype.
- * HEED_ERR_SHAPE: count differs from the number of elements. */
-heed_status heed_copy_out(const heed_tensor *t, void *values, int64_t count);
-
 /* heed_copy_into: overwrites `target`, which may be a view, with `source`, broadcast and cast, like
- * torch's copy_ on a leaf under no_grad: gradients do not flow through it. Increments the version.
- * heed_fill_into: the same with a single value.
+ * torch's copy_ on a leaf under no_grad: gradients do not flow through it. heed_fill_into: the same
+ * with a single value. Both increment the version.
+ *
  * HEED_ERR_SHAPE: source does not broadcast to target's shape, or elements of target share
  * memory. */
 heed_status heed_copy_into(heed_tensor *target, const heed_tensor *source);
 heed_status heed_fill_into(heed_tensor *target, double value);
 
-/* Reading a tensor: sizes, elements, and pointers to its memory.
- *
- * HEED_ERR_NULL: an argument is NULL. HEED_ERR_SCOPE: the value has been freed.
- */
+/* ---- reading ---- */
 
-/* heed_size: the size of a dim, like torch's size(dim).
- * HEED_ERR_DIM: no such dim. Returns 0 on error. */
+/* heed_size: the size of a dim, like torch's x.size(dim). heed_shape_of_tensor: all of them, like
+ * x.shape. heed_is_contiguous: true if the elements are in row-major order without gaps. */
 int64_t heed_size(const heed_tensor *t, int dim);
-
-/* heed_shape_of_tensor: the whole shape, like torch's t.shape; use it to create another tensor. */
 heed_shape heed_shape_of_tensor(const heed_tensor *t);
-
-/* heed_is_contiguous: true if the elements are in row-major order without gaps, like torch's
- * t.is_contiguous(). False on error. */
 bool heed_is_contiguous(const heed_tensor *t);
 
-/* heed_item: the element of a one-element tensor of any dtype, like torch's item().
- * HEED_ERR_SHAPE: t does not have exactly one element. Returns NaN on error. */
+/* heed_item: the element of a one-element tensor of any dtype, like torch's item(). heed_item_i64:
+ * the same, exact for i64. HEED_ERR_SHAPE: t does not have exactly one element. HEED_ERR_DTYPE:
+ * heed_item_i64 of a float. */
 double heed_item(const heed_tensor *t);
-
-/* heed_item_i64: the same, exact for i64. HEED_ERR_DTYPE: neither i64 nor bool. Returns 0 on
- * error. */
 int64_t heed_item_i64(const heed_tensor *t);
 
 /* heed_at: one element, like torch's t[i, j].item(); negative indices count from the end.
  *
  *     double percent = heed_at(attention, HEED_INDEX(7, 1));
  *
- * HEED_ERR_SHAPE: the number of indices differs from t's number of dims. HEED_ERR_INDEX: an index
- * is out of range. Returns NaN on error. */
+ * HEED_ERR_SHAPE: the number of indices is not t's number of dims. HEED_ERR_INDEX: an index is out
+ * of range. */
 double heed_at(const heed_tensor *t, heed_shape index);
+
+/* heed_copy_out: copies all elements of t, which may be a view, in row-major order into `values`,
+ * an array of `count` elements of t's dtype. HEED_ERR_SHAPE: count is not t's number of elements.
+ */
+heed_status heed_copy_out(const heed_tensor *t, void *values, int64_t count);
 
 /* heed_data_*: a writable pointer to the elements. Each call increments the version of the storage,
  * so that a backward pass that needs the old value fails.
- * heed_const_data_*: a pointer for reading only; does not increment the version.
+ * heed_const_data_*: a pointer for reading only.
  *
  * HEED_ERR_DTYPE: t has another dtype. HEED_ERR_SHAPE: t is not contiguous (heed_contiguous copies,
- * heed_copy_into writes through views). Returns NULL on error only, not for a tensor without
- * elements. */
+ * heed_copy_into writes through views). NULL on error only, not for a tensor without elements. */
 float *heed_data_f32(heed_tensor *t);
 double *heed_data_f64(heed_tensor *t);
 int64_t *heed_data_i64(heed_tensor *t);
@@ -526,44 +432,34 @@ const double *heed_const_data_f64(const heed_tensor *t);
 const int64_t *heed_const_data_i64(const heed_tensor *t);
 const bool *heed_const_data_bool(const heed_tensor *t);
 
-/* Prints tensors as torch does:
- *
- *     tensor([[1.0100, 1.0641],
+/* ---- printing, as torch does ---- */
+
+/*     tensor([[1.0100, 1.0641],
  *             [0.2040, 0.7057]], grad_fn=<MatmulBackward0>)
  *
- * Elements have four decimals and are aligned in columns; wide ranges are shown in scientific
- * notation. Of tensors with more than 1000 elements, three items are shown at each end of a dim.
- */
+ * Wide ranges are shown in scientific notation. Of tensors with more than 1000 elements, three
+ * items are shown at each end of a dim. */
 
-/* Like torch.set_printoptions, but for one call. 0 selects torch's default, so a precision of 0 is
- * not available. */
+/* Like torch.set_printoptions, but for one call; 0 selects torch's default. */
 typedef struct heed_print_options {
     int precision; /* digits after the point: 1 ... 17, default 4 */
     int linewidth; /* characters per line: default 80 */
 } heed_print_options;
 
-/* heed_print: prints to stdout, with a newline.
- * heed_fprint: prints to any stream, without a newline.
- * On error, or while an error is pending, they print nothing. For stream errors, check
- * ferror(stream).
+/* heed_print: to stdout, with a newline. heed_fprint: to any stream, without a newline; for its
+ * errors, check ferror(stream). heed_snprint: into `buffer`, like snprintf: returns the length of
+ * the full text, and writes at most size - 1 bytes of it and a terminating 0.
  *
- * HEED_ERR_NULL: the tensor or the stream is NULL. HEED_ERR_SCOPE: the value has been freed.
  * HEED_ERR_VALUE: an option is negative, or the precision is above 17. */
 heed_status heed_print(const heed_tensor *t);
 heed_status heed_fprint(FILE *stream, const heed_tensor *t, heed_print_options options);
-
-/* heed_snprint: prints into `buffer`, like snprintf: returns the length of the full text, and
- * writes at most size - 1 bytes of it and a terminating 0. With size 0, buffer may be NULL. Returns
- * 0 on error. */
 size_t heed_snprint(char *buffer, size_t size, const heed_tensor *t, heed_print_options options);
 
-/* Random numbers, bit-identical to those of PyTorch's CPU generator.
+/* ---- random numbers, bit-identical to those of PyTorch's CPU generator ----
  *
  * Each thread has its own generator. Until it is seeded, it behaves like a new torch.Generator(),
- * with seed 67280421310721 (torch's default generator starts with a random seed). Numbers depend on
- * dtype and size as in torch: heed_randn uses one method for 16 or more numbers and another for
- * fewer. docs/numerics.md lists the versions of PyTorch that were compared.
- */
+ * with seed 67280421310721. Numbers depend on dtype and size as in torch: heed_randn uses one
+ * method for 16 or more numbers and another for fewer (docs/numerics.md). */
 
 /* The Mersenne twister MT19937, plus the state that torch keeps with it. */
 typedef struct heed_generator {
@@ -575,13 +471,10 @@ typedef struct heed_generator {
     uint64_t seed; /* the seed it was started with */
 } heed_generator;
 
-/* heed_manual_seed: like torch.manual_seed(seed), for this thread's generator. This function,
- * heed_get_generator and heed_set_generator also work while an error is pending. */
+/* heed_manual_seed: like torch.manual_seed(seed), for this thread's generator. heed_get_generator,
+ * heed_set_generator: that generator as a value, to save and restore it. They also work while an
+ * error is pending. HEED_ERR_VALUE: not a value returned by heed_get_generator. */
 void heed_manual_seed(uint64_t seed);
-
-/* heed_get_generator, heed_set_generator: this thread's generator as a value, to save and restore,
- * like torch.get_rng_state and set_rng_state.
- * HEED_ERR_VALUE: not a value returned by heed_get_generator. */
 heed_generator heed_get_generator(void);
 heed_status heed_set_generator(const heed_generator *generator);
 
@@ -591,53 +484,34 @@ heed_status heed_set_generator(const heed_generator *generator);
 heed_tensor *heed_get_rng_state(void);
 heed_status heed_set_rng_state(const heed_tensor *state);
 
-/* heed_rand: uniform in [0, 1); heed_randn: normal with mean 0 and standard deviation 1.
- * HEED_ERR_DTYPE: neither f32 nor f64. */
+/* heed_rand: uniform in [0, 1). heed_randn: normal with mean 0 and standard deviation 1. Both f32
+ * or f64. heed_randint: i64 integers in [low, high). heed_randperm: 0 ... n-1 in random order,
+ * i64 (n). HEED_ERR_VALUE: low is not below high, or n < 0. */
 heed_tensor *heed_rand(heed_shape shape, heed_dtype dtype);
 heed_tensor *heed_randn(heed_shape shape, heed_dtype dtype);
-
-/* heed_randint: i64 integers in [low, high), like torch.randint(low, high, shape).
- * HEED_ERR_VALUE: low is not below high. */
 heed_tensor *heed_randint(int64_t low, int64_t high, heed_shape shape);
-
-/* heed_randperm: the numbers 0 ... n-1 in random order, i64 (n). HEED_ERR_VALUE: n < 0. */
 heed_tensor *heed_randperm(int64_t n);
 
-/* heed_uniform_into, heed_normal_into: overwrite `t`, a contiguous f32 or f64 tensor, like torch's
- * uniform_(low, high) and normal_(mean, std), and increment its version.
- * HEED_ERR_DTYPE, HEED_ERR_SHAPE: not f32 or f64, not contiguous. HEED_ERR_VALUE: low above high,
- * negative std, or any of these not finite. */
+/* heed_uniform_into, heed_normal_into: overwrite `t`, a contiguous float tensor, like torch's
+ * uniform_(low, high) and normal_(mean, std). HEED_ERR_SHAPE: not contiguous. HEED_ERR_VALUE: low
+ * above high, negative std, or any of these not finite. */
 heed_status heed_uniform_into(heed_tensor *t, double low, double high);
 heed_status heed_normal_into(heed_tensor *t, double mean, double std);
 
 /* heed_multinomial: draws `num_samples` of the categories 0 ... n-1 with probabilities p, each at
  * most once, like torch.multinomial(p, num_samples)
  *
- *   p (n) or (rows, n), non-negative, with any sum   ->   i64 (num_samples) or (rows, num_samples)
+ *   p (..., n) float -> (..., num_samples) i64          p has 1 or 2 dims, and any sums
  *
- * Samples are in the order drawn. A call takes time proportional to n num_samples.
- *
- * HEED_ERR_SHAPE: p does not have 1 or 2 dims, or num_samples is negative. HEED_ERR_DTYPE: p is
- * neither f32 nor f64. HEED_ERR_VALUE: num_samples is 0; a probability is negative or not finite; a
- * row has fewer positive probabilities than num_samples (torch then also draws categories of
- * probability 0). */
+ * HEED_ERR_VALUE: num_samples is 0; a probability is negative or not finite; a row has fewer
+ * positive probabilities than num_samples (torch then also draws categories of probability 0). */
 heed_tensor *heed_multinomial(const heed_tensor *p, int64_t num_samples);
 
 /* ======== Operations ======== */
 
-/* ---- element by element: the operations of ops.def, where, allclose, equal ----
+/* ---- element by element: one operand, x (...) -> (...), as torch's functions ----
  *
- * Shapes broadcast as in torch: aligned at the last dim, with sizes equal or 1. A float with i64 or
- * bool gives that float dtype; f32 with f64 is HEED_ERR_DTYPE: use heed_to. "float" below means
- * that i64 and bool are cast to f32 first.
- *
- * Each binary operation also has a form with a number as its right operand (`_scalar`). With an i64
- * or bool tensor the number must be an integer, else HEED_ERR_VALUE: use heed_to first.
- *
- * HEED_ERR_SHAPE: the shapes do not broadcast. HEED_ERR_DTYPE: f32 with f64, or an operation that
- * does not support bool. */
-
-/* ---- one operand: x (...) -> y (...), like the torch functions of the same name ---- */
+ * In these tables, "float" means that i64 and bool are cast to f32 first. */
 
 heed_tensor *heed_neg(heed_tensor *x);    /* y = -x             dx = -g             not bool */
 heed_tensor *heed_exp(heed_tensor *x);    /* y = e^x            dx = g y            float */
@@ -655,22 +529,23 @@ heed_tensor *heed_abs(heed_tensor *x);    /* y = |x|            dx = g sign(x)  
 heed_tensor *heed_sign(heed_tensor *x);   /* y = 1, 0, -1; 0 for NaN     dx = 0 */
 heed_tensor *heed_floor(heed_tensor *x);  /* y = x rounded down          dx = 0      not bool */
 
-/* Activations; i64 and bool are cast to f32. s is sigmoid(x). */
+/* Activations; s is sigmoid(x). */
 heed_tensor *heed_relu(heed_tensor *x);     /* y = max(x, 0)      dx = g where y > 0  not bool */
-heed_tensor *heed_sigmoid(heed_tensor *x);  /* y = 1 / (1 + e^-x)   dx = g y (1 - y) */
-heed_tensor *heed_silu(heed_tensor *x);     /* y = x s            dx = g s (1 + x (1 - s)) */
-heed_tensor *heed_softplus(heed_tensor *x); /* y = ln(1 + e^x); x if x > 20   dx = g s */
+heed_tensor *heed_sigmoid(heed_tensor *x);  /* y = 1 / (1 + e^-x)   dx = g y (1 - y)  float */
+heed_tensor *heed_silu(heed_tensor *x);     /* y = x s     dx = g s (1 + x (1 - s))   float */
+heed_tensor *heed_softplus(heed_tensor *x); /* y = ln(1 + e^x); x if x > 20   dx = g s   float */
 /* heed_gelu: as torch.nn.functional.gelu(x) (Hendrycks and Gimpel, 2016). heed_gelu_tanh: torch's
- * approximate="tanh".
+ * approximate="tanh". Both float.
  *
  *   y = x P(x), with P and p the normal CDF and its density     dx = g (P(x) + x p(x))
  *   heed_gelu_tanh: P(x) = (1 + tanh((2 / pi)^(1/2) (x + 0.044715 x^3))) / 2 */
 heed_tensor *heed_gelu(heed_tensor *x);
 heed_tensor *heed_gelu_tanh(heed_tensor *x);
 
-/* ---- two operands: a (...), b (...) -> y (broadcast) ---- */
+/* ---- two operands: a (...), b (...) -> (...) ----
+ *
+ * Sums of bools are "or", products are "and". An i64 to a negative power is 1 / a^-b, truncated. */
 
-/* Sums of bools are "or", products are "and". An i64 to a negative power is 1 / a^-b, truncated. */
 heed_tensor *heed_add(heed_tensor *a, heed_tensor *b); /* y = a + b   da = g         db = g */
 heed_tensor *heed_sub(heed_tensor *a, heed_tensor *b); /* y = a - b   da = g         db = -g */
 heed_tensor *heed_mul(heed_tensor *a, heed_tensor *b); /* y = a b     da = g b       db = g a */
@@ -684,16 +559,17 @@ heed_tensor *heed_pow(heed_tensor *a, heed_tensor *b); /* y = a^b     da = g b a
  *   da = g where a is chosen, g / 2 where a = b          db: likewise */
 heed_tensor *heed_maximum(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_minimum(heed_tensor *a, heed_tensor *b);
-/* The same with a number b, as a + 2 in torch:   a (...)   ->   y (...)      da: as above */
+/* The same with a number b, as a + 2 in torch. With an i64 or bool tensor it must be an integer,
+ * and for heed_pow_scalar not negative, else HEED_ERR_VALUE: use heed_to first. */
 heed_tensor *heed_add_scalar(heed_tensor *a, double b);
 heed_tensor *heed_sub_scalar(heed_tensor *a, double b);
 heed_tensor *heed_mul_scalar(heed_tensor *a, double b);
 heed_tensor *heed_div_scalar(heed_tensor *a, double b);
-heed_tensor *heed_pow_scalar(heed_tensor *a, double b); /* i64: b >= 0, else HEED_ERR_VALUE */
+heed_tensor *heed_pow_scalar(heed_tensor *a, double b);
 heed_tensor *heed_maximum_scalar(heed_tensor *a, double b);
 heed_tensor *heed_minimum_scalar(heed_tensor *a, double b);
 
-/* ---- comparisons: a (...), b (...) -> bool (broadcast), no gradient ---- */
+/* ---- comparisons and logic: a (...), b (...) -> (...) bool, no gradient ---- */
 
 /* As torch.eq(a, b) and the like: equal, not equal, less, less or equal, greater, greater or equal.
  * NaN gives false, but true in heed_ne. */
@@ -704,8 +580,8 @@ heed_tensor *heed_le(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_gt(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_ge(heed_tensor *a, heed_tensor *b);
 
-/* The same with a number, as a == 2 in torch: a (...) -> bool (...). It need not be an integer,
- * whatever the tensor's dtype: i64 elements are then compared as f64. */
+/* The same with a number, as a == 2 in torch. It need not be an integer, whatever the tensor's
+ * dtype: i64 elements are then compared as f64. */
 heed_tensor *heed_eq_scalar(heed_tensor *a, double b);
 heed_tensor *heed_ne_scalar(heed_tensor *a, double b);
 heed_tensor *heed_lt_scalar(heed_tensor *a, double b);
@@ -713,79 +589,57 @@ heed_tensor *heed_le_scalar(heed_tensor *a, double b);
 heed_tensor *heed_gt_scalar(heed_tensor *a, double b);
 heed_tensor *heed_ge_scalar(heed_tensor *a, double b);
 
-/* ---- comparisons of whole tensors ---- */
-
-/* heed_allclose: true if |a - b| <= atol + rtol * |b| for all elements, as torch.allclose. An
- * infinity is close only to itself. NaN is close to nothing, or with equal_nan only to NaN. torch's
- * defaults are rtol 1e-5 and atol 1e-8. False on error. */
-bool heed_allclose(heed_tensor *a, heed_tensor *b, double rtol, double atol, bool equal_nan);
-
-/* heed_equal: true if shape, dtype and elements are equal, as torch.equal. False on error. */
-bool heed_equal(heed_tensor *a, heed_tensor *b);
-
-/* ---- logic: any dtype, nonzero (including NaN) is true -> bool, no gradient ---- */
-
-/* As torch.logical_and(a, b) and the like. */
+/* As torch.logical_and(a, b) and the like; nonzero, including NaN, is true. */
 heed_tensor *heed_logical_and(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_logical_or(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_logical_not(heed_tensor *x);
-
-/* As torch.isnan(x). */
 heed_tensor *heed_isnan(heed_tensor *x);
 
-/* heed_where: as torch.where(condition, a, b). heed_where_scalars: with two numbers. With a number
- * a: heed_masked_fill(b, condition, a); with a number b: heed_masked_fill(a,
- * heed_logical_not(condition), b).
+/* heed_allclose: true if |a - b| <= atol + rtol * |b| for all elements, as torch.allclose. An
+ * infinity is close only to itself. NaN is close to nothing, or with equal_nan only to NaN. torch's
+ * defaults are rtol 1e-5 and atol 1e-8.
+ * heed_equal: true if shape, dtype and elements are equal, as torch.equal. */
+bool heed_allclose(heed_tensor *a, heed_tensor *b, double rtol, double atol, bool equal_nan);
+bool heed_equal(heed_tensor *a, heed_tensor *b);
+
+/* heed_where: as torch.where(condition, a, b). heed_where_scalars: with two numbers; with one, use
+ * heed_masked_fill.
  *
- *   condition (...) bool   a (...)   b (...)   ->   y (broadcast)
+ *   condition (...) bool, a (...), b (...) -> (...)
  *   y = a where condition, else b
- *   da = g where condition, else 0          db = 0 where condition, else g
- *
- * HEED_ERR_DTYPE: condition is not bool. */
+ *   da = g where condition, else 0          db = 0 where condition, else g */
 heed_tensor *heed_where(heed_tensor *condition, heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_where_scalars(heed_tensor *condition, double a, double b, heed_dtype dtype);
 
-/* ---- the same elements with a different shape, layout or dtype ----
- *
- * A view shares storage with its input;
- * gradients flow through it.
- *
- * HEED_ERR_DIM: a dim outside [-ndim, ndim). */
-
-/* ---- views ---- */
+/* ---- shapes and parts: views, which share storage with x ---- */
 
 /* heed_transpose: as torch.transpose(x, dim0, dim1): swaps two dims.
  *
- *   x (..., m, ..., n, ...)   ->   y (..., n, ..., m, ...), a view       dx = transpose(g) */
+ *   x (..., m, ..., n, ...) -> (..., n, ..., m, ...)                      dx = transpose(g) */
 heed_tensor *heed_transpose(heed_tensor *x, int dim0, int dim1);
 
 /* heed_permute: as torch.permute(x, dims): reorders all dims.
  *
- *   x (B, T, C), HEED_DIMS(0, 2, 1)   ->   y (B, C, T), a view          dx = g permuted back
+ *   x (B, T, C), HEED_DIMS(0, 2, 1) -> (B, C, T)                          dx = g permuted back
  *
  * HEED_ERR_DIM: dims does not list each dim exactly once. */
 heed_tensor *heed_permute(heed_tensor *x, heed_dims dims);
 
 /* heed_reshape: as torch.reshape(x, shape): the same elements in row-major order; one size may be
- * -1 and is inferred. A view if the strides allow it, else a copy.      dx = reshape(g)
+ * -1 and is inferred. A view if the strides allow it, else a copy.        dx = reshape(g)
  *
  * HEED_ERR_SHAPE: a different number of elements, or more than one -1. */
 heed_tensor *heed_reshape(heed_tensor *x, heed_shape shape);
 
-/* heed_flatten: as torch.flatten(x, start_dim, end_dim): merges dims start_dim ... end_dim into
- * one; a 0-dim tensor becomes (1). A single dim gives x itself.
+/* heed_flatten: as torch.flatten(x, start_dim, end_dim): merges these dims and those between, as
+ * heed_reshape; a 0-dim tensor becomes (1). heed_unflatten: as torch.unflatten(x, dim, sizes):
+ * splits one dim; one size may be -1.
  *
- *   x (B, m, n), 1, -1   ->   y (B, m n), a view or copy as in reshape     dx = reshape(g)
+ *   flatten: x (B, m, n), 1, -1 -> (B, m n)                               dx = reshape(g)
+ *   unflatten: x (B, m n), 1, HEED_SHAPE(m, -1) -> (B, m, n)
  *
- * HEED_ERR_DIM: start_dim is after end_dim. */
+ * HEED_ERR_DIM: start_dim is after end_dim. HEED_ERR_SHAPE: the sizes do not give the dim's. */
 heed_tensor *heed_flatten(heed_tensor *x, int start_dim, int end_dim);
-
-/* heed_unflatten: as torch.unflatten(x, dim, sizes): splits one dim into several; one size may be
- * -1.
- *
- *   x (B, m n), 1, HEED_SHAPE(m, -1)   ->   y (B, m, n), a view           dx = reshape(g)
- *
- * HEED_ERR_SHAPE: the product of the sizes is not the dim's size, or there are too many dims. */
 heed_tensor *heed_unflatten(heed_tensor *x, int dim, heed_shape sizes);
 
 /* heed_expand: as torch's x.expand(shape): repeats dims of size 1 and adds leading dims, without a
@@ -800,49 +654,23 @@ heed_tensor *heed_expand(heed_tensor *x, heed_shape shape);
 heed_tensor *heed_squeeze(heed_tensor *x, int dim);
 heed_tensor *heed_unsqueeze(heed_tensor *x, int dim);
 
-/* heed_detach: as torch's x.detach(): the same values without the graph. */
-heed_tensor *heed_detach(heed_tensor *x);
-
-/* ---- copies ---- */
-
-/* heed_clone: a contiguous copy. heed_contiguous: x itself if it is contiguous, else a copy. As in
- * torch.                                                                dx = g */
-heed_tensor *heed_clone(heed_tensor *x);
-heed_tensor *heed_contiguous(heed_tensor *x);
-
-/* heed_to: as torch's x.to(dtype): x itself if it has that dtype, else a cast copy. Floats are
- * truncated to i64; in a cast to bool, nonzero becomes true.
- *                                                    dx = g cast back, only between floats */
-heed_tensor *heed_to(heed_tensor *x, heed_dtype dtype);
-
-/* ---- parts, as views; and copies that join, reorder or repeat elements ----
- *
- * HEED_ERR_DIM: a dim outside [-ndim, ndim). */
-
-/* ---- parts, as views: slice, select, narrow, split, chunk, index ---- */
-
 /* heed_slice: as torch's x[..., start:end:step, ...] in dim `dim`: negative indices count from the
- * end, and out-of-range indices are clipped. For x[start:], pass INT64_MAX as `end`. A view.
+ * end, and out-of-range indices are clipped. For x[start:], pass INT64_MAX as `end`.
  *
- *   dx = g in the slice, else 0
+ *   x (..., n, ...) -> (..., the indices, ...)             dx = g in the slice, else 0
  *
  * HEED_ERR_VALUE: step below 1. */
 heed_tensor *heed_slice(heed_tensor *x, int dim, int64_t start, int64_t end, int64_t step);
 
-/* heed_select: as torch.select(x, dim, index), x[..., index, ...]: selects one index of a dim
- * and removes the dim. A negative index counts from the end.
+/* heed_select: as torch.select(x, dim, index): one index of a dim, which is removed.
+ * heed_narrow: as torch.narrow(x, dim, start, length): like heed_slice, but does not clip. A
+ * negative index or start counts from the end.
  *
- *   x (..., n, ...)   ->   y (..., ...), a view          dx = g at index, else 0
+ *   select: x (..., n, ...) -> (..., ...)                  dx = g at these indices, else 0
+ *   narrow: x (..., n, ...) -> (..., length, ...)
  *
- * HEED_ERR_INDEX: index outside [-n, n). */
+ * HEED_ERR_INDEX: not inside the dim. */
 heed_tensor *heed_select(heed_tensor *x, int dim, int64_t index);
-
-/* heed_narrow: as torch.narrow(x, dim, start, length): indices start ... start + length - 1 of dim;
- * a negative start counts from the end. A view. Unlike heed_slice, it does not clip.
- *
- *   x (..., n, ...)   ->   y (..., length, ...)          dx = g at these indices, else 0
- *
- * HEED_ERR_INDEX: the range is not inside the dim, or the length is negative. */
 heed_tensor *heed_narrow(heed_tensor *x, int dim, int64_t start, int64_t length);
 
 /* heed_split: as torch.split(x, split_size, dim): consecutive parts of that size; the last may be
@@ -852,10 +680,8 @@ heed_tensor *heed_narrow(heed_tensor *x, int dim, int64_t start, int64_t length)
  *     heed_tensor *qkv[3];
  *     heed_chunk(heed_linear_forward(m->in_proj, x), 3, -1, qkv);
  *
- *   x (..., n, ...)   ->   parts[i] (..., n_i, ...), views          dx = each g in its part
- *
- * Both return the number of parts and set the rest of `parts` to NULL. `parts` is an array of
- * `most` or `chunks` elements. On error they return 0 and all parts are NULL.
+ * Both return the number of parts and set the rest of `parts`, an array of `most` or `chunks`
+ * elements, to NULL; on error, all.
  *
  * HEED_ERR_VALUE: split_size below 1 (0 is allowed for an empty dim), more than `most` parts, or
  * chunks below 1. */
@@ -868,42 +694,40 @@ int heed_chunk(heed_tensor *x, int chunks, int dim, heed_tensor **parts);
  *     heed_index(x, "0, ..., -1")     x[0, ..., -1]
  *     heed_index(x, "None, :-1")      x[None, :-1]
  *
- *   -1               the index of a dim, which is removed; a negative index counts from the end
- *   start:end:step   a part of a dim, clipped as in heed_slice; each number may be omitted
+ *   -1               an index, as heed_select
+ *   start:end:step   a part, as heed_slice; each number may be omitted
  *   ...              all dims that the other parts leave, as if `:` were repeated
  *   None             a new dim of size 1
  *
- * A view, composed of heed_select, heed_slice and heed_unsqueeze; x itself if the string selects
- * all of it. A comma may end the string. dx = g in the part, else 0
- *
  * HEED_ERR_VALUE: any other text, or a step below 1. HEED_ERR_DIM: more indices and ranges than x
- * has dims. HEED_ERR_INDEX: an index outside its dim. HEED_ERR_SHAPE: more than 8 dims. */
+ * has dims. HEED_ERR_INDEX: an index outside its dim. */
 heed_tensor *heed_index(heed_tensor *x, const char *text);
 
-/* ---- joining ---- */
+/* ---- copies, casts, joining, repeating ---- */
 
-/* heed_cat: as torch.cat(tensors, dim): joins tensors along a dim; all other sizes must be equal.
- * Tensors of shape (0) are skipped, whatever the shapes of the others.
+/* As in torch: heed_detach: a view without the graph. heed_clone: a contiguous copy.
+ * heed_contiguous: x itself if it is contiguous, else a copy. heed_to: x itself if it has that
+ * dtype, else a cast copy: floats are truncated to i64, and nonzero becomes true.
  *
- *   `count` tensors (..., n_i, ...)     ->   y (..., sum of n_i, ...)     gradients: slices of g
+ *   clone, contiguous: dx = g          to: dx = g cast back, only between floats */
+heed_tensor *heed_detach(heed_tensor *x);
+heed_tensor *heed_clone(heed_tensor *x);
+heed_tensor *heed_contiguous(heed_tensor *x);
+heed_tensor *heed_to(heed_tensor *x, heed_dtype dtype);
+
+/* heed_cat: as torch.cat(tensors, dim): joins along a dim. Tensors of shape (0) are skipped.
+ * heed_stack: as torch.stack(tensors, dim): joins along a new dim, in [-ndim - 1, ndim + 1).
  *
- * HEED_ERR_SHAPE: other sizes differ, or a tensor has no dims. HEED_ERR_DTYPE: f32 with f64. */
+ *   cat: `count` tensors (..., n_i, ...) -> (..., sum of n_i, ...)        gradients: parts of g
+ *   stack: `count` tensors (...) -> (..., count, ...)
+ *
+ * HEED_ERR_SHAPE: other sizes differ, or a tensor of heed_cat has no dims. */
 heed_tensor *heed_cat(heed_tensor *const *tensors, int count, int dim);
-
-/* heed_stack: as torch.stack(tensors, dim): joins tensors along a new dim; dim is in
- * [-ndim - 1, ndim + 1).
- *
- *   `count` tensors (...)     ->   y (..., count, ...)                    gradients: slices of g
- *
- * HEED_ERR_SHAPE: the shapes differ, or the tensors already have 8 dims. HEED_ERR_DTYPE: f32 with
- * f64. */
 heed_tensor *heed_stack(heed_tensor *const *tensors, int count, int dim);
-
-/* ---- reordering and repeating ---- */
 
 /* heed_flip: as torch.flip(x, dims): reverses the order of elements along these dims.
  *
- *   y[..., i, ...] = x[..., n - 1 - i, ...]                               dx = flip(g)
+ *   x (..., n, ...) -> (..., n, ...)     y[..., i, ...] = x[..., n - 1 - i, ...]     dx = flip(g)
  *
  * HEED_ERR_DIM: a dim is given twice. */
 heed_tensor *heed_flip(heed_tensor *x, heed_dims dims);
@@ -911,51 +735,45 @@ heed_tensor *heed_flip(heed_tensor *x, heed_dims dims);
 /* heed_repeat_interleave_dim: as torch.repeat_interleave(x, repeats, dim): repeats each slice along
  * dim `repeats` times, with its copies adjacent.
  *
- *   x (..., n, ...)   ->   y (..., n repeats, ...)              dx = the sum of g over the copies
+ *   x (..., n, ...) -> (..., n repeats, ...)               dx = the sum of g over the copies
  *
- * HEED_ERR_VALUE: repeats is negative. HEED_ERR_DIM: x has no dims. */
+ * HEED_ERR_VALUE: repeats is negative. */
 heed_tensor *heed_repeat_interleave_dim(heed_tensor *x, int64_t repeats, int dim);
 
-/* ---- reductions; cumsum ----
+/* ---- reductions ----
  *
  * The plain form reduces all dims, `_dim` reduces one, and `_dims` reduces several, or all if the
- * list is empty. keepdim keeps reduced dims with size 1. Floats are summed in double and rounded
- * once.
+ * list is empty. keepdim keeps reduced dims with size 1. In formulas, n is the number of elements
+ * that are reduced to one. Floats are summed in double and rounded once.
  *
- * HEED_ERR_DIM: a dim outside [-ndim, ndim), or given twice. */
+ * HEED_ERR_DIM: a dim is given twice. */
 
-/* ---- sums ---- */
-
-/* heed_sum: as torch.sum(x, dim, keepdim)
+/* heed_sum: as torch.sum(x, dim, keepdim). heed_mean: as torch.mean
  *
- *   x (..., n, ...)   ->   y (..., ...); i64 for i64 and bool
- *   y = sum over the dims                       dx = g, broadcast along them */
+ *   sum: x (..., n, ...) -> (..., ...); i64 for bool            dx = g, broadcast along the dims
+ *   mean: x (..., n, ...) float -> (..., ...); NaN if n is 0    dx = g / n, broadcast */
 heed_tensor *heed_sum(heed_tensor *x);
 heed_tensor *heed_sum_dim(heed_tensor *x, int dim, bool keepdim);
 heed_tensor *heed_sum_dims(heed_tensor *x, heed_dims dims, bool keepdim);
-
-/* heed_mean: as torch.mean(x, dim, keepdim)
- *
- *   x (..., n, ...) float   ->   y (..., ...)
- *   y = sum over the dims / count; NaN if count is 0       dx = g / count, broadcast along them
- *
- * HEED_ERR_DTYPE: i64 or bool. */
 heed_tensor *heed_mean(heed_tensor *x);
 heed_tensor *heed_mean_dim(heed_tensor *x, int dim, bool keepdim);
 heed_tensor *heed_mean_dims(heed_tensor *x, heed_dims dims, bool keepdim);
 
+/* heed_sum_to_size: x summed to `shape` over the dims that broadcasting repeated, as torch's
+ * x.sum_to_size(shape).                                               dx = expand(g)
+ *
+ * HEED_ERR_SHAPE: `shape` does not broadcast to x's. */
+heed_tensor *heed_sum_to_size(heed_tensor *x, heed_shape shape);
+
 /* heed_cumsum: as torch.cumsum(x, dim): cumulative sums along dim
  *
- *   x (..., n, ...)   ->   y (..., n, ...); i64 for i64 and bool
+ *   x (..., n, ...) -> (..., n, ...); i64 for bool
  *   y_i = x_0 + ... + x_i                               dx_i = g_i + ... + g_(n-1) */
 heed_tensor *heed_cumsum(heed_tensor *x, int dim);
 
-/* ---- extremes ---- */
-
 /* heed_amax, heed_amin: the largest and the smallest element, as torch.amax(x, dim, keepdim)
  *
- *   x (..., n, ...)   ->   y (..., ...)
- *   y = the largest over the dims; NaN if any is NaN
+ *   x (..., n, ...) -> (..., ...); NaN if any is NaN
  *   dx = g / k at the k elements equal to y, else 0; all NaN if y is NaN, as in torch
  *
  * HEED_ERR_SHAPE: a dim without elements. */
@@ -966,37 +784,40 @@ heed_tensor *heed_amin(heed_tensor *x);
 heed_tensor *heed_amin_dim(heed_tensor *x, int dim, bool keepdim);
 heed_tensor *heed_amin_dims(heed_tensor *x, heed_dims dims, bool keepdim);
 
-/* heed_max, heed_min: as torch.max(x), over all elements. Like heed_amax, but if y is NaN, the
- * gradient goes to the NaN elements. Along a dim, with indices: heed_max_dim.
+/* heed_max, heed_min: as torch.max(x). Like heed_amax, but if y is NaN, the gradient goes to the
+ * NaN elements. heed_max_dim, heed_min_dim: as torch.max(x, dim, keepdim). If `indices` is not
+ * NULL, sets *indices to what heed_argmax_dim or heed_argmin_dim returns: a separate i64 tensor in
+ * the same scope, NULL on error.
+ *
+ *     heed_tensor *places, *best = heed_max_dim(scores, -1, false, &places);
+ *
+ *   x (..., n, ...) -> (..., ...)                        dx = g at these indices, else 0
  *
  * HEED_ERR_SHAPE: a dim without elements. */
 heed_tensor *heed_max(heed_tensor *x);
 heed_tensor *heed_min(heed_tensor *x);
+heed_tensor *heed_max_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices);
+heed_tensor *heed_min_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices);
 
 /* heed_argmax, heed_argmin: index of the largest or smallest element of the flattened x, as
- * torch.argmax(x). With a dim: index along dim, as torch.argmax(x, dim, keepdim). Equal elements
- * give the index of the first; if any is NaN, the result is the index of the first NaN.
+ * torch.argmax(x), or along a dim. Of equal elements, the first; the first NaN if there is one.
  *
- *   x (..., n, ...)   ->   y (..., ...) i64, no gradient
+ *   x (..., n, ...) number -> (..., ...) i64, no gradient
  *
- * HEED_ERR_SHAPE: a dim without elements. HEED_ERR_DTYPE: bool. */
+ * HEED_ERR_SHAPE: a dim without elements. */
 heed_tensor *heed_argmax(heed_tensor *x);
 heed_tensor *heed_argmax_dim(heed_tensor *x, int dim, bool keepdim);
 heed_tensor *heed_argmin(heed_tensor *x);
 heed_tensor *heed_argmin_dim(heed_tensor *x, int dim, bool keepdim);
 
-/* ---- variance and norm ---- */
-
-/* heed_var: as torch.var(x, dim, correction, keepdim); the plain form uses torch's default
- * correction, 1
+/* heed_var: as torch.var(x, dim, correction, keepdim); the plain form has torch's correction, 1.
+ * heed_std: its square root
  *
- *   x (..., n, ...) float   ->   y (..., ...)
- *   y = the sum of (x - mean)^2 / (n - correction)      dx = g 2 (x - mean) / (n - correction)
+ *   x (..., n, ...) float -> (..., ...)
+ *   var: y = sum of (x - mean)^2 / (n - correction)     dx = g 2 (x - mean) / (n - correction)
+ *   std: y = sqrt(var)           dx = g (x - mean) / (y (n - correction)); 0 if y = 0
  *
- * If n <= correction, the divisor is 0 and y is inf, or NaN if all elements are equal.
- * heed_std: its square root, y = sqrt(var).   dx = g (x - mean) / (y (n - correction)); 0 if y = 0
- *
- * HEED_ERR_DTYPE: i64 or bool. */
+ * If n <= correction, the divisor is 0 and y is inf, or NaN if all elements are equal. */
 heed_tensor *heed_var(heed_tensor *x);
 heed_tensor *heed_var_dim(heed_tensor *x, int dim, int correction, bool keepdim);
 heed_tensor *heed_var_dims(heed_tensor *x, heed_dims dims, int correction, bool keepdim);
@@ -1006,10 +827,8 @@ heed_tensor *heed_std_dims(heed_tensor *x, heed_dims dims, int correction, bool 
 
 /* heed_norm: as torch.linalg.vector_norm(x, 2, dim, keepdim): the length of vectors
  *
- *   x (..., n, ...) float   ->   y (..., ...)
- *   y = the square root of the sum of x^2            dx = g x / y, 0 where y is 0
- *
- * HEED_ERR_DTYPE: i64 or bool. */
+ *   x (..., n, ...) float -> (..., ...)
+ *   y = the square root of the sum of x^2            dx = g x / y, 0 where y is 0 */
 heed_tensor *heed_norm(heed_tensor *x);
 heed_tensor *heed_norm_dim(heed_tensor *x, int dim, bool keepdim);
 heed_tensor *heed_norm_dims(heed_tensor *x, heed_dims dims, bool keepdim);
@@ -1017,181 +836,114 @@ heed_tensor *heed_norm_dims(heed_tensor *x, heed_dims dims, bool keepdim);
 /* heed_logsumexp: as torch.logsumexp(x, dim, keepdim): ln of a sum of exponentials, without
  * overflow
  *
- *   x (..., n, ...)   ->   y (..., ...); f32 for i64 and bool
- *   y = ln sum over the dims of e^x; -inf if all x are -inf         dx = g e^(x - y)
- *
- * The gradient is NaN where both x and y are infinite, as in torch. */
+ *   x (..., n, ...) -> (..., ...); f32 for i64 and bool
+ *   y = ln sum of e^x; -inf if all x are -inf        dx = g e^(x - y); NaN where x and y are
+ *                                                    infinite, as in torch */
 heed_tensor *heed_logsumexp(heed_tensor *x);
 heed_tensor *heed_logsumexp_dim(heed_tensor *x, int dim, bool keepdim);
 heed_tensor *heed_logsumexp_dims(heed_tensor *x, heed_dims dims, bool keepdim);
 
-/* ---- undoing broadcasting ---- */
+/* ---- sorting: stable in both directions; NaN is larger than all numbers, and -0 equals 0 ---- */
 
-/* heed_sum_to_size: x summed to `shape` over the dims that broadcasting repeated, as torch's
- * x.sum_to_size(shape). The engine uses it to undo broadcasting.      dx = expand(g)
+/* heed_sort: as torch.sort(x, dim, descending, stable=True); *indices as in heed_max_dim: the
+ * original positions. heed_argsort: the positions alone, without gradient.
  *
- * HEED_ERR_SHAPE: `shape` does not broadcast to x's. */
-heed_tensor *heed_sum_to_size(heed_tensor *x, heed_shape shape);
-
-/* ---- sorting; the largest along a dim with its index ----
- *
- * All dtypes are supported. Sorting is stable in both directions. NaN is larger than all numbers,
- * as in torch, and -0 equals 0.
- *
- * HEED_ERR_DIM: a dim outside [-ndim, ndim). */
-
-/* heed_argsort: as torch.argsort(x, dim, descending, stable=True)
- *
- *   x (..., n, ...)   ->   y (..., n, ...) i64, no gradient
- *   gather(x, dim, y) is sorted along dim */
+ *   x (..., n, ...) -> (..., n, ...)             dx = g in the original order */
+heed_tensor *heed_sort(heed_tensor *x, int dim, bool descending, heed_tensor **indices);
 heed_tensor *heed_argsort(heed_tensor *x, int dim, bool descending);
 
-/* heed_sort: as torch.sort(x, dim, descending, stable=True): the elements sorted along dim. If
- * `indices` is not NULL, sets *indices to their original positions, as returned by heed_argsort: a
- * separate i64 tensor in the same scope, NULL on error.
- *
- *   x (..., n, ...)   ->   y (..., n, ...)       dx = g in the original order */
-heed_tensor *heed_sort(heed_tensor *x, int dim, bool descending, heed_tensor **indices);
-
 /* heed_topk: as torch.topk(x, k, dim, largest): the k largest along dim, largest first, or the k
- * smallest, smallest first. *indices as in heed_sort. Among equal elements, the earlier ones are
- * taken.
+ * smallest, smallest first; of equal elements, the earlier ones. *indices as in heed_sort.
  *
- *   x (..., n, ...)   ->   y (..., k, ...)       dx = g at the selected elements, else 0
+ *   x (..., n, ...) -> (..., k, ...)             dx = g at the selected elements, else 0
  *
  * HEED_ERR_VALUE: k outside [0, n]. */
 heed_tensor *heed_topk(heed_tensor *x, int64_t k, int dim, bool largest, heed_tensor **indices);
 
-/* heed_max_dim, heed_min_dim: as torch.max(x, dim, keepdim): the largest and the smallest along
- * dim. *indices as in heed_sort: the indices along dim that heed_argmax_dim and heed_argmin_dim
- * return.
+/* ---- elements and rows by index ----
  *
- *   x (..., n, ...)   ->   y (..., ...), *indices (..., ...)      dx = g at these indices, else 0
- *
- *     heed_tensor *places, *best = heed_max_dim(scores, -1, false, &places);
- *
- * HEED_ERR_SHAPE: a dim without elements. */
-heed_tensor *heed_max_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices);
-heed_tensor *heed_min_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices);
-
-/* ---- selecting elements and rows by index, and adding at indices ----
- *
- * An index is i64 and counts from 0; negative values are an error, as in torch. Values with equal
- * indices are added in row-major order, so results are reproducible bit for bit.
- *
- * HEED_ERR_INDEX: an index outside its dim. HEED_ERR_DTYPE: the index is not i64. HEED_ERR_DIM: a
- * dim outside [-ndim, ndim). */
-
-/* ---- whole rows ---- */
-
-/* heed_index_select: as torch.index_select(x, dim, index)
- *
- *   x (..., m, ...)   index (n), or () for n = 1   ->   y (..., n, ...)
- *   y[..., i, ...] = x[..., index[i], ...]       dx = g added at the index
- *
- * HEED_ERR_SHAPE: the index has 2 dims or more, or x is 0-dim and the index does not have one
- * element. */
-heed_tensor *heed_index_select(heed_tensor *x, int dim, heed_tensor *index);
-
-/* heed_one_hot: as torch.nn.functional.one_hot(ids, num_classes)
- *
- *   ids (...) i64   ->   y (..., num_classes) i64, no gradient
- *   y[..., c] = 1 where ids = c, else 0          num_classes -1: the largest id + 1
- *
- * HEED_ERR_INDEX: an id outside [0, num_classes). HEED_ERR_VALUE: num_classes is below -1, or below
- * 1 while ids is empty. HEED_ERR_SHAPE: ids already has 8 dims. */
-heed_tensor *heed_one_hot(heed_tensor *ids, int64_t num_classes);
-
-/* ---- single elements ---- */
-
-/* heed_gather: as torch.gather(x, dim, index)
- *
- *   x (..., m, ...)   index (..., n, ...)   ->   y (as index)
- *   y[i, j, k] = x[i, index[i, j, k], k] for dim = 1       dx = scatter_add(0, dim, index, g)
- *
- * The index has as many dims as x. Its sizes in dims other than dim may be smaller than x's.
- * HEED_ERR_SHAPE: the index has a different number of dims, or is larger than x in a dim other than
- * dim. */
-heed_tensor *heed_gather(heed_tensor *x, int dim, heed_tensor *index);
-
-/* heed_scatter_add: as torch.scatter_add(x, dim, index, src), but with a src of the index's shape
- *
- *   x (..., m, ...)   index (..., n, ...)   src (as index)   ->   y (as x)
- *   y = x with src[i, j, k] added to y[i, index[i, j, k], k] for dim = 1, in row-major order
- *   dx = g          dsrc = gather(g, dim, index)
- *
- * HEED_ERR_SHAPE: as for gather, or src does not have the index's shape. HEED_ERR_DTYPE: the dtypes
- * of x and src differ. */
-heed_tensor *heed_scatter_add(heed_tensor *x, int dim, heed_tensor *index, heed_tensor *src);
-
-/* ---- rows of a table ----
- *
- * Rows with equal ids are added in row-major order, so results are reproducible bit for bit. */
+ * HEED_ERR_INDEX: an index outside its dim; negative ones too, as in torch. Gradients of equal
+ * indices are added in row-major order, so results are reproducible bit for bit. */
 
 /* heed_embedding: as torch.nn.functional.embedding(ids, weight)
  *
- *   ids (...) i64   weight (V, d) float   ->   y (..., d)
- *   y[...] = weight[ids[...]]                  dweight[v] = the sum of g where ids = v
- *
- * HEED_ERR_INDEX: an id outside [0, V). HEED_ERR_DTYPE: ids are not i64, or weight is not a float.
- * HEED_ERR_SHAPE: weight does not have 2 dims. */
+ *   ids (...) i64, weight (V, d) float -> (..., d)
+ *   y[...] = weight[ids[...]]                    dweight[v] = the sum of g where ids = v */
 heed_tensor *heed_embedding(heed_tensor *ids, heed_tensor *weight);
+
+/* heed_one_hot: as torch.nn.functional.one_hot(ids, num_classes)
+ *
+ *   ids (...) i64 -> (..., num_classes) i64, no gradient
+ *   y[..., c] = 1 where ids = c, else 0          num_classes -1: the largest id + 1
+ *
+ * HEED_ERR_VALUE: num_classes is below -1, or below 1 while ids is empty. */
+heed_tensor *heed_one_hot(heed_tensor *ids, int64_t num_classes);
+
+/* heed_index_select: as torch.index_select(x, dim, index)
+ *
+ *   x (..., m, ...), index (n) i64, or () for n = 1 -> (..., n, ...)
+ *   y[..., i, ...] = x[..., index[i], ...]       dx = g added at the index */
+heed_tensor *heed_index_select(heed_tensor *x, int dim, heed_tensor *index);
+
+/* heed_gather: as torch.gather(x, dim, index). heed_scatter_add: as torch.scatter_add(x, dim,
+ * index, src), but with a src of the index's shape. For dim = 1 of three:
+ *
+ *   gather: x (..., m, ...), index (..., n, ...) i64 -> (..., n, ...)
+ *   y[i, j, k] = x[i, index[i, j, k], k]         dx = scatter_add(0, dim, index, g)
+ *
+ *   scatter_add: x (..., m, ...), index (..., n, ...) i64, src (..., n, ...) -> (..., m, ...)
+ *   y = x with src[i, j, k] added to y[i, index[i, j, k], k]
+ *   dx = g          dsrc = gather(g, dim, index)
+ *
+ * The index's sizes in dims other than dim may be smaller than x's. */
+heed_tensor *heed_gather(heed_tensor *x, int dim, heed_tensor *index);
+heed_tensor *heed_scatter_add(heed_tensor *x, int dim, heed_tensor *index, heed_tensor *src);
 
 /* ---- masks: given, triangular or random ---- */
 
 /* heed_masked_fill: as torch.masked_fill(x, mask, value): replaces elements where the mask is true,
  * which is also the convention of attention block masks (docs/masks.md).
  *
- *   x (...)   replace_mask (...) bool      ->   y (broadcast)
+ *   x (...), replace_mask (...) bool -> (...)
  *   y = value where replace_mask, else x        dx = 0 where replace_mask, else g
  *
- * HEED_ERR_DTYPE: the mask is not bool. HEED_ERR_SHAPE: x and the mask do not broadcast.
  * HEED_ERR_VALUE: x's dtype cannot represent value. */
 heed_tensor *heed_masked_fill(heed_tensor *x, heed_tensor *replace_mask, double value);
 
 /* heed_tril, heed_triu: the lower and the upper triangle, as torch.tril(x, diagonal) and torch.triu
  *
- *   x (..., m, n)   ->   y (..., m, n)
+ *   x (..., m, n) -> (..., m, n)
  *   tril: y[i, j] = x[i, j] where j <= i + diagonal, else 0      dx = tril(g, diagonal)
- *   triu: y[i, j] = x[i, j] where j >= i + diagonal, else 0      dx = triu(g, diagonal)
- *
- * HEED_ERR_SHAPE: x has fewer than 2 dims. */
+ *   triu: y[i, j] = x[i, j] where j >= i + diagonal, else 0      dx = triu(g, diagonal) */
 heed_tensor *heed_tril(heed_tensor *x, int64_t diagonal);
 heed_tensor *heed_triu(heed_tensor *x, int64_t diagonal);
 
 /* heed_dropout: as torch.nn.functional.dropout(x, p, training), with the same random numbers as
  * torch for the same seed
  *
- *   x (...) float   ->   y (...)
+ *   x (...) float -> (...)
  *   y = x noise, dx = g noise; noise is 0 with probability p, else 1 / (1 - p)
  *
- * Returns x itself, of any dtype, if not training, if p is 0, or if x is empty. If p is 1, it
- * returns x times 0. These cases draw nothing. Other masks are drawn in x's memory order, as in
- * torch.
+ * Returns x itself, of any dtype, if not training or if p is 0.
  *
- * HEED_ERR_VALUE: p is outside [0, 1]. HEED_ERR_DTYPE: x is not a float. */
+ * HEED_ERR_VALUE: p is outside [0, 1]. */
 heed_tensor *heed_dropout(heed_tensor *x, double p, bool training);
 
 /* ---- matrix products ---- */
 
 /* heed_matmul: matrix product, as torch.matmul(a, b)
  *
- *   a (..., m, k)   b (..., k, n)   ->   y (..., m, n)      batch dims broadcast
- *   a (k)           b (..., k, n)   ->   y (..., n)         a vector is a row on the left
- *   a (..., m, k)   b (k)           ->   y (..., m)         and a column on the right
- *   y = a b         da = g b^T           db = a^T g
- *
- * HEED_ERR_SHAPE: inner sizes differ, the batch dims do not broadcast, or a tensor has no dims.
- * HEED_ERR_DTYPE: the dtypes differ, or are bool. */
+ *   a (..., m, k), b (..., k, n) -> (..., m, n)      batch dims broadcast; not bool
+ *   a (k), b (..., k, n) -> (..., n)                 a vector is a row on the left
+ *   a (..., m, k), b (k) -> (..., m)                 and a column on the right
+ *   y = a b         da = g b^T           db = a^T g */
 heed_tensor *heed_matmul(heed_tensor *a, heed_tensor *b);
 
 /* heed_linear: as torch.nn.functional.linear(x, weight, bias)
  *
- *   x (..., in)   weight (out, in)   bias (out), or NULL for none   ->   y (..., out)
+ *   x (..., in), weight (out, in), bias? (out) -> (..., out)      not bool
  *   y = x weight^T + bias
- *   dx = g weight      dweight = g^T x      dbias = sum(g), both sums over all rows of x
- *
- * HEED_ERR_SHAPE: the shapes do not match. HEED_ERR_DTYPE: the dtypes differ, or are bool. */
+ *   dx = g weight      dweight = g^T x      dbias = sum(g), both sums over all rows of x */
 heed_tensor *heed_linear(heed_tensor *x, heed_tensor *weight, heed_tensor *bias);
 
 /* heed_einsum: as torch.einsum(equation, a, b)
@@ -1199,98 +951,69 @@ heed_tensor *heed_linear(heed_tensor *x, heed_tensor *weight, heed_tensor *bias)
  *     heed_tensor *sims   = heed_einsum("bqhd,bkhd->bhqk", q, k);
  *     heed_tensor *output = heed_einsum("bhqk,bkhd->bqhd", attention, v);
  *
- * Each letter, A-Z or a-z, names a dim of a, of b, or (after "->") of the result. Spaces are
- * ignored.
+ * Each letter names a dim of a, of b, or (after "->") of the result.
  *
  *   y[letters of the result] = the sum over all other letters of a[letters of a] b[letters of b]
+ *   da = einsum of g and b, with the letters of a as the result            db: likewise
  *
  * - Without "->", the result has the letters that appear once, A-Z before a-z.
  * - "..." matches all dims without letters. They broadcast. Without "->" they come first in the
  *   result. If "->" is given but no "..." follows it, they are summed over.
  * - A dim of size 1 broadcasts to the size of the same letter in the other operand.
  *
- *   da = einsum of g and b, with the letters of a as the result            db: likewise
- *
- * Computed as one batched heed_matmul of views, or as heed_mul if no letter shared by both operands
- * is summed over, with the dtype rules of that function. An operand is copied only if several of
- * its letters form one matrix dim but are not adjacent in memory. The result may be a view: call
- * heed_contiguous before heed_data_*. For three operands, call heed_einsum twice.
+ * The result may be a view: call heed_contiguous before heed_data_*. For three operands, call
+ * heed_einsum twice. Dtypes are those of heed_matmul.
  *
  * HEED_ERR_VALUE: the equation is malformed, does not have two operands, or repeats a letter in one
- * of them. HEED_ERR_SHAPE: it does not match the shapes, or the result has more than 8 dims.
- * HEED_ERR_DTYPE: the dtypes differ, or are bool. */
+ * of them. */
 heed_tensor *heed_einsum(const char *equation, heed_tensor *a, heed_tensor *b);
 
-/* ---- softmax functions along a dim ---- */
+/* ---- softmax along a dim, and layer_norm ---- */
 
 /* heed_softmax: as torch.softmax(x, dim)
  *
- *   x (..., n, ...) float   ->   y (..., n, ...)
+ *   x (..., n, ...) float -> (..., n, ...)
  *   y_i = e^x_i / sum over j of e^x_j along dim       dx = y (g - sum(g y, dim))
  *
  * The maximum is subtracted first, so large x do not overflow. -inf gives 0 with gradient 0. If all
- * x along dim are -inf, the result is NaN, as in torch; heed_safe_softmax gives zeros.
- * HEED_ERR_DTYPE: i64 or bool. */
+ * x along dim are -inf, the result is NaN, as in torch.
+ * heed_safe_softmax: as torch._safe_softmax(x, dim): the same, but zeros with gradient 0 if all x
+ * along dim are -inf, as for a query whose keys are all masked. */
 heed_tensor *heed_softmax(heed_tensor *x, int dim);
-
-/* heed_safe_softmax: as torch._safe_softmax(x, dim) in PyTorch 2.5 and later: softmax, but zeros
- * with gradient 0 if all x along dim are -inf, as for a query whose keys are all masked
- *
- *   x (..., n, ...) float   ->   y (..., n, ...)
- *   y = 0 where all x along dim are -inf, else softmax(x, dim)    dx = y (g - sum(g y, dim))
- *
- * NaN propagates along dim. HEED_ERR_DTYPE: i64 or bool. */
 heed_tensor *heed_safe_softmax(heed_tensor *x, int dim);
 
 /* heed_log_softmax: as torch.log_softmax(x, dim): ln softmax, without underflow
  *
- *   x (..., n, ...) float   ->   y (..., n, ...)
- *   y_i = x_i - ln sum over j of e^x_j along dim      dx = g - e^y sum(g, dim)
- *
- * HEED_ERR_DTYPE: i64 or bool. */
+ *   x (..., n, ...) float -> (..., n, ...)
+ *   y_i = x_i - ln sum over j of e^x_j along dim      dx = g - e^y sum(g, dim) */
 heed_tensor *heed_log_softmax(heed_tensor *x, int dim);
 
-/* ---- normalisation over the last dims ----
- *
- * `normalized_shape` is the shape of those dims: x (..., normalized_shape). weight and bias have
- * that shape and x's dtype; NULL: none.
- *
- * HEED_ERR_SHAPE: normalized_shape has no dims or x's shape does not end with it, or weight or bias
- * does not have that shape. HEED_ERR_DTYPE: x is not a float, or weight or bias does not have x's
- * dtype. */
-
 /* heed_layer_norm: as torch.nn.functional.layer_norm(x, normalized_shape, weight, bias, eps); eps 0
- * means torch's default, 1e-5.
+ * means torch's default, 1e-5. n stands for the dims of normalized_shape.
  *
- *   x (..., n) float   weight (n)   bias (n)   ->   y (..., n)
+ *   x (..., n) float, weight? (n), bias? (n) -> (..., n)
  *   z = (x - mean) / sqrt(var + eps), y = weight z + bias; mean and var (biased) over n
  *   dx = (h - mean(h) - z mean(h z)) / sqrt(var + eps), with h = g weight
- *   dweight = sum of g z, dbias = sum of g, over the rows */
+ *   dweight = sum of g z, dbias = sum of g, over the rows
+ *
+ * HEED_ERR_SHAPE: normalized_shape has no dims. */
 heed_tensor *heed_layer_norm(heed_tensor *x, heed_shape normalized_shape, heed_tensor *weight,
                              heed_tensor *bias, double eps);
 
 /* ======== Gradients ======== */
 
-/* The backward pass.
- *
- * If an input of an operation requires a gradient, the result records the operation and its inputs.
+/* If an input of an operation requires a gradient, the result records the operation and its inputs.
  * backward walks that graph from a loss to the leaves, visiting each node after all of its
- * consumers. Neither building nor walking the graph is recursive, so a chain of a million
- * operations cannot overflow the stack.
- *
- * backward uses up its graph: it releases saved values as it goes, and a second backward fails with
- * HEED_ERR_GRAPH unless the first was heed_backward_retain.
- */
+ * consumers, without recursion. It uses up the graph: it releases saved values as it goes, and a
+ * second backward fails with HEED_ERR_GRAPH unless the first was heed_backward_retain. */
 
-/* heed_set_requires_grad: sets whether backward collects a gradient for the leaf x, like
+/* heed_set_requires_grad: sets whether backward collects a gradient for the leaf x, a float, like
  * torch's x.requires_grad_(); returns x.
- * HEED_ERR_DTYPE: x is i64 or bool. HEED_ERR_GRAPH: x is the result of an operation; heed_detach it
- * first. */
+ * HEED_ERR_GRAPH: x is the result of an operation; heed_detach it first. */
 heed_tensor *heed_set_requires_grad(heed_tensor *x, bool requires_grad);
 
 /* heed_retain_grad: makes backward store the gradient of a non-leaf x in x->grad too, like torch's
- * x.retain_grad(); returns x.
- * HEED_ERR_GRAPH: x does not require a gradient. */
+ * x.retain_grad(); returns x. HEED_ERR_GRAPH: x does not require a gradient. */
 heed_tensor *heed_retain_grad(heed_tensor *x);
 
 /* heed_backward: adds dy/dx to x->grad for every leaf x that requires a gradient, like torch's
@@ -1306,30 +1029,26 @@ heed_status heed_backward_retain(heed_tensor *y);
 /* heed_grad: grads[i] = dy/dxs[i] for `count` tensors, leaves or not, like torch.autograd.grad;
  * .grad is left unchanged. An x that y does not depend on gets zeros. With create_graph the
  * gradients can themselves be differentiated, constant ones to zeros, and y's graph can be used
- * again. Results may share memory, as in torch: heed_clone one before changing it in place.
+ * again. Results may share memory: heed_clone one before changing it in place.
  *
  *     heed_tensor *dx[1], *ddx[1];
  *     heed_grad(y, &x, 1, dx, true);
  *     heed_grad(heed_sum(dx[0]), &x, 1, ddx, false);
  *
- * The errors are those of heed_backward, and HEED_ERR_GRAPH if an x does not require a gradient. On
- * error all grads are NULL. */
+ * Errors as in heed_backward, and HEED_ERR_GRAPH if an x does not require a gradient. On error all
+ * grads are NULL. */
 heed_status heed_grad(heed_tensor *y, heed_tensor *const *xs, int count, heed_tensor **grads,
                       bool create_graph);
 
-/* heed_clear_grad: sets x->grad to NULL, like torch's x.grad = None. */
+/* heed_clear_grad: sets x->grad to NULL, like torch's x.grad = None. heed_set_grad: sets it to a
+ * view of `grad`, which has x's shape and dtype and is contiguous, like x.grad = grad: a later
+ * backward that adds to x->grad changes `grad` too.
+ *
+ * HEED_ERR_SHAPE: also if grad is not contiguous. HEED_ERR_VALUE: grad is x itself. */
 heed_status heed_clear_grad(heed_tensor *x);
-
-/* heed_set_grad: sets x->grad to a view of `grad` without its graph, like torch's x.grad = grad.
- * The two share memory: a later backward that adds to x->grad changes `grad` too.
- *
- *   x, grad (...)   floats of the same shape and dtype; grad contiguous
- *
- * HEED_ERR_SHAPE: the shapes differ, or grad is not contiguous. HEED_ERR_DTYPE: the dtypes differ,
- * or are not floats. HEED_ERR_VALUE: grad is x itself. On error x->grad is unchanged. */
 heed_status heed_set_grad(heed_tensor *x, heed_tensor *grad);
 
-/* Gradient checks: compare the derivatives of a function with finite differences.
+/* ---- gradcheck: compares the derivatives of a function with finite differences ----
  *
  *     static heed_tensor *f(heed_tensor *const *inputs, void *context)
  *     {
@@ -1344,8 +1063,7 @@ heed_status heed_set_grad(heed_tensor *x, heed_tensor *grad);
  * create_graph. (An upstream gradient of ones would hide a wrong softmax.) NaN never passes. An
  * input that has no effect fails the check unless the options list it. A derivative can read only
  * the values that it declares as saved. Where a derivative differs, the check looks again, at
- * one-sided slopes and with other steps, and says why; this changes no result.
- */
+ * one-sided slopes and with other steps, and says why; this changes no result. */
 
 /* A function of `inputs`, which it must not keep. They are other handles than the caller's: read
  * them, not the fields of a module that holds the tensors. The generator is reset before each call,
@@ -1405,21 +1123,22 @@ heed_status heed_gradgradcheck_with(heed_function *f, void *context, heed_tensor
 
 /* ======== Defining operations ======== */
 
-/* Operations: a rule (the dtypes and shapes of the inputs and the result), a forward and a
- * backward, side by side in one file. heed_apply does the rest. You can define your own
- * operations in the same way as the library's:
+/* An operation is a rule (the dtypes and shapes of the inputs and the result), a forward and a
+ * backward. heed_apply does the rest. Your own are defined in the same way as the library's
+ * (examples/custom_op.c is a complete example):
  *
  *     static heed_status cube_forward(const heed_call *call, heed_tensor *y) ...
  *     HEED_OPERATION(cube) = {.name = "cube", .inputs = 1, .forward = cube_forward, ...};
- *     heed_tensor *my_cube(heed_tensor *x) { return heed_apply(&op_cube, &x, 1, NULL, 0); }
- *
- * examples/custom_op.c is a complete example. */
+ *     heed_tensor *my_cube(heed_tensor *x) { return heed_apply(&op_cube, &x, 1, NULL, 0); } */
 
-/* The type of operations. Its fields are those of struct heed_op. */
 typedef struct heed_op heed_op;
 
 /* For heed_op.inputs: any number of inputs; and the number of elements of heed_op.saves. */
 enum { HEED_ANY_COUNT = -1, HEED_SAVES = 4 };
+
+/* Bits of heed_op.saves and heed_tensor.saved: one for each of the first inputs, one for y. */
+enum { HEED_SAVED_INPUTS = 7, HEED_SAVED_OUTPUT = 1 << HEED_SAVED_INPUTS };
+#define HEED_SAVES_INPUT(j) (1 << (j))
 
 /* One application of an operation. */
 typedef struct heed_call {
@@ -1484,42 +1203,34 @@ struct heed_op {
     heed_op *next; /* in the registry */
 };
 
-/* HEED_SAVES_INPUT(j): the bit of input j in heed_op.saves. HEED_NAMES("x", "index"): an array for
- * heed_op.names. */
-#define HEED_SAVES_INPUT(j) (1 << (j))
-#define HEED_NAMES(...)     ((const char *const[]){__VA_ARGS__})
+/* HEED_NAMES("x", "index"): an array for heed_op.names. */
+#define HEED_NAMES(...) ((const char *const[]){__VA_ARGS__})
 
 /* heed_wants_grad: true if the gradient of input i is needed. Backward may skip the others. */
 bool heed_wants_grad(const heed_vjp *vjp, int i);
 
 /* heed_expect_dtype, heed_expect_float: checks for rules: input i has this dtype, or any float
- * dtype. The error names the operation, the input (from .names = HEED_NAMES("x", "index")) and
- * heed_to. */
+ * dtype. */
 heed_status heed_expect_dtype(const heed_call *call, int i, heed_dtype dtype);
 heed_status heed_expect_float(const heed_call *call, int i);
 
-/* heed_input_name: the name of input i in messages: "weight", or "input 1". */
+/* heed_input_name: the name of input i in messages: "weight", or "input 1". heed_args_text:
+ * "dim=-1", or "dims=(0, 1), keepdim=True", of an operation's arguments; of a node,
+ * heed_args_text(t->op, t->args). Flags that are false and empty lists are omitted. */
 heed_text heed_input_name(const heed_op *op, int i);
+heed_text heed_args_text(const heed_op *op, const void *args);
 
-/* heed_apply: the result of an operation, or NULL on error: every operation goes through this
- * function. It returns NULL if an error is pending, checks the inputs, runs the rule, allocates the
- * result, runs forward, records the node if grad mode is on and an input requires a gradient, and
- * adds the result to the scope. Copies args_size bytes from `args`. */
+/* heed_apply: the result of an operation: every operation goes through this function. It checks the
+ * inputs, runs the rule, allocates the result, runs forward, records the node if grad mode is on
+ * and an input requires a gradient, and adds the result to the scope. Copies args_size bytes from
+ * `args`. */
 heed_tensor *heed_apply(const heed_op *op, heed_tensor *const *inputs, int count, const void *args,
                         size_t args_size);
 
-/* ---- the registry: all linked operations; from a static library, only those that are used ---- */
-
-/* heed_first_operation: the head of the list, linked through heed_op.next.
- * heed_find_operation: the operation of that name, or NULL. */
-const heed_op *heed_first_operation(void);
-const heed_op *heed_find_operation(const char *name);
-
-/* heed_register: adds an operation to the registry; call it at the start of the program, before
- * other threads run. HEED_OPERATION defines an operation op_<id> that is added before main:
- *
- *     HEED_OPERATION(softmax) = {.name = "softmax", ...}; */
-void heed_register(heed_op *op);
+/* HEED_OPERATION(cube) = {...}; defines an operation op_cube, and registers it before main.
+ * heed_register: registers one by hand, before other threads run. heed_first_operation: the head of
+ * the registry, linked through heed_op.next. heed_find_operation: the operation of that name, or
+ * NULL. From a static library, only the operations that are used are registered. */
 #define HEED_OPERATION(id)                                                                         \
     static heed_op op_##id;                                                                        \
     __attribute__((constructor)) static void register_##id(void)                                   \
@@ -1527,93 +1238,30 @@ void heed_register(heed_op *op);
         heed_register(&op_##id);                                                                   \
     }                                                                                              \
     static heed_op op_##id
-
-/* ======== Memory and threads ======== */
-
-/* Memory for modules, operations and programs, from the allocator that tensors use, and counts of
- * live tensors and bytes. Freed blocks stay in the thread's free lists, so reusing one costs little
- * more than a function call.
- */
-
-/* heed_alloc: `size` bytes, uninitialised, aligned to 16 bytes. NULL on failure, with
- * HEED_ERR_MEMORY pending. heed_alloc_zeroed: filled with zeros.
- *
- * heed_realloc: a block of `size` bytes with the content of `block` (NULL: none), which is freed.
- * NULL on failure; the old block is then unchanged. heed_grow: an array with space for one more
- * element of `size` bytes after the first `count`: `array`, or its content in a block of twice the
- * *capacity. NULL on failure, as heed_realloc.
- *
- * heed_free: frees a block that these functions returned; NULL is a no-op. */
-void *heed_alloc(size_t size);
-void *heed_alloc_zeroed(size_t size);
-void *heed_realloc(void *block, size_t size);
-void *heed_grow(void *array, int64_t count, int64_t *capacity, size_t size);
-void heed_free(void *block);
-
-/* heed_empty_cache: returns the free memory of this thread to the system, like
- * torch.cuda.empty_cache(). */
-void heed_empty_cache(void);
-
-/* heed_live_tensors, heed_live_bytes: the number of existing tensors, and the number of bytes
- * requested and not yet freed, in this thread, including what threads left when they ended. */
-int64_t heed_live_tensors(void);
-int64_t heed_live_bytes(void);
-
-/* The pool of threads that compute one operation together, and the floating-point mode in which
- * they do. The first job that is large enough starts the pool; it ends with the process.
- */
-
-/* heed_set_num_threads: sets the number of threads that compute together, including the calling
- * one, like torch.set_num_threads. The default is the environment variable HEED_NUM_THREADS, else
- * the number of processors available to the process. If that variable is not in 1 ... 256, creating
- * a tensor fails with HEED_ERR_VALUE. Results do not depend on the number of threads.
- * HEED_ERR_VALUE: count is not in 1 ... 256.
- * heed_get_num_threads: the current number. */
-heed_status heed_set_num_threads(int count);
-int heed_get_num_threads(void);
+void heed_register(heed_op *op);
+const heed_op *heed_first_operation(void);
+const heed_op *heed_find_operation(const char *name);
 
 /* heed_parallel_for: calls work(context, first, end) on ranges that together cover [0, count), on
- * the calling thread and the pool's; returns when all calls have finished. Like at::parallel_for;
- * your own operations can use it.
+ * the calling thread and the pool's; returns when all calls have finished. Like at::parallel_for.
  *
  *   grain   the minimum count per thread: a few microseconds of work
  *
- * A single call on the calling thread covers everything if count is less than two grains, in a
- * nested call, or while the pool is working for another thread. Ranges differ from run to run, and
- * results must not depend on them: split only independent work. For a sum, split into chunks whose
- * number depends on the shape alone, and add their totals in order afterwards. `work` must not call
- * the library and cannot fail; allocate what it needs beforehand. It runs in the caller's
- * floating-point mode: rounding, and flushing of subnormal numbers. */
+ * Ranges differ from run to run, and results must not depend on them: split only independent work.
+ * For a sum, split into chunks whose number depends on the shape alone, and add their totals in
+ * order afterwards. `work` must not call the library and cannot fail; allocate what it needs
+ * beforehand. */
 typedef void heed_parallel_work(void *context, int64_t first, int64_t end);
 void heed_parallel_for(int64_t count, int64_t grain, heed_parallel_work *work, void *context);
 
-/* heed_set_flush_denormal: makes the calling thread's arithmetic treat subnormal numbers as 0, as
- * torch.set_flush_denormal(enabled); off by default. Subnormal numbers are below 1.2e-38 in f32 and
- * 2.2e-308 in f64; arithmetic on them takes up to a hundred times as long on many processors.
- * Returns false if the machine does not support it: x86-64 and aarch64 do. The mode applies to all
- * of the thread's arithmetic, not only to Heed's. */
-bool heed_set_flush_denormal(bool enabled);
-
-/* The version of Heed, the instruction set in use, and both in one line for bug reports. */
-
-/* The version of these headers. heed_version may differ if a program runs with another shared
- * library than the one it was compiled for. */
-#define HEED_VERSION "0.2.0"
-
-/* heed_version: the version of the library in use, such as "0.2.0". */
-const char *heed_version(void);
-
-/* heed_isa: the instruction set in use: "baseline", "v3" (AVX2) or "v4" (AVX-512) on x86-64,
- * "baseline" elsewhere. To choose another one, set the environment variable HEED_ISA before the
- * first tensor is made; if the machine does not support it, creating a tensor fails with
- * HEED_ERR_VALUE. */
-const char *heed_isa(void);
-
-/* heed_build_info: one line for bug reports: version, compiler, instruction set, threads. It works
- * while an error is pending.
- *
- *     Heed 0.2.0, compiler 12.2.0, x86_64 v4 (of baseline v3 v4), 2 threads */
-heed_text heed_build_info(void);
+/* heed_alloc: `size` bytes, uninitialised, aligned to 16 bytes, from the allocator that tensors
+ * use; NULL on failure. heed_alloc_zeroed: filled with zeros. heed_realloc: a block of `size` bytes
+ * with the content of `block` (NULL: none), which is freed; if it fails, the old block is
+ * unchanged. heed_free: frees a block that these functions returned; NULL is a no-op. */
+void *heed_alloc(size_t size);
+void *heed_alloc_zeroed(size_t size);
+void *heed_realloc(void *block, size_t size);
+void heed_free(void *block);
 
 /* ======== Modules ======== */
 
@@ -2572,11 +2220,6 @@ heed_text heed_origin_path(const heed_tensor *node);
  * element. g is the complete dL/dy; the lines below show the gradients of the inputs. */
 FILE *heed_trace(FILE *stream);
 
-/* heed_args_text: "dim=-1", or "dims=(0, 1), keepdim=True", of an operation's arguments
- * (heed_op.args); of a node, heed_args_text(t->op, t->args). Flags that are false and empty lists
- * are omitted. */
-heed_text heed_args_text(const heed_op *op, const void *args);
-
 /* heed_set_detect_anomaly: searches for the first NaN or infinity in this thread, like
  * torch.autograd.set_detect_anomaly, but in the forward pass too; returns the previous setting.
  *
@@ -2782,5 +2425,37 @@ heed_status heed_attention_check(heed_attention_function *f, void *context,
 /* heed_attention_report_print: one line a check, the reach as a picture, and the mistake. */
 void heed_attention_report_print(FILE *stream, const heed_attention_report *report);
 
-HEED_END_DECLS
+/* ======== Machine ======== */
+
+/* heed_set_num_threads: sets the number of threads, 1 ... 256, that compute an operation together,
+ * including the calling one, like torch.set_num_threads. The default is the environment variable
+ * HEED_NUM_THREADS, else the number of processors available to the process. Results do not depend
+ * on it. heed_get_num_threads: the current number. */
+heed_status heed_set_num_threads(int count);
+int heed_get_num_threads(void);
+
+/* heed_set_flush_denormal: makes the calling thread's arithmetic, not only Heed's, treat subnormal
+ * numbers as 0, as torch.set_flush_denormal(enabled); off by default. Arithmetic on them takes up
+ * to a hundred times as long on many processors. Returns false if the machine does not support it:
+ * x86-64 and aarch64 do. */
+bool heed_set_flush_denormal(bool enabled);
+
+/* heed_isa: the instruction set in use: "baseline", "v3" (AVX2) or "v4" (AVX-512) on x86-64,
+ * "baseline" elsewhere. To choose another one, set the environment variable HEED_ISA before the
+ * first tensor is made. If it, or HEED_NUM_THREADS, is invalid, creating a tensor fails with
+ * HEED_ERR_VALUE. */
+const char *heed_isa(void);
+
+/* heed_version: the version of the library in use; HEED_VERSION: that of this header.
+ * heed_build_info: one line for bug reports, even while an error is pending:
+ *
+ *     Heed 0.2.0, compiler 12.2.0, x86_64 v4 (of baseline v3 v4), 2 threads */
+#define HEED_VERSION "0.2.0"
+const char *heed_version(void);
+heed_text heed_build_info(void);
+
+#pragma GCC visibility pop
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -21,6 +21,9 @@
  * stays pending in the thread (heed_blocked), nothing more is computed. */
 #include "autograd.h"
 
+/* Marks in heed_tensor.consumers from sort to visit: must a pass differentiate the node? */
+enum { HEED_NEEDED = -1, HEED_NOT_NEEDED = -2 };
+
 static void prepare_visits(heed_pass *pass);
 static void seed(const heed_pass *pass);
 static void visit_node(heed_pass *pass, heed_tensor *node);

@@ -211,6 +211,48 @@ enum {
     HEED_LARGE_PRODUCT = 1 << 24,     /* above: the kernel splits each product */
 };
 
+/* ---- elements, arguments, files and arrays ---- */
+
+/* heed_is_float: true for f32 and f64. heed_dtype_size: bytes per element; 0 for an invalid
+ * dtype. */
+static inline bool heed_is_float(heed_dtype dtype)
+{
+    return dtype == HEED_F32 || dtype == HEED_F64;
+}
+
+static inline size_t heed_dtype_size(heed_dtype dtype)
+{
+    const bool is_known = (unsigned)dtype < HEED_DTYPES;
+    return dtype == HEED_F32    ? sizeof(float)
+           : dtype == HEED_BOOL ? sizeof(bool)
+                                : is_known * sizeof(double); /* f64 and i64 */
+}
+
+/* Checks of arguments. Each returns the pending error; if the check fails, that error names
+ * function and argument.
+ *
+ * heed_check_tensor: HEED_ERR_NULL: t is NULL. HEED_ERR_SCOPE: its value has been freed.
+ * heed_check_scope: HEED_ERR_SCOPE: no scope is open to own a result. heed_check_operand: both.
+ * heed_check_operands: both for a list of 1 to 65535 tensors; `names` are used in errors; NULL:
+ * input 0, input 1, ...
+ * heed_check_value: HEED_ERR_VALUE: i64 cannot represent this number. Floats round.
+ * heed_check_probability: HEED_ERR_VALUE: p is outside [0, 1]. */
+heed_status heed_check_tensor(const char *function, const char *argument, const heed_tensor *t);
+heed_status heed_check_scope(const char *function);
+heed_status heed_check_operand(const char *function, const char *argument, const heed_tensor *x);
+heed_status heed_check_operands(const char *function, const char *const *names,
+                                heed_tensor *const *inputs, int count);
+heed_status heed_check_value(const char *function, double value, heed_dtype dtype);
+heed_status heed_check_probability(const char *function, const char *argument, double p);
+
+/* heed_write: like POSIX's write, but failures raise no signal: a pipe without a reader gives
+ * EPIPE, and a file that would exceed its size limit (ulimit -f) gives EFBIG. */
+int64_t heed_write(int fd, const void *data, size_t size);
+
+/* heed_grow: an array with space for one more element of `size` bytes after the first `count`:
+ * `array`, or its content in a block of twice the *capacity. NULL on failure, as heed_realloc. */
+void *heed_grow(void *array, int64_t count, int64_t *capacity, size_t size);
+
 /* Handles and storages: creation, release, reference counts and versions; the scopes that own them
  * (internal).
  *
