@@ -1265,20 +1265,9 @@ void heed_free(void *block);
 
 /* ======== Modules ======== */
 
-/* A module's name and its owner's place. Every module contains one. HEED_FORWARD enters and leaves
- * it: heed_enter_place returns the place that it replaces, for heed_leave_place. */
-typedef struct heed_place {
-    const struct heed_place *outer; /* NULL: `name` is the kind of an outermost module */
-    const char *name;
-} heed_place;
-
-const heed_place *heed_enter_place(const heed_place *place);
-void heed_leave_place(const heed_place **before);
-
-/* Modules: named parameters, buffers and children, as in torch.nn.Module.
- *
- * A module is a struct whose first member is a heed_module. Its constructor allocates the struct,
- * registers its members and returns it, and need not check for errors:
+/* A module is a struct whose first member is a heed_module, with named parameters, buffers and
+ * children, as in torch.nn.Module. Its constructor allocates the struct, registers its members and
+ * returns it, and need not check for errors:
  *
  *     struct gate {
  *         heed_module module;
@@ -1295,37 +1284,47 @@ void heed_leave_place(const heed_place **before);
  *         return m;
  *     }
  *
- * Such a module has parameters with torch's names ("project.weight"), a state dict and a training
- * mode. It can be cast, saved and loaded (nn/safetensors.h), printed and freed. If its kind has a
- * forward, heed_forward runs it. Constructors need no open scope. Module structs have no typedef,
- * because operations use the plain names: heed_linear is the function that a `struct heed_linear`
- * applies in its forward.
+ *     static heed_tensor *gate_forward(struct gate *m, heed_tensor *x)
+ *     {
+ *         HEED_FORWARD(m);
+ *         return heed_mul(heed_linear_forward(m->project, x), m->scale);
+ *     }
  *
- * If a registration fails, for example because memory runs out, the module is incomplete: it can be
- * freed, or added to a module, which frees it and is then incomplete itself; all other functions
- * refuse it. Constructors of the library return NULL instead.
- */
+ * Parameters have torch's names ("project.weight"). Constructors need no open scope. Module structs
+ * have no typedef, because operations use the plain names: heed_linear is the function that a
+ * `struct heed_linear` applies in its forward.
+ *
+ * If a registration fails, the module is incomplete: it can be freed, or added to a module, which
+ * frees it and is then incomplete itself; all other functions refuse it with HEED_ERR_VALUE, as
+ * they do a module that has been freed, where this can be detected. Constructors of the library
+ * return NULL instead. */
 
 /* A list of named tensors: parameters, state dicts. Owns neither tensors nor names. names may be
- * NULL if the function does not use them. */
+ * NULL where they are not used. */
 typedef struct heed_tensor_list {
     int count;
     heed_tensor *const *tensors;
     const char *const *names;
 } heed_tensor_list;
 
-/* A kind of modules: what a class is in Python. */
+/* What a class is in Python. */
 typedef struct heed_module_kind {
     const char *name; /* "Linear" */
     size_t size;      /* of the whole struct */
-    /* Writes the text between the parentheses of a printed module; NULL: none. */
+    /* Writes what a printed module shows in its parentheses; NULL: nothing. */
     void (*describe)(const void *module, char *text, size_t size);
     /* Frees everything except parameters, buffers and children; NULL: nothing to free. */
     void (*destroy)(void *module);
-    /* The forward of modules that map one tensor to one tensor, for heed_forward; NULL if there is
-     * none or it takes more than one tensor. Never called while an error is pending. */
+    /* The forward, for heed_forward, if it takes one tensor; else NULL. Never called while an error
+     * is pending. */
     heed_tensor *(*forward)(void *module, heed_tensor *x);
 } heed_module_kind;
+
+/* A module's name and its owner's place. HEED_FORWARD enters and leaves it. */
+typedef struct heed_place {
+    const struct heed_place *outer; /* NULL: `name` is the kind of an outermost module */
+    const char *name;
+} heed_place;
 
 /* A tensor or child module, registered under a name. */
 typedef struct heed_module_entry {
@@ -1335,9 +1334,8 @@ typedef struct heed_module_entry {
     struct heed_module *child; /* or NULL */
 } heed_module_entry;
 
-/* HEED_MODULE_KIND: defines `kind` for a struct `type` whose forward takes one tensor. `forward` is
- * a function (type *, heed_tensor *), and `describe` is as above. Kinds without such a forward are
- * defined directly:
+/* HEED_MODULE_KIND: defines `kind` for a struct `type` whose forward, a function (type *,
+ * heed_tensor *), takes one tensor; `describe` is as above. Others are defined directly:
  *
  *     static const heed_module_kind kind = {.name = "Gate", .size = sizeof(struct gate)};
  */
@@ -1366,26 +1364,24 @@ typedef struct heed_module {
 
 /* ---- for constructors; `module` is a pointer to any module ---- */
 
-/* heed_module_new: allocates a struct of the kind's size, zeroed except for its heed_module. NULL
- * if memory runs out; while another error is pending, a module to which nothing can be added. */
+/* heed_module_new: allocates a struct of the kind's size, zeroed except for its heed_module. While
+ * an error is pending, nothing can be added to it. */
 void *heed_module_new(const heed_module_kind *kind);
 
 /* heed_add_tensor: registers and retains a parameter, which then requires a gradient, or a buffer,
  * which is saved but not trained, and sets *field. heed_add_child: takes ownership of a module and
  * sets *field, a pointer to a module of any type; on error it frees the child, unless the child has
- * an owner or contains this module. While an error is pending, value and child may be NULL. field
- * may be NULL. On error, *field becomes NULL, and the module incomplete, for good.
+ * an owner or contains this module. field may be NULL. On error, *field becomes NULL.
  *
- * HEED_ERR_NULL: no module, name or value. HEED_ERR_VALUE: the name is taken or contains a '.', the
- * child has an owner or contains this module, or either module is incomplete. */
+ * HEED_ERR_VALUE: the name is taken or contains a '.', the child has an owner or contains this
+ * module. */
 heed_status heed_add_tensor(void *module, const char *name, heed_tensor **field, heed_tensor *value,
                             bool is_buffer);
 heed_status heed_add_child(void *module, const char *name, void *field, void *child);
 
-/* HEED_PARAMETER, HEED_BUFFER, HEED_CHILD: the same, as statements with the field's name. For
- * example, HEED_CHILD(m, project, child) is heed_add_child(m, "project", &m->project, child). m may
- * be NULL and is evaluated more than once. `value` is computed in a scope of its own, without a
- * graph. Overwriting a parameter, as with heed_normal_into(m->scale, 0, 0.02), needs no scope. */
+/* HEED_PARAMETER, HEED_BUFFER, HEED_CHILD: the same, as statements with the field's name:
+ * HEED_CHILD(m, project, child) is heed_add_child(m, "project", &m->project, child). m may be NULL
+ * and is evaluated more than once. `value` is computed in a scope of its own, without a graph. */
 #define HEED_PARAMETER(m, field, value)                                                            \
     HEED_IN_VALUE_SCOPE heed_add_tensor(m, #field, (m) != NULL ? &(m)->field : NULL, value, false)
 #define HEED_BUFFER(m, field, value)                                                               \
@@ -1400,35 +1396,19 @@ heed_status heed_add_child(void *module, const char *name, void *field, void *ch
          heed_value_left != NULL; heed_value_left = NULL)
 heed_scope heed_value_scope(heed_scope *scope);
 
-/* heed_module_free: frees a module, which may be incomplete, and everything it owns; NULL is a
- * no-op. HEED_ERR_VALUE: the module is a child, which its owner frees, or has already been freed,
- * where this can be detected. */
+/* heed_module_free: frees a module and everything it owns; NULL is a no-op. HEED_ERR_VALUE: the
+ * module is a child, which its owner frees. */
 heed_status heed_module_free(void *module);
 
-/* heed_forward_check: for forwards that users call directly; checks the module, and that a scope is
- * open to own the result. heed_module_check, for other functions, checks the module only.
- * `function` is the name in error messages. HEED_ERR_NULL: the module is NULL. HEED_ERR_VALUE: it
- * is incomplete, or has been freed, where this can be detected. HEED_ERR_SCOPE: no scope is open.
- */
-heed_status heed_forward_check(const char *function, const void *module);
-heed_status heed_module_check(const char *function, const void *module);
-
 /* HEED_FORWARD(module): the first statement of a forward. Until its block ends, operations belong
- * to this module, so errors of anomaly mode can name it:
- *
- *     static heed_tensor *gate_forward(struct gate *m, heed_tensor *x)
- *     {
- *         HEED_FORWARD(m);
- *         return heed_mul(heed_linear_forward(m->project, x), m->scale);
- *     }
- *
- * heed_forward does the same. Without either, they belong to the module whose forward called this
- * one. The paths of children do not depend on it. */
+ * to this module, so traces and errors of anomaly mode name it. heed_forward does the same. */
 #define HEED_FORWARD(module)                                                                       \
     const heed_place *heed_place_before __attribute__((cleanup(heed_leave_place), unused)) =       \
         heed_begin_forward(module)
 
-/* For this macro. `module` may be NULL. */
+/* For this macro; `module` may be NULL. */
+const heed_place *heed_enter_place(const heed_place *place);
+void heed_leave_place(const heed_place **before);
 static inline const heed_place *heed_begin_forward(const void *module)
 {
     return heed_enter_place(module != NULL ? &((const heed_module *)module)->place : NULL);
@@ -1437,23 +1417,16 @@ static inline const heed_place *heed_begin_forward(const void *module)
 /* ---- for users ---- */
 
 /* heed_forward: runs a module of any kind whose forward takes one tensor, like torch's m(x): for a
- * Linear, the same as heed_linear_forward(m, x). Optional arguments are omitted, so the tutorial's
- * attention gets no mask.
- * HEED_ERR_VALUE: the module's kind has no such forward. HEED_ERR_NULL, HEED_ERR_SCOPE: as
- * heed_forward_check. */
+ * Linear, heed_linear_forward(m, x); the tutorial's attention gets no mask.
+ * HEED_ERR_VALUE: the module's kind has no such forward. */
 heed_tensor *heed_forward(void *module, heed_tensor *x);
 
 /* heed_parameters: all parameters, each once, the module's own before its children's, like torch's
- * named_parameters(). The list belongs to the module and is valid until it changes or is freed.
- * Empty on error. */
+ * named_parameters(). heed_state_dict: parameters and buffers under all their names, like
+ * state_dict(). The lists belong to the module and are valid until it changes or is freed; empty on
+ * error. heed_state: the parameter or buffer of that name. HEED_ERR_VALUE: no such name. */
 heed_tensor_list heed_parameters(void *module);
-
-/* heed_state_dict: parameters and buffers under all their names, like torch's state_dict().
- * The list belongs to the module and is valid until it changes or is freed. Empty on error. */
 heed_tensor_list heed_state_dict(void *module);
-
-/* heed_state: the parameter or buffer of that name, like state_dict()[name].
- * HEED_ERR_VALUE: no such name. */
 heed_tensor *heed_state(void *module, const char *name);
 
 /* heed_set_parameter: replaces a registered parameter with another tensor, like m.weight = value in
@@ -1463,38 +1436,28 @@ heed_tensor *heed_state(void *module, const char *name);
  *     heed_set_parameter(lm_head, "weight", &lm_head->weight, embedding->weight);
  *
  * Training, casts and files then treat it as one parameter with two names. Call this before
- * creating an optimiser; an existing one would keep updating the old tensor. On error nothing
- * changes.
+ * creating an optimiser, which would keep updating the old tensor. On error nothing changes.
  *
  * HEED_ERR_VALUE: this module has no parameter of that name; children are not searched.
- * HEED_ERR_SHAPE, HEED_ERR_DTYPE: value differs from the old tensor. HEED_ERR_GRAPH: value is not a
- * leaf. HEED_ERR_NULL: no module or value. */
+ * HEED_ERR_GRAPH: value is not a leaf. */
 heed_status heed_set_parameter(void *module, const char *name, heed_tensor **field,
                                heed_tensor *value);
 
-/* heed_zero_grad: clears all gradients, like torch's zero_grad(set_to_none=True). Errors
- * are those of heed_module_check. */
+/* Like torch's: heed_zero_grad: clears all gradients. heed_train, heed_eval: set or clear the
+ * training flag of the module and all its descendants. heed_module_to(m, dtype): casts all
+ * floating-point parameters and buffers, in place, so tied parameters stay tied, and optimisers
+ * that have not stepped yet stay valid; gradients are cleared. heed_module_print: prints the tree;
+ * for stream errors, check ferror(stream). */
 heed_status heed_zero_grad(void *module);
-
-/* heed_train, heed_eval: set or clear the training flag of the module and all its descendants, like
- * torch's m.train() and m.eval(). Errors are those of heed_module_check. */
 heed_status heed_train(void *module);
 heed_status heed_eval(void *module);
-
-/* heed_module_to: casts all floating-point parameters and buffers, like torch's module.to(dtype).
- * The casts are in place, so tied parameters stay tied, and optimisers that have not stepped yet
- * stay valid (the state of the others keeps its dtype); gradients are cleared. HEED_ERR_DTYPE:
- * neither f32 nor f64. */
 heed_status heed_module_to(void *module, heed_dtype dtype);
-
-/* heed_module_print: prints the tree in torch's format. HEED_ERR_NULL: no stream or no module. For
- * stream errors, check ferror(stream). */
 heed_status heed_module_print(FILE *stream, void *module);
 
-/* Layers: Linear, Embedding and positions, LayerNorm, Dropout, the feed-forward network of a
- * transformer, and ModuleList. Activations are functions: heed_relu, heed_gelu, ... */
-
-/* ---- Linear ---- */
+/* ---- layers: f32 at first; activations are functions: heed_relu, heed_gelu, ... ----
+ *
+ * In forwards, HEED_ERR_SHAPE: x does not fit the module's sizes. HEED_ERR_DTYPE: x does not have
+ * the parameters' dtype. */
 
 struct heed_linear {
     heed_module module;
@@ -1517,15 +1480,8 @@ struct heed_linear *heed_linear_new(int64_t in_features, int64_t out_features);
 struct heed_linear *heed_linear_new_with(int64_t in_features, int64_t out_features,
                                          heed_linear_options options);
 
-/* heed_linear_forward
- *
- *   x (..., in_features)   ->   y (..., out_features)
- *   y = x weight^T + bias
- *
- * HEED_ERR_SHAPE: the last dim is not in_features. */
+/* heed_linear_forward: x (..., in_features) -> (..., out_features)     y = x weight^T + bias */
 heed_tensor *heed_linear_forward(struct heed_linear *m, heed_tensor *x);
-
-/* ---- Embedding ---- */
 
 struct heed_embedding {
     heed_module module;
@@ -1534,41 +1490,24 @@ struct heed_embedding {
 };
 
 /* heed_embedding_new: as torch.nn.Embedding(num_embeddings, embedding_dim): weight is drawn from a
- * normal distribution with mean 0 and standard deviation 1. HEED_ERR_VALUE: a size is negative. */
+ * normal distribution with mean 0 and standard deviation 1. HEED_ERR_VALUE: a size is negative.
+ * heed_embedding_forward: ids (...) i64 -> (..., embedding_dim)        y[...] = weight[ids[...]] */
 struct heed_embedding *heed_embedding_new(int64_t num_embeddings, int64_t embedding_dim);
-
-/* heed_embedding_forward
- *
- *   ids (...) i64   ->   y (..., embedding_dim)
- *   y[...] = weight[ids[...]]
- *
- * HEED_ERR_INDEX: an id is outside [0, num_embeddings). */
 heed_tensor *heed_embedding_forward(struct heed_embedding *m, heed_tensor *ids);
-
-/* ---- sinusoidal position encoding (Vaswani et al., 2017, section 3.5) ---- */
 
 struct heed_position_encoding {
     heed_module module;
     heed_tensor *pe; /* (max_len, d_model), a buffer */
 };
 
-/* heed_position_encoding_new
+/* heed_position_encoding_new: sinusoidal positions (Vaswani et al., 2017, section 3.5)
  *
  *   pe[t, 2i] = sin(t / 10000^(2i / d_model))    pe[t, 2i + 1] = cos(t / 10000^(2i / d_model))
+ *   forward: x (..., T, d_model) -> (..., T, d_model)            y = x + pe[:T]
  *
  * If d_model is odd, the last column is a sine. HEED_ERR_VALUE: d_model or max_len is below 1. */
 struct heed_position_encoding *heed_position_encoding_new(int64_t d_model, int64_t max_len);
-
-/* heed_position_encoding_forward
- *
- *   x (..., T, d_model)   ->   y (..., T, d_model)
- *   y = x + pe[:T]
- *
- * nn.MultiheadAttention takes (T, N, d_model) unless .batch_first is set.
- * HEED_ERR_SHAPE: T exceeds max_len, or the last dim is not d_model. */
 heed_tensor *heed_position_encoding_forward(struct heed_position_encoding *m, heed_tensor *x);
-
-/* ---- LayerNorm (Ba et al., 2016) ---- */
 
 struct heed_layer_norm {
     heed_module module;
@@ -1577,107 +1516,84 @@ struct heed_layer_norm {
     double eps; /* 1e-5; may be changed at any time */
 };
 
-/* heed_layer_norm_new: as torch.nn.LayerNorm(normalized_shape); HEED_SHAPE(n) normalises the last
- * dim. weight is all ones and bias all zeros; no random numbers are drawn.
- * HEED_ERR_SHAPE: no dims, or a negative size. */
-struct heed_layer_norm *heed_layer_norm_new(heed_shape normalized_shape);
-
-/* heed_layer_norm_forward: heed_layer_norm(x, normalized_shape, weight, bias, eps)
+/* heed_layer_norm_new: as torch.nn.LayerNorm(normalized_shape) (Ba et al., 2016); HEED_SHAPE(n)
+ * normalises the last dim. weight is all ones and bias all zeros.
  *
- *   x (..., normalized_shape)   ->   y, the same shape
+ *   x (..., normalized_shape) -> (..., normalized_shape)
  *   y = weight (x - mean) / sqrt(var + eps) + bias
  *
- * Errors are those of heed_layer_norm. HEED_ERR_DTYPE: x does not have the parameters' dtype. */
+ * HEED_ERR_SHAPE: no dims, or a negative size. */
+struct heed_layer_norm *heed_layer_norm_new(heed_shape normalized_shape);
 heed_tensor *heed_layer_norm_forward(struct heed_layer_norm *m, heed_tensor *x);
-
-/* ---- Dropout (Srivastava et al., 2014), active in training mode only ---- */
 
 struct heed_dropout {
     heed_module module;
     double p; /* may be changed at any time */
 };
 
-/* heed_dropout_new: as torch.nn.Dropout(p); torch's default is 0.5.
+/* heed_dropout_new: as torch.nn.Dropout(p) (Srivastava et al., 2014); torch's default is 0.5.
+ * heed_dropout_forward: heed_dropout(x, p, training): after heed_eval it returns x itself.
  * HEED_ERR_VALUE: p is outside [0, 1]. */
 struct heed_dropout *heed_dropout_new(double p);
-
-/* heed_dropout_forward: heed_dropout(x, p, training): each element becomes 0 with probability p,
- * and the others are divided by 1 - p. After heed_eval it returns x itself and draws no random
- * numbers. Errors are those of heed_forward_check and heed_dropout. */
 heed_tensor *heed_dropout_forward(struct heed_dropout *m, heed_tensor *x);
-
-/* ---- the feed-forward network of a transformer (Vaswani et al., 2017, section 3.3) ---- */
 
 struct heed_feed_forward {
     heed_module module;
     struct heed_linear *linear1, *linear2; /* d_model to d_ff, and back */
 };
 
-/* heed_feed_forward_new: two Linear layers, initialised in order and named as in
- * torch.nn.TransformerEncoderLayer. The paper uses d_ff = 4 * d_model.
- * HEED_ERR_VALUE: a size is below 1.
+/* heed_feed_forward_new: the network of a transformer (Vaswani et al., 2017, section 3.3),
+ * initialised and named as in torch.nn.TransformerEncoderLayer. The paper uses d_ff = 4 * d_model.
  *
- * heed_feed_forward_forward: y = relu(x W_1^T + b_1) W_2^T + b_2
+ *   x (..., d_model) -> (..., d_model)           y = relu(x W_1^T + b_1) W_2^T + b_2
  *
- *   x (..., d_model)   ->   y (..., d_model)
- *
- * HEED_ERR_SHAPE: the last dim is not d_model. */
+ * HEED_ERR_VALUE: a size is below 1. */
 struct heed_feed_forward *heed_feed_forward_new(int64_t d_model, int64_t d_ff);
 heed_tensor *heed_feed_forward_forward(struct heed_feed_forward *m, heed_tensor *x);
 
-/* ---- ModuleList: modules whose names are 0, 1, 2, ... ---- */
-
-/* heed_module_list_new: as torch.nn.ModuleList(), empty. heed_module_list_append: takes ownership
- * of a module and appends it; errors as heed_add_child. heed_module_list_count: the number of
- * modules; 0 on error. */
+/* heed_module_list_new: as torch.nn.ModuleList(), empty: modules whose names are 0, 1, 2, ...
+ * heed_module_list_append: takes ownership of a module, as heed_add_child.
+ * heed_module_list_count: the number of modules. heed_module_list_at: child i. HEED_ERR_INDEX: i is
+ * outside [0, count). */
 struct heed_module_list {
     heed_module module;
 };
 struct heed_module_list *heed_module_list_new(void);
 heed_status heed_module_list_append(struct heed_module_list *list, void *child);
 int heed_module_list_count(const struct heed_module_list *list);
-
-/* heed_module_list_at: child i. HEED_ERR_INDEX: i is outside [0, count). */
 void *heed_module_list_at(const struct heed_module_list *list, int i);
 
 /* ======== Attention ======== */
 
-/* ---- attention ---- */
+/* ---- as operations ---- */
 
 /* heed_scaled_dot_product_attention: as torch.nn.functional.scaled_dot_product_attention(q, k, v,
  * mask, dropout_p, is_causal, scale) in PyTorch 2.5 and later (Vaswani et al., 2017, section 3.2.1)
  *
- *   q (..., L, E)   k (..., S, E)   v (..., S, Ev)   ->   y (..., L, Ev)     the same batch dims
+ *   q (..., L, E) float, k (..., S, E), v (..., S, Ev) -> (..., L, Ev)     the same batch dims
  *   mask bool or q's dtype, broadcasts to the scores (..., L, S); NULL: none
  *
- *   y = dropout(p) v        p = softmax(scale q k^T, masked)        floats of one dtype
+ *   y = dropout(p) v        p = softmax(scale q k^T, masked)
  *   dv = p^T g      ds = p (g v^T - sum(g v^T p, dim -1))
  *   dq = scale ds k      dk = scale ds^T q
  *
- * In a bool mask, true means KEEP: it is heed_logical_not of the block masks that nn modules take
+ * In a bool mask, true means KEEP: it is heed_logical_not of the block masks that modules take
  * (docs/masks.md). A float mask is added to the scores, and its gradient is ds. With is_causal,
- * query i sees only keys 0 ... i, whatever L and S are; is_causal cannot be combined with a mask.
+ * query i sees only keys 0 ... i, whatever L and S are. A query whose keys are all masked gives
+ * zeros with zero gradients, never NaN.
  *
- * A query whose keys are all masked, by a bool mask or by -inf in a float mask, gives zeros with
- * zero gradients, never NaN. So do all queries if S is 0.
+ * Without dropout, and if no weights are requested, the scores are never stored (Rabe and Staats,
+ * 2021): memory grows with L + S, not with L * S; second derivatives and the gradient of a float
+ * mask do store them. y has the memory layout of q: if the H heads of q are a view of
+ * (..., L, H E), heed_transpose and heed_flatten turn y into (..., L, H Ev) without a copy.
  *
- * Without dropout, and if no weights are requested, the scores are computed for some queries at a
- * time and never stored (Rabe and Staats, 2021): memory grows with L + S, not with L * S. Second
- * derivatives and the gradient of a float mask do store them. y has the memory layout of q:
- * if the H heads of q are a view of (..., L, H E), heed_transpose and heed_flatten turn y into
- * (..., L, H Ev) without a copy, as in torch.
- *
- * dropout_p is applied whenever it is above 0: pass 0 outside of training. scale 0 means torch's
- * default, 1 / sqrt(E). Instead of torch's enable_gqa, use
- * heed_repeat_interleave_dim(k, times, -3), and the same for v.
+ * dropout_p applies whenever it is above 0: pass 0 outside of training. scale 0 means 1 / sqrt(E).
+ * Instead of torch's enable_gqa, use heed_repeat_interleave_dim(k, times, -3), and the same for v.
  *
  * heed_scaled_dot_product_attention_weights: the same, and sets *weights to dropout(p), of shape
  * (..., L, S), or to NULL on error.
  *
- * HEED_ERR_SHAPE: the shapes do not match, or the mask does not broadcast to the scores.
- * HEED_ERR_DTYPE: q, k and v are not floats of one dtype, or the mask is neither bool nor of that
- * dtype. HEED_ERR_VALUE: is_causal with a mask, dropout_p outside [0, 1], a scale that is not
- * finite. */
+ * HEED_ERR_VALUE: is_causal with a mask, dropout_p outside [0, 1], a scale that is not finite. */
 heed_tensor *heed_scaled_dot_product_attention(heed_tensor *q, heed_tensor *k, heed_tensor *v,
                                                heed_tensor *mask, double dropout_p, bool is_causal,
                                                double scale);
@@ -1685,8 +1601,6 @@ heed_tensor *heed_scaled_dot_product_attention_weights(heed_tensor *q, heed_tens
                                                        heed_tensor *v, heed_tensor *mask,
                                                        double dropout_p, bool is_causal,
                                                        double scale, heed_tensor **weights);
-
-/* ---- rotary position embedding ---- */
 
 /* heed_rope: rotates pairs of features by angles that grow with the position (Su et al., RoFormer,
  * 2021, section 3.4.2). Applied to queries and keys before their product, it makes a score depend
@@ -1713,12 +1627,10 @@ typedef struct heed_rope_options {
 
 heed_tensor *heed_rope(heed_tensor *x, heed_tensor *positions, heed_rope_options options);
 
-/* Attention as in Josh Starmer's lesson "Coding Self-Attention in PyTorch": SelfAttention and
- * MultiHead, with the paper's W_o, and the masks they take. Tokens are blocked where a block_mask,
- * bool, is true, as in nn.MultiheadAttention (nn/torch_multihead_attention.h, which explains when
- * to use which); docs/masks.md has the other kinds of masks. */
-
-/* ---- self-attention ---- */
+/* ---- as modules: those of Josh Starmer's lesson "Coding Self-Attention in PyTorch", and torch's
+ *
+ * Tokens are blocked where a block_mask is true; docs/masks.md has the other kinds of masks. ----
+ */
 
 struct heed_self_attention {
     heed_module module;
@@ -1746,8 +1658,7 @@ struct heed_self_attention *heed_self_attention_new_with(int64_t d_model, int ro
 
 /* heed_self_attention_forward
  *
- *   token_encodings (..., T, d_model)   block_mask bool, broadcasts to (..., T, T), or NULL
- *   ->   (..., T, head_dim)
+ *   token_encodings (..., T, d_model), block_mask? (..., T, T) bool -> (..., T, head_dim)
  *
  *   q = x W_q^T   k = x W_k^T   v = x W_v^T
  *   attention = softmax(q k^T / sqrt(head_dim), -inf where block_mask) v
@@ -1760,8 +1671,7 @@ struct heed_self_attention *heed_self_attention_new_with(int64_t d_model, int ro
  * encoder's: encodings_for_kv (..., S, kv_dim), block_mask (..., T, S).
  *
  * HEED_ERR_DIM: row_dim and col_dim are not the last two dims of token_encodings. HEED_ERR_SHAPE:
- * fewer than 2 dims, the last dim is not d_model, the batch dims differ, or the mask does not fit.
- * HEED_ERR_DTYPE: the mask is not bool, or the encodings do not have the parameters' dtype. */
+ * also if the batch dims differ. */
 heed_tensor *heed_self_attention_forward(struct heed_self_attention *m,
                                          heed_tensor *token_encodings, heed_tensor *block_mask);
 heed_tensor *heed_self_attention_forward_weights(struct heed_self_attention *m,
@@ -1770,8 +1680,6 @@ heed_tensor *heed_self_attention_forward_weights(struct heed_self_attention *m,
 heed_tensor *heed_cross_attention_forward(struct heed_self_attention *m,
                                           heed_tensor *encodings_for_q,
                                           heed_tensor *encodings_for_kv, heed_tensor *block_mask);
-
-/* ---- multi-head attention ---- */
 
 struct heed_multi_head {
     heed_module module;
@@ -1794,40 +1702,17 @@ struct heed_multi_head *heed_multi_head_new_with(int64_t d_model, int heads, int
 
 /* heed_multi_head_forward
  *
- *   token_encodings (..., T, d_model)   block_mask bool, broadcasts to (..., T, T), or NULL
- *   ->   (..., T, d_model)
- *
+ *   token_encodings (..., T, d_model), block_mask? (..., T, T) bool -> (..., T, d_model)
  *   y = cat(head_0(x), head_1(x), ...) W_o^T
  *
  * heed_multi_head_head: one head; with heed_multi_head_head(m, 0)->keep_weights = true, the next
- * forward keeps its attention.
- * Errors are those of heed_self_attention_forward; HEED_ERR_INDEX: head is outside [0, heads). */
+ * forward keeps its attention. HEED_ERR_INDEX: head is outside [0, heads). */
 heed_tensor *heed_multi_head_forward(struct heed_multi_head *m, heed_tensor *token_encodings,
                                      heed_tensor *block_mask);
 struct heed_self_attention *heed_multi_head_head(struct heed_multi_head *m, int head);
 
-/* ---- masks ---- */
-
-/* heed_causal_block_mask: (length, length), true above the diagonal: blocks attention to later
- * tokens, like torch.tril(torch.ones(n, n)) == 0.
- *
- * heed_padding_block_mask: blocks the padding of sequences of different lengths, for all queries
- *
- *   lengths (...) i64   ->   (..., 1, max_length), true where column >= length
- *
- * lengths (B) give (B, 1, T), which broadcasts to a batch's scores (B, T, T); heed_logical_or
- * combines it with other block masks. For a key_padding_mask (B, T), use heed_squeeze(mask, -2).
- * Padding tokens still attend like the others; ignore their outputs.
- *
- * HEED_ERR_SHAPE: a size is negative, or lengths have more than 6 dims. HEED_ERR_DTYPE: lengths are
- * not i64. HEED_ERR_VALUE: a length is outside [0, max_length]. HEED_ERR_OVERFLOW: more elements
- * than memory can address. */
-heed_tensor *heed_causal_block_mask(int64_t length);
-heed_tensor *heed_padding_block_mask(heed_tensor *lengths, int64_t max_length);
-
-/* torch.nn.MultiheadAttention, to load models trained in PyTorch. Unlike heed_multi_head
- * (nn/attention.h), it splits embed_dim among the heads, has biases and dropout, and may attend to
- * another sequence. */
+/* torch.nn.MultiheadAttention, to load models trained in PyTorch. Unlike heed_multi_head, it splits
+ * embed_dim among the heads, has biases and dropout, and may attend to another sequence. */
 
 struct heed_multihead_attention {
     heed_module module;
@@ -1885,30 +1770,40 @@ heed_multihead_attention_forward_with(struct heed_multihead_attention *m, heed_t
                                       heed_tensor *key, heed_tensor *value,
                                       heed_multihead_attention_forward_options options);
 
+/* ---- masks ---- */
+
+/* heed_causal_block_mask: (length, length), true above the diagonal: blocks attention to later
+ * tokens, like torch.tril(torch.ones(n, n)) == 0. heed_padding_block_mask: blocks the padding of
+ * sequences of different lengths, for all queries:
+ *
+ *   lengths (...) i64 -> (..., 1, max_length) bool, true where column >= length
+ *
+ * lengths (B) give (B, 1, T), which broadcasts to a batch's scores (B, T, T); heed_logical_or
+ * combines it with other block masks. For a key_padding_mask (B, T), use heed_squeeze(mask, -2).
+ * Padding tokens still attend like the others; ignore their outputs.
+ *
+ * HEED_ERR_SHAPE: a size is negative. HEED_ERR_VALUE: a length is outside [0, max_length]. */
+heed_tensor *heed_causal_block_mask(int64_t length);
+heed_tensor *heed_padding_block_mask(heed_tensor *lengths, int64_t max_length);
+
 /* ======== Losses and optimisers ======== */
 
-/* ---- losses of two tensors of the same shape ----
- *
- * Both return the mean; for other reductions, write the formula: heed_sum(heed_square(...)).
- * Both tensors are floats, or one is i64 or bool and is cast.
- *
- * HEED_ERR_SHAPE: the shapes differ. HEED_ERR_DTYPE: neither is a float, or f32 with f64. */
+/* ---- losses ---- */
 
-/* heed_mse_loss: as torch.nn.functional.mse_loss(input, target)
+/* heed_mse_loss: as torch.nn.functional.mse_loss(input, target). For another reduction, write the
+ * formula: heed_sum(heed_square(...)). Of the two tensors, at least one is a float.
  *
- *   input (...)   target (...)   ->   y ()
+ *   input (...), target (...) -> ()              the same shape
  *   y = mean of (input - target)^2
  *   dinput = 2 g (input - target) / count          dtarget = -dinput */
 heed_tensor *heed_mse_loss(heed_tensor *input, heed_tensor *target);
 
-/* heed_binary_cross_entropy_with_logits: as torch's function of that name in torch.nn.functional:
- * each element is a separate yes-or-no decision; target is 1, 0 or a probability.
+/* heed_binary_cross_entropy_with_logits: as torch.nn.functional's: each element is a separate
+ * yes-or-no decision; target is 1, 0 or a probability. Shapes as in heed_mse_loss.
  *
  *   y = mean of -(target ln sigmoid(input) + (1 - target) ln sigmoid(-input))
  *   dinput = g (sigmoid(input) - target) / count          dtarget = -g input / count */
 heed_tensor *heed_binary_cross_entropy_with_logits(heed_tensor *input, heed_tensor *target);
-
-/* ---- the loss of classes ---- */
 
 /* How the losses of targets are reduced. */
 typedef enum heed_reduction {
@@ -1954,7 +1849,7 @@ heed_tensor *heed_cross_entropy(heed_tensor *logits, heed_tensor *targets);
 heed_tensor *heed_cross_entropy_with(heed_tensor *logits, heed_tensor *targets,
                                      heed_cross_entropy_options options);
 
-/* Optimisers, as in torch.optim, gradient clipping, and a learning rate schedule.
+/* ---- optimisers, as in torch.optim ----
  *
  *     heed_optimizer *adam = heed_adam_new(heed_parameters(model), 1e-3);
  *     ...
@@ -1966,8 +1861,7 @@ heed_tensor *heed_cross_entropy_with(heed_tensor *logits, heed_tensor *targets,
  *
  * Gradients accumulate until zero_grad, so a batch too large for memory can be split into k equal
  * parts: heed_backward(heed_div_scalar(loss_of_part, k)) for each, in a scope of its own, then one
- * step. If the loss is a mean, the gradients equal those of the whole batch.
- */
+ * step. */
 
 /* The state of a parameter: SGD's momentum buffer, or both moments of Adam. */
 typedef struct heed_optimizer_slot {
@@ -2018,30 +1912,25 @@ heed_optimizer *heed_adamw_new(heed_tensor_list parameters, double lr, double we
 heed_optimizer *heed_adamw_new_with(heed_tensor_list parameters, double lr, double weight_decay,
                                     heed_adam_options options);
 
-/* heed_optimizer_step: updates every parameter that has a gradient, like torch's
- * optimizer.step(). Does nothing while an error is pending, so the gradients of a failed backward
- * are never applied. No parameter changes on error. HEED_ERR_SHAPE: a parameter was reshaped or
- * cast after its first step. HEED_ERR_VALUE: an option is out of its range. */
+/* heed_optimizer_step: updates every parameter that has a gradient. While an error is pending it
+ * does nothing, so the gradients of a failed backward are never applied. heed_optimizer_zero_grad:
+ * clears the gradients. heed_optimizer_free: also releases the parameters; NULL is a no-op.
+ *
+ * HEED_ERR_SHAPE: a parameter was reshaped or cast after its first step. HEED_ERR_VALUE: an option
+ * is out of its range. On error no parameter changes. */
 heed_status heed_optimizer_step(heed_optimizer *optimizer);
-
-/* heed_optimizer_zero_grad: clears the gradients of its parameters, like torch's
- * optimizer.zero_grad(). heed_optimizer_free: frees the optimiser and releases its tensors; NULL is
- * a no-op. */
 heed_status heed_optimizer_zero_grad(heed_optimizer *optimizer);
 void heed_optimizer_free(heed_optimizer *optimizer);
 
 /* heed_clip_grad_norm: as torch.nn.utils.clip_grad_norm_(parameters, max_norm): scales all
  * gradients by max_norm / (norm + 1e-6) if that is below 1, and returns their total norm before
- * scaling. To measure the norm only, pass INFINITY as max_norm. As in torch, an infinite or NaN
- * norm turns gradients into 0 or NaN. Returns 0 if there are no gradients, NaN on error.
- * HEED_ERR_VALUE: max_norm is negative or NaN. HEED_ERR_NULL: a parameter is NULL. */
+ * scaling. To measure the norm only, pass INFINITY. As in torch, an infinite or NaN norm turns
+ * gradients into 0 or NaN. HEED_ERR_VALUE: max_norm is negative or NaN. */
 double heed_clip_grad_norm(heed_tensor_list parameters, double max_norm);
 
 /* heed_warmup_cosine_lr: the learning rate of a step, 0 for the first: rises linearly over `warmup`
  * steps (0: none), starting at lr / (warmup + 1), then falls to eta_min along half a cosine wave
- * until step `total`, and stays there. In torch: SequentialLR of LinearLR(start_factor=1 / (warmup
- * + 1), total_iters=warmup) and CosineAnnealingLR(T_max=total - warmup), with milestone warmup.
- * Returns NaN on error.
+ * until step `total`, and stays there. In torch: SequentialLR of LinearLR and CosineAnnealingLR.
  * HEED_ERR_VALUE: step or warmup is negative, total is not greater than warmup, or a rate is not
  * finite. */
 double heed_warmup_cosine_lr(int64_t step, double lr, int64_t warmup, int64_t total,
@@ -2050,7 +1939,7 @@ double heed_warmup_cosine_lr(int64_t step, double lr, int64_t warmup, int64_t to
 /* ======== Files ======== */
 
 /* Files of named tensors, as in safetensors.torch: PyTorch can read the files that Heed writes, and
- * vice versa. Modules and training runs are saved in them.
+ * vice versa.
  *
  *     8 bytes    length of the header, little-endian
  *     header     JSON: {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ...,
@@ -2059,12 +1948,10 @@ double heed_warmup_cosine_lr(int64_t step, double lr, int64_t warmup, int64_t to
  *
  * The whole header is validated before any data is used; malformed files are rejected safely.
  * HEED_ERR_FILE: the system reports an error. HEED_ERR_FORMAT: not a safetensors file, a damaged
- * one, or one with a dtype that Heed does not read. HEED_ERR_NULL: no path, name, module or tensor.
- */
+ * one, or one with a dtype that Heed does not read. */
 
-/* Metadata of a file: pairs of strings in UTF-8, terminated by {NULL, NULL}. Used for a model's
- * options, vocabulary and the like; a value may be megabytes long. (Hugging Face's transformers
- * library expects {"format", "pt"}.)
+/* Metadata of a file: pairs of strings in UTF-8, terminated by {NULL, NULL}, such as a model's
+ * options or vocabulary. (Hugging Face's transformers expects {"format", "pt"}.)
  *
  *     const heed_metadata about[] = {{"level", "char"}, {"heads", "4"}, {NULL, NULL}};
  */
@@ -2072,38 +1959,31 @@ typedef struct heed_metadata {
     const char *key, *value;
 } heed_metadata;
 
-/* heed_save_file: writes tensors under their names, like safetensors.torch.save_file. They may be
- * views. `metadata` may be NULL.
+/* heed_save_file: writes tensors under their names, like safetensors.torch.save_file. `metadata`
+ * may be NULL.
  *
- * The file at `path` is replaced atomically: the new one is written next to it (as path.tmp.PID.N),
- * synced and renamed. On any error, or if the program or the machine crashes, the old file is
- * unchanged; a temporary file left by a killed program can be deleted. The permissions of the old
- * file are kept; a symbolic link is replaced.
+ * The file is replaced atomically: the new one is written next to it (as path.tmp.PID.N), synced
+ * and renamed. On any error, or if the program or the machine crashes, the old file is unchanged.
+ * Its permissions are kept; a symbolic link is replaced.
  *
  * HEED_ERR_VALUE: a name is repeated or "__metadata__", or a text is not UTF-8.
- * HEED_ERR_FILE: names and metadata of more than 100 MB, too. HEED_ERR_SCOPE: a tensor's value has
- * been freed. */
+ * HEED_ERR_FILE: names and metadata of more than 100 MB, too. */
 heed_status heed_save_file(heed_tensor_list tensors, const char *path,
                            const heed_metadata *metadata);
 
 /* heed_safetensors_open: reads and validates the header, like safe_open(path); tensors are read on
- * demand. heed_safetensors_close frees it together with the names and metadata returned from it;
- * NULL is a no-op. */
+ * demand. heed_safetensors_close frees it together with the names and metadata returned from it.
+ * heed_safetensors_count, heed_safetensors_name: the names in the file, sorted, like keys().
+ * heed_safetensors_tensor: reads the tensor of that name, like get_tensor(name); I32 becomes i64.
+ * heed_safetensors_metadata: the value of `key`; NULL without an error if it is missing.
+ *
+ * HEED_ERR_INDEX: i is outside [0, count). HEED_ERR_VALUE: no tensor of that name. */
 typedef struct heed_safetensors heed_safetensors;
 heed_safetensors *heed_safetensors_open(const char *path);
 void heed_safetensors_close(heed_safetensors *file);
-
-/* heed_safetensors_count, heed_safetensors_name: the names in the file, sorted, like keys().
- * HEED_ERR_INDEX: i is outside [0, count). */
 int heed_safetensors_count(const heed_safetensors *file);
 const char *heed_safetensors_name(const heed_safetensors *file, int i);
-
-/* heed_safetensors_tensor: reads the tensor of that name, like get_tensor(name). I32
- * becomes i64. HEED_ERR_VALUE: no such name. */
 heed_tensor *heed_safetensors_tensor(const heed_safetensors *file, const char *name);
-
-/* heed_safetensors_metadata: the value of `key`, like metadata().get(key); NULL without an error if
- * it is missing. */
 const char *heed_safetensors_metadata(const heed_safetensors *file, const char *key);
 
 /* heed_save_state_dict: writes all parameters and buffers of a module, under the names of
@@ -2137,11 +2017,9 @@ heed_status heed_load_state_dict_with(void *module, const char *path, heed_load_
  * and `about`, for instance the program's options. Without an optimiser (NULL), only the model and
  * rng_state are written. Call it between two steps; gradients are not saved.
  *
- * heed_load_checkpoint: restores model, optimiser and this thread's generator. Model and optimiser
- * must be constructed like the saved ones; optimizer->steps is the step to resume from. If
- * optimizer is NULL, only the model is loaded, for evaluation, whether or not the file contains
- * an optimiser. On error nothing changes. If batches are drawn from the generator, the results
- * are bit-identical to those of an uninterrupted run. docs/files.md has an example.
+ * heed_load_checkpoint: restores model, optimiser and this thread's generator, all constructed like
+ * the saved ones; optimizer->steps is the step to resume from. If optimizer is NULL, only the model
+ * is loaded, for evaluation. On error nothing changes. docs/files.md has an example.
  *
  * HEED_ERR_VALUE: as heed_load_state_dict, or a number is invalid for this optimiser. */
 heed_status heed_save_checkpoint(void *module, heed_optimizer *optimizer, const char *path,
@@ -2149,64 +2027,6 @@ heed_status heed_save_checkpoint(void *module, heed_optimizer *optimizer, const 
 heed_status heed_load_checkpoint(void *module, heed_optimizer *optimizer, const char *path);
 
 /* ======== Looking ======== */
-
-/* Hooks: your callbacks for the operations and derivatives of a thread, as PyTorch's hooks; and two
- * that come with Heed: a trace, and a search for the first NaN.
- *
- *     static heed_tensor *ablate(heed_hook *hook, const heed_call *call, heed_tensor *y)
- *     {
- *         return strcmp(heed_module_path().text, hook->context) == 0 ? heed_mul_scalar(y, 0) : y;
- *     }
- *
- *     heed_hook hook = {.context = "MultiHead.heads.1.W_v", .result = ablate};
- *     heed_hook_add(&hook);
- *     ...
- *     heed_hook_remove(&hook);
- *
- * A hook sees the operations that the program and its modules apply in its thread, not those inside
- * another operation; those of derivatives only under create_graph, as kernels do the work
- * otherwise. What a callback computes is not seen, but recorded in the graph like everything else.
- * Its tensors belong to a scope that ends with the callback; retain what you keep. An error that a
- * callback leaves pending fails the operation or the pass. Hooks change no bit of any result. */
-
-/* The type of hooks. Its fields are those of struct heed_hook. */
-typedef struct heed_hook heed_hook;
-
-struct heed_hook {
-    void *context; /* yours */
-
-    /* An operation has computed y. Return y or NULL to keep it, or a tensor of the same shape and
-     * dtype to replace it; gradients flow through what the callback computed. y itself is never
-     * changed, so derivatives that read it stay correct. NULL: no callback.
-     * HEED_ERR_SHAPE, HEED_ERR_DTYPE: the replacement differs from y in shape or dtype. */
-    heed_tensor *(*result)(heed_hook *self, const heed_call *call, heed_tensor *y);
-
-    /* The derivative of vjp->y has computed vjp->grads from g = dL/dy; they have the shapes of the
-     * inputs and have not been added to others yet. Read them only. NULL: no callback. */
-    void (*derivative)(heed_hook *self, const heed_vjp *vjp);
-
-    heed_hook *next; /* in the list of its thread */
-};
-
-/* heed_hook_add: adds a hook to those of this thread, which are called in this order; the next sees
- * the replacement. The struct is not copied. heed_hook_remove: a no-op if it was not added. Add and
- * remove hooks outside of callbacks. Both work while an error is pending. */
-void heed_hook_add(heed_hook *hook);
-void heed_hook_remove(heed_hook *hook);
-
-/* heed_in_backward: true while a backward pass runs in this thread. */
-bool heed_in_backward(void);
-
-/* ---- the module whose forward is running, as in "GPT.transformer.h.0.attn.c_attn" ---- */
-
-/* heed_module_path: the kind of the outermost module that is running in this thread, and the names
- * under which the others are registered, as in a state dict; "" if none is. If the path is too
- * long, its first names are omitted. heed_origin_path: the one when the node was created, if hooks
- * were there. */
-heed_text heed_module_path(void);
-heed_text heed_origin_path(const heed_tensor *node);
-
-/* ---- hooks that come with Heed ---- */
 
 /* heed_trace: prints each operation and derivative of this thread to a stream from now on; NULL: no
  * longer. Returns the previous one.
@@ -2226,12 +2046,59 @@ FILE *heed_trace(FILE *stream);
  *     backward of sqrt in Net.layers.0.norm: inf in the gradient of input 0 (2, 3); ...
  *
  * An operation or a derivative that produces NaN or infinity from finite inputs becomes the pending
- * error HEED_ERR_ANOMALY, so nothing is computed from it and no optimiser steps. Infinities that
- * are meant are not reported: heed_masked_fill with -INFINITY, heed_full, infinite scalars, and
- * heed_log of a 0 that requires no gradient. */
+ * error HEED_ERR_ANOMALY. Infinities that are meant are not reported: heed_masked_fill with
+ * -INFINITY, heed_full, infinite scalars, and heed_log of a 0 that requires no gradient. */
 bool heed_set_detect_anomaly(bool enabled);
 
-/* Weights as a heat map in the terminal. */
+/* ---- hooks: your callbacks for the operations and derivatives of a thread, as PyTorch's ----
+ *
+ *     static heed_tensor *ablate(heed_hook *hook, const heed_call *call, heed_tensor *y)
+ *     {
+ *         return strcmp(heed_module_path().text, hook->context) == 0 ? heed_mul_scalar(y, 0) : y;
+ *     }
+ *
+ *     heed_hook hook = {.context = "MultiHead.heads.1.W_v", .result = ablate};
+ *     heed_hook_add(&hook);
+ *     ...
+ *     heed_hook_remove(&hook);
+ *
+ * A hook sees the operations that the program and its modules apply in its thread, not those inside
+ * another operation; those of derivatives only under create_graph, as kernels do the work
+ * otherwise. What a callback computes is not seen, but recorded in the graph like everything else.
+ * Its tensors belong to a scope that ends with the callback; retain what you keep. An error that a
+ * callback leaves pending fails the operation or the pass. Hooks change no bit of any result. */
+
+typedef struct heed_hook heed_hook;
+struct heed_hook {
+    void *context; /* yours */
+
+    /* An operation has computed y. Return y or NULL to keep it, or a tensor of the same shape and
+     * dtype to replace it; gradients flow through what the callback computed. NULL: no callback. */
+    heed_tensor *(*result)(heed_hook *self, const heed_call *call, heed_tensor *y);
+
+    /* The derivative of vjp->y has computed vjp->grads from g = dL/dy; they have the shapes of the
+     * inputs and have not been added to others yet. Read them only. NULL: no callback. */
+    void (*derivative)(heed_hook *self, const heed_vjp *vjp);
+
+    heed_hook *next; /* in the list of its thread */
+};
+
+/* heed_hook_add: adds a hook to those of this thread, which are called in this order; the next sees
+ * the replacement. The struct is not copied. heed_hook_remove: a no-op if it was not added. Both
+ * also work while an error is pending, but not inside callbacks. heed_in_backward: true while a
+ * backward pass runs in this thread. */
+void heed_hook_add(heed_hook *hook);
+void heed_hook_remove(heed_hook *hook);
+bool heed_in_backward(void);
+
+/* heed_module_path: the module whose forward is running, as "GPT.transformer.h.0.attn.c_attn": the
+ * kind of the outermost one in this thread, and the names under which the others are registered; ""
+ * if none is. If the path is too long, its first names are omitted. heed_origin_path: the one when
+ * the node was created, if hooks were there. */
+heed_text heed_module_path(void);
+heed_text heed_origin_path(const heed_tensor *node);
+
+/* ---- in the terminal ---- */
 
 typedef enum heed_color { HEED_COLOR_AUTO, HEED_COLOR_NEVER, HEED_COLOR_ALWAYS } heed_color;
 
@@ -2248,10 +2115,8 @@ typedef enum heed_color { HEED_COLOR_AUTO, HEED_COLOR_NEVER, HEED_COLOR_ALWAYS }
  *         pizza    20 80
  *
  * Labels are UTF-8 text of any origin: controls and invalid bytes are shown as "?". If lines are
- * wider than the terminal, or COLUMNS if set, cells shrink to 2 columns and then 1, without a
- * percentage. Stream errors are left to the caller, as with printf.
- *
- * HEED_ERR_SHAPE: weights do not have 2 dims. HEED_ERR_DTYPE: weights are not floats. */
+ * wider than the terminal, or COLUMNS if set, cells shrink. Stream errors are left to the caller.
+ */
 heed_status heed_heat_map(FILE *stream, heed_tensor *weights, const char *const *row_labels,
                           const char *const *column_labels, heed_color color);
 
@@ -2289,16 +2154,16 @@ typedef struct heed_watch heed_watch;
  * existing file was not written by a watch. */
 heed_watch *heed_watch_new(heed_watch_options options);
 
-/* heed_watch_value: sets a value of the step that the next heed_watch_step ends. HEED_ERR_VALUE:
- * the name is empty, has more than 60 bytes, commas, quotes or control characters, or is the 65th.
- * heed_watch_step: ends a step: shows and writes its values. heed_watch_steps: those ended so far,
- * with those before a resumed run. */
+/* heed_watch_value: sets a value of the step that the next heed_watch_step ends, which shows and
+ * writes them. heed_watch_steps: those ended so far, with those before a resumed run.
+ * heed_watch_pause: removes the bar, so that the caller can print; the next step draws it again.
+ * heed_watch_free: replaces the bar with the last values.
+ *
+ * HEED_ERR_VALUE: the name is empty, has more than 60 bytes, commas, quotes or control characters,
+ * or is the 65th. */
 heed_status heed_watch_value(heed_watch *w, const char *name, double value);
 heed_status heed_watch_step(heed_watch *w);
 int64_t heed_watch_steps(const heed_watch *w);
-
-/* heed_watch_pause: removes the bar, so that the caller can print; the next step draws it again.
- * heed_watch_free: replaces the bar with the last values. */
 void heed_watch_pause(heed_watch *w);
 void heed_watch_free(heed_watch *w);
 

@@ -13,6 +13,13 @@
 /* heed_check_not_null: HEED_ERR_NULL if `value` is NULL. */
 heed_status heed_check_not_null(const char *function, const char *argument, const void *value);
 
+/* heed_forward_check: for forwards that users call directly; checks the module, and that a scope is
+ * open to own the result. heed_module_check checks the module only. HEED_ERR_NULL: the module is
+ * NULL. HEED_ERR_VALUE: it is incomplete, or has been freed, where this can be detected.
+ * HEED_ERR_SCOPE: no scope is open. module.c defines both. */
+heed_status heed_forward_check(const char *function, const void *module);
+heed_status heed_module_check(const char *function, const void *module);
+
 /* heed_module_ready: ends a constructor of the library: if an error is pending, frees the module
  * and returns NULL. module.c defines it. */
 void *heed_module_ready(void *module);

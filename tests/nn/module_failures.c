@@ -3,7 +3,7 @@
  * (example_reader.c) are those of the examples. No scope is open, except where a test opens one. */
 #include <string.h>
 
-#include "tensor/tensor.h"
+#include "nn/nn.h"
 #include "tests/common/test_util.h"
 
 int quickstart_main(void), custom_module_main(void);
