@@ -80,7 +80,7 @@ needs = @for program in $(1); do command -v $$program > /dev/null || { \
             echo "make $(or $(MAKECMDGOALS),$@): needs $$program; run: $(2)" >&2; exit 1; }; done
 
 # Goals that run something run one after another, in the given order.
-RUNS := clean deps deps-dev deps-page demo page lessons tasks task% test test-suites test-programs test-isas test-tsan test-headers test-oom layers size core names mutate format lint bench shared dist release install uninstall
+RUNS := clean deps deps-dev deps-page demo page lessons tasks task% test test-suites test-programs test-isas test-tsan test-headers test-oom layers size core mutate format lint bench shared dist release install uninstall
 earlier :=
 $(foreach goal,$(filter $(RUNS) check-%,$(MAKECMDGOALS)),\
     $(if $(earlier),$(eval $(goal): | $(earlier)))$(eval earlier := $(goal)))
@@ -151,7 +151,6 @@ help:
 	@echo "make shared        build the shared library, $(BUILD)/shared/libheed.so"
 	@echo "make install       install headers and libraries under PREFIX=$(PREFIX); also LIBDIR=, DESTDIR=;"
 	@echo "                   make uninstall removes them"
-	@echo "make names         add new operations to the tables of docs/pytorch.md; check-names only checks"
 	@echo "make fixtures      compute the results of PyTorch that tests compare with, if they are missing; OP=exp: those of exp again"
 	@echo "make amalgamation  join Heed into heed.h and heed.c in $(BUILD)/amalgamation/"
 	@echo "make dist          write the release's tarball, $(BUILD)/heed-$(VERSION).tar.gz"

@@ -24,16 +24,6 @@ $(BUILD)/shared/$(SHARED): $(OBJECTS)
 	$(LINK) $(SHARED_FLAGS) $^ -o $@ $(LDLIBS_)
 	@ln -sf $(SHARED) $(@D)/$(SHARED_LINK)
 
-# The tables of docs/pytorch.md: a row for each operation of the public headers
-.PHONY: names check-names
-names:
-	$(call needs,python3,make deps-dev)
-	@CC="$(CC)" python3 -B package/names.py
-
-check-names:
-	$(call needs,python3,make deps-dev)
-	@CC="$(CC)" python3 -B package/names.py --check
-
 # ---- install ----
 
 # LIBDIR is relative to PREFIX unless it begins with a slash.

@@ -129,19 +129,10 @@ template <class... Dims> inline heed_dims heed_dims_of(Dims... dims)
 #endif
 #define HEED_INDEX HEED_SHAPE
 
-/* The memory behind one or more tensors. */
-typedef struct heed_storage {
-    void *data;
-    size_t bytes;
-    int references;   /* number of tensors that use it */
-    uint32_t version; /* increased by every in-place change */
-    /* Inline data; the allocation extends past these bytes for larger values. */
-    unsigned char small[32] __attribute__((aligned(8)));
-} heed_storage;
-
 /* A tensor: a handle to a storage, which views share, and a node of the graph. Read its fields
  * directly; change them through functions. */
 typedef struct heed_tensor heed_tensor;
+typedef struct heed_storage heed_storage;
 struct heed_tensor {
     /* The graph: the operation that made this tensor, and its inputs. */
     const struct heed_op *op; /* NULL for a leaf */
@@ -1228,9 +1219,7 @@ heed_tensor *heed_apply(const heed_op *op, heed_tensor *const *inputs, int count
                         size_t args_size);
 
 /* HEED_OPERATION(cube) = {...}; defines an operation op_cube, and registers it before main.
- * heed_register: registers one by hand, before other threads run. heed_first_operation: the head of
- * the registry, linked through heed_op.next. heed_find_operation: the operation of that name, or
- * NULL. From a static library, only the operations that are used are registered. */
+ * heed_register: registers one by hand, before other threads run. */
 #define HEED_OPERATION(id)                                                                         \
     static heed_op op_##id;                                                                        \
     __attribute__((constructor)) static void register_##id(void)                                   \
@@ -1239,8 +1228,6 @@ heed_tensor *heed_apply(const heed_op *op, heed_tensor *const *inputs, int count
     }                                                                                              \
     static heed_op op_##id
 void heed_register(heed_op *op);
-const heed_op *heed_first_operation(void);
-const heed_op *heed_find_operation(const char *name);
 
 /* heed_parallel_for: calls work(context, first, end) on ranges that together cover [0, count), on
  * the calling thread and the pool's; returns when all calls have finished. Like at::parallel_for.
@@ -1326,14 +1313,6 @@ typedef struct heed_place {
     const char *name;
 } heed_place;
 
-/* A tensor or child module, registered under a name. */
-typedef struct heed_module_entry {
-    char *name;
-    heed_tensor *tensor; /* a parameter or buffer, retained; or NULL */
-    bool is_buffer;
-    struct heed_module *child; /* or NULL */
-} heed_module_entry;
-
 /* HEED_MODULE_KIND: defines `kind` for a struct `type` whose forward, a function (type *,
  * heed_tensor *), takes one tensor; `describe` is as above. Others are defined directly:
  *
@@ -1346,12 +1325,12 @@ typedef struct heed_module_entry {
     }                                                                                              \
     static const heed_module_kind kind = {name, sizeof(type), describe, NULL, kind##_forward}
 
-enum { HEED_ALIVE = 0x5eed };
+typedef struct heed_module_entry heed_module_entry;
 
 /* The first member of every module. Change it only through the functions below. */
 typedef struct heed_module {
     const heed_module_kind *kind;
-    int alive;                  /* HEED_ALIVE until the module is freed */
+    int alive;                  /* a mark until the module is freed */
     bool training;              /* initially true, as in torch */
     bool is_incomplete;         /* a registration failed, here or in a child */
     struct heed_module *owner;  /* of a child: the parent, which frees it */
@@ -1939,14 +1918,9 @@ double heed_warmup_cosine_lr(int64_t step, double lr, int64_t warmup, int64_t to
 /* ======== Files ======== */
 
 /* Files of named tensors, as in safetensors.torch: PyTorch can read the files that Heed writes, and
- * vice versa.
+ * vice versa. The whole header is validated before any data is used; malformed files are rejected
+ * safely.
  *
- *     8 bytes    length of the header, little-endian
- *     header     JSON: {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ...,
- *                "__metadata__": {"text": "text", ...}}, padded with spaces to a multiple of 8
- *     data       the elements of each tensor in row-major order, without gaps
- *
- * The whole header is validated before any data is used; malformed files are rejected safely.
  * HEED_ERR_FILE: the system reports an error. HEED_ERR_FORMAT: not a safetensors file, a damaged
  * one, or one with a dtype that Heed does not read. */
 
@@ -2180,29 +2154,10 @@ void heed_watch_free(heed_watch *w);
  *         .d_model = 64, .heads = 4, .causal = true, .module = model, .stream = stdout});
  *
  * Most mistakes in attention leave shapes and losses plausible. The function is therefore checked
- * as a black box, against what holds for every attention, whatever its weights:
- *
- *   repeat      the same input twice gives the same output, and it is finite
- *   batch       another sequence of the batch changes nothing, nor does the place in the batch
- *   reach       the norms of dy_i/dx_j: each allowed pair has an effect, no blocked pair has
- *   values      no blocked pair has an effect that gradients do not see (detach, argmax)
- *   order       f(Px) = P f(x) for a permutation P; without mask and positions. With positions, the
- *               order of the tokens before it changes the last output
- *   equal       equal tokens give what one gives, as weights sum to 1: f(x, x, x) = f(x)
- *               in a layer alone, dy_i/dx_j of equal tokens is the same for all j
- *   length      T from 1 to the longest works; causal: a prefix of x has the same outputs
- *   padding     tokens that the mask blocks change nothing, the others do
- *   parameters  each receives a gradient and is registered
- *   cache       one token at a time gives what all at once give
- *   formula     y is softmax(q k^T / sqrt(d_head)) v W_o^T, see below
- *   derivative  gradients agree with difference quotients
- *
- * The formula is computed from parameters called W_q, W_k, W_v and W_o, or as in torch. If y
- * differs, known mistakes and pairs of them are tried, and those that reproduce y are named.
- *
- * Parameters, gradients, training flags and the generator are the same afterwards, to the bit. */
+ * as a black box. Parameters, gradients, training flags and the generator are the same afterwards.
+ */
 
-/* The function to check: x (B, T, d_model) -> (B, T, any width), without the B if .unbatched. */
+/* x (B, T, d_model) -> (B, T, any width), without the B if .unbatched. */
 typedef heed_tensor *heed_attention_function(heed_tensor *x, void *context);
 
 /* Whether and how outputs depend on positions: not at all; on distances (ALiBi, rotary); on the
@@ -2213,20 +2168,25 @@ typedef enum heed_attention_positions {
     HEED_POSITIONS_ABSOLUTE
 } heed_attention_positions;
 
+/* What holds for every attention, whatever its weights. */
 typedef enum heed_attention_checks {
-    HEED_CHECK_REPEAT,
-    HEED_CHECK_BATCH,
-    HEED_CHECK_REACH,
-    HEED_CHECK_VALUES,
-    HEED_CHECK_ORDER,
-    HEED_CHECK_EQUAL,
-    HEED_CHECK_LENGTH,
-    HEED_CHECK_PADDING,
-    HEED_CHECK_PARAMETERS,
-    HEED_CHECK_CACHE,
-    HEED_CHECK_FORMULA,
-    HEED_CHECK_DERIVATIVE,
-    HEED_ATTENTION_CHECKS /* their number */
+    HEED_CHECK_REPEAT,  /* the same input twice gives the same output, and it is finite */
+    HEED_CHECK_BATCH,   /* another sequence, or another place in the batch, changes nothing */
+    HEED_CHECK_REACH,   /* dy_i/dx_j: each allowed pair has an effect, no blocked pair has */
+    HEED_CHECK_VALUES,  /* nor one that gradients do not see (detach, argmax) */
+    HEED_CHECK_ORDER,   /* f(Px) = P f(x) for a permutation P; without mask and positions. With
+                         * positions, the order of the tokens before it changes the last output */
+    HEED_CHECK_EQUAL,   /* equal tokens give what one gives, as weights sum to 1: f(x, x, x) = f(x);
+                         * in a layer alone, dy_i/dx_j of equal tokens is the same for all j */
+    HEED_CHECK_LENGTH,  /* T from 1 to the longest works; causal: a prefix has the same outputs */
+    HEED_CHECK_PADDING, /* tokens that the mask blocks change nothing, the others do */
+    HEED_CHECK_PARAMETERS, /* each receives a gradient and is registered */
+    HEED_CHECK_CACHE,      /* one token at a time gives what all at once give */
+    HEED_CHECK_FORMULA, /* y is softmax(q k^T / sqrt(d_head)) v W_o^T, with parameters called W_q,
+                         * W_k, W_v and W_o, or as in torch; if not, the known mistakes, and pairs
+                         * of them, that reproduce y are named */
+    HEED_CHECK_DERIVATIVE, /* gradients agree with difference quotients */
+    HEED_ATTENTION_CHECKS  /* their number */
 } heed_attention_checks;
 
 typedef enum heed_verdict {
@@ -2287,7 +2247,7 @@ typedef struct heed_attention_check_options {
 heed_status heed_attention_check(heed_attention_function *f, void *context,
                                  heed_attention_check_options options);
 
-/* heed_attention_report_print: one line a check, the reach as a picture, and the mistake. */
+/* One line a check, the reach as a picture, and the mistake. */
 void heed_attention_report_print(FILE *stream, const heed_attention_report *report);
 
 /* ======== Machine ======== */

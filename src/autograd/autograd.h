@@ -34,6 +34,11 @@ heed_status heed_run_backward(heed_pass *pass);
 heed_tensor *heed_call_result_hooks(const heed_call *call, heed_tensor *y);
 heed_status heed_call_derivative_hooks(const heed_vjp *vjp);
 
+/* heed_first_operation: the head of the registry, linked through heed_op.next; of a static library,
+ * it has only the operations that are used. heed_find_operation: that of this name, or NULL. */
+const heed_op *heed_first_operation(void);
+const heed_op *heed_find_operation(const char *name);
+
 /* What operations share (internal): checks of dtypes, dims and index bounds; formulas. */
 
 /* heed_common_dtype: the dtype to which a and b promote: float before i64 before bool; f32 with f64

@@ -13,6 +13,16 @@
 /* heed_check_not_null: HEED_ERR_NULL if `value` is NULL. */
 heed_status heed_check_not_null(const char *function, const char *argument, const void *value);
 
+/* A tensor or child module, registered under a name. */
+struct heed_module_entry {
+    char *name;
+    heed_tensor *tensor; /* a parameter or buffer, retained; or NULL */
+    bool is_buffer;
+    struct heed_module *child; /* or NULL */
+};
+
+enum { HEED_ALIVE = 0x5eed }; /* heed_module.alive */
+
 /* heed_forward_check: for forwards that users call directly; checks the module, and that a scope is
  * open to own the result. heed_module_check checks the module only. HEED_ERR_NULL: the module is
  * NULL. HEED_ERR_VALUE: it is incomplete, or has been freed, where this can be detected.

@@ -260,6 +260,16 @@ void *heed_grow(void *array, int64_t count, int64_t *capacity, size_t size);
  * them to a scope with heed_join_scope or releases them with heed_unref.
  */
 
+/* The memory behind one or more tensors. */
+struct heed_storage {
+    void *data;
+    size_t bytes;
+    int references;   /* number of tensors that use it */
+    uint32_t version; /* increased by every in-place change */
+    /* Inline data; the allocation extends past these bytes for larger values. */
+    unsigned char small[32] __attribute__((aligned(8)));
+};
+
 /* heed_tensor_new: a contiguous tensor with its own storage and uninitialised elements.
  * heed_tensor_like: the same with t's shape and dtype, which are not checked again.
  * heed_tensor_view: a tensor on t's storage. `offset` counts elements from t->data.

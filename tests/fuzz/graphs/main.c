@@ -17,6 +17,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "autograd/autograd.h"
 #include "tests/fuzz/graphs/graph.h"
 
 /* ---- findings ---- */
