@@ -664,19 +664,16 @@ heed_tensor *heed_slice(heed_tensor *x, int dim, int64_t start, int64_t end, int
 heed_tensor *heed_select(heed_tensor *x, int dim, int64_t index);
 heed_tensor *heed_narrow(heed_tensor *x, int dim, int64_t start, int64_t length);
 
-/* heed_split: as torch.split(x, split_size, dim): consecutive parts of that size; the last may be
- * smaller. heed_chunk: as torch.chunk(x, chunks, dim): parts of equal size; the last may be
- * smaller, and there may be fewer than `chunks`.
+/* heed_chunk: as torch.chunk(x, chunks, dim): parts of equal size; the last may be smaller, and
+ * there may be fewer than `chunks`.
  *
  *     heed_tensor *qkv[3];
  *     heed_chunk(heed_linear_forward(m->in_proj, x), 3, -1, qkv);
  *
- * Both return the number of parts and set the rest of `parts`, an array of `most` or `chunks`
- * elements, to NULL; on error, all.
+ * Returns the number of parts and sets the rest of `parts`, an array of `chunks` elements, to NULL;
+ * on error, all.
  *
- * HEED_ERR_VALUE: split_size below 1 (0 is allowed for an empty dim), more than `most` parts, or
- * chunks below 1. */
-int heed_split(heed_tensor *x, int64_t split_size, int dim, heed_tensor **parts, int most);
+ * HEED_ERR_VALUE: chunks below 1. */
 int heed_chunk(heed_tensor *x, int chunks, int dim, heed_tensor **parts);
 
 /* heed_index: as torch's x[...] with integers, ranges, an ellipsis and None, given as a string:
@@ -776,19 +773,11 @@ heed_tensor *heed_amin_dim(heed_tensor *x, int dim, bool keepdim);
 heed_tensor *heed_amin_dims(heed_tensor *x, heed_dims dims, bool keepdim);
 
 /* heed_max, heed_min: as torch.max(x). Like heed_amax, but if y is NaN, the gradient goes to the
- * NaN elements. heed_max_dim, heed_min_dim: as torch.max(x, dim, keepdim). If `indices` is not
- * NULL, sets *indices to what heed_argmax_dim or heed_argmin_dim returns: a separate i64 tensor in
- * the same scope, NULL on error.
+ * NaN elements. Along a dim: heed_amax_dim and heed_argmax_dim.
  *
- *     heed_tensor *places, *best = heed_max_dim(scores, -1, false, &places);
- *
- *   x (..., n, ...) -> (..., ...)                        dx = g at these indices, else 0
- *
- * HEED_ERR_SHAPE: a dim without elements. */
+ * HEED_ERR_SHAPE: no elements. */
 heed_tensor *heed_max(heed_tensor *x);
 heed_tensor *heed_min(heed_tensor *x);
-heed_tensor *heed_max_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices);
-heed_tensor *heed_min_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices);
 
 /* heed_argmax, heed_argmin: index of the largest or smallest element of the flattened x, as
  * torch.argmax(x), or along a dim. Of equal elements, the first; the first NaN if there is one.
@@ -836,8 +825,9 @@ heed_tensor *heed_logsumexp_dims(heed_tensor *x, heed_dims dims, bool keepdim);
 
 /* ---- sorting: stable in both directions; NaN is larger than all numbers, and -0 equals 0 ---- */
 
-/* heed_sort: as torch.sort(x, dim, descending, stable=True); *indices as in heed_max_dim: the
- * original positions. heed_argsort: the positions alone, without gradient.
+/* heed_sort: as torch.sort(x, dim, descending, stable=True); if `indices` is not NULL, *indices is
+ * a separate i64 tensor: the original positions. heed_argsort: the positions alone, without
+ * gradient.
  *
  *   x (..., n, ...) -> (..., n, ...)             dx = g in the original order */
 heed_tensor *heed_sort(heed_tensor *x, int dim, bool descending, heed_tensor **indices);

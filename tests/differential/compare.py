@@ -25,9 +25,9 @@ import graphs
 EXACT = set("""neg abs sign floor relu add sub mul div maximum minimum eq ne lt le gt ge logical_and logical_or
     eq_scalar ne_scalar lt_scalar le_scalar gt_scalar ge_scalar logical_not isnan add_scalar sub_scalar
     mul_scalar div_scalar maximum_scalar minimum_scalar where masked_fill tril triu transpose permute
-    reshape flatten unflatten expand squeeze unsqueeze detach clone contiguous to slice select narrow split
+    reshape flatten unflatten expand squeeze unsqueeze detach clone contiguous to slice select narrow
     chunk index cat stack flip repeat_interleave_dim index_select gather one_hot embedding argsort sort
-    topk amax amin amax_dim amin_dim amax_dims amin_dims max min max_dim min_dim argmax argmin argmax_dim
+    topk amax amin amax_dim amin_dim amax_dims amin_dims max min argmax argmin argmax_dim
     argmin_dim equal full eye""".split())
 
 

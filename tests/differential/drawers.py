@@ -192,10 +192,6 @@ def repeats(d, args):
     return tuple(d.integer(0, 3) for _ in range(n + d.integer(0, 1) if n < 5 else n))
 
 
-def split_count(d, args):
-    return max(1, -(-d.extent(args["a"], args["dim"]) // args["size"]))
-
-
 def count_of(name):
     return lambda d, args: len(args[name])
 

@@ -36,13 +36,6 @@ static heed_tensor *stack(heed_tensor *a, heed_tensor *b, int dim)
     return heed_stack((heed_tensor *[]){a, b}, b == NULL ? 1 : 2, dim);
 }
 
-static heed_tensor *split_part(heed_tensor *x, int64_t size, int dim, int i)
-{
-    heed_tensor *parts[4];
-    heed_split(x, size, dim, parts, 4);
-    return parts[i];
-}
-
 static heed_tensor *chunk_part(heed_tensor *x, int chunks, int dim, int i)
 {
     heed_tensor *parts[4];
@@ -58,12 +51,6 @@ static heed_tensor *join_parts(heed_tensor **parts, int count, int dim)
         turned[i - 1] = parts[count - i];
     }
     return count > 1 ? heed_cat(turned, count - 1, dim) : parts[0];
-}
-
-static heed_tensor *split(heed_tensor *x, int64_t size, int dim)
-{
-    heed_tensor *parts[4];
-    return join_parts(parts, heed_split(x, size, dim, parts, 4), dim);
 }
 
 static heed_tensor *chunk(heed_tensor *x, int chunks, int dim)
@@ -96,20 +83,6 @@ static heed_tensor *places_of_topk(heed_tensor *x, int64_t k, int dim, bool larg
 {
     heed_tensor *places;
     heed_topk(x, k, dim, largest, &places);
-    return places;
-}
-
-static heed_tensor *places_of_max(heed_tensor *x, int dim)
-{
-    heed_tensor *places;
-    heed_max_dim(x, dim, false, &places);
-    return places;
-}
-
-static heed_tensor *places_of_min(heed_tensor *x, int dim)
-{
-    heed_tensor *places;
-    heed_min_dim(x, dim, false, &places);
     return places;
 }
 

@@ -269,48 +269,14 @@ static heed_tensor *argmin(heed_tensor *x, heed_dims dims, bool keepdim)
     return by_dim(heed_argmin_dim, heed_argmin, x, dims, keepdim);
 }
 
-static heed_tensor *max_value(heed_tensor *x, int dim, bool keepdim)
-{
-    return heed_max_dim(x, dim, keepdim, NULL);
-}
-
 static heed_tensor *max(heed_tensor *x, heed_dims dims, bool keepdim)
 {
-    return by_dim(max_value, heed_max, x, dims, keepdim);
-}
-
-static heed_tensor *max_place(heed_tensor *x, int dim, bool keepdim)
-{
-    heed_tensor *places = x; /* must be overwritten, also on error */
-    heed_max_dim(x, dim, keepdim, &places);
-    return places;
-}
-
-static heed_tensor *min_value(heed_tensor *x, int dim, bool keepdim)
-{
-    return heed_min_dim(x, dim, keepdim, NULL);
+    return by_dim(NULL, heed_max, x, dims, keepdim);
 }
 
 static heed_tensor *min(heed_tensor *x, heed_dims dims, bool keepdim)
 {
-    return by_dim(min_value, heed_min, x, dims, keepdim);
-}
-
-static heed_tensor *min_place(heed_tensor *x, int dim, bool keepdim)
-{
-    heed_tensor *places = x;
-    heed_min_dim(x, dim, keepdim, &places);
-    return places;
-}
-
-static heed_tensor *max_places(heed_tensor *x, heed_dims dims, bool keepdim)
-{
-    return max_place(x, dims.dim[0], keepdim);
-}
-
-static heed_tensor *min_places(heed_tensor *x, heed_dims dims, bool keepdim)
-{
-    return min_place(x, dims.dim[0], keepdim);
+    return by_dim(NULL, heed_min, x, dims, keepdim);
 }
 
 #define AS_IT_IS                                                                                   \
@@ -321,22 +287,16 @@ static heed_tensor *min_places(heed_tensor *x, heed_dims dims, bool keepdim)
     {                                                                                              \
         HEED_I64, HEED_I64, HEED_I64, HEED_DTYPES                                                  \
     }
-#define INDICES                                                                                    \
-    {                                                                                              \
-        HEED_I64, HEED_I64, HEED_I64, HEED_I64                                                     \
-    }
 static const struct extreme {
     reduction r;
-    enum { ANY_DIMS, ONE_OR_ALL, ONE } dims;
+    enum { ANY_DIMS, ONE_OR_ALL, ALL } dims;
 } extremes[] = {
     {{"amax", heed_amax_dims, largest_of, AS_IT_IS, true, 0, {0, 0}}, ANY_DIMS},
     {{"amin", heed_amin_dims, smallest_of, AS_IT_IS, true, 0, {0, 0}}, ANY_DIMS},
-    {{"max", max, largest_of, AS_IT_IS, true, 0, {0, 0}}, ONE_OR_ALL},
-    {{"min", min, smallest_of, AS_IT_IS, true, 0, {0, 0}}, ONE_OR_ALL},
+    {{"max", max, largest_of, AS_IT_IS, true, 0, {0, 0}}, ALL},
+    {{"min", min, smallest_of, AS_IT_IS, true, 0, {0, 0}}, ALL},
     {{"argmax", argmax, place_of_largest, PLACES, true, 0, {0, 0}}, ONE_OR_ALL},
     {{"argmin", argmin, place_of_smallest, PLACES, true, 0, {0, 0}}, ONE_OR_ALL},
-    {{"max", max_places, place_of_largest, INDICES, true, 0, {0, 0}}, ONE},
-    {{"min", min_places, place_of_smallest, INDICES, true, 0, {0, 0}}, ONE},
 };
 enum { EXTREMES = sizeof extremes / sizeof *extremes };
 
@@ -346,7 +306,7 @@ static void check_extremes(const struct extreme *row, heed_tensor *x)
         check_all_reductions(&row->r, x);
         return;
     }
-    for (int dim = row->dims == ONE ? 0 : -1; dim < x->ndim; dim++) {
+    for (int dim = -1; dim < (row->dims == ALL ? 0 : x->ndim); dim++) {
         check_reduction(&row->r, x, dim < 0 ? 0 : 1u << dim);
     }
 }
@@ -405,29 +365,15 @@ START_TEST(extremes_of_special_values)
     ck_assert_int_eq(heed_item_i64(heed_amax(heed_slice(whole, 0, 0, 2, 1))), INT64_MIN);
     ck_assert_int_eq(heed_item_i64(heed_argmax(whole)), 2);
     ck_assert_int_eq(heed_item_i64(heed_argmin(whole)), 0);
-    heed_tensor *none = heed_zeros(HEED_SHAPE(0, 2), HEED_F32), *places;
+    heed_tensor *none = heed_zeros(HEED_SHAPE(0, 2), HEED_F32);
     expect_kind(heed_amax_dim(none, 1, false), HEED_F32, HEED_SHAPE(0));
-    expect_kind(heed_max_dim(none, 1, true, &places), HEED_F32, HEED_SHAPE(0, 1));
-    expect_kind(places, HEED_I64, HEED_SHAPE(0, 1));
     expect_kind(heed_argmin_dim(none, -1, false), HEED_I64, HEED_SHAPE(0));
     heed_tensor *scalar = heed_scalar(4, HEED_I64);
-    expect_kind(heed_min_dim(scalar, -1, true, &places), HEED_I64, HEED_SCALAR);
-    ck_assert_int_eq(heed_item_i64(places), 0);
     ck_assert_int_eq(heed_item_i64(heed_argmax_dim(scalar, 0, false)), 0);
 }
 END_TEST
 
 /* ---- their gradients, as in PyTorch ---- */
-
-static heed_tensor *max_first(heed_tensor *x)
-{
-    return heed_max_dim(x, 0, false, NULL);
-}
-
-static heed_tensor *min_first(heed_tensor *x)
-{
-    return heed_min_dim(x, 0, true, NULL);
-}
 
 static const struct extreme_gradient {
     const char *name;
@@ -443,9 +389,6 @@ static const struct extreme_gradient {
     {"max of several NaN", heed_max, {NaN, NaN, 3}, {.5, .5, 0}},
     {"min of several NaN", heed_min, {NaN, NaN, 3}, {.5, .5, 0}},
     {"min", heed_min, {1, 1, 1}, {1. / 3, 1. / 3, 1. / 3}},
-    {"max_dim", max_first, {1, 3, 3}, {0, 1, 0}},
-    {"max_dim of NaN", max_first, {1, NaN, NaN}, {0, 1, 0}},
-    {"min_dim", min_first, {2, 2, 5}, {1, 0, 0}},
 };
 enum { EXTREME_GRADIENTS = sizeof extreme_gradients / sizeof *extreme_gradients };
 

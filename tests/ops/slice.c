@@ -1,4 +1,4 @@
-/* slice, select and narrow, compared with plain loops. */
+/* slice, select and narrow, compared with plain loops; chunk, compared with slices. */
 
 #include "tests/common/reference.h"
 
@@ -132,6 +132,97 @@ START_TEST(select_and_narrow_take_places)
 }
 END_TEST
 
+/* ---- chunk ---- */
+
+enum { ROOM = 12 };
+static heed_tensor *parts[ROOM];
+
+static void fill_parts(void)
+{
+    for (int i = 0; i < ROOM; i++) {
+        parts[i] = (heed_tensor *)&parts; /* old contents, which must be overwritten */
+    }
+}
+
+/* The parts are x split into these sizes, and only the first `room` entries of the list were
+ * written. */
+static void expect_parts(heed_tensor *x, int dim, int count, const int64_t *sizes, int room)
+{
+    int64_t start = 0;
+    for (int i = 0; i < ROOM; i++) {
+        EXPECT(i < room || parts[i] == (heed_tensor *)&parts, "part %d was touched", i);
+        EXPECT(i < count || i >= room || parts[i] == NULL, "part %d", i);
+        if (i < count) {
+            heed_tensor *goal = heed_slice(x, dim, start, start + sizes[i], 1);
+            EXPECT(parts[i]->shape[dim] == sizes[i] && parts[i]->storage == x->storage, "%d", i);
+            EXPECT(heed_equal(parts[i], goal), "part %d", i);
+            start += sizes[i];
+        }
+    }
+    ck_assert_int_eq(start, x->shape[dim]);
+}
+
+/* torch's sizes of the parts, up to the first -1. */
+static const struct chunk_row {
+    int64_t size;
+    int chunks;
+    int64_t lengths[ROOM];
+} chunk_rows[] = {
+    {5, 3, {2, 2, 1, -1}}, {6, 4, {2, 2, 2, -1}},     {5, 8, {1, 1, 1, 1, 1, -1}},
+    {0, 3, {0, 0, 0, -1}}, {12, 5, {3, 3, 3, 3, -1}}, {5, 1, {5, -1}},
+    {1, 2, {1, -1}},
+};
+enum { CHUNK_ROWS = sizeof chunk_rows / sizeof *chunk_rows };
+
+START_TEST(chunk_cuts_as_torch)
+{
+    const struct chunk_row *row = &chunk_rows[_i];
+    for (int dim = 0; dim < 3; dim++) {
+        heed_shape shape = HEED_SHAPE(2, 3, 2);
+        shape.size[dim] = row->size;
+        heed_tensor *x =
+            noise(shape, (heed_dtype)(_i % HEED_DTYPES), (enum layout)(_i % LAYOUTS), 7);
+        fill_parts();
+        const int count = heed_chunk(x, row->chunks, dim - 3, parts);
+        int goal = 0;
+        while (row->lengths[goal] >= 0) {
+            goal++;
+        }
+        ck_assert_int_eq(count, goal);
+        expect_parts(x, dim, count, row->lengths, row->chunks);
+    }
+}
+END_TEST
+
+static void expect_no_parts(void)
+{
+    for (int i = 0; i < 3; i++) {
+        ck_assert_ptr_null(parts[i]);
+    }
+    ck_assert(parts[3] == (heed_tensor *)&parts);
+}
+
+START_TEST(after_an_error_there_are_no_parts)
+{
+    heed_tensor *x = heed_ones(HEED_SHAPE(6), HEED_F32);
+    fill_parts();
+    ck_assert_int_eq(heed_chunk(NULL, 3, 0, parts), 0);
+    expect_no_parts();
+    expect_error(HEED_ERR_NULL, "x is NULL");
+    heed_fail(HEED_ERR_VALUE, "pending");
+    ck_assert_int_eq(heed_chunk(x, 3, 0, parts), 0);
+    expect_no_parts();
+    expect_error(HEED_ERR_VALUE, "pending");
+    for (int n = 0; n < 3; n++) {
+        heed_fail_allocation(n);
+        ck_assert_int_eq(heed_chunk(x, 3, 0, parts), 0);
+        expect_no_parts();
+        expect_error(HEED_ERR_MEMORY, "out of memory");
+    }
+    ck_assert_int_eq(heed_chunk(x, 3, 0, parts), 3);
+}
+END_TEST
+
 void add_slice_cases(Suite *suite)
 {
     TCase *slice = heed_case(suite, "slice");
@@ -139,4 +230,7 @@ void add_slice_cases(Suite *suite)
     tcase_add_test(slice, slice_of_slice);
     TCase *select = heed_case(suite, "select");
     tcase_add_loop_test(select, select_and_narrow_take_places, 0, HEED_DTYPES);
+    TCase *chunk = heed_case(suite, "chunk");
+    tcase_add_loop_test(chunk, chunk_cuts_as_torch, 0, CHUNK_ROWS);
+    tcase_add_test(chunk, after_an_error_there_are_no_parts);
 }

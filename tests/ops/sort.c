@@ -1,5 +1,5 @@
-/* argsort, sort, topk, and max, min and median of a dim, compared with a plain insertion sort, and
- * with PyTorch in special cases. */
+/* argsort, sort and topk, compared with a plain insertion sort, and with PyTorch in special cases.
+ */
 #include <math.h>
 #include <stdlib.h>
 
@@ -259,32 +259,6 @@ START_TEST(every_allocation_may_fail)
 }
 END_TEST
 
-START_TEST(max_of_a_dim_leaves_two_tensors)
-{
-    heed_tensor *x = heed_from_f32((float[]){1, 5, 2, 7, 0, 7}, HEED_SHAPE(2, 3)), *places;
-    heed_set_requires_grad(x, true);
-    const int64_t before = heed_live_tensors();
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_tensor *y = heed_max_dim(x, 1, false, &places);
-    EXPECT_VALUES(y, 0, 5, 7);
-    EXPECT_VALUES(places, 0, 1, 0);
-    ck_assert(y->requires_grad && !places->requires_grad);
-    heed_backward(heed_sum(heed_mul(y, y)));
-    EXPECT_VALUES(x->grad, 0, 0, 10, 0, 14, 0, 0);
-    heed_scope_end(&scope);
-    ck_assert_int_eq(heed_live_tensors(), before + 1); /* the gradient */
-    places = x;
-    ck_assert_ptr_null(heed_max_dim(x, 2, false, &places));
-    ck_assert_ptr_null(places);
-    expect_error(HEED_ERR_DIM, "max: dim 2");
-    places = x;
-    ck_assert_ptr_null(heed_max_dim(NULL, 0, false, &places));
-    ck_assert_ptr_null(places);
-    expect_error(HEED_ERR_NULL, "max: x is NULL");
-}
-END_TEST
-
 void add_sort_cases(Suite *suite)
 {
     TCase *sort = heed_case(suite, "sort");
@@ -297,5 +271,4 @@ void add_sort_cases(Suite *suite)
     tcase_add_test(sort, both_results_are_of_the_callers_scope);
     tcase_add_test(sort, indices_are_null_on_error);
     tcase_add_test(sort, every_allocation_may_fail);
-    tcase_add_test(sort, max_of_a_dim_leaves_two_tensors);
 }

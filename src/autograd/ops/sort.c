@@ -1,5 +1,4 @@
-/* argsort sorts each line along dim; sort, topk, max_dim and min_dim gather the elements at their
- * indices. */
+/* argsort sorts each line along dim; sort and topk gather the elements at its indices. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,36 +176,4 @@ heed_tensor *heed_topk(heed_tensor *x, int64_t k, int dim, bool largest, heed_te
         return NULL;
     }
     return take_first(x, dim, largest, k, indices);
-}
-
-/* ---- max, min along a dim ---- */
-
-static heed_tensor *take_at(bool is_max, heed_tensor *x, int dim, bool keepdim,
-                            heed_tensor **indices)
-{
-    const char *function = is_max ? "max" : "min";
-    int64_t size = 0;
-    if (begin(function, x, &dim, &size, indices) != HEED_OK) {
-        return NULL;
-    }
-    if (size == 0) {
-        heed_fail(HEED_ERR_SHAPE, "%s: dim %d of x %s has no elements; reduce a nonempty dim",
-                  function, dim, HEED_TEXT(x));
-        return NULL;
-    }
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_tensor *of = x->dtype == HEED_BOOL ? heed_to(x, HEED_I64) : x;
-    heed_tensor *places = is_max ? heed_argmax_dim(of, dim, true) : heed_argmin_dim(of, dim, true);
-    return take(&scope, x, dim, keepdim, places, indices);
-}
-
-heed_tensor *heed_max_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices)
-{
-    return take_at(true, x, dim, keepdim, indices);
-}
-
-heed_tensor *heed_min_dim(heed_tensor *x, int dim, bool keepdim, heed_tensor **indices)
-{
-    return take_at(false, x, dim, keepdim, indices);
 }

@@ -279,7 +279,7 @@ heed_tensor *heed_slice(heed_tensor *x, int dim, int64_t start, int64_t end, int
     return heed_apply(&op_slice, &x, 1, &args, offsetof(slice_args, whole));
 }
 
-/* ---- select, narrow, split, chunk: slices ---- */
+/* ---- select, narrow, chunk: slices ---- */
 
 heed_status heed_find_size(const char *function, const heed_tensor *x, int *dim, int64_t *size)
 {
@@ -328,35 +328,26 @@ heed_tensor *heed_narrow(heed_tensor *x, int dim, int64_t start, int64_t length)
     return heed_slice(x, dim, first, first + length, 1);
 }
 
-/* Cuts a dim into `by` parts, as chunk, or into parts of that size, as split. */
-static int cut(bool is_chunk, heed_tensor *x, int64_t by, int dim, heed_tensor **parts, int most)
+int heed_chunk(heed_tensor *x, int chunks, int dim, heed_tensor **parts)
 {
-    const char *function = is_chunk ? "chunk" : "split";
     int64_t size;
     if (parts == NULL) {
-        heed_fail(HEED_ERR_NULL, "%s: parts is NULL", function);
+        heed_fail(HEED_ERR_NULL, "chunk: parts is NULL");
         return 0;
     }
-    for (int i = 0; i < most; i++) {
+    for (int i = 0; i < chunks; i++) {
         parts[i] = NULL;
     }
-    if (heed_find_size(function, x, &dim, &size) != HEED_OK) {
+    if (heed_find_size("chunk", x, &dim, &size) != HEED_OK) {
         return 0;
     }
-    if (by < (is_chunk || size > 0)) {
-        heed_fail(HEED_ERR_VALUE, "%s: %s is %lld for dim %d of %s; it must be 1 or more", function,
-                  is_chunk ? "chunks" : "split_size", (long long)by, dim, HEED_TEXT(x));
+    if (chunks < 1) {
+        heed_fail(HEED_ERR_VALUE, "chunk: chunks is %d for dim %d of %s; it must be 1 or more",
+                  chunks, dim, HEED_TEXT(x));
         return 0;
     }
-    const int64_t each = is_chunk && size > 0 ? (size - 1) / by + 1 : by;
-    const int64_t count = size > 0 ? (size - 1) / each + 1 : is_chunk ? by : 1;
-    if (count > most) {
-        heed_fail(HEED_ERR_VALUE,
-                  "split: dim %d of %s gives %lld parts of size %lld, but the array `parts` has "
-                  "room for only %d",
-                  dim, HEED_TEXT(x), (long long)count, (long long)by, most);
-        return 0;
-    }
+    const int64_t each = size > 0 ? (size - 1) / chunks + 1 : 1;
+    const int count = size > 0 ? (int)((size - 1) / each + 1) : chunks;
     for (int i = 0; i < count; i++) {
         parts[i] = heed_slice(x, dim, i * each, (i + 1) * each, 1); /* clips the last */
     }
@@ -364,17 +355,7 @@ static int cut(bool is_chunk, heed_tensor *x, int64_t by, int dim, heed_tensor *
         memset(parts, 0, (size_t)count * sizeof *parts);
         return 0;
     }
-    return (int)count;
-}
-
-int heed_split(heed_tensor *x, int64_t split_size, int dim, heed_tensor **parts, int most)
-{
-    return cut(false, x, split_size, dim, parts, most);
-}
-
-int heed_chunk(heed_tensor *x, int chunks, int dim, heed_tensor **parts)
-{
-    return cut(true, x, chunks, dim, parts, chunks);
+    return count;
 }
 
 /* ---- index: x[1:, ::2], given as a string; a select, slice or unsqueeze per part ---- */
@@ -408,6 +389,36 @@ static int count_dims(const char *at)
     heed_fail(status, "index: \"%.100s\" of %s, column %d: " format, text, HEED_TEXT(x),           \
               (int)((at)-text) + 1, __VA_ARGS__)
 
+/* Takes the index or range at *at from dim `from` of x, which is dim `dim` of y. */
+static heed_tensor *take_range(heed_tensor *y, int dim, const heed_tensor *x, int from,
+                               const char *text, const char **at)
+{
+    const char *const start = *at;
+    int64_t limits[] = {0, INT64_MAX, 1}; /* the index, or the start, end and step */
+    int colons = 0;
+    read_number(at, &limits[0]);
+    while (colons < 2 && **at == ':') {
+        ++*at;
+        read_number(at, &limits[++colons]);
+    }
+    if (*at == start) {
+        return y; /* refused by heed_index */
+    }
+    if (from == x->ndim) {
+        REFUSE(HEED_ERR_DIM, start, "x has only %d dims", x->ndim);
+    } else if (limits[2] < 1) {
+        REFUSE(HEED_ERR_VALUE, start, "step is %lld; it must be 1 or more", (long long)limits[2]);
+    } else if (colons == 0 && (limits[0] < -x->shape[from] || limits[0] >= x->shape[from])) {
+        REFUSE(HEED_ERR_INDEX, start, "index %.*s is outside dim %d",
+               (int)strspn(start, " -0123456789"), start, from);
+    } else if (colons == 0) {
+        return heed_select(y, dim, limits[0]);
+    } else if (limits[0] != 0 || limits[1] != INT64_MAX || limits[2] != 1) {
+        return heed_slice(y, dim, limits[0], limits[1], limits[2]);
+    }
+    return y;
+}
+
 heed_tensor *heed_index(heed_tensor *x, const char *text)
 {
     if (heed_check_operand("index", "x", x) != HEED_OK) {
@@ -420,45 +431,25 @@ heed_tensor *heed_index(heed_tensor *x, const char *text)
     heed_scope scope;
     heed_scope_begin(&scope);
     heed_tensor *y = x;
-    int dim = 0, from = 0; /* the next dim of y, which is dim `from` of x */
+    int from = 0; /* the next dim of x */
     const char *at = text + strspn(text, " ");
     do { /* a part; a last comma needs none after it, as in Python */
         const char *const start = at;
-        int64_t limits[] = {0, INT64_MAX, 1}; /* the index, or the start, end and step */
-        const bool is_new = strncmp(at, "None", 4) == 0, is_rest = strncmp(at, "...", 3) == 0;
-        bool found = is_new || is_rest || read_number(&at, &limits[0]);
-        int colons = 0;
-        at += is_new ? 4 : is_rest ? 3 : 0;
-        for (; !is_new && !is_rest && colons < 2 && *at == ':'; found = true) {
-            at++;
-            read_number(&at, &limits[++colons]);
+        const int dim = from + y->ndim - x->ndim; /* of y */
+        if (strncmp(at, "None", 4) == 0) {
+            y = heed_unsqueeze(y, dim);
+            at += 4;
+        } else if (strncmp(at, "...", 3) == 0) {
+            const int left = x->ndim - from - count_dims(at);
+            from += left > 0 ? left : 0;
+            at += 3;
+        } else {
+            y = take_range(y, dim, x, from++, text, &at);
         }
         at += strspn(at, " ");
-        if (!found || (*at != ',' && *at != '\0')) {
+        if (at == start || (*at != ',' && *at != '\0')) {
             REFUSE(HEED_ERR_VALUE, at, "expected %s",
                    "an index, a range such as 1:9:2, '...' or None");
-        } else if (is_new) {
-            y = heed_unsqueeze(y, dim++);
-        } else if (is_rest) {
-            const int left = x->ndim - from - count_dims(at);
-            dim += left > 0 ? left : 0;
-            from += left > 0 ? left : 0;
-        } else if (from == x->ndim) {
-            REFUSE(HEED_ERR_DIM, start, "x has only %d dims", x->ndim);
-        } else if (limits[2] < 1) {
-            REFUSE(HEED_ERR_VALUE, start, "step is %lld; it must be 1 or more",
-                   (long long)limits[2]);
-        } else if (colons > 0) {
-            const bool is_all = limits[0] == 0 && limits[1] == INT64_MAX && limits[2] == 1;
-            y = is_all ? y : heed_slice(y, dim, limits[0], limits[1], limits[2]);
-            dim++;
-            from++;
-        } else if (limits[0] < -x->shape[from] || limits[0] >= x->shape[from]) {
-            REFUSE(HEED_ERR_INDEX, start, "index %.*s is outside dim %d",
-                   (int)strspn(start, " -0123456789"), start, from);
-        } else {
-            y = heed_select(y, dim, limits[0]);
-            from++;
         }
         at += *at == ',';
         at += strspn(at, " ");
@@ -468,74 +459,62 @@ heed_tensor *heed_index(heed_tensor *x, const char *text)
 
 /* ---- reshape, flatten, unflatten ---- */
 
-/* Infers the size that is -1. Fails if the sizes do not multiply to the elements of x or, unless it
- * is -1, of its dim `dim`; if more than one is -1, or one is less than -1. */
-static heed_status find_sizes(const char *function, const heed_tensor *x, int dim,
+/* Infers the size that is -1. Fails if the sizes do not multiply to the `numel` elements of x or,
+ * unless it is -1, of its dim `dim`; if more than one is -1, or one is less. */
+static heed_status find_sizes(const char *function, const heed_tensor *x, int dim, int64_t numel,
                               const heed_shape *asked, heed_shape *shape)
 {
-    const int64_t numel = dim < 0 ? x->numel : x->shape[dim];
-    int unknown = -1;
-    int64_t known = 1;
+    int64_t known = 1, *unknown = NULL;
     bool fits = true;
-    shape->ndim = asked->ndim;
+    *shape = *asked;
     for (int i = 0; i < asked->ndim; i++) {
-        shape->size[i] = asked->size[i];
-        if (asked->size[i] == -1 && unknown < 0) {
-            unknown = i;
-        } else {
-            fits = !__builtin_mul_overflow(known, asked->size[i], &known) && fits &&
-                   asked->size[i] >= 0;
+        if (asked->size[i] == -1 && unknown == NULL) {
+            unknown = &shape->size[i];
+        } else if (asked->size[i] < 0 || __builtin_mul_overflow(known, asked->size[i], &known)) {
+            fits = false;
         }
     }
-    if (unknown >= 0 && known != 0) {
-        shape->size[unknown] = numel / known;
-        known *= numel / known;
+    if (unknown != NULL && known > 0) {
+        *unknown = numel / known;
+        known *= *unknown;
     }
-    if (fits && known == numel && (unknown < 0 || shape->size[unknown] >= 0)) {
-        return HEED_OK;
+    if (!fits || known != numel || (unknown != NULL && *unknown < 0)) {
+        char of[32] = "";
+        if (dim >= 0) {
+            snprintf(of, sizeof of, "dim %d of ", dim);
+        }
+        heed_fail(HEED_ERR_SHAPE,
+                  "%s: %s%s has %lld elements, which do not fill %s; one size may be -1, none less",
+                  function, of, HEED_TEXT(x), (long long)numel,
+                  heed_shape_text(asked->ndim, asked->size).text);
     }
-    char of[32] = "";
-    if (dim >= 0) {
-        snprintf(of, sizeof of, "dim %d of ", dim);
-    }
-    return heed_fail(HEED_ERR_SHAPE,
-                     "%s: %s%s has %lld elements, which do not fill %s; one size may be -1, none "
-                     "less",
-                     function, of, HEED_TEXT(x), (long long)numel,
-                     heed_shape_text(asked->ndim, asked->size).text);
+    return heed_self.error;
 }
 
-/* Strides of a view of x with a different shape. Each group of adjacent dims that are contiguous in
- * memory can be divided differently. False if a copy is needed. */
+/* Strides of a view of x with a different shape, from the last dim to the first. Each new dim is
+ * cut from a group of dims of x that are contiguous in memory. False if a copy is needed. */
 static bool view_strides(const heed_tensor *x, const heed_shape *shape, int64_t *strides)
 {
     if (x->numel == 0) {
         heed_row_major(shape->ndim, shape->size, strides);
         return true;
     }
-    int to = shape->ndim - 1;
-    int64_t group = 1, cut = 1; /* elements of the group in x's dims and in the new dims */
-    int64_t step = x->ndim > 0 ? x->strides[x->ndim - 1] : 1;
-    for (int from = x->ndim - 1; from >= 0; from--) {
-        group *= x->shape[from];
-        bool ends = from == 0 || (x->shape[from - 1] != 1 && x->strides[from - 1] != group * step);
-        if (!ends) {
-            continue;
+    int from = x->ndim;
+    int64_t step = 1, left = 1; /* the stride of the next dim of the group, and its elements */
+    for (int to = shape->ndim - 1; to >= 0; to--) {
+        const int64_t size = shape->size[to];
+        while (left % size != 0) { /* the group needs another dim of x */
+            from--;
+            if (left == 1) {
+                step = x->strides[from];
+            } else if (x->shape[from] != 1 && x->strides[from] != step * left) {
+                return false;
+            }
+            left *= x->shape[from];
         }
-        while (to >= 0 && (cut < group || shape->size[to] == 1)) {
-            strides[to] = cut * step;
-            cut *= shape->size[to--];
-        }
-        if (cut != group) {
-            return false;
-        }
-        if (from > 0) {
-            step = x->strides[from - 1];
-            group = cut = 1;
-        }
-    }
-    for (; to >= 0; to--) { /* of a tensor without dims */
-        strides[to] = 1;
+        strides[to] = step;
+        step *= size;
+        left /= size;
     }
     return true;
 }
@@ -548,11 +527,10 @@ static heed_status reshape_rule(const heed_call *call, heed_result *result)
     if (asked->ndim < 0 || asked->ndim > HEED_MAX_DIMS) {
         return heed_count_elements("reshape", asked->ndim, asked->size, HEED_F32, &numel);
     }
-    if (find_sizes("reshape", x, -1, asked, &result->shape) != HEED_OK) {
-        return heed_self.error;
+    if (find_sizes("reshape", x, -1, x->numel, asked, &result->shape) == HEED_OK) {
+        result->is_view = view_strides(x, &result->shape, result->strides);
     }
-    result->is_view = view_strides(x, &result->shape, result->strides);
-    return HEED_OK;
+    return heed_self.error;
 }
 
 /* Copies x into a view of y with x's shape. */
@@ -581,10 +559,27 @@ heed_tensor *heed_reshape(heed_tensor *x, heed_shape shape)
     return heed_apply(&op_reshape, &x, 1, &shape, sizeof shape);
 }
 
+/* x with dims start ... end replaced by dims of these sizes. */
+static heed_tensor *replace_dims(const char *function, heed_tensor *x, int start, int end,
+                                 heed_shape sizes)
+{
+    heed_shape shape = {0};
+    int64_t numel;
+    for (int i = 0; i < x->ndim; i++) {
+        const int64_t *part = i == start ? sizes.size : &x->shape[i];
+        const int count = i == start ? sizes.ndim : i < start || i > end;
+        for (int j = 0; j < count; j++) {
+            shape.size[shape.ndim++] = part[j];
+        }
+    }
+    heed_count_elements(function, shape.ndim, shape.size, x->dtype, &numel);
+    return heed_reshape(x, shape);
+}
+
 heed_tensor *heed_flatten(heed_tensor *x, int start_dim, int end_dim)
 {
-    heed_shape shape;
     int start, end;
+    int64_t numel = 1;
     if (heed_check_operand("flatten", "x", x) != HEED_OK ||
         heed_wrap_dim("flatten", start_dim, x->ndim, &start) != HEED_OK ||
         heed_wrap_dim("flatten", end_dim, x->ndim, &end) != HEED_OK) {
@@ -595,41 +590,33 @@ heed_tensor *heed_flatten(heed_tensor *x, int start_dim, int end_dim)
                   start_dim, end_dim, HEED_TEXT(x));
         return NULL;
     }
-    shape.ndim = x->ndim == 0; /* of a scalar: (1) */
-    shape.size[0] = 1;
-    for (int i = 0; i < x->ndim; i++) {
-        if (i > start && i <= end) {
-            shape.size[start] *= x->shape[i];
-        } else {
-            shape.size[shape.ndim++] = x->shape[i];
-        }
+    if (x->ndim == 0) {
+        return heed_reshape(x, HEED_SHAPE(1));
     }
-    return shape.ndim == x->ndim ? x : heed_reshape(x, shape);
+    for (int i = start; i <= end; i++) {
+        numel *= x->shape[i];
+    }
+    return start == end ? x : replace_dims("flatten", x, start, end, HEED_SHAPE(numel));
 }
 
 heed_tensor *heed_unflatten(heed_tensor *x, int dim, heed_shape sizes)
 {
-    heed_shape found, shape;
-    int64_t size, numel;
+    heed_shape found;
+    int64_t size;
     if (heed_find_size("unflatten", x, &dim, &size) != HEED_OK) {
         return NULL;
     }
-    shape.ndim = 0; /* the rest need not be cleared */
     if (sizes.ndim < 1 || sizes.ndim > HEED_MAX_DIMS + 1 - x->ndim) {
         heed_fail(
             HEED_ERR_SHAPE,
             "unflatten: %d sizes for dim %d of %s; pass at least one, for at most %d dims in total",
             sizes.ndim, dim, HEED_TEXT(x), HEED_MAX_DIMS);
-    } else if (find_sizes("unflatten", x, dim, &sizes, &found) == HEED_OK) {
-        for (int i = 0; i < x->ndim; i++) {
-            const int64_t *part = i == dim ? found.size : &x->shape[i];
-            for (int j = 0; j < (i == dim ? found.ndim : 1); j++) {
-                shape.size[shape.ndim++] = part[j];
-            }
-        }
-        heed_count_elements("unflatten", shape.ndim, shape.size, x->dtype, &numel);
+        return NULL;
     }
-    return heed_reshape(x, shape);
+    if (find_sizes("unflatten", x, dim, size, &sizes, &found) != HEED_OK) {
+        return NULL;
+    }
+    return replace_dims("unflatten", x, dim, dim, found);
 }
 
 /* ---- detach, clone, contiguous, to ---- */
