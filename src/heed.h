@@ -1,6 +1,8 @@
 /* Heed: a tiny autograd framework that trains self-attention. This is its one public header: read
  * it from top to bottom.
  *
+ *     #include "heed.h"
+ *
  *     HEED_SCOPE(scope);
  *     struct heed_self_attention *m = heed_self_attention_new(8, 0, 1);
  *     heed_optimizer *adam = heed_adam_new(heed_parameters(m), 1e-3);
@@ -12,7 +14,8 @@
  *         heed_backward(heed_mse_loss(y, x));
  *         heed_optimizer_step(adam);
  *     }
- *     heed_optimizer_free(adam), heed_module_free(m);
+ *     heed_optimizer_free(adam);
+ *     heed_module_free(m);
  *
  *   Tensors                 dtypes, shapes, the struct
  *   Errors                  one is pending per thread
@@ -35,7 +38,7 @@
  *   no scope open it is NULL, with HEED_ERR_SCOPE.
  * - The first error stays pending in its thread until it is read, and until then nothing is
  *   computed: functions return NULL for tensors, the error for statuses, NaN for numbers, 0 for
- *   sizes and counts, and false for flags. So calls nest without checks.
+ *   integers, and false for flags. So calls nest without checks.
  * - NULL for a required argument is HEED_ERR_NULL; for an optional one, it means "none". Reading a
  *   value that has been freed is HEED_ERR_SCOPE.
  * - Names, argument order and semantics are PyTorch's (docs/pytorch.md). The suffixes `_scalar`,
@@ -52,8 +55,12 @@
  * - A tensor, a module and what is made from them belong to one thread. Threads may train models of
  *   their own at the same time; a finished model may pass to another thread after pthread_join.
  *
- * These errors are not repeated below. In comments, `x (..., n) float -> (...)` states dtypes and
- * shapes (`bias?` may be NULL; "float" is f32 or f64), g is dL/dy, and dx is dL/dx.
+ * These errors are not repeated below, nor those of a line that states shapes and dtypes, such as
+ *
+ *     x (..., in) float, weight (out, in), bias? (out) -> (..., out)
+ *
+ * where "float" is f32 or f64, "number" is any dtype but bool, and `bias?` may be NULL: other
+ * shapes are HEED_ERR_SHAPE, other dtypes HEED_ERR_DTYPE. g is dL/dy, and dx is dL/dx.
  */
 #ifndef HEED_H
 #define HEED_H
@@ -129,8 +136,9 @@ template <class... Dims> inline heed_dims heed_dims_of(Dims... dims)
 #endif
 #define HEED_INDEX HEED_SHAPE
 
-/* A tensor: a handle to a storage, which views share, and a node of the graph. Read its fields
- * directly; change them through functions. */
+/* A tensor: a handle to a storage, which views share, and a node of the graph. Programs read its
+ * dtype, ndim, shape, strides, numel, requires_grad, grad, op and inputs; the other fields are the
+ * engine's. Change all of them only through functions. */
 typedef struct heed_tensor heed_tensor;
 typedef struct heed_storage heed_storage;
 struct heed_tensor {
@@ -181,8 +189,8 @@ struct heed_tensor {
  *
  * An error that is never read is printed to stderr, once per process: when the program or the
  * thread ends, or when another scope begins after the one in which the error occurred has ended.
- * Reading is heed_error or heed_error_message, or a handler set when it occurred. Programs that end
- * through _exit, abort or a signal print nothing.
+ * It counts as read after heed_error or heed_error_message, or if a handler was set when it
+ * occurred. Programs that end through _exit, abort or a signal print nothing.
  *
  * In a debugger, `break heed_fail` stops where an error occurs. */
 
@@ -243,7 +251,9 @@ heed_text heed_shape_text(int ndim, const int64_t *shape);
 
 /* ======== Scopes ======== */
 
-/*     for (int i = 0; i < steps; i++) {
+/* A scope owns the tensors that are made while it is the innermost, and frees them when it ends:
+ *
+ *     for (int i = 0; i < steps; i++) {
  *         HEED_SCOPE(step);
  *         heed_tensor *loss = heed_cross_entropy(forward(model, tokens), targets);
  *         heed_backward(loss);
@@ -910,11 +920,11 @@ heed_tensor *heed_triu(heed_tensor *x, int64_t diagonal);
  * HEED_ERR_VALUE: p is outside [0, 1]. */
 heed_tensor *heed_dropout(heed_tensor *x, double p, bool training);
 
-/* ---- matrix products ---- */
+/* ---- matrix products: of one dtype, not bool ---- */
 
 /* heed_matmul: matrix product, as torch.matmul(a, b)
  *
- *   a (..., m, k), b (..., k, n) -> (..., m, n)      batch dims broadcast; not bool
+ *   a (..., m, k), b (..., k, n) -> (..., m, n)      batch dims broadcast
  *   a (k), b (..., k, n) -> (..., n)                 a vector is a row on the left
  *   a (..., m, k), b (k) -> (..., m)                 and a column on the right
  *   y = a b         da = g b^T           db = a^T g */
@@ -922,7 +932,7 @@ heed_tensor *heed_matmul(heed_tensor *a, heed_tensor *b);
 
 /* heed_linear: as torch.nn.functional.linear(x, weight, bias)
  *
- *   x (..., in), weight (out, in), bias? (out) -> (..., out)      not bool
+ *   x (..., in), weight (out, in), bias? (out) -> (..., out)
  *   y = x weight^T + bias
  *   dx = g weight      dweight = g^T x      dbias = sum(g), both sums over all rows of x */
 heed_tensor *heed_linear(heed_tensor *x, heed_tensor *weight, heed_tensor *bias);
@@ -943,7 +953,7 @@ heed_tensor *heed_linear(heed_tensor *x, heed_tensor *weight, heed_tensor *bias)
  * - A dim of size 1 broadcasts to the size of the same letter in the other operand.
  *
  * The result may be a view: call heed_contiguous before heed_data_*. For three operands, call
- * heed_einsum twice. Dtypes are those of heed_matmul.
+ * heed_einsum twice.
  *
  * HEED_ERR_VALUE: the equation is malformed, does not have two operands, or repeats a letter in one
  * of them. */
@@ -1596,10 +1606,10 @@ typedef struct heed_rope_options {
 
 heed_tensor *heed_rope(heed_tensor *x, heed_tensor *positions, heed_rope_options options);
 
-/* ---- as modules: those of Josh Starmer's lesson "Coding Self-Attention in PyTorch", and torch's
+/* ---- as modules: the tutorial's, and torch's ----
  *
- * Tokens are blocked where a block_mask is true; docs/masks.md has the other kinds of masks. ----
- */
+ * The first two are those of Josh Starmer's lesson "Coding Self-Attention in PyTorch". Tokens are
+ * blocked where a block_mask is true; docs/masks.md has the other kinds of masks. */
 
 struct heed_self_attention {
     heed_module module;

@@ -57,11 +57,3 @@ def extremes():
 
 def draws():
     return TABLE["draw"]
-
-
-def torch_of(operation):
-    """The expression of PyTorch for an operation: that of its random call or of its first row, or None."""
-    for function, torch, _ in draws():
-        if function == operation:
-            return torch
-    return next((row.torch for row in rows() if row.operation == operation and row.torch), None)
