@@ -11,7 +11,7 @@
  *         HEED_SCOPE(step);
  *         heed_tensor *y = heed_self_attention_forward(m, x, heed_causal_block_mask(5));
  *         heed_optimizer_zero_grad(adam);
- *         heed_backward(heed_mse_loss(y, x));
+ *         heed_backward(heed_mean(heed_square(heed_sub(y, x))));
  *         heed_optimizer_step(adam);
  *     }
  *     heed_optimizer_free(adam);
@@ -69,6 +69,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#ifdef __cplusplus
+#include <initializer_list>
+#endif
 
 /* Declarations have C linkage in C++, and are what the shared library exports. */
 #ifdef __cplusplus
@@ -114,25 +117,15 @@ typedef struct heed_dims {
  * same for the index of an element. HEED_SCALAR: the shape of a tensor without dims.
  * HEED_DIMS(0, -1): a heed_dims. */
 #ifdef __cplusplus
-extern "C++" {
-template <class... Sizes> inline heed_shape heed_shape_of(Sizes... sizes)
-{
-    return heed_shape{(int)sizeof...(Sizes), {(int64_t)sizes...}};
-}
-template <class... Dims> inline heed_dims heed_dims_of(Dims... dims)
-{
-    return heed_dims{(int)sizeof...(Dims), {(int)dims...}};
-}
-}
-#define HEED_SHAPE(...) heed_shape_of(__VA_ARGS__)
-#define HEED_DIMS(...)  heed_dims_of(__VA_ARGS__)
-#define HEED_SCALAR     heed_shape_of()
+#define HEED_COUNT(type, ...) (int)std::initializer_list<type>{__VA_ARGS__}.size()
+#define HEED_SHAPE(...)       (heed_shape{HEED_COUNT(int64_t, __VA_ARGS__), {__VA_ARGS__}})
+#define HEED_DIMS(...)        (heed_dims{HEED_COUNT(int, __VA_ARGS__), {__VA_ARGS__}})
+#define HEED_SCALAR           (heed_shape{0, {0}})
 #else
-#define HEED_SHAPE(...)                                                                            \
-    ((heed_shape){(int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), {__VA_ARGS__}})
-#define HEED_DIMS(...)                                                                             \
-    ((heed_dims){(int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), {__VA_ARGS__}})
-#define HEED_SCALAR ((heed_shape){0, {0}})
+#define HEED_COUNT(type, ...) (int)(sizeof((type[]){__VA_ARGS__}) / sizeof(type))
+#define HEED_SHAPE(...)       ((heed_shape){HEED_COUNT(int64_t, __VA_ARGS__), {__VA_ARGS__}})
+#define HEED_DIMS(...)        ((heed_dims){HEED_COUNT(int, __VA_ARGS__), {__VA_ARGS__}})
+#define HEED_SCALAR           ((heed_shape){0, {0}})
 #endif
 #define HEED_INDEX HEED_SHAPE
 
