@@ -185,7 +185,7 @@ struct heed_tensor {
  * It counts as read after heed_error or heed_error_message, or if a handler was set when it
  * occurred. Programs that end through _exit, abort or a signal print nothing.
  *
- * In a debugger, `break heed_fail` stops where an error occurs. */
+ * In a debugger, `break heed_fail` and `break heed_raise` stop where an error occurs. */
 
 typedef enum heed_status {
     HEED_OK = 0,
@@ -1185,6 +1185,7 @@ struct heed_op {
     uint8_t saves[HEED_SAVES];
 
     heed_op *next; /* in the registry */
+    bool is_inner; /* one of Heed's own, whose errors unwind (autograd/autograd.h) */
 };
 
 /* HEED_NAMES("x", "index"): an array for heed_op.names. */

@@ -47,14 +47,11 @@ static void hold_inputs(heed_tensor *y, heed_tensor *const *inputs)
     }
 }
 
-/* Copies the arguments and adds the edges. On failure y can still be released. */
-static heed_status record(const heed_call *call, heed_tensor *y)
+/* Copies the arguments and adds the edges. */
+static void record(const heed_call *call, heed_tensor *y)
 {
     const size_t origin = heed_self.hooks != NULL ? ORIGIN : 0, size = call->args_size + origin;
     void *args = size > sizeof y->small_args ? heed_alloc_sized(size) : y->small_args;
-    if (args == NULL) {
-        return heed_self.error;
-    }
     y->args = args;
     y->args_size = (uint16_t)size;
     if (call->args_size > 0) {
@@ -66,17 +63,12 @@ static heed_status record(const heed_call *call, heed_tensor *y)
         y->has_origin = true;
     }
     if (call->count > 2) {
-        heed_tensor **inputs = heed_alloc_sized((size_t)call->count * sizeof *inputs);
-        if (inputs == NULL) {
-            return heed_self.error;
-        }
-        y->inputs = inputs;
+        y->inputs = heed_alloc_sized((size_t)call->count * sizeof *y->inputs);
     }
     y->op = call->op;
     y->requires_grad = true;
     y->input_count = (uint16_t)call->count;
     hold_inputs(y, call->inputs);
-    return HEED_OK;
 }
 
 heed_text heed_origin_path(const heed_tensor *node)
@@ -90,30 +82,44 @@ heed_text heed_origin_path(const heed_tensor *node)
 
 /* ---- applying ---- */
 
+static void run_rule(const heed_call *call, heed_result *result)
+{
+    const heed_op *op = call->op;
+    const heed_callback outer = heed_begin_in(op);
+    heed_status status = op->rule != NULL ? op->rule(call, result) : HEED_OK;
+    heed_callback_end(outer);
+    if (status == HEED_OK && !result->is_view && op->forward == NULL) {
+        status = HEED_ERR_NULL;
+    }
+    if (status != HEED_OK || heed_blocked()) {
+        heed_raise(status, "%s: the rule failed, or there is no forward", op->name);
+    }
+}
+
 static heed_tensor *make_result(const heed_call *call, const heed_result *result)
 {
     const char *name = call->op->name;
-    const heed_shape *shape = &result->shape;
     if (result->is_view) {
-        return heed_tensor_view(name, call->inputs[0], shape->ndim, shape->size, result->strides,
-                                result->offset);
+        return heed_tensor_view(name, call->inputs[0], result->shape.ndim, result->shape.size,
+                                result->strides, result->offset);
     }
-    heed_tensor *y = heed_tensor_new(name, shape->ndim, shape->size, result->dtype);
-    if (y != NULL && result->is_strided) {
+    heed_tensor *y = heed_tensor_new(name, &result->shape, result->dtype);
+    if (result->is_strided) {
         memcpy(y->strides, result->strides, sizeof *y->strides * y->ndim);
     }
     return y;
 }
 
-static heed_status run_forward(const heed_call *call, heed_tensor *y)
+static void run_forward(const heed_call *call, heed_tensor *y)
 {
     const heed_frame frame = heed_frame_begin(true);
-    heed_status status = call->op->forward(call, y);
-    if (status != HEED_OK) {
-        /* kept only if forward reported no error of its own */
-        heed_fail(status, "%s: forward failed", call->op->name);
+    const heed_callback outer = heed_begin_in(call->op);
+    const heed_status status = call->op->forward(call, y);
+    heed_callback_end(outer);
+    if (status != HEED_OK || heed_blocked()) {
+        heed_raise(status, "%s: forward failed", call->op->name);
     }
-    return heed_frame_end(frame);
+    heed_frame_end(frame);
 }
 
 static heed_tensor *compute(const heed_call *call)
@@ -124,73 +130,63 @@ static heed_tensor *compute(const heed_call *call)
     heed_get_shape(first, &result.shape);
     result.is_view = result.is_strided = false;
     result.offset = 0;
-    heed_status status = call->op->rule != NULL ? call->op->rule(call, &result) : HEED_OK;
-    if (status == HEED_OK && !result.is_view && call->op->forward == NULL) {
-        status = HEED_ERR_NULL;
-    }
-    if (status != HEED_OK || heed_blocked()) {
-        heed_fail(status, "%s: the rule failed, or there is no forward", call->op->name);
-        return NULL;
-    }
+    run_rule(call, &result);
     heed_tensor *y = make_result(call, &result);
-    if (y == NULL) {
-        return NULL;
+    if (!result.is_view) {
+        run_forward(call, y);
     }
-    if ((!result.is_view && run_forward(call, y) != HEED_OK) ||
-        (needs_node(call, y) && record(call, y) != HEED_OK)) {
-        heed_unref(y);
-        return NULL;
+    if (needs_node(call, y)) {
+        record(call, y);
     }
-    return heed_join_scope(call->op->name, y);
+    return y;
+}
+
+static heed_tensor *apply(const heed_call *call)
+{
+    const heed_op *op = call->op;
+    if (op == NULL) {
+        heed_raise(HEED_ERR_NULL, "apply: op is NULL");
+    }
+    heed_check_operands(op->name, op->names, call->inputs, call->count);
+    if (op->inputs != HEED_ANY_COUNT && op->inputs != call->count) {
+        heed_raise(HEED_ERR_VALUE, "%s: cannot take %d tensors; it takes %d", op->name, call->count,
+                   op->inputs);
+    }
+    if (call->args_size > MOST_ARGS || (call->args == NULL && call->args_size > 0)) {
+        heed_raise(HEED_ERR_VALUE,
+                   "%s: %zu bytes of arguments; at most %d are allowed, and args must not be NULL",
+                   op->name, call->args_size, MOST_ARGS);
+    }
+    const char *outer = heed_self.operation;
+    heed_self.operation = op->name;
+    heed_tensor *y = compute(call);
+    heed_self.operation = outer;
+    /* Hooks see what the program applies, not the steps of other operations. */
+    return heed_self.hooks != NULL && outer == NULL ? heed_call_result_hooks(call, y) : y;
 }
 
 heed_tensor *heed_apply(const heed_op *op, heed_tensor *const *inputs, int count, const void *args,
                         size_t args_size)
 {
+    HEED_DOOR(NULL);
     const heed_call call = {op, inputs, count, args, args_size};
-    if (op == NULL) {
-        heed_fail(HEED_ERR_NULL, "apply: op is NULL");
-        return NULL;
-    }
-    if (heed_check_operands(op->name, op->names, inputs, count) != HEED_OK) {
-        return NULL;
-    }
-    if (op->inputs != HEED_ANY_COUNT && op->inputs != count) {
-        heed_fail(HEED_ERR_VALUE, "%s: cannot take %d tensors; it takes %d", op->name, count,
-                  op->inputs);
-        return NULL;
-    }
-    if (args_size > MOST_ARGS || (args == NULL && args_size > 0)) {
-        heed_fail(HEED_ERR_VALUE,
-                  "%s: %zu bytes of arguments; at most %d are allowed, and args must not be NULL",
-                  op->name, args_size, MOST_ARGS);
-        return NULL;
-    }
-    const char *outer = heed_self.operation;
-    heed_self.operation = op->name;
-    heed_tensor *y = compute(&call);
-    heed_self.operation = outer;
-    /* Hooks see what the program applies, not the steps of other operations. */
-    const bool is_seen = heed_self.hooks != NULL && outer == NULL && y != NULL;
-    return is_seen ? heed_call_result_hooks(&call, y) : y;
+    return apply(&call);
 }
 
 /* ---- gradient settings of tensors ---- */
 
 heed_tensor *heed_set_requires_grad(heed_tensor *x, bool requires_grad)
 {
-    if (heed_blocked() || heed_check_tensor("set_requires_grad", "x", x) != HEED_OK) {
-        return NULL;
-    }
+    HEED_DOOR(NULL);
+    heed_check_tensor("set_requires_grad", "x", x);
     if (x->op != NULL) {
-        heed_fail(HEED_ERR_GRAPH, "set_requires_grad: x %s is a result of %s; heed_detach it first",
-                  HEED_TEXT(x), x->op->name);
-        return NULL;
+        heed_raise(HEED_ERR_GRAPH,
+                   "set_requires_grad: x %s is a result of %s; heed_detach it first", HEED_TEXT(x),
+                   x->op->name);
     }
     if (!heed_is_float(x->dtype) && requires_grad) {
-        heed_fail(HEED_ERR_DTYPE, "set_requires_grad: %s has no gradient; heed_to(x, HEED_F32)",
-                  heed_dtype_name(x->dtype));
-        return NULL;
+        heed_raise(HEED_ERR_DTYPE, "set_requires_grad: %s has no gradient; heed_to(x, HEED_F32)",
+                   heed_dtype_name(x->dtype));
     }
     x->requires_grad = requires_grad;
     return x;
@@ -198,12 +194,10 @@ heed_tensor *heed_set_requires_grad(heed_tensor *x, bool requires_grad)
 
 heed_tensor *heed_retain_grad(heed_tensor *x)
 {
-    if (heed_blocked() || heed_check_tensor("retain_grad", "x", x) != HEED_OK) {
-        return NULL;
-    }
+    HEED_DOOR(NULL);
+    heed_check_tensor("retain_grad", "x", x);
     if (!x->requires_grad) {
-        heed_fail(HEED_ERR_GRAPH, "retain_grad: x %s does not require a gradient", HEED_TEXT(x));
-        return NULL;
+        heed_raise(HEED_ERR_GRAPH, "retain_grad: x %s does not require a gradient", HEED_TEXT(x));
     }
     x->retain_grad = true;
     return x;
@@ -222,31 +216,30 @@ heed_status heed_clear_grad(heed_tensor *x)
  * create a reference cycle. */
 heed_status heed_set_grad(heed_tensor *x, heed_tensor *grad)
 {
-    if (heed_blocked() || heed_check_tensor("set_grad", "x", x) != HEED_OK ||
-        heed_check_tensor("set_grad", "grad", grad) != HEED_OK) {
-        return heed_self.error;
-    }
+    HEED_DOOR(heed_self.error);
+    heed_check_tensor("set_grad", "x", x);
+    heed_check_tensor("set_grad", "grad", grad);
     if (!heed_same_shape(x, grad)) {
-        return heed_fail(HEED_ERR_SHAPE, "set_grad: x is %s and grad %s; the shapes must be equal",
-                         HEED_TEXT(x), HEED_TEXT(grad));
+        heed_raise(HEED_ERR_SHAPE, "set_grad: x is %s and grad %s; the shapes must be equal",
+                   HEED_TEXT(x), HEED_TEXT(grad));
     }
     if (x->dtype != grad->dtype || !heed_is_float(x->dtype)) {
-        return heed_fail(HEED_ERR_DTYPE,
-                         "set_grad: x is %s and grad %s; both must be f32 or both f64 (heed_to)",
-                         heed_dtype_name(x->dtype), heed_dtype_name(grad->dtype));
+        heed_raise(HEED_ERR_DTYPE,
+                   "set_grad: x is %s and grad %s; both must be f32 or both f64 (heed_to)",
+                   heed_dtype_name(x->dtype), heed_dtype_name(grad->dtype));
     }
     if (!heed_is_row_major(grad)) {
-        return heed_fail(HEED_ERR_SHAPE, "set_grad: grad %s is not contiguous; heed_contiguous it",
-                         HEED_TEXT(grad));
+        heed_raise(HEED_ERR_SHAPE, "set_grad: grad %s is not contiguous; heed_contiguous it",
+                   HEED_TEXT(grad));
     }
     if (x == grad) {
-        return heed_fail(HEED_ERR_VALUE, "set_grad: grad is x itself; heed_clone it");
+        heed_raise(HEED_ERR_VALUE, "set_grad: grad is x itself; heed_clone it");
     }
+    const heed_frame frame = heed_frame_begin(false);
     heed_tensor *view =
         heed_tensor_view("set_grad", grad, grad->ndim, grad->shape, grad->strides, 0);
-    if (view == NULL) {
-        return heed_self.error;
-    }
+    heed_take_from_scope(view);
+    heed_frame_end(frame);
     heed_replace_grad(x, view);
     return HEED_OK;
 }

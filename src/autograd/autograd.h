@@ -16,11 +16,13 @@ typedef struct heed_pass {
     heed_tensor **grads; /* one per x */
     bool create_graph, retain_graph;
 
-    /* Set by heed_run_backward: the nodes in the order of their visits, and workspace for the
-     * inputs of one node: most_inputs gradients, then as many flags, true if one is wanted. */
+    /* Set by heed_run_backward: the nodes in the order of their visits; the gradient of the one
+     * that is visited; and workspace for its inputs: most_inputs gradients, of which the pass holds
+     * the first `taken`, then as many flags, true if one is wanted. */
     heed_tensor **nodes;
     int64_t node_count, capacity, visited;
-    int most_inputs;
+    heed_tensor *g;
+    int most_inputs, taken;
     heed_tensor **input_grads;
 } heed_pass;
 
@@ -30,9 +32,29 @@ typedef struct heed_pass {
 heed_status heed_run_backward(heed_pass *pass);
 
 /* heed_call_result_hooks, heed_call_derivative_hooks: call the hooks of this thread (heed.h), after
- * testing heed_self.hooks. The first returns the result to use, NULL after an error. */
+ * testing heed_self.hooks. The first returns the result to use. */
 heed_tensor *heed_call_result_hooks(const heed_call *call, heed_tensor *y);
-heed_status heed_call_derivative_hooks(const heed_vjp *vjp);
+void heed_call_derivative_hooks(const heed_vjp *vjp);
+
+/* OPERATION(id): HEED_OPERATION for the operations of this library. Their rule, forward and
+ * backward run behind the door (tensor.h): checks and allocations that fail do not return, so they
+ * test nothing, and memory comes from heed_scratch. Rule and forward end in `return HEED_OK;`.
+ * Those of a program's operations are callbacks. */
+#define OPERATION(id)                                                                              \
+    static heed_op op_##id;                                                                        \
+    __attribute__((constructor)) static void register_##id(void)                                   \
+    {                                                                                              \
+        op_##id.is_inner = true;                                                                   \
+        heed_register(&op_##id);                                                                   \
+    }                                                                                              \
+    static heed_op op_##id
+
+/* heed_begin_in: heed_callback_begin for the functions of an operation. */
+static inline heed_callback heed_begin_in(const heed_op *op)
+{
+    return op->is_inner ? (heed_callback){heed_self.door, heed_self.outermost}
+                        : heed_callback_begin();
+}
 
 /* heed_first_operation: the head of the registry, linked through heed_op.next; of a static library,
  * it has only the operations that are used. heed_find_operation: that of this name, or NULL. */

@@ -12,7 +12,16 @@
 
 enum { MAX_INPUTS = 16, MAX_ALIASES = MAX_INPUTS + 1 }; /* the gradient of f has one input more */
 
+/* What must be undone, even after an error. */
+typedef struct changes {
+    heed_generator generator; /* the initial state: every call draws the same numbers */
+    double *place, value;     /* an element of an input that has been moved, and what it was */
+    heed_tensor *held[4];     /* references to the recorded graphs */
+    int held_count;
+} changes;
+
 typedef struct check {
+    int order;
     const char *name;
     heed_function *f;
     void *context;
@@ -22,7 +31,7 @@ typedef struct check {
     const struct check *first; /* the check itself; in a second-order check, f is the gradient of
                                   first->f, and its last input is the upstream gradient */
     const heed_op *operation;  /* the last one of first->f; NULL: that of the recorded graph */
-    heed_generator generator;  /* the initial state: every call draws the same numbers */
+    changes *changes;
     heed_gradcheck_report *report;
 } check;
 
@@ -36,7 +45,7 @@ typedef struct jacobian {
     double *numeric, *analytic;
 } jacobian;
 
-/* `count` zeros, which belong to the open scope. NULL on error. */
+/* `count` zeros, which belong to the open scope. */
 static double *zeros(int64_t count)
 {
     return heed_data_f64(heed_zeros(HEED_SHAPE(count), HEED_F64));
@@ -54,12 +63,12 @@ static heed_shape indices(const heed_tensor *t, int64_t i)
 }
 
 /* A tensor of y's shape with numbers in +-[0.5, 1.5] from Lehmer's generator (48271 mod 2^31 - 1),
- * which leaves the thread's generator untouched. NULL on error. */
+ * which leaves the thread's generator untouched. */
 static heed_tensor *random_like(const heed_tensor *y)
 {
     heed_tensor *u = heed_empty(heed_shape_of_tensor(y), HEED_F64);
     uint64_t state = 1;
-    for (int64_t i = 0; u != NULL && i < u->numel; i++) {
+    for (int64_t i = 0; i < u->numel; i++) {
         state = state * 48271 % 2147483647;
         const double x = (double)state / 2147483647.0;
         ((double *)u->data)[i] = x < 0.5 ? -0.5 - 2 * x : 2 * x - 0.5;
@@ -72,65 +81,77 @@ static heed_tensor *random_like(const heed_tensor *y)
 /* Calls f with fresh aliases of the inputs. The aliases belong to the open scope. */
 static heed_tensor *call(const check *c, heed_tensor **aliases)
 {
-    heed_set_generator(&c->generator);
+    heed_set_generator(&c->changes->generator);
     const char *outer = heed_self.operation;
     heed_self.operation = c->name; /* hooks do not see the steps of an operation */
     for (int i = 0; i < c->count; i++) {
         aliases[i] = heed_expand(c->inputs[i], heed_shape_of_tensor(c->inputs[i]));
     }
     heed_self.operation = outer;
-    heed_tensor *y = heed_blocked() ? NULL : c->f(aliases, c->context);
-    if (y == NULL) { /* an error reported by f takes precedence */
-        heed_fail(HEED_ERR_NULL, "%s: the function returned NULL", c->name);
-    } else if (y->dtype != HEED_F64) {
-        heed_fail(HEED_ERR_DTYPE, "%s: the function returned %s, not f64", c->name,
-                  heed_dtype_name(y->dtype));
+    const heed_callback before = heed_callback_begin();
+    heed_tensor *y = c->f(aliases, c->context);
+    heed_callback_end(before);
+    if (y == NULL || heed_blocked()) { /* an error reported by f takes precedence */
+        heed_raise(HEED_ERR_NULL, "%s: the function returned NULL", c->name);
     }
-    return heed_blocked() ? NULL : y;
+    if (y->dtype != HEED_F64) {
+        heed_raise(HEED_ERR_DTYPE, "%s: the function returned %s, not f64", c->name,
+                   heed_dtype_name(y->dtype));
+    }
+    return y;
+}
+
+static void hold(changes *made, heed_tensor *t)
+{
+    t->references++;
+    made->held[made->held_count++] = t;
 }
 
 /* Records the graph of f: sets j->y and j->alias, for drop_graph. Only the values that derivatives
  * declare as saved are kept. */
-static heed_status record(const check *c, jacobian *j)
+static void record(const check *c, jacobian *j)
 {
     heed_tensor *aliases[MAX_ALIASES];
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_tensor *y = call(c, aliases);
-    j->y = y;
+    const heed_frame frame = heed_frame_begin(false);
+    j->y = call(c, aliases);
     j->alias = aliases[j->input];
-    if (y != NULL) {
-        j->y->references++;
-        j->alias->references++;
-    }
-    return heed_scope_end(&scope);
+    hold(c->changes, j->y);
+    hold(c->changes, j->alias);
+    heed_frame_end(frame);
 }
 
-static void drop_graph(const jacobian *j)
+/* Drops the graph that was recorded last. */
+static void drop_graph(changes *made)
 {
-    if (j->y != NULL) {
-        heed_drop_reference(j->y);
-        heed_drop_reference(j->alias);
-    }
+    heed_drop_reference(made->held[--made->held_count]);
+    heed_drop_reference(made->held[--made->held_count]);
+}
+
+static void move(changes *made, double *place, double value)
+{
+    made->value = *place;
+    made->place = place;
+    *place = value;
+}
+
+static void move_back(changes *made)
+{
+    *made->place = made->value;
+    made->place = NULL;
 }
 
 /* ---- the Jacobian ---- */
 
 /* Evaluates f with *place set to `value`; writes y's `outputs` elements to `to` in row-major
  * order. */
-static heed_status sample(const check *c, double *place, double value, int64_t outputs, double *to)
+static void sample(const check *c, double *place, double value, int64_t outputs, double *to)
 {
     heed_tensor *aliases[MAX_ALIASES];
-    heed_scope scope;
-    const double was = *place;
-    *place = value;
-    heed_scope_begin(&scope);
-    heed_tensor *y = call(c, aliases);
-    if (y != NULL) {
-        heed_copy_out(y, to, outputs);
-    }
-    *place = was;
-    return heed_scope_end(&scope);
+    const heed_frame frame = heed_frame_begin(false);
+    move(c->changes, place, value);
+    heed_copy_out(call(c, aliases), to, outputs);
+    move_back(c->changes);
+    heed_frame_end(frame);
 }
 
 static double *element(const heed_tensor *x, int64_t e)
@@ -147,34 +168,33 @@ static double *element(const heed_tensor *x, int64_t e)
 static void slopes(const check *c, double *place, double from, double until, int64_t outputs,
                    double *to, int64_t step)
 {
-    HEED_SCOPE(scope);
+    const heed_frame frame = heed_frame_begin(false);
     double *above = zeros(outputs), *below = zeros(outputs);
-    if (!heed_blocked() && sample(c, place, until, outputs, above) == HEED_OK &&
-        sample(c, place, from, outputs, below) == HEED_OK) {
-        for (int64_t k = 0; k < outputs; k++) {
-            to[k * step] = (above[k] - below[k]) / (until - from);
-        }
+    sample(c, place, until, outputs, above);
+    sample(c, place, from, outputs, below);
+    for (int64_t k = 0; k < outputs; k++) {
+        to[k * step] = (above[k] - below[k]) / (until - from);
     }
+    heed_frame_end(frame);
 }
 
-/* The Jacobian with respect to input x, from central differences. NULL on error. */
+/* The Jacobian with respect to input x, from central differences. */
 static double *differentiate_numerically(const check *c, const heed_tensor *x, int64_t outputs)
 {
     const double eps = c->options.eps;
     double *numeric = zeros(outputs * x->numel);
-    for (int64_t e = 0; e < x->numel && !heed_blocked(); e++) {
+    for (int64_t e = 0; e < x->numel; e++) {
         double *place = element(x, e);
         slopes(c, place, *place - eps, *place + eps, outputs, numeric + e, x->numel);
     }
-    return heed_blocked() ? NULL : numeric;
+    return numeric;
 }
 
 /* Writes u^T J to `to`. */
-static heed_status pull_back(const check *c, const jacobian *j, const heed_tensor *u, double *to)
+static void pull_back(const check *c, const jacobian *j, const heed_tensor *u, double *to)
 {
     heed_tensor *alias = j->alias, *g = NULL;
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    const heed_frame frame = heed_frame_begin(false);
     heed_pass pass = {.function = c->name,
                       .y = j->y,
                       .upstream = u,
@@ -183,10 +203,9 @@ static heed_status pull_back(const check *c, const jacobian *j, const heed_tenso
                       .grads = &g,
                       .create_graph = j->create_graph,
                       .retain_graph = true};
-    if (heed_run_backward(&pass) == HEED_OK) {
-        heed_copy_out(g, to, g->numel);
-    }
-    return heed_scope_end(&scope);
+    heed_run_backward(&pass);
+    heed_copy_out(g, to, g->numel);
+    heed_frame_end(frame);
 }
 
 static double allowed(const check *c, double scale)
@@ -219,20 +238,20 @@ static bool agrees_beside(const check *c, const jacobian *j, int64_t e, double o
     jacobian moved = *j;
     const heed_tensor *u = random_like(j->y);
     double *analytic = zeros(j->elements), *place = element(c->inputs[j->input], e);
-    const double was = *place;
-    *place += offset;
-    if (record(c, &moved) == HEED_OK && moved.y->requires_grad) {
+    move(c->changes, place, *place + offset);
+    record(c, &moved);
+    if (moved.y->requires_grad) {
         pull_back(c, &moved, u, analytic); /* reads x */
     }
-    *place = was;
-    drop_graph(&moved);
+    move_back(c->changes);
+    drop_graph(c->changes);
     double numeric = 0, scale = 0;
-    for (int64_t k = 0; !heed_blocked() && k < j->rows; k++) {
+    for (int64_t k = 0; k < j->rows; k++) {
         const double term = ((double *)u->data)[k] * slope[k * LOOKS];
         numeric += term;
         scale += fabs(term);
     }
-    return !heed_blocked() && fabs(analytic[e] - numeric) <= allowed(c, scale);
+    return fabs(analytic[e] - numeric) <= allowed(c, scale);
 }
 
 /* A kink: the slopes beside x differ, agree with the gradients there, and enclose gradient and
@@ -270,13 +289,13 @@ static void look_again(const check *c, const jacobian *j, int64_t e, double *mos
     HEED_SCOPE(scope);
     const double eps = c->options.eps;
     double *slope = zeros(j->rows * LOOKS), *place = element(c->inputs[j->input], e);
-    for (int i = 0; i < LOOKS && !heed_blocked(); i++) {
+    for (int i = 0; i < LOOKS; i++) {
         const double centre = *place + looks[i].centre * eps, radius = looks[i].radius * eps;
         slopes(c, place, centre - radius, centre + radius, j->rows, slope + i, LOOKS);
     }
-    const bool agrees = !heed_blocked() && agrees_beside(c, j, e, -4 * eps, slope + LEFT) &&
+    const bool agrees = agrees_beside(c, j, e, -4 * eps, slope + LEFT) &&
                         agrees_beside(c, j, e, 4 * eps, slope + RIGHT);
-    for (int64_t k = 0; k < j->rows && !heed_blocked(); k++) {
+    for (int64_t k = 0; k < j->rows; k++) {
         const int64_t at = k * j->elements + e;
         const double over = excess(c, j, j->numeric, at);
         heed_gradcheck_report *best = c->report,
@@ -316,7 +335,7 @@ static heed_text why(const check *c, const heed_gradcheck_report *report, double
 /* ---- comparing ---- */
 
 /* Compares two Jacobians, whose elements may differ by atol + rtol |scale|. */
-static heed_status compare(const check *c, const jacobian *j, const double *scale)
+static void compare(const check *c, const jacobian *j, const double *scale)
 {
     const int64_t n = j->elements;
     double most = 0;
@@ -329,7 +348,7 @@ static heed_status compare(const check *c, const jacobian *j, const double *scal
         }
     }
     if (at < 0) {
-        return HEED_OK;
+        return;
     }
     heed_gradcheck_report *report = c->report;
     *report = (heed_gradcheck_report){.element = at, .limit = j->numeric[at]};
@@ -337,11 +356,8 @@ static heed_status compare(const check *c, const jacobian *j, const double *scal
         report->verdict = HEED_GRADCHECK_WRONG; /* the gradients of the outputs were right */
     }
     most = 0;
-    for (int64_t e = 0; j->u == NULL && e < n && !heed_blocked(); e++) {
+    for (int64_t e = 0; j->u == NULL && e < n; e++) {
         look_again(c, j, e, &most);
-    }
-    if (heed_blocked()) {
-        return heed_self.error;
     }
     const heed_tensor *x = c->inputs[j->input];
     const heed_op *operation = c->operation != NULL ? c->operation : j->y->op;
@@ -354,7 +370,7 @@ static heed_status compare(const check *c, const jacobian *j, const double *scal
     if (j->input < c->first->count) {
         snprintf(input.text, sizeof input.text, "input %d", j->input);
     }
-    return heed_fail(
+    heed_raise(
         HEED_ERR_GRADCHECK,
         "%s: the gradient through %s with respect to %s %s at %s, of output %s: analytic %.10g, "
         "numeric %.10g, off by %.3g; %s",
@@ -369,7 +385,7 @@ static heed_status compare(const check *c, const jacobian *j, const double *scal
 
 /* Compares the gradients for a random upstream gradient with the sum of the numeric rows, weighted
  * by it. */
-static heed_status compare_random_upstream(const check *c, const jacobian *j)
+static void compare_random_upstream(const check *c, const jacobian *j)
 {
     const int64_t n = j->elements;
     double *numeric = zeros(n), *scale = zeros(n), *analytic = zeros(n);
@@ -378,26 +394,23 @@ static heed_status compare_random_upstream(const check *c, const jacobian *j)
     sum.rows = 1;
     sum.numeric = numeric;
     sum.analytic = analytic;
-    for (int64_t i = 0; !heed_blocked() && i < j->rows * n; i++) {
+    for (int64_t i = 0; i < j->rows * n; i++) {
         const double term = ((const double *)sum.u->data)[i / n] * j->numeric[i];
         numeric[i % n] += term;
         scale[i % n] += fabs(term);
     }
-    for (int graph = 0; graph < 2 && !heed_blocked(); graph++) {
+    for (int graph = 0; graph < 2; graph++) {
         sum.create_graph = graph == 1;
-        if (pull_back(c, &sum, sum.u, analytic) == HEED_OK) {
-            compare(c, &sum, scale);
-        }
+        pull_back(c, &sum, sum.u, analytic);
+        compare(c, &sum, scale);
     }
-    return heed_self.error;
 }
 
 /* ---- inputs that have no effect ---- */
 
-/* False on error, when there is no Jacobian. */
 static bool is_zero(const double *numeric, int64_t count)
 {
-    bool zero = numeric != NULL;
+    bool zero = true;
     for (int64_t i = 0; zero && i < count; i++) {
         zero = numeric[i] == 0;
     }
@@ -406,7 +419,7 @@ static bool is_zero(const double *numeric, int64_t count)
 
 /* A check of an input that has no effect compares zeros with zeros and proves nothing, so it fails
  * unless the options list the input. */
-static heed_status check_no_effect(const check *c, int input)
+static void check_no_effect(const check *c, int input)
 {
     const check *first = c->first;
     const char *what = "function", *option = "unused";
@@ -414,13 +427,14 @@ static heed_status check_no_effect(const check *c, int input)
     if (input == first->count) { /* the upstream gradient: f has to be constant in all inputs */
         for (int i = 0; i < first->count; i++) {
             if (first->inputs[i]->requires_grad && (declared & HEED_INPUT(i)) == 0) {
-                return heed_fail(HEED_ERR_GRADCHECK,
-                                 "%s: the gradient is 0 for every upstream gradient, so the check "
-                                 "proves nothing",
-                                 c->name);
+                *c->report = (heed_gradcheck_report){HEED_GRADCHECK_NO_EFFECT, .input = input};
+                heed_raise(HEED_ERR_GRADCHECK,
+                           "%s: the gradient is 0 for every upstream gradient, so the check proves "
+                           "nothing",
+                           c->name);
             }
         }
-        return HEED_OK;
+        return;
     }
     const heed_tensor *x = c->inputs[input];
     if (c != first) {
@@ -432,12 +446,12 @@ static heed_status check_no_effect(const check *c, int input)
         }
     }
     if ((declared & HEED_INPUT(input)) == 0) {
-        heed_fail(HEED_ERR_GRADCHECK,
-                  "%s: the %s does not change with input %d %s, so the check proves nothing; "
-                  "if this is intended, set .%s = HEED_INPUT(%d)",
-                  c->name, what, input, HEED_TEXT(x), option, input);
+        *c->report = (heed_gradcheck_report){HEED_GRADCHECK_NO_EFFECT, .input = input};
+        heed_raise(HEED_ERR_GRADCHECK,
+                   "%s: the %s does not change with input %d %s, so the check proves nothing; if "
+                   "this is intended, set .%s = HEED_INPUT(%d)",
+                   c->name, what, input, HEED_TEXT(x), option, input);
     }
-    return heed_self.error;
 }
 
 /* ---- the checks ---- */
@@ -449,58 +463,56 @@ static void check_graph(const check *c, jacobian *j)
     heed_tensor *one = heed_zeros(heed_shape_of_tensor(j->y), HEED_F64);
     j->analytic = zeros(j->rows * n);
     j->numeric = differentiate_numerically(c, c->inputs[j->input], j->rows);
-    for (int64_t k = 0; !heed_blocked() && j->y->requires_grad && k < j->rows; k++) {
+    for (int64_t k = 0; j->y->requires_grad && k < j->rows; k++) {
         ((double *)one->data)[k] = 1;
         pull_back(c, j, one, j->analytic + k * n);
         ((double *)one->data)[k] = 0;
     }
-    if (heed_blocked() || compare(c, j, j->numeric) != HEED_OK) {
-        return;
+    compare(c, j, j->numeric);
+    if (is_zero(j->numeric, j->rows * n)) {
+        check_no_effect(c, j->input);
     }
-    if (is_zero(j->numeric, j->rows * n) && check_no_effect(c, j->input) == HEED_ERR_GRADCHECK) {
-        *c->report = (heed_gradcheck_report){HEED_GRADCHECK_NO_EFFECT, .input = j->input};
-    }
-    if (j->y->requires_grad && !heed_blocked()) {
+    if (j->y->requires_grad) {
         compare_random_upstream(c, j);
     }
 }
 
-static heed_status check_inputs(const check *c)
+static void check_inputs(const check *c)
 {
     bool any = false;
     if (c->f == NULL || c->inputs == NULL || c->count < 1 || c->count > MAX_INPUTS) {
-        return heed_fail(HEED_ERR_NULL, "%s: needs a function and 1 to %d inputs", c->name,
-                         MAX_INPUTS);
+        heed_raise(HEED_ERR_NULL, "%s: needs a function and 1 to %d inputs", c->name, MAX_INPUTS);
     }
     for (int i = 0; i < c->count; i++) {
         const heed_tensor *x = c->inputs[i];
-        if (heed_check_tensor(c->name, "an input", x) != HEED_OK) {
-            return heed_self.error;
-        }
+        heed_check_tensor(c->name, "an input", x);
         any = any || x->requires_grad;
         if (x->requires_grad && x->dtype != HEED_F64) {
-            return heed_fail(HEED_ERR_DTYPE,
-                             "%s: input %d is %s, too coarse for finite differences; "
-                             "heed_to(x, HEED_F64)",
-                             c->name, i, heed_dtype_name(x->dtype));
+            heed_raise(
+                HEED_ERR_DTYPE,
+                "%s: input %d is %s, too coarse for finite differences; heed_to(x, HEED_F64)",
+                c->name, i, heed_dtype_name(x->dtype));
         }
         if (x->requires_grad && heed_is_expanded(x)) {
-            return heed_fail(HEED_ERR_SHAPE, "%s: input %d %s is expanded; expand it inside f",
-                             c->name, i, HEED_TEXT(x));
+            heed_raise(HEED_ERR_SHAPE, "%s: input %d %s is expanded; expand it inside f", c->name,
+                       i, HEED_TEXT(x));
         }
     }
-    return any ? HEED_OK : heed_fail(HEED_ERR_GRAPH, "%s: no input requires a gradient", c->name);
+    if (!any) {
+        heed_raise(HEED_ERR_GRAPH, "%s: no input requires a gradient", c->name);
+    }
 }
 
-static void check_derivatives(check *c)
+static void check_derivatives(const check *c)
 {
-    for (int i = 0; i < c->count && !heed_blocked(); i++) {
-        jacobian j = {.input = i, .elements = c->inputs[i]->numel};
-        HEED_SCOPE(scope);
-        if (c->inputs[i]->requires_grad && record(c, &j) == HEED_OK) {
+    for (int i = 0; i < c->count; i++) {
+        if (c->inputs[i]->requires_grad) {
+            HEED_SCOPE(scope);
+            jacobian j = {.input = i, .elements = c->inputs[i]->numel};
+            record(c, &j);
             check_graph(c, &j);
+            drop_graph(c->changes);
         }
-        drop_graph(&j);
     }
 }
 
@@ -524,50 +536,60 @@ static heed_tensor *gradient(heed_tensor *const *inputs, void *context)
     return heed_cat(grads, wanted, 0);
 }
 
-static void check_second_derivatives(check *first)
+static void check_second_derivatives(const check *first)
 {
     heed_tensor *aliases[MAX_ALIASES], *inputs[MAX_ALIASES];
     heed_tensor *y = call(first, aliases);
-    heed_tensor *u = heed_set_requires_grad(random_like(y), true);
-    if (u != NULL) {
-        memcpy(inputs, first->inputs, (size_t)first->count * sizeof *inputs);
-        inputs[first->count] = u;
-        check second = *first;
-        second.f = gradient;
-        second.context = first;
-        second.inputs = inputs;
-        second.count = first->count + 1;
-        second.operation = y->op;
-        check_derivatives(&second);
-    }
+    memcpy(inputs, first->inputs, (size_t)first->count * sizeof *inputs);
+    inputs[first->count] = heed_set_requires_grad(random_like(y), true);
+    check second = *first;
+    second.f = gradient;
+    second.context = (void *)first;
+    second.inputs = inputs;
+    second.count = first->count + 1;
+    second.operation = y->op;
+    check_derivatives(&second);
+}
+
+static void run_check(void *context)
+{
+    const check *c = context;
+    check_inputs(c);
+    heed_set_grad_enabled(true);
+    (c->order == 1 ? check_derivatives : check_second_derivatives)(c);
 }
 
 static heed_status run(int order, heed_function *f, void *context, heed_tensor *const *inputs,
                        int count, heed_gradcheck_options options)
 {
+    if (heed_blocked()) {
+        return heed_self.error;
+    }
     heed_gradcheck_report report = {0};
-    check c = {.name = order == 1 ? "gradcheck" : "gradgradcheck",
+    changes made = {.generator = heed_get_generator()};
+    check c = {.order = order,
+               .name = order == 1 ? "gradcheck" : "gradgradcheck",
                .f = f,
                .context = context,
                .inputs = inputs,
                .count = count,
                .options = options,
                .first = &c,
-               .generator = heed_get_generator(),
+               .changes = &made,
                .report = options.report != NULL ? options.report : &report};
     *c.report = (heed_gradcheck_report){0};
     c.options.eps = options.eps > 0 ? options.eps : 1e-6;
     c.options.atol = options.atol > 0 ? options.atol : 1e-7;
     c.options.rtol = options.rtol > 0 ? options.rtol : 1e-5;
-    if (check_inputs(&c) != HEED_OK) {
-        return heed_self.error;
+    heed_try(run_check, &c);
+    if (made.place != NULL) {
+        move_back(&made);
     }
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_set_grad_enabled(true);
-    (order == 1 ? check_derivatives : check_second_derivatives)(&c);
-    heed_set_generator(&c.generator);
-    return heed_scope_end(&scope);
+    while (made.held_count > 0) {
+        drop_graph(&made);
+    }
+    heed_set_generator(&made.generator);
+    return heed_pass_on();
 }
 
 heed_status heed_gradcheck_with(heed_function *f, void *context, heed_tensor *const *inputs,

@@ -27,66 +27,67 @@ void heed_hook_remove(heed_hook *hook)
     }
 }
 
-/* The tensor that a callback returned in place of y; NULL if it cannot be the result. */
-static heed_tensor *check_replacement(const heed_call *call, const heed_tensor *y,
-                                      heed_tensor *other)
+/* Checks the tensor that a callback returned in place of y. */
+static void check_replacement(const heed_call *call, const heed_tensor *y, const heed_tensor *other)
 {
-    if (heed_blocked() || heed_check_tensor(call->op->name, "a hook's tensor", other) != HEED_OK) {
-        return NULL;
+    heed_check_tensor(call->op->name, "a hook's tensor", other);
+    if (other->dtype != y->dtype || !heed_same_shape(other, y)) {
+        heed_raise(other->dtype != y->dtype ? HEED_ERR_DTYPE : HEED_ERR_SHAPE,
+                   "%s: a hook returned %s %s in place of the result %s %s; return a tensor of the "
+                   "same shape and dtype, or the result",
+                   call->op->name, heed_dtype_name(other->dtype), HEED_TEXT(other),
+                   heed_dtype_name(y->dtype), HEED_TEXT(y));
     }
-    if (other->dtype == y->dtype && heed_same_shape(other, y)) {
-        return other;
-    }
-    heed_fail(other->dtype != y->dtype ? HEED_ERR_DTYPE : HEED_ERR_SHAPE,
-              "%s: a hook returned %s %s in place of the result %s %s; return a tensor of the same "
-              "shape and dtype, or the result",
-              call->op->name, heed_dtype_name(other->dtype), HEED_TEXT(other),
-              heed_dtype_name(y->dtype), HEED_TEXT(y));
-    return NULL;
 }
 
 heed_tensor *heed_call_result_hooks(const heed_call *call, heed_tensor *y)
 {
     heed_hook *hook = in_callback ? NULL : heed_self.hooks;
-    for (; hook != NULL && y != NULL; hook = hook->next) {
+    for (; hook != NULL; hook = hook->next) {
         if (hook->result != NULL) {
             heed_scope scope;
             heed_scope_begin(&scope);
+            const heed_callback outer = heed_callback_begin();
             in_callback = true;
             heed_tensor *other = hook->result(hook, call, y);
             in_callback = false;
-            y = heed_scope_end_with(&scope, check_replacement(call, y, other != NULL ? other : y));
+            heed_callback_end(outer);
+            heed_pass_on();
+            if (other != NULL) {
+                check_replacement(call, y, other);
+                y = heed_scope_keep(&scope, other);
+            }
+            heed_scope_end(&scope);
         }
     }
     return y;
 }
 
-heed_status heed_call_derivative_hooks(const heed_vjp *vjp)
+void heed_call_derivative_hooks(const heed_vjp *vjp)
 {
     heed_hook *hook = in_callback ? NULL : heed_self.hooks;
-    for (; hook != NULL && !heed_blocked(); hook = hook->next) {
+    for (; hook != NULL; hook = hook->next) {
         if (hook->derivative != NULL) {
-            heed_scope scope;
-            heed_scope_begin(&scope);
+            const heed_frame frame = heed_frame_begin(false);
+            const heed_callback outer = heed_callback_begin();
             in_callback = true;
             hook->derivative(hook, vjp);
             in_callback = false;
-            heed_scope_end(&scope);
+            heed_callback_end(outer);
+            heed_pass_on();
+            heed_frame_end(frame);
         }
     }
-    return heed_self.error;
 }
 
 /* ---- module paths ---- */
-
-static _Thread_local const heed_place *current; /* of the module that is running */
 
 heed_text heed_module_path(void)
 {
     heed_text path;
     size_t at = sizeof path.text - 1; /* written from the end */
     path.text[at] = '\0';
-    for (const heed_place *place = current; place != NULL; place = place->outer) {
+    for (const heed_place *place = heed_self.place; place != NULL; place = place->outer) {
         const size_t dot = place->outer != NULL, length = strlen(place->name);
         if (dot + length > at) {
             break;
@@ -102,12 +103,12 @@ heed_text heed_module_path(void)
 
 const heed_place *heed_enter_place(const heed_place *place)
 {
-    const heed_place *before = current;
-    current = place;
+    const heed_place *before = heed_self.place;
+    heed_self.place = place;
     return before;
 }
 
 void heed_leave_place(const heed_place **before)
 {
-    current = *before;
+    heed_self.place = *before;
 }

@@ -118,13 +118,8 @@ static heed_status run(const heed_all_heads *heads, bool is_gradient)
                          (long long)w.call.keys);
     }
     w.workspace_size = ((size_t)(w.call.rows * row * size) + 63) / 64 * 64;
-    const size_t bytes = (size_t)w.chunks * w.workspace_size;
-    w.workspaces = heed_alloc_sized(bytes);
-    if (w.workspaces == NULL) {
-        return heed_error_pending();
-    }
+    w.workspaces = heed_scratch((size_t)w.chunks * w.workspace_size);
     heed_parallel_for(w.chunks, 1, attend_some, &w);
-    heed_free_sized(w.workspaces, bytes);
     return HEED_OK;
 }
 

@@ -129,11 +129,8 @@ static heed_status multiply_all(batch *w)
         cost < HEED_LITTLE_PRODUCT ? 0 : w->kernels->gemm_workspace(&w->first);
     if (workspace > 0 || cost > HEED_LARGE_PRODUCT ||
         (double)w->count * cost < 2 * HEED_GRAIN_OF_PRODUCTS) {
-        if (workspace > 0 && (w->first.workspace = heed_alloc_sized((size_t)workspace)) == NULL) {
-            return heed_error_pending();
-        }
+        w->first.workspace = workspace > 0 ? heed_scratch((size_t)workspace) : NULL;
         multiply_matrices(w, 0, w->count);
-        heed_free_sized(w->first.workspace, (size_t)workspace);
         return HEED_OK;
     }
     heed_parallel_for(w->count, (int64_t)(HEED_GRAIN_OF_PRODUCTS / (cost + 1)) + 1,

@@ -4,8 +4,12 @@
  * The library never ends the program (heed_die is an optional handler). It prints only one thing,
  * and only once: an error that was never read. Even a program without any checks therefore does not
  * fail silently. */
+#ifdef __linux__
+#define _DEFAULT_SOURCE /* for _longjmp */
+#endif
 #include "tensor.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -64,11 +68,11 @@ const char *heed_error_message(void)
     return heed_self.message != NULL ? heed_self.message : "";
 }
 
-heed_status heed_fail(heed_status status, const char *format, ...)
+static void make_pending(heed_status status, const char *format, va_list arguments)
 {
     heed_thread *self = &heed_self;
     if (self->error != HEED_OK || status == HEED_OK) {
-        return self->error; /* the first error is the cause; later ones follow from it */
+        return; /* the first error is the cause; later ones follow from it */
     }
     self->message = "out of memory";
     if (heed_rest_of_thread() != NULL) {
@@ -77,22 +81,53 @@ heed_status heed_fail(heed_status status, const char *format, ...)
         if (self->derivative != NULL) {
             length = (size_t)snprintf(text, 200, "backward of %.100s: ", self->derivative);
         }
-        va_list arguments;
-        va_start(arguments, format);
         vsnprintf(text + length, HEED_MOST_OF_A_MESSAGE - length, format, arguments);
-        va_end(arguments);
         self->message = text;
     }
     self->error = status;
     heed_error_handler *handler = __atomic_load_n(&on_error, __ATOMIC_ACQUIRE);
     if (handler != NULL) {
+        const heed_callback outer = heed_callback_begin();
         handler(status, self->message);
+        heed_callback_end(outer);
         self->error = status; /* pending, even if the handler has read it */
     } else {
         self->unread = true;
         self->unread_depth = self->depth;
     }
-    return status;
+}
+
+heed_status heed_fail(heed_status status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    make_pending(status, format, arguments);
+    va_end(arguments);
+    return heed_pass_on();
+}
+
+/* The landing (scope.c) releases what the code in between has made. */
+static _Noreturn void jump(void)
+{
+    assert(heed_self.door != NULL);
+    _longjmp(heed_self.door->jump, 1);
+}
+
+void heed_raise(heed_status status, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    make_pending(status, format, arguments);
+    va_end(arguments);
+    jump();
+}
+
+heed_status heed_pass_on(void)
+{
+    if (heed_self.error != HEED_OK && heed_self.door != NULL) {
+        jump();
+    }
+    return heed_self.error;
 }
 
 /* ---- unread errors ---- */
@@ -134,22 +169,7 @@ __attribute__((destructor)) static void report_at_exit(void)
     heed_report_unread("this program ended with");
 }
 
-/* ---- texts for messages; handlers ---- */
-
-heed_text heed_shape_text(int ndim, const int64_t *shape)
-{
-    heed_text text = {"("};
-    size_t at = 1;
-    /* 8 is HEED_MAX_DIMS. A larger ndim is the caller's mistake. */
-    for (int i = 0; i < ndim && i < 8 && at < sizeof text.text; i++) {
-        at += (size_t)snprintf(text.text + at, sizeof text.text - at, i > 0 ? ", %lld" : "%lld",
-                               (long long)shape[i]);
-    }
-    if (at + 1 < sizeof text.text) {
-        strcpy(text.text + at, ")");
-    }
-    return text;
-}
+/* ---- handlers ---- */
 
 void heed_on_error(heed_error_handler *handler)
 {

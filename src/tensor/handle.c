@@ -133,20 +133,33 @@ void heed_replace_grad(heed_tensor *t, heed_tensor *grad)
     }
 }
 
-/* ---- creation ---- */
+/* ---- creation ----
+ *
+ * A new tensor joins the innermost scope before anything else can fail, so that an error releases
+ * what has been made of it. */
 
-/* A handle without a value, a graph or an owner. Its fields are set one by one: zeroing the whole
- * struct compiles to a slow rep stos. The inline arrays and `next` stay uninitialised. */
-static heed_tensor *new_handle(int ndim, const int64_t *shape, int64_t numel, heed_dtype dtype)
+heed_status heed_check_scope(const char *function)
 {
-    if (__atomic_load_n(&heed_chosen_kernels, __ATOMIC_ACQUIRE) == NULL &&
-        heed_choose_isa() != HEED_OK) {
-        return NULL;
+    if (!heed_blocked() && heed_self.depth == 0) {
+        return heed_fail(HEED_ERR_SCOPE,
+                         "%s: no scope is open to own the result; begin one: HEED_SCOPE(name);",
+                         function);
+    }
+    return heed_self.error;
+}
+
+/* A handle without a value or a graph. Its fields are set one by one: zeroing the whole struct
+ * compiles to a slow rep stos. The inline arrays stay uninitialised. */
+static heed_tensor *new_handle(const char *function, int ndim, const int64_t *shape, int64_t numel,
+                               heed_dtype dtype)
+{
+    if (__atomic_load_n(&heed_chosen_kernels, __ATOMIC_ACQUIRE) == NULL) {
+        heed_choose_isa();
+    }
+    if (heed_self.depth == 0) {
+        heed_check_scope(function);
     }
     heed_tensor *t = take_block(sizeof *t);
-    if (t == NULL) {
-        return NULL;
-    }
     t->op = NULL;
     t->inputs = t->two;
     t->consumers = 0;
@@ -158,91 +171,70 @@ static heed_tensor *new_handle(int ndim, const int64_t *shape, int64_t numel, he
     t->references = t->uses = 1;
     t->storage = NULL;
     t->data = NULL;
-    t->retains = t->scope_depth = 0;
+    t->retains = 0;
     t->saved_version = 0;
     t->grad = NULL;
     t->args = t->small_args;
     t->shape = t->few;
+    t->ndim = (uint8_t)ndim;
+    t->numel = numel;
+    t->dtype = dtype;
+    heed_self.live_tensors++;
+    heed_join_scope(t);
     if (ndim > HEED_FEW_DIMS) {
         t->shape = heed_alloc_sized(MANY_DIMS);
-        if (t->shape == NULL) {
-            return_block(t, sizeof *t);
-            return NULL;
-        }
     }
     t->strides = t->shape + (ndim > HEED_FEW_DIMS ? HEED_MAX_DIMS : HEED_FEW_DIMS);
     for (int i = 0; i < ndim; i++) {
         t->shape[i] = shape[i];
     }
-    t->ndim = (uint8_t)ndim;
-    t->numel = numel;
-    t->dtype = dtype;
-    heed_self.live_tensors++;
     return t;
 }
 
-static heed_storage *new_storage(size_t bytes)
+static void add_storage(heed_tensor *t, size_t bytes)
 {
     const size_t block = block_of(bytes);
     heed_storage *storage =
         block == sizeof *storage ? take_block(sizeof *storage) : heed_alloc_sized(block);
-    if (storage == NULL) {
-        return NULL;
-    }
-    storage->data = (char *)storage + offsetof(heed_storage, small);
-    storage->bytes = bytes;
+    storage->data = storage->small;
+    storage->bytes = bytes > MOST_INSIDE ? 0 : bytes;
     storage->references = 1;
     storage->version = 0;
+    t->storage = storage;
     if (bytes > MOST_INSIDE) {
         storage->data = heed_alloc_sized(bytes);
-        if (storage->data == NULL) {
-            return_block(storage, sizeof *storage);
-            return NULL;
-        }
+        storage->bytes = bytes;
     }
-    return storage;
+    t->data = storage->data;
 }
 
-static heed_tensor *new_tensor(int ndim, const int64_t *shape, int64_t numel, heed_dtype dtype)
+static heed_tensor *new_tensor(const char *function, int ndim, const int64_t *shape, int64_t numel,
+                               heed_dtype dtype)
 {
-    heed_tensor *t = new_handle(ndim, shape, numel, dtype);
-    if (t == NULL) {
-        return NULL;
-    }
+    heed_tensor *t = new_handle(function, ndim, shape, numel, dtype);
     heed_row_major(ndim, t->shape, t->strides);
-    t->storage = new_storage((size_t)numel * heed_dtype_size(dtype));
-    if (t->storage == NULL) {
-        heed_unref(t);
-        return NULL;
-    }
-    t->data = t->storage->data;
+    add_storage(t, (size_t)numel * heed_dtype_size(dtype));
     return t;
 }
 
-heed_tensor *heed_tensor_new(const char *function, int ndim, const int64_t *shape, heed_dtype dtype)
+heed_tensor *heed_tensor_new(const char *function, const heed_shape *shape, heed_dtype dtype)
 {
     int64_t numel = 0;
-    return heed_count_elements(function, ndim, shape, dtype, &numel) == HEED_OK
-               ? new_tensor(ndim, shape, numel, dtype)
-               : NULL;
+    heed_count_elements(function, shape->ndim, shape->size, dtype, &numel);
+    return new_tensor(function, shape->ndim, shape->size, numel, dtype);
 }
 
 heed_tensor *heed_tensor_like(const heed_tensor *t)
 {
-    return new_tensor(t->ndim, t->shape, t->numel, t->dtype);
+    return new_tensor("like", t->ndim, t->shape, t->numel, t->dtype);
 }
 
 heed_tensor *heed_tensor_view(const char *function, const heed_tensor *t, int ndim,
                               const int64_t *shape, const int64_t *strides, int64_t offset)
 {
     int64_t numel = 0;
-    if (heed_count_elements(function, ndim, shape, t->dtype, &numel) != HEED_OK) {
-        return NULL;
-    }
-    heed_tensor *view = new_handle(ndim, shape, numel, t->dtype);
-    if (view == NULL) {
-        return NULL;
-    }
+    heed_count_elements(function, ndim, shape, t->dtype, &numel);
+    heed_tensor *view = new_handle(function, ndim, shape, numel, t->dtype);
     for (int i = 0; i < ndim; i++) {
         view->strides[i] = strides[i];
     }
@@ -250,4 +242,10 @@ heed_tensor *heed_tensor_view(const char *function, const heed_tensor *t, int nd
     view->storage = t->storage;
     view->data = (char *)t->data + (numel > 0 ? offset * (int64_t)heed_dtype_size(t->dtype) : 0);
     return view;
+}
+
+void *heed_scratch(size_t size)
+{
+    const int64_t bytes = (int64_t)size;
+    return new_tensor("scratch", 1, &bytes, bytes, HEED_BOOL)->data;
 }

@@ -231,11 +231,7 @@ heed_status heed_reduce(heed_reduce_kernel *kernel, const void *args, heed_dtype
     const bool ready =
         empty || (x->dtype == as && folded.ndim == 1 && (n == 1 || run_stride(&folded, 0) == size));
     const int64_t width = ready ? 1 : columns < LINES_AT_ONCE ? columns : LINES_AT_ONCE;
-    const size_t bytes = ready ? 0 : (size_t)(width * n) * (size_t)size;
-    char *gathered = ready ? NULL : heed_alloc_sized(bytes), *to = out->data;
-    if (!ready && gathered == NULL) {
-        return heed_self.error;
-    }
+    char *gathered = ready ? NULL : heed_scratch((size_t)(width * n * size)), *to = out->data;
     do {
         for (int64_t start = 0; start < columns; start += width) {
             const int64_t left = columns - start, part = left < width ? left : width;
@@ -250,7 +246,6 @@ heed_status heed_reduce(heed_reduce_kernel *kernel, const void *args, heed_dtype
             }
         }
     } while (heed_walk_next(&stay));
-    heed_free_sized(gathered, bytes);
     return HEED_OK;
 }
 
@@ -308,11 +303,7 @@ heed_status heed_map_rows(heed_row_kernel *kernel, heed_tensor *const *in, int c
     /* Strided lines, or lines of another dtype, are processed one at a time; `gathered` has space
      * for one line of each operand. */
     const int64_t line_size = m.n * (int64_t)heed_dtype_size(m.dtype);
-    const size_t bytes = (size_t)(count + 1) * (size_t)line_size;
-    char *gathered = heed_alloc_sized(bytes);
-    if (gathered == NULL) {
-        return heed_self.error;
-    }
+    char *gathered = heed_scratch((size_t)((count + 1) * line_size));
     const heed_kernels *kernels = heed_kernels_for(m.dtype);
     heed_rows line = {.count = 1, .n = m.n, .out = gathered + count * line_size};
     do {
@@ -327,7 +318,6 @@ heed_status heed_map_rows(heed_row_kernel *kernel, heed_tensor *const *in, int c
                              steps[count]);
         }
     } while (heed_walk_next(&m.w));
-    heed_free_sized(gathered, bytes);
     return HEED_OK;
 }
 

@@ -12,48 +12,26 @@
 
 /* ---- the list of owned tensors ---- */
 
-heed_tensor *heed_join_scope(const char *function, heed_tensor *t)
+static inline void release_first(void)
 {
-    heed_thread *self = &heed_self;
-    if (heed_blocked() || self->depth == 0) {
-        heed_check_scope(function);
-        heed_unref(t);
-        return NULL;
-    }
-    t->scope_depth = self->depth;
-    t->next = self->tensors;
-    self->tensors = t;
-    return t;
-}
-
-heed_tensor *heed_tensor_create(const char *function, heed_shape shape, heed_dtype dtype)
-{
-    if (heed_blocked()) {
-        return NULL;
-    }
-    heed_tensor *t = heed_tensor_new(function, shape.ndim, shape.size, dtype);
-    return t != NULL ? heed_join_scope(function, t) : NULL;
+    heed_tensor *t = heed_self.tensors;
+    heed_self.tensors = t->next;
+    t->scope_depth = 0;
+    t->next = NULL;
+    heed_unref(t);
 }
 
 void heed_release_scopes(int depth)
 {
-    heed_thread *self = &heed_self;
-    while (self->tensors != NULL && self->tensors->scope_depth >= depth) {
-        heed_tensor *t = self->tensors;
-        self->tensors = t->next;
-        t->scope_depth = 0;
-        t->next = NULL;
-        heed_unref(t);
+    while (heed_self.tensors != NULL && heed_self.tensors->scope_depth >= depth) {
+        release_first();
     }
-    self->depth = depth - 1;
+    heed_self.depth = depth - 1;
 }
 
 heed_status heed_end_depth(int depth)
 {
     const int left_open = heed_self.depth - depth;
-    if (left_open < 0) {
-        return heed_fail(HEED_ERR_SCOPE, "scope_end: an enclosing scope was ended before this one");
-    }
     heed_release_scopes(depth);
     return left_open > 0
                ? heed_fail(HEED_ERR_SCOPE,
@@ -61,6 +39,36 @@ heed_status heed_end_depth(int depth)
                            left_open)
                : heed_self.error;
 }
+
+/* ---- the door ---- */
+
+void heed_land(const heed_door *door)
+{
+    heed_thread *self = &heed_self;
+    while (self->tensors != door->tensors) {
+        release_first();
+    }
+    self->operation = door->operation;
+    self->derivative = door->derivative;
+    self->place = door->place;
+    self->depth = door->depth;
+    self->grad_disabled = door->grad_disabled;
+}
+
+heed_status heed_try(void (*work)(void *context), void *context)
+{
+    heed_door door;
+    heed_open_door(&door);
+    heed_self.depth++;
+    if (_setjmp(door.jump) == 0) {
+        work(context);
+    }
+    heed_land(&door);
+    heed_close_door(&door);
+    return heed_self.error;
+}
+
+/* ---- threads ---- */
 
 static int64_t ended_tensors, ended_bytes; /* that threads left when they ended; atomic */
 
@@ -127,9 +135,11 @@ void heed_scope_begin_no_grad(heed_scope *scope)
     begin(scope, true);
 }
 
+/* A callback cannot end scopes that were open when it was called. */
 static bool is_open(const heed_scope *scope)
 {
-    return scope->self == scope && scope->depth <= heed_self.depth;
+    return scope->self == scope && scope->depth <= heed_self.depth &&
+           scope->depth > heed_self.outermost;
 }
 
 static heed_status check_open(const char *function, const heed_scope *scope)
@@ -258,16 +268,6 @@ heed_status heed_check_tensor(const char *function, const char *argument, const 
                              : "heed_retain it in its scope");
     }
     return HEED_OK;
-}
-
-heed_status heed_check_scope(const char *function)
-{
-    if (!heed_blocked() && heed_self.depth == 0) {
-        return heed_fail(HEED_ERR_SCOPE,
-                         "%s: no scope is open to own the result; begin one: HEED_SCOPE(name);",
-                         function);
-    }
-    return heed_self.error;
 }
 
 heed_status heed_check_operand(const char *function, const char *argument, const heed_tensor *x)

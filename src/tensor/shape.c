@@ -4,10 +4,28 @@
  * Uses only shapes and strides; never reads or writes elements. */
 #include "tensor.h"
 
+#include <stdio.h>
+#include <string.h>
+
 const char *heed_dtype_name(heed_dtype dtype)
 {
     static const char *const names[] = {"f32", "f64", "i64", "bool"};
     return (unsigned)dtype < HEED_DTYPES ? names[dtype] : "no dtype";
+}
+
+heed_text heed_shape_text(int ndim, const int64_t *shape)
+{
+    heed_text text = {"("};
+    size_t at = 1;
+    /* 8 is HEED_MAX_DIMS. A larger ndim is the caller's mistake. */
+    for (int i = 0; i < ndim && i < 8 && at < sizeof text.text; i++) {
+        at += (size_t)snprintf(text.text + at, sizeof text.text - at, i > 0 ? ", %lld" : "%lld",
+                               (long long)shape[i]);
+    }
+    if (at + 1 < sizeof text.text) {
+        strcpy(text.text + at, ")");
+    }
+    return text;
 }
 
 heed_status heed_count_elements(const char *function, int ndim, const int64_t *shape,

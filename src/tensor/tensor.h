@@ -4,6 +4,7 @@
 
 #include <locale.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -77,6 +78,9 @@ typedef struct heed_thread {
     int64_t fail_countdown;           /* allocations until one fails; 0: off (alloc.c) */
     int64_t live_tensors, live_bytes; /* made by this thread minus freed by it */
     struct heed_hook *hooks;          /* autograd/hook.c */
+    const struct heed_place *place;   /* of the module that is running (autograd/hook.c) */
+    struct heed_door *door;           /* the innermost open door; NULL in callers' code (error.c) */
+    int outermost;                    /* depth at which the running callback began (error.c) */
     bool grad_disabled;
     bool unread;      /* no one has read the pending error (error.c) */
     int unread_depth; /* of the scope in which it occurred */
@@ -109,6 +113,95 @@ static inline bool heed_blocked(void)
  * error that it never read: ..." */
 void heed_report_unread(const char *beginning);
 
+/* ---- errors unwind: the door (error.c jumps, scope.c lands) ----
+ *
+ * The public function that a program calls opens a door. While one is open, heed_fail and
+ * heed_raise do not return: they jump to it, and the public function returns NULL or the error. So
+ * the code behind a door checks nothing, and its functions return what they make.
+ *
+ * A jump loses nothing: where it lands, all tensors are released that have joined the thread's list
+ * since the door was opened, and every tensor and scratch block joins that list when it is made.
+ * The depth of scopes, the grad mode, the module path and the names for messages are restored.
+ * Anything else (heed_alloc, files, marks in a graph) needs heed_try. Cleanup attributes do not
+ * run. No lock may be held where anything can fail; work of heed_parallel_for cannot fail.
+ *
+ * A door is closed while a program's own code runs (callbacks: hooks, functions of gradcheck, a
+ * program's operations, the error handler), so that no jump crosses it: heed_callback_begin. */
+typedef struct heed_door {
+    jmp_buf jump;
+    struct heed_door *outer; /* NULL: none */
+    struct heed_tensor *tensors;
+    const char *operation, *derivative;
+    const struct heed_place *place;
+    int depth;
+    bool grad_disabled;
+} heed_door;
+
+/* HEED_DOOR(failed): the first statement of a public function whose code may fail: returns `failed`
+ * after an error. Inside another door it does nothing. What follows should be short, or a call, as
+ * compilers optimise functions that call setjmp less. */
+#define HEED_DOOR(failed)                                                                          \
+    if (heed_blocked()) {                                                                          \
+        return failed;                                                                             \
+    }                                                                                              \
+    heed_door door __attribute__((cleanup(heed_close_door)));                                      \
+    door.outer = heed_self.door;                                                                   \
+    if (door.outer == NULL) {                                                                      \
+        heed_open_door(&door);                                                                     \
+        if (_setjmp(door.jump) != 0) {                                                             \
+            heed_land(&door);                                                                      \
+            return failed;                                                                         \
+        }                                                                                          \
+    }
+
+static inline void heed_open_door(heed_door *door)
+{
+    door->outer = heed_self.door;
+    door->tensors = heed_self.tensors;
+    door->operation = heed_self.operation;
+    door->derivative = heed_self.derivative;
+    door->place = heed_self.place;
+    door->depth = heed_self.depth;
+    door->grad_disabled = heed_self.grad_disabled;
+    heed_self.door = door;
+}
+
+static inline void heed_close_door(const heed_door *door)
+{
+    heed_self.door = door->outer;
+}
+
+/* heed_raise: heed_fail behind a door; never returns. heed_pass_on: after an error, jumps to the
+ * door if one is open; otherwise returns the status. heed_land: makes the thread as it was when the
+ * door was opened.
+ * heed_try: calls work(context) in a scope and behind a door of its own, for code that must clean
+ * up after an error. Afterwards the thread is as before, but for the pending error. */
+_Noreturn void heed_raise(heed_status status, const char *format, ...) HEED_PRINTF(2, 3);
+heed_status heed_pass_on(void);
+void heed_land(const heed_door *door);
+heed_status heed_try(void (*work)(void *context), void *context);
+
+/* heed_callback_begin, heed_callback_end: close all doors around a program's own code, and open
+ * them again, from where an error that it left pending is raised. */
+typedef struct heed_callback {
+    heed_door *door;
+    int outermost;
+} heed_callback;
+
+static inline heed_callback heed_callback_begin(void)
+{
+    const heed_callback outer = {heed_self.door, heed_self.outermost};
+    heed_self.door = NULL;
+    heed_self.outermost = heed_self.depth;
+    return outer;
+}
+
+static inline void heed_callback_end(heed_callback outer)
+{
+    heed_self.door = outer.door;
+    heed_self.outermost = outer.outermost;
+}
+
 /* ---- blocks without a header ----
  *
  * The caller passes the size again when freeing a block; a wrong size corrupts the free lists. The
@@ -116,8 +209,8 @@ void heed_report_unread(const char *beginning);
  * those of handles, the path to and from the free lists is inlined: about ten instructions. */
 
 /* heed_alloc_sized: `size` bytes, uninitialised, aligned to 64 bytes if `size` is 256 or more, else
- * to 16. NULL on failure, with HEED_ERR_MEMORY pending. heed_free_sized: frees a block from
- * heed_alloc_sized(size); NULL is a no-op. */
+ * to 16. Raises HEED_ERR_MEMORY. heed_free_sized: frees a block from heed_alloc_sized(size); NULL
+ * is a no-op. */
 void *heed_alloc_sized(size_t size);
 void heed_free_sized(void *block, size_t size);
 
@@ -254,11 +347,7 @@ int64_t heed_write(int fd, const void *data, size_t size);
 void *heed_grow(void *array, int64_t count, int64_t *capacity, size_t size);
 
 /* Handles and storages: creation, release, reference counts and versions; the scopes that own them
- * (internal).
- *
- * A new tensor belongs to no scope. The caller holds one reference and one use, and either passes
- * them to a scope with heed_join_scope or releases them with heed_unref.
- */
+ * (internal). */
 
 /* The memory behind one or more tensors. */
 struct heed_storage {
@@ -273,9 +362,11 @@ struct heed_storage {
 /* heed_tensor_new: a contiguous tensor with its own storage and uninitialised elements.
  * heed_tensor_like: the same with t's shape and dtype, which are not checked again.
  * heed_tensor_view: a tensor on t's storage. `offset` counts elements from t->data.
- * `function` names the caller in errors. */
-heed_tensor *heed_tensor_new(const char *function, int ndim, const int64_t *shape,
-                             heed_dtype dtype);
+ * heed_scratch: uninitialised memory, like that of a tensor. Never free it.
+ *
+ * `function` names the caller in errors, which are raised. All belong to the innermost scope. */
+heed_tensor *heed_tensor_new(const char *function, const heed_shape *shape, heed_dtype dtype);
+void *heed_scratch(size_t size);
 heed_tensor *heed_tensor_like(const heed_tensor *t);
 heed_tensor *heed_tensor_view(const char *function, const heed_tensor *t, int ndim,
                               const int64_t *shape, const int64_t *strides, int64_t offset);
@@ -362,22 +453,22 @@ void heed_share_storage(heed_tensor *t, const heed_tensor *value);
  * stores the depth of its scope; depths never increase along the list, so ending a scope removes a
  * prefix of it. */
 
-/* heed_join_scope: passes the caller's reference and use to the innermost open scope. Returns t, or
- * NULL with t released if no scope is open. */
-heed_tensor *heed_join_scope(const char *function, heed_tensor *t);
+/* heed_join_scope: passes the caller's reference and use to the innermost scope, which is open. */
+static inline void heed_join_scope(heed_tensor *t)
+{
+    t->scope_depth = heed_self.depth;
+    t->next = heed_self.tensors;
+    heed_self.tensors = t;
+}
 
-/* heed_tensor_create: heed_tensor_new for public functions; the tensor belongs to the innermost
- * scope. NULL while an error is pending. */
-heed_tensor *heed_tensor_create(const char *function, heed_shape shape, heed_dtype dtype);
-
-/* heed_end_depth: ends the scopes at this depth and deeper. HEED_ERR_SCOPE: none of them was open,
- * or more than one was. heed_release_scopes: the same without an error. */
+/* heed_end_depth: ends the scopes at this depth and deeper. HEED_ERR_SCOPE: more than one was open.
+ * heed_release_scopes: the same without an error. */
 heed_status heed_end_depth(int depth);
 void heed_release_scopes(int depth);
 
 /* heed_frame_begin, heed_frame_end: a scope around a forward function or a derivative. It begins
  * and ends in one function, so it needs none of the checks of a caller's scope. If no tensor joined
- * it, as in most forward functions, it costs a few instructions. */
+ * it, as in most forward functions, it costs a few instructions. An error ends it too. */
 typedef struct heed_frame {
     int depth;
     bool grad_disabled; /* to restore */
@@ -390,15 +481,15 @@ static inline heed_frame heed_frame_begin(bool grad_disabled)
     return frame;
 }
 
-static inline heed_status heed_frame_end(heed_frame frame)
+static inline void heed_frame_end(heed_frame frame)
 {
     const heed_tensor *last = heed_self.tensors;
     heed_self.grad_disabled = frame.grad_disabled;
     if (heed_self.depth == frame.depth && (last == NULL || last->scope_depth < frame.depth)) {
         heed_self.depth--;
-        return heed_self.error;
+    } else {
+        heed_end_depth(frame.depth);
     }
-    return heed_end_depth(frame.depth);
 }
 
 /* heed_take_from_scope: gives the caller a reference and a use of t: those of the innermost scope

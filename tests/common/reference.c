@@ -78,7 +78,7 @@ static void set_element(heed_tensor *t, int64_t place, double value)
 heed_tensor *lay_out(const double *values, heed_shape shape, heed_dtype dtype, enum layout layout)
 {
     int64_t strides[HEED_MAX_DIMS], offset, reach = strides_of(shape, layout, strides, &offset);
-    heed_tensor *memory = heed_tensor_new("lay_out", 1, &reach, dtype);
+    heed_tensor *memory = heed_tensor_new("lay_out", &HEED_SHAPE(reach), dtype);
     EXPECT(memory != NULL, "%s", heed_error_message());
     for (int64_t i = 0; i < reach; i++) {
         set_element(memory, i, 77);
@@ -92,8 +92,7 @@ heed_tensor *lay_out(const double *values, heed_shape shape, heed_dtype dtype, e
     }
     heed_tensor *t = heed_tensor_view("lay_out", memory, shape.ndim, shape.size, strides, offset);
     EXPECT(t != NULL, "%s", heed_error_message());
-    heed_unref(memory);
-    return heed_join_scope("lay_out", t);
+    return t;
 }
 
 static double draw(uint64_t *state, heed_dtype dtype)

@@ -25,8 +25,7 @@ static heed_tensor *wanted(heed_tensor *x)
 
 static heed_tensor *view_of(const heed_tensor *t, heed_shape shape, const int64_t *strides)
 {
-    heed_tensor *view = heed_tensor_view("view", t, shape.ndim, shape.size, strides, 0);
-    return heed_join_scope("view", view);
+    return heed_tensor_view("view", t, shape.ndim, shape.size, strides, 0);
 }
 
 static void check_dropped(const struct dropped *r, heed_dtype dtype)

@@ -30,8 +30,7 @@ static heed_tensor *on_strides(const struct reshape *row)
         reach += row->shape[i] > 0 ? (row->shape[i] - 1) * row->strides[i] : 0;
     }
     heed_tensor *memory = heed_arange(0, (double)reach, 1, HEED_F32);
-    heed_tensor *x = heed_tensor_view("on_strides", memory, row->ndim, row->shape, row->strides, 0);
-    return heed_join_scope("on_strides", x);
+    return heed_tensor_view("on_strides", memory, row->ndim, row->shape, row->strides, 0);
 }
 
 START_TEST(reshape_decides_as_torch)
@@ -261,9 +260,8 @@ START_TEST(contiguity_forgives_sizes_0_and_1)
     };
     heed_tensor *memory = heed_zeros(HEED_SHAPE(200), HEED_F32);
     for (int i = 0; i < 13; i++) {
-        heed_tensor *x =
-            heed_join_scope("x", heed_tensor_view("x", memory, rows[i].shape.ndim,
-                                                  rows[i].shape.size, rows[i].strides.size, 0));
+        heed_tensor *x = heed_tensor_view("x", memory, rows[i].shape.ndim, rows[i].shape.size,
+                                          rows[i].strides.size, 0);
         ck_assert_msg(heed_is_contiguous(x) == rows[i].contiguous, "row %d", i);
         ck_assert((heed_contiguous(x) == x) == rows[i].contiguous);
     }

@@ -136,10 +136,8 @@ static void gradients_by_kernels(const heed_vjp *v)
     heed_tensor *g = v->g, *d[3];
     for (int i = 0; i < 3; i++) {
         const heed_shape shape = heed_shape_of_tensor(v->inputs[i]);
-        d[i] = heed_tensor_create("attend", shape, g->dtype);
-        if (d[i] != NULL) {
-            dense_strides(v->inputs[i], &shape, d[i]->strides);
-        }
+        d[i] = heed_tensor_new("attend", &shape, g->dtype);
+        dense_strides(v->inputs[i], &shape, d[i]->strides);
     }
     if (g->strides[g->ndim - 1] != 1) {
         g = heed_contiguous(g);
@@ -189,14 +187,14 @@ enum {
     ALL = HEED_SAVES_INPUT(0) | HEED_SAVES_INPUT(1) | HEED_SAVES_INPUT(2) | HEED_SAVES_INPUT(3)
 };
 
-HEED_OPERATION(attend) = {.name = "attend",
-                          .inputs = HEED_ANY_COUNT,
-                          .names = HEED_NAMES("q", "k", "v", "mask"),
-                          .args = "double scale, bool is_causal",
-                          .rule = attend_rule,
-                          .forward = attend_forward,
-                          .backward = attend_backward,
-                          .saves = {ALL, ALL, ALL, ALL}};
+OPERATION(attend) = {.name = "attend",
+                     .inputs = HEED_ANY_COUNT,
+                     .names = HEED_NAMES("q", "k", "v", "mask"),
+                     .args = "double scale, bool is_causal",
+                     .rule = attend_rule,
+                     .forward = attend_forward,
+                     .backward = attend_backward,
+                     .saves = {ALL, ALL, ALL, ALL}};
 
 /* ---- the functions ---- */
 

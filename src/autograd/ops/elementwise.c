@@ -333,9 +333,6 @@ static heed_tensor *gradient_by_kernel(const line *l, const heed_vjp *v, int i)
     const heed_tensor *y = v->y;
     const unsigned saves = l->op.saves[i];
     heed_tensor *result = heed_tensor_like(y);
-    if (result == NULL) {
-        return NULL;
-    }
     const heed_operand g = {v->g, 0, y->dtype};
     heed_operand in[MOST + 2];
     in[0] = g;
@@ -347,7 +344,7 @@ static heed_tensor *gradient_by_kernel(const line *l, const heed_vjp *v, int i)
     }
     in[count++] = saves & HEED_SAVED_OUTPUT ? (heed_operand){y, 0, y->dtype} : g;
     heed_map(heed_kernels_for(y->dtype)->elementwise[l->kernel].gradient[i], in, count, result);
-    return heed_join_scope(l->op.name, result);
+    return result;
 }
 
 /* The name of operand i in the text of a line. */
@@ -423,13 +420,13 @@ static void where_backward(const heed_vjp *v)
     }
 }
 
-HEED_OPERATION(where) = {.name = "where",
-                         .inputs = 3,
-                         .names = HEED_NAMES("condition", "a", "b"),
-                         .rule = where_rule,
-                         .forward = where_forward,
-                         .backward = where_backward,
-                         .saves = {0, HEED_SAVES_INPUT(0), HEED_SAVES_INPUT(0)}};
+OPERATION(where) = {.name = "where",
+                    .inputs = 3,
+                    .names = HEED_NAMES("condition", "a", "b"),
+                    .rule = where_rule,
+                    .forward = where_forward,
+                    .backward = where_backward,
+                    .saves = {0, HEED_SAVES_INPUT(0), HEED_SAVES_INPUT(0)}};
 
 heed_tensor *heed_where(heed_tensor *condition, heed_tensor *a, heed_tensor *b)
 {
@@ -508,6 +505,7 @@ __attribute__((constructor)) static void register_lines(void)
 {
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         line *l = lines[i];
+        l->op.is_inner = true;
         heed_register(&l->op);
         for (int j = 0; j < l->op.inputs; j++) {
             l->op.saves[j] = saves_of(l, l->gradient[j]);

@@ -180,30 +180,30 @@ static void scatter_add_backward(const heed_vjp *v)
     }
 }
 
-HEED_OPERATION(index_select) = {.name = "index_select",
-                                .inputs = 2,
-                                .names = HEED_NAMES("x", "index"),
-                                .args = "int dim",
-                                .rule = index_select_rule,
-                                .forward = look_up_forward,
-                                .backward = index_select_backward,
-                                .saves = {HEED_SAVES_INPUT(1)}};
-HEED_OPERATION(gather) = {.name = "gather",
-                          .inputs = 2,
-                          .names = HEED_NAMES("x", "index"),
+OPERATION(index_select) = {.name = "index_select",
+                           .inputs = 2,
+                           .names = HEED_NAMES("x", "index"),
+                           .args = "int dim",
+                           .rule = index_select_rule,
+                           .forward = look_up_forward,
+                           .backward = index_select_backward,
+                           .saves = {HEED_SAVES_INPUT(1)}};
+OPERATION(gather) = {.name = "gather",
+                     .inputs = 2,
+                     .names = HEED_NAMES("x", "index"),
+                     .args = "int dim",
+                     .rule = gather_rule,
+                     .forward = look_up_forward,
+                     .backward = gather_backward,
+                     .saves = {HEED_SAVES_INPUT(1)}};
+OPERATION(scatter_add) = {.name = "scatter_add",
+                          .inputs = 3,
+                          .names = HEED_NAMES("x", "index", "src"),
                           .args = "int dim",
-                          .rule = gather_rule,
-                          .forward = look_up_forward,
-                          .backward = gather_backward,
-                          .saves = {HEED_SAVES_INPUT(1)}};
-HEED_OPERATION(scatter_add) = {.name = "scatter_add",
-                               .inputs = 3,
-                               .names = HEED_NAMES("x", "index", "src"),
-                               .args = "int dim",
-                               .rule = scatter_add_rule,
-                               .forward = scatter_add_forward,
-                               .backward = scatter_add_backward,
-                               .saves = {0, 0, HEED_SAVES_INPUT(1)}};
+                          .rule = scatter_add_rule,
+                          .forward = scatter_add_forward,
+                          .backward = scatter_add_backward,
+                          .saves = {0, 0, HEED_SAVES_INPUT(1)}};
 
 heed_tensor *heed_index_select(heed_tensor *x, int dim, heed_tensor *index)
 {
@@ -275,14 +275,14 @@ static void dense_backward_backward(const heed_vjp *v)
     v->grads[0] = heed_embedding(v->inputs[1], v->g);
 }
 
-HEED_OPERATION(embedding_dense_backward) = {.name = "embedding_dense_backward",
-                                            .inputs = 2,
-                                            .names = HEED_NAMES("g", "ids"),
-                                            .args = "int64 num_embeddings",
-                                            .rule = dense_backward_rule,
-                                            .forward = dense_backward_forward,
-                                            .backward = dense_backward_backward,
-                                            .saves = {HEED_SAVES_INPUT(1)}};
+OPERATION(embedding_dense_backward) = {.name = "embedding_dense_backward",
+                                       .inputs = 2,
+                                       .names = HEED_NAMES("g", "ids"),
+                                       .args = "int64 num_embeddings",
+                                       .rule = dense_backward_rule,
+                                       .forward = dense_backward_forward,
+                                       .backward = dense_backward_backward,
+                                       .saves = {HEED_SAVES_INPUT(1)}};
 
 static void embedding_backward(const heed_vjp *v)
 {
@@ -291,13 +291,13 @@ static void embedding_backward(const heed_vjp *v)
     v->grads[1] = heed_apply(&op_embedding_dense_backward, inputs, 2, &rows, sizeof rows);
 }
 
-HEED_OPERATION(embedding) = {.name = "embedding",
-                             .inputs = 2,
-                             .names = HEED_NAMES("ids", "weight"),
-                             .rule = embedding_rule,
-                             .forward = embedding_forward,
-                             .backward = embedding_backward,
-                             .saves = {0, HEED_SAVES_INPUT(0)}};
+OPERATION(embedding) = {.name = "embedding",
+                        .inputs = 2,
+                        .names = HEED_NAMES("ids", "weight"),
+                        .rule = embedding_rule,
+                        .forward = embedding_forward,
+                        .backward = embedding_backward,
+                        .saves = {0, HEED_SAVES_INPUT(0)}};
 
 heed_tensor *heed_embedding(heed_tensor *ids, heed_tensor *weight)
 {
@@ -308,9 +308,8 @@ heed_tensor *heed_embedding(heed_tensor *ids, heed_tensor *weight)
 
 heed_tensor *heed_one_hot(heed_tensor *ids, int64_t num_classes)
 {
-    if (heed_check_operand("one_hot", "ids", ids) != HEED_OK) {
-        return NULL;
-    }
+    HEED_DOOR(NULL);
+    heed_check_operand("one_hot", "ids", ids);
     if (ids->dtype != HEED_I64) {
         heed_fail(HEED_ERR_DTYPE, "one_hot: ids are %s, not i64; cast them with heed_to",
                   heed_dtype_name(ids->dtype));
@@ -338,12 +337,10 @@ heed_tensor *heed_one_hot(heed_tensor *ids, int64_t num_classes)
     const int64_t *id = heed_checked_indices("one_hot", "id", ids, classes);
     heed_shape shape = heed_shape_of_tensor(ids);
     shape.size[shape.ndim++] = classes;
-    heed_tensor *y = id != NULL ? heed_tensor_create("one_hot", shape, HEED_I64) : NULL;
-    if (y != NULL) {
-        heed_fill_elements(y, 0);
-        for (int64_t i = 0; i < ids->numel; i++) {
-            ((int64_t *)y->data)[i * classes + id[i]] = 1;
-        }
+    heed_tensor *y = heed_tensor_new("one_hot", &shape, HEED_I64);
+    heed_fill_elements(y, 0);
+    for (int64_t i = 0; i < ids->numel; i++) {
+        ((int64_t *)y->data)[i * classes + id[i]] = 1;
     }
     return heed_scope_end_with(&scope, y);
 }

@@ -299,7 +299,7 @@ static void cross_entropy_backward(const heed_vjp *v)
     }
 }
 
-HEED_OPERATION(cross_entropy) = {
+OPERATION(cross_entropy) = {
     .name = "cross_entropy",
     .inputs = 3,
     .args = "int64 ignore_index, double label_smoothing, reduction reduction",
@@ -319,19 +319,17 @@ static heed_tensor *with_classes_last(heed_tensor *logits, int64_t count)
     return heed_reshape(heed_permute(logits, dims), HEED_SHAPE(count, classes));
 }
 
-heed_tensor *heed_cross_entropy_with(heed_tensor *logits, heed_tensor *targets,
-                                     heed_cross_entropy_options options)
+static heed_tensor *cross_entropy(heed_tensor *logits, heed_tensor *targets,
+                                  heed_cross_entropy_options options)
 {
     const heed_cross_entropy_args args = {
         .ignore_index = options.ignore_index != NULL ? *options.ignore_index : -100,
         .label_smoothing = options.label_smoothing,
         .reduction = options.reduction};
-    if (heed_check_operand(name, "logits", logits) != HEED_OK ||
-        heed_check_tensor(name, "targets", targets) != HEED_OK ||
-        heed_check_probability(name, "label_smoothing", options.label_smoothing) != HEED_OK ||
-        check_inputs(logits, targets) != HEED_OK) {
-        return NULL;
-    }
+    heed_check_operand(name, "logits", logits);
+    heed_check_tensor(name, "targets", targets);
+    heed_check_probability(name, "label_smoothing", options.label_smoothing);
+    check_inputs(logits, targets);
     if ((unsigned)options.reduction > HEED_NONE) {
         heed_fail(HEED_ERR_VALUE, "%s: reduction is %d; use HEED_MEAN, HEED_SUM or HEED_NONE", name,
                   (int)options.reduction);
@@ -348,7 +346,7 @@ heed_tensor *heed_cross_entropy_with(heed_tensor *logits, heed_tensor *targets,
     }
     const char *outer = heed_self.operation;
     heed_self.operation = name; /* named if memory runs out */
-    heed_tensor *totals = heed_tensor_create(name, HEED_SHAPE(count, 2), HEED_F64);
+    heed_tensor *totals = heed_tensor_new(name, &HEED_SHAPE(count, 2), HEED_F64);
     heed_self.operation = outer;
     heed_tensor *inputs[] = {logits, targets, totals};
     heed_tensor *loss = heed_apply(&op_cross_entropy, inputs, 3, &args, sizeof args);
@@ -356,6 +354,13 @@ heed_tensor *heed_cross_entropy_with(heed_tensor *logits, heed_tensor *targets,
         loss = heed_reshape(loss, shape);
     }
     return heed_scope_end_with(&scope, loss);
+}
+
+heed_tensor *heed_cross_entropy_with(heed_tensor *logits, heed_tensor *targets,
+                                     heed_cross_entropy_options options)
+{
+    HEED_DOOR(NULL);
+    return cross_entropy(logits, targets, options);
 }
 
 heed_tensor *heed_cross_entropy(heed_tensor *logits, heed_tensor *targets)

@@ -1,7 +1,7 @@
 /* Functions that keep or replace elements according to a mask: masked_fill, tril, triu, dropout. */
 #include <string.h>
 
-#include "../../tensor/tensor.h"
+#include "../autograd.h"
 
 /* ---- masked_fill ---- */
 
@@ -29,14 +29,14 @@ static void masked_fill_backward(const heed_vjp *v)
     v->grads[0] = heed_masked_fill(v->g, v->inputs[1], 0);
 }
 
-HEED_OPERATION(masked_fill) = {.name = "masked_fill",
-                               .inputs = 2,
-                               .names = HEED_NAMES("x", "replace_mask"),
-                               .args = "double value",
-                               .rule = masked_fill_rule,
-                               .forward = masked_fill_forward,
-                               .backward = masked_fill_backward,
-                               .saves = {HEED_SAVES_INPUT(1)}};
+OPERATION(masked_fill) = {.name = "masked_fill",
+                          .inputs = 2,
+                          .names = HEED_NAMES("x", "replace_mask"),
+                          .args = "double value",
+                          .rule = masked_fill_rule,
+                          .forward = masked_fill_forward,
+                          .backward = masked_fill_backward,
+                          .saves = {HEED_SAVES_INPUT(1)}};
 
 heed_tensor *heed_masked_fill(heed_tensor *x, heed_tensor *replace_mask, double value)
 {
@@ -88,12 +88,12 @@ static void triangle_backward(const heed_vjp *v)
 }
 
 #define TRIANGLE(id, is_upper)                                                                     \
-    HEED_OPERATION(id) = {.name = #id,                                                             \
-                          .inputs = 1,                                                             \
-                          .args = "int64 diagonal",                                                \
-                          .rule = triangle_rule,                                                   \
-                          .forward = triangle_forward,                                             \
-                          .backward = triangle_backward};                                          \
+    OPERATION(id) = {.name = #id,                                                                  \
+                     .inputs = 1,                                                                  \
+                     .args = "int64 diagonal",                                                     \
+                     .rule = triangle_rule,                                                        \
+                     .forward = triangle_forward,                                                  \
+                     .backward = triangle_backward};                                               \
     heed_tensor *heed_##id(heed_tensor *x, int64_t diagonal)                                       \
     {                                                                                              \
         const triangle_args args = {diagonal, is_upper};                                           \
@@ -108,15 +108,12 @@ TRIANGLE(triu, true)
  * torch gives it, so that the draws come in torch's order. */
 static heed_tensor *draw_mask(const heed_tensor *x, double kept)
 {
+    HEED_DOOR(NULL);
     heed_tensor *mask = heed_empty(heed_shape_of_tensor(x), x->dtype);
-    if (mask == NULL) {
-        return NULL;
-    }
     heed_fill_mask(mask, kept);
     int64_t strides[HEED_MAX_DIMS];
     heed_dense_strides(x, strides);
-    heed_tensor *view = heed_tensor_view("dropout", mask, x->ndim, x->shape, strides, 0);
-    return view != NULL ? heed_join_scope("dropout", view) : NULL;
+    return heed_tensor_view("dropout", mask, x->ndim, x->shape, strides, 0);
 }
 
 heed_tensor *heed_dropout(heed_tensor *x, double p, bool training)

@@ -134,12 +134,12 @@ static void matmul_backward(const heed_vjp *v)
     }
 }
 
-HEED_OPERATION(matmul) = {.name = "matmul",
-                          .inputs = 2,
-                          .rule = matmul_rule,
-                          .forward = matmul_forward,
-                          .backward = matmul_backward,
-                          .saves = {HEED_SAVES_INPUT(1), HEED_SAVES_INPUT(0)}};
+OPERATION(matmul) = {.name = "matmul",
+                     .inputs = 2,
+                     .rule = matmul_rule,
+                     .forward = matmul_forward,
+                     .backward = matmul_backward,
+                     .saves = {HEED_SAVES_INPUT(1), HEED_SAVES_INPUT(0)}};
 
 heed_tensor *heed_matmul(heed_tensor *a, heed_tensor *b)
 {
@@ -264,13 +264,13 @@ static void linear_backward(const heed_vjp *v)
     }
 }
 
-HEED_OPERATION(linear) = {.name = "linear",
-                          .inputs = HEED_ANY_COUNT,
-                          .names = HEED_NAMES("x", "weight", "bias"),
-                          .rule = linear_rule,
-                          .forward = linear_forward,
-                          .backward = linear_backward,
-                          .saves = {HEED_SAVES_INPUT(1), HEED_SAVES_INPUT(0)}};
+OPERATION(linear) = {.name = "linear",
+                     .inputs = HEED_ANY_COUNT,
+                     .names = HEED_NAMES("x", "weight", "bias"),
+                     .rule = linear_rule,
+                     .forward = linear_forward,
+                     .backward = linear_backward,
+                     .saves = {HEED_SAVES_INPUT(1), HEED_SAVES_INPUT(0)}};
 
 heed_tensor *heed_linear(heed_tensor *x, heed_tensor *weight, heed_tensor *bias)
 {

@@ -2,8 +2,7 @@
  * are also implemented with other operations, for second derivatives. */
 #include <string.h>
 
-#include "../../tensor/kernels/kernels.h"
-#include "../../tensor/tensor.h"
+#include "../autograd.h"
 
 typedef struct norm_args {
     double eps;
@@ -163,15 +162,14 @@ static void norm_backward(const heed_vjp *v)
     }
 }
 
-HEED_OPERATION(layer_norm) = {
-    .name = "layer_norm",
-    .inputs = HEED_ANY_COUNT,
-    .names = HEED_NAMES("x", "weight", "bias"),
-    .args = "double eps",
-    .rule = norm_rule,
-    .forward = normalize_forward,
-    .backward = norm_backward,
-    .saves = {HEED_SAVES_INPUT(0) | HEED_SAVES_INPUT(1), HEED_SAVES_INPUT(0)}};
+OPERATION(layer_norm) = {.name = "layer_norm",
+                         .inputs = HEED_ANY_COUNT,
+                         .names = HEED_NAMES("x", "weight", "bias"),
+                         .args = "double eps",
+                         .rule = norm_rule,
+                         .forward = normalize_forward,
+                         .backward = norm_backward,
+                         .saves = {HEED_SAVES_INPUT(0) | HEED_SAVES_INPUT(1), HEED_SAVES_INPUT(0)}};
 
 heed_tensor *heed_layer_norm(heed_tensor *x, heed_shape shape, heed_tensor *weight,
                              heed_tensor *bias, double eps)

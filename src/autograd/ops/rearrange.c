@@ -87,12 +87,12 @@ static void cat_backward(const heed_vjp *v)
     }
 }
 
-HEED_OPERATION(cat) = {.name = "cat",
-                       .inputs = HEED_ANY_COUNT,
-                       .args = "int dim",
-                       .rule = cat_rule,
-                       .forward = cat_forward,
-                       .backward = cat_backward};
+OPERATION(cat) = {.name = "cat",
+                  .inputs = HEED_ANY_COUNT,
+                  .args = "int dim",
+                  .rule = cat_rule,
+                  .forward = cat_forward,
+                  .backward = cat_backward};
 
 heed_tensor *heed_cat(heed_tensor *const *tensors, int count, int dim)
 {
@@ -133,21 +133,16 @@ static heed_status check_stack(heed_tensor *const *tensors, int count, int dim)
 
 heed_tensor *heed_stack(heed_tensor *const *tensors, int count, int dim)
 {
-    if (check_stack(tensors, count, dim) != HEED_OK) {
-        return NULL;
-    }
+    HEED_DOOR(NULL);
+    check_stack(tensors, count, dim);
     const size_t size = (size_t)count * sizeof *tensors;
-    heed_tensor **rows = heed_alloc_sized(size);
-    if (rows == NULL) {
-        return NULL;
-    }
     heed_scope scope;
     heed_scope_begin(&scope);
+    heed_tensor **rows = heed_scratch(size);
     for (int i = 0; i < count; i++) {
         rows[i] = heed_unsqueeze(tensors[i], dim);
     }
     heed_tensor *y = heed_cat(rows, count, dim);
-    heed_free_sized(rows, size);
     return heed_scope_end_with(&scope, y);
 }
 /* ---- flip ---- */
@@ -170,11 +165,7 @@ static heed_status flip_forward(const heed_call *call, heed_tensor *y)
         first += turns ? (x->shape[i] - 1) * x->strides[i] : 0;
     }
     heed_tensor *flipped = heed_tensor_view("flip", x, x->ndim, x->shape, strides, first);
-    if (flipped == NULL) {
-        return heed_self.error;
-    }
     heed_copy_elements(flipped, y);
-    heed_unref(flipped);
     return HEED_OK;
 }
 
@@ -183,12 +174,12 @@ static void flip_backward(const heed_vjp *v)
     v->grads[0] = heed_flip(v->g, *(const heed_dims *)v->args);
 }
 
-HEED_OPERATION(flip) = {.name = "flip",
-                        .inputs = 1,
-                        .args = "dims dims",
-                        .rule = flip_rule,
-                        .forward = flip_forward,
-                        .backward = flip_backward};
+OPERATION(flip) = {.name = "flip",
+                   .inputs = 1,
+                   .args = "dims dims",
+                   .rule = flip_rule,
+                   .forward = flip_forward,
+                   .backward = flip_backward};
 
 heed_tensor *heed_flip(heed_tensor *x, heed_dims dims)
 {

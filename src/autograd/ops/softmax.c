@@ -1,6 +1,6 @@
 /* softmax, safe_softmax and log_softmax, with row kernels. Each gradient is implemented twice: with
  * a kernel, and with other operations if it is itself differentiated. */
-#include "../../tensor/tensor.h"
+#include "../autograd.h"
 
 static heed_status softmax_rule(const heed_call *call, heed_result *result)
 {
@@ -60,29 +60,29 @@ static void log_softmax_backward(const heed_vjp *v)
     v->grads[0] = heed_sub(v->g, heed_mul(heed_exp(v->y), along));
 }
 
-HEED_OPERATION(softmax) = {.name = "softmax",
+OPERATION(softmax) = {.name = "softmax",
+                      .inputs = 1,
+                      .args = "int dim",
+                      .rule = softmax_rule,
+                      .forward = softmax_forward,
+                      .backward = softmax_backward,
+                      .saves = {HEED_SAVED_OUTPUT}};
+
+OPERATION(safe_softmax) = {.name = "safe_softmax",
                            .inputs = 1,
                            .args = "int dim",
                            .rule = softmax_rule,
-                           .forward = softmax_forward,
+                           .forward = safe_softmax_forward,
                            .backward = softmax_backward,
                            .saves = {HEED_SAVED_OUTPUT}};
 
-HEED_OPERATION(safe_softmax) = {.name = "safe_softmax",
-                                .inputs = 1,
-                                .args = "int dim",
-                                .rule = softmax_rule,
-                                .forward = safe_softmax_forward,
-                                .backward = softmax_backward,
-                                .saves = {HEED_SAVED_OUTPUT}};
-
-HEED_OPERATION(log_softmax) = {.name = "log_softmax",
-                               .inputs = 1,
-                               .args = "int dim",
-                               .rule = softmax_rule,
-                               .forward = log_softmax_forward,
-                               .backward = log_softmax_backward,
-                               .saves = {HEED_SAVED_OUTPUT}};
+OPERATION(log_softmax) = {.name = "log_softmax",
+                          .inputs = 1,
+                          .args = "int dim",
+                          .rule = softmax_rule,
+                          .forward = log_softmax_forward,
+                          .backward = log_softmax_backward,
+                          .saves = {HEED_SAVED_OUTPUT}};
 
 heed_tensor *heed_softmax(heed_tensor *x, int dim)
 {

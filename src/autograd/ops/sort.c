@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../tensor/tensor.h"
+#include "../autograd.h"
 
 /* ---- keys: integers that sort like the values, so all dtypes share one comparison ---- */
 
@@ -72,10 +72,7 @@ static heed_status argsort_forward(const heed_call *call, heed_tensor *y)
     heed_tensor *lines = heed_contiguous(heed_transpose(call->inputs[0], args->dim, -1));
     heed_tensor *back = heed_transpose(y, args->dim, -1);
     heed_tensor *places = heed_empty(heed_shape_of_tensor(back), HEED_I64);
-    item *items = heed_blocked() || y->numel == 0 ? NULL : heed_alloc_sized(bytes);
-    if (items == NULL) {
-        return heed_self.error;
-    }
+    item *items = heed_scratch(bytes);
     const char *line = lines->data;
     int64_t *place = places->data;
     for (int64_t done = 0; done < lines->numel; done += n) {
@@ -89,16 +86,15 @@ static heed_status argsort_forward(const heed_call *call, heed_tensor *y)
         }
         line += (size_t)n * heed_dtype_size(lines->dtype);
     }
-    heed_free_sized(items, bytes);
     heed_copy_elements(places, back);
     return HEED_OK;
 }
 
-HEED_OPERATION(argsort) = {.name = "argsort",
-                           .inputs = 1,
-                           .args = "int dim, bool descending",
-                           .rule = argsort_rule,
-                           .forward = argsort_forward};
+OPERATION(argsort) = {.name = "argsort",
+                      .inputs = 1,
+                      .args = "int dim, bool descending",
+                      .rule = argsort_rule,
+                      .forward = argsort_forward};
 
 heed_tensor *heed_argsort(heed_tensor *x, int dim, bool descending)
 {

@@ -10,7 +10,7 @@
 /* ---- what views share ---- */
 
 #define VIEW(id, fields, derivative)                                                               \
-    HEED_OPERATION(id) = {                                                                         \
+    OPERATION(id) = {                                                                              \
         .name = #id, .inputs = 1, .args = fields, .rule = id##_rule, .backward = derivative}
 
 /* Makes the result a view with x's sizes and strides. */
@@ -256,12 +256,12 @@ static void slice_backward_backward(const heed_vjp *v)
     v->grads[0] = heed_slice(v->g, args->dim, args->start, args->end, args->step);
 }
 
-HEED_OPERATION(slice_backward) = {.name = "slice_backward",
-                                  .inputs = 1,
-                                  .args = SLICE_ARGS ", shape shape",
-                                  .rule = slice_backward_rule,
-                                  .forward = slice_backward_forward,
-                                  .backward = slice_backward_backward};
+OPERATION(slice_backward) = {.name = "slice_backward",
+                             .inputs = 1,
+                             .args = SLICE_ARGS ", shape shape",
+                             .rule = slice_backward_rule,
+                             .forward = slice_backward_forward,
+                             .backward = slice_backward_backward};
 
 static void slice_backward(const heed_vjp *v)
 {
@@ -540,19 +540,16 @@ static heed_status reshape_forward(const heed_call *call, heed_tensor *y)
     int64_t strides[HEED_MAX_DIMS];
     heed_row_major(x->ndim, x->shape, strides);
     heed_tensor *as_x = heed_tensor_view("reshape", y, x->ndim, x->shape, strides, 0);
-    if (as_x != NULL) {
-        heed_copy_elements(x, as_x);
-        heed_unref(as_x);
-    }
-    return heed_self.error;
+    heed_copy_elements(x, as_x);
+    return HEED_OK;
 }
 
-HEED_OPERATION(reshape) = {.name = "reshape",
-                           .inputs = 1,
-                           .args = "shape shape",
-                           .rule = reshape_rule,
-                           .forward = reshape_forward,
-                           .backward = reshape_backward};
+OPERATION(reshape) = {.name = "reshape",
+                      .inputs = 1,
+                      .args = "shape shape",
+                      .rule = reshape_rule,
+                      .forward = reshape_forward,
+                      .backward = reshape_backward};
 
 heed_tensor *heed_reshape(heed_tensor *x, heed_shape shape)
 {
@@ -633,8 +630,8 @@ static heed_status copy_forward(const heed_call *call, heed_tensor *y)
     return HEED_OK;
 }
 
-HEED_OPERATION(detach) = {.name = "detach", .inputs = 1, .rule = detach_rule};
-HEED_OPERATION(clone) = {
+OPERATION(detach) = {.name = "detach", .inputs = 1, .rule = detach_rule};
+OPERATION(clone) = {
     .name = "clone", .inputs = 1, .forward = copy_forward, .backward = same_backward};
 
 heed_tensor *heed_detach(heed_tensor *x)
@@ -666,12 +663,12 @@ static void to_backward(const heed_vjp *v)
     v->grads[0] = heed_to(v->g, v->inputs[0]->dtype);
 }
 
-HEED_OPERATION(to) = {.name = "to",
-                      .inputs = 1,
-                      .args = "dtype dtype",
-                      .rule = to_rule,
-                      .forward = copy_forward,
-                      .backward = to_backward};
+OPERATION(to) = {.name = "to",
+                 .inputs = 1,
+                 .args = "dtype dtype",
+                 .rule = to_rule,
+                 .forward = copy_forward,
+                 .backward = to_backward};
 
 heed_tensor *heed_to(heed_tensor *x, heed_dtype dtype)
 {

@@ -31,6 +31,7 @@ static void seed_generator(heed_generator *g, uint64_t seed)
 
 _Static_assert(sizeof(heed_generator) <= HEED_GENERATOR_SIZE, "see tensor.h");
 
+/* NULL without memory, if no door is open. */
 static heed_generator *generator_of_thread(void)
 {
     heed_thread_rest *rest = heed_rest_of_thread();
@@ -175,10 +176,8 @@ enum { SEED = 0, LEFT = 1, NEXT = 2, FIRST = 3, NORMAL = 628, HAS_NORMAL = 630, 
 
 heed_tensor *heed_get_rng_state(void)
 {
-    heed_tensor *t = heed_tensor_create("get_rng_state", HEED_SHAPE(ALL), HEED_I64);
-    if (t == NULL) {
-        return NULL;
-    }
+    HEED_DOOR(NULL);
+    heed_tensor *t = heed_tensor_new("get_rng_state", &HEED_SHAPE(ALL), HEED_I64);
     const heed_generator *g = generator_of_thread();
     const bool fresh = g->next == WORDS && g->state[0] == (uint32_t)g->seed;
     int64_t *to = t->data;
@@ -215,17 +214,15 @@ static bool read_state(const int64_t *from, heed_generator *g)
 
 heed_status heed_set_rng_state(const heed_tensor *state)
 {
+    HEED_DOOR(heed_self.error);
     heed_generator g;
     int64_t values[ALL];
-    if (heed_blocked() || heed_check_tensor("set_rng_state", "state", state) != HEED_OK) {
-        return heed_self.error;
-    }
+    heed_check_tensor("set_rng_state", "state", state);
     if (state->dtype != HEED_I64 || state->numel != ALL ||
         heed_copy_out(state, values, ALL) != HEED_OK || !read_state(values, &g)) {
-        return heed_fail(HEED_ERR_VALUE,
-                         "set_rng_state: state, %s of shape %s, is not a result of "
-                         "heed_get_rng_state",
-                         heed_dtype_name(state->dtype), HEED_TEXT(state));
+        heed_raise(HEED_ERR_VALUE,
+                   "set_rng_state: state, %s of shape %s, is not a result of heed_get_rng_state",
+                   heed_dtype_name(state->dtype), HEED_TEXT(state));
     }
     return heed_set_generator(&g);
 }
@@ -410,44 +407,39 @@ static void fill_normal(heed_generator *g, heed_tensor *t, double mean, double s
 
 /* ---- new tensors, and tensors filled in place ---- */
 
-static heed_tensor *create_float(const char *function, heed_shape shape, heed_dtype dtype)
+static heed_tensor *create_float(const char *function, const heed_shape *shape, heed_dtype dtype)
 {
-    if (!heed_blocked() && !heed_is_float(dtype)) {
-        heed_fail(HEED_ERR_DTYPE, "%s: dtype %s; use f32 or f64, or heed_randint for i64", function,
-                  heed_dtype_name(dtype));
+    if (!heed_is_float(dtype)) {
+        heed_raise(HEED_ERR_DTYPE, "%s: dtype %s; use f32 or f64, or heed_randint for i64",
+                   function, heed_dtype_name(dtype));
     }
-    return heed_tensor_create(function, shape, dtype);
+    return heed_tensor_new(function, shape, dtype);
 }
 
 heed_tensor *heed_rand(heed_shape shape, heed_dtype dtype)
 {
-    heed_tensor *t = create_float("rand", shape, dtype);
-    if (t != NULL) {
-        fill_uniform(generator_of_thread(), t, 0, t->numel, 0.0, 1.0);
-    }
+    HEED_DOOR(NULL);
+    heed_tensor *t = create_float("rand", &shape, dtype);
+    fill_uniform(generator_of_thread(), t, 0, t->numel, 0.0, 1.0);
     return t;
 }
 
 heed_tensor *heed_randn(heed_shape shape, heed_dtype dtype)
 {
-    heed_tensor *t = create_float("randn", shape, dtype);
-    if (t != NULL) {
-        fill_normal(generator_of_thread(), t, 0.0, 1.0);
-    }
+    HEED_DOOR(NULL);
+    heed_tensor *t = create_float("randn", &shape, dtype);
+    fill_normal(generator_of_thread(), t, 0.0, 1.0);
     return t;
 }
 
-/* The generator that fills t; NULL if t cannot be filled. Raises the version of t. */
-static heed_generator *begin_filling(const char *function, heed_tensor *t)
+/* The generator that fills t. */
+static heed_generator *begin_filling(const char *function, const heed_tensor *t)
 {
-    if (heed_blocked() || heed_check_tensor(function, "t", t) != HEED_OK) {
-        return NULL;
-    }
+    heed_check_tensor(function, "t", t);
     if (!heed_is_float(t->dtype) || !heed_is_row_major(t)) {
-        heed_fail(heed_is_float(t->dtype) ? HEED_ERR_SHAPE : HEED_ERR_DTYPE,
-                  "%s: t, %s of shape %s, must be f32 or f64, and contiguous", function,
-                  heed_dtype_name(t->dtype), HEED_TEXT(t));
-        return NULL;
+        heed_raise(heed_is_float(t->dtype) ? HEED_ERR_SHAPE : HEED_ERR_DTYPE,
+                   "%s: t, %s of shape %s, must be f32 or f64, and contiguous", function,
+                   heed_dtype_name(t->dtype), HEED_TEXT(t));
     }
     return generator_of_thread();
 }
@@ -461,15 +453,13 @@ static bool fits(const heed_tensor *t, double a, double b)
 
 heed_status heed_uniform_into(heed_tensor *t, double low, double high)
 {
+    HEED_DOOR(heed_self.error);
     heed_generator *g = begin_filling("uniform_into", t);
-    if (g == NULL) {
-        return heed_self.error;
-    }
     if (!(low <= high) || !fits(t, low, high) || !fits(t, high - low, 0.0)) {
-        return heed_fail(HEED_ERR_VALUE,
-                         "uniform_into: from %g to %g in %s; low must not be above high, and low, "
-                         "high and high - low must be finite",
-                         low, high, heed_dtype_name(t->dtype));
+        heed_raise(HEED_ERR_VALUE,
+                   "uniform_into: from %g to %g in %s; low must not be above high, and low, high "
+                   "and high - low must be finite",
+                   low, high, heed_dtype_name(t->dtype));
     }
     heed_raise_version(t);
     fill_uniform(g, t, 0, t->numel, low, high);
@@ -478,15 +468,13 @@ heed_status heed_uniform_into(heed_tensor *t, double low, double high)
 
 heed_status heed_normal_into(heed_tensor *t, double mean, double std)
 {
+    HEED_DOOR(heed_self.error);
     heed_generator *g = begin_filling("normal_into", t);
-    if (g == NULL) {
-        return heed_self.error;
-    }
     if (!(std >= 0.0) || !fits(t, mean, std)) {
-        return heed_fail(HEED_ERR_VALUE,
-                         "normal_into: mean %g and std %g in %s; both must be finite, and std "
-                         "must not be negative",
-                         mean, std, heed_dtype_name(t->dtype));
+        heed_raise(HEED_ERR_VALUE,
+                   "normal_into: mean %g and std %g in %s; both must be finite, and std must not "
+                   "be negative",
+                   mean, std, heed_dtype_name(t->dtype));
     }
     heed_raise_version(t);
     fill_normal(g, t, mean, std);
@@ -497,14 +485,12 @@ heed_status heed_normal_into(heed_tensor *t, double mean, double std)
 
 heed_tensor *heed_randint(int64_t low, int64_t high, heed_shape shape)
 {
-    if (!heed_blocked() && low >= high) {
-        heed_fail(HEED_ERR_VALUE, "randint: low %lld is not below high %lld; high is exclusive",
-                  (long long)low, (long long)high);
+    HEED_DOOR(NULL);
+    if (low >= high) {
+        heed_raise(HEED_ERR_VALUE, "randint: low %lld is not below high %lld; high is exclusive",
+                   (long long)low, (long long)high);
     }
-    heed_tensor *t = heed_tensor_create("randint", shape, HEED_I64);
-    if (t == NULL) {
-        return NULL;
-    }
+    heed_tensor *t = heed_tensor_new("randint", &shape, HEED_I64);
     heed_generator *g = generator_of_thread();
     int64_t *to = t->data;
     /* Draws one word, or two if the remainder of one would be too biased. */
@@ -518,13 +504,11 @@ heed_tensor *heed_randint(int64_t low, int64_t high, heed_shape shape)
 
 heed_tensor *heed_randperm(int64_t n)
 {
-    if (!heed_blocked() && n < 0) {
-        heed_fail(HEED_ERR_VALUE, "randperm: n is %lld; it must be 0 or more", (long long)n);
+    HEED_DOOR(NULL);
+    if (n < 0) {
+        heed_raise(HEED_ERR_VALUE, "randperm: n is %lld; it must be 0 or more", (long long)n);
     }
-    heed_tensor *t = heed_tensor_create("randperm", HEED_SHAPE(n), HEED_I64);
-    if (t == NULL) {
-        return NULL;
-    }
+    heed_tensor *t = heed_tensor_new("randperm", &HEED_SHAPE(n), HEED_I64);
     heed_generator *g = generator_of_thread();
     int64_t *to = t->data;
     for (int64_t i = 0; i < n; i++) {
@@ -569,27 +553,26 @@ void heed_fill_mask(heed_tensor *mask, double kept)
  * exponential with rate 1. The first to finish is a draw with these probabilities; the next ones
  * are draws without replacement. So the categories with the largest p / q are drawn. */
 
-static heed_status check_probabilities(const heed_tensor *p, int64_t row, int64_t categories,
-                                       int64_t num_samples)
+static void check_probabilities(const heed_tensor *p, int64_t row, int64_t categories,
+                                int64_t num_samples)
 {
     int64_t possible = 0;
     for (int64_t i = 0; i < categories; i++) {
         const double x = heed_number_at(p, row * categories + i);
         if (!(x >= 0.0 && x <= DBL_MAX)) { /* true for NaN */
-            return heed_fail(HEED_ERR_VALUE,
-                             "multinomial: the probability of category %lld in row %lld of p %s is "
-                             "%g; apply heed_softmax to scores",
-                             (long long)i, (long long)row, HEED_TEXT(p), x);
+            heed_raise(HEED_ERR_VALUE,
+                       "multinomial: the probability of category %lld in row %lld of p %s is %g; "
+                       "apply heed_softmax to scores",
+                       (long long)i, (long long)row, HEED_TEXT(p), x);
         }
         possible += x > 0.0;
     }
     if (num_samples < 1 || num_samples > possible) {
-        return heed_fail(HEED_ERR_VALUE,
-                         "multinomial: %lld samples of row %lld of p %s, where %lld probabilities "
-                         "are above 0; draw 1 to as many",
-                         (long long)num_samples, (long long)row, HEED_TEXT(p), (long long)possible);
+        heed_raise(HEED_ERR_VALUE,
+                   "multinomial: %lld samples of row %lld of p %s, where %lld probabilities are "
+                   "above 0; draw 1 to as many",
+                   (long long)num_samples, (long long)row, HEED_TEXT(p), (long long)possible);
     }
-    return HEED_OK;
 }
 
 /* Replaces each probability by its speed p / q, rounded as in the dtype; 0 by -1, which loses. */
@@ -605,45 +588,38 @@ static void start_race(heed_tensor *p)
 
 heed_tensor *heed_multinomial(const heed_tensor *p, int64_t num_samples)
 {
-    if (heed_blocked() || heed_check_tensor("multinomial", "p", p) != HEED_OK) {
-        return NULL;
-    }
+    HEED_DOOR(NULL);
+    heed_check_tensor("multinomial", "p", p);
     if (!heed_is_float(p->dtype) || (p->ndim != 1 && p->ndim != 2)) {
-        heed_fail(heed_is_float(p->dtype) ? HEED_ERR_SHAPE : HEED_ERR_DTYPE,
-                  "multinomial: p is %s of shape %s; give f32 or f64 probabilities (n), or rows of "
-                  "them (rows, n)",
-                  heed_dtype_name(p->dtype), HEED_TEXT(p));
-        return NULL;
+        heed_raise(heed_is_float(p->dtype) ? HEED_ERR_SHAPE : HEED_ERR_DTYPE,
+                   "multinomial: p is %s of shape %s; give f32 or f64 probabilities (n), or rows "
+                   "of them (rows, n)",
+                   heed_dtype_name(p->dtype), HEED_TEXT(p));
     }
     const int64_t rows = p->ndim == 2 ? p->shape[0] : 1, n = p->shape[p->ndim - 1];
     const heed_shape shape = p->ndim == 2 ? HEED_SHAPE(rows, num_samples) : HEED_SHAPE(num_samples);
-    heed_tensor *t = heed_tensor_create("multinomial", shape, HEED_I64);
-    heed_tensor *speed = t != NULL ? heed_tensor_like(p) : NULL;
-    if (speed == NULL) {
-        return NULL;
-    }
+    heed_tensor *t = heed_tensor_new("multinomial", &shape, HEED_I64);
+    const heed_frame frame = heed_frame_begin(false);
+    heed_tensor *speed = heed_tensor_like(p);
     heed_copy_elements(p, speed);
-    heed_status status = HEED_OK;
-    for (int64_t row = 0; row < rows && status == HEED_OK; row++) {
-        status = check_probabilities(speed, row, n, num_samples);
+    for (int64_t row = 0; row < rows; row++) {
+        check_probabilities(speed, row, n, num_samples);
     }
-    if (status == HEED_OK) {
-        start_race(speed);
-        for (int64_t i = 0; i < t->numel; i++) {
-            const int64_t first = i / num_samples * n;
-            int64_t best = first;
-            double fastest = -1.0;
-            for (int64_t at = first; at < first + n; at++) {
-                const double x = heed_number_at(speed, at);
-                if (x > fastest) {
-                    fastest = x;
-                    best = at;
-                }
+    start_race(speed);
+    for (int64_t i = 0; i < t->numel; i++) {
+        const int64_t first = i / num_samples * n;
+        int64_t best = first;
+        double fastest = -1.0;
+        for (int64_t at = first; at < first + n; at++) {
+            const double x = heed_number_at(speed, at);
+            if (x > fastest) {
+                fastest = x;
+                best = at;
             }
-            ((int64_t *)t->data)[i] = best - first;
-            heed_set_number_at(speed, best, -1.0);
         }
+        ((int64_t *)t->data)[i] = best - first;
+        heed_set_number_at(speed, best, -1.0);
     }
-    heed_unref(speed);
-    return status == HEED_OK ? t : NULL;
+    heed_frame_end(frame);
+    return t;
 }
