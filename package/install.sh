@@ -9,7 +9,7 @@ fail() {
     exit 1
 }
 
-# Both become part of heed.pc and HeedConfig.cmake, where these characters would have to be quoted.
+# Both become part of heed.pc, where these characters would have to be quoted.
 for path in "$PREFIX" "$LIBDIR"; do
     case $path in
     '~'*) fail "'$path': the shell did not expand ~; write \$HOME" ;;
@@ -34,20 +34,14 @@ if [ "$action" = uninstall ]; then
     exit
 fi
 
-# fill TEMPLATE FILE: replaces @NAME@ by the value of the variable
-fill() {
-    sed -e "s|@PREFIX@|$PREFIX|" -e "s|@LIBDIR@|$LIBDIR|" -e "s|@VERSION@|$VERSION|" -e "s|@MINOR@|${VERSION%.*}|" \
-        -e "s|@SHARED@|$SHARED|" "$1" > "$2"
-}
-mkdir -p "$include" "$lib/pkgconfig" "$lib/cmake/Heed" 2> /dev/null && [ -w "$include" ] && [ -w "$lib" ] ||
+mkdir -p "$include" "$lib/pkgconfig" 2> /dev/null && [ -w "$include" ] && [ -w "$lib" ] ||
     fail "cannot write to $DESTDIR$PREFIX; run it as root, or choose another folder: make install PREFIX=\$HOME/.local"
 install -m 644 src/heed.h "$include"
 install -m 644 "$BUILD/libheed.a" "$lib"
 install -m 755 "$BUILD/shared/$SHARED" "$lib"
 ln -s "$SHARED" "$lib/$SHARED_LINK"
-fill package/heed.pc.in "$lib/pkgconfig/heed.pc"
-fill package/HeedConfig.cmake.in "$lib/cmake/Heed/HeedConfig.cmake"
-fill package/HeedConfigVersion.cmake.in "$lib/cmake/Heed/HeedConfigVersion.cmake"
+sed -e "s|@PREFIX@|$PREFIX|" -e "s|@LIBDIR@|$LIBDIR|" -e "s|@VERSION@|$VERSION|" package/heed.pc.in \
+    > "$lib/pkgconfig/heed.pc"
 
 echo "Heed $VERSION is installed in $DESTDIR$PREFIX"
 [ -z "$DESTDIR" ] || exit 0

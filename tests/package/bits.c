@@ -6,8 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "heed.h"
-#include "tensor/kernels/kernels.h"
+#include "tensor/tensor.h"
 
 enum { N = 1003, OPERANDS = 5 };
 

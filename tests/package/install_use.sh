@@ -79,18 +79,23 @@ heed.heed_version.restype = ctypes.c_char_p
 assert heed.heed_version().decode() == sys.argv[2]
 END
 
-# ---- CMake ----
+# ---- CMake: after cmake --install, as a part of the tree, and fetched ----
 
+# built LINE...: configures a program with these lines of CMake, builds it and runs it
 built() {
-    cmake -S . -B "$@" -DCMAKE_PREFIX_PATH="$heed" > "$scratch/log" 2>&1 && cmake --build "$1" >> "$scratch/log" 2>&1 ||
-        { cat "$scratch/log"; exit 1; }
+    { printf 'cmake_minimum_required(VERSION 3.14)\nproject(mine C)\n' && printf '%s\n' "$@"
+      echo 'add_executable(mine mine.c)'
+      echo 'target_link_libraries(mine Heed::heed)'; } > CMakeLists.txt
+    rm -rf built
+    { cmake -S . -B built -DCMAKE_BUILD_TYPE=Debug -DCMAKE_PREFIX_PATH="$scratch/cmake" && cmake --build built -j; } \
+        > "$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
+    runs built/mine lacks
 }
-printf 'cmake_minimum_required(VERSION 3.13)\nproject(mine C)\n' > CMakeLists.txt
-awk '/^```/ { inside = /^```cmake/; next } inside' "$root/docs/install.md" >> CMakeLists.txt # these make mine of mine.c
-built shared
-runs shared/mine
-built static -DBUILD_SHARED_LIBS=OFF
-runs static/mine lacks
-sed -i "s/find_package(Heed [0-9.]*/find_package(Heed $minor.999/" CMakeLists.txt
-expect 1 "HeedConfig.cmake, version: $version" cmake -S . -B newer -DCMAKE_PREFIX_PATH="$heed"
+{ cmake -S "$root" -B "$scratch/tree" -DCMAKE_BUILD_TYPE=Debug && cmake --build "$scratch/tree" -j &&
+    cmake --install "$scratch/tree" --prefix "$scratch/cmake"; } > "$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
+built "find_package(Heed $minor REQUIRED)"
+built "add_subdirectory($root heed)"
+built 'include(FetchContent)' "FetchContent_Declare(heed SOURCE_DIR $root)" 'FetchContent_MakeAvailable(heed)'
+echo "find_package(Heed $minor.999 REQUIRED)" >> CMakeLists.txt
+expect 1 "HeedConfig.cmake, version: $version" cmake -S . -B newer -DCMAKE_PREFIX_PATH="$scratch/cmake"
 echo "install_use: passed"

@@ -66,7 +66,6 @@ START_TEST(variables_that_cannot_be_used_are_errors)
 }
 END_TEST
 
-/* The amalgamation has a single one. */
 START_TEST(an_unknown_isa_names_those_of_this_build)
 {
     static const char beginning[] =

@@ -75,7 +75,7 @@ heed_tensor *heed_binary_cross_entropy_with_logits(heed_tensor *input, heed_tens
  * to each class. Its loss is minus the weighted sum of the log-probabilities; an ignored target
  * gives no weight. */
 
-static const char name[] = "cross_entropy";
+static const char op_name[] = "cross_entropy";
 
 /* The class dim of x (C), (N, C) or (N, C, d...). */
 static int class_dim(const heed_tensor *x)
@@ -87,7 +87,7 @@ static heed_status check_inputs(const heed_tensor *x, const heed_tensor *targets
 {
     if (!heed_is_float(x->dtype) || targets->dtype != HEED_I64) {
         return heed_fail(HEED_ERR_DTYPE,
-                         "%s: %s with %s targets; it takes a float with i64 targets", name,
+                         "%s: %s with %s targets; it takes a float with i64 targets", op_name,
                          heed_dtype_name(x->dtype), heed_dtype_name(targets->dtype));
     }
     bool fits = x->ndim >= 1 && targets->ndim == x->ndim - 1;
@@ -99,7 +99,7 @@ static heed_status check_inputs(const heed_tensor *x, const heed_tensor *targets
     }
     const bool last = x->ndim == 3 && targets->ndim == 2 && targets->shape[0] == x->shape[0] &&
                       targets->shape[1] == x->shape[1];
-    return heed_fail(HEED_ERR_SHAPE, "%s: targets %s do not fit %s, whose class dim is %d%s", name,
+    return heed_fail(HEED_ERR_SHAPE, "%s: targets %s do not fit %s, whose class dim is %d%s", op_name,
                      HEED_TEXT(targets), HEED_TEXT(x), class_dim(x),
                      last ? "; if the classes are in the last dim, heed_reshape the scores to "
                             "(-1, C) and the targets to (-1)"
@@ -115,7 +115,7 @@ static heed_status cross_entropy_rule(const heed_call *call, heed_result *result
     if (in[0]->ndim > 2 || in[2]->dtype != HEED_F64 || !heed_is_contiguous(in[2]) ||
         in[2]->numel != 2 * in[1]->numel) {
         return heed_fail(HEED_ERR_VALUE, "%s: the inputs were not prepared by heed_cross_entropy",
-                         name);
+                         op_name);
     }
     result->shape = args->reduction == HEED_NONE ? heed_shape_of_tensor(in[1]) : HEED_SCALAR;
     return check_inputs(in[0], in[1]);
@@ -152,7 +152,7 @@ static heed_status find_rows(heed_tensor *const *inputs, const heed_cross_entrop
     w->target = heed_const_data_i64(heed_contiguous(targets));
     for (int64_t i = 0; !heed_blocked() && i < w->count; i++) {
         if (w->target[i] != w->ignored) {
-            heed_check_index(name, "target", w->target[i], i, w->classes);
+            heed_check_index(op_name, "target", w->target[i], i, w->classes);
             counted++;
         }
     }
@@ -326,12 +326,12 @@ static heed_tensor *cross_entropy(heed_tensor *logits, heed_tensor *targets,
         .ignore_index = options.ignore_index != NULL ? *options.ignore_index : -100,
         .label_smoothing = options.label_smoothing,
         .reduction = options.reduction};
-    heed_check_operand(name, "logits", logits);
-    heed_check_tensor(name, "targets", targets);
-    heed_check_probability(name, "label_smoothing", options.label_smoothing);
+    heed_check_operand(op_name, "logits", logits);
+    heed_check_tensor(op_name, "targets", targets);
+    heed_check_probability(op_name, "label_smoothing", options.label_smoothing);
     check_inputs(logits, targets);
     if ((unsigned)options.reduction > HEED_NONE) {
-        heed_fail(HEED_ERR_VALUE, "%s: reduction is %d; use HEED_MEAN, HEED_SUM or HEED_NONE", name,
+        heed_fail(HEED_ERR_VALUE, "%s: reduction is %d; use HEED_MEAN, HEED_SUM or HEED_NONE", op_name,
                   (int)options.reduction);
         return NULL;
     }
@@ -345,8 +345,8 @@ static heed_tensor *cross_entropy(heed_tensor *logits, heed_tensor *targets,
         targets = heed_reshape(targets, HEED_SHAPE(count));
     }
     const char *outer = heed_self.operation;
-    heed_self.operation = name; /* named if memory runs out */
-    heed_tensor *totals = heed_tensor_new(name, &HEED_SHAPE(count, 2), HEED_F64);
+    heed_self.operation = op_name; /* named if memory runs out */
+    heed_tensor *totals = heed_tensor_new(op_name, &HEED_SHAPE(count, 2), HEED_F64);
     heed_self.operation = outer;
     heed_tensor *inputs[] = {logits, targets, totals};
     heed_tensor *loss = heed_apply(&op_cross_entropy, inputs, 3, &args, sizeof args);

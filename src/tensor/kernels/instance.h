@@ -18,7 +18,7 @@
 
 #if ISA == 1 || defined __x86_64__ /* to the end */
 
-#if ISA > 1
+#ifdef __x86_64__
 #include <immintrin.h>
 #endif
 
@@ -35,15 +35,14 @@ double sqrt(double x) __attribute__((const));
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wpass-failed" /* with sanitizers, some loops are not unrolled   \
                                                   */
+#pragma clang attribute push(__attribute__((no_sanitize("signed-integer-overflow"))),              \
+                             apply_to = function)
 #if ISA == 4
 #pragma clang attribute push(                                                                      \
     __attribute__((target("avx2,fma,bmi2,avx512f,avx512bw,avx512cd,avx512dq,avx512vl"))),          \
     apply_to = function)
 #elif ISA == 3
 #pragma clang attribute push(__attribute__((target("avx2,fma,bmi2"))), apply_to = function)
-#else
-#pragma clang attribute push(__attribute__((no_sanitize("signed-integer-overflow"))),              \
-                             apply_to = function)
 #endif
 #else
 #pragma GCC push_options
@@ -169,6 +168,9 @@ OTHER_KERNELS(DECLARE)
 /* clang-format on */
 
 #ifdef __clang__
+#if ISA > 1
+#pragma clang attribute pop
+#endif
 #pragma clang attribute pop
 #pragma clang diagnostic pop
 #else

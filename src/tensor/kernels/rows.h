@@ -14,7 +14,7 @@
  * step together, which hides latency. A group is as many rows as fit in L1, at most GROUP. */
 enum { GROUP = 8 };
 
-static inline int64_t group_of(int64_t n, int64_t left)
+static inline __attribute__((unused)) int64_t group_of(int64_t n, int64_t left)
 {
     const int64_t fit = 2048 / (n + 1) + 1, most = fit < GROUP ? fit : GROUP;
     return left < most ? left : most;
