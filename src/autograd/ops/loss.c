@@ -99,8 +99,8 @@ static heed_status check_inputs(const heed_tensor *x, const heed_tensor *targets
     }
     const bool last = x->ndim == 3 && targets->ndim == 2 && targets->shape[0] == x->shape[0] &&
                       targets->shape[1] == x->shape[1];
-    return heed_fail(HEED_ERR_SHAPE, "%s: targets %s do not fit %s, whose class dim is %d%s", op_name,
-                     HEED_TEXT(targets), HEED_TEXT(x), class_dim(x),
+    return heed_fail(HEED_ERR_SHAPE, "%s: targets %s do not fit %s, whose class dim is %d%s",
+                     op_name, HEED_TEXT(targets), HEED_TEXT(x), class_dim(x),
                      last ? "; if the classes are in the last dim, heed_reshape the scores to "
                             "(-1, C) and the targets to (-1)"
                           : "");
@@ -331,8 +331,8 @@ static heed_tensor *cross_entropy(heed_tensor *logits, heed_tensor *targets,
     heed_check_probability(op_name, "label_smoothing", options.label_smoothing);
     check_inputs(logits, targets);
     if ((unsigned)options.reduction > HEED_NONE) {
-        heed_fail(HEED_ERR_VALUE, "%s: reduction is %d; use HEED_MEAN, HEED_SUM or HEED_NONE", op_name,
-                  (int)options.reduction);
+        heed_fail(HEED_ERR_VALUE, "%s: reduction is %d; use HEED_MEAN, HEED_SUM or HEED_NONE",
+                  op_name, (int)options.reduction);
         return NULL;
     }
     heed_scope scope;
