@@ -123,7 +123,7 @@ static void put_values(const char *title, const char *color, const heed_tensor *
     heed_tensor plain = *t; /* without its graph */
     plain.op = NULL;
     plain.requires_grad = false;
-    heed_snprint(text, sizeof text, &plain, (heed_print_options){.precision = 3});
+    heed_snprint(text, sizeof text, &plain, .precision = 3);
     const char *dtype = strstr(text, ", dtype=");
     const size_t end = dtype != NULL ? (size_t)(dtype - text) : strcspn(text, ")");
     const char *gap = memchr(text, '\n', end) != NULL ? "<BR/>" : "&#160;";

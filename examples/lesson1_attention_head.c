@@ -59,7 +59,7 @@ static const char *const words[L] = {"My", "name", "is", "Grant"};
 static void show(const char *name, const heed_tensor *t)
 {
     printf("\n%s\n", name);
-    heed_fprint(stdout, t, (heed_print_options){.precision = 8, .linewidth = 86});
+    heed_fprint(stdout, t, .precision = 8, .linewidth = 86);
     putchar('\n');
 }
 

@@ -87,7 +87,7 @@ static const double WEIGHT_O[d_model][d_model] = {
 static void show(const char *name, const heed_tensor *t)
 {
     printf("\n%s\n", name);
-    heed_fprint(stdout, t, (heed_print_options){.precision = 8, .linewidth = 86});
+    heed_fprint(stdout, t, .precision = 8, .linewidth = 86);
     printf("\n%s\n", heed_shape_text(t->ndim, t->shape).text);
 }
 
@@ -217,8 +217,7 @@ static heed_tensor *one_head(heed_tensor *embeddings, struct weights w)
  * transposed. */
 static struct heed_multi_head *load(const struct weights heads[HEADS], heed_tensor *W_o)
 {
-    struct heed_multi_head *m =
-        heed_multi_head_new_with(d_model, HEADS, 0, 1, (heed_multi_head_options){.head_dim = d_k});
+    struct heed_multi_head *m = heed_multi_head_new(d_model, HEADS, 0, 1, .head_dim = d_k);
     heed_module_to(m, HEED_F64);
     for (int i = 0; i < HEADS; i++) {
         struct heed_self_attention *head = heed_multi_head_head(m, i);

@@ -119,16 +119,15 @@ static heed_tensor *attention(const struct head *h, double scale)
  * the one shown. */
 static struct head draw_head(void)
 {
-    const heed_linear_options no_bias = {.no_bias = true};
     struct head h = {.x = NULL};
     for (int run = 7; run <= 21; run++) {
         heed_module_free(h.key);
         heed_module_free(h.query);
         h.x = heed_randn(HEED_SHAPE(B, T, C), HEED_F32);
-        h.key = heed_linear_new_with(C, HEAD_SIZE, no_bias);
-        h.query = heed_linear_new_with(C, HEAD_SIZE, no_bias);
+        h.key = heed_linear_new(C, HEAD_SIZE, .no_bias = true);
+        h.query = heed_linear_new(C, HEAD_SIZE, .no_bias = true);
     }
-    h.value = heed_linear_new_with(C, HEAD_SIZE, no_bias);
+    h.value = heed_linear_new(C, HEAD_SIZE, .no_bias = true);
     return h;
 }
 

@@ -18,7 +18,7 @@
 static void show(const char *name, heed_tensor *t)
 {
     printf("%s\n", name);
-    heed_fprint(stdout, t, (heed_print_options){.precision = 8});
+    heed_fprint(stdout, t, .precision = 8);
     printf("\n\n");
 }
 
@@ -130,14 +130,13 @@ static heed_tensor *loss_of(heed_tensor *output)
  * that names it. */
 static void check_gradients(heed_tensor *X, heed_tensor *W[3])
 {
-    const heed_gradcheck_options options = {.eps = 1e-6, .atol = 1e-8, .rtol = 1e-6};
-    heed_gradcheck_with(attend, X, W, 3, options);
+    const double atol = 1e-8, rtol = 1e-6;
+    heed_gradcheck(attend, X, W, 3, .eps = 1e-6, .atol = atol, .rtol = rtol);
     const int64_t weights = W[0]->numel + W[1]->numel + W[2]->numel, outputs = 9;
     printf(
         "heed_gradcheck: %lld outputs by %lld weights, %lld derivatives; the differences are at\n"
         "most %g + %g of the derivative.\n\n",
-        (long long)outputs, (long long)weights, (long long)(outputs * weights), options.atol,
-        options.rtol);
+        (long long)outputs, (long long)weights, (long long)(outputs * weights), atol, rtol);
 }
 
 static const char *yes_if_close(heed_tensor *a, heed_tensor *b)

@@ -59,12 +59,11 @@ static const heed_module_kind multi_head_kind = {.name = "MultiHead",
 
 static struct multi_head *multi_head_new(mistake made)
 {
-    const heed_linear_options no_bias = {.no_bias = true};
     struct multi_head *m = heed_module_new(&multi_head_kind);
-    HEED_CHILD(m, W_q, heed_linear_new_with(C, C, no_bias));
-    HEED_CHILD(m, W_k, heed_linear_new_with(C, C, no_bias));
-    HEED_CHILD(m, W_v, heed_linear_new_with(C, C, no_bias));
-    HEED_CHILD(m, W_o, heed_linear_new_with(C, C, no_bias));
+    HEED_CHILD(m, W_q, heed_linear_new(C, C, .no_bias = true));
+    HEED_CHILD(m, W_k, heed_linear_new(C, C, .no_bias = true));
+    HEED_CHILD(m, W_v, heed_linear_new(C, C, .no_bias = true));
+    HEED_CHILD(m, W_o, heed_linear_new(C, C, .no_bias = true));
     m->made = made;
     return m;
 }
@@ -151,13 +150,12 @@ static heed_tensor *separate_heads(struct multi_head *m, heed_tensor *x)
  * to C - 1. PyTorch's own wants the causal mask as attn_mask besides is_causal. */
 static heed_tensor *packed(struct multi_head *m, heed_tensor *x)
 {
-    struct heed_multihead_attention *all = heed_multihead_attention_new_with(
-        C, HEADS, (heed_multihead_attention_options){.no_bias = true, .batch_first = true});
+    struct heed_multihead_attention *all =
+        heed_multihead_attention_new(C, HEADS, .no_bias = true, .batch_first = true);
     heed_tensor *const weights[] = {m->W_q->weight, m->W_k->weight, m->W_v->weight};
     heed_copy_into(all->in_proj_weight, heed_detach(heed_cat(weights, 3, 0)));
     heed_copy_into(all->out_proj->weight, heed_detach(m->W_o->weight));
-    heed_tensor *y = heed_multihead_attention_forward_with(
-        all, x, x, x, (heed_multihead_attention_forward_options){.is_causal = true});
+    heed_tensor *y = heed_multihead_attention_forward(all, x, x, x, .is_causal = true);
     heed_module_free(all);
     return y;
 }
@@ -233,8 +231,8 @@ static heed_tensor *losses_of(struct repeater *m, heed_tensor *rows)
     heed_tensor *x = heed_embedding_forward(m->embedding, heed_narrow(rows, 1, 0, T));
     x = heed_position_encoding_forward(m->positions, x);
     heed_tensor *logits = heed_linear_forward(m->output, heed_add(x, forward(x, m->attention)));
-    return heed_cross_entropy_with(heed_transpose(logits, 1, 2), heed_narrow(rows, 1, 1, T),
-                                   (heed_cross_entropy_options){.reduction = HEED_NONE});
+    return heed_cross_entropy(heed_transpose(logits, 1, 2), heed_narrow(rows, 1, 1, T),
+                              .reduction = HEED_NONE);
 }
 
 static heed_tensor *rows_of(int64_t count)
@@ -264,15 +262,14 @@ static struct repeater *show_training(const char *name, mistake made, int steps)
     struct repeater *m = repeater_new(made);
     train(m, steps);
     heed_attention_report report = {0};
-    const heed_attention_check_options options = {
-        .d_model = C, .heads = HEADS, .causal = true, .module = m->attention, .report = &report};
     const bool enabled = heed_set_grad_enabled(false);
     heed_tensor *losses = heed_mean_dim(losses_of(m, rows_of(1000)), 0, false);
     heed_set_grad_enabled(enabled);
     printf("  %-16s %8.1f %8.1f    ", name,
            heed_item(heed_mean(heed_narrow(losses, 0, 0, HALF - 1))),
            heed_item(heed_mean(heed_narrow(losses, 0, HALF - 1, HALF))));
-    heed_attention_check(forward, m->attention, options);
+    heed_attention_check(forward, m->attention, .d_model = C, .heads = HEADS, .causal = true,
+                         .module = m->attention, .report = &report);
     printf(report.passed ? "passed\n" : "failed:\n      %s\n", report.mistake);
     heed_error(); /* a failed check is an error, which is printed above */
     return m;

@@ -30,12 +30,11 @@ static const heed_module_kind writer_kind = {.name = "Writer", .size = sizeof(st
 
 static struct writer *writer_new(void)
 {
-    const heed_linear_options no_bias = {.no_bias = true};
     struct writer *m = heed_module_new(&writer_kind);
     HEED_CHILD(m, embedding, heed_embedding_new(SYMBOLS, C));
-    HEED_CHILD(m, W_q, heed_linear_new_with(C, C, no_bias));
-    HEED_CHILD(m, W_k, heed_linear_new_with(C, C, no_bias));
-    HEED_CHILD(m, W_v, heed_linear_new_with(C, C, no_bias));
+    HEED_CHILD(m, W_q, heed_linear_new(C, C, .no_bias = true));
+    HEED_CHILD(m, W_k, heed_linear_new(C, C, .no_bias = true));
+    HEED_CHILD(m, W_v, heed_linear_new(C, C, .no_bias = true));
     HEED_CHILD(m, output, heed_linear_new(C, SYMBOLS));
     return m;
 }
@@ -72,10 +71,10 @@ static heed_tensor *mask_after(int64_t before, int64_t n)
 static heed_tensor *attend(struct writer *m, heed_tensor *x, cache *c, int64_t position)
 {
     const int64_t before = length(c), n = heed_size(x, 1);
-    const heed_rope_options options = {.base = 100}; /* 10000 for long texts */
+    const double base = 100; /* 10000 for long texts */
     heed_tensor *at = heed_arange((double)position, (double)(position + n), 1, HEED_I64);
-    heed_tensor *q = heed_rope(heed_linear_forward(m->W_q, x), at, options);
-    c->k = appended(c->k, heed_rope(heed_linear_forward(m->W_k, x), at, options));
+    heed_tensor *q = heed_rope(heed_linear_forward(m->W_q, x), at, base);
+    c->k = appended(c->k, heed_rope(heed_linear_forward(m->W_k, x), at, base));
     c->v = appended(c->v, heed_linear_forward(m->W_v, x));
     heed_tensor *scores = heed_div_scalar(heed_matmul(q, heed_transpose(c->k, 1, 2)), sqrt(C));
     scores = heed_masked_fill(scores, mask_after(before, n), -(double)INFINITY);
@@ -236,12 +235,9 @@ static bool check(struct writer *m, const char *name, int64_t shift)
     HEED_SCOPE(scope);
     checked c = {.writer = m, .shift = shift};
     heed_attention_report report = {0};
-    heed_attention_check(attend_at_once, &c,
-                         (heed_attention_check_options){.d_model = C,
-                                                        .causal = true,
-                                                        .positions = HEED_POSITIONS_RELATIVE,
-                                                        .step = attend_one,
-                                                        .report = &report});
+    heed_attention_check(attend_at_once, &c, .d_model = C, .causal = true,
+                         .positions = HEED_POSITIONS_RELATIVE, .step = attend_one,
+                         .report = &report);
     heed_error(); /* a failed check is an error, which is printed here */
     printf("  %-36s %s\n", name, report.passed ? "passed" : first_failure(&report));
     return report.passed;

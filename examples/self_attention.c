@@ -23,7 +23,7 @@ static void show(const char *name, heed_tensor *t)
 static void show_gradient(const char *name, heed_tensor *t)
 {
     printf("\n%s\n", name);
-    heed_fprint(stdout, t, (heed_print_options){.precision = 3});
+    heed_fprint(stdout, t, .precision = 3);
     putchar('\n');
 }
 

@@ -43,6 +43,8 @@
  *   value that has been freed is HEED_ERR_SCOPE.
  * - Names, argument order and semantics are PyTorch's (docs/pytorch.md). The suffixes `_scalar`,
  *   `_dim` and `_dims` mark forms that take a number, a dim or several dims.
+ * - Functions with options take keyword arguments after the others, as in Python:
+ *   heed_linear_new(64, 12, .no_bias = true). What is left out is 0, which means torch's default.
  * - Negative dims count from the end; a dim outside [-ndim, ndim) is HEED_ERR_DIM. A tensor has at
  *   most 8 dims, else HEED_ERR_SHAPE.
  * - Shapes broadcast as in torch: aligned at the last dim, with sizes equal or 1. HEED_ERR_SHAPE:
@@ -78,6 +80,15 @@
 extern "C" {
 #endif
 #pragma GCC visibility push(default)
+
+/* Keyword arguments: the macro heed_linear_new(...) collects its arguments in a struct,
+ * heed_linear_new_args, for the function of the same name. (heed_linear_new)(args) calls the
+ * function with a struct of your own. C++ takes the arguments in order. */
+#ifdef __cplusplus
+#define HEED_CALL(function, ...) function(function##_args{__VA_ARGS__})
+#else
+#define HEED_CALL(function, ...) function((function##_args){__VA_ARGS__, .end = 0})
+#endif
 
 /* ======== Tensors ======== */
 
@@ -434,20 +445,31 @@ const bool *heed_const_data_bool(const heed_tensor *t);
  * Wide ranges are shown in scientific notation. Of tensors with more than 1000 elements, three
  * items are shown at each end of a dim. */
 
-/* Like torch.set_printoptions, but for one call; 0 selects torch's default. */
-typedef struct heed_print_options {
-    int precision; /* digits after the point: 1 ... 17, default 4 */
-    int linewidth; /* characters per line: default 80 */
-} heed_print_options;
-
-/* heed_print: to stdout, with a newline. heed_fprint: to any stream, without a newline; for its
- * errors, check ferror(stream). heed_snprint: into `buffer`, like snprintf: returns the length of
- * the full text, and writes at most size - 1 bytes of it and a terminating 0.
+/* heed_print: to stdout, with a newline. heed_fprint(stream, t, .precision = 8): to any stream,
+ * without a newline; for its errors, check ferror(stream). heed_snprint(buffer, size, t, ...): into
+ * `buffer`, like snprintf: returns the length of the full text, and writes at most size - 1 bytes
+ * of it and a terminating 0. The options are those of torch.set_printoptions, for one call.
  *
  * HEED_ERR_VALUE: an option is negative, or the precision is above 17. */
 heed_status heed_print(const heed_tensor *t);
-heed_status heed_fprint(FILE *stream, const heed_tensor *t, heed_print_options options);
-size_t heed_snprint(char *buffer, size_t size, const heed_tensor *t, heed_print_options options);
+typedef struct heed_fprint_args {
+    FILE *stream;
+    const heed_tensor *t;
+    int precision; /* digits after the point: 1 ... 17; 0: 4 */
+    int linewidth; /* characters per line; 0: 80 */
+    bool end;
+} heed_fprint_args;
+heed_status heed_fprint(heed_fprint_args args);
+#define heed_fprint(...) HEED_CALL(heed_fprint, __VA_ARGS__)
+typedef struct heed_snprint_args {
+    char *buffer;
+    size_t size;
+    const heed_tensor *t;
+    int precision, linewidth;
+    bool end;
+} heed_snprint_args;
+size_t heed_snprint(heed_snprint_args args);
+#define heed_snprint(...) HEED_CALL(heed_snprint, __VA_ARGS__)
 
 /* ---- random numbers, bit-identical to those of PyTorch's CPU generator ----
  *
@@ -1077,33 +1099,35 @@ typedef struct heed_gradcheck_report {
     double limit;             /* at which the difference quotient settles best */
 } heed_gradcheck_report;
 
-typedef struct heed_gradcheck_options {
+/* heed_gradcheck(f, context, inputs, count, ...): first derivatives, with respect to every input
+ * that requires a gradient. The other inputs, which may be i64 or bool, are constants. At most 16
+ * inputs.
+ *
+ * HEED_ERR_GRADCHECK: a derivative differs. The message names the element, both values, and why
+ * they differ, as in the report; or it names the input that has no effect. HEED_ERR_DTYPE: an input
+ * that requires a gradient is not f64. HEED_ERR_GRAPH: no input requires a gradient.
+ * HEED_ERR_SHAPE: an input is expanded. Errors of the function itself are returned as well.
+ *
+ * heed_gradgradcheck: second derivatives: checks the derivatives of the function's gradient with
+ * respect to its inputs and to a random upstream gradient, like torch.autograd.gradgradcheck. */
+typedef struct heed_gradcheck_args {
+    heed_function *f;
+    void *context;
+    heed_tensor *const *inputs;
+    int count;
     double eps;      /* step of the central differences, in each direction; 0: 1e-6 */
     double atol;     /* |analytic - numeric| <= atol + rtol |numeric|; 0: 1e-7 */
     double rtol;     /* 0: 1e-5 */
     unsigned unused; /* inputs that may have no effect on the function */
     unsigned linear; /* gradgradcheck: inputs that may have no effect on the gradient */
     heed_gradcheck_report *report; /* set to the reason of a failure; NULL: not wanted */
-} heed_gradcheck_options;
-
-/* heed_gradcheck: first derivatives, with respect to every input that requires a gradient. The
- * other inputs, which may be i64 or bool, are constants. At most 16 inputs.
- *
- * HEED_ERR_GRADCHECK: a derivative differs. The message names the element, both values, and why
- * they differ, as in the report; or it names the input that has no effect. HEED_ERR_DTYPE: an input
- * that requires a gradient is not f64. HEED_ERR_GRAPH: no input requires a gradient.
- * HEED_ERR_SHAPE: an input is expanded. Errors of the function itself are returned as well. */
-heed_status heed_gradcheck(heed_function *f, void *context, heed_tensor *const *inputs, int count);
-heed_status heed_gradcheck_with(heed_function *f, void *context, heed_tensor *const *inputs,
-                                int count, heed_gradcheck_options options);
-
-/* heed_gradgradcheck: second derivatives: checks the derivatives of the function's gradient with
- * respect to its inputs and to a random upstream gradient, like torch.autograd.gradgradcheck.
- * Errors are those of heed_gradcheck. */
-heed_status heed_gradgradcheck(heed_function *f, void *context, heed_tensor *const *inputs,
-                               int count);
-heed_status heed_gradgradcheck_with(heed_function *f, void *context, heed_tensor *const *inputs,
-                                    int count, heed_gradcheck_options options);
+    bool end;
+} heed_gradcheck_args;
+heed_status heed_gradcheck(heed_gradcheck_args args);
+typedef heed_gradcheck_args heed_gradgradcheck_args;
+heed_status heed_gradgradcheck(heed_gradgradcheck_args args);
+#define heed_gradcheck(...)     HEED_CALL(heed_gradcheck, __VA_ARGS__)
+#define heed_gradgradcheck(...) HEED_CALL(heed_gradgradcheck, __VA_ARGS__)
 
 /* ======== Defining operations ======== */
 
@@ -1439,19 +1463,18 @@ struct heed_linear {
     int64_t in_features, out_features;
 };
 
-typedef struct heed_linear_options {
-    bool no_bias; /* torch's bias=False */
-} heed_linear_options;
-
-/* heed_linear_new: as torch.nn.Linear(in_features, out_features); heed_linear_new_with: with
- * options
+/* heed_linear_new(in_features, out_features, .no_bias = true): as torch.nn.Linear
  *
  * weight and then bias are drawn uniformly from +-1 / sqrt(in_features), as in torch. They are f32;
  * cast with heed_module_to.
- * HEED_ERR_VALUE: a size is negative. */
-struct heed_linear *heed_linear_new(int64_t in_features, int64_t out_features);
-struct heed_linear *heed_linear_new_with(int64_t in_features, int64_t out_features,
-                                         heed_linear_options options);
+ * HEED_ERR_VALUE: a size is below 1. */
+typedef struct heed_linear_new_args {
+    int64_t in_features, out_features;
+    bool no_bias; /* torch's bias=False */
+    bool end;
+} heed_linear_new_args;
+struct heed_linear *heed_linear_new(heed_linear_new_args args);
+#define heed_linear_new(...) HEED_CALL(heed_linear_new, __VA_ARGS__)
 
 /* heed_linear_forward: x (..., in_features) -> (..., out_features)     y = x weight^T + bias */
 heed_tensor *heed_linear_forward(struct heed_linear *m, heed_tensor *x);
@@ -1575,7 +1598,8 @@ heed_tensor *heed_scaled_dot_product_attention_weights(heed_tensor *q, heed_tens
                                                        double dropout_p, bool is_causal,
                                                        double scale, heed_tensor **weights);
 
-/* heed_rope: rotates pairs of features by angles that grow with the position (Su et al., RoFormer,
+/* heed_rope(x, positions, ...): rotates pairs of features by angles that grow with the position (Su
+ * et al., RoFormer,
  * 2021, section 3.4.2). Applied to queries and keys before their product, it makes a score depend
  * on how far apart they are, not on where they are:
  *
@@ -1593,12 +1617,14 @@ heed_tensor *heed_scaled_dot_product_attention_weights(heed_tensor *q, heed_tens
  *
  * HEED_ERR_SHAPE: x has fewer than 2 dims, d is odd, or positions do not fit. HEED_ERR_DTYPE: x is
  * not a float, or positions are not i64. HEED_ERR_VALUE: base is not a positive number. */
-typedef struct heed_rope_options {
+typedef struct heed_rope_args {
+    heed_tensor *x, *positions;
     double base;      /* 0: 10000 */
     bool interleaved; /* pairs of neighbours instead of halves */
-} heed_rope_options;
-
-heed_tensor *heed_rope(heed_tensor *x, heed_tensor *positions, heed_rope_options options);
+    bool end;
+} heed_rope_args;
+heed_tensor *heed_rope(heed_rope_args args);
+#define heed_rope(...) HEED_CALL(heed_rope, __VA_ARGS__)
 
 /* ---- as modules: the tutorial's, and torch's ----
  *
@@ -1613,21 +1639,22 @@ struct heed_self_attention {
     heed_tensor *attention_percent;      /* a detached copy, until the next one; or NULL */
 };
 
-typedef struct heed_self_attention_options {
-    int64_t head_dim; /* of queries, keys and values; 0: d_model */
-    int64_t kv_dim;   /* features of what heed_cross_attention_forward attends to; 0: d_model */
-} heed_self_attention_options;
-
-/* heed_self_attention_new: like the tutorial's SelfAttention(d_model, row_dim, col_dim)
+/* heed_self_attention_new(d_model, row_dim, col_dim): like the tutorial's SelfAttention
  *
  * row_dim and col_dim are the dims of tokens and features, which must be the last two: 0 and 1 for
- * (T, d_model), 1 and 2 for (B, T, d_model), -2 and -1 for either; the forward checks them. W_q,
- * W_k and W_v are drawn in that order.
+ * (T, d_model), the tutorial's default; 1 and 2 for (B, T, d_model); -2 and -1 for either. The
+ * forward checks them. W_q, W_k and W_v are drawn in that order.
  *
  * HEED_ERR_VALUE: d_model is below 1, or head_dim or kv_dim is negative. */
-struct heed_self_attention *heed_self_attention_new(int64_t d_model, int row_dim, int col_dim);
-struct heed_self_attention *heed_self_attention_new_with(int64_t d_model, int row_dim, int col_dim,
-                                                         heed_self_attention_options options);
+typedef struct heed_self_attention_new_args {
+    int64_t d_model;
+    int row_dim, col_dim; /* both 0: 0 and 1 */
+    int64_t head_dim;     /* of queries, keys and values; 0: d_model */
+    int64_t kv_dim;       /* features of what heed_cross_attention_forward attends to; 0: d_model */
+    bool end;
+} heed_self_attention_new_args;
+struct heed_self_attention *heed_self_attention_new(heed_self_attention_new_args args);
+#define heed_self_attention_new(...) HEED_CALL(heed_self_attention_new, __VA_ARGS__)
 
 /* heed_self_attention_forward
  *
@@ -1661,17 +1688,19 @@ struct heed_multi_head {
     int row_dim, col_dim;
 };
 
-typedef struct heed_multi_head_options {
-    int64_t head_dim; /* 0: d_model, as in the tutorial; the paper uses d_model / heads */
-} heed_multi_head_options;
-
-/* heed_multi_head_new: draws `heads` heads in order, then W_o. Parameters are named
- * heads.0.W_q.weight ... W_o.weight. row_dim and col_dim are as for SelfAttention.
+/* heed_multi_head_new(d_model, heads, row_dim, col_dim): draws `heads` heads in order, then W_o.
+ * Parameters are named heads.0.W_q.weight ... W_o.weight.
  *
  * HEED_ERR_VALUE: d_model or heads is below 1, or head_dim is negative. */
-struct heed_multi_head *heed_multi_head_new(int64_t d_model, int heads, int row_dim, int col_dim);
-struct heed_multi_head *heed_multi_head_new_with(int64_t d_model, int heads, int row_dim,
-                                                 int col_dim, heed_multi_head_options options);
+typedef struct heed_multi_head_new_args {
+    int64_t d_model;
+    int heads;
+    int row_dim, col_dim; /* as for SelfAttention */
+    int64_t head_dim;     /* 0: d_model, as in the tutorial; the paper uses d_model / heads */
+    bool end;
+} heed_multi_head_new_args;
+struct heed_multi_head *heed_multi_head_new(heed_multi_head_new_args args);
+#define heed_multi_head_new(...) HEED_CALL(heed_multi_head_new, __VA_ARGS__)
 
 /* heed_multi_head_forward
  *
@@ -1697,31 +1726,24 @@ struct heed_multihead_attention {
     bool batch_first;
 };
 
-/* Torch's arguments; zero selects torch's default. */
-typedef struct heed_multihead_attention_options {
-    double dropout;
-    bool no_bias;     /* torch's bias=False */
-    bool batch_first; /* (N, L, E), as most other modules; not (L, N, E) */
-} heed_multihead_attention_options;
-
-/* heed_multihead_attention_new_with: as torch.nn.MultiheadAttention(embed_dim, num_heads, ...),
- * with its initialisation and names: in_proj_weight, in_proj_bias, out_proj.weight, out_proj.bias.
+/* heed_multihead_attention_new(embed_dim, num_heads, ...): as torch.nn.MultiheadAttention, with its
+ * initialisation and names: in_proj_weight, in_proj_bias, out_proj.weight, out_proj.bias.
  *
  * HEED_ERR_VALUE: a size is below 1, num_heads does not divide embed_dim, or dropout is outside
  * [0, 1]. */
+typedef struct heed_multihead_attention_new_args {
+    int64_t embed_dim;
+    int num_heads;
+    double dropout;
+    bool no_bias;     /* torch's bias=False */
+    bool batch_first; /* (N, L, E), as most other modules; not (L, N, E) */
+    bool end;
+} heed_multihead_attention_new_args;
 struct heed_multihead_attention *
-heed_multihead_attention_new_with(int64_t embed_dim, int num_heads,
-                                  heed_multihead_attention_options options);
+heed_multihead_attention_new(heed_multihead_attention_new_args args);
+#define heed_multihead_attention_new(...) HEED_CALL(heed_multihead_attention_new, __VA_ARGS__)
 
-/* Options for one forward call; zero selects torch's default. */
-typedef struct heed_multihead_attention_forward_options {
-    heed_tensor *key_padding_mask; /* (N, S); true BLOCKS */
-    heed_tensor *attn_mask;        /* (L, S); true BLOCKS */
-    bool is_causal;                /* query i attends to keys 0 ... i only */
-    heed_tensor **weights;         /* set to those of each head, (N, num_heads, L, S) */
-} heed_multihead_attention_forward_options;
-
-/* heed_multihead_attention_forward_with: as torch's forward
+/* heed_multihead_attention_forward(m, query, key, value, ...): as torch's forward
  *
  *   query (L, N, embed_dim)   key, value (S, N, embed_dim)   ->   (L, N, embed_dim)
  *
@@ -1738,10 +1760,18 @@ typedef struct heed_multihead_attention_forward_options {
  *
  * HEED_ERR_SHAPE: sizes do not match each other or the module. HEED_ERR_DTYPE: an input does not
  * have the parameters' dtype, or a mask is not bool. */
-heed_tensor *
-heed_multihead_attention_forward_with(struct heed_multihead_attention *m, heed_tensor *query,
-                                      heed_tensor *key, heed_tensor *value,
-                                      heed_multihead_attention_forward_options options);
+typedef struct heed_multihead_attention_forward_args {
+    struct heed_multihead_attention *m;
+    heed_tensor *query, *key, *value;
+    heed_tensor *key_padding_mask; /* (N, S); true BLOCKS */
+    heed_tensor *attn_mask;        /* (L, S); true BLOCKS */
+    bool is_causal;                /* query i attends to keys 0 ... i only */
+    heed_tensor **weights;         /* set to those of each head, (N, num_heads, L, S) */
+    bool end;
+} heed_multihead_attention_forward_args;
+heed_tensor *heed_multihead_attention_forward(heed_multihead_attention_forward_args args);
+#define heed_multihead_attention_forward(...)                                                      \
+    HEED_CALL(heed_multihead_attention_forward, __VA_ARGS__)
 
 /* ---- masks ---- */
 
@@ -1785,42 +1815,27 @@ typedef enum heed_reduction {
     HEED_NONE, /* no reduction: losses with the shape of the targets */
 } heed_reduction;
 
-/* heed_cross_entropy: as torch.nn.functional.cross_entropy(logits, targets)
+/* heed_cross_entropy(logits, targets, ...): as torch.nn.functional.cross_entropy
  *
  *   logits (N, C), (C) or (N, C, d...) float   targets (N), () or (N, d...) i64   ->   ()
  *   y = mean over the targets t of -log_softmax(logits)[t]
  *   dlogits = g (softmax(logits) - one_hot(t)) / count
- *
- * heed_cross_entropy_with: with options; one that is zero takes torch's default:
- *
- *     heed_cross_entropy_with(logits, targets,
- *                             (heed_cross_entropy_options){.label_smoothing = 0.1});
- *
- *   ignore_index      passed by address (&padding) because 0 is a class; targets equal to it are
- *                     ignored
- *   label_smoothing   in [0, 1]: the share of each target that is spread evenly over all classes
  *
  * If all targets are ignored, the mean is NaN, as in torch. Flatten (B, T, C) logits first, as in
  * torch: heed_reshape(logits, HEED_SHAPE(-1, C)) and heed_reshape(targets, HEED_SHAPE(-1)).
  *
  * HEED_ERR_SHAPE: the shapes do not match. HEED_ERR_DTYPE: logits are not floats, or targets are
  * not i64. HEED_ERR_INDEX: a target outside [0, C). HEED_ERR_VALUE: an invalid option. */
-typedef struct heed_cross_entropy_options {
-    const int64_t *ignore_index; /* NULL: torch's -100 */
-    heed_reduction reduction;
-    double label_smoothing;
-} heed_cross_entropy_options;
-
-/* The arguments of the operation. */
 typedef struct heed_cross_entropy_args {
-    int64_t ignore_index;
-    double label_smoothing;
+    heed_tensor *logits, *targets;
+    int64_t ignore_index;   /* targets equal to it are ignored; 0: torch's -100 */
+    bool ignore_class_0;    /* torch's ignore_index=0 */
+    double label_smoothing; /* in [0, 1]: this share of each target is spread over all classes */
     heed_reduction reduction;
+    bool end;
 } heed_cross_entropy_args;
-
-heed_tensor *heed_cross_entropy(heed_tensor *logits, heed_tensor *targets);
-heed_tensor *heed_cross_entropy_with(heed_tensor *logits, heed_tensor *targets,
-                                     heed_cross_entropy_options options);
+heed_tensor *heed_cross_entropy(heed_cross_entropy_args args);
+#define heed_cross_entropy(...) HEED_CALL(heed_cross_entropy, __VA_ARGS__)
 
 /* ---- optimisers, as in torch.optim ----
  *
@@ -1870,20 +1885,23 @@ typedef struct heed_optimizer {
  *   v = beta2 v + (1 - beta2) g^2
  *   p = p - lr / (1 - beta1^t) m / (sqrt(v) / sqrt(1 - beta2^t) + eps)
  *
- * Other options are fields: sgd->momentum = 0.9, adam->weight_decay = 0.1.
+ * heed_adamw_new(parameters, lr, weight_decay, .betas = {0.9, 0.95}); all options are also fields:
+ * sgd->momentum = 0.9, adam->weight_decay = 0.1.
  *
  * HEED_ERR_VALUE: a rate, decay or eps is negative or not finite; a beta is outside [0, 1); no
  * tensors, or a repeated one. HEED_ERR_GRAPH: a tensor is not a leaf that requires a gradient. */
-typedef struct heed_adam_options {
+heed_optimizer *heed_sgd_new(heed_tensor_list parameters, double lr);
+heed_optimizer *heed_adam_new(heed_tensor_list parameters, double lr);
+typedef struct heed_adamw_new_args {
+    heed_tensor_list parameters;
+    double lr, weight_decay;
     double betas[2];          /* both 0: 0.9 and 0.999 */
     double eps;               /* 0: 1e-8 */
     bool decay_matrices_only; /* no weight decay for biases and the weights of norms */
-} heed_adam_options;
-heed_optimizer *heed_sgd_new(heed_tensor_list parameters, double lr);
-heed_optimizer *heed_adam_new(heed_tensor_list parameters, double lr);
-heed_optimizer *heed_adamw_new(heed_tensor_list parameters, double lr, double weight_decay);
-heed_optimizer *heed_adamw_new_with(heed_tensor_list parameters, double lr, double weight_decay,
-                                    heed_adam_options options);
+    bool end;
+} heed_adamw_new_args;
+heed_optimizer *heed_adamw_new(heed_adamw_new_args args);
+#define heed_adamw_new(...) HEED_CALL(heed_adamw_new, __VA_ARGS__)
 
 /* heed_optimizer_step: updates every parameter that has a gradient. While an error is pending it
  * does nothing, so the gradients of a failed backward are never applied. heed_optimizer_zero_grad:
@@ -1958,19 +1976,22 @@ const char *heed_safetensors_metadata(const heed_safetensors *file, const char *
  * heed_state_dict, which are torch's. A tensor with several names is written under each of them.
  * In PyTorch: model.load_state_dict(safetensors.torch.load_file(path)).
  *
- * heed_load_state_dict: copies the tensors from a file into the parameters and buffers with the
- * same names, like torch's load_state_dict. Floats are cast to the module's dtype. The values are
- * copied in place, so optimisers and tied parameters stay valid. All tensors are read before the
- * first one changes, so on error nothing changes. If a tensor has several names, the file needs
- * only one of them, as for safetensors.torch.load_model; the last one counts.
+ * heed_load_state_dict(module, path): copies the tensors from a file into the parameters and
+ * buffers with the same names, like torch's load_state_dict. Floats are cast to the module's dtype.
+ * The values are copied in place, so optimisers and tied parameters stay valid. All tensors are
+ * read before the first one changes, so on error nothing changes. If a tensor has several names,
+ * the file needs only one of them, as for safetensors.torch.load_model; the last one counts.
  *
  * HEED_ERR_VALUE: a name is missing or unexpected, or a shape or dtype differs. */
-typedef struct heed_load_options {
+typedef struct heed_load_state_dict_args {
+    void *module;
+    const char *path;
     bool no_strict; /* ignore names that only the file or only the module has */
-} heed_load_options;
+    bool end;
+} heed_load_state_dict_args;
 heed_status heed_save_state_dict(void *module, const char *path, const heed_metadata *metadata);
-heed_status heed_load_state_dict(void *module, const char *path);
-heed_status heed_load_state_dict_with(void *module, const char *path, heed_load_options options);
+heed_status heed_load_state_dict(heed_load_state_dict_args args);
+#define heed_load_state_dict(...) HEED_CALL(heed_load_state_dict, __VA_ARGS__)
 
 /* heed_save_checkpoint: writes everything needed to resume training as if it had never stopped:
  *
@@ -2090,8 +2111,7 @@ heed_status heed_heat_map(FILE *stream, heed_tensor *weights, const char *const 
 
 /* A watch shows the values of a training loop on a terminal and writes them to a CSV file.
  *
- *     heed_watch *w = heed_watch_new(
- *         (heed_watch_options){.steps = 1000, .terminal = stderr, .csv = "run.csv"});
+ *     heed_watch *w = heed_watch_new(.steps = 1000, .terminal = stderr, .csv = "run.csv");
  *     for (int step = 1; step <= 1000; step++) {
  *         ...
  *         heed_watch_value(w, "loss", heed_item(loss));
@@ -2105,8 +2125,12 @@ heed_status heed_heat_map(FILE *stream, heed_tensor *weights, const char *const 
  * training is one warning: no error, and no signal such as SIGPIPE. All functions ignore a NULL
  * watch. */
 
-/* All members may be zero. What they point to must outlive the watch. */
-typedef struct heed_watch_options {
+typedef struct heed_watch heed_watch;
+
+/* heed_watch_new: NULL on error. What the arguments point to must outlive the watch.
+ * HEED_ERR_FILE: the file cannot be written. HEED_ERR_VALUE: an existing file was not written by a
+ * watch. */
+typedef struct heed_watch_new_args {
     int64_t steps;   /* in the whole run; 0: unknown, so neither bar nor remaining time is shown */
     int64_t resumed; /* steps taken before; the file keeps their rows and loses later ones */
     const char *csv; /* a new run replaces the file of an earlier one */
@@ -2114,13 +2138,10 @@ typedef struct heed_watch_options {
     int64_t every;            /* steps between lines; 0: about ten lines per run */
     const char *const *shown; /* names to show, ending with NULL; NULL: all */
     const char *step_name;    /* NULL: "step" */
-} heed_watch_options;
-
-typedef struct heed_watch heed_watch;
-
-/* heed_watch_new: NULL on error. HEED_ERR_FILE: the file cannot be written. HEED_ERR_VALUE: an
- * existing file was not written by a watch. */
-heed_watch *heed_watch_new(heed_watch_options options);
+    bool end;
+} heed_watch_new_args;
+heed_watch *heed_watch_new(heed_watch_new_args args);
+#define heed_watch_new(...) HEED_CALL(heed_watch_new, __VA_ARGS__)
 
 /* heed_watch_value: sets a value of the step that the next heed_watch_step ends, which shows and
  * writes them. heed_watch_steps: those ended so far, with those before a resumed run.
@@ -2144,8 +2165,8 @@ void heed_watch_free(heed_watch *w);
  *         return my_forward(context, x);
  *     }
  *     ...
- *     heed_attention_check(my_attention, model, (heed_attention_check_options){
- *         .d_model = 64, .heads = 4, .causal = true, .module = model, .stream = stdout});
+ *     heed_attention_check(my_attention, model, .d_model = 64, .heads = 4, .causal = true,
+ *                          .module = model, .stream = stdout);
  *
  * Most mistakes in attention leave shapes and losses plausible. The function is therefore checked
  * as a black box. Parameters, gradients, training flags and the generator are the same afterwards.
@@ -2208,7 +2229,16 @@ typedef struct heed_attention_report {
     char mistake[600]; /* the likely mistake and the remedy, one sentence each; "" if unknown */
 } heed_attention_report;
 
-typedef struct heed_attention_check_options {
+/* heed_attention_check(f, context, .d_model = 64, ...): HEED_OK if no check failed. Takes some
+ * milliseconds.
+ *
+ * HEED_ERR_CHECK: a check failed; the message is the likely mistake. HEED_ERR_NULL: no function, or
+ * it returned NULL. HEED_ERR_SHAPE: d_model is missing, the mask is not (T, T), or f returns other
+ * dims than (B, T, ...). HEED_ERR_VALUE: an option does not fit the others, or f gives random
+ * outputs though the generator is reset before each call. Errors of f are returned as well. */
+typedef struct heed_attention_check_args {
+    heed_attention_function *f;
+    void *context;
     int64_t d_model;         /* features of x; required */
     int heads;               /* 0: 1 */
     bool causal;             /* token i sees tokens 0 to i */
@@ -2230,16 +2260,10 @@ typedef struct heed_attention_check_options {
     uint64_t seed;                 /* of the inputs; 0: 1 */
     FILE *stream;                  /* the report is printed here; NULL: not printed */
     heed_attention_report *report; /* and stored here; NULL: not stored */
-} heed_attention_check_options;
-
-/* heed_attention_check: HEED_OK if no check failed. Takes some milliseconds.
- *
- * HEED_ERR_CHECK: a check failed; the message is the likely mistake. HEED_ERR_NULL: no function, or
- * it returned NULL. HEED_ERR_SHAPE: d_model is missing, the mask is not (T, T), or f returns other
- * dims than (B, T, ...). HEED_ERR_VALUE: an option does not fit the others, or f gives random
- * outputs though the generator is reset before each call. Errors of f are returned as well. */
-heed_status heed_attention_check(heed_attention_function *f, void *context,
-                                 heed_attention_check_options options);
+    bool end;
+} heed_attention_check_args;
+heed_status heed_attention_check(heed_attention_check_args args);
+#define heed_attention_check(...) HEED_CALL(heed_attention_check, __VA_ARGS__)
 
 /* One line a check, the reach as a picture, and the mistake. */
 void heed_attention_report_print(FILE *stream, const heed_attention_report *report);

@@ -43,9 +43,8 @@ static const char *prepare_gpt(const struct workload *w)
     struct training t = gpt_training(gpt_config_of(s), s->batch);
     if (s->kind == GPT_TRAIN) {
         heed_optimizer_free(t.optimizer);
-        t.optimizer = heed_adamw_new_with(
-            heed_parameters(model), 1e-3, 0.1,
-            (heed_adam_options){.betas = {0.9, 0.99}, .decay_matrices_only = true});
+        t.optimizer = heed_adamw_new(heed_parameters(model), 1e-3, 0.1, .betas = {0.9, 0.99},
+                                     .decay_matrices_only = true);
         t.clipped = model;
     }
     return begin_training(t);

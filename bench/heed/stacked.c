@@ -115,8 +115,7 @@ static heed_tensor *toys_logits(const struct stack *s)
 static heed_tensor *losses(const struct stack *s)
 {
     heed_tensor *logits = s->toys[0].size->task == NULL ? w1_logits(s) : toys_logits(s);
-    heed_tensor *each = heed_cross_entropy_with(
-        logits, s->targets, (heed_cross_entropy_options){.reduction = HEED_NONE});
+    heed_tensor *each = heed_cross_entropy(logits, s->targets, .reduction = HEED_NONE);
     return heed_sum_dim(heed_reshape(heed_mul(each, s->shares), HEED_SHAPE(s->count, -1)), 1,
                         false);
 }

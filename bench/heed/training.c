@@ -100,8 +100,7 @@ static heed_tensor *head_loss(void)
 
 static const char *prepare_head(const struct workload *w)
 {
-    attention =
-        heed_self_attention_new_with(32, 1, 2, (heed_self_attention_options){.head_dim = 16});
+    attention = heed_self_attention_new(32, 1, 2, .head_dim = 16);
     x = heed_randn(HEED_SHAPE(4, 8, 32), HEED_F32);
     mask = heed_causal_block_mask(8);
     struct training t = {.loss = head_loss, .modules = {attention}};
@@ -161,8 +160,7 @@ static heed_tensor *heads_forward(void)
 {
     heed_tensor *parts[3] = {NULL};
     if (form == MODULE) {
-        return heed_multihead_attention_forward_with(
-            module, x, x, x, (heed_multihead_attention_forward_options){.is_causal = true});
+        return heed_multihead_attention_forward(module, x, x, x, .is_causal = true);
     }
     heed_chunk(heed_linear_forward(qkv, x), 3, -1, parts);
     heed_tensor *q = heads_of(parts[0]), *k = heads_of(parts[1]), *v = heads_of(parts[2]);
@@ -196,8 +194,7 @@ static const char *prepare_heads(const struct workload *w)
     mask = heed_causal_block_mask(T);
     struct training t = {.loss = heads_loss, .input = x};
     if (form == MODULE) {
-        module = heed_multihead_attention_new_with(
-            C, H, (heed_multihead_attention_options){.batch_first = true});
+        module = heed_multihead_attention_new(C, H, .batch_first = true);
         t.modules[0] = module;
     } else {
         t.modules[0] = qkv = heed_linear_new(C, 3 * C);

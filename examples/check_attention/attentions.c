@@ -975,7 +975,7 @@ static struct attention *new_layer(const attention_entry *entry)
 {
     struct attention *m = heed_module_new(&kind);
     const unsigned with = entry->layers;
-    const heed_linear_options bias = {.no_bias = (with & WITH_BIAS) == 0};
+    const bool no_bias = (with & WITH_BIAS) == 0;
     const int64_t d = ATTENTION_WIDTH;
     if (m == NULL) {
         return NULL;
@@ -984,20 +984,20 @@ static struct attention *new_layer(const attention_entry *entry)
     m->heads = entry->options.heads > 0 ? entry->options.heads : 1;
     const int64_t kv = (with & ONE_KEY_HEAD) != 0 ? d / m->heads : d;
     if ((with & FUSED) != 0) {
-        heed_add_child(m, "qkv", &m->W_q, heed_linear_new_with(d, 3 * d, bias));
+        heed_add_child(m, "qkv", &m->W_q, heed_linear_new(d, 3 * d, .no_bias = no_bias));
     } else if ((with & IN_OUT) != 0) {
-        heed_add_child(m, "c_attn", &m->W_q, heed_linear_new_with(3 * d, d, bias));
+        heed_add_child(m, "c_attn", &m->W_q, heed_linear_new(3 * d, d, .no_bias = no_bias));
     } else if ((with & OTHER_ORDER) != 0) {
-        HEED_CHILD(m, W_v, heed_linear_new_with(d, kv, bias));
-        HEED_CHILD(m, W_k, heed_linear_new_with(d, kv, bias));
-        HEED_CHILD(m, W_q, heed_linear_new_with(d, d, bias));
+        HEED_CHILD(m, W_v, heed_linear_new(d, kv, .no_bias = no_bias));
+        HEED_CHILD(m, W_k, heed_linear_new(d, kv, .no_bias = no_bias));
+        HEED_CHILD(m, W_q, heed_linear_new(d, d, .no_bias = no_bias));
     } else {
-        HEED_CHILD(m, W_q, heed_linear_new_with(d, d, bias));
-        HEED_CHILD(m, W_k, heed_linear_new_with(d, kv, bias));
-        HEED_CHILD(m, W_v, heed_linear_new_with(d, kv, bias));
+        HEED_CHILD(m, W_q, heed_linear_new(d, d, .no_bias = no_bias));
+        HEED_CHILD(m, W_k, heed_linear_new(d, kv, .no_bias = no_bias));
+        HEED_CHILD(m, W_v, heed_linear_new(d, kv, .no_bias = no_bias));
     }
     if ((with & NO_OUTPUT) == 0) {
-        HEED_CHILD(m, W_o, heed_linear_new_with(d, d, bias));
+        HEED_CHILD(m, W_o, heed_linear_new(d, d, .no_bias = no_bias));
     }
     if ((with & ZERO_OUTPUT) != 0 && m->W_o != NULL) {
         heed_fill_into(m->W_o->weight, 0);
@@ -1044,9 +1044,10 @@ heed_tensor *attention_forward(heed_tensor *x, void *module)
     return m->entry->forward(m, x);
 }
 
-heed_attention_check_options attention_options(struct attention *m)
+heed_attention_check_args attention_args(struct attention *m)
 {
-    heed_attention_check_options options = m->entry->options;
-    options.module = m;
-    return options;
+    heed_attention_check_args args = m->entry->options;
+    args.f = attention_forward;
+    args.context = args.module = m;
+    return args;
 }

@@ -23,17 +23,17 @@ typedef struct attention_entry {
     const char *named;
     heed_tensor *(*forward)(struct attention *m, heed_tensor *x);
     unsigned layers; /* of attention_layers: how the module is built */
-    heed_attention_check_options options;
+    heed_attention_check_args options;
 } attention_entry;
 
 extern const attention_entry attention_catalogue[];
 extern const int attention_count;
 
-/* A module of 64 features, drawn from the generator. Its function and options for
- * heed_attention_check, with the module as the context. */
+/* A module of 64 features, drawn from the generator. attention_args: what to
+ * check it with, (heed_attention_check)(args). */
 enum { ATTENTION_WIDTH = 64 };
 struct attention *attention_new(const attention_entry *entry);
 heed_tensor *attention_forward(heed_tensor *x, void *module);
-heed_attention_check_options attention_options(struct attention *m);
+heed_attention_check_args attention_args(struct attention *m);
 
 #endif

@@ -26,11 +26,11 @@ static heed_attention_report examine(const attention_entry *entry, uint64_t seed
     heed_manual_seed(seed);
     struct attention *m = attention_new(entry);
     if (m != NULL) {
-        heed_attention_check_options options = attention_options(m);
-        options.seed = seed;
-        options.stream = stream;
-        options.report = &report;
-        if (heed_attention_check(attention_forward, m, options) == HEED_ERR_CHECK) {
+        heed_attention_check_args args = attention_args(m);
+        args.seed = seed;
+        args.stream = stream;
+        args.report = &report;
+        if ((heed_attention_check)(args) == HEED_ERR_CHECK) {
             heed_error();
         }
     }

@@ -52,8 +52,7 @@ static void open_alone(const heed_safetensors *file, const char *path)
         }
     }
     if (!heed_error_pending()) {
-        heed_load_state_dict_with(network_module(&net), path,
-                                  (heed_load_options){.no_strict = net.concatenates});
+        heed_load_state_dict(network_module(&net), path, .no_strict = net.concatenates);
     }
     set_alone(net);
 }

@@ -81,11 +81,9 @@ network network_of_attention(int64_t d_model, int64_t head_dim, int heads)
             "up to %d",
             heads, (long long)head_dim, (long long)d_model, MODEL_MOST_HEADS, WIDEST);
     } else if (heads == 0) {
-        net.self_attention = heed_self_attention_new_with(
-            d_model, -2, -1, (heed_self_attention_options){.head_dim = head_dim});
+        net.self_attention = heed_self_attention_new(d_model, -2, -1, .head_dim = head_dim);
     } else {
-        net.multi_head = heed_multi_head_new_with(d_model, heads, -2, -1,
-                                                  (heed_multi_head_options){.head_dim = head_dim});
+        net.multi_head = heed_multi_head_new(d_model, heads, -2, -1, .head_dim = head_dim);
     }
     return net;
 }

@@ -51,8 +51,7 @@ export function cProgram(facts) {
   const attention = one ? "self_attention" : "multi_head";
   const create = one
     ? "HEED_CHILD(m, self_attention, heed_self_attention_new(D_MODEL, -2, -1));"
-    : `heed_multi_head_options head = {.head_dim = ${headDim(facts)}};
-    HEED_CHILD(m, multi_head, heed_multi_head_new_with(D_MODEL, HEADS, -2, -1, head));`;
+    : `HEED_CHILD(m, multi_head, heed_multi_head_new(D_MODEL, HEADS, -2, -1, .head_dim = ${headDim(facts)}));`;
   return `/* Continues from attention.safetensors, the weights after ${step} steps of training: checks the loss of
  * one sentence, trains ${STEPS} more steps, and prints that loss and the attention of *it*.
  *
@@ -207,8 +206,7 @@ int main(void)
         return 1;
     }
     heed_manual_seed(${seed}); /* of the batches */
-    heed_optimizer *adamw = heed_adamw_new_with(heed_parameters(m), ${RATE}, 0.1,
-                                                (heed_adam_options){.eps = 1e-4});
+    heed_optimizer *adamw = heed_adamw_new(heed_parameters(m), ${RATE}, 0.1, .eps = 1e-4);
     for (int step = 0; step < STEPS; step++) {
         HEED_SCOPE(scope);
         heed_tensor *which = heed_randint(0, count, HEED_SHAPE(BATCH));

@@ -13,7 +13,7 @@ static heed_tensor *rotated(heed_tensor *x, int first, int count, double base)
 {
     heed_tensor *positions = heed_arange(first, first + count, 1, HEED_I64);
     heed_tensor *rows = heed_expand(x, HEED_SHAPE(count, -1));
-    return heed_rope(rows, positions, (heed_rope_options){.base = base, .interleaved = true});
+    return heed_rope(rows, positions, .base = base, .interleaved = true);
 }
 
 /* Of positions first, first + 1, ...: each pair (1, 0), rotated, is (cos, sin). (count, d) */

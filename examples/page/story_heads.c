@@ -75,11 +75,8 @@ struct heads_model *heads_new(int heads)
     HEED_CHILD(m, we, heed_embedding_new(HEADS_WORDS, HEADS_WIDE));
     HEED_CHILD(m, pe, heed_position_encoding_new(HEADS_WIDE, HEADS_LENGTH));
     HEED_CHILD(m, attention,
-               heed_multi_head_new_with(HEADS_WIDE, heads, -2, -1,
-                                        (heed_multi_head_options){.head_dim = HEADS_WIDE / heads}));
-    HEED_CHILD(m, answers,
-               heed_linear_new_with(HEADS_WIDE, (int64_t)2 * HEADS_WIDE,
-                                    (heed_linear_options){.no_bias = true}));
+               heed_multi_head_new(HEADS_WIDE, heads, -2, -1, .head_dim = HEADS_WIDE / heads));
+    HEED_CHILD(m, answers, heed_linear_new(HEADS_WIDE, (int64_t)2 * HEADS_WIDE, .no_bias = true));
     return m;
 }
 

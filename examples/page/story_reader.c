@@ -115,9 +115,7 @@ struct reader *reader_new(int64_t words, bool positions)
         HEED_CHILD(m, pe, heed_position_encoding_new(READER_WIDE, READER_LENGTH));
     }
     HEED_CHILD(m, first, heed_self_attention_new(READER_WIDE, -2, -1));
-    HEED_CHILD(m, second,
-               heed_self_attention_new_with(
-                   READER_WIDE, -2, -1, (heed_self_attention_options){.head_dim = READER_FLAT}));
+    HEED_CHILD(m, second, heed_self_attention_new(READER_WIDE, -2, -1, .head_dim = READER_FLAT));
     if (!heed_error_pending()) {
         heed_normal_into(m->we->weight, 0, 0.5);
     }
@@ -179,9 +177,8 @@ static heed_tensor *loss_of(struct reader *m, const reader_sentence *sentences, 
     }
     const reader_result r = reader_forward(m, tokens, READER_AT_IT);
     return heed_add(heed_cross_entropy(r.logits, answers),
-                    heed_cross_entropy_with(heed_reshape(r.scores, HEED_SHAPE(-1, READER_LENGTH)),
-                                            places,
-                                            (heed_cross_entropy_options){.label_smoothing = 0.2}));
+                    heed_cross_entropy(heed_reshape(r.scores, HEED_SHAPE(-1, READER_LENGTH)),
+                                       places, .label_smoothing = 0.2));
 }
 
 typedef struct lesson {

@@ -11,7 +11,7 @@
  * along col_dim, and d is k's size in col_dim. So a module with dims 1 and 2 reports an error for
  * x (T, d): Heed's functions do that for a dim that x does not have.
  *
- * Functions: HEED_CHILD, heed_linear_new_with, heed_linear_forward, heed_matmul, heed_transpose,
+ * Functions: HEED_CHILD, heed_linear_new, heed_linear_forward, heed_matmul, heed_transpose,
  * heed_size, heed_div_scalar, heed_masked_fill, heed_softmax.
  *
  * Read first: lesson 3, "SelfAttention.forward, line by line"; examples/custom_module.c shows how a

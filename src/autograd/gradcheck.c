@@ -27,7 +27,7 @@ typedef struct check {
     void *context;
     heed_tensor *const *inputs;
     int count;
-    heed_gradcheck_options options;
+    heed_gradcheck_args options;
     const struct check *first; /* the check itself; in a second-order check, f is the gradient of
                                   first->f, and its last input is the upstream gradient */
     const heed_op *operation;  /* the last one of first->f; NULL: that of the recorded graph */
@@ -559,8 +559,7 @@ static void run_check(void *context)
     (c->order == 1 ? check_derivatives : check_second_derivatives)(c);
 }
 
-static heed_status run(int order, heed_function *f, void *context, heed_tensor *const *inputs,
-                       int count, heed_gradcheck_options options)
+static heed_status run(int order, heed_gradcheck_args args)
 {
     if (heed_blocked()) {
         return heed_self.error;
@@ -569,18 +568,18 @@ static heed_status run(int order, heed_function *f, void *context, heed_tensor *
     changes made = {.generator = heed_get_generator()};
     check c = {.order = order,
                .name = order == 1 ? "gradcheck" : "gradgradcheck",
-               .f = f,
-               .context = context,
-               .inputs = inputs,
-               .count = count,
-               .options = options,
+               .f = args.f,
+               .context = args.context,
+               .inputs = args.inputs,
+               .count = args.count,
+               .options = args,
                .first = &c,
                .changes = &made,
-               .report = options.report != NULL ? options.report : &report};
+               .report = args.report != NULL ? args.report : &report};
     *c.report = (heed_gradcheck_report){0};
-    c.options.eps = options.eps > 0 ? options.eps : 1e-6;
-    c.options.atol = options.atol > 0 ? options.atol : 1e-7;
-    c.options.rtol = options.rtol > 0 ? options.rtol : 1e-5;
+    c.options.eps = args.eps > 0 ? args.eps : 1e-6;
+    c.options.atol = args.atol > 0 ? args.atol : 1e-7;
+    c.options.rtol = args.rtol > 0 ? args.rtol : 1e-5;
     heed_try(run_check, &c);
     if (made.place != NULL) {
         move_back(&made);
@@ -592,25 +591,12 @@ static heed_status run(int order, heed_function *f, void *context, heed_tensor *
     return heed_pass_on();
 }
 
-heed_status heed_gradcheck_with(heed_function *f, void *context, heed_tensor *const *inputs,
-                                int count, heed_gradcheck_options options)
+heed_status(heed_gradcheck)(heed_gradcheck_args args)
 {
-    return run(1, f, context, inputs, count, options);
+    return run(1, args);
 }
 
-heed_status heed_gradcheck(heed_function *f, void *context, heed_tensor *const *inputs, int count)
+heed_status(heed_gradgradcheck)(heed_gradcheck_args args)
 {
-    return run(1, f, context, inputs, count, (heed_gradcheck_options){0});
-}
-
-heed_status heed_gradgradcheck_with(heed_function *f, void *context, heed_tensor *const *inputs,
-                                    int count, heed_gradcheck_options options)
-{
-    return run(2, f, context, inputs, count, options);
-}
-
-heed_status heed_gradgradcheck(heed_function *f, void *context, heed_tensor *const *inputs,
-                               int count)
-{
-    return run(2, f, context, inputs, count, (heed_gradcheck_options){0});
+    return run(2, args);
 }

@@ -97,8 +97,8 @@ static void put_value(const heed_tensor *t)
     heed_tensor plain = *t; /* without its graph */
     plain.op = NULL;
     plain.requires_grad = false;
-    const bool shown = t->storage != NULL && t->numel == 1 &&
-                       heed_snprint(text, sizeof text, &plain, (heed_print_options){0}) > 0;
+    const bool shown =
+        t->storage != NULL && t->numel == 1 && heed_snprint(text, sizeof text, &plain) > 0;
     fprintf(out, shown ? " = %s\n" : "\n", text);
 }
 

@@ -229,60 +229,63 @@ static void print_tensor(printer *p)
 
 /* ---- the public functions ---- */
 
-static heed_status check(const char *function, const heed_tensor *t, heed_print_options options)
+static heed_status check(const char *function, heed_fprint_args a)
 {
-    if (!heed_blocked() && heed_check_tensor(function, "t", t) == HEED_OK &&
-        (options.precision < 0 || options.precision > 17 || options.linewidth < 0)) {
+    if (!heed_blocked() && heed_check_tensor(function, "t", a.t) == HEED_OK &&
+        (a.precision < 0 || a.precision > 17 || a.linewidth < 0)) {
         heed_fail(HEED_ERR_VALUE,
                   "%s: precision %d, linewidth %d; neither may be negative, and precision is at "
                   "most 17",
-                  function, options.precision, options.linewidth);
+                  function, a.precision, a.linewidth);
     }
     return heed_error_pending();
 }
 
-static printer new_printer(const heed_tensor *t, heed_print_options options)
+static printer new_printer(heed_fprint_args a)
 {
-    return (printer){.t = t,
-                     .precision = options.precision != 0 ? options.precision : 4,
-                     .linewidth = options.linewidth != 0 ? options.linewidth : 80};
+    return (printer){.stream = a.stream,
+                     .t = a.t,
+                     .precision = a.precision != 0 ? a.precision : 4,
+                     .linewidth = a.linewidth != 0 ? a.linewidth : 80};
 }
 
 /* Locks the stream so that output from several threads does not interleave. */
-static heed_status print_to(const char *function, FILE *stream, const heed_tensor *t,
-                            heed_print_options options, const char *end)
+static heed_status print_to(const char *function, heed_fprint_args a, const char *end)
 {
-    if (check(function, t, options) != HEED_OK) {
+    if (check(function, a) != HEED_OK) {
         return heed_error_pending();
     }
-    if (stream == NULL) {
+    if (a.stream == NULL) {
         return heed_fail(HEED_ERR_NULL, "%s: stream is NULL", function);
     }
-    printer p = new_printer(t, options);
-    p.stream = stream;
-    flockfile(stream);
+    printer p = new_printer(a);
+    flockfile(a.stream);
     print_tensor(&p);
-    fputs(end, stream);
-    funlockfile(stream);
+    fputs(end, a.stream);
+    funlockfile(a.stream);
     return HEED_OK;
 }
 
 heed_status heed_print(const heed_tensor *t)
 {
-    return print_to("print", stdout, t, (heed_print_options){0}, "\n");
+    return print_to("print", (heed_fprint_args){.stream = stdout, .t = t}, "\n");
 }
 
-heed_status heed_fprint(FILE *stream, const heed_tensor *t, heed_print_options options)
+heed_status(heed_fprint)(heed_fprint_args args)
 {
-    return print_to("fprint", stream, t, options, "");
+    return print_to("fprint", args, "");
 }
 
-size_t heed_snprint(char *buffer, size_t size, const heed_tensor *t, heed_print_options options)
+size_t(heed_snprint)(heed_snprint_args args)
 {
-    printer p = new_printer(t, options);
+    const heed_fprint_args a = {
+        .t = args.t, .precision = args.precision, .linewidth = args.linewidth};
+    char *const buffer = args.buffer;
+    const size_t size = args.size;
+    printer p = new_printer(a);
     p.buffer = buffer;
     p.size = buffer != NULL && size > 0 ? size - 1 : 0;
-    if (check("snprint", t, options) == HEED_OK) {
+    if (check("snprint", a) == HEED_OK) {
         print_tensor(&p);
     }
     if (buffer != NULL && size > 0) {

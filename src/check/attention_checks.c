@@ -10,9 +10,7 @@
 enum { T_MOST = HEED_CHECK_TOKENS };
 
 typedef struct check {
-    heed_attention_function *f;
-    void *context;
-    heed_attention_check_options o;
+    heed_attention_check_args o;
     heed_attention_report report;
     heed_attention_checks which; /* the check that runs */
     heed_generator generator;    /* at the beginning of each call */
@@ -102,7 +100,7 @@ static heed_tensor *given(const check *c, heed_tensor *x)
 static heed_tensor *call(const check *c, heed_tensor *x)
 {
     heed_tensor *copy = given(c, x);
-    return checked(c, "f", x, copy != NULL ? c->f(copy, c->context) : NULL);
+    return checked(c, "f", x, copy != NULL ? c->o.f(copy, c->o.context) : NULL);
 }
 
 static heed_tensor *plain(heed_tensor *t)
@@ -688,7 +686,7 @@ static void check_padding(check *c)
         heed_tensor *x = i == 0   ? c->x
                          : i == 1 ? heed_where(where, c->other, c->x)
                                   : replace_token(c->x, 0, c->other);
-        heed_tensor *y = c->o.padded(given(c, x), given(c, mask), c->context);
+        heed_tensor *y = c->o.padded(given(c, x), given(c, mask), c->o.context);
         results[i] = plain(checked(c, ".padded", x, y));
     }
     double leak = 0, effect = 0;
@@ -815,7 +813,7 @@ static void check_cache(check *c)
     int64_t at = -1;
     for (int64_t i = 0; i < c->tokens && !heed_error_pending(); i++) {
         heed_tensor *x = heed_contiguous(heed_narrow(c->x, 1, i, 1));
-        heed_tensor *y = c->o.step(given(c, x), i, c->context);
+        heed_tensor *y = c->o.step(given(c, x), i, c->o.context);
         y = plain(checked(c, ".step", x, y));
         worst = worse(worst, row_difference(c, y, 0, c->y, i));
         at = at < 0 && is_more(worst, c->rounding) ? i : at;
@@ -994,7 +992,7 @@ static void give_back(borrowed *b)
 /* Why a check does not apply; NULL: it does. */
 static const char *why_skipped(const check *c)
 {
-    const heed_attention_check_options *o = &c->o;
+    const heed_attention_check_args *o = &c->o;
     const bool masked = o->block_mask != NULL, placed = o->positions != HEED_POSITIONS_NONE;
     const bool many = o->block || o->layers > 1 || o->extra_keys || placed;
     switch (c->which) {
@@ -1073,14 +1071,14 @@ static void run_checks(check *c)
     }
 }
 
-static heed_status check_options(heed_attention_function *f, heed_attention_check_options *o)
+static heed_status check_options(heed_attention_check_args *o)
 {
     const heed_tensor *mask = o->block_mask;
     o->heads = o->heads == 0 ? 1 : o->heads;
     o->layers = o->layers == 0 ? 1 : o->layers;
     o->longest = o->longest == 0 ? T_MOST : o->longest;
     o->seed = o->seed == 0 ? 1 : o->seed;
-    if (f == NULL) {
+    if (o->f == NULL) {
         return heed_fail(HEED_ERR_NULL, "attention_check: no function to check");
     }
     if (o->d_model < 1 || o->heads < 1 || o->layers < 1 || o->longest < 1) {
@@ -1103,13 +1101,12 @@ static heed_status check_options(heed_attention_function *f, heed_attention_chec
     return o->module != NULL ? heed_module_check("attention_check", o->module) : HEED_OK;
 }
 
-heed_status heed_attention_check(heed_attention_function *f, void *context,
-                                 heed_attention_check_options options)
+heed_status(heed_attention_check)(heed_attention_check_args args)
 {
-    check c = {.f = f, .context = context, .o = options};
+    check c = {.o = args};
     borrowed lent = {0};
     char message[1000];
-    if (heed_error_pending() || check_options(f, &c.o) != HEED_OK) {
+    if (heed_error_pending() || check_options(&c.o) != HEED_OK) {
         return heed_error_pending();
     }
     c.dtype = c.o.module != NULL && !c.o.f32 ? HEED_F64 : HEED_F32;
@@ -1145,11 +1142,11 @@ heed_status heed_attention_check(heed_attention_function *f, void *context,
             snprintf(message, sizeof message, "%s", c.report.checks[i].text);
         }
     }
-    if (options.stream != NULL) {
-        heed_attention_report_print(options.stream, &c.report);
+    if (args.stream != NULL) {
+        heed_attention_report_print(args.stream, &c.report);
     }
-    if (options.report != NULL) {
-        *options.report = c.report;
+    if (args.report != NULL) {
+        *args.report = c.report;
     }
     return c.report.passed ? HEED_OK
                            : heed_fail(HEED_ERR_CHECK, "attention_check: %s",

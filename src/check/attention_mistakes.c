@@ -72,7 +72,7 @@ static void append_rows(heed_tensor **to, heed_tensor *rows)
 }
 
 /* True if the module has W_q, W_k and W_v, with shapes that fit. */
-static bool find_weights(const heed_attention_check_options *o, weights *w)
+static bool find_weights(const heed_attention_check_args *o, weights *w)
 {
     const int64_t d_model = o->d_model;
     const int heads = o->heads;
@@ -213,7 +213,7 @@ enum { MISTAKES = sizeof mistakes / sizeof *mistakes };
 typedef struct problem {
     weights w;
     heed_tensor *x, *y;
-    const heed_attention_check_options *o;
+    const heed_attention_check_args *o;
     double rounding;
     int64_t batch, tokens;
 } problem;
@@ -447,7 +447,7 @@ static void explain(const problem *p, const mistake *a, const mistake *b, int fo
     }
 }
 
-heed_verdict heed_attention_mistake(const heed_attention_check_options *o, double rounding,
+heed_verdict heed_attention_mistake(const heed_attention_check_args *o, double rounding,
                                     heed_tensor *x, heed_tensor *y, char *text, size_t size)
 {
     HEED_SCOPE_NO_GRAD(scope);

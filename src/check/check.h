@@ -10,7 +10,7 @@
  * differs, with each known mistake, then with pairs of them. Relative differences up to `rounding`
  * are none. The module's parameters are called as in the tutorial or as in torch; if not, the
  * verdict is skipped. `text` names the mistake, if one gives y. y is f64 without a graph. */
-heed_verdict heed_attention_mistake(const heed_attention_check_options *o, double rounding,
+heed_verdict heed_attention_mistake(const heed_attention_check_args *o, double rounding,
                                     heed_tensor *x, heed_tensor *y, char *text, size_t size);
 
 #endif

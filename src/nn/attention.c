@@ -42,17 +42,11 @@ static const heed_module_kind self_kind = {.name = "SelfAttention",
                                            .destroy = forget_weights,
                                            .forward = self_forward};
 
-struct heed_self_attention *heed_self_attention_new(int64_t d_model, int row_dim, int col_dim)
+struct heed_self_attention *(heed_self_attention_new)(heed_self_attention_new_args args)
 {
-    return heed_self_attention_new_with(d_model, row_dim, col_dim,
-                                        (heed_self_attention_options){0});
-}
-
-struct heed_self_attention *heed_self_attention_new_with(int64_t d_model, int row_dim, int col_dim,
-                                                         heed_self_attention_options options)
-{
-    const int64_t head_dim = options.head_dim != 0 ? options.head_dim : d_model;
-    const int64_t kv_dim = options.kv_dim != 0 ? options.kv_dim : d_model;
+    const int64_t d_model = args.d_model;
+    const int64_t head_dim = args.head_dim != 0 ? args.head_dim : d_model;
+    const int64_t kv_dim = args.kv_dim != 0 ? args.kv_dim : d_model;
     const heed_named_size sizes[] = {
         {"d_model", d_model}, {"head_dim", head_dim}, {"kv_dim", kv_dim}};
     if (heed_check_positive("self_attention", sizes, kv_dim != d_model ? 3 : 2) != HEED_OK) {
@@ -62,12 +56,11 @@ struct heed_self_attention *heed_self_attention_new_with(int64_t d_model, int ro
     if (m == NULL) {
         return NULL;
     }
-    const heed_linear_options no_bias = {.no_bias = true};
-    HEED_CHILD(m, W_q, heed_linear_new_with(d_model, head_dim, no_bias));
-    HEED_CHILD(m, W_k, heed_linear_new_with(kv_dim, head_dim, no_bias));
-    HEED_CHILD(m, W_v, heed_linear_new_with(kv_dim, head_dim, no_bias));
-    m->row_dim = row_dim;
-    m->col_dim = col_dim;
+    HEED_CHILD(m, W_q, heed_linear_new(d_model, head_dim, .no_bias = true));
+    HEED_CHILD(m, W_k, heed_linear_new(kv_dim, head_dim, .no_bias = true));
+    HEED_CHILD(m, W_v, heed_linear_new(kv_dim, head_dim, .no_bias = true));
+    m->row_dim = args.row_dim;
+    m->col_dim = args.row_dim == 0 && args.col_dim == 0 ? 1 : args.col_dim;
     return heed_module_ready(m);
 }
 
@@ -181,17 +174,12 @@ static heed_tensor *multi_forward(void *module, heed_tensor *x)
 static const heed_module_kind multi_kind = {
     .name = "MultiHead", .size = sizeof(struct heed_multi_head), .forward = multi_forward};
 
-struct heed_multi_head *heed_multi_head_new(int64_t d_model, int heads, int row_dim, int col_dim)
+struct heed_multi_head *(heed_multi_head_new)(heed_multi_head_new_args args)
 {
-    return heed_multi_head_new_with(d_model, heads, row_dim, col_dim, (heed_multi_head_options){0});
-}
-
-struct heed_multi_head *heed_multi_head_new_with(int64_t d_model, int heads, int row_dim,
-                                                 int col_dim, heed_multi_head_options options)
-{
-    const int64_t head_dim = options.head_dim != 0 ? options.head_dim : d_model;
+    const int64_t d_model = args.d_model;
+    const int64_t head_dim = args.head_dim != 0 ? args.head_dim : d_model;
     const heed_named_size sizes[] = {
-        {"d_model", d_model}, {"heads", heads}, {"head_dim", head_dim}};
+        {"d_model", d_model}, {"heads", args.heads}, {"head_dim", head_dim}};
     if (heed_check_positive("multi_head", sizes, 3) != HEED_OK) {
         return NULL;
     }
@@ -199,18 +187,17 @@ struct heed_multi_head *heed_multi_head_new_with(int64_t d_model, int heads, int
     if (m == NULL) {
         return NULL;
     }
-    const heed_self_attention_options head = {.head_dim = head_dim};
     HEED_CHILD(m, heads, heed_module_list_new());
-    for (int i = 0; i < heads && !heed_error_pending(); i++) {
-        heed_module_list_append(m->heads,
-                                heed_self_attention_new_with(d_model, row_dim, col_dim, head));
+    for (int i = 0; i < args.heads && !heed_error_pending(); i++) {
+        heed_module_list_append(
+            m->heads,
+            heed_self_attention_new(d_model, args.row_dim, args.col_dim, .head_dim = head_dim));
     }
     /* cannot overflow: weights with that many rows in all have been allocated */
-    const int64_t width = heed_error_pending() ? 0 : heads * head_dim;
-    HEED_CHILD(m, W_o,
-               heed_linear_new_with(width, d_model, (heed_linear_options){.no_bias = true}));
-    m->row_dim = row_dim;
-    m->col_dim = col_dim;
+    const int64_t width = heed_error_pending() ? 1 : args.heads * head_dim;
+    HEED_CHILD(m, W_o, heed_linear_new(width, d_model, .no_bias = true));
+    m->row_dim = args.row_dim;
+    m->col_dim = args.row_dim == 0 && args.col_dim == 0 ? 1 : args.col_dim;
     return heed_module_ready(m);
 }
 

@@ -15,37 +15,26 @@ static void describe_linear(const void *module, char *text, size_t size)
 
 HEED_MODULE_KIND(linear_kind, struct heed_linear, "Linear", describe_linear, heed_linear_forward);
 
-struct heed_linear *heed_linear_new(int64_t in_features, int64_t out_features)
+struct heed_linear *(heed_linear_new)(heed_linear_new_args args)
 {
-    return heed_linear_new_with(in_features, out_features, (heed_linear_options){0});
-}
-
-struct heed_linear *heed_linear_new_with(int64_t in_features, int64_t out_features,
-                                         heed_linear_options options)
-{
-    if (in_features < 0 || out_features < 0) {
-        heed_fail(HEED_ERR_VALUE, "linear: %lld features to %lld; neither can be negative",
-                  (long long)in_features, (long long)out_features);
+    const int64_t in = args.in_features, out = args.out_features;
+    const heed_named_size sizes[] = {{"in_features", in}, {"out_features", out}};
+    if (heed_check_positive("linear", sizes, 2) != HEED_OK) {
         return NULL;
     }
     struct heed_linear *m = heed_module_new(&linear_kind);
     if (m == NULL) {
         return NULL;
     }
-    m->in_features = in_features;
-    m->out_features = out_features;
-    HEED_PARAMETER(m, weight, heed_zeros(HEED_SHAPE(out_features, in_features), HEED_F32));
-    if (!options.no_bias) {
-        HEED_PARAMETER(m, bias, heed_zeros(HEED_SHAPE(out_features), HEED_F32));
-    }
-    if (in_features > 0) {
-        /* rounded as in torch, which calls kaiming_uniform_(weight, a=sqrt(5)) */
-        const double root = sqrt((double)in_features),
-                     std = sqrt(2 / (1 + sqrt(5) * sqrt(5))) / root;
-        heed_uniform_into(m->weight, -sqrt(3) * std, sqrt(3) * std);
-        if (m->bias != NULL) {
-            heed_uniform_into(m->bias, -1 / root, 1 / root);
-        }
+    m->in_features = in;
+    m->out_features = out;
+    /* rounded as in torch, which calls kaiming_uniform_(weight, a=sqrt(5)) */
+    const double root = sqrt((double)in), std = sqrt(2 / (1 + sqrt(5) * sqrt(5))) / root;
+    HEED_PARAMETER(m, weight, heed_empty(HEED_SHAPE(out, in), HEED_F32));
+    heed_uniform_into(m->weight, -sqrt(3) * std, sqrt(3) * std);
+    if (!args.no_bias) {
+        HEED_PARAMETER(m, bias, heed_empty(HEED_SHAPE(out), HEED_F32));
+        heed_uniform_into(m->bias, -1 / root, 1 / root);
     }
     return heed_module_ready(m);
 }

@@ -78,33 +78,24 @@ heed_optimizer *heed_sgd_new(heed_tensor_list parameters, double lr)
     return new_optimizer((heed_optimizer){.name = "SGD", .is_sgd = true, .lr = lr}, parameters);
 }
 
-static heed_optimizer *new_adam(heed_optimizer o, heed_tensor_list parameters,
-                                heed_adam_options options)
-{
-    const bool use_defaults = options.betas[0] == 0 && options.betas[1] == 0;
-    o.betas[0] = use_defaults ? 0.9 : options.betas[0];
-    o.betas[1] = use_defaults ? 0.999 : options.betas[1];
-    o.eps = options.eps != 0 ? options.eps : 1e-8;
-    o.decay_matrices_only = options.decay_matrices_only;
-    return new_optimizer(o, parameters);
-}
-
 heed_optimizer *heed_adam_new(heed_tensor_list parameters, double lr)
 {
-    return new_adam((heed_optimizer){.name = "Adam", .lr = lr}, parameters, (heed_adam_options){0});
+    return new_optimizer(
+        (heed_optimizer){.name = "Adam", .lr = lr, .betas = {0.9, 0.999}, .eps = 1e-8}, parameters);
 }
 
-heed_optimizer *heed_adamw_new(heed_tensor_list parameters, double lr, double weight_decay)
+heed_optimizer *(heed_adamw_new)(heed_adamw_new_args args)
 {
-    return heed_adamw_new_with(parameters, lr, weight_decay, (heed_adam_options){0});
-}
-
-heed_optimizer *heed_adamw_new_with(heed_tensor_list parameters, double lr, double weight_decay,
-                                    heed_adam_options options)
-{
-    const heed_optimizer o = {
-        .name = "AdamW", .lr = lr, .weight_decay = weight_decay, .decoupled = true};
-    return new_adam(o, parameters, options);
+    const bool has_betas = args.betas[0] != 0 || args.betas[1] != 0;
+    return new_optimizer((heed_optimizer){.name = "AdamW",
+                                          .lr = args.lr,
+                                          .weight_decay = args.weight_decay,
+                                          .decoupled = true,
+                                          .betas = {has_betas ? args.betas[0] : 0.9,
+                                                    has_betas ? args.betas[1] : 0.999},
+                                          .eps = args.eps != 0 ? args.eps : 1e-8,
+                                          .decay_matrices_only = args.decay_matrices_only},
+                         args.parameters);
 }
 
 void heed_optimizer_free(heed_optimizer *optimizer)

@@ -695,15 +695,10 @@ static heed_status load_run(const char *function, heed_module *m, heed_optimizer
     return heed_error_pending();
 }
 
-heed_status heed_load_state_dict(void *module, const char *path)
+heed_status(heed_load_state_dict)(heed_load_state_dict_args args)
 {
-    return load_run("load_state_dict", module, NULL, path, true, true);
-}
-
-heed_status heed_load_state_dict_with(void *module, const char *path, heed_load_options options)
-{
-    const bool strict = !options.no_strict;
-    return load_run("load_state_dict", module, NULL, path, strict, strict);
+    const bool strict = !args.no_strict;
+    return load_run("load_state_dict", args.module, NULL, args.path, strict, strict);
 }
 
 heed_status heed_load_checkpoint(void *module, heed_optimizer *optimizer, const char *path)

@@ -7,17 +7,18 @@
 static const heed_module_kind kind = {.name = "MultiheadAttention",
                                       .size = sizeof(struct heed_multihead_attention)};
 
-struct heed_multihead_attention *
-heed_multihead_attention_new_with(int64_t embed_dim, int num_heads,
-                                  heed_multihead_attention_options options)
+struct heed_multihead_attention *(
+    heed_multihead_attention_new)(heed_multihead_attention_new_args args)
 {
     static const char function[] = "multihead_attention";
+    const int64_t embed_dim = args.embed_dim;
+    const int num_heads = args.num_heads;
     const heed_named_size sizes[] = {{"embed_dim", embed_dim}, {"num_heads", num_heads}};
     if (heed_check_positive(function, sizes, 2) == HEED_OK && embed_dim % num_heads != 0) {
         heed_fail(HEED_ERR_VALUE, "%s: num_heads %d does not divide embed_dim %lld", function,
                   num_heads, (long long)embed_dim);
     }
-    if (heed_check_probability(function, "dropout", options.dropout) != HEED_OK) {
+    if (heed_check_probability(function, "dropout", args.dropout) != HEED_OK) {
         return NULL;
     }
     struct heed_multihead_attention *m = heed_module_new(&kind);
@@ -25,18 +26,17 @@ heed_multihead_attention_new_with(int64_t embed_dim, int num_heads,
         return NULL;
     }
     m->num_heads = num_heads;
-    m->dropout = options.dropout;
-    m->batch_first = options.batch_first;
+    m->dropout = args.dropout;
+    m->batch_first = args.batch_first;
     /* torch draws out_proj first, including its bias, which it zeroes later. */
-    const heed_linear_options linear = {.no_bias = options.no_bias};
-    HEED_CHILD(m, out_proj, heed_linear_new_with(embed_dim, embed_dim, linear));
+    HEED_CHILD(m, out_proj, heed_linear_new(embed_dim, embed_dim, .no_bias = args.no_bias));
     if (m->out_proj == NULL) { /* 3 * embed_dim might overflow */
         return heed_module_ready(m);
     }
     HEED_PARAMETER(m, in_proj_weight, heed_empty(HEED_SHAPE(3 * embed_dim, embed_dim), HEED_F32));
     const double bound = sqrt(3) * sqrt(2 / (4 * (double)embed_dim)); /* Glorot and Bengio, 2010 */
     heed_uniform_into(m->in_proj_weight, -bound, bound);
-    if (!options.no_bias) {
+    if (!args.no_bias) {
         HEED_PARAMETER(m, in_proj_bias, heed_zeros(HEED_SHAPE(3 * embed_dim), HEED_F32));
         heed_fill_into(m->out_proj->bias, 0);
     }
@@ -60,10 +60,12 @@ static heed_status check_mask(const char *name, const heed_tensor *mask, heed_sh
     return heed_error_pending();
 }
 
-static heed_status check(const struct heed_multihead_attention *m, heed_tensor *const *in,
-                         const heed_multihead_attention_forward_options *options)
+static heed_status check(const heed_multihead_attention_forward_args *a)
 {
     static const char *const names[] = {"query", "key", "value"};
+    const struct heed_multihead_attention *m = a->m;
+    const heed_tensor *q = a->query, *k = a->key, *v = a->value;
+    const heed_tensor *const in[] = {q, k, v};
     const heed_dtype dtype = m->out_proj->weight->dtype;
     for (int i = 0; i < 3; i++) {
         if (heed_check_features(function, names[i], in[i], "embed_dim", m->out_proj->in_features,
@@ -71,7 +73,6 @@ static heed_status check(const struct heed_multihead_attention *m, heed_tensor *
             return heed_error_pending();
         }
     }
-    const heed_tensor *q = in[0], *k = in[1], *v = in[2];
     const int batch = m->batch_first ? 0 : 1;
     const heed_shape of_k = heed_shape_of_tensor(k);
     if (q->ndim != 3 || k->ndim != 3 || !heed_has_shape(v, &of_k) ||
@@ -82,38 +83,36 @@ static heed_status check(const struct heed_multihead_attention *m, heed_tensor *
                          function, HEED_TEXT(q), HEED_TEXT(k), HEED_TEXT(v));
     }
     const int64_t N = q->shape[batch], L = q->shape[1 - batch], S = k->shape[1 - batch];
-    check_mask("key_padding_mask", options->key_padding_mask, HEED_SHAPE(N, S));
-    return check_mask("attn_mask", options->attn_mask, HEED_SHAPE(L, S));
+    check_mask("key_padding_mask", a->key_padding_mask, HEED_SHAPE(N, S));
+    return check_mask("attn_mask", a->attn_mask, HEED_SHAPE(L, S));
 }
 
 /* ---- forward ---- */
 
 /* All masks as a keep mask that broadcasts to the scores (N, heads, L, S), or NULL. */
-static heed_tensor *join_masks(const heed_multihead_attention_forward_options *options,
-                               int64_t queries, int64_t keys)
+static heed_tensor *join_masks(const heed_multihead_attention_forward_args *a, int64_t queries,
+                               int64_t keys)
 {
-    heed_tensor *mask = options->attn_mask, *padding = options->key_padding_mask;
+    heed_tensor *mask = a->attn_mask, *padding = a->key_padding_mask;
     if (padding != NULL) {
         padding = heed_unsqueeze(heed_unsqueeze(padding, 1), 1);
         mask = mask != NULL ? heed_logical_or(mask, padding) : padding;
     }
-    if (options->is_causal && mask != NULL) {
+    if (a->is_causal && mask != NULL) {
         mask = heed_logical_or(mask, heed_triu(heed_ones(HEED_SHAPE(queries, keys), HEED_BOOL), 1));
     }
     return mask != NULL ? heed_logical_not(mask) : NULL;
 }
 
-heed_tensor *heed_multihead_attention_forward_with(struct heed_multihead_attention *m,
-                                                   heed_tensor *query, heed_tensor *key,
-                                                   heed_tensor *value,
-                                                   heed_multihead_attention_forward_options options)
+heed_tensor *(heed_multihead_attention_forward)(heed_multihead_attention_forward_args args)
 {
+    struct heed_multihead_attention *m = args.m;
     HEED_FORWARD(m);
-    heed_tensor *in[] = {query, key, value}, *rows[3], *biases[3] = {NULL, NULL, NULL};
-    if (options.weights != NULL) {
-        *options.weights = NULL;
+    heed_tensor *in[] = {args.query, args.key, args.value}, *rows[3], *biases[3] = {NULL};
+    if (args.weights != NULL) {
+        *args.weights = NULL;
     }
-    if (heed_forward_check(function, m) != HEED_OK || check(m, in, &options) != HEED_OK) {
+    if (heed_forward_check(function, m) != HEED_OK || check(&args) != HEED_OK) {
         return NULL;
     }
     heed_scope scope;
@@ -127,14 +126,14 @@ heed_tensor *heed_multihead_attention_forward_with(struct heed_multihead_attenti
         in[i] = heed_unflatten(in[i], -1, HEED_SHAPE(m->num_heads, -1));
         in[i] = heed_permute(in[i], m->batch_first ? HEED_DIMS(0, 2, 1, 3) : HEED_DIMS(1, 2, 0, 3));
     }
-    heed_tensor *mask = join_masks(&options, heed_size(in[0], 2), heed_size(in[1], 2));
+    heed_tensor *mask = join_masks(&args, heed_size(in[0], 2), heed_size(in[1], 2));
     heed_tensor *y = heed_scaled_dot_product_attention_weights(
         in[0], in[1], in[2], mask, m->module.training ? m->dropout : 0,
-        options.is_causal && mask == NULL, 0, options.weights);
+        args.is_causal && mask == NULL, 0, args.weights);
     y = heed_permute(y, m->batch_first ? HEED_DIMS(0, 2, 1, 3) : HEED_DIMS(2, 0, 1, 3));
     y = heed_linear_forward(m->out_proj, heed_flatten(y, 2, 3));
-    if (options.weights != NULL) {
-        *options.weights = heed_scope_keep(&scope, *options.weights);
+    if (args.weights != NULL) {
+        *args.weights = heed_scope_keep(&scope, *args.weights);
     }
     return heed_scope_end_with(&scope, y);
 }

@@ -20,8 +20,8 @@ typedef struct named_value {
 } named_value;
 
 struct heed_watch {
-    heed_watch_options options; /* terminal: NULL after an error */
-    FILE *csv;                  /* or NULL */
+    heed_watch_new_args args; /* terminal: NULL after an error */
+    FILE *csv;                /* or NULL */
     named_value values[NAMES];
     int count, columns;       /* columns: the first values; -1: the file has no header */
     int64_t steps, reported;  /* ended; the last one with a line */
@@ -64,9 +64,9 @@ static bool write_text(heed_watch *w, FILE *to)
 /* Writes the text to the terminal, after what the program has printed there. */
 static void show(heed_watch *w)
 {
-    FILE *terminal = w->options.terminal;
+    FILE *terminal = w->args.terminal;
     if (terminal != NULL && (fflush(terminal) != 0 || !write_text(w, terminal))) {
-        w->options.terminal = NULL;
+        w->args.terminal = NULL;
     }
     w->length = 0;
 }
@@ -104,7 +104,7 @@ static void write_row(heed_watch *w)
         w->csv = NULL;
         heed_watch_pause(w);
         put(w, "%s: cannot write step %lld: %s; training continues without it\n",
-            heed_show_path(w->options.csv).text, (long long)w->steps, strerror(error));
+            heed_show_path(w->args.csv).text, (long long)w->steps, strerror(error));
         show(w);
     }
 }
@@ -122,8 +122,8 @@ static void open_csv(heed_watch *w, const char *path)
         w->csv != NULL && fstat(fileno(w->csv), &about) == 0 && S_ISREG(about.st_mode);
     while (regular && getline(&line, &capacity, w->csv) > 0) {
         ours = end > 0 || strncmp(line, "step,", 5) == 0 || strcmp(line, "step\n") == 0;
-        if (!ours || w->options.resumed == 0 || strchr(line, '\n') == NULL ||
-            strtoll(line, NULL, 10) > w->options.resumed /* 0: the header */) {
+        if (!ours || w->args.resumed == 0 || strchr(line, '\n') == NULL ||
+            strtoll(line, NULL, 10) > w->args.resumed /* 0: the header */) {
             break;
         }
         for (char *name = strtok(line, ",\n"); end == 0 && (name = strtok(NULL, ",\n")) != NULL;) {
@@ -173,7 +173,7 @@ static bool is_shown(const char *const *shown, const char *name)
 static void show_line(heed_watch *w, bool bar)
 {
     HEED_DECIMAL_POINT;
-    const heed_watch_options *o = &w->options;
+    const heed_watch_new_args *o = &w->args;
     const int64_t steps = o->steps, taken = w->steps - o->resumed;
     /* of one line of the terminal, with space for a typed ^C */
     const int width = w->bar ? heed_terminal_columns(o->terminal, 80) - 3 : TEXT;
@@ -208,22 +208,22 @@ static void show_line(heed_watch *w, bool bar)
 
 /* ---- a watch ---- */
 
-heed_watch *heed_watch_new(heed_watch_options options)
+heed_watch *(heed_watch_new)(heed_watch_new_args args)
 {
     heed_watch *w = heed_error_pending() ? NULL : heed_alloc_zeroed(sizeof *w);
     if (w == NULL) {
         return NULL;
     }
-    w->options = options;
-    if (options.every <= 0) {
-        w->options.every = options.steps > 0 ? (options.steps + 9) / 10 : 100;
+    w->args = args;
+    if (args.every <= 0) {
+        w->args.every = args.steps > 0 ? (args.steps + 9) / 10 : 100;
     }
-    w->steps = w->reported = options.resumed;
+    w->steps = w->reported = args.resumed;
     w->began = seconds();
     w->columns = -1;
-    w->bar = options.terminal != NULL && heed_is_terminal(options.terminal);
-    if (options.csv != NULL) {
-        open_csv(w, options.csv);
+    w->bar = args.terminal != NULL && heed_is_terminal(args.terminal);
+    if (args.csv != NULL) {
+        open_csv(w, args.csv);
     }
     if (heed_error_pending()) {
         heed_watch_free(w);
@@ -266,7 +266,7 @@ heed_status heed_watch_step(heed_watch *w)
         write_row(w);
     }
     if (w->bar ? w->now - w->drawn >= 0.1
-               : w->steps % w->options.every == 0 || w->steps == w->options.steps) {
+               : w->steps % w->args.every == 0 || w->steps == w->args.steps) {
         show_line(w, w->bar);
     }
     return HEED_OK;

@@ -95,9 +95,8 @@ START_TEST(operations_of_many_inputs_are_checked)
     }
     for (int i = 0; i < 4; i++) {
         int count = counts[i];
-        const heed_gradcheck_options options = {.linear = HEED_ALL_INPUTS};
         heed_gradcheck(weighted_sum, &count, inputs, count);
-        heed_gradgradcheck_with(weighted_sum, &count, inputs, count, options);
+        heed_gradgradcheck(weighted_sum, &count, inputs, count, .linear = HEED_ALL_INPUTS);
         expect_no_error();
     }
 }

@@ -450,13 +450,12 @@ START_TEST(is_caught)
                   .saves = {h->saves, h->b.ndim >= 0 && h->saves ? HEED_SAVES_INPUT(0) : 0}};
     heed_tensor *inputs[2] = {numbers(h, h->a), op.inputs == 2 ? numbers(h, h->b) : NULL};
     heed_gradcheck_report report = {.verdict = HEED_GRADCHECK_KINK};
-    const heed_gradcheck_options options = {
-        .report = &report, .linear = h == &sums || h == &means ? HEED_ALL_INPUTS : 0};
-    heed_status first = heed_gradcheck_with(apply, &op, inputs, op.inputs, options);
+    heed_status first = heed_gradcheck(apply, &op, inputs, op.inputs, .report = &report);
     ck_assert_msg(first == b->first, "%s: %s: %s", b->name, heed_status_name(first),
                   heed_error_message());
     if (first == HEED_OK) {
-        first = heed_gradgradcheck_with(apply, &op, inputs, op.inputs, options);
+        first = heed_gradgradcheck(apply, &op, inputs, op.inputs, .report = &report,
+                                   .linear = h == &sums || h == &means ? HEED_ALL_INPUTS : 0);
         ck_assert_msg(first == b->second, "%s, second: %s: %s", b->name, heed_status_name(first),
                       heed_error_message());
     }
@@ -489,8 +488,7 @@ START_TEST(is_caught_inside_a_function)
                       .saves = {b->host->saves}};
         heed_tensor *x = numbers(b->host, b->host->a);
         heed_gradcheck_report report;
-        heed_status status = heed_gradcheck_with(in_the_middle, &op, &x, 1,
-                                                 (heed_gradcheck_options){.report = &report});
+        heed_status status = heed_gradcheck(in_the_middle, &op, &x, 1, .report = &report);
         ck_assert(status != HEED_ERR_GRADCHECK || report.verdict == HEED_GRADCHECK_WRONG);
         ck_assert_msg(status == b->first, "%s: %s: %s", b->name, heed_status_name(status),
                       heed_error_message());
@@ -515,7 +513,7 @@ START_TEST(wrong_ones_are_never_called_kinks)
         heed_uniform_into(x, -1.1e-6, 1.1e-6);
         heed_set_requires_grad(x, true);
         heed_gradcheck_report report;
-        heed_gradcheck_with(apply, (void *)&op, &x, 1, (heed_gradcheck_options){.report = &report});
+        heed_gradcheck(apply, (void *)&op, &x, 1, .report = &report);
         heed_error();
         ck_assert_int_ne(report.verdict, HEED_GRADCHECK_KINK);
     }
@@ -601,11 +599,10 @@ START_TEST(is_told_apart)
     heed_tensor *x = heed_from_f64(rough[_i].x, HEED_SHAPE(1, 3));
     heed_set_requires_grad(x, true);
     heed_gradcheck_report report;
-    const heed_gradcheck_options options = {.report = &report, .linear = HEED_ALL_INPUTS};
     if (rough[_i].order == 1) {
-        heed_gradcheck_with(rough[_i].f, &state, &x, 1, options);
+        heed_gradcheck(rough[_i].f, &state, &x, 1, .report = &report);
     } else {
-        heed_gradgradcheck_with(rough[_i].f, NULL, &x, 1, options);
+        heed_gradgradcheck(rough[_i].f, NULL, &x, 1, .report = &report, .linear = HEED_ALL_INPUTS);
     }
     expect_error(HEED_ERR_GRADCHECK, rough[_i].words);
     ck_assert_int_eq(report.verdict, rough[_i].verdict);

@@ -158,7 +158,6 @@ START_TEST(each_module_names_its_operations)
         expect_named(m);                                                                           \
     }
     heed_tensor *x = heed_ones(HEED_SHAPE(1, 3, 4), HEED_F32);
-    const heed_multihead_attention_forward_options no_masks = {0};
     EXPECT_NAMED(linear, heed_linear_new(4, 2), x)
     EXPECT_NAMED(embedding, heed_embedding_new(5, 3), heed_zeros(HEED_SHAPE(1, 3), HEED_I64))
     EXPECT_NAMED(position_encoding, heed_position_encoding_new(4, 3), x)
@@ -167,9 +166,8 @@ START_TEST(each_module_names_its_operations)
     EXPECT_NAMED(feed_forward, heed_feed_forward_new(4, 8), x)
     EXPECT_NAMED(self_attention, heed_self_attention_new(4, 1, 2), x, NULL)
     EXPECT_NAMED(multi_head, heed_multi_head_new(4, 2, 1, 2), x, NULL)
-    struct heed_multihead_attention *m =
-        watched(heed_multihead_attention_new_with(4, 2, (heed_multihead_attention_options){0}));
-    heed_multihead_attention_forward_with(m, x, x, x, no_masks);
+    struct heed_multihead_attention *m = watched(heed_multihead_attention_new(4, 2));
+    heed_multihead_attention_forward(m, x, x, x);
     expect_named(m);
 #undef EXPECT_NAMED
 }

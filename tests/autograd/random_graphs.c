@@ -198,11 +198,6 @@ END_TEST
 
 START_TEST(second_derivatives)
 {
-    const heed_gradcheck_options options = {.unused = HEED_ALL_INPUTS,
-                                            .linear = HEED_ALL_INPUTS,
-                                            .eps = 1e-5,
-                                            .atol = 1e-5,
-                                            .rtol = 1e-5};
     for (int i = 0; i < 3; i++) {
         dice d = {(uint32_t)(_i * 3 + i) * 7919u + 1};
         heed_scope scope;
@@ -210,7 +205,8 @@ START_TEST(second_derivatives)
         heed_manual_seed((uint64_t)(_i * 3 + i));
         heed_tensor *leaves[LEAVES];
         make_leaves(leaves);
-        heed_gradgradcheck_with(evaluate, &d, leaves, LEAVES, options);
+        heed_gradgradcheck(evaluate, &d, leaves, LEAVES, .unused = HEED_ALL_INPUTS,
+                           .linear = HEED_ALL_INPUTS, .eps = 1e-5, .atol = 1e-5, .rtol = 1e-5);
         ck_assert_msg(!heed_error_pending(), "graph %d: %s", _i * 3 + i, heed_error_message());
         heed_scope_end(&scope);
     }

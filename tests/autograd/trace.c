@@ -54,7 +54,7 @@ END_TEST
 
 static void run_module(void)
 {
-    struct heed_linear *m = heed_linear_new_with(2, 2, (heed_linear_options){.no_bias = true});
+    struct heed_linear *m = heed_linear_new(2, 2, .no_bias = true);
     heed_fill_into(m->weight, 1);
     heed_backward(heed_sum(heed_linear_forward(m, heed_ones(HEED_SHAPE(2, 2), HEED_F32))));
     heed_module_free(m);

@@ -185,10 +185,10 @@ START_TEST(wrong_ones_are_rejected_and_named_and_right_ones_pass)
         heed_attention_report report;
         heed_manual_seed((uint64_t)seed);
         struct attention *m = attention_new(entry);
-        heed_attention_check_options options = attention_options(m);
+        heed_attention_check_args options = attention_args(m);
         options.seed = (uint64_t)seed;
         options.report = &report;
-        const heed_status status = heed_attention_check(attention_forward, m, options);
+        const heed_status status = (heed_attention_check)(options);
         failures(&report, text, sizeof text);
         expect_verdicts(&report, verdicts_of(entry->name), entry->name);
         if (is_right(entry)) {
@@ -217,10 +217,10 @@ START_TEST(right_ones_pass_in_f32)
     char expected[HEED_ATTENTION_CHECKS + 1];
     heed_attention_report report;
     struct attention *m = attention_new(entry);
-    heed_attention_check_options options = attention_options(m);
+    heed_attention_check_args options = attention_args(m);
     options.f32 = true;
     options.report = &report;
-    heed_attention_check(attention_forward, m, options);
+    (heed_attention_check)(options);
     expect_no_error();
     strcpy(expected, verdicts_of(entry->name));
     expected[HEED_CHECK_DERIVATIVE] = '-';
@@ -241,10 +241,10 @@ START_TEST(a_few_tokens_are_enough)
         for (int tokens = 1; tokens <= 3; tokens++) {
             heed_attention_report report;
             struct attention *m = attention_new(entry_of(causal ? "causal" : "free"));
-            heed_attention_check_options options = attention_options(m);
+            heed_attention_check_args options = attention_args(m);
             options.longest = tokens;
             options.report = &report;
-            heed_attention_check(attention_forward, m, options);
+            (heed_attention_check)(options);
             expect_no_error();
             expect_verdicts(&report, expected[causal][tokens - 1], causal ? "causal" : "free");
             ck_assert_int_eq(report.tokens, tokens);
@@ -326,15 +326,23 @@ static heed_tensor *probe(heed_tensor *x, void *context)
     return m->without_grad != 0 ? heed_add(y, heed_mul_scalar(heed_detach(y), m->without_grad)) : y;
 }
 
+static heed_status check_with(heed_attention_function *f, void *context,
+                              heed_attention_check_args args)
+{
+    args.f = f;
+    args.context = context;
+    return (heed_attention_check)(args);
+}
+
 /* Checks a probe in f64. */
-static heed_attention_report check_probe(mean m, heed_attention_check_options options)
+static heed_attention_report check_probe(mean m, heed_attention_check_args options)
 {
     heed_attention_report report = {0};
     struct heed_dropout *f64 = heed_dropout_new(0); /* any module */
     options.module = f64;
     options.report = &report;
     options.d_model = options.d_model > 0 ? options.d_model : 3;
-    const heed_status status = heed_attention_check(probe, &m, options);
+    const heed_status status = check_with(probe, &m, options);
     if (status != HEED_OK) {
         expect_error(HEED_ERR_CHECK, "");
     }
@@ -351,7 +359,7 @@ static void expect_check(heed_attention_report r, heed_attention_checks which, h
                   "verdict %d: %s", (int)r.checks[which].verdict, r.checks[which].text);
 }
 
-#define WITH(...) ((heed_attention_check_options){__VA_ARGS__})
+#define WITH(...) ((heed_attention_check_args){__VA_ARGS__})
 #define MEAN(...) ((mean){__VA_ARGS__})
 
 START_TEST(a_causal_mean_passes)
@@ -395,7 +403,7 @@ static heed_tensor *cached_probe(heed_tensor *x, int64_t position, void *context
 START_TEST(what_is_skipped_says_why)
 {
     const struct {
-        heed_attention_check_options options;
+        heed_attention_check_args options;
         heed_attention_checks which;
         const char *text;
     } rows[] = {
@@ -418,8 +426,7 @@ START_TEST(what_is_skipped_says_why)
     }
     mean m = {0};
     heed_attention_report r; /* without a module, in f32 */
-    heed_attention_check(probe, &m,
-                         WITH(.d_model = 3, .causal = true, .derivative = true, .report = &r));
+    heed_attention_check(probe, &m, .d_model = 3, .causal = true, .derivative = true, .report = &r);
     expect_no_error();
     ck_assert_int_eq(m.seen->dtype, HEED_F32);
     heed_release(m.seen);
@@ -435,9 +442,8 @@ START_TEST(saturated_tokens_are_no_mistake)
     mean m = {.steep = 2};
     heed_attention_report r;
     struct heed_dropout *f64 = heed_dropout_new(0);
-    heed_attention_check(
-        probe, &m,
-        WITH(.d_model = 1, .unbatched = true, .causal = true, .module = f64, .report = &r));
+    heed_attention_check(probe, &m, .d_model = 1, .unbatched = true, .causal = true, .module = f64,
+                         .report = &r);
     expect_no_error();
     double slope[8];
     for (int j = 0; j < 8; j++) {
@@ -485,7 +491,7 @@ END_TEST
 /* A blocked pair may have an effect of ten times the rounding of 1e-10. */
 START_TEST(rounding_is_no_leak)
 {
-    const heed_attention_check_options two = {.causal = true, .longest = 2};
+    const heed_attention_check_args two = {.causal = true, .longest = 2};
     const double size = check_probe(MEAN(.next = 1), two).reach[0][1];
     expect_check(check_probe(MEAN(.next = 9.5e-10 / size), two), HEED_CHECK_REACH,
                  HEED_VERDICT_PASSED, "");
@@ -503,7 +509,7 @@ START_TEST(weights_must_sum_to_one)
     heed_tensor *closed = heed_triu(all, 0); /* row 0 has no keys */
     const struct {
         mean m;
-        heed_attention_check_options options;
+        heed_attention_check_args options;
         heed_verdict verdict;
         const char *text;
     } rows[] = {
@@ -536,10 +542,10 @@ START_TEST(zeros_cannot_tell)
 {
     heed_attention_report r;
     struct attention *m = attention_new(entry_of("zero_output"));
-    heed_attention_check_options options = attention_options(m);
+    heed_attention_check_args options = attention_args(m);
     options.module = NULL;
     options.report = &r;
-    heed_attention_check(attention_forward, m, options);
+    (heed_attention_check)(options);
     expect_no_error();
     ck_assert(r.passed);
     expect_check(r, HEED_CHECK_REACH, HEED_VERDICT_UNKNOWN, "cannot tell before a step");
@@ -560,11 +566,11 @@ START_TEST(the_formula_holds_within_rounding)
     for (int i = 0; i < 2; i++) {
         heed_attention_report r;
         struct attention *m = attention_new(entry_of("causal"));
-        heed_attention_check_options options = attention_options(m);
+        heed_attention_check_args options = attention_args(m);
         options.report = &r;
         options.step = NULL;
         scaled_by = i == 0 ? 5e-10 : 5e-9;
-        heed_attention_check(scaled_forward, m, options);
+        check_with(scaled_forward, m, options);
         expect_no_error();
         ck_assert_int_eq(r.checks[HEED_CHECK_FORMULA].verdict,
                          i == 0 ? HEED_VERDICT_PASSED : HEED_VERDICT_UNKNOWN);
@@ -595,9 +601,8 @@ START_TEST(a_leak_of_one_sign_is_found)
         heed_randn(HEED_SHAPE(1, 8, 1), HEED_F64);
         const double last =
             heed_item(heed_narrow(heed_randn(HEED_SHAPE(1, 8, 1), HEED_F64), 1, 7, 1));
-        heed_attention_check(
-            secret, NULL,
-            WITH(.d_model = 1, .unbatched = true, .causal = true, .seed = seed, .report = &r));
+        heed_attention_check(secret, NULL, .d_model = 1, .unbatched = true, .causal = true,
+                             .seed = seed, .report = &r);
         heed_error();
         ck_assert_msg(fabs(last) < 0.6 ||
                           r.checks[HEED_CHECK_VALUES].verdict == HEED_VERDICT_FAILED,
@@ -610,7 +615,7 @@ END_TEST
 START_TEST(a_small_effect_is_one)
 {
     heed_tensor *mask = heed_triu(heed_ones(HEED_SHAPE(2, 2), HEED_BOOL), 2);
-    const heed_attention_check_options two = {.block_mask = mask};
+    const heed_attention_check_args two = {.block_mask = mask};
     const double size = check_probe(MEAN(.next = 1), two).reach[0][1];
     expect_check(check_probe(MEAN(.next = 1.1e-9 / size), two), HEED_CHECK_REACH,
                  HEED_VERDICT_PASSED, "");
@@ -629,8 +634,8 @@ START_TEST(lengths_up_to_sixteen_are_all_tried)
 {
     for (int length = 1; length <= 20; length++) {
         heed_attention_report r = {0};
-        heed_attention_check(not_of_length, &length,
-                             WITH(.d_model = 3, .causal = true, .longest = 20, .report = &r));
+        heed_attention_check(not_of_length, &length, .d_model = 3, .causal = true, .longest = 20,
+                             .report = &r);
         const heed_status status = heed_error();
         ck_assert_int_eq(status, length == 8                    ? HEED_ERR_SHAPE
                                  : length <= 16 || length == 20 ? HEED_ERR_CHECK
@@ -687,9 +692,9 @@ END_TEST
 START_TEST(frozen_parameters_have_no_derivative)
 {
     struct attention *m = attention_new(entry_of("frozen"));
-    heed_attention_check_options options = attention_options(m);
+    heed_attention_check_args options = attention_args(m);
     options.derivative = true;
-    heed_attention_check(attention_forward, m, options);
+    (heed_attention_check)(options);
     expect_no_error();
     heed_module_free(m);
 }
@@ -699,9 +704,9 @@ START_TEST(without_a_gradient_there_is_no_reach)
 {
     heed_attention_report r;
     struct attention *m = attention_new(entry_of("input_detached"));
-    heed_attention_check_options options = attention_options(m);
+    heed_attention_check_args options = attention_args(m);
     options.report = &r;
-    heed_attention_check(attention_forward, m, options);
+    (heed_attention_check)(options);
     expect_error(HEED_ERR_CHECK, "no gradient reaches x");
     for (int i = 0; i < 8; i++) {
         for (int j = 0; j < 8; j++) {
@@ -737,13 +742,13 @@ START_TEST(a_share_of_rounding_is_none)
 {
     struct heed_dropout *f64 = heed_dropout_new(0); /* any module */
     heed_attention_report r = {0};
-    heed_attention_check_options options = {.d_model = 64, .module = f64, .report = &r};
+    heed_attention_check_args options = {.d_model = 64, .module = f64, .report = &r};
     heed_tensor *all = heed_ones(HEED_SHAPE(6, 6), HEED_BOOL);
     closed = heed_logical_or(heed_ne(heed_triu(all, 1), heed_triu(all, 4)), heed_tril(all, -3));
     options.block_mask = closed;
     for (uint64_t seed = 1; seed <= 12; seed++) {
         options.seed = seed;
-        heed_attention_check(opened, NULL, options);
+        check_with(opened, NULL, options);
         expect_error(HEED_ERR_CHECK, "row 0 sees token 1, which is blocked");
         expect_check(r, HEED_CHECK_EQUAL, HEED_VERDICT_PASSED, "have equal shares");
         ck_assert_double_lt(r.checks[HEED_CHECK_EQUAL].worst, 1e-12);
@@ -758,9 +763,8 @@ START_TEST(a_gradient_of_rounding_does_not_reach_x)
     heed_attention_report r = {0};
     for (uint64_t seed = 1; seed <= 12; seed++) {
         for (int f32 = 0; f32 < 2; f32++) {
-            heed_attention_check(
-                sum_of_weights, NULL,
-                WITH(.d_model = 64, .module = f64, .f32 = f32, .seed = seed, .report = &r));
+            heed_attention_check(sum_of_weights, NULL, .d_model = 64, .module = f64, .f32 = f32,
+                                 .seed = seed, .report = &r);
             expect_error(HEED_ERR_CHECK, "no gradient reaches x");
             expect_check(r, HEED_CHECK_EQUAL, HEED_VERDICT_PASSED, "");
         }
@@ -775,10 +779,10 @@ START_TEST(a_derivative_of_rounding_is_none)
     for (uint64_t seed = 1; seed <= 12; seed++) {
         heed_manual_seed(seed);
         struct attention *m = attention_new(entry_of("biases"));
-        heed_attention_check_options options = attention_options(m);
+        heed_attention_check_args options = attention_args(m);
         options.derivative = true;
         options.seed = seed;
-        heed_attention_check(attention_forward, m, options);
+        (heed_attention_check)(options);
         expect_no_error();
         heed_module_free(m);
     }
@@ -896,7 +900,7 @@ START_TEST(each_call_may_fail)
     dup2(fileno(file), STDERR_FILENO);
     for (int n = 0; n < 4; n++) {
         struct attention *m = attention_new(entry_of(names[n / 2]));
-        heed_attention_check_options options = attention_options(m);
+        heed_attention_check_args options = attention_args(m);
         options.padded = options.padded != NULL ? failing_padded : NULL;
         options.step = options.step != NULL ? failing_step : NULL;
         int lengths = 0, calls = 0;
@@ -905,7 +909,7 @@ START_TEST(each_call_may_fail)
         for (; f.calls >= f.at; f.at++, calls++) {
             HEED_SCOPE(scope);
             f.calls = 0;
-            const heed_status status = heed_attention_check(failing_forward, &f, options);
+            const heed_status status = check_with(failing_forward, &f, options);
             if (f.calls <= f.at) {
                 ck_assert_int_eq(status, HEED_OK);
                 break;
@@ -952,31 +956,27 @@ static heed_tensor *forward_of(heed_tensor *x, void *m)
 
 static heed_tensor *torch_attention(heed_tensor *x, void *m)
 {
-    return heed_multihead_attention_forward_with(
-        m, x, x, x,
-        (heed_multihead_attention_forward_options){
-            .attn_mask = heed_causal_block_mask(heed_size(x, 1)), .is_causal = true});
+    return heed_multihead_attention_forward(
+        m, x, x, x, .attn_mask = heed_causal_block_mask(heed_size(x, 1)), .is_causal = true);
 }
 
 static heed_tensor *torch_padded(heed_tensor *x, heed_tensor *mask, void *m)
 {
-    return heed_multihead_attention_forward_with(
-        m, x, x, x, (heed_multihead_attention_forward_options){.key_padding_mask = mask});
+    return heed_multihead_attention_forward(m, x, x, x, .key_padding_mask = mask);
 }
 
 static heed_tensor *torch_free(heed_tensor *x, void *m)
 {
-    return heed_multihead_attention_forward_with(m, x, x, x,
-                                                 (heed_multihead_attention_forward_options){0});
+    return heed_multihead_attention_forward(m, x, x, x);
 }
 
 static void expect_passed(heed_attention_function *f, void *module,
-                          heed_attention_check_options options, heed_verdict formula)
+                          heed_attention_check_args options, heed_verdict formula)
 {
     heed_attention_report report;
     options.module = module;
     options.report = &report;
-    heed_attention_check(f, module, options);
+    check_with(f, module, options);
     ck_assert_msg(report.passed, "%s", heed_error_message());
     expect_no_error();
     ck_assert_msg(report.checks[HEED_CHECK_FORMULA].verdict == formula, "formula: %s",
@@ -988,34 +988,24 @@ START_TEST(the_modules_of_the_library_pass)
 {
     heed_manual_seed(3);
     expect_passed(masked_self, heed_self_attention_new(8, 0, 1),
-                  (heed_attention_check_options){.d_model = 8, .causal = true, .unbatched = true},
+                  WITH(.d_model = 8, .causal = true, .unbatched = true), HEED_VERDICT_PASSED);
+    expect_passed(forward_of, heed_self_attention_new(2, -2, -1), WITH(.d_model = 2),
                   HEED_VERDICT_PASSED);
-    expect_passed(forward_of, heed_self_attention_new(2, -2, -1),
-                  (heed_attention_check_options){.d_model = 2}, HEED_VERDICT_PASSED);
     expect_passed(masked_multi, heed_multi_head_new(12, 3, 1, 2),
-                  (heed_attention_check_options){.d_model = 12, .heads = 3, .causal = true},
-                  HEED_VERDICT_PASSED);
-    expect_passed(torch_attention,
-                  heed_multihead_attention_new_with(
-                      16, 4, (heed_multihead_attention_options){.batch_first = true}),
-                  (heed_attention_check_options){.d_model = 16, .heads = 4, .causal = true},
-                  HEED_VERDICT_PASSED);
-    expect_passed(
-        torch_free,
-        heed_multihead_attention_new_with(
-            16, 4, (heed_multihead_attention_options){.batch_first = true, .dropout = 0.1}),
-        (heed_attention_check_options){.d_model = 16, .heads = 4, .padded = torch_padded},
-        HEED_VERDICT_PASSED);
+                  WITH(.d_model = 12, .heads = 3, .causal = true), HEED_VERDICT_PASSED);
+    expect_passed(torch_attention, heed_multihead_attention_new(16, 4, .batch_first = true),
+                  WITH(.d_model = 16, .heads = 4, .causal = true), HEED_VERDICT_PASSED);
+    expect_passed(torch_free,
+                  heed_multihead_attention_new(16, 4, .batch_first = true, .dropout = 0.1),
+                  WITH(.d_model = 16, .heads = 4, .padded = torch_padded), HEED_VERDICT_PASSED);
 }
 END_TEST
 
 /* torch's default is (T, B, E): given (B, T, E), it attends over the batch. */
 START_TEST(a_batch_that_is_not_first_is_found)
 {
-    struct heed_multihead_attention *m =
-        heed_multihead_attention_new_with(16, 4, (heed_multihead_attention_options){0});
-    heed_attention_check(torch_free, m,
-                         (heed_attention_check_options){.d_model = 16, .heads = 4, .module = m});
+    struct heed_multihead_attention *m = heed_multihead_attention_new(16, 4);
+    heed_attention_check(torch_free, m, .d_model = 16, .heads = 4, .module = m);
     expect_error(HEED_ERR_CHECK, "another sequence of the batch changes this one");
     heed_module_free(m);
 }
@@ -1035,23 +1025,23 @@ START_TEST(a_mask_of_any_form_is_checked)
     struct heed_self_attention *m = heed_self_attention_new(6, 1, 2);
     heed_tensor *all = heed_ones(HEED_SHAPE(5, 5), HEED_BOOL);
     heed_attention_report report;
-    heed_attention_check_options options = {.d_model = 6, .module = m, .report = &report};
+    heed_attention_check_args options = {.d_model = 6, .module = m, .report = &report};
     /* each token sees itself and one neighbour before; then a hole on the diagonal; a closed row */
     window = heed_logical_or(heed_triu(all, 1), heed_tril(all, -2));
     options.block_mask = window;
-    heed_attention_check(windowed, m, options);
+    check_with(windowed, m, options);
     expect_no_error();
     ck_assert_int_eq(report.tokens, 5);
     ck_assert_int_eq(report.expected[3][2], '#');
     ck_assert_int_eq(report.expected[3][1], '.');
     window = heed_triu(all, 0);
     options.block_mask = window;
-    heed_attention_check(windowed, m, options);
+    check_with(windowed, m, options);
     expect_no_error();
     ck_assert_int_eq(report.expected[3][3], '?');
     /* the mask that f applies is another one */
     options.block_mask = heed_triu(all, 1);
-    heed_attention_check(windowed, m, options);
+    check_with(windowed, m, options);
     expect_error(HEED_ERR_CHECK, "row 0 does not see token 0, which is allowed (2 such pairs)");
     heed_module_free(m);
 }
@@ -1061,10 +1051,8 @@ START_TEST(any_length_is_checked)
 {
     for (int64_t longest = 1; longest <= 20; longest += longest == 3 ? 17 : 1) {
         struct heed_self_attention *m = heed_self_attention_new(4, 1, 2);
-        expect_passed(
-            masked_self, m,
-            (heed_attention_check_options){.d_model = 4, .causal = true, .longest = longest},
-            HEED_VERDICT_PASSED);
+        expect_passed(masked_self, m, WITH(.d_model = 4, .causal = true, .longest = longest),
+                      HEED_VERDICT_PASSED);
     }
 }
 END_TEST
@@ -1083,11 +1071,10 @@ static uint64_t trained(bool checks, bool wrong)
         heed_tensor *x = heed_randn(HEED_SHAPE(2, 5, ATTENTION_WIDTH), HEED_F32);
         heed_backward(heed_mean(heed_square(attention_forward(x, m))));
         if (checks && step == 2) {
-            heed_attention_check_options options = attention_options(m);
+            heed_attention_check_args options = attention_args(m);
             m->module.training = true;
             m->W_o->module.training = false;
-            ck_assert_int_eq(heed_attention_check(attention_forward, m, options),
-                             wrong ? HEED_ERR_CHECK : HEED_OK);
+            ck_assert_int_eq((heed_attention_check)(options), wrong ? HEED_ERR_CHECK : HEED_OK);
             heed_error();
             ck_assert(m->module.training && !m->W_o->module.training);
         }
@@ -1123,12 +1110,12 @@ START_TEST(zeros_and_nan_are_put_back)
     struct attention *m = attention_new(entry_of("zero_output"));
     float *weight = heed_data_f32(m->W_o->weight);
     weight[5] = -0.0f;
-    heed_attention_check(attention_forward, m, attention_options(m));
+    (heed_attention_check)(attention_args(m));
     expect_no_error();
     ck_assert_ptr_eq(heed_data_f32(m->W_o->weight), weight);
     ck_assert(weight[5] == 0 && signbit(weight[5]) && weight[6] == 0);
     weight[6] = NAN;
-    heed_attention_check(attention_forward, m, attention_options(m));
+    (heed_attention_check)(attention_args(m));
     expect_error(HEED_ERR_CHECK, "y has NaN or infinity");
     ck_assert(isnan(heed_data_f32(m->W_o->weight)[6]));
     heed_module_free(m);
@@ -1139,7 +1126,7 @@ END_TEST
 START_TEST(a_module_without_parameters_keeps_its_mode)
 {
     struct heed_dropout *m = heed_dropout_new(0.5);
-    heed_attention_check(forward_of, m, (heed_attention_check_options){.d_model = 4, .module = m});
+    heed_attention_check(forward_of, m, .d_model = 4, .module = m);
     expect_error(HEED_ERR_CHECK, "row 0 does not see token 1, which is allowed");
     ck_assert(m->module.training);
     heed_module_free(m);
@@ -1152,7 +1139,7 @@ START_TEST(nothing_leaks)
     for (int i = 0; i < attention_count; i += 5) {
         HEED_SCOPE(scope);
         struct attention *m = attention_new(&attention_catalogue[i]);
-        heed_attention_check(attention_forward, m, attention_options(m));
+        (heed_attention_check)(attention_args(m));
         heed_error();
         heed_module_free(m);
     }
@@ -1164,7 +1151,7 @@ END_TEST
 
 typedef struct bad {
     heed_attention_function *f;
-    heed_attention_check_options options;
+    heed_attention_check_args options;
     heed_status status;
     const char *words;
 } bad;
@@ -1273,7 +1260,7 @@ START_TEST(bad_input_is_an_error)
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         heed_scope_begin(&outer);
-        ck_assert_int_eq(heed_attention_check(rows[i].f, NULL, rows[i].options), rows[i].status);
+        ck_assert_int_eq(check_with(rows[i].f, NULL, rows[i].options), rows[i].status);
         expect_error(rows[i].status, rows[i].words);
         if (outer.self == &outer) {
             heed_scope_end(&outer);
@@ -1285,9 +1272,9 @@ END_TEST
 START_TEST(a_tensor_of_another_dtype_is_explained)
 {
     struct attention *m = attention_new(entry_of("not_registered"));
-    heed_attention_check_options options = attention_options(m);
+    heed_attention_check_args options = attention_args(m);
     options.f32 = false;
-    heed_attention_check(attention_forward, m, options);
+    (heed_attention_check)(options);
     expect_error(HEED_ERR_DTYPE, "the module is cast to f64");
     ck_assert_int_eq(m->W_q->weight->dtype, HEED_F32);
     heed_module_free(m);
@@ -1297,7 +1284,7 @@ END_TEST
 START_TEST(a_pending_error_stays)
 {
     heed_fail(HEED_ERR_VALUE, "earlier");
-    ck_assert_int_eq(heed_attention_check(give_x, NULL, WITH(.d_model = 4)), HEED_ERR_VALUE);
+    ck_assert_int_eq(check_with(give_x, NULL, WITH(.d_model = 4)), HEED_ERR_VALUE);
     expect_error(HEED_ERR_VALUE, "earlier");
 }
 END_TEST
@@ -1310,9 +1297,9 @@ START_TEST(the_report_fits_a_page)
     size_t size = 0;
     FILE *stream = open_memstream(&text, &size);
     struct attention *m = attention_new(entry_of("merged_by_view"));
-    heed_attention_check_options options = attention_options(m);
+    heed_attention_check_args options = attention_args(m);
     options.stream = stream;
-    heed_attention_check(attention_forward, m, options);
+    (heed_attention_check)(options);
     fclose(stream);
     expect_error(HEED_ERR_CHECK, "attention_check: y equals attention with heads merged without "
                                  "transposing back; transpose (B, heads, T, d_head) to");

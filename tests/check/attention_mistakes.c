@@ -73,9 +73,7 @@ static heed_tensor *attend(heed_tensor *x, void *context)
 static heed_attention_report check(projections *m, int64_t d)
 {
     heed_attention_report r = {0};
-    heed_attention_check(
-        attend, m,
-        (heed_attention_check_options){.d_model = d, .heads = m->heads, .module = m, .report = &r});
+    heed_attention_check(attend, m, .d_model = d, .heads = m->heads, .module = m, .report = &r);
     if (!r.passed) {
         expect_error(HEED_ERR_CHECK, "");
     }
@@ -191,9 +189,8 @@ START_TEST(parameters_that_do_not_fit_are_left_alone)
             heed_add_tensor(m, w->name, NULL, heed_randn(w->shape, HEED_F32), false);
         }
         expect_no_error();
-        const heed_attention_check_options options = {
-            .d_model = 8, .heads = 2, .module = m, .report = &r};
-        if (heed_attention_check(mean_of_tokens, m, options) != HEED_OK) {
+        if (heed_attention_check(mean_of_tokens, m, .d_model = 8, .heads = 2, .module = m,
+                                 .report = &r) != HEED_OK) {
             expect_error(HEED_ERR_CHECK, "it is not used");
         }
         ck_assert_msg(r.checks[HEED_CHECK_FORMULA].verdict == rows[i].verdict, "row %d: %s", (int)i,
@@ -274,9 +271,7 @@ static heed_attention_report check_heads(bool shares_q, bool shares_kv)
         }
         heed_add_child(m, names[h], &m->heads[h], head);
     }
-    heed_attention_check(
-        attend_by_head, m,
-        (heed_attention_check_options){.d_model = 6, .heads = 2, .module = m, .report = &r});
+    heed_attention_check(attend_by_head, m, .d_model = 6, .heads = 2, .module = m, .report = &r);
     heed_module_free(m);
     return r;
 }

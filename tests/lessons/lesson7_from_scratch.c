@@ -24,8 +24,7 @@ static struct twin *twin_new(void)
     struct twin *m = heed_module_new(&twin_kind);
     heed_add_child(m, "we", &m->we, heed_embedding_new(WORDS, D_MODEL));
     heed_add_child(m, "self_attention", &m->self_attention, heed_self_attention_new(D_MODEL, 1, 2));
-    heed_add_child(m, "fc", &m->fc,
-                   heed_linear_new_with(D_MODEL, WORDS, (heed_linear_options){.no_bias = true}));
+    heed_add_child(m, "fc", &m->fc, heed_linear_new(D_MODEL, WORDS, .no_bias = true));
     heed_module_to(m, HEED_F64);
     return m;
 }

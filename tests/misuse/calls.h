@@ -20,7 +20,6 @@ static double room[4];
 static heed_tensor *no_grads[1], *parts[4];
 static const int64_t some_class = 1;
 
-static const heed_multihead_attention_forward_options no_masks = {0};
 static const double too_much = 1.5;
 
 static struct {
@@ -120,11 +119,11 @@ static heed_tensor *gives_nothing(heed_tensor *const *inputs, void *context)
     return NULL;
 }
 
-typedef heed_status checker(heed_function *f, void *context, heed_tensor *const *inputs, int count);
+typedef heed_status checker(heed_gradcheck_args args);
 
 static void check(checker *gradcheck, heed_tensor *x)
 {
-    gradcheck(square, NULL, &x, 1);
+    gradcheck((heed_gradcheck_args){square, NULL, &x, .count = 1});
 }
 
 static void end_twice(void)

@@ -135,9 +135,9 @@ static void make_modules(void)
     nn.position = heed_position_encoding_new(3, 4);
     nn.attention = heed_self_attention_new(4, 0, 1);
     nn.heads = heed_multi_head_new(4, 2, 0, 1);
-    nn.multi = heed_multihead_attention_new_with(4, 2, (heed_multihead_attention_options){0});
+    nn.multi = heed_multihead_attention_new(4, 2);
     nn.norm = heed_layer_norm_new(HEED_SHAPE(4));
-    nn.cross = heed_self_attention_new_with(4, -2, -1, (heed_self_attention_options){.kv_dim = 5});
+    nn.cross = heed_self_attention_new(4, -2, -1, .kv_dim = 5);
     nn.feed = heed_feed_forward_new(4, 6);
     heed_parameters(nn.linear); /* the lists are allocated once, and kept */
     heed_state_dict(nn.linear);

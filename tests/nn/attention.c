@@ -97,8 +97,7 @@ END_TEST
 START_TEST(test_multi_head)
 {
     const int64_t head_dim = _i == 0 ? 0 : 3, width = _i == 0 ? 4 : 3;
-    struct heed_multi_head *m =
-        heed_multi_head_new_with(4, 2, -2, -1, (heed_multi_head_options){.head_dim = head_dim});
+    struct heed_multi_head *m = heed_multi_head_new(4, 2, -2, -1, .head_dim = head_dim);
     static const char *const names[] = {
         "heads.0.W_q.weight", "heads.0.W_k.weight", "heads.0.W_v.weight", "heads.1.W_q.weight",
         "heads.1.W_k.weight", "heads.1.W_v.weight", "W_o.weight"};
@@ -159,8 +158,7 @@ START_TEST(test_derivatives)
         m.one = heed_self_attention_new(4, -2, -1);
         check_module(m.one, &m);
     } else {
-        m.several =
-            heed_multi_head_new_with(4, 2, -2, -1, (heed_multi_head_options){.head_dim = 3});
+        m.several = heed_multi_head_new(4, 2, -2, -1, .head_dim = 3);
         check_module(m.several, &m);
     }
     heed_module_free(m.one);

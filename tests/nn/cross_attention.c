@@ -6,8 +6,7 @@ enum { BATCH = 2, T = 3, S = 5, WIDTH = 4, OTHER = 6 };
 
 static struct heed_self_attention *make(void)
 {
-    return heed_self_attention_new_with(
-        WIDTH, -2, -1, (heed_self_attention_options){.kv_dim = OTHER, .head_dim = 3});
+    return heed_self_attention_new(WIDTH, -2, -1, .kv_dim = OTHER, .head_dim = 3);
 }
 
 static heed_tensor *queries(heed_dtype dtype)

@@ -73,16 +73,13 @@ enum { TOKENS = 601, WIDTH = 19 };
 static heed_tensor *head_loss(void *module)
 {
     heed_tensor *x = heed_randn(HEED_SHAPE(TOKENS, 1, WIDTH), HEED_F32);
-    const heed_multihead_attention_forward_options options = {.is_causal = true};
-    return heed_mse_loss(heed_multihead_attention_forward_with(module, x, x, x, options),
+    return heed_mse_loss(heed_multihead_attention_forward(module, x, x, x, .is_causal = true),
                          heed_flip(x, HEED_DIMS(0)));
 }
 
 static model new_head(void)
 {
-    return (model){
-        heed_multihead_attention_new_with(WIDTH, 1, (heed_multihead_attention_options){0}),
-        head_loss};
+    return (model){heed_multihead_attention_new(WIDTH, 1), head_loss};
 }
 
 /* ---- training ---- */

@@ -314,10 +314,10 @@ START_TEST(a_watch_survives_each_call_that_fails)
     size_t size;
     int at = 0, calls = 0;
     do {
-        const heed_watch_options options = {.csv = in_folder("csv")};
-        remove(options.csv);
+        const char *csv = in_folder("csv");
+        remove(csv);
         begin_fault(faults[_i], at, EIO);
-        heed_watch *w = heed_watch_new(options);
+        heed_watch *w = heed_watch_new(.csv = csv);
         const bool made = w != NULL;
         for (int step = 1; made && step <= 3; step++) {
             heed_watch_value(w, "loss", step);
@@ -330,7 +330,7 @@ START_TEST(a_watch_survives_each_call_that_fails)
             continue;
         }
         expect_no_error();
-        char *rows = read_bytes(options.csv, &size);
+        char *rows = read_bytes(csv, &size);
         const bool whole = strcmp(rows, "step,loss\n1,1\n2,2\n3,3\n") == 0;
         ck_assert(whole || faults[_i] == FAIL);
         free(rows);

@@ -146,8 +146,7 @@ END_TEST
 START_TEST(masked_row_of_multi_head)
 {
     heed_manual_seed(13);
-    struct heed_multi_head *m =
-        heed_multi_head_new_with(4, 2, -2, -1, (heed_multi_head_options){.head_dim = 3});
+    struct heed_multi_head *m = heed_multi_head_new(4, 2, -2, -1, .head_dim = 3);
     heed_tensor *x = heed_set_requires_grad(heed_randn(HEED_SHAPE(2, 5, 4), HEED_F32), true);
     check_masked_row(m, x, heed_multi_head_forward(m, x, rows_of_all_kinds()));
     heed_module_free(m);

@@ -199,8 +199,8 @@ START_TEST(test_only_matrices_decay)
     for (int i = 0; i < 2; i++) {
         heed_set_grad(heed_set_requires_grad(ps[i], true), heed_zeros_like(ps[i]));
     }
-    heed_optimizer *adamw = heed_adamw_new_with((heed_tensor_list){2, ps, NULL}, 1, 0.5,
-                                                (heed_adam_options){.decay_matrices_only = true});
+    heed_optimizer *adamw =
+        heed_adamw_new((heed_tensor_list){2, ps, NULL}, 1, 0.5, .decay_matrices_only = true);
     heed_optimizer_step(adamw);
     EXPECT_VALUES(ps[0], 0, 0.5, 0.5);
     EXPECT_VALUES(ps[1], 0, 1, 1);
@@ -251,7 +251,7 @@ START_TEST(test_bad_options)
     expect_error(HEED_ERR_VALUE, "Adam: lr is -1");
     ck_assert_ptr_null(heed_adam_new(list, (double)NAN));
     expect_error(HEED_ERR_VALUE, "lr");
-    ck_assert_ptr_null(heed_adamw_new_with(list, 1, 0, (heed_adam_options){.betas = {1, 0.9}}));
+    ck_assert_ptr_null(heed_adamw_new(list, 1, 0, .betas = {1, 0.9}));
     expect_error(HEED_ERR_VALUE, "betas 1 and 0.9");
     ck_assert_ptr_null(heed_sgd_new((heed_tensor_list){0, NULL, NULL}, 1));
     expect_error(HEED_ERR_VALUE, "no parameters");

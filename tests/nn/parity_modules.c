@@ -15,12 +15,11 @@ static heed_tensor *attention_weights(void *m, heed_tensor *x, heed_tensor *bloc
     return weights;
 }
 
-static heed_tensor *multihead_weights(void *m, heed_tensor *const *in,
-                                      heed_multihead_attention_forward_options options)
+static heed_tensor *multihead_weights(void *m, heed_tensor *const *in, heed_tensor *attn_mask)
 {
     heed_tensor *weights = NULL;
-    options.weights = &weights;
-    heed_multihead_attention_forward_with(m, in[0], in[1], in[2], options);
+    heed_multihead_attention_forward(m, in[0], in[1], in[2], .attn_mask = attn_mask,
+                                     .weights = &weights);
     return weights;
 }
 

@@ -4,9 +4,6 @@
 
 #include "tests/common/module_util.h"
 
-typedef heed_multihead_attention_options of_module;
-typedef heed_multihead_attention_forward_options of_forward;
-
 struct drawn {
     int64_t embed_dim;
     int num_heads;
@@ -23,8 +20,7 @@ enum { DRAWN = sizeof drawn / sizeof *drawn, SEEDS = sizeof seeds / sizeof *seed
 static void *make(const void *row)
 {
     const struct drawn *r = row;
-    return heed_multihead_attention_new_with(r->embed_dim, r->num_heads,
-                                             (of_module){.no_bias = !r->bias});
+    return heed_multihead_attention_new(r->embed_dim, r->num_heads, .no_bias = !r->bias);
 }
 
 static void expect_state_of(void *module, int count, const char *const *names)
@@ -83,22 +79,20 @@ END_TEST
 
 /* ---- forward ---- */
 
-static const of_forward no_masks = {0};
-
 /* embed_dim 4, 2 heads; 3 sequences of 4 queries and 6 keys. */
 enum { BATCH = 3, L = 4, S = 6, WIDTH = 4, HEADS = 2 };
 
 typedef struct attention {
     struct heed_multihead_attention *m;
     heed_tensor *in[3];
-    of_forward options;
+    heed_multihead_attention_forward_args masks;
     bool by_parameters;
 } attention;
 
-static attention begin(of_module options)
+static attention begin(double dropout)
 {
     heed_manual_seed(8);
-    attention a = {.m = heed_multihead_attention_new_with(WIDTH, HEADS, options)};
+    attention a = {.m = heed_multihead_attention_new(WIDTH, HEADS, dropout)};
     heed_tensor_list list = heed_parameters(a.m);
     for (int i = 0; i < list.count; i++) {
         heed_normal_into(list.tensors[i], 0, 0.7); /* biases too, which start at 0 */
@@ -110,10 +104,8 @@ static attention begin(of_module options)
     return a;
 }
 
-static heed_tensor *forward(const attention *a, of_forward options)
-{
-    return heed_multihead_attention_forward_with(a->m, a->in[0], a->in[1], a->in[2], options);
-}
+#define forward(a, ...)                                                                            \
+    heed_multihead_attention_forward((a)->m, (a)->in[0], (a)->in[1], (a)->in[2], __VA_ARGS__)
 
 static heed_tensor *padding_of_sentences(void)
 {
@@ -124,17 +116,17 @@ static heed_tensor *padding_of_sentences(void)
 /* Sequence first and batch first give the same results. */
 START_TEST(layouts_agree)
 {
-    attention a = begin((of_module){0});
+    attention a = begin(0);
     heed_tensor *weights, *others, *turned[3];
-    heed_tensor *y = forward(&a, (of_forward){.is_causal = true, .weights = &weights});
+    heed_tensor *y = forward(&a, .is_causal = true, .weights = &weights);
     expect_shape(y, HEED_SHAPE(L, BATCH, WIDTH));
     expect_shape(weights, HEED_SHAPE(BATCH, HEADS, L, S));
     for (int i = 0; i < 3; i++) {
         turned[i] = heed_transpose(a.in[i], 0, 1);
     }
     a.m->batch_first = true;
-    heed_tensor *same = heed_multihead_attention_forward_with(
-        a.m, turned[0], turned[1], turned[2], (of_forward){.is_causal = true, .weights = &others});
+    heed_tensor *same = heed_multihead_attention_forward(a.m, turned[0], turned[1], turned[2],
+                                                         .is_causal = true, .weights = &others);
     ck_assert(heed_is_contiguous(y) && heed_is_contiguous(same));
     expect_close(heed_transpose(same, 0, 1), y, 1e-6);
     expect_close(others, weights, 1e-6);
@@ -145,7 +137,7 @@ END_TEST
 /* Compares with the formula, head by head. */
 START_TEST(heads_are_slices_of_the_projections)
 {
-    attention a = begin((of_module){0});
+    attention a = begin(0);
     heed_tensor *projected[3], *matrices[3], *biases[3], *heads[HEADS];
     heed_chunk(a.m->in_proj_weight, 3, 0, matrices);
     heed_chunk(a.m->in_proj_bias, 3, 0, biases);
@@ -162,7 +154,7 @@ START_TEST(heads_are_slices_of_the_projections)
         heads[h] = heed_matmul(heed_softmax(heed_div_scalar(scores, sqrt(2)), -1), part[2]);
     }
     heed_tensor *y = heed_linear_forward(a.m->out_proj, heed_cat(heads, HEADS, -1));
-    expect_close(forward(&a, no_masks), heed_transpose(y, 0, 1), 2e-6);
+    expect_close(forward(&a, .is_causal = false), heed_transpose(y, 0, 1), 2e-6);
     heed_module_free(a.m);
 }
 END_TEST
@@ -170,15 +162,13 @@ END_TEST
 /* All masks apply; what is blocked has no weight. is_causal is the same as a causal attn_mask. */
 START_TEST(masks)
 {
-    attention a = begin((of_module){0});
+    attention a = begin(0);
     heed_tensor *block = heed_triu(heed_ones(HEED_SHAPE(L, S), HEED_BOOL), 1), *weights;
     heed_tensor *padding = padding_of_sentences();
-    heed_tensor *both = forward(
-        &a, (of_forward){.attn_mask = block, .key_padding_mask = padding, .weights = &weights});
-    expect_close(forward(&a, (of_forward){.is_causal = true, .key_padding_mask = padding}), both,
-                 1e-6);
-    expect_close(forward(&a, (of_forward){.is_causal = true}),
-                 forward(&a, (of_forward){.attn_mask = block}), 1e-6);
+    heed_tensor *both =
+        forward(&a, .attn_mask = block, .key_padding_mask = padding, .weights = &weights);
+    expect_close(forward(&a, .is_causal = true, .key_padding_mask = padding), both, 1e-6);
+    expect_close(forward(&a, .is_causal = true), forward(&a, .attn_mask = block), 1e-6);
     const bool *blocked = heed_const_data_bool(block);
     const bool *padded = heed_const_data_bool(heed_contiguous(padding));
     for (int64_t i = 0; i < weights->numel; i++) {
@@ -193,10 +183,10 @@ END_TEST
 /* A query that may attend to no key gives out_proj's bias, and nothing else gets a gradient. */
 START_TEST(closed_queries_learn_nothing)
 {
-    attention a = begin((of_module){0});
+    attention a = begin(0);
     heed_tensor *mask = heed_zeros(HEED_SHAPE(L, S), HEED_BOOL);
     heed_fill_into(heed_select(mask, 0, 2), 1);
-    heed_tensor *closed = heed_select(forward(&a, (of_forward){.attn_mask = mask}), 0, 2);
+    heed_tensor *closed = heed_select(forward(&a, .attn_mask = mask), 0, 2);
     expect_equal(closed, heed_expand(a.m->out_proj->bias, HEED_SHAPE(BATCH, WIDTH)));
     heed_backward(heed_sum(heed_mul_scalar(closed, 3)));
     heed_tensor_list list = heed_parameters(a.m);
@@ -214,16 +204,15 @@ START_TEST(sizes_of_0)
 {
     static const int64_t sizes[][3] = {{0, 4, 6}, {2, 0, 6}, {2, 4, 0}};
     const int64_t batch = sizes[_i][0], queries = sizes[_i][1], keys = sizes[_i][2];
-    attention a = begin((of_module){0});
+    attention a = begin(0);
     heed_tensor *x = heed_randn(HEED_SHAPE(queries, batch, WIDTH), HEED_F32);
     heed_tensor *memory = heed_randn(HEED_SHAPE(keys, batch, WIDTH), HEED_F32);
     heed_set_requires_grad(memory, true);
     for (int i = 0; i < 3; i++) {
         a.in[i] = i == 0 ? x : memory;
     }
-    heed_tensor *y =
-        forward(&a, (of_forward){.is_causal = true,
-                                 .attn_mask = heed_zeros(HEED_SHAPE(queries, keys), HEED_BOOL)});
+    heed_tensor *y = forward(&a, .is_causal = true,
+                             .attn_mask = heed_zeros(HEED_SHAPE(queries, keys), HEED_BOOL));
     expect_shape(y, heed_shape_of_tensor(x));
     heed_backward(heed_sum(heed_mul(y, y)));
     expect_no_error();
@@ -238,16 +227,13 @@ END_TEST
 START_TEST(dropout_is_torchs)
 {
     heed_manual_seed(7);
-    struct heed_multihead_attention *m =
-        heed_multihead_attention_new_with(4, 2, (of_module){.dropout = 0.4});
+    struct heed_multihead_attention *m = heed_multihead_attention_new(4, 2, .dropout = 0.4);
     heed_tensor *x = heed_randn(HEED_SHAPE(3, 2, 4), HEED_F32), *memory[2], *weights, *whole;
     memory[0] = heed_randn(HEED_SHAPE(5, 2, 4), HEED_F32);
     memory[1] = heed_randn(HEED_SHAPE(5, 2, 4), HEED_F32);
-    heed_multihead_attention_forward_with(m, x, memory[0], memory[1],
-                                          (of_forward){.weights = &weights});
+    heed_multihead_attention_forward(m, x, memory[0], memory[1], .weights = &weights);
     heed_eval(m);
-    heed_multihead_attention_forward_with(m, x, memory[0], memory[1],
-                                          (of_forward){.weights = &whole});
+    heed_multihead_attention_forward(m, x, memory[0], memory[1], .weights = &whole);
     for (int i = 0; i < 60; i++) {
         const double of_all = (double)heed_const_data_f32(whole)[i];
         const double left = (double)heed_const_data_f32(weights)[i];
@@ -274,33 +260,32 @@ static heed_tensor *function(heed_tensor *const *inputs, void *context)
         out_proj.bias = inputs[3];
         m.out_proj = &out_proj;
     }
-    of_forward options = a->options;
-    options.weights = &weights;
-    heed_tensor *y = heed_multihead_attention_forward_with(&m, in[0], in[1], in[2], options);
+    heed_tensor *y = heed_multihead_attention_forward(
+        &m, in[0], in[1], in[2], .key_padding_mask = a->masks.key_padding_mask,
+        .attn_mask = a->masks.attn_mask, .is_causal = a->masks.is_causal, .weights = &weights);
     return heed_cat((heed_tensor *[]){heed_flatten(y, 0, -1), heed_flatten(weights, 0, -1)}, 2, 0);
 }
 
 START_TEST(derivatives)
 {
-    attention a = begin((of_module){.dropout = _i == 1 ? 0.3 : 0});
+    attention a = begin(_i == 1 ? 0.3 : 0);
     heed_tensor *mask = heed_zeros(HEED_SHAPE(L, S), HEED_BOOL);
     heed_fill_into(heed_select(mask, 0, 1), 1); /* query 1 attends to no key */
     heed_fill_into(heed_select(mask, 1, 3), 1);
-    a.options.is_causal = _i == 2;
-    a.options.key_padding_mask = _i == 2 ? padding_of_sentences() : NULL;
-    a.options.attn_mask = _i == 1 ? mask : NULL;
+    a.masks.is_causal = _i == 2;
+    a.masks.key_padding_mask = _i == 2 ? padding_of_sentences() : NULL;
+    a.masks.attn_mask = _i == 1 ? mask : NULL;
     heed_module_to(a.m, HEED_F64);
     for (int i = 0; i < 3; i++) {
         a.in[i] = heed_set_requires_grad(heed_detach(heed_to(a.in[i], HEED_F64)), true);
     }
-    const heed_gradcheck_options zeros = {.linear = HEED_ALL_INPUTS, .unused = HEED_ALL_INPUTS};
-    heed_gradcheck_with(function, &a, a.in, 3, zeros);
+    heed_gradcheck(function, &a, a.in, 3, .unused = HEED_ALL_INPUTS);
     expect_no_error();
-    heed_gradgradcheck_with(function, &a, a.in, 3, zeros);
+    heed_gradgradcheck(function, &a, a.in, 3, .linear = HEED_ALL_INPUTS, .unused = HEED_ALL_INPUTS);
     expect_no_error();
     a.by_parameters = true;
     heed_tensor_list list = heed_parameters(a.m);
-    heed_gradcheck_with(function, &a, list.tensors, list.count, zeros);
+    heed_gradcheck(function, &a, list.tensors, list.count, .unused = HEED_ALL_INPUTS);
     expect_no_error();
     heed_module_free(a.m);
 }
@@ -322,8 +307,9 @@ static heed_tensor *masked(heed_tensor *const *inputs, void *context)
 START_TEST(without_memory)
 {
     expect_module_without_memory(make_in, (void *)&drawn[0], 10);
-    attention a = begin((of_module){0});
-    a.options = (of_forward){.is_causal = true, .key_padding_mask = padding_of_sentences()};
+    attention a = begin(0);
+    a.masks.is_causal = true;
+    a.masks.key_padding_mask = padding_of_sentences();
     expect_forward_without_memory(masked, &a, a.in, 30);
     heed_module_free(a.m);
 }

@@ -35,8 +35,7 @@ static heed_optimizer *adam(void *m)
 
 static heed_optimizer *adamw(void *m)
 {
-    return heed_adamw_new_with(heed_parameters(m), 0.01, 0.1,
-                               (heed_adam_options){.decay_matrices_only = true});
+    return heed_adamw_new(heed_parameters(m), 0.01, 0.1, .decay_matrices_only = true);
 }
 
 static heed_optimizer *(*const kinds[])(void *m) = {sgd_with_momentum, plain_sgd, adam, adamw};
@@ -44,10 +43,9 @@ enum { KINDS = sizeof kinds / sizeof *kinds, ADAMW = 3 };
 
 static training begin(int kind, uint64_t seed)
 {
-    const heed_multihead_attention_options options = {.dropout = 0.2, .batch_first = true};
     training t;
     heed_manual_seed(seed);
-    t.m = heed_multihead_attention_new_with(D_MODEL, HEADS, options);
+    t.m = heed_multihead_attention_new(D_MODEL, HEADS, .dropout = 0.2, .batch_first = true);
     t.optimizer = kinds[kind](t.m);
     return t;
 }
@@ -65,8 +63,7 @@ static void take_step(training *t)
     heed_scope_begin(&step);
     heed_tensor *x = heed_randn(HEED_SHAPE(2, 5, D_MODEL), HEED_F32);
     heed_tensor *shift = heed_mean(heed_randn(HEED_SHAPE(3), HEED_F32));
-    heed_tensor *y = heed_multihead_attention_forward_with(
-        t->m, x, x, x, (heed_multihead_attention_forward_options){.attn_mask = NULL});
+    heed_tensor *y = heed_multihead_attention_forward(t->m, x, x, x);
     heed_optimizer_zero_grad(t->optimizer);
     heed_backward(heed_mse_loss(heed_dropout(y, 0.1, true), heed_add(x, shift)));
     heed_clip_grad_norm(heed_parameters(t->m), 1);
@@ -164,9 +161,7 @@ START_TEST(a_model_alone)
     ck_assert_mem_eq(before.state, after.state, sizeof before.state);
     ck_assert_int_eq(other.optimizer->steps, 0);
     ck_assert(heed_equal(heed_state(other.m, "in_proj_weight"), heed_state(t.m, "in_proj_weight")));
-    ck_assert_int_eq(heed_load_state_dict_with(other.m, in_folder("all"),
-                                               (heed_load_options){.no_strict = true}),
-                     HEED_OK);
+    ck_assert_int_eq(heed_load_state_dict(other.m, in_folder("all"), .no_strict = true), HEED_OK);
     ck_assert_int_eq(heed_save_checkpoint(t.m, NULL, in_folder("model"), NULL), HEED_OK);
     ck_assert_int_eq(heed_load_checkpoint(other.m, NULL, in_folder("model")), HEED_OK);
     heed_safetensors *file = heed_safetensors_open(in_folder("all"));

@@ -15,13 +15,13 @@
 
 #include "tests/common/files_util.h"
 
-static heed_watch *new_watch(heed_watch_options options)
+static heed_watch *expect_watch(heed_watch *w)
 {
-    heed_watch *w = heed_watch_new(options);
     expect_no_error();
     ck_assert_ptr_nonnull(w);
     return w;
 }
+#define new_watch(...) expect_watch(heed_watch_new(__VA_ARGS__))
 
 /* Steps `from` to `to` with the loss 1/step and, in every third step, a validation loss. */
 static void run_steps(heed_watch *w, int from, int to)
@@ -69,7 +69,7 @@ START_TEST(names_are_checked)
 {
     static const char *const refused[] = {"", "a\nb", "\x1b[2J", "a,b", "a\"b"};
     char name[80] = "";
-    heed_watch *w = new_watch((heed_watch_options){.steps = 0});
+    heed_watch *w = new_watch(.steps = 0);
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         heed_watch_value(w, refused[i], 1);
         expect_error(HEED_ERR_VALUE, "is no column's name");
@@ -91,7 +91,7 @@ END_TEST
 START_TEST(rows_are_written)
 {
     const char *path = in_folder("run.csv");
-    heed_watch *w = new_watch((heed_watch_options){.csv = path});
+    heed_watch *w = new_watch(.csv = path);
     static const double values[] = {1, -0.0, 1e15, 1.0 / 3, (double)INFINITY, (double)NAN, 123456};
     heed_watch_value(w, "later", (double)NAN);
     for (int i = 0; i < 7; i++) {
@@ -104,7 +104,7 @@ START_TEST(rows_are_written)
     heed_watch_free(w);
     expect_bytes(path, "step,later,x\n1,,1\n2,,-0\n3,,1e+15\n4,,0.333333333\n5,,inf\n6,,\n"
                        "7,,123456\n8,5,\n");
-    heed_watch_free(new_watch((heed_watch_options){.csv = path})); /* a new run replaces it */
+    heed_watch_free(new_watch(.csv = path)); /* a new run replaces it */
     expect_bytes(path, "");
 }
 END_TEST
@@ -114,14 +114,14 @@ START_TEST(a_run_resumes_after_a_cut_anywhere)
 {
     const char *path = in_folder("run.csv");
     size_t size;
-    heed_watch *w = new_watch((heed_watch_options){.csv = path});
+    heed_watch *w = new_watch(.csv = path);
     run_steps(w, 1, 12);
     heed_watch_free(w);
     char *whole = read_bytes(path, &size);
     const size_t kept = (size_t)(strstr(whole, "\n7,") + 1 - whole);
     for (size_t cut = kept; cut <= size; cut++) {
         ck_assert_int_eq(truncate(path, (off_t)cut), 0);
-        w = new_watch((heed_watch_options){.csv = path, .resumed = 6});
+        w = new_watch(.csv = path, .resumed = 6);
         ck_assert_int_eq(heed_watch_steps(w), 6);
         heed_watch_value(w, "val_loss", (double)NAN); /* the columns of the file stay */
         run_steps(w, 7, 12);
@@ -137,11 +137,11 @@ START_TEST(other_files_stay_unchanged)
     const char *path = in_folder("text");
     for (int resumed = 0; resumed < 2; resumed++) {
         write_rows(path, "steps to take\n1,2\n");
-        ck_assert_ptr_null(heed_watch_new((heed_watch_options){.csv = path, .resumed = resumed}));
+        ck_assert_ptr_null(heed_watch_new(.csv = path, .resumed = resumed));
         expect_error(HEED_ERR_VALUE, "/text: not written by a watch");
         expect_bytes(path, "steps to take\n1,2\n");
     }
-    ck_assert_ptr_null(heed_watch_new((heed_watch_options){.csv = "/no/such/file"}));
+    ck_assert_ptr_null(heed_watch_new(.csv = "/no/such/file"));
     expect_error(HEED_ERR_FILE, "watch_new: /no/such/file: cannot write it: No such file");
 }
 END_TEST
@@ -154,8 +154,7 @@ static char *train(const char *csv)
     size_t size;
     bool good = true;
     FILE *terminal = fopen(in_folder("shown"), "w");
-    heed_watch *w =
-        new_watch((heed_watch_options){.csv = csv, .terminal = terminal, .steps = 3000});
+    heed_watch *w = new_watch(.csv = csv, .terminal = terminal, .steps = 3000);
     for (int step = 1; step <= 3000; step++) {
         good = good && heed_watch_value(w, "loss", 1) == HEED_OK && heed_watch_step(w) == HEED_OK;
     }
@@ -195,8 +194,8 @@ START_TEST(a_closed_pipe_does_not_stop_training)
     ck_assert_int_eq(pipe(ends), 0);
     close(ends[0]);
     FILE *terminal = fdopen(ends[1], "w");
-    heed_watch *w = new_watch((heed_watch_options){
-        .csv = in_folder("run.csv"), .terminal = terminal, .steps = 100, .every = 1});
+    heed_watch *w =
+        new_watch(.csv = in_folder("run.csv"), .terminal = terminal, .steps = 100, .every = 1);
     run_steps(w, 1, 100);
     heed_watch_free(w);
     fclose(terminal);
@@ -236,8 +235,8 @@ START_TEST(lines_in_a_pipe)
     static const char *const shown[] = {"val_loss", NULL};
     size_t size;
     FILE *terminal = fopen(in_folder("shown"), "w");
-    heed_watch *w = new_watch((heed_watch_options){
-        .terminal = terminal, .steps = 30, .resumed = 10, .step_name = "batch", .shown = shown});
+    heed_watch *w = new_watch(.terminal = terminal, .steps = 30, .resumed = 10,
+                              .step_name = "batch", .shown = shown);
     run_steps(w, 11, 29);
     heed_watch_pause(w); /* there is no bar */
     heed_watch_free(w);
@@ -264,7 +263,7 @@ static void expect_bar(int columns, const char *pattern)
     FILE *terminal = fopen(ptsname(master), "w");
     ck_assert_ptr_nonnull(terminal);
     ck_assert_int_eq(ioctl(fileno(terminal), TIOCSWINSZ, &size), 0);
-    heed_watch *w = new_watch((heed_watch_options){.terminal = terminal, .steps = 4});
+    heed_watch *w = new_watch(.terminal = terminal, .steps = 4);
     run_steps(w, 1, 1);
     heed_watch_pause(w);
     fputs("hello\n", terminal);

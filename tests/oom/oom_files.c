@@ -69,7 +69,7 @@ static uint64_t run_checkpoint(const void *context)
     heed_load_checkpoint(copy, same, path);
     uint64_t sum = hash_of_state(copy, FNV_BASIS);
     heed_save_state_dict(model, weights, about);
-    heed_load_state_dict_with(copy, weights, (heed_load_options){.no_strict = true});
+    heed_load_state_dict(copy, weights, .no_strict = true);
     sum = hash_of_state(copy, sum);
     heed_optimizer_free(adam);
     heed_optimizer_free(same);

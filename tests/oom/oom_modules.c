@@ -32,10 +32,7 @@ typedef struct module_row {
                                         NULL))                                                     \
     MODULE(multi_head, heed_multi_head_new(4, 2, -2, -1),                                          \
            heed_multi_head_forward(m, input(HEED_SHAPE(3, 4)), NULL))                              \
-    MODULE(multihead_attention,                                                                    \
-           heed_multihead_attention_new_with(4, 2,                                                 \
-                                             (heed_multihead_attention_options){.dropout = 0.2}),  \
-           weights_of(m))
+    MODULE(multihead_attention, heed_multihead_attention_new(4, 2, .dropout = 0.2), weights_of(m))
 
 static struct heed_self_attention *new_self_attention(void)
 {
@@ -49,9 +46,8 @@ static struct heed_self_attention *new_self_attention(void)
 static heed_tensor *weights_of(struct heed_multihead_attention *m)
 {
     heed_tensor *weights = NULL, *keys = input(HEED_SHAPE(5, 2, 4));
-    heed_tensor *y = heed_multihead_attention_forward_with(
-        m, input(HEED_SHAPE(3, 2, 4)), keys, keys,
-        (heed_multihead_attention_forward_options){.weights = &weights});
+    heed_tensor *y = heed_multihead_attention_forward(m, input(HEED_SHAPE(3, 2, 4)), keys, keys,
+                                                      .weights = &weights);
     return heed_add(heed_sum(y), heed_sum(heed_square(weights)));
 }
 
@@ -137,8 +133,7 @@ static heed_optimizer *new_adam(void *model)
 
 static heed_optimizer *new_adamw(void *model)
 {
-    return heed_adamw_new_with(heed_parameters(model), 0.1, 0.2,
-                               (heed_adam_options){.decay_matrices_only = true});
+    return heed_adamw_new(heed_parameters(model), 0.1, 0.2, .decay_matrices_only = true);
 }
 
 static make_optimizer *const optimizers[] = {new_sgd, new_adam, new_adamw};
@@ -187,14 +182,8 @@ static uint64_t run_attention_check(const void *context)
     heed_manual_seed(3);
     struct heed_multi_head *m = heed_multi_head_new(4, 2, -2, -1);
     heed_attention_report report = {0};
-    heed_attention_check(attend, m,
-                         (heed_attention_check_options){.d_model = 4,
-                                                        .heads = 2,
-                                                        .longest = 3,
-                                                        .causal = true,
-                                                        .module = m,
-                                                        .derivative = true,
-                                                        .report = &report});
+    heed_attention_check(attend, m, .d_model = 4, .heads = 2, .longest = 3, .causal = true,
+                         .module = m, .derivative = true, .report = &report);
     const uint64_t sum = hash_of_list(heed_parameters(m), false, report.passed);
     heed_module_free(m);
     return sum;

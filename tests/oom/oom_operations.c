@@ -182,7 +182,7 @@ static uint64_t run_printing(const void *context)
     HEED_SCOPE(scope);
     heed_manual_seed(3);
     heed_tensor *x = heed_randn(HEED_SHAPE(3, 40), HEED_F32);
-    heed_snprint(text, sizeof text / 2, heed_slice(x, 1, 0, 40, 3), (heed_print_options){0});
+    heed_snprint(text, sizeof text / 2, heed_slice(x, 1, 0, 40, 3));
     FILE *stream = fmemopen(text + sizeof text / 2, sizeof text / 2, "w");
     heed_heat_map(stream, heed_softmax(heed_narrow(x, 1, 0, 3), -1),
                   (const char *const[]){"a", "b", "c"}, NULL, HEED_COLOR_NEVER);

@@ -31,9 +31,9 @@ START_TEST(first_derivative)
         ck_assert_msg(!y->requires_grad && y->op == NULL, "%s has a graph", row->operation);
         return;
     }
-    const heed_gradcheck_options options = {.unused = row->derivative == ZERO ? HEED_ALL_INPUTS : 0,
-                                            .eps = row->derivative == COARSE ? 0.25 : 0};
-    expect_checked(row, heed_gradcheck_with(row->f, NULL, inputs, count, options));
+    expect_checked(row, heed_gradcheck(row->f, NULL, inputs, count,
+                                       .unused = row->derivative == ZERO ? HEED_ALL_INPUTS : 0,
+                                       .eps = row->derivative == COARSE ? 0.25 : 0));
 }
 END_TEST
 
@@ -43,11 +43,11 @@ START_TEST(second_derivative)
     heed_tensor *inputs[ROW_INPUTS];
     int count = row_inputs(row, inputs);
     if (row->derivative != FLAT) {
-        const heed_gradcheck_options options = {
-            .unused = row->derivative == ZERO ? HEED_ALL_INPUTS : 0,
-            .linear = row->derivative != CURVED ? HEED_ALL_INPUTS : 0,
-            .eps = row->derivative == COARSE ? 0.25 : 0};
-        expect_checked(row, heed_gradgradcheck_with(row->f, NULL, inputs, count, options));
+        expect_checked(row,
+                       heed_gradgradcheck(row->f, NULL, inputs, count,
+                                          .unused = row->derivative == ZERO ? HEED_ALL_INPUTS : 0,
+                                          .linear = row->derivative != CURVED ? HEED_ALL_INPUTS : 0,
+                                          .eps = row->derivative == COARSE ? 0.25 : 0));
     }
 }
 END_TEST

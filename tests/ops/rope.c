@@ -5,7 +5,7 @@ static heed_tensor *rotated(heed_tensor *x, int64_t from, int form)
 {
     const int64_t length = heed_size(x, -2);
     heed_tensor *positions = heed_arange((double)from, (double)(from + length), 1, HEED_I64);
-    return heed_rope(x, positions, (heed_rope_options){.interleaved = form % 2 != 0});
+    return heed_rope(x, positions, .interleaved = form % 2 != 0);
 }
 
 static heed_tensor *scores(heed_tensor *q, heed_tensor *k, int64_t from, int form)
@@ -34,18 +34,17 @@ START_TEST(a_cache_rotates_the_same)
         parts[t] = rotated(heed_narrow(x, -2, t, 1), t, _i);
     }
     expect_same_bits(heed_cat(parts, 6, -2), rotated(x, 0, _i));
-    expect_same_bits(heed_rope(x, NULL, (heed_rope_options){.interleaved = _i != 0}),
-                     rotated(x, 0, _i));
+    expect_same_bits(heed_rope(x, NULL, .interleaved = _i != 0), rotated(x, 0, _i));
 }
 END_TEST
 
 START_TEST(lengths_stay_and_turning_back_undoes)
 {
     heed_tensor *x = heed_randn(HEED_SHAPE(5, 6), HEED_F64);
-    const heed_rope_options options = {.base = 100, .interleaved = _i != 0};
-    heed_tensor *at = heed_arange(2, 12, 2, HEED_I64), *y = heed_rope(x, at, options);
+    heed_tensor *at = heed_arange(2, 12, 2, HEED_I64),
+                *y = heed_rope(x, at, 100, .interleaved = _i != 0);
     expect_close(heed_norm_dim(y, -1, false), heed_norm_dim(x, -1, false), 1e-12);
-    expect_close(heed_rope(y, heed_neg(at), options), x, 1e-12);
+    expect_close(heed_rope(y, heed_neg(at), 100, .interleaved = _i != 0), x, 1e-12);
     expect_same_bits(heed_narrow(rotated(x, 0, _i), 0, 0, 1), heed_narrow(x, 0, 0, 1));
 }
 END_TEST
@@ -56,11 +55,11 @@ START_TEST(which_features_are_pairs)
     heed_tensor *x = heed_from_f64((double[]){1, 0, 0, 2}, HEED_SHAPE(1, 4));
     heed_tensor *one = heed_ones(HEED_SHAPE(1), HEED_I64);
     expect_close(
-        heed_rope(x, one, (heed_rope_options){.base = 0}),
+        heed_rope(x, one),
         heed_from_f64((double[]){cos(1), -2 * sin(0.01), sin(1), 2 * cos(0.01)}, HEED_SHAPE(1, 4)),
         1e-15);
     expect_close(
-        heed_rope(x, one, (heed_rope_options){.interleaved = true}),
+        heed_rope(x, one, .interleaved = true),
         heed_from_f64((double[]){cos(1), sin(1), -2 * sin(0.01), 2 * cos(0.01)}, HEED_SHAPE(1, 4)),
         1e-15);
 }

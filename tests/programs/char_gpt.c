@@ -111,9 +111,8 @@ END_TEST
 
 static heed_optimizer *make_optimizer(struct gpt *m)
 {
-    return heed_adamw_new_with(
-        heed_parameters(m), 1e-4, 0.1,
-        (heed_adam_options){.betas = {0.9, 0.99}, .decay_matrices_only = true});
+    return heed_adamw_new(heed_parameters(m), 1e-4, 0.1, .betas = {0.9, 0.99},
+                          .decay_matrices_only = true);
 }
 
 /* The pieces that begin there, or `later` characters on. */

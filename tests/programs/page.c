@@ -998,8 +998,7 @@ START_TEST(modules_open)
 {
     const float x[] = {1, 2, 3, -1, 0.5f, 0, 2, 2, -2, 0, 0, 1};
     heed_tensor *encodings = heed_to(heed_from_f32(x, HEED_SHAPE(4, 3)), HEED_F64);
-    struct heed_self_attention *one =
-        heed_self_attention_new_with(3, -2, -1, (heed_self_attention_options){.head_dim = 5});
+    struct heed_self_attention *one = heed_self_attention_new(3, -2, -1, .head_dim = 5);
     heed_save_state_dict(one, in_folder("file"), NULL);
     ck_assert_str_eq(page_open(in_folder("file")),
                      "{\"kind\":\"self_attention\",\"d_model\":3,"
@@ -1012,8 +1011,7 @@ START_TEST(modules_open)
     heed_module_free(one);
 
     for (int heads = 1; heads <= 16; heads += heads < 4 ? 1 : 12) {
-        struct heed_multi_head *many =
-            heed_multi_head_new_with(3, heads, -2, -1, (heed_multi_head_options){.head_dim = 2});
+        struct heed_multi_head *many = heed_multi_head_new(3, heads, -2, -1, .head_dim = 2);
         heed_save_state_dict(many, in_folder("file"), NULL);
         page_open(in_folder("file"));
         read_pass(page_pass_alone(x, 4, NULL, 0));

@@ -57,7 +57,7 @@ static const char *data_of(char **page)
 START_TEST(the_data_of_a_run)
 {
     char *page;
-    heed_watch *w = heed_watch_new((heed_watch_options){.steps = 8});
+    heed_watch *w = heed_watch_new(.steps = 8);
     run(3, w);
     heed_watch_free(w);
     expect_no_error();
@@ -81,7 +81,7 @@ END_TEST
 /* A file that cannot be written is one warning, and training continues. */
 START_TEST(a_report_that_cannot_be_written)
 {
-    heed_watch *w = heed_watch_new((heed_watch_options){.steps = 8});
+    heed_watch *w = heed_watch_new(.steps = 8);
     report *r = report_new(
         (report_options){.path = in_folder("none/run.html"), .program = "test", .watch = w});
     ck_assert_ptr_nonnull(r);
@@ -105,7 +105,7 @@ END_TEST
 
 START_TEST(other_files_are_not_overwritten)
 {
-    heed_watch *w = heed_watch_new((heed_watch_options){.steps = 8});
+    heed_watch *w = heed_watch_new(.steps = 8);
     FILE *file = fopen(in_folder("run.html"), "w");
     fputs("<!doctype html>\n", file);
     fclose(file);
@@ -124,7 +124,7 @@ END_TEST
 START_TEST(errors_of_training_stay_pending)
 {
     char *page;
-    heed_watch *w = heed_watch_new((heed_watch_options){.steps = 8});
+    heed_watch *w = heed_watch_new(.steps = 8);
     report *r =
         report_new((report_options){.path = in_folder("run.html"), .program = "test", .watch = w});
     heed_fail(HEED_ERR_VALUE, "the loss is inf");

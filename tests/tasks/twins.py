@@ -52,7 +52,7 @@ DIFFERENT = {
         "Heed's own class": "PyTorch's own function",
         "heed_self_attention_new": "torch.nn.functional.scaled_dot_product_attention",
         "self_attention_forward still returns NULL": "forward still returns None",
-        "HEED_CHILD registers a layer (examples/custom_module.c), and heed_linear_new_with has an option for bias=False.":
+        "HEED_CHILD registers a layer (examples/custom_module.c), and heed_linear_new has an option for bias=False.":
             "An attribute that is a layer is registered, and nn.Linear has an option bias=False.",
         "self->": "self.",
         "The class works without HEED_CHILD, too, if the struct's fields are set.":

@@ -683,7 +683,7 @@ static void check_summary(int64_t n, heed_dtype dtype)
 {
     char *text = malloc(1 << 20);
     const heed_tensor *ones = heed_full(HEED_SHAPE(n), 1, dtype);
-    const size_t length = heed_snprint(text, 1 << 20, ones, (heed_print_options){0});
+    const size_t length = heed_snprint(text, 1 << 20, ones);
     int64_t shown = 0;
     for (size_t i = 0; i < length; i++) {
         shown += text[i] == '1';

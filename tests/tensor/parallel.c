@@ -192,14 +192,13 @@ typedef struct case_of_lines {
         return expression;                                                                         \
     }
 #define ROW_SHAPE heed_shape_of_tensor(weight)
-#define SMOOTHED  ((heed_cross_entropy_options){.label_smoothing = 0.1})
 #define EACH_CASE(X)                                                                               \
     X(softmax, heed_softmax(x, -1))                                                                \
     X(safe_softmax, heed_safe_softmax(x, 0))                                                       \
     X(log_softmax, heed_log_softmax(x, -1))                                                        \
     X(layer_norm, heed_layer_norm(x, ROW_SHAPE, weight, bias, 0))                                  \
     X(cross_entropy, heed_cross_entropy(x, targets))                                               \
-    X(smoothed, heed_cross_entropy_with(x, targets, SMOOTHED))                                     \
+    X(smoothed, heed_cross_entropy(x, targets, .label_smoothing = 0.1))                            \
     X(sum, heed_mul(heed_sum(x), heed_sum(weight)))                                                \
     X(mean, heed_mean(x))                                                                          \
     X(rows, heed_sum_dim(x, 1, false))                                                             \

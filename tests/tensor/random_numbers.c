@@ -156,7 +156,7 @@ static void *new_module(const golden *row)
     const int64_t n = row->n, a = (int64_t)row->a;
     switch (row->method) {
     case LINEAR:
-        return heed_linear_new_with(a, n, (heed_linear_options){.no_bias = row->b == 0});
+        return heed_linear_new(a, n, .no_bias = row->b == 0);
     case EMBEDDING:
         return heed_embedding_new(n, a);
     case ATTENTION:

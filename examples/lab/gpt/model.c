@@ -108,9 +108,7 @@ struct gpt *gpt_new(gpt_config config)
     }
     struct gpt *m = heed_module_new(&gpt_kind);
     HEED_CHILD(m, transformer, new_transformer(&config));
-    HEED_CHILD(m, lm_head,
-               heed_linear_new_with(config.n_embd, config.vocab_size,
-                                    (heed_linear_options){.no_bias = true}));
+    HEED_CHILD(m, lm_head, heed_linear_new(config.n_embd, config.vocab_size, .no_bias = true));
     if (!heed_error_pending()) {
         m->config = config;
         if (!config.untied) {

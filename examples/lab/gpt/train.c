@@ -178,9 +178,8 @@ static void take_text(gpt_run *run)
 /* AdamW with weight decay for matrices. */
 static heed_optimizer *new_optimizer(struct gpt *m, const gpt_train_options *o)
 {
-    return heed_adamw_new_with(
-        heed_parameters(m), o->lr, o->weight_decay,
-        (heed_adam_options){.betas = {0.9, 0.99}, .decay_matrices_only = true});
+    return heed_adamw_new(heed_parameters(m), o->lr, o->weight_decay, .betas = {0.9, 0.99},
+                          .decay_matrices_only = true);
 }
 
 static void make_model(gpt_run *run)
@@ -338,12 +337,8 @@ static void begin_watch(learner *l)
     for (int i = 0; i < l->quiz.kind_count; i++) {
         l->shown[3 + i] = l->quiz.kinds[i].name;
     }
-    l->watch = heed_watch_new((heed_watch_options){.steps = o->steps,
-                                                   .resumed = l->run.resumed,
-                                                   .csv = o->log,
-                                                   .terminal = stderr,
-                                                   .every = o->log_every,
-                                                   .shown = l->shown});
+    l->watch = heed_watch_new(.steps = o->steps, .resumed = l->run.resumed, .csv = o->log,
+                              .terminal = stderr, .every = o->log_every, .shown = l->shown);
     if (flags_blame("log", HEED_ERR_VALUE) == HEED_OK) {
         name_values(l);
     }

@@ -140,9 +140,7 @@ static bool watch(void *context, struct token_model *m, int64_t step, double los
 static void learn(const setup *s)
 {
     const options *o = &s->options;
-    watcher w = {.setup = s,
-                 .watch =
-                     heed_watch_new((heed_watch_options){.steps = o->steps, .terminal = stderr})};
+    watcher w = {.setup = s, .watch = heed_watch_new(.steps = o->steps, .terminal = stderr)};
     train(s->model, &s->language, &(train_options){o->steps, BATCH, o->lr}, watch, &w);
     heed_watch_free(w.watch);
 }

@@ -22,8 +22,9 @@ struct token_model *model_new(model_sizes sizes)
     if (sizes.heads == 1) {
         HEED_CHILD(m, self_attention, heed_self_attention_new(d_model, -2, -1));
     } else {
-        heed_multi_head_options head = {.head_dim = d_model / sizes.heads};
-        HEED_CHILD(m, multi_head, heed_multi_head_new_with(d_model, sizes.heads, -2, -1, head));
+        HEED_CHILD(
+            m, multi_head,
+            heed_multi_head_new(d_model, sizes.heads, -2, -1, .head_dim = d_model / sizes.heads));
     }
     HEED_CHILD(m, fc_layer, heed_linear_new(d_model, sizes.words));
     return m;

@@ -26,8 +26,7 @@ heed_tensor *train_batch(const toy_language *language, int64_t batch)
 
 heed_optimizer *train_optimizer(struct token_model *m, double lr)
 {
-    return heed_adamw_new_with(heed_parameters(m), lr, weight_decay,
-                               (heed_adam_options){.eps = eps});
+    return heed_adamw_new(heed_parameters(m), lr, weight_decay, .eps = eps);
 }
 
 double train_rate(const train_options *options, int64_t step)

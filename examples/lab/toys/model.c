@@ -15,7 +15,7 @@ static struct heed_layer_norm *norm_new(const toys_settings *s)
 
 static struct heed_linear *linear_new(int64_t in, int64_t out)
 {
-    return heed_linear_new_with(in, out, (heed_linear_options){.no_bias = true});
+    return heed_linear_new(in, out, .no_bias = true);
 }
 
 static struct toys_block *block_new(const toys_settings *s)
@@ -107,9 +107,7 @@ static heed_tensor *split(heed_tensor *x, int64_t all_heads)
 /* The rotation of queries and keys of T tokens. */
 static heed_tensor *rotate(const struct toys_model *m, heed_tensor *x, heed_tensor *positions)
 {
-    return m->settings.positions == POSITIONS_ROTARY
-               ? heed_rope(x, positions, (heed_rope_options){0})
-               : x;
+    return m->settings.positions == POSITIONS_ROTARY ? heed_rope(x, positions) : x;
 }
 
 /* x (rows, T, width) -> (rows, T, width); with last_only, the queries are those of the last token,

@@ -140,8 +140,7 @@ static void put_result(FILE *stream, const toys_run *run, const toys_result *x)
 
 static heed_watch *watch(const toys_options *o)
 {
-    heed_watch *w = heed_watch_new(
-        (heed_watch_options){.steps = o->settings.steps, .csv = o->log, .terminal = stderr});
+    heed_watch *w = heed_watch_new(.steps = o->settings.steps, .csv = o->log, .terminal = stderr);
     heed_watch_value(w, "loss", (double)NAN);
     heed_watch_value(w, "test_loss", (double)NAN);
     heed_watch_value(w, "score", (double)NAN);
@@ -262,8 +261,8 @@ static void lead(const toys_options *o, toys_runs *runs, toys_ranks *ranks, bool
     if (o->csv != NULL && !heed_error_pending()) {
         toys_runs_open(runs, o->csv, o->resume);
     }
-    heed_watch *w = heed_watch_new((heed_watch_options){
-        .steps = runs->count, .resumed = runs->done, .terminal = stderr, .step_name = "run"});
+    heed_watch *w = heed_watch_new(.steps = runs->count, .resumed = runs->done, .terminal = stderr,
+                                   .step_name = "run");
     report *page =
         begin_page(o, runs, (report_options){.watch = w, .steps = runs->count, .step_name = "run"});
     *ready = !heed_error_pending();

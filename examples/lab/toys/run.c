@@ -58,8 +58,8 @@ void toys_run_begin(toys_run *r, const toys_task *task, const toys_settings *s, 
     draw_batches(r);
     heed_manual_seed(seed);
     r->model = toys_model_new(s, task->shape(s, most));
-    r->adamw = heed_adamw_new_with(heed_parameters(r->model), s->lr, s->weight_decay,
-                                   (heed_adam_options){.betas = {0.9, 0.98}});
+    r->adamw =
+        heed_adamw_new(heed_parameters(r->model), s->lr, s->weight_decay, .betas = {0.9, 0.98});
     if (!heed_error_pending()) {
         evaluate(r);
     }

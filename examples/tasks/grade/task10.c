@@ -13,12 +13,11 @@ static const heed_module_kind attention_kind = {.name = "Attention",
 
 static struct attention *attention_new(int64_t d_model, int heads)
 {
-    const heed_linear_options no_bias = {.no_bias = true};
     struct attention *m = heed_module_new(&attention_kind);
-    HEED_CHILD(m, W_q, heed_linear_new_with(d_model, d_model, no_bias));
-    HEED_CHILD(m, W_k, heed_linear_new_with(d_model, d_model, no_bias));
-    HEED_CHILD(m, W_v, heed_linear_new_with(d_model, d_model, no_bias));
-    HEED_CHILD(m, W_o, heed_linear_new_with(d_model, d_model, no_bias));
+    HEED_CHILD(m, W_q, heed_linear_new(d_model, d_model, .no_bias = true));
+    HEED_CHILD(m, W_k, heed_linear_new(d_model, d_model, .no_bias = true));
+    HEED_CHILD(m, W_v, heed_linear_new(d_model, d_model, .no_bias = true));
+    HEED_CHILD(m, W_o, heed_linear_new(d_model, d_model, .no_bias = true));
     m->heads = heads;
     return m;
 }
@@ -233,9 +232,8 @@ static void print_report(void)
 {
     heed_manual_seed(10);
     struct attention *m = attention_new(8, 2);
-    heed_attention_check(
-        multi_head_of, m,
-        (heed_attention_check_options){.d_model = 8, .heads = 2, .causal = true, .stream = stdout});
+    heed_attention_check(multi_head_of, m, .d_model = 8, .heads = 2, .causal = true,
+                         .stream = stdout);
     if (heed_error_pending() != HEED_OK && heed_error_pending() != HEED_ERR_CHECK) {
         printf("(no report: %s)\n", heed_error_message());
     }

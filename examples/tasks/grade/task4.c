@@ -386,13 +386,9 @@ static void check_attention(int row_dim, int col_dim, bool unbatched, bool is_ca
     grade_case("heed_attention_check, d_model 6, dims %d and %d, %s", row_dim, col_dim,
                is_causal ? "causal" : "no mask");
     struct self_attention *self = make(6, row_dim, col_dim, true);
-    heed_attention_check(is_causal ? causal : without_mask, self,
-                         (heed_attention_check_options){.d_model = 6,
-                                                        .causal = is_causal,
-                                                        .unbatched = unbatched,
-                                                        .module = self,
-                                                        .derivative = true,
-                                                        .report = &report});
+    heed_attention_check(is_causal ? causal : without_mask, self, .d_model = 6, .causal = is_causal,
+                         .unbatched = unbatched, .module = self, .derivative = true,
+                         .report = &report);
     if (heed_error_pending() == HEED_OK) {
         heed_module_free(self);
         return;
@@ -442,7 +438,7 @@ static void grade(void)
 const struct task task = {
     4,
     "the tutorial's class SelfAttention",
-    {"HEED_CHILD registers a layer (examples/custom_module.c), and heed_linear_new_with has an "
+    {"HEED_CHILD registers a layer (examples/custom_module.c), and heed_linear_new has an "
      "option for bias=False. The forward follows the tutorial: q, k, v; sims; scaled_sims; the "
      "mask; attention_percent; their product with v.",
      "No dim is written as a number: tokens are in self->row_dim, features in self->col_dim; of "

@@ -132,12 +132,11 @@ static const heed_module_kind kind = {.name = "MultiHead", .size = sizeof(struct
 
 static struct multi_head *multi_head_new(int64_t C, int heads, heed_dtype dtype)
 {
-    const heed_linear_options no_bias = {.no_bias = true};
     struct multi_head *m = heed_module_new(&kind);
-    HEED_CHILD(m, W_q, heed_linear_new_with(C, C, no_bias));
-    HEED_CHILD(m, W_k, heed_linear_new_with(C, C, no_bias));
-    HEED_CHILD(m, W_v, heed_linear_new_with(C, C, no_bias));
-    HEED_CHILD(m, W_o, heed_linear_new_with(C, C, no_bias));
+    HEED_CHILD(m, W_q, heed_linear_new(C, C, .no_bias = true));
+    HEED_CHILD(m, W_k, heed_linear_new(C, C, .no_bias = true));
+    HEED_CHILD(m, W_v, heed_linear_new(C, C, .no_bias = true));
+    HEED_CHILD(m, W_o, heed_linear_new(C, C, .no_bias = true));
     heed_module_to(m, dtype);
     m->heads = heads;
     return m;
@@ -335,9 +334,8 @@ static void check_attention(int64_t C, int heads)
     grade_case("heed_attention_check of forward, %d features, %d heads", (int)C, heads);
     struct multi_head *m = multi_head_new(C, heads, HEED_F64);
     heed_attention_report report = {0};
-    heed_attention_check(forward_of, m,
-                         (heed_attention_check_options){
-                             .d_model = C, .heads = heads, .module = m, .report = &report});
+    heed_attention_check(forward_of, m, .d_model = C, .heads = heads, .module = m,
+                         .report = &report);
     for (int i = 0; i < HEED_ATTENTION_CHECKS; i++) {
         if (report.checks[i].verdict == HEED_VERDICT_FAILED) {
             grade_fail("The numbers are right, but there is more to a forward: %s. Gradients go "

@@ -19,7 +19,7 @@ heed_tensor *forward(struct multi_head *m, heed_tensor *x);
 #define heed_scaled_dot_product_attention_weights(...)                                             \
     grade_forbidden("heed_scaled_dot_product_attention_weights")
 #define heed_multi_head_forward(...) grade_forbidden("heed_multi_head_forward")
-#define heed_multihead_attention_forward_with(...)                                                 \
-    grade_forbidden("heed_multihead_attention_forward_with")
+#undef heed_multihead_attention_forward
+#define heed_multihead_attention_forward(...) grade_forbidden("heed_multihead_attention_forward")
 #endif
 #endif

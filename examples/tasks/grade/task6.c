@@ -233,7 +233,6 @@ static void check_second(heed_tensor *x, int dim)
 {
     heed_tensor *leaf = heed_set_requires_grad(heed_clone(x), true);
     heed_gradcheck_report report = {0};
-    const heed_gradcheck_options options = {.report = &report};
     const struct backward_call call = for_second(x, dim);
     if (call.is_cut) {
         grade_fail("dx is right, but it is cut out of the graph of its derivative. heed_detach "
@@ -241,7 +240,7 @@ static void check_second(heed_tensor *x, int dim)
                    "dx.");
     }
     if (heed_size(x, dim) > 1 && call.graph &&
-        heed_gradgradcheck_with(checked, &dim, &leaf, 1, options) != HEED_OK) {
+        heed_gradgradcheck(checked, &dim, &leaf, 1, .report = &report) != HEED_OK) {
         grade_fail("dx is right, but what Heed computes as the derivative of dx is not: your code "
                    "treats %s as a constant. heed_detach cuts it out of the graph, and a second "
                    "derivative (heed_grad with create_graph) goes through it.\n  In Heed's words: "
@@ -255,9 +254,8 @@ static void check_quotients(heed_tensor *x, int dim)
 {
     heed_tensor *leaf = heed_set_requires_grad(heed_clone(x), true);
     heed_gradcheck_report report = {0};
-    const heed_gradcheck_options options = {.report = &report,
-                                            .unused = heed_size(x, dim) == 1 ? HEED_INPUT(0) : 0};
-    if (heed_gradcheck_with(checked, &dim, &leaf, 1, options) != HEED_OK) {
+    if (heed_gradcheck(checked, &dim, &leaf, 1, .report = &report,
+                       .unused = heed_size(x, dim) == 1 ? HEED_INPUT(0) : 0) != HEED_OK) {
         grade_fail("Your dx differs from the difference quotient (L(x + e) - L(x - e)) / 2e: "
                    "element %lld of x has %.6g, and yours is %.6g.\n  In Heed's words: %s",
                    (long long)report.element, report.numeric, report.analytic,

@@ -16,12 +16,11 @@ static const heed_module_kind writer_kind = {
 
 static struct writer *writer_new(int64_t d_model)
 {
-    const heed_linear_options no_bias = {.no_bias = true};
     struct writer *m = heed_module_new(&writer_kind);
-    HEED_CHILD(m, W_q, heed_linear_new_with(d_model, d_model, no_bias));
-    HEED_CHILD(m, W_k, heed_linear_new_with(d_model, d_model, no_bias));
-    HEED_CHILD(m, W_v, heed_linear_new_with(d_model, d_model, no_bias));
-    HEED_CHILD(m, W_o, heed_linear_new_with(d_model, d_model, no_bias));
+    HEED_CHILD(m, W_q, heed_linear_new(d_model, d_model, .no_bias = true));
+    HEED_CHILD(m, W_k, heed_linear_new(d_model, d_model, .no_bias = true));
+    HEED_CHILD(m, W_v, heed_linear_new(d_model, d_model, .no_bias = true));
+    HEED_CHILD(m, W_o, heed_linear_new(d_model, d_model, .no_bias = true));
     HEED_BUFFER(m, positions, heed_randn(HEED_SHAPE(LONGEST, d_model), HEED_F32));
     for (int i = 0; i < 4; i++) { /* scores of a size that makes weights differ */
         struct heed_linear *const layers[] = {m->W_q, m->W_k, m->W_v, m->W_o};
@@ -459,14 +458,9 @@ static void check_attention(void)
     heed_attention_report report = {0};
     grade_case("heed_attention_check of writer_forward, with .step");
     struct writer *m = writer_new(6);
-    heed_attention_check(forward, m,
-                         (heed_attention_check_options){.d_model = 6,
-                                                        .causal = true,
-                                                        .positions = HEED_POSITIONS_ABSOLUTE,
-                                                        .longest = LONGEST,
-                                                        .module = m,
-                                                        .step = step,
-                                                        .report = &report});
+    heed_attention_check(forward, m, .d_model = 6, .causal = true,
+                         .positions = HEED_POSITIONS_ABSOLUTE, .longest = LONGEST, .module = m,
+                         .step = step, .report = &report);
     if (heed_error_pending() != HEED_OK) {
         const bool cache = report.checks[HEED_CHECK_CACHE].verdict == HEED_VERDICT_FAILED;
         grade_fail("%s", cache ? report.checks[HEED_CHECK_CACHE].text : heed_error_message());

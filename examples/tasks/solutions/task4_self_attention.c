@@ -14,13 +14,12 @@ static const heed_module_kind self_attention_kind = {.name = "SelfAttention",
 
 struct self_attention *self_attention_new(int64_t d_model, int row_dim, int col_dim)
 {
-    const heed_linear_options no_bias = {.no_bias = true};
     struct self_attention *self = heed_module_new(&self_attention_kind);
     self->row_dim = row_dim;
     self->col_dim = col_dim;
-    HEED_CHILD(self, W_q, heed_linear_new_with(d_model, d_model, no_bias));
-    HEED_CHILD(self, W_k, heed_linear_new_with(d_model, d_model, no_bias));
-    HEED_CHILD(self, W_v, heed_linear_new_with(d_model, d_model, no_bias));
+    HEED_CHILD(self, W_q, heed_linear_new(d_model, d_model, .no_bias = true));
+    HEED_CHILD(self, W_k, heed_linear_new(d_model, d_model, .no_bias = true));
+    HEED_CHILD(self, W_v, heed_linear_new(d_model, d_model, .no_bias = true));
     return self;
 }
 

@@ -106,11 +106,18 @@ static heed_status check_inputs(const heed_tensor *x, const heed_tensor *targets
                           : "");
 }
 
+/* The arguments of the operation. */
+typedef struct class_loss_args {
+    int64_t ignore_index;
+    double label_smoothing;
+    heed_reduction reduction;
+} class_loss_args;
+
 /* Inputs: logits (N, C) or (C), targets, totals. forward fills totals (N, 2) f64 with the maximum
  * and the sum of e^(x - max) of each row of logits, for backward. */
 static heed_status cross_entropy_rule(const heed_call *call, heed_result *result)
 {
-    const heed_cross_entropy_args *args = call->args;
+    const class_loss_args *args = call->args;
     heed_tensor *const *in = call->inputs;
     if (in[0]->ndim > 2 || in[2]->dtype != HEED_F64 || !heed_is_contiguous(in[2]) ||
         in[2]->numel != 2 * in[1]->numel) {
@@ -135,8 +142,7 @@ typedef struct logit_rows {
 } logit_rows;
 
 /* Fills *w from inputs that have been checked. HEED_ERR_INDEX: a target is not a class. */
-static heed_status find_rows(heed_tensor *const *inputs, const heed_cross_entropy_args *args,
-                             logit_rows *w)
+static heed_status find_rows(heed_tensor *const *inputs, const class_loss_args *args, logit_rows *w)
 {
     heed_tensor *x = heed_contiguous(inputs[0]), *targets = inputs[1];
     double counted = 0;
@@ -242,7 +248,7 @@ static void differentiate_some(void *context, int64_t first, int64_t end)
 
 static heed_status cross_entropy_forward(const heed_call *call, heed_tensor *y)
 {
-    const heed_cross_entropy_args *args = call->args;
+    const class_loss_args *args = call->args;
     double sum = 0;
     logit_rows w;
     if (find_rows(call->inputs, args, &w) != HEED_OK) {
@@ -265,7 +271,7 @@ static heed_status cross_entropy_forward(const heed_call *call, heed_tensor *y)
 /* The gradient as operations: that of the linear loss -weights * log_probs, through log_softmax. */
 static heed_tensor *cross_entropy_gradient(const heed_vjp *v)
 {
-    const heed_cross_entropy_args *args = v->args;
+    const class_loss_args *args = v->args;
     heed_tensor *x = v->inputs[0], *targets = v->inputs[1], *g = v->g;
     heed_tensor *weights = heed_zeros(heed_shape_of_tensor(x), x->dtype);
     logit_rows w;
@@ -319,13 +325,13 @@ static heed_tensor *with_classes_last(heed_tensor *logits, int64_t count)
     return heed_reshape(heed_permute(logits, dims), HEED_SHAPE(count, classes));
 }
 
-static heed_tensor *cross_entropy(heed_tensor *logits, heed_tensor *targets,
-                                  heed_cross_entropy_options options)
+static heed_tensor *cross_entropy(heed_cross_entropy_args options)
 {
-    const heed_cross_entropy_args args = {
-        .ignore_index = options.ignore_index != NULL ? *options.ignore_index : -100,
-        .label_smoothing = options.label_smoothing,
-        .reduction = options.reduction};
+    heed_tensor *logits = options.logits, *targets = options.targets;
+    const int64_t ignored = options.ignore_index != 0 ? options.ignore_index : -100;
+    const class_loss_args args = {.ignore_index = options.ignore_class_0 ? 0 : ignored,
+                                  .label_smoothing = options.label_smoothing,
+                                  .reduction = options.reduction};
     heed_check_operand(op_name, "logits", logits);
     heed_check_tensor(op_name, "targets", targets);
     heed_check_probability(op_name, "label_smoothing", options.label_smoothing);
@@ -356,14 +362,8 @@ static heed_tensor *cross_entropy(heed_tensor *logits, heed_tensor *targets,
     return heed_scope_end_with(&scope, loss);
 }
 
-heed_tensor *heed_cross_entropy_with(heed_tensor *logits, heed_tensor *targets,
-                                     heed_cross_entropy_options options)
+heed_tensor *(heed_cross_entropy)(heed_cross_entropy_args args)
 {
     HEED_DOOR(NULL);
-    return cross_entropy(logits, targets, options);
-}
-
-heed_tensor *heed_cross_entropy(heed_tensor *logits, heed_tensor *targets)
-{
-    return heed_cross_entropy_with(logits, targets, (heed_cross_entropy_options){0});
+    return cross_entropy(args);
 }

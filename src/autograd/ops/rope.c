@@ -40,9 +40,10 @@ static heed_tensor *angles(heed_tensor *positions, int64_t d, double base)
     return heed_mul(heed_unsqueeze(heed_to(positions, HEED_F64), -1), frequencies);
 }
 
-heed_tensor *heed_rope(heed_tensor *x, heed_tensor *positions, heed_rope_options options)
+heed_tensor *(heed_rope)(heed_rope_args args)
 {
-    const double base = options.base != 0 ? options.base : 10000;
+    heed_tensor *x = args.x, *positions = args.positions;
+    const double base = args.base != 0 ? args.base : 10000;
     if (heed_check_operand("rope", "x", x) != HEED_OK || check(x, positions, base) != HEED_OK) {
         return NULL;
     }
@@ -54,7 +55,7 @@ heed_tensor *heed_rope(heed_tensor *x, heed_tensor *positions, heed_rope_options
     }
     heed_tensor *by = angles(positions, d, base);
     heed_tensor *cos = heed_to(heed_cos(by), x->dtype), *sin = heed_to(heed_sin(by), x->dtype);
-    const bool neighbours = options.interleaved;
+    const bool neighbours = args.interleaved;
     heed_tensor *a = neighbours ? heed_slice(x, -1, 0, d, 2) : heed_narrow(x, -1, 0, d / 2);
     heed_tensor *b = neighbours ? heed_slice(x, -1, 1, d, 2) : heed_narrow(x, -1, d / 2, d / 2);
     heed_tensor *const rotated[] = {heed_sub(heed_mul(a, cos), heed_mul(b, sin)),

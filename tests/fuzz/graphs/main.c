@@ -226,8 +226,7 @@ static void check_threads(const graph *g)
     heed_set_num_threads(threads);
 }
 
-typedef heed_status gradient_check(heed_function *f, void *context, heed_tensor *const *inputs,
-                                   int count, heed_gradcheck_options options);
+typedef heed_status gradient_check(heed_gradcheck_args args);
 
 /* A wrong derivative fails for every step size; an ill-conditioned one only for some. */
 static void check_derivatives(const graph *g, gradient_check *check, const char *what)
@@ -242,12 +241,9 @@ static void check_derivatives(const graph *g, gradient_check *check, const char 
     for (int i = 0; status == HEED_ERR_GRADCHECK && i < 4; i++) {
         heed_error();
         heed_manual_seed(g->seed);
-        status = check(graph_evaluate, (void *)g, leaves, g->leaf_count,
-                       (heed_gradcheck_options){.eps = steps[i],
-                                                .atol = 1e-6,
-                                                .rtol = 1e-5,
-                                                .unused = HEED_ALL_INPUTS,
-                                                .linear = HEED_ALL_INPUTS});
+        status = check((heed_gradcheck_args){
+            graph_evaluate, (void *)g, leaves, g->leaf_count, .eps = steps[i], .atol = 1e-6,
+            .rtol = 1e-5, .unused = HEED_ALL_INPUTS, .linear = HEED_ALL_INPUTS, .end = 0});
     }
     if (status != HEED_OK) {
         found(g, what, (double)NAN);
@@ -280,10 +276,10 @@ static void check_graph(const graph *g)
             check_threads(g);
         }
         if (!g->large && elements(g) <= 120) {
-            check_derivatives(g, heed_gradcheck_with, "gradcheck");
+            check_derivatives(g, heed_gradcheck, "gradcheck");
         }
         if (!g->large && elements(g) <= 24) {
-            check_derivatives(g, heed_gradgradcheck_with, "gradgradcheck");
+            check_derivatives(g, heed_gradgradcheck, "gradgradcheck");
         }
     }
     free(dense.numbers);
