@@ -5,10 +5,10 @@
 ## make task1       compile and grade task 1 of docs/tasks.md, HINT=1: with a hint; make tasks: what is done so far
 ## make deps test   install Check if it is missing, and run all tests; make test SUITE=softmax or TEST=NAME: some
 ## make check-NAME  one step of .ci/run; tests/checks.mk describes all. make deps-dev: install the tools that they need
-## make format      clang-format everything; make fixtures and make names: write the files that tests compare with
+## make format      clang-format everything; make fixtures: compute PyTorch's results that tests compare with
 ## make size        lines, files and functions beside their limits; make core: of them, what a small program takes
 ## make bench       benchmark Heed against PyTorch and others; bench/README.md lists bench-...
-## make fuzz        FUZZ_SECONDS=60 per fuzzer; fuzz-replay: fixed inputs. make mutate MUTANTS=200: mutation testing
+## make fuzz        FUZZ_SECONDS=60 per fuzzer; make mutate MUTANTS=200: mutation testing
 ## make page        build attention.html, a web page that explains attention; make pictures: those of docs/
 ## make mpi         toys for several processes; make test-oom, test-isas, test-tsan, coverage, machines: more tests
 ## make install     PREFIX=/usr/local, LIBDIR=, DESTDIR=; make uninstall removes it; make shared: libheed.so
@@ -17,14 +17,10 @@
 ## All cores are used unless -j is given; V=1 shows the commands. CC, CPPFLAGS, CFLAGS, LDFLAGS and LDLIBS are honoured;
 ## BUILD=build/other keeps a separate variant. DEBUG=1 builds one that reports mistakes (docs/errors.md).
 
-ifeq ($(origin DEBUG)$(DEBUG),command line1)
+ifeq ($(DEBUG),1)
 BUILD    ?= build/debug
 OPTIMISE ?= -Og
-SYMBOLS  := -g -DHEED_DEBUG
-else ifeq ($(origin DEBUG),command line)
-ifneq ($(filter-out 0,$(DEBUG)),)
-$(error DEBUG=$(DEBUG): use DEBUG=1 for a debug build, or CFLAGS=-g to see variables in a debugger)
-endif
+SYMBOLS  ?= -g -DHEED_DEBUG
 endif
 BUILD ?= build
 MAKEFLAGS += --no-print-directory
@@ -87,9 +83,8 @@ else
 step = $(folder)
 endif
 
-# $(call needs,PROGRAMS,COMMAND) in a recipe: fails if a program is missing; COMMAND installs it.
-needs = @for program in $(1); do command -v $$program > /dev/null || { \
-            echo "make $(or $(MAKECMDGOALS),$@): needs $$program; run: $(2)" >&2; exit 1; }; done
+# Keeps the objects of programs, which make would delete as intermediate files and compile again the next time.
+.SECONDARY:
 
 # ---- the library and programs ----
 
@@ -151,6 +146,7 @@ PROGRAMS :=
 $(foreach f,$(FOLDERS),$(call program,$(notdir $(f)),$(call objects,examples/$(f)/*.c) $(COMMON) $(LIBRARY)))
 $(foreach p,train shrink,$(call program,page_$(p),$(BUILD)/examples/page/$(p)/main.o $(PAGE_PARTS) \
     $(call parts,lab/next_token) $(COMMON) $(LIBRARY)))
+$(call program,toys_mpi,$(BUILD)/examples/lab/toys_mpi.o $(call parts,lab/toys) $(COMMON) $(LIBRARY))
 # What the page must show: weights, hashes and logits (tests/page).
 $(foreach p,story hash logits,$(call program,page_$(p),$(BUILD)/tests/page/$(p).o $(PAGE_PARTS) \
     $(call parts,lab/next_token) $(COMMON) $(LIBRARY)))
@@ -158,7 +154,6 @@ $(foreach p,story hash logits,$(call program,page_$(p),$(BUILD)/tests/page/$(p).
 $(call program,test_heed,$(TEST_OBJECTS) $(PARTS) $(PAGE_PARTS) $(OBJECTS))
 $(call program,fuzz_graphs,$(call objects,tests/fuzz/graphs/*.c) $(OBJECTS))
 $(foreach f,$(FUZZERS),$(call program,fuzz_$(f),$(BUILD)/tests/fuzz/$(f).o $(BUILD)/tests/fuzz/common/fuzz.o $(PARTS) $(LIBRARY)))
-$(foreach f,$(FUZZERS),$(call program,replay_$(f),$(BUILD)/tests/fuzz/$(f).o $(BUILD)/tests/fuzz/common/replay.o $(PARTS) $(LIBRARY)))
 $(call program,bench_heed,$(BENCH_PARTS) $(COMMON) $(LIBRARY))
 $(call program,bench_compare,$(patsubst %,$(BUILD)/bench/%.o,compare runner serve))
 $(call program,bench_generate,$(BUILD)/bench/generate.o $(BUILD)/bench/serve.o \
@@ -167,34 +162,24 @@ $(PROGRAMS):
 	$(call step,link $@)
 	$(LINK) $(sort $(filter %.o,$^)) $(filter %.a,$^) -o $@ $(LINK_WITH) $(LDLIBS_)
 
-# Compiled and linked with the installed MPI's compiler.
 MPICC ?= mpicc
-.PHONY: mpi mpi-there
-mpi: mpi-there $(BUILD)/toys_mpi
-mpi-there:
-	$(call needs,$(MPICC),make deps-dev)
-
-$(BUILD)/toys_mpi: examples/lab/toys_mpi.c $(call parts,lab/toys) $(COMMON) $(LIBRARY)
-	$(call step,mpicc $<)
-	$(MPICC) $(CFLAGS_) $(LDFLAGS) $(filter-out %.h,$^) -o $@ $(LDLIBS_)
+$(BUILD)/toys_mpi: override CC = $(MPICC)
 
 # ---- running ----
 
-.PHONY: demo lessons toys toys-results tasks
+.PHONY: demo lessons toys tasks mpi
 demo: $(BUILD)/next_token ; $<
+mpi: $(BUILD)/toys_mpi
 
 lessons: $(LESSONS)
 	@for lesson in $(LESSONS); do echo "== $$lesson"; $$lesson || exit 1; done
 
-# Nothing learns the lottery; induction heads; grokking, with a page. Then every figure of docs/toys.md, which takes hours.
+# Nothing learns the lottery; induction heads; grokking, with a page.
 toys: $(BUILD)/toys
 	$< lottery --seeds 4 --steps 300
 	$< induction --until 0.98 --scores --patch
 	$< modadd --until 0.99 --spectrum --report $(BUILD)/toys.html --force
 	@echo "$(BUILD)/toys.html is the page of the last run; docs/toys.md says more"
-
-toys-results: $(BUILD)/toys
-	sh examples/lab/toys/results.sh $(BUILD)
 
 tasks task1 task2 task3 task4 task5 task6 task7 task8 task9 task10: $(LIBRARY)
 	@$(MAKE) -s -C examples/tasks $@ OUT=$(abspath $(BUILD))/tasks INCLUDE=../../src HEED=$(abspath $(LIBRARY))
@@ -206,7 +191,6 @@ STORY    := $(BUILD)/story.bin
 PAGE_GPT := $(BUILD)/page_gpt.safetensors
 .PHONY: page pictures
 page:
-	$(call needs,emcc esbuild,make deps-page)
 	@$(MAKE) $(STORY) $(PAGE_GPT)
 	@$(MAKE) CC=emcc AR=emar BUILD=$(PAGE) EXTRA=-msimd128 PIC= PTHREAD= SYMBOLS= STORY=$(STORY) PAGE_GPT=$(PAGE_GPT) \
 	    $(PAGE)/attention.html
@@ -249,16 +233,9 @@ $(BUILD)/bench_peak $(BUILD)/bench_peak_v3: bench/peak.c $(BUILD)/bench/serve.o
 	$(CC) $(BASE) -O3 -ffp-contract=fast $(foreach f,-march=$(MACHINE) -mprefer-vector-width=512,$(shell \
 	    $(CC) $(f) -E -x c /dev/null > /dev/null 2>&1 && echo $(f))) $(GIVEN) $(LDFLAGS) $^ -o $@ $(LDLIBS_)
 
-.PHONY: bench bench-programs bench-quick bench-table bench-growth bench-generate bench-profile
+.PHONY: bench bench-programs
 bench-programs: $(foreach p,heed peak$(addprefix _,$(filter v3,$(ISA))) compare generate,$(BUILD)/bench_$(p))
 bench: bench-programs ; @ISA="$(ISA)" CC="$(CC)" sh bench/run.sh $(BUILD)
-bench-table: ; @awk -f bench/table.awk $(BUILD)/bench.tsv
-bench-quick: export ROUNDS = 3
-bench-quick: export WORKLOADS = w1 w2 w3 w4 mlp gpt.small generate start memory.w4
-bench-quick: bench
-bench-growth: $(BUILD)/bench_heed ; @HEED_NUM_THREADS=1 $< growth
-bench-generate: $(BUILD)/bench_generate ; @$<
-bench-profile: $(BUILD)/bench_heed ; @sh bench/profile.sh $(BUILD)
 
 include tests/checks.mk package/package.mk
 

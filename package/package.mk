@@ -10,7 +10,7 @@ SHARED_LINK  := libheed.$(if $(MACOS),dylib,so)
 SHARED_FLAGS := $(if $(MACOS),-dynamiclib -install_name @rpath/$(SHARED),\
                     -shared -Wl$(comma)-soname$(comma)$(SHARED) -Wl$(comma)-z$(comma)defs$(comma)-z$(comma)nodelete -Wl$(comma)-Bsymbolic-functions)
 
-.PHONY: shared install uninstall amalgamation dist release task-kit FORCE
+.PHONY: shared install uninstall amalgamation dist release task-kit
 shared: $(BUILD)/shared/$(SHARED)
 $(BUILD)/shared/$(SHARED): $(OBJECTS)
 	$(call step,link $@)
@@ -25,29 +25,20 @@ install uninstall:
 amalgamation: $(BUILD)/amalgamation/heed.c
 $(BUILD)/amalgamation/heed.c: package/amalgamate.py LICENSE src/heed.h $(SOURCES) $(wildcard src/*/*.h src/*/*/*.h src/*/*/*.def)
 	$(call step,join $@)
-	$(call needs,python3,make deps-dev)
 	python3 $< $(@D)
 
 # The tarball holds the last commit. The same commit gives the same bytes.
-DIST := heed-$(VERSION)
-dist: $(BUILD)/$(DIST).tar.gz
-	@echo "$< is written"
-
-$(BUILD)/$(DIST).tar.gz: FORCE
-	$(call step,tar $@)
-	@[ -e .git ] || { echo "make dist: this tree is not a clone of the repository, whose last commit it packs" >&2; exit 1; }
-	$(call needs,git gzip,sh tests/install.sh dist)
-	@git diff --quiet HEAD; case $$? in 0) ;; 1) echo "make dist: changes that are not committed are left out" >&2 ;; \
-	    *) echo "make dist: git cannot read the last commit" >&2; exit 1 ;; esac
-	git -c tar.umask=0022 archive --prefix=$(DIST)/ -o $(@:.gz=) HEAD
-	gzip -9nf $(@:.gz=)
+dist:
+	$(call step,tar $(BUILD)/heed-$(VERSION).tar.gz)
+	@mkdir -p $(BUILD)
+	git -c tar.umask=0022 archive --prefix=heed-$(VERSION)/ -o $(BUILD)/heed-$(VERSION).tar HEAD
+	gzip -9nf $(BUILD)/heed-$(VERSION).tar
 
 task-kit: amalgamation
 	@sh package/task_kit.sh $(BUILD)
 
 # The page may not have changes that the tarball lacks; DIRTY=1 allows them, for tests.
 release:
-	$(call needs,node python3 sha256sum,make deps-page)
 	@git diff --quiet HEAD || [ -n "$(DIRTY)" ] || { \
 	    echo "make release: commit your changes first: the tarball holds the last commit, the page what is here" >&2; exit 1; }
 	@$(MAKE) dist page $(BUILD)/page_hash amalgamation

@@ -10,8 +10,7 @@
 
 /* ---- the catalogue ---- */
 
-/* Seeds of each entry: HEED_ATTENTION_SEEDS, or few. make check-attention takes 20,
- * make check-attention-long 1,000. */
+/* Seeds of each entry: HEED_ATTENTION_SEEDS, or few. make check-attention takes SEEDS, or 20. */
 static int seeds(void)
 {
     const char *text = getenv("HEED_ATTENTION_SEEDS");

@@ -9,6 +9,8 @@ most=${2:-1000000000}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 findings=0
+cc -O2 tests/oom/programs/starve.c -o "$build/starve"
+cc -O2 -fPIC -shared tests/oom/programs/fail_alloc.c -o "$build/fail_alloc.so" -ldl
 
 # starve RESULT PROGRAM ARGUMENT...: RESULT is a file it writes, or - for its output
 starve() {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Compiles Heed without make, with one command and as heed.h and heed.c, by gcc, clang and, if it is there, gcc for
-# aarch64: without a warning, with the results of make's library. tests/package/cc.sh [BUILD]
+# aarch64: without a warning, with the results of make's library. Then a program with heed.h, as C and C++. tests/package/cc.sh [BUILD]
 set -eu
 cd "$(dirname "$0")/../.."
 build=${1:-build}
@@ -20,6 +20,16 @@ bits_of() {
 }
 cc gcc -Isrc tests/package/bits.c "$build/libheed.a" -o "$scratch/bits"
 bits_of "$scratch/bits" > "$scratch/library" 2> "$scratch/err"
+
+# heed.h in several standards of C and in C++17, with warnings that users may have
+for language in "gcc -std=c11" "clang -std=c17" "gcc -std=c2x" "clang -std=c2x" \
+    "g++ -x c++ -fno-exceptions -std=c++17 -Wno-missing-field-initializers"; do
+    # shellcheck disable=SC2086
+    check $language -Isrc -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Werror \
+        tests/package/c_api.c -x none "$build/libheed.a" -o "$scratch/c_api" -lm -pthread
+    check "$scratch/c_api"
+done
+sh tests/package/keywords.sh gcc clang
 
 make BUILD="$build" amalgamation
 for compiler in gcc clang; do

@@ -1,7 +1,6 @@
 """What "Break it" says, held against the numbers of the models that it trains. page.py calls check(); by hand, for all
 switches with ten seeds, which takes a few minutes:
 
-    make check-breaks-long
     python3 tests/page/breaks.py PAGE.html [SEEDS]
 """
 

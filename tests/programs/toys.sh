@@ -143,7 +143,7 @@ refuse "--report: $scratch/one exists and is not a report" copy --force --report
 "$toys" copy --seeds 2 --steps 20 --csv "$scratch/two" --report "$scratch/two.html" --resume > /dev/null 2>&1
 has '"state":"finished","step":2,"steps":2' "$scratch/two.html"
 
-# ---- make toys-results, in short: all is made, and made once ----
+# ---- the figures of docs/toys.md, in short: all is made, and made once ----
 
 made=$scratch/made
 for name in first again; do

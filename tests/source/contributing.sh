@@ -1,10 +1,10 @@
 #!/bin/sh
 # Follows CONTRIBUTING.md in a copy of the tree: with its four edits and one command every suite that knows operations
 # passes; without any one of them, the build or a test fails and says what is missing.
-#   tests/source/contributing.sh PYTHON    a Python that has PyTorch
+# PYTORCH is a Python that has PyTorch.
 set -eu
 cd "$(dirname "$0")/../.."
-python=$1
+python=${PYTORCH:-build/torch/bin/python}
 case $python in */*) python=$(cd "$(dirname "$python")" && pwd)/$(basename "$python") ;; esac
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

@@ -1,6 +1,5 @@
 /* Shared by the fuzzers. Each tests/fuzz/NAME.c defines fuzz_seeds and fuzz_one; common/fuzz.c
- * calls fuzz_one for libFuzzer (make fuzz), and common/replay.c without it (make fuzz-replay).
- */
+ * calls fuzz_one for libFuzzer (make fuzz). */
 #ifndef HEED_TESTS_FUZZ_H
 #define HEED_TESTS_FUZZ_H
 
