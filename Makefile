@@ -8,9 +8,9 @@
 ## make format      clang-format everything; make fixtures: compute PyTorch's results that tests compare with
 ## make size        lines, files and functions beside their limits; make core: of them, what a small program takes
 ## make bench       benchmark Heed against PyTorch and others; bench/README.md lists bench-...
-## make fuzz        FUZZ_SECONDS=60 per fuzzer; make mutate MUTANTS=200: mutation testing
+## make fuzz        FUZZ_SECONDS=60 for each fuzzer; fuzz-NAME: one of tests/fuzz/
 ## make page        build attention.html, a web page that explains attention; make pictures: those of docs/
-## make mpi         toys for several processes; make test-oom, test-isas, test-tsan, coverage, machines: more tests
+## make mpi         toys for several processes; make test-oom, test-isas, test-tsan: more tests
 ## make install     PREFIX=/usr/local, LIBDIR=, DESTDIR=; make uninstall removes it; make shared: libheed.so
 ## make release     the tarball (make dist), the page, the tasks (make task-kit); make amalgamation: heed.h and heed.c
 ##
@@ -54,10 +54,9 @@ BASE     := -std=c11 -D_POSIX_C_SOURCE=200809L -D_DARWIN_C_SOURCE -Isrc -I. $(SY
             -MMD -MP $(STRUCTS)
 # The archive and the shared library consist of the same objects: position-independent, exporting public names alone.
 # initial-exec: a thread reaches its state without a call, a fifth of the toy's step. gcc calls public functions
-# directly, or inlines them, as clang does. emcc would produce slower code; clang for macOS does not know the last flag.
+# directly, or inlines them, as clang does. emcc would produce slower code.
 TLS_MODEL ?= initial-exec
-MACOS    := $(findstring __APPLE__,$(shell $(CC) -dM -E -x c /dev/null))
-PIC      ?= -fPIC -fvisibility=hidden -ftls-model=$(TLS_MODEL) $(if $(MACOS),,-fno-semantic-interposition)
+PIC      ?= -fPIC -fvisibility=hidden -ftls-model=$(TLS_MODEL) -fno-semantic-interposition
 GIVEN    := $(EXTRA) $(CPPFLAGS) $(CFLAGS)
 CFLAGS_  := $(BASE) $(OPTIMISE) -ffp-contract=off $(GIVEN)
 LDLIBS_  := -lm $(PTHREAD) $(LDLIBS)
@@ -184,23 +183,12 @@ toys: $(BUILD)/toys
 tasks task1 task2 task3 task4 task5 task6 task7 task8 task9 task10: $(LIBRARY)
 	@$(MAKE) -s -C examples/tasks $@ OUT=$(abspath $(BUILD))/tasks INCLUDE=../../src HEED=$(abspath $(LIBRARY))
 
-# ---- the page: library and engine compiled to WebAssembly by a make whose compiler is emcc, and joined into one file ----
+# ---- the page: examples/page/build.sh trains its models and joins it with the engine, which emcc compiles ----
 
-PAGE     := $(BUILD)/page
-STORY    := $(BUILD)/story.bin
-PAGE_GPT := $(BUILD)/page_gpt.safetensors
 .PHONY: page pictures
-page:
-	@$(MAKE) $(STORY) $(PAGE_GPT)
-	@$(MAKE) CC=emcc AR=emar BUILD=$(PAGE) EXTRA=-msimd128 PIC= PTHREAD= SYMBOLS= STORY=$(STORY) PAGE_GPT=$(PAGE_GPT) \
-	    $(PAGE)/attention.html
-	@echo "$(PAGE)/attention.html is built; open it in a browser"
-
-$(BUILD)/attention.html: $(BUILD)/engine.wasm $(STORY) $(PAGE_GPT) \
-        $(addprefix examples/page/,page.html page.css story.css gpt.css onward.css build.sh) \
-        $(wildcard examples/page/*.js examples/page/*/*.js examples/page/*/*/*.js)
-	$(call step,join $@)
-	sh examples/page/build.sh $< $(STORY) $(PAGE_GPT) $@
+page: $(addprefix $(BUILD)/,page_train page_shrink stories gpt)
+	@$(MAKE) CC=emcc AR=emar BUILD=$(BUILD)/page EXTRA=-msimd128 PIC= PTHREAD= SYMBOLS= $(BUILD)/page/engine.wasm
+	@sh examples/page/build.sh $(BUILD)
 
 # STANDALONE_WASM: without JavaScript of emscripten's.
 $(BUILD)/engine.wasm: $(call parts,page) $(PAGE_GPT_PARTS) $(call parts,lab/next_token) \
@@ -208,20 +196,7 @@ $(BUILD)/engine.wasm: $(call parts,page) $(PAGE_GPT_PARTS) $(call parts,lab/next
 	$(call step,link $@)
 	$(LINK) $^ -sSTANDALONE_WASM --no-entry -sALLOW_MEMORY_GROWTH -o $@
 
-# The models of the page's story and of its map, trained with the kernels that WebAssembly uses.
-$(BUILD)/story.bin: $(BUILD)/page_train
-	$(call step,train $@)
-	HEED_ISA=baseline $< $@
-
-$(BUILD)/page_gpt.safetensors: $(addprefix $(BUILD)/,stories gpt page_shrink)
-	$(call step,train $@)
-	$(BUILD)/stories > $(BUILD)/page_gpt.txt
-	HEED_ISA=baseline $(BUILD)/gpt train --text $(BUILD)/page_gpt.txt --n-layer 2 --n-head 2 --n-embd 32 --batch 16 \
-	    --steps 3000 --lr 8e-3 --eval-every 1000 --save $(BUILD)/page_gpt.trained --force 2> $(BUILD)/page_gpt.log || \
-	    { cat $(BUILD)/page_gpt.log >&2; exit 1; }
-	$(BUILD)/page_shrink $(BUILD)/page_gpt.trained $@
-
-pictures: page $(addprefix $(BUILD)/,graph gpt stories page_hash)
+pictures: page $(addprefix $(BUILD)/,graph page_hash)
 	sh docs/pictures/make.sh $(BUILD)
 
 # ---- benchmarks: bench/README.md describes the programs; for ISA, ROUNDS and so on see bench/run.sh and compare.c ----

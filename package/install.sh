@@ -39,7 +39,7 @@ mkdir -p "$include" "$lib/pkgconfig" 2> /dev/null && [ -w "$include" ] && [ -w "
 install -m 644 src/heed.h "$include"
 install -m 644 "$BUILD/libheed.a" "$lib"
 install -m 755 "$BUILD/shared/$SHARED" "$lib"
-ln -s "$SHARED" "$lib/$SHARED_LINK"
+ln -s "$SHARED" "$lib/libheed.so"
 sed -e "s|@PREFIX@|$PREFIX|" -e "s|@LIBDIR@|$LIBDIR|" -e "s|@VERSION@|$VERSION|" package/heed.pc.in \
     > "$lib/pkgconfig/heed.pc"
 

@@ -3,23 +3,21 @@
 PREFIX  ?= /usr/local
 LIBDIR  ?= lib# relative to PREFIX, unless it begins with a slash
 VERSION := $(shell sed -n 's/^\#define HEED_VERSION  *"\(.*\)"/\1/p' src/heed.h)
-SHARED       := libheed.$(if $(MACOS),$(VERSION).dylib,so.$(VERSION))
-SHARED_LINK  := libheed.$(if $(MACOS),dylib,so)
+SHARED  := libheed.so.$(VERSION)
 # defs: an undefined symbol is an error. nodelete: dlclose leaves the library in memory, since its threads and the
 # clean-up of other threads still need it. Bsymbolic-functions: the library calls its own functions directly.
-SHARED_FLAGS := $(if $(MACOS),-dynamiclib -install_name @rpath/$(SHARED),\
-                    -shared -Wl$(comma)-soname$(comma)$(SHARED) -Wl$(comma)-z$(comma)defs$(comma)-z$(comma)nodelete -Wl$(comma)-Bsymbolic-functions)
+SHARED_FLAGS := -shared -Wl,-soname,$(SHARED) -Wl,-z,defs,-z,nodelete -Wl,-Bsymbolic-functions
 
 .PHONY: shared install uninstall amalgamation dist release task-kit
 shared: $(BUILD)/shared/$(SHARED)
 $(BUILD)/shared/$(SHARED): $(OBJECTS)
 	$(call step,link $@)
 	$(LINK) $(SHARED_FLAGS) $^ -o $@ $(LDLIBS_)
-	@ln -sf $(SHARED) $(@D)/$(SHARED_LINK)
+	@ln -sf $(SHARED) $(@D)/libheed.so
 
 install: $(LIBRARY) shared
 install uninstall:
-	@BUILD='$(BUILD)' VERSION='$(VERSION)' SHARED='$(SHARED)' SHARED_LINK='$(SHARED_LINK)' \
+	@BUILD='$(BUILD)' VERSION='$(VERSION)' SHARED='$(SHARED)' \
 	    DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' LIBDIR='$(LIBDIR)' sh package/install.sh $@
 
 amalgamation: $(BUILD)/amalgamation/heed.c

@@ -96,24 +96,22 @@ check-fuzz:
 # ---- PyTorch: build/torch/bin/python, which every BUILD shares; PYTORCH is another Python that has it ----
 
 PYTORCH ?= build/torch/bin/python
-.PHONY: torch fixtures differential
+.PHONY: torch fixtures
 torch: build/torch/installed
 build/torch/installed: tests/fixtures/torch.sh
 	sh $< $(@D)
 # The results of PyTorch that tests compare with: what is missing or was changed, or all of an operation.
 fixtures: $(if $(filter default file,$(origin PYTORCH)),torch)
 	$(PYTORCH) -B tests/fixtures/generate.py $(if $(OP),--op $(OP),--missing)
-# Random graphs, modules, optimisers, generators and files; the check has fixed cases, and the faults that it must find.
+# Random graphs, modules, optimisers, generators and files: fixed cases, and the faults that it must find
 DIFFERENTIAL := $(PYTORCH) -B tests/differential/run.py $(BUILD)/shared/libheed.so
-differential: torch shared
-	$(DIFFERENTIAL) --cases $(or $(CASES),2000) --seed $(or $(SEED),1)
 check-differential: torch shared
 	$(DIFFERENTIAL) --self-test
 	$(DIFFERENTIAL) --cases 3000 --seed 1
 
 # ---- structure and style ----
 
-.PHONY: layers size core format check-format lint mutate coverage machines
+.PHONY: layers size core format check-format lint
 layers: $(OBJECTS) ; @python3 tests/source/layers.py $(BUILD)
 
 # How large Heed may be (make size). Limits are only lowered.
@@ -135,18 +133,11 @@ lint:
 	cppcheck --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 	    --quiet -Isrc -D__x86_64__ $(filter-out src/tensor/kernels/%,$(SOURCES))
 
-# Mutation testing, of MUTANTS places, FILES and SUITES (tests/mutate/mutate.py). The check takes a few files, with the
-# suites of these files alone: tests detect most of a fixed sample.
-mutate:
-	@python3 tests/mutate/mutate.py --build $(BUILD)/mutate --cc "$(CC)" $(MUTANTS:%=--mutants %) $(SEED:%=--seed %) \
-	    $(if $(FILES),--files '$(FILES)') $(if $(SUITES),--suites '$(SUITES)') $(LEAST:%=--least %) \
-	    $(if $(CONTINUE),--continue) $(if $(QUICK),--quick)
+# Mutation testing of a few files, with the suites of these files alone: tests detect most of a fixed sample.
 check-mutate:
-	$(MAKE) mutate MUTANTS=20 SEED=1 FILES='src/autograd/ops/[sv]*.c' \
-	    SUITES='softmax slice sort split subscript view' QUICK=1 LEAST=80
-coverage: ; @sh tests/source/coverage.sh $(BUILD)/coverage
-machines: ; @sh tests/machines/machines.sh
-check-machines: ; @sh tests/machines/machines.sh --short
+	$(RUN) python3 tests/mutate/mutate.py --mutants 20 --files 'src/autograd/ops/[sv]*.c' --quick --least 80 \
+	    --suites 'softmax slice sort split subscript view'
+check-machines: ; $(RUN) sh tests/machines/machines.sh --short
 
 # ---- steps that need more than `make all`, or other scripts ----
 

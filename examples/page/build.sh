@@ -1,16 +1,26 @@
 #!/bin/sh
-# Puts the page together: examples/page/build.sh ENGINE.wasm STORY.bin GPT.safetensors PAGE.html
-# esbuild joins the modules; this script puts stylesheets, scripts, WebAssembly and the models into page.html,
-# where lines of the form <!-- insert NAME --> stand for them.
+# Trains the models of the page and puts it together: examples/page/build.sh BUILD, as run by `make page`, which has built
+# the programs. Writes BUILD/page/attention.html. esbuild joins the modules; this script puts stylesheets, scripts,
+# WebAssembly and the models into page.html, where lines of the form <!-- insert NAME --> stand for them.
 set -eu
 
 here=$(dirname "$0")
-wasm=$1
-story=$2
-gpt=$3
-page=$4
+build=$1
+wasm=$build/page/engine.wasm
+page=$build/page/attention.html
 parts=$(mktemp -d)
 trap 'rm -rf "$parts"' EXIT
+
+# The models of the story and of the map, trained with the kernels that WebAssembly uses, unless they are there.
+export HEED_ISA=baseline
+story=$build/story.bin gpt=$build/page_gpt.safetensors
+[ "$story" -nt "$build/page_train" ] || "$build/page_train" "$story"
+if ! [ "$gpt" -nt "$build/page_shrink" ]; then
+    "$build/stories" > "$parts/text"
+    "$build/gpt" train --text "$parts/text" --n-layer 2 --n-head 2 --n-embd 32 --batch 16 --steps 3000 --lr 8e-3 \
+        --eval-every 1000 --save "$parts/trained" --force 2> "$parts/log" || { cat "$parts/log" >&2; exit 1; }
+    "$build/page_shrink" "$parts/trained" "$gpt"
+fi
 
 join() {
     esbuild "$here/$1.js" --bundle --format=iife --charset=utf8 --target=es2021 --minify-whitespace --log-level=warning \
@@ -35,3 +45,4 @@ awk -v parts="$parts" '
     }
     { print }' "$here/page.html" > "$parts/page"
 mv "$parts/page" "$page"
+echo "$page is built; open it in a browser"

@@ -15,6 +15,10 @@
 #include "../heed.h"
 #include "kernels/kernels.h"
 
+#if defined __i386__ && !defined __SSE2_MATH__
+#error "x87 rounds to extended precision: build with -msse2 -mfpmath=sse"
+#endif
+
 /* Multiplications and additions fuse in kernels alone (kernels/instance.h). Elsewhere they round
  * one by one, as in PyTorch, also where the processor could fuse them. */
 #ifdef __clang__

@@ -1,11 +1,12 @@
-"""Random differential test of Heed against PyTorch: make differential CASES=2000 SEED=1
+"""Random differential test of Heed against PyTorch.
 
 Every case is generated from a seed, run in both libraries and compared (compare.py). Nine of ten cases are graphs of
 operations (graphs.py, drawers.py, tests/ops/operations.def) with first and second derivatives; the others are
 optimisers, modules, generators and files (scripts.py). A failing case is shrunk (shrink.py) and printed as a program in
 both languages.
 
-    build/torch/bin/python tests/differential/run.py build/shared/libheed.so --cases 1 --seed 1234    # repeat one case
+    build/torch/bin/python tests/differential/run.py build/shared/libheed.so --cases 2000 --seed 1    # after make torch shared
+    ... --cases 1 --seed 1234      # repeat one case
     ... --only sum_dim,gather      # only these operations
     ... --kind modules             # only this kind
     ... --self-test                # injected faults must be found and shrunk

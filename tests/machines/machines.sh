@@ -5,7 +5,7 @@
 #   i686      32-bit x86: all suites but misuse, files and memory
 #   aarch64   under qemu: all suites
 #   s390x     big-endian: the build must fail with an error message
-#   macos     aarch64 and x86-64, with zig: libraries and programs must compile, link and install; nothing runs
+#   macos     aarch64 and x86-64, with zig: a program must compile and link; nothing runs
 #
 # Check is built for each machine from Debian's source package. All files are written to build/machines.
 # --short takes a minute: quickstart and random graphs of all operations (tests/fuzz/graphs) instead of the suites, and
@@ -71,7 +71,7 @@ musl() {
     build musl musl-gcc ""
     run musl
     echo "== musl: dlopen"
-    make CC=musl-gcc BUILD="$here/musl" shared
+    make CC=musl-gcc BUILD="$here/musl-shared" TLS_MODEL=global-dynamic shared
     musl-gcc -x c - -o "$here/musl/load" << 'END'
 #include <dlfcn.h>
 #include <stdio.h>
@@ -85,12 +85,14 @@ int main(int argc, char **argv)
     return puts(version != NULL ? version() : dlerror()) < 0 || version == NULL;
 }
 END
-    "$here/musl/load" "$here/musl/shared/libheed.so"
+    "$here/musl/load" "$here/musl-shared/shared/libheed.so"
 }
 
 i686() {
     emulator=
+    export EXTRA="-msse2 -mfpmath=sse" # x87 computes in extended precision
     build i686 i686-linux-gnu-gcc -static
+    unset EXTRA
     # These expect sizes that only 64 bits can address.
     set -- -misuse -alloc -safetensors -safetensors_malformed -safetensors_reference -checkpoint \
         -training -atomic_file -file_faults
@@ -101,7 +103,7 @@ i686() {
 check_spills() {
     aarch64-linux-gnu-objdump -d --no-show-raw-insn "$1" | awk '
         /^[0-9a-f]+ </ { name = $2 }
-        /\tfmla\t/ { sums++ }
+        name ~ /multiply/ && /\tfmla\t/ { sums++ }
         sums && /\t(ld|st)[rp]\tq.*\[sp/ { spills++ }
         /\t(b|b\.[a-z]+|cbn?z|tbn?z|ret)\t/ {
             if (sums >= 16) { loops++ }
@@ -115,7 +117,7 @@ check_spills() {
 aarch64() {
     emulator=qemu-aarch64
     build aarch64 aarch64-linux-gnu-gcc -static
-    check_spills "$here/aarch64/kernels/baseline/F32/gemm.o"
+    check_spills "$here/aarch64/src/tensor/kernels/baseline_f32.o"
     "$emulator" "$here/aarch64/quickstart" > "$here/aarch64/quickstart.txt"
     set -- -thread -parallel -unread -error
     run aarch64 "$@"
@@ -133,22 +135,9 @@ s390x() {
 macos() {
     [ -d "$zig/ziglang" ] || python3 -m pip install -q --target "$zig" ziglang
     for cpu in aarch64 $($short || echo x86_64); do
-        for tool in "cc -target $cpu-macos" ar; do
-            printf '#!/bin/sh\nPYTHONPATH=%s exec python3 -m ziglang %s "$@"\n' "$zig" "$tool" \
-                > "$zig/${tool%% *}_$cpu"
-            chmod +x "$zig/${tool%% *}_$cpu"
-        done
         echo "== macos: build for $cpu"
-        built=$here/macos_$cpu
-        if $short; then
-            make CC="$zig/cc_$cpu" AR="$zig/ar_$cpu" BUILD="$built" WERROR=-Werror "$built/quickstart"
-            continue
-        fi
-        make CC="$zig/cc_$cpu" AR="$zig/ar_$cpu" BUILD="$built" WERROR=-Werror DESTDIR="$built/root" \
-            all install
-        "$zig/cc_$cpu" -I"$built/root/usr/local/include" examples/quickstart.c -L"$built/root/usr/local/lib" \
-            -lheed -o "$built/with_dylib"
-        grep -aq '@rpath/libheed\.[0-9.]*\.dylib' "$built/with_dylib"
+        PYTHONPATH=$zig python3 -m ziglang cc -target "$cpu-macos" -O2 -Wall -Wextra -Werror \
+            -Isrc examples/quickstart.c src/*/*.c src/*/*/*.c -o "$zig/quickstart"
     done
 }
 

@@ -7,12 +7,11 @@ tree below the build folder. Which tests reach which line is recorded once per t
 block of code, and runner.c, in place of Check, runs each test alone. A mutant that passes runs the same tests again
 in a debug build with the sanitizers of make check-asan.
 
-    make mutate                          every mutant
-    make mutate MUTANTS=200 SEED=1       a sample
-    make mutate FILES='src/autograd/*'   some files
-    make mutate SUITES='scope tensor'    only these tests
-    make mutate CONTINUE=1               continues from log.txt; tries survivors again if the tests have changed
-    make mutate QUICK=1                  without sanitizers
+    tests/mutate/mutate.py                  every mutant; --help lists all options
+    ... --mutants 200 --seed 1              a sample
+    ... --files 'src/autograd/*'            some files
+    ... --suites 'scope tensor'             only these tests
+    ... --continue                          continues from log.txt; tries survivors again if the tests have changed
 """
 
 import argparse

@@ -1,5 +1,5 @@
 /* Calls each function with keyword arguments, in order and by name: compiled, never run, with every
- * warning that users turn on (make test-headers). With -DWRONG, a keyword that does not exist. */
+ * warning that users turn on (make check-cc). With -DWRONG, a keyword that does not exist. */
 #include <heed.h>
 
 static heed_tensor *square(heed_tensor *const *inputs, void *context)
