@@ -129,6 +129,12 @@ static bool is_wanted(const heed_pass *pass, const heed_tensor *t)
            (pass->xs == NULL || t->consumers == HEED_NEEDED || find_x(pass, t) >= 0);
 }
 
+/* True if g can be the gradient of t as it is. */
+static inline bool fits(const heed_tensor *g, const heed_tensor *t)
+{
+    return g->storage != NULL && g->dtype == t->dtype && heed_same_shape(g, t);
+}
+
 static _Thread_local bool in_pass;
 
 bool heed_in_backward(void)
@@ -222,7 +228,11 @@ static void differentiate(heed_pass *pass, heed_tensor *node)
     heed_callback_end(outer);
     heed_pass_on();
     for (int j = 0; j < node->input_count; j++) {
-        grads[j] = wanted[j] ? fit_gradient(grads[j], node, j) : NULL;
+        if (!wanted[j]) {
+            grads[j] = NULL;
+        } else if (grads[j] != NULL && !fits(grads[j], node->inputs[j])) {
+            grads[j] = fit_gradient(grads[j], node, j);
+        }
     }
     /* The last tensor of a scope is the cheapest to take out of it. */
     for (int j = node->input_count - 1; j >= 0; j--) {
@@ -381,14 +391,10 @@ static void release_saved_values(heed_tensor *node)
 
 /* ---- accumulating ---- */
 
-/* g = dy/dinput j in the shape of the input: summed, which undoes broadcasting. NULL: none. */
+/* g = dy/dinput j in the shape of the input: summed, which undoes broadcasting. */
 static heed_tensor *fit_gradient(heed_tensor *g, const heed_tensor *node, int j)
 {
     const heed_tensor *input = node->inputs[j];
-    if (g == NULL ||
-        (g->storage != NULL && g->dtype == input->dtype && heed_same_shape(g, input))) {
-        return g;
-    }
     const heed_shape shape = heed_shape_of_tensor(g);
     if (g->storage == NULL) {
         heed_raise(HEED_ERR_SCOPE,
@@ -519,8 +525,11 @@ static void clean_up(const heed_pass *pass)
             heed_unref(pass->input_grads[j]);
         }
     }
-    if (pass->g != NULL) {
+    if (pass->g != NULL) { /* the derivative of a node has failed */
         heed_unref(pass->g);
+        if (!pass->retain_graph) {
+            release_saved_values(pass->nodes[pass->visited - 1]);
+        }
     }
     for (int i = 0; i < pass->count; i++) {
         heed_tensor *g = pass->grads[i];

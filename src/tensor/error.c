@@ -107,7 +107,7 @@ heed_status heed_fail(heed_status status, const char *format, ...)
 }
 
 /* The landing (scope.c) releases what the code in between has made. */
-static _Noreturn void jump(void)
+void heed_jump(void)
 {
     assert(heed_self.door != NULL);
     _longjmp(heed_self.door->jump, 1);
@@ -119,15 +119,7 @@ void heed_raise(heed_status status, const char *format, ...)
     va_start(arguments, format);
     make_pending(status, format, arguments);
     va_end(arguments);
-    jump();
-}
-
-heed_status heed_pass_on(void)
-{
-    if (heed_self.error != HEED_OK && heed_self.door != NULL) {
-        jump();
-    }
-    return heed_self.error;
+    heed_jump();
 }
 
 /* ---- unread errors ---- */

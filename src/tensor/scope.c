@@ -275,14 +275,14 @@ heed_status heed_check_operand(const char *function, const char *argument, const
     if (heed_blocked() || heed_check_tensor(function, argument, x) != HEED_OK) {
         return heed_self.error;
     }
-    return heed_check_scope(function);
+    return heed_self.depth > 0 ? HEED_OK : heed_check_scope(function);
 }
 
 heed_status heed_check_operands(const char *function, const char *const *names,
                                 heed_tensor *const *inputs, int count)
 {
-    if (heed_blocked() || heed_check_scope(function) != HEED_OK) {
-        return heed_self.error;
+    if (heed_blocked() || heed_self.depth == 0) {
+        return heed_check_scope(function);
     }
     if (inputs == NULL) {
         return heed_fail(HEED_ERR_NULL, "%s: the list of tensors is NULL", function);

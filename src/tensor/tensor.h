@@ -175,15 +175,23 @@ static inline void heed_close_door(const heed_door *door)
     heed_self.door = door->outer;
 }
 
-/* heed_raise: heed_fail behind a door; never returns. heed_pass_on: after an error, jumps to the
- * door if one is open; otherwise returns the status. heed_land: makes the thread as it was when the
- * door was opened.
+/* heed_raise: heed_fail behind a door; never returns. heed_jump: jumps to the door, with an error
+ * pending. heed_land: makes the thread as it was when the door was opened.
  * heed_try: calls work(context) in a scope and behind a door of its own, for code that must clean
  * up after an error. Afterwards the thread is as before, but for the pending error. */
 _Noreturn void heed_raise(heed_status status, const char *format, ...) HEED_PRINTF(2, 3);
-heed_status heed_pass_on(void);
+_Noreturn void heed_jump(void);
 void heed_land(const heed_door *door);
 heed_status heed_try(void (*work)(void *context), void *context);
+
+/* heed_pass_on: after an error, jumps to the door if one is open. Returns the status. */
+static inline heed_status heed_pass_on(void)
+{
+    if (heed_self.error != 0 && heed_self.door != NULL) {
+        heed_jump();
+    }
+    return heed_self.error;
+}
 
 /* heed_callback_begin, heed_callback_end: close all doors around a program's own code, and open
  * them again, from where an error that it left pending is raised. */
