@@ -67,7 +67,8 @@ static void show(const char *name, const heed_tensor *t)
  * the fewest digits that identify the double. */
 static void show_var(const char *name, heed_tensor *x)
 {
-    const double var = heed_item(heed_var_dims(x, HEED_DIMS(0, 1), 0, false));
+    heed_tensor *mean = heed_mean(heed_mean_dim(x, 1, false)); /* of the rows' means, as in numpy */
+    const double var = heed_item(heed_mean(heed_square(heed_sub(x, mean))));
     char text[32];
     int digits = 1;
     do {

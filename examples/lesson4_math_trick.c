@@ -160,7 +160,8 @@ static void show_map(const char *title, heed_tensor *weights)
 
 static double var(heed_tensor *x)
 {
-    return heed_item(heed_var(x));
+    heed_tensor *squares = heed_square(heed_sub(x, heed_mean(x)));
+    return heed_item(heed_sum(squares)) / (double)(x->numel - 1);
 }
 
 /* The largest weight of each row, averaged over all rows. */

@@ -170,8 +170,8 @@ static bool is_same(const char *name, heed_tensor *a, heed_tensor *b)
 /* The number of features that differ. */
 static int changed(heed_tensor *before, heed_tensor *after)
 {
-    heed_tensor *change = heed_amax_dims(heed_abs(heed_sub(after, before)), HEED_DIMS(0, 1), false);
-    return (int)heed_item(heed_sum(heed_gt_scalar(change, 1e-6)));
+    heed_tensor *change = heed_flatten(heed_abs(heed_sub(after, before)), 0, 1);
+    return (int)heed_item(heed_sum(heed_gt_scalar(heed_amax_dim(change, 0, false), 1e-6)));
 }
 
 static bool show_sameness(void)

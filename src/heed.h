@@ -41,8 +41,8 @@
  *   integers, and false for flags. So calls nest without checks.
  * - NULL for a required argument is HEED_ERR_NULL; for an optional one, it means "none". Reading a
  *   value that has been freed is HEED_ERR_SCOPE.
- * - Names, argument order and semantics are PyTorch's (docs/pytorch.md). The suffixes `_scalar`,
- *   `_dim` and `_dims` mark forms that take a number, a dim or several dims.
+ * - Names, argument order and semantics are PyTorch's (docs/pytorch.md). The suffixes `_scalar` and
+ *   `_dim` mark forms that take a number or a dim.
  * - Functions with options take keyword arguments after the others, as in Python:
  *   heed_linear_new(64, 12, .no_bias = true). What is left out is 0, which means torch's default.
  * - Negative dims count from the end; a dim outside [-ndim, ndim) is HEED_ERR_DIM. A tensor has at
@@ -344,11 +344,9 @@ heed_tensor *heed_full(heed_shape shape, double value, heed_dtype dtype);
 heed_tensor *heed_eye(int64_t n, int64_t m, heed_dtype dtype);
 heed_tensor *heed_scalar(double value, heed_dtype dtype);
 
-/* heed_zeros_like, heed_ones_like, heed_full_like: x's shape and dtype, as in torch, but always
- * contiguous. HEED_ERR_VALUE: as heed_full. */
+/* heed_zeros_like, heed_ones_like: x's shape and dtype, as in torch, but always contiguous. */
 heed_tensor *heed_zeros_like(const heed_tensor *x);
 heed_tensor *heed_ones_like(const heed_tensor *x);
-heed_tensor *heed_full_like(const heed_tensor *x, double value);
 
 /* heed_arange: start, start + step, ... up to but excluding end, like torch.arange
  *
@@ -531,9 +529,7 @@ heed_tensor *heed_multinomial(const heed_tensor *p, int64_t num_samples);
 
 heed_tensor *heed_neg(heed_tensor *x);    /* y = -x             dx = -g             not bool */
 heed_tensor *heed_exp(heed_tensor *x);    /* y = e^x            dx = g y            float */
-heed_tensor *heed_expm1(heed_tensor *x);  /* y = e^x - 1        dx = g (y + 1)      float */
 heed_tensor *heed_log(heed_tensor *x);    /* y = ln x           dx = g / x          float */
-heed_tensor *heed_log1p(heed_tensor *x);  /* y = ln(1 + x)      dx = g / (1 + x)    float */
 heed_tensor *heed_sqrt(heed_tensor *x);   /* y = x^(1/2)        dx = g / (2 y)      float */
 heed_tensor *heed_rsqrt(heed_tensor *x);  /* y = x^(-1/2)       dx = -g y^3 / 2     float */
 heed_tensor *heed_square(heed_tensor *x); /* y = x^2            dx = 2 g x          not bool */
@@ -545,11 +541,9 @@ heed_tensor *heed_abs(heed_tensor *x);    /* y = |x|            dx = g sign(x)  
 heed_tensor *heed_sign(heed_tensor *x);   /* y = 1, 0, -1; 0 for NaN     dx = 0 */
 heed_tensor *heed_floor(heed_tensor *x);  /* y = x rounded down          dx = 0      not bool */
 
-/* Activations; s is sigmoid(x). */
-heed_tensor *heed_relu(heed_tensor *x);     /* y = max(x, 0)      dx = g where y > 0  not bool */
-heed_tensor *heed_sigmoid(heed_tensor *x);  /* y = 1 / (1 + e^-x)   dx = g y (1 - y)  float */
-heed_tensor *heed_silu(heed_tensor *x);     /* y = x s     dx = g s (1 + x (1 - s))   float */
-heed_tensor *heed_softplus(heed_tensor *x); /* y = ln(1 + e^x); x if x > 20   dx = g s   float */
+/* Activations. */
+heed_tensor *heed_relu(heed_tensor *x);    /* y = max(x, 0)      dx = g where y > 0  not bool */
+heed_tensor *heed_sigmoid(heed_tensor *x); /* y = 1 / (1 + e^-x)   dx = g y (1 - y)  float */
 /* heed_gelu: as torch.nn.functional.gelu(x) (Hendrycks and Gimpel, 2016). heed_gelu_tanh: torch's
  * approximate="tanh". Both float.
  *
@@ -609,7 +603,6 @@ heed_tensor *heed_ge_scalar(heed_tensor *a, double b);
 heed_tensor *heed_logical_and(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_logical_or(heed_tensor *a, heed_tensor *b);
 heed_tensor *heed_logical_not(heed_tensor *x);
-heed_tensor *heed_isnan(heed_tensor *x);
 
 /* heed_allclose: true if |a - b| <= atol + rtol * |b| for all elements, as torch.allclose. An
  * infinity is close only to itself. NaN is close to nothing, or with equal_nan only to NaN. torch's
@@ -618,14 +611,12 @@ heed_tensor *heed_isnan(heed_tensor *x);
 bool heed_allclose(heed_tensor *a, heed_tensor *b, double rtol, double atol, bool equal_nan);
 bool heed_equal(heed_tensor *a, heed_tensor *b);
 
-/* heed_where: as torch.where(condition, a, b). heed_where_scalars: with two numbers; with one, use
- * heed_masked_fill.
+/* heed_where: as torch.where(condition, a, b); with a number, use heed_masked_fill.
  *
  *   condition (...) bool, a (...), b (...) -> (...)
  *   y = a where condition, else b
  *   da = g where condition, else 0          db = 0 where condition, else g */
 heed_tensor *heed_where(heed_tensor *condition, heed_tensor *a, heed_tensor *b);
-heed_tensor *heed_where_scalars(heed_tensor *condition, double a, double b, heed_dtype dtype);
 
 /* ---- shapes and parts: views, which share storage with x ---- */
 
@@ -745,21 +736,11 @@ heed_tensor *heed_stack(heed_tensor *const *tensors, int count, int dim);
  * HEED_ERR_DIM: a dim is given twice. */
 heed_tensor *heed_flip(heed_tensor *x, heed_dims dims);
 
-/* heed_repeat_interleave_dim: as torch.repeat_interleave(x, repeats, dim): repeats each slice along
- * dim `repeats` times, with its copies adjacent.
- *
- *   x (..., n, ...) -> (..., n repeats, ...)               dx = the sum of g over the copies
- *
- * HEED_ERR_VALUE: repeats is negative. */
-heed_tensor *heed_repeat_interleave_dim(heed_tensor *x, int64_t repeats, int dim);
-
 /* ---- reductions ----
  *
- * The plain form reduces all dims, `_dim` reduces one, and `_dims` reduces several, or all if the
- * list is empty. keepdim keeps reduced dims with size 1. In formulas, n is the number of elements
- * that are reduced to one. Floats are summed in double and rounded once.
- *
- * HEED_ERR_DIM: a dim is given twice. */
+ * The plain form reduces all dims, `_dim` reduces one; heed_flatten several first. keepdim keeps
+ * the reduced dim with size 1. In formulas, n is the number of elements that are reduced to one.
+ * Floats are summed in double and rounded once. */
 
 /* heed_sum: as torch.sum(x, dim, keepdim). heed_mean: as torch.mean
  *
@@ -767,10 +748,8 @@ heed_tensor *heed_repeat_interleave_dim(heed_tensor *x, int64_t repeats, int dim
  *   mean: x (..., n, ...) float -> (..., ...); NaN if n is 0    dx = g / n, broadcast */
 heed_tensor *heed_sum(heed_tensor *x);
 heed_tensor *heed_sum_dim(heed_tensor *x, int dim, bool keepdim);
-heed_tensor *heed_sum_dims(heed_tensor *x, heed_dims dims, bool keepdim);
 heed_tensor *heed_mean(heed_tensor *x);
 heed_tensor *heed_mean_dim(heed_tensor *x, int dim, bool keepdim);
-heed_tensor *heed_mean_dims(heed_tensor *x, heed_dims dims, bool keepdim);
 
 /* heed_sum_to_size: x summed to `shape` over the dims that broadcasting repeated, as torch's
  * x.sum_to_size(shape).                                               dx = expand(g)
@@ -792,71 +771,25 @@ heed_tensor *heed_cumsum(heed_tensor *x, int dim);
  * HEED_ERR_SHAPE: a dim without elements. */
 heed_tensor *heed_amax(heed_tensor *x);
 heed_tensor *heed_amax_dim(heed_tensor *x, int dim, bool keepdim);
-heed_tensor *heed_amax_dims(heed_tensor *x, heed_dims dims, bool keepdim);
 heed_tensor *heed_amin(heed_tensor *x);
-heed_tensor *heed_amin_dim(heed_tensor *x, int dim, bool keepdim);
-heed_tensor *heed_amin_dims(heed_tensor *x, heed_dims dims, bool keepdim);
 
-/* heed_max, heed_min: as torch.max(x). Like heed_amax, but if y is NaN, the gradient goes to the
- * NaN elements. Along a dim: heed_amax_dim and heed_argmax_dim.
- *
- * HEED_ERR_SHAPE: no elements. */
-heed_tensor *heed_max(heed_tensor *x);
-heed_tensor *heed_min(heed_tensor *x);
-
-/* heed_argmax, heed_argmin: index of the largest or smallest element of the flattened x, as
- * torch.argmax(x), or along a dim. Of equal elements, the first; the first NaN if there is one.
+/* heed_argmax: index of the largest element of the flattened x, as torch.argmax(x), or along a dim.
+ * Of equal elements, the first; the first NaN if there is one.
  *
  *   x (..., n, ...) number -> (..., ...) i64, no gradient
  *
  * HEED_ERR_SHAPE: a dim without elements. */
 heed_tensor *heed_argmax(heed_tensor *x);
 heed_tensor *heed_argmax_dim(heed_tensor *x, int dim, bool keepdim);
-heed_tensor *heed_argmin(heed_tensor *x);
-heed_tensor *heed_argmin_dim(heed_tensor *x, int dim, bool keepdim);
-
-/* heed_var: as torch.var(x, dim, correction, keepdim); the plain form has torch's correction, 1.
- * heed_std: its square root
- *
- *   x (..., n, ...) float -> (..., ...)
- *   var: y = sum of (x - mean)^2 / (n - correction)     dx = g 2 (x - mean) / (n - correction)
- *   std: y = sqrt(var)           dx = g (x - mean) / (y (n - correction)); 0 if y = 0
- *
- * If n <= correction, the divisor is 0 and y is inf, or NaN if all elements are equal. */
-heed_tensor *heed_var(heed_tensor *x);
-heed_tensor *heed_var_dim(heed_tensor *x, int dim, int correction, bool keepdim);
-heed_tensor *heed_var_dims(heed_tensor *x, heed_dims dims, int correction, bool keepdim);
-heed_tensor *heed_std(heed_tensor *x);
-heed_tensor *heed_std_dim(heed_tensor *x, int dim, int correction, bool keepdim);
-heed_tensor *heed_std_dims(heed_tensor *x, heed_dims dims, int correction, bool keepdim);
-
-/* heed_norm: as torch.linalg.vector_norm(x, 2, dim, keepdim): the length of vectors
- *
- *   x (..., n, ...) float -> (..., ...)
- *   y = the square root of the sum of x^2            dx = g x / y, 0 where y is 0 */
-heed_tensor *heed_norm(heed_tensor *x);
-heed_tensor *heed_norm_dim(heed_tensor *x, int dim, bool keepdim);
-heed_tensor *heed_norm_dims(heed_tensor *x, heed_dims dims, bool keepdim);
-
-/* heed_logsumexp: as torch.logsumexp(x, dim, keepdim): ln of a sum of exponentials, without
- * overflow
- *
- *   x (..., n, ...) -> (..., ...); f32 for i64 and bool
- *   y = ln sum of e^x; -inf if all x are -inf        dx = g e^(x - y); NaN where x and y are
- *                                                    infinite, as in torch */
-heed_tensor *heed_logsumexp(heed_tensor *x);
-heed_tensor *heed_logsumexp_dim(heed_tensor *x, int dim, bool keepdim);
-heed_tensor *heed_logsumexp_dims(heed_tensor *x, heed_dims dims, bool keepdim);
 
 /* ---- sorting: stable in both directions; NaN is larger than all numbers, and -0 equals 0 ---- */
 
-/* heed_sort: as torch.sort(x, dim, descending, stable=True); if `indices` is not NULL, *indices is
- * a separate i64 tensor: the original positions. heed_argsort: the positions alone, without
- * gradient.
+/* heed_sort: as torch.sort(x, dim, descending, stable=True). If `indices` is not
+ * NULL, sets *indices to the original positions, as torch.argsort: a separate i64 tensor in the
+ * same scope, NULL on error.
  *
  *   x (..., n, ...) -> (..., n, ...)             dx = g in the original order */
 heed_tensor *heed_sort(heed_tensor *x, int dim, bool descending, heed_tensor **indices);
-heed_tensor *heed_argsort(heed_tensor *x, int dim, bool descending);
 
 /* heed_topk: as torch.topk(x, k, dim, largest): the k largest along dim, largest first, or the k
  * smallest, smallest first; of equal elements, the earlier ones. *indices as in heed_sort.
@@ -876,14 +809,6 @@ heed_tensor *heed_topk(heed_tensor *x, int64_t k, int dim, bool largest, heed_te
  *   ids (...) i64, weight (V, d) float -> (..., d)
  *   y[...] = weight[ids[...]]                    dweight[v] = the sum of g where ids = v */
 heed_tensor *heed_embedding(heed_tensor *ids, heed_tensor *weight);
-
-/* heed_one_hot: as torch.nn.functional.one_hot(ids, num_classes)
- *
- *   ids (...) i64 -> (..., num_classes) i64, no gradient
- *   y[..., c] = 1 where ids = c, else 0          num_classes -1: the largest id + 1
- *
- * HEED_ERR_VALUE: num_classes is below -1, or below 1 while ids is empty. */
-heed_tensor *heed_one_hot(heed_tensor *ids, int64_t num_classes);
 
 /* heed_index_select: as torch.index_select(x, dim, index)
  *
@@ -951,28 +876,6 @@ heed_tensor *heed_matmul(heed_tensor *a, heed_tensor *b);
  *   y = x weight^T + bias
  *   dx = g weight      dweight = g^T x      dbias = sum(g), both sums over all rows of x */
 heed_tensor *heed_linear(heed_tensor *x, heed_tensor *weight, heed_tensor *bias);
-
-/* heed_einsum: as torch.einsum(equation, a, b)
- *
- *     heed_tensor *sims   = heed_einsum("bqhd,bkhd->bhqk", q, k);
- *     heed_tensor *output = heed_einsum("bhqk,bkhd->bqhd", attention, v);
- *
- * Each letter names a dim of a, of b, or (after "->") of the result.
- *
- *   y[letters of the result] = the sum over all other letters of a[letters of a] b[letters of b]
- *   da = einsum of g and b, with the letters of a as the result            db: likewise
- *
- * - Without "->", the result has the letters that appear once, A-Z before a-z.
- * - "..." matches all dims without letters. They broadcast. Without "->" they come first in the
- *   result. If "->" is given but no "..." follows it, they are summed over.
- * - A dim of size 1 broadcasts to the size of the same letter in the other operand.
- *
- * The result may be a view: call heed_contiguous before heed_data_*. For three operands, call
- * heed_einsum twice.
- *
- * HEED_ERR_VALUE: the equation is malformed, does not have two operands, or repeats a letter in one
- * of them. */
-heed_tensor *heed_einsum(const char *equation, heed_tensor *a, heed_tensor *b);
 
 /* ---- softmax along a dim, and layer_norm ---- */
 
@@ -1584,7 +1487,7 @@ void *heed_module_list_at(const struct heed_module_list *list, int i);
  * (..., L, H E), heed_transpose and heed_flatten turn y into (..., L, H Ev) without a copy.
  *
  * dropout_p applies whenever it is above 0: pass 0 outside of training. scale 0 means 1 / sqrt(E).
- * Instead of torch's enable_gqa, use heed_repeat_interleave_dim(k, times, -3), and the same for v.
+ * Instead of torch's enable_gqa, repeat the heads of k and v (docs/pytorch.md).
  *
  * heed_scaled_dot_product_attention_weights: the same, and sets *weights to dropout(p), of shape
  * (..., L, S), or to NULL on error.
@@ -1800,13 +1703,6 @@ heed_tensor *heed_padding_block_mask(heed_tensor *lengths, int64_t max_length);
  *   y = mean of (input - target)^2
  *   dinput = 2 g (input - target) / count          dtarget = -dinput */
 heed_tensor *heed_mse_loss(heed_tensor *input, heed_tensor *target);
-
-/* heed_binary_cross_entropy_with_logits: as torch.nn.functional's: each element is a separate
- * yes-or-no decision; target is 1, 0 or a probability. Shapes as in heed_mse_loss.
- *
- *   y = mean of -(target ln sigmoid(input) + (1 - target) ln sigmoid(-input))
- *   dinput = g (sigmoid(input) - target) / count          dtarget = -g input / count */
-heed_tensor *heed_binary_cross_entropy_with_logits(heed_tensor *input, heed_tensor *target);
 
 /* How the losses of targets are reduced. */
 typedef enum heed_reduction {

@@ -510,7 +510,7 @@ static heed_tensor *spread(heed_tensor *mask, int at)
 
 static heed_tensor *bias_of(heed_tensor *block_mask, heed_dtype dtype)
 {
-    return heed_where_scalars(block_mask, (double)-INFINITY, 0, dtype);
+    return heed_masked_fill(heed_scalar(0, dtype), block_mask, (double)-INFINITY);
 }
 
 static heed_tensor *padded_rightly(heed_tensor *x, heed_tensor *mask, void *context)
@@ -644,18 +644,6 @@ static heed_tensor *in_out(struct attention *m, heed_tensor *x)
     const qkv t = split_all(m, (qkv){parts[0], parts[1], parts[2]});
     heed_tensor *percents = heed_softmax(mask_future(scores_of(t)), -1);
     return heed_matmul(merge(heed_matmul(percents, t.v)), m->W_o->weight);
-}
-
-static heed_tensor *by_einsum(struct attention *m, heed_tensor *x)
-{
-    const heed_shape heads = HEED_SHAPE(m->heads, -1);
-    qkv t = project(m, x);
-    t = (qkv){heed_unflatten(t.q, -1, heads), heed_unflatten(t.k, -1, heads),
-              heed_unflatten(t.v, -1, heads)};
-    heed_tensor *scores = heed_einsum("bqhd,bkhd->bhqk", t.q, t.k);
-    heed_tensor *percents = heed_softmax(
-        mask_future(heed_mul_scalar(scores, 1 / sqrt((double)heed_size(t.q, -1)))), -1);
-    return output(m, heed_flatten(heed_einsum("bhqk,bkhd->bqhd", percents, t.v), 2, 3));
 }
 
 static heed_tensor *by_sdpa(struct attention *m, heed_tensor *x)
@@ -924,7 +912,6 @@ const attention_entry attention_catalogue[] = {
     {"single_head", "one head without W_o", "", attend, NO_OUTPUT, OPTIONS(.causal = true)},
     {"fused", "one projection for q, k and v", "", fused, FUSED, CAUSAL},
     {"in_out", "matrices (in, out), as GPT-2's", "", in_out, IN_OUT, CAUSAL},
-    {"einsum", "by einsum, heads never transposed", "", by_einsum, 0, CAUSAL},
     {"sdpa", "by heed_scaled_dot_product_attention", "", by_sdpa, 0, CAUSAL},
     {"head_by_head", "a loop over slices", "", head_by_head, 0, CAUSAL},
     {"keys_sorted", "keys in another order", "", keys_sorted, 0, FREE},

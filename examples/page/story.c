@@ -369,6 +369,13 @@ const char *page_story_mix(const float *weights, const float *v, int count)
     return mixed(json, heed_div(given, heed_sum_dim(given, -1, true)), v, count);
 }
 
+/* The standard deviation of all elements. */
+static heed_tensor *spread_of(heed_tensor *x)
+{
+    heed_tensor *squares = heed_sum(heed_square(heed_sub(x, heed_mean(x))));
+    return heed_sqrt(heed_div_scalar(squares, (double)(x->numel - 1)));
+}
+
 EXPORT(page_story_dots) const char *page_story_dots(double seed, int d, int count)
 {
     if (!is_seed(seed)) {
@@ -391,8 +398,8 @@ EXPORT(page_story_dots) const char *page_story_dots(double seed, int d, int coun
     heed_set_generator(&before);
     write_tensor(json, "{\"dots\":", dots);
     write_tensor(json, ",\"scores\":", scores);
-    write_tensor(json, ",\"spread\":[", heed_std(dots));
-    write_tensor(json, ",", heed_std(scores));
+    write_tensor(json, ",\"spread\":[", spread_of(dots));
+    write_tensor(json, ",", spread_of(scores));
     write_tensor(json, "],\"percents\":[", heed_softmax(heed_slice(dots, 0, 0, STORY_KEYS, 1), -1));
     write_tensor(json, ",", heed_softmax(heed_slice(scores, 0, 0, STORY_KEYS, 1), -1));
     fputs("]}", json);

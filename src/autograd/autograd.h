@@ -109,6 +109,11 @@ heed_status heed_check_index(const char *function, const char *what, int64_t ind
 const int64_t *heed_checked_indices(const char *function, const char *what, heed_tensor *indices,
                                     int64_t count);
 
+/* heed_sum_dims, heed_mean_dims: over several dims, or all if the list is empty; a dim given twice
+ * is HEED_ERR_DIM. */
+heed_tensor *heed_sum_dims(heed_tensor *x, heed_dims dims, bool keepdim);
+heed_tensor *heed_mean_dims(heed_tensor *x, heed_dims dims, bool keepdim);
+
 /* heed_evaluate: evaluates a formula in the notation of ops.def with Heed operations; a binding is
  * the operand that a name in it refers to. Numbers in the text have dtype `dtype`.
  * HEED_ERR_VALUE: the text is not in that notation.

@@ -224,6 +224,14 @@ static heed_tensor *project(const problem *p, const formula *f, role r)
     return heed_linear(p->x, f->transposed ? heed_transpose(weight, 0, 1) : weight, p->w.bias[r]);
 }
 
+/* (B, heads, T, d_head) -> (B, heads * times, T, d_head): the copies of a head are adjacent. */
+static heed_tensor *repeat_heads(heed_tensor *t, int64_t times)
+{
+    const heed_shape shape =
+        HEED_SHAPE(heed_size(t, 0), heed_size(t, 1), times, heed_size(t, 2), heed_size(t, 3));
+    return heed_flatten(heed_expand(heed_unsqueeze(t, 2), shape), 1, 2);
+}
+
 /* (B, T, count * d_head) -> (B, heads, T, d_head) */
 static heed_tensor *split(const problem *p, const formula *f, heed_tensor *t)
 {
@@ -240,9 +248,9 @@ static heed_tensor *split(const problem *p, const formula *f, heed_tensor *t)
             heed_transpose(heed_reshape(t, HEED_SHAPE(p->batch, p->tokens, count, head_dim)), 1, 2);
     }
     if (f->choice[HEADS] == FIRST_HEAD) {
-        return heed_repeat_interleave_dim(heed_narrow(split, 1, 0, 1), heads, 1);
+        return repeat_heads(heed_narrow(split, 1, 0, 1), heads);
     }
-    return count < heads ? heed_repeat_interleave_dim(split, heads / count, 1) : split;
+    return count < heads ? repeat_heads(split, heads / count) : split;
 }
 
 /* (B, heads, T, d_head) -> (B, T, heads * d_head) */

@@ -338,7 +338,7 @@ static double norm_of(const heed_tensor *t)
     double f64 = 0;
     float f32 = 0;
     const bool is_f64 = t->dtype == HEED_F64;
-    heed_kernels_for(t->dtype)->norm(t->numel, t->data, NULL, is_f64 ? (void *)&f64 : &f32);
+    heed_kernels_for(t->dtype)->norm(t->numel, t->data, is_f64 ? (void *)&f64 : &f32);
     return is_f64 ? f64 : (double)f32;
 }
 

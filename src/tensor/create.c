@@ -52,7 +52,7 @@ heed_tensor *heed_eye(int64_t n, int64_t m, heed_dtype dtype)
 
 /* ---- like another tensor, of which only shape and dtype are read: its value may be freed ---- */
 
-static heed_tensor *full_like(const char *function, const heed_tensor *x, double value)
+static heed_tensor *like(const char *function, const heed_tensor *x, double value)
 {
     HEED_DOOR(NULL);
     if (x == NULL) {
@@ -63,17 +63,12 @@ static heed_tensor *full_like(const char *function, const heed_tensor *x, double
 
 heed_tensor *heed_zeros_like(const heed_tensor *x)
 {
-    return full_like("zeros_like", x, 0);
+    return like("zeros_like", x, 0);
 }
 
 heed_tensor *heed_ones_like(const heed_tensor *x)
 {
-    return full_like("ones_like", x, 1);
-}
-
-heed_tensor *heed_full_like(const heed_tensor *x, double value)
-{
-    return full_like("full_like", x, value);
+    return like("ones_like", x, 1);
 }
 
 heed_tensor *heed_arange(double start, double end, double step, heed_dtype dtype)

@@ -200,36 +200,35 @@ enum { LINES_AT_ONCE = 16 };
 
 /* Gathers lines of n elements one after another into `gathered`. The lines start `step` bytes
  * apart; the walk steps through the elements of the first line. */
-static void gather_lines(walk w, int64_t lines, int64_t step, heed_dtype from, heed_dtype as,
-                         int64_t n, char *gathered)
+static void gather_lines(walk w, int64_t lines, int64_t step, heed_dtype dtype, int64_t n,
+                         char *gathered)
 {
-    const int64_t size = (int64_t)heed_dtype_size(as), stride = run_stride(&w, 0);
+    const int64_t size = (int64_t)heed_dtype_size(dtype), stride = run_stride(&w, 0);
     int64_t done = 0;
     do {
         for (int64_t start = 0; start < run_length(&w); start += CHUNK) {
             const int64_t left = run_length(&w) - start, part = left < CHUNK ? left : CHUNK;
             for (int64_t j = 0; j < lines; j++) {
-                heed_kernels_for(as)->gather[from](part, w.lane[0].at + start * stride + j * step,
-                                                   stride / (int64_t)heed_dtype_size(from),
-                                                   gathered + (j * n + done) * size);
+                heed_kernels_for(dtype)->gather[dtype](
+                    part, w.lane[0].at + start * stride + j * step, stride / size,
+                    gathered + (j * n + done) * size);
             }
             done += part;
         }
     } while (heed_walk_next(&w));
 }
 
-heed_status heed_reduce(heed_reduce_kernel *kernel, const void *args, heed_dtype as,
-                        const heed_tensor *x, unsigned set, heed_tensor *out)
+heed_status heed_reduce(heed_reduce_kernel *kernel, const heed_tensor *x, unsigned set,
+                        heed_tensor *out)
 {
     walk stay = {0}, folded = {0};
     const bool empty = !walk_dims(x, set, true, &folded);
     if (!walk_dims(x, set, false, &stay)) {
         return HEED_OK;
     }
-    const int64_t size = (int64_t)heed_dtype_size(as), columns = run_length(&stay);
+    const int64_t size = (int64_t)heed_dtype_size(x->dtype), columns = run_length(&stay);
     const int64_t n = empty ? 0 : x->numel / out->numel;
-    const bool ready =
-        empty || (x->dtype == as && folded.ndim == 1 && (n == 1 || run_stride(&folded, 0) == size));
+    const bool ready = empty || (folded.ndim == 1 && (n == 1 || run_stride(&folded, 0) == size));
     const int64_t width = ready ? 1 : columns < LINES_AT_ONCE ? columns : LINES_AT_ONCE;
     char *gathered = ready ? NULL : heed_scratch((size_t)(width * n * size)), *to = out->data;
     do {
@@ -238,11 +237,11 @@ heed_status heed_reduce(heed_reduce_kernel *kernel, const void *args, heed_dtype
             const char *from = stay.lane[0].at + start * run_stride(&stay, 0);
             if (!ready) {
                 folded.lane[0].at = (char *)from;
-                gather_lines(folded, part, run_stride(&stay, 0), x->dtype, as, n, gathered);
+                gather_lines(folded, part, run_stride(&stay, 0), x->dtype, n, gathered);
                 from = gathered;
             }
             for (int64_t j = 0; j < part; j++, to += heed_dtype_size(out->dtype)) {
-                kernel(n, ready ? from : gathered + j * n * size, args, to);
+                kernel(n, ready ? from : gathered + j * n * size, to);
             }
         }
     } while (heed_walk_next(&stay));

@@ -785,9 +785,9 @@ void heed_add_elements(const heed_tensor *x, heed_tensor *out);
 void heed_sum_elements(const heed_tensor *x, unsigned set, double divisor, heed_tensor *out);
 
 /* heed_reduce: each element of out = kernel(the elements of x over the dims in `set`, in row-major
- * order, cast to `as`); out as above. HEED_ERR_MEMORY: no memory for gathering lines. */
-heed_status heed_reduce(heed_reduce_kernel *kernel, const void *args, heed_dtype as,
-                        const heed_tensor *x, unsigned set, heed_tensor *out);
+ * order); out as above. HEED_ERR_MEMORY: no memory for gathering lines. */
+heed_status heed_reduce(heed_reduce_kernel *kernel, const heed_tensor *x, unsigned set,
+                        heed_tensor *out);
 
 /* heed_map_rows: out = kernel(in...) line by line along `dim`. The `count` inputs (at most 2) and
  * out have the same shape; out is contiguous. HEED_ERR_MEMORY: no memory for gathering lines. */

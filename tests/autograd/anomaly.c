@@ -62,9 +62,8 @@ START_TEST(infinite_constants_are_fine)
     heed_tensor *filled = heed_masked_fill(x, block, -inf);
     heed_softmax(filled, -1);
     heed_log_softmax(filled, -1);
-    heed_logsumexp_dim(filled, -1, false);
-    heed_max(filled);
-    heed_add(x, heed_where_scalars(block, -inf, 0, HEED_F32));
+    heed_amax(filled);
+    heed_add(x, heed_masked_fill(heed_scalar(0, HEED_F32), block, -inf));
     heed_where(block, heed_full(HEED_SHAPE(4, 4), inf, HEED_F32), x);
     heed_safe_softmax(heed_masked_fill(x, heed_ones(HEED_SHAPE(4, 4), HEED_BOOL), -inf), -1);
     heed_masked_fill(x, block, (double)NAN);
@@ -74,8 +73,7 @@ START_TEST(infinite_constants_are_fine)
     heed_mul_scalar(row(1, 2, 3), inf);
     heed_mul_scalar(x, (double)NAN);
     heed_neg(row(inf, (double)NAN, 1)); /* in the data itself */
-    heed_isnan(row(inf, (double)NAN, 1));
-    heed_argsort(filled, -1, false);
+    heed_logical_not(row(inf, (double)NAN, 1));
     expect_no_error();
 }
 END_TEST
@@ -84,9 +82,8 @@ END_TEST
 START_TEST(only_results_are_checked)
 {
     heed_tensor *x = leaf(0, 0, 0), *dx[1];
-    heed_backward(heed_norm(x));
     heed_backward(heed_sum(heed_abs(x)));
-    heed_grad(heed_norm(x), &x, 1, dx, true);
+    heed_grad(heed_amax(x), &x, 1, dx, true);
     expect_no_error();
 }
 END_TEST

@@ -94,7 +94,6 @@ static const struct {
     {"single_head", "oooo-oo-o-o-"},
     {"fused", "oooo-oo-o-o-"},
     {"in_out", "oooo-oo-o-o-"},
-    {"einsum", "oooo-oo-o-o-"},
     {"sdpa", "oooo-oo-o-o-"},
     {"head_by_head", "oooo-oo-o-o-"},
     {"keys_sorted", "ooooooo-o-o-"},

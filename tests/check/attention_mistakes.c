@@ -43,7 +43,9 @@ static projections *projections_new(int64_t d, int heads, int key_heads, const c
 static heed_tensor *split(heed_tensor *t, int count, int heads)
 {
     t = heed_transpose(heed_unflatten(t, -1, HEED_SHAPE(count, -1)), 1, 2);
-    return heed_repeat_interleave_dim(t, heads / count, 1);
+    const heed_shape shape =
+        HEED_SHAPE(heed_size(t, 0), count, heads / count, heed_size(t, 2), heed_size(t, 3));
+    return heed_flatten(heed_expand(heed_unsqueeze(t, 2), shape), 1, 2);
 }
 
 static heed_tensor *attend(heed_tensor *x, void *context)

@@ -269,16 +269,6 @@ def equation(d, args):
     return text
 
 
-def einsum_operand(place):
-    def draw(d, args):
-        letters = args["equation"].split("->")[0].split(",")[place]
-        named = letters.replace("...", "")
-        shape = tuple(1 if d.chance(0.05) else d.sizes[c] for c in named)
-        dtype = d.choose(NUMBERS) if place == 0 else d.dtype(args["a"])
-        return d.of_shape(shape + (d.sizes["..."] if "..." in letters else ()), dtype)
-    return draw
-
-
 def last_dims(d, args):
     shape = tuple(d.value(args["a"]).shape)
     return shape[d.integer(0, max(0, len(shape) - 1)):] if shape else (1,)

@@ -228,7 +228,7 @@ class Drawing:
         for name, drawer in operation.drawers.items():
             arguments[name] = drawer(self, arguments)
         work = math.prod(max(1, self.value(r).numel()) for r in refs_of(arguments))
-        if work > (20_000_000 if operation.name in ("outer", "einsum") else 3_000_000_000):
+        if work > 3_000_000_000:
             return True  # too much time or memory
         self.graph.nodes.append(Node(operation, arguments))
         try:

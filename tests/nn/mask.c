@@ -205,7 +205,7 @@ END_TEST
 static heed_tensor *masked_scores(heed_tensor *scores, heed_tensor *block, int kind)
 {
     heed_tensor *blocked = heed_scalar(-INF, scores->dtype);
-    heed_tensor *bias = heed_where_scalars(block, -INF, 0, scores->dtype);
+    heed_tensor *bias = heed_masked_fill(heed_scalar(0, scores->dtype), block, -INF);
     return kind == 0   ? heed_masked_fill(scores, block, -INF)
            : kind == 1 ? heed_where(heed_logical_not(block), scores, blocked)
                        : heed_add(scores, bias);

@@ -41,7 +41,7 @@ START_TEST(all_kinds_of_masks_agree)
     y[0] = attend(in, NULL, true);
     y[1] = attend(in, keep, false);
     y[2] = attend(in, heed_logical_not(block), false);
-    y[3] = attend(in, heed_where_scalars(block, -HUGE_VAL, 0, in[0]->dtype), false);
+    y[3] = attend(in, heed_masked_fill(heed_scalar(0, in[0]->dtype), block, -HUGE_VAL), false);
     y[4] = attend(in, heed_expand(keep, HEED_SHAPE(2, L, S)), false);
     for (int i = 0; i < 5; i++) {
         heed_grad(heed_sum(heed_mul(y[i], y[i])), in, 3, grads[i], false);
@@ -136,10 +136,10 @@ static heed_tensor *closing_mask(int kind, heed_dtype dtype)
 {
     heed_tensor *keep = heed_ones(HEED_SHAPE(L, S), HEED_BOOL);
     heed_fill_into(heed_narrow(keep, 0, CLOSED, 1), 0);
-    return kind == 0 ? keep
-           : kind == 1
-               ? heed_where_scalars(keep, 0, -HUGE_VAL, dtype)
-               : heed_set_requires_grad(heed_where_scalars(keep, 0, -HUGE_VAL, dtype), true);
+    return kind == 0   ? keep
+           : kind == 1 ? heed_masked_fill(heed_scalar(-HUGE_VAL, dtype), keep, 0)
+                       : heed_set_requires_grad(
+                             heed_masked_fill(heed_scalar(-HUGE_VAL, dtype), keep, 0), true);
 }
 
 START_TEST(closed_queries_give_zeros_and_learn_nothing)

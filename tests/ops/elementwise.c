@@ -46,8 +46,6 @@ OF_ONE(relu, x < 0 ? 0 : x)
 OF_ONE(sign, (x > 0) - (x < 0))
 OF_ONE(rsqrt, 1 / sqrt(x))
 OF_ONE(square, x *x)
-OF_ONE(silu, x / (1 + exp(-x)))
-OF_ONE(softplus, x > 20 ? x : log1p(exp(x)))
 
 static const struct unary {
     const char *name;
@@ -71,10 +69,6 @@ static const struct unary {
     {"sin", heed_sin, sin, FLOAT, 2},
     {"cos", heed_cos, cos, FLOAT, 2},
     {"erf", heed_erf, erf, FLOAT, 2},
-    {"log1p", heed_log1p, log1p, FLOAT, 2},
-    {"expm1", heed_expm1, expm1, FLOAT, 2},
-    {"silu", heed_silu, silu_of, FLOAT, 4},
-    {"softplus", heed_softplus, softplus_of, FLOAT, 4},
 };
 enum { UNARIES = sizeof unaries / sizeof *unaries };
 
@@ -125,7 +119,7 @@ START_TEST(unary_is_accurate_everywhere)
     const struct unary *u = &unaries[_i];
     bool roots = u->apply == heed_log || u->apply == heed_sqrt || u->apply == heed_rsqrt;
     /* Below -88 e^-x in torch's sigmoid overflows, and so does ours. */
-    const float range = u->apply == heed_sigmoid || u->apply == heed_silu ? 176 : 210;
+    const float range = u->apply == heed_sigmoid ? 176 : 210;
     heed_tensor *x = heed_empty(HEED_SHAPE(COUNT), HEED_F32);
     float *values = heed_data_f32(x);
     for (int i = 0; i < COUNT; i++) {
@@ -396,12 +390,10 @@ START_TEST(truth_of_any_dtype)
 {
     heed_tensor *x =
         heed_from_f32((float[]){0, -0.0f, 2, NAN, INFINITY, -INFINITY, 0x1p-149f}, HEED_SHAPE(7));
-    EXPECT_VALUES(heed_isnan(x), 0, 0, 0, 0, 1, 0, 0, 0);
     EXPECT_VALUES(heed_logical_not(x), 0, 1, 1, 0, 0, 0, 0, 0);
-    expect_kind(heed_isnan(x), HEED_BOOL, HEED_SHAPE(7));
+    expect_kind(heed_logical_not(x), HEED_BOOL, HEED_SHAPE(7));
     for (heed_dtype dtype = HEED_I64; dtype <= HEED_BOOL; dtype++) {
         heed_tensor *whole = heed_to(heed_from_i64((int64_t[]){0, 3}, HEED_SHAPE(2)), dtype);
-        EXPECT_VALUES(heed_isnan(whole), 0, 0, 0);
         EXPECT_VALUES(heed_logical_not(whole), 0, 1, 0);
     }
     ck_assert_ptr_null(heed_logical_and(x, heed_ones(HEED_SHAPE(1), HEED_F64)));

@@ -88,6 +88,13 @@ static heed_tensor *places_of_topk(heed_tensor *x, int64_t k, int dim, bool larg
 
 /* ---- attention ---- */
 
+/* Each head of t (heads, T, d) twice, for two heads of q that share it. */
+static heed_tensor *doubled_heads(heed_tensor *t)
+{
+    const heed_shape shape = HEED_SHAPE(heed_size(t, 0), 2, heed_size(t, 1), heed_size(t, 2));
+    return heed_flatten(heed_expand(heed_unsqueeze(t, 1), shape), 0, 1);
+}
+
 /* bool (3, 3), true above the diagonal. */
 static heed_tensor *above_diagonal(void)
 {

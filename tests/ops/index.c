@@ -1,4 +1,4 @@
-/* index_select, gather, scatter_add and one_hot compared with plain loops, and with PyTorch in
+/* index_select, gather and scatter_add compared with plain loops, and with PyTorch in
  * special cases. */
 #include <math.h>
 
@@ -280,39 +280,6 @@ START_TEST(a_gradient_needs_the_index_and_nothing_else)
 }
 END_TEST
 
-/* ---- one_hot ---- */
-
-START_TEST(one_hot_marks_the_class)
-{
-    for (enum layout layout = 0; layout < LAYOUTS; layout++) {
-        for (int i = 0; i < SHAPES; i++) {
-            heed_shape shape = shapes[i];
-            heed_tensor *ids = some_index(shape, 4, layout, 7), *y = heed_one_hot(ids, 5);
-            shape.size[shape.ndim++] = 5;
-            expect_kind(y, HEED_I64, shape);
-            for (heed_shape at = first_index(shape); at.ndim >= 0; next_index(shape, &at)) {
-                heed_shape of_id = at;
-                of_id.ndim--;
-                const double goal = element(ids, of_id) == (double)at.size[of_id.ndim];
-                expect_element("one_hot", element(y, at), goal, 0, HEED_I64);
-            }
-        }
-    }
-}
-END_TEST
-
-START_TEST(one_hot_counts_the_classes)
-{
-    heed_tensor *y = heed_one_hot(heed_from_i64((int64_t[]){0, 2, 1}, HEED_SHAPE(3)), -1);
-    expect_kind(y, HEED_I64, HEED_SHAPE(3, 3));
-    EXPECT_VALUES(y, 0, 1, 0, 0, 0, 0, 1, 0, 1, 0);
-    expect_kind(heed_one_hot(heed_zeros(HEED_SHAPE(2, 1), HEED_I64), -1), HEED_I64,
-                HEED_SHAPE(2, 1, 1));
-    EXPECT_VALUES(heed_one_hot(heed_scalar(1, HEED_I64), -1), 0, 0, 1);
-    expect_kind(heed_one_hot(heed_zeros(HEED_SHAPE(0), HEED_I64), 3), HEED_I64, HEED_SHAPE(0, 3));
-}
-END_TEST
-
 void add_index_cases(Suite *suite)
 {
     TCase *index = heed_case(suite, "index");
@@ -323,6 +290,4 @@ void add_index_cases(Suite *suite)
     tcase_add_test(index, elements_as_in_torch);
     tcase_add_test(index, gradients_as_in_torch);
     tcase_add_test(index, a_gradient_needs_the_index_and_nothing_else);
-    tcase_add_test(index, one_hot_marks_the_class);
-    tcase_add_test(index, one_hot_counts_the_classes);
 }

@@ -1,5 +1,4 @@
-/* flip, roll, repeat and repeat_interleave compared with plain loops, and with PyTorch in special
- * cases. */
+/* flip compared with plain loops. */
 #include "tests/common/reference.h"
 
 /* clang-format off */
@@ -62,38 +61,6 @@ START_TEST(flip_turns_every_set_of_dims)
 }
 END_TEST
 
-/* ---- repeat_interleave ---- */
-
-typedef struct interleaving {
-    int dim;
-    int64_t repeats;
-} interleaving;
-
-static heed_shape interleaved(heed_shape at, const heed_tensor *x, const void *how)
-{
-    const interleaving *r = how;
-    (void)x;
-    at.size[r->dim] /= r->repeats;
-    return at;
-}
-
-START_TEST(repeat_interleave_repeats_each)
-{
-    for (int form = 0; form < FORMS; form++) {
-        heed_tensor *x = some(shapes[_i], form);
-        for (int dim = 0; dim < x->ndim; dim++) {
-            for (int64_t repeats = 0; repeats < 4; repeats++) {
-                const interleaving r = {dim, repeats};
-                heed_shape shape = shapes[_i];
-                shape.size[dim] *= repeats;
-                check("repeat_interleave", heed_repeat_interleave_dim(x, repeats, dim - x->ndim),
-                      shape, x, interleaved, &r);
-            }
-        }
-    }
-}
-END_TEST
-
 /* ---- as in torch ---- */
 
 START_TEST(rearranged_as_in_torch)
@@ -101,19 +68,6 @@ START_TEST(rearranged_as_in_torch)
     heed_tensor *x = heed_from_f32((float[]){0, 1, 2, 3, 4, 5}, HEED_SHAPE(2, 3));
     EXPECT_VALUES(heed_flip(x, HEED_DIMS(0, 1)), 0, 5, 4, 3, 2, 1, 0);
     EXPECT_VALUES(heed_flip(x, (heed_dims){1, {0, 1}}), 0, 3, 4, 5, 0, 1, 2);
-    EXPECT_VALUES(heed_repeat_interleave_dim(x, 2, 1), 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5);
-}
-END_TEST
-
-/* Intermediate tensors are freed. */
-START_TEST(rearranging_leaves_one_tensor)
-{
-    heed_tensor *x = heed_transpose(heed_ones(HEED_SHAPE(4, 3), HEED_F32), 0, 1);
-    const int64_t tensors = heed_live_tensors();
-    heed_repeat_interleave_dim(x, 2, 0);
-    heed_repeat_interleave_dim(x, 1, 0);
-    expect_no_error();
-    ck_assert_int_eq(heed_live_tensors(), tensors + 2);
 }
 END_TEST
 
@@ -121,7 +75,5 @@ void add_rearrange_cases(Suite *suite)
 {
     TCase *rearrange = heed_case(suite, "rearrange");
     tcase_add_loop_test(rearrange, flip_turns_every_set_of_dims, 0, SHAPES);
-    tcase_add_loop_test(rearrange, repeat_interleave_repeats_each, 0, SHAPES);
     tcase_add_test(rearrange, rearranged_as_in_torch);
-    tcase_add_test(rearrange, rearranging_leaves_one_tensor);
 }

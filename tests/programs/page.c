@@ -658,7 +658,7 @@ static void expect_quotients(void)
         const int64_t numel = pass.tensors[item->tensor].numel;
         heed_tensor *weight = heed_flatten(values_of(item->tensor), 0, -1);
         heed_tensor *gradient = heed_flatten(values_of(item->gradient), 0, -1);
-        const double scale = fmax(1, heed_item(heed_max(heed_abs(gradient))));
+        const double scale = fmax(1, heed_item(heed_amax(heed_abs(gradient))));
         for (int64_t cell = 0; cell<numel; cell += numel> 4 ? numel / 3 : 1) {
             const double w = heed_item(heed_select(weight, 0, cell));
             const double g = heed_item(heed_select(gradient, 0, cell));

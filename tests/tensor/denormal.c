@@ -149,7 +149,8 @@ START_TEST(test_nan_stays_in_state)
     set_moments(adam, (double)NAN, (double)NAN);
     take_steps(adam, heed_zeros_like(p), 1);
     for (int j = 0; j < 2; j++) {
-        ck_assert(heed_item_i64(heed_sum(heed_isnan(adam->slots[0].state[j]))) == 40);
+        ck_assert(heed_item_i64(
+                      heed_sum(heed_ne(adam->slots[0].state[j], adam->slots[0].state[j]))) == 40);
     }
     heed_optimizer_free(adam);
 }
@@ -228,7 +229,7 @@ START_TEST(test_sigmoid_does_not_underflow)
 }
 END_TEST
 
-/* logsumexp and log_softmax leave out terms that are too small to count. */
+/* log_softmax leaves out terms that are too small to count. */
 START_TEST(test_sums_of_exponentials_meet_no_subnormal)
 {
     heed_tensor *x = heed_full(HEED_SHAPE(3, 700), -95, HEED_F32);
@@ -236,9 +237,8 @@ START_TEST(test_sums_of_exponentials_meet_no_subnormal)
         heed_data_f32(x)[i * 700 + 5] = 0;
     }
     met_subnormal();
-    heed_tensor *y = heed_logsumexp_dim(x, 1, false), *logs = heed_log_softmax(x, 1);
+    heed_tensor *logs = heed_log_softmax(x, 1);
     ck_assert(!met_subnormal());
-    ck_assert(is_zero(y));
     ck_assert(heed_item(heed_amin(logs)) == -95);
 }
 END_TEST

@@ -195,7 +195,7 @@ END_TEST
 static heed_tensor *narrow(heed_tensor *const *in, void *context)
 {
     (void)context;
-    if (heed_item(heed_max(heed_abs(in[0]))) > 5e-5) {
+    if (heed_item(heed_amax(heed_abs(in[0]))) > 5e-5) {
         heed_fail(HEED_ERR_VALUE, "narrow: x is too large");
     }
     return heed_relu(in[0]);

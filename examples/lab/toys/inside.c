@@ -188,8 +188,8 @@ static heed_tensor *replace(heed_hook *self, const heed_call *call, heed_tensor 
     if (where->by == TOYS_ZEROS) {
         return heed_masked_fill(y, chosen, 0);
     }
-    heed_tensor *with =
-        where->by == TOYS_MEAN ? heed_mean_dims(y, HEED_DIMS(0, 2), true) : where->clean;
+    heed_tensor *together = heed_flatten(heed_transpose(y, 0, 1), 1, 2);
+    heed_tensor *with = where->by == TOYS_MEAN ? heed_mean_dim(together, 1, true) : where->clean;
     return heed_where(chosen, with, y);
 }
 

@@ -99,8 +99,8 @@ static const char *explain_scale(heed_tensor *q, heed_tensor *k, double c)
 /* Whether each row or column sums to 1 and nothing is negative. */
 static bool are_shares(heed_tensor *x, int dim)
 {
-    return heed_size(x, dim) > 1 && heed_item(heed_min(x)) >= 0 &&
-           grade_near(heed_item(heed_max(
+    return heed_size(x, dim) > 1 && heed_item(heed_amin(x)) >= 0 &&
+           grade_near(heed_item(heed_amax(
                           heed_abs(heed_add_scalar(heed_sum_dim(heed_detach(x), dim, false), -1)))),
                       0);
 }
@@ -146,7 +146,7 @@ static void explain(heed_tensor *q, heed_tensor *k, heed_tensor *yours, heed_ten
     grade_show_tensor("q", grade_first_wrong(q, yours, right), NULL);
     grade_show_tensor("k", grade_first_wrong(k, yours, right), NULL);
     grade_compare("scores", yours, right, mistakes,
-                  heed_item(heed_min(yours)) == -INFINITY
+                  heed_item(heed_amin(yours)) == -INFINITY
                       ? "Some of your scores are -inf: hidden by a mask. Masks come in task 3."
                   : yours->ndim > 1 && (are_shares(yours, -1) || are_shares(yours, -2))
                       ? "Your scores are shares already: they sum to 1. Softmax comes later, after "

@@ -87,7 +87,7 @@ static const char *symptom(const struct sought *s, heed_tensor *y, heed_tensor *
     const double *good = numbers(right), with = finite_score(s, y);
     const int64_t S = heed_size(s->x, -1), T = heed_size(s->x, -2);
     const int plain = nan_in_plain_row(s, weight, hidden);
-    if (plain >= 0 && heed_item(heed_max(heed_abs(s->x))) > 700) {
+    if (plain >= 0 && heed_item(heed_amax(heed_abs(s->x))) > 700) {
         snprintf(text, sizeof text,
                  "Row %d has NaN, though nothing is hidden in it: exp of scores of this size is 0 "
                  "or infinite. Task 1 says what to subtract from all scores first.",
@@ -201,7 +201,7 @@ static void compare(struct sought *s, heed_tensor *yours)
         "Your result has masked scores, which are not shares yet.");
     grade_show_tensor("scores", grade_first_wrong(s->x, yours, right), NULL);
     const bool fits = grade_has_shape(yours, heed_shape_of_tensor(right));
-    const bool low = heed_item(heed_min(s->x)) < -1000; /* weights are 0 or 1, of many mistakes */
+    const bool low = heed_item(heed_amin(s->x)) < -1000; /* weights are 0 or 1, of many mistakes */
     grade_compare(s->what, yours, right, low ? NULL : s->made,
                   fits ? symptom(s, heed_to(heed_detach(yours), HEED_F64), right) : "");
 }
@@ -310,7 +310,7 @@ static void check_padded(heed_tensor *x, heed_tensor *lengths)
              "tokens, but no padding.");
     add_mask(&s, heed_logical_or(padding, heed_gt(keys, queries)),
              "You hide later tokens, too. padded_weights hides padding alone.");
-    add_mask(&s, heed_logical_and(heed_ge(keys, heed_max(lengths)), ones(x)),
+    add_mask(&s, heed_logical_and(heed_ge(keys, heed_amax(lengths)), ones(x)),
              "Your mask hides what is beyond the longest sequence, in all of them. Shorter ones "
              "have more padding.");
     compare(&s, yours);

@@ -206,7 +206,7 @@ static void check_parameters(struct self_attention *self, int64_t d_model)
             explain_missing(self, d_model, n);
         }
         grade_returned(names[n], list.tensors[at], HEED_SHAPE(d_model, d_model));
-        if (heed_item(heed_max(heed_abs(heed_detach(list.tensors[at])))) == 0) {
+        if (heed_item(heed_amax(heed_abs(heed_detach(list.tensors[at])))) == 0) {
             grade_fail("%s is 0 everywhere. With W_q and W_k at 0, neither ever gets a gradient: "
                        "the gradient of each is a multiple of the other. A new layer begins with "
                        "random numbers.",

@@ -27,9 +27,6 @@ double training_step(struct model *m, heed_tensor *text, double lr);
 #undef heed_cross_entropy
 #define heed_cross_entropy(...)  grade_forbidden("heed_cross_entropy")
 #define heed_log_softmax(...)    grade_forbidden("heed_log_softmax")
-#define heed_logsumexp(...)      grade_forbidden("heed_logsumexp")
-#define heed_logsumexp_dim(...)  grade_forbidden("heed_logsumexp_dim")
-#define heed_logsumexp_dims(...) grade_forbidden("heed_logsumexp_dims")
 #define heed_optimizer_step(...) grade_forbidden("heed_optimizer_step")
 #endif
 #endif

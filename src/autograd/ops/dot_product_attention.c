@@ -30,8 +30,8 @@ static heed_status check(const heed_tensor *q, const heed_tensor *k, const heed_
         v->shape[ndim - 2] != k->shape[ndim - 2]) {
         return heed_fail(HEED_ERR_SHAPE,
                          "%s: q %s, k %s, v %s: they must be (..., L, E), (..., S, E) and (..., S, "
-                         "Ev), with the same batch dims; heed_expand repeats a batch, "
-                         "heed_repeat_interleave_dim heads of k and v that heads of q share",
+                         "Ev), with the same batch dims; heed_expand repeats a batch; "
+                         "heed_unsqueeze, heed_expand and heed_flatten repeat heads of k and v",
                          name, HEED_TEXT(q), HEED_TEXT(k), HEED_TEXT(v));
     }
     *scores = heed_shape_of_tensor(q);

@@ -433,14 +433,6 @@ heed_tensor *heed_where(heed_tensor *condition, heed_tensor *a, heed_tensor *b)
     return heed_apply(&op_where, (heed_tensor *[]){condition, a, b}, 3, NULL, 0);
 }
 
-heed_tensor *heed_where_scalars(heed_tensor *condition, double a, double b, heed_dtype dtype)
-{
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_tensor *y = heed_where(condition, heed_scalar(a, dtype), heed_scalar(b, dtype));
-    return heed_scope_end_with(&scope, y);
-}
-
 /* ---- turning lines into operations and functions ---- */
 
 /* An operation with the kernel of the line `of`, and the gradients of its inputs. */

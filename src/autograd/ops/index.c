@@ -1,5 +1,5 @@
 /* Selecting and adding by index: whole rows (index_select), single elements (gather, scatter_add);
- * rows of a table (embedding); and one_hot. Every index is checked before memory is accessed. */
+ * rows of a table (embedding). Every index is checked before memory is accessed. */
 
 #include "../autograd.h"
 
@@ -302,45 +302,4 @@ OPERATION(embedding) = {.name = "embedding",
 heed_tensor *heed_embedding(heed_tensor *ids, heed_tensor *weight)
 {
     return heed_apply(&op_embedding, (heed_tensor *[]){ids, weight}, 2, NULL, 0);
-}
-
-/* ---- one_hot ---- */
-
-heed_tensor *heed_one_hot(heed_tensor *ids, int64_t num_classes)
-{
-    HEED_DOOR(NULL);
-    heed_check_operand("one_hot", "ids", ids);
-    if (ids->dtype != HEED_I64) {
-        heed_fail(HEED_ERR_DTYPE, "one_hot: ids are %s, not i64; cast them with heed_to",
-                  heed_dtype_name(ids->dtype));
-        return NULL;
-    }
-    if (num_classes < -1 || (num_classes <= 0 && ids->numel == 0)) {
-        heed_fail(HEED_ERR_VALUE,
-                  "one_hot: num_classes is %lld for ids %s; it must be 1 or more, or, if ids is "
-                  "not empty, -1 for the largest id + 1",
-                  (long long)num_classes, HEED_TEXT(ids));
-        return NULL;
-    }
-    if (ids->ndim == HEED_MAX_DIMS) {
-        heed_fail(HEED_ERR_SHAPE, "one_hot: ids %s already have %d dims, the maximum",
-                  HEED_TEXT(ids), HEED_MAX_DIMS);
-        return NULL;
-    }
-    heed_scope scope; /* for a contiguous copy of ids */
-    heed_scope_begin(&scope);
-    int64_t classes = num_classes;
-    if (classes == -1) {
-        const int64_t largest = heed_item_i64(heed_max(ids));
-        classes = largest < INT64_MAX ? largest + 1 : largest;
-    }
-    const int64_t *id = heed_checked_indices("one_hot", "id", ids, classes);
-    heed_shape shape = heed_shape_of_tensor(ids);
-    shape.size[shape.ndim++] = classes;
-    heed_tensor *y = heed_tensor_new("one_hot", &shape, HEED_I64);
-    heed_fill_elements(y, 0);
-    for (int64_t i = 0; i < ids->numel; i++) {
-        ((int64_t *)y->data)[i * classes + id[i]] = 1;
-    }
-    return heed_scope_end_with(&scope, y);
 }

@@ -1,5 +1,4 @@
-/* Copies that join, reverse and repeat elements: cat, and stack, which is composed of it; flip;
- * repeat_interleave, which is composed of views. */
+/* Copies that join and reverse elements: cat, and stack, which is composed of it; flip. */
 #include "../autograd.h"
 
 /* ---- cat ---- */
@@ -184,39 +183,4 @@ OPERATION(flip) = {.name = "flip",
 heed_tensor *heed_flip(heed_tensor *x, heed_dims dims)
 {
     return heed_apply(&op_flip, &x, 1, &dims, sizeof dims);
-}
-
-/* ---- repeat_interleave: blocks of elements, expanded ---- */
-
-heed_tensor *heed_repeat_interleave_dim(heed_tensor *x, int64_t repeats, int dim)
-{
-    int64_t size, numel, rows = 1, block = 1;
-    if (heed_find_size("repeat_interleave", x, &dim, &size) != HEED_OK) {
-        return NULL;
-    }
-    heed_shape shape = heed_shape_of_tensor(x);
-    if (repeats < 0) {
-        heed_fail(HEED_ERR_VALUE,
-                  "repeat_interleave: %lld times; the number of repeats must be 0 or more",
-                  (long long)repeats);
-        return NULL;
-    }
-    if (__builtin_mul_overflow(size, repeats, &shape.size[dim])) {
-        heed_fail(HEED_ERR_OVERFLOW, "repeat_interleave: %lld times; the size overflows",
-                  (long long)repeats);
-        return NULL;
-    }
-    if (heed_count_elements("repeat_interleave", shape.ndim, shape.size, x->dtype, &numel) !=
-        HEED_OK) {
-        return NULL;
-    }
-    for (int i = 0; i < x->ndim; i++) {
-        *(i <= dim ? &rows : &block) *= x->shape[i];
-    }
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_tensor *blocks = heed_reshape(x, HEED_SHAPE(rows, 1, block));
-    heed_tensor *y = heed_reshape(heed_expand(blocks, HEED_SHAPE(rows, repeats, block)), shape);
-    y = y != NULL && y->storage == x->storage ? heed_clone(y) : heed_contiguous(y);
-    return heed_scope_end_with(&scope, y);
 }

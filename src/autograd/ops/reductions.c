@@ -5,7 +5,7 @@
 
 #include "../autograd.h"
 
-/* The arguments of a reduction, or the first member of its argument struct. */
+/* The arguments of a reduction. */
 typedef struct reduce_args {
     heed_dims dims; /* empty: all dims */
     bool keepdim;
@@ -13,12 +13,11 @@ typedef struct reduce_args {
 
 #define ALL_DIMS ((heed_dims){0, {0}})
 
-/* Defines the operation op_name. Arguments: those in addition to the dims, its functions, and the
- * values that its gradient reads. */
-#define REDUCTION(id, arguments, rule_of, forward_of, backward_of, saved)                          \
+/* Defines the operation op_name from its functions, and the values that its gradient reads. */
+#define REDUCTION(id, rule_of, forward_of, backward_of, saved)                                     \
     OPERATION(id) = {.name = #id,                                                                  \
                      .inputs = 1,                                                                  \
-                     .args = "dims dims, bool keepdim" arguments,                                  \
+                     .args = "dims dims, bool keepdim",                                            \
                      .rule = rule_of,                                                              \
                      .forward = forward_of,                                                        \
                      .backward = backward_of,                                                      \
@@ -113,29 +112,17 @@ static double count_reduced(const heed_tensor *x, const void *args)
     return count;
 }
 
-/* y = kernel(x) over the reduced dims, with x's elements cast to `as`. */
-static heed_status fold_reduced(const heed_call *call, heed_reduce_kernel *kernel, const void *args,
-                                heed_dtype as, heed_tensor *y)
-{
-    const heed_tensor *x = call->inputs[0];
-    return heed_reduce(kernel, args, as, x, reduced_dims(call->args, x->ndim), y);
-}
-
-/* Forward functions that run the kernel of the same name, without arguments, in the result's dtype,
- * or in x's if the result is no float. */
+/* Forward functions that run the kernel of the same name over the reduced dims. */
 #define FOLD_FORWARD(kernel)                                                                       \
     static heed_status kernel##_forward(const heed_call *call, heed_tensor *y)                     \
     {                                                                                              \
-        const heed_tensor *as = heed_is_float(y->dtype) ? y : call->inputs[0];                     \
-        const heed_dtype dtype = as->dtype;                                                        \
-        return fold_reduced(call, heed_kernels_for(dtype)->kernel, NULL, dtype, y);                \
+        const heed_tensor *x = call->inputs[0];                                                    \
+        return heed_reduce(heed_kernels_for(x->dtype)->kernel, x,                                  \
+                           reduced_dims(call->args, x->ndim), y);                                  \
     }
 FOLD_FORWARD(amax)
 FOLD_FORWARD(amin)
 FOLD_FORWARD(argmax)
-FOLD_FORWARD(argmin)
-FOLD_FORWARD(norm)
-FOLD_FORWARD(logsumexp)
 
 /* ---- for derivatives: from the result's shape to the input's ---- */
 
@@ -195,8 +182,8 @@ static void mean_backward(const heed_vjp *v)
     v->grads[0] = spread(v, heed_div_scalar(v->g, count_reduced(v->inputs[0], v->args)));
 }
 
-REDUCTION(sum, "", sum_rule, sum_forward, sum_backward, 0)
-REDUCTION(mean, "", float_rule, mean_forward, mean_backward, 0)
+REDUCTION(sum, sum_rule, sum_forward, sum_backward, 0)
+REDUCTION(mean, float_rule, mean_forward, mean_backward, 0)
 
 ALL_FORMS(sum)
 ALL_FORMS(mean)
@@ -209,30 +196,14 @@ static void amax_backward(const heed_vjp *v)
     v->grads[0] = divide_among(v, heed_eq(v->inputs[0], keep_dims(v, v->y)));
 }
 
-REDUCTION(amax, "", nonempty_rule, amax_forward, amax_backward, SAVES_BOTH)
-REDUCTION(amin, "", nonempty_rule, amin_forward, amax_backward, SAVES_BOTH)
+REDUCTION(amax, nonempty_rule, amax_forward, amax_backward, SAVES_BOTH)
+REDUCTION(amin, nonempty_rule, amin_forward, amax_backward, SAVES_BOTH)
 
-ALL_FORMS(amax)
-ALL_FORMS(amin)
+DIM_FORM(amax)
+WHOLE_FORM(amax)
+WHOLE_FORM(amin)
 
-/* ---- max, min over all elements ---- */
-
-/* Among the elements equal to y; if y is NaN, among the NaN elements. */
-static void max_backward(const heed_vjp *v)
-{
-    heed_tensor *x = v->inputs[0];
-    heed_tensor *chosen = heed_logical_or(heed_eq(x, v->y), heed_isnan(x));
-    heed_tensor *share = heed_div(v->g, heed_sum(chosen));
-    v->grads[0] = heed_where(chosen, share, heed_scalar(0, v->g->dtype));
-}
-
-REDUCTION(max, "", nonempty_rule, amax_forward, max_backward, SAVES_BOTH)
-REDUCTION(min, "", nonempty_rule, amin_forward, max_backward, SAVES_BOTH)
-
-WHOLE_FORM(max)
-WHOLE_FORM(min)
-
-/* ---- argmax, argmin ---- */
+/* ---- argmax ---- */
 
 static heed_status argmax_rule(const heed_call *call, heed_result *result)
 {
@@ -244,106 +215,10 @@ static heed_status argmax_rule(const heed_call *call, heed_result *result)
                            call->op->name);
 }
 
-REDUCTION(argmax, "", argmax_rule, argmax_forward, NULL, 0)
-REDUCTION(argmin, "", argmax_rule, argmin_forward, NULL, 0)
+REDUCTION(argmax, argmax_rule, argmax_forward, NULL, 0)
 
 DIM_FORM(argmax)
 WHOLE_FORM(argmax)
-DIM_FORM(argmin)
-WHOLE_FORM(argmin)
-
-/* ---- var, std ---- */
-
-typedef struct var_args {
-    reduce_args reduction;
-    int correction;
-    bool root; /* take the square root: std */
-} var_args;
-
-/* If correction >= count, divides by 0 instead of a negative number, like torch. Without elements,
- * the variance is NaN, whatever the correction. */
-static heed_status var_forward(const heed_call *call, heed_tensor *y)
-{
-    const var_args *args = call->args;
-    const double count = count_reduced(call->inputs[0], args), left = count - args->correction;
-    const heed_var_args given = {count > 0 && left > 0 ? left : 0, args->root};
-    return fold_reduced(call, heed_kernels_for(y->dtype)->var, &given, y->dtype, y);
-}
-
-/* dL/dx, given g = dL/dvar. The dependence of the mean on x cancels. */
-static heed_tensor *gradient_of_var(const heed_vjp *v, heed_tensor *g)
-{
-    const var_args *args = v->args;
-    heed_tensor *x = v->inputs[0];
-    const double count = count_reduced(x, args);
-    heed_tensor *scaled = heed_mul_scalar(g, 2 / (count - args->correction));
-    heed_tensor *mean = heed_mean_dims(x, args->reduction.dims, true);
-    return heed_mul(keep_dims(v, scaled), heed_sub(x, mean));
-}
-
-static void var_backward(const heed_vjp *v)
-{
-    v->grads[0] = gradient_of_var(v, v->g);
-}
-
-/* dvar = g / (2 std), but 0 where std is 0, as in torch. */
-static void std_backward(const heed_vjp *v)
-{
-    heed_tensor *flat = heed_eq_scalar(v->y, 0);
-    heed_tensor *slope = heed_div(v->g, heed_mul_scalar(heed_masked_fill(v->y, flat, 1), 2));
-    v->grads[0] = gradient_of_var(v, heed_masked_fill(slope, flat, 0));
-}
-
-REDUCTION(var, ", int correction", float_rule, var_forward, var_backward, HEED_SAVES_INPUT(0))
-REDUCTION(std, ", int correction", float_rule, var_forward, std_backward, SAVES_BOTH)
-
-#define SPREAD_FORMS(name, root)                                                                   \
-    heed_tensor *heed_##name##_dims(heed_tensor *x, heed_dims dims, int correction, bool keepdim)  \
-    {                                                                                              \
-        const var_args args = {{dims, keepdim}, correction, root};                                 \
-        return heed_apply(&op_##name, &x, 1, &args, sizeof args);                                  \
-    }                                                                                              \
-    heed_tensor *heed_##name##_dim(heed_tensor *x, int dim, int correction, bool keepdim)          \
-    {                                                                                              \
-        return heed_##name##_dims(x, HEED_DIMS(dim), correction, keepdim);                         \
-    }                                                                                              \
-    heed_tensor *heed_##name(heed_tensor *x)                                                       \
-    {                                                                                              \
-        return heed_##name##_dims(x, ALL_DIMS, 1, false);                                          \
-    }
-SPREAD_FORMS(var, false)
-SPREAD_FORMS(std, true)
-
-/* ---- norm ---- */
-
-/* dx = g x / y, 0 where y is 0. */
-static void norm_backward(const heed_vjp *v)
-{
-    heed_tensor *flat = heed_eq_scalar(v->y, 0);
-    heed_tensor *g = keep_dims(v, heed_masked_fill(v->g, flat, 0));
-    heed_tensor *y = keep_dims(v, heed_masked_fill(v->y, flat, 1));
-    v->grads[0] = heed_mul(g, heed_div(v->inputs[0], y));
-}
-
-REDUCTION(norm, "", float_rule, norm_forward, norm_backward, SAVES_BOTH)
-ALL_FORMS(norm)
-
-/* ---- logsumexp ---- */
-
-static heed_status logsumexp_rule(const heed_call *call, heed_result *result)
-{
-    result->dtype = heed_is_float(result->dtype) ? result->dtype : HEED_F32;
-    return reduction_rule(call, result);
-}
-
-static void logsumexp_backward(const heed_vjp *v)
-{
-    heed_tensor *softmax = heed_exp(heed_sub(v->inputs[0], keep_dims(v, v->y)));
-    v->grads[0] = heed_mul(keep_dims(v, v->g), softmax);
-}
-
-REDUCTION(logsumexp, "", logsumexp_rule, logsumexp_forward, logsumexp_backward, SAVES_BOTH)
-ALL_FORMS(logsumexp)
 
 /* ---- cumsum ---- */
 

@@ -96,46 +96,28 @@ OPERATION(argsort) = {.name = "argsort",
                       .rule = argsort_rule,
                       .forward = argsort_forward};
 
-heed_tensor *heed_argsort(heed_tensor *x, int dim, bool descending)
-{
-    const argsort_args args = {dim, descending};
-    return heed_apply(&op_argsort, &x, 1, &args, sizeof args);
-}
-
-/* ---- elements at indices along dim ---- */
-
-/* The elements of x at `places`, and these; drops dim unless keepdim. Ends the scope. */
-static heed_tensor *take(heed_scope *scope, heed_tensor *x, int dim, bool keepdim,
-                         heed_tensor *places, heed_tensor **indices)
-{
-    heed_tensor *values = heed_gather(x, dim, places);
-    if (!keepdim && x->ndim > 0) {
-        values = heed_squeeze(values, dim);
-        places = heed_squeeze(places, dim);
-    }
-    if (indices != NULL) {
-        places = heed_scope_keep(scope, places);
-    }
-    values = heed_scope_end_with(scope, values);
-    if (indices != NULL) {
-        *indices = values != NULL ? places : NULL;
-    }
-    return values;
-}
-
 /* ---- sort, topk ---- */
 
 /* The first k elements of x sorted along dim, which is wrapped, and their indices. */
 static heed_tensor *take_first(heed_tensor *x, int dim, bool descending, int64_t k,
                                heed_tensor **indices)
 {
+    const argsort_args args = {dim, descending};
     heed_scope scope;
     heed_scope_begin(&scope);
-    heed_tensor *places = heed_argsort(x, dim, descending);
+    heed_tensor *places = heed_apply(&op_argsort, &x, 1, &args, sizeof args);
     if (x->ndim > 0 && k < x->shape[dim]) {
         places = heed_clone(heed_slice(places, dim, 0, k, 1)); /* clone, to release the rest */
     }
-    return take(&scope, x, dim, true, places, indices);
+    heed_tensor *values = heed_gather(x, dim, places);
+    if (indices != NULL) {
+        places = heed_scope_keep(&scope, places);
+    }
+    values = heed_scope_end_with(&scope, values);
+    if (indices != NULL) {
+        *indices = values != NULL ? places : NULL;
+    }
+    return values;
 }
 
 /* Checks x, wraps dim, sets *size to the size of dim, and clears *indices. */

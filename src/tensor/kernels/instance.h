@@ -122,15 +122,13 @@ typedef T vector __attribute__((vector_size(VECTOR_BYTES)));
 
 /* The kernels in the table but those of table.h: for all dtypes, for all but bool, for floats. */
 #define OF_ALL(X)     X(sum) X(sum_columns) X(from_totals) X(amax) X(amin)
-#define OF_NUMBERS(X) X(argmax) X(argmin) X(cumsum) X(gemm) X(gemm_workspace)
+#define OF_NUMBERS(X) X(argmax) X(cumsum) X(gemm) X(gemm_workspace)
 #define OF_SOFTMAX(X)                                                                              \
     X(softmax) X(safe_softmax) X(log_softmax) X(softmax_gradient) X(log_softmax_gradient)
 #define OF_FLOATS(X)                                                                               \
     OF_SOFTMAX(X)                                                                                  \
     X(exp_totals)                                                                                  \
     X(scaled_exps)                                                                                 \
-    X(logsumexp)                                                                                   \
-    X(var)                                                                                         \
     X(norm) X(scale) X(sgd) X(adam) X(normalize) X(normalize_gradient) X(attend) X(attend_gradient)
 #ifdef IS_FLOAT
 #define OTHER_KERNELS(X) OF_ALL(X) OF_NUMBERS(X) OF_FLOATS(X)

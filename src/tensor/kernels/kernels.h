@@ -10,7 +10,7 @@
  *   table.h            element-wise kernels, from ops.def, and the table; math_f32.h for f32
  *   move.h             casts, strided and transposed copies, indexed elements
  *   rows.h             sums, extremes and norms of rows
- *   softmax_rows.h     softmax, log_softmax, logsumexp
+ *   softmax_rows.h     softmax, log_softmax
  *   gemm.h             matrix products; gemm_tiles.h, gemm_transpose.h
  *   optimiser_steps.h  SGD, Adam
  *   layer_norm.h       layer_norm
@@ -48,13 +48,7 @@ typedef struct heed_rows {
 typedef void heed_row_kernel(const heed_rows *rows);
 
 /* y = a row of n elements reduced to one. n may be 0 unless noted; args depend on the kernel. */
-typedef void heed_reduce_kernel(int64_t n, const void *x, const void *args, void *y);
-
-/* Arguments of var; with `root`, it is the standard deviation. */
-typedef struct heed_var_args {
-    double divisor;
-    bool root;
-} heed_var_args;
+typedef void heed_reduce_kernel(int64_t n, const void *x, void *y);
 
 /* A partial sum: floats are summed in double, integers and bool in i64. */
 typedef union heed_total {
@@ -166,9 +160,9 @@ typedef struct heed_kernels {
     heed_row_kernel *softmax_gradient, *log_softmax_gradient; /* in: g, y */
     heed_row_kernel *exp_totals; /* out: two doubles per row, max(x) and the sum of e^(x - max) */
     void (*scaled_exps)(int64_t n, const void *x, double shift, double scale, void *out);
-    heed_reduce_kernel *amax, *amin;     /* n > 0 */
-    heed_reduce_kernel *argmax, *argmin; /* n > 0; y is i64 */
-    heed_reduce_kernel *logsumexp, *var, *norm;
+    heed_reduce_kernel *amax, *amin; /* n > 0 */
+    heed_reduce_kernel *argmax;      /* n > 0; y is i64 */
+    heed_reduce_kernel *norm;
 
     void (*gemm)(const heed_gemm *call);
     int64_t (*gemm_workspace)(const heed_gemm *call); /* bytes for call->workspace */

@@ -1,4 +1,4 @@
-/* exp, expm1, log, log1p, tanh, erf, sigmoid and the normal distribution function of a float,
+/* exp, log, tanh, erf, sigmoid and the normal distribution function of a float,
  * without branches or calls, so that loops over them are vectorised on every instruction set; and
  * sine and cosine.
  *
@@ -55,8 +55,8 @@ static inline float with_sign_of(float x, float size)
  * x and a variable to one instruction, min or max. For a constant, it computes the function of the
  * bound in advance and selects between results, which takes four or five instructions. */
 static struct {
-    float exp_least, exp_most, expm1_least, slope_most, tanh_most, erf_most, normal_cdf_most;
-} bounds __attribute__((used)) = {-176, 89, -18, 0x1p126f, 10, 4, 5.6f};
+    float exp_least, exp_most, slope_most, tanh_most, erf_most, normal_cdf_most;
+} bounds __attribute__((used)) = {-176, 89, 0x1p126f, 10, 4, 5.6f};
 
 static inline float at_most(float bound, float x)
 {
@@ -134,15 +134,6 @@ static inline float exp_quick_f32(float x)
     return y * times_power(1, half) * times_power(1, e.exponent - half);
 }
 
-/* 2^k (1 + q) - 1 = 2^k q + (2^k - 1), halved because 2^128 is not a float. */
-static inline float expm1_f32(float x)
-{
-    const exp_parts e = exp_parts_of(at_least(bounds.expm1_least, at_most(bounds.exp_most, x)));
-    const float scale = times_power(0.5f, e.exponent);
-    const float y = 2 * (scale * expm1_of_rest(e.r) + (scale - 0.5f));
-    return fabsf(x) < 0x1p-24f ? x : y;
-}
-
 /* x + x^3 P(x^2) near 0, else 1 - 2 / (e^2x + 1). tanh rounds to 1 for x >= 10. */
 static inline float tanh_f32(float x)
 {
@@ -203,19 +194,6 @@ static inline float log_f32(float x)
     const float y = log_of_parts((float)k, of_bits((bits & 0x7fffff) + root_of_half) - 1);
     const float end = x == 0 ? -INFINITY : NAN;
     return x > 0 ? (x > FLT_MAX ? x : y) : end;
-}
-
-/* k is derived from 1 + x, but f = (1 + x) / 2^k - 1 from x itself, because 1 + x loses the last
- * bits of x. f is computed with 4 / 2^k, because 1 / 2^128 is not a normal float. */
-static inline float log1p_f32(float x)
-{
-    const int32_t k = (bits_of(1 + x) - root_of_half) >> 23;
-    const float scale = times_power(4, -k * (1 << 23));
-    const float f = 0.25f * x * scale + (0.25f * scale - 1);
-    const float y = log_of_parts((float)k, f);
-    const float end = x == -1 ? -INFINITY : NAN;
-    const float large = x > -1 ? (x > FLT_MAX ? x : y) : end;
-    return fabsf(x) < 0x1p-24f ? x : large;
 }
 
 /* ---- the error function ---- */

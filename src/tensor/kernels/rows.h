@@ -1,12 +1,10 @@
 /* Reductions of contiguous rows, and of columns:
  *
- *   amax, amin, argmax, argmin, any, all   one element per row; NaN is both largest and smallest
+ *   amax, amin, argmax                     one element per row; NaN is both largest and smallest
  *   sum, sum_columns, from_totals          totals += sums of rows, of columns; y = totals / divisor
- *   var    sum (x - mean)^2 / divisor, or its root          norm   sqrt(sum x^2)
- *   cumsum out[j] = x[0] + ... + x[j]
+ *   norm   sqrt(sum x^2)                   cumsum   out[j] = x[0] + ... + x[j]
  *
- * Floats are summed in double, integers in i64. Variances and norms are also
- * computed in double, so that squares of f32 neither overflow nor underflow. */
+ * Floats are summed in double, integers in i64. */
 
 #define ROW (int64_t n, const T *row)
 
@@ -277,9 +275,8 @@ FOLD(T, smallest, ROW, HIGHEST, x < all ? x : all, x < all ? x : all)
 
 /* A kernel that reduces a row x of n elements to `result`. */
 #define REDUCE(name, type, result)                                                                 \
-    void KERNEL(name)(int64_t n, const void *x, const void *args, void *y)                         \
+    void KERNEL(name)(int64_t n, const void *x, void *y)                                           \
     {                                                                                              \
-        (void)args;                                                                                \
         *(type *)y = (result);                                                                     \
     }
 
@@ -313,7 +310,6 @@ static int64_t place_of(T extreme, const T *row)
 }
 
 REDUCE(argmax, int64_t, place_of(with_nan(n, x, largest(n, x)), x))
-REDUCE(argmin, int64_t, place_of(with_nan(n, x, smallest(n, x)), x))
 #endif
 
 /* ---- sums ---- */
@@ -386,23 +382,10 @@ void KERNEL(cumsum)(const heed_rows *rows)
 #endif
 
 #ifdef IS_FLOAT
-/* ---- variance and norm ---- */
+/* ---- norm ---- */
 
-FOLD(double, sum_of_squares, (int64_t n, const T *row, double at), 0,
-     all + ((double)x - at) * ((double)x - at), all + x)
+FOLD(double, sum_of_squares, ROW, 0, all + (double)x * (double)x, all + x)
 
-/* Two passes, the mean first: in one pass, a large mean would cause cancellation. */
-void KERNEL(var)(int64_t n, const void *x, const void *args, void *y)
-{
-    const heed_var_args *a = args;
-    const double mean = sum_of_row(n, x) / (double)n;
-    const double var = sum_of_squares(n, x, mean) / a->divisor;
-    *(T *)y = (T)(a->root ? sqrt(var) : var);
-}
-
-void KERNEL(norm)(int64_t n, const void *x, const void *args, void *y)
-{
-    (void)args;
-    *(T *)y = (T)sqrt(sum_of_squares(n, x, 0));
-}
+/* In double, so that squares of f32 neither overflow nor underflow. */
+REDUCE(norm, T, (T)sqrt(sum_of_squares(n, x)))
 #endif

@@ -3,7 +3,6 @@
  *   softmax        y = e^(x - max) / sum(e^(x - max))     dx = y (g - sum(g y))
  *   safe_softmax   the same, but zeros for a row that is all -inf
  *   log_softmax    y = x - max - ln sum(e^(x - max))      dx = g - e^y sum(g)
- *   logsumexp      y = ln sum(e^x)
  *
  * The maximum ignores NaN; exp propagates it. */
 
@@ -233,15 +232,6 @@ void KERNEL(scaled_exps)(int64_t n, const void *x, double shift, double scale, v
     for (int64_t i = 0; i < n; i++) {
         to[i] = exp(from[i] - by) * factor;
     }
-}
-
-void KERNEL(logsumexp)(int64_t n, const void *x, const void *args, void *y)
-{
-    const T *row = x;
-    const T max = largest(n, row);
-    const T shift = isinf(max) ? 0 : max; /* inf - inf would be NaN */
-    (void)args;
-    *(T *)y = (T)((log)(sum_of_exps(n, row, shift)) + (double)shift);
 }
 
 /* ---- gradients, from g and y ---- */
