@@ -18,7 +18,7 @@ check-%: all
 
 # ---- suites ----
 
-ifneq (,$(filter test test-suites test-isas test-tsan test-oom $(BUILD)/test_heed,$(MAKECMDGOALS)))
+ifneq (,$(filter test test-suites test-isas test-oom $(BUILD)/test_heed,$(MAKECMDGOALS)))
 ifeq (,$(shell pkg-config --exists check 2> /dev/null && echo there))
 $(error The tests need Check, which pkg-config does not find. Run: make deps test)
 endif
@@ -30,7 +30,7 @@ $(BUILD)/test_heed: LINK_WITH = $(patsubst %,-Wl$(comma)--wrap=%,access close fc
     open rename stat unlink write) $(shell pkg-config --libs check)
 
 # make test SUITE=softmax, SUITE='ops/ -softmax', SUITE=:parity (tests/main.c) or TEST=NAME runs only some suites.
-.PHONY: test test-suites test-programs test-isas test-tsan test-oom oom-programs
+.PHONY: test test-suites test-programs test-isas test-oom oom-programs
 test: test-suites $(if $(SUITE)$(TEST),,test-programs)
 test-suites: $(BUILD)/test_heed
 	@$(BUILD)/test_heed $(SUITE) $(TEST:%='TEST=%')
@@ -49,13 +49,25 @@ test-isas: $(BUILD)/test_heed $(EXAMPLES)
 	            $(BUILD)/test_heed tensor/ autograd/ ops/ nn/ gpt generate sample next_token char_gpt || exit 1; \
 	    else echo "== HEED_ISA=$$isa: not supported on this machine"; fi; done
 
-# ThreadSanitizer with the multithreaded suites. With gcc: clang links its runtime statically, so the runtime
-# would call the wrapped system calls too early.
-test-tsan:
-	@$(MAKE) CC=gcc BUILD=$(BUILD)/tsan OPTIMISE=-O1 EXTRA="-fsanitize=thread" \
-	    $(BUILD)/tsan/test_heed
-	$(BUILD)/tsan/test_heed thread parallel forks determinism unread error backward saved accumulate grad apply \
-	    random_graphs generator torch_multihead_attention gpt generate sample
+# Variants of the library and the tests, in build/NAME, and the suites that they run. Sanitizers take one process a suite, as
+# a fork and its leak check take longer than most tests. Absurdly large allocations must fail with an error. Short stack
+# traces and a small quarantine make them faster. ThreadSanitizer runs the multithreaded suites, with gcc: clang links its
+# runtime statically, so the runtime would call the wrapped system calls too early.
+SANITIZE            := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+VARIANT_asan        := EXTRA="$(SANITIZE)"
+VARIANT_clang-asan  := EXTRA="$(SANITIZE)" CC=clang
+VARIANT_clang       := CC=clang
+VARIANT_tsan        := EXTRA=-fsanitize=thread CC=gcc OPTIMISE=-O1
+RUNS_asan           := --one-process
+RUNS_clang-asan     := --one-process
+RUNS_tsan           := thread parallel forks determinism unread error backward saved accumulate grad apply random_graphs \
+                       generator torch_multihead_attention gpt generate sample
+check-asan check-clang-asan: export ASAN_OPTIONS  = allocator_may_return_null=1:detect_leaks=1:malloc_context_size=6:quarantine_size_mb=32
+check-asan check-clang-asan: export UBSAN_OPTIONS = print_stacktrace=1
+$(addprefix check-,asan clang-asan clang tsan): check-%:
+	$(MAKE) $(VARIANT_$*) BUILD=build/$* build/$*/test_heed $(if $(filter clang,$*),all)
+	$(if $(filter clang,$*),$(RUN) sh tests/programs/outputs.sh build/clang)
+	build/$*/test_heed $(RUNS_$*)
 
 # Makes each memory allocation fail, alone and with all later ones: first in the suite, then in programs that request
 # every tensor from the system. check-oom is the short form: at most 200 allocations of each program.
@@ -63,32 +75,29 @@ OOM := $(BUILD)/oom
 test-oom: $(BUILD)/test_heed oom-programs
 	HEED_OOM=all $(BUILD)/test_heed oom/
 	sh tests/oom/oom.sh $(OOM)
-check-oom: oom-programs
-	sh tests/oom/oom.sh $(OOM) 200
-oom-programs:
-	@$(MAKE) BUILD=$(OOM) EXTRA="$(EXTRA) -DHEED_SYSTEM_ALLOCATOR" all
+check-oom: oom-programs ; sh tests/oom/oom.sh $(OOM) 200
+oom-programs: ; @$(MAKE) BUILD=$(OOM) EXTRA="$(EXTRA) -DHEED_SYSTEM_ALLOCATOR" all
 
-# ---- fuzzers: each tests/fuzz/NAME.c is one ----
-
-# make fuzz runs all of them with clang's libFuzzer, FUZZ_SECONDS each, and keeps their inputs in FUZZ_CORPUS; make
-# fuzz-NAME runs one, fuzz-graphs random graphs of all operations. check-fuzz is the short form: fixed inputs for all.
+# make fuzz runs each tests/fuzz/NAME.c with clang's libFuzzer for FUZZ_SECONDS, and random graphs of all operations; make
+# fuzz-NAME runs one. Inputs are kept in FUZZ_CORPUS. check-fuzz is the short form: fixed inputs.
 FUZZ_SECONDS ?= 60
 FUZZ_CORPUS  ?= $(BUILD)/fuzz/corpus
 FUZZ_LIMIT   ?= -max_total_time=$(FUZZ_SECONDS)
 FUZZ_GRAPHS  ?= $$(date +%s)000000 1000000000 $(FUZZ_SECONDS)
 $(FUZZERS:%=$(BUILD)/fuzz_%): LINK_WITH = -fsanitize=fuzzer
-# -malloc_limit_mb: no input may make Heed allocate a larger block.
-.PHONY: fuzz fuzz-graphs $(FUZZERS:%=fuzz-%)
-fuzz: fuzz-graphs ; @for f in $(FUZZERS); do $(MAKE) fuzz-$$f || exit 1; done
-$(FUZZERS:%=fuzz-%): fuzz-%:
+.PHONY: fuzz fuzz-programs fuzz-graphs $(FUZZERS:%=fuzz-%)
+fuzz: fuzz-graphs $(FUZZERS:%=fuzz-%)
+fuzz-graphs: $(BUILD)/fuzz_graphs
+	$< --broken 1 1000
+	$< $(FUZZ_GRAPHS)
+fuzz-programs:
 	@$(MAKE) CC=clang BUILD=$(BUILD)/fuzz EXTRA="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all" \
-	    $(BUILD)/fuzz/fuzz_$*
+	    $(FUZZERS:%=$(BUILD)/fuzz/fuzz_%)
+# -malloc_limit_mb: no input may make Heed allocate a larger block.
+$(FUZZERS:%=fuzz-%): fuzz-%: fuzz-programs
 	@mkdir -p $(FUZZ_CORPUS)/$*
 	$(BUILD)/fuzz/fuzz_$* $(FUZZ_LIMIT) -max_len=2000 -timeout=20 -malloc_limit_mb=256 \
 	    -artifact_prefix=$(BUILD)/fuzz/$*- -print_final_stats=1 $(FUZZ_CORPUS)/$*
-fuzz-graphs: $(BUILD)/fuzz_graphs
-	$(BUILD)/fuzz_graphs --broken 1 1000
-	$(BUILD)/fuzz_graphs $(FUZZ_GRAPHS)
 check-fuzz:
 	@rm -rf $(BUILD)/fuzz/short
 	$(MAKE) fuzz FUZZ_CORPUS=$(BUILD)/fuzz/short FUZZ_LIMIT="-runs=4000 -seed=1" FUZZ_GRAPHS="1 3000"
@@ -166,16 +175,3 @@ check-attention-torch: torch all
 	$(RUN) sh tests/tasks/kit.sh $(BUILD) $(PYTORCH)
 	$(RUN) sh tests/programs/toys_twin.sh $(PYTORCH) $(BUILD)
 	$(RUN) sh tests/programs/gpt2.sh $(PYTORCH) $(BUILD)
-# clang: all suites, the lessons
-check-clang:
-	$(MAKE) CC=clang BUILD=build/clang all build/clang/test_heed
-	$(RUN) sh tests/programs/outputs.sh build/clang
-	build/clang/test_heed
-# AddressSanitizer and UndefinedBehaviorSanitizer. One process a suite, as a fork and its leak check take longer than most
-# tests. Absurdly large allocations must fail with an error. Short stack traces and a small quarantine make it faster.
-check-asan check-clang-asan: export ASAN_OPTIONS  = allocator_may_return_null=1:detect_leaks=1:malloc_context_size=6:quarantine_size_mb=32
-check-asan check-clang-asan: export UBSAN_OPTIONS = print_stacktrace=1
-check-asan check-clang-asan: check-%asan:
-	$(MAKE) $(if $*,CC=clang) BUILD=build/$*asan build/$*asan/test_heed \
-	    EXTRA="-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer"
-	build/$*asan/test_heed --one-process

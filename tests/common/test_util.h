@@ -58,13 +58,6 @@ void expect_shape(const heed_tensor *x, heed_shape shape);
 void expect_equal(heed_tensor *a, heed_tensor *b);
 void expect_same_bits(heed_tensor *a, heed_tensor *b);
 
-/* CAN_WRAP: the linker supports --wrap, so tests can make system calls fail (Makefile). */
-#ifdef HEED_NO_WRAP
-enum { CAN_WRAP = 0 };
-#else
-enum { CAN_WRAP = 1 };
-#endif
-
 /* has_terminals: this machine has pseudo-terminals, and their device files. */
 bool has_terminals(void);
 

@@ -341,7 +341,6 @@ END_TEST
 
 void add_file_faults_cases(Suite *suite)
 {
-    required(CAN_WRAP, "the linker has no --wrap");
     TCase *tests = files_case(suite, "faults");
     tcase_add_test(tests, the_order_is_safe);
     tcase_add_loop_test(tests, each_call_that_writes_may_fail, 0, 4);

@@ -133,7 +133,7 @@ done
 check bash -n .ci/run
 
 # .ci/run runs each step of checks.mk, and these scripts.
-grep -oE '^check-[a-z-]+' tests/checks.mk | grep -v -- '-long$' | sort -u > "$scratch/steps"
+grep -oE '^check-[a-z_-]+' tests/checks.mk | grep -v -- '-long$' | sort -u > "$scratch/steps"
 check [ "$(wc -l < "$scratch/steps")" -ge 15 ]
 while read -r step; do
     check grep -qE "(^|[ \"])$step([ \"]|\$)" .ci/run
