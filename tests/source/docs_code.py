@@ -245,12 +245,13 @@ class Runner:
 
     def elsewhere(self, block):
         file, _, text = block.rest.partition(": ")
-        with open("tests/checks.mk", encoding="utf-8") as checks, open("Makefile", encoding="utf-8") as makefile:
-            runs = checks.read() + makefile.read()
+        with open("tests/checks.mk", encoding="utf-8") as checks, open(".ci/run", encoding="utf-8") as steps:
+            runs = checks.read() + steps.read()
         if not os.path.exists(file):
             raise Wrong(f"{file} does not exist")
-        if file.startswith("tests/") and os.path.basename(file) not in runs:
-            raise Wrong(f"neither tests/checks.mk nor the Makefile runs {file}")
+        step = "check-" + os.path.basename(file).removesuffix(".sh")
+        if file.startswith("tests/") and os.path.basename(file) not in runs and step not in runs:
+            raise Wrong(f"neither tests/checks.mk nor .ci/run runs {file}")
         with open(file, encoding="utf-8") as opened:
             if text and text not in opened.read():
                 raise Wrong(f"{file} does not contain {text}")
