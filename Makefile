@@ -187,7 +187,7 @@ tasks task1 task2 task3 task4 task5 task6 task7 task8 task9 task10: $(LIBRARY)
 
 .PHONY: page pictures
 page: $(addprefix $(BUILD)/,page_train page_shrink stories gpt)
-	@$(MAKE) CC=emcc AR=emar BUILD=$(BUILD)/page EXTRA=-msimd128 PIC= PTHREAD= SYMBOLS= $(BUILD)/page/engine.wasm
+	@$(MAKE) CC=emcc AR=emar BUILD=$(BUILD)/page EXTRA="-msimd128 -sSUPPORT_LONGJMP=wasm" PIC= PTHREAD= SYMBOLS= $(BUILD)/page/engine.wasm
 	@sh examples/page/build.sh $(BUILD)
 
 # STANDALONE_WASM: without JavaScript of emscripten's.

@@ -35,3 +35,18 @@ int stat(const char *restrict path, struct stat *restrict about)
     *about = (struct stat){.st_mode = S_IFREG, .st_size = (off_t)file.size};
     return 0;
 }
+
+/* What setjmp needs of emscripten's JavaScript, which the page is without. */
+static int high_bits;
+void setTempRet0(int value);
+int getTempRet0(void);
+
+void setTempRet0(int value)
+{
+    high_bits = value;
+}
+
+int getTempRet0(void)
+{
+    return high_bits;
+}

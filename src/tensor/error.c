@@ -5,7 +5,6 @@
  * and only once: an error that was never read. Even a program without any checks therefore does not
  * fail silently. */
 #ifdef __linux__
-#define _DEFAULT_SOURCE /* for _longjmp */
 #endif
 #include "tensor.h"
 
@@ -110,7 +109,7 @@ heed_status heed_fail(heed_status status, const char *format, ...)
 void heed_jump(void)
 {
     assert(heed_self.door != NULL);
-    _longjmp(heed_self.door->jump, 1);
+    longjmp(heed_self.door->jump, 1);
 }
 
 void heed_raise(heed_status status, const char *format, ...)

@@ -60,7 +60,7 @@ heed_status heed_try(void (*work)(void *context), void *context)
     heed_door door;
     heed_open_door(&door);
     heed_self.depth++;
-    if (_setjmp(door.jump) == 0) {
+    if (setjmp(door.jump) == 0) {
         work(context);
     }
     heed_land(&door);

@@ -152,7 +152,7 @@ typedef struct heed_door {
     door.outer = heed_self.door;                                                                   \
     if (door.outer == NULL) {                                                                      \
         heed_open_door(&door);                                                                     \
-        if (_setjmp(door.jump) != 0) {                                                             \
+        if (setjmp(door.jump) != 0) {                                                              \
             heed_land(&door);                                                                      \
             return failed;                                                                         \
         }                                                                                          \

@@ -17,7 +17,7 @@ same() {
 # shellcheck disable=SC2086
 ${CC:-cc} $bits "$build/libheed.a" -lm -pthread -o "$folder/bits"
 # shellcheck disable=SC2086
-emcc $bits "$build/page/libheed.a" -sALLOW_MEMORY_GROWTH -sSINGLE_FILE -o "$folder/bits.js"
+emcc $bits "$build/page/libheed.a" -sSUPPORT_LONGJMP=wasm -sALLOW_MEMORY_GROWTH -sSINGLE_FILE -o "$folder/bits.js"
 
 HEED_ISA=baseline "$folder/bits" --signs > "$folder/baseline"
 for isa in v3 v4; do
