@@ -4,8 +4,6 @@
  * The library never ends the program (heed_die is an optional handler). It prints only one thing,
  * and only once: an error that was never read. Even a program without any checks therefore does not
  * fail silently. */
-#ifdef __linux__
-#endif
 #include "tensor.h"
 
 #include <assert.h>
