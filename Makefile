@@ -10,7 +10,7 @@
 ## make bench       benchmark Heed against PyTorch and others; bench/README.md lists bench-...
 ## make fuzz        FUZZ_SECONDS=60 for each fuzzer; fuzz-NAME: one of tests/fuzz/
 ## make page        build attention.html, a web page that explains attention; make pictures: those of docs/
-## make mpi         toys for several processes; make test-oom, test-isas: more tests
+## make mpi         toys for several processes; make test-isas: tests with each HEED_ISA
 ## make install     PREFIX=/usr/local, LIBDIR=, DESTDIR=; make uninstall removes it; make shared: libheed.so
 ## make release     the tarball (make dist), the page, the tasks (make task-kit); make amalgamation: heed.h and heed.c
 ##

@@ -1,9 +1,15 @@
 #!/bin/sh
-# Collects a release in BUILD/release: package/release.sh BUILD VERSION, as run by `make release`, which has built the
-# page, page_hash and the amalgamation. The page must train to the weights of the native program.
+# Makes a release in BUILD/release: package/release.sh BUILD VERSION, as run by `make release`. The tarball holds the last
+# commit, so the page may not have changes of its own; DIRTY=1 allows them, for tests. The page must train to the weights
+# of the native program.
 set -eu
 build=$1 version=$2
 release=$build/release
+git diff --quiet HEAD || [ -n "${DIRTY:-}" ] || {
+    echo "make release: commit your changes first: the tarball holds the last commit, the page what is here" >&2
+    exit 1
+}
+make BUILD="$build" dist page "$build/page_hash" amalgamation
 
 for heads in 1 2; do
     native=$(HEED_ISA=baseline "$build/page_hash" 500 $heads)

@@ -18,7 +18,7 @@ check-%: all
 
 # ---- suites ----
 
-ifneq (,$(filter test test-suites test-isas test-oom $(BUILD)/test_heed,$(MAKECMDGOALS)))
+ifneq (,$(filter test test-suites test-isas $(BUILD)/test_heed,$(MAKECMDGOALS)))
 ifeq (,$(shell pkg-config --exists check 2> /dev/null && echo there))
 $(error The tests need Check, which pkg-config does not find. Run: make deps test)
 endif
@@ -30,7 +30,7 @@ $(BUILD)/test_heed: LINK_WITH = $(patsubst %,-Wl$(comma)--wrap=%,access close fc
     open rename stat unlink write) $(shell pkg-config --libs check)
 
 # make test SUITE=softmax, SUITE='ops/ -softmax', SUITE=:parity (tests/main.c) or TEST=NAME runs only some suites.
-.PHONY: test test-suites test-programs test-isas test-oom oom-programs
+.PHONY: test test-suites test-programs test-isas oom-programs
 test: test-suites $(if $(SUITE)$(TEST),,test-programs)
 test-suites: $(BUILD)/test_heed
 	@$(BUILD)/test_heed $(SUITE) $(TEST:%='TEST=%')
@@ -69,12 +69,8 @@ $(addprefix check-,asan clang-asan clang tsan): check-%:
 	$(if $(filter clang,$*),$(RUN) sh tests/programs/outputs.sh build/clang)
 	build/$*/test_heed $(RUNS_$*)
 
-# Makes each memory allocation fail, alone and with all later ones: first in the suite, then in programs that request
-# every tensor from the system. check-oom is the short form: at most 200 allocations of each program.
+# Makes memory allocations of programs fail in turn, at most 200 of each; the programs request every tensor from the system.
 OOM := $(BUILD)/oom
-test-oom: $(BUILD)/test_heed oom-programs
-	HEED_OOM=all $(BUILD)/test_heed oom/
-	sh tests/oom/oom.sh $(OOM)
 check-oom: oom-programs ; sh tests/oom/oom.sh $(OOM) 200
 oom-programs: ; @$(MAKE) BUILD=$(OOM) EXTRA="$(EXTRA) -DHEED_SYSTEM_ALLOCATOR" all
 

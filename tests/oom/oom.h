@@ -10,7 +10,7 @@
 typedef uint64_t scenario(const void *context);
 
 /* starve: makes up to `few` evenly spaced allocations fail, or all of them if the environment
- * variable HEED_OOM is "all" (make test-oom), each in runs of the scenario. A failure must be
+ * variable HEED_OOM is "all", each in runs of the scenario. A failure must be
  * reported as HEED_ERR_MEMORY, or else the results must be right. Nothing may leak, and the next
  * run must give the results of the first. */
 void starve(const char *name, scenario *run, const void *context, int few);
