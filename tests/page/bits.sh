@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.."
 build=$1
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-bits="-std=c11 -Isrc tests/package/bits.c"
+bits="-Isrc tests/package/bits.c"
 
 # same WHAT FILE: fails if the file differs from the baseline's.
 same() {
