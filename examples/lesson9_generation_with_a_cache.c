@@ -183,13 +183,13 @@ static bool show_masks(void)
     heed_tensor *q = heed_randn(HEED_SHAPE(5, C), HEED_F32),
                 *k = heed_randn(HEED_SHAPE(5, C), HEED_F32);
     heed_tensor *v = heed_randn(HEED_SHAPE(5, C), HEED_F32), *last = heed_narrow(q, 0, 3, 2);
-    heed_tensor *all = heed_scaled_dot_product_attention(q, k, v, NULL, 0, true, 0);
+    heed_tensor *all = heed_scaled_dot_product_attention(q, k, v, .is_causal = true);
     heed_tensor *keep = heed_logical_not(mask_after(3, 2)); /* true keeps here, as in PyTorch's */
     printf("\n");
-    const bool same = is_same("queries 3 and 4 with the mask of the bottom right",
-                              heed_scaled_dot_product_attention(last, k, v, keep, 0, false, 0),
-                              heed_narrow(all, 0, 3, 2));
-    heed_tensor *wrong = heed_scaled_dot_product_attention(last, k, v, NULL, 0, true, 0);
+    const bool same =
+        is_same("queries 3 and 4 with the mask of the bottom right",
+                heed_scaled_dot_product_attention(last, k, v, keep), heed_narrow(all, 0, 3, 2));
+    heed_tensor *wrong = heed_scaled_dot_product_attention(last, k, v, .is_causal = true);
     const bool wrong_is_same =
         is_same("queries 3 and 4 with is_causal", wrong, heed_narrow(all, 0, 3, 2));
     printf("\n  So give the mask, or for one query none: is_causal would show it key 0 alone.\n");

@@ -1466,8 +1466,8 @@ void *heed_module_list_at(const struct heed_module_list *list, int i);
 
 /* ---- as operations ---- */
 
-/* heed_scaled_dot_product_attention: as torch.nn.functional.scaled_dot_product_attention(q, k, v,
- * mask, dropout_p, is_causal, scale) in PyTorch 2.5 and later (Vaswani et al., 2017, section 3.2.1)
+/* heed_scaled_dot_product_attention(q, k, v, ...): as torch.nn.functional's in PyTorch 2.5 and
+ * later (Vaswani et al., 2017, section 3.2.1)
  *
  *   q (..., L, E) float, k (..., S, E), v (..., S, Ev) -> (..., L, Ev)     the same batch dims
  *   mask bool or q's dtype, broadcasts to the scores (..., L, S); NULL: none
@@ -1481,25 +1481,25 @@ void *heed_module_list_at(const struct heed_module_list *list, int i);
  * query i sees only keys 0 ... i, whatever L and S are. A query whose keys are all masked gives
  * zeros with zero gradients, never NaN.
  *
- * Without dropout, and if no weights are requested, the scores are never stored (Rabe and Staats,
+ * Without dropout and .weights, the scores are never stored (Rabe and Staats,
  * 2021): memory grows with L + S, not with L * S; second derivatives and the gradient of a float
  * mask do store them. y has the memory layout of q: if the H heads of q are a view of
  * (..., L, H E), heed_transpose and heed_flatten turn y into (..., L, H Ev) without a copy.
  *
- * dropout_p applies whenever it is above 0: pass 0 outside of training. scale 0 means 1 / sqrt(E).
  * Instead of torch's enable_gqa, repeat the heads of k and v (docs/pytorch.md).
  *
- * heed_scaled_dot_product_attention_weights: the same, and sets *weights to dropout(p), of shape
- * (..., L, S), or to NULL on error.
- *
  * HEED_ERR_VALUE: is_causal with a mask, dropout_p outside [0, 1], a scale that is not finite. */
-heed_tensor *heed_scaled_dot_product_attention(heed_tensor *q, heed_tensor *k, heed_tensor *v,
-                                               heed_tensor *mask, double dropout_p, bool is_causal,
-                                               double scale);
-heed_tensor *heed_scaled_dot_product_attention_weights(heed_tensor *q, heed_tensor *k,
-                                                       heed_tensor *v, heed_tensor *mask,
-                                                       double dropout_p, bool is_causal,
-                                                       double scale, heed_tensor **weights);
+typedef struct heed_scaled_dot_product_attention_args {
+    heed_tensor *q, *k, *v, *mask;
+    double dropout_p; /* applied whenever it is above 0: pass 0 outside of training */
+    bool is_causal;
+    double scale;          /* 0: 1 / sqrt(E) */
+    heed_tensor **weights; /* set to dropout(p), (..., L, S), or to NULL on error */
+    bool end;
+} heed_scaled_dot_product_attention_args;
+heed_tensor *heed_scaled_dot_product_attention(heed_scaled_dot_product_attention_args args);
+#define heed_scaled_dot_product_attention(...)                                                     \
+    HEED_CALL(heed_scaled_dot_product_attention, __VA_ARGS__)
 
 /* heed_rope(x, positions, ...): rotates pairs of features by angles that grow with the position (Su
  * et al., RoFormer,

@@ -41,7 +41,7 @@ static double memory_of_attention(const struct workload *w)
         heed_set_requires_grad(qkv[i], true);
     }
     heed_backward(
-        heed_sum(heed_scaled_dot_product_attention(qkv[0], qkv[1], qkv[2], NULL, 0, true, 0)));
+        heed_sum(heed_scaled_dot_product_attention(qkv[0], qkv[1], qkv[2], .is_causal = true)));
     const bool finite = isfinite(heed_item(heed_sum(qkv[0]->grad)));
     return finite ? peak_bytes() : (double)NAN;
 }

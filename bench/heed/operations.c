@@ -323,7 +323,7 @@ static heed_tensor *cross_entropy(void)
 
 static heed_tensor *attention(void)
 {
-    return heed_scaled_dot_product_attention(x, weight, bias, NULL, 0, true, 0);
+    return heed_scaled_dot_product_attention(x, weight, bias, .is_causal = true);
 }
 
 static heed_tensor *embedding(void)

@@ -71,7 +71,7 @@ static heed_tensor *w1_logits(const struct stack *s)
     for (int i = 0; i < 3; i++) {
         qkv[i] = linear(e, parameter(s, "attention.W_%c.weight", "qkv"[i]), NULL);
     }
-    heed_tensor *y = heed_scaled_dot_product_attention(qkv[0], qkv[1], qkv[2], NULL, 0, true, 0);
+    heed_tensor *y = heed_scaled_dot_product_attention(qkv[0], qkv[1], qkv[2], .is_causal = true);
     y = linear(heed_add(y, e), parameter(s, "fc.weight"), parameter(s, "fc.bias"));
     return heed_flatten(y, 0, 1);
 }
@@ -87,7 +87,8 @@ static heed_tensor *attend(const struct stack *s, int block, heed_tensor *x)
     for (int i = 0; i < 3; i++) {
         part[i] = heed_narrow(qkv, 1, i * heads, heads);
     }
-    heed_tensor *y = heed_scaled_dot_product_attention(part[0], part[1], part[2], NULL, 0, true, 0);
+    heed_tensor *y =
+        heed_scaled_dot_product_attention(part[0], part[1], part[2], .is_causal = true);
     y = heed_reshape(heed_transpose(y, 1, 2), heed_shape_of_tensor(x));
     return linear(y, parameter(s, "blocks.%d.W_o.weight", block), NULL);
 }

@@ -164,7 +164,7 @@ static heed_tensor *heads_forward(void)
     }
     heed_chunk(heed_linear_forward(qkv, x), 3, -1, parts);
     heed_tensor *q = heads_of(parts[0]), *k = heads_of(parts[1]), *v = heads_of(parts[2]);
-    heed_tensor *y = form == FUSED ? heed_scaled_dot_product_attention(q, k, v, NULL, 0, true, 0)
+    heed_tensor *y = form == FUSED ? heed_scaled_dot_product_attention(q, k, v, .is_causal = true)
                                    : in_plain_operations(q, k, v);
     return heed_linear_forward(proj, heed_flatten(heed_transpose(y, 1, 2), 2, 3));
 }

@@ -649,7 +649,7 @@ static heed_tensor *in_out(struct attention *m, heed_tensor *x)
 static heed_tensor *by_sdpa(struct attention *m, heed_tensor *x)
 {
     qkv t = split_all(m, project(m, x));
-    return output(m, merge(heed_scaled_dot_product_attention(t.q, t.k, t.v, NULL, 0, true, 0)));
+    return output(m, merge(heed_scaled_dot_product_attention(t.q, t.k, t.v, .is_causal = true)));
 }
 
 static heed_tensor *head_by_head(struct attention *m, heed_tensor *x)

@@ -119,8 +119,8 @@ static void add_attention(FILE *json, const recording *r, int i)
     }
     /* The forward computes percentages in tiles and never stores them. */
     heed_tensor *percent = NULL;
-    heed_scaled_dot_product_attention_weights(attend->inputs[0], attend->inputs[1],
-                                              attend->inputs[2], NULL, 0, true, 0, &percent);
+    heed_scaled_dot_product_attention(attend->inputs[0], attend->inputs[1], attend->inputs[2],
+                                      .is_causal = true, .weights = &percent);
     add_of_block(json, i, "percent", percent);
     const recorded *projected =
         entry(r, name_of("GPT.transformer.h.%d%s", i, ".attn.c_proj").text, "linear", 0);

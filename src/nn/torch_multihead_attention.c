@@ -127,9 +127,9 @@ heed_tensor *(heed_multihead_attention_forward)(heed_multihead_attention_forward
         in[i] = heed_permute(in[i], m->batch_first ? HEED_DIMS(0, 2, 1, 3) : HEED_DIMS(1, 2, 0, 3));
     }
     heed_tensor *mask = join_masks(&args, heed_size(in[0], 2), heed_size(in[1], 2));
-    heed_tensor *y = heed_scaled_dot_product_attention_weights(
-        in[0], in[1], in[2], mask, m->module.training ? m->dropout : 0,
-        args.is_causal && mask == NULL, 0, args.weights);
+    heed_tensor *y = heed_scaled_dot_product_attention(
+        in[0], in[1], in[2], mask, .dropout_p = m->module.training ? m->dropout : 0,
+        .is_causal = args.is_causal && mask == NULL, .weights = args.weights);
     y = heed_permute(y, m->batch_first ? HEED_DIMS(0, 2, 1, 3) : HEED_DIMS(2, 0, 1, 3));
     y = heed_linear_forward(m->out_proj, heed_flatten(y, 2, 3));
     if (args.weights != NULL) {

@@ -63,8 +63,7 @@ START_TEST(causal_begins_at_the_first_key)
         heed_tensor *some[] = {in[0], heed_narrow(in[1], 1, 0, keys),
                                heed_narrow(in[2], 1, 0, keys)};
         heed_tensor *weights;
-        heed_scaled_dot_product_attention_weights(some[0], some[1], some[2], NULL, 0, true, 0,
-                                                  &weights);
+        heed_scaled_dot_product_attention(some[0], some[1], some[2], NULL, 0, true, 0, &weights);
         const heed_shape shape = HEED_SHAPE(2, L, keys);
         expect_kind(heed_detach(weights), HEED_F64, shape);
         for (heed_shape at = first_index(shape); at.ndim >= 0; next_index(shape, &at)) {
@@ -149,8 +148,8 @@ START_TEST(closed_queries_give_zeros_and_learn_nothing)
     make_inputs(dtype, in);
     in[3] = closing_mask(_i % 3, dtype);
     const int count = in[3]->requires_grad ? 4 : 3;
-    heed_tensor *y = heed_scaled_dot_product_attention_weights(in[0], in[1], in[2], in[3], 0, false,
-                                                               0, &weights);
+    heed_tensor *y =
+        heed_scaled_dot_product_attention(in[0], in[1], in[2], in[3], 0, false, 0, &weights);
     heed_tensor *closed = heed_narrow(y, 1, CLOSED, 1);
     expect_zeros(closed);
     expect_zeros(heed_narrow(weights, 1, CLOSED, 1));
@@ -175,8 +174,8 @@ START_TEST(without_keys_all_are_closed)
                          of_shape(HEED_SHAPE(2, 0, 4), HEED_F32, 2),
                          of_shape(HEED_SHAPE(2, 0, 5), HEED_F32, 3)};
     heed_tensor *weights, *grads[3];
-    heed_tensor *y = heed_scaled_dot_product_attention_weights(in[0], in[1], in[2], NULL, 0.5, true,
-                                                               0, &weights);
+    heed_tensor *y =
+        heed_scaled_dot_product_attention(in[0], in[1], in[2], NULL, 0.5, true, 0, &weights);
     expect_kind(heed_detach(y), HEED_F32, HEED_SHAPE(2, 3, 5));
     expect_kind(heed_detach(weights), HEED_F32, HEED_SHAPE(2, 3, 0));
     expect_zeros(y);
@@ -205,7 +204,7 @@ START_TEST(weights_are_those_of_the_values)
     heed_tensor *in[3], *weights;
     make_inputs((heed_dtype)_i, in);
     heed_tensor *y =
-        heed_scaled_dot_product_attention_weights(in[0], in[1], in[2], NULL, 0, true, 0, &weights);
+        heed_scaled_dot_product_attention(in[0], in[1], in[2], NULL, 0, true, 0, &weights);
     expect_equal(y, attend(in, NULL, true));
     expect_equal(y, heed_matmul(weights, in[2]));
     heed_tensor *ones = heed_ones(HEED_SHAPE(2, L), (heed_dtype)_i);
@@ -219,13 +218,13 @@ START_TEST(dropout_is_of_the_weights)
 {
     heed_tensor *in[3], *plain, *weights;
     make_inputs(HEED_F32, in);
-    heed_scaled_dot_product_attention_weights(in[0], in[1], in[2], NULL, 0, false, 0, &plain);
+    heed_scaled_dot_product_attention(in[0], in[1], in[2], NULL, 0, false, 0, &plain);
     heed_manual_seed(5);
     heed_tensor *expected = heed_dropout(plain, 0.3, true);
     const double next = heed_item(heed_rand(HEED_SCALAR, HEED_F32));
     heed_manual_seed(5);
-    heed_tensor *y = heed_scaled_dot_product_attention_weights(in[0], in[1], in[2], NULL, 0.3,
-                                                               false, 0, &weights);
+    heed_tensor *y =
+        heed_scaled_dot_product_attention(in[0], in[1], in[2], NULL, 0.3, false, 0, &weights);
     ck_assert(heed_item(heed_rand(HEED_SCALAR, HEED_F32)) == next);
     expect_equal(weights, expected);
     expect_equal(y, heed_matmul(expected, in[2]));
@@ -249,7 +248,7 @@ START_TEST(no_graph_where_nothing_is_to_learn)
     heed_scope scope;
     heed_scope_begin_no_grad(&scope);
     heed_tensor *y =
-        heed_scaled_dot_product_attention_weights(in[0], in[1], in[2], NULL, 0, true, 0, &weights);
+        heed_scaled_dot_product_attention(in[0], in[1], in[2], NULL, 0, true, 0, &weights);
     ck_assert(y->op == NULL && weights->op == NULL && !y->requires_grad);
     heed_scope_end(&scope);
 }
@@ -260,14 +259,14 @@ START_TEST(errors_leave_no_weights)
     heed_tensor *in[3];
     make_inputs(HEED_F32, in);
     heed_tensor *weights = in[0];
-    ck_assert_ptr_null(heed_scaled_dot_product_attention_weights(in[0], in[1], in[0], NULL, 0,
-                                                                 false, 0, &weights));
+    ck_assert_ptr_null(
+        heed_scaled_dot_product_attention(in[0], in[1], in[0], NULL, 0, false, 0, &weights));
     ck_assert_ptr_null(weights);
     expect_error(HEED_ERR_SHAPE, "q (2, 4, 3), k (2, 6, 3), v (2, 4, 3)");
     heed_fail(HEED_ERR_VALUE, "an error that is pending");
     weights = in[0];
-    ck_assert_ptr_null(heed_scaled_dot_product_attention_weights(in[0], in[1], in[2], NULL, 0,
-                                                                 false, 0, &weights));
+    ck_assert_ptr_null(
+        heed_scaled_dot_product_attention(in[0], in[1], in[2], NULL, 0, false, 0, &weights));
     ck_assert_ptr_null(weights);
     expect_error(HEED_ERR_VALUE, "an error that is pending");
 }
@@ -282,8 +281,7 @@ START_TEST(memory_may_end_anywhere)
         heed_scope scope;
         heed_scope_begin(&scope);
         heed_fail_allocation(failures);
-        y = heed_scaled_dot_product_attention_weights(in[0], in[1], in[2], mask, 0.5, false, 0,
-                                                      &weights);
+        y = heed_scaled_dot_product_attention(in[0], in[1], in[2], mask, 0.5, false, 0, &weights);
         heed_backward(heed_sum(y));
         heed_fail_allocation(-1);
         ck_assert((y == NULL) == (weights == NULL));

@@ -136,15 +136,15 @@ static heed_tensor *with_closed_row(heed_tensor *bias)
 static heed_tensor *with_weights(heed_tensor *q, heed_tensor *k, heed_tensor *v, heed_tensor *mask,
                                  double dropout_p)
 {
-    heed_tensor *weights, *y = heed_scaled_dot_product_attention_weights(q, k, v, mask, dropout_p,
-                                                                         false, 0, &weights);
+    heed_tensor *weights,
+        *y = heed_scaled_dot_product_attention(q, k, v, mask, dropout_p, false, 0, &weights);
     return heed_cat((heed_tensor *[]){y, weights}, 2, -1);
 }
 
 static heed_tensor *weights_alone(heed_tensor *q, heed_tensor *k, heed_tensor *mask)
 {
     heed_tensor *weights;
-    heed_scaled_dot_product_attention_weights(q, k, k, mask, 0, false, 0, &weights);
+    heed_scaled_dot_product_attention(q, k, k, mask, 0, false, 0, &weights);
     return weights;
 }
 

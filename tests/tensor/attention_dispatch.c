@@ -38,8 +38,8 @@ static void run(heed_tensor *const *in, heed_tensor *mask, bool is_causal, bool 
                 heed_tensor **results)
 {
     heed_tensor *weights;
-    results[0] = heed_scaled_dot_product_attention_weights(in[0], in[1], in[2], mask, 0, is_causal,
-                                                           0, by_definition ? &weights : NULL);
+    results[0] = heed_scaled_dot_product_attention(in[0], in[1], in[2], mask, 0, is_causal, 0,
+                                                   by_definition ? &weights : NULL);
     heed_tensor *g = noise(heed_shape_of_tensor(results[0]), in[0]->dtype, ROTATED, 4);
     heed_grad(heed_sum(heed_mul(results[0], g)), in, 3, results + 1, false);
     expect_no_error();
@@ -193,7 +193,7 @@ START_TEST(scores_are_not_kept)
     heed_tensor *in[3];
     make_inputs(&(struct sizes){LENGTH, LENGTH, 2, 2}, HEED_F32, 1, in);
     const int64_t before = heed_live_bytes();
-    heed_tensor *y = heed_scaled_dot_product_attention(in[0], in[1], in[2], NULL, 0, true, 0);
+    heed_tensor *y = heed_scaled_dot_product_attention(in[0], in[1], in[2], .is_causal = true);
     ck_assert(y != NULL && heed_live_bytes() - before < (int64_t)sizeof(float) * LENGTH * LENGTH);
 }
 END_TEST

@@ -183,7 +183,7 @@ START_TEST(test_attention_meets_no_subnormal)
         heed_set_requires_grad(x[i], true);
     }
     met_subnormal();
-    heed_tensor *y = heed_scaled_dot_product_attention(x[0], x[1], x[2], NULL, 0, true, 0);
+    heed_tensor *y = heed_scaled_dot_product_attention(x[0], x[1], x[2], .is_causal = true);
     ck_assert(!met_subnormal());
     heed_tensor *grads[3];
     heed_grad(heed_sum(heed_square(y)), x, 3, grads, false);

@@ -165,8 +165,9 @@ static heed_tensor *attend(struct gpt_attention *m, heed_tensor *x, const gpt_ca
         mask = heed_tril(heed_ones(HEED_SHAPE(count, before + count), HEED_BOOL), before);
     }
     const double dropout = m->attn_dropout->module.training ? m->attn_dropout->p : 0;
-    heed_tensor *y = heed_scaled_dot_product_attention_weights(
-        q, k, v, mask, dropout, before == 0, 0, m->keep_weights ? &weights : NULL);
+    heed_tensor *y = heed_scaled_dot_product_attention(
+        q, k, v, mask, .dropout_p = dropout, .is_causal = before == 0,
+        .weights = m->keep_weights ? &weights : NULL);
     if (m->keep_weights) {
         heed_release(m->attention_percent);
         m->attention_percent = heed_retain(heed_clone(heed_detach(weights)));

@@ -75,8 +75,8 @@ heed_tensor *toys_attention(struct toys_model *m, const toys_batch *b, int layer
         heed_tensor *const *qkv = attend->inputs;
         const bool causal = heed_size(qkv[0], 2) == heed_size(qkv[1], 2);
         recording_stop(r);
-        heed_scaled_dot_product_attention_weights(qkv[0], qkv[1], qkv[2], NULL, 0, causal, 0,
-                                                  &weights);
+        heed_scaled_dot_product_attention(qkv[0], qkv[1], qkv[2], .is_causal = causal,
+                                          .weights = &weights);
     }
     recording_free(r);
     return heed_scope_keep(&scope, weights);

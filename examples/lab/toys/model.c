@@ -133,7 +133,7 @@ static heed_tensor *attend(const struct toys_model *m, struct toys_block *block,
         k = heed_narrow(qk, 1, heads, heads);
         v = heed_narrow(qkv, 1, 2 * heads, heads);
     }
-    heed_tensor *y = heed_scaled_dot_product_attention(q, k, v, NULL, 0, !last_only, 0);
+    heed_tensor *y = heed_scaled_dot_product_attention(q, k, v, .is_causal = !last_only);
     return heed_linear_forward(block->W_o, heed_flatten(heed_transpose(y, 1, 2), 2, 3));
 }
 

@@ -19,7 +19,8 @@ heed_tensor *self_attention_forward(struct self_attention *self, heed_tensor *to
 #undef heed_multi_head_new
 #define heed_multi_head_new(...) FORBIDDEN("heed_multi_head_new")
 #undef heed_multihead_attention_new
-#define heed_multihead_attention_new(...)      FORBIDDEN("heed_multihead_attention_new")
+#define heed_multihead_attention_new(...) FORBIDDEN("heed_multihead_attention_new")
+#undef heed_scaled_dot_product_attention
 #define heed_scaled_dot_product_attention(...) grade_forbidden("heed_scaled_dot_product_attention")
 #endif
 #endif

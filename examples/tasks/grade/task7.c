@@ -254,7 +254,7 @@ static struct gradients by_heed(const struct head *h, heed_tensor *dy, heed_tens
     own.k = heed_linear(h->x, own.W_k, NULL);
     own.v = heed_linear(h->x, own.W_v, NULL);
     heed_tensor *mask = h->block_mask != NULL ? heed_logical_not(h->block_mask) : NULL;
-    *y = heed_scaled_dot_product_attention(own.q, own.k, own.v, mask, 0, false, 0);
+    *y = heed_scaled_dot_product_attention(own.q, own.k, own.v, mask);
     heed_backward(heed_sum(heed_mul(*y, dy)));
     *y = heed_detach(*y);
     return (struct gradients){own.W_q->grad, own.W_k->grad, own.W_v->grad};

@@ -11,7 +11,7 @@ heed_tensor *model_logits(const struct model *m, heed_tensor *tokens)
     heed_tensor *q = heed_linear(x, m->weights[W_Q], NULL);
     heed_tensor *k = heed_linear(x, m->weights[W_K], NULL);
     heed_tensor *v = heed_linear(x, m->weights[W_V], NULL);
-    heed_tensor *y = heed_scaled_dot_product_attention(q, k, v, NULL, 0, true, 0);
+    heed_tensor *y = heed_scaled_dot_product_attention(q, k, v, .is_causal = true);
     return heed_linear(heed_add(x, y), m->weights[OUTPUT], NULL);
 }
 

@@ -198,49 +198,38 @@ OPERATION(attend) = {.name = "attend",
 
 /* ---- the functions ---- */
 
-heed_tensor *heed_scaled_dot_product_attention_weights(heed_tensor *q, heed_tensor *k,
-                                                       heed_tensor *v, heed_tensor *mask,
-                                                       double dropout_p, bool is_causal,
-                                                       double scale, heed_tensor **weights)
+heed_tensor *(heed_scaled_dot_product_attention)(heed_scaled_dot_product_attention_args a)
 {
+    heed_tensor *inputs[] = {a.q, a.k, a.v, a.mask};
     heed_shape scores;
-    if (weights != NULL) {
-        *weights = NULL;
+    if (a.weights != NULL) {
+        *a.weights = NULL;
     }
-    if (check(q, k, v, mask, &scores) == HEED_OK && mask != NULL && is_causal) {
+    if (check(a.q, a.k, a.v, a.mask, &scores) == HEED_OK && a.mask != NULL && a.is_causal) {
         heed_fail(HEED_ERR_VALUE, "%s: is_causal with a mask; combine them: heed_tril(mask, 0)",
                   name);
     }
-    if (!isfinite(scale)) {
+    if (!isfinite(a.scale)) {
         heed_fail(HEED_ERR_VALUE, "%s: scale is %g; it must be finite (0: 1 / sqrt(E))", name,
-                  scale);
+                  a.scale);
     }
-    if (heed_check_probability(name, "dropout_p", dropout_p) != HEED_OK) {
+    if (heed_check_probability(name, "dropout_p", a.dropout_p) != HEED_OK) {
         return NULL;
     }
-    if (scale == 0) {
-        scale = 1 / sqrt((double)heed_size(q, -1));
+    if (a.scale == 0) {
+        a.scale = 1 / sqrt((double)heed_size(a.q, -1));
     }
-    if (weights == NULL && dropout_p == 0) {
-        const attend_args args = {scale, is_causal};
-        heed_tensor *inputs[] = {q, k, v, mask};
-        return heed_apply(&op_attend, inputs, mask != NULL ? 4 : 3, &args, sizeof args);
+    if (a.weights == NULL && a.dropout_p == 0) {
+        const attend_args args = {a.scale, a.is_causal};
+        return heed_apply(&op_attend, inputs, a.mask != NULL ? 4 : 3, &args, sizeof args);
     }
     heed_scope scope;
     heed_scope_begin(&scope);
-    heed_tensor *p = attention_percent(heed_mul_scalar(q, scale), k, mask, is_causal);
-    p = heed_dropout(p, dropout_p, true);
-    heed_tensor *y = heed_matmul(p, v);
-    if (weights != NULL) {
-        *weights = heed_scope_keep(&scope, p);
+    heed_tensor *p = attention_percent(heed_mul_scalar(a.q, a.scale), a.k, a.mask, a.is_causal);
+    p = heed_dropout(p, a.dropout_p, true);
+    heed_tensor *y = heed_matmul(p, a.v);
+    if (a.weights != NULL) {
+        *a.weights = heed_scope_keep(&scope, p);
     }
     return heed_scope_end_with(&scope, y);
-}
-
-heed_tensor *heed_scaled_dot_product_attention(heed_tensor *q, heed_tensor *k, heed_tensor *v,
-                                               heed_tensor *mask, double dropout_p, bool is_causal,
-                                               double scale)
-{
-    return heed_scaled_dot_product_attention_weights(q, k, v, mask, dropout_p, is_causal, scale,
-                                                     NULL);
 }
