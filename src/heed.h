@@ -1003,16 +1003,14 @@ typedef struct heed_gradcheck_report {
 } heed_gradcheck_report;
 
 /* heed_gradcheck(f, context, inputs, count, ...): first derivatives, with respect to every input
- * that requires a gradient. The other inputs, which may be i64 or bool, are constants. At most 16
- * inputs.
+ * that requires a gradient; the others, of any dtype, are constants. heed_gradgradcheck: second
+ * derivatives: those of the function's gradient with respect to its inputs and to a random upstream
+ * gradient. At most 16 inputs.
  *
- * HEED_ERR_GRADCHECK: a derivative differs. The message names the element, both values, and why
- * they differ, as in the report; or it names the input that has no effect. HEED_ERR_DTYPE: an input
- * that requires a gradient is not f64. HEED_ERR_GRAPH: no input requires a gradient.
- * HEED_ERR_SHAPE: an input is expanded. Errors of the function itself are returned as well.
- *
- * heed_gradgradcheck: second derivatives: checks the derivatives of the function's gradient with
- * respect to its inputs and to a random upstream gradient, like torch.autograd.gradgradcheck. */
+ * HEED_ERR_GRADCHECK: a derivative differs: the message names the element, both values, and why; or
+ * an input has no effect. HEED_ERR_DTYPE: an input that requires a gradient is not f64.
+ * HEED_ERR_GRAPH: no input requires a gradient. HEED_ERR_SHAPE: an input is expanded. Errors of the
+ * function itself are returned as well. */
 typedef struct heed_gradcheck_args {
     heed_function *f;
     void *context;
@@ -1502,28 +1500,25 @@ heed_tensor *heed_scaled_dot_product_attention(heed_scaled_dot_product_attention
     HEED_CALL(heed_scaled_dot_product_attention, __VA_ARGS__)
 
 /* heed_rope(x, positions, ...): rotates pairs of features by angles that grow with the position (Su
- * et al., RoFormer,
- * 2021, section 3.4.2). Applied to queries and keys before their product, it makes a score depend
- * on how far apart they are, not on where they are:
+ * et al., RoFormer, 2021, section 3.4.2). Applied to queries and keys before their product, it
+ * makes a score depend on how far apart they are, not on where they are.
  *
- *   x (..., T, d) float   positions (T) i64   ->   y (..., T, d)
+ *   x (..., T, d) float, positions? (T) i64 -> (..., T, d)
  *   y[t] has the pairs  (a cos w - b sin w, a sin w + b cos w),  w = positions[t] base^(-2i / d)
  *   dx: g rotated by -w
  *
- * for the pairs (a, b) = (x[t, i], x[t, i + d / 2]), the halves of GPT-NeoX and of Llama in
- * transformers, or (x[t, 2i], x[t, 2i + 1]), the neighbours of the paper and of GPT-J. Weights
- * trained with one do not fit the other.
+ * The pairs (a, b) are (x[t, i], x[t, i + d / 2]), the halves of GPT-NeoX and of Llama in
+ * transformers, or .interleaved (x[t, 2i], x[t, 2i + 1]), the neighbours of the paper and of GPT-J.
+ * Weights trained with one do not fit the other.
  *
  * positions may have any shape that broadcasts to x's without its last dim, as (N, 1, T) for
- * x (N, heads, T, d), and be negative. NULL: 0, 1, ... T - 1. With a cache of keys, rotate a new
- * key by its own position before it is kept. Angles are computed in f64.
+ * x (N, heads, T, d), and be negative; NULL: 0, 1, ... T - 1. Angles are computed in f64.
  *
- * HEED_ERR_SHAPE: x has fewer than 2 dims, d is odd, or positions do not fit. HEED_ERR_DTYPE: x is
- * not a float, or positions are not i64. HEED_ERR_VALUE: base is not a positive number. */
+ * HEED_ERR_SHAPE: d is odd. HEED_ERR_VALUE: base is not a positive number. */
 typedef struct heed_rope_args {
     heed_tensor *x, *positions;
     double base;      /* 0: 10000 */
-    bool interleaved; /* pairs of neighbours instead of halves */
+    bool interleaved; /* neighbours instead of halves */
     bool end;
 } heed_rope_args;
 heed_tensor *heed_rope(heed_rope_args args);
@@ -1648,7 +1643,7 @@ heed_multihead_attention_new(heed_multihead_attention_new_args args);
 
 /* heed_multihead_attention_forward(m, query, key, value, ...): as torch's forward
  *
- *   query (L, N, embed_dim)   key, value (S, N, embed_dim)   ->   (L, N, embed_dim)
+ *   query (L, N, embed_dim), key (S, N, embed_dim), value (S, N, embed_dim) -> (L, N, embed_dim)
  *
  * With batch_first, the shapes are (N, L, ...) and (N, S, ...). For one sequence, N is 1.
  *
@@ -1659,10 +1654,7 @@ heed_multihead_attention_new(heed_multihead_attention_new_args args);
  * All given masks apply; is_causal needs no attn_mask, whereas torch takes it as a hint that
  * attn_mask is causal. A query that may not attend to any key gets zero weights, and y is
  * out_proj's bias (torch may give NaN). weights are softmax(...) after dropout, as torch's with
- * average_attn_weights=False; NULL on error.
- *
- * HEED_ERR_SHAPE: sizes do not match each other or the module. HEED_ERR_DTYPE: an input does not
- * have the parameters' dtype, or a mask is not bool. */
+ * average_attn_weights=False; NULL on error. */
 typedef struct heed_multihead_attention_forward_args {
     struct heed_multihead_attention *m;
     heed_tensor *query, *key, *value;
@@ -1704,7 +1696,7 @@ heed_tensor *heed_padding_block_mask(heed_tensor *lengths, int64_t max_length);
  *   dinput = 2 g (input - target) / count          dtarget = -dinput */
 heed_tensor *heed_mse_loss(heed_tensor *input, heed_tensor *target);
 
-/* How the losses of targets are reduced. */
+/* What becomes of the losses of all targets. */
 typedef enum heed_reduction {
     HEED_MEAN, /* the default: mean over the targets that are not ignored; NaN if there are none */
     HEED_SUM,  /* sum */
@@ -1713,15 +1705,13 @@ typedef enum heed_reduction {
 
 /* heed_cross_entropy(logits, targets, ...): as torch.nn.functional.cross_entropy
  *
- *   logits (N, C), (C) or (N, C, d...) float   targets (N), () or (N, d...) i64   ->   ()
+ *   logits (N, C) float, targets (N) i64 -> ()          also (C), () or (N, C, d...), (N, d...)
  *   y = mean over the targets t of -log_softmax(logits)[t]
  *   dlogits = g (softmax(logits) - one_hot(t)) / count
  *
- * If all targets are ignored, the mean is NaN, as in torch. Flatten (B, T, C) logits first, as in
- * torch: heed_reshape(logits, HEED_SHAPE(-1, C)) and heed_reshape(targets, HEED_SHAPE(-1)).
+ * Flatten (B, T, C) logits first, as in torch: heed_flatten(logits, 0, 1).
  *
- * HEED_ERR_SHAPE: the shapes do not match. HEED_ERR_DTYPE: logits are not floats, or targets are
- * not i64. HEED_ERR_INDEX: a target outside [0, C). HEED_ERR_VALUE: an invalid option. */
+ * HEED_ERR_INDEX: a target outside [0, C). HEED_ERR_VALUE: an invalid option. */
 typedef struct heed_cross_entropy_args {
     heed_tensor *logits, *targets;
     int64_t ignore_index;   /* targets equal to it are ignored; 0: torch's -100 */
@@ -1873,10 +1863,9 @@ const char *heed_safetensors_metadata(const heed_safetensors *file, const char *
  * In PyTorch: model.load_state_dict(safetensors.torch.load_file(path)).
  *
  * heed_load_state_dict(module, path): copies the tensors from a file into the parameters and
- * buffers with the same names, like torch's load_state_dict. Floats are cast to the module's dtype.
- * The values are copied in place, so optimisers and tied parameters stay valid. All tensors are
- * read before the first one changes, so on error nothing changes. If a tensor has several names,
- * the file needs only one of them, as for safetensors.torch.load_model; the last one counts.
+ * buffers with the same names, in place and cast to their float dtype, so optimisers and tied
+ * parameters stay valid. On error nothing changes. If a tensor has several names, the file needs
+ * only one of them; the last one counts.
  *
  * HEED_ERR_VALUE: a name is missing or unexpected, or a shape or dtype differs. */
 typedef struct heed_load_state_dict_args {
