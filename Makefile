@@ -72,15 +72,9 @@ endif
 
 # $(call step,cc file) begins a recipe: it prints cc file and creates the folder. V=1 shows the commands instead,
 # make -s nothing.
-V ?= 0
-silent := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
-folder  = $(if $(wildcard $(@D)),,@mkdir -p $(@D))
-ifeq ($(V)$(silent),0)
-.SILENT:
-step = $(info $(1))$(folder)
-else
-step = $(folder)
-endif
+silent := $(filter-out 0,$(V))$(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
+step    = $(if $(silent),,$(info $(1)))$(if $(wildcard $(@D)),,@mkdir -p $(@D))
+$(if $(filter-out 0,$(V)),,$(eval .SILENT:))
 
 # Keeps the objects of programs, which make would delete as intermediate files and compile again the next time.
 .SECONDARY:
