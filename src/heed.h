@@ -784,9 +784,8 @@ heed_tensor *heed_argmax_dim(heed_tensor *x, int dim, bool keepdim);
 
 /* ---- sorting: stable in both directions; NaN is larger than all numbers, and -0 equals 0 ---- */
 
-/* heed_sort: as torch.sort(x, dim, descending, stable=True). If `indices` is not
- * NULL, sets *indices to the original positions, as torch.argsort: a separate i64 tensor in the
- * same scope, NULL on error.
+/* heed_sort: as torch.sort(x, dim, descending, stable=True). If `indices` is not NULL, sets
+ * *indices to the original positions, as torch.argsort, an i64 tensor; NULL on error.
  *
  *   x (..., n, ...) -> (..., n, ...)             dx = g in the original order */
 heed_tensor *heed_sort(heed_tensor *x, int dim, bool descending, heed_tensor **indices);
