@@ -296,13 +296,12 @@ typedef struct heed_scope {
 heed_scope heed_scope_opened(heed_scope *scope, bool no_grad);
 void heed_scope_close(heed_scope *scope);
 
-/* heed_scope_begin, heed_scope_begin_no_grad: the same for scopes that heed_scope_end ends.
+/* heed_scope_begin: the same for scopes that heed_scope_end ends.
  * heed_scope_end: releases all tensors of the scope and restores the grad mode. Scopes still open
  * inside it are ended too.
  *
  * HEED_ERR_SCOPE: there were such scopes, or this scope is not open. */
 void heed_scope_begin(heed_scope *scope);
-void heed_scope_begin_no_grad(heed_scope *scope);
 heed_status heed_scope_end(heed_scope *scope);
 
 /* heed_scope_keep: moves `t` to the enclosing scope and returns it. A tensor that belongs to
@@ -491,12 +490,6 @@ typedef struct heed_generator {
 void heed_manual_seed(uint64_t seed);
 heed_generator heed_get_generator(void);
 heed_status heed_set_generator(const heed_generator *generator);
-
-/* heed_get_rng_state, heed_set_rng_state: the same as a tensor, i64 (632), to save to a file. It
- * is bit-identical to torch.get_rng_state().view(torch.int64).
- * HEED_ERR_VALUE: not the state of a generator. */
-heed_tensor *heed_get_rng_state(void);
-heed_status heed_set_rng_state(const heed_tensor *state);
 
 /* heed_rand: uniform in [0, 1). heed_randn: normal with mean 0 and standard deviation 1. Both f32
  * or f64. heed_randint: i64 integers in [low, high). heed_randperm: 0 ... n-1 in random order,
@@ -1123,10 +1116,8 @@ bool heed_wants_grad(const heed_vjp *vjp, int i);
 heed_status heed_expect_dtype(const heed_call *call, int i, heed_dtype dtype);
 heed_status heed_expect_float(const heed_call *call, int i);
 
-/* heed_input_name: the name of input i in messages: "weight", or "input 1". heed_args_text:
- * "dim=-1", or "dims=(0, 1), keepdim=True", of an operation's arguments; of a node,
+/* heed_args_text: "dim=-1", or "dims=(0, 1), keepdim=True", of an operation's arguments; of a node,
  * heed_args_text(t->op, t->args). Flags that are false and empty lists are omitted. */
-heed_text heed_input_name(const heed_op *op, int i);
 heed_text heed_args_text(const heed_op *op, const void *args);
 
 /* heed_apply: the result of an operation: every operation goes through this function. It checks the
@@ -1885,7 +1876,7 @@ heed_status heed_load_state_dict(heed_load_state_dict_args args);
  *   optimizer.state.W.step                     steps of parameter W with a gradient; i64 ()
  *   optimizer.state.W.exp_avg .exp_avg_sq      Adam and AdamW: moments, in W's shape
  *   optimizer.state.W.momentum_buffer          SGD with momentum
- *   rng_state                                  heed_get_rng_state of this thread
+ *   rng_state                                  i64 (632): torch.get_rng_state of this thread
  *
  * and `about`, for instance the program's options. Without an optimiser (NULL), only the model and
  * rng_state are written. Call it between two steps; gradients are not saved.
@@ -2149,9 +2140,6 @@ typedef struct heed_attention_check_args {
 heed_status heed_attention_check(heed_attention_check_args args);
 #define heed_attention_check(...) HEED_CALL(heed_attention_check, __VA_ARGS__)
 
-/* One line a check, the reach as a picture, and the mistake. */
-void heed_attention_report_print(FILE *stream, const heed_attention_report *report);
-
 /* ======== Machine ======== */
 
 /* heed_set_num_threads: sets the number of threads, 1 ... 256, that compute an operation together,
@@ -2173,12 +2161,11 @@ bool heed_set_flush_denormal(bool enabled);
  * HEED_ERR_VALUE. */
 const char *heed_isa(void);
 
-/* heed_version: the version of the library in use; HEED_VERSION: that of this header.
- * heed_build_info: one line for bug reports, even while an error is pending:
+/* HEED_VERSION: the version of this header. heed_build_info: that of the library in use; one line
+ * for bug reports, even while an error is pending:
  *
  *     Heed 0.2.0, compiler 12.2.0, x86_64 v4 (of baseline v3 v4), 2 threads */
 #define HEED_VERSION "0.2.0"
-const char *heed_version(void);
 heed_text heed_build_info(void);
 
 #pragma GCC visibility pop

@@ -109,6 +109,9 @@ heed_status heed_check_index(const char *function, const char *what, int64_t ind
 const int64_t *heed_checked_indices(const char *function, const char *what, heed_tensor *indices,
                                     int64_t count);
 
+/* heed_input_name: the name of input i in messages: "weight", or "input 1". */
+heed_text heed_input_name(const heed_op *op, int i);
+
 /* heed_sum_dims, heed_mean_dims: over several dims, or all if the list is empty; a dim given twice
  * is HEED_ERR_DIM. */
 heed_tensor *heed_sum_dims(heed_tensor *x, heed_dims dims, bool keepdim);

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "../tensor/tensor.h"
+#include "autograd.h"
 
 static _Thread_local FILE *out; /* NULL: off */
 

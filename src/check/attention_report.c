@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "../heed.h"
+#include "check.h"
 
 static const char *const names[HEED_ATTENTION_CHECKS] = {
     "repeat", "batch",   "reach",      "values", "order",   "equal",

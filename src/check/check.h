@@ -13,4 +13,7 @@
 heed_verdict heed_attention_mistake(const heed_attention_check_args *o, double rounding,
                                     heed_tensor *x, heed_tensor *y, char *text, size_t size);
 
+/* heed_attention_report_print: one line a check, the reach as a picture, and the mistake. */
+void heed_attention_report_print(FILE *stream, const heed_attention_report *report);
+
 #endif

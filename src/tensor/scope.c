@@ -116,23 +116,13 @@ heed_scope heed_scope_opened(heed_scope *scope, bool no_grad)
     return (heed_scope){scope, frame.depth, frame.grad_disabled};
 }
 
-static void begin(heed_scope *scope, bool no_grad)
+void heed_scope_begin(heed_scope *scope)
 {
     if (scope != NULL) {
-        *scope = heed_scope_opened(scope, no_grad);
+        *scope = heed_scope_opened(scope, false);
     } else {
         heed_fail(HEED_ERR_NULL, "scope_begin: scope is NULL");
     }
-}
-
-void heed_scope_begin(heed_scope *scope)
-{
-    begin(scope, false);
-}
-
-void heed_scope_begin_no_grad(heed_scope *scope)
-{
-    begin(scope, true);
 }
 
 /* A callback cannot end scopes that were open when it was called. */

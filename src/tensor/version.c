@@ -96,11 +96,6 @@ const char *heed_isa(void)
     return !heed_error_pending() && heed_choose_isa() == HEED_OK ? chosen->name : "";
 }
 
-const char *heed_version(void)
-{
-    return HEED_VERSION;
-}
-
 heed_text heed_build_info(void)
 {
     heed_text info;

@@ -115,7 +115,8 @@ static heed_tensor *without_grad_mode(heed_tensor *const *in, void *context)
 {
     (void)context;
     heed_scope scope;
-    heed_scope_begin_no_grad(&scope);
+    heed_scope_begin(&scope);
+    heed_set_grad_enabled(false);
     return heed_scope_end_with(&scope, heed_mul(in[0], in[0]));
 }
 

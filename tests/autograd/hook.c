@@ -520,7 +520,8 @@ static heed_tensor *differentiate(heed_hook *self, const heed_call *call, heed_t
     heed_set_grad_enabled(true);
     heed_grad(heed_sum(heed_exp(x)), &x, 1, &dx, true);
     heed_scope left_open;
-    heed_scope_begin_no_grad(&left_open);
+    heed_scope_begin(&left_open);
+    heed_set_grad_enabled(false);
     heed_scope_end(&left_open);
     return y;
 }

@@ -118,7 +118,8 @@ static heed_tensor *evaluate(heed_tensor *const *leaves, void *context)
 static double value(heed_tensor *const *leaves, dice *d)
 {
     heed_scope scope;
-    heed_scope_begin_no_grad(&scope);
+    heed_scope_begin(&scope);
+    heed_set_grad_enabled(false);
     double y = heed_item(evaluate(leaves, d));
     heed_scope_end(&scope);
     return y;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "examples/check_attention/attentions.h"
+#include "tensor/tensor.h"
 #include "tests/common/test_util.h"
 
 /* ---- the catalogue ---- */

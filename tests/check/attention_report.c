@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "check/check.h"
 #include "tests/common/test_util.h"
 
 /* What is printed of a report; the caller frees it. */

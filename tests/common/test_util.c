@@ -156,7 +156,8 @@ static double *elements_of(heed_tensor *x)
 {
     double *values = calloc((size_t)x->numel + 1, sizeof *values);
     heed_scope scope;
-    heed_scope_begin_no_grad(&scope);
+    heed_scope_begin(&scope);
+    heed_set_grad_enabled(false);
     heed_copy_out(heed_to(x, HEED_F64), values, x->numel);
     heed_scope_end(&scope);
     return values;

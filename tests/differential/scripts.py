@@ -127,7 +127,6 @@ def generators(s, heed, py):
             heed.call(draw, t, *arguments)
             py(f"t.{draw.replace('_into', '_')}({', '.join(map(str, arguments))})")
         yield draw, heed.array(t), py.array("t"), ulp
-    yield "state", heed.array(heed.call("get_rng_state")), py.array("torch.get_rng_state().view(torch.int64)"), 0
 
 
 # ---- modules ----

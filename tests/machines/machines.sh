@@ -78,11 +78,11 @@ musl() {
 int main(int argc, char **argv)
 {
     void *library = argc == 2 ? dlopen(argv[1], RTLD_NOW) : NULL;
-    const char *(*version)(void) = NULL;
+    const char *(*isa)(void) = NULL;
     if (library != NULL) {
-        *(void **)&version = dlsym(library, "heed_version");
+        *(void **)&isa = dlsym(library, "heed_isa");
     }
-    return puts(version != NULL ? version() : dlerror()) < 0 || version == NULL;
+    return puts(isa != NULL ? isa() : dlerror()) < 0 || isa == NULL;
 }
 END
     "$here/musl/load" "$here/musl-shared/shared/libheed.so"

@@ -68,7 +68,8 @@ static void stack_too_much(void)
 static void backward_of_no_grad(void)
 {
     heed_scope scope;
-    heed_scope_begin_no_grad(&scope);
+    heed_scope_begin(&scope);
+    heed_set_grad_enabled(false);
     heed_backward(heed_sum(leaf(F32(2))));
     heed_scope_end(&scope);
 }
@@ -138,7 +139,8 @@ static void leave_open(void)
 {
     heed_scope outer, inner, innermost;
     heed_scope_begin(&outer);
-    heed_scope_begin_no_grad(&inner);
+    heed_scope_begin(&inner);
+    heed_set_grad_enabled(false);
     heed_scope_begin(&innermost);
     F32(100);
     heed_scope_end(&outer);

@@ -1,5 +1,6 @@
 /* Out of memory in every row of the gradcheck table, in the gradient checks and in the engine: the
  * suites in this folder (oom.h). */
+#include "tensor/tensor.h"
 #include "tests/oom/oom.h"
 #include "tests/ops/table.h"
 

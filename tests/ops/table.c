@@ -1,6 +1,8 @@
 /* Expands the cases of operations.def into functions, and their inputs into tensors. */
 #include "tests/ops/table.h"
 
+#include "tensor/tensor.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

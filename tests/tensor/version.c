@@ -6,12 +6,6 @@
 #include "heed.h"
 #include "tests/common/test_util.h"
 
-START_TEST(the_header_and_the_library_agree)
-{
-    ck_assert_str_eq(heed_version(), HEED_VERSION);
-}
-END_TEST
-
 START_TEST(build_information_names_version_instruction_set_and_threads)
 {
     heed_set_num_threads(3);
@@ -38,7 +32,6 @@ END_TEST
 void add_version_cases(Suite *suite)
 {
     TCase *tests = heed_case(suite, "version");
-    tcase_add_test(tests, the_header_and_the_library_agree);
     tcase_add_test(tests, build_information_names_version_instruction_set_and_threads);
     tcase_add_test(tests, build_information_works_while_an_error_is_pending);
 }
