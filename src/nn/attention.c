@@ -49,70 +49,61 @@ struct heed_self_attention *(heed_self_attention_new)(heed_self_attention_new_ar
     const int64_t kv_dim = args.kv_dim != 0 ? args.kv_dim : d_model;
     const heed_named_size sizes[] = {
         {"d_model", d_model}, {"head_dim", head_dim}, {"kv_dim", kv_dim}};
-    if (heed_check_positive("self_attention", sizes, kv_dim != d_model ? 3 : 2) != HEED_OK) {
-        return NULL;
-    }
-    struct heed_self_attention *m = heed_module_new(&self_kind);
-    if (m == NULL) {
-        return NULL;
-    }
+    heed_check_positive("self_attention", sizes, kv_dim != d_model ? 3 : 2);
+    struct heed_self_attention *m = heed_module_with(
+        &self_kind, &(struct heed_self_attention){
+                        .row_dim = args.row_dim,
+                        .col_dim = args.row_dim == 0 && args.col_dim == 0 ? 1 : args.col_dim});
     HEED_CHILD(m, W_q, heed_linear_new(d_model, head_dim, .no_bias = true));
     HEED_CHILD(m, W_k, heed_linear_new(kv_dim, head_dim, .no_bias = true));
     HEED_CHILD(m, W_v, heed_linear_new(kv_dim, head_dim, .no_bias = true));
-    m->row_dim = args.row_dim;
-    m->col_dim = args.row_dim == 0 && args.col_dim == 0 ? 1 : args.col_dim;
     return heed_module_ready(m);
 }
 
-static heed_status check(const char *function, const struct heed_self_attention *m,
-                         const heed_tensor *for_q, const heed_tensor *for_kv,
-                         const heed_tensor *block_mask)
+static void check(const char *function, const struct heed_self_attention *m,
+                  const heed_tensor *for_q, const heed_tensor *for_kv,
+                  const heed_tensor *block_mask)
 {
     const heed_dtype dtype = m->W_q->weight->dtype;
     const char *name = for_q == for_kv ? "token_encodings" : "encodings_for_q";
-    if (heed_check_features(function, name, for_q, "d_model", m->W_q->in_features, dtype) !=
-            HEED_OK ||
-        heed_check_features(function, for_q == for_kv ? name : "encodings_for_kv", for_kv, "kv_dim",
-                            m->W_k->in_features, dtype) != HEED_OK) {
-        return heed_error_pending();
-    }
+    heed_check_features(function, name, for_q, "d_model", m->W_q->in_features, dtype);
+    heed_check_features(function, for_q == for_kv ? name : "encodings_for_kv", for_kv, "kv_dim",
+                        m->W_k->in_features, dtype);
     const int ndim = for_q->ndim;
     if (ndim < 2) {
-        return heed_fail(HEED_ERR_SHAPE,
-                         "%s: %s %s must be (..., tokens, d_model), at least 2 dims", function,
-                         name, HEED_TEXT(for_q));
+        heed_raise(HEED_ERR_SHAPE, "%s: %s %s must be (..., tokens, d_model), at least 2 dims",
+                   function, name, HEED_TEXT(for_q));
     }
     /* With other dims the result would be wrong: 0 and 1 of (B, T, d) mix batch and tokens. */
     const int row = m->row_dim < 0 ? m->row_dim + ndim : m->row_dim;
     const int column = m->col_dim < 0 ? m->col_dim + ndim : m->col_dim;
     if (row != ndim - 2 || column != ndim - 1) {
-        return heed_fail(HEED_ERR_DIM,
-                         "%s: row_dim %d and col_dim %d are not the last two of the %d dims of %s; "
-                         "create the module with -2 and -1",
-                         function, m->row_dim, m->col_dim, ndim, name);
+        heed_raise(
+            HEED_ERR_DIM,
+            "%s: row_dim %d and col_dim %d are not the last two of the %d dims of %s; create "
+            "the module with -2 and -1",
+            function, m->row_dim, m->col_dim, ndim, name);
     }
     if (for_kv->ndim != ndim ||
         memcmp(for_kv->shape, for_q->shape, sizeof *for_q->shape * (size_t)(ndim - 2)) != 0) {
-        return heed_fail(HEED_ERR_SHAPE,
-                         "%s: %s %s and encodings_for_kv %s: all dims but the last two must be "
-                         "equal; repeat one of them with heed_expand",
-                         function, name, HEED_TEXT(for_q), HEED_TEXT(for_kv));
+        heed_raise(HEED_ERR_SHAPE,
+                   "%s: %s %s and encodings_for_kv %s: all dims but the last two must be equal; "
+                   "repeat one of them with heed_expand",
+                   function, name, HEED_TEXT(for_q), HEED_TEXT(for_kv));
     }
     if (block_mask != NULL && block_mask->dtype != HEED_BOOL) {
-        return heed_fail(HEED_ERR_DTYPE,
-                         "%s: block_mask is %s, not bool (true blocks); docs/masks.md converts "
-                         "other masks",
-                         function, heed_dtype_name(block_mask->dtype));
+        heed_raise(HEED_ERR_DTYPE,
+                   "%s: block_mask is %s, not bool (true blocks); docs/masks.md converts other "
+                   "masks",
+                   function, heed_dtype_name(block_mask->dtype));
     }
     heed_shape scores = heed_shape_of_tensor(for_q);
     scores.size[ndim - 1] = for_kv->shape[ndim - 2];
     if (block_mask != NULL && !heed_broadcasts_to(block_mask, &scores)) {
-        return heed_fail(
-            HEED_ERR_SHAPE,
-            "%s: block_mask %s does not broadcast to the scores %s, (..., queries, keys)", function,
-            HEED_TEXT(block_mask), heed_shape_text(scores.ndim, scores.size).text);
+        heed_raise(HEED_ERR_SHAPE,
+                   "%s: block_mask %s does not broadcast to the scores %s, (..., queries, keys)",
+                   function, HEED_TEXT(block_mask), heed_shape_text(scores.ndim, scores.size).text);
     }
-    return HEED_OK;
 }
 
 /* attend, in a scope of its own, which frees the values that no derivative reads. */
@@ -120,21 +111,21 @@ static heed_tensor *head_forward(const char *function, struct heed_self_attentio
                                  heed_tensor *for_q, heed_tensor *for_kv, heed_tensor *block_mask,
                                  heed_tensor **weights)
 {
-    HEED_FORWARD(m);
-    heed_tensor *attention_percent = NULL;
     if (weights != NULL) {
         *weights = NULL;
     }
-    if (heed_forward_check(function, m) != HEED_OK ||
-        check(function, m, for_q, for_kv, block_mask) != HEED_OK) {
-        return NULL;
-    }
+    HEED_DOOR(NULL);
+    HEED_FORWARD(m);
+    heed_forward_check(function, m);
+    check(function, m, for_q, for_kv, block_mask);
     heed_scope scope;
     heed_scope_begin(&scope);
+    heed_tensor *attention_percent;
     heed_tensor *output = attend(m, for_q, for_kv, block_mask, &attention_percent);
     if (m->keep_weights) {
+        heed_tensor *kept = heed_retain(heed_clone(heed_detach(attention_percent)));
         heed_release(m->attention_percent);
-        m->attention_percent = heed_retain(heed_clone(heed_detach(attention_percent)));
+        m->attention_percent = kept;
     }
     if (weights != NULL) {
         *weights = heed_scope_keep(&scope, attention_percent);
@@ -180,112 +171,97 @@ struct heed_multi_head *(heed_multi_head_new)(heed_multi_head_new_args args)
     const int64_t head_dim = args.head_dim != 0 ? args.head_dim : d_model;
     const heed_named_size sizes[] = {
         {"d_model", d_model}, {"heads", args.heads}, {"head_dim", head_dim}};
-    if (heed_check_positive("multi_head", sizes, 3) != HEED_OK) {
-        return NULL;
+    heed_check_positive("multi_head", sizes, 3);
+    struct heed_multi_head *m = heed_module_with(
+        &multi_kind, &(struct heed_multi_head){
+                         .row_dim = args.row_dim,
+                         .col_dim = args.row_dim == 0 && args.col_dim == 0 ? 1 : args.col_dim});
+    struct heed_module_list *heads = heed_module_list_new();
+    for (int i = 0; i < args.heads && !heed_blocked(); i++) {
+        heed_module_list_append(heads, heed_self_attention_new(d_model, args.row_dim, args.col_dim,
+                                                               .head_dim = head_dim));
     }
-    struct heed_multi_head *m = heed_module_new(&multi_kind);
-    if (m == NULL) {
-        return NULL;
-    }
-    HEED_CHILD(m, heads, heed_module_list_new());
-    for (int i = 0; i < args.heads && !heed_error_pending(); i++) {
-        heed_module_list_append(
-            m->heads,
-            heed_self_attention_new(d_model, args.row_dim, args.col_dim, .head_dim = head_dim));
-    }
+    HEED_CHILD(m, heads, heads);
     /* cannot overflow: weights with that many rows in all have been allocated */
-    const int64_t width = heed_error_pending() ? 1 : args.heads * head_dim;
+    const int64_t width = heed_blocked() ? 1 : args.heads * head_dim;
     HEED_CHILD(m, W_o, heed_linear_new(width, d_model, .no_bias = true));
-    m->row_dim = args.row_dim;
-    m->col_dim = args.row_dim == 0 && args.col_dim == 0 ? 1 : args.col_dim;
     return heed_module_ready(m);
 }
 
 struct heed_self_attention *heed_multi_head_head(struct heed_multi_head *m, int head)
 {
-    return heed_module_check("multi_head_head", m) == HEED_OK ? heed_module_list_at(m->heads, head)
-                                                              : NULL;
+    HEED_DOOR(NULL);
+    heed_module_check("multi_head_head", m);
+    return heed_module_list_at(m->heads, head);
 }
 
 heed_tensor *heed_multi_head_forward(struct heed_multi_head *m, heed_tensor *token_encodings,
                                      heed_tensor *block_mask)
 {
-    HEED_FORWARD(m);
     static const char function[] = "multi_head_forward";
-    if (heed_forward_check(function, m) != HEED_OK) {
-        return NULL;
-    }
-    const int heads = heed_module_list_count(m->heads);
-    heed_tensor **outputs = heed_alloc((size_t)heads * sizeof *outputs);
-    if (outputs == NULL) {
-        return NULL;
-    }
+    HEED_DOOR(NULL);
+    HEED_FORWARD(m);
+    heed_forward_check(function, m);
+    const int heads = m->heads->module.count;
     heed_scope scope;
     heed_scope_begin(&scope);
+    heed_tensor **outputs = heed_scratch((size_t)heads * sizeof *outputs);
     for (int i = 0; i < heads; i++) {
         outputs[i] = head_forward(function, heed_module_list_at(m->heads, i), token_encodings,
                                   token_encodings, block_mask, NULL);
     }
     heed_tensor *y = heed_linear_forward(m->W_o, heed_cat(outputs, heads, m->col_dim));
-    heed_free(outputs);
     return heed_scope_end_with(&scope, y);
 }
 
 /* ---- masks ---- */
 
-static heed_status check_length(const char *function, int64_t length)
+static void check_length(const char *function, int64_t length)
 {
     if (length < 0) {
-        heed_fail(HEED_ERR_SHAPE, "%s: length is %lld; it must be 0 or more", function,
-                  (long long)length);
+        heed_raise(HEED_ERR_SHAPE, "%s: length is %lld; it must be 0 or more", function,
+                   (long long)length);
     }
-    return heed_check_scope(function);
+    heed_check_scope(function);
 }
 
 heed_tensor *heed_causal_block_mask(int64_t length)
 {
-    return check_length("causal_block_mask", length) == HEED_OK
-               ? heed_triu(heed_ones(HEED_SHAPE(length, length), HEED_BOOL), 1)
-               : NULL;
+    HEED_DOOR(NULL);
+    check_length("causal_block_mask", length);
+    return heed_triu(heed_ones(HEED_SHAPE(length, length), HEED_BOOL), 1);
 }
 
 /* Checks that lengths are i64, have at most HEED_MAX_DIMS - 2 dims and are in [0, max_length]. */
-static heed_status check_lengths(heed_tensor *lengths, int64_t max_length)
+static void check_lengths(heed_tensor *lengths, int64_t max_length)
 {
-    if (heed_check_not_null("padding_block_mask", "lengths", lengths) != HEED_OK) {
-        return heed_error_pending();
-    }
+    heed_check_not_null("padding_block_mask", "lengths", lengths);
     if (lengths->dtype != HEED_I64) {
-        return heed_fail(HEED_ERR_DTYPE, "padding_block_mask: lengths are %s, not i64",
-                         heed_dtype_name(lengths->dtype));
+        heed_raise(HEED_ERR_DTYPE, "padding_block_mask: lengths are %s, not i64",
+                   heed_dtype_name(lengths->dtype));
     }
     if (lengths->ndim > HEED_MAX_DIMS - 2) {
-        return heed_fail(HEED_ERR_SHAPE,
-                         "padding_block_mask: lengths %s; they may have at most %d dims",
-                         HEED_TEXT(lengths), HEED_MAX_DIMS - 2);
+        heed_raise(HEED_ERR_SHAPE, "padding_block_mask: lengths %s; they may have at most %d dims",
+                   HEED_TEXT(lengths), HEED_MAX_DIMS - 2);
     }
     const int64_t *length = heed_const_data_i64(heed_contiguous(lengths));
-    for (int64_t i = 0; length != NULL && i < lengths->numel; i++) {
+    for (int64_t i = 0; i < lengths->numel; i++) {
         if (length[i] < 0 || length[i] > max_length) {
-            return heed_fail(HEED_ERR_VALUE,
-                             "padding_block_mask: length %lld at index %lld is outside [0, %lld]",
-                             (long long)length[i], (long long)i, (long long)max_length);
+            heed_raise(HEED_ERR_VALUE,
+                       "padding_block_mask: length %lld at index %lld is outside [0, %lld]",
+                       (long long)length[i], (long long)i, (long long)max_length);
         }
     }
-    return heed_error_pending();
 }
 
 heed_tensor *heed_padding_block_mask(heed_tensor *lengths, int64_t max_length)
 {
-    if (check_length("padding_block_mask", max_length) != HEED_OK) {
-        return NULL;
-    }
+    HEED_DOOR(NULL);
+    check_length("padding_block_mask", max_length);
     heed_scope scope;
     heed_scope_begin(&scope);
-    heed_tensor *mask = NULL;
-    if (check_lengths(lengths, max_length) == HEED_OK) {
-        heed_tensor *columns = heed_arange(0, (double)max_length, 1, HEED_I64);
-        mask = heed_ge(columns, heed_unsqueeze(heed_unsqueeze(lengths, -1), -1));
-    }
-    return heed_scope_end_with(&scope, mask);
+    check_lengths(lengths, max_length);
+    heed_tensor *columns = heed_arange(0, (double)max_length, 1, HEED_I64);
+    return heed_scope_end_with(&scope,
+                               heed_ge(columns, heed_unsqueeze(heed_unsqueeze(lengths, -1), -1)));
 }

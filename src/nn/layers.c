@@ -15,39 +15,35 @@ static void describe_linear(const void *module, char *text, size_t size)
 
 HEED_MODULE_KIND(linear_kind, struct heed_linear, "Linear", describe_linear, heed_linear_forward);
 
+heed_tensor *heed_draw_uniform(heed_shape shape, double bound)
+{
+    heed_tensor *t = heed_empty(shape, HEED_F32);
+    heed_uniform_into(t, -bound, bound);
+    return t;
+}
+
 struct heed_linear *(heed_linear_new)(heed_linear_new_args args)
 {
     const int64_t in = args.in_features, out = args.out_features;
     const heed_named_size sizes[] = {{"in_features", in}, {"out_features", out}};
-    if (heed_check_positive("linear", sizes, 2) != HEED_OK) {
-        return NULL;
-    }
-    struct heed_linear *m = heed_module_new(&linear_kind);
-    if (m == NULL) {
-        return NULL;
-    }
-    m->in_features = in;
-    m->out_features = out;
+    heed_check_positive("linear", sizes, 2);
+    struct heed_linear *m = heed_module_with(
+        &linear_kind, &(struct heed_linear){.in_features = in, .out_features = out});
     /* rounded as in torch, which calls kaiming_uniform_(weight, a=sqrt(5)) */
     const double root = sqrt((double)in), std = sqrt(2 / (1 + sqrt(5) * sqrt(5))) / root;
-    HEED_PARAMETER(m, weight, heed_empty(HEED_SHAPE(out, in), HEED_F32));
-    heed_uniform_into(m->weight, -sqrt(3) * std, sqrt(3) * std);
+    HEED_PARAMETER(m, weight, heed_draw_uniform(HEED_SHAPE(out, in), sqrt(3) * std));
     if (!args.no_bias) {
-        HEED_PARAMETER(m, bias, heed_empty(HEED_SHAPE(out), HEED_F32));
-        heed_uniform_into(m->bias, -1 / root, 1 / root);
+        HEED_PARAMETER(m, bias, heed_draw_uniform(HEED_SHAPE(out), 1 / root));
     }
     return heed_module_ready(m);
 }
 
 heed_tensor *heed_linear_forward(struct heed_linear *m, heed_tensor *x)
 {
+    HEED_DOOR(NULL);
     HEED_FORWARD(m);
-    static const char function[] = "linear_forward";
-    if (heed_forward_check(function, m) != HEED_OK ||
-        heed_check_features(function, "x", x, "in_features", m->in_features, m->weight->dtype) !=
-            HEED_OK) {
-        return NULL;
-    }
+    heed_forward_check("linear_forward", m);
+    heed_check_features("linear_forward", "x", x, "in_features", m->in_features, m->weight->dtype);
     return heed_linear(x, m->weight, m->bias);
 }
 
@@ -67,23 +63,20 @@ struct heed_embedding *heed_embedding_new(int64_t num_embeddings, int64_t embedd
     if (num_embeddings < 0 || embedding_dim < 0) {
         heed_fail(HEED_ERR_VALUE, "embedding: %lld rows of %lld; neither can be negative",
                   (long long)num_embeddings, (long long)embedding_dim);
-        return NULL;
     }
-    struct heed_embedding *m = heed_module_new(&embedding_kind);
-    if (m == NULL) {
-        return NULL;
-    }
-    m->num_embeddings = num_embeddings;
-    m->embedding_dim = embedding_dim;
+    struct heed_embedding *m =
+        heed_module_with(&embedding_kind, &(struct heed_embedding){.num_embeddings = num_embeddings,
+                                                                   .embedding_dim = embedding_dim});
     HEED_PARAMETER(m, weight, heed_randn(HEED_SHAPE(num_embeddings, embedding_dim), HEED_F32));
     return heed_module_ready(m);
 }
 
 heed_tensor *heed_embedding_forward(struct heed_embedding *m, heed_tensor *ids)
 {
+    HEED_DOOR(NULL);
     HEED_FORWARD(m);
-    return heed_forward_check("embedding_forward", m) == HEED_OK ? heed_embedding(ids, m->weight)
-                                                                 : NULL;
+    heed_forward_check("embedding_forward", m);
+    return heed_embedding(ids, m->weight);
 }
 
 /* ---- positions ---- */
@@ -118,9 +111,7 @@ static heed_tensor *encodings(int64_t d_model, int64_t max_len)
 struct heed_position_encoding *heed_position_encoding_new(int64_t d_model, int64_t max_len)
 {
     const heed_named_size sizes[] = {{"d_model", d_model}, {"max_len", max_len}};
-    if (heed_check_positive("position_encoding", sizes, 2) != HEED_OK) {
-        return NULL;
-    }
+    heed_check_positive("position_encoding", sizes, 2);
     struct heed_position_encoding *m = heed_module_new(&positions_kind);
     HEED_BUFFER(m, pe, encodings(d_model, max_len));
     return heed_module_ready(m);
@@ -128,23 +119,19 @@ struct heed_position_encoding *heed_position_encoding_new(int64_t d_model, int64
 
 heed_tensor *heed_position_encoding_forward(struct heed_position_encoding *m, heed_tensor *x)
 {
-    HEED_FORWARD(m);
     static const char function[] = "position_encoding_forward";
-    if (heed_forward_check(function, m) != HEED_OK ||
-        heed_check_features(function, "x", x, "d_model", heed_size(m->pe, 1), m->pe->dtype) !=
-            HEED_OK) {
-        return NULL;
-    }
+    HEED_DOOR(NULL);
+    HEED_FORWARD(m);
+    heed_forward_check(function, m);
+    heed_check_features(function, "x", x, "d_model", heed_size(m->pe, 1), m->pe->dtype);
     if (x->ndim < 2) {
-        heed_fail(HEED_ERR_SHAPE, "%s: x %s; it must be (..., T, d_model)", function,
-                  heed_shape_text(x->ndim, x->shape).text);
-        return NULL;
+        heed_raise(HEED_ERR_SHAPE, "%s: x %s; it must be (..., T, d_model)", function,
+                   HEED_TEXT(x));
     }
     const int64_t length = heed_size(x, -2), max_len = heed_size(m->pe, 0);
     if (length > max_len) {
-        heed_fail(HEED_ERR_SHAPE, "%s: %lld tokens, but max_len is %lld", function,
-                  (long long)length, (long long)max_len);
-        return NULL;
+        heed_raise(HEED_ERR_SHAPE, "%s: %lld tokens, but max_len is %lld", function,
+                   (long long)length, (long long)max_len);
     }
     heed_scope scope;
     heed_scope_begin(&scope);
@@ -178,12 +165,9 @@ struct heed_layer_norm *heed_layer_norm_new(heed_shape normalized_shape)
                   "layer_norm: normalized_shape %s must have 1 dim or more and no negative size",
                   heed_shape_text(normalized_shape.ndim, normalized_shape.size).text);
     }
-    struct heed_layer_norm *m = heed_module_new(&layer_norm_kind);
-    if (m == NULL) {
-        return NULL;
-    }
-    m->normalized_shape = normalized_shape;
-    m->eps = 1e-5;
+    struct heed_layer_norm *m = heed_module_with(
+        &layer_norm_kind,
+        &(struct heed_layer_norm){.normalized_shape = normalized_shape, .eps = 1e-5});
     HEED_PARAMETER(m, weight, heed_ones(normalized_shape, HEED_F32));
     HEED_PARAMETER(m, bias, heed_zeros(normalized_shape, HEED_F32));
     return heed_module_ready(m);
@@ -191,12 +175,10 @@ struct heed_layer_norm *heed_layer_norm_new(heed_shape normalized_shape)
 
 heed_tensor *heed_layer_norm_forward(struct heed_layer_norm *m, heed_tensor *x)
 {
+    HEED_DOOR(NULL);
     HEED_FORWARD(m);
-    static const char function[] = "layer_norm_forward";
-    if (heed_forward_check(function, m) != HEED_OK ||
-        heed_check_dtype(function, "x", x, m->weight->dtype) != HEED_OK) {
-        return NULL;
-    }
+    heed_forward_check("layer_norm_forward", m);
+    heed_check_dtype("layer_norm_forward", "x", x, m->weight->dtype);
     return heed_layer_norm(x, m->normalized_shape, m->weight, m->bias, m->eps);
 }
 
@@ -214,20 +196,15 @@ HEED_MODULE_KIND(dropout_kind, struct heed_dropout, "Dropout", describe_dropout,
 struct heed_dropout *heed_dropout_new(double p)
 {
     heed_check_probability("dropout", "p", p);
-    struct heed_dropout *m = heed_module_new(&dropout_kind);
-    if (m == NULL) {
-        return NULL;
-    }
-    m->p = p;
-    return heed_module_ready(m);
+    return heed_module_ready(heed_module_with(&dropout_kind, &(struct heed_dropout){.p = p}));
 }
 
 heed_tensor *heed_dropout_forward(struct heed_dropout *m, heed_tensor *x)
 {
+    HEED_DOOR(NULL);
     HEED_FORWARD(m);
-    return heed_forward_check("dropout_forward", m) == HEED_OK
-               ? heed_dropout(x, m->p, m->module.training)
-               : NULL;
+    heed_forward_check("dropout_forward", m);
+    return heed_dropout(x, m->p, m->module.training);
 }
 
 /* ---- FeedForward ---- */
@@ -238,9 +215,7 @@ HEED_MODULE_KIND(feed_forward_kind, struct heed_feed_forward, "FeedForward", NUL
 struct heed_feed_forward *heed_feed_forward_new(int64_t d_model, int64_t d_ff)
 {
     const heed_named_size sizes[] = {{"d_model", d_model}, {"d_ff", d_ff}};
-    if (heed_check_positive("feed_forward", sizes, 2) != HEED_OK) {
-        return NULL;
-    }
+    heed_check_positive("feed_forward", sizes, 2);
     struct heed_feed_forward *m = heed_module_new(&feed_forward_kind);
     HEED_CHILD(m, linear1, heed_linear_new(d_model, d_ff));
     HEED_CHILD(m, linear2, heed_linear_new(d_ff, d_model));
@@ -249,13 +224,11 @@ struct heed_feed_forward *heed_feed_forward_new(int64_t d_model, int64_t d_ff)
 
 heed_tensor *heed_feed_forward_forward(struct heed_feed_forward *m, heed_tensor *x)
 {
+    HEED_DOOR(NULL);
     HEED_FORWARD(m);
-    static const char function[] = "feed_forward_forward";
-    if (heed_forward_check(function, m) != HEED_OK ||
-        heed_check_features(function, "x", x, "d_model", m->linear1->in_features,
-                            m->linear1->weight->dtype) != HEED_OK) {
-        return NULL;
-    }
+    heed_forward_check("feed_forward_forward", m);
+    heed_check_features("feed_forward_forward", "x", x, "d_model", m->linear1->in_features,
+                        m->linear1->weight->dtype);
     heed_scope scope;
     heed_scope_begin(&scope);
     heed_tensor *hidden = heed_relu(heed_linear_forward(m->linear1, x));
@@ -286,13 +259,11 @@ int heed_module_list_count(const struct heed_module_list *list)
 
 void *heed_module_list_at(const struct heed_module_list *list, int i)
 {
-    if (heed_module_check("module_list_at", list) != HEED_OK) {
-        return NULL;
-    }
+    HEED_DOOR(NULL);
+    heed_module_check("module_list_at", list);
     if (i < 0 || i >= list->module.count) {
-        heed_fail(HEED_ERR_INDEX, "module_list_at: index %d is out of range for a list of %d", i,
-                  list->module.count);
-        return NULL;
+        heed_raise(HEED_ERR_INDEX, "module_list_at: index %d is out of range for a list of %d", i,
+                   list->module.count);
     }
     return list->module.entries[i].child;
 }

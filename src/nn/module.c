@@ -48,6 +48,15 @@ void *heed_module_new(const heed_module_kind *kind)
     return module;
 }
 
+void *heed_module_with(const heed_module_kind *kind, const void *fields)
+{
+    heed_module *module = heed_module_new(kind);
+    if (module != NULL) {
+        memcpy(module + 1, (const heed_module *)fields + 1, kind->size - sizeof *module);
+    }
+    return module;
+}
+
 void *heed_module_ready(void *module)
 {
     if (heed_error_pending()) {
@@ -306,27 +315,25 @@ heed_status heed_set_parameter(void *module, const char *name, heed_tensor **fie
                                heed_tensor *value)
 {
     heed_module *m = module;
-    if (heed_module_check("set_parameter", m) != HEED_OK ||
-        heed_check_not_null("set_parameter", "name", name) != HEED_OK ||
-        heed_check_not_null("set_parameter", "value", value) != HEED_OK) {
-        return heed_error_pending();
-    }
+    HEED_DOOR(heed_self.error);
+    heed_module_check("set_parameter", m);
+    heed_check_not_null("set_parameter", "name", name);
+    heed_check_not_null("set_parameter", "value", value);
     heed_module_entry *entry = find_entry(m, name);
     if (entry == NULL || entry->tensor == NULL || entry->is_buffer) {
-        return heed_fail(HEED_ERR_VALUE,
-                         "set_parameter: this %s has no parameter '%s'; children are not searched",
-                         m->kind->name, name);
+        heed_raise(HEED_ERR_VALUE,
+                   "set_parameter: this %s has no parameter '%s'; children are not searched",
+                   m->kind->name, name);
     }
     const heed_tensor *old = entry->tensor;
     if (!heed_same_shape(value, old) || value->dtype != old->dtype) {
-        return heed_fail(heed_same_shape(value, old) ? HEED_ERR_DTYPE : HEED_ERR_SHAPE,
-                         "set_parameter: value is %s %s, but the parameter is %s %s",
-                         heed_dtype_name(value->dtype), HEED_TEXT(value),
-                         heed_dtype_name(old->dtype), HEED_TEXT(old));
+        heed_raise(heed_same_shape(value, old) ? HEED_ERR_DTYPE : HEED_ERR_SHAPE,
+                   "set_parameter: value is %s %s, but the parameter is %s %s",
+                   heed_dtype_name(value->dtype), HEED_TEXT(value), heed_dtype_name(old->dtype),
+                   HEED_TEXT(old));
     }
-    if (heed_set_requires_grad(value, true) == NULL || heed_retain(value) == NULL) {
-        return heed_error_pending();
-    }
+    heed_set_requires_grad(value, true);
+    heed_retain(value);
     heed_release(entry->tensor);
     entry->tensor = value;
     free_lists(m);
@@ -413,18 +420,14 @@ heed_status heed_module_free(void *module)
 heed_tensor *heed_forward(void *module, heed_tensor *x)
 {
     heed_module *m = module;
-    if (heed_forward_check("forward", m) != HEED_OK) {
-        return NULL;
-    }
-    if (m->kind->forward == NULL) {
+    if (heed_forward_check("forward", m) == HEED_OK && m->kind->forward == NULL) {
         heed_fail(HEED_ERR_VALUE,
                   "forward: a %s has no forward that takes one tensor; call its own forward "
                   "function, or set .forward in its kind",
                   m->kind->name);
-        return NULL;
     }
     HEED_FORWARD(m);
-    return m->kind->forward(m, x);
+    return heed_blocked() ? NULL : m->kind->forward(m, x);
 }
 
 /* Casts in place, so that references to the tensors stay valid. */

@@ -30,9 +30,13 @@ enum { HEED_ALIVE = 0x5eed }; /* heed_module.alive */
 heed_status heed_forward_check(const char *function, const void *module);
 heed_status heed_module_check(const char *function, const void *module);
 
-/* heed_module_ready: ends a constructor of the library: if an error is pending, frees the module
- * and returns NULL. module.c defines it. */
+/* Constructors of the library check nothing in between: heed_module_with allocates a module and
+ * copies the fields after its heed_module; heed_module_ready ends the constructor: if an error is
+ * pending, it frees the module and returns NULL. heed_draw_uniform: an f32 tensor, drawn between
+ * -bound and bound. */
+void *heed_module_with(const heed_module_kind *kind, const void *fields);
 void *heed_module_ready(void *module);
+heed_tensor *heed_draw_uniform(heed_shape shape, double bound);
 
 /* ---- numbers ---- */
 
@@ -79,10 +83,9 @@ bool heed_is_listed(heed_tensor *const *tensors, int count, const heed_tensor *t
  * shapes; on error nothing changes. HEED_ERR_VALUE: a number is invalid. optimizer.c defines
  * both. */
 struct heed_optimizer;
-heed_status heed_optimizer_list(struct heed_optimizer *o, const char *prefix,
-                                heed_named_tensors *named);
-heed_status heed_optimizer_take(const char *function, struct heed_optimizer *o,
-                                heed_tensor *const *values);
+void heed_optimizer_list(struct heed_optimizer *o, const char *prefix, heed_named_tensors *named);
+void heed_optimizer_take(const char *function, struct heed_optimizer *o,
+                         heed_tensor *const *values);
 
 /* heed_is_terminal: true if the stream is a terminal that understands escape sequences: TERM is
  * set, and is not "dumb". heed_terminal_columns: the width of its lines: COLUMNS if set, else the

@@ -126,7 +126,7 @@ static void make_state(const heed_optimizer *o, int i)
 {
     heed_tensor **state = o->slots[i].state;
     const heed_tensor *p = o->parameters.tensors[i];
-    for (int j = 0; j < count_states(o) && !heed_error_pending(); j++) {
+    for (int j = 0; j < count_states(o); j++) {
         if (state[j] == NULL) {
             HEED_SCOPE_NO_GRAD(scope);
             state[j] = heed_retain(heed_zeros(heed_shape_of_tensor(p), p->dtype));
@@ -145,7 +145,7 @@ static double *option_of(heed_optimizer *o, int k)
                                &o->betas[0], &o->betas[1],     &o->eps}[k];
 }
 
-heed_status heed_optimizer_list(heed_optimizer *o, const char *prefix, heed_named_tensors *named)
+void heed_optimizer_list(heed_optimizer *o, const char *prefix, heed_named_tensors *named)
 {
     static const char *const adams[] = {"exp_avg", "exp_avg_sq"};
     heed_named_add(named, heed_from_i64(&o->steps, HEED_SCALAR), "%s%s.steps", prefix, o->name);
@@ -153,7 +153,7 @@ heed_status heed_optimizer_list(heed_optimizer *o, const char *prefix, heed_name
         heed_named_add(named, heed_from_f64(option_of(o, k), HEED_SCALAR), "%s%s.%s", prefix,
                        o->name, option_names[k]);
     }
-    for (int i = 0; i < o->parameters.count && !heed_error_pending(); i++) {
+    for (int i = 0; i < o->parameters.count; i++) {
         make_state(o, i);
         const heed_optimizer_slot *slot = &o->slots[i];
         const char *name = o->parameters.names[i];
@@ -164,7 +164,6 @@ heed_status heed_optimizer_list(heed_optimizer *o, const char *prefix, heed_name
                            o->is_sgd ? "momentum_buffer" : adams[j]);
         }
     }
-    return heed_error_pending();
 }
 
 /* A number of steps, limited so that counting on cannot overflow. */
@@ -172,13 +171,13 @@ static int64_t read_steps(const char *function, const heed_tensor *value)
 {
     const int64_t steps = heed_item_i64(value);
     if (steps < 0 || steps > INT64_C(1) << 53) {
-        heed_fail(HEED_ERR_VALUE, "%s: %lld steps; the number must be in [0, 2^53]", function,
-                  (long long)steps);
+        heed_raise(HEED_ERR_VALUE, "%s: %lld steps; the number must be in [0, 2^53]", function,
+                   (long long)steps);
     }
     return steps;
 }
 
-heed_status heed_optimizer_take(const char *function, heed_optimizer *o, heed_tensor *const *values)
+void heed_optimizer_take(const char *function, heed_optimizer *o, heed_tensor *const *values)
 {
     const int count = o->parameters.count, states = count_states(o);
     heed_tensor *const *const all_slots = values + 1 + OPTIONS;
@@ -189,14 +188,11 @@ heed_status heed_optimizer_take(const char *function, heed_optimizer *o, heed_te
     }
     check_options(function, &loaded);
     if (count_states(&loaded) != states) {
-        heed_fail(HEED_ERR_VALUE, "%s: the state of %s has momentum %g; this one's is %g", function,
-                  o->name, loaded.momentum, o->momentum);
+        heed_raise(HEED_ERR_VALUE, "%s: the state of %s has momentum %g; this one's is %g",
+                   function, o->name, loaded.momentum, o->momentum);
     }
     for (int i = 0; i < count; i++) {
         read_steps(function, all_slots[i * (1 + states)]);
-    }
-    if (heed_error_pending()) {
-        return heed_error_pending();
     }
     *o = loaded;
     for (int i = 0; i < count; i++) {
@@ -206,7 +202,6 @@ heed_status heed_optimizer_take(const char *function, heed_optimizer *o, heed_te
             heed_copy_into(o->slots[i].state[j], slot[1 + j]);
         }
     }
-    return heed_error_pending();
 }
 
 /* ---- a step ---- */
@@ -227,14 +222,16 @@ static void prepare_update(const heed_optimizer *o, int i)
     }
     make_state(o, i);
     bool alike = is_like(p, p) && is_like(p->grad, p);
-    for (int j = 0; j < count_states(o) && !heed_error_pending(); j++) {
+    for (int j = 0; j < count_states(o); j++) {
         alike = alike && is_like(o->slots[i].state[j], p);
     }
-    if (heed_check_tensor("optimizer_step", "a parameter", p) == HEED_OK && !alike) {
-        heed_fail(HEED_ERR_SHAPE,
-                  "optimizer_step: parameter %s, now %s %s, must be contiguous, and have the shape "
-                  "and dtype that it had at its first step",
-                  o->parameters.names[i], heed_dtype_name(p->dtype), HEED_TEXT(p));
+    heed_check_tensor("optimizer_step", "a parameter", p);
+    if (!alike) {
+        heed_raise(
+            HEED_ERR_SHAPE,
+            "optimizer_step: parameter %s, now %s %s, must be contiguous, and have the shape "
+            "and dtype that it had at its first step",
+            o->parameters.names[i], heed_dtype_name(p->dtype), HEED_TEXT(p));
     }
 }
 
@@ -310,16 +307,14 @@ static void update_parameters(heed_optimizer *o)
 /* Checks all parameters before the first one changes. */
 heed_status heed_optimizer_step(heed_optimizer *optimizer)
 {
-    if (heed_check_not_null("optimizer_step", "the optimiser", optimizer) == HEED_OK) {
-        check_options("optimizer_step", optimizer);
-    }
-    for (int i = 0; !heed_error_pending() && i < optimizer->parameters.count; i++) {
+    HEED_DOOR(heed_self.error);
+    heed_check_not_null("optimizer_step", "the optimiser", optimizer);
+    check_options("optimizer_step", optimizer);
+    for (int i = 0; i < optimizer->parameters.count; i++) {
         prepare_update(optimizer, i);
     }
-    if (!heed_error_pending()) {
-        update_parameters(optimizer);
-    }
-    return heed_error_pending();
+    update_parameters(optimizer);
+    return HEED_OK;
 }
 
 heed_status heed_optimizer_zero_grad(heed_optimizer *optimizer)
@@ -345,20 +340,19 @@ static double norm_of(const heed_tensor *t)
 double heed_clip_grad_norm(heed_tensor_list parameters, double max_norm)
 {
     static const char function[] = "clip_grad_norm";
+    HEED_DOOR((double)NAN);
     double sum = 0;
     if (!(max_norm >= 0)) {
-        heed_fail(HEED_ERR_VALUE, "%s: max_norm is %g; it must be 0 or more", function, max_norm);
+        heed_raise(HEED_ERR_VALUE, "%s: max_norm is %g; it must be 0 or more", function, max_norm);
     }
-    for (int i = 0; i < parameters.count && !heed_error_pending(); i++) {
+    for (int i = 0; i < parameters.count; i++) {
         const heed_tensor *p = parameters.tensors != NULL ? parameters.tensors[i] : NULL;
-        if (heed_check_not_null(function, "a parameter", p) == HEED_OK && p->grad != NULL &&
-            heed_check_tensor(function, "a gradient", p->grad) == HEED_OK) {
+        heed_check_not_null(function, "a parameter", p);
+        if (p->grad != NULL) {
+            heed_check_tensor(function, "a gradient", p->grad);
             const double norm = norm_of(p->grad);
             sum += norm * norm;
         }
-    }
-    if (heed_error_pending()) {
-        return (double)NAN;
     }
     const double norm = sqrt(sum), factor = max_norm / (norm + 1e-6);
     for (int i = 0; i < parameters.count && !(factor >= 1); i++) {

@@ -54,7 +54,7 @@ struct heed_safetensors {
 
 /* "function: path: what is wrong" */
 #define fail(f, status, format, ...)                                                               \
-    heed_fail(status, "%s: %s: " format, (f)->function, (f)->path.text, __VA_ARGS__)
+    heed_raise(status, "%s: %s: " format, (f)->function, (f)->path.text, __VA_ARGS__)
 
 /* Of entries, which begin with their names. */
 static int by_name(const void *a, const void *b)
@@ -78,14 +78,11 @@ static void sort_entries(const heed_safetensors *f)
 
 /* ---- reading the header ---- */
 
-/* After an error, the scan stands at the final '\0', which nothing accepts, so callers need not
- * check. */
-static void fail_scan(heed_safetensors *f, const char *expected)
+static _Noreturn void fail_scan(heed_safetensors *f, const char *expected)
 {
     fail(f, HEED_ERR_FORMAT,
          "at byte %lld of the header: %s is expected; save it with the safetensors library",
          (long long)(f->at - f->header), expected);
-    f->at += strlen(f->at);
 }
 
 static void skip_space(heed_safetensors *f)
@@ -119,7 +116,7 @@ static bool has_more(heed_safetensors *f, char end, bool is_first)
     if (!ends && !is_first) {
         take(f, ",");
     }
-    return !ends && !heed_error_pending();
+    return !ends;
 }
 
 static const char escapes[] = "\"\\bfnrt", escaped[] = "\"\\\b\f\n\r\t";
@@ -137,30 +134,28 @@ static char scan_escape(heed_safetensors *f)
     const long code = is_code ? strtol((char[]){f->at[4], f->at[5], '\0'}, NULL, 16) : 0;
     if (code < 1 || code > 0x7f) {
         fail_scan(f, "another escape sequence");
-        return ' ';
     }
     f->at += 6;
     return (char)code;
 }
 
-/* Decodes a string in place, where it never becomes longer. "" on error. */
+/* Decodes a string in place, where it never becomes longer. */
 static const char *scan_string(heed_safetensors *f)
 {
     take(f, "\"");
     char *const string = f->at, *to = string;
-    while (*f->at != '"' && !heed_error_pending()) {
+    while (*f->at != '"') {
         if ((unsigned char)*f->at < 0x20) {
             fail_scan(f, "a string without control characters");
-        } else {
-            *to++ = *f->at == '\\' ? scan_escape(f) : *f->at++;
         }
+        *to++ = *f->at == '\\' ? scan_escape(f) : *f->at++;
     }
     take(f, "\"");
     *to = '\0';
     if (!heed_is_utf8(string)) {
         fail_scan(f, "valid UTF-8");
     }
-    return heed_error_pending() ? "" : string;
+    return string;
 }
 
 /* An array of at most `most` numbers; returns their count. */
@@ -175,9 +170,8 @@ static int scan_numbers(heed_safetensors *f, int64_t *to, int most)
         const int64_t number = is_number ? strtoll(f->at, &f->at, 10) : 0;
         if (!is_number || errno != 0 || n >= most) {
             fail_scan(f, "a list of up to 8 whole numbers below 2^63");
-        } else {
-            to[n++] = number;
         }
+        to[n++] = number;
     }
     return n;
 }
@@ -200,7 +194,6 @@ static void scan_tensor(heed_safetensors *f, const char *name)
     if (e.dtype == DTYPES) {
         fail(f, HEED_ERR_FORMAT, "'%s' has dtype '%s', which Heed does not read",
              heed_show_name(name).text, heed_show_name(dtype).text);
-        return;
     }
     /* Like heed_empty, limits the sizes of empty tensors, too: skips those that are 0. */
     const int64_t size = (int64_t)heed_dtype_size(dtypes[e.dtype].as);
@@ -218,14 +211,10 @@ static void scan_tensor(heed_safetensors *f, const char *name)
         fail(f, HEED_ERR_FORMAT, "'%s', %s of %s after %lld bytes, has data_offsets [%lld, %lld]",
              heed_show_name(name).text, heed_shape_text(e.shape.ndim, e.shape.size).text, dtype,
              (long long)e.begin, (long long)offsets[0], (long long)offsets[1]);
-        return;
     }
-    entry *entries = heed_grow(f->entries, f->count, &f->capacity, sizeof *entries);
-    if (entries != NULL) {
-        f->entries = entries;
-        entries[f->count++] = e;
-        f->data_size = e.end;
-    }
+    f->entries = heed_grow(f->entries, f->count, &f->capacity, sizeof e);
+    f->entries[f->count++] = e;
+    f->data_size = e.end;
 }
 
 /* The whole header, or the metadata in it. */
@@ -241,40 +230,35 @@ static void scan_object(heed_safetensors *f, bool is_metadata)
             scan_tensor(f, name);
         } else {
             const heed_metadata pair = {name, scan_string(f)};
-            heed_metadata *list = heed_grow(f->metadata, f->pairs, &f->pair_capacity, sizeof *list);
-            if (list != NULL) {
-                f->metadata = list;
-                list[f->pairs++] = pair;
-            }
+            f->metadata = heed_grow(f->metadata, f->pairs, &f->pair_capacity, sizeof pair);
+            f->metadata[f->pairs++] = pair;
         }
     }
 }
 
-static heed_status read_at(const char *function, const heed_safetensors *f, void *to, int64_t size,
-                           int64_t at)
+static void read_at(const char *function, const heed_safetensors *f, void *to, int64_t size,
+                    int64_t at)
 {
-    return fseeko(f->stream, (off_t)at, SEEK_SET) == 0 &&
-                   fread(to, 1, (size_t)size, f->stream) == (size_t)size
-               ? HEED_OK
-               : heed_fail(HEED_ERR_FILE, "%s: %s: cannot read it: %s", function, f->path.text,
-                           ferror(f->stream) ? strerror(errno) : "it has become shorter");
+    if (fseeko(f->stream, (off_t)at, SEEK_SET) != 0 ||
+        fread(to, 1, (size_t)size, f->stream) != (size_t)size) {
+        heed_raise(HEED_ERR_FILE, "%s: %s: cannot read it: %s", function, f->path.text,
+                   ferror(f->stream) ? strerror(errno) : "it has become shorter");
+    }
 }
 
 static void read_header(heed_safetensors *f, int64_t size)
 {
     uint64_t length = 0; /* little-endian: dtype.h requires it */
-    if (size < LENGTH || read_at(f->function, f, &length, LENGTH, 0) != HEED_OK ||
-        length > MOST_HEADER || (int64_t)length > size - LENGTH) {
+    if (size >= LENGTH) {
+        read_at(f->function, f, &length, LENGTH, 0);
+    }
+    if (size < LENGTH || length > MOST_HEADER || (int64_t)length > size - LENGTH) {
         fail(f, HEED_ERR_FORMAT, "it has %lld bytes, its header %llu; is it a safetensors file?",
              (long long)size, (unsigned long long)length);
-        return;
     }
     f->data = LENGTH + (int64_t)length;
     f->header = heed_alloc_zeroed((size_t)length + 1);
-    if (f->header == NULL ||
-        read_at(f->function, f, f->header, (int64_t)length, LENGTH) != HEED_OK) {
-        return;
-    }
+    read_at(f->function, f, f->header, (int64_t)length, LENGTH);
     f->at = f->header;
     scan_object(f, false);
     skip_space(f);
@@ -290,30 +274,40 @@ static void read_header(heed_safetensors *f, int64_t size)
 
 /* ---- reading files ---- */
 
+typedef struct opening {
+    heed_safetensors *f;
+    const char *path;
+} opening;
+
+static void read_file(void *context)
+{
+    const opening *o = context;
+    heed_safetensors *f = o->f;
+    struct stat about;
+    /* stat comes first, because opening a pipe would wait; the size is that of the open file. */
+    if (stat(o->path, &about) != 0 ||
+        (S_ISREG(about.st_mode) &&
+         ((f->stream = fopen(o->path, "rbe")) == NULL || fseeko(f->stream, 0, SEEK_END) != 0))) {
+        fail(f, HEED_ERR_FILE, "cannot open it: %s", strerror(errno));
+    }
+    if (f->stream == NULL) {
+        fail(f, HEED_ERR_FILE, "%s", "it is not a regular file");
+    }
+    read_header(f, ftello(f->stream));
+}
+
 static heed_safetensors *open_file(const char *function, const char *path)
 {
-    struct stat about;
     heed_safetensors *f = heed_check_not_null(function, "the path", path) == HEED_OK
                               ? heed_alloc_zeroed(sizeof *f)
                               : NULL;
-    if (f == NULL) {
-        return NULL;
-    }
-    f->function = function;
-    f->path = heed_show_path(path);
-    /* stat comes first, because opening a pipe would wait; the size is that of the open file. */
-    if (stat(path, &about) != 0 ||
-        (S_ISREG(about.st_mode) &&
-         ((f->stream = fopen(path, "rbe")) == NULL || fseeko(f->stream, 0, SEEK_END) != 0))) {
-        fail(f, HEED_ERR_FILE, "cannot open it: %s", strerror(errno));
-    } else if (f->stream == NULL) {
-        fail(f, HEED_ERR_FILE, "%s", "it is not a regular file");
-    } else {
-        read_header(f, ftello(f->stream));
-    }
-    if (heed_error_pending()) {
-        heed_safetensors_close(f);
-        return NULL;
+    if (f != NULL) {
+        f->function = function;
+        f->path = heed_show_path(path);
+        if (heed_try(read_file, &(opening){f, path}) != HEED_OK) {
+            heed_safetensors_close(f);
+            return NULL;
+        }
     }
     return f;
 }
@@ -373,15 +367,10 @@ static entry *find_entry(const heed_safetensors *f, const char *name)
 static heed_tensor *read_entry(const char *function, const heed_safetensors *f, const entry *e)
 {
     heed_tensor *t = heed_empty(e->shape, dtypes[e->dtype].as);
-    if (t == NULL) {
-        return NULL;
-    }
     /* I32 is read into the second half of the memory, and widened from the front. */
     const int64_t bytes = e->end - e->begin;
     unsigned char *from = (unsigned char *)t->data + (e->dtype == I32 ? bytes : 0);
-    if (read_at(function, f, from, bytes, f->data + e->begin) != HEED_OK) {
-        return NULL;
-    }
+    read_at(function, f, from, bytes, f->data + e->begin);
     for (int64_t i = 0; i < t->numel && e->dtype == HEED_BOOL; i++) {
         from[i] = from[i] != 0;
     }
@@ -396,17 +385,16 @@ static heed_tensor *read_entry(const char *function, const heed_safetensors *f, 
 heed_tensor *heed_safetensors_tensor(const heed_safetensors *file, const char *name)
 {
     static const char function[] = "safetensors_tensor";
-    if (heed_check_not_null(function, "the file", file) != HEED_OK ||
-        heed_check_scope(function) != HEED_OK ||
-        heed_check_not_null(function, "the name", name) != HEED_OK) {
-        return NULL;
-    }
+    HEED_DOOR(NULL);
+    heed_check_not_null(function, "the file", file);
+    heed_check_scope(function);
+    heed_check_not_null(function, "the name", name);
     const entry *e = find_entry(file, name);
     if (e == NULL) {
-        heed_fail(HEED_ERR_VALUE, "%s: %s: no tensor '%s'", function, file->path.text,
-                  heed_show_name(name).text);
+        heed_raise(HEED_ERR_VALUE, "%s: %s: no tensor '%s'", function, file->path.text,
+                   heed_show_name(name).text);
     }
-    return e != NULL ? read_entry(function, file, e) : NULL;
+    return read_entry(function, file, e);
 }
 
 /* ---- writing ---- */
@@ -423,36 +411,35 @@ static void check_text(const heed_safetensors *f, const char *text)
 {
     if (text == NULL) {
         fail(f, HEED_ERR_NULL, "%s", "a name or a value is NULL");
-    } else if (!heed_is_utf8(text)) {
+    }
+    if (!heed_is_utf8(text)) {
         fail(f, HEED_ERR_VALUE, "'%s' is not valid UTF-8", heed_show_name(text).text);
     }
 }
 
 /* Lists the tensors in the order of the file; copies views into the innermost scope. */
-static heed_status list_content(heed_safetensors *f, heed_tensor_list tensors,
-                                const heed_metadata *metadata)
+static void list_content(heed_safetensors *f, heed_tensor_list tensors,
+                         const heed_metadata *metadata)
 {
     for (; metadata != NULL && metadata->key != NULL; metadata++) {
         check_text(f, metadata->key);
         check_text(f, metadata->value);
     }
-    f->entries = heed_alloc((size_t)tensors.count * sizeof *f->entries);
-    for (int i = 0; i < tensors.count && !heed_error_pending(); i++) {
+    f->entries = heed_scratch((size_t)tensors.count * sizeof *f->entries);
+    for (int i = 0; i < tensors.count; i++) {
         heed_tensor *t = tensors.tensors[i];
         check_text(f, tensors.names[i]);
-        if (!heed_error_pending() && strcmp(tensors.names[i], "__metadata__") == 0) {
+        if (strcmp(tensors.names[i], "__metadata__") == 0) {
             fail(f, HEED_ERR_VALUE, "the name '%s' is reserved", tensors.names[i]);
         }
-        if (heed_check_tensor(f->function, "a tensor", t) == HEED_OK) {
-            f->entries[f->count++] =
-                (entry){.name = tensors.names[i], .dtype = t->dtype, .tensor = heed_contiguous(t)};
-        }
+        heed_check_tensor(f->function, "a tensor", t);
+        f->entries[f->count++] =
+            (entry){.name = tensors.names[i], .dtype = t->dtype, .tensor = heed_contiguous(t)};
     }
     sort_entries(f);
     if (f->count > 1) {
         qsort(f->entries, (size_t)f->count, sizeof *f->entries, by_position);
     }
-    return heed_error_pending();
 }
 
 static void put_string(FILE *to, const char *string)
@@ -523,7 +510,6 @@ static void replace_file(const heed_safetensors *f, const heed_metadata *metadat
     const bool exists = stat(path, &old) == 0;
     if (exists && (!S_ISREG(old.st_mode) || access(path, W_OK) != 0)) {
         fail(f, HEED_ERR_FILE, "%s", "it is not a regular file that may be written");
-        return;
     }
     for (int i = 0; to == NULL && (i == 0 || errno == EEXIST); i++) {
         snprintf(temporary, sizeof temporary, "%s.tmp.%ld.%d", path, (long)getpid(), i);
@@ -531,7 +517,6 @@ static void replace_file(const heed_safetensors *f, const heed_metadata *metadat
     }
     if (to == NULL) {
         fail(f, HEED_ERR_FILE, "cannot create a temporary file next to it: %s", strerror(errno));
-        return;
     }
     const bool replaced = (!exists || fchmod(fileno(to), old.st_mode & 0777) == 0) &&
                           put_content(f, metadata, to) && fflush(to) == 0 && !ferror(to) &&
@@ -547,19 +532,16 @@ static void replace_file(const heed_safetensors *f, const heed_metadata *metadat
 static heed_status save(const char *function, const char *path, heed_tensor_list tensors,
                         const heed_metadata *metadata)
 {
-    if (heed_check_not_null(function, "the path", path) != HEED_OK) {
-        return heed_error_pending();
-    }
+    HEED_DOOR(heed_self.error);
+    heed_check_not_null(function, "the path", path);
     if (tensors.count < 0 || (tensors.count > 0 && (!tensors.tensors || !tensors.names))) {
-        return heed_fail(HEED_ERR_NULL, "%s: the list has no tensors or no names", function);
+        heed_raise(HEED_ERR_NULL, "%s: the list has no tensors or no names", function);
     }
     heed_safetensors f = {.function = function, .path = heed_show_path(path)};
     HEED_SCOPE_NO_GRAD(scope);
-    if (list_content(&f, tensors, metadata) == HEED_OK) {
-        replace_file(&f, metadata, path);
-    }
-    heed_free(f.entries);
-    return heed_error_pending();
+    list_content(&f, tensors, metadata);
+    replace_file(&f, metadata, path);
+    return HEED_OK;
 }
 
 heed_status heed_save_file(heed_tensor_list tensors, const char *path,
@@ -570,46 +552,66 @@ heed_status heed_save_file(heed_tensor_list tensors, const char *path,
 
 /* ---- modules and training runs ---- */
 
-/* Appends the tensors of the module, and of the optimiser and the generator, if asked for. Returns
- * the number of the module's. */
-static int list_run(heed_named_tensors *all, void *module, heed_optimizer *optimizer,
-                    bool with_generator)
+/* What a file holds: the tensors of a module, and of an optimiser and the generator. */
+typedef struct run {
+    const char *function, *path;
+    heed_module *module;
+    heed_optimizer *optimizer; /* or NULL */
+    bool has_generator, need_all, use_all;
+    const heed_metadata *metadata;
+    heed_safetensors *file; /* when loading */
+    heed_tensor_list state; /* the module's */
+    heed_named_tensors all; /* the module's come first */
+} run;
+
+static void list_run(run *r)
 {
-    const heed_tensor_list state = heed_state_dict(module);
-    for (int i = 0; i < state.count; i++) {
-        heed_named_add(all, state.tensors[i], "%s", state.names[i]);
+    for (int i = 0; i < r->state.count; i++) {
+        heed_named_add(&r->all, r->state.tensors[i], "%s", r->state.names[i]);
     }
-    if (optimizer != NULL) {
-        heed_optimizer_list(optimizer, "optimizer.", all);
+    if (r->optimizer != NULL) {
+        heed_optimizer_list(r->optimizer, "optimizer.", &r->all);
     }
-    if (with_generator) {
-        heed_named_add(all, heed_get_rng_state(), "rng_state");
+    if (r->has_generator) {
+        heed_named_add(&r->all, heed_get_rng_state(), "rng_state");
     }
-    return state.count;
 }
 
-static heed_status save_run(const char *function, void *module, heed_optimizer *optimizer,
-                            bool with_generator, const char *path, const heed_metadata *metadata)
+static void save_all(void *context)
 {
-    heed_named_tensors all = {0};
-    if (heed_module_check(function, module) == HEED_OK) {
-        HEED_SCOPE_NO_GRAD(scope);
-        list_run(&all, module, optimizer, with_generator);
-        save(function, path, (heed_tensor_list){all.count, all.tensors, all.names}, metadata);
-        heed_named_free(&all);
+    run *r = context;
+    heed_set_grad_enabled(false);
+    list_run(r);
+    save(r->function, r->path, (heed_tensor_list){r->all.count, r->all.tensors, r->all.names},
+         r->metadata);
+}
+
+static heed_status save_run(run r)
+{
+    heed_module_check(r.function, r.module);
+    r.state = heed_state_dict(r.module);
+    if (!heed_blocked()) {
+        heed_try(save_all, &r);
+        heed_named_free(&r.all);
     }
     return heed_error_pending();
 }
 
 heed_status heed_save_state_dict(void *module, const char *path, const heed_metadata *metadata)
 {
-    return save_run("save_state_dict", module, NULL, false, path, metadata);
+    return save_run(
+        (run){.function = "save_state_dict", .path = path, .module = module, .metadata = metadata});
 }
 
 heed_status heed_save_checkpoint(void *module, heed_optimizer *optimizer, const char *path,
                                  const heed_metadata *about)
 {
-    return save_run("save_checkpoint", module, optimizer, true, path, about);
+    return save_run((run){.function = "save_checkpoint",
+                          .path = path,
+                          .module = module,
+                          .optimizer = optimizer,
+                          .has_generator = true,
+                          .metadata = about});
 }
 
 /* A tensor with several names needs only one of them in the file. */
@@ -633,14 +635,14 @@ static bool fits(const heed_tensor *t, const entry *e)
 /* Reads the tensors of a list into values; NULL: the file has none of that name. Names of the
  * module that the file lacks are errors if `need_all`, names that only the file has if `use_all`.
  */
-static void read_list(const heed_safetensors *f, const char *module,
-                      const heed_named_tensors *wanted, bool need_all, bool use_all,
-                      heed_tensor **values)
+static void read_list(const run *r, heed_tensor **values)
 {
-    for (int i = 0; i < wanted->count && !heed_error_pending(); i++) {
-        const heed_tensor *t = wanted->tensors[i];
-        const heed_text name = heed_show_name(wanted->names[i]);
-        entry *e = find_entry(f, wanted->names[i]);
+    const heed_safetensors *f = r->file;
+    const char *module = r->module->kind->name;
+    for (int i = 0; i < r->all.count; i++) {
+        const heed_tensor *t = r->all.tensors[i];
+        const heed_text name = heed_show_name(r->all.names[i]);
+        entry *e = find_entry(f, r->all.names[i]);
         values[i] = NULL;
         if (e != NULL && fits(t, e)) {
             e->used = true;
@@ -650,11 +652,11 @@ static void read_list(const heed_safetensors *f, const char *module,
                  dtypes[e->dtype].name, heed_shape_text(e->shape.ndim, e->shape.size).text, module,
                  heed_dtype_name(t->dtype), heed_shape_text(t->ndim, t->shape).text,
                  heed_is_expanded(t) ? ", expanded" : "");
-        } else if (need_all && is_missing(f, wanted, i)) {
+        } else if (r->need_all && is_missing(f, &r->all, i)) {
             fail(f, HEED_ERR_VALUE, "'%s' is missing", name.text);
         }
     }
-    for (int i = 0; i < f->count && use_all; i++) {
+    for (int i = 0; i < f->count && r->use_all; i++) {
         if (!f->entries[i].used) {
             fail(f, HEED_ERR_VALUE, "this %s has no '%s'", module,
                  heed_show_name(f->entries[i].name).text);
@@ -663,45 +665,55 @@ static void read_list(const heed_safetensors *f, const char *module,
 }
 
 /* Reads and checks everything before anything changes; copies cannot fail. */
-static heed_status load_run(const char *function, heed_module *m, heed_optimizer *optimizer,
-                            const char *path, bool need_all, bool use_all)
+static void load_all(void *context)
 {
-    heed_named_tensors all = {0};
-    if (heed_module_check(function, m) != HEED_OK) {
-        return heed_error_pending();
+    run *r = context;
+    heed_set_grad_enabled(false);
+    list_run(r);
+    heed_tensor **values = heed_scratch((size_t)r->all.count * sizeof *values);
+    read_list(r, values);
+    if (r->optimizer != NULL) {
+        heed_set_rng_state(values[r->all.count - 1]);
+        heed_optimizer_take(r->function, r->optimizer, values + r->state.count);
     }
-    const heed_generator before = heed_get_generator();
-    heed_safetensors *f = open_file(function, path);
-    HEED_SCOPE_NO_GRAD(scope);
-    const int count = list_run(&all, m, optimizer, optimizer != NULL);
-    heed_tensor **values = heed_alloc((size_t)all.count * sizeof(heed_tensor *));
-    if (!heed_error_pending()) {
-        read_list(f, m->kind->name, &all, need_all, use_all, values);
-    }
-    if (optimizer != NULL && !heed_error_pending()) {
-        heed_set_rng_state(values[all.count - 1]);
-        if (heed_optimizer_take(function, optimizer, values + count) != HEED_OK) {
-            heed_set_generator(&before);
-        }
-    }
-    for (int i = 0; i < count && !heed_error_pending(); i++) {
+    for (int i = 0; i < r->state.count; i++) {
         if (values[i] != NULL) {
-            heed_copy_into(all.tensors[i], values[i]);
+            heed_copy_into(r->all.tensors[i], values[i]);
         }
     }
-    heed_free(values);
-    heed_named_free(&all);
-    heed_safetensors_close(f);
+}
+
+static heed_status load_run(run r)
+{
+    const heed_generator before = heed_get_generator();
+    heed_module_check(r.function, r.module);
+    r.state = heed_state_dict(r.module);
+    r.file = open_file(r.function, r.path);
+    if (!heed_blocked() && heed_try(load_all, &r) != HEED_OK) {
+        heed_set_generator(&before);
+    }
+    heed_named_free(&r.all);
+    heed_safetensors_close(r.file);
     return heed_error_pending();
 }
 
 heed_status(heed_load_state_dict)(heed_load_state_dict_args args)
 {
     const bool strict = !args.no_strict;
-    return load_run("load_state_dict", args.module, NULL, args.path, strict, strict);
+    return load_run((run){.function = "load_state_dict",
+                          .path = args.path,
+                          .module = args.module,
+                          .need_all = strict,
+                          .use_all = strict});
 }
 
 heed_status heed_load_checkpoint(void *module, heed_optimizer *optimizer, const char *path)
 {
-    return load_run("load_checkpoint", module, optimizer, path, true, optimizer != NULL);
+    return load_run((run){.function = "load_checkpoint",
+                          .path = path,
+                          .module = module,
+                          .optimizer = optimizer,
+                          .has_generator = optimizer != NULL,
+                          .need_all = true,
+                          .use_all = optimizer != NULL});
 }

@@ -18,26 +18,18 @@ struct heed_multihead_attention *(
         heed_fail(HEED_ERR_VALUE, "%s: num_heads %d does not divide embed_dim %lld", function,
                   num_heads, (long long)embed_dim);
     }
-    if (heed_check_probability(function, "dropout", args.dropout) != HEED_OK) {
-        return NULL;
-    }
-    struct heed_multihead_attention *m = heed_module_new(&kind);
-    if (m == NULL) {
-        return NULL;
-    }
-    m->num_heads = num_heads;
-    m->dropout = args.dropout;
-    m->batch_first = args.batch_first;
+    heed_check_probability(function, "dropout", args.dropout);
+    struct heed_multihead_attention *m = heed_module_with(
+        &kind, &(struct heed_multihead_attention){.num_heads = num_heads,
+                                                  .dropout = args.dropout,
+                                                  .batch_first = args.batch_first});
     /* torch draws out_proj first, including its bias, which it zeroes later. */
     HEED_CHILD(m, out_proj, heed_linear_new(embed_dim, embed_dim, .no_bias = args.no_bias));
-    if (m->out_proj == NULL) { /* 3 * embed_dim might overflow */
-        return heed_module_ready(m);
-    }
-    HEED_PARAMETER(m, in_proj_weight, heed_empty(HEED_SHAPE(3 * embed_dim, embed_dim), HEED_F32));
+    const int64_t rows = heed_blocked() ? 1 : 3 * embed_dim;          /* else it might overflow */
     const double bound = sqrt(3) * sqrt(2 / (4 * (double)embed_dim)); /* Glorot and Bengio, 2010 */
-    heed_uniform_into(m->in_proj_weight, -bound, bound);
-    if (!args.no_bias) {
-        HEED_PARAMETER(m, in_proj_bias, heed_zeros(HEED_SHAPE(3 * embed_dim), HEED_F32));
+    HEED_PARAMETER(m, in_proj_weight, heed_draw_uniform(HEED_SHAPE(rows, embed_dim), bound));
+    if (!args.no_bias && !heed_blocked()) {
+        HEED_PARAMETER(m, in_proj_bias, heed_zeros(HEED_SHAPE(rows), HEED_F32));
         heed_fill_into(m->out_proj->bias, 0);
     }
     return heed_module_ready(m);
@@ -47,44 +39,41 @@ struct heed_multihead_attention *(
 
 static const char function[] = "multihead_attention_forward";
 
-static heed_status check_mask(const char *name, const heed_tensor *mask, heed_shape shape)
+static void check_mask(const char *name, const heed_tensor *mask, heed_shape shape)
 {
     if (mask != NULL && mask->dtype != HEED_BOOL) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: %s is %s, not bool (true blocks)", function, name,
-                         heed_dtype_name(mask->dtype));
+        heed_raise(HEED_ERR_DTYPE, "%s: %s is %s, not bool (true blocks)", function, name,
+                   heed_dtype_name(mask->dtype));
     }
     if (mask != NULL && !heed_has_shape(mask, &shape)) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: %s %s; it must be %s", function, name,
-                         HEED_TEXT(mask), heed_shape_text(shape.ndim, shape.size).text);
+        heed_raise(HEED_ERR_SHAPE, "%s: %s %s; it must be %s", function, name, HEED_TEXT(mask),
+                   heed_shape_text(shape.ndim, shape.size).text);
     }
-    return heed_error_pending();
 }
 
-static heed_status check(const heed_multihead_attention_forward_args *a)
+static void check(const heed_multihead_attention_forward_args *a)
 {
     static const char *const names[] = {"query", "key", "value"};
-    const struct heed_multihead_attention *m = a->m;
+    const struct heed_linear *out_proj = a->m->out_proj;
     const heed_tensor *q = a->query, *k = a->key, *v = a->value;
     const heed_tensor *const in[] = {q, k, v};
-    const heed_dtype dtype = m->out_proj->weight->dtype;
     for (int i = 0; i < 3; i++) {
-        if (heed_check_features(function, names[i], in[i], "embed_dim", m->out_proj->in_features,
-                                dtype) != HEED_OK) {
-            return heed_error_pending();
-        }
+        heed_check_features(function, names[i], in[i], "embed_dim", out_proj->in_features,
+                            out_proj->weight->dtype);
     }
-    const int batch = m->batch_first ? 0 : 1;
+    const int batch = a->m->batch_first ? 0 : 1;
     const heed_shape of_k = heed_shape_of_tensor(k);
     if (q->ndim != 3 || k->ndim != 3 || !heed_has_shape(v, &of_k) ||
         k->shape[batch] != q->shape[batch]) {
-        return heed_fail(HEED_ERR_SHAPE,
-                         "%s: query %s, key %s and value %s must be (length, N, features), or (N, "
-                         "length, features) with .batch_first, with one value per key",
-                         function, HEED_TEXT(q), HEED_TEXT(k), HEED_TEXT(v));
+        heed_raise(
+            HEED_ERR_SHAPE,
+            "%s: query %s, key %s and value %s must be (length, N, features), or (N, length, "
+            "features) with .batch_first, with one value per key",
+            function, HEED_TEXT(q), HEED_TEXT(k), HEED_TEXT(v));
     }
     const int64_t N = q->shape[batch], L = q->shape[1 - batch], S = k->shape[1 - batch];
     check_mask("key_padding_mask", a->key_padding_mask, HEED_SHAPE(N, S));
-    return check_mask("attn_mask", a->attn_mask, HEED_SHAPE(L, S));
+    check_mask("attn_mask", a->attn_mask, HEED_SHAPE(L, S));
 }
 
 /* ---- forward ---- */
@@ -107,14 +96,14 @@ static heed_tensor *join_masks(const heed_multihead_attention_forward_args *a, i
 heed_tensor *(heed_multihead_attention_forward)(heed_multihead_attention_forward_args args)
 {
     struct heed_multihead_attention *m = args.m;
-    HEED_FORWARD(m);
     heed_tensor *in[] = {args.query, args.key, args.value}, *rows[3], *biases[3] = {NULL};
     if (args.weights != NULL) {
         *args.weights = NULL;
     }
-    if (heed_forward_check(function, m) != HEED_OK || check(&args) != HEED_OK) {
-        return NULL;
-    }
+    HEED_DOOR(NULL);
+    HEED_FORWARD(m);
+    heed_forward_check(function, m);
+    check(&args);
     heed_scope scope;
     heed_scope_begin(&scope);
     heed_chunk(m->in_proj_weight, 3, 0, rows);
