@@ -195,8 +195,15 @@ class Heed:
             f'"{value}"' if isinstance(value, str) else str(value)
 
     def call(self, name, *arguments):
-        """heed_NAME(arguments). Tensors that it fills (Parts) follow the returned one. Raises HeedError."""
+        """heed_NAME(arguments). Tensors that it fills (Parts) follow the returned one. Raises HeedError.
+
+        Arguments of a function with keyword arguments go into its struct; a dict at the end has those by name."""
         function, returned, kinds = self.functions[f"heed_{name}"]
+        has_keywords = kinds == [f"heed_{name}_args"]
+        if has_keywords:
+            fields = self.structs[kinds[0]].texts
+            *rest, last = arguments
+            arguments = [dict(zip(fields, rest)) | last if isinstance(last, dict) else dict(zip(fields, arguments))]
         assert len(kinds) == len(arguments), name
         converted = [self.convert(kind, a) for kind, a in zip(kinds, arguments)]
         address = function(*converted)
@@ -211,7 +218,8 @@ class Heed:
                     self.trace.append(f"heed_tensor *t{self.names}_parts[{max(1, given.count)}];")
         if self.trace is not None:
             left = f"{returned}{result.name} = " if isinstance(result, Pointer) else ""
-            self.trace.append(f"{left}heed_{name}({', '.join(map(self.text, kinds, arguments))});")
+            called = f"(heed_{name})" if has_keywords else f"heed_{name}"
+            self.trace.append(f"{left}{called}({', '.join(map(self.text, kinds, arguments))});")
         if self.dll.heed_error_pending():
             status = self.dll.heed_error()
             text = self.functions["heed_error_message"][0]().decode()

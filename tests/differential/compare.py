@@ -283,7 +283,7 @@ KNOWN = [  # the reason, and whether it explains a failure k
     ("torch: attention without elements gives its mask no gradient", lambda k: k.failure.what in ("which grads", "requires_grad") and any(
         k.inputs(n)[name][0].size == 0 for n in k.nodes("scaled_dot_product_attention") for name in ("a", "v"))),
     ("torch: cross_entropy without classes is NaN",
-     lambda k: k.input_holds("cross_entropy_with", lambda x, _: x.size == 0)),
+     lambda k: k.input_holds("cross_entropy", lambda x, _: x.size == 0)),
     ("attention without keys: zeros, of the broadcast shape", lambda k: any(
         a.shape[-2] == 0 for n in k.nodes("scaled_dot_product_attention") for a in k.inputs(n)["k"])),
     ("second derivatives of infinities and NaN", lambda k: k.failure.what == "seconds" and any(

@@ -325,7 +325,7 @@ def loss_options(d, args):
     x = d.value(args["a"])
     classes = x.shape[min(1, x.dim() - 1)] if x.dim() else 1
     options = {"reduction": d.choose(["HEED_MEAN", "HEED_SUM", "HEED_NONE"]),
-               "ignore_index": d.integer(-1, max(0, classes - 1)), "label_smoothing": d.choose([0.1, 0.5, 1.0])}
+               "ignore_index": d.integer(-1, max(0, classes - 1)) or -1, "label_smoothing": d.choose([0.1, 0.5, 1.0])}
     return {name: value for name, value in options.items() if d.chance(0.4)}
 
 

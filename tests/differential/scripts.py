@@ -65,7 +65,7 @@ def optimisers(s, heed, py):
             o = heed.call("adam_new", list_of(tensors), lr)
             heed.set(o, "heed_optimizer", {**options, "weight_decay": decay})
         else:
-            o = heed.call("adamw_new_with", list_of(tensors), lr, decay, options)
+            o = heed.call("adamw_new", list_of(tensors), lr, decay, options)
         groups = f"[dict(params=[p]) | (dict(weight_decay=0) if {s['matrices']} and p.ndim < 2 else {{}}) for p in {everything}]"
         py(f"o = torch.optim.{s['optimiser']}({groups}, lr={lr}, betas=({beta}, 0.99), eps={eps}, weight_decay={decay})")
     for step in range(s["steps"]):
@@ -156,7 +156,7 @@ def modules(s, heed, py):
     if padding is not None:
         padding[:, 0] = False  # fully masked queries give zeros in Heed, and NaN or zeros in torch
     if kind == "Linear":
-        m = heed.call("linear_new_with", e, s["wide"], {"no_bias": not bias})
+        m = heed.call("linear_new", e, s["wide"], {"no_bias": not bias})
         py(f"m = nn.Linear({e}, {s['wide']}, bias={bias})")
     elif kind == "Embedding":
         m = heed.call("embedding_new", s["wide"] + 1, e)
@@ -169,7 +169,7 @@ def modules(s, heed, py):
         py(SELF_ATTENTION)
         py(f"m = SelfAttention({e}, 1, 2)")
     else:
-        m = heed.call("multihead_attention_new_with", e, heads, {"no_bias": not bias, "batch_first": s["batch_first"]})
+        m = heed.call("multihead_attention_new", e, heads, {"no_bias": not bias, "batch_first": s["batch_first"]})
         py(f"m = nn.MultiheadAttention({e}, {heads}, bias={bias}, batch_first={s['batch_first']})")
     if s["dtype"] == "f64":
         heed.call("module_to", m, "f64")
@@ -195,7 +195,7 @@ def modules(s, heed, py):
         py(f"y = m(x, {py_mask})")
     elif kind == "MultiheadAttention":
         options = {"attn_mask": h_mask, "key_padding_mask": h_padding, "weights": Parts(1)}
-        y, weights = heed.call("multihead_attention_forward_with", m, x, x, x, options)
+        y, weights = heed.call("multihead_attention_forward", m, x, x, x, options)
         py(f"y, w = m(x, x, x, attn_mask={py_mask}, key_padding_mask={py_padding}, average_attn_weights=False)")
         yield "weights", heed.array(weights), py.array("w"), ulp
     else:
