@@ -193,18 +193,18 @@ static double *differentiate_numerically(const check *c, const heed_tensor *x, i
 /* Writes u^T J to `to`. */
 static void pull_back(const check *c, const jacobian *j, const heed_tensor *u, double *to)
 {
-    heed_tensor *alias = j->alias, *g = NULL;
+    heed_tensor *alias = j->alias, *g[1] = {NULL};
     const heed_frame frame = heed_frame_begin(false);
     heed_pass pass = {.function = c->name,
                       .y = j->y,
                       .upstream = u,
                       .xs = &alias,
                       .count = 1,
-                      .grads = &g,
+                      .grads = g,
                       .create_graph = j->create_graph,
                       .retain_graph = true};
     heed_run_backward(&pass);
-    heed_copy_out(g, to, g->numel);
+    heed_copy_out(g[0], to, g[0]->numel);
     heed_frame_end(frame);
 }
 

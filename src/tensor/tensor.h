@@ -179,8 +179,10 @@ static inline void heed_close_door(const heed_door *door)
  * pending. heed_land: makes the thread as it was when the door was opened.
  * heed_try: calls work(context) in a scope and behind a door of its own, for code that must clean
  * up after an error. Afterwards the thread is as before, but for the pending error. */
-_Noreturn void heed_raise(heed_status status, const char *format, ...) HEED_PRINTF(2, 3);
-_Noreturn void heed_jump(void);
+/* cppcheck does not know _Noreturn. */
+__attribute__((noreturn)) void heed_raise(heed_status status, const char *format, ...)
+    HEED_PRINTF(2, 3);
+__attribute__((noreturn)) void heed_jump(void);
 void heed_land(const heed_door *door);
 heed_status heed_try(void (*work)(void *context), void *context);
 
