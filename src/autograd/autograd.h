@@ -96,9 +96,6 @@ static inline heed_status heed_check_factors(const char *function, heed_dtype a,
     return HEED_OK;
 }
 
-/* heed_find_size: for functions that cut a dim of x: checks x, wraps dim and gets its size. */
-heed_status heed_find_size(const char *function, const heed_tensor *x, int *dim, int64_t *size);
-
 /* heed_check_index: checks that the index, at position `place` of its tensor, is in [0, count).
  * `what` names it in errors: index, id, target.
  * heed_checked_indices: the elements of an i64 tensor in row-major order, all checked in this way.

@@ -8,10 +8,8 @@
 static heed_status masked_fill_rule(const heed_call *call, heed_result *result)
 {
     const heed_shape x = result->shape, mask = heed_shape_of_tensor(call->inputs[1]);
-    if (heed_expect_dtype(call, 1, HEED_BOOL) != HEED_OK ||
-        heed_broadcast("masked_fill", &x, &mask, &result->shape) != HEED_OK) {
-        return heed_self.error;
-    }
+    heed_expect_dtype(call, 1, HEED_BOOL);
+    heed_broadcast("masked_fill", &x, &mask, &result->shape);
     return heed_check_value("masked_fill", *(const double *)call->args, result->dtype);
 }
 
@@ -53,8 +51,8 @@ typedef struct triangle_args {
 static heed_status triangle_rule(const heed_call *call, heed_result *result)
 {
     if (result->shape.ndim < 2) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: x %s must have 2 dims or more", call->op->name,
-                         HEED_TEXT(call->inputs[0]));
+        heed_raise(HEED_ERR_SHAPE, "%s: x %s must have 2 dims or more", call->op->name,
+                   HEED_TEXT(call->inputs[0]));
     }
     return HEED_OK;
 }
@@ -104,42 +102,37 @@ TRIANGLE(triu, true)
 
 /* ---- dropout: x times a random mask ---- */
 
-/* A mask of x's shape: 1 / kept with probability `kept`, else 0. It has the memory layout that
+/* x times a mask: 1 / kept with probability `kept`, else 0. The mask has the memory layout that
  * torch gives it, so that the draws come in torch's order. */
-static heed_tensor *draw_mask(const heed_tensor *x, double kept)
+static heed_tensor *drop(heed_tensor *x, double kept)
 {
-    HEED_DOOR(NULL);
+    heed_scope scope;
+    heed_scope_begin(&scope);
     heed_tensor *mask = heed_empty(heed_shape_of_tensor(x), x->dtype);
-    heed_fill_mask(mask, kept);
     int64_t strides[HEED_MAX_DIMS];
     heed_dense_strides(x, strides);
-    return heed_tensor_view("dropout", mask, x->ndim, x->shape, strides, 0);
+    heed_fill_mask(mask, kept);
+    mask = heed_tensor_view("dropout", mask, x->ndim, x->shape, strides, 0);
+    return heed_scope_end_with(&scope, heed_mul(x, mask));
 }
 
-heed_tensor *heed_dropout(heed_tensor *x, double p, bool training)
+/* Not inlined: gcc warns of variables next to setjmp that it merges itself. */
+static __attribute__((noinline)) heed_tensor *dropout(heed_tensor *x, double p, bool training)
 {
-    if (heed_check_operand("dropout", "x", x) != HEED_OK ||
-        heed_check_probability("dropout", "p", p) != HEED_OK) {
-        return NULL;
-    }
+    heed_check_operand("dropout", "x", x);
+    heed_check_probability("dropout", "p", p);
     if (!training || p == 0 || x->numel == 0) {
         return x;
     }
     if (!heed_is_float(x->dtype)) {
-        heed_fail(HEED_ERR_DTYPE, "dropout: x is %s, not a float; heed_to(x, HEED_F32)",
-                  heed_dtype_name(x->dtype));
-        return NULL;
+        heed_raise(HEED_ERR_DTYPE, "dropout: x is %s, not a float; heed_to(x, HEED_F32)",
+                   heed_dtype_name(x->dtype));
     }
-    if (p == 1) {
-        return heed_mul_scalar(x, 0);
-    }
-    const heed_generator before = heed_get_generator();
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_tensor *mask = draw_mask(x, 1 - p);
-    heed_tensor *y = heed_scope_end_with(&scope, heed_mul(x, mask));
-    if (y == NULL) {
-        heed_set_generator(&before); /* a failed call does not advance the generator */
-    }
-    return y;
+    return p == 1 ? heed_mul_scalar(x, 0) : drop(x, 1 - p);
+}
+
+heed_tensor *heed_dropout(heed_tensor *x, double p, bool training)
+{
+    HEED_DOOR(NULL);
+    return dropout(x, p, training);
 }

@@ -28,9 +28,7 @@ static heed_status cat_rule(const heed_call *call, heed_result *result)
 {
     const heed_tensor *first = first_of_something(call);
     int dim;
-    if (heed_wrap_dim("cat", *(const int *)call->args, first->ndim, &dim) != HEED_OK) {
-        return heed_self.error;
-    }
+    heed_wrap_dim("cat", *(const int *)call->args, first->ndim, &dim);
     result->shape = heed_shape_of_tensor(first);
     result->shape.size[dim] = 0; /* without dims, the first input is refused below */
     for (int i = 0; i < call->count; i++) {
@@ -40,17 +38,15 @@ static heed_status cat_rule(const heed_call *call, heed_result *result)
             fits = j == dim || x->shape[j] == first->shape[j];
         }
         if (!fits && !is_nothing(x)) {
-            return heed_fail(HEED_ERR_SHAPE,
-                             "cat: tensor %d %s cannot be joined to %s along dim %d; all other "
-                             "sizes must be equal",
-                             i, HEED_TEXT(x), HEED_TEXT(first), dim);
+            heed_raise(HEED_ERR_SHAPE,
+                       "cat: tensor %d %s cannot be joined to %s along dim %d; all other "
+                       "sizes must be equal",
+                       i, HEED_TEXT(x), HEED_TEXT(first), dim);
         }
-        if (heed_common_dtype("cat", x->dtype, result->dtype, &result->dtype) != HEED_OK) {
-            return heed_self.error;
-        }
+        heed_common_dtype("cat", x->dtype, result->dtype, &result->dtype);
         if (__builtin_add_overflow(result->shape.size[dim], size_in(x, dim),
                                    &result->shape.size[dim])) {
-            return heed_fail(HEED_ERR_OVERFLOW, "cat: sizes in dim %d overflow", dim);
+            heed_raise(HEED_ERR_OVERFLOW, "cat: sizes in dim %d overflow", dim);
         }
     }
     return HEED_OK;
@@ -62,11 +58,7 @@ static heed_status cat_forward(const heed_call *call, heed_tensor *y)
     int64_t start = 0;
     for (int i = 0; i < call->count; i++) {
         const int64_t end = start + size_in(call->inputs[i], dim);
-        heed_tensor *part = heed_slice(y, dim, start, end, 1);
-        if (part == NULL) {
-            return heed_self.error;
-        }
-        heed_copy_elements(call->inputs[i], part);
+        heed_copy_elements(call->inputs[i], heed_slice(y, dim, start, end, 1));
         start = end;
     }
     return HEED_OK;
@@ -100,50 +92,45 @@ heed_tensor *heed_cat(heed_tensor *const *tensors, int count, int dim)
 
 /* ---- stack ---- */
 
-static heed_status check_stack(heed_tensor *const *tensors, int count, int dim)
+/* Checks what unsqueeze and cat would refuse in their own names. */
+static void check_stack(heed_tensor *const *tensors, int count, int dim)
 {
-    if (heed_check_operands("stack", NULL, tensors, count) != HEED_OK) {
-        return heed_self.error;
-    }
+    heed_check_operands("stack", NULL, tensors, count);
     heed_shape shape = heed_shape_of_tensor(tensors[0]);
     heed_dtype common = HEED_BOOL; /* promotes to every other dtype */
     for (int i = 0; i < count; i++) {
         if (!heed_has_shape(tensors[i], &shape)) {
-            return heed_fail(HEED_ERR_SHAPE,
-                             "stack: tensor %d %s does not have the shape of tensor 0, %s; "
-                             "heed_cat joins along an existing dim",
-                             i, HEED_TEXT(tensors[i]), HEED_TEXT(tensors[0]));
+            heed_raise(
+                HEED_ERR_SHAPE,
+                "stack: tensor %d %s does not have the shape of tensor 0, %s; heed_cat joins "
+                "along an existing dim",
+                i, HEED_TEXT(tensors[i]), HEED_TEXT(tensors[0]));
         }
-        if (heed_common_dtype("stack", tensors[i]->dtype, common, &common) != HEED_OK) {
-            return heed_self.error;
-        }
+        heed_common_dtype("stack", tensors[i]->dtype, common, &common);
     }
     int64_t numel;
     if (shape.ndim == HEED_MAX_DIMS) {
-        return heed_fail(HEED_ERR_SHAPE, "stack: %s already has %d dims, the maximum",
-                         HEED_TEXT(tensors[0]), HEED_MAX_DIMS);
+        heed_raise(HEED_ERR_SHAPE, "stack: %s already has %d dims, the maximum",
+                   HEED_TEXT(tensors[0]), HEED_MAX_DIMS);
     }
     shape.size[shape.ndim++] = count;
-    if (heed_wrap_dim("stack", dim, shape.ndim, &dim) != HEED_OK) {
-        return heed_self.error;
-    }
-    return heed_count_elements("stack", shape.ndim, shape.size, common, &numel);
+    heed_wrap_dim("stack", dim, shape.ndim, &dim);
+    heed_count_elements("stack", shape.ndim, shape.size, common, &numel);
 }
 
 heed_tensor *heed_stack(heed_tensor *const *tensors, int count, int dim)
 {
     HEED_DOOR(NULL);
     check_stack(tensors, count, dim);
-    const size_t size = (size_t)count * sizeof *tensors;
     heed_scope scope;
     heed_scope_begin(&scope);
-    heed_tensor **rows = heed_scratch(size);
+    heed_tensor **rows = heed_scratch((size_t)count * sizeof *rows);
     for (int i = 0; i < count; i++) {
         rows[i] = heed_unsqueeze(tensors[i], dim);
     }
-    heed_tensor *y = heed_cat(rows, count, dim);
-    return heed_scope_end_with(&scope, y);
+    return heed_scope_end_with(&scope, heed_cat(rows, count, dim));
 }
+
 /* ---- flip ---- */
 
 static heed_status flip_rule(const heed_call *call, heed_result *result)
@@ -163,8 +150,7 @@ static heed_status flip_forward(const heed_call *call, heed_tensor *y)
         strides[i] = turns ? -x->strides[i] : x->strides[i];
         first += turns ? (x->shape[i] - 1) * x->strides[i] : 0;
     }
-    heed_tensor *flipped = heed_tensor_view("flip", x, x->ndim, x->shape, strides, first);
-    heed_copy_elements(flipped, y);
+    heed_copy_elements(heed_tensor_view("flip", x, x->ndim, x->shape, strides, first), y);
     return HEED_OK;
 }
 

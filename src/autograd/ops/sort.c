@@ -59,8 +59,9 @@ static heed_status argsort_rule(const heed_call *call, heed_result *result)
 {
     const argsort_args *args = call->args;
     int dim;
+    heed_wrap_dim("argsort", args->dim, result->shape.ndim, &dim);
     result->dtype = HEED_I64;
-    return heed_wrap_dim("argsort", args->dim, result->shape.ndim, &dim);
+    return HEED_OK;
 }
 
 /* Sorts along the last dim: transposes args->dim there and back. */
@@ -68,11 +69,13 @@ static heed_status argsort_forward(const heed_call *call, heed_tensor *y)
 {
     const argsort_args *args = call->args;
     const int64_t n = y->ndim > 0 ? y->shape[heed_wrapped(args->dim, y->ndim)] : 1;
-    const size_t bytes = (size_t)n * sizeof(item);
-    heed_tensor *lines = heed_contiguous(heed_transpose(call->inputs[0], args->dim, -1));
+    if (y->numel == 0) {
+        return HEED_OK;
+    }
+    const heed_tensor *lines = heed_contiguous(heed_transpose(call->inputs[0], args->dim, -1));
     heed_tensor *back = heed_transpose(y, args->dim, -1);
     heed_tensor *places = heed_empty(heed_shape_of_tensor(back), HEED_I64);
-    item *items = heed_scratch(bytes);
+    item *items = heed_scratch((size_t)n * sizeof *items);
     const char *line = lines->data;
     int64_t *place = places->data;
     for (int64_t done = 0; done < lines->numel; done += n) {
@@ -98,60 +101,41 @@ OPERATION(argsort) = {.name = "argsort",
 
 /* ---- sort, topk ---- */
 
-/* The first k elements of x sorted along dim, which is wrapped, and their indices. */
-static heed_tensor *take_first(heed_tensor *x, int dim, bool descending, int64_t k,
-                               heed_tensor **indices)
-{
-    const argsort_args args = {dim, descending};
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_tensor *places = heed_apply(&op_argsort, &x, 1, &args, sizeof args);
-    if (x->ndim > 0 && k < x->shape[dim]) {
-        places = heed_clone(heed_slice(places, dim, 0, k, 1)); /* clone, to release the rest */
-    }
-    heed_tensor *values = heed_gather(x, dim, places);
-    if (indices != NULL) {
-        places = heed_scope_keep(&scope, places);
-    }
-    values = heed_scope_end_with(&scope, values);
-    if (indices != NULL) {
-        *indices = values != NULL ? places : NULL;
-    }
-    return values;
-}
-
-/* Checks x, wraps dim, sets *size to the size of dim, and clears *indices. */
-static heed_status begin(const char *function, const heed_tensor *x, int *dim, int64_t *size,
-                         heed_tensor **indices)
+/* The first *k elements, or all if k is NULL, of x sorted along dim, and their indices. */
+static heed_tensor *take_first(const char *function, heed_tensor *x, const int64_t *k, int dim,
+                               bool descending, heed_tensor **indices)
 {
     if (indices != NULL) {
         *indices = NULL;
     }
-    if (heed_check_operand(function, "x", x) != HEED_OK ||
-        heed_wrap_dim(function, *dim, x->ndim, dim) != HEED_OK) {
-        return heed_self.error;
+    HEED_DOOR(NULL);
+    heed_check_operand(function, "x", x);
+    heed_wrap_dim(function, dim, x->ndim, &dim);
+    const int64_t size = x->ndim > 0 ? x->shape[dim] : 1;
+    if (k != NULL && (*k < 0 || *k > size)) {
+        heed_raise(HEED_ERR_VALUE, "%s: k is %lld, but x %s has %lld elements in dim %d", function,
+                   (long long)*k, HEED_TEXT(x), (long long)size, dim);
     }
-    *size = x->ndim > 0 ? x->shape[*dim] : 1;
-    return HEED_OK;
+    const argsort_args args = {dim, descending};
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_tensor *places = heed_apply(&op_argsort, &x, 1, &args, sizeof args);
+    if (x->ndim > 0 && k != NULL && *k < size) {
+        places = heed_clone(heed_slice(places, dim, 0, *k, 1)); /* clone, to release the rest */
+    }
+    heed_tensor *values = heed_gather(x, dim, places);
+    if (indices != NULL) {
+        *indices = heed_scope_keep(&scope, places);
+    }
+    return heed_scope_end_with(&scope, values);
 }
 
 heed_tensor *heed_sort(heed_tensor *x, int dim, bool descending, heed_tensor **indices)
 {
-    int64_t size = 0;
-    const heed_status status = begin("sort", x, &dim, &size, indices);
-    return status == HEED_OK ? take_first(x, dim, descending, size, indices) : NULL;
+    return take_first("sort", x, NULL, dim, descending, indices);
 }
 
 heed_tensor *heed_topk(heed_tensor *x, int64_t k, int dim, bool largest, heed_tensor **indices)
 {
-    int64_t size = 0;
-    if (begin("topk", x, &dim, &size, indices) != HEED_OK) {
-        return NULL;
-    }
-    if (k < 0 || k > size) {
-        heed_fail(HEED_ERR_VALUE, "topk: k is %lld, but x %s has %lld elements in dim %d",
-                  (long long)k, HEED_TEXT(x), (long long)size, dim);
-        return NULL;
-    }
-    return take_first(x, dim, largest, k, indices);
+    return take_first("topk", x, &k, dim, largest, indices);
 }

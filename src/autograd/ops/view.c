@@ -23,15 +23,12 @@ static inline void keep_layout(heed_result *result, const heed_tensor *x)
     }
 }
 
-/* The same for an operation on one dim: its first argument, wrapped; -1 after an error. */
+/* The same for an operation on one dim. Returns its first argument, wrapped. */
 static inline int begin_dim(const heed_call *call, heed_result *result, int ndim)
 {
-    int dim = heed_wrapped(*(const int *)call->args, ndim);
+    int dim;
     keep_layout(result, call->inputs[0]);
-    if (dim < 0 || dim >= ndim) { /* an error, or a scalar */
-        heed_wrap_dim(call->op->name, *(const int *)call->args, ndim, &dim);
-        dim = heed_self.error == HEED_OK ? dim : -1;
-    }
+    heed_wrap_dim(call->op->name, *(const int *)call->args, ndim, &dim);
     return dim;
 }
 
@@ -59,13 +56,12 @@ static heed_status transpose_rule(const heed_call *call, heed_result *result)
     const heed_tensor *x = call->inputs[0];
     const int i = begin_dim(call, result, x->ndim);
     int j;
-    if (i >= 0 &&
-        heed_wrap_dim("transpose", ((const int *)call->args)[1], x->ndim, &j) == HEED_OK &&
-        x->ndim > 0) {
+    heed_wrap_dim("transpose", ((const int *)call->args)[1], x->ndim, &j);
+    if (x->ndim > 0) {
         take_dim(result, i, x, j);
         take_dim(result, j, x, i);
     }
-    return heed_self.error;
+    return HEED_OK;
 }
 
 static void transpose_backward(const heed_vjp *v)
@@ -87,16 +83,15 @@ static heed_status permute_rule(const heed_call *call, heed_result *result)
     const heed_tensor *x = call->inputs[0];
     unsigned set;
     if (dims->count != x->ndim) {
-        return heed_fail(HEED_ERR_DIM, "permute: %d dims for a tensor %s; list each of its %d once",
-                         dims->count, HEED_TEXT(x), x->ndim);
+        heed_raise(HEED_ERR_DIM, "permute: %d dims for a tensor %s; list each of its %d once",
+                   dims->count, HEED_TEXT(x), x->ndim);
     }
+    heed_wrap_dims("permute", *dims, x->ndim, &set);
     result->is_view = true;
-    if (heed_wrap_dims("permute", *dims, x->ndim, &set) == HEED_OK) {
-        for (int i = 0; i < x->ndim; i++) {
-            take_dim(result, i, x, heed_wrapped(dims->dim[i], x->ndim));
-        }
+    for (int i = 0; i < x->ndim; i++) {
+        take_dim(result, i, x, heed_wrapped(dims->dim[i], x->ndim));
     }
-    return heed_self.error;
+    return HEED_OK;
 }
 
 static void permute_backward(const heed_vjp *v)
@@ -125,9 +120,9 @@ static heed_status expand_rule(const heed_call *call, heed_result *result)
     const heed_shape *asked = call->args;
     const int added = asked->ndim - x->ndim;
     if (asked->ndim > HEED_MAX_DIMS || added < 0) {
-        return heed_fail(HEED_ERR_SHAPE,
-                         "expand: %s to %d dims; it needs at least its own, and at most %d",
-                         HEED_TEXT(x), asked->ndim, HEED_MAX_DIMS);
+        heed_raise(HEED_ERR_SHAPE,
+                   "expand: %s to %d dims; it needs at least its own, and at most %d", HEED_TEXT(x),
+                   asked->ndim, HEED_MAX_DIMS);
     }
     result->is_view = true;
     result->shape.ndim = asked->ndim;
@@ -135,9 +130,9 @@ static heed_status expand_rule(const heed_call *call, heed_result *result)
         const int64_t old = i >= added ? x->shape[i - added] : 1;
         const int64_t size = i >= added && asked->size[i] == -1 ? old : asked->size[i];
         if (size < 0 || (old != 1 && old != size)) {
-            return heed_fail(HEED_ERR_SHAPE,
-                             "expand: %s does not expand to %s: only dims of size 1 expand",
-                             HEED_TEXT(x), heed_shape_text(asked->ndim, asked->size).text);
+            heed_raise(HEED_ERR_SHAPE,
+                       "expand: %s does not expand to %s: only dims of size 1 expand", HEED_TEXT(x),
+                       heed_shape_text(asked->ndim, asked->size).text);
         }
         result->shape.size[i] = size;
         result->strides[i] = i < added || size != old ? 0 : x->strides[i - added];
@@ -149,31 +144,29 @@ static heed_status squeeze_rule(const heed_call *call, heed_result *result)
 {
     const heed_tensor *x = call->inputs[0];
     const int dim = begin_dim(call, result, x->ndim);
-    if (dim >= 0 && x->ndim > 0 && x->shape[dim] == 1) {
+    if (x->ndim > 0 && x->shape[dim] == 1) {
         result->shape.ndim--;
         for (int i = dim; i < result->shape.ndim; i++) {
             take_dim(result, i, x, i + 1);
         }
     }
-    return heed_self.error;
+    return HEED_OK;
 }
 
 static heed_status unsqueeze_rule(const heed_call *call, heed_result *result)
 {
     const heed_tensor *x = call->inputs[0];
     if (x->ndim == HEED_MAX_DIMS) {
-        return heed_fail(HEED_ERR_SHAPE, "unsqueeze: %s already has %d dims, the maximum",
-                         HEED_TEXT(x), HEED_MAX_DIMS);
+        heed_raise(HEED_ERR_SHAPE, "unsqueeze: %s already has %d dims, the maximum", HEED_TEXT(x),
+                   HEED_MAX_DIMS);
     }
     const int dim = begin_dim(call, result, x->ndim + 1);
-    if (dim >= 0) {
-        result->shape.size[dim] = result->strides[dim] = 1;
-        for (int i = dim; i < x->ndim; i++) {
-            take_dim(result, i + 1, x, i);
-        }
-        result->shape.ndim++;
+    result->shape.size[dim] = result->strides[dim] = 1;
+    for (int i = dim; i < x->ndim; i++) {
+        take_dim(result, i + 1, x, i);
     }
-    return heed_self.error;
+    result->shape.ndim++;
+    return HEED_OK;
 }
 
 VIEW(expand, "shape shape", same_backward);
@@ -204,23 +197,29 @@ typedef struct slice_args {
     heed_shape whole; /* for slice_backward: of the sliced tensor */
 } slice_args;
 
+/* Checks x, wraps *dim and returns its size. */
+static int64_t find_size(const char *function, const heed_tensor *x, int *dim)
+{
+    heed_check_operand(function, "x", x);
+    heed_wrap_dim(function, *dim, x->ndim, dim);
+    if (x->ndim == 0) {
+        heed_raise(HEED_ERR_DIM, "%s: a tensor without dims has no dim %d", function, *dim);
+    }
+    return x->shape[*dim];
+}
+
 /* Clips the start and the end to the size, as in Python. */
 static heed_status slice_rule(const heed_call *call, heed_result *result)
 {
     const slice_args *args = call->args;
     const heed_tensor *x = call->inputs[0];
-    const int dim = begin_dim(call, result, x->ndim);
-    if (dim < 0) {
-        return heed_self.error;
-    }
-    if (x->ndim == 0) {
-        return heed_fail(HEED_ERR_DIM, "slice: a tensor without dims cannot be sliced");
-    }
+    int dim = args->dim;
+    const int64_t size = find_size("slice", x, &dim);
     if (args->step < 1) {
-        return heed_fail(HEED_ERR_VALUE, "slice: step is %lld; it must be 1 or more",
-                         (long long)args->step);
+        heed_raise(HEED_ERR_VALUE, "slice: step is %lld; it must be 1 or more",
+                   (long long)args->step);
     }
-    const int64_t size = x->shape[dim];
+    keep_layout(result, x);
     int64_t start = args->start < 0 ? args->start + size : args->start;
     int64_t end = args->end < 0 ? args->end + size : args->end;
     start = start < 0 ? 0 : start > size ? size : start;
@@ -242,12 +241,10 @@ static heed_status slice_backward_rule(const heed_call *call, heed_result *resul
 static heed_status slice_backward_forward(const heed_call *call, heed_tensor *y)
 {
     const slice_args *args = call->args;
-    heed_tensor *part = heed_slice(y, args->dim, args->start, args->end, args->step);
-    if (part != NULL) {
-        heed_fill_elements(y, 0);
-        heed_copy_elements(call->inputs[0], part);
-    }
-    return heed_self.error;
+    heed_fill_elements(y, 0);
+    heed_copy_elements(call->inputs[0],
+                       heed_slice(y, args->dim, args->start, args->end, args->step));
+    return HEED_OK;
 }
 
 static void slice_backward_backward(const heed_vjp *v)
@@ -281,31 +278,15 @@ heed_tensor *heed_slice(heed_tensor *x, int dim, int64_t start, int64_t end, int
 
 /* ---- select, narrow, chunk: slices ---- */
 
-heed_status heed_find_size(const char *function, const heed_tensor *x, int *dim, int64_t *size)
-{
-    if (heed_check_operand(function, "x", x) != HEED_OK ||
-        heed_wrap_dim(function, *dim, x->ndim, dim) != HEED_OK) {
-        return heed_self.error;
-    }
-    if (x->ndim == 0) {
-        return heed_fail(HEED_ERR_DIM, "%s: a tensor without dims has no dim %d", function, *dim);
-    }
-    *size = x->shape[*dim];
-    return HEED_OK;
-}
-
 heed_tensor *heed_select(heed_tensor *x, int dim, int64_t index)
 {
-    int64_t size;
-    if (heed_find_size("select", x, &dim, &size) != HEED_OK) {
-        return NULL;
-    }
-    if (index < -size || index >= size) {
-        heed_fail(HEED_ERR_INDEX, "select: index %lld is outside dim %d of %s", (long long)index,
-                  dim, HEED_TEXT(x));
-        return NULL;
-    }
+    HEED_DOOR(NULL);
+    const int64_t size = find_size("select", x, &dim);
     const int64_t at = index < 0 ? index + size : index;
+    if (at < 0 || at >= size) {
+        heed_raise(HEED_ERR_INDEX, "select: index %lld is outside dim %d of %s", (long long)index,
+                   dim, HEED_TEXT(x));
+    }
     heed_scope scope;
     heed_scope_begin(&scope);
     return heed_scope_end_with(&scope, heed_squeeze(heed_slice(x, dim, at, at + 1, 1), dim));
@@ -313,24 +294,34 @@ heed_tensor *heed_select(heed_tensor *x, int dim, int64_t index)
 
 heed_tensor *heed_narrow(heed_tensor *x, int dim, int64_t start, int64_t length)
 {
-    int64_t size;
-    if (heed_find_size("narrow", x, &dim, &size) != HEED_OK) {
-        return NULL;
-    }
+    HEED_DOOR(NULL);
+    const int64_t size = find_size("narrow", x, &dim);
     const int64_t first = start < 0 ? start + size : start;
     if (first < 0 || first > size || length < 0 || length > size - first) {
-        heed_fail(HEED_ERR_INDEX,
-                  "narrow: %lld elements starting at index %lld do not fit in dim %d of %s; "
-                  "heed_slice would clip the range",
-                  (long long)length, (long long)start, dim, HEED_TEXT(x));
-        return NULL;
+        heed_raise(HEED_ERR_INDEX,
+                   "narrow: %lld elements starting at index %lld do not fit in dim %d of %s; "
+                   "heed_slice would clip the range",
+                   (long long)length, (long long)start, dim, HEED_TEXT(x));
     }
     return heed_slice(x, dim, first, first + length, 1);
 }
 
+/* The number of chunks, and the size of all but the last. 0 after an error. */
+static int count_chunks(const heed_tensor *x, int chunks, int dim, int64_t *each)
+{
+    HEED_DOOR(0);
+    const int64_t size = find_size("chunk", x, &dim);
+    if (chunks < 1) {
+        heed_raise(HEED_ERR_VALUE, "chunk: chunks is %d for dim %d of %s; it must be 1 or more",
+                   chunks, dim, HEED_TEXT(x));
+    }
+    *each = size > 0 ? (size - 1) / chunks + 1 : 0;
+    return size > 0 ? (int)((size - 1) / *each + 1) : chunks;
+}
+
+/* Opens no door around the loop: a jump would free tensors to which parts points. */
 int heed_chunk(heed_tensor *x, int chunks, int dim, heed_tensor **parts)
 {
-    int64_t size;
     if (parts == NULL) {
         heed_fail(HEED_ERR_NULL, "chunk: parts is NULL");
         return 0;
@@ -338,16 +329,8 @@ int heed_chunk(heed_tensor *x, int chunks, int dim, heed_tensor **parts)
     for (int i = 0; i < chunks; i++) {
         parts[i] = NULL;
     }
-    if (heed_find_size("chunk", x, &dim, &size) != HEED_OK) {
-        return 0;
-    }
-    if (chunks < 1) {
-        heed_fail(HEED_ERR_VALUE, "chunk: chunks is %d for dim %d of %s; it must be 1 or more",
-                  chunks, dim, HEED_TEXT(x));
-        return 0;
-    }
-    const int64_t each = size > 0 ? (size - 1) / chunks + 1 : 1;
-    const int count = size > 0 ? (int)((size - 1) / each + 1) : chunks;
+    int64_t each = 0;
+    const int count = count_chunks(x, chunks, dim, &each);
     for (int i = 0; i < count; i++) {
         parts[i] = heed_slice(x, dim, i * each, (i + 1) * each, 1); /* clips the last */
     }
@@ -385,13 +368,14 @@ static int count_dims(const char *at)
     return count;
 }
 
+#define EXPECTED "expected an index, a range such as 1:9:2, '...' or None"
 #define REFUSE(status, at, format, ...)                                                            \
-    heed_fail(status, "index: \"%.100s\" of %s, column %d: " format, text, HEED_TEXT(x),           \
-              (int)((at)-text) + 1, __VA_ARGS__)
+    heed_raise(status, "index: \"%.100s\" of %s, column %d: " format, text, HEED_TEXT(x),          \
+               (int)((at)-text) + 1, __VA_ARGS__)
 
 /* Takes the index or range at *at from dim `from` of x, which is dim `dim` of y. */
-static heed_tensor *take_range(heed_tensor *y, int dim, const heed_tensor *x, int from,
-                               const char *text, const char **at)
+static heed_tensor *take_part(heed_tensor *y, int dim, const heed_tensor *x, int from,
+                              const char *text, const char **at)
 {
     const char *const start = *at;
     int64_t limits[] = {0, INT64_MAX, 1}; /* the index, or the start, end and step */
@@ -402,31 +386,31 @@ static heed_tensor *take_range(heed_tensor *y, int dim, const heed_tensor *x, in
         read_number(at, &limits[++colons]);
     }
     if (*at == start) {
-        return y; /* refused by heed_index */
+        REFUSE(HEED_ERR_VALUE, start, "%s", EXPECTED);
     }
     if (from == x->ndim) {
         REFUSE(HEED_ERR_DIM, start, "x has only %d dims", x->ndim);
-    } else if (limits[2] < 1) {
+    }
+    if (limits[2] < 1) {
         REFUSE(HEED_ERR_VALUE, start, "step is %lld; it must be 1 or more", (long long)limits[2]);
-    } else if (colons == 0 && (limits[0] < -x->shape[from] || limits[0] >= x->shape[from])) {
+    }
+    if (colons > 0) {
+        const bool is_all = limits[0] == 0 && limits[1] == INT64_MAX && limits[2] == 1;
+        return is_all ? y : heed_slice(y, dim, limits[0], limits[1], limits[2]);
+    }
+    if (limits[0] < -x->shape[from] || limits[0] >= x->shape[from]) {
         REFUSE(HEED_ERR_INDEX, start, "index %.*s is outside dim %d",
                (int)strspn(start, " -0123456789"), start, from);
-    } else if (colons == 0) {
-        return heed_select(y, dim, limits[0]);
-    } else if (limits[0] != 0 || limits[1] != INT64_MAX || limits[2] != 1) {
-        return heed_slice(y, dim, limits[0], limits[1], limits[2]);
     }
-    return y;
+    return heed_select(y, dim, limits[0]);
 }
 
 heed_tensor *heed_index(heed_tensor *x, const char *text)
 {
-    if (heed_check_operand("index", "x", x) != HEED_OK) {
-        return NULL;
-    }
+    HEED_DOOR(NULL);
+    heed_check_operand("index", "x", x);
     if (text == NULL) {
-        heed_fail(HEED_ERR_NULL, "index: text is NULL");
-        return NULL;
+        heed_raise(HEED_ERR_NULL, "index: text is NULL");
     }
     heed_scope scope;
     heed_scope_begin(&scope);
@@ -434,7 +418,6 @@ heed_tensor *heed_index(heed_tensor *x, const char *text)
     int from = 0; /* the next dim of x */
     const char *at = text + strspn(text, " ");
     do { /* a part; a last comma needs none after it, as in Python */
-        const char *const start = at;
         const int dim = from + y->ndim - x->ndim; /* of y */
         if (strncmp(at, "None", 4) == 0) {
             y = heed_unsqueeze(y, dim);
@@ -444,16 +427,15 @@ heed_tensor *heed_index(heed_tensor *x, const char *text)
             from += left > 0 ? left : 0;
             at += 3;
         } else {
-            y = take_range(y, dim, x, from++, text, &at);
+            y = take_part(y, dim, x, from++, text, &at);
         }
         at += strspn(at, " ");
-        if (at == start || (*at != ',' && *at != '\0')) {
-            REFUSE(HEED_ERR_VALUE, at, "expected %s",
-                   "an index, a range such as 1:9:2, '...' or None");
+        if (*at != ',' && *at != '\0') {
+            REFUSE(HEED_ERR_VALUE, at, "%s", EXPECTED);
         }
         at += *at == ',';
         at += strspn(at, " ");
-    } while (heed_self.error == HEED_OK && *at != '\0');
+    } while (*at != '\0');
     return heed_scope_end_with(&scope, y);
 }
 
@@ -461,15 +443,15 @@ heed_tensor *heed_index(heed_tensor *x, const char *text)
 
 /* Infers the size that is -1. Fails if the sizes do not multiply to the `numel` elements of x or,
  * unless it is -1, of its dim `dim`; if more than one is -1, or one is less. */
-static heed_status find_sizes(const char *function, const heed_tensor *x, int dim, int64_t numel,
-                              const heed_shape *asked, heed_shape *shape)
+static heed_shape find_sizes(const char *function, const heed_tensor *x, int dim, int64_t numel,
+                             const heed_shape *asked)
 {
     int64_t known = 1, *unknown = NULL;
     bool fits = true;
-    *shape = *asked;
+    heed_shape shape = *asked;
     for (int i = 0; i < asked->ndim; i++) {
         if (asked->size[i] == -1 && unknown == NULL) {
-            unknown = &shape->size[i];
+            unknown = &shape.size[i];
         } else if (asked->size[i] < 0 || __builtin_mul_overflow(known, asked->size[i], &known)) {
             fits = false;
         }
@@ -483,12 +465,13 @@ static heed_status find_sizes(const char *function, const heed_tensor *x, int di
         if (dim >= 0) {
             snprintf(of, sizeof of, "dim %d of ", dim);
         }
-        heed_fail(HEED_ERR_SHAPE,
-                  "%s: %s%s has %lld elements, which do not fill %s; one size may be -1, none less",
-                  function, of, HEED_TEXT(x), (long long)numel,
-                  heed_shape_text(asked->ndim, asked->size).text);
+        heed_raise(
+            HEED_ERR_SHAPE,
+            "%s: %s%s has %lld elements, which do not fill %s; one size may be -1, none less",
+            function, of, HEED_TEXT(x), (long long)numel,
+            heed_shape_text(asked->ndim, asked->size).text);
     }
-    return heed_self.error;
+    return shape;
 }
 
 /* Strides of a view of x with a different shape, from the last dim to the first. Each new dim is
@@ -525,12 +508,11 @@ static heed_status reshape_rule(const heed_call *call, heed_result *result)
     const heed_tensor *x = call->inputs[0];
     int64_t numel = 0;
     if (asked->ndim < 0 || asked->ndim > HEED_MAX_DIMS) {
-        return heed_count_elements("reshape", asked->ndim, asked->size, HEED_F32, &numel);
+        heed_count_elements("reshape", asked->ndim, asked->size, HEED_F32, &numel); /* raises */
     }
-    if (find_sizes("reshape", x, -1, x->numel, asked, &result->shape) == HEED_OK) {
-        result->is_view = view_strides(x, &result->shape, result->strides);
-    }
-    return heed_self.error;
+    result->shape = find_sizes("reshape", x, -1, x->numel, asked);
+    result->is_view = view_strides(x, &result->shape, result->strides);
+    return HEED_OK;
 }
 
 /* Copies x into a view of y with x's shape. */
@@ -539,8 +521,7 @@ static heed_status reshape_forward(const heed_call *call, heed_tensor *y)
     const heed_tensor *x = call->inputs[0];
     int64_t strides[HEED_MAX_DIMS];
     heed_row_major(x->ndim, x->shape, strides);
-    heed_tensor *as_x = heed_tensor_view("reshape", y, x->ndim, x->shape, strides, 0);
-    heed_copy_elements(x, as_x);
+    heed_copy_elements(x, heed_tensor_view("reshape", y, x->ndim, x->shape, strides, 0));
     return HEED_OK;
 }
 
@@ -575,17 +556,15 @@ static heed_tensor *replace_dims(const char *function, heed_tensor *x, int start
 
 heed_tensor *heed_flatten(heed_tensor *x, int start_dim, int end_dim)
 {
+    HEED_DOOR(NULL);
     int start, end;
     int64_t numel = 1;
-    if (heed_check_operand("flatten", "x", x) != HEED_OK ||
-        heed_wrap_dim("flatten", start_dim, x->ndim, &start) != HEED_OK ||
-        heed_wrap_dim("flatten", end_dim, x->ndim, &end) != HEED_OK) {
-        return NULL;
-    }
+    heed_check_operand("flatten", "x", x);
+    heed_wrap_dim("flatten", start_dim, x->ndim, &start);
+    heed_wrap_dim("flatten", end_dim, x->ndim, &end);
     if (start > end) {
-        heed_fail(HEED_ERR_DIM, "flatten: start_dim %d comes after end_dim %d in a tensor %s",
-                  start_dim, end_dim, HEED_TEXT(x));
-        return NULL;
+        heed_raise(HEED_ERR_DIM, "flatten: start_dim %d comes after end_dim %d in a tensor %s",
+                   start_dim, end_dim, HEED_TEXT(x));
     }
     if (x->ndim == 0) {
         return heed_reshape(x, HEED_SHAPE(1));
@@ -598,22 +577,15 @@ heed_tensor *heed_flatten(heed_tensor *x, int start_dim, int end_dim)
 
 heed_tensor *heed_unflatten(heed_tensor *x, int dim, heed_shape sizes)
 {
-    heed_shape found;
-    int64_t size;
-    if (heed_find_size("unflatten", x, &dim, &size) != HEED_OK) {
-        return NULL;
-    }
+    HEED_DOOR(NULL);
+    const int64_t size = find_size("unflatten", x, &dim);
     if (sizes.ndim < 1 || sizes.ndim > HEED_MAX_DIMS + 1 - x->ndim) {
-        heed_fail(
+        heed_raise(
             HEED_ERR_SHAPE,
             "unflatten: %d sizes for dim %d of %s; pass at least one, for at most %d dims in total",
             sizes.ndim, dim, HEED_TEXT(x), HEED_MAX_DIMS);
-        return NULL;
     }
-    if (find_sizes("unflatten", x, dim, size, &sizes, &found) != HEED_OK) {
-        return NULL;
-    }
-    return replace_dims("unflatten", x, dim, dim, found);
+    return replace_dims("unflatten", x, dim, dim, find_sizes("unflatten", x, dim, size, &sizes));
 }
 
 /* ---- detach, clone, contiguous, to ---- */
@@ -646,10 +618,12 @@ heed_tensor *heed_clone(heed_tensor *x)
 
 heed_tensor *heed_contiguous(heed_tensor *x)
 {
-    if (heed_blocked() || heed_check_tensor("contiguous", "x", x) != HEED_OK) {
-        return NULL;
+    HEED_DOOR(NULL);
+    heed_check_tensor("contiguous", "x", x);
+    if (heed_is_row_major(x)) {
+        return x;
     }
-    return heed_is_row_major(x) ? x : heed_clone(x);
+    return heed_clone(x);
 }
 
 static heed_status to_rule(const heed_call *call, heed_result *result)
