@@ -26,9 +26,11 @@ static inline void keep_layout(heed_result *result, const heed_tensor *x)
 /* The same for an operation on one dim. Returns its first argument, wrapped. */
 static inline int begin_dim(const heed_call *call, heed_result *result, int ndim)
 {
-    int dim;
+    int dim = heed_wrapped(*(const int *)call->args, ndim);
     keep_layout(result, call->inputs[0]);
-    heed_wrap_dim(call->op->name, *(const int *)call->args, ndim, &dim);
+    if (dim < 0 || dim >= ndim) { /* an error, or a scalar */
+        heed_wrap_dim(call->op->name, *(const int *)call->args, ndim, &dim);
+    }
     return dim;
 }
 
@@ -197,29 +199,20 @@ typedef struct slice_args {
     heed_shape whole; /* for slice_backward: of the sliced tensor */
 } slice_args;
 
-/* Checks x, wraps *dim and returns its size. */
-static int64_t find_size(const char *function, const heed_tensor *x, int *dim)
-{
-    heed_check_operand(function, "x", x);
-    heed_wrap_dim(function, *dim, x->ndim, dim);
-    if (x->ndim == 0) {
-        heed_raise(HEED_ERR_DIM, "%s: a tensor without dims has no dim %d", function, *dim);
-    }
-    return x->shape[*dim];
-}
-
 /* Clips the start and the end to the size, as in Python. */
 static heed_status slice_rule(const heed_call *call, heed_result *result)
 {
     const slice_args *args = call->args;
     const heed_tensor *x = call->inputs[0];
-    int dim = args->dim;
-    const int64_t size = find_size("slice", x, &dim);
+    const int dim = begin_dim(call, result, x->ndim);
+    if (x->ndim == 0) {
+        heed_raise(HEED_ERR_DIM, "slice: a tensor without dims cannot be sliced");
+    }
+    const int64_t size = x->shape[dim];
     if (args->step < 1) {
         heed_raise(HEED_ERR_VALUE, "slice: step is %lld; it must be 1 or more",
                    (long long)args->step);
     }
-    keep_layout(result, x);
     int64_t start = args->start < 0 ? args->start + size : args->start;
     int64_t end = args->end < 0 ? args->end + size : args->end;
     start = start < 0 ? 0 : start > size ? size : start;
@@ -277,6 +270,17 @@ heed_tensor *heed_slice(heed_tensor *x, int dim, int64_t start, int64_t end, int
 }
 
 /* ---- select, narrow, chunk: slices ---- */
+
+/* Checks x, wraps *dim and returns its size. */
+static int64_t find_size(const char *function, const heed_tensor *x, int *dim)
+{
+    heed_check_operand(function, "x", x);
+    heed_wrap_dim(function, *dim, x->ndim, dim);
+    if (x->ndim == 0) {
+        heed_raise(HEED_ERR_DIM, "%s: a tensor without dims has no dim %d", function, *dim);
+    }
+    return x->shape[*dim];
+}
 
 heed_tensor *heed_select(heed_tensor *x, int dim, int64_t index)
 {
