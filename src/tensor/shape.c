@@ -82,9 +82,7 @@ heed_status heed_wrap_dims(const char *function, heed_dims dims, int ndim, unsig
     }
     for (int i = 0; i < dims.count; i++) {
         int dim = 0;
-        if (heed_wrap_dim(function, dims.dim[i], ndim, &dim) != HEED_OK) {
-            return heed_self.error;
-        }
+        heed_wrap_dim(function, dims.dim[i], ndim, &dim);
         if (*set & 1u << dim) {
             return heed_fail(HEED_ERR_DIM, "%s: dim %d is given twice", function, dim);
         }

@@ -459,6 +459,28 @@ static struct heed_multi_head *two_heads(void)
     return m;
 }
 
+static heed_tensor *end_callers_scope(heed_hook *self, const heed_call *call, heed_tensor *y)
+{
+    (void)call;
+    heed_scope_end(self->context);
+    return y;
+}
+
+START_TEST(a_callback_cannot_end_the_scope_of_its_caller)
+{
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    heed_hook hook = {.context = &scope, .result = end_callers_scope};
+    heed_tensor *x = leaf(1, 2);
+    heed_hook_add(&hook);
+    ck_assert_ptr_null(heed_exp(x));
+    expect_error(HEED_ERR_SCOPE, "scope_end: this scope is not open");
+    heed_hook_remove(&hook);
+    EXPECT_VALUES(x, 0, 1, 2);
+    ck_assert_int_eq(heed_scope_end(&scope), HEED_OK);
+}
+END_TEST
+
 /* Without the values of one head, its W_v gets no gradient but zeros. */
 START_TEST(a_head_can_be_ablated)
 {
@@ -617,6 +639,7 @@ void add_hook_cases(Suite *suite)
     tcase_add_test(results, views_may_be_replaced);
     tcase_add_test(results, a_wrong_replacement_fails_the_operation);
     tcase_add_test(results, an_error_of_a_callback_fails_the_pass);
+    tcase_add_test(results, a_callback_cannot_end_the_scope_of_its_caller);
     tcase_add_test(results, a_head_can_be_ablated);
     tcase_add_test(results, an_activation_can_be_patched);
     tcase_add_test(results, a_callback_may_run_a_pass);

@@ -462,6 +462,36 @@ START_TEST(without_a_scope_results_have_no_owner)
 }
 END_TEST
 
+/* ---- errors unwind ---- */
+
+static void fail_inside(void *context)
+{
+    *(int *)context = heed_self.depth;
+    heed_scope left_open;
+    heed_scope_begin(&left_open);
+    heed_set_grad_enabled(false);
+    heed_scratch(1000);
+    heed_zeros(HEED_SHAPE(2, 2, 2, 2, 2), HEED_F32);
+    heed_self.operation = "inside";
+    heed_check_tensor("fail_inside", "x", NULL);
+    ck_abort_msg("an error returned");
+}
+
+START_TEST(an_error_unwinds_to_its_door)
+{
+    int depth = 0;
+    const int before = heed_self.depth;
+    const int64_t tensors = heed_live_tensors(), bytes = heed_live_bytes();
+    ck_assert_int_eq(heed_try(fail_inside, &depth), HEED_ERR_NULL);
+    expect_error(HEED_ERR_NULL, "fail_inside: x is NULL");
+    ck_assert_int_eq(depth, before + 1);
+    ck_assert_int_eq(heed_self.depth, before);
+    ck_assert(heed_is_grad_enabled() && heed_self.operation == NULL && heed_self.door == NULL);
+    ck_assert_int_eq(heed_live_tensors(), tensors);
+    ck_assert_int_eq(heed_live_bytes(), bytes);
+}
+END_TEST
+
 void add_scope_cases(Suite *suite)
 {
     TCase *tests = heed_case(suite, "scope"), *bare = tcase_create("no_scope");
@@ -483,6 +513,7 @@ void add_scope_cases(Suite *suite)
     tcase_add_test(tests, a_view_holds_the_memory_and_not_the_tensor);
     tcase_add_test(tests, a_parameter_and_its_gradient_belong_to_no_scope);
     tcase_add_test(tests, the_end_of_a_scope_restores_the_grad_mode);
+    tcase_add_test(tests, an_error_unwinds_to_its_door);
     tcase_add_test(bare, without_a_scope_results_have_no_owner);
     suite_add_tcase(suite, bare);
 }
