@@ -18,7 +18,7 @@ static void backward(const heed_vjp *v)
 }
 
 HEED_OPERATION(squared_relu) = {.name = "squared_relu",
-                                .inputs = 1,
+                                .signature = "x (...) float -> (...)",
                                 .forward = forward,
                                 .backward = backward,
                                 .saves = {HEED_SAVES_INPUT(0)}};

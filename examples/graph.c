@@ -196,8 +196,8 @@ static void draw(heed_tensor *y, void *module, heed_tensor_list names)
     for (int i = drawn_count - 1; i >= 0; i--) {
         for (int j = 0; j < drawn[i]->input_count; j++) {
             printf("n%d -> n%d", index_of(drawn[i]->inputs[j]), i);
-            if (drawn[i]->op->names != NULL && drawn[i]->input_count > 1) {
-                printf(" [label=<&#160;%s>]", drawn[i]->op->names[j]);
+            if (drawn[i]->op->signature != NULL && drawn[i]->input_count > 1) {
+                printf(" [label=<&#160;%s>]", heed_input_name(drawn[i]->op, j).text);
             }
             puts(";");
         }

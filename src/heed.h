@@ -1029,7 +1029,7 @@ heed_status heed_gradgradcheck(heed_gradgradcheck_args args);
  * (examples/custom_op.c is a complete example):
  *
  *     static heed_status cube_forward(const heed_call *call, heed_tensor *y) ...
- *     HEED_OPERATION(cube) = {.name = "cube", .inputs = 1, .forward = cube_forward, ...};
+ *     HEED_OPERATION(cube) = {.name = "cube", .signature = "x float", ...};
  *     heed_tensor *my_cube(heed_tensor *x) { return heed_apply(&op_cube, &x, 1, NULL, 0); } */
 
 typedef struct heed_op heed_op;
@@ -1074,17 +1074,27 @@ typedef struct heed_vjp {
 struct heed_op {
     const char *name;
     const char *torch; /* its name in grad_fn, if different: "mul" for mul_scalar */
-    int inputs;        /* number of inputs, or HEED_ANY_COUNT */
-    /* names of the inputs in messages; NULL: "input 0", "input 1", ... */
-    const char *const *names;
+
+    /* The inputs and the result, as the comment of the function states them:
+     *
+     *     "x (..., in) float, weight (out, in), bias? (out) -> (..., out)"
+     *
+     * A name in parentheses is a size, the same wherever it occurs. "..." is any number of dims,
+     * which broadcast over the inputs that have it. An input without parentheses has any shape. A
+     * dtype follows: float, number (not bool), i64, bool or any; if none does, that of the first
+     * input. The last inputs may be optional ("?"). The result has the shape and dtype of the first
+     * input, unless a shape or a dtype follows "->", where number makes i64 of bool, and float is
+     * the dtype of the first float input, else f32. NULL: the rule checks all. */
+    const char *signature;
+    int inputs; /* without a signature: the number of inputs, or HEED_ANY_COUNT */
 
     /* The fields of the argument struct, in order, for display (heed_args_text): "int dim, bool
      * keepdim". Types: int, int64, double, bool, dtype, shape, dims; at any other the text ends. A
      * field whose name begins with _ is hidden. NULL: all are hidden. */
     const char *args;
 
-    /* Checks the inputs and describes the result, which starts with the dtype and shape of the
-     * first input. NULL: accepts everything and leaves the result unchanged. */
+    /* Checks what the signature cannot say, and completes the result, which is as the signature
+     * says, or has the dtype and shape of the first input. NULL: nothing else to check. */
     heed_status (*rule)(const heed_call *call, heed_result *result);
 
     /* Computes y, which is contiguous unless the rule says otherwise, in a scope without grad mode.
@@ -1101,29 +1111,24 @@ struct heed_op {
      * inputs. Gradients of later inputs, as in cat, read none. */
     uint8_t saves[HEED_SAVES];
 
-    heed_op *next; /* in the registry */
-    bool is_inner; /* one of Heed's own, whose errors unwind (autograd/autograd.h) */
+    heed_op *next;                /* in the registry */
+    struct heed_pattern *pattern; /* in the registry: the parsed signature */
+    bool is_inner;                /* one of Heed's own, whose errors unwind (autograd/autograd.h) */
 };
-
-/* HEED_NAMES("x", "index"): an array for heed_op.names. */
-#define HEED_NAMES(...) ((const char *const[]){__VA_ARGS__})
 
 /* heed_wants_grad: true if the gradient of input i is needed. Backward may skip the others. */
 bool heed_wants_grad(const heed_vjp *vjp, int i);
 
-/* heed_expect_dtype, heed_expect_float: checks for rules: input i has this dtype, or any float
- * dtype. */
-heed_status heed_expect_dtype(const heed_call *call, int i, heed_dtype dtype);
-heed_status heed_expect_float(const heed_call *call, int i);
-
-/* heed_args_text: "dim=-1", or "dims=(0, 1), keepdim=True", of an operation's arguments; of a node,
+/* heed_input_name: the name of input i: "weight"; without a signature, "input 1". heed_args_text:
+ * "dim=-1", or "dims=(0, 1), keepdim=True", of an operation's arguments; of a node,
  * heed_args_text(t->op, t->args). Flags that are false and empty lists are omitted. */
+heed_text heed_input_name(const heed_op *op, int i);
 heed_text heed_args_text(const heed_op *op, const void *args);
 
-/* heed_apply: the result of an operation: every operation goes through this function. It checks the
- * inputs, runs the rule, allocates the result, runs forward, records the node if grad mode is on
- * and an input requires a gradient, and adds the result to the scope. Copies args_size bytes from
- * `args`. */
+/* heed_apply: the result of an operation: every operation goes through this function. It matches
+ * the signature, runs the rule, allocates the result, runs forward, records the node if grad mode
+ * is on and an input requires a gradient, and adds the result to the scope. Copies args_size bytes
+ * from `args`. */
 heed_tensor *heed_apply(const heed_op *op, heed_tensor *const *inputs, int count, const void *args,
                         size_t args_size);
 

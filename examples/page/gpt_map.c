@@ -109,8 +109,8 @@ static heed_tensor *add_of_block(FILE *json, int i, const char *name, heed_tenso
 static void add_attention(FILE *json, const recording *r, int i)
 {
     static const char *const names[] = {"q", "k", "v"};
-    const recorded *attend =
-        entry(r, name_of("GPT.transformer.h.%d%s", i, ".attn").text, "attend", 0);
+    const recorded *attend = entry(r, name_of("GPT.transformer.h.%d%s", i, ".attn").text,
+                                   "scaled_dot_product_attention", 0);
     if (attend == NULL) {
         return;
     }

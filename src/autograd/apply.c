@@ -1,5 +1,5 @@
 /* Operations: applying them, which is the only place that allocates results and records graphs;
- * gradient settings; the registry; and checks that rules share. */
+ * gradient settings; and the registry. */
 #include "autograd.h"
 
 #include <stdio.h>
@@ -82,9 +82,36 @@ heed_text heed_origin_path(const heed_tensor *node)
 
 /* ---- applying ---- */
 
-static void run_rule(const heed_call *call, heed_result *result)
+void heed_check_inputs(const heed_call *call)
 {
     const heed_op *op = call->op;
+    heed_check_scope(op->name);
+    if (call->inputs == NULL) {
+        heed_raise(HEED_ERR_NULL, "%s: the list of tensors is NULL", op->name);
+    }
+    if (call->count < 1 || call->count > UINT16_MAX ||
+        (op->signature == NULL && op->inputs != HEED_ANY_COUNT && op->inputs != call->count)) {
+        heed_raise(HEED_ERR_VALUE, "%s: cannot take %d tensors", op->name, call->count);
+    }
+    for (int i = 0; i < call->count; i++) {
+        if (call->inputs[i] == NULL || call->inputs[i]->storage == NULL) {
+            heed_check_tensor(op->name, heed_input_name(op, i).text, call->inputs[i]);
+        }
+    }
+}
+
+void heed_describe(const heed_call *call, heed_result *result)
+{
+    const heed_op *op = call->op;
+    heed_check_inputs(call);
+    result->is_view = result->is_strided = false; /* the rule sets strides if it needs them */
+    result->offset = 0;
+    if (op->signature != NULL) {
+        heed_match(call, result);
+    } else {
+        result->dtype = call->inputs[0]->dtype;
+        heed_get_shape(call->inputs[0], &result->shape);
+    }
     const heed_callback outer = heed_begin_in(op);
     heed_status status = op->rule != NULL ? op->rule(call, result) : HEED_OK;
     heed_callback_end(outer);
@@ -124,13 +151,8 @@ static void run_forward(const heed_call *call, heed_tensor *y)
 
 static heed_tensor *compute(const heed_call *call)
 {
-    const heed_tensor *first = call->inputs[0];
-    heed_result result; /* the rule sets strides if it needs them */
-    result.dtype = first->dtype;
-    heed_get_shape(first, &result.shape);
-    result.is_view = result.is_strided = false;
-    result.offset = 0;
-    run_rule(call, &result);
+    heed_result result;
+    heed_describe(call, &result);
     heed_tensor *y = make_result(call, &result);
     if (!result.is_view) {
         run_forward(call, y);
@@ -146,11 +168,6 @@ static heed_tensor *apply(const heed_call *call)
     const heed_op *op = call->op;
     if (op == NULL) {
         heed_raise(HEED_ERR_NULL, "apply: op is NULL");
-    }
-    heed_check_operands(op->name, op->names, call->inputs, call->count);
-    if (op->inputs != HEED_ANY_COUNT && op->inputs != call->count) {
-        heed_raise(HEED_ERR_VALUE, "%s: cannot take %d tensors; it takes %d", op->name, call->count,
-                   op->inputs);
     }
     if (call->args_size > MOST_ARGS || (call->args == NULL && call->args_size > 0)) {
         heed_raise(HEED_ERR_VALUE,
@@ -259,6 +276,7 @@ void heed_register(heed_op *op)
             return;
         }
     }
+    heed_parse_signature(op);
     op->next = registry;
     registry = op;
 }
@@ -275,39 +293,6 @@ const heed_op *heed_find_operation(const char *name)
         op = op->next;
     }
     return op;
-}
-
-/* ---- checks that rules share ---- */
-
-heed_text heed_input_name(const heed_op *op, int i)
-{
-    heed_text name;
-    if (op->names != NULL) {
-        snprintf(name.text, sizeof name.text, "%s", op->names[i]);
-    } else {
-        snprintf(name.text, sizeof name.text, "input %d", i);
-    }
-    return name;
-}
-
-heed_status heed_expect_dtype(const heed_call *call, int i, heed_dtype dtype)
-{
-    if (call->inputs[i]->dtype != dtype) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: %s is %s, not %s; cast it with heed_to",
-                         call->op->name, heed_input_name(call->op, i).text,
-                         heed_dtype_name(call->inputs[i]->dtype), heed_dtype_name(dtype));
-    }
-    return HEED_OK;
-}
-
-heed_status heed_expect_float(const heed_call *call, int i)
-{
-    if (!heed_is_float(call->inputs[i]->dtype)) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: %s is %s, not a float; heed_to(x, HEED_F32)",
-                         call->op->name, heed_input_name(call->op, i).text,
-                         heed_dtype_name(call->inputs[i]->dtype));
-    }
-    return HEED_OK;
 }
 
 bool heed_wants_grad(const heed_vjp *vjp, int i)

@@ -31,6 +31,16 @@ typedef struct heed_pass {
  */
 heed_status heed_run_backward(heed_pass *pass);
 
+/* heed_parse_signature: sets op->pattern, for heed_register. heed_match: checks the inputs of a
+ * call with op->signature, which is not NULL, and describes the result's dtype and shape.
+ * heed_check_inputs: checks the number of inputs, and that each has a value. heed_describe: all
+ * checks of heed_apply, for functions that compute the result in another way. */
+typedef struct heed_pattern heed_pattern;
+void heed_parse_signature(heed_op *op);
+void heed_match(const heed_call *call, heed_result *result);
+void heed_check_inputs(const heed_call *call);
+void heed_describe(const heed_call *call, heed_result *result);
+
 /* heed_call_result_hooks, heed_call_derivative_hooks: call the hooks of this thread (heed.h), after
  * testing heed_self.hooks. The first returns the result to use. */
 heed_tensor *heed_call_result_hooks(const heed_call *call, heed_tensor *y);
@@ -76,14 +86,6 @@ static inline heed_status heed_common_dtype(const char *function, heed_dtype a, 
     return HEED_OK;
 }
 
-/* heed_batch_of: the batch dims of t: all but the last two. */
-static inline heed_shape heed_batch_of(const heed_tensor *t)
-{
-    heed_shape batch = heed_shape_of_tensor(t);
-    batch.ndim -= 2;
-    return batch;
-}
-
 /* heed_check_factors: checks that the factors of a matrix product have the same dtype, other than
  * bool. */
 static inline heed_status heed_check_factors(const char *function, heed_dtype a, heed_dtype b)
@@ -105,9 +107,6 @@ heed_status heed_check_index(const char *function, const char *what, int64_t ind
                              int64_t count);
 const int64_t *heed_checked_indices(const char *function, const char *what, heed_tensor *indices,
                                     int64_t count);
-
-/* heed_input_name: the name of input i in messages: "weight", or "input 1". */
-heed_text heed_input_name(const heed_op *op, int i);
 
 /* heed_sum_dims, heed_mean_dims: over several dims, or all if the list is empty; a dim given twice
  * is HEED_ERR_DIM. */

@@ -112,9 +112,9 @@ static heed_tensor *trace_result(heed_hook *self, const heed_call *call, heed_te
     fprintf(out, *path.text != '\0' ? " in %s:" : "%s", path.text);
     for (int i = 0; i < call->count; i++) {
         fputs(i > 0 ? "," : "", out);
-        fputs(call->op->names != NULL && call->count > 1 ? " " : "", out);
-        put_shape(call->op->names != NULL && call->count > 1 ? call->op->names[i] : "",
-                  call->inputs[i]);
+        const bool named = call->op->signature != NULL && call->count > 1;
+        fputs(named ? " " : "", out);
+        put_shape(named ? heed_input_name(call->op, i).text : "", call->inputs[i]);
     }
     put_shape(" ->", y);
     fputs(y->storage != NULL && y->storage == call->inputs[0]->storage ? ", a view" : "", out);

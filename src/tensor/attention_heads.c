@@ -114,7 +114,8 @@ static heed_status run(const heed_all_heads *heads, bool is_gradient)
                    : w.chunks;
     const int64_t row = copies * heed_head_width(w.call.keys) + w.call.features;
     if ((double)(w.chunks * w.call.rows * size) * (double)row > 0x1p60) {
-        return heed_fail(HEED_ERR_MEMORY, "attend: out of memory for the scores of %lld keys",
+        return heed_fail(HEED_ERR_MEMORY,
+                         "scaled_dot_product_attention: out of memory for the scores of %lld keys",
                          (long long)w.call.keys);
     }
     w.workspace_size = ((size_t)(w.call.rows * row * size) + 63) / 64 * 64;

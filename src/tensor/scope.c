@@ -268,28 +268,6 @@ heed_status heed_check_operand(const char *function, const char *argument, const
     return heed_self.depth > 0 ? HEED_OK : heed_check_scope(function);
 }
 
-heed_status heed_check_operands(const char *function, const char *const *names,
-                                heed_tensor *const *inputs, int count)
-{
-    if (heed_blocked() || heed_self.depth == 0) {
-        return heed_check_scope(function);
-    }
-    if (inputs == NULL) {
-        return heed_fail(HEED_ERR_NULL, "%s: the list of tensors is NULL", function);
-    }
-    if (count < 1 || count > UINT16_MAX) {
-        return heed_fail(HEED_ERR_VALUE, "%s: cannot take %d tensors", function, count);
-    }
-    for (int i = 0; i < count; i++) {
-        if (inputs[i] == NULL || inputs[i]->storage == NULL) {
-            char argument[32];
-            snprintf(argument, sizeof argument, "input %d", i);
-            return heed_check_tensor(function, names != NULL ? names[i] : argument, inputs[i]);
-        }
-    }
-    return HEED_OK;
-}
-
 heed_status heed_check_value(const char *function, double value, heed_dtype dtype)
 {
     const double limit = 9223372036854775808.0; /* 2^63 */

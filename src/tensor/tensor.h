@@ -340,15 +340,11 @@ static inline size_t heed_dtype_size(heed_dtype dtype)
  *
  * heed_check_tensor: HEED_ERR_NULL: t is NULL. HEED_ERR_SCOPE: its value has been freed.
  * heed_check_scope: HEED_ERR_SCOPE: no scope is open to own a result. heed_check_operand: both.
- * heed_check_operands: both for a list of 1 to 65535 tensors; `names` are used in errors; NULL:
- * input 0, input 1, ...
  * heed_check_value: HEED_ERR_VALUE: i64 cannot represent this number. Floats round.
  * heed_check_probability: HEED_ERR_VALUE: p is outside [0, 1]. */
 heed_status heed_check_tensor(const char *function, const char *argument, const heed_tensor *t);
 heed_status heed_check_scope(const char *function);
 heed_status heed_check_operand(const char *function, const char *argument, const heed_tensor *x);
-heed_status heed_check_operands(const char *function, const char *const *names,
-                                heed_tensor *const *inputs, int count);
 heed_status heed_check_value(const char *function, double value, heed_dtype dtype);
 heed_status heed_check_probability(const char *function, const char *argument, double p);
 

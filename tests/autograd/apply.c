@@ -5,12 +5,6 @@
 
 /* ---- a weighted sum of any number of tensors ---- */
 
-static heed_status first_rule(const heed_call *call, heed_result *result)
-{
-    (void)result;
-    return heed_expect_float(call, 0);
-}
-
 static heed_status weighted_forward(const heed_call *call, heed_tensor *y)
 {
     heed_tensor *sum = heed_mul_scalar(call->inputs[0], 1);
@@ -29,14 +23,12 @@ static void weighted_backward(const heed_vjp *v)
 
 static const heed_op weighted = {.name = "weighted",
                                  .inputs = HEED_ANY_COUNT,
-                                 .rule = first_rule,
                                  .forward = weighted_forward,
                                  .backward = weighted_backward};
 
 /* The same, but reads y, whose bit in `saved` follows those of the first inputs. */
 static const heed_op weighted_reading_y = {.name = "weighted_reading_y",
                                            .inputs = HEED_ANY_COUNT,
-                                           .rule = first_rule,
                                            .forward = weighted_forward,
                                            .backward = weighted_backward,
                                            .saves = {HEED_SAVED_OUTPUT}};
@@ -122,8 +114,7 @@ static void fma_backward(const heed_vjp *v)
 }
 
 static const heed_op multiply_add = {.name = "multiply_add",
-                                     .inputs = 3,
-                                     .rule = first_rule,
+                                     .signature = "a float, b, c",
                                      .forward = fma_forward,
                                      .backward = fma_backward,
                                      .saves = {HEED_SAVES_INPUT(1), HEED_SAVES_INPUT(0)}};
@@ -199,11 +190,8 @@ static heed_tensor *graph_around(const heed_op *op, heed_tensor *x, heed_tensor 
 START_TEST(an_error_inside_a_derivative)
 {
     const misbehaviour *m = &misbehaviours[_i];
-    const heed_op op = {.name = m->name,
-                        .inputs = 1,
-                        .rule = first_rule,
-                        .forward = copy_forward,
-                        .backward = m->backward};
+    const heed_op op = {
+        .name = m->name, .signature = "x float", .forward = copy_forward, .backward = m->backward};
     heed_tensor *x = LEAF(1, 2, 3), *h = heed_mul(x, x), *dx[2];
     const int64_t tensors = heed_live_tensors(), bytes = heed_live_bytes();
     for (int way = 0; way < 3; way++) {
@@ -254,8 +242,7 @@ START_TEST(borrowed_gradients)
     kept = heed_from_f64((double[]){1, 2}, HEED_SHAPE(2));
     for (int i = 0; i < 2; i++) {
         const heed_op op = {.name = "borrowing",
-                            .inputs = 1,
-                            .rule = first_rule,
+                            .signature = "x float",
                             .forward = copy_forward,
                             .backward = backwards[i],
                             .saves = {HEED_SAVES_INPUT(0)}};
@@ -274,11 +261,8 @@ END_TEST
 
 START_TEST(a_derivative_that_gives_nothing)
 {
-    const heed_op op = {.name = "nothing",
-                        .inputs = 1,
-                        .rule = first_rule,
-                        .forward = copy_forward,
-                        .backward = nothing};
+    const heed_op op = {
+        .name = "nothing", .signature = "x float", .forward = copy_forward, .backward = nothing};
     heed_tensor *x = LEAF(1, 2), *h = heed_mul(x, x), *dx;
     heed_tensor *y = heed_sum(heed_apply(&op, &h, 1, NULL, 0));
     heed_backward_retain(y);
@@ -301,8 +285,7 @@ static void looking_at_the_mode(const heed_vjp *v)
 START_TEST(grad_mode_inside_a_derivative)
 {
     const heed_op op = {.name = "looking",
-                        .inputs = 1,
-                        .rule = first_rule,
+                        .signature = "x float",
                         .forward = copy_forward,
                         .backward = looking_at_the_mode};
     heed_tensor *x = LEAF(1, 2), *dx;
@@ -332,8 +315,7 @@ static heed_status silent_rule(const heed_call *call, heed_result *result)
 START_TEST(incomplete_operations)
 {
     heed_tensor *x = LEAF(1, 2);
-    const heed_op mute = {
-        .name = "mute", .inputs = 1, .rule = first_rule, .forward = silent_forward};
+    const heed_op mute = {.name = "mute", .signature = "x float", .forward = silent_forward};
     ck_assert_ptr_null(heed_apply(&mute, &x, 1, NULL, 0));
     expect_error(HEED_ERR_VALUE, "mute: forward failed");
     const heed_op unruly = {
@@ -346,10 +328,10 @@ START_TEST(incomplete_operations)
     const heed_op nothing = {.name = "nothing", .inputs = 1};
     ck_assert_ptr_null(heed_apply(&nothing, &x, 1, NULL, 0));
     expect_error(HEED_ERR_NULL, "nothing: the rule failed, or there is no forward");
-    const heed_op no_forward = {.name = "no_forward", .inputs = 1, .rule = first_rule};
+    const heed_op no_forward = {.name = "no_forward", .signature = "x float"};
     ck_assert_ptr_null(heed_apply(&no_forward, &x, 1, NULL, 0));
     expect_error(HEED_ERR_NULL, "no_forward");
-    const heed_op fine = {.name = "fine", .inputs = 1, .rule = first_rule, .forward = copy_forward};
+    const heed_op fine = {.name = "fine", .signature = "x float", .forward = copy_forward};
     ck_assert_ptr_null(heed_apply(&fine, &x, 1, NULL, 8));
     expect_error(HEED_ERR_VALUE, "8 bytes");
     char large[70000] = "";

@@ -378,7 +378,7 @@ static const broken derivatives[] = {
      "backward of of_another_shape: the gradient of input 0 is f64 (2, 2), but the input is f64 "
      "(2, 3)"},
     {"with_an_error", &cubes, with_an_error, HEED_ERR_SHAPE, HEED_OK,
-     "backward of with_an_error: matmul: inner sizes differ: (2, 3) x (2, 3)"},
+     "backward of with_an_error: matmul: b (2, 3) does not fit a (2, 3)"},
     {"transposed", &copies, transposed, CAUGHT, "with respect to input 0 (3, 3) at ("},
     {"reshaped", &transposes, reshaped, CAUGHT,
      "at (0, 1), of output (0, 1): analytic 1, numeric 0"},

@@ -65,7 +65,7 @@ START_TEST(modules_are_named)
     expect_trace(run_module, "linear in Linear: x (2, 2), weight (2, 2) -> (2, 2)\n"
                              "sum (2, 2) -> () = tensor(8.)\n"
                              "backward of sum: g () = tensor(1.)\n"
-                             "  input 0: (2, 2)\n"
+                             "  x: (2, 2)\n"
                              "backward of linear in Linear: g (2, 2)\n"
                              "  weight, a leaf: (2, 2)\n");
 }

@@ -69,7 +69,7 @@ START_TEST(embedding_refuses)
     ck_assert_ptr_null(heed_embedding(ids, ids));
     expect_error(HEED_ERR_DTYPE, "embedding: weight is i64, not a float");
     ck_assert_ptr_null(heed_embedding(ids, heed_ones(HEED_SHAPE(3), HEED_F32)));
-    expect_error(HEED_ERR_SHAPE, "embedding: ids (2) in weight (3)");
+    expect_error(HEED_ERR_SHAPE, "embedding: weight (3) does not fit ids (2)");
 }
 END_TEST
 

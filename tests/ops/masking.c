@@ -50,7 +50,7 @@ START_TEST(masked_fill_refuses)
     ck_assert_ptr_null(heed_masked_fill(x, mask, -HUGE_VAL));
     expect_error(HEED_ERR_VALUE, "masked_fill: i64 cannot hold -inf");
     ck_assert_ptr_null(heed_masked_fill(x, heed_ones(HEED_SHAPE(2, 4), HEED_BOOL), 0));
-    expect_error(HEED_ERR_SHAPE, "masked_fill: shapes (3) and (2, 4) do not broadcast");
+    expect_error(HEED_ERR_SHAPE, "masked_fill: replace_mask (2, 4) does not fit x (3)");
 }
 END_TEST
 

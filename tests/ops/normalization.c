@@ -178,7 +178,7 @@ START_TEST(normalized_shapes_are_checked)
                                  heed_ones(HEED_SHAPE(2), HEED_F32)};
     for (int i = 0; i < 3; i++) {
         ck_assert_ptr_null(heed_layer_norm(x, HEED_SHAPE(3), parameters[i], NULL, 1e-5));
-        expect_error(HEED_ERR_SHAPE, "it must have the normalized shape, (3)");
+        expect_error(HEED_ERR_SHAPE, "does not fit x (3, 3): takes x (..., n), weight? (n)");
         ck_assert_ptr_null(heed_layer_norm(x, HEED_SHAPE(3), NULL, parameters[i], 1e-5));
         expect_error(HEED_ERR_SHAPE, "layer_norm: bias");
     }
@@ -186,7 +186,7 @@ START_TEST(normalized_shapes_are_checked)
                 *inputs[] = {x, ones, ones, ones};
     const heed_tensor *norm = heed_layer_norm(x, HEED_SHAPE(3), ones, ones, 0);
     ck_assert_ptr_null(heed_apply(norm->op, inputs, 4, norm->args, norm->args_size));
-    expect_error(HEED_ERR_VALUE, "layer_norm: 4 tensors; it takes x and at most 2");
+    expect_error(HEED_ERR_VALUE, "layer_norm: got 4 tensors; takes x");
 }
 END_TEST
 

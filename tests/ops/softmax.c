@@ -67,9 +67,9 @@ START_TEST(softmax_of_scalars_and_refusals)
     ck_assert_ptr_null(heed_softmax(x, 1));
     expect_error(HEED_ERR_DIM, "softmax: dim 1");
     ck_assert_ptr_null(heed_log_softmax(whole, 0));
-    expect_error(HEED_ERR_DTYPE, "log_softmax: input 0 is i64");
+    expect_error(HEED_ERR_DTYPE, "log_softmax: x is i64");
     ck_assert_ptr_null(heed_softmax(heed_to(whole, HEED_BOOL), 0));
-    expect_error(HEED_ERR_DTYPE, "softmax: input 0 is bool");
+    expect_error(HEED_ERR_DTYPE, "softmax: x is bool");
 }
 END_TEST
 

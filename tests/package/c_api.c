@@ -24,8 +24,7 @@ static void half_backward(const heed_vjp *v)
 
 #ifndef __cplusplus
 HEED_OPERATION(half) = {.name = "half",
-                        .inputs = 1,
-                        .names = HEED_NAMES("x"),
+                        .signature = "x float",
                         .forward = half_forward,
                         .backward = half_backward,
                         .saves = {HEED_SAVES_INPUT(0)}};
@@ -33,7 +32,7 @@ HEED_OPERATION(half) = {.name = "half",
 static heed_op op_half = [] {
     heed_op op{};
     op.name = "half";
-    op.inputs = 1;
+    op.signature = "x float";
     op.forward = half_forward;
     op.backward = half_backward;
     return op;

@@ -80,7 +80,7 @@ DIFFERENT = {
     },
     9: {
         "writer_forward": "forward",
-        "matmul: inner sizes differ: (1, 1, 2) x (1, 1, 2). How": "How",  # PyTorch's message, and the line, come before
+        "matmul: b (1, 1, 2) does not fit a (1, 1, 2): takes a (..., m, k), b (..., k, n). How": "How",  # PyTorch's message, and the line, come before
         "m->": "self.",
         "NULL": "None",
         "heed_cat": "torch.cat",

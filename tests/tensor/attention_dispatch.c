@@ -77,7 +77,7 @@ static void expect_definition(heed_tensor *const *in, heed_tensor *mask, bool is
     heed_tensor *results[4], *goals[4];
     run(in, mask, is_causal, false, results);
     run(in, mask, is_causal, true, goals);
-    ck_assert(is_of(results[0], "attend") && is_of(goals[0], "matmul"));
+    ck_assert(is_of(results[0], "scaled_dot_product_attention") && is_of(goals[0], "matmul"));
     for (int i = 0; i < 4; i++) {
         expect_alike(results[i], goals[i], names[i]);
     }
@@ -200,7 +200,7 @@ END_TEST
 
 void add_attention_dispatch_cases(Suite *suite)
 {
-    TCase *attend = heed_case(suite, "attend");
+    TCase *attend = heed_case(suite, "scaled_dot_product_attention");
     tcase_add_loop_test(attend, kernels_give_what_the_definition_gives, 0, SIZES);
     tcase_add_loop_test(attend, masks_are_those_of_the_definition, 0, SIZES);
     tcase_add_loop_test(attend, what_is_not_finite_goes_where_the_definition_has_it, 1, 12);

@@ -17,7 +17,8 @@ enum { STATUS = 7 };
 #define CONTINUES "heed: this program continues after an error that it never read: "
 #define NO_SCOPE  "randn: no scope is open to own the result; begin one: HEED_SCOPE(name);\n"
 #define SIZES                                                                                      \
-    "matmul: inner sizes differ: (2, 3) x (2, 3); did you mean heed_transpose(b, -2, -1)?\n"
+    "matmul: b (2, 3) does not fit a (2, 3): takes a (..., m, k), b (..., k, n); "                 \
+    "did you mean heed_transpose(b, -2, -1)?\n"
 
 static void without_scope(void)
 {

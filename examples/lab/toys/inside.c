@@ -70,7 +70,8 @@ heed_tensor *toys_attention(struct toys_model *m, const toys_batch *b, int layer
     heed_tensor *weights = NULL;
     recording *r = recording_begin();
     toys_forward(m, b);
-    const recorded *attend = recording_find(r, toys_head(layer, 0).path, "attend", 0);
+    const recorded *attend =
+        recording_find(r, toys_head(layer, 0).path, "scaled_dot_product_attention", 0);
     if (attend != NULL) {
         heed_tensor *const *qkv = attend->inputs;
         const bool causal = heed_size(qkv[0], 2) == heed_size(qkv[1], 2);
@@ -166,7 +167,7 @@ void toys_put_scores(FILE *stream, const toys_run *r, const toys_options *o)
 
 toys_place toys_head(int layer, int head)
 {
-    toys_place place = {.op = "attend", .at = head};
+    toys_place place = {.op = "scaled_dot_product_attention", .at = head};
     snprintf(place.path, sizeof place.path, "Toy.blocks.%d", layer);
     return place;
 }

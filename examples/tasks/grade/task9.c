@@ -198,7 +198,7 @@ static heed_tensor *count(heed_hook *self, const heed_call *call, heed_tensor *y
     struct work *work = self->context;
     struct heed_linear *const layers[] = {work->m->W_q, work->m->W_k, work->m->W_v};
     const char *op = call->op->name;
-    if (strcmp(op, "attend") == 0) { /* scores, and y */
+    if (strcmp(op, "scaled_dot_product_attention") == 0) { /* scores, and y */
         work->products += y->numel / heed_size(y, -1) * heed_size(call->inputs[1], -2) + y->numel;
     }
     if (strcmp(op, "matmul") != 0 && strcmp(op, "linear") != 0) {

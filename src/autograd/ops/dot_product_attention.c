@@ -7,48 +7,6 @@
 
 #include "../autograd.h"
 
-static const char name[] = "scaled_dot_product_attention";
-
-/* Checks q, k, v and the mask, which may be NULL, and gets the shape of the scores. */
-static heed_status check(const heed_tensor *q, const heed_tensor *k, const heed_tensor *v,
-                         const heed_tensor *mask, heed_shape *scores)
-{
-    if (heed_check_operand(name, "q", q) != HEED_OK || heed_check_tensor(name, "k", k) != HEED_OK ||
-        heed_check_tensor(name, "v", v) != HEED_OK ||
-        (mask != NULL && heed_check_tensor(name, "mask", mask) != HEED_OK)) {
-        return heed_self.error;
-    }
-    if (!heed_is_float(q->dtype) || k->dtype != q->dtype || v->dtype != q->dtype) {
-        return heed_fail(
-            HEED_ERR_DTYPE, "%s: q is %s, k %s, v %s; cast them to one float dtype with heed_to",
-            name, heed_dtype_name(q->dtype), heed_dtype_name(k->dtype), heed_dtype_name(v->dtype));
-    }
-    const int ndim = q->ndim;
-    const size_t batch = sizeof *q->shape * (size_t)(ndim > 2 ? ndim - 2 : 0);
-    if (ndim < 2 || k->ndim != ndim || v->ndim != ndim || memcmp(k->shape, q->shape, batch) != 0 ||
-        memcmp(v->shape, q->shape, batch) != 0 || k->shape[ndim - 1] != q->shape[ndim - 1] ||
-        v->shape[ndim - 2] != k->shape[ndim - 2]) {
-        return heed_fail(HEED_ERR_SHAPE,
-                         "%s: q %s, k %s, v %s: they must be (..., L, E), (..., S, E) and (..., S, "
-                         "Ev), with the same batch dims; heed_expand repeats a batch; "
-                         "heed_unsqueeze, heed_expand and heed_flatten repeat heads of k and v",
-                         name, HEED_TEXT(q), HEED_TEXT(k), HEED_TEXT(v));
-    }
-    *scores = heed_shape_of_tensor(q);
-    scores->size[ndim - 1] = k->shape[ndim - 2];
-    if (mask != NULL && mask->dtype != HEED_BOOL && mask->dtype != q->dtype) {
-        return heed_fail(HEED_ERR_DTYPE,
-                         "%s: mask is %s; use bool, where true keeps, or %s, which is added", name,
-                         heed_dtype_name(mask->dtype), heed_dtype_name(q->dtype));
-    }
-    if (mask != NULL && !heed_broadcasts_to(mask, scores)) {
-        return heed_fail(HEED_ERR_SHAPE,
-                         "%s: mask %s does not broadcast to the scores (..., L, S), %s", name,
-                         HEED_TEXT(mask), heed_shape_text(ndim, scores->size).text);
-    }
-    return HEED_OK;
-}
-
 /* ---- the definition ---- */
 
 /* softmax(scaled_q k^T, masked), where `scaled_q` is scale * q. */
@@ -95,19 +53,36 @@ static void dense_strides(const heed_tensor *x, const heed_shape *shape, int64_t
 
 static heed_status attend_rule(const heed_call *call, heed_result *result)
 {
-    heed_tensor *const *in = call->inputs;
-    heed_shape scores;
-    if (call->count < 3 || call->count > 4) {
-        return heed_fail(HEED_ERR_VALUE,
-                         "attend: got %d tensors; it takes q, k, v and optionally a mask",
-                         call->count);
+    const char *name = call->op->name;
+    const attend_args *args = call->args;
+    const heed_tensor *q = call->inputs[0], *k = call->inputs[1], *v = call->inputs[2];
+    const heed_tensor *mask = call->count > 3 ? call->inputs[3] : NULL;
+    const int ndim = q->ndim;
+    const size_t batch = sizeof *q->shape * (size_t)(ndim - 2);
+    if (k->ndim != ndim || v->ndim != ndim || memcmp(k->shape, q->shape, batch) != 0 ||
+        memcmp(v->shape, q->shape, batch) != 0) {
+        heed_raise(HEED_ERR_SHAPE,
+                   "%s: q %s, k %s and v %s must have the same batch dims; heed_expand "
+                   "repeats a batch; heed_unsqueeze, heed_expand and heed_flatten repeat heads",
+                   name, HEED_TEXT(q), HEED_TEXT(k), HEED_TEXT(v));
     }
-    if (check(in[0], in[1], in[2], call->count > 3 ? in[3] : NULL, &scores) != HEED_OK) {
-        return heed_self.error;
+    heed_shape scores = heed_shape_of_tensor(q);
+    scores.size[ndim - 1] = k->shape[ndim - 2];
+    if (mask != NULL && mask->dtype != HEED_BOOL && mask->dtype != q->dtype) {
+        heed_raise(HEED_ERR_DTYPE,
+                   "%s: mask is %s; use bool, where true keeps, or %s, which is added", name,
+                   heed_dtype_name(mask->dtype), heed_dtype_name(q->dtype));
     }
-    result->shape.size[result->shape.ndim - 1] = in[2]->shape[in[2]->ndim - 1];
+    if (mask != NULL && !heed_broadcasts_to(mask, &scores)) {
+        heed_raise(HEED_ERR_SHAPE, "%s: mask %s does not broadcast to the scores (..., L, S), %s",
+                   name, HEED_TEXT(mask), heed_shape_text(ndim, scores.size).text);
+    }
+    if (mask != NULL && args->is_causal) {
+        heed_raise(HEED_ERR_VALUE, "%s: is_causal with a mask; combine them: heed_tril(mask, 0)",
+                   name);
+    }
     result->is_strided = true;
-    dense_strides(in[0], &result->shape, result->strides);
+    dense_strides(q, &result->shape, result->strides);
     return HEED_OK;
 }
 
@@ -136,7 +111,7 @@ static void gradients_by_kernels(const heed_vjp *v)
     heed_tensor *g = v->g, *d[3];
     for (int i = 0; i < 3; i++) {
         const heed_shape shape = heed_shape_of_tensor(v->inputs[i]);
-        d[i] = heed_tensor_new("attend", &shape, g->dtype);
+        d[i] = heed_tensor_new(v->y->op->name, &shape, g->dtype);
         dense_strides(v->inputs[i], &shape, d[i]->strides);
     }
     if (g->strides[g->ndim - 1] != 1) {
@@ -187,9 +162,9 @@ enum {
     ALL = HEED_SAVES_INPUT(0) | HEED_SAVES_INPUT(1) | HEED_SAVES_INPUT(2) | HEED_SAVES_INPUT(3)
 };
 
-OPERATION(attend) = {.name = "attend",
-                     .inputs = HEED_ANY_COUNT,
-                     .names = HEED_NAMES("q", "k", "v", "mask"),
+OPERATION(attend) = {.name = "scaled_dot_product_attention",
+                     .signature = "q (..., L, E) float, k (..., S, E), v (..., S, Ev), "
+                                  "mask? any -> (..., L, Ev)",
                      .args = "double scale, bool is_causal",
                      .rule = attend_rule,
                      .forward = attend_forward,
@@ -200,32 +175,27 @@ OPERATION(attend) = {.name = "attend",
 
 heed_tensor *(heed_scaled_dot_product_attention)(heed_scaled_dot_product_attention_args a)
 {
+    const double features = a.q != NULL && a.q->ndim > 0 ? (double)a.q->shape[a.q->ndim - 1] : 1;
+    const attend_args args = {a.scale != 0 ? a.scale : 1 / sqrt(features), a.is_causal};
     heed_tensor *inputs[] = {a.q, a.k, a.v, a.mask};
-    heed_shape scores;
+    const heed_call call = {&op_attend, inputs, a.mask != NULL ? 4 : 3, &args, sizeof args};
+    heed_result result;
     if (a.weights != NULL) {
         *a.weights = NULL;
     }
-    if (check(a.q, a.k, a.v, a.mask, &scores) == HEED_OK && a.mask != NULL && a.is_causal) {
-        heed_fail(HEED_ERR_VALUE, "%s: is_causal with a mask; combine them: heed_tril(mask, 0)",
-                  name);
+    if (a.weights == NULL && a.dropout_p == 0 && isfinite(a.scale)) {
+        return heed_apply(call.op, inputs, call.count, &args, sizeof args);
     }
+    HEED_DOOR(NULL);
+    heed_check_probability(op_attend.name, "dropout_p", a.dropout_p);
     if (!isfinite(a.scale)) {
-        heed_fail(HEED_ERR_VALUE, "%s: scale is %g; it must be finite (0: 1 / sqrt(E))", name,
-                  a.scale);
+        heed_raise(HEED_ERR_VALUE, "%s: scale is %g; it must be finite (0: 1 / sqrt(E))",
+                   op_attend.name, a.scale);
     }
-    if (heed_check_probability(name, "dropout_p", a.dropout_p) != HEED_OK) {
-        return NULL;
-    }
-    if (a.scale == 0) {
-        a.scale = 1 / sqrt((double)heed_size(a.q, -1));
-    }
-    if (a.weights == NULL && a.dropout_p == 0) {
-        const attend_args args = {a.scale, a.is_causal};
-        return heed_apply(&op_attend, inputs, a.mask != NULL ? 4 : 3, &args, sizeof args);
-    }
+    heed_describe(&call, &result);
     heed_scope scope;
     heed_scope_begin(&scope);
-    heed_tensor *p = attention_percent(heed_mul_scalar(a.q, a.scale), a.k, a.mask, a.is_causal);
+    heed_tensor *p = attention_percent(heed_mul_scalar(a.q, args.scale), a.k, a.mask, a.is_causal);
     p = heed_dropout(p, a.dropout_p, true);
     heed_tensor *y = heed_matmul(p, a.v);
     if (a.weights != NULL) {

@@ -389,15 +389,8 @@ static void line_backward(const heed_vjp *v)
 
 static heed_status where_rule(const heed_call *call, heed_result *result)
 {
-    const heed_tensor *a = call->inputs[1], *b = call->inputs[2];
-    heed_shape c = result->shape, shape_a = heed_shape_of_tensor(a);
-    heed_shape shape_b = heed_shape_of_tensor(b), both;
-    if (heed_expect_dtype(call, 0, HEED_BOOL) != HEED_OK ||
-        heed_common_dtype("where", a->dtype, b->dtype, &result->dtype) != HEED_OK ||
-        heed_broadcast("where", &shape_a, &shape_b, &both) != HEED_OK) {
-        return heed_self.error;
-    }
-    return heed_broadcast("where", &c, &both, &result->shape);
+    return heed_common_dtype("where", call->inputs[1]->dtype, call->inputs[2]->dtype,
+                             &result->dtype);
 }
 
 static heed_status where_forward(const heed_call *call, heed_tensor *y)
@@ -421,8 +414,7 @@ static void where_backward(const heed_vjp *v)
 }
 
 OPERATION(where) = {.name = "where",
-                    .inputs = 3,
-                    .names = HEED_NAMES("condition", "a", "b"),
+                    .signature = "condition (...) bool, a (...) any, b (...) any -> (...)",
                     .rule = where_rule,
                     .forward = where_forward,
                     .backward = where_backward,

@@ -83,8 +83,7 @@ static heed_status index_select_rule(const heed_call *call, heed_result *result)
 {
     const heed_tensor *x = call->inputs[0], *index = call->inputs[1];
     int dim;
-    if (heed_expect_dtype(call, 1, HEED_I64) != HEED_OK ||
-        heed_wrap_dim("index_select", *(const int *)call->args, x->ndim, &dim) != HEED_OK) {
+    if (heed_wrap_dim("index_select", *(const int *)call->args, x->ndim, &dim) != HEED_OK) {
         return heed_self.error;
     }
     if (index->ndim > 1) {
@@ -119,8 +118,7 @@ static heed_status check_index(const heed_call *call)
 {
     const heed_tensor *x = call->inputs[0], *index = call->inputs[1];
     int dim;
-    if (heed_expect_dtype(call, 1, HEED_I64) != HEED_OK ||
-        heed_wrap_dim(call->op->name, *(const int *)call->args, x->ndim, &dim) != HEED_OK) {
+    if (heed_wrap_dim(call->op->name, *(const int *)call->args, x->ndim, &dim) != HEED_OK) {
         return heed_self.error;
     }
     bool fits = dims_of(index) == dims_of(x);
@@ -150,8 +148,7 @@ static heed_status scatter_add_rule(const heed_call *call, heed_result *result)
 {
     (void)result;
     const heed_tensor *index = call->inputs[1], *src = call->inputs[2];
-    if (check_index(call) != HEED_OK ||
-        heed_expect_dtype(call, 2, call->inputs[0]->dtype) != HEED_OK) {
+    if (check_index(call) != HEED_OK) {
         return heed_self.error;
     }
     return heed_same_shape(index, src)
@@ -181,24 +178,21 @@ static void scatter_add_backward(const heed_vjp *v)
 }
 
 OPERATION(index_select) = {.name = "index_select",
-                           .inputs = 2,
-                           .names = HEED_NAMES("x", "index"),
+                           .signature = "x any, index i64",
                            .args = "int dim",
                            .rule = index_select_rule,
                            .forward = look_up_forward,
                            .backward = index_select_backward,
                            .saves = {HEED_SAVES_INPUT(1)}};
 OPERATION(gather) = {.name = "gather",
-                     .inputs = 2,
-                     .names = HEED_NAMES("x", "index"),
+                     .signature = "x any, index i64",
                      .args = "int dim",
                      .rule = gather_rule,
                      .forward = look_up_forward,
                      .backward = gather_backward,
                      .saves = {HEED_SAVES_INPUT(1)}};
 OPERATION(scatter_add) = {.name = "scatter_add",
-                          .inputs = 3,
-                          .names = HEED_NAMES("x", "index", "src"),
+                          .signature = "x any, index i64, src",
                           .args = "int dim",
                           .rule = scatter_add_rule,
                           .forward = scatter_add_forward,
@@ -222,22 +216,6 @@ heed_tensor *heed_scatter_add(heed_tensor *x, int dim, heed_tensor *index, heed_
 
 /* ---- embedding, and its derivative embedding_dense_backward: inputs are ids, weight; g, ids ----
  */
-
-static heed_status embedding_rule(const heed_call *call, heed_result *result)
-{
-    const heed_tensor *weight = call->inputs[1];
-    if (heed_expect_dtype(call, 0, HEED_I64) != HEED_OK || heed_expect_float(call, 1) != HEED_OK) {
-        return heed_self.error;
-    }
-    if (weight->ndim != 2 || result->shape.ndim == HEED_MAX_DIMS) {
-        return heed_fail(HEED_ERR_SHAPE,
-                         "embedding: ids %s in weight %s; weight must have 2 dims, ids at most %d",
-                         HEED_TEXT(call->inputs[0]), HEED_TEXT(weight), HEED_MAX_DIMS - 1);
-    }
-    result->dtype = weight->dtype;
-    result->shape.size[result->shape.ndim++] = weight->shape[1];
-    return HEED_OK;
-}
 
 static heed_status embedding_forward(const heed_call *call, heed_tensor *y)
 {
@@ -276,8 +254,7 @@ static void dense_backward_backward(const heed_vjp *v)
 }
 
 OPERATION(embedding_dense_backward) = {.name = "embedding_dense_backward",
-                                       .inputs = 2,
-                                       .names = HEED_NAMES("g", "ids"),
+                                       .signature = "g (..., d) float, ids (...) i64",
                                        .args = "int64 num_embeddings",
                                        .rule = dense_backward_rule,
                                        .forward = dense_backward_forward,
@@ -292,9 +269,7 @@ static void embedding_backward(const heed_vjp *v)
 }
 
 OPERATION(embedding) = {.name = "embedding",
-                        .inputs = 2,
-                        .names = HEED_NAMES("ids", "weight"),
-                        .rule = embedding_rule,
+                        .signature = "ids (...) i64, weight (V, d) float -> (..., d) float",
                         .forward = embedding_forward,
                         .backward = embedding_backward,
                         .saves = {0, HEED_SAVES_INPUT(0)}};

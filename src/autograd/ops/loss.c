@@ -50,11 +50,6 @@ static int class_dim(const heed_tensor *x)
 
 static heed_status check_inputs(const heed_tensor *x, const heed_tensor *targets)
 {
-    if (!heed_is_float(x->dtype) || targets->dtype != HEED_I64) {
-        return heed_fail(HEED_ERR_DTYPE,
-                         "%s: %s with %s targets; it takes a float with i64 targets", op_name,
-                         heed_dtype_name(x->dtype), heed_dtype_name(targets->dtype));
-    }
     bool fits = x->ndim >= 1 && targets->ndim == x->ndim - 1;
     for (int i = 0; fits && i < targets->ndim; i++) {
         fits = targets->shape[i] == x->shape[i == 0 ? 0 : i + 1];
@@ -272,7 +267,7 @@ static void cross_entropy_backward(const heed_vjp *v)
 
 OPERATION(cross_entropy) = {
     .name = "cross_entropy",
-    .inputs = 3,
+    .signature = "logits float, targets i64, totals any",
     .args = "int64 ignore_index, double label_smoothing, reduction reduction",
     .rule = cross_entropy_rule,
     .forward = cross_entropy_forward,

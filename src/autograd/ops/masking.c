@@ -7,9 +7,6 @@
 
 static heed_status masked_fill_rule(const heed_call *call, heed_result *result)
 {
-    const heed_shape x = result->shape, mask = heed_shape_of_tensor(call->inputs[1]);
-    heed_expect_dtype(call, 1, HEED_BOOL);
-    heed_broadcast("masked_fill", &x, &mask, &result->shape);
     return heed_check_value("masked_fill", *(const double *)call->args, result->dtype);
 }
 
@@ -28,8 +25,7 @@ static void masked_fill_backward(const heed_vjp *v)
 }
 
 OPERATION(masked_fill) = {.name = "masked_fill",
-                          .inputs = 2,
-                          .names = HEED_NAMES("x", "replace_mask"),
+                          .signature = "x (...) any, replace_mask (...) bool -> (...)",
                           .args = "double value",
                           .rule = masked_fill_rule,
                           .forward = masked_fill_forward,

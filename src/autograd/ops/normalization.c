@@ -4,57 +4,13 @@
 
 #include "../autograd.h"
 
-typedef struct norm_args {
-    double eps;
-    int ndim; /* number of normalized dims, which are the last dims of x */
-} norm_args;
-
-/* The shape of the normalized dims of x. */
-static heed_shape normalized(const heed_tensor *x, const norm_args *args)
-{
-    heed_shape shape = {.ndim = args->ndim};
-    memcpy(shape.size, x->shape + x->ndim - args->ndim, sizeof *shape.size * (size_t)args->ndim);
-    return shape;
-}
-
-/* Inputs: x, weight and bias; the last ones may be missing. */
-static heed_status norm_rule(const heed_call *call, heed_result *result)
-{
-    (void)result;
-    const heed_tensor *x = call->inputs[0];
-    if (call->count > 3) {
-        return heed_fail(HEED_ERR_VALUE,
-                         "layer_norm: %d tensors; it takes x and at most 2 parameters",
-                         call->count);
-    }
-    if (heed_expect_float(call, 0) != HEED_OK) {
-        return heed_self.error;
-    }
-    const heed_shape shape = normalized(x, call->args);
-    for (int i = 1; i < call->count; i++) {
-        const heed_tensor *parameter = call->inputs[i];
-        if (!heed_has_shape(parameter, &shape)) {
-            return heed_fail(HEED_ERR_SHAPE,
-                             "layer_norm: %s %s; it must have the normalized shape, %s",
-                             call->op->names[i], HEED_TEXT(parameter),
-                             heed_shape_text(shape.ndim, shape.size).text);
-        }
-        if (parameter->dtype != x->dtype) {
-            return heed_fail(
-                HEED_ERR_DTYPE, "layer_norm: x is %s and %s %s; cast one of them with heed_to",
-                heed_dtype_name(x->dtype), call->op->names[i], heed_dtype_name(parameter->dtype));
-        }
-    }
-    return HEED_OK;
-}
-
 /* ---- with kernels ---- */
 
 /* Sets the fields that the kernels read. A missing parameter is replaced by ones or zeros. */
-static heed_status find_rows(heed_tensor *x, heed_tensor *weight, heed_tensor *bias,
-                             const norm_args *args, heed_normalization *rows)
+static heed_status find_rows(heed_tensor *x, heed_tensor *weight, heed_tensor *bias, double eps,
+                             heed_normalization *rows)
 {
-    const heed_shape shape = normalized(x, args);
+    const heed_shape shape = HEED_SHAPE(x->shape[x->ndim - 1]);
     weight = weight != NULL ? heed_contiguous(weight) : heed_ones(shape, x->dtype);
     bias = bias != NULL ? heed_contiguous(bias) : heed_zeros(shape, x->dtype);
     x = heed_contiguous(x);
@@ -66,7 +22,7 @@ static heed_status find_rows(heed_tensor *x, heed_tensor *weight, heed_tensor *b
     rows->x = x->data;
     rows->weight = weight->data;
     rows->bias = bias->data;
-    rows->eps = args->eps;
+    rows->eps = eps;
     return HEED_OK;
 }
 
@@ -75,7 +31,7 @@ static heed_status normalize_forward(const heed_call *call, heed_tensor *y)
     heed_normalization rows = {.y = y->data};
     heed_tensor *weight = call->count > 1 ? call->inputs[1] : NULL;
     heed_tensor *bias = call->count > 2 ? call->inputs[2] : NULL;
-    if (find_rows(call->inputs[0], weight, bias, call->args, &rows) == HEED_OK) {
+    if (find_rows(call->inputs[0], weight, bias, *(const double *)call->args, &rows) == HEED_OK) {
         heed_normalize_rows(&rows, y->dtype);
     }
     return heed_self.error;
@@ -88,7 +44,7 @@ static void gradients_by_kernel(const heed_vjp *v, heed_tensor *weight)
     heed_tensor *x = v->inputs[0], *g = heed_contiguous(v->g),
                 *dx = heed_empty(heed_shape_of_tensor(x), x->dtype);
     heed_normalization rows = {0};
-    if (find_rows(x, weight, NULL, v->args, &rows) != HEED_OK) {
+    if (find_rows(x, weight, NULL, *(const double *)v->args, &rows) != HEED_OK) {
         return;
     }
     const heed_shape shape = HEED_SHAPE(heed_chunks_of_rows(&rows), 2, rows.n);
@@ -123,21 +79,16 @@ static heed_tensor *to_parameter(const heed_vjp *v, int i, heed_tensor *dx)
  * nearly so and does not affect derivatives, and the remaining mean is small. */
 static void gradients_by_operations(const heed_vjp *v, heed_tensor *weight)
 {
-    const norm_args *args = v->args;
-    heed_dims dims = {.count = args->ndim};
-    for (int i = 0; i < args->ndim; i++) {
-        dims.dim[i] = i - args->ndim;
-    }
     heed_tensor *g = heed_to(v->g, HEED_F64), *x = heed_to(v->inputs[0], HEED_F64);
-    heed_tensor *near_0 = heed_sub(x, heed_mean_dims(heed_detach(x), dims, true));
-    heed_tensor *c = heed_sub(near_0, heed_mean_dims(near_0, dims, true));
-    heed_tensor *squares = heed_mean_dims(heed_square(c), dims, true);
-    heed_tensor *scale = heed_rsqrt(heed_add_scalar(squares, args->eps));
+    heed_tensor *near_0 = heed_sub(x, heed_mean_dim(heed_detach(x), -1, true));
+    heed_tensor *c = heed_sub(near_0, heed_mean_dim(near_0, -1, true));
+    heed_tensor *squares = heed_mean_dim(heed_square(c), -1, true);
+    heed_tensor *scale = heed_rsqrt(heed_add_scalar(squares, *(const double *)v->args));
     heed_tensor *z = heed_mul(c, scale);
     if (heed_wants_grad(v, 0)) {
         heed_tensor *h = weight != NULL ? heed_mul(g, heed_to(weight, HEED_F64)) : g;
-        heed_tensor *along_z = heed_mul(z, heed_mean_dims(heed_mul(h, z), dims, true));
-        h = heed_sub(h, heed_mean_dims(h, dims, true));
+        heed_tensor *along_z = heed_mul(z, heed_mean_dim(heed_mul(h, z), -1, true));
+        h = heed_sub(h, heed_mean_dim(h, -1, true));
         v->grads[0] = heed_to(heed_mul(heed_sub(h, along_z), scale), v->y->dtype);
     }
     if (v->y->input_count > 1) {
@@ -163,10 +114,8 @@ static void norm_backward(const heed_vjp *v)
 }
 
 OPERATION(layer_norm) = {.name = "layer_norm",
-                         .inputs = HEED_ANY_COUNT,
-                         .names = HEED_NAMES("x", "weight", "bias"),
+                         .signature = "x (..., n) float, weight? (n), bias? (n) -> (..., n)",
                          .args = "double eps",
-                         .rule = norm_rule,
                          .forward = normalize_forward,
                          .backward = norm_backward,
                          .saves = {HEED_SAVES_INPUT(0) | HEED_SAVES_INPUT(1), HEED_SAVES_INPUT(0)}};
@@ -174,18 +123,16 @@ OPERATION(layer_norm) = {.name = "layer_norm",
 heed_tensor *heed_layer_norm(heed_tensor *x, heed_shape shape, heed_tensor *weight,
                              heed_tensor *bias, double eps)
 {
-    const norm_args args = {eps != 0 ? eps : 1e-5, shape.ndim};
-    if (heed_check_operand("layer_norm", "x", x) != HEED_OK) {
-        return NULL;
-    }
-    if (shape.ndim < 1 || shape.ndim > x->ndim ||
-        memcmp(x->shape + x->ndim - shape.ndim, shape.size,
-               sizeof *shape.size * (size_t)shape.ndim) != 0) {
-        heed_fail(HEED_ERR_SHAPE,
-                  "layer_norm: x %s does not end with the normalized shape %s; use HEED_SHAPE(n) "
-                  "for a last dim of size n",
-                  HEED_TEXT(x), heed_shape_text(shape.ndim, shape.size).text);
-        return NULL;
+    HEED_DOOR(NULL);
+    heed_check_operand("layer_norm", "x", x);
+    eps = eps != 0 ? eps : 1e-5;
+    const int ndim = shape.ndim;
+    if (ndim < 1 || ndim > x->ndim ||
+        memcmp(x->shape + x->ndim - ndim, shape.size, sizeof *shape.size * (size_t)ndim) != 0) {
+        heed_raise(HEED_ERR_SHAPE,
+                   "layer_norm: x %s does not end with the normalized shape %s; use HEED_SHAPE(n) "
+                   "for a last dim of size n",
+                   HEED_TEXT(x), heed_shape_text(ndim, shape.size).text);
     }
     heed_scope scope;
     heed_scope_begin(&scope);
@@ -194,6 +141,14 @@ heed_tensor *heed_layer_norm(heed_tensor *x, heed_shape shape, heed_tensor *weig
     }
     heed_tensor *inputs[] = {x, weight, bias};
     const int count = bias != NULL ? 3 : weight != NULL ? 2 : 1;
-    return heed_scope_end_with(&scope,
-                               heed_apply(&op_layer_norm, inputs, count, &args, sizeof args));
+    for (int i = 0; ndim > 1 && i < count; i++) { /* several dims, as one */
+        if (i > 0 && !heed_has_shape(inputs[i], &shape)) {
+            heed_raise(HEED_ERR_SHAPE, "layer_norm: %s %s; it must have the normalized shape, %s",
+                       i == 1 ? "weight" : "bias", HEED_TEXT(inputs[i]),
+                       heed_shape_text(ndim, shape.size).text);
+        }
+        inputs[i] = heed_flatten(inputs[i], -ndim, -1);
+    }
+    heed_tensor *y = heed_apply(&op_layer_norm, inputs, count, &eps, sizeof eps);
+    return heed_scope_end_with(&scope, ndim > 1 ? heed_reshape(y, heed_shape_of_tensor(x)) : y);
 }

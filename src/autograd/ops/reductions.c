@@ -13,10 +13,11 @@ typedef struct reduce_args {
 
 #define ALL_DIMS ((heed_dims){0, {0}})
 
-/* Defines the operation op_name from its functions, and the values that its gradient reads. */
-#define REDUCTION(id, rule_of, forward_of, backward_of, saved)                                     \
+/* Defines the operation op_name from its signature, its functions, and the values that its gradient
+ * reads. */
+#define REDUCTION(id, dtypes, rule_of, forward_of, backward_of, saved)                             \
     OPERATION(id) = {.name = #id,                                                                  \
-                     .inputs = 1,                                                                  \
+                     .signature = dtypes,                                                          \
                      .args = "dims dims, bool keepdim",                                            \
                      .rule = rule_of,                                                              \
                      .forward = forward_of,                                                        \
@@ -77,11 +78,6 @@ static heed_status reduction_rule(const heed_call *call, heed_result *result)
     }
     result->shape = reduced_shape(x, reduced_dims(args, x->ndim), args->keepdim);
     return HEED_OK;
-}
-
-static heed_status float_rule(const heed_call *call, heed_result *result)
-{
-    return heed_expect_float(call, 0) == HEED_OK ? reduction_rule(call, result) : heed_self.error;
 }
 
 static heed_status nonempty_rule(const heed_call *call, heed_result *result)
@@ -152,12 +148,6 @@ static heed_tensor *divide_among(const heed_vjp *v, heed_tensor *chosen)
 
 /* ---- sum, mean ---- */
 
-static heed_status sum_rule(const heed_call *call, heed_result *result)
-{
-    result->dtype = heed_is_float(result->dtype) ? result->dtype : HEED_I64;
-    return reduction_rule(call, result);
-}
-
 static heed_status sum_forward(const heed_call *call, heed_tensor *y)
 {
     const heed_tensor *x = call->inputs[0];
@@ -182,8 +172,8 @@ static void mean_backward(const heed_vjp *v)
     v->grads[0] = spread(v, heed_div_scalar(v->g, count_reduced(v->inputs[0], v->args)));
 }
 
-REDUCTION(sum, sum_rule, sum_forward, sum_backward, 0)
-REDUCTION(mean, float_rule, mean_forward, mean_backward, 0)
+REDUCTION(sum, "x any -> number", reduction_rule, sum_forward, sum_backward, 0)
+REDUCTION(mean, "x float", reduction_rule, mean_forward, mean_backward, 0)
 
 ALL_FORMS(sum)
 ALL_FORMS(mean)
@@ -196,8 +186,8 @@ static void amax_backward(const heed_vjp *v)
     v->grads[0] = divide_among(v, heed_eq(v->inputs[0], keep_dims(v, v->y)));
 }
 
-REDUCTION(amax, nonempty_rule, amax_forward, amax_backward, SAVES_BOTH)
-REDUCTION(amin, nonempty_rule, amin_forward, amax_backward, SAVES_BOTH)
+REDUCTION(amax, "x any", nonempty_rule, amax_forward, amax_backward, SAVES_BOTH)
+REDUCTION(amin, "x any", nonempty_rule, amin_forward, amax_backward, SAVES_BOTH)
 
 DIM_FORM(amax)
 WHOLE_FORM(amax)
@@ -205,17 +195,7 @@ WHOLE_FORM(amin)
 
 /* ---- argmax ---- */
 
-static heed_status argmax_rule(const heed_call *call, heed_result *result)
-{
-    const heed_dtype dtype = result->dtype;
-    result->dtype = HEED_I64;
-    return dtype != HEED_BOOL
-               ? nonempty_rule(call, result)
-               : heed_fail(HEED_ERR_DTYPE, "%s: bool is not supported; heed_to(x, HEED_I64)",
-                           call->op->name);
-}
-
-REDUCTION(argmax, argmax_rule, argmax_forward, NULL, 0)
+REDUCTION(argmax, "x number -> i64", nonempty_rule, argmax_forward, NULL, 0)
 
 DIM_FORM(argmax)
 WHOLE_FORM(argmax)
@@ -225,7 +205,6 @@ WHOLE_FORM(argmax)
 static heed_status cumsum_rule(const heed_call *call, heed_result *result)
 {
     int dim;
-    result->dtype = heed_is_float(result->dtype) ? result->dtype : HEED_I64;
     return heed_wrap_dim("cumsum", *(const int *)call->args, result->shape.ndim, &dim);
 }
 
@@ -243,7 +222,7 @@ static void cumsum_backward(const heed_vjp *v)
 }
 
 OPERATION(cumsum) = {.name = "cumsum",
-                     .inputs = 1,
+                     .signature = "x (...) any -> (...) number",
                      .args = "int dim",
                      .rule = cumsum_rule,
                      .forward = cumsum_forward,

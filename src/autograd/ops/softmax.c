@@ -5,7 +5,6 @@
 static heed_status softmax_rule(const heed_call *call, heed_result *result)
 {
     int dim;
-    heed_expect_float(call, 0); /* the first error stays pending */
     return heed_wrap_dim(call->op->name, *(const int *)call->args, result->shape.ndim, &dim);
 }
 
@@ -61,7 +60,7 @@ static void log_softmax_backward(const heed_vjp *v)
 }
 
 OPERATION(softmax) = {.name = "softmax",
-                      .inputs = 1,
+                      .signature = "x (...) float -> (...)",
                       .args = "int dim",
                       .rule = softmax_rule,
                       .forward = softmax_forward,
@@ -69,7 +68,7 @@ OPERATION(softmax) = {.name = "softmax",
                       .saves = {HEED_SAVED_OUTPUT}};
 
 OPERATION(safe_softmax) = {.name = "safe_softmax",
-                           .inputs = 1,
+                           .signature = "x (...) float -> (...)",
                            .args = "int dim",
                            .rule = softmax_rule,
                            .forward = safe_softmax_forward,
@@ -77,7 +76,7 @@ OPERATION(safe_softmax) = {.name = "safe_softmax",
                            .saves = {HEED_SAVED_OUTPUT}};
 
 OPERATION(log_softmax) = {.name = "log_softmax",
-                          .inputs = 1,
+                          .signature = "x (...) float -> (...)",
                           .args = "int dim",
                           .rule = softmax_rule,
                           .forward = log_softmax_forward,
