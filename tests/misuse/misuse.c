@@ -212,15 +212,15 @@ static bool begins_with(const row *r, int count, const char *name)
     return false;
 }
 
-/* Is there a row whose message begins with this operation? Messages of _dim forms begin with the
- * plain name. */
+/* Is there a row whose message begins with this operation? Messages of the forms _dim and _weights
+ * begin with the plain name. */
 bool is_misused(const char *form)
 {
     char name[64];
     snprintf(name, sizeof name, "%s", form);
-    char *dim = strstr(name, "_dim");
-    if (dim != NULL) {
-        *dim = '\0';
+    char *form_of = strstr(name, "_dim") != NULL ? strstr(name, "_dim") : strstr(name, "_weights");
+    if (form_of != NULL) {
+        *form_of = '\0';
     }
     return begins_with(rows, (int)(sizeof rows / sizeof *rows), name) ||
            begins_with(rows_of_nn, (int)(sizeof rows_of_nn / sizeof *rows_of_nn), name) ||
