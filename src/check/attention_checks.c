@@ -9,9 +9,19 @@
 
 enum { T_MOST = HEED_CHECK_TOKENS };
 
+/* What the check changes in a module, and puts back. */
+typedef struct borrowed {
+    bool *modes; /* of the module and its descendants */
+    struct lent {
+        heed_tensor *tensor, *value, *grad; /* `value` is a view; grad may be NULL */
+    } * state;                              /* of the state dict */
+    int count;
+} borrowed;
+
 typedef struct check {
     heed_attention_check_args o;
     heed_attention_report report;
+    borrowed lent;               /* if there is a module */
     heed_attention_checks which; /* the check that runs */
     heed_generator generator;    /* at the beginning of each call */
     heed_dtype dtype;            /* of inputs */
@@ -59,39 +69,37 @@ static bool failed(const check *c, heed_attention_checks which)
 
 /* ---- calling f ---- */
 
-/* y of (B, T, width), whether or not f is called with a batch; NULL, with an error, if y is not
- * that. */
-static heed_tensor *checked(const check *c, const char *name, const heed_tensor *x, heed_tensor *y)
+/* Ends a call of the program's function `name`, which gave y for x. Returns y of (B, T, width),
+ * whether or not the function is called with a batch. */
+static heed_tensor *end_call(const check *c, heed_callback outer, const char *name,
+                             const heed_tensor *x, heed_tensor *y)
 {
-    if (heed_error_pending() != HEED_OK) {
-        return NULL;
+    heed_callback_end(outer);
+    if (y == NULL || heed_blocked()) { /* an error reported by the function takes precedence */
+        heed_raise(HEED_ERR_NULL, "attention_check: %s returned NULL without an error", name);
     }
-    if (y == NULL || y->storage == NULL) {
-        heed_fail(y == NULL ? HEED_ERR_NULL : HEED_ERR_SCOPE,
-                  y == NULL ? "attention_check: %s returned NULL without an error"
-                            : "attention_check: the result of %s belongs to a scope that it has "
-                              "ended; keep it with heed_scope_keep",
-                  name);
-        return NULL;
+    if (y->storage == NULL) {
+        heed_raise(HEED_ERR_SCOPE,
+                   "attention_check: the result of %s belongs to a scope that it has ended; keep "
+                   "it with heed_scope_keep",
+                   name);
     }
     if (c->o.unbatched) {
         y = heed_unsqueeze(y, 0);
     }
-    if (y != NULL && (y->ndim != 3 || y->shape[0] != x->shape[0] || y->shape[1] != x->shape[1] ||
-                      y->shape[2] == 0 || !heed_is_float(y->dtype))) {
-        heed_fail(
+    if (y->ndim != 3 || y->shape[0] != x->shape[0] || y->shape[1] != x->shape[1] ||
+        y->shape[2] == 0 || !heed_is_float(y->dtype)) {
+        heed_raise(
             HEED_ERR_SHAPE,
             "attention_check: %s gave %s %s for x %s; expected floats (%lld, %lld, any width)",
-            name, heed_shape_text(y->ndim, y->shape).text, heed_dtype_name(y->dtype),
-            heed_shape_text(x->ndim, x->shape).text, (long long)x->shape[0],
+            name, HEED_TEXT(y), heed_dtype_name(y->dtype), HEED_TEXT(x), (long long)x->shape[0],
             (long long)x->shape[1]);
-        return NULL;
     }
-    return heed_error_pending() ? NULL : y;
+    return y;
 }
 
 /* What the function gets: a copy, which it may change in place. */
-static heed_tensor *given(const check *c, heed_tensor *x)
+static heed_tensor *copy_for_call(const check *c, heed_tensor *x)
 {
     heed_set_generator(&c->generator);
     return c->o.unbatched ? heed_squeeze(heed_clone(x), 0) : heed_clone(x);
@@ -99,8 +107,9 @@ static heed_tensor *given(const check *c, heed_tensor *x)
 
 static heed_tensor *call(const check *c, heed_tensor *x)
 {
-    heed_tensor *copy = given(c, x);
-    return checked(c, "f", x, copy != NULL ? c->o.f(copy, c->o.context) : NULL);
+    heed_tensor *copy = copy_for_call(c, x);
+    const heed_callback outer = heed_callback_begin();
+    return end_call(c, outer, "f", x, c->o.f(copy, c->o.context));
 }
 
 static heed_tensor *plain(heed_tensor *t)
@@ -111,9 +120,6 @@ static heed_tensor *plain(heed_tensor *t)
 /* f(x) as f64, in the caller's scope and without a graph. */
 static heed_tensor *outputs(const check *c, heed_tensor *x)
 {
-    if (heed_error_pending() != HEED_OK) { /* a scope would report that nobody reads it */
-        return NULL;
-    }
     HEED_SCOPE_NO_GRAD(scope);
     return heed_scope_keep(&scope, plain(call(c, x)));
 }
@@ -124,7 +130,7 @@ static heed_tensor *leaf_of(heed_tensor *x)
 }
 
 typedef struct graph {
-    heed_tensor **tensors;
+    heed_tensor **tensors; /* scratch memory */
     int64_t count, capacity;
 } graph;
 
@@ -135,20 +141,22 @@ static void list(graph *g, heed_tensor *t)
             return;
         }
     }
-    heed_tensor **tensors = heed_grow(g->tensors, g->count, &g->capacity, sizeof *tensors);
-    if (tensors != NULL) {
-        g->tensors = tensors;
-        tensors[g->count++] = t;
+    if (g->count == g->capacity) {
+        g->capacity = 2 * g->count + 16;
+        heed_tensor **larger = heed_scratch((size_t)g->capacity * sizeof(heed_tensor *));
+        for (int64_t i = 0; i < g->count; i++) {
+            larger[i] = g->tensors[i];
+        }
+        g->tensors = larger;
     }
+    g->tensors[g->count++] = t;
 }
 
-/* The tensors of y's graph, y first; empty for NULL. The caller frees the list. */
+/* The tensors of y's graph, y first. */
 static graph graph_of(heed_tensor *y)
 {
     graph g = {0};
-    if (y != NULL) {
-        list(&g, y);
-    }
+    list(&g, y);
     for (int64_t i = 0; i < g.count; i++) {
         for (int j = 0; j < g.tensors[i]->input_count; j++) {
             list(&g, g.tensors[i]->inputs[j]);
@@ -166,17 +174,15 @@ static bool computes_in_f32(const check *c)
     for (int64_t i = 0; i < g.count; i++) {
         found = found || g.tensors[i]->dtype == HEED_F32;
     }
-    heed_free(g.tensors);
     return found;
 }
 
 /* ---- comparing rows ---- */
 
-/* Row (b, i) of an output; NULL while an error is pending. */
+/* Row (b, i) of an output. */
 static const double *row(const heed_tensor *y, int64_t b, int64_t i)
 {
-    const double *values = heed_const_data_f64(y);
-    return values != NULL ? values + (b * y->shape[1] + i) * y->shape[2] : NULL;
+    return heed_const_data_f64(y) + (b * y->shape[1] + i) * y->shape[2];
 }
 
 /* The larger one; NaN if one is NaN, unlike fmax. */
@@ -197,12 +203,8 @@ static double largest(const double *values, int64_t count)
 /* The largest difference of two rows, relative to the largest element of y; NaN if one is NaN. */
 static double difference(const check *c, const double *a, const double *b)
 {
-    if (a == NULL || b == NULL) {
-        return 0;
-    }
-    const int64_t width = c->y->shape[2];
     double most = 0;
-    for (int64_t i = 0; i < width; i++) {
+    for (int64_t i = 0; i < c->y->shape[2]; i++) {
         most = worse(most, fabs(a[i] - b[i]));
     }
     return most / c->scale;
@@ -220,18 +222,18 @@ static bool is_more(double worst, double than)
     return !(worst <= than); /* true for NaN */
 }
 
-/* The worst difference, over the batch, of row i of y and row j of `other`; 0 if y is NULL. */
+/* The worst difference, over the batch, of row i of y and row j of `other`. */
 static double row_difference(const check *c, const heed_tensor *y, int64_t i,
                              const heed_tensor *other, int64_t j)
 {
     double worst = 0;
-    for (int64_t b = 0; y != NULL && b < y->shape[0]; b++) {
+    for (int64_t b = 0; b < y->shape[0]; b++) {
         worst = worse(worst, difference(c, row(y, b, i), row(other, b, j)));
     }
     return worst;
 }
 
-/* The worst of all rows, compared with y; 0 if `again` is NULL. */
+/* The worst of all rows, compared with y. */
 static double worst_row(const check *c, const heed_tensor *again)
 {
     double worst = 0;
@@ -256,9 +258,6 @@ static heed_tensor *replace_token(heed_tensor *x, int64_t j, heed_tensor *by)
 static void check_repeat(check *c)
 {
     const heed_tensor *again = outputs(c, c->x);
-    if (again == NULL) {
-        return;
-    }
     if (!isfinite(c->scale)) {
         set(c, HEED_VERDICT_FAILED, (double)NAN,
             "y has NaN or infinity: a row that is blocked everywhere, or mask values that "
@@ -267,13 +266,12 @@ static void check_repeat(check *c)
     }
     const double worst = worst_row(c, again);
     if (worst != 0) {
-        heed_fail(
+        heed_raise(
             HEED_ERR_VALUE,
             "attention_check: f gives other outputs for the same input (by %.2g), although the "
             "generator is reset before each call: it keeps state, such as a cache, between "
             "calls; reset it at the beginning of f",
             worst);
-        return;
     }
     /* Does it draw random numbers? Dropout that no heed_eval reaches does. */
     const heed_generator before = c->generator;
@@ -282,8 +280,8 @@ static void check_repeat(check *c)
     const double random = worst_row(c, outputs(c, c->x));
     c->generator = before;
     if (random != 0 && c->o.module == NULL) {
-        heed_fail(HEED_ERR_VALUE, "attention_check: f draws random numbers: call heed_eval, or "
-                                  "pass .module, so that the check does");
+        heed_raise(HEED_ERR_VALUE, "attention_check: f draws random numbers: call heed_eval, or "
+                                   "pass .module, so that the check does");
     }
     const bool in_f32 = c->dtype == HEED_F64 && c->rounding > 1e-10;
     judge(c, random, 0,
@@ -299,7 +297,7 @@ static void check_batch(check *c)
     const heed_tensor *y = outputs(c, heed_cat(parts, 2, 0));
     const heed_tensor *turned = outputs(c, heed_flip(c->x, HEED_DIMS(0)));
     double worst = 0, moved = 0;
-    for (int64_t i = 0; turned != NULL && i < c->tokens; i++) {
+    for (int64_t i = 0; i < c->tokens; i++) {
         worst = worse(worst, difference(c, row(y, 0, i), row(c->y, 0, i)));
         moved = worse(moved, difference(c, row(turned, 0, i), row(c->y, 1, i)));
     }
@@ -356,13 +354,12 @@ static void expect_reach(check *c)
 }
 
 /* The gradient of y, weighted at random, or of its rows i alone unless i is ALL_ROWS, with respect
- * to the parameter p, or to x (B, T, d_model) if p is NULL; f64. NULL if y has no graph, or on
- * error. */
+ * to the parameter p, or to x (B, T, d_model) if p is NULL; f64. NULL if y has no graph. */
 enum { ALL_ROWS = -1 };
 static heed_tensor *gradient(const check *c, heed_tensor *x, int64_t i, heed_tensor *p)
 {
     heed_tensor *leaf = leaf_of(x), *y = call(c, leaf), *g = NULL;
-    if (y == NULL || !y->requires_grad) {
+    if (!y->requires_grad) {
         return NULL;
     }
     heed_tensor *weighted = heed_mul(y, c->weights);
@@ -436,12 +433,12 @@ static void judge_reach(check *c, double (*effect)[T_MOST])
 static void value_effects(check *c, double (*effect)[T_MOST])
 {
     static const double sizes[] = {1, 0.1, 0.1}, signs[] = {1, 1, -1};
-    for (int way = 0; way < 3 && !heed_error_pending(); way++) {
+    for (int way = 0; way < 3; way++) {
         HEED_SCOPE(scope);
         heed_tensor *x = heed_mul_scalar(c->x, sizes[way]);
         heed_tensor *by = heed_mul_scalar(c->other, signs[way]);
         const heed_tensor *before = outputs(c, x);
-        for (int64_t j = 0; j < c->tokens && !heed_error_pending(); j++) {
+        for (int64_t j = 0; j < c->tokens; j++) {
             HEED_SCOPE(one);
             const heed_tensor *y = outputs(c, replace_token(x, j, by));
             for (int64_t i = 0; i < c->tokens; i++) {
@@ -455,12 +452,12 @@ static void check_reach(check *c)
 {
     double by_value[T_MOST][T_MOST] = {{0}}, largest_norm = 0;
     expect_reach(c);
-    for (int s = 0; s < SCALES && !heed_error_pending(); s++) {
+    for (int s = 0; s < SCALES; s++) {
         HEED_SCOPE(scope);
         heed_tensor *x = heed_mul_scalar(c->x, scales[s]);
         double norms[T_MOST][T_MOST];
         bool all = true;
-        for (int64_t i = 0; i < c->tokens && !heed_error_pending(); i++) {
+        for (int64_t i = 0; i < c->tokens; i++) {
             gradient_norms(c, x, i, norms[i]);
             largest_norm = worse(largest_norm, largest(norms[i], c->tokens));
         }
@@ -476,9 +473,6 @@ static void check_reach(check *c)
         }
     }
     value_effects(c, by_value);
-    if (heed_error_pending()) {
-        return;
-    }
     c->which = HEED_CHECK_VALUES;
     judge_reach(c, by_value);
     c->which = HEED_CHECK_REACH;
@@ -523,7 +517,7 @@ static void check_positions(check *c)
     for (int64_t i = 0; i < c->tokens; i++) {
         order[i] = i < c->tokens - 1 ? c->tokens - 2 - i : i;
     }
-    for (int s = 0; s < SCALES && effect <= c->rounding && !heed_error_pending(); s++) {
+    for (int s = 0; s < SCALES && effect <= c->rounding; s++) {
         HEED_SCOPE(scope);
         heed_tensor *x = heed_mul_scalar(c->x, scales[s]);
         const heed_tensor *before = outputs(c, x), *after = outputs(c, reorder(c, x, order));
@@ -564,7 +558,7 @@ static void check_order(check *c)
 static double worst_share(check *c, heed_tensor *x)
 {
     double worst = 0, most = 0;
-    for (int64_t i = 0; i < c->tokens && !heed_error_pending(); i++) {
+    for (int64_t i = 0; i < c->tokens; i++) {
         HEED_SCOPE(scope);
         const double *values = gradient_of_row(c, x, i);
         const int64_t d = x->shape[2];
@@ -594,16 +588,13 @@ static void check_equal(check *c)
         c->o.block_mask == NULL && !failed(c, HEED_CHECK_LENGTH) ? outputs(c, one) : NULL;
     int64_t first = -1;
     double worst = 0;
-    for (int64_t i = 0; y != NULL && i < c->tokens; i++) {
+    for (int64_t i = 0; i < c->tokens; i++) {
         if (c->allowed[i] != 0) { /* a row without keys has no weights */
             first = first < 0 ? i : first;
             const double off =
                 difference(c, row(y, 0, i), alone != NULL ? row(alone, 0, 0) : row(y, 0, first));
             worst = worse(worst, off);
         }
-    }
-    if (heed_error_pending()) {
-        return;
     }
     if (is_more(worst, c->rounding)) {
         set(c, HEED_VERDICT_FAILED, worst,
@@ -624,42 +615,49 @@ static void check_equal(check *c)
 
 /* ---- length ---- */
 
+typedef struct prefix {
+    const check *check;
+    int64_t tokens;
+    double worst; /* difference of a row that both have */
+} prefix;
+
+static void compare_prefix(void *context)
+{
+    prefix *p = context;
+    const check *c = p->check;
+    const int64_t t = p->tokens,
+                  times = (t + c->tokens - 1) / c->tokens; /* the same tokens again */
+    heed_tensor *x = heed_expand(heed_unsqueeze(c->x, 1), HEED_SHAPE(-1, times, -1, -1));
+    const heed_tensor *y = outputs(c, heed_contiguous(heed_narrow(heed_flatten(x, 1, 2), 1, 0, t)));
+    for (int64_t i = 0; c->o.causal && i < t && i < c->tokens; i++) {
+        p->worst = worse(p->worst, row_difference(c, y, i, c->y, i));
+    }
+}
+
 static void check_length(check *c)
 {
     const int64_t longest = c->o.longest;
-    double worst = 0;
+    prefix p = {.check = c};
     for (int64_t t = 1; t <= longest; t = t < 2 * T_MOST || t == longest ? t + 1 : longest) {
-        HEED_SCOPE(scope);
-        heed_tensor *x;
-        if (t <= c->tokens) {
-            x = heed_narrow(c->x, 1, 0, t);
-        } else { /* the same tokens again */
-            const int64_t times = (t + c->tokens - 1) / c->tokens;
-            x = heed_expand(heed_unsqueeze(c->x, 1), HEED_SHAPE(-1, times, -1, -1));
-            x = heed_narrow(heed_flatten(x, 1, 2), 1, 0, t);
+        p.tokens = t;
+        if (heed_try(compare_prefix, &p) == HEED_ERR_MEMORY) {
+            heed_jump();
         }
-        const heed_tensor *y = outputs(c, heed_contiguous(x));
-        if (heed_error_pending() == HEED_ERR_MEMORY) {
-            return;
-        }
-        if (y == NULL) {
+        if (heed_blocked()) {
             set(c, HEED_VERDICT_FAILED, 0, "T = %lld fails: %.150s", (long long)t,
                 heed_error_message());
             heed_error();
             return;
         }
-        for (int64_t i = 0; c->o.causal && i < t && i < c->tokens; i++) {
-            worst = worse(worst, row_difference(c, y, i, c->y, i));
-        }
-        if (is_more(worst, c->rounding)) {
-            set(c, HEED_VERDICT_FAILED, worst,
+        if (is_more(p.worst, c->rounding)) {
+            set(c, HEED_VERDICT_FAILED, p.worst,
                 "the first rows of T = %lld differ from those of T = %lld: outputs depend on the "
                 "length (a scale, a mask aligned to the end, positions counted from the end)",
                 (long long)t, (long long)c->tokens);
             return;
         }
     }
-    set(c, HEED_VERDICT_PASSED, worst, "T from 1 to %lld%s", (long long)longest,
+    set(c, HEED_VERDICT_PASSED, p.worst, "T from 1 to %lld%s", (long long)longest,
         c->o.causal ? "; a prefix has the same outputs" : "");
 }
 
@@ -672,7 +670,7 @@ static void check_padding(check *c)
     heed_tensor *mask = heed_zeros(HEED_SHAPE(batch, c->tokens), HEED_BOOL);
     bool *blocked = heed_data_bool(mask);
     int64_t length[2] = {0};
-    for (int64_t b = 0; blocked != NULL && b < batch; b++) {
+    for (int64_t b = 0; b < batch; b++) {
         length[b] = c->tokens - 1 - b > 0 ? c->tokens - 1 - b : 1;
         for (int64_t j = length[b]; j < c->tokens; j++) {
             blocked[b * c->tokens + j] = true;
@@ -681,16 +679,18 @@ static void check_padding(check *c)
     HEED_SCOPE_NO_GRAD(scope);
     heed_tensor *results[3];
     /* x; other values at padding; another first token */
-    for (int i = 0; i < 3 && !heed_error_pending(); i++) {
+    for (int i = 0; i < 3; i++) {
         heed_tensor *where = i == 1 ? heed_unsqueeze(mask, 2) : NULL;
         heed_tensor *x = i == 0   ? c->x
                          : i == 1 ? heed_where(where, c->other, c->x)
                                   : replace_token(c->x, 0, c->other);
-        heed_tensor *y = c->o.padded(given(c, x), given(c, mask), c->o.context);
-        results[i] = plain(checked(c, ".padded", x, y));
+        heed_tensor *copy = copy_for_call(c, x), *mask_copy = copy_for_call(c, mask);
+        const heed_callback outer = heed_callback_begin();
+        heed_tensor *y = c->o.padded(copy, mask_copy, c->o.context);
+        results[i] = plain(end_call(c, outer, ".padded", x, y));
     }
     double leak = 0, effect = 0;
-    for (int64_t b = 0; !heed_error_pending() && b < batch; b++) {
+    for (int64_t b = 0; b < batch; b++) {
         for (int64_t i = 0; i < length[b]; i++) {
             leak = worse(leak, difference(c, row(results[1], b, i), row(results[0], b, i)));
             effect = worse(effect, difference(c, row(results[2], b, i), row(results[0], b, i)));
@@ -719,7 +719,6 @@ static const heed_tensor *unregistered(heed_tensor *y, const heed_tensor *x,
             found = t;
         }
     }
-    heed_free(g.tensors);
     return found;
 }
 
@@ -740,7 +739,7 @@ static bool has_effect(const check *c, heed_tensor *p)
 static double largest_slope(const check *c, heed_tensor *p)
 {
     double most = 0;
-    for (int i = 0; i < SCALES && most <= c->rounding * c->scale && !heed_error_pending(); i++) {
+    for (int i = 0; i < SCALES && most <= c->rounding * c->scale; i++) {
         HEED_SCOPE(scope);
         const heed_tensor *g = gradient(c, heed_mul_scalar(c->x, scales[i]), ALL_ROWS, p);
         most = g != NULL ? worse(most, largest(heed_const_data_f64(g), p->numel)) : most;
@@ -763,9 +762,6 @@ static void check_parameters(check *c)
     const heed_tensor_list parameters = heed_parameters(c->o.module);
     heed_tensor *leaf = leaf_of(c->x);
     heed_tensor *y = call(c, leaf);
-    if (y == NULL) {
-        return;
-    }
     const heed_tensor *stray = unregistered(y, leaf, parameters);
     if (!y->requires_grad) {
         set(c, HEED_VERDICT_FAILED, 0,
@@ -780,7 +776,7 @@ static void check_parameters(check *c)
         return;
     }
     int trained = 0;
-    for (int i = 0; i < parameters.count && !heed_error_pending(); i++) {
+    for (int i = 0; i < parameters.count; i++) {
         heed_tensor *p = parameters.tensors[i];
         if (!p->requires_grad || p->numel == 0) {
             continue;
@@ -788,7 +784,7 @@ static void check_parameters(check *c)
         const double most = largest_slope(c, p);
         const char *wrong = isnan(most) ? "the gradient of %s has NaN" : NULL;
         trained++;
-        if (most <= c->rounding * c->scale && !heed_error_pending()) {
+        if (most <= c->rounding * c->scale) {
             /* A bias without effect is right: softmax cancels that of keys. */
             wrong = has_effect(c, p)
                         ? "%s changes y but receives no gradient: heed_detach, or data "
@@ -811,10 +807,12 @@ static void check_cache(check *c)
     HEED_SCOPE_NO_GRAD(scope);
     double worst = 0;
     int64_t at = -1;
-    for (int64_t i = 0; i < c->tokens && !heed_error_pending(); i++) {
+    for (int64_t i = 0; i < c->tokens; i++) {
         heed_tensor *x = heed_contiguous(heed_narrow(c->x, 1, i, 1));
-        heed_tensor *y = c->o.step(given(c, x), i, c->o.context);
-        y = plain(checked(c, ".step", x, y));
+        heed_tensor *copy = copy_for_call(c, x);
+        const heed_callback outer = heed_callback_begin();
+        heed_tensor *y = c->o.step(copy, i, c->o.context);
+        y = plain(end_call(c, outer, ".step", x, y));
         worst = worse(worst, row_difference(c, y, 0, c->y, i));
         at = at < 0 && is_more(worst, c->rounding) ? i : at;
     }
@@ -838,7 +836,7 @@ static double derivative_error(check *c, heed_tensor *p)
     heed_tensor *leaf = leaf_of(c->x), *g = NULL;
     heed_tensor *target = p == c->x ? leaf : p;
     heed_tensor *y = call(c, leaf);
-    if (y == NULL || !y->requires_grad) {
+    if (!y->requires_grad) {
         return (double)NAN;
     }
     heed_grad(heed_sum(heed_mul(y, c->weights)), &target, 1, &g, false);
@@ -867,7 +865,7 @@ static void check_derivative(check *c)
         c->o.module != NULL ? heed_parameters(c->o.module) : (heed_tensor_list){0};
     double worst = 0;
     const char *at = "x";
-    for (int i = -1; i < parameters.count && !heed_error_pending(); i++) {
+    for (int i = -1; i < parameters.count; i++) {
         heed_tensor *p = i < 0 ? c->x : parameters.tensors[i];
         if (i < 0 || (p->requires_grad && p->numel > 0)) {
             const double error = derivative_error(c, p);
@@ -904,16 +902,6 @@ static void check_formula(check *c)
 
 /* ---- what is changed during the check, and restored ---- */
 
-/* What the check changes in a module, and puts back. */
-typedef struct borrowed {
-    heed_module *module; /* or NULL: nothing was switched */
-    bool *modes;         /* of the module and its descendants */
-    struct lent {
-        heed_tensor *tensor, *value, *grad; /* `value` is a view; grad may be NULL */
-    } * state;                              /* of the state dict */
-    int count;
-} borrowed;
-
 static size_t count_modules(const heed_module *m)
 {
     size_t count = 1;
@@ -942,50 +930,50 @@ static bool is_zero(const heed_tensor *p)
     return p->numel > 0 && heed_item(heed_amax(heed_abs(heed_detach((heed_tensor *)p)))) == 0;
 }
 
-/* Sets the module to eval and gives its tensors other memory: f64 unless .f32. Parameters that are
- * zero get values: what must hold must hold for any, and an output projection that starts at 0
- * hides all mistakes. */
-static void borrow(check *c, borrowed *b)
+/* What give_back needs, in the open scope. Sets the module to eval. */
+static borrowed borrow(heed_module *module)
+{
+    const heed_tensor_list state = heed_state_dict(module);
+    borrowed b = {.modes = heed_scratch(count_modules(module)),
+                  .state = heed_scratch((size_t)state.count * sizeof *b.state),
+                  .count = state.count};
+    for (int i = 0; i < state.count; i++) {
+        heed_tensor *t = state.tensors[i];
+        b.state[i] = (struct lent){t, heed_detach(t), t->grad};
+    }
+    for (int i = 0; i < state.count; i++) {
+        if (b.state[i].grad != NULL) {
+            heed_ref(b.state[i].grad);
+        }
+    }
+    switch_modes(module, b.modes, false);
+    return b;
+}
+
+/* Gives the module's tensors other memory: f64 unless .f32. Parameters that are zero get values:
+ * what must hold must hold for any, and an output projection that starts at 0 hides all mistakes.
+ */
+static void replace_values(const check *c, const borrowed *b)
 {
     HEED_SCOPE_NO_GRAD(scope);
-    const heed_tensor_list state = heed_state_dict(c->o.module);
-    b->state = heed_alloc_zeroed(((size_t)state.count + 1) * sizeof *b->state);
-    b->modes = heed_alloc(count_modules(c->o.module));
-    if (heed_error_pending()) {
-        return;
-    }
-    b->module = c->o.module;
-    switch_modes(b->module, b->modes, false);
-    for (int i = 0; i < state.count && !heed_error_pending(); i++) {
-        heed_tensor *t = state.tensors[i];
-        b->state[i] = (struct lent){t, heed_retain(heed_detach(t)),
-                                    t->grad != NULL ? heed_retain(t->grad) : NULL};
-        b->count = b->state[i].value != NULL ? i + 1 : i;
-        heed_tensor *value = heed_clone(heed_detach(t));
+    for (int i = 0; i < b->count; i++) {
+        heed_tensor *t = b->state[i].tensor, *value = heed_clone(heed_detach(t));
         value = heed_is_float(t->dtype) && !c->o.f32 ? heed_to(value, HEED_F64) : value;
         if (t->requires_grad && is_zero(t)) {
             heed_normal_into(value, 0, 0.3);
         }
-        if (value != NULL) {
-            heed_share_storage(t, value);
-        }
+        heed_share_storage(t, value);
     }
 }
 
-/* Backwards, as a tied parameter comes twice. No error is pending. */
-static void give_back(borrowed *b)
+static void give_back(heed_module *module, const borrowed *b)
 {
-    for (int i = b->count - 1; i >= 0; i--) {
+    for (int i = 0; i < b->count; i++) {
         const struct lent *lent = &b->state[i];
         heed_share_storage(lent->tensor, lent->value);
         heed_replace_grad(lent->tensor, lent->grad);
-        heed_release(lent->value);
     }
-    if (b->module != NULL) {
-        switch_modes(b->module, b->modes, true);
-    }
-    heed_free(b->modes);
-    heed_free(b->state);
+    switch_modes(module, b->modes, true);
 }
 
 /* ---- all checks ---- */
@@ -1029,9 +1017,12 @@ static const char *why_skipped(const check *c)
     }
 }
 
-static void run_checks(check *c)
+static void run_checks(void *context)
 {
-    HEED_SCOPE(scope);
+    check *c = context;
+    if (c->o.module != NULL) {
+        replace_values(c, &c->lent);
+    }
     heed_set_grad_enabled(true);
     heed_manual_seed(c->o.seed);
     const heed_shape shape = HEED_SHAPE(c->o.unbatched ? 1 : 2, c->tokens, c->o.d_model);
@@ -1039,9 +1030,6 @@ static void run_checks(check *c)
     c->other = heed_to(heed_randn(shape, HEED_F64), c->dtype);
     c->generator = heed_get_generator();
     c->y = outputs(c, c->x);
-    if (c->y == NULL) {
-        return;
-    }
     c->scale = worse(NO_SCALE, largest(row(c->y, 0, 0), c->y->numel));
     c->rounding = c->dtype == HEED_F32 || computes_in_f32(c) ? 1e-4 : 1e-10;
     c->least_effect = fmax(LEAST_EFFECT, c->rounding / 10);
@@ -1059,7 +1047,7 @@ static void run_checks(check *c)
         {HEED_CHECK_PADDING, check_padding},      {HEED_CHECK_PARAMETERS, check_parameters},
         {HEED_CHECK_CACHE, check_cache},          {HEED_CHECK_FORMULA, check_formula},
         {HEED_CHECK_DERIVATIVE, check_derivative}};
-    for (size_t i = 0; i < sizeof checks / sizeof *checks && !heed_error_pending(); i++) {
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
         c->which = checks[i].which;
         /* The formula names an inverted mask, which closes a row. */
         const bool can = repeats || (c->which == HEED_CHECK_FORMULA && !isfinite(c->scale));
@@ -1072,7 +1060,7 @@ static void run_checks(check *c)
     }
 }
 
-static heed_status check_options(heed_attention_check_args *o)
+static void check_options(heed_attention_check_args *o)
 {
     const heed_tensor *mask = o->block_mask;
     o->heads = o->heads == 0 ? 1 : o->heads;
@@ -1080,36 +1068,37 @@ static heed_status check_options(heed_attention_check_args *o)
     o->longest = o->longest == 0 ? T_MOST : o->longest;
     o->seed = o->seed == 0 ? 1 : o->seed;
     if (o->f == NULL) {
-        return heed_fail(HEED_ERR_NULL, "attention_check: no function to check");
+        heed_raise(HEED_ERR_NULL, "attention_check: no function to check");
     }
     if (o->d_model < 1 || o->heads < 1 || o->layers < 1 || o->longest < 1) {
-        return heed_fail(HEED_ERR_VALUE,
-                         "attention_check: .d_model is %lld, .heads %d, .layers %d, .longest %lld; "
-                         "all must be positive",
-                         (long long)o->d_model, o->heads, o->layers, (long long)o->longest);
+        heed_raise(HEED_ERR_VALUE,
+                   "attention_check: .d_model is %lld, .heads %d, .layers %d, .longest %lld; "
+                   "all must be positive",
+                   (long long)o->d_model, o->heads, o->layers, (long long)o->longest);
     }
     if (mask != NULL &&
         (mask->dtype != HEED_BOOL || mask->ndim != 2 || mask->shape[0] != mask->shape[1] ||
          mask->shape[0] < 1 || mask->shape[0] > T_MOST)) {
-        return heed_fail(
-            HEED_ERR_SHAPE,
-            "attention_check: .block_mask %s %s must be bool (T, T) with T from 1 to %d",
-            heed_shape_text(mask->ndim, mask->shape).text, heed_dtype_name(mask->dtype), T_MOST);
+        heed_raise(HEED_ERR_SHAPE,
+                   "attention_check: .block_mask %s %s must be bool (T, T) with T from 1 to %d",
+                   heed_shape_text(mask->ndim, mask->shape).text, heed_dtype_name(mask->dtype),
+                   T_MOST);
     }
     if (mask != NULL && o->causal) {
-        return heed_fail(HEED_ERR_VALUE, "attention_check: give .causal or .block_mask, not both");
+        heed_raise(HEED_ERR_VALUE, "attention_check: give .causal or .block_mask, not both");
     }
-    return o->module != NULL ? heed_module_check("attention_check", o->module) : HEED_OK;
+    if (o->module != NULL) {
+        heed_module_check("attention_check", o->module);
+    }
 }
 
 heed_status(heed_attention_check)(heed_attention_check_args args)
 {
+    HEED_DOOR(heed_self.error);
+    HEED_SCOPE_NO_GRAD(scope);
     check c = {.o = args};
-    borrowed lent = {0};
     char message[1000];
-    if (heed_error_pending() || check_options(&c.o) != HEED_OK) {
-        return heed_error_pending();
-    }
+    check_options(&c.o);
     c.dtype = c.o.module != NULL && !c.o.f32 ? HEED_F64 : HEED_F32;
     c.tokens = c.o.block_mask != NULL ? c.o.block_mask->shape[0]
                : c.o.longest < T_MOST ? c.o.longest
@@ -1117,25 +1106,23 @@ heed_status(heed_attention_check)(heed_attention_check_args args)
     c.report.tokens = (int)c.tokens;
     const heed_generator generator = heed_get_generator();
     if (c.o.module != NULL) {
-        borrow(&c, &lent);
+        c.lent = borrow(c.o.module);
     }
-    run_checks(&c);
-    /* Nothing can be put back while an error is pending. */
-    const heed_status status = heed_error_pending();
-    snprintf(message, sizeof message, "%s", status != HEED_OK ? heed_error_message() : "");
-    if (status != HEED_OK) {
-        heed_error();
+    heed_try(run_checks, &c);
+    if (c.o.module != NULL) {
+        give_back(c.o.module, &c.lent);
     }
-    give_back(&lent);
     heed_set_generator(&generator);
-    if (status != HEED_OK) {
-        const bool ours = strncmp(message, "attention_check: ", 17) == 0;
-        return heed_fail(status, "%s%s%s", ours ? "" : "attention_check: f failed: ", message,
-                         !ours && status == HEED_ERR_DTYPE && c.dtype == HEED_F64
-                             ? " (the module is cast to f64: f must create tensors with x's dtype, "
-                               "and all parameters must be registered; or set .f32)"
-                             : "");
+    if (heed_blocked() && strncmp(heed_error_message(), "attention_check: ", 17) != 0) {
+        snprintf(message, sizeof message, "%s", heed_error_message());
+        const heed_status status = heed_error();
+        heed_raise(status, "attention_check: f failed: %s%s", message,
+                   status == HEED_ERR_DTYPE && c.dtype == HEED_F64
+                       ? " (the module is cast to f64: f must create tensors with x's dtype, and "
+                         "all parameters must be registered; or set .f32)"
+                       : "");
     }
+    heed_pass_on();
     c.report.passed = true;
     for (int i = HEED_ATTENTION_CHECKS - 1; i >= 0; i--) {
         if (failed(&c, (heed_attention_checks)i)) {

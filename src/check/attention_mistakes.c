@@ -83,7 +83,7 @@ static bool find_weights(const heed_attention_check_args *o, weights *w)
     for (int i = 0; i < list.count; i++) {
         const role r = role_of(list.names[i]);
         heed_tensor *t = list.tensors[i], *p = heed_to(heed_detach(t), HEED_F64);
-        if (r == NO_ROLE || !heed_is_listed(parameters.tensors, parameters.count, t) || p == NULL ||
+        if (r == NO_ROLE || !heed_is_listed(parameters.tensors, parameters.count, t) ||
             p->ndim > 2 || p->ndim < 1) {
             continue;
         }
@@ -124,7 +124,7 @@ static bool find_weights(const heed_attention_check_args *o, weights *w)
     w->square = width == d_model && kv_width == d_model;
     w->one_head =
         heads > 1 && (again[ROLE_QKV] || (again[ROLE_Q] && again[ROLE_K] && again[ROLE_V]));
-    return !heed_error_pending();
+    return true;
 }
 
 /* ---- the formula and its changes ---- */
@@ -235,7 +235,7 @@ static heed_tensor *repeat_heads(heed_tensor *t, int64_t times)
 /* (B, T, count * d_head) -> (B, heads, T, d_head) */
 static heed_tensor *split(const problem *p, const formula *f, heed_tensor *t)
 {
-    const int64_t width = heed_size(t, 2); /* 0 on error */
+    const int64_t width = heed_size(t, 2);
     const int64_t heads = f->choice[HEADS] == ONE_HEAD ? 1 : p->o->heads;
     const int64_t count =
         width == p->w.kv_heads * p->w.head_dim && heads > 1 ? p->w.kv_heads : heads;
@@ -311,7 +311,7 @@ static heed_tensor *percents_of(const formula *f, heed_tensor *scores, heed_tens
     return after ? heed_masked_fill(percents, mask, 0) : percents;
 }
 
-/* The outputs of a formula, (B, T, width). NULL if its shapes do not fit, or on error. */
+/* The outputs of a formula, (B, T, width). NULL if its shapes do not fit. */
 static heed_tensor *attend(const problem *p, const formula *f)
 {
     static const role by[][3] = {
@@ -345,7 +345,7 @@ static heed_tensor *attend(const problem *p, const formula *f)
         }
         y = heed_linear(y, turned ? heed_transpose(w_o, 0, 1) : w_o, p->w.bias[ROLE_O]);
     }
-    if (y == NULL || y->shape[2] != p->y->shape[2] ||
+    if (y->shape[2] != p->y->shape[2] ||
         (f->choice[OUTPUT] == X_ADDED && y->shape[2] != p->o->d_model)) {
         return NULL;
     }
@@ -364,9 +364,6 @@ static bool gives_y(const problem *p, const formula *f)
     const double *a = heed_const_data_f64(heed_contiguous(ours)), *b = heed_const_data_f64(p->y);
     const bool *blocks = mask != NULL ? heed_const_data_bool(heed_contiguous(mask)) : NULL;
     const int64_t width = p->y->shape[2];
-    if (a == NULL || b == NULL) {
-        return false;
-    }
     double off = 0, scale = 0;
     int64_t rows = 0;
     for (int64_t i = 0; i < p->tokens; i++) {

@@ -53,6 +53,9 @@ void heed_land(const heed_door *door)
     self->place = door->place;
     self->depth = door->depth;
     self->grad_disabled = door->grad_disabled;
+    if (self->unread_depth > door->depth) {
+        self->unread_depth = door->depth;
+    }
 }
 
 heed_status heed_try(void (*work)(void *context), void *context)
