@@ -59,10 +59,11 @@
  *
  * These errors are not repeated below, nor those of a line that states shapes and dtypes, such as
  *
- *     x (..., in) float, weight (out, in), bias? (out) -> (..., out)
+ *     x (..., in) number, weight (out, in), bias? (out) -> (..., out)
  *
  * where "float" is f32 or f64, "number" is any dtype but bool, and `bias?` may be NULL: other
- * shapes are HEED_ERR_SHAPE, other dtypes HEED_ERR_DTYPE. g is dL/dy, and dx is dL/dx.
+ * shapes are HEED_ERR_SHAPE, other dtypes HEED_ERR_DTYPE. Operations check their inputs against
+ * this line (heed_op.signature has the notation). g is dL/dy, and dx is dL/dx.
  */
 #ifndef HEED_H
 #define HEED_H
@@ -606,7 +607,7 @@ bool heed_equal(heed_tensor *a, heed_tensor *b);
 
 /* heed_where: as torch.where(condition, a, b); with a number, use heed_masked_fill.
  *
- *   condition (...) bool, a (...), b (...) -> (...)
+ *   condition (...) bool, a (...) any, b (...) any -> (...)
  *   y = a where condition, else b
  *   da = g where condition, else 0          db = 0 where condition, else g */
 heed_tensor *heed_where(heed_tensor *condition, heed_tensor *a, heed_tensor *b);
@@ -731,14 +732,14 @@ heed_tensor *heed_flip(heed_tensor *x, heed_dims dims);
 
 /* ---- reductions ----
  *
- * The plain form reduces all dims, `_dim` reduces one; heed_flatten several first. keepdim keeps
- * the reduced dim with size 1. In formulas, n is the number of elements that are reduced to one.
- * Floats are summed in double and rounded once. */
+ * The plain form reduces all dims, `_dim` reduces one; heed_flatten several first: x (..., n, ...)
+ * gives (..., ...), or (..., 1, ...) with keepdim. In formulas, n is the number of elements that
+ * are reduced to one. Floats are summed in double and rounded once. */
 
 /* heed_sum: as torch.sum(x, dim, keepdim). heed_mean: as torch.mean
  *
- *   sum: x (..., n, ...) -> (..., ...); i64 for bool            dx = g, broadcast along the dims
- *   mean: x (..., n, ...) float -> (..., ...); NaN if n is 0    dx = g / n, broadcast */
+ *   sum: x any -> number           dx = g, broadcast along the dims
+ *   mean: x float                  dx = g / n, broadcast; y is NaN if n is 0 */
 heed_tensor *heed_sum(heed_tensor *x);
 heed_tensor *heed_sum_dim(heed_tensor *x, int dim, bool keepdim);
 heed_tensor *heed_mean(heed_tensor *x);
@@ -752,13 +753,13 @@ heed_tensor *heed_sum_to_size(heed_tensor *x, heed_shape shape);
 
 /* heed_cumsum: as torch.cumsum(x, dim): cumulative sums along dim
  *
- *   x (..., n, ...) -> (..., n, ...); i64 for bool
+ *   x (...) any -> (...) number
  *   y_i = x_0 + ... + x_i                               dx_i = g_i + ... + g_(n-1) */
 heed_tensor *heed_cumsum(heed_tensor *x, int dim);
 
 /* heed_amax, heed_amin: the largest and the smallest element, as torch.amax(x, dim, keepdim)
  *
- *   x (..., n, ...) -> (..., ...); NaN if any is NaN
+ *   x any          y is NaN if any is NaN
  *   dx = g / k at the k elements equal to y, else 0; all NaN if y is NaN, as in torch
  *
  * HEED_ERR_SHAPE: a dim without elements. */
@@ -769,7 +770,7 @@ heed_tensor *heed_amin(heed_tensor *x);
 /* heed_argmax: index of the largest element of the flattened x, as torch.argmax(x), or along a dim.
  * Of equal elements, the first; the first NaN if there is one.
  *
- *   x (..., n, ...) number -> (..., ...) i64, no gradient
+ *   x number -> i64          no gradient
  *
  * HEED_ERR_SHAPE: a dim without elements. */
 heed_tensor *heed_argmax(heed_tensor *x);
@@ -798,23 +799,23 @@ heed_tensor *heed_topk(heed_tensor *x, int64_t k, int dim, bool largest, heed_te
 
 /* heed_embedding: as torch.nn.functional.embedding(ids, weight)
  *
- *   ids (...) i64, weight (V, d) float -> (..., d)
+ *   ids (...) i64, weight (V, d) float -> (..., d) float
  *   y[...] = weight[ids[...]]                    dweight[v] = the sum of g where ids = v */
 heed_tensor *heed_embedding(heed_tensor *ids, heed_tensor *weight);
 
 /* heed_index_select: as torch.index_select(x, dim, index)
  *
- *   x (..., m, ...), index (n) i64, or () for n = 1 -> (..., n, ...)
+ *   x any, index i64        x (..., m, ...), index (n), or () for n = 1 -> (..., n, ...)
  *   y[..., i, ...] = x[..., index[i], ...]       dx = g added at the index */
 heed_tensor *heed_index_select(heed_tensor *x, int dim, heed_tensor *index);
 
 /* heed_gather: as torch.gather(x, dim, index). heed_scatter_add: as torch.scatter_add(x, dim,
  * index, src), but with a src of the index's shape. For dim = 1 of three:
  *
- *   gather: x (..., m, ...), index (..., n, ...) i64 -> (..., n, ...)
+ *   gather: x any, index i64      x (..., m, ...), index (..., n, ...) -> (..., n, ...)
  *   y[i, j, k] = x[i, index[i, j, k], k]         dx = scatter_add(0, dim, index, g)
  *
- *   scatter_add: x (..., m, ...), index (..., n, ...) i64, src (..., n, ...) -> (..., m, ...)
+ *   scatter_add: x any, index i64, src      src (..., n, ...) -> (..., m, ...)
  *   y = x with src[i, j, k] added to y[i, index[i, j, k], k]
  *   dx = g          dsrc = gather(g, dim, index)
  *
@@ -827,7 +828,7 @@ heed_tensor *heed_scatter_add(heed_tensor *x, int dim, heed_tensor *index, heed_
 /* heed_masked_fill: as torch.masked_fill(x, mask, value): replaces elements where the mask is true,
  * which is also the convention of attention block masks (docs/masks.md).
  *
- *   x (...), replace_mask (...) bool -> (...)
+ *   x (...) any, replace_mask (...) bool -> (...)
  *   y = value where replace_mask, else x        dx = 0 where replace_mask, else g
  *
  * HEED_ERR_VALUE: x's dtype cannot represent value. */
@@ -856,15 +857,15 @@ heed_tensor *heed_dropout(heed_tensor *x, double p, bool training);
 
 /* heed_matmul: matrix product, as torch.matmul(a, b)
  *
- *   a (..., m, k), b (..., k, n) -> (..., m, n)      batch dims broadcast
- *   a (k), b (..., k, n) -> (..., n)                 a vector is a row on the left
- *   a (..., m, k), b (k) -> (..., m)                 and a column on the right
+ *   a (..., m, k) number, b (..., k, n) -> (..., m, n)      batch dims broadcast
+ *   a (k), b (..., k, n) -> (..., n)                        a vector is a row on the left
+ *   a (..., m, k), b (k) -> (..., m)                        and a column on the right
  *   y = a b         da = g b^T           db = a^T g */
 heed_tensor *heed_matmul(heed_tensor *a, heed_tensor *b);
 
 /* heed_linear: as torch.nn.functional.linear(x, weight, bias)
  *
- *   x (..., in), weight (out, in), bias? (out) -> (..., out)
+ *   x (..., in) number, weight (out, in), bias? (out) -> (..., out)
  *   y = x weight^T + bias
  *   dx = g weight      dweight = g^T x      dbias = sum(g), both sums over all rows of x */
 heed_tensor *heed_linear(heed_tensor *x, heed_tensor *weight, heed_tensor *bias);
@@ -873,7 +874,7 @@ heed_tensor *heed_linear(heed_tensor *x, heed_tensor *weight, heed_tensor *bias)
 
 /* heed_softmax: as torch.softmax(x, dim)
  *
- *   x (..., n, ...) float -> (..., n, ...)
+ *   x (...) float -> (...)
  *   y_i = e^x_i / sum over j of e^x_j along dim       dx = y (g - sum(g y, dim))
  *
  * The maximum is subtracted first, so large x do not overflow. -inf gives 0 with gradient 0. If all
@@ -885,7 +886,7 @@ heed_tensor *heed_safe_softmax(heed_tensor *x, int dim);
 
 /* heed_log_softmax: as torch.log_softmax(x, dim): ln softmax, without underflow
  *
- *   x (..., n, ...) float -> (..., n, ...)
+ *   x (...) float -> (...)
  *   y_i = x_i - ln sum over j of e^x_j along dim      dx = g - e^y sum(g, dim) */
 heed_tensor *heed_log_softmax(heed_tensor *x, int dim);
 
@@ -1462,8 +1463,10 @@ void *heed_module_list_at(const struct heed_module_list *list, int i);
 /* heed_scaled_dot_product_attention(q, k, v, ...): as torch.nn.functional's in PyTorch 2.5 and
  * later (Vaswani et al., 2017, section 3.2.1)
  *
- *   q (..., L, E) float, k (..., S, E), v (..., S, Ev) -> (..., L, Ev)     the same batch dims
- *   mask bool or q's dtype, broadcasts to the scores (..., L, S); NULL: none
+ *   q (..., L, E) float, k (..., S, E), v (..., S, Ev), mask? any -> (..., L, Ev)
+ *
+ * The batch dims are the same. The mask is bool or of q's dtype, and broadcasts to the scores,
+ * (..., L, S).
  *
  *   y = dropout(p) v        p = softmax(scale q k^T, masked)
  *   dv = p^T g      ds = p (g v^T - sum(g v^T p, dim -1))
@@ -1700,7 +1703,7 @@ typedef enum heed_reduction {
 
 /* heed_cross_entropy(logits, targets, ...): as torch.nn.functional.cross_entropy
  *
- *   logits (N, C) float, targets (N) i64 -> ()          also (C), () or (N, C, d...), (N, d...)
+ *   logits float, targets i64      (N, C), (N) -> (); or (C), (); or (N, C, d...), (N, d...)
  *   y = mean over the targets t of -log_softmax(logits)[t]
  *   dlogits = g (softmax(logits) - one_hot(t)) / count
  *

@@ -69,7 +69,7 @@ static bool read_size(reader *r, bool of_result, uint8_t *size)
     while (i < r->count && (r->lengths[i] != length || strncmp(r->sizes[i], r->at, length) != 0)) {
         i++;
     }
-    if (length == 0 || i == MOST_SIZES || (of_result && i == r->count)) {
+    if (length == 0 || *r->at <= '9' || i == MOST_SIZES || (of_result && i == r->count)) {
         return false;
     }
     const bool is_new = i == r->count;

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/common/bytes.h"
 #include "tests/common/test_util.h"
 #include "tests/ops/parity.h"
 #include "tests/ops/table.h"
@@ -110,6 +111,65 @@ START_TEST(no_two_rows_are_one)
 }
 END_TEST
 
+/* ---- signatures, as heed.h states them ---- */
+
+/* The text after the signature that `text` begins with, or NULL. Lines may break at its spaces. */
+static const char *skip_signature(const char *text, const char *signature)
+{
+    for (; *signature != '\0'; signature++) {
+        const size_t length = *signature == ' ' ? strspn(text, " \n*") : *text == *signature;
+        if (length == 0) {
+            return NULL;
+        }
+        text += length;
+    }
+    return text;
+}
+
+/* True if the comment before heed_NAME has the signature on a line, after "NAME: " or not, and
+ * after it nothing or a note. */
+static bool is_documented(const char *header, const char *name, const char *signature)
+{
+    char text[100];
+    snprintf(text, sizeof text, "\nheed_tensor *heed_%s(", name);
+    const char *function = strstr(header, text), *comment = function;
+    ck_assert_msg(function != NULL, "heed.h does not declare heed_%s", name);
+    while (strncmp(comment, "\n/*", 3) != 0) {
+        comment--;
+    }
+    snprintf(text, sizeof text, "%s: ", name);
+    for (; comment < function; comment = strchr(comment, '\n')) {
+        comment += 1 + strspn(comment + 1, " *");
+        const size_t label = strncmp(comment, text, strlen(text)) == 0 ? strlen(text) : 0;
+        const char *after = skip_signature(comment + label, signature);
+        if (after != NULL && (*after == '\n' || strncmp(after, "  ", 2) == 0)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* heed_cross_entropy makes the last input of its operation itself. */
+START_TEST(the_header_states_every_signature)
+{
+    size_t size;
+    char *header = bytes_of("src/heed.h", &size);
+    ck_assert_ptr_nonnull(header);
+    for (const heed_op *op = heed_first_operation(); op != NULL; op = op->next) {
+        if (op->signature != NULL && strstr(op->name, "_backward") == NULL) {
+            const bool inner = strcmp(op->name, "cross_entropy") == 0;
+            const char *signature = inner ? "logits float, targets i64" : op->signature;
+            ck_assert_int_eq(strncmp(op->signature, signature, strlen(signature)), 0);
+            ck_assert_msg(is_documented(header, op->name, signature),
+                          "the comment of heed_%s has no line \"%s\"", op->name, signature);
+        }
+    }
+    ck_assert(!is_documented(header, "softmax", "x (...) number -> (...)"));
+    ck_assert(!is_documented(header, "softmax", "x (...) float"));
+    free(header);
+}
+END_TEST
+
 static bool has_case(const char *subject, const char *name)
 {
     char operation[100];
@@ -149,4 +209,5 @@ void add_operations_cases(Suite *suite)
     tcase_add_test(table, rows_name_operations);
     tcase_add_test(table, no_two_rows_are_one);
     tcase_add_test(table, every_case_has_a_row);
+    tcase_add_test(table, the_header_states_every_signature);
 }
