@@ -82,37 +82,53 @@ heed_text heed_origin_path(const heed_tensor *node)
 
 /* ---- applying ---- */
 
-void heed_check_inputs(const heed_call *call)
+_Noreturn static void fail_count(const heed_call *call)
+{
+    if (call->inputs == NULL) {
+        heed_raise(HEED_ERR_NULL, "%s: the list of tensors is NULL", call->op->name);
+    }
+    heed_raise(HEED_ERR_VALUE, "%s: cannot take %d tensors", call->op->name, call->count);
+}
+
+_Noreturn static void fail_input(const heed_call *call, int i)
+{
+    heed_check_tensor(call->op->name, heed_input_name(call->op, i).text, call->inputs[i]);
+    heed_jump();
+}
+
+static inline void check_inputs(const heed_call *call)
 {
     const heed_op *op = call->op;
-    heed_check_scope(op->name);
-    if (call->inputs == NULL) {
-        heed_raise(HEED_ERR_NULL, "%s: the list of tensors is NULL", op->name);
+    if (heed_self.depth == 0) {
+        heed_check_scope(op->name);
     }
-    if (call->count < 1 || call->count > UINT16_MAX ||
+    if (call->inputs == NULL || call->count < 1 || call->count > UINT16_MAX ||
         (op->signature == NULL && op->inputs != HEED_ANY_COUNT && op->inputs != call->count)) {
-        heed_raise(HEED_ERR_VALUE, "%s: cannot take %d tensors", op->name, call->count);
+        fail_count(call);
     }
     for (int i = 0; i < call->count; i++) {
         if (call->inputs[i] == NULL || call->inputs[i]->storage == NULL) {
-            heed_check_tensor(op->name, heed_input_name(op, i).text, call->inputs[i]);
+            fail_input(call, i);
         }
     }
 }
 
-void heed_describe(const heed_call *call, heed_result *result)
+void heed_check_inputs(const heed_call *call)
+{
+    check_inputs(call);
+}
+
+/* A rule of the library raises its errors; that of a program is a callback. */
+static inline void run_rule(const heed_call *call, heed_result *result)
 {
     const heed_op *op = call->op;
-    heed_check_inputs(call);
-    result->is_view = result->is_strided = false; /* the rule sets strides if it needs them */
-    result->offset = 0;
-    if (op->signature != NULL) {
-        heed_match(call, result);
-    } else {
-        result->dtype = call->inputs[0]->dtype;
-        heed_get_shape(call->inputs[0], &result->shape);
+    if (op->is_inner) {
+        if (op->rule != NULL) {
+            op->rule(call, result);
+        }
+        return;
     }
-    const heed_callback outer = heed_begin_in(op);
+    const heed_callback outer = heed_callback_begin();
     heed_status status = op->rule != NULL ? op->rule(call, result) : HEED_OK;
     heed_callback_end(outer);
     if (status == HEED_OK && !result->is_view && op->forward == NULL) {
@@ -121,6 +137,25 @@ void heed_describe(const heed_call *call, heed_result *result)
     if (status != HEED_OK || heed_blocked()) {
         heed_raise(status, "%s: the rule failed, or there is no forward", op->name);
     }
+}
+
+static inline void describe(const heed_call *call, heed_result *result)
+{
+    check_inputs(call);
+    result->is_view = result->is_strided = false; /* the rule sets strides if it needs them */
+    result->offset = 0;
+    if (call->op->signature != NULL) {
+        heed_match(call, result);
+    } else {
+        result->dtype = call->inputs[0]->dtype;
+        heed_get_shape(call->inputs[0], &result->shape);
+    }
+    run_rule(call, result);
+}
+
+void heed_describe(const heed_call *call, heed_result *result)
+{
+    describe(call, result);
 }
 
 static heed_tensor *make_result(const heed_call *call, const heed_result *result)
@@ -137,25 +172,30 @@ static heed_tensor *make_result(const heed_call *call, const heed_result *result
     return y;
 }
 
-static void run_forward(const heed_call *call, heed_tensor *y)
+static inline void run_forward(const heed_call *call, heed_tensor *y)
 {
-    const heed_frame frame = heed_frame_begin(true);
-    const heed_callback outer = heed_begin_in(call->op);
-    const heed_status status = call->op->forward(call, y);
+    const heed_op *op = call->op;
+    if (op->is_inner) {
+        op->forward(call, y);
+        return;
+    }
+    const heed_callback outer = heed_callback_begin();
+    const heed_status status = op->forward(call, y);
     heed_callback_end(outer);
     if (status != HEED_OK || heed_blocked()) {
-        heed_raise(status, "%s: forward failed", call->op->name);
+        heed_raise(status, "%s: forward failed", op->name);
     }
-    heed_frame_end(frame);
 }
 
-static heed_tensor *compute(const heed_call *call)
+static inline heed_tensor *compute(const heed_call *call)
 {
     heed_result result;
-    heed_describe(call, &result);
+    describe(call, &result);
     heed_tensor *y = make_result(call, &result);
     if (!result.is_view) {
+        const heed_frame frame = heed_frame_begin(true);
         run_forward(call, y);
+        heed_frame_end(frame);
     }
     if (needs_node(call, y)) {
         record(call, y);
@@ -163,7 +203,8 @@ static heed_tensor *compute(const heed_call *call)
     return y;
 }
 
-static heed_tensor *apply(const heed_call *call)
+/* A function of its own, as compilers optimise functions that call setjmp less. */
+__attribute__((noinline)) static heed_tensor *apply(const heed_call *call)
 {
     const heed_op *op = call->op;
     if (op == NULL) {
@@ -185,8 +226,8 @@ static heed_tensor *apply(const heed_call *call)
 heed_tensor *heed_apply(const heed_op *op, heed_tensor *const *inputs, int count, const void *args,
                         size_t args_size)
 {
-    HEED_DOOR(NULL);
     const heed_call call = {op, inputs, count, args, args_size};
+    HEED_DOOR(NULL);
     return apply(&call);
 }
 

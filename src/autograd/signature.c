@@ -30,7 +30,7 @@ static const struct {
 typedef struct operand {
     const char *text;            /* in the signature */
     uint8_t name_length, length; /* of "weight", of "weight (out, in)" */
-    uint8_t kind;
+    uint8_t kind, dtypes;        /* dtypes: a bit set; 0 for SAME */
     bool has_shape, has_batch;   /* there are parentheses; they begin with "..." */
     bool is_first_batch;         /* no input before has "..." */
     uint8_t ndim;                /* number of sizes, without "..." */
@@ -112,6 +112,7 @@ static bool read_kind(reader *r, operand *o)
     for (int i = 0; i < SAME && o->kind == SAME; i++) {
         if (strlen(kinds[i].word) == length && accept(r, kinds[i].word)) {
             o->kind = (uint8_t)i;
+            o->dtypes = (uint8_t)kinds[i].dtypes;
         }
     }
     return o->kind != SAME || length == 0;
@@ -137,6 +138,19 @@ static bool read_input(reader *r, heed_pattern *p)
     return read_kind(r, o);
 }
 
+/* "x (...) -> (...)" says no more than "x", unless other inputs broadcast with x. */
+static void drop_lone_batch(heed_pattern *p)
+{
+    operand *x = &p->inputs[0], *y = &p->result;
+    bool is_alone = x->has_batch && x->ndim == 0 && y->has_batch == y->has_shape && y->ndim == 0;
+    for (int i = 1; i < p->count; i++) {
+        is_alone = is_alone && !p->inputs[i].has_batch;
+    }
+    if (is_alone) {
+        x->has_shape = y->has_shape = false;
+    }
+}
+
 /* Reads a whole signature. *at: the fault, if there is one. */
 static bool parse(const char *signature, heed_pattern *p, const char **at)
 {
@@ -149,6 +163,7 @@ static bool parse(const char *signature, heed_pattern *p, const char **at)
     if (fits && accept(&r, "->")) {
         fits = read_shape(&r, true, &p->result) && read_kind(&r, &p->result);
     }
+    drop_lone_batch(p);
     *at = r.at;
     return fits && *r.at == '\0';
 }
@@ -185,14 +200,19 @@ heed_text heed_input_name(const heed_op *op, int i)
 static inline bool fits_sizes(const operand *o, int ndim, const int64_t *shape, int64_t *sizes)
 {
     const int before = ndim - o->ndim;
-    bool fits = before == 0 || (before > 0 && o->has_batch);
-    for (int i = 0; fits && i < o->ndim; i++) {
-        const unsigned which = o->size[i];
-        const int64_t size = shape[before + i];
-        fits = which & NEW || sizes[which] == size;
-        sizes[which & ~NEW] = size;
+    if (before != 0 && (before < 0 || !o->has_batch)) {
+        return false;
     }
-    return fits;
+    shape += before;
+    for (int i = 0; i < o->ndim; i++) {
+        const unsigned which = o->size[i];
+        if (which & NEW) {
+            sizes[which & ~NEW] = shape[i];
+        } else if (sizes[which] != shape[i]) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* Broadcasts the dims of t in place of "..." with `batch`, those of the inputs before it. */
@@ -305,6 +325,8 @@ static heed_dtype result_dtype(const heed_call *call, int kind_of_y)
 {
     const heed_dtype first = call->inputs[0]->dtype;
     switch (kind_of_y) {
+    case SAME:
+        return first;
     case FLOAT:
         for (int i = 0; i < call->count; i++) {
             if (heed_is_float(call->inputs[i]->dtype)) {
@@ -323,7 +345,7 @@ static heed_dtype result_dtype(const heed_call *call, int kind_of_y)
     }
 }
 
-static void match(const heed_call *call, const heed_pattern *p, heed_result *result)
+static inline void match(const heed_call *call, const heed_pattern *p, heed_result *result)
 {
     int64_t sizes[MOST_SIZES];
     heed_shape *shape = &result->shape; /* of "...", until all inputs are matched */
@@ -331,10 +353,13 @@ static void match(const heed_call *call, const heed_pattern *p, heed_result *res
     for (int i = 0; i < call->count; i++) {
         const operand *o = &p->inputs[i];
         const heed_tensor *t = call->inputs[i];
-        if (!((o->kind == SAME ? same : kinds[o->kind].dtypes) >> t->dtype & 1)) {
+        if (!((o->dtypes != 0 ? o->dtypes : same) >> t->dtype & 1)) {
             fail_dtype(call, p, i);
         }
-        if (o->has_shape && !fits_sizes(o, t->ndim, t->shape, sizes)) {
+        if (!o->has_shape) {
+            continue;
+        }
+        if (!fits_sizes(o, t->ndim, t->shape, sizes)) {
             fail_shape(call, p, i, NULL);
         }
         if (o->is_first_batch) {
