@@ -148,9 +148,12 @@ heed_status heed_check_scope(const char *function)
     return heed_self.error;
 }
 
+/* Each function of this file that makes a tensor does it in one piece, without calls. */
+#define INLINE static inline __attribute__((always_inline))
+
 /* A handle without a value or a graph. Its fields are set one by one: zeroing the whole struct
  * compiles to a slow rep stos. The inline arrays stay uninitialised. */
-static heed_tensor *new_handle(const char *function, int ndim, const int64_t *shape, int64_t numel,
+INLINE heed_tensor *new_handle(const char *function, int ndim, const int64_t *shape, int64_t numel,
                                heed_dtype dtype)
 {
     if (__atomic_load_n(&heed_chosen_kernels, __ATOMIC_ACQUIRE) == NULL) {
@@ -208,7 +211,7 @@ static void add_storage(heed_tensor *t, size_t bytes)
     t->data = storage->data;
 }
 
-static heed_tensor *new_tensor(const char *function, int ndim, const int64_t *shape, int64_t numel,
+INLINE heed_tensor *new_tensor(const char *function, int ndim, const int64_t *shape, int64_t numel,
                                heed_dtype dtype)
 {
     heed_tensor *t = new_handle(function, ndim, shape, numel, dtype);

@@ -28,6 +28,16 @@ heed_text heed_shape_text(int ndim, const int64_t *shape)
     return text;
 }
 
+__attribute__((noinline)) static heed_status fail_elements(const char *function, int ndim,
+                                                           const int64_t *shape, bool is_negative)
+{
+    const heed_text text = heed_shape_text(ndim, shape);
+    return is_negative
+               ? heed_fail(HEED_ERR_SHAPE, "%s: negative size in %s", function, text.text)
+               : heed_fail(HEED_ERR_OVERFLOW, "%s: %s has more elements than memory can address",
+                           function, text.text);
+}
+
 heed_status heed_count_elements(const char *function, int ndim, const int64_t *shape,
                                 heed_dtype dtype, int64_t *numel)
 {
@@ -42,8 +52,7 @@ heed_status heed_count_elements(const char *function, int ndim, const int64_t *s
     int64_t reach = 1; /* skips zeros: strides must not overflow either */
     for (int i = 0; i < ndim; i++) {
         if (shape[i] < 0) {
-            return heed_fail(HEED_ERR_SHAPE, "%s: negative size in %s", function,
-                             heed_shape_text(ndim, shape).text);
+            return fail_elements(function, ndim, shape, true);
         }
         if (shape[i] == 0) {
             empty = true;
@@ -55,8 +64,7 @@ heed_status heed_count_elements(const char *function, int ndim, const int64_t *s
     const int64_t most_bytes = PTRDIFF_MAX / 4;
     if (reach > most_bytes / 8 && /* no division for ordinary sizes */
         reach > most_bytes / (int64_t)heed_dtype_size(dtype)) {
-        return heed_fail(HEED_ERR_OVERFLOW, "%s: %s has more elements than memory can address",
-                         function, heed_shape_text(ndim, shape).text);
+        return fail_elements(function, ndim, shape, false);
     }
     *numel = empty ? 0 : reach;
     return HEED_OK;

@@ -144,7 +144,10 @@ static inline heed_matrix_view view_rows(heed_tensor *t)
 
 static heed_status linear_forward(const heed_call *call, heed_tensor *y)
 {
-    heed_tensor *bias = call->count > 2 ? heed_contiguous(call->inputs[2]) : NULL;
+    heed_tensor *bias = call->count > 2 ? call->inputs[2] : NULL;
+    if (bias != NULL && !heed_is_row_major(bias)) {
+        bias = heed_contiguous(bias);
+    }
     const heed_matrix_view x = view_rows(call->inputs[0]), rows = view_rows(y);
     const heed_matrix_view weight = heed_transposed(view_rows(call->inputs[1]));
     return heed_multiply_matrices(y->dtype, &x, &weight, bias, &rows);

@@ -622,12 +622,10 @@ heed_tensor *heed_clone(heed_tensor *x)
 
 heed_tensor *heed_contiguous(heed_tensor *x)
 {
-    HEED_DOOR(NULL);
-    heed_check_tensor("contiguous", "x", x);
-    if (heed_is_row_major(x)) {
-        return x;
+    if (heed_blocked() || heed_check_tensor("contiguous", "x", x) != HEED_OK) {
+        return NULL;
     }
-    return heed_clone(x);
+    return heed_is_row_major(x) ? x : heed_clone(x);
 }
 
 static heed_status to_rule(const heed_call *call, heed_result *result)
