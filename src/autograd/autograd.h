@@ -75,36 +75,22 @@ const heed_op *heed_find_operation(const char *name);
 
 /* heed_common_dtype: the dtype to which a and b promote: float before i64 before bool; f32 with f64
  * is an error. */
-static inline heed_status heed_common_dtype(const char *function, heed_dtype a, heed_dtype b,
-                                            heed_dtype *common)
+static inline heed_dtype heed_common_dtype(const char *function, heed_dtype a, heed_dtype b)
 {
     if (heed_is_float(a) && heed_is_float(b) && a != b) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: %s with %s; cast one of them with heed_to", function,
-                         heed_dtype_name(a), heed_dtype_name(b));
+        heed_raise(HEED_ERR_DTYPE, "%s: %s with %s; cast one of them with heed_to", function,
+                   heed_dtype_name(a), heed_dtype_name(b));
     }
-    *common = heed_is_float(a) || (a == HEED_I64 && !heed_is_float(b)) ? a : b;
-    return HEED_OK;
-}
-
-/* heed_check_factors: checks that the factors of a matrix product have the same dtype, other than
- * bool. */
-static inline heed_status heed_check_factors(const char *function, heed_dtype a, heed_dtype b)
-{
-    if (a != b || a == HEED_BOOL) {
-        return heed_fail(HEED_ERR_DTYPE,
-                         "%s: %s with %s; cast them to one dtype, not bool, with heed_to", function,
-                         heed_dtype_name(a), heed_dtype_name(b));
-    }
-    return HEED_OK;
+    return heed_is_float(a) || (a == HEED_I64 && !heed_is_float(b)) ? a : b;
 }
 
 /* heed_check_index: checks that the index, at position `place` of its tensor, is in [0, count).
  * `what` names it in errors: index, id, target.
  * heed_checked_indices: the elements of an i64 tensor in row-major order, all checked in this way.
- * Every index must be checked before it is used to access memory. NULL on error. If the tensor is
- * not contiguous, the elements are a copy in the current scope. */
-heed_status heed_check_index(const char *function, const char *what, int64_t index, int64_t place,
-                             int64_t count);
+ * Every index must be checked before it is used to access memory. If the tensor is not contiguous,
+ * the elements are a copy in the current scope. */
+void heed_check_index(const char *function, const char *what, int64_t index, int64_t place,
+                      int64_t count);
 const int64_t *heed_checked_indices(const char *function, const char *what, heed_tensor *indices,
                                     int64_t count);
 

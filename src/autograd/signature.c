@@ -229,8 +229,11 @@ static inline bool broadcast_batch(const operand *o, const heed_tensor *t, heed_
     const heed_shape before = *batch;
     heed_shape dims = heed_shape_of_tensor(t);
     dims.ndim = ndim;
-    return heed_shapes_broadcast(&before, &dims) &&
-           heed_broadcast("", &before, &dims, batch) == HEED_OK;
+    const bool fits = heed_shapes_broadcast(&before, &dims);
+    if (fits) {
+        heed_broadcast("", &before, &dims, batch);
+    }
+    return fits;
 }
 
 /* ---- errors ---- */

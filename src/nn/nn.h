@@ -27,7 +27,7 @@ enum { HEED_ALIVE = 0x5eed }; /* heed_module.alive */
  * open to own the result. heed_module_check checks the module only. HEED_ERR_NULL: the module is
  * NULL. HEED_ERR_VALUE: it is incomplete, or has been freed, where this can be detected.
  * HEED_ERR_SCOPE: no scope is open. module.c defines both. */
-heed_status heed_forward_check(const char *function, const void *module);
+void heed_forward_check(const char *function, const void *module);
 heed_status heed_module_check(const char *function, const void *module);
 
 /* Constructors of the library check nothing in between: heed_module_with allocates a module and

@@ -72,7 +72,7 @@ static void attend_some(void *context, int64_t first, int64_t end)
     }
 }
 
-static heed_status run(const heed_all_heads *heads, bool is_gradient)
+static void run(const heed_all_heads *heads, bool is_gradient)
 {
     const heed_tensor *q = heads->q, *k = heads->k, *v = heads->v;
     const int64_t size = (int64_t)heed_dtype_size(q->dtype), copies = is_gradient ? 2 : 1;
@@ -101,7 +101,7 @@ static heed_status run(const heed_all_heads *heads, bool is_gradient)
         w.count *= q->shape[i];
     }
     if (w.count == 0) {
-        return HEED_OK;
+        return;
     }
     /* multiply-adds: two products, q k^T and p v, in the forward pass; five for gradients */
     const double cost = (is_gradient ? 2.5 : 1) * (double)w.count / (double)w.blocks *
@@ -114,22 +114,21 @@ static heed_status run(const heed_all_heads *heads, bool is_gradient)
                    : w.chunks;
     const int64_t row = copies * heed_head_width(w.call.keys) + w.call.features;
     if ((double)(w.chunks * w.call.rows * size) * (double)row > 0x1p60) {
-        return heed_fail(HEED_ERR_MEMORY,
-                         "scaled_dot_product_attention: out of memory for the scores of %lld keys",
-                         (long long)w.call.keys);
+        heed_raise(HEED_ERR_MEMORY,
+                   "scaled_dot_product_attention: out of memory for the scores of %lld keys",
+                   (long long)w.call.keys);
     }
     w.workspace_size = ((size_t)(w.call.rows * row * size) + 63) / 64 * 64;
     w.workspaces = heed_scratch((size_t)w.chunks * w.workspace_size);
     heed_parallel_for(w.chunks, 1, attend_some, &w);
-    return HEED_OK;
 }
 
-heed_status heed_attend_heads(const heed_all_heads *heads)
+void heed_attend_heads(const heed_all_heads *heads)
 {
-    return run(heads, false);
+    run(heads, false);
 }
 
-heed_status heed_attend_heads_gradient(const heed_all_heads *heads)
+void heed_attend_heads_gradient(const heed_all_heads *heads)
 {
-    return run(heads, true);
+    run(heads, true);
 }

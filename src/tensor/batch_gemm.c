@@ -118,12 +118,12 @@ static void multiply_matrices(void *context, int64_t first, int64_t end)
     }
 }
 
-static heed_status multiply_all(batch *w)
+static void multiply_all(batch *w)
 {
     const double cost = (double)w->first.m * (double)w->first.n * (double)w->first.k;
     if (w->count == 1 && cost < HEED_LITTLE_PRODUCT) {
         w->kernels->gemm(&w->first);
-        return HEED_OK;
+        return;
     }
     const int64_t workspace =
         cost < HEED_LITTLE_PRODUCT ? 0 : w->kernels->gemm_workspace(&w->first);
@@ -131,29 +131,27 @@ static heed_status multiply_all(batch *w)
         (double)w->count * cost < 2 * HEED_GRAIN_OF_PRODUCTS) {
         w->first.workspace = workspace > 0 ? heed_scratch((size_t)workspace) : NULL;
         multiply_matrices(w, 0, w->count);
-        return HEED_OK;
+        return;
     }
     heed_parallel_for(w->count, (int64_t)(HEED_GRAIN_OF_PRODUCTS / (cost + 1)) + 1,
                       multiply_matrices, w);
-    return HEED_OK;
 }
 
-heed_status heed_multiply_matrices(heed_dtype dtype, const heed_matrix_view *a,
-                                   const heed_matrix_view *b, const heed_tensor *bias,
-                                   const heed_matrix_view *c)
+void heed_multiply_matrices(heed_dtype dtype, const heed_matrix_view *a, const heed_matrix_view *b,
+                            const heed_tensor *bias, const heed_matrix_view *c)
 {
     if (c->rows == 0 || c->columns == 0) {
-        return HEED_OK;
+        return;
     }
     batch w;
     begin(&w, dtype, a, b, bias, c);
-    return multiply_all(&w);
+    multiply_all(&w);
 }
 
-heed_status heed_multiply(const heed_tensor *a, const heed_tensor *b, heed_tensor *y)
+void heed_multiply(const heed_tensor *a, const heed_tensor *b, heed_tensor *y)
 {
     if (y->numel == 0) {
-        return HEED_OK;
+        return;
     }
     heed_matrix_view rows, columns, y_rows;
     view_matrix(a, &rows);
@@ -173,5 +171,5 @@ heed_status heed_multiply(const heed_tensor *a, const heed_tensor *b, heed_tenso
         strides_to(a, y, w.strides_a);
         strides_to(b, y, w.strides_b);
     }
-    return multiply_all(&w);
+    multiply_all(&w);
 }

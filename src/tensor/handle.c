@@ -138,14 +138,12 @@ void heed_replace_grad(heed_tensor *t, heed_tensor *grad)
  * A new tensor joins the innermost scope before anything else can fail, so that an error releases
  * what has been made of it. */
 
-heed_status heed_check_scope(const char *function)
+void heed_check_scope(const char *function)
 {
-    if (!heed_blocked() && heed_self.depth == 0) {
-        return heed_fail(HEED_ERR_SCOPE,
-                         "%s: no scope is open to own the result; begin one: HEED_SCOPE(name);",
-                         function);
+    if (heed_self.depth == 0) {
+        heed_fail(HEED_ERR_SCOPE,
+                  "%s: no scope is open to own the result; begin one: HEED_SCOPE(name);", function);
     }
-    return heed_self.error;
 }
 
 /* Each function of this file that makes a tensor does it in one piece, without calls. */
@@ -159,9 +157,7 @@ INLINE heed_tensor *new_handle(const char *function, int ndim, const int64_t *sh
     if (__atomic_load_n(&heed_chosen_kernels, __ATOMIC_ACQUIRE) == NULL) {
         heed_choose_isa();
     }
-    if (heed_self.depth == 0) {
-        heed_check_scope(function);
-    }
+    heed_check_scope(function);
     heed_tensor *t = take_block(sizeof *t);
     t->op = NULL;
     t->inputs = t->two;
@@ -222,8 +218,7 @@ INLINE heed_tensor *new_tensor(const char *function, int ndim, const int64_t *sh
 
 heed_tensor *heed_tensor_new(const char *function, const heed_shape *shape, heed_dtype dtype)
 {
-    int64_t numel = 0;
-    heed_count_elements(function, shape->ndim, shape->size, dtype, &numel);
+    const int64_t numel = heed_count_elements(function, shape->ndim, shape->size, dtype);
     return new_tensor(function, shape->ndim, shape->size, numel, dtype);
 }
 
@@ -235,8 +230,7 @@ heed_tensor *heed_tensor_like(const heed_tensor *t)
 heed_tensor *heed_tensor_view(const char *function, const heed_tensor *t, int ndim,
                               const int64_t *shape, const int64_t *strides, int64_t offset)
 {
-    int64_t numel = 0;
-    heed_count_elements(function, ndim, shape, t->dtype, &numel);
+    const int64_t numel = heed_count_elements(function, ndim, shape, t->dtype);
     heed_tensor *view = new_handle(function, ndim, shape, numel, t->dtype);
     for (int i = 0; i < ndim; i++) {
         view->strides[i] = strides[i];

@@ -15,13 +15,12 @@ static bool is_given(const char *function, const heed_tensor *t)
 
 int64_t heed_size(const heed_tensor *t, int dim)
 {
-    int wrapped = 0;
-    if (is_given("size", t) && t->ndim == 0) {
-        heed_fail(HEED_ERR_DIM, "size: a tensor without dims has no sizes");
+    HEED_DOOR(0);
+    is_given("size", t);
+    if (t->ndim == 0) {
+        heed_raise(HEED_ERR_DIM, "size: a tensor without dims has no sizes");
     }
-    return !heed_blocked() && heed_wrap_dim("size", dim, t->ndim, &wrapped) == HEED_OK
-               ? t->shape[wrapped]
-               : 0;
+    return t->shape[heed_wrap_dim("size", dim, t->ndim)];
 }
 
 static int64_t size_or_0(const heed_tensor *t, int ndim, int i)
@@ -68,33 +67,28 @@ double heed_item(const heed_tensor *t)
 
 int64_t heed_item_i64(const heed_tensor *t)
 {
-    if (!one_element("item_i64", t)) {
-        return 0;
-    }
+    HEED_DOOR(0);
+    one_element("item_i64", t);
     if (heed_is_float(t->dtype)) {
-        heed_fail(HEED_ERR_DTYPE, "item_i64: t is %s; use heed_item", heed_dtype_name(t->dtype));
-        return 0;
+        heed_raise(HEED_ERR_DTYPE, "item_i64: t is %s; use heed_item", heed_dtype_name(t->dtype));
     }
     return t->dtype == HEED_I64 ? *(const int64_t *)t->data : *(const bool *)t->data;
 }
 
 double heed_at(const heed_tensor *t, heed_shape index)
 {
-    if (!readable("at", t)) {
-        return (double)NAN;
-    }
+    HEED_DOOR((double)NAN);
+    heed_check_tensor("at", "t", t);
     if (index.ndim != t->ndim) {
-        heed_fail(HEED_ERR_SHAPE, "at: %d indices for a tensor %s; give one per dim", index.ndim,
-                  HEED_TEXT(t));
-        return (double)NAN;
+        heed_raise(HEED_ERR_SHAPE, "at: %d indices for a tensor %s; give one per dim", index.ndim,
+                   HEED_TEXT(t));
     }
     int64_t offset = 0;
     for (int i = 0; i < t->ndim; i++) {
         int64_t at = index.size[i] < 0 ? index.size[i] + t->shape[i] : index.size[i];
         if (at < 0 || at >= t->shape[i]) {
-            heed_fail(HEED_ERR_INDEX, "at: index %lld in dim %d is out of range for a tensor %s",
-                      (long long)index.size[i], i, HEED_TEXT(t));
-            return (double)NAN;
+            heed_raise(HEED_ERR_INDEX, "at: index %lld in dim %d is out of range for a tensor %s",
+                       (long long)index.size[i], i, HEED_TEXT(t));
         }
         offset += at * t->strides[i];
     }

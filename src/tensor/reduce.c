@@ -218,13 +218,12 @@ static void gather_lines(walk w, int64_t lines, int64_t step, heed_dtype dtype, 
     } while (heed_walk_next(&w));
 }
 
-heed_status heed_reduce(heed_reduce_kernel *kernel, const heed_tensor *x, unsigned set,
-                        heed_tensor *out)
+void heed_reduce(heed_reduce_kernel *kernel, const heed_tensor *x, unsigned set, heed_tensor *out)
 {
     walk stay = {0}, folded = {0};
     const bool empty = !walk_dims(x, set, true, &folded);
     if (!walk_dims(x, set, false, &stay)) {
-        return HEED_OK;
+        return;
     }
     const int64_t size = (int64_t)heed_dtype_size(x->dtype), columns = run_length(&stay);
     const int64_t n = empty ? 0 : x->numel / out->numel;
@@ -245,7 +244,6 @@ heed_status heed_reduce(heed_reduce_kernel *kernel, const heed_tensor *x, unsign
             }
         }
     } while (heed_walk_next(&stay));
-    return HEED_OK;
 }
 
 /* ---- lines ---- */
@@ -275,8 +273,8 @@ static void map_part(const void *context, const walk *w, int64_t start, int64_t 
     m->kernel(&lines);
 }
 
-heed_status heed_map_rows(heed_row_kernel *kernel, heed_tensor *const *in, int count, int dim,
-                          heed_tensor *out)
+void heed_map_rows(heed_row_kernel *kernel, heed_tensor *const *in, int count, int dim,
+                   heed_tensor *out)
 {
     const int ndim = out->ndim;
     line_mapping m = {kernel, out->dtype, ndim > 0 ? out->shape[dim] : 1, count, {0}};
@@ -293,11 +291,11 @@ heed_status heed_map_rows(heed_row_kernel *kernel, heed_tensor *const *in, int c
         shape[dim] = m.n > 0; /* walk the other dims */
     }
     if (!heed_walk_begin(&m.w, ndim, shape)) {
-        return HEED_OK;
+        return;
     }
     if (ready) {
         heed_walk_parts(&m.w, HEED_GRAIN_OF_ROWS / m.n + 1, map_part, &m);
-        return HEED_OK;
+        return;
     }
     /* Strided lines, or lines of another dtype, are processed one at a time; `gathered` has space
      * for one line of each operand. */
@@ -317,7 +315,6 @@ heed_status heed_map_rows(heed_row_kernel *kernel, heed_tensor *const *in, int c
                              steps[count]);
         }
     } while (heed_walk_next(&m.w));
-    return HEED_OK;
 }
 
 /* ---- layer_norm ---- */

@@ -263,27 +263,23 @@ heed_status heed_check_tensor(const char *function, const char *argument, const 
     return HEED_OK;
 }
 
-heed_status heed_check_operand(const char *function, const char *argument, const heed_tensor *x)
+void heed_check_operand(const char *function, const char *argument, const heed_tensor *x)
 {
-    if (heed_blocked() || heed_check_tensor(function, argument, x) != HEED_OK) {
-        return heed_self.error;
-    }
-    return heed_self.depth > 0 ? HEED_OK : heed_check_scope(function);
+    heed_check_tensor(function, argument, x);
+    heed_check_scope(function);
 }
 
-heed_status heed_check_value(const char *function, double value, heed_dtype dtype)
+void heed_check_value(const char *function, double value, heed_dtype dtype)
 {
     const double limit = 9223372036854775808.0; /* 2^63 */
     if (dtype == HEED_I64 && !(value >= -limit && value < limit)) {
-        return heed_fail(HEED_ERR_VALUE, "%s: i64 cannot hold %g", function, value);
+        heed_fail(HEED_ERR_VALUE, "%s: i64 cannot hold %g", function, value);
     }
-    return HEED_OK;
 }
 
-heed_status heed_check_probability(const char *function, const char *argument, double p)
+void heed_check_probability(const char *function, const char *argument, double p)
 {
-    return p >= 0 && p <= 1 /* false for NaN */
-               ? heed_error_pending()
-               : heed_fail(HEED_ERR_VALUE, "%s: %s is %g, which is outside [0, 1]", function,
-                           argument, p);
+    if (!(p >= 0 && p <= 1)) { /* true for NaN */
+        heed_fail(HEED_ERR_VALUE, "%s: %s is %g, which is outside [0, 1]", function, argument, p);
+    }
 }

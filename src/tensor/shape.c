@@ -28,31 +28,29 @@ heed_text heed_shape_text(int ndim, const int64_t *shape)
     return text;
 }
 
-__attribute__((noinline)) static heed_status fail_elements(const char *function, int ndim,
-                                                           const int64_t *shape, bool is_negative)
+__attribute__((noinline, noreturn)) static void
+fail_elements(const char *function, int ndim, const int64_t *shape, bool is_negative)
 {
-    const heed_text text = heed_shape_text(ndim, shape);
-    return is_negative
-               ? heed_fail(HEED_ERR_SHAPE, "%s: negative size in %s", function, text.text)
-               : heed_fail(HEED_ERR_OVERFLOW, "%s: %s has more elements than memory can address",
-                           function, text.text);
+    heed_raise(is_negative ? HEED_ERR_SHAPE : HEED_ERR_OVERFLOW,
+               is_negative ? "%s: negative size in %s"
+                           : "%s: %s has more elements than memory can address",
+               function, heed_shape_text(ndim, shape).text);
 }
 
-heed_status heed_count_elements(const char *function, int ndim, const int64_t *shape,
-                                heed_dtype dtype, int64_t *numel)
+int64_t heed_count_elements(const char *function, int ndim, const int64_t *shape, heed_dtype dtype)
 {
     if (ndim < 0 || ndim > HEED_MAX_DIMS) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: %d dims; a tensor has 0 to %d", function, ndim,
-                         HEED_MAX_DIMS);
+        heed_raise(HEED_ERR_SHAPE, "%s: %d dims; a tensor has 0 to %d", function, ndim,
+                   HEED_MAX_DIMS);
     }
     if ((unsigned)dtype >= HEED_DTYPES) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: %d is not a dtype", function, (int)dtype);
+        heed_raise(HEED_ERR_DTYPE, "%s: %d is not a dtype", function, (int)dtype);
     }
     bool empty = false;
     int64_t reach = 1; /* skips zeros: strides must not overflow either */
     for (int i = 0; i < ndim; i++) {
         if (shape[i] < 0) {
-            return fail_elements(function, ndim, shape, true);
+            fail_elements(function, ndim, shape, true);
         }
         if (shape[i] == 0) {
             empty = true;
@@ -64,39 +62,36 @@ heed_status heed_count_elements(const char *function, int ndim, const int64_t *s
     const int64_t most_bytes = PTRDIFF_MAX / 4;
     if (reach > most_bytes / 8 && /* no division for ordinary sizes */
         reach > most_bytes / (int64_t)heed_dtype_size(dtype)) {
-        return fail_elements(function, ndim, shape, false);
+        fail_elements(function, ndim, shape, false);
     }
-    *numel = empty ? 0 : reach;
-    return HEED_OK;
+    return empty ? 0 : reach;
 }
 
-heed_status heed_wrap_dim(const char *function, int dim, int ndim, int *wrapped)
+int heed_wrap_dim(const char *function, int dim, int ndim)
 {
     int count = ndim == 0 ? 1 : ndim; /* a scalar accepts 0 and -1 */
     if (dim < -count || dim >= count) {
-        return heed_fail(HEED_ERR_DIM, "%s: dim %d is outside [%d, %d) for a tensor with %d dims",
-                         function, dim, -count, count, ndim);
+        heed_raise(HEED_ERR_DIM, "%s: dim %d is outside [%d, %d) for a tensor with %d dims",
+                   function, dim, -count, count, ndim);
     }
-    *wrapped = dim < 0 ? dim + count : dim;
-    return HEED_OK;
+    return dim < 0 ? dim + count : dim;
 }
 
-heed_status heed_wrap_dims(const char *function, heed_dims dims, int ndim, unsigned *set)
+unsigned heed_wrap_dims(const char *function, heed_dims dims, int ndim)
 {
-    *set = 0;
+    unsigned set = 0;
     if (dims.count < 0 || dims.count > HEED_MAX_DIMS) {
-        return heed_fail(HEED_ERR_DIM, "%s: a list of %d dims; it takes 0 to %d", function,
-                         dims.count, HEED_MAX_DIMS);
+        heed_raise(HEED_ERR_DIM, "%s: a list of %d dims; it takes 0 to %d", function, dims.count,
+                   HEED_MAX_DIMS);
     }
     for (int i = 0; i < dims.count; i++) {
-        int dim = 0;
-        heed_wrap_dim(function, dims.dim[i], ndim, &dim);
-        if (*set & 1u << dim) {
-            return heed_fail(HEED_ERR_DIM, "%s: dim %d is given twice", function, dim);
+        const int dim = heed_wrap_dim(function, dims.dim[i], ndim);
+        if (set & 1u << dim) {
+            heed_raise(HEED_ERR_DIM, "%s: dim %d is given twice", function, dim);
         }
-        *set |= 1u << dim;
+        set |= 1u << dim;
     }
-    return HEED_OK;
+    return set;
 }
 
 bool heed_is_row_major(const heed_tensor *t)
@@ -170,8 +165,7 @@ bool heed_shapes_broadcast(const heed_shape *a, const heed_shape *b)
     return true;
 }
 
-heed_status heed_broadcast(const char *function, const heed_shape *a, const heed_shape *b,
-                           heed_shape *out)
+void heed_broadcast(const char *function, const heed_shape *a, const heed_shape *b, heed_shape *out)
 {
     int ndim = a->ndim > b->ndim ? a->ndim : b->ndim;
     out->ndim = ndim;
@@ -179,16 +173,15 @@ heed_status heed_broadcast(const char *function, const heed_shape *a, const heed
         int64_t size_a = i < a->ndim ? a->size[a->ndim - 1 - i] : 1;
         int64_t size_b = i < b->ndim ? b->size[b->ndim - 1 - i] : 1;
         if (size_a != size_b && size_a != 1 && size_b != 1) {
-            return heed_fail(HEED_ERR_SHAPE,
-                             "%s: shapes %s and %s do not broadcast: sizes %lld and %lld in dim %d "
-                             "from the end; make them equal, or one of them 1",
-                             function, heed_shape_text(a->ndim, a->size).text,
-                             heed_shape_text(b->ndim, b->size).text, (long long)size_a,
-                             (long long)size_b, i + 1);
+            heed_raise(HEED_ERR_SHAPE,
+                       "%s: shapes %s and %s do not broadcast: sizes %lld and %lld in dim %d "
+                       "from the end; make them equal, or one of them 1",
+                       function, heed_shape_text(a->ndim, a->size).text,
+                       heed_shape_text(b->ndim, b->size).text, (long long)size_a, (long long)size_b,
+                       i + 1);
         }
         out->size[ndim - 1 - i] = size_a == 1 ? size_b : size_a;
     }
-    return HEED_OK;
 }
 
 void heed_broadcast_strides(const heed_tensor *t, int ndim, const int64_t *shape, int64_t *strides)

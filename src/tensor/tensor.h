@@ -335,18 +335,18 @@ static inline size_t heed_dtype_size(heed_dtype dtype)
                                 : is_known * sizeof(double); /* f64 and i64 */
 }
 
-/* Checks of arguments. Each returns the pending error; if the check fails, that error names
- * function and argument.
+/* Checks of arguments, whose errors name function and argument.
  *
- * heed_check_tensor: HEED_ERR_NULL: t is NULL. HEED_ERR_SCOPE: its value has been freed.
+ * heed_check_tensor: HEED_ERR_NULL: t is NULL. HEED_ERR_SCOPE: its value has been freed. Returns
+ * the error.
  * heed_check_scope: HEED_ERR_SCOPE: no scope is open to own a result. heed_check_operand: both.
  * heed_check_value: HEED_ERR_VALUE: i64 cannot represent this number. Floats round.
  * heed_check_probability: HEED_ERR_VALUE: p is outside [0, 1]. */
 heed_status heed_check_tensor(const char *function, const char *argument, const heed_tensor *t);
-heed_status heed_check_scope(const char *function);
-heed_status heed_check_operand(const char *function, const char *argument, const heed_tensor *x);
-heed_status heed_check_value(const char *function, double value, heed_dtype dtype);
-heed_status heed_check_probability(const char *function, const char *argument, double p);
+void heed_check_scope(const char *function);
+void heed_check_operand(const char *function, const char *argument, const heed_tensor *x);
+void heed_check_value(const char *function, double value, heed_dtype dtype);
+void heed_check_probability(const char *function, const char *argument, double p);
 
 /* heed_write: like POSIX's write, but failures raise no signal: a pipe without a reader gives
  * EPIPE, and a file that would exceed its size limit (ulimit -f) gives EFBIG. */
@@ -524,13 +524,12 @@ static inline void heed_take_from_scope(heed_tensor *t)
 
 /* heed_count_elements: the product of the sizes. Fails for negative sizes, too many dims, or more
  * bytes than can be addressed. */
-heed_status heed_count_elements(const char *function, int ndim, const int64_t *shape,
-                                heed_dtype dtype, int64_t *numel);
+int64_t heed_count_elements(const char *function, int ndim, const int64_t *shape, heed_dtype dtype);
 
 /* heed_wrap_dim: maps a dim in [-ndim, ndim) to [0, ndim); as in torch, a scalar accepts 0 and -1.
  * heed_wrap_dims: the same for a list, returned as a bit set; fails if a dim is given twice. */
-heed_status heed_wrap_dim(const char *function, int dim, int ndim, int *wrapped);
-heed_status heed_wrap_dims(const char *function, heed_dims dims, int ndim, unsigned *set);
+int heed_wrap_dim(const char *function, int dim, int ndim);
+unsigned heed_wrap_dims(const char *function, heed_dims dims, int ndim);
 
 /* heed_wrapped: heed_wrap_dim for a dim that has been checked.
  * heed_wrapped_set: heed_wrap_dims for a list that has been checked. */
@@ -609,8 +608,8 @@ void heed_dense_strides(const heed_tensor *x, int64_t *strides);
 /* heed_shapes_broadcast: true if the two shapes broadcast together.
  * heed_broadcast: writes their common shape, or fails with an error that names both. */
 bool heed_shapes_broadcast(const heed_shape *a, const heed_shape *b);
-heed_status heed_broadcast(const char *function, const heed_shape *a, const heed_shape *b,
-                           heed_shape *out);
+void heed_broadcast(const char *function, const heed_shape *a, const heed_shape *b,
+                    heed_shape *out);
 
 /* heed_broadcast_strides: t's strides when broadcast to a larger shape: 0 for repeated dims. */
 void heed_broadcast_strides(const heed_tensor *t, int ndim, const int64_t *shape, int64_t *strides);
@@ -683,10 +682,9 @@ bool heed_is_one_matrix(const heed_tensor *t);
  * batch dims broadcast to those of y, which is contiguous. All have the same dtype, not bool.
  * heed_multiply_matrices: c (m, n) = a (m, k) b (k, n) + bias (n), where bias may be NULL.
  * HEED_ERR_MEMORY: no memory for the workspace; y is unchanged. */
-heed_status heed_multiply(const heed_tensor *a, const heed_tensor *b, heed_tensor *y);
-heed_status heed_multiply_matrices(heed_dtype dtype, const heed_matrix_view *a,
-                                   const heed_matrix_view *b, const heed_tensor *bias,
-                                   const heed_matrix_view *c);
+void heed_multiply(const heed_tensor *a, const heed_tensor *b, heed_tensor *y);
+void heed_multiply_matrices(heed_dtype dtype, const heed_matrix_view *a, const heed_matrix_view *b,
+                            const heed_tensor *bias, const heed_matrix_view *c);
 
 /* ---- rows of tables (indexed.c), and layer_norm of rows (reduce.c) ---- */
 
@@ -738,8 +736,8 @@ typedef struct heed_all_heads {
 /* heed_attend_heads: y = softmax(scale q k^T, masked) v.
  * heed_attend_heads_gradient: dq, dk and dv, given g = dL/dy.
  * HEED_ERR_MEMORY: no memory for the workspace. */
-heed_status heed_attend_heads(const heed_all_heads *heads);
-heed_status heed_attend_heads_gradient(const heed_all_heads *heads);
+void heed_attend_heads(const heed_all_heads *heads);
+void heed_attend_heads_gradient(const heed_all_heads *heads);
 
 /* Work on the elements of tensors (internal): element by element (map.c), along dims (reduce.c),
  * and at indices (indexed.c). */
@@ -790,13 +788,12 @@ void heed_sum_elements(const heed_tensor *x, unsigned set, double divisor, heed_
 
 /* heed_reduce: each element of out = kernel(the elements of x over the dims in `set`, in row-major
  * order); out as above. HEED_ERR_MEMORY: no memory for gathering lines. */
-heed_status heed_reduce(heed_reduce_kernel *kernel, const heed_tensor *x, unsigned set,
-                        heed_tensor *out);
+void heed_reduce(heed_reduce_kernel *kernel, const heed_tensor *x, unsigned set, heed_tensor *out);
 
 /* heed_map_rows: out = kernel(in...) line by line along `dim`. The `count` inputs (at most 2) and
  * out have the same shape; out is contiguous. HEED_ERR_MEMORY: no memory for gathering lines. */
-heed_status heed_map_rows(heed_row_kernel *kernel, heed_tensor *const *in, int count, int dim,
-                          heed_tensor *out);
+void heed_map_rows(heed_row_kernel *kernel, heed_tensor *const *in, int count, int dim,
+                   heed_tensor *out);
 
 /* ---- elements selected by an index along one dim ---- */
 

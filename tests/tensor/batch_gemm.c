@@ -168,7 +168,7 @@ static heed_tensor *product_of(const struct product *p, heed_dtype dtype)
     heed_tensor *bias = noise(HEED_SHAPE(p->n), dtype, ROWS, 3);
     heed_tensor *y = noise(HEED_SHAPE(batch, p->m, p->n), dtype, ROWS, 4);
     if (p->mode == PLAIN) {
-        ck_assert_int_eq(heed_multiply(a, b, y), HEED_OK);
+        heed_multiply(a, b, y);
     } else {
         multiply_by_kernel(a, b, p->mode == WITH_BIAS ? bias : NULL, y, p->mode == ADDED);
     }
@@ -198,8 +198,8 @@ START_TEST(a_batch_times_one_matrix_is_one_product)
     heed_tensor *b = noise(HEED_SHAPE(16, 16), HEED_F32, ROWS, 2);
     heed_tensor *y = heed_empty(HEED_SHAPE(2, 8, 8, 16), HEED_F32);
     heed_tensor *of_rows = heed_empty(HEED_SHAPE(128, 16), HEED_F32);
-    ck_assert_int_eq(heed_multiply(a, b, y), HEED_OK);
-    ck_assert_int_eq(heed_multiply(heed_reshape(a, HEED_SHAPE(128, 16)), b, of_rows), HEED_OK);
+    heed_multiply(a, b, y);
+    heed_multiply(heed_reshape(a, HEED_SHAPE(128, 16)), b, of_rows);
     expect_same_bits(heed_reshape(y, HEED_SHAPE(128, 16)), of_rows);
 }
 END_TEST
@@ -222,7 +222,7 @@ START_TEST(no_room_is_an_error)
     heed_fail_allocation(-1);
     expect_error(HEED_ERR_MEMORY, "");
     expect_close(y, heed_full(HEED_SHAPE(100, 300), 77, HEED_F32), 0);
-    ck_assert_int_eq(heed_multiply(a, b, y), HEED_OK);
+    heed_multiply(a, b, y);
     expect_close(y, heed_matmul(a, b), 0);
 }
 END_TEST

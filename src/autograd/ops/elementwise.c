@@ -226,24 +226,23 @@ static bool is_whole(double number)
     return number == floor(number) && fabs(number) < 0x1p63;
 }
 
-static heed_status check_number(const heed_call *call, const line *l)
+static void check_number(const heed_call *call, const line *l)
 {
     const double number = *(const double *)call->args;
     if (l->kernel == HEED_OP_pow && number < 0) {
-        return heed_fail(HEED_ERR_VALUE, "%s: i64 to a negative power %g; heed_to(x, HEED_F32)",
-                         call->op->name, number);
+        heed_raise(HEED_ERR_VALUE, "%s: i64 to a negative power %g; heed_to(x, HEED_F32)",
+                   call->op->name, number);
     }
     if (!is_whole(number)) {
-        return heed_fail(HEED_ERR_VALUE,
-                         "%s: an i64 tensor %s takes an integer, not %g; heed_to(x, HEED_F32)",
-                         call->op->name, HEED_TEXT(call->inputs[0]), number);
+        heed_raise(HEED_ERR_VALUE,
+                   "%s: an i64 tensor %s takes an integer, not %g; heed_to(x, HEED_F32)",
+                   call->op->name, HEED_TEXT(call->inputs[0]), number);
     }
-    return HEED_OK;
 }
 
 /* Computes the common dtype and the broadcast shape of the inputs. On entry, *dtype and *shape are
  * the dtype and shape of input 0. */
-static heed_status meet(const heed_call *call, heed_dtype *dtype, heed_shape *shape)
+static void combine(const heed_call *call, heed_dtype *dtype, heed_shape *shape)
 {
     for (int i = 1; i < call->count; i++) {
         const heed_tensor *input = call->inputs[i];
@@ -251,20 +250,15 @@ static heed_status meet(const heed_call *call, heed_dtype *dtype, heed_shape *sh
             continue;
         }
         const heed_shape before = *shape, other = heed_shape_of_tensor(input);
-        if (heed_common_dtype(call->op->name, *dtype, input->dtype, dtype) != HEED_OK ||
-            heed_broadcast(call->op->name, &before, &other, shape) != HEED_OK) {
-            return heed_self.error;
-        }
+        *dtype = heed_common_dtype(call->op->name, *dtype, input->dtype);
+        heed_broadcast(call->op->name, &before, &other, shape);
     }
-    return HEED_OK;
 }
 
 static heed_status line_rule(const heed_call *call, heed_result *result)
 {
     const line *l = (const line *)call->op;
-    if (meet(call, &result->dtype, &result->shape) != HEED_OK) {
-        return heed_self.error;
-    }
+    combine(call, &result->dtype, &result->shape);
     if (l->kind == TRUTH) {
         result->dtype = HEED_BOOL;
         return HEED_OK;
@@ -276,10 +270,13 @@ static heed_status line_rule(const heed_call *call, heed_result *result)
         result->dtype = HEED_I64;
     }
     if (result->dtype == HEED_BOOL && l->kind == NUMBER) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: bool is not supported; heed_to(x, HEED_I64)",
-                         call->op->name);
+        heed_raise(HEED_ERR_DTYPE, "%s: bool is not supported; heed_to(x, HEED_I64)",
+                   call->op->name);
     }
-    return l->has_number && result->dtype == HEED_I64 ? check_number(call, l) : HEED_OK;
+    if (l->has_number && result->dtype == HEED_I64) {
+        check_number(call, l);
+    }
+    return HEED_OK;
 }
 
 /* ---- computing ---- */
@@ -301,24 +298,22 @@ static inline int set_operands(heed_operand *in, const line *l, heed_tensor *con
 }
 
 /* The dtype in which a comparison reads its operands. */
-static heed_status compared_dtype(const heed_call *call, const line *l, heed_dtype *as)
+static heed_dtype compared_dtype(const heed_call *call, const line *l)
 {
-    heed_shape shape = heed_shape_of_tensor(call->inputs[0]);
-    *as = call->inputs[0]->dtype;
-    if (meet(call, as, &shape) == HEED_OK && l->has_number && !heed_is_float(*as)) {
-        *as = is_whole(*(const double *)call->args) ? HEED_I64 : HEED_F64;
+    heed_dtype as = call->inputs[0]->dtype;
+    if (call->count > 1) {
+        as = heed_common_dtype(call->op->name, as, call->inputs[1]->dtype);
     }
-    return heed_self.error;
+    return !l->has_number || heed_is_float(as)     ? as
+           : is_whole(*(const double *)call->args) ? HEED_I64
+                                                   : HEED_F64;
 }
 
 static heed_status line_forward(const heed_call *call, heed_tensor *y)
 {
     const line *l = (const line *)call->op;
     heed_operand in[MOST];
-    heed_dtype as = y->dtype;
-    if (l->kind == TRUTH && compared_dtype(call, l, &as) != HEED_OK) {
-        return heed_self.error;
-    }
+    const heed_dtype as = l->kind == TRUTH ? compared_dtype(call, l) : y->dtype;
     const int count = set_operands(in, l, call->inputs, call->args, as);
     heed_map(heed_kernels_for(as)->elementwise[l->kernel].forward, in, count, y);
     return HEED_OK;
@@ -389,8 +384,8 @@ static void line_backward(const heed_vjp *v)
 
 static heed_status where_rule(const heed_call *call, heed_result *result)
 {
-    return heed_common_dtype("where", call->inputs[1]->dtype, call->inputs[2]->dtype,
-                             &result->dtype);
+    result->dtype = heed_common_dtype("where", call->inputs[1]->dtype, call->inputs[2]->dtype);
+    return HEED_OK;
 }
 
 static heed_status where_forward(const heed_call *call, heed_tensor *y)

@@ -5,24 +5,21 @@
 
 /* ---- checks of indices ---- */
 
-heed_status heed_check_index(const char *function, const char *what, int64_t index, int64_t place,
-                             int64_t count)
+void heed_check_index(const char *function, const char *what, int64_t index, int64_t place,
+                      int64_t count)
 {
     if (index < 0 || index >= count) {
-        return heed_fail(HEED_ERR_INDEX, "%s: %s %lld at position %lld is outside [0, %lld)",
-                         function, what, (long long)index, (long long)place, (long long)count);
+        heed_raise(HEED_ERR_INDEX, "%s: %s %lld at position %lld is outside [0, %lld)", function,
+                   what, (long long)index, (long long)place, (long long)count);
     }
-    return HEED_OK;
 }
 
 const int64_t *heed_checked_indices(const char *function, const char *what, heed_tensor *indices,
                                     int64_t count)
 {
     const int64_t *index = heed_const_data_i64(heed_contiguous(indices));
-    for (int64_t i = 0; index != NULL && i < indices->numel; i++) {
-        if (heed_check_index(function, what, index[i], i, count) != HEED_OK) {
-            return NULL;
-        }
+    for (int64_t i = 0; i < indices->numel; i++) {
+        heed_check_index(function, what, index[i], i, count);
     }
     return index;
 }
@@ -40,8 +37,7 @@ static int64_t size_in(const heed_tensor *t, int dim)
     return t->ndim > 0 ? t->shape[dim] : 1;
 }
 
-/* The position in t, which has x's shape, for each element of a tensor shaped like `as`. The
- * result's `index` is NULL on error. */
+/* The position in t, which has x's shape, for each element of a tensor shaped like `as`. */
 static heed_indexed find_places(const heed_call *call, const heed_tensor *t, const heed_tensor *as)
 {
     heed_tensor *index = call->inputs[1];
@@ -64,10 +60,8 @@ static heed_indexed find_places(const heed_call *call, const heed_tensor *t, con
 static heed_status look_up_forward(const heed_call *call, heed_tensor *y)
 {
     const heed_indexed places = find_places(call, call->inputs[0], y);
-    if (places.index != NULL) {
-        heed_look_up(&places, call->inputs[0], y);
-    }
-    return heed_self.error;
+    heed_look_up(&places, call->inputs[0], y);
+    return HEED_OK;
 }
 
 /* Adds g at the index to zeros of x's shape. */
@@ -82,18 +76,14 @@ static heed_tensor *add_to_zeros(const heed_vjp *v, heed_tensor *index)
 static heed_status index_select_rule(const heed_call *call, heed_result *result)
 {
     const heed_tensor *x = call->inputs[0], *index = call->inputs[1];
-    int dim;
-    if (heed_wrap_dim("index_select", *(const int *)call->args, x->ndim, &dim) != HEED_OK) {
-        return heed_self.error;
-    }
+    const int dim = heed_wrap_dim("index_select", *(const int *)call->args, x->ndim);
     if (index->ndim > 1) {
-        return heed_fail(HEED_ERR_SHAPE, "index_select: index %s has %d dims; it must have one",
-                         HEED_TEXT(index), index->ndim);
+        heed_raise(HEED_ERR_SHAPE, "index_select: index %s has %d dims; it must have one",
+                   HEED_TEXT(index), index->ndim);
     }
     if (x->ndim == 0 && index->numel != 1) {
-        return heed_fail(HEED_ERR_SHAPE,
-                         "index_select: index %s for a 0-dim x must have one element",
-                         HEED_TEXT(index));
+        heed_raise(HEED_ERR_SHAPE, "index_select: index %s for a 0-dim x must have one element",
+                   HEED_TEXT(index));
     }
     if (x->ndim > 0) {
         result->shape.size[dim] = index->numel;
@@ -114,29 +104,27 @@ static void index_select_backward(const heed_vjp *v)
 
 /* Inputs: x, index, and src for scatter_add. The index must have as many dims as x and no larger
  * size in dims other than `dim`; without elements, it may have any shape. */
-static heed_status check_index(const heed_call *call)
+static void check_index(const heed_call *call)
 {
     const heed_tensor *x = call->inputs[0], *index = call->inputs[1];
-    int dim;
-    if (heed_wrap_dim(call->op->name, *(const int *)call->args, x->ndim, &dim) != HEED_OK) {
-        return heed_self.error;
-    }
+    const int dim = heed_wrap_dim(call->op->name, *(const int *)call->args, x->ndim);
     bool fits = dims_of(index) == dims_of(x);
     for (int i = 0; fits && i < dims_of(x); i++) {
         fits = i == dim || size_in(index, i) <= size_in(x, i);
     }
-    return fits || index->numel == 0
-               ? HEED_OK
-               : heed_fail(HEED_ERR_SHAPE,
-                           "%s: index %s does not fit x %s in dim %d: it must have as many dims as "
-                           "x, and no other size larger than x's",
-                           call->op->name, HEED_TEXT(index), HEED_TEXT(x), dim);
+    if (!fits && index->numel > 0) {
+        heed_raise(HEED_ERR_SHAPE,
+                   "%s: index %s does not fit x %s in dim %d: it must have as many dims as x, and "
+                   "no other size larger than x's",
+                   call->op->name, HEED_TEXT(index), HEED_TEXT(x), dim);
+    }
 }
 
 static heed_status gather_rule(const heed_call *call, heed_result *result)
 {
     result->shape = heed_shape_of_tensor(call->inputs[1]);
-    return check_index(call);
+    check_index(call);
+    return HEED_OK;
 }
 
 static void gather_backward(const heed_vjp *v)
@@ -148,25 +136,21 @@ static heed_status scatter_add_rule(const heed_call *call, heed_result *result)
 {
     (void)result;
     const heed_tensor *index = call->inputs[1], *src = call->inputs[2];
-    if (check_index(call) != HEED_OK) {
-        return heed_self.error;
+    check_index(call);
+    if (!heed_same_shape(index, src)) {
+        heed_raise(HEED_ERR_SHAPE, "scatter_add: index %s and src %s; their shapes must be equal",
+                   HEED_TEXT(index), HEED_TEXT(src));
     }
-    return heed_same_shape(index, src)
-               ? HEED_OK
-               : heed_fail(HEED_ERR_SHAPE,
-                           "scatter_add: index %s and src %s; their shapes must be equal",
-                           HEED_TEXT(index), HEED_TEXT(src));
+    return HEED_OK;
 }
 
 /* y = x with src added at the positions. */
 static heed_status scatter_add_forward(const heed_call *call, heed_tensor *y)
 {
     const heed_indexed places = find_places(call, y, call->inputs[1]);
-    if (places.index != NULL) {
-        heed_copy_elements(call->inputs[0], y);
-        heed_add_at(&places, call->inputs[2], y);
-    }
-    return heed_self.error;
+    heed_copy_elements(call->inputs[0], y);
+    heed_add_at(&places, call->inputs[2], y);
+    return HEED_OK;
 }
 
 static void scatter_add_backward(const heed_vjp *v)
@@ -221,11 +205,9 @@ static heed_status embedding_forward(const heed_call *call, heed_tensor *y)
 {
     heed_tensor *ids = call->inputs[0], *weight = heed_contiguous(call->inputs[1]);
     const int64_t *id = heed_checked_indices("embedding", "id", ids, call->inputs[1]->shape[0]);
-    if (!heed_blocked()) {
-        heed_copy_table_rows(&(heed_table_rows){id, ids->numel, weight->shape[1], weight->dtype,
-                                                weight->data, y->data});
-    }
-    return heed_self.error;
+    heed_copy_table_rows(
+        &(heed_table_rows){id, ids->numel, weight->shape[1], weight->dtype, weight->data, y->data});
+    return HEED_OK;
 }
 
 static heed_status dense_backward_rule(const heed_call *call, heed_result *result)
@@ -240,12 +222,10 @@ static heed_status dense_backward_forward(const heed_call *call, heed_tensor *y)
 {
     heed_tensor *g = heed_contiguous(call->inputs[0]), *ids = call->inputs[1];
     const int64_t *id = heed_checked_indices("embedding", "id", ids, y->shape[0]);
-    if (!heed_blocked()) {
-        heed_fill_elements(y, 0);
-        heed_add_table_rows(
-            &(heed_table_rows){id, ids->numel, y->shape[1], y->dtype, y->data, g->data});
-    }
-    return heed_self.error;
+    heed_fill_elements(y, 0);
+    heed_add_table_rows(
+        &(heed_table_rows){id, ids->numel, y->shape[1], y->dtype, y->data, g->data});
+    return HEED_OK;
 }
 
 static void dense_backward_backward(const heed_vjp *v)

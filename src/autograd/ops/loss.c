@@ -5,26 +5,20 @@
 
 heed_tensor *heed_mse_loss(heed_tensor *input, heed_tensor *target)
 {
-    heed_dtype dtype = HEED_F32;
-    if (heed_check_operand("mse_loss", "input", input) != HEED_OK ||
-        heed_check_tensor("mse_loss", "target", target) != HEED_OK) {
-        return NULL;
-    }
+    HEED_DOOR(NULL);
+    heed_check_operand("mse_loss", "input", input);
+    heed_check_tensor("mse_loss", "target", target);
     if (!heed_same_shape(input, target)) {
-        heed_fail(HEED_ERR_SHAPE,
-                  "mse_loss: input %s and target %s; their shapes must be equal: heed_expand or "
-                  "heed_reshape one of them",
-                  HEED_TEXT(input), HEED_TEXT(target));
-        return NULL;
+        heed_raise(HEED_ERR_SHAPE,
+                   "mse_loss: input %s and target %s; their shapes must be equal: heed_expand or "
+                   "heed_reshape one of them",
+                   HEED_TEXT(input), HEED_TEXT(target));
     }
     if (!heed_is_float(input->dtype) && !heed_is_float(target->dtype)) {
-        heed_fail(HEED_ERR_DTYPE, "mse_loss: %s with %s; one of them must be a float",
-                  heed_dtype_name(input->dtype), heed_dtype_name(target->dtype));
-        return NULL;
+        heed_raise(HEED_ERR_DTYPE, "mse_loss: %s with %s; one of them must be a float",
+                   heed_dtype_name(input->dtype), heed_dtype_name(target->dtype));
     }
-    if (heed_common_dtype("mse_loss", input->dtype, target->dtype, &dtype) != HEED_OK) {
-        return NULL;
-    }
+    const heed_dtype dtype = heed_common_dtype("mse_loss", input->dtype, target->dtype);
     heed_scope scope;
     heed_scope_begin(&scope);
     heed_tensor *away = heed_sub(heed_to(input, dtype), heed_to(target, dtype));
@@ -48,22 +42,22 @@ static int class_dim(const heed_tensor *x)
     return x->ndim > 1;
 }
 
-static heed_status check_inputs(const heed_tensor *x, const heed_tensor *targets)
+static void check_inputs(const heed_tensor *x, const heed_tensor *targets)
 {
     bool fits = x->ndim >= 1 && targets->ndim == x->ndim - 1;
     for (int i = 0; fits && i < targets->ndim; i++) {
         fits = targets->shape[i] == x->shape[i == 0 ? 0 : i + 1];
     }
     if (fits) {
-        return HEED_OK;
+        return;
     }
     const bool last = x->ndim == 3 && targets->ndim == 2 && targets->shape[0] == x->shape[0] &&
                       targets->shape[1] == x->shape[1];
-    return heed_fail(HEED_ERR_SHAPE, "%s: targets %s do not fit %s, whose class dim is %d%s",
-                     op_name, HEED_TEXT(targets), HEED_TEXT(x), class_dim(x),
-                     last ? "; if the classes are in the last dim, heed_reshape the scores to "
-                            "(-1, C) and the targets to (-1)"
-                          : "");
+    heed_raise(HEED_ERR_SHAPE, "%s: targets %s do not fit %s, whose class dim is %d%s", op_name,
+               HEED_TEXT(targets), HEED_TEXT(x), class_dim(x),
+               last ? "; if the classes are in the last dim, heed_reshape the scores to "
+                      "(-1, C) and the targets to (-1)"
+                    : "");
 }
 
 /* The arguments of the operation. */
@@ -81,11 +75,12 @@ static heed_status cross_entropy_rule(const heed_call *call, heed_result *result
     heed_tensor *const *in = call->inputs;
     if (in[0]->ndim > 2 || in[2]->dtype != HEED_F64 || !heed_is_contiguous(in[2]) ||
         in[2]->numel != 2 * in[1]->numel) {
-        return heed_fail(HEED_ERR_VALUE, "%s: the inputs were not prepared by heed_cross_entropy",
-                         op_name);
+        heed_raise(HEED_ERR_VALUE, "%s: the inputs were not prepared by heed_cross_entropy",
+                   op_name);
     }
     result->shape = args->reduction == HEED_NONE ? heed_shape_of_tensor(in[1]) : HEED_SCALAR;
-    return check_inputs(in[0], in[1]);
+    check_inputs(in[0], in[1]);
+    return HEED_OK;
 }
 
 /* ---- rows of logits, shared among threads ---- */
@@ -101,31 +96,31 @@ typedef struct logit_rows {
     heed_tensor *dx;
 } logit_rows;
 
-/* Fills *w from inputs that have been checked. HEED_ERR_INDEX: a target is not a class. */
-static heed_status find_rows(heed_tensor *const *inputs, const class_loss_args *args, logit_rows *w)
+/* From inputs that have been checked. HEED_ERR_INDEX: a target is not a class. */
+static logit_rows find_rows(heed_tensor *const *inputs, const class_loss_args *args)
 {
     heed_tensor *x = heed_contiguous(inputs[0]), *targets = inputs[1];
     double counted = 0;
-    *w = (logit_rows){.count = targets->numel,
-                      .classes = inputs[0]->shape[class_dim(inputs[0])],
-                      .ignored = args->ignore_index,
-                      .own = 1 - args->label_smoothing,
-                      .divisor = 1,
-                      .kernels = heed_kernels_for(inputs[0]->dtype),
-                      .x = x,
-                      .totals = inputs[2]->data};
-    w->shared = args->label_smoothing / (double)w->classes;
-    w->target = heed_const_data_i64(heed_contiguous(targets));
-    for (int64_t i = 0; !heed_blocked() && i < w->count; i++) {
-        if (w->target[i] != w->ignored) {
-            heed_check_index(op_name, "target", w->target[i], i, w->classes);
+    logit_rows w = {.target = heed_const_data_i64(heed_contiguous(targets)),
+                    .count = targets->numel,
+                    .classes = x->shape[class_dim(x)],
+                    .ignored = args->ignore_index,
+                    .own = 1 - args->label_smoothing,
+                    .divisor = 1,
+                    .kernels = heed_kernels_for(x->dtype),
+                    .x = x,
+                    .totals = inputs[2]->data};
+    w.shared = args->label_smoothing / (double)w.classes;
+    for (int64_t i = 0; i < w.count; i++) {
+        if (w.target[i] != w.ignored) {
+            heed_check_index(op_name, "target", w.target[i], i, w.classes);
             counted++;
         }
     }
     if (args->reduction == HEED_MEAN) { /* NaN if all targets are ignored */
-        w->divisor = counted != 0 ? counted : (double)NAN;
+        w.divisor = counted != 0 ? counted : (double)NAN;
     }
-    return heed_self.error;
+    return w;
 }
 
 /* The classes to which the i-th target gives weight: those from the result to *end. */
@@ -210,10 +205,7 @@ static heed_status cross_entropy_forward(const heed_call *call, heed_tensor *y)
 {
     const class_loss_args *args = call->args;
     double sum = 0;
-    logit_rows w;
-    if (find_rows(call->inputs, args, &w) != HEED_OK) {
-        return heed_self.error;
-    }
+    logit_rows w = find_rows(call->inputs, args);
     heed_share_rows(w.count, w.classes, HEED_GRAIN_OF_ROWS, sum_some, &w);
     for (int64_t i = 0; i < w.count; i++) {
         const double loss = loss_of(&w, i);
@@ -234,10 +226,7 @@ static heed_tensor *cross_entropy_gradient(const heed_vjp *v)
     const class_loss_args *args = v->args;
     heed_tensor *x = v->inputs[0], *targets = v->inputs[1], *g = v->g;
     heed_tensor *weights = heed_zeros(heed_shape_of_tensor(x), x->dtype);
-    logit_rows w;
-    if (find_rows(v->inputs, args, &w) != HEED_OK) {
-        return NULL;
-    }
+    const logit_rows w = find_rows(v->inputs, args);
     for (int64_t i = 0; i < w.count; i++) {
         subtract_weights(&w, i, 1 / w.divisor, weights);
     }
@@ -252,17 +241,15 @@ static heed_tensor *cross_entropy_gradient(const heed_vjp *v)
 
 static void cross_entropy_backward(const heed_vjp *v)
 {
-    logit_rows w;
     if (heed_is_grad_enabled()) {
         v->grads[0] = cross_entropy_gradient(v);
-    } else if (find_rows(v->inputs, v->args, &w) == HEED_OK) {
-        w.g = heed_contiguous(v->g);
-        w.dx = heed_empty(heed_shape_of_tensor(v->inputs[0]), v->inputs[0]->dtype);
-        if (!heed_blocked()) {
-            heed_share_rows(w.count, w.classes, HEED_GRAIN_OF_ROWS, differentiate_some, &w);
-            v->grads[0] = w.dx;
-        }
+        return;
     }
+    logit_rows w = find_rows(v->inputs, v->args);
+    w.g = heed_contiguous(v->g);
+    w.dx = heed_empty(heed_shape_of_tensor(v->inputs[0]), v->inputs[0]->dtype);
+    heed_share_rows(w.count, w.classes, HEED_GRAIN_OF_ROWS, differentiate_some, &w);
+    v->grads[0] = w.dx;
 }
 
 OPERATION(cross_entropy) = {
@@ -297,9 +284,8 @@ static heed_tensor *cross_entropy(heed_cross_entropy_args options)
     heed_check_probability(op_name, "label_smoothing", options.label_smoothing);
     check_inputs(logits, targets);
     if ((unsigned)options.reduction > HEED_NONE) {
-        heed_fail(HEED_ERR_VALUE, "%s: reduction is %d; use HEED_MEAN, HEED_SUM or HEED_NONE",
-                  op_name, (int)options.reduction);
-        return NULL;
+        heed_raise(HEED_ERR_VALUE, "%s: reduction is %d; use HEED_MEAN, HEED_SUM or HEED_NONE",
+                   op_name, (int)options.reduction);
     }
     heed_scope scope;
     heed_scope_begin(&scope);

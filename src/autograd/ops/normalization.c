@@ -6,35 +6,30 @@
 
 /* ---- with kernels ---- */
 
-/* Sets the fields that the kernels read. A missing parameter is replaced by ones or zeros. */
-static heed_status find_rows(heed_tensor *x, heed_tensor *weight, heed_tensor *bias, double eps,
-                             heed_normalization *rows)
+/* The fields that the kernels read. A missing parameter is replaced by ones or zeros. */
+static heed_normalization find_rows(heed_tensor *x, heed_tensor *weight, heed_tensor *bias,
+                                    double eps)
 {
     const heed_shape shape = HEED_SHAPE(x->shape[x->ndim - 1]);
     weight = weight != NULL ? heed_contiguous(weight) : heed_ones(shape, x->dtype);
     bias = bias != NULL ? heed_contiguous(bias) : heed_zeros(shape, x->dtype);
     x = heed_contiguous(x);
-    if (heed_blocked()) {
-        return heed_self.error;
-    }
-    rows->n = weight->numel;
-    rows->rows = x->numel > 0 ? x->numel / rows->n : 0;
-    rows->x = x->data;
-    rows->weight = weight->data;
-    rows->bias = bias->data;
-    rows->eps = eps;
-    return HEED_OK;
+    return (heed_normalization){.n = weight->numel,
+                                .rows = x->numel > 0 ? x->numel / weight->numel : 0,
+                                .x = x->data,
+                                .weight = weight->data,
+                                .bias = bias->data,
+                                .eps = eps};
 }
 
 static heed_status normalize_forward(const heed_call *call, heed_tensor *y)
 {
-    heed_normalization rows = {.y = y->data};
     heed_tensor *weight = call->count > 1 ? call->inputs[1] : NULL;
     heed_tensor *bias = call->count > 2 ? call->inputs[2] : NULL;
-    if (find_rows(call->inputs[0], weight, bias, *(const double *)call->args, &rows) == HEED_OK) {
-        heed_normalize_rows(&rows, y->dtype);
-    }
-    return heed_self.error;
+    heed_normalization rows = find_rows(call->inputs[0], weight, bias, *(const double *)call->args);
+    rows.y = y->data;
+    heed_normalize_rows(&rows, y->dtype);
+    return HEED_OK;
 }
 
 /* All gradients in one pass. `weight` is NULL if x needs no gradient, because the weight's value
@@ -43,15 +38,9 @@ static void gradients_by_kernel(const heed_vjp *v, heed_tensor *weight)
 {
     heed_tensor *x = v->inputs[0], *g = heed_contiguous(v->g),
                 *dx = heed_empty(heed_shape_of_tensor(x), x->dtype);
-    heed_normalization rows = {0};
-    if (find_rows(x, weight, NULL, *(const double *)v->args, &rows) != HEED_OK) {
-        return;
-    }
+    heed_normalization rows = find_rows(x, weight, NULL, *(const double *)v->args);
     const heed_shape shape = HEED_SHAPE(heed_chunks_of_rows(&rows), 2, rows.n);
     heed_tensor *totals = heed_zeros(shape, HEED_F64); /* dweight and dbias per chunk */
-    if (totals == NULL) {
-        return;
-    }
     rows.g = g->data;
     rows.dx = dx->data;
     rows.totals = totals->data;

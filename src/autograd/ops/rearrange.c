@@ -27,8 +27,7 @@ static const heed_tensor *first_of_something(const heed_call *call)
 static heed_status cat_rule(const heed_call *call, heed_result *result)
 {
     const heed_tensor *first = first_of_something(call);
-    int dim;
-    heed_wrap_dim("cat", *(const int *)call->args, first->ndim, &dim);
+    const int dim = heed_wrap_dim("cat", *(const int *)call->args, first->ndim);
     result->shape = heed_shape_of_tensor(first);
     result->shape.size[dim] = 0; /* without dims, the first input is refused below */
     for (int i = 0; i < call->count; i++) {
@@ -43,7 +42,7 @@ static heed_status cat_rule(const heed_call *call, heed_result *result)
                        "sizes must be equal",
                        i, HEED_TEXT(x), HEED_TEXT(first), dim);
         }
-        heed_common_dtype("cat", x->dtype, result->dtype, &result->dtype);
+        result->dtype = heed_common_dtype("cat", x->dtype, result->dtype);
         if (__builtin_add_overflow(result->shape.size[dim], size_in(x, dim),
                                    &result->shape.size[dim])) {
             heed_raise(HEED_ERR_OVERFLOW, "cat: sizes in dim %d overflow", dim);
@@ -107,16 +106,15 @@ static void check_stack(heed_tensor *const *tensors, int count, int dim)
                 "along an existing dim",
                 i, HEED_TEXT(tensors[i]), HEED_TEXT(tensors[0]));
         }
-        heed_common_dtype("stack", tensors[i]->dtype, common, &common);
+        common = heed_common_dtype("stack", tensors[i]->dtype, common);
     }
-    int64_t numel;
     if (shape.ndim == HEED_MAX_DIMS) {
         heed_raise(HEED_ERR_SHAPE, "stack: %s already has %d dims, the maximum",
                    HEED_TEXT(tensors[0]), HEED_MAX_DIMS);
     }
     shape.size[shape.ndim++] = count;
-    heed_wrap_dim("stack", dim, shape.ndim, &dim);
-    heed_count_elements("stack", shape.ndim, shape.size, common, &numel);
+    heed_wrap_dim("stack", dim, shape.ndim);
+    heed_count_elements("stack", shape.ndim, shape.size, common);
 }
 
 heed_tensor *heed_stack(heed_tensor *const *tensors, int count, int dim)
@@ -136,8 +134,8 @@ heed_tensor *heed_stack(heed_tensor *const *tensors, int count, int dim)
 
 static heed_status flip_rule(const heed_call *call, heed_result *result)
 {
-    unsigned set;
-    return heed_wrap_dims("flip", *(const heed_dims *)call->args, result->shape.ndim, &set);
+    heed_wrap_dims("flip", *(const heed_dims *)call->args, result->shape.ndim);
+    return HEED_OK;
 }
 
 /* Copies from a view of x with negated strides. */

@@ -72,10 +72,7 @@ static heed_status reduction_rule(const heed_call *call, heed_result *result)
 {
     const reduce_args *args = call->args;
     const heed_tensor *x = call->inputs[0];
-    unsigned set;
-    if (heed_wrap_dims(call->op->name, args->dims, x->ndim, &set) != HEED_OK) {
-        return heed_self.error;
-    }
+    heed_wrap_dims(call->op->name, args->dims, x->ndim);
     result->shape = reduced_shape(x, reduced_dims(args, x->ndim), args->keepdim);
     return HEED_OK;
 }
@@ -83,15 +80,12 @@ static heed_status reduction_rule(const heed_call *call, heed_result *result)
 static heed_status nonempty_rule(const heed_call *call, heed_result *result)
 {
     const heed_tensor *x = call->inputs[0];
-    if (reduction_rule(call, result) != HEED_OK) {
-        return heed_self.error;
-    }
+    reduction_rule(call, result);
     const unsigned set = reduced_dims(call->args, x->ndim);
     for (int i = 0; i < x->ndim; i++) {
         if (set >> i & 1 && x->shape[i] == 0) {
-            return heed_fail(HEED_ERR_SHAPE,
-                             "%s: dim %d of x %s has no elements; reduce a nonempty dim",
-                             call->op->name, i, HEED_TEXT(x));
+            heed_raise(HEED_ERR_SHAPE, "%s: dim %d of x %s has no elements; reduce a nonempty dim",
+                       call->op->name, i, HEED_TEXT(x));
         }
     }
     return HEED_OK;
@@ -113,8 +107,8 @@ static double count_reduced(const heed_tensor *x, const void *args)
     static heed_status kernel##_forward(const heed_call *call, heed_tensor *y)                     \
     {                                                                                              \
         const heed_tensor *x = call->inputs[0];                                                    \
-        return heed_reduce(heed_kernels_for(x->dtype)->kernel, x,                                  \
-                           reduced_dims(call->args, x->ndim), y);                                  \
+        heed_reduce(heed_kernels_for(x->dtype)->kernel, x, reduced_dims(call->args, x->ndim), y);  \
+        return HEED_OK;                                                                            \
     }
 FOLD_FORWARD(amax)
 FOLD_FORWARD(amin)
@@ -204,14 +198,15 @@ WHOLE_FORM(argmax)
 
 static heed_status cumsum_rule(const heed_call *call, heed_result *result)
 {
-    int dim;
-    return heed_wrap_dim("cumsum", *(const int *)call->args, result->shape.ndim, &dim);
+    heed_wrap_dim("cumsum", *(const int *)call->args, result->shape.ndim);
+    return HEED_OK;
 }
 
 static heed_status cumsum_forward(const heed_call *call, heed_tensor *y)
 {
     const int dim = heed_wrapped(*(const int *)call->args, y->ndim);
-    return heed_map_rows(heed_kernels_for(y->dtype)->cumsum, call->inputs, 1, dim, y);
+    heed_map_rows(heed_kernels_for(y->dtype)->cumsum, call->inputs, 1, dim, y);
+    return HEED_OK;
 }
 
 /* x_i is part of the sums y_i, ..., y_(n-1), so dx is the sum of g from i to the end. */
@@ -237,9 +232,8 @@ heed_tensor *heed_cumsum(heed_tensor *x, int dim)
 
 heed_tensor *heed_sum_to_size(heed_tensor *x, heed_shape shape)
 {
-    if (heed_blocked() || heed_check_tensor("sum_to_size", "x", x) != HEED_OK) {
-        return NULL;
-    }
+    HEED_DOOR(NULL);
+    heed_check_tensor("sum_to_size", "x", x);
     heed_dims repeated = {0, {0}};
     const int added = x->ndim - shape.ndim;
     bool fits = added >= 0 && shape.ndim >= 0;
@@ -251,9 +245,8 @@ heed_tensor *heed_sum_to_size(heed_tensor *x, heed_shape shape)
         }
     }
     if (!fits) {
-        heed_fail(HEED_ERR_SHAPE, "sum_to_size: %s does not broadcast to x %s",
-                  heed_shape_text(shape.ndim, shape.size).text, HEED_TEXT(x));
-        return NULL;
+        heed_raise(HEED_ERR_SHAPE, "sum_to_size: %s does not broadcast to x %s",
+                   heed_shape_text(shape.ndim, shape.size).text, HEED_TEXT(x));
     }
     return repeated.count > 0 ? heed_reshape(heed_sum_dims(x, repeated, false), shape) : x;
 }
@@ -270,26 +263,21 @@ static bool is_close(double a, double b, double rtol, double atol, bool equal_na
 
 bool heed_allclose(heed_tensor *a, heed_tensor *b, double rtol, double atol, bool equal_nan)
 {
-    if (heed_blocked() || heed_check_tensor("allclose", "a", a) != HEED_OK ||
-        heed_check_tensor("allclose", "b", b) != HEED_OK) {
-        return false;
-    }
-    heed_dtype dtype;
+    HEED_DOOR(false);
+    heed_check_tensor("allclose", "a", a);
+    heed_check_tensor("allclose", "b", b);
     heed_shape shape_a = heed_shape_of_tensor(a), shape_b = heed_shape_of_tensor(b), shape;
-    if (heed_common_dtype("allclose", a->dtype, b->dtype, &dtype) != HEED_OK ||
-        heed_broadcast("allclose", &shape_a, &shape_b, &shape) != HEED_OK) {
-        return false;
-    }
+    heed_common_dtype("allclose", a->dtype, b->dtype);
+    heed_broadcast("allclose", &shape_a, &shape_b, &shape);
     if (!(rtol >= 0) || !(atol >= 0)) {
-        heed_fail(HEED_ERR_VALUE, "allclose: tolerances rtol %g, atol %g; both must be 0 or more",
-                  rtol, atol);
-        return false;
+        heed_raise(HEED_ERR_VALUE, "allclose: tolerances rtol %g, atol %g; both must be 0 or more",
+                   rtol, atol);
     }
     const heed_frame frame = heed_frame_begin(true);
     heed_tensor *x = heed_contiguous(heed_expand(heed_to(a, HEED_F64), shape));
     heed_tensor *y = heed_contiguous(heed_expand(heed_to(b, HEED_F64), shape));
     const double *of_a = heed_const_data_f64(x), *of_b = heed_const_data_f64(y);
-    bool close = !heed_blocked();
+    bool close = true;
     for (int64_t i = 0; close && i < x->numel; i++) {
         close = is_close(of_a[i], of_b[i], rtol, atol, equal_nan);
     }
@@ -299,13 +287,14 @@ bool heed_allclose(heed_tensor *a, heed_tensor *b, double rtol, double atol, boo
 
 bool heed_equal(heed_tensor *a, heed_tensor *b)
 {
-    if (heed_blocked() || heed_check_tensor("equal", "a", a) != HEED_OK ||
-        heed_check_tensor("equal", "b", b) != HEED_OK || a->dtype != b->dtype ||
-        !heed_same_shape(a, b)) {
+    HEED_DOOR(false);
+    heed_check_tensor("equal", "a", a);
+    heed_check_tensor("equal", "b", b);
+    if (a->dtype != b->dtype || !heed_same_shape(a, b)) {
         return false;
     }
     const heed_frame frame = heed_frame_begin(true);
     const bool equal = heed_item_i64(heed_sum(heed_ne(a, b))) == 0;
     heed_frame_end(frame);
-    return !heed_blocked() && equal;
+    return equal;
 }

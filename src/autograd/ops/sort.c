@@ -58,8 +58,7 @@ typedef struct argsort_args {
 static heed_status argsort_rule(const heed_call *call, heed_result *result)
 {
     const argsort_args *args = call->args;
-    int dim;
-    heed_wrap_dim("argsort", args->dim, result->shape.ndim, &dim);
+    heed_wrap_dim("argsort", args->dim, result->shape.ndim);
     result->dtype = HEED_I64;
     return HEED_OK;
 }
@@ -110,7 +109,7 @@ static heed_tensor *take_first(const char *function, heed_tensor *x, const int64
     }
     HEED_DOOR(NULL);
     heed_check_operand(function, "x", x);
-    heed_wrap_dim(function, dim, x->ndim, &dim);
+    dim = heed_wrap_dim(function, dim, x->ndim);
     const int64_t size = x->ndim > 0 ? x->shape[dim] : 1;
     if (k != NULL && (*k < 0 || *k > size)) {
         heed_raise(HEED_ERR_VALUE, "%s: k is %lld, but x %s has %lld elements in dim %d", function,

@@ -29,7 +29,7 @@ static inline int begin_dim(const heed_call *call, heed_result *result, int ndim
     int dim = heed_wrapped(*(const int *)call->args, ndim);
     keep_layout(result, call->inputs[0]);
     if (dim < 0 || dim >= ndim) { /* an error, or a scalar */
-        heed_wrap_dim(call->op->name, *(const int *)call->args, ndim, &dim);
+        dim = heed_wrap_dim(call->op->name, *(const int *)call->args, ndim);
     }
     return dim;
 }
@@ -57,8 +57,7 @@ static heed_status transpose_rule(const heed_call *call, heed_result *result)
 {
     const heed_tensor *x = call->inputs[0];
     const int i = begin_dim(call, result, x->ndim);
-    int j;
-    heed_wrap_dim("transpose", ((const int *)call->args)[1], x->ndim, &j);
+    const int j = heed_wrap_dim("transpose", ((const int *)call->args)[1], x->ndim);
     if (x->ndim > 0) {
         take_dim(result, i, x, j);
         take_dim(result, j, x, i);
@@ -83,12 +82,11 @@ static heed_status permute_rule(const heed_call *call, heed_result *result)
 {
     const heed_dims *dims = call->args;
     const heed_tensor *x = call->inputs[0];
-    unsigned set;
     if (dims->count != x->ndim) {
         heed_raise(HEED_ERR_DIM, "permute: %d dims for a tensor %s; list each of its %d once",
                    dims->count, HEED_TEXT(x), x->ndim);
     }
-    heed_wrap_dims("permute", *dims, x->ndim, &set);
+    heed_wrap_dims("permute", *dims, x->ndim);
     result->is_view = true;
     for (int i = 0; i < x->ndim; i++) {
         take_dim(result, i, x, heed_wrapped(dims->dim[i], x->ndim));
@@ -275,7 +273,7 @@ heed_tensor *heed_slice(heed_tensor *x, int dim, int64_t start, int64_t end, int
 static int64_t find_size(const char *function, const heed_tensor *x, int *dim)
 {
     heed_check_operand(function, "x", x);
-    heed_wrap_dim(function, *dim, x->ndim, dim);
+    *dim = heed_wrap_dim(function, *dim, x->ndim);
     if (x->ndim == 0) {
         heed_raise(HEED_ERR_DIM, "%s: a tensor without dims has no dim %d", function, *dim);
     }
@@ -510,9 +508,8 @@ static heed_status reshape_rule(const heed_call *call, heed_result *result)
 {
     const heed_shape *asked = call->args;
     const heed_tensor *x = call->inputs[0];
-    int64_t numel = 0;
     if (asked->ndim < 0 || asked->ndim > HEED_MAX_DIMS) {
-        heed_count_elements("reshape", asked->ndim, asked->size, HEED_F32, &numel); /* raises */
+        heed_count_elements("reshape", asked->ndim, asked->size, HEED_F32); /* raises */
     }
     result->shape = find_sizes("reshape", x, -1, x->numel, asked);
     result->is_view = view_strides(x, &result->shape, result->strides);
@@ -546,7 +543,6 @@ static heed_tensor *replace_dims(const char *function, heed_tensor *x, int start
                                  heed_shape sizes)
 {
     heed_shape shape = {0};
-    int64_t numel;
     for (int i = 0; i < x->ndim; i++) {
         const int64_t *part = i == start ? sizes.size : &x->shape[i];
         const int count = i == start ? sizes.ndim : i < start || i > end;
@@ -554,18 +550,17 @@ static heed_tensor *replace_dims(const char *function, heed_tensor *x, int start
             shape.size[shape.ndim++] = part[j];
         }
     }
-    heed_count_elements(function, shape.ndim, shape.size, x->dtype, &numel);
+    heed_count_elements(function, shape.ndim, shape.size, x->dtype);
     return heed_reshape(x, shape);
 }
 
 heed_tensor *heed_flatten(heed_tensor *x, int start_dim, int end_dim)
 {
     HEED_DOOR(NULL);
-    int start, end;
     int64_t numel = 1;
     heed_check_operand("flatten", "x", x);
-    heed_wrap_dim("flatten", start_dim, x->ndim, &start);
-    heed_wrap_dim("flatten", end_dim, x->ndim, &end);
+    const int start = heed_wrap_dim("flatten", start_dim, x->ndim);
+    const int end = heed_wrap_dim("flatten", end_dim, x->ndim);
     if (start > end) {
         heed_raise(HEED_ERR_DIM, "flatten: start_dim %d comes after end_dim %d in a tensor %s",
                    start_dim, end_dim, HEED_TEXT(x));
