@@ -106,15 +106,6 @@ bool heed_is_row_major(const heed_tensor *t)
     return true;
 }
 
-void heed_row_major(int ndim, const int64_t *shape, int64_t *strides)
-{
-    int64_t stride = 1;
-    for (int i = ndim - 1; i >= 0; i--) {
-        strides[i] = stride;
-        stride *= shape[i] > 1 ? shape[i] : 1;
-    }
-}
-
 /* Positive if dim a of x is outside dim b in memory order: a has the larger stride, or an equal
  * stride and a larger size. 0 if one has stride 0: such dims cannot be ordered. */
 static int compare_dims(const heed_tensor *x, int a, int b)

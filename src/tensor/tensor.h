@@ -79,10 +79,10 @@ typedef struct heed_thread {
     struct heed_tensor *tensors;      /* of all open scopes, innermost first (scope.c) */
     const char *operation;            /* in progress; named in out-of-memory errors */
     const char *derivative;           /* of this operation; named in errors (backward.c) */
+    const struct heed_place *place;   /* of the module that is running (autograd/hook.c) */
     int64_t fail_countdown;           /* allocations until one fails; 0: off (alloc.c) */
     int64_t live_tensors, live_bytes; /* made by this thread minus freed by it */
     struct heed_hook *hooks;          /* autograd/hook.c */
-    const struct heed_place *place;   /* of the module that is running (autograd/hook.c) */
     struct heed_door *door;           /* the innermost open door; NULL in callers' code (error.c) */
     int outermost;                    /* depth at which the running callback began (error.c) */
     bool grad_disabled;
@@ -548,7 +548,15 @@ static inline unsigned heed_wrapped_set(const heed_dims *dims, int ndim)
 }
 
 /* heed_row_major: the strides of a contiguous tensor. heed_is_row_major: true if t has them. */
-void heed_row_major(int ndim, const int64_t *shape, int64_t *strides);
+static inline void heed_row_major(int ndim, const int64_t *shape, int64_t *strides)
+{
+    int64_t stride = 1;
+    for (int i = ndim - 1; i >= 0; i--) {
+        strides[i] = stride;
+        stride *= shape[i] > 1 ? shape[i] : 1;
+    }
+}
+
 bool heed_is_row_major(const heed_tensor *t);
 
 static inline void heed_get_shape(const heed_tensor *t, heed_shape *shape)
