@@ -18,6 +18,7 @@ typedef struct changes {
     double *place, value;     /* an element of an input that has been moved, and what it was */
     heed_tensor *held[4];     /* references to the recorded graphs */
     int held_count;
+    heed_tensor *upstream; /* of a second-order check; `place` may be in it, so it is held */
 } changes;
 
 typedef struct check {
@@ -542,6 +543,8 @@ static void check_second_derivatives(const check *first)
     heed_tensor *y = call(first, aliases);
     memcpy(inputs, first->inputs, (size_t)first->count * sizeof *inputs);
     inputs[first->count] = heed_set_requires_grad(random_like(y), true);
+    heed_ref(inputs[first->count]);
+    first->changes->upstream = inputs[first->count];
     check second = *first;
     second.f = gradient;
     second.context = (void *)first;
@@ -586,6 +589,9 @@ static heed_status run(int order, heed_gradcheck_args args)
     }
     while (made.held_count > 0) {
         drop_graph(&made);
+    }
+    if (made.upstream != NULL) {
+        heed_unref(made.upstream);
     }
     heed_set_generator(&made.generator);
     return heed_pass_on();
