@@ -249,12 +249,15 @@ static operand_list list_operands(const heed_pattern *p, heed_tensor *const *ten
     operand_list list = {""};
     size_t at = 0;
     for (int i = 0; i < count && at < sizeof list.text; i++) {
+        if (i == but) {
+            continue;
+        }
         const operand *o = &p->inputs[i];
         const char *comma = at > 0 ? ", " : "";
-        if (i != but && tensors != NULL) {
+        if (tensors != NULL) {
             at += (size_t)snprintf(list.text + at, sizeof list.text - at, "%s%.*s %s", comma,
                                    o->name_length, o->text, HEED_TEXT(tensors[i]));
-        } else if (i != but) {
+        } else {
             at += (size_t)snprintf(list.text + at, sizeof list.text - at, "%s%.*s", comma,
                                    o->length, o->text);
         }
