@@ -231,8 +231,10 @@ static heed_tensor *losses_of(struct repeater *m, heed_tensor *rows)
     heed_tensor *x = heed_embedding_forward(m->embedding, heed_narrow(rows, 1, 0, T));
     x = heed_position_encoding_forward(m->positions, x);
     heed_tensor *logits = heed_linear_forward(m->output, heed_add(x, forward(x, m->attention)));
-    return heed_cross_entropy(heed_transpose(logits, 1, 2), heed_narrow(rows, 1, 1, T),
-                              .reduction = HEED_NONE);
+    heed_tensor *next = heed_narrow(rows, 1, 1, T);
+    heed_tensor *losses = heed_cross_entropy(heed_flatten(logits, 0, 1), heed_flatten(next, 0, 1),
+                                             .reduction = HEED_NONE);
+    return heed_reshape(losses, HEED_SHAPE(-1, T));
 }
 
 static heed_tensor *rows_of(int64_t count)

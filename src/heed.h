@@ -686,21 +686,6 @@ heed_tensor *heed_narrow(heed_tensor *x, int dim, int64_t start, int64_t length)
  * HEED_ERR_VALUE: chunks below 1. */
 int heed_chunk(heed_tensor *x, int chunks, int dim, heed_tensor **parts);
 
-/* heed_index: as torch's x[...] with integers, ranges, an ellipsis and None, given as a string:
- *
- *     heed_index(x, "1:, ::2")        x[1:, ::2]
- *     heed_index(x, "0, ..., -1")     x[0, ..., -1]
- *     heed_index(x, "None, :-1")      x[None, :-1]
- *
- *   -1               an index, as heed_select
- *   start:end:step   a part, as heed_slice; each number may be omitted
- *   ...              all dims that the other parts leave, as if `:` were repeated
- *   None             a new dim of size 1
- *
- * HEED_ERR_VALUE: any other text, or a step below 1. HEED_ERR_DIM: more indices and ranges than x
- * has dims. HEED_ERR_INDEX: an index outside its dim. */
-heed_tensor *heed_index(heed_tensor *x, const char *text);
-
 /* ---- copies, casts, joining, repeating ---- */
 
 /* As in torch: heed_detach: a view without the graph. heed_clone: a contiguous copy.
@@ -1703,11 +1688,11 @@ typedef enum heed_reduction {
 
 /* heed_cross_entropy(logits, targets, ...): as torch.nn.functional.cross_entropy
  *
- *   logits float, targets i64      (N, C), (N) -> (); or (C), (); or (N, C, d...), (N, d...)
+ *   logits float, targets i64      (N, C), (N) -> ()
  *   y = mean over the targets t of -log_softmax(logits)[t]
  *   dlogits = g (softmax(logits) - one_hot(t)) / count
  *
- * Flatten (B, T, C) logits first, as in torch: heed_flatten(logits, 0, 1).
+ * Flatten (B, T, C) logits first: heed_flatten(logits, 0, 1).
  *
  * HEED_ERR_INDEX: a target outside [0, C). HEED_ERR_VALUE: an invalid option. */
 typedef struct heed_cross_entropy_args {

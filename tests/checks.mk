@@ -141,7 +141,7 @@ lint:
 # Mutation testing of a few files, with the suites of these files alone: tests detect most of a fixed sample.
 check-mutate:
 	$(RUN) python3 tests/mutate/mutate.py --mutants 20 --files 'src/autograd/ops/[sv]*.c' --quick --least 80 \
-	    --suites 'softmax slice sort split subscript view'
+	    --suites 'softmax slice sort split view'
 check-machines: ; $(RUN) sh tests/machines/machines.sh --short
 
 # ---- steps that need more than `make all`, or other scripts ----

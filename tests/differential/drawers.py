@@ -221,21 +221,6 @@ def scatter_source(d, args):
     return d.of_shape(d.value(args["index"]).shape, d.dtype(args["a"]))
 
 
-def subscript(d, args):
-    """Indices, ranges, None and an ellipsis, occasionally too many or out of range."""
-    n, parts = len(d.value(args["a"]).shape), []
-    for i in range(d.integer(0, n) if d.chance(0.97) else n + 1):
-        size = d.extent(args["a"], i)
-        bounds = [str(d.integer(-size - 2, size + 2)) if d.chance(0.6) else "" for _ in range(2)]
-        step = d.choose(["", ":", ":1", ":2", ":3", " : 2"])
-        index = d.integer(-size, max(0, size - 1)) if d.chance(0.97) else size
-        parts.append(str(index) if d.chance(0.3) else ":".join(bounds) + step)
-    for extra, chance in ("None", 0.3), ("...", 0.4):
-        if d.chance(chance) or not parts:
-            parts.insert(d.integer(0, len(parts)), extra)
-    return ", ".join(parts)
-
-
 # ---- drawers: products, normalisation, attention, losses ----
 
 def right_factor(d, args):

@@ -36,28 +36,13 @@ heed_tensor *heed_mse_loss(heed_tensor *input, heed_tensor *target)
 
 static const char op_name[] = "cross_entropy";
 
-/* The class dim of x (C), (N, C) or (N, C, d...). */
-static int class_dim(const heed_tensor *x)
-{
-    return x->ndim > 1;
-}
-
 static void check_inputs(const heed_tensor *x, const heed_tensor *targets)
 {
-    bool fits = x->ndim >= 1 && targets->ndim == x->ndim - 1;
-    for (int i = 0; fits && i < targets->ndim; i++) {
-        fits = targets->shape[i] == x->shape[i == 0 ? 0 : i + 1];
+    if (x->ndim != 2 || targets->ndim != 1 || targets->shape[0] != x->shape[0]) {
+        heed_raise(HEED_ERR_SHAPE,
+                   "%s: takes logits (N, C) and targets (N), not %s and %s; heed_flatten them",
+                   op_name, HEED_TEXT(x), HEED_TEXT(targets));
     }
-    if (fits) {
-        return;
-    }
-    const bool last = x->ndim == 3 && targets->ndim == 2 && targets->shape[0] == x->shape[0] &&
-                      targets->shape[1] == x->shape[1];
-    heed_raise(HEED_ERR_SHAPE, "%s: targets %s do not fit %s, whose class dim is %d%s", op_name,
-               HEED_TEXT(targets), HEED_TEXT(x), class_dim(x),
-               last ? "; if the classes are in the last dim, heed_reshape the scores to "
-                      "(-1, C) and the targets to (-1)"
-                    : "");
 }
 
 /* The arguments of the operation. */
@@ -67,19 +52,19 @@ typedef struct class_loss_args {
     heed_reduction reduction;
 } class_loss_args;
 
-/* Inputs: logits (N, C) or (C), targets, totals. forward fills totals (N, 2) f64 with the maximum
+/* Inputs: logits (N, C), targets (N), totals. forward fills totals (N, 2) f64 with the maximum
  * and the sum of e^(x - max) of each row of logits, for backward. */
 static heed_status cross_entropy_rule(const heed_call *call, heed_result *result)
 {
     const class_loss_args *args = call->args;
     heed_tensor *const *in = call->inputs;
-    if (in[0]->ndim > 2 || in[2]->dtype != HEED_F64 || !heed_is_contiguous(in[2]) ||
+    check_inputs(in[0], in[1]);
+    if (in[2]->dtype != HEED_F64 || !heed_is_contiguous(in[2]) ||
         in[2]->numel != 2 * in[1]->numel) {
         heed_raise(HEED_ERR_VALUE, "%s: the inputs were not prepared by heed_cross_entropy",
                    op_name);
     }
     result->shape = args->reduction == HEED_NONE ? heed_shape_of_tensor(in[1]) : HEED_SCALAR;
-    check_inputs(in[0], in[1]);
     return HEED_OK;
 }
 
@@ -103,7 +88,7 @@ static logit_rows find_rows(heed_tensor *const *inputs, const class_loss_args *a
     double counted = 0;
     logit_rows w = {.target = heed_const_data_i64(heed_contiguous(targets)),
                     .count = targets->numel,
-                    .classes = x->shape[class_dim(x)],
+                    .classes = x->shape[1],
                     .ignored = args->ignore_index,
                     .own = 1 - args->label_smoothing,
                     .divisor = 1,
@@ -232,11 +217,10 @@ static heed_tensor *cross_entropy_gradient(const heed_vjp *v)
     }
     if (args->reduction == HEED_NONE) { /* ignored targets get 0, even if their g is NaN */
         heed_tensor *ignored = heed_from_i64(&args->ignore_index, HEED_SCALAR);
-        g = heed_unsqueeze(heed_masked_fill(g, heed_eq(targets, ignored), 0), class_dim(x));
+        g = heed_unsqueeze(heed_masked_fill(g, heed_eq(targets, ignored), 0), 1);
     }
     g = heed_mul(g, weights);
-    heed_tensor *along = heed_sum_dim(g, class_dim(x), true);
-    return heed_sub(g, heed_mul(heed_softmax(x, class_dim(x)), along));
+    return heed_sub(g, heed_mul(heed_softmax(x, 1), heed_sum_dim(g, 1, true)));
 }
 
 static void cross_entropy_backward(const heed_vjp *v)
@@ -261,19 +245,9 @@ OPERATION(cross_entropy) = {
     .backward = cross_entropy_backward,
     .saves = {HEED_SAVES_INPUT(0) | HEED_SAVES_INPUT(1) | HEED_SAVES_INPUT(2)}};
 
-/* logits (N, C, d...) rearranged to (N d..., C). */
-static heed_tensor *with_classes_last(heed_tensor *logits, int64_t count)
+heed_tensor *(heed_cross_entropy)(heed_cross_entropy_args options)
 {
-    const int64_t classes = logits->shape[class_dim(logits)];
-    heed_dims dims = {.count = logits->ndim};
-    for (int i = 0; i < logits->ndim; i++) {
-        dims.dim[i] = i == 0 ? 0 : i + 1 < logits->ndim ? i + 1 : 1;
-    }
-    return heed_reshape(heed_permute(logits, dims), HEED_SHAPE(count, classes));
-}
-
-static heed_tensor *cross_entropy(heed_cross_entropy_args options)
-{
+    HEED_DOOR(NULL);
     heed_tensor *logits = options.logits, *targets = options.targets;
     const int64_t ignored = options.ignore_index != 0 ? options.ignore_index : -100;
     const class_loss_args args = {.ignore_index = options.ignore_class_0 ? 0 : ignored,
@@ -289,27 +263,11 @@ static heed_tensor *cross_entropy(heed_cross_entropy_args options)
     }
     heed_scope scope;
     heed_scope_begin(&scope);
-    const heed_shape shape = heed_shape_of_tensor(targets);
-    const int64_t count = targets->numel;
-    const bool several = logits->ndim > 2;
-    if (several) {
-        logits = with_classes_last(logits, count);
-        targets = heed_reshape(targets, HEED_SHAPE(count));
-    }
     const char *outer = heed_self.operation;
     heed_self.operation = op_name; /* named if memory runs out */
-    heed_tensor *totals = heed_tensor_new(op_name, &HEED_SHAPE(count, 2), HEED_F64);
+    heed_tensor *totals = heed_tensor_new(op_name, &HEED_SHAPE(targets->numel, 2), HEED_F64);
     heed_self.operation = outer;
     heed_tensor *inputs[] = {logits, targets, totals};
-    heed_tensor *loss = heed_apply(&op_cross_entropy, inputs, 3, &args, sizeof args);
-    if (several && args.reduction == HEED_NONE) {
-        loss = heed_reshape(loss, shape);
-    }
-    return heed_scope_end_with(&scope, loss);
-}
-
-heed_tensor *(heed_cross_entropy)(heed_cross_entropy_args args)
-{
-    HEED_DOOR(NULL);
-    return cross_entropy(args);
+    return heed_scope_end_with(&scope,
+                               heed_apply(&op_cross_entropy, inputs, 3, &args, sizeof args));
 }

@@ -2,7 +2,6 @@
  * computes its sizes and strides. reshape copies if no strides exist for the new shape; clone,
  * contiguous and to always copy. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../autograd.h"
@@ -341,104 +340,6 @@ int heed_chunk(heed_tensor *x, int chunks, int dim, heed_tensor **parts)
         return 0;
     }
     return count;
-}
-
-/* ---- index: x[1:, ::2], given as a string; a select, slice or unsqueeze per part ---- */
-
-/* Reads a number, if there is one, and the spaces around it. Numbers beyond int64_t become its
- * limits: ranges are clipped anyway. */
-static bool read_number(const char **at, int64_t *number)
-{
-    char *end;
-    *at += strspn(*at, " ");
-    if (strspn(*at + (**at == '-'), "0123456789") == 0) {
-        return false;
-    }
-    *number = strtoll(*at, &end, 10);
-    *at = end + strspn(end, " ");
-    return true;
-}
-
-/* Counts the indices and ranges after the next comma. */
-static int count_dims(const char *at)
-{
-    int count = 0;
-    while ((at = strchr(at, ',')) != NULL) {
-        at += 1 + strspn(at + 1, " ");
-        count += *at != '.' && *at != 'N' && *at != '\0';
-    }
-    return count;
-}
-
-#define EXPECTED "expected an index, a range such as 1:9:2, '...' or None"
-#define REFUSE(status, at, format, ...)                                                            \
-    heed_raise(status, "index: \"%.100s\" of %s, column %d: " format, text, HEED_TEXT(x),          \
-               (int)((at)-text) + 1, __VA_ARGS__)
-
-/* Takes the index or range at *at from dim `from` of x, which is dim `dim` of y. */
-static heed_tensor *take_part(heed_tensor *y, int dim, const heed_tensor *x, int from,
-                              const char *text, const char **at)
-{
-    const char *const start = *at;
-    int64_t limits[] = {0, INT64_MAX, 1}; /* the index, or the start, end and step */
-    int colons = 0;
-    read_number(at, &limits[0]);
-    while (colons < 2 && **at == ':') {
-        ++*at;
-        read_number(at, &limits[++colons]);
-    }
-    if (*at == start) {
-        REFUSE(HEED_ERR_VALUE, start, "%s", EXPECTED);
-    }
-    if (from == x->ndim) {
-        REFUSE(HEED_ERR_DIM, start, "x has only %d dims", x->ndim);
-    }
-    if (limits[2] < 1) {
-        REFUSE(HEED_ERR_VALUE, start, "step is %lld; it must be 1 or more", (long long)limits[2]);
-    }
-    if (colons > 0) {
-        const bool is_all = limits[0] == 0 && limits[1] == INT64_MAX && limits[2] == 1;
-        return is_all ? y : heed_slice(y, dim, limits[0], limits[1], limits[2]);
-    }
-    if (limits[0] < -x->shape[from] || limits[0] >= x->shape[from]) {
-        REFUSE(HEED_ERR_INDEX, start, "index %.*s is outside dim %d",
-               (int)strspn(start, " -0123456789"), start, from);
-    }
-    return heed_select(y, dim, limits[0]);
-}
-
-heed_tensor *heed_index(heed_tensor *x, const char *text)
-{
-    HEED_DOOR(NULL);
-    heed_check_operand("index", "x", x);
-    if (text == NULL) {
-        heed_raise(HEED_ERR_NULL, "index: text is NULL");
-    }
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_tensor *y = x;
-    int from = 0; /* the next dim of x */
-    const char *at = text + strspn(text, " ");
-    do { /* a part; a last comma needs none after it, as in Python */
-        const int dim = from + y->ndim - x->ndim; /* of y */
-        if (strncmp(at, "None", 4) == 0) {
-            y = heed_unsqueeze(y, dim);
-            at += 4;
-        } else if (strncmp(at, "...", 3) == 0) {
-            const int left = x->ndim - from - count_dims(at);
-            from += left > 0 ? left : 0;
-            at += 3;
-        } else {
-            y = take_part(y, dim, x, from++, text, &at);
-        }
-        at += strspn(at, " ");
-        if (*at != ',' && *at != '\0') {
-            REFUSE(HEED_ERR_VALUE, at, "%s", EXPECTED);
-        }
-        at += *at == ',';
-        at += strspn(at, " ");
-    } while (*at != '\0');
-    return heed_scope_end_with(&scope, y);
 }
 
 /* ---- reshape, flatten, unflatten ---- */
