@@ -1829,7 +1829,7 @@ heed_status heed_save_file(heed_tensor_list tensors, const char *path,
 /* heed_safetensors_open: reads and validates the header, like safe_open(path); tensors are read on
  * demand. heed_safetensors_close frees it together with the names and metadata returned from it.
  * heed_safetensors_count, heed_safetensors_name: the names in the file, sorted, like keys().
- * heed_safetensors_tensor: reads the tensor of that name, like get_tensor(name); I32 becomes i64.
+ * heed_safetensors_tensor: reads the tensor of that name, like get_tensor(name).
  * heed_safetensors_metadata: the value of `key`; NULL without an error if it is missing.
  *
  * HEED_ERR_INDEX: i is outside [0, count). HEED_ERR_VALUE: no tensor of that name. */

@@ -9,70 +9,58 @@ static _Thread_local FILE *out; /* NULL: off */
 
 /* ---- arguments ---- */
 
-#define TYPE(name, type)                                                                           \
-    {                                                                                              \
-#name, sizeof(type), _Alignof(type)                                                        \
-    }
-static const struct type {
-    const char *name;
-    size_t size, alignment;
-} types[] = {
-    TYPE(int, int),          TYPE(int64, int64_t),    TYPE(double, double),  TYPE(bool, bool),
-    TYPE(dtype, heed_dtype), TYPE(shape, heed_shape), TYPE(dims, heed_dims),
-};
-enum { TYPES = sizeof types / sizeof *types };
+/* The next field of a struct of arguments; moves *at past it. */
+#define NEXT(type)                                                                                 \
+    (*at = (*at + _Alignof(type) - 1) / _Alignof(type) * _Alignof(type) + sizeof(type),            \
+     (const type *)(const void *)(args + *at - sizeof(type)))
 
-/* The text of an argument; "" hides it. */
-static heed_text value_text(const char *type, const void *at)
+/* Writes the field of this type at *at, and moves past it; "" hides it. False for unknown types. */
+static bool write_field(const char *type, const char *args, size_t *at, heed_text *value)
 {
-    heed_text value = {""};
-    char *text = value.text;
-    const size_t size = sizeof value.text;
+    char *text = value->text;
+    const size_t size = sizeof value->text;
+    *text = '\0';
     if (strcmp(type, "int") == 0) {
-        snprintf(text, size, "%d", *(const int *)at);
+        snprintf(text, size, "%d", *NEXT(int));
     } else if (strcmp(type, "int64") == 0) {
-        snprintf(text, size, "%lld", (long long)*(const int64_t *)at);
+        snprintf(text, size, "%lld", (long long)*NEXT(int64_t));
     } else if (strcmp(type, "double") == 0) {
         HEED_DECIMAL_POINT;
-        const double x = *(const double *)at;
+        const double x = *NEXT(double);
         snprintf(text, size, "%g", isnan(x) ? (double)NAN : x);
     } else if (strcmp(type, "bool") == 0) {
-        snprintf(text, size, "%s", *(const bool *)at ? "True" : "");
+        snprintf(text, size, "%s", *NEXT(bool) ? "True" : "");
     } else if (strcmp(type, "dtype") == 0) {
-        snprintf(text, size, "%s", heed_dtype_name(*(const heed_dtype *)at));
+        snprintf(text, size, "%s", heed_dtype_name(*NEXT(heed_dtype)));
     } else if (strcmp(type, "shape") == 0) {
-        value = heed_shape_text(((const heed_shape *)at)->ndim, ((const heed_shape *)at)->size);
-    } else if (((const heed_dims *)at)->count > 0) {
-        const heed_dims *dims = at;
+        const heed_shape *shape = NEXT(heed_shape);
+        *value = heed_shape_text(shape->ndim, shape->size);
+    } else if (strcmp(type, "dims") == 0) {
+        const heed_dims *dims = NEXT(heed_dims);
         int64_t each[HEED_MAX_DIMS];
         for (int i = 0; i < dims->count; i++) {
             each[i] = dims->dim[i];
         }
-        value = heed_shape_text(dims->count, each);
+        if (dims->count > 0) {
+            *value = heed_shape_text(dims->count, each);
+        }
+    } else {
+        return false;
     }
-    return value;
+    return true;
 }
 
 /* An unknown type ends the text, as it is not known where the next field begins. */
 heed_text heed_args_text(const heed_op *op, const void *args)
 {
-    heed_text text = {""};
+    heed_text text = {""}, value;
     char type[16], name[32];
     int length = 0;
     size_t at = 0, used = 0; /* in args, in text */
     for (const char *field = op->args != NULL ? op->args : "";
-         sscanf(field, " %15s %31[^,]%n", type, name, &length) == 2;
+         sscanf(field, " %15s %31[^,]%n", type, name, &length) == 2 &&
+         write_field(type, args, &at, &value);
          field += length + (field[length] == ',')) {
-        int i = 0;
-        while (i < TYPES && strcmp(types[i].name, type) != 0) {
-            i++;
-        }
-        if (i == TYPES) {
-            break;
-        }
-        at = (at + types[i].alignment - 1) / types[i].alignment * types[i].alignment;
-        const heed_text value = value_text(type, (const char *)args + at);
-        at += types[i].size;
         if (*value.text != '\0' && *name != '_' && used < sizeof text.text) {
             used += (size_t)snprintf(text.text + used, sizeof text.text - used, "%s%s=%s",
                                      used > 0 ? ", " : "", name, value.text);

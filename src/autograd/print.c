@@ -229,41 +229,39 @@ static void print_tensor(printer *p)
 
 /* ---- the public functions ---- */
 
-static heed_status check(const char *function, heed_fprint_args a)
+/* Returns the length of the text; 0 after an error. */
+static size_t print(const char *function, printer p)
 {
-    if (!heed_blocked() && heed_check_tensor(function, "t", a.t) == HEED_OK &&
-        (a.precision < 0 || a.precision > 17 || a.linewidth < 0)) {
+    if (heed_blocked() || heed_check_tensor(function, "t", p.t) != HEED_OK) {
+        return 0;
+    }
+    if (p.precision < 0 || p.precision > 17 || p.linewidth < 0) {
         heed_fail(HEED_ERR_VALUE,
                   "%s: precision %d, linewidth %d; neither may be negative, and precision is at "
                   "most 17",
-                  function, a.precision, a.linewidth);
+                  function, p.precision, p.linewidth);
+        return 0;
     }
-    return heed_error_pending();
-}
-
-static printer new_printer(heed_fprint_args a)
-{
-    return (printer){.stream = a.stream,
-                     .t = a.t,
-                     .precision = a.precision != 0 ? a.precision : 4,
-                     .linewidth = a.linewidth != 0 ? a.linewidth : 80};
+    p.precision = p.precision != 0 ? p.precision : 4;
+    p.linewidth = p.linewidth != 0 ? p.linewidth : 80;
+    print_tensor(&p);
+    return p.length;
 }
 
 /* Locks the stream so that output from several threads does not interleave. */
 static heed_status print_to(const char *function, heed_fprint_args a, const char *end)
 {
-    if (check(function, a) != HEED_OK) {
-        return heed_error_pending();
-    }
-    if (a.stream == NULL) {
+    if (a.stream == NULL || heed_blocked()) {
         return heed_fail(HEED_ERR_NULL, "%s: stream is NULL", function);
     }
-    printer p = new_printer(a);
     flockfile(a.stream);
-    print_tensor(&p);
-    fputs(end, a.stream);
+    const size_t length = print(function, (printer){.stream = a.stream,
+                                                    .t = a.t,
+                                                    .precision = a.precision,
+                                                    .linewidth = a.linewidth});
+    fputs(length > 0 ? end : "", a.stream);
     funlockfile(a.stream);
-    return HEED_OK;
+    return heed_error_pending();
 }
 
 heed_status heed_print(const heed_tensor *t)
@@ -276,20 +274,16 @@ heed_status(heed_fprint)(heed_fprint_args args)
     return print_to("fprint", args, "");
 }
 
-size_t(heed_snprint)(heed_snprint_args args)
+size_t(heed_snprint)(heed_snprint_args a)
 {
-    const heed_fprint_args a = {
-        .t = args.t, .precision = args.precision, .linewidth = args.linewidth};
-    char *const buffer = args.buffer;
-    const size_t size = args.size;
-    printer p = new_printer(a);
-    p.buffer = buffer;
-    p.size = buffer != NULL && size > 0 ? size - 1 : 0;
-    if (check("snprint", a) == HEED_OK) {
-        print_tensor(&p);
+    const size_t space = a.buffer != NULL && a.size > 0 ? a.size - 1 : 0;
+    const size_t length = print("snprint", (printer){.buffer = a.buffer,
+                                                     .size = space,
+                                                     .t = a.t,
+                                                     .precision = a.precision,
+                                                     .linewidth = a.linewidth});
+    if (a.buffer != NULL && a.size > 0) {
+        a.buffer[length < space ? length : space] = '\0';
     }
-    if (buffer != NULL && size > 0) {
-        buffer[p.length < p.size ? p.length : p.size] = '\0';
-    }
-    return p.length;
+    return length;
 }

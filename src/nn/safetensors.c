@@ -17,21 +17,12 @@
 
 enum { LENGTH = 8 /* bytes of the header's length */, MOST_HEADER = 100000000 /* bytes */ };
 
-/* The dtypes that Heed writes, in the order of heed_dtype, and one that it converts. */
-enum { I32 = HEED_DTYPES, DTYPES };
-static const struct {
-    const char *name;
-    int64_t size;  /* of an element */
-    heed_dtype as; /* of the tensor that is read */
-} dtypes[DTYPES] = {
-    {"F32", 4, HEED_F32},   {"F64", 8, HEED_F64}, {"I64", 8, HEED_I64},
-    {"BOOL", 1, HEED_BOOL}, {"I32", 4, HEED_I64},
-};
+static const char *const dtypes[HEED_DTYPES] = {"F32", "F64", "I64", "BOOL"};
 
 /* A tensor in a file. */
 typedef struct entry {
     const char *name;
-    int dtype; /* in dtypes */
+    heed_dtype dtype;
     heed_shape shape;
     int64_t begin, end;  /* byte offsets in the data */
     heed_tensor *tensor; /* when writing */
@@ -188,25 +179,23 @@ static void scan_tensor(heed_safetensors *f, const char *name)
     take(f, ",\"data_offsets\":");
     scan_numbers(f, offsets, 2);
     take(f, "}");
-    while (e.dtype < DTYPES && strcmp(dtypes[e.dtype].name, dtype) != 0) {
+    while (e.dtype < HEED_DTYPES && strcmp(dtypes[e.dtype], dtype) != 0) {
         e.dtype++;
     }
-    if (e.dtype == DTYPES) {
+    if (e.dtype == HEED_DTYPES) {
         fail(f, HEED_ERR_FORMAT, "'%s' has dtype '%s', which Heed does not read",
              heed_show_name(name).text, heed_show_name(dtype).text);
     }
     /* Like heed_empty, limits the sizes of empty tensors, too: skips those that are 0. */
-    const int64_t size = (int64_t)heed_dtype_size(dtypes[e.dtype].as);
-    int64_t reach = size;
+    int64_t reach = (int64_t)heed_dtype_size(e.dtype);
     bool overflows = false, empty = false;
     for (int i = 0; i < e.shape.ndim; i++) {
         const int64_t n = e.shape.size[i];
         empty = empty || n == 0;
         overflows = overflows || __builtin_mul_overflow(reach, n == 0 ? 1 : n, &reach);
     }
-    const int64_t bytes = empty ? 0 : reach / size * dtypes[e.dtype].size;
-    overflows =
-        overflows || reach > PTRDIFF_MAX / 4 || __builtin_add_overflow(e.begin, bytes, &e.end);
+    overflows = overflows || reach > PTRDIFF_MAX / 4 ||
+                __builtin_add_overflow(e.begin, empty ? 0 : reach, &e.end);
     if (overflows || offsets[0] != e.begin || offsets[1] != e.end) {
         fail(f, HEED_ERR_FORMAT, "'%s', %s of %s after %lld bytes, has data_offsets [%lld, %lld]",
              heed_show_name(name).text, heed_shape_text(e.shape.ndim, e.shape.size).text, dtype,
@@ -366,18 +355,11 @@ static entry *find_entry(const heed_safetensors *f, const char *name)
 
 static heed_tensor *read_entry(const char *function, const heed_safetensors *f, const entry *e)
 {
-    heed_tensor *t = heed_empty(e->shape, dtypes[e->dtype].as);
-    /* I32 is read into the second half of the memory, and widened from the front. */
-    const int64_t bytes = e->end - e->begin;
-    unsigned char *from = (unsigned char *)t->data + (e->dtype == I32 ? bytes : 0);
-    read_at(function, f, from, bytes, f->data + e->begin);
+    heed_tensor *t = heed_empty(e->shape, e->dtype);
+    read_at(function, f, t->data, e->end - e->begin, f->data + e->begin);
+    unsigned char *truth = t->data;
     for (int64_t i = 0; i < t->numel && e->dtype == HEED_BOOL; i++) {
-        from[i] = from[i] != 0;
-    }
-    for (int64_t i = 0; i < t->numel && e->dtype == I32; i++) {
-        int32_t number;
-        memcpy(&number, from + 4 * i, sizeof number);
-        ((int64_t *)t->data)[i] = number;
+        truth[i] = truth[i] != 0;
     }
     return t;
 }
@@ -477,11 +459,11 @@ static bool put_content(const heed_safetensors *f, const heed_metadata *metadata
         const heed_tensor *t = f->entries[i].tensor;
         fputs(i > 0 ? "," : "", to);
         put_string(to, f->entries[i].name);
-        fprintf(to, ":{\"dtype\":\"%s\",\"shape\":[", dtypes[t->dtype].name);
+        fprintf(to, ":{\"dtype\":\"%s\",\"shape\":[", dtypes[t->dtype]);
         for (int j = 0; j < t->ndim; j++) {
             fprintf(to, j > 0 ? ",%lld" : "%lld", (long long)t->shape[j]);
         }
-        end = begin + t->numel * dtypes[t->dtype].size;
+        end = begin + t->numel * (int64_t)heed_dtype_size(t->dtype);
         fprintf(to, "],\"data_offsets\":[%lld,%lld]}", (long long)begin, (long long)end);
         begin = end;
     }
@@ -490,7 +472,7 @@ static bool put_content(const heed_safetensors *f, const heed_metadata *metadata
     length = (uint64_t)ftello(to) - LENGTH;
     for (int i = 0; i < f->count; i++) {
         const heed_tensor *t = f->entries[i].tensor;
-        fwrite(t->data, (size_t)dtypes[t->dtype].size, (size_t)t->numel, to);
+        fwrite(t->data, heed_dtype_size(t->dtype), (size_t)t->numel, to);
     }
     fseeko(to, 0, SEEK_SET);
     fwrite(&length, LENGTH, 1, to);
@@ -627,9 +609,8 @@ static bool is_missing(const heed_safetensors *f, const heed_named_tensors *want
 
 static bool fits(const heed_tensor *t, const entry *e)
 {
-    const bool floats = heed_is_float(t->dtype) && heed_is_float(dtypes[e->dtype].as);
-    return heed_has_shape(t, &e->shape) && (floats || t->dtype == dtypes[e->dtype].as) &&
-           !heed_is_expanded(t);
+    const bool floats = heed_is_float(t->dtype) && heed_is_float(e->dtype);
+    return heed_has_shape(t, &e->shape) && (floats || t->dtype == e->dtype) && !heed_is_expanded(t);
 }
 
 /* Reads the tensors of a list into values; NULL: the file has none of that name. Names of the
@@ -649,7 +630,7 @@ static void read_list(const run *r, heed_tensor **values)
             values[i] = read_entry(f->function, f, e);
         } else if (e != NULL) {
             fail(f, HEED_ERR_VALUE, "'%s' is %s %s, but in this %s it is %s %s%s", name.text,
-                 dtypes[e->dtype].name, heed_shape_text(e->shape.ndim, e->shape.size).text, module,
+                 dtypes[e->dtype], heed_shape_text(e->shape.ndim, e->shape.size).text, module,
                  heed_dtype_name(t->dtype), heed_shape_text(t->ndim, t->shape).text,
                  heed_is_expanded(t) ? ", expanded" : "");
         } else if (r->need_all && is_missing(f, &r->all, i)) {

@@ -127,10 +127,10 @@ static void wait_for_job(uint64_t done)
 
 /* ---- working ---- */
 
-static void work_on_ranges(int own)
+static void work_on_ranges(int my_share)
 {
     for (int i = 0; i < job.shares; i++) {
-        const int share = (own + i) % job.shares;
+        const int share = (my_share + i) % job.shares;
         const int64_t end = shares[share].end;
         for (;;) {
             const int64_t first =
@@ -144,13 +144,13 @@ static void work_on_ranges(int own)
 }
 
 /* Returns false if the job is closed or has no share for this worker. */
-static bool join(int own, uint64_t *generation)
+static bool join(int my_share, uint64_t *generation)
 {
     uint64_t seen = __atomic_load_n(&job.state, __ATOMIC_ACQUIRE);
     do {
         *generation = seen / GENERATION;
         /* A stale share count is harmless: the exchange below fails unless the job stayed open. */
-        if ((seen & CLOSED) != 0 || own >= __atomic_load_n(&job.shares, __ATOMIC_RELAXED)) {
+        if ((seen & CLOSED) != 0 || my_share >= __atomic_load_n(&job.shares, __ATOMIC_RELAXED)) {
             return false;
         }
     } while (!__atomic_compare_exchange_n(&job.state, &seen, seen + 1, true, __ATOMIC_ACQUIRE,
@@ -160,14 +160,14 @@ static bool join(int own, uint64_t *generation)
 
 static void *run_worker(void *share)
 {
-    const int own = (int)((struct share *)share - shares);
+    const int my_share = (int)((struct share *)share - shares);
     uint64_t done = 0;
     is_working = true;
     while (!__atomic_load_n(&ending, __ATOMIC_ACQUIRE)) {
         wait_for_job(done);
-        if (join(own, &done)) {
+        if (join(my_share, &done)) {
             fesetenv(&float_mode);
-            work_on_ranges(own);
+            work_on_ranges(my_share);
             __atomic_sub_fetch(&job.state, 1, __ATOMIC_RELEASE);
         }
     }
@@ -268,9 +268,9 @@ void heed_parallel_for(int64_t count, int64_t grain, heed_parallel_work *work, v
     start_workers(threads_wanted - 1);
     __atomic_store_n(&job.shares, threads_wanted, __ATOMIC_RELAXED);
     for (int i = 0; i < threads_wanted; i++) {
-        const int64_t each = count / threads_wanted, rest = count % threads_wanted;
-        shares[i].next = i * each + (i < rest ? i : rest);
-        shares[i].end = shares[i].next + each + (i < rest);
+        const int64_t each = count / threads_wanted, extra = count % threads_wanted;
+        shares[i].next = i * each + (i < extra ? i : extra);
+        shares[i].end = shares[i].next + each + (i < extra);
     }
     const uint64_t generation = __atomic_load_n(&job.state, __ATOMIC_ACQUIRE) / GENERATION + 1;
     __atomic_store_n(&job.state, generation * GENERATION, __ATOMIC_SEQ_CST);

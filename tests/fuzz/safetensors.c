@@ -13,7 +13,7 @@ const fuzz_seed fuzz_seeds[] = {
               "\"I64\",\"shape\":[],\"data_offsets\":[0,8]}} \0"
               "12345678"),
     FUZZ_SEED("h{\"y\":{\"dtype\":\"F64\",\"shape\":[0,3],\"data_offsets\":[0,0]},\"z\" : "
-              "{\"dtype\":\"I32\",\"shape\":[1, 2],\"data_offsets\":[0,8]}}\0"
+              "{\"dtype\":\"I64\",\"shape\":[1, 1],\"data_offsets\":[0,8]}}\0"
               "12345678"),
     FUZZ_SEED("r\2\0\0\0\0\0\0\0{}"),
     {NULL, 0}};

@@ -247,22 +247,18 @@ START_TEST(spaces_and_escapes_are_read)
 }
 END_TEST
 
-/* 32 bits become 64; any byte but 0 is true. */
-START_TEST(foreign_numbers_are_read)
+/* Any byte but 0 is true. */
+START_TEST(foreign_truth_is_read)
 {
-    static const char header[] = "{\"b\":{\"dtype\":\"BOOL\",\"shape\":[4],\"data_offsets\":[0,4]},"
-                                 "\"i\":{\"dtype\":\"I32\",\"shape\":[5],\"data_offsets\":[4,24]}}";
-    static const int32_t numbers[] = {0, -1, 7, INT32_MIN, INT32_MAX};
+    static const char header[] =
+        "{\"b\":{\"dtype\":\"BOOL\",\"shape\":[4],\"data_offsets\":[0,4]}}";
     const off_t data = 8 + (off_t)strlen(header);
-    write_header(in_folder("a"), header, strlen(header), 24);
+    write_header(in_folder("a"), header, strlen(header), 4);
     const int fd = open(in_folder("a"), O_WRONLY);
     ck_assert_int_eq(pwrite(fd, "\0\1\2\xff", 4, data), 4);
-    ck_assert_int_eq(pwrite(fd, numbers, sizeof numbers, data + 4), sizeof numbers);
     close(fd);
     expect_same_bits(load_one(in_folder("a"), "b"),
                      heed_from_bool((bool[]){false, true, true, true}, HEED_SHAPE(4)));
-    expect_same_bits(load_one(in_folder("a"), "i"),
-                     heed_from_i64((int64_t[]){0, -1, 7, INT32_MIN, INT32_MAX}, HEED_SHAPE(5)));
 }
 END_TEST
 
@@ -361,7 +357,7 @@ void add_safetensors_cases(Suite *suite)
     tcase_add_test(tests, metadata_may_be_megabytes);
     tcase_add_test(tests, headers_have_an_end);
     tcase_add_test(tests, spaces_and_escapes_are_read);
-    tcase_add_test(tests, foreign_numbers_are_read);
+    tcase_add_test(tests, foreign_truth_is_read);
     tcase_add_test(tests, a_file_may_not_be_there);
     tcase_add_test(tests, a_file_may_become_shorter);
     tcase_add_test(tests, names_and_paths_are_shown_in_part);

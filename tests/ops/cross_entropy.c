@@ -132,7 +132,8 @@ START_TEST(losses_refuse)
     }
     heed_tensor *t = heed_zeros(HEED_SHAPE(3), HEED_I64);
     ck_assert_ptr_null(heed_cross_entropy(x, t));
-    expect_error(HEED_ERR_SHAPE, "takes logits (N, C) and targets (N), not (2, 3) and (3); heed_flatten");
+    expect_error(HEED_ERR_SHAPE,
+                 "takes logits (N, C) and targets (N), not (2, 3) and (3); heed_flatten");
     ck_assert_ptr_null(heed_cross_entropy(heed_zeros(HEED_SHAPE(2, 4, 3), HEED_F32),
                                           heed_zeros(HEED_SHAPE(2, 4), HEED_I64)));
     expect_error(HEED_ERR_SHAPE, "not (2, 4, 3) and (2, 4); heed_flatten them");

@@ -73,8 +73,8 @@ static heed_status cross_entropy_rule(const heed_call *call, heed_result *result
 typedef struct logit_rows {
     const int64_t *target; /* `count` of them, each in [0, classes) or `ignored` */
     int64_t count, classes, ignored;
-    double own, shared; /* (1 - s), s / C */
-    double divisor;     /* of losses and gradients: the number of targets for a mean, else 1 */
+    double of_target, of_each; /* (1 - s), s / C */
+    double divisor; /* of losses and gradients: the number of targets for a mean, else 1 */
     const heed_kernels *kernels;
     const heed_tensor *x, *g; /* contiguous; g and dx are set for gradients */
     double *totals;
@@ -90,12 +90,12 @@ static logit_rows find_rows(heed_tensor *const *inputs, const class_loss_args *a
                     .count = targets->numel,
                     .classes = x->shape[1],
                     .ignored = args->ignore_index,
-                    .own = 1 - args->label_smoothing,
+                    .of_target = 1 - args->label_smoothing,
                     .divisor = 1,
                     .kernels = heed_kernels_for(x->dtype),
                     .x = x,
                     .totals = inputs[2]->data};
-    w.shared = args->label_smoothing / (double)w.classes;
+    w.of_each = args->label_smoothing / (double)w.classes;
     for (int64_t i = 0; i < w.count; i++) {
         if (w.target[i] != w.ignored) {
             heed_check_index(op_name, "target", w.target[i], i, w.classes);
@@ -115,13 +115,13 @@ static int64_t weighted_classes(const logit_rows *w, int64_t i, int64_t *end)
     if (t == w->ignored) { /* `ignored` may be out of range */
         return *end = 0;
     }
-    *end = w->shared > 0 ? w->classes : t + 1;
-    return w->shared > 0 ? 0 : t;
+    *end = w->of_each > 0 ? w->classes : t + 1;
+    return w->of_each > 0 ? 0 : t;
 }
 
 static double weight_on(const logit_rows *w, int64_t i, int64_t class)
 {
-    return w->shared + (class == w->target[i] ? w->own : 0);
+    return w->of_each + (class == w->target[i] ? w->of_target : 0);
 }
 
 /* y (N, C) -= the i-th target's weights * factor. */
