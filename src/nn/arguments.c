@@ -29,36 +29,35 @@ heed_status heed_check_positive(const char *function, const heed_named_size *siz
                : heed_fail(HEED_ERR_VALUE, "%s: %s; each must be 1 or more", function, list);
 }
 
-heed_status heed_check_not_negative(const char *function, const char *argument, double number)
+void heed_check_not_negative(const char *function, const char *argument, double number)
 {
-    return number >= 0 && isfinite(number)
-               ? heed_error_pending()
-               : heed_fail(HEED_ERR_VALUE, "%s: %s is %g; it must be finite and 0 or more",
-                           function, argument, number);
+    if (!(number >= 0 && isfinite(number))) {
+        heed_raise(HEED_ERR_VALUE, "%s: %s is %g; it must be finite and 0 or more", function,
+                   argument, number);
+    }
 }
 
 /* ---- dtypes and shapes ---- */
 
-heed_status heed_check_dtype(const char *function, const char *argument, const heed_tensor *x,
-                             heed_dtype dtype)
+void heed_check_dtype(const char *function, const char *argument, const heed_tensor *x,
+                      heed_dtype dtype)
 {
-    const heed_status status = heed_check_not_null(function, argument, x);
-    if (status == HEED_OK && x->dtype != dtype) {
-        return heed_fail(HEED_ERR_DTYPE,
-                         "%s: %s is %s, but the parameters are %s; cast the tensor with heed_to or "
-                         "the module with heed_module_to",
-                         function, argument, heed_dtype_name(x->dtype), heed_dtype_name(dtype));
+    heed_check_not_null(function, argument, x);
+    if (x->dtype != dtype) {
+        heed_raise(HEED_ERR_DTYPE,
+                   "%s: %s is %s, but the parameters are %s; cast the tensor with heed_to or the "
+                   "module with heed_module_to",
+                   function, argument, heed_dtype_name(x->dtype), heed_dtype_name(dtype));
     }
-    return status;
 }
 
-heed_status heed_check_features(const char *function, const char *argument, const heed_tensor *x,
-                                const char *size_name, int64_t size, heed_dtype dtype)
+void heed_check_features(const char *function, const char *argument, const heed_tensor *x,
+                         const char *size_name, int64_t size, heed_dtype dtype)
 {
-    const heed_status status = heed_check_not_null(function, argument, x);
-    if (status == HEED_OK && (x->ndim == 0 || x->shape[x->ndim - 1] != size)) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: %s %s must end in %s, %lld", function, argument,
-                         heed_shape_text(x->ndim, x->shape).text, size_name, (long long)size);
+    heed_check_not_null(function, argument, x);
+    if (x->ndim == 0 || x->shape[x->ndim - 1] != size) {
+        heed_raise(HEED_ERR_SHAPE, "%s: %s %s must end in %s, %lld", function, argument,
+                   HEED_TEXT(x), size_name, (long long)size);
     }
-    return status == HEED_OK ? heed_check_dtype(function, argument, x, dtype) : status;
+    heed_check_dtype(function, argument, x, dtype);
 }

@@ -116,17 +116,16 @@ heed_status heed_heat_map(FILE *stream, heed_tensor *weights, const char *const 
                           const char *const *column_labels, heed_color color)
 {
     static const char function[] = "heat_map";
-    if (heed_check_not_null(function, "the stream", stream) != HEED_OK ||
-        heed_check_tensor(function, "weights", weights) != HEED_OK) {
-        return heed_error_pending();
-    }
+    HEED_DOOR(heed_self.error);
+    heed_check_not_null(function, "the stream", stream);
+    heed_check_tensor(function, "weights", weights);
     if (!heed_is_float(weights->dtype)) {
-        return heed_fail(HEED_ERR_DTYPE, "%s: weights are %s, not a float", function,
-                         heed_dtype_name(weights->dtype));
+        heed_raise(HEED_ERR_DTYPE, "%s: weights are %s, not a float", function,
+                   heed_dtype_name(weights->dtype));
     }
     if (weights->ndim != 2) {
-        return heed_fail(HEED_ERR_SHAPE, "%s: weights have %d dims, not 2; heed_select takes one",
-                         function, weights->ndim);
+        heed_raise(HEED_ERR_SHAPE, "%s: weights have %d dims, not 2; heed_select takes one",
+                   function, weights->ndim);
     }
     const int64_t rows = heed_size(weights, 0), columns = heed_size(weights, 1);
     heat_map m = {.stream = stream, .utf8 = is_utf8()};
@@ -155,5 +154,5 @@ heed_status heed_heat_map(FILE *stream, heed_tensor *weights, const char *const 
         }
         fputc('\n', stream);
     }
-    return heed_error_pending();
+    return HEED_OK;
 }

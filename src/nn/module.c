@@ -172,36 +172,21 @@ heed_status heed_add_child(void *module, const char *name, void *field, void *ch
 
 /* ---- tensors by name ---- */
 
-static heed_status grow(heed_named_tensors *named)
+void heed_named_add(heed_named_tensors *named, heed_tensor *tensor, const char *format, ...)
 {
-    int64_t of_tensors = named->capacity, of_names = of_tensors;
-    heed_tensor **tensors = heed_grow(named->tensors, named->count, &of_tensors, sizeof *tensors);
-    if (tensors != NULL) {
-        named->tensors = tensors;
-    }
-    const char **names = heed_grow(named->names, named->count, &of_names, sizeof *names);
-    if (names != NULL) {
-        named->names = names;
-    }
-    named->capacity = heed_error_pending() ? named->capacity : of_names;
-    return heed_error_pending();
-}
-
-heed_status heed_named_add(heed_named_tensors *named, heed_tensor *tensor, const char *format, ...)
-{
-    va_list arguments, again;
+    va_list arguments;
     va_start(arguments, format);
-    va_copy(again, arguments);
-    const size_t size = (size_t)vsnprintf(NULL, 0, format, again) + 1;
-    va_end(again);
-    char *name = heed_error_pending() || grow(named) != HEED_OK ? NULL : heed_alloc(size);
-    if (name != NULL) {
-        vsnprintf(name, size, format, arguments);
-        named->tensors[named->count] = tensor;
-        named->names[named->count++] = name;
-    }
+    const size_t size = (size_t)vsnprintf(NULL, 0, format, arguments) + 1;
     va_end(arguments);
-    return heed_error_pending();
+    int64_t of_tensors = named->capacity;
+    named->tensors = heed_grow(named->tensors, named->count, &of_tensors, sizeof *named->tensors);
+    named->names = heed_grow(named->names, named->count, &named->capacity, sizeof *named->names);
+    char *name = heed_alloc(size);
+    va_start(arguments, format);
+    vsnprintf(name, size, format, arguments);
+    va_end(arguments);
+    named->tensors[named->count] = tensor;
+    named->names[named->count++] = name;
 }
 
 void heed_named_free(heed_named_tensors *named)
@@ -249,15 +234,27 @@ static void list_module(heed_named_tensors *named, const heed_module *m, const c
             }
         }
     }
-    for (int i = 0; i < m->count && !heed_error_pending(); i++) {
-        const size_t size = strlen(prefix) + strlen(m->entries[i].name) + 2;
-        char *longer = m->entries[i].child != NULL ? heed_alloc(size) : NULL;
-        if (longer != NULL) {
+    for (int i = 0; i < m->count; i++) {
+        if (m->entries[i].child != NULL) {
+            const size_t size = strlen(prefix) + strlen(m->entries[i].name) + 2;
+            char *longer = heed_scratch(size);
             snprintf(longer, size, "%s%s.", prefix, m->entries[i].name);
             list_module(named, m->entries[i].child, longer, kind);
         }
-        heed_free(longer);
     }
+}
+
+typedef struct listing {
+    const heed_module *module;
+    list_kind kind;
+    heed_named_tensors *list;
+} listing;
+
+static void make_list(void *context)
+{
+    listing *l = context;
+    l->list = heed_alloc_zeroed(sizeof *l->list);
+    list_module(l->list, l->module, "", l->kind);
 }
 
 /* Lists are built once, and kept. */
@@ -268,15 +265,13 @@ static heed_tensor_list list_of(const char *function, heed_module *m, list_kind 
         return none;
     }
     if (m->lists[kind] == NULL) {
-        heed_named_tensors *new = heed_alloc_zeroed(sizeof *new);
-        if (new != NULL) {
-            list_module(new, m, "", kind);
-        }
-        if (heed_error_pending()) {
-            heed_named_delete(new);
+        listing l = {.module = m, .kind = kind};
+        if (heed_try(make_list, &l) != HEED_OK) {
+            heed_named_delete(l.list);
+            heed_pass_on();
             return none;
         }
-        m->lists[kind] = new;
+        m->lists[kind] = l.list;
     }
     const heed_named_tensors *list = m->lists[kind];
     return (heed_tensor_list){list->count, list->tensors, list->names};

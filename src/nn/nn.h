@@ -48,16 +48,16 @@ typedef struct heed_named_size {
 /* All report HEED_ERR_VALUE. heed_check_positive: if any of `count` sizes is below 1; the message
  * lists them all. heed_check_not_negative: if a number is below 0, infinite or NaN. */
 heed_status heed_check_positive(const char *function, const heed_named_size *sizes, int count);
-heed_status heed_check_not_negative(const char *function, const char *argument, double number);
+void heed_check_not_negative(const char *function, const char *argument, double number);
 
 /* ---- the input of a forward; NULL is rejected ---- */
 
 /* heed_check_dtype: `x` has the dtype of the module's parameters. heed_check_features: in addition,
  * its last dim is `size`, which messages call `size_name`. */
-heed_status heed_check_dtype(const char *function, const char *argument, const heed_tensor *x,
-                             heed_dtype dtype);
-heed_status heed_check_features(const char *function, const char *argument, const heed_tensor *x,
-                                const char *size_name, int64_t size, heed_dtype dtype);
+void heed_check_dtype(const char *function, const char *argument, const heed_tensor *x,
+                      heed_dtype dtype);
+void heed_check_features(const char *function, const char *argument, const heed_tensor *x,
+                         const char *size_name, int64_t size, heed_dtype dtype);
 
 /* ---- growing lists of named tensors; all zero when empty ---- */
 
@@ -72,7 +72,7 @@ typedef struct heed_named_tensors {
 /* heed_named_add: appends a tensor under a printf-formatted name. heed_named_free: frees the names
  * and the arrays; heed_named_delete: frees a list made by heed_alloc, too; NULL is a no-op.
  * heed_is_listed: true if the tensor is one of `count`. module.c defines them. */
-heed_status heed_named_add(heed_named_tensors *named, heed_tensor *tensor, const char *format, ...)
+void heed_named_add(heed_named_tensors *named, heed_tensor *tensor, const char *format, ...)
     HEED_PRINTF(3, 4);
 void heed_named_free(heed_named_tensors *named);
 void heed_named_delete(heed_named_tensors *named);

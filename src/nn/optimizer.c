@@ -14,8 +14,8 @@ static void check_options(const char *function, const heed_optimizer *o)
     heed_check_not_negative(function, "eps", o->eps);
     for (int i = 0; i < 2; i++) {
         if (!(o->betas[i] >= 0 && o->betas[i] < 1)) {
-            heed_fail(HEED_ERR_VALUE, "%s: betas %g and %g; each must be in [0, 1)", function,
-                      o->betas[0], o->betas[1]);
+            heed_raise(HEED_ERR_VALUE, "%s: betas %g and %g; each must be in [0, 1)", function,
+                       o->betas[0], o->betas[1]);
         }
     }
 }
@@ -23,18 +23,18 @@ static void check_options(const char *function, const heed_optimizer *o)
 static void check_parameters(const char *name, heed_tensor_list parameters)
 {
     if (parameters.count < 1) {
-        heed_fail(HEED_ERR_VALUE, "%s: no parameters to train", name);
+        heed_raise(HEED_ERR_VALUE, "%s: no parameters to train", name);
     }
     heed_check_not_null(name, "the list of parameters", parameters.tensors);
-    for (int i = 0; i < parameters.count && !heed_error_pending(); i++) {
+    for (int i = 0; i < parameters.count; i++) {
         const heed_tensor *p = parameters.tensors[i];
-        if (heed_check_tensor(name, "a parameter", p) == HEED_OK &&
-            (!p->requires_grad || p->op != NULL)) {
-            heed_fail(HEED_ERR_GRAPH, "%s: parameter %d is not a leaf that requires a gradient",
-                      name, i);
+        heed_check_tensor(name, "a parameter", p);
+        if (!p->requires_grad || p->op != NULL) {
+            heed_raise(HEED_ERR_GRAPH, "%s: parameter %d is not a leaf that requires a gradient",
+                       name, i);
         }
         if (heed_is_listed(parameters.tensors, i, p)) {
-            heed_fail(HEED_ERR_VALUE, "%s: parameter %d was already added", name, i);
+            heed_raise(HEED_ERR_VALUE, "%s: parameter %d was already added", name, i);
         }
         if (parameters.names != NULL) {
             heed_check_not_null(name, "the name of a parameter", parameters.names[i]);
@@ -42,35 +42,44 @@ static void check_parameters(const char *name, heed_tensor_list parameters)
     }
 }
 
-/* `initial` has the name and the options. */
-static heed_optimizer *new_optimizer(heed_optimizer initial, heed_tensor_list parameters)
+/* A new optimiser; `initial` has its name and options. */
+typedef struct creation {
+    heed_optimizer initial, *made;
+    heed_tensor_list parameters;
+} creation;
+
+static void create(void *context)
 {
+    creation *c = context;
+    const heed_tensor_list parameters = c->parameters;
     const int count = parameters.count;
-    check_parameters(initial.name, parameters);
-    check_options(initial.name, &initial);
-    heed_optimizer *o = heed_error_pending() ? NULL : heed_alloc(sizeof *o);
-    if (o == NULL) {
-        return NULL;
-    }
-    *o = initial;
+    check_parameters(c->initial.name, parameters);
+    check_options(c->initial.name, &c->initial);
+    heed_optimizer *o = c->made = heed_alloc(sizeof *o);
+    *o = c->initial;
     o->named = heed_alloc_zeroed(sizeof *o->named);
     o->slots = heed_alloc_zeroed((size_t)count * sizeof *o->slots);
-    for (int i = 0; i < count && !heed_error_pending(); i++) {
+    for (int i = 0; i < count; i++) {
         if (parameters.names != NULL) {
             heed_named_add(o->named, parameters.tensors[i], "%s", parameters.names[i]);
         } else {
             heed_named_add(o->named, parameters.tensors[i], "%d", i);
         }
     }
-    if (heed_error_pending()) {
-        heed_optimizer_free(o);
-        return NULL;
-    }
     o->parameters = (heed_tensor_list){count, o->named->tensors, o->named->names};
     for (int i = 0; i < count; i++) {
         heed_retain(parameters.tensors[i]);
     }
-    return o;
+}
+
+static heed_optimizer *new_optimizer(heed_optimizer initial, heed_tensor_list parameters)
+{
+    creation c = {.initial = initial, .parameters = parameters};
+    if (!heed_blocked() && heed_try(create, &c) != HEED_OK) {
+        heed_optimizer_free(c.made);
+        return NULL;
+    }
+    return c.made;
 }
 
 heed_optimizer *heed_sgd_new(heed_tensor_list parameters, double lr)
