@@ -13,8 +13,8 @@ enum { MOST_INPUTS = 8, MOST_SIZES = 16, NEW = 0x80 };
 
 #define WORD "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"
 
-/* The dtypes of an operand: those in a bit set, or, for SAME, that of the first input. */
-typedef enum kind { FLOAT, NUMBER, INTEGER, TRUTH, ANY, SAME } kind;
+/* The dtypes of an operand: those in a bit set, or, for IS_SAME, that of the first input. */
+typedef enum kind { IS_FLOAT, IS_NUMBER, IS_INTEGER, IS_TRUTH, IS_ANY, IS_SAME } kind;
 
 static const struct {
     const char *word, *article;
@@ -30,7 +30,7 @@ static const struct {
 typedef struct operand {
     const char *text;            /* in the signature */
     uint8_t name_length, length; /* of "weight", of "weight (out, in)" */
-    uint8_t kind, dtypes;        /* dtypes: a bit set; 0 for SAME */
+    uint8_t kind, dtypes;        /* dtypes: a bit set; 0 for IS_SAME */
     bool has_shape, has_batch;   /* there are parentheses; they begin with "..." */
     bool is_first_batch;         /* no input before has "..." */
     uint8_t ndim;                /* number of sizes, without "..." */
@@ -108,14 +108,14 @@ static bool read_shape(reader *r, bool of_result, operand *o)
 static bool read_kind(reader *r, operand *o)
 {
     const size_t length = strspn(r->at, WORD);
-    o->kind = SAME;
-    for (int i = 0; i < SAME && o->kind == SAME; i++) {
+    o->kind = IS_SAME;
+    for (int i = 0; i < IS_SAME && o->kind == IS_SAME; i++) {
         if (strlen(kinds[i].word) == length && accept(r, kinds[i].word)) {
             o->kind = (uint8_t)i;
             o->dtypes = (uint8_t)kinds[i].dtypes;
         }
     }
-    return o->kind != SAME || length == 0;
+    return o->kind != IS_SAME || length == 0;
 }
 
 static bool read_input(reader *r, heed_pattern *p)
@@ -156,7 +156,7 @@ static bool parse(const char *signature, heed_pattern *p, const char **at)
 {
     reader r = {.at = signature};
     bool fits = strlen(signature) <= UINT8_MAX;
-    *p = (heed_pattern){.result.kind = SAME};
+    *p = (heed_pattern){.result.kind = IS_SAME};
     do {
         fits = fits && p->count < MOST_INPUTS && read_input(&r, p);
     } while (fits && accept(&r, ","));
@@ -315,7 +315,7 @@ _Noreturn static void fail_dtype(const heed_call *call, const heed_pattern *p, i
     const heed_text name = heed_input_name(call->op, i), path = heed_module_path();
     const char *in = *path.text != '\0' ? " in " : "";
     const char *dtype = heed_dtype_name(call->inputs[i]->dtype);
-    if (o->kind == SAME) {
+    if (o->kind == IS_SAME) {
         heed_raise(HEED_ERR_DTYPE, "%s%s%s: %s is %s and %s %s; cast one of them with heed_to",
                    call->op->name, in, path.text, heed_input_name(call->op, 0).text,
                    heed_dtype_name(call->inputs[0]->dtype), name.text, dtype);
@@ -331,20 +331,20 @@ static heed_dtype result_dtype(const heed_call *call, int kind_of_y)
 {
     const heed_dtype first = call->inputs[0]->dtype;
     switch (kind_of_y) {
-    case SAME:
+    case IS_SAME:
         return first;
-    case FLOAT:
+    case IS_FLOAT:
         for (int i = 0; i < call->count; i++) {
             if (heed_is_float(call->inputs[i]->dtype)) {
                 return call->inputs[i]->dtype;
             }
         }
         return HEED_F32;
-    case NUMBER:
+    case IS_NUMBER:
         return first == HEED_BOOL ? HEED_I64 : first;
-    case INTEGER:
+    case IS_INTEGER:
         return HEED_I64;
-    case TRUTH:
+    case IS_TRUTH:
         return HEED_BOOL;
     default:
         return first;
