@@ -53,7 +53,7 @@ static bool write_field(const char *type, const char *args, size_t *at, heed_tex
 /* An unknown type ends the text, as it is not known where the next field begins. */
 heed_text heed_args_text(const heed_op *op, const void *args)
 {
-    heed_text text = {""}, value;
+    heed_text text = {""}, value = {""};
     char type[16], name[32];
     int length = 0;
     size_t at = 0, used = 0; /* in args, in text */
