@@ -27,6 +27,11 @@
 #pragma GCC optimize("fp-contract=off")
 #endif
 
+/* After a jump a door returns at once and reads no variable, so none can be clobbered. */
+#if defined __GNUC__ && !defined __clang__
+#pragma GCC diagnostic ignored "-Wclobbered"
+#endif
+
 /* The state of a thread, its free blocks, and how much work is worth another thread (internal).
  *
  * This is the lowest level: it includes no other Heed header. A field is written only by the file
