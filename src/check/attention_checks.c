@@ -1,4 +1,4 @@
-/* The checks of attention_check.h. What is tried if the formula does not hold:
+/* The checks of heed_attention_check. What is tried if the formula does not hold:
  * attention_mistakes.c; the report: attention_report.c. */
 
 #include "check.h"

@@ -6,13 +6,6 @@
 
 #include "../autograd/autograd.h"
 
-/* Argument checks shared by modules, optimisers and files (internal to nn).
- * Functions check before they compute, so that an error names the function the user called and the
- * argument it was passed. Each check returns the pending error, its own or an earlier one. */
-
-/* heed_check_not_null: HEED_ERR_NULL if `value` is NULL. */
-heed_status heed_check_not_null(const char *function, const char *argument, const void *value);
-
 /* A tensor or child module, registered under a name. */
 struct heed_module_entry {
     char *name;
@@ -37,6 +30,13 @@ heed_status heed_module_check(const char *function, const void *module);
 void *heed_module_with(const heed_module_kind *kind, const void *fields);
 void *heed_module_ready(void *module);
 heed_tensor *heed_draw_uniform(heed_shape shape, double bound);
+
+/* Argument checks shared by modules, optimisers and files (internal to nn).
+ * Functions check before they compute, so that an error names the function the user called and the
+ * argument it was passed. Those that return a status can be called without a door. */
+
+/* heed_check_not_null: HEED_ERR_NULL if `value` is NULL. */
+heed_status heed_check_not_null(const char *function, const char *argument, const void *value);
 
 /* ---- numbers ---- */
 

@@ -237,7 +237,7 @@ static void read_at(const char *function, const heed_safetensors *f, void *to, i
 
 static void read_header(heed_safetensors *f, int64_t size)
 {
-    uint64_t length = 0; /* little-endian: dtype.h requires it */
+    uint64_t length = 0; /* little-endian: heed.h requires it */
     if (size >= LENGTH) {
         read_at(f->function, f, &length, LENGTH, 0);
     }
@@ -444,7 +444,7 @@ static void put_string(FILE *to, const char *string)
 static bool put_content(const heed_safetensors *f, const heed_metadata *metadata, FILE *to)
 {
     const bool has_metadata = metadata != NULL && metadata->key != NULL;
-    uint64_t length = 0;    /* little-endian: dtype.h requires it */
+    uint64_t length = 0;    /* little-endian: heed.h requires it */
     int64_t begin = 0, end; /* of a tensor's data */
     fwrite(&length, LENGTH, 1, to);
     fputs(has_metadata ? "{\"__metadata__\":{" : "{", to);

@@ -32,11 +32,9 @@
 #pragma GCC diagnostic ignored "-Wclobbered"
 #endif
 
-/* The state of a thread, its free blocks, and how much work is worth another thread (internal).
- *
- * This is the lowest level: it includes no other Heed header. A field is written only by the file
- * named in its comment. The fields are in one struct because one operation touches most of them.
- */
+/* The state of a thread, its free blocks, and how much work is worth another thread. A field is
+ * written only by the file named in its comment. The fields are in one struct because one operation
+ * touches most of them. */
 
 #ifdef HEED_DEBUG /* a debug build: make DEBUG=1 */
 enum { HEED_IS_DEBUG = 1 };
@@ -224,7 +222,7 @@ static inline void heed_callback_end(heed_callback outer)
 /* ---- blocks without a header ----
  *
  * The caller passes the size again when freeing a block; a wrong size corrupts the free lists. The
- * functions in alloc.h store the size instead. For sizes that are compile-time constants, such as
+ * functions in heed.h store the size instead. For sizes that are compile-time constants, such as
  * those of handles, the path to and from the free lists is inlined: about ten instructions. */
 
 /* heed_alloc_sized: `size` bytes, uninitialised, aligned to 64 bytes if `size` is 256 or more, else
@@ -521,8 +519,7 @@ static inline void heed_take_from_scope(heed_tensor *t)
 }
 
 /* Shape arithmetic: sizes, dims, strides and broadcasting, without the checks of the public
- * functions in read.h (internal).
- */
+ * functions. */
 
 /* The shape of a tensor as text, for messages. */
 #define HEED_TEXT(t) (heed_shape_text((t)->ndim, (t)->shape).text)

@@ -215,7 +215,7 @@ START_TEST(every_case_has_a_row)
 }
 END_TEST
 
-/* Each constructor of optimizer.h has a row. */
+/* Each constructor of an optimiser in heed.h has a row. */
 START_TEST(every_optimiser_has_a_row)
 {
     char line[200], name[20];

@@ -9,7 +9,7 @@ unset MAKEFLAGS WERROR
 version=$(sed -n 's/^#define HEED_VERSION  *"\(.*\)"/\1/p' src/heed.h)
 release=$build/release
 
-# ---- the version: CHANGELOG's first entry has that of version.h; CITATION.cff has that of the last release ----
+# ---- the version: CHANGELOG's first entry has that of heed.h; CITATION.cff has that of the last release ----
 
 first=$(sed -n 's/^## //p' CHANGELOG.md | head -n 1)
 released=$(sed -n 's/^## \([0-9.]* (20..-..-..)\)$/\1/p' CHANGELOG.md | head -n 1)

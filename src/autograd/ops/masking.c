@@ -113,8 +113,7 @@ static heed_tensor *drop(heed_tensor *x, double kept)
     return heed_scope_end_with(&scope, heed_mul(x, mask));
 }
 
-/* Not inlined: gcc warns of variables next to setjmp that it merges itself. */
-static __attribute__((noinline)) heed_tensor *dropout(heed_tensor *x, double p, bool training)
+static heed_tensor *dropout(heed_tensor *x, double p, bool training)
 {
     heed_check_operand("dropout", "x", x);
     heed_check_probability("dropout", "p", p);

@@ -126,7 +126,7 @@ static heed_tensor *keep_dims(const heed_vjp *v, heed_tensor *t)
 }
 
 /* t expanded to the input's shape along the reduced dims, without a copy. */
-static heed_tensor *spread(const heed_vjp *v, heed_tensor *t)
+static heed_tensor *expand_to_input(const heed_vjp *v, heed_tensor *t)
 {
     return heed_expand(keep_dims(v, t), heed_shape_of_tensor(v->inputs[0]));
 }
@@ -158,12 +158,12 @@ static heed_status mean_forward(const heed_call *call, heed_tensor *y)
 
 static void sum_backward(const heed_vjp *v)
 {
-    v->grads[0] = spread(v, v->g);
+    v->grads[0] = expand_to_input(v, v->g);
 }
 
 static void mean_backward(const heed_vjp *v)
 {
-    v->grads[0] = spread(v, heed_div_scalar(v->g, count_reduced(v->inputs[0], v->args)));
+    v->grads[0] = expand_to_input(v, heed_div_scalar(v->g, count_reduced(v->inputs[0], v->args)));
 }
 
 REDUCTION(sum, "x any -> number", reduction_rule, sum_forward, sum_backward, 0)

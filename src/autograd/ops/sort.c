@@ -101,9 +101,8 @@ OPERATION(argsort) = {.name = "argsort",
 /* ---- sort, topk ---- */
 
 /* The first *k elements, or all if k is NULL, of x sorted along dim, and their indices. */
-static __attribute__((noinline)) heed_tensor *take_first(const char *function, heed_tensor *x,
-                                                         const int64_t *k, int dim, bool descending,
-                                                         heed_tensor **indices)
+static heed_tensor *take_first(const char *function, heed_tensor *x, const int64_t *k, int dim,
+                               bool descending, heed_tensor **indices)
 {
     if (indices != NULL) {
         *indices = NULL;

@@ -2,7 +2,7 @@
  *
  * A kernel takes pointers, counts and strides, never a tensor. It reports no errors: callers have
  * checked everything. Operands are contiguous and of the table's dtype unless the kernel takes
- * strides or casts; elements.h and broadcast_walk.h arrange tensors accordingly. baseline_f32.c,
+ * strides or casts; map.c and broadcast_walk.c arrange tensors accordingly. baseline_f32.c,
  * v3_f32.c, v4_f32.c and so on compile the files below for one instruction set and dtype;
  * instance.h tells how. Integers and bool are compiled for the baseline alone. version.c chooses
  * among the tables at run time.
