@@ -66,13 +66,13 @@ static void forms_of(const heed_normalization *call, int64_t first, int64_t grou
 {
     const int64_t n = call->n;
     const T *x = (const T *)call->x + first * n;
-    const T *g = call->g != NULL ? (const T *)call->g + first * n : NULL;
     T near[ROWS_OF_GROUP] = {0};
     for (int64_t i = 0; i < group; i++) {
         near[i] = (T)(n < WIDTH ? sum_of_row(n, x + i * n) / (double)n
                                 : sum_of_vector(load(x + i * n)) / WIDTH);
     }
-    for (int64_t i = 0; i < group; i++, x += n, g += g != NULL ? n : 0) {
+    for (int64_t i = 0; i < group; i++, x += n) {
+        const T *g = call->g != NULL ? (const T *)call->g + (first + i) * n : NULL;
         means m = means_of(call, x, near[i], g);
         if (m.c * m.c > m.square / 2) {
             near[i] = (T)((double)near[i] + m.c);
