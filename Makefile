@@ -1,21 +1,22 @@
 # Heed. Help is written as "##" comments; make help prints them.
 #
-## make             the library, build/libheed.a, and the examples; make lib: only the library
-## make demo        train the toy model and show its attention; make lessons: all lessons; make toys: small models
-## make task1       compile and grade task 1 of docs/tasks.md, HINT=1: with a hint; make tasks: what is done so far
-## make deps test   install Check if it is missing, and run all tests; make test SUITE=softmax or TEST=NAME: some
-## make check-NAME  one step of .ci/run; tests/checks.mk describes all. make deps-dev: install the tools that they need
-## make format      clang-format everything; make fixtures: compute PyTorch's results that tests compare with
-## make size        lines, files and functions beside their limits; make core: of them, what a small program takes
-## make bench       benchmark Heed against PyTorch and others; bench/README.md lists bench-...
-## make fuzz        FUZZ_SECONDS=60 for each fuzzer; fuzz-NAME: one of tests/fuzz/
-## make page        build attention.html, a web page that explains attention; make pictures: those of docs/
-## make mpi         toys for several processes; make test-isas: tests with each HEED_ISA
-## make install     PREFIX=/usr/local, LIBDIR=, DESTDIR=; make uninstall removes it; make shared: libheed.so
-## make release     the tarball (make dist), the page, the tasks (make task-kit); make amalgamation: heed.h and heed.c
+## make             the library and the examples; make lib: only the library
+## make demo        train the toy model and show its attention
+## make lessons     the lessons of the course; make toys: small models
+## make task1       compile and grade task 1 (HINT=1: with a hint); make tasks
+## make deps test   install Check and run all tests; SUITE=softmax, TEST=NAME
+## make check-NAME  a step of .ci/run (tests/checks.mk); make deps-dev: its tools
+## make format      clang-format; make fixtures: PyTorch's results for the tests
+## make size        how large Heed is; make core: what a small program takes
+## make bench       compare speed with PyTorch and others (bench/README.md)
+## make fuzz        FUZZ_SECONDS=60 for each of tests/fuzz/; fuzz-NAME: one
+## make page        attention.html, which explains attention; make pictures
+## make mpi         toys for several processes; make test-isas: each HEED_ISA
+## make install     PREFIX=/usr/local LIBDIR= DESTDIR=; uninstall; make shared
+## make release     tarball, page, tasks (task-kit); make amalgamation: two files
 ##
-## All cores are used unless -j is given; V=1 shows the commands. CC, CPPFLAGS, CFLAGS, LDFLAGS and LDLIBS are honoured;
-## BUILD=build/other keeps a separate variant. DEBUG=1 builds one that reports mistakes (docs/errors.md).
+## All cores are used unless -j is given. V=1 shows the commands. BUILD=build/other
+## keeps a separate variant. DEBUG=1 builds one that reports mistakes.
 
 ifeq ($(DEBUG),1)
 BUILD    ?= build/debug

@@ -9,7 +9,7 @@
  * years.
  *
  * Sources: Vaswani et al., "Attention Is All You Need", 2017, arXiv:1706.03762, section 3.2.2, has
- * the heads. docs/checking.md says where the mistakes were found. */
+ * the heads. check_attention/attentions.c names the threads about these mistakes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

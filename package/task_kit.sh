@@ -8,7 +8,7 @@ rm -rf "$kit"
 mkdir -p "$kit/pytorch" "$kit/docs" "$kit/examples" "$build/release"
 cp -R examples/tasks/Makefile examples/tasks/README.md examples/tasks/task*.c examples/tasks/grade LICENSE \
     "$build/amalgamation/heed.h" "$build/amalgamation/heed.c" "$kit"
-cp docs/questions.md docs/masks.md docs/checking.md "$kit/docs"
+cp docs/questions.md docs/attention.md "$kit/docs"
 cp examples/lesson*.c examples/custom_*.c "$kit/examples"
 cp -R examples/pytorch/tasks/*.py examples/pytorch/tasks/graders examples/pytorch/attention_check.py \
     examples/pytorch/lesson6.py examples/pytorch/lesson7.py "$kit/pytorch"

@@ -811,7 +811,7 @@ heed_tensor *heed_scatter_add(heed_tensor *x, int dim, heed_tensor *index, heed_
 /* ---- masks: given, triangular or random ---- */
 
 /* heed_masked_fill: as torch.masked_fill(x, mask, value): replaces elements where the mask is true,
- * which is also the convention of attention block masks (docs/masks.md).
+ * which is also the convention of attention block masks (docs/attention.md).
  *
  *   x (...) any, replace_mask (...) bool -> (...)
  *   y = value where replace_mask, else x        dx = 0 where replace_mask, else g
@@ -1458,7 +1458,7 @@ void *heed_module_list_at(const struct heed_module_list *list, int i);
  *   dq = scale ds k      dk = scale ds^T q
  *
  * In a bool mask, true means KEEP: it is heed_logical_not of the block masks that modules take
- * (docs/masks.md). A float mask is added to the scores, and its gradient is ds. With is_causal,
+ * (docs/attention.md). A float mask is added to the scores, and its gradient is ds. With is_causal,
  * query i sees only keys 0 ... i, whatever L and S are. A query whose keys are all masked gives
  * zeros with zero gradients, never NaN.
  *
@@ -1510,7 +1510,7 @@ heed_tensor *heed_rope(heed_rope_args args);
 /* ---- as modules: the tutorial's, and torch's ----
  *
  * The first two are those of Josh Starmer's lesson "Coding Self-Attention in PyTorch". Tokens are
- * blocked where a block_mask is true; docs/masks.md has the other kinds of masks. */
+ * blocked where a block_mask is true; docs/attention.md has the other kinds of masks. */
 
 struct heed_self_attention {
     heed_module module;
@@ -1876,7 +1876,7 @@ heed_status heed_load_state_dict(heed_load_state_dict_args args);
  *
  * heed_load_checkpoint: restores model, optimiser and this thread's generator, all constructed like
  * the saved ones; optimizer->steps is the step to resume from. If optimizer is NULL, only the model
- * is loaded, for evaluation. On error nothing changes. docs/files.md has an example.
+ * is loaded, for evaluation. On error nothing changes.
  *
  * HEED_ERR_VALUE: as heed_load_state_dict, or a number is invalid for this optimiser. */
 heed_status heed_save_checkpoint(void *module, heed_optimizer *optimizer, const char *path,

@@ -8,7 +8,7 @@
  * The grader checks each class with other inputs, and its gradients, and says how many of the five
  * are right. `make task10 SYMPTOMS=1` prints the five symptoms of your classes as they are now.
  *
- * Read first: docs/checking.md; docs/questions.md. grade/task10.h has struct attention. */
+ * Read first: docs/attention.md; docs/questions.md. grade/task10.h has struct attention. */
 #include "grade/task10.h"
 
 /* 1. One head without a mask. Its map of "the pizza is good", before training: how much each word

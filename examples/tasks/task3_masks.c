@@ -15,7 +15,7 @@
  * heed_softmax, heed_size; INFINITY.
  *
  * Read first: lesson 4, [6], the softmax over zeros and -inf; docs/questions.md, questions 4 and 8
- * to 15; docs/masks.md. */
+ * to 15; docs/attention.md. */
 #include "grade/task3.h"
 
 /* scores (..., T, T), f32 or f64, rows are queries. Returns the weights (..., T, T), of the same

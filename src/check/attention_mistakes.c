@@ -177,7 +177,7 @@ static const mistake mistakes[] = {
     {SOFTMAX, TWICE, "with the softmax applied twice", "apply it once"},
     {MASK, NO_MASK, "without the mask", "fill blocked scores with -inf before the softmax"},
     {MASK, INVERTED, "with true and false of the mask exchanged",
-     "heed_masked_fill fills where the mask is true; docs/masks.md converts masks"},
+     "heed_masked_fill fills where the mask is true; docs/attention.md converts masks"},
     {MASK, TRANSPOSED, "with the mask transposed, so that it blocks earlier tokens",
      "rows of the mask are queries and columns are keys"},
     {MASK, STRICT, "with a mask that blocks a token's own key too",

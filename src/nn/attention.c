@@ -93,7 +93,7 @@ static void check(const char *function, const struct heed_self_attention *m,
     }
     if (block_mask != NULL && block_mask->dtype != HEED_BOOL) {
         heed_raise(HEED_ERR_DTYPE,
-                   "%s: block_mask is %s, not bool (true blocks); docs/masks.md converts other "
+                   "%s: block_mask is %s, not bool (true blocks); docs/attention.md converts other "
                    "masks",
                    function, heed_dtype_name(block_mask->dtype));
     }

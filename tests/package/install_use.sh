@@ -66,7 +66,7 @@ eval "$(sed -n '/^    cc.*libheed.a/p' "$scratch/lines")"
 runs ./mine lacks
 eval "$(sed -n '/^    export/p' "$scratch/lines")"
 line=$(sed -n 's/^    \(cc .*pkg-config.*\)/\1/p' "$scratch/lines")
-has "^ *$(echo "$line" | sed 's/\$/\\$/')$" "$root/docs/install.md"
+has "^ *$(echo "$line" | sed 's/\$/\\$/')$" "$root/README.md"
 eval "$line -std=c11 -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Werror"
 runs ./mine
 check [ "$(pkg-config --modversion heed)" = "$version" ]

@@ -8,7 +8,7 @@ line; one is enough for each class, and the others are right.
 The grader checks each class with other inputs, and its gradients, and says how many of the five
 are right. `python grade.py 10 --symptoms` prints the five symptoms of your classes as they are now.
 
-Read first: docs/checking.md; docs/questions.md.
+Read first: docs/attention.md; docs/questions.md.
 """
 import torch
 from torch import nn

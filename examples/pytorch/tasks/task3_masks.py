@@ -12,7 +12,7 @@ row still sums to 1: as if the hidden keys did not exist, also if all scores of 
 The two functions are graded apart, so you can begin with either.
 
 Read first: lesson 4, [6], the softmax over zeros and -inf; docs/questions.md, questions 4 and 8
-to 15; docs/masks.md. Build the masks yourself, for example with torch.triu or torch.tril of
+to 15; docs/attention.md. Build the masks yourself, for example with torch.triu or torch.tril of
 torch.ones, or with torch.arange and a comparison such as <. torch.softmax is yours to use.
 """
 import torch

@@ -545,7 +545,7 @@ const struct task task = {
     "find the fault",
     {"Compare each symptom with what a right class would show: rows of 100 percent, a loss of ln "
      "16, dots above the diagonal, words that look at words, a loss that falls to 0. "
-     "docs/checking.md has the mistakes that lead to such symptoms.",
+     "docs/attention.md has the mistakes that lead to such symptoms.",
      "1: which dim of (B, queries, keys) has the keys? 2: row 0 should see one symbol. 3: what "
      "does a reshape make of (B, heads, T, d_head)? 4: what does true mean to heed_masked_fill? 5: "
      "where does the graph end?"},
