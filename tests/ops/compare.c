@@ -1,47 +1,46 @@
 /* allclose and equal. */
-
 #include <math.h>
 
 #include "tests/common/reference.h"
 
-struct close {
-    double a[2], b[2], rtol, atol;
+#define INF HUGE_VAL
+#define NaN (double)NAN
+
+static const struct close {
+    double a, b, rtol, atol;
     bool equal_nan, is_close;
+} closes[] = {
+    {1, 1, 0, 0, false, true},           {1, 1.0001, 1e-5, 1e-8, false, false},
+    {1, 1.0001, 1e-3, 0, false, true},   {0, 1e-9, 1e-5, 1e-8, false, true},
+    {0, 1e-7, 1e-5, 1e-8, false, false}, {1, 2, 0.5, 0, false, true}, /* rtol is a part of b */
+    {2, 1, 0.5, 0, false, false},        {-1, 1, 1e-3, 0, false, false},
+    {-0.0, 0, 0, 0, false, true},        {INF, INF, 0, 0, false, true},
+    {INF, -INF, 0, INF, false, false},   {1, INF, 1e-3, 0, false, false},
+    {NaN, NaN, 0, INF, false, false},    {NaN, NaN, 0, 0, true, true},
+    {NaN, 1, 0, INF, true, false},
 };
-
-#include "tests/fixtures/ops_close.h"
-
 enum { CLOSES = sizeof closes / sizeof *closes };
 
 START_TEST(allclose_is_torchs)
 {
     for (int i = 0; i < CLOSES; i++) {
         const struct close *c = &closes[i];
-        heed_tensor *a = lay_out(c->a, HEED_SHAPE(2), HEED_F64, STEPPED);
-        heed_tensor *b = lay_out(c->b, HEED_SHAPE(2), HEED_F64, ROWS);
+        heed_tensor *a = lay_out((double[]){3, c->a}, HEED_SHAPE(2), HEED_F64, STEPPED);
+        heed_tensor *b = heed_from_f64((double[]){3, c->b}, HEED_SHAPE(2));
         EXPECT(heed_allclose(a, b, c->rtol, c->atol, c->equal_nan) == c->is_close,
-               "(%g, %g) and (%g, %g), rtol %g, atol %g", c->a[0], c->a[1], c->b[0], c->b[1],
-               c->rtol, c->atol);
+               "%g and %g, rtol %g, atol %g", c->a, c->b, c->rtol, c->atol);
         expect_no_error();
     }
 }
 END_TEST
 
-START_TEST(allclose_broadcasts_and_refuses)
+START_TEST(allclose_broadcasts)
 {
     heed_tensor *a = heed_full(HEED_SHAPE(3, 1), 2, HEED_F32),
                 *b = heed_full(HEED_SHAPE(4), 2, HEED_I64);
     ck_assert(heed_allclose(a, b, 0, 0, false));
     ck_assert(!heed_allclose(a, heed_arange(2, 6, 1, HEED_F32), 0, 1, false));
     ck_assert(heed_allclose(heed_zeros(HEED_SHAPE(0), HEED_F32), a, 0, 0, false));
-    ck_assert(!heed_allclose(a, heed_full(HEED_SHAPE(4), 2, HEED_F64), 1, 1, false));
-    expect_error(HEED_ERR_DTYPE, "allclose: f32 with f64");
-    ck_assert(!heed_allclose(b, heed_ones(HEED_SHAPE(3), HEED_I64), 1, 1, false));
-    expect_error(HEED_ERR_SHAPE, "allclose");
-    ck_assert(!heed_allclose(a, a, -1, 0, false));
-    expect_error(HEED_ERR_VALUE, "allclose: tolerances");
-    ck_assert(!heed_allclose(a, a, 0, NaN, false));
-    expect_error(HEED_ERR_VALUE, "allclose: tolerances");
 }
 END_TEST
 
@@ -74,6 +73,6 @@ void add_compare_cases(Suite *suite)
 {
     TCase *compare = heed_case(suite, "compare");
     tcase_add_test(compare, allclose_is_torchs);
-    tcase_add_test(compare, allclose_broadcasts_and_refuses);
+    tcase_add_test(compare, allclose_broadcasts);
     tcase_add_test(compare, equal_compares_shape_dtype_and_elements);
 }

@@ -1,44 +1,7 @@
-/* matmul compared with plain loops: shapes, strides, tile edges, NaN. */
+/* matmul compared with plain loops: strides of batches, tile edges, NaN. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "tests/common/reference.h"
-
-/* ---- shapes ---- */
-
-/* clang-format off */
-static const struct product {
-    heed_shape a, b, y;
-} products[] = {
-    {{1, {3}}, {1, {3}}, {0, {0}}},
-    {{1, {0}}, {1, {0}}, {0, {0}}},
-    {{1, {3}}, {2, {3, 4}}, {1, {4}}},
-    {{2, {2, 3}}, {1, {3}}, {1, {2}}},
-    {{1, {3}}, {3, {5, 3, 4}}, {2, {5, 4}}},
-    {{3, {5, 2, 3}}, {1, {3}}, {2, {5, 2}}},
-    {{2, {2, 3}}, {2, {3, 4}}, {2, {2, 4}}},
-    {{2, {1, 1}}, {2, {1, 1}}, {2, {1, 1}}},
-    {{3, {5, 2, 3}}, {2, {3, 4}}, {3, {5, 2, 4}}},
-    {{4, {3, 5, 2, 3}}, {2, {3, 4}}, {4, {3, 5, 2, 4}}},
-    {{3, {5, 1, 3}}, {2, {3, 1}}, {3, {5, 1, 1}}},
-    {{2, {2, 3}}, {3, {5, 3, 4}}, {3, {5, 2, 4}}},
-    {{3, {5, 2, 3}}, {3, {5, 3, 4}}, {3, {5, 2, 4}}},
-    {{3, {1, 2, 3}}, {3, {5, 3, 4}}, {3, {5, 2, 4}}},
-    {{3, {5, 2, 3}}, {3, {1, 3, 4}}, {3, {5, 2, 4}}},
-    {{4, {7, 1, 2, 3}}, {3, {5, 3, 4}}, {4, {7, 5, 2, 4}}},
-    {{4, {2, 1, 3, 2}}, {4, {1, 4, 2, 5}}, {4, {2, 4, 3, 5}}},
-    {{1, {2}}, {4, {3, 4, 2, 5}}, {3, {3, 4, 5}}},
-    {{4, {3, 4, 5, 2}}, {1, {2}}, {3, {3, 4, 5}}},
-    {{8, {2, 1, 1, 3, 1, 2, 2, 3}}, {6, {2, 1, 4, 1, 3, 2}}, {8, {2, 1, 2, 3, 4, 2, 2, 2}}},
-    {{2, {0, 3}}, {2, {3, 4}}, {2, {0, 4}}},
-    {{2, {2, 0}}, {2, {0, 4}}, {2, {2, 4}}},
-    {{2, {2, 3}}, {2, {3, 0}}, {2, {2, 0}}},
-    {{3, {0, 2, 3}}, {3, {1, 3, 4}}, {3, {0, 2, 4}}},
-    {{3, {5, 2, 0}}, {2, {0, 4}}, {3, {5, 2, 4}}},
-    {{2, {3, 0}}, {1, {0}}, {1, {3}}},
-};
-/* clang-format on */
-enum { PRODUCTS = sizeof products / sizeof *products };
 
 static void check_product(heed_tensor *a, heed_tensor *b, heed_shape shape)
 {
@@ -48,38 +11,6 @@ static void check_product(heed_tensor *a, heed_tensor *b, heed_shape shape)
         expect_element("matmul", element(y, at), product_at(a, b, at), 0, a->dtype);
     }
 }
-
-START_TEST(matmul_of_all_shapes)
-{
-    const struct product *p = &products[_i];
-    for (heed_dtype dtype = HEED_F32; dtype <= HEED_I64; dtype++) {
-        for (int layouts = 0; layouts < LAYOUTS * LAYOUTS; layouts++) {
-            heed_tensor *a = whole_noise(p->a, dtype, (enum layout)(layouts / LAYOUTS), 1);
-            heed_tensor *b = whole_noise(p->b, dtype, (enum layout)(layouts % LAYOUTS), 2);
-            check_product(a, b, p->y);
-        }
-    }
-}
-END_TEST
-
-/* Operands whose rows, columns or matrices share memory. */
-START_TEST(matmul_of_expanded_operands)
-{
-    heed_tensor *a = whole_noise(HEED_SHAPE(1, 2, 3), HEED_F32, ROWS, 3);
-    heed_tensor *b = whole_noise(HEED_SHAPE(3, 4), HEED_F32, COLUMNS, 4);
-    heed_tensor *column = whole_noise(HEED_SHAPE(3, 1), HEED_F32, ROWS, 5);
-    heed_tensor *row = whole_noise(HEED_SHAPE(1, 3), HEED_F32, ROWS, 6);
-    check_product(heed_expand(a, HEED_SHAPE(5, 2, 3)), b, HEED_SHAPE(5, 2, 4));
-    check_product(heed_expand(row, HEED_SHAPE(7, 3)), b, HEED_SHAPE(7, 4));
-    check_product(heed_expand(row, HEED_SHAPE(5, 7, 3)), heed_expand(column, HEED_SHAPE(3, 9)),
-                  HEED_SHAPE(5, 7, 9));
-    check_product(heed_expand(a, HEED_SHAPE(5, 2, 3)), heed_expand(b, HEED_SHAPE(5, 3, 4)),
-                  HEED_SHAPE(5, 2, 4));
-    heed_tensor *turned = heed_transpose(heed_expand(a, HEED_SHAPE(5, 2, 3)), 0, 1);
-    check_product(turned, b, HEED_SHAPE(2, 5, 4));
-    check_product(heed_slice(turned, 1, 1, 5, 2), b, HEED_SHAPE(2, 2, 4));
-}
-END_TEST
 
 /* Dims of size 1 with any stride, and batches with and without constant stride, by one matrix or
  * several. */
@@ -101,6 +32,9 @@ START_TEST(matmul_of_rows_with_gaps)
         check_product(heed_transpose(heed_unsqueeze(a, 1), 0, 2), b, HEED_SHAPE(7, 1, 5, 4));
         check_product(heed_expand(heed_slice(a, 1, 2, 3, 1), HEED_SHAPE(5, 6, 3)), matrix,
                       HEED_SHAPE(5, 6, 4));
+        a = whole_noise((heed_shape){8, {2, 1, 1, 3, 1, 2, 2, 3}}, dtype, STEPPED, 1);
+        b = whole_noise((heed_shape){6, {2, 1, 4, 1, 3, 2}}, dtype, ROTATED, 2);
+        check_product(a, b, (heed_shape){8, {2, 1, 2, 3, 4, 2, 2, 2}});
     }
 }
 END_TEST
@@ -178,8 +112,6 @@ START_TEST(whole_products_wrap)
 }
 END_TEST
 
-/* ---- NaN and infinity ---- */
-
 START_TEST(matmul_passes_nan_to_its_column_alone)
 {
     const heed_dtype dtype = (heed_dtype)_i;
@@ -199,53 +131,12 @@ START_TEST(matmul_passes_nan_to_its_column_alone)
 }
 END_TEST
 
-START_TEST(matmul_of_infinities)
-{
-    const double inf = HUGE_VAL, nan = (double)NAN;
-    heed_tensor *a =
-        lay_out((double[]){-inf, 1, 0, inf, inf, -inf}, HEED_SHAPE(3, 2), HEED_F32, COLUMNS);
-    heed_tensor *b = lay_out((double[]){1, 0, 2, 1, -1, 0}, HEED_SHAPE(2, 3), HEED_F32, STEPPED);
-    EXPECT_VALUES(heed_matmul(a, b), 0, -inf, nan, -inf, inf, -inf, nan, nan, nan, nan);
-    heed_tensor *large = heed_full(HEED_SHAPE(1, 2), 1e30, HEED_F32);
-    EXPECT_VALUES(heed_matmul(large, heed_transpose(large, 0, 1)), 0, inf);
-}
-END_TEST
-
-START_TEST(matmul_refuses)
-{
-    heed_tensor *a = heed_ones(HEED_SHAPE(3, 2), HEED_F32), *v = heed_ones(HEED_SHAPE(4), HEED_F32);
-    ck_assert_ptr_null(heed_matmul(a, a));
-    expect_error(
-        HEED_ERR_SHAPE,
-        "matmul: b (3, 2) does not fit a (3, 2): takes a (..., m, k), b (..., k, n); did you mean");
-    ck_assert_ptr_null(heed_matmul(a, v));
-    expect_error(HEED_ERR_SHAPE, "matmul: b (4) does not fit a (3, 2)");
-    ck_assert_ptr_null(heed_matmul(v, a));
-    expect_error(HEED_ERR_SHAPE, "matmul: b (3, 2) does not fit a (4)");
-    ck_assert_ptr_null(heed_matmul(a, heed_scalar(1, HEED_F32)));
-    expect_error(HEED_ERR_SHAPE, "matmul: (3, 2) x ()");
-    ck_assert_ptr_null(heed_matmul(heed_ones(HEED_SHAPE(2, 1, 1), HEED_F32),
-                                   heed_ones(HEED_SHAPE(3, 1, 1), HEED_F32)));
-    expect_error(HEED_ERR_SHAPE, "matmul: b (3, 1, 1) does not fit a (2, 1, 1): takes a (..., m, "
-                                 "k), b (..., k, n); \"...\" is (2) and (3)");
-    ck_assert_ptr_null(heed_matmul(a, heed_ones(HEED_SHAPE(2, 2), HEED_I64)));
-    expect_error(HEED_ERR_DTYPE, "matmul: a is f32 and b i64");
-    heed_tensor *mask = heed_ones(HEED_SHAPE(2, 2), HEED_BOOL);
-    ck_assert_ptr_null(heed_matmul(mask, mask));
-    expect_error(HEED_ERR_DTYPE, "matmul: a is bool, not a number");
-}
-END_TEST
-
 void add_matmul_cases(Suite *suite)
 {
     TCase *matmul = heed_case(suite, "matmul");
-    tcase_add_loop_test(matmul, matmul_of_all_shapes, 0, PRODUCTS);
-    tcase_add_test(matmul, matmul_of_expanded_operands);
     tcase_add_test(matmul, matmul_of_rows_with_gaps);
     tcase_add_loop_test(matmul, matmul_of_all_sizes, 0, HEED_BOOL);
     tcase_add_loop_test(matmul, matmul_rounds_little, 0, 2);
     tcase_add_test(matmul, whole_products_wrap);
     tcase_add_loop_test(matmul, matmul_passes_nan_to_its_column_alone, 0, 2);
-    tcase_add_test(matmul, matmul_of_infinities);
-    tcase_add_test(matmul, matmul_refuses);
 }

@@ -203,6 +203,11 @@ END_TEST
 
 void add_operations_cases(Suite *suite)
 {
+    /* the subjects whose rows need no tests by hand */
+    static const char *const subjects[] = {"embedding_rows", "loss", "masking", "rearrange"};
+    for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++) {
+        add_operation_rows(suite, subjects[i]);
+    }
     TCase *table = heed_case(suite, "table");
     tcase_add_test(table, every_operation_has_rows);
     tcase_add_test(table, an_operation_without_rows_is_found);

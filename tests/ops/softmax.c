@@ -1,5 +1,5 @@
-/* softmax and log_softmax over every dim, compared with plain loops in double; safe_softmax, which
- * equals softmax except for lines of -inf alone. */
+/* softmax and log_softmax of many long lines and columns, compared with plain loops in double;
+ * subnormal probabilities; safe_softmax's lines of -inf alone. */
 
 #include <float.h>
 #include <math.h>
@@ -16,8 +16,7 @@
 
 /* clang-format off */
 static const heed_shape shapes[] = {
-    {0, {0}}, {1, {0}}, {1, {1}}, {1, {700}}, {2, {3, 600}}, {2, {600, 3}}, {3, {2, 0, 3}},
-    {4, {2, 3, 4, 5}}, {4, {5, 4, 0, 1}}, {8, {2, 1, 2, 2, 1, 2, 3, 2}},
+    {1, {700}}, {2, {3, 600}}, {2, {600, 3}}, {4, {2, 3, 4, 5}}, {8, {2, 1, 2, 2, 1, 2, 3, 2}},
 };
 /* clang-format on */
 enum { SHAPES = sizeof shapes / sizeof *shapes };
@@ -55,21 +54,6 @@ START_TEST(softmax_over_all_dims)
             }
         }
     }
-}
-END_TEST
-
-START_TEST(softmax_of_scalars_and_refusals)
-{
-    heed_tensor *x = heed_scalar(-7, HEED_F32), *whole = heed_ones(HEED_SHAPE(3), HEED_I64);
-    ck_assert_double_eq(heed_item(heed_softmax(x, 0)), 1);
-    ck_assert_double_eq(heed_item(heed_log_softmax(x, -1)), 0);
-    ck_assert_double_nan(heed_item(heed_softmax(heed_scalar(-INF, HEED_F64), 0)));
-    ck_assert_ptr_null(heed_softmax(x, 1));
-    expect_error(HEED_ERR_DIM, "softmax: dim 1");
-    ck_assert_ptr_null(heed_log_softmax(whole, 0));
-    expect_error(HEED_ERR_DTYPE, "log_softmax: x is i64");
-    ck_assert_ptr_null(heed_softmax(heed_to(whole, HEED_BOOL), 0));
-    expect_error(HEED_ERR_DTYPE, "softmax: x is bool");
 }
 END_TEST
 
@@ -113,45 +97,6 @@ START_TEST(softmax_of_rare_scores)
 }
 END_TEST
 
-/* The exponential e divided by a total, in the steps of ordinary quotients. */
-static float divided(float e, float total)
-{
-    const bool fused = heed_chosen_isa > 0; /* on other machines, the test allows both */
-    const float inverse = 1 / total, near = e * inverse;
-    const float rest = fused ? fmaf(-near, total, e) : e - near * total;
-    return fused ? fmaf(rest, inverse, near) : near + rest * inverse;
-}
-
-/* Subnormal quotients have the bits of the exponential, which a row with a total of 1 shows,
- * divided in these steps. The second score makes the total 1 + e^score, known to within an ulp or
- * two. */
-START_TEST(softmax_of_rare_scores_divides_as_others)
-{
-    heed_tensor *x = heed_empty(HEED_SHAPE(RARE), HEED_F32);
-    float *score = heed_data_f32(x);
-    for (int i = 0; i < RARE; i++) {
-        score[i] = i < 2 ? (float)i * -200 : -87.34f - 17.0f * (float)i / RARE;
-    }
-    const heed_tensor *exponentials = heed_softmax(x, 0);
-    for (int k = 1; k < 40; k++) {
-        score[1] = (float)-k / 16;
-        const heed_tensor *y = heed_softmax(x, 0);
-        int most = 0;
-        for (int ulps = -3; ulps <= 3; ulps++) {
-            const float total = 1 + expf(score[1]) + (float)ulps * FLT_EPSILON;
-            int same = 0;
-            for (int i = 2; i < RARE; i++) {
-                const float goal = divided(heed_const_data_f32(exponentials)[i], total);
-                const float apart = fabsf(heed_const_data_f32(y)[i] - goal);
-                same += heed_chosen_isa > 0 ? apart == 0 : apart <= 0x1p-149f;
-            }
-            most = same > most ? same : most;
-        }
-        EXPECT(most == RARE - 2, "%d of %d quotients have the bits of a division", most, RARE - 2);
-    }
-}
-END_TEST
-
 /* NaN and infinite scores reach all probabilities, as in other rows. */
 START_TEST(softmax_of_rare_scores_and_nan)
 {
@@ -191,39 +136,6 @@ END_TEST
 
 /* ---- safe_softmax ---- */
 
-static const double softmax_lines[][4] = {
-    {0, 1, 2, 3},          {-1, -1, -1, -1},         {-1000, -1001, -999, -2000},
-    {-INF, 0, 1, -INF},    {-INF, -INF, -INF, -INF}, {-INF, -INF, -INF, 5},
-    {INF, 0, 1, 2},        {NaN, 0, 1, 2},           {-INF, NaN, -INF, 0},
-    {0, -200, -700, -800}, {3e38, -3e38, 3e38, 0},   {-3e38, -3e38, -INF, -3e38},
-};
-enum { SOFTMAX_LINES = sizeof softmax_lines / sizeof *softmax_lines };
-
-/* Equals softmax bit for bit, except for lines of -inf alone; along columns too. */
-START_TEST(safe_softmax_is_softmax)
-{
-    const double *line = softmax_lines[_i];
-    bool blocked = true;
-    for (int i = 0; i < 4; i++) {
-        blocked = blocked && line[i] == -INF;
-    }
-    for (heed_dtype dtype = HEED_F32; dtype <= HEED_F64; dtype++) {
-        heed_tensor *x = lay_out(line, HEED_SHAPE(4), dtype, STEPPED);
-        heed_tensor *columns = heed_expand(heed_unsqueeze(x, 1), HEED_SHAPE(4, 3));
-        heed_tensor *y = heed_softmax(x, 0), *safe = heed_safe_softmax(x, 0);
-        heed_tensor *of_columns = heed_safe_softmax(columns, -2);
-        expect_kind(safe, dtype, HEED_SHAPE(4));
-        for (int i = 0; i < 4; i++) {
-            const double goal = blocked ? 0 : element(y, HEED_INDEX(i));
-            EXPECT(same_bits(element(safe, HEED_INDEX(i)), goal), "%g, not %g",
-                   element(safe, HEED_INDEX(i)), goal);
-            EXPECT(same_bits(element(of_columns, HEED_INDEX(i, 1)), goal), "in a column: %g",
-                   element(of_columns, HEED_INDEX(i, 1)));
-        }
-    }
-}
-END_TEST
-
 /* In long lines: a single element other than -inf, at any index, gives softmax's result. */
 START_TEST(safe_softmax_looks_at_the_whole_line)
 {
@@ -248,37 +160,13 @@ START_TEST(safe_softmax_looks_at_the_whole_line)
 }
 END_TEST
 
-START_TEST(safe_softmax_of_scalars_and_nothing)
-{
-    EXPECT_VALUES(heed_safe_softmax(heed_scalar(-INF, HEED_F32), 0), 0, 0);
-    EXPECT_VALUES(heed_safe_softmax(heed_scalar(-1e30, HEED_F32), -1), 0, 1);
-    EXPECT_VALUES(heed_safe_softmax(heed_scalar(NaN, HEED_F64), -1), 0, NaN);
-    heed_tensor *x = heed_zeros(HEED_SHAPE(2, 0, 3), HEED_F32);
-    for (int dim = -3; dim < 3; dim++) {
-        expect_kind(heed_safe_softmax(x, dim), HEED_F32, HEED_SHAPE(2, 0, 3));
-    }
-}
-END_TEST
-
-/* Plain softmax gives NaN, as torch's does. */
-START_TEST(softmax_of_a_masked_line_stays_nan)
-{
-    EXPECT_VALUES(heed_softmax(heed_full(HEED_SHAPE(2), -INF, HEED_F32), 0), 0, NaN, NaN);
-}
-END_TEST
-
 void add_softmax_cases(Suite *suite)
 {
     TCase *softmax = heed_case(suite, "softmax");
     tcase_add_loop_test(softmax, softmax_over_all_dims, 0, SHAPES);
-    tcase_add_test(softmax, softmax_of_scalars_and_refusals);
     tcase_add_test(softmax, softmax_of_rare_scores);
-    tcase_add_test(softmax, softmax_of_rare_scores_divides_as_others);
     tcase_add_test(softmax, softmax_of_rare_scores_and_nan);
     tcase_add_test(softmax, softmax_multiplies_no_subnormal_numbers);
     TCase *safe_softmax = heed_case(suite, "safe_softmax");
-    tcase_add_loop_test(safe_softmax, safe_softmax_is_softmax, 0, SOFTMAX_LINES);
     tcase_add_loop_test(safe_softmax, safe_softmax_looks_at_the_whole_line, HEED_F32, HEED_F64 + 1);
-    tcase_add_test(safe_softmax, safe_softmax_of_scalars_and_nothing);
-    tcase_add_test(safe_softmax, softmax_of_a_masked_line_stays_nan);
 }

@@ -18,7 +18,7 @@ struct whole_cast {
     bool to_bool;
 };
 
-#include "tests/fixtures/ops_cast.h"
+#include "tests/fixtures/casts.h"
 
 enum { CASTS = sizeof casts / sizeof *casts, WHOLES = sizeof whole_casts / sizeof *whole_casts };
 
