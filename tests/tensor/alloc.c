@@ -1,4 +1,4 @@
-/* Memory: the allocator, its counters, and every allocation failing in turn. */
+/* Memory: the allocator and its counters. Programs that run out of memory: tests/oom. */
 #include <string.h>
 
 #include "tensor/tensor.h"
@@ -20,6 +20,7 @@ static size_t class_size(size_t size)
     return larger;
 }
 
+/* With and without a header. */
 START_TEST(blocks_are_aligned_and_apart)
 {
     enum { COUNT = 600 };
@@ -27,9 +28,8 @@ START_TEST(blocks_are_aligned_and_apart)
     const int64_t bytes = heed_live_bytes();
     for (size_t i = 0; i < COUNT; i++) {
         const size_t size = i * 13 % 3001;
-        blocks[i] = heed_alloc_sized(size);
-        ck_assert_ptr_nonnull(blocks[i]);
-        ck_assert_uint_eq((uintptr_t)blocks[i] % (size >= 256 ? 64 : 16), 0);
+        blocks[i] = i % 2 == 0 ? heed_alloc_sized(size) : heed_alloc(size);
+        ck_assert_uint_eq((uintptr_t)blocks[i] % (i % 2 == 0 && size >= 256 ? 64 : 16), 0);
         memset(blocks[i], (int)(i & 255), size);
     }
     for (size_t i = 0; i < COUNT; i++) {
@@ -37,7 +37,7 @@ START_TEST(blocks_are_aligned_and_apart)
         for (size_t j = 0; j < size; j++) {
             ck_assert_uint_eq(blocks[i][j], i & 255);
         }
-        heed_free_sized(blocks[i], size);
+        i % 2 == 0 ? heed_free_sized(blocks[i], size) : heed_free(blocks[i]);
     }
     ck_assert_int_eq(heed_live_bytes(), bytes);
 }
@@ -101,25 +101,21 @@ END_TEST
 
 START_TEST(realloc_keeps_the_content)
 {
+    char *block = heed_realloc(NULL, 10);
     const int64_t bytes = heed_live_bytes();
-    char *block = heed_realloc(NULL, 10), *grown;
     strcpy(block, "123456789");
-    for (size_t size = 10; size < 100000; size *= 3) {
-        heed_fail_allocation(0);
-        ck_assert_ptr_null(heed_realloc(block, size * 3));
-        expect_error(HEED_ERR_MEMORY, "out of memory: ");
-        ck_assert_str_eq(block, "123456789"); /* unchanged */
-        ck_assert_ptr_nonnull(grown = heed_realloc(block, size * 3));
-        ck_assert_int_eq(heed_live_bytes(), bytes + 3 * (int64_t)size);
-        ck_assert_str_eq(grown, "123456789");
-        block = grown;
-        heed_free(heed_alloc(size)); /* reuses the old block */
-        if (size * 9 >= 100000) {
-            heed_free(block);
-            break;
-        }
-    }
-    ck_assert_int_eq(heed_live_bytes(), bytes);
+    heed_fail_allocation(0);
+    ck_assert_ptr_null(heed_realloc(block, 9000));
+    expect_error(HEED_ERR_MEMORY, "out of memory: ");
+    ck_assert_str_eq(block, "123456789"); /* unchanged */
+    char *grown = heed_realloc(block, 9000);
+    ck_assert_int_eq(heed_live_bytes(), bytes + 8990);
+    heed_free(heed_alloc(10)); /* reuses the old block */
+    ck_assert_str_eq(grown, "123456789");
+    char *smaller = heed_realloc(grown, 4);
+    ck_assert_mem_eq(smaller, "1234", 4);
+    heed_free(smaller);
+    ck_assert_int_eq(heed_live_bytes(), bytes - 10);
 }
 END_TEST
 
@@ -137,7 +133,6 @@ START_TEST(arrays_grow_by_doubling)
             requests++;
         }
         array = heed_grow(array, i, &capacity, sizeof *array);
-        ck_assert_int_gt(capacity, i);
         array[i] = i;
     }
     for (int i = 0; i < 1000; i++) {
@@ -145,39 +140,6 @@ START_TEST(arrays_grow_by_doubling)
     }
     ck_assert_int_eq(requests, 7); /* 16, 32, ... 1024 */
     heed_free(array);
-}
-END_TEST
-
-START_TEST(realloc_may_shrink)
-{
-    char *block = heed_alloc(1000);
-    memset(block, 7, 1000);
-    char *smaller = heed_realloc(block, 100);
-    ck_assert_int_eq(smaller[0] + smaller[99], 14);
-    heed_free(smaller);
-}
-END_TEST
-
-START_TEST(blocks_remember_their_size)
-{
-    enum { COUNT = 300 };
-    unsigned char *blocks[COUNT];
-    const int64_t bytes = heed_live_bytes();
-    for (size_t i = 0; i < COUNT; i++) {
-        const size_t size = i * i % 4001;
-        blocks[i] = heed_alloc(size);
-        ck_assert_uint_eq((uintptr_t)blocks[i] % 16, 0);
-        memset(blocks[i], (int)(i & 255), size);
-    }
-    for (size_t i = 0; i < COUNT; i++) {
-        for (size_t j = 0; j < i * i % 4001; j++) {
-            ck_assert_uint_eq(blocks[i][j], i & 255);
-        }
-        heed_free(blocks[i]);
-    }
-    ck_assert_int_eq(heed_live_bytes(), bytes);
-    ck_assert_ptr_null(heed_alloc(SIZE_MAX));
-    expect_error(HEED_ERR_MEMORY, "out of memory: ");
 }
 END_TEST
 
@@ -201,30 +163,6 @@ START_TEST(empty_cache_gives_large_blocks_back)
 }
 END_TEST
 
-/* ---- extreme sizes ---- */
-
-START_TEST(tensors_without_elements_are_tensors)
-{
-    for (int dtype = HEED_F32; dtype < HEED_DTYPES; dtype++) {
-        heed_tensor *x = heed_ones(HEED_SHAPE(3, 0, 2), (heed_dtype)dtype);
-        ck_assert_int_eq(x->numel, 0);
-        ck_assert_ptr_nonnull(x->data);
-        ck_assert_int_eq(heed_sum(x)->numel, 1);
-        EXPECT_VALUES(heed_sum(x), 0, 0);
-        ck_assert_int_eq(heed_copy_out(x, NULL, 0), HEED_OK);
-        ck_assert_int_eq(heed_copy_into(x, heed_ones(HEED_SHAPE(1), (heed_dtype)dtype)), HEED_OK);
-        ck_assert_int_eq(heed_cat((heed_tensor *[]){x, x}, 2, 0)->shape[0], 6);
-    }
-    heed_tensor *x = heed_set_requires_grad(heed_ones(HEED_SHAPE(2, 3, 0), HEED_F32), true);
-    heed_tensor *w = heed_set_requires_grad(heed_ones(HEED_SHAPE(0, 4), HEED_F32), true);
-    heed_tensor *y = heed_softmax(heed_matmul(x, w), -1);
-    heed_backward(heed_sum(heed_mul(y, y)));
-    EXPECT_VALUES(heed_sum_dims(y, HEED_DIMS(0, 1), false), 0, 1.5, 1.5, 1.5, 1.5);
-    ck_assert_int_eq(x->grad->shape[1], 3);
-    ck_assert_int_eq(w->grad->shape[1], 4);
-}
-END_TEST
-
 START_TEST(sizes_beyond_the_machine_are_errors)
 {
     const int64_t one = 1;
@@ -234,70 +172,14 @@ START_TEST(sizes_beyond_the_machine_are_errors)
         expect_error(addressable ? HEED_ERR_MEMORY : HEED_ERR_OVERFLOW,
                      addressable ? "out of memory: " : "empty: (");
     }
-    ck_assert_ptr_null(heed_zeros(HEED_SHAPE(one << 32, one << 32), HEED_BOOL));
-    expect_error(HEED_ERR_OVERFLOW, "zeros: (4294967296, 4294967296) has more elements than");
-    ck_assert_ptr_null(heed_zeros(HEED_SHAPE(0, INT64_MAX, INT64_MAX), HEED_BOOL));
-    expect_error(HEED_ERR_OVERFLOW, "zeros: (0, 9223372036854775807, 9223372036854775807)");
     ck_assert_ptr_null(heed_alloc(SIZE_MAX));
     expect_error(HEED_ERR_MEMORY, "out of memory: ");
     heed_tensor *huge = heed_expand(heed_ones(HEED_SHAPE(1), HEED_F32), HEED_SHAPE(one << 56));
-    ck_assert_ptr_nonnull(huge); /* a view allocates no elements */
-    ck_assert_ptr_null(heed_neg(huge));
+    ck_assert_ptr_null(heed_neg(huge)); /* a view allocates no elements, a result does */
     expect_error(HEED_ERR_MEMORY, "out of memory: 288230376151711744 bytes requested");
     EXPECT_VALUES(heed_slice(huge, 0, (one << 56) - 2, INT64_MAX, 1), 0, 1, 1);
 }
 END_TEST
-
-/* ---- a training step with every kind of allocation ---- */
-
-typedef struct model {
-    heed_tensor *w; /* (3, 8) */
-    heed_optimizer *adamw;
-} model;
-
-static model new_model(void)
-{
-    heed_manual_seed(1);
-    model m = {.w = heed_set_requires_grad(heed_randn(HEED_SHAPE(3, 8), HEED_F32), true)};
-    m.adamw = heed_adamw_new((heed_tensor_list){1, &m.w, NULL}, 0.01, 0);
-    make_moments(m.adamw);
-    return m;
-}
-
-static void free_model(model *m)
-{
-    heed_clear_grad(m->w);
-    heed_optimizer_free(m->adamw);
-}
-
-static heed_tensor *loss_of(model *m)
-{
-    heed_tensor *x = heed_arange(0, 12, 1, HEED_F32); /* reshaped to 6 dims below */
-    x = heed_sigmoid(heed_reshape(heed_neg(x), HEED_SHAPE(1, 2, 1, 2, 1, 3)));
-    heed_tensor *h = heed_matmul(heed_reshape(x, HEED_SHAPE(4, 3)), m->w); /* (4, 8) */
-    heed_tensor *p = heed_softmax(h, -1), *last = heed_slice(h, 0, 0, 4, 2);
-    heed_tensor *parts[] = {h, heed_log(p), last, heed_tril(p, 1)};
-    heed_tensor *logits = heed_cat(parts, 4, 0); /* (14, 8) */
-    heed_tensor *targets = heed_randint(0, 8, HEED_SHAPE(14));
-    heed_tensor *places = heed_embedding(targets, heed_transpose(m->w, 0, 1)), *dw = NULL;
-    heed_tensor *loss = heed_cross_entropy(logits, targets);
-    heed_grad(loss, &m->w, 1, &dw, true);
-    return heed_add(heed_add(loss, heed_mean(heed_mul(dw, dw))), heed_mean(places));
-}
-
-static double step(model *m)
-{
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_manual_seed(7);
-    heed_tensor *loss = loss_of(m);
-    const double value = heed_item(loss);
-    heed_backward(loss);
-    heed_optimizer_step(m->adamw);
-    heed_clear_grad(m->w);
-    heed_scope_end(&scope);
-    return value;
-}
 
 /* As many requests fail as were asked for. */
 START_TEST(several_allocations_fail)
@@ -318,79 +200,26 @@ START_TEST(several_allocations_fail)
 }
 END_TEST
 
-START_TEST(every_allocation_may_fail)
-{
-    model m = new_model(), twin = new_model();
-    heed_tensor *start = heed_clone(heed_detach(m.w)), *zeros = heed_zeros_like(start);
-    const int64_t tensors = heed_live_tensors(), bytes = heed_live_bytes();
-    int64_t n = 0;
-    for (; n < 100000; n++) {
-        heed_fail_allocation(n);
-        step(&m);
-        heed_fail_allocation(-1);
-        ck_assert_int_eq(heed_live_tensors(), tensors);
-        ck_assert_int_eq(heed_live_bytes(), bytes);
-        if (!heed_error_pending()) {
-            break;
-        }
-        expect_error(HEED_ERR_MEMORY, "out of memory: ");
-        ck_assert(m.w->grad == NULL && heed_equal(m.w, start) && heed_is_grad_enabled());
-        ck_assert(heed_equal(m.adamw->slots[0].state[0], zeros));
-        heed_scope_end(&(heed_scope){0}); /* scope errors are reported as well */
-        expect_error(HEED_ERR_SCOPE, "scope_end");
-    }
-    ck_assert_int_gt(n, 100); /* a step makes at least this many allocations */
-    step(&twin);
-    ck_assert(heed_equal(m.w, twin.w) && !heed_equal(m.w, start));
-    free_model(&m);
-    free_model(&twin);
-}
-END_TEST
-
-static heed_tensor *checked(heed_tensor *const *inputs, void *context)
-{
-    (void)context;
-    return heed_pow_scalar(heed_softmax(heed_mul(inputs[0], inputs[1]), 0), 2);
-}
-
-START_TEST(every_allocation_of_a_gradient_check_may_fail)
-{
-    heed_tensor *xs[] = {heed_randn(HEED_SHAPE(2), HEED_F64), heed_randn(HEED_SHAPE(2), HEED_F64)};
-    heed_set_requires_grad(xs[0], true);
-    heed_set_requires_grad(xs[1], true);
-    for (int second = 0; second < 2; second++) {
-        const int64_t tensors = heed_live_tensors(), bytes = heed_live_bytes();
-        heed_status status = HEED_ERR_MEMORY;
-        int64_t n = 0;
-        for (; n < 100000 && status == HEED_ERR_MEMORY; n++) {
-            heed_fail_allocation(n);
-            status = second ? heed_gradgradcheck(checked, NULL, xs, 2)
-                            : heed_gradcheck(checked, NULL, xs, 2);
-            heed_fail_allocation(-1);
-            ck_assert_int_eq(heed_error(), status);
-            ck_assert_int_eq(heed_live_tensors(), tensors);
-            ck_assert_int_eq(heed_live_bytes(), bytes);
-        }
-        ck_assert_int_eq(status, HEED_OK);
-        ck_assert_int_gt(n, 100);
-    }
-}
-END_TEST
-
 START_TEST(in_a_steady_state_the_system_is_not_asked)
 {
-    model m = new_model();
-    double first = step(&m), last = first;
-    step(&m);
-    step(&m);
-    const int64_t requests = heed_self.system_requests;
-    for (int t = 4; t < 24; t++) {
-        last = step(&m);
+    struct heed_self_attention *m = heed_self_attention_new(8, 0, 1);
+    heed_optimizer *adamw = heed_adamw_new(heed_parameters(m), 0.01, 0);
+    int64_t requests = 0;
+    for (int step = 0; step < 20; step++) {
+        HEED_SCOPE(scope);
+        heed_tensor *x = heed_ones(HEED_SHAPE(70, 8), HEED_F32);
+        heed_tensor *y = heed_self_attention_forward(m, x, heed_causal_block_mask(70));
+        heed_backward(heed_sum(heed_square(y)));
+        heed_optimizer_step(adamw);
+        heed_optimizer_zero_grad(adamw);
+        if (step < 3) {
+            requests = heed_self.system_requests;
+        }
         ck_assert(heed_self.system_requests == requests || !heed_allocator_keeps_blocks());
     }
     ck_assert_int_gt(requests, 0);
-    ck_assert_double_lt(last, first); /* it has learned */
-    free_model(&m);
+    heed_optimizer_free(adamw);
+    heed_module_free(m);
 }
 END_TEST
 
@@ -417,14 +246,9 @@ void add_alloc_cases(Suite *suite)
     tcase_add_test(tests, a_tensor_costs_its_handle_its_storage_and_its_elements);
     tcase_add_test(tests, realloc_keeps_the_content);
     tcase_add_test(tests, arrays_grow_by_doubling);
-    tcase_add_test(tests, realloc_may_shrink);
-    tcase_add_test(tests, blocks_remember_their_size);
     tcase_add_test(tests, empty_cache_gives_large_blocks_back);
-    tcase_add_test(tests, tensors_without_elements_are_tensors);
     tcase_add_test(tests, sizes_beyond_the_machine_are_errors);
     tcase_add_test(tests, several_allocations_fail);
-    tcase_add_test(tests, every_allocation_may_fail);
-    tcase_add_test(tests, every_allocation_of_a_gradient_check_may_fail);
     tcase_add_test(tests, in_a_steady_state_the_system_is_not_asked);
     tcase_add_test(tests, a_node_and_its_value_stay_within_300_bytes);
 }

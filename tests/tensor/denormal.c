@@ -2,7 +2,6 @@
  * which the processor flushes them. */
 #include <float.h>
 #include <math.h>
-#include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
 #include <string.h>
@@ -21,19 +20,6 @@ static bool met_subnormal(void)
     return false;
 #endif
 }
-
-static volatile float tiny = 1e-30f;
-
-START_TEST(test_flags_are_seen)
-{
-    met_subnormal();
-    ck_assert(!met_subnormal());
-    tiny = tiny * tiny;
-#if defined __x86_64__
-    ck_assert(met_subnormal());
-#endif
-}
-END_TEST
 
 /* ---- optimisers ---- */
 
@@ -100,12 +86,15 @@ START_TEST(test_moments_decay_to_0)
     heed_tensor *g = heed_zeros_like(p);
     set_moments(adam, -1e8 * least, 8 * least);
     take_steps(adam, g, 249);
-    ck_assert(is_zero(adam->slots[0].state[0]));
-    ck_assert(is_zero(adam->slots[0].state[1]));
+    ck_assert(is_zero(adam->slots[0].state[0]) && is_zero(adam->slots[0].state[1]));
     met_subnormal();
     take_steps(adam, g, 1);
     ck_assert(!met_subnormal());
     ck_assert(is_zero(heed_sub_scalar(p, 1)));
+    set_moments(adam, (double)NAN, (double)NAN);
+    take_steps(adam, g, 1);
+    ck_assert_double_nan(heed_at(adam->slots[0].state[0], HEED_SHAPE(7)));
+    ck_assert_double_nan(heed_at(adam->slots[0].state[1], HEED_SHAPE(7)));
     heed_optimizer_free(adam);
 }
 END_TEST
@@ -142,20 +131,6 @@ START_TEST(test_tiny_eps_keeps_subnormal_moments)
 }
 END_TEST
 
-START_TEST(test_nan_stays_in_state)
-{
-    heed_tensor *p;
-    heed_optimizer *adam = new_adam(&p, floats[_i]);
-    set_moments(adam, (double)NAN, (double)NAN);
-    take_steps(adam, heed_zeros_like(p), 1);
-    for (int j = 0; j < 2; j++) {
-        ck_assert(heed_item_i64(
-                      heed_sum(heed_ne(adam->slots[0].state[j], adam->slots[0].state[j]))) == 40);
-    }
-    heed_optimizer_free(adam);
-}
-END_TEST
-
 /* ---- exponentials ---- */
 
 enum { FEATURES = 16 };
@@ -188,15 +163,6 @@ START_TEST(test_attention_meets_no_subnormal)
     heed_tensor *grads[3];
     heed_grad(heed_sum(heed_square(y)), x, 3, grads, false);
     ck_assert(!met_subnormal());
-    heed_tensor *scores = heed_div_scalar(heed_matmul(x[0], heed_transpose(x[1], 0, 1)), 4);
-    heed_tensor *weights =
-        heed_softmax(heed_masked_fill(scores, heed_causal_block_mask(_i), -HUGE_VAL), -1);
-    heed_tensor *same = heed_matmul(weights, x[2]), *expected[3];
-    expect_close(y, same, 1e-5);
-    heed_grad(heed_sum(heed_square(same)), x, 3, expected, false);
-    for (int i = 0; i < 3; i++) {
-        expect_close(grads[i], expected[i], 1e-2);
-    }
 }
 END_TEST
 
@@ -253,12 +219,6 @@ END_TEST
 
 /* ---- the mode ---- */
 
-START_TEST(test_mode_is_off_by_default)
-{
-    ck_assert(heed_item(heed_mul_scalar(heed_full(HEED_SHAPE(1), 1e-30, HEED_F32), 1e-10)) != 0);
-}
-END_TEST
-
 /* Operands and results, in every kernel: element-wise, sums and products. */
 START_TEST(test_mode_flushes)
 {
@@ -307,6 +267,7 @@ static bool job_is_uniform(void)
            memcmp(j.third, alone.third, sizeof j.third) == 0;
 }
 
+/* Also one that heed did not set, such as rounding upwards. */
 START_TEST(test_jobs_have_the_mode_of_their_caller)
 {
     heed_set_num_threads(THREADS);
@@ -315,70 +276,22 @@ START_TEST(test_jobs_have_the_mode_of_their_caller)
         ck_assert(job_is_uniform());
     }
     heed_set_flush_denormal(false);
-}
-END_TEST
-
-/* Such as rounding upwards, and flushing results but not operands. */
-START_TEST(test_jobs_have_a_mode_that_heed_did_not_set)
-{
 #if defined __x86_64__
-    const unsigned before = __builtin_ia32_stmxcsr(), up = 2 << 13, flush_results = 1 << 15;
-    heed_set_num_threads(THREADS);
-    ck_assert(job_is_uniform());
+    const unsigned before = __builtin_ia32_stmxcsr(), up = 2 << 13;
     __builtin_ia32_ldmxcsr(before | up);
-    ck_assert(job_is_uniform());
-    __builtin_ia32_ldmxcsr(before | flush_results);
     ck_assert(job_is_uniform());
     __builtin_ia32_ldmxcsr(before);
 #endif
 }
 END_TEST
 
-/* Callers with different modes share the pool; one that finds it busy works alone. */
-static void *work_often(void *argument)
-{
-    bool *good = argument;
-    const bool flush = heed_set_flush_denormal(*good) && *good;
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_tensor *x = heed_full(HEED_SHAPE(40000), 1e-30, HEED_F32);
-    *good = true;
-    for (int i = 0; i < 300; i++) {
-        heed_tensor *y = heed_mul_scalar(x, 1e-10);
-        const float *values = heed_const_data_f32(y);
-        for (int64_t j = 0; j < y->numel; j++) {
-            *good = *good && (values[j] == 0) == flush;
-        }
-    }
-    heed_scope_end(&scope);
-    return NULL;
-}
-
-START_TEST(test_callers_with_different_modes)
-{
-    enum { CALLERS = 2 };
-    bool good[CALLERS] = {true, false}; /* before: flush? after: were all results right? */
-    pthread_t threads[CALLERS];
-    heed_set_num_threads(3);
-    for (int i = 0; i < CALLERS; i++) {
-        ck_assert_int_eq(pthread_create(&threads[i], NULL, work_often, &good[i]), 0);
-    }
-    for (int i = 0; i < CALLERS; i++) {
-        ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
-        ck_assert(good[i]);
-    }
-}
-END_TEST
-
 void add_denormal_cases(Suite *suite)
 {
     TCase *flushed = heed_case(suite, "flushed");
-    tcase_add_test(flushed, test_flags_are_seen);
     tcase_add_loop_test(flushed, test_momentum_decays_to_0, 0, 2);
     tcase_add_loop_test(flushed, test_moments_decay_to_0, 0, 2);
     tcase_add_loop_test(flushed, test_squares_of_gradients_do_not_underflow, 0, 2);
     tcase_add_test(flushed, test_tiny_eps_keeps_subnormal_moments);
-    tcase_add_loop_test(flushed, test_nan_stays_in_state, 0, 2);
     tcase_add_loop_test(flushed, test_attention_meets_no_subnormal, 60, 61);
     tcase_add_loop_test(flushed, test_attention_meets_no_subnormal, 600, 601);
     tcase_add_test(flushed, test_exponentials_do_not_underflow);
@@ -386,9 +299,6 @@ void add_denormal_cases(Suite *suite)
     tcase_add_test(flushed, test_sums_of_exponentials_meet_no_subnormal);
     tcase_add_test(flushed, test_softmax_keeps_subnormal_probabilities);
     TCase *mode = heed_case(suite, "mode");
-    tcase_add_test(mode, test_mode_is_off_by_default);
     tcase_add_test(mode, test_mode_flushes);
     tcase_add_test(mode, test_jobs_have_the_mode_of_their_caller);
-    tcase_add_test(mode, test_jobs_have_a_mode_that_heed_did_not_set);
-    tcase_add_test(mode, test_callers_with_different_modes);
 }

@@ -1,5 +1,5 @@
 /* The thread pool: each index is visited once, for any count, grain and number of threads; nested,
- * from several threads at once, and in a forked child; and row kernels that run on it. */
+ * and from several threads at once. */
 #ifdef __linux__
 #define _GNU_SOURCE /* for sched_setaffinity */
 #endif
@@ -7,12 +7,12 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/common/reference.h"
+#include "tensor/tensor.h"
+#include "tests/common/test_util.h"
 
 enum { MOST = 5000 };
 
@@ -51,6 +51,7 @@ START_TEST(test_each_index_once)
     for (int threads = 1; threads <= 5; threads++) {
         ck_assert_int_eq(heed_set_num_threads(threads), HEED_OK);
         ck_assert_int_eq(heed_get_num_threads(), threads);
+        nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL); /* workers fall asleep */
         for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
             for (size_t j = 0; j < sizeof grains / sizeof *grains; j++) {
                 ck_assert(each_once(counts[i], grains[j]));
@@ -70,22 +71,6 @@ START_TEST(test_ranges_are_no_larger_than_needed)
         heed_set_num_threads(threads);
         heed_parallel_for(8 * (int64_t)threads, 1, visit, &v);
         ck_assert_int_eq(v.calls, 8 * threads);
-    }
-}
-END_TEST
-
-START_TEST(test_thousands_of_jobs)
-{
-    heed_set_num_threads(3);
-    for (int i = 0; i < 20000; i++) {
-        visits v = {.calls = 0};
-        heed_parallel_for(8, 1, visit, &v);
-        for (int j = 0; j < 8; j++) {
-            ck_assert_int_eq(v.times[j], 1);
-        }
-        if (i % 5000 == 0) {
-            nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL); /* workers fall asleep */
-        }
     }
 }
 END_TEST
@@ -157,100 +142,7 @@ START_TEST(test_the_number_of_threads_may_change_during_work)
 }
 END_TEST
 
-START_TEST(test_a_forked_child_starts_its_own)
-{
-    heed_set_num_threads(2);
-    ck_assert(each_once(MOST, 1));
-    const pid_t child = fork();
-    ck_assert_int_ge(child, 0);
-    if (child == 0) {
-        bool good = true;
-        for (int i = 0; i < 100; i++) {
-            good = good && each_once(MOST, 1);
-        }
-        _exit(good ? 0 : 1);
-    }
-    int status;
-    ck_assert_int_eq(waitpid(child, &status, 0), child);
-    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    ck_assert(each_once(MOST, 1));
-}
-END_TEST
-
-/* ---- row kernels: the same bits for any number of threads ---- */
-
-typedef struct case_of_lines {
-    const char *name;
-    heed_tensor *(*f)(heed_tensor *x, heed_tensor *weight, heed_tensor *bias, heed_tensor *targets);
-} case_of_lines;
-
-#define CASE_OF_LINES(name, expression)                                                            \
-    static heed_tensor *f_##name(heed_tensor *x, heed_tensor *weight, heed_tensor *bias,           \
-                                 heed_tensor *targets)                                             \
-    {                                                                                              \
-        (void)weight, (void)bias, (void)targets;                                                   \
-        return expression;                                                                         \
-    }
-#define ROW_SHAPE heed_shape_of_tensor(weight)
-#define EACH_CASE(X)                                                                               \
-    X(softmax, heed_softmax(x, -1))                                                                \
-    X(safe_softmax, heed_safe_softmax(x, 0))                                                       \
-    X(log_softmax, heed_log_softmax(x, -1))                                                        \
-    X(layer_norm, heed_layer_norm(x, ROW_SHAPE, weight, bias, 0))                                  \
-    X(cross_entropy, heed_cross_entropy(x, targets))                                               \
-    X(smoothed, heed_cross_entropy(x, targets, .label_smoothing = 0.1))                            \
-    X(sum, heed_mul(heed_sum(x), heed_sum(weight)))                                                \
-    X(mean, heed_mean(x))                                                                          \
-    X(rows, heed_sum_dim(x, 1, false))                                                             \
-    X(columns, heed_sum_dim(x, 0, false))                                                          \
-    X(turned, heed_sum_dim(heed_transpose(x, 0, 1), 0, false))                                     \
-    X(cumsum, heed_cumsum(x, 1))
-EACH_CASE(CASE_OF_LINES)
-#define NAMED(name, expression) {#name, f_##name},
-static const case_of_lines cases[] = {EACH_CASE(NAMED)};
-enum { CASES = sizeof cases / sizeof *cases };
-
-/* found: the result, and its gradients by x, weight and bias. */
-static void run_case(const case_of_lines *c, heed_tensor *const *xs, heed_tensor *targets,
-                     heed_tensor **found)
-{
-    found[0] = c->f(xs[0], xs[1], xs[2], targets);
-    heed_tensor *g = noise(heed_shape_of_tensor(found[0]), found[0]->dtype, ROWS, 9);
-    heed_grad(heed_sum(heed_mul(found[0], g)), xs, 3, found + 1, false);
-    expect_no_error();
-}
-
-START_TEST(test_lines_do_not_depend_on_threads)
-{
-    static const int64_t shapes[][2] = {{1031, 333}, {3, 70001}, {20011, 5}};
-    const int64_t rows = shapes[_i % 3][0], n = shapes[_i % 3][1];
-    const heed_dtype dtype = _i / 3 == 0 ? HEED_F32 : HEED_F64;
-    heed_tensor *xs[] = {noise(HEED_SHAPE(rows, n), dtype, ROWS, 1),
-                         noise(HEED_SHAPE(n), dtype, ROWS, 2),
-                         noise(HEED_SHAPE(n), dtype, ROWS, 3)};
-    heed_tensor *targets = heed_to(heed_abs(noise(HEED_SHAPE(rows), dtype, ROWS, 4)), HEED_I64);
-    for (int i = 0; i < 3; i++) {
-        heed_set_requires_grad(xs[i], true);
-    }
-    for (int i = 0; i < CASES; i++) {
-        heed_scope scope;
-        heed_scope_begin(&scope);
-        heed_tensor *goal[4], *found[4];
-        heed_set_num_threads(1);
-        run_case(&cases[i], xs, targets, goal);
-        for (int threads = 2; threads <= 3; threads++) {
-            heed_set_num_threads(threads);
-            run_case(&cases[i], xs, targets, found);
-            for (int k = 0; k < 4; k++) {
-                heed_tensor *a = heed_contiguous(goal[k]), *b = heed_contiguous(found[k]);
-                EXPECT(memcmp(a->data, b->data, (size_t)a->numel * heed_dtype_size(dtype)) == 0,
-                       "%s: part %d differs with %d threads", cases[i].name, k, threads);
-            }
-        }
-        heed_scope_end(&scope);
-    }
-}
-END_TEST
+/* ---- signals, and the number of threads ---- */
 
 static volatile sig_atomic_t caught;
 
@@ -340,15 +232,10 @@ void add_parallel_cases(Suite *suite)
     TCase *tests = heed_case(suite, "parallel");
     tcase_add_test(tests, test_each_index_once);
     tcase_add_test(tests, test_ranges_are_no_larger_than_needed);
-    tcase_add_test(tests, test_thousands_of_jobs);
     tcase_add_test(tests, test_nested_work_runs_in_place);
     tcase_add_test(tests, test_several_threads_at_once);
     tcase_add_test(tests, test_the_number_of_threads_may_change_during_work);
-    if (!HAS_TSAN) { /* it does not support threads in a child of a process with threads */
-        tcase_add_test(tests, test_a_forked_child_starts_its_own);
-    }
     tcase_add_test(tests, test_workers_take_no_signals);
     tcase_add_test(tests, test_number_of_threads);
     tcase_add_test(tests, test_default_number_of_threads);
-    tcase_add_loop_test(tests, test_lines_do_not_depend_on_threads, 0, 6);
 }

@@ -1,4 +1,5 @@
-/* The instruction set, and the environment variables that choose it and the number of threads. */
+/* The instruction set, the environment variables that choose it and the number of threads, and the
+ * line of build information. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -78,10 +79,26 @@ START_TEST(an_unknown_isa_names_those_of_this_build)
 }
 END_TEST
 
+START_TEST(build_information_names_version_instruction_set_and_threads)
+{
+    heed_set_num_threads(3);
+    const heed_text info = heed_build_info();
+    ck_assert_msg(strncmp(info.text, "Heed " HEED_VERSION ", ", 12) == 0, "%s", info.text);
+    char isa[32];
+    snprintf(isa, sizeof isa, " %s (of ", heed_isa());
+    ck_assert_msg(strstr(info.text, isa) != NULL, "%s", info.text);
+    ck_assert_msg(strstr(info.text, "), 3 threads") != NULL, "%s", info.text);
+    heed_set_num_threads(1);
+    ck_assert_ptr_nonnull(strstr(heed_build_info().text, ", 1 thread"));
+    ck_assert_ptr_null(strstr(heed_build_info().text, "threads"));
+}
+END_TEST
+
 void add_processor_cases(Suite *suite)
 {
     TCase *processor = heed_case(suite, "processor");
     tcase_add_test(processor, isa_is_the_one_that_was_asked_for);
     tcase_add_test(processor, variables_that_cannot_be_used_are_errors);
+    tcase_add_test(processor, build_information_names_version_instruction_set_and_threads);
     tcase_add_test(processor, an_unknown_isa_names_those_of_this_build);
 }

@@ -1,10 +1,11 @@
 /* Random numbers: bit for bit those of PyTorch 2.15.0 (random.h, made by make_random.py), drawn by
- * the generator, by initialisers and by the constructors of modules. */
+ * the generator, by initialisers and by the constructors of modules; and the generator itself. */
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 
-#include "heed.h"
-#include "tests/common/random_util.h"
+#include "tensor/tensor.h"
 #include "tests/common/test_util.h"
 
 /* clang-format off */
@@ -74,6 +75,11 @@ static void take(stream *s, heed_tensor *t)
 }
 
 /* ---- tensors ---- */
+
+static heed_tensor *view(const heed_tensor *t, heed_shape shape, heed_shape strides)
+{
+    return heed_tensor_view("view", t, shape.ndim, shape.size, strides.size, 0);
+}
 
 static heed_tensor *target(const golden *row)
 {
@@ -282,10 +288,176 @@ START_TEST(numbers_are_those_of_torch)
 }
 END_TEST
 
+/* ---- distributions ---- */
+
+static bool same_generator(const heed_generator *a, const heed_generator *b)
+{
+    return memcmp(a->state, b->state, sizeof a->state) == 0 && a->next == b->next &&
+           a->has_normal == b->has_normal && (!a->has_normal || a->normal == b->normal);
+}
+
+START_TEST(nothing_is_drawn_for_an_empty_tensor)
+{
+    heed_manual_seed(1);
+    const heed_generator before = heed_get_generator();
+    const heed_shape none = HEED_SHAPE(3, 0, 2);
+    ck_assert_int_eq(heed_rand(none, HEED_F32)->numel, 0);
+    ck_assert_int_eq(heed_randn(none, HEED_F64)->numel, 0);
+    ck_assert_int_eq(heed_randint(0, 5, none)->numel, 0);
+    ck_assert_int_eq(heed_randperm(0)->numel, 0);
+    ck_assert_int_eq(heed_randperm(1)->numel, 1);
+    heed_tensor *t = heed_empty(none, HEED_F32);
+    ck_assert_int_eq(heed_uniform_into(t, 0, 1), HEED_OK);
+    ck_assert_int_eq(heed_normal_into(t, 0, 1), HEED_OK);
+    expect_shape(heed_multinomial(heed_empty(HEED_SHAPE(0, 4), HEED_F32), 2), HEED_SHAPE(0, 2));
+    const heed_generator after = heed_get_generator();
+    ck_assert(same_generator(&before, &after));
+}
+END_TEST
+
+START_TEST(numbers_stay_in_their_range)
+{
+    heed_tensor *t = heed_randint(INT64_MIN, INT64_MAX, HEED_SHAPE(1000));
+    int64_t below = 0;
+    for (int64_t i = 0; i < t->numel; i++) {
+        ck_assert_int_lt(heed_const_data_i64(t)[i], INT64_MAX);
+        below += heed_const_data_i64(t)[i] < 0;
+    }
+    ck_assert(below > 400 && below < 600);
+    ck_assert_int_eq(heed_item_i64(heed_randint(INT64_MAX - 1, INT64_MAX, HEED_SHAPE(1))),
+                     INT64_MAX - 1);
+    ck_assert_int_eq(heed_item_i64(heed_randint(INT64_MIN, INT64_MIN + 1, HEED_SHAPE(1))),
+                     INT64_MIN);
+    t = heed_empty(HEED_SHAPE(3), HEED_F32);
+    heed_uniform_into(t, 2, 2);
+    EXPECT_VALUES(t, 0, 2, 2, 2);
+    heed_normal_into(t, -3, 0);
+    EXPECT_VALUES(t, 0, -3, -3, -3);
+}
+END_TEST
+
+/* Categories of probability 0 are never drawn, even if the others are tiny or all drawn. */
+START_TEST(what_has_no_probability_is_never_drawn)
+{
+    heed_tensor *p = heed_from_f64((double[]){0, 1, 0, 1e-300, 0, 5e299, 0, 0}, HEED_SHAPE(8));
+    for (int i = 0; i < 100; i++) {
+        ck_assert_int_eq(heed_item_i64(heed_multinomial(p, 1)), 5);
+        EXPECT_VALUES(heed_multinomial(p, 3), 0, 5, 1, 3);
+    }
+}
+END_TEST
+
+/* Without replacement, categories are drawn in the order of p / q, where q is exponential. In f32,
+ * some of these ratios are equal; then the lower category comes first. */
+START_TEST(equal_categories_come_in_order)
+{
+    enum { N = 20000 };
+    heed_manual_seed(5);
+    const double *u = heed_const_data_f64(heed_rand(HEED_SHAPE(N), HEED_F64));
+    heed_manual_seed(5);
+    const int64_t *drawn =
+        heed_const_data_i64(heed_multinomial(heed_ones(HEED_SHAPE(N), HEED_F32), N));
+    int equal = 0;
+    for (int i = 1; i < N; i++) {
+        const float fast = (float)(1 / (double)(float)-log1p(-u[drawn[i - 1]]));
+        const float slow = (float)(1 / (double)(float)-log1p(-u[drawn[i]]));
+        ck_assert(fast > slow || (fast == slow && drawn[i - 1] < drawn[i]));
+        equal += fast == slow;
+    }
+    ck_assert_int_gt(equal, 0);
+}
+END_TEST
+
+#define EXPECT_REFUSED(call, status, words)                                                        \
+    (void)(call);                                                                                  \
+    expect_error(status, words)
+
+/* More than tests/misuse/tensor.def has; none of them draws. */
+START_TEST(ranges_without_numbers_are_refused)
+{
+    const heed_generator before = heed_get_generator();
+    heed_tensor *t = heed_zeros(HEED_SHAPE(2), HEED_F32), *d = heed_zeros(HEED_SHAPE(2), HEED_F64);
+    const double nan = (double)NAN, inf = (double)INFINITY;
+    EXPECT_REFUSED(heed_randn(HEED_SHAPE(2), HEED_BOOL), HEED_ERR_DTYPE, "randn: dtype bool");
+    EXPECT_REFUSED(heed_rand(HEED_SHAPE(2), (heed_dtype)17), HEED_ERR_DTYPE, "rand: ");
+    EXPECT_REFUSED(heed_uniform_into(heed_zeros(HEED_SHAPE(2), HEED_I64), 0, 1), HEED_ERR_DTYPE,
+                   "uniform_into: t, i64 of shape (2), must be f32");
+    EXPECT_REFUSED(heed_uniform_into(t, nan, 0), HEED_ERR_VALUE, "uniform_into: from nan");
+    EXPECT_REFUSED(heed_uniform_into(t, 0, inf), HEED_ERR_VALUE, "uniform_into: from 0");
+    EXPECT_REFUSED(heed_uniform_into(t, 0, 1e39), HEED_ERR_VALUE, "in f32");
+    EXPECT_REFUSED(heed_uniform_into(t, -3e38, 3e38), HEED_ERR_VALUE, "high - low must be finite");
+    EXPECT_REFUSED(heed_uniform_into(d, -1e308, 1e308), HEED_ERR_VALUE, "in f64");
+    EXPECT_REFUSED(heed_normal_into(t, 0, nan), HEED_ERR_VALUE, "std nan");
+    EXPECT_REFUSED(heed_normal_into(d, inf, 1), HEED_ERR_VALUE, "mean inf");
+    EXPECT_REFUSED(heed_randint(0, 1, HEED_SHAPE(INT64_MAX, 2)), HEED_ERR_OVERFLOW, "randint: ");
+    EXPECT_REFUSED(heed_randperm(INT64_MAX), HEED_ERR_OVERFLOW, "randperm: ");
+    const heed_generator after = heed_get_generator();
+    ck_assert(same_generator(&before, &after));
+    ck_assert_int_eq(heed_uniform_into(d, 0, 1e39), HEED_OK);
+}
+END_TEST
+
+/* ---- the generator ---- */
+
+static void *draw_first(void *out)
+{
+    HEED_SCOPE(inner);
+    heed_copy_out(heed_rand(HEED_SHAPE(2), HEED_F32), out, 2);
+    return NULL;
+}
+
+START_TEST(unseeded_it_is_a_fresh_torch_generator)
+{
+    static const float expected[] = {0x1.11b5d8p-2f, 0x1.bebc08p-1f};
+    static const heed_generator unseeded = {.seeded = false};
+    float numbers[2];
+    pthread_t thread;
+    heed_manual_seed(1);
+    const heed_generator before = heed_get_generator();
+    ck_assert_int_eq(pthread_create(&thread, NULL, draw_first, numbers), 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    ck_assert_mem_eq(numbers, expected, sizeof expected);
+    const heed_generator after = heed_get_generator(); /* each thread has one of its own */
+    ck_assert(same_generator(&before, &after));
+    ck_assert_int_eq(heed_set_generator(&unseeded), HEED_OK);
+    draw_first(numbers);
+    ck_assert_mem_eq(numbers, expected, sizeof expected);
+    heed_manual_seed(67280421310721);
+    draw_first(numbers);
+    ck_assert_mem_eq(numbers, expected, sizeof expected);
+}
+END_TEST
+
+START_TEST(a_saved_generator_goes_on_where_it_was)
+{
+    heed_manual_seed(3);
+    heed_randn(HEED_SHAPE(701), HEED_F32);
+    heed_randn(HEED_SHAPE(3), HEED_F32);
+    heed_generator saved = heed_get_generator();
+    ck_assert(saved.has_normal);
+    heed_tensor *first = heed_randn(HEED_SHAPE(4, 5), HEED_F32);
+    heed_manual_seed(4);
+    ck_assert(!heed_get_generator().has_normal);
+    ck_assert_int_eq(heed_set_generator(&saved), HEED_OK);
+    expect_same_bits(heed_randn(HEED_SHAPE(4, 5), HEED_F32), first);
+    static const int outside[] = {625, -1};
+    for (int i = 0; i < 2; i++) {
+        saved.next = outside[i];
+        ck_assert_int_eq(heed_set_generator(&saved), HEED_ERR_VALUE);
+        expect_error(HEED_ERR_VALUE, "set_generator: not a value");
+    }
+}
+END_TEST
+
 void add_random_numbers_cases(Suite *suite)
 {
-    TCase *tests = tcase_create("random_numbers");
-    tcase_add_checked_fixture(tests, setup, teardown);
+    TCase *tests = heed_case(suite, "random_numbers");
     tcase_add_loop_test(tests, numbers_are_those_of_torch, 0, GOLDENS);
-    suite_add_tcase(suite, tests);
+    tcase_add_test(tests, nothing_is_drawn_for_an_empty_tensor);
+    tcase_add_test(tests, numbers_stay_in_their_range);
+    tcase_add_test(tests, what_has_no_probability_is_never_drawn);
+    tcase_add_test(tests, equal_categories_come_in_order);
+    tcase_add_test(tests, ranges_without_numbers_are_refused);
+    tcase_add_test(tests, unseeded_it_is_a_fresh_torch_generator);
+    tcase_add_test(tests, a_saved_generator_goes_on_where_it_was);
 }

@@ -125,33 +125,6 @@ START_TEST(training_fits_the_smallest_stack)
 }
 END_TEST
 
-/* Repeats 2 x - x: a traversal without marks would take 2^100000 steps. */
-static void *run_comb(void *argument)
-{
-    chain *c = argument;
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_tensor *x = heed_set_requires_grad(heed_scalar(1, HEED_F64), true), *y = x;
-    for (int i = 0; i < CHAIN / 10; i++) {
-        y = heed_sub(heed_mul_scalar(y, 2), y);
-    }
-    c->y = heed_item(y);
-    heed_backward(y);
-    c->dx = heed_item(x->grad);
-    c->status = heed_scope_end(&scope);
-    return NULL;
-}
-
-START_TEST(reused_nodes_are_counted_once)
-{
-    chain c = {0};
-    run_in_threads(1, run_comb, &c);
-    ck_assert_int_eq(c.status, HEED_OK);
-    ck_assert_double_eq(c.y, 1.0);
-    ck_assert_double_eq(c.dx, 1.0);
-}
-END_TEST
-
 /* ---- each thread trains a model of its own ---- */
 
 enum { STEPS = 10, TOKENS = 17, VOCABULARY = 11 };
@@ -334,7 +307,6 @@ void add_thread_cases(Suite *suite)
 {
     TCase *tests = heed_case(suite, "threads");
     tcase_add_test(tests, a_million_operations_need_no_stack);
-    tcase_add_test(tests, reused_nodes_are_counted_once);
     tcase_add_test(tests, threads_train_models_of_their_own);
     tcase_add_test(tests, counters_stay_right_when_threads_end);
     tcase_add_test(tests, a_thread_without_memory_has_errors);
