@@ -78,22 +78,6 @@ START_TEST(saved_results_do_not_count_as_an_input)
 }
 END_TEST
 
-START_TEST(operations_of_many_inputs_are_checked)
-{
-    heed_tensor *inputs[10];
-    const int counts[] = {3, 5, 8, 10};
-    for (int i = 0; i < 10; i++) {
-        inputs[i] = LEAF(i, 1);
-    }
-    for (int i = 0; i < 4; i++) {
-        int count = counts[i];
-        heed_gradcheck(weighted_sum, &count, inputs, count);
-        heed_gradgradcheck(weighted_sum, &count, inputs, count, .linear = HEED_ALL_INPUTS);
-        expect_no_error();
-    }
-}
-END_TEST
-
 /* ---- a b + c, which reads what it declares ---- */
 
 static heed_status fma_forward(const heed_call *call, heed_tensor *y)
@@ -394,7 +378,6 @@ void add_apply_cases(Suite *suite)
     TCase *custom = heed_case(suite, "custom");
     tcase_add_test(custom, operations_of_many_inputs);
     tcase_add_test(custom, saved_results_do_not_count_as_an_input);
-    tcase_add_test(custom, operations_of_many_inputs_are_checked);
     tcase_add_test(custom, three_inputs);
     tcase_add_test(custom, incomplete_operations);
     tcase_add_loop_test(custom, an_error_inside_a_derivative, 0,

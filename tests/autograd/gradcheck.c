@@ -136,82 +136,31 @@ END_TEST
 
 /* ---- what it refuses ---- */
 
-static heed_tensor *null(heed_tensor *const *in, void *context)
-{
-    (void)in, (void)context;
-    return NULL;
-}
-
 static heed_tensor *in_f32(heed_tensor *const *in, void *context)
 {
     (void)context;
     return heed_to(in[0], HEED_F32);
 }
 
-static heed_tensor *failing(heed_tensor *const *in, void *context)
+START_TEST(refuses_what_it_cannot_check)
 {
-    (void)context;
-    return heed_matmul(in[0], in[0]);
-}
-
-START_TEST(refuses_functions)
-{
-    heed_tensor *x = leaf(HEED_SHAPE(2, 3));
-    heed_function *const functions[] = {null, in_f32, failing};
-    const heed_status statuses[] = {HEED_ERR_NULL, HEED_ERR_DTYPE, HEED_ERR_SHAPE};
-    const char *const words[] = {"the function returned NULL", "the function returned f32",
-                                 "matmul"};
-    for (int i = 0; i < 3; i++) {
-        ck_assert_int_eq(heed_gradcheck(functions[i], NULL, &x, 1), statuses[i]);
-        expect_error(statuses[i], words[i]);
-        ck_assert_int_eq(heed_gradgradcheck(functions[i], NULL, &x, 1), statuses[i]);
-        expect_error(statuses[i], words[i]);
-    }
-    heed_gradcheck(NULL, NULL, &x, 1);
-    expect_error(HEED_ERR_NULL, "gradcheck: needs a function");
-}
-END_TEST
-
-typedef heed_status checker(heed_gradcheck_args args);
-
-static void refuses_inputs(checker *check)
-{
-    heed_tensor *x = heed_set_requires_grad(heed_ones(HEED_SHAPE(2), HEED_F32), true);
-    check((heed_gradcheck_args){square, NULL, &x, 1, .end = 0});
-    expect_error(HEED_ERR_DTYPE, "heed_to(x, HEED_F64)");
-    x = heed_ones(HEED_SHAPE(2), HEED_F64);
-    check((heed_gradcheck_args){square, NULL, &x, 1, .end = 0});
-    expect_error(HEED_ERR_GRAPH, "no input requires a gradient");
-    x = heed_detach(heed_expand(x, HEED_SHAPE(3, 2)));
-    check((heed_gradcheck_args){square, NULL, (heed_tensor *[]){heed_set_requires_grad(x, true)}, 1,
-                                .end = 0});
-    expect_error(HEED_ERR_SHAPE, "(3, 2) is expanded");
-    check((heed_gradcheck_args){square, NULL, (heed_tensor *[]){NULL}, 1, .end = 0});
-    expect_error(HEED_ERR_NULL, "an input");
-    check((heed_gradcheck_args){square, NULL, NULL, 1, .end = 0});
-    expect_error(HEED_ERR_NULL, "inputs");
-    check((heed_gradcheck_args){square, NULL, &x, 0, .end = 0});
-    expect_error(HEED_ERR_NULL, "inputs");
-    heed_tensor *many[17];
+    heed_tensor *many[17],
+        *expanded = heed_expand(heed_ones(HEED_SHAPE(2), HEED_F64), HEED_SHAPE(3, 2));
     for (int i = 0; i < 17; i++) {
         many[i] = leaf(HEED_SHAPE(1));
     }
-    check((heed_gradcheck_args){square, NULL, many, 17, .end = 0});
-    expect_error(HEED_ERR_NULL, "1 to 16");
+    heed_gradgradcheck(in_f32, NULL, many, 1);
+    expect_error(HEED_ERR_DTYPE, "gradgradcheck: the function returned f32, not f64");
+    heed_gradcheck(square, NULL, many, 17);
+    expect_error(HEED_ERR_NULL, "needs a function and 1 to 16 inputs");
+    heed_gradcheck(square, NULL, many, 0);
+    expect_error(HEED_ERR_NULL, "needs a function and 1 to 16 inputs");
+    many[1] = expanded; /* requires no gradient */
+    heed_gradcheck(sum_of_products, NULL, many, 2);
+    expect_no_error();
     heed_fail(HEED_ERR_VALUE, "an error before");
-    ck_assert_int_eq(check((heed_gradcheck_args){square, NULL, many, 1, .end = 0}), HEED_ERR_VALUE);
+    ck_assert_int_eq(heed_gradcheck(square, NULL, many, 1), HEED_ERR_VALUE);
     expect_error(HEED_ERR_VALUE, "an error before");
-}
-
-START_TEST(gradcheck_refuses_inputs)
-{
-    refuses_inputs(heed_gradcheck);
-}
-END_TEST
-
-START_TEST(gradgradcheck_refuses_inputs)
-{
-    refuses_inputs(heed_gradgradcheck);
 }
 END_TEST
 
@@ -253,15 +202,9 @@ START_TEST(inputs_stay_as_they_were)
     ck_assert_ptr_null(inputs[0]->grad);
     ck_assert_uint_eq(inputs[0]->storage->version, version);
     ck_assert(heed_is_grad_enabled());
-}
-END_TEST
-
-START_TEST(works_without_grad_mode)
-{
-    heed_tensor *x = leaf(HEED_SHAPE(2));
     heed_set_grad_enabled(false);
-    ck_assert_int_eq(heed_gradcheck(square, NULL, &x, 1), HEED_OK);
-    ck_assert_int_eq(heed_gradgradcheck(square, NULL, &x, 1), HEED_OK);
+    ck_assert_int_eq(heed_gradcheck(square, NULL, inputs, 1), HEED_OK);
+    ck_assert_int_eq(heed_gradgradcheck(square, NULL, inputs, 1), HEED_OK);
     ck_assert(!heed_is_grad_enabled());
     heed_set_grad_enabled(true);
 }
@@ -296,7 +239,7 @@ static bool same_generator(const heed_generator *a, const heed_generator *b)
 
 START_TEST(random_functions_draw_the_same_each_time)
 {
-    heed_tensor *x = leaf(HEED_SHAPE(4, 3));
+    heed_tensor *x = leaf(HEED_SHAPE(4, 3)), *inputs[] = {x, leaf(HEED_SHAPE(1))};
     int calls = 0;
     heed_manual_seed(5);
     heed_randn(HEED_SHAPE(1), HEED_F64); /* half of a pair waits */
@@ -308,17 +251,9 @@ START_TEST(random_functions_draw_the_same_each_time)
     after = heed_get_generator();
     ck_assert(same_generator(&before, &after));
     ck_assert_int_gt(calls, 4 * 3 * 2);
-}
-END_TEST
-
-START_TEST(the_generator_is_set_back_after_a_failure)
-{
-    heed_tensor *inputs[] = {leaf(HEED_SHAPE(4, 3)), leaf(HEED_SHAPE(1))};
-    int calls = 0;
-    const heed_generator before = heed_get_generator();
     heed_gradcheck(dropout, &calls, inputs, 2);
     expect_error(HEED_ERR_GRADCHECK, "input 1");
-    const heed_generator after = heed_get_generator();
+    after = heed_get_generator();
     ck_assert(same_generator(&before, &after));
 }
 END_TEST
@@ -334,31 +269,6 @@ START_TEST(tolerances_are_the_callers)
     heed_tensor *inputs[] = {x, heed_ones(HEED_SHAPE(1), HEED_F64)};
     ck_assert_int_eq(heed_gradcheck(sum_of_products, NULL, inputs, 2, .eps = 0.5, .atol = 1e-3),
                      HEED_OK);
-}
-END_TEST
-
-/* ---- what it returns and reports ---- */
-
-static heed_tensor *counted_square(heed_tensor *const *in, void *context)
-{
-    ++*(int *)context;
-    ck_assert(in[0] != NULL && !heed_error_pending());
-    return heed_mul(in[0], in[0]);
-}
-
-START_TEST(functions_are_not_called_after_an_error)
-{
-    heed_tensor *x = leaf(HEED_SHAPE(2));
-    heed_status status = HEED_ERR_MEMORY;
-    int calls = 0;
-    for (int n = 0; status == HEED_ERR_MEMORY; n++) {
-        heed_fail_allocation(n);
-        status = heed_gradcheck(counted_square, &calls, &x, 1);
-        heed_fail_allocation(-1);
-        ck_assert_int_eq(heed_error(), status);
-    }
-    ck_assert_int_eq(status, HEED_OK);
-    ck_assert_int_gt(calls, 0);
 }
 END_TEST
 
@@ -442,9 +352,6 @@ START_TEST(the_report_has_what_the_message_says)
     heed_gradcheck(first_only, NULL, inputs, 2, .report = &report, .unused = HEED_INPUT(1));
     expect_no_error();
     ck_assert_int_eq(report.verdict, HEED_GRADCHECK_OK);
-    heed_gradcheck(null, NULL, inputs, 1, .report = &report);
-    expect_error(HEED_ERR_NULL, "returned NULL");
-    ck_assert_int_eq(report.verdict, HEED_GRADCHECK_OK);
 }
 END_TEST
 
@@ -455,16 +362,11 @@ void add_gradcheck_cases(Suite *suite)
     tcase_add_test(checks, second_order_tells_unused_from_linear);
     tcase_add_test(checks, second_order_of_a_constant);
     tcase_add_test(checks, a_lost_graph_is_caught);
-    tcase_add_test(checks, refuses_functions);
-    tcase_add_test(checks, functions_are_not_called_after_an_error);
-    tcase_add_test(checks, gradcheck_refuses_inputs);
-    tcase_add_test(checks, gradgradcheck_refuses_inputs);
+    tcase_add_test(checks, refuses_what_it_cannot_check);
     tcase_add_test(checks, takes_16_inputs);
     tcase_add_test(checks, inputs_stay_as_they_were);
-    tcase_add_test(checks, works_without_grad_mode);
     tcase_add_test(checks, results_of_operations_are_inputs_too);
     tcase_add_test(checks, random_functions_draw_the_same_each_time);
-    tcase_add_test(checks, the_generator_is_set_back_after_a_failure);
     tcase_add_test(checks, tolerances_are_the_callers);
     tcase_add_test(checks, the_second_look_leaves_no_trace);
     tcase_add_test(checks, the_second_look_lets_nothing_pass);

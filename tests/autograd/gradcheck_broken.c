@@ -17,20 +17,9 @@ static heed_status same_rule(const heed_call *call, heed_result *result)
     return HEED_OK;
 }
 
-static heed_status mean_rule(const heed_call *call, heed_result *result)
-{
-    result->shape = HEED_SHAPE(call->inputs[0]->shape[1]);
-    return HEED_OK;
-}
-
 static heed_status cube_forward(const heed_call *call, heed_tensor *y)
 {
     return heed_copy_into(y, heed_pow_scalar(call->inputs[0], 3));
-}
-
-static heed_status copy_forward(const heed_call *call, heed_tensor *y)
-{
-    return heed_copy_into(y, call->inputs[0]);
 }
 
 static heed_status exp_forward(const heed_call *call, heed_tensor *y)
@@ -52,16 +41,6 @@ static heed_status transpose_forward(const heed_call *call, heed_tensor *y)
 static heed_status relu_forward(const heed_call *call, heed_tensor *y)
 {
     return heed_copy_into(y, heed_relu(call->inputs[0]));
-}
-
-static heed_status softmax_forward(const heed_call *call, heed_tensor *y)
-{
-    return heed_copy_into(y, heed_softmax(call->inputs[0], -1));
-}
-
-static heed_status mean_forward(const heed_call *call, heed_tensor *y)
-{
-    return heed_copy_into(y, heed_mean_dim(call->inputs[0], 0, false));
 }
 
 static heed_status add_forward(const heed_call *call, heed_tensor *y)
@@ -91,19 +70,9 @@ static void wrong_sign(const heed_vjp *v)
     v->grads[0] = heed_neg(cube_gradient(v->g, v->inputs[0]));
 }
 
-static void one_percent_more(const heed_vjp *v)
-{
-    v->grads[0] = heed_mul_scalar(cube_gradient(v->g, v->inputs[0]), 1.01);
-}
-
 static void slightly_more(const heed_vjp *v)
 {
     v->grads[0] = heed_mul_scalar(cube_gradient(v->g, v->inputs[0]), 1.0001);
-}
-
-static void zero(const heed_vjp *v)
-{
-    v->grads[0] = heed_mul_scalar(v->g, 0);
 }
 
 static void none(const heed_vjp *v)
@@ -125,13 +94,6 @@ static void infinite(const heed_vjp *v)
 static void one_element_off(const heed_vjp *v)
 {
     double off[] = {1, 1, 1, 1, 1, 1.001};
-    heed_tensor *factors = heed_from_f64(off, HEED_SHAPE(2, 3));
-    v->grads[0] = heed_mul(cube_gradient(v->g, v->inputs[0]), factors);
-}
-
-static void nan_in_one_element(const heed_vjp *v)
-{
-    double off[] = {1, 1, (double)NAN, 1, 1, 1};
     heed_tensor *factors = heed_from_f64(off, HEED_SHAPE(2, 3));
     v->grads[0] = heed_mul(cube_gradient(v->g, v->inputs[0]), factors);
 }
@@ -187,26 +149,6 @@ static void with_an_error(const heed_vjp *v)
     v->grads[0] = heed_matmul(v->g, v->g);
 }
 
-/* ---- of x: g ---- */
-
-static void transposed(const heed_vjp *v)
-{
-    v->grads[0] = heed_transpose(v->g, 0, 1);
-}
-
-/* A loop that always writes to the first element, and one that stops too early. */
-static void first_element_only(const heed_vjp *v)
-{
-    heed_tensor *first = heed_from_f64((double[]){1, 0, 0, 0, 0, 0, 0, 0, 0}, HEED_SHAPE(3, 3));
-    v->grads[0] = heed_mul(v->g, first);
-}
-
-static void all_but_the_last(const heed_vjp *v)
-{
-    heed_tensor *rest = heed_from_f64((double[]){1, 1, 1, 1, 1, 1, 1, 1, 0}, HEED_SHAPE(3, 3));
-    v->grads[0] = heed_mul(v->g, rest);
-}
-
 /* ---- of x^T: g^T ---- */
 
 static void reshaped(const heed_vjp *v)
@@ -244,37 +186,7 @@ static void nan_at_the_kink(const heed_vjp *v)
     v->grads[0] = heed_div(heed_mul(v->g, v->y), v->inputs[0]); /* 0 / 0 */
 }
 
-/* ---- of softmax(x, -1), mean(x, 0) ---- */
-
-static void softmax_over_everything(const heed_vjp *v)
-{
-    v->grads[0] = heed_mul(v->y, heed_sub(v->g, heed_sum(heed_mul(v->g, v->y))));
-}
-
-static void softmax_along_0(const heed_vjp *v)
-{
-    heed_tensor *along = heed_sum_dim(heed_mul(v->g, v->y), 0, true);
-    v->grads[0] = heed_mul(v->y, heed_sub(v->g, along));
-}
-
-static void mean_by_numel(const heed_vjp *v)
-{
-    const double count = (double)v->inputs[0]->numel;
-    v->grads[0] = heed_expand(heed_div_scalar(v->g, count), heed_shape_of_tensor(v->inputs[0]));
-}
-
 /* ---- of a (3, 3) + b (3) ---- */
-
-static void first_row_only(const heed_vjp *v)
-{
-    v->grads[0] = v->g;
-    v->grads[1] = heed_slice(v->g, 0, 0, 1, 1);
-}
-
-static void left_only(const heed_vjp *v)
-{
-    v->grads[0] = v->g;
-}
 
 static void along_the_wrong_dim(const heed_vjp *v)
 {
@@ -288,12 +200,6 @@ static void matmul_transposing_0_and_1(const heed_vjp *v)
 {
     v->grads[0] = heed_matmul(v->g, heed_transpose(v->inputs[1], 0, 1));
     v->grads[1] = heed_matmul(heed_transpose(v->inputs[0], 0, 1), v->g);
-}
-
-static void matmul_without_transposing(const heed_vjp *v)
-{
-    v->grads[0] = heed_matmul(v->g, v->inputs[1]);
-    v->grads[1] = heed_matmul(heed_transpose(v->inputs[0], 1, 2), v->g);
 }
 
 /* ---- all of them ---- */
@@ -323,13 +229,9 @@ typedef struct host {
 static const host cubes = {same_rule, cube_forward, HEED_SAVES_INPUT(0), SIZES(2, 3), NO_B};
 static const host bare_cubes = {same_rule, cube_forward, 0, SIZES(2, 3), NO_B};
 static const host exps = {same_rule, exp_forward, HEED_SAVED_OUTPUT, SIZES(2, 3), NO_B};
-static const host bare_exps = {same_rule, exp_forward, 0, SIZES(2, 3), NO_B};
-static const host copies = {same_rule, copy_forward, 0, SIZES(3, 3), NO_B};
 static const host transposes = {transpose_rule, transpose_forward, 0, SIZES(2, 3), NO_B};
 static const host relus = {same_rule, relu_forward, HEED_SAVES_INPUT(0) | HEED_SAVED_OUTPUT,
                            SIZES(6), NO_B};
-static const host softmaxes = {same_rule, softmax_forward, HEED_SAVED_OUTPUT, SIZES(3, 3), NO_B};
-static const host means = {mean_rule, mean_forward, 0, SIZES(2, 3), NO_B};
 static const host sums = {same_rule, add_forward, 0, SIZES(3, 3), SIZES(3)};
 static const host products = {same_rule, matmul_forward, HEED_SAVES_INPUT(1), SIZES(2, 2, 2),
                               SIZES(2, 2, 2)};
@@ -354,14 +256,11 @@ static const broken derivatives[] = {
     {"cube", &cubes, cube, HEED_OK, HEED_OK, ""},
     {"exp_from_output", &exps, exp_from_output, HEED_OK, HEED_OK, ""},
     {"wrong_sign", &cubes, wrong_sign, CAUGHT, "(ratio -1)"},
-    {"one_percent_more", &cubes, one_percent_more, CAUGHT, "(ratio 1.01)"},
     {"slightly_more", &cubes, slightly_more, CAUGHT, "(ratio 1.0001)"},
-    {"zero", &cubes, zero, CAUGHT, "(ratio 0)"},
     {"none", &cubes, none, CAUGHT, "analytic 0, numeric "},
     {"nan", &cubes, nan_everywhere, CAUGHT, "nan, numeric "},
     {"infinite", &cubes, infinite, CAUGHT, "inf, numeric "},
     {"one_element", &cubes, one_element_off, CAUGHT, "at (1, 2), of output (1, 2)"},
-    {"one_nan", &cubes, nan_in_one_element, CAUGHT, "at (0, 2), of output ("},
     {"right_for_ones", &cubes, right_for_ones, CAUGHT, "of output ("},
     {"right_for_units", &cubes, right_for_unit_vectors, CAUGHT, "output (random upstream)"},
     {"wrong_with_graph", &cubes, wrong_with_graph, CAUGHT, "(random upstream, create_graph)"},
@@ -370,8 +269,6 @@ static const broken derivatives[] = {
      "with respect to the upstream gradient (2, 3) at ("},
     {"undeclared_x", &bare_cubes, cube, UNDECLARED, HEED_OK,
      UNDECLARED_WORDS("undeclared_x", "input 0")},
-    {"undeclared_y", &bare_exps, exp_from_output, UNDECLARED, HEED_OK,
-     UNDECLARED_WORDS("undeclared_y", "input 1")},
     {"of_f32", &cubes, of_f32, HEED_ERR_DTYPE, HEED_OK,
      "backward of of_f32: the gradient of input 0 is f32 (2, 3), but the input is f64 (2, 3)"},
     {"of_another_shape", &cubes, of_another_shape, HEED_ERR_SHAPE, HEED_OK,
@@ -379,11 +276,8 @@ static const broken derivatives[] = {
      "(2, 3)"},
     {"with_an_error", &cubes, with_an_error, HEED_ERR_SHAPE, HEED_OK,
      "backward of with_an_error: matmul: b (2, 3) does not fit a (2, 3)"},
-    {"transposed", &copies, transposed, CAUGHT, "with respect to input 0 (3, 3) at ("},
     {"reshaped", &transposes, reshaped, CAUGHT,
      "at (0, 1), of output (0, 1): analytic 1, numeric 0"},
-    {"first_element", &copies, first_element_only, CAUGHT, "analytic 0, numeric 1"},
-    {"all_but_the_last", &copies, all_but_the_last, CAUGHT, "at (2, 2), of output (2, 2)"},
     {"leaking", &relus, leaking, CAUGHT,
      "wrong: the quotient converges to 0.0000, the gradient is 1.0000 (ratio "},
     {"twice_relu", &relus, twice_relu, CAUGHT,
@@ -393,16 +287,8 @@ static const broken derivatives[] = {
      "wrong: the quotient converges to 0.50000, the gradient is 3.0000"},
     {"nan_at_kink", &relus, nan_at_the_kink, CAUGHT,
      "wrong: the quotient converges to 0.50000, the gradient is nan (ratio nan)"},
-    {"softmax_all", &softmaxes, softmax_over_everything, CAUGHT,
-     "with respect to input 0 (3, 3) at ("},
-    {"softmax_along_0", &softmaxes, softmax_along_0, CAUGHT, "with respect to input 0 (3, 3) at ("},
-    {"mean_by_numel", &means, mean_by_numel, CAUGHT, "of output ("},
-    {"first_row_only", &sums, first_row_only, CAUGHT, "with respect to input 1 (3) at ("},
-    {"left_only", &sums, left_only, CAUGHT, "with respect to input 1 (3) at ("},
     {"wrong_dim", &sums, along_the_wrong_dim, CAUGHT, "with respect to input 1 (3) at ("},
     {"matmul_0_and_1", &products, matmul_transposing_0_and_1, CAUGHT,
-     "with respect to input 0 (2, 2, 2) at ("},
-    {"matmul_plain", &products, matmul_without_transposing, CAUGHT,
      "with respect to input 0 (2, 2, 2) at ("},
 };
 
@@ -455,45 +341,13 @@ START_TEST(is_caught)
                   heed_error_message());
     if (first == HEED_OK) {
         first = heed_gradgradcheck(apply, &op, inputs, op.inputs, .report = &report,
-                                   .linear = h == &sums || h == &means ? HEED_ALL_INPUTS : 0);
+                                   .linear = h == &sums ? HEED_ALL_INPUTS : 0);
         ck_assert_msg(first == b->second, "%s, second: %s: %s", b->name, heed_status_name(first),
                       heed_error_message());
     }
     ck_assert_int_eq(report.verdict,
                      first == HEED_ERR_GRADCHECK ? HEED_GRADCHECK_WRONG : HEED_GRADCHECK_OK);
     expect_caught(b, first);
-}
-END_TEST
-
-/* A broken operation inside a function is caught as well; what is named is what the function ends
- * in. */
-static heed_tensor *in_the_middle(heed_tensor *const *inputs, void *context)
-{
-    heed_tensor *x = heed_neg(inputs[0]);
-    return heed_neg(heed_apply(context, &x, 1, NULL, 0));
-}
-
-START_TEST(is_caught_inside_a_function)
-{
-    for (size_t i = 0; i < sizeof derivatives / sizeof *derivatives; i++) {
-        const broken *b = &derivatives[i];
-        if (b->host->b.ndim >= 0 || b->host == &means || b->host == &transposes) {
-            continue;
-        }
-        heed_op op = {.name = b->name,
-                      .inputs = 1,
-                      .rule = b->host->rule,
-                      .forward = b->host->forward,
-                      .backward = b->backward,
-                      .saves = {b->host->saves}};
-        heed_tensor *x = numbers(b->host, b->host->a);
-        heed_gradcheck_report report;
-        heed_status status = heed_gradcheck(in_the_middle, &op, &x, 1, .report = &report);
-        ck_assert(status != HEED_ERR_GRADCHECK || report.verdict == HEED_GRADCHECK_WRONG);
-        ck_assert_msg(status == b->first, "%s: %s: %s", b->name, heed_status_name(status),
-                      heed_error_message());
-        heed_error();
-    }
 }
 END_TEST
 
@@ -538,15 +392,10 @@ FUNCTION(relu, heed_relu(x))
 FUNCTION(absolute, heed_abs(x))
 FUNCTION(leaky, heed_where(heed_gt_scalar(x, 0), x, heed_mul_scalar(x, 0.01)))
 FUNCTION(largest, heed_amax_dim(x, -1, false))
-FUNCTION(larger, heed_maximum(x, constant(1, 2, 3)))
-FUNCTION(curved, heed_mul(heed_relu(x), heed_exp(heed_mul_scalar(x, 20))))
 FUNCTION(layer, heed_matmul(heed_relu(x), heed_transpose(constant(1, -2, 3), 0, 1)))
-FUNCTION(hinge, heed_mean(heed_relu(heed_sub_scalar(heed_neg(x), -1))))
 FUNCTION(squared_relu, heed_square(heed_relu(x)))
 FUNCTION(jump, heed_add(heed_floor(x), x))
 FUNCTION(fast, heed_sin(heed_mul_scalar(x, 1e5)))
-FUNCTION(faster, heed_sin(heed_mul_scalar(x, 1e9)))
-FUNCTION(cancelling, heed_sub_scalar(heed_add_scalar(x, 1e8), 1e8))
 FUNCTION(coarse, heed_to(heed_exp(heed_to(x, HEED_F32)), HEED_F64))
 
 static heed_tensor *unseeded(heed_tensor *const *in, void *context)
@@ -574,21 +423,14 @@ static const struct {
             "noise: the difference quotient does not settle between eps 0.0001 and 1e-07"          \
     }
     KINK(relu, 0, 1, -1, 1, 0, 1, "kink: left and right slopes differ (0, 1); move x away from 0"),
-    KINK(relu, 0, 0, 0, 1, 0, 1, "(0, 1)"),
     KINK(relu, 3e-7, 1, -1, 1, 0, 1, "move x away from 3e-07"),
-    KINK(relu, -9e-7, 1, -1, 1, 0, 1, "move x away from -9e-07"),
     KINK(absolute, 2e-7, 1, 2, 1, -1, 1, "kink: left and right slopes differ (-1, 1)"),
     KINK(leaky, 0, 1, -1, 1, 0.01, 1, "(0.01, 1)"),
     KINK(largest, 2, 2, 2, 1, 0, 1, "move x away from 2"),
-    KINK(larger, 0, 2.0000003, 5, 1, 0, 1, "kink: "),
-    KINK(curved, 0, 1, -1, 1, 0, 1, "kink: "),
     KINK(layer, 0, 0, 0, 1, 0, 3, "at (0, 2), of output (0, 0)"),
-    KINK(hinge, 1, 0, 3, 1, -1.0 / 3, 0, "kink: "),
     KINK(squared_relu, 0, 1, 2, 2, 0, 0, "kink: "),
     NOISE(jump, 1),
     NOISE(fast, 1),
-    NOISE(faster, 1),
-    NOISE(cancelling, 1),
     NOISE(coarse, 1),
     NOISE(unseeded, 1),
 };
@@ -617,7 +459,6 @@ void add_gradcheck_broken_cases(Suite *suite)
 {
     TCase *broken_case = heed_case(suite, "broken");
     tcase_add_loop_test(broken_case, is_caught, 0, (int)(sizeof derivatives / sizeof *derivatives));
-    tcase_add_test(broken_case, is_caught_inside_a_function);
     tcase_add_test(broken_case, wrong_ones_are_never_called_kinks);
     TCase *rough_case = heed_case(suite, "rough");
     tcase_add_loop_test(rough_case, is_told_apart, 0, (int)(sizeof rough / sizeof *rough));

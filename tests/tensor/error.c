@@ -56,9 +56,15 @@ static void expect_nothing(heed_tensor *x, heed_tensor *y)
                                     heed_retain_grad(x),
                                     heed_set_requires_grad(x, false)};
     const heed_status statuses[] = {
-        heed_backward(y),          heed_backward_retain(y),   heed_grad(y, &x, 1, &dx, false),
-        heed_copy_into(x, y),      heed_fill_into(x, 3),      heed_uniform_into(x, 5, 6),
-        heed_normal_into(x, 5, 1), heed_set_grad(x, x),       heed_copy_out(x, values, 2),
+        heed_backward(y),
+        heed_backward_retain(y),
+        heed_grad(y, &x, 1, &dx, false),
+        heed_copy_into(x, y),
+        heed_fill_into(x, 3),
+        heed_uniform_into(x, 5, 6),
+        heed_normal_into(x, 5, 1),
+        heed_set_grad(x, x),
+        heed_copy_out(x, values, 2),
         heed_print(x),
     };
     for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {

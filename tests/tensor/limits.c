@@ -31,8 +31,8 @@ static heed_tensor *write_through_view(heed_tensor *x)
 /* The loss of the rows is a mean, so it is multiplied by their number. */
 static heed_tensor *loss(heed_tensor *x, double smoothing)
 {
-    heed_tensor *mean = heed_cross_entropy(x, heed_argmax_dim(x, 1, false),
-                                           .label_smoothing = smoothing);
+    heed_tensor *mean =
+        heed_cross_entropy(x, heed_argmax_dim(x, 1, false), .label_smoothing = smoothing);
     return heed_mul_scalar(mean, (double)x->shape[0]);
 }
 

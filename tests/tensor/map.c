@@ -135,11 +135,15 @@ static void check_copy(heed_shape to, heed_dtype to_dtype, enum layout layout, h
 
 START_TEST(copy_into_casts_broadcasts_and_keeps_to_its_place)
 {
-    static const heed_shape pairs[][2] = {
-        {{0, {0}}, {0, {0}}},    {{1, {600}}, {1, {600}}},   {{1, {600}}, {0, {0}}},
-        {{2, {3, 4}}, {1, {4}}}, {{2, {3, 4}}, {2, {3, 1}}}, {{3, {2, 3, 300}}, {2, {3, 1}}},
-        {{2, {0, 3}}, {1, {3}}}, {{2, {129, 17}}, {2, {129, 17}}},
-        {{3, {2, 33, 70}}, {3, {2, 33, 70}}}};
+    static const heed_shape pairs[][2] = {{{0, {0}}, {0, {0}}},
+                                          {{1, {600}}, {1, {600}}},
+                                          {{1, {600}}, {0, {0}}},
+                                          {{2, {3, 4}}, {1, {4}}},
+                                          {{2, {3, 4}}, {2, {3, 1}}},
+                                          {{3, {2, 3, 300}}, {2, {3, 1}}},
+                                          {{2, {0, 3}}, {1, {3}}},
+                                          {{2, {129, 17}}, {2, {129, 17}}},
+                                          {{3, {2, 33, 70}}, {3, {2, 33, 70}}}};
     for (int i = 0; i < 9; i++) {
         for (int dtypes = 0; dtypes < HEED_DTYPES * HEED_DTYPES; dtypes++) {
             for (int layouts = 0; layouts < LAYOUTS * LAYOUTS; layouts++) {
