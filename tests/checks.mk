@@ -60,7 +60,7 @@ VARIANT_clang       := CC=clang
 VARIANT_tsan        := EXTRA=-fsanitize=thread CC=gcc OPTIMISE=-O1
 RUNS_asan           := --one-process
 RUNS_clang-asan     := --one-process
-RUNS_tsan           := thread parallel forks determinism error backward saved accumulate grad apply random_graphs \
+RUNS_tsan           := thread parallel forks determinism error backward saved accumulate grad apply \
                        torch_multihead_attention gpt generate sample
 check-asan check-clang-asan: export ASAN_OPTIONS  = allocator_may_return_null=1:detect_leaks=1:malloc_context_size=6:quarantine_size_mb=32
 check-asan check-clang-asan: export UBSAN_OPTIONS = print_stacktrace=1

@@ -29,12 +29,6 @@ static heed_tensor *overlapping_steps(heed_tensor *x)
     return sum_parts(parts, 5);
 }
 
-static heed_tensor *chunks(heed_tensor *x)
-{
-    heed_tensor *parts[3];
-    return sum_parts(parts, heed_chunk(x, 3, 1, parts));
-}
-
 /* x first receives the gradient of the sum itself, which is not x's alone. */
 static heed_tensor *shared_first(heed_tensor *x)
 {
@@ -57,8 +51,8 @@ static heed_tensor *tied(heed_tensor *x)
     return heed_add(weighted(logits, 0.1), heed_add(weighted(again, 3), weighted(rows, 1)));
 }
 
-static heed_tensor *(*const ways[])(heed_tensor *) = {overlapping_steps, chunks, shared_first,
-                                                      products, tied};
+static heed_tensor *(*const ways[])(heed_tensor *) = {overlapping_steps, shared_first, products,
+                                                      tied};
 enum { WAYS = sizeof ways / sizeof *ways };
 
 static heed_tensor *input(heed_dtype dtype)
@@ -113,22 +107,6 @@ END_TEST
 
 /* ---- a .grad set by the user ---- */
 
-START_TEST(parts_are_added_to_a_given_gradient)
-{
-    heed_tensor *x = LEAF(1, 2, 3),
-                *w = heed_set_requires_grad(heed_ones(HEED_SHAPE(3, 2), HEED_F64), true);
-    heed_tensor *flat = heed_zeros(HEED_SHAPE(9), HEED_F64);
-    heed_set_grad(x, heed_narrow(flat, 0, 0, 3));
-    heed_set_grad(w, heed_reshape(heed_narrow(flat, 0, 3, 6), HEED_SHAPE(3, 2)));
-    heed_tensor *row = heed_reshape(x, HEED_SHAPE(1, 3));
-    for (int i = 0; i < 2; i++) {
-        heed_backward(heed_add(heed_sum(heed_matmul(heed_detach(row), w)),
-                               heed_sum(heed_slice(x, 0, 1, 3, 1))));
-    }
-    EXPECT_VALUES(flat, 0, 0, 2, 2, 2, 2, 4, 4, 6, 6);
-}
-END_TEST
-
 /* If the derivative reads the memory of the sum, the addition waits until after the read. */
 START_TEST(a_gradient_in_the_memory_of_an_input)
 {
@@ -159,40 +137,12 @@ START_TEST(adding_to_a_gradient_raises_the_version)
 }
 END_TEST
 
-/* Whichever allocation fails, .grad stays the same tensor, and later passes add to it. */
-START_TEST(a_failure_leaves_the_gradient_in_place)
-{
-    heed_tensor *x = heed_set_requires_grad(heed_ones(HEED_SHAPE(ROWS, COLUMNS), HEED_F64), true);
-    heed_tensor *flat = heed_zeros(HEED_SHAPE(ROWS, COLUMNS), HEED_F64);
-    heed_set_grad(x, flat);
-    const heed_tensor *given = x->grad;
-    bool failed = true;
-    for (int n = 0; failed; n++) {
-        heed_scope scope;
-        heed_scope_begin(&scope);
-        heed_tensor *y = tied(heed_mul_scalar(x, 1)), *z = heed_add(y, chunks(x));
-        heed_fail_allocation(n);
-        heed_backward(z);
-        heed_fail_allocation(-1);
-        failed = heed_error() == HEED_ERR_MEMORY;
-        heed_scope_end(&scope);
-        ck_assert_ptr_eq(x->grad, given);
-    }
-    ck_assert_int_eq(flat->storage->references, 2);
-    heed_fill_into(flat, 0);
-    heed_backward(chunks(x));
-    EXPECT_VALUES(heed_select(flat, 0, 1), 0, 2, 2, 4, 4, 6, 6);
-}
-END_TEST
-
 void add_accumulate_cases(Suite *suite)
 {
     TCase *sums = heed_case(suite, "sums_in_place");
     tcase_add_loop_test(sums, sums_are_those_of_a_pass_with_a_graph, 0, 2 * WAYS);
     tcase_add_test(sums, a_gradient_of_others_is_left_alone);
     TCase *given = heed_case(suite, "adding_to_a_given_gradient");
-    tcase_add_test(given, parts_are_added_to_a_given_gradient);
     tcase_add_test(given, a_gradient_in_the_memory_of_an_input);
     tcase_add_test(given, adding_to_a_gradient_raises_the_version);
-    tcase_add_test(given, a_failure_leaves_the_gradient_in_place);
 }

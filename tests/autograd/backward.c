@@ -1,6 +1,5 @@
 /* The backward pass: what is accumulated in .grad, and which graphs are allowed. */
 #include <math.h>
-#include <pthread.h>
 
 #include "tests/common/engine_util.h"
 
@@ -158,24 +157,6 @@ START_TEST(gradients_on_their_way_share_nothing)
 }
 END_TEST
 
-START_TEST(a_shared_subgraph)
-{
-    heed_tensor *x = LEAF(0, 1);
-    heed_tensor *h = heed_exp(x), *first = heed_sum(h), *second = sum_of_squares(h);
-    ck_assert_int_eq(heed_backward_retain(first), HEED_OK);
-    ck_assert_int_eq(heed_backward(second), HEED_OK);
-    EXPECT_VALUES(x->grad, 1e-14, 1 + 2, exp(1) + 2 * exp(2));
-}
-END_TEST
-
-typedef struct deep_run {
-    int length;
-    heed_status status;
-    double gradient;
-} deep_run;
-
-/* ---- where gradients stop ---- */
-
 START_TEST(backward_works_without_grad_mode)
 {
     heed_tensor *x = LEAF(1, 2), *y = sum_of_squares(x);
@@ -200,26 +181,6 @@ START_TEST(constants_get_none)
 }
 END_TEST
 
-/* ---- views ---- */
-
-START_TEST(overlapping_views_of_one_base)
-{
-    heed_tensor *x = LEAF(1, 2, 3, 4);
-    heed_tensor *left = heed_slice(x, 0, 0, 3, 1), *right = heed_slice(x, 0, 1, 4, 1);
-    heed_backward(heed_sum(heed_mul(left, right)));
-    EXPECT_VALUES(x->grad, 0, 2, 4, 6, 3);
-    heed_clear_grad(x);
-    heed_tensor *square = heed_reshape(x, HEED_SHAPE(2, 2));
-    heed_backward(heed_sum(heed_matmul(square, heed_transpose(square, 0, 1))));
-    EXPECT_VALUES(x->grad, 0, 8, 12, 8, 12);
-    heed_clear_grad(x);
-    heed_tensor *even = heed_slice(x, 0, 0, 4, 2); /* a slice of a slice of an expanded view */
-    even = heed_slice(heed_expand(even, HEED_SHAPE(3, 2)), 1, 1, 2, 1);
-    heed_backward(heed_sum(even));
-    EXPECT_VALUES(x->grad, 0, 0, 0, 3, 0);
-}
-END_TEST
-
 void add_backward_cases(Suite *suite)
 {
     TCase *leaves = heed_case(suite, "leaves");
@@ -231,8 +192,6 @@ void add_backward_cases(Suite *suite)
     tcase_add_test(graphs, nodes_used_again);
     tcase_add_test(graphs, diamonds_of_unequal_sides);
     tcase_add_test(graphs, gradients_on_their_way_share_nothing);
-    tcase_add_test(graphs, a_shared_subgraph);
     tcase_add_test(graphs, backward_works_without_grad_mode);
     tcase_add_test(graphs, constants_get_none);
-    tcase_add_test(graphs, overlapping_views_of_one_base);
 }

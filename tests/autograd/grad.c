@@ -126,24 +126,6 @@ START_TEST(xs_that_y_does_not_reach)
 }
 END_TEST
 
-START_TEST(gradients_belong_to_the_innermost_scope)
-{
-    heed_tensor *x = LEAF(1, 2), *dx;
-    const int64_t before = heed_live_tensors();
-    heed_scope scope;
-    for (int graph = 0; graph < 2; graph++) {
-        heed_scope_begin(&scope);
-        heed_tensor *xs[] = {x, LEAF(3, 4)}, *grads[2];
-        heed_grad(heed_sum(heed_add(xs[0], xs[1])), xs, 2, grads, graph == 1);
-        dx = heed_retain(grads[0]);
-        heed_scope_end(&scope);
-        EXPECT_VALUES(dx, 0, 1, 1);
-        heed_release(dx);
-        ck_assert_int_eq(heed_live_tensors(), before);
-    }
-}
-END_TEST
-
 /* ---- gradients of gradients ---- */
 
 START_TEST(derivatives_of_a_power)
@@ -241,7 +223,6 @@ void add_grad_cases(Suite *suite)
     tcase_add_test(grad, xs_given_twice);
     tcase_add_test(grad, y_among_xs);
     tcase_add_test(grad, xs_that_y_does_not_reach);
-    tcase_add_test(grad, gradients_belong_to_the_innermost_scope);
     tcase_add_test(grad, derivatives_of_a_power);
     tcase_add_test(grad, derivatives_of_piecewise_linear_functions);
     tcase_add_test(grad, create_graph_in_a_no_grad_scope);
