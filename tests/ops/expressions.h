@@ -13,12 +13,6 @@ static heed_tensor *turned(heed_tensor *x)
     return heed_transpose(x, -2, -1);
 }
 
-/* Every other element of the last dim. */
-static heed_tensor *every_other(heed_tensor *x)
-{
-    return heed_slice(x, -1, 0, INT64_MAX, 2);
-}
-
 static heed_tensor *by_f32(heed_tensor *x)
 {
     return heed_to(heed_to(x, HEED_F32), HEED_F64);
@@ -147,9 +141,5 @@ static heed_tensor *weights_alone(heed_tensor *q, heed_tensor *k, heed_tensor *m
     heed_scaled_dot_product_attention(q, k, k, mask, 0, false, 0, &weights);
     return weights;
 }
-
-/* ---- losses ---- */
-
-static const int64_t class_0 = 0, class_2 = 2, class_3 = 3, class_7 = 7;
 
 #endif
