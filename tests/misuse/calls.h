@@ -18,9 +18,6 @@
 
 static double room[4];
 static heed_tensor *no_grads[1], *parts[4];
-static const int64_t some_class = 1;
-
-static const double too_much = 1.5;
 
 static struct {
     struct heed_linear *linear;
@@ -31,7 +28,6 @@ static struct {
     struct heed_multihead_attention *multi; /* (L, N, 4) */
     struct heed_layer_norm *norm;           /* (4) */
     struct heed_self_attention *cross;      /* d_model 4, kv_dim 5 */
-    struct heed_feed_forward *feed;         /* d_model 4, d_ff 6 */
 } nn;
 
 static heed_tensor *leaf(heed_tensor *x)
@@ -47,50 +43,28 @@ static heed_tensor *state_with(int64_t i, int64_t number)
     return state;
 }
 
-static void cat_too_much(void)
+/* Joins 64 huge tensors. */
+static void join_too_much(heed_tensor *(*join)(heed_tensor *const *, int, int), int64_t size)
 {
-    heed_tensor *list[64], *huge = heed_expand(F32(1), HEED_SHAPE(HUGE_SIZE / 8));
+    heed_tensor *list[64], *huge = heed_expand(F32(1), HEED_SHAPE(size));
     for (int i = 0; i < 64; i++) {
         list[i] = huge;
     }
-    heed_cat(list, 64, 0);
+    join(list, 64, 0);
 }
 
-static void stack_too_much(void)
+static void backward_twice(void)
 {
-    heed_tensor *list[64], *huge = heed_expand(F32(1), HEED_SHAPE(INT64_MAX / 32));
-    for (int i = 0; i < 64; i++) {
-        list[i] = huge;
-    }
-    heed_stack(list, 64, 0);
-}
-
-static void backward_of_no_grad(void)
-{
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    heed_set_grad_enabled(false);
-    heed_backward(heed_sum(leaf(F32(2))));
-    heed_scope_end(&scope);
-}
-
-static void backward_twice(bool first_by_grad)
-{
-    heed_tensor *x = leaf(F32(2)), *y = heed_sum(heed_exp(x)), *dx;
-    if (first_by_grad) {
-        heed_grad(y, &x, 1, &dx, false);
-    } else {
-        heed_backward(y);
-    }
+    heed_tensor *y = heed_sum(heed_exp(leaf(F32(2))));
+    heed_backward(y);
     heed_backward(y);
 }
 
-/* Modifies in place an operand, or the result, that the backward pass will read. */
-static void move(bool output)
+/* Modifies in place an operand that the backward pass will read. */
+static void move(void)
 {
-    heed_tensor *x = leaf(F32(2)), *c = F32(2);
-    heed_tensor *y = output ? heed_exp(x) : heed_mul(x, c);
-    heed_fill_into(output ? y : c, 3);
+    heed_tensor *c = F32(2), *y = heed_mul(leaf(F32(2)), c);
+    heed_fill_into(c, 3);
     heed_backward(heed_sum(y));
 }
 
@@ -172,35 +146,15 @@ static void save_in(const char *name, const char *other, heed_tensor *x, const h
                    about);
 }
 
-/* Saves one tensor with these metadata. */
-static void save_about(const char *key, const char *value, const char *other)
+/* Reads a tensor of a file, or the name of the i-th if that is not 0. */
+static void read_part(const char *name, int i)
 {
-    save_in("x", NULL, F32(2), (heed_metadata[]){{key, value}, {other, ""}, {NULL, NULL}});
-}
-
-static heed_safetensors *of_pytorch(void)
-{
-    return heed_safetensors_open("tests/fixtures/attention.safetensors");
-}
-
-static void read_tensor(const char *name)
-{
-    heed_safetensors *file = of_pytorch();
-    heed_safetensors_tensor(file, name);
-    heed_safetensors_close(file);
-}
-
-static void read_name(int i)
-{
-    heed_safetensors *file = of_pytorch();
-    heed_safetensors_name(file, i);
-    heed_safetensors_close(file);
-}
-
-static void read_metadata(const char *key)
-{
-    heed_safetensors *file = of_pytorch();
-    heed_safetensors_metadata(file, key);
+    heed_safetensors *file = heed_safetensors_open("tests/fixtures/attention.safetensors");
+    if (i != 0) {
+        heed_safetensors_name(file, i);
+    } else {
+        heed_safetensors_tensor(file, name);
+    }
     heed_safetensors_close(file);
 }
 

@@ -13,21 +13,18 @@
 
 typedef struct row {
     const char *subject, *name;
-    void (*provoke)(heed_tensor *w);
+    void (*provoke)(void);
     heed_status status;
     const char *words;
 } row;
 
 /* Each row becomes a function and a table entry. */
 #define FUNCTION(name, call)                                                                       \
-    static void misuse_##name(heed_tensor *w)                                                      \
+    static void misuse_##name(void)                                                                \
     {                                                                                              \
-        (void)w;                                                                                   \
         (void)(call);                                                                              \
     }
-#define MISUSE(name, call, status, words)           FUNCTION(name, call)
-#define MISUSE_OF_MODULE(name, call, status, words) FUNCTION(name, call)
-#define UNSCOPED(name, call)                        FUNCTION(unscoped_##name, call)
+#define MISUSE(name, call, status, words) FUNCTION(name, call)
 #include "tests/misuse/misuse.def"
 
 #define MISUSE(name, call, status, words) FUNCTION(name, call)
@@ -39,18 +36,6 @@ static const row rows[] = {
 #include "tests/ops/operations.def"
 #define SUBJECT "misuse"
 #define MISUSE  LINE
-#include "tests/misuse/misuse.def"
-};
-
-#define MISUSE_OF_MODULE LINE
-static const row rows_of_nn[] = {
-#include "tests/misuse/misuse.def"
-};
-
-#define UNSCOPED(name, call)                                                                       \
-    {SUBJECT, #name, misuse_unscoped_##name, HEED_ERR_SCOPE,                                       \
-     #name ": no scope is open to own the result; begin one: HEED_SCOPE(name);"},
-static const row unscoped[] = {
 #include "tests/misuse/misuse.def"
 };
 
@@ -109,25 +94,6 @@ static void expect_work(void)
     ck_assert_int_eq(heed_scope_end(&scope), HEED_OK);
 }
 
-static void try_row(const row *r)
-{
-    const int64_t tensors = heed_live_tensors(), bytes = heed_live_bytes();
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    r->provoke(NULL);
-    expect_refusal(r);
-    ck_assert_int_eq(heed_scope_end(&scope), HEED_OK);
-    ck_assert_int_eq(heed_live_tensors(), tensors);
-    ck_assert_int_eq(heed_live_bytes(), bytes);
-    expect_work();
-}
-
-START_TEST(is_refused)
-{
-    try_row(&rows[_i]);
-}
-END_TEST
-
 static void make_modules(void)
 {
     nn.linear = heed_linear_new(3, 4);
@@ -138,7 +104,6 @@ static void make_modules(void)
     nn.multi = heed_multihead_attention_new(4, 2);
     nn.norm = heed_layer_norm_new(HEED_SHAPE(4));
     nn.cross = heed_self_attention_new(4, -2, -1, .kv_dim = 5);
-    nn.feed = heed_feed_forward_new(4, 6);
     heed_parameters(nn.linear); /* the lists are allocated once, and kept */
     heed_state_dict(nn.linear);
     heed_state_dict(nn.attention);
@@ -154,34 +119,45 @@ static void free_modules(void)
     heed_module_free(nn.multi);
     heed_module_free(nn.norm);
     heed_module_free(nn.cross);
-    heed_module_free(nn.feed);
 }
 
-START_TEST(is_refused_by_modules)
+START_TEST(is_refused)
 {
     make_modules();
-    try_row(&rows_of_nn[_i]);
-    EXPECT_VALUES(heed_sum(heed_mul_scalar(heed_linear_forward(nn.linear, F32(2, 3)), 0)), 0, 0);
+    const int64_t tensors = heed_live_tensors(), bytes = heed_live_bytes();
+    heed_scope scope;
+    heed_scope_begin(&scope);
+    rows[_i].provoke();
+    expect_refusal(&rows[_i]);
+    ck_assert_int_eq(heed_scope_end(&scope), HEED_OK);
+    ck_assert_int_eq(heed_live_tensors(), tensors);
+    ck_assert_int_eq(heed_live_bytes(), bytes);
+    expect_work();
     free_modules();
 }
 END_TEST
 
-START_TEST(is_refused_without_a_scope)
+#define EXPECT_UNSCOPED(name, call)                                                                \
+    do {                                                                                           \
+        (void)(call);                                                                              \
+        expect_error(HEED_ERR_SCOPE, name ": no scope is open to own the result; begin one: ");    \
+    } while (0)
+
+START_TEST(results_need_a_scope)
 {
-    const row *r = &unscoped[_i];
     heed_scope scope;
-    make_modules();
     heed_scope_begin(&scope);
     heed_tensor *w = heed_retain(leaf(F32(2)));
     heed_scope_end(&scope);
-    const int64_t tensors = heed_live_tensors(), bytes = heed_live_bytes();
-    r->provoke(w);
-    expect_refusal(r);
-    ck_assert_int_eq(heed_live_tensors(), tensors);
-    ck_assert_int_eq(heed_live_bytes(), bytes);
-    expect_work();
+    EXPECT_UNSCOPED("zeros", heed_zeros(HEED_SHAPE(2), HEED_F32));
+    EXPECT_UNSCOPED("get_rng_state", heed_get_rng_state());
+    EXPECT_UNSCOPED("multinomial", heed_multinomial(w, 1));
+    EXPECT_UNSCOPED("add", heed_add(w, w));
+    EXPECT_UNSCOPED("chunk", heed_chunk(w, 2, 0, parts));
+    EXPECT_UNSCOPED("topk", heed_topk(w, 1, 0, true, NULL));
+    EXPECT_UNSCOPED("cross_entropy", heed_cross_entropy(w, w));
+    EXPECT_UNSCOPED("causal_block_mask", heed_causal_block_mask(3));
     ck_assert_int_eq(heed_release(w), HEED_OK);
-    free_modules();
     ck_assert_int_eq(heed_live_tensors(), 0);
 }
 END_TEST
@@ -191,50 +167,27 @@ START_TEST(sentences_are_told_apart)
 {
     ck_assert(says("add: shapes (2) and (3) differ", "add: shapes (2)"));
     ck_assert(says("add: shapes (2) and (3) differ", "add: ...(3) differ"));
-    ck_assert(says("add: shapes (2) and (3) differ", "...(2)...(3)"));
     ck_assert(!says("add: shapes (2) and (3) differ", "shapes (2)"));
     ck_assert(!says("add: shapes (2) and (3) differ", "add: ...(3)...(2)"));
     ck_assert(!says("add: shapes (2) and (3) differ", "add: shapes (2) and (4)"));
-    ck_assert(!says("", "add"));
 }
 END_TEST
 
 /* ---- the table itself ---- */
 
-static bool begins_with(const row *r, int count, const char *name)
-{
-    const size_t length = strlen(name);
-    for (int i = 0; i < count; i++) {
-        if (strncmp(r[i].words, name, length) == 0 && r[i].words[length] == ':') {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Is there a row whose message begins with this operation? Messages of the forms _dim and _weights
  * begin with the plain name. */
 bool is_misused(const char *form)
 {
-    char name[64];
-    snprintf(name, sizeof name, "%s", form);
-    char *form_of = strstr(name, "_dim") != NULL ? strstr(name, "_dim") : strstr(name, "_weights");
-    if (form_of != NULL) {
-        *form_of = '\0';
+    const char *end =
+        strstr(form, "_dim") != NULL ? strstr(form, "_dim") : strstr(form, "_weights");
+    const size_t length = end != NULL ? (size_t)(end - form) : strlen(form);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (strncmp(rows[i].words, form, length) == 0 && rows[i].words[length] == ':') {
+            return true;
+        }
     }
-    return begins_with(rows, (int)(sizeof rows / sizeof *rows), name) ||
-           begins_with(rows_of_nn, (int)(sizeof rows_of_nn / sizeof *rows_of_nn), name) ||
-           begins_with(unscoped, (int)(sizeof unscoped / sizeof *unscoped), name);
-}
-
-static const char *name_of_module_row(int i)
-{
-    return rows_of_nn[i].name;
-}
-
-static const char *name_of_unscoped_row(int i)
-{
-    return unscoped[i].name;
+    return false;
 }
 
 void add_misuse_rows(Suite *suite, const char *subject)
@@ -249,12 +202,9 @@ void add_misuse_rows(Suite *suite, const char *subject)
 
 void add_misuse_cases(Suite *suite)
 {
-    TCase *tests = heed_case(suite, "modules"), *bare = tcase_create("without a scope");
+    TCase *bare = tcase_create("without a scope");
     add_misuse_rows(suite, "misuse");
-    tcase_add_test(tests, sentences_are_told_apart);
-    add_rows(tests, is_refused_by_modules, (int)(sizeof rows_of_nn / sizeof *rows_of_nn),
-             name_of_module_row);
-    add_rows(bare, is_refused_without_a_scope, (int)(sizeof unscoped / sizeof *unscoped),
-             name_of_unscoped_row);
+    tcase_add_test(bare, sentences_are_told_apart);
+    tcase_add_test(bare, results_need_a_scope);
     suite_add_tcase(suite, bare);
 }
