@@ -46,7 +46,7 @@ test-isas: $(BUILD)/test_heed $(EXAMPLES)
 	        echo "== HEED_ISA=$$isa HEED_NUM_THREADS=$$threads"; \
 	        export HEED_ISA=$$isa HEED_NUM_THREADS=$$threads; \
 	        sh tests/programs/outputs.sh $(BUILD) && \
-	            $(BUILD)/test_heed tensor/ autograd/ ops/ nn/ gpt generate sample next_token char_gpt || exit 1; \
+	            $(BUILD)/test_heed tensor/ autograd/ ops/ nn/ gpt generate next_token char_gpt || exit 1; \
 	    else echo "== HEED_ISA=$$isa: not supported on this machine"; fi; done
 
 # Variants of the library and the tests, in build/NAME, and the suites that they run. Sanitizers take one process a suite, as
@@ -61,7 +61,7 @@ VARIANT_tsan        := EXTRA=-fsanitize=thread CC=gcc OPTIMISE=-O1
 RUNS_asan           := --one-process
 RUNS_clang-asan     := --one-process
 RUNS_tsan           := thread parallel forks determinism error backward saved accumulate grad apply \
-                       torch_multihead_attention gpt generate sample
+                       torch_multihead_attention gpt generate
 check-asan check-clang-asan: export ASAN_OPTIONS  = allocator_may_return_null=1:detect_leaks=1:malloc_context_size=6:quarantine_size_mb=32
 check-asan check-clang-asan: export UBSAN_OPTIONS = print_stacktrace=1
 $(addprefix check-,asan clang-asan clang tsan): check-%:

@@ -1,4 +1,4 @@
-/* The GPT: its draws, names, dropout, derivatives, small sizes, failing allocations; tied weights.
+/* The GPT: its draws, names, dropout, derivatives, attention weights, tied weights.
  * tests/nn/parity_modules.c compares its numbers with PyTorch's; generate.c
  * tests generation. */
 #include <math.h>
@@ -100,21 +100,6 @@ END_TEST
 
 /* ---- forward ---- */
 
-START_TEST(sizes_of_0)
-{
-    static const heed_shape shapes[] = {{2, {0, 3}}, {2, {2, 0}}, {1, {0}}, {2, {0, 0}}};
-    struct gpt *m = small((gpt_config){.untied = true});
-    heed_tensor *idx = heed_zeros(shapes[_i], HEED_I64), *y = gpt_forward(m, idx);
-    ck_assert_int_eq(y->ndim, idx->ndim + 1);
-    ck_assert_int_eq(y->shape[idx->ndim], 5);
-    ck_assert_int_eq(y->numel, 0);
-    heed_backward(heed_sum(y));
-    ck_assert(isnan(heed_item(gpt_loss(m, idx, idx)))); /* the mean of nothing */
-    expect_no_error();
-    heed_module_free(m);
-}
-END_TEST
-
 START_TEST(attention_can_be_looked_at)
 {
     struct gpt *m = small((gpt_config){0});
@@ -138,65 +123,22 @@ START_TEST(attention_can_be_looked_at)
 }
 END_TEST
 
-/* It works through the generic heed_forward. */
-START_TEST(a_gpt_is_a_module)
-{
-    struct gpt *m = small((gpt_config){0});
-    heed_tensor *idx = heed_randint(0, 5, HEED_SHAPE(4));
-    expect_close(heed_forward(m, idx), gpt_forward(m, idx), 0);
-    ck_assert_ptr_eq(gpt_block_at(m, 1), heed_module_list_at(m->transformer->h, 1));
-    gpt_forward(m, heed_full(HEED_SHAPE(1, 2), 5, HEED_I64));
-    expect_error(HEED_ERR_INDEX, "embedding: id 5 at position 0 is outside [0, 5)");
-    heed_module_free(m);
-}
-END_TEST
-
-/* ---- derivatives and memory ---- */
-
-static heed_tensor *run(heed_tensor *const *inputs, void *context)
-{
-    return gpt_forward(context, inputs[0]);
-}
+/* ---- derivatives ---- */
 
 static heed_tensor *run_loss(heed_tensor *const *inputs, void *context)
 {
     return gpt_loss(context, inputs[0], inputs[1]);
 }
 
-static struct gpt *checked_model(int i)
-{
-    static const gpt_config configs[] = {
-        {0},
-        {.untied = true, .activation = heed_gelu},
-        {.dropout = 0.3},
-    };
-    heed_manual_seed(3);
-    return small(configs[i]);
-}
-
 START_TEST(derivatives)
 {
-    struct gpt *m = checked_model(_i);
+    static const gpt_config configs[] = {{.untied = true, .activation = heed_gelu},
+                                         {.dropout = 0.3}};
+    heed_manual_seed(3);
+    struct gpt *m = small(configs[_i]);
     heed_tensor *inputs[] = {heed_randint(0, 5, HEED_SHAPE(2, 3)),
                              heed_randint(0, 5, HEED_SHAPE(2, 3))};
-    expect_parameter_derivatives(m, _i % 2 == 0 ? run : run_loss, m, inputs);
-    heed_module_free(m);
-}
-END_TEST
-
-static void *make_model(void *context)
-{
-    (void)context;
-    return make(&drawn[0]);
-}
-
-START_TEST(without_memory)
-{
-    expect_module_without_memory(make_model, NULL, 100);
-    struct gpt *m = small((gpt_config){0});
-    heed_tensor *inputs[] = {heed_randint(0, 5, HEED_SHAPE(2, 3)),
-                             heed_randint(0, 5, HEED_SHAPE(2, 3))};
-    expect_forward_without_memory(run_loss, m, inputs, 50);
+    expect_parameter_derivatives(m, run_loss, m, inputs);
     heed_module_free(m);
 }
 END_TEST
@@ -237,17 +179,11 @@ END_TEST
 
 void add_gpt_cases(Suite *suite)
 {
-    TCase *torch = heed_case(suite, "compared_with_nanoGPT");
-    tcase_add_loop_test(torch, draws_are_torchs_to_the_bit, 0, DRAWN);
-    tcase_add_test(torch, state_dicts_are_nanogpts);
-    tcase_add_loop_test(torch, dropout_is_torchs, 0, 2);
-    TCase *forwards = heed_case(suite, "forward");
-    tcase_add_loop_test(forwards, sizes_of_0, 0, 4);
-    tcase_add_test(forwards, attention_can_be_looked_at);
-    tcase_add_test(forwards, a_gpt_is_a_module);
-    TCase *checks = heed_case(suite, "derivatives_and_memory");
-    tcase_add_loop_test(checks, derivatives, 0, 3);
-    tcase_add_test(checks, without_memory);
-    TCase *ties = files_case(suite, "tied_weights");
-    tcase_add_test(ties, tied_weights_stay_tied);
+    TCase *models = files_case(suite, "models");
+    tcase_add_loop_test(models, draws_are_torchs_to_the_bit, 0, DRAWN);
+    tcase_add_test(models, state_dicts_are_nanogpts);
+    tcase_add_loop_test(models, dropout_is_torchs, 0, 2);
+    tcase_add_test(models, attention_can_be_looked_at);
+    tcase_add_loop_test(models, derivatives, 0, 2);
+    tcase_add_test(models, tied_weights_stay_tied);
 }

@@ -1,8 +1,10 @@
-/* Runs of the program gpt: steps, evaluation, saving and resuming. */
+/* Runs of the program gpt: windows, steps, evaluation, files, and the stream of tokens.
+ * tests/programs/gpt_resume.sh interrupts and resumes runs. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "examples/lab/gpt/sample.h"
 #include "tests/common/files_util.h"
 #include "tests/common/gpt_options.h"
 
@@ -24,21 +26,28 @@ static gpt_train_options small_run(void)
     return o;
 }
 
+START_TEST(windows_cover_a_part_of_the_text)
+{
+    static const struct {
+        int64_t count, most, apart, windows;
+    } rows[] = {{11, 9, 5, 2},    {10, 9, 5, 1} /* its last token has no target */,
+                {5, 9, 5, 0},     {101, 9, 10, 9},
+                {101, 20, 5, 20}, {101, 1, 100, 1}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const gpt_windows w = gpt_windows_of(90, rows[i].count, 5, rows[i].most);
+        ck_assert_int_eq(w.first, 90);
+        ck_assert_int_eq(w.apart, rows[i].apart);
+        ck_assert_int_eq(w.count, rows[i].windows);
+    }
+}
+END_TEST
+
 /* ---- a run ---- */
 
 static void prepare(gpt_run *run, const gpt_train_options *o)
 {
     gpt_run_prepare(run, o);
     expect_no_error();
-}
-
-static void learn(gpt_run *run, int64_t steps)
-{
-    gpt_step now;
-    while (run->optimizer->steps < steps) {
-        gpt_run_step(run, &now);
-        expect_no_error();
-    }
 }
 
 /* The mean loss over the windows of the last tenth. Evaluation draws no numbers and restores
@@ -91,45 +100,6 @@ static void save(const gpt_run *run, const char *path)
     expect_no_error();
 }
 
-static void resume(gpt_run *run, const char *path, int64_t steps)
-{
-    const gpt_train_options o = {.resume = path, .steps = steps, .given.steps = steps > 0};
-    prepare(run, &o);
-}
-
-/* A run in three parts equals one run: both end with the same bytes in the file. */
-START_TEST(test_resume)
-{
-    gpt_train_options o = small_run();
-    gpt_run whole;
-    prepare(&whole, &o);
-    learn(&whole, 4);
-    gpt_run_validate(&whole);
-    save(&whole, in_folder("middle"));
-    learn(&whole, 9);
-    gpt_run_validate(&whole);
-    save(&whole, in_folder("whole"));
-    gpt_run_free(&whole);
-    gpt_run rest;
-    resume(&rest, in_folder("middle"), 0);
-    ck_assert_int_eq(rest.resumed, 4);
-    ck_assert_int_eq(rest.record.best_step, 4);
-    learn(&rest, 6);
-    save(&rest, in_folder("middle"));
-    gpt_run_free(&rest);
-    resume(&rest, in_folder("middle"), 0);
-    learn(&rest, 9);
-    gpt_run_validate(&rest);
-    save(&rest, in_folder("parts"));
-    expect_same_files(in_folder("whole"), in_folder("parts"));
-    gpt_run_free(&rest);
-    resume(&rest, in_folder("parts"), 20);
-    ck_assert_int_eq(rest.options.steps, 20);
-    ck_assert(!gpt_run_ended(&rest));
-    gpt_run_free(&rest);
-}
-END_TEST
-
 /* Each setting is restored exactly, whatever its value. */
 START_TEST(test_record)
 {
@@ -160,126 +130,63 @@ START_TEST(test_record)
 }
 END_TEST
 
-START_TEST(test_refused_files)
+/* A file whose settings describe a larger model than it holds is refused before a model is made, by
+ * training and by the other commands. */
+START_TEST(no_model_is_made_of_a_damaged_file)
 {
-    gpt_train_options o = small_run();
-    gpt_run run;
-    prepare(&run, &o);
-    gpt_record back;
-    run.record.best_step = -1;
-    save(&run, in_folder("bad"));
-    gpt_record_read(&back, "--load", in_folder("bad"));
-    expect_error(HEED_ERR_VALUE, "bad: damaged");
-    gpt_record_free(&back);
-    heed_save_state_dict(run.model, in_folder("other"), NULL);
-    gpt_record_read(&back, "--load", in_folder("other"));
-    expect_error(HEED_ERR_VALUE, "other: not a file written by gpt train");
-    gpt_record_free(&back);
-    gpt_record_read(&back, "--load", in_folder("none"));
-    expect_error(HEED_ERR_VALUE, "none: cannot open it");
-    gpt_record_free(&back);
-    gpt_run_free(&run);
-}
-END_TEST
-
-/* A checkpoint whose settings describe a larger model than it contains. */
-static const struct {
-    gpt_train_options more;
-    const char *words;
-} hostile[] = {
-    {{.n_embd = 4096}, "damaged: it has "},
-    {{.n_layer = 60}, "damaged: it has "},
-    {{.context = 65536}, "bytes, but a model with its settings has "},
-};
-
-/* Training, sampling and info reject it with the same message, before a model is created. */
-START_TEST(a_checkpoint_is_refused_before_its_model_is_built)
-{
-    gpt_train_options o = small_run(), again = {.resume = in_folder("run")};
-    gpt_run run;
-    gpt_loaded loaded;
-    prepare(&run, &o);
-    gpt_train_options *s = &run.record.settings;
-    const gpt_train_options *more = &hostile[_i].more;
-    s->n_embd = more->n_embd > 0 ? more->n_embd : s->n_embd;
-    s->n_layer = more->n_layer > 0 ? more->n_layer : s->n_layer;
-    s->n_head = more->n_head > 0 ? more->n_head : s->n_head;
-    s->context = more->context > 0 ? more->context : s->context;
-    save(&run, in_folder("run"));
-    gpt_run_free(&run);
-    const int64_t drawn = heed_get_generator().next;
-    gpt_run_prepare(&run, &again);
-    ck_assert_ptr_nonnull(strstr(heed_error_message(), "--resume: "));
-    expect_error(HEED_ERR_VALUE, hostile[_i].words);
-    ck_assert(run.model == NULL && heed_get_generator().next == drawn);
-    gpt_run_free(&run);
-    gpt_load(&loaded, "--load", in_folder("run"));
-    expect_error(HEED_ERR_VALUE, hostile[_i].words);
-    gpt_loaded_free(&loaded);
-}
-END_TEST
-
-/* ---- rejected settings and texts ---- */
-
-static const struct {
-    const char *text; /* the new text; NULL: unchanged */
-    gpt_train_options more;
-    const char *error;
-} resumes[] = {
-    {"another", {.steps = 0}, "is not the text of --resume"},
-    {NULL, {.lr = 0.5, .given.lr = true}, "--lr 0.5: the run of --resume has 0.001"},
-    {NULL, {.n_embd = 8, .given.n_embd = true}, NULL},
-    {NULL, {.steps = 99, .given.steps = true}, NULL},
-    {NULL, {.seed = 1, .given.seed = true}, "--seed 1: the run of --resume has 1337"},
-};
-
-START_TEST(test_resume_refuses)
-{
-    gpt_train_options o = small_run(), again = resumes[_i].more;
-    gpt_run run;
-    prepare(&run, &o);
-    save(&run, in_folder("run"));
-    gpt_run_free(&run);
-    if (resumes[_i].text != NULL) {
-        write_bytes(o.text, resumes[_i].text, strlen(resumes[_i].text));
+    for (int wide = 0; wide < 2; wide++) {
+        gpt_train_options o = small_run(), again = {.resume = in_folder("run")};
+        gpt_run run;
+        gpt_loaded loaded;
+        prepare(&run, &o);
+        *(wide ? &run.record.settings.n_embd : &run.record.settings.context) = 65536;
+        save(&run, in_folder("run"));
+        gpt_run_free(&run);
+        const int64_t drawn = heed_get_generator().next;
+        gpt_run_prepare(&run, &again);
+        expect_error(HEED_ERR_VALUE, "run: damaged: it has ");
+        ck_assert(run.model == NULL && heed_get_generator().next == drawn);
+        gpt_run_free(&run);
+        gpt_load(&loaded, "--load", in_folder("run"));
+        expect_error(HEED_ERR_VALUE, "bytes, but a model with its settings has ");
+        gpt_loaded_free(&loaded);
     }
-    again.resume = in_folder("run");
-    gpt_run_prepare(&run, &again);
-    if (resumes[_i].error != NULL) {
-        expect_error(HEED_ERR_VALUE, resumes[_i].error);
-    }
-    expect_no_error();
-    gpt_run_free(&run);
 }
 END_TEST
 
-/* The first nine tenths must have 6 tokens of context and one target. */
-START_TEST(test_short_texts)
+/* Bytes are written as complete characters; invalid ones as soon as they are known to be invalid,
+ * or at the end. */
+START_TEST(streams_write_whole_characters)
 {
-    gpt_train_options o = small_run();
-    gpt_run run;
-    write_bytes(o.text, sentence, 7);
-    gpt_run_prepare(&run, &o);
-    expect_error(HEED_ERR_VALUE, "too short: it has 7 tokens; --context 6 needs 8");
-    gpt_run_free(&run);
-    write_bytes(o.text, sentence, 8);
-    prepare(&run, &o);
-    ck_assert(run.validation.count == 0 && !gpt_run_validate(&run));
-    gpt_run_free(&run);
+    static const int64_t ids[] = {'a', 0xE2, 0x82, 0xAC, 0xC3};
+    static const long so_far[] = {3, 3, 3, 6, 6};
+    static const char all[] = "\xC3\xA9"
+                              "a\xE2\x82\xAC\xC3\n";
+    FILE *to = fopen(in_folder("out"), "w+");
+    size_t size = 0;
+    tokenizer bytes = tokenizer_of_text(LEVEL_BPE, "", "any", 3, 256);
+    gpt_stream s = gpt_stream_begin(to, &bytes);
+    gpt_stream_prompt(&s, "\xC3\xA9");
+    for (int i = 0; i < 5; i++) {
+        gpt_stream_token(&s, ids[i]);
+        ck_assert_int_eq(ftell(to), so_far[i]);
+    }
+    gpt_stream_end(&s);
+    fclose(to);
+    char *written = read_bytes(in_folder("out"), &size);
+    ck_assert_str_eq(written, all);
+    free(written);
+    tokenizer_free(&bytes);
 }
 END_TEST
-
-#define ROWS(rows) (int)(sizeof(rows) / sizeof *(rows))
 
 void add_gpt_run_cases(Suite *suite)
 {
     TCase *runs = files_case(suite, "runs");
+    tcase_add_test(runs, windows_cover_a_part_of_the_text);
     tcase_add_test(runs, test_evaluate);
     tcase_add_test(runs, test_not_finite);
-    tcase_add_test(runs, test_resume);
     tcase_add_test(runs, test_record);
-    tcase_add_test(runs, test_refused_files);
-    tcase_add_loop_test(runs, a_checkpoint_is_refused_before_its_model_is_built, 0, ROWS(hostile));
-    tcase_add_loop_test(runs, test_resume_refuses, 0, ROWS(resumes));
-    tcase_add_test(runs, test_short_texts);
+    tcase_add_test(runs, no_model_is_made_of_a_damaged_file);
+    tcase_add_test(runs, streams_write_whole_characters);
 }
