@@ -30,7 +30,7 @@ $(BUILD)/test_heed: LINK_WITH = $(patsubst %,-Wl$(comma)--wrap=%,access close fc
     open rename stat unlink write) $(shell pkg-config --libs check)
 
 # make test SUITE=softmax, SUITE='ops/ -softmax', SUITE=:parity (tests/main.c) or TEST=NAME runs only some suites.
-.PHONY: test test-suites test-programs test-isas oom-programs
+.PHONY: test test-suites test-programs test-isas
 test: test-suites $(if $(SUITE)$(TEST),,test-programs)
 test-suites: $(BUILD)/test_heed
 	@$(BUILD)/test_heed $(SUITE) $(TEST:%='TEST=%')
@@ -68,11 +68,6 @@ $(addprefix check-,asan clang-asan clang tsan): check-%:
 	$(MAKE) $(VARIANT_$*) BUILD=build/$* build/$*/test_heed $(if $(filter clang,$*),all)
 	$(if $(filter clang,$*),$(RUN) sh tests/programs/outputs.sh build/clang)
 	build/$*/test_heed $(RUNS_$*)
-
-# Makes memory allocations of programs fail in turn, at most 200 of each; the programs request every tensor from the system.
-OOM := $(BUILD)/oom
-check-oom: oom-programs ; sh tests/oom/oom.sh $(OOM) 200
-oom-programs: ; @$(MAKE) BUILD=$(OOM) EXTRA="$(EXTRA) -DHEED_SYSTEM_ALLOCATOR" all
 
 # make fuzz runs each tests/fuzz/NAME.c with clang's libFuzzer for FUZZ_SECONDS, and random graphs of all operations; make
 # fuzz-NAME runs one. Inputs are kept in FUZZ_CORPUS. check-fuzz is the short form: fixed inputs.
@@ -157,8 +152,9 @@ check-tasks: all
 	$(RUN) python3 -B tests/tasks/tasks.py $(BUILD) --mutants
 	$(RUN) sh tests/tasks/kit.sh $(BUILD)
 # Every program under valgrind, in a build that requests each tensor from the system
-check-valgrind: oom-programs
-	$(RUN) sh tests/programs/valgrind.sh $(OOM) $(notdir $(EXAMPLES))
+check-valgrind:
+	$(MAKE) BUILD=build/valgrind EXTRA="$(EXTRA) -DHEED_SYSTEM_ALLOCATOR" all
+	$(RUN) sh tests/programs/valgrind.sh build/valgrind $(notdir $(EXAMPLES))
 # The catalogue of wrong and right attentions, with 20 seeds or SEEDS
 check-attention: $(BUILD)/test_heed
 	HEED_ATTENTION_SEEDS=$(or $(SEEDS),20) CK_DEFAULT_TIMEOUT=3600 $< attention_check

@@ -1,37 +1,13 @@
-#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "tests/oom/oom.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "tensor/tensor.h"
 
-/* Totals of the processes of all tests. */
-typedef struct totals {
-    int64_t runs, failures, unreported;
-} totals;
-
-static totals *all; /* shared memory */
-
-static void print_totals(void)
-{
-    printf("out of memory so far: %lld runs with %lld failed allocations; %lld of them succeeded\n",
-           (long long)all->runs, (long long)all->failures, (long long)all->unreported);
-}
-
 TCase *oom_case(Suite *suite, const char *name)
 {
-    if (all == NULL) {
-        all = mmap(NULL, sizeof *all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-        if (all == MAP_FAILED) {
-            perror("oom");
-            exit(EXIT_FAILURE);
-        }
-    }
     TCase *test_case = files_case(suite, name);
-    tcase_add_unchecked_fixture(test_case, NULL, print_totals);
     tcase_set_timeout(test_case, 1200);
     return test_case;
 }
@@ -86,9 +62,6 @@ static void starve_at(const char *name, scenario *run, const void *context, int6
                   "%s: allocation %lld failed %s: %lld tensors and %lld bytes leak", name,
                   (long long)n, mode, (long long)(heed_live_tensors() - tensors),
                   (long long)(heed_live_bytes() - bytes));
-    __atomic_add_fetch(&all->runs, 1, __ATOMIC_RELAXED);
-    __atomic_add_fetch(&all->failures, heed_self.failures - failures, __ATOMIC_RELAXED);
-    __atomic_add_fetch(&all->unreported, status == HEED_OK, __ATOMIC_RELAXED);
     sum = run_untouched(name, run, context);
     ck_assert_msg(sum == expected, "%s: allocation %lld failed %s: the next run differs", name,
                   (long long)n, mode);

@@ -1,5 +1,4 @@
-/* Shared by the suites that make each allocation of a scenario fail: alone, and with all later
- * ones. */
+/* Out of memory: each allocation of a scenario fails, alone, and with all later ones. */
 #ifndef HEED_TESTS_OOM_H
 #define HEED_TESTS_OOM_H
 
@@ -19,7 +18,7 @@ enum { FEW = 12, MANY = 2000 }; /* MANY: usually all */
 /* hash_of: continues `sum` with the shape and bits of x, if it is not NULL. */
 uint64_t hash_of(heed_tensor *x, uint64_t sum);
 
-/* oom_case: a test case whose tests get a folder. Afterwards it prints the totals so far. */
+/* oom_case: a test case whose tests get a folder. */
 TCase *oom_case(Suite *suite, const char *name);
 
 #endif
