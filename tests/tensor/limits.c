@@ -156,7 +156,7 @@ START_TEST(bits_are_the_same_for_any_number_of_threads)
 {
     const struct function *f = &functions[_i];
     heed_tensor *alone[RESULTS], *together[RESULTS];
-    for (int i = 0; i < 2 * SIZES; i++) {
+    for (int i = 6; i < 2 * SIZES; i++) { /* the smallest stay on one thread */
         HEED_SCOPE(scope);
         const heed_shape shape = HEED_SHAPE(sizes[i / 2][0], sizes[i / 2][1]);
         const heed_dtype dtype = i % 2 == 0 ? HEED_F32 : HEED_F64;
