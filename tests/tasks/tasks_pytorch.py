@@ -3,47 +3,32 @@
 
     tasks_pytorch.py BUILD [NUMBER...]    with a Python that has torch; BUILD has the library
 
-Cases are in tests/tasks/cases/task1_pytorch.txt etc.; they and the hints and questions are those of C (twins.py). Most are
-graded as in a notebook; those that end or block the process, and the model solution, with the command.
+Most cases are graded as in a notebook, each in a fork of this process; those that end or block the process, and the model
+solution, with the command.
 """
 import argparse
-import ast
+import collections
 import contextlib
+import importlib
 import io
+import multiprocessing
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import textwrap
 
 import tasks
-import twins
-from twins import DONE
+from cases import DIFFERENT, DONE, apply, cases_of, in_python
 
 TASKS = tasks.ROOT / "examples" / "pytorch" / "tasks"
 sys.path.insert(0, str(TASKS))
 sys.dont_write_bytecode = True
 from grade import grade  # noqa: E402
 
+NUMBERS = sorted(int(path.name[4:].split("_")[0]) for path in TASKS.glob("task*_*.py"))
 ENDS_PROCESS = re.compile("Your code still runs|Your code ends|It happens in")
-
-
-class Case(twins.Case):
-    """Bodies of functions, or of methods: Class.method."""
-
-    def source_file(self, solution):
-        for name, body in self.bodies.items():
-            lines = solution.splitlines(keepends=True)
-            nodes = ast.parse(solution).body
-            for part in name.split("."):
-                (node,) = [n for n in nodes if isinstance(n, (ast.FunctionDef, ast.ClassDef)) and n.name == part]
-                nodes = node.body
-            indent = " " * nodes[0].col_offset
-            lines[nodes[0].lineno - 1:nodes[-1].end_lineno] = [textwrap.indent(textwrap.dedent(body), indent)]
-            solution = "".join(lines)
-        return solution
 
 
 def file_of(number):
@@ -68,79 +53,67 @@ def run_grade(sources, *arguments):
         return one_line(done.stdout.decode()), done.returncode == 0
 
 
-def grade_by_command(number, source, *options):
-    return run_grade({number: source}, str(number), *options)
-
-
 def grade_in_notebook(number, source):
     module = {"__name__": "notebook"}
     exec(compile(source, f"<cell of task {number}>", "exec"), module)
-    names = sys.modules.get(f"graders.task{number}") or __import__(f"graders.task{number}", fromlist=["NAMES"])
+    names = importlib.import_module(f"graders.task{number}").NAMES
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        passed = grade(number, *(module[name] for name in names.NAMES))
+        passed = grade(number, *(module[name] for name in names))
     return one_line(printed.getvalue()), passed
 
 
-def check_cases(number):
+def grade_one(entry):
+    number, name, source, says, by_command = entry
+    text, passed = run_grade({number: source}, str(number)) if by_command else grade_in_notebook(number, source)
+    if one_line(says) not in text or passed != (says == DONE) or (DONE in text) != passed:
+        return f"task {number} in PyTorch, {name}\n  should say: {says}\n  says:       {text}"
+
+
+def check_cases(pool, number):
     """What is graded wrongly, with the grader's text."""
     solution = (TASKS / "solutions" / file_of(number)).read_text()
     given = (TASKS / file_of(number)).read_text()
-    cases = twins.cases_of(number, "_pytorch", Case)
-    todo = [("the task as it is given", given, "Nothing is written yet", grade_by_command),
-            ("the task as it is given, in a notebook", given, "Nothing is written yet", grade_in_notebook),
-            ("the model solution", solution, DONE, grade_by_command),
-            ("the model solution, in a notebook", solution, DONE, grade_in_notebook)]
-    todo += [(f"{c.kind}: {c.name}", c.source_file(solution), c.says,
-              grade_by_command if ENDS_PROCESS.match(c.says) else grade_in_notebook) for c in cases]
-    faults = []
-    for name, source, says, how in todo:
-        text, passed = how(number, source)
-        if one_line(says) not in text or passed != (says == DONE) or (DONE in text) != passed:
-            faults.append(f"task {number} in PyTorch, {name}\n  should say: {says}\n  says:       {text}")
-    kinds = [c.kind for c in cases]
-    print(f"task {number} in PyTorch: {kinds.count('wrong')} wrong and {kinds.count('right')} right solutions, "
-          f"{len(faults)} graded wrongly")
+    cases = cases_of(number, "PyTorch")
+    todo = [(number, "the task as it is given", given, "Nothing is written yet", by_command) for by_command in (False, True)]
+    todo += [(number, "the model solution", solution, DONE, by_command) for by_command in (False, True)]
+    todo += [(number, str(case), apply(case.changes["PyTorch"], "PyTorch", solution), case.in_python,
+              bool(ENDS_PROCESS.match(case.says))) for case in cases]
+    faults = [fault for fault in pool.imap(grade_one, todo) if fault]
+    kinds = collections.Counter(case.kind for case in cases)
+    print(f"task {number} in PyTorch: {kinds['wrong']} wrong and {kinds['right']} right solutions, {len(faults)} graded wrongly",
+          flush=True)
     return faults
 
 
-def check_table(numbers):
+def check_table():
     """What is done so far: all but the first."""
-    text, passed = run_grade({n: (TASKS / "solutions" / file_of(n)).read_text() for n in numbers[1:]})
-    if passed and text.count(" done") == len(numbers) - 1 and text.count(" not begun") == 1:
-        return []
-    return [f"the table of what is done: {text}"]
+    text, passed = run_grade({n: (TASKS / "solutions" / file_of(n)).read_text() for n in NUMBERS[1:]})
+    if not passed or text.count(" done") != len(NUMBERS) - 1 or text.count(" not begun") != 1:
+        yield f"the table of what is done: {text}"
 
 
-def check_symptoms(number):
-    """The symptoms in a task's comments are those that its classes show."""
+def check_symptoms(number=10):
     given = (TASKS / file_of(number)).read_text()
-    if "--symptoms" not in given:
-        return []
-    text, _ = grade_by_command(number, given, "--symptoms")
-    shown = [part.strip() for part in re.split(r"== \w+ ==", text.split("All five classes")[0])[1:]]
-    assert len(shown) == 5, text
-    return [f"task {number} in PyTorch: no comment shows this symptom\n  {part}" for part in shown
-            if part not in one_line(given)]
+    return tasks.symptoms_missing(number, given, run_grade({number: given}, str(number), "--symptoms")[0])
 
 
 def check_same(bench, number):
-    """Differences from hints and questions of the grader in C."""
+    """Differences from hints and questions of the grader in C; words of DIFFERENT that C does not use."""
     used = set()
-    for case in twins.cases_of(number):
-        twins.in_python(number, case.name + " " + case.says, used)
+    for case in cases_of(number):
+        in_python(number, case.name + " " + case.says, used)
 
     def words(text):
         return re.sub(r"Done: \d+", "Done: n", text)
 
     solution = (tasks.TASKS / "solutions" / tasks.file_of(number)).read_text()
-    of_c = words(twins.in_python(number, bench.grade(number, solution, HINT="2")[0], used))
-    ours = words(grade_by_command(number, (TASKS / "solutions" / file_of(number)).read_text(), "--hint", "2")[0])
-    faults = []
+    of_c = words(in_python(number, bench.grade(number, solution, HINT="2")[0], used))
+    ours = words(run_grade({number: (TASKS / "solutions" / file_of(number)).read_text()}, str(number), "--hint", "2")[0])
     if ours != of_c:
-        faults.append(f"task {number}: other words\n  in C:       {of_c}\n  in PyTorch: {ours}")
-    faults += [f"DIFFERENT[{number}] has words that C does not use: {c}" for c in twins.DIFFERENT.get(number, ())
-               if (number, c) not in used]
-    return faults
+        yield f"task {number}: other words\n  in C:       {of_c}\n  in PyTorch: {ours}"
+    for c in DIFFERENT.get(number, ()):
+        if (number, c) not in used:
+            yield f"DIFFERENT[{number}] has words that C does not use: {c}"
 
 
 def main():
@@ -148,13 +121,13 @@ def main():
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("numbers", nargs="*", type=int)
     args = parser.parse_args()
-    numbers = args.numbers or sorted(int(p.name[4:].split("_")[0]) for p in TASKS.glob("task*_*.py"))
-    faults = [fault for number in numbers for fault in twins.faults_of(number)]
-    faults += [] if args.numbers else check_table(numbers)
-    with tempfile.TemporaryDirectory() as scratch:
+    for number in NUMBERS:  # and torch, before the forks
+        importlib.import_module(f"graders.task{number}")
+    faults = [] if args.numbers else [*check_table(), *check_symptoms()]
+    with tempfile.TemporaryDirectory() as scratch, multiprocessing.get_context("fork").Pool(tasks.WORKERS) as pool:
         bench = tasks.Bench(args.build.resolve(), pathlib.Path(scratch))
-        for number in numbers:
-            faults += check_cases(number) + check_symptoms(number) + check_same(bench, number)
+        for number in args.numbers or NUMBERS:
+            faults += [*check_cases(pool, number), *check_same(bench, number)]
     sys.exit("\n\n".join(faults) or 0)
 
 
