@@ -928,10 +928,7 @@ heed_status heed_grad(heed_tensor *y, heed_tensor *const *xs, int count, heed_te
                       bool create_graph);
 
 /* heed_clear_grad: sets x->grad to NULL, like torch's x.grad = None. heed_set_grad: sets it to a
- * view of `grad`, which has x's shape and dtype and is contiguous, like x.grad = grad: a later
- * backward that adds to x->grad changes `grad` too.
- *
- * HEED_ERR_SHAPE: also if grad is not contiguous. HEED_ERR_VALUE: grad is x itself. */
+ * copy of `grad`, which has x's shape and dtype. */
 heed_status heed_clear_grad(heed_tensor *x);
 heed_status heed_set_grad(heed_tensor *x, heed_tensor *grad);
 
@@ -1494,7 +1491,7 @@ heed_tensor *heed_scaled_dot_product_attention(heed_scaled_dot_product_attention
  * transformers, or .interleaved (x[t, 2i], x[t, 2i + 1]), the neighbours of the paper and of GPT-J.
  * Weights trained with one do not fit the other.
  *
- * positions may have any shape that broadcasts to x's without its last dim, as (N, 1, T) for
+ * positions may have any shape that broadcasts with x's without its last dim, as (N, 1, T) for
  * x (N, heads, T, d), and be negative; NULL: 0, 1, ... T - 1. Angles are computed in f64.
  *
  * HEED_ERR_SHAPE: d is odd. HEED_ERR_VALUE: base is not a positive number. */
@@ -1869,7 +1866,7 @@ heed_status heed_load_state_dict(heed_load_state_dict_args args);
  *   optimizer.state.W.step                     steps of parameter W with a gradient; i64 ()
  *   optimizer.state.W.exp_avg .exp_avg_sq      Adam and AdamW: moments, in W's shape
  *   optimizer.state.W.momentum_buffer          SGD with momentum
- *   rng_state                                  i64 (632): torch.get_rng_state of this thread
+ *   rng_state                                  i64: the generator of this thread
  *
  * and `about`, for instance the program's options. Without an optimiser (NULL), only the model and
  * rng_state are written. Call it between two steps; gradients are not saved.

@@ -96,7 +96,7 @@ _Noreturn static void fail_input(const heed_call *call, int i)
     heed_jump();
 }
 
-static inline void check_inputs(const heed_call *call)
+inline void heed_check_inputs(const heed_call *call)
 {
     const heed_op *op = call->op;
     if (heed_self.depth == 0) {
@@ -111,11 +111,6 @@ static inline void check_inputs(const heed_call *call)
             fail_input(call, i);
         }
     }
-}
-
-void heed_check_inputs(const heed_call *call)
-{
-    check_inputs(call);
 }
 
 /* A rule of the library raises its errors; that of a program is a callback. */
@@ -139,9 +134,9 @@ static inline void run_rule(const heed_call *call, heed_result *result)
     }
 }
 
-static inline void describe(const heed_call *call, heed_result *result)
+inline void heed_describe(const heed_call *call, heed_result *result)
 {
-    check_inputs(call);
+    heed_check_inputs(call);
     result->is_view = result->is_strided = false; /* the rule sets strides if it needs them */
     result->offset = 0;
     if (call->op->signature != NULL) {
@@ -151,11 +146,6 @@ static inline void describe(const heed_call *call, heed_result *result)
         heed_get_shape(call->inputs[0], &result->shape);
     }
     run_rule(call, result);
-}
-
-void heed_describe(const heed_call *call, heed_result *result)
-{
-    describe(call, result);
 }
 
 static heed_tensor *make_result(const heed_call *call, const heed_result *result)
@@ -190,7 +180,7 @@ static inline void run_forward(const heed_call *call, heed_tensor *y)
 static inline heed_tensor *compute(const heed_call *call)
 {
     heed_result result;
-    describe(call, &result);
+    heed_describe(call, &result);
     heed_tensor *y = make_result(call, &result);
     if (!result.is_view) {
         const heed_frame frame = heed_frame_begin(true);
@@ -270,8 +260,6 @@ heed_status heed_clear_grad(heed_tensor *x)
     return heed_self.error;
 }
 
-/* Stores a view rather than `grad` itself: `grad` may have a graph or a .grad, and storing it could
- * create a reference cycle. */
 heed_status heed_set_grad(heed_tensor *x, heed_tensor *grad)
 {
     HEED_DOOR(heed_self.error);
@@ -286,19 +274,12 @@ heed_status heed_set_grad(heed_tensor *x, heed_tensor *grad)
                    "set_grad: x is %s and grad %s; both must be f32 or both f64 (heed_to)",
                    heed_dtype_name(x->dtype), heed_dtype_name(grad->dtype));
     }
-    if (!heed_is_row_major(grad)) {
-        heed_raise(HEED_ERR_SHAPE, "set_grad: grad %s is not contiguous; heed_contiguous it",
-                   HEED_TEXT(grad));
-    }
-    if (x == grad) {
-        heed_raise(HEED_ERR_VALUE, "set_grad: grad is x itself; heed_clone it");
-    }
     const heed_frame frame = heed_frame_begin(false);
-    heed_tensor *view =
-        heed_tensor_view("set_grad", grad, grad->ndim, grad->shape, grad->strides, 0);
-    heed_take_from_scope(view);
+    heed_tensor *copy = heed_tensor_like(grad);
+    heed_copy_elements(grad, copy);
+    heed_take_from_scope(copy);
     heed_frame_end(frame);
-    heed_replace_grad(x, view);
+    heed_replace_grad(x, copy);
     return HEED_OK;
 }
 
@@ -318,6 +299,9 @@ void heed_register(heed_op *op)
         }
     }
     heed_parse_signature(op);
+    if (op->rule == NULL && op->forward == NULL) {
+        return; /* a signature of a function that other operations compute */
+    }
     op->next = registry;
     registry = op;
 }

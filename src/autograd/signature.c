@@ -21,7 +21,7 @@ static const struct {
     unsigned dtypes;
     const char *cast; /* the dtype to cast others to */
 } kinds[] = {{"float", "a ", 1u << HEED_F32 | 1u << HEED_F64, "HEED_F32"},
-             {"number", "a ", 1u << HEED_F32 | 1u << HEED_F64 | 1u << HEED_I64, "HEED_I64"},
+             {"number", "a ", 1u << HEED_F32 | 1u << HEED_F64 | 1u << HEED_I64, "HEED_F32"},
              {"i64", "", 1u << HEED_I64, "HEED_I64"},
              {"bool", "", 1u << HEED_BOOL, "HEED_BOOL"},
              {"any", "", ~0u, ""}};
@@ -34,160 +34,143 @@ typedef struct operand {
     bool has_shape, has_batch;   /* there are parentheses; they begin with "..." */
     bool is_first_batch;         /* no input before has "..." */
     uint8_t ndim;                /* number of sizes, without "..." */
-    uint8_t size[HEED_MAX_DIMS]; /* which sizes of the signature; | NEW: none before is the same */
+    uint8_t size[HEED_MAX_DIMS]; /* indices in heed_pattern.sizes; | NEW: no input before has it */
 } operand;
 
 struct heed_pattern {
     int required, count; /* inputs */
     operand inputs[MOST_INPUTS], result;
+    bool has_batch; /* an input has "..." */
+    int size_count;
+    const char *sizes[MOST_SIZES]; /* their names, in the signature */
+    const char *at;                /* the next byte to parse: in the end, a fault or "" */
 };
 
-/* ---- parsing: each function returns false at a fault, and leaves `at` there ---- */
-
-typedef struct reader {
-    const char *at;
-    bool has_batch; /* an input has "..." */
-    int count;
-    const char *sizes[MOST_SIZES];
-    size_t lengths[MOST_SIZES]; /* of the names of the sizes */
-} reader;
+/* ---- parsing: each function returns false at a fault ---- */
 
 /* Moves past the token, if it is next, and past spaces. */
-static bool accept(reader *r, const char *token)
+static bool accept(heed_pattern *p, const char *token)
 {
     const size_t length = strlen(token);
-    const bool is_next = strncmp(r->at, token, length) == 0;
-    r->at += is_next ? length : 0;
-    r->at += strspn(r->at, " ");
+    const bool is_next = strncmp(p->at, token, length) == 0;
+    p->at += is_next ? length : 0;
+    p->at += strspn(p->at, " ");
     return is_next;
 }
 
-static bool read_size(reader *r, bool of_result, uint8_t *size)
+static bool read_size(heed_pattern *p, bool of_result, uint8_t *size)
 {
-    const size_t length = strspn(r->at, WORD);
+    const size_t length = strspn(p->at, WORD);
     int i = 0;
-    while (i < r->count && (r->lengths[i] != length || strncmp(r->sizes[i], r->at, length) != 0)) {
+    while (i < p->size_count &&
+           (strspn(p->sizes[i], WORD) != length || strncmp(p->sizes[i], p->at, length) != 0)) {
         i++;
     }
-    if (length == 0 || *r->at <= '9' || i == MOST_SIZES || (of_result && i == r->count)) {
+    const bool is_new = i == p->size_count;
+    if (length == 0 || *p->at <= '9' || i == MOST_SIZES || (of_result && is_new)) {
         return false;
     }
-    const bool is_new = i == r->count;
-    r->sizes[i] = r->at;
-    r->lengths[i] = length;
-    r->count += is_new;
-    r->at += length;
+    p->sizes[i] = p->at;
+    p->size_count += is_new;
+    p->at += length;
     *size = (uint8_t)(is_new ? i | NEW : i);
     return true;
 }
 
 /* "(..., out, in)", or nothing. */
-static bool read_shape(reader *r, bool of_result, operand *o)
+static bool read_shape(heed_pattern *p, bool of_result, operand *o)
 {
-    o->has_shape = accept(r, "(");
-    o->has_batch = o->has_shape && accept(r, "...");
-    o->is_first_batch = o->has_batch && !r->has_batch;
-    r->has_batch = r->has_batch || o->has_batch;
+    o->has_shape = accept(p, "(");
+    o->has_batch = o->has_shape && accept(p, "...");
+    o->is_first_batch = o->has_batch && !p->has_batch;
+    p->has_batch = p->has_batch || o->has_batch;
     if (of_result && o->is_first_batch) {
         return false;
     }
-    if (!o->has_shape || accept(r, ")")) {
+    if (!o->has_shape || accept(p, ")")) {
         return true;
     }
-    if (o->has_batch && !accept(r, ",")) {
+    if (o->has_batch && !accept(p, ",")) {
         return false;
     }
     do {
-        if (o->ndim == HEED_MAX_DIMS || !read_size(r, of_result, &o->size[o->ndim++])) {
+        if (o->ndim == HEED_MAX_DIMS || !read_size(p, of_result, &o->size[o->ndim++])) {
             return false;
         }
-    } while (accept(r, ","));
-    return accept(r, ")");
+    } while (accept(p, ","));
+    return accept(p, ")");
 }
 
-static bool read_kind(reader *r, operand *o)
+static bool read_kind(heed_pattern *p, operand *o)
 {
-    const size_t length = strspn(r->at, WORD);
-    o->kind = IS_SAME;
-    for (int i = 0; i < IS_SAME && o->kind == IS_SAME; i++) {
-        if (strlen(kinds[i].word) == length && accept(r, kinds[i].word)) {
-            o->kind = (uint8_t)i;
-            o->dtypes = (uint8_t)kinds[i].dtypes;
+    const size_t length = strspn(p->at, WORD);
+    for (o->kind = 0; o->kind < IS_SAME; o->kind++) {
+        if (strlen(kinds[o->kind].word) == length && accept(p, kinds[o->kind].word)) {
+            o->dtypes = (uint8_t)kinds[o->kind].dtypes;
+            return true;
         }
     }
-    return o->kind != IS_SAME || length == 0;
+    return length == 0;
 }
 
-static bool read_input(reader *r, heed_pattern *p)
+static bool read_input(heed_pattern *p)
 {
-    operand *o = &p->inputs[p->count];
-    o->text = r->at;
-    o->name_length = (uint8_t)strspn(r->at, WORD);
-    r->at += o->name_length;
-    const bool is_optional = accept(r, "?");
-    if (o->name_length == 0 || (!is_optional && p->required < p->count++) ||
-        !read_shape(r, false, o)) {
+    operand *o = &p->inputs[p->count++];
+    o->text = p->at;
+    o->name_length = (uint8_t)strspn(p->at, WORD);
+    p->at += o->name_length;
+    const bool is_required = !accept(p, "?");
+    p->required += is_required;
+    if (o->name_length == 0 || (is_required && p->required < p->count) ||
+        !read_shape(p, false, o)) {
         return false;
     }
-    p->required += !is_optional;
-    p->count += is_optional;
-    o->length = (uint8_t)(r->at - o->text);
+    o->length = (uint8_t)(p->at - o->text);
     while (o->text[o->length - 1] == ' ') {
         o->length--;
     }
-    return read_kind(r, o);
+    return read_kind(p, o);
 }
 
-/* "x (...) -> (...)" says no more than "x", unless other inputs broadcast with x. */
-static void drop_lone_batch(heed_pattern *p)
+/* Reads a whole signature. */
+static bool parse(const char *signature, heed_pattern *p)
 {
-    operand *x = &p->inputs[0], *y = &p->result;
-    bool is_alone = x->has_batch && x->ndim == 0 && y->has_batch == y->has_shape && y->ndim == 0;
-    for (int i = 1; i < p->count; i++) {
-        is_alone = is_alone && !p->inputs[i].has_batch;
-    }
-    if (is_alone) {
-        x->has_shape = y->has_shape = false;
-    }
-}
-
-/* Reads a whole signature. *at: the fault, if there is one. */
-static bool parse(const char *signature, heed_pattern *p, const char **at)
-{
-    reader r = {.at = signature};
     bool fits = strlen(signature) <= UINT8_MAX;
-    *p = (heed_pattern){.result.kind = IS_SAME};
+    *p = (heed_pattern){.at = signature, .result.kind = IS_SAME};
     do {
-        fits = fits && p->count < MOST_INPUTS && read_input(&r, p);
-    } while (fits && accept(&r, ","));
-    if (fits && accept(&r, "->")) {
-        fits = read_shape(&r, true, &p->result) && read_kind(&r, &p->result);
+        fits = fits && p->count < MOST_INPUTS && read_input(p);
+    } while (fits && accept(p, ","));
+    if (fits && accept(p, "->")) {
+        fits = read_shape(p, true, &p->result) && read_kind(p, &p->result);
     }
-    drop_lone_batch(p);
-    *at = r.at;
-    return fits && *r.at == '\0';
+    return fits && *p->at == '\0';
 }
 
 /* Before main, so without errors: what fails here is parsed at each call. */
 void heed_parse_signature(heed_op *op)
 {
     heed_pattern p;
-    const char *at;
     op->pattern = NULL;
-    if (op->signature != NULL && parse(op->signature, &p, &at) &&
+    if (op->signature != NULL && parse(op->signature, &p) &&
         (op->pattern = malloc(sizeof p)) != NULL) {
         *op->pattern = p;
         op->inputs = p.required == p.count ? p.count : HEED_ANY_COUNT;
     }
 }
 
+/* The pattern of an operation, which may be parsed into *p; NULL: the signature is malformed. */
+static inline const heed_pattern *find_pattern(const heed_op *op, heed_pattern *p)
+{
+    return op->pattern != NULL ? op->pattern : parse(op->signature, p) ? p : NULL;
+}
+
 heed_text heed_input_name(const heed_op *op, int i)
 {
     heed_text name;
-    heed_pattern p;
-    const char *at;
-    if (op->signature != NULL && parse(op->signature, &p, &at) && i < p.count) {
-        snprintf(name.text, sizeof name.text, "%.*s", p.inputs[i].name_length, p.inputs[i].text);
+    heed_pattern parsed;
+    const heed_pattern *p = op->signature != NULL ? find_pattern(op, &parsed) : NULL;
+    if (p != NULL && i < p->count) {
+        snprintf(name.text, sizeof name.text, "%.*s", p->inputs[i].name_length, p->inputs[i].text);
     } else {
         snprintf(name.text, sizeof name.text, "input %d", i);
     }
@@ -238,15 +221,15 @@ static inline bool broadcast_batch(const operand *o, const heed_tensor *t, heed_
 
 /* ---- errors ---- */
 
-typedef struct operand_list {
+typedef struct long_text {
     char text[600];
-} operand_list;
+} long_text;
 
 /* "x (2, 8, 64), weight (12, 63)", without input `but`; without tensors "x (..., in), ..." */
-static operand_list list_operands(const heed_pattern *p, heed_tensor *const *tensors, int count,
-                                  int but)
+static long_text list_operands(const heed_pattern *p, heed_tensor *const *tensors, int count,
+                               int but)
 {
-    operand_list list = {""};
+    long_text list = {""};
     size_t at = 0;
     for (int i = 0; i < count && at < sizeof list.text; i++) {
         if (i == but) {
@@ -281,58 +264,73 @@ static bool fits_transposed(const heed_pattern *p, heed_tensor *const *inputs, i
     return fits;
 }
 
+/* "linear in Net.W_q" */
+static long_text name_call(const heed_call *call)
+{
+    const heed_text path = heed_module_path();
+    long_text name;
+    snprintf(name.text, sizeof name.text, "%s%s%s", call->op->name,
+             *path.text != '\0' ? " in " : "", path.text);
+    return name;
+}
+
+/* A weight of the module whose forward runs: the caller cannot change it, but the input. */
+static bool is_parameter(const heed_tensor *t)
+{
+    return heed_self.place != NULL && t->op == NULL && t->requires_grad;
+}
+
 /* Input i has the wrong shape. `batch`: the dims in place of "..." so far, if these do not
  * broadcast. */
 _Noreturn static void fail_shape(const heed_call *call, const heed_pattern *p, int i,
                                  const heed_shape *batch)
 {
-    const operand *o = &p->inputs[i];
-    const heed_tensor *t = call->inputs[i];
-    const heed_text path = heed_module_path();
+    const int blamed = is_parameter(call->inputs[i]) ? 0 : i;
+    const operand *o = &p->inputs[blamed];
+    const heed_tensor *t = call->inputs[blamed];
     char hint[500] = "";
     if (batch != NULL) {
         snprintf(hint, sizeof hint,
                  "; \"...\" is %s and %s, which do not broadcast: make their sizes equal or "
                  "one of them 1; heed_unsqueeze, heed_expand and heed_flatten repeat a dim",
                  heed_shape_text(batch->ndim, batch->size).text,
-                 heed_shape_text(t->ndim - o->ndim, t->shape).text);
+                 heed_shape_text(call->inputs[i]->ndim - p->inputs[i].ndim, call->inputs[i]->shape)
+                     .text);
     }
     for (int j = i; batch == NULL && *hint == '\0' && j >= 0; j--) {
-        if (fits_transposed(p, call->inputs, i + 1, j)) {
-            snprintf(hint, sizeof hint, "; did you mean heed_transpose(%s, -2, -1)?",
-                     heed_input_name(call->op, j).text);
+        if (!is_parameter(call->inputs[j]) && fits_transposed(p, call->inputs, i + 1, j)) {
+            snprintf(hint, sizeof hint, "; did you mean heed_transpose(%.*s, -2, -1)?",
+                     p->inputs[j].name_length, p->inputs[j].text);
         }
     }
-    heed_raise(HEED_ERR_SHAPE, "%s%s%s: %.*s %s does not fit%s%s: takes %s%s", call->op->name,
-               *path.text != '\0' ? " in " : "", path.text, o->name_length, o->text, HEED_TEXT(t),
-               call->count > 1 ? " " : "", list_operands(p, call->inputs, call->count, i).text,
+    heed_raise(HEED_ERR_SHAPE, "%s: %.*s %s does not fit%s%s: takes %s%s", name_call(call).text,
+               o->name_length, o->text, HEED_TEXT(t), call->count > 1 ? " " : "",
+               list_operands(p, call->inputs, call->count, blamed).text,
                list_operands(p, NULL, call->count, -1).text, hint);
 }
 
 _Noreturn static void fail_dtype(const heed_call *call, const heed_pattern *p, int i)
 {
-    const operand *o = &p->inputs[i];
-    const heed_text name = heed_input_name(call->op, i), path = heed_module_path();
-    const char *in = *path.text != '\0' ? " in " : "";
-    const char *dtype = heed_dtype_name(call->inputs[i]->dtype);
+    const operand *o = &p->inputs[i], *first = &p->inputs[0];
+    const heed_tensor *t = call->inputs[i], *x = call->inputs[0];
     if (o->kind == IS_SAME) {
-        heed_raise(HEED_ERR_DTYPE, "%s%s%s: %s is %s and %s %s; cast one of them with heed_to",
-                   call->op->name, in, path.text, heed_input_name(call->op, 0).text,
-                   heed_dtype_name(call->inputs[0]->dtype), name.text, dtype);
+        heed_raise(HEED_ERR_DTYPE, "%s: %.*s is %s and %.*s %s; cast %s with heed_to%s",
+                   name_call(call).text, first->name_length, first->text, heed_dtype_name(x->dtype),
+                   o->name_length, o->text, heed_dtype_name(t->dtype),
+                   is_parameter(t) ? "it" : "one of them",
+                   is_parameter(t) ? ", or the module with heed_module_to" : "");
     }
-    heed_raise(HEED_ERR_DTYPE, "%s%s%s: %s is %s, not %s%s; heed_to(%s, %s)", call->op->name, in,
-               path.text, name.text, dtype, kinds[o->kind].article, kinds[o->kind].word, name.text,
-               kinds[o->kind].cast);
+    heed_raise(HEED_ERR_DTYPE, "%s: %.*s is %s, not %s%s; heed_to(%.*s, %s)", name_call(call).text,
+               o->name_length, o->text, heed_dtype_name(t->dtype), kinds[o->kind].article,
+               kinds[o->kind].word, o->name_length, o->text, kinds[o->kind].cast);
 }
 
 /* ---- a call ---- */
 
-static heed_dtype result_dtype(const heed_call *call, int kind_of_y)
+static inline heed_dtype result_dtype(const heed_call *call, int kind_of_y)
 {
     const heed_dtype first = call->inputs[0]->dtype;
     switch (kind_of_y) {
-    case IS_SAME:
-        return first;
     case IS_FLOAT:
         for (int i = 0; i < call->count; i++) {
             if (heed_is_float(call->inputs[i]->dtype)) {
@@ -398,13 +396,11 @@ void heed_match(const heed_call *call, heed_result *result)
 {
     const heed_op *op = call->op;
     heed_pattern parsed;
-    const heed_pattern *p = op->pattern;
-    const char *at;
-    if (p == NULL && !parse(op->signature, &parsed, &at)) {
+    const heed_pattern *p = find_pattern(op, &parsed);
+    if (p == NULL) {
         heed_raise(HEED_ERR_VALUE, "%s: malformed signature \"%s\", at \"%s\"", op->name,
-                   op->signature, at);
+                   op->signature, parsed.at);
     }
-    p = p != NULL ? p : &parsed;
     if (call->count < p->required || call->count > p->count) {
         heed_raise(HEED_ERR_VALUE, "%s: got %d tensors; takes %s", op->name, call->count,
                    list_operands(p, NULL, p->count, -1).text);

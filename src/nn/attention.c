@@ -64,11 +64,9 @@ static void check(const char *function, const struct heed_self_attention *m,
                   const heed_tensor *for_q, const heed_tensor *for_kv,
                   const heed_tensor *block_mask)
 {
-    const heed_dtype dtype = m->W_q->weight->dtype;
     const char *name = for_q == for_kv ? "token_encodings" : "encodings_for_q";
-    heed_check_features(function, name, for_q, "d_model", m->W_q->in_features, dtype);
-    heed_check_features(function, for_q == for_kv ? name : "encodings_for_kv", for_kv, "kv_dim",
-                        m->W_k->in_features, dtype);
+    heed_check_tensor(function, name, for_q);
+    heed_check_tensor(function, "encodings_for_kv", for_kv);
     const int ndim = for_q->ndim;
     if (ndim < 2) {
         heed_raise(HEED_ERR_SHAPE, "%s: %s %s must be (..., tokens, d_model), at least 2 dims",

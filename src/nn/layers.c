@@ -43,7 +43,6 @@ heed_tensor *heed_linear_forward(struct heed_linear *m, heed_tensor *x)
     HEED_DOOR(NULL);
     HEED_FORWARD(m);
     heed_forward_check("linear_forward", m);
-    heed_check_features("linear_forward", "x", x, "in_features", m->in_features, m->weight->dtype);
     return heed_linear(x, m->weight, m->bias);
 }
 
@@ -123,19 +122,22 @@ heed_tensor *heed_position_encoding_forward(struct heed_position_encoding *m, he
     HEED_DOOR(NULL);
     HEED_FORWARD(m);
     heed_forward_check(function, m);
-    heed_check_features(function, "x", x, "d_model", heed_size(m->pe, 1), m->pe->dtype);
-    if (x->ndim < 2) {
-        heed_raise(HEED_ERR_SHAPE, "%s: x %s; it must be (..., T, d_model)", function,
-                   HEED_TEXT(x));
+    heed_check_tensor(function, "x", x);
+    const int64_t max_len = m->pe->shape[0], d_model = m->pe->shape[1];
+    if (x->ndim < 2 || heed_size(x, -1) != d_model || heed_size(x, -2) > max_len) {
+        heed_raise(HEED_ERR_SHAPE,
+                   "%s: x %s; it must be (..., T, d_model), with d_model %lld and at most %lld "
+                   "tokens, the module's max_len",
+                   function, HEED_TEXT(x), (long long)d_model, (long long)max_len);
     }
-    const int64_t length = heed_size(x, -2), max_len = heed_size(m->pe, 0);
-    if (length > max_len) {
-        heed_raise(HEED_ERR_SHAPE, "%s: %lld tokens, but max_len is %lld", function,
-                   (long long)length, (long long)max_len);
+    if (x->dtype != m->pe->dtype) {
+        heed_raise(HEED_ERR_DTYPE,
+                   "%s: x is %s and pe %s; cast x with heed_to, or the module with heed_module_to",
+                   function, heed_dtype_name(x->dtype), heed_dtype_name(m->pe->dtype));
     }
     heed_scope scope;
     heed_scope_begin(&scope);
-    return heed_scope_end_with(&scope, heed_add(x, heed_slice(m->pe, 0, 0, length, 1)));
+    return heed_scope_end_with(&scope, heed_add(x, heed_narrow(m->pe, 0, 0, heed_size(x, -2))));
 }
 
 /* ---- LayerNorm ---- */
@@ -178,7 +180,6 @@ heed_tensor *heed_layer_norm_forward(struct heed_layer_norm *m, heed_tensor *x)
     HEED_DOOR(NULL);
     HEED_FORWARD(m);
     heed_forward_check("layer_norm_forward", m);
-    heed_check_dtype("layer_norm_forward", "x", x, m->weight->dtype);
     return heed_layer_norm(x, m->normalized_shape, m->weight, m->bias, m->eps);
 }
 
@@ -227,8 +228,6 @@ heed_tensor *heed_feed_forward_forward(struct heed_feed_forward *m, heed_tensor 
     HEED_DOOR(NULL);
     HEED_FORWARD(m);
     heed_forward_check("feed_forward_forward", m);
-    heed_check_features("feed_forward_forward", "x", x, "d_model", m->linear1->in_features,
-                        m->linear1->weight->dtype);
     heed_scope scope;
     heed_scope_begin(&scope);
     heed_tensor *hidden = heed_relu(heed_linear_forward(m->linear1, x));

@@ -38,8 +38,6 @@ heed_tensor *heed_draw_uniform(heed_shape shape, double bound);
 /* heed_check_not_null: HEED_ERR_NULL if `value` is NULL. */
 heed_status heed_check_not_null(const char *function, const char *argument, const void *value);
 
-/* ---- numbers ---- */
-
 typedef struct heed_named_size {
     const char *name;
     int64_t size;
@@ -49,15 +47,6 @@ typedef struct heed_named_size {
  * lists them all. heed_check_not_negative: if a number is below 0, infinite or NaN. */
 heed_status heed_check_positive(const char *function, const heed_named_size *sizes, int count);
 void heed_check_not_negative(const char *function, const char *argument, double number);
-
-/* ---- the input of a forward; NULL is rejected ---- */
-
-/* heed_check_dtype: `x` has the dtype of the module's parameters. heed_check_features: in addition,
- * its last dim is `size`, which messages call `size_name`. */
-void heed_check_dtype(const char *function, const char *argument, const heed_tensor *x,
-                      heed_dtype dtype);
-void heed_check_features(const char *function, const char *argument, const heed_tensor *x,
-                         const char *size_name, int64_t size, heed_dtype dtype);
 
 /* ---- growing lists of named tensors; all zero when empty ---- */
 

@@ -54,22 +54,28 @@ static void check_mask(const char *name, const heed_tensor *mask, heed_shape sha
 static void check(const heed_multihead_attention_forward_args *a)
 {
     static const char *const names[] = {"query", "key", "value"};
-    const struct heed_linear *out_proj = a->m->out_proj;
+    const heed_dtype dtype = a->m->in_proj_weight->dtype;
+    const int64_t embed_dim = a->m->in_proj_weight->shape[1];
     const heed_tensor *q = a->query, *k = a->key, *v = a->value;
     const heed_tensor *const in[] = {q, k, v};
-    for (int i = 0; i < 3; i++) {
-        heed_check_features(function, names[i], in[i], "embed_dim", out_proj->in_features,
-                            out_proj->weight->dtype);
-    }
     const int batch = a->m->batch_first ? 0 : 1;
-    const heed_shape of_k = heed_shape_of_tensor(k);
-    if (q->ndim != 3 || k->ndim != 3 || !heed_has_shape(v, &of_k) ||
-        k->shape[batch] != q->shape[batch]) {
+    bool fits = true;
+    for (int i = 0; i < 3; i++) {
+        heed_check_tensor(function, names[i], in[i]);
+        if (in[i]->dtype != dtype) {
+            heed_raise(HEED_ERR_DTYPE,
+                       "%s: %s is %s and the weights %s; cast it with heed_to, or the module with "
+                       "heed_module_to",
+                       function, names[i], heed_dtype_name(in[i]->dtype), heed_dtype_name(dtype));
+        }
+        fits = fits && in[i]->ndim == 3 && in[i]->shape[2] == embed_dim;
+    }
+    if (!fits || !heed_same_shape(k, v) || k->shape[batch] != q->shape[batch]) {
         heed_raise(
             HEED_ERR_SHAPE,
-            "%s: query %s, key %s and value %s must be (length, N, features), or (N, length, "
-            "features) with .batch_first, with one value per key",
-            function, HEED_TEXT(q), HEED_TEXT(k), HEED_TEXT(v));
+            "%s: query %s, key %s and value %s must be (length, N, embed_dim), or (N, length, "
+            "embed_dim) with .batch_first, with one value per key and embed_dim %lld",
+            function, HEED_TEXT(q), HEED_TEXT(k), HEED_TEXT(v), (long long)embed_dim);
     }
     const int64_t N = q->shape[batch], L = q->shape[1 - batch], S = k->shape[1 - batch];
     check_mask("key_padding_mask", a->key_padding_mask, HEED_SHAPE(N, S));

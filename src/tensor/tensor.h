@@ -774,9 +774,8 @@ void heed_copy_elements(const heed_tensor *x, heed_tensor *out);
 /* heed_fill_elements: out = value, cast as torch does. */
 void heed_fill_elements(heed_tensor *out, double value);
 
-/* heed_get_rng_state, heed_set_rng_state: the generator of this thread as a tensor, i64 (632), to
- * save to a file. It is bit-identical to torch.get_rng_state().view(torch.int64). HEED_ERR_VALUE:
- * not the state of a generator. */
+/* heed_get_rng_state, heed_set_rng_state: the generator of this thread as a tensor, i64, to save to
+ * a file. HEED_ERR_VALUE: not the state of a generator. */
 heed_tensor *heed_get_rng_state(void);
 heed_status heed_set_rng_state(const heed_tensor *state);
 

@@ -69,18 +69,12 @@ static const char *isa_in_use(void)
     return chosen != NULL ? chosen->name : "no instruction set";
 }
 
-static void publish(void)
-{
-    __atomic_store_n(&heed_chosen_kernels, chosen->tables, __ATOMIC_RELEASE);
-}
-
 heed_status heed_choose_isa(void)
 {
     isa_in_use();
     if (chosen != NULL) {
-        static pthread_once_t once = PTHREAD_ONCE_INIT;
         if (heed_check_num_threads() == HEED_OK) {
-            pthread_once(&once, publish);
+            __atomic_store_n(&heed_chosen_kernels, chosen->tables, __ATOMIC_RELEASE);
         }
         return heed_error_pending();
     }

@@ -35,14 +35,6 @@ static heed_tensor *leaf(heed_tensor *x)
     return heed_set_requires_grad(x, true);
 }
 
-/* The generator's state with element i set to `number`. */
-static heed_tensor *state_with(int64_t i, int64_t number)
-{
-    heed_tensor *state = heed_get_rng_state();
-    heed_data_i64(state)[i] = number;
-    return state;
-}
-
 /* Joins 64 huge tensors. */
 static void join_too_much(heed_tensor *(*join)(heed_tensor *const *, int, int), int64_t size)
 {

@@ -48,7 +48,8 @@ START_TEST(state_and_sizes)
     expect_state(
         m, 3, (const char *const[]){"W_q.weight (3, 4)", "W_k.weight (3, 6)", "W_v.weight (3, 6)"});
     ck_assert_ptr_null(heed_self_attention_forward(m, queries(HEED_F32), NULL));
-    expect_error(HEED_ERR_SHAPE, "token_encodings (2, 3, 4) must end in kv_dim, 6");
+    expect_error(HEED_ERR_SHAPE,
+                 "linear in SelfAttention.W_k: x (2, 3, 4) does not fit weight (3, 6)");
     heed_module_free(m);
 }
 END_TEST

@@ -320,7 +320,7 @@ START_TEST(test_position_encoding)
         }
         ck_assert_ptr_null(
             heed_position_encoding_forward(m, heed_zeros(HEED_SHAPE(8, d), HEED_F32)));
-        expect_error(HEED_ERR_SHAPE, "8 tokens");
+        expect_error(HEED_ERR_SHAPE, "; it must be (..., T, d_model)");
         heed_module_free(m);
     }
 }

@@ -3,8 +3,25 @@
 #define HEED_TESTS_OPS_EXPRESSIONS_H
 
 #include <math.h>
+#include <string.h>
 
 #include "heed.h"
+
+/* ---- the generator, as torch.get_rng_state().view(torch.int64) ---- */
+
+static heed_tensor *torch_state(void)
+{
+    const heed_generator g = heed_get_generator();
+    const bool fresh = g.next == 624 && g.state[0] == (uint32_t)g.seed;
+    int64_t to[632] = {(int64_t)g.seed, (fresh ? 1 : 625 - g.next) | INT64_C(1) << 32,
+                       fresh ? 0 : g.next};
+    for (int i = 0; i < 624; i++) {
+        to[3 + i] = g.state[i];
+    }
+    memcpy(&to[628], &(double){g.has_normal ? g.normal : 0}, sizeof to[628]);
+    to[630] = g.has_normal;
+    return heed_from_i64(to, HEED_SHAPE(632));
+}
 
 /* ---- views, so that gradients pass through them ---- */
 

@@ -92,27 +92,10 @@ OPERATION(matmul) = {.name = "matmul",
                      .backward = matmul_backward,
                      .saves = {HEED_SAVES_INPUT(1), HEED_SAVES_INPUT(0)}};
 
-/* Checks the sizes of a product with a vector, so that errors show its own shape. */
-static void check_vector(const heed_tensor *a, const heed_tensor *b)
-{
-    if (a->ndim == 0 || b->ndim == 0) {
-        heed_raise(HEED_ERR_SHAPE,
-                   "matmul: %s x %s: a tensor without dims; use heed_mul to multiply by a scalar",
-                   HEED_TEXT(a), HEED_TEXT(b));
-    }
-    const int64_t last = a->shape[a->ndim - 1], rows = b->shape[b->ndim > 1 ? b->ndim - 2 : 0];
-    if (last != rows) {
-        const bool is_a = a->ndim > 1 && a->shape[a->ndim - 2] == rows;
-        const bool is_b = b->ndim > 1 && b->shape[b->ndim - 1] == last;
-        heed_raise(HEED_ERR_SHAPE,
-                   "matmul: b %s does not fit a %s: takes a (..., m, k) or (k), b (..., k, n) or "
-                   "(k)%s",
-                   HEED_TEXT(b), HEED_TEXT(a),
-                   is_a   ? "; did you mean heed_transpose(a, -2, -1)?"
-                   : is_b ? "; did you mean heed_transpose(b, -2, -1)?"
-                          : "");
-    }
-}
+/* Products with a vector, for their checks: that of the vector's own shape. */
+OPERATION(vector_matmul) = {.name = "matmul", .signature = "a (k) number, b (..., k, n)"};
+OPERATION(matmul_vector) = {.name = "matmul", .signature = "a (..., m, k) number, b (k)"};
+OPERATION(dot) = {.name = "matmul", .signature = "a (k) number, b (k)"};
 
 heed_tensor *heed_matmul(heed_tensor *a, heed_tensor *b)
 {
@@ -122,8 +105,14 @@ heed_tensor *heed_matmul(heed_tensor *a, heed_tensor *b)
         return heed_apply(&op_matmul, inputs, 2, NULL, 0);
     }
     HEED_DOOR(NULL);
-    heed_check_inputs(&(heed_call){&op_matmul, inputs, 2, NULL, 0});
-    check_vector(a, b);
+    if (a != NULL && b != NULL && (a->ndim == 0 || b->ndim == 0)) {
+        heed_raise(HEED_ERR_SHAPE,
+                   "matmul: %s x %s: a tensor without dims; use heed_mul to multiply by a scalar",
+                   HEED_TEXT(a), HEED_TEXT(b));
+    }
+    heed_result result;
+    const heed_op *op = !row ? &op_matmul_vector : !column ? &op_vector_matmul : &op_dot;
+    heed_describe(&(heed_call){op, inputs, 2, NULL, 0}, &result);
     inputs[0] = row ? heed_unsqueeze(a, 0) : a;
     inputs[1] = column ? heed_unsqueeze(b, 1) : b;
     heed_tensor *y = heed_apply(&op_matmul, inputs, 2, NULL, 0);

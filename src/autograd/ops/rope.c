@@ -1,36 +1,10 @@
 /* rope, composed of other operations. */
-#include "../../tensor/tensor.h"
+#include "../autograd.h"
 
 #include <math.h>
 
-static void check(const heed_tensor *x, const heed_tensor *positions, double base)
-{
-    if (!heed_is_float(x->dtype)) {
-        heed_raise(HEED_ERR_DTYPE, "rope: x is %s, not a float; cast it with heed_to",
-                   heed_dtype_name(x->dtype));
-    }
-    if (x->ndim < 2 || x->shape[x->ndim - 1] % 2 != 0) {
-        heed_raise(HEED_ERR_SHAPE, "rope: x %s; it must be (..., T, d) with an even d",
-                   HEED_TEXT(x));
-    }
-    if (!(base > 0 && isfinite(base))) {
-        heed_raise(HEED_ERR_VALUE, "rope: base is %g; it must be a positive number", base);
-    }
-    if (positions == NULL) {
-        return;
-    }
-    if (positions->dtype != HEED_I64) {
-        heed_raise(HEED_ERR_DTYPE, "rope: positions are %s, not i64; cast them with heed_to",
-                   heed_dtype_name(positions->dtype));
-    }
-    heed_shape tokens = heed_shape_of_tensor(x);
-    tokens.ndim--;
-    if (!heed_broadcasts_to(positions, &tokens)) {
-        heed_raise(HEED_ERR_SHAPE,
-                   "rope: positions %s do not broadcast to %s, x without its last dim",
-                   HEED_TEXT(positions), heed_shape_text(tokens.ndim, tokens.size).text);
-    }
-}
+OPERATION(rope) = {.name = "rope",
+                   .signature = "x (..., d) float, positions? (...) i64 -> (..., d)"};
 
 /* positions (...) -> angles (..., d / 2) in f64 */
 static heed_tensor *angles(heed_tensor *positions, int64_t d, double base)
@@ -45,8 +19,17 @@ heed_tensor *(heed_rope)(heed_rope_args args)
     HEED_DOOR(NULL);
     heed_tensor *x = args.x, *positions = args.positions;
     const double base = args.base != 0 ? args.base : 10000;
-    heed_check_operand("rope", "x", x);
-    check(x, positions, base);
+    heed_result result;
+    heed_describe(
+        &(heed_call){&op_rope, (heed_tensor *[]){x, positions}, positions != NULL ? 2 : 1, NULL, 0},
+        &result);
+    if (x->ndim < 2 || x->shape[x->ndim - 1] % 2 != 0) {
+        heed_raise(HEED_ERR_SHAPE, "rope: x %s; it must be (..., T, d) with an even d",
+                   HEED_TEXT(x));
+    }
+    if (!(base > 0 && isfinite(base))) {
+        heed_raise(HEED_ERR_VALUE, "rope: base is %g; it must be a positive number", base);
+    }
     heed_scope scope;
     heed_scope_begin(&scope);
     const int64_t d = heed_size(x, -1);

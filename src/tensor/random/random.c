@@ -26,6 +26,7 @@ static void seed_generator(heed_generator *g, uint64_t seed)
     g->seed = seed;
     g->next = WORDS;
     g->has_normal = false;
+    g->normal = 0;
     g->seeded = true;
 }
 
@@ -164,66 +165,41 @@ heed_status heed_set_generator(const heed_generator *generator)
     return heed_self.error;
 }
 
-/* ---- the state as a tensor: the 5056 bytes that torch keeps, eight bytes per element ----
- *
- *     0          the seed
- *     1          lower half: number of words left before the twist, plus 1; upper half: 1 (seeded)
- *     2          the index of the next word
- *     3 ... 626  the words
- *     628        the bits of the cached normal number, if element 630 is 1
- */
-enum { SEED = 0, LEFT = 1, NEXT = 2, FIRST = 3, NORMAL = 628, HAS_NORMAL = 630, ALL = 632 };
+/* ---- the state as a tensor, i64 ---- */
+
+enum { SEED, NEXT, HAS_NORMAL, NORMAL, FIRST, ALL = FIRST + WORDS / 2 };
 
 heed_tensor *heed_get_rng_state(void)
 {
     HEED_DOOR(NULL);
     heed_tensor *t = heed_tensor_new("get_rng_state", &HEED_SHAPE(ALL), HEED_I64);
     const heed_generator *g = generator_of_thread();
-    const bool fresh = g->next == WORDS && g->state[0] == (uint32_t)g->seed;
     int64_t *to = t->data;
-    memset(to, 0, ALL * sizeof *to);
     to[SEED] = (int64_t)g->seed;
-    to[LEFT] = (fresh ? 1 : WORDS + 1 - g->next) | INT64_C(1) << 32;
-    to[NEXT] = fresh ? 0 : g->next;
-    for (int i = 0; i < WORDS; i++) {
-        to[FIRST + i] = g->state[i];
-    }
+    to[NEXT] = g->next;
     to[HAS_NORMAL] = g->has_normal;
-    const double normal = g->has_normal ? g->normal : 0.0;
-    memcpy(&to[NORMAL], &normal, sizeof normal);
+    memcpy(&to[NORMAL], &g->normal, sizeof g->normal);
+    memcpy(&to[FIRST], g->state, sizeof g->state);
     return t;
-}
-
-/* Returns false if this is not a valid generator state. */
-static bool read_state(const int64_t *from, heed_generator *g)
-{
-    const uint64_t left = (uint64_t)from[LEFT] - (UINT64_C(1) << 32), next = (uint64_t)from[NEXT];
-    const bool fresh = left == 1 && next == 0;
-    bool valid = left >= 1 && left <= WORDS && (fresh || next == WORDS + 1 - left);
-    for (int i = 0; i < WORDS; i++) {
-        valid = valid && from[FIRST + i] >= 0 && from[FIRST + i] <= UINT32_MAX;
-        g->state[i] = (uint32_t)from[FIRST + i];
-    }
-    g->seed = (uint64_t)from[SEED];
-    g->next = fresh ? WORDS : (int)next;
-    g->has_normal = from[HAS_NORMAL] != 0;
-    memcpy(&g->normal, &from[NORMAL], sizeof g->normal);
-    g->seeded = true;
-    return valid;
 }
 
 heed_status heed_set_rng_state(const heed_tensor *state)
 {
     HEED_DOOR(heed_self.error);
-    heed_generator g;
-    int64_t values[ALL];
+    int64_t from[ALL];
     heed_check_tensor("set_rng_state", "state", state);
-    if (state->dtype != HEED_I64 || state->numel != ALL ||
-        heed_copy_out(state, values, ALL) != HEED_OK || !read_state(values, &g)) {
+    if (state->dtype != HEED_I64 || state->numel != ALL) {
         heed_raise(HEED_ERR_VALUE,
                    "set_rng_state: state, %s of shape %s, is not a result of heed_get_rng_state",
                    heed_dtype_name(state->dtype), HEED_TEXT(state));
     }
+    heed_copy_out(state, from, ALL);
+    heed_generator g = {.seed = (uint64_t)from[SEED],
+                        .next = from[NEXT] <= WORDS ? (int)from[NEXT] : -1,
+                        .has_normal = from[HAS_NORMAL] != 0,
+                        .seeded = true};
+    memcpy(&g.normal, &from[NORMAL], sizeof g.normal);
+    memcpy(g.state, &from[FIRST], sizeof g.state);
     return heed_set_generator(&g);
 }
 
