@@ -122,22 +122,9 @@ static void expect_signs_of_zeros(const pair *p, const parity_goal *goal)
     }
 }
 
-static void report(const parity_goal *goal, heed_dtype dtype, double worst, double error,
-                   double most)
-{
-    const char *path = getenv("HEED_PARITY_REPORT");
-    FILE *file = path != NULL ? fopen(path, "a") : NULL;
-    if (file != NULL) {
-        fprintf(file, "%.4f of allowed, %.3g off, PyTorch %.3g, largest %.3g: %s %s %s\n", worst,
-                error, goal->error, most, goal->name, goal->part, heed_dtype_name(dtype));
-        fclose(file);
-    }
-}
-
 static void expect_close_enough(const pair *p, const parity_goal *goal, heed_dtype dtype)
 {
     const double most = largest(p, dtype);
-    double worst = 0, error = 0;
     for (int64_t i = 0; i < p->count; i++) {
         if (!isfinite(p->expected[i]) || !isfinite(p->found[i])) {
             continue; /* checked by expect_places */
@@ -147,10 +134,7 @@ static void expect_close_enough(const pair *p, const parity_goal *goal, heed_dty
         EXPECT(off <= room, "%s: %s, element %lld, %s: %.17g instead of %.17g, off by %.3g of %.3g",
                goal->name, goal->part, (long long)i, heed_dtype_name(dtype), p->found[i],
                p->expected[i], off, room);
-        worst = fmax(worst, off > 0 ? off / room : 0);
-        error = fmax(error, off);
     }
-    report(goal, dtype, worst, error, most);
 }
 
 void expect_parity(heed_tensor *y, const parity_goal *goal)

@@ -28,8 +28,7 @@ typedef struct parity_goal {
     row_accuracy accuracy;
 } parity_goal;
 
-/* expect_parity: y matches the goal, within the tolerance that operations.def defines.
- * HEED_PARITY_REPORT=FILE appends its largest error to that file. */
+/* expect_parity: y matches the goal, within the tolerance that operations.def defines. */
 void expect_parity(heed_tensor *y, const parity_goal *goal);
 
 /* parity_ulp: the distance between neighbouring floats at x, in that dtype. */
