@@ -5,7 +5,7 @@
 
 .PHONY: deps deps-dev deps-page
 deps: ; @sh tests/install.sh check
-deps-dev: ; @sh tests/install.sh check dev dist use report firefox page machines torch
+deps-dev: ; @sh tests/install.sh check dev dist use report firefox page arm64 torch
 deps-page: ; @sh tests/install.sh page
 ifneq (,$(filter-out check-format,$(filter check-%,$(MAKECMDGOALS))))
 $(MAKECMDGOALS): | deps-dev
@@ -137,7 +137,6 @@ lint:
 check-mutate:
 	$(RUN) python3 tests/mutate/mutate.py --mutants 20 --files 'src/autograd/ops/[sv]*.c' --quick --least 80 \
 	    --suites 'softmax slice sort view'
-check-machines: ; $(RUN) sh tests/machines/machines.sh --short
 
 # ---- steps that need more than `make all`, or other scripts ----
 

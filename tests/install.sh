@@ -6,10 +6,9 @@
 #   tests/install.sh report       a browser and its driver, for tests/page/report.sh and page.sh
 #   tests/install.sh page         the compiler to WebAssembly and esbuild, for `make page`
 #   tests/install.sh firefox      another browser, for tests/page/page.sh
-#   tests/install.sh coverage     gcovr, for tests/source/coverage.sh
 #   tests/install.sh dist         git and gzip, for `make dist`
 #   tests/install.sh torch        what installs PyTorch, for tests/fixtures/torch.sh
-#   tests/install.sh machines     cross compilers and emulators, for tests/machines/machines.sh
+#   tests/install.sh arm64        a compiler and an emulator for arm64, for tests/package/cc.sh
 set -eu
 
 missing=""
@@ -85,10 +84,6 @@ for group in "$@"; do
         want "command -v emcc" emscripten emscripten emscripten emscripten emscripten
         want "command -v esbuild" esbuild esbuild esbuild esbuild esbuild
         ;;
-    coverage)
-        want "command -v gcovr" gcovr gcovr gcovr gcovr gcovr
-        want "command -v python3" python3 python3 python3 python python
-        ;;
     dist)
         want "command -v git" git git git git git
         want "command -v gzip" gzip gzip gzip gzip gzip
@@ -100,18 +95,12 @@ for group in "$@"; do
         want "python3 -m pip --version" python3-pip python3-pip py3-pip python-pip python
         want "python3 -m venv -h" python3-venv python3 python3 python python3
         ;;
-    machines)
-        for target in aarch64 i686 s390x; do
-            want "command -v $target-linux-gnu-gcc" gcc-$target-linux-gnu gcc-$target-linux-gnu \
-                gcc-$target-linux-gnu $target-linux-gnu-gcc $target-linux-gnu-gcc
-            case $target in aarch64) debian=arm64 ;; i686) debian=i386 ;; *) debian=$target ;; esac
-            want "echo '#include <stdio.h>' | $target-linux-gnu-gcc -E -" libc6-dev-$debian-cross glibc-devel \
-                musl-dev $target-linux-gnu-glibc $target-linux-gnu-gcc
-        done
+    arm64)
+        want "command -v aarch64-linux-gnu-gcc" gcc-aarch64-linux-gnu gcc-aarch64-linux-gnu gcc-aarch64-linux-gnu \
+            aarch64-linux-gnu-gcc aarch64-linux-gnu-gcc
+        want "echo '#include <stdio.h>' | aarch64-linux-gnu-gcc -E -" libc6-dev-arm64-cross glibc-devel musl-dev \
+            aarch64-linux-gnu-glibc aarch64-linux-gnu-gcc
         want "command -v qemu-aarch64" qemu-user qemu-user qemu-aarch64 qemu-user qemu
-        want "command -v musl-gcc" musl-tools musl-gcc musl-dev musl musl-cross
-        want "command -v cmake" cmake cmake cmake cmake cmake
-        want "python3 -m pip --version" python3-pip python3-pip py3-pip python-pip python
         ;;
     esac
 done

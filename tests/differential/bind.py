@@ -230,18 +230,6 @@ class Heed:
             return filled if returned == "int" else [result, *filled]
         return result
 
-    def set(self, pointer, kind, fields):
-        """Sets fields of the struct that `pointer` points to."""
-        made = self.struct(pointer, kind)
-        for field, value in fields.items():
-            for place, one in enumerate(value) if isinstance(value, list) else [(None, value)]:
-                left = f"{pointer.name}->{field}" + ("" if place is None else f"[{place}]")
-                self.trace.append(f"{left} = {self.text(made.texts[field], one)};")
-                if place is None:
-                    setattr(made, field, one)
-                else:
-                    getattr(made, field)[place] = one
-
     # ---- tensors ----
 
     def begin(self):
@@ -283,12 +271,6 @@ class Heed:
         values = numpy.empty(self.shape(pointer), NUMPY[DTYPES[self.struct(pointer).dtype]])
         self.call_quietly("copy_out", pointer, Pointer(values.ctypes.data, ""), values.size)
         return values
-
-    def items(self, named):
-        """A heed_tensor_list as a dict."""
-        names = ctypes.cast(named.names, ctypes.POINTER(ctypes.c_char_p))
-        tensors = ctypes.cast(named.tensors, ctypes.POINTER(ctypes.c_void_p))
-        return {names[i].decode(): Pointer(tensors[i], names[i].decode()) for i in range(named.count)}
 
     def grad(self, pointer):
         address = self.struct(pointer).grad

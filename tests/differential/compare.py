@@ -71,14 +71,6 @@ class Failure:
     def __init__(self, what, node, text):
         self.what, self.node, self.text = what, node, text
 
-    def kind(self, graph):
-        """What shrinking must preserve: the kind of difference, and for values and errors the operation."""
-        node = graph.nodes[self.node] if self.node < len(graph.nodes) else None
-        is_gradient = self.what.endswith(("grads", "seconds"))
-        aspect = self.text.split(" ")[0] if self.text.startswith(("dtype", "shape")) else ""
-        has_operation = isinstance(node, graphs.Node) and not is_gradient
-        return self.what + aspect, node.operation.name if has_operation else None
-
     def __str__(self):
         return f"{self.what}{'' if self.node is None else f' of node {self.node}'}: {self.text}"
 

@@ -1,5 +1,4 @@
 """Random graphs of operations: drawing them, and running them in Heed and in PyTorch."""
-import copy
 import hashlib
 import math
 import random
@@ -10,7 +9,6 @@ import torch
 import torch.nn.functional as F
 
 from bind import DTYPES, NUMPY, HeedError, Parts, Pointer
-import shrink
 from drawers import operations
 
 OPERATIONS = operations()
@@ -60,19 +58,27 @@ class Graph:
     def __init__(self, second, threads):
         self.nodes, self.second, self.threads = [], second, threads
 
-    def copy(self):
-        other = copy.copy(self)
-        other.nodes = [copy.copy(n) for n in self.nodes]
-        return other
-
-    def simpler(self):
-        return shrink.simpler_graphs(self)
-
     def names(self):
         return [n.operation.name for n in self.nodes if isinstance(n, Node)]
 
     def programs(self, heed):
         return torch_program(self), heed_runs(heed, self, traced=True).trace
+
+    def needed_by(self, last):
+        """The graph of node `last` and the nodes that it needs."""
+        needed = {last}
+        for i in range(last, -1, -1):
+            if i in needed and isinstance(self.nodes[i], Node):
+                needed.update(r.node for r in refs_of(self.nodes[i].arguments))
+        places = {i: place for place, i in enumerate(sorted(needed))}
+        part = Graph(self.second, self.threads)
+        for i in places:
+            node = self.nodes[i]
+            if isinstance(node, Node):
+                node = Node(node.operation, replaced(
+                    node.arguments, lambda v: Ref(places[v.node], v.part) if isinstance(v, Ref) else v))
+            part.nodes.append(node)
+        return part
 
     def sinks(self):
         used = {r.node for n in self.nodes if isinstance(n, Node) for r in refs_of(n.arguments)}
@@ -439,4 +445,4 @@ def torch_program(graph):
 
 
 NAMES_OF = {numpy.dtype(d): n for n, d in NUMPY.items()}
-SEVERAL = ["split", "chunk", "sort", "topk", "max_dim", "min_dim"]
+SEVERAL = ["chunk", "sort", "topk"]

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/common/bytes.h"
 #include "tests/common/gpt_options.h"
 #include "tests/fuzz/common/fuzz.h"
 
@@ -121,6 +122,6 @@ void fuzz_one(const uint8_t *data, size_t size)
     gpt_loaded_free(&loaded);
     if (resume(fuzz_path("in"), fuzz_path("copy"))) {
         must(resume(fuzz_path("copy"), fuzz_path("again")));
-        must_equal_files(fuzz_path("copy"), fuzz_path("again"));
+        must(first_difference(fuzz_path("copy"), fuzz_path("again")) == -1);
     }
 }

@@ -77,9 +77,9 @@ passes sh tests/source/docs.sh
 passes make fixtures OP=cube PYTORCH="$python"
 passes build
 passes build/test_heed elementwise operations expression oom_operations
+passes make shared
 passes make build/fuzz_graphs
 passes build/fuzz_graphs 1 2000
-passes make shared
 passes "$python" -B tests/differential/run.py build/shared/libheed.so --only cube --cases 100
 echo "four edits, make fixtures OP=cube: every suite that knows operations passes"
 

@@ -24,9 +24,6 @@ extern const fuzz_seed fuzz_seeds[];
  * no memory allocated, no descriptor open, and no temporary file of a save. */
 void fuzz_one(const uint8_t *data, size_t size);
 
-/* fuzz_run: fuzz_one, followed by these checks. */
-void fuzz_run(const uint8_t *data, size_t size);
-
 /* must: ends the program if the condition is false. */
 #define must(holds) fuzz_must(holds, #holds, __FILE__, __LINE__)
 void fuzz_must(bool holds, const char *condition, const char *file, int line);
@@ -42,9 +39,7 @@ const char *fuzz_path(const char *name);
 const char *fuzz_file(const char *name, const void *first, size_t first_size, const void *rest,
                       size_t rest_size);
 
-/* must_equal_tensors: both have the same dtype, shape and bits. must_equal_files: the same bytes.
- */
+/* must_equal_tensors: both have the same dtype, shape and bits. */
 void must_equal_tensors(const heed_tensor *a, const heed_tensor *b);
-void must_equal_files(const char *path, const char *other);
 
 #endif
