@@ -149,9 +149,6 @@ $(call program,test_heed,$(TEST_OBJECTS) $(PARTS) $(PAGE_PARTS) $(OBJECTS))
 $(call program,fuzz_graphs,$(call objects,tests/fuzz/graphs/*.c) $(OBJECTS))
 $(foreach f,$(FUZZERS),$(call program,fuzz_$(f),$(BUILD)/tests/fuzz/$(f).o $(BUILD)/tests/fuzz/common/fuzz.o $(PARTS) $(LIBRARY)))
 $(call program,bench_heed,$(BENCH_PARTS) $(COMMON) $(LIBRARY))
-$(call program,bench_compare,$(patsubst %,$(BUILD)/bench/%.o,compare runner serve))
-$(call program,bench_generate,$(BUILD)/bench/generate.o $(BUILD)/bench/serve.o \
-    $(addprefix $(BUILD)/examples/lab/gpt/,model.o generate.o) $(LIBRARY))
 $(PROGRAMS):
 	$(call step,link $@)
 	$(LINK) $(sort $(filter %.o,$^)) $(filter %.a,$^) -o $@ $(LINK_WITH) $(LDLIBS_)
@@ -194,18 +191,8 @@ $(BUILD)/engine.wasm: $(call parts,page) $(PAGE_GPT_PARTS) $(call parts,lab/next
 pictures: page $(addprefix $(BUILD)/,graph page_hash)
 	sh docs/pictures/make.sh $(BUILD)
 
-# ---- benchmarks: bench/README.md describes the programs; for ISA, ROUNDS and so on see bench/run.sh and compare.c ----
-
-$(BUILD)/bench_peak:    MACHINE = native
-$(BUILD)/bench_peak_v3: MACHINE = haswell
-$(BUILD)/bench_peak $(BUILD)/bench_peak_v3: bench/peak.c $(BUILD)/bench/serve.o
-	$(call step,cc $<)
-	$(CC) $(BASE) -O3 -ffp-contract=fast $(foreach f,-march=$(MACHINE) -mprefer-vector-width=512,$(shell \
-	    $(CC) $(f) -E -x c /dev/null > /dev/null 2>&1 && echo $(f))) $(GIVEN) $(LDFLAGS) $^ -o $@ $(LDLIBS_)
-
-.PHONY: bench bench-programs
-bench-programs: $(foreach p,heed peak$(addprefix _,$(filter v3,$(ISA))) compare generate,$(BUILD)/bench_$(p))
-bench: bench-programs ; @ISA="$(ISA)" CC="$(CC)" sh bench/run.sh $(BUILD)
+.PHONY: bench
+bench: $(BUILD)/bench_heed ; @python3 -B bench/run.py $<
 
 include tests/checks.mk package/package.mk
 

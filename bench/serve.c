@@ -7,7 +7,6 @@
 #include <time.h>
 
 static const double WARM_UP = 0.1, CHUNK = 0.01; /* seconds; as in peers/serve.py */
-enum { BY_HAND = 15, MOST_BY_HAND = 10000 };
 
 double seconds_now(void)
 {
@@ -30,17 +29,6 @@ static double work_now(void)
     }
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-double in_unit(const char *unit, double scale, double figure)
-{
-    return strstr(unit, "/s") != NULL ? scale / figure : figure * scale;
 }
 
 /* Warms the workload up; returns the number of calls in a chunk. */
@@ -130,65 +118,22 @@ static void answer_requests(const struct workloads *table)
     }
 }
 
-static int run_by_hand(const struct workloads *table, const struct workload *w, int chunks)
-{
-    if (w->kind != TIMED) {
-        printf("%.9g\n", w->measure(w));
-        return ferror(stdout) || fflush(stdout) != 0 ? EXIT_FAILURE : EXIT_SUCCESS;
-    }
-    const char *wrong = begin(table, w);
-    if (wrong == NULL) {
-        static double seconds[MOST_BY_HAND];
-        const long calls = calls_in_chunk(w);
-        for (int i = 0; i < chunks; i++) {
-            seconds[i] = time_chunk(w, calls);
-        }
-        qsort(seconds, (size_t)chunks, sizeof *seconds, compare_doubles);
-        printf("%-36s min %9.4g   median %9.4g %s\n", w->name,
-               in_unit(w->unit, w->scale, seconds[0]),
-               in_unit(w->unit, w->scale, seconds[chunks / 2]), w->unit);
-    } else {
-        printf("%s: wrong %s\n", w->name, wrong);
-    }
-    end(table, w);
-    return wrong == NULL ? EXIT_SUCCESS : EXIT_FAILURE;
-}
-
-static int run_named(const struct workloads *table, const char *name, int chunks)
-{
-    const struct workload *w = find(table, name);
-    if (w != NULL) {
-        return run_by_hand(table, w, chunks);
-    }
-    const size_t length = strlen(name);
-    int found = 0, status = EXIT_SUCCESS;
-    for (int i = 0; i < table->count; i++) {
-        w = &table->all[i];
-        if (w->kind == TIMED && strncmp(w->name, name, length) == 0 && w->name[length] == '.') {
-            status |= run_by_hand(table, w, chunks);
-            found++;
-        }
-    }
-    if (found == 0) {
-        puts("none"); /* see "list" */
-    }
-    return found > 0 ? status : EXIT_FAILURE;
-}
-
 int serve(const struct workloads *table, int argc, char **argv)
 {
     if (argc < 2) {
         answer_requests(table);
-        return EXIT_SUCCESS;
-    }
-    if (strcmp(argv[1], "list") == 0) {
+    } else if (strcmp(argv[1], "list") == 0) {
         for (int i = 0; i < table->count; i++) {
             const struct workload *w = &table->all[i];
-            printf("%s %d %s %.17g %s %.17g\n", w->name, (int)w->kind, w->unit, w->scale,
-                   w->bound[0] != '\0' ? w->bound : "-", w->bound_times);
+            printf("%s %d %s %.17g\n", w->name, (int)w->kind, w->unit, w->scale);
         }
-        return EXIT_SUCCESS;
+    } else {
+        const struct workload *w = find(table, argv[1]);
+        if (w == NULL || w->kind == TIMED) {
+            puts("none");
+        } else {
+            printf("%.9g\n", w->measure(w));
+        }
     }
-    const int asked = argc > 2 ? atoi(argv[2]) : BY_HAND;
-    return run_named(table, argv[1], asked < 1 ? 1 : asked < MOST_BY_HAND ? asked : MOST_BY_HAND);
+    return ferror(stdout) || fflush(stdout) != 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }

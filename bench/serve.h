@@ -1,21 +1,15 @@
 /* Shared by all programs of the benchmark: a table of workloads, and a loop that times them on
- * request. bench/README.md describes the requests of compare.c.
+ * request of bench/run.py.
  *
- *   program               reads names from stdin, times a chunk of calls for each, and prints a
- *                         line: the seconds per call; "none" for an unknown workload;
- *                         "wrong ..." for a wrong result
- *   program NAME [COUNT]  by hand: the minimum and the median of 15 or COUNT chunks, for the
- *                         workload NAME, or else for all whose names begin with NAME and a dot
- *   program list          prints the table, one line per workload
+ *   program        reads names from stdin, times a chunk of calls for each, and prints a line: the
+ *                  seconds per call; "none" for an unknown workload; "wrong ..." for a wrong result
+ *   program NAME   prints the figure of a workload that needs a process of its own
+ *   program list   prints the table, one line per workload
  */
 #ifndef BENCH_SERVE_H
 #define BENCH_SERVE_H
 
 #include <stdbool.h>
-
-#ifdef __cplusplus
-extern "C" {
-#endif
 
 enum workload_kind {
     TIMED, /* run() is called many times; the figure is its time in seconds */
@@ -26,12 +20,10 @@ enum workload_kind {
 struct workload {
     char name[48];
     enum workload_kind kind;
-    const char *unit;   /* in the table: "us", or a rate such as "GFLOP/s" */
-    double scale;       /* the table shows figure * scale; for a rate, scale / figure */
-    char bound[24];     /* the workload of peak.c that bounds this one; "": none */
-    double bound_times; /* the bound is its figure times this */
-    double per;         /* operations in one run(); 0: one */
-    long size[4];       /* shapes, interpreted by the functions below */
+    const char *unit; /* in the table: "us", or a rate such as "GFLOP/s" */
+    double scale;     /* the table shows figure * scale; for a rate, scale / figure */
+    double per;       /* operations in one run(); 0: one */
+    long size[4];     /* shapes, interpreted by the functions below */
     int variant;
     bool subnormal; /* inputs, or the state of an optimiser, are below FLT_MIN */
 
@@ -50,15 +42,6 @@ struct workloads {
 /* serve: the body of main. */
 int serve(const struct workloads *table, int argc, char **argv);
 
-/* compare_doubles: for qsort. seconds_now: a monotonic clock. */
-int compare_doubles(const void *a, const void *b);
+double seconds_now(void); /* a monotonic clock */
 
-double seconds_now(void);
-
-/* in_unit: a figure in seconds or bytes, converted to the unit of the table. */
-double in_unit(const char *unit, double scale, double figure);
-
-#ifdef __cplusplus
-}
-#endif
 #endif

@@ -141,7 +141,7 @@ check-mutate:
 # ---- steps that need more than `make all`, or other scripts ----
 
 check-test: ; $(MAKE) deps test
-check-bench: bench-programs
+check-bench: $(BUILD)/bench_heed
 check-install_use: shared
 check-mpi: mpi
 check-bits check-page: $(addprefix $(BUILD)/,page_hash page_story page_logits gpt) page

@@ -1,12 +1,37 @@
-/* Heed's side of the benchmark; see bench/serve.h. `bench_heed growth` prints the growth of the
- * time per token with each size of a GPT; `bench_heed data NAME COUNT FILE` writes what the peers
- * in Python need of small models. */
+/* Heed's side of the benchmark; see bench/serve.h. `bench_heed data NAME COUNT FILE` writes what
+ * the peers in Python need of small models. */
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/heed/tables.h"
+#include "bench/heed/bench.h"
 
+enum { MOST_WORKLOADS = 100 };
+static struct workload table[MOST_WORKLOADS];
+static int table_size;
 static heed_scope scope;
+
+const struct workload *add_workload(struct workload w, const char *name, ...)
+{
+    if (table_size == MOST_WORKLOADS) {
+        fputs("the table of workloads is full\n", stderr);
+        exit(EXIT_FAILURE);
+    }
+    va_list args;
+    va_start(args, name);
+    vsnprintf(w.name, sizeof w.name, name, args);
+    va_end(args);
+    table[table_size] = w;
+    return &table[table_size++];
+}
+
+void add_subnormal(struct workload w)
+{
+    const struct workload normal = w;
+    w.subnormal = true;
+    add_workload(w, "%s.subnormal", normal.name);
+}
 
 static void before(void)
 {
@@ -22,21 +47,14 @@ static void after(void)
 
 int main(int argc, char **argv)
 {
-    static struct table table;
     heed_on_error(heed_die);
-    if (argc > 1 && strcmp(argv[1], "growth") == 0) {
-        return print_growth();
-    }
     if (argc == 5 && strcmp(argv[1], "data") == 0) {
         return save_toys(argv[2], atoi(argv[3]), argv[4]);
     }
-    add_toys(&table);
-    add_stacked(&table);
-    add_training(&table);
-    add_gpts(&table);
-    add_products(&table);
-    add_operations(&table);
-    add_chains(&table);
-    add_memory(&table);
-    return serve(&(struct workloads){table.all, table.count, before, after}, argc, argv);
+    add_toys();
+    add_training();
+    add_gpts();
+    add_operations();
+    add_engine();
+    return serve(&(struct workloads){table, table_size, before, after}, argc, argv);
 }

@@ -1,18 +1,48 @@
 /* Small models: the toy (W1) and models of build/toys, one at a time, and SEEDS of them side by
  * side as build/toys --seeds trains them: each thread trains one model after another. */
-#include "bench/heed/toys.h"
-
-#include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/heed/tables.h"
-#include "bench/heed/training.h"
+#include "bench/heed/bench.h"
+#include "examples/lab/toys/model.h"
+#include "examples/lab/toys/task.h"
 
-enum { ADAM, SGD, MOST_THREADS = 256 };
+enum { ADAM, SGD, SEEDS = 100, MOST_THREADS = 256 };
+
+/* The toy of 5 tokens (W1), and models of build/toys. */
+static const struct toy_size {
+    const char *name;
+    const toys_task *task; /* with its defaults, except for what follows; NULL: W1 */
+    int64_t width, length, batch;
+    int steps; /* of each seed, in a call of seeds.NAME */
+} toy_sizes[] = {
+    {"w1", NULL, 0, 0, 0, 20},
+    {"induction", &toys_induction, 64, 32, 16, 1},
+    {"recall", &toys_recall, 32, 8, 64, 1},
+};
+enum { TOY_SIZES = sizeof toy_sizes / sizeof *toy_sizes };
 
 /* ---- a model ---- */
+
+/* W1: 5 tokens, d_model 2, masked self-attention, a Linear. */
+struct w1 {
+    heed_module module;
+    struct heed_embedding *we;
+    struct heed_position_encoding *pe;
+    struct heed_self_attention *attention;
+    struct heed_linear *fc;
+};
+
+/* A model and what it trains on. */
+struct toy {
+    const struct toy_size *size;
+    void *model;       /* struct w1, or struct toys_model */
+    toys_batch batch;  /* of W1, only inputs and targets */
+    heed_tensor *mask; /* of W1 */
+    heed_optimizer *adam;
+};
 
 static const heed_module_kind kind = {.name = "W1", .size = sizeof(struct w1)};
 
@@ -26,7 +56,9 @@ static struct w1 *w1_new(void)
     return m;
 }
 
-void toy_begin(struct toy *t, const struct toy_size *size, uint64_t seed)
+/* The model and the first batch of a seed; those of a model of build/toys are the ones that it has
+ * too. */
+static void toy_begin(struct toy *t, const struct toy_size *size, uint64_t seed)
 {
     *t = (struct toy){.size = size};
     heed_manual_seed(seed);
@@ -54,14 +86,14 @@ static heed_tensor *w1_loss(const struct toy *t)
     return heed_cross_entropy(heed_linear_forward(m->fc, heed_add(attended, e)), t->batch.targets);
 }
 
-heed_tensor *toy_loss(const struct toy *t)
+static heed_tensor *toy_loss(const struct toy *t)
 {
     return t->size->task == NULL
                ? w1_loss(t)
                : toys_loss(t->model, &t->batch, toys_forward(t->model, &t->batch));
 }
 
-void toy_step(const struct toy *t)
+static void toy_step(const struct toy *t)
 {
     HEED_SCOPE(scope);
     heed_optimizer_zero_grad(t->adam);
@@ -69,7 +101,7 @@ void toy_step(const struct toy *t)
     heed_optimizer_step(t->adam);
 }
 
-void toy_end(const struct toy *t)
+static void toy_end(const struct toy *t)
 {
     heed_optimizer_free(t->adam);
     heed_module_free(t->model);
@@ -99,12 +131,9 @@ static const char *prepare_one(const struct workload *w)
     return begin_training(train_one(&toy_sizes[w->size[0]], w->variant));
 }
 
-void first_toy_step(void)
+void start_w1(void)
 {
-    HEED_SCOPE(scope);
     start_training(train_one(&toy_sizes[0], ADAM));
-    training_step();
-    end_training();
 }
 
 /* ---- many seeds ---- */
@@ -112,47 +141,33 @@ void first_toy_step(void)
 static struct toy toys[SEEDS];
 static int threads;
 
-struct thread {
-    pthread_t thread;
-    int number;
-    void (*work)(int number);
-};
-
-static void *begin_thread(void *thread)
+/* Thread `number` trains its share of the toys. */
+static void *train_share(void *number)
 {
-    const struct thread *t = thread;
-    t->work(t->number);
-    return NULL;
-}
-
-void run_threads(int count, void (*work)(int number))
-{
-    struct thread others[MOST_THREADS];
-    for (int i = 1; i < count; i++) {
-        others[i] = (struct thread){.number = i, .work = work};
-        if (pthread_create(&others[i].thread, NULL, begin_thread, &others[i]) != 0) {
-            fputs("no thread can be started\n", stderr);
-            exit(EXIT_FAILURE);
-        }
-    }
-    work(0);
-    for (int i = 1; i < count; i++) {
-        pthread_join(others[i].thread, NULL);
-    }
-}
-
-static void train_share(int number)
-{
-    for (int i = number; i < SEEDS; i += threads) {
+    for (int i = *(const int *)number; i < SEEDS; i += threads) {
         for (int step = 0; step < toys[i].size->steps; step++) {
             toy_step(&toys[i]);
         }
     }
+    return NULL;
 }
 
 static void train_seeds(void)
 {
-    run_threads(threads, train_share);
+    pthread_t others[MOST_THREADS];
+    int numbers[MOST_THREADS];
+    for (int i = threads - 1; i >= 0; i--) {
+        numbers[i] = i;
+        if (i == 0) {
+            train_share(&numbers[i]);
+        } else if (pthread_create(&others[i], NULL, train_share, &numbers[i]) != 0) {
+            fputs("no thread can be started\n", stderr);
+            exit(EXIT_FAILURE);
+        }
+    }
+    for (int i = 1; i < threads; i++) {
+        pthread_join(others[i], NULL);
+    }
 }
 
 static double loss_of_seeds(void)
@@ -185,23 +200,26 @@ static void end_seeds(void)
     heed_set_num_threads(threads);
 }
 
-/* ---- tensors of all seeds ---- */
+/* ---- what the peers begin with ---- */
 
-heed_tensor *toys_part(const struct toy *all, int count, int part)
+/* Parameter `part` of `count` toys, stacked; or, counted from the number of parameters, their
+ * INPUTS, TARGETS, or losses. */
+enum { INPUTS, TARGETS, LOSSES, PARTS, MOST_PARAMETERS = 32 };
+static heed_tensor *toys_part(int count, int part)
 {
     heed_tensor *parts[SEEDS];
     for (int i = 0; i < count; i++) {
-        const heed_tensor_list parameters = heed_parameters(all[i].model);
+        const heed_tensor_list parameters = heed_parameters(toys[i].model);
         const int other = part - parameters.count;
         parts[i] = other < 0          ? parameters.tensors[part]
-                   : other == INPUTS  ? all[i].batch.inputs
-                   : other == TARGETS ? all[i].batch.targets
-                                      : toy_loss(&all[i]);
+                   : other == INPUTS  ? toys[i].batch.inputs
+                   : other == TARGETS ? toys[i].batch.targets
+                                      : toy_loss(&toys[i]);
     }
     return heed_stack(parts, count, 0);
 }
 
-/* For the peers: first weights, data and losses of the first `count` seeds. */
+/* First weights, data and losses of the first `count` seeds. */
 static void save(const struct toy_size *size, int count, const char *path)
 {
     HEED_SCOPE_NO_GRAD(scope);
@@ -216,7 +234,7 @@ static void save(const struct toy_size *size, int count, const char *path)
     for (int i = 0; i < n + PARTS; i++) {
         static const char *const others[PARTS] = {"inputs", "targets", "losses"};
         names[i] = i < n ? parameters.names[i] : others[i - n];
-        tensors[i] = toys_part(toys, count, i);
+        tensors[i] = toys_part(count, i);
     }
     if (size->task != NULL) {
         const struct toys_model *m = toys[0].model;
@@ -244,30 +262,25 @@ int save_toys(const char *name, int count, const char *path)
 
 /* ---- the table ---- */
 
-void add_toys(struct table *table)
+void add_toys(void)
 {
     struct workload w = {.unit = "us",
                          .scale = 1e6,
                          .prepare = prepare_one,
                          .run = training_step,
                          .finish = end_training};
-    add_workload(table, w, "w1.adam");
-    w.run = forward_step;
-    add_workload(table, w, "w1.forward");
-    w.run = training_step;
+    add_workload(w, "w1.adam");
     w.variant = SGD;
-    add_workload(table, w, "w1.sgd");
+    add_workload(w, "w1.sgd");
     w.variant = ADAM;
-    for (int i = 1; i < TOY_SIZES; i++) {
-        w.size[0] = i;
-        add_workload(table, w, "toys.%s", toy_sizes[i].name);
+    for (w.size[0] = 1; w.size[0] < TOY_SIZES; w.size[0]++) {
+        add_workload(w, "toys.%s", toy_sizes[w.size[0]].name);
     }
     w.prepare = prepare_seeds;
     w.run = train_seeds;
     w.finish = end_seeds;
-    for (int i = 0; i < TOY_SIZES && toy_sizes[i].steps > 0; i++) {
-        w.size[0] = i;
-        w.per = SEEDS * toy_sizes[i].steps;
-        add_workload(table, w, "seeds.%s", toy_sizes[i].name);
+    for (w.size[0] = 0; w.size[0] < TOY_SIZES; w.size[0]++) {
+        w.per = SEEDS * toy_sizes[w.size[0]].steps;
+        add_workload(w, "seeds.%s", toy_sizes[w.size[0]].name);
     }
 }

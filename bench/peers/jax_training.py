@@ -7,16 +7,15 @@ of a compiled loop (fori_loop). Both update the state in place (donated buffers)
 import math
 import os
 
-from serve import GPTS, THREADS, TRAINED, WORKER, answer_requests, check_losses, time_chunk
+from serve import GPTS, THREADS, TRAINED, answer_requests, check_first, check_losses, toys_of
 
 # XLA starts a thread for each processor that it may use, and has no setting for their number.
-if hasattr(os, "sched_setaffinity") and WORKER is None:  # Linux
+if hasattr(os, "sched_setaffinity"):  # Linux
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:THREADS])
 
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 from jax import lax  # noqa: E402
-from toys import check_first, toys_of  # noqa: E402
 
 keys = iter(jax.random.split(jax.random.PRNGKey(0), 1 << 14))
 LOOP = os.environ.get("BENCH_LOOP") == "1"
@@ -29,9 +28,9 @@ def sgd(state, gradients, lr):
     return {**state, "parameters": parameters}
 
 
-def adam(state, gradients, lr, decay, betas=(0.9, 0.999)):
+def adam(state, gradients, lr, decay):
     """Adam, or AdamW if decay is not 0; decay(p) is the weight decay of a parameter."""
-    beta1, beta2 = betas
+    beta1, beta2 = 0.9, 0.999
     count = state["count"] + 1
     m = jax.tree.map(lambda m, g: beta1 * m + (1 - beta1) * g, state["m"], gradients)
     v = jax.tree.map(lambda v, g: beta2 * v + (1 - beta2) * g * g, state["v"], gradients)
@@ -44,27 +43,15 @@ def adam(state, gradients, lr, decay, betas=(0.9, 0.999)):
     return {**state, "parameters": parameters, "m": m, "v": v, "count": count}
 
 
-def clipped(gradients):
-    norm = jnp.sqrt(sum(jnp.sum(g * g) for g in jax.tree.leaves(gradients)))
-    return jax.tree.map(lambda g: g * jnp.minimum(1, 1 / (norm + 1e-6)), gradients)
-
-
-def training(parameters, loss, update, clip=False, x=None, first=None):
-    """The state, the step and the loss before it, if known; loss(parameters), or loss(parameters, x) with the gradient
-    of x."""
+def training(parameters, loss, update, first=None):
+    """The state, the step and the loss before it, if known."""
     state = {"parameters": parameters, "loss": jnp.float32(0), "count": jnp.float32(0)}
     for moment in "mv":
         state[moment] = jax.tree.map(jnp.zeros_like, parameters)
-    if x is not None:
-        state["x"], state["x_gradient"] = x, jnp.zeros_like(x)
 
     def step(state):
-        if x is None:
-            value, gradients = jax.value_and_grad(loss)(state["parameters"])
-        else:
-            both = jax.value_and_grad(loss, (0, 1))(state["parameters"], state["x"])
-            value, (gradients, state["x_gradient"]) = both
-        return {**update(state, clipped(gradients) if clip else gradients), "loss": value}
+        value, gradients = jax.value_and_grad(loss)(state["parameters"])
+        return {**update(state, gradients), "loss": value}
 
     return state, step, first
 
@@ -154,27 +141,6 @@ def one_toy(name):
     return one_of(parameters, 0), lambda p: loss(p, ids, targets), toys.losses[0]
 
 
-def head():
-    x = jax.random.normal(next(keys), (4, 8, 32))
-    parameters = {name: 10 * normal(32, 16) for name in "qkv"}
-
-    def loss(p):
-        scores = (x @ p["q"]) @ (x @ p["k"]).swapaxes(-1, -2) * 16**-0.5
-        return jnp.square(causal_softmax(scores) @ (x @ p["v"])).mean()
-
-    return parameters, loss
-
-
-def mlp():
-    x, targets = jax.random.uniform(next(keys), (64, 784)), random_ids(10, 64)
-    parameters = {"fc": linear(784, 64), "out": linear(64, 10)}
-
-    def loss(p):
-        return cross_entropy(apply(p["out"], jax.nn.relu(apply(p["fc"], x))), targets)
-
-    return parameters, loss
-
-
 def attention_layers(width):
     return {"qkv": linear(width, 3 * width), "proj": linear(width, width)}
 
@@ -239,30 +205,10 @@ def with_adam(model, decay=0.0):
     return training(*model[:2], update, first=(*model, None)[2])
 
 
-def multi_head():
-    def loss(p, x):
-        return jnp.square(attend(p, x, 4)).mean()
-
-    x = jax.random.normal(next(keys), (16, 64, 128))
-    return training(attention_layers(128), loss, lambda s, g: adam(s, g, 1e-4, lambda p: 0.01), x=x)
-
-
-def gpt_train():
-    def update(state, gradients):
-        return adam(state, gradients, 1e-3, lambda p: 0.1 if p.ndim > 1 else 0, (0.9, 0.99))
-
-    return training(*gpt("gpt.readme"), update, clip=True)
-
-
 WORKLOADS = {
     "w1.adam": lambda: with_adam(one_toy("w1.adam")),
     "w1.sgd": lambda: with_sgd(one_toy("w1.sgd")),
-    "w2.sgd": lambda: with_sgd(head()),
-    "mlp.sgd": lambda: with_sgd(mlp()),
-    "mlp.adam": lambda: with_adam(mlp()),
-    "w3": multi_head,
-    **{name: lambda name=name: with_adam(gpt(name), 0.01) for name in GPTS},
-    "gpt.readme": gpt_train,
+    **{name: lambda name=name: with_adam(gpt(name), 0.01) for name in GPTS if name != "gpt.readme"},
 }
 
 
@@ -290,53 +236,22 @@ def runner(state, step, first, steps=1):
 
 
 def seeds(name):
-    """All seeds in one step, with vmap; or, if a compiled loop of each seed's steps is faster, one after another."""
+    """All seeds in one step, with vmap."""
     toys, parameters, ids, targets, loss = toys_model(name)
-    count = len(toys.losses)
 
     def losses(p):
         return jax.vmap(loss)(p, ids, targets).sum()
 
-    ours = jax.tree.map(jnp.copy, parameters)  # a step donates them
-    forms = {"vmap": runner(*with_adam((ours, losses, toys.losses.sum())), toys.steps)}
-    if LOOP:
-        # ids and targets are part of the state, so that all seeds share the code
-        def step_of_seed(state):
-            held = state["ids"], state["targets"]
-            inner = {key: value for key, value in state.items() if key not in ("ids", "targets")}
-            _, step, _ = with_adam((inner["parameters"], lambda p: loss(p, *held)))
-            return {**step(inner), "ids": held[0], "targets": held[1]}
-
-        step = jax.jit(step_of_seed)
-        loop = jax.jit(lambda n, s: lax.fori_loop(0, n, lambda _, s: step(s), s), donate_argnums=1)
-        states = []
-        for seed in range(count):
-            state, _, _ = with_adam((one_of(parameters, seed), None))
-            states.append({**state, "ids": ids[seed], "targets": targets[seed]})
-
-        def run(calls):
-            for _ in range(calls):
-                for seed in range(count):
-                    states[seed] = loop(toys.steps, states[seed])
-            jax.block_until_ready(states)
-
-        forms["seed by seed"] = run
-    times = {}
-    for form, run in forms.items() if len(forms) > 1 else ():
-        run(1)
-        times[form] = min(time_chunk(run, 1) for _ in range(3))
-    form = min(times, key=times.get) if times else "vmap"
-    return form, forms[form], count * toys.steps
+    run = runner(*with_adam((parameters, losses, toys.losses.sum())), toys.steps)
+    return "", run, len(toys.losses) * toys.steps
 
 
 def prepare(name):
-    if name.startswith("seeds.") and not name.endswith(".stacked"):
+    if name.startswith("seeds."):
         return seeds(name)
     if name.startswith("toys."):
         return "", runner(*with_adam(one_toy(name)))
-    if name not in WORKLOADS:
-        return None
-    return "", runner(*WORKLOADS[name]())
+    return ("", runner(*WORKLOADS[name]())) if name in WORKLOADS else None
 
 
 answer_requests(prepare)

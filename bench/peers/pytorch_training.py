@@ -1,28 +1,15 @@
 """PyTorch's training steps and generation, each in the variants described in pytorch.py."""
 
-import logging
 import math
 import os
 
 import torch
 import torch.nn.functional as F
-from serve import GPTS, TRAINED, Wrong, check_losses
+from serve import GPTS, TRAINED, check_first, check_losses, toys_of
 from torch import nn
-from toys import check_first, toys_of
 
 TUNED = os.environ.get("BENCH_TUNED") == "1"
-COMPILED = os.environ.get("BENCH_COMPILED") == "1"
-if COMPILED:
-    torch._logging.set_logs(all=logging.ERROR)  # no warnings within the table
-VERSION = tuple(int(part) for part in torch.__version__.split(".")[:2])
-
-attention = getattr(F, "scaled_dot_product_attention", None)  # PyTorch 2
-
-
-def fused_attention(q, k, v, causal=True):
-    if attention is not None:
-        return attention(q, k, v, is_causal=causal)
-    return F._scaled_dot_product_attention(q, k, v, is_causal=causal)[0]
+fused_attention = F.scaled_dot_product_attention
 
 
 def causal_mask(length):
@@ -30,34 +17,22 @@ def causal_mask(length):
 
 
 def optimiser_forms():
-    """Variants of this PyTorch's optimisers; the first is the default."""
-    forms = [{}]
-    if TUNED:
-        forms.append({"foreach": True})
-        if VERSION >= (2, 4):
-            forms.append({"fused": True})
-    return forms
+    """Variants of the optimisers; the first is the default."""
+    return [{}, {"foreach": True}, {"fused": True}] if TUNED else [{}]
 
 
 def step_of(model, loss, optimiser, leaf, clipped):
     """A step, which returns the loss."""
 
-    def loss_of_model():
-        return loss(model)
-
-    update = optimiser.step
-    if COMPILED:
-        loss_of_model, update = torch.compile(loss_of_model), torch.compile(update)
-
     def step():
         optimiser.zero_grad()
         if leaf is not None:
             leaf.grad = None
-        y = loss_of_model()
+        y = loss(model)
         y.backward()
         if clipped:
             nn.utils.clip_grad_norm_(model.parameters(), 1)
-        update()
+        optimiser.step()
         return y
 
     return step
@@ -66,9 +41,6 @@ def step_of(model, loss, optimiser, leaf, clipped):
 def training(models, loss, kind, lr=1e-3, leaf=None, groups=nn.Module.parameters, clipped=False, first=None, **options):
     """The variants of a step: each model with each variant of the optimiser, by name. first: the loss before it."""
     forms = []
-    if COMPILED:
-        torch.compiler.reset()  # discards the previous workload's code
-        lr = torch.tensor(lr) if kind != "SGD" else lr  # a number would be compiled as a constant
     for name, make in models:
         for form in optimiser_forms():
             model = make()
@@ -83,48 +55,7 @@ def training(models, loss, kind, lr=1e-3, leaf=None, groups=nn.Module.parameters
     return forms
 
 
-class Toy(nn.Module):
-    """W1: 5 tokens, d_model 2, masked self-attention, a Linear."""
-
-    def __init__(self):
-        super().__init__()
-        position = torch.arange(5.0)
-        self.we = nn.Embedding(5, 2)
-        self.attention = nn.ModuleDict({name: nn.Linear(2, 2, bias=False) for name in ("W_q", "W_k", "W_v")})
-        self.W_q, self.W_k, self.W_v = self.attention.values()
-        self.fc = nn.Linear(2, 5)
-        self.register_buffer("pe", torch.stack((position.sin(), position.cos()), 1))
-        self.register_buffer("mask", causal_mask(5))
-
-    def forward(self, ids):
-        x = self.we(ids) + self.pe[: ids.shape[0]]
-        scores = self.W_q(x) @ self.W_k(x).transpose(0, 1) / math.sqrt(2)
-        weights = torch.softmax(scores.masked_fill(self.mask, -1e9), dim=1)
-        return self.fc(weights @ self.W_v(x) + x)
-
-
-def toy(what):
-    toys = toys_of(f"w1.{what}")
-    ids, targets = data_of(toys, 0)
-
-    def make():
-        model = Toy()
-        model.load_state_dict({name: torch.from_numpy(array[0]) for name, array in toys.parameters.items()}, strict=False)
-        return model
-
-    if what == "forward":
-        model = make()
-        return [("", lambda: F.cross_entropy(model(ids), targets))]
-    kind = {"adam": "Adam", "sgd": "SGD"}[what]
-    return training([("", make)], lambda model: F.cross_entropy(model(ids), targets), kind, first=toys.losses[0])
-
-
-def toy_from_scratch():
-    ids, targets = torch.arange(5), torch.tensor([1, 2, 3, 4, 0])
-    return training([("", Toy)], lambda model: F.cross_entropy(model(ids), targets), "Adam")
-
-
-# ---- small models, as functions of their weights, which vmap and compile take together ----
+# ---- small models, as functions of their weights, which vmap takes together ----
 
 
 class Weights:
@@ -144,17 +75,16 @@ def data_of(toys, seed=slice(None)):
 
 def attend(q, k, v, mask, fused):
     if fused:
-        return fused_attention(q, k, v)
+        return fused_attention(q, k, v, is_causal=True)
     scores = q @ k.transpose(-2, -1) * q.shape[-1] ** -0.5
     return F.softmax(scores.masked_fill(mask, -math.inf), dim=-1) @ v
 
 
-def loss_function(toys):
-    """loss(weights, inputs, targets, fused) of a seed."""
-    tokens, scored = toys.inputs.shape[-1], toys.targets.shape[-1]
+def loss_function(names, tokens, scored, heads):
+    """loss(weights, inputs, targets, fused) of a seed, whose weights have these names."""
     mask, position = causal_mask(tokens), torch.arange(float(tokens))
     encoding = torch.stack((position.sin(), position.cos()), 1)
-    layers = sum(name.endswith("qkv.weight") for name in toys.parameters)
+    layers = sum(name.endswith("qkv.weight") for name in names)
 
     def toy_loss(p, ids, targets, fused):
         x = F.embedding(ids, p["we.weight"]) + encoding
@@ -168,7 +98,7 @@ def loss_function(toys):
             block = f"blocks.{i}."
             y = F.layer_norm(x, (width,), p[block + "norm_1.weight"], p[block + "norm_1.bias"])
             parts = F.linear(y, p[block + "qkv.weight"]).split(width, -1)
-            q, k, v = (part.view(rows, tokens, toys.heads, -1).transpose(1, 2) for part in parts)
+            q, k, v = (part.view(rows, tokens, heads, -1).transpose(1, 2) for part in parts)
             y = attend(q, k, v, mask, fused).transpose(1, 2).reshape(rows, tokens, width)
             x = x + F.linear(y, p[block + "W_o.weight"])
         x = F.layer_norm(x[:, -scored:], (width,), p["norm.weight"], p["norm.bias"])
@@ -177,55 +107,49 @@ def loss_function(toys):
     return loss if layers else toy_loss
 
 
-def one_seed(toys, seed):
-    ids, targets = data_of(toys, seed)
-    loss = loss_function(toys)
-    of_toy = [("", lambda: Weights(toys, seed))]  # with 5 tokens plain operations are faster
-    return training(
-        of_toy if "we.weight" in toys.parameters else attention_forms(lambda fused: Weights(toys, seed, fused)),
-        lambda model: loss(model.named, ids, targets, model.fused),
-        "Adam",
-        groups=Weights.parameters,
-        first=toys.losses[seed],
-    )
+def loss_of(toys):
+    return loss_function(toys.parameters, toys.inputs.shape[-1], toys.targets.shape[-1], toys.heads)
 
 
 def small(name):
-    return one_seed(toys_of(name), 0)
+    """w1.NAME or toys.NAME: the model of seed 0."""
+    toys = toys_of(name)
+    ids, targets = data_of(toys, 0)
+    loss = loss_of(toys)
+    of_toy = [("", lambda: Weights(toys, 0))]  # with 5 tokens plain operations are faster
+    return training(
+        of_toy if "we.weight" in toys.parameters else attention_forms(lambda fused: Weights(toys, 0, fused)),
+        lambda model: loss(model.named, ids, targets, model.fused),
+        "SGD" if name == "w1.sgd" else "Adam",
+        groups=Weights.parameters,
+        first=toys.losses[0],
+    )
 
 
-def one_by_one(toys):
-    """The variants, in each of which all seeds take their steps one after another."""
-    all_forms = [one_seed(toys, seed) for seed in range(len(toys.losses))]
+def toy_from_scratch():
+    """A step of W1 with random weights."""
+    shapes = {"we.weight": (5, 2), "fc.weight": (5, 2), "fc.bias": (5,)}
+    shapes.update({f"attention.W_{part}.weight": (2, 2) for part in "qkv"})
+    named = {name: torch.randn(shape, requires_grad=True) for name, shape in shapes.items()}
+    ids, targets = torch.arange(5), torch.tensor([1, 2, 3, 4, 0])
+    loss = loss_function(shapes, 5, 5, 1)
+    optimiser = torch.optim.Adam(named.values())
+    return step_of(named, lambda p: loss(p, ids, targets, False), optimiser, None, False)
 
-    def run(number):
-        for forms in all_forms:
-            for _ in range(toys.steps):
-                forms[number][1]()
 
-    return [(f"processes {form}".strip(), lambda i=i: run(i)) for i, (form, _) in enumerate(all_forms[0])]
-
-
-def vmapped(toys):
-    """All seeds in one step."""
-    data, loss = data_of(toys), loss_function(toys)
+def seeds(name):
+    """All seeds in one step, with vmap; and how many steps of seeds a call has."""
+    toys = toys_of(name)
+    data, loss = data_of(toys), loss_of(toys)
 
     def losses(model):
         return torch.func.vmap(lambda *seed: loss(*seed, False))(model.named, *data).sum()
 
     forms = training(
-        [("vmap", lambda: Weights(toys))], losses, "Adam", groups=Weights.parameters, first=toys.losses.sum()
+        [("", lambda: Weights(toys))], losses, "Adam", groups=Weights.parameters, first=toys.losses.sum()
     )
-    return [(form, lambda step=step: [step() for _ in range(toys.steps)]) for form, step in forms]
-
-
-def seeds(name):
-    """The variants, and how many steps of seeds a call has."""
-    toys = toys_of(name)
-    forms = [] if COMPILED else one_by_one(toys)
-    if COMPILED or TUNED and hasattr(torch, "func"):  # PyTorch 2
-        forms += vmapped(toys)
-    return forms, len(toys.losses) * toys.steps
+    calls = [(form, lambda step=step: [step() for _ in range(toys.steps)]) for form, step in forms]
+    return calls, len(toys.losses) * toys.steps
 
 
 class Head(nn.Module):
@@ -247,18 +171,14 @@ def head():
     return training([("", Head)], lambda model: model(x).pow(2).mean(), "SGD")
 
 
-def mlp(subnormal, what):
+def mlp(what):
     kind = {"adam": "Adam", "sgd": "SGD"}[what]
     x, targets = torch.rand(64, 784), torch.randint(10, (64,))
 
     def model():
         return nn.Sequential(nn.Linear(784, 64), nn.ReLU(), nn.Linear(64, 10))
 
-    forms = training([("", model)], lambda m: F.cross_entropy(m(x), targets), kind)
-    for _, step in forms:
-        for _ in range(1500 if subnormal else 0):  # until the moments of dead units are subnormal
-            step()
-    return forms
+    return training([("", model)], lambda m: F.cross_entropy(m(x), targets), kind)
 
 
 class Attention(nn.Module):
@@ -277,7 +197,7 @@ class Attention(nn.Module):
             for part in self.qkv(x).split(c, dim=2)
         )
         if self.fused:
-            y = fused_attention(q, k, v)
+            y = fused_attention(q, k, v, is_causal=True)
         else:
             scores = q @ k.transpose(-2, -1) * (1 / math.sqrt(c // self.heads))
             y = F.softmax(scores.masked_fill(self.mask, -math.inf), dim=-1) @ v
@@ -297,17 +217,13 @@ class ModuleAttention(nn.Module):
 def attention_forms(make):
     """Both variants if tuned; otherwise the default of this version of PyTorch."""
     forms = [("sdpa", lambda: make(True)), ("composed", lambda: make(False))]
-    if TUNED:
-        return forms
-    return forms[:1] if attention is not None else forms[1:]
+    return forms if TUNED else forms[:1]
 
 
 def multi_head(form=None):
     x = torch.randn(16, 64, 128, requires_grad=True)
     models = attention_forms(lambda fused: Attention(128, 4, 64, fused))
-    if form == "composed":
-        models = [("", lambda: Attention(128, 4, 64, False))]
-    elif form == "module":
+    if form == "module":
         models = [("", lambda: ModuleAttention(128, 4, 64))]
     return training(models, lambda m: m(x).pow(2).mean(), "AdamW", 1e-4, x)
 
@@ -376,7 +292,7 @@ def generation(batch="batch1"):
     def attend(layer, x, keys, values, at):
         parts = layer.qkv(x).view(rows, 1, 3, layer.heads, -1).permute(2, 0, 3, 1, 4)
         q, keys[:, :, at : at + 1], values[:, :, at : at + 1] = parts
-        y = fused_attention(q, keys[:, :, : at + 1], values[:, :, : at + 1], causal=False)
+        y = fused_attention(q, keys[:, :, : at + 1], values[:, :, : at + 1])
         return layer.proj(y.transpose(1, 2).reshape(rows, 1, -1))
 
     def logits_of(ids, at):
@@ -392,12 +308,4 @@ def generation(batch="batch1"):
         for at in range(size.context):
             ids = logits_of(ids, at).argmax(-1)
 
-    @torch.no_grad()
-    def check():
-        ids = torch.randint(size.vocabulary, (rows, size.context))
-        last = [logits_of(ids[:, at : at + 1], at) for at in range(size.context)][-1]
-        if not torch.allclose(last, model(ids)[:, -1:], 1e-3, 1e-4):
-            raise Wrong("the logits with and without the cache differ")
-
-    check()
     return [("", generate)]

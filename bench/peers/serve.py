@@ -1,23 +1,22 @@
-"""The request loop of the peers in Python, with the answers of bench/serve.c; and the sizes of bench/gpt_sizes.h.
-
-Import it first: with several threads it starts a process for each, which waits until a workload seeds.NAME is
-requested, and then runs the program from there on, with one thread, for its share of the seeds.
+"""The request loop of the peers in Python, with the answers of bench/serve.c; and what both peers share: the sizes of GPTs
+(as in heed/gpt.c), and the small models, which bench_heed writes, so that all programs train the same ones.
 """
 
+import json
 import math
 import os
+import subprocess
 import sys
+import tempfile
 import time
 from collections import namedtuple
-from multiprocessing import Pipe
+
+import numpy as np
 
 WARM_UP, CHUNK = 0.1, 0.01  # seconds; as in serve.c
 TRAINED = 2  # steps after which a loss must have fallen
 clock = time.process_time if os.environ.get("CLOCK") == "cpu" else time.perf_counter
-THREADS = WORKERS = int(os.environ.get("OMP_NUM_THREADS", "1"))
-WORKER = None  # number of this process, if it is one of several
-pipes = []  # to all workers; in a worker, to the program that started it
-waiting = []  # a worker's first request
+THREADS = int(os.environ.get("OMP_NUM_THREADS", "1"))
 
 Size = namedtuple("Size", "layers heads width context batch vocabulary")
 GPTS = {
@@ -63,71 +62,9 @@ def time_chunk(run, calls):
     return (clock() - start) / calls
 
 
-def start_workers():
-    global THREADS, WORKER
-    for number in range(WORKERS if THREADS > 1 and len(sys.argv) == 1 else 0):
-        ours, theirs = Pipe()
-        if os.fork() == 0:
-            for pipe in pipes:
-                pipe.close()
-            ours.close()
-            pipes[:] = [theirs]
-            THREADS, WORKER = 1, number
-            os.environ["OMP_NUM_THREADS"] = "1"
-            if hasattr(os, "sched_setaffinity"):  # Linux
-                mine = sorted(os.sched_getaffinity(0))
-                os.sched_setaffinity(0, [mine[number % len(mine)]])
-            try:
-                waiting.append(theirs.recv())
-            except EOFError:  # never asked
-                os._exit(0)
-            return
-        theirs.close()
-        pipes.append(ours)
-
-
-def work(prepare):
-    """Answers a name with an error or a pair (remark, calls' worth); a number with None, after that many calls."""
-    while True:
-        try:
-            request = waiting.pop() if waiting else pipes[0].recv()
-        except EOFError:
-            return
-        if isinstance(request, int):
-            run(request)
-            pipes[0].send(None)
-            continue
-        run = None
-        try:
-            remark, run, per = prepare(request)
-            pipes[0].send((remark, per))
-        except Exception as error:
-            pipes[0].send(f"{type(error).__name__}: {error}")
-
-
-def prepare_in_workers(name):
-    for pipe in pipes:
-        pipe.send(name)
-    answers = [pipe.recv() for pipe in pipes]
-    for answer in answers:
-        if isinstance(answer, str):
-            raise Wrong(answer)
-
-    def run(calls):
-        for pipe in pipes:
-            pipe.send(calls)
-        for pipe in pipes:
-            pipe.recv()
-
-    return answers[0][0], run, sum(per for _, per in answers)
-
-
 def answer_requests(prepare):
     """prepare(name) returns a remark, a function run(calls), and optionally how many of the figure's units a call has;
     or None for an unknown workload."""
-    if WORKER is not None:
-        work(prepare)
-        return
     if len(sys.argv) > 1:  # a figure that needs a separate process
         print("none")
         return
@@ -136,9 +73,8 @@ def answer_requests(prepare):
         name = line.strip()
         if name != now:
             now, answer, run = name, None, None  # frees the memory of the previous one first
-            divided = pipes and name.startswith("seeds.") and not name.endswith(".stacked")
             try:
-                prepared = prepare_in_workers(name) if divided else prepare(name)
+                prepared = prepare(name)
             except Wrong as wrong:
                 answer = f"wrong {wrong}"
             else:
@@ -151,4 +87,41 @@ def answer_requests(prepare):
         print(answer or f"{time_chunk(run, calls) / per:.9g} {remark}".strip(), flush=True)
 
 
-start_workers()
+
+# ---- small models ----
+
+SEEDS = 100
+DTYPES = {"F32": np.float32, "I64": np.int64}
+
+# Arrays whose dim 0 are seeds: parameters, a dict by name; inputs, targets; losses, before the first step.
+# steps: of each seed in a call of seeds.NAME
+Toys = namedtuple("Toys", "parameters inputs targets losses heads steps")
+
+
+def read(model, seeds):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "toys")
+        heed = os.environ.get("BENCH_HEED", "build/bench_heed")
+        subprocess.run([heed, "data", model, str(seeds), path], check=True)
+        with open(path, "rb") as file:
+            raw = file.read()
+    begin = 8 + int.from_bytes(raw[:8], "little")
+    header = json.loads(raw[8:begin])
+    about = header.pop("__metadata__")
+    arrays = {}
+    for name, entry in header.items():
+        first, end = (begin + offset for offset in entry["data_offsets"])
+        arrays[name] = np.frombuffer(raw[first:end], DTYPES[entry["dtype"]]).reshape(entry["shape"]).copy()
+    others = [arrays.pop(name) for name in ("inputs", "targets", "losses")]
+    return Toys(arrays, *others, int(about["heads"]), int(about["steps"]))
+
+
+def toys_of(workload):
+    """The models of w1.NAME, toys.NAME or seeds.NAME."""
+    family, rest = workload.split(".", 1)
+    return read("w1" if family == "w1" else rest, SEEDS if family == "seeds" else 1)
+
+
+def check_first(loss, expected):
+    if not abs(loss - expected) <= 1e-5 * abs(expected):
+        raise Wrong(f"the first loss is {loss:.8g}, in Heed {expected:.8g}")
