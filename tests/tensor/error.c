@@ -225,7 +225,6 @@ static void fail_in_tril(void)
     heed_tril(heed_ones(HEED_SHAPE(2), HEED_F32), 0);
 }
 
-/* The library's error is that of a tensor without enough dims. */
 static void fail_and_die(void)
 {
     HEED_SCOPE(scope);
