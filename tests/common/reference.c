@@ -156,11 +156,6 @@ double element(const heed_tensor *t, heed_shape index)
 
 /* ---- comparing ---- */
 
-bool same_bits(double a, double b)
-{
-    return (isnan(a) && isnan(b)) || (a == b && !signbit(a) == !signbit(b));
-}
-
 bool within_ulps(double found, double expected, double ulps, heed_dtype dtype)
 {
     if (isnan(found) || isnan(expected)) {
@@ -181,52 +176,6 @@ void expect_element(const char *what, double found, double expected, double ulps
 {
     EXPECT(within_ulps(found, expected, ulps, dtype), "%s: %.17g, not %.17g, in %s", what, found,
            expected, heed_dtype_name(dtype));
-}
-
-heed_shape without_dims(heed_shape shape, unsigned set)
-{
-    heed_shape rest = {0, {0}};
-    for (int i = 0; i < shape.ndim; i++) {
-        if (!(set >> i & 1)) {
-            rest.size[rest.ndim++] = shape.size[i];
-        }
-    }
-    return rest;
-}
-
-double product_at(const heed_tensor *a, const heed_tensor *b, heed_shape at)
-{
-    const bool row = a->ndim == 1, column = b->ndim == 1;
-    heed_shape batch = at, of_a, of_b;
-    batch.ndim = at.ndim - !row - !column;
-    of_a = of_b = batch;
-    of_a.ndim = of_b.ndim = batch.ndim + 2;
-    of_a.size[batch.ndim] = row ? 0 : at.size[batch.ndim];
-    of_b.size[batch.ndim + 1] = column ? 0 : at.size[batch.ndim + !row];
-    of_b.ndim -= column;
-    double sum = 0;
-    for (int64_t k = 0; k < a->shape[a->ndim - 1]; k++) {
-        of_a.size[batch.ndim + 1] = of_b.size[batch.ndim] = k;
-        sum += element(a, of_a) * element(b, of_b);
-    }
-    return sum;
-}
-
-void expect_same(const char *what, const heed_tensor *y, heed_shape at, const heed_tensor *x,
-                 heed_shape from)
-{
-    expect_element(what, element(y, at), element(x, from), 0, x->dtype);
-}
-
-void expect_same_order(const char *what, heed_tensor *y, heed_tensor *x)
-{
-    const heed_shape to = heed_shape_of_tensor(y), of = heed_shape_of_tensor(x);
-    heed_shape from = first_index(of);
-    for (heed_shape at = first_index(to); at.ndim >= 0; next_index(to, &at)) {
-        expect_element(what, element(y, at), element(x, from), 0, x->dtype);
-        next_index(of, &from);
-    }
-    EXPECT(from.ndim < 0, "%s: too few elements", what);
 }
 
 void expect_kind(const heed_tensor *y, heed_dtype dtype, heed_shape shape)

@@ -36,20 +36,11 @@ heed_tensor *whole_noise(heed_shape shape, heed_dtype dtype, enum layout layout,
 double element(const heed_tensor *t, heed_shape index);
 int64_t rank(heed_shape shape, heed_shape index);
 
-/* without_dims: the shape without the dims in the bit set. */
-heed_shape without_dims(heed_shape shape, unsigned set);
-
-/* product_at: the element of matmul(a, b) at an index into the result. */
-double product_at(const heed_tensor *a, const heed_tensor *b, heed_shape at);
-
 /* ---- comparing ---- */
 
 /* within_ulps: is `found`, an element of `dtype`, within `ulps` ulps of `expected`? Integers and
  * bools must be equal; NaN matches NaN. */
 bool within_ulps(double found, double expected, double ulps, heed_dtype dtype);
-
-/* same_bits: equal, zeros with the same sign; NaN matches NaN. */
-bool same_bits(double a, double b);
 
 /* expect_kind: y is not NULL, has this dtype and shape, and no graph. */
 void expect_kind(const heed_tensor *y, heed_dtype dtype, heed_shape shape);
@@ -59,13 +50,6 @@ void expect_kind(const heed_tensor *y, heed_dtype dtype, heed_shape shape);
 
 /* expect_element: found is within `ulps` of expected; otherwise prints `what` and both. */
 void expect_element(const char *what, double found, double expected, double ulps, heed_dtype dtype);
-
-/* expect_same: y[at] is x[from]. */
-void expect_same(const char *what, const heed_tensor *y, heed_shape at, const heed_tensor *x,
-                 heed_shape from);
-
-/* expect_same_order: y has the elements of x in row-major order. */
-void expect_same_order(const char *what, heed_tensor *y, heed_tensor *x);
 
 /* multiply_by_kernel: y = a b, + bias (or NULL) or, with accumulate, + y, by the kernel of matmul,
  * linear and attention. */

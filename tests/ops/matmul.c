@@ -3,6 +3,18 @@
 
 #include "tests/common/reference.h"
 
+/* The element of a b at an index into the result. */
+static double product_at(const heed_tensor *a, const heed_tensor *b, heed_shape at)
+{
+    heed_shape of_a = at, of_b = at;
+    double sum = 0;
+    for (int64_t k = 0; k < a->shape[a->ndim - 1]; k++) {
+        of_a.size[at.ndim - 1] = of_b.size[at.ndim - 2] = k;
+        sum += element(a, of_a) * element(b, of_b);
+    }
+    return sum;
+}
+
 static void check_product(heed_tensor *a, heed_tensor *b, heed_shape shape)
 {
     heed_tensor *y = heed_matmul(a, b);
