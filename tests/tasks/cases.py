@@ -164,7 +164,7 @@ class Case:
         fields = dict(line.split(": ", 1) for line in lines)
         assert self.kind in ("wrong", "right") and {*fields} <= {"source", "says", "sanitized", "only"}, text
         self.says = fields["says"] if self.kind == "wrong" else DONE
-        self.in_python = in_python(number, self.says)
+        self.in_python = in_python(number, self.says) if self.kind == "wrong" else DONE
         self.sanitized = fields.get("sanitized")
         self.changes = {"C": [], "PyTorch": []}
         for language, function, line, block in CHANGE.findall(text[len(head):]):
@@ -181,6 +181,7 @@ def cases_of(number, language=None):
     """The cases of a task, in one language or in any."""
     text = (CASES / f"task{number}.txt").read_text()
     cases = [Case(number, part) for part in re.split(r"^== ", text + "\n", flags=re.MULTILINE)[1:]]
+    assert len(cases) > 40, f"task {number} has {len(cases)} cases"
     alone = [case for case in cases if not case.says_why]
     assert not alone or not any(case.is_twin for case in cases), f"task {number}: no twin and no `only`: {alone[0]}"
     return [case for case in cases if not language or case.changes[language]]

@@ -14,23 +14,18 @@ typedef enum form {
     AFTER,
     ZERO_SCORES,
     ADDED,
-    ADDED_INVERTED,
     NOT_SCALED,
     BY_TOKENS,
     BY_WIDTH,
     MULTIPLIED,
     OVER_QUERIES,
-    OVER_BATCH,
     NO_SOFTMAX,
-    TRANSPOSED,
     K_AS_V,
-    Q_AS_V,
     X_AS_V,
     Q_AND_V,
     K_AND_V,
     Q_AND_K,
     Q_AS_K,
-    K_AS_Q,
     X_TIMES_W,
     RESIDUAL,
     CAUSAL,
@@ -53,8 +48,6 @@ static const char *const why[FORMS] = {
                     "and the key gets a weight.",
     [ADDED] = "The mask is added as 0 and 1. A blocked key's score then grows by 1, and nothing is "
               "blocked.",
-    [ADDED_INVERTED] =
-        "The mask is added as 1 and 0: an allowed key's score grows by 1, and nothing is blocked.",
     [NOT_SCALED] = "Your scores are not scaled. A score is a sum of d products, so it grows with "
                    "d; the softmax of large scores is nearly one-hot, and its gradient nearly 0.",
     [BY_TOKENS] = "Your scores are divided by the root of the number of tokens, so the same words "
@@ -64,14 +57,10 @@ static const char *const why[FORMS] = {
     [MULTIPLIED] = "Your scores are multiplied by the root of d. They should become smaller.",
     [OVER_QUERIES] = "Your softmax runs along row_dim, the queries: the weights of a key sum to 1, "
                      "those of a query do not. A row of y should be a mean of the values.",
-    [OVER_BATCH] = "Your softmax runs along the batch: sentences share their weights.",
     [NO_SOFTMAX] = "There is no softmax: your scores are used as weights. They can be negative, "
                    "and their sum is not 1.",
-    [TRANSPOSED] = "Your weights are transposed before they are multiplied by the values. Rows "
-                   "belong to queries, columns to keys.",
     [K_AS_V] = "Your values are computed by W_k, and W_v has no effect: what a word is found by "
                "would be what it passes on.",
-    [Q_AS_V] = "Your values are computed by W_q: what a word looks for would be what it passes on.",
     [X_AS_V] = "The encodings themselves are your values: W_v has no effect.",
     [Q_AND_V] = "Queries and values are exchanged: y is a mean of what the words look for.",
     [K_AND_V] = "Keys and values are exchanged: y is a mean of what the words are found by.",
@@ -79,8 +68,6 @@ static const char *const why[FORMS] = {
                 "exchanged.) A row should have the scores of one query with all keys.",
     [Q_AS_K] = "Your keys are computed by W_q, and W_k has no effect: *it* would find *pizza* just "
                "as *pizza* finds *it*.",
-    [K_AS_Q] = "Your queries are computed by W_k, and W_q has no effect: *it* would find *pizza* "
-               "just as *pizza* finds *it*.",
     [X_TIMES_W] = "You multiply by the weights themselves, x W. A Linear multiplies by their "
                   "transpose: its weight has the shape (out, in).",
     [RESIDUAL] = "You add x. That is done around attention, in a block; the class returns what "
@@ -103,8 +90,6 @@ static heed_tensor *mask_scores(heed_tensor *scores, heed_tensor *mask, form f)
         return heed_masked_fill(scores, mask, 0);
     case ADDED:
         return heed_add(scores, heed_to(mask, HEED_F64));
-    case ADDED_INVERTED:
-        return heed_add(scores, heed_to(heed_logical_not(mask), HEED_F64));
     case NO_MASK:
     case AFTER:
         return scores;
@@ -116,13 +101,14 @@ static heed_tensor *mask_scores(heed_tensor *scores, heed_tensor *mask, form f)
 /* x (..., T, d), f64; w: the weights (d, d). NULL if the form cannot be computed. */
 static heed_tensor *attend(heed_tensor *x, heed_tensor *const w[3], heed_tensor *mask, form f)
 {
-    static const int roles[FORMS][3] = {
-        [K_AS_V] = {Q, K, K},  [Q_AS_V] = {Q, K, Q}, [Q_AND_V] = {V, K, Q}, [K_AND_V] = {Q, V, K},
-        [Q_AND_K] = {K, Q, V}, [Q_AS_K] = {Q, Q, V}, [K_AS_Q] = {K, K, V}};
+    static const int roles[FORMS][3] = {[K_AS_V] = {Q, K, K},
+                                        [Q_AND_V] = {V, K, Q},
+                                        [K_AND_V] = {Q, V, K},
+                                        [Q_AND_K] = {K, Q, V},
+                                        [Q_AS_K] = {Q, Q, V}};
     const bool listed = roles[f][K] + roles[f][V] != 0;
     heed_tensor *p[3];
-    if ((mask == NULL && f != RIGHT && f <= ADDED_INVERTED) || (mask != NULL && f == CAUSAL) ||
-        (f == OVER_BATCH && x->ndim < 3)) {
+    if ((mask == NULL && f != RIGHT && f <= ADDED) || (mask != NULL && f == CAUSAL)) {
         return NULL;
     }
     for (int i = 0; i < 3; i++) {
@@ -144,12 +130,9 @@ static heed_tensor *attend(heed_tensor *x, heed_tensor *const w[3], heed_tensor 
     mask = f == CAUSAL ? heed_causal_block_mask(heed_size(x, -2)) : mask;
     weights = mask != NULL ? mask_scores(weights, mask, f) : weights;
     if (f != NO_SOFTMAX) {
-        weights = heed_softmax(weights, f == OVER_QUERIES || f == EXCHANGED ? -2
-                                        : f == OVER_BATCH                   ? 0
-                                                                            : -1);
+        weights = heed_softmax(weights, f == OVER_QUERIES || f == EXCHANGED ? -2 : -1);
     }
     weights = f == AFTER ? heed_masked_fill(weights, mask, 0) : weights;
-    weights = f == TRANSPOSED ? heed_transpose(weights, -2, -1) : weights;
     heed_tensor *y = heed_matmul(weights, f == X_AS_V ? x : p[V]);
     return f == RESIDUAL ? heed_add(x, y) : y;
 }
@@ -379,14 +362,6 @@ static heed_tensor *causal(heed_tensor *x, void *self)
     return self_attention_forward(self, x, heed_causal_block_mask(heed_size(x, -2)));
 }
 
-static void run_check(struct self_attention *self, bool is_causal, bool unbatched, FILE *stream,
-                      heed_attention_report *report)
-{
-    heed_attention_check(is_causal ? causal : without_mask, self, .d_model = 6, .causal = is_causal,
-                         .unbatched = unbatched, .module = self, .derivative = true,
-                         .stream = stream, .report = report);
-}
-
 static void check_attention(int row_dim, int col_dim, bool unbatched, bool is_causal)
 {
     HEED_SCOPE(scope);
@@ -394,24 +369,17 @@ static void check_attention(int row_dim, int col_dim, bool unbatched, bool is_ca
     grade_case("heed_attention_check, d_model 6, dims %d and %d, %s", row_dim, col_dim,
                is_causal ? "causal" : "no mask");
     struct self_attention *self = make(6, row_dim, col_dim, true);
-    run_check(self, is_causal, unbatched, NULL, &report);
-    if (heed_error_pending() == HEED_OK) {
-        heed_module_free(self);
-        return;
-    }
+    heed_attention_check(is_causal ? causal : without_mask, self, .d_model = 6, .causal = is_causal,
+                         .unbatched = unbatched, .module = self, .derivative = true,
+                         .report = &report);
     for (int i = 0; i < HEED_ATTENTION_CHECKS; i++) {
-        if (report.checks[i].verdict == HEED_VERDICT_FAILED && i == HEED_CHECK_VALUES) {
-            printf("\n");
-            heed_error();
-            run_check(self, is_causal, unbatched, stdout, &report);
-            grade_fail("The cases before are right, this check is not: %s.", report.checks[i].text);
-        }
         if (report.checks[i].verdict == HEED_VERDICT_FAILED) {
             grade_fail("The numbers of y are right. What the model learns from is not: %s.",
                        report.checks[i].text);
         }
     }
-    grade_fail("Heed reports an error in your code: %s", heed_error_message());
+    grade_no_error();
+    heed_module_free(self);
 }
 
 /* Neither gap is filled. */

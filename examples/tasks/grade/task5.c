@@ -2,8 +2,6 @@
 #define GRADER
 #include "task5.h"
 
-enum { MOST = 40 };
-
 /* ---- right and wrong ways to split and merge; NULL if the shapes do not fit ---- */
 
 static heed_tensor *cut(heed_tensor *x, int64_t heads)
@@ -142,12 +140,13 @@ static struct multi_head *multi_head_new(int64_t C, int heads, heed_dtype dtype)
     return m;
 }
 
-/* Attention with, perhaps, one mistake. */
+/* Attention with, perhaps, one mistake: what is NULL or 0 is right. */
 struct way {
     heed_tensor *(*split)(heed_tensor *, int), *(*merge)(heed_tensor *);
-    heed_tensor *(*change)(heed_tensor *); /* of the weights; or NULL */
+    heed_tensor *(*change)(heed_tensor *); /* of the weights */
     double divisor;                        /* of the scores */
     int dim;                               /* of the softmax; NONE: no softmax */
+    int heads;
     bool causal;
 };
 
@@ -157,16 +156,27 @@ enum { NONE = 9 };
 static heed_tensor *attend(const struct multi_head *m, heed_tensor *q, heed_tensor *k,
                            heed_tensor *v, struct way way)
 {
-    q = way.split(q, m->heads);
-    k = way.split(k, m->heads);
-    v = way.split(v, m->heads);
-    heed_tensor *w = heed_div_scalar(heed_matmul(q, heed_transpose(k, -2, -1)), way.divisor);
+    const int heads = way.heads != 0 ? way.heads : m->heads;
+    const double width = (double)heed_size(q, 2) / heads;
+    heed_tensor *(*cut_into)(heed_tensor *, int) = way.split != NULL ? way.split : split;
+    q = cut_into(q, heads);
+    k = cut_into(k, heads);
+    v = cut_into(v, heads);
+    heed_tensor *w = heed_div_scalar(heed_matmul(q, heed_transpose(k, -2, -1)),
+                                     way.divisor != 0 ? way.divisor : sqrt(width));
     if (way.causal) {
         w = heed_masked_fill(w, heed_causal_block_mask(heed_size(w, -1)), -(double)INFINITY);
     }
-    w = way.dim != NONE ? heed_softmax(w, way.dim) : w;
+    w = way.dim != NONE ? heed_softmax(w, way.dim != 0 ? way.dim : -1) : w;
     w = way.change != NULL ? way.change(w) : w;
-    return way.merge(heed_matmul(w, v));
+    return (way.merge != NULL ? way.merge : merge)(heed_matmul(w, v));
+}
+
+/* The whole forward. */
+static heed_tensor *attend_and_mix(const struct multi_head *m, heed_tensor *q, heed_tensor *k,
+                                   heed_tensor *v, struct way way)
+{
+    return heed_linear_forward(m->W_o, attend(m, q, k, v, way));
 }
 
 static heed_tensor *mean_of_heads(heed_tensor *w)
@@ -189,62 +199,57 @@ static heed_tensor *alone(heed_tensor *x, int heads)
 static void explain(struct multi_head *m, heed_tensor *x, heed_tensor *yours, heed_tensor *right)
 {
     const double T = (double)heed_size(x, 1), C = (double)heed_size(x, 2), width = C / m->heads;
-    const struct way normal = {split, merge, NULL, sqrt(width), -1, false};
+    const struct way normal = {0};
     heed_tensor *q = heed_linear_forward(m->W_q, x), *k = heed_linear_forward(m->W_k, x);
     heed_tensor *v = heed_linear_forward(m->W_v, x);
-    struct way ways[] = {normal, normal, normal, normal, normal, normal, normal, normal,
-                         normal, normal, normal, normal, normal, normal, normal, normal};
-    char model[300], every[300];
+    char model[300], every[300], fixed[200];
     snprintf(model, sizeof model,
              "You divide the scores by the root of %g, the width of the model. In one of %d heads "
              "a score is a sum of %g products only.",
              C, m->heads, width);
     snprintf(every, sizeof every, dealt, m->heads);
-    const char *const why[] = {
-        model,
-        "You divide the scores by the width, without the root.",
-        "Your scores are not scaled. (Or they are divided by 1: in C, 1 / 2 is 0, so pow(width, 1 "
-        "/ "
-        "2) is 1, and (int)sqrt(3) is 1, too.)",
-        "You divide the scores by the root of the number of heads. What counts is how many "
-        "products are added up in a score.",
-        "You divide the scores by the root of the number of tokens. What counts is how many "
-        "products are added up in a score.",
-        "You multiply the scores by the root where the formula divides.",
-        "Your softmax runs over the heads, so that heads share a key among them. Each query "
-        "should divide its attention among the keys, in each head alone.",
-        "Your softmax runs over the queries: columns sum to 1. Each query, a row, should divide "
-        "its attention among the keys.",
-        "There is no softmax between the scores and the values.",
-        "The weights are averaged over the heads, so all heads look at the same tokens. Each "
-        "should have weights of its own.",
-        "The weights are transposed before they meet the values: rows are queries.",
-        "The heads are not split: this is one head of all features, with one softmax.",
-        by_view,
-        merged_by_view,
-        every,
-        "Your attention is causal. This task has no mask: all tokens see each other.",
+    snprintf(fixed, sizeof fixed,
+             "That is attention in 2 heads, as in the first case. Here m->heads is %d.", m->heads);
+    const struct {
+        struct way way;
+        const char *why;
+    } ways[] = {
+        {{.divisor = sqrt(C)}, model},
+        {{.divisor = width}, "You divide the scores by the width, without the root."},
+        {{.divisor = 1},
+         "Your scores are not scaled. (Or they are divided by 1: in C, 1 / 2 is 0, so pow(width, 1 "
+         "/ 2) is 1, and (int)sqrt(3) is 1, too.)"},
+        {{.divisor = sqrt(m->heads)},
+         "You divide the scores by the root of the number of heads. What counts is how many "
+         "products are added up in a score."},
+        {{.divisor = sqrt(T)},
+         "You divide the scores by the root of the number of tokens. What counts is how many "
+         "products are added up in a score."},
+        {{.divisor = 1 / sqrt(width)},
+         "You multiply the scores by the root where the formula divides."},
+        {{.dim = 1},
+         "Your softmax runs over the heads, so that heads share a key among them. Each query "
+         "should divide its attention among the keys, in each head alone."},
+        {{.dim = -2},
+         "Your softmax runs over the queries: columns sum to 1. Each query, a row, should divide "
+         "its attention among the keys."},
+        {{.dim = NONE}, "There is no softmax between the scores and the values."},
+        {{.change = mean_of_heads},
+         "The weights are averaged over the heads, so all heads look at the same tokens. Each "
+         "should have weights of its own."},
+        {{.change = turned},
+         "The weights are transposed before they meet the values: rows are queries."},
+        {{.split = alone, .divisor = sqrt(C)},
+         "The heads are not split: this is one head of all features, with one softmax."},
+        {{.split = split_by_view}, by_view},
+        {{.merge = merge_by_view}, merged_by_view},
+        {{.split = deal, .merge = collect}, every},
+        {{.causal = true},
+         "Your attention is causal. This task has no mask: all tokens see each other."},
+        {{.heads = heed_size(x, 2) % 2 == 0 ? 2 : m->heads}, fixed},
     };
-    ways[0].divisor = sqrt(C);
-    ways[1].divisor = width;
-    ways[2].divisor = 1;
-    ways[3].divisor = sqrt(m->heads);
-    ways[4].divisor = sqrt(T);
-    ways[5].divisor = 1 / sqrt(width);
-    ways[6].dim = 1;
-    ways[7].dim = -2;
-    ways[8].dim = NONE;
-    ways[9].change = mean_of_heads;
-    ways[10].change = turned;
-    ways[11].split = alone;
-    ways[11].divisor = sqrt(C);
-    ways[12].split = split_by_view;
-    ways[13].merge = merge_by_view;
-    ways[14].split = deal;
-    ways[14].merge = collect;
-    ways[15].causal = true;
-
-    struct mistake mistakes[MOST] = {
+    enum { WAYS = sizeof ways / sizeof *ways };
+    const struct mistake others[] = {
         {attend(m, q, k, v, normal), "W_o is missing: until then the features of the heads stand "
                                      "side by side, and no feature has used more than one head."},
         {attend(m, q, k, heed_linear_forward(m->W_o, v), normal),
@@ -252,46 +257,23 @@ static void explain(struct multi_head *m, heed_tensor *x, heed_tensor *yours, he
          "has to come after all of them."},
         {heed_matmul(attend(m, q, k, v, normal), m->W_o->weight),
          "You multiply by W_o's weight itself. A Linear multiplies by its transpose: its weight "
-         "has "
-         "the shape (out, in)."},
+         "has the shape (out, in)."},
         {heed_add(x, right), "You add x. That is done around attention, in a block; forward "
                              "returns what attention finds."},
-        {heed_linear_forward(m->W_o, attend(m, k, q, v, normal)),
+        {attend_and_mix(m, k, q, v, normal),
          "Queries and keys are exchanged: W_q gives the queries, whose rows the scores have."},
-        {heed_linear_forward(m->W_o, attend(m, q, v, k, normal)), "Keys and values are exchanged."},
-        {heed_linear_forward(m->W_o, attend(m, q, q, v, normal)), "Your keys come from W_q."},
-        {heed_linear_forward(m->W_o, attend(m, k, k, v, normal)), "Your queries come from W_k."},
-        {heed_linear_forward(m->W_o, attend(m, q, k, k, normal)), "Your values come from W_k."},
-        {heed_linear_forward(m->W_o, attend(m, q, k, q, normal)), "Your values come from W_q."},
-        {heed_linear_forward(m->W_o, attend(m, q, k, x, normal)),
-         "Your values are x itself. W_v says what a token passes on."},
-        {heed_linear_forward(m->W_o, attend(m, x, x, x, normal)),
+        {attend_and_mix(m, q, q, v, normal), "Your keys come from W_q."},
+        {attend_and_mix(m, q, k, k, normal), "Your values come from W_k."},
+        {attend_and_mix(m, x, x, x, normal),
          "Your queries, keys and values are x itself, without W_q, W_k and W_v."},
     };
-    struct multi_head other = *m; /* with another number of heads */
-    struct way other_way = normal;
-    char fixed[200];
-    snprintf(fixed, sizeof fixed,
-             "That is attention in 2 heads, as in the first case. Here m->heads is %d.", m->heads);
-    other.heads = 2;
-    other_way.divisor = sqrt(C / 2);
-    int count = 0;
-    while (mistakes[count].why != NULL) {
-        count++;
+    enum { OTHERS = sizeof others / sizeof *others };
+    struct mistake mistakes[OTHERS + WAYS + 1] = {{NULL, NULL}};
+    memcpy(mistakes, others, sizeof others);
+    for (int i = 0; i < WAYS; i++) {
+        heed_tensor *y = grade_try(attend_and_mix(m, q, k, v, ways[i].way));
+        mistakes[OTHERS + i] = (struct mistake){y, ways[i].why};
     }
-    for (size_t i = 0; i < sizeof why / sizeof why[0]; i++) {
-        heed_tensor *y = attend(m, q, k, v, ways[i]);
-        mistakes[count++] = (struct mistake){grade_try(heed_linear_forward(m->W_o, y)), why[i]};
-    }
-    if (heed_size(x, 2) % 2 == 0 && m->heads != 2) {
-        heed_tensor *y = attend(&other, q, k, v, other_way);
-        mistakes[count++] = (struct mistake){heed_linear_forward(m->W_o, y), fixed};
-    }
-    struct way both = ways[12];
-    both.merge = merge_by_view;
-    mistakes[count].result = heed_linear_forward(m->W_o, attend(m, q, k, v, both));
-    mistakes[count].why = "You split and merge by a reshape alone. It keeps the order of the "
-                          "numbers, so the sequence is cut in place of the features.";
     grade_compare("forward", yours, right, mistakes,
                   "split_heads and merge_heads are right. Go through forward with a pencil: what "
                   "has which shape, and which formula should give each of them?");
@@ -312,10 +294,9 @@ static void check_forward(int64_t B, int64_t T, int64_t C, int heads, heed_dtype
     }
     grade_answered("forward", yours);
     grade_unchanged("x", x, before);
-    const struct way normal = {split, merge, NULL, sqrt((double)C / heads), -1, false};
-    heed_tensor *y = attend(m, heed_linear_forward(m->W_q, x), heed_linear_forward(m->W_k, x),
-                            heed_linear_forward(m->W_v, x), normal);
-    heed_tensor *right = heed_linear_forward(m->W_o, y);
+    heed_tensor *right =
+        attend_and_mix(m, heed_linear_forward(m->W_q, x), heed_linear_forward(m->W_k, x),
+                       heed_linear_forward(m->W_v, x), (struct way){0});
     if (!grade_matches("forward", yours, right)) {
         explain(m, x, yours, right);
     }

@@ -14,7 +14,6 @@ enum {
     DY_FOR_DV,
     SCALE_MISSING,
     SCALE_OF_MODEL,
-    SCALE_TWICE,
     SCALE_INVERTED,
     SCALE_OF_TOKENS,
     SOFTMAX_MISSING,
@@ -50,7 +49,6 @@ static const char *const why[KINDS] = {
     [SCALE_MISSING] = "The scale is missing. The forward divides the scores by sqrt(d_head), so "
                       "what flows back through them is divided, too.",
     [SCALE_OF_MODEL] = "The scale is sqrt(d_model); the forward divides by sqrt(d_head).",
-    [SCALE_TWICE] = "The scale is applied twice: d_head itself divides the gradient.",
     [SCALE_INVERTED] =
         "The gradient is multiplied by sqrt(d_head). If y = s / c, then ds = dy / c.",
     [SCALE_OF_TOKENS] =
@@ -127,7 +125,6 @@ static struct gradients derive(const struct head *h, heed_tensor *dy, int kind)
     dscores = heed_div_scalar(dscores, kind == SCALE_MISSING     ? 1
                                        : kind == SCALE_OF_MODEL  ? sqrt(d_model)
                                        : kind == SCALE_OF_TOKENS ? sqrt(tokens)
-                                       : kind == SCALE_TWICE     ? d_head
                                        : kind == SCALE_INVERTED  ? 1 / sqrt(d_head)
                                                                  : sqrt(d_head));
     heed_tensor *rows = kind == DSCORES_TRANSPOSED ? transposed(dscores) : dscores;

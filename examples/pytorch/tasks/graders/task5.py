@@ -157,12 +157,8 @@ def explain(m, x, yours, right):
                                             "has the shape (out, in)."),
         (x + right, "You add x. That is done around attention, in a block; forward returns what attention finds."),
         (m.W_o(attend(m, k, q, v)), "Queries and keys are exchanged: W_q gives the queries, whose rows the scores have."),
-        (m.W_o(attend(m, q, v, k)), "Keys and values are exchanged."),
         (m.W_o(attend(m, q, q, v)), "Your keys come from W_q."),
-        (m.W_o(attend(m, k, k, v)), "Your queries come from W_k."),
         (m.W_o(attend(m, q, k, k)), "Your values come from W_k."),
-        (m.W_o(attend(m, q, k, q)), "Your values come from W_q."),
-        (m.W_o(attend(m, q, k, x)), "Your values are x itself. W_v says what a token passes on."),
         (m.W_o(attend(m, x, x, x)), "Your queries, keys and values are x itself, without W_q, W_k and W_v."),
     ]
     counts = "What counts is how many products are added up in a score."
@@ -189,9 +185,6 @@ def explain(m, x, yours, right):
         ({"merge": merge_by_view}, MERGED_BY_VIEW),
         ({"split": deal, "merge": collect}, DEALT.format(m.heads)),
         ({"causal": True}, "Your attention is causal. This task has no mask: all tokens see each other."),
-        ({"split": split_by_view, "merge": merge_by_view},
-         "You split and merge by a reshape alone. It keeps the order of the numbers, so the sequence is cut in place of the "
-         "features."),
     )
     for way, why in ways:
         mistakes.append((attempt(lambda: m.W_o(attend(m, q, k, v, **way))), why))

@@ -66,7 +66,7 @@ GIVEN = (  # logits and targets
 def compare_loss(yours, logits, targets):
     right, shares, log_shares = F.cross_entropy(logits, targets), logits.softmax(1), logits.log_softmax(1)
     index = targets[:, None]
-    picked, log_picked = shares.gather(1, index), log_shares.gather(1, index)
+    picked = shares.gather(1, index)
     log_sum = logits.logsumexp(1, keepdim=True)
     mistakes = (
         (F.cross_entropy(shares, targets),
@@ -82,20 +82,15 @@ def compare_loss(yours, logits, targets):
         (-right,
          "The sign is wrong: a share is below 1, its log below 0, and a loss that falls makes the share of the target grow."),
         (-picked.mean(), "The log is missing: that is the mean share of the targets."),
-        (1 - picked.mean(), "The log is missing: that is what the targets' shares lack to 1."),
         (-picked.mean().log(),
          "That is the log of the mean share. The mean of the logs is wanted: a target whose share is nearly 0 must cost "
          "much."),
-        (right / math.log(2), "That is in bits: the log is the natural one."),
         (-logits.gather(1, index).mean(),
          "Only the target's own logit is in it. Its share also depends on the others of its row."),
         ((log_sum - logits.amax(1, keepdim=True)).mean(),
          "That is the loss of the likeliest class of each row, not of the target."),
-        (log_sum.mean(), "The target's logit is not in it."),
         (-log_shares[:, targets].mean(),
          "Each row is paired with the targets of all rows; row n has targets[n] alone."),
-        (-log_picked[0, 0], "Only the first target is in it."),
-        (-log_shares.mean(), "The targets are not in it: that is the mean over all classes."),
     )
     if not equal(yours, right):
         show("logits", logits)
@@ -133,7 +128,6 @@ def check_loss(cross_entropy, logits, targets):
         (own.grad - shares,
          "The loss is right, but its gradient reaches the target's logit alone: the others push the share down, too. Is the "
          "sum of exponentials detached?"),
-        (shares, "The loss is right, but its gradient lacks the target's logit. Is it detached?"),
     )
     yours = torch.zeros_like(shares) if logits.grad is None else logits.grad
     compare("the gradient of 3 * cross_entropy by the logits", yours, own.grad, mistakes,
@@ -228,8 +222,6 @@ def compare_step_loss(yours, right, before, after, text, lr):
         (in_turn(before, text, lr),
          "There is a step after each sentence, so the loss of the next one is that of changed weights. All sentences belong to one "
          "step."),
-        (F.cross_entropy(logits[:, -1], last[:, -1]),
-         "Only the last place is in the loss. With a causal mask, each place is an exercise of its own."),
         (loss_of(after, first, last),
          "That is the loss after the step. The one before it is wanted, whose gradient you have followed."),
         (right.trunc(), "That is the loss without its fraction. An int holds whole numbers alone."),
@@ -258,14 +250,11 @@ def compare_weights(yours, before, right, lr, text):
             (w - g, "The learning rate is not in the step."),
             (w - lr * right.sums[name],
              "The gradients of earlier steps are in it: backward adds to .grad, so they must be cleared once in each step."),
-            (w - 2 * lr * g, "The step is twice as long. Did backward or the update run twice?"),
             (w - lr / batch * g, "The gradient is divided by the number of sentences. The loss is a mean already, and so is "
                                  "its gradient."),
             (w - lr / targets * g, "The gradient is divided by the number of targets. The loss is a mean already, and so is "
                                    "its gradient."),
-            (w - lr * targets * g, "The step follows a sum of losses, not their mean."),
             (-lr * g, "The weights are replaced by the step. It moves them."),
-            (w - lr * g.sign(), "Each weight moves by lr, whatever its gradient is."),
         )
         factor = ((w - yours.get_parameter(name)) * g).sum().item() / (lr * (g * g).sum().item())
         mistakes += ((w - factor * lr * g, f"Your step is {factor:.4g} times as long as lr says."),)
