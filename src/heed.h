@@ -1957,7 +1957,7 @@ heed_text heed_origin_path(const heed_tensor *node);
 typedef enum heed_color { HEED_COLOR_AUTO, HEED_COLOR_NEVER, HEED_COLOR_ALWAYS } heed_color;
 
 /* heed_heat_map: prints a matrix of weights in percent, with labelled rows and columns; larger
- * weights have brighter cells. HEED_COLOR_AUTO uses 256 colors if the stream is a terminal and
+ * weights have brighter cells. HEED_COLOR_AUTO uses 256 colours if the stream is a terminal and
  * NO_COLOR is not set, and shade characters otherwise: blocks if the locale is UTF-8, else ASCII.
  *
  *   weights (rows, columns) float; labels: one for each row or column, or NULL

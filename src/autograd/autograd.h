@@ -41,6 +41,11 @@ void heed_match(const heed_call *call, heed_result *result);
 void heed_check_inputs(const heed_call *call);
 void heed_describe(const heed_call *call, heed_result *result);
 
+/* heed_place_text: " in Net.W_q" of a module's path, for errors after an operation's name; "" of
+ * "".
+ */
+heed_text heed_place_text(heed_text path);
+
 /* heed_call_result_hooks, heed_call_derivative_hooks: call the hooks of this thread (heed.h), after
  * testing heed_self.hooks. The first returns the result to use. */
 heed_tensor *heed_call_result_hooks(const heed_call *call, heed_tensor *y);
@@ -101,14 +106,12 @@ heed_tensor *heed_mean_dims(heed_tensor *x, heed_dims dims, bool keepdim);
 
 /* heed_evaluate: evaluates a formula in the notation of ops.def with Heed operations; a binding is
  * the operand that a name in it refers to. Numbers in the text have dtype `dtype`.
- * HEED_ERR_VALUE: the text is not in that notation.
- * heed_mentions: true if the text reads the operand with this one-letter name. */
+ * HEED_ERR_VALUE: the text is not in that notation. */
 typedef struct heed_binding {
     char name;
     heed_tensor *tensor;
 } heed_binding;
 heed_tensor *heed_evaluate(const char *text, const heed_binding *bindings, int count,
                            heed_dtype dtype);
-bool heed_mentions(const char *text, char name);
 
 #endif

@@ -209,7 +209,7 @@ static void pull_back(const check *c, const jacobian *j, const heed_tensor *u, d
     heed_frame_end(frame);
 }
 
-static double allowed(const check *c, double scale)
+static double tolerance_of(const check *c, double scale)
 {
     return c->options.atol + c->options.rtol * fabs(scale);
 }
@@ -218,7 +218,7 @@ static double allowed(const check *c, double scale)
 static double excess(const check *c, const jacobian *j, const double *scale, int64_t i)
 {
     const double off = fabs(j->analytic[i] - j->numeric[i]);
-    return isfinite(off) ? off - allowed(c, scale[i]) : HUGE_VAL;
+    return isfinite(off) ? off - tolerance_of(c, scale[i]) : HUGE_VAL;
 }
 
 /* ---- why they differ ---- */
@@ -252,7 +252,7 @@ static bool agrees_beside(const check *c, const jacobian *j, int64_t e, double o
         numeric += term;
         scale += fabs(term);
     }
-    return fabs(analytic[e] - numeric) <= allowed(c, scale);
+    return fabs(analytic[e] - numeric) <= tolerance_of(c, scale);
 }
 
 /* A kink: the slopes beside x differ, agree with the gradients there, and enclose gradient and
@@ -265,19 +265,19 @@ static heed_gradcheck_report judge(double analytic, double tolerance, const doub
     const double right = slope[RIGHT] + (slope[RIGHT] - slope[RIGHT + 1]) / 9;
     const double low = fmin(left, right) - tolerance, high = fmax(left, right) + tolerance;
     heed_gradcheck_report report = {HEED_GRADCHECK_NOISE, .left = left, .right = right};
-    double spread = HUGE_VAL;
+    double distance = HUGE_VAL;
     for (int i = 0; i + 2 < QUOTIENTS; i++) {
         const double off = fabs(slope[i] - slope[i + 1]) + fabs(slope[i + 1] - slope[i + 2]);
-        if (off < spread) { /* false for NaN */
-            spread = off;
+        if (off < distance) { /* false for NaN */
+            distance = off;
             report.limit = slope[i + 1];
         }
     }
     if (agrees && high - low > 6 * tolerance && analytic >= low && analytic <= high &&
         slope[GIVEN] >= low && slope[GIVEN] <= high) {
         report.verdict = HEED_GRADCHECK_KINK;
-    } else if (spread <= fmax(fabs(report.limit) / 10, tolerance) &&
-               !(fabs(analytic - report.limit) <= 10 * spread + tolerance)) { /* NaN is wrong */
+    } else if (distance <= fmax(fabs(report.limit) / 10, tolerance) &&
+               !(fabs(analytic - report.limit) <= 10 * distance + tolerance)) { /* NaN is wrong */
         report.verdict = HEED_GRADCHECK_WRONG;
     }
     return report;
@@ -300,7 +300,7 @@ static void look_again(const check *c, const jacobian *j, int64_t e, double *mos
         const int64_t at = k * j->elements + e;
         const double over = excess(c, j, j->numeric, at);
         heed_gradcheck_report *best = c->report,
-                              judged = judge(j->analytic[at], allowed(c, j->numeric[at]),
+                              judged = judge(j->analytic[at], tolerance_of(c, j->numeric[at]),
                                              slope + k * LOOKS, agrees);
         if (over > 0 &&
             (judged.verdict > best->verdict || (judged.verdict == best->verdict && over > *most))) {

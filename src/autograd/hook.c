@@ -1,6 +1,7 @@
 /* Calls the hooks of this thread, and keeps the path of the module that is running. */
 #include "autograd.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static _Thread_local bool in_callback; /* what a callback computes is not seen */
@@ -99,6 +100,13 @@ heed_text heed_module_path(void)
     }
     memmove(path.text, path.text + at, sizeof path.text - at);
     return path;
+}
+
+heed_text heed_place_text(heed_text path)
+{
+    heed_text text;
+    snprintf(text.text, sizeof text.text, *path.text != '\0' ? " in %.155s" : "", path.text);
+    return text;
 }
 
 const heed_place *heed_enter_place(const heed_place *place)

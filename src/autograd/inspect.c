@@ -94,10 +94,10 @@ static heed_tensor *trace_result(heed_hook *self, const heed_call *call, heed_te
 {
     (void)self;
     const heed_text args = heed_args_text(call->op, call->args);
-    const heed_text path = heed_module_path();
+    const heed_text path = heed_place_text(heed_module_path());
     fprintf(out, "%s%s", heed_in_backward() ? "  " : "", call->op->name);
     fprintf(out, *args.text != '\0' ? "(%s)" : "%s", args.text);
-    fprintf(out, *path.text != '\0' ? " in %s:" : "%s", path.text);
+    fprintf(out, *path.text != '\0' ? "%s:" : "%s", path.text);
     for (int i = 0; i < call->count; i++) {
         fputs(i > 0 ? "," : "", out);
         const bool named = call->op->signature != NULL && call->count > 1;
@@ -114,9 +114,7 @@ static void trace_derivative(heed_hook *self, const heed_vjp *vjp)
 {
     (void)self;
     const heed_tensor *node = vjp->y;
-    const heed_text path = heed_origin_path(node);
-    fprintf(out, "backward of %s", node->op->name);
-    fprintf(out, *path.text != '\0' ? " in %s" : "%s", path.text);
+    fprintf(out, "backward of %s%s", node->op->name, heed_place_text(heed_origin_path(node)).text);
     put_shape(": g", vjp->g);
     put_value(vjp->g);
     for (int i = 0; i < node->input_count; i++) {
@@ -183,9 +181,8 @@ static heed_tensor *check_result(heed_hook *self, const heed_call *call, heed_te
         is_new = scan(call->inputs[i]) < made;
     }
     if (is_new && !is_meant(call, made)) {
-        const heed_text path = heed_module_path();
-        heed_fail(HEED_ERR_ANOMALY, "%s%s%s: %s in the result %s; %s", call->op->name,
-                  *path.text != '\0' ? " in " : "", path.text, made == INF ? "inf" : "nan",
+        heed_fail(HEED_ERR_ANOMALY, "%s%s: %s in the result %s; %s", call->op->name,
+                  heed_place_text(heed_module_path()).text, made == INF ? "inf" : "nan",
                   HEED_TEXT(y),
                   strcmp(call->op->name, "softmax") == 0
                       ? "a row has inf, or only -inf, for which heed_safe_softmax gives zeros"
@@ -200,12 +197,11 @@ static void check_gradients(heed_hook *self, const heed_vjp *vjp)
     for (int i = 0; i < vjp->y->input_count && !heed_blocked(); i++) {
         const worst made = vjp->grads[i] != NULL ? scan(vjp->grads[i]) : FINITE;
         if (made != FINITE) {
-            const heed_text path = heed_origin_path(vjp->y);
             heed_fail(HEED_ERR_ANOMALY,
-                      "backward of %s%s%s: %s in the gradient of input %d %s; if the derivative "
+                      "backward of %s%s: %s in the gradient of input %d %s; if the derivative "
                       "is infinite there, replace such inputs before the operation (a heed_where "
                       "after it is too late); else look for NaN and infinity in the data",
-                      vjp->y->op->name, *path.text != '\0' ? " in " : "", path.text,
+                      vjp->y->op->name, heed_place_text(heed_origin_path(vjp->y)).text,
                       made == INF ? "inf" : "nan", i, HEED_TEXT(vjp->inputs[i]));
         }
     }

@@ -221,15 +221,15 @@ static inline bool broadcast_batch(const operand *o, const heed_tensor *t, heed_
 
 /* ---- errors ---- */
 
-typedef struct long_text {
+typedef struct operand_list {
     char text[600];
-} long_text;
+} operand_list;
 
 /* "x (2, 8, 64), weight (12, 63)", without input `but`; without tensors "x (..., in), ..." */
-static long_text list_operands(const heed_pattern *p, heed_tensor *const *tensors, int count,
-                               int but)
+static operand_list list_operands(const heed_pattern *p, heed_tensor *const *tensors, int count,
+                                  int but)
 {
-    long_text list = {""};
+    operand_list list = {""};
     size_t at = 0;
     for (int i = 0; i < count && at < sizeof list.text; i++) {
         if (i == but) {
@@ -264,16 +264,6 @@ static bool fits_transposed(const heed_pattern *p, heed_tensor *const *inputs, i
     return fits;
 }
 
-/* "linear in Net.W_q" */
-static long_text name_call(const heed_call *call)
-{
-    const heed_text path = heed_module_path();
-    long_text name;
-    snprintf(name.text, sizeof name.text, "%s%s%s", call->op->name,
-             *path.text != '\0' ? " in " : "", path.text);
-    return name;
-}
-
 /* A weight of the module whose forward runs: the caller cannot change it, but the input. */
 static bool is_parameter(const heed_tensor *t)
 {
@@ -303,9 +293,9 @@ _Noreturn static void fail_shape(const heed_call *call, const heed_pattern *p, i
                      p->inputs[j].name_length, p->inputs[j].text);
         }
     }
-    heed_raise(HEED_ERR_SHAPE, "%s: %.*s %s does not fit%s%s: takes %s%s", name_call(call).text,
-               o->name_length, o->text, HEED_TEXT(t), call->count > 1 ? " " : "",
-               list_operands(p, call->inputs, call->count, blamed).text,
+    heed_raise(HEED_ERR_SHAPE, "%s%s: %.*s %s does not fit%s%s: takes %s%s", call->op->name,
+               heed_place_text(heed_module_path()).text, o->name_length, o->text, HEED_TEXT(t),
+               call->count > 1 ? " " : "", list_operands(p, call->inputs, call->count, blamed).text,
                list_operands(p, NULL, call->count, -1).text, hint);
 }
 
@@ -313,16 +303,18 @@ _Noreturn static void fail_dtype(const heed_call *call, const heed_pattern *p, i
 {
     const operand *o = &p->inputs[i], *first = &p->inputs[0];
     const heed_tensor *t = call->inputs[i], *x = call->inputs[0];
+    const heed_text path = heed_place_text(heed_module_path());
     if (o->kind == IS_SAME) {
-        heed_raise(HEED_ERR_DTYPE, "%s: %.*s is %s and %.*s %s; cast %s with heed_to%s",
-                   name_call(call).text, first->name_length, first->text, heed_dtype_name(x->dtype),
-                   o->name_length, o->text, heed_dtype_name(t->dtype),
+        heed_raise(HEED_ERR_DTYPE, "%s%s: %.*s is %s and %.*s %s; cast %s with heed_to%s",
+                   call->op->name, path.text, first->name_length, first->text,
+                   heed_dtype_name(x->dtype), o->name_length, o->text, heed_dtype_name(t->dtype),
                    is_parameter(t) ? "it" : "one of them",
                    is_parameter(t) ? ", or the module with heed_module_to" : "");
     }
-    heed_raise(HEED_ERR_DTYPE, "%s: %.*s is %s, not %s%s; heed_to(%.*s, %s)", name_call(call).text,
-               o->name_length, o->text, heed_dtype_name(t->dtype), kinds[o->kind].article,
-               kinds[o->kind].word, o->name_length, o->text, kinds[o->kind].cast);
+    heed_raise(HEED_ERR_DTYPE, "%s%s: %.*s is %s, not %s%s; heed_to(%.*s, %s)", call->op->name,
+               path.text, o->name_length, o->text, heed_dtype_name(t->dtype),
+               kinds[o->kind].article, kinds[o->kind].word, o->name_length, o->text,
+               kinds[o->kind].cast);
 }
 
 /* ---- a call ---- */

@@ -1,4 +1,4 @@
-/* Heat maps as text: vertical column labels, and cells with a percentage and a shade or color. */
+/* Heat maps as text: vertical column labels, and cells with a percentage and a shade or colour. */
 #include "nn.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@ enum { MOST_LABEL = 16 };
 
 typedef struct heat_map {
     FILE *stream;
-    bool colored, utf8;
+    bool has_color, utf8;
     int label, cell; /* width of the row labels, and of a cell: 4, 2 or 1 */
 } heat_map;
 
@@ -24,7 +24,7 @@ static void print_cell(const heat_map *m, double weight)
 {
     static const char *const blocks[] = {" ", "░", "▒", "▓", "█"};
     static const char *const ascii[] = {" ", ":", "=", "*", "#", "@"};
-    /* xterm's 256 colors: grey, then green, from dark to light */
+    /* xterm's 256 colours: grey, then green, from dark to light */
     static const int backgrounds[] = {233, 22, 23, 29, 35, 36, 42, 79, 121, 158};
     const char *const *const shades = m->utf8 ? blocks : ascii;
     const int darkest = m->utf8 ? 4 : 5;
@@ -33,7 +33,7 @@ static void print_cell(const heat_map *m, double weight)
     const bool is_wide = m->cell == 4;
     if (isnan(percent)) {
         fprintf(m->stream, "%*s", m->cell, is_wide ? "NaN" : "?");
-    } else if (m->colored) {
+    } else if (m->has_color) {
         const int step = (int)(share * 9.999);
         fprintf(m->stream, "\033[48;5;%dm\033[38;5;%dm", backgrounds[step], step > 2 ? 16 : 252);
         if (is_wide) {
@@ -130,7 +130,7 @@ heed_status heed_heat_map(FILE *stream, heed_tensor *weights, const char *const 
     const int64_t rows = heed_size(weights, 0), columns = heed_size(weights, 1);
     heat_map m = {.stream = stream, .utf8 = is_utf8()};
     const char *plain = getenv("NO_COLOR");
-    m.colored =
+    m.has_color =
         color == HEED_COLOR_ALWAYS ||
         (color == HEED_COLOR_AUTO && (plain == NULL || *plain == '\0') && heed_is_terminal(stream));
     m.label = longest(&m, row_labels, rows);

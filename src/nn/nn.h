@@ -44,9 +44,8 @@ typedef struct heed_named_size {
 } heed_named_size;
 
 /* All report HEED_ERR_VALUE. heed_check_positive: if any of `count` sizes is below 1; the message
- * lists them all. heed_check_not_negative: if a number is below 0, infinite or NaN. */
+ * lists them all. */
 heed_status heed_check_positive(const char *function, const heed_named_size *sizes, int count);
-void heed_check_not_negative(const char *function, const char *argument, double number);
 
 /* ---- growing lists of named tensors; all zero when empty ---- */
 

@@ -6,12 +6,20 @@
 
 /* ---- creation ---- */
 
+static void check_not_negative(const char *function, const char *argument, double number)
+{
+    if (!(number >= 0 && isfinite(number))) {
+        heed_raise(HEED_ERR_VALUE, "%s: %s is %g; it must be finite and 0 or more", function,
+                   argument, number);
+    }
+}
+
 static void check_options(const char *function, const heed_optimizer *o)
 {
-    heed_check_not_negative(function, "lr", o->lr);
-    heed_check_not_negative(function, "momentum", o->momentum);
-    heed_check_not_negative(function, "weight_decay", o->weight_decay);
-    heed_check_not_negative(function, "eps", o->eps);
+    check_not_negative(function, "lr", o->lr);
+    check_not_negative(function, "momentum", o->momentum);
+    check_not_negative(function, "weight_decay", o->weight_decay);
+    check_not_negative(function, "eps", o->eps);
     for (int i = 0; i < 2; i++) {
         if (!(o->betas[i] >= 0 && o->betas[i] < 1)) {
             heed_raise(HEED_ERR_VALUE, "%s: betas %g and %g; each must be in [0, 1)", function,

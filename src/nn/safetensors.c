@@ -31,7 +31,8 @@ typedef struct entry {
 
 /* A file that is read or written. */
 struct heed_safetensors {
-    const char *function; /* for error messages, as is the path */
+    const char *function;   /* for error messages, as is the path that is shown */
+    const char *whole_path; /* while the file is opened */
     heed_text path;
     FILE *stream;
     char *header; /* when reading: holds the strings of names and metadata */
@@ -263,20 +264,14 @@ static void read_header(heed_safetensors *f, int64_t size)
 
 /* ---- reading files ---- */
 
-typedef struct opening {
-    heed_safetensors *f;
-    const char *path;
-} opening;
-
 static void read_file(void *context)
 {
-    const opening *o = context;
-    heed_safetensors *f = o->f;
+    heed_safetensors *f = context;
     struct stat about;
     /* stat comes first, because opening a pipe would wait; the size is that of the open file. */
-    if (stat(o->path, &about) != 0 ||
-        (S_ISREG(about.st_mode) &&
-         ((f->stream = fopen(o->path, "rbe")) == NULL || fseeko(f->stream, 0, SEEK_END) != 0))) {
+    if (stat(f->whole_path, &about) != 0 ||
+        (S_ISREG(about.st_mode) && ((f->stream = fopen(f->whole_path, "rbe")) == NULL ||
+                                    fseeko(f->stream, 0, SEEK_END) != 0))) {
         fail(f, HEED_ERR_FILE, "cannot open it: %s", strerror(errno));
     }
     if (f->stream == NULL) {
@@ -292,8 +287,9 @@ static heed_safetensors *open_file(const char *function, const char *path)
                               : NULL;
     if (f != NULL) {
         f->function = function;
+        f->whole_path = path;
         f->path = heed_show_path(path);
-        if (heed_try(read_file, &(opening){f, path}) != HEED_OK) {
+        if (heed_try(read_file, f) != HEED_OK) {
             heed_safetensors_close(f);
             return NULL;
         }

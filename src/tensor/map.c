@@ -217,7 +217,7 @@ static void copy_rows(const void *context, const walk *w, int64_t start, int64_t
 }
 
 /* Moves the lane's contiguous dim, if it has one, to position `place`. */
-static void bring(walk *w, int lane_number, heed_dtype dtype, int place)
+static void move_contiguous_dim(walk *w, int lane_number, heed_dtype dtype, int place)
 {
     int i = 0;
     while (i < place && w->lane[lane_number].stride[i] != (int64_t)heed_dtype_size(dtype)) {
@@ -247,14 +247,14 @@ static void copy_from(const void *from, heed_dtype dtype, const int64_t *strides
     const int last = w.ndim - 1;
     const int64_t size = (int64_t)heed_dtype_size(out->dtype);
     if (run_stride(&w, 1) != size) {
-        bring(&w, 1, out->dtype, last);
+        move_contiguous_dim(&w, 1, out->dtype, last);
     }
     if (last == 0 || run_stride(&w, 1) != size) {
         heed_walk_parts(&w, HEED_GRAIN_OF_ELEMENTS, copy_part, &c);
         return;
     }
     if (run_stride(&w, 0) != (int64_t)heed_dtype_size(dtype)) {
-        bring(&w, 0, dtype, last - 1);
+        move_contiguous_dim(&w, 0, dtype, last - 1);
     }
     walk rows = w;
     rows.ndim--;

@@ -720,13 +720,13 @@ typedef struct heed_table_rows {
 void heed_copy_table_rows(const heed_table_rows *t);
 void heed_add_table_rows(const heed_table_rows *t);
 
-/* heed_normalize_rows: computes y for all rows.
- * heed_normalize_rows_gradient: computes dx, and adds dweight and dbias of each chunk of rows to
+/* heed_normalise_rows: computes y for all rows.
+ * heed_normalise_rows_gradient: computes dx, and adds dweight and dbias of each chunk of rows to
  * totals (chunks, 2, n), which the caller has zeroed. The number of chunks (heed_chunks_of_rows)
  * depends on the shape alone, so sums do not depend on the number of threads. */
-void heed_normalize_rows(const heed_normalization *all, heed_dtype dtype);
-int64_t heed_chunks_of_rows(const heed_normalization *all);
-void heed_normalize_rows_gradient(const heed_normalization *all, heed_dtype dtype);
+void heed_normalise_rows(const heed_normalisation *all, heed_dtype dtype);
+int64_t heed_chunks_of_rows(const heed_normalisation *all);
+void heed_normalise_rows_gradient(const heed_normalisation *all, heed_dtype dtype);
 
 /* ---- attention over all heads of a batch (attention_heads.c) ----
  *

@@ -82,7 +82,7 @@ static bool accept(reader *r, const char *token)
 }
 
 /* x, followed by a closing parenthesis. */
-static heed_tensor *closed(reader *r, heed_tensor *x)
+static heed_tensor *take_closing(reader *r, heed_tensor *x)
 {
     return accept(r, ")") ? x : fail(r, "a ) is missing");
 }
@@ -103,7 +103,7 @@ static heed_tensor *read_call(reader *r, const char *name)
     do {
         arguments[count++] = read_from(r, COMPARISON);
     } while (count < MOST_ARGUMENTS && accept(r, ","));
-    closed(r, NULL);
+    take_closing(r, NULL);
     for (size_t i = 0; i < sizeof definitions / sizeof *definitions; i++) {
         const struct definition *d = &definitions[i];
         if (strcmp(d->name, name) == 0) {
@@ -123,7 +123,7 @@ static heed_tensor *read_decimal(reader *r)
         return fail(r, "real() takes a number");
     }
     r->at = end;
-    return closed(r, heed_scalar(value, r->dtype));
+    return take_closing(r, heed_scalar(value, r->dtype));
 }
 
 static heed_tensor *read_name(reader *r)
@@ -154,7 +154,7 @@ static heed_tensor *read_factor(reader *r)
         return apply(r, "neg", &x, 1);
     }
     if (accept(r, "(")) {
-        return closed(r, read_from(r, COMPARISON));
+        return take_closing(r, read_from(r, COMPARISON));
     }
     if (!isdigit((unsigned char)*r->at)) {
         return read_name(r);
@@ -192,7 +192,8 @@ heed_tensor *heed_evaluate(const char *text, const heed_binding *bindings, int c
     return *r.at == '\0' ? y : fail(&r, "not in the notation of ops.def");
 }
 
-bool heed_mentions(const char *text, char name)
+/* True if the text reads the operand with this one-letter name. */
+static bool mentions(const char *text, char name)
 {
     for (size_t length = 0; *text != '\0'; text += length > 0 ? length : 1) {
         length = strspn(text, WORD);
@@ -473,9 +474,9 @@ static line *const lines[] = {
 /* The values that a gradient's text reads. */
 static uint8_t saves_of(const line *l, const char *text)
 {
-    unsigned saves = heed_mentions(text, 'y') ? HEED_SAVED_OUTPUT : 0;
+    unsigned saves = mentions(text, 'y') ? HEED_SAVED_OUTPUT : 0;
     for (int i = 0; i < l->op.inputs; i++) {
-        saves |= heed_mentions(text, operand_name(l, i)) ? HEED_SAVES_INPUT(i) : 0;
+        saves |= mentions(text, operand_name(l, i)) ? HEED_SAVES_INPUT(i) : 0;
     }
     return (uint8_t)saves;
 }

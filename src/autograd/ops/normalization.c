@@ -7,14 +7,14 @@
 /* ---- with kernels ---- */
 
 /* The fields that the kernels read. A missing parameter is replaced by ones or zeros. */
-static heed_normalization find_rows(heed_tensor *x, heed_tensor *weight, heed_tensor *bias,
+static heed_normalisation find_rows(heed_tensor *x, heed_tensor *weight, heed_tensor *bias,
                                     double eps)
 {
     const heed_shape shape = HEED_SHAPE(x->shape[x->ndim - 1]);
     weight = weight != NULL ? heed_contiguous(weight) : heed_ones(shape, x->dtype);
     bias = bias != NULL ? heed_contiguous(bias) : heed_zeros(shape, x->dtype);
     x = heed_contiguous(x);
-    return (heed_normalization){.n = weight->numel,
+    return (heed_normalisation){.n = weight->numel,
                                 .rows = x->numel > 0 ? x->numel / weight->numel : 0,
                                 .x = x->data,
                                 .weight = weight->data,
@@ -22,13 +22,13 @@ static heed_normalization find_rows(heed_tensor *x, heed_tensor *weight, heed_te
                                 .eps = eps};
 }
 
-static heed_status normalize_forward(const heed_call *call, heed_tensor *y)
+static heed_status normalise_forward(const heed_call *call, heed_tensor *y)
 {
     heed_tensor *weight = call->count > 1 ? call->inputs[1] : NULL;
     heed_tensor *bias = call->count > 2 ? call->inputs[2] : NULL;
-    heed_normalization rows = find_rows(call->inputs[0], weight, bias, *(const double *)call->args);
+    heed_normalisation rows = find_rows(call->inputs[0], weight, bias, *(const double *)call->args);
     rows.y = y->data;
-    heed_normalize_rows(&rows, y->dtype);
+    heed_normalise_rows(&rows, y->dtype);
     return HEED_OK;
 }
 
@@ -38,13 +38,13 @@ static void gradients_by_kernel(const heed_vjp *v, heed_tensor *weight)
 {
     heed_tensor *x = v->inputs[0], *g = heed_contiguous(v->g),
                 *dx = heed_empty(heed_shape_of_tensor(x), x->dtype);
-    heed_normalization rows = find_rows(x, weight, NULL, *(const double *)v->args);
+    heed_normalisation rows = find_rows(x, weight, NULL, *(const double *)v->args);
     const heed_shape shape = HEED_SHAPE(heed_chunks_of_rows(&rows), 2, rows.n);
     heed_tensor *totals = heed_zeros(shape, HEED_F64); /* dweight and dbias per chunk */
     rows.g = g->data;
     rows.dx = dx->data;
     rows.totals = totals->data;
-    heed_normalize_rows_gradient(&rows, x->dtype);
+    heed_normalise_rows_gradient(&rows, x->dtype);
     totals = heed_sum_dim(totals, 0, false);
     v->grads[0] = dx;
     for (int i = 1; i < v->y->input_count; i++) {
@@ -105,7 +105,7 @@ static void norm_backward(const heed_vjp *v)
 OPERATION(layer_norm) = {.name = "layer_norm",
                          .signature = "x (..., n) float, weight? (n), bias? (n) -> (..., n)",
                          .args = "double eps",
-                         .forward = normalize_forward,
+                         .forward = normalise_forward,
                          .backward = norm_backward,
                          .saves = {HEED_SAVES_INPUT(0) | HEED_SAVES_INPUT(1), HEED_SAVES_INPUT(0)}};
 

@@ -660,9 +660,9 @@ static plan plan_of(const heed_gemm *call, int64_t workspace)
 static void multiply_blocks(const heed_gemm *call)
 {
     const plan p = plan_of(call, call->workspace != NULL ? WORKSPACE : OWN_WORKSPACE);
-    _Alignas(64) T own[OWN_WORKSPACE];
+    _Alignas(64) T on_stack[OWN_WORKSPACE];
     block at = {.call = call, .in_place = p.in_place, .packs_a = p.packs_a};
-    at.packed = call->workspace != NULL ? call->workspace : own;
+    at.packed = call->workspace != NULL ? call->workspace : on_stack;
     /* With k = 0, one empty block still writes zeros to c. */
     do {
         at.kc = least(p.kc, call->k - at.p0);

@@ -129,7 +129,7 @@ typedef T vector __attribute__((vector_size(VECTOR_BYTES)));
     OF_SOFTMAX(X)                                                                                  \
     X(exp_totals)                                                                                  \
     X(scaled_exps)                                                                                 \
-    X(norm) X(scale) X(sgd) X(adam) X(normalize) X(normalize_gradient) X(attend) X(attend_gradient)
+    X(norm) X(scale) X(sgd) X(adam) X(normalise) X(normalise_gradient) X(attend) X(attend_gradient)
 #ifdef IS_FLOAT
 #define OTHER_KERNELS(X) OF_ALL(X) OF_NUMBERS(X) OF_FLOATS(X)
 #elif defined T_IS_I64

@@ -90,14 +90,14 @@ typedef struct heed_adam_terms {
 } heed_adam_terms;
 
 /* layer_norm of rows, and its gradients; layer_norm.h has the formulas. */
-typedef struct heed_normalization {
+typedef struct heed_normalisation {
     int64_t rows, n;
     const void *x, *g;         /* (rows, n); g = dL/dy */
     void *y, *dx;              /* (rows, n) */
     const void *weight, *bias; /* (n) */
     double *totals;            /* (2, n): dweight and dbias are added to it */
     double eps;
-} heed_normalization;
+} heed_normalisation;
 
 /* Attention of one head, y = softmax(scale q k^T, masked) v, with L queries and S keys, and its
  * gradients. Rows of y, g, dq, dk and dv are contiguous. */
@@ -167,9 +167,9 @@ typedef struct heed_kernels {
     void (*gemm)(const heed_gemm *call);
     int64_t (*gemm_workspace)(const heed_gemm *call); /* bytes for call->workspace */
 
-    void (*normalize)(const heed_normalization *call); /* y */
+    void (*normalise)(const heed_normalisation *call); /* y */
     /* dx, totals; does not read bias or y */
-    void (*normalize_gradient)(const heed_normalization *call);
+    void (*normalise_gradient)(const heed_normalisation *call);
     void (*attend)(const heed_head *call, int64_t block); /* y of one block of queries */
     void (*attend_gradient)(const heed_head *call);       /* dq, dk, dv */
 

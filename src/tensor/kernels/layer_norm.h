@@ -38,7 +38,7 @@ typedef struct form {
 
 #define Z(x, f) (((x) - (f).near) * (f).scale + (((x) - (f).near) * (f).low + (f).shift))
 
-static form form_of(const heed_normalization *call, T near, means m)
+static form form_of(const heed_normalisation *call, T near, means m)
 {
     const double var = m.square - m.c * m.c; /* rounded, may be < 0 */
     const double mean = (double)near + m.c, scale = 1 / sqrt((var < 0 ? 0 : var) + call->eps);
@@ -53,7 +53,7 @@ static form form_of(const heed_normalization *call, T near, means m)
 }
 
 /* The means of a row about `near`. */
-static means means_of(const heed_normalization *call, const T *x, T near, const T *g)
+static means means_of(const heed_normalisation *call, const T *x, T near, const T *g)
 {
     return g == NULL ? means_about(call->n, x, near)
                      : means_with_g(call->n, x, near, g, call->weight);
@@ -62,7 +62,7 @@ static means means_of(const heed_normalization *call, const T *x, T near, const 
 /* The forms of rows [first, first + group). With a large mean, a difference of squares would lose
  * the variance to cancellation. So the means are taken about an estimate, the mean of the first
  * elements; if it is off by more than the deviation, they are taken again about the mean itself. */
-static void forms_of(const heed_normalization *call, int64_t first, int64_t group, form *forms)
+static void forms_of(const heed_normalisation *call, int64_t first, int64_t group, form *forms)
 {
     const int64_t n = call->n;
     const T *x = (const T *)call->x + first * n;
@@ -85,7 +85,7 @@ static void forms_of(const heed_normalization *call, int64_t first, int64_t grou
 /* ---- y = weight z + bias ---- */
 
 /* Prefetches the elements `ahead` of these, because processors do not prefetch across pages. */
-static void normalize_row(int64_t n, const T *x, int64_t ahead, form f, const T *weight,
+static void normalise_row(int64_t n, const T *x, int64_t ahead, form f, const T *weight,
                           const T *bias, T *y)
 {
     int64_t j = 0;
@@ -98,7 +98,7 @@ static void normalize_row(int64_t n, const T *x, int64_t ahead, form f, const T 
     }
 }
 
-void KERNEL(normalize)(const heed_normalization *call)
+void KERNEL(normalise)(const heed_normalisation *call)
 {
     const int64_t n = call->n;
     for (int64_t first = 0, group; first < call->rows; first += group) {
@@ -108,7 +108,7 @@ void KERNEL(normalize)(const heed_normalization *call)
         for (int64_t i = 0; i < group; i++) {
             const T *x = (const T *)call->x + (first + i) * n;
             T *y = (T *)call->y + (first + i) * n;
-            normalize_row(n, x, group * n, forms[i], call->weight, call->bias, y);
+            normalise_row(n, x, group * n, forms[i], call->weight, call->bias, y);
         }
     }
 }
@@ -142,7 +142,7 @@ static void gradients_of_row(int64_t n, const T *x, const T *g, const T *weight,
 }
 
 /* dweight and dbias of a group are summed in T, those of all groups in double. */
-static void gradients_of_group(const heed_normalization *call, int64_t first, int64_t group,
+static void gradients_of_group(const heed_normalisation *call, int64_t first, int64_t group,
                                const form *forms)
 {
     enum { ACROSS = 1024 };
@@ -168,7 +168,7 @@ static void gradients_of_group(const heed_normalization *call, int64_t first, in
     }
 }
 
-void KERNEL(normalize_gradient)(const heed_normalization *call)
+void KERNEL(normalise_gradient)(const heed_normalisation *call)
 {
     for (int64_t first = 0, group; first < call->rows; first += group) {
         form forms[ROWS_OF_GROUP];

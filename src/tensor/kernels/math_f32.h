@@ -105,8 +105,8 @@ static inline float expm1_of_rest(float r)
 static inline float exp_of_rest(exp_parts e)
 {
     const float sum = 1 + e.high;
-    const float lost = 1 - sum + e.high;
-    return sum + (e.r * e.r * exp_series(e.r) + (lost - e.low));
+    const float rounding_error = 1 - sum + e.high;
+    return sum + (e.r * e.r * exp_series(e.r) + (rounding_error - e.low));
 }
 
 /* The result may be subnormal, so e^r is scaled in two steps, of which only the second rounds.

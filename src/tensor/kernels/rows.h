@@ -109,7 +109,7 @@ enum { WIDE = VECTOR_BYTES / sizeof(double) };
 typedef double wide __attribute__((vector_size(VECTOR_BYTES)));
 static const volatile double one = 1;
 
-static inline wide widened(const float *x)
+static inline wide widen(const float *x)
 {
 #if ISA == 4
     return (wide)_mm512_cvtps_pd(_mm256_loadu_ps(x));
@@ -134,7 +134,7 @@ static __attribute__((noinline, unused)) double sum_of_row ROW
         __builtin_prefetch(row + i + AHEAD + LANES / 2);
         UNROLL for (int k = 0; k < LANES / WIDE; k++)
         {
-            lane[k] += widened(row + i + k * WIDE) * factor;
+            lane[k] += widen(row + i + k * WIDE) * factor;
         }
     }
     UNROLL for (int half = LANES / WIDE / 2; half > 0; half /= 2)
@@ -145,7 +145,7 @@ static __attribute__((noinline, unused)) double sum_of_row ROW
         }
     }
     for (; i + WIDE <= n; i += WIDE) {
-        lane[0] += widened(row + i) * factor;
+        lane[0] += widen(row + i) * factor;
     }
     double rest = 0, sum[WIDE];
     memcpy(sum, &lane[0], sizeof sum);
@@ -336,7 +336,7 @@ void KERNEL(sum_columns)(int64_t rows, int64_t n, const void *x, int64_t step, h
             memcpy(&total, to + i, sizeof total);
             UNROLL for (int j = 0; j < AT_ONCE; j++)
             {
-                total += widened(from + j * step + i) * factor;
+                total += widen(from + j * step + i) * factor;
             }
             memcpy(to + i, &total, sizeof total);
         }
