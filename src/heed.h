@@ -28,7 +28,7 @@
  *   Attention               scaled dot product, the tutorial's classes, torch's, masks
  *   Losses and optimisers   cross_entropy, ...; SGD, Adam, AdamW
  *   Files                   safetensors, state dicts, checkpoints
- *   Looking                 trace, anomalies, hooks; heat map; progress of a training loop
+ *   Looking                 trace, hooks; heat map; progress of a training loop
  *   Checking attention      is it attention, and if not, which mistake is it?
  *   Machine                 threads, instruction set, version
  *
@@ -215,7 +215,6 @@ typedef enum heed_status {
     HEED_ERR_GRADCHECK, /* an analytic gradient differs from the numeric one */
     HEED_ERR_FILE,      /* the system failed to read or write a file */
     HEED_ERR_FORMAT,    /* a malformed file */
-    HEED_ERR_ANOMALY,   /* anomaly mode: a NaN or infinity */
     HEED_ERR_CHECK,     /* attention_check: this is not attention */
 } heed_status;
 
@@ -1277,7 +1276,7 @@ heed_scope heed_value_scope(heed_scope *scope);
 heed_status heed_module_free(void *module);
 
 /* HEED_FORWARD(module): the first statement of a forward. Until its block ends, operations belong
- * to this module, so traces and errors of anomaly mode name it. heed_forward does the same. */
+ * to this module, so traces and errors name it. heed_forward does the same. */
 #define HEED_FORWARD(module)                                                                       \
     const heed_place *heed_place_before __attribute__((cleanup(heed_leave_place), unused)) =       \
         heed_begin_forward(module)
@@ -1894,16 +1893,6 @@ heed_status heed_load_checkpoint(void *module, heed_optimizer *optimizer, const 
  * element. g is the complete dL/dy; the lines below show the gradients of the inputs. */
 FILE *heed_trace(FILE *stream);
 
-/* heed_set_detect_anomaly: searches for the first NaN or infinity in this thread, like
- * torch.autograd.set_detect_anomaly, but in the forward pass too; returns the previous setting.
- *
- *     backward of sqrt in Net.layers.0.norm: inf in the gradient of input 0 (2, 3); ...
- *
- * An operation or a derivative that produces NaN or infinity from finite inputs becomes the pending
- * error HEED_ERR_ANOMALY. Infinities that are meant are not reported: heed_masked_fill with
- * -INFINITY, heed_full, infinite scalars, and heed_log of a 0 that requires no gradient. */
-bool heed_set_detect_anomaly(bool enabled);
-
 /* ---- hooks: your callbacks for the operations and derivatives of a thread, as PyTorch's ----
  *
  *     static heed_tensor *ablate(heed_hook *hook, const heed_call *call, heed_tensor *y)
@@ -1987,8 +1976,8 @@ heed_status heed_heat_map(FILE *stream, heed_tensor *weights, const char *const 
  * The terminal gets a bar with the remaining time, or about ten lines if it is a pipe or a file.
  * The CSV file gets a row a step, with the names known at the first heed_watch_step. A cell is
  * empty if its step has no such value, or NaN. A terminal or a file that cannot be written while
- * training is one warning: no error, and no signal such as SIGPIPE. All functions ignore a NULL
- * watch. */
+ * training is one warning, and no error; signals such as SIGPIPE are the program's. All functions
+ * ignore a NULL watch. */
 
 typedef struct heed_watch heed_watch;
 

@@ -59,8 +59,6 @@ for group in "$@"; do
         want "command -v valgrind" valgrind valgrind valgrind valgrind valgrind
         want "command -v xmllint" libxml2-utils libxml2 libxml2-utils libxml2 libxml2
         want "command -v script" bsdutils util-linux util-linux util-linux util-linux
-        want "locale -a | grep -qi de_DE || [ -e /usr/share/i18n/locales/de_DE ]" locales glibc-locale-source \
-            musl-locales glibc gettext
         want "command -v dot" graphviz graphviz graphviz graphviz graphviz
         want "command -v mpicc && command -v mpirun" "libopenmpi-dev openmpi-bin" openmpi-devel \
             "openmpi openmpi-dev" openmpi open-mpi

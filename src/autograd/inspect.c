@@ -1,5 +1,4 @@
-/* The hooks that come with Heed: the trace, which prints operations and gradients, and the search
- * for the first NaN or infinity. */
+/* The trace: hooks that print operations and gradients; arguments of operations as text. */
 #include <math.h>
 #include <string.h>
 
@@ -25,7 +24,6 @@ static bool write_field(const char *type, const char *args, size_t *at, heed_tex
     } else if (strcmp(type, "int64") == 0) {
         snprintf(text, size, "%lld", (long long)*NEXT(int64_t));
     } else if (strcmp(type, "double") == 0) {
-        HEED_DECIMAL_POINT;
         const double x = *NEXT(double);
         snprintf(text, size, "%g", isnan(x) ? (double)NAN : x);
     } else if (strcmp(type, "bool") == 0) {
@@ -133,86 +131,4 @@ FILE *heed_trace(FILE *stream)
     out = stream;
     (stream != NULL ? heed_hook_add : heed_hook_remove)(&hook);
     return before;
-}
-
-/* ---- the first NaN or infinity ----
- *
- * Values inside an operation or a derivative may be infinite if what it returns is finite. */
-
-/* The worst that a tensor has, in this order. */
-typedef enum worst { FINITE, INF, NOT_A_NUMBER } worst;
-
-static worst scan(heed_tensor *t)
-{
-    worst found = FINITE;
-    t = heed_contiguous(t);
-    for (int64_t i = 0; t != NULL && i < t->numel && found != NOT_A_NUMBER; i++) {
-        const double x = heed_number_at(t, i);
-        if (!isfinite(x)) {
-            found = isnan(x) ? NOT_A_NUMBER : INF;
-        }
-    }
-    return found;
-}
-
-/* Infinities from masks, infinite scalars, and logarithms of constants are meant. */
-static bool is_meant(const heed_call *call, worst made)
-{
-    const char *name = call->op->name;
-    if (strcmp(name, "log") == 0) {
-        return made == INF && !call->inputs[0]->requires_grad;
-    }
-    if (strcmp(name, "add_scalar") == 0 || strcmp(name, "mul_scalar") == 0) {
-        const double number = *(const double *)call->args;
-        return isnan(number) || (isinf(number) && made == INF);
-    }
-    return strcmp(name, "masked_fill") == 0;
-}
-
-static heed_tensor *check_result(heed_hook *self, const heed_call *call, heed_tensor *y)
-{
-    (void)self;
-    if (heed_in_backward() || y->storage == call->inputs[0]->storage || !heed_is_float(y->dtype)) {
-        return y;
-    }
-    const worst made = scan(y);
-    bool is_new = made != FINITE;
-    for (int i = 0; is_new && i < call->count; i++) {
-        is_new = scan(call->inputs[i]) < made;
-    }
-    if (is_new && !is_meant(call, made)) {
-        heed_fail(HEED_ERR_ANOMALY, "%s%s: %s in the result %s; %s", call->op->name,
-                  heed_place_text(heed_module_path()).text, made == INF ? "inf" : "nan",
-                  HEED_TEXT(y),
-                  strcmp(call->op->name, "softmax") == 0
-                      ? "a row has inf, or only -inf, for which heed_safe_softmax gives zeros"
-                      : "clamp or mask its inputs, or find out why they have grown");
-    }
-    return y;
-}
-
-static void check_gradients(heed_hook *self, const heed_vjp *vjp)
-{
-    (void)self;
-    for (int i = 0; i < vjp->y->input_count && !heed_blocked(); i++) {
-        const worst made = vjp->grads[i] != NULL ? scan(vjp->grads[i]) : FINITE;
-        if (made != FINITE) {
-            heed_fail(HEED_ERR_ANOMALY,
-                      "backward of %s%s: %s in the gradient of input %d %s; if the derivative "
-                      "is infinite there, replace such inputs before the operation (a heed_where "
-                      "after it is too late); else look for NaN and infinity in the data",
-                      vjp->y->op->name, heed_place_text(heed_origin_path(vjp->y)).text,
-                      made == INF ? "inf" : "nan", i, HEED_TEXT(vjp->inputs[i]));
-        }
-    }
-}
-
-bool heed_set_detect_anomaly(bool enabled)
-{
-    static _Thread_local heed_hook hook = {.result = check_result, .derivative = check_gradients};
-    static _Thread_local bool is_on;
-    const bool was = is_on;
-    is_on = enabled;
-    (enabled ? heed_hook_add : heed_hook_remove)(&hook);
-    return was;
 }

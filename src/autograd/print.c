@@ -200,7 +200,6 @@ static void write_class(char *text, const heed_op *op)
 
 static void print_tensor(printer *p)
 {
-    HEED_DECIMAL_POINT; /* as in Python */
     static const char *const dtypes[] = {"float32", "float64", "int64", "bool"};
     const heed_tensor *t = p->t;
     size_t slack = 2;

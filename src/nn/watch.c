@@ -53,7 +53,7 @@ static bool write_text(heed_watch *w, FILE *to)
     const int64_t length = w->length;
     w->length = 0;
     for (int64_t at = 0, written; at < length; at += written < 0 ? 0 : written) {
-        written = heed_write(fileno(to), w->text + at, (size_t)(length - at));
+        written = write(fileno(to), w->text + at, (size_t)(length - at));
         if (written < 0 && errno != EINTR) {
             return errno == EAGAIN;
         }
@@ -84,7 +84,6 @@ void heed_watch_pause(heed_watch *w)
 
 static void write_row(heed_watch *w)
 {
-    HEED_DECIMAL_POINT;
     if (w->columns < 0) {
         put(w, "step");
         for (w->columns = 0; w->columns < w->count; w->columns++) {
@@ -172,7 +171,6 @@ static bool is_shown(const char *const *shown, const char *name)
 /* Draws the bar, or prints a line: the step, the remaining time, and the values that fit. */
 static void show_line(heed_watch *w, bool bar)
 {
-    HEED_DECIMAL_POINT;
     const heed_watch_new_args *o = &w->args;
     const int64_t steps = o->steps, taken = w->steps - o->resumed;
     /* of one line of the terminal, with space for a typed ^C */

@@ -2,15 +2,11 @@
 #ifndef HEED_TENSOR_TENSOR_H
 #define HEED_TENSOR_TENSOR_H
 
-#include <locale.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#ifdef __APPLE__
-#include <xlocale.h>
-#endif
 
 #include "../heed.h"
 #include "kernels/kernels.h"
@@ -351,10 +347,6 @@ void heed_check_operand(const char *function, const char *argument, const heed_t
 void heed_check_value(const char *function, double value, heed_dtype dtype);
 void heed_check_probability(const char *function, const char *argument, double p);
 
-/* heed_write: like POSIX's write, but failures raise no signal: a pipe without a reader gives
- * EPIPE, and a file that would exceed its size limit (ulimit -f) gives EFBIG. */
-int64_t heed_write(int fd, const void *data, size_t size);
-
 /* heed_grow: an array with space for one more element of `size` bytes after the first `count`:
  * `array`, or its content in a block of twice the *capacity. NULL on failure, as heed_realloc. */
 void *heed_grow(void *array, int64_t count, int64_t *capacity, size_t size);
@@ -624,31 +616,7 @@ void heed_broadcast(const char *function, const heed_shape *a, const heed_shape 
 /* heed_broadcast_strides: t's strides when broadcast to a larger shape: 0 for repeated dims. */
 void heed_broadcast_strides(const heed_tensor *t, int ndim, const int64_t *shape, int64_t *strides);
 
-/* Text (internal): numbers with a point in any locale; UTF-8; untrusted text in messages. */
-
-/* ---- numbers ---- */
-
-/* HEED_DECIMAL_POINT: until the end of its block, printf and strtod in this thread write and read
- * 0.5 with a point, even if the program has set a locale with another separator. If memory runs
- * out, the program's locale stays; the C libraries of Linux need none. */
-#define HEED_DECIMAL_POINT                                                                         \
-    const locale_t heed_locale_before __attribute__((cleanup(heed_restore_locale), unused)) =      \
-        heed_use_c_numbers()
-
-static inline locale_t heed_use_c_numbers(void)
-{
-    const locale_t c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-    return c != (locale_t)0 ? uselocale(c) : c;
-}
-
-static inline void heed_restore_locale(const locale_t *before)
-{
-    if (*before != (locale_t)0) {
-        freelocale(uselocale(*before));
-    }
-}
-
-/* ---- UTF-8 ---- */
+/* Text (internal): UTF-8; untrusted text in messages. */
 
 /* heed_utf8_read: the length in bytes, 1 to 4, of the character at `text`, which ends in '\0'; sets
  * *code to its code point. Returns 0 and sets *code to 0 if it is invalid: a wrong first byte,

@@ -1,5 +1,5 @@
-/* Hooks: what they see, in which order, and what they may change. Traces and anomaly mode, which
- * are hooks: inspect.c. */
+/* Hooks: what they see, in which order, and what they may change. Traces,
+ * which are hooks: inspect.c. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

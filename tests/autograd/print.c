@@ -308,17 +308,6 @@ START_TEST(snprint_cuts_and_counts_like_snprintf)
 }
 END_TEST
 
-/* Numbers are printed in the C locale, which the thread uses only meanwhile. */
-START_TEST(the_locale_of_the_thread_is_restored)
-{
-    char text[64];
-    const locale_t before = uselocale((locale_t)0);
-    heed_snprint(text, sizeof text, make(HEED_F32, HEED_SHAPE(1), V(0.5)));
-    ck_assert_str_eq(text, "tensor([0.5000])");
-    ck_assert(uselocale((locale_t)0) == before);
-}
-END_TEST
-
 START_TEST(print_writes_to_stdout_and_ends_the_line)
 {
     char text[64] = "";
@@ -369,7 +358,6 @@ void add_print_cases(Suite *suite)
     tcase_add_test(tests, leaves_say_that_they_require_grad);
     tcase_add_test(tests, results_say_which_operation_made_them);
     tcase_add_test(tests, snprint_cuts_and_counts_like_snprintf);
-    tcase_add_test(tests, the_locale_of_the_thread_is_restored);
     tcase_add_test(tests, print_writes_to_stdout_and_ends_the_line);
     tcase_add_test(tests, errors_print_nothing);
 }

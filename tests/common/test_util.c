@@ -3,7 +3,6 @@
 #include "tensor/tensor.h"
 
 #include <fcntl.h>
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,44 +46,6 @@ bool has_terminals(void)
         close(terminal);
     }
     return found;
-}
-
-/* ---- a locale with a decimal comma ---- */
-
-/* Is it installed, in the system or in LOCPATH? */
-static bool set_comma_locale(void)
-{
-    static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (setlocale(LC_NUMERIC, names[i]) != NULL && *localeconv()->decimal_point == ',') {
-            return true;
-        }
-    }
-    setlocale(LC_NUMERIC, "C");
-    return false;
-}
-
-bool has_comma_locale(void)
-{
-    const bool installed = set_comma_locale();
-    setlocale(LC_NUMERIC, "C");
-    return installed || (access("/usr/share/i18n/locales/de_DE", R_OK) == 0 &&
-                         access("/usr/bin/localedef", X_OK) == 0);
-}
-
-void use_comma_locale(void)
-{
-    char folder[] = "/tmp/heed-locale-XXXXXX", command[200];
-    if (set_comma_locale()) {
-        return;
-    }
-    ck_assert_ptr_nonnull(mkdtemp(folder));
-    snprintf(command, sizeof command, "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8", folder);
-    ck_assert_int_eq(system(command), 0);
-    setenv("LOCPATH", folder, 1);
-    ck_assert(set_comma_locale());
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    ck_assert_int_eq(system(command), 0);
 }
 
 bool too_large_for_32_bits(void)

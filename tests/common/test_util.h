@@ -61,11 +61,6 @@ void expect_same_bits(heed_tensor *a, heed_tensor *b);
 /* has_terminals: this machine has pseudo-terminals, and their device files. */
 bool has_terminals(void);
 
-/* has_comma_locale: a locale with a decimal comma is installed, or can be made. use_comma_locale:
- * uses it for LC_NUMERIC. */
-bool has_comma_locale(void);
-void use_comma_locale(void);
-
 /* too_large_for_32_bits: true if a 32-bit machine has rejected a size beyond its address space, so
  * that the error that a test expects of 64-bit machines does not occur. */
 bool too_large_for_32_bits(void);
