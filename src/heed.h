@@ -735,12 +735,6 @@ heed_tensor *heed_mean_dim(heed_tensor *x, int dim, bool keepdim);
  * HEED_ERR_SHAPE: `shape` does not broadcast to x's. */
 heed_tensor *heed_sum_to_size(heed_tensor *x, heed_shape shape);
 
-/* heed_cumsum: as torch.cumsum(x, dim): cumulative sums along dim
- *
- *   x (...) any -> (...) number
- *   y_i = x_0 + ... + x_i                               dx_i = g_i + ... + g_(n-1) */
-heed_tensor *heed_cumsum(heed_tensor *x, int dim);
-
 /* heed_amax, heed_amin: the largest and the smallest element, as torch.amax(x, dim, keepdim)
  *
  *   x any          y is NaN if any is NaN
@@ -759,22 +753,6 @@ heed_tensor *heed_amin(heed_tensor *x);
  * HEED_ERR_SHAPE: a dim without elements. */
 heed_tensor *heed_argmax(heed_tensor *x);
 heed_tensor *heed_argmax_dim(heed_tensor *x, int dim, bool keepdim);
-
-/* ---- sorting: stable in both directions; NaN is larger than all numbers, and -0 equals 0 ---- */
-
-/* heed_sort: as torch.sort(x, dim, descending, stable=True). If `indices` is not NULL, sets
- * *indices to the original positions, as torch.argsort, an i64 tensor; NULL on error.
- *
- *   x (..., n, ...) -> (..., n, ...)             dx = g in the original order */
-heed_tensor *heed_sort(heed_tensor *x, int dim, bool descending, heed_tensor **indices);
-
-/* heed_topk: as torch.topk(x, k, dim, largest): the k largest along dim, largest first, or the k
- * smallest, smallest first; of equal elements, the earlier ones. *indices as in heed_sort.
- *
- *   x (..., n, ...) -> (..., k, ...)             dx = g at the selected elements, else 0
- *
- * HEED_ERR_VALUE: k outside [0, n]. */
-heed_tensor *heed_topk(heed_tensor *x, int64_t k, int dim, bool largest, heed_tensor **indices);
 
 /* ---- elements and rows by index ----
  *
@@ -875,14 +853,14 @@ heed_tensor *heed_safe_softmax(heed_tensor *x, int dim);
 heed_tensor *heed_log_softmax(heed_tensor *x, int dim);
 
 /* heed_layer_norm: as torch.nn.functional.layer_norm(x, normalized_shape, weight, bias, eps); eps 0
- * means torch's default, 1e-5. n stands for the dims of normalized_shape.
+ * means torch's default, 1e-5. normalized_shape is HEED_SHAPE(n): over the last dim alone.
  *
  *   x (..., n) float, weight? (n), bias? (n) -> (..., n)
  *   z = (x - mean) / sqrt(var + eps), y = weight z + bias; mean and var (biased) over n
  *   dx = (h - mean(h) - z mean(h z)) / sqrt(var + eps), with h = g weight
  *   dweight = sum of g z, dbias = sum of g, over the rows
  *
- * HEED_ERR_SHAPE: normalized_shape has no dims. */
+ * HEED_ERR_SHAPE: normalized_shape has other dims. */
 heed_tensor *heed_layer_norm(heed_tensor *x, heed_shape normalized_shape, heed_tensor *weight,
                              heed_tensor *bias, double eps);
 
@@ -1396,7 +1374,7 @@ struct heed_layer_norm {
  *   x (..., normalized_shape) -> (..., normalized_shape)
  *   y = weight (x - mean) / sqrt(var + eps) + bias
  *
- * HEED_ERR_SHAPE: no dims, or a negative size. */
+ * HEED_ERR_SHAPE: not one dim, or a negative size. */
 struct heed_layer_norm *heed_layer_norm_new(heed_shape normalized_shape);
 heed_tensor *heed_layer_norm_forward(struct heed_layer_norm *m, heed_tensor *x);
 

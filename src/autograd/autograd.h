@@ -106,12 +106,14 @@ heed_tensor *heed_mean_dims(heed_tensor *x, heed_dims dims, bool keepdim);
 
 /* heed_evaluate: evaluates a formula in the notation of ops.def with Heed operations; a binding is
  * the operand that a name in it refers to. Numbers in the text have dtype `dtype`.
- * HEED_ERR_VALUE: the text is not in that notation. */
+ * HEED_ERR_VALUE: the text is not in that notation.
+ * heed_mentions: true if the text reads the operand with this one-letter name. */
 typedef struct heed_binding {
     char name;
     heed_tensor *tensor;
 } heed_binding;
 heed_tensor *heed_evaluate(const char *text, const heed_binding *bindings, int count,
                            heed_dtype dtype);
+bool heed_mentions(const char *text, char name);
 
 #endif

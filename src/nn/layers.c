@@ -145,12 +145,8 @@ heed_tensor *heed_position_encoding_forward(struct heed_position_encoding *m, he
 static void describe_layer_norm(const void *module, char *text, size_t size)
 {
     const struct heed_layer_norm *m = module;
-    const heed_shape *shape = &m->normalized_shape;
-    heed_text dims = heed_shape_text(shape->ndim, shape->size);
-    if (shape->ndim == 1) { /* Python's notation for a 1-tuple */
-        snprintf(dims.text, sizeof dims.text, "(%lld,)", (long long)shape->size[0]);
-    }
-    snprintf(text, size, "%s, eps=%g, elementwise_affine=True, bias=True", dims.text, m->eps);
+    snprintf(text, size, "(%lld,), eps=%g, elementwise_affine=True, bias=True",
+             (long long)m->normalized_shape.size[0], m->eps);
 }
 
 HEED_MODULE_KIND(layer_norm_kind, struct heed_layer_norm, "LayerNorm", describe_layer_norm,
@@ -158,13 +154,9 @@ HEED_MODULE_KIND(layer_norm_kind, struct heed_layer_norm, "LayerNorm", describe_
 
 struct heed_layer_norm *heed_layer_norm_new(heed_shape normalized_shape)
 {
-    bool fits = normalized_shape.ndim > 0;
-    for (int i = 0; fits && i < normalized_shape.ndim; i++) {
-        fits = normalized_shape.size[i] >= 0;
-    }
-    if (!fits) {
+    if (normalized_shape.ndim != 1 || normalized_shape.size[0] < 0) {
         heed_fail(HEED_ERR_SHAPE,
-                  "layer_norm: normalized_shape %s must have 1 dim or more and no negative size",
+                  "layer_norm: normalized_shape %s must be HEED_SHAPE(n), with n of 0 or more",
                   heed_shape_text(normalized_shape.ndim, normalized_shape.size).text);
     }
     struct heed_layer_norm *m = heed_module_with(

@@ -26,8 +26,8 @@ EXACT = set("""neg abs sign floor relu add sub mul div maximum minimum eq ne lt 
     eq_scalar ne_scalar lt_scalar le_scalar gt_scalar ge_scalar logical_not add_scalar sub_scalar
     mul_scalar div_scalar maximum_scalar minimum_scalar where masked_fill tril triu transpose permute
     reshape flatten unflatten expand squeeze unsqueeze detach clone contiguous to slice select narrow
-    chunk index cat stack flip index_select gather embedding sort
-    topk amax amin amax_dim argmax argmax_dim equal full eye""".split())
+    chunk index cat stack flip index_select gather embedding
+    amax amin amax_dim argmax argmax_dim equal full eye""".split())
 
 
 class Noise:
@@ -204,13 +204,6 @@ def mixes_floats(k):
     return "heed_to" in k.heed_error and {numpy.dtype("f4"), numpy.dtype("f8")} <= set(dtypes)
 
 
-def ties(x, arguments):
-    if x.ndim == 0:
-        return False
-    gaps = numpy.diff(numpy.sort(x, arguments["dim"]), axis=arguments["dim"])  # sorting puts NaN last
-    return ((gaps == 0) | numpy.isnan(gaps)).any()
-
-
 def extreme(x, arguments):
     return (~(numpy.abs(x) < 1e9)).any()
 
@@ -246,7 +239,6 @@ KNOWN = [  # the reason, and whether it explains a failure k
     ("f32 with f64 is an error", mixes_floats),
     ("torch: sum_to_size to () turns bool into i64",
      lambda k: k.failure.text.startswith("dtype bool") and any(n.arguments["shape"] == () for n in k.nodes("sum_to_size"))),
-    ("topk takes the first of equal elements", lambda k: k.input_holds("topk", ties)),
     ("gelu of infinities is never NaN (torch: NaN)", lambda k: k.input_holds("gelu gelu_tanh", extreme)),
     ("gelu: 1 + tanh and 1 + erf cancel for negative x",
      lambda k: k.input_holds("gelu gelu_tanh", lambda x, _: (x < -2).any(), anywhere=True)),

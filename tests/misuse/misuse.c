@@ -154,7 +154,6 @@ START_TEST(results_need_a_scope)
     EXPECT_UNSCOPED("multinomial", heed_multinomial(w, 1));
     EXPECT_UNSCOPED("add", heed_add(w, w));
     EXPECT_UNSCOPED("chunk", heed_chunk(w, 2, 0, parts));
-    EXPECT_UNSCOPED("topk", heed_topk(w, 1, 0, true, NULL));
     EXPECT_UNSCOPED("cross_entropy", heed_cross_entropy(w, w));
     EXPECT_UNSCOPED("causal_block_mask", heed_causal_block_mask(3));
     ck_assert_int_eq(heed_release(w), HEED_OK);

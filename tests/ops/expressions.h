@@ -81,22 +81,6 @@ static heed_tensor *product_of_chunks(heed_tensor *x, int chunks, int dim)
     return y;
 }
 
-/* ---- indices instead of values ---- */
-
-static heed_tensor *places_of_sort(heed_tensor *x, int dim, bool descending)
-{
-    heed_tensor *places;
-    heed_sort(x, dim, descending, &places);
-    return places;
-}
-
-static heed_tensor *places_of_topk(heed_tensor *x, int64_t k, int dim, bool largest)
-{
-    heed_tensor *places;
-    heed_topk(x, k, dim, largest, &places);
-    return places;
-}
-
 /* ---- attention ---- */
 
 /* Each head of t (heads, T, d) twice, for two heads of q that share it. */

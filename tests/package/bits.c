@@ -132,7 +132,6 @@ static void rows_and_products(heed_dtype dtype)
         print_call("layer_norm", n, heed_layer_norm(x, HEED_SHAPE(n), w, w, 1e-5), x);
         print_call("sum", n, heed_sum_dim(x, -1, false), x);
         print_call("columns", n, heed_sum_dim(x, 0, false), x);
-        print_call("cumsum", n, heed_cumsum(x, -1), x);
         for (int k = 1; k < 700; k = 3 * k + k % 4) {
             HEED_SCOPE(inner);
             heed_tensor *a = randoms(dtype, HEED_SHAPE(n % 67 + 1, k));

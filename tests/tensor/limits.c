@@ -57,8 +57,6 @@ static heed_tensor *loss(heed_tensor *x, double smoothing)
     X(softmax_of_columns, false, heed_transpose(heed_softmax(turn(x), 0), 0, 1))                   \
     X(safe_softmax, false, heed_safe_softmax(x, 1))                                                \
     X(log_softmax, false, heed_log_softmax(x, -1))                                                 \
-    X(cumsum, false, heed_cumsum(x, 1))                                                            \
-    X(cumsum_of_columns, false, heed_transpose(heed_cumsum(turn(x), 0), 0, 1))                     \
     X(layer_norm, false, heed_layer_norm(x, ROW_SHAPE, ROW, ROW, 1e-5))                            \
     X(cross_entropy, true, loss(x, 0))                                                             \
     X(smoothed, true, loss(x, 0.1))                                                                \

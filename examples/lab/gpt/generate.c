@@ -3,6 +3,7 @@
 #include "examples/lab/gpt/generate.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* ---- sampling, x (B, V) ---- */
 
@@ -19,28 +20,66 @@ static void check_rows(heed_tensor *x)
     }
 }
 
+typedef struct candidate {
+    float logit;
+    int64_t id;
+} candidate;
+
+/* Of equal logits, the earlier comes first. */
+static int compare(const void *a, const void *b)
+{
+    const candidate *x = a, *y = b;
+    return x->logit != y->logit ? (x->logit < y->logit ? -1 : 1) : x->id < y->id ? -1 : 1;
+}
+
+/* The ids of each row, from the smallest logit to the largest. */
+static heed_tensor *sort_ids(heed_tensor *x)
+{
+    heed_tensor *ids = heed_empty(heed_shape_of_tensor(x), HEED_I64);
+    const float *logit = heed_const_data_f32(heed_contiguous(x));
+    int64_t *id = heed_data_i64(ids), n = heed_size(x, 1);
+    candidate *row = heed_alloc((size_t)n * sizeof *row);
+    for (int64_t first = 0; !heed_error_pending() && first < x->numel; first += n) {
+        for (int64_t i = 0; i < n; i++) {
+            row[i] = (candidate){logit[first + i], i};
+        }
+        qsort(row, (size_t)n, sizeof *row, compare);
+        for (int64_t i = 0; i < n; i++) {
+            id[first + i] = row[i].id;
+        }
+    }
+    heed_free(row);
+    return ids;
+}
+
 static heed_tensor *keep_top_k(heed_tensor *x, int64_t k)
 {
-    if (k == 0 || k >= heed_size(x, 1)) {
+    if (heed_error_pending() || k == 0 || k >= heed_size(x, 1)) {
         return x;
     }
-    heed_tensor *last = heed_narrow(heed_topk(x, k, -1, true, NULL), -1, k - 1, 1);
-    return heed_masked_fill(x, heed_lt(x, last), -HUGE_VAL);
+    heed_tensor *kth = heed_narrow(sort_ids(x), 1, heed_size(x, 1) - k, 1);
+    return heed_masked_fill(x, heed_lt(x, heed_gather(x, 1, kth)), -HUGE_VAL);
 }
 
 /* Drops the least likely tokens while their probabilities sum to at most 1 - p; keeps at least
  * one. */
 static heed_tensor *keep_top_p(heed_tensor *x, double p)
 {
-    if (x == NULL || p == 0 || p >= 1) {
+    if (heed_error_pending() || p == 0 || p >= 1) {
         return x;
     }
-    heed_tensor *order = NULL;
-    heed_tensor *sums = heed_cumsum(heed_softmax(heed_sort(x, -1, false, &order), -1), -1);
-    heed_tensor *dropped = heed_le_scalar(sums, 1 - p);
-    heed_fill_into(heed_select(dropped, -1, -1), 0);
-    heed_tensor *back = heed_scatter_add(heed_zeros_like(x), -1, order, heed_to(dropped, x->dtype));
-    return heed_masked_fill(x, heed_to(back, HEED_BOOL), -HUGE_VAL);
+    heed_tensor *order = sort_ids(x), *dropped = heed_zeros(heed_shape_of_tensor(x), HEED_BOOL);
+    const float *share = heed_const_data_f32(heed_softmax(heed_gather(x, 1, order), 1));
+    const int64_t *id = heed_const_data_i64(order), n = heed_size(x, 1);
+    bool *drops = heed_data_bool(dropped);
+    for (int64_t row = 0; !heed_error_pending() && row < heed_size(x, 0); row++) {
+        double sum = 0;
+        for (int64_t i = row * n; i < (row + 1) * n - 1; i++) {
+            sum += (double)share[i];
+            drops[row * n + id[i]] = (float)sum <= (float)(1 - p);
+        }
+    }
+    return heed_masked_fill(x, dropped, -HUGE_VAL);
 }
 
 heed_tensor *sample_tokens(heed_tensor *logits, sampling how)

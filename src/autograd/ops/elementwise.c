@@ -192,8 +192,7 @@ heed_tensor *heed_evaluate(const char *text, const heed_binding *bindings, int c
     return *r.at == '\0' ? y : fail(&r, "not in the notation of ops.def");
 }
 
-/* True if the text reads the operand with this one-letter name. */
-static bool mentions(const char *text, char name)
+bool heed_mentions(const char *text, char name)
 {
     for (size_t length = 0; *text != '\0'; text += length > 0 ? length : 1) {
         length = strspn(text, WORD);
@@ -474,9 +473,9 @@ static line *const lines[] = {
 /* The values that a gradient's text reads. */
 static uint8_t saves_of(const line *l, const char *text)
 {
-    unsigned saves = mentions(text, 'y') ? HEED_SAVED_OUTPUT : 0;
+    unsigned saves = heed_mentions(text, 'y') ? HEED_SAVED_OUTPUT : 0;
     for (int i = 0; i < l->op.inputs; i++) {
-        saves |= mentions(text, operand_name(l, i)) ? HEED_SAVES_INPUT(i) : 0;
+        saves |= heed_mentions(text, operand_name(l, i)) ? HEED_SAVES_INPUT(i) : 0;
     }
     return (uint8_t)saves;
 }

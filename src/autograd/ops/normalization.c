@@ -1,7 +1,5 @@
 /* layer_norm, with row kernels that tensor/reduce.c distributes over threads. The gradients
  * are also implemented with other operations, for second derivatives. */
-#include <string.h>
-
 #include "../autograd.h"
 
 /* ---- with kernels ---- */
@@ -48,8 +46,7 @@ static void gradients_by_kernel(const heed_vjp *v, heed_tensor *weight)
     totals = heed_sum_dim(totals, 0, false);
     v->grads[0] = dx;
     for (int i = 1; i < v->y->input_count; i++) {
-        heed_tensor *sums = heed_to(heed_select(totals, 0, i - 1), x->dtype);
-        v->grads[i] = heed_reshape(sums, heed_shape_of_tensor(v->inputs[i]));
+        v->grads[i] = heed_to(heed_select(totals, 0, i - 1), x->dtype);
     }
 }
 
@@ -115,13 +112,11 @@ heed_tensor *heed_layer_norm(heed_tensor *x, heed_shape shape, heed_tensor *weig
     HEED_DOOR(NULL);
     heed_check_operand("layer_norm", "x", x);
     eps = eps != 0 ? eps : 1e-5;
-    const int ndim = shape.ndim;
-    if (ndim < 1 || ndim > x->ndim ||
-        memcmp(x->shape + x->ndim - ndim, shape.size, sizeof *shape.size * (size_t)ndim) != 0) {
+    if (shape.ndim != 1 || x->ndim < 1 || shape.size[0] != x->shape[x->ndim - 1]) {
         heed_raise(HEED_ERR_SHAPE,
                    "layer_norm: x %s does not end with the normalized shape %s; use HEED_SHAPE(n) "
                    "for a last dim of size n",
-                   HEED_TEXT(x), heed_shape_text(ndim, shape.size).text);
+                   HEED_TEXT(x), heed_shape_text(shape.ndim, shape.size).text);
     }
     heed_scope scope;
     heed_scope_begin(&scope);
@@ -130,14 +125,5 @@ heed_tensor *heed_layer_norm(heed_tensor *x, heed_shape shape, heed_tensor *weig
     }
     heed_tensor *inputs[] = {x, weight, bias};
     const int count = bias != NULL ? 3 : weight != NULL ? 2 : 1;
-    for (int i = 0; ndim > 1 && i < count; i++) { /* several dims, as one */
-        if (i > 0 && !heed_has_shape(inputs[i], &shape)) {
-            heed_raise(HEED_ERR_SHAPE, "layer_norm: %s %s; it must have the normalized shape, %s",
-                       i == 1 ? "weight" : "bias", HEED_TEXT(inputs[i]),
-                       heed_shape_text(ndim, shape.size).text);
-        }
-        inputs[i] = heed_flatten(inputs[i], -ndim, -1);
-    }
-    heed_tensor *y = heed_apply(&op_layer_norm, inputs, count, &eps, sizeof eps);
-    return heed_scope_end_with(&scope, ndim > 1 ? heed_reshape(y, heed_shape_of_tensor(x)) : y);
+    return heed_scope_end_with(&scope, heed_apply(&op_layer_norm, inputs, count, &eps, sizeof eps));
 }

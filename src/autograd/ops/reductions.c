@@ -194,40 +194,6 @@ REDUCTION(argmax, "x number -> i64", nonempty_rule, argmax_forward, NULL, 0)
 DIM_FORM(argmax)
 WHOLE_FORM(argmax)
 
-/* ---- cumsum ---- */
-
-static heed_status cumsum_rule(const heed_call *call, heed_result *result)
-{
-    heed_wrap_dim("cumsum", *(const int *)call->args, result->shape.ndim);
-    return HEED_OK;
-}
-
-static heed_status cumsum_forward(const heed_call *call, heed_tensor *y)
-{
-    const int dim = heed_wrapped(*(const int *)call->args, y->ndim);
-    heed_map_rows(heed_kernels_for(y->dtype)->cumsum, call->inputs, 1, dim, y);
-    return HEED_OK;
-}
-
-/* x_i is part of the sums y_i, ..., y_(n-1), so dx is the sum of g from i to the end. */
-static void cumsum_backward(const heed_vjp *v)
-{
-    const int dim = *(const int *)v->args;
-    v->grads[0] = heed_flip(heed_cumsum(heed_flip(v->g, HEED_DIMS(dim)), dim), HEED_DIMS(dim));
-}
-
-OPERATION(cumsum) = {.name = "cumsum",
-                     .signature = "x (...) any -> (...) number",
-                     .args = "int dim",
-                     .rule = cumsum_rule,
-                     .forward = cumsum_forward,
-                     .backward = cumsum_backward};
-
-heed_tensor *heed_cumsum(heed_tensor *x, int dim)
-{
-    return heed_apply(&op_cumsum, &x, 1, &dim, sizeof dim);
-}
-
 /* ---- sum_to_size ---- */
 
 heed_tensor *heed_sum_to_size(heed_tensor *x, heed_shape shape)

@@ -122,7 +122,7 @@ typedef T vector __attribute__((vector_size(VECTOR_BYTES)));
 
 /* The kernels in the table but those of table.h: for all dtypes, for all but bool, for floats. */
 #define OF_ALL(X)     X(sum) X(sum_columns) X(from_totals) X(amax) X(amin)
-#define OF_NUMBERS(X) X(argmax) X(cumsum) X(gemm) X(gemm_workspace)
+#define OF_NUMBERS(X) X(argmax) X(gemm) X(gemm_workspace)
 #define OF_SOFTMAX(X)                                                                              \
     X(softmax) X(safe_softmax) X(log_softmax) X(softmax_gradient) X(log_softmax_gradient)
 #define OF_FLOATS(X)                                                                               \

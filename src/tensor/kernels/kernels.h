@@ -156,7 +156,7 @@ typedef struct heed_kernels {
     void (*sum_columns)(int64_t rows, int64_t n, const void *x, int64_t step, heed_total *totals);
     void (*from_totals)(int64_t n, const heed_total *totals, double divisor, void *y);
 
-    heed_row_kernel *softmax, *safe_softmax, *log_softmax, *cumsum;
+    heed_row_kernel *softmax, *safe_softmax, *log_softmax;
     heed_row_kernel *softmax_gradient, *log_softmax_gradient; /* in: g, y */
     heed_row_kernel *exp_totals; /* out: two doubles per row, max(x) and the sum of e^(x - max) */
     void (*scaled_exps)(int64_t n, const void *x, double shift, double scale, void *out);

@@ -2,7 +2,7 @@
  *
  *   amax, amin, argmax                     one element per row; NaN is both largest and smallest
  *   sum, sum_columns, from_totals          totals += sums of rows, of columns; y = totals / divisor
- *   norm   sqrt(sum x^2)                   cumsum   out[j] = x[0] + ... + x[j]
+ *   norm                                   sqrt(sum x^2)
  *
  * Floats are summed in double, integers in i64. */
 
@@ -365,21 +365,6 @@ void KERNEL(from_totals)(int64_t n, const heed_total *totals, double divisor, vo
         to[i] = (T)(by == 1 ? from[i] : from[i] / by);
     }
 }
-
-#ifndef T_IS_BOOL
-void KERNEL(cumsum)(const heed_rows *rows)
-{
-    for (int64_t i = 0; i < rows->count; i++) {
-        const T *x = IN(rows, 0, i);
-        T *out = OUT(rows, i);
-        TOTAL total = 0;
-        for (int64_t j = 0; j < rows->n; j++) {
-            total += (TOTAL)x[j];
-            out[j] = (T)total;
-        }
-    }
-}
-#endif
 
 #ifdef IS_FLOAT
 /* ---- norm ---- */
