@@ -1307,10 +1307,7 @@ heed_status heed_eval(void *module);
 heed_status heed_module_to(void *module, heed_dtype dtype);
 heed_status heed_module_print(FILE *stream, void *module);
 
-/* ---- layers: f32 at first; activations are functions: heed_relu, heed_gelu, ... ----
- *
- * In forwards, HEED_ERR_SHAPE: x does not fit the module's sizes. HEED_ERR_DTYPE: x does not have
- * the parameters' dtype. */
+/* ---- layers: f32 at first; activations are functions: heed_relu, heed_gelu, ... ---- */
 
 struct heed_linear {
     heed_module module;

@@ -542,6 +542,30 @@ typedef struct run {
     heed_named_tensors all; /* the module's come first */
 } run;
 
+/* The generator of this thread as a tensor: seed, next, has_normal, normal, and the words. */
+enum { GENERATOR = 4, GENERATOR_WORDS = 312 };
+
+static heed_tensor *list_generator(void)
+{
+    const heed_generator g = heed_get_generator();
+    int64_t words[GENERATOR + GENERATOR_WORDS] = {(int64_t)g.seed, g.next, g.has_normal};
+    memcpy(&words[GENERATOR - 1], &g.normal, sizeof g.normal);
+    memcpy(&words[GENERATOR], g.state, sizeof g.state);
+    return heed_from_i64(words, HEED_SHAPE(GENERATOR + GENERATOR_WORDS));
+}
+
+static void take_generator(const heed_tensor *value)
+{
+    const int64_t *words = heed_const_data_i64(value);
+    heed_generator g = {.seed = (uint64_t)words[0],
+                        .next = words[1] >= 0 && words[1] <= INT32_MAX ? (int)words[1] : -1,
+                        .has_normal = words[2] != 0,
+                        .seeded = true};
+    memcpy(&g.normal, &words[GENERATOR - 1], sizeof g.normal);
+    memcpy(g.state, &words[GENERATOR], sizeof g.state);
+    heed_set_generator(&g);
+}
+
 static void list_run(run *r)
 {
     for (int i = 0; i < r->state.count; i++) {
@@ -551,7 +575,7 @@ static void list_run(run *r)
         heed_optimizer_list(r->optimizer, "optimizer.", &r->all);
     }
     if (r->has_generator) {
-        heed_named_add(&r->all, heed_get_rng_state(), "rng_state");
+        heed_named_add(&r->all, list_generator(), "rng_state");
     }
 }
 
@@ -650,7 +674,7 @@ static void load_all(void *context)
     heed_tensor **values = heed_scratch((size_t)r->all.count * sizeof *values);
     read_list(r, values);
     if (r->optimizer != NULL) {
-        heed_set_rng_state(values[r->all.count - 1]);
+        take_generator(values[r->all.count - 1]);
         heed_optimizer_take(r->function, r->optimizer, values + r->state.count);
     }
     for (int i = 0; i < r->state.count; i++) {

@@ -280,22 +280,6 @@ static inline bool heed_push_block(void *block, size_t size)
     return true;
 }
 
-/* ---- for tests ----
- *
- * heed_fail_allocation: makes this thread's next request (n = 0), or the n-th one after it, fail
- * once; -1 cancels this. heed_fail_allocations: the same for `count` consecutive requests, counted
- * from the n-th; INT64_MAX: this one and all later ones. */
-static inline void heed_fail_allocations(int64_t n, int64_t count)
-{
-    heed_self.fail_countdown = n + 1;
-    heed_self.failures_left = count;
-}
-
-static inline __attribute__((unused)) void heed_fail_allocation(int64_t n)
-{
-    heed_fail_allocations(n, 1);
-}
-
 /* ---- how much work is worth another thread ----
  *
  * A grain is the minimum work per thread, a few microseconds; less would not pay for waking the
@@ -741,11 +725,6 @@ void heed_copy_elements(const heed_tensor *x, heed_tensor *out);
 
 /* heed_fill_elements: out = value, cast as torch does. */
 void heed_fill_elements(heed_tensor *out, double value);
-
-/* heed_get_rng_state, heed_set_rng_state: the generator of this thread as a tensor, i64, to save to
- * a file. HEED_ERR_VALUE: not the state of a generator. */
-heed_tensor *heed_get_rng_state(void);
-heed_status heed_set_rng_state(const heed_tensor *state);
 
 /* heed_fill_mask: fills `mask`, a new f32 or f64 tensor, with 1 / kept with probability `kept`,
  * else 0, as torch's dropout does (random.c). */

@@ -5,6 +5,20 @@
 #include "nn/nn.h"
 #include "tests/common/suites.h"
 
+/* heed_fail_allocation: makes this thread's next request (n = 0), or the n-th one after it, fail
+ * once; -1 cancels this. heed_fail_allocations: the same for `count` consecutive requests, counted
+ * from the n-th; INT64_MAX: this one and all later ones. */
+static inline void heed_fail_allocations(int64_t n, int64_t count)
+{
+    heed_self.fail_countdown = n + 1;
+    heed_self.failures_left = count;
+}
+
+static inline void heed_fail_allocation(int64_t n)
+{
+    heed_fail_allocations(n, 1);
+}
+
 /* An optimiser's step with this gradient of its only parameter. */
 static inline heed_status step_with_gradient(heed_optimizer *optimizer, heed_tensor *gradient)
 {

@@ -150,7 +150,6 @@ START_TEST(results_need_a_scope)
     heed_tensor *w = heed_retain(leaf(F32(2)));
     heed_scope_end(&scope);
     EXPECT_UNSCOPED("zeros", heed_zeros(HEED_SHAPE(2), HEED_F32));
-    EXPECT_UNSCOPED("get_rng_state", heed_get_rng_state());
     EXPECT_UNSCOPED("multinomial", heed_multinomial(w, 1));
     EXPECT_UNSCOPED("add", heed_add(w, w));
     EXPECT_UNSCOPED("chunk", heed_chunk(w, 2, 0, parts));

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tensor/tensor.h"
+#include "tests/common/test_util.h"
 
 TCase *oom_case(Suite *suite, const char *name)
 {

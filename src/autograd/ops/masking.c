@@ -113,8 +113,9 @@ static heed_tensor *drop(heed_tensor *x, double kept)
     return heed_scope_end_with(&scope, heed_mul(x, mask));
 }
 
-static heed_tensor *dropout(heed_tensor *x, double p, bool training)
+heed_tensor *heed_dropout(heed_tensor *x, double p, bool training)
 {
+    HEED_DOOR(NULL);
     heed_check_operand("dropout", "x", x);
     heed_check_probability("dropout", "p", p);
     if (!training || p == 0 || x->numel == 0) {
@@ -125,10 +126,4 @@ static heed_tensor *dropout(heed_tensor *x, double p, bool training)
                    heed_dtype_name(x->dtype));
     }
     return p == 1 ? heed_mul_scalar(x, 0) : drop(x, 1 - p);
-}
-
-heed_tensor *heed_dropout(heed_tensor *x, double p, bool training)
-{
-    HEED_DOOR(NULL);
-    return dropout(x, p, training);
 }

@@ -165,44 +165,6 @@ heed_status heed_set_generator(const heed_generator *generator)
     return heed_self.error;
 }
 
-/* ---- the state as a tensor, i64 ---- */
-
-enum { SEED, NEXT, HAS_NORMAL, NORMAL, FIRST, ALL = FIRST + WORDS / 2 };
-
-heed_tensor *heed_get_rng_state(void)
-{
-    HEED_DOOR(NULL);
-    heed_tensor *t = heed_tensor_new("get_rng_state", &HEED_SHAPE(ALL), HEED_I64);
-    const heed_generator *g = generator_of_thread();
-    int64_t *to = t->data;
-    to[SEED] = (int64_t)g->seed;
-    to[NEXT] = g->next;
-    to[HAS_NORMAL] = g->has_normal;
-    memcpy(&to[NORMAL], &g->normal, sizeof g->normal);
-    memcpy(&to[FIRST], g->state, sizeof g->state);
-    return t;
-}
-
-heed_status heed_set_rng_state(const heed_tensor *state)
-{
-    HEED_DOOR(heed_self.error);
-    int64_t from[ALL];
-    heed_check_tensor("set_rng_state", "state", state);
-    if (state->dtype != HEED_I64 || state->numel != ALL) {
-        heed_raise(HEED_ERR_VALUE,
-                   "set_rng_state: state, %s of shape %s, is not a result of heed_get_rng_state",
-                   heed_dtype_name(state->dtype), HEED_TEXT(state));
-    }
-    heed_copy_out(state, from, ALL);
-    heed_generator g = {.seed = (uint64_t)from[SEED],
-                        .next = from[NEXT] <= WORDS ? (int)from[NEXT] : -1,
-                        .has_normal = from[HAS_NORMAL] != 0,
-                        .seeded = true};
-    memcpy(&g.normal, &from[NORMAL], sizeof g.normal);
-    memcpy(g.state, &from[FIRST], sizeof g.state);
-    return heed_set_generator(&g);
-}
-
 /* Inlined into block_with_fma, to be compiled for FMA there. */
 #define INLINE static inline __attribute__((always_inline))
 
