@@ -445,4 +445,4 @@ def torch_program(graph):
 
 
 NAMES_OF = {numpy.dtype(d): n for n, d in NUMPY.items()}
-SEVERAL = ["chunk", "sort", "topk"]
+SEVERAL = ["chunk"]
