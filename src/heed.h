@@ -1951,8 +1951,8 @@ heed_status heed_heat_map(FILE *stream, heed_tensor *weights, const char *const 
  * The terminal gets a bar with the remaining time, or about ten lines if it is a pipe or a file.
  * The CSV file gets a row a step, with the names known at the first heed_watch_step. A cell is
  * empty if its step has no such value, or NaN. A terminal or a file that cannot be written while
- * training is one warning, and no error; signals such as SIGPIPE are the program's. All functions
- * ignore a NULL watch. */
+ * training is one warning: no error, and no signal such as SIGPIPE. All functions ignore a NULL
+ * watch. */
 
 typedef struct heed_watch heed_watch;
 

@@ -53,7 +53,7 @@ static bool write_text(heed_watch *w, FILE *to)
     const int64_t length = w->length;
     w->length = 0;
     for (int64_t at = 0, written; at < length; at += written < 0 ? 0 : written) {
-        written = write(fileno(to), w->text + at, (size_t)(length - at));
+        written = heed_write(fileno(to), w->text + at, (size_t)(length - at));
         if (written < 0 && errno != EINTR) {
             return errno == EAGAIN;
         }

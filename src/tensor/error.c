@@ -7,7 +7,9 @@
 #include "tensor.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,6 +121,26 @@ void heed_raise(heed_status status, const char *format, ...)
 
 /* ---- unread errors ---- */
 
+/* Blocks both signals in this thread, and discards those that this write raised; a pipe whose
+ * reader ends while it is written raises one too, although some bytes were written. */
+int64_t heed_write(int fd, const void *data, size_t size)
+{
+    sigset_t both, before, pending;
+    sigemptyset(&both);
+    sigaddset(&both, SIGPIPE);
+    sigaddset(&both, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &both, &before);
+    const ssize_t written = write(fd, data, size);
+    const int error = errno;
+    while (sigpending(&pending) == 0 &&
+           (sigismember(&pending, SIGPIPE) == 1 || sigismember(&pending, SIGXFSZ) == 1)) {
+        sigwait(&both, &(int){0}); /* does not wait, as a signal is pending */
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return written;
+}
+
 void heed_report_unread(const char *beginning)
 {
     static bool reported;
@@ -126,8 +148,7 @@ void heed_report_unread(const char *beginning)
         char line[HEED_MOST_OF_A_MESSAGE + 100];
         snprintf(line, sizeof line, "heed: %s an error that it never read: %s\n", beginning,
                  heed_self.message);
-        const ssize_t written = write(STDERR_FILENO, line, strlen(line)); /* one write: one line */
-        (void)written;
+        heed_write(STDERR_FILENO, line, strlen(line)); /* one write: one line */
     }
     heed_self.unread = false;
 }

@@ -331,6 +331,10 @@ void heed_check_operand(const char *function, const char *argument, const heed_t
 void heed_check_value(const char *function, double value, heed_dtype dtype);
 void heed_check_probability(const char *function, const char *argument, double p);
 
+/* heed_write: like POSIX's write, but failures raise no signal: a pipe without a reader gives
+ * EPIPE, and a file that would exceed its size limit (ulimit -f) gives EFBIG. */
+int64_t heed_write(int fd, const void *data, size_t size);
+
 /* heed_grow: an array with space for one more element of `size` bytes after the first `count`:
  * `array`, or its content in a block of twice the *capacity. NULL on failure, as heed_realloc. */
 void *heed_grow(void *array, int64_t count, int64_t *capacity, size_t size);

@@ -178,7 +178,7 @@ START_TEST(a_file_limit_does_not_stop_training)
 {
     struct rlimit limit;
     ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    signal(SIGXFSZ, SIG_IGN);
+    signal(SIGXFSZ, SIG_DFL);
     limit.rlim_cur = 10000;
     setrlimit(RLIMIT_FSIZE, &limit);
     char *shown = train(in_folder("run.csv"));
@@ -190,7 +190,7 @@ END_TEST
 START_TEST(a_closed_pipe_does_not_stop_training)
 {
     int ends[2];
-    signal(SIGPIPE, SIG_IGN);
+    signal(SIGPIPE, SIG_DFL);
     ck_assert_int_eq(pipe(ends), 0);
     close(ends[0]);
     FILE *terminal = fdopen(ends[1], "w");
@@ -204,6 +204,27 @@ START_TEST(a_closed_pipe_does_not_stop_training)
     char *rows = read_bytes(in_folder("run.csv"), &size);
     ck_assert_ptr_nonnull(strstr(rows, "\n100,0.01,\n"));
     free(rows);
+}
+END_TEST
+
+/* The reader ends while heed_write waits: some bytes are written, and yet SIGPIPE is raised. */
+START_TEST(a_pipe_closed_while_it_is_written_raises_no_signal)
+{
+    enum { SIZE = 1 << 20 };
+    static char bytes[SIZE];
+    int ends[2];
+    signal(SIGPIPE, SIG_DFL);
+    ck_assert_int_eq(pipe(ends), 0);
+    const pid_t reader = fork();
+    if (reader == 0) {
+        close(ends[1]);
+        _exit(read(ends[0], bytes, 100) != 100 || poll(NULL, 0, 50) != 0);
+    }
+    close(ends[0]);
+    ck_assert_int_lt(heed_write(ends[1], bytes, SIZE), SIZE);
+    ck_assert_int_eq(waitpid(reader, NULL, 0), reader);
+    ck_assert(heed_write(ends[1], bytes, SIZE) == -1 && errno == EPIPE);
+    close(ends[1]);
 }
 END_TEST
 
@@ -287,6 +308,7 @@ void add_watch_cases(Suite *suite)
     lacking(NULL);
     tcase_add_test(tests, a_file_limit_does_not_stop_training);
     tcase_add_test(tests, a_closed_pipe_does_not_stop_training);
+    tcase_add_test(tests, a_pipe_closed_while_it_is_written_raises_no_signal);
     tcase_add_test(tests, lines_in_a_pipe);
     required(has_terminals(), "this machine has no pseudo-terminals; mount /dev/pts");
     tcase_add_test(tests, a_bar_on_a_terminal);

@@ -320,7 +320,7 @@ static void fail_into_a_pipe_that_nobody_reads(void)
     }
     close(ends[0]);
     dup2(ends[1], STDERR_FILENO);
-    signal(SIGPIPE, SIG_IGN);
+    signal(SIGPIPE, SIG_DFL);
     fail_without_scope();
 }
 
