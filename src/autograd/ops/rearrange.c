@@ -3,32 +3,10 @@
 
 /* ---- cat ---- */
 
-/* A tensor of shape (0) can be joined to any other and adds nothing. */
-static bool is_nothing(const heed_tensor *x)
-{
-    return x->ndim == 1 && x->shape[0] == 0;
-}
-
-static int64_t size_in(const heed_tensor *x, int dim)
-{
-    return is_nothing(x) ? 0 : heed_size(x, dim);
-}
-
-/* The tensor whose shape the others must match. */
-static const heed_tensor *first_of_something(const heed_call *call)
-{
-    int i = 0;
-    while (i < call->count - 1 && is_nothing(call->inputs[i])) {
-        i++;
-    }
-    return call->inputs[i];
-}
-
 static heed_status cat_rule(const heed_call *call, heed_result *result)
 {
-    const heed_tensor *first = first_of_something(call);
+    const heed_tensor *first = call->inputs[0];
     const int dim = heed_wrap_dim("cat", *(const int *)call->args, first->ndim);
-    result->shape = heed_shape_of_tensor(first);
     result->shape.size[dim] = 0; /* without dims, the first input is refused below */
     for (int i = 0; i < call->count; i++) {
         const heed_tensor *x = call->inputs[i];
@@ -36,14 +14,14 @@ static heed_status cat_rule(const heed_call *call, heed_result *result)
         for (int j = 0; fits && j < x->ndim; j++) {
             fits = j == dim || x->shape[j] == first->shape[j];
         }
-        if (!fits && !is_nothing(x)) {
+        if (!fits) {
             heed_raise(HEED_ERR_SHAPE,
                        "cat: tensor %d %s cannot be joined to %s along dim %d; all other "
                        "sizes must be equal",
                        i, HEED_TEXT(x), HEED_TEXT(first), dim);
         }
         result->dtype = heed_common_dtype("cat", x->dtype, result->dtype);
-        if (__builtin_add_overflow(result->shape.size[dim], size_in(x, dim),
+        if (__builtin_add_overflow(result->shape.size[dim], x->shape[dim],
                                    &result->shape.size[dim])) {
             heed_raise(HEED_ERR_OVERFLOW, "cat: sizes in dim %d overflow", dim);
         }
@@ -56,7 +34,7 @@ static heed_status cat_forward(const heed_call *call, heed_tensor *y)
     const int dim = *(const int *)call->args;
     int64_t start = 0;
     for (int i = 0; i < call->count; i++) {
-        const int64_t end = start + size_in(call->inputs[i], dim);
+        const int64_t end = start + heed_size(call->inputs[i], dim);
         heed_copy_elements(call->inputs[i], heed_slice(y, dim, start, end, 1));
         start = end;
     }
@@ -68,10 +46,9 @@ static void cat_backward(const heed_vjp *v)
     const int dim = *(const int *)v->args;
     int64_t start = 0;
     for (int i = 0; i < v->y->input_count; i++) {
-        const int64_t size = size_in(v->inputs[i], dim);
+        const int64_t size = heed_size(v->inputs[i], dim);
         if (heed_wants_grad(v, i)) {
-            v->grads[i] = is_nothing(v->inputs[i]) ? heed_zeros(HEED_SHAPE(0), v->g->dtype)
-                                                   : heed_slice(v->g, dim, start, start + size, 1);
+            v->grads[i] = heed_slice(v->g, dim, start, start + size, 1);
         }
         start += size;
     }
