@@ -53,8 +53,7 @@ enum {
     HEED_SIZE_CLASSES = 4 * 42,
     HEED_SMALL_CLASSES = 9, /* blocks of up to 256 bytes: handles and small tensors */
     HEED_SMALLEST_BLOCK = 64,
-    HEED_MOST_OF_A_MESSAGE = 8192,
-    HEED_GENERATOR_SIZE = 2528 /* a heed_generator */
+    HEED_MOST_OF_A_MESSAGE = 8192
 };
 
 /* A free block, in a list of its size class. */
@@ -66,7 +65,7 @@ typedef struct heed_block {
 typedef struct heed_thread_rest {
     heed_block *free[HEED_SIZE_CLASSES - HEED_SMALL_CLASSES]; /* alloc.c */
     char message[HEED_MOST_OF_A_MESSAGE];                     /* error.c */
-    _Alignas(8) char generator[HEED_GENERATOR_SIZE];          /* random/random.c */
+    heed_generator generator;                                 /* random/random.c */
 } heed_thread_rest;
 
 /* The shared library keeps this struct in static TLS, of which glibc leaves about 1.6 KB to

@@ -30,8 +30,6 @@ static void seed_generator(heed_generator *g, uint64_t seed)
     g->seeded = true;
 }
 
-_Static_assert(sizeof(heed_generator) <= HEED_GENERATOR_SIZE, "see tensor.h");
-
 /* NULL without memory, if no door is open. */
 static heed_generator *generator_of_thread(void)
 {
@@ -40,7 +38,7 @@ static heed_generator *generator_of_thread(void)
         heed_fail(HEED_ERR_MEMORY, "out of memory: no memory for the generator of this thread");
         return NULL;
     }
-    heed_generator *g = (heed_generator *)rest->generator;
+    heed_generator *g = &rest->generator;
     if (!g->seeded) {
         seed_generator(g, default_seed);
     }
