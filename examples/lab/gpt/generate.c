@@ -21,7 +21,7 @@ static void check_rows(heed_tensor *x)
 }
 
 typedef struct candidate {
-    float logit;
+    double logit;
     int64_t id;
 } candidate;
 
@@ -36,7 +36,7 @@ static int compare(const void *a, const void *b)
 static heed_tensor *sort_ids(heed_tensor *x)
 {
     heed_tensor *ids = heed_empty(heed_shape_of_tensor(x), HEED_I64);
-    const float *logit = heed_const_data_f32(heed_contiguous(x));
+    const double *logit = heed_const_data_f64(heed_contiguous(heed_to(x, HEED_F64)));
     int64_t *id = heed_data_i64(ids), n = heed_size(x, 1);
     candidate *row = heed_alloc((size_t)n * sizeof *row);
     for (int64_t first = 0; !heed_error_pending() && first < x->numel; first += n) {
@@ -69,14 +69,16 @@ static heed_tensor *keep_top_p(heed_tensor *x, double p)
         return x;
     }
     heed_tensor *order = sort_ids(x), *dropped = heed_zeros(heed_shape_of_tensor(x), HEED_BOOL);
-    const float *share = heed_const_data_f32(heed_softmax(heed_gather(x, 1, order), 1));
+    heed_tensor *shares = heed_to(heed_softmax(heed_gather(x, 1, order), 1), HEED_F64);
+    const double *share = heed_const_data_f64(shares);
+    const bool in_f32 = x->dtype == HEED_F32; /* then sums are rounded, as torch's cumsum */
     const int64_t *id = heed_const_data_i64(order), n = heed_size(x, 1);
     bool *drops = heed_data_bool(dropped);
     for (int64_t row = 0; !heed_error_pending() && row < heed_size(x, 0); row++) {
         double sum = 0;
         for (int64_t i = row * n; i < (row + 1) * n - 1; i++) {
-            sum += (double)share[i];
-            drops[row * n + id[i]] = (float)sum <= (float)(1 - p);
+            sum += share[i];
+            drops[row * n + id[i]] = in_f32 ? (float)sum <= (float)(1 - p) : sum <= 1 - p;
         }
     }
     return heed_masked_fill(x, dropped, -HUGE_VAL);
