@@ -697,8 +697,8 @@ heed_tensor *heed_clone(heed_tensor *x);
 heed_tensor *heed_contiguous(heed_tensor *x);
 heed_tensor *heed_to(heed_tensor *x, heed_dtype dtype);
 
-/* heed_cat: as torch.cat(tensors, dim): joins along a dim. heed_stack: as torch.stack(tensors, dim):
- * joins along a new dim, in [-ndim - 1, ndim + 1).
+/* heed_cat: as torch.cat(tensors, dim): joins along a dim. heed_stack: as torch.stack(tensors,
+ * dim): joins along a new dim, in [-ndim - 1, ndim + 1).
  *
  *   cat: `count` tensors (..., n_i, ...) -> (..., sum of n_i, ...)        gradients: parts of g
  *   stack: `count` tensors (...) -> (..., count, ...)
