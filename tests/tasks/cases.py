@@ -78,7 +78,6 @@ DIFFERENT = {
         "Heed's attention": "PyTorch's attention",
         "heed_scaled_dot_product_attention": "torch.nn.functional.scaled_dot_product_attention",
         "heed_cat": "torch.cat",
-        "linear in Linear: x (1, 2, 4, 3) does not fit weight (6, 6): takes x (..., in), weight (out, in). Each": "Each",
     },
     8: {
         "(int)0.5 is in C": "int(0.5) is",

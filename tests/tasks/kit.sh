@@ -37,6 +37,10 @@ tasks=$(ls examples/tasks/task*_*.c | wc -l)
 for cc in gcc clang; do
     mkdir "$scratch/$cc"
     tar -C "$scratch/$cc" -xzf "$kit"
+    make -s -C "$scratch/$cc/heed-tasks" CC=$cc build/heed.o & # both at once
+done
+wait
+for cc in gcc clang; do
     cd "$scratch/$cc/heed-tasks"
     expect 0 "Nothing is written yet" make CC=$cc task1
     expect 0 "" make -s CC=$cc tasks

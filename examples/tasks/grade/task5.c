@@ -287,7 +287,7 @@ static void check_forward(int64_t B, int64_t T, int64_t C, int heads, heed_dtype
     grade_case("forward, x %s, %d head%s, %s", heed_shape_text(x->ndim, x->shape).text, heads,
                heads == 1 ? "" : "s", dtype == HEED_F32 ? "f32" : "f64");
     heed_tensor *before = heed_clone(x), *yours = forward(m, x);
-    if (heed_error_pending() != HEED_OK && strstr(heed_error_message(), "linear_forward") != NULL) {
+    if (heed_error_pending() != HEED_OK && strstr(heed_error_message(), "linear in ") != NULL) {
         grade_fail("Heed reports an error in your code: %s. Each W takes all %d features of a "
                    "token, not those of one head.",
                    heed_error_message(), (int)C);
