@@ -306,6 +306,23 @@ static void look_after_a_nested_expression(void)
     }
 }
 
+/* Fails at the wider steps that heed_gradcheck takes after a mismatch. */
+static heed_tensor *narrow(heed_tensor *const *in, void *context)
+{
+    (void)context;
+    if (heed_item(heed_amax(heed_abs(in[0]))) > 5e-5) {
+        heed_fail(HEED_ERR_VALUE, "narrow: x is too large");
+    }
+    return heed_relu(in[0]);
+}
+
+static void check_gradients(void)
+{
+    HEED_SCOPE(scope);
+    heed_tensor *x = heed_set_requires_grad(heed_zeros(HEED_SHAPE(20), HEED_F64), true);
+    exit(heed_gradcheck(narrow, NULL, &x, 1) == HEED_ERR_VALUE && heed_error() ? STATUS : 1);
+}
+
 static void fail_without_stderr(void)
 {
     fclose(stderr);
@@ -337,6 +354,7 @@ static const struct {
     {look_at_its_message, STATUS, ""},
     {handle_it, STATUS, ""},
     {look_after_a_nested_expression, STATUS, ""},
+    {check_gradients, STATUS, ""},
     {fail_without_stderr, STATUS, ""},
     {fail_into_a_pipe_that_nobody_reads, STATUS, ""},
 };
