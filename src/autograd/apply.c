@@ -96,7 +96,7 @@ _Noreturn static void fail_input(const heed_call *call, int i)
     heed_jump();
 }
 
-inline void heed_check_inputs(const heed_call *call)
+static inline void check_inputs(const heed_call *call)
 {
     const heed_op *op = call->op;
     if (heed_self.depth == 0) {
@@ -134,9 +134,10 @@ static inline void run_rule(const heed_call *call, heed_result *result)
     }
 }
 
-inline void heed_describe(const heed_call *call, heed_result *result)
+static inline __attribute__((always_inline)) void describe(const heed_call *call,
+                                                           heed_result *result)
 {
-    heed_check_inputs(call);
+    check_inputs(call);
     result->is_view = result->is_strided = false; /* the rule sets strides if it needs them */
     result->offset = 0;
     if (call->op->signature != NULL) {
@@ -146,6 +147,11 @@ inline void heed_describe(const heed_call *call, heed_result *result)
         heed_get_shape(call->inputs[0], &result->shape);
     }
     run_rule(call, result);
+}
+
+void heed_describe(const heed_call *call, heed_result *result)
+{
+    describe(call, result);
 }
 
 static heed_tensor *make_result(const heed_call *call, const heed_result *result)
@@ -180,7 +186,7 @@ static inline void run_forward(const heed_call *call, heed_tensor *y)
 static inline heed_tensor *compute(const heed_call *call)
 {
     heed_result result;
-    heed_describe(call, &result);
+    describe(call, &result);
     heed_tensor *y = make_result(call, &result);
     if (!result.is_view) {
         const heed_frame frame = heed_frame_begin(true);

@@ -33,12 +33,10 @@ heed_status heed_run_backward(heed_pass *pass);
 
 /* heed_parse_signature: sets op->pattern, for heed_register. heed_match: checks the inputs of a
  * call with op->signature, which is not NULL, and describes the result's dtype and shape.
- * heed_check_inputs: checks the number of inputs, and that each has a value. heed_describe: all
- * checks of heed_apply, for functions that compute the result in another way. */
+ * heed_describe: all checks of heed_apply, for functions that compute the result in another way. */
 typedef struct heed_pattern heed_pattern;
 void heed_parse_signature(heed_op *op);
 void heed_match(const heed_call *call, heed_result *result);
-void heed_check_inputs(const heed_call *call);
 void heed_describe(const heed_call *call, heed_result *result);
 
 /* heed_place_text: " in Net.W_q" of a module's path, for errors after an operation's name; "" of

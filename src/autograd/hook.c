@@ -105,7 +105,7 @@ heed_text heed_module_path(void)
 heed_text heed_place_text(heed_text path)
 {
     heed_text text;
-    snprintf(text.text, sizeof text.text, *path.text != '\0' ? " in %.155s" : "", path.text);
+    snprintf(text.text, sizeof text.text, "%s%.155s", *path.text != '\0' ? " in " : "", path.text);
     return text;
 }
 

@@ -370,30 +370,27 @@ heed_status heed_zero_grad(void *module)
     return heed_error_pending();
 }
 
-static void set_training(heed_module *m, bool training)
+static heed_status set_training(const char *function, heed_module *m, bool training)
 {
-    m->training = training;
-    for (int i = 0; i < m->count; i++) {
-        if (m->entries[i].child != NULL) {
-            set_training(m->entries[i].child, training);
+    if (heed_module_check(function, m) == HEED_OK) {
+        m->training = training;
+        for (int i = 0; i < m->count; i++) {
+            if (m->entries[i].child != NULL) {
+                set_training(function, m->entries[i].child, training);
+            }
         }
     }
+    return heed_error_pending();
 }
 
 heed_status heed_train(void *module)
 {
-    if (heed_module_check("train", module) == HEED_OK) {
-        set_training(module, true);
-    }
-    return heed_error_pending();
+    return set_training("train", module, true);
 }
 
 heed_status heed_eval(void *module)
 {
-    if (heed_module_check("eval", module) == HEED_OK) {
-        set_training(module, false);
-    }
-    return heed_error_pending();
+    return set_training("eval", module, false);
 }
 
 /* ---- freeing ---- */

@@ -71,8 +71,9 @@ heed_tensor *heed_cat(heed_tensor *const *tensors, int count, int dim)
 /* Checks what unsqueeze and cat would refuse in their own names. */
 static void check_stack(heed_tensor *const *tensors, int count, int dim)
 {
-    const heed_op op = {.name = "stack", .inputs = HEED_ANY_COUNT};
-    heed_check_inputs(&(heed_call){&op, tensors, count, NULL, 0});
+    const heed_op op = {.name = "stack", .inputs = HEED_ANY_COUNT, .is_inner = true};
+    heed_result result;
+    heed_describe(&(heed_call){&op, tensors, count, NULL, 0}, &result);
     heed_shape shape = heed_shape_of_tensor(tensors[0]);
     heed_dtype common = HEED_BOOL; /* promotes to every other dtype */
     for (int i = 0; i < count; i++) {
