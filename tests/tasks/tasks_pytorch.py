@@ -3,8 +3,8 @@
 
     tasks_pytorch.py BUILD [NUMBER...]    with a Python that has torch; BUILD has the library
 
-Most cases are graded as in a notebook, each in a fork of this process; those that end or block the process, and the model
-solution, with the command.
+Most cases are graded as in a notebook, in forks of this process; those that end or block the process, with the command
+(kit.sh grades all tasks and solutions with it).
 """
 import argparse
 import collections
@@ -40,15 +40,14 @@ def one_line(text):
     return " ".join(text.split())
 
 
-def run_grade(sources, *arguments):
-    """What `python grade.py` prints in a copy of the folder with these files, and whether it succeeds."""
+def run_grade(number, source, *arguments):
+    """What `python grade.py NUMBER` prints in a copy of the folder with this file, and whether it succeeds."""
     with tempfile.TemporaryDirectory() as scratch:
         copy = pathlib.Path(scratch) / "pytorch"  # as in the kit
         shutil.copytree(TASKS, copy)
         shutil.copy(TASKS.parent / "attention_check.py", copy)
-        for number, source in sources.items():
-            (copy / file_of(number)).write_text(source)
-        done = subprocess.run([sys.executable, "-B", copy / "grade.py", *arguments], stdin=subprocess.DEVNULL,
+        (copy / file_of(number)).write_text(source)
+        done = subprocess.run([sys.executable, "-B", copy / "grade.py", str(number), *arguments], stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
         return one_line(done.stdout.decode()), done.returncode == 0
 
@@ -64,7 +63,7 @@ def grade_in_notebook(number, source):
 
 def grade_one(entry):
     number, name, source, says, by_command = entry
-    text, passed = run_grade({number: source}, str(number)) if by_command else grade_in_notebook(number, source)
+    text, passed = run_grade(number, source) if by_command else grade_in_notebook(number, source)
     if one_line(says) not in text or passed != (says == DONE) or (DONE in text) != passed:
         return f"task {number} in PyTorch, {name}\n  should say: {says}\n  says:       {text}"
 
@@ -74,8 +73,8 @@ def check_cases(pool, number):
     solution = (TASKS / "solutions" / file_of(number)).read_text()
     given = (TASKS / file_of(number)).read_text()
     cases = cases_of(number, "PyTorch")
-    todo = [(number, "the task as it is given", given, "Nothing is written yet", by_command) for by_command in (False, True)]
-    todo += [(number, "the model solution", solution, DONE, by_command) for by_command in (False, True)]
+    todo = [(number, "the task as it is given", given, "Nothing is written yet", False),
+            (number, "the model solution", solution, DONE, False)]
     todo += [(number, str(case), apply(case.changes["PyTorch"], "PyTorch", solution), case.in_python,
               bool(ENDS_PROCESS.match(case.says))) for case in cases]
     faults = [fault for fault in pool.imap(grade_one, todo) if fault]
@@ -85,16 +84,9 @@ def check_cases(pool, number):
     return faults
 
 
-def check_table():
-    """What is done so far: all but the first."""
-    text, passed = run_grade({n: (TASKS / "solutions" / file_of(n)).read_text() for n in NUMBERS[1:]})
-    if not passed or text.count(" done") != len(NUMBERS) - 1 or text.count(" not begun") != 1:
-        yield f"the table of what is done: {text}"
-
-
 def check_symptoms(number=10):
     given = (TASKS / file_of(number)).read_text()
-    return tasks.symptoms_missing(number, given, run_grade({number: given}, str(number), "--symptoms")[0])
+    return tasks.symptoms_missing(number, given, run_grade(number, given, "--symptoms")[0])
 
 
 def check_same(bench, number):
@@ -108,7 +100,7 @@ def check_same(bench, number):
 
     solution = (tasks.TASKS / "solutions" / tasks.file_of(number)).read_text()
     of_c = words(in_python(number, bench.grade(number, solution, HINT="2")[0], used))
-    ours = words(run_grade({number: (TASKS / "solutions" / file_of(number)).read_text()}, str(number), "--hint", "2")[0])
+    ours = words(run_grade(number, (TASKS / "solutions" / file_of(number)).read_text(), "--hint", "2")[0])
     if ours != of_c:
         yield f"task {number}: other words\n  in C:       {of_c}\n  in PyTorch: {ours}"
     for c in DIFFERENT.get(number, ()):
@@ -123,7 +115,7 @@ def main():
     args = parser.parse_args()
     for number in NUMBERS:  # and torch, before the forks
         importlib.import_module(f"graders.task{number}")
-    faults = [] if args.numbers else [*check_table(), *check_symptoms()]
+    faults = [] if args.numbers else check_symptoms()
     with tempfile.TemporaryDirectory() as scratch, multiprocessing.get_context("fork").Pool(tasks.WORKERS) as pool:
         bench = tasks.Bench(args.build.resolve(), pathlib.Path(scratch))
         for number in args.numbers or NUMBERS:
