@@ -29,7 +29,7 @@ if [ -n "$python" ]; then
     expect 0 "Hint 2: With m the largest score" "$python" -B grade.py 1 --hint 2
     expect 0 "" "$python" -B lesson6.py
     expect 0 "" "$python" -B lesson7.py
-    echo "kit: $tasks tasks in PyTorch, $(wc -c < "$kit") bytes"
+    echo "kit: $tasks tasks in PyTorch, $(wc -c < "$scratch/first.tar.gz") bytes"
     exit
 fi
 

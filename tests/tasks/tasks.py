@@ -71,6 +71,11 @@ def each(function, entries):
         return [result for result in pool.map(function, entries) if result is not None]
 
 
+def counts(cases):
+    kinds = collections.Counter(case.kind for case in cases)
+    return f"{kinds['wrong']} + {kinds['right']}"
+
+
 def check_cases(bench, number):
     """What is graded wrongly, with the grader's text."""
     solution = (TASKS / "solutions" / file_of(number)).read_text()
@@ -89,8 +94,10 @@ def check_cases(bench, number):
             return f"task {number}, {name}\n  should say: {says}\n  says:       {text}"
 
     faults = each(grade_one, todo)
-    kinds = collections.Counter(case.kind for case in cases)
-    print(f"task {number}: {kinds['wrong']} wrong and {kinds['right']} right solutions, {len(faults)} graded wrongly", flush=True)
+    print(f"task {number}: {counts(cases)} wrong and right solutions, {len(faults)} graded wrongly", flush=True)
+    row = f"| {counts(cases)} | {counts(cases_of(number, 'PyTorch'))} |".replace("| 0 + 0 |", "| |")
+    if not re.search(rf"^\| {number} \|.*{re.escape(row)}$", (ROOT / "docs" / "tasks.md").read_text(), re.MULTILINE):
+        faults.append(f"docs/tasks.md does not count: | {number} | ... {row}")
     return faults + symptoms_missing(number, given, bench.grade(number, given, SYMPTOMS="1")[0])
 
 

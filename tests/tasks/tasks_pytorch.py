@@ -7,7 +7,6 @@ Most cases are graded as in a notebook, in forks of this process; those that end
 (kit.sh grades all tasks and solutions with it).
 """
 import argparse
-import collections
 import contextlib
 import importlib
 import io
@@ -78,9 +77,7 @@ def check_cases(pool, number):
     todo += [(number, str(case), apply(case.changes["PyTorch"], "PyTorch", solution), case.in_python,
               bool(ENDS_PROCESS.match(case.says))) for case in cases]
     faults = [fault for fault in pool.imap(grade_one, todo) if fault]
-    kinds = collections.Counter(case.kind for case in cases)
-    print(f"task {number} in PyTorch: {kinds['wrong']} wrong and {kinds['right']} right solutions, {len(faults)} graded wrongly",
-          flush=True)
+    print(f"task {number} in PyTorch: {tasks.counts(cases)} wrong and right solutions, {len(faults)} graded wrongly", flush=True)
     return faults
 
 
