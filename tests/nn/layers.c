@@ -56,6 +56,18 @@ END_TEST
 
 /* ---- forward ---- */
 
+/* Transposed, the weight would fit; but the caller passes x. */
+START_TEST(a_weight_is_not_blamed)
+{
+    struct heed_linear *m = heed_linear_new(3, 4, .no_bias = true);
+    heed_linear_forward(m, heed_ones(HEED_SHAPE(2, 4), HEED_F32));
+    ck_assert_str_eq(heed_error_message(), "linear in Linear: x (2, 4) does not fit weight (4, 3): "
+                                           "takes x (..., in), weight (out, in)");
+    heed_error();
+    heed_module_free(m);
+}
+END_TEST
+
 START_TEST(dropout_drops_while_training)
 {
     struct heed_dropout *m = heed_dropout_new(0.4);
@@ -173,6 +185,7 @@ void add_layers_cases(Suite *suite)
     tcase_add_test(names, printed_as_torch);
     tcase_add_test(names, layer_norm_starts_with_ones_and_zeros);
     TCase *forwards = heed_case(suite, "forward");
+    tcase_add_test(forwards, a_weight_is_not_blamed);
     tcase_add_test(forwards, dropout_drops_while_training);
     tcase_add_test(forwards, forward_runs_any_module);
     tcase_add_test(forwards, modules_without_a_forward);
