@@ -64,6 +64,10 @@ START_TEST(a_weight_is_not_blamed)
     ck_assert_str_eq(heed_error_message(), "linear in Linear: x (2, 4) does not fit weight (4, 3): "
                                            "takes x (..., in), weight (out, in)");
     heed_error();
+    HEED_FORWARD(m);
+    heed_matmul(heed_ones(HEED_SHAPE(2, 3), HEED_F32), heed_ones(HEED_SHAPE(2, 3), HEED_F32));
+    expect_error(HEED_ERR_SHAPE, "matmul in Linear: b (2, 3) does not fit a (2, 3): takes a (..., "
+                                 "m, k), b (..., k, n); did you mean heed_transpose(b, -2, -1)?");
     heed_module_free(m);
 }
 END_TEST
