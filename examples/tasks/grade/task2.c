@@ -79,15 +79,13 @@ static const char *explain_scale(heed_tensor *q, heed_tensor *k, double c)
         return "You divide by d, without the root (or by the root twice). The scores become too "
                "small, and softmax gives all keys nearly the same share.";
     }
-    if (grade_near(c, sqrt(d / S))) {
-        return "You divide by the root of the number of keys. A longer text would change the "
-               "scores of the same two tokens. What grows a score is how many products are added "
-               "up in it.";
-    }
-    if (grade_near(c, sqrt(d / T))) {
-        return "You divide by the root of the number of queries. A longer text would change the "
-               "scores of the same two tokens. What grows a score is how many products are added "
-               "up in it.";
+    if (grade_near(c, sqrt(d / S)) || grade_near(c, sqrt(d / T))) {
+        snprintf(text, sizeof text,
+                 "You divide by the root of the number of %s. A longer text would change the "
+                 "scores of the same two tokens. What grows a score is how many products are added "
+                 "up in it.",
+                 grade_near(c, sqrt(d / S)) ? "keys" : "queries");
+        return text;
     }
     snprintf(text, sizeof text,
              "Each of your scores is %.4g times what it should be: the products are right, and "
@@ -107,42 +105,37 @@ static bool are_shares(heed_tensor *x, int dim)
 
 static void explain(heed_tensor *q, heed_tensor *k, heed_tensor *yours, heed_tensor *right)
 {
-    static const char *const why[] = {
-        NULL, /* the scale is wrong */
-        "Your keys are not transposed (a reshape does not do that: it keeps the order of the "
-        "numbers): a row of q is multiplied by columns of k, which have one feature of all keys. A "
-        "score belongs to one query and one key.",
-        "Your scores are transposed, k q^T: row i has the scores of key i with all queries. Each "
-        "row should belong to a query, because softmax runs along rows.",
-        "You multiply q^T k: that compares features, each with each, added up over the tokens. A "
-        "score compares a query with a key.",
-        "You multiply numbers in the same place, q * k. A score is the sum of d such products, of "
-        "each query with each key.",
-        "You exchange dims 0 and 1 of the keys. In a batch these are the sequences and the tokens, "
-        "so queries meet keys of other sequences. Which dims are always the tokens and the "
-        "features?",
-        "You exchange dims 1 and 2 of the keys. With heads these are the heads and the tokens, so "
-        "queries meet keys of other heads. Which dims are always the tokens and the features?",
-    };
-    enum { REASONS = sizeof why / sizeof why[0] };
+    double c = 0;
     yours = heed_to(heed_detach(yours), HEED_F64);
     q = heed_to(q, HEED_F64);
     k = heed_to(k, HEED_F64);
-    heed_tensor *products[REASONS] = {
-        right,
-        grade_try(heed_matmul(q, k)),
-        grade_try(heed_matmul(k, heed_transpose(q, -2, -1))),
-        grade_try(heed_matmul(heed_transpose(q, -2, -1), k)),
-        grade_try(heed_mul(q, k)),
-        k->ndim > 2 ? grade_try(heed_matmul(q, heed_transpose(k, 0, 1))) : NULL,
-        k->ndim > 3 ? grade_try(heed_matmul(q, heed_transpose(k, 1, 2))) : NULL,
-    };
-    struct mistake mistakes[REASONS + 1] = {{NULL, NULL}};
-    for (int i = 0; i < REASONS; i++) {
-        double c = 0;
-        mistakes[i].result = fitted(products[i], yours, &c);
-        mistakes[i].why = why[i] != NULL ? why[i] : explain_scale(q, k, c);
+    struct mistake mistakes[] = {
+        {right, NULL}, /* the scale is wrong */
+        {grade_try(heed_matmul(q, k)),
+         "Your keys are not transposed (a reshape does not do that: it keeps the order of the "
+         "numbers): a row of q is multiplied by columns of k, which have one feature of all keys. "
+         "A score belongs to one query and one key."},
+        {grade_try(heed_matmul(k, heed_transpose(q, -2, -1))),
+         "Your scores are transposed, k q^T: row i has the scores of key i with all queries. Each "
+         "row should belong to a query, because softmax runs along rows."},
+        {grade_try(heed_matmul(heed_transpose(q, -2, -1), k)),
+         "You multiply q^T k: that compares features, each with each, added up over the tokens. A "
+         "score compares a query with a key."},
+        {grade_try(heed_mul(q, k)),
+         "You multiply numbers in the same place, q * k. A score is the sum of d such products, of "
+         "each query with each key."},
+        {k->ndim > 2 ? grade_try(heed_matmul(q, heed_transpose(k, 0, 1))) : NULL,
+         "You exchange dims 0 and 1 of the keys. In a batch these are the sequences and the "
+         "tokens, so queries meet keys of other sequences. Which dims are always the tokens and "
+         "the features?"},
+        {k->ndim > 3 ? grade_try(heed_matmul(q, heed_transpose(k, 1, 2))) : NULL,
+         "You exchange dims 1 and 2 of the keys. With heads these are the heads and the tokens, so "
+         "queries meet keys of other heads. Which dims are always the tokens and the features?"},
+        {NULL, NULL}};
+    for (int i = (int)(sizeof mistakes / sizeof *mistakes) - 2; i >= 0; i--) {
+        mistakes[i].result = fitted(mistakes[i].result, yours, &c);
     }
+    mistakes[0].why = explain_scale(q, k, c);
     grade_show_tensor("q", grade_first_wrong(q, yours, right), NULL);
     grade_show_tensor("k", grade_first_wrong(k, yours, right), NULL);
     grade_compare("scores", yours, right, mistakes,

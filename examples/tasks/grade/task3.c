@@ -163,42 +163,36 @@ static void compare(struct sought *s, heed_tensor *yours)
     if (grade_matches(s->what, yours, right)) {
         return;
     }
-    heed_tensor *as_number = heed_to(s->hidden, HEED_F64);
-    static const char *const twice =
-        "softmax is applied twice: the second one takes shares for scores. They lie between 0 and "
-        "1, so it makes them nearly equal.";
-    heed_tensor *shares = heed_softmax(s->x, -1),
-                *hidden = hide(s->x, s->hidden, -(double)INFINITY);
+    heed_tensor *as_number = heed_to(s->hidden, HEED_F64), *shares = heed_softmax(s->x, -1);
+    heed_tensor *masked = hide(s->x, s->hidden, -(double)INFINITY);
+    static const char
+        twice[] = "softmax is applied twice: the second one takes shares for scores. They lie "
+                  "between 0 and 1, so it makes them nearly equal.",
+        added[] = "You add a mask of 0 and 1 to the scores. A hidden key then has a score that "
+                  "differs by 1, which hides nothing.",
+        along_queries[] = "Your softmax runs along the queries: columns sum to 1. Each query, a "
+                          "row, should divide its attention among the keys.",
+        along_first[] = "Your softmax runs along dim 0: the sequences share their weights. Which "
+                        "dim has the keys?";
     add(s, heed_softmax(hide(shares, s->hidden, -(double)INFINITY), -1), twice);
-    add(s, heed_softmax(heed_softmax(hidden, -1), -1), twice);
-    add(s, heed_softmax(hide(heed_softmax(hidden, -1), s->hidden, -(double)INFINITY), -1), twice);
-    static const char *const added = "You add a mask of 0 and 1 to the scores. A hidden key then "
-                                     "has a score that differs by 1, which hides nothing.";
+    add(s, heed_softmax(heed_softmax(masked, -1), -1), twice);
+    add(s, heed_softmax(hide(heed_softmax(masked, -1), s->hidden, -(double)INFINITY), -1), twice);
     add(s, heed_softmax(hide(s->x, s->hidden, 0), -1),
         "The hidden scores are 0 in your code. That is no weight of 0: exp(0) is 1, more than "
         "other keys get if their scores are negative.");
-    add(s, heed_masked_fill(heed_softmax(s->x, -1), s->hidden, 0),
+    add(s, hide(shares, s->hidden, 0),
         "Your weights are set to 0 after the softmax, so rows sum to less than 1: the hidden keys "
         "have already taken their share.");
     add(s, heed_softmax(heed_add(s->x, as_number), -1), added);
-    add(s, heed_softmax(heed_sub(s->x, as_number), -1), added);
-    add(s, heed_softmax(heed_add(s->x, heed_add_scalar(heed_neg(as_number), 1)), -1), added);
-    add(s, heed_safe_softmax(hide(s->x, s->hidden, -(double)INFINITY), -2),
-        "Your softmax runs along the queries: columns sum to 1. Each query, a row, should divide "
-        "its attention among the keys.");
-    add(s, heed_softmax(hide(s->x, s->hidden, -(double)INFINITY), -2), s->made[s->count - 1].why);
+    add(s, heed_softmax(heed_sub(s->x, as_number), -1), added); /* 1 - mask, too */
+    add(s, heed_safe_softmax(masked, -2), along_queries);
+    add(s, heed_softmax(masked, -2), along_queries);
     add_mask(s, heed_logical_or(s->hidden, heed_eq_scalar(s->x, 0)),
              "You hide the scores that are 0, too. They are scores like others: a mask depends on "
              "the places of query and key, not on the score.");
-    if (s->x->ndim > 2) {
-        static const char *const along_first =
-            "Your softmax runs along dim 0: the sequences share their weights. Which dim has the "
-            "keys?";
-        add(s, heed_softmax(hide(s->x, s->hidden, -(double)INFINITY), 0), along_first);
-        add(s, heed_safe_softmax(hide(s->x, s->hidden, -(double)INFINITY), 0), along_first);
-    }
-    add(s, hide(s->x, s->hidden, -(double)INFINITY),
-        "Your result has masked scores, which are not shares yet.");
+    add(s, s->x->ndim > 2 ? heed_softmax(masked, 0) : NULL, along_first);
+    add(s, s->x->ndim > 2 ? heed_safe_softmax(masked, 0) : NULL, along_first);
+    add(s, masked, "Your result has masked scores, which are not shares yet.");
     grade_show_tensor("scores", grade_first_wrong(s->x, yours, right), NULL);
     const bool fits = grade_has_shape(yours, heed_shape_of_tensor(right));
     const bool low = heed_item(heed_amin(s->x)) < -1000; /* weights are 0 or 1, of many mistakes */

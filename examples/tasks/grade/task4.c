@@ -222,14 +222,6 @@ static struct self_attention *make(int64_t d_model, int row_dim, int col_dim, bo
 
 /* ---- numbers ---- */
 
-static void show_inputs(heed_tensor *x, heed_tensor *const w[3])
-{
-    grade_show_tensor("x", x, NULL);
-    grade_show_tensor("W_q.weight", w[Q], NULL);
-    grade_show_tensor("W_k.weight", w[K], NULL);
-    grade_show_tensor("W_v.weight", w[V], NULL);
-}
-
 /* Runs the learner's forward and compares y. */
 static void check(struct self_attention *self, heed_tensor *x, heed_tensor *mask, bool other_dims)
 {
@@ -256,7 +248,10 @@ static void check(struct self_attention *self, heed_tensor *x, heed_tensor *mask
         return;
     }
     if (x->numel <= 12) {
-        show_inputs(x, w);
+        grade_show_tensor("x", x, NULL);
+        for (int n = 0; n < 3; n++) {
+            grade_show_tensor(names[n], w[n], NULL);
+        }
     }
     struct mistake mistakes[FORMS] = {{0}};
     for (int f = RIGHT + 1; f < FORMS; f++) {

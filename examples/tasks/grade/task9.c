@@ -267,6 +267,7 @@ static heed_text cached(const struct writer *m)
 static void explain_shape(struct writer *m, heed_tensor *y, heed_tensor *x, int64_t p)
 {
     const int64_t B = heed_size(x, 0), d = heed_size(x, 2);
+    const char *why = NULL;
     if (p > 0 && grade_has_shape(y, HEED_SHAPE(B, p + 1, d))) {
         heed_tensor *rows = y;
         if (p == 1 && heed_size(x, 1) > 2) { /* with two keys, both mistakes are the same */
@@ -276,19 +277,19 @@ static void explain_shape(struct writer *m, heed_tensor *y, heed_tensor *x, int6
         for (int64_t i = 0; all && i < heed_size(rows, 1); i++) {
             all = grade_equal(heed_narrow(rows, 1, i, 1), row_of(m, x, NULL, i, RIGHT));
         }
+        why = all ? "These are the rows of all tokens up to this one. The step returns the new "
+                    "one; the others have been returned before."
+                  : "One query has become several: a mask with a row for each token gives each row "
+                    "another answer, and here is one query. Which keys may the newest token not "
+                    "see?";
+    } else if (p > 0 && grade_has_shape(y, HEED_SHAPE(B * (p + 1), 1, d))) {
+        why = "Keys and values are joined along dim 0, as if each token were another sequence. "
+              "Which dim has the tokens?";
+    }
+    if (why != NULL) {
         grade_fail("y should have the shape %s; yours has %s. %s",
                    heed_shape_text(3, (int64_t[]){B, 1, d}).text, heed_shape_text(3, y->shape).text,
-                   all ? "These are the rows of all tokens up to this one. The step returns the "
-                         "new one; the others have been returned before."
-                       : "One query has become several: a mask with a row for each token gives "
-                         "each row another answer, and here is one query. Which keys may the "
-                         "newest token not see?");
-    }
-    if (p > 0 && grade_has_shape(y, HEED_SHAPE(B * (p + 1), 1, d))) {
-        grade_fail("y should have the shape %s; yours has %s. Keys and values are joined along "
-                   "dim 0, as if each token were another sequence. Which dim has the tokens?",
-                   heed_shape_text(3, (int64_t[]){B, 1, d}).text,
-                   heed_shape_text(3, y->shape).text);
+                   why);
     }
 }
 
@@ -300,10 +301,11 @@ static void show_inputs(struct writer *m, heed_tensor *x, int64_t p)
     heed_tensor *seen = with_positions(m, heed_narrow(x, 1, 0, p + 1), 0);
     snprintf(title, sizeof title, "the new token, x (position %lld)", (long long)p);
     grade_show_tensor(title, heed_narrow(x, 1, p, 1), NULL);
-    snprintf(title, sizeof title, "keys of the tokens up to position %lld", (long long)p);
-    grade_show_tensor(title, heed_linear_forward(m->W_k, seen), NULL);
-    snprintf(title, sizeof title, "values of the tokens up to position %lld", (long long)p);
-    grade_show_tensor(title, heed_linear_forward(m->W_v, seen), NULL);
+    for (int i = 0; i < 2; i++) {
+        snprintf(title, sizeof title, "%s of the tokens up to position %lld",
+                 i == 0 ? "keys" : "values", (long long)p);
+        grade_show_tensor(title, heed_linear_forward(i == 0 ? m->W_k : m->W_v, seen), NULL);
+    }
 }
 
 static void check_step(struct writer *m, heed_tensor *x, heed_tensor *old, int64_t p,
