@@ -6,135 +6,108 @@
 
 enum { Q, K, V };
 
-typedef enum form {
-    RIGHT,
-    NO_MASK,
-    INVERTED,
-    INVERTED_FINITE,
-    AFTER,
-    ZERO_SCORES,
-    ADDED,
-    NOT_SCALED,
-    BY_TOKENS,
-    BY_WIDTH,
-    MULTIPLIED,
-    OVER_QUERIES,
-    NO_SOFTMAX,
-    K_AS_V,
-    X_AS_V,
-    Q_AND_V,
-    K_AND_V,
-    Q_AND_K,
-    Q_AS_K,
-    X_TIMES_W,
-    RESIDUAL,
-    CAUSAL,
-    EXCHANGED,
-    Q_ALONE,
-    V_ALONE,
-    FORMS
-} form;
-
-static const char *const why[FORMS] = {
-    [NO_MASK] = "The mask has no effect: blocked keys get weights, too. A model that writes text "
-                "would see the words that it has to predict.",
-    [INVERTED] = "You block what the mask allows, and allow what it blocks: here, true blocks. (A "
-                 "row of NaN has no allowed key left.)",
-    [INVERTED_FINITE] =
-        "You block what the mask allows, and allow what it blocks: here, true blocks.",
-    [AFTER] = "Blocked weights become 0 after the softmax. They have taken their share by then: "
-              "the weights that are left sum to less than 1.",
-    [ZERO_SCORES] = "Blocked keys get the score 0. That is a score like any other: exp(0) is 1, "
-                    "and the key gets a weight.",
-    [ADDED] = "The mask is added as 0 and 1. A blocked key's score then grows by 1, and nothing is "
-              "blocked.",
-    [NOT_SCALED] = "Your scores are not scaled. A score is a sum of d products, so it grows with "
-                   "d; the softmax of large scores is nearly one-hot, and its gradient nearly 0.",
-    [BY_TOKENS] = "Your scores are divided by the root of the number of tokens, so the same words "
-                  "get other weights in a longer sentence. Over what does a score sum?",
-    [BY_WIDTH] = "Your scores are divided by d, not by its root: the variance of a sum of d "
-                 "products grows with d, so its size grows with the root.",
-    [MULTIPLIED] = "Your scores are multiplied by the root of d. They should become smaller.",
-    [OVER_QUERIES] = "Your softmax runs along row_dim, the queries: the weights of a key sum to 1, "
-                     "those of a query do not. A row of y should be a mean of the values.",
-    [NO_SOFTMAX] = "There is no softmax: your scores are used as weights. They can be negative, "
-                   "and their sum is not 1.",
-    [K_AS_V] = "Your values are computed by W_k, and W_v has no effect: what a word is found by "
-               "would be what it passes on.",
-    [X_AS_V] = "The encodings themselves are your values: W_v has no effect.",
-    [Q_AND_V] = "Queries and values are exchanged: y is a mean of what the words look for.",
-    [K_AND_V] = "Keys and values are exchanged: y is a mean of what the words are found by.",
-    [Q_AND_K] = "Your scores are transposed: row i belongs to key i. (Or W_q and W_k are "
-                "exchanged.) A row should have the scores of one query with all keys.",
-    [Q_AS_K] = "Your keys are computed by W_q, and W_k has no effect: *it* would find *pizza* just "
-               "as *pizza* finds *it*.",
-    [X_TIMES_W] = "You multiply by the weights themselves, x W. A Linear multiplies by their "
-                  "transpose: its weight has the shape (out, in).",
-    [RESIDUAL] = "You add x. That is done around attention, in a block; the class returns what "
-                 "attention finds.",
-    [CAUSAL] = "You block later tokens, though the mask is NULL. What is blocked says the mask "
-               "alone.",
-    [EXCHANGED] = "row_dim and col_dim are exchanged: your softmax runs along row_dim, and row_dim "
-                  "gives the d of the root.",
-    [Q_ALONE] = "y is q so far: no token has looked at another one.",
-    [V_ALONE] = "y is v so far: no token has looked at another one.",
+/* Known mistakes; three letters are the roles of queries, keys and values. The first ones need a
+ * mask. */
+static const struct {
+    const char *form, *why;
+} forms[] = {
+    {"no mask", "The mask has no effect: blocked keys get weights, too. A model that writes text "
+                "would see the words that it has to predict."},
+    {"inverted", "You block what the mask allows, and allow what it blocks: here, true blocks. (A "
+                 "row of NaN has no allowed key left.)"},
+    {"inverted, finite",
+     "You block what the mask allows, and allow what it blocks: here, true blocks."},
+    {"after", "Blocked weights become 0 after the softmax. They have taken their share by then: "
+              "the weights that are left sum to less than 1."},
+    {"zero scores", "Blocked keys get the score 0. That is a score like any other: exp(0) is 1, "
+                    "and the key gets a weight."},
+    {"added", "The mask is added as 0 and 1. A blocked key's score then grows by 1, and nothing is "
+              "blocked."},
+    {"not scaled", "Your scores are not scaled. A score is a sum of d products, so it grows with "
+                   "d; the softmax of large scores is nearly one-hot, and its gradient nearly 0."},
+    {"by tokens", "Your scores are divided by the root of the number of tokens, so the same words "
+                  "get other weights in a longer sentence. Over what does a score sum?"},
+    {"by width", "Your scores are divided by d, not by its root: the variance of a sum of d "
+                 "products grows with d, so its size grows with the root."},
+    {"multiplied", "Your scores are multiplied by the root of d. They should become smaller."},
+    {"over queries", "Your softmax runs along row_dim, the queries: the weights of a key sum to 1, "
+                     "those of a query do not. A row of y should be a mean of the values."},
+    {"no softmax", "There is no softmax: your scores are used as weights. They can be negative, "
+                   "and their sum is not 1."},
+    {"qkk", "Your values are computed by W_k, and W_v has no effect: what a word is found by would "
+            "be what it passes on."},
+    {"qkx", "The encodings themselves are your values: W_v has no effect."},
+    {"vkq", "Queries and values are exchanged: y is a mean of what the words look for."},
+    {"qvk", "Keys and values are exchanged: y is a mean of what the words are found by."},
+    {"kqv", "Your scores are transposed: row i belongs to key i. (Or W_q and W_k are exchanged.) A "
+            "row should have the scores of one query with all keys."},
+    {"qqv", "Your keys are computed by W_q, and W_k has no effect: *it* would find *pizza* just as "
+            "*pizza* finds *it*."},
+    {"x W", "You multiply by the weights themselves, x W. A Linear multiplies by their transpose: "
+            "its weight has the shape (out, in)."},
+    {"residual", "You add x. That is done around attention, in a block; the class returns what "
+                 "attention finds."},
+    {"causal",
+     "You block later tokens, though the mask is NULL. What is blocked says the mask alone."},
+    {"exchanged", "row_dim and col_dim are exchanged: your softmax runs along row_dim, and row_dim "
+                  "gives the d of the root."},
+    {"q alone", "y is q so far: no token has looked at another one."},
+    {"v alone", "y is v so far: no token has looked at another one."},
 };
+enum { FORMS = sizeof forms / sizeof *forms, OF_MASKS = 6 };
 
-static heed_tensor *mask_scores(heed_tensor *scores, heed_tensor *mask, form f)
+static bool is(const char *form, const char *other)
 {
-    switch (f) {
-    case INVERTED:
-    case INVERTED_FINITE:
-        return heed_masked_fill(scores, heed_logical_not(mask), f == INVERTED ? -INFINITY : -1e9);
-    case ZERO_SCORES:
-        return heed_masked_fill(scores, mask, 0);
-    case ADDED:
-        return heed_add(scores, heed_to(mask, HEED_F64));
-    case NO_MASK:
-    case AFTER:
-        return scores;
-    default:
-        return heed_masked_fill(scores, mask, f == NO_SOFTMAX ? 0 : -INFINITY);
-    }
+    return strcmp(form, other) == 0;
 }
 
-/* x (..., T, d), f64; w: the weights (d, d). NULL if the form cannot be computed. */
-static heed_tensor *attend(heed_tensor *x, heed_tensor *const w[3], heed_tensor *mask, form f)
+static heed_tensor *mask_scores(heed_tensor *scores, heed_tensor *mask, const char *f)
 {
-    static const int roles[FORMS][3] = {[K_AS_V] = {Q, K, K},
-                                        [Q_AND_V] = {V, K, Q},
-                                        [K_AND_V] = {Q, V, K},
-                                        [Q_AND_K] = {K, Q, V},
-                                        [Q_AS_K] = {Q, Q, V}};
-    const bool listed = roles[f][K] + roles[f][V] != 0;
+    if (is(f, "inverted") || is(f, "inverted, finite")) {
+        return heed_masked_fill(scores, heed_logical_not(mask),
+                                is(f, "inverted") ? -INFINITY : -1e9);
+    }
+    if (is(f, "added")) {
+        return heed_add(scores, heed_to(mask, HEED_F64));
+    }
+    if (is(f, "no mask") || is(f, "after")) {
+        return scores;
+    }
+    return heed_masked_fill(scores, mask,
+                            is(f, "zero scores") || is(f, "no softmax") ? 0 : -INFINITY);
+}
+
+/* x (..., T, d), f64; w: the weights (d, d). */
+static heed_tensor *attend(heed_tensor *x, heed_tensor *const w[3], heed_tensor *mask,
+                           const char *f)
+{
+    const char *roles = strlen(f) == 3 && strspn(f, "qkvx") == 3 ? f : "qkv";
     heed_tensor *p[3];
-    if ((mask == NULL && f != RIGHT && f <= ADDED) || (mask != NULL && f == CAUSAL)) {
-        return NULL;
-    }
     for (int i = 0; i < 3; i++) {
-        heed_tensor *weight = w[listed ? roles[f][i] : i];
-        p[i] = heed_matmul(x, f == X_TIMES_W ? weight : heed_transpose(weight, 0, 1));
+        heed_tensor *weight = roles[i] == 'x' ? NULL : w[strchr("qkv", roles[i]) - "qkv"];
+        p[i] = weight == NULL ? x
+               : is(f, "x W") ? heed_matmul(x, weight)
+                              : heed_matmul(x, heed_transpose(weight, 0, 1));
     }
-    if (f == Q_ALONE || f == V_ALONE) {
-        return p[f == Q_ALONE ? Q : V];
+    if (is(f, "q alone") || is(f, "v alone")) {
+        return p[f[0] == 'q' ? Q : V];
     }
     const double d = (double)heed_size(x, -1), T = (double)heed_size(x, -2);
-    const double divisor = f == NOT_SCALED   ? 1
-                           : f == BY_TOKENS  ? sqrt(T)
-                           : f == EXCHANGED  ? sqrt(T)
-                           : f == BY_WIDTH   ? d
-                           : f == MULTIPLIED ? 1 / sqrt(d)
-                                             : sqrt(d);
+    const double divisor = is(f, "not scaled")                        ? 1
+                           : is(f, "by tokens") || is(f, "exchanged") ? sqrt(T)
+                           : is(f, "by width")                        ? d
+                           : is(f, "multiplied")                      ? 1 / sqrt(d)
+                                                                      : sqrt(d);
     heed_tensor *weights =
         heed_div_scalar(heed_matmul(p[Q], heed_transpose(p[K], -2, -1)), divisor);
-    mask = f == CAUSAL ? heed_causal_block_mask(heed_size(x, -2)) : mask;
+    mask = is(f, "causal") ? heed_causal_block_mask(heed_size(x, -2)) : mask;
     weights = mask != NULL ? mask_scores(weights, mask, f) : weights;
-    if (f != NO_SOFTMAX) {
-        weights = heed_softmax(weights, f == OVER_QUERIES || f == EXCHANGED ? -2 : -1);
+    if (!is(f, "no softmax")) {
+        weights = heed_softmax(weights, is(f, "over queries") || is(f, "exchanged") ? -2 : -1);
     }
-    weights = f == AFTER ? heed_masked_fill(weights, mask, 0) : weights;
-    heed_tensor *y = heed_matmul(weights, f == X_AS_V ? x : p[V]);
-    return f == RESIDUAL ? heed_add(x, y) : y;
+    weights = is(f, "after") ? heed_masked_fill(weights, mask, 0) : weights;
+    heed_tensor *y = heed_matmul(weights, p[V]);
+    return is(f, "residual") ? heed_add(x, y) : y;
 }
 
 /* ---- the module ---- */
@@ -163,7 +136,7 @@ static _Noreturn void explain_missing(struct self_attention *self, int64_t d_mod
         for (int i = 0; other != n && i < 3; i++) {
             w[i] = weight_of(self, i == n ? other : i);
         }
-        if (other != n && grade_equal(y, attend(heed_to(x, HEED_F64), w, NULL, RIGHT))) {
+        if (other != n && grade_equal(y, attend(heed_to(x, HEED_F64), w, NULL, "right"))) {
             grade_fail("The module has no parameter %s (it has 2 in all). Your code uses the layer "
                        "of %s in its place, so both will always be the same. Each of the three "
                        "needs a layer of its own.",
@@ -243,7 +216,7 @@ static void check(struct self_attention *self, heed_tensor *x, heed_tensor *mask
     }
     grade_returned("y", y, heed_shape_of_tensor(x));
     HEED_SCOPE_NO_GRAD(scope);
-    heed_tensor *right = heed_to(attend(wide, w, mask, RIGHT), x->dtype);
+    heed_tensor *right = heed_to(attend(wide, w, mask, "right"), x->dtype);
     if (grade_matches("y", y, right)) {
         return;
     }
@@ -253,9 +226,11 @@ static void check(struct self_attention *self, heed_tensor *x, heed_tensor *mask
             grade_show_tensor(names[n], w[n], NULL);
         }
     }
-    struct mistake mistakes[FORMS] = {{0}};
-    for (int f = RIGHT + 1; f < FORMS; f++) {
-        mistakes[f - 1] = (struct mistake){attend(wide, w, mask, (form)f), why[f]};
+    struct mistake mistakes[FORMS + 1] = {{0}};
+    for (int f = 0; f < FORMS; f++) {
+        const bool applies = mask != NULL ? !is(forms[f].form, "causal") : f >= OF_MASKS;
+        mistakes[f].result = applies ? attend(wide, w, mask, forms[f].form) : NULL;
+        mistakes[f].why = forms[f].why;
     }
     grade_compare(
         "y", y, right, mistakes,
