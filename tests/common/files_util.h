@@ -23,33 +23,8 @@ void expect_same_files(const char *path, const char *other);
  * `data` zero bytes. */
 void write_header(const char *path, const char *header, size_t size, size_t data);
 
-/* A rejected file: its header, the number of bytes after it, and words of the error. */
-typedef struct refused_header {
-    const char *header;
-    size_t data;
-    const char *words;
-} refused_header;
-
-/* expect_error_of_file: like expect_error; the message must begin with the function and the path of
- * `file` in that folder. */
-void expect_error_of_file(heed_status status, const char *function, const char *words);
-
-/* damage_every_byte: replaces each byte of `file` with each of the other 255 values and calls
- * `reads`, which must return true for the intact file. Returns how often it returned true for a
- * damaged one; *size is set to the size of the file. */
-int damage_every_byte(bool (*reads)(void), int *size);
-
 /* save_one, load_one: one tensor, saved as "x". */
 void save_one(const char *path, heed_tensor *x);
 heed_tensor *load_one(const char *path, const char *name);
-
-/* of_all_bits: elements with varied bit patterns, including NaN and -0. */
-heed_tensor *of_all_bits(heed_shape shape, heed_dtype dtype);
-
-/* expect_same_state: the state dicts of two modules have the same names and bits. */
-void expect_same_state(void *a, void *b);
-
-/* become_nobody: drops root, which ignores permissions; the new user owns the folder. */
-void become_nobody(void);
 
 #endif

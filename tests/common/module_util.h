@@ -16,14 +16,9 @@ void expect_draws(void *(*make)(const void *row), const void *row, const uint64_
 /* expect_tree: the output of heed_module_print without its final newline. */
 void expect_tree(void *module, const char *text);
 
-/* expect_derivatives: casts the module to f64 and checks the derivatives of f, which calls its
- * forward, with respect to its f64 inputs and each element of its parameters. Finite differences
- * modify the parameters in place. */
-void expect_derivatives(void *module, heed_function *f, void *context, heed_tensor *const *inputs,
-                        int count);
-
-/* expect_parameter_derivatives: the same with respect to the parameters only, for inputs without a
- * derivative. */
+/* expect_parameter_derivatives: casts the module to f64 and checks the derivatives of f, which
+ * calls its forward, with respect to each element of its parameters. Finite differences modify them
+ * in place. */
 void expect_parameter_derivatives(void *module, heed_function *f, void *context,
                                   heed_tensor *const *inputs);
 

@@ -2,33 +2,11 @@
 
 #include <fnmatch.h>
 #include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 
 #undef _tcase_add_test
 
 const char *wanted_test;
 int tests_added;
-skipped_tests skips[MOST_SKIPS];
-int skip_count;
-static bool skipping;
-
-void lacking(const char *why)
-{
-    skipping = why != NULL;
-    if (skipping) {
-        if (skip_count == MOST_SKIPS) {
-            abort();
-        }
-        skips[skip_count++] = (skipped_tests){.why = why};
-    }
-}
-
-void required(bool there, const char *why)
-{
-    const char *strict = getenv("HEED_STRICT");
-    lacking(there || (strict != NULL && strcmp(strict, "1") == 0) ? NULL : why);
-}
 
 static bool is_wanted(const char *name)
 {
@@ -37,10 +15,6 @@ static bool is_wanted(const char *name)
 
 static void add(TCase *tcase, const TTest *test, int signal, int status, int first, int end)
 {
-    if (skipping) {
-        skips[skip_count - 1].count += end - first;
-        return;
-    }
     _tcase_add_test(tcase, test, signal, status, first, end);
     tests_added += end - first;
 }

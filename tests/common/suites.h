@@ -25,20 +25,6 @@ void add_test(TCase *tcase, const TTest *test, int signal, int status, int first
  * tell where a test was before it crashed. A debugger tells that. */
 #define _mark_point(file, line) ((void)(line))
 
-/* lacking: tests added from now on are skipped for this reason; NULL: they are not. The runner
- * prints the reason and counts them apart from those that pass. required: skips them unless
- * `there`, but with HEED_STRICT=1, as in .ci/run, they run, and fail. skips: their numbers, in the
- * order of the calls. */
-enum { MOST_SKIPS = 64 };
-typedef struct skipped_tests {
-    const char *why;
-    int count;
-} skipped_tests;
-extern skipped_tests skips[MOST_SKIPS];
-extern int skip_count;
-void lacking(const char *why);
-void required(bool there, const char *why);
-
 /* add_row: adds a test for row i, if its name, or that of the test, is wanted; add_rows: for each
  * of `count` rows. */
 void add_row(TCase *tcase, const TTest *test, int i, const char *name);

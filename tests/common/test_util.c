@@ -1,13 +1,10 @@
-#define _XOPEN_SOURCE 700 /* posix_openpt */
 #include "tests/common/test_util.h"
 #include "tensor/tensor.h"
 
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static int64_t tensors_before, bytes_before;
 static heed_scope test_scope;
@@ -37,17 +34,6 @@ TCase *heed_case(Suite *suite, const char *name)
     return test_case;
 }
 
-bool has_terminals(void)
-{
-    const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
-    const bool found = terminal >= 0 && grantpt(terminal) == 0 && unlockpt(terminal) == 0 &&
-                       access(ptsname(terminal), R_OK | W_OK) == 0;
-    if (terminal >= 0) {
-        close(terminal);
-    }
-    return found;
-}
-
 bool too_large_for_32_bits(void)
 {
     return SIZE_MAX == UINT32_MAX && heed_error_pending() == HEED_ERR_OVERFLOW &&
@@ -65,13 +51,6 @@ void expect_error(heed_status status, const char *words)
                   heed_status_name(status), heed_error_message());
     ck_assert_msg(strstr(heed_error_message(), words) != NULL, "\"%s\" does not contain \"%s\"",
                   heed_error_message(), words);
-}
-
-void expect_file_error(const char *words, int error)
-{
-    char text[200];
-    snprintf(text, sizeof text, "%s: %s", words, strerror(error));
-    expect_error(HEED_ERR_FILE, text);
 }
 
 void expect_no_error(void)

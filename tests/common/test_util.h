@@ -62,18 +62,11 @@ TCase *heed_case(Suite *suite, const char *name);
 /* expect_error: the pending error has this status and its message contains `words`; clears it. */
 void expect_error(heed_status status, const char *words);
 
-/* expect_file_error: the same for HEED_ERR_FILE, whose message contains `words`, a colon and the
- * system's text for `error`, an errno. */
-void expect_file_error(const char *words, int error);
-
 /* expect_shape: x has this shape. expect_equal: the values of a and b are equal. expect_same_bits:
  * they have the same dtype, shape and bits. */
 void expect_shape(const heed_tensor *x, heed_shape shape);
 void expect_equal(heed_tensor *a, heed_tensor *b);
 void expect_same_bits(heed_tensor *a, heed_tensor *b);
-
-/* has_terminals: this machine has pseudo-terminals, and their device files. */
-bool has_terminals(void);
 
 /* too_large_for_32_bits: true if a 32-bit machine has rejected a size beyond its address space, so
  * that the error that a test expects of 64-bit machines does not occur. */

@@ -1,9 +1,18 @@
 /* Saving and loading modules: strict, all or nothing, and in place, so that tensors keep their
  * identity. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/common/files_util.h"
+
+/* The state dicts of two modules have the same names and bits. */
+static void expect_same_state(void *a, void *b)
+{
+    expect_no_error();
+    heed_tensor_list x = heed_state_dict(a), y = heed_state_dict(b);
+    ck_assert_int_eq(x.count, y.count);
+    for (int i = 0; i < x.count; i++) {
+        ck_assert_str_eq(x.names[i], y.names[i]);
+        expect_same_bits(x.tensors[i], y.tensors[i]);
+    }
+}
 
 static struct heed_linear *new_linear(uint64_t seed, int64_t in, int64_t out)
 {
@@ -22,26 +31,6 @@ static heed_status load_what_fits(void *module)
 }
 
 /* ---- round trips ---- */
-
-START_TEST(a_module_comes_back)
-{
-    heed_manual_seed(1);
-    struct heed_multi_head *a = heed_multi_head_new(4, 2, 0, 1);
-    struct heed_multi_head *b = heed_multi_head_new(4, 2, 0, 1);
-    const heed_metadata about[] = {{"heads", "2"}, {NULL, NULL}};
-    ck_assert_int_eq(heed_save_state_dict(a, in_folder("a"), about), HEED_OK);
-    ck_assert(
-        !heed_equal(heed_state(b, "heads.0.W_q.weight"), heed_state(a, "heads.0.W_q.weight")));
-    ck_assert_int_eq(load(b), HEED_OK);
-    expect_same_state(a, b);
-    heed_safetensors *file = heed_safetensors_open(in_folder("a"));
-    ck_assert_int_eq(heed_safetensors_count(file), heed_state_dict(a).count);
-    ck_assert_str_eq(heed_safetensors_metadata(file, "heads"), "2");
-    heed_safetensors_close(file);
-    heed_module_free(a);
-    heed_module_free(b);
-}
-END_TEST
 
 /* PyTorch saved the file at seed 42; the same module here, at that seed, equals it. */
 START_TEST(a_module_of_pytorch_loads)
@@ -175,39 +164,17 @@ START_TEST(the_first_mismatch_is_named)
                 *mask = heed_zeros(HEED_SHAPE(3), HEED_BOOL);
     heed_tensor *ids = heed_zeros(HEED_SHAPE(2, 2), HEED_I64);
     const char *names[] = {"one", "other", "mask", "ids", "more"};
-    expect_misfit(4, names, (heed_tensor *[]){f32, f32, mask, mask}, true,
-                  "load_state_dict: /tmp/heed-test-");
     expect_misfit(4, names, (heed_tensor *[]){f32, f32, ids, mask}, true,
                   "/a: 'mask' is I64 (2, 2), but in this Odd it is bool (3)");
     expect_misfit(3, names, (heed_tensor *[]){f32, f32, mask}, true, "/a: 'ids' is missing");
-    expect_misfit(1, names + 4, &f32, true, "/a: 'one' is missing");
     expect_misfit(5, names, (heed_tensor *[]){f32, f32, mask, ids, f32}, true,
                   "/a: this Odd has no 'more'");
     expect_misfit(3, names + 1, (heed_tensor *[]){f32, heed_to(mask, HEED_F32), ids}, true,
                   "/a: 'mask' is F32 (3), but in this Odd it is bool (3)");
     heed_tensor *wrong = heed_zeros(HEED_SHAPE(2, 3), HEED_I64);
     expect_misfit(1, names, &wrong, false, "'one' is I64 (2, 3), but in this Odd it is f32 (2, 3)");
-    wrong = heed_zeros(HEED_SHAPE(2), HEED_F32);
-    expect_misfit(1, names, &wrong, false, "'one' is F32 (2), but in this Odd it is f32 (2, 3)");
-    wrong = heed_zeros(HEED_SHAPE(2, 3, 1), HEED_F32);
-    expect_misfit(1, names, &wrong, false, "'one' is F32 (2, 3, 1), but in this Odd it is f32");
     wrong = heed_zeros(HEED_SHAPE(0, 3), HEED_F32);
     expect_misfit(1, names, &wrong, false, "'one' is F32 (0, 3), but in this Odd it is f32 (2, 3)");
-}
-END_TEST
-
-START_TEST(long_names_are_cut)
-{
-    struct heed_linear *m = new_linear(1, 3, 2);
-    char name[400] = "";
-    memset(name, 'n', sizeof name - 1);
-    const char *names[] = {name, "weight", "bias"};
-    heed_tensor *tensors[] = {m->bias, m->weight, m->bias};
-    heed_save_file((heed_tensor_list){3, tensors, names}, in_folder("a"), NULL);
-    ck_assert_int_eq(load(m), HEED_ERR_VALUE);
-    expect_error(HEED_ERR_VALUE, "/a: this Linear has no 'nnnnn");
-    ck_assert_ptr_nonnull(strstr(heed_error_message(), "nnn...'"));
-    heed_module_free(m);
 }
 END_TEST
 
@@ -242,75 +209,14 @@ START_TEST(expanded_parameters_do_not_load)
 }
 END_TEST
 
-/* ---- all or nothing ---- */
-
-START_TEST(a_damaged_file_changes_nothing)
-{
-    struct heed_linear *a = new_linear(1, 3, 2), *b = new_linear(2, 3, 2), *c = new_linear(2, 3, 2);
-    size_t size;
-    heed_save_state_dict(a, in_folder("a"), NULL);
-    char *bytes = read_bytes(in_folder("a"), &size);
-    for (size_t i = 0; i < size; i++) {
-        write_bytes(in_folder("a"), bytes, i);
-        ck_assert_int_eq(load(b), HEED_ERR_FORMAT);
-        expect_error(HEED_ERR_FORMAT, "load_state_dict: /tmp/heed-test-");
-    }
-    expect_same_state(b, c);
-    write_bytes(in_folder("a"), bytes, size);
-    ck_assert_int_eq(load(b), HEED_OK);
-    expect_same_state(a, b);
-    free(bytes);
-    heed_module_free(a);
-    heed_module_free(b);
-    heed_module_free(c);
-}
-END_TEST
-
-START_TEST(every_allocation_may_fail)
-{
-    struct odd *a = odd_new(1), *b = odd_new(2), *c = odd_new(2);
-    const heed_metadata about[] = {{"k", "v"}, {NULL, NULL}};
-    ck_assert_int_eq(heed_save_state_dict(a, in_folder("a"), about), HEED_OK);
-    ck_assert_int_eq(heed_save_state_dict(a, in_folder("b"), about), HEED_OK);
-    heed_state_dict(b); /* the lists are allocated once, and kept */
-    heed_state_dict(c);
-    const int64_t tensors = heed_live_tensors(), bytes = heed_live_bytes();
-    for (int loading = 0; loading < 2; loading++) {
-        int n = 0;
-        for (heed_status status = HEED_ERR_MEMORY; status == HEED_ERR_MEMORY; n++) {
-            heed_fail_allocation(n);
-            status = loading ? load(b) : heed_save_state_dict(a, in_folder("a"), about);
-            heed_fail_allocation(-1);
-            ck_assert_int_eq(heed_error(), status);
-            ck_assert_int_eq(heed_live_tensors(), tensors);
-            ck_assert_int_eq(heed_live_bytes(), bytes);
-            expect_same_files(in_folder("a"), in_folder("b"));
-            ck_assert_int_eq(files_in_folder(), 2);
-            if (status != HEED_OK) {
-                expect_same_state(b, c);
-            }
-        }
-        ck_assert_int_gt(n, 4);
-    }
-    expect_same_state(a, b);
-    heed_module_free(a);
-    heed_module_free(b);
-    heed_module_free(c);
-}
-END_TEST
-
 void add_checkpoint_cases(Suite *suite)
 {
     TCase *tests = files_case(suite, "checkpoints");
-    tcase_add_test(tests, a_module_comes_back);
     tcase_add_test(tests, a_module_of_pytorch_loads);
     tcase_add_test(tests, the_tensors_stay_the_same_ones);
     tcase_add_test(tests, floats_are_cast);
     tcase_add_test(tests, tied_parameters_are_saved_twice_and_stay_tied);
     tcase_add_test(tests, the_first_mismatch_is_named);
-    tcase_add_test(tests, long_names_are_cut);
     tcase_add_test(tests, what_fits_loads_where_that_is_wanted);
     tcase_add_test(tests, expanded_parameters_do_not_load);
-    tcase_add_test(tests, a_damaged_file_changes_nothing);
-    tcase_add_test(tests, every_allocation_may_fail);
 }

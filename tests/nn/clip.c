@@ -31,17 +31,6 @@ START_TEST(gradients_are_clipped_together)
 }
 END_TEST
 
-START_TEST(nothing_has_norm_0)
-{
-    heed_tensor *none = heed_set_requires_grad(heed_zeros(HEED_SHAPE(2), HEED_F32), true);
-    heed_tensor *empty = heed_set_requires_grad(heed_zeros(HEED_SHAPE(0), HEED_F32), true);
-    heed_backward(heed_sum(empty));
-    heed_tensor *ps[] = {none, empty};
-    ck_assert_double_eq(heed_clip_grad_norm((heed_tensor_list){0}, 1), 0);
-    ck_assert_double_eq(heed_clip_grad_norm((heed_tensor_list){2, ps, NULL}, 1), 0);
-}
-END_TEST
-
 /* PyTorch 2.15: with inf the other gradients become 0, with NaN all become NaN. */
 START_TEST(what_is_not_finite_spreads)
 {
@@ -56,9 +45,9 @@ END_TEST
 START_TEST(nothing_is_clipped_while_an_error_is_pending)
 {
     heed_tensor *p = with_gradient(3, 4, HEED_F32);
-    heed_matmul(p, heed_ones(HEED_SHAPE(5), HEED_F32));
+    heed_matmul(p, heed_ones(HEED_SHAPE(5), HEED_F64));
     ck_assert(isnan(heed_clip_grad_norm((heed_tensor_list){1, &p, NULL}, 1)));
-    expect_error(HEED_ERR_SHAPE, "matmul");
+    expect_error(HEED_ERR_DTYPE, "matmul");
     EXPECT_VALUES(p->grad, 0, 3, 4);
 }
 END_TEST
@@ -67,7 +56,6 @@ void add_clip_cases(Suite *suite)
 {
     TCase *clip = heed_case(suite, "clip");
     tcase_add_test(clip, gradients_are_clipped_together);
-    tcase_add_test(clip, nothing_has_norm_0);
     tcase_add_test(clip, what_is_not_finite_spreads);
     tcase_add_test(clip, nothing_is_clipped_while_an_error_is_pending);
 }

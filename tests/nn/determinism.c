@@ -1,6 +1,6 @@
-/* Training is bit-identical for any number of threads and wherever its tensors are allocated:
- * checkpoints after 50 steps are compared byte for byte. All sizes are odd, and large enough for
- * several threads; most of the work is in the kernels that tensor/tensor.h names. */
+/* Training is bit-identical for any number of threads: checkpoints after 50 steps are compared byte
+ * for byte. All sizes are odd, and large enough for several threads; most of the work is in the
+ * kernels that tensor/tensor.h names. */
 #include "examples/lab/gpt/model.h"
 #include "tests/common/files_util.h"
 
@@ -84,21 +84,13 @@ static model new_head(void)
 
 /* ---- training ---- */
 
-/* `disturb`: allocates tensors of odd sizes beforehand, and creates and frees more between steps.
- */
-static void train(model (*make)(void), const char *path, bool disturb)
+static void train(model (*make)(void), const char *path)
 {
     HEED_SCOPE(run);
-    for (int64_t i = 0; i < 20 && disturb; i++) {
-        heed_zeros(HEED_SHAPE(3 + 71 * i * i), HEED_F32);
-    }
     heed_manual_seed(5);
     const model m = make();
     heed_optimizer *adamw = heed_adamw_new(heed_parameters(m.module), 1e-2, 0.1);
     for (int64_t i = 0; i < STEPS; i++) {
-        if (disturb) {
-            heed_full(HEED_SHAPE(1 + i * 37 % 101, 1 + i), 1e30, HEED_F64);
-        }
         HEED_SCOPE(step);
         heed_optimizer_zero_grad(adamw);
         heed_backward(m.loss(m.module));
@@ -118,22 +110,12 @@ START_TEST(training_does_not_depend_on_threads)
 {
     const char *goal = in_folder("goal"), *found = in_folder("found");
     heed_set_num_threads(1);
-    train(models[_i], goal, false);
-    for (int i = 0; i < 5; i++) {
-        heed_set_num_threads((const int[]){2, 3, 4, 5, 8}[i]);
-        train(models[_i], found, false);
+    train(models[_i], goal);
+    for (int i = 0; i < 3; i++) {
+        heed_set_num_threads((const int[]){2, 3, 8}[i]);
+        train(models[_i], found);
         expect_same_files(found, goal);
     }
-}
-END_TEST
-
-START_TEST(training_does_not_depend_on_addresses)
-{
-    const char *goal = in_folder("goal"), *found = in_folder("found");
-    heed_set_num_threads(2);
-    train(models[_i], goal, false);
-    train(models[_i], found, true);
-    expect_same_files(found, goal);
 }
 END_TEST
 
@@ -141,5 +123,4 @@ void add_determinism_cases(Suite *suite)
 {
     TCase *tests = files_case(suite, "determinism");
     tcase_add_loop_test(tests, training_does_not_depend_on_threads, 0, MODELS);
-    tcase_add_loop_test(tests, training_does_not_depend_on_addresses, 0, MODELS);
 }

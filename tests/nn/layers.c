@@ -118,71 +118,6 @@ START_TEST(forward_runs_any_module)
 }
 END_TEST
 
-START_TEST(modules_without_a_forward)
-{
-    struct heed_module_list *list = heed_module_list_new();
-    ck_assert_ptr_null(heed_forward(list, heed_ones(HEED_SHAPE(2), HEED_F32)));
-    expect_error(HEED_ERR_VALUE, "forward: a ModuleList has no forward that takes one tensor");
-    heed_module_free(list);
-}
-END_TEST
-
-/* ---- derivatives and memory ---- */
-
-struct stack {
-    heed_module module;
-    struct heed_layer_norm *norm;
-    struct heed_feed_forward *ff;
-    struct heed_dropout *dropout;
-};
-static const heed_module_kind stack_kind = {.name = "Stack", .size = sizeof(struct stack)};
-
-static void *stack_new(void *context)
-{
-    (void)context;
-    struct stack *m = heed_module_new(&stack_kind);
-    HEED_CHILD(m, norm, heed_layer_norm_new(HEED_SHAPE(3)));
-    HEED_CHILD(m, ff, heed_feed_forward_new(3, 5));
-    HEED_CHILD(m, dropout, heed_dropout_new(0.4));
-    if (heed_error_pending() != HEED_OK) {
-        heed_module_free(m);
-        return NULL;
-    }
-    return m;
-}
-
-static heed_tensor *run(heed_tensor *const *inputs, void *context)
-{
-    struct stack *m = context;
-    heed_tensor *x = heed_feed_forward_forward(m->ff, heed_layer_norm_forward(m->norm, inputs[0]));
-    return heed_dropout_forward(m->dropout, x);
-}
-
-START_TEST(derivatives)
-{
-    heed_manual_seed(6);
-    struct stack *m = stack_new(NULL);
-    heed_normal_into(m->norm->weight, 0, 1);
-    heed_normal_into(m->norm->bias, 0, 1);
-    heed_tensor *x = heed_set_requires_grad(heed_randn(HEED_SHAPE(2, 2, 3), HEED_F64), true);
-    if (_i == 1) {
-        heed_eval(m);
-    }
-    expect_derivatives(m, run, m, &x, 1);
-    heed_module_free(m);
-}
-END_TEST
-
-START_TEST(without_memory)
-{
-    expect_module_without_memory(stack_new, NULL, 20);
-    struct stack *m = stack_new(NULL);
-    heed_tensor *x = heed_randn(HEED_SHAPE(2, 3), HEED_F32);
-    expect_forward_without_memory(run, m, &x, 10);
-    heed_module_free(m);
-}
-END_TEST
-
 void add_layers_cases(Suite *suite)
 {
     TCase *names = heed_case(suite, "names_and_state");
@@ -192,8 +127,4 @@ void add_layers_cases(Suite *suite)
     tcase_add_test(forwards, a_weight_is_not_blamed);
     tcase_add_test(forwards, dropout_drops_while_training);
     tcase_add_test(forwards, forward_runs_any_module);
-    tcase_add_test(forwards, modules_without_a_forward);
-    TCase *checks = heed_case(suite, "derivatives_and_memory");
-    tcase_add_loop_test(checks, derivatives, 0, 2);
-    tcase_add_test(checks, without_memory);
 }

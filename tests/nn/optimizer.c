@@ -28,58 +28,6 @@ START_TEST(test_without_gradient)
 }
 END_TEST
 
-START_TEST(test_no_step_after_an_error)
-{
-    heed_tensor *p = parameter();
-    heed_optimizer *sgd = heed_sgd_new((heed_tensor_list){1, &p, NULL}, 1);
-    heed_backward(heed_sum(p));
-    heed_matmul(p, heed_ones(HEED_SHAPE(5), HEED_F64));
-    ck_assert_int_eq(heed_optimizer_step(sgd), HEED_ERR_SHAPE);
-    expect_error(HEED_ERR_SHAPE, "matmul");
-    EXPECT_VALUES(p, 0, 1, -0.5, 0.25, 2);
-    heed_optimizer_step(sgd);
-    EXPECT_VALUES(p, 0, 0, -1.5, -0.75, 1);
-    heed_optimizer_free(sgd);
-}
-END_TEST
-
-/* A step that ran out of memory can be repeated. */
-START_TEST(test_step_without_memory)
-{
-    for (int n = 0;; n++) {
-        heed_tensor *p = parameter();
-        heed_optimizer *adam = heed_adam_new((heed_tensor_list){1, &p, NULL}, 0.1);
-        heed_backward(heed_sum(p));
-        heed_fail_allocation(n);
-        heed_status status = heed_optimizer_step(adam);
-        heed_fail_allocation(-1);
-        if (status != HEED_OK) {
-            expect_error(HEED_ERR_MEMORY, "out of memory");
-            EXPECT_VALUES(p, 0, 1, -0.5, 0.25, 2);
-            heed_optimizer_step(adam);
-        }
-        EXPECT_VALUES(p, 1e-7, 0.9, -0.6, 0.15, 1.9);
-        heed_optimizer_free(adam);
-        if (status == HEED_OK) {
-            ck_assert_int_gt(n, 3);
-            break;
-        }
-    }
-}
-END_TEST
-
-START_TEST(test_learning_rate_may_change)
-{
-    heed_tensor *p = parameter();
-    heed_optimizer *sgd = heed_sgd_new((heed_tensor_list){1, &p, NULL}, 1);
-    heed_backward(heed_sum(p));
-    sgd->lr = 0.5;
-    heed_optimizer_step(sgd);
-    EXPECT_VALUES(p, 0, 0.5, -1, -0.25, 1.5);
-    heed_optimizer_free(sgd);
-}
-END_TEST
-
 /* With betas of 0 a step depends only on the sign of its gradient. The numbers are PyTorch's. */
 START_TEST(test_adam_without_memory)
 {
@@ -192,22 +140,6 @@ START_TEST(test_threads_change_no_bit)
 }
 END_TEST
 
-/* Weight decay of 0.5 halves the matrix alone. */
-START_TEST(test_only_matrices_decay)
-{
-    heed_tensor *ps[] = {heed_ones(HEED_SHAPE(1, 2), HEED_F64), heed_ones(HEED_SHAPE(2), HEED_F64)};
-    for (int i = 0; i < 2; i++) {
-        heed_set_grad(heed_set_requires_grad(ps[i], true), heed_zeros_like(ps[i]));
-    }
-    heed_optimizer *adamw =
-        heed_adamw_new((heed_tensor_list){2, ps, NULL}, 1, 0.5, .decay_matrices_only = true);
-    heed_optimizer_step(adamw);
-    EXPECT_VALUES(ps[0], 0, 0.5, 0.5);
-    EXPECT_VALUES(ps[1], 0, 1, 1);
-    heed_optimizer_free(adamw);
-}
-END_TEST
-
 /* A parameter that was cast after its first step no longer fits its state; nothing is updated. */
 START_TEST(test_cast_parameters_are_refused)
 {
@@ -243,40 +175,15 @@ START_TEST(test_rates_stay_at_the_end)
 }
 END_TEST
 
-START_TEST(test_bad_options)
-{
-    heed_tensor *p = parameter(), *constant = heed_ones(HEED_SHAPE(2), HEED_F32);
-    const heed_tensor_list list = {1, &p, NULL};
-    ck_assert_ptr_null(heed_adam_new(list, -1));
-    expect_error(HEED_ERR_VALUE, "Adam: lr is -1");
-    ck_assert_ptr_null(heed_adam_new(list, (double)NAN));
-    expect_error(HEED_ERR_VALUE, "lr");
-    ck_assert_ptr_null(heed_adamw_new(list, 1, 0, .betas = {1, 0.9}));
-    expect_error(HEED_ERR_VALUE, "betas 1 and 0.9");
-    ck_assert_ptr_null(heed_sgd_new((heed_tensor_list){0, NULL, NULL}, 1));
-    expect_error(HEED_ERR_VALUE, "no parameters");
-    ck_assert_ptr_null(heed_adam_new((heed_tensor_list){1, &constant, NULL}, 1));
-    expect_error(HEED_ERR_GRAPH, "parameter 0");
-    heed_optimizer_step(NULL);
-    expect_error(HEED_ERR_NULL, "optimizer_step");
-    heed_optimizer_free(NULL);
-}
-END_TEST
-
 void add_optimizer_cases(Suite *suite)
 {
     TCase *use = heed_case(suite, "use");
     tcase_add_test(use, test_without_gradient);
-    tcase_add_test(use, test_no_step_after_an_error);
-    tcase_add_test(use, test_step_without_memory);
-    tcase_add_test(use, test_learning_rate_may_change);
     tcase_add_loop_test(use, test_adam_without_memory, HEED_F32, HEED_F64 + 1);
     tcase_add_test(use, test_step_raises_the_version);
     tcase_add_test(use, test_momentum_may_begin_later);
     tcase_add_test(use, test_options_are_checked_at_each_step);
     tcase_add_loop_test(use, test_threads_change_no_bit, HEED_F32, HEED_F64 + 1);
-    tcase_add_test(use, test_only_matrices_decay);
     tcase_add_test(use, test_cast_parameters_are_refused);
     tcase_add_test(use, test_rates_stay_at_the_end);
-    tcase_add_test(use, test_bad_options);
 }

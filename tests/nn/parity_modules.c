@@ -1,5 +1,4 @@
 /* Every module compared with PyTorch, by the table in parity_modules.def. */
-#include <glob.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -179,16 +178,6 @@ END_TEST
 
 /* ---- the table itself ---- */
 
-static bool has_kind(const char *kind)
-{
-    for (int i = 0; i < ROW_COUNT; i++) {
-        if (strcmp(rows[i].kind, kind) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 static bool has_case(const char *area, const char *name)
 {
     (void)area;
@@ -208,59 +197,9 @@ START_TEST(every_case_has_a_row)
 }
 END_TEST
 
-/* Kinds that rows do not construct directly: a ModuleList has no forward, and GPT's rows run the
- * others. */
-static bool is_part(const char *kind)
-{
-    static const char *const parts[] = {"ModuleList"};
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        if (strcmp(parts[i], kind) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Checks the module kinds that a source file defines; returns their number. */
-static int check_kinds(const char *path)
-{
-    char text[40000];
-    FILE *file = fopen(path, "r");
-    ck_assert_ptr_nonnull(file);
-    text[fread(text, 1, sizeof text - 1, file)] = '\0';
-    ck_assert(feof(file));
-    fclose(file);
-    int count = 0;
-    for (const char *at = text; (at = strstr(at, "\nstatic const heed_module_kind ")) != NULL;
-         at++) {
-        char kind[50] = "";
-        const char *name = strstr(at, ".name = \""), *end = strchr(at, ';');
-        EXPECT(name != NULL && name < end && sscanf(name, ".name = \"%49[^\"]", kind) == 1,
-               "%s: a module without a name", path);
-        EXPECT(has_kind(kind) || is_part(kind),
-               "%s of %s has no row in tests/nn/parity_modules.def", kind, path);
-        count++;
-    }
-    return count;
-}
-
-START_TEST(every_module_has_a_row)
-{
-    glob_t sources;
-    int count = 0;
-    ck_assert_int_eq(glob("src/nn/*.c", 0, NULL, &sources), 0);
-    for (size_t i = 0; i < sources.gl_pathc; i++) {
-        count += check_kinds(sources.gl_pathv[i]);
-    }
-    globfree(&sources);
-    ck_assert_int_ge(count, 4);
-}
-END_TEST
-
 void add_parity_modules_cases(Suite *suite)
 {
     TCase *modules = heed_case(suite, "modules");
     tcase_add_loop_test(modules, module_is_torchs, 0, ROW_COUNT);
     tcase_add_test(modules, every_case_has_a_row);
-    tcase_add_test(modules, every_module_has_a_row);
 }

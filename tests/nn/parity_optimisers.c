@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "tests/ops/parity.h"
 
@@ -215,33 +214,10 @@ START_TEST(every_case_has_a_row)
 }
 END_TEST
 
-/* Each constructor of an optimiser in heed.h has a row. */
-START_TEST(every_optimiser_has_a_row)
-{
-    char line[200], name[20];
-    FILE *file = fopen("src/heed.h", "r");
-    ck_assert_ptr_nonnull(file);
-    int count = 0;
-    while (fgets(line, sizeof line, file) != NULL) {
-        if (sscanf(line, "heed_optimizer *heed_%19[a-z]_new(", name) == 1) {
-            int row = 0;
-            while (row < ROW_COUNT && strcasecmp(rows[row].name, name) != 0) {
-                row++;
-            }
-            EXPECT(row < ROW_COUNT, "%s has no row in tests/nn/parity_optimisers.def", name);
-            count++;
-        }
-    }
-    fclose(file);
-    ck_assert_int_ge(count, 3);
-}
-END_TEST
-
 void add_parity_optimisers_cases(Suite *suite)
 {
     TCase *optimisers = heed_case(suite, "optimisers");
     tcase_add_loop_test(optimisers, optimiser_is_torchs, 0, ROW_COUNT);
     tcase_add_loop_test(optimisers, schedule_is_torchs, 0, SCHEDULE_COUNT);
     tcase_add_test(optimisers, every_case_has_a_row);
-    tcase_add_test(optimisers, every_optimiser_has_a_row);
 }
