@@ -4,8 +4,7 @@
 A mutant that passes all of them reveals a gap in the tests, or is equivalent to the original. Survivors are printed
 as a diff; known equivalent mutants are listed, with the reason, in equivalent.txt. All work happens in copies of the
 tree below the build folder. Which tests reach which line is recorded once per tree: -fsanitize-coverage marks each
-block of code, and runner.c, in place of Check, runs each test alone. A mutant that passes runs the same tests again
-in a debug build with the sanitizers of make check-asan.
+block of code, and runner.c, in place of Check, runs each test alone.
 
     tests/mutate/mutate.py                  every mutant; --help lists all options
     ... --mutants 200 --seed 1              a sample
@@ -42,12 +41,7 @@ COPIED = ("Makefile", "package", "src", "tests", "examples")
 CORES = len(os.sched_getaffinity(0))
 ENVIRONMENT = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES")}
 COVERAGE = "-fsanitize-coverage=trace-pc"
-# As make check-asan and make check-debug. null: it misreads pointers to thread-local variables of programs that are
-# linked at a fixed address, and null pointers crash anyway.
-SANITISERS = "-fsanitize=address,undefined -fno-sanitize=null -fno-sanitize-recover=all -DHEED_DEBUG"
-ENVIRONMENT["ASAN_OPTIONS"] = "allocator_may_return_null=1:detect_leaks=1:malloc_context_size=6:quarantine_size_mb=32"
 LONGEST, MOST = 3, 20  # seconds of a test, and of all tests of a mutant, after which it counts as survived
-SANITISED = 100  # tests of a mutant with sanitizers, which take a quarter of a second to start
 
 # ---- mutants ----
 
@@ -188,13 +182,13 @@ def copy_tree(to):
 class Program:
     """The unchanged library with its tests."""
 
-    def __init__(self, folder, compiler, flags):
+    def __init__(self, folder, compiler):
         self.folder, self.path = folder, folder / "build/test_heed"
         copy_tree(folder)
         self.make = ["make", f"-j{CORES}", f"CC={compiler}", "OPTIMISE=-O1", "SYMBOLS=-g1",
-                     "WARNINGS=-w", "WERROR=", "BUILD=build", f"EXTRA={flags} -fno-pie -no-pie"]
+                     "WARNINGS=-w", "WERROR=", "BUILD=build", f"EXTRA={COVERAGE} -fno-pie -no-pie"]
         (folder / "build").mkdir(exist_ok=True)
-        self.run([compiler, *shlex.split(flags if flags != COVERAGE else ""), "-O2", "-fno-pie", "-Isrc", "-I.", "-c",
+        self.run([compiler, "-O2", "-fno-pie", "-Isrc", "-I.", "-c",
                   "tests/mutate/runner.c", "-o", "build/runner.o"])
         self.spellings = collections.defaultdict(set)
         self.link = self.commands("Makefile", "-B")[-1].replace("build/tests/main.o", "build/runner.o")
@@ -363,12 +357,11 @@ def in_kernels(mutant):
     return "/kernels/" in mutant.file
 
 
-class Tree:
-    """A copy of the sources of a program, in which one mutant at a time is made."""
+class Worker:
+    """Judges mutants, one at a time, in a copy of the sources of the program."""
 
-    def __init__(self, folder, program):
-        self.folder, self.program = folder, program
-        self.failing = set()  # tests that the unchanged program fails, if there are any
+    def __init__(self, folder, program, reaches, killers):
+        self.folder, self.program, self.reaches, self.killers = folder, program, reaches, killers
         copy_tree(folder)
         if not (folder / "build").exists():
             (folder / "build").symlink_to(program.folder / "build")
@@ -397,38 +390,28 @@ class Tree:
         link = re.sub(r"build/\S+", lambda m: made.get(m[0], m[0]), self.program.link)
         return self.run(link.replace(" -o build/test_heed", " -o mutant/test_heed"))
 
-    def first_failure(self, program, reach, tests):
+    def first_failure(self, reach, tests):
         """0, 1 or 2 as runner.c says, and the name of the test. It must fail twice: some tests measure time, and the
         machine may be busy."""
         while tests:
-            failed, name = self.run_tests(program, reach, tests)
+            failed, name = self.run_tests(reach, tests)
             at = next((i for i, (test, _) in enumerate(tests) if test == name), None)
-            if failed != 1 or at is None or self.run_tests(program, reach, tests[at:at + 1])[0]:
+            if failed != 1 or at is None or self.run_tests(reach, tests[at:at + 1])[0]:
                 return failed, name
             tests = tests[at + 1:]
         return 0, None
 
-    def run_tests(self, program, reach, tests):
-        run = subprocess.run([program, "run", *reach.suites], cwd=self.folder, env=dict(ENVIRONMENT, HEED_ISA=reach.isa),
+    def run_tests(self, reach, tests):
+        run = subprocess.run(["mutant/test_heed", "run", *reach.suites], cwd=self.folder, env=dict(ENVIRONMENT, HEED_ISA=reach.isa),
                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace", check=False,
                              input="".join(f"{name} {10 * seconds + 3}\n" for name, seconds in tests))
         return run.returncode, run.stdout.strip()
-
-
-class Worker(Tree):
-    """Judges mutants."""
-
-    def __init__(self, folder, program, reaches, killers, sanitised):
-        super().__init__(folder, program)
-        self.reaches, self.killers = reaches, killers
-        self.sanitised = sanitised and lazily(lambda: Tree(folder / "sanitised", sanitised()))
 
     def judge(self, mutant):
         """The result, and the test that killed it."""
         path = self.folder / mutant.file
         text = (self.program.folder / mutant.file).read_text()
-        changed = text[:mutant.start] + mutant.new + text[mutant.end:]
-        path.write_text(changed)
+        path.write_text(text[:mutant.start] + mutant.new + text[mutant.end:])
         try:
             made = self.objects(mutant, "mutant")
             if made is None:
@@ -440,7 +423,7 @@ class Worker(Tree):
             ran = [(reach, reach.tests(mutant, text, self.killers[mutant.file]))
                    for reach in (get() for get in self.reaches[:None if in_kernels(mutant) else 1])]
             for reach, tests in ran:
-                failed, killer = self.first_failure("mutant/test_heed", reach, tests)
+                failed, killer = self.first_failure(reach, tests)
                 if failed:
                     self.killers[mutant.file][killer] += 1
                     return "hung" if failed == 2 else "killed", killer
@@ -452,35 +435,7 @@ class Worker(Tree):
             plain = self.objects(mutant, "plain", optimised)
             if self.same(dict(zip(made.values(), plain.values()))):
                 return "same program", None
-            killer = self.sanitiser_finds(mutant, changed, ran) if self.sanitised else None
-            if killer:
-                return "killed", killer
             return "survived" if any(tests for _, tests in ran) else "not reached", None
-        finally:
-            path.write_text(text)
-
-    def sanitiser_finds(self, mutant, changed, ran):
-        """A test in which AddressSanitizer or UndefinedBehaviorSanitizer reports the mutant, but not the original."""
-        tree = self.sanitised()
-        path = tree.folder / mutant.file
-        text = path.read_text()
-        path.write_text(changed)
-        try:
-            made = tree.objects(mutant, "mutant")
-            if made is None or not tree.link(made):
-                return None
-            for reach, tests in ran:
-                tests = [test for test in tests if test[0] not in tree.failing][:SANITISED]
-                while True:
-                    failed, killer = tree.first_failure("mutant/test_heed", reach, tests)
-                    if not failed:
-                        break
-                    at = [name for name, _ in tests].index(killer)
-                    if tree.first_failure(tree.program.path, reach, tests[at:at + 1])[0] == 0:
-                        return "sanitiser:" + killer
-                    tree.failing.add(killer)
-                    tests = tests[at + 1:]
-            return None
         finally:
             path.write_text(text)
 
@@ -534,7 +489,6 @@ def main():
     parser.add_argument("--suites", default="", help="only these tests")
     parser.add_argument("--least", type=float, default=0, help="fails below this percentage")
     parser.add_argument("--continue", dest="go_on", action="store_true", help="keeps the results of log.txt")
-    parser.add_argument("--quick", action="store_true", help="without sanitizers")
     parser.add_argument("--list", action="store_true", help="only prints the mutants")
     o = parser.parse_args()
     o.build = o.build.resolve()
@@ -559,12 +513,11 @@ def main():
     isas = ["baseline"] + ["v4"] * (any(map(in_kernels, tried)) and "avx512vl" in processor_features())
     o.build = o.build / "-".join(isas)
     o.build.mkdir(parents=True, exist_ok=True)
-    program = Program(o.build / "tree", o.cc, COVERAGE)
-    sanitised = None if o.quick else lazily(lambda: Program(o.build / "sanitised", o.cc, SANITISERS))
+    program = Program(o.build / "tree", o.cc)
     suites = o.suites.split()
     reaches = [lazily(functools.partial(recorded, program, isa, suites, o.build)) for isa in isas]
     killers = collections.defaultdict(collections.Counter)
-    workers = [Worker(o.build / str(i), program, reaches, killers, sanitised) for i in range(CORES)]
+    workers = [Worker(o.build / str(i), program, reaches, killers) for i in range(CORES)]
     log = o.build / "log.txt"
     old = [json.loads(line) for line in log.read_text().splitlines()] if o.go_on and log.exists() else []
     old = {entry["key"]: entry for entry in old if entry["result"] not in ALIVE or entry["program"] == program.hash}
