@@ -52,15 +52,15 @@ test-isas: $(BUILD)/test_heed $(EXAMPLES)
 # Variants of the library and the tests, in build/NAME, and the suites that they run. Sanitizers take one process a suite, as
 # a fork and its leak check take longer than most tests. Absurdly large allocations must fail with an error. Short stack
 # traces and a small quarantine make them faster. ThreadSanitizer runs the multithreaded suites, with gcc: clang links its
-# runtime statically, so the runtime would call the wrapped system calls too early.
+# runtime statically, so the runtime would call the wrapped system calls too early. It is a debug build too (make DEBUG=1).
 SANITIZE            := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 VARIANT_asan        := EXTRA="$(SANITIZE)"
 VARIANT_clang-asan  := EXTRA="$(SANITIZE)" CC=clang
 VARIANT_clang       := CC=clang
-VARIANT_tsan        := EXTRA=-fsanitize=thread CC=gcc OPTIMISE=-O1
+VARIANT_tsan        := EXTRA="-fsanitize=thread -DHEED_DEBUG" CC=gcc OPTIMISE=-O1
 RUNS_asan           := --one-process
 RUNS_clang-asan     := --one-process
-RUNS_tsan           := thread parallel forks determinism error backward saved accumulate grad apply \
+RUNS_tsan           := scope thread parallel forks determinism error backward saved accumulate grad apply \
                        torch_multihead_attention gpt generate
 check-asan check-clang-asan: export ASAN_OPTIONS  = allocator_may_return_null=1:detect_leaks=1:malloc_context_size=6:quarantine_size_mb=32
 check-asan check-clang-asan: export UBSAN_OPTIONS = print_stacktrace=1
@@ -150,10 +150,11 @@ check-contributing: torch
 check-tasks: all
 	$(RUN) python3 -B tests/tasks/tasks.py $(BUILD) --mutants
 	$(RUN) sh tests/tasks/kit.sh $(BUILD)
-# Every program under valgrind, in a build that requests each tensor from the system
+# A few programs under valgrind, in a build that requests each tensor from the system
 check-valgrind:
-	$(MAKE) BUILD=build/valgrind EXTRA="$(EXTRA) -DHEED_SYSTEM_ALLOCATOR" all
-	$(RUN) sh tests/programs/valgrind.sh build/valgrind $(notdir $(EXAMPLES))
+	$(MAKE) BUILD=build/valgrind EXTRA="$(EXTRA) -DHEED_SYSTEM_ALLOCATOR" $(addprefix build/valgrind/,gpt toys \
+	    check_attention custom_module quickstart lesson4_math_trick lesson9_generation_with_a_cache)
+	$(RUN) sh tests/programs/valgrind.sh build/valgrind
 # The catalogue of wrong and right attentions, with 20 seeds or SEEDS
 check-attention: $(BUILD)/test_heed
 	HEED_ATTENTION_SEEDS=$(or $(SEEDS),20) CK_DEFAULT_TIMEOUT=3600 $< attention_check

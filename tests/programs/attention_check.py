@@ -8,14 +8,12 @@ same weights. For each, the verdicts of all checks and the named mistake must be
 SEED`. PyTorch's own layers must pass, and the module must be unchanged afterwards.
 """
 import contextlib
-import copy
 import io
 import math
 import pathlib
 import random
 import subprocess
 import sys
-import time
 import torch
 from torch import nn
 import torch.nn.functional as F
@@ -70,14 +68,8 @@ class Attention(nn.Module):
     def split(self, t):  # (B, T, heads * d) -> (B, heads, T, d)
         return t.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
-    def split_all(self, x):
-        return [self.split(t) for t in self.project(x)]
-
     def output(self, t):
         return t if self.W_o is None else self.W_o(t)
-
-    def finish(self, percents, v):
-        return self.output(merge(percents @ v))
 
 
 def merge(t):
@@ -88,6 +80,16 @@ def scores_of(q, k):
     return q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))
 
 
+def softmax(scores):
+    return torch.softmax(scores, -1)
+
+
+def safe_softmax(scores, dim=-1):
+    """0 where all scores are -inf, and a gradient of 0."""
+    blocked = (scores == -math.inf).all(dim, keepdim=True)
+    return torch.softmax(scores.masked_fill(blocked, 0), dim).masked_fill(blocked, 0)
+
+
 def ones(t):
     return torch.ones(t.size(-2), t.size(-2), dtype=torch.bool)
 
@@ -96,16 +98,12 @@ def mask_future(scores):
     return scores.masked_fill(ones(scores).triu(1), -math.inf)
 
 
-def safe_softmax(scores, dim):
-    """0 where all scores are -inf, and a gradient of 0."""
-    blocked = (scores == -math.inf).all(dim, keepdim=True)
-    return torch.softmax(scores.masked_fill(blocked, 0), dim).masked_fill(blocked, 0)
-
-
-def attend(m, x):
-    q, k, v = m.split_all(x)
-    scores = scores_of(q, k)
-    return m.finish(torch.softmax(mask_future(scores) if m.causal else scores, -1), v)
+def attend(m, x, project=Attention.project, split=Attention.split, heads=lambda q, k, v: (q, k, v), scores=scores_of,
+           mask=None, softmax=softmax, merge=merge, output=Attention.output):
+    """Attention in seven steps, each of which an entry may replace. mask: of scores; by default of the future, if causal."""
+    q, k, v = heads(*(split(m, t) for t in project(m, x)))
+    mask = mask or (mask_future if m.causal else lambda scores: scores)
+    return output(m, merge(softmax(mask(scores(q, k))) @ v))
 
 
 class Entry:
@@ -129,58 +127,38 @@ class Entry:
 CATALOGUE = {}
 
 
-def add(name, forward, build=None, **check):
+def add(name, forward=attend, build=None, **check):
     """build: options of Attention; check: options of attention_check."""
     assert name not in CATALOGUE, name
     CATALOGUE[name] = Entry(forward, build or {}, {"heads": 4, **check})
 
 
-def causal(f, **more):
-    """Decorator: f is the forward of a causal attention of 4 heads, of its name."""
-    add(f.__name__, f, causal=True, **more)
-    return f
+def step_of(**steps):
+    return lambda m, x: attend(m, x, **steps)
 
 
-def free(f):
-    """Decorator: the same without a mask."""
-    add(f.__name__, f)
-    return f
+def causal(name, build=None, **steps):
+    """A causal attention of 4 heads with some steps replaced. free: without a mask."""
+    add(name, step_of(**steps), build, causal=True)
+
+
+def free(name, **steps):
+    add(name, step_of(**steps))
 
 
 # ---- wrong: scales ----
 
 
-def attend_divided_by(m, x, divisor):
-    q, k, v = m.split_all(x)
-    return m.finish(torch.softmax(mask_future(q @ k.transpose(-2, -1) / divisor), -1), v)
+def divided_by(divisor):
+    return lambda q, k: q @ k.transpose(-2, -1) / divisor
 
 
-@causal
-def scaled_by_model(m, x):
-    return attend_divided_by(m, x, math.sqrt(x.size(-1)))
-
-
-@causal
-def not_scaled(m, x):
-    return attend_divided_by(m, x, 1)
-
-
-@causal
-def scaled_without_root(m, x):
-    return attend_divided_by(m, x, WIDTH / m.heads)
-
-
-@causal
-def multiplied_by_root(m, x):
-    return attend_divided_by(m, x, 1 / math.sqrt(WIDTH / m.heads))
-
-
-add("scaled_by_heads", lambda m, x: attend_divided_by(m, x, math.sqrt(m.heads)), causal=True, heads=2)
-
-
-@causal
-def scaled_by_tokens(m, x):
-    return attend_divided_by(m, x, math.sqrt(x.size(1)))
+causal("scaled_by_model", scores=divided_by(math.sqrt(WIDTH)))
+causal("not_scaled", scores=divided_by(1))
+causal("scaled_without_root", scores=divided_by(WIDTH / 4))
+causal("multiplied_by_root", scores=divided_by(1 / math.sqrt(WIDTH / 4)))
+add("scaled_by_heads", step_of(scores=divided_by(math.sqrt(2))), causal=True, heads=2)
+causal("scaled_by_tokens", scores=lambda q, k: divided_by(math.sqrt(q.size(2)))(q, k))
 
 
 # ---- wrong: heads ----
@@ -190,334 +168,137 @@ def merge_by_view(t):
     return t.reshape(t.size(0), t.size(2), -1)
 
 
-def split_by_view_all(m, x):
-    return [t.reshape(t.size(0), m.heads, t.size(1), -1) for t in m.project(x)]
+def split_by_view(m, t):
+    return t.reshape(t.size(0), m.heads, t.size(1), -1)
 
 
-@causal
-def merged_by_view(m, x):
-    q, k, v = m.split_all(x)
-    return m.output(merge_by_view(torch.softmax(mask_future(scores_of(q, k)), -1) @ v))
-
-
-@free
-def split_by_view(m, x):
-    q, k, v = split_by_view_all(m, x)
-    return m.finish(torch.softmax(scores_of(q, k), -1), v)
-
-
-@free
-def both_by_view(m, x):
-    q, k, v = split_by_view_all(m, x)
-    return m.output(merge_by_view(torch.softmax(scores_of(q, k), -1) @ v))
-
-
-@causal
-def one_head(m, x):
-    q, k, v = m.project(x)
-    return m.output(torch.softmax(mask_future(scores_of(q, k)), -1) @ v)
-
-
-@causal
-def one_head_for_all(m, x):
-    q, k, v = (t[:, :1].expand(-1, m.heads, -1, -1) for t in m.split_all(x))
-    return m.finish(torch.softmax(mask_future(scores_of(q, k)), -1), v)
-
-
-@causal
-def mean_of_heads(m, x):
-    q, k, v = m.split_all(x)
-    return m.finish(torch.softmax(mask_future(scores_of(q, k)), -1).mean(1, keepdim=True), v)
+causal("merged_by_view", merge=merge_by_view)
+free("split_by_view", split=split_by_view)
+free("both_by_view", split=split_by_view, merge=merge_by_view)
+causal("one_head", split=lambda m, t: t.unsqueeze(1))
+causal("one_head_for_all", split=lambda m, t: m.split(t)[:, :1].expand(-1, m.heads, -1, -1))
+causal("mean_of_heads", softmax=lambda scores: softmax(scores).mean(1, keepdim=True))
 
 
 # ---- wrong: softmax ----
 
 
-def softmax_over(m, x, dim):
-    q, k, v = m.split_all(x)
-    scores = scores_of(q, k)
-    return m.finish(safe_softmax(mask_future(scores) if m.causal else scores, dim), v)
+def softmax_over(dim):
+    return lambda scores: safe_softmax(scores, dim)
 
 
-add("softmax_over_queries", lambda m, x: softmax_over(m, x, -2))
-add("softmax_over_queries_masked", lambda m, x: softmax_over(m, x, -2), causal=True)
-add("softmax_over_heads", lambda m, x: softmax_over(m, x, 1))
-add("softmax_over_batch", lambda m, x: softmax_over(m, x, 0))
-
-
-@free
-def without_softmax(m, x):
-    q, k, v = m.split_all(x)
-    return m.finish(scores_of(q, k), v)
-
-
-@free
-def softmax_twice(m, x):
-    q, k, v = m.split_all(x)
-    return m.finish(torch.softmax(torch.softmax(scores_of(q, k), -1), -1), v)
+free("softmax_over_queries", softmax=softmax_over(-2))
+causal("softmax_over_queries_masked", softmax=softmax_over(-2))
+free("softmax_over_heads", softmax=softmax_over(1))
+free("softmax_over_batch", softmax=softmax_over(0))
+free("without_softmax", softmax=lambda scores: scores)
+free("softmax_twice", softmax=lambda scores: softmax(softmax(scores)))
 
 
 # ---- wrong: masks ----
 
 
-def masked_by(m, x, mask, value):
-    q, k, v = m.split_all(x)
-    return m.finish(safe_softmax(scores_of(q, k).masked_fill(mask, value), -1), v)
+def masked(name, mask_of_ones, value=-math.inf):
+    causal(name, softmax=safe_softmax, mask=lambda scores: scores.masked_fill(mask_of_ones(ones(scores)), value))
 
 
-@causal
-def mask_missing(m, x):
-    q, k, v = m.split_all(x)
-    return m.finish(torch.softmax(scores_of(q, k), -1), v)
+def added(name, mask_of_ones):
+    causal(name, mask=lambda scores: scores + mask_of_ones(ones(scores)).to(scores.dtype))
 
 
-@causal
-def mask_inverted(m, x):
-    return masked_by(m, x, ones(x).tril(), -math.inf)
-
-
-@causal
-def mask_inverted_to_nan(m, x):
-    q, k, v = m.split_all(x)
-    return m.finish(torch.softmax(scores_of(q, k).masked_fill(ones(x).tril(), -math.inf), -1), v)
-
-
-@causal
-def mask_transposed(m, x):
-    return masked_by(m, x, ones(x).tril(-1), -math.inf)
-
-
-@causal
-def mask_blocks_self(m, x):
-    return masked_by(m, x, ones(x).triu(), -math.inf)
-
-
-@causal
-def mask_off_by_one(m, x):
-    return masked_by(m, x, ones(x).triu(2), -math.inf)
-
-
-@causal
-def mask_of_zero_scores(m, x):
-    return masked_by(m, x, ones(x).triu(1), 0)
-
-
-@causal
-def mask_too_weak(m, x):
-    return masked_by(m, x, ones(x).triu(1), -5)
-
-
-@causal
-def mask_blocks_all(m, x):
-    return masked_by(m, x, ones(x), -1e9)
-
-
-@causal
-def mask_after_softmax(m, x):
-    q, k, v = m.split_all(x)
-    return m.finish(torch.softmax(scores_of(q, k), -1).masked_fill(ones(x).triu(1), 0), v)
-
-
-def mask_added(m, x, mask):
-    q, k, v = m.split_all(x)
-    return m.finish(torch.softmax(scores_of(q, k) + mask.to(x.dtype), -1), v)
-
-
-@causal
-def keep_mask_added(m, x):
-    return mask_added(m, x, ones(x).tril())
-
-
-@causal
-def block_mask_added(m, x):
-    return mask_added(m, x, ones(x).triu(1))
-
-
-@causal
-def mask_of_ones(m, x):
-    return mask_added(m, x, ones(x))
-
-
-@causal
-def mask_from_the_end(m, x):
-    return masked_by(m, x, ones(x).triu(1).roll(1, -1), -1e9)
+causal("mask_missing", mask=lambda scores: scores)
+masked("mask_inverted", lambda t: t.tril())
+causal("mask_inverted_to_nan", mask=lambda scores: scores.masked_fill(ones(scores).tril(), -math.inf))
+masked("mask_transposed", lambda t: t.tril(-1))
+masked("mask_blocks_self", lambda t: t.triu())
+masked("mask_off_by_one", lambda t: t.triu(2))
+masked("mask_of_zero_scores", lambda t: t.triu(1), 0)
+masked("mask_too_weak", lambda t: t.triu(1), -5)
+masked("mask_blocks_all", lambda t: t, -1e9)
+causal("mask_after_softmax", mask=lambda scores: scores,
+       softmax=lambda scores: softmax(scores).masked_fill(ones(scores).triu(1), 0))
+added("keep_mask_added", lambda t: t.tril())
+added("block_mask_added", lambda t: t.triu(1))
+added("mask_of_ones", lambda t: t)
+masked("mask_from_the_end", lambda t: t.triu(1).roll(1, -1), -1e9)
+causal("mask_of_eight", mask=lambda scores: scores.masked_fill(torch.ones(8, 8, dtype=torch.bool).triu(1), -1e9))
 
 
 # ---- wrong: projections ----
 
 
-def attend_with(m, *projected):
-    q, k, v = (m.split(t) for t in projected)
-    return m.finish(torch.softmax(mask_future(scores_of(q, k)), -1), v)
+def projecting(use):
+    return lambda m, x: use(x, *m.project(x))
 
 
-@causal
-def q_and_k_exchanged(m, x):
-    q, k, v = m.project(x)
-    return attend_with(m, k, q, v)
-
-
-@causal
-def k_and_v_exchanged(m, x):
-    q, k, v = m.project(x)
-    return attend_with(m, q, v, k)
-
-
-@causal
-def keys_by_w_q(m, x):
-    q, k, v = m.project(x)
-    return attend_with(m, q, q, v)
-
-
-@causal
-def values_by_w_k(m, x):
-    q, k, v = m.project(x)
-    return attend_with(m, q, k, k)
-
-
-@causal
-def values_are_x(m, x):
-    q, k, v = m.project(x)
-    return attend_with(m, q, k, x)
-
-
-@causal
-def w_o_missing(m, x):
-    q, k, v = m.split_all(x)
-    return merge(torch.softmax(mask_future(scores_of(q, k)), -1) @ v)
-
-
-@free
-def weights_transposed(m, x):
-    q, k, v = m.split_all(x)
-    return m.finish(torch.softmax(scores_of(q, k), -1).transpose(-2, -1), v)
+causal("q_and_k_exchanged", project=projecting(lambda x, q, k, v: (k, q, v)))
+causal("k_and_v_exchanged", project=projecting(lambda x, q, k, v: (q, v, k)))
+causal("keys_by_w_q", project=projecting(lambda x, q, k, v: (q, q, v)))
+causal("values_by_w_k", project=projecting(lambda x, q, k, v: (q, k, k)))
+causal("values_are_x", project=projecting(lambda x, q, k, v: (q, k, x)))
+causal("values_centred", project=projecting(lambda x, q, k, v: (q, k, v - v.mean(1, keepdim=True))))
+causal("w_o_missing", output=lambda m, t: t)
+free("weights_transposed", softmax=lambda scores: softmax(scores).transpose(-2, -1))
 
 
 # ---- wrong: the graph ----
 
 
-@causal
-def weights_detached(m, x):
-    q, k, v = m.split_all(x)
-    return m.finish(torch.softmax(mask_future(scores_of(q, k)), -1).detach(), v)
-
-
-@causal
-def input_detached(m, x):
-    return attend(m, x.detach())
-
-
-@causal
-@torch.no_grad()
-def nothing_recorded(m, x):
-    return attend(m, x)
-
-
-add("not_registered", lambda m, x: attend(m, x) @ m.extra, {"extra": "not registered"}, causal=True, f32=True)
-add("parameter_not_used", attend, {"extra": "registered"}, causal=True)
-
-
-@causal
-def dropout_always(m, x):
-    return F.dropout(attend(m, x), 0.1, training=True)
-
-
-def softmax_derivative(m, x):
+def softmax_derivative(scores):
     """A softmax whose derivative omits the sum."""
-    q, k, v = m.split_all(x)
-    e = mask_future(scores_of(q, k)).exp()
-    return m.finish(e / e.sum(-1, keepdim=True).detach(), v)
+    e = scores.exp()
+    return e / e.sum(-1, keepdim=True).detach()
 
 
-add("softmax_derivative", softmax_derivative, causal=True, derivative=True)
+causal("weights_detached", softmax=lambda scores: softmax(scores).detach())
+add("input_detached", lambda m, x: attend(m, x.detach()), causal=True)
+add("nothing_recorded", torch.no_grad()(attend), causal=True)
+add("not_registered", lambda m, x: attend(m, x) @ m.extra, {"extra": "not registered"}, causal=True, f32=True)
+add("parameter_not_used", build={"extra": "registered"}, causal=True)
+add("dropout_always", lambda m, x: F.dropout(attend(m, x), 0.1, training=True), causal=True)
+add("softmax_derivative", step_of(softmax=softmax_derivative), causal=True, derivative=True)
 
 
-# ---- wrong: tokens, batch, length ----
+# ---- wrong: tokens, batch; two mistakes ----
 
 
-@free
-def batch_first(m, x):
-    return attend(m, x.transpose(0, 1).contiguous()).transpose(0, 1)
-
-
-@free
 def batch_reshaped(m, x):
     other = x.reshape(x.size(1), x.size(0), -1).transpose(0, 1)
     return attend(m, other).reshape(x.shape)
 
 
-@causal
-def values_centred(m, x):
-    q, k, v = m.project(x)
-    return attend_with(m, q, k, v - v.mean(1, keepdim=True))
-
-
-@causal
 def argmax_of_all(m, x):
     loudest = x.detach().sum(-1, keepdim=True).amax(1, keepdim=True)
     return attend(m, x) * (loudest.tanh() + 2)
 
 
-@causal
-def mask_of_eight(m, x):
-    q, k, v = m.split_all(x)
-    mask = torch.ones(8, 8, dtype=torch.bool).triu(1)
-    return m.finish(torch.softmax(scores_of(q, k).masked_fill(mask, -1e9), -1), v)
-
-
-# ---- wrong: two mistakes ----
-
-
-@causal
-def two_mistakes_heads_and_scale(m, x):
-    q, k, v = m.split_all(x)
-    scores = q @ k.transpose(-2, -1) / math.sqrt(WIDTH)
-    return m.output(merge_by_view(torch.softmax(mask_future(scores), -1) @ v))
-
-
-@causal
-def two_mistakes_mask_and_scale(m, x):
-    q, k, v = m.split_all(x)
-    return m.finish(torch.softmax(q @ k.transpose(-2, -1), -1), v)
+add("batch_first", lambda m, x: attend(m, x.transpose(0, 1).contiguous()).transpose(0, 1))
+add("batch_reshaped", batch_reshaped)
+add("argmax_of_all", argmax_of_all, causal=True)
+causal("two_mistakes_heads_and_scale", scores=divided_by(math.sqrt(WIDTH)), merge=merge_by_view)
+causal("two_mistakes_mask_and_scale", scores=divided_by(1), mask=lambda scores: scores)
 
 
 # ---- padding: mask is (B, T), true blocks ----
 
 
-def padded_with(m, x, bias):
-    q, k, v = m.split_all(x)
-    return m.finish(safe_softmax(scores_of(q, k) + bias, -1), v)
+def padded(bias):
+    def forward(m, x, mask):
+        return attend(m, x, mask=lambda scores: scores + bias(mask, x), softmax=safe_softmax)
+    return forward
 
 
 def blocking(mask, x):
     return torch.zeros(mask.shape, dtype=x.dtype).masked_fill(mask, -math.inf)
 
 
-def padded_rightly(m, x, mask):
-    return padded_with(m, x, blocking(mask[:, None, None, :], x))
+add("padding_added", padded=padded(lambda mask, x: (~mask[:, None, None, :]).to(x.dtype)))
+add("padding_of_queries", padded=padded(lambda mask, x: blocking(mask[:, None, :, None], x)))
+add("padding_inverted", padded=padded(lambda mask, x: blocking(~mask[:, None, None, :], x)))
+add("padding_ignored", padded=lambda m, x, mask: attend(m, x))
 
 
-def padding_added(m, x, mask):
-    return padded_with(m, x, (~mask[:, None, None, :]).to(x.dtype))
-
-
-def padding_of_queries(m, x, mask):
-    return padded_with(m, x, blocking(mask[:, None, :, None], x))
-
-
-def padding_inverted(m, x, mask):
-    return padded_with(m, x, blocking(~mask[:, None, None, :], x))
-
-
-def padding_ignored(m, x, mask):
-    return attend(m, x)
-
-
-for padded in (padding_added, padding_of_queries, padding_inverted, padding_ignored):
-    add(padded.__name__, attend, padded=padded)
-
-
-# ---- caches ----
+# ---- positions and caches ----
 
 
 def with_positions(x, start=0):
@@ -532,118 +313,9 @@ def with_absolute_positions(m, x):
     return attend(m, with_positions(x))
 
 
-def sines_over_batch(m, x):
-    return attend(m, with_positions(x.transpose(0, 1)).transpose(0, 1))
-
-
 def positions_in_place(m, x):
     x += with_positions(torch.zeros_like(x))
     return attend(m, x)
-
-
-add("sines_over_batch", sines_over_batch, causal=True, positions="absolute")
-
-
-def keep(m, k, v, position):
-    m.keys = k if position == 0 else torch.cat([m.keys, k], 2)
-    m.values = v if position == 0 else torch.cat([m.values, v], 2)
-
-
-def attend_to_cache(m, q):
-    return m.finish(torch.softmax(scores_of(q, m.keys), -1), m.values)
-
-
-def cached_step(m, x, position):
-    q, k, v = m.split_all(x)
-    keep(m, k, v, position)
-    return attend_to_cache(m, q)
-
-
-def cached_step_with_positions(m, x, position):
-    return cached_step(m, with_positions(x, position), position)
-
-
-def positions_off_by_one(m, x, position):
-    return cached_step(m, with_positions(x, position + 1), position)
-
-
-def current_token_missing(m, x, position):
-    q, k, v = m.split_all(x)
-    if position == 0:
-        keep(m, torch.zeros_like(k), torch.zeros_like(v), 0)
-    y = attend_to_cache(m, q)
-    keep(m, k, v, position)
-    return y
-
-
-def cache_forgets(m, x, position):
-    return cached_step(m, x, 0)
-
-
-add("current_token_missing", attend, causal=True, step=current_token_missing)
-add("positions_off_by_one", with_absolute_positions, causal=True, positions="absolute", step=positions_off_by_one)
-add("cache_forgets", attend, causal=True, step=cache_forgets)
-
-
-# ---- right, in unusual forms ----
-
-add("causal", attend, causal=True, step=cached_step, derivative=True)
-add("free", attend, padded=padded_rightly, derivative=True)
-add("single_head", attend, {"no_output": True}, causal=True, heads=1)
-add("fused", lambda m, x: attend_with(m, *m.qkv(x).chunk(3, -1)), {"fused": True}, causal=True)
-
-
-def in_out(m, x):
-    q, k, v = map(m.split, (x @ m.c_attn.weight).chunk(3, -1))
-    return merge(torch.softmax(mask_future(scores_of(q, k)), -1) @ v) @ m.W_o.weight
-
-
-add("in_out", in_out, {"in_out": True}, causal=True)
-
-
-@causal
-def einsum(m, x):
-    q, k, v = (t.unflatten(-1, (m.heads, -1)) for t in m.project(x))
-    scores = mask_future(torch.einsum("bqhd,bkhd->bhqk", q, k) / math.sqrt(q.size(-1)))
-    return m.output(torch.einsum("bhqk,bkhd->bqhd", torch.softmax(scores, -1), v).flatten(2))
-
-
-@causal
-def sdpa(m, x):
-    q, k, v = m.split_all(x)
-    return m.output(merge(F.scaled_dot_product_attention(q, k, v, is_causal=True)))
-
-
-@causal
-def head_by_head(m, x):
-    parts = zip(*(t.chunk(m.heads, -1) for t in m.project(x)))
-    return m.output(torch.cat([torch.softmax(mask_future(scores_of(q, k)), -1) @ v for q, k, v in parts], -1))
-
-
-@free
-def keys_sorted(m, x):
-    q, k, v = m.split_all(x)
-    k, v = k.flip(2), v.flip(2)
-    return m.finish(torch.softmax(scores_of(q, k), -1), v)
-
-
-add("biases", attend, {"bias": True}, causal=True)
-
-
-def one_key_head(m, x):
-    q, k, v = m.project(x)
-    return m.finish(torch.softmax(mask_future(scores_of(m.split(q), k.unsqueeze(1))), -1), v.unsqueeze(1))
-
-
-add("one_key_head", one_key_head, {"one_key_head": True}, causal=True)
-
-
-def alibi(m, x):
-    q, k, v = m.split_all(x)
-    at = torch.arange(x.size(1), dtype=x.dtype)
-    slopes = torch.arange(1, m.heads + 1, dtype=x.dtype).view(-1, 1, 1) * 0.1
-    scores = scores_of(q, k) + slopes * (at[None, :] - at[:, None])
-    return m.finish(torch.softmax(mask_future(scores), -1), v)
 
 
 def turn(t):
@@ -654,56 +326,67 @@ def turn(t):
     return torch.cat([a * angle.cos() - b * angle.sin(), a * angle.sin() + b * angle.cos()], -1)
 
 
-def rotary(m, x):
-    q, k, v = m.split_all(x)
-    return m.finish(torch.softmax(mask_future(scores_of(turn(q), turn(k))), -1), v)
+def turn_over_heads(t):
+    return turn(t.transpose(1, 2)).transpose(1, 2)
 
 
-def rotary_over_heads(m, x):
-    q, k, v = m.split_all(x)
-    q, k = (turn(t.transpose(1, 2)).transpose(1, 2) for t in (q, k))
-    return m.finish(torch.softmax(mask_future(scores_of(q, k)), -1), v)
+def keep(m, k, v, position):
+    m.keys = k if position == 0 else torch.cat([m.keys, k], 2)
+    m.values = v if position == 0 else torch.cat([m.values, v], 2)
+    return m.keys, m.values
 
 
-@causal
-def softmax_in_f32(m, x):
-    q, k, v = m.split_all(x)
-    return m.finish(torch.softmax(mask_future(scores_of(q, k)), -1, dtype=torch.float32).to(q.dtype), v)
+def cached_step(m, x, position):
+    return attend(m, x, heads=lambda q, k, v: (q, *keep(m, k, v, position)), mask=lambda scores: scores)
 
 
-def key_bias_of_heads(m, x):
-    q, k, v = m.split_all(x)
-    return m.finish(torch.softmax(mask_future(scores_of(q, k + m.extra)), -1), v)
+def current_token_missing(m, x, position):
+    def heads(q, k, v):
+        before = (m.keys, m.values) if position > 0 else keep(m, torch.zeros_like(k), torch.zeros_like(v), 0)
+        keep(m, k, v, position)
+        return q, *before
+    return attend(m, x, heads=heads, mask=lambda scores: scores)
 
 
-add("rotary_over_heads", rotary_over_heads, causal=True, positions="relative")
-add("positions_in_place", positions_in_place, causal=True, positions="absolute")
-add("saturated", attend, {"large": True}, causal=True)
-add("key_bias_of_heads", key_bias_of_heads, {"extra": "bias of keys"}, causal=True)
-add("alibi", alibi, causal=True, positions="relative")
-add("rotary", rotary, causal=True, positions="relative")
-add("sines", with_absolute_positions, causal=True, positions="absolute", step=cached_step_with_positions)
+def alibi(q, k):
+    at = torch.arange(q.size(2), dtype=q.dtype)
+    slopes = torch.arange(1, q.size(1) + 1, dtype=q.dtype).view(-1, 1, 1) * 0.1
+    return scores_of(q, k) + slopes * (at[None, :] - at[:, None])
 
 
-@causal
-def by_hand(m, x):
+add("sines_over_batch", lambda m, x: attend(m, with_positions(x.transpose(0, 1)).transpose(0, 1)), causal=True,
+    positions="absolute")
+add("rotary_over_heads", step_of(scores=lambda q, k: scores_of(turn_over_heads(q), turn_over_heads(k))), causal=True,
+    positions="relative")
+add("current_token_missing", causal=True, step=current_token_missing)
+add("positions_off_by_one", with_absolute_positions, causal=True, positions="absolute",
+    step=lambda m, x, position: cached_step(m, with_positions(x, position + 1), position))
+add("cache_forgets", causal=True, step=lambda m, x, position: cached_step(m, x, 0))
+
+
+# ---- right, in unusual forms ----
+
+
+def head_by_head(m, x):
+    parts = zip(*(t.chunk(m.heads, -1) for t in m.project(x)))
+    return m.output(torch.cat([softmax(mask_future(scores_of(q, k))) @ v for q, k, v in parts], -1))
+
+
+def sdpa(m, x):
+    q, k, v = map(m.split, m.project(x))
+    return m.output(merge(F.scaled_dot_product_attention(q, k, v, is_causal=True)))
+
+
+def einsum(m, x):
+    q, k, v = (t.unflatten(-1, (m.heads, -1)) for t in m.project(x))
+    scores = mask_future(torch.einsum("bqhd,bkhd->bhqk", q, k) / math.sqrt(q.size(-1)))
+    return m.output(torch.einsum("bhqk,bkhd->bqhd", softmax(scores), v).flatten(2))
+
+
+def softmax_by_hand(scores):
     """The largest score is subtracted before the mask."""
-    q, k, v = m.split_all(x)
-    scores = scores_of(q, k)
-    e = (scores - scores.amax(-1, keepdim=True)).masked_fill(ones(x).triu(1), -1e9).exp()
-    return m.finish(e / e.sum(-1, keepdim=True), v)
-
-
-@causal
-def x_times_w(m, x):
-    q, k, v = (m.split(x @ layer.weight) for layer in (m.W_q, m.W_k, m.W_v))
-    return merge(torch.softmax(mask_future(scores_of(q, k)), -1) @ v) @ m.W_o.weight
-
-
-def zero_key(m, x):
-    q, k, v = m.split_all(x)
-    k, v = F.pad(k, (0, 0, 0, 1)), F.pad(v, (0, 0, 0, 1))
-    return m.finish(torch.softmax(scores_of(q, k), -1), v)
+    e = (scores - scores.amax(-1, keepdim=True)).masked_fill(ones(scores).triu(1), -1e9).exp()
+    return e / e.sum(-1, keepdim=True)
 
 
 def block(m, x):
@@ -711,10 +394,39 @@ def block(m, x):
     return y + m.down(m.up(y).relu())
 
 
-add("other_order", attend, {"other_order": True}, causal=True)
-add("zero_output", attend, {"zero_output": True}, causal=True)
-add("frozen", attend, {"frozen": True}, causal=True)
-add("zero_key", zero_key, extra_keys=True)
+def key_bias_of_heads(m, x):
+    return attend(m, x, heads=lambda q, k, v: (q, k + m.extra, v))
+
+
+def times_w_o(m, t):
+    return t @ m.W_o.weight
+
+
+add("causal", causal=True, step=cached_step, derivative=True)
+add("free", padded=padded(lambda mask, x: blocking(mask[:, None, None, :], x)), derivative=True)
+add("single_head", build={"no_output": True}, causal=True, heads=1)
+causal("fused", {"fused": True}, project=lambda m, x: m.qkv(x).chunk(3, -1))
+causal("in_out", {"in_out": True}, project=lambda m, x: (x @ m.c_attn.weight).chunk(3, -1), output=times_w_o)
+add("einsum", einsum, causal=True)
+add("sdpa", sdpa, causal=True)
+add("head_by_head", head_by_head, causal=True)
+free("keys_sorted", heads=lambda q, k, v: (q, k.flip(2), v.flip(2)))
+causal("biases", {"bias": True})
+causal("one_key_head", {"one_key_head": True}, split=lambda m, t: m.split(t) if t.size(-1) == WIDTH else t.unsqueeze(1))
+add("alibi", step_of(scores=alibi), causal=True, positions="relative")
+add("rotary", step_of(scores=lambda q, k: scores_of(turn(q), turn(k))), causal=True, positions="relative")
+add("sines", with_absolute_positions, causal=True, positions="absolute",
+    step=lambda m, x, position: cached_step(m, with_positions(x, position), position))
+add("positions_in_place", positions_in_place, causal=True, positions="absolute")
+causal("softmax_in_f32", softmax=lambda scores: torch.softmax(scores, -1, dtype=torch.float32).to(scores.dtype))
+causal("saturated", {"large": True})
+add("key_bias_of_heads", key_bias_of_heads, {"extra": "bias of keys"}, causal=True)
+causal("by_hand", mask=lambda scores: scores, softmax=softmax_by_hand)
+causal("other_order", {"other_order": True})
+causal("x_times_w", project=lambda m, x: [x @ layer.weight for layer in (m.W_q, m.W_k, m.W_v)], output=times_w_o)
+causal("zero_output", {"zero_output": True})
+causal("frozen", {"frozen": True})
+add("zero_key", step_of(heads=lambda q, k, v: (q, F.pad(k, (0, 0, 0, 1)), F.pad(v, (0, 0, 0, 1)))), extra_keys=True)
 add("block", block, {"with_block": True}, causal=True, block=True)
 add("two_layers", lambda m, x: attend(m.second, attend(m, x)), causal=True, layers=2)
 
@@ -822,12 +534,9 @@ class SeparateHeads(nn.Module):
 
 
 class Head(nn.Module):
-    """One head of four; `key` and `value` may be those of all heads."""
-
-    def __init__(self, key=None, value=None):
+    def __init__(self):
         super().__init__()
-        self.query = nn.Linear(64, 16, bias=False)
-        self.key, self.value = key or nn.Linear(64, 16, bias=False), value or nn.Linear(64, 16, bias=False)
+        self.query, self.key, self.value = (nn.Linear(64, 16, bias=False) for _ in range(3))
 
     def forward(self, x):
         return torch.softmax(mask_future(scores_of(self.query(x), self.key(x))), -1) @ self.value(x)
@@ -858,18 +567,6 @@ class KeepsWeights(nn.Module):
         return y, self.last
 
 
-class Nan(nn.Module):
-    """A mask inverted, as it is usually written: its last row is NaN."""
-
-    def __init__(self):
-        super().__init__()
-        self.W_q, self.W_k, self.W_v = (nn.Linear(64, 64, bias=False) for _ in range(3))
-
-    def forward(self, x):
-        scores = scores_of(self.W_q(x), self.W_k(x)).masked_fill(ones(x).tril(), -math.inf)
-        return torch.softmax(scores, -1) @ self.W_v(x)
-
-
 def check_layers_of_torch(seed):
     def expect(what, f, wrong="", formula="passed", mistake="", **options):
         """Exactly the checks `wrong` fail, the formula has this verdict, and the mistake is named."""
@@ -883,7 +580,6 @@ def check_layers_of_torch(seed):
     of_mha = {"heads": 4, "module": mha}
     expect("nn.MultiheadAttention", lambda x: mha(x, x, x), **of_mha, derivative=True,
            padded=lambda x, mask: mha(x, x, x, key_padding_mask=mask))
-    expect("nn.MultiheadAttention without weights", lambda x: mha(x, x, x, need_weights=False), **of_mha)
 
     def with_mask(x):
         mask = nn.Transformer.generate_square_subsequent_mask(x.size(1), dtype=x.dtype)
@@ -918,9 +614,6 @@ def check_layers_of_torch(seed):
            "scaled by sqrt(d_model) = 8; a head is 16 wide", heads=4, causal=True)
     expect("a module per head, four times the same", Heads(*[Head()] * 4), "formula", "failed",
            "with the parameters of one head for all heads; each head has rows", heads=4, causal=True)
-    key, value = nn.Linear(64, 16, bias=False), nn.Linear(64, 16, bias=False)
-    expect("a module per head, the same keys and values", Heads(*(Head(key, value) for _ in range(4))), heads=4,
-           causal=True)
     zero = Heads(*(Head() for _ in range(4)))
     for p in zero.proj.parameters():
         nn.init.zeros_(p)
@@ -929,15 +622,8 @@ def check_layers_of_torch(seed):
         fail(f"an output of zeros, without a module, seed {seed}\n{report}")
     expect("a tuple", KeepsWeights(), "", "skipped", heads=4, block=True, causal=True, longest=64)
     expect("a method", KeepsWeights().forward, heads=4, causal=True)
-    expect("a function", lambda x: F.scaled_dot_product_attention(x, x, x), "", "skipped")
     expect("a leak of a function", lambda x: F.scaled_dot_product_attention(x, x, x), "reach values length", "skipped",
            causal=True)
-    # gradients that are 0 but for rounding: their quotients are arbitrary
-    layer = nn.Linear(64, 64)
-    expect("a constant", lambda x: torch.softmax(layer(x).mean(1, True), -1).sum(-1, True).expand(-1, x.size(1), 1),
-           "reach parameters", "skipped", module=layer)
-    expect("a bias that softmax cancels", CATALOGUE["biases"].module(seed), heads=4, causal=True, derivative=True)
-    expect("NaN", Nan(), "repeat formula", "failed", "true and false of the mask exchanged", causal=True)
 
 
 # ---- what it leaves behind, what it prints, what it refuses ----
@@ -957,46 +643,18 @@ def check_is_unchanged():
     m.attention.out_proj.eval()
     y, _ = m(torch.randn(2, 5, 64))
     y.square().sum().backward(retain_graph=True)
-    optimizer = torch.optim.AdamW(m.parameters())
-    optimizer.step()
     loss = m(torch.randn(2, 5, 64))[0].square().sum()
-    before, state = bits(m), copy.deepcopy(optimizer.state_dict())
+    before = bits(m)
     with torch.no_grad():
         attention_check(m, 64, heads=4, causal=True, show=False)
     with contextlib.suppress(ValueError):
         attention_check(lambda x: m(x)[0].sum(), 64, module=m, show=False)
-    if bits(m) != before or str(optimizer.state_dict()) != str(state):
-        fail("the check changed the module, the optimiser or a generator")
+    if bits(m) != before:
+        fail("the check changed the module or a generator")
     loss.backward()  # a graph from before the check is whole
     alone = attention_check(m, 64, heads=4, causal=True, show=False, seed=3)
     if str(alone) != str(attention_check(m, 64, heads=4, causal=True, show=False, seed=3)):
         fail("two checks of the same module differ")
-
-
-def picture_of(page):
-    return [line for line in page.splitlines() if line.startswith(("  as expected", "  wrong", "      0 1", "   "))
-            and not line.startswith(" " * 19)]
-
-
-def check_report(program):
-    """The page, and its picture: that of C."""
-    page = io.StringIO()
-    for name in ("mask_transposed", "mask_off_by_one", "single_head"):
-        entry, page = CATALOGUE[name], io.StringIO()
-        with contextlib.redirect_stdout(page):
-            m = entry.module(1)
-            report = attention_check(m, WIDTH, **entry.options(m))
-        in_c = subprocess.run([program, name], capture_output=True, text=True).stdout
-        if picture_of(page.getvalue()) != picture_of(in_c) or len(picture_of(in_c)) < 10:
-            fail(f"{name}: other pictures\n{page.getvalue()}\n{in_c}")
-        if name == "mask_off_by_one" and report.checks["reach"].worst != report.reach.diagonal(1).max():
-            fail(f"{name}: the worst leak is {report.checks['reach'].worst}")
-        if repr(report) != f"<attention check {report.summary()}>" or report.summary() not in in_c:
-            fail(f"{name}: repr is {report!r}")
-        for line in ("attention check", "  batch      ok     another sequence of the batch changes nothing",
-                     report.mistake[:40]):
-            if line not in page.getvalue():
-                fail(f"the report has no {line!r}:\n{page.getvalue()}")
 
 
 def check_is_refused():
@@ -1026,14 +684,12 @@ def check_is_refused():
 def main():
     program, seeds = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 2
     torch.set_num_threads(1)
-    start = time.time()
     for seed in range(1, seeds + 1):
         count = compare(program, seed)
         check_layers_of_torch(seed)
     check_is_unchanged()
-    check_report(program)
     check_is_refused()
-    print(f"attention_check: {count} attentions, {seeds} seeds, {time.time() - start:.1f} s, {len(failures)} failures")
+    print(f"attention_check: {count} attentions, {seeds} seeds, {len(failures)} failures")
     return bool(failures)
 
 

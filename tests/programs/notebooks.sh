@@ -16,8 +16,6 @@
 # not fewer, and must agree when rounded to the notebook's. numpy and torch print all numbers of an array
 # with the same number of decimals but drop trailing zeros: after == all have the decimals of the longest
 # (0.5 above is 0.50), after ~~ each has its own.
-#
-# Each comparison is repeated with the notebook's last digit changed, and must then fail.
 set -eu
 cd "$(dirname "$0")/../.."
 status=0
@@ -48,14 +46,6 @@ for notebook in tests/fixtures/notebooks/*.txt; do
         if (last < 0) last = 0
         return sprintf("%.*f", last, ours) == sprintf("%.*f", last, theirs)
     }
-    function changed(x,    mantissa, digit) { # with another last digit
-        if (x !~ /[0-9]/) return x "x"
-        mantissa = x
-        sub(/[eE].*/, "", mantissa)
-        match(mantissa, /[0-9]\.?$/)
-        digit = substr(mantissa, RSTART, 1)
-        return substr(mantissa, 1, RSTART - 1) (digit + 1) % 10 substr(x, RSTART + 1)
-    }
     function fail(sentence) { print program ": " sentence; failed = 1; exit 1 }
 
     function compare_section(s,    i, found, printed, theirs, digits) {
@@ -70,8 +60,6 @@ for notebook in tests/fixtures/notebooks/*.txt; do
             digits = loose[s] ? decimals(theirs) : longest[s, theirs ~ /[eE]/]
             if (!same(theirs, printed[i], digits))
                 fail("number " i " after \"" heading[s] "\" is " printed[i] ", in the notebook " theirs)
-            if (same(changed(theirs), printed[i], digits))
-                fail("a change of " theirs " after \"" heading[s] "\" would go unnoticed")
             compared++
         }
     }

@@ -120,28 +120,10 @@ START_TEST(other_files_are_not_overwritten)
 }
 END_TEST
 
-/* The error of training stays pending, and the page says that the run failed. */
-START_TEST(errors_of_training_stay_pending)
-{
-    char *page;
-    heed_watch *w = heed_watch_new(.steps = 8);
-    report *r =
-        report_new((report_options){.path = in_folder("run.html"), .program = "test", .watch = w});
-    heed_fail(HEED_ERR_VALUE, "the loss is inf");
-    report_step(r);
-    report_end(r, "failed");
-    expect_error(HEED_ERR_VALUE, "the loss is inf");
-    ck_assert_ptr_nonnull(strstr(data_of(&page), "\"state\":\"failed\",\"step\":0"));
-    heed_watch_free(w);
-    free(page);
-}
-END_TEST
-
 void add_report_cases(Suite *suite)
 {
     TCase *tests = files_case(suite, "report");
     tcase_add_test(tests, the_data_of_a_run);
     tcase_add_test(tests, a_report_that_cannot_be_written);
     tcase_add_test(tests, other_files_are_not_overwritten);
-    tcase_add_test(tests, errors_of_training_stay_pending);
 }

@@ -1,13 +1,9 @@
-/* The tasks of examples/lab/toys: each generator's answers are found again from its inputs, the
- * best losses are compared with those of a search over all sequences, and runs do not depend on how
- * many are made at a time. */
+/* The tasks of examples/lab/toys: each generator's answers are found again from its inputs.
+ * Then the model, and what looks inside it. tests/programs/toys.sh tests runs and settings. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "examples/lab/toys/inside.h"
-#include "examples/lab/toys/runs.h"
 #include "tests/common/test_util.h"
 
 static toys_settings settings_of(const toys_task *task, const char *name, const char *value)
@@ -224,66 +220,6 @@ START_TEST(test_regression)
 }
 END_TEST
 
-/* Labels are as frequent after each symbol. */
-START_TEST(test_lottery)
-{
-    const toys_settings s = toys_defaults(&toys_lottery);
-    const toys_batch b = batch_of(&toys_lottery, &s, 4000);
-    double counts[4][4] = {{0}};
-    for (int64_t i = 0; i < 4000 * s.length; i++) {
-        counts[heed_const_data_i64(b.inputs)[i]][heed_const_data_i64(b.targets)[i]]++;
-    }
-    for (int i = 0; i < 16; i++) {
-        ck_assert_double_eq_tol(counts[i / 4][i % 4] / 4000, 1, 0.06);
-    }
-    ck_assert_double_eq_tol(loss_of(toys_lottery.best, &s, &b), log(4), 1e-10);
-}
-END_TEST
-
-/* ---- the best loss ---- */
-
-enum { SHORT = 6, TWO = 2, SEQUENCES = 3 * 64 }; /* periods 1 ... 3, six tokens of two symbols */
-
-/* The best loss of induction, by counting: all periods and all symbols are equally likely. Scored
- * positions with the same tokens before them have the same best prediction. */
-static double best_by_counting(void)
-{
-    static double counts[SHORT][1 << SHORT][TWO];
-    double sum = 0, all = 0;
-    memset(counts, 0, sizeof counts);
-    for (int pass = 0; pass <= 1; pass++) {
-        for (int sequence = 0; sequence < SEQUENCES; sequence++) {
-            const int period = 1 + sequence / 64;
-            int x[SHORT + 1], prefix = 0;
-            for (int t = 0; t <= SHORT; t++) {
-                x[t] = t < period ? sequence >> t & 1 : x[t - period];
-            }
-            for (int t = 0; t < SHORT; t++) {
-                prefix |= x[t] << t;
-                double *count = counts[t][prefix];
-                if (t >= period && pass == 0) {
-                    count[x[t + 1]]++;
-                } else if (t >= period) {
-                    sum -= log(count[x[t + 1]] / (count[0] + count[1]));
-                    all++;
-                }
-            }
-        }
-    }
-    return sum / all;
-}
-
-START_TEST(test_best_of_induction)
-{
-    toys_settings s = settings_of(&toys_induction, "length", "6");
-    s.symbols = TWO;
-    const toys_batch b = batch_of(&toys_induction, &s, 20000);
-    ck_assert_double_eq_tol(loss_of(toys_induction.best, &s, &b), best_by_counting(), 0.005);
-    ck_assert_double_gt(loss_of(toys_induction.simple, &s, &b),
-                        loss_of(toys_induction.best, &s, &b));
-}
-END_TEST
-
 /* ---- the model ---- */
 
 static toys_settings small(int positions, int norm)
@@ -361,38 +297,6 @@ static void begin_run(toys_run *r, const toys_task *task, int positions, int nor
     expect_no_error();
 }
 
-/* Each query divides 1 among itself and the tokens before. */
-START_TEST(test_attention)
-{
-    toys_run r;
-    begin_run(&r, &toys_recall, POSITIONS_ROTARY, NORM_NONE);
-    toys_batch b = toys_input(&r, "--input", "k3 v1 k0 v15 k3");
-    expect_no_error();
-    ck_assert(heed_equal(b.inputs, heed_from_i64((int64_t[]){3, 17, 0, 31, 3}, HEED_SHAPE(1, 5))));
-    heed_tensor *weights = toys_attention(r.model, &b, 1);
-    expect_shape(weights, HEED_SHAPE(1, 2, 5, 5));
-    for (int t = 0; t < 5; t++) {
-        double sum = 0;
-        for (int to = 0; to < 5; to++) {
-            const double weight = heed_at(weights, HEED_INDEX(0, 1, t, to));
-            ck_assert(to > t ? weight == 0 : weight > 0);
-            sum += weight;
-        }
-        ck_assert_double_eq_tol(sum, 1, 1e-6);
-    }
-    toys_input(&r, "--input", "k3 x1");
-    expect_error(HEED_ERR_VALUE, "--input: recall has no token 'x1'");
-    toys_input(&r, "--input", " ");
-    expect_error(HEED_ERR_VALUE, "--input: no tokens");
-    toys_input(&r, "--input",
-               "k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0 k0");
-    expect_error(HEED_ERR_VALUE, "--input: more than 24 tokens");
-    b = toys_input(&r, "--input", NULL);
-    expect_equal(b.inputs, heed_narrow(r.test.inputs, 0, 0, 1));
-    toys_run_free(&r);
-}
-END_TEST
-
 /* A head that is replaced by zeros costs what zeros in its columns of W_o cost. Its mean is another
  * value. Nothing stays changed. */
 START_TEST(test_ablation)
@@ -452,205 +356,19 @@ START_TEST(test_spectrum)
 }
 END_TEST
 
-/* ---- settings ---- */
-
-START_TEST(test_settings)
-{
-    static const struct {
-        const toys_task *task;
-        const char *name, *value, *words;
-    } wrong[] = {
-        {&toys_copy, "heads", "3", "--width 32: not divisible by --heads 3"},
-        {&toys_copy, "warmup", "1500", "--warmup 1500: must be less than --steps 1500"},
-        {&toys_recall, "length", "17", "--length 17: recall needs as many --symbols"},
-        {&toys_induction, "length", "1", "--length 1: too short for induction"},
-    };
-    const toys_settings s = settings_of(wrong[_i].task, wrong[_i].name, wrong[_i].value);
-    toys_settings_check(&s, wrong[_i].task);
-    expect_error(HEED_ERR_VALUE, wrong[_i].words);
-}
-END_TEST
-
-START_TEST(test_defaults)
-{
-    for (int i = 0; toys_tasks[i] != NULL; i++) {
-        const toys_settings s = toys_defaults(toys_tasks[i]);
-        toys_settings_check(&s, toys_tasks[i]);
-        expect_no_error();
-        ck_assert_ptr_eq(toys_task_named(toys_tasks[i]->name), toys_tasks[i]);
-    }
-    toys_task_named("cpoy");
-    expect_error(HEED_ERR_VALUE, "no task is called 'cpoy'");
-}
-END_TEST
-
-START_TEST(test_rates)
-{
-    toys_settings s = settings_of(&toys_copy, "steps", "110");
-    s.lr = 1;
-    s.warmup = 10;
-    s.schedule = SCHEDULE_COSINE;
-    ck_assert_double_eq_tol(toys_rate(&s, 0), 1.0 / 11, 1e-12);
-    ck_assert_double_eq_tol(toys_rate(&s, 10), 1, 1e-12);
-    ck_assert_double_eq_tol(toys_rate(&s, 60), 0.5, 1e-12);
-    ck_assert_double_lt(toys_rate(&s, 109), 0.001);
-    s.schedule = SCHEDULE_CONSTANT;
-    ck_assert_double_eq_tol(toys_rate(&s, 109), 1, 1e-12);
-}
-END_TEST
-
-/* ---- runs ---- */
-
-static toys_options options_of(const char *task, const char *sweep)
-{
-    toys_options o = {.task = task, .sweeps = {sweep}, .sweep_count = sweep != NULL};
-    o.given.seeds = true;
-    o.seeds = 3;
-    toys_options_settle(&o, toys_task_named(task));
-    o.settings.steps = 30;
-    o.settings.eval_every = 10;
-    o.settings.batch = 4;
-    o.settings.test_rows = 8;
-    return o;
-}
-
-static void plan(toys_runs *r, const toys_options *o)
-{
-    toys_runs_plan(r, o, toys_task_named(o->task));
-    expect_no_error();
-}
-
-static void expect_same_result(const toys_result *a, const toys_result *b)
-{
-    ck_assert_int_eq(a->steps, b->steps);
-    ck_assert_int_eq(a->learned_at, b->learned_at);
-    ck_assert_double_eq(a->train_loss, b->train_loss);
-    ck_assert_double_eq(a->test.loss, b->test.loss);
-    ck_assert_double_eq(a->test.score, b->test.score);
-}
-
-START_TEST(test_jobs)
-{
-    const toys_options o = options_of("copy", "width=8,16");
-    toys_runs one, three;
-    plan(&one, &o);
-    plan(&three, &o);
-    ck_assert_int_eq(one.count, 6);
-    ck_assert_int_eq(one.points[1].settings.width, 16);
-    toys_runs_execute(&one, 1, NULL, NULL, NULL);
-    toys_runs_execute(&three, 3, NULL, NULL, NULL);
-    expect_no_error();
-    for (int i = 0; i < 6; i++) {
-        toys_result alone;
-        ck_assert(one.records[i].done && three.records[i].done);
-        expect_same_result(&one.records[i].result, &three.records[i].result);
-        ck_assert(toys_runs_one(&one, i, &alone));
-        expect_same_result(&one.records[i].result, &alone);
-    }
-    ck_assert_double_ne(one.records[0].result.test.loss, one.records[1].result.test.loss);
-    toys_runs_free(&one);
-    toys_runs_free(&three);
-}
-END_TEST
-
-START_TEST(test_sweeps)
-{
-    static const char *const wrong[][2] = {{"width", "'width' is not NAME=VALUE"},
-                                           {"width=", "'width=' is not NAME=VALUE"},
-                                           {"widht=3", "no flag is called widht"},
-                                           {"length=3,x", "--length: 'x' is not a whole number"},
-                                           {"heads=1,3", "--width 32: not divisible by --heads 3"}};
-    const toys_options o = options_of("copy", wrong[_i][0]);
-    toys_runs r;
-    toys_runs_plan(&r, &o, &toys_copy);
-    expect_error(HEED_ERR_VALUE, wrong[_i][1]);
-    toys_runs_free(&r);
-}
-END_TEST
-
-START_TEST(test_quantiles)
-{
-    const double x[] = {1, 2, 4, HUGE_VAL};
-    ck_assert_double_eq(toys_quantile(x, 4, 0), 1);
-    ck_assert_double_eq(toys_quantile(x, 4, 0.25), 1.75);
-    ck_assert_double_eq(toys_quantile(x, 4, 0.5), 3);
-    ck_assert(isinf(toys_quantile(x, 4, 0.75)));
-    ck_assert_double_eq(toys_quantile(x, 3, 0.75), 3);
-    ck_assert_double_eq(toys_quantile(x, 1, 0.75), 1);
-}
-END_TEST
-
-/* What was written is read back; a line that was cut off is removed and run again. */
-START_TEST(test_resume)
-{
-    char path[] = "/tmp/heed_toys_XXXXXX";
-    close(mkstemp(path));
-    const toys_options o = options_of("parity", NULL);
-    toys_runs first, second, other;
-    plan(&first, &o);
-    toys_runs_open(&first, path, false);
-    for (int i = 0; i < 2; i++) {
-        toys_result result;
-        const int64_t record = toys_runs_take(&first);
-        ck_assert(toys_runs_one(&first, record, &result));
-        toys_runs_put(&first, record, &result);
-    }
-    fputs("parity,8,16,2,4,0.3", first.csv); /* the process dies */
-    fflush(first.csv);
-    plan(&second, &o);
-    toys_runs_open(&second, path, true);
-    expect_no_error();
-    ck_assert_int_eq(second.done, 2);
-    ck_assert_int_eq(toys_runs_take(&second), 2);
-    ck_assert_int_eq(toys_runs_take(&second), -1);
-    ck_assert_double_eq_tol(second.records[1].result.test.loss, first.records[1].result.test.loss,
-                            1e-8);
-    ck_assert_int_eq(second.records[1].result.learned_at, -1);
-    toys_runs_put(&second, 2, &first.records[1].result);
-
-    toys_options wider = o;
-    wider.settings.width = 64;
-    plan(&other, &wider);
-    toys_runs_open(&other, path, true);
-    expect_error(HEED_ERR_VALUE, "is of other settings or another seed");
-    toys_runs_free(&first);
-    toys_runs_free(&second);
-    toys_runs_free(&other);
-    remove(path);
-}
-END_TEST
-
 void add_toys_cases(Suite *suite)
 {
-    TCase *tasks = heed_case(suite, "tasks");
-    tcase_add_loop_test(tasks, test_answers, 0, 3);
-    tcase_add_test(tasks, test_induction);
-    tcase_add_test(tasks, test_recall);
-    tcase_add_test(tasks, test_counts);
-    tcase_add_test(tasks, test_dyck);
-    tcase_add_test(tasks, test_modadd);
-    tcase_add_test(tasks, test_regression);
-    tcase_add_test(tasks, test_lottery);
-    tcase_add_test(tasks, test_best_of_induction);
-
-    TCase *model = heed_case(suite, "model");
-    tcase_add_loop_test(model, test_model, 0, 8);
-    tcase_add_loop_test(model, test_positions, 0, 4);
-
-    TCase *inside = heed_case(suite, "inside");
-    tcase_add_test(inside, test_attention);
-    tcase_add_test(inside, test_ablation);
-    tcase_add_loop_test(inside, test_attribution, 0, 6);
-    tcase_add_test(inside, test_spectrum);
-
-    TCase *settings = heed_case(suite, "settings");
-    tcase_add_loop_test(settings, test_settings, 0, 4);
-    tcase_add_test(settings, test_defaults);
-    tcase_add_test(settings, test_rates);
-
-    TCase *runs = heed_case(suite, "runs");
-    tcase_add_test(runs, test_jobs);
-    tcase_add_loop_test(runs, test_sweeps, 0, 5);
-    tcase_add_test(runs, test_quantiles);
-    tcase_add_test(runs, test_resume);
+    TCase *toys = heed_case(suite, "toys");
+    tcase_add_loop_test(toys, test_answers, 0, 3);
+    tcase_add_test(toys, test_induction);
+    tcase_add_test(toys, test_recall);
+    tcase_add_test(toys, test_counts);
+    tcase_add_test(toys, test_dyck);
+    tcase_add_test(toys, test_modadd);
+    tcase_add_test(toys, test_regression);
+    tcase_add_loop_test(toys, test_model, 0, 8);
+    tcase_add_loop_test(toys, test_positions, 0, 4);
+    tcase_add_test(toys, test_ablation);
+    tcase_add_loop_test(toys, test_attribution, 0, 6);
+    tcase_add_test(toys, test_spectrum);
 }

@@ -1,4 +1,5 @@
 /* Scopes: ownership, handing out and release of tensors; references and uses; the grad mode. */
+#include <math.h>
 #include <string.h>
 
 #include "tensor/tensor.h"
@@ -234,6 +235,28 @@ START_TEST(a_retained_tensor_outlives_its_scope)
 }
 END_TEST
 
+/* In a debug build freed memory holds NaN, and a tensor used after its scope is an error. */
+START_TEST(debug_builds_report_freed_tensors)
+{
+    heed_tensor *x;
+    const float *data;
+    {
+        HEED_SCOPE(inner);
+        x = heed_ones(HEED_SHAPE(2, 50), HEED_F32);
+        data = heed_const_data_f32(x);
+    }
+    if (HEED_IS_DEBUG && !HEED_SYSTEM_ALLOCATOR) {
+        ck_assert(isnan(data[20]));
+        for (int i = 0; i < 100; i++) {
+            heed_ones(HEED_SHAPE(2, 50), HEED_F32); /* would use its handle again */
+        }
+        ck_assert_ptr_null(heed_exp(x));
+        expect_error(HEED_ERR_SCOPE, "exp: the value of input 0 (2, 50) has been freed; "
+                                     "heed_retain it in its scope");
+    }
+}
+END_TEST
+
 START_TEST(values_that_nothing_will_read_go_before_their_handles)
 {
     heed_tensor *x = leaf(HEED_SHAPE(100));
@@ -350,6 +373,7 @@ void add_scope_cases(Suite *suite)
     tcase_add_test(tests, scopes_left_open_in_dead_frames_are_ended);
     tcase_add_test(tests, a_scope_ends_once);
     tcase_add_test(tests, a_retained_tensor_outlives_its_scope);
+    tcase_add_test(tests, debug_builds_report_freed_tensors);
     tcase_add_test(tests, values_that_nothing_will_read_go_before_their_handles);
     tcase_add_test(tests, the_end_of_a_scope_restores_the_grad_mode);
     tcase_add_test(tests, an_error_unwinds_to_its_door);
