@@ -73,24 +73,16 @@ END_TEST
 
 START_TEST(a_report_without_mistakes)
 {
-    heed_attention_report r = three_tokens();
+    heed_attention_report r = {.passed = true, .tokens = 2, .reach = {{1, 1e-8}, {1, 0.05}}};
+    memcpy(r.expected[0], "#.", 2);
+    memcpy(r.expected[1], "##", 2);
     for (int i = 0; i < HEED_ATTENTION_CHECKS; i++) {
         r.checks[i].verdict = HEED_VERDICT_PASSED;
     }
-    r.passed = true;
-    r.reach[0][2] = 1e-8; /* rounding */
     char *text = printed(&r);
-    ck_assert_ptr_nonnull(strstr(text, "\n      0 1 2\n"
-                                       "   0  # # .\n"
-                                       "   1  * * +\n"
-                                       "   2  + - .\n"
+    ck_assert_ptr_nonnull(strstr(text, "   0  # .\n   1  # -\n"
                                        "\n  as expected: . no effect, - to # an effect\n"
                                        "\npassed: 12 checks passed, 0 failed\n"));
-    free(text);
-    r.checks[HEED_CHECK_REACH].verdict = HEED_VERDICT_SKIPPED;
-    text = printed(&r);
-    ck_assert_ptr_null(strstr(text, "effect"));
-    ck_assert_ptr_nonnull(strstr(text, "\npassed: 11 checks passed, 0 failed\n"));
     free(text);
 }
 END_TEST

@@ -377,12 +377,6 @@ def sdpa(m, x):
     return m.output(merge(F.scaled_dot_product_attention(q, k, v, is_causal=True)))
 
 
-def einsum(m, x):
-    q, k, v = (t.unflatten(-1, (m.heads, -1)) for t in m.project(x))
-    scores = mask_future(torch.einsum("bqhd,bkhd->bhqk", q, k) / math.sqrt(q.size(-1)))
-    return m.output(torch.einsum("bhqk,bkhd->bqhd", softmax(scores), v).flatten(2))
-
-
 def softmax_by_hand(scores):
     """The largest score is subtracted before the mask."""
     e = (scores - scores.amax(-1, keepdim=True)).masked_fill(ones(scores).triu(1), -1e9).exp()
@@ -407,7 +401,6 @@ add("free", padded=padded(lambda mask, x: blocking(mask[:, None, None, :], x)), 
 add("single_head", build={"no_output": True}, causal=True, heads=1)
 causal("fused", {"fused": True}, project=lambda m, x: m.qkv(x).chunk(3, -1))
 causal("in_out", {"in_out": True}, project=lambda m, x: (x @ m.c_attn.weight).chunk(3, -1), output=times_w_o)
-add("einsum", einsum, causal=True)
 add("sdpa", sdpa, causal=True)
 add("head_by_head", head_by_head, causal=True)
 free("keys_sorted", heads=lambda q, k, v: (q, k.flip(2), v.flip(2)))
@@ -594,9 +587,6 @@ def check_layers_of_torch(seed):
            "reach values formula", "failed", "true and false of the mask exchanged", **of_mha,
            block_mask=block_mask)
     expect("nn.MultiheadAttention, unbatched", lambda x: mha(x, x, x), **of_mha, unbatched=True)
-    time_first = nn.MultiheadAttention(64, 4)
-    expect("nn.MultiheadAttention, time first", lambda x: time_first(x, x, x), "batch reach equal", "unknown",
-           heads=4, module=time_first)
     extra_keys = nn.MultiheadAttention(64, 4, batch_first=True, add_bias_kv=True, add_zero_attn=True)
     expect("nn.MultiheadAttention, bias_kv", lambda x: extra_keys(x, x, x), "", "skipped", heads=4, extra_keys=True,
            module=extra_keys)
@@ -626,7 +616,7 @@ def check_layers_of_torch(seed):
            causal=True)
 
 
-# ---- what it leaves behind, what it prints, what it refuses ----
+# ---- what it leaves behind, what it refuses ----
 
 
 def bits(m):

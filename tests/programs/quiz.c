@@ -1,5 +1,5 @@
 /* Quizzes of examples/lab/gpt: what is refused, what guessers reach, and the score of a model that
- * only knows which letter follows which. tests/programs/stories.sh shows that asking leaves a
+ * only knows which letter follows which. tests/programs/gpt.sh shows that asking leaves a
  * training run unchanged. */
 #include <stdio.h>
 #include <string.h>

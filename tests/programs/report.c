@@ -2,8 +2,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "examples/lab/common/report.h"
 #include "tests/common/files_util.h"
@@ -103,27 +101,9 @@ START_TEST(a_report_that_cannot_be_written)
 }
 END_TEST
 
-START_TEST(other_files_are_not_overwritten)
-{
-    heed_watch *w = heed_watch_new(.steps = 8);
-    FILE *file = fopen(in_folder("run.html"), "w");
-    fputs("<!doctype html>\n", file);
-    fclose(file);
-    ck_assert_ptr_null(
-        report_new((report_options){.path = in_folder("run.html"), .program = "test", .watch = w}));
-    expect_error(HEED_ERR_VALUE, "exists and is not a report");
-    unlink(in_folder("run.html"));
-    run(1, w);
-    run(2, w); /* a report may be */
-    heed_watch_free(w);
-    expect_no_error();
-}
-END_TEST
-
 void add_report_cases(Suite *suite)
 {
     TCase *tests = files_case(suite, "report");
     tcase_add_test(tests, the_data_of_a_run);
     tcase_add_test(tests, a_report_that_cannot_be_written);
-    tcase_add_test(tests, other_files_are_not_overwritten);
 }
