@@ -13,6 +13,12 @@ START_TEST(test_dims_that_are_not_the_last)
         expect_error(HEED_ERR_DIM, "are not the last two of the 2 dims");
         heed_module_free(m);
     }
+    struct heed_self_attention *m = heed_self_attention_new(4); /* of a (T, d) input */
+    expect_shape(heed_self_attention_forward(m, x, NULL), HEED_SHAPE(3, 4));
+    heed_module_free(m);
+    struct heed_multi_head *heads = heed_multi_head_new(4, 2);
+    expect_shape(heed_multi_head_forward(heads, x, NULL), HEED_SHAPE(3, 4));
+    heed_module_free(heads);
 }
 END_TEST
 

@@ -54,6 +54,14 @@ START_TEST(layer_norm_starts_with_ones_and_zeros)
 }
 END_TEST
 
+START_TEST(the_last_sine_may_have_no_cosine)
+{
+    struct heed_position_encoding *m = heed_position_encoding_new(3, 2);
+    EXPECT_VALUES(m->pe, 1e-6, 0, 1, 0, 0.84147098, 0.54030231, 0.00215443);
+    heed_module_free(m);
+}
+END_TEST
+
 /* ---- forward ---- */
 
 /* Transposed, the weight would fit; but the caller passes x. */
@@ -123,6 +131,7 @@ void add_layers_cases(Suite *suite)
     TCase *names = heed_case(suite, "names_and_state");
     tcase_add_test(names, printed_as_torch);
     tcase_add_test(names, layer_norm_starts_with_ones_and_zeros);
+    tcase_add_test(names, the_last_sine_may_have_no_cosine);
     TCase *forwards = heed_case(suite, "forward");
     tcase_add_test(forwards, a_weight_is_not_blamed);
     tcase_add_test(forwards, dropout_drops_while_training);

@@ -37,6 +37,8 @@ START_TEST(padding_masks)
                 HEED_SHAPE(2, 1, 0));
     expect_kind(heed_padding_block_mask(heed_zeros(HEED_SHAPE(0), HEED_I64), 5), HEED_BOOL,
                 HEED_SHAPE(0, 1, 5));
+    heed_tensor *most = heed_zeros(HEED_SHAPE(1, 1, 1, 1, 1, 2), HEED_I64);
+    expect_kind(heed_padding_block_mask(most, 3), HEED_BOOL, HEED_SHAPE(1, 1, 1, 1, 1, 2, 1, 3));
     heed_tensor *both = heed_logical_or(heed_causal_block_mask(4), mask);
     expect_kind(both, HEED_BOOL, HEED_SHAPE(4, 4, 4));
     EXPECT_VALUES(heed_slice(both, 0, 0, 1, 1), 0, 0, 1, 1, 1, 0, 0, 1, 1, 0, 0, 0, 1, 0, 0, 0, 1);

@@ -208,6 +208,15 @@ START_TEST(names_and_paths_are_shown_in_part)
 }
 END_TEST
 
+START_TEST(the_name_of_the_metadata_is_reserved)
+{
+    heed_tensor *x = heed_ones(HEED_SHAPE(2), HEED_F32);
+    heed_save_file((heed_tensor_list){1, &x, &(const char *){"__metadata__"}}, in_folder("a"),
+                   NULL);
+    expect_error(HEED_ERR_VALUE, "/a: the name '__metadata__' is reserved");
+}
+END_TEST
+
 void add_safetensors_cases(Suite *suite)
 {
     TCase *tests = files_case(suite, "safetensors");
@@ -220,4 +229,5 @@ void add_safetensors_cases(Suite *suite)
     tcase_add_test(tests, spaces_and_escapes_are_read);
     tcase_add_test(tests, foreign_truth_is_read);
     tcase_add_test(tests, names_and_paths_are_shown_in_part);
+    tcase_add_test(tests, the_name_of_the_metadata_is_reserved);
 }
