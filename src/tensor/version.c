@@ -73,7 +73,8 @@ heed_status heed_choose_isa(void)
 {
     isa_in_use();
     if (chosen != NULL) {
-        if (heed_check_num_threads() == HEED_OK) {
+        if (heed_check_num_threads() == HEED_OK &&
+            __atomic_load_n(&heed_chosen_kernels, __ATOMIC_ACQUIRE) == NULL) {
             __atomic_store_n(&heed_chosen_kernels, chosen->tables, __ATOMIC_RELEASE);
         }
         return heed_error_pending();

@@ -313,7 +313,7 @@ static void make_normal(heed_tensor *t, int64_t first, double mean, double std)
         return;
     }
 #if defined __x86_64__
-    if (heed_isa()[0] == 'v') { /* v3 and v4 */
+    if (heed_chosen_isa > 0) { /* v3 and v4 */
         block_with_fma(d, (float)mean, (float)std);
         return;
     }
