@@ -5,7 +5,7 @@
 
 .PHONY: deps deps-dev deps-page
 deps: ; @sh tests/install.sh check
-deps-dev: ; @sh tests/install.sh check dev dist use report firefox page arm64 torch
+deps-dev: ; @sh tests/install.sh check dev dist use report page arm64 torch
 deps-page: ; @sh tests/install.sh page
 ifneq (,$(filter-out check-format,$(filter check-%,$(MAKECMDGOALS))))
 $(MAKECMDGOALS): | deps-dev

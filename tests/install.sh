@@ -5,7 +5,6 @@
 #   tests/install.sh use          CMake, for tests/package/install_use.sh
 #   tests/install.sh report       a browser and its driver, for tests/page/report.sh and page.sh
 #   tests/install.sh page         the compiler to WebAssembly and esbuild, for `make page`
-#   tests/install.sh firefox      another browser, for tests/page/page.sh
 #   tests/install.sh dist         git and gzip, for `make dist`
 #   tests/install.sh torch        what installs PyTorch, for tests/fixtures/torch.sh
 #   tests/install.sh arm64        a compiler and an emulator for arm64, for tests/package/cc.sh
@@ -74,9 +73,6 @@ for group in "$@"; do
         want "python3 -c 'import selenium' || /usr/bin/python3 -c 'import selenium'" python3-selenium \
             python3-selenium py3-selenium python-selenium selenium
         want "python3 -m pip --version" python3-pip python3-pip py3-pip python-pip python
-        ;;
-    firefox)
-        want "command -v firefox-esr || command -v firefox" firefox-esr firefox firefox-esr firefox firefox
         ;;
     page)
         want "command -v emcc" emscripten emscripten emscripten emscripten emscripten

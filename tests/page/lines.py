@@ -1,15 +1,68 @@
-"""Tests of "Line by line": its formulas are true, and everything that belongs to a line is on one screen."""
+"""Tests of "Line by line": the numbers of PyTorch, formulas that are true for what is drawn, and the explanations of numbers."""
 
 import math
+import random
 import re
+import xml.etree.ElementTree as ElementTree
 
-from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from helpers import open_page, set_state, show
+from attention import begin_run, half_a_unit, number, set_state, show
 
-SIZES = ((1920, 1080), (1400, 900), (1366, 768), (820, 1180), (390, 844))
+SVG = "{http://www.w3.org/2000/svg}"
+
+# The tutorial's example in PyTorch, and the derivatives of loss: nn.Linear(2, 2, bias=False) for W_q, W_k and W_v
+# after torch.manual_seed(42), then everything in float64; F.softmax(q @ k.T / 2**0.5, 1) @ v;
+# loss = (attention_scores**2).sum().
+INF = math.inf
+SHARED = {
+    "W_q": [0.5406, 0.5869, -0.1657, 0.6496],
+    "W_k": [-0.1549, 0.1427, -0.3443, 0.4153],
+    "W_v": [0.6233, -0.5188, 0.6146, 0.1323],
+    "token_encodings": [1.16, 0.23, 0.57, 1.36, 4.41, -2.16],
+    "q": [0.7621, -0.0428, 1.1063, 0.7890, 1.1164, -2.1336],
+    "k": [-0.1469, -0.3038, 0.1057, 0.3685, -0.9914, -2.4152],
+    "v": [0.6038, 0.7434, -0.3502, 0.5303, 3.8695, 2.4246],
+    "sims": [-0.0990, 0.0648, -0.6523, -0.4022, 0.4078, -3.0024, 0.4842, -0.6683, 4.0461],
+    "scaled_sims": [-0.0700, 0.0458, -0.4612, -0.2844, 0.2883, -2.1230, 0.3424, -0.4725, 2.8610],
+}
+PLAIN = SHARED | {
+    "attention_percents": [0.3573, 0.4011, 0.2416, 0.3410, 0.6047, 0.0542, 0.0722, 0.0320, 0.8959],
+    "attention_scores": [1.0100, 1.0641, 0.2040, 0.7057, 3.4989, 2.2427],
+    "loss": [19.9643],
+    "q.grad": [-1.5294, -3.8683, -0.1782, -0.4538, -2.0213, -5.0850],
+    "k.grad": [-1.7693, 2.9959, -1.9368, 1.5559, 3.7060, -4.5519],
+    "v.grad": [1.3660, 1.5655, 1.2807, 1.8505, 6.7793, 4.6091],
+    "sims.grad": [-0.3797, -1.1016, 1.4814, 0.0522, -0.2026, 0.1504, -1.3773, -0.7821, 2.1594],
+    "scaled_sims.grad": [-0.5370, -1.5579, 2.0950, 0.0738, -0.2865, 0.2127, -1.9478, -1.1060, 3.0538],
+    "attention_percents.grad": [2.8017, 0.4212, 12.9765, 1.2956, 0.6056, 5.0011, 7.5595, -0.0719, 37.9532],
+    "attention_scores.grad": [2.0201, 2.1281, 0.4080, 1.4115, 6.9978, 4.4854],
+    "loss.grad": [1],
+    "W_q.grad": [-10.7895, 3.7718, -27.1708, 9.4768],
+    "W_k.grad": [13.1872, -11.0459, -15.7116, 12.6372],
+    "W_v.grad": [32.2112, -12.5874, 23.1967, -7.0788],
+    "token_encodings.grad": [0.8704, -2.9201, 1.6789, -0.4490, 7.8011, -8.7576],
+}
+MASKED = SHARED | {
+    "masked_sims": [-0.0700, -INF, -INF, -0.2844, 0.2883, -INF, 0.3424, -0.4725, 2.8610],
+    "attention_percents": [1, 0, 0, 0.3606, 0.6394, 0, 0.0722, 0.0320, 0.8959],
+    "attention_scores": [0.6038, 0.7434, -0.0062, 0.6072, 3.4989, 2.2427],
+    "loss": [18.5580],
+    "q.grad": [0, 0, -0.0102, -0.0271, -2.0213, -5.0850],
+    "k.grad": [-1.4930, 2.9703, -0.9176, 1.6369, 2.4107, -4.6072],
+    "v.grad": [1.7082, 2.2484, 0.2157, 0.9197, 6.2691, 4.0184],
+    "sims.grad": [0, 0, 0, 0.0403, -0.0403, 0, -1.3773, -0.7821, 2.1594],
+    "scaled_sims.grad": [0, 0, 0, 0.0569, -0.0569, 0, -1.9478, -1.1060, 3.0538],
+    "masked_sims.grad": [0, 0, 0, 0.0569, -0.0569, 0, -1.9478, -1.1060, 3.0538],
+    "attention_percents.grad": [1.8343, 0.3656, 8.2773, 0.8952, 0.6483, 2.8962, 7.5595, -0.0719, 37.9532],
+    "attention_scores.grad": [1.2075, 1.4868, -0.0124, 1.2143, 6.9978, 4.4854],
+    "loss.grad": [1],
+    "W_q.grad": [-8.9196, 4.3521, -22.4403, 10.9468],
+    "W_k.grad": [8.3761, -6.7984, -15.9391, 12.8609],
+    "W_v.grad": [29.7513, -12.8552, 20.8534, -6.9117],
+    "token_encodings.grad": [1.6555, 0.4319, 0.2774, 0.5351, 7.3398, -8.7789],
+}
 
 
 # ---- formulas ----
@@ -90,10 +143,13 @@ DRAWN = """(() => {
         return Array.from({ length: values.length / width }, (_, r) => Array.from(values.slice(r * width, (r + 1) * width),
             (x) => x === -Infinity ? "-inf" : Number(x)));
     };
-    return { current: [...document.querySelectorAll("#panel-class ol.code")].map((list) => list.querySelectorAll(".current").length),
+    return { rounded: document.querySelector("#panel-class .formula-text .sign").classList.contains("rounded"),
+        current: [...document.querySelectorAll("#panel-class ol.code")].map((list) => list.querySelectorAll(".current").length),
         expected: (view.backward ? view.line.back[page.state.part] : view.line.formula)[0],
         parts: [...document.querySelectorAll("#panel-class .equation > *")].map((e) => e.dataset.symbol ?? {
-            name: e.dataset.name, transposed: e.dataset.transposed === "true", rows: read(Number(e.dataset.tensor)) }),
+            name: e.dataset.name, transposed: e.dataset.transposed === "true", percent: e.querySelector("table").classList.contains("percent"),
+            rows: read(Number(e.dataset.tensor)), texts: [...e.querySelector("table").tBodies[0].rows]
+                .map((row) => [...row.querySelectorAll("td[data-index]")].map((td) => td.textContent)) }),
         text: document.querySelector("#panel-class .formula-text").textContent,
         d: shown.pass.tensors[shown.find("k").tensor].shape[1],
         others: shown.heads > 1 ? shown.otherParts().map(read) : [],
@@ -144,8 +200,8 @@ def holds(text, matrices, about):
     return all(x == y or abs(x - y) <= allowed for a, b in zip(found, result) for x, y in zip(a, b))
 
 
-def each_formula(page, script):
-    """[[phase, line, part], the script's value] of every formula of every line, forward and backward."""
+def each_formula(page):
+    """[[phase, line, part], DRAWN] of every formula of every line, forward and backward."""
     return page.run("""(() => {
         const { view } = page.panels.find(({ root }) => root.id === "panel-class").section, found = [];
         for (const phase of ["forward", "backward"]) {
@@ -157,281 +213,213 @@ def each_formula(page, script):
             });
         }
         return found;
-    })()""".replace("SCRIPT", script))
+    })()""".replace("SCRIPT", DRAWN))
+
+
+def check_shown(part, expected):
+    """The numbers of PyTorch, to the last digit; percentages have one decimal, fewer than `expected`."""
+    texts = [text for row in (turned(part["texts"]) if part["transposed"] else part["texts"]) for text in row]
+    for text, value in zip(texts, expected, strict=True):
+        if part["percent"]:
+            assert abs(number(text) / 100 - value) <= 5.5e-4, (part, expected)
+        else:
+            assert math.isinf(value) or re.search(r"\.\d{4,}$", text), part
+            assert number(text) == value, (part, expected)
+
+
+def comes_out(right, parts, about):
+    """Does a calculator get every digit of the result from the digits shown?"""
+    scale = [0.01 if part["percent"] else 1 for part in parts]
+    shown = [[[{"✕": 1.0, "·": 0.0}[x] if x in "✕·" else by * number(x) for x in row] for row in part["texts"]] for part, by in zip(parts, scale)]
+    units = [[scale[0] * half_a_unit(x) for x in row] for row in parts[0]["texts"]]
+    found = FORMULAS[right](shown, about)
+    return all(x == y or abs(x - y) <= unit * (1 + 1e-6) for a, b, c in zip(found, shown[0], units) for x, y, unit in zip(a, b, c))
 
 
 def check_equations(page):
-    """Every formula that is drawn is true for the numbers of the engine; with two operands swapped it is not."""
+    """Every formula that is drawn is true for the numbers of the engine, and with two operands swapped it is not; the
+    tutorial's numbers are those of PyTorch; the sign is = only if the digits shown come out."""
     checked = swapped = 0
     seen = set()
-    for example, heads, changes in (("tutorial", 1, {"masked": False}), ("tutorial", 1, {"masked": True}), ("pizza", 1, {}),
-                                    ("own", 2, {"head": 1})):
+    for example, heads, changes, expected in (("tutorial", 1, {"masked": False}, PLAIN), ("tutorial", 1, {"masked": True}, MASKED),
+                                              ("pizza", 1, {}, None), ("own", 2, {"head": 1}, None)):
         if page.run("page.run.of.heads") != heads:
-            set_state(page, heads=heads)
-            page.wait("page.run.of.heads === arguments[0] && page.run.measures.has(0)", heads)
+            begin_run(page, heads=heads)
         show(page, "class", example=example, phase="forward", line=0, part=0, **changes)
-        for at, drawn in each_formula(page, DRAWN):
+        found, known = each_formula(page), set()
+        for at, drawn in found:
             text, matrices, names = read_formula(drawn)
             about = {"d": drawn["d"], "others": [numbers(rows) for rows in drawn["others"]], "tokens": drawn["tokens"]}
             assert names[0] == drawn["expected"] and drawn["current"] == [1, 1], (at, names, drawn["expected"], drawn["current"])
             assert holds(text, matrices, about), (example, at, text, names)
-            assert "undefined" not in drawn["text"] and len(drawn["text"]) > 5, drawn["text"]
             checked += 1
             seen.add((at[0], names[0]))
             if len(matrices) > 2 and text[5:] not in SYMMETRIC and matrices[1] != matrices[2] and "split" not in text:
                 matrices[1], matrices[2] = matrices[2], matrices[1]
                 assert not holds(text, matrices, about), ("swapped operands are not noticed", example, at, text, names)
                 swapped += 1
+            if expected is not None:
+                parts = [part for part in drawn["parts"] if not isinstance(part, str)]
+                assert comes_out(text.removeprefix("T0 = "), parts, about) or drawn["rounded"], (example, at, text)
+                for part in parts:
+                    if part["name"] in expected:
+                        check_shown(part, expected[part["name"]])
+                        known.add(part["name"])
+        assert expected is None or known == set(expected), set(expected) - known
+        if expected is not None:  # the keys go through all of it, and back
+            set_state(page, phase="forward", line=0, part=0)
+            for key, end in ((Keys.ARROW_RIGHT, "backward"), (Keys.ARROW_LEFT, "forward")):
+                page.press("body", *[key] * (len(found) - 1))
+                page.wait("page.state.phase === arguments[0]", end)
+                assert page.run(f"document.querySelector('#panel-class [data-key={'next' if end == 'backward' else 'previous'}]').disabled"), key
+            assert page.run("[page.state.line, page.state.part]") == [0, 0]
     print(f"line by line: {checked} formulas hold, {swapped} with two operands swapped do not")
-    for name in ("attention_percents.grad", "v.grad", "W_q.grad", "masked_sims.grad", "sims.grad", "logits.grad", "we.grad",
-                 "embeddings.grad", "residual.grad", "token_encodings.grad", "token_encodings.grad@residual"):
-        assert ("backward", name) in seen, (name, seen)
-    assert checked > 100 and swapped > 40, (checked, swapped)
-    weights = page.driver.execute_async_script("""const done = arguments[0];
-        page.run.engine.state().then(({ tensors }) => done(tensors.map(({ name, values }) => [name, values.length])))""")
-    weights = [(name, count) for name, count in weights if name != "pe.pe"]  # fixed
-    own = sum(count for name, count in weights if re.search(r"W_[qkv]\.weight$", name))
-    about = page.text("#panel-class .about")
-    assert f"all {sum(count for _, count in weights):,} weights" in about and f"{own:,} of them" in about, about
-    options = page.run("[...document.querySelectorAll('#panel-class [data-key=head] option')].map((o) => o.textContent)")
-    assert options == ["1", "2"], options
-    text = page.run("document.querySelector('#panel-class').textContent")
-    assert "head 0" not in text.lower(), "heads are counted from 1"
-    page.check_quiet()
-    set_state(page, heads=1, example="tutorial", masked=False, phase="forward", line=0, part=0, head=0)
-    page.wait("page.run.of.heads === 1 && page.run.measures.has(0)")
+    assert checked > 100 and swapped > 40 and {("backward", "we.grad"), ("backward", "logits.grad")} <= seen, (checked, swapped, seen)
+    begin_run(page, heads=1)
 
-
-# ---- the map ----
 
 def check_map(page):
     """A box leads to its line; the arrow keys go on from there; what is done is filled, backward from the right."""
     show(page, "class", example="pizza", phase="forward", line=0, part=0, cell="")
     boxes = "[...document.querySelectorAll('#panel-class .map button')]"
     labels = page.run(f"{boxes}.map((b) => b.getAttribute('aria-label'))")
-    assert len(labels) == len(set(labels)) == page.run("page.sections && document.querySelectorAll('#panel-class .listing:first-of-type [data-step]').length"), labels
+    assert len(labels) == len(set(labels)) > 8, labels
     for line in (9, 3):
         page.driver.find_elements(By.CSS_SELECTOR, "#panel-class .map button")[line].click()
         assert page.run("page.state.line") == line
         assert page.run(f"{boxes}.findIndex((b) => b.ariaCurrent === 'step')") == line
         assert page.run(f"{boxes}.map((b) => b.classList.contains('done'))") == [i < line for i in range(len(labels))]
     assert page.run(f"{boxes}.filter((b) => b.tabIndex === 0).length") == 1
-    ActionChains(page.driver).send_keys(Keys.ARROW_RIGHT).perform()
+    page.keys(Keys.ARROW_RIGHT)
     assert page.run("page.state.line") == 4 and page.run(f"document.activeElement === {boxes}[4]")
     set_state(page, phase="backward", line=6)
     assert page.run(f"{boxes}.map((b) => b.classList.contains('done'))") == [i > 6 for i in range(len(labels))]
-    set_state(page, example="tutorial", phase="forward", line=0)
 
 
-def check_frames(page):
-    """The frames of the legend stay under the pointer: thick for the number that is explained, thin for its sources."""
-    show(page, "class", example="tutorial", phase="forward", line=0, part=0, cell="q:1:1")
-    shadow = "getComputedStyle(document.querySelector('#panel-class .equation td.result')).boxShadow"
-    before = page.run(shadow)
-    page.hover("#panel-class .equation td.result")
-    assert page.run("document.querySelector('#panel-class .equation td.result').matches(':hover')")
-    assert page.run(shadow) == before and before.count("3px") == 1, (before, page.run(shadow))
-    page.hover("#panel-class .equation [data-name=W_q] td[data-index]")
-    page.hover("#panel-class .map", 1, 1)
-    set_state(page, cell="")
+# ---- explanations of numbers ----
+
+def recompute(parts):
+    """A formula as a calculator computes it from the digits shown: texts, and [number] for the numbers of cells."""
+    source = "".join(f"({part[0]})" if isinstance(part, list) else part for part in parts)
+    for sign, python in (("−", "-"), ("×", "*"), ("²", "**2"), ("³", "**3"), ("^", "**"), ("∞", "math.inf")):
+        source = source.replace(sign, python)
+    assert re.fullmatch(r"[\w\s.()+*/,-]*", source), source
+    return eval(source, {"exp": math.exp, "log": math.log, "math": math})
 
 
-# ---- once ----
-
-def check_once(driver, path):
-    """At the first visit the page explains a number by itself; not again, and not under reduced motion."""
-    hint = "document.querySelector('#panel-class .once') !== null"
-    # Long waits of the page end when the test says so.
-    script = driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": """window.waits = [];
-        const timeout = setTimeout;
-        window.setTimeout = (f, ms, ...more) => ms > 500 ? waits.push(f) : timeout(f, ms, ...more);"""})
-
-    def visit(motion):
-        page = open_page(driver, path, "#tab=class", motion=motion)
-        page.wait("document.querySelector('#panel-class .equation .card') !== null")
-        show(page, "class")
-        driver.execute_script("waits.forEach((f) => f())")
-        return page.run(f"[{hint}, document.querySelector('#panel-class td.result') !== null, page.state.cell]")
-    visit("reduce")
-    driver.execute_script("localStorage.clear()")
-    assert visit("reduce") == [False, False, ""]
-    assert visit("no-preference") == [True, True, ""]
-    ActionChains(driver).send_keys(Keys.ARROW_RIGHT).perform()
-    assert not driver.execute_script(f"return {hint}")
-    assert visit("no-preference") == [False, False, ""]
-    driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+def check_equals(parts, sign, result, where):
+    """The sign between a formula and its result is = if a calculator gives the digits of the result, else ≈."""
+    computed, shown = recompute(parts), number(result)
+    equal = computed == shown or abs(computed - shown) <= half_a_unit(result) + 1e-12 * abs(shown)
+    assert equal == (sign == "="), (where, parts, sign, result, computed)
+    assert equal or abs(computed - shown) < 2e-2 * max(1, abs(shown)), (where, parts, result, computed)
 
 
-# ---- positions ----
+PASSES = (  # (name, JavaScript that gives a pass of another engine, the numbers to compute at random; None: all)
+    ("tutorial with a mask", "other.alone({ seed: 42, dModel: 2, heads: 1 }).then(() => other.passAlone({"
+     "encodings: [1.16, 0.23, 0.57, 1.36, 4.41, -2.16], count: 3, blocked: [0, 1, 1, 0, 0, 1, 0, 0, 0] }))", None),
+    ("pizza, 2 heads, 20 steps", "other.start({ seed: 3, heads: 2, lr: 0.02, steps: 2000, breaks: 0 })"
+     ".then(() => other.goTo(20)).then(() => other.pass(sentence))", 300),
+    ("pizza, softmax along the wrong dim", "other.start({ seed: 0, heads: 4, lr: 0.02, steps: 2000, breaks: 2 })"
+     ".then(() => other.pass(sentence.slice(0, 7)))", 300),
+)
 
-PLACES = """(() => {
-    const panel = document.querySelector("#panel-class"), { left: x0, top: y0 } = panel.getBoundingClientRect();
-    const box = (e) => {
-        const { left, top, right, bottom } = e.getBoundingClientRect();
-        return [left, top, right, bottom].map((x) => Math.round(10 * x) / 10);
-    };
-    const relative = (e) => box(e).map((x, i) => Math.round(10 * (x - (i % 2 === 0 ? x0 : y0))) / 10);
-    const frame = [".map", ".steps", ".listings", ".formula-text", ".panel", ".line-choices"];
-    const equation = panel.querySelector(".equation");
-    return { cards: [...equation.querySelectorAll(".card")].map((e) => [e.dataset.name, box(e), relative(e)]),
-        tables: [...equation.querySelectorAll("table")].map(box),
-        panel: box(panel.querySelector(".panel")), inner: [innerWidth, innerHeight],
-        frame: Object.fromEntries(frame.map((name) => [name, relative(panel.querySelector(name))])),
-        scrolls: equation.scrollWidth > equation.clientWidth + 1 || document.documentElement.scrollWidth > innerWidth,
-        sentence: (({ scrollHeight, clientHeight }) => scrollHeight - clientHeight)(panel.querySelector(".sentence")),
-        layout: equation.dataset.layout,
-        cut: [...equation.querySelectorAll(innerWidth < 700 ? ".card-title .size" : ".card-title *, thead th, thead td:first-child")]
-            .filter((e) => e.textContent !== "" && e.clientHeight > 0 && parseFloat(getComputedStyle(e).fontSize) > 0 &&
-                (e.scrollWidth > e.clientWidth + 1 || e.getBoundingClientRect().right > e.closest(".card").getBoundingClientRect().right + 1))
-            .map((e) => e.textContent) };
-})()"""
 
-# Of a product: does each number of the result stand where its row and its column meet?
-CROSSES = """(() => {
-    const cards = [...document.querySelectorAll("#panel-class .equation .card")];
-    const { view } = page.panels.find(({ root }) => root.id === "panel-class").section;
-    const cellsOf = (card) => {
-        const { shape } = view.shown.pass.tensors[card.dataset.tensor], width = shape[shape.length - 1];
-        const turned = card.dataset.transposed === "true";
-        return [...card.querySelectorAll("td[data-index]")].map((td) => {
-            const at = Number(td.dataset.index), r = Math.floor(at / width), c = at % width, b = td.getBoundingClientRect();
-            return { r: turned ? c : r, c: turned ? r : c, x: (b.left + b.right) / 2, y: (b.top + b.bottom) / 2 };
+def check_explained(page):
+    """Formulas, computed from the digits that they show, give the digits of the result, or say ≈. In the tutorial, all
+    numbers come out."""
+    choose, operations = random.Random(1), set()
+    for name, code, count in PASSES:
+        sizes = page.settle("""await (async () => {
+            const other = window.other ??= await page.run.engine.constructor.create(), { heldOut, words } = page.run.language;
+            const sentence = heldOut.find((ids) => ids[1] === words.indexOf("pizza"));
+            window.recorded = await CODE;
+            return recorded.tensors.map(({ values }) => values.length);
+        })()""".replace("CODE", code))
+        every = page.run("(({ cells, unknown, failures }) => [cells, unknown, failures.slice(0, 3)])(page.check(recorded))")
+        assert every[0] > 250 and every[1:] == [0, []], (name, every)
+        if count is None:
+            wanted = [(tensor, index) for tensor, size in enumerate(sizes) for index in range(size)]
+        else:  # a tensor first, then one of its cells, so that large tensors do not hide the others
+            wanted = [(tensor, choose.randrange(sizes[tensor])) for tensor in choose.choices(range(len(sizes)), k=2 * count)]
+        found = page.run("""arguments[0].map(([tensor, index]) => {
+            const x = page.explain(recorded, tensor, index, { most: Infinity });
+            return x === null || !x.known ? null : { op: x.op, value: page.number(x.value), sign: x.comesOut ? "=" : "≈",
+                parts: x.parts.map((p) => typeof p === "string" ? p : [p.text]) };
+        })""", wanted)
+        explained = [x for x in found if x is not None][:count]
+        equal = sum(x["sign"] == "=" for x in explained)
+        assert len(explained) > 150 and equal >= (1 if count is None else 0.9) * len(explained), (name, equal, len(explained))
+        for x in explained:
+            check_equals(x["parts"], x["sign"], x["value"], name)
+            operations.add(x["op"])
+    print(f"explanations of {len(operations)} operations are true")
+    assert len(operations) > 15, operations
+    page.driver.execute_script("other.end()")
+
+
+def check_panel(page):
+    """Pointing at each cell of the tutorial: the formula in the panel gives the cell's number, and marks its sources."""
+    show(page, "class", example="tutorial", masked=True, phase="backward", line=0, cell="")
+    found = page.run("""Array.from({ length: 9 }, (_, line) => {
+        page.setState({ line });
+        return [...document.querySelectorAll("#panel-class .equation td[data-index]")].map((td) => {
+            td.dispatchEvent(new PointerEvent("pointerover", { bubbles: true }));
+            const formula = td.closest("table.mask") !== null ? null : document.querySelector("#panel-class .panel .formula");
+            return { cell: td.textContent, percent: td.closest("table").classList.contains("percent"), marked: td.classList.contains("result"),
+                sources: document.querySelectorAll("#panel-class td.source").length,
+                parts: formula === null ? null : [...formula.children].map((x) => x.tagName === "BUTTON" ? [x.textContent] : x.textContent) };
         });
-    };
-    const [result, left, right] = cards.map(cellsOf), rows = new Map(), columns = new Map();
-    left.forEach(({ r, y }) => rows.set(r, y));
-    right.forEach(({ c, x }) => columns.set(c, x));
-    const above = Math.max(...right.map(({ y }) => y)) < Math.min(...result.map(({ y }) => y));
-    const before = Math.max(...left.map(({ x }) => x)) < Math.min(...result.map(({ x }) => x));
-    return above && before && result.every(({ r, c, x, y }) => Math.abs(rows.get(r) - y) < 1.01 && Math.abs(columns.get(c) - x) < 1.01);
-})()"""
+    }).flat()""")
+    explained = [x for x in found if x["parts"] is not None]
+    assert all(x["marked"] for x in found) and len(explained) >= 100 and sum(x["sources"] > 0 for x in explained) > len(explained) / 2, found
+    for x in explained:
+        *formula, last = x["parts"]
+        sign, result = last.split()
+        check_equals(formula, sign, result, x)
+        cell = number(x["cell"]) / (100 if x["percent"] else 1)
+        assert abs(cell - number(result)) <= (6e-4 if x["percent"] else 0) or math.isinf(cell), x
 
 
-# Of a formula: [its places, whether a product is right, whether anything has moved under a pointer, at one size].
-EVERY = """(() => {
-    const still = ({ cards, frame }) => JSON.stringify([cards, frame]);
-    const places = PLACES, crosses = places.layout !== "product" || CROSSES;
-    if (innerWidth !== 1366) return [places, crosses, false];
-    document.querySelector("#panel-class .equation .changed td[data-index]").dispatchEvent(new PointerEvent("pointerover", { bubbles: true }));
-    return [places, crosses, still(PLACES) !== still(places)];
-})()""".replace("PLACES", PLACES).replace("CROSSES", CROSSES)
+# ---- copied pictures ----
+
+def check_picture(page):
+    """The picture has every number of the line, where the page has it; it goes to the clipboard, or into a file."""
+    show(page, "class", example="tutorial", masked=False, phase="forward", line=6, cell="")
+    page.driver.execute_script("""window.blobs = [];
+        window.createURL = URL.createObjectURL;
+        URL.createObjectURL = (blob) => { blobs.push(blob); return createURL(blob); };
+        navigator.clipboard.write = () => Promise.reject(new Error("not allowed"));
+        HTMLAnchorElement.prototype.click = function () { window.saved = this.download; };""")
+    page.find("#panel-class [data-key=picture]").click()
+    page.wait("window.saved !== undefined")
+    assert page.run("saved").endswith(".svg"), page.run("saved")
+    svg = page.driver.execute_async_script("blobs[0].text().then(arguments[0])")
+    root = ElementTree.fromstring(svg)
+    width, height = (float(root.get(side)) for side in ("width", "height"))
+    texts = [element.text for element in root.iter(f"{SVG}text")]
+    cells = page.run("[...document.querySelectorAll('#panel-class .equation td[data-index]')].map((td) => td.textContent)")
+    assert len(cells) == 21 and all(texts.count(cell) >= cells.count(cell) for cell in cells), (cells, texts)
+    assert all(word in texts for word in ("Pizza", "is", "awesome")), texts
+    assert len(list(root.iter(f"{SVG}rect"))) == 1 + len(cells)
+    for element in root.iter():
+        assert re.fullmatch(r"#[0-9a-f]{6}", element.get("fill", "#000000")), element.attrib
+        if element.tag == f"{SVG}text":
+            assert 0 < float(element.get("x")) < width and 0 < float(element.get("y")) < height, element.attrib
+    page.driver.execute_cdp_cmd("Browser.grantPermissions", {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]})
+    page.driver.execute_script("""delete navigator.clipboard.write;
+        const write = navigator.clipboard.write.bind(navigator.clipboard);
+        navigator.clipboard.write = (items) => { window.written = items[0].types; return write(items); };""")
+    page.find("#panel-class [data-key=picture]").click()
+    page.wait("document.querySelector('#panel-class .picture [role=status]').textContent === 'copied'")
+    assert "image/png" in page.run("written"), page.run("written")
+    page.driver.execute_script("URL.createObjectURL = createURL")
 
 
-def overlap(a, b):
-    return a[0] < b[2] - 0.5 and b[0] < a[2] - 0.5 and a[1] < b[3] - 0.5 and b[1] < a[3] - 0.5
-
-
-def check_places(at, found, crosses):
-    """What belongs to a line is inside the window, and nothing covers anything else."""
-    width, height = found["inner"]
-    for name, (left, top, right, bottom), _ in found["cards"]:
-        assert left >= 0 and top >= 0 and right <= width + 0.5 and bottom <= height + 0.5, (at, name, left, top, right, bottom)
-    boxes = [box for _, box, _ in found["cards"]] + [found["panel"]]
-    for i, a in enumerate(boxes):
-        for b in boxes[:i]:
-            assert not overlap(a, b), (at, a, b)
-    for (_, card, _), table in zip(found["cards"], found["tables"]):
-        assert table[0] >= card[0] - 1 and table[2] <= card[2] + 1, (at, card, table)
-    assert not found["scrolls"], at
-    assert found["cut"] == [], (at, found["cut"])
-    assert width < 700 or found["sentence"] <= 1, (at, "the sentence is cut off")
-    assert crosses, (at, "a number does not stand where its row and its column meet")
-
-
-# Is the current line of each listing seen, and does the listing begin with a whole line?
-CODE = """[...document.querySelectorAll("#panel-class ol.code")].filter((list) => list.checkVisibility()).map((list) => {
-    const box = list.getBoundingClientRect(), line = list.querySelector(".current").getBoundingClientRect();
-    const cut = [...list.querySelectorAll(".line")].find((e) => e.getBoundingClientRect().bottom > box.top + 2);
-    const { top } = cut.getBoundingClientRect(), tall = parseFloat(getComputedStyle(cut).lineHeight), hidden = (box.top + 1 - top) % tall;
-    return [line.top >= box.top - 1 && line.bottom <= box.bottom + 1, top >= box.top - 2 || Math.min(hidden, tall - hidden) < 2.5];
-})"""
-SETTLED = "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(() => requestAnimationFrame(() => done(null))))"
-
-
-def check_code(driver, path):
-    """The current line of the program is seen, also after something below it has taken its height."""
-    for size, fragment in (((1366, 768), "present=true"), ((390, 844), "step=500")):
-        page = open_page(driver, path, f"#tab=class&example=pizza&line=9&{fragment}", width=size[0], height=size[1])
-        page.wait("document.querySelector('#panel-class .equation .card') !== null && !page.run.busy", seconds=20)
-        for line in (9, *range(13)):
-            set_state(page, line=line)
-            for asked in (False, True) if line in (2, 9) else (False,):
-                if asked:
-                    page.find("#panel-class .question [data-key=ask]").click()
-                driver.execute_async_script(SETTLED)
-                found = page.run(CODE)
-                assert found and all(seen and whole for seen, whole in found), (size, fragment, line, asked, found)
-
-
-PARTS = """[...document.querySelectorAll("#panel-class .equation .card")].map((card) => ({ name: card.dataset.name,
-    cells: [...card.querySelectorAll("tbody tr:first-child td[data-index]")].map((td) => td.getBoundingClientRect()).map((b) => [b.left, b.width, b.height]) }))"""
-
-
-def check_parts(driver, path):
-    """Pieces of heads stand over theirs in the whole; operands that are multiplied number by number have cells of one size;
-    the words of a look-up stand over those of its result."""
-    for size in ((1366, 768), (390, 844)):
-        page = open_page(driver, path, "#tab=class&example=pizza&heads=2&line=10", width=size[0], height=size[1])
-        for heads in (2, 4):
-            for phase in ("forward", "backward"):
-                set_state(page, heads=heads, phase=phase)
-                page.wait("document.querySelectorAll('#panel-class .equation .card').length === arguments[0]", heads + 1)
-                show(page, "class")
-                parts = page.run(PARTS)
-                whole = [part["cells"] for part in parts if part["name"].startswith("all_heads")]
-                pieces = [cell for part in parts if not part["name"].startswith("all_heads") for cell in part["cells"]]
-                assert len(whole) == 1 and len(pieces) == len(whole[0]) == 32, (size, heads, phase, parts)
-                assert all(abs(a[0] - b[0]) < 1 and abs(a[1] - b[1]) < 1 for a, b in zip(pieces, whole[0])), (size, heads, phase, parts)
-    page = open_page(driver, path, "#tab=class&example=pizza&line=8&phase=backward", width=1366, height=768)
-    for present in (False, True):
-        for part in (0, 1):
-            show(page, "class", present=present, part=part)
-            cells = {each["name"]: each["cells"] for each in page.run(PARTS)}
-            (_, wide, tall), (_, *other) = cells["attention_percents"][0], cells["attention_percents.grad"][0]
-            assert abs(wide - other[0]) < 0.5 and abs(tall - other[1]) < 0.5 and tall >= 9 and wide < 3 * tall, (present, part, wide, tall, other)
-            if part == 0 and not present:
-                tops = page.run("[...document.querySelectorAll('#panel-class .equation .card')].map((e) => e.getBoundingClientRect().top)")
-                assert max(tops) - min(tops) < 1, (present, tops)
-    for phase in ("forward", "backward"):
-        show(page, "class", line=0, part=0, phase=phase, present=False)
-        page.wait("document.querySelectorAll('#panel-class .equation .card').length === 2")
-        (a, *_), (b, *_) = [each["cells"] for each in page.run(PARTS)]
-        assert abs(a[0] - b[0]) < 1, (phase, a, b)
-    print("line by line: pieces of heads stand over theirs")
-
-
-def check_layout(driver, path):
-    """Result and operands of every line on one screen at five sizes, and nothing moves."""
-    checked = 0
-
-    def drawings(size, fragment):
-        width, height = size
-        page = open_page(driver, path, f"{fragment}&tab=class", width=width, height=height)
-        page.wait("document.querySelector('#panel-class .equation .card') !== null")
-        if width >= 700:
-            check_places((size, fragment, "the first drawing"), page.run(PLACES), True)
-        show(page, "class")
-        if width < 700:
-            driver.execute_script("scrollTo(0, document.querySelector('#panel-class').getBoundingClientRect().top + scrollY)")
-        found = [(at, *of) for at, of in each_formula(page, EVERY)]
-        page.check_quiet()
-        assert len(found) > 15, found
-        for at, places, crosses, moved in found:
-            check_places((size, fragment, at), places, crosses)
-            assert not moved, (size, fragment, at, "pointing at a number moves something")
-            assert places["frame"] == found[0][1]["frame"], (size, fragment, at, "something moved", places["frame"], found[0][1]["frame"])
-        return found
-
-    for size in SIZES:
-        usual = size in ((1366, 768), (390, 844))
-        found = [x for fragment in ("#example=pizza", *(["#line=1"] if usual else []),
-                                    *(["#example=pizza&present=true"] if size[0] == 1366 else []))
-                 for x in drawings(size, fragment)]
-        lowest = max(box[3] for _, places, _, _ in found for _, box, _ in places["cards"])
-        checked += len(found)
-        print(f"line by line, {size[0]} x {size[1]}: the lowest matrix ends at {lowest:.0f} px")
-        for language in {1366: ["de"], 390: ["fr"]}.get(size[0], []):  # the same places in every language
-            tops = [[{name: [round(x) for x in box[:2]] for name, box in places["frame"].items()} for _, places, _, _ in of]
-                    for of in (found, drawings(size, f"#lang={language}&example=pizza"))]
-            assert tops[0][:len(tops[1])] == tops[1], (size, [x for x in zip(*tops) if x[0] != x[1]][:1])
-    print(f"line by line: {checked} drawings are whole on one screen")
+def check(page):
+    check_equations(page)
+    check_map(page)
+    check_explained(page)
+    check_panel(page)
+    check_picture(page)
+    page.check_quiet()

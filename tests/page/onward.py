@@ -9,8 +9,8 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
 from selenium.webdriver.support.ui import WebDriverWait
 
-from browser import check_axe
-from helpers import number, open_page, set_state, show
+from attention import begin_run, go_to, number, set_state, show
+from browser import PATIENCE
 
 TOKENS, WIDTH = 3, 8
 
@@ -38,87 +38,54 @@ def said(page):
 
 
 def check_places(page):
-    """All numbers of all ways; the line leads from the chosen number to where it goes; keys and presses choose."""
-    for heads in (2, 4):
-        for parted in ("right", "split_view", "merge_view"):
-            show(page, "onward", onward=1, parted=parted, in_heads=str(heads), place="17")
-            split, merged = places(heads, parted)
-            page.wait("document.querySelectorAll('#panel-onward .places-head').length === arguments[0]", heads)
-            page.wait("[...document.querySelectorAll('#panel-onward .places-cell[data-stage=merged]')].map((c) => Number(c.textContent)).join() === arguments[0].join()", merged)
-            assert drawn(page, "x") == sorted(split) and drawn(page, "split") == split, (heads, parted)
-            width, at, end = WIDTH // heads, split.index(17), merged.index(17)
-            goes = f"17 is feature 7 of token 1. It goes to head {at // (TOKENS * width) + 1}, row {at // width % TOKENS}, feature {at % width}"
-            assert said(page).startswith(goes), said(page)
-            assert ("it should go to head" in said(page)) == (parted == "split_view"), said(page)
-            assert said(page).endswith("it is back in its place." if parted == "right" else
-                                       f"it is feature {end % WIDTH} of token {end // WIDTH}."), said(page)
+    """All numbers of all ways; what is said says where the chosen number goes; keys and presses choose."""
+    for heads, parted in ((2, "right"), (4, "right"), (4, "split_view"), (2, "merge_view")):
+        show(page, "onward", onward=1, parted=parted, in_heads=str(heads), place="17")
+        split, merged = places(heads, parted)
+        page.wait("document.querySelectorAll('#panel-onward .places-head').length === arguments[0]", heads)
+        page.wait("[...document.querySelectorAll('#panel-onward .places-cell[data-stage=merged]')].map((c) => Number(c.textContent)).join() === arguments[0].join()", merged)
+        assert drawn(page, "x") == sorted(split) and drawn(page, "split") == split, (heads, parted)
+        width, at, end = WIDTH // heads, split.index(17), merged.index(17)
+        goes = f"17 is feature 7 of token 1. It goes to head {at // (TOKENS * width) + 1}, row {at // width % TOKENS}, feature {at % width}"
+        assert said(page).startswith(goes), said(page)
+        assert ("it should go to head" in said(page)) == (parted == "split_view"), said(page)
+        assert said(page).endswith("it is back in its place." if parted == "right" else
+                                   f"it is feature {end % WIDTH} of token {end // WIDTH}."), said(page)
     show(page, "onward", parted="right", in_heads="2")
     page.wait("document.querySelectorAll('#panel-onward .places-head').length === 2")
-    page.run("document.getAnimations().filter((a) => a.effect.getTiming().iterations === 1).forEach((a) => a.finish())")
     page.find('#panel-onward .places-cell[data-stage="split"][data-number="12"]').click()
     assert page.run("page.state.place") == "12" and said(page).startswith("12 is feature 2 of token 1."), said(page)
-    page.press('#panel-onward .places-cell[data-stage="x"][data-number="12"]', Keys.ARROW_DOWN)
+    page.press('#panel-onward .places-cell[data-stage="x"][data-number="12"]', Keys.ARROW_DOWN, Keys.ARROW_DOWN)  # there is no token 3
     assert page.run("[page.state.place, document.activeElement.textContent, page.state.onward]") == ["22", "22", 1]
-    page.press('#panel-onward .places-cell[data-stage="x"][data-number="22"]', Keys.ARROW_DOWN)  # there is no token 3
-    assert page.run("page.state.place") == "22"
-    apart = page.run("""(() => {
-        const ends = [...document.querySelectorAll("#panel-onward .places-line path")].flatMap((path) =>
-            [path.getPointAtLength(0), path.getPointAtLength(path.getTotalLength())].map((p) => p.matrixTransform(path.getScreenCTM())));
-        const cells = ["x", "split", "split", "merged"].map((stage) =>
-            document.querySelector(`#panel-onward .places-cell.chosen[data-stage=${stage}]`).getBoundingClientRect());
-        return ends.map(({ x, y }, i) => Math.max(cells[i].left - x, x - cells[i].right, cells[i].top - y, y - cells[i].bottom));
-    })()""")
-    assert len(apart) == 4 and max(apart) < 1, apart
     assert len(page.driver.find_elements(By.CSS_SELECTOR, "#panel-onward .places-cell[tabindex='0']")) == 1
-    page.find("#panel-onward [data-value=merge_view]").click()
-    assert page.run("page.state.parted") == "merge_view"
 
 
 def check_chooser(page):
     """Line by line chooses the number of heads, stays at its step and at its line, and leads to the picture."""
-    show(page, "class", example="pizza", heads=1, step=50)
-    page.wait("page.run.step === 50 && !page.run.busy")
-    heads = lambda: page.find("#panel-class [data-key=heads]")
-    for count in (4, 2):
-        Select(heads()).select_by_value(str(count))
-        page.wait("page.run.of.heads === arguments[0] && page.run.step === 50 && !page.run.busy && page.run.measures.has(50)", count, seconds=30)
-        page.wait("document.querySelectorAll('#panel-class [data-key=head] option').length === arguments[0]", count)
+    go_to(page, 50)
+    show(page, "class", example="pizza")
+    Select(page.find("#panel-class [data-key=heads]")).select_by_value("2")
+    page.wait("page.run.of.heads === 2 && page.run.step === 50 && !page.run.busy && page.run.measures.has(50)")
+    page.wait("document.querySelectorAll('#panel-class [data-key=head] option').length === 2")
     page.find("#panel-class [data-key=places]").click()
     page.wait("page.state.tab === 'onward' && document.querySelectorAll('#panel-onward .places-head').length === 2")
-    page.driver.back()
-    page.wait("page.state.tab === 'class'")
-    assert page.run("page.run.step") == 50
-    set_state(page, heads=1, example="tutorial", step=0)
-    page.wait("page.run.of.heads === 1 && page.run.step === 0 && page.run.measures.has(0)")
+    set_state(page, tab="class", example="tutorial")
+    begin_run(page, heads=1)
 
 
 # ---- a cache ----
 
 def call(page, name, args):
-    found = page.driver.execute_async_script("""const [name, args, done] = arguments;
-        const plain = (x) => (ArrayBuffer.isView(x) ? Array.from(x) : x);
-        page.sections.onward.call(name, args).then((x) => done([Object.fromEntries(Object.entries(x).map(([k, v]) => [k, plain(v)]))]),
-            (e) => done(e.message));""", name, args)
-    assert isinstance(found, list), found
-    return found[0]
-
-
-def refused(page, name, args):
-    """The engine's sentence about arguments that it refuses."""
-    return page.driver.execute_async_script("""const [name, args, done] = arguments;
-        page.sections.onward.call(name, args).then(() => done(null), (e) => done(e.message));""", name, args)
+    return page.settle("""await page.sections.onward.call(arguments[0], arguments[1])
+        .then((x) => Object.fromEntries(Object.entries(x).map(([k, v]) => [k, ArrayBuffer.isView(v) ? Array.from(v) : v])))""", name, args)
 
 
 def check_refusals(page):
     """Each function says what is wrong, and the next call works."""
     rope = {"q": [1, 0], "k": [1, 0], "atQ": 0, "atK": 0, "most": 4, "base": 100, "pair": -1}
-    for name, args, says in (("split", {"tokens": 3, "width": 8, "heads": 3, "breaks": 0}, "3 heads"),
-                             ("split", {"tokens": 11, "width": 8, "heads": 2, "breaks": 0}, "11 tokens"),
-                             ("generate", [], "1 to 11 words"), ("generate", [0] * 12, "1 to 11 words"),
-                             ("generate", [1000], "no word 1000"),
-                             ("rope", rope | {"q": [1], "k": [1]}, "1 features"), ("rope", rope | {"atQ": 5}, "positions 5"),
-                             ("rope", rope | {"pair": 1}, "pair 1")):
-        message = refused(page, name, args)
+    for name, args, says in (("split", {"tokens": 3, "width": 8, "heads": 3, "breaks": 0}, "3 heads"), ("generate", [], "1 to 11 words"),
+                             ("generate", [1000], "no word 1000"), ("rope", rope | {"atQ": 5}, "positions 5")):
+        message = page.settle("await page.sections.onward.call(arguments[0], arguments[1]).then(() => null, (e) => e.message)", name, args)
         assert message is not None and says in message, (name, args, message)
     assert call(page, "rope", rope)["rotary"]["score"] == [1]
 
@@ -129,11 +96,11 @@ def rows_of(values, width):
 
 def whole_pass(page, ids):
     """The rows of a pass over all these tokens at once, by the same model: {mark: rows}."""
-    return page.driver.execute_async_script("""const [ids, done] = arguments;
-        page.sections.onward.call("pass", ids).then(({ marks, tensors }) => done(Object.fromEntries(marks.map(({ name, tensor }) => {
+    return page.settle("""await page.sections.onward.call("pass", arguments[0]).then(({ marks, tensors }) => Object.fromEntries(
+        marks.map(({ name, tensor }) => {
             const { shape, values } = tensors[tensor], width = shape[shape.length - 1] ?? 1;
             return [name, Array.from({ length: values.length / width }, (_, r) => Array.from(values.slice(r * width, (r + 1) * width)))];
-        }))), (e) => done({ error: e.message }))""", ids)
+        })))""", ids)
 
 
 def check_generation(page, prompt):
@@ -146,7 +113,6 @@ def check_generation(page, prompt):
     assert ids[:len(begun)] == begun and len(ids) == read + 1 and len(found["q"]) == read * width
     assert ids[-1] == 0 or read == 11, ids
     whole = whole_pass(page, ids[:read])
-    assert "error" not in whole, whole
     for mark, name in (("q", "q"), ("k", "k"), ("v", "v"), ("attention_percents", "percents")):
         for kept, row in zip(rows_of(found[name], width if mark in "qkv" else 11), whole[mark], strict=True):
             assert max(abs(a - b) for a, b in zip(kept, row)) < 1e-5, (prompt, name)
@@ -167,41 +133,27 @@ def check_generation(page, prompt):
 
 def check_cache(page):
     show(page, "onward", onward=2, prompt="the pizza came", write_step=0)
-    page.wait("document.querySelector('#panel-onward .cache-written') !== null", seconds=20)
-    for prompt in ("the pizza", "the pizza came out of the oven and it", "the"):
+    page.wait("document.querySelector('#panel-onward .cache-written') !== null")
+    for prompt in ("the pizza", "the"):
         assert check_generation(page, prompt) >= 2, prompt
-    rows = lambda kind: page.run("document.querySelectorAll(`#panel-onward .cache-row.${arguments[0]}`).length", kind)
-    body = page.find("body")
-    written, asked = [], page.text("#panel-onward .story-action")
-    assert "all 3 words at once" in asked, asked
     last = check_generation(page, "the pizza came") - 1
-    page.run("document.activeElement.blur()")
-    for step in range(last + 1):
-        page.wait("page.state.write_step === arguments[0]", step)
-        before = 0 if step == 0 else step + 2
-        fresh = 3 if step == 0 else 1
+    found, written = page.run("""Array.from({ length: arguments[0] + 1 }, (_, write_step) => {
+        page.setState({ write_step });
+        return [["kept", "new", "again"].map((kind) => document.querySelectorAll(`#panel-onward .cache-row.${kind}`).length),
+            document.querySelector("#panel-onward .cache-written").textContent, document.querySelector("#panel-onward .story-action").textContent];
+    })""", last), []
+    for step, (rows, word, action) in enumerate(found):
+        before, fresh = 0 if step == 0 else step + 2, 3 if step == 0 else 1
         # Kept: keys and values. New: the query, its key and its value; and q, k, v and the percentages without a cache.
-        assert (rows("kept"), rows("new"), rows("again")) == (2 * before, 7 * fresh, 4 * before), (step, rows("kept"), rows("new"), rows("again"))
-        written.append(page.run("document.querySelector('#panel-onward .cache-written').textContent"))
-        names = page.run("[...document.querySelectorAll('#panel-onward .cache-word')].map((x) => x.textContent)")[-before - fresh:]
-        assert len(set(names)) == len(names) and ("the (2)" in names) == (written[:step].count("the") == 1), names
-        shares = page.run("[...document.querySelectorAll('#panel-onward .cache-percent')].map((x) => x.textContent.replace('\u00a0', ' '))")
-        assert all(re.fullmatch(r"(<0\.1|\d\.\d|>?\d\d) %", share) for share in shares), shares
-        assert f"writes “{written[-1]}”" in page.text("#panel-onward .story-action")
-        counts = page.run("[...document.querySelectorAll('#panel-onward .cache-count')].map((x) => Number(x.dataset.count))")
-        assert f"{counts[0]:,} with the cache, {counts[1]:,} without" in page.run(
-            "[...document.querySelectorAll('#panel-onward .unseen')].map((x) => x.textContent).join()"), counts
-        body.send_keys(Keys.ARROW_RIGHT)
+        assert rows == [2 * before, 7 * fresh, 4 * before] and f"writes “{word}”" in action, (step, rows, action)
+        written.append(word)
+    page.press("body", Keys.ARROW_RIGHT)
     assert page.run("[page.state.write_step, page.state.onward]") == [last, 3], "after the last word, the next screen"
-    body.send_keys(Keys.PAGE_UP)
+    page.press("body", Keys.PAGE_UP)
     page.wait("page.state.onward === 2")
-    page.run("document.activeElement.blur()")
-    body.send_keys(Keys.ARROW_LEFT)
+    page.press("body", Keys.ARROW_LEFT)
     page.wait("page.state.write_step === arguments[0]", last - 1)
     assert page.run("document.querySelector('#panel-onward .cache-written').textContent") == written[last - 1]
-    page.find("#panel-onward [data-key=write]").click()
-    page.wait("page.state.write_step === arguments[0]", last)
-    assert page.run("document.activeElement.dataset.key") == "back", "the focus is not lost"
     page.find("#onward-prompt").clear()
     page.find("#onward-prompt").send_keys("the unicorn" + Keys.ENTER)
     page.wait("/unicorn/.test(document.querySelector('#panel-onward [data-screen=cache] > .story-screen .error').textContent)")
@@ -271,7 +223,7 @@ def check_arrows(page, pairs, at_q, at_k):
     def stands(_):
         found = page.run(ARROWS)
         return all(int(i) == j and abs(math.remainder(a - b, 2 * math.pi)) < 1e-3 for (i, a), (j, b) in zip(found, expected))
-    WebDriverWait(page.driver, 30, 0.02).until(stands, (page.run(ARROWS), expected))
+    WebDriverWait(page.driver, PATIENCE, 0.05).until(stands, (page.run(ARROWS), expected))
 
 
 def check_rope(page):
@@ -298,73 +250,25 @@ def check_rope(page):
     assert score() == begun and "Query at 11, key at 6, score" in page.text("#panel-onward [data-screen=rope] .story-screen > .unseen")
 
     step = page.run("document.querySelector('#panel-onward .rope-stage').clientWidth - 48") / MOST
-    for name, by, to in (("k", -3, [11, 3]), ("q", 4, [15, 3]), ("both", 5, [20, 8]), ("both", 9, [24, 12])):
+    for name, by, to in (("k", -3, [11, 3]), ("both", 5, [16, 8])):
         ActionChains(page.driver).move_to_element(page.find(f"{grip(name)} .story-grip")).click_and_hold().move_by_offset(
             round(by * step / 2), 0).move_by_offset(round(by * step / 2), 0).release().perform()
         assert at()[:2] == to, (name, at(), to)
-    check_arrows(page, (1,), 24, 12)
-    page.press(grip("both"), Keys.ARROW_RIGHT)
-    assert at()[:2] == [24, 12], "the end of the line keeps them apart as they are"
+    page.press(grip("both"), *[Keys.ARROW_RIGHT] * 9)
+    assert at()[:2] == [24, 16], "the end of the line keeps them apart"
 
     moved = lambda: [float(x) for x in page.run("document.querySelector('#panel-onward [data-moved]').dataset.moved").split()]
     assert max(moved()) - min(moved()) < 1e-5
     page.find("#panel-onward [data-value=four]").click()
-    check_arrows(page, range(4), 24, 12)
+    check_arrows(page, range(4), 24, 16)
     assert max(moved()) - min(moved()) < 1e-5
     page.find("#panel-onward [data-value=sines]").click()
     page.wait("document.querySelector('#panel-onward .story-curve.open') !== null")
     alone = lambda which, position: placed([pair[which] for pair in PAIRS], position, "sines")[1:2]
-    near(moved(), [dot(alone(0, n + 12), alone(1, n)) for n in range(MOST + 1)])
+    near(moved(), [dot(alone(0, n + 8), alone(1, n)) for n in range(MOST + 1)])
     said = re.search(r"from (−?\d+\.\d+) to (−?\d+\.\d+)", page.text("#panel-onward .story-action"))
     near([number(x) for x in said.groups()], [min(moved()), max(moved())], 0.006)
     assert page.run("location.hash").find("rope=sines") > 0
-
-
-# ---- all screens ----
-
-# Of the picture: what is outside it, and texts that cover each other.
-DRAWN = """(() => {
-    const svg = [...document.querySelectorAll("#panel-onward .story-svg")].find((e) => e.checkVisibility());
-    if (svg === undefined) return [[], []];
-    const edge = svg.getBoundingClientRect();
-    const boxes = [...svg.querySelectorAll("text, rect")].map((e) => [e, e.getBoundingClientRect()]).filter(([, b]) => b.width > 0);
-    const texts = boxes.filter(([e]) => e.tagName === "text" && e.textContent !== "");
-    const said = ([e]) => e.textContent || e.getAttribute("class");
-    return [boxes.filter(([, b]) => b.left < edge.left - 1 || b.right > edge.right + 1 || b.top < edge.top - 1 || b.bottom > edge.bottom + 1).map(said),
-        texts.flatMap((a, i) => texts.slice(0, i).filter((b) => Math.min(a[1].right, b[1].right) - Math.max(a[1].left, b[1].left) > 0 &&
-            Math.min(a[1].bottom, b[1].bottom) - Math.max(a[1].top, b[1].top) > 2).map((b) => [said(a), said(b)]))];
-})()"""
-
-
-def check_layout(driver, path):
-    """Nothing is cut, covered or wider than the window, in each language; axe-core has nothing to say."""
-    screens = (("onward=1", {"onward": 1, "in_heads": "4", "parted": "split_view"}, ".places-head"),
-               ("onward=2", {"onward": 2, "write_step": 7}, ".cache-written"),
-               ("onward=3", {"onward": 3, "rope": "four"}, ".rope-now"), ("sines", {"onward": 3, "rope": "sines"}, ".story-curve.open"))
-    for width, height, languages in ((1366, 768, ("en", "de", "fr")), (390, 844, ("de", "fr")), (1400, 900, ("en",)), (820, 1180, ("en",))):
-        for language in languages:
-            page = open_page(driver, path, f"#tab=onward&lang={language}", width=width, height=height)
-            for (fragment, changes, drawn), present in ((screen, present) for present in ((False, True) if width == 1366 else (False,)) for screen in screens):
-                show(page, "onward", present=present, **changes)
-                page.wait("document.querySelector(`#panel-onward ${arguments[0]}`)?.checkVisibility()", drawn, seconds=20)
-                show(page, "onward")
-                cut = page.run("""[...document.querySelectorAll("#panel-onward :is(svg text, p, .places-cell, button, input)")].filter((e) => {
-                    const { left, right, width } = e.getBoundingClientRect();
-                    return width > 1 && e.textContent !== "" && !e.closest(".unseen") && (left < -0.5 || right > innerWidth + 0.5);
-                }).map((e) => e.textContent)""")
-                assert cut == [] and page.run("document.documentElement.scrollWidth <= innerWidth"), (width, language, fragment, cut)
-                if width == 390 and "onward=1" in fragment:
-                    low, top, names = page.run("""[document.querySelector(".places-said").getBoundingClientRect().bottom,
-                        document.querySelector("#panel-onward .story-nav").getBoundingClientRect().top,
-                        [...document.querySelectorAll(".places-name")].map((e) => getComputedStyle(e)).map((e) => e.position + e.zIndex + e.backgroundColor)]""")
-                    assert low <= top, (language, "the bar covers the sentence", low, top)
-                    assert all(re.fullmatch(r"relative2rgb\(.*\)", name) for name in names), ("the line crosses a name", names)
-                outside, covered = page.run(DRAWN)
-                assert outside == [] and covered == [], (width, language, fragment, outside, covered)
-                if width == 1366:
-                    bottom = page.run("document.querySelector('#panel-onward .story-nav').getBoundingClientRect().bottom")
-                    assert bottom <= height + 1, (language, fragment, bottom)
-        check_axe(page)
 
 
 def check(page):

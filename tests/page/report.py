@@ -1,8 +1,8 @@
 """Tests view.html and the reports made from it in Chromium: by mouse, by keyboard, in both themes, at two widths.
 
-    python3 tests/page/report.py FOLDER [SCREENSHOTS]
+    python3 tests/page/report.py FOLDER
 
-FOLDER contains what tests/page/report.sh wrote; SCREENSHOTS is a folder for pictures. Fails on a console message, a
+FOLDER contains what tests/page/report.sh wrote. Fails on a console message, a
 request, or a page that is too wide. If axe-core is installed (PyPI axe-core-python), it must report no serious problem.
 """
 
@@ -124,20 +124,20 @@ def check_toys(driver, folder):
     page.check_quiet()
 
 
-def check_widths(driver, folder, pictures):
+def check_widths(driver, folder):
     for name in ("sweep", "recall", "gpt"):
-        for width in (400, 1200):
-            for theme in ("light", "dark"):
-                page = Page(driver, os.path.join(folder, f"{name}.html"), width, theme)
+        page = Page(driver, os.path.join(folder, f"{name}.html"))
+        for theme in ("light", "dark"):
+            page.emulate(theme)
+            for width in (400, 1200):
+                page.resize(width, 900)
                 assert page.run("document.documentElement.scrollWidth") <= width, (name, width)
-                page.check_quiet()
-                if pictures:
-                    driver.save_screenshot(f"{pictures}/{name}_{width}_{theme}.png")
+        page.check_quiet()
     check_axe(page)
 
 
 def main():
-    folder, pictures = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None
+    folder = sys.argv[1]
     driver = start()
     try:
         page = Page(driver, os.path.join(folder, "gpt.html"))
@@ -145,7 +145,7 @@ def main():
             check(page)
         check_files(driver, folder)
         check_toys(driver, folder)
-        check_widths(driver, folder, pictures)
+        check_widths(driver, folder)
     finally:
         driver.quit()
     print("report: the pages work in Chromium", driver.capabilities["browserVersion"])

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Writes reports with the programs and tests them in a browser: tests/page/report.sh BUILD [SCREENSHOTS]
+# Writes reports with the programs and tests them in a browser: tests/page/report.sh BUILD
 # Needs Chromium, its driver and Python's selenium.
 set -eu
 
@@ -37,4 +37,4 @@ sed 's/[0-9.]* s$//' "$folder/without" | cmp -s - "$folder/with.plain" || fail "
 
 # shellcheck source=tests/page/browser.sh
 . "$(dirname "$0")/browser.sh"
-$python -B "$(dirname "$0")/report.py" "$folder" ${2:+"$2"}
+$python -B "$(dirname "$0")/report.py" "$folder"

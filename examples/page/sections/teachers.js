@@ -20,7 +20,7 @@ const stationsOf = {
   breaks: { inverted: { tab: "breaks", broken: "mask_inverted" } },
 };
 
-// The parts of each plan: name, minutes, names of the stations. tests/page reads the texts against the clock.
+// The parts of each plan: name, minutes, names of the stations.
 const plans = {
   10: [["question", 2], ["learns", 3, "untrained"], ["shares", 3, "percents"], ["limits", 2, "early", "late"]],
   30: [["question", 2], ["parts", 6, "q", "k", "v"], ["percents", 6, "sims", "scaled", "percents"], ["result", 4, "sum"],
