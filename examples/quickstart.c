@@ -24,7 +24,7 @@ static model *model_new(void)
     model *m = heed_module_new(&model_kind);
     HEED_CHILD(m, embedding, heed_embedding_new(WORDS, D_MODEL));
     HEED_CHILD(m, positions, heed_position_encoding_new(D_MODEL, LENGTH));
-    HEED_CHILD(m, attention, heed_self_attention_new(D_MODEL, -2, -1));
+    HEED_CHILD(m, attention, heed_self_attention_new(D_MODEL, -2, -1)); /* tokens, features */
     HEED_CHILD(m, output, heed_linear_new(D_MODEL, WORDS));
     return m;
 }

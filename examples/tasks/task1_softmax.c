@@ -10,7 +10,7 @@
  *
  * Functions: exp. What is in math.h needs no #include.
  *
- * Read first: lesson 1, "the softmax"; docs/questions.md, "Softmax along which dim?" */
+ * Read first: lesson 1, "the softmax"; docs/questions.md, question 1 */
 #include "grade/task1.h"
 
 /* x and y have rows * columns numbers, row after row. dim 0: each column of y sums to 1; dim 1:
