@@ -74,7 +74,8 @@ endif
 # $(call step,cc file) begins a recipe: it prints cc file and creates the folder. V=1 shows the commands instead,
 # make -s nothing.
 silent := $(filter-out 0,$(V))$(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
-step    = $(if $(silent),,$(info $(1)))$(if $(wildcard $(@D)),,@mkdir -p $(@D))
+step    = $(if $(silent),,$(info $(1)))$(if $(wildcard $(@D)),,@mkdir -p $(@D) || \
+          { echo "make BUILD=FOLDER builds in another folder" >&2; exit 1; })
 $(if $(filter-out 0,$(V)),,$(eval .SILENT:))
 
 # Keeps the objects of programs, which make would delete as intermediate files and compile again the next time.
@@ -109,7 +110,10 @@ BENCH_PARTS  := $(call objects,bench/heed/*.c) $(BUILD)/bench/serve.o $(call par
 all: $(LIBRARY) $(EXAMPLES)
 lib: $(LIBRARY)
 help: ; @sed -n 's/^## \{0,1\}//p' Makefile
-clean: ; rm -rf $(BUILD)
+clean:
+	$(if $(filter-out build build/%,$(BUILD))$(findstring ..,$(BUILD)),$(error make clean removes build and its folders; remove $(BUILD) yourself))
+	rm -rf $(BUILD)
+.DEFAULT: ; @echo "make: there is no $@; make help lists what there is" >&2; exit 2
 
 $(BUILD)/%.o: %.c
 	$(call step,cc $<)
@@ -159,7 +163,11 @@ $(BUILD)/toys_mpi: override CC = $(MPICC)
 # ---- running ----
 
 .PHONY: demo lessons toys tasks mpi
-demo: $(BUILD)/next_token ; $<
+# On a terminal one line says what is compiled, and nothing of it remains.
+demo:
+	@if [ -t 1 ]; then $(MAKE) $(BUILD)/next_token | while read -r line; do printf '\r\033[K%.75s' "$$line"; done; \
+	    printf '\r\033[K'; fi
+	@$(MAKE) $(BUILD)/next_token && $(BUILD)/next_token
 mpi: $(BUILD)/toys_mpi
 
 lessons: $(LESSONS)

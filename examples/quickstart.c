@@ -2,7 +2,7 @@
  * is not in its training data: predicting "mooed" requires looking back from "it" to "cow". */
 #include <stdio.h>
 
-#include "heed.h"
+#include <heed.h>
 
 enum { WORDS = 12, LENGTH = 6, SENTENCES = 8, D_MODEL = 64 };
 static const char *const words[WORDS] = {"the", "cat", "dog", "cow",    "sat",    "ran",

@@ -13,7 +13,7 @@ fail() {
 for path in "$PREFIX" "$LIBDIR"; do
     case $path in
     '~'*) fail "'$path': the shell did not expand ~; write \$HOME" ;;
-    *[[:space:]\'\"\\\$\&\;\|#]*) fail "'$path': PREFIX and LIBDIR cannot contain spaces, quotes or any of \\ \$ & ; | #" ;;
+    *[[:space:]\'\"\\\$\&\;\|#:]*) fail "'$path': PREFIX and LIBDIR cannot contain spaces, quotes or any of \\ \$ & ; | # :" ;;
     esac
 done
 case $PREFIX in /*) ;; *) PREFIX=$PWD/$PREFIX ;; esac
@@ -28,7 +28,9 @@ if [ "$action" = uninstall ]; then
     rmdir "$lib/pkgconfig" "$lib/cmake" 2> /dev/null || :
     case $DESTDIR$PREFIX in
     /usr | /usr/local) ;; # their folders existed before
-    *) rmdir "$lib" "$include" "$DESTDIR$PREFIX" 2> /dev/null || : ;;
+    *) for folder in "$LIBDIR" "$PREFIX/include" "$PREFIX"; do
+           if [ -z "$DESTDIR" ]; then rmdir "$folder"; else (cd "$DESTDIR" && rmdir -p ".$folder"); fi 2> /dev/null || :
+       done ;;
     esac
     echo "Heed is removed from $DESTDIR$PREFIX"
     exit

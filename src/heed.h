@@ -109,8 +109,7 @@ typedef enum heed_dtype {
 /* heed_dtype_name: "f32"; "no dtype" for any other value. */
 const char *heed_dtype_name(heed_dtype dtype);
 
-/* The maximum number of dims. Shapes and strides of up to HEED_FEW_DIMS are stored in the tensor
- * itself. */
+/* The most dims. Shapes and strides of up to HEED_FEW_DIMS are stored in the tensor itself. */
 enum { HEED_MAX_DIMS = 8, HEED_FEW_DIMS = 4 };
 
 /* A shape, or the index of an element. */
@@ -143,8 +142,9 @@ typedef struct heed_dims {
 
 /* A tensor: a handle to a storage, which views share, and a node of the graph. Programs read its
  * dtype, ndim, shape, strides, numel, requires_grad, grad, op and inputs; the other fields are the
- * engine's. Change all of them only through functions. */
+ * engine's. Only functions change them. HEED_NEW *: a result that callers must not drop. */
 typedef struct heed_tensor heed_tensor;
+#define HEED_NEW __attribute__((warn_unused_result)) heed_tensor
 typedef struct heed_storage heed_storage;
 struct heed_tensor {
     /* The graph: the operation that made this tensor, and its inputs. */
@@ -336,22 +336,22 @@ void heed_empty_cache(void);
  * torch. heed_scalar: a tensor without dims. For bool, any value but 0 is true.
  *
  * HEED_ERR_SHAPE: a negative size. HEED_ERR_VALUE: i64 cannot represent the value. */
-heed_tensor *heed_empty(heed_shape shape, heed_dtype dtype);
-heed_tensor *heed_zeros(heed_shape shape, heed_dtype dtype);
-heed_tensor *heed_ones(heed_shape shape, heed_dtype dtype);
-heed_tensor *heed_full(heed_shape shape, double value, heed_dtype dtype);
-heed_tensor *heed_eye(int64_t n, int64_t m, heed_dtype dtype);
-heed_tensor *heed_scalar(double value, heed_dtype dtype);
+HEED_NEW *heed_empty(heed_shape shape, heed_dtype dtype);
+HEED_NEW *heed_zeros(heed_shape shape, heed_dtype dtype);
+HEED_NEW *heed_ones(heed_shape shape, heed_dtype dtype);
+HEED_NEW *heed_full(heed_shape shape, double value, heed_dtype dtype);
+HEED_NEW *heed_eye(int64_t n, int64_t m, heed_dtype dtype);
+HEED_NEW *heed_scalar(double value, heed_dtype dtype);
 
 /* heed_zeros_like, heed_ones_like: x's shape and dtype, as in torch, but always contiguous. */
-heed_tensor *heed_zeros_like(const heed_tensor *x);
-heed_tensor *heed_ones_like(const heed_tensor *x);
+HEED_NEW *heed_zeros_like(const heed_tensor *x);
+HEED_NEW *heed_ones_like(const heed_tensor *x);
 
 /* heed_arange: start, start + step, ... up to but excluding end, like torch.arange
  *
  * HEED_ERR_VALUE: step is 0, not finite, or leads away from end; i64 cannot represent a number; the
  * start or step of an i64 arange is fractional. HEED_ERR_DTYPE: bool. */
-heed_tensor *heed_arange(double start, double end, double step, heed_dtype dtype);
+HEED_NEW *heed_arange(double start, double end, double step, heed_dtype dtype);
 
 /* heed_from_f32, heed_from_f64, heed_from_i64, heed_from_bool: copies the elements at `values`, in
  * row-major order.
@@ -363,7 +363,7 @@ heed_tensor *heed_arange(double start, double end, double step, heed_dtype dtype
  * `values`, SIZE_MAX if unknown.
  *
  * HEED_ERR_SHAPE: a negative size, or the array is shorter than the shape needs. */
-heed_tensor *heed_from_values(const void *values, size_t size, heed_shape shape, heed_dtype dtype);
+HEED_NEW *heed_from_values(const void *values, size_t size, heed_shape shape, heed_dtype dtype);
 
 #if defined __clang__ /* otherwise clang knows sizes only when optimising */
 #define HEED_PASS_SIZE __attribute__((pass_object_size(0)))
@@ -494,10 +494,10 @@ heed_status heed_set_generator(const heed_generator *generator);
 /* heed_rand: uniform in [0, 1). heed_randn: normal with mean 0 and standard deviation 1. Both f32
  * or f64. heed_randint: i64 integers in [low, high). heed_randperm: 0 ... n-1 in random order,
  * i64 (n). HEED_ERR_VALUE: low is not below high, or n < 0. */
-heed_tensor *heed_rand(heed_shape shape, heed_dtype dtype);
-heed_tensor *heed_randn(heed_shape shape, heed_dtype dtype);
-heed_tensor *heed_randint(int64_t low, int64_t high, heed_shape shape);
-heed_tensor *heed_randperm(int64_t n);
+HEED_NEW *heed_rand(heed_shape shape, heed_dtype dtype);
+HEED_NEW *heed_randn(heed_shape shape, heed_dtype dtype);
+HEED_NEW *heed_randint(int64_t low, int64_t high, heed_shape shape);
+HEED_NEW *heed_randperm(int64_t n);
 
 /* heed_uniform_into, heed_normal_into: overwrite `t`, a contiguous float tensor, like torch's
  * uniform_(low, high) and normal_(mean, std). HEED_ERR_SHAPE: not contiguous. HEED_ERR_VALUE: low
@@ -512,7 +512,7 @@ heed_status heed_normal_into(heed_tensor *t, double mean, double std);
  *
  * HEED_ERR_VALUE: num_samples is 0; a probability is negative or not finite; a row has fewer
  * positive probabilities than num_samples (torch then also draws categories of probability 0). */
-heed_tensor *heed_multinomial(const heed_tensor *p, int64_t num_samples);
+HEED_NEW *heed_multinomial(const heed_tensor *p, int64_t num_samples);
 
 /* ======== Operations ======== */
 
@@ -520,82 +520,82 @@ heed_tensor *heed_multinomial(const heed_tensor *p, int64_t num_samples);
  *
  * In these tables, "float" means that i64 and bool are cast to f32 first. */
 
-heed_tensor *heed_neg(heed_tensor *x);    /* y = -x             dx = -g             not bool */
-heed_tensor *heed_exp(heed_tensor *x);    /* y = e^x            dx = g y            float */
-heed_tensor *heed_log(heed_tensor *x);    /* y = ln x           dx = g / x          float */
-heed_tensor *heed_sqrt(heed_tensor *x);   /* y = x^(1/2)        dx = g / (2 y)      float */
-heed_tensor *heed_rsqrt(heed_tensor *x);  /* y = x^(-1/2)       dx = -g y^3 / 2     float */
-heed_tensor *heed_square(heed_tensor *x); /* y = x^2            dx = 2 g x          not bool */
-heed_tensor *heed_sin(heed_tensor *x);    /* y = sin x          dx = g cos x        float */
-heed_tensor *heed_cos(heed_tensor *x);    /* y = cos x          dx = -g sin x       float */
-heed_tensor *heed_tanh(heed_tensor *x);   /* y = tanh x         dx = g (1 - y^2)    float */
-heed_tensor *heed_erf(heed_tensor *x);    /* y = erf x   dx = 2 g e^(-x^2) / pi^(1/2)   float */
-heed_tensor *heed_abs(heed_tensor *x);    /* y = |x|            dx = g sign(x)      not bool */
-heed_tensor *heed_sign(heed_tensor *x);   /* y = 1, 0, -1; 0 for NaN     dx = 0 */
-heed_tensor *heed_floor(heed_tensor *x);  /* y = x rounded down          dx = 0      not bool */
+HEED_NEW *heed_neg(heed_tensor *x);    /* y = -x             dx = -g             not bool */
+HEED_NEW *heed_exp(heed_tensor *x);    /* y = e^x            dx = g y            float */
+HEED_NEW *heed_log(heed_tensor *x);    /* y = ln x           dx = g / x          float */
+HEED_NEW *heed_sqrt(heed_tensor *x);   /* y = x^(1/2)        dx = g / (2 y)      float */
+HEED_NEW *heed_rsqrt(heed_tensor *x);  /* y = x^(-1/2)       dx = -g y^3 / 2     float */
+HEED_NEW *heed_square(heed_tensor *x); /* y = x^2            dx = 2 g x          not bool */
+HEED_NEW *heed_sin(heed_tensor *x);    /* y = sin x          dx = g cos x        float */
+HEED_NEW *heed_cos(heed_tensor *x);    /* y = cos x          dx = -g sin x       float */
+HEED_NEW *heed_tanh(heed_tensor *x);   /* y = tanh x         dx = g (1 - y^2)    float */
+HEED_NEW *heed_erf(heed_tensor *x);    /* y = erf x   dx = 2 g e^(-x^2) / pi^(1/2)   float */
+HEED_NEW *heed_abs(heed_tensor *x);    /* y = |x|            dx = g sign(x)      not bool */
+HEED_NEW *heed_sign(heed_tensor *x);   /* y = 1, 0, -1; 0 for NaN     dx = 0 */
+HEED_NEW *heed_floor(heed_tensor *x);  /* y = x rounded down          dx = 0      not bool */
 
 /* Activations. */
-heed_tensor *heed_relu(heed_tensor *x);    /* y = max(x, 0)      dx = g where y > 0  not bool */
-heed_tensor *heed_sigmoid(heed_tensor *x); /* y = 1 / (1 + e^-x)   dx = g y (1 - y)  float */
+HEED_NEW *heed_relu(heed_tensor *x);    /* y = max(x, 0)      dx = g where y > 0  not bool */
+HEED_NEW *heed_sigmoid(heed_tensor *x); /* y = 1 / (1 + e^-x)   dx = g y (1 - y)  float */
 /* heed_gelu: as torch.nn.functional.gelu(x) (Hendrycks and Gimpel, 2016). heed_gelu_tanh: torch's
  * approximate="tanh". Both float.
  *
  *   y = x P(x), with P and p the normal CDF and its density     dx = g (P(x) + x p(x))
  *   heed_gelu_tanh: P(x) = (1 + tanh((2 / pi)^(1/2) (x + 0.044715 x^3))) / 2 */
-heed_tensor *heed_gelu(heed_tensor *x);
-heed_tensor *heed_gelu_tanh(heed_tensor *x);
+HEED_NEW *heed_gelu(heed_tensor *x);
+HEED_NEW *heed_gelu_tanh(heed_tensor *x);
 
 /* ---- two operands: a (...), b (...) -> (...) ----
  *
  * Sums of bools are "or", products are "and". An i64 to a negative power is 1 / a^-b, truncated. */
 
-heed_tensor *heed_add(heed_tensor *a, heed_tensor *b); /* y = a + b   da = g         db = g */
-heed_tensor *heed_sub(heed_tensor *a, heed_tensor *b); /* y = a - b   da = g         db = -g */
-heed_tensor *heed_mul(heed_tensor *a, heed_tensor *b); /* y = a b     da = g b       db = g a */
-heed_tensor *heed_div(heed_tensor *a, heed_tensor *b); /* y = a / b   da = g / b     db = -g y / b
+HEED_NEW *heed_add(heed_tensor *a, heed_tensor *b); /* y = a + b   da = g         db = g */
+HEED_NEW *heed_sub(heed_tensor *a, heed_tensor *b); /* y = a - b   da = g         db = -g */
+HEED_NEW *heed_mul(heed_tensor *a, heed_tensor *b); /* y = a b     da = g b       db = g a */
+HEED_NEW *heed_div(heed_tensor *a, heed_tensor *b); /* y = a / b   da = g / b     db = -g y / b
                                                           float, as torch.true_divide */
-heed_tensor *heed_pow(heed_tensor *a, heed_tensor *b); /* y = a^b     da = g b a^(b-1)
+HEED_NEW *heed_pow(heed_tensor *a, heed_tensor *b); /* y = a^b     da = g b a^(b-1)
                                                           db = g y ln a; 0 where a = 0 <= b */
 /* heed_maximum, heed_minimum: the larger and the smaller operand
  *
  *   y = the operand that is chosen, NaN if either is NaN
  *   da = g where a is chosen, g / 2 where a = b          db: likewise */
-heed_tensor *heed_maximum(heed_tensor *a, heed_tensor *b);
-heed_tensor *heed_minimum(heed_tensor *a, heed_tensor *b);
+HEED_NEW *heed_maximum(heed_tensor *a, heed_tensor *b);
+HEED_NEW *heed_minimum(heed_tensor *a, heed_tensor *b);
 /* The same with a number b, as a + 2 in torch. With an i64 or bool tensor it must be an integer,
  * and for heed_pow_scalar not negative, else HEED_ERR_VALUE: use heed_to first. */
-heed_tensor *heed_add_scalar(heed_tensor *a, double b);
-heed_tensor *heed_sub_scalar(heed_tensor *a, double b);
-heed_tensor *heed_mul_scalar(heed_tensor *a, double b);
-heed_tensor *heed_div_scalar(heed_tensor *a, double b);
-heed_tensor *heed_pow_scalar(heed_tensor *a, double b);
-heed_tensor *heed_maximum_scalar(heed_tensor *a, double b);
-heed_tensor *heed_minimum_scalar(heed_tensor *a, double b);
+HEED_NEW *heed_add_scalar(heed_tensor *a, double b);
+HEED_NEW *heed_sub_scalar(heed_tensor *a, double b);
+HEED_NEW *heed_mul_scalar(heed_tensor *a, double b);
+HEED_NEW *heed_div_scalar(heed_tensor *a, double b);
+HEED_NEW *heed_pow_scalar(heed_tensor *a, double b);
+HEED_NEW *heed_maximum_scalar(heed_tensor *a, double b);
+HEED_NEW *heed_minimum_scalar(heed_tensor *a, double b);
 
 /* ---- comparisons and logic: a (...), b (...) -> (...) bool, no gradient ---- */
 
 /* As torch.eq(a, b) and the like: equal, not equal, less, less or equal, greater, greater or equal.
  * NaN gives false, but true in heed_ne. */
-heed_tensor *heed_eq(heed_tensor *a, heed_tensor *b);
-heed_tensor *heed_ne(heed_tensor *a, heed_tensor *b);
-heed_tensor *heed_lt(heed_tensor *a, heed_tensor *b);
-heed_tensor *heed_le(heed_tensor *a, heed_tensor *b);
-heed_tensor *heed_gt(heed_tensor *a, heed_tensor *b);
-heed_tensor *heed_ge(heed_tensor *a, heed_tensor *b);
+HEED_NEW *heed_eq(heed_tensor *a, heed_tensor *b);
+HEED_NEW *heed_ne(heed_tensor *a, heed_tensor *b);
+HEED_NEW *heed_lt(heed_tensor *a, heed_tensor *b);
+HEED_NEW *heed_le(heed_tensor *a, heed_tensor *b);
+HEED_NEW *heed_gt(heed_tensor *a, heed_tensor *b);
+HEED_NEW *heed_ge(heed_tensor *a, heed_tensor *b);
 
 /* The same with a number, as a == 2 in torch. It need not be an integer, whatever the tensor's
  * dtype: i64 elements are then compared as f64. */
-heed_tensor *heed_eq_scalar(heed_tensor *a, double b);
-heed_tensor *heed_ne_scalar(heed_tensor *a, double b);
-heed_tensor *heed_lt_scalar(heed_tensor *a, double b);
-heed_tensor *heed_le_scalar(heed_tensor *a, double b);
-heed_tensor *heed_gt_scalar(heed_tensor *a, double b);
-heed_tensor *heed_ge_scalar(heed_tensor *a, double b);
+HEED_NEW *heed_eq_scalar(heed_tensor *a, double b);
+HEED_NEW *heed_ne_scalar(heed_tensor *a, double b);
+HEED_NEW *heed_lt_scalar(heed_tensor *a, double b);
+HEED_NEW *heed_le_scalar(heed_tensor *a, double b);
+HEED_NEW *heed_gt_scalar(heed_tensor *a, double b);
+HEED_NEW *heed_ge_scalar(heed_tensor *a, double b);
 
 /* As torch.logical_and(a, b) and the like; nonzero, including NaN, is true. */
-heed_tensor *heed_logical_and(heed_tensor *a, heed_tensor *b);
-heed_tensor *heed_logical_or(heed_tensor *a, heed_tensor *b);
-heed_tensor *heed_logical_not(heed_tensor *x);
+HEED_NEW *heed_logical_and(heed_tensor *a, heed_tensor *b);
+HEED_NEW *heed_logical_or(heed_tensor *a, heed_tensor *b);
+HEED_NEW *heed_logical_not(heed_tensor *x);
 
 /* heed_allclose: true if |a - b| <= atol + rtol * |b| for all elements, as torch.allclose. An
  * infinity is close only to itself. NaN is close to nothing, or with equal_nan only to NaN. torch's
@@ -609,27 +609,27 @@ bool heed_equal(heed_tensor *a, heed_tensor *b);
  *   condition (...) bool, a (...) any, b (...) any -> (...)
  *   y = a where condition, else b
  *   da = g where condition, else 0          db = 0 where condition, else g */
-heed_tensor *heed_where(heed_tensor *condition, heed_tensor *a, heed_tensor *b);
+HEED_NEW *heed_where(heed_tensor *condition, heed_tensor *a, heed_tensor *b);
 
 /* ---- shapes and parts: views, which share storage with x ---- */
 
 /* heed_transpose: as torch.transpose(x, dim0, dim1): swaps two dims.
  *
  *   x (..., m, ..., n, ...) -> (..., n, ..., m, ...)                      dx = transpose(g) */
-heed_tensor *heed_transpose(heed_tensor *x, int dim0, int dim1);
+HEED_NEW *heed_transpose(heed_tensor *x, int dim0, int dim1);
 
 /* heed_permute: as torch.permute(x, dims): reorders all dims.
  *
  *   x (B, T, C), HEED_DIMS(0, 2, 1) -> (B, C, T)                          dx = g permuted back
  *
  * HEED_ERR_DIM: dims does not list each dim exactly once. */
-heed_tensor *heed_permute(heed_tensor *x, heed_dims dims);
+HEED_NEW *heed_permute(heed_tensor *x, heed_dims dims);
 
 /* heed_reshape: as torch.reshape(x, shape): the same elements in row-major order; one size may be
  * -1 and is inferred. A view if the strides allow it, else a copy.        dx = reshape(g)
  *
  * HEED_ERR_SHAPE: a different number of elements, or more than one -1. */
-heed_tensor *heed_reshape(heed_tensor *x, heed_shape shape);
+HEED_NEW *heed_reshape(heed_tensor *x, heed_shape shape);
 
 /* heed_flatten: as torch.flatten(x, start_dim, end_dim): merges these dims and those between, as
  * heed_reshape; a 0-dim tensor becomes (1). heed_unflatten: as torch.unflatten(x, dim, sizes):
@@ -639,20 +639,20 @@ heed_tensor *heed_reshape(heed_tensor *x, heed_shape shape);
  *   unflatten: x (B, m n), 1, HEED_SHAPE(m, -1) -> (B, m, n)
  *
  * HEED_ERR_DIM: start_dim is after end_dim. HEED_ERR_SHAPE: the sizes do not give the dim's. */
-heed_tensor *heed_flatten(heed_tensor *x, int start_dim, int end_dim);
-heed_tensor *heed_unflatten(heed_tensor *x, int dim, heed_shape sizes);
+HEED_NEW *heed_flatten(heed_tensor *x, int start_dim, int end_dim);
+HEED_NEW *heed_unflatten(heed_tensor *x, int dim, heed_shape sizes);
 
 /* heed_expand: as torch's x.expand(shape): repeats dims of size 1 and adds leading dims, without a
  * copy; -1 keeps a size.                                dx = the sum of g over the repeats
  *
  * HEED_ERR_SHAPE: a size other than 1 would change. */
-heed_tensor *heed_expand(heed_tensor *x, heed_shape shape);
+HEED_NEW *heed_expand(heed_tensor *x, heed_shape shape);
 
 /* heed_squeeze: as torch.squeeze(x, dim): removes a dim of size 1; a dim of any other size is kept.
  * heed_unsqueeze: as torch.unsqueeze(x, dim): inserts a dim of size 1 at `dim`, in
  * [-ndim - 1, ndim + 1).                                                dx = reshape(g) */
-heed_tensor *heed_squeeze(heed_tensor *x, int dim);
-heed_tensor *heed_unsqueeze(heed_tensor *x, int dim);
+HEED_NEW *heed_squeeze(heed_tensor *x, int dim);
+HEED_NEW *heed_unsqueeze(heed_tensor *x, int dim);
 
 /* heed_slice: as torch's x[..., start:end:step, ...] in dim `dim`: negative indices count from the
  * end, and out-of-range indices are clipped. For x[start:], pass INT64_MAX as `end`.
@@ -660,7 +660,7 @@ heed_tensor *heed_unsqueeze(heed_tensor *x, int dim);
  *   x (..., n, ...) -> (..., the indices, ...)             dx = g in the slice, else 0
  *
  * HEED_ERR_VALUE: step below 1. */
-heed_tensor *heed_slice(heed_tensor *x, int dim, int64_t start, int64_t end, int64_t step);
+HEED_NEW *heed_slice(heed_tensor *x, int dim, int64_t start, int64_t end, int64_t step);
 
 /* heed_select: as torch.select(x, dim, index): one index of a dim, which is removed.
  * heed_narrow: as torch.narrow(x, dim, start, length): like heed_slice, but does not clip. A
@@ -670,8 +670,8 @@ heed_tensor *heed_slice(heed_tensor *x, int dim, int64_t start, int64_t end, int
  *   narrow: x (..., n, ...) -> (..., length, ...)
  *
  * HEED_ERR_INDEX: not inside the dim. */
-heed_tensor *heed_select(heed_tensor *x, int dim, int64_t index);
-heed_tensor *heed_narrow(heed_tensor *x, int dim, int64_t start, int64_t length);
+HEED_NEW *heed_select(heed_tensor *x, int dim, int64_t index);
+HEED_NEW *heed_narrow(heed_tensor *x, int dim, int64_t start, int64_t length);
 
 /* heed_chunk: as torch.chunk(x, chunks, dim): parts of equal size; the last may be smaller, and
  * there may be fewer than `chunks`.
@@ -692,10 +692,10 @@ int heed_chunk(heed_tensor *x, int chunks, int dim, heed_tensor **parts);
  * dtype, else a cast copy: floats are truncated to i64, and nonzero becomes true.
  *
  *   clone, contiguous: dx = g          to: dx = g cast back, only between floats */
-heed_tensor *heed_detach(heed_tensor *x);
-heed_tensor *heed_clone(heed_tensor *x);
-heed_tensor *heed_contiguous(heed_tensor *x);
-heed_tensor *heed_to(heed_tensor *x, heed_dtype dtype);
+HEED_NEW *heed_detach(heed_tensor *x);
+HEED_NEW *heed_clone(heed_tensor *x);
+HEED_NEW *heed_contiguous(heed_tensor *x);
+HEED_NEW *heed_to(heed_tensor *x, heed_dtype dtype);
 
 /* heed_cat: as torch.cat(tensors, dim): joins along a dim. heed_stack: as torch.stack(tensors,
  * dim): joins along a new dim, in [-ndim - 1, ndim + 1).
@@ -704,15 +704,15 @@ heed_tensor *heed_to(heed_tensor *x, heed_dtype dtype);
  *   stack: `count` tensors (...) -> (..., count, ...)
  *
  * HEED_ERR_SHAPE: other sizes differ, or a tensor of heed_cat has no dims. */
-heed_tensor *heed_cat(heed_tensor *const *tensors, int count, int dim);
-heed_tensor *heed_stack(heed_tensor *const *tensors, int count, int dim);
+HEED_NEW *heed_cat(heed_tensor *const *tensors, int count, int dim);
+HEED_NEW *heed_stack(heed_tensor *const *tensors, int count, int dim);
 
 /* heed_flip: as torch.flip(x, dims): reverses the order of elements along these dims.
  *
  *   x (..., n, ...) -> (..., n, ...)     y[..., i, ...] = x[..., n - 1 - i, ...]     dx = flip(g)
  *
  * HEED_ERR_DIM: a dim is given twice. */
-heed_tensor *heed_flip(heed_tensor *x, heed_dims dims);
+HEED_NEW *heed_flip(heed_tensor *x, heed_dims dims);
 
 /* ---- reductions ----
  *
@@ -724,16 +724,16 @@ heed_tensor *heed_flip(heed_tensor *x, heed_dims dims);
  *
  *   sum: x any -> number           dx = g, broadcast along the dims
  *   mean: x float                  dx = g / n, broadcast; y is NaN if n is 0 */
-heed_tensor *heed_sum(heed_tensor *x);
-heed_tensor *heed_sum_dim(heed_tensor *x, int dim, bool keepdim);
-heed_tensor *heed_mean(heed_tensor *x);
-heed_tensor *heed_mean_dim(heed_tensor *x, int dim, bool keepdim);
+HEED_NEW *heed_sum(heed_tensor *x);
+HEED_NEW *heed_sum_dim(heed_tensor *x, int dim, bool keepdim);
+HEED_NEW *heed_mean(heed_tensor *x);
+HEED_NEW *heed_mean_dim(heed_tensor *x, int dim, bool keepdim);
 
 /* heed_sum_to_size: x summed to `shape` over the dims that broadcasting repeated, as torch's
  * x.sum_to_size(shape).                                               dx = expand(g)
  *
  * HEED_ERR_SHAPE: `shape` does not broadcast to x's. */
-heed_tensor *heed_sum_to_size(heed_tensor *x, heed_shape shape);
+HEED_NEW *heed_sum_to_size(heed_tensor *x, heed_shape shape);
 
 /* heed_amax, heed_amin: the largest and the smallest element, as torch.amax(x, dim, keepdim)
  *
@@ -741,9 +741,9 @@ heed_tensor *heed_sum_to_size(heed_tensor *x, heed_shape shape);
  *   dx = g / k at the k elements equal to y, else 0; all NaN if y is NaN, as in torch
  *
  * HEED_ERR_SHAPE: a dim without elements. */
-heed_tensor *heed_amax(heed_tensor *x);
-heed_tensor *heed_amax_dim(heed_tensor *x, int dim, bool keepdim);
-heed_tensor *heed_amin(heed_tensor *x);
+HEED_NEW *heed_amax(heed_tensor *x);
+HEED_NEW *heed_amax_dim(heed_tensor *x, int dim, bool keepdim);
+HEED_NEW *heed_amin(heed_tensor *x);
 
 /* heed_argmax: index of the largest element of the flattened x, as torch.argmax(x), or along a dim.
  * Of equal elements, the first; the first NaN if there is one.
@@ -751,8 +751,8 @@ heed_tensor *heed_amin(heed_tensor *x);
  *   x number -> i64          no gradient
  *
  * HEED_ERR_SHAPE: a dim without elements. */
-heed_tensor *heed_argmax(heed_tensor *x);
-heed_tensor *heed_argmax_dim(heed_tensor *x, int dim, bool keepdim);
+HEED_NEW *heed_argmax(heed_tensor *x);
+HEED_NEW *heed_argmax_dim(heed_tensor *x, int dim, bool keepdim);
 
 /* ---- elements and rows by index ----
  *
@@ -763,13 +763,13 @@ heed_tensor *heed_argmax_dim(heed_tensor *x, int dim, bool keepdim);
  *
  *   ids (...) i64, weight (V, d) float -> (..., d) float
  *   y[...] = weight[ids[...]]                    dweight[v] = the sum of g where ids = v */
-heed_tensor *heed_embedding(heed_tensor *ids, heed_tensor *weight);
+HEED_NEW *heed_embedding(heed_tensor *ids, heed_tensor *weight);
 
 /* heed_index_select: as torch.index_select(x, dim, index)
  *
  *   x any, index i64        x (..., m, ...), index (n), or () for n = 1 -> (..., n, ...)
  *   y[..., i, ...] = x[..., index[i], ...]       dx = g added at the index */
-heed_tensor *heed_index_select(heed_tensor *x, int dim, heed_tensor *index);
+HEED_NEW *heed_index_select(heed_tensor *x, int dim, heed_tensor *index);
 
 /* heed_gather: as torch.gather(x, dim, index). heed_scatter_add: as torch.scatter_add(x, dim,
  * index, src), but with a src of the index's shape. For dim = 1 of three:
@@ -782,8 +782,8 @@ heed_tensor *heed_index_select(heed_tensor *x, int dim, heed_tensor *index);
  *   dx = g          dsrc = gather(g, dim, index)
  *
  * The index's sizes in dims other than dim may be smaller than x's. */
-heed_tensor *heed_gather(heed_tensor *x, int dim, heed_tensor *index);
-heed_tensor *heed_scatter_add(heed_tensor *x, int dim, heed_tensor *index, heed_tensor *src);
+HEED_NEW *heed_gather(heed_tensor *x, int dim, heed_tensor *index);
+HEED_NEW *heed_scatter_add(heed_tensor *x, int dim, heed_tensor *index, heed_tensor *src);
 
 /* ---- masks: given, triangular or random ---- */
 
@@ -794,15 +794,15 @@ heed_tensor *heed_scatter_add(heed_tensor *x, int dim, heed_tensor *index, heed_
  *   y = value where replace_mask, else x        dx = 0 where replace_mask, else g
  *
  * HEED_ERR_VALUE: x's dtype cannot represent value. */
-heed_tensor *heed_masked_fill(heed_tensor *x, heed_tensor *replace_mask, double value);
+HEED_NEW *heed_masked_fill(heed_tensor *x, heed_tensor *replace_mask, double value);
 
 /* heed_tril, heed_triu: the lower and the upper triangle, as torch.tril(x, diagonal) and torch.triu
  *
  *   x (..., m, n) -> (..., m, n)
  *   tril: y[i, j] = x[i, j] where j <= i + diagonal, else 0      dx = tril(g, diagonal)
  *   triu: y[i, j] = x[i, j] where j >= i + diagonal, else 0      dx = triu(g, diagonal) */
-heed_tensor *heed_tril(heed_tensor *x, int64_t diagonal);
-heed_tensor *heed_triu(heed_tensor *x, int64_t diagonal);
+HEED_NEW *heed_tril(heed_tensor *x, int64_t diagonal);
+HEED_NEW *heed_triu(heed_tensor *x, int64_t diagonal);
 
 /* heed_dropout: as torch.nn.functional.dropout(x, p, training), with the same random numbers as
  * torch for the same seed
@@ -813,7 +813,7 @@ heed_tensor *heed_triu(heed_tensor *x, int64_t diagonal);
  * Returns x itself, of any dtype, if not training or if p is 0.
  *
  * HEED_ERR_VALUE: p is outside [0, 1]. */
-heed_tensor *heed_dropout(heed_tensor *x, double p, bool training);
+HEED_NEW *heed_dropout(heed_tensor *x, double p, bool training);
 
 /* ---- matrix products: of one dtype, not bool ---- */
 
@@ -823,14 +823,14 @@ heed_tensor *heed_dropout(heed_tensor *x, double p, bool training);
  *   a (k), b (..., k, n) -> (..., n)                        a vector is a row on the left
  *   a (..., m, k), b (k) -> (..., m)                        and a column on the right
  *   y = a b         da = g b^T           db = a^T g */
-heed_tensor *heed_matmul(heed_tensor *a, heed_tensor *b);
+HEED_NEW *heed_matmul(heed_tensor *a, heed_tensor *b);
 
 /* heed_linear: as torch.nn.functional.linear(x, weight, bias)
  *
  *   x (..., in) number, weight (out, in), bias? (out) -> (..., out)
  *   y = x weight^T + bias
  *   dx = g weight      dweight = g^T x      dbias = sum(g), both sums over all rows of x */
-heed_tensor *heed_linear(heed_tensor *x, heed_tensor *weight, heed_tensor *bias);
+HEED_NEW *heed_linear(heed_tensor *x, heed_tensor *weight, heed_tensor *bias);
 
 /* ---- softmax along a dim, and layer_norm ---- */
 
@@ -843,14 +843,14 @@ heed_tensor *heed_linear(heed_tensor *x, heed_tensor *weight, heed_tensor *bias)
  * x along dim are -inf, the result is NaN, as in torch.
  * heed_safe_softmax: as torch._safe_softmax(x, dim): the same, but zeros with gradient 0 if all x
  * along dim are -inf, as for a query whose keys are all masked. */
-heed_tensor *heed_softmax(heed_tensor *x, int dim);
-heed_tensor *heed_safe_softmax(heed_tensor *x, int dim);
+HEED_NEW *heed_softmax(heed_tensor *x, int dim);
+HEED_NEW *heed_safe_softmax(heed_tensor *x, int dim);
 
 /* heed_log_softmax: as torch.log_softmax(x, dim): ln softmax, without underflow
  *
  *   x (...) float -> (...)
  *   y_i = x_i - ln sum over j of e^x_j along dim      dx = g - e^y sum(g, dim) */
-heed_tensor *heed_log_softmax(heed_tensor *x, int dim);
+HEED_NEW *heed_log_softmax(heed_tensor *x, int dim);
 
 /* heed_layer_norm: as torch.nn.functional.layer_norm(x, normalized_shape, weight, bias, eps); eps 0
  * means torch's default, 1e-5. normalized_shape is HEED_SHAPE(n): over the last dim alone.
@@ -861,8 +861,8 @@ heed_tensor *heed_log_softmax(heed_tensor *x, int dim);
  *   dweight = sum of g z, dbias = sum of g, over the rows
  *
  * HEED_ERR_SHAPE: normalized_shape has other dims. */
-heed_tensor *heed_layer_norm(heed_tensor *x, heed_shape normalized_shape, heed_tensor *weight,
-                             heed_tensor *bias, double eps);
+HEED_NEW *heed_layer_norm(heed_tensor *x, heed_shape normalized_shape, heed_tensor *weight,
+                          heed_tensor *bias, double eps);
 
 /* ======== Gradients ======== */
 
@@ -1089,8 +1089,8 @@ heed_text heed_args_text(const heed_op *op, const void *args);
  * the signature, runs the rule, allocates the result, runs forward, records the node if grad mode
  * is on and an input requires a gradient, and adds the result to the scope. Copies args_size bytes
  * from `args`. */
-heed_tensor *heed_apply(const heed_op *op, heed_tensor *const *inputs, int count, const void *args,
-                        size_t args_size);
+HEED_NEW *heed_apply(const heed_op *op, heed_tensor *const *inputs, int count, const void *args,
+                     size_t args_size);
 
 /* HEED_OPERATION(cube) = {...}; defines an operation op_cube, and registers it before main.
  * heed_register: registers one by hand, before other threads run. */
@@ -1475,7 +1475,7 @@ typedef struct heed_rope_args {
     bool interleaved; /* neighbours instead of halves */
     bool end;
 } heed_rope_args;
-heed_tensor *heed_rope(heed_rope_args args);
+HEED_NEW *heed_rope(heed_rope_args args);
 #define heed_rope(...) HEED_CALL(heed_rope, __VA_ARGS__)
 
 /* ---- as modules: the tutorial's, and torch's ----
@@ -1635,8 +1635,8 @@ heed_tensor *heed_multihead_attention_forward(heed_multihead_attention_forward_a
  * Padding tokens still attend like the others; ignore their outputs.
  *
  * HEED_ERR_SHAPE: a size is negative. HEED_ERR_VALUE: a length is outside [0, max_length]. */
-heed_tensor *heed_causal_block_mask(int64_t length);
-heed_tensor *heed_padding_block_mask(heed_tensor *lengths, int64_t max_length);
+HEED_NEW *heed_causal_block_mask(int64_t length);
+HEED_NEW *heed_padding_block_mask(heed_tensor *lengths, int64_t max_length);
 
 /* ======== Losses and optimisers ======== */
 
@@ -1648,7 +1648,7 @@ heed_tensor *heed_padding_block_mask(heed_tensor *lengths, int64_t max_length);
  *   input (...), target (...) -> ()              the same shape
  *   y = mean of (input - target)^2
  *   dinput = 2 g (input - target) / count          dtarget = -dinput */
-heed_tensor *heed_mse_loss(heed_tensor *input, heed_tensor *target);
+HEED_NEW *heed_mse_loss(heed_tensor *input, heed_tensor *target);
 
 /* What becomes of the losses of all targets. */
 typedef enum heed_reduction {
@@ -1674,7 +1674,7 @@ typedef struct heed_cross_entropy_args {
     heed_reduction reduction;
     bool end;
 } heed_cross_entropy_args;
-heed_tensor *heed_cross_entropy(heed_cross_entropy_args args);
+HEED_NEW *heed_cross_entropy(heed_cross_entropy_args args);
 #define heed_cross_entropy(...) HEED_CALL(heed_cross_entropy, __VA_ARGS__)
 
 /* ---- optimisers, as in torch.optim ----
@@ -1809,7 +1809,7 @@ heed_safetensors *heed_safetensors_open(const char *path);
 void heed_safetensors_close(heed_safetensors *file);
 int heed_safetensors_count(const heed_safetensors *file);
 const char *heed_safetensors_name(const heed_safetensors *file, int i);
-heed_tensor *heed_safetensors_tensor(const heed_safetensors *file, const char *name);
+HEED_NEW *heed_safetensors_tensor(const heed_safetensors *file, const char *name);
 const char *heed_safetensors_metadata(const heed_safetensors *file, const char *key);
 
 /* heed_save_state_dict: writes all parameters and buffers of a module, under the names of

@@ -134,29 +134,22 @@ static void menu(void)
 
 int main(int argc, char **argv)
 {
+    const attention_entry *entry = argc == 2 ? find(argv[1]) : NULL;
     if (argc == 1) {
         menu();
-        return 0;
-    }
-    if (argc == 2 && strcmp(argv[1], "--list") == 0) {
+    } else if (argc == 2 && strcmp(argv[1], "--list") == 0) {
         print_list();
-        return 0;
-    }
-    if (argc == 2 && strcmp(argv[1], "--train") == 0) {
+    } else if (argc == 2 && strcmp(argv[1], "--train") == 0) {
         print_symptoms();
-        return 0;
-    }
-    if (argc == 3 && strcmp(argv[1], "--verdicts") == 0 && atoi(argv[2]) > 0) {
+    } else if (argc == 3 && strcmp(argv[1], "--verdicts") == 0 && atoi(argv[2]) > 0) {
         print_verdicts((uint64_t)atoi(argv[2]));
-        return 0;
-    }
-    const attention_entry *entry = argc == 2 ? find(argv[1]) : NULL;
-    if (entry == NULL) {
+    } else if (entry != NULL) {
+        show(entry);
+    } else {
         fputs("usage: check_attention [NAME | NUMBER | --list | --train | --verdicts SEED]\n"
               "check_attention --list prints the names; without arguments it asks\n",
               stderr);
         return 2;
     }
-    show(entry);
-    return 0;
+    return fflush(stdout) != 0 || ferror(stdout);
 }

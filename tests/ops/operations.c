@@ -131,7 +131,7 @@ static const char *skip_signature(const char *text, const char *signature)
 static bool is_documented(const char *header, const char *name, const char *signature)
 {
     char text[100];
-    snprintf(text, sizeof text, "\nheed_tensor *heed_%s(", name);
+    snprintf(text, sizeof text, " *heed_%s(", name);
     const char *function = strstr(header, text), *comment = function;
     ck_assert_msg(function != NULL, "heed.h does not declare heed_%s", name);
     while (strncmp(comment, "\n/*", 3) != 0) {

@@ -40,7 +40,7 @@ static heed_op op_half = [] {
 static const bool registered = (heed_register(&op_half), true);
 #endif
 
-static heed_tensor *half(heed_tensor *const *inputs, void *context)
+static HEED_NEW *half(heed_tensor *const *inputs, void *context)
 {
     (void)context;
     return heed_apply(&op_half, inputs, 1, NULL, 0);

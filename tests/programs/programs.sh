@@ -109,8 +109,8 @@ usage lesson2_words_to_attention the cat
 expect 0 "^the columns sum to 1" "$build/lesson2_words_to_attention" one
 expect 0 "^  Q_Überraschungsmoment   " "$build/lesson2_words_to_attention" "Überraschungsmoment naïve"
 if [ -e /dev/full ]; then
-    for example in examples/*.c; do
-        [ "$example" = examples/graph.c ] && argument=tanh || argument=
+    for example in examples/*.c check_attention.c; do
+        case $example in examples/graph.c) argument=tanh ;; check*) argument=--list ;; *) argument= ;; esac
         status=0
         "$build/$(basename "$example" .c)" $argument > /dev/full || status=$?
         [ $status -eq 1 ] || { echo "$example on a full disk: status $status, not 1"; exit 1; }

@@ -51,7 +51,10 @@ results "$scratch/one" > "$scratch/results"
 results "$scratch/three" | cmp - "$scratch/results"
 check [ "$(wc -l < "$scratch/results")" -eq 13 ]
 head -c 1500 "$scratch/one" > "$scratch/cut"
-"$toys" $some --csv "$scratch/cut" --resume 2> /dev/null | cmp - "$scratch/table.1"
+sed -n 2p "$scratch/one" >> "$scratch/one" # a run that is there twice counts once
+for file in cut one; do
+    "$toys" $some --csv "$scratch/$file" --resume 2> /dev/null | cmp - "$scratch/table.1"
+done
 results "$scratch/cut" | cmp - "$scratch/results"
 
 "$toys" copy --seeds 1000 --csv "$scratch/many" > "$scratch/out" 2> "$scratch/err" &
@@ -64,6 +67,12 @@ wait $running
 done=$(sed -n 's/.*interrupted after \([0-9]*\) of 1000 runs; --resume does the rest/\1/p' "$scratch/err")
 check [ "$(wc -l < "$scratch/many")" -eq $((done + 1)) ]
 refuse "line [0-9]* of $scratch/many is of other settings" copy --seeds 2 --csv "$scratch/many" --resume
+
+# Runs that end before the list is looked at for the first time are shown, too.
+for i in 1 2 3 4 5; do
+    expect 0 "^run 8/8" "$toys" copy --seeds 8 --steps 1 --jobs 4
+    check [ "$(grep -c '^run ' "$scratch/out")" -eq 8 ]
+done
 
 # ---- looking inside ----
 
@@ -112,6 +121,7 @@ misuse "no task is called 'cpoy'" cpoy
 misuse "--width 32: not divisible by --heads 5" copy --heads 5
 refuse "no flag is called widht" copy --sweep widht=3
 refuse "--sweep: a value or a setting is given twice" copy --sweep width=8,16,8
+refuse "--sweep: width is given twice" copy --sweep width=8 --sweep width=16
 refuse "--width: '' is not a whole number" copy --sweep width=8,,16
 misuse "--length 20: recall needs as many --symbols" recall --length 20
 refuse "'width' is not NAME=VALUE" copy --sweep width
@@ -122,5 +132,7 @@ refuse "--csv: cannot write /none/x" copy --csv /none/x --seeds 2
 refuse "--input: recall has no token 'x'" recall --steps 0 --attention --input "k0 x"
 sed '2s/,[^,]*$//' "$scratch/one" > "$scratch/damaged"
 refuse "$scratch/damaged: line 2 is damaged" $some --csv "$scratch/damaged" --resume
+expect 1 "--csv: cannot write $scratch/long: File too large" sh -c \
+    'ulimit -f 2 && exec "$@"' - "$toys" copy --seeds 40 --steps 1 --csv "$scratch/long"
 [ ! -e /dev/full ] || refuse "--csv: cannot write /dev/full: No space left" copy --seeds 2 --csv /dev/full
 echo "toys: passed"

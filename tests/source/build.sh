@@ -91,6 +91,30 @@ make BUILD="$scratch/j" CC="$scratch/bin/slow" V=1 -B "$scratch/j/${1%.c}.o" CPP
 has "^$scratch/bin/slow .* -DHEED_X .* -c $1 -o" "$scratch/out"
 lacks '^cc ' "$scratch/out"
 
+# ---- a first screen without 171 lines; wrong goals and folders ----
+
+# A compiler whose programs only say that they run
+stand_in quick << 'END'
+while [ "$1" != -o ]; do shift; done
+printf '#!/bin/sh\necho It runs.\n' > "$2" && chmod +x "$2"
+END
+if script -qec true /dev/null > /dev/null 2>&1 < /dev/null; then
+    script -qec "make BUILD=$scratch/demo CC=$scratch/bin/quick demo" /dev/null > "$scratch/terminal" < /dev/null
+    has "link .*$(printf '\r\033\[K')It runs" "$scratch/terminal"
+    check [ "$(wc -l < "$scratch/terminal")" -eq 1 ]
+else
+    skip "script is not installed, or this machine has no pseudo-terminals; mount /dev/pts"
+fi
+expect 2 "there is no tset; make help lists" make tset
+expect 2 "make BUILD=FOLDER builds in another folder" make BUILD=/dev/null/heed "/dev/null/heed/${1%.c}.o"
+for folder in src build/../src "$scratch"; do
+    expect 2 "remove $folder yourself" make BUILD="$folder" clean
+done
+check [ -e src/heed.h ]
+mkdir -p build/variant/gone
+expect 0 "rm -rf build/variant" make V=1 BUILD=build/variant clean
+check [ ! -e build/variant ]
+
 # ---- missing packages ----
 
 stand_in id << 'END'

@@ -17,7 +17,7 @@ All blocks of a page run in order in one folder, so one can read the files that 
 
 A comment above a block changes its rule:
 
-    <!-- code: given C -->             C is put before the block, which is not complete without it
+    <!-- code: given C -->             C, which the reader does not see, is put before the block; it may make no file
     <!-- code: after -->               the block continues the program of the block before it
     <!-- code: quick SED -->           for sh: without --full, run the block as changed by this sed command
     <!-- code: by FILE: TEXT -->       run by FILE, a test of .ci/run or the Makefile, or a page or program; TEXT
@@ -185,6 +185,8 @@ class Runner:
 
     def compile(self, block):
         given = block.rest if block.word == "given" else ""
+        if re.search(r"fopen|_save|system", given):
+            raise Wrong("its comment makes a file, which readers do not have")
         if block.word == "after":
             if not self.parts:
                 raise Wrong("continues no block of C")
@@ -218,8 +220,8 @@ class Runner:
         if block.word == "quick" and not self.full:
             changed = subprocess.run(["sed", "-E", block.rest], input=text, stdout=subprocess.PIPE, text=True,
                                      check=True).stdout
-            if changed == text:
-                raise Wrong(f"the quick form, {block.rest}, changes nothing")
+            if changed == text or changed.count("\n") != text.count("\n"):
+                raise Wrong(f"the quick form, {block.rest}, changes nothing, or adds a command")
             text = changed
         self.command(text)
         self.count["run"] += 1
@@ -267,7 +269,7 @@ class Runner:
         elif word == "output":
             self.command(block.rest.removeprefix("of "))
             self.compare(block)
-        elif word not in ("", "given", "after", "quick"):
+        elif word not in ("", "given", "after", "quick") or word == "given" and language != "c":
             raise Wrong(f"has an unknown rule, {word}")
         elif language == "c":
             self.compile(block)
