@@ -86,7 +86,7 @@ $(FUZZERS:%=fuzz-%): fuzz-%: fuzz-programs
 	    -artifact_prefix=$(BUILD)/fuzz/$*- -print_final_stats=1 $(FUZZ_CORPUS)/$*
 check-fuzz:
 	@rm -rf $(BUILD)/fuzz/short
-	$(MAKE) fuzz FUZZ_CORPUS=$(BUILD)/fuzz/short FUZZ_LIMIT="-runs=4000 -seed=1" FUZZ_GRAPHS="1 3000"
+	$(MAKE) fuzz FUZZ_CORPUS=$(BUILD)/fuzz/short FUZZ_LIMIT="-runs=1000 -seed=1" FUZZ_GRAPHS="1 2000"
 
 # ---- PyTorch: build/torch/bin/python, which every BUILD shares; PYTORCH is another Python that has it ----
 
