@@ -99,9 +99,6 @@ _Noreturn static void fail_input(const heed_call *call, int i)
 static inline void check_inputs(const heed_call *call)
 {
     const heed_op *op = call->op;
-    if (heed_self.depth == 0) {
-        heed_check_scope(op->name);
-    }
     if (call->inputs == NULL || call->count < 1 || call->count > UINT16_MAX ||
         (op->signature == NULL && op->inputs != HEED_ANY_COUNT && op->inputs != call->count)) {
         fail_count(call);

@@ -89,15 +89,6 @@ static void begin(batch *w, heed_dtype dtype, const heed_matrix_view *a, const h
     first->accumulate = false;
 }
 
-/* Strides of t's matrices along the batch dims of y. */
-static void strides_to(const heed_tensor *t, const heed_tensor *y, int64_t *strides)
-{
-    int64_t shape[HEED_MAX_DIMS];
-    memcpy(shape, y->shape, sizeof *shape * y->ndim);
-    memcpy(shape + y->ndim - 2, t->shape + t->ndim - 2, 2 * sizeof *shape);
-    heed_broadcast_strides(t, y->ndim, shape, strides);
-}
-
 static void multiply_matrices(void *context, int64_t first, int64_t end)
 {
     const batch *w = context;
@@ -166,8 +157,8 @@ void heed_multiply(const heed_tensor *a, const heed_tensor *b, heed_tensor *y)
         w.ndim = y->ndim - 2;
         w.count = y->numel / (y_rows.rows * y_rows.columns);
         memcpy(w.shape, y->shape, sizeof *w.shape * y->ndim);
-        strides_to(a, y, w.strides_a);
-        strides_to(b, y, w.strides_b);
+        heed_broadcast_strides(a, y->ndim, y->shape, w.strides_a);
+        heed_broadcast_strides(b, y->ndim, y->shape, w.strides_b);
     }
     multiply_all(&w);
 }

@@ -372,6 +372,31 @@ START_TEST(a_callback_may_run_a_pass)
 }
 END_TEST
 
+/* A pass of a derivative callback is not seen either, and what it makes goes. */
+static void count_and_differentiate(heed_hook *self, const heed_vjp *vjp)
+{
+    (void)vjp;
+    heed_set_grad_enabled(true);
+    heed_tensor *x = leaf(1, 2), *dx;
+    ++*(int *)self->context;
+    heed_grad(heed_sum(heed_exp(x)), &x, 1, &dx, false);
+    EXPECT_VALUES(dx, 1e-15, exp(1), exp(2));
+}
+
+START_TEST(a_derivative_callback_may_run_a_pass)
+{
+    int calls = 0;
+    heed_hook hook = {.context = &calls, .derivative = count_and_differentiate};
+    heed_tensor *x = leaf(1, 2), *y = heed_sum(heed_square(x));
+    const int64_t before = heed_live_tensors();
+    heed_hook_add(&hook);
+    ck_assert_int_eq(heed_backward(y), HEED_OK);
+    heed_hook_remove(&hook);
+    ck_assert_int_eq(calls, 2);
+    ck_assert_int_eq(heed_live_tensors(), before + 1); /* x->grad */
+}
+END_TEST
+
 void add_hook_cases(Suite *suite)
 {
     TCase *events = heed_case(suite, "events");
@@ -388,4 +413,5 @@ void add_hook_cases(Suite *suite)
     tcase_add_test(results, an_error_of_a_callback_fails_the_pass);
     tcase_add_test(results, a_callback_cannot_end_the_scope_of_its_caller);
     tcase_add_test(results, a_callback_may_run_a_pass);
+    tcase_add_test(results, a_derivative_callback_may_run_a_pass);
 }

@@ -130,6 +130,20 @@ START_TEST(heat_maps_fit_the_terminal)
 }
 END_TEST
 
+/* What is no share has the color of the nearest one. The longest label decides the width. */
+START_TEST(heat_maps_take_any_number)
+{
+    setenv("COLUMNS", "80", 1);
+    FILE *stream = begin();
+    heed_heat_map(stream, heed_from_f32((float[]){-0.25f, 1.5f}, HEED_SHAPE(2, 1)),
+                  (const char *const[]){"longest", "b"}, (const char *const[]){"x"},
+                  HEED_COLOR_ALWAYS);
+    fclose(stream);
+    ck_assert_str_eq(strchr(printed, '\n') + 1, "longest \033[48;5;233m\033[38;5;252m -25\033[0m\n"
+                                                "      b \033[48;5;158m\033[38;5;16m 150\033[0m\n");
+}
+END_TEST
+
 /* The first of LC_ALL, LC_CTYPE and LANG that is set decides. */
 START_TEST(heat_maps_use_ascii_without_utf8)
 {
@@ -185,6 +199,7 @@ void add_heat_map_cases(Suite *suite)
     tcase_add_test(tests, terminals_have_colors);
     tcase_add_test(tests, terminals_have_a_size);
     tcase_add_test(tests, heat_maps_fit_the_terminal);
+    tcase_add_test(tests, heat_maps_take_any_number);
     tcase_add_test(tests, heat_maps_use_ascii_without_utf8);
     tcase_add_test(tests, labels_are_safe_and_short);
 }

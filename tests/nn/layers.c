@@ -119,7 +119,9 @@ START_TEST(forward_runs_any_module)
     expect_close(heed_forward(norm, x), heed_layer_norm_forward(norm, x), 0);
     void *own = twice_new();
     expect_close(heed_forward(own, x), heed_add(x, x), 0);
-    void *all[] = {linear, embedding, position, one, several, norm, own};
+    struct heed_embedding *empty = heed_embedding_new(3, 0);
+    ck_assert_int_eq(heed_size(heed_forward(empty, ids), -1), 0);
+    void *all[] = {linear, embedding, position, one, several, norm, own, empty};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         heed_module_free(all[i]);
     }

@@ -61,6 +61,18 @@ START_TEST(nan_of_masked_keys_is_seen)
 }
 END_TEST
 
+/* A mask for all keys, which are several where features are one. */
+START_TEST(a_mask_may_be_a_column)
+{
+    heed_tensor *in[] = {of_shape(HEED_SHAPE(L, 1), HEED_F64, 1),
+                         of_shape(HEED_SHAPE(S, 1), HEED_F64, 2),
+                         of_shape(HEED_SHAPE(S, VALUES), HEED_F64, 3)};
+    heed_tensor *mask = heed_from_bool((bool[]){1, 0, 1, 0}, HEED_SHAPE(L, 1));
+    expect_same_bits(attend(in, mask, false),
+                     attend(in, heed_expand(mask, HEED_SHAPE(L, S)), false));
+}
+END_TEST
+
 START_TEST(weights_are_those_of_the_values)
 {
     heed_tensor *in[3], *weights;
@@ -125,6 +137,7 @@ void add_dot_product_attention_cases(Suite *suite)
     tcase_add_test(tests, what_is_masked_has_no_influence);
     tcase_add_loop_test(tests, nan_of_masked_keys_is_seen, HEED_F32, HEED_F64 + 1);
     tcase_add_loop_test(tests, weights_are_those_of_the_values, HEED_F32, HEED_F64 + 1);
+    tcase_add_test(tests, a_mask_may_be_a_column);
     tcase_add_test(tests, dropout_is_of_the_weights);
     tcase_add_test(tests, errors_leave_no_weights);
 }

@@ -30,7 +30,19 @@ START_TEST(nothing_is_drawn_where_nothing_is_left_to_chance)
 }
 END_TEST
 
+START_TEST(draws_follow_the_memory)
+{
+    heed_tensor *x = heed_ones(HEED_SHAPE(5, 7), HEED_F32);
+    heed_manual_seed(1);
+    heed_tensor *y = heed_dropout(x, 0.5, true);
+    heed_manual_seed(1);
+    expect_same_bits(heed_dropout(heed_transpose(x, 0, 1), 0.5, true), heed_transpose(y, 0, 1));
+}
+END_TEST
+
 void add_dropout_cases(Suite *suite)
 {
-    tcase_add_test(heed_case(suite, "dropout"), nothing_is_drawn_where_nothing_is_left_to_chance);
+    TCase *tests = heed_case(suite, "dropout");
+    tcase_add_test(tests, nothing_is_drawn_where_nothing_is_left_to_chance);
+    tcase_add_test(tests, draws_follow_the_memory);
 }

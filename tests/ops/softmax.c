@@ -57,6 +57,16 @@ START_TEST(softmax_over_all_dims)
 }
 END_TEST
 
+START_TEST(softmax_of_scalars)
+{
+    heed_tensor *x = heed_scalar(-7, HEED_F32);
+    ck_assert_double_eq(heed_item(heed_softmax(x, 0)), 1);
+    ck_assert_double_eq(heed_item(heed_log_softmax(x, -1)), 0);
+    ck_assert_ptr_null(heed_softmax(x, 1));
+    expect_error(HEED_ERR_DIM, "softmax: dim 1");
+}
+END_TEST
+
 /* ---- subnormal probabilities ---- */
 
 enum { RARE = 300 };
@@ -164,6 +174,7 @@ void add_softmax_cases(Suite *suite)
 {
     TCase *softmax = heed_case(suite, "softmax");
     tcase_add_loop_test(softmax, softmax_over_all_dims, 0, SHAPES);
+    tcase_add_test(softmax, softmax_of_scalars);
     tcase_add_test(softmax, softmax_of_rare_scores);
     tcase_add_test(softmax, softmax_of_rare_scores_and_nan);
     tcase_add_test(softmax, softmax_multiplies_no_subnormal_numbers);

@@ -227,6 +227,53 @@ START_TEST(test_default_number_of_threads)
 }
 END_TEST
 
+/* ---- the same bits for any number of threads ---- */
+
+/* Results of kernels that are split into rows or columns, and of their derivatives. */
+static heed_tensor *of_rows(int operation, heed_tensor *x, heed_tensor *weight)
+{
+    switch (operation) {
+    case 0:
+        return heed_softmax(x, -1);
+    case 1:
+        return heed_safe_softmax(x, 0);
+    case 2:
+        return heed_log_softmax(x, -1);
+    case 3:
+        return heed_layer_norm(x, heed_shape_of_tensor(weight), weight, weight, 0);
+    case 4:
+        return heed_cross_entropy(x, heed_zeros(HEED_SHAPE(heed_size(x, 0)), HEED_I64));
+    case 5:
+        return heed_sum(x);
+    case 6:
+        return heed_sum_dim(x, 0, false);
+    default:
+        return heed_sum_dim(heed_transpose(x, 0, 1), 0, false);
+    }
+}
+
+START_TEST(test_rows_do_not_depend_on_threads)
+{
+    static const int64_t shapes[][2] = {{1031, 333}, {3, 70001}, {20011, 5}};
+    for (int i = 0; i < 3; i++) {
+        HEED_SCOPE(scope);
+        heed_tensor *xs[] = {heed_randn(HEED_SHAPE(shapes[i][0], shapes[i][1]), HEED_F32),
+                             heed_randn(HEED_SHAPE(shapes[i][1]), HEED_F32)};
+        heed_set_requires_grad(xs[0], true);
+        heed_set_requires_grad(xs[1], true);
+        heed_tensor *y[4], *dx[4][2];
+        for (int threads = 1; threads <= 3; threads++) {
+            heed_set_num_threads(threads);
+            y[threads] = of_rows(_i, xs[0], xs[1]);
+            heed_grad(heed_sum(heed_square(y[threads])), xs, 2, dx[threads], false);
+            expect_same_bits(y[threads], y[1]);
+            expect_same_bits(dx[threads][0], dx[1][0]);
+            expect_same_bits(dx[threads][1], dx[1][1]);
+        }
+    }
+}
+END_TEST
+
 void add_parallel_cases(Suite *suite)
 {
     TCase *tests = heed_case(suite, "parallel");
@@ -238,4 +285,5 @@ void add_parallel_cases(Suite *suite)
     tcase_add_test(tests, test_workers_take_no_signals);
     tcase_add_test(tests, test_number_of_threads);
     tcase_add_test(tests, test_default_number_of_threads);
+    tcase_add_loop_test(tests, test_rows_do_not_depend_on_threads, 0, 8);
 }
