@@ -109,8 +109,7 @@ typedef enum heed_dtype {
 /* heed_dtype_name: "f32"; "no dtype" for any other value. */
 const char *heed_dtype_name(heed_dtype dtype);
 
-/* The most dims. Shapes and strides of up to HEED_FEW_DIMS are stored in the tensor itself. */
-enum { HEED_MAX_DIMS = 8, HEED_FEW_DIMS = 4 };
+enum { HEED_MAX_DIMS = 8 }; /* the most dims */
 
 /* A shape, or the index of an element. */
 typedef struct heed_shape {
@@ -158,6 +157,7 @@ struct heed_tensor {
     bool retain_grad; /* keep .grad even if this is not a leaf */
     bool has_origin;  /* the path of its module follows the arguments (apply.c) */
     uint8_t ndim;
+    uint16_t block; /* bytes allocated for this struct and what follows it (handle.c) */
 
     heed_tensor *two[2];
     heed_tensor *gradient_in_flight; /* engine: sum of the gradients received so far */
@@ -169,7 +169,7 @@ struct heed_tensor {
     heed_storage *storage; /* NULL once the value has been freed */
     void *data;
     int64_t numel;
-    int64_t *shape, *strides; /* ndim of each, strides in elements; in `few` if they fit */
+    int64_t *shape, *strides; /* ndim of each, strides in elements */
 
     int retains;
     int scope_depth;        /* depth of the scope that lists it; 0 once that scope has ended */
@@ -180,7 +180,6 @@ struct heed_tensor {
     heed_tensor *grad; /* for leaves, dL/d(this) after backward; contiguous, without a graph */
     const void *args;  /* arguments that are not tensors; points to `small_args` if they fit */
     uint64_t small_args[2];
-    int64_t few[2 * HEED_FEW_DIMS];
 };
 
 /* ======== Errors ======== */

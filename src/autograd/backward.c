@@ -5,7 +5,7 @@
  * from it. A pass computes dy/dt for every t along the way:
  *
  *   sort         list the nodes, each after its consumers
- *   mark         find the nodes whose derivatives must run
+ *   mark         for heed_grad: find the nodes whose derivatives must run
  *   seed         dy/dy = 1, or the caller's upstream gradient
  *   visit        take the nodes in order. The consumers of a node are visited first, so by then
  *                its gradient is complete
@@ -27,6 +27,7 @@ enum { HEED_NEEDED = -1, HEED_NOT_NEEDED = -2 };
 static void run_pass(void *context);
 static void sort_nodes(heed_pass *pass);
 static void mark_needed(const heed_pass *pass);
+static void check_not_used_up(const heed_pass *pass);
 static void seed(const heed_pass *pass);
 static void visit_node(heed_pass *pass, heed_tensor *node);
 static void differentiate(heed_pass *pass, heed_tensor *node);
@@ -161,7 +162,10 @@ static void run_pass(void *context)
     heed_set_grad_enabled(pass->create_graph);
     if (is_node(pass->y)) {
         sort_nodes(pass);
-        mark_needed(pass);
+        if (pass->xs != NULL) {
+            mark_needed(pass);
+        }
+        check_not_used_up(pass);
     }
     if (is_wanted(pass, pass->y)) { /* else y depends on none of the xs */
         seed(pass);
@@ -297,7 +301,8 @@ static void put_in_order(const heed_pass *pass)
 {
     int64_t placed = 1;
     for (int64_t i = 0; i < placed; i++) {
-        const heed_tensor *node = pass->nodes[i];
+        heed_tensor *node = pass->nodes[i];
+        node->consumers = HEED_NEEDED;
         for (int j = 0; j < node->input_count; j++) {
             heed_tensor *input = node->inputs[j];
             if (is_node(input) && --input->consumers == 0) {
@@ -315,27 +320,31 @@ static void sort_nodes(heed_pass *pass)
         heed_alloc((size_t)pass->most_inputs * (sizeof(heed_tensor *) + sizeof(bool)));
 }
 
-/* Marks the nodes that lead to an x, or all nodes for heed_backward: their derivatives must run, so
- * none may be used up. From the leaves up, so that the inputs of a node are marked before it. */
+/* For heed_grad: unmarks the nodes that do not lead to an x. From the leaves up, so that the inputs
+ * of a node are marked before it. */
 static void mark_needed(const heed_pass *pass)
 {
-    const heed_tensor *used_up = NULL; /* the one nearest to y */
     for (int64_t i = pass->node_count - 1; i >= 0; i--) {
         heed_tensor *node = pass->nodes[i];
-        bool needed = pass->xs == NULL;
+        bool needed = false;
         for (int j = 0; j < node->input_count && !needed; j++) {
             needed = is_wanted(pass, node->inputs[j]);
         }
         node->consumers = needed ? HEED_NEEDED : HEED_NOT_NEEDED;
-        if (needed && node->used_up) {
-            used_up = node;
-        }
     }
-    if (used_up != NULL) {
-        heed_raise(HEED_ERR_GRAPH,
-                   "%s: the graph through %s %s was used up by an earlier backward; call "
-                   "heed_backward_retain the first time",
-                   pass->function, used_up->op->name, HEED_TEXT(used_up));
+}
+
+/* The derivatives of marked nodes must run, so none may be used up. */
+static void check_not_used_up(const heed_pass *pass)
+{
+    for (int64_t i = 0; i < pass->node_count; i++) {
+        const heed_tensor *node = pass->nodes[i];
+        if (node->used_up && node->consumers == HEED_NEEDED) {
+            heed_raise(HEED_ERR_GRAPH,
+                       "%s: the graph through %s %s was used up by an earlier backward; call "
+                       "heed_backward_retain the first time",
+                       pass->function, node->op->name, HEED_TEXT(node));
+        }
     }
 }
 

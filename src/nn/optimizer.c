@@ -223,11 +223,11 @@ void heed_optimizer_take(const char *function, heed_optimizer *o, heed_tensor *c
 
 /* ---- a step ---- */
 
-/* Parameters can be reshaped or cast after their gradients and state were made. */
+/* Parameters can be reshaped or cast after their gradients and state, which are contiguous, were
+ * made. */
 static bool is_like(const heed_tensor *t, const heed_tensor *p)
 {
-    return t->storage != NULL && t->dtype == p->dtype && heed_same_shape(t, p) &&
-           heed_is_row_major(t);
+    return t->storage != NULL && t->dtype == p->dtype && heed_same_shape(t, p);
 }
 
 /* If parameter i has a gradient: creates missing state, and checks that all are alike. */
@@ -237,13 +237,17 @@ static void prepare_update(const heed_optimizer *o, int i)
     if (p->grad == NULL) {
         return;
     }
-    make_state(o, i);
-    bool alike = is_like(p, p) && is_like(p->grad, p);
-    for (int j = 0; j < count_states(o); j++) {
-        alike = alike && is_like(o->slots[i].state[j], p);
+    heed_tensor *const *state = o->slots[i].state;
+    const int states = count_states(o);
+    if (states > 0 && state[states - 1] == NULL) {
+        make_state(o, i);
     }
-    heed_check_tensor("optimizer_step", "a parameter", p);
-    if (!alike) {
+    bool alike = is_like(p->grad, p) && heed_is_row_major(p);
+    for (int j = 0; j < states; j++) {
+        alike = alike && is_like(state[j], p);
+    }
+    if (!alike || p->storage == NULL) {
+        heed_check_tensor("optimizer_step", "a parameter", p);
         heed_raise(
             HEED_ERR_SHAPE,
             "optimizer_step: parameter %s, now %s %s, must be contiguous, and have the shape "
@@ -287,6 +291,7 @@ static void update_pieces(void *context, int64_t first_piece, int64_t end_piece)
 
 static void update_parameters(heed_optimizer *o)
 {
+    const int states = count_states(o);
     int64_t t = 0; /* of the corrections in u: most parameters have the same number of steps */
     update u = {.o = o, .sgd = {.lr = o->lr, .momentum = o->momentum}};
     u.adam.one_minus_beta1 = 1 - o->betas[0];
@@ -314,7 +319,7 @@ static void update_parameters(heed_optimizer *o)
         heed_parallel_for((p->numel + PIECE - 1) / PIECE, HEED_GRAIN_OF_UPDATES / PIECE,
                           update_pieces, &u);
         heed_raise_version(p);
-        for (int j = 0; j < count_states(o); j++) {
+        for (int j = 0; j < states; j++) {
             heed_raise_version(slot->state[j]);
         }
     }

@@ -8,49 +8,50 @@
 
 #include "kernels/kernels.h"
 
-_Static_assert(sizeof(heed_tensor) <= 224, "a node and a small value must stay under 300 bytes");
-_Static_assert(sizeof(heed_storage) <= 64, "a storage must fit in the smallest block");
+/* ---- memory ----
+ *
+ * A tensor is one block:
+ *
+ *     heed_tensor | heed_storage | shape, strides | a small value
+ *
+ * A value of more than MOST_INSIDE bytes has a block of its own, aligned to 64 bytes. So do small
+ * ones where tools watch each block. The storage of a view is that of another tensor, whose block
+ * outlives its handle until the storage is released. */
+enum { MOST_INSIDE = 240 };
 
-/* ---- memory ---- */
+_Static_assert(sizeof(heed_tensor) + sizeof(heed_storage) + 8 <= 192, "the size of a scalar node");
 
-static inline void *take_block(size_t size)
+static inline heed_storage *own_storage(heed_tensor *t)
 {
-    void *block = heed_pop_block(size);
-    return block != NULL ? block : heed_alloc_sized(size);
+    return (heed_storage *)(t + 1);
 }
 
-static inline void return_block(void *block, size_t size)
+static inline bool is_inside(size_t bytes)
 {
-    if (!heed_push_block(block, size)) {
-        heed_free_sized(block, size);
-    }
-}
-
-/* Data of up to MOST_INSIDE bytes is stored in the same block as its heed_storage. Larger data has
- * its own block, aligned to 64 bytes. */
-enum { MOST_INSIDE = 256 - offsetof(heed_storage, small) };
-
-static size_t block_of(size_t bytes)
-{
-    const bool fits = bytes <= sizeof((heed_storage *)0)->small || bytes > MOST_INSIDE;
-    return fits ? sizeof(heed_storage) : offsetof(heed_storage, small) + bytes;
+    return bytes <= MOST_INSIDE && heed_allocator_keeps_blocks();
 }
 
 /* ---- releasing ---- */
 
-static void release_storage(heed_storage *storage)
+static inline void free_block(heed_tensor *t)
+{
+    if (!heed_push_block(t, t->block)) {
+        heed_free_sized(t, t->block);
+    }
+}
+
+/* Frees the data with the last reference, and the block if its handle has been freed. */
+static inline void release_storage(heed_storage *storage)
 {
     if (--storage->references > 0) {
         return;
     }
-    if (storage->bytes > MOST_INSIDE) {
+    if (!is_inside(storage->bytes)) {
         heed_free_sized(storage->data, storage->bytes);
     }
-    const size_t block = block_of(storage->bytes);
-    if (block == sizeof *storage) {
-        return_block(storage, sizeof *storage); /* inlined: the size is a constant */
-    } else {
-        heed_free_sized(storage, block);
+    heed_tensor *home = (heed_tensor *)storage - 1;
+    if (home->references == 0 && !HEED_IS_DEBUG) {
+        free_block(home);
     }
 }
 
@@ -63,8 +64,6 @@ void heed_release_value(heed_tensor *t)
         release_storage(storage);
     }
 }
-
-enum { MANY_DIMS = 2 * HEED_MAX_DIMS * sizeof(int64_t) }; /* beyond HEED_FEW_DIMS */
 
 /* Frees the handle `t`, and adds to the work list the tensors that only t kept alive. */
 static heed_tensor *free_handle(heed_tensor *t, heed_tensor *work)
@@ -83,7 +82,6 @@ static heed_tensor *free_handle(heed_tensor *t, heed_tensor *work)
         t->grad->next = work;
         work = t->grad;
     }
-    heed_release_value(t);
     if (t->inputs != t->two) {
         heed_free_sized(t->inputs, t->input_count * sizeof *t->inputs);
     }
@@ -91,14 +89,13 @@ static heed_tensor *free_handle(heed_tensor *t, heed_tensor *work)
         heed_free_sized((void *)t->args, t->args_size);
     }
     heed_self.live_tensors--;
-    if (HEED_IS_DEBUG) { /* keeps the handle, so that using the tensor later is an error */
-        heed_self.live_bytes -= (int64_t)(sizeof *t + (t->shape != t->few ? MANY_DIMS : 0));
-        return work;
+    const bool is_unused = own_storage(t)->references == 0;
+    heed_release_value(t); /* frees the block if t has the last reference to its own storage */
+    if (HEED_IS_DEBUG) {   /* keeps the block, so that using the tensor later is an error */
+        heed_self.live_bytes -= t->block;
+    } else if (is_unused) {
+        free_block(t);
     }
-    if (t->shape != t->few) {
-        heed_free_sized(t->shape, MANY_DIMS);
-    }
-    return_block(t, sizeof *t);
     return work;
 }
 
@@ -149,16 +146,21 @@ void heed_check_scope(const char *function)
 /* Each function of this file that makes a tensor does it in one piece, without calls. */
 #define INLINE static inline __attribute__((always_inline))
 
-/* A handle without a value or a graph. Its fields are set one by one: zeroing the whole struct
- * compiles to a slow rep stos. The inline arrays stay uninitialised. */
-INLINE heed_tensor *new_handle(const char *function, int ndim, const int64_t *shape, int64_t numel,
-                               heed_dtype dtype)
+/* A handle without a value or a graph, with space for a value of `inside` bytes. Its fields are set
+ * one by one: zeroing the whole struct compiles to a slow rep stos. */
+INLINE heed_tensor *new_handle(const char *function, int ndim, int64_t numel, heed_dtype dtype,
+                               size_t inside)
 {
     if (__atomic_load_n(&heed_chosen_kernels, __ATOMIC_ACQUIRE) == NULL) {
         heed_choose_isa();
     }
-    heed_check_scope(function);
-    heed_tensor *t = take_block(sizeof *t);
+    if (heed_self.depth == 0) {
+        heed_check_scope(function);
+    }
+    const size_t dims = 2 * (size_t)ndim * sizeof(int64_t);
+    const size_t block = sizeof(heed_tensor) + sizeof(heed_storage) + dims + inside;
+    heed_tensor *t = heed_pop_block(block);
+    t = t != NULL ? t : heed_alloc_sized(block);
     t->op = NULL;
     t->inputs = t->two;
     t->consumers = 0;
@@ -166,6 +168,7 @@ INLINE heed_tensor *new_handle(const char *function, int ndim, const int64_t *sh
     t->saved = 0;
     t->requires_grad = t->used_up = t->retain_grad = false;
     t->has_origin = false;
+    t->block = (uint16_t)block;
     t->gradient_in_flight = NULL;
     t->references = t->uses = 1;
     t->storage = NULL;
@@ -174,45 +177,34 @@ INLINE heed_tensor *new_handle(const char *function, int ndim, const int64_t *sh
     t->saved_version = 0;
     t->grad = NULL;
     t->args = t->small_args;
-    t->shape = t->few;
     t->ndim = (uint8_t)ndim;
     t->numel = numel;
     t->dtype = dtype;
+    t->shape = (int64_t *)(own_storage(t) + 1);
+    t->strides = t->shape + ndim;
+    *own_storage(t) = (heed_storage){NULL, 0, 0, 0};
     heed_self.live_tensors++;
     heed_join_scope(t);
-    if (ndim > HEED_FEW_DIMS) {
-        t->shape = heed_alloc_sized(MANY_DIMS);
-    }
-    t->strides = t->shape + (ndim > HEED_FEW_DIMS ? HEED_MAX_DIMS : HEED_FEW_DIMS);
-    for (int i = 0; i < ndim; i++) {
-        t->shape[i] = shape[i];
-    }
     return t;
-}
-
-static void add_storage(heed_tensor *t, size_t bytes)
-{
-    const size_t block = block_of(bytes);
-    heed_storage *storage =
-        block == sizeof *storage ? take_block(sizeof *storage) : heed_alloc_sized(block);
-    storage->data = storage->small;
-    storage->bytes = bytes > MOST_INSIDE ? 0 : bytes;
-    storage->references = 1;
-    storage->version = 0;
-    t->storage = storage;
-    if (bytes > MOST_INSIDE) {
-        storage->data = heed_alloc_sized(bytes);
-        storage->bytes = bytes;
-    }
-    t->data = storage->data;
 }
 
 INLINE heed_tensor *new_tensor(const char *function, int ndim, const int64_t *shape, int64_t numel,
                                heed_dtype dtype)
 {
-    heed_tensor *t = new_handle(function, ndim, shape, numel, dtype);
-    heed_row_major(ndim, t->shape, t->strides);
-    add_storage(t, (size_t)numel * heed_dtype_size(dtype));
+    const size_t bytes = (size_t)numel * heed_dtype_size(dtype);
+    heed_tensor *t = new_handle(function, ndim, numel, dtype, is_inside(bytes) ? bytes : 0);
+    int64_t stride = 1;
+    for (int i = ndim - 1; i >= 0; i--) {
+        t->shape[i] = shape[i];
+        t->strides[i] = stride;
+        stride *= shape[i] > 1 ? shape[i] : 1;
+    }
+    heed_storage *storage = own_storage(t);
+    storage->data = is_inside(bytes) ? t->shape + 2 * ndim : heed_alloc_sized(bytes);
+    storage->bytes = bytes;
+    storage->references = 1;
+    t->storage = storage;
+    t->data = storage->data;
     return t;
 }
 
@@ -231,8 +223,9 @@ heed_tensor *heed_tensor_view(const char *function, const heed_tensor *t, int nd
                               const int64_t *shape, const int64_t *strides, int64_t offset)
 {
     const int64_t numel = heed_count_elements(function, ndim, shape, t->dtype);
-    heed_tensor *view = new_handle(function, ndim, shape, numel, t->dtype);
+    heed_tensor *view = new_handle(function, ndim, numel, t->dtype, 0);
     for (int i = 0; i < ndim; i++) {
+        view->shape[i] = shape[i];
         view->strides[i] = strides[i];
     }
     t->storage->references++;

@@ -19,28 +19,18 @@ enum { REPEATED = 32 };
 
 /* A number converted to some dtype, possibly repeated. */
 typedef union elements {
-    float f32[REPEATED];
     double f64[REPEATED];
     int64_t i64[REPEATED];
-    bool truth[REPEATED];
 } elements;
 
-/* Writes the operand's number `times` times. Not inlined: most operands are tensors. */
+/* Writes the operand's number `times` times, cast as torch does, but infinity to the largest i64.
+ * Not inlined: most operands are tensors. */
 static __attribute__((noinline)) const void *set_number(elements *e, int64_t times,
                                                         const heed_operand *in)
 {
-    const double number = in->number;
-    for (int64_t i = 0; i < times; i++) {
-        if (in->as == HEED_F32) {
-            e->f32[i] = (float)number;
-        } else if (in->as == HEED_I64) {
-            e->i64[i] = isinf(number) ? (number < 0 ? INT64_MIN : INT64_MAX) : (int64_t)number;
-        } else if (in->as == HEED_BOOL) {
-            e->truth[i] = number != 0;
-        } else {
-            e->f64[i] = number;
-        }
-    }
+    const bool most = in->as == HEED_I64 && in->number > 0 && isinf(in->number);
+    heed_kernels_for(in->as)->gather[most ? HEED_I64 : HEED_F64](
+        times, most ? (const void *)&(int64_t){INT64_MAX} : &in->number, 0, e);
     return e;
 }
 

@@ -246,15 +246,17 @@ static void close_job(void)
 
 void heed_parallel_for(int64_t count, int64_t grain, heed_parallel_work *work, void *context)
 {
-    const int wanted = heed_get_num_threads();
-    int64_t ranges = count / (grain > 0 ? grain : 1);
+    int wanted = 0;
     if (count <= 0) {
         return;
     }
-    if (ranges < 2 || wanted < 2 || is_working || pthread_mutex_trylock(&owner) != 0) {
+    grain = grain > 0 ? grain : 1;
+    if (count / 2 < grain || (wanted = heed_get_num_threads()) < 2 || is_working ||
+        pthread_mutex_trylock(&owner) != 0) {
         work(context, 0, count);
         return;
     }
+    int64_t ranges = count / grain;
     if (ranges > (int64_t)wanted * RANGES_PER_THREAD) {
         ranges = (int64_t)wanted * RANGES_PER_THREAD;
     }

@@ -50,9 +50,8 @@ enum { HEED_IS_DEBUG = 0 };
 #endif
 
 enum {
-    HEED_SIZE_CLASSES = 4 * 42,
-    HEED_SMALL_CLASSES = 9, /* blocks of up to 256 bytes: handles and small tensors */
-    HEED_SMALLEST_BLOCK = 64,
+    HEED_SMALL_CLASSES = 9, /* blocks of up to 256 bytes: most tensors */
+    HEED_SIZE_CLASSES = HEED_SMALL_CLASSES + 4 * 40,
     HEED_MOST_OF_A_MESSAGE = 8192
 };
 
@@ -226,15 +225,15 @@ static inline void heed_callback_end(heed_callback outer)
 void *heed_alloc_sized(size_t size);
 void heed_free_sized(void *block, size_t size);
 
-/* Size classes: 64, then 80 96 112 128, 160 192 224 256, 320 ... */
+/* Size classes: multiples of 32 up to 256, then 320 384 448 512, 640 ... */
 static inline int heed_class_of(size_t size)
 {
-    if (size <= HEED_SMALLEST_BLOCK) {
-        return 0;
+    if (size <= 256) {
+        return (int)((size + 31) / 32);
     }
     int octave = 63 - __builtin_clzll((unsigned long long)(size - 1)); /* 2^octave < size */
     int quarter = (int)((size - 1) >> (octave - 2)) & 3;
-    return 4 * (octave - 6) + quarter + 1;
+    return 4 * (octave - 8) + quarter + HEED_SMALL_CLASSES;
 }
 
 /* heed_blocks_of: this thread's free list of a class; NULL if it has none. */
@@ -341,14 +340,13 @@ void *heed_grow(void *array, int64_t count, int64_t *capacity, size_t size);
 /* Handles and storages: creation, release, reference counts and versions; the scopes that own them
  * (internal). */
 
-/* The memory behind one or more tensors. */
+/* The memory behind one or more tensors. It lies in the block of the tensor that was made with it
+ * (handle.c). */
 struct heed_storage {
     void *data;
     size_t bytes;
     int references;   /* number of tensors that use it */
     uint32_t version; /* increased by every in-place change */
-    /* Inline data; the allocation extends past these bytes for larger values. */
-    unsigned char small[32] __attribute__((aligned(8)));
 };
 
 /* heed_tensor_new: a contiguous tensor with its own storage and uninitialised elements.

@@ -231,7 +231,7 @@ static void cross_entropy_backward(const heed_vjp *v)
     }
     logit_rows w = find_rows(v->inputs, v->args);
     w.g = heed_contiguous(v->g);
-    w.dx = heed_empty(heed_shape_of_tensor(v->inputs[0]), v->inputs[0]->dtype);
+    w.dx = heed_tensor_like(v->inputs[0]);
     heed_share_rows(w.count, w.classes, HEED_GRAIN_OF_ROWS, differentiate_some, &w);
     v->grads[0] = w.dx;
 }

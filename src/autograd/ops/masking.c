@@ -105,7 +105,7 @@ static heed_tensor *drop(heed_tensor *x, double kept)
 {
     heed_scope scope;
     heed_scope_begin(&scope);
-    heed_tensor *mask = heed_empty(heed_shape_of_tensor(x), x->dtype);
+    heed_tensor *mask = heed_tensor_like(x);
     int64_t strides[HEED_MAX_DIMS];
     heed_dense_strides(x, strides);
     heed_fill_mask(mask, kept);

@@ -59,7 +59,7 @@ static heed_tensor *multiply_factors(const heed_vjp *v, int i)
     heed_shape shape = heed_shape_of_tensor(g);
     shape.size[g->ndim - 2] = input->shape[is_transposed ? column : row];
     shape.size[g->ndim - 1] = input->shape[is_transposed ? row : column];
-    heed_tensor *d = heed_empty(shape, g->dtype);
+    heed_tensor *d = heed_tensor_new("matmul", &shape, g->dtype);
     heed_multiply(i == 0 ? plain : swapped, i == 0 ? swapped : plain, d);
     return is_transposed ? heed_transpose(d, -2, -1) : d;
 }
@@ -147,7 +147,7 @@ static heed_status linear_forward(const heed_call *call, heed_tensor *y)
 /* The gradient of input i if no graph is recorded. */
 static heed_tensor *find_gradient(const heed_vjp *v, int i)
 {
-    heed_tensor *d = heed_empty(heed_shape_of_tensor(v->inputs[i]), v->g->dtype);
+    heed_tensor *d = heed_tensor_like(v->inputs[i]);
     if (i == 2) {
         heed_sum_elements(v->g, (1u << (v->g->ndim - 1)) - 1, 1, d);
         return d;

@@ -34,8 +34,7 @@ static heed_status normalise_forward(const heed_call *call, heed_tensor *y)
  * may then have been freed. */
 static void gradients_by_kernel(const heed_vjp *v, heed_tensor *weight)
 {
-    heed_tensor *x = v->inputs[0], *g = heed_contiguous(v->g),
-                *dx = heed_empty(heed_shape_of_tensor(x), x->dtype);
+    heed_tensor *x = v->inputs[0], *g = heed_contiguous(v->g), *dx = heed_tensor_like(x);
     heed_normalisation rows = find_rows(x, weight, NULL, *(const double *)v->args);
     const heed_shape shape = HEED_SHAPE(heed_chunks_of_rows(&rows), 2, rows.n);
     heed_tensor *totals = heed_zeros(shape, HEED_F64); /* dweight and dbias per chunk */

@@ -33,7 +33,7 @@ static heed_status log_softmax_forward(const heed_call *call, heed_tensor *y)
 
 static heed_tensor *gradient_by_kernel(const heed_vjp *v, heed_row_kernel *kernel)
 {
-    heed_tensor *dx = heed_empty(heed_shape_of_tensor(v->y), v->y->dtype);
+    heed_tensor *dx = heed_tensor_like(v->y);
     heed_tensor *const in[] = {v->g, v->y};
     map_lines(kernel, in, 2, v->args, dx);
     return dx;

@@ -16,8 +16,7 @@
 static inline void keep_layout(heed_result *result, const heed_tensor *x)
 {
     result->is_view = true;
-    memcpy(result->strides, x->strides, sizeof *x->strides * HEED_FEW_DIMS); /* without a call */
-    for (int i = HEED_FEW_DIMS; i < x->ndim; i++) {
+    for (int i = 0; i < x->ndim; i++) {
         result->strides[i] = x->strides[i];
     }
 }

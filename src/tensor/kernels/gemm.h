@@ -182,15 +182,7 @@ static int64_t pack_tiles(const heed_gemm *call, const T *a, int64_t left, int64
 
 /* ---- tiles ---- */
 
-#define SUM     T
-#define NAME(x) x##_plain
 #include "gemm_tiles.h"
-
-#ifdef T_IS_F32
-#define SUM     TOTAL
-#define NAME(x) x##_in_double
-#include "gemm_tiles.h"
-#endif
 
 static int64_t parts_of(int64_t count, int64_t size)
 {
@@ -199,10 +191,10 @@ static int64_t parts_of(int64_t count, int64_t size)
 
 /* The first column of a panel. The last two panels divide their columns so that the last has a full
  * vector. */
-static int64_t edge_of(int64_t panel, int64_t columns, int64_t lanes)
+static int64_t edge_of(int64_t panel, int64_t columns)
 {
-    const int64_t edge = panel * 2 * lanes, rest = columns - edge;
-    return rest <= 0 ? columns : rest < lanes && panel > 0 ? columns - lanes : edge;
+    const int64_t edge = panel * PANEL, rest = columns - edge;
+    return rest <= 0 ? columns : rest < WIDTH && panel > 0 ? columns - WIDTH : edge;
 }
 
 #ifdef T_IS_F32
@@ -217,89 +209,104 @@ static bool is_small(const heed_gemm *call)
            call->m * call->k * call->n <= SMALL;
 }
 
-static void to_doubles(const T *from, int64_t rows, int64_t columns, int64_t row, int64_t column,
-                       TOTAL *to, int64_t to_row)
-{
-    if (column == 1 && row == columns && to_row == columns) {
-        columns *= rows; /* contiguous */
-        rows = 1;
-    }
-    for (int64_t i = 0; i < rows; i++, from += row, to += to_row) {
-        for (int64_t j = 0; j < columns; j++) {
-            to[j] = (TOTAL)from[j * column];
-        }
-    }
-}
-
 enum { TINY = 128 }; /* maximum multiplications in a product without vectors */
 
-/* Computes columns j ... j + columns of row i of c. */
-static inline __attribute__((always_inline)) void multiply_scalars(const heed_gemm *t, int64_t i,
-                                                                   int64_t j, const int columns)
+/* Computes a tile of c at row i and column j. */
+static inline __attribute__((always_inline)) void
+multiply_scalars(const heed_gemm *t, int64_t i, int64_t j, const int rows, const int columns)
 {
     const T *a = (const T *)t->a + i * t->a_row, *b = (const T *)t->b + j * t->b_col;
     T *c = (T *)t->c + i * t->c_row + j;
-    TOTAL sum[2] = {0};
+    TOTAL sum[2][2] = {{0}};
     for (int64_t p = 0; p < t->k; p++, a += t->a_col, b += t->b_row) {
-        for (int k = 0; k < columns; k++) {
-            sum[k] += (TOTAL)*a * (TOTAL)b[k * t->b_col];
+        for (int r = 0; r < rows; r++) {
+            for (int k = 0; k < columns; k++) {
+                sum[r][k] += (TOTAL)a[r * t->a_row] * (TOTAL)b[k * t->b_col];
+            }
         }
     }
-    for (int k = 0; k < columns; k++) {
-        const T y = (T)(t->accumulate ? (TOTAL)c[k] + sum[k] : sum[k]);
-        c[k] = t->bias != NULL ? y + ((const T *)t->bias)[j + k] : y;
+    for (int r = 0; r < rows; r++, c += t->c_row) {
+        for (int k = 0; k < columns; k++) {
+            const T y = (T)(t->accumulate ? (TOTAL)c[k] + sum[r][k] : sum[r][k]);
+            c[k] = t->bias != NULL ? y + ((const T *)t->bias)[j + k] : y;
+        }
     }
 }
 
-/* Converts operands as it multiplies them: preparing tiles would cost more than such a small
+/* Rows i ... i + rows of c. */
+static inline __attribute__((always_inline)) void multiply_scalar_rows(const heed_gemm *t,
+                                                                       int64_t i, const int rows)
+{
+    int64_t j = 0;
+    for (; j + 2 <= t->n; j += 2) {
+        multiply_scalars(t, i, j, rows, 2);
+    }
+    if (j < t->n) {
+        multiply_scalars(t, i, j, rows, 1);
+    }
+}
+
+/* Converts operands as it multiplies them: preparing vectors would cost more than such a small
  * product. */
 static __attribute__((noinline)) void multiply_tiny(const heed_gemm *call)
 {
     const heed_gemm t = *call; /* cannot alias c */
-    for (int64_t i = 0; i < t.m; i++) {
-        int64_t j = 0;
-        for (; j + 2 <= t.n; j += 2) {
-            multiply_scalars(&t, i, j, 2);
-        }
-        if (j < t.n) {
-            multiply_scalars(&t, i, j, 1);
-        }
+    int64_t i = 0;
+    for (; i + 2 <= t.m; i += 2) {
+        multiply_scalar_rows(&t, i, 2);
+    }
+    if (i < t.m) {
+        multiply_scalar_rows(&t, i, 1);
     }
 }
 
-/* Converts both operands to double first, and pads rows of b with zeros to a full vector. Not
- * inlined, so that other products do not pay for its large stack frame. */
+/* Each row of b takes whole vectors, padded with zeros. */
+typedef TOTAL total_vector __attribute__((vector_size(VECTOR_BYTES)));
+enum { DOUBLES = VECTOR_BYTES / sizeof(TOTAL), SMALL_B = SMALL + SMALL_K * DOUBLES };
+
+/* Writes `columns` sums to c, or adds them. */
+static inline __attribute__((always_inline)) void
+finish_sums(total_vector sums, const T *bias, bool accumulate, int64_t columns, T *c)
+{
+    TOTAL sum[DOUBLES];
+    memcpy(sum, &sums, sizeof sum);
+    for (int64_t j = 0; j < columns; j++) {
+        const T y = (T)(accumulate ? (TOTAL)c[j] + sum[j] : sum[j]);
+        c[j] = bias != NULL ? y + bias[j] : y;
+    }
+}
+
+/* Converts b first, and elements of a as it multiplies by them. Not inlined, so that other products
+ * do not pay for its large stack frame. */
 static __attribute__((noinline)) void multiply_small(const heed_gemm *call)
 {
-    enum { LANES = lanes_in_double };
-    TOTAL a[SMALL], b[SMALL_K * LANES > SMALL ? SMALL_K * LANES : SMALL];
-    const int64_t b_row = call->n > LANES ? call->n : LANES;
-    const bool turned = call->a_row == 1 && call->a_col != 1; /* columns of a are contiguous */
-    if (turned) {
-        to_doubles(call->a, call->k, call->m, call->a_col, 1, a, call->m);
-    } else {
-        to_doubles(call->a, call->m, call->k, call->a_row, call->a_col, a, call->k);
-    }
-    to_doubles(call->b, call->k, call->n, call->b_row, call->b_col, b, b_row);
-    for (int64_t p = 0; p < call->k; p++) {
-        for (int64_t j = call->n; j < LANES; j++) {
-            b[p * b_row + j] = 0;
+    const heed_gemm t = *call; /* cannot alias c */
+    const int64_t width = parts_of(t.n, DOUBLES) * DOUBLES;
+    _Alignas(VECTOR_BYTES) TOTAL b[SMALL_B];
+    for (int64_t p = 0; p < t.k; p++) {
+        const T *from = (const T *)t.b + p * t.b_row;
+        TOTAL *to = b + p * width;
+        memset(to + width - DOUBLES, 0, DOUBLES * sizeof *to);
+        for (int64_t j = 0; j < t.n; j++) {
+            to[j] = (TOTAL)from[j * t.b_col];
         }
     }
-    tile_in_double t = {.a_row = turned ? 1 : call->k, .a_col = turned ? call->m : 1};
-    t.b_row = b_row;
-    t.kc = call->k;
-    t.c_row = call->c_row;
-    t.add = call->accumulate;
-    for (int64_t i = 0, rows; i < call->m; i += rows) {
-        rows = rows_of_tile(call->m - i);
-        t.a = a + i * t.a_row;
-        for (int64_t panel = 0, j = 0; j < call->n; j += t.columns) {
-            t.columns = edge_of(++panel, call->n, LANES) - j;
-            t.b = b + j;
-            t.c = (T *)call->c + i * call->c_row + j;
-            t.bias = call->bias != NULL ? (const T *)call->bias + j : NULL;
-            multiply_tile_in_double(&t, rows);
+    for (int64_t i = 0; i < t.m; i++) {
+        T *c = (T *)t.c + i * t.c_row;
+        for (int64_t j = 0; j < t.n; j += DOUBLES) {
+            const T *a = (const T *)t.a + i * t.a_row, *bias = t.bias;
+            total_vector sum = {0};
+            for (int64_t p = 0; p < t.k; p++, a += t.a_col) {
+                total_vector row;
+                memcpy(&row, b + p * width + j, sizeof row);
+                sum += (TOTAL)*a * row;
+            }
+            bias = bias != NULL ? bias + j : NULL;
+            if (j + DOUBLES <= t.n) { /* a constant, for the compiler to vectorise */
+                finish_sums(sum, bias, t.accumulate, DOUBLES, c + j);
+            } else {
+                finish_sums(sum, bias, t.accumulate, t.n - j, c + j);
+            }
         }
     }
 }
@@ -534,8 +541,8 @@ static void pack_panels(void *context, int64_t first, int64_t end)
     const block *at = context;
     const heed_gemm *call = at->call;
     for (int64_t i = first; i < end; i++) {
-        const int64_t j = edge_of(i, at->columns, WIDTH);
-        const int64_t columns = edge_of(i + 1, at->columns, WIDTH) - j;
+        const int64_t j = edge_of(i, at->columns);
+        const int64_t columns = edge_of(i + 1, at->columns) - j;
         const T *b = (const T *)call->b + at->p0 * call->b_row + (at->j0 + j) * call->b_col;
         pack_panel(call, b, at->kc, columns, at->packed + i * at->kc * PANEL);
     }
@@ -549,7 +556,7 @@ static void multiply_rows(const block *at, int64_t first, int64_t end, int64_t p
     const T *bias = at->p0 + at->kc == call->k ? call->bias : NULL;
     const T *b = (const T *)call->b + at->p0 * call->b_row + at->j0;
     _Alignas(64) T packed[TILES * KC * MR + WIDTH];
-    tile_plain t = {.a_row = call->a_row, .a_col = call->a_col, .kc = at->kc};
+    output_tile t = {.a_row = call->a_row, .a_col = call->a_col, .kc = at->kc};
     t.b_row = at->in_place ? call->b_row : PANEL;
     t.c_row = call->c_row;
     t.add = call->accumulate || at->p0 > 0;
@@ -566,13 +573,13 @@ static void multiply_rows(const block *at, int64_t first, int64_t end, int64_t p
             t.a_col = MR;
         }
         T *c = (T *)call->c + i * call->c_row + at->j0;
-        int64_t j = edge_of(panel, at->columns, WIDTH);
+        int64_t j = edge_of(panel, at->columns);
         for (int64_t k = panel; k < end_panel; k++, j += t.columns) {
-            t.columns = edge_of(k + 1, at->columns, WIDTH) - j;
+            t.columns = edge_of(k + 1, at->columns) - j;
             t.b = at->in_place ? b + j : at->packed + k * at->kc * PANEL;
             t.c = c + j;
             t.bias = bias != NULL ? bias + at->j0 + j : NULL;
-            multiply_tile_plain(&t, rows);
+            multiply_tile(&t, rows);
         }
     }
 }
