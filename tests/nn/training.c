@@ -208,7 +208,7 @@ START_TEST(numbers_that_cannot_be)
     replace("optimizer.AdamW.steps", INTEGER(-1));
     expect_refusal(&t, HEED_ERR_VALUE,
                    "load_checkpoint: -1 steps; the number must be in [0, 2^53]");
-    replace("optimizer.state.in_proj_bias.step", INTEGER(-1));
+    replace("optimizer.state.in_proj_weight.step", INTEGER(-1));
     expect_refusal(&t, HEED_ERR_VALUE,
                    "load_checkpoint: -1 steps; the number must be in [0, 2^53]");
     replace("optimizer.AdamW.lr", NUMBER((double)NAN));
@@ -218,6 +218,9 @@ START_TEST(numbers_that_cannot_be)
     replace("rng_state", heed_full(HEED_SHAPE(316), 625, HEED_I64));
     expect_refusal(&t, HEED_ERR_VALUE, "set_generator: not a value");
     save(&sgd, "good");
+    replace("optimizer.state.in_proj_weight.momentum_buffer", NUMBER(1));
+    expect_refusal(&sgd, HEED_ERR_VALUE,
+                   "'optimizer.state.in_proj_weight.momentum_buffer' is F64 ()");
     replace("optimizer.SGD.momentum", NUMBER(0));
     expect_refusal(&sgd, HEED_ERR_VALUE, "the state of SGD has momentum 0; this one's is 0.9");
     end(&sgd);
