@@ -6,7 +6,8 @@
  *     y_i = exp(x_i) / (exp(x_0) + ... + exp(x_{n-1}))
  *
  * A score of 1000 must work, though exp(1000) is infinite in a double; a score of -inf (a word that
- * a mask hides) gets the share 0, as long as another score is finite.
+ * a mask hides) gets the share 0, as long as another score is finite. Shares are right to 1e-6: a
+ * number such as 1e-9 may be added to the sum, but no row needs it.
  *
  * Functions: exp. What is in math.h needs no #include.
  *

@@ -26,7 +26,7 @@ heed_tensor *causal_weights(heed_tensor *scores)
 }
 
 /* scores (B, T, S), f32 or f64, and lengths (B), i64, each from 1 to S. Returns the weights
- * (B, T, S), of the same dtype. Queries beyond a length get weights as well, which nobody reads. */
+ * (B, T, S), of the same dtype. Queries beyond a length get weights as well, and are graded. */
 heed_tensor *padded_weights(heed_tensor *scores, heed_tensor *lengths)
 {
     return NULL; /* your code */

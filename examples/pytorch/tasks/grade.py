@@ -16,6 +16,7 @@ Python is interrupted. Needs torch alone.
 import _thread
 import argparse
 import concurrent.futures
+import contextlib
 import importlib
 import importlib.util
 import json
@@ -149,9 +150,15 @@ def run_process(number, write):
     """Runs it and returns its messages as one dict. write gets what it prints; if it was ended, also why."""
     environment = {**os.environ, "PYTHONIOENCODING": "utf-8:replace"}
     process = subprocess.Popen([sys.executable, "-B", HERE / "grade.py", str(number), "--inside"], env=environment,
-                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True)
     told, cases = {}, 0
-    timer = threading.Timer(2 * MOST, lambda: (told.update(late=True), process.kill()))
+
+    def end():
+        """Ends the process, and those that the learner's code leaves."""
+        with contextlib.suppress(OSError):
+            os.killpg(process.pid, signal.SIGKILL) if hasattr(os, "killpg") else process.kill()
+
+    timer = threading.Timer(2 * MOST, lambda: (told.update(late=True), end()))
     timer.start()
     for line in process.stdout:
         text, mark, message = line.decode(errors="replace").partition(MARK)
@@ -162,10 +169,15 @@ def run_process(number, write):
             cases += "case" in message
             if "title" in message:
                 write(f"Task {number}: {message['title']}\n")
+            if "outcome" in message:
+                break
+    code = 0 if "outcome" in told else process.wait()
     timer.cancel()
-    code = process.wait()
+    end()
+    process.wait()
     if "title" not in told:
-        sys.exit("The grader does not start. Is PyTorch installed?")
+        sys.exit("The grader does not start. " + ("Its error stands above: does a file of this folder lack?"
+                 if importlib.util.find_spec("torch") else "Is PyTorch installed?"))
     if "outcome" not in told:
         told["outcome"] = "wrong"
         write(f"\n  Case {cases}: {told['case']}.\n" if cases else "\n")

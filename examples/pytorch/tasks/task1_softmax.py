@@ -6,7 +6,8 @@ Softmax makes shares of scores. Along a row or a column of n numbers x_0 ... x_{
     y_i = exp(x_i) / (exp(x_0) + ... + exp(x_{n-1}))
 
 A score of 1000 must work, though exp(1000) is infinite in a double; a score of -inf (a word that
-a mask hides) gets the share 0, as long as another score is finite.
+a mask hides) gets the share 0, as long as another score is finite. Shares are right to 1e-6: a
+number such as 1e-9 may be added to the sum, but no row needs it.
 
 Read first: lesson 1, "the softmax"; docs/questions.md, "Softmax along which dim?"
 """

@@ -26,5 +26,5 @@ def causal_weights(scores):
 
 def padded_weights(scores, lengths):
     """scores (B, T, S), f32 or f64, and lengths (B), int64, each from 1 to S. Returns the weights
-    (B, T, S), of the same dtype. Queries beyond a length get weights as well, which nobody reads."""
+    (B, T, S), of the same dtype. Queries beyond a length get weights as well, and are graded."""
     return None  # your code

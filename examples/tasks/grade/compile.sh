@@ -8,7 +8,7 @@ case $first in
 *int-conversion*) why="A number stands where a tensor or another pointer belongs, or the reverse." ;;
 *undeclared*) why="No variable has this name here: it is declared nowhere, or within other { }." ;;
 *"expected"*) why="A ; or a bracket is missing, here or in the line before." ;;
-*unused-result*) why="This line drops its result. The function does not change its argument: it returns a new tensor." ;;
+*unused-result*) why="This line drops its result: does a return lack, or an assignment? No function changes its argument." ;;
 *"incompatible"*) why="Two types do not fit." ;;
 *) why="The line above has what the compiler says about it." ;;
 esac

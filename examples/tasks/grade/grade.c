@@ -2,6 +2,7 @@
 #define GRADER
 #include "grade.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <sys/resource.h>
@@ -14,7 +15,8 @@
  */
 enum { SECONDS = 3, WAITING = 30, MOST_OUTPUT = 1000000, SHOWN = 10 };
 enum { GUARD = 64, MOST_ARRAYS = 32, TEXT = 400 };
-enum { DONE, WRONG, NOT_BEGUN, ASAN_EXIT = 86 };
+/* How the learner's process ends; its own exit(1) is none of these. */
+enum { DONE, WRONG = 81, NOT_BEGUN, CLOSED, ASAN_EXIT = 86 };
 
 /* ---- the learner's process: cases ---- */
 
@@ -28,7 +30,7 @@ static void tell(char kind, const char *text)
     char line[TEXT + 2];
     const int length = snprintf(line, sizeof line, "%c%s\n", kind, text);
     if (write(messages, line, (size_t)length) != length) {
-        _exit(WRONG);
+        _exit(CLOSED);
     }
 }
 
@@ -74,8 +76,8 @@ void grade_about(const char *what)
 
 static _Noreturn void end(int status)
 {
-    fflush(stdout);
-    _exit(status);
+    const bool lost = fflush(stdout) != 0 || fcntl(STDOUT_FILENO, F_GETFD) < 0;
+    _exit(lost ? CLOSED : status);
 }
 
 _Noreturn void grade_fail(const char *format, ...)
@@ -153,7 +155,7 @@ void grade_guards(void)
 bool grade_near(double yours, double expected)
 {
     return yours == expected || (isnan(yours) && isnan(expected)) ||
-           fabs(yours - expected) <= 1e-6 * fmax(1, fabs(expected));
+           (isfinite(expected) && fabs(yours - expected) <= 1e-6 * fmax(1, fabs(expected)));
 }
 
 void grade_show(const char *title, const double *x, int rows, int columns, const bool *wrong)
@@ -452,7 +454,14 @@ static int run(void)
         messages = ends[1];
         child(output, errors);
     }
+    int status; /* before the messages: a process that the learner's code leaves keeps them open */
+    waitpid(pid, &status, WUNTRACED);
+    if (WIFSTOPPED(status)) {
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+    }
     close(ends[1]);
+    fcntl(ends[0], F_SETFL, O_NONBLOCK);
     FILE *told = fdopen(ends[0], "r");
     char line[TEXT + 2], last[TEXT + 2] = "", done[TEXT + 2] = "";
     while (told != NULL && fgets(line, sizeof line, told) != NULL) {
@@ -460,8 +469,6 @@ static int run(void)
         strcpy(line[0] == 'd' ? done : last, line + 1);
         cases += line[0] == 'c';
     }
-    int status;
-    waitpid(pid, &status, 0);
     const bool asan = WIFEXITED(status) && WEXITSTATUS(status) == ASAN_EXIT;
     const bool flood = WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ;
     copy(output, stdout, flood ? SHOWN : -1);
@@ -478,8 +485,10 @@ static int run(void)
     printf("\n  Case %d: %s.\n", cases, last);
     if (asan) {
         explain_report(errors);
-    } else if (WIFSIGNALED(status)) {
-        explain_signal(WTERMSIG(status));
+    } else if (!WIFEXITED(status)) {
+        explain_signal(WIFSTOPPED(status) ? WSTOPSIG(status) : WTERMSIG(status));
+    } else if (WEXITSTATUS(status) == CLOSED) {
+        printf("  Your code closes a file that is not its own: the grader writes to it.\n");
     } else {
         printf("  Your code ends the program before the cases are through. Return instead.\n");
     }

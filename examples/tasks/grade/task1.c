@@ -106,19 +106,58 @@ static void check_set(const double *x, const double *y, double unset, int rows, 
 static const char *const which =
     "The shares stay the same if one number is subtracted from all scores first; which one?";
 
+/* What the learner's code gives for the row {a, b}. */
+static double share_of(double a, double b, int which)
+{
+    const double x[] = {a, b};
+    double y[] = {0, 0};
+    softmax(x, y, 1, 2, 1);
+    return y[which];
+}
+
+/* Why the shares of a row or column are k times what they should be; likely reasons come first. */
+static const char *reason_of(const double *x, int n, int step, double k)
+{
+    double sum = 0, most = -INFINITY, whole = 0, whole_shifted = 0, positive = 0;
+    for (int i = 0; i < n; i++) {
+        most = fmax(most, x[i * step]);
+    }
+    for (int i = 0; i < n; i++) {
+        const double e = exp(x[i * step] - most);
+        sum += e;
+        whole_shifted = trunc(whole_shifted + e);
+        whole = trunc(whole + exp(x[i * step]));
+        positive += x[i * step] > 0 ? e : 0;
+    }
+    const bool is_whole =
+        grade_near(k, sum / whole_shifted) || grade_near(k, sum * exp(most) / whole);
+    if (is_whole && grade_near(share_of(0, 0, 0), 0.5)) { /* 1 + 1 is a whole number */
+        return "the sum has lost its fraction. An int holds whole numbers alone";
+    }
+    if (grade_near(k, sum / exp(x[(n - 1) * step] - most)) && grade_near(share_of(1, 0, 1), 1)) {
+        return "they are divided by the last exponential alone. Are all of them added up (sum +=, "
+               "not "
+               "sum =)?";
+    }
+    if (grade_near(k, sum) || grade_near(k, sum * exp(most))) {
+        return "its exponentials are not divided by their sum";
+    }
+    if (grade_near(k, sum / positive)) {
+        return "only the exponentials of positive scores are in the sum. A negative score has a "
+               "share, "
+               "too";
+    }
+    return k > 1 ? "the sum is too small. Is each exponential of it added, and divided by the "
+                   "whole sum?"
+                 : "the sum is too large. Does it begin at 0, and has it exponentials of others?";
+}
+
 /* Explains shares that sum to something else, each of them k times what it should be. */
 static void explain_factor(const double *x, int n, int step, double k, const char *name, int line)
 {
-    double sum = 0, most = -INFINITY, shifted = 0;
+    double most = -INFINITY;
     for (int i = 0; i < n; i++) {
-        sum += exp(x[i * step]);
         most = fmax(most, x[i * step]);
-    }
-    shifted = sum * exp(-most);
-    if (grade_near(k, sum / trunc(sum)) || grade_near(k, shifted / trunc(shifted))) {
-        grade_fail("%s %d sums to %.6g: all its shares are too large by that factor, because the "
-                   "sum has lost its fraction. An int holds whole numbers alone.",
-                   name, line, k);
     }
     if (grade_near(k, exp(-most)) || grade_near(k, exp(most))) {
         grade_fail("%s %d sums to %.6g = exp(%g), and should sum to 1. Its largest score, %g, is "
@@ -128,6 +167,9 @@ static void explain_factor(const double *x, int n, int step, double k, const cha
                    grade_near(k, exp(-most)) ? "in the numerator, but not in the sum"
                                              : "in the sum, but not in the numerator");
     }
+    const char *why = reason_of(x, n, step, k);
+    grade_fail("%s %d sums to %.6g: all its shares are too %s by that factor, because %s%s", name,
+               line, k, k > 1 ? "large" : "small", why, why[strlen(why) - 1] == '?' ? "" : ".");
 }
 
 /* Fails unless the row or column sums to 1. */

@@ -193,6 +193,9 @@ static void compare(struct sought *s, heed_tensor *yours)
     add(s, s->x->ndim > 2 ? heed_softmax(masked, 0) : NULL, along_first);
     add(s, s->x->ndim > 2 ? heed_safe_softmax(masked, 0) : NULL, along_first);
     add(s, masked, "Your result has masked scores, which are not shares yet.");
+    add(s, heed_softmax(hide(s->x, s->hidden, INFINITY), -1),
+        "You hide keys with +INFINITY, and inf - inf, in the softmax, is NaN. Which score has the "
+        "weight 0?");
     grade_show_tensor("scores", grade_first_wrong(s->x, yours, right), NULL);
     const bool fits = grade_has_shape(yours, heed_shape_of_tensor(right));
     const bool low = heed_item(heed_amin(s->x)) < -1000; /* weights are 0 or 1, of many mistakes */

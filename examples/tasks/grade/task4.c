@@ -11,6 +11,9 @@ enum { Q, K, V };
 static const struct {
     const char *form, *why;
 } forms[] = {
+    {"too high",
+     "Blocked keys get all the weight here: the scores of the other keys, below -14000, "
+     "are lower than the number that you block with. It should be below all scores."},
     {"no mask", "The mask has no effect: blocked keys get weights, too. A model that writes text "
                 "would see the words that it has to predict."},
     {"inverted", "You block what the mask allows, and allow what it blocks: here, true blocks. (A "
@@ -21,10 +24,15 @@ static const struct {
               "the weights that are left sum to less than 1."},
     {"zero scores", "Blocked keys get the score 0. That is a score like any other: exp(0) is 1, "
                     "and the key gets a weight."},
+    {"plus infinity",
+     "Blocked keys get the score +INFINITY, and inf - inf, in the softmax, is NaN. "
+     "The weight of -INFINITY is 0."},
     {"added", "The mask is added as 0 and 1. A blocked key's score then grows by 1, and nothing is "
               "blocked."},
     {"not scaled", "Your scores are not scaled. A score is a sum of d products, so it grows with "
                    "d; the softmax of large scores is nearly one-hot, and its gradient nearly 0."},
+    {"by root 2", "Your scores are divided by the root of 2 in each case. It was the root of d "
+                  "before; here d is another number."},
     {"by tokens", "Your scores are divided by the root of the number of tokens, so the same words "
                   "get other weights in a longer sentence. Over what does a score sum?"},
     {"by width", "Your scores are divided by d, not by its root: the variance of a sum of d "
@@ -54,7 +62,7 @@ static const struct {
     {"q alone", "y is q so far: no token has looked at another one."},
     {"v alone", "y is v so far: no token has looked at another one."},
 };
-enum { FORMS = sizeof forms / sizeof *forms, OF_MASKS = 6 };
+enum { FORMS = sizeof forms / sizeof *forms, OF_MASKS = 8 };
 
 static bool is(const char *form, const char *other)
 {
@@ -74,7 +82,10 @@ static heed_tensor *mask_scores(heed_tensor *scores, heed_tensor *mask, const ch
         return scores;
     }
     return heed_masked_fill(scores, mask,
-                            is(f, "zero scores") || is(f, "no softmax") ? 0 : -INFINITY);
+                            is(f, "zero scores") || is(f, "no softmax") ? 0
+                            : is(f, "plus infinity")                    ? INFINITY
+                            : is(f, "too high")                         ? 1e9
+                                                                        : -INFINITY);
 }
 
 /* x (..., T, d), f64; w: the weights (d, d). */
@@ -94,6 +105,7 @@ static heed_tensor *attend(heed_tensor *x, heed_tensor *const w[3], heed_tensor 
     }
     const double d = (double)heed_size(x, -1), T = (double)heed_size(x, -2);
     const double divisor = is(f, "not scaled")                        ? 1
+                           : is(f, "by root 2")                       ? sqrt(2)
                            : is(f, "by tokens") || is(f, "exchanged") ? sqrt(T)
                            : is(f, "by width")                        ? d
                            : is(f, "multiplied")                      ? 1 / sqrt(d)
@@ -235,7 +247,8 @@ static void check(struct self_attention *self, heed_tensor *x, heed_tensor *mask
     grade_compare(
         "y", y, right, mistakes,
         isnan(heed_item(heed_sum(y))) ? "y has NaN: 0 times inf is NaN (a mask of 0 and 1 "
-                                        "multiplied by -inf), and so is inf - inf."
+                                        "multiplied by -inf), and so are inf - inf, and 0 / 0 if "
+                                        "each exp of a row is 0, as exp(-9000) is."
         : !grade_equal(y, self_attention_forward(self, x, mask))
             ? "Two calls with the same x give different results. Is something random in your "
               "forward, as dropout is?"
@@ -305,6 +318,21 @@ static void check_random(void)
     }
 }
 
+/* Scores below -14000: a number that is low enough for other scores is not for these. */
+static void check_low(void)
+{
+    HEED_SCOPE(scope);
+    grade_case("scores below -14000, a causal mask");
+    struct self_attention *self = make(2, -2, -1, false);
+    for (int n = 0; n < 3; n++) {
+        heed_tensor *one = heed_eye(2, 2, HEED_F64);
+        heed_copy_into(heed_state(self, names[n]), heed_mul_scalar(one, n == Q ? -1e4 : 1));
+    }
+    check(self, heed_from_f64((double[]){1, 2, 3, 1, 1, 1}, HEED_SHAPE(3, 2)),
+          heed_causal_block_mask(3), true);
+    heed_module_free(self);
+}
+
 /* ---- dims, gradients ---- */
 
 /* A module whose dims x does not have. */
@@ -372,6 +400,7 @@ static void grade(void)
     }
     check_given();
     check_random();
+    check_low();
     check_dims();
     for (int i = 0; i < 2; i++) {
         check_attention(0, 1, true, i == 1);

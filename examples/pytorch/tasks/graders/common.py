@@ -11,6 +11,7 @@ Each call of the learner's code belongs to a case; the first case that fails end
 """
 import contextlib
 import dis
+import math
 import os
 import sys
 import sysconfig
@@ -79,7 +80,7 @@ def fail(text):
 def near(yours, expected):
     """Where yours is expected, to 1e-6 (relative, if expected is larger than 1); a bool tensor."""
     yours, expected = yours.detach().double(), expected.detach().double()
-    return (yours == expected) | ((yours - expected).abs() <= 1e-6 * expected.abs().clamp(min=1))
+    return (yours == expected) | (expected.isfinite() & ((yours - expected).abs() <= 1e-6 * expected.abs().clamp(min=1)))
 
 
 def equal(a, b):
@@ -89,7 +90,7 @@ def equal(a, b):
 
 def is_near(yours, expected):
     """The same of two numbers."""
-    return yours == expected or abs(yours - expected) <= 1e-6 * max(1, abs(expected))
+    return yours == expected or (math.isfinite(expected) and abs(yours - expected) <= 1e-6 * max(1, abs(expected)))
 
 
 def show(title, x, expected=None):

@@ -70,6 +70,10 @@ def explain(x, y, dim):
         fail(f"A share is NaN: exp of a large score is infinite, and inf / inf is NaN. {which}")
     if near(y, x.exp()).all() and 0 < y.sum() < inf:
         fail("y is exp(x), which is not divided by anything yet.")
+    if near(y, (x - x.amax(dim, keepdim=True)).exp()).all():
+        own = y.sum(dim)[0].item()
+        fail(f"{lines} 0 sums to {own:.6g}: all its shares are too large by that factor, because its exponentials are not divided by "
+             "their sum.")
     if is_near(y.sum().item(), 1) and x.shape[1 - dim] > 1:
         fail(f"All shares together sum to 1. Each {line} should sum to 1.")
     for i, own in enumerate(y.sum(dim).tolist()):

@@ -139,6 +139,8 @@ def compare(s, yours):
     s.add(torch.softmax(torch.softmax(masked, -1), -1), twice)
     s.add(torch.softmax(torch.softmax(masked, -1).masked_fill(s.hidden, -inf), -1), twice)
     s.add(masked, "Your result has masked scores, which are not shares yet.")
+    s.add(torch.softmax(s.hide(s.hidden, inf), -1), "You hide keys with +INFINITY, and inf - inf, in the softmax, is NaN. Which "
+          "score has the weight 0?")
     show("scores", first_wrong(s.x, yours, right))
     low = s.x.min().item() < -1000  # weights are 0 or 1, of many mistakes
     fits = yours.shape == right.shape

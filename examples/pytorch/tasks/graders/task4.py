@@ -26,6 +26,8 @@ WEIGHTS = ("W_q.weight", "W_k.weight", "W_v.weight")
 # ---- the formula, and what known mistakes compute ----
 
 MISTAKES = {
+    "too high": "Blocked keys get all the weight here: the scores of the other keys, below -14000, are lower than the number that "
+                "you block with. It should be below all scores.",
     "no mask": "The mask has no effect: blocked keys get weights, too. A model that writes text would see the words that "
                "it has to predict.",
     "inverted": "You block what the mask allows, and allow what it blocks: here, true blocks. (A row of NaN has no "
@@ -34,9 +36,11 @@ MISTAKES = {
     "after": "Blocked weights become 0 after the softmax. They have taken their share by then: the weights that are left "
              "sum to less than 1.",
     "zero scores": "Blocked keys get the score 0. That is a score like any other: exp(0) is 1, and the key gets a weight.",
+    "plus infinity": "Blocked keys get the score +INFINITY, and inf - inf, in the softmax, is NaN. The weight of -INFINITY is 0.",
     "added": "The mask is added as 0 and 1. A blocked key's score then grows by 1, and nothing is blocked.",
     "not scaled": "Your scores are not scaled. A score is a sum of d products, so it grows with d; the softmax of large "
                   "scores is nearly one-hot, and its gradient nearly 0.",
+    "by root 2": "Your scores are divided by the root of 2 in each case. It was the root of d before; here d is another number.",
     "by tokens": "Your scores are divided by the root of the number of tokens, so the same words get other weights in a "
                  "longer sentence. Over what does a score sum?",
     "by width": "Your scores are divided by d, not by its root: the variance of a sum of d products grows with d, so its "
@@ -62,7 +66,7 @@ MISTAKES = {
     "x W": "You multiply by the weights themselves, x W. A Linear multiplies by their transpose: its weight has the "
            "shape (out, in).",
 }
-OF_MASKS = [*MISTAKES][:6]
+OF_MASKS = [*MISTAKES][:8]
 
 
 def causal_mask(T):
@@ -76,7 +80,8 @@ def mask_scores(scores, mask, form):
         return scores + mask.double()
     if form in ("no mask", "after"):
         return scores
-    return scores.masked_fill(mask, 0 if form in ("zero scores", "no softmax") else -math.inf)
+    number = {"zero scores": 0, "no softmax": 0, "plus infinity": math.inf, "too high": 1e9}
+    return scores.masked_fill(mask, number.get(form, -math.inf))
 
 
 def attend(x, weights, mask, form="right"):
@@ -89,7 +94,7 @@ def attend(x, weights, mask, form="right"):
     if form in ("q alone", "v alone"):
         return computed[form[0]]
     T, d = x.shape[-2:]
-    divisor = {"not scaled": 1, "by tokens": math.sqrt(T), "by width": d, "multiplied": 1 / math.sqrt(d),
+    divisor = {"not scaled": 1, "by root 2": math.sqrt(2), "by tokens": math.sqrt(T), "by width": d, "multiplied": 1 / math.sqrt(d),
                "by 2 d": 2 * d, "exchanged": math.sqrt(T)}
     percents = q @ k.transpose(-2, -1) / divisor.get(form, math.sqrt(d))
     if mask is not None:
@@ -194,7 +199,8 @@ def check(module, x, mask, other_dims):
         for role, weight in weights.items():
             show(f"W_{role}.weight", weight)
     compare("y", y, right, [(attend(x.double(), weights, mask, form), why) for form, why in MISTAKES.items()],
-            "y has NaN: 0 times inf is NaN (a mask of 0 and 1 multiplied by -inf), and so is inf - inf." if y.isnan().any() else
+            "y has NaN: 0 times inf is NaN (a mask of 0 and 1 multiplied by -inf), and so are inf - inf, and 0 / 0 if each exp of a "
+            "row is 0, as exp(-9000) is." if y.isnan().any() else
             "Two calls with the same x give different results. Is something random in your forward, as dropout is?"
             if not equal(y, module(x, mask)) else
             "This is none of the mistakes that the grader knows. Compute one row by hand, and compare q, k, v and the "
@@ -232,6 +238,16 @@ def check_random(SelfAttention):
         lengths = torch.tensor([T, 1, 1 + T // 2])[:B, None, None] if dims > 2 else torch.tensor([[1 + T // 2]])
         padding = torch.arange(T) >= lengths
         check(module, x, {"no mask": None, "causal": causal_mask(T)}.get(kind, padding), row_dim != 0)
+
+
+def check_low(SelfAttention):
+    """Scores below -14000: a number that is low enough for other scores is not for these."""
+    case("scores below -14000, a causal mask")
+    module = make(SelfAttention, 2, -2, -1)
+    with torch.no_grad():
+        for name in WEIGHTS:
+            module.get_parameter(name).copy_(torch.eye(2) * (-1e4 if name == "W_q.weight" else 1))
+    check(module, torch.tensor([[1, 2], [3, 1], [1, 1]]).double(), causal_mask(3), True)
 
 
 # ---- dims, gradients ----
@@ -274,6 +290,7 @@ def grade(SelfAttention):
         raise NotBegun
     check_given(SelfAttention)
     check_random(SelfAttention)
+    check_low(SelfAttention)
     check_dims(SelfAttention)
     for causal in (False, True):
         for row_dim, col_dim in ((0, 1), (1, 2), (-2, -1)):
