@@ -2064,6 +2064,11 @@ typedef struct heed_attention_report {
  * it returned NULL. HEED_ERR_SHAPE: d_model is missing, the mask is not (T, T), or f returns other
  * dims than (B, T, ...). HEED_ERR_VALUE: an option does not fit the others, or f gives random
  * outputs though the generator is reset before each call. Errors of f are returned as well. */
+typedef struct heed_attention_part {
+    heed_attention_function *f; /* gets the module as its context */
+    void *module;
+} heed_attention_part;
+
 typedef struct heed_attention_check_args {
     heed_attention_function *f;
     void *context;
@@ -2078,6 +2083,11 @@ typedef struct heed_attention_check_args {
     bool block;      /* f is more than attention: a residual, norms, a feed-forward network */
     bool extra_keys; /* bias_k, zero_attn, sinks: weights of the tokens sum to less than 1 */
     void *module;    /* cast to f64 and set to eval during the check; NULL: f32 */
+    double scale;    /* that scores are multiplied by; 0: 1 / sqrt(d_head) */
+    int64_t ids;     /* f takes token ids, i64 (B, T), below this; 0: x has d_model features */
+    /* Attention inside f, as of the layers of a model: the formula is checked of each. Ends with
+     * {0}; NULL: f itself is one. */
+    const heed_attention_part *parts;
     bool f32;        /* do not cast: f creates f32 tensors of its own; may cast x to f32 and back */
     /* f with a key_padding_mask, bool (B, T), true blocks; NULL: not checked */
     heed_tensor *(*padded)(heed_tensor *x, heed_tensor *key_padding_mask, void *context);

@@ -38,6 +38,8 @@ typedef struct check {
 /* In f64, relative effects up to this are none; far above rounding. */
 static const double LEAST_EFFECT = 1e-9;
 static const double NO_SCALE = 1e-300;
+/* An epsilon in a normaliser is no mistake: deviations up to this, of what is not a leak. */
+static const double CLOSE = 1e-5;
 
 /* A saturated softmax or a dead ReLU hides effects: inputs times these show them. */
 enum { SCALES = 4 };
@@ -74,9 +76,18 @@ static bool failed(const check *c, heed_attention_checks which)
 static heed_tensor *end_call(const check *c, heed_callback outer, const char *name,
                              const heed_tensor *x, heed_tensor *y)
 {
+    const bool is_open = heed_self.depth != heed_self.outermost;
     heed_callback_end(outer);
     if (y == NULL || heed_blocked()) { /* an error reported by the function takes precedence */
         heed_raise(HEED_ERR_NULL, "attention_check: %s returned NULL without an error", name);
+    }
+    if (is_open) {
+        heed_raise(HEED_ERR_SCOPE, "attention_check: %s leaves a scope open", name);
+    }
+    if (c->o.module != NULL && heed_state_dict(c->o.module).count != c->lent.count) {
+        heed_raise(HEED_ERR_VALUE,
+                   "attention_check: %s registers parameters: do so once, in the constructor",
+                   name);
     }
     if (y->storage == NULL) {
         heed_raise(HEED_ERR_SCOPE,
@@ -95,14 +106,23 @@ static heed_tensor *end_call(const check *c, heed_callback outer, const char *na
             name, HEED_TEXT(y), heed_dtype_name(y->dtype), HEED_TEXT(x), (long long)x->shape[0],
             (long long)x->shape[1]);
     }
+    if (c->y != NULL && y->shape[2] != c->y->shape[2]) {
+        heed_raise(HEED_ERR_SHAPE,
+                   "attention_check: %s gave %s for %lld tokens, but %s for %lld: are these the "
+                   "weights? Return the outputs",
+                   name, HEED_TEXT(y), (long long)x->shape[1], HEED_TEXT(c->y),
+                   (long long)c->tokens);
+    }
     return y;
 }
 
-/* What the function gets: a copy, which it may change in place. */
+/* What the function gets: a copy, which it may change in place. Of token ids, x has a feature. */
 static heed_tensor *copy_for_call(const check *c, heed_tensor *x)
 {
     heed_set_generator(&c->generator);
-    return c->o.unbatched ? heed_squeeze(heed_clone(x), 0) : heed_clone(x);
+    x = c->o.ids > 0 && heed_is_float(x->dtype) ? heed_to(heed_squeeze(x, 2), HEED_I64)
+                                                : heed_clone(x);
+    return c->o.unbatched ? heed_squeeze(x, 0) : x;
 }
 
 static heed_tensor *call(const check *c, heed_tensor *x)
@@ -122,6 +142,30 @@ static heed_tensor *outputs(const check *c, heed_tensor *x)
 {
     HEED_SCOPE_NO_GRAD(scope);
     return heed_scope_keep(&scope, plain(call(c, x)));
+}
+
+typedef struct attempt {
+    const check *check;
+    heed_tensor *x, *y;
+} attempt;
+
+static void attempt_call(void *context)
+{
+    const attempt *a = context;
+    heed_copy_into(a->y, outputs(a->check, a->x));
+}
+
+/* The same, or NULL and a pending error if f fails, as one with a mask of one length does. */
+static heed_tensor *outputs_if_any(const void *context, heed_tensor *x)
+{
+    const check *c = context;
+    const heed_shape shape = HEED_SHAPE(x->shape[0], x->shape[1], c->y->shape[2]);
+    attempt a = {.check = c, .x = x, .y = heed_zeros(shape, HEED_F64)};
+    const heed_status status = heed_try(attempt_call, &a);
+    if (status == HEED_ERR_MEMORY) {
+        heed_jump();
+    }
+    return status == HEED_OK ? a.y : NULL;
 }
 
 static heed_tensor *leaf_of(heed_tensor *x)
@@ -260,8 +304,8 @@ static void check_repeat(check *c)
     const heed_tensor *again = outputs(c, c->x);
     if (!isfinite(c->scale)) {
         set(c, HEED_VERDICT_FAILED, (double)NAN,
-            "y has NaN or infinity: a row that is blocked everywhere, or mask values that "
-            "overflow");
+            "y has NaN or infinity: a row that is blocked everywhere, mask values that overflow, "
+            "or -inf filled in after the softmax");
         return;
     }
     const double worst = worst_row(c, again);
@@ -433,7 +477,7 @@ static void judge_reach(check *c, double (*effect)[T_MOST])
 static void value_effects(check *c, double (*effect)[T_MOST])
 {
     static const double sizes[] = {1, 0.1, 0.1}, signs[] = {1, 1, -1};
-    for (int way = 0; way < 3; way++) {
+    for (int way = 0; way < (c->o.ids > 0 ? 1 : 3); way++) {
         HEED_SCOPE(scope);
         heed_tensor *x = heed_mul_scalar(c->x, sizes[way]);
         heed_tensor *by = heed_mul_scalar(c->other, signs[way]);
@@ -452,7 +496,7 @@ static void check_reach(check *c)
 {
     double by_value[T_MOST][T_MOST] = {{0}}, largest_norm = 0;
     expect_reach(c);
-    for (int s = 0; s < SCALES; s++) {
+    for (int s = 0; s < SCALES && c->o.ids == 0; s++) {
         HEED_SCOPE(scope);
         heed_tensor *x = heed_mul_scalar(c->x, scales[s]);
         double norms[T_MOST][T_MOST];
@@ -478,6 +522,11 @@ static void check_reach(check *c)
     c->which = HEED_CHECK_REACH;
     const double largest_effect = largest_norm / gradient_unit(c, largest_norm);
     const bool has_gradient = is_more(largest_effect, c->least_effect);
+    if (c->o.ids > 0) { /* token ids have no gradient */
+        memcpy(c->report.reach, by_value, sizeof by_value);
+        judge_reach(c, by_value);
+        return;
+    }
     if (!has_gradient && c->scale == NO_SCALE) {
         set(c, HEED_VERDICT_UNKNOWN, 0,
             "y is 0 for all inputs: cannot tell before a step, if a projection starts at 0; with "
@@ -596,112 +645,133 @@ static void check_equal(check *c)
             worst = worse(worst, off);
         }
     }
-    if (is_more(worst, c->rounding)) {
+    if (is_more(worst, fmax(c->rounding, CLOSE))) {
         set(c, HEED_VERDICT_FAILED, worst,
             "equal tokens do not give what one of them gives: %sthe weights of a row do not sum to "
-            "1 (softmax over another dim, a mask after it, none, or a factor of T)",
+            "1 (softmax over another dim, a mask after it, none, a factor of T), or v has "
+            "positions",
             failed(c, HEED_CHECK_REACH) ? "see reach; or " : "");
     } else if (c->o.block || c->o.layers > 1 || c->o.positions != HEED_POSITIONS_NONE) {
         set(c, HEED_VERDICT_PASSED, worst,
             "equal tokens give what one of them gives (shares of gradients: skipped, not a single "
             "layer of attention alone)");
     } else {
-        judge(c, worst_share(c, same), fmax(c->rounding, 1e-9) * 10,
+        judge(c, worst_share(c, same), fmax(c->rounding * 10, CLOSE),
               "equal tokens do not have equal shares of a gradient: the weights of a row do not "
-              "sum to 1 (softmax over another dim), or x is added to y (a residual: set .block)",
+              "sum to 1 (softmax over another dim), or y is more than attention (a residual, a "
+              "gate: set .block)",
               "equal tokens give what one of them gives, and have equal shares");
     }
 }
 
 /* ---- length ---- */
 
-typedef struct prefix {
-    const check *check;
-    int64_t tokens;
-    double worst; /* difference of a row that both have */
-} prefix;
-
-static void compare_prefix(void *context)
-{
-    prefix *p = context;
-    const check *c = p->check;
-    const int64_t t = p->tokens,
-                  times = (t + c->tokens - 1) / c->tokens; /* the same tokens again */
-    heed_tensor *x = heed_expand(heed_unsqueeze(c->x, 1), HEED_SHAPE(-1, times, -1, -1));
-    const heed_tensor *y = outputs(c, heed_contiguous(heed_narrow(heed_flatten(x, 1, 2), 1, 0, t)));
-    for (int64_t i = 0; c->o.causal && i < t && i < c->tokens; i++) {
-        p->worst = worse(p->worst, row_difference(c, y, i, c->y, i));
-    }
-}
-
 static void check_length(check *c)
 {
     const int64_t longest = c->o.longest;
-    prefix p = {.check = c};
+    double worst = 0;
     for (int64_t t = 1; t <= longest; t = t < 2 * T_MOST || t == longest ? t + 1 : longest) {
-        p.tokens = t;
-        if (heed_try(compare_prefix, &p) == HEED_ERR_MEMORY) {
-            heed_jump();
-        }
-        if (heed_blocked()) {
+        HEED_SCOPE(scope);
+        const int64_t times = (t + c->tokens - 1) / c->tokens; /* the same tokens again */
+        heed_tensor *x = heed_expand(heed_unsqueeze(c->x, 1), HEED_SHAPE(-1, times, -1, -1));
+        x = heed_contiguous(heed_narrow(heed_flatten(x, 1, 2), 1, 0, t));
+        const heed_tensor *y = outputs_if_any(c, x);
+        if (y == NULL) {
             set(c, HEED_VERDICT_FAILED, 0, "T = %lld fails: %.150s", (long long)t,
                 heed_error_message());
             heed_error();
             return;
         }
-        if (is_more(p.worst, c->rounding)) {
-            set(c, HEED_VERDICT_FAILED, p.worst,
+        for (int64_t i = 0; c->o.causal && i < t && i < c->tokens; i++) {
+            worst = worse(worst, row_difference(c, y, i, c->y, i));
+        }
+        if (is_more(worst, c->rounding)) {
+            set(c, HEED_VERDICT_FAILED, worst,
                 "the first rows of T = %lld differ from those of T = %lld: outputs depend on the "
                 "length (a scale, a mask aligned to the end, positions counted from the end)",
                 (long long)t, (long long)c->tokens);
             return;
         }
     }
-    set(c, HEED_VERDICT_PASSED, p.worst, "T from 1 to %lld%s", (long long)longest,
+    set(c, HEED_VERDICT_PASSED, worst, "T from 1 to %lld%s", (long long)longest,
         c->o.causal ? "; a prefix has the same outputs" : "");
 }
 
 /* ---- padding ---- */
 
+/* f(x) with padding; `mask` (B, T), true blocks. */
+static heed_tensor *padded(const check *c, heed_tensor *x, heed_tensor *mask)
+{
+    heed_tensor *copy = copy_for_call(c, x), *mask_copy = copy_for_call(c, mask);
+    const heed_callback outer = heed_callback_begin();
+    heed_tensor *y = c->o.padded(copy, mask_copy, c->o.context);
+    return plain(end_call(c, outer, ".padded", x, y));
+}
+
 static void check_padding(check *c)
 {
-    /* Sequence b has tokens - 1 - b tokens; the rest is padding. */
+    HEED_SCOPE_NO_GRAD(scope);
     const int64_t batch = c->x->shape[0];
     heed_tensor *mask = heed_zeros(HEED_SHAPE(batch, c->tokens), HEED_BOOL);
-    bool *blocked = heed_data_bool(mask);
-    int64_t length[2] = {0};
+    int64_t length[2] = {0}; /* sequence b has tokens - 1 - b tokens; the rest is padding */
     for (int64_t b = 0; b < batch; b++) {
         length[b] = c->tokens - 1 - b > 0 ? c->tokens - 1 - b : 1;
         for (int64_t j = length[b]; j < c->tokens; j++) {
-            blocked[b * c->tokens + j] = true;
+            heed_data_bool(mask)[b * c->tokens + j] = true;
         }
     }
-    HEED_SCOPE_NO_GRAD(scope);
-    heed_tensor *results[3];
-    /* x; other values at padding; another first token */
-    for (int i = 0; i < 3; i++) {
-        heed_tensor *where = i == 1 ? heed_unsqueeze(mask, 2) : NULL;
-        heed_tensor *x = i == 0   ? c->x
-                         : i == 1 ? heed_where(where, c->other, c->x)
-                                  : replace_token(c->x, 0, c->other);
-        heed_tensor *copy = copy_for_call(c, x), *mask_copy = copy_for_call(c, mask);
-        const heed_callback outer = heed_callback_begin();
-        heed_tensor *y = c->o.padded(copy, mask_copy, c->o.context);
-        results[i] = plain(end_call(c, outer, ".padded", x, y));
+    heed_tensor *where = heed_unsqueeze(mask, 2);
+    const heed_tensor *y = padded(c, c->x, mask);
+    const heed_tensor *by_padding = padded(c, heed_where(where, c->other, c->x), mask);
+    double leak = 0, others = 0, mixed = 0, effects[T_MOST] = {0}, most = 0;
+    for (int64_t j = 0; j < c->tokens; j++) { /* effects of token j on other rows, if it is kept */
+        const heed_tensor *replaced = padded(c, replace_token(c->x, j, c->other), mask);
+        for (int64_t b = 0; b < batch && j < length[b]; b++) {
+            for (int64_t i = 0; i < length[b]; i++) {
+                const bool counts = i != j || length[b] == 1;
+                effects[j] =
+                    counts ? worse(effects[j], difference(c, row(replaced, b, i), row(y, b, i)))
+                           : effects[j];
+            }
+        }
+        most = worse(most, effects[j]);
     }
-    double leak = 0, effect = 0;
     for (int64_t b = 0; b < batch; b++) {
+        heed_tensor *x = heed_narrow(c->x, 0, b, 1), *prefix = heed_narrow(x, 1, 0, length[b]);
+        const heed_tensor *alone = padded(c, x, heed_narrow(mask, 0, b, 1));
+        const heed_tensor *without = c->o.block_mask == NULL ? outputs(c, prefix) : NULL;
         for (int64_t i = 0; i < length[b]; i++) {
-            leak = worse(leak, difference(c, row(results[1], b, i), row(results[0], b, i)));
-            effect = worse(effect, difference(c, row(results[2], b, i), row(results[0], b, i)));
+            leak = worse(leak, difference(c, row(by_padding, b, i), row(y, b, i)));
+            mixed = worse(mixed, difference(c, row(alone, 0, i), row(y, b, i)));
+            others = without == NULL
+                         ? others
+                         : worse(others, difference(c, row(without, 0, i), row(y, b, i)));
         }
     }
-    const bool leaks = is_more(leak, c->rounding), dead = !(effect > c->least_effect);
-    set(c, leaks || dead ? HEED_VERDICT_FAILED : HEED_VERDICT_PASSED, leak, "%s",
-        leaks  ? "values at padding change other rows: the mask is added as 0 and 1, applied to "
-                 "queries, or not applied"
-        : dead ? "tokens that are not padding have no effect: true and false are exchanged"
-               : "padding changes nothing, other tokens do");
+    int64_t dead = 0; /* the last token of a causal sequence has an effect on its own row alone */
+    while (dead < length[0] - (c->o.causal ? 1 : 0) && effects[dead] > c->least_effect) {
+        dead++;
+    }
+    const bool has_dead = dead < length[0] - (c->o.causal ? 1 : 0);
+    if (has_dead && !is_more(most, c->least_effect)) {
+        set(c, HEED_VERDICT_FAILED, leak,
+            "tokens that are not padding have no effect: true and false are exchanged");
+    } else if (is_more(mixed, c->rounding)) {
+        set(c, HEED_VERDICT_FAILED, mixed, "another sequence's padding masks this one");
+    } else if (is_more(leak, c->rounding)) {
+        set(c, HEED_VERDICT_FAILED, leak,
+            "values at padding change other rows: the mask is added as 0 and 1, applied to "
+            "queries, or not applied");
+    } else if (has_dead) {
+        set(c, HEED_VERDICT_FAILED, leak,
+            "token %lld, which is not padding, has no effect: one token too many is masked",
+            (long long)dead);
+    } else {
+        judge(c, worse(leak, others), fmax(c->rounding, CLOSE),
+              "rows differ from those without padding: the causal mask is dropped, or positions "
+              "count the padding",
+              "padding changes nothing, other tokens do");
+    }
 }
 
 /* ---- parameters ---- */
@@ -736,25 +806,15 @@ static bool has_effect(const check *c, heed_tensor *p)
 
 /* The largest element of a loss's gradient with respect to p. A softmax that x saturates hides it:
  * smaller inputs show it. */
-static double largest_slope(const check *c, heed_tensor *p)
+static double largest_slope(const check *c, heed_tensor *p, double least)
 {
     double most = 0;
-    for (int i = 0; i < SCALES && most <= c->rounding * c->scale; i++) {
+    for (int i = 0; i < SCALES && most <= least; i++) {
         HEED_SCOPE(scope);
         const heed_tensor *g = gradient(c, heed_mul_scalar(c->x, scales[i]), ALL_ROWS, p);
         most = g != NULL ? worse(most, largest(heed_const_data_f64(g), p->numel)) : most;
     }
     return most;
-}
-
-/* A number for each feature, or for each feature of a head: (d), (1, 1, d), (heads, 1, d_head). */
-static bool is_bias(const check *c, const heed_tensor *p)
-{
-    int dims = 0;
-    for (int i = 0; i < p->ndim; i++) {
-        dims += p->shape[i] > 1 && (dims > 0 || p->shape[i] != c->o.heads);
-    }
-    return dims <= 1;
 }
 
 static void check_parameters(check *c)
@@ -775,22 +835,31 @@ static void check_parameters(check *c)
             heed_shape_text(stray->ndim, stray->shape).text);
         return;
     }
+    const graph used = graph_of(y);
+    double slopes = 0;
     int trained = 0;
+    for (int i = 0; i < parameters.count; i++) {
+        slopes = parameters.tensors[i]->requires_grad
+                     ? worse(slopes, largest_slope(c, parameters.tensors[i], 0))
+                     : slopes;
+    }
     for (int i = 0; i < parameters.count; i++) {
         heed_tensor *p = parameters.tensors[i];
         if (!p->requires_grad || p->numel == 0) {
             continue;
         }
-        const double most = largest_slope(c, p);
+        const double least = slopes * (c->rounding > 1e-10 ? 2e-6 : 4e-15);
+        const double most = largest_slope(c, p, least);
         const char *wrong = isnan(most) ? "the gradient of %s has NaN" : NULL;
         trained++;
-        if (most <= c->rounding * c->scale) {
-            /* A bias without effect is right: softmax cancels that of keys. */
+        if (most <= least) {
+            /* What y is computed with may have no effect: softmax cancels a bias of keys. */
             wrong = has_effect(c, p)
                         ? "%s changes y but receives no gradient: heed_detach, or data "
                           "read from its memory, cuts the graph"
-                    : !is_bias(c, p) ? "%s has neither a gradient nor an effect: it is not used"
-                                     : NULL;
+                    : !heed_is_listed(used.tensors, (int)used.count, p) || p->numel > c->o.d_model
+                        ? "%s has neither a gradient nor an effect: it is not used"
+                        : NULL;
         }
         if (wrong != NULL) {
             set(c, HEED_VERDICT_FAILED, most, wrong, parameters.names[i]);
@@ -807,21 +876,25 @@ static void check_cache(check *c)
     HEED_SCOPE_NO_GRAD(scope);
     double worst = 0;
     int64_t at = -1;
-    for (int64_t i = 0; i < c->tokens; i++) {
-        heed_tensor *x = heed_contiguous(heed_narrow(c->x, 1, i, 1));
+    for (int64_t n = 0; n < 2 * c->tokens && at < 0; n++) { /* two sequences, one after the other */
+        const int64_t i = n % c->tokens;
+        heed_tensor *all = n < c->tokens ? c->x : c->other;
+        heed_tensor *x = heed_contiguous(heed_narrow(all, 1, i, 1));
         heed_tensor *copy = copy_for_call(c, x);
         const heed_callback outer = heed_callback_begin();
         heed_tensor *y = c->o.step(copy, i, c->o.context);
         y = plain(end_call(c, outer, ".step", x, y));
-        worst = worse(worst, row_difference(c, y, 0, c->y, i));
-        at = at < 0 && is_more(worst, c->rounding) ? i : at;
+        worst = worse(worst, row_difference(c, y, 0, n < c->tokens ? c->y : outputs(c, all), i));
+        at = is_more(worst, c->rounding) ? n : -1;
     }
     if (at < 0) {
         set(c, HEED_VERDICT_PASSED, worst, "one token at a time gives the same as all at once");
+    } else if (at >= c->tokens) {
+        set(c, HEED_VERDICT_FAILED, worst,
+            "the second sequence differs: the cache of the one before is not cleared");
     } else {
         set(c, HEED_VERDICT_FAILED, worst, "token %lld with a cache differs: %s", (long long)at,
-            at == 0 ? "a token must see itself: append its key and value before attending; or the "
-                      "cache of the sequence before is not cleared"
+            at == 0 ? "a token must see itself: append its key and value before attending"
                     : "positions are off, the mask is aligned top-left, or old keys are lost");
     }
 }
@@ -865,7 +938,7 @@ static void check_derivative(check *c)
         c->o.module != NULL ? heed_parameters(c->o.module) : (heed_tensor_list){0};
     double worst = 0;
     const char *at = "x";
-    for (int i = -1; i < parameters.count; i++) {
+    for (int i = c->o.ids > 0 ? 0 : -1; i < parameters.count; i++) {
         heed_tensor *p = i < 0 ? c->x : parameters.tensors[i];
         if (i < 0 || (p->requires_grad && p->numel > 0)) {
             const double error = derivative_error(c, p);
@@ -886,18 +959,75 @@ static void check_derivative(check *c)
 
 /* ---- formula ---- */
 
-static void check_formula(check *c)
+/* Of f, or of one of its parts. */
+static heed_verdict judge_formula(check *c, void *module, const char **text)
 {
     static const char *const texts[] = {
-        [HEED_VERDICT_SKIPPED] = "no parameters called W_q, W_k, W_v or as in torch",
+        [HEED_VERDICT_SKIPPED] = "no matrices that could be W_q, W_k and W_v are found",
         [HEED_VERDICT_PASSED] = "y is softmax(q k^T / sqrt(d_head)) v W_o^T",
         [HEED_VERDICT_FAILED] = "a known mistake gives the same y",
         [HEED_VERDICT_UNKNOWN] = ("y is not softmax(q k^T / sqrt(d_head)) v W_o^T, and no known "
                                   "mistake gives it")};
-    char *text = c->report.mistake;
-    const heed_verdict found = heed_attention_mistake(&c->o, fmax(c->rounding, 1e-10) * 10, c->x,
-                                                      c->y, text, sizeof c->report.mistake);
-    set(c, found, 0, "%s", texts[found]);
+    const heed_attention_question question = {
+        .o = &c->o,
+        .module = module,
+        .rounding = fmax(10 * c->rounding, CLOSE),
+        .x = c->x,
+        .other = c->other,
+        .y = c->y,
+        .any_length =
+            c->o.causal && c->report.checks[HEED_CHECK_LENGTH].verdict == HEED_VERDICT_PASSED,
+        .check = c,
+        .outputs = outputs_if_any};
+    const char *why = NULL;
+    const heed_verdict found =
+        heed_attention_mistake(&question, &why, c->report.mistake, sizeof c->report.mistake);
+    *text = found == HEED_VERDICT_FAILED || why == NULL ? texts[found] : why;
+    return found;
+}
+
+/* Each part alone, with inputs of its own. */
+static void check_parts(check *c)
+{
+    check part = *c;
+    part.o.ids = 0;
+    const heed_shape shape = HEED_SHAPE(c->x->shape[0], c->tokens, c->o.d_model);
+    part.x = heed_to(heed_randn(shape, HEED_F64), c->dtype);
+    part.other = heed_to(heed_randn(shape, HEED_F64), c->dtype);
+    heed_verdict worst = HEED_VERDICT_PASSED;
+    int count = 0, at = 0;
+    const char *text = "", *found = "";
+    for (; c->o.parts[count].f != NULL; count++) {
+        part.o.f = c->o.parts[count].f;
+        part.o.context = c->o.parts[count].module;
+        part.y = NULL;
+        part.y = outputs(&part, part.x);
+        const heed_verdict verdict = judge_formula(&part, c->o.parts[count].module, &text);
+        const bool is_worse = verdict == HEED_VERDICT_FAILED ||
+                              (verdict != HEED_VERDICT_PASSED && worst == HEED_VERDICT_PASSED);
+        if (worst != HEED_VERDICT_FAILED && (is_worse || count == 0)) {
+            at = count;
+            worst = verdict;
+            found = text;
+            memcpy(c->report.mistake, part.report.mistake, sizeof part.report.mistake);
+        }
+    }
+    if (worst == HEED_VERDICT_PASSED) {
+        set(c, worst, 0, "%d parts: %s", count, found);
+    } else {
+        set(c, worst, 0, "part %d: %s", at + 1, found);
+    }
+}
+
+static void check_formula(check *c)
+{
+    const char *text = NULL;
+    if (c->o.parts != NULL) {
+        check_parts(c);
+    } else {
+        const heed_verdict found = judge_formula(c, c->o.module, &text);
+        set(c, found, 0, "%s", text);
+    }
 }
 
 /* ---- what is changed during the check, and restored ---- */
@@ -983,7 +1113,8 @@ static const char *why_skipped(const check *c)
 {
     const heed_attention_check_args *o = &c->o;
     const bool masked = o->block_mask != NULL, placed = o->positions != HEED_POSITIONS_NONE;
-    const bool many = o->block || o->layers > 1 || o->extra_keys || placed;
+    const bool many =
+        o->block || o->layers > 1 || o->extra_keys || o->positions == HEED_POSITIONS_ABSOLUTE;
     switch (c->which) {
     case HEED_CHECK_BATCH:
         return o->unbatched ? "no batch (.unbatched)" : NULL;
@@ -1007,8 +1138,9 @@ static const char *why_skipped(const check *c)
         return o->step == NULL ? "no .step" : o->causal ? NULL : "a cache needs .causal";
     case HEED_CHECK_FORMULA:
         return o->module == NULL ? "no .module"
-               : many            ? "needs a single layer of attention alone"
-                                 : NULL;
+               : many && o->parts == NULL
+                   ? "needs attention alone: check what is inside with .parts"
+                   : NULL;
     default:
         return c->which != HEED_CHECK_DERIVATIVE ? NULL
                : !o->derivative                  ? "no .derivative"
@@ -1025,9 +1157,17 @@ static void run_checks(void *context)
     }
     heed_set_grad_enabled(true);
     heed_manual_seed(c->o.seed);
-    const heed_shape shape = HEED_SHAPE(c->o.unbatched ? 1 : 2, c->tokens, c->o.d_model);
-    c->x = heed_to(heed_randn(shape, HEED_F64), c->dtype);
-    c->other = heed_to(heed_randn(shape, HEED_F64), c->dtype);
+    const int64_t ids = c->o.ids, batch = c->o.unbatched ? 1 : 2;
+    const heed_shape shape = HEED_SHAPE(batch, c->tokens, ids > 0 ? 1 : c->o.d_model);
+    heed_tensor *x = ids > 0 ? heed_randint(0, ids, shape) : heed_randn(shape, HEED_F64);
+    heed_tensor *other = ids > 0 ? heed_randint(1, ids, shape) : heed_randn(shape, HEED_F64);
+    if (ids > 0) { /* other ids */
+        other = heed_add(x, other);
+        other = heed_where(heed_ge_scalar(other, (double)ids), heed_sub_scalar(other, (double)ids),
+                           other);
+    }
+    c->x = heed_to(x, c->dtype);
+    c->other = heed_to(other, c->dtype);
     c->generator = heed_get_generator();
     c->y = outputs(c, c->x);
     c->scale = worse(NO_SCALE, largest(row(c->y, 0, 0), c->y->numel));

@@ -1,6 +1,10 @@
 /* Known mistakes in attention, each as a change of the formula softmax(q k^T / sqrt(d_head)) v
  * W_o^T (Vaswani et al., 2017). All that reproduce a function's outputs from its parameters are
- * named. */
+ * named.
+ *
+ * Names of parameters say which is W_q, W_k, W_v and W_o. Where they do not, outputs do: of one
+ * token, y is W_o W_v x, whatever W_q, W_k, the scale, masks and positions are; of two, the weight
+ * of the second depends on W_q, W_k and the scale alone. What agrees to rounding is proven. */
 
 #include "check.h"
 
@@ -10,16 +14,48 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- the parameters, by name ---- */
+/* ---- the parameters ---- */
 
 typedef enum role { ROLE_Q, ROLE_K, ROLE_V, ROLE_O, ROLE_QKV, ROLES, NO_ROLE = -1 } role;
 
+enum { KEY = 64, MATRICES = 40, DRAWS = 3, GIVEN = 6 };
+
+typedef struct matrix {
+    heed_tensor *weight, *bias; /* (out, in) and (out), f64; bias may be NULL */
+    const heed_tensor *tensor;  /* the parameter */
+    role hint;                  /* by its name */
+    char key[KEY];
+    bool one_head, fused, spare, in_out; /* all heads use the same rows; a third of a parameter, as
+                                          * each head has it (spare: in no order) */
+    heed_tensor *of_x[2], *to_y[2];      /* products, plain and transposed, once they are needed */
+} matrix;
+
 typedef struct weights {
+    const matrix *from[ROLES];
     heed_tensor *weight[ROLES], *bias[ROLES]; /* (out, in) and (out); or NULL */
     int64_t head_dim, kv_heads;
-    bool square;   /* each could be used transposed, as x W instead of x W^T */
-    bool one_head; /* q, k and v of all heads are the same parameters */
+    bool square; /* each could be used transposed, as x W instead of x W^T */
 } weights;
+
+typedef struct mistake mistake;
+
+typedef struct problem {
+    const heed_attention_question *question;
+    const heed_attention_check_args *o;
+    heed_tensor *x, *y, *sketch; /* y (B, T, n) is the output times sketch (width, n) */
+    int64_t batch, tokens, width;
+    matrix matrices[MATRICES];
+    int count;
+    weights w;                                      /* those that are tried */
+    heed_tensor *projected[ROLE_O][2], *outputs[2]; /* products with them */
+    double scale, factor;        /* of scores and of y, found in the outputs; 0: not found */
+    bool tiled, placed;          /* q and k are turned by positions */
+    int64_t first;               /* rows before it are not compared */
+    const mistake *given[GIVEN]; /* mistakes that need no trying */
+    int given_count;
+    char *text;
+    size_t size;
+} problem;
 
 /* True, and shortens the text, if it ends like that. */
 static bool drop_end(const char *text, size_t *length, const char *end)
@@ -30,33 +66,48 @@ static bool drop_end(const char *text, size_t *length, const char *end)
     return ends;
 }
 
-/* The role of a parameter from the last part of its name, without punctuation and "weight" or
- * "bias": W_q, q_proj, query, to_q, wq. */
-static role role_of(const char *name)
+/* The last part of a parameter's name, without "weight", numbers and punctuation, in lower case. */
+static void key_of(const char *name, char *key)
 {
-    static const char *const names[ROLES][9] = {
-        {"wq", "q", "qproj", "query", "toq", "queryproj", "wquery", "queries"},
-        {"wk", "k", "kproj", "key", "tok", "keyproj", "wkey", "keys"},
-        {"wv", "v", "vproj", "value", "tov", "valueproj", "wvalue", "values"},
-        {"wo", "o", "oproj", "outproj", "proj", "cproj", "toout", "out", "output"},
-        {"inproj", "qkv", "wqkv", "cattn", "toqkv", "qkvproj"},
-    };
-    char plain[64];
     size_t end = strlen(name), length = 0;
-    if (drop_end(name, &end, "weight") || drop_end(name, &end, "bias")) {
-        drop_end(name, &end, ".");
+    if (!drop_end(name, &end, "weight")) {
+        drop_end(name, &end, "bias");
     }
-    for (size_t i = 0; i < end && length + 1 < sizeof plain; i++) {
-        if (name[i] == '.') {
-            length = 0;
-        } else if (isalnum((unsigned char)name[i])) {
-            plain[length++] = (char)tolower((unsigned char)name[i]);
+    while (end > 0 && !isalpha((unsigned char)name[end - 1])) {
+        end--;
+    }
+    size_t from = end;
+    while (from > 0 && name[from - 1] != '.') {
+        from--;
+    }
+    for (; from < end && length + 1 < KEY; from++) {
+        if (isalnum((unsigned char)name[from])) {
+            key[length++] = (char)tolower((unsigned char)name[from]);
         }
     }
-    plain[length] = '\0';
+    key[length] = '\0';
+}
+
+/* W_q, q_proj, query, to_q, fc_q: what is left without these words tells the role. */
+static role role_of(const char *key)
+{
+    static const char *const words[] = {"projection", "proj", "linear", "lin", "layer",
+                                        "fc",         "to",   "weight", "w"};
+    static const char *const names[ROLES][7] = {{"q", "qs", "query", "queries"},
+                                                {"k", "ks", "key", "keys"},
+                                                {"v", "vs", "value", "values"},
+                                                {"", "o", "out", "output", "c", "concat", "dense"},
+                                                {"in", "qkv", "cattn", "attn"}};
+    char left[KEY], *at;
+    memcpy(left, key, KEY);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        while ((at = strstr(left, words[i])) != NULL) {
+            memmove(at, at + strlen(words[i]), strlen(at + strlen(words[i])) + 1);
+        }
+    }
     for (int r = 0; r < ROLES; r++) {
-        for (size_t i = 0; i < sizeof names[r] / sizeof *names[r]; i++) {
-            if (names[r][i] != NULL && strcmp(plain, names[r][i]) == 0) {
+        for (int i = 0; i < 7; i++) {
+            if (*key != '\0' && names[r][i] != NULL && strcmp(left, names[r][i]) == 0) {
                 return (role)r;
             }
         }
@@ -71,85 +122,225 @@ static void append_rows(heed_tensor **to, heed_tensor *rows)
     *to = *to == NULL ? rows : heed_cat(both, 2, 0);
 }
 
-/* True if the module has W_q, W_k and W_v, with shapes that fit. */
-static bool find_weights(const heed_attention_check_args *o, weights *w)
+/* (d_head, d_head), which each head applies to its slice of x, as (d, d). */
+static heed_tensor *block_diagonal(heed_tensor *block, int count)
 {
-    const int64_t d_model = o->d_model;
-    const int heads = o->heads;
-    bool in_out = false, again[ROLES] = {false};
-    *w = (weights){0};
-    const heed_tensor_list list = heed_state_dict(o->module),
-                           parameters = heed_parameters(o->module);
-    for (int i = 0; i < list.count; i++) {
-        const role r = role_of(list.names[i]);
-        heed_tensor *t = list.tensors[i], *p = heed_to(heed_detach(t), HEED_F64);
-        if (r == NO_ROLE || !heed_is_listed(parameters.tensors, parameters.count, t) ||
-            p->ndim > 2 || p->ndim < 1) {
+    heed_tensor *eye = heed_eye(count, count, HEED_F64);
+    const heed_shape left = HEED_SHAPE(count, 1, count, 1);
+    const heed_shape right = HEED_SHAPE(1, block->shape[0], 1, block->shape[1]);
+    return heed_flatten(
+        heed_flatten(heed_mul(heed_reshape(eye, left), heed_reshape(block, right)), 2, 3), 0, 1);
+}
+
+/* A parameter as a matrix (out, in), or NULL. Those of (in, out), as GPT-2's, are transposed if
+ * their shape shows it. */
+static heed_tensor *matrix_of(const problem *p, heed_tensor *t, matrix *m)
+{
+    const int64_t d = p->o->d_model, heads = p->o->heads;
+    if (t->ndim == 3 && t->shape[0] == heads) { /* (heads, d, d_head) or (heads, d_head, d) */
+        t = t->shape[1] == d && m->hint != ROLE_O ? heed_transpose(t, 1, 2) : t;
+        t = heed_flatten(t, 0, 1);
+        return m->hint == ROLE_O ? heed_transpose(t, 0, 1) : t;
+    }
+    if (t->ndim != 2 || t->numel == 0) {
+        return NULL;
+    }
+    if (heads > 1 && t->shape[0] * heads == d && t->shape[1] * heads == d) {
+        m->one_head = true;
+        return block_diagonal(t, (int)heads);
+    }
+    m->in_out = t->shape[0] == d && t->shape[1] != d &&
+                (t->shape[1] == 3 * d || (m->hint != ROLE_O && m->hint != NO_ROLE));
+    return m->in_out ? heed_transpose(t, 0, 1) : t;
+}
+
+static void add_matrix(problem *p, const matrix *m)
+{
+    if (p->count < MATRICES) {
+        p->matrices[p->count++] = *m;
+    }
+}
+
+static bool is_fused(const problem *p, const matrix *m)
+{
+    return m->weight->shape[0] % 3 == 0 && m->weight->shape[1] == p->o->d_model &&
+           (m->hint == ROLE_QKV || m->weight->shape[0] == 3 * p->o->d_model);
+}
+
+/* The thirds of (3 width, in): rows in order, or of each head. */
+static void add_thirds(problem *p, const matrix *fused, bool by_head)
+{
+    const int64_t rows = fused->weight->shape[0], heads = p->o->heads;
+    heed_tensor *parts[2][3] = {{NULL}}, *both[] = {fused->weight, fused->bias};
+    if (by_head && (heads == 1 || rows % (3 * heads) != 0)) {
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        if (both[i] == NULL || both[i]->shape[0] != rows) {
             continue;
         }
-        for (int before = 0; before < i; before++) { /* a parameter under several names */
-            again[r] = again[r] || (list.tensors[before] == t && role_of(list.names[before]) == r);
+        heed_tensor *t = both[i];
+        t = by_head
+                ? heed_flatten(heed_transpose(heed_unflatten(t, 0, HEED_SHAPE(heads, 3, -1)), 0, 1),
+                               0, 2)
+                : t;
+        heed_chunk(t, 3, 0, parts[i]);
+    }
+    for (int i = 0; i < 3; i++) {
+        add_matrix(p, &(matrix){.tensor = fused->tensor,
+                                .weight = parts[0][i],
+                                .bias = parts[1][i],
+                                .hint = by_head ? NO_ROLE : (role)i,
+                                .fused = true,
+                                .spare = by_head});
+    }
+}
+
+/* Lists the matrices in order of registration, each with the bias that follows it. */
+static void list_matrices(problem *p)
+{
+    const heed_tensor_list list = heed_state_dict(p->question->module),
+                           parameters = heed_parameters(p->question->module);
+    for (int i = 0; i < list.count; i++) {
+        heed_tensor *t = list.tensors[i], *value = heed_to(heed_detach(t), HEED_F64);
+        matrix m = {.tensor = t}, *same = NULL;
+        key_of(list.names[i], m.key);
+        m.hint = role_of(m.key);
+        for (int j = 0; j < p->count; j++) {
+            const bool of_bias = value->ndim == 1 && m.hint != NO_ROLE && /* q_bias of W_q */
+                                 p->matrices[j].hint == m.hint;
+            same = of_bias || strcmp(p->matrices[j].key, m.key) == 0 ? &p->matrices[j] : same;
         }
-        /* Matrices (in, out), as GPT-2's, are transposed if the shape of one shows it. */
-        const bool is_wide =
-            p->ndim == 2 && r != ROLE_O && p->shape[0] == d_model && p->shape[1] != d_model;
-        in_out = in_out || is_wide;
-        append_rows(p->ndim == 2 ? &w->weight[r] : &w->bias[r],
-                    is_wide ? heed_transpose(p, 0, 1) : p);
-    }
-    if (in_out && w->weight[ROLE_O] != NULL) {
-        w->weight[ROLE_O] = heed_transpose(w->weight[ROLE_O], 0, 1);
-    }
-    if (w->weight[ROLE_QKV] != NULL && w->weight[ROLE_QKV]->shape[0] % 3 == 0) {
-        heed_chunk(w->weight[ROLE_QKV], 3, 0, w->weight);
-        if (w->bias[ROLE_QKV] != NULL && w->bias[ROLE_QKV]->shape[0] % 3 == 0) {
-            heed_chunk(w->bias[ROLE_QKV], 3, 0, w->bias);
+        if (!heed_is_listed(parameters.tensors, parameters.count, t)) {
+            continue; /* a buffer */
+        }
+        if (value->ndim == 1 && same != NULL) {
+            append_rows(&same->bias, value);
+        }
+        m.weight = matrix_of(p, value, &m);
+        if (m.weight == NULL) {
+            continue;
+        }
+        if (same != NULL && p->o->heads > 1 && m.weight->shape[0] < p->o->d_model &&
+            same->weight->shape[1] == m.weight->shape[1]) {
+            same->one_head = same->tensor == t;
+            append_rows(&same->weight, m.weight);
+        } else {
+            add_matrix(p, &m);
         }
     }
+    matrix listed[MATRICES];
+    const int count = p->count;
+    bool in_out = false;
+    for (int i = 0; i < count; i++) {
+        in_out = in_out || p->matrices[i].in_out;
+    }
+    memcpy(listed, p->matrices, sizeof listed);
+    p->count = 0;
+    for (int i = 0; i < 2 * count; i++) {
+        matrix *m = &listed[i % count];
+        if (m->one_head && m->bias != NULL && m->bias->shape[0] < m->weight->shape[0]) {
+            m->bias = heed_flatten(heed_expand(m->bias, HEED_SHAPE(p->o->heads, -1)), 0, 1);
+        }
+        if (in_out && i < count && m->hint == ROLE_O) { /* then so is W_o */
+            m->weight = heed_transpose(m->weight, 0, 1);
+        }
+        if (is_fused(p, m)) {
+            add_thirds(p, m, i >= count);
+        } else if (i < count) {
+            add_matrix(p, m);
+        }
+    }
+}
+
+static void take(weights *w, role r, const matrix *m)
+{
+    w->from[r] = m;
+    w->weight[r] = m != NULL ? m->weight : NULL;
+    w->bias[r] = m != NULL ? m->bias : NULL;
+}
+
+/* True if the shapes of q, k, v and o fit together; sets what follows from them. */
+static bool fits(const problem *p, weights *w)
+{
+    const int64_t d_model = p->o->d_model, heads = p->o->heads;
     for (int r = 0; r < ROLE_O; r++) {
         const heed_tensor *weight = w->weight[r], *bias = w->bias[r];
-        if (weight == NULL || weight->shape[1] != d_model || weight->shape[0] == 0 ||
+        if (weight == NULL || weight->shape[1] != d_model ||
             (bias != NULL && bias->shape[0] != weight->shape[0])) {
             return false;
         }
     }
     const int64_t width = w->weight[ROLE_Q]->shape[0], kv_width = w->weight[ROLE_K]->shape[0];
     w->head_dim = width / heads;
-    if (w->head_dim == 0 || width % heads != 0 || kv_width % w->head_dim != 0 ||
-        w->weight[ROLE_V]->shape[0] != kv_width || heads % (kv_width / w->head_dim) != 0 ||
-        (w->weight[ROLE_O] != NULL && w->weight[ROLE_O]->shape[1] != width)) {
-        return false;
-    }
-    w->kv_heads = kv_width / w->head_dim;
+    w->kv_heads = w->head_dim > 0 ? kv_width / w->head_dim : 0;
     w->square = width == d_model && kv_width == d_model;
-    w->one_head =
-        heads > 1 && (again[ROLE_QKV] || (again[ROLE_Q] && again[ROLE_K] && again[ROLE_V]));
-    return true;
+    return w->kv_heads > 0 && width % heads == 0 && kv_width % w->head_dim == 0 &&
+           w->weight[ROLE_V]->shape[0] == kv_width && heads % w->kv_heads == 0 &&
+           (w->weight[ROLE_O] == NULL || w->weight[ROLE_O]->shape[1] == width);
+}
+
+/* By the hints of names, or, if any is missing, those that are proven already and then in order of
+ * registration. */
+static bool choose_weights(const problem *p, bool by_hint, const weights *proven, weights *w)
+{
+    *w = (weights){0};
+    for (int r = ROLE_V; proven != NULL && r <= ROLE_O; r++) {
+        w->from[r] = proven->from[r];
+        w->weight[r] = proven->weight[r];
+        w->bias[r] = proven->bias[r];
+    }
+    for (int r = 0; r <= ROLE_O; r++) {
+        for (int i = 0; i < p->count && w->from[r] == NULL; i++) {
+            const matrix *m = &p->matrices[i];
+            const bool is_taken = m == w->from[ROLE_Q] || m == w->from[ROLE_K] ||
+                                  m == w->from[ROLE_V] || m == w->from[ROLE_O];
+            if (by_hint
+                    ? m->hint == (role)r
+                    : !is_taken && !m->spare &&
+                          (r == ROLE_O ? proven == NULL : m->weight->shape[1] == p->o->d_model)) {
+                take(w, (role)r, m);
+            }
+        }
+    }
+    return fits(p, w);
 }
 
 /* ---- the formula and its changes ---- */
 
-typedef enum part { SCALE, WEIGHTS, SOFTMAX, MASK, HEADS, APPLY, OUTPUT, PARTS } part;
+typedef enum part { SCALE, WEIGHTS, TURNS, SOFTMAX, MASK, HEADS, APPLY, OUTPUT, PARTS } part;
 
 /* Values of each part; 0 is right. */
-enum { BY_MODEL = 1, NOT_SCALED, BY_WIDTH, MULTIPLIED, BY_HEADS, BY_TOKENS };
+enum { BY_MODEL = 1, NOT_SCALED, BY_WIDTH, MULTIPLIED, BY_HEADS, BY_TOKENS, BY_MODEL_WIDTH, FOUND };
 enum { Q_FOR_K = 1, Q_FOR_V, K_FOR_V, K_BY_Q, Q_BY_K, V_BY_K, V_BY_Q, V_IS_X };
+enum { KEYS_ALONE = 1, QUERIES_ALONE, MIXED, VALUES_TOO };
 enum { OVER_QUERIES = 1, OVER_HEADS, OVER_BATCH, NO_SOFTMAX, TWICE };
 enum { NO_MASK = 1, INVERTED, TRANSPOSED, STRICT, LOOSE, AFTER, ADDED_KEEP, ADDED_BLOCK, ZERO };
-enum { SPLIT_BY_VIEW = 1, MERGED_BY_VIEW, BOTH_BY_VIEW, ONE_HEAD, MEAN_OF_HEADS, FIRST_HEAD };
-enum { WEIGHTS_TRANSPOSED = 1 };
+enum {
+    SPLIT_BY_VIEW = 1,
+    MERGED_BY_VIEW,
+    BOTH_BY_VIEW,
+    ONE_HEAD,
+    MEAN_OF_HEADS,
+    FIRST_HEAD,
+    TILED
+};
+enum { WEIGHTS_TRANSPOSED = 1, DIVIDED_AFTER, FACTOR };
 enum { NO_W_O = 1, W_O_TRANSPOSED, X_ADDED };
 
 typedef struct formula {
     int choice[PARTS];
-    bool transposed; /* x W instead of x W^T */
+    bool transposed;  /* x W instead of x W^T */
+    bool interleaved; /* rotary positions turn neighbours, not halves */
 } formula;
 
-typedef struct mistake {
+struct mistake {
     part part;
     int choice;
     const char *text, *remedy; /* "y equals attention <text>" */
-} mistake;
+};
+
+static const char turn_alike[] = "turn q and k alike, and nothing else";
 
 static const mistake mistakes[] = {
     {SCALE, NOT_SCALED, "with scores that are not scaled", NULL},
@@ -158,6 +349,8 @@ static const mistake mistakes[] = {
     {SCALE, MULTIPLIED, "with scores multiplied by sqrt(d_head)", NULL},
     {SCALE, BY_HEADS, "scaled by the root of the number of heads", NULL},
     {SCALE, BY_TOKENS, "scaled by the root of the number of tokens", NULL},
+    {SCALE, BY_MODEL_WIDTH, "with scores divided by d_model itself", NULL},
+    {SCALE, FOUND, "with scores multiplied by", NULL},
     {WEIGHTS, Q_FOR_K, "with W_q and W_k exchanged (the same as transposed scores)",
      "multiply q by the transposed k"},
     {WEIGHTS, Q_FOR_V, "with W_q and W_v exchanged", "check the order of q, k and v"},
@@ -167,6 +360,11 @@ static const mistake mistakes[] = {
     {WEIGHTS, V_BY_K, "with values computed by W_k", "compute them by W_v"},
     {WEIGHTS, V_BY_Q, "with values computed by W_q", "compute them by W_v"},
     {WEIGHTS, V_IS_X, "with x itself as values", "multiply x by W_v"},
+    {TURNS, KEYS_ALONE, "with rotary positions on keys alone", turn_alike},
+    {TURNS, QUERIES_ALONE, "with rotary positions on queries alone", turn_alike},
+    {TURNS, MIXED, "with rotary positions of halves for q or k and of pairs for the other",
+     turn_alike},
+    {TURNS, VALUES_TOO, "with rotary positions on values too", turn_alike},
     {SOFTMAX, OVER_QUERIES, "with the softmax over the queries",
      "apply it to the last dim of (queries, keys), so that the weights of a row sum to 1"},
     {SOFTMAX, OVER_HEADS, "with the softmax over the heads",
@@ -202,34 +400,50 @@ static const mistake mistakes[] = {
      "each head has rows of W_q, W_k and W_v of its own"},
     {HEADS, MEAN_OF_HEADS, "with the weights averaged over the heads",
      "each head multiplies its own weights by its values"},
+    {HEADS, TILED, "with kv heads tiled instead of repeated",
+     "each kv head serves neighbouring heads"},
     {APPLY, WEIGHTS_TRANSPOSED, "with the weights transposed before they are multiplied by v",
      "multiply the weights (queries, keys) by v (keys, d_head)"},
+    {APPLY, DIVIDED_AFTER, "with the weights divided by sqrt(d_head) after the softmax",
+     "divide the scores, before the softmax"},
+    {APPLY, FACTOR, "with y multiplied by", "the weights of a row must sum to 1"},
     {OUTPUT, NO_W_O, "without W_o", "multiply the merged heads by W_o"},
     {OUTPUT, W_O_TRANSPOSED, "with W_o transposed", "heed_linear multiplies by the transpose"},
     {OUTPUT, X_ADDED, "with x added", "if this residual is intended, set .block"},
 };
 enum { MISTAKES = sizeof mistakes / sizeof *mistakes };
 
-typedef struct problem {
-    weights w;
-    heed_tensor *x, *y;
-    const heed_attention_check_args *o;
-    double rounding;
-    int64_t batch, tokens;
-} problem;
-
-static heed_tensor *project(const problem *p, const formula *f, role r)
+static heed_tensor *turned(heed_tensor *weight, bool turn)
 {
-    heed_tensor *weight = p->w.weight[r];
-    return heed_linear(p->x, f->transposed ? heed_transpose(weight, 0, 1) : weight, p->w.bias[r]);
+    return turn ? heed_transpose(weight, 0, 1) : weight;
 }
 
-/* (B, heads, T, d_head) -> (B, heads * times, T, d_head): the copies of a head are adjacent. */
-static heed_tensor *repeat_heads(heed_tensor *t, int64_t times)
+/* x times the weights, and the weights of the output times the sketch. */
+static void prepare(problem *p)
 {
-    const heed_shape shape =
+    for (int turn = 0; turn < (p->w.square ? 2 : 1); turn++) {
+        for (int r = 0; r < ROLE_O; r++) {
+            p->projected[r][turn] = heed_linear(p->x, turned(p->w.weight[r], turn), p->w.bias[r]);
+        }
+    }
+    for (int turn = 0; turn < 2; turn++) {
+        heed_tensor *w_o = p->w.weight[ROLE_O];
+        const bool can = w_o != NULL && w_o->shape[turn] == p->width;
+        p->outputs[turn] = can ? heed_matmul(turned(w_o, !turn), p->sketch) : NULL;
+    }
+}
+
+/* (B, heads, T, d_head) -> (B, heads * times, T, d_head): the copies of a head are adjacent, or,
+ * if tiled, all heads follow each other several times. */
+static heed_tensor *repeat_heads(heed_tensor *t, int64_t times, bool tiled)
+{
+    heed_shape shape =
         HEED_SHAPE(heed_size(t, 0), heed_size(t, 1), times, heed_size(t, 2), heed_size(t, 3));
-    return heed_flatten(heed_expand(heed_unsqueeze(t, 2), shape), 1, 2);
+    if (tiled) {
+        shape.size[1] = times;
+        shape.size[2] = heed_size(t, 1);
+    }
+    return heed_flatten(heed_expand(heed_unsqueeze(t, tiled ? 1 : 2), shape), 1, 2);
 }
 
 /* (B, T, count * d_head) -> (B, heads, T, d_head) */
@@ -248,9 +462,9 @@ static heed_tensor *split(const problem *p, const formula *f, heed_tensor *t)
             heed_transpose(heed_reshape(t, HEED_SHAPE(p->batch, p->tokens, count, head_dim)), 1, 2);
     }
     if (f->choice[HEADS] == FIRST_HEAD) {
-        return repeat_heads(heed_narrow(split, 1, 0, 1), heads);
+        return repeat_heads(heed_narrow(split, 1, 0, 1), heads, false);
     }
-    return count < heads ? repeat_heads(split, heads / count) : split;
+    return count < heads ? repeat_heads(split, heads / count, f->choice[HEADS] == TILED) : split;
 }
 
 /* (B, heads, T, d_head) -> (B, T, heads * d_head) */
@@ -267,13 +481,15 @@ static double divisor(const problem *p, const formula *f)
 {
     const double d =
         (double)(f->choice[HEADS] == ONE_HEAD ? p->w.head_dim * p->o->heads : p->w.head_dim);
-    const double by[] = {[0] = sqrt(d),
+    const double by[] = {[0] = p->o->scale != 0 ? 1 / p->o->scale : sqrt(d),
                          [BY_MODEL] = sqrt((double)p->o->d_model),
                          [NOT_SCALED] = 1,
                          [BY_WIDTH] = d,
                          [MULTIPLIED] = 1 / sqrt(d),
                          [BY_HEADS] = sqrt((double)p->o->heads),
-                         [BY_TOKENS] = sqrt((double)p->tokens)};
+                         [BY_TOKENS] = sqrt((double)p->tokens),
+                         [BY_MODEL_WIDTH] = (double)p->o->d_model,
+                         [FOUND] = 1 / p->scale};
     return by[f->choice[SCALE]];
 }
 
@@ -326,10 +542,21 @@ static heed_tensor *attend(const problem *p, const formula *f)
         (roles[2] == NO_ROLE && p->o->d_model != p->w.head_dim * p->o->heads)) {
         return NULL;
     }
-    heed_tensor *q = split(p, f, project(p, f, roles[0]));
-    heed_tensor *k = split(p, f, project(p, f, roles[1]));
-    heed_tensor *v = split(p, f, roles[2] == NO_ROLE ? p->x : project(p, f, roles[2]));
-    heed_tensor *scores = heed_div_scalar(heed_matmul(q, heed_transpose(k, -2, -1)), divisor(p, f));
+    heed_tensor *const(*xs)[2] = p->projected;
+    heed_tensor *q = split(p, f, xs[roles[0]][f->transposed]);
+    heed_tensor *k = split(p, f, xs[roles[1]][f->transposed]);
+    heed_tensor *v = split(p, f, roles[2] == NO_ROLE ? p->x : xs[roles[2]][f->transposed]);
+    if (p->placed && p->w.head_dim % 2 == 0) {
+        const int turns = f->choice[TURNS];
+        q = turns == KEYS_ALONE ? q : heed_rope(q, .interleaved = f->interleaved);
+        k = turns == QUERIES_ALONE
+                ? k
+                : heed_rope(k, .interleaved = f->interleaved != (turns == MIXED));
+        v = turns == VALUES_TOO ? heed_rope(v, .interleaved = f->interleaved) : v;
+    }
+    const bool is_after = f->choice[APPLY] == DIVIDED_AFTER;
+    heed_tensor *scores = heed_matmul(q, heed_transpose(k, -2, -1));
+    scores = is_after ? scores : heed_div_scalar(scores, divisor(p, f));
     heed_tensor *percents = percents_of(f, scores, mask_of(p, f));
     if (f->choice[HEADS] == MEAN_OF_HEADS) {
         percents = heed_mean_dim(percents, 1, true);
@@ -337,36 +564,42 @@ static heed_tensor *attend(const problem *p, const formula *f)
     if (f->choice[APPLY] == WEIGHTS_TRANSPOSED) {
         percents = heed_transpose(percents, -2, -1);
     }
-    heed_tensor *y = merge(p, f, heed_matmul(percents, v)), *w_o = p->w.weight[ROLE_O];
-    if (w_o != NULL && f->choice[OUTPUT] != NO_W_O) {
-        const bool turned = f->transposed != (f->choice[OUTPUT] == W_O_TRANSPOSED);
-        if (turned && w_o->shape[0] != w_o->shape[1]) {
+    percents = is_after ? heed_div_scalar(percents, divisor(p, f)) : percents;
+    heed_tensor *y = merge(p, f, heed_matmul(percents, v));
+    if (p->w.weight[ROLE_O] != NULL && f->choice[OUTPUT] != NO_W_O) {
+        heed_tensor *to_y = p->outputs[f->transposed != (f->choice[OUTPUT] == W_O_TRANSPOSED)];
+        if (to_y == NULL || y->shape[2] != to_y->shape[0]) {
             return NULL;
         }
-        y = heed_linear(y, turned ? heed_transpose(w_o, 0, 1) : w_o, p->w.bias[ROLE_O]);
-    }
-    if (y->shape[2] != p->y->shape[2] ||
-        (f->choice[OUTPUT] == X_ADDED && y->shape[2] != p->o->d_model)) {
+        heed_tensor *bias = p->w.bias[ROLE_O];
+        y = heed_matmul(y, to_y);
+        y = bias != NULL ? heed_add(y, heed_matmul(bias, p->sketch)) : y;
+    } else if (y->shape[2] != p->width) {
         return NULL;
+    } else {
+        y = heed_matmul(y, p->sketch);
     }
-    return f->choice[OUTPUT] == X_ADDED ? heed_add(y, p->x) : y;
+    if (f->choice[OUTPUT] == X_ADDED) {
+        y = p->width == p->o->d_model ? heed_add(y, heed_matmul(p->x, p->sketch)) : NULL;
+    }
+    return f->choice[APPLY] == FACTOR ? heed_mul_scalar(y, p->factor) : y;
 }
 
-/* Does the formula give y? Rows that its mask blocks everywhere are not compared: implementations
- * differ there. At least half of the rows must be left. */
-static bool gives_y(const problem *p, const formula *f)
+/* How far the formula is from y, relative to y. Rows that its mask blocks everywhere are not
+ * compared: implementations differ there. At least half of the rows must be left. */
+static double deviation(const problem *p, const formula *f)
 {
     HEED_SCOPE_NO_GRAD(scope);
     heed_tensor *ours = attend(p, f), *mask = mask_of(p, f);
     if (ours == NULL) {
-        return false;
+        return HUGE_VAL;
     }
     const double *a = heed_const_data_f64(heed_contiguous(ours)), *b = heed_const_data_f64(p->y);
     const bool *blocks = mask != NULL ? heed_const_data_bool(heed_contiguous(mask)) : NULL;
     const int64_t width = p->y->shape[2];
     double off = 0, scale = 0;
     int64_t rows = 0;
-    for (int64_t i = 0; i < p->tokens; i++) {
+    for (int64_t i = p->first; i < p->tokens; i++) {
         bool any = blocks == NULL;
         for (int64_t j = 0; j < p->tokens && !any; j++) {
             any = !blocks[i * p->tokens + j];
@@ -375,15 +608,15 @@ static bool gives_y(const problem *p, const formula *f)
         for (int64_t n = 0; any && n < p->batch; n++) {
             for (int64_t e = 0; e < width; e++) {
                 const int64_t at = (n * p->tokens + i) * width + e;
-                if (!isfinite(b[at])) {
-                    return false;
+                if (!isfinite(b[at]) || isnan(a[at])) {
+                    return HUGE_VAL;
                 }
                 off = fmax(off, fabs(a[at] - b[at]));
                 scale = fmax(scale, fabs(b[at]));
             }
         }
     }
-    return 2 * rows >= p->tokens && off <= p->rounding * scale;
+    return 2 * rows >= p->tokens - p->first && scale > 0 ? off / scale : HUGE_VAL;
 }
 
 /* ---- trying ---- */
@@ -392,18 +625,36 @@ static bool gives_y(const problem *p, const formula *f)
 static bool applies(const problem *p, const mistake *m)
 {
     const bool has_mask = p->o->causal || p->o->block_mask != NULL;
-    return m->part == MASK
-               ? has_mask && ((m->choice != STRICT && m->choice != LOOSE) || p->o->causal)
-           : m->part == HEADS  ? p->o->heads > 1
-           : m->part == OUTPUT ? p->w.weight[ROLE_O] != NULL || m->choice == X_ADDED
-           : m->part == SCALE && m->choice == BY_MODEL     ? p->w.head_dim != p->o->d_model
-           : m->part == SCALE && m->choice == BY_HEADS     ? p->o->heads > 1
-           : m->part == SOFTMAX && m->choice == OVER_HEADS ? p->o->heads > 1
-           : m->part == SOFTMAX && m->choice == OVER_BATCH ? p->batch > 1
-                                                           : true;
+    const weights *w = &p->w;
+    const bool exchange = m->part == WEIGHTS && m->choice <= K_FOR_V;
+    switch (m->part) {
+    case MASK:
+        return has_mask && ((m->choice != STRICT && m->choice != LOOSE) || p->o->causal);
+    case HEADS:
+        return m->choice == TILED ? w->kv_heads > 1 && w->kv_heads < p->o->heads : p->o->heads > 1;
+    case OUTPUT:
+        return w->weight[ROLE_O] != NULL || m->choice == X_ADDED;
+    case SCALE:
+        return m->choice == FOUND                                     ? p->scale != 0
+               : m->choice == BY_MODEL || m->choice == BY_MODEL_WIDTH ? w->head_dim != p->o->d_model
+               : m->choice == BY_HEADS                                ? p->o->heads > 1
+               : m->choice == BY_TOKENS                               ? !p->question->any_length
+                                                                      : true;
+    case SOFTMAX:
+        return m->choice == OVER_HEADS   ? p->o->heads > 1
+               : m->choice == OVER_BATCH ? p->batch > 1
+                                         : true;
+    case TURNS:
+        return p->placed;
+    case APPLY:
+        return m->choice != FACTOR || p->factor != 0;
+    default: /* thirds of one parameter may have any order; without names, so may others */
+        return !exchange || (w->from[ROLE_Q]->hint == ROLE_Q && !w->from[ROLE_Q]->fused);
+    }
 }
 
-static bool gives_y_with(const problem *p, const mistake *a, const mistake *b)
+/* Does the formula with these mistakes give y? a and b may be NULL. */
+static bool gives_y(const problem *p, const mistake *a, const mistake *b)
 {
     formula f = {.transposed = false};
     if (a != NULL) {
@@ -412,76 +663,340 @@ static bool gives_y_with(const problem *p, const mistake *a, const mistake *b)
     if (b != NULL) {
         f.choice[b->part] = b->choice;
     }
-    formula turned = f;
-    turned.transposed = true;
-    return gives_y(p, &f) || (p->w.square && gives_y(p, &turned));
+    for (int way = 0; way < 4; way++) {
+        f.transposed = way & 1;
+        f.interleaved = way & 2;
+        if ((!f.transposed || p->w.square) && (!f.interleaved || p->placed) &&
+            deviation(p, &f) <= p->question->rounding) {
+            return true;
+        }
+    }
+    return false;
 }
 
-HEED_PRINTF(3, 4)
-static void append(char *text, size_t size, const char *format, ...)
+HEED_PRINTF(2, 3)
+static void append(problem *p, const char *format, ...)
 {
-    const size_t length = strlen(text);
+    const size_t length = strlen(p->text);
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(text + length, size - length, format, arguments);
+    vsnprintf(p->text + length, p->size - length, format, arguments);
     va_end(arguments);
 }
 
-/* Adds "y equals attention ...; remedy." or, for another explanation of the same y, "Or ...". b may
- * be NULL. */
-static void explain(const problem *p, const mistake *a, const mistake *b, int found, char *text,
-                    size_t size)
+/* Adds "y equals attention ...; remedy." or, for another explanation of the same y, "Or ...". a and
+ * b may be NULL. */
+static void explain(problem *p, const mistake *a, const mistake *b, int found)
 {
-    const mistake *both[] = {a, b};
-    append(text, size, "%s", found == 0 ? "y equals attention" : ". Or");
-    for (int i = 0; i < 2 && both[i] != NULL; i++) {
-        append(text, size, "%s %s", i > 0 ? " and" : "", both[i]->text);
-        if (both[i]->part == SCALE && both[i]->choice != NOT_SCALED) {
-            formula f = {.choice = {[SCALE] = both[i]->choice}};
-            const double used = divisor(p, &f);
-            append(text, size, " = %.4g", used < 1 ? 1 / used : used);
+    const mistake *all[GIVEN + 2];
+    int count = 0;
+    for (; found == 0 && count < p->given_count; count++) {
+        all[count] = p->given[count];
+    }
+    all[count++] = a;
+    all[count++] = b;
+    append(p, "%s", found == 0 ? "y equals attention" : ". Or");
+    for (int i = 0, said = 0; i < count; i++) {
+        if (all[i] == NULL) {
+            continue;
+        }
+        append(p, "%s %s", said++ > 0 ? " and" : "", all[i]->text);
+        if (all[i]->part == SCALE && all[i]->choice != NOT_SCALED) {
+            formula f = {.choice = {[SCALE] = all[i]->choice}};
+            const double used = divisor(p, &f), times = used < 1 ? 1 / used : used;
+            append(p, all[i]->choice == FOUND ? " %.4g" : " = %.4g",
+                   all[i]->choice == FOUND ? p->scale : times);
+        } else if (all[i]->part == APPLY && all[i]->choice == FACTOR) {
+            append(p, " %.4g", p->factor);
         }
     }
-    for (int i = 0; i < 2 && both[i] != NULL; i++) {
-        if (both[i]->part == SCALE) {
-            append(text, size, "; a head is %lld wide, so divide by sqrt(%lld) = %.4g",
+    for (int i = 0; i < count; i++) {
+        const mistake *m = all[i];
+        if (m != NULL && m->part == SCALE && p->o->scale != 0) {
+            append(p, "; .scale is %.4g", p->o->scale);
+        } else if (m != NULL && m->part == SCALE) {
+            append(p, "; a head is %lld wide, so divide by sqrt(%lld) = %.4g",
                    (long long)p->w.head_dim, (long long)p->w.head_dim, sqrt((double)p->w.head_dim));
-        } else {
-            append(text, size, "; %s", both[i]->remedy);
+        } else if (m != NULL) {
+            append(p, "; %s", m->remedy);
         }
     }
 }
 
-heed_verdict heed_attention_mistake(const heed_attention_check_args *o, double rounding,
-                                    heed_tensor *x, heed_tensor *y, char *text, size_t size)
+static const mistake *mistake_of(part where, int choice)
 {
-    HEED_SCOPE_NO_GRAD(scope);
-    problem p = {.x = heed_to(heed_detach(x), HEED_F64),
-                 .y = y,
-                 .o = o,
-                 .rounding = rounding,
-                 .batch = x->shape[0],
-                 .tokens = x->shape[1]};
-    *text = '\0';
-    if (!find_weights(o, &p.w)) {
-        return HEED_VERDICT_SKIPPED;
+    const mistake *found = NULL;
+    for (int i = 0; i < MISTAKES; i++) {
+        found = mistakes[i].part == where && mistakes[i].choice == choice ? &mistakes[i] : found;
     }
-    if (!p.w.one_head && gives_y_with(&p, NULL, NULL)) {
-        return HEED_VERDICT_PASSED;
+    return found;
+}
+
+static void give(problem *p, part where, int choice)
+{
+    if (p->given_count < GIVEN) {
+        p->given[p->given_count++] = mistake_of(where, choice);
     }
+}
+
+/* Mistakes that show in which parameters have which role. */
+static void judge_roles(problem *p, const weights *named)
+{
+    const matrix *const *from = p->w.from;
+    p->given_count = 0;
+    if (from[ROLE_Q]->one_head && from[ROLE_K]->one_head && from[ROLE_V]->one_head) {
+        give(p, HEADS, FIRST_HEAD);
+    }
+    for (int r = ROLE_K; r <= ROLE_V; r++) {
+        for (int s = ROLE_Q; s < r; s++) { /* one parameter in two roles */
+            if (from[r] == from[s] || (from[r]->tensor == from[s]->tensor && !from[r]->fused)) {
+                const bool by_k = named != NULL && from[s] == named->from[ROLE_K];
+                give(p, WEIGHTS,
+                     r == ROLE_V ? (s == ROLE_K ? V_BY_K : V_BY_Q)
+                     : by_k      ? Q_BY_K
+                                 : K_BY_Q);
+            }
+        }
+    }
+    if (from[ROLE_V]->tensor == NULL) {
+        give(p, WEIGHTS, V_IS_X);
+    }
+    if (from[ROLE_O] == NULL && named != NULL && named->from[ROLE_O] != NULL) {
+        give(p, OUTPUT, NO_W_O);
+    }
+}
+
+/* The formula with these weights, then mistakes, then pairs of them. */
+static heed_verdict try_all(problem *p, const weights *w, const weights *named)
+{
     int found = 0;
-    for (int i = 0; i < MISTAKES && found < (p.w.one_head ? 1 : 2); i++) {
-        if (applies(&p, &mistakes[i]) && gives_y_with(&p, &mistakes[i], NULL)) {
-            explain(&p, &mistakes[i], NULL, found++, text, size);
+    p->w = *w;
+    prepare(p);
+    judge_roles(p, named);
+    if (gives_y(p, NULL, NULL)) {
+        if (p->given_count > 0) {
+            explain(p, NULL, NULL, 0);
+        }
+        return p->given_count > 0 ? HEED_VERDICT_FAILED : HEED_VERDICT_PASSED;
+    }
+    for (int i = 0; i < MISTAKES && found < (p->given_count > 0 ? 1 : 2); i++) {
+        const bool numbers = (mistakes[i].part == SCALE && mistakes[i].choice == FOUND) ||
+                             (mistakes[i].part == APPLY && mistakes[i].choice == FACTOR);
+        if ((!numbers || found == 0) && applies(p, &mistakes[i]) &&
+            gives_y(p, &mistakes[i], NULL)) {
+            explain(p, &mistakes[i], NULL, found++);
         }
     }
     for (int i = 0; i < MISTAKES && found == 0; i++) {
         for (int j = i + 1; j < MISTAKES && found == 0; j++) {
-            if (mistakes[i].part != mistakes[j].part && applies(&p, &mistakes[i]) &&
-                applies(&p, &mistakes[j]) && gives_y_with(&p, &mistakes[i], &mistakes[j])) {
-                explain(&p, &mistakes[i], &mistakes[j], found++, text, size);
+            if (mistakes[i].part != mistakes[j].part && applies(p, &mistakes[i]) &&
+                applies(p, &mistakes[j]) && gives_y(p, &mistakes[i], &mistakes[j])) {
+                explain(p, &mistakes[i], &mistakes[j], found++);
             }
         }
     }
     return found > 0 ? HEED_VERDICT_FAILED : HEED_VERDICT_UNKNOWN;
+}
+
+/* ---- proof by one and by two tokens ---- */
+
+static heed_tensor *outputs_of(const problem *p, heed_tensor *x)
+{
+    heed_tensor *y = p->question->outputs(p->question->check, heed_contiguous(x));
+    if (y == NULL) {
+        heed_error(); /* a mask of one length, for example */
+    }
+    return y;
+}
+
+/* y = factor z, but for rounding? */
+static bool is_multiple(const problem *p, heed_tensor *y, heed_tensor *z, double *factor)
+{
+    const double squares = heed_item(heed_sum(heed_square(z)));
+    *factor = heed_item(heed_sum(heed_mul(y, z))) / squares; /* NaN is no factor */
+    const double off = heed_item(heed_amax(heed_abs(heed_sub(y, heed_mul_scalar(z, *factor)))));
+    return off <= p->question->rounding * heed_item(heed_amax(heed_abs(y)));
+}
+
+/* Finds W_v and W_o, and the factor of y, or the next that fit: *way counts those that were tried.
+ * A difference of outputs has no biases. */
+static bool find_values(problem *p, weights *w, int *way)
+{
+    heed_tensor *one = heed_narrow(heed_to(p->question->x, HEED_F64), 1, 0, 1);
+    heed_tensor *two = heed_narrow(heed_to(p->question->other, HEED_F64), 1, 0, 1);
+    heed_tensor *y = outputs_of(p, one), *of_two = y != NULL ? outputs_of(p, two) : NULL;
+    if (of_two == NULL) {
+        return false;
+    }
+    y = heed_matmul(heed_sub(y, of_two), p->sketch);
+    heed_tensor *x = heed_sub(one, two);
+    while (*way < 4 * p->count * (p->count + 1)) {
+        const int turn_v = *way & 1, turn_o = *way >> 1 & 1, at_o = *way / 4 % (p->count + 1);
+        matrix *v = &p->matrices[*way / 4 / (p->count + 1)]; /* x itself is the last */
+        matrix *o = at_o < p->count ? &p->matrices[at_o] : NULL;
+        ++*way;
+        if (v->weight->shape[!turn_v] != p->o->d_model ||
+            (o != NULL && (o->tensor == NULL || o->weight->shape[turn_o] != p->width)) ||
+            (o == NULL && turn_o)) {
+            continue;
+        }
+        if (v->of_x[turn_v] == NULL) {
+            v->of_x[turn_v] = heed_matmul(x, turned(v->weight, !turn_v));
+        }
+        if (o != NULL && o->to_y[turn_o] == NULL) {
+            o->to_y[turn_o] = heed_matmul(turned(o->weight, !turn_o), p->sketch);
+        }
+        heed_tensor *to_y = o != NULL ? o->to_y[turn_o] : p->sketch;
+        const int64_t heads = p->o->heads, width = to_y->shape[0], of_v = v->weight->shape[turn_v];
+        p->w.head_dim = width / heads;
+        p->w.kv_heads = p->w.head_dim > 0 ? of_v / p->w.head_dim : 0;
+        if (p->w.kv_heads == 0 || heads % p->w.kv_heads != 0 || width % heads != 0 ||
+            of_v % p->w.head_dim != 0 || (v->tensor == NULL && o == NULL)) {
+            continue;
+        }
+        for (int tiled = 0; tiled < (p->w.kv_heads > 1 && p->w.kv_heads < heads ? 2 : 1); tiled++) {
+            const formula f = {.choice = {[HEADS] = tiled ? TILED : 0}};
+            const int64_t tokens = p->tokens;
+            p->tokens = 1;
+            heed_tensor *z = heed_matmul(merge(p, &f, split(p, &f, v->of_x[turn_v])), to_y);
+            p->tokens = tokens;
+            if (is_multiple(p, y, z, &p->factor)) {
+                p->factor = fabs(p->factor - 1) <= 10 * p->question->rounding ? 0 : p->factor;
+                take(w, ROLE_V, v);
+                take(w, ROLE_O, o);
+                w->weight[ROLE_V] = turned(v->weight, turn_v);
+                w->weight[ROLE_O] = o != NULL ? turned(o->weight, turn_o) : NULL;
+                p->tiled = tiled;
+                return true;
+            }
+        }
+    }
+    p->factor = 0;
+    return false;
+}
+
+/* The scale of scores with which the formula gives y, or 0: the best of some, then Gauss-Newton. */
+static double solve_scale(const problem *p, formula f)
+{
+    const double right = 1 / sqrt((double)p->w.head_dim);
+    double best = HUGE_VAL, scale = 0;
+    f.choice[SCALE] = FOUND;
+    problem q = *p;
+    for (int i = -3; i <= 3; i++) {
+        q.scale = right * pow(4, i);
+        const double off = deviation(&q, &f);
+        scale = off < best ? q.scale : scale;
+        best = fmin(best, off);
+    }
+    for (int i = 0; i < 12 && best > p->question->rounding && isfinite(best); i++) {
+        HEED_SCOPE(scope);
+        const double step = 1e-6 * scale;
+        q.scale = scale;
+        heed_tensor *y = attend(&q, &f);
+        q.scale = scale + step;
+        heed_tensor *slope = heed_div_scalar(heed_sub(attend(&q, &f), y), step);
+        const double by = heed_item(heed_sum(heed_mul(slope, heed_sub(p->y, y)))) /
+                          heed_item(heed_sum(heed_square(slope)));
+        scale += by;
+        q.scale = scale;
+        best = deviation(&q, &f);
+    }
+    const bool is_one = fabs(scale) > 1e-3 * right; /* else a mean of all */
+    return is_one && best <= p->question->rounding ? scale : 0;
+}
+
+/* Finds W_q, W_k and the scale, when W_v and W_o are known. */
+static bool find_scores(problem *p, const weights *proven)
+{
+    for (int i = 0; i < 4 * p->count * p->count; i++) {
+        const matrix *q = &p->matrices[i / 4 % p->count], *k = &p->matrices[i / 4 / p->count];
+        p->w = *proven;
+        take(&p->w, ROLE_Q, q);
+        take(&p->w, ROLE_K, k);
+        p->w.weight[ROLE_Q] = turned(q->weight, i & 1);
+        p->w.weight[ROLE_K] = turned(k->weight, i >> 1 & 1);
+        if (q->tensor == NULL || k->tensor == NULL || !fits(p, &p->w)) {
+            continue;
+        }
+        prepare(p);
+        const formula f = {.choice = {[HEADS] = p->tiled ? TILED : 0}};
+        p->scale = solve_scale(p, f);
+        if (p->scale != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Two tokens, the first of which is 0, as is its key: no rotation changes what the second gets. */
+static bool take_two_tokens(problem *p)
+{
+    heed_tensor *parts[] = {heed_mul_scalar(heed_narrow(p->x, 1, 0, 1), 0),
+                            heed_narrow(p->x, 1, 1, 1)};
+    heed_tensor *x = heed_cat(parts, 2, 1), *y = outputs_of(p, x);
+    if (y != NULL) {
+        p->x = x;
+        p->y = heed_contiguous(heed_matmul(y, p->sketch));
+        p->tokens = 2;
+        p->first = 1;
+    }
+    return y != NULL;
+}
+
+heed_verdict heed_attention_mistake(const heed_attention_question *question, const char **why,
+                                    char *text, size_t size)
+{
+    HEED_SCOPE_NO_GRAD(scope);
+    const heed_tensor *y = question->y;
+    problem p = {.question = question,
+                 .o = question->o,
+                 .x = heed_to(heed_detach(question->x), HEED_F64),
+                 .batch = question->x->shape[0],
+                 .tokens = question->x->shape[1],
+                 .width = y->shape[2],
+                 .text = text,
+                 .size = size};
+    const int64_t columns = p.width < 16 ? p.width : 16;
+    const bool placed = p.placed = p.o->positions != HEED_POSITIONS_NONE;
+    weights named, proven = {0};
+    *text = '\0';
+    const heed_generator generator = heed_get_generator();
+    heed_manual_seed(p.o->seed);
+    p.sketch = columns == p.width ? heed_eye(p.width, p.width, HEED_F64)
+                                  : heed_randn(HEED_SHAPE(p.width, columns), HEED_F64);
+    heed_set_generator(&generator);
+    p.y = heed_contiguous(heed_matmul((heed_tensor *)y, p.sketch));
+    list_matrices(&p);
+    if (p.count < MATRICES) { /* x itself */
+        add_matrix(&p, &(matrix){.weight = heed_eye(p.o->d_model, p.o->d_model, HEED_F64),
+                                 .hint = NO_ROLE,
+                                 .spare = true});
+    }
+    const bool has_names = choose_weights(&p, true, NULL, &named);
+    heed_verdict verdict = has_names ? try_all(&p, &named, &named) : HEED_VERDICT_UNKNOWN;
+    if (verdict != HEED_VERDICT_UNKNOWN) {
+        return verdict;
+    }
+    if (p.placed) {
+        p.placed = false;
+        *why = "W_v, W_o and the scale are right (one token, two tokens), whatever the positions";
+    }
+    bool has_values = false, has_scale = false;
+    for (int way = 0; !has_scale && find_values(&p, &proven, &way); has_values = true) {
+        has_scale = (!placed || p.first > 0 || take_two_tokens(&p)) && find_scores(&p, &proven);
+    }
+    if (has_scale) {
+        proven = p.w;
+        verdict = has_names ? try_all(&p, &named, &named) : verdict;
+        return verdict != HEED_VERDICT_UNKNOWN ? verdict
+                                               : try_all(&p, &proven, has_names ? &named : NULL);
+    }
+    *why = placed ? "the projections and the scale are not found in the outputs of one and of two "
+                    "tokens"
+                  : NULL;
+    if (placed || !choose_weights(&p, false, has_values ? &proven : NULL, &p.w)) {
+        return has_names || has_values ? HEED_VERDICT_UNKNOWN : HEED_VERDICT_SKIPPED;
+    }
+    proven = p.w;
+    return try_all(&p, &proven, has_names ? &named : NULL);
 }

@@ -85,6 +85,21 @@ void heed_attention_report_print(FILE *stream, const heed_attention_report *repo
         fputs("\n  likely mistake    ", stream);
         print_words(stream, report->mistake);
     }
-    fprintf(stream, "\n%s: %d checks passed, %d failed\n", report->passed ? "passed" : "WRONG",
-            passed, failed);
+    if (!report->passed) {
+        fprintf(stream, "\nWRONG: %d checks passed, %d failed\n", passed, failed);
+        return;
+    }
+    fprintf(stream, "\npassed: %d checks", passed);
+    const char *between = "; not checked: ";
+    for (int i = 0; i < HEED_ATTENTION_CHECKS; i++) {
+        if (i != HEED_CHECK_FORMULA && report->checks[i].verdict == HEED_VERDICT_UNKNOWN) {
+            fprintf(stream, "%s%s", between, names[i]);
+            between = ", ";
+        }
+    }
+    if (report->checks[HEED_CHECK_FORMULA].verdict != HEED_VERDICT_PASSED) {
+        fprintf(stream, "%sthe scale and the projections (%s)", between,
+                report->checks[HEED_CHECK_FORMULA].text);
+    }
+    fputc('\n', stream);
 }

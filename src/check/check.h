@@ -6,12 +6,23 @@
 
 /* Which known mistake gives the outputs of an attention (internal). */
 
-/* heed_attention_mistake: compares y (B, T, width) of x (B, T, d_model) with the formula, and if it
- * differs, with each known mistake, then with pairs of them. Relative differences up to `rounding`
- * are none. The module's parameters are called as in the tutorial or as in torch; if not, the
- * verdict is skipped. `text` names the mistake, if one gives y. y is f64 without a graph. */
-heed_verdict heed_attention_mistake(const heed_attention_check_args *o, double rounding,
-                                    heed_tensor *x, heed_tensor *y, char *text, size_t size);
+/* What is asked about a function f with a module: of what it was meant to be, and what it did. */
+typedef struct heed_attention_question {
+    const heed_attention_check_args *o;
+    void *module;
+    double rounding;        /* relative differences up to this are none */
+    heed_tensor *x, *other; /* (B, T, d_model) */
+    heed_tensor *y;         /* f(x), f64 (B, T, width), without a graph */
+    bool any_length;        /* outputs do not depend on the number of tokens */
+    const void *check;
+    heed_tensor *(*outputs)(const void *check, heed_tensor *x); /* f(x) like y; NULL on error */
+} heed_attention_question;
+
+/* heed_attention_mistake: compares y with the formula, and if it differs, with each known mistake,
+ * then with pairs of them. `mistake` names the mistake, if one gives y. Skipped if the module has
+ * no matrices that could be W_q, W_k and W_v. *why may be set to a text for the verdict. */
+heed_verdict heed_attention_mistake(const heed_attention_question *question, const char **why,
+                                    char *mistake, size_t size);
 
 /* heed_attention_report_print: one line a check, the reach as a picture, and the mistake. */
 void heed_attention_report_print(FILE *stream, const heed_attention_report *report);

@@ -69,7 +69,7 @@ static const struct {
     {"argmax_of_all", "oooW-o*-o-?-"},
     {"mask_of_eight", "oooo-oW-o-o-"},
     {"sines_over_batch", "oWooW-o-o---"},
-    {"rotary_over_heads", "ooooWoo-o---"},
+    {"rotary_over_heads", "ooooWoo-o-o-"},
     {"two_mistakes_heads_and_scale", "ooWW-WW-o-W-"},
     {"two_mistakes_mask_and_scale", "ooWW-oW-o-W-"},
     {"padding_added", "oooooooWo-o-"},
@@ -82,8 +82,8 @@ static const struct {
     {"causal", "oooo-oo-oooo"},
     {"free", "ooooooooo-oo"},
     {"keys_sorted", "ooooooo-o-o-"},
-    {"alibi", "ooooooo-o---"},
-    {"rotary", "ooooooo-o---"},
+    {"alibi", "ooooooo-o-?-"},
+    {"rotary", "ooooooo-o-o-"},
     {"sines", "ooooo-o-oo--"},
     {"positions_in_place", "ooooo-o-o---"},
     {"zero_key", "ooooo-o-o---"},
@@ -309,7 +309,7 @@ START_TEST(a_causal_mean_passes)
     expect_check(r, HEED_CHECK_LENGTH, HEED_VERDICT_PASSED, "T from 1 to 8; a prefix");
     expect_check(r, HEED_CHECK_PARAMETERS, HEED_VERDICT_PASSED, "each of 0 receives a gradient");
     expect_check(r, HEED_CHECK_CACHE, HEED_VERDICT_SKIPPED, "no .step");
-    expect_check(r, HEED_CHECK_FORMULA, HEED_VERDICT_SKIPPED, "no parameters called W_q");
+    expect_check(r, HEED_CHECK_FORMULA, HEED_VERDICT_SKIPPED, "no matrices that could be W_q");
     expect_check(r, HEED_CHECK_DERIVATIVE, HEED_VERDICT_SKIPPED, "no .derivative");
     for (int j = 0; j < 8; j++) {
         ck_assert(fabs(r.reach[3][j] - (j <= 3 ? r.reach[3][0] : 0)) < 1e-12);
@@ -379,14 +379,14 @@ START_TEST(probes_have_these_verdicts)
          {.block = true},
          HEED_CHECK_FORMULA,
          HEED_VERDICT_SKIPPED,
-         "needs a single layer of attention alone"},
-        {{0}, {.layers = 2}, HEED_CHECK_FORMULA, HEED_VERDICT_SKIPPED, "needs a single layer"},
-        {{0}, {.extra_keys = true}, HEED_CHECK_FORMULA, HEED_VERDICT_SKIPPED, "needs a single"},
+         "needs attention alone: check what is inside with .parts"},
+        {{0}, {.layers = 2}, HEED_CHECK_FORMULA, HEED_VERDICT_SKIPPED, "needs attention"},
+        {{0}, {.extra_keys = true}, HEED_CHECK_FORMULA, HEED_VERDICT_SKIPPED, "needs attention"},
         {{0},
-         {.positions = HEED_POSITIONS_RELATIVE},
+         {.positions = HEED_POSITIONS_ABSOLUTE},
          HEED_CHECK_FORMULA,
          HEED_VERDICT_SKIPPED,
-         "needs a single layer"},
+         "needs attention alone"},
         {{0},
          {.step = cached_probe},
          HEED_CHECK_CACHE,
@@ -437,12 +437,12 @@ START_TEST(probes_have_these_verdicts)
          HEED_CHECK_EQUAL,
          HEED_VERDICT_PASSED,
          "skipped"},
-        {{.keep = all, .tilt = 4.5e-9},
+        {{.keep = all, .tilt = 4.5e-6},
          {.block_mask = heed_logical_not(all)},
          HEED_CHECK_EQUAL,
          HEED_VERDICT_PASSED,
          "equal shares"},
-        {{.keep = all, .tilt = 5.5e-9},
+        {{.keep = all, .tilt = 5.5e-6},
          {.block_mask = heed_logical_not(all)},
          HEED_CHECK_EQUAL,
          HEED_VERDICT_FAILED,
@@ -468,7 +468,7 @@ START_TEST(probes_have_these_verdicts)
         const heed_attention_report r = check_probe(rows[i].m, rows[i].options);
         expect_check(r, rows[i].which, rows[i].verdict, rows[i].text);
         ck_assert(rows[i].which != HEED_CHECK_EQUAL ||
-                  (r.checks[HEED_CHECK_EQUAL].worst > 1e-8) ==
+                  (r.checks[HEED_CHECK_EQUAL].worst > 1e-5) ==
                       (rows[i].verdict == HEED_VERDICT_FAILED));
     }
 }
@@ -530,7 +530,7 @@ START_TEST(the_formula_holds_within_rounding)
         heed_attention_check_args options = attention_args(m);
         options.report = &r;
         options.step = NULL;
-        scaled_by = i == 0 ? 5e-10 : 5e-9;
+        scaled_by = i == 0 ? 5e-6 : 5e-5;
         check_with(scaled_forward, m, options);
         expect_no_error();
         ck_assert_int_eq(r.checks[HEED_CHECK_FORMULA].verdict,
@@ -665,13 +665,16 @@ static heed_tensor *padded_probe(heed_tensor *x, heed_tensor *mask, void *contex
 {
     const double *leaks = ((const mean *)context)->leaks;
     heed_tensor *keep = heed_unsqueeze(heed_to(heed_logical_not(mask), x->dtype), 1);
-    for (int b = 0; b < 2; b++) {
+    for (int b = 0; b < mask->shape[0]; b++) {
         const double count = heed_item(heed_sum(heed_select(keep, 0, b)));
         ck_assert(count > 0 && count < (double)mask->shape[1]);
     }
     heed_tensor *y = heed_matmul(heed_div(keep, heed_sum_dim(keep, -1, true)), x);
     heed_tensor *last = heed_narrow(x, 1, mask->shape[1] - 1, 1);
-    y = heed_add(y, heed_mul(heed_from_f64(leaks, HEED_SHAPE(2, 1, 1)), last));
+    /* a sequence alone is the one with its length */
+    leaks += mask->shape[0] == 1 && heed_item(heed_sum(keep)) < (double)mask->shape[1] - 1;
+    heed_tensor *times = heed_from_f64(leaks, HEED_SHAPE(mask->shape[0], 1, 1));
+    y = heed_add(y, heed_mul(times, last));
     return heed_expand(y, heed_shape_of_tensor(x));
 }
 
@@ -691,7 +694,7 @@ START_TEST(padding_leaves_tokens_in_each_sequence)
                                              .block_mask = heed_zeros(square, HEED_BOOL)};
         expect_check(check_probe(MEAN(.keep = keep), options), HEED_CHECK_PADDING,
                      HEED_VERDICT_PASSED, "padding changes nothing, other tokens do");
-        for (int b = 0; b < 2; b++) {
+        for (int b = 0; b < 2 && tokens > 2; b++) {
             const mean leaking = {.keep = keep, .leaks = {b == 0, b == 1}};
             expect_check(check_probe(leaking, options), HEED_CHECK_PADDING, HEED_VERDICT_FAILED,
                          leak);
