@@ -2088,7 +2088,7 @@ typedef struct heed_attention_check_args {
     /* Attention inside f, as of the layers of a model: the formula is checked of each. Ends with
      * {0}; NULL: f itself is one. */
     const heed_attention_part *parts;
-    bool f32;        /* do not cast: f creates f32 tensors of its own; may cast x to f32 and back */
+    bool f32; /* do not cast: f creates f32 tensors of its own; may cast x to f32 and back */
     /* f with a key_padding_mask, bool (B, T), true blocks; NULL: not checked */
     heed_tensor *(*padded)(heed_tensor *x, heed_tensor *key_padding_mask, void *context);
     /* f of one token, x (B, 1, d_model), with a cache that is emptied at position 0; NULL: not

@@ -18,7 +18,7 @@
 
 typedef enum role { ROLE_Q, ROLE_K, ROLE_V, ROLE_O, ROLE_QKV, ROLES, NO_ROLE = -1 } role;
 
-enum { KEY = 64, MATRICES = 40, DRAWS = 3, GIVEN = 6 };
+enum { KEY = 64, MATRICES = 40, CERTAIN = 6 };
 
 typedef struct matrix {
     heed_tensor *weight, *bias; /* (out, in) and (out), f64; bias may be NULL */
@@ -48,10 +48,10 @@ typedef struct problem {
     int count;
     weights w;                                      /* those that are tried */
     heed_tensor *projected[ROLE_O][2], *outputs[2]; /* products with them */
-    double scale, factor;        /* of scores and of y, found in the outputs; 0: not found */
-    bool tiled, placed;          /* q and k are turned by positions */
-    int64_t first;               /* rows before it are not compared */
-    const mistake *given[GIVEN]; /* mistakes that need no trying */
+    double scale, factor;          /* of scores and of y, found in the outputs; 0: not found */
+    bool tiled, placed;            /* q and k are turned by positions */
+    int64_t first;                 /* rows before it are not compared */
+    const mistake *given[CERTAIN]; /* mistakes that need no trying */
     int given_count;
     char *text;
     size_t size;
@@ -253,7 +253,7 @@ static void list_matrices(problem *p)
     }
 }
 
-static void take(weights *w, role r, const matrix *m)
+static void take_role(weights *w, role r, const matrix *m)
 {
     w->from[r] = m;
     w->weight[r] = m != NULL ? m->weight : NULL;
@@ -261,7 +261,7 @@ static void take(weights *w, role r, const matrix *m)
 }
 
 /* True if the shapes of q, k, v and o fit together; sets what follows from them. */
-static bool fits(const problem *p, weights *w)
+static bool shapes_fit(const problem *p, weights *w)
 {
     const int64_t d_model = p->o->d_model, heads = p->o->heads;
     for (int r = 0; r < ROLE_O; r++) {
@@ -299,11 +299,11 @@ static bool choose_weights(const problem *p, bool by_hint, const weights *proven
                     ? m->hint == (role)r
                     : !is_taken && !m->spare &&
                           (r == ROLE_O ? proven == NULL : m->weight->shape[1] == p->o->d_model)) {
-                take(w, (role)r, m);
+                take_role(w, (role)r, m);
             }
         }
     }
-    return fits(p, w);
+    return shapes_fit(p, w);
 }
 
 /* ---- the formula and its changes ---- */
@@ -325,7 +325,7 @@ enum {
     FIRST_HEAD,
     TILED
 };
-enum { WEIGHTS_TRANSPOSED = 1, DIVIDED_AFTER, FACTOR };
+enum { WEIGHTS_TRANSPOSED = 1, DIVIDED_AFTER, TIMES };
 enum { NO_W_O = 1, W_O_TRANSPOSED, X_ADDED };
 
 typedef struct formula {
@@ -406,7 +406,7 @@ static const mistake mistakes[] = {
      "multiply the weights (queries, keys) by v (keys, d_head)"},
     {APPLY, DIVIDED_AFTER, "with the weights divided by sqrt(d_head) after the softmax",
      "divide the scores, before the softmax"},
-    {APPLY, FACTOR, "with y multiplied by", "the weights of a row must sum to 1"},
+    {APPLY, TIMES, "with y multiplied by", "the weights of a row must sum to 1"},
     {OUTPUT, NO_W_O, "without W_o", "multiply the merged heads by W_o"},
     {OUTPUT, W_O_TRANSPOSED, "with W_o transposed", "heed_linear multiplies by the transpose"},
     {OUTPUT, X_ADDED, "with x added", "if this residual is intended, set .block"},
@@ -582,7 +582,7 @@ static heed_tensor *attend(const problem *p, const formula *f)
     if (f->choice[OUTPUT] == X_ADDED) {
         y = p->width == p->o->d_model ? heed_add(y, heed_matmul(p->x, p->sketch)) : NULL;
     }
-    return f->choice[APPLY] == FACTOR ? heed_mul_scalar(y, p->factor) : y;
+    return f->choice[APPLY] == TIMES ? heed_mul_scalar(y, p->factor) : y;
 }
 
 /* How far the formula is from y, relative to y. Rows that its mask blocks everywhere are not
@@ -647,7 +647,7 @@ static bool applies(const problem *p, const mistake *m)
     case TURNS:
         return p->placed;
     case APPLY:
-        return m->choice != FACTOR || p->factor != 0;
+        return m->choice != TIMES || p->factor != 0;
     default: /* thirds of one parameter may have any order; without names, so may others */
         return !exchange || (w->from[ROLE_Q]->hint == ROLE_Q && !w->from[ROLE_Q]->fused);
     }
@@ -675,7 +675,7 @@ static bool gives_y(const problem *p, const mistake *a, const mistake *b)
 }
 
 HEED_PRINTF(2, 3)
-static void append(problem *p, const char *format, ...)
+static void append_text(problem *p, const char *format, ...)
 {
     const size_t length = strlen(p->text);
     va_list arguments;
@@ -688,37 +688,38 @@ static void append(problem *p, const char *format, ...)
  * b may be NULL. */
 static void explain(problem *p, const mistake *a, const mistake *b, int found)
 {
-    const mistake *all[GIVEN + 2];
+    const mistake *all[CERTAIN + 2];
     int count = 0;
     for (; found == 0 && count < p->given_count; count++) {
         all[count] = p->given[count];
     }
     all[count++] = a;
     all[count++] = b;
-    append(p, "%s", found == 0 ? "y equals attention" : ". Or");
+    append_text(p, "%s", found == 0 ? "y equals attention" : ". Or");
     for (int i = 0, said = 0; i < count; i++) {
         if (all[i] == NULL) {
             continue;
         }
-        append(p, "%s %s", said++ > 0 ? " and" : "", all[i]->text);
+        append_text(p, "%s %s", said++ > 0 ? " and" : "", all[i]->text);
         if (all[i]->part == SCALE && all[i]->choice != NOT_SCALED) {
             formula f = {.choice = {[SCALE] = all[i]->choice}};
             const double used = divisor(p, &f), times = used < 1 ? 1 / used : used;
-            append(p, all[i]->choice == FOUND ? " %.4g" : " = %.4g",
-                   all[i]->choice == FOUND ? p->scale : times);
-        } else if (all[i]->part == APPLY && all[i]->choice == FACTOR) {
-            append(p, " %.4g", p->factor);
+            append_text(p, all[i]->choice == FOUND ? " %.4g" : " = %.4g",
+                        all[i]->choice == FOUND ? p->scale : times);
+        } else if (all[i]->part == APPLY && all[i]->choice == TIMES) {
+            append_text(p, " %.4g", p->factor);
         }
     }
     for (int i = 0; i < count; i++) {
         const mistake *m = all[i];
         if (m != NULL && m->part == SCALE && p->o->scale != 0) {
-            append(p, "; .scale is %.4g", p->o->scale);
+            append_text(p, "; .scale is %.4g", p->o->scale);
         } else if (m != NULL && m->part == SCALE) {
-            append(p, "; a head is %lld wide, so divide by sqrt(%lld) = %.4g",
-                   (long long)p->w.head_dim, (long long)p->w.head_dim, sqrt((double)p->w.head_dim));
+            append_text(p, "; a head is %lld wide, so divide by sqrt(%lld) = %.4g",
+                        (long long)p->w.head_dim, (long long)p->w.head_dim,
+                        sqrt((double)p->w.head_dim));
         } else if (m != NULL) {
-            append(p, "; %s", m->remedy);
+            append_text(p, "; %s", m->remedy);
         }
     }
 }
@@ -734,7 +735,7 @@ static const mistake *mistake_of(part where, int choice)
 
 static void give(problem *p, part where, int choice)
 {
-    if (p->given_count < GIVEN) {
+    if (p->given_count < CERTAIN) {
         p->given[p->given_count++] = mistake_of(where, choice);
     }
 }
@@ -781,7 +782,7 @@ static heed_verdict try_all(problem *p, const weights *w, const weights *named)
     }
     for (int i = 0; i < MISTAKES && found < (p->given_count > 0 ? 1 : 2); i++) {
         const bool numbers = (mistakes[i].part == SCALE && mistakes[i].choice == FOUND) ||
-                             (mistakes[i].part == APPLY && mistakes[i].choice == FACTOR);
+                             (mistakes[i].part == APPLY && mistakes[i].choice == TIMES);
         if ((!numbers || found == 0) && applies(p, &mistakes[i]) &&
             gives_y(p, &mistakes[i], NULL)) {
             explain(p, &mistakes[i], NULL, found++);
@@ -862,8 +863,8 @@ static bool find_values(problem *p, weights *w, int *way)
             p->tokens = tokens;
             if (is_multiple(p, y, z, &p->factor)) {
                 p->factor = fabs(p->factor - 1) <= 10 * p->question->rounding ? 0 : p->factor;
-                take(w, ROLE_V, v);
-                take(w, ROLE_O, o);
+                take_role(w, ROLE_V, v);
+                take_role(w, ROLE_O, o);
                 w->weight[ROLE_V] = turned(v->weight, turn_v);
                 w->weight[ROLE_O] = o != NULL ? turned(o->weight, turn_o) : NULL;
                 p->tiled = tiled;
@@ -911,11 +912,11 @@ static bool find_scores(problem *p, const weights *proven)
     for (int i = 0; i < 4 * p->count * p->count; i++) {
         const matrix *q = &p->matrices[i / 4 % p->count], *k = &p->matrices[i / 4 / p->count];
         p->w = *proven;
-        take(&p->w, ROLE_Q, q);
-        take(&p->w, ROLE_K, k);
+        take_role(&p->w, ROLE_Q, q);
+        take_role(&p->w, ROLE_K, k);
         p->w.weight[ROLE_Q] = turned(q->weight, i & 1);
         p->w.weight[ROLE_K] = turned(k->weight, i >> 1 & 1);
-        if (q->tensor == NULL || k->tensor == NULL || !fits(p, &p->w)) {
+        if (q->tensor == NULL || k->tensor == NULL || !shapes_fit(p, &p->w)) {
             continue;
         }
         prepare(p);
