@@ -24,6 +24,7 @@ done
 rm -rf "$release"
 mkdir "$release"
 cp "$build/heed-$version.tar.gz" "$build/page/attention.html" examples/pytorch/attention_check.py "$release"
+python3 package/wheel.py "$release"
 sh package/task_kit.sh "$build" > /dev/null
 (cd "$release" && sha256sum -- * > SHA256SUMS)
 echo "$release has the release: $(cd "$release" && echo ./* | sed 's#\./##g')"

@@ -156,6 +156,8 @@ check-attention: $(BUILD)/test_heed
 # The check for PyTorch over the same catalogue: its verdicts are those of C; the lessons, tasks and toys in Python
 check-attention-torch: torch all
 	$(PYTORCH) -B tests/programs/attention_check.py $(BUILD)/check_attention
+	$(PYTORCH) -B tests/programs/attention_forms.py
+	$(RUN) sh tests/package/wheel.sh $(abspath $(PYTORCH))
 	$(PYTORCH) -B tests/programs/lesson_twins.py $(BUILD)
 	$(RUN) $(PYTORCH) -B tests/tasks/tasks_pytorch.py $(BUILD)
 	$(PYTORCH) -B tests/tasks/notebook.py

@@ -20,8 +20,10 @@ every attention, whatever its weights:
     padding     tokens that the mask blocks change nothing, the others do
     parameters  each receives a gradient and is registered
     cache       one token at a time gives what all at once give
-    formula     parameters called W_q, W_k, W_v, W_o, or as in torch: y is softmax(q k^T / sqrt(d_head)) v W_o^T. If
-                not, known mistakes and pairs of them are tried, and those that reproduce y are named
+    formula     y is softmax(q k^T / sqrt(d_head)) v W_o^T of the module's matrices, whatever their names. If not, known
+                mistakes and pairs of them are tried, and those that reproduce y are named. One token proves W_v and
+                W_o, two tokens W_q, W_k and the scale, under relative positions too. Inside a model (block, layers, ids)
+                each attention is examined by hooks
     derivative  gradients agree with difference quotients
 
 The report is printed and returned: report.passed, report.checks["reach"].verdict, report.mistake. Parameters,
@@ -29,8 +31,14 @@ gradients, training flags, attributes of the modules and the random generators a
 
 One file, which needs torch alone. The same check for C is heed_attention_check; both give the same verdicts.
 """
+import argparse
 import contextlib
+import importlib.util
+import inspect
+import itertools
 import math
+import random
+import sys
 import textwrap
 from dataclasses import dataclass, field
 import torch
@@ -38,6 +46,8 @@ from torch import nn
 
 TOKENS = 8  # tokens of the inputs, if `longest` is not less
 LEAST_EFFECT = 1e-9  # in f64, effects up to this are none; far above rounding
+ROUNDING = (1e-12, 1e-10), (1e-6, 1e-4), (1e-3, 1e-2), (1, 5e-2)  # of f64, f32, f16, bf16, by their epsilon
+NAMES = {1e-10: "f64", 1e-4: "f32", 1e-2: "f16", 5e-2: "bf16"}
 SCALES = (1, 0.3, 0.1, 0.01)  # a saturated softmax or a dead ReLU hides effects: inputs times these show them
 
 
@@ -67,6 +77,7 @@ class Report:
 
     checks: dict = field(default_factory=dict)  # Check by name
     mistake: str = ""  # the likely mistake and the remedy; "" if unknown
+    assumed: list = field(default_factory=list)  # options that were not given and are guessed
     reach: torch.Tensor = None  # (T, T): |dy_i/dx_j| of query i and key j, relative to the largest
     expected: list = None  # T strings: '#' an effect, '.' none, '?' either
 
@@ -78,8 +89,14 @@ class Report:
         return sum(check.verdict == verdict for check in self.checks.values())
 
     def summary(self):
-        verdict = "passed" if self.passed else "WRONG"
-        return f"{verdict}: {self.count('passed')} checks passed, {self.count('failed')} failed"
+        if not self.passed:
+            return f"WRONG: {self.count('passed')} checks passed, {self.count('failed')} failed"
+        unknown = [name for name, check in self.checks.items() if check.verdict == "unknown" and name != "formula"]
+        formula = self.checks.get("formula")
+        if formula is not None and formula.verdict != "passed":
+            unknown.append(f"the scale and the projections ({formula.text})")
+        return (f"passed: {self.count('passed')} checks"
+                + ("; not checked: " + ", ".join(unknown).replace(", the scale", " and the scale") if unknown else ""))
 
     def __repr__(self):
         return f"<attention check {self.summary()}>"
@@ -92,13 +109,14 @@ class Report:
                                  break_long_words=False, break_on_hyphens=False)
 
         lines = ["attention check", ""]
+        lines += [wrapped("assumed", "; ".join(self.assumed)), ""] if self.assumed else []
         for name, check in self.checks.items():
             lines.append(wrapped(f"{name:11}{words[check.verdict]}", check.text))
         if self.reach is not None:
             lines += self.picture()
         if self.mistake:
             lines += ["", wrapped("likely mistake", self.mistake)]
-        return "\n".join([*lines, "", self.summary()])
+        return "\n".join([*lines, "", textwrap.fill(self.summary(), 80, break_long_words=False)])
 
     def picture(self):
         """The reach: a row for each query, a column for each key, wrong cells marked."""
@@ -139,18 +157,29 @@ class Case:
         self.device = parameters[0].device if parameters else torch.device("cpu")
         is_f64 = self.module is not None and not self.f32 and self.device.type != "mps"  # which has no f64
         self.dtype = torch.float64 if is_f64 else torch.float32
-        self.report = Report()
+        self.report, self.ties = Report(), True
+        self.generator = torch.Generator().manual_seed(self.seed)
+
+    def with_options(self, **options):
+        """A case that differs in these options, with a report of its own."""
+        return Case(**{**{name: getattr(self, name) for name in OPTIONS}, **options})
 
     def begin(self):
         """Draws the inputs and calls f for the first time."""
-        self.generator = torch.Generator().manual_seed(self.seed)
         shape = (1 if self.unbatched else 2, self.tokens, self.d_model)
         self.x = self.random(shape)
         self.other = self.random(shape)  # what tokens are replaced by
+        if self.ids:
+            self.x = torch.randint(self.ids, shape[:2], generator=self.generator).to(self.device)
+            self.other = (self.x + 1) % self.ids
         self.y = self.outputs(self.x)
-        self.rounding = 1e-4 if self.computes_in_f32() else 1e-10  # relative differences up to this are rounding
+        self.eps = max(torch.finfo(dtype).eps for dtype in self.dtypes())
+        # Relative differences up to this are rounding; of the formula and of equal tokens, `tolerance`: an epsilon in
+        # the normaliser, a root in f32.
+        self.rounding = next(most for eps, most in ROUNDING if self.eps <= eps)
+        self.tolerance = 1e-5 if self.rounding < 1e-5 else min(10 * self.rounding, 0.1)
         self.least_effect = max(LEAST_EFFECT, self.rounding / 10)
-        self.scale = max(self.y.abs().max().item(), 1e-300)
+        self.size = max(self.y.abs().max().item(), 1e-300)
         self.weights = self.random(self.y.shape)  # of sums over y whose gradients are taken
         block_mask = self.block_mask
         if block_mask is None:
@@ -158,12 +187,12 @@ class Case:
             block_mask = ones.triu(1) if self.causal else ~ones
         self.allowed = ~block_mask.cpu()
 
-    def computes_in_f32(self):
-        """Does f cast to f32, for its softmax for example? Then its rounding is that of f32."""
-        saved = []
-        with torch.autograd.graph.saved_tensors_hooks(lambda t: saved.append(t.dtype) or t, lambda t: t):
+    def dtypes(self):
+        """The dtypes that f computes in: it may cast, for its softmax for example. Its rounding is that of the widest."""
+        saved = {self.dtype}
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: saved.add(t.dtype) or t, lambda t: t):
             self.call_with_leaf(self.x)
-        return self.dtype == torch.float32 or any(t.is_floating_point and t != torch.float64 for t in saved)
+        return [dtype for dtype in saved if dtype.is_floating_point]
 
     def random(self, shape):
         return torch.randn(shape, dtype=torch.float64, generator=self.generator).to(self.dtype).to(self.device)
@@ -171,12 +200,15 @@ class Case:
     def call(self, x, f=None, *more):
         """f(x) with a batch, (B, T, width), from generators that are always in the same state. f gets copies, which it
         may change in place."""
-        torch.manual_seed(self.seed)
+        (torch.manual_seed if self.device.type != "cpu" else torch.default_generator.manual_seed)(self.seed)
+        random.seed(self.seed)
         copies = [t.clone() if torch.is_tensor(t) else t for t in (x, *more)]
-        y = (f or self.f)(*[t.squeeze(0) if self.unbatched and torch.is_tensor(t) else t for t in copies])
-        y = y[0] if isinstance(y, tuple) else y  # (outputs, weights)
-        if not torch.is_tensor(y):
-            raise TypeError(f"attention_check: f returned {type(y).__name__}; expected a tensor")
+        y = returned = (f or self.f)(*[t.squeeze(0) if self.unbatched and torch.is_tensor(t) else t for t in copies])
+        while not torch.is_tensor(y):  # (outputs, weights), [outputs], {"logits": outputs}
+            parts = list(y.values()) if hasattr(y, "values") else y if isinstance(y, (tuple, list)) else []
+            if not parts:
+                raise TypeError(f"attention_check: f returned {type(returned).__name__}; expected a tensor")
+            y = parts[0]
         y = y.unsqueeze(0) if self.unbatched else y
         if y.dim() != 3 or y.shape[:2] != x.shape[:2] or y.shape[2] == 0 or not y.is_floating_point():
             raise ValueError(f"attention_check: f gave {tuple(y.shape)} {y.dtype} for x {tuple(x.shape)}; expected "
@@ -190,17 +222,37 @@ class Case:
 
     def call_with_leaf(self, x):
         """A copy of x that requires a gradient, and f of it."""
-        leaf = x.detach().clone().requires_grad_()
+        leaf = x.detach().clone().requires_grad_(x.is_floating_point())
         return leaf, self.call(leaf)
+
+    def scaled(self, scale, x=None):
+        """x times the scale; token ids as they are."""
+        x = self.x if x is None else x
+        return x if self.ids else scale * x
+
+    def right_scale(self, d_head):
+        return self.scale or 1 / math.sqrt(d_head)
+
+    def with_options_of(self, module):
+        """The case of a part of the module, for its matrices alone."""
+        part = self.with_options(module=module)
+        part.y = torch.empty(1, 1, self.d_model)
+        return part
+
+    def order_matters(self):
+        """Does the order of the tokens before it change the last output?"""
+        order = [*range(self.tokens - 2, -1, -1), self.tokens - 1]
+        return any(self.differences(self.outputs(x[:, order]), self.outputs(x))[:, -1].max() > self.rounding
+                   for x in map(self.scaled, SCALES[:1 if self.ids else None]))
 
     def differences(self, a, b):
         """For each row of two outputs, the largest difference relative to the largest element of y; NaN if any is."""
-        return (a - b).abs().amax(-1) / self.scale
+        return (a - b).abs().amax(-1) / self.size
 
     def unit(self, largest):
         """What gradients are relative to: the largest of them. If all of them are far below y, they may be rounding, and
         their quotients would be arbitrary."""
-        return max(largest, 0.01 * self.scale)
+        return max(largest, 0.01 * self.size)
 
 
 def is_more(worst, than):
@@ -213,8 +265,8 @@ def is_more(worst, than):
 def check_repeat(c):
     worst = c.differences(c.outputs(c.x), c.y).max().item()
     if not c.y.isfinite().all():
-        return Check("failed", "y has NaN or infinity: a row that is blocked everywhere, or mask values that overflow",
-                     math.nan)
+        return Check("failed", "y has NaN or infinity: a row that is blocked everywhere, mask values that overflow, or "
+                     "-inf filled in after the softmax", math.nan)
     if worst != 0:
         raise ValueError(f"attention_check: f gives other outputs for the same input (by {worst:.2g}), although the "
                          "generator is reset before each call: it keeps state, such as a cache, between calls; reset "
@@ -229,7 +281,7 @@ def check_repeat(c):
     return judged(worst != 0, worst, "f draws random numbers in eval mode: dropout that does not read self.training "
                   "(F.dropout, dropout_p of scaled_dot_product_attention), or a module that is not registered",
                   "the same input gives the same output"
-                  + " (computed in f32)" * (c.dtype == torch.float64 and c.rounding > 1e-10))
+                  + f" (computed in {NAMES[c.rounding]})" * (c.dtype == torch.float64 and c.rounding > 1e-10))
 
 
 def check_batch(c):
@@ -238,6 +290,13 @@ def check_batch(c):
     y = c.outputs(torch.cat([c.x[:1], c.other[1:]]))
     worst = c.differences(y[0], c.y[0]).max().item()
     moved = c.differences(c.outputs(c.x.flip(0))[0], c.y[1]).max().item()
+    try:
+        alone = c.differences(c.outputs(c.x[:1])[0], c.y[0]).max().item()
+    except Exception:  # a batch of a fixed size
+        alone = 0.0
+    if not is_more(worst, c.rounding) and is_more(alone, c.rounding):
+        return Check("failed", "a sequence alone gives other outputs than in a batch: a mask or factor that depends on the "
+                     "batch", alone)
     if not is_more(worst, c.rounding):
         return judged(is_more(moved, c.rounding), moved, "a sequence gives other outputs at another place in the "
                       "batch: positions or a mask along the batch dim", "another sequence of the batch changes nothing")
@@ -263,6 +322,8 @@ def expect_reach(c):
 def row_gradients(c, x):
     """The gradient of each row of y, weighted at random, with respect to x: (rows, B, T, d_model)."""
     leaf, y = c.call_with_leaf(x)
+    if c.ids:
+        return torch.zeros(c.tokens, *x.shape, 1, dtype=torch.float64)
     rows = []
     for i in range(c.tokens):
         g = None
@@ -277,18 +338,18 @@ def value_effects(c):
     """(T, T): how much row i changes if token j is replaced. Among small inputs, large tokens of either sign replace it
     too: they change a maximum over all tokens, and what is saturated for larger inputs."""
     effects = torch.zeros(c.tokens, c.tokens, dtype=torch.float64)
-    for size, sign in ((1, 1), (0.1, 1), (0.1, -1)):
-        before = c.outputs(size * c.x)
+    for size, sign in ((1, 1), (0.1, 1), (0.1, -1))[:1 if c.ids else None]:
+        before = c.outputs(c.scaled(size))
         for j in range(c.tokens):
-            x = size * c.x
-            x[:, j] = sign * c.other[:, j]
+            x = c.scaled(size).clone()
+            x[:, j] = c.scaled(sign, c.other)[:, j]
             effects[:, j] = torch.maximum(effects[:, j], c.differences(c.outputs(x), before).amax(0))
     return effects
 
 
 def leak(c, effects, where):
     """A failed check if a blocked token has an effect, or None."""
-    leaks = (c.must_not & ~(effects <= 10 * c.rounding)).nonzero().tolist()
+    leaks = (c.must_not & ~(effects <= min(10 * c.rounding, 0.05))).nonzero().tolist()
     if not leaks:
         return None
     i, j = leaks[0]
@@ -301,13 +362,13 @@ def check_reach(c):
     expect_reach(c)
     reach, largest = torch.zeros(c.tokens, c.tokens, dtype=torch.float64), 0.0
     for scale in SCALES:
-        norms = row_gradients(c, c.x * scale).square().sum((1, 3)).sqrt()
+        norms = row_gradients(c, c.scaled(scale)).square().sum((1, 3)).sqrt()
         largest = max(norms.max().item(), largest)
         reach = torch.maximum(reach, norms / c.unit(largest))
         if (reach[c.must] > c.least_effect).all():
             break
     c.report.reach, c.effects = reach, value_effects(c)
-    has_gradient = is_more(largest / c.unit(largest), c.least_effect)
+    has_gradient = c.ids or is_more(largest / c.unit(largest), c.least_effect)
     if not has_gradient and not c.y.any():
         return Check("unknown", "y is 0 for all inputs: cannot tell before a step, if a projection starts at 0; with "
                      "module=, parameters that are 0 get values during the check")
@@ -333,13 +394,11 @@ def check_values(c):
 
 def check_positions(c):
     """With positions, the last output depends on the order of the tokens before it."""
-    order = [*range(c.tokens - 2, -1, -1), c.tokens - 1]
-    for x in (scale * c.x for scale in SCALES):
-        if c.differences(c.outputs(x[:, order]), c.outputs(x))[:, -1].max() > c.rounding:
-            return Check("passed", "the order of the tokens before it changes the last output, as positions should")
+    if c.order_matters():
+        return Check("passed", "the order of the tokens before it changes the last output, as positions should")
     verdict = "unknown" if c.module is None else "failed"  # without a module: a table of zeros, which is trained
     return Check(verdict, "the order of the tokens before it does not change the last output: positions have no effect "
-                 "(along the batch or the heads instead of the tokens, or not added)")
+                 "on keys (along the batch or the heads instead of the tokens, on queries alone, or not added)")
 
 
 def check_order(c):
@@ -358,7 +417,7 @@ def check_equal(c):
     if c.extra_keys or c.positions == "absolute" or c.tokens < 2:
         return skipped("needs two tokens, no absolute positions and no extra keys")
     one = c.x[:, :1]
-    same = one.expand(-1, c.tokens, -1).contiguous()
+    same = torch.cat([one] * c.tokens, 1)
     y = c.outputs(same)[0, c.allowed.any(1)]  # a row without keys has no weights
     if len(y) == 0:
         return skipped("no row has a key")
@@ -367,13 +426,14 @@ def check_equal(c):
     except Exception:  # a mask of T tokens does not fit one token: then rows are compared with each other
         alone = y[0]
     worst = c.differences(y, alone).max().item()
-    if is_more(worst, c.rounding):
+    if is_more(worst, c.tolerance):
         see = "see reach; or " if c.report.checks["reach"].verdict == "failed" else ""
-        return Check("failed", f"equal tokens do not give what one of them gives: {see}the weights of a row do not sum "
-                     "to 1 (softmax over another dim, a mask after it, none, or a factor of T)", worst)
+        return Check("failed", f"equal tokens do not give what one of them gives (off by {worst:.2g}): {see}the weights of "
+                     "a row do not sum to 1 (softmax over another dim, a mask after it, none, a factor of T, or positions "
+                     "in v), or y is more than attention (a residual, a gate: set block)", worst)
+    right = "equal tokens give what one of them gives" + f" (to {worst:.1g})" * is_more(worst, c.rounding)
     if c.block or c.layers > 1 or c.positions:
-        return Check("passed", "equal tokens give what one of them gives (shares of gradients: skipped, not a single "
-                     "layer of attention alone)", worst)
+        return Check("passed", right + " (shares of gradients: skipped, not a single layer of attention alone)", worst)
     off, largest = 0.0, 0.0
     for gradients, allowed in zip(row_gradients(c, same)[:, 0], c.allowed):
         shares = gradients[allowed]  # (allowed keys, d_model)
@@ -382,9 +442,8 @@ def check_equal(c):
             largest = max(shares[0].abs().max().item(), largest)
     uneven = off / c.unit(largest)
     return judged(is_more(uneven, 10 * max(c.rounding, 1e-9)), max(worst, uneven), "equal tokens do not have equal "
-                  "shares of a gradient: the weights of a row do not sum to 1 (softmax over another dim), or x is "
-                  "added to y (a residual: block=True)", "equal tokens give what one of them gives, and have equal "
-                  "shares")
+                  "shares of a gradient: the weights of a row do not sum to 1 (softmax over another dim), or y is more "
+                  "than attention (a residual, a gate: set block)", right + ", and have equal shares")
 
 
 # ---- length, padding ----
@@ -395,7 +454,7 @@ def check_length(c):
         return skipped("the mask has one length")
     worst = 0.0
     for t in [*range(1, min(c.longest, 2 * TOKENS) + 1), *[c.longest] * (c.longest > 2 * TOKENS)]:
-        x = c.x.repeat(1, -(-t // c.tokens), 1)[:, :t]  # beyond T, the same tokens again
+        x = torch.cat([c.x] * -(-t // c.tokens), 1)[:, :t]  # beyond T, the same tokens again
         try:
             y = c.outputs(x.contiguous())
         except Exception as error:
@@ -417,15 +476,29 @@ def check_padding(c):
     lengths = torch.tensor([max(c.tokens - 1 - b, 1) for b in range(len(c.x))])
     mask = torch.arange(c.tokens) >= lengths[:, None]  # (B, T), true blocks
     given = mask.to(c.device)
-    other_first = torch.cat([c.other[:, :1], c.x[:, 1:]], dim=1)
     y = c.outputs(c.x, c.padded, given)
-    leak = c.differences(c.outputs(torch.where(given[..., None], c.other, c.x), c.padded, given), y)[~mask].max().item()
-    effect = c.differences(c.outputs(other_first, c.padded, given), y)[~mask].max().item()
+
+    def effect(changed):  # of other tokens where `changed` says so, on rows that are not padding: (B)
+        changed = changed.to(c.device)
+        x = torch.where(changed if c.ids else changed[..., None], c.other, c.x)
+        return c.differences(c.outputs(x, c.padded, given), y).masked_fill(mask, 0).amax(1)
+
+    at, leak = torch.arange(c.tokens), effect(mask).max().item()
+    effects = [effect((at == j).expand_as(mask)) for j in range(int(lengths.max()))]
+    if not effects[0].max() > c.least_effect:
+        return Check("failed", "tokens that are not padding have no effect: true and false are exchanged")
     if is_more(leak, c.rounding):
         return Check("failed", "values at padding change other rows: the mask is added as 0 and 1, applied to "
                      "queries, or not applied", leak)
-    return judged(not effect > c.least_effect, leak, "tokens that are not padding have no effect: true and false are "
-                  "exchanged", "padding changes nothing, other tokens do")
+    for j, one in enumerate(effects):
+        if not all(one[b] > c.least_effect for b, length in enumerate(lengths) if j < length):
+            return Check("failed", f"token {j}, which is not padding, has no effect: one token too many is masked")
+    worst = 0.0
+    for b, length in enumerate(lengths.tolist() if c.block_mask is None else []):
+        alone = c.outputs(c.x[:, :length].contiguous())[b]
+        worst = max(c.differences(y[b, :length], alone).max().item(), worst)
+    return judged(is_more(worst, c.rounding), worst, "rows differ from those without padding: the causal mask is dropped, "
+                  "or positions count the padding", "padding changes nothing, other tokens do")
 
 
 # ---- parameters ----
@@ -451,26 +524,25 @@ def has_effect(c, parameter):
     return is_more(c.differences(y, c.y).max().item(), c.rounding)
 
 
-def largest_slope(c, p):
-    """The largest element of a loss's gradient with respect to p. A softmax that x saturates hides it: smaller inputs
+def largest_slopes(c, parameters):
+    """The largest element of a loss's gradient with respect to each. A softmax that x saturates hides it: smaller inputs
     show it."""
-    largest = 0.0
+    largest = [0.0] * len(parameters)
     for scale in SCALES:
-        y = c.call(scale * c.x)
-        g = None
-        if y.requires_grad:
-            g, = torch.autograd.grad((y * c.weights).sum(), p, allow_unused=True)
-        if g is not None and is_more(g.abs().max().item(), largest):
-            largest = g.abs().max().item()
-        if is_more(largest, c.rounding * c.scale):
+        y = c.call(c.scaled(scale))
+        gradients = torch.autograd.grad((y * c.weights).sum(), parameters, allow_unused=True)
+        slopes = [0.0 if g is None else g.abs().max().item() for g in gradients]
+        largest = [slope if is_more(slope, before) else before for slope, before in zip(slopes, largest)]
+        if all(is_more(slope, c.rounding * c.size) for slope in largest):
             break
     return largest
 
 
-def is_bias(c, p):
+def is_bias(c, name, p):
     """A number for each feature, or for each feature of a head: (d), (1, 1, d), (heads, 1, d_head)."""
     sizes = [size for size in p.shape if size > 1]
-    return len(sizes[1:] if sizes[:1] == [c.heads] else sizes) < 2
+    is_layer = name.endswith("weight") and p.dim() == 2
+    return len(sizes[1:] if sizes[:1] == [c.heads] and not is_layer else sizes) < 2
 
 
 def check_parameters(c):
@@ -485,22 +557,21 @@ def check_parameters(c):
             return Check("failed", f"a tensor {tuple(stray.shape)} that requires a gradient is not registered in the "
                          "module (nn.Parameter as an attribute, nn.ModuleList for lists): no optimiser trains it, no "
                          "file saves it")
-    trained = 0
-    for name, p in c.module.named_parameters():
-        if not p.requires_grad or p.numel() == 0:
-            continue
-        largest = largest_slope(c, p)
-        trained += 1
+    names = [name for name, p in c.module.named_parameters() if p.requires_grad and p.numel() > 0]
+    slopes = dict(zip(names, largest_slopes(c, [c.module.get_parameter(name) for name in names]) if names else []))
+    least = min(c.rounding * c.size, 16 * c.eps * max(slopes.values(), default=0.0))
+    for name, largest in slopes.items():
+        p = c.module.get_parameter(name)
         if math.isnan(largest):
             return Check("failed", f"the gradient of {name} has NaN", largest)
-        if largest > c.rounding * c.scale:
+        if largest > least:
             continue
         if has_effect(c, p):
             return Check("failed", f"{name} changes y but receives no gradient: detach, .data or .item() cuts the "
                          "graph", largest)
-        if not is_bias(c, p):  # a bias without effect is right: softmax cancels that of keys
+        if not is_bias(c, name, p):  # a bias without effect is right: softmax cancels that of keys
             return Check("failed", f"{name} has neither a gradient nor an effect: it is not used", largest)
-    return Check("passed", f"each of {trained} receives a gradient")
+    return Check("passed", f"each of {len(slopes)} receives a gradient")
 
 
 # ---- cache, derivative ----
@@ -517,7 +588,10 @@ def check_cache(c):
             first = i
         worst = off if is_more(off, worst) else worst
     if first is None:
-        return Check("passed", "one token at a time gives the same as all at once", worst)
+        steps = [c.outputs(c.other[:, i:i + 1].contiguous(), c.step, i) for i in range(c.tokens)]
+        again = c.differences(torch.cat(steps, 1), c.outputs(c.other)).max().item()
+        return judged(is_more(again, c.rounding), max(worst, again), "the second sequence differs: the cache of the one "
+                      "before is not cleared", "one token at a time gives the same as all at once")
     why = ("a token must see itself: append its key and value before attending; or the cache of the sequence before is "
            "not cleared" if first == 0 else "positions are off, the mask is aligned top-left, or old keys are lost")
     return Check("failed", f"token {first} with a cache differs: {why}", worst)
@@ -549,7 +623,7 @@ def check_derivative(c):
         return skipped("needs f64 (module=)" if c.derivative else "no derivative=")
     worst, at = 0.0, "x"
     parameters = [(name, p) for name, p in c.module.named_parameters() if p.requires_grad and p.numel() > 0]
-    for name, p in [("x", None), *parameters]:
+    for name, p in [("x", None)] * (not c.ids) + parameters:
         error = derivative_error(c, p)
         if is_more(error, worst):
             worst, at = error, name
@@ -558,72 +632,282 @@ def check_derivative(c):
                   f"(worst: {at})")
 
 
-# ---- formula: the parameters, by name ----
+# ---- formula: the matrices of a module ----
 
-ROLES = {
-    "q": "wq q qproj query toq queryproj wquery queries",
-    "k": "wk k kproj key tok keyproj wkey keys",
-    "v": "wv v vproj value tov valueproj wvalue values",
-    "o": "wo o oproj outproj proj cproj toout out output",
-    "qkv": "inproj qkv wqkv cattn toqkv qkvproj",
-}
+ROLES = {"q": "q qs query queries", "k": "k ks key keys", "v": "v vs value values", "o": "o out output c concat dense",
+         "qkv": "in qkv cattn attn"}
+FILLERS = ("projection", "proj", "linear", "layer", "weight", "lin", "fc", "to")
+
+
+@dataclass
+class Layer:
+    """A matrix (out, in) with its bias, and the role that its name says."""
+
+    weight: torch.Tensor
+    bias: torch.Tensor
+    role: str = None
+    parameter: object = None
+    one_head: bool = False  # its rows are those of one head, repeated
+
+
+def plain_name(name):
+    """The parts of a parameter's name without numbers, "weight" and "bias": heads.0.W_q.weight -> heads, W_q."""
+    parts = [part for part in name.split(".") if not part.isdigit() and part not in ("weight", "bias")]
+    return parts or [""]
 
 
 def role_of(name):
-    """The role of a parameter, from the last part of its name without punctuation, "weight" and "bias": W_q.weight,
-    q_proj.weight, in_proj_weight."""
-    for ending in (".weight", ".bias"):
-        name = name[:-len(ending)] if name.endswith(ending) else name
-    plain = "".join(letter for letter in name.split(".")[-1].lower() if letter.isalnum())
-    for ending in ("weight", "bias"):
-        plain = plain[:-len(ending)] if plain.endswith(ending) and plain != ending else plain
-    return next((role for role, names in ROLES.items() if plain in names.split()), None)
+    """The role of a parameter, from the last part of its name: W_q, in_proj_weight, to_q, query_layer, linear_q. A layer in
+    a module that names it: query.linear."""
+    parts = ["".join(filter(str.isalpha, part)).lower() for part in plain_name(name)[-2:]]
+    for part in reversed(parts):
+        for ending in ("weight", "bias"):
+            part = part[:-len(ending)] if part.endswith(ending) else part
+        short = part
+        for filler in FILLERS:
+            short = short.replace(filler, "") if short != "output" or filler != "to" else short
+        short = short[1:] if short[:1] == "w" and len(short) > 1 else short
+        role = next((role for role, names in ROLES.items() if short in names.split()), None)
+        if role or short:
+            return role
+        if part in ("proj", "toout"):
+            return "o"
+    return None
+
+
+def matrix_of(p, c):
+    """A parameter as (out, in): (in, out) if its shape shows it, (heads, d_model, d_head) with the heads in rows."""
+    p = p.detach().cpu().double()
+    if p.dim() == 3 and p.shape[0] == c.heads and p.shape[1] == c.d_model:
+        return p.transpose(1, 2).flatten(0, 1)
+    if p.dim() == 3 and p.shape[0] == c.heads and p.shape[2] == c.d_model:
+        return p.flatten(0, 1).T
+    if p.dim() == 3 and p.shape[:2] == (c.d_model, c.heads):
+        return p.flatten(1).T
+    if p.dim() == 2 and p.shape[0] == c.d_model != p.shape[1] and p.shape[1] % 3 == 0 < p.shape[1] - c.d_model:
+        return p.T
+    return p if p.dim() == 2 else None
+
+
+def layers_of(c):
+    """The matrices of the module in order of registration. Those of separate heads are joined, those (d_head, d_head) that
+    all heads share are repeated."""
+    everything = dict(c.module.named_parameters(remove_duplicate=False))
+    groups, layers = {}, []
+    for name in everything:
+        groups.setdefault(".".join(plain_name(name)) + "bias" * name.endswith("bias"), []).append(name)
+    for names in groups.values():
+        is_split = len(names) == c.heads > 1 and max(everything[name].shape[0] for name in names if
+                                                    everything[name].dim() > 0) < c.d_model
+        for name in names[:1] if is_split else names:
+            p, same = everything[name], names if is_split else [name]
+            matrices = [matrix_of(everything[n], c) for n in same]
+            if name.endswith("bias") or any(m is None or m.numel() == 0 for m in matrices):
+                continue
+            other = name[:-len("weight")] + "bias" if name.endswith("weight") else name.replace("W_", "b_")
+            biases = [everything.get(n.replace(name.split(".")[-1], other.split(".")[-1])) for n in same]
+            bias = None
+            if other != name and all(b is not None for b in biases):
+                bias = torch.cat([b.detach().cpu().double().flatten() for b in biases])
+            if bias is not None and len(bias) == len(matrices[0].T) != len(matrices[0]):
+                matrices[0] = matrices[0].T  # the bias shows which dim is `out`
+            layer = Layer(torch.cat(matrices), bias, role_of(name), p,
+                          is_split and len({id(everything[n]) for n in same}) == 1)
+            if layer.weight.shape == (c.d_model // c.heads,) * 2 and c.heads > 1:
+                layer.weight, layer.one_head = torch.block_diag(*[layer.weight] * c.heads), True
+                layer.bias = None if bias is None else bias.repeat(c.heads)
+            layers.append(layer)
+    return layers
+
+
+def parts_of(layer, c):
+    """The ways to read a matrix of q, k and v together: thirds, per head, or with fewer kv heads."""
+    rows, width = len(layer.weight), c.d_model
+    head = max(width // c.heads, 1)
+
+    def cut(indices):
+        return [Layer(layer.weight[i], None if layer.bias is None else layer.bias[i], parameter=layer.parameter)
+                for i in indices]
+    index = torch.arange(rows)
+    if rows % 3 == 0 and rows > width:
+        yield cut(index.chunk(3))
+        if rows % (3 * c.heads) == 0 and c.heads > 1:
+            yield cut(index.view(c.heads, 3, -1).transpose(0, 1).flatten(1))
+    if rows > width and (rows - width) % (2 * head) == 0 and rows != 3 * width:
+        yield cut(index.split([width, (rows - width) // 2, (rows - width) // 2]))
+
+
+def readings(c):
+    """The lists of matrices that may be W_q, W_k and W_v, each with those that may be W_o; those in the order of their
+    names first."""
+    layers = [layer for layer in layers_of(c) if layer.weight.shape[1] == c.d_model or layer.role == "o" or
+              layer.weight.shape[0] == c.y.shape[2]]
+    inputs = [layer for layer in layers if layer.weight.shape[1] == c.d_model]
+    found = []
+    named = [next((layer for layer in inputs if layer.role == role), None) for role in "qkv"]
+    if all(named):
+        found.append((named + [layer for layer in inputs if not any(layer is n for n in named)],
+                      [layer for layer in layers if layer.role == "o"] +
+                      [layer for layer in layers if layer.role is None], True))
+    for layer in sorted(inputs, key=lambda layer: layer.role != "qkv"):
+        others = [other for other in layers if other is not layer]
+        halves = [other for other in inputs if len(layer.weight) == 2 * len(other.weight) and other.role == "q"]
+        found += [(cut, others, False) for cut in parts_of(layer, c)]
+        if halves and not all(named):
+            kv = [Layer(w, None, parameter=layer.parameter) for w in layer.weight.chunk(2)]
+            found.append(([halves[0], *kv], [other for other in others if other is not halves[0]], False))
+    if len(inputs) >= 3 and not all(named):
+        found.append((inputs, layers, False))
+    return found
 
 
 @dataclass
 class Weights:
-    weight: dict  # (out, in) by role
-    bias: dict  # (out) by role
+    layer: dict  # by role
+    heads: int
     head_dim: int
     kv_heads: int
     is_square: bool  # each could be used transposed, as x @ W instead of x @ W.T
     one_head: bool  # q, k and v of all heads are the same parameters, as of [Head()] * 4
+    named: bool  # the names say which is which
+    projected: dict = field(default_factory=dict)  # by role and orientation
 
 
-def find_weights(module, d_model, heads):
-    """None if the module has no W_q, W_k and W_v with shapes that fit."""
-    weight, bias, stored_transposed, seen, again = {}, {}, False, set(), set()
-    for name, p in module.named_parameters(remove_duplicate=False):
-        role, identity, p = role_of(name), id(p), p.detach().cpu().double()
-        if role is None or p.dim() not in (1, 2):
+def weights_as(c, q, k, v, o, named=False):
+    """None if the shapes do not fit."""
+    width, kv_width = len(q.weight), len(k.weight)
+    head_dim = width // c.heads
+    if width % c.heads or head_dim == 0 or kv_width % head_dim or len(v.weight) != kv_width or kv_width == 0:
+        return None
+    if any(layer.weight.shape[1] != c.d_model for layer in (q, k, v)) or c.heads % (kv_width // head_dim):
+        return None
+    if o is not None and width not in o.weight.shape or o is None and c.y.shape[2] != width:
+        return None
+    if o is not None and o.weight.shape[1] != width:
+        o = Layer(o.weight.T, o.bias, o.role, o.parameter)
+    layers = {"q": q, "k": k, "v": v} | ({} if o is None else {"o": o})
+    one_head = all(layer.one_head for layer in (q, k, v))
+    return Weights(layers, c.heads, head_dim, kv_width // head_dim, width == kv_width == c.d_model, one_head, named)
+
+
+# ---- formula: one token proves W_v and W_o, two tokens W_q, W_k and the scale ----
+
+
+@dataclass
+class Proof:
+    weights: Weights
+    scale: float  # that q k^T is multiplied by
+    factor: float  # that y is multiplied by
+    tiled: bool  # kv heads
+
+
+def transposed(layer):
+    return Layer(layer.weight.T, layer.bias, layer.role, layer.parameter, layer.one_head)
+
+
+def both_ways(layers):
+    """With the square ones transposed too: x @ W instead of x @ W.T."""
+    return layers + [transposed(layer) for layer in layers if layer.weight.shape[0] == layer.weight.shape[1]]
+
+
+def expand_heads(t, heads, kv_heads, tiled):  # (..., kv_heads * d) -> (..., heads, d)
+    t = t.unflatten(-1, (kv_heads, -1))
+    indices = torch.arange(heads)
+    return t[..., indices % kv_heads if tiled else indices // (heads // kv_heads), :]
+
+
+def prove_values(c, reading):
+    """(v, o, factor, tiled): y of one token is factor * x W_v^T W_o^T. In differences of two inputs biases cancel."""
+    inputs, outputs, _ = reading
+    x = c.x[:, :1].cpu().double() - c.other[:, :1].cpu().double()
+    y = (c.outputs(c.x[:, :1].contiguous()) - c.outputs(c.other[:, :1].contiguous())).flatten(0, 1)
+    x, columns = x.flatten(0, 1), torch.arange(y.shape[1])[:16]
+    for v in sorted(both_ways(inputs), key=lambda v: any(v is other for other in inputs[:2])):
+        for o in [*both_ways([o for o in outputs if o.parameter is not v.parameter]), None]:
+            width = y.shape[1] if o is None else o.weight.shape[1]
+            if o is not None and len(o.weight) != y.shape[1] or width % c.heads or len(v.weight) % (width // c.heads):
+                continue
+            kv_heads = len(v.weight) // (width // c.heads)
+            if kv_heads == 0 or c.heads % kv_heads:
+                continue
+            for tiled in (False, True)[:1 + (1 < kv_heads < c.heads)]:
+                merged = expand_heads(nn.functional.linear(x, v.weight), c.heads, kv_heads, tiled).flatten(1)
+                for part in (columns, ...):
+                    ours = merged[:, part] if o is None else merged @ o.weight[part].T
+                    factor = ((ours * y[:, part]).sum() / ours.square().sum()).item()
+                    if is_more((factor * ours - y[:, part]).abs().max().item(), c.tolerance * y.abs().max().item()):
+                        break
+                else:
+                    if abs(factor) > 1e-9:
+                        return v, o, factor, tiled
+    return None
+
+
+def logits_of(c, v, o, factor, tiled, first, sizes):
+    """Of two tokens, x_0 = `first`, the second x_1: (x_1, log of the odds of its weight in its own row, per head), from y
+    alone; None if no weights give y. Each head's weight has as coefficients what its values add to y."""
+    shape = (1 if c.unbatched else 2, 1, c.d_model)
+    generator, logits, seconds = torch.Generator().manual_seed(c.seed + 99), [], []
+    first = first.expand(shape)
+    for size in sizes:
+        second = torch.randn(shape, generator=generator, dtype=torch.float64) * size
+        x = torch.cat([first, second], 1).to(c.dtype).to(c.device)
+        y = c.outputs(x)[:, 1] - c.outputs(x[:, :1].contiguous())[:, 0]
+        kv_heads = max(len(v.weight) * c.heads // (y.shape[1] if o is None else o.weight.shape[1]), 1)
+        change = expand_heads(nn.functional.linear((second - first)[:, 0], v.weight), c.heads, kv_heads, tiled)
+        blocks = torch.eye(c.y.shape[2], dtype=torch.float64) if o is None else o.weight
+        blocks = blocks.unflatten(1, (c.heads, -1))  # (out, heads, d_head)
+        coefficients = factor * torch.einsum("ohd,bhd->boh", blocks, change)
+        share = torch.linalg.lstsq(coefficients, y[..., None]).solution
+        off = (coefficients @ share - y[..., None]).abs().max().item()
+        if is_more(off, c.tolerance * max(y.abs().max().item(), 1e-300)) or not ((share > 0) & (share < 1)).all():
+            return None
+        logits.append(share.squeeze(-1).logit())
+        seconds.append(second[:, 0])
+    return torch.cat(seconds), torch.cat(logits)
+
+
+def prove(c, reading):
+    """A Proof, or None. Between draws of the second token, the logit of its weight changes by scale * q_1 . (k_1 - k_0), to
+    which positions add a constant only. With k_0 = 0 this holds for rotary positions too."""
+    inputs, _, named = reading
+    try:
+        values = prove_values(c, reading)
+    except Exception:  # a mask of another length
+        return None
+    if values is None or c.tokens < 2:
+        return None
+    v, o, factor, tiled = values
+    drawn, precise = {}, 1e-5 if c.rounding < 1e-5 else 2e-2
+    ways = both_ways(inputs) if inputs[0].weight.shape[0] == c.d_model else inputs
+    pairs = sorted(itertools.product(range(len(ways)), repeat=2), key=lambda at: (
+        (at[0] >= len(inputs)) + (at[1] >= len(inputs)), at not in ((0, 1), (1, 0)), at[0] == at[1], at))
+    for i, j in pairs:
+        q, k = ways[i], ways[j]
+        weights = weights_as(c, q, k, v, o, named)
+        if weights is None or (i == j and len(pairs) > 1 and not c.ties and q.parameter is not v.parameter):
             continue
-        again |= {role} if (role, identity) in seen else set()
-        seen.add((role, identity))
-        # A matrix (in, out), as GPT-2's, is transposed if its shape shows it; then so is W_o.
-        if p.dim() == 2 and role != "o" and p.shape[0] == d_model != p.shape[1]:
-            p, stored_transposed = p.T, True
-        kind = weight if p.dim() == 2 else bias
-        if role in kind and kind[role].shape[1:] != p.shape[1:]:
-            return None
-        kind[role] = torch.cat([kind[role], p]) if role in kind else p  # separate heads are joined
-    if stored_transposed and "o" in weight:
-        weight["o"] = weight["o"].T
-    for kind in (weight, bias):
-        if "qkv" in kind and len(kind["qkv"]) % 3 == 0:
-            kind["q"], kind["k"], kind["v"] = kind["qkv"].chunk(3)
-    for role in "qkv":
-        if role not in weight or weight[role].shape[1] != d_model or len(weight[role]) == 0:
-            return None
-        if role in bias and len(bias[role]) != len(weight[role]):
-            return None
-    width, kv_width = len(weight["q"]), len(weight["k"])
-    head_dim = width // heads
-    if width % heads or head_dim == 0 or kv_width % head_dim or len(weight["v"]) != kv_width:
-        return None
-    if kv_width == 0 or heads % (kv_width // head_dim) or ("o" in weight and weight["o"].shape[1] != width):
-        return None
-    one_head = heads > 1 and ("qkv" in again or again >= {"q", "k", "v"})
-    return Weights(weight, bias, head_dim, kv_width // head_dim, width == kv_width == d_model, one_head)
+        first = c.x[0, :1].cpu().double() if not c.positions else torch.zeros(1, c.d_model, dtype=torch.float64)
+        if c.positions and k.bias is not None:
+            first = torch.linalg.lstsq(k.weight, -k.bias[:, None]).solution.T
+        key = j if c.positions and k.bias is not None else None
+        for scale in (1, 0.3, 0.1, 5, 0.03, 30):  # a softmax that saturates, or nearly even weights, tell nothing
+            if (key, scale) not in drawn:
+                drawn[key, scale] = logits_of(c, v, o, factor, tiled, first, [scale, 0.7 * scale, 0.5 * scale])
+            found = drawn[key, scale]
+            if found is not None and 1e-2 < (found[1] - found[1].mean(0)).abs().max() and found[1].abs().max() < 12:
+                break
+        if found is None:
+            continue
+        second, logits = found
+        queries = nn.functional.linear(second, q.weight, q.bias).unflatten(-1, (c.heads, -1))
+        keys = nn.functional.linear(second - first, k.weight)
+        scores = (queries * expand_heads(keys, c.heads, weights.kv_heads, tiled)).sum(-1)
+        scores, logits = scores - scores.mean(0), logits - logits.mean(0)
+        scale = ((scores * logits).sum() / scores.square().sum()).item()
+        if not is_more((logits - scale * scores).abs().max().item(), precise * logits.abs().max().item()):
+            return Proof(weights, scale, factor, tiled)
+    return None
 
 
 # ---- formula: known mistakes ----
@@ -641,6 +925,7 @@ MISTAKES = [
     Mistake("scale", "none", "with scores that are not scaled"),
     Mistake("scale", "model", "scaled by sqrt(d_model)"),
     Mistake("scale", "width", "with scores divided by d_head itself"),
+    Mistake("scale", "d_model", "with scores divided by d_model itself"),
     Mistake("scale", "multiplied", "with scores multiplied by sqrt(d_head)"),
     Mistake("scale", "heads", "scaled by the root of the number of heads"),
     Mistake("scale", "tokens", "scaled by the root of the number of tokens"),
@@ -684,8 +969,17 @@ MISTAKES = [
             "each head has rows of W_q, W_k and W_v of its own ([Head()] * 4 repeats one module)"),
     Mistake("heads", "mean", "with the weights averaged over the heads",
             "each head multiplies its own weights by its values"),
+    Mistake("heads", "tiled", "with kv heads tiled instead of repeated",
+            "each kv head serves neighbouring heads (repeat_interleave)"),
     Mistake("apply", "transposed", "with the weights transposed before they are multiplied by v",
             "multiply the weights (queries, keys) by v (keys, d_head)"),
+    Mistake("apply", "divided", "with the weights divided by sqrt(d_head) after the softmax",
+            "divide the scores, before the softmax"),
+    Mistake("turns", "k", "with rotary positions on keys alone", "turn q and k alike, and nothing else"),
+    Mistake("turns", "q", "with rotary positions on queries alone", "turn q and k alike, and nothing else"),
+    Mistake("turns", "mixed", "with rotary positions of pairs for q and halves for k (or the reverse)",
+            "turn q and k alike, and nothing else"),
+    Mistake("turns", "qkv", "with rotary positions on values too", "turn q and k alike, and nothing else"),
     Mistake("output", "none", "without W_o", "multiply the merged heads by W_o"),
     Mistake("output", "transposed", "with W_o transposed", "nn.Linear multiplies by the transpose"),
     Mistake("output", "x added", "with x added", "if this residual is intended, set block=True"),
@@ -693,10 +987,13 @@ MISTAKES = [
 
 
 def divisor(c, d_head, scale):
-    """The number that scores are divided by."""
+    """The number that scores are divided by: known ones by name, others as a factor."""
+    if isinstance(scale, float):
+        return 1 / scale
     return {
-        None: math.sqrt(d_head), "model": math.sqrt(c.d_model), "none": 1, "width": d_head,
-        "multiplied": 1 / math.sqrt(d_head), "heads": math.sqrt(c.heads), "tokens": math.sqrt(c.tokens),
+        None: 1 / c.right_scale(d_head), "model": math.sqrt(c.d_model), "none": 1, "width": d_head,
+        "d_model": c.d_model, "multiplied": 1 / math.sqrt(d_head), "heads": math.sqrt(c.heads),
+        "tokens": math.sqrt(c.tokens),
     }[scale]
 
 
@@ -734,65 +1031,100 @@ def weights_of(scores, mask, choice, over):
     return percents if zero is None else percents.masked_fill(zero, 0.0)
 
 
-def attend(c, w, transposed=False, scale=None, roles="qkv", softmax=None, mask=None, heads=None, apply=None,
-           output=None):
-    """softmax(q k^T / sqrt(d_head)) v W_o^T with the given changes. None if their shapes do not fit."""
-    x, width = c.x.cpu().double(), w.head_dim * c.heads
+def turned(t, pairs):
+    """Rotary positions of (B, heads, T, d_head), over pairs or halves of the features."""
+    d = t.shape[-1]
+    angle = torch.arange(t.shape[-2])[:, None] * 10000.0 ** (-torch.arange(0, d, 2, dtype=torch.float64) / d)
+    a, b = (t[..., ::2], t[..., 1::2]) if pairs else t.chunk(2, -1)
+    a, b = a * angle.cos() - b * angle.sin(), a * angle.sin() + b * angle.cos()
+    return torch.stack([a, b], -1).flatten(-2) if pairs else torch.cat([a, b], -1)
+
+
+def project(c, w, role, transposed):
+    """x W^T + b, (B, T, out), computed once."""
+    if role == "x":
+        return c.x.cpu().double()
+    if (role, transposed) not in w.projected:
+        layer = w.layer[role]
+        weight = layer.weight.T if transposed else layer.weight
+        w.projected[role, transposed] = nn.functional.linear(c.x.cpu().double(), weight, layer.bias)
+    return w.projected[role, transposed]
+
+
+def attend(c, w, columns, transposed=False, scale=None, roles="qkv", softmax=None, mask=None, heads=None, apply=None,
+           output=None, turns="", pairs=False, factor=1.0):
+    """These columns of softmax(q k^T / sqrt(d_head)) v W_o^T with the given changes. None if their shapes do not fit."""
+    batch, width = len(c.x), w.head_dim * c.heads
     if (roles != "qkv" or heads == "one") and w.kv_heads != c.heads:
         return None
     if "x" in roles and c.d_model != width:
         return None
 
-    def project(role):
-        if role == "x":
-            return x
-        weight = w.weight[role].T if transposed else w.weight[role]
-        return nn.functional.linear(x, weight, w.bias.get(role))
-
     def split(t):  # (B, T, heads * d_head) -> (B, heads, T, d_head)
         count = 1 if heads == "one" else c.heads if t.shape[2] == width else w.kv_heads
         if heads in ("split by view", "both by view"):
-            t = t.reshape(len(x), count, c.tokens, -1)
+            t = t.reshape(batch, count, c.tokens, -1)
         else:
-            t = t.reshape(len(x), c.tokens, count, -1).transpose(1, 2)
+            t = t.reshape(batch, c.tokens, count, -1).transpose(1, 2)
         if heads == "first":
             return t[:, :1].expand(-1, c.heads, -1, -1)
+        if heads == "tiled":
+            return t.repeat(1, c.heads // count, 1, 1)
         return t if heads == "one" else t.repeat_interleave(c.heads // count, dim=1)
 
-    q, k, v = (split(project(role)) for role in roles)
+    q, k, v = (split(project(c, w, role, transposed)) for role in roles)
+    if turns:
+        q = turned(q, pairs) if turns != "k" else q
+        k = turned(k, pairs != (turns == "mixed")) if turns != "q" else k
+        v = turned(v, pairs) if turns == "qkv" else v
     scores = q @ k.transpose(-2, -1) / divisor(c, q.shape[-1], scale)
     percents = weights_of(scores, mask_of(c, mask), mask, softmax)
     percents = percents.mean(1, keepdim=True) if heads == "mean" else percents
     percents = percents.transpose(-2, -1) if apply == "transposed" else percents
-    y = percents @ v
+    y = factor * (percents / math.sqrt(w.head_dim) if apply == "divided" else percents) @ v
     y = y if heads in ("merged by view", "both by view") else y.transpose(1, 2)
-    y = y.reshape(len(x), c.tokens, -1)
-    if "o" in w.weight and output != "none":
-        w_o = w.weight["o"]
+    y = y.reshape(batch, c.tokens, -1)
+    if "o" in w.layer and output != "none":
+        w_o, bias = w.layer["o"].weight, w.layer["o"].bias
         if transposed != (output == "transposed"):
             if w_o.shape[0] != w_o.shape[1]:
                 return None
             w_o = w_o.T
-        y = nn.functional.linear(y, w_o, w.bias.get("o"))
-    if y.shape != c.y.shape or (output == "x added" and y.shape != x.shape):
+        if len(w_o) != c.y.shape[2]:
+            return None
+        y = nn.functional.linear(y, w_o[columns], None if bias is None else bias[columns])
+    elif y.shape[2] != c.y.shape[2]:
         return None
-    return y + x if output == "x added" else y
+    else:
+        y = y[..., columns]
+    if output == "x added":
+        return y + c.x.cpu().double()[..., columns] if c.y.shape == c.x.shape else None
+    return y
+
+
+def deviation(c, w, mistakes):
+    """How far y is from the formula with these mistakes, relative to y. Rows that their mask blocks everywhere are not
+    compared: implementations differ there. At least half of the rows must be left."""
+    changes = {mistake.part: mistake.choice for mistake in mistakes}
+    ways = itertools.product((False, True)[:1 + w.is_square], (False, True)[:1 + ("turns" in changes)])
+    mask = mask_of(c, changes.get("mask"))
+    rows = torch.ones(c.tokens, dtype=torch.bool) if mask is None else ~mask.all(1)
+    if 2 * rows.sum() < c.tokens or not c.y[:, rows].isfinite().all():
+        return math.inf
+    least = math.inf
+    for transposed, pairs in ways:
+        for columns in (slice(0, 16), slice(None)):  # most differ in the first ones
+            ours, theirs = attend(c, w, columns, transposed, pairs=pairs, **changes), c.y[:, rows]
+            off = math.inf if ours is None else ((ours[:, rows] - theirs[..., columns]).abs().max() / theirs.abs().max()).item()
+            if not off <= c.tolerance:
+                off = math.inf
+                break
+        least = min(least, off)
+    return least
 
 
 def gives_y(c, w, *mistakes):
-    """Do these mistakes reproduce y? Rows that their mask blocks everywhere are not compared: implementations differ
-    there. At least half of the rows must be left."""
-    changes = {mistake.part: mistake.choice for mistake in mistakes}
-    mask = mask_of(c, changes.get("mask"))
-    rows = torch.ones(c.tokens, dtype=torch.bool) if mask is None else ~mask.all(1)
-    theirs = c.y[:, rows]
-    if 2 * rows.sum() < c.tokens or not theirs.isfinite().all():
-        return False
-    for transposed in (False, True)[:1 + w.is_square]:
-        ours = attend(c, w, transposed, **changes)
-        if ours is not None and (ours[:, rows] - theirs).abs().max() <= 10 * c.rounding * theirs.abs().max():
-            return True
-    return False
+    return deviation(c, w, mistakes) <= c.tolerance
 
 
 def can_be_made(c, w, mistake):
@@ -800,12 +1132,20 @@ def can_be_made(c, w, mistake):
     part, choice = mistake.part, mistake.choice
     if part == "mask":
         return c.causal or (c.block_mask is not None and choice not in ("strict", "loose"))
+    if part == "turns":
+        return c.positions == "relative" and w.head_dim % 2 == 0
+    if (part, choice) == ("heads", "tiled"):
+        return 1 < w.kv_heads < c.heads
     if part == "heads" or (part, choice) in (("scale", "heads"), ("softmax", "heads")):
         return c.heads > 1
     if part == "output":
-        return "o" in w.weight or choice == "x added"
-    if (part, choice) == ("scale", "model"):
-        return w.head_dim != c.d_model
+        return "o" in w.layer or choice == "x added"
+    if (part, choice) == ("scale", "tokens") and "length" in c.report.checks:
+        return c.report.checks["length"].verdict != "passed"
+    if part == "scale":
+        return abs(divisor(c, w.head_dim, choice) * c.right_scale(w.head_dim) - 1) > 1e-9
+    if part == "roles":
+        return w.named or choice not in ("kqv", "vkq", "qvk")
     return (part, choice) != ("softmax", "batch") or len(c.x) > 1
 
 
@@ -815,31 +1155,285 @@ def explain(c, w, mistakes):
     for mistake in mistakes:
         text, remedy = mistake.text, mistake.remedy
         if mistake.part == "scale":
-            used = divisor(c, w.head_dim, mistake.choice)
-            text += "" if mistake.choice == "none" else f" = {1 / used if used < 1 else used:.4g}"
+            used, right = divisor(c, w.head_dim, mistake.choice), c.right_scale(w.head_dim)
+            text += "" if mistake.choice in ("none", 0) or isinstance(mistake.choice, float) else \
+                f" = {1 / used if used < 1 else used:.4g}"
             remedy = f"a head is {w.head_dim} wide, so divide by sqrt({w.head_dim}) = {math.sqrt(w.head_dim):.4g}"
+            remedy = remedy if c.scale is None else f"scale = {right:.4g} is given"
         texts.append(text)
         remedies.append(remedy)
     return " and ".join(texts) + "; " + "; ".join(remedies)
 
 
-def check_formula(c):
-    if c.module is None or c.block or c.layers > 1 or c.extra_keys or c.positions:
-        return skipped("no module=" if c.module is None else "needs a single layer of attention alone")
-    w = find_weights(c.module, c.d_model, c.heads)
-    if w is None:
-        return skipped("no parameters called W_q, W_k, W_v or as in torch")
-    if not w.one_head and gives_y(c, w):
-        return Check("passed", "y is softmax(q k^T / sqrt(d_head)) v W_o^T")
-    possible = [mistake for mistake in MISTAKES if can_be_made(c, w, mistake)]
-    found = [(a,) for a in possible if gives_y(c, w, a)][:1 if w.one_head else 2]
-    if not found:
+def mistakes_of_scale(c, proof):
+    """The mistakes that a proof shows: the scale, and what y is multiplied by."""
+    w, found = proof.weights, []
+    near = 1e-4 if c.rounding < 1e-5 else 2e-2
+
+    def equal(a, b):
+        return abs(a / b - 1) < near
+    known = [mistake for mistake in MISTAKES if mistake.part == "scale" and (
+        mistake.choice != "tokens" and equal(proof.scale * divisor(c, w.head_dim, mistake.choice), 1) or
+        mistake.choice == "tokens" and equal(proof.scale, math.sqrt(0.5)))]
+    if not equal(proof.scale, c.right_scale(w.head_dim)):
+        found += known[:1] or [Mistake("scale", float(proof.scale), f"with scores multiplied by {proof.scale:.4g}")]
+    if proof.tiled:
+        found += [mistake for mistake in MISTAKES if mistake.choice == "tiled"]
+    if equal(proof.factor, w.head_dim ** -0.5):
+        found += [mistake for mistake in MISTAKES if mistake.choice == "divided"]
+        if found[0].choice == "none":  # the division comes too late, as a whole
+            found = found[1:] if w.head_dim == 1 else found
+    elif not equal(proof.factor, 1):
+        found.append(Mistake("factor", float(proof.factor), f"with y multiplied by {proof.factor:.4g}",
+                             "the weights of a row must sum to 1"))
+    return found
+
+
+def tied_roles(w):
+    """"one parameter as W_q and W_k" or "". The parts of one matrix are different."""
+    for a, b in ("qk", "kv", "qv", "qo", "ko", "vo"):
+        if a in w.layer and b in w.layer and w.layer[a].parameter is w.layer[b].parameter:
+            rows = [w.layer[role].weight for role in (a, b)]
+            if rows[0].shape == rows[1].shape and torch.equal(*rows):
+                return f"with one parameter as W_{a} and W_{b}; each role has a parameter of its own"
+    return ""
+
+
+def passed_formula(c, w, text):
+    tied = tied_roles(w)
+    if not tied:
+        return Check("passed", text)
+    c.report.mistake = "y equals attention " + tied
+    return Check("failed", "a known mistake gives the same y")
+
+
+def named_mistakes(c, w, known):
+    """One or two mistakes, or the first pair, that give y together with the known ones."""
+    possible = [m for m in MISTAKES if can_be_made(c, w, m) and m.part not in {k.part for k in known} and
+                (m.part == "turns" or not c.positions)]
+    found = [(*known, m) for m in possible if gives_y(c, w, *known, m)][:1 if w.one_head else 2]
+    if not found and not known:
         pairs = ((a, b) for i, a in enumerate(possible) for b in possible[i + 1:] if a.part != b.part)
         found = [pair for pair in pairs if gives_y(c, w, *pair)][:1]
-    if not found:
-        return Check("unknown", "y is not softmax(q k^T / sqrt(d_head)) v W_o^T, and no known mistake gives it")
-    c.report.mistake = "y equals attention " + ". Or ".join(explain(c, w, mistakes) for mistakes in found)
-    return Check("failed", "a known mistake gives the same y")
+    return found
+
+
+def formula_of(c):
+    """The verdict on y = softmax(q k^T / sqrt(d_head)) v W_o^T; names the mistakes in the report."""
+    candidates = readings(c)
+    if not candidates:
+        return skipped("no matrices that could be W_q, W_k and W_v are found")
+    ordered = []
+    for inputs, outputs, named in candidates:
+        for o in outputs[:1] or [None]:
+            w = weights_as(c, *inputs[:3], o, named)
+            ordered += [] if w is None else [w]
+    text, first = "y is softmax(q k^T / sqrt(d_head)) v W_o^T", next((w for w in ordered if w.named), None)
+
+    def failed(w, found):
+        c.report.mistake = "y equals attention " + ". Or ".join(explain(c, w, mistakes) for mistakes in found)
+        return Check("failed", "a known mistake gives the same y")
+    if not c.positions:
+        for w in ordered:
+            off = math.inf if w.one_head else deviation(c, w, ())
+            if c.rounding > 1e-3 and off <= c.tolerance:  # a low precision: does a mistake give y more exactly?
+                others = [m for m in MISTAKES if can_be_made(c, w, m)]
+                best = min(others, key=lambda m: deviation(c, w, [m]))
+                if deviation(c, w, [best]) < off / 3:
+                    return failed(w, [[best]])
+            if off <= c.tolerance:
+                return passed_formula(c, w, text + f" (to {off:.1g})" * (off > 10 * c.rounding))
+        if first is not None:
+            found = named_mistakes(c, first, [])
+            if found:
+                return failed(first, found)
+    proof = next(filter(None, (prove(c, reading) for reading in candidates)), None)
+    if proof is None:
+        for w in ordered:
+            found = [] if w is first and not c.positions else named_mistakes(c, w, [])
+            if found:
+                return failed(w, found)
+        return Check("unknown", "y is not softmax(q k^T / sqrt(d_head)) v W_o^T, and no known mistake gives it"
+                     if not c.positions else "the projections and the scale are not found in the outputs of one and of "
+                     "two tokens")
+    w, known = proof.weights, mistakes_of_scale(c, proof)
+    if w.one_head:
+        known += [mistake for mistake in MISTAKES if mistake.choice == "first"]
+    if c.positions:
+        return failed(w, [known]) if known else passed_formula(
+            c, w, "W_v, W_o and the scale are right (one token, two tokens), whatever the positions")
+    plain = [m for m in known if m.choice != "first"]
+    if gives_y(c, w, *plain):
+        return failed(w, [known]) if known else passed_formula(c, w, text)
+    found = named_mistakes(c, w, plain)
+    if found:
+        return failed(w, found)
+    if known:  # of one and two tokens; what more tokens do is unknown
+        return failed(w, [known])
+    return Check("unknown", "the projections and the scale are right for one and two tokens; more give other outputs than "
+                 "softmax(q k^T / sqrt(d_head)) v W_o^T")
+
+
+# ---- formula inside a model, by hooks ----
+
+
+def owners(module, c):
+    """The smallest modules that own matrices which may be W_q, W_k and W_v, by name."""
+    found = {}
+    for name, m in module.named_modules():
+        if len([*m.parameters()]) > 2 and readings(c.with_options_of(m)):  # not a layer alone
+            found[name] = m
+    return {name: m for name, m in found.items() if not any(other != name and other.startswith(name + "." if name else "")
+                                                            for other in found)}
+
+
+def record(c, module, hooked):
+    """One call of f: [(module, its inputs of width d_model, its output)] of the hooked ones, in order."""
+    calls = []
+
+    def note(m, args, kwargs, y):
+        tensors = [t for t in (*args, *kwargs.values()) if torch.is_tensor(t) and t.is_floating_point()
+                   and t.shape[-1:] == (c.d_model,) and t.numel() == c.x.shape[0] * c.tokens * c.d_model]
+        calls.append((m, [t.detach().clone() for t in tensors], y))
+    handles = [m.register_forward_hook(note, with_kwargs=True) for m in hooked]
+    try:
+        c.call(c.x)
+    finally:
+        for handle in handles:
+            handle.remove()
+    return calls
+
+
+def tap(c, inputs, output):
+    """A function of x (B, T, d_model) that runs f with x in place of what the modules `inputs` get, and returns what
+    `output` gives."""
+    def f(x):
+        taken = []
+
+        def replace(m, args, kwargs):
+            def one(t):
+                if not torch.is_tensor(t) or not t.is_floating_point() or t.shape[-1:] != x.shape[-1:] or \
+                        t.numel() != x.numel():
+                    return t
+                return (x.transpose(0, 1) if t.shape[:2] == (x.shape[1], x.shape[0]) != x.shape[:2] else x).reshape(t.shape)
+            return tuple(map(one, args)), {name: one(t) for name, t in kwargs.items()}
+
+        def take(m, args, y):
+            taken.append(y[0] if isinstance(y, tuple) else y)
+        handles = [m.register_forward_pre_hook(replace, with_kwargs=True) for m in inputs]
+        handles.append(output.register_forward_hook(take))
+        try:
+            c.call(torch.cat([c.x] * -(-x.shape[1] // c.tokens), 1)[:len(x), :x.shape[1]].contiguous())
+        finally:
+            for handle in handles:
+                handle.remove()
+        y = taken[0]
+        return y.transpose(0, 1) if y.shape[:2] == (x.shape[1], x.shape[0]) != x.shape[:2] else y.reshape(*x.shape[:2], -1)
+    return f
+
+
+def taps(c, owner):
+    """The functions that may be the attention of a module: between the layers that get the same input first and the next
+    layer; and the module itself."""
+    layers = [m for m in owner.modules() if isinstance(getattr(m, "weight", None), nn.Parameter) and m.weight.dim() == 2
+              and not isinstance(m, nn.Embedding)]
+    calls = [(m, inputs[0], y) for m, inputs, y in record(c, owner, layers) if inputs]
+    for m, x, _ in calls:
+        group = [other for other, given, _ in calls if torch.equal(given, x)]
+        after = [other for other, _, _ in calls[[other for other, _, _ in calls].index(group[-1]) + 1:]]
+        if (len(group) == 3 or len(group) == 1 and m.weight.numel() > c.d_model ** 2) and after:
+            yield tap(c, group, after[0])
+            break
+    yield tap(c, [owner], owner)
+
+
+def check_parts(c):
+    """Each attention inside a model, with the inputs that it gets."""
+    results = {}
+    for name, owner in owners(c.module, c).items():
+        for f in taps(c, owner):
+            part = c.with_options(f=f, module=owner, block=False, layers=1, padded=None, step=None, unbatched=False, ids=None,
+                                  positions="relative" if c.positions == "relative" else None)
+            part.ties = False
+            try:
+                part.begin()
+                check = formula_of(part)
+            except Exception:  # the module is not called, or with other shapes
+                continue
+            if check.verdict in ("passed", "failed"):
+                results[name] = check.verdict, part.report.mistake
+                break
+    wrong = {name: mistake for name, (verdict, mistake) in results.items() if verdict == "failed"}
+    if not results:
+        return Check("unknown", "no attention of known formula is found inside")
+    if wrong:
+        name, c.report.mistake = next(iter(wrong.items()))
+        return Check("failed", f"{len(wrong)} of {len(results)} parts: {', '.join(wrong) or 'the module'}: a known mistake "
+                     "gives the same y")
+    return Check("passed", f"{len(results)} parts ({', '.join(name or 'the module' for name in results)}): y is softmax(q k^T "
+                 "/ sqrt(d_head)) v W_o^T")
+
+
+def check_formula(c):
+    if c.module is None:
+        return skipped("no module=")
+    if c.extra_keys:
+        return skipped("needs a softmax over the tokens alone")
+    if c.block or c.layers > 1 or c.ids or c.positions == "absolute":
+        return check_parts(c)
+    check = formula_of(c)
+    if check.verdict in ("unknown", "skipped"):
+        inside = check_parts(c)
+        return inside if inside.verdict == "failed" else check
+    return check
+
+
+# ---- options that are not given ----
+
+
+def guess(c):
+    """Options that the outputs show. Returns the case with them."""
+    if not c.unbatched and not c.ids:
+        x = torch.randn(2, c.tokens, c.d_model, dtype=c.dtype, device=c.device)
+        try:
+            c.call(x)
+        except Exception as error:
+            with contextlib.suppress(Exception):
+                flat = c.with_options(unbatched=True)
+                flat.call(x[:1])
+                flat.report.assumed.append("unbatched: f takes (T, d_model) only")
+                return guess(flat)
+            raise error
+    c.begin()
+    if not c.y.isfinite().all() or c.tokens < 3 or c.block_mask is not None:
+        return c
+    if not c.causal:
+        effects = value_effects(c)
+        later = torch.ones(c.tokens, c.tokens, dtype=torch.bool).triu(1)
+        if not effects[later].any() and (effects[~later] > c.least_effect).all():
+            c.causal, c.allowed = True, ~later
+            c.report.assumed.append("causal: exactly the later tokens have no effect")
+    if c.heads is None:
+        c.heads = 1
+        for heads in [h for h in range(1, min(c.d_model, 64) + 1) if c.d_model % h == 0] if c.module is not None else []:
+            c.heads = heads
+            if not c.extra_keys and formula_of(c).verdict in ("passed", "failed"):
+                break
+        else:
+            c.heads = 1
+        c.report.mistake = ""
+        if c.heads > 1:
+            c.report.assumed.append(f"heads={c.heads}: so y is the formula, or one with a known mistake")
+    single = c.module is not None and not (c.block or c.layers > 1 or c.ids or c.extra_keys or c.positions)
+    if single and c.order_matters() and formula_of(c).verdict != "failed":
+        c.positions = "relative"
+        if formula_of(c).verdict == "unknown":
+            c.positions = None
+        else:
+            c.report.assumed.append("positions='relative': the order of earlier tokens matters, and one and two tokens "
+                                    "prove the formula")
+        c.report.mistake = ""
+    return c
 
 
 # ---- all checks ----
@@ -857,7 +1451,9 @@ def borrowed(module, dtype):
 
     Parameters that are zero get values: what must hold must hold for any, and an output projection that starts at zero
     hides all mistakes."""
-    attributes = [(d, dict(d)) for m in module.modules() for d in (vars(m), m._parameters, m._buffers)]
+    modes = [(m, m.training) for m in module.modules()]
+    attributes = [(d, dict(d)) for m in module.modules() if not isinstance(m, torch.jit.ScriptModule)
+                  for d in (vars(m), m._parameters, m._buffers)]
     tensors = [(t, t.data, t.grad if t.is_leaf else None) for t in (*module.parameters(), *module.buffers())]
     try:
         module.eval()
@@ -871,6 +1467,9 @@ def borrowed(module, dtype):
         for d, before in attributes:
             d.clear()
             d.update(before)
+        for m, mode in modes:
+            if m.training != mode:
+                m.training = mode
         for t, data, grad in tensors:
             t.grad = None
             t.data = data
@@ -880,7 +1479,7 @@ def borrowed(module, dtype):
 def check_options(c):
     if not callable(c.f):
         raise TypeError("attention_check: no function to check")
-    if min(c.d_model, c.heads, c.layers, c.longest) < 1:
+    if min(c.d_model, 1 if c.heads is None else c.heads, c.layers, c.longest) < 1:
         raise ValueError(f"attention_check: d_model is {c.d_model}, heads {c.heads}, layers {c.layers}, longest "
                          f"{c.longest}; all must be positive")
     if c.positions not in (None, "relative", "absolute"):
@@ -894,54 +1493,125 @@ def check_options(c):
         raise ValueError("attention_check: give causal or block_mask, not both")
 
 
-def attention_check(f, d_model, *, heads=1, causal=False, block_mask=None, positions=None, longest=TOKENS,
+OPTIONS = ("f", "d_model", "heads", "causal", "block_mask", "positions", "longest", "unbatched", "layers", "block",
+           "extra_keys", "module", "f32", "padded", "step", "derivative", "seed", "scale", "ids")
+
+
+def as_function(mha, causal):
+    """nn.MultiheadAttention as a function of x alone."""
+    def f(x):
+        mask = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device).triu(1) if causal else None
+        x = x if mha.batch_first else x.transpose(0, 1)
+        y = mha(x, x, x, attn_mask=mask, need_weights=False)[0]
+        return y if mha.batch_first else y.transpose(0, 1)
+    return f
+
+
+@contextlib.contextmanager
+def kept_generators():
+    numpy = sys.modules.get("numpy")
+    python, of_numpy = random.getstate(), numpy.random.get_state() if numpy else None
+    try:
+        with torch.random.fork_rng():
+            yield
+    finally:
+        random.setstate(python)
+        if numpy:
+            numpy.random.set_state(of_numpy)
+
+
+def run(options, assumed=()):
+    """All checks of a case; the module is unchanged afterwards."""
+    c = Case(**options)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(torch.inference_mode(False))
+        stack.enter_context(torch.enable_grad())
+        stack.enter_context(kept_generators())
+        if c.module is not None:
+            stack.enter_context(borrowed(c.module, c.dtype))
+        c = guess(c)
+        c.report.assumed[:0] = assumed
+        c.heads = c.heads or 1
+        for name, check in CHECKS.items():
+            repeat = c.report.checks.get("repeat")
+            is_finite = c.y.isfinite().all()
+            if repeat is None or repeat.verdict == "passed" or (name == "formula" and not is_finite):
+                c.report.checks[name] = check(c)
+            else:
+                c.report.checks[name] = skipped("needs finite outputs without randomness")
+    return c.report
+
+
+def attention_check(f, d_model, *, heads=None, causal=False, block_mask=None, positions=None, longest=TOKENS,
                     unbatched=False, layers=1, block=False, extra_keys=False, module=None, f32=False, padded=None,
-                    step=None, derivative=False, seed=1, show=True):
-    """Checks f: x (B, T, d_model) -> (B, T, any width), or a tuple that begins with it. Takes less than a second.
+                    step=None, derivative=False, seed=1, scale=None, ids=None, show=True):
+    """Checks f: x (B, T, d_model) -> (B, T, any width), or a tuple, list or dict that begins with it. Takes less than two
+    seconds. Options that the outputs show are guessed, and the report says so.
 
     f           an nn.Module, one of its methods, or a function; then `module` has its parameters
-    heads       number of heads
+    heads       number of heads; None: 1, or what makes y the formula
     causal      token i sees tokens 0 to i
     block_mask  or: bool (T, T), T <= 8, true blocks; f applies the same one
     positions   None; "relative": outputs depend on distances (ALiBi, rotary); "absolute": on the index of a token
     longest     the most tokens that f accepts
     unbatched   x is (T, d_model)
     layers      layers of attention
-    block       f is more than attention: a residual, norms, a feed-forward network
+    block       f is more than attention: a residual, norms, a gate, a feed-forward network
     extra_keys  bias_k, add_zero_attn, sinks: weights of the tokens sum to less than 1
-    f32         do not cast the module to f64: f creates f32 tensors of its own (casts of x to f32 and back are fine)
+    f32         do not cast the module to f64; without it, a function that fails in f64 is tried again in f32
     padded      f with a key_padding_mask, bool (B, T), true blocks: padded(x, key_padding_mask)
     step        f of one token, x (B, 1, d_model), with a cache that is cleared at position 0: step(x, position)
     derivative  compare gradients with difference quotients
     seed        of the inputs
+    scale       the number that scores are multiplied by, if it is not 1 / sqrt(d_head)
+    ids         the size of the vocabulary: x is token ids (B, T), and d_model the width inside
     show        print the report
     """
     owner = f if isinstance(f, nn.Module) else getattr(f, "__self__", None)
     if module is None and isinstance(owner, nn.Module):
         module = owner
-    c = Case(f=f, d_model=d_model, heads=heads, causal=causal, block_mask=block_mask, positions=positions,
-             longest=longest, unbatched=unbatched, layers=layers, block=block, extra_keys=extra_keys, module=module,
-             f32=f32, padded=padded, step=step, derivative=derivative, seed=seed)
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(torch.inference_mode(False))
-        stack.enter_context(torch.enable_grad())
-        stack.enter_context(torch.random.fork_rng())
-        if c.module is not None:
-            stack.enter_context(borrowed(c.module, c.dtype))
-        try:
-            c.begin()
-            for name, check in CHECKS.items():
-                repeat = c.report.checks.get("repeat")
-                is_finite = c.y.isfinite().all()
-                if repeat is None or repeat.verdict == "passed" or (name == "formula" and not is_finite):
-                    c.report.checks[name] = check(c)
-                else:
-                    c.report.checks[name] = skipped("needs finite outputs without randomness")
-        except RuntimeError as error:
-            if c.dtype == torch.float64 and "dtype" in str(error):
-                raise RuntimeError("attention_check: the module is cast to f64: f must create tensors with x.dtype, and "
-                                   "all parameters must be registered; or set f32=True") from error
+    if isinstance(f, nn.MultiheadAttention):
+        heads, f = heads or f.num_heads, as_function(f, causal)
+    options = {name: value for name, value in locals().items() if name in OPTIONS}
+    try:
+        report = run(options)
+    except Exception as error:
+        if f32 or module is None or isinstance(error, (TypeError, ValueError)) and "attention_check:" in str(error):
             raise
+        try:
+            report = run({**options, "f32": True}, ["f32: f fails in f64"])
+        except Exception:
+            raise error
     if show:
-        print(c.report)
-    return c.report
+        print(report)
+    return report
+
+
+def main(arguments=None):
+    """python -m attention_check FILE.py:CLASS --d-model 64 --heads 4 --causal; the exit status is 1 if it is wrong."""
+    parser = argparse.ArgumentParser(prog="attention_check", description="Is my attention right? Names the mistake.")
+    parser.add_argument("what", metavar="FILE.py:CLASS", help="an nn.Module; is called as CLASS(*numbers)")
+    parser.add_argument("numbers", nargs="*", type=int, help="arguments of CLASS; by default d_model and heads, as it takes")
+    for option, given in inspect.signature(attention_check).parameters.items():
+        kind = {"scale": float, "positions": str, "d_model": int}.get(option, int)
+        if isinstance(given.default, bool) and option != "show":
+            parser.add_argument("--" + option.replace("_", "-"), action="store_true")
+        elif option not in ("f", "block_mask", "module", "padded", "step", "show"):
+            parser.add_argument("--" + option.replace("_", "-"), type=kind, required=option == "d_model")
+    options = {name: value for name, value in vars(parser.parse_args(arguments)).items() if value not in (None, False)}
+    path, _, name = options.pop("what").rpartition(":")
+    numbers = options.pop("numbers", [])
+    spec = importlib.util.spec_from_file_location("checked", path)
+    if spec is None or spec.loader is None:
+        parser.error(f"{path or name!r} is no Python file; expected FILE.py:CLASS")
+    file = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(spec.origin).rpartition("/")[0])
+    spec.loader.exec_module(file)
+    owner = getattr(file, name)
+    wanted = [p for p in inspect.signature(owner).parameters.values() if p.default is p.empty]
+    module = owner(*(numbers or [options["d_model"], options.get("heads", 1)][:len(wanted)]))
+    return 0 if attention_check(module, **options).passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

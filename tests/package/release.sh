@@ -26,11 +26,12 @@ attention.html
 attention_check.py
 heed-$version.tar.gz
 heed-tasks.tar.gz
+heed_attention_check-$version-py3-none-any.whl
 END
 (cd "$release" && LC_ALL=C ls) > "$scratch/files"
 check diff "$scratch/wanted" "$scratch/files"
 (cd "$release" && sha256sum -c --strict SHA256SUMS) > "$scratch/sums"
-check [ "$(grep -c ': OK$' "$scratch/sums")" -eq 4 ]
+check [ "$(grep -c ': OK$' "$scratch/sums")" -eq 5 ]
 check cmp "$release/attention.html" "$build/page/attention.html"
 check [ "$(wc -c < "$release/attention.html")" -lt 1200000 ]
 

@@ -19,6 +19,7 @@ from torch import nn
 import torch.nn.functional as F
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "examples/pytorch"))
+import attention_check as attention_check_module  # noqa: E402
 from attention_check import attention_check  # noqa: E402
 
 WIDTH = 64
@@ -441,6 +442,12 @@ def letters_of(report):
     return "".join(LETTERS[check.verdict] for check in report.checks.values())
 
 
+def same_letters(ours, of_c):
+    """In PyTorch hooks find attention inside a model, and the formula is known where C skips it."""
+    at = [*attention_check_module.CHECKS].index("formula")
+    return ours == of_c or of_c[at] in "-?" and ours[at] in "o?" and ours[:at] + ours[at + 1:] == of_c[:at] + of_c[at + 1:]
+
+
 def mistakes_of(sentence):
     """The mistakes without their remedies, which name functions of C or PyTorch."""
     return [part.split(";")[0] for part in sentence.split(". Or ")]
@@ -461,7 +468,7 @@ def compare(program, seed):
         m = CATALOGUE[name].module(seed)
         report = attention_check(m, WIDTH, seed=seed, show=False, **CATALOGUE[name].options(m))
         letters, mistake = in_c[name]
-        if letters_of(report) != letters:
+        if not same_letters(letters_of(report), letters):
             fail(f"{name}, seed {seed}: {letters_of(report)}, in C {letters}\n{report}")
         if mistakes_of(report.mistake) != mistakes_of(mistake):
             fail(f"{name}, seed {seed}: {report.mistake!r}, in C {mistake!r}")
@@ -592,10 +599,10 @@ def check_layers_of_torch(seed):
            module=extra_keys)
     for norm_first in (False, True):
         layer = nn.TransformerEncoderLayer(64, 4, 128, batch_first=True, norm_first=norm_first)
-        expect("nn.TransformerEncoderLayer", layer, "", "skipped", heads=4, block=True,
+        expect("nn.TransformerEncoderLayer", layer, "", "passed", heads=4, block=True,
                padded=lambda x, mask: layer(x, src_key_padding_mask=mask))
         encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
-        expect("nn.TransformerEncoder", encoder, "", "skipped", heads=4, block=True, layers=2)
+        expect("nn.TransformerEncoder", encoder, "", "passed", heads=4, block=True, layers=2)
     expect("GPT-2's names and matrices", Gpt2(), heads=4, causal=True)
     expect("the tutorial's class", TutorialAttention(), causal=True, unbatched=True)
     expect("a module per head", SeparateHeads(by_model=False), heads=4, causal=True, longest=32)
@@ -610,7 +617,7 @@ def check_layers_of_torch(seed):
     report = attention_check(lambda x: zero(x), 64, seed=seed, show=False, heads=4, causal=True)
     if not report.passed or report.checks["reach"].verdict != "unknown":
         fail(f"an output of zeros, without a module, seed {seed}\n{report}")
-    expect("a tuple", KeepsWeights(), "", "skipped", heads=4, block=True, causal=True, longest=64)
+    expect("a tuple", KeepsWeights(), "", "passed", heads=4, block=True, causal=True, longest=64)
     expect("a method", KeepsWeights().forward, heads=4, causal=True)
     expect("a leak of a function", lambda x: F.scaled_dot_product_attention(x, x, x), "reach values length", "skipped",
            causal=True)
@@ -668,11 +675,13 @@ def check_is_refused():
     refuse("expected floats (2, 8, any width)", lambda x: x.long())
     refuse("f draws random numbers: call model.eval()", lambda x: F.dropout(x, 0.5))
     refuse("keeps state", lambda x: x + (calls.append(1) or len(calls)))
-    refuse("create tensors with x.dtype", lambda x: linear(x) @ torch.ones(64, 64), RuntimeError, module=linear)
+    report = attention_check(lambda x: linear(x) @ torch.ones(64, 64), 64, show=False, module=linear)
+    if report.assumed != ["f32: f fails in f64"]:
+        fail(f"a function of f32 alone: {report.assumed}")
 
 
 def main():
-    program, seeds = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 2
+    program, seeds = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1
     torch.set_num_threads(1)
     for seed in range(1, seeds + 1):
         count = compare(program, seed)
