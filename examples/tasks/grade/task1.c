@@ -147,9 +147,9 @@ static const char *reason_of(const double *x, int n, int step, double k)
                "share, "
                "too";
     }
-    return k > 1 ? "the sum is too small. Is each exponential of it added, and divided by the "
-                   "whole sum?"
-                 : "the sum is too large. Does it begin at 0, and has it exponentials of others?";
+    return k > 1 ? "what they are divided by is too small. Is each exponential in it?"
+                 : "what they are divided by is too large. Is it the sum of their own exponentials "
+                   "alone, from 0 on?";
 }
 
 /* Explains shares that sum to something else, each of them k times what it should be. */
@@ -261,7 +261,7 @@ static _Noreturn void explain(const double *x, const double *y, int rows, int co
     }
     if (any_nan && low) {
         grade_fail("A share is NaN. A score of the same %s is -inf, and so is what you subtract if "
-                   "it is a mean: -inf - -inf is NaN. %s",
+                   "it is a mean, the smallest or the last score: -inf - -inf is NaN. %s",
                    dim == 1 ? "row" : "column", which);
     }
     if (any_nan) {

@@ -219,6 +219,10 @@ static void explain(struct multi_head *m, heed_tensor *x, heed_tensor *yours, he
         {{.divisor = 1},
          "Your scores are not scaled. (Or they are divided by 1: in C, 1 / 2 is 0, so pow(width, 1 "
          "/ 2) is 1, and (int)sqrt(3) is 1, too.)"},
+        {{.divisor = sqrt(3)},
+         "You divide the scores by the root of 3 in each case. It was the root of the width "
+         "before; "
+         "here the width is another number."},
         {{.divisor = sqrt(m->heads)},
          "You divide the scores by the root of the number of heads. What counts is how many "
          "products are added up in a score."},

@@ -277,11 +277,11 @@ static void explain_shape(struct writer *m, heed_tensor *y, heed_tensor *x, int6
         for (int64_t i = 0; all && i < heed_size(rows, 1); i++) {
             all = grade_equal(heed_narrow(rows, 1, i, 1), row_of(m, x, NULL, i, RIGHT));
         }
-        why = all ? "These are the rows of all tokens up to this one. The step returns the new "
-                    "one; the others have been returned before."
-                  : "One query has become several: a mask with a row for each token gives each row "
-                    "another answer, and here is one query. Which keys may the newest token not "
-                    "see?";
+        why =
+            all ? "These are the rows of all tokens up to this one. The step returns the new "
+                  "one; the others have been returned before."
+                : "One query has become several: a mask with a row for each token does that (which "
+                  "keys may the newest token not see?), and so do queries from the cache.";
     } else if (p > 0 && grade_has_shape(y, HEED_SHAPE(B * (p + 1), 1, d))) {
         why = "Keys and values are joined along dim 0, as if each token were another sequence. "
               "Which dim has the tokens?";

@@ -64,8 +64,8 @@ def explain(x, y, dim):
     if nan.any() and most < 700:
         fail("A share is NaN: it was not written (torch.empty has no numbers yet), or 0 was divided by 0.")
     if nan.any() and ((x == -inf).any(dim) | ~nan.any(dim)).all():
-        fail(f"A share is NaN. A score of the same {line} is -inf, and so is what you subtract if it is a mean: -inf - -inf is NaN. "
-             f"{which}")
+        fail(f"A share is NaN. A score of the same {line} is -inf, and so is what you subtract if it is a mean, the "
+             f"smallest or the last score: -inf - -inf is NaN. {which}")
     if nan.any():
         fail(f"A share is NaN: exp of a large score is infinite, and inf / inf is NaN. {which}")
     if near(y, x.exp()).all() and 0 < y.sum() < inf:

@@ -168,6 +168,8 @@ def explain(m, x, yours, right):
          f"{width} products only."),
         ({"divisor": width}, "You divide the scores by the width, without the root."),
         ({"divisor": 1}, "Your scores are not scaled."),
+        ({"divisor": math.sqrt(3)},
+         "You divide the scores by the root of 3 in each case. It was the root of the width before; here the width is another number."),
         ({"divisor": math.sqrt(m.heads)}, f"You divide the scores by the root of the number of heads. {counts}"),
         ({"divisor": math.sqrt(T)}, f"You divide the scores by the root of the number of tokens. {counts}"),
         ({"divisor": 1 / math.sqrt(width)}, "You multiply the scores by the root where the formula divides."),

@@ -173,8 +173,8 @@ def explain_shape(m, y, x, p):
                 equal(rows[:, i:i + 1], row_of(m, x, None, i)) for i in range(min(rows.size(1), x.size(1)))):
             fail(f"{begin} These are the rows of all tokens up to this one. The step returns the new one; the others have been "
                  "returned before.")
-        fail(f"{begin} One query has become several: a mask with a row for each token gives each row another answer, and here is "
-             "one query. Which keys may the newest token not see?")
+        fail(f"{begin} One query has become several: a mask with a row for each token does that (which keys may the newest token "
+             "not see?), and so do queries from the cache.")
     if p > 0 and y.shape == (B * (p + 1), 1, d):
         fail(f"{begin} Keys and values are joined along dim 0, as if each token were another sequence. Which dim has the tokens?")
 
