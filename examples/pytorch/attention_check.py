@@ -33,11 +33,13 @@ One file, which needs torch alone. The same check for C is heed_attention_check;
 """
 import argparse
 import contextlib
+import copy
 import importlib.util
 import inspect
 import itertools
 import math
 import random
+import re
 import sys
 import textwrap
 from dataclasses import dataclass, field
@@ -634,9 +636,8 @@ def check_derivative(c):
 
 # ---- formula: the matrices of a module ----
 
-ROLES = {"q": "q qs query queries", "k": "k ks key keys", "v": "v vs value values", "o": "o out output c concat dense",
-         "qkv": "in qkv cattn attn"}
-FILLERS = ("projection", "proj", "linear", "layer", "weight", "lin", "fc", "to")
+ROLES = {"q": "q qs query queries", "k": "k ks key keys", "v": "v vs value values", "qkv": "in qkv cattn attn",
+         "o": "o out output c concat dense proj toout"}
 
 
 @dataclass
@@ -657,35 +658,23 @@ def plain_name(name):
 
 
 def role_of(name):
-    """The role of a parameter, from the last part of its name: W_q, in_proj_weight, to_q, query_layer, linear_q. A layer in
-    a module that names it: query.linear."""
-    parts = ["".join(filter(str.isalpha, part)).lower() for part in plain_name(name)[-2:]]
-    for part in reversed(parts):
-        for ending in ("weight", "bias"):
-            part = part[:-len(ending)] if part.endswith(ending) else part
-        short = part
-        for filler in FILLERS:
-            short = short.replace(filler, "") if short != "output" or filler != "to" else short
-        short = short[1:] if short[:1] == "w" and len(short) > 1 else short
-        role = next((role for role, names in ROLES.items() if short in names.split()), None)
+    """The role of a parameter, from the last part of its name: W_q, in_proj_weight, to_q, query_layer, linear_q; or from
+    that of the module: query.linear."""
+    for part in reversed(plain_name(name)[-2:]):
+        part = re.sub("[^a-z]|weight|bias", "", part.lower())
+        short = re.sub("projection|proj|linear|layer|lin|fc|to|^w(?=.)", "", part)
+        role = next((role for role, names in ROLES.items() if {part, short} & {*names.split()}), None)
         if role or short:
             return role
-        if part in ("proj", "toout"):
-            return "o"
     return None
 
 
 def matrix_of(p, c):
-    """A parameter as (out, in): (in, out) if its shape shows it, (heads, d_model, d_head) with the heads in rows."""
+    """A parameter as (out, in). Those with 3 dims have the heads first, or (d_model, heads, d_head)."""
     p = p.detach().cpu().double()
-    if p.dim() == 3 and p.shape[0] == c.heads and p.shape[1] == c.d_model:
-        return p.transpose(1, 2).flatten(0, 1)
-    if p.dim() == 3 and p.shape[0] == c.heads and p.shape[2] == c.d_model:
-        return p.flatten(0, 1).T
-    if p.dim() == 3 and p.shape[:2] == (c.d_model, c.heads):
-        return p.flatten(1).T
-    if p.dim() == 2 and p.shape[0] == c.d_model != p.shape[1] and p.shape[1] % 3 == 0 < p.shape[1] - c.d_model:
-        return p.T
+    if p.dim() == 3 and c.heads in p.shape[:2] and c.d_model in p.shape:
+        return (p.transpose(0, 1) if p.shape[0] == c.d_model else p).transpose(1, 2).flatten(0, 1) \
+            if p.shape[2] != c.d_model else p.flatten(0, 1).T
     return p if p.dim() == 2 else None
 
 
@@ -695,28 +684,25 @@ def layers_of(c):
     everything = dict(c.module.named_parameters(remove_duplicate=False))
     groups, layers = {}, []
     for name in everything:
-        groups.setdefault(".".join(plain_name(name)) + "bias" * name.endswith("bias"), []).append(name)
+        groups.setdefault(".".join(plain_name(name)) + name[-4:], []).append(name)
     for names in groups.values():
-        is_split = len(names) == c.heads > 1 and max(everything[name].shape[0] for name in names if
-                                                    everything[name].dim() > 0) < c.d_model
-        for name in names[:1] if is_split else names:
-            p, same = everything[name], names if is_split else [name]
-            matrices = [matrix_of(everything[n], c) for n in same]
-            if name.endswith("bias") or any(m is None or m.numel() == 0 for m in matrices):
+        is_split = len(names) == c.heads > 1 and everything[names[0]].shape[:1] < (c.d_model,)
+        for same in [names] if is_split else [[name] for name in names]:
+            last = same[0].split(".")[-1]
+            weight = [matrix_of(everything[name], c) for name in same]
+            bias = [everything.get(name[:-len(last)] + last.replace("weight", "bias").replace("W_", "b_")) for name in same]
+            if last.endswith("bias") or any(m is None or m.numel() == 0 for m in weight):
                 continue
-            other = name[:-len("weight")] + "bias" if name.endswith("weight") else name.replace("W_", "b_")
-            biases = [everything.get(n.replace(name.split(".")[-1], other.split(".")[-1])) for n in same]
-            bias = None
-            if other != name and all(b is not None for b in biases):
-                bias = torch.cat([b.detach().cpu().double().flatten() for b in biases])
-            if bias is not None and len(bias) == len(matrices[0].T) != len(matrices[0]):
-                matrices[0] = matrices[0].T  # the bias shows which dim is `out`
-            layer = Layer(torch.cat(matrices), bias, role_of(name), p,
-                          is_split and len({id(everything[n]) for n in same}) == 1)
-            if layer.weight.shape == (c.d_model // c.heads,) * 2 and c.heads > 1:
-                layer.weight, layer.one_head = torch.block_diag(*[layer.weight] * c.heads), True
-                layer.bias = None if bias is None else bias.repeat(c.heads)
-            layers.append(layer)
+            no_bias = any(b is None or b is everything[name] for b, name in zip(bias, same))
+            bias = None if no_bias else torch.cat([b.detach().cpu().double().flatten() for b in bias])
+            weight, one_head = torch.cat(weight), is_split and len({id(everything[name]) for name in same}) == 1
+            if bias is not None and len(weight) != len(bias) == weight.shape[1] or bias is None and (
+                    weight.shape[0] == c.d_model and weight.shape[1] == 3 * c.d_model):
+                weight = weight.T  # (in, out), as GPT-2's
+            if weight.shape == (c.d_model // c.heads,) * 2 and c.heads > 1:
+                weight, one_head = torch.block_diag(*[weight] * c.heads), True
+                bias = None if bias is None else bias.repeat(c.heads)
+            layers.append(Layer(weight, bias, role_of(same[0]), everything[same[0]], one_head))
     return layers
 
 
@@ -1165,26 +1151,19 @@ def explain(c, w, mistakes):
     return " and ".join(texts) + "; " + "; ".join(remedies)
 
 
-def mistakes_of_scale(c, proof):
-    """The mistakes that a proof shows: the scale, and what y is multiplied by."""
-    w, found = proof.weights, []
-    near = 1e-4 if c.rounding < 1e-5 else 2e-2
-
-    def equal(a, b):
-        return abs(a / b - 1) < near
-    known = [mistake for mistake in MISTAKES if mistake.part == "scale" and (
-        mistake.choice != "tokens" and equal(proof.scale * divisor(c, w.head_dim, mistake.choice), 1) or
-        mistake.choice == "tokens" and equal(proof.scale, math.sqrt(0.5)))]
-    if not equal(proof.scale, c.right_scale(w.head_dim)):
-        found += known[:1] or [Mistake("scale", float(proof.scale), f"with scores multiplied by {proof.scale:.4g}")]
-    if proof.tiled:
-        found += [mistake for mistake in MISTAKES if mistake.choice == "tiled"]
-    if equal(proof.factor, w.head_dim ** -0.5):
-        found += [mistake for mistake in MISTAKES if mistake.choice == "divided"]
-        if found[0].choice == "none":  # the division comes too late, as a whole
-            found = found[1:] if w.head_dim == 1 else found
-    elif not equal(proof.factor, 1):
-        found.append(Mistake("factor", float(proof.factor), f"with y multiplied by {proof.factor:.4g}",
+def mistakes_of(c, proof):
+    """The mistakes that a proof shows: the scale, what y is multiplied by, heads."""
+    w, near = proof.weights, 1e-4 if c.rounding < 1e-5 else 2e-2
+    found = [m for m in MISTAKES if m.choice == "tiled" and proof.tiled or m.choice == "first" and w.one_head]
+    if abs(proof.scale / c.right_scale(w.head_dim) - 1) > near:
+        used = [(math.sqrt(2) if m.choice == "tokens" else divisor(c, w.head_dim, m.choice), m) for m in MISTAKES
+                if m.part == "scale"]
+        found[:0] = [m for by, m in used if abs(proof.scale * by - 1) < near][:1] or [
+            Mistake("scale", proof.scale, f"with scores multiplied by {proof.scale:.4g}")]
+    if abs(proof.factor * math.sqrt(w.head_dim) - 1) < near < abs(proof.factor - 1):
+        found += [m for m in MISTAKES if m.choice == "divided"]
+    elif abs(proof.factor - 1) > near:
+        found.append(Mistake("factor", proof.factor, f"with y multiplied by {proof.factor:.4g}",
                              "the weights of a row must sum to 1"))
     return found
 
@@ -1207,7 +1186,7 @@ def passed_formula(c, w, text):
     return Check("failed", "a known mistake gives the same y")
 
 
-def named_mistakes(c, w, known):
+def named_mistakes(c, w, known=()):
     """One or two mistakes, or the first pair, that give y together with the known ones."""
     possible = [m for m in MISTAKES if can_be_made(c, w, m) and m.part not in {k.part for k in known} and
                 (m.part == "turns" or not c.positions)]
@@ -1223,55 +1202,40 @@ def formula_of(c):
     candidates = readings(c)
     if not candidates:
         return skipped("no matrices that could be W_q, W_k and W_v are found")
-    ordered = []
-    for inputs, outputs, named in candidates:
-        for o in outputs[:1] or [None]:
-            w = weights_as(c, *inputs[:3], o, named)
-            ordered += [] if w is None else [w]
-    text, first = "y is softmax(q k^T / sqrt(d_head)) v W_o^T", next((w for w in ordered if w.named), None)
+    ordered = [weights_as(c, *inputs[:3], (outputs or [None])[0], named) for inputs, outputs, named in candidates]
+    ordered = [w for w in ordered if w is not None]
+    text = "y is softmax(q k^T / sqrt(d_head)) v W_o^T"
 
     def failed(w, found):
         c.report.mistake = "y equals attention " + ". Or ".join(explain(c, w, mistakes) for mistakes in found)
         return Check("failed", "a known mistake gives the same y")
-    if not c.positions:
-        for w in ordered:
-            off = math.inf if w.one_head else deviation(c, w, ())
-            if c.rounding > 1e-3 and off <= c.tolerance:  # a low precision: does a mistake give y more exactly?
-                others = [m for m in MISTAKES if can_be_made(c, w, m)]
-                best = min(others, key=lambda m: deviation(c, w, [m]))
-                if deviation(c, w, [best]) < off / 3:
-                    return failed(w, [[best]])
-            if off <= c.tolerance:
-                return passed_formula(c, w, text + f" (to {off:.1g})" * (off > 10 * c.rounding))
-        if first is not None:
-            found = named_mistakes(c, first, [])
-            if found:
-                return failed(first, found)
+    for w in ordered if not c.positions else []:
+        off = math.inf if w.one_head else deviation(c, w, ())
+        # In a low precision, does a mistake give y more exactly?
+        others = [m for m in MISTAKES if can_be_made(c, w, m)] if 1e-3 < c.rounding and off <= c.tolerance else []
+        better = [m for m in others if deviation(c, w, [m]) < off / 3]
+        if off <= c.tolerance and not better:
+            return passed_formula(c, w, text + f" (to {off:.1g})" * (off > 10 * c.rounding))
+        found = [better[:1]] if better else named_mistakes(c, w) if w.named else []
+        if found:
+            return failed(w, found)
     proof = next(filter(None, (prove(c, reading) for reading in candidates)), None)
     if proof is None:
         for w in ordered:
-            found = [] if w is first and not c.positions else named_mistakes(c, w, [])
+            found = [] if w.named and not c.positions else named_mistakes(c, w)
             if found:
                 return failed(w, found)
-        return Check("unknown", "y is not softmax(q k^T / sqrt(d_head)) v W_o^T, and no known mistake gives it"
-                     if not c.positions else "the projections and the scale are not found in the outputs of one and of "
-                     "two tokens")
-    w, known = proof.weights, mistakes_of_scale(c, proof)
-    if w.one_head:
-        known += [mistake for mistake in MISTAKES if mistake.choice == "first"]
-    if c.positions:
-        return failed(w, [known]) if known else passed_formula(
-            c, w, "W_v, W_o and the scale are right (one token, two tokens), whatever the positions")
+        return Check("unknown", f"{text.replace('is', 'is not', 1)}, and no known mistake gives it" if not c.positions else
+                     "the projections and the scale are not found in the outputs of one and of two tokens")
+    w, known = proof.weights, mistakes_of(c, proof)
     plain = [m for m in known if m.choice != "first"]
-    if gives_y(c, w, *plain):
-        return failed(w, [known]) if known else passed_formula(c, w, text)
-    found = named_mistakes(c, w, plain)
-    if found:
-        return failed(w, found)
-    if known:  # of one and two tokens; what more tokens do is unknown
-        return failed(w, [known])
-    return Check("unknown", "the projections and the scale are right for one and two tokens; more give other outputs than "
-                 "softmax(q k^T / sqrt(d_head)) v W_o^T")
+    found = [] if c.positions or gives_y(c, w, *plain) else named_mistakes(c, w, plain)
+    if found or known:  # if neither gives y, what more than two tokens do is unknown
+        return failed(w, found or [known])
+    if c.positions or gives_y(c, w):
+        return passed_formula(c, w, text if not c.positions else
+                              "W_v, W_o and the scale are right (one token, two tokens), whatever the positions")
+    return Check("unknown", f"W_v, W_o and the scale are right for two tokens; of more, {text.replace('is', 'is not', 1)}")
 
 
 # ---- formula inside a model, by hooks ----
@@ -1287,41 +1251,19 @@ def owners(module, c):
                                                             for other in found)}
 
 
-def record(c, module, hooked):
-    """One call of f: [(module, its inputs of width d_model, its output)] of the hooked ones, in order."""
-    calls = []
-
-    def note(m, args, kwargs, y):
-        tensors = [t for t in (*args, *kwargs.values()) if torch.is_tensor(t) and t.is_floating_point()
-                   and t.shape[-1:] == (c.d_model,) and t.numel() == c.x.shape[0] * c.tokens * c.d_model]
-        calls.append((m, [t.detach().clone() for t in tensors], y))
-    handles = [m.register_forward_hook(note, with_kwargs=True) for m in hooked]
-    try:
-        c.call(c.x)
-    finally:
-        for handle in handles:
-            handle.remove()
-    return calls
-
-
 def tap(c, inputs, output):
     """A function of x (B, T, d_model) that runs f with x in place of what the modules `inputs` get, and returns what
     `output` gives."""
     def f(x):
         taken = []
 
-        def replace(m, args, kwargs):
-            def one(t):
-                if not torch.is_tensor(t) or not t.is_floating_point() or t.shape[-1:] != x.shape[-1:] or \
-                        t.numel() != x.numel():
-                    return t
-                return (x.transpose(0, 1) if t.shape[:2] == (x.shape[1], x.shape[0]) != x.shape[:2] else x).reshape(t.shape)
-            return tuple(map(one, args)), {name: one(t) for name, t in kwargs.items()}
-
-        def take(m, args, y):
-            taken.append(y[0] if isinstance(y, tuple) else y)
-        handles = [m.register_forward_pre_hook(replace, with_kwargs=True) for m in inputs]
-        handles.append(output.register_forward_hook(take))
+        def replaced(t):
+            if not torch.is_tensor(t) or not t.is_floating_point() or t.numel() != x.numel() or t.shape[-1] != x.shape[-1]:
+                return t
+            return (x.transpose(0, 1) if t.shape[:2] == (x.shape[1], x.shape[0]) != x.shape[:2] else x).reshape(t.shape)
+        handles = [m.register_forward_pre_hook(lambda m, args, kwargs: (
+            tuple(map(replaced, args)), {name: replaced(t) for name, t in kwargs.items()}), with_kwargs=True) for m in inputs]
+        handles.append(output.register_forward_hook(lambda m, args, y: taken.append(y[0] if isinstance(y, tuple) else y)))
         try:
             c.call(torch.cat([c.x] * -(-x.shape[1] // c.tokens), 1)[:len(x), :x.shape[1]].contiguous())
         finally:
@@ -1335,14 +1277,16 @@ def tap(c, inputs, output):
 def taps(c, owner):
     """The functions that may be the attention of a module: between the layers that get the same input first and the next
     layer; and the module itself."""
-    layers = [m for m in owner.modules() if isinstance(getattr(m, "weight", None), nn.Parameter) and m.weight.dim() == 2
-              and not isinstance(m, nn.Embedding)]
-    calls = [(m, inputs[0], y) for m, inputs, y in record(c, owner, layers) if inputs]
-    for m, x, _ in calls:
-        group = [other for other, given, _ in calls if torch.equal(given, x)]
-        after = [other for other, _, _ in calls[[other for other, _, _ in calls].index(group[-1]) + 1:]]
+    calls, layers = [], [m for m in owner.modules() if isinstance(m, nn.Linear) or type(m).__name__ == "Conv1D"]
+    handles = [m.register_forward_hook(lambda m, args, y: calls.append((m, args[0].clone()))) for m in layers]
+    c.call(c.x)
+    for handle in handles:
+        handle.remove()
+    for at, (m, x) in enumerate(calls):
+        group = [other for other, given in calls[at:at + 3] if torch.equal(given, x)]
+        after = calls[at + len(group):]
         if (len(group) == 3 or len(group) == 1 and m.weight.numel() > c.d_model ** 2) and after:
-            yield tap(c, group, after[0])
+            yield tap(c, group, after[0][0])
             break
     yield tap(c, [owner], owner)
 
@@ -1375,65 +1319,56 @@ def check_parts(c):
 
 
 def check_formula(c):
-    if c.module is None:
-        return skipped("no module=")
-    if c.extra_keys:
-        return skipped("needs a softmax over the tokens alone")
+    if c.module is None or c.extra_keys:
+        return skipped("no module=" if c.module is None else "needs a softmax over the tokens alone")
     if c.block or c.layers > 1 or c.ids or c.positions == "absolute":
         return check_parts(c)
     check = formula_of(c)
-    if check.verdict in ("unknown", "skipped"):
-        inside = check_parts(c)
-        return inside if inside.verdict == "failed" else check
-    return check
+    inside = check_parts(c) if check.verdict in ("unknown", "skipped") else check
+    return inside if inside.verdict == "failed" else check
 
 
 # ---- options that are not given ----
 
 
 def guess(c):
-    """Options that the outputs show. Returns the case with them."""
-    if not c.unbatched and not c.ids:
-        x = torch.randn(2, c.tokens, c.d_model, dtype=c.dtype, device=c.device)
-        try:
-            c.call(x)
-        except Exception as error:
+    """Options that the outputs show. Returns the case with them, after the first call."""
+    try:
+        c.begin()
+    except Exception:
+        if not c.unbatched and not c.ids:
             with contextlib.suppress(Exception):
                 flat = c.with_options(unbatched=True)
-                flat.call(x[:1])
+                flat.begin()
                 flat.report.assumed.append("unbatched: f takes (T, d_model) only")
                 return guess(flat)
-            raise error
-    c.begin()
+        raise
     if not c.y.isfinite().all() or c.tokens < 3 or c.block_mask is not None:
         return c
     if not c.causal:
-        effects = value_effects(c)
-        later = torch.ones(c.tokens, c.tokens, dtype=torch.bool).triu(1)
+        effects, later = value_effects(c), torch.ones(c.tokens, c.tokens, dtype=torch.bool).triu(1)
         if not effects[later].any() and (effects[~later] > c.least_effect).all():
             c.causal, c.allowed = True, ~later
             c.report.assumed.append("causal: exactly the later tokens have no effect")
+    single = c.module is not None and not (c.block or c.layers > 1 or c.ids or c.extra_keys)
     if c.heads is None:
-        c.heads = 1
-        for heads in [h for h in range(1, min(c.d_model, 64) + 1) if c.d_model % h == 0] if c.module is not None else []:
-            c.heads = heads
-            if not c.extra_keys and formula_of(c).verdict in ("passed", "failed"):
-                break
-        else:
-            c.heads = 1
-        c.report.mistake = ""
+        counts = [h for h in range(1, min(c.d_model, 64) + 1) if c.d_model % h == 0] if single else []
+        c.heads = next((h for h in counts if verdict_with(c, heads=h) in ("passed", "failed")), 1)
         if c.heads > 1:
             c.report.assumed.append(f"heads={c.heads}: so y is the formula, or one with a known mistake")
-    single = c.module is not None and not (c.block or c.layers > 1 or c.ids or c.extra_keys or c.positions)
-    if single and c.order_matters() and formula_of(c).verdict != "failed":
-        c.positions = "relative"
-        if formula_of(c).verdict == "unknown":
-            c.positions = None
-        else:
+    if single and not c.positions and c.order_matters() and verdict_with(c) != "failed":
+        if verdict_with(c, positions="relative") != "unknown":
+            c.positions = "relative"
             c.report.assumed.append("positions='relative': the order of earlier tokens matters, and one and two tokens "
                                     "prove the formula")
-        c.report.mistake = ""
     return c
+
+
+def verdict_with(c, **options):
+    """Of the formula, with other options."""
+    other = copy.copy(c)
+    other.__dict__.update(options, report=Report())
+    return formula_of(other).verdict
 
 
 # ---- all checks ----

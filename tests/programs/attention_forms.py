@@ -178,6 +178,20 @@ fused("huggingface/transformers, Phi-3", "qkv_proj o_proj", "tiled,unscaled", kv
 fused("qkv_linear", "qkv_linear out_linear", "unscaled")
 
 
+class TwoFused(Linears):
+    """lucidrains/x-transformers: one layer for k and v."""
+
+    def __init__(self, fault):
+        super().__init__(fault, "to_q to_out", "qo", bias=False)
+        self.to_kv = nn.Linear(WIDTH, 2 * WIDTH, bias=False)
+
+    def forward(self, x):
+        return self.layer("o")(core(split(self.layer("q")(x)), *map(split, self.to_kv(x).chunk(2, -1)), self.fault))
+
+
+add("fused", "lucidrains/x-transformers", TwoFused, "by model")
+
+
 class Blocks(nn.Module):
     """A weight (heads, d_model, d_head) for each role, as in TransformerLens."""
 
@@ -513,8 +527,8 @@ def mha(fault, **options):
 
 
 add("precision", "weights of 0.01", Small, "unscaled,by model")
-add("precision", "bf16 inside", lambda f: LowPrecision(f, torch.bfloat16), "no mask")
-add("precision", "f16 inside", lambda f: LowPrecision(f, torch.float16), "no mask")
+add("precision", "bf16 inside", lambda f: LowPrecision(f, torch.bfloat16), "no mask,unscaled")
+add("precision", "f16 inside", lambda f: LowPrecision(f, torch.float16), "no mask,by model")
 add("precision", "autocast inside", lambda f: Autocast(f, "q k v o"), "no mask")
 add("precision", "a mask in f32", lambda f: FloatMask(f, "q k v o"), "unscaled")
 add("guessed options", "torch.jit", scripted, "", causal=False)
