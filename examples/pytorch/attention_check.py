@@ -42,7 +42,7 @@ import random
 import re
 import sys
 import textwrap
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 import torch
 from torch import nn
 
@@ -234,12 +234,6 @@ class Case:
 
     def right_scale(self, d_head):
         return self.scale or 1 / math.sqrt(d_head)
-
-    def with_options_of(self, module):
-        """The case of a part of the module, for its matrices alone."""
-        part = self.with_options(module=module)
-        part.y = torch.empty(1, 1, self.d_model)
-        return part
 
     def order_matters(self):
         """Does the order of the tokens before it change the last output?"""
@@ -750,7 +744,6 @@ def readings(c):
 @dataclass
 class Weights:
     layer: dict  # by role
-    heads: int
     head_dim: int
     kv_heads: int
     is_square: bool  # each could be used transposed, as x @ W instead of x @ W.T
@@ -773,27 +766,16 @@ def weights_as(c, q, k, v, o, named=False):
         o = Layer(o.weight.T, o.bias, o.role, o.parameter)
     layers = {"q": q, "k": k, "v": v} | ({} if o is None else {"o": o})
     one_head = all(layer.one_head for layer in (q, k, v))
-    return Weights(layers, c.heads, head_dim, kv_width // head_dim, width == kv_width == c.d_model, one_head, named)
+    return Weights(layers, head_dim, kv_width // head_dim, width == kv_width == c.d_model, one_head, named)
 
 
 # ---- formula: one token proves W_v and W_o, two tokens W_q, W_k and the scale ----
 
 
-@dataclass
-class Proof:
-    weights: Weights
-    scale: float  # that q k^T is multiplied by
-    factor: float  # that y is multiplied by
-    tiled: bool  # kv heads
-
-
-def transposed(layer):
-    return Layer(layer.weight.T, layer.bias, layer.role, layer.parameter, layer.one_head)
-
-
 def both_ways(layers):
     """With the square ones transposed too: x @ W instead of x @ W.T."""
-    return layers + [transposed(layer) for layer in layers if layer.weight.shape[0] == layer.weight.shape[1]]
+    return layers + [replace(layer, weight=layer.weight.T) for layer in layers
+                     if layer.weight.shape[0] == layer.weight.shape[1]]
 
 
 def expand_heads(t, heads, kv_heads, tiled):  # (..., kv_heads * d) -> (..., heads, d)
@@ -854,7 +836,7 @@ def logits_of(c, v, o, factor, tiled, first, sizes):
 
 
 def prove(c, reading):
-    """A Proof, or None. Between draws of the second token, the logit of its weight changes by scale * q_1 . (k_1 - k_0), to
+    """(weights, the number that q k^T is multiplied by, that of y, whether kv heads are tiled) or None. Between draws of the second token, the logit of its weight changes by scale * q_1 . (k_1 - k_0), to
     which positions add a constant only. With k_0 = 0 this holds for rotary positions too."""
     inputs, _, named = reading
     try:
@@ -892,7 +874,7 @@ def prove(c, reading):
         scores, logits = scores - scores.mean(0), logits - logits.mean(0)
         scale = ((scores * logits).sum() / scores.square().sum()).item()
         if not is_more((logits - scale * scores).abs().max().item(), precise * logits.abs().max().item()):
-            return Proof(weights, scale, factor, tiled)
+            return weights, scale, factor, tiled
     return None
 
 
@@ -907,6 +889,10 @@ class Mistake:
     remedy: str = None
 
 
+LAST_DIM = "apply it to the last dim of (queries, keys), so that the weights of a row sum to 1"
+DIAGONAL = "block above the diagonal only (triu with diagonal=1)"
+FILL = "add 0 and -inf, or fill with -inf"
+ALIKE = "turn q and k alike, and nothing else"
 MISTAKES = [
     Mistake("scale", "none", "with scores that are not scaled"),
     Mistake("scale", "model", "scaled by sqrt(d_model)"),
@@ -924,10 +910,9 @@ MISTAKES = [
     Mistake("roles", "qkk", "with values computed by W_k", "compute them by W_v"),
     Mistake("roles", "qkq", "with values computed by W_q", "compute them by W_v"),
     Mistake("roles", "qkx", "with x itself as values", "multiply x by W_v"),
-    Mistake("softmax", "queries", "with the softmax over the queries",
-            "apply it to the last dim of (queries, keys), so that the weights of a row sum to 1"),
-    Mistake("softmax", "heads", "with the softmax over the heads", "apply it to the last dim of (queries, keys)"),
-    Mistake("softmax", "batch", "with the softmax over the batch", "apply it to the last dim of (queries, keys)"),
+    Mistake("softmax", "queries", "with the softmax over the queries", LAST_DIM),
+    Mistake("softmax", "heads", "with the softmax over the heads", LAST_DIM),
+    Mistake("softmax", "batch", "with the softmax over the batch", LAST_DIM),
     Mistake("softmax", "none", "without a softmax", "apply it to the last dim of the scores"),
     Mistake("softmax", "twice", "with the softmax applied twice", "apply it once"),
     Mistake("mask", "none", "without the mask", "fill blocked scores with -inf before the softmax"),
@@ -935,14 +920,13 @@ MISTAKES = [
             "masked_fill and nn.MultiheadAttention block where the mask is True, scaled_dot_product_attention keeps"),
     Mistake("mask", "transposed", "with the mask transposed, so that it blocks earlier tokens",
             "rows of the mask are queries and columns are keys"),
-    Mistake("mask", "strict", "with a mask that blocks a token's own key too",
-            "block above the diagonal only (triu with diagonal=1)"),
+    Mistake("mask", "strict", "with a mask that blocks a token's own key too", DIAGONAL),
     Mistake("mask", "loose", "with a mask shifted by one, so that each row sees the next token",
             "block from the diagonal + 1 on (triu with diagonal=1)"),
     Mistake("mask", "after", "with the mask applied after the softmax",
             "apply it before, so that the weights of a row sum to 1"),
-    Mistake("mask", "keep added", "with the mask added as 0 and 1 (1 keeps)", "add 0 and -inf, or fill with -inf"),
-    Mistake("mask", "block added", "with the mask added as 0 and 1 (1 blocks)", "add 0 and -inf, or fill with -inf"),
+    Mistake("mask", "keep added", "with the mask added as 0 and 1 (1 keeps)", FILL),
+    Mistake("mask", "block added", "with the mask added as 0 and 1 (1 blocks)", FILL),
     Mistake("mask", "zero", "with blocked scores set to 0", "a score of 0 has weight e^0 = 1: use -inf"),
     Mistake("heads", "split by view", "with heads split by a reshape alone",
             "view as (B, T, heads, d_head), then transpose(1, 2)"),
@@ -961,11 +945,10 @@ MISTAKES = [
             "multiply the weights (queries, keys) by v (keys, d_head)"),
     Mistake("apply", "divided", "with the weights divided by sqrt(d_head) after the softmax",
             "divide the scores, before the softmax"),
-    Mistake("turns", "k", "with rotary positions on keys alone", "turn q and k alike, and nothing else"),
-    Mistake("turns", "q", "with rotary positions on queries alone", "turn q and k alike, and nothing else"),
-    Mistake("turns", "mixed", "with rotary positions of pairs for q and halves for k (or the reverse)",
-            "turn q and k alike, and nothing else"),
-    Mistake("turns", "qkv", "with rotary positions on values too", "turn q and k alike, and nothing else"),
+    Mistake("turns", "k", "with rotary positions on keys alone", ALIKE),
+    Mistake("turns", "q", "with rotary positions on queries alone", ALIKE),
+    Mistake("turns", "mixed", "with rotary positions of pairs for q and halves for k (or the reverse)", ALIKE),
+    Mistake("turns", "qkv", "with rotary positions on values too", ALIKE),
     Mistake("output", "none", "without W_o", "multiply the merged heads by W_o"),
     Mistake("output", "transposed", "with W_o transposed", "nn.Linear multiplies by the transpose"),
     Mistake("output", "x added", "with x added", "if this residual is intended, set block=True"),
@@ -1151,39 +1134,33 @@ def explain(c, w, mistakes):
     return " and ".join(texts) + "; " + "; ".join(remedies)
 
 
-def mistakes_of(c, proof):
+def mistakes_of(c, w, scale, factor, tiled):
     """The mistakes that a proof shows: the scale, what y is multiplied by, heads."""
-    w, near = proof.weights, 1e-4 if c.rounding < 1e-5 else 2e-2
-    found = [m for m in MISTAKES if m.choice == "tiled" and proof.tiled or m.choice == "first" and w.one_head]
-    if abs(proof.scale / c.right_scale(w.head_dim) - 1) > near:
+    near = 1e-4 if c.rounding < 1e-5 else 2e-2
+    found = [m for m in MISTAKES if m.choice == "tiled" and tiled or m.choice == "first" and w.one_head]
+    if abs(scale / c.right_scale(w.head_dim) - 1) > near:
         used = [(math.sqrt(2) if m.choice == "tokens" else divisor(c, w.head_dim, m.choice), m) for m in MISTAKES
                 if m.part == "scale"]
-        found[:0] = [m for by, m in used if abs(proof.scale * by - 1) < near][:1] or [
-            Mistake("scale", proof.scale, f"with scores multiplied by {proof.scale:.4g}")]
-    if abs(proof.factor * math.sqrt(w.head_dim) - 1) < near < abs(proof.factor - 1):
+        found[:0] = [m for by, m in used if abs(scale * by - 1) < near][:1] or [
+            Mistake("scale", scale, f"with scores multiplied by {scale:.4g}")]
+    if abs(factor * math.sqrt(w.head_dim) - 1) < near < abs(factor - 1):
         found += [m for m in MISTAKES if m.choice == "divided"]
-    elif abs(proof.factor - 1) > near:
-        found.append(Mistake("factor", proof.factor, f"with y multiplied by {proof.factor:.4g}",
+    elif abs(factor - 1) > near:
+        found.append(Mistake("factor", factor, f"with the weights multiplied by {factor:.4g}",
                              "the weights of a row must sum to 1"))
     return found
 
 
-def tied_roles(w):
-    """"one parameter as W_q and W_k" or "". The parts of one matrix are different."""
-    for a, b in ("qk", "kv", "qv", "qo", "ko", "vo"):
-        if a in w.layer and b in w.layer and w.layer[a].parameter is w.layer[b].parameter:
-            rows = [w.layer[role].weight for role in (a, b)]
-            if rows[0].shape == rows[1].shape and torch.equal(*rows):
-                return f"with one parameter as W_{a} and W_{b}; each role has a parameter of its own"
-    return ""
-
-
 def passed_formula(c, w, text):
-    tied = tied_roles(w)
-    if not tied:
-        return Check("passed", text)
-    c.report.mistake = "y equals attention " + tied
-    return Check("failed", "a known mistake gives the same y")
+    """Unless one tensor has two roles. The parts of one matrix are different."""
+    for a, b in ("qk", "kv", "qv", "qo", "ko", "vo"):
+        one, other = w.layer[a], w.layer.get(b)
+        if other is not None and one.parameter is other.parameter and one.weight.shape == other.weight.shape and \
+                torch.equal(one.weight, other.weight):
+            c.report.mistake = (f"y equals attention with one parameter as W_{a} and W_{b}; each role has a parameter of "
+                                "its own")
+            return Check("failed", "a known mistake gives the same y")
+    return Check("passed", text)
 
 
 def named_mistakes(c, w, known=()):
@@ -1227,7 +1204,7 @@ def formula_of(c):
                 return failed(w, found)
         return Check("unknown", f"{text.replace('is', 'is not', 1)}, and no known mistake gives it" if not c.positions else
                      "the projections and the scale are not found in the outputs of one and of two tokens")
-    w, known = proof.weights, mistakes_of(c, proof)
+    w, known = proof[0], mistakes_of(c, *proof)
     plain = [m for m in known if m.choice != "first"]
     found = [] if c.positions or gives_y(c, w, *plain) else named_mistakes(c, w, plain)
     if found or known:  # if neither gives y, what more than two tokens do is unknown
@@ -1239,16 +1216,6 @@ def formula_of(c):
 
 
 # ---- formula inside a model, by hooks ----
-
-
-def owners(module, c):
-    """The smallest modules that own matrices which may be W_q, W_k and W_v, by name."""
-    found = {}
-    for name, m in module.named_modules():
-        if len([*m.parameters()]) > 2 and readings(c.with_options_of(m)):  # not a layer alone
-            found[name] = m
-    return {name: m for name, m in found.items() if not any(other != name and other.startswith(name + "." if name else "")
-                                                            for other in found)}
 
 
 def tap(c, inputs, output):
@@ -1293,8 +1260,14 @@ def taps(c, owner):
 
 def check_parts(c):
     """Each attention inside a model, with the inputs that it gets."""
-    results = {}
-    for name, owner in owners(c.module, c).items():
+    results, owners = {}, {}
+    for name, owner in reversed([*c.module.named_modules()]):  # the smallest that own matrices for W_q, W_k and W_v
+        part = c.with_options(module=owner)
+        part.y = c.y.new_empty(1, 1, c.d_model)
+        if not any(other.startswith(name + "." * bool(name)) for other in owners):
+            if len([*owner.parameters()]) > 2 and readings(part):  # not a layer alone
+                owners[name] = owner
+    for name, owner in reversed(owners.items()):
         for f in taps(c, owner):
             part = c.with_options(f=f, module=owner, block=False, layers=1, padded=None, step=None, unbatched=False, ids=None,
                                   positions="relative" if c.positions == "relative" else None)
@@ -1442,26 +1415,14 @@ def as_function(mha, causal):
     return f
 
 
-@contextlib.contextmanager
-def kept_generators():
-    numpy = sys.modules.get("numpy")
-    python, of_numpy = random.getstate(), numpy.random.get_state() if numpy else None
-    try:
-        with torch.random.fork_rng():
-            yield
-    finally:
-        random.setstate(python)
-        if numpy:
-            numpy.random.set_state(of_numpy)
-
-
 def run(options, assumed=()):
     """All checks of a case; the module is unchanged afterwards."""
     c = Case(**options)
     with contextlib.ExitStack() as stack:
         stack.enter_context(torch.inference_mode(False))
         stack.enter_context(torch.enable_grad())
-        stack.enter_context(kept_generators())
+        stack.enter_context(torch.random.fork_rng())
+        stack.callback(random.setstate, random.getstate())
         if c.module is not None:
             stack.enter_context(borrowed(c.module, c.dtype))
         c = guess(c)
