@@ -20,6 +20,7 @@ import torch.nn.functional as F
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "examples/pytorch"))
 import attention_check as attention_check_module  # noqa: E402
+import attention_forms as forms  # noqa: E402
 from attention_check import attention_check  # noqa: E402
 
 WIDTH = 64
@@ -478,22 +479,6 @@ def compare(program, seed):
 # ---- PyTorch's own layers, and other forms that only PyTorch has ----
 
 
-class Gpt2(nn.Module):
-    """Matrices (in, out), as in GPT-2, and names of its files."""
-
-    def __init__(self):
-        super().__init__()
-        self.c_attn, self.c_proj = nn.Module(), nn.Module()
-        self.c_attn.weight, self.c_attn.bias = nn.Parameter(torch.randn(64, 192) / 8), nn.Parameter(torch.randn(192))
-        self.c_proj.weight, self.c_proj.bias = nn.Parameter(torch.randn(64, 64) / 8), nn.Parameter(torch.randn(64))
-
-    def forward(self, x):
-        q, k, v = (t.unflatten(-1, (4, 16)).transpose(1, 2)
-                   for t in (x @ self.c_attn.weight + self.c_attn.bias).chunk(3, -1))
-        y = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2)
-        return y @ self.c_proj.weight + self.c_proj.bias
-
-
 class TutorialAttention(nn.Module):
     """The tutorial's class: (T, d_model) without a batch."""
 
@@ -509,46 +494,6 @@ class TutorialAttention(nn.Module):
         sims = q @ k.transpose(self.row_dim, self.col_dim) / k.size(self.col_dim) ** 0.5
         mask = ones(encodings).triu(1)
         return torch.softmax(sims.masked_fill(mask, -1e9), dim=self.col_dim) @ v
-
-
-class SeparateHeads(nn.Module):
-    """A module per head, with a mask as a buffer of floats and dropout."""
-
-    def __init__(self, by_model):
-        super().__init__()
-        self.heads = nn.ModuleList()
-        for _ in range(4):
-            layers = {name: nn.Linear(64, 16, bias=False) for name in ("key", "query", "value")}
-            self.heads.append(nn.ModuleDict(layers))
-        self.proj, self.dropout = nn.Linear(64, 64), nn.Dropout(0.2)
-        self.register_buffer("tril", torch.ones(32, 32).tril())
-        self.width = 64 if by_model else 16
-
-    def forward(self, x):
-        outputs, t = [], x.size(1)
-        for head in self.heads:
-            scores = head["query"](x) @ head["key"](x).transpose(-2, -1) * self.width ** -0.5
-            scores = scores.masked_fill(self.tril[:t, :t] == 0, -math.inf)
-            outputs.append(self.dropout(torch.softmax(scores, -1)) @ head["value"](x))
-        return self.dropout(self.proj(torch.cat(outputs, -1)))
-
-
-class Head(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.query, self.key, self.value = (nn.Linear(64, 16, bias=False) for _ in range(3))
-
-    def forward(self, x):
-        return torch.softmax(mask_future(scores_of(self.query(x), self.key(x))), -1) @ self.value(x)
-
-
-class Heads(nn.Module):
-    def __init__(self, *heads):
-        super().__init__()
-        self.heads, self.proj = nn.ModuleList(heads), nn.Linear(64, 64)
-
-    def forward(self, x):
-        return self.proj(torch.cat([head(x) for head in self.heads], -1))
 
 
 class KeepsWeights(nn.Module):
@@ -603,18 +548,11 @@ def check_layers_of_torch(seed):
                padded=lambda x, mask: layer(x, src_key_padding_mask=mask))
         encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
         expect("nn.TransformerEncoder", encoder, "", "passed", heads=4, block=True, layers=2)
-    expect("GPT-2's names and matrices", Gpt2(), heads=4, causal=True)
     expect("the tutorial's class", TutorialAttention(), causal=True, unbatched=True)
-    expect("a module per head", SeparateHeads(by_model=False), heads=4, causal=True, longest=32)
-    expect("a module per head, too long", SeparateHeads(by_model=False), "length", heads=4, causal=True, longest=33)
-    expect("a module per head, scaled by d_model", SeparateHeads(by_model=True), "formula", "failed",
-           "scaled by sqrt(d_model) = 8; a head is 16 wide", heads=4, causal=True)
-    expect("a module per head, four times the same", Heads(*[Head()] * 4), "formula", "failed",
-           "with the parameters of one head for all heads; each head has rows", heads=4, causal=True)
-    zero = Heads(*(Head() for _ in range(4)))
+    zero = forms.PerHead("")
     for p in zero.proj.parameters():
         nn.init.zeros_(p)
-    report = attention_check(lambda x: zero(x), 64, seed=seed, show=False, heads=4, causal=True)
+    report = attention_check(lambda x: zero(x), forms.WIDTH, seed=seed, show=False, heads=4, causal=True)
     if not report.passed or report.checks["reach"].verdict != "unknown":
         fail(f"an output of zeros, without a module, seed {seed}\n{report}")
     expect("a tuple", KeepsWeights(), "", "passed", heads=4, block=True, causal=True, longest=64)

@@ -1,5 +1,5 @@
-"""Attention as public repositories write it, right and with faults that their issues report: what attention_check finds
-in code whose names, layouts and positions it was not written for.
+"""Attention as public repositories write it, right and with common faults: recall and false alarms of attention_check
+by names, layouts, positions and precision.
 
     build/torch/bin/python -B tests/programs/attention_forms.py [-v]     prints recall and false alarms by kind
 
