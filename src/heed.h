@@ -192,7 +192,8 @@ struct heed_tensor {
  * While an error is pending, only these work: reading the error, ending scopes, releasing, freeing.
  *
  * An error that is never read is printed to stderr, once per process: when the program or the
- * thread ends, or when another scope begins after the one in which the error occurred has ended.
+ * thread ends, or when another scope begins after the one in which the error occurred has ended. If
+ * it is still pending when the program ends, the exit status is 1.
  * It counts as read after heed_error or heed_error_message, or if a handler was set when it
  * occurred. Programs that end through _exit, abort or a signal print nothing.
  *
@@ -1207,9 +1208,11 @@ typedef struct heed_module {
     bool training;              /* initially true, as in torch */
     bool is_incomplete;         /* a registration failed, here or in a child */
     struct heed_module *owner;  /* of a child: the parent, which frees it */
+    int index;                  /* of a child: of its entry in the parent */
     heed_place place;           /* its name in the parent */
     heed_module_entry *entries; /* in order of registration */
     int count;
+    bool is_numbered; /* the names of its entries are 0, 1, 2, ... */
     int64_t capacity;
     struct heed_named_tensors *lists[2]; /* heed_parameters, heed_state_dict; or NULL */
 } heed_module;
@@ -1948,20 +1951,20 @@ heed_status heed_heat_map(FILE *stream, heed_tensor *weights, const char *const 
  *     heed_watch_free(w);
  *
  * The terminal gets a bar with the remaining time, or about ten lines if it is a pipe or a file.
- * The CSV file gets a row a step, with the names known at the first heed_watch_step. A cell is
- * empty if its step has no such value, or NaN. A terminal or a file that cannot be written while
- * training is one warning: no error, and no signal such as SIGPIPE. All functions ignore a NULL
- * watch. */
+ * The CSV file gets a row a step, and a column for each name; a pipe, only for those known at the
+ * first heed_watch_step. A cell is empty if its step has no such value, or NaN. A terminal or a
+ * file that cannot be written while training is one warning: no error, and no signal such as
+ * SIGPIPE. All functions ignore a NULL watch. */
 
 typedef struct heed_watch heed_watch;
 
 /* heed_watch_new: NULL on error. What the arguments point to must outlive the watch.
- * HEED_ERR_FILE: the file cannot be written. HEED_ERR_VALUE: an existing file was not written by a
- * watch. */
+ * HEED_ERR_FILE: the file cannot be written. HEED_ERR_VALUE: the file exists, and is not that of
+ * the run that is resumed. */
 typedef struct heed_watch_new_args {
     int64_t steps;   /* in the whole run; 0: unknown, so neither bar nor remaining time is shown */
     int64_t resumed; /* steps taken before; the file keeps their rows and loses later ones */
-    const char *csv; /* a new run replaces the file of an earlier one */
+    const char *csv; /* of a new run, or of the resumed one */
     FILE *terminal;
     int64_t every;            /* steps between lines; 0: about ten lines per run */
     const char *const *shown; /* names to show, ending with NULL; NULL: all */

@@ -74,7 +74,7 @@ static void record(const heed_call *call, heed_tensor *y)
 heed_text heed_origin_path(const heed_tensor *node)
 {
     heed_text path = {""};
-    if (node->has_origin) {
+    if (node != NULL && node->has_origin) {
         memcpy(&path, (const char *)node->args + node->args_size - ORIGIN, sizeof path);
     }
     return path;
@@ -110,6 +110,50 @@ static inline void check_inputs(const heed_call *call)
     }
 }
 
+/* True if all elements of a view of x are in x's storage. */
+static bool is_inside(const heed_result *result, const heed_tensor *x)
+{
+    const int64_t size = (int64_t)heed_dtype_size(x->dtype);
+    int64_t first = ((char *)x->data - (char *)x->storage->data) / size, reach;
+    bool fits = !__builtin_add_overflow(first, result->offset, &first);
+    int64_t last = first;
+    for (int i = 0; i < result->shape.ndim && fits; i++) {
+        int64_t *end = result->strides[i] < 0 ? &first : &last;
+        fits = !__builtin_mul_overflow(result->shape.size[i] - 1, result->strides[i], &reach) &&
+               !__builtin_add_overflow(*end, reach, end);
+    }
+    return fits && first >= 0 && last < (int64_t)x->storage->bytes / size;
+}
+
+/* True if the strides are those of a contiguous tensor with its dims in some order. */
+static bool is_dense(heed_result *result)
+{
+    int64_t dense[HEED_MAX_DIMS];
+    const int ndim = result->shape.ndim;
+    heed_dense_strides(&(heed_tensor){.ndim = (uint8_t)ndim,
+                                      .shape = result->shape.size,
+                                      .strides = result->strides},
+                       dense);
+    bool same = true;
+    for (int i = 0; i < ndim; i++) {
+        same = same && (result->shape.size[i] == 1 || result->strides[i] == dense[i]);
+    }
+    return same;
+}
+
+/* Checks the result of a program's rule. */
+static void check_layout(const heed_call *call, heed_result *result)
+{
+    const heed_shape *shape = &result->shape;
+    const char *name = call->op->name;
+    if (heed_count_elements(name, shape->ndim, shape->size, result->dtype) > 0 &&
+        !(result->is_view ? is_inside(result, call->inputs[0]) : is_dense(result))) {
+        heed_raise(HEED_ERR_SHAPE, "%s: its rule gives the result %s strides or an offset %s", name,
+                   heed_shape_text(shape->ndim, shape->size).text,
+                   result->is_view ? "beyond its first input" : "with gaps or overlaps");
+    }
+}
+
 /* A rule of the library raises its errors; that of a program is a callback. */
 static inline void run_rule(const heed_call *call, heed_result *result)
 {
@@ -128,6 +172,9 @@ static inline void run_rule(const heed_call *call, heed_result *result)
     }
     if (status != HEED_OK || heed_blocked()) {
         heed_raise(status, "%s: the rule failed, or there is no forward", op->name);
+    }
+    if (result->is_view || result->is_strided) {
+        check_layout(call, result);
     }
 }
 

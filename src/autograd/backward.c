@@ -21,6 +21,8 @@
  * heed_run_backward (tensor.h: the door), which cleans up. */
 #include "autograd.h"
 
+#include <stdlib.h>
+
 /* Marks in heed_tensor.consumers from sort to visit: must a pass differentiate the node? */
 enum { HEED_NEEDED = -1, HEED_NOT_NEEDED = -2 };
 
@@ -112,15 +114,38 @@ static bool is_node(const heed_tensor *t)
     return t->op != NULL && t->requires_grad;
 }
 
-/* The index of t in pass->xs; -1 if it is not in xs. */
+/* Orders places in xs by the address of the tensor, then by their index. */
+static int by_address(const void *a, const void *b)
+{
+    heed_tensor *const *x = *(heed_tensor *const *const *)a, *const *y =
+                                                                 *(heed_tensor *const *const *)b;
+    return *x != *y ? (*x > *y) - (*x < *y) : (x > y) - (x < y);
+}
+
+static void sort_xs(heed_pass *pass)
+{
+    const size_t count = (size_t)pass->count;
+    pass->sorted_xs = heed_alloc(count * sizeof *pass->sorted_xs);
+    for (size_t i = 0; i < count; i++) {
+        pass->sorted_xs[i] = &pass->xs[i];
+    }
+    qsort(pass->sorted_xs, count, sizeof *pass->sorted_xs, by_address);
+}
+
+/* The first index of t in pass->xs; -1 if it is not in xs. A binary search. */
 static int find_x(const heed_pass *pass, const heed_tensor *t)
 {
-    for (int i = 0; i < pass->count; i++) {
-        if (pass->xs[i] == t) {
-            return i;
+    int low = 0, high = pass->count;
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        if (*pass->sorted_xs[middle] < t) {
+            low = middle + 1;
+        } else {
+            high = middle;
         }
     }
-    return -1;
+    return low < pass->count && *pass->sorted_xs[low] == t ? (int)(pass->sorted_xs[low] - pass->xs)
+                                                           : -1;
 }
 
 /* True if the pass needs dy/dt, for an input t of a node or y itself. Nodes have been marked. */
@@ -160,6 +185,9 @@ static void run_pass(void *context)
      * create_graph, derivatives are seen and recorded like the program's own operations. */
     heed_self.operation = pass->create_graph ? NULL : pass->function;
     heed_set_grad_enabled(pass->create_graph);
+    if (pass->count > 0) {
+        sort_xs(pass);
+    }
     if (is_node(pass->y)) {
         sort_nodes(pass);
         if (pass->xs != NULL) {
@@ -554,5 +582,6 @@ static void clean_up(const heed_pass *pass)
         }
     }
     heed_free(pass->input_grads);
+    heed_free(pass->sorted_xs);
     heed_free(pass->nodes);
 }

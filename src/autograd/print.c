@@ -231,7 +231,7 @@ static void print_tensor(printer *p)
 /* Returns the length of the text; 0 after an error. */
 static size_t print(const char *function, printer p)
 {
-    if (heed_blocked() || heed_check_tensor(function, "t", p.t) != HEED_OK) {
+    if (heed_check_tensor(function, "t", p.t) != HEED_OK) {
         return 0;
     }
     if (p.precision < 0 || p.precision > 17 || p.linewidth < 0) {

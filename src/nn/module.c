@@ -103,6 +103,29 @@ static heed_module_entry *find_entry(const heed_module *m, const char *name)
     return NULL;
 }
 
+/* True if the names of all entries are 0, 1, ... and this is the next: then no entry has it. */
+static bool is_next_number(const heed_module *m, const char *name)
+{
+    char number[16];
+    snprintf(number, sizeof number, "%d", m->count);
+    return (m->count == 0 || m->is_numbered) && strcmp(name, number) == 0;
+}
+
+/* The module after m in the tree of `root`: parents come before children. NULL: m was the last. */
+static heed_module *next_module(const heed_module *root, heed_module *m)
+{
+    for (int i = 0;; i = m->index + 1, m = m->owner) {
+        for (; i < m->count; i++) {
+            if (m->entries[i].child != NULL) {
+                return m->entries[i].child;
+            }
+        }
+        if (m == root) {
+            return NULL;
+        }
+    }
+}
+
 /* Frees the lists of m and of the modules that contain it, whose lists include m's tensors. */
 static void free_lists(heed_module *m)
 {
@@ -122,7 +145,7 @@ static heed_module_entry *append(heed_module *m, const char *name, const void *v
         heed_fail(HEED_ERR_NULL, "module: an entry needs a module and a name");
     } else if (heed_module_check("module", m) == HEED_OK && value == NULL) {
         heed_fail(HEED_ERR_NULL, "%s: '%s' is NULL", m->kind->name, name);
-    } else if (!heed_error_pending() &&
+    } else if (!heed_error_pending() && !is_next_number(m, name) &&
                (strchr(name, '.') != NULL || find_entry(m, name) != NULL)) {
         heed_fail(HEED_ERR_VALUE, "%s: the name '%s' is taken, or contains a '.'", m->kind->name,
                   name);
@@ -138,6 +161,7 @@ static heed_module_entry *append(heed_module *m, const char *name, const void *v
         return NULL;
     }
     m->entries = entries;
+    m->is_numbered = is_next_number(m, name);
     entries[m->count] = (heed_module_entry){.name = strcpy(copy, name)};
     free_lists(m);
     return &entries[m->count++];
@@ -181,6 +205,7 @@ heed_status heed_add_child(void *module, const char *name, void *field, void *ch
     if (entry != NULL) {
         entry->child = m;
         m->owner = module;
+        m->index = m->owner->count - 1;
         m->place = (heed_place){&m->owner->place, entry->name};
     } else if (outer == NULL) {
         heed_module_free(m); /* unless it has an owner */
@@ -240,9 +265,26 @@ bool heed_is_listed(heed_tensor *const *tensors, int count, const heed_tensor *t
 
 typedef enum list_kind { PARAMETERS, STATE } list_kind;
 
-/* The module's own parameters, its buffers, and those of each child, whose names begin with the
- * child's. A state dict has a tensor under each of its names; the other list has no buffers, and
- * each parameter once. */
+/* "heads.0." of a module in the tree of `root` */
+static const char *prefix_of(const heed_module *root, const heed_module *m)
+{
+    size_t at = 0;
+    for (const heed_module *outer = m; outer != root; outer = outer->owner) {
+        at += strlen(outer->place.name) + 1;
+    }
+    char *prefix = heed_scratch(at + 1);
+    prefix[at] = '\0';
+    for (; m != root; m = m->owner) { /* written from the end */
+        const size_t length = strlen(m->place.name);
+        prefix[--at] = '.';
+        at -= length;
+        memcpy(prefix + at, m->place.name, length);
+    }
+    return prefix;
+}
+
+/* The module's own parameters and its buffers. A state dict has a tensor under each of its names;
+ * the other list has no buffers, and each parameter once: those that it has are marked. */
 static void list_module(heed_named_tensors *named, const heed_module *m, const char *prefix,
                         list_kind kind)
 {
@@ -250,23 +292,16 @@ static void list_module(heed_named_tensors *named, const heed_module *m, const c
         for (int i = 0; i < m->count; i++) {
             heed_tensor *t = m->entries[i].tensor;
             if (t != NULL && m->entries[i].is_buffer == buffers &&
-                (kind == STATE || !heed_is_listed(named->tensors, named->count, t))) {
+                (kind == STATE || t->consumers == 0)) {
                 heed_named_add(named, t, "%s%s", prefix, m->entries[i].name);
+                t->consumers += kind == PARAMETERS;
             }
-        }
-    }
-    for (int i = 0; i < m->count; i++) {
-        if (m->entries[i].child != NULL) {
-            const size_t size = strlen(prefix) + strlen(m->entries[i].name) + 2;
-            char *longer = heed_scratch(size);
-            snprintf(longer, size, "%s%s.", prefix, m->entries[i].name);
-            list_module(named, m->entries[i].child, longer, kind);
         }
     }
 }
 
 typedef struct listing {
-    const heed_module *module;
+    heed_module *module;
     list_kind kind;
     heed_named_tensors *list;
 } listing;
@@ -275,7 +310,9 @@ static void make_list(void *context)
 {
     listing *l = context;
     l->list = heed_alloc_zeroed(sizeof *l->list);
-    list_module(l->list, l->module, "", l->kind);
+    for (heed_module *m = l->module; m != NULL; m = next_module(l->module, m)) {
+        list_module(l->list, m, prefix_of(l->module, m), l->kind);
+    }
 }
 
 /* Lists are built once, and kept. */
@@ -287,7 +324,11 @@ static heed_tensor_list list_of(const char *function, heed_module *m, list_kind 
     }
     if (m->lists[kind] == NULL) {
         listing l = {.module = m, .kind = kind};
-        if (heed_try(make_list, &l) != HEED_OK) {
+        heed_try(make_list, &l);
+        for (int i = 0; l.list != NULL && i < l.list->count && kind == PARAMETERS; i++) {
+            l.list->tensors[i]->consumers = 0; /* the marks */
+        }
+        if (heed_blocked()) {
             heed_named_delete(l.list);
             heed_pass_on();
             return none;
@@ -372,13 +413,9 @@ heed_status heed_zero_grad(void *module)
 
 static heed_status set_training(const char *function, heed_module *m, bool training)
 {
-    if (heed_module_check(function, m) == HEED_OK) {
-        m->training = training;
-        for (int i = 0; i < m->count; i++) {
-            if (m->entries[i].child != NULL) {
-                set_training(function, m->entries[i].child, training);
-            }
-        }
+    heed_module *each = heed_module_check(function, m) == HEED_OK ? m : NULL;
+    for (; each != NULL; each = next_module(m, each)) {
+        each->training = training;
     }
     return heed_error_pending();
 }
@@ -395,6 +432,15 @@ heed_status heed_eval(void *module)
 
 /* ---- freeing ---- */
 
+static void begin_freeing(heed_module *m)
+{
+    if (m->kind->destroy != NULL) {
+        m->kind->destroy(m);
+    }
+    free_lists(m);
+}
+
+/* A loop, so that no tree is too deep. */
 heed_status heed_module_free(void *module)
 {
     heed_module *m = module;
@@ -408,23 +454,25 @@ heed_status heed_module_free(void *module)
         return heed_fail(HEED_ERR_VALUE, "module_free: this %s is a child of a %s, which frees it",
                          m->kind->name, m->owner->kind->name);
     }
-    if (m->kind->destroy != NULL) {
-        m->kind->destroy(m);
-    }
-    free_lists(m);
-    for (int i = 0; i < m->count; i++) {
-        heed_module_entry *entry = &m->entries[i];
-        if (entry->child != NULL) {
-            entry->child->owner = NULL;
-            heed_module_free(entry->child);
+    begin_freeing(m);
+    while (m != NULL) {
+        heed_module_entry *last = m->count > 0 ? &m->entries[m->count - 1] : NULL;
+        heed_module *child = last != NULL ? last->child : NULL, *freed = m;
+        if (child != NULL) { /* its entry stays until it has been freed */
+            last->child = NULL;
+            begin_freeing(child);
+            m = child;
+        } else if (last != NULL) {
+            heed_release(last->tensor);
+            heed_free(last->name);
+            m->count--;
         } else {
-            heed_release(entry->tensor);
+            m = m->owner;
+            heed_free(freed->entries);
+            freed->alive = 0;
+            heed_free(freed);
         }
-        heed_free(entry->name);
     }
-    heed_free(m->entries);
-    m->alive = 0;
-    heed_free(m);
     return heed_error_pending();
 }
 

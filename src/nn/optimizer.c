@@ -41,12 +41,19 @@ static void check_parameters(const char *name, heed_tensor_list parameters)
             heed_raise(HEED_ERR_GRAPH, "%s: parameter %d is not a leaf that requires a gradient",
                        name, i);
         }
-        if (heed_is_listed(parameters.tensors, i, p)) {
-            heed_raise(HEED_ERR_VALUE, "%s: parameter %d was already added", name, i);
-        }
         if (parameters.names != NULL) {
             heed_check_not_null(name, "the name of a parameter", parameters.names[i]);
         }
+    }
+    int listed = 0; /* marked, to find a second occurrence */
+    while (listed < parameters.count && parameters.tensors[listed]->consumers == 0) {
+        parameters.tensors[listed++]->consumers = 1;
+    }
+    for (int i = 0; i < listed; i++) {
+        parameters.tensors[i]->consumers = 0;
+    }
+    if (listed < parameters.count) {
+        heed_raise(HEED_ERR_VALUE, "%s: parameter %d was already added", name, listed);
     }
 }
 

@@ -243,8 +243,11 @@ static void read_header(heed_safetensors *f, int64_t size)
         read_at(f->function, f, &length, LENGTH, 0);
     }
     if (size < LENGTH || length > MOST_HEADER || (int64_t)length > size - LENGTH) {
-        fail(f, HEED_ERR_FORMAT, "it has %lld bytes, its header %llu; is it a safetensors file?",
-             (long long)size, (unsigned long long)length);
+        const bool is_zip = memcmp(&length, "PK\3\4", 4) == 0, is_pickle = (length & 0xff) == 0x80;
+        fail(f, HEED_ERR_FORMAT, "it has %lld bytes, its header %llu; %s", (long long)size,
+             (unsigned long long)length,
+             is_zip || is_pickle ? "torch.save wrote it? Heed reads safetensors.torch.save_file's"
+                                 : "is it a safetensors file?");
     }
     f->data = LENGTH + (int64_t)length;
     f->header = heed_alloc_zeroed((size_t)length + 1);

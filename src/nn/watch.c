@@ -24,6 +24,7 @@ struct heed_watch {
     FILE *csv;                /* or NULL */
     named_value values[NAMES];
     int count, columns;       /* columns: the first values; -1: the file has no header */
+    bool is_regular;          /* the file */
     int64_t steps, reported;  /* ended; the last one with a line */
     double began, now, drawn; /* seconds; of the last bar, 0: none */
     bool bar;
@@ -82,8 +83,41 @@ void heed_watch_pause(heed_watch *w)
 
 /* ---- the CSV file ---- */
 
+/* Writes a file with the columns of new names, too, and renames it. False: an error of errno. */
+static bool add_columns(heed_watch *w)
+{
+    char *line = NULL, path[5000]; /* longer than any path that systems take */
+    size_t capacity = 0;
+    snprintf(path, sizeof path, "%s.tmp", w->args.csv);
+    FILE *to = fopen(path, "w+");
+    rewind(w->csv);
+    for (bool is_header = true; to != NULL && getline(&line, &capacity, w->csv) > 0;) {
+        line[strcspn(line, "\n")] = '\0';
+        fputs(line, to);
+        for (int i = w->columns; i < w->count; i++) {
+            fprintf(to, ",%s", is_header ? w->values[i].name : "");
+        }
+        fputs("\n", to);
+        is_header = false;
+    }
+    free(line);
+    const bool good = to != NULL && fflush(to) == 0 && rename(path, w->args.csv) == 0;
+    if (good) {
+        fclose(w->csv);
+        w->csv = to;
+    } else if (to != NULL) {
+        const int error = errno;
+        fclose(to);
+        unlink(path);
+        errno = error;
+    }
+    w->columns = w->count;
+    return good;
+}
+
 static void write_row(heed_watch *w)
 {
+    const bool good = w->columns < 0 || !w->is_regular || w->columns == w->count || add_columns(w);
     if (w->columns < 0) {
         put(w, "step");
         for (w->columns = 0; w->columns < w->count; w->columns++) {
@@ -97,10 +131,11 @@ static void write_row(heed_watch *w)
         put(w, v->step == w->steps && !isnan(v->value) ? ",%.9g" : ",", v->value);
     }
     put(w, "\n");
-    if (!write_text(w, w->csv)) {
+    if (!good || !write_text(w, w->csv)) {
         const int error = errno;
         fclose(w->csv);
         w->csv = NULL;
+        w->length = 0;
         heed_watch_pause(w);
         put(w, "%s: cannot write step %lld: %s; training continues without it\n",
             heed_show_path(w->args.csv).text, (long long)w->steps, strerror(error));
@@ -117,9 +152,8 @@ static void open_csv(heed_watch *w, const char *path)
     off_t end = 0;
     bool ours = true;
     w->csv = fopen(path, "a+");
-    const bool regular =
-        w->csv != NULL && fstat(fileno(w->csv), &about) == 0 && S_ISREG(about.st_mode);
-    while (regular && getline(&line, &capacity, w->csv) > 0) {
+    w->is_regular = w->csv != NULL && fstat(fileno(w->csv), &about) == 0 && S_ISREG(about.st_mode);
+    while (w->is_regular && getline(&line, &capacity, w->csv) > 0) {
         ours = end > 0 || strncmp(line, "step,", 5) == 0 || strcmp(line, "step\n") == 0;
         if (!ours || w->args.resumed == 0 || strchr(line, '\n') == NULL ||
             strtoll(line, NULL, 10) > w->args.resumed /* 0: the header */) {
@@ -135,7 +169,12 @@ static void open_csv(heed_watch *w, const char *path)
     if (!ours) {
         heed_fail(HEED_ERR_VALUE, "watch_new: %s: not written by a watch; move it away",
                   heed_show_path(path).text);
-    } else if (w->csv == NULL || (regular && ftruncate(fileno(w->csv), end) != 0)) {
+    } else if (w->is_regular && about.st_size > 0 && w->args.resumed == 0) {
+        heed_fail(HEED_ERR_VALUE,
+                  "watch_new: %s: an earlier run wrote it; move it away, or "
+                  "continue that run (.resumed)",
+                  heed_show_path(path).text);
+    } else if (w->csv == NULL || (w->is_regular && ftruncate(fileno(w->csv), end) != 0)) {
         heed_fail(HEED_ERR_FILE, "watch_new: %s: cannot write it: %s", heed_show_path(path).text,
                   strerror(errno));
     }

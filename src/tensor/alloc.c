@@ -14,6 +14,9 @@
 #include "tensor.h"
 
 #include <stdlib.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <string.h>
 
 enum {
@@ -105,6 +108,9 @@ void heed_empty_cache(void)
             *list = next;
         }
     }
+#ifdef __GLIBC__
+    malloc_trim(0); /* free keeps small blocks */
+#endif
 }
 
 void *heed_alloc_sized(size_t size)

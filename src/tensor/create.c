@@ -82,7 +82,8 @@ heed_tensor *heed_arange(double start, double end, double step, heed_dtype dtype
         heed_raise(HEED_ERR_VALUE, "arange: for i64, start %g and step %g must be integers", start,
                    step);
     }
-    if (step == 0 || !isfinite(step) || !(count >= 0 && count < 0x1p62)) {
+    const bool leads_to_end = step > 0 ? end >= start : end <= start;
+    if (step == 0 || !isfinite(step) || !leads_to_end || !(count < 0x1p62)) {
         heed_raise(HEED_ERR_VALUE, "arange: counting from %g in steps of %g never reaches %g",
                    start, step, end);
     }
@@ -141,8 +142,11 @@ heed_status heed_copy_into(heed_tensor *target, const heed_tensor *source)
     heed_check_tensor("copy_into", "source", source);
     const heed_shape to = heed_shape_of_tensor(target);
     if (!heed_broadcasts_to(source, &to)) {
-        heed_raise(HEED_ERR_SHAPE, "copy_into: source %s does not broadcast to target %s",
-                   HEED_TEXT(source), HEED_TEXT(target));
+        const char *of = heed_self.derivative == NULL ? heed_self.operation : NULL;
+        heed_raise(HEED_ERR_SHAPE, "copy_into: source %s does not broadcast to target %s%s%s%s",
+                   HEED_TEXT(source), HEED_TEXT(target),
+                   of != NULL ? "; if this is the result of " : "", of != NULL ? of : "",
+                   of != NULL ? ", its .rule or .signature must describe the other shape" : "");
     }
     if (source->storage != target->storage) {
         heed_copy_elements(source, target);

@@ -24,12 +24,11 @@ bool heed_has_thread_key;
 
 heed_thread_rest *heed_rest_of_thread(void)
 {
-    heed_thread *self = &heed_self;
-    if (self->rest == NULL && !heed_fails_allocation() &&
-        (self->rest = calloc(1, sizeof *self->rest)) != NULL && heed_has_thread_key) {
-        pthread_setspecific(heed_thread_key, self);
+    if (heed_self.rest == NULL && !heed_fails_allocation() &&
+        (heed_self.rest = calloc(1, sizeof *heed_self.rest)) != NULL && heed_has_thread_key) {
+        pthread_setspecific(heed_thread_key, heed_self.rest);
     }
-    return self->rest;
+    return heed_self.rest;
 }
 
 bool heed_fails_allocation(void)
@@ -67,30 +66,29 @@ const char *heed_error_message(void)
 
 static void make_pending(heed_status status, const char *format, va_list arguments)
 {
-    heed_thread *self = &heed_self;
-    if (self->error != HEED_OK || status == HEED_OK) {
+    if (heed_self.error != HEED_OK || status == HEED_OK) {
         return; /* the first error is the cause; later ones follow from it */
     }
-    self->message = "out of memory";
+    heed_self.message = "out of memory";
     if (heed_rest_of_thread() != NULL) {
-        char *text = self->rest->message;
+        char *text = heed_self.rest->message;
         size_t length = 0;
-        if (self->derivative != NULL) {
-            length = (size_t)snprintf(text, 200, "backward of %.100s: ", self->derivative);
+        if (heed_self.derivative != NULL) {
+            length = (size_t)snprintf(text, 200, "backward of %.100s: ", heed_self.derivative);
         }
         vsnprintf(text + length, HEED_MOST_OF_A_MESSAGE - length, format, arguments);
-        self->message = text;
+        heed_self.message = text;
     }
-    self->error = status;
+    heed_self.error = status;
     heed_error_handler *handler = __atomic_load_n(&on_error, __ATOMIC_ACQUIRE);
     if (handler != NULL) {
         const heed_callback outer = heed_callback_begin();
-        handler(status, self->message);
+        handler(status, heed_self.message);
         heed_callback_end(outer);
-        self->error = status; /* pending, even if the handler has read it */
+        heed_self.error = status; /* pending, even if the handler has read it */
     } else {
-        self->unread = true;
-        self->unread_depth = self->depth;
+        heed_self.unread = true;
+        heed_self.unread_depth = heed_self.depth;
     }
 }
 
@@ -141,9 +139,10 @@ int64_t heed_write(int fd, const void *data, size_t size)
     return written;
 }
 
+static bool reported; /* atomic */
+
 void heed_report_unread(const char *beginning)
 {
-    static bool reported;
     if (heed_self.unread && !__atomic_exchange_n(&reported, true, __ATOMIC_RELAXED)) {
         char line[HEED_MOST_OF_A_MESSAGE + 100];
         snprintf(line, sizeof line, "heed: %s an error that it never read: %s\n", beginning,
@@ -156,6 +155,10 @@ void heed_report_unread(const char *beginning)
 __attribute__((destructor)) static void report_at_exit(void)
 {
     heed_report_unread("this program ended with");
+    if (reported && heed_self.error != HEED_OK) {
+        fflush(NULL); /* exit would do it later */
+        _exit(EXIT_FAILURE);
+    }
 }
 
 /* ---- handlers ---- */

@@ -44,17 +44,16 @@ heed_status heed_end_depth(int depth)
 
 void heed_land(const heed_door *door)
 {
-    heed_thread *self = &heed_self;
-    while (self->tensors != door->tensors) {
+    while (heed_self.tensors != door->tensors) {
         release_first();
     }
-    self->operation = door->operation;
-    self->derivative = door->derivative;
-    self->place = door->place;
-    self->depth = door->depth;
-    self->grad_disabled = door->grad_disabled;
-    if (self->unread_depth > door->depth) {
-        self->unread_depth = door->depth;
+    heed_self.operation = door->operation;
+    heed_self.derivative = door->derivative;
+    heed_self.place = door->place;
+    heed_self.depth = door->depth;
+    heed_self.grad_disabled = door->grad_disabled;
+    if (heed_self.unread_depth > door->depth) {
+        heed_self.unread_depth = door->depth;
     }
 }
 
@@ -167,8 +166,7 @@ void heed_scope_close(heed_scope *scope)
 
 static heed_tensor *keep(const char *function, heed_scope *scope, heed_tensor *t)
 {
-    if (heed_blocked() || check_open(function, scope) != HEED_OK ||
-        heed_check_tensor(function, "t", t) != HEED_OK) {
+    if (check_open(function, scope) != HEED_OK || heed_check_tensor(function, "t", t) != HEED_OK) {
         return NULL;
     }
     if (t->scope_depth < scope->depth) {
@@ -211,7 +209,7 @@ heed_tensor *heed_scope_end_with(heed_scope *scope, heed_tensor *t)
 
 heed_tensor *heed_retain(heed_tensor *t)
 {
-    if (heed_blocked() || heed_check_tensor("retain", "t", t) != HEED_OK) {
+    if (heed_check_tensor("retain", "t", t) != HEED_OK) {
         return NULL;
     }
     heed_ref(t);
@@ -260,7 +258,7 @@ heed_status heed_check_tensor(const char *function, const char *argument, const 
                              ? "if it is an input or the result, declare it in .saves"
                              : "heed_retain it in its scope");
     }
-    return HEED_OK;
+    return heed_self.error;
 }
 
 void heed_check_operand(const char *function, const char *argument, const heed_tensor *x)

@@ -18,7 +18,7 @@ heed_text heed_shape_text(int ndim, const int64_t *shape)
     heed_text text = {"("};
     size_t at = 1;
     /* 8 is HEED_MAX_DIMS. A larger ndim is the caller's mistake. */
-    for (int i = 0; i < ndim && i < 8 && at < sizeof text.text; i++) {
+    for (int i = 0; shape != NULL && i < ndim && i < 8 && at < sizeof text.text; i++) {
         at += (size_t)snprintf(text.text + at, sizeof text.text - at, i > 0 ? ", %lld" : "%lld",
                                (long long)shape[i]);
     }

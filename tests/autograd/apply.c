@@ -283,6 +283,17 @@ static heed_status silent_forward(const heed_call *call, heed_tensor *y)
     return HEED_ERR_VALUE;
 }
 
+static heed_status silent_ones(const heed_call *call, heed_tensor *y)
+{
+    (void)call;
+    return heed_fill_into(y, 1);
+}
+
+static heed_status half_forward(const heed_call *call, heed_tensor *y)
+{
+    return heed_copy_into(y, heed_narrow(call->inputs[0], 0, 0, 2));
+}
+
 static heed_status silent_rule(const heed_call *call, heed_result *result)
 {
     (void)call, (void)result;
@@ -306,12 +317,68 @@ START_TEST(incomplete_operations)
     const heed_op no_forward = {.name = "no_forward", .signature = "x float"};
     ck_assert_ptr_null(heed_apply(&no_forward, &x, 1, NULL, 0));
     expect_error(HEED_ERR_NULL, "no_forward");
+    const heed_op half = {.name = "half", .signature = "x float", .forward = half_forward};
+    heed_tensor *four = LEAF(1, 2, 3, 4);
+    ck_assert_ptr_null(heed_apply(&half, &four, 1, NULL, 0));
+    expect_error(HEED_ERR_SHAPE,
+                 "copy_into: source (2) does not broadcast to target (4); if this is the result of "
+                 "half, its .rule or .signature must describe the other shape");
     const heed_op fine = {.name = "fine", .signature = "x float", .forward = copy_forward};
     ck_assert_ptr_null(heed_apply(&fine, &x, 1, NULL, 8));
     expect_error(HEED_ERR_VALUE, "8 bytes");
     char large[70000] = "";
     ck_assert_ptr_null(heed_apply(&fine, &x, 1, large, sizeof large));
     expect_error(HEED_ERR_VALUE, "70000 bytes");
+}
+END_TEST
+
+/* ---- layouts ---- */
+
+/* The result of a rule, in the arguments. */
+static heed_status laid_out_rule(const heed_call *call, heed_result *result)
+{
+    const heed_dtype dtype = result->dtype;
+    *result = *(const heed_result *)call->args;
+    result->dtype = dtype;
+    return HEED_OK;
+}
+
+/* Views lie within the storage of x, which has 4 of its 12 elements before the slice; other results
+ * have no gaps and no overlaps. */
+START_TEST(layouts_of_rules_are_checked)
+{
+    static const struct {
+        bool good;
+        heed_result result;
+    } rows[] = {
+        {true, {.shape = {2, {2, 3}}, .is_view = true, .strides = {4, -1}, .offset = 3}},
+        {true, {.shape = {1, {3}}, .is_view = true, .strides = {-4}, .offset = 4}},
+        {true, {.shape = {2, {0, 9}}, .is_view = true, .strides = {4, 1}, .offset = 99}},
+        {false, {.shape = {1, {3}}, .is_view = true, .strides = {4}}},
+        {false, {.shape = {1, {3}}, .is_view = true, .strides = {-4}, .offset = 3}},
+        {false, {.shape = {1, {1}}, .is_view = true, .offset = 8}},
+        {false, {.shape = {1, {1}}, .is_view = true, .offset = INT64_MIN}},
+        {false, {.shape = {1, {3}}, .is_view = true, .strides = {INT64_MAX}}},
+        {false, {.shape = {.ndim = 9}, .is_view = true}},
+        {true, {.shape = {3, {2, 1, 4}}, .is_strided = true, .strides = {1, 77, 2}}},
+        {false, {.shape = {2, {2, 4}}, .is_strided = true, .strides = {1, 3}}},
+        {false, {.shape = {2, {2, 4}}, .is_strided = true, .strides = {1, 1}}},
+        {false, {.shape = {1, {2}}, .is_strided = true, .strides = {-1}}},
+        {false, {.shape = {3, {2, 2, 2}}, .is_strided = true, .strides = {1, 1, 5}}},
+    };
+    const heed_op op = {
+        .name = "laid_out", .inputs = 1, .rule = laid_out_rule, .forward = silent_ones};
+    heed_tensor *x = heed_slice(heed_ones(HEED_SHAPE(3, 4), HEED_F64), 0, 1, 3, 1);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const heed_result *given = &rows[i].result;
+        heed_tensor *y = heed_apply(&op, &x, 1, given, sizeof *given);
+        ck_assert_msg((y != NULL) == rows[i].good, "row %zu", i);
+        if (y == NULL) {
+            expect_error(HEED_ERR_SHAPE, "laid_out: ");
+        } else {
+            ck_assert_double_eq(heed_item(heed_sum(y)), (double)y->numel);
+        }
+    }
 }
 END_TEST
 
@@ -375,5 +442,6 @@ void add_apply_cases(Suite *suite)
     tcase_add_test(custom, borrowed_gradients);
     tcase_add_test(custom, a_derivative_that_gives_nothing);
     tcase_add_test(custom, grad_mode_inside_a_derivative);
+    tcase_add_test(custom, layouts_of_rules_are_checked);
     tcase_add_test(custom, a_pass_inside_a_pass);
 }

@@ -352,6 +352,26 @@ static const struct {
     NOISE(unseeded, 1),
 };
 
+/* sign(x) |x|^p has derivative 0 at 0 here, and quotients that change by 10^(p - 1) from step to
+ * step. They settle if two changes are at most a tenth of the quotient. */
+static heed_tensor *root(heed_tensor *const *in, void *power)
+{
+    return heed_mul(heed_sign(in[0]), heed_pow_scalar(heed_abs(in[0]), *(double *)power));
+}
+
+START_TEST(quotients_settle_within_a_tenth)
+{
+    static double powers[] = {1.021, 1.0225};
+    for (int i = 0; i < 2; i++) {
+        heed_gradcheck_report report;
+        heed_tensor *x = heed_set_requires_grad(heed_zeros(HEED_SHAPE(1), HEED_F64), true);
+        heed_gradcheck(root, &powers[i], &x, 1, .report = &report);
+        expect_error(HEED_ERR_GRADCHECK, i == 0 ? "wrong: " : "noise: ");
+        ck_assert_int_eq(report.verdict, i == 0 ? HEED_GRADCHECK_WRONG : HEED_GRADCHECK_NOISE);
+    }
+}
+END_TEST
+
 START_TEST(is_told_apart)
 {
     double state = 0.1;
@@ -378,5 +398,6 @@ void add_gradcheck_broken_cases(Suite *suite)
     tcase_add_loop_test(broken_case, is_caught, 0, (int)(sizeof derivatives / sizeof *derivatives));
     tcase_add_test(broken_case, wrong_ones_are_never_called_kinks);
     TCase *rough_case = heed_case(suite, "rough");
+    tcase_add_test(rough_case, quotients_settle_within_a_tenth);
     tcase_add_loop_test(rough_case, is_told_apart, 0, (int)(sizeof rough / sizeof *rough));
 }

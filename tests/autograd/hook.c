@@ -165,6 +165,8 @@ START_TEST(the_list_takes_any_call)
     heed_hook_remove(&last);
     expect_no_error();
     ck_assert_str_eq(text, "sum\nderivative of sum: 1 -> 2\n");
+    ck_assert_str_eq(heed_origin_path(NULL).text, "");
+    ck_assert_str_eq(heed_shape_text(2, NULL).text, "()");
 }
 END_TEST
 
@@ -218,10 +220,15 @@ START_TEST(a_replacement_of_others_stays_theirs)
     heed_tensor *retained = heed_retain(heed_from_f64((double[]){7, 8}, HEED_SHAPE(2)));
     const int64_t live = heed_live_tensors();
     heed_hook_add(&hook);
-    for (int i = 0; i < 2; i++) {
+    for (int i = -1; i < 2; i++) {
         HEED_SCOPE(inner);
+        heed_set_grad_enabled(i >= 0);
         heed_tensor *y = heed_exp(leaf(1, 2));
         ck_assert_ptr_eq(y, h.patch);
+        if (i < 0) { /* a leaf keeps its gradient without a graph */
+            ck_assert(y->requires_grad && y->op == NULL && !heed_is_grad_enabled());
+            continue;
+        }
         if (i == 0) {
             heed_backward(heed_sum(y));
             EXPECT_VALUES(outer->grad, 0, 1, 1);

@@ -2,6 +2,7 @@
 #ifndef HEED_TESTS_MISUSE_CALLS_H
 #define HEED_TESTS_MISUSE_CALLS_H
 
+#include <limits.h>
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* Modules: names of parameters as in torch, registration and its failures, ties, casts, printing
  * and freeing. */
+#include <pthread.h>
 #include <string.h>
 
 #include "nn/nn.h"
@@ -184,9 +185,11 @@ START_TEST(test_cast_keeps_ties)
     heed_optimizer *sgd = heed_sgd_new(heed_parameters(m), 1);
     ck_assert_int_eq(heed_parameters(m).count, 3);
     const void *data = scale->data;
+    heed_set_grad(scale, scale);
     heed_module_to(m, HEED_F32);
-    ck_assert_ptr_eq(scale->data, data); /* nothing to do */
+    ck_assert(scale->data == data && scale->grad != NULL); /* nothing to do */
     heed_module_to(m, HEED_F64);
+    ck_assert_ptr_null(scale->grad);
     ck_assert_int_eq(heed_state(m, "ids")->dtype, HEED_I64);
     ck_assert_int_eq(heed_parameters(m).count, 3);
     ck_assert_ptr_eq(heed_state(m, "project.tied"), scale);
@@ -227,6 +230,61 @@ START_TEST(test_initialisation)
                   0x1.0346ecp+1, 0x1.c776b4p+0, -0x1.d5fb04p-1);
     heed_module_free(linear);
     heed_module_free(embedding);
+}
+END_TEST
+
+/* ---- large trees ---- */
+
+/* Each part would take minutes if every parameter were compared with all others. */
+START_TEST(test_trees_may_be_wide)
+{
+    enum { WIDE = 50000 };
+    struct heed_module_list *m = heed_module_list_new();
+    for (int i = 0; i < WIDE; i++) {
+        heed_module_list_append(m, heed_linear_new(1, 1, .no_bias = true));
+    }
+    heed_optimizer *sgd = heed_sgd_new(heed_parameters(m), 1);
+    heed_tensor *y = heed_cat(sgd->parameters.tensors, WIDE, 0);
+    heed_tensor **grads = heed_scratch(WIDE * sizeof *grads);
+    heed_grad(heed_sum(y), sgd->parameters.tensors, WIDE, grads, false);
+    ck_assert(heed_item(grads[0]) == 1 && heed_item(grads[WIDE - 1]) == 1);
+    heed_optimizer_free(sgd);
+    heed_module_free(m);
+}
+END_TEST
+
+/* Lists, modes and freeing do not recurse. */
+static void *use_deep_tree(void *unused)
+{
+    enum { DEEP = 2000 };
+    HEED_SCOPE(scope);
+    int freed = 0;
+    struct gate *innermost = gate_new(2, &freed);
+    heed_module *m = &innermost->module;
+    for (int i = 0; i < DEEP; i++) {
+        struct heed_module_list *outer = heed_module_list_new();
+        heed_module_list_append(outer, m);
+        m = &outer->module;
+    }
+    heed_eval(m);
+    const heed_tensor_list list = heed_parameters(m);
+    ck_assert(list.count == 3 && !innermost->module.training && freed == 0);
+    ck_assert_uint_eq(strlen(list.names[0]), 2 * DEEP + strlen("scale"));
+    ck_assert_str_eq(list.names[1] + 2 * DEEP, "project.weight");
+    heed_module_free(m);
+    ck_assert_int_eq(freed, 1);
+    return unused;
+}
+
+START_TEST(test_trees_may_be_deep)
+{
+    pthread_t thread;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 1 << 17);
+    ck_assert_int_eq(pthread_create(&thread, &attributes, use_deep_tree, NULL), 0);
+    pthread_join(thread, NULL);
+    pthread_attr_destroy(&attributes);
 }
 END_TEST
 
@@ -499,6 +557,8 @@ void add_module_cases(Suite *suite)
     tcase_add_test(modules, test_cast_keeps_ties);
     tcase_add_test(modules, test_cast_before_backward);
     tcase_add_test(modules, test_initialisation);
+    tcase_add_test(modules, test_trees_may_be_wide);
+    tcase_add_test(modules, test_trees_may_be_deep);
     tcase_add_test(modules, test_tree_as_torch_prints_it);
     tcase_add_test(modules, set_parameter_sets);
     tcase_add_test(modules, set_parameter_refuses);

@@ -153,6 +153,11 @@ START_TEST(lengths_are_refused)
         write_bytes(in_folder("file"), bytes, sizeof bytes);
         expect_refusal(lengths[i].words);
     }
+    static const char *const of_torch[] = {"PK\3\4\0\0\x8\x8", "\x80\2}q\0(X\5"};
+    for (int i = 0; i < 2; i++) { /* a zip file, and the pickle of older versions */
+        write_bytes(in_folder("file"), of_torch[i], 9);
+        expect_refusal("; torch.save wrote it? Heed reads safetensors.torch.save_file's");
+    }
     for (size_t size = 0; size < 8; size++) {
         write_bytes(in_folder("file"), "\2\0\0\0\0\0\0\0{}", size);
         expect_refusal(" bytes, its header 0; is it a safetensors file?");

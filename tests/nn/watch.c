@@ -103,8 +103,46 @@ START_TEST(rows_are_written)
     heed_watch_free(w);
     expect_bytes(path, "step,later,x\n1,,1\n2,,-0\n3,,1e+15\n4,,0.333333333\n5,,inf\n6,,\n"
                        "7,,123456\n8,5,\n");
-    heed_watch_free(new_watch(.csv = path)); /* a new run replaces it */
-    expect_bytes(path, "");
+    ck_assert_ptr_null(heed_watch_new(.csv = path)); /* a new run does not replace it */
+    expect_error(HEED_ERR_VALUE, "/run.csv: an earlier run wrote it; move it away");
+}
+END_TEST
+
+/* Values that come later, such as a validation loss, add a column. */
+START_TEST(new_names_add_columns)
+{
+    const char *path = in_folder("run.csv");
+    heed_watch *w = new_watch(.csv = path);
+    for (int step = 1; step <= 7; step++) {
+        heed_watch_value(w, "loss", step);
+        if (step > 2) {
+            heed_watch_value(w, step % 2 == 1 ? "odd" : "even", step);
+        }
+        heed_watch_step(w);
+    }
+    heed_watch_free(w);
+    w = new_watch(.csv = path, .resumed = 4);
+    heed_watch_value(w, "last", 5);
+    heed_watch_step(w);
+    heed_watch_free(w);
+    expect_bytes(path, "step,loss,odd,even,last\n1,1,,,\n2,2,,,\n3,3,3,,\n4,4,,4,\n5,,,,5\n");
+}
+END_TEST
+
+/* A pipe has the columns of its first row. */
+START_TEST(pipes_keep_their_columns)
+{
+    char text[100] = "", path[40];
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    snprintf(path, sizeof path, "/dev/fd/%d", ends[1]);
+    heed_watch *w = new_watch(.csv = path);
+    run_steps(w, 2, 3);
+    heed_watch_free(w);
+    ck_assert_int_gt(read(ends[0], text, sizeof text - 1), 0);
+    ck_assert_str_eq(text, "step,loss\n1,0.5\n2,0.333333333\n");
+    close(ends[0]);
+    close(ends[1]);
 }
 END_TEST
 
@@ -267,6 +305,8 @@ void add_watch_cases(Suite *suite)
     tcase_add_test(tests, null_is_ignored);
     tcase_add_test(tests, names_are_checked);
     tcase_add_test(tests, rows_are_written);
+    tcase_add_test(tests, new_names_add_columns);
+    tcase_add_test(tests, pipes_keep_their_columns);
     tcase_add_test(tests, a_run_resumes_after_a_cut_anywhere);
     tcase_add_test(tests, other_files_stay_unchanged);
     tcase_add_test(tests, a_full_disk_does_not_stop_training);

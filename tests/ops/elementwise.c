@@ -166,6 +166,19 @@ START_TEST(whole_numbers_wrap)
 }
 END_TEST
 
+/* Steps have gradient 0, whatever comes from above. */
+START_TEST(steps_stop_nan)
+{
+    heed_tensor *(*const steps[])(heed_tensor *) = {heed_sign, heed_floor};
+    heed_tensor *x = heed_set_requires_grad(noise(HEED_SHAPE(3), HEED_F32, ROWS, 1), true), *dx;
+    for (int i = 0; i < 4; i++) {
+        heed_tensor *y = heed_sum(heed_mul_scalar(steps[i / 2](x), (double)NAN));
+        heed_grad(y, &x, 1, &dx, i % 2 != 0);
+        EXPECT_VALUES(heed_detach(dx), 0, 0, 0, 0);
+    }
+}
+END_TEST
+
 /* Integers above 2^53, which double cannot represent, are compared exactly. */
 START_TEST(large_whole_numbers_are_compared_exactly)
 {
@@ -221,6 +234,7 @@ void add_elementwise_cases(Suite *suite)
     tcase_add_test(elementwise, dtypes_of_results);
     tcase_add_loop_test(elementwise, f32_is_accurate_everywhere, 0, CURVES);
     tcase_add_test(elementwise, whole_numbers_wrap);
+    tcase_add_test(elementwise, steps_stop_nan);
     tcase_add_test(elementwise, large_whole_numbers_are_compared_exactly);
     tcase_add_test(elementwise, no_overflow_on_the_way);
 }

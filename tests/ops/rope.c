@@ -66,9 +66,32 @@ START_TEST(which_features_are_pairs)
 }
 END_TEST
 
+START_TEST(x_may_have_the_most_dims)
+{
+    heed_tensor *x = heed_randn(HEED_SHAPE(6, 5, 4), HEED_F64), *y = rotated(x, 0, _i);
+    const heed_shape shape = HEED_SHAPE(1, 2, 1, 3, 1, 1, 5, 4);
+    expect_same_bits(rotated(heed_reshape(x, shape), 0, _i), heed_reshape(y, shape));
+}
+END_TEST
+
+/* In f32, an angle of 1e7 would be off by up to 0.5. */
+START_TEST(angles_far_away_are_exact)
+{
+    for (int64_t position = 10000; position <= 10000019; position += 1110001) {
+        heed_tensor *at = heed_full(HEED_SHAPE(1), (double)position, HEED_I64);
+        const double a = (double)position, b = a / 100;
+        expect_close(heed_rope(heed_from_f64((double[]){1, 1, 0, 0}, HEED_SHAPE(1, 4)), at),
+                     heed_from_f64((double[]){cos(a), cos(b), sin(a), sin(b)}, HEED_SHAPE(1, 4)),
+                     1e-8);
+    }
+}
+END_TEST
+
 void add_rope_cases(Suite *suite)
 {
     TCase *rope = heed_case(suite, "rope");
+    tcase_add_loop_test(rope, x_may_have_the_most_dims, 0, 2);
+    tcase_add_test(rope, angles_far_away_are_exact);
     tcase_add_loop_test(rope, scores_depend_on_distances, 0, 2);
     tcase_add_loop_test(rope, a_cache_rotates_the_same, 0, 2);
     tcase_add_loop_test(rope, lengths_stay_and_turning_back_undoes, 0, 2);

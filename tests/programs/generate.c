@@ -80,6 +80,9 @@ START_TEST(borders_are_where_they_should)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         ck_assert_uint_eq(drawn_of(x, rows[i].options), rows[i].drawn);
     }
+    heed_tensor *many = heed_zeros(HEED_SHAPE(1, 100000), HEED_F32); /* sums of 1e-5 round */
+    heed_set_number_at(many, 777, 1e-3);
+    ck_assert_int_eq(heed_item_i64(sample_tokens(many, options_of(1, 0, 1e-9))), 777);
     heed_tensor *equal = heed_zeros(HEED_SHAPE(4), HEED_F64);
     ck_assert_int_eq(__builtin_popcount(drawn_of(equal, options_of(1, 0, 0.5))), 2);
     ck_assert_int_eq(__builtin_popcount(drawn_of(equal, options_of(1, 0, 0.75))), 3);

@@ -63,6 +63,20 @@ static int64_t sorted(const int64_t *x, int64_t n, int64_t i)
     }
 }
 
+/* All 6 x 6 x 6 numbers below 6 give each order of 3 items equally often. */
+START_TEST(test_shuffles_are_fair)
+{
+    int seen[333] = {0};
+    for (int64_t n = 0; n < 216; n++) {
+        int64_t items[] = {1, 2, 3};
+        toys_shuffle(items, 3, 3, (const int64_t[]){n % 6, n / 6 % 6, n / 36});
+        seen[100 * items[0] + 10 * items[1] + items[2]]++;
+    }
+    ck_assert(seen[123] == 36 && seen[132] == 36 && seen[213] == 36);
+    ck_assert(seen[231] == 36 && seen[312] == 36 && seen[321] == 36);
+}
+END_TEST
+
 START_TEST(test_answers)
 {
     static const struct {
@@ -359,6 +373,7 @@ END_TEST
 void add_toys_cases(Suite *suite)
 {
     TCase *toys = heed_case(suite, "toys");
+    tcase_add_test(toys, test_shuffles_are_fair);
     tcase_add_loop_test(toys, test_answers, 0, 3);
     tcase_add_test(toys, test_induction);
     tcase_add_test(toys, test_recall);

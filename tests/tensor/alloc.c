@@ -185,6 +185,30 @@ START_TEST(empty_cache_gives_large_blocks_back)
 }
 END_TEST
 
+/* In the state of a process of glibc, which keeps small freed blocks. */
+START_TEST(empty_cache_gives_small_blocks_back)
+{
+    enum { NODES = 100000 };
+    long pages[2] = {0};
+    for (int i = 0; i < 2; i++) {
+        heed_scope scope;
+        heed_scope_begin(&scope);
+        heed_tensor *x = heed_ones(HEED_SHAPE(1), HEED_F32);
+        for (int j = 0; j < (i == 0 ? 1 : NODES); j++) {
+            heed_neg(x);
+        }
+        heed_scope_end(&scope);
+        heed_empty_cache();
+        FILE *file = fopen("/proc/self/statm", "r");
+        ck_assert(file == NULL || fscanf(file, "%*d %ld", &pages[i]) == 1);
+        if (file != NULL) {
+            fclose(file);
+        }
+    }
+    ck_assert_int_lt(pages[1] - pages[0], 1000); /* 4 of 20 MB */
+}
+END_TEST
+
 START_TEST(sizes_beyond_the_machine_are_errors)
 {
     const int64_t one = 1;
@@ -270,6 +294,9 @@ void add_alloc_cases(Suite *suite)
     tcase_add_test(tests, realloc_keeps_the_content);
     tcase_add_test(tests, arrays_grow_by_doubling);
     tcase_add_test(tests, empty_cache_gives_large_blocks_back);
+#if defined __GLIBC__ && !defined __SANITIZE_ADDRESS__
+    tcase_add_test(tests, empty_cache_gives_small_blocks_back);
+#endif
     tcase_add_test(tests, sizes_beyond_the_machine_are_errors);
     tcase_add_test(tests, several_allocations_fail);
     tcase_add_test(tests, in_a_steady_state_the_system_is_not_asked);

@@ -207,7 +207,7 @@ END_TEST
 
 /* ---- what is printed to stderr: each program runs in a child ---- */
 
-enum { STATUS = 7 };
+enum { STATUS = 7, UNREAD = EXIT_FAILURE };
 
 #define ENDED     "heed: this program ended with an error that it never read: "
 #define THREAD    "heed: a thread ended with an error that it never read: "
@@ -223,6 +223,24 @@ static void fail_without_scope(void)
 static void fail_in_tril(void)
 {
     heed_tril(heed_ones(HEED_SHAPE(2), HEED_F32), 0);
+}
+
+/* What the program has printed is not lost. */
+static void print_and_fail(void)
+{
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    puts("printed");
+    fail_without_scope();
+}
+
+static void continue_and_read(void)
+{
+    {
+        HEED_SCOPE(scope);
+        fail_in_tril();
+    }
+    HEED_SCOPE(another);
+    heed_error();
 }
 
 static void fail_and_die(void)
@@ -346,17 +364,19 @@ static const struct {
     int status;
     const char *text;
 } programs[] = {
-    {fail_without_scope, STATUS, ENDED NO_SCOPE},
+    {fail_without_scope, UNREAD, ENDED NO_SCOPE},
     {fail_and_die, EXIT_FAILURE, "HEED_ERR_SHAPE: " DIMS},
     {fail_in_two_threads, STATUS, THREAD NO_SCOPE}, /* once a process */
-    {train, STATUS, "step 0\n" CONTINUES DIMS "step 1\nstep 2\n"},
-    {read_one_of_two, STATUS, ENDED DIMS},
+    {train, UNREAD, "step 0\n" CONTINUES DIMS "step 1\nstep 2\n"},
+    {read_one_of_two, UNREAD, ENDED DIMS},
+    {print_and_fail, UNREAD, ENDED NO_SCOPE "printed\n"},
+    {continue_and_read, STATUS, CONTINUES DIMS},
     {look_at_its_message, STATUS, ""},
     {handle_it, STATUS, ""},
     {look_after_a_nested_expression, STATUS, ""},
     {check_gradients, STATUS, ""},
-    {fail_without_stderr, STATUS, ""},
-    {fail_into_a_pipe_that_nobody_reads, STATUS, ""},
+    {fail_without_stderr, UNREAD, ""},
+    {fail_into_a_pipe_that_nobody_reads, UNREAD, ""},
 };
 enum { PROGRAMS = sizeof programs / sizeof *programs };
 

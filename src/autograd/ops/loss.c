@@ -177,7 +177,9 @@ static void differentiate_some(void *context, int64_t first, int64_t end)
             weights += weight_on(w, i, k);
         }
         const double g = heed_number_at(w->g, w->g->numel > 1 ? i : 0);
-        const double factor = w->target[i] == w->ignored ? 0 : g / w->divisor;
+        const double exact = w->target[i] == w->ignored ? 0 : g / w->divisor;
+        /* rounded once, so that a row of which the target has all probability gives exactly 0 */
+        const double factor = w->x->dtype == HEED_F32 ? (double)(float)exact : exact;
         w->kernels->scaled_exps(w->classes, row_of(w->x, w->classes, i), total[0],
                                 weights * factor / total[1], row_of(w->dx, w->classes, i));
         subtract_weights(w, i, factor, w->dx);

@@ -201,8 +201,8 @@ heed_tensor *heed_sum_to_size(heed_tensor *x, heed_shape shape)
     HEED_DOOR(NULL);
     heed_check_tensor("sum_to_size", "x", x);
     heed_dims repeated = {0, {0}};
-    const int added = x->ndim - shape.ndim;
-    bool fits = added >= 0 && shape.ndim >= 0;
+    const int added = shape.ndim < 0 ? -1 : x->ndim - shape.ndim; /* any int may be given */
+    bool fits = added >= 0;
     for (int i = 0; fits && i < x->ndim; i++) {
         bool repeats = i < added || (shape.size[i - added] == 1 && x->shape[i] != 1);
         fits = repeats || shape.size[i - added] == x->shape[i];

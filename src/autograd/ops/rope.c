@@ -41,9 +41,12 @@ heed_tensor *(heed_rope)(heed_rope_args args)
     const bool neighbours = args.interleaved;
     heed_tensor *a = neighbours ? heed_slice(x, -1, 0, d, 2) : heed_narrow(x, -1, 0, d / 2);
     heed_tensor *b = neighbours ? heed_slice(x, -1, 1, d, 2) : heed_narrow(x, -1, d / 2, d / 2);
-    heed_tensor *const rotated[] = {heed_sub(heed_mul(a, cos), heed_mul(b, sin)),
-                                    heed_add(heed_mul(a, sin), heed_mul(b, cos))};
-    heed_tensor *y =
-        neighbours ? heed_flatten(heed_stack(rotated, 2, -1), -2, -1) : heed_cat(rotated, 2, -1);
+    heed_tensor *rotated[] = {heed_sub(heed_mul(a, cos), heed_mul(b, sin)),
+                              heed_add(heed_mul(a, sin), heed_mul(b, cos))};
+    for (int i = 0; i < 2 && neighbours; i++) { /* x may have the most dims */
+        rotated[i] = heed_flatten(rotated[i], 0, -2);
+    }
+    heed_tensor *y = neighbours ? heed_reshape(heed_stack(rotated, 2, -1), result.shape)
+                                : heed_cat(rotated, 2, -1);
     return heed_scope_end_with(&scope, y);
 }

@@ -116,7 +116,7 @@ static heed_status expand_rule(const heed_call *call, heed_result *result)
 {
     const heed_tensor *x = call->inputs[0];
     const heed_shape *asked = call->args;
-    const int added = asked->ndim - x->ndim;
+    const int added = asked->ndim < 0 ? -1 : asked->ndim - x->ndim; /* any int may be given */
     if (asked->ndim > HEED_MAX_DIMS || added < 0) {
         heed_raise(HEED_ERR_SHAPE,
                    "expand: %s to %d dims; it needs at least its own, and at most %d", HEED_TEXT(x),
@@ -517,7 +517,7 @@ heed_tensor *heed_clone(heed_tensor *x)
 
 heed_tensor *heed_contiguous(heed_tensor *x)
 {
-    if (heed_blocked() || heed_check_tensor("contiguous", "x", x) != HEED_OK) {
+    if (heed_check_tensor("contiguous", "x", x) != HEED_OK) {
         return NULL;
     }
     return heed_is_row_major(x) ? x : heed_clone(x);
