@@ -151,7 +151,7 @@ struct heed_tensor {
     heed_tensor **inputs;     /* input_count of them; points to `two` if they fit */
     int consumers;            /* backward.c: a count of edges, then a mark; 0 outside a pass */
     uint16_t input_count, args_size;
-    uint8_t saved; /* read by backward: bit i for input i, HEED_SAVED_OUTPUT for the result */
+    uint8_t saved; /* read by backward: bit i for input i, HEED_SAVES_OUTPUT for the result */
     bool requires_grad;
     bool used_up;     /* a backward pass has freed its saved values */
     bool retain_grad; /* keep .grad even if this is not a leaf */
@@ -998,7 +998,7 @@ typedef struct heed_op heed_op;
 enum { HEED_ANY_COUNT = -1, HEED_SAVES = 4 };
 
 /* Bits of heed_op.saves and heed_tensor.saved: one for each of the first inputs, one for y. */
-enum { HEED_SAVED_INPUTS = 7, HEED_SAVED_OUTPUT = 1 << HEED_SAVED_INPUTS };
+enum { HEED_SAVED_INPUTS = 7, HEED_SAVES_OUTPUT = 1 << HEED_SAVED_INPUTS };
 #define HEED_SAVES_INPUT(j) (1 << (j))
 
 /* One application of an operation. */
@@ -1066,7 +1066,7 @@ struct heed_op {
     void (*backward)(const heed_vjp *vjp);
 
     /* saves[i]: the values that the gradient of input i reads: HEED_SAVES_INPUT(j) for input j,
-     * HEED_SAVED_OUTPUT for y. All other values may have been freed; their shapes remain. Only the
+     * HEED_SAVES_OUTPUT for y. All other values may have been freed; their shapes remain. Only the
      * gradients of the first HEED_SAVES inputs can read values: y and the first HEED_SAVED_INPUTS
      * inputs. Gradients of later inputs, as in cat, read none. */
     uint8_t saves[HEED_SAVES];
@@ -1959,12 +1959,13 @@ heed_status heed_heat_map(FILE *stream, heed_tensor *weights, const char *const 
 typedef struct heed_watch heed_watch;
 
 /* heed_watch_new: NULL on error. What the arguments point to must outlive the watch.
- * HEED_ERR_FILE: the file cannot be written. HEED_ERR_VALUE: the file exists, and is not that of
- * the run that is resumed. */
+ * HEED_ERR_FILE: the file cannot be written. HEED_ERR_VALUE: an existing file is that of
+ * an earlier run, or was not written by a watch. */
 typedef struct heed_watch_new_args {
     int64_t steps;   /* in the whole run; 0: unknown, so neither bar nor remaining time is shown */
     int64_t resumed; /* steps taken before; the file keeps their rows and loses later ones */
-    const char *csv; /* of a new run, or of the resumed one */
+    const char *csv; /* a file that a new run creates, or that of the resumed run */
+    bool replace;    /* an earlier run's file */
     FILE *terminal;
     int64_t every;            /* steps between lines; 0: about ten lines per run */
     const char *const *shown; /* names to show, ending with NULL; NULL: all */

@@ -27,7 +27,7 @@ static bool needs_node(const heed_call *call, const heed_tensor *y)
  * derivative will read; sums their versions to detect in-place changes. */
 static void hold_inputs(heed_tensor *y, heed_tensor *const *inputs)
 {
-    unsigned read = 0; /* bit i: the value of input i; HEED_SAVED_OUTPUT: the value of y */
+    unsigned read = 0; /* bit i: the value of input i; HEED_SAVES_OUTPUT: the value of y */
     for (int i = 0; i < y->input_count && i < HEED_SAVES; i++) {
         read |= inputs[i]->requires_grad ? y->op->saves[i] : 0;
     }
@@ -41,7 +41,7 @@ static void hold_inputs(heed_tensor *y, heed_tensor *const *inputs)
             y->saved_version += input->storage->version;
         }
     }
-    if (read & HEED_SAVED_OUTPUT) {
+    if (read & HEED_SAVES_OUTPUT) {
         y->uses++;
         y->saved_version += y->storage->version;
     }

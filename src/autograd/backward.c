@@ -387,7 +387,7 @@ static void check_not_used_up(const heed_pass *pass)
 static void check_saved_values(const char *function, const heed_tensor *node)
 {
     const unsigned saved = node->saved;
-    uint32_t version = saved & HEED_SAVED_OUTPUT ? node->storage->version : 0;
+    uint32_t version = saved & HEED_SAVES_OUTPUT ? node->storage->version : 0;
     for (int i = 0; i < node->input_count && i < HEED_SAVED_INPUTS; i++) {
         const heed_tensor *input = node->inputs[i];
         /* What the gradient of this input reads must have been saved. */
@@ -421,7 +421,7 @@ static void release_saved_values(heed_tensor *node)
             heed_drop_use(node->inputs[i]);
         }
     }
-    if (saved & HEED_SAVED_OUTPUT) {
+    if (saved & HEED_SAVES_OUTPUT) {
         heed_drop_use(node);
     }
 }

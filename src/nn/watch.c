@@ -169,10 +169,9 @@ static void open_csv(heed_watch *w, const char *path)
     if (!ours) {
         heed_fail(HEED_ERR_VALUE, "watch_new: %s: not written by a watch; move it away",
                   heed_show_path(path).text);
-    } else if (w->is_regular && about.st_size > 0 && w->args.resumed == 0) {
+    } else if (w->is_regular && about.st_size > 0 && w->args.resumed == 0 && !w->args.replace) {
         heed_fail(HEED_ERR_VALUE,
-                  "watch_new: %s: an earlier run wrote it; move it away, or "
-                  "continue that run (.resumed)",
+                  "watch_new: %s: an earlier run wrote it; .replace it, or continue it (.resumed)",
                   heed_show_path(path).text);
     } else if (w->csv == NULL || (w->is_regular && ftruncate(fileno(w->csv), end) != 0)) {
         heed_fail(HEED_ERR_FILE, "watch_new: %s: cannot write it: %s", heed_show_path(path).text,

@@ -31,7 +31,7 @@ static const heed_op weighted_reading_y = {.name = "weighted_reading_y",
                                            .inputs = HEED_ANY_COUNT,
                                            .forward = weighted_forward,
                                            .backward = weighted_backward,
-                                           .saves = {HEED_SAVED_OUTPUT}};
+                                           .saves = {HEED_SAVES_OUTPUT}};
 
 static heed_tensor *weighted_sum(heed_tensor *const *inputs, void *context)
 {
@@ -72,7 +72,7 @@ START_TEST(saved_results_do_not_count_as_an_input)
     heed_scope scope;
     heed_scope_begin(&scope);
     heed_tensor *y = heed_apply(&weighted_reading_y, inputs, COUNT, NULL, 0);
-    ck_assert((y->saved & HEED_SAVED_OUTPUT) != 0);
+    ck_assert((y->saved & HEED_SAVES_OUTPUT) != 0);
     heed_scope_end(&scope);
     ck_assert_int_eq(last->uses, uses);
 }

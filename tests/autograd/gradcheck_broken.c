@@ -177,13 +177,13 @@ typedef struct broken {
 } broken;
 
 #define CUBE   cube_forward, HEED_SAVES_INPUT(0)
-#define RELU   relu_forward, HEED_SAVES_INPUT(0) | HEED_SAVED_OUTPUT
+#define RELU   relu_forward, HEED_SAVES_INPUT(0) | HEED_SAVES_OUTPUT
 #define CAUGHT HEED_ERR_GRADCHECK, HEED_OK
 #define LATER  HEED_OK, HEED_ERR_GRADCHECK
 
 static const broken derivatives[] = {
     {"cube", CUBE, cube, HEED_OK, HEED_OK, ""},
-    {"exp", exp_forward, HEED_SAVED_OUTPUT, exp_from_output, HEED_OK, HEED_OK, ""},
+    {"exp", exp_forward, HEED_SAVES_OUTPUT, exp_from_output, HEED_OK, HEED_OK, ""},
     {"wrong_sign", CUBE, wrong_sign, CAUGHT, "(ratio -1)"},
     {"slightly_more", CUBE, slightly_more, CAUGHT, "(ratio 1.0001)"},
     {"none", CUBE, none, CAUGHT, "analytic 0, numeric "},
@@ -279,7 +279,7 @@ START_TEST(wrong_ones_are_never_called_kinks)
                             .inputs = 1,
                             .forward = relu_forward,
                             .backward = wrong[i % 3],
-                            .saves = {HEED_SAVES_INPUT(0) | HEED_SAVED_OUTPUT}};
+                            .saves = {HEED_SAVES_INPUT(0) | HEED_SAVES_OUTPUT}};
         heed_tensor *x = heed_empty(HEED_SHAPE(1), HEED_F64);
         heed_uniform_into(x, -1.1e-6, 1.1e-6);
         heed_set_requires_grad(x, true);

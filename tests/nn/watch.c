@@ -104,7 +104,9 @@ START_TEST(rows_are_written)
     expect_bytes(path, "step,later,x\n1,,1\n2,,-0\n3,,1e+15\n4,,0.333333333\n5,,inf\n6,,\n"
                        "7,,123456\n8,5,\n");
     ck_assert_ptr_null(heed_watch_new(.csv = path)); /* a new run does not replace it */
-    expect_error(HEED_ERR_VALUE, "/run.csv: an earlier run wrote it; move it away");
+    expect_error(HEED_ERR_VALUE, "/run.csv: an earlier run wrote it; .replace it");
+    heed_watch_free(new_watch(.csv = path, .replace = true));
+    expect_bytes(path, "");
 }
 END_TEST
 

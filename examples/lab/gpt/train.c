@@ -338,7 +338,8 @@ static void begin_watch(learner *l)
         l->shown[3 + i] = l->quiz.kinds[i].name;
     }
     l->watch = heed_watch_new(.steps = o->steps, .resumed = l->run.resumed, .csv = o->log,
-                              .terminal = stderr, .every = o->log_every, .shown = l->shown);
+                              .replace = o->force || o->resume != NULL, .terminal = stderr,
+                              .every = o->log_every, .shown = l->shown);
     if (flags_blame("log", HEED_ERR_VALUE) == HEED_OK) {
         name_values(l);
     }

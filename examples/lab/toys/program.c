@@ -140,7 +140,8 @@ static void put_result(FILE *stream, const toys_run *run, const toys_result *x)
 
 static heed_watch *watch(const toys_options *o)
 {
-    heed_watch *w = heed_watch_new(.steps = o->settings.steps, .csv = o->log, .terminal = stderr);
+    heed_watch *w = heed_watch_new(.steps = o->settings.steps, .csv = o->log, .replace = o->force,
+                                   .terminal = stderr);
     heed_watch_value(w, "loss", (double)NAN);
     heed_watch_value(w, "test_loss", (double)NAN);
     heed_watch_value(w, "score", (double)NAN);

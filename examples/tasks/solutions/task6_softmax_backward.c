@@ -29,7 +29,7 @@ HEED_OPERATION(my_softmax) = {.name = "my_softmax",
                               .args = "int dim",
                               .forward = forward,
                               .backward = backward,
-                              .saves = {HEED_SAVED_OUTPUT}};
+                              .saves = {HEED_SAVES_OUTPUT}};
 
 heed_tensor *my_softmax(heed_tensor *x, int dim)
 {

@@ -337,7 +337,7 @@ static heed_tensor *gradient_by_kernel(const line *l, const heed_vjp *v, int i)
             in[1 + j] = g;
         }
     }
-    in[count++] = saves & HEED_SAVED_OUTPUT ? (heed_operand){y, 0, y->dtype} : g;
+    in[count++] = saves & HEED_SAVES_OUTPUT ? (heed_operand){y, 0, y->dtype} : g;
     heed_map(heed_kernels_for(y->dtype)->elementwise[l->kernel].gradient[i], in, count, result);
     return result;
 }
@@ -473,7 +473,7 @@ static line *const lines[] = {
 /* The values that a gradient's text reads. */
 static uint8_t saves_of(const line *l, const char *text)
 {
-    unsigned saves = heed_mentions(text, 'y') ? HEED_SAVED_OUTPUT : 0;
+    unsigned saves = heed_mentions(text, 'y') ? HEED_SAVES_OUTPUT : 0;
     for (int i = 0; i < l->op.inputs; i++) {
         saves |= heed_mentions(text, operand_name(l, i)) ? HEED_SAVES_INPUT(i) : 0;
     }

@@ -23,7 +23,7 @@ typedef struct reduce_args {
                      .forward = forward_of,                                                        \
                      .backward = backward_of,                                                      \
                      .saves = {saved}};
-enum { SAVES_BOTH = HEED_SAVES_INPUT(0) | HEED_SAVED_OUTPUT };
+enum { SAVES_BOTH = HEED_SAVES_INPUT(0) | HEED_SAVES_OUTPUT };
 
 /* Defines heed_name, of all dims. */
 #define WHOLE_FORM(name)                                                                           \

@@ -67,7 +67,7 @@ OPERATION(softmax) = {.name = "softmax",
                       .rule = softmax_rule,
                       .forward = softmax_forward,
                       .backward = softmax_backward,
-                      .saves = {HEED_SAVED_OUTPUT}};
+                      .saves = {HEED_SAVES_OUTPUT}};
 
 OPERATION(safe_softmax) = {.name = "safe_softmax",
                            .signature = "x (...) float -> (...)",
@@ -75,7 +75,7 @@ OPERATION(safe_softmax) = {.name = "safe_softmax",
                            .rule = softmax_rule,
                            .forward = safe_softmax_forward,
                            .backward = softmax_backward,
-                           .saves = {HEED_SAVED_OUTPUT}};
+                           .saves = {HEED_SAVES_OUTPUT}};
 
 OPERATION(log_softmax) = {.name = "log_softmax",
                           .signature = "x (...) float -> (...)",
@@ -83,7 +83,7 @@ OPERATION(log_softmax) = {.name = "log_softmax",
                           .rule = softmax_rule,
                           .forward = log_softmax_forward,
                           .backward = log_softmax_backward,
-                          .saves = {HEED_SAVED_OUTPUT}};
+                          .saves = {HEED_SAVES_OUTPUT}};
 
 heed_tensor *heed_softmax(heed_tensor *x, int dim)
 {
