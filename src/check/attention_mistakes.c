@@ -406,7 +406,7 @@ static const mistake mistakes[] = {
      "multiply the weights (queries, keys) by v (keys, d_head)"},
     {APPLY, DIVIDED_AFTER, "with the weights divided by sqrt(d_head) after the softmax",
      "divide the scores, before the softmax"},
-    {APPLY, TIMES, "with y multiplied by", "the weights of a row must sum to 1"},
+    {APPLY, TIMES, "with the weights multiplied by", "the weights of a row must sum to 1"},
     {OUTPUT, NO_W_O, "without W_o", "multiply the merged heads by W_o"},
     {OUTPUT, W_O_TRANSPOSED, "with W_o transposed", "heed_linear multiplies by the transpose"},
     {OUTPUT, X_ADDED, "with x added", "if this residual is intended, set .block"},
@@ -565,6 +565,7 @@ static heed_tensor *attend(const problem *p, const formula *f)
         percents = heed_transpose(percents, -2, -1);
     }
     percents = is_after ? heed_div_scalar(percents, divisor(p, f)) : percents;
+    percents = f->choice[APPLY] == TIMES ? heed_mul_scalar(percents, p->factor) : percents;
     heed_tensor *y = merge(p, f, heed_matmul(percents, v));
     if (p->w.weight[ROLE_O] != NULL && f->choice[OUTPUT] != NO_W_O) {
         heed_tensor *to_y = p->outputs[f->transposed != (f->choice[OUTPUT] == W_O_TRANSPOSED)];
@@ -582,7 +583,7 @@ static heed_tensor *attend(const problem *p, const formula *f)
     if (f->choice[OUTPUT] == X_ADDED) {
         y = p->width == p->o->d_model ? heed_add(y, heed_matmul(p->x, p->sketch)) : NULL;
     }
-    return f->choice[APPLY] == TIMES ? heed_mul_scalar(y, p->factor) : y;
+    return y;
 }
 
 /* How far the formula is from y, relative to y. Rows that its mask blocks everywhere are not
@@ -920,7 +921,8 @@ static bool find_scores(problem *p, const weights *proven)
             continue;
         }
         prepare(p);
-        const formula f = {.choice = {[HEADS] = p->tiled ? TILED : 0}};
+        const formula f = {.choice = {[HEADS] = p->tiled ? TILED : 0,
+                                      [APPLY] = p->factor != 0 ? TIMES : 0}};
         p->scale = solve_scale(p, f);
         if (p->scale != 0) {
             return true;

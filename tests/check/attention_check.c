@@ -828,6 +828,8 @@ enum {
     COUNTS,
     DROPS,
     ENDS_THE_SCOPE,
+    LEAVES_A_SCOPE,
+    GIVES_WEIGHTS,
     FREES, /* a freed tensor is read: AddressSanitizer ends the program */
     WRITES
 };
@@ -852,6 +854,13 @@ static heed_tensor *misbehave(heed_tensor *x, void *context)
     case ENDS_THE_SCOPE:
         heed_scope_end(&outer);
         return x;
+    case LEAVES_A_SCOPE: {
+        static heed_scope left;
+        heed_scope_begin(&left);
+        return heed_mul_scalar(x, 2);
+    }
+    case GIVES_WEIGHTS:
+        return heed_softmax(heed_matmul(x, heed_transpose(x, 1, 2)), -1);
     case FREES: {
         HEED_SCOPE(scope);
         return heed_mul_scalar(x, 2);
@@ -890,6 +899,8 @@ START_TEST(bad_input_is_an_error)
         {COUNTS, WITH(.d_model = 4), HEED_ERR_VALUE, "it keeps state"},
         {DROPS, WITH(.d_model = 4), HEED_ERR_VALUE, "call heed_eval, or pass .module"},
         {ENDS_THE_SCOPE, WITH(.d_model = 4), HEED_ERR_SCOPE, "scope"},
+        {LEAVES_A_SCOPE, WITH(.d_model = 4), HEED_ERR_SCOPE, "f leaves a scope open"},
+        {GIVES_WEIGHTS, WITH(.d_model = 4), HEED_ERR_SHAPE, "are these the weights?"},
 #if !HAS_SANITIZER
         {FREES, WITH(.d_model = 4), HEED_ERR_SCOPE,
          "the result of f belongs to a scope that it has ended; keep it with heed_scope_keep"},
@@ -906,6 +917,164 @@ START_TEST(bad_input_is_an_error)
         if (outer.self == &outer) {
             heed_scope_end(&outer);
         }
+    }
+}
+END_TEST
+
+/* f that registers a parameter at each call. */
+static heed_tensor *registers(heed_tensor *x, void *context)
+{
+    static int calls;
+    char name[20];
+    snprintf(name, sizeof name, "p%d", calls++);
+    heed_add_tensor(context, name, NULL, heed_ones(HEED_SHAPE(4), HEED_F64), false);
+    return heed_mul_scalar(x, 2);
+}
+
+START_TEST(a_parameter_of_each_call_is_an_error)
+{
+    struct heed_dropout *m = heed_dropout_new(0);
+    heed_attention_check(registers, m, .d_model = 4, .module = m);
+    expect_error(HEED_ERR_VALUE, "f registers parameters: do so once, in the constructor");
+    heed_module_free(m);
+}
+END_TEST
+
+/* ---- padding and caches, each wrong in one thing ---- */
+
+enum { RIGHTLY, INVERTED, ONE_MORE, OF_ANOTHER, NOT_CAUSAL };
+typedef struct averages {
+    int how;
+    bool causal, clears;
+    heed_tensor *sum; /* of the cache */
+    double count;
+} averages;
+
+/* Means of the tokens that are not blocked, (B, T). */
+static heed_tensor *mean_of_kept(heed_tensor *x, heed_tensor *mask, bool causal)
+{
+    const int64_t n = heed_size(x, 1);
+    heed_tensor *keep = heed_unsqueeze(heed_to(heed_logical_not(mask), x->dtype), 1);
+    heed_tensor *seen = heed_ones(HEED_SHAPE(n, n), x->dtype);
+    keep = heed_mul(keep, causal ? heed_tril(seen, 0) : seen);
+    heed_tensor *sums = heed_maximum_scalar(heed_sum_dim(keep, -1, true), 1);
+    return heed_matmul(heed_div(keep, sums), x);
+}
+
+static heed_tensor *average(heed_tensor *x, void *context)
+{
+    heed_tensor *none = heed_zeros(HEED_SHAPE(heed_size(x, 0), heed_size(x, 1)), HEED_BOOL);
+    return mean_of_kept(x, none, ((const averages *)context)->causal);
+}
+
+static heed_tensor *padded_average(heed_tensor *x, heed_tensor *mask, void *context)
+{
+    const averages *m = context;
+    const int64_t n = heed_size(mask, 1);
+    heed_tensor *shifted[] = {heed_narrow(mask, 1, 1, n - 1), heed_narrow(mask, 1, n - 1, 1)};
+    mask = m->how == INVERTED     ? heed_logical_not(mask)
+           : m->how == ONE_MORE   ? heed_cat(shifted, 2, 1)
+           : m->how == OF_ANOTHER ? heed_flip(mask, HEED_DIMS(0))
+                                  : mask;
+    return mean_of_kept(x, mask, m->causal && m->how != NOT_CAUSAL);
+}
+
+static heed_tensor *average_step(heed_tensor *x, int64_t position, void *context)
+{
+    averages *m = context;
+    const bool first = m->sum == NULL || (position == 0 && m->clears);
+    heed_tensor *sum = first ? x : heed_add(m->sum, x);
+    heed_release(m->sum);
+    m->sum = heed_retain(sum);
+    m->count = first ? 1 : m->count + 1;
+    return heed_div_scalar(sum, m->count);
+}
+
+START_TEST(padding_and_caches_are_told_apart)
+{
+    static const struct {
+        averages m;
+        const char *text; /* of the padding, or of the cache if there is one */
+        heed_verdict verdict;
+    } rows[] = {
+        {{.how = RIGHTLY}, "padding changes nothing, other tokens do", HEED_VERDICT_PASSED},
+        {{.causal = true}, "padding changes nothing, other tokens do", HEED_VERDICT_PASSED},
+        {{.how = INVERTED}, "true and false are exchanged", HEED_VERDICT_FAILED},
+        {{.how = INVERTED, .causal = true}, "true and false are exchanged", HEED_VERDICT_FAILED},
+        {{.how = ONE_MORE}, "token 6, which is not padding, has no effect", HEED_VERDICT_FAILED},
+        {{.how = OF_ANOTHER}, "another sequence's padding masks this one", HEED_VERDICT_FAILED},
+        {{.how = NOT_CAUSAL, .causal = true}, "the causal mask is dropped", HEED_VERDICT_FAILED},
+        {{.clears = true, .causal = true}, "one token at a time gives", HEED_VERDICT_PASSED},
+        {{.clears = false, .causal = true, .count = 1},
+         "the cache of the one before is not cleared",
+         HEED_VERDICT_FAILED},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        averages m = rows[i].m;
+        heed_attention_report r = {0};
+        const bool cached = m.clears || m.count > 0;
+        check_with(average, &m,
+                   WITH(.d_model = 3, .causal = m.causal, .padded = cached ? NULL : padded_average,
+                        .step = cached ? average_step : NULL, .report = &r));
+        heed_error();
+        heed_release(m.sum);
+        expect_check(r, cached ? HEED_CHECK_CACHE : HEED_CHECK_PADDING, rows[i].verdict,
+                     rows[i].text);
+    }
+}
+END_TEST
+
+/* ---- token ids, and attention inside a model ---- */
+
+typedef struct language_model {
+    heed_module module;
+    struct heed_embedding *embedding;
+    struct attention *layers[2];
+    struct heed_linear *head;
+} language_model;
+static const heed_module_kind model_kind = {.name = "Model", .size = sizeof(language_model)};
+
+static heed_tensor *logits(heed_tensor *ids, void *context)
+{
+    const language_model *m = context;
+    heed_tensor *x = heed_embedding_forward(m->embedding, ids);
+    for (int i = 0; i < 2; i++) {
+        x = heed_add(x, attention_forward(x, m->layers[i]));
+    }
+    return heed_linear_forward(m->head, x);
+}
+
+START_TEST(models_are_checked_with_ids_and_parts)
+{
+    static const struct {
+        const char *first, *second, *formula, *failure;
+    } rows[] = {
+        {"causal", "biases", "2 parts: y is softmax", NULL},
+        {"causal", "scaled_by_model", "part 2: a known mistake", "scaled by sqrt(d_model) = 8"},
+        {"w_o_missing", "causal", "part 1: a known mistake", "is not used"},
+        {"mask_missing", "causal", "part 1: a known mistake", "sees token 1, which is blocked"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        heed_attention_report r = {0};
+        char text[HEED_ATTENTION_CHECKS * 250 + 700];
+        language_model *m = heed_module_new(&model_kind);
+        HEED_CHILD(m, embedding, heed_embedding_new(11, ATTENTION_WIDTH));
+        heed_add_child(m, "first", &m->layers[0], attention_new(entry_of(rows[i].first)));
+        heed_add_child(m, "second", &m->layers[1], attention_new(entry_of(rows[i].second)));
+        HEED_CHILD(m, head, heed_linear_new(ATTENTION_WIDTH, 11));
+        const heed_attention_part parts[] = {
+            {attention_forward, m->layers[0]}, {attention_forward, m->layers[1]}, {0}};
+        const heed_status status = heed_attention_check(
+            logits, m, .ids = 11, .d_model = ATTENTION_WIDTH, .heads = 4, .layers = 2,
+            .block = true, .causal = true, .module = m, .parts = parts, .report = &r);
+        failures(&r, text, sizeof text);
+        ck_assert_msg(status == (rows[i].failure == NULL ? HEED_OK : HEED_ERR_CHECK), "%s", text);
+        heed_error();
+        ck_assert_msg(rows[i].failure == NULL || strstr(text, rows[i].failure) != NULL, "%s", text);
+        expect_check(r, HEED_CHECK_FORMULA,
+                     rows[i].failure == NULL ? HEED_VERDICT_PASSED : HEED_VERDICT_FAILED,
+                     rows[i].formula);
+        heed_module_free(m);
     }
 }
 END_TEST
@@ -934,4 +1103,7 @@ void add_attention_check_cases(Suite *suite)
     tcase_add_test(library, training_keeps_its_bits);
     tcase_add_test(library, zeros_and_nan_are_put_back);
     tcase_add_test(library, bad_input_is_an_error);
+    tcase_add_test(library, a_parameter_of_each_call_is_an_error);
+    tcase_add_test(library, padding_and_caches_are_told_apart);
+    tcase_add_test(library, models_are_checked_with_ids_and_parts);
 }

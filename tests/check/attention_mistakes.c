@@ -5,69 +5,112 @@
 
 #include "tests/common/test_util.h"
 
+/* How `attend` differs from attention. */
+typedef struct recipe {
+    double divisor;              /* of scores; 0: sqrt(d_head) */
+    double declared;             /* option .scale */
+    double after, epsilon;       /* weights are divided by `after`, and by their sum + epsilon */
+    double std;                  /* of all parameters; 0: as usual */
+    int softmax_dim;             /* 0: the last */
+    char turn_q, turn_k, turn_v; /* rotary positions: 'h'alves or 'p'airs */
+    double base;                 /* of rotary positions; 0: 10000 */
+    bool x_added, reversed;      /* reversed: rows in reverse order */
+    bool tiled, shared;          /* kv heads; one (d_head, d_head) projection for all heads */
+    bool tied;                   /* W_k is W_q */
+    bool k_for_v, q_for_k, thirds_by_head, no_bias;
+} recipe;
+
 /* Projections under any names, and how `attend` uses them. */
 typedef struct projections {
     heed_module module;
     struct heed_linear *q, *k, *v, *o; /* q is the only one if fused */
     int heads, key_heads;
     bool fused;
-    double divisor;         /* of scores; 0: sqrt(d_head) */
-    double declared;        /* option .scale */
-    int softmax_dim;        /* 0: the last */
-    bool x_added, reversed; /* reversed: rows in reverse order */
+    recipe how;
 } projections;
 
 static const heed_module_kind kind = {.name = "Projections", .size = sizeof(projections)};
 
 /* names: of q, k, v and o, or NULL; the q of one name alone is fused. */
-static projections *projections_new(int64_t d, int heads, int key_heads, const char *const *names)
+static projections *projections_new(int64_t d, int heads, int key_heads, const char *const *names,
+                                    recipe how)
 {
     projections *m = heed_module_new(&kind);
-    const int64_t kv = d / heads * key_heads;
+    const int64_t in = how.shared ? d / heads : d, kv = in / heads * key_heads;
+    m->how = how;
     m->heads = heads;
     m->key_heads = key_heads;
     m->fused = names[1] == NULL;
-    heed_add_child(m, names[0], &m->q, heed_linear_new(d, m->fused ? 3 * d : d));
-    if (!m->fused) {
-        heed_add_child(m, names[1], &m->k, heed_linear_new(d, kv));
-        heed_add_child(m, names[2], &m->v, heed_linear_new(d, kv));
+    struct heed_linear **const fields[] = {&m->q, &m->k, &m->v, &m->o};
+    const int64_t widths[] = {m->fused ? 3 * d : in, how.shared ? in : kv, how.shared ? in : kv, d};
+    for (int i = 0; i < 4; i++) {
+        if (names[i] != NULL) {
+            heed_add_child(m, names[i], fields[i],
+                           heed_linear_new(i < 3 ? in : d, widths[i], .no_bias = how.no_bias));
+        }
+        if (names[i] != NULL && how.std > 0) {
+            heed_normal_into((*fields[i])->weight, 0, how.std);
+        }
     }
-    if (names[3] != NULL) {
-        heed_add_child(m, names[3], &m->o, heed_linear_new(d, d));
+    if (how.tied) {
+        heed_set_parameter(m->k, "weight", &m->k->weight, m->q->weight);
     }
     return m;
 }
 
 /* (B, T, count * d) -> (B, heads, T, d) */
-static heed_tensor *split(heed_tensor *t, int count, int heads)
+static heed_tensor *split(const projections *m, heed_tensor *t, int count)
 {
+    const int heads = m->heads, at = m->how.tiled ? 1 : 2;
     t = heed_transpose(heed_unflatten(t, -1, HEED_SHAPE(count, -1)), 1, 2);
-    const heed_shape shape =
-        HEED_SHAPE(heed_size(t, 0), count, heads / count, heed_size(t, 2), heed_size(t, 3));
-    return heed_flatten(heed_expand(heed_unsqueeze(t, 2), shape), 1, 2);
+    heed_shape shape = HEED_SHAPE(heed_size(t, 0), count, count, heed_size(t, 2), heed_size(t, 3));
+    shape.size[at] = heads / count;
+    return heed_flatten(heed_expand(heed_unsqueeze(t, at), shape), 1, 2);
+}
+
+/* Of all heads, or of each head's slice of x. */
+static heed_tensor *project(const projections *m, struct heed_linear *layer, heed_tensor *x)
+{
+    if (!m->how.shared) {
+        return heed_linear_forward(layer, x);
+    }
+    return heed_flatten(heed_linear_forward(layer, heed_unflatten(x, -1, HEED_SHAPE(m->heads, -1))),
+                        2, 3);
+}
+
+static heed_tensor *turn(const projections *m, heed_tensor *t, char how)
+{
+    return how == 0 ? t : heed_rope(t, .interleaved = how == 'p', .base = m->how.base);
 }
 
 static heed_tensor *attend(heed_tensor *x, void *context)
 {
     const projections *m = context;
-    heed_tensor *parts[3] = {heed_linear_forward(m->q, x)};
-    if (m->fused) {
+    const recipe *how = &m->how;
+    heed_tensor *parts[3] = {project(m, m->q, x)};
+    if (m->fused && how->thirds_by_head) {
+        heed_tensor *all = heed_unflatten(parts[0], -1, HEED_SHAPE(m->heads, 3, -1));
+        for (int i = 0; i < 3; i++) {
+            parts[i] = heed_flatten(heed_select(all, 3, i), 2, 3);
+        }
+    } else if (m->fused) {
         heed_chunk(parts[0], 3, -1, parts);
     } else {
-        parts[1] = heed_linear_forward(m->k, x);
-        parts[2] = heed_linear_forward(m->v, x);
+        parts[1] = how->q_for_k ? parts[0] : project(m, m->k, x);
+        parts[2] = project(m, how->k_for_v ? m->k : m->v, x);
     }
-    heed_tensor *q = split(parts[0], m->heads, m->heads);
-    heed_tensor *k = split(parts[1], m->key_heads, m->heads);
-    heed_tensor *v = split(parts[2], m->key_heads, m->heads);
+    heed_tensor *q = turn(m, split(m, parts[0], m->heads), how->turn_q);
+    heed_tensor *k = turn(m, split(m, parts[1], m->key_heads), how->turn_k);
+    heed_tensor *v = turn(m, split(m, parts[2], m->key_heads), how->turn_v);
     const double root = sqrt((double)heed_size(q, -1));
     heed_tensor *scores = heed_div_scalar(heed_matmul(q, heed_transpose(k, -2, -1)),
-                                          m->divisor > 0 ? m->divisor : root);
-    heed_tensor *percents = heed_softmax(scores, m->softmax_dim == 0 ? -1 : m->softmax_dim - 1);
+                                          how->divisor > 0 ? how->divisor : root);
+    heed_tensor *percents = heed_softmax(scores, how->softmax_dim == 0 ? -1 : how->softmax_dim - 1);
+    percents = heed_div_scalar(percents, (how->after > 0 ? how->after : 1) * (1 + how->epsilon));
     heed_tensor *y = heed_flatten(heed_transpose(heed_matmul(percents, v), 1, 2), 2, 3);
     y = m->o != NULL ? heed_linear_forward(m->o, y) : y;
-    y = m->reversed ? heed_flip(y, HEED_DIMS(1)) : y;
-    return m->x_added ? heed_add(y, x) : y;
+    y = how->reversed ? heed_flip(y, HEED_DIMS(1)) : y;
+    return how->x_added ? heed_add(y, x) : y;
 }
 
 /* Checks and frees m. */
@@ -75,7 +118,9 @@ static heed_attention_report check(projections *m, int64_t d)
 {
     heed_attention_report r = {0};
     heed_attention_check(attend, m, .d_model = d, .heads = m->heads, .module = m, .report = &r,
-                         .scale = m->declared);
+                         .scale = m->how.declared,
+                         .positions = m->how.turn_q || m->how.turn_k ? HEED_POSITIONS_RELATIVE
+                                                                     : HEED_POSITIONS_NONE);
     if (!r.passed) {
         expect_error(HEED_ERR_CHECK, "");
     }
@@ -118,12 +163,10 @@ START_TEST(parameters_are_found_by_any_names)
         {"a", "b", "c", "d"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        heed_attention_report r = check(projections_new(6, 2, 2, names[i]), 6);
+        heed_attention_report r = check(projections_new(6, 2, 2, names[i], (recipe){0}), 6);
         ck_assert_msg(r.passed && r.checks[HEED_CHECK_FORMULA].verdict == HEED_VERDICT_PASSED,
                       "%s: %s", names[i][0], r.checks[HEED_CHECK_FORMULA].text);
-        projections *m = projections_new(6, 2, 2, names[i]);
-        m->divisor = 1;
-        r = check(m, 6);
+        r = check(projections_new(6, 2, 2, names[i], (recipe){.divisor = 1}), 6);
         ck_assert_msg(
             strncmp(r.mistake, "y equals attention with scores that are not scaled; ", 52) == 0,
             "%s: %s", names[i][0], r.mistake);
@@ -206,7 +249,7 @@ START_TEST(mistakes_are_named)
 {
     static const struct {
         int d, heads, key_heads;
-        projections how;
+        recipe how;
         const char *mistake;
     } rows[] = {
         {9,
@@ -266,14 +309,10 @@ START_TEST(mistakes_are_named)
         {6, 2, 2, {.reversed = true}, ""},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const projections *how = &rows[i].how;
-        projections *m = projections_new(rows[i].d, rows[i].heads, rows[i].key_heads,
-                                         how->x_added && rows[i].heads == 1 ? without_o : tutorial);
-        m->divisor = how->divisor;
-        m->softmax_dim = how->softmax_dim;
-        m->x_added = how->x_added;
-        m->reversed = how->reversed;
-        m->declared = how->declared;
+        const recipe how = rows[i].how;
+        projections *m =
+            projections_new(rows[i].d, rows[i].heads, rows[i].key_heads,
+                            how.x_added && rows[i].heads == 1 ? without_o : tutorial, how);
         const heed_attention_report r = check(m, rows[i].d);
         ck_assert_str_eq(r.mistake, rows[i].mistake != NULL ? rows[i].mistake : "");
         ck_assert_int_eq(r.checks[HEED_CHECK_FORMULA].verdict,
@@ -281,6 +320,129 @@ START_TEST(mistakes_are_named)
                          : *r.mistake != '\0'    ? HEED_VERDICT_FAILED
                                                  : HEED_VERDICT_UNKNOWN);
     }
+}
+END_TEST
+
+/* Wrong and right classes as recipes, under names that say nothing where `names` is NULL. Words of
+ * the mistake; "": right. The sources are OWNER/REPOSITORY, # an issue. */
+static const char *const unknown[4] = {"a", "b", "c", "d"}, *const fused[4] = {"attention"};
+static const struct form {
+    const char *what;
+    int d, heads, key_heads;
+    recipe how;
+    const char *named; /* NULL: '?', as nothing proves it right or wrong */
+    const char *const *names;
+} forms[] = {
+    {"scale of d_model",
+     8,
+     2,
+     2,
+     {.divisor = 2.8284271247461903},
+     .named = "scaled by sqrt(d_model)"},
+    {"d_model itself", 12, 3, 3, {.divisor = 12}, .named = "divided by d_model itself = 12"},
+    {"root of d_model / kv heads", 24, 4, 2, {.divisor = 3.4641016151377544}, .named = "by 0.2887"},
+    {"a constant", 8, 2, 2, {.divisor = 7}, .named = "multiplied by 0.1429"},
+    {"muP's 1 / d_head, declared", 8, 2, 2, {.divisor = 4, .declared = 0.25}, .named = ""},
+    {"divided after the softmax",
+     8,
+     2,
+     2,
+     {.divisor = 1, .after = 2},
+     .named = "after the softmax"},
+    {"a factor", 8, 2, 2, {.after = 5}, .named = "weights multiplied by 0.2"},
+    {"kv heads tiled", 16, 4, 2, {.tiled = true}, .named = "kv heads tiled"}, /* ggml-org/llama.cpp
+                                                                               */
+    {"kv heads repeated", 16, 4, 2, {.no_bias = true}, .named = ""},
+    {"shared", 16, 4, 4, {.shared = true}, .named = "of one head for all"}, /* aladdinpersson */
+    {"tied",
+     8,
+     2,
+     2,
+     {.tied = true, .no_bias = true},
+     .named = "keys computed by W_q",
+     .names = tutorial},
+    {"values by W_k", 8, 2, 2, {.k_for_v = true}, .named = "values computed by W_k"},
+    {"keys by W_q", 8, 2, 2, {.q_for_k = true}, .named = "keys computed by W_q"},
+    {"thirds by head", 8, 2, 2, {.thirds_by_head = true}, .named = "", .names = fused}, /* EleutherAI/gpt-neox
+                                                                                         */
+    {"the same, not scaled",
+     8,
+     2,
+     2,
+     {.thirds_by_head = true, .divisor = 1},
+     .named = "not scaled",
+     .names = fused},
+    {"small weights", 16, 4, 4, {.std = 0.01}, .named = ""},
+    {"an epsilon", 16, 4, 4, {.epsilon = 1e-9}, .named = ""},
+    {"rotary halves", 8, 2, 2, {.turn_q = 'h', .turn_k = 'h'}, .named = "", .names = tutorial},
+    {"rotary pairs", 8, 2, 2, {.turn_q = 'p', .turn_k = 'p'}, .named = "", .names = tutorial},
+    {"rotary, not scaled",
+     8,
+     2,
+     2,
+     {.divisor = 1, .turn_q = 'p', .turn_k = 'p'},
+     .named = "not scaled",
+     .names = tutorial},
+    {"rotary of another base",
+     8,
+     2,
+     2,
+     {.turn_q = 'h', .turn_k = 'h', .base = 50, .no_bias = true},
+     .named = ""},
+    {"the same, not scaled",
+     8,
+     2,
+     2,
+     {.divisor = 1, .turn_q = 'h', .turn_k = 'h', .base = 50, .no_bias = true},
+     .named = "not scaled"},
+    {"rotary keys",
+     8,
+     2,
+     2,
+     {.turn_k = 'h'},
+     .named = "rotary positions on keys alone",
+     .names = tutorial},
+    {"rotary queries", 8, 2, 2, {.turn_q = 'p'}, .named = "on queries alone", .names = tutorial},
+    {"mixed",
+     8,
+     2,
+     2,
+     {.turn_q = 'p', .turn_k = 'h'},
+     .named = "pairs for the other",
+     .names = tutorial},
+    {"rotary values",
+     8,
+     2,
+     2,
+     {.turn_q = 'h', .turn_k = 'h', .turn_v = 'h'},
+     .named = "on values too",
+     .names = tutorial},
+};
+
+/* The last test prints how many were found: make check-attention. */
+START_TEST(forms_are_told_apart)
+{
+    int wrong = 0, right = 0;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        const struct form *form = &forms[i];
+        for (int plain = 0; plain < (form->names == NULL ? 2 : 1); plain++) {
+            const char *const *names = form->names != NULL ? form->names
+                                       : plain             ? tutorial
+                                                           : unknown;
+            heed_manual_seed(i + 1);
+            const heed_attention_report r = check(
+                projections_new(form->d, form->heads, form->key_heads, names, form->how), form->d);
+            const bool is_right = form->named[0] == '\0';
+            ck_assert_msg(is_right ? r.passed &&
+                                         r.checks[HEED_CHECK_FORMULA].verdict == HEED_VERDICT_PASSED
+                                   : strstr(r.mistake, form->named) != NULL,
+                          "%s, %s: %s: %s", form->what, names[0], r.checks[HEED_CHECK_FORMULA].text,
+                          r.mistake);
+            wrong += !is_right;
+            right += is_right;
+        }
+    }
+    printf("forms: %d of %d wrong ones named, 0 of %d right ones rejected\n", wrong, wrong, right);
 }
 END_TEST
 
@@ -345,5 +507,6 @@ void add_attention_mistakes_cases(Suite *suite)
     tcase_add_test(mistakes, parameters_are_found_by_any_names);
     tcase_add_test(mistakes, parameters_that_do_not_fit_are_left_alone);
     tcase_add_test(mistakes, mistakes_are_named);
+    tcase_add_test(mistakes, forms_are_told_apart);
     tcase_add_test(mistakes, heads_that_are_one_are_named);
 }
