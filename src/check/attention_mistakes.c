@@ -921,8 +921,8 @@ static bool find_scores(problem *p, const weights *proven)
             continue;
         }
         prepare(p);
-        const formula f = {.choice = {[HEADS] = p->tiled ? TILED : 0,
-                                      [APPLY] = p->factor != 0 ? TIMES : 0}};
+        const formula f = {
+            .choice = {[HEADS] = p->tiled ? TILED : 0, [APPLY] = p->factor != 0 ? TIMES : 0}};
         p->scale = solve_scale(p, f);
         if (p->scale != 0) {
             return true;

@@ -363,8 +363,14 @@ static const struct form {
      .names = tutorial},
     {"values by W_k", 8, 2, 2, {.k_for_v = true}, .named = "values computed by W_k"},
     {"keys by W_q", 8, 2, 2, {.q_for_k = true}, .named = "keys computed by W_q"},
-    {"thirds by head", 8, 2, 2, {.thirds_by_head = true}, .named = "", .names = fused}, /* EleutherAI/gpt-neox
-                                                                                         */
+    {"thirds by head",
+     8,
+     2,
+     2,
+     {.thirds_by_head = true},
+     .named = "",
+     .names = fused}, /* EleutherAI/gpt-neox
+                       */
     {"the same, not scaled",
      8,
      2,
