@@ -8,6 +8,10 @@ static _Thread_local bool in_callback; /* what a callback computes is not seen *
 
 void heed_hook_add(heed_hook *hook)
 {
+    if (hook == NULL) {
+        heed_fail(HEED_ERR_NULL, "hook_add: hook is NULL");
+        return;
+    }
     heed_hook_remove(hook);
     heed_hook **link = &heed_self.hooks;
     while (*link != NULL) {

@@ -168,7 +168,8 @@ heed_text heed_input_name(const heed_op *op, int i)
 {
     heed_text name;
     heed_pattern parsed;
-    const heed_pattern *p = op->signature != NULL ? find_pattern(op, &parsed) : NULL;
+    const bool has = op != NULL && op->signature != NULL;
+    const heed_pattern *p = has ? find_pattern(op, &parsed) : NULL;
     if (p != NULL && i < p->count) {
         snprintf(name.text, sizeof name.text, "%.*s", p->inputs[i].name_length, p->inputs[i].text);
     } else {

@@ -273,6 +273,7 @@ heed_status heed_watch_value(heed_watch *w, const char *name, double value)
     if (w == NULL || heed_error_pending()) {
         return heed_error_pending();
     }
+    name = name != NULL ? name : "";
     named_value *v = w->values, *end = v + w->count;
     while (v < end && strcmp(v->name, name) != 0) {
         v++;

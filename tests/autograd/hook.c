@@ -167,6 +167,10 @@ START_TEST(the_list_takes_any_call)
     ck_assert_str_eq(text, "sum\nderivative of sum: 1 -> 2\n");
     ck_assert_str_eq(heed_origin_path(NULL).text, "");
     ck_assert_str_eq(heed_shape_text(2, NULL).text, "()");
+    ck_assert_str_eq(heed_args_text(NULL, NULL).text, "");
+    ck_assert_str_eq(heed_input_name(NULL, 1).text, "input 1");
+    heed_hook_add(NULL);
+    expect_error(HEED_ERR_NULL, "hook_add: hook is NULL");
 }
 END_TEST
 

@@ -73,6 +73,8 @@ START_TEST(names_are_checked)
         heed_watch_value(w, refused[i], 1);
         expect_error(HEED_ERR_VALUE, "is no column's name");
     }
+    heed_watch_value(w, NULL, 1);
+    expect_error(HEED_ERR_VALUE, "'' is no column's name");
     memset(name, 'x', 64);
     heed_watch_value(w, name, 1);
     expect_error(HEED_ERR_VALUE, "is no column's name");

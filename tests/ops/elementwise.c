@@ -179,6 +179,30 @@ START_TEST(steps_stop_nan)
 }
 END_TEST
 
+/* The table of special points in docs/pytorch.md; parity.c has those that are PyTorch's. */
+START_TEST(special_points_are_as_documented)
+{
+    const heed_dtype dtype = (heed_dtype)_i;
+    const double inf = (double)INFINITY, nan = (double)NAN;
+    heed_tensor *at = heed_to(heed_from_f64((double[]){inf, -inf, nan}, HEED_SHAPE(3)), dtype);
+    heed_tensor *x = heed_set_requires_grad(at, true), *dx;
+    heed_tensor *(*const gelus[])(heed_tensor *) = {heed_gelu, heed_gelu_tanh};
+    for (int i = 0; i < 2; i++) {
+        heed_tensor *y = gelus[i](x);
+        EXPECT_VALUES(heed_detach(y), 0, inf, nan, nan);
+        heed_grad(heed_sum(y), &x, 1, &dx, false);
+        EXPECT_VALUES(dx, 0, nan, nan, nan);
+    }
+    EXPECT_VALUES(heed_to(heed_detach(x), HEED_BOOL), 0, 1, 1, 1);
+    heed_set_grad(x, heed_full(HEED_SHAPE(3), dtype == HEED_F32 ? 1e30 : 1e155, dtype));
+    const double norm = heed_clip_grad_norm((heed_tensor_list){1, &x, NULL}, inf);
+    ck_assert(dtype == HEED_F32 ? fabs(norm / 1e30 - sqrt(3)) < 1e-6 : norm == inf);
+    heed_tensor *y = heed_pow_scalar(heed_from_f64((double[]){-0.0, -inf}, HEED_SHAPE(2)), 0.5);
+    EXPECT_VALUES(y, 0, 0, inf);
+    ck_assert(!signbit(heed_at(y, HEED_INDEX(0))));
+}
+END_TEST
+
 /* Integers above 2^53, which double cannot represent, are compared exactly. */
 START_TEST(large_whole_numbers_are_compared_exactly)
 {
@@ -235,6 +259,7 @@ void add_elementwise_cases(Suite *suite)
     tcase_add_loop_test(elementwise, f32_is_accurate_everywhere, 0, CURVES);
     tcase_add_test(elementwise, whole_numbers_wrap);
     tcase_add_test(elementwise, steps_stop_nan);
+    tcase_add_loop_test(elementwise, special_points_are_as_documented, 0, 2);
     tcase_add_test(elementwise, large_whole_numbers_are_compared_exactly);
     tcase_add_test(elementwise, no_overflow_on_the_way);
 }
