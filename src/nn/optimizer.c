@@ -230,13 +230,6 @@ void heed_optimizer_take(const char *function, heed_optimizer *o, heed_tensor *c
 
 /* ---- a step ---- */
 
-/* Parameters can be reshaped or cast after their gradients and state, which are contiguous, were
- * made. */
-static bool is_like(const heed_tensor *t, const heed_tensor *p)
-{
-    return t->storage != NULL && t->dtype == p->dtype && heed_same_shape(t, p);
-}
-
 /* If parameter i has a gradient: creates missing state, and checks that all are alike. */
 static void prepare_update(const heed_optimizer *o, int i)
 {
@@ -249,9 +242,12 @@ static void prepare_update(const heed_optimizer *o, int i)
     if (states > 0 && state[states - 1] == NULL) {
         make_state(o, i);
     }
-    bool alike = is_like(p->grad, p) && heed_is_row_major(p);
+    /* Parameters can be reshaped or cast after gradients and state, which are contiguous, were
+     * made. */
+    bool alike = p->grad->storage != NULL && heed_same_shape(p->grad, p) &&
+                 p->grad->dtype == p->dtype && heed_is_row_major(p);
     for (int j = 0; j < states; j++) {
-        alike = alike && is_like(state[j], p);
+        alike = alike && state[j]->numel == p->numel && state[j]->dtype == p->dtype;
     }
     if (!alike || p->storage == NULL) {
         heed_check_tensor("optimizer_step", "a parameter", p);

@@ -393,8 +393,11 @@ static inline void heed_ref(heed_tensor *t)
 
 static inline void heed_unref(heed_tensor *t)
 {
-    heed_drop_use(t);
-    heed_drop_reference(t);
+    if (--t->references == 0) {
+        heed_release_handle(t); /* and the value */
+    } else {
+        heed_drop_use(t);
+    }
 }
 
 /* heed_raise_version: call it after changing t's elements. */

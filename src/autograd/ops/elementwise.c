@@ -368,9 +368,10 @@ static void line_backward(const heed_vjp *v)
         if (!v->wanted[i]) {
             continue;
         }
-        if (strcmp(l->gradient[i], "g") == 0) {
+        const char *text = l->gradient[i], letter = text[1] == '\0' ? text[0] : 0;
+        if (letter == 'g') {
             v->grads[i] = v->g;
-        } else if (strcmp(l->gradient[i], "0") == 0) { /* even if g is NaN */
+        } else if (letter == '0') { /* even if g is NaN */
             v->grads[i] = heed_zeros(heed_shape_of_tensor(v->y), v->y->dtype);
         } else if (heed_self.grad_disabled) {
             v->grads[i] = gradient_by_kernel(l, v, i);

@@ -217,6 +217,7 @@ multiply_scalars(const heed_gemm *t, int64_t i, int64_t j, const int rows, const
 {
     const T *a = (const T *)t->a + i * t->a_row, *b = (const T *)t->b + j * t->b_col;
     T *c = (T *)t->c + i * t->c_row + j;
+    const bool is_plain = !t->accumulate && t->bias == NULL;
     TOTAL sum[2][2] = {{0}};
     for (int64_t p = 0; p < t->k; p++, a += t->a_col, b += t->b_row) {
         for (int r = 0; r < rows; r++) {
@@ -227,6 +228,10 @@ multiply_scalars(const heed_gemm *t, int64_t i, int64_t j, const int rows, const
     }
     for (int r = 0; r < rows; r++, c += t->c_row) {
         for (int k = 0; k < columns; k++) {
+            if (is_plain) {
+                c[k] = (T)sum[r][k];
+                continue;
+            }
             const T y = (T)(t->accumulate ? (TOTAL)c[k] + sum[r][k] : sum[r][k]);
             c[k] = t->bias != NULL ? y + ((const T *)t->bias)[j + k] : y;
         }
