@@ -7,10 +7,6 @@
  * Blocks from heed_alloc begin with a header that stores their size. In AddressSanitizer builds,
  * and with -DHEED_SYSTEM_ALLOCATOR (for valgrind), every block is returned to the system at once,
  * so that these tools see each one. */
-#ifdef __linux__
-#define _DEFAULT_SOURCE /* for madvise */
-#include <sys/mman.h>
-#endif
 #include "tensor.h"
 
 #include <stdlib.h>
@@ -22,7 +18,6 @@
 enum {
     ALIGNED = 256, /* blocks of this size and larger are aligned to ALIGNMENT */
     ALIGNMENT = 64,
-    HUGE_PAGE = 1 << 21,
     POISON = 0xFF /* fills freed blocks in debug builds; reads as NaN or -1 */
 };
 
@@ -37,22 +32,13 @@ static size_t size_of_class(int class)
     return (size_t)(quarter + 5) << (octave - 2);
 }
 
-/* Large blocks use huge pages if the system has them: fewer page faults and TLB misses. The end of
- * a block that does not fill a huge page uses small pages, so that no memory is wasted. */
 static void *from_system(size_t size)
 {
     void *block = NULL;
-    const size_t alignment = size >= HUGE_PAGE ? HUGE_PAGE : size >= ALIGNED ? ALIGNMENT : 16;
     heed_self.system_requests++;
-    if (posix_memalign(&block, alignment, size > 0 ? size : 1) != 0) {
-        return NULL;
-    }
-#ifdef MADV_HUGEPAGE
-    if (size >= HUGE_PAGE) {
-        madvise(block, size / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
-    }
-#endif
-    return block;
+    return posix_memalign(&block, size >= ALIGNED ? ALIGNMENT : 16, size > 0 ? size : 1) == 0
+               ? block
+               : NULL;
 }
 
 /* A block of header + size bytes. Only `size` of them count as live. */

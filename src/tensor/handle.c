@@ -40,6 +40,9 @@ static inline void free_block(heed_tensor *t)
     }
 }
 
+/* In heed_tensor.references of a block that only other tensors' values keep. */
+enum { HANDLE_FREED = -1 };
+
 /* Frees the data with the last reference, and the block if its handle has been freed. */
 static inline void release_storage(heed_storage *storage)
 {
@@ -50,7 +53,7 @@ static inline void release_storage(heed_storage *storage)
         heed_free_sized(storage->data, storage->bytes);
     }
     heed_tensor *home = (heed_tensor *)storage - 1;
-    if (home->references == 0 && !HEED_IS_DEBUG) {
+    if (home->references == HANDLE_FREED) {
         free_block(home);
     }
 }
@@ -89,12 +92,13 @@ static heed_tensor *free_handle(heed_tensor *t, heed_tensor *work)
         heed_free_sized((void *)t->args, t->args_size);
     }
     heed_self.live_tensors--;
-    const bool is_unused = own_storage(t)->references == 0;
-    heed_release_value(t); /* frees the block if t has the last reference to its own storage */
-    if (HEED_IS_DEBUG) {   /* keeps the block, so that using the tensor later is an error */
+    heed_release_value(t);
+    if (HEED_IS_DEBUG) { /* keeps the block, so that using the tensor later is an error */
         heed_self.live_bytes -= t->block;
-    } else if (is_unused) {
+    } else if (own_storage(t)->references == 0) {
         free_block(t);
+    } else {
+        t->references = HANDLE_FREED;
     }
     return work;
 }

@@ -23,20 +23,13 @@ int64_t heed_size(const heed_tensor *t, int dim)
     return t->shape[heed_wrap_dim("size", dim, t->ndim)];
 }
 
-static int64_t size_or_0(const heed_tensor *t, int ndim, int i)
-{
-    return i < ndim ? t->shape[i] : 0;
-}
-
-/* Without a loop, to avoid a store-forwarding stall: a loop would write the struct in narrower
- * pieces than those in which it is then read. */
 heed_shape heed_shape_of_tensor(const heed_tensor *t)
 {
-    const int n = is_given("shape_of_tensor", t) ? t->ndim : 0;
-    return (heed_shape){n,
-                        {size_or_0(t, n, 0), size_or_0(t, n, 1), size_or_0(t, n, 2),
-                         size_or_0(t, n, 3), size_or_0(t, n, 4), size_or_0(t, n, 5),
-                         size_or_0(t, n, 6), size_or_0(t, n, 7)}};
+    heed_shape shape = {0};
+    if (is_given("shape_of_tensor", t)) {
+        heed_get_shape(t, &shape);
+    }
+    return shape;
 }
 
 bool heed_is_contiguous(const heed_tensor *t)

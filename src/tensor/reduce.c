@@ -194,27 +194,14 @@ void heed_sum_elements(const heed_tensor *x, unsigned set, double divisor, heed_
 
 /* ---- reductions by kernel ---- */
 
-/* Lines gathered at once: 16 neighbouring f32 lines share cache lines, so each cache line is
- * fetched only once. The gathered lines are no larger than x. */
-enum { LINES_AT_ONCE = 16 };
-
-/* Gathers lines of n elements one after another into `gathered`. The lines start `step` bytes
- * apart; the walk steps through the elements of the first line. */
-static void gather_lines(walk w, int64_t lines, int64_t step, heed_dtype dtype, int64_t n,
-                         char *gathered)
+/* Gathers the n elements of a line, through which the walk steps. */
+static void gather_line(walk w, heed_dtype dtype, char *gathered)
 {
-    const int64_t size = (int64_t)heed_dtype_size(dtype), stride = run_stride(&w, 0);
-    int64_t done = 0;
+    const int64_t size = (int64_t)heed_dtype_size(dtype);
     do {
-        for (int64_t start = 0; start < run_length(&w); start += CHUNK) {
-            const int64_t left = run_length(&w) - start, part = left < CHUNK ? left : CHUNK;
-            for (int64_t j = 0; j < lines; j++) {
-                heed_kernels_for(dtype)->gather[dtype](
-                    part, w.lane[0].at + start * stride + j * step, stride / size,
-                    gathered + (j * n + done) * size);
-            }
-            done += part;
-        }
+        heed_kernels_for(dtype)->gather[dtype](run_length(&w), w.lane[0].at,
+                                               run_stride(&w, 0) / size, gathered);
+        gathered += run_length(&w) * size;
     } while (heed_walk_next(&w));
 }
 
@@ -225,23 +212,16 @@ void heed_reduce(heed_reduce_kernel *kernel, const heed_tensor *x, unsigned set,
     if (!walk_dims(x, set, false, &stay)) {
         return;
     }
-    const int64_t size = (int64_t)heed_dtype_size(x->dtype), columns = run_length(&stay);
-    const int64_t n = empty ? 0 : x->numel / out->numel;
+    const int64_t size = (int64_t)heed_dtype_size(x->dtype), n = empty ? 0 : x->numel / out->numel;
     const bool ready = empty || (folded.ndim == 1 && (n == 1 || run_stride(&folded, 0) == size));
-    const int64_t width = ready ? 1 : columns < LINES_AT_ONCE ? columns : LINES_AT_ONCE;
-    char *gathered = ready ? NULL : heed_scratch((size_t)(width * n * size)), *to = out->data;
+    char *gathered = ready ? NULL : heed_scratch((size_t)(n * size)), *to = out->data;
     do {
-        for (int64_t start = 0; start < columns; start += width) {
-            const int64_t left = columns - start, part = left < width ? left : width;
-            const char *from = stay.lane[0].at + start * run_stride(&stay, 0);
+        for (int64_t i = 0; i < run_length(&stay); i++, to += heed_dtype_size(out->dtype)) {
+            folded.lane[0].at = stay.lane[0].at + i * run_stride(&stay, 0);
             if (!ready) {
-                folded.lane[0].at = (char *)from;
-                gather_lines(folded, part, run_stride(&stay, 0), x->dtype, n, gathered);
-                from = gathered;
+                gather_line(folded, x->dtype, gathered);
             }
-            for (int64_t j = 0; j < part; j++, to += heed_dtype_size(out->dtype)) {
-                kernel(n, ready ? from : gathered + j * n * size, to);
-            }
+            kernel(n, ready ? folded.lane[0].at : gathered, to);
         }
     } while (heed_walk_next(&stay));
 }

@@ -40,7 +40,6 @@ enum {
     MR = MOST_ROWS,
     PANEL = 2 * WIDTH,
     KC = 256,
-    TILES = 16 / sizeof(T), /* tiles of a packed at once: whole cache lines, unless MR is 6 */
     BLOCK_BYTES = VECTOR_BYTES == 64 ? 1 << 20 : 1 << 18,
     AHEAD = 8,       /* prefetch distance in rows of b */
     SMALL = 1000,    /* maximum multiplications in a product summed in double: more are slower */
@@ -159,25 +158,6 @@ static void pack_rows(const heed_gemm *call, const T *a, int64_t rows, int64_t k
             to[p * MR + i] = from[i * call->a_row];
         }
     }
-}
-
-/* Packs the next tiles of the `left` rows of a at `a`, one after another, and returns their number:
- * TILES if a is stored transposed and enough rows are left, to read whole cache lines; else 1. */
-static int64_t pack_tiles(const heed_gemm *call, const T *a, int64_t left, int64_t kc, T *to)
-{
-    if (call->a_row != 1 || left < TILES * MR) {
-        pack_rows(call, a, rows_of_tile(left), kc, to);
-        return 1;
-    }
-    for (int64_t p = 0; p < kc; p++, a += call->a_col, to += MR) {
-        for (int64_t i = 0; i < TILES * MR; i += 64 / sizeof *a) {
-            __builtin_prefetch(a + 2 * AHEAD * call->a_col + i);
-        }
-        for (int64_t tile = 0; tile < TILES; tile++) {
-            memcpy(to + tile * kc * MR, a + tile * MR, MR * sizeof *to);
-        }
-    }
-    return TILES;
 }
 
 /* ---- tiles ---- */
@@ -532,11 +512,10 @@ static void multiply_few(void *context, int64_t first, int64_t end)
 /* ---- one block ---- */
 
 /* A block of b: rows p0 ... p0 + kc, columns j0 ... j0 + columns, packed or in place. A row of
- * tiles may be cut into pieces of a few panels to keep all threads busy. */
+ * tiles stays on one thread. */
 typedef struct block {
     const heed_gemm *call;
     int64_t p0, kc, j0, columns;
-    int64_t pieces, panels_of_piece;
     bool in_place, packs_a;
     T *packed;
 } block;
@@ -553,33 +532,30 @@ static void pack_panels(void *context, int64_t first, int64_t end)
     }
 }
 
-/* Multiplies rows first ... end of a by panels `panel` ... `end_panel`. */
-static void multiply_rows(const block *at, int64_t first, int64_t end, int64_t panel,
-                          int64_t end_panel)
+/* Multiplies tiles [first, end) of rows. */
+static void multiply_rows(void *context, int64_t first, int64_t end)
 {
+    const block *at = context;
     const heed_gemm *call = at->call;
+    const int64_t stop = least(end * MR, call->m);
     const T *bias = at->p0 + at->kc == call->k ? call->bias : NULL;
     const T *b = (const T *)call->b + at->p0 * call->b_row + at->j0;
-    _Alignas(64) T packed[TILES * KC * MR + WIDTH];
+    _Alignas(64) T packed[KC * MR + WIDTH];
     output_tile t = {.a_row = call->a_row, .a_col = call->a_col, .kc = at->kc};
     t.b_row = at->in_place ? call->b_row : PANEL;
     t.c_row = call->c_row;
     t.add = call->accumulate || at->p0 > 0;
-    for (int64_t i = first, rows, tiles = 0, tile = 0; i < end; i += rows) {
-        rows = rows_of_tile(end - i);
+    for (int64_t i = first * MR, rows; i < stop; i += rows) {
+        rows = rows_of_tile(stop - i);
         t.a = (const T *)call->a + i * call->a_row + at->p0 * call->a_col;
         if (at->packs_a) {
-            if (++tile >= tiles) {
-                tiles = pack_tiles(call, t.a, end - i, at->kc, packed);
-                tile = 0;
-            }
-            t.a = packed + tile * at->kc * MR;
+            pack_rows(call, t.a, rows, at->kc, packed);
+            t.a = packed;
             t.a_row = 1;
             t.a_col = MR;
         }
         T *c = (T *)call->c + i * call->c_row + at->j0;
-        int64_t j = edge_of(panel, at->columns);
-        for (int64_t k = panel; k < end_panel; k++, j += t.columns) {
+        for (int64_t k = 0, j = 0; j < at->columns; k++, j += t.columns) {
             t.columns = edge_of(k + 1, at->columns) - j;
             t.b = at->in_place ? b + j : at->packed + k * at->kc * PANEL;
             t.c = c + j;
@@ -589,24 +565,9 @@ static void multiply_rows(const block *at, int64_t first, int64_t end, int64_t p
     }
 }
 
-static void multiply_pieces(void *context, int64_t first, int64_t end)
-{
-    const block *at = context;
-    const int64_t panels = parts_of(at->columns, PANEL);
-    if (at->pieces == 1) {
-        multiply_rows(at, first * MR, least(end * MR, at->call->m), 0, panels);
-        return;
-    }
-    for (int64_t i = first; i < end; i++) {
-        const int64_t row = i / at->pieces * MR, panel = i % at->pieces * at->panels_of_piece;
-        multiply_rows(at, row, least(row + MR, at->call->m), panel,
-                      least(panel + at->panels_of_piece, panels));
-    }
-}
-
 /* Minimum work per thread: PACKING_GRAIN elements to pack, FEW_GRAIN elements of b if a has few
- * rows, GRAIN multiplications. PIECES: with this many rows of tiles or more, rows are not cut. */
-enum { PACKING_GRAIN = 1 << 13, FEW_GRAIN = 1 << 14, GRAIN = 1 << 20, PIECES = 32 };
+ * rows, GRAIN multiplications. */
+enum { PACKING_GRAIN = 1 << 13, FEW_GRAIN = 1 << 14, GRAIN = 1 << 20 };
 
 static void share(int64_t count, double cost, double grain, heed_parallel_work *work, void *context)
 {
@@ -615,23 +576,19 @@ static void share(int64_t count, double cost, double grain, heed_parallel_work *
 
 static void multiply_block(block *at)
 {
-    const int64_t m = at->call->m, rows = parts_of(m, MR), panels = parts_of(at->columns, PANEL);
-    if ((double)m * (double)at->columns * (double)at->kc < 2 * GRAIN) {
+    const int64_t rows = parts_of(at->call->m, MR), panels = parts_of(at->columns, PANEL);
+    const double of_row = MR * (double)at->columns * (double)at->kc;
+    if ((double)rows * of_row < 2 * GRAIN) {
         if (!at->in_place) {
             pack_panels(at, 0, panels);
         }
-        multiply_rows(at, 0, m, 0, panels);
+        multiply_rows(at, 0, rows);
         return;
     }
-    const int64_t pieces = rows < PIECES ? least(panels, PIECES / rows) : 1;
-    at->panels_of_piece = parts_of(panels, pieces);
-    at->pieces = parts_of(panels, at->panels_of_piece);
-    const double of_panel = (double)PANEL * (double)at->kc;
     if (!at->in_place) {
-        share(panels, of_panel, PACKING_GRAIN, pack_panels, at);
+        share(panels, PANEL * (double)at->kc, PACKING_GRAIN, pack_panels, at);
     }
-    share(rows * at->pieces, MR * of_panel * (double)at->panels_of_piece, GRAIN, multiply_pieces,
-          at);
+    share(rows, of_row, GRAIN, multiply_rows, at);
 }
 
 /* ---- all blocks ---- */
