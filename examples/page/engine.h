@@ -78,18 +78,10 @@ const char *page_pass_alone(const float *encodings, int count, const uint8_t *bl
  * to values[i]. */
 bool page_losses(int leaf, int cell, const double *values, int count, double *losses);
 
-/* ---- modules and files ---- */
+/* ---- attention alone ---- */
 
 /* page_alone: the attention module of the tutorial: SelfAttention, or MultiHead if heads > 1, with
- * weights drawn from `seed`.
- * page_open: loads a .safetensors file: into the run if it is a whole next-token model of the toy,
- * whose training begins again at step 0 as that of next_token --load, else into a new attention
- * module. On error nothing changes. {"kind": "model" | "self_attention" | "multi_head", "d_model",
- * "head_dim", "heads", "concatenates": true if several heads have no W_o}.
- * page_state: the run's parameters and buffers, to be saved: {"tensors": [{"name", "shape", "at"},
- * ...], "metadata": {...}} as next_token --save writes them. */
+ * weights drawn from `seed`. */
 bool page_alone(double seed, int d_model, int heads);
-const char *page_open(const char *path);
-const char *page_state(void);
 
 #endif

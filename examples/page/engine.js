@@ -100,14 +100,8 @@ export class Engine {
   /** The loss of the last pass, in double precision, with one element of a leaf set to each value. */
   losses({ leaf, cell, values }) { return this.call("losses", { leaf, cell, values }); }
 
-  // ---- modules and files ----
-
   /** The attention module for passAlone, with weights from a seed. */
   alone({ seed, dModel, heads }) { return this.call("alone", { seed, dModel, heads }); }
-  /** Loads the bytes of a .safetensors file: {kind, d_model, head_dim, heads, concatenates}. */
-  open(bytes) { return this.call("open", bytes); }
-  /** The weights of the run: {metadata, tensors: [{name, shape, values}]}. */
-  state() { return this.call("state"); }
 
   // ---- the map of a GPT (gpt_map.h) ----
 

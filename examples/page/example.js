@@ -164,13 +164,6 @@ export function named(pass, sentence, chosenHead) {
   return { pass, sentence, heads, head, tokens, find, names, otherParts };
 }
 
-/** A sentence and a way back, if the passes over sentences have another mask than the usual one. */
-export function maskNote() {
-  return state.example === "tutorial" || state.mask === "" ? []
-    : [t("class.other_mask", t("tab.own")), " ",
-      h("button", { type: "button", onclick: () => setState({ mask: "" }) }, t("class.usual_mask"))];
-}
-
 /** The losses that queries of Engine.losses ask for, of the pass over the sentence. It is recorded again, as the engine
  * answers for the last pass that anybody asked for. */
 export async function losses(sentence, queries) {

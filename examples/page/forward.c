@@ -101,7 +101,6 @@ network network_in_double(const network *n)
     } else {
         copy = network_of_attention(W_q->shape[1], W_q->shape[0],
                                     n->multi_head != NULL ? network_head_count(n) : 0);
-        copy.concatenates = n->concatenates;
     }
     heed_set_generator(&before);
     if (heed_error_pending()) {
@@ -255,7 +254,7 @@ heed_tensor *forward_attention(const network *n, heed_tensor *token_encodings,
                            ? forward_merge(heed_stack(outputs, heads, -3), true)
                            : heed_cat(outputs, heads, -1);
     forward_add_mark("all_heads", all);
-    return n->concatenates ? all : forward_add_mark("projected", heed_linear_forward(m->W_o, all));
+    return forward_add_mark("projected", heed_linear_forward(m->W_o, all));
 }
 
 heed_tensor *forward_logits(const network *n, heed_tensor *tokens, heed_tensor *block_mask,

@@ -28,7 +28,6 @@ typedef struct network {
     struct token_model *model;
     struct heed_self_attention *self_attention;
     struct heed_multi_head *multi_head;
-    bool concatenates; /* multi_head: W_o is not used, as in the tutorial's MultiHeadAttention */
 } network;
 
 /* network_module: the module that is set. network_head_count, network_head: its heads (NULL while

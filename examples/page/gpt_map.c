@@ -250,6 +250,21 @@ static bool fits(const gpt_train_options *s, int64_t tokens)
     return !heed_error_pending();
 }
 
+/* Fails if a weight is NaN or infinite: every number of the map would be. */
+static void check_weights(const gpt_loaded *loaded, const char *path)
+{
+    const heed_tensor_list weights = heed_parameters(loaded->model);
+    for (int i = 0; i < weights.count && !heed_error_pending(); i++) {
+        const float *numbers = heed_data_f32(weights.tensors[i]);
+        for (int64_t j = 0; j < weights.tensors[i]->numel && !heed_error_pending(); j++) {
+            if (!isfinite(numbers[j])) {
+                heed_fail(HEED_ERR_VALUE, "%s: %s has a NaN or an infinite number", path,
+                          weights.names[i]);
+            }
+        }
+    }
+}
+
 EXPORT(page_gpt_open) const char *page_gpt_open(const char *path)
 {
     FILE *json = begin_text();
@@ -261,6 +276,7 @@ EXPORT(page_gpt_open) const char *page_gpt_open(const char *path)
     if (gpt_record_read(&next.record, "gpt", path) == HEED_OK &&
         fits(&next.record.settings, next.record.tokenizer.count)) {
         next.model = gpt_model_load(&next.record, "gpt", path);
+        check_weights(&next, path);
     }
     if (heed_error_pending()) {
         gpt_loaded_free(&next);

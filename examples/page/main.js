@@ -3,7 +3,7 @@
 import { h, svg, fill } from "./dom.js";
 import { t, setLanguage, allStrings, LANGUAGES } from "./strings.js";
 import { state, setState, onState, beginState } from "./state.js";
-import { beginRun, run } from "./run.js";
+import { beginRun, run, onRun } from "./run.js";
 import { legend, number } from "./matrix.js";
 import { explain, check } from "./explain.js";
 import { beginEmbed } from "./embed.js";
@@ -22,6 +22,9 @@ const sections = { story, class: classroom, training, gradients, breaks, own, on
 const names = Object.keys(sections);
 const app = document.getElementById("app");
 
+// How "Line by line" opens: the trained model, on what *it* takes from *pizza*.
+const OPENING = { example: "pizza", step: 500, line: 8, cell: "attention_percents:8:1" };
+
 // A module with one SIMD instruction: a function that drops a v128 constant.
 const SIMD = [0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0, 10, 23, 1, 21, 0, 253, 12,
   ...Array(16).fill(0), 26, 11];
@@ -33,9 +36,9 @@ function missing() {
     : !WebAssembly.validate(Uint8Array.from(SIMD)) ? "WebAssembly SIMD" : null;
 }
 
-// ---- tabs ----
+// ---- the parts of the page ----
 
-/** Shows a new tab from its top, the lesson from where it was left; the Tab key then reaches its first control. */
+/** Shows a new part from its top, the lesson from where it was left; the Tab key then reaches its first control. */
 function arrive(root, left) {
   scrollTo(0, left);
   const { activeElement } = document;
@@ -44,37 +47,29 @@ function arrive(root, left) {
   }
 }
 
-function tabs(panels) {
-  const buttons = names.map((name) =>
-    h("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": `panel-${name}`,
-      onclick: () => setState({ tab: name }) }, t(`tab.${name}`)));
+/** The story, and a menu of the other parts. Returns {element, show()}. */
+function partsBar(panels) {
+  const opened = () => panels[names.indexOf("class")].section.view !== undefined;
+  const buttons = names.map((name) => h("button", { type: "button", id: `tab-${name}`, onclick: () => {
+    deeper.close();
+    setState({ tab: name, ...(name === "class" && !opened() ? OPENING : {}) });
+  } }, t(`tab.${name}`)));
+  const [home, ...others] = buttons, split = names.indexOf("quiz") - 1;
+  const said = h("span");
+  const deeper = disclosure("deeper", t("deeper.about"), [h("span", {}, h("span.deeper-label", {}, t("deeper")), said), " ▾"],
+    h("div.deeper-parts", {}, others.slice(0, split)), h("div.deeper-parts", {}, others.slice(split)));
   const show = () => {
     let drawn = null;
     buttons.forEach((button, i) => {
       const chosen = names[i] === state.tab;
-      button.setAttribute("aria-selected", chosen);
-      button.tabIndex = chosen ? 0 : -1;
+      button.toggleAttribute("data-chosen", chosen);
+      chosen ? button.setAttribute("aria-current", "page") : button.removeAttribute("aria-current");
       panels[i].root.hidden = !chosen;
-      if (chosen) {
-        drawn = panels[i].section.show();
-        list.scrollLeft += reach(button, list);
-      }
+      drawn = chosen ? panels[i].section.show() : drawn;
     });
+    deeper.button.dataset.at = state.tab;
+    fill(said, state.tab === "story" ? null : [h("span.deeper-label", {}, ": "), t(`tab.${state.tab}`)]);
     return drawn;
-  };
-  const reach = (button, list) => { // how far the tabs must move to show one whole
-    const tab = button.getBoundingClientRect(), box = list.getBoundingClientRect();
-    return Math.max(0, tab.right - box.right) + Math.min(0, tab.left - box.left);
-  };
-  const onkeydown = (event) => {
-    const at = names.indexOf(state.tab), last = names.length - 1;
-    const next = { ArrowLeft: at > 0 ? at - 1 : last, ArrowRight: at < last ? at + 1 : 0, Home: 0, End: last }[event.key];
-    if (next !== undefined) {
-      setState({ tab: names[next] });
-      buttons[next].focus();
-      event.preventDefault();
-      event.stopPropagation(); // arrows elsewhere step through the class
-    }
   };
   let lesson = 0, before = state.tab; // where the page with the lesson was scrolled to
   onState((changed) => {
@@ -85,8 +80,7 @@ function tabs(panels) {
       arrive(panels[names.indexOf(state.tab)].root, state.tab === "teachers" ? lesson : 0);
     }
   });
-  const list = h("div", { role: "tablist", "aria-label": t("tabs"), onkeydown }, buttons);
-  return { element: list, show };
+  return { element: h("nav.parts", { "aria-label": t("tabs") }, home, deeper.element), show };
 }
 
 // ---- dialogs ----
@@ -119,7 +113,7 @@ function helpDialog() {
     escape: ["Esc"], help: ["?"],
   };
   const words = ["token", "encoding", "feature", "weight", "query", "key", "value", "dot", "transpose", "softmax", "e", "dim",
-    "mask", "head", "cache", "rotary", "residual", "layer_norm", "logits", "loss", "nats", "gradient", "zero_grad", "step", "seed", "fingerprint", "safetensors", "heed"];
+    "mask", "head", "cache", "rotary", "residual", "layer_norm", "logits", "loss", "nats", "gradient", "zero_grad", "step", "seed", "heed"];
   return dialog(t("help"),
     h("h3", {}, t("help.keys")),
     h("table.keys", {}, h("tbody", {}, Object.entries({ ...ofLines, ...keys }).map(([name, caps]) => h("tr", {},
@@ -165,12 +159,12 @@ function linkDialog() {
 
 // ---- the header ----
 
-/** A button that opens a box of controls below it; Escape, a click elsewhere and leaving it close it. */
-function disclosure(label, sign, ...content) {
-  const box = h("div.menu-box", { id: "menu", role: "group", "aria-label": label, hidden: true }, ...content);
-  const button = h("button", { type: "button", id: "menu-button", "aria-label": label, title: label, "aria-expanded": false,
-    "aria-controls": "menu", onclick: () => open(box.hidden) }, sign);
-  const items = () => [...box.querySelectorAll("select, button")];
+/** A button `NAME-button` that opens a box of controls below it; Escape, a click elsewhere and leaving it close it. */
+function disclosure(name, label, sign, ...content) {
+  const box = h("div.menu-box", { id: name, role: "group", "aria-label": label, hidden: true }, ...content);
+  const button = h("button", { type: "button", id: `${name}-button`, "aria-label": name === "menu" ? label : null, title: label, "aria-expanded": false,
+    "aria-controls": name, onclick: () => open(box.hidden) }, sign);
+  const items = () => [...box.querySelectorAll("select, button, input")];
   const open = (is) => {
     box.hidden = !is;
     button.setAttribute("aria-expanded", is);
@@ -229,9 +223,11 @@ function header(bar, help) {
       menu.close();
       act();
     } }, t(name));
-  const menu = disclosure(t("menu"), "☰",
+  const letters = h("input", { type: "checkbox", id: "menu-letters", checked: state.letters, onchange: () => setState({ letters: letters.checked }) });
+  const menu = disclosure("menu", t("menu"), "☰",
     choice("language", LANGUAGES, document.documentElement.lang, (lang) => setState({ lang })),
     choice("theme", themes, state.theme, (theme) => setState({ theme })),
+    h("label", {}, t("letters"), letters),
     action("link.copy", () => copyLink(say)), action("link.open", openLink), action("print", () => print()),
     action("help", help.open, "?"));
   const element = h("header", {}, h("h1", {}, h("span.wide-only", {}, t("title")), h("span.narrow-only", {}, t("title.short"))),
@@ -239,12 +235,22 @@ function header(bar, help) {
   return { element, say };
 }
 
+/** Says which step the run is at while it trains towards the one that is asked for: numbers below are of that step. */
+function underway() {
+  const element = h("p.underway", { role: "status", hidden: true });
+  onRun(() => {
+    element.hidden = run.target === null || state.tab === "story";
+    element.textContent = element.hidden ? "" : t("underway", run.step, run.target);
+  });
+  return element;
+}
+
 /** The keys of the whole page. */
 function listenToKeys(help, say) {
   document.addEventListener("keydown", (event) => {
     const typing = event.target.closest("input:not([type=checkbox], [type=radio], [type=range]), textarea, select");
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || typing !== null ||
-        document.querySelector("dialog[open]") !== null) {
+        document.querySelector("dialog[open]") !== null || (event.key.length === 1 && !state.letters)) {
       return;
     }
     const tab = /^\d$/.test(event.key) ? names[(Number(event.key) + 9) % 10] : undefined;
@@ -280,7 +286,7 @@ async function begin() {
     await running;
   }
   const panels = Object.entries(sections).map(([name, section]) => {
-    const root = h("section", { role: "tabpanel", tabindex: -1, id: `panel-${name}`, "aria-labelledby": `tab-${name}` });
+    const root = h("section.part-panel", { tabindex: -1, id: `panel-${name}`, "aria-labelledby": `tab-${name}` });
     const panel = { root, section: { show } };
     let begun = null; // when its tab is first opened; the story needs no run
     async function show() {
@@ -293,9 +299,14 @@ async function begin() {
     }
     return panel;
   });
-  const help = helpDialog(), bar = tabs(panels);
+  const help = helpDialog(), bar = partsBar(panels);
   const { element, say } = header(bar.element, help);
-  fill(app, element, h("main", {}, panels.map(({ root }) => root)));
+  const main = h("main", { tabindex: -1 }, panels.map(({ root }) => root));
+  const skip = h("a.skip", { href: "#", onclick: (event) => {
+    event.preventDefault();
+    main.focus();
+  } }, t("skip"));
+  fill(app, skip, element, underway(), main);
   beginEmbed(app, bar.show());
   listenToKeys(help, say);
   await running;

@@ -71,18 +71,11 @@ heed_tensor *run_loss(heed_tensor *rows, heed_tensor *block_mask);
 /* run_tokens: ids as i64, at most TOY_LENGTH; fails if one is unknown. */
 bool run_tokens(int64_t *ids, const int32_t *tokens, int count);
 
-/* run_load: continues with the weights of a model of the toy, as next_token --load does, from step
- * 0. On error the run is unchanged. */
-void run_load(const char *path, model_sizes sizes);
-
 void run_end(void);
 
 /* ---- pass.c ---- */
 
 extern network alone; /* the attention module without a model */
-
-/* set_alone: replaces it; frees net if an error is pending. */
-void set_alone(network net);
 
 /* forget_pass: page_losses fails until there is another pass. */
 void forget_pass(void);

@@ -27,13 +27,12 @@ typedef struct leaves {
     int count;
 } leaves;
 
-/* The parameters that are used, and the encodings if they are the input. */
+/* The parameters, and the encodings if they are the input. */
 static leaves leaves_of(const network *n, heed_tensor *encodings)
 {
     leaves all = {.count = 0};
     const heed_tensor_list parameters = heed_parameters(network_module(n));
-    const int used = parameters.count - n->concatenates; /* the last is W_o */
-    for (; all.count < used; all.count++) {
+    for (; all.count < parameters.count; all.count++) {
         all.tensors[all.count] = parameters.tensors[all.count];
         all.names[all.count] = parameters.names[all.count];
     }
@@ -356,7 +355,8 @@ bool page_losses(int leaf, int cell, const double *values, int count, double *lo
     return !heed_error_pending();
 }
 
-void set_alone(network net)
+/* Replaces the attention module; frees net if an error is pending. */
+static void set_alone(network net)
 {
     if (heed_error_pending()) {
         network_free(&net);

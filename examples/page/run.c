@@ -152,22 +152,6 @@ bool page_start(double seed, int heads, double lr, int steps, unsigned breaks)
     return !heed_error_pending();
 }
 
-void run_load(const char *path, model_sizes sizes)
-{
-    training before = run.now;
-    heed_manual_seed(run.seed);
-    struct token_model *model = model_new(sizes);
-    model_load(path, model);
-    begin_training(model);
-    if (heed_error_pending()) {
-        free_training(&run.now);
-        run.now = before;
-    } else {
-        forget_pass();
-        free_training(&before);
-    }
-}
-
 /* ---- training ---- */
 
 heed_tensor *run_loss(heed_tensor *rows, heed_tensor *block_mask)

@@ -2,7 +2,6 @@
 
 import { Engine } from "./engine.js";
 import { state, setState, onState } from "./state.js";
-import { blockedOf } from "./mask.js";
 import { readSentence } from "./words.js";
 
 export const STEPS = 2000; // of a whole run, as in next_token
@@ -15,14 +14,14 @@ const listeners = new Set();
 
 export const run = {
   engine: null,
-  of: {},           // {seed, heads, lr, trained} of this run
-  opened: false,    // it began with the weights of a file
+  of: {},           // {seed, heads, lr} of this run
   language: null,   // {words, train, heldOut, context, it, subject}
   step: 0,
   losses: [],       // losses[i]: of step i + 1; all steps taken so far, also those after `step`
   measures: new Map(), // step -> the data of a "measure" event
   playing: false,
   busy: false,      // going to a step, or measuring earlier steps
+  target: null,     // the step that it trains towards, as a link or a button asked for it
   error: "",        // the engine's sentence, until something succeeds
   changes: 0,       // grows whenever the weights change, to tell whether a pass is out of date
 };
@@ -84,16 +83,10 @@ function setBusy(busy) {
   tell("busy");
 }
 
-// Passes use state.mask, training uses state.trained, so that a link with both gives the same numbers.
-function useMask(mask) {
-  return run.engine.mask(blockedOf(mask, run.language.context));
-}
-
 /** The weights are those of `step` and stay so. */
 async function arrived(step) {
   moved(step);
   run.playing = false;
-  await useMask(state.mask);
   run.measures.set(step, await run.engine.measure(watched()));
   setState({ step });
   tell("weights");
@@ -109,14 +102,11 @@ export async function beginRun() {
   goTo(step);
   onState((changed) => {
     const wanted = changed.has("step") ? state.step : 0;
-    if (["seed", "heads", "lr", "trained"].some((key) => changed.has(key) && state[key] !== run.of[key])) {
+    if (["seed", "heads", "lr"].some((key) => changed.has(key) && state[key] !== run.of[key])) {
       restart(0, wanted);
       goTo(wanted);
     } else if (changed.has("step") && wanted !== run.step) {
       goTo(wanted);
-    }
-    if (changed.has("mask")) {
-      inTurn(() => run.playing || arrived(run.step));
     }
     if (changed.has("watch") || (changed.has("sentence") && state.watch === "own")) {
       rewatch();
@@ -143,47 +133,27 @@ function heard(data) {
       whenStopped(data.error);
     } else if (data.error !== undefined) {
       failed(new Error(data.error));
-    } else {
-      inTurn(() => useMask(state.mask));
     }
   }
   tell(data.event, data);
 }
 
-/** A new run with the seed, heads, learning rate and mask of the state, at step 0. `next`: the step that follows
+/** A new run with the seed, heads and learning rate of the state, at step 0. `next`: the step that follows
  * then, which the URL keeps. */
 export function restart(breaks = 0, next = 0) {
   wanted = null;
   return inTurn(async () => {
-    const { seed, heads, lr, trained } = state;
-    run.playing = run.opened = false;
-    run.of = { seed, heads, lr, trained };
+    const { seed, heads, lr } = state;
+    run.playing = false;
+    run.of = { seed, heads, lr };
     run.language = await run.engine.start({ seed, heads, lr, steps: STEPS, breaks });
-    await begun(next);
+    run.losses = [];
+    run.measures.clear();
+    moved(0);
+    run.measures.set(0, await run.engine.measure(watched()));
+    setState({ step: next });
+    tell("restarted");
   });
-}
-
-/** A run that begins with a whole model from the bytes of a file; no link can hold its weights. */
-export function openModel(bytes) {
-  wanted = null;
-  return inTurn(async () => {
-    await run.engine.stop();
-    const { heads } = await run.engine.open(bytes);
-    run.of.heads = heads;
-    run.opened = true;
-    setState({ heads });
-    await begun();
-  });
-}
-
-async function begun(next = 0) {
-  run.losses = [];
-  run.measures.clear();
-  moved(0);
-  await useMask(state.mask);
-  run.measures.set(0, await run.engine.measure(watched()));
-  setState({ step: next });
-  tell("restarted");
 }
 
 /** Trains until step `until`, at most perSecond steps a second (0: as fast as possible), until step slowUntil if
@@ -192,7 +162,6 @@ export function play({ until = STEPS, perSecond = 0, slowUntil } = {}) {
   return inTurn(async () => {
     if (run.step < until) {
       run.playing = true;
-      await useMask(state.trained);
       await run.engine.play({ until, perSecond, slowUntil, every: MEASURE_EVERY, ...watched() });
       tell("busy");
     }
@@ -211,7 +180,6 @@ export function stop() {
 export function oneStep() {
   return inTurn(async () => {
     if (await run.engine.stop() < STEPS) {
-      await useMask(state.trained);
       const { step, loss } = await run.engine.step();
       run.losses[step - 1] = loss;
       await arrived(step);
@@ -238,12 +206,11 @@ export function goTo(step) {
     }
     setBusy(true);
     await run.engine.stop();
-    await useMask(state.trained);
     moved(await run.engine.goTo(Math.min(target, run.losses.length)));
     let error;
     if (run.step < target) {
+      run.target = target;
       const stopped = new Promise((resolve) => (whenStopped = resolve));
-      await useMask(state.trained);
       await run.engine.play({ until: target, perSecond: 0, every: MEASURE_EVERY, ...watched() });
       error = await stopped;
       whenStopped = null;
@@ -254,7 +221,7 @@ export function goTo(step) {
       throw new Error(error);
     }
   }).finally(() => {
-    target = null;
+    target = run.target = null;
     setBusy(false);
   });
 }
@@ -264,7 +231,6 @@ function rewatch() {
   return inTurn(async () => {
     const here = await run.engine.stop(), steps = [...run.measures.keys()];
     setBusy(true);
-    await useMask(state.trained);
     run.measures.clear();
     for (const step of steps.filter((s) => s % SNAPSHOT_EVERY === 0 && s <= run.losses.length).sort((a, b) => b - a)) {
       await run.engine.goTo(step);

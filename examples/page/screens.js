@@ -2,19 +2,20 @@
 
 import { h, svg, fill } from "./dom.js";
 import { t } from "./strings.js";
-import { state, setState, onState } from "./state.js";
+import { state, setState, onState, linkTo } from "./state.js";
 import { rich } from "./sections/story/words.js";
 
 /** A screen: its title and text, and the picture of its module, which is told when it is seen and when it is not. */
-function page(tab, name, module) {
+function page(tab, name, module, code) {
   const title = h("h2", { tabindex: -1 }, t(`${tab}.${name}`));
+  const link = code === undefined ? null : h("a.story-code", { href: linkTo(code) }, t("story.nav.code"));
   const text = h("p.story-words"), action = h("p.story-action", { role: "status" });
   const tell = (key, ...values) => fill(text, rich(t(`${tab}.${name}.${key}`, ...values)));
   const ask = (key, ...values) => fill(action, key === "" ? "" : rich(t(`${tab}.${name}.${key}`, ...values)));
   const problem = h("p.error", { role: "alert" });
   tell("text");
   const screen = module.begin({ tell, ask });
-  const element = h("article.story-page", { "data-screen": name }, h("div.story-text", {}, title, text, action),
+  const element = h("article.story-page", { "data-screen": name }, h("div.story-text", {}, h("div.story-title", {}, title, link), text, action),
     problem, screen.element);
   const show = () => Promise.resolve(screen.show()).then(() => (problem.textContent = ""), (error) =>
     (problem.textContent = error.message));
@@ -22,9 +23,9 @@ function page(tab, name, module) {
 }
 
 /** Builds the tab of this name in root once. modules: of the screens, by name, in their order; state[tab] is the number
- * of the one that is seen, from 1. A module's onkey(by) takes the arrow keys for itself if it returns true. Returns
+ * of the one that is seen, from 1; code: what a link to the code of a screen shows. A module's onkey(by) takes the arrow keys for itself if it returns true. Returns
  * {show()}, called whenever the tab is opened. */
-export function screens(root, tab, modules) {
+export function screens(root, tab, modules, code = {}) {
   const names = Object.keys(modules), pages = {};
   const goTo = (number) => setState({ [tab]: number });
   const body = h("div.story-body");
@@ -51,7 +52,7 @@ export function screens(root, tab, modules) {
   };
   const show = () => {
     const at = state[tab] - 1;
-    see(pages[names[at]] ??= page(tab, names[at], modules[names[at]]));
+    see(pages[names[at]] ??= page(tab, names[at], modules[names[at]], code[names[at]] && { [tab]: at + 1, ...code[names[at]] }));
     dots.forEach((dot, i) =>
       (i === at ? dot.setAttribute("aria-current", "step") : dot.removeAttribute("aria-current")));
     previous.disabled = at === 0;
@@ -74,7 +75,7 @@ export function screens(root, tab, modules) {
   document.addEventListener("keydown", (event) => {
     const by = { ArrowLeft: -1, PageUp: -1, ArrowRight: 1, PageDown: 1 }[event.key];
     if (by === undefined || state.tab !== tab || event.defaultPrevented || event.ctrlKey || event.altKey ||
-        event.metaKey || event.target.closest?.("input, select, textarea, [role=tablist], [role=slider], dialog")) {
+        event.metaKey || event.target.closest?.("input, select, textarea, [role=slider], dialog")) {
       return;
     }
     if (event.key.startsWith("Page") || !shown.onkey(by)) {

@@ -24,16 +24,14 @@ const sentence = (initial) => field(initial, (text) => String(text).replace(/[\p
 /** Characters as a model of characters reads them: also blanks at the end, and new lines. */
 const text = (initial) => field(initial, (given) => String(given).replace(/[^\P{C}\n]+/gu, "").slice(0, 500));
 
-const MASK = /^(none|self|window|[0-9a-f]{33})$/; // mask.js; "": causal
-
 const fields = {
   lang: oneOf("", "en", "de", "fr"), // "": the browser's
   theme: oneOf("", "light", "dark"), // "": the system's
   present: flag(),                   // presenter mode
+  letters: field(true, (value) => value !== false && value !== "false"), // keys of letters and digits work
   tab: oneOf("story", "class", "training", "gradients", "breaks", "own", "onward", "gpt", "quiz", "teachers"),
-  plan: oneOf("10", "30", "45"),     // of the lesson, in minutes
-  embed: matching("", /^(line:\d{1,2}|matrix:[\w.@]{1,60}|picture:\d{1,2}|story:[1-9])$/), // one picture alone (embed.js)
-  story: whole(1, 1, 9),             // its screen
+  embed: matching("", /^(line:\d{1,2}|matrix:[\w.@]{1,60}|picture:\d{1,2}|story:\d{1,2})$/), // one picture alone (embed.js)
+  story: whole(1, 1, 11),            // its screen
   example: oneOf("tutorial", "pizza", "own"),
   phase: oneOf("forward", "backward"),
   line: whole(0, 0, 99),             // of the class
@@ -46,8 +44,6 @@ const fields = {
   heads: whole(1, 1, 16),
   lr: amount(0.02, 0, 10),
   step: whole(0, 0, 2000),           // of the training run; at most STEPS of run.js
-  mask: matching("", MASK),          // of passes
-  trained: matching("", MASK),       // the mask that the run trains with
   watch: matching("", /^(own|\d{1,3})$/), // the sentence that training watches: "": pizza, or a held-out one
   weight: matching("", /^[\w .-]{1,80}:\d{1,6}$/), // the number to turn: "name of the leaf:index"
   turn: amount(0, -2, 2),            // by how much
@@ -114,11 +110,10 @@ function write(push = false) {
   }
 }
 
-/** The hash of a link to these values, defaults for the others, in the reader's language and looks, and with the
- * chosen plan. */
+/** The hash of a link to these values, defaults for the others, in the reader's language and looks. */
 export function linkTo(values) {
-  const { lang, theme, present, plan } = now;
-  return hashOf({ ...defaults, lang, theme, present, plan, ...values });
+  const { lang, theme, present, letters } = now;
+  return hashOf({ ...defaults, lang, theme, present, letters, ...values });
 }
 
 function tell(before) {
@@ -131,15 +126,15 @@ function tell(before) {
 /** The current values; read only. */
 export const state = new Proxy({}, { get: (target, key) => now[key] });
 
-/** Changes values to the nearest allowed ones, then calls the observers. Another tab is a new entry of the browser's
- * history, so that Back leads to the tab before. */
+/** Changes values to the nearest allowed ones, then calls the observers. Another tab or screen is a new entry of the
+ * browser's history, so that Back leads to the one before. */
 export function setState(changes) {
   const before = now;
   now = { ...now };
   for (const [key, value] of Object.entries(changes)) {
     now[key] = fields[key].allow(value);
   }
-  write(now.tab !== before.tab);
+  write(["tab", "story", "onward"].some((key) => now[key] !== before[key]));
   tell(before);
 }
 

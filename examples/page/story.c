@@ -16,16 +16,14 @@ enum { MOST_HEADS = 2 };
 
 static struct {
     reader_language *language; /* large: not static, as most pages' engines have no story */
-    struct reader *readers[2]; /* without positions and with them */
+    struct reader *reader;
     struct heads_model *heads[MOST_HEADS]; /* of one and two heads */
 } story;
 
 void story_end(void)
 {
-    for (int i = 0; i < 2; i++) {
-        heed_module_free(story.readers[i]);
-        story.readers[i] = NULL;
-    }
+    heed_module_free(story.reader);
+    story.reader = NULL;
     for (int i = 0; i < MOST_HEADS; i++) {
         heed_module_free(story.heads[i]);
         story.heads[i] = NULL;
@@ -61,10 +59,8 @@ static bool make_language(void)
 static bool make_models(void)
 {
     const heed_generator before = heed_get_generator();
-    if (make_language() && story.readers[0] == NULL) {
-        for (int i = 0; i < 2; i++) {
-            story.readers[i] = reader_new(story.language->word_count, i == 1);
-        }
+    if (make_language() && story.reader == NULL) {
+        story.reader = reader_new(story.language->word_count);
         for (int i = 0; i < MOST_HEADS; i++) {
             story.heads[i] = heads_new(i + 1);
         }
@@ -78,10 +74,7 @@ EXPORT(page_story_numbers) int page_story_numbers(void)
     if (!make_models()) {
         return 0;
     }
-    int64_t count = (int64_t)MOST_HEADS * HEADS_SEEDS;
-    for (int i = 0; i < 2; i++) {
-        count += story_weight_count(story.readers[i]);
-    }
+    int64_t count = story_weight_count(story.reader) + (int64_t)MOST_HEADS * HEADS_SEEDS;
     for (int i = 0; i < MOST_HEADS; i++) {
         count += story_weight_count(story.heads[i]);
     }
@@ -98,12 +91,10 @@ bool page_story_make(float *numbers, int steps)
         return false;
     }
     float *accuracies = numbers + count - MOST_HEADS * HEADS_SEEDS;
-    for (int i = 0; i < 2 && !heed_error_pending(); i++) {
-        struct reader *m =
-            reader_train(story.language, 0, steps > 0 ? steps : READER_STEPS, i == 1);
-        numbers += story_get_weights(m, numbers);
-        heed_module_free(m);
-    }
+    struct reader *reader =
+        reader_train(story.language, READER_SEED, steps > 0 ? steps : READER_STEPS);
+    numbers += heed_error_pending() ? 0 : story_get_weights(reader, numbers);
+    heed_module_free(reader);
     for (int heads = 1; heads <= MOST_HEADS; heads++) {
         for (int seed = 0; seed < HEADS_SEEDS && !heed_error_pending(); seed++) {
             struct heads_model *m =
@@ -147,9 +138,7 @@ EXPORT(page_story_open) const char *page_story_open(const float *numbers, int co
         return NULL;
     }
     const float *next = numbers;
-    for (int i = 0; i < 2; i++) {
-        next += story_set_weights(story.readers[i], next);
-    }
+    next += story_set_weights(story.reader, next);
     for (int i = 0; i < MOST_HEADS; i++) {
         next += story_set_weights(story.heads[i], next);
     }
@@ -169,7 +158,7 @@ EXPORT(page_story_open) const char *page_story_open(const float *numbers, int co
 
 static bool is_open(void)
 {
-    if (story.readers[0] == NULL) {
+    if (story.reader == NULL) {
         heed_fail(HEED_ERR_VALUE, "the story: its numbers have not been opened");
     }
     return !heed_error_pending();
@@ -178,7 +167,7 @@ static bool is_open(void)
 /* ---- the models ---- */
 
 EXPORT(page_story_read)
-const char *page_story_read(const int32_t *tokens, int count, int at, bool positions)
+const char *page_story_read(const int32_t *tokens, int count, int at)
 {
     HEED_SCOPE_NO_GRAD(scope);
     int64_t ids[READER_LENGTH];
@@ -194,9 +183,10 @@ const char *page_story_read(const int32_t *tokens, int count, int at, bool posit
     if (json == NULL) {
         return NULL;
     }
-    const reader_result r = reader_forward(story.readers[positions],
-                                           heed_from_i64(ids, HEED_SHAPE(1, READER_LENGTH)), at);
+    const reader_result r =
+        reader_forward(story.reader, heed_from_i64(ids, HEED_SHAPE(1, READER_LENGTH)), at);
     write_tensor(json, "{\"first\":", r.first);
+    write_tensor(json, ",\"it\":", r.it);
     write_tensor(json, ",\"q\":", r.q);
     write_tensor(json, ",\"k\":", r.k);
     write_tensor(json, ",\"v\":", r.v);
@@ -241,17 +231,17 @@ EXPORT(page_story_heads) const char *page_story_heads(int heads, int who, int ve
 EXPORT(page_story_train) const char *page_story_train(int heads, double seed)
 {
     void *model = NULL;
-    double seen = 0, unseen = 0;
+    double seen = 0, unseen = 0, looks = 0;
     if (!is_seed(seed) || !make_language()) {
         return NULL;
     }
     if (heads < 0 || heads > MOST_HEADS) {
         heed_fail(HEED_ERR_VALUE, "the story: %d heads; 0 to %d", heads, MOST_HEADS);
     } else if (heads == 0) {
-        model = reader_train(story.language, (uint64_t)seed, READER_STEPS, false);
+        model = reader_train(story.language, (uint64_t)seed, READER_STEPS);
         seen = reader_accuracy(model, story.language->train, story.language->train_count, NULL);
-        unseen =
-            reader_accuracy(model, story.language->held_out, story.language->held_out_count, NULL);
+        unseen = reader_accuracy(model, story.language->held_out, story.language->held_out_count,
+                                 &looks);
     } else {
         model = heads_train(heads, (uint64_t)seed, HEADS_STEPS);
         seen = heads_accuracy(model, false);
@@ -264,7 +254,7 @@ EXPORT(page_story_train) const char *page_story_train(int heads, double seed)
     if (json != NULL) {
         fputc('{', json);
         write_hash(json, weights, story_get_weights(model, weights));
-        fprintf(json, ",\"seen\":%.9g,\"unseen\":%.9g}", seen, unseen);
+        fprintf(json, ",\"seen\":%.9g,\"unseen\":%.9g,\"looks\":%.9g}", seen, unseen, looks);
     }
     heed_free(weights);
     heed_module_free(model);
@@ -279,7 +269,11 @@ EXPORT(page_story_words) const char *page_story_words(void)
     if (json == NULL) {
         return NULL;
     }
-    write_tensor(json, "{\"embedding\":", story.readers[0]->we->weight);
+    const struct heed_self_attention *look = story.reader->second;
+    write_tensor(json, "{\"embedding\":", story.reader->we->weight);
+    write_tensor(json, ",\"q\":", look->W_q->weight);
+    write_tensor(json, ",\"k\":", look->W_k->weight);
+    write_tensor(json, ",\"v\":", look->W_v->weight);
     fputc('}', json);
     return end_text(json);
 }
@@ -369,6 +363,22 @@ const char *page_story_mix(const float *weights, const float *v, int count)
     return mixed(json, heed_div(given, heed_sum_dim(given, -1, true)), v, count);
 }
 
+static int compare_shares(const void *a, const void *b)
+{
+    const float x = *(const float *)a, y = *(const float *)b;
+    return (x < y) - (x > y);
+}
+
+/* The shares of STORY_KEYS keys of each query (queries, keys), largest first, averaged. */
+static heed_tensor *mean_shares(heed_tensor *scores)
+{
+    heed_tensor *shares = heed_softmax(scores, -1);
+    for (int64_t i = 0; !heed_error_pending() && i < shares->numel; i += STORY_KEYS) {
+        qsort(heed_data_f32(shares) + i, STORY_KEYS, sizeof(float), compare_shares);
+    }
+    return heed_mean_dim(shares, 0, false);
+}
+
 /* The standard deviation of all elements. */
 static heed_tensor *spread_of(heed_tensor *x)
 {
@@ -381,8 +391,8 @@ EXPORT(page_story_dots) const char *page_story_dots(double seed, int d, int coun
     if (!is_seed(seed)) {
         return NULL;
     }
-    if (d < 1 || d > 1024 || count < STORY_KEYS || count > 4096) {
-        heed_fail(HEED_ERR_VALUE, "the story: %d products of vectors with %d numbers", count, d);
+    if (d < 1 || d > 1024 || count < 1 || count > 4096) {
+        heed_fail(HEED_ERR_VALUE, "the story: %d queries of vectors with %d numbers", count, d);
     }
     const heed_generator before = heed_get_generator();
     HEED_SCOPE_NO_GRAD(scope);
@@ -391,8 +401,8 @@ EXPORT(page_story_dots) const char *page_story_dots(double seed, int d, int coun
         return NULL;
     }
     heed_manual_seed((uint64_t)seed);
-    heed_tensor *q = heed_randn(HEED_SHAPE(count, d), HEED_F32);
-    heed_tensor *k = heed_randn(HEED_SHAPE(count, d), HEED_F32);
+    heed_tensor *q = heed_randn(HEED_SHAPE(count, 1, d), HEED_F32);
+    heed_tensor *k = heed_randn(HEED_SHAPE(count, STORY_KEYS, d), HEED_F32);
     heed_tensor *dots = heed_sum_dim(heed_mul(q, k), -1, false);
     heed_tensor *scores = heed_div_scalar(dots, sqrt((double)d));
     heed_set_generator(&before);
@@ -400,8 +410,8 @@ EXPORT(page_story_dots) const char *page_story_dots(double seed, int d, int coun
     write_tensor(json, ",\"scores\":", scores);
     write_tensor(json, ",\"spread\":[", spread_of(dots));
     write_tensor(json, ",", spread_of(scores));
-    write_tensor(json, "],\"percents\":[", heed_softmax(heed_slice(dots, 0, 0, STORY_KEYS, 1), -1));
-    write_tensor(json, ",", heed_softmax(heed_slice(scores, 0, 0, STORY_KEYS, 1), -1));
+    write_tensor(json, "],\"shares\":[", mean_shares(dots));
+    write_tensor(json, ",", mean_shares(scores));
     fputs("]}", json);
     return end_text(json);
 }

@@ -9,9 +9,9 @@ export function vocabulary() {
   return run.language.words.filter((word) => word !== END);
 }
 
-/** The words of a text without capitals and punctuation. */
+/** The words of a text without capitals and punctuation; an emoji is a word, which the model does not know. */
 export function wordsOf(text) {
-  return text.toLowerCase().match(/[\p{L}\p{N}'’-]+/gu) ?? [];
+  return text.toLowerCase().match(/[\p{L}\p{N}'’-]+|\p{Extended_Pictographic}/gu) ?? [];
 }
 
 /** {words, ids, unknown: positions of unknown words, tooMany: words above the limit, ready: it has two to

@@ -208,17 +208,6 @@ const functions = {
     e.page_alone(seed, dModel, heads);
     check();
   },
-  open: (file) => lendFile(file, (path) => json(e.page_open(path))),
-  state() {
-    const { tensors, metadata } = json(e.page_state());
-    return {
-      metadata,
-      tensors: tensors.map(({ name, shape, at }) => {
-        const size = shape.reduce((a, b) => a * b, 1);
-        return { name, shape, values: new Float32Array(e.memory.buffer, at, size).slice() };
-      }),
-    };
-  },
 };
 
 Object.assign(functions, storyFunctions({ exports: () => e, lend, json }));

@@ -7,9 +7,8 @@ export function storyFunctions({ exports, lend, json }) {
     storyOpen(bytes) {
       return lend(bytes, (at) => json(exports().page_story_open(at, bytes.byteLength / 4)));
     },
-    storyRead({ tokens, at, positions = false }) {
-      return lend(Int32Array.from(tokens), (list) =>
-        json(exports().page_story_read(list, tokens.length, at, positions)));
+    storyRead({ tokens, at }) {
+      return lend(Int32Array.from(tokens), (list) => json(exports().page_story_read(list, tokens.length, at)));
     },
     storyWords() {
       return json(exports().page_story_words());

@@ -1,24 +1,29 @@
-"""Tests the frame of attention.html: menu, help, keys, links, history, files, printing, and the plans for teachers."""
+"""Tests the frame of attention.html: menus, help, keys, links, history, printing, and the lesson for teachers."""
 
-import json
 import os
-import struct
 
 from selenium.webdriver.common.keys import Keys
 
-from attention import TABS, engine, go_to, set_state, show
+from attention import TABS, begin_run, engine, go_to, set_state, show
 
 
 def check_menu(page):
-    """Everything but the tabs and presenter mode is in one menu, which the keyboard opens, walks through and closes."""
-    shown = """[...document.querySelectorAll('#app > header :is(button, select)')].filter((e) => e.checkVisibility())
+    """The story is one press away, the other parts are in one menu; the rest is in another one, which the keyboard opens, walks
+    through and closes."""
+    shown = """[...document.querySelectorAll('#app > header :is(button, select, input)')].filter((e) => e.checkVisibility())
         .map((e) => e.id || e.className || e.textContent)"""
     show(page, "training")
-    closed = [f"tab-{name}" for name in TABS] + ["present", "menu-button"]
+    closed = ["tab-story", "deeper-button", "present", "menu-button"]
     assert page.run(shown) == closed, page.run(shown)
+    assert page.text("#deeper-button").startswith("Go deeper: Training")
+    page.find("#deeper-button").click()
+    assert page.run(shown) == closed[:2] + [f"tab-{name}" for name in TABS[1:]] + closed[2:], page.run(shown)
+    page.find("#tab-quiz").click()
+    assert page.run(shown) == closed and page.run("page.state.tab") == "quiz"
+    set_state(page, tab="training")
     focus = lambda: page.run("document.activeElement.id")
     page.press("#menu-button", Keys.ENTER)
-    items = ["menu-language", "menu-theme", "menu-link-copy", "menu-link-open", "menu-print", "menu-help"]
+    items = ["menu-language", "menu-theme", "menu-letters", "menu-link-copy", "menu-link-open", "menu-print", "menu-help"]
     assert page.run(shown) == closed + items, page.run(shown)
     assert page.run("document.querySelector('#menu-button').getAttribute('aria-expanded')") == "true"
     for item in items:
@@ -53,25 +58,33 @@ def check_menu(page):
 
 
 def check_teachers(page):
-    """N and B go through the stations of each plan."""
+    """N and B go through the stations of the lesson, which begins with the story and takes 30 minutes."""
     shows = "Object.entries(arguments[0]).every(([key, value]) => page.state[key] === value)"
     press = """(document.body.dispatchEvent(new KeyboardEvent("keydown", { key: arguments[0], bubbles: true })),
         document.querySelector("header .said").textContent)"""
-    counts = []
-    for plan in ("10", "30", "45"):
-        show(page, "teachers")
-        page.find(f"#plan-{plan}").click()
-        links = page.run("document.querySelectorAll('table.lesson a').length")
-        stations = page.run("page.sections.teachers.stations().map(({ to }) => to)")
-        assert len(stations) == links and page.run("page.state.plan") == plan, (plan, links)
-        counts.append(links)
-        for i, (key, to) in enumerate([*(("n", to) for to in stations), ("b", stations[-2])]):
-            said = page.run(press, key)  # it is said for some seconds only
-            assert f"Station {min(i + 1, 2 * links - i - 1)} of {links}" in said, (plan, i, said)
-            page.wait(shows, to)
-            page.wait("page.run.step === page.state.step && !page.run.busy")
-    assert counts == sorted(set(counts)), counts
+    show(page, "teachers")
+    links = page.run("document.querySelectorAll('table.lesson a').length")
+    stations = page.run("page.sections.teachers.stations")
+    assert len(stations) == links and stations[0]["to"] == {"tab": "story", "story": 1} and stations[-1]["part"]["until"] == 30, stations
+    for i, (key, to) in enumerate([*(("n", station["to"]) for station in stations), ("b", stations[-2]["to"])]):
+        said = page.run(press, key)  # it is said for some seconds only
+        assert f"Station {min(i + 1, 2 * links - i - 1)} of {links}" in said, (i, said)
+        page.wait(shows, to)
+        page.wait("page.run.step === page.state.step && !page.run.busy")
     go_to(page, 0)
+
+
+def check_underway(page):
+    """While the steps of a link are trained, a line over the numbers says which step they are of."""
+    show(page, "class", example="pizza", line=8)
+    page.driver.execute_script("""window.told = [];
+        new MutationObserver(() => told.push(document.querySelector(".underway").textContent)).observe(document.querySelector(".underway"), { childList: true });""")
+    begin_run(page, seed=3)
+    go_to(page, 300)
+    told = [text for text in page.run("told") if text]
+    assert told and all(text.startswith("Training: step ") and text.endswith(" of 300 …") for text in told), told
+    assert not page.find(".underway").is_displayed()
+    begin_run(page, seed=0)
 
 
 def check_keyboard(page):
@@ -89,48 +102,21 @@ def check_keyboard(page):
             page.settle("await new Promise(requestAnimationFrame).then(() => null)")
         reached = page.run("reached")
         assert len(reached) >= 8 and all(outline for _, outline in reached), (tab, reached)
-    page.find("#tab-class").click()
-    page.press("#tab-class", Keys.ARROW_RIGHT)
-    assert page.run("page.state.tab") == "training"
     page.press("body", "2")
     assert page.run("page.state.tab") == "class"
-
-
-def write_safetensors(path, tensors):
-    """tensors: {name: (shape, values)}, f32."""
-    header, data = {}, b""
-    for name, (shape, values) in tensors.items():
-        numbers = struct.pack(f"<{len(values)}f", *values)
-        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + len(numbers)]}
-        data += numbers
-    text = json.dumps(header).encode()
-    with open(path, "wb") as file:
-        file.write(struct.pack("<Q", len(text)) + text + data)
-
-
-def check_files(page, folder):
-    """Hostile files give a sentence and change nothing; a SelfAttention of PyTorch opens."""
-    file = lambda name: os.path.join(folder, f"{name}.safetensors")
-    with open(file("long"), "wb") as out:
-        out.write(struct.pack("<Q", 2**62) + b"{}")
-    write_safetensors(file("markup"), {"<img src=x onerror=alert(1)>": ([1], [0])})
-    write_safetensors(file("shape"), {f"W_{w}.weight": ([2, n], [0] * 2 * n) for w, n in (("q", 2), ("k", 3), ("v", 2))})
-    write_safetensors(file("good"), {f"W_{w}.weight": ([2, 2], [0.5, -0.25, 1, 2]) for w in "qkv"})
-    show(page, "own")
-    before = engine(page, "hash()")
-    for name in ("long", "markup", "shape"):
-        page.find("#own-file").send_keys(file(name))
-        page.wait("[...document.querySelectorAll('#panel-own .problem')].some((p) => p.textContent.includes(arguments[0]) && p.textContent.length > 40)", name)
-    page.find("#own-file").send_keys(file("good"))
-    page.wait("document.querySelectorAll('#panel-own .problem').length === 0 && document.querySelectorAll('#panel-own td[data-index]').length > 0")
-    assert engine(page, "hash()") == before and page.run("document.querySelector('img') === null")
+    set_state(page, letters=False)
+    page.press("body", "3", "p", "?")
+    assert page.run("[page.state.tab, page.state.present, document.querySelector('dialog[open]')]") == ["class", False, None]
+    set_state(page, letters=True)
+    page.press("a.skip", Keys.ENTER)
+    assert page.run("document.activeElement.tagName") == "MAIN"
 
 
 def check_print(page):
     """The tabs are not printed, nor the numbers that a worksheet asks for; the quiz is printed with its answers to choose."""
     show(page, "class", example="tutorial", masked=False, phase="forward", line=3, cell="")
     page.emulate(media="print")
-    assert not page.run("document.querySelector('[role=tablist]').checkVisibility()")
+    assert not page.run("document.querySelector('nav.parts').checkVisibility()")
     colours = """[...document.querySelectorAll("#panel-class .equation td[data-index]")].map((td) =>
         [td.closest(".changed") !== null, getComputedStyle(td).color === "rgba(0, 0, 0, 0)"])"""
     for blanks in (False, True):
@@ -149,7 +135,8 @@ def check_history(page):
     go_to(page, 60)
     digest = engine(page, "hash()")
     for tab in ("training", "class", "own"):
-        page.find(f"#tab-{tab}").click()  # browsers skip entries that no reader has made
+        page.find("#deeper-button").click()  # browsers skip entries that no reader has made
+        page.find(f"#tab-{tab}").click()
         if tab == "class":
             set_state(page, line=6)
     seen = []  # an entry for each tab, none for lines and steps
@@ -158,7 +145,7 @@ def check_history(page):
         getattr(driver, go)()
         page.wait("location.href !== arguments[0]", before)
         seen.append((page.run("page.state.tab"), page.run("page.state.line")))
-        assert page.run("document.querySelector('[role=tabpanel]:not([hidden])').id") == f"panel-{seen[-1][0]}"
+        assert page.run("document.querySelector('.part-panel:not([hidden])').id") == f"panel-{seen[-1][0]}"
     assert seen == [("class", 6), ("training", 3), ("class", 3), ("training", 3), ("class", 6), ("own", 6)], seen
     assert page.run("page.run.step") == 60 and engine(page, "hash()") == digest
     driver.get("about:blank")
@@ -176,19 +163,21 @@ def check_links(page):
         hashes.add(engine(page, "hash()"))
         assert page.run("[page.state.line, document.documentElement.lang]") == ([6, "de"] if "lang=de" in fragment else [0, "en"])
     assert len(hashes) == 1, hashes
-    page.load("#line=NaN&heads=1e9&seed=-1&lr=x&step=1e99&tab=__proto__&example=constructor&cell=%00&mask=zz"
+    page.load("#line=NaN&heads=1e9&seed=-1&lr=x&step=1e99&tab=__proto__&example=constructor&cell=%00"
               "&sentence=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E&broken=toString&lang=xx&unknown=1")
-    names = ["line", "heads", "seed", "lr", "tab", "example", "cell", "mask", "broken", "lang"]
+    names = ["line", "heads", "seed", "lr", "tab", "example", "cell", "broken", "lang"]
     found = page.run("arguments[0].map((name) => page.state[name])", names)
-    assert found == [0, 16, 0, 0.02, "story", "tutorial", "", "", "", ""], found
+    assert found == [0, 16, 0, 0.02, "story", "tutorial", "", "", ""], found
     assert page.run("document.querySelector('img') === null")
+    page.load("#line=99")
+    page.wait("page.state.line < 13 && location.hash.includes(`line=${page.state.line}`)")
 
 
-def check(page, folder):
+def check(page):
     check_menu(page)
     check_teachers(page)
+    check_underway(page)
     check_keyboard(page)
-    check_files(page, folder)
     check_print(page)
     check_history(page)
     check_links(page)

@@ -230,11 +230,12 @@ def check_writing(page, build, model):
     field.clear()
     field.send_keys("Leo.\n")
     wait_for(page, "Leo.\n")
-    long = "Mia has a rope. She gives the rope to Ben. Mia visits Leo. Who has the rope? "
+    long = "Mia has a pizza. She gives the pizza to Ben. Mia visits Leo. Who has the pizza? "
     set_state(page, gpt_text=long)
     wait_for(page, long[-64:])
     assert f"{len(long) - 64}" in page.text(".gpt .note")
     check_logits(page, build, model, long[-64:])
+    assert set("abcdefghijklmnopqrstuvwxyz") <= set(page.run(f"{SECTION}.about().tokens")), "it can read any word"
     for text, sentence in (("Zoë?", "The model does not know Z ë. It knows these characters: ⏎ ␣ . ? A"), ("", "Write at least one")):
         set_state(page, gpt_text=text)
         page.wait("document.querySelector('.gpt .problem')?.textContent.startsWith(arguments[0])", sentence)
@@ -273,6 +274,8 @@ def check_files(page, build, model, folder):
 
     refused(page, write("noise.safetensors", bytes(range(256)) * 20), "safetensors")
     refused(page, write("large.safetensors", data[:8 + length].replace(b'"n_embd":"32"', b'"n_embd":"64"') + data[8 + length:]), "damaged")
+    at = 8 + length + json.loads(data[8:8 + length])["transformer.h.0.attn.c_attn.bias"]["data_offsets"][0]
+    refused(page, write("nan.safetensors", data[:at] + b"\xc0\x7f" * 2 + data[at + 4:]), "has a NaN")  # as bfloat16 and as f32
 
     text = write("text", b"Ann is in Kiel. She gives the rope to Dan.\n" * 300)
     for name, flags in (("other", ["--n-layer", "3", "--n-head", "1"]), ("pairs", ["--level", "bpe", "--vocab", "300", "--n-layer", "1"])):

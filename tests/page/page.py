@@ -26,8 +26,8 @@ from browser import start
 
 def main():
     path, folder, *hashes = sys.argv[1:]
-    print(f"attention.html: {os.path.getsize(path) / 1e3:.0f} KB; limit 1200 KB")
-    assert os.path.getsize(path) < 1.2e6
+    print(f"attention.html: {os.path.getsize(path) / 1e3:.0f} KB; limit 1000 KB")
+    assert os.path.getsize(path) < 1e6
     driver = start()
     try:
         page = Attention(driver, path)
@@ -38,7 +38,7 @@ def main():
         onward.check(page)
         story.check(page, folder)
         gpt.check(page, os.path.dirname(os.path.dirname(os.path.abspath(path))), folder)
-        frame.check(page, folder)
+        frame.check(page)
         page.check_quiet()
         layout.check(page)
         page.check_quiet()

@@ -5,7 +5,7 @@ import { h, fill } from "../dom.js";
 import { t } from "../strings.js";
 import { state, setState, onState } from "../state.js";
 import { run, onRun, STEPS } from "../run.js";
-import { chosenSentence, record, named, maskNote } from "../example.js";
+import { chosenSentence, record, named } from "../example.js";
 import { codeLines, stepsOf } from "../lines.js";
 import { pictureButton } from "../picture.js";
 import { legend } from "../matrix.js";
@@ -61,7 +61,7 @@ export function begin(root) {
   const formula = h("p.formula-text"), sentence = h("p.sentence", { "aria-live": "polite" });
   const about = h("p.about"), colours = h("div");
   const beforeTitle = h("h2.not-presented", {}, t("class.before"));
-  const otherMask = h("p.note"), printedPlace = h("h2.printed");
+  const printedPlace = h("h2.printed");
   const problem = h("p.error", { role: "alert" });
 
   // ---- what is shown at the current line ----
@@ -116,7 +116,10 @@ export function begin(root) {
 
   document.addEventListener("keydown", (event) => {
     if (state.tab !== "class" || event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey ||
-      event.target.closest?.("input, select, textarea, [role=tablist], dialog")) {
+      event.target.closest?.("input, select, textarea, dialog")) {
+      return;
+    }
+    if (!state.letters && event.key.length === 1) {
       return;
     }
     if (event.key.toLowerCase() === "c") {
@@ -147,13 +150,13 @@ export function begin(root) {
     view.lines = codeLines({ example, heads: view.shown.heads, masked: !tutorial || state.masked, tokens: chosen.ids });
     view.steps = stepsOf(view.lines);
     view.matrices = matricesOf(view);
+    setState({ line: view.at() }); // a link may name a line that the example does not have
     const last = view.shown.tokens.length - 1;
     view.row = example === view.rowOf && view.row <= last ? view.row : Math.min(last, run.language.it);
     view.rowOf = example;
     view.cards = new Map();
     fill(about, tutorial ? t("class.about.tutorial")
       : [t("class.about.model", chosen.words.join(" "), pass.step, STEPS, state.seed), " ", learned(pass)]);
-    fill(otherMask, maskNote());
     fill(colours, legend(["value", "percent", "new", !tutorial || state.masked ? "mask" : ""]));
     code.draw();
     map.draw();
@@ -168,7 +171,7 @@ export function begin(root) {
     const chosen = chosenSentence();
     const { example } = state, tutorial = example === "tutorial";
     const wanted = JSON.stringify([example, chosen.ids, state.masked, headNow(),
-      tutorial || [run.changes, state.mask]]);
+      tutorial || run.changes]);
     keepingFocus(root, choices.draw);
     stepping.drawPhase();
     fill(problem, chosen.problem ?? "");
@@ -195,6 +198,7 @@ export function begin(root) {
     }
   };
 
+  const lead = h("p.class-lead.not-presented.not-printed", {}, h("b", {}, t("class.title")), " ", t("class.lead"));
   const top = h("div.class-top", {}, map.element, stepping.element);
   stage.append(
     h("h2.unseen", {}, t("class.now")),
@@ -208,8 +212,8 @@ export function begin(root) {
             "rounded"].map((key) => h("p", {}, t(`class.${key}`))), colours, worksheet.label))),
       more.element, equation.element));
   const rest = h("div.rest", {}, beforeTitle, h("div.not-presented", {}, cards.element));
-  root.append(worksheet.title, otherMask, problem, top, stage, rest);
-  const hide = (hidden) => [top, stage, rest].forEach((element) => (element.hidden = hidden));
+  root.append(worksheet.title, lead, problem, top, stage, rest);
+  const hide = (hidden) => [lead, top, stage, rest].forEach((element) => (element.hidden = hidden));
   hide(true);
 
   onState((changed) => {
@@ -219,7 +223,7 @@ export function begin(root) {
     if (["line", "phase", "part", "example"].some((name) => changed.has(name))) {
       explained.forget();
     }
-    const inputs = ["example", "sentence", "phase", "line", "part", "head", "masked", "mask", "present", "embed"];
+    const inputs = ["example", "sentence", "phase", "line", "part", "head", "masked", "present", "embed"];
     if (inputs.some((name) => changed.has(name))) {
       compute();
     } else if (changed.has("cell")) {

@@ -5,7 +5,7 @@ import { h, svg, fill } from "../dom.js";
 import { t } from "../strings.js";
 import { state, setState, onState } from "../state.js";
 import { run, onRun } from "../run.js";
-import { chosenSentence, record, losses, feature, ofWeight, maskNote } from "../example.js";
+import { chosenSentence, record, losses, feature, ofWeight } from "../example.js";
 import { matrix, number, sizes } from "../matrix.js";
 import { drawCurve } from "../curve.js";
 
@@ -78,7 +78,7 @@ export function begin(root) {
   const example = choice("class.example", ["tutorial", "pizza", "own"], (name) => t(`class.${name}`),
     (value) => setState({ example: value, line: 0, phase: "forward", cell: "", weight: "", turn: 0 }));
   const masked = h("input", { type: "checkbox", onchange: () => setState({ masked: masked.checked, turn: 0 }) });
-  const maskSwitch = h("label", {}, masked, t("class.mask")), maskSaid = h("p.note", { role: "status" });
+  const maskSwitch = h("label", {}, masked, t("class.mask"));
   const tensor = choice("gradients.tensor", [], String, (value) => choose(Number(value), null));
   const zoom = choice("gradients.zoom", ZOOMS, (value) => `± ${value}`, (value) => setState({ zoom: value, turn: 0 }));
   const distance = choice("gradients.h", DISTANCES.map((_, i) => i + 1), (i) => powerOfTen(i - 1),
@@ -113,7 +113,7 @@ export function begin(root) {
     h("div.toolbar", {}, checkButton), checked);
   root.classList.add("gradients");
   root.append(h("h2", {}, t("gradients.title")), h("p", {}, t("gradients.about")),
-    h("div.toolbar", {}, example.element, maskSwitch, tensor.element), maskSaid, waiting, content);
+    h("div.toolbar", {}, example.element, maskSwitch, tensor.element), waiting, content);
 
   // ---- the chosen number ----
 
@@ -164,7 +164,6 @@ export function begin(root) {
     example.select.value = state.example;
     maskSwitch.hidden = state.example !== "tutorial";
     masked.checked = state.masked;
-    fill(maskSaid, maskNote());
     turns.disabled = checkButton.disabled = tensor.select.disabled = training;
     waiting.textContent = chosen.problem ?? (training ? t("gradients.training") : "");
     content.hidden = chosen.problem !== undefined;
@@ -318,7 +317,7 @@ export function begin(root) {
     if (!isOpen()) {
       return;
     }
-    if (pass === null || has("example", "sentence", "mask", "masked")) {
+    if (pass === null || has("example", "sentence", "masked")) {
       guarded(refresh());
     } else if (has("weight", "zoom")) {
       readChoice();

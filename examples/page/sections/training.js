@@ -8,9 +8,9 @@ import { lineChart, stripes } from "../charts.js";
 import { matrix, number, percent } from "../matrix.js";
 
 const LEARN = -1; // slow while the toy is learnt
-const SPEEDS = [LEARN, 1, 5, 25, 100, 0]; // steps a second; 0: as fast as possible
+const SPEEDS = [LEARN, 0]; // 0: as fast as possible
 const STILL = matchMedia("(prefers-reduced-motion: reduce)"); // then nothing moves while it runs
-const USUAL = { seed: 0, heads: 1, lr: 0.02, trained: "" }, PEAK = 1317; // the usual run, and where its loss jumps up
+const USUAL = { seed: 0, heads: 1, lr: 0.02 }, PEAK = 1317; // the usual run, and where its loss jumps up
 const HEADS = [1, 2, 4];
 export const LOSSES = { low: 0.4, high: 6 }; // of an axis for the usual losses
 const SMOOTH = 0.95; // part of the smoothed value that each step keeps
@@ -68,8 +68,7 @@ export function begin(root) {
     h("select", { id, onchange: (event) => onchange(event.target.value) },
       values.map(([value, name]) => h("option", { value, selected: value === chosen }, name))));
   const pace = () => (speed === LEARN ? LEARNING : { perSecond: speed });
-  const speedName = (s) => s === LEARN ? t("train.learn", LEARNING.slowUntil)
-    : s > 0 ? t("train.per_second", s) : t("train.fastest");
+  const speedName = (s) => (s === LEARN ? t("train.learn", LEARNING.slowUntil) : t("train.fastest"));
   const speeds = choice("train-speed", "train.speed", SPEEDS.map((s) => [s, speedName(s)]), speed,
     (value) => {
       speed = Number(value);
@@ -94,11 +93,10 @@ export function begin(root) {
   const heads = choice("train-heads", "train.heads", HEADS.map((n) => [n, String(n)]), state.heads,
     (value) => setState({ heads: Number(value) }));
 
-  const began = h("p"), otherMask = h("div"), peak = h("p");
+  const peak = h("p");
   const settings = h("summary");
   const error = h("p.error", { role: "alert", id: "train-error" });
   const status = h("p", { id: "train-status" });
-  const hash = h("code", { id: "train-hash" });
   const spoken = h("p.unseen", { role: "status" }); // said when the weights rest, not at every step
 
   // ---- what depends on the run: built again for each run and each watched sentence ----
@@ -112,8 +110,6 @@ export function begin(root) {
     low: 0, high: 1, series: [{ name: t("train.accuracy"), short: t("train.accuracy.short"), style: 1 },
       { name: t("train.attention"), short: t("train.attention.short"), style: 2 }],
     format: percent, tick: (y) => `${Math.round(100 * y)} %`, onpick: goTo });
-  const axis = h("label", {}, h("input", { type: "checkbox", id: "train-log", checked: true,
-    onchange: (event) => losses.update({ log: event.target.checked }) }), " ", t("train.log"));
   const pictures = h("div.train-pictures");
   const writings = h("tbody"), writesNow = h("p.writes-now");
   const scoreText = h("p.reserved");
@@ -159,9 +155,8 @@ export function begin(root) {
           build();
           draw();
         });
-    const causal = state.mask === "" && state.trained === "";
     fill(pictures, headChoice, h("h3", {}, t("train.heat", state.heads > 1 ? t("train.of_head", head + 1) : "")),
-      heat.element, reading, h("p.faint", {}, t("train.heat.why"), " ", causal ? t("train.heat.causal") : ""),
+      heat.element, reading, h("p.faint", {}, t("train.heat.why"), " ", t("train.heat.causal")),
       time.element, h("p.faint", {}, t("train.time.why")));
     parts = { heat, time, read, head, seen, pointed: -1 };
     read();
@@ -236,7 +231,7 @@ export function begin(root) {
     const measured = scored.filter((m) => m.step % MEASURE_EVERY === 0);
     scores.update({ at: step,
       series: ["accuracy", "attention"].map((name) => scored.map((m) => [m.step, m.score[name]])) });
-    const usual = !run.opened && Object.entries(USUAL).every(([key, value]) => state[key] === value);
+    const usual = Object.entries(USUAL).every(([key, value]) => state[key] === value);
     peak.textContent = usual && furthest >= PEAK ? t("train.peak") : "";
     const loss = smooth[step - 1];
     status.textContent = step === 0 ? t("train.status.zero")
@@ -250,8 +245,6 @@ export function begin(root) {
       parts.time.update(measured.map((m) => [m.step, attentionFor(m)]), step);
       scoreText.textContent = t("train.score", run.language.heldOut.length, latest.step,
         percent(latest.score.accuracy), percent(latest.score.attention));
-      hash.textContent = latest.hash;
-      hash.nextSibling.textContent = " " + t("train.hash.step", latest.step);
     }
     drawWritings();
   }
@@ -272,7 +265,7 @@ export function begin(root) {
       h("div.wide", {}, h("label", { for: "train-slider" }, t("train.slider")), slider, where)),
     h("details.settings", {}, settings,
       h("div.toolbar", {}, seed, lr, heads), h("p.faint.not-presented", {}, t("train.settings.why")), refused),
-    began, otherMask, error, spoken,
+    error, spoken,
     h("div.train-grid", {},
       h("div", {}, losses.element, status),
       h("div.train-watched", {}, sentenceChoice, h("h3", {}, t("train.writes")), writesNow,
@@ -281,24 +274,15 @@ export function begin(root) {
             ["since", "written", "judged"].map((name) => h("th", { scope: "col" }, t(`train.${name}`))))),
           writings)),
         pictures, h("p.faint", {}, t("train.writes.why"))),
-      h("div.train-rest", {}, axis, h("p.faint", {}, t("train.loss.hint")), scores.element, scoreText,
-        h("h3", {}, t("train.hash")), h("p", {}, hash, " "), h("p.faint", {}, t("train.hash.why")), peak,
+      h("div.train-rest", {}, h("p.faint", {}, t("train.loss.hint")), scores.element, scoreText,
+        peak,
         h("div.not-presented", {}, h("h3", {}, t("train.words")),
           more("train.why.loss", words.length, number(Math.log(words.length), 1)),
           more("train.why.least", train.length, number(leastLoss(), 3)),
           more("train.why.accuracy", heldOut.length), more("train.why.unseen"), more("train.why.peak"),
-          more("train.why.lr"), more("train.why.seed"),
-          more("train.why.heads")))));
+          more("train.why.lr"), more("train.why.seed"), more("train.why.heads")))));
 
-  /** A note when the mask is not the usual one, in training or in what is shown. */
-  function noteMask() {
-    const { mask, trained } = state;
-    fill(otherMask, mask === "" && trained === "" ? null : h("p.problem", {},
-      t(trained === "" ? "train.mask.shown" : mask === trained ? "train.mask.trained" : "train.mask.both"), " ",
-      h("button", { type: "button", onclick: () => setState({ mask: "", trained: "" }) }, t("train.mask.usual"))));
-  }
   const nameSettings = () => (settings.textContent = t("train.settings", state.seed, state.lr, state.heads));
-  noteMask();
   nameSettings();
   build();
 
@@ -306,12 +290,7 @@ export function begin(root) {
     if (what === "restarted" || what === "watch") {
       seed.querySelector("input").value = state.seed;
       lr.querySelector("input").value = state.lr;
-      const select = heads.querySelector("select");
-      if (![...select.options].some(({ value }) => Number(value) === state.heads)) { // of a file
-        select.append(h("option", { value: state.heads }, String(state.heads)));
-      }
-      select.value = state.heads;
-      fill(began, run.opened ? t("train.opened") : "");
+      heads.querySelector("select").value = state.heads;
       nameSettings();
       build();
     }
@@ -321,10 +300,7 @@ export function begin(root) {
     draw();
   });
   onState((changed) => {
-    if (changed.has("mask") || changed.has("trained")) {
-      noteMask();
-    }
-    if (changed.has("mask") || changed.has("trained") || (changed.has("sentence") && state.watch !== "own")) {
+    if (changed.has("sentence") && state.watch !== "own") {
       build();
     }
   });

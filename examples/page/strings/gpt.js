@@ -41,6 +41,7 @@ export const gpt = {
     "Each place in the text has {1} learned numbers of its own, whatever token stands there. Without them the model could not tell the order of earlier tokens.",
     "Jede Stelle im Text hat {1} eigene gelernte Zahlen, egal welches Token dort steht. Ohne sie könnte das Modell die Reihenfolge früherer Tokens nicht erkennen.",
     "Chaque place du texte a {1} nombres appris, quel que soit le token qui s’y trouve. Sans eux, le modèle ne pourrait pas reconnaître l’ordre des tokens précédents."],
+  "gpt.stream.one": ["Residual stream after {0} box", "Residualstrom nach {0} Kasten", "Flux résiduel après {0} boîte"],
   "gpt.stream.n": ["Residual stream after {0} boxes", "Residualstrom nach {0} Kästen", "Flux résiduel après {0} boîtes"],
   "gpt.stream.is": [
     "One row of {1} numbers for each token. Nothing replaces it: attention and feed-forward only add to it, so it is the sum of all parts so far.",
@@ -55,9 +56,9 @@ export const gpt = {
   "gpt.attention": ["Attention", "Attention", "Attention"],
   "gpt.attention.short": ["attention", "Attention", "attention"],
   "gpt.attention.is": [
-    "The only box in which tokens see each other: each looks at itself and at earlier ones. {2} heads do this at once, each with {3} of the {1} numbers; c_proj mixes what they found.",
-    "Der einzige Kasten, in dem Tokens einander sehen: Jedes schaut auf sich und auf frühere. {2} Köpfe tun das gleichzeitig, jeder mit {3} der {1} Zahlen; c_proj mischt, was sie gefunden haben.",
-    "La seule boîte où les tokens se voient : chacun regarde lui-même et les précédents. {2} têtes le font en même temps, chacune avec {3} des {1} nombres ; c_proj mélange ce qu’elles ont trouvé."],
+    "The only box in which tokens see each other: each looks at itself and at earlier ones. {2} heads do this at once: each reads all {1} numbers and makes {3}; c_proj mixes what they made.",
+    "Der einzige Kasten, in dem Tokens einander sehen: Jedes schaut auf sich und auf frühere. {2} Köpfe tun das gleichzeitig: Jeder liest alle {1} Zahlen und erzeugt {3}; c_proj mischt, was sie erzeugt haben.",
+    "La seule boîte où les tokens se voient : chacun regarde lui-même et les précédents. {2} têtes le font en même temps : chacune lit les {1} nombres et en produit {3} ; c_proj mélange ce qu’elles ont produit."],
   "gpt.feed": ["Feed-forward", "Feed-Forward", "Feed-forward"],
   "gpt.feed.short": ["feed-forward", "Feed-Forward", "feed-forward"],
   "gpt.feed.is": [

@@ -86,9 +86,9 @@ export const onward = {
     "Zieh q oder k die Linie entlang: jetzt {0} auseinander, Score {1}. Bewege dann beide: Der Score bleibt.",
     "Faites glisser q ou k sur la ligne : distance {0}, score {1}. Déplacez ensuite les deux : le score reste."],
   "onward.rope.four.do": [
-    "Each pair of numbers turns at its own speed: fast ones tell neighbours apart, slow ones far words. Score {1}: move both, it stays.",
-    "Jedes Zahlenpaar dreht in eigenem Tempo: Schnelle unterscheiden Nachbarn, langsame ferne Wörter. Score {1}: Bewege beide, er bleibt.",
-    "Chaque paire de nombres tourne à sa vitesse : les rapides distinguent les voisins, les lentes les mots lointains. Score {1} : déplacez les deux, il reste."],
+    "Each pair of numbers turns at its own speed: fast ones tell neighbours apart, slow ones far words (base 100; GPTs take 10,000 or more). Score {1}: move both, it stays.",
+    "Jedes Zahlenpaar dreht in eigenem Tempo: Schnelle unterscheiden Nachbarn, langsame ferne Wörter (Basis 100; GPTs nehmen 10 000 oder mehr). Score {1}: Bewege beide, er bleibt.",
+    "Chaque paire de nombres tourne à sa vitesse : les rapides distinguent les voisins, les lentes les mots lointains (base 100 ; les GPT prennent 10 000 ou plus). Score {1} : déplacez les deux, il reste."],
   "onward.rope.sines.do": [
     "Move both: still {0} apart, but the score goes up and down, from {2} to {3}.",
     "Bewege beide: noch immer {0} auseinander, aber der Score geht auf und ab, von {2} bis {3}.",

@@ -12,6 +12,11 @@ export const shell = {
   "tab.own": ["Your own", "Eigenes", "À vous"],
   "tab.gpt": ["GPT", "GPT", "GPT"],
   "tab.teachers": ["For teachers", "Für Lehrkräfte", "Pour les profs"],
+  "deeper": ["Go deeper", "Mehr davon", "Aller plus loin"],
+  "deeper.about": ["Code, training, mistakes, a GPT, a quiz", "Code, Training, Fehler, ein GPT, ein Quiz", "Code, entraînement, erreurs, un GPT, un quiz"],
+  "skip": ["Skip to the content", "Zum Inhalt", "Aller au contenu"],
+  "letters": ["Letter and digit keys", "Buchstaben- und Zifferntasten", "Touches lettres et chiffres"],
+  "underway": ["Training: step {0} of {1} …", "Das Training läuft: Schritt {0} von {1} …", "Entraînement : étape {0} sur {1} …"],
   "loading": ["Starting …", "Es geht los …", "Démarrage …"],
   "missing": [
     "This browser has no {0}, which the page computes with. It needs Chrome or Edge 123, Firefox 120, Safari 17.5, or a newer version.",
@@ -184,16 +189,6 @@ export const shell = {
   "help.seed": ["seed", "Startwert", "graine"],
   "help.seed.is": ["the number that random numbers start from: the same seed gives the same weights", "die Zahl, mit der Zufallszahlen beginnen: Gleicher Startwert, gleiche Gewichte",
     "le nombre dont partent les nombres au hasard : la même graine donne les mêmes poids"],
-  "help.fingerprint": ["fingerprint", "Fingerabdruck", "empreinte"],
-  "help.fingerprint.is": [
-    "16 digits computed from all weights: the same digits mean the same weights",
-    "16 Zeichen, aus allen Gewichten berechnet: gleiche Zeichen, gleiche Gewichte",
-    "16 caractères calculés à partir de tous les poids : les mêmes caractères, les mêmes poids"],
-  "help.safetensors": [".safetensors", ".safetensors", ".safetensors"],
-  "help.safetensors.is": [
-    "a kind of file for weights, which PyTorch programs can write and read",
-    "eine Dateiart für Gewichte, die PyTorch-Programme schreiben und lesen können",
-    "un type de fichier pour des poids, que les programmes PyTorch savent écrire et lire"],
   "help.heed": ["Heed", "Heed", "Heed"],
   "help.heed.is": [
     "the library in C that computes every number of this page; next_token is its program that trains the same model",

@@ -22,7 +22,6 @@ export const training = {
   "train.step": ["One step", "Ein Schritt", "Un pas"],
   "train.step.why": ["One training step: 32 sentences, one change of the weights", "Ein Trainingsschritt: 32 Sätze, eine Änderung der Gewichte", "Un pas d’entraînement : 32 phrases, une modification des poids"],
   "train.speed": ["Speed", "Tempo", "Vitesse"],
-  "train.per_second": ["{0} a second", "{0} pro Sekunde", "{0} par seconde"],
   "train.learn": [
     "25 a second to step {0}, then as fast as possible",
     "25 pro Sekunde bis Schritt {0}, dann so schnell wie möglich",
@@ -61,7 +60,6 @@ export const training = {
   "train.smooth.short": ["smoothed", "geglättet", "lissée"],
   "train.least.short": ["limit", "Grenze", "limite"],
   "train.least": ["limit without seeing later words", "Grenze, ohne spätere Wörter zu sehen", "limite sans voir les mots suivants"],
-  "train.log": ["logarithmic scale (each line on the scale is a multiple of the one below; small differences near the end become visible)", "logarithmische Skala (jede Linie ist ein Vielfaches der Linie darunter; kleine Unterschiede am Ende werden sichtbar)", "échelle logarithmique (chaque ligne est un multiple de celle du dessous ; les petites différences de la fin deviennent visibles)"],
   "train.loss.hint": [
     "Point at a chart to read its values. Click, or press Enter after moving with the arrow keys, to go to that step. The upright line is the current step.",
     "Zeig auf ein Diagramm, um Werte zu lesen. Ein Klick (oder Enter nach den Pfeiltasten) geht zu diesem Schritt. Die senkrechte Linie ist der aktuelle Schritt.",
@@ -100,23 +98,6 @@ export const training = {
     "“{0}” attends to “{1}” with {2} (measured at step {3}).",
     "„{0}“ achtet auf „{1}“ mit {2} (gemessen bei Schritt {3}).",
     "« {0} » fait attention à « {1} » à {2} (mesuré au pas {3})."],
-  "train.opened": [
-    "This run began with the weights of the file that you opened; a new seed, learning rate or number of heads begins with random weights again.",
-    "Dieser Lauf begann mit den Gewichten der geöffneten Datei; ein neuer Startwert, eine neue Lernrate oder Zahl der Köpfe beginnt wieder mit Zufallsgewichten.",
-    "Cette exécution a commencé avec les poids du fichier ouvert ; une nouvelle graine, un nouveau taux ou nombre de têtes recommence avec des poids aléatoires."],
-  "train.mask.trained": [
-    "This run trains with the mask that you chose in “Your own”, not with “the word itself and earlier words”. If words may see later ones, a low loss means little: the model reads the answer.",
-    "Dieser Lauf trainiert mit der Maske, die du unter „Eigenes“ gewählt hast, nicht mit „das Wort selbst und frühere“. Dürfen Wörter spätere sehen, heißt ein kleiner Loss wenig: Das Modell liest die Lösung ab.",
-    "Cette exécution s’entraîne avec le masque choisi dans « À vous », et non avec « le mot lui-même et ceux d’avant ». Si les mots voient les suivants, une perte basse ne veut pas dire grand-chose : le modèle lit la réponse."],
-  "train.mask.shown": [
-    "The attention below is shown with the mask that you chose in “Your own”; the training itself uses “the word itself and earlier words”.",
-    "Die Aufmerksamkeit unten gilt mit der Maske, die du unter „Eigenes“ gewählt hast; das Training selbst benutzt „das Wort selbst und frühere“.",
-    "L’attention ci-dessous est montrée avec le masque choisi dans « À vous » ; l’entraînement utilise « le mot lui-même et ceux d’avant »."],
-  "train.mask.both": [
-    "This run trains with a mask of your own, and the attention below is shown with another one (see “Your own”).",
-    "Dieser Lauf trainiert mit einer eigenen Maske, und die Aufmerksamkeit unten gilt mit einer anderen (siehe „Eigenes“).",
-    "Cette exécution s’entraîne avec un masque à vous, et l’attention ci-dessous est montrée avec un autre (voir « À vous »)."],
-  "train.mask.usual": ["Back to the usual mask", "Zurück zur üblichen Maske", "Revenir au masque habituel"],
   "train.time": ["Attention of “{0}” on each word, over the steps", "Aufmerksamkeit von „{0}“ auf jedes Wort, über die Schritte", "Attention de « {0} » sur chaque mot, au fil des pas"],
   "train.time.why": [
     "One column per measurement (every 25 steps), the first step on the left. No colour is 0 %, full green is 100 %. The numbers beside the words are those of the step you point at, or of the current step. In a trained model “it” mostly looks at the thing it stands for (with several heads, one of them does).",
@@ -134,13 +115,6 @@ export const training = {
   "train.right": ["✓ right", "✓ richtig", "✓ juste"],
   "train.wrong": ["✗ wrong", "✗ falsch", "✗ faux"],
   "train.nothing": ["(nothing: it ends the sentence)", "(nichts: es beendet den Satz)", "(rien : il termine la phrase)"],
-
-  "train.hash": ["Fingerprint of the weights", "Fingerabdruck der Gewichte", "Empreinte des poids"],
-  "train.hash.step": ["(after step {0})", "(nach Schritt {0})", "(après le pas {0})"],
-  "train.hash.why": [
-    "These 16 digits are computed from every bit of every weight. If two computers, or two visits to the same step, show the same fingerprint, then all weights are the same. If one bit differs, the fingerprint differs.",
-    "Diese 16 Ziffern werden aus jedem Bit jedes Gewichts berechnet. Zeigen zwei Rechner oder zwei Besuche desselben Schritts denselben Fingerabdruck, so sind alle Gewichte gleich. Ist ein Bit anders, ist der Fingerabdruck anders.",
-    "Ces 16 chiffres sont calculés à partir de chaque bit de chaque poids. Si deux ordinateurs, ou deux visites au même pas, montrent la même empreinte, tous les poids sont égaux. Si un bit diffère, l’empreinte diffère."],
 
   "train.words": ["What the words mean", "Was die Wörter bedeuten", "Ce que veulent dire les mots"],
   "train.why.loss.title": ["What is the loss?", "Was ist der Loss?", "Qu’est-ce que la perte ?"],

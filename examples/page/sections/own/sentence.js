@@ -104,7 +104,7 @@ export function sentencePart(root) {
     train.textContent = t(moving ? "train.pause" : run.step === 0 ? "own.train" : "own.train.on");
     train.hidden = !moving && run.step >= STEPS;
     weightsOf.textContent = moving ? t("own.training", run.step, STEPS)
-      : run.step === 0 && !run.opened ? t("own.sentence.untrained") : t("own.sentence.weights", run.step);
+      : run.step === 0 ? t("own.sentence.untrained") : t("own.sentence.weights", run.step);
   }
 
   let latest = 0;

@@ -1,4 +1,4 @@
-// Screen 5: two next-token models learn, with the curtain (the causal mask) and without; without, the model cheats.
+// Screen 8: two next-token models learn, with the curtain (the causal mask) and without; without, the model cheats.
 
 import { h, svg, fill } from "../../dom.js";
 import { t } from "../../strings.js";
@@ -10,7 +10,7 @@ import { IT, largest, percent, signed } from "./words.js";
 
 export const UNTIL = 300; // steps
 const CHEAT = 1; // the word that takes most from the next one when it can
-const KINDS = { closed: "", open: "none" }; // the curtain, and its mask
+const KINDS = { closed: true, open: false }; // the curtain: are later words hidden?
 const WORDS = ["the", "pizza", "came", "out", "of", "the", "oven", "and", "it", "tasted", "good"];
 
 export function begin({ ask }) {
@@ -90,8 +90,8 @@ export function begin({ ask }) {
     }
   }
   async function learn() {
-    for (const [name, mask] of Object.entries(KINDS)) {
-      trained[name] = await train({ mask, until: UNTIL, guessing: name === "closed", onstep: (list) => {
+    for (const [name, masked] of Object.entries(KINDS)) {
+      trained[name] = await train({ masked, until: UNTIL, guessing: name === "closed", onstep: (list) => {
         losses[name] = list;
         chart.redraw();
       } });

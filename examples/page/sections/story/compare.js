@@ -1,4 +1,4 @@
-// Screen 2: the query of *it* and the keys as arrows; the reader of the page drags the query.
+// Screen 4: the query of *it* and the keys as arrows; the reader of the page drags the query.
 
 import { h, svg, fill } from "../../dom.js";
 import { t } from "../../strings.js";
@@ -6,7 +6,7 @@ import { story, newest } from "./model.js";
 import { stage, handle, arrow, moving, still } from "./stage.js";
 import { SENTENCE, ENDINGS, NOUNS, CLEAR, percent, signed, largest } from "./words.js";
 
-const MOST = 2.9; // of a coordinate: the edge of the picture
+const MOST = 3.4; // of a coordinate: the edge of the picture
 
 export function begin({ ask }) {
   ask("do");
@@ -79,9 +79,8 @@ export function begin({ ask }) {
       const noun = i === NOUNS.pizza || i === NOUNS.oven;
       parts.push(arrow(at([0, 0]), at(key(i)), { class: `key ${noun ? "" : "small"}` }));
       if (noun) {
-        const [x, y] = at(key(i)), tight = x > plane[0] - 70; // no place to the right of the tip
-        parts.push(svg("text", { x: x + (tight ? 10 : 12), y: y + (tight ? 24 : 6),
-          "text-anchor": tight ? "end" : "start", class: "story-label key" }, words[i]));
+        const [x, y] = at(key(i)), left = key(i)[0] < 0; // outside of the arrow
+        parts.push(svg("text", { x: x + (left ? -12 : 12), y: y + 6, "text-anchor": left ? "end" : "start", class: "story-label key" }, words[i]));
       }
     }
     const why = wide ? ` ${t("story.compare.why", t("story.weigh.why"))}` : "";

@@ -1,4 +1,4 @@
-// Screen 6: one head mixes two words into one vector; two heads keep them apart.
+// Screen 9: one head mixes two words into one vector; two heads keep them apart.
 
 import { h, svg, fill } from "../../dom.js";
 import { t } from "../../strings.js";
@@ -78,8 +78,7 @@ export function begin({ ask }) {
       name]) => h(`p.${said[i] === about.animals[pair[i]] ? "right" : "wrong"}`, {},
       t(`story.heads.${name}`), h("b", { "data-percent": Math.max(...list) }, ` ${said[i]} `),
       said[i] === about.animals[pair[i]] ? "✓ " : "✗ ", h("span.faint", {}, `(${t("story.heads.sure",
-        percent(Math.max(...list)))})`))), h("p.faint", {}, heads > 1 ? t("story.heads.joined")
-      : said.every((animal, i) => animal === about.animals[pair[i]]) ? t("story.heads.luck") : ""));
+        percent(Math.max(...list)))})`))), h("p.faint", {}, heads === 1 && said.every((animal, i) => animal === about.animals[pair[i]]) ? t("story.heads.luck") : ""));
     spoken.textContent = t("story.heads.said", said[0], said[1]);
     dots.redraw();
   }

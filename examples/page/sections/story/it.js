@@ -4,7 +4,7 @@ import { h, fill } from "../../dom.js";
 import { t } from "../../strings.js";
 import { story } from "./model.js";
 import { sentencePicture } from "./sentence.js";
-import { SENTENCE, ENDINGS, IT, NOUNS, largest, percent, whole } from "./words.js";
+import { SENTENCE, ENDINGS, IT, NOUNS, largest, percent } from "./words.js";
 
 export function begin({ tell, ask }) {
   const picture = sentencePicture(t("story.it.picture"));
@@ -38,7 +38,7 @@ export function begin({ tell, ask }) {
     const { percents, answers } = await read(ending);
     const noun = about.words[about.nouns[0] + largest(answers)], share = percent(percents[NOUNS[noun]]);
     tell("looked", noun, share);
-    ask(ending === "pizza" ? (guess === noun ? "agree" : "differ") : "moved", whole(about.train));
+    ask(ending === "pizza" ? (guess === noun ? "agree" : "differ") : "moved");
     picture.show({ words: words(), heads: [percents], hints: [], buttons: press, classes: { [NOUNS.pizza]: "again",
       [NOUNS.oven]: "again", [NOUNS[noun]]: "again meant", [IT]: "it",
       ...(ending === "oven" ? { 9: "changed", 10: "changed" } : {}) } });

@@ -1,4 +1,4 @@
-// Screen 7: the page's own run: arcs of *it* from random to right, the loss, and one weight with its gradient.
+// Screen 10: the page's own run: arcs of *it* from random to right, the loss, and one weight with its gradient.
 
 import { h, svg, fill } from "../../dom.js";
 import { t } from "../../strings.js";

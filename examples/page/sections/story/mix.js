@@ -1,4 +1,4 @@
-// Screen 4: the new vector of *it* is the mean of the values, weighted with the percentages.
+// Screen 6: the new vector of *it* is the mean of the values, weighted with the percentages.
 
 import { h, svg, fill } from "../../dom.js";
 import { t } from "../../strings.js";

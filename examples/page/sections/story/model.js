@@ -6,8 +6,7 @@ import { SENTENCE, ENDINGS } from "./words.js";
 let opened = null;
 
 /** {call(name, args): of the engine, about: of page_story_open, read(ending): the reader's numbers for the sentence
- * that ends so, order(words, positions): for words in any order, by the reader that knows positions or the other one}.
- * The same for all screens. */
+ * that ends so, order(words): for words in any order}. The same for all screens. */
 export function story() {
   opened ??= begin();
   return opened;
@@ -18,8 +17,8 @@ async function begin() {
   const about = await engine.call("storyOpen", bytesOf(document.getElementById("story-weights").textContent));
   const known = {};
   const read = (ending) => (known[ending] ??= order([...SENTENCE, ...ENDINGS[ending]]));
-  const order = (words, positions = false) => engine.call("storyRead", { tokens: words.map((word) =>
-    about.words.indexOf(word)), at: words.indexOf("it"), positions });
+  const order = (words) => engine.call("storyRead", { tokens: words.map((word) => about.words.indexOf(word)),
+    at: words.indexOf("it") });
   return { call: (name, args) => engine.call(name, args), about, read, order };
 }
 

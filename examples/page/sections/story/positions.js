@@ -1,17 +1,16 @@
-// Screen 9: attention does not know the order of words; positions as clock hands; the learned words as a map.
+// Screen 7: attention does not know the order of words; positions as clock hands.
 
 import { h, svg, fill } from "../../dom.js";
 import { t } from "../../strings.js";
 import { story } from "./model.js";
 import { stage, handle } from "./stage.js";
 import { sentencePicture } from "./sentence.js";
-import { principal } from "./components.js";
 import { SENTENCE, ENDINGS, percent, signed } from "./words.js";
 
 const WIDE = 700; // pixels
 
 export function begin({ tell, ask }) {
-  const views = { order: orderPart(ask), clocks: clocksPart(ask), map: mapPart(tell, ask) };
+  const views = { order: orderPart(ask), clocks: clocksPart(ask) };
   let view = "order";
   const choices = Object.keys(views).map((name) => h("button.story-choice", { type: "button", onclick: () => {
     view = name;
@@ -22,7 +21,7 @@ export function begin({ tell, ask }) {
     "aria-label": t("story.positions.views") }, choices));
   async function show() {
     choices.forEach((choice, i) => choice.setAttribute("aria-pressed", Object.keys(views)[i] === view));
-    tell(view === "order" ? "text" : `${view}.text`, "");
+    tell(view === "order" ? "text" : `${view}.text`);
     ask("");
     fill(body, views[view].element);
     fill(actions, views[view].actions ?? null);
@@ -31,10 +30,10 @@ export function begin({ tell, ask }) {
   return { element, show };
 }
 
-/** The sentence in any order, read by the reader that knows positions and by the one that does not. */
+/** The sentence in any order. */
 function orderPart(ask) {
   const right = [...SENTENCE, ...ENDINGS.pizza], picture = sentencePicture(t("story.it.picture"));
-  let words = right, positions = false, random = 1;
+  let words = right, random = 1;
   /** A shuffled copy; the same sequence of them for every reader of the page. */
   function shuffled(list) {
     const copy = [...list];
@@ -49,21 +48,15 @@ function orderPart(ask) {
     words = next();
     show();
   } }, t(`story.positions.${name}`));
-  const toggle = h("button.story-switch.calm", { type: "button", role: "switch", onclick: () => {
-    positions = !positions;
-    show();
-  } }, h("span.knob"), t("story.positions.with"));
   async function show() {
-    toggle.setAttribute("aria-checked", positions);
     const { order } = await story();
-    const { percents } = await order(words, positions), pizza = words.indexOf("pizza");
+    const { percents } = await order(words), pizza = words.indexOf("pizza");
     picture.show({ words, from: words.indexOf("it"), heads: [percents], classes: { [words.indexOf("it")]: "it",
       [pizza]: "meant" } });
     const mixed = words.some((word, i) => word !== right[i]);
-    ask(`${positions ? "placed" : "plain"}.${mixed ? "mixed" : "right"}`, percent(percents[pizza]));
+    ask(mixed ? "mixed" : "right", percent(percents[pizza]));
   }
-  return { element: picture.element, actions: [button("shuffle", () => shuffled(words)), button("sort", () => right),
-    toggle], show };
+  return { element: picture.element, actions: [button("shuffle", () => shuffled(words)), button("sort", () => right)], show };
 }
 
 /** A position as the hands of clocks, each of which is two numbers of the encoding. */
@@ -127,79 +120,5 @@ function clocksPart(ask) {
       wide = places.length / (MOST + 1);
     }
     move(at);
-  } };
-}
-
-/** The words of the reader in the plane in which their encodings differ most. */
-function mapPart(tell, ask) {
-  const NEAR = 3, NAMED = ["good", "wonderful", "delicious"]; // in the text
-  let words = null, rows = null, found = null, kindOf = [], chosen = 0, at = null; // kindOf: noun, end, other
-  const place = stage(draw, t("story.positions.map.picture"));
-  const element = h("div.story-holder", {}, place.element);
-  const select = h("select.story-choice", { "aria-label": t("story.positions.word"), onchange: () =>
-    choose(words.indexOf(select.value)) });
-  place.picture.addEventListener("pointerdown", (event) => {
-    const box = place.picture.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
-    const far = found.points.map((point) => Math.hypot(at(point)[0] - x, at(point)[1] - y));
-    choose(far.indexOf(Math.min(...far)));
-  });
-  const distance = (i, j) => Math.hypot(...rows[i].map((value, k) => value - rows[j][k]));
-  const nearest = (i) => words.map((_, j) => j).filter((j) => j !== i)
-    .sort((a, b) => distance(i, a) - distance(i, b)).slice(0, NEAR);
-  function choose(next) {
-    chosen = next;
-    select.value = words[chosen];
-    place.redraw();
-    ask("map.near", words[chosen], ...nearest(chosen).map((i) => words[i]));
-  }
-  function draw(width, height) {
-    if (found === null) {
-      return;
-    }
-    const box = [0, 1].map((c) => [Math.min, Math.max].map((end) => end(...found.points.map((p) => p[c]))));
-    const unit = [0, 1].map((c) => ([width - 110, height - 50][c]) / (box[c][1] - box[c][0]));
-    const middle = box.map(([a, b]) => (a + b) / 2);
-    at = (p) => [width / 2 + (p[0] - middle[0]) * unit[0], height / 2 + 8 - (p[1] - middle[1]) * unit[1]];
-    const near = nearest(chosen), parts = [], taken = [];
-    const kinds = (i) => (i === chosen ? "chosen" : near.includes(i) ? "near" : "");
-    near.forEach((i) => parts.push(svg("path", { d: `M${at(found.points[chosen])}L${at(found.points[i])}`,
-      class: "story-near" })));
-    found.points.forEach((p, i) => parts.push(svg("circle", { cx: at(p)[0], cy: at(p)[1], r: i === chosen ? 7 : 4.5,
-      class: `story-word-point kind-${kindOf[i]}`, "data-word": words[i], "data-x": p[0], "data-y": p[1] })));
-    // Names where there is place: first the chosen word, then those of the texts, then the others.
-    const size = 15, order = [chosen, ...NAMED.map((word) => words.indexOf(word)), ...near, ...words.map((_, i) => i)];
-    [...new Set(order)].sort((a, b) => order.indexOf(a) - order.indexOf(b)).forEach((i) => {
-      const [x, y] = at(found.points[i]), long = words[i].length * size * 0.58;
-      const spots = [[9, 5, "start"], [-9, 5, "end"], [0, -9, "middle"], [0, 20, "middle"], [0, 24, "middle"],
-        [9, 22, "start"], [-9, 22, "end"]];
-      const spot = spots.find(([dx, dy, anchor]) => {
-        const from = x + dx - (anchor === "end" ? long : anchor === "middle" ? long / 2 : 0);
-        const mine = [from, y + dy - 13, from + long, y + dy + 4];
-        const free = mine[0] > 0 && mine[2] < width && mine[1] > 0 && mine[3] < height &&
-          taken.every((o) => mine[2] < o[0] || mine[0] > o[2] || mine[3] < o[1] || mine[1] > o[3]);
-        free && taken.push(mine);
-        return free;
-      });
-      if (spot !== undefined) {
-        parts.push(svg("text", { x: x + spot[0], y: y + spot[1], "text-anchor": spot[2],
-          class: `story-label map ${kinds(i)}` }, words[i]));
-      }
-    });
-    fill(place.back, parts);
-  }
-  return { element, actions: select, async show() {
-    const { call, about } = await story();
-    if (found === null) {
-      words = about.words;
-      const { embedding } = await call("storyWords"), wide = embedding.length / words.length;
-      rows = words.map((_, i) => embedding.slice(i * wide, (i + 1) * wide));
-      const [first, count] = about.nouns, verbs = words.indexOf("tasted");
-      kindOf = words.map((_, i) => (i >= first && i < first + count ? 0 : i >= verbs ? 1 : 2));
-      found = principal(rows);
-      fill(select, [...words].sort().map((word) => h("option", {}, word)));
-      chosen = words.indexOf("good");
-    }
-    tell("map.text", percent(found.shares[0] + found.shares[1]));
-    choose(chosen);
   } };
 }

@@ -15,9 +15,9 @@ const widthOf = (word, size) => {
 /** {element, stage, show({words, from, heads, buttons, classes, curtain, hints, reserve, after}, ms)}: from: the position
  * that looks; heads: percentages of each head, [] before it looks; buttons: {position: onclick} of words to press;
  * classes: {position: name}; curtain: the first hidden position; hints: positions it might mean; reserve: place for
- * numbers that come later; after(stage, places): draws more. ms: how long the arcs move. label: of the picture. */
+ * numbers that come later; numbers: texts below the words instead of percentages; after(stage, places): draws more. ms: how long the arcs move. label: of the picture. */
 export function sentencePicture(label) {
-  let now = { words: [], from: 0, heads: [], buttons: {}, classes: {}, curtain: Infinity, hints: [] };
+  let now = { words: [], from: 0, heads: [], buttons: {}, classes: {}, curtain: Infinity, hints: [], numbers: null };
   let weights = []; // as drawn: of all heads, one after the other
   const words = h("div.story-sentence");
   const place = stage((width, height) => draw(width, height), label);
@@ -104,7 +104,7 @@ export function sentencePicture(label) {
           const y = spot.y + (now.heads.length > 1 ? (head - 0.5) * spot.step * 0.42 : 0);
           numbers.push(svg("rect", { x: width * 0.36 - 12 - long, y: y - 5, width: Math.max(1, long), height: 10,
             rx: 3, class: `story-bar head-${head}` }),
-            svg("text", { x: width * 0.36 - 18 - long, y: y + 5, "text-anchor": "end", class: kind }, percent(of[i])));
+            svg("text", { x: width * 0.36 - 18 - long, y: y + 5, "text-anchor": "end", class: kind }, now.numbers?.[i] ?? percent(of[i])));
         } else {
           const low = spot.y + size * 0.75, tall = Math.min(110, height - low - 34) * weight;
           const wide = Math.max(10, Math.min(34, size * 0.8)) / now.heads.length;
@@ -112,7 +112,7 @@ export function sentencePicture(label) {
           numbers.push(svg("rect", { x: x - wide / 2, y: low, width: wide, height: Math.max(1, tall), rx: 3,
             class: `story-bar head-${head}` }));
           if (now.heads.length === 1 || of[i] > 0.2) {
-            numbers.push(svg("text", { x, y: low + tall + 20, "text-anchor": "middle", class: kind }, percent(of[i])));
+            numbers.push(svg("text", { x, y: low + tall + 20, "text-anchor": "middle", class: kind }, now.numbers?.[i] ?? percent(of[i])));
           }
         }
       });

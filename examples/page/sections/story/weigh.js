@@ -1,4 +1,4 @@
-// Screen 3: softmax turns scores into percentages; then why scores are divided by the root of d.
+// Screen 5: softmax turns scores into percentages; then why scores are divided by the root of d.
 
 import { h, svg, fill } from "../../dom.js";
 import { t } from "../../strings.js";
@@ -7,8 +7,8 @@ import { stage, handle, moving } from "./stage.js";
 import { SENTENCE, ENDINGS, NOUNS, percent, signed, whole } from "./words.js";
 
 const SHOWN = [1, 6, 8, 10]; // positions of the words that are dragged
-const MOST = 8, LEAST = 4; // of a score, up and down
-const POWERS = 9, COUNT = 2000, SEED = 1;
+const MOST = 16, LEAST = 5; // of a score, up and down
+const POWERS = 9, USUAL = 6, COUNT = 1000, SEED = 1; // d is at most 2^POWERS, at first 2^USUAL
 
 export function begin({ tell, ask }) {
   let why = false;
@@ -140,14 +140,14 @@ function machinePart(say) {
 /** Whether a short text of a size in pixels has place in a width. */
 const fits = (text, width, size) => width > (text.length * 0.6 + 0.4) * size;
 
-/** Products of random queries and keys with d numbers, and a softmax of some, with and without the root. say(d, share,
- * divided): the largest shares. */
+/** Products of random queries and keys with d numbers, and the shares of six keys, with and without the root. say(d,
+ * share, divided): the largest share of the six, on average. */
 function rootPart(say) {
   const asked = new Map();
-  let d = 2, shown = null;
-  const input = h("input", { type: "range", min: 1, max: POWERS, value: 1, step: 1,
+  let d = 2 ** USUAL, shown = null;
+  const input = h("input", { type: "range", min: 1, max: POWERS, value: USUAL, step: 1,
     oninput: () => choose(2 ** Number(input.value)) });
-  const said = h("output", {}, "d = 2");
+  const said = h("output");
   const slider = h("label.story-slider", {}, said, input);
   const place = stage(draw, t("story.weigh.histogram"));
   const spoken = h("p.unseen", { role: "status" });
@@ -159,7 +159,7 @@ function rootPart(say) {
   }, (result) => {
     shown = result;
     place.redraw();
-    const most = shown.percents.map((list) => percent(Math.max(...list)));
+    const most = shown.shares.map(([largest]) => percent(largest));
     say(shown.d, ...most);
     spoken.textContent = t("story.weigh.said", shown.d, signed(shown.spread[0][0], 1), signed(shown.spread[1][0], 1),
       ...most);
@@ -188,7 +188,7 @@ function rootPart(say) {
         }
       });
       const top = y0 + 34, most = Math.max(...counts), tall = base - top;
-      const title = t(`story.weigh.${name}`);
+      const title = `${t(`story.weigh.${name}`)}: ${t("story.weigh.spread", signed(shown.spread[row][0], 1))}`;
       parts.push(svg("text", { x: 2, y: y0 + 20, class: `story-label ${name}` }, title),
         svg("text", { x: 2, y: y0 + 42, class: "story-small" }, t("story.weigh.often")),
         svg("text", { x: w, y: base + (wide ? 18 : -8), "text-anchor": "end", class: "story-small" },
@@ -199,11 +199,11 @@ function rootPart(say) {
       parts.push(svg("path", { d: `M0 ${base}H${w}`, class: "story-axis" }));
       [-50, -25, 0, 25, 50].forEach((tick) => parts.push(svg("text", { x: w * (tick + REACH) / 2 / REACH, y: base + 18,
         "text-anchor": "middle", class: "story-small" }, signed(tick, 0))));
-      // The percentages of six of the products.
+      // The shares of six keys, the largest first, on average.
       const x0 = wide ? w + 30 : 0, across = wide ? width - x0 : width, y = wide ? y0 + half / 2 - 18 : base + 46,
         deep = wide ? 52 : 22;
       let x = x0;
-      shown.percents[row].forEach((p, i) => {
+      shown.shares[row].forEach((p, i) => {
         parts.push(svg("rect", { x, y, width: Math.max(0, across * p - 2), height: deep,
           class: `story-piece flow-${i}`, "data-percent": p }));
         if (fits(percent(p), across * p, wide ? 20 : 14)) {

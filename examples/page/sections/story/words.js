@@ -13,10 +13,10 @@ const language = () => document.documentElement.lang;
 /** Digits with the language's decimal sign. */
 const local = (text) => (language() === "en" ? text : text.replace(".", ","));
 
-/** 0.8412 -> "84%", in German and French "84 %". */
+/** 0.8412 -> "84%", in German and French "84 %"; "0%" is exactly 0. */
 export function percent(value) {
   const hundred = 100 * value;
-  return local(hundred >= 9.95 || hundred < 0.05 ? hundred.toFixed(0) : hundred.toFixed(1)) +
+  return local(hundred > 0 && hundred < 0.05 ? "<0.1" : hundred.toFixed(hundred >= 9.95 || hundred === 0 ? 0 : 1)) +
     (language() === "en" ? "%" : "\u00a0%");
 }
 

@@ -16,7 +16,7 @@ export function boxesOf({ layers }) {
         code: "ln_1(x) = (x − mean) / √(variance + 0.00001) · weight + bias" },
       { id: part("attn"), kind: "attention", block: i, parts: [["percent", part("percent"), "causal"], ["q", part("q")],
         ["k", part("k")], ["v", part("v")], ["heads", part("mixed")], ["attn", part("attn")]],
-        code: "attn = c_proj(heads),  heads = percent · v,  percent = softmax(q · kᵀ / √width)" },
+        code: "attn = c_proj(heads),  heads = percent · v,  percent = softmax(mask(q · kᵀ / √width))" },
       { id: `stream.${2 * i + 1}`, kind: "stream", stage: 2 * i + 1, parts: [["x", `stream.${2 * i + 1}`]],
         code: "x = x + attn(ln_1(x))" },
       { id: part("ln_2"), kind: "norm", block: i, parts: [["ln_2(x)", part("ln_2")]],

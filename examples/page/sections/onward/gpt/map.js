@@ -9,7 +9,7 @@ import { shown } from "./boxes.js";
 
 /** The name of a box, with its block. */
 export function nameOf({ kind, block, stage }) {
-  return kind === "stream" ? t("gpt.stream.n", stage)
+  return kind === "stream" ? t(stage === 1 ? "gpt.stream.one" : "gpt.stream.n", stage)
     : block === undefined ? t(`gpt.${kind}`) : t("gpt.of_block", t(`gpt.${kind}`), block + 1);
 }
 
@@ -58,7 +58,7 @@ export function map(onopen) {
     const first = places.get("stream.0");
     fill(element, h("div.gpt-sheet", { style: `width:${width}px;height:${height}px` },
       svg("svg", { width, height, "aria-hidden": "true" },
-        blocks.map((block, i) => [svg("rect", { class: "block", x: block.x, y: block.y, width: block.w, height: block.h, rx: 10 })]).flat(),
+        blocks.map((block, i) => [svg("rect", { class: "block", x: block.x, y: block.y, width: Math.max(0, block.w), height: block.h, rx: 10 })]).flat(),
         lines.map((d, i) => svg("path", { d, class: "flow", style: `animation-delay:${(0.7 * i / lines.length).toFixed(2)}s` })),
         isDown ? svg("path", { class: "stream", "stroke-width": thick, d: `M${first.x + thick / 2} ${first.y}V${height - 12}` })
           : svg("path", { class: "stream", "stroke-width": thick,
