@@ -150,7 +150,6 @@ export function begin(root) {
     view.lines = codeLines({ example, heads: view.shown.heads, masked: !tutorial || state.masked, tokens: chosen.ids });
     view.steps = stepsOf(view.lines);
     view.matrices = matricesOf(view);
-    setState({ line: view.at() }); // a link may name a line that the example does not have
     const last = view.shown.tokens.length - 1;
     view.row = example === view.rowOf && view.row <= last ? view.row : Math.min(last, run.language.it);
     view.rowOf = example;
@@ -163,6 +162,7 @@ export function begin(root) {
     toEmbedded();
     view.render();
     state.embed === "" && showOnce(equation.element, explained);
+    setState({ line: view.at() }); // a link may name a line that the example does not have
   };
   const compute = async () => {
     if (state.tab !== "class") {

@@ -60,11 +60,11 @@ export const breaks = {
     "Les petites cartes montrent tous les mots de la phrase : chaque ligne fait attention aux colonnes, sans couleur 0 %, vert plein 100 %. La ligne encadrée est « it »."],
 
   "breaks.outcome.learnt": [
-    "With this seed the broken model has learnt the toy all the same: its accuracy on sentences never seen is {0}, and it writes the right word after “it” in {1} of {2} sentences.",
+    "With this seed the broken model has learned the toy all the same: its accuracy on sentences never seen is {0}, and it writes the right word after “it” in {1} of {2} sentences.",
     "Mit diesem Startwert hat das kaputte Modell die Aufgabe trotzdem gelernt: Seine Genauigkeit an nie gesehenen Sätzen ist {0}, und es schreibt in {1} von {2} Sätzen das richtige Wort nach „it“.",
     "Avec cette graine, le modèle cassé a quand même appris la tâche : son exactitude sur des phrases jamais vues est de {0}, et il écrit le bon mot après « it » dans {1} phrases sur {2}."],
   "breaks.outcome.failed": [
-    "With this seed the broken model has not learnt the toy: its accuracy on sentences never seen is {0}, and it writes the right word after “it” in {1} of {2} sentences.",
+    "With this seed the broken model has not learned the toy: its accuracy on sentences never seen is {0}, and it writes the right word after “it” in {1} of {2} sentences.",
     "Mit diesem Startwert hat das kaputte Modell die Aufgabe nicht gelernt: Seine Genauigkeit an nie gesehenen Sätzen ist {0}, und es schreibt in {1} von {2} Sätzen das richtige Wort nach „it“.",
     "Avec cette graine, le modèle cassé n’a pas appris la tâche : son exactitude sur des phrases jamais vues est de {0}, et il écrit le bon mot après « it » dans {1} phrases sur {2}."],
   "breaks.outcome.lost": [
@@ -72,7 +72,7 @@ export const breaks = {
     "Mit diesem Startwert hatte das kaputte Modell 90 % erreicht, dann aber wieder verlernt: Am Ende ist seine Genauigkeit an nie gesehenen Sätzen {0}, und es schreibt in {1} von {2} Sätzen das richtige Wort nach „it“.",
     "Avec cette graine, le modèle cassé avait atteint 90 %, puis l’a reperdu : à la fin, son exactitude sur des phrases jamais vues est de {0}, et il écrit le bon mot après « it » dans {1} phrases sur {2}."],
   "breaks.outcome.healthy": [
-    "The healthy model has not learnt it with this seed either (accuracy {0}): choose another seed to compare.",
+    "The healthy model has not learned it with this seed either (accuracy {0}): choose another seed to compare.",
     "Auch das gesunde Modell hat sie mit diesem Startwert nicht gelernt (Genauigkeit {0}): Wähl zum Vergleich einen anderen Startwert.",
     "Le modèle sain ne l’a pas apprise non plus avec cette graine (exactitude {0}) : choisissez une autre graine pour comparer."],
   "breaks.hidden": [
@@ -92,7 +92,7 @@ export const breaks = {
     "In ganzen, nie gesehenen Sätzen ist die Genauigkeit {0}. Endet der Satz aber mit „it“, schreibt das Modell in {1} von {2} Sätzen das richtige Wort.",
     "Dans des phrases entières jamais vues, l’exactitude est de {0}. Mais quand la phrase s’arrête à « it », le modèle écrit le bon mot dans {1} phrases sur {2}."],
   "breaks.scores.bad": [
-    "The toy is not learnt: in whole sentences never seen the accuracy is {0}, and where the sentence ends with “it”, the model writes the right word in {1} of {2} sentences.",
+    "The toy is not learned: in whole sentences never seen the accuracy is {0}, and where the sentence ends with “it”, the model writes the right word in {1} of {2} sentences.",
     "Die Aufgabe ist nicht gelernt: In ganzen, nie gesehenen Sätzen ist die Genauigkeit {0}, und endet der Satz mit „it“, schreibt das Modell in {1} von {2} Sätzen das richtige Wort.",
     "La tâche n’est pas apprise : dans des phrases entières jamais vues, l’exactitude est de {0}, et quand la phrase s’arrête à « it », le modèle écrit le bon mot dans {1} phrases sur {2}."],
   "breaks.scores.both": [
@@ -116,7 +116,7 @@ export const breaks = {
     "Au pas 0, avec les mêmes poids aléatoires : comment l’attention de « it » change-t-elle ?"],
   "breaks.no_scale.answer.0": ["It is spread more evenly over the words.", "Sie verteilt sich gleichmäßiger auf die Wörter.", "Elle se répartit plus également sur les mots."],
   "breaks.no_scale.answer.1": ["It is concentrated more on one or few words.", "Sie sammelt sich stärker auf einem oder wenigen Wörtern.", "Elle se concentre davantage sur un ou quelques mots."],
-  "breaks.no_scale.answer.2": ["It stays the same, as nothing has been learnt yet.", "Sie bleibt gleich, denn noch ist nichts gelernt.", "Elle reste la même, car rien n’est encore appris."],
+  "breaks.no_scale.answer.2": ["It stays the same, as nothing has been learned yet.", "Sie bleibt gleich, denn noch ist nichts gelernt.", "Elle reste la même, car rien n’est encore appris."],
   "breaks.no_scale.start": [
     "At step 0 the largest attention of “it” is {0}; with the scale it is {1}.",
     "Bei Schritt 0 ist die größte Aufmerksamkeit von „it“ {0}; mit Skalierung ist sie {1}.",
@@ -165,7 +165,7 @@ export const breaks = {
     "Die Wörter nach „it“ bekommen {0} seiner Aufmerksamkeit, pizza {1}.",
     "Les mots après « it » reçoivent {0} de son attention, pizza {1}."],
   "breaks.mask_inverted.why": [
-    "The model copies the answer from the words that it should predict. Loss and accuracy look wonderful, the loss far better than the healthy model’s, and it has learnt nothing of use: when it writes, the answer is not there yet. This is the most treacherous of all. A loss far below the limit gives it away, and so does a test in which the model must write. (The last word sees nothing at all. Heed gives it a row of zeros; PyTorch’s softmax gives NaN for a row of −∞, and so the mistake is found at once there, unless a large negative number such as −1e9 takes the place of −∞.)",
+    "The model copies the answer from the words that it should predict. Loss and accuracy look wonderful, the loss far better than the healthy model’s, and it has learned nothing of use: when it writes, the answer is not there yet. This is the most treacherous of all. A loss far below the limit gives it away, and so does a test in which the model must write. (The last word sees nothing at all. Heed gives it a row of zeros; PyTorch’s softmax gives NaN for a row of −∞, and so the mistake is found at once there, unless a large negative number such as −1e9 takes the place of −∞.)",
     "Das Modell schreibt die Antwort von den Wörtern ab, die es vorhersagen soll. Loss und Genauigkeit sehen wunderbar aus, der Loss viel besser als beim gesunden Modell, und gelernt hat es nichts Brauchbares: Beim Schreiben steht die Antwort noch nicht da. Das ist der heimtückischste aller Fehler. Ein Loss weit unter der Grenze verrät ihn, ebenso eine Probe, in der das Modell schreiben muss. (Das letzte Wort sieht gar nichts. Heed gibt ihm eine Zeile aus Nullen. Die Softmax von PyTorch macht aus einer Zeile von −∞ NaN, und so fällt der Fehler dort sofort auf, außer wenn statt −∞ eine große negative Zahl wie −1e9 steht.)",
     "Le modèle copie la réponse sur les mots qu’il devrait prédire. La perte et l’exactitude semblent magnifiques, la perte bien meilleure que celle du modèle sain, et il n’a rien appris d’utile : quand il écrit, la réponse n’est pas encore là. C’est la plus sournoise de toutes les erreurs. Une perte bien en dessous de la limite la trahit, de même qu’un essai où le modèle doit écrire. (Le dernier mot ne voit rien du tout. Heed lui donne une ligne de zéros ; la softmax de PyTorch donne NaN pour une ligne de −∞, et l’erreur s’y remarque donc aussitôt, sauf si un grand nombre négatif comme −1e9 remplace −∞.)"],
 
@@ -202,17 +202,17 @@ export const breaks = {
     "Après l’entraînement, pizza et le lieu échangent leurs places dans la phrase. Que fait l’attention de « it » ?"],
   "breaks.no_positions.answer.0": ["It moves along: pizza gets as much as before.", "Sie wandert mit: pizza bekommt so viel wie vorher.", "Elle suit : pizza en reçoit autant qu’avant."],
   "breaks.no_positions.answer.1": ["It stays at the second place of the sentence.", "Sie bleibt am zweiten Platz des Satzes.", "Elle reste à la deuxième place de la phrase."],
-  "breaks.no_positions.answer.2": ["It is spread evenly: nothing can be learnt without positions.", "Sie verteilt sich gleichmäßig: Ohne Positionen ist nichts zu lernen.", "Elle se répartit également : sans positions, on ne peut rien apprendre."],
+  "breaks.no_positions.answer.2": ["It is spread evenly: nothing can be learned without positions.", "Sie verteilt sich gleichmäßig: Ohne Positionen ist nichts zu lernen.", "Elle se répartit également : sans positions, on ne peut rien apprendre."],
   "breaks.no_positions.moves": [
     "Without positions pizza gets {0} of the attention of “it” at its usual place and {1} after the swap; the model then writes: {2}.",
     "Ohne Positionen bekommt pizza {0} der Aufmerksamkeit von „it“ am gewohnten Platz und {1} nach dem Tausch; das Modell schreibt dann: {2}.",
     "Sans positions, pizza reçoit {0} de l’attention de « it » à sa place habituelle et {1} après l’échange ; le modèle écrit alors : {2}."],
   "breaks.no_positions.healthy.stays": [
-    "The healthy model gives pizza {0}, but after the swap only {1}: it has learnt where a subject stands. It then writes: {2}.",
+    "The healthy model gives pizza {0}, but after the swap only {1}: it has learned where a subject stands. It then writes: {2}.",
     "Das gesunde Modell gibt pizza {0}, nach dem Tausch aber nur {1}: Es hat gelernt, wo ein Subjekt steht. Es schreibt dann: {2}.",
     "Le modèle sain donne à pizza {0}, mais seulement {1} après l’échange : il a appris où se trouve un sujet. Il écrit alors : {2}."],
   "breaks.no_positions.healthy.follows": [
-    "With this seed the healthy model follows pizza, too, for the toy can be learnt from the words alone; but the place does change its numbers: {0}, then {1}. It then writes: {2}.",
+    "With this seed the healthy model follows pizza, too, for the toy can be learned from the words alone; but the place does change its numbers: {0}, then {1}. It then writes: {2}.",
     "Mit diesem Startwert wandert auch das gesunde Modell mit pizza mit, denn die Aufgabe ist allein aus den Wörtern zu lernen; aber seine Zahlen ändern sich mit dem Platz: {0}, dann {1}. Es schreibt dann: {2}.",
     "Avec cette graine, le modèle sain suit pizza lui aussi, car les mots seuls suffisent pour apprendre la tâche ; mais la place change ses nombres : {0}, puis {1}. Il écrit alors : {2}."],
   "breaks.no_positions.healthy.exactly": [
@@ -257,7 +257,7 @@ export const breaks = {
     "Eine Genauigkeit von 90 % wird zuerst gemessen: {0} mit, {1} ohne Fehler.",
     "Une exactitude de 90 % est mesurée pour la première fois : {0} avec l’erreur, {1} sans."],
   "breaks.same_keys.why": [
-    "A vector times itself is the square of its length and never negative; other products can have either sign. So at first each word tends to find itself most similar. And the scores become symmetric: “it” cannot look for pizza without pizza looking for “it” just as much, which only the mask prevents here. The toy can still be learnt, as pizza’s vector may grow longer than that of “it”; but many relations go one way only, and a model needs two matrices for them. A symmetric table of scores gives it away.",
+    "A vector times itself is the square of its length and never negative; other products can have either sign. So at first each word tends to find itself most similar. And the scores become symmetric: “it” cannot look for pizza without pizza looking for “it” just as much, which only the mask prevents here. The toy can still be learned, as pizza’s vector may grow longer than that of “it”; but many relations go one way only, and a model needs two matrices for them. A symmetric table of scores gives it away.",
     "Ein Vektor mal sich selbst ist das Quadrat seiner Länge und nie negativ; andere Produkte können jedes Vorzeichen haben. Darum findet zuerst jedes Wort meist sich selbst am ähnlichsten. Und die Werte werden symmetrisch: „it“ kann pizza nicht suchen, ohne dass pizza ebenso „it“ sucht; nur die Maske verhindert das hier. Die Spielsprache lässt sich trotzdem lernen, denn der Vektor von pizza kann länger werden als der von „it“. Aber viele Beziehungen gehen nur in eine Richtung, und dafür braucht ein Modell zwei Matrizen. Eine symmetrische Tabelle der Werte verrät den Fehler.",
     "Un vecteur multiplié par lui-même donne le carré de sa longueur, jamais négatif ; les autres produits peuvent avoir les deux signes. Au début, chaque mot tend donc à se trouver lui-même le plus semblable. Et les scores deviennent symétriques : « it » ne peut pas chercher pizza sans que pizza cherche autant « it » ; seul le masque l’empêche ici. La mini-langue s’apprend quand même, car le vecteur de pizza peut devenir plus long que celui de « it ». Mais beaucoup de relations vont dans un seul sens, et il faut deux matrices pour cela. Un tableau de scores symétrique trahit l’erreur."],
 

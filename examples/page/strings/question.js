@@ -22,7 +22,7 @@ export const question = {
   "question.loss.larger": ["larger", "größer", "plus grande"],
   "question.loss.is": ["After {1} training steps, the loss is {0}; guessing costs {2}.",
     "Nach {1} Trainingsschritten ist der Loss {0}; Raten kostet {2}.",
-    "Après {1} étapes d’entraînement, la perte est {0} ; deviner coûte {2}."],
+    "Après {1} pas d’entraînement, la perte est {0} ; deviner coûte {2}."],
 
   "class.rounded": [
     "The numbers that are drawn are rounded. Computed from them, the last digits can come out different. The formula of a number that you press has as many digits as it needs.",

@@ -16,7 +16,7 @@ export const shell = {
   "deeper.about": ["Code, training, mistakes, a GPT, a quiz", "Code, Training, Fehler, ein GPT, ein Quiz", "Code, entraînement, erreurs, un GPT, un quiz"],
   "skip": ["Skip to the content", "Zum Inhalt", "Aller au contenu"],
   "letters": ["Letter and digit keys", "Buchstaben- und Zifferntasten", "Touches lettres et chiffres"],
-  "underway": ["Training: step {0} of {1} …", "Das Training läuft: Schritt {0} von {1} …", "Entraînement : étape {0} sur {1} …"],
+  "underway": ["Training: step {0} of {1} …", "Das Training läuft: Schritt {0} von {1} …", "Entraînement : pas {0} sur {1} …"],
   "loading": ["Starting …", "Es geht los …", "Démarrage …"],
   "missing": [
     "This browser has no {0}, which the page computes with. It needs Chrome or Edge 123, Firefox 120, Safari 17.5, or a newer version.",

@@ -7,7 +7,7 @@ export const story = {
   "story.nav.next": ["Next", "Weiter", "Suivant"],
   "story.nav.code": ["In code ›", "Im Code ›", "Dans le code ›"],
   "story.loss": ["loss", "Loss", "perte"],
-  "story.steps": ["steps", "Schritte", "étapes"],
+  "story.steps": ["steps", "Schritte", "pas"],
 
   "story.it": ["What is “it”?", "Was ist „it“?", "Que désigne « it » ?"],
   "story.it.text": [
@@ -17,7 +17,7 @@ export const story = {
   "story.it.guess": [
     "Press the word that *it* stands for.",
     "Tippe das Wort an, für das *it* steht.",
-    "Touchez le mot que *it* désigne."],
+    "Appuyez sur le mot que *it* désigne."],
   "story.it.looked": [
     "The thicker an arc, the more *it* takes from that word: {1} comes from *{0}*.",
     "Je dicker ein Bogen, desto mehr nimmt *it* von diesem Wort auf: {1} kommen von *{0}*.",
@@ -230,8 +230,8 @@ export const story = {
   "story.learn.play": ["▶ Play", "▶ Los", "▶ Lancer"],
   "story.learn.stop": ["❚❚ Pause", "❚❚ Pause", "❚❚ Pause"],
   "story.learn.again": ["↺ Again", "↺ Noch einmal", "↺ Recommencer"],
-  "story.learn.at": ["step {0}, loss {1}", "Schritt {0}, Loss {1}", "étape {0}, perte {1}"],
-  "story.learn.step": ["Step of the training", "Schritt des Trainings", "Étape de l’entraînement"],
+  "story.learn.at": ["step {0}, loss {1}", "Schritt {0}, Loss {1}", "pas {0}, perte {1}"],
+  "story.learn.step": ["Step of the training", "Schritt des Trainings", "Pas de l’entraînement"],
   "story.learn.weight": ["One weight", "Ein Gewicht", "Un poids"],
   "story.learn.number": [
     "One weight is {0}. Its **gradient**, {1}, says how steeply the loss rises with it (negative: falls). To lower the loss, should it be smaller or larger?",
@@ -250,11 +250,11 @@ export const story = {
   "story.learn.picture": [
     "The sentence, with arcs from it at this step",
     "Der Satz mit Bögen von it bei diesem Schritt",
-    "La phrase avec les arcs de it à cette étape"],
+    "La phrase avec les arcs de it à ce pas"],
   "story.learn.chart": [
     "The loss at each step",
     "Der Loss bei jedem Schritt",
-    "La perte à chaque étape"],
+    "La perte à chaque pas"],
   "story.learn.do": ["Press Play.", "Drücke Los.", "Appuyez sur Lancer."],
   "story.learn.playing": [
     "Watch the arcs.",
@@ -262,7 +262,7 @@ export const story = {
     "Regardez les arcs."],
   "story.learn.paused": ["Press Play again.", "Weiter mit Los.", "Continuez avec Lancer."],
   "story.learn.done": ["Learned. Drag it back.", "Gelernt. Zieh den Schritt zurück.", "Appris. Revenez en arrière."],
-  "story.learn.begin": ["step 0", "Schritt 0", "étape 0"],
+  "story.learn.begin": ["step 0", "Schritt 0", "pas 0"],
   "story.learn.slope": [
     "The loss for values of this weight",
     "Der Loss für Werte dieses Gewichts",
@@ -297,7 +297,7 @@ export const story = {
   "story.end.code": ["Read the code", "Lies den Code", "Lire le code"],
   "story.end.code.is": ["the same steps, line by line", "dieselben Schritte, Zeile für Zeile", "les mêmes étapes, ligne par ligne"],
   "story.end.training": ["Train it", "Trainiere es", "Entraînez-le"],
-  "story.end.training.is": ["2,000 steps, as often as you like", "2000 Schritte, so oft du willst", "2000 étapes, autant que vous voulez"],
+  "story.end.training.is": ["2,000 steps, as often as you like", "2000 Schritte, so oft du willst", "2000 pas, autant que vous voulez"],
   "story.end.gpt": ["Open a GPT", "Öffne ein GPT", "Ouvrez un GPT"],
   "story.end.gpt.is": ["a small one of ChatGPT’s kind", "ein kleines von ChatGPTs Art", "un petit, de la famille de ChatGPT"],
 
