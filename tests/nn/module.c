@@ -2,6 +2,7 @@
  * and freeing. */
 #include <pthread.h>
 #include <string.h>
+#include <time.h>
 
 #include "nn/nn.h"
 #include "tests/common/test_util.h"
@@ -235,21 +236,30 @@ END_TEST
 
 /* ---- large trees ---- */
 
-/* Each part would take minutes if every parameter were compared with all others. */
-START_TEST(test_trees_may_be_wide)
+/* Seconds to register, list, train and free `count` modules. */
+static double use_wide_tree(int count)
 {
-    enum { WIDE = 50000 };
+    HEED_SCOPE(scope);
+    const clock_t begun = clock();
     struct heed_module_list *m = heed_module_list_new();
-    for (int i = 0; i < WIDE; i++) {
+    for (int i = 0; i < count; i++) {
         heed_module_list_append(m, heed_linear_new(1, 1, .no_bias = true));
     }
     heed_optimizer *sgd = heed_sgd_new(heed_parameters(m), 1);
-    heed_tensor *y = heed_cat(sgd->parameters.tensors, WIDE, 0);
-    heed_tensor **grads = heed_scratch(WIDE * sizeof *grads);
-    heed_grad(heed_sum(y), sgd->parameters.tensors, WIDE, grads, false);
-    ck_assert(heed_item(grads[0]) == 1 && heed_item(grads[WIDE - 1]) == 1);
+    heed_tensor *y = heed_cat(sgd->parameters.tensors, count, 0);
+    heed_tensor **grads = heed_scratch((size_t)count * sizeof *grads);
+    heed_grad(heed_sum(y), sgd->parameters.tensors, count, grads, false);
+    ck_assert(heed_item(grads[0]) == 1 && heed_item(grads[count - 1]) == 1);
     heed_optimizer_free(sgd);
     heed_module_free(m);
+    return (double)(clock() - begun) / CLOCKS_PER_SEC;
+}
+
+/* If each module or parameter were compared with all others, it would take 64 times as long. */
+START_TEST(test_time_grows_with_the_number_of_modules)
+{
+    const double few = use_wide_tree(5000), many = use_wide_tree(40000);
+    ck_assert_msg(many < 30 * few + 0.5, "%g and %g seconds", few, many);
 }
 END_TEST
 
@@ -557,7 +567,7 @@ void add_module_cases(Suite *suite)
     tcase_add_test(modules, test_cast_keeps_ties);
     tcase_add_test(modules, test_cast_before_backward);
     tcase_add_test(modules, test_initialisation);
-    tcase_add_test(modules, test_trees_may_be_wide);
+    tcase_add_test(modules, test_time_grows_with_the_number_of_modules);
     tcase_add_test(modules, test_trees_may_be_deep);
     tcase_add_test(modules, test_tree_as_torch_prints_it);
     tcase_add_test(modules, set_parameter_sets);
