@@ -2029,9 +2029,9 @@ typedef enum heed_attention_checks {
     HEED_CHECK_PADDING, /* tokens that the mask blocks change nothing, the others do */
     HEED_CHECK_PARAMETERS, /* each receives a gradient and is registered */
     HEED_CHECK_CACHE,      /* one token at a time gives what all at once give */
-    HEED_CHECK_FORMULA, /* y is softmax(q k^T / sqrt(d_head)) v W_o^T, with parameters called W_q,
-                         * W_k, W_v and W_o, or as in torch; if not, the known mistakes, and pairs
-                         * of them, that reproduce y are named */
+    HEED_CHECK_FORMULA, /* y is softmax(q k^T / sqrt(d_head)) v W_o^T, whatever the parameters are
+                         * called; if not, the known mistakes, and pairs of them, that reproduce y
+                         * are named */
     HEED_CHECK_DERIVATIVE, /* gradients agree with difference quotients */
     HEED_ATTENTION_CHECKS  /* their number */
 } heed_attention_checks;

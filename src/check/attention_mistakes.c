@@ -2,9 +2,8 @@
  * W_o^T (Vaswani et al., 2017). All that reproduce a function's outputs from its parameters are
  * named.
  *
- * Names of parameters say which is W_q, W_k, W_v and W_o. Where they do not, outputs do: of one
- * token, y is W_o W_v x, whatever W_q, W_k, the scale, masks and positions are; of two, the weight
- * of the second depends on W_q, W_k and the scale alone. What agrees to rounding is proven. */
+ * Names of parameters say which is W_q, W_k, W_v and W_o. Where they do not, all orders are tried,
+ * and the scale is solved for: what agrees to rounding is proven. */
 
 #include "check.h"
 
@@ -18,21 +17,19 @@
 
 typedef enum role { ROLE_Q, ROLE_K, ROLE_V, ROLE_O, ROLE_QKV, ROLES, NO_ROLE = -1 } role;
 
-enum { KEY = 64, MATRICES = 40, CERTAIN = 6 };
+enum { KEY = 64, MATRICES = 40, MOST_UNNAMED = 6, CERTAIN = 6 };
 
 typedef struct matrix {
     heed_tensor *weight, *bias; /* (out, in) and (out), f64; bias may be NULL */
     const heed_tensor *tensor;  /* the parameter */
     role hint;                  /* by its name */
     char key[KEY];
-    bool one_head, fused, spare, in_out; /* all heads use the same rows; a third of a parameter, as
-                                          * each head has it (spare: in no order) */
-    heed_tensor *of_x[2], *to_y[2];      /* products, plain and transposed, once they are needed */
+    bool one_head, fused, in_out;   /* all heads use the same rows; a third of a parameter */
+    heed_tensor *of_x[2], *to_y[2]; /* products, plain and transposed */
 } matrix;
 
 typedef struct weights {
-    const matrix *from[ROLES];
-    heed_tensor *weight[ROLES], *bias[ROLES]; /* (out, in) and (out); or NULL */
+    matrix *from[ROLES]; /* the last may be NULL */
     int64_t head_dim, kv_heads;
     bool square; /* each could be used transposed, as x W instead of x W^T */
 } weights;
@@ -46,10 +43,9 @@ typedef struct problem {
     int64_t batch, tokens, width;
     matrix matrices[MATRICES];
     int count;
-    weights w;                                      /* those that are tried */
-    heed_tensor *projected[ROLE_O][2], *outputs[2]; /* products with them */
-    double scale, factor;          /* of scores and of y, found in the outputs; 0: not found */
-    bool tiled, placed;            /* q and k are turned by positions */
+    weights w;                     /* those that are tried */
+    double scale;                  /* of scores, found in the outputs; 0: not found */
+    bool placed;                   /* q and k are turned by positions */
     int64_t first;                 /* rows before it are not compared */
     const mistake *given[CERTAIN]; /* mistakes that need no trying */
     int given_count;
@@ -167,32 +163,20 @@ static bool is_fused(const problem *p, const matrix *m)
            (m->hint == ROLE_QKV || m->weight->shape[0] == 3 * p->o->d_model);
 }
 
-/* The thirds of (3 width, in): rows in order, or of each head. */
-static void add_thirds(problem *p, const matrix *fused, bool by_head)
+/* The thirds of (3 width, in). */
+static void add_thirds(problem *p, const matrix *fused)
 {
-    const int64_t rows = fused->weight->shape[0], heads = p->o->heads;
-    heed_tensor *parts[2][3] = {{NULL}}, *both[] = {fused->weight, fused->bias};
-    if (by_head && (heads == 1 || rows % (3 * heads) != 0)) {
-        return;
-    }
-    for (int i = 0; i < 2; i++) {
-        if (both[i] == NULL || both[i]->shape[0] != rows) {
-            continue;
-        }
-        heed_tensor *t = both[i];
-        t = by_head
-                ? heed_flatten(heed_transpose(heed_unflatten(t, 0, HEED_SHAPE(heads, 3, -1)), 0, 1),
-                               0, 2)
-                : t;
-        heed_chunk(t, 3, 0, parts[i]);
+    heed_tensor *thirds[3], *biases[3] = {NULL};
+    heed_chunk(fused->weight, 3, 0, thirds);
+    if (fused->bias != NULL && fused->bias->shape[0] == fused->weight->shape[0]) {
+        heed_chunk(fused->bias, 3, 0, biases);
     }
     for (int i = 0; i < 3; i++) {
         add_matrix(p, &(matrix){.tensor = fused->tensor,
-                                .weight = parts[0][i],
-                                .bias = parts[1][i],
-                                .hint = by_head ? NO_ROLE : (role)i,
-                                .fused = true,
-                                .spare = by_head});
+                                .weight = thirds[i],
+                                .bias = biases[i],
+                                .hint = (role)i,
+                                .fused = true});
     }
 }
 
@@ -237,27 +221,20 @@ static void list_matrices(problem *p)
     }
     memcpy(listed, p->matrices, sizeof listed);
     p->count = 0;
-    for (int i = 0; i < 2 * count; i++) {
-        matrix *m = &listed[i % count];
+    for (int i = 0; i < count; i++) {
+        matrix *m = &listed[i];
         if (m->one_head && m->bias != NULL && m->bias->shape[0] < m->weight->shape[0]) {
             m->bias = heed_flatten(heed_expand(m->bias, HEED_SHAPE(p->o->heads, -1)), 0, 1);
         }
-        if (in_out && i < count && m->hint == ROLE_O) { /* then so is W_o */
+        if (in_out && m->hint == ROLE_O) { /* then so is W_o */
             m->weight = heed_transpose(m->weight, 0, 1);
         }
         if (is_fused(p, m)) {
-            add_thirds(p, m, i >= count);
-        } else if (i < count) {
+            add_thirds(p, m);
+        } else {
             add_matrix(p, m);
         }
     }
-}
-
-static void take_role(weights *w, role r, const matrix *m)
-{
-    w->from[r] = m;
-    w->weight[r] = m != NULL ? m->weight : NULL;
-    w->bias[r] = m != NULL ? m->bias : NULL;
 }
 
 /* True if the shapes of q, k, v and o fit together; sets what follows from them. */
@@ -265,42 +242,31 @@ static bool shapes_fit(const problem *p, weights *w)
 {
     const int64_t d_model = p->o->d_model, heads = p->o->heads;
     for (int r = 0; r < ROLE_O; r++) {
-        const heed_tensor *weight = w->weight[r], *bias = w->bias[r];
-        if (weight == NULL || weight->shape[1] != d_model ||
-            (bias != NULL && bias->shape[0] != weight->shape[0])) {
+        const matrix *m = w->from[r];
+        if (m == NULL || m->weight->shape[1] != d_model ||
+            (m->bias != NULL && m->bias->shape[0] != m->weight->shape[0])) {
             return false;
         }
     }
-    const int64_t width = w->weight[ROLE_Q]->shape[0], kv_width = w->weight[ROLE_K]->shape[0];
+    const matrix *o = w->from[ROLE_O];
+    const int64_t width = w->from[ROLE_Q]->weight->shape[0];
+    const int64_t kv_width = w->from[ROLE_K]->weight->shape[0];
     w->head_dim = width / heads;
     w->kv_heads = w->head_dim > 0 ? kv_width / w->head_dim : 0;
     w->square = width == d_model && kv_width == d_model;
     return w->kv_heads > 0 && width % heads == 0 && kv_width % w->head_dim == 0 &&
-           w->weight[ROLE_V]->shape[0] == kv_width && heads % w->kv_heads == 0 &&
-           (w->weight[ROLE_O] == NULL || w->weight[ROLE_O]->shape[1] == width);
+           w->from[ROLE_V]->weight->shape[0] == kv_width && heads % w->kv_heads == 0 &&
+           (o == NULL || (o->weight->shape[1] == width &&
+                          (o->bias == NULL || o->bias->shape[0] == o->weight->shape[0])));
 }
 
-/* By the hints of names, or, if any is missing, those that are proven already and then in order of
- * registration. */
-static bool choose_weights(const problem *p, bool by_hint, const weights *proven, weights *w)
+/* By the hints of names. */
+static bool choose_weights(problem *p, weights *w)
 {
     *w = (weights){0};
-    for (int r = ROLE_V; proven != NULL && r <= ROLE_O; r++) {
-        w->from[r] = proven->from[r];
-        w->weight[r] = proven->weight[r];
-        w->bias[r] = proven->bias[r];
-    }
-    for (int r = 0; r <= ROLE_O; r++) {
-        for (int i = 0; i < p->count && w->from[r] == NULL; i++) {
-            const matrix *m = &p->matrices[i];
-            const bool is_taken = m == w->from[ROLE_Q] || m == w->from[ROLE_K] ||
-                                  m == w->from[ROLE_V] || m == w->from[ROLE_O];
-            if (by_hint
-                    ? m->hint == (role)r
-                    : !is_taken && !m->spare &&
-                          (r == ROLE_O ? proven == NULL : m->weight->shape[1] == p->o->d_model)) {
-                take_role(w, (role)r, m);
-            }
+    for (int i = p->count - 1; i >= 0; i--) { /* the first of a role */
+        if (p->matrices[i].hint != NO_ROLE) {
+            w->from[p->matrices[i].hint] = &p->matrices[i];
         }
     }
     return shapes_fit(p, w);
@@ -325,7 +291,7 @@ enum {
     FIRST_HEAD,
     TILED
 };
-enum { WEIGHTS_TRANSPOSED = 1, DIVIDED_AFTER, TIMES };
+enum { WEIGHTS_TRANSPOSED = 1, DIVIDED_AFTER };
 enum { NO_W_O = 1, W_O_TRANSPOSED, X_ADDED };
 
 typedef struct formula {
@@ -406,7 +372,6 @@ static const mistake mistakes[] = {
      "multiply the weights (queries, keys) by v (keys, d_head)"},
     {APPLY, DIVIDED_AFTER, "with the weights divided by sqrt(d_head) after the softmax",
      "divide the scores, before the softmax"},
-    {APPLY, TIMES, "with the weights multiplied by", "the weights of a row must sum to 1"},
     {OUTPUT, NO_W_O, "without W_o", "multiply the merged heads by W_o"},
     {OUTPUT, W_O_TRANSPOSED, "with W_o transposed", "heed_linear multiplies by the transpose"},
     {OUTPUT, X_ADDED, "with x added", "if this residual is intended, set .block"},
@@ -421,15 +386,16 @@ static heed_tensor *turned(heed_tensor *weight, bool turn)
 /* x times the weights, and the weights of the output times the sketch. */
 static void prepare(problem *p)
 {
-    for (int turn = 0; turn < (p->w.square ? 2 : 1); turn++) {
-        for (int r = 0; r < ROLE_O; r++) {
-            p->projected[r][turn] = heed_linear(p->x, turned(p->w.weight[r], turn), p->w.bias[r]);
+    for (int i = 0; i < 2 * ROLE_QKV; i++) {
+        matrix *m = p->w.from[i / 2];
+        const int turn = i & 1;
+        if (m != NULL && i / 2 < ROLE_O && m->of_x[turn] == NULL && (!turn || p->w.square)) {
+            m->of_x[turn] = heed_linear(p->x, turned(m->weight, turn), m->bias);
         }
-    }
-    for (int turn = 0; turn < 2; turn++) {
-        heed_tensor *w_o = p->w.weight[ROLE_O];
-        const bool can = w_o != NULL && w_o->shape[turn] == p->width;
-        p->outputs[turn] = can ? heed_matmul(turned(w_o, !turn), p->sketch) : NULL;
+        if (m != NULL && i / 2 == ROLE_O && m->to_y[turn] == NULL &&
+            m->weight->shape[turn] == p->width) {
+            m->to_y[turn] = heed_matmul(turned(m->weight, !turn), p->sketch);
+        }
     }
 }
 
@@ -542,10 +508,10 @@ static heed_tensor *attend(const problem *p, const formula *f)
         (roles[2] == NO_ROLE && p->o->d_model != p->w.head_dim * p->o->heads)) {
         return NULL;
     }
-    heed_tensor *const(*xs)[2] = p->projected;
-    heed_tensor *q = split(p, f, xs[roles[0]][f->transposed]);
-    heed_tensor *k = split(p, f, xs[roles[1]][f->transposed]);
-    heed_tensor *v = split(p, f, roles[2] == NO_ROLE ? p->x : xs[roles[2]][f->transposed]);
+    matrix *const *xs = p->w.from;
+    heed_tensor *q = split(p, f, xs[roles[0]]->of_x[f->transposed]);
+    heed_tensor *k = split(p, f, xs[roles[1]]->of_x[f->transposed]);
+    heed_tensor *v = split(p, f, roles[2] == NO_ROLE ? p->x : xs[roles[2]]->of_x[f->transposed]);
     if (p->placed && p->w.head_dim % 2 == 0) {
         const int turns = f->choice[TURNS];
         q = turns == KEYS_ALONE ? q : heed_rope(q, .interleaved = f->interleaved);
@@ -565,16 +531,15 @@ static heed_tensor *attend(const problem *p, const formula *f)
         percents = heed_transpose(percents, -2, -1);
     }
     percents = is_after ? heed_div_scalar(percents, divisor(p, f)) : percents;
-    percents = f->choice[APPLY] == TIMES ? heed_mul_scalar(percents, p->factor) : percents;
     heed_tensor *y = merge(p, f, heed_matmul(percents, v));
-    if (p->w.weight[ROLE_O] != NULL && f->choice[OUTPUT] != NO_W_O) {
-        heed_tensor *to_y = p->outputs[f->transposed != (f->choice[OUTPUT] == W_O_TRANSPOSED)];
+    const matrix *o = p->w.from[ROLE_O];
+    if (o != NULL && f->choice[OUTPUT] != NO_W_O) {
+        heed_tensor *to_y = o->to_y[f->transposed != (f->choice[OUTPUT] == W_O_TRANSPOSED)];
         if (to_y == NULL || y->shape[2] != to_y->shape[0]) {
             return NULL;
         }
-        heed_tensor *bias = p->w.bias[ROLE_O];
         y = heed_matmul(y, to_y);
-        y = bias != NULL ? heed_add(y, heed_matmul(bias, p->sketch)) : y;
+        y = o->bias != NULL ? heed_add(y, heed_matmul(o->bias, p->sketch)) : y;
     } else if (y->shape[2] != p->width) {
         return NULL;
     } else {
@@ -634,7 +599,7 @@ static bool applies(const problem *p, const mistake *m)
     case HEADS:
         return m->choice == TILED ? w->kv_heads > 1 && w->kv_heads < p->o->heads : p->o->heads > 1;
     case OUTPUT:
-        return w->weight[ROLE_O] != NULL || m->choice == X_ADDED;
+        return w->from[ROLE_O] != NULL || m->choice == X_ADDED;
     case SCALE:
         return m->choice == FOUND                                     ? p->scale != 0
                : m->choice == BY_MODEL || m->choice == BY_MODEL_WIDTH ? w->head_dim != p->o->d_model
@@ -648,7 +613,7 @@ static bool applies(const problem *p, const mistake *m)
     case TURNS:
         return p->placed;
     case APPLY:
-        return m->choice != TIMES || p->factor != 0;
+        return true;
     default: /* thirds of one parameter may have any order; without names, so may others */
         return !exchange || (w->from[ROLE_Q]->hint == ROLE_Q && !w->from[ROLE_Q]->fused);
     }
@@ -707,8 +672,6 @@ static void explain(problem *p, const mistake *a, const mistake *b, int found)
             const double used = divisor(p, &f), times = used < 1 ? 1 / used : used;
             append_text(p, all[i]->choice == FOUND ? " %.4g" : " = %.4g",
                         all[i]->choice == FOUND ? p->scale : times);
-        } else if (all[i]->part == APPLY && all[i]->choice == TIMES) {
-            append_text(p, " %.4g", p->factor);
         }
     }
     for (int i = 0; i < count; i++) {
@@ -742,9 +705,9 @@ static void give(problem *p, part where, int choice)
 }
 
 /* Mistakes that show in which parameters have which role. */
-static void judge_roles(problem *p, const weights *named)
+static void judge_roles(problem *p)
 {
-    const matrix *const *from = p->w.from;
+    matrix *const *from = p->w.from;
     p->given_count = 0;
     if (from[ROLE_Q]->one_head && from[ROLE_K]->one_head && from[ROLE_V]->one_head) {
         give(p, HEADS, FIRST_HEAD);
@@ -752,29 +715,19 @@ static void judge_roles(problem *p, const weights *named)
     for (int r = ROLE_K; r <= ROLE_V; r++) {
         for (int s = ROLE_Q; s < r; s++) { /* one parameter in two roles */
             if (from[r] == from[s] || (from[r]->tensor == from[s]->tensor && !from[r]->fused)) {
-                const bool by_k = named != NULL && from[s] == named->from[ROLE_K];
-                give(p, WEIGHTS,
-                     r == ROLE_V ? (s == ROLE_K ? V_BY_K : V_BY_Q)
-                     : by_k      ? Q_BY_K
-                                 : K_BY_Q);
+                give(p, WEIGHTS, r == ROLE_K ? K_BY_Q : s == ROLE_K ? V_BY_K : V_BY_Q);
             }
         }
-    }
-    if (from[ROLE_V]->tensor == NULL) {
-        give(p, WEIGHTS, V_IS_X);
-    }
-    if (from[ROLE_O] == NULL && named != NULL && named->from[ROLE_O] != NULL) {
-        give(p, OUTPUT, NO_W_O);
     }
 }
 
 /* The formula with these weights, then mistakes, then pairs of them. */
-static heed_verdict try_all(problem *p, const weights *w, const weights *named)
+static heed_verdict try_all(problem *p, const weights *w)
 {
     int found = 0;
     p->w = *w;
     prepare(p);
-    judge_roles(p, named);
+    judge_roles(p);
     if (gives_y(p, NULL, NULL)) {
         if (p->given_count > 0) {
             explain(p, NULL, NULL, 0);
@@ -782,9 +735,8 @@ static heed_verdict try_all(problem *p, const weights *w, const weights *named)
         return p->given_count > 0 ? HEED_VERDICT_FAILED : HEED_VERDICT_PASSED;
     }
     for (int i = 0; i < MISTAKES && found < (p->given_count > 0 ? 1 : 2); i++) {
-        const bool numbers = (mistakes[i].part == SCALE && mistakes[i].choice == FOUND) ||
-                             (mistakes[i].part == APPLY && mistakes[i].choice == TIMES);
-        if ((!numbers || found == 0) && applies(p, &mistakes[i]) &&
+        const bool is_number = mistakes[i].part == SCALE && mistakes[i].choice == FOUND;
+        if ((!is_number || found == 0) && applies(p, &mistakes[i]) &&
             gives_y(p, &mistakes[i], NULL)) {
             explain(p, &mistakes[i], NULL, found++);
         }
@@ -800,82 +752,7 @@ static heed_verdict try_all(problem *p, const weights *w, const weights *named)
     return found > 0 ? HEED_VERDICT_FAILED : HEED_VERDICT_UNKNOWN;
 }
 
-/* ---- proof by one and by two tokens ---- */
-
-static heed_tensor *outputs_of(const problem *p, heed_tensor *x)
-{
-    heed_tensor *y = p->question->outputs(p->question->check, heed_contiguous(x));
-    if (y == NULL) {
-        heed_error(); /* a mask of one length, for example */
-    }
-    return y;
-}
-
-/* y = factor z, but for rounding? */
-static bool is_multiple(const problem *p, heed_tensor *y, heed_tensor *z, double *factor)
-{
-    const double squares = heed_item(heed_sum(heed_square(z)));
-    *factor = heed_item(heed_sum(heed_mul(y, z))) / squares; /* NaN is no factor */
-    const double off = heed_item(heed_amax(heed_abs(heed_sub(y, heed_mul_scalar(z, *factor)))));
-    return off <= p->question->rounding * heed_item(heed_amax(heed_abs(y)));
-}
-
-/* Finds W_v and W_o, and the factor of y, or the next that fit: *way counts those that were tried.
- * A difference of outputs has no biases. */
-static bool find_values(problem *p, weights *w, int *way)
-{
-    heed_tensor *one = heed_narrow(heed_to(p->question->x, HEED_F64), 1, 0, 1);
-    heed_tensor *two = heed_narrow(heed_to(p->question->other, HEED_F64), 1, 0, 1);
-    heed_tensor *y = outputs_of(p, one), *of_two = y != NULL ? outputs_of(p, two) : NULL;
-    if (of_two == NULL) {
-        return false;
-    }
-    y = heed_matmul(heed_sub(y, of_two), p->sketch);
-    heed_tensor *x = heed_sub(one, two);
-    while (*way < 4 * p->count * (p->count + 1)) {
-        const int turn_v = *way & 1, turn_o = *way >> 1 & 1, at_o = *way / 4 % (p->count + 1);
-        matrix *v = &p->matrices[*way / 4 / (p->count + 1)]; /* x itself is the last */
-        matrix *o = at_o < p->count ? &p->matrices[at_o] : NULL;
-        ++*way;
-        if (v->weight->shape[!turn_v] != p->o->d_model ||
-            (o != NULL && (o->tensor == NULL || o->weight->shape[turn_o] != p->width)) ||
-            (o == NULL && turn_o)) {
-            continue;
-        }
-        if (v->of_x[turn_v] == NULL) {
-            v->of_x[turn_v] = heed_matmul(x, turned(v->weight, !turn_v));
-        }
-        if (o != NULL && o->to_y[turn_o] == NULL) {
-            o->to_y[turn_o] = heed_matmul(turned(o->weight, !turn_o), p->sketch);
-        }
-        heed_tensor *to_y = o != NULL ? o->to_y[turn_o] : p->sketch;
-        const int64_t heads = p->o->heads, width = to_y->shape[0], of_v = v->weight->shape[turn_v];
-        p->w.head_dim = width / heads;
-        p->w.kv_heads = p->w.head_dim > 0 ? of_v / p->w.head_dim : 0;
-        if (p->w.kv_heads == 0 || heads % p->w.kv_heads != 0 || width % heads != 0 ||
-            of_v % p->w.head_dim != 0 || (v->tensor == NULL && o == NULL)) {
-            continue;
-        }
-        for (int tiled = 0; tiled < (p->w.kv_heads > 1 && p->w.kv_heads < heads ? 2 : 1); tiled++) {
-            const formula f = {.choice = {[HEADS] = tiled ? TILED : 0}};
-            const int64_t tokens = p->tokens;
-            p->tokens = 1;
-            heed_tensor *z = heed_matmul(merge(p, &f, split(p, &f, v->of_x[turn_v])), to_y);
-            p->tokens = tokens;
-            if (is_multiple(p, y, z, &p->factor)) {
-                p->factor = fabs(p->factor - 1) <= 10 * p->question->rounding ? 0 : p->factor;
-                take_role(w, ROLE_V, v);
-                take_role(w, ROLE_O, o);
-                w->weight[ROLE_V] = turned(v->weight, turn_v);
-                w->weight[ROLE_O] = o != NULL ? turned(o->weight, turn_o) : NULL;
-                p->tiled = tiled;
-                return true;
-            }
-        }
-    }
-    p->factor = 0;
-    return false;
-}
+/* ---- without names ---- */
 
 /* The scale of scores with which the formula gives y, or 0: the best of some, then Gauss-Newton. */
 static double solve_scale(const problem *p, formula f)
@@ -907,25 +784,27 @@ static double solve_scale(const problem *p, formula f)
     return is_one && best <= p->question->rounding ? scale : 0;
 }
 
-/* Finds W_q, W_k and the scale, when W_v and W_o are known. */
-static bool find_scores(problem *p, const weights *proven)
+/* Finds roles of the matrices, and the scale: in order of registration first. */
+static bool find_roles(problem *p, weights *w)
 {
-    for (int i = 0; i < 4 * p->count * p->count; i++) {
-        const matrix *q = &p->matrices[i / 4 % p->count], *k = &p->matrices[i / 4 / p->count];
-        p->w = *proven;
-        take_role(&p->w, ROLE_Q, q);
-        take_role(&p->w, ROLE_K, k);
-        p->w.weight[ROLE_Q] = turned(q->weight, i & 1);
-        p->w.weight[ROLE_K] = turned(k->weight, i >> 1 & 1);
-        if (q->tensor == NULL || k->tensor == NULL || !shapes_fit(p, &p->w)) {
+    const int n = p->count;
+    for (int i = 0; n <= MOST_UNNAMED && i < n * n * n * (n + 1); i++) {
+        const int q = i / (n * n * (n + 1)), k = i / (n * (n + 1)) % n, v = i / (n + 1) % n;
+        const int o = (v + 1 + i % (n + 1)) % (n + 1); /* the last: none */
+        matrix *m = p->matrices;
+        *w = (weights){.from = {&m[q], &m[k], &m[v], o < n ? &m[o] : NULL}};
+        if (o == q || o == k || o == v || !shapes_fit(p, w)) {
             continue;
         }
+        p->w = *w;
         prepare(p);
-        const formula f = {
-            .choice = {[HEADS] = p->tiled ? TILED : 0, [APPLY] = p->factor != 0 ? TIMES : 0}};
-        p->scale = solve_scale(p, f);
-        if (p->scale != 0) {
-            return true;
+        for (int tiled = 0; tiled < (w->kv_heads > 1 && w->kv_heads < p->o->heads ? 2 : 1);
+             tiled++) {
+            const formula f = {.choice = {[HEADS] = tiled ? TILED : 0}};
+            p->scale = solve_scale(p, f);
+            if (p->scale != 0) {
+                return true;
+            }
         }
     }
     return false;
@@ -936,8 +815,13 @@ static bool take_two_tokens(problem *p)
 {
     heed_tensor *parts[] = {heed_mul_scalar(heed_narrow(p->x, 1, 0, 1), 0),
                             heed_narrow(p->x, 1, 1, 1)};
-    heed_tensor *x = heed_cat(parts, 2, 1), *y = outputs_of(p, x);
-    if (y != NULL) {
+    heed_tensor *x = heed_cat(parts, 2, 1), *y = p->question->outputs(p->question->check, x);
+    if (y == NULL) {
+        heed_error(); /* a mask of one length, for example */
+    } else {
+        for (int i = 0; i < p->count; i++) {
+            p->matrices[i].of_x[0] = p->matrices[i].of_x[1] = NULL;
+        }
         p->x = x;
         p->y = heed_contiguous(heed_matmul(y, p->sketch));
         p->tokens = 2;
@@ -961,7 +845,7 @@ heed_verdict heed_attention_mistake(const heed_attention_question *question, con
                  .size = size};
     const int64_t columns = p.width < 16 ? p.width : 16;
     const bool placed = p.placed = p.o->positions != HEED_POSITIONS_NONE;
-    weights named, proven = {0};
+    weights w;
     *text = '\0';
     const heed_generator generator = heed_get_generator();
     heed_manual_seed(p.o->seed);
@@ -970,36 +854,25 @@ heed_verdict heed_attention_mistake(const heed_attention_question *question, con
     heed_set_generator(&generator);
     p.y = heed_contiguous(heed_matmul((heed_tensor *)y, p.sketch));
     list_matrices(&p);
-    if (p.count < MATRICES) { /* x itself */
-        add_matrix(&p, &(matrix){.weight = heed_eye(p.o->d_model, p.o->d_model, HEED_F64),
-                                 .hint = NO_ROLE,
-                                 .spare = true});
-    }
-    const bool has_names = choose_weights(&p, true, NULL, &named);
-    heed_verdict verdict = has_names ? try_all(&p, &named, &named) : HEED_VERDICT_UNKNOWN;
+    const bool has_names = choose_weights(&p, &w);
+    heed_verdict verdict = has_names ? try_all(&p, &w) : HEED_VERDICT_UNKNOWN;
     if (verdict != HEED_VERDICT_UNKNOWN) {
         return verdict;
     }
-    if (p.placed) {
-        p.placed = false;
-        *why = "W_v, W_o and the scale are right (one token, two tokens), whatever the positions";
+    const weights named = w;
+    p.placed = false;
+    if ((!placed || take_two_tokens(&p)) && find_roles(&p, &w)) {
+        *why =
+            placed ? "W_v, W_o and the scale are right (two tokens), whatever the positions" : NULL;
+        verdict = has_names ? try_all(&p, &named) : verdict;
+        return verdict != HEED_VERDICT_UNKNOWN ? verdict : try_all(&p, &w);
     }
-    bool has_values = false, has_scale = false;
-    for (int way = 0; !has_scale && find_values(&p, &proven, &way); has_values = true) {
-        has_scale = (!placed || p.first > 0 || take_two_tokens(&p)) && find_scores(&p, &proven);
+    if (placed) {
+        *why = "the projections and the scale are not found in the outputs of two tokens";
+        return p.count > 0 ? HEED_VERDICT_UNKNOWN : HEED_VERDICT_SKIPPED;
     }
-    if (has_scale) {
-        proven = p.w;
-        verdict = has_names ? try_all(&p, &named, &named) : verdict;
-        return verdict != HEED_VERDICT_UNKNOWN ? verdict
-                                               : try_all(&p, &proven, has_names ? &named : NULL);
-    }
-    *why = placed ? "the projections and the scale are not found in the outputs of one and of two "
-                    "tokens"
-                  : NULL;
-    if (placed || !choose_weights(&p, false, has_values ? &proven : NULL, &p.w)) {
-        return has_names || has_values ? HEED_VERDICT_UNKNOWN : HEED_VERDICT_SKIPPED;
-    }
-    proven = p.w;
-    return try_all(&p, &proven, has_names ? &named : NULL);
+    w = (weights){.from = {&p.matrices[0], &p.matrices[1], &p.matrices[2],
+                           p.count > 3 ? &p.matrices[3] : NULL}};
+    return p.count < 3 || !shapes_fit(&p, &w) ? (has_names ? verdict : HEED_VERDICT_SKIPPED)
+                                              : try_all(&p, &w);
 }

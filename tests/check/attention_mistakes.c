@@ -17,7 +17,7 @@ typedef struct recipe {
     bool x_added, reversed;      /* reversed: rows in reverse order */
     bool tiled, shared;          /* kv heads; one (d_head, d_head) projection for all heads */
     bool tied;                   /* W_k is W_q */
-    bool k_for_v, q_for_k, thirds_by_head, no_bias;
+    bool k_for_v, q_for_k, no_bias;
 } recipe;
 
 /* Projections under any names, and how `attend` uses them. */
@@ -88,12 +88,7 @@ static heed_tensor *attend(heed_tensor *x, void *context)
     const projections *m = context;
     const recipe *how = &m->how;
     heed_tensor *parts[3] = {project(m, m->q, x)};
-    if (m->fused && how->thirds_by_head) {
-        heed_tensor *all = heed_unflatten(parts[0], -1, HEED_SHAPE(m->heads, 3, -1));
-        for (int i = 0; i < 3; i++) {
-            parts[i] = heed_flatten(heed_select(all, 3, i), 2, 3);
-        }
-    } else if (m->fused) {
+    if (m->fused) {
         heed_chunk(parts[0], 3, -1, parts);
     } else {
         parts[1] = how->q_for_k ? parts[0] : project(m, m->k, x);
@@ -325,7 +320,7 @@ END_TEST
 
 /* Wrong and right classes as recipes, under names that say nothing where `names` is NULL. Words of
  * the mistake; "": right. The sources are OWNER/REPOSITORY, # an issue. */
-static const char *const unknown[4] = {"a", "b", "c", "d"}, *const fused[4] = {"attention"};
+static const char *const unknown[4] = {"a", "b", "c", "d"};
 static const struct form {
     const char *what;
     int d, heads, key_heads;
@@ -349,7 +344,6 @@ static const struct form {
      2,
      {.divisor = 1, .after = 2},
      .named = "after the softmax"},
-    {"a factor", 8, 2, 2, {.after = 5}, .named = "weights multiplied by 0.2"},
     {"kv heads tiled", 16, 4, 2, {.tiled = true}, .named = "kv heads tiled"}, /* ggml-org/llama.cpp
                                                                                */
     {"kv heads repeated", 16, 4, 2, {.no_bias = true}, .named = ""},
@@ -363,21 +357,6 @@ static const struct form {
      .names = tutorial},
     {"values by W_k", 8, 2, 2, {.k_for_v = true}, .named = "values computed by W_k"},
     {"keys by W_q", 8, 2, 2, {.q_for_k = true}, .named = "keys computed by W_q"},
-    {"thirds by head",
-     8,
-     2,
-     2,
-     {.thirds_by_head = true},
-     .named = "",
-     .names = fused}, /* EleutherAI/gpt-neox
-                       */
-    {"the same, not scaled",
-     8,
-     2,
-     2,
-     {.thirds_by_head = true, .divisor = 1},
-     .named = "not scaled",
-     .names = fused},
     {"small weights", 16, 4, 4, {.std = 0.01}, .named = ""},
     {"an epsilon", 16, 4, 4, {.epsilon = 1e-9}, .named = ""},
     {"rotary halves", 8, 2, 2, {.turn_q = 'h', .turn_k = 'h'}, .named = "", .names = tutorial},
