@@ -836,8 +836,9 @@ def logits_of(c, v, o, factor, tiled, first, sizes):
 
 
 def prove(c, reading):
-    """(weights, the number that q k^T is multiplied by, that of y, whether kv heads are tiled) or None. Between draws of the second token, the logit of its weight changes by scale * q_1 . (k_1 - k_0), to
-    which positions add a constant only. With k_0 = 0 this holds for rotary positions too."""
+    """(weights, the number that q k^T is multiplied by, that of y, whether kv heads are tiled) or None. Between draws of
+    the second token, the logit of its weight changes by scale * q_1 . (k_1 - k_0), to which positions add a constant only.
+    With k_0 = 0 this holds for rotary positions too."""
     inputs, _, named = reading
     try:
         values = prove_values(c, reading)
