@@ -664,8 +664,9 @@ def role_of(name):
 
 
 def matrix_of(p, c):
-    """A parameter as (out, in). Those with 3 dims have the heads first, or (d_model, heads, d_head)."""
+    """A parameter as (out, in). Those with 3 dims have the heads first, or (d_model, heads, d_head), or are convolutions."""
     p = p.detach().cpu().double()
+    p = p.flatten(1) if p.dim() > 2 and p[0, 0].numel() == 1 else p
     if p.dim() == 3 and c.heads in p.shape[:2] and c.d_model in p.shape:
         return (p.transpose(0, 1) if p.shape[0] == c.d_model else p).transpose(1, 2).flatten(0, 1) \
             if p.shape[2] != c.d_model else p.flatten(0, 1).T

@@ -239,6 +239,19 @@ class SharedByHeads(nn.Module):
         return self.fc_out(core(q, k, v, self.fault))
 
 
+class Convolutions(nn.Module):
+    """Vision models."""
+
+    def __init__(self, fault):
+        super().__init__()
+        self.fault, self.qkv, self.proj = fault, nn.Conv1d(WIDTH, 3 * WIDTH, 1), nn.Conv1d(WIDTH, WIDTH, 1)
+
+    def forward(self, x):
+        q, k, v = map(split, self.qkv(x.mT).mT.chunk(3, -1))
+        return self.proj(core(q, k, v, self.fault).mT).mT
+
+
+add("layouts", "1 x 1 convolutions", Convolutions, "unscaled")
 add("layouts", "TransformerLensOrg/TransformerLens", Blocks, "unscaled,by model")
 add("layouts", "karpathy/ng-video-lecture", PerHead, "by model,same head")
 add("layouts", "aladdinpersson/Machine-Learning-Collection", SharedByHeads, "-by model,shared by heads")
