@@ -88,9 +88,10 @@ class MultiHead(Attention):
           values     WRONG  replacing tokens: row 0 sees token 1, which is blocked (10 such
                             pairs, all of them later tokens)
           order      -      needs two tokens and no mask, or three and positions
-          equal      WRONG  equal tokens do not give what one of them gives: see reach; or
-                            the weights of a row do not sum to 1 (softmax over another dim, a
-                            mask after it, none, or a factor of T)
+          equal      WRONG  equal tokens do not give what one of them gives (off by 0.8): see
+                            reach; or the weights of a row do not sum to 1 (softmax over another
+                            dim, a mask after it, none, a factor of T, or positions in v), or y
+                            is more than attention (a residual, a gate: set block)
           length     WRONG  the first rows of T = 1 differ from those of T = 8: outputs depend
                             on the length (a scale, a mask aligned to the end, positions counted
                             from the end)
