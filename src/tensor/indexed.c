@@ -1,7 +1,4 @@
-/* Elements selected by an index along one dim: a walk whose third lane is offset by the index; and
- * rows of a table, split across threads: whole rows or, where rows are added up, whole columns, so
- * that no sum depends on the number of threads.
- *
+/* Elements selected by an index along one dim: a walk whose third lane is offset by the index.
  * Callers have checked the indices. */
 
 #include "tensor.h"
@@ -73,42 +70,4 @@ void heed_add_at(const heed_indexed *places, const heed_tensor *x, heed_tensor *
                          from, w.lane[PLACES].at + start * step * size, step, places->step);
         }
     } while (heed_walk_next(&w));
-}
-
-/* ---- table rows ---- */
-
-/* Columns are split into groups of one or two cache lines. */
-enum { GROUP = 16 };
-
-static void copy_some(void *context, int64_t first, int64_t end)
-{
-    const heed_table_rows *t = context;
-    const size_t size = (size_t)t->columns * heed_dtype_size(t->dtype);
-    for (int64_t i = first; i < end; i++) {
-        memcpy(t->rows + (size_t)i * size, t->table + (size_t)t->index[i] * size, size);
-    }
-}
-
-void heed_copy_table_rows(const heed_table_rows *t)
-{
-    heed_share_rows(t->count, t->columns, HEED_GRAIN_OF_TABLE_ROWS, copy_some, (void *)t);
-}
-
-/* Adds groups of columns [first, end). Each sum is computed by a single thread, in index order. */
-static void add_some(void *context, int64_t first, int64_t end)
-{
-    const heed_table_rows *t = context;
-    const int64_t element = (int64_t)heed_dtype_size(t->dtype), size = t->columns * element;
-    const int64_t start = first * GROUP, stop = end * GROUP < t->columns ? end * GROUP : t->columns;
-    for (int64_t i = 0; i < t->count; i++) {
-        heed_kernels_for(t->dtype)->add_into(stop - start, t->rows + i * size + start * element,
-                                             t->table + t->index[i] * size + start * element);
-    }
-}
-
-/* Splits groups of columns across threads; each group is treated as a row of `count` elements. */
-void heed_add_table_rows(const heed_table_rows *t)
-{
-    heed_share_rows((t->columns + GROUP - 1) / GROUP, t->count, HEED_GRAIN_OF_TABLE_ROWS / GROUP,
-                    add_some, (void *)t);
 }

@@ -276,36 +276,26 @@ void heed_fill_elements(heed_tensor *out, double value)
     }
 }
 
-static void add_part(const void *context, const walk *w, int64_t start, int64_t n)
+typedef struct addition {
+    const heed_tensor *x, *out;
+} addition;
+
+static void add_some(void *context, int64_t first, int64_t end)
 {
-    const heed_dtype dtype = *(const heed_dtype *)context;
-    const heed_kernels *kernels = heed_kernels_for(dtype);
-    const int64_t from_stride = run_stride(w, 0), stride = run_stride(w, 1);
-    for (int64_t at = start; at < start + n; at += CHUNK) {
-        chunk_buffer gathered, sums;
-        const int64_t left = start + n - at, part = left < CHUNK ? left : CHUNK;
-        char *to = w->lane[1].at + at * stride;
-        const void *from = heed_walk_elements(w->lane[0].at + at * from_stride, from_stride, part,
-                                              dtype, dtype, &gathered);
-        void *sum = (void *)heed_walk_elements(to, stride, part, dtype, dtype, &sums);
-        kernels->add_into(part, from, sum);
-        if (sum == &sums) {
-            kernels->scatter(part, sum, to, stride / (int64_t)heed_dtype_size(dtype));
-        }
-    }
+    const addition *a = context;
+    const int64_t start = first * (int64_t)heed_dtype_size(a->out->dtype);
+    heed_kernels_for(a->out->dtype)
+        ->add_into(end - first, (char *)a->x->data + start, (char *)a->out->data + start);
 }
 
 void heed_add_elements(const heed_tensor *x, heed_tensor *out)
 {
-    if (out->numel < 2 * HEED_GRAIN_OF_ELEMENTS && x->dtype == out->dtype && heed_is_row_major(x) &&
-        heed_is_row_major(out)) { /* needs neither a walk nor threads */
-        heed_kernels_for(out->dtype)->add_into(out->numel, x->data, out->data);
-        return;
+    const heed_frame frame = heed_frame_begin(false);
+    if (!heed_is_row_major(x)) {
+        heed_tensor *copy = heed_tensor_like(x);
+        heed_copy_elements(x, copy);
+        x = copy;
     }
-    walk w = {0};
-    heed_walk_lane(&w, x->data, x->strides, x->dtype, x->ndim);
-    heed_walk_lane(&w, out->data, out->strides, out->dtype, out->ndim);
-    if (heed_walk_begin(&w, out->ndim, out->shape)) {
-        heed_walk_parts(&w, HEED_GRAIN_OF_ELEMENTS, add_part, &out->dtype);
-    }
+    heed_parallel_for(out->numel, HEED_GRAIN_OF_ELEMENTS, add_some, &(addition){x, out});
+    heed_frame_end(frame);
 }

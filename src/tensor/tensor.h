@@ -285,11 +285,10 @@ static inline bool heed_push_block(void *block, size_t size)
  * per element and per grain, are estimates for one AVX-512 core with data in cache, unless noted.
  */
 enum {
-    HEED_GRAIN_OF_ELEMENTS = 8192,    /* element-wise work, copies: 0.15 to 0.3 ns each, 2 us */
-    HEED_GRAIN_OF_ROWS = 16384,       /* row kernels such as softmax: 0.5 ns each, 8 us */
-    HEED_GRAIN_OF_UPDATES = 16384,    /* optimiser steps: 0.1 to 0.35 ns each, 4 us */
-    HEED_GRAIN_OF_SUMS = 32768,       /* sums: 0.1 to 0.25 ns each, 5 us */
-    HEED_GRAIN_OF_TABLE_ROWS = 32768, /* table rows, read from memory: 0.3 ns each, 10 us */
+    HEED_GRAIN_OF_ELEMENTS = 8192, /* element-wise work, copies: 0.15 to 0.3 ns each, 2 us */
+    HEED_GRAIN_OF_ROWS = 16384,    /* row kernels such as softmax: 0.5 ns each, 8 us */
+    HEED_GRAIN_OF_UPDATES = 16384, /* optimiser steps: 0.1 to 0.35 ns each, 4 us */
+    HEED_GRAIN_OF_SUMS = 32768,    /* sums: 0.1 to 0.25 ns each, 5 us */
 };
 
 /* Matrix products, in multiply-adds; a core does about 50 per nanosecond in f32. */
@@ -652,7 +651,7 @@ void heed_multiply(const heed_tensor *a, const heed_tensor *b, heed_tensor *y);
 void heed_multiply_matrices(heed_dtype dtype, const heed_matrix_view *a, const heed_matrix_view *b,
                             const heed_tensor *bias, const heed_matrix_view *c);
 
-/* ---- rows of tables (indexed.c), and layer_norm of rows (reduce.c) ---- */
+/* ---- layer_norm of rows (reduce.c) ---- */
 
 /* heed_share_rows: calls work(context, first, end) for rows of n elements, with at least `grain`
  * elements per thread. */
@@ -661,20 +660,6 @@ static inline void heed_share_rows(int64_t rows, int64_t n, int64_t grain, heed_
 {
     heed_parallel_for(rows, grain / (n + 1) + 1, work, context);
 }
-
-/* A table (..., columns), and `count` contiguous rows, one per index. Indices have been checked.
- * heed_copy_table_rows: rows = table[index].
- * heed_add_table_rows: table[index] += rows, in the order of the indices, so that sums are bitwise
- * reproducible. */
-typedef struct heed_table_rows {
-    const int64_t *index;
-    int64_t count, columns;
-    heed_dtype dtype;
-    char *table, *rows;
-} heed_table_rows;
-
-void heed_copy_table_rows(const heed_table_rows *t);
-void heed_add_table_rows(const heed_table_rows *t);
 
 /* heed_normalise_rows: computes y for all rows.
  * heed_normalise_rows_gradient: computes dx, and adds dweight and dbias of each chunk of rows to
@@ -734,7 +719,7 @@ void heed_fill_elements(heed_tensor *out, double value);
  * else 0, as torch's dropout does (random.c). */
 void heed_fill_mask(heed_tensor *mask, double kept);
 
-/* heed_add_elements: out += x, with equal shapes and dtypes; out is not expanded. */
+/* heed_add_elements: out += x, with equal shapes and dtypes; out is contiguous. */
 void heed_add_elements(const heed_tensor *x, heed_tensor *out);
 
 /* ---- along dims: sums, other reductions, and kernels that process a line at a time ----

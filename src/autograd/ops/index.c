@@ -1,6 +1,8 @@
 /* Selecting and adding by index: whole rows (index_select), single elements (gather, scatter_add);
  * rows of a table (embedding). Every index is checked before memory is accessed. */
 
+#include <string.h>
+
 #include "../autograd.h"
 
 /* ---- checks of indices ---- */
@@ -205,8 +207,10 @@ static heed_status embedding_forward(const heed_call *call, heed_tensor *y)
 {
     heed_tensor *ids = call->inputs[0], *weight = heed_contiguous(call->inputs[1]);
     const int64_t *id = heed_checked_indices("embedding", "id", ids, call->inputs[1]->shape[0]);
-    heed_copy_table_rows(
-        &(heed_table_rows){id, ids->numel, weight->shape[1], weight->dtype, weight->data, y->data});
+    const size_t row = (size_t)weight->shape[1] * heed_dtype_size(y->dtype);
+    for (int64_t i = 0; i < ids->numel; i++) {
+        memcpy((char *)y->data + (size_t)i * row, (char *)weight->data + (size_t)id[i] * row, row);
+    }
     return HEED_OK;
 }
 
@@ -223,8 +227,11 @@ static heed_status dense_backward_forward(const heed_call *call, heed_tensor *y)
     heed_tensor *g = heed_contiguous(call->inputs[0]), *ids = call->inputs[1];
     const int64_t *id = heed_checked_indices("embedding", "id", ids, y->shape[0]);
     heed_fill_elements(y, 0);
-    heed_add_table_rows(
-        &(heed_table_rows){id, ids->numel, y->shape[1], y->dtype, y->data, g->data});
+    const int64_t n = y->shape[1], row = n * (int64_t)heed_dtype_size(y->dtype);
+    for (int64_t i = 0; i < ids->numel; i++) {
+        heed_kernels_for(y->dtype)->add_into(n, (char *)g->data + i * row,
+                                             (char *)y->data + id[i] * row);
+    }
     return HEED_OK;
 }
 

@@ -302,9 +302,8 @@ static __attribute__((noinline)) void multiply_small(const heed_gemm *call)
 /* Each element of b is used only a few times, so packing b does not pay off.
  *
  * If the columns of b are contiguous, as in y = x weight^T, each element of c is a dot product
- * summed in lanes; 8 columns are computed at a time, at the speed of the cache that contains b. If
- * the rows of b are contiguous and a has a single row, the sums stay in registers. A single dot
- * product is summed in double. */
+ * summed in lanes; 8 columns are computed at a time, at the speed of the cache that contains b. A
+ * single dot product is summed in double. */
 
 /* A dot product, summed in double like the sums of rows. */
 static void multiply_dot(const heed_gemm *call)
@@ -437,76 +436,19 @@ static void multiply_columns(const heed_gemm *call, int64_t j0, int64_t j1)
                 multiply_dots(4, ACROSS, call, i, j, least(end - j, ACROSS));
             }
         }
-        for (; i + 2 <= call->m; i += 2) {
-            for (int64_t j = j0; j < end; j += 4) {
-                multiply_dots(2, 4, call, i, j, least(end - j, 4));
-            }
-        }
-        if (i < call->m) {
+        for (; i < call->m; i++) {
             multiply_dots(1, DOTS, call, i, j0, end - j0);
         }
     }
 }
 
-/* STRETCH, ROW_BLOCK: columns and rows of b taken at a time. CHAINS: partial sums per column, to
- * hide the latency of multiply-adds. */
-enum { STRETCH = 2 * WIDTH, ROW_BLOCK = 256, CHAINS = 4 };
-
-static bool is_row(const heed_gemm *call)
-{
-    return call->m == 1 && call->b_col == 1;
-}
-
-/* The sums of up to STRETCH columns stay in registers for ROW_BLOCK rows. */
-static inline __attribute__((always_inline)) void multiply_stretch(const heed_gemm *call,
-                                                                   int64_t j0, int64_t columns)
-{
-    const T *a = call->a, *b = (const T *)call->b + j0, *bias = call->bias;
-    T *c = (T *)call->c + j0;
-    /* With k = 0, zeros are still written. */
-    for (int64_t first = 0; first == 0 || first < call->k; first += ROW_BLOCK) {
-        const int64_t end = first + ROW_BLOCK < call->k ? first + ROW_BLOCK : call->k;
-        T sum[CHAINS][STRETCH] = {{0}};
-        int64_t p = first;
-        for (; p + CHAINS <= end; p += CHAINS) {
-            UNROLL for (int i = 0; i < CHAINS; i++)
-            {
-                for (int64_t j = 0; j < columns; j++) {
-                    sum[i][j] += a[(p + i) * call->a_col] * b[(p + i) * call->b_row + j];
-                }
-            }
-        }
-        for (; p < end; p++) {
-            for (int64_t j = 0; j < columns; j++) {
-                sum[0][j] += a[p * call->a_col] * b[p * call->b_row + j];
-            }
-        }
-        for (int64_t j = 0; j < columns; j++) {
-            const T all = (sum[0][j] + sum[1][j]) + (sum[2][j] + sum[3][j]);
-            c[j] = first > 0 || call->accumulate ? c[j] + all : all;
-        }
-    }
-    for (int64_t j = 0; bias != NULL && j < columns; j++) {
-        c[j] += bias[j0 + j];
-    }
-}
+enum { STRETCH = 2 * WIDTH }; /* columns of b that one thread takes */
 
 /* Computes columns [first * STRETCH, end * STRETCH) of c. */
 static void multiply_few(void *context, int64_t first, int64_t end)
 {
     const heed_gemm *call = context;
-    const int64_t stop = least(end * STRETCH, call->n);
-    if (is_few_dots(call)) {
-        multiply_columns(call, first * STRETCH, stop);
-        return;
-    }
-    for (int64_t j = first * STRETCH; j < stop; j += STRETCH) {
-        if (j + STRETCH <= stop) { /* a constant, so that the compiler unrolls the common case */
-            multiply_stretch(call, j, STRETCH);
-        } else {
-            multiply_stretch(call, j, stop - j);
-        }
-    }
+    multiply_columns(call, first * STRETCH, least(end * STRETCH, call->n));
 }
 
 /* ---- one block ---- */
@@ -657,7 +599,7 @@ static enum way way_of(const heed_gemm *call)
         return SMALL_ONE;
     }
 #endif
-    return is_few_dots(call) || is_row(call) ? FEW : BLOCKS;
+    return is_few_dots(call) ? FEW : BLOCKS;
 }
 
 int64_t KERNEL(gemm_workspace)(const heed_gemm *call)
