@@ -11,7 +11,7 @@
  *
  * Functions: heed_matmul, heed_transpose, heed_div_scalar, heed_size; sqrt.
  *
- * Read first: lesson 4, "why head_size ** -0.5"; docs/questions.md, questions 2, 3 and 5. */
+ * Read first: lesson 1, "why sqrt(d_k)"; docs/questions.md, questions 2, 3 and 5. */
 #include "grade/task2.h"
 
 /* q (..., T, d) and k (..., S, d), f32 or f64, have the same dims in front; 2 to 4 dims in all.

@@ -75,11 +75,6 @@ DIFFERENT = {
             "The class works with its layers in a plain list, too.",
     },
     5: {
-        "Heed's attention": "PyTorch's attention",
-        "heed_scaled_dot_product_attention": "torch.nn.functional.scaled_dot_product_attention",
-        "heed_cat": "torch.cat",
-    },
-    8: {
         "(int)0.5 is in C": "int(0.5) is",
         "heed_cross_entropy": "torch.nn.functional.cross_entropy",
         "heed_optimizer_step": "step of torch.optim.sgd",
@@ -92,6 +87,11 @@ DIFFERENT = {
         "heed_narrow cuts": "text[:, :-1] cuts",
         "heed_flatten": "flatten",
         "Within a HEED_SCOPE_NO_GRAD": "Within torch.no_grad()",
+    },
+    8: {
+        "Heed's attention": "PyTorch's attention",
+        "heed_scaled_dot_product_attention": "torch.nn.functional.scaled_dot_product_attention",
+        "heed_cat": "torch.cat",
     },
     9: {
         "writer_forward": "forward",

@@ -36,7 +36,7 @@ CELLS = (
     ("import grade as grader, time\ngrader.MOST = 12\n" + softmax("time.sleep(1000)"), "Your code still runs after 10 seconds"),
     ("grade(1, torch.softmax)", "softmax is PyTorch's own"),
     ("grade(1, torch.ones(1, 2))", "softmax should be a function; what you give is a tensor"),
-    ("grade(8, softmax)", "Task 8 asks for 2: grade.8, cross_entropy, training_step"),
+    ("grade(5, softmax)", "Task 5 asks for 2: grade.5, cross_entropy, training_step"),
     ("grade(softmax)", "The number of the task comes first"),
     ("def causal_weights(x): pass\n\ndef padded_weights(x, n): pass\n\ngrade(3, padded_weights, causal_weights)",
      "Task 3 asks for another order: grade.3, causal_weights, padded_weights"),

@@ -9,7 +9,7 @@ Row i has the scores of query i with all keys. Softmax will make shares of each 
 depends on how far the scores lie apart, so their size must not depend on d: that is what the
 root is for. "..." is any number of dims in front, such as the batch and the heads.
 
-Read first: lesson 4, "why head_size ** -0.5"; docs/questions.md, questions 2, 3 and 5.
+Read first: lesson 1, "why sqrt(d_k)"; docs/questions.md, questions 2, 3 and 5.
 """
 import torch
 

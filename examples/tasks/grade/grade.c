@@ -22,8 +22,7 @@ enum { DONE, WRONG = 81, NOT_BEGUN, CLOSED, ASAN_EXIT = 86 };
 
 static char current[TEXT]; /* the text of the case */
 static int cases;
-static bool numbered; /* whether `current` is a case */
-static int messages;  /* a pipe to the parent: "c" and the text of a case, "d" and their number */
+static int messages; /* a pipe to the parent: "c" and the text of a case, "d" and their number */
 
 static void tell(char kind, const char *text)
 {
@@ -61,16 +60,8 @@ void grade_case(const char *format, ...)
     vsnprintf(current, sizeof current, format, args);
     va_end(args);
     cases++;
-    numbered = true;
     tell('c', current);
     free_arrays();
-    limit_time();
-}
-
-void grade_about(const char *what)
-{
-    snprintf(current, sizeof current, "%s", what);
-    numbered = false;
     limit_time();
 }
 
@@ -84,11 +75,7 @@ _Noreturn void grade_fail(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    printf("\n  ");
-    if (numbered) {
-        printf("Case %d: ", cases);
-    }
-    printf("%s.\n  ", current);
+    printf("\n  Case %d: %s.\n  ", cases, current);
     vprintf(format, args);
     printf("\n");
     va_end(args);
@@ -98,12 +85,6 @@ _Noreturn void grade_fail(const char *format, ...)
 _Noreturn void grade_not_begun(const char *seen)
 {
     printf("\n  %s Nothing is written yet: put your code where the file says so.\n", seen);
-    end(NOT_BEGUN);
-}
-
-_Noreturn void grade_unchanged_file(const char *what)
-{
-    printf("\n  %s\n", what);
     end(NOT_BEGUN);
 }
 

@@ -29,18 +29,12 @@ extern const struct task task;
 /* Begins a case; its text names the input: "x of 3 rows and 4 columns, dim 1". */
 void grade_case(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* What grade_fail says next is not about a case, but about this. */
-void grade_about(const char *what);
-
 /* The case fails; says why, and what to do. Ends the process. */
 _Noreturn void grade_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Nothing has been written into the gap yet; `seen` is a sentence on what shows it. Ends the
  * process. */
 _Noreturn void grade_not_begun(const char *seen);
-
-/* The same for a task without gaps; `what` says all. */
-_Noreturn void grade_unchanged_file(const char *what);
 
 /* For the functions that a task forbids: fails, and names the function. */
 _Noreturn heed_tensor *grade_forbidden(const char *function);

@@ -118,7 +118,7 @@ static double share_of(double a, double b, int which)
 /* Why the shares of a row or column are k times what they should be; likely reasons come first. */
 static const char *reason_of(const double *x, int n, int step, double k)
 {
-    double sum = 0, most = -INFINITY, whole = 0, whole_shifted = 0, positive = 0;
+    double sum = 0, most = -INFINITY, whole = 0, whole_shifted = 0;
     for (int i = 0; i < n; i++) {
         most = fmax(most, x[i * step]);
     }
@@ -127,7 +127,6 @@ static const char *reason_of(const double *x, int n, int step, double k)
         sum += e;
         whole_shifted = trunc(whole_shifted + e);
         whole = trunc(whole + exp(x[i * step]));
-        positive += x[i * step] > 0 ? e : 0;
     }
     const bool is_whole =
         grade_near(k, sum / whole_shifted) || grade_near(k, sum * exp(most) / whole);
@@ -141,11 +140,6 @@ static const char *reason_of(const double *x, int n, int step, double k)
     }
     if (grade_near(k, sum) || grade_near(k, sum * exp(most))) {
         return "its exponentials are not divided by their sum";
-    }
-    if (grade_near(k, sum / positive)) {
-        return "only the exponentials of positive scores are in the sum. A negative score has a "
-               "share, "
-               "too";
     }
     return k > 1 ? "what they are divided by is too small. Is each exponential in it?"
                  : "what they are divided by is too large. Is it the sum of their own exponentials "

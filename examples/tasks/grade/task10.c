@@ -518,9 +518,7 @@ static void grade(void)
         wrong = v[i].right || other ? wrong : i;
     }
     if (given == CLASSES) {
-        grade_unchanged_file(
-            "All five classes compute what they did before. Change a line in each; "
-            "its symptom tells which.");
+        grade_not_begun("All five classes compute what they did before.");
     }
     if (right == CLASSES) {
         return;
@@ -532,7 +530,7 @@ static void grade(void)
                : v[i].given ? "as it was, or changed without an effect"
                             : "changed, and not right");
     }
-    grade_about(names[wrong]);
+    grade_case("%s", names[wrong]);
     if (!v[wrong].given) {
         printf("\n  The symptom of %s, as it is now:\n\n", names[wrong]);
         print_symptom(wrong);

@@ -114,7 +114,7 @@ def print_map(name, cls):
             for w in row))
 
 
-SYMBOLS, LENGTH, WIDTH, BATCH, STEPS, POINTS = 16, 8, 32, 16, 240, 24
+SYMBOLS, LENGTH, WIDTH, BATCH, STEPS, POINTS = 16, 8, 32, 16, 240, 8
 
 
 class Model(nn.Module):
@@ -155,35 +155,10 @@ def train(name, cls, right):
     return torch.tensor(losses, dtype=torch.float64).reshape(POINTS, -1).mean(1).tolist()
 
 
-def nearest(x):
-    """The nearest whole number; halves away from 0."""
-    return int(math.copysign(abs(x) + 0.5, x))
-
-
 def print_curve(name, cls):
-    """Two curves in 61 x 10 characters."""
-    curves = (("a right class", "*", train(name, cls, True)), (name, "o", train(name, cls, False)))
-    columns, lines = 61, 10
-    top = max([1, *(math.ceil(loss) for _, _, losses in curves for loss in losses if math.isfinite(loss))])
-
-    def line_of(loss):
-        return nearest((1 - loss / top) * (lines - 1))
-
-    cells = [[" "] * columns for _ in range(lines)]
-    for _, key, losses in curves:
-        points = [(nearest(i / (POINTS - 1) * (columns - 1)), line_of(loss))
-                  for i, loss in enumerate(losses) if math.isfinite(loss)]
-        for (x0, y0), (x1, y1) in zip(points, points[1:]):
-            length = max(abs(x1 - x0), abs(y1 - y0), 1)
-            for i in range(length + 1):
-                cells[y0 + nearest(i / length * (y1 - y0))][x0 + nearest(i / length * (x1 - x0))] = key
-    ticks = {line_of(tick): str(tick) for tick in range(0, top + 1, math.ceil(top / 5))}
-    margin = len(str(top))
-    print("loss")
-    for line, row in enumerate(cells):
-        print(f"{ticks.get(line, ''):>{margin}} |{''.join(row).rstrip()}")
-    print(f"{'':{margin}} +{'-' * columns}\n{'':{margin}}  5{'step':^{columns - 4}}{STEPS - 5}")
-    print("   ".join(f"{key} {label} {losses[-1]:.4g}" for label, key, losses in curves))
+    print(f"mean loss of {STEPS // POINTS} steps each\n\n  to step   a right class   {name}")
+    for i, (right, own) in enumerate(zip(train(name, cls, True), train(name, cls, False)), 1):
+        print(f"  {i * STEPS // POINTS:7}   {right:13.3f}   {own:.3f}")
 
 
 def print_report(cls):

@@ -1,251 +1,340 @@
-"""Grades task 5: several heads."""
+"""The model of task 5, and its grader."""
+import copy
 import math
 
 import torch
 from torch import nn
+import torch.nn.functional as F
 
-from graders.common import attempt, attention_check, call, case, compare, fail, matches, show, text_of
+from graders.common import case, compare, equal, fail, returned, show, writes
 
-TITLE = "several heads"
+TITLE = "a training step"
 HINTS = (
-    "A reshape never moves a number, a transpose does. Write down where feature 2 of token 1 lies in (B, T, C), and where "
-    "in (B, heads, T, width).",
-    "(B, T, C) is also (B, T, heads, width): that is a reshape. Then heads and tokens change places. To merge, undo the "
-    "last step first. In forward, W_q, W_k and W_v come before the heads are split, and W_o after they are merged.",
+    "log(exp(a) / sum) is a - log(sum), which needs no share. As in task 1, the largest logit of each row can be subtracted "
+    "first. In the step, words 0 to T - 1 of a sentence are the input and words 1 to T the targets; then clear, backward, "
+    "update.",
+    "x.gather(1, targets[:, None]) is a column (N, 1), and so is a sum that keeps its dim. text[:, :-1] cuts the text, "
+    "flatten merges (B, T). Within torch.no_grad(), compute the moved weight from w and w.grad, and copy it into w.",
 )
 QUESTIONS = (
-    "Two heads of 4 features, or one of 8: which needs more weights, and what can two do that one cannot?",
-    "The softmax of each head is over the same tokens. Why do the heads not learn the same?",
+    "The first loss is about log 12 = 2.48. What would you suspect if it were 5, and what if it were 0.5?",
+    "Why does the loss not fall to 0, though the model has learned all eight sentences?",
 )
-NAMES = ("split_heads", "merge_heads", "forward")
-FORBIDDEN = {"scaled_dot_product_attention", "multi_head_attention_forward"}
+NAMES = ("cross_entropy", "training_step")
+FORBIDDEN = {"cross_entropy", "cross_entropy_loss", "nll_loss", "nll_loss_nd", "log_softmax", "logsumexp", "step"}
+WORDS, LONGEST, WIDTH = 12, 6, 16
 
 
-# ---- right and wrong ways to split and merge ----
+class Model(nn.Module):
+    """One head of causal attention, in f64."""
 
-
-def cut(x, heads):
-    return x.reshape(*x.shape[:2], heads, -1)
-
-
-def split(x, heads):
-    return cut(x, heads).transpose(1, 2)
-
-
-def split_by_view(x, heads):
-    return x.reshape(len(x), heads, x.size(1), -1)
-
-
-def deal(x, heads):
-    """Feature i goes to head i % heads."""
-    return cut(x, x.size(2) // heads).permute(0, 3, 1, 2)
-
-
-def join(y, *order):
-    return y.permute(order).reshape(len(y), y.size(2), -1)
-
-
-def merge(y):
-    return join(y, 0, 2, 1, 3)
-
-
-def merge_by_view(y):
-    return join(y, 0, 1, 2, 3)
-
-
-def collect(y):
-    return join(y, 0, 2, 3, 1)
-
-
-BY_VIEW = ("You split by a reshape alone. It keeps the order of the numbers, so the sequence is cut in place of the features: "
-           "head 0 gets all features of the first tokens, and never sees the last ones.")
-DEALT = ("You have width and heads exchanged: head 0 gets features 0, {} and so on. The features of a head should lie side by "
-         "side, because they come from neighbouring rows of W_q, W_k and W_v.")
-MERGED_BY_VIEW = ("You merge by a reshape alone. It keeps the order of the numbers, and in each head the tokens lie side by "
-                  "side: a token gets features of other tokens, later ones too.")
-
-
-# ---- split ----
-
-
-def check_split(split_heads, x, heads):
-    case(f"split_heads, x {text_of(x.shape)}, {heads} head{'' if heads == 1 else 's'}")
-    yours = call("split_heads", split_heads, x=x, heads=heads)
-    width = x.size(2) // heads
-    mistakes = (
-        (split_by_view(x, heads), BY_VIEW),
-        (cut(x, heads),
-         "The features are cut into heads, but the heads stand behind the tokens: (B, T, heads, width). Products and softmax "
-         "run over the last two dims, so these should be the tokens and the width."),
-        (deal(x, heads), DEALT.format(heads)),
-        (cut(x, width).transpose(1, 2),
-         "You have width and heads exchanged: that is attention in `width` heads of `heads` features."),
-        (cut(x, heads).permute(2, 0, 1, 3),
-         "The heads come before the batch. Dim 0 should stay that of the sequences."),
-    )
-    right = split(x, heads)
-    if not matches("split_heads", yours, right) and len(x) == 1:
-        show("x, 10 times the token plus the feature", x[0])
-    compare("split_heads", yours, right, mistakes,
-            "Head h should have features h * width to (h + 1) * width - 1 of every token.")
-
-
-# ---- merge ----
-
-
-def check_merge(merge_heads, y):
-    case(f"merge_heads, y {text_of(y.shape)}")
-    yours = call("merge_heads", merge_heads, y=y)
-    fewer = ("You add the heads up or average them. Then W_o cannot tell which head has found what: they should stand side by "
-             "side.")
-    mistakes = (
-        (merge_by_view(y), MERGED_BY_VIEW),
-        (collect(y), DEALT.format(y.size(1))),
-        (y.mean(1), fewer),
-        (y.sum(1), fewer),
-        (y[:, 0], "You return head 0 alone."),
-        (y.transpose(1, 2), "The heads are still a dim of their own. Each token should have one row of heads * width "
-                            "features."),
-        (join(y, 0, 1, 3, 2), "You exchange tokens and width. Which dim should come before the width, so that each token's "
-                              "heads are side by side?"),
-    )
-    right = merge(y)
-    if not matches("merge_heads", yours, right) and len(y) == 1:
-        show("y, head 0; 10 times the token plus the feature", y[0, 0])
-    compare("merge_heads", yours, right, mistakes,
-            "Row t should have head 0 of token t, then head 1 of token t, and so on.")
-
-
-# ---- forward ----
-
-
-class MultiHead(nn.Module):
-    """The layers that forward gets."""
-
-    def __init__(self, C, heads, dtype):
+    def __init__(self):
         super().__init__()
-        self.heads = heads
-        self.W_q = nn.Linear(C, C, bias=False)
-        self.W_k = nn.Linear(C, C, bias=False)
-        self.W_v = nn.Linear(C, C, bias=False)
-        self.W_o = nn.Linear(C, C, bias=False)
-        self.to(dtype)
+
+        def random(rows):
+            return nn.Parameter(0.25 * torch.randn(rows, WIDTH, dtype=torch.float64))
+
+        self.embedding = random(WORDS)
+        self.positions = random(LONGEST)
+        self.W_q = random(WIDTH)
+        self.W_k = random(WIDTH)
+        self.W_v = random(WIDTH)
+        self.output = random(WORDS)
+
+    def forward(self, tokens):
+        """tokens (B, T) int64, T at most LONGEST -> logits (B, T, WORDS)"""
+        x = self.embedding[tokens] + self.positions[:tokens.size(1)]
+        q, k, v = x @ self.W_q.T, x @ self.W_k.T, x @ self.W_v.T
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return (x + y) @ self.output.T
 
 
-def attend(m, q, k, v, split=split, merge=merge, change=None, divisor=None, dim=-1, causal=False):
-    """q, k, v (B, T, C) -> (B, T, C), without W_o; with, perhaps, one mistake: another split or merge, a change of the
-    weights, another divisor of the scores or dim of the softmax (None: no softmax)."""
-    q, k, v = (split(t, m.heads) for t in (q, k, v))
-    w = q @ k.transpose(-2, -1) / (math.sqrt(m.W_q.in_features / m.heads) if divisor is None else divisor)
-    if causal:
-        w = w.masked_fill(torch.ones(w.shape[-2:], dtype=torch.bool).triu(1), -math.inf)
-    w = w if dim is None else torch.softmax(w, dim)
-    w = w if change is None else change(w)
-    return merge(w @ v)
+# ---- cross-entropy ----
+
+GIVEN = (  # logits and targets
+    ([[1, 2, 4]], [2]),
+    ([[1, 2, 3], [0, 2, 0]], [0, 1]),
+    ([[0, 0, 0, 0]] * 3, [3, 1, 1]),
+    ([[0.5, -1, 2], [3, 0, 0], [-2, 1, 1]], [0, 0, 2]),
+    ([[4]], [0]),
+    ([[1000, 0], [0, 1000]], [0, 0]),
+    ([[1000, 1001], [-2000, -1999]], [1, 0]),
+    ([[-800, 0, 800], [1e6, 1e6, -1e6]], [2, 1]),
+)
 
 
-def explain(m, x, yours, right):
-    T, C = x.shape[1:]
-    width = C // m.heads
-    q, k, v = m.W_q(x), m.W_k(x), m.W_v(x)
-    mistakes = [
-        (attend(m, q, k, v), "W_o is missing: until then the features of the heads stand side by side, and no feature has used "
-                             "more than one head."),
-        (attend(m, q, k, m.W_o(v)), "W_o comes before the heads are merged. It should mix what the heads have found, so it has "
-                                    "to come after all of them."),
-        (attend(m, q, k, v) @ m.W_o.weight, "You multiply by W_o's weight itself. A Linear multiplies by its transpose: its weight "
-                                            "has the shape (out, in)."),
-        (x + right, "You add x. That is done around attention, in a block; forward returns what attention finds."),
-        (m.W_o(attend(m, k, q, v)), "Queries and keys are exchanged: W_q gives the queries, whose rows the scores have."),
-        (m.W_o(attend(m, q, q, v)), "Your keys come from W_q."),
-        (m.W_o(attend(m, q, k, k)), "Your values come from W_k."),
-        (m.W_o(attend(m, x, x, x)), "Your queries, keys and values are x itself, without W_q, W_k and W_v."),
-    ]
-    counts = "What counts is how many products are added up in a score."
-    ways = (
-        ({"divisor": math.sqrt(C)},
-         f"You divide the scores by the root of {C}, the width of the model. In one of {m.heads} heads a score is a sum of "
-         f"{width} products only."),
-        ({"divisor": width}, "You divide the scores by the width, without the root."),
-        ({"divisor": 1}, "Your scores are not scaled."),
-        ({"divisor": math.sqrt(3)},
-         "You divide the scores by the root of 3 in each case. It was the root of the width before; here the width is another number."),
-        ({"divisor": math.sqrt(m.heads)}, f"You divide the scores by the root of the number of heads. {counts}"),
-        ({"divisor": math.sqrt(T)}, f"You divide the scores by the root of the number of tokens. {counts}"),
-        ({"divisor": 1 / math.sqrt(width)}, "You multiply the scores by the root where the formula divides."),
-        ({"dim": 1}, "Your softmax runs over the heads, so that heads share a key among them. Each query should divide its "
-                     "attention among the keys, in each head alone."),
-        ({"dim": -2}, "Your softmax runs over the queries: columns sum to 1. Each query, a row, should divide its attention "
-                      "among the keys."),
-        ({"dim": None}, "There is no softmax between the scores and the values."),
-        ({"change": lambda w: w.mean(1, keepdim=True).expand_as(w)},
-         "The weights are averaged over the heads, so all heads look at the same tokens. Each should have weights of its own."),
-        ({"change": lambda w: w.transpose(-2, -1)}, "The weights are transposed before they meet the values: rows are queries."),
-        ({"split": lambda x, heads: x.unsqueeze(1), "divisor": math.sqrt(C)},
-         "The heads are not split: this is one head of all features, with one softmax."),
-        ({"split": split_by_view}, BY_VIEW),
-        ({"merge": merge_by_view}, MERGED_BY_VIEW),
-        ({"split": deal, "merge": collect}, DEALT.format(m.heads)),
-        ({"causal": True}, "Your attention is causal. This task has no mask: all tokens see each other."),
+def compare_loss(yours, logits, targets):
+    right, shares, log_shares = F.cross_entropy(logits, targets), logits.softmax(1), logits.log_softmax(1)
+    index = targets[:, None]
+    picked = shares.gather(1, index)
+    log_sum = logits.logsumexp(1, keepdim=True)
+    mistakes = (
+        (F.cross_entropy(shares, targets),
+         "softmax is applied twice: cross_entropy gets logits, and the shares that it makes of them are no logits for "
+         "another softmax. Such a loss can hardly fall."),
+        (right * len(logits),
+         "The losses of all targets are added up. The mean is wanted, so that the size of a step does not depend on their "
+         "number."),
+        (right / logits.size(1),
+         "The loss is divided by the number of classes, V. Each row has one loss, so it is a mean of N numbers, not of V or N V."),
+        (-logits.log_softmax(0).gather(1, index).mean(),
+         "Your shares run along dim 0, the places: columns sum to 1. Each row should be a choice among the classes."),
+        (-right,
+         "The sign is wrong: a share is below 1, its log below 0, and a loss that falls makes the share of the target grow."),
+        (-picked.mean(), "The log is missing: that is the mean share of the targets."),
+        (-picked.mean().log(),
+         "That is the log of the mean share. The mean of the logs is wanted: a target whose share is nearly 0 must cost "
+         "much."),
+        (-logits.gather(1, index).mean(),
+         "Only the target's own logit is in it. Its share also depends on the others of its row."),
+        ((log_sum - logits.amax(1, keepdim=True)).mean(),
+         "That is the loss of the likeliest class of each row, not of the target."),
+        (-log_shares[:, targets].mean(),
+         "Each row is paired with the targets of all rows; row n has targets[n] alone."),
     )
-    for way, why in ways:
-        mistakes.append((attempt(lambda: m.W_o(attend(m, q, k, v, **way))), why))
-    compare("forward", yours, right, mistakes,
-            "split_heads and merge_heads are right. Go through forward with a pencil: what has which shape, and which formula "
-            "should give each of them?")
+    if not equal(yours, right):
+        show("logits", logits)
+    otherwise = "The loss of a row is -log of the target's share; with a single row you can follow it by hand."
+    if yours.isnan():
+        otherwise = ("The loss is NaN: exp of a logit of 1000 is infinite, and inf / inf or inf - inf is NaN. As in task 1, a "
+                     "number can be subtracted from all logits of a row.")
+    elif yours.isinf():
+        otherwise = ("The loss is infinite. Either an exp is, as exp(1000) is more than a double holds; or the log of a share "
+                     "or a sum that has become 0. The log of a share can be computed without the share.")
+    elif right > 40 and yours < right / 2:
+        otherwise = ("The loss is too small: a share was limited from below, or a small number added to it, so that its log "
+                     "is finite. The loss then stops growing, and the gradient is 0 where it is needed most.")
+    compare("cross_entropy", yours, right, mistakes, otherwise)
 
 
-def check_forward(forward, B, T, C, heads, dtype):
-    m = MultiHead(C, heads, dtype)
-    x = torch.randn(B, T, C, dtype=torch.float64).to(dtype)
-    case(f"forward, x {text_of(x.shape)}, {heads} head{'' if heads == 1 else 's'}, "
-         f"{'f32' if dtype == torch.float32 else 'f64'}")
+def check_loss(cross_entropy, logits, targets):
+    logits.requires_grad_()
+    yours = cross_entropy(logits, targets)
+    if torch.is_tensor(yours) and yours.shape == targets.shape and len(targets) > 1:
+        fail("cross_entropy returns the loss of each target. Their mean is wanted.")
+    if torch.is_tensor(yours) and yours.numel() == 1:
+        yours = yours.reshape(())
+    returned("cross_entropy", yours, (), cross_entropy)
+    compare_loss(yours.detach(), logits.detach(), targets)
+    if not yours.requires_grad:
+        fail("The loss is right, but has no graph, so backward cannot go from it to the logits: compute it with PyTorch's "
+             "operations, without detach or item.")
+    yours.mul(3).backward()  # 3: the loss may be part of another one
+    own = logits.detach().clone().requires_grad_()
+    F.cross_entropy(own, targets).mul(3).backward()
+    shares = own.detach().softmax(1) * (3 / len(targets))
+    mistakes = (
+        (torch.zeros_like(shares), "The loss is right, but does not change with the logits."),
+        (own.grad - shares,
+         "The loss is right, but its gradient reaches the target's logit alone: the others push the share down, too. Is the "
+         "sum of exponentials detached?"),
+    )
+    yours = torch.zeros_like(shares) if logits.grad is None else logits.grad
+    compare("the gradient of 3 * cross_entropy by the logits", yours, own.grad, mistakes,
+            "The loss is right, but its gradient is not. Which numbers are detached?")
+
+
+def check_losses(cross_entropy):
+    for logits, targets in GIVEN:
+        case(f"cross_entropy of logits ({len(logits)}, {len(logits[0])}), target{'' if len(targets) == 1 else 's'} "
+             f"{' '.join(map(str, targets))}")
+        check_loss(cross_entropy, torch.tensor(logits, dtype=torch.float64), torch.tensor(targets))
+    for i in range(12):
+        rows, classes = 1 + i, 1 + (5 * i + 2) % 7
+        case(f"cross_entropy of random logits ({rows}, {classes})")
+        check_loss(cross_entropy, torch.randn(rows, classes, dtype=torch.float64) * (1 + i * i),
+                   torch.randint(0, classes, (rows,)))
+
+
+# ---- the training step ----
+
+VOCABULARY = ("the", "cat", "dog", "cow", "sat", "ran", "hid", "and", "it", "purred", "barked", "mooed")
+SENTENCES = torch.tensor([
+    [0, 1, 4, 7, 8, 9], [0, 1, 5, 7, 8, 9], [0, 1, 6, 7, 8, 9], [0, 2, 4, 7, 8, 10],
+    [0, 2, 5, 7, 8, 10], [0, 2, 6, 7, 8, 10], [0, 3, 4, 7, 8, 11], [0, 3, 5, 7, 8, 11]])
+
+
+def loss_of(model, tokens, targets):
+    """The loss of a model if it is to say `targets` (B, T) after `tokens` (B, T)."""
+    return F.cross_entropy(model(tokens).flatten(0, 1), targets.flatten())
+
+
+class Reference:
+    """A model that PyTorch trains, and all its gradients so far."""
+
+    def __init__(self, model):
+        self.model, self.grads, self.sums = copy.deepcopy(model), {}, {}
+
+    @staticmethod
+    def step_of(model, text, lr):
+        """The loss before the step, and gradients."""
+        parameters = dict(model.named_parameters())
+        loss = loss_of(model, text[:, :-1], text[:, 1:])
+        grads = dict(zip(parameters, torch.autograd.grad(loss, [*parameters.values()])))
+        with torch.no_grad():
+            for name, w in parameters.items():
+                w -= lr * grads[name]
+        return loss.detach(), grads
+
+    def step(self, text, lr):
+        loss, self.grads = self.step_of(self.model, text, lr)
+        for name, grad in self.grads.items():
+            self.sums[name] = self.sums.get(name, 0) + grad
+        return loss
+
+
+def in_turn(model, text, lr):
+    """The mean loss, if each sentence has its own step."""
+    model, losses = copy.deepcopy(model), []
+    with torch.enable_grad():
+        for sentence in text:
+            losses.append(Reference.step_of(model, sentence[None], lr)[0])
+    return torch.stack(losses).mean()
+
+
+def compare_step_loss(yours, right, before, after, text, lr):
+    first, last = text[:, :-1], text[:, 1:]
+    logits = before(first)
+    mistakes = (
+        (F.cross_entropy(logits.softmax(-1).flatten(0, 1), last.flatten()),
+         "The softmax of the logits goes into cross_entropy, which makes shares of logits itself: softmax is applied "
+         "twice."),
+        (loss_of(before, first, first),
+         "The targets are not shifted: the model is to say the word that it reads. It is to say the next one."),
+        (loss_of(before, text, text),
+         "The targets are not shifted: the model is to say the word that it reads. It is to say the next one. (The last "
+         "word has none.)"),
+        (loss_of(before, last, first),
+         "The targets are shifted the wrong way: the model is to say the word before the one that it reads, which it has "
+         "seen."),
+        (loss_of(before, text[:, :-2], text[:, 2:]),
+         "The targets are shifted twice: the model is to say the next word but one."),
+        (loss_of(before, text, text.roll(-1, 1)),
+         "The last word of a sentence gets the first one as its target. It has no next word."),
+        (F.cross_entropy(logits.flatten(0, 1), last.T.flatten()),
+         "Targets and logits are in different order: place t of sentence b is row b T + t of the flat logits."),
+        (F.cross_entropy(logits.transpose(0, 1).flatten(0, 1), last.flatten()),
+         "Targets and logits are in different order: place t of sentence b is row b T + t of the flat logits."),
+        (loss_of(before, text[:-1], text[1:]) if len(text) > 1 else None,
+         "Sentences are shifted, in dim 0. The words are to be, in dim 1: from each word, the model is to predict the next one."),
+        (right * len(text),
+         "The losses of the sentences are added up. Their mean is wanted, so that a step does not depend on how many there are."),
+        (in_turn(before, text, lr),
+         "There is a step after each sentence, so the loss of the next one is that of changed weights. All sentences belong to one "
+         "step."),
+        (loss_of(after, first, last),
+         "That is the loss after the step. The one before it is wanted, whose gradient you have followed."),
+        (right.trunc(), "That is the loss without its fraction. An int holds whole numbers alone."),
+    )
+    compare("the loss that training_step returns", yours, right, mistakes,
+            "cross_entropy is right, but this is not the loss of all places before the step. Write down which words the model "
+            "reads, which it is to say, and when a weight changes.")
+
+
+def compare_weights(yours, before, right, lr, text):
+    pairs = [*zip(yours.parameters(), before.parameters())]
+    unchanged = all(equal(w, old) for w, old in pairs)
+    if unchanged and all(w.grad is None for w, _ in pairs):
+        fail("The loss is right, but no weight has a gradient after the step, and none has changed. Gradients come from "
+             "backward, and last until they are cleared.")
+    if unchanged:
+        fail("The weights have gradients, but none has changed. Is the update made before backward, or after the gradients "
+             "were set to 0? Or does it compute new tensors, as w - lr * w.grad does, and leave those of the model as they "
+             "are? Or is the step 0, as int(0.5) is?")
+    batch, targets = len(text), text[:, 1:].numel()
+    for name, w in before.named_parameters():
+        g = right.grads[name]
+        mistakes = (
+            (w, f"{name} has not changed, though other weights have. The step moves each of them."),
+            (w + lr * g, "The step goes up: the gradient points to where the loss grows."),
+            (w - g, "The learning rate is not in the step."),
+            (w - lr * right.sums[name],
+             "The gradients of earlier steps are in it: backward adds to .grad, so they must be cleared once in each step."),
+            (w - lr / batch * g, "The gradient is divided by the number of sentences. The loss is a mean already, and so is "
+                                 "its gradient."),
+            (w - lr / targets * g, "The gradient is divided by the number of targets. The loss is a mean already, and so is "
+                                   "its gradient."),
+            (-lr * g, "The weights are replaced by the step. It moves them."),
+        )
+        factor = ((w - yours.get_parameter(name)) * g).sum().item() / (lr * (g * g).sum().item())
+        mistakes += ((w - factor * lr * g, f"Your step is {factor:.4g} times as long as lr says."),)
+        compare(f"{name} after the step", yours.get_parameter(name), right.model.get_parameter(name), mistakes,
+                "The loss is right, but the weight is not w - lr * gradient.")
+
+
+def check_model(model, had):
+    for name, w in had.items():
+        if dict(model.named_parameters()).get(name) is not w:
+            fail(f"model.{name} is another tensor now. What w - lr * w.grad gives is the result of an operation; an optimiser "
+                 "that was made for the old weight does not know it. Change the numbers of the weight that is there, without "
+                 "recording a graph.")
+        if not w.requires_grad:
+            fail(f"{name} no longer requires a gradient, so it will not learn again.")
+
+
+def run_step(training_step, model, text, lr):
+    """The loss that the learner's step returns: a number, a tensor or None."""
     try:
-        yours = call("forward", forward, m=m, x=x)
-    except RuntimeError as error:
-        if "mat1 and mat2 shapes" in str(error):
-            error.advice = f"Each W takes all {C} features of a token, not those of one head."
+        loss = training_step(model, text, lr)
+        return loss.detach() if torch.is_tensor(loss) else loss
+    except (TypeError, AttributeError) as error:
+        if model.output.grad is None and "NoneType" in str(error):
+            fail("The update reads w.grad, which is None: there are gradients only after backward, and until they are "
+                 f"cleared. ({error})")
         raise
+    except RuntimeError as error:
+        if "modified by an inplace operation" in str(error):
+            fail("The weights change between the forward and backward, which needs their old numbers: update them after "
+                 f"backward. ({error})")
+        if "leaf Variable" in str(error):
+            fail("The update would be recorded in the graph, as if the model computed it, and PyTorch refuses that for a "
+                 f"weight. No backward will need it. ({error})")
+        raise
+
+
+def check_step(training_step, model, right, text, lr):
+    before, had = copy.deepcopy(model), dict(model.named_parameters())
+    for w in before.parameters():
+        w.grad = None
+    loss = run_step(training_step, model, text, lr)
+    check_model(model, had)
+    expected = right.step(text, lr)
+    empty = (loss is None and not writes(training_step)) or (isinstance(loss, float) and math.isnan(loss))
+    if model.output.grad is None and empty:
+        fail("cross_entropy is right. training_step is not written yet.")
+    if loss is None:
+        fail("training_step returns None. It should return the loss before the step. Does a return lack?")
+    loss = torch.as_tensor(loss, dtype=torch.float64)
     with torch.no_grad():
-        right = m.W_o(attend(m, m.W_q(x), m.W_k(x), m.W_v(x)))
-        if not matches("forward", yours, right):
-            explain(m, x, yours, right)
+        compare_step_loss(loss.reshape(()) if loss.numel() == 1 else loss, expected, before, right.model, text, lr)
+        compare_weights(model, before, right, lr, text)
 
 
-def check_attention(forward, C, heads):
-    """What numbers do not show: gradients, and that a call depends on nothing else."""
-    case(f"attention_check of forward, {C} features, {heads} heads")
-    m = MultiHead(C, heads, torch.float64)
-    report = attention_check(lambda x: forward(m, x), C, heads=heads, module=m, show=False)
-    for result in report.checks.values():
-        if result.verdict == "failed":
-            fail(f"The numbers are right, but there is more to a forward: {result.text}. Gradients go only through PyTorch's "
-                 "functions, from y back to x and to each W.")
+def check_steps(training_step):
+    model = Model()
+    right = Reference(model)
+    for i, (text, lr) in enumerate(((SENTENCES[:4], 0.3), (SENTENCES[4:6], 0.1), (SENTENCES, 0.25)), 1):
+        case(f"step {i}, with {len(text)} sentences and lr = {lr:g}")
+        check_step(training_step, model, right, text.clone(), lr)
 
 
-# ---- cases ----
+def train(training_step):
+    """After "it" comes what the animal does."""
+    case("300 steps on 8 sentences of cats, dogs and cows")
+    model = Model()
+    losses = [float(run_step(training_step, model, SENTENCES.clone(), 0.5)) for _ in range(300)]
+    first, loss = losses[0], losses[-1]
+    word = VOCABULARY[model(torch.tensor([[0, 3, 6, 7, 8]]))[0, -1].argmax()]
+    if not loss < 0.6 or word != "mooed":
+        fail(f"The first steps were right, but the model does not learn: its loss goes from {first:.2f} to {loss:.2f}, and "
+             f"should fall below 0.6; after \"the cow hid and it\" it says \"{word}\" in place of \"mooed\". What differs in "
+             "later steps?")
+    print(f"\n  Your step trains a model: its loss falls from {first:.2f} to {loss:.2f}, and it continues\n  \"the cow hid and "
+          f"it\", which it has never seen, with \"{word}\".")
 
 
-def numbered(B, T, C):
-    """(B, T, C): 100 times the sequence plus 10 times the token plus the feature."""
-    b, t = 100 * torch.arange(B).reshape(B, 1, 1), 10 * torch.arange(T).reshape(T, 1)
-    return (b + t + torch.arange(C)).double()
-
-
-SIZES = ((1, 3, 4, 2), (1, 2, 4, 4), (1, 4, 4, 1), (2, 3, 6, 2), (2, 4, 6, 3), (3, 1, 8, 4), (1, 1, 1, 1))  # B, T, C, heads
-
-
-def grade(split_heads, merge_heads, forward):
-    torch.manual_seed(5)
-    for B, T, C, heads in SIZES:
-        check_split(split_heads, numbered(B, T, C), heads)
-    check_split(split_heads, torch.randn(2, 5, 12), 4)
-    for B, T, C, heads in SIZES:
-        check_merge(merge_heads, split(numbered(B, T, C), heads))
-    check_merge(merge_heads, torch.randn(2, 4, 5, 3))
-    check_forward(forward, 1, 4, 6, 2, torch.float64)  # heads, width and T differ, and their roots
-    for i, sizes in enumerate(SIZES):
-        check_forward(forward, *sizes, torch.float32 if i % 2 else torch.float64)
-    check_forward(forward, 2, 5, 12, 4, torch.float64)
-    check_attention(forward, 6, 2)
-    check_attention(forward, 12, 4)
+def grade(cross_entropy, training_step):
+    torch.manual_seed(1)
+    check_losses(cross_entropy)
+    check_steps(training_step)
+    train(training_step)

@@ -1,4 +1,4 @@
-"""Task 5, solved. A reshape keeps the order of the numbers. The features of a token lie side by
+"""Task 8, solved. A reshape keeps the order of the numbers. The features of a token lie side by
 side, so cutting the last dim in two cuts each token's features into heads; only then are heads and
 tokens exchanged. A reshape to (B, heads, T, width) at once would cut the sequence of tokens in
 place of the features. Merging undoes both steps in the opposite order.

@@ -1,11 +1,11 @@
-/* Task 5, solved. A reshape keeps the order of the numbers. The features of a token lie side by
+/* Task 8, solved. A reshape keeps the order of the numbers. The features of a token lie side by
  * side, so cutting the last dim in two cuts each token's features into heads; only then are heads
  * and tokens exchanged. A reshape to (B, heads, T, width) at once would cut the sequence of tokens
  * in place of the features. Merging undoes both steps in the opposite order.
  *
  * With the heads as a dim in front, products and softmax run for all heads at once. The scale is
  * that of one head, and W_o comes last, because only there do the heads meet. */
-#include "grade/task5.h"
+#include "grade/task8.h"
 
 heed_tensor *split_heads(heed_tensor *x, int heads)
 {

@@ -1,4 +1,4 @@
-/* Task 5: several heads.    make task5, HINT=1, HINT=2
+/* Task 8: several heads.    make task8, HINT=1, HINT=2
  *
  * One softmax gives a token one mixture of the others. Several heads give it several, each with
  * queries, keys and values of its own, which are cut out of one product: with C features and h
@@ -16,7 +16,7 @@
  * heed_div_scalar, heed_size, heed_softmax.
  *
  * Read first: lesson 8, part 1; docs/questions.md, questions 2 and 16 to 20. */
-#include "grade/task5.h"
+#include "grade/task8.h"
 
 /* x (B, T, C) -> (B, heads, T, C / heads) */
 heed_tensor *split_heads(heed_tensor *x, int heads)

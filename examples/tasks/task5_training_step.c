@@ -1,4 +1,4 @@
-/* Task 8: a training step.    make task8, HINT=1, HINT=2
+/* Task 5: a training step.    make task5, HINT=1, HINT=2
  *
  * A model gives each word of its vocabulary a score (a logit) as the next word. Its loss is the
  * mean, over all places, of -log of the share that softmax gives the word that really came next:
@@ -7,7 +7,7 @@
  *
  *     cross_entropy = mean over n of -log softmax(logits[n])[targets[n]]        w -= lr * w.grad
  *
- * Logits of 1000 must work. The model is given: grade/task8.h says what it computes. backward adds
+ * Logits of 1000 must work. The model is given: grade/task5.h says what it computes. backward adds
  * to .grad (heed_clear_grad empties it), heed_copy_into changes the numbers of a tensor, and
  * HEED_SCOPE_NO_GRAD opens a scope that records no graph.
  *
@@ -16,7 +16,7 @@
  * heed_item.
  *
  * Read first: examples/quickstart.c; lesson 5, its end; docs/questions.md, 32 and 33 */
-#include "grade/task8.h"
+#include "grade/task5.h"
 
 /* logits (N, V) f64, targets (N) i64 in 0 ... V-1 -> the loss, one number, with its graph. */
 heed_tensor *cross_entropy(heed_tensor *logits, heed_tensor *targets)

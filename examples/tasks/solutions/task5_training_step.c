@@ -1,11 +1,11 @@
-/* Task 8, solved. -log softmax is computed without the share: log(sum exp(x)) - x_target. With the
+/* Task 5, solved. -log softmax is computed without the share: log(sum exp(x)) - x_target. With the
  * largest logit subtracted from all, no exponent is above 0 and the sum is at least 1, so neither
  * exp nor log can overflow, and a share that is too small for a double still has its logarithm.
  *
  * The step clears gradients because backward adds to them. The update is no part of the model, so
  * it is computed without a graph; and it goes into the weights themselves, because heed_sub returns
  * a new tensor that the model does not know. */
-#include "grade/task8.h"
+#include "grade/task5.h"
 
 heed_tensor *cross_entropy(heed_tensor *logits, heed_tensor *targets)
 {

@@ -1,4 +1,4 @@
-"""Task 8: a training step.        python grade.py 8        python grade.py 8 --hint 1
+"""Task 5: a training step.        python grade.py 8        python grade.py 8 --hint 1
 
 A model gives each word of its vocabulary a score (a logit) as the next word. Its loss is the
 mean, over all places, of -log of the share that softmax gives the word that really came next:
@@ -7,7 +7,7 @@ and moves each weight a little against its gradient:
 
     cross_entropy = mean over n of -log softmax(logits[n])[targets[n]]        w -= lr * w.grad
 
-Logits of 1000 must work. The model is given: Model in graders/task8.py. backward adds to w.grad
+Logits of 1000 must work. The model is given: Model in graders/task5.py. backward adds to w.grad
 (w.grad = None empties it), w.copy_ changes the numbers of a tensor, and a block with
 torch.no_grad() records no graph. Do it without cross_entropy, nll_loss, log_softmax and logsumexp,
 and without torch.optim.

@@ -1,4 +1,4 @@
-"""Task 8, solved. -log softmax is computed without the share: log(sum exp(x)) - x_target. With the
+"""Task 5, solved. -log softmax is computed without the share: log(sum exp(x)) - x_target. With the
 largest logit subtracted from all, no exponent is above 0 and the sum is at least 1, so neither exp
 nor log can overflow, and a share that is too small for a double still has its logarithm.
 
