@@ -219,7 +219,7 @@ void grade_unchanged(const char *what, heed_tensor *x, heed_tensor *before)
     }
 }
 
-static const double *numbers(heed_tensor *x)
+const double *grade_numbers(heed_tensor *x)
 {
     return heed_const_data_f64(heed_contiguous(heed_to(heed_detach(x), HEED_F64)));
 }
@@ -230,7 +230,7 @@ bool grade_equal(heed_tensor *a, heed_tensor *b)
     if (!grade_has_shape(a, heed_shape_of_tensor(b))) {
         return false;
     }
-    const double *x = numbers(a), *y = numbers(b);
+    const double *x = grade_numbers(a), *y = grade_numbers(b);
     for (int64_t i = 0; i < a->numel; i++) {
         if (!grade_near(x[i], y[i])) {
             return false;
@@ -245,7 +245,8 @@ void grade_show_tensor(const char *title, heed_tensor *x, heed_tensor *expected)
     const int columns = x->ndim > 0 ? (int)heed_size(x, -1) : 1;
     const int rows = x->ndim > 1 ? (int)heed_size(x, -2) : 1;
     const int matrix = rows * columns, matrices = matrix > 0 ? (int)(x->numel / matrix) : 0;
-    const double *here = numbers(x), *there = expected != NULL ? numbers(expected) : NULL;
+    const double *here = grade_numbers(x),
+                 *there = expected != NULL ? grade_numbers(expected) : NULL;
     bool *wrong = calloc((size_t)matrix + 1, sizeof *wrong);
     int m = 0; /* the first matrix with a difference */
     for (bool found = false; there != NULL && wrong != NULL && m < matrices && !found;

@@ -67,6 +67,9 @@ void grade_answered(const char *what, const heed_tensor *yours);
 /* Also fails unless it has this shape. */
 void grade_returned(const char *what, const heed_tensor *yours, heed_shape shape);
 
+/* The elements of x, in order. */
+const double *grade_numbers(heed_tensor *x);
+
 /* As grade_show, the last two dims of the first batch. */
 void grade_show_tensor(const char *title, heed_tensor *x, heed_tensor *expected);
 
@@ -79,6 +82,12 @@ struct mistake {
     heed_tensor *result; /* any shape; NULL: could not be computed, never equal */
     const char *why;     /* what it is, why it matters, never the solution */
 };
+
+/* Forms of a computation, right or with a mistake, are known by their names. */
+static inline bool is(const char *form, const char *name)
+{
+    return strcmp(form, name) == 0;
+}
 
 /* t; if it is NULL, clears the error: the mistake does not fit these shapes. */
 heed_tensor *grade_try(heed_tensor *t);

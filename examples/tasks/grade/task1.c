@@ -116,12 +116,9 @@ static double share_of(double a, double b, int which)
 }
 
 /* Why the shares of a row or column are k times what they should be; likely reasons come first. */
-static const char *reason_of(const double *x, int n, int step, double k)
+static const char *reason_of(const double *x, int n, int step, double most, double k)
 {
-    double sum = 0, most = -INFINITY, whole = 0, whole_shifted = 0;
-    for (int i = 0; i < n; i++) {
-        most = fmax(most, x[i * step]);
-    }
+    double sum = 0, whole = 0, whole_shifted = 0;
     for (int i = 0; i < n; i++) {
         const double e = exp(x[i * step] - most);
         sum += e;
@@ -144,26 +141,6 @@ static const char *reason_of(const double *x, int n, int step, double k)
     return k > 1 ? "what they are divided by is too small. Is each exponential in it?"
                  : "what they are divided by is too large. Is it the sum of their own exponentials "
                    "alone, from 0 on?";
-}
-
-/* Explains shares that sum to something else, each of them k times what it should be. */
-static void explain_factor(const double *x, int n, int step, double k, const char *name, int line)
-{
-    double most = -INFINITY;
-    for (int i = 0; i < n; i++) {
-        most = fmax(most, x[i * step]);
-    }
-    if (grade_near(k, exp(-most)) || grade_near(k, exp(most))) {
-        grade_fail("%s %d sums to %.6g = exp(%g), and should sum to 1. Its largest score, %g, is "
-                   "subtracted %s: it has to be subtracted from all scores, in the numerator and "
-                   "in the sum.",
-                   name, line, k, k < 1 ? -most : most, most,
-                   grade_near(k, exp(-most)) ? "in the numerator, but not in the sum"
-                                             : "in the sum, but not in the numerator");
-    }
-    const char *why = reason_of(x, n, step, k);
-    grade_fail("%s %d sums to %.6g: all its shares are too %s by that factor, because %s%s", name,
-               line, k, k > 1 ? "large" : "small", why, why[strlen(why) - 1] == '?' ? "" : ".");
 }
 
 /* Fails unless the row or column sums to 1. */
@@ -192,8 +169,20 @@ static void check_sum(const double *x, const double *y, int n, int step, const c
                    "sum is an int.",
                    name, line);
     }
-    if (one_factor && fabs(most) < 700 && !grade_near(sum, 1)) {
-        explain_factor(x, n, step, factor, name, line);
+    one_factor = one_factor && fabs(most) < 700 && !grade_near(sum, 1);
+    if (one_factor && (grade_near(sum, exp(-most)) || grade_near(sum, exp(most)))) {
+        grade_fail("%s %d sums to %.6g = exp(%g), and should sum to 1. Its largest score, %g, is "
+                   "subtracted %s: it has to be subtracted from all scores, in the numerator and "
+                   "in the sum.",
+                   name, line, sum, sum < 1 ? -most : most, most,
+                   grade_near(sum, exp(-most)) ? "in the numerator, but not in the sum"
+                                               : "in the sum, but not in the numerator");
+    }
+    if (one_factor) {
+        const char *why = reason_of(x, n, step, most, sum);
+        grade_fail("%s %d sums to %.6g: all its shares are too %s by that factor, because %s%s",
+                   name, line, sum, sum > 1 ? "large" : "small", why,
+                   why[strlen(why) - 1] == '?' ? "" : ".");
     }
     if (isinf(sum) || (sum == 0 && fabs(most) > 700)) {
         grade_fail("%s %d sums to %g: its largest score is %g, and exp of that is %s. %s", name,

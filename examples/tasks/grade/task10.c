@@ -42,72 +42,61 @@ static heed_tensor *theirs(int which, struct attention *m, heed_tensor *x, heed_
 
 /* ---- the right classes, the given ones, and what known wrong repairs compute ---- */
 
-typedef enum form {
-    RIGHT,
-    GIVEN,
-    OVER_BATCH,
-    TRANSPOSED,
-    NO_MASK,
-    NOT_ITSELF,
-    PAST,
-    BOTH_BY_VIEW,
-    SINGLE_HEAD,
-    PADDING_SEEN,
-    FORMS
-} form;
-
 static const struct {
     int which;
-    const char *why;
-} repairs[FORMS] = {
-    [OVER_BATCH] = {ONE_HEAD, "Now the softmax runs along the batch: the shares of a word depend "
-                              "on the other sentences."},
-    [TRANSPOSED] = {ONE_HEAD, "Now the weights are transposed after the softmax. Rows sum to 1, "
-                              "but a row has the scores of a key with all queries."},
-    [NO_MASK] = {NEXT_WORD, "Now nothing is blocked."},
-    [NOT_ITSELF] =
-        {NEXT_WORD,
-         "Now a symbol does not see itself, and the first one sees nothing: its row is 0 / 0."},
-    [PAST] = {NEXT_WORD, "Now the mask blocks the past, and the future is seen."},
-    [BOTH_BY_VIEW] = {MULTI_HEAD, "Now heads are split and merged by a reshape alone: each row "
-                                  "comes out where it was, but a head is a part of the sentence."},
-    [SINGLE_HEAD] = {MULTI_HEAD,
-                     "Now there is one head of the whole width. The class should have m->heads."},
-    [PADDING_SEEN] =
-        {PADDED, "Words look at padding: the mask blocks nothing, or rows in place of columns."},
+    const char *form, *why;
+} repairs[] = {
+    {ONE_HEAD, "over batch",
+     "Now the softmax runs along the batch: the shares of a word depend "
+     "on the other sentences."},
+    {ONE_HEAD, "transposed",
+     "Now the weights are transposed after the softmax. Rows sum to 1, "
+     "but a row has the scores of a key with all queries."},
+    {NEXT_WORD, "no mask", "Now nothing is blocked."},
+    {NEXT_WORD, "not itself",
+     "Now a symbol does not see itself, and the first one sees nothing: its row is 0 / 0."},
+    {NEXT_WORD, "past", "Now the mask blocks the past, and the future is seen."},
+    {MULTI_HEAD, "both by view",
+     "Now heads are split and merged by a reshape alone: each row "
+     "comes out where it was, but a head is a part of the sentence."},
+    {MULTI_HEAD, "single head",
+     "Now there is one head of the whole width. The class should have m->heads."},
+    {PADDED, "padding seen",
+     "Words look at padding: the mask blocks nothing, or rows in place of columns."},
 };
+enum { REPAIRS = sizeof repairs / sizeof *repairs };
 
 /* (B, T, d) -> (B, heads, T, d_head) */
-static heed_tensor *split_heads(heed_tensor *x, int heads, form f)
+static heed_tensor *split_heads(heed_tensor *x, int heads, const char *f)
 {
-    if (f == BOTH_BY_VIEW) {
+    if (is(f, "both by view")) {
         return heed_reshape(x, HEED_SHAPE(heed_size(x, 0), heads, heed_size(x, 1), -1));
     }
     return heed_transpose(heed_unflatten(x, 2, HEED_SHAPE(heads, -1)), 1, 2);
 }
 
 /* true blocks; or NULL */
-static heed_tensor *mask_of(int which, form f, int64_t length, heed_tensor *is_word)
+static heed_tensor *mask_of(int which, const char *f, int64_t length, heed_tensor *is_word)
 {
     heed_tensor *ones = heed_ones(HEED_SHAPE(length, length), HEED_BOOL);
-    if (which == ONE_HEAD || f == NO_MASK || f == PADDING_SEEN) {
+    if (which == ONE_HEAD || is(f, "no mask") || is(f, "padding seen")) {
         return NULL;
     }
     if (which == PADDED) { /* (B, 1, 1, T), of all heads and queries */
-        heed_tensor *blocks = f == GIVEN ? is_word : heed_logical_not(is_word);
+        heed_tensor *blocks = is(f, "given") ? is_word : heed_logical_not(is_word);
         return heed_unsqueeze(heed_unsqueeze(blocks, 1), 2);
     }
-    heed_tensor *future = heed_triu(ones, which != NEXT_WORD ? 1
-                                          : f == GIVEN       ? 2
-                                          : f == NOT_ITSELF  ? 0
-                                                             : 1);
-    return f == PAST ? heed_transpose(future, 0, 1) : future;
+    heed_tensor *future = heed_triu(ones, which != NEXT_WORD    ? 1
+                                          : is(f, "given")      ? 2
+                                          : is(f, "not itself") ? 0
+                                                                : 1);
+    return is(f, "past") ? heed_transpose(future, 0, 1) : future;
 }
 
-static heed_tensor *computed(int which, form f, struct attention *m, heed_tensor *x,
+static heed_tensor *computed(int which, const char *f, struct attention *m, heed_tensor *x,
                              heed_tensor *is_word)
 {
-    const int heads = which == MULTI_HEAD && f != SINGLE_HEAD ? m->heads : 1;
+    const int heads = which == MULTI_HEAD && !is(f, "single head") ? m->heads : 1;
     heed_tensor *q = split_heads(heed_linear_forward(m->W_q, x), heads, f);
     heed_tensor *k = split_heads(heed_linear_forward(m->W_k, x), heads, f);
     heed_tensor *v = split_heads(heed_linear_forward(m->W_v, x), heads, f);
@@ -115,13 +104,13 @@ static heed_tensor *computed(int which, form f, struct attention *m, heed_tensor
         heed_div_scalar(heed_matmul(q, heed_transpose(k, 2, 3)), sqrt((double)heed_size(k, 3)));
     heed_tensor *mask = mask_of(which, f, heed_size(x, 1), is_word);
     weights = mask != NULL ? heed_masked_fill(weights, mask, -INFINITY) : weights;
-    weights = heed_softmax(weights, (which == ONE_HEAD && f == GIVEN) || f == TRANSPOSED ? 2
-                                    : f == OVER_BATCH                                    ? 0
-                                                                                         : 3);
-    weights = f == TRANSPOSED ? heed_transpose(weights, 2, 3) : weights;
-    weights = which == PREVIOUS_WORD && f == GIVEN ? heed_detach(weights) : weights;
+    weights = heed_softmax(weights, (which == ONE_HEAD && is(f, "given")) || is(f, "transposed") ? 2
+                                    : is(f, "over batch")                                        ? 0
+                                                          : 3);
+    weights = is(f, "transposed") ? heed_transpose(weights, 2, 3) : weights;
+    weights = which == PREVIOUS_WORD && is(f, "given") ? heed_detach(weights) : weights;
     heed_tensor *y = heed_matmul(weights, v);
-    const bool merged_by_view = (which == MULTI_HEAD && f == GIVEN) || f == BOTH_BY_VIEW;
+    const bool merged_by_view = (which == MULTI_HEAD && is(f, "given")) || is(f, "both by view");
     y = merged_by_view ? y : heed_transpose(y, 1, 2);
     return heed_linear_forward(m->W_o, heed_reshape(y, heed_shape_of_tensor(x)));
 }
@@ -173,7 +162,7 @@ static heed_tensor *loss_of(int which, bool right, struct model *m)
     heed_tensor *last = heed_narrow(symbols, 1, 1, LENGTH);
     heed_tensor *x = heed_embedding_forward(m->embedding, which == NEXT_WORD ? first : last);
     x = heed_position_encoding_forward(m->positions, x);
-    x = heed_add(x, right ? computed(which, RIGHT, m->attention, x, NULL)
+    x = heed_add(x, right ? computed(which, "right", m->attention, x, NULL)
                           : theirs(which, m->attention, x, NULL, &weights));
     heed_tensor *logits = heed_linear_forward(m->output, x);
     heed_tensor *targets = which == NEXT_WORD ? last : first;
@@ -293,7 +282,7 @@ static heed_tensor *leaf_of(heed_tensor *x)
     return heed_set_requires_grad(heed_clone(heed_detach(x)), true);
 }
 
-static result result_of_form(int which, form f, const input *in)
+static result result_of_form(int which, const char *f, const input *in)
 {
     heed_tensor *x = leaf_of(in->x);
     return result_of(in, x, computed(which, f, in->m, x, in->is_word));
@@ -321,13 +310,13 @@ static bool explain_reach(int which, const input *in, char *text, size_t size)
 {
     heed_tensor *none = NULL, *given[2], *changed[2];
     given[0] = heed_detach(theirs(which, in->m, in->x, in->is_word, &none));
-    given[1] = heed_detach(computed(which, RIGHT, in->m, in->x, in->is_word));
+    given[1] = heed_detach(computed(which, "right", in->m, in->x, in->is_word));
     for (int64_t key = 0; key < heed_size(in->x, 1); key++) {
         heed_tensor *x = heed_clone(in->x);
         heed_tensor *token = heed_narrow(x, 1, key, 1);
         heed_copy_into(token, heed_add_scalar(token, 1));
         changed[0] = heed_detach(theirs(which, in->m, x, in->is_word, &none));
-        changed[1] = heed_detach(computed(which, RIGHT, in->m, x, in->is_word));
+        changed[1] = heed_detach(computed(which, "right", in->m, x, in->is_word));
         for (int64_t row = 0; row < heed_size(in->x, 1) && heed_error_pending() == HEED_OK; row++) {
             bool sees[2];
             for (int i = 0; i < 2; i++) {
@@ -382,10 +371,10 @@ static void explain(int which, const input *in, heed_tensor *weights, const resu
                  i == 0 ? "they" : "it");
         return;
     }
-    for (int f = GIVEN + 1; f < FORMS; f++) {
-        if (repairs[f].which == which &&
-            grade_equal(yours->of[Y], result_of_form(which, (form)f, in).of[Y])) {
-            snprintf(v->text, sizeof v->text, "%s", repairs[f].why);
+    for (int i = 0; i < REPAIRS; i++) {
+        if (repairs[i].which == which &&
+            grade_equal(yours->of[Y], result_of_form(which, repairs[i].form, in).of[Y])) {
+            snprintf(v->text, sizeof v->text, "%s", repairs[i].why);
             return;
         }
     }
@@ -435,7 +424,8 @@ static void check(int which, const input *in, bool printed, verdict *v)
         v->right = v->given = false;
         return;
     }
-    const result right = result_of_form(which, RIGHT, in), given = result_of_form(which, GIVEN, in);
+    const result right = result_of_form(which, "right", in),
+                 given = result_of_form(which, "given", in);
     const bool is_right = same(&yours, &right);
     if (!is_right && v->right) {
         explain(which, in, weights, &yours, &right, printed, v);

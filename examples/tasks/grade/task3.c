@@ -40,15 +40,11 @@ static void add_mask(struct sought *s, heed_tensor *mask, const char *why)
 
 /* ---- mistakes with any mask ---- */
 
-static const double *numbers(heed_tensor *x)
-{
-    return heed_const_data_f64(heed_contiguous(heed_to(x, HEED_F64)));
-}
-
 /* The score in place of the hidden ones from which softmax would give y; NaN if there is none. */
 static double finite_score(const struct sought *s, heed_tensor *y)
 {
-    const double *weight = numbers(y), *x = numbers(s->x), *hidden = numbers(s->hidden);
+    const double *weight = grade_numbers(y), *x = grade_numbers(s->x),
+                 *hidden = grade_numbers(s->hidden);
     const int64_t S = heed_size(s->x, -1);
     double with = NAN;
     for (int64_t i = 0; i < s->x->numel && isnan(with); i++) {
@@ -83,8 +79,9 @@ static int nan_in_plain_row(const struct sought *s, const double *weight, const 
 static const char *symptom(const struct sought *s, heed_tensor *y, heed_tensor *right)
 {
     static char text[500];
-    const double *weight = numbers(y), *x = numbers(s->x), *hidden = numbers(s->hidden);
-    const double *good = numbers(right), with = finite_score(s, y);
+    const double *weight = grade_numbers(y), *x = grade_numbers(s->x),
+                 *hidden = grade_numbers(s->hidden);
+    const double *good = grade_numbers(right), with = finite_score(s, y);
     const int64_t S = heed_size(s->x, -1), T = heed_size(s->x, -2);
     const int plain = nan_in_plain_row(s, weight, hidden);
     if (plain >= 0 && heed_item(heed_amax(heed_abs(s->x))) > 700) {

@@ -64,11 +64,6 @@ static const struct {
 };
 enum { FORMS = sizeof forms / sizeof *forms, OF_MASKS = 8 };
 
-static bool is(const char *form, const char *other)
-{
-    return strcmp(form, other) == 0;
-}
-
 static heed_tensor *mask_scores(heed_tensor *scores, heed_tensor *mask, const char *f)
 {
     if (is(f, "inverted") || is(f, "inverted, finite")) {

@@ -56,133 +56,122 @@ void keep(heed_tensor **place, heed_tensor *t)
 
 /* ---- the right row, and what known mistakes compute ---- */
 
-typedef enum form {
-    RIGHT,
-    NOTHING,
-    WITHOUT_ITSELF,
-    ITSELF_ALONE,
-    FIRST_ALONE,
-    AT_ZERO,
-    NO_POSITION,
-    NEXT_POSITION,
-    JUMP,
-    TWICE,
-    X_AS_Q,
-    Q_NO_POSITION,
-    K_NO_POSITION,
-    V_NO_POSITION,
-    V_JOINED_TO_KEYS,
-    K_JOINED_TO_VALUES,
-    OTHER_ORDER,
-    FIRST_AND_ITSELF,
-    OLD_SENTENCE,
-    Q_AS_K,
-    K_AS_V,
-    V_AS_K,
-    NO_OUTPUT,
-    FORMS
-} form;
-
-static const char *const why[FORMS] = {
-    [NOTHING] = "The row is 0: the first token of a sentence attends to nothing. No token is "
-                "before it, but it should attend to itself.",
-    [WITHOUT_ITSELF] = "The new token attends to the tokens before it, but not to itself: its key "
-                       "and value are not in the cache yet when it looks.",
-    [ITSELF_ALONE] = "The new token attends to itself alone: the keys and values of the tokens "
-                     "before it are lost.",
-    [FIRST_ALONE] = "The new token attends to token 0 alone. A causal mask for one query and p + 1 "
+static const struct {
+    const char *form, *why;
+} forms[] = {
+    {"nothing", "The row is 0: the first token of a sentence attends to nothing. No token is "
+                "before it, but it should attend to itself."},
+    {"without itself", "The new token attends to the tokens before it, but not to itself: its key "
+                       "and value are not in the cache yet when it looks."},
+    {"itself alone", "The new token attends to itself alone: the keys and values of the tokens "
+                     "before it are lost."},
+    {"first alone", "The new token attends to token 0 alone. A causal mask for one query and p + 1 "
                     "keys is aligned at the top left then: it takes the query for token 0. Which "
-                    "keys may the newest token not see?",
-    [AT_ZERO] = "Each token gets position 0. One token is given, but it is not the first one of "
-                "its sentence.",
-    [NO_POSITION] = "The tokens get no position: y does not depend on their order.",
-    [NEXT_POSITION] = "Each token gets the position after its own: the first one is at position 0.",
-    [JUMP] = "Only the first token gets its own position; those after it get the next one.",
-    [TWICE] = "The positions are added twice.",
-    [X_AS_Q] = "The query does not pass through W_q: scores are products of keys with x itself.",
-    [Q_NO_POSITION] = "The query is computed from x without its position. Keys and values have "
-                      "theirs.",
-    [K_NO_POSITION] = "The keys are computed from x without their positions, so the scores do not "
-                      "depend on the order of the tokens.",
-    [V_NO_POSITION] = "The values are computed from x without their positions. Queries and keys "
-                      "have theirs.",
-    [V_JOINED_TO_KEYS] = "The new value is joined to the keys of the tokens before, so old keys "
-                         "are used as values.",
-    [K_JOINED_TO_VALUES] = "The new key is joined to the values of the tokens before, so old "
-                           "values are used as keys.",
-    [OTHER_ORDER] = "Keys and values are in different orders: the new one is joined to the end of "
-                    "one and to the front of the other. Each weight then goes to the value of "
-                    "another token.",
-    [FIRST_AND_ITSELF] = "The new token attends to token 0 and to itself: what step 1 has joined "
-                         "is not in the cache. Does every step keep its keys and values?",
-    [OLD_SENTENCE] =
-        "The tokens of the sentence before are still in the cache. Position 0 begins a new one.",
-    [Q_AS_K] = "The scores are products of queries with queries: the cache has W_q's results where "
-               "it should have keys.",
-    [K_AS_V] = "Your values are keys: y is a mean of what W_k computes.",
-    [V_AS_K] = "Your keys are values: the scores are products of queries with what W_v computes.",
-    [NO_OUTPUT] = "The result does not pass through W_o.",
+                    "keys may the newest token not see?"},
+    {"at zero", "Each token gets position 0. One token is given, but it is not the first one of "
+                "its sentence."},
+    {"no position", "The tokens get no position: y does not depend on their order."},
+    {"next position",
+     "Each token gets the position after its own: the first one is at position 0."},
+    {"jump", "Only the first token gets its own position; those after it get the next one."},
+    {"twice", "The positions are added twice."},
+    {"parts, x as q",
+     "The query does not pass through W_q: scores are products of keys with x itself."},
+    {"parts, q no position",
+     "The query is computed from x without its position. Keys and values have "
+     "theirs."},
+    {"parts, k no position",
+     "The keys are computed from x without their positions, so the scores do not "
+     "depend on the order of the tokens."},
+    {"parts, v no position",
+     "The values are computed from x without their positions. Queries and keys "
+     "have theirs."},
+    {"parts, v joined to keys",
+     "The new value is joined to the keys of the tokens before, so old keys "
+     "are used as values."},
+    {"parts, k joined to values",
+     "The new key is joined to the values of the tokens before, so old "
+     "values are used as keys."},
+    {"parts, other order",
+     "Keys and values are in different orders: the new one is joined to the end of "
+     "one and to the front of the other. Each weight then goes to the value of "
+     "another token."},
+    {"parts, first and itself",
+     "The new token attends to token 0 and to itself: what step 1 has joined "
+     "is not in the cache. Does every step keep its keys and values?"},
+    {"old sentence",
+     "The tokens of the sentence before are still in the cache. Position 0 begins a new one."},
+    {"q as k", "The scores are products of queries with queries: the cache has W_q's results where "
+               "it should have keys."},
+    {"k as v", "Your values are keys: y is a mean of what W_k computes."},
+    {"v as k", "Your keys are values: the scores are products of queries with what W_v computes."},
+    {"no output", "The result does not pass through W_o."},
 };
+enum { FORMS = sizeof forms / sizeof *forms };
 
 /* The same where queries, keys and values come from different rows; x (B, p + 1, d). */
-static heed_tensor *row_of_parts(struct writer *m, heed_tensor *x, int64_t p, form f)
+static heed_tensor *row_of_parts(struct writer *m, heed_tensor *x, int64_t p, const char *f)
 {
     heed_tensor *seen = with_positions(m, x, 0);
-    heed_tensor *new = heed_narrow(f == Q_NO_POSITION ? x : seen, 1, p, 1);
-    heed_tensor *k = heed_linear_forward(m->W_k, f == K_NO_POSITION ? x : seen);
-    heed_tensor *v = heed_linear_forward(m->W_v, f == V_NO_POSITION ? x : seen);
+    heed_tensor *new = heed_narrow(is(f, "parts, q no position") ? x : seen, 1, p, 1);
+    heed_tensor *k = heed_linear_forward(m->W_k, is(f, "parts, k no position") ? x : seen);
+    heed_tensor *v = heed_linear_forward(m->W_v, is(f, "parts, v no position") ? x : seen);
     heed_tensor *old_k = heed_narrow(k, 1, 0, p), *old_v = heed_narrow(v, 1, 0, p);
     heed_tensor *new_k = heed_narrow(k, 1, p, 1), *new_v = heed_narrow(v, 1, p, 1);
-    if (f == FIRST_AND_ITSELF && p > 0) {
+    if (is(f, "parts, first and itself") && p > 0) {
         old_k = heed_narrow(k, 1, 0, 1), old_v = heed_narrow(v, 1, 0, 1);
     }
-    k = heed_cat((heed_tensor *[]){f == K_JOINED_TO_VALUES ? old_v : old_k, new_k}, 2, 1);
-    v = heed_cat((heed_tensor *[]){f == V_JOINED_TO_KEYS ? old_k : old_v, new_v}, 2, 1);
-    k = f == OTHER_ORDER ? heed_flip(k, HEED_DIMS(1)) : k;
-    heed_tensor *q = f == X_AS_Q ? new : heed_linear_forward(m->W_q, new);
+    k = heed_cat((heed_tensor *[]){is(f, "parts, k joined to values") ? old_v : old_k, new_k}, 2,
+                 1);
+    v = heed_cat((heed_tensor *[]){is(f, "parts, v joined to keys") ? old_k : old_v, new_v}, 2, 1);
+    k = is(f, "parts, other order") ? heed_flip(k, HEED_DIMS(1)) : k;
+    heed_tensor *q = is(f, "parts, x as q") ? new : heed_linear_forward(m->W_q, new);
     return heed_linear_forward(m->W_o, attend(q, k, v, NULL));
 }
 
 /* Row p of x (B, T, d), (B, 1, d). `old` is the sentence before, or NULL. Returns NULL if the form
  * cannot be computed. */
-static heed_tensor *row_of(struct writer *m, heed_tensor *x, heed_tensor *old, int64_t p, form f)
+static heed_tensor *row_of(struct writer *m, heed_tensor *x, heed_tensor *old, int64_t p,
+                           const char *f)
 {
-    const bool out_of_range = (f == NEXT_POSITION || f == JUMP) && p + 2 > LONGEST;
-    const bool no_old = f == OLD_SENTENCE && (old == NULL || heed_size(old, 0) != heed_size(x, 0));
-    if (out_of_range || no_old || (f == WITHOUT_ITSELF && p == 0) || (f == NOTHING && p > 0)) {
+    const bool out_of_range = (is(f, "next position") || is(f, "jump")) && p + 2 > LONGEST;
+    const bool no_old =
+        is(f, "old sentence") && (old == NULL || heed_size(old, 0) != heed_size(x, 0));
+    if (out_of_range || no_old || (is(f, "without itself") && p == 0) ||
+        (is(f, "nothing") && p > 0)) {
         return NULL;
     }
-    if (f >= X_AS_Q && f <= FIRST_AND_ITSELF) {
+    if (strncmp(f, "parts", 5) == 0) {
         return row_of_parts(m, heed_narrow(x, 1, 0, p + 1), p, f);
     }
     heed_tensor *seen = heed_narrow(x, 1, 0, p + 1);
-    if (f == NOTHING) {
+    if (is(f, "nothing")) {
         return heed_zeros_like(seen);
     }
-    if (f == AT_ZERO) {
+    if (is(f, "at zero")) {
         seen = heed_add(seen, heed_narrow(m->positions, 0, 0, 1));
-    } else if (f == JUMP) {
+    } else if (is(f, "jump")) {
         heed_tensor *rows[] = {heed_narrow(m->positions, 0, 0, 1),
                                heed_narrow(m->positions, 0, 2, p)};
         seen = heed_add(seen, heed_cat(rows, 2, 0));
-    } else if (f != NO_POSITION) {
-        seen = with_positions(m, seen, f == NEXT_POSITION);
-        seen = f == TWICE ? with_positions(m, seen, 0) : seen;
+    } else if (!is(f, "no position")) {
+        seen = with_positions(m, seen, is(f, "next position"));
+        seen = is(f, "twice") ? with_positions(m, seen, 0) : seen;
     }
     heed_tensor *q = heed_linear_forward(m->W_q, heed_narrow(seen, 1, p, 1));
-    if (f == OLD_SENTENCE) {
+    if (is(f, "old sentence")) {
         seen = heed_cat((heed_tensor *[]){with_positions(m, old, 0), seen}, 2, 1);
     }
     const int64_t n = heed_size(seen, 1);
-    seen = f == WITHOUT_ITSELF ? heed_narrow(seen, 1, 0, p)
-           : f == ITSELF_ALONE ? heed_narrow(seen, 1, n - 1, 1)
-           : f == FIRST_ALONE  ? heed_narrow(seen, 1, 0, 1)
-                               : seen;
-    struct heed_linear *keys = f == Q_AS_K ? m->W_q : f == V_AS_K ? m->W_v : m->W_k;
-    struct heed_linear *values = f == K_AS_V ? m->W_k : m->W_v;
+    seen = is(f, "without itself") ? heed_narrow(seen, 1, 0, p)
+           : is(f, "itself alone") ? heed_narrow(seen, 1, n - 1, 1)
+           : is(f, "first alone")  ? heed_narrow(seen, 1, 0, 1)
+                                   : seen;
+    struct heed_linear *keys = is(f, "q as k") ? m->W_q : is(f, "v as k") ? m->W_v : m->W_k;
+    struct heed_linear *values = is(f, "k as v") ? m->W_k : m->W_v;
     heed_tensor *y =
         attend(q, heed_linear_forward(keys, seen), heed_linear_forward(values, seen), NULL);
-    return f == NO_OUTPUT ? y : heed_linear_forward(m->W_o, y);
+    return is(f, "no output") ? y : heed_linear_forward(m->W_o, y);
 }
 
 /* ---- what a step computes: the work that a cache saves ---- */
@@ -275,7 +264,7 @@ static void explain_shape(struct writer *m, heed_tensor *y, heed_tensor *x, int6
         }
         bool all = rows != NULL && heed_error() == HEED_OK; /* rows of writer_forward */
         for (int64_t i = 0; all && i < heed_size(rows, 1); i++) {
-            all = grade_equal(heed_narrow(rows, 1, i, 1), row_of(m, x, NULL, i, RIGHT));
+            all = grade_equal(heed_narrow(rows, 1, i, 1), row_of(m, x, NULL, i, "right"));
         }
         why =
             all ? "These are the rows of all tokens up to this one. The step returns the new "
@@ -314,7 +303,7 @@ static void check_step(struct writer *m, heed_tensor *x, heed_tensor *old, int64
     HEED_SCOPE_NO_GRAD(scope);
     struct work work = {.m = m};
     heed_hook hook = {.context = &work, .result = count};
-    heed_tensor *right = row_of(m, x, old, p, RIGHT);
+    heed_tensor *right = row_of(m, x, old, p, "right");
     heed_tensor *token = heed_clone(heed_narrow(x, 1, p, 1));
     heed_hook_add(&hook);
     heed_tensor *y = writer_step(m, token, p);
@@ -345,24 +334,26 @@ static void check_step(struct writer *m, heed_tensor *x, heed_tensor *old, int64
     if (heed_size(x, 2) == 2) {
         show_inputs(m, x, p);
     }
-    struct mistake mistakes[FORMS] = {{0}};
-    for (int f = RIGHT + 1; f < FORMS; f++) {
-        mistakes[f - 1] = (struct mistake){row_of(m, x, old, p, (form)f), why[f]};
+    struct mistake mistakes[FORMS + 1] = {{0}};
+    for (int f = 0; f < FORMS; f++) {
+        mistakes[f] = (struct mistake){row_of(m, x, old, p, forms[f].form), forms[f].why};
     }
     /* Two mistakes can be the same in this step; the next one tells. At step 0 a value is the
      * result, so its position is that of all. At step 1, the first alone is all but itself. */
-    static const form twins[][3] = {{0, NO_POSITION, V_NO_POSITION},
-                                    {1, WITHOUT_ITSELF, FIRST_ALONE}};
+    static const struct {
+        int64_t step;
+        const char *one, *other;
+    } twins[] = {{0, "no position", "parts, v no position"}, {1, "without itself", "first alone"}};
     for (int i = 0; i < 2; i++) {
-        const form one = twins[i][1], other = twins[i][2];
-        if (p != (int64_t)twins[i][0] || !grade_equal(y, row_of(m, x, old, p, one)) ||
+        if (p != twins[i].step || !grade_equal(y, row_of(m, x, old, p, twins[i].one)) ||
             p + 1 >= heed_size(x, 1)) {
             continue;
         }
         heed_tensor *next = writer_step(m, heed_contiguous(heed_narrow(x, 1, p + 1, 1)), p + 1);
-        if (heed_error() == HEED_OK && next != NULL &&
-            grade_equal(next, row_of(m, x, old, p + 1, other))) {
-            mistakes[one - 1].result = NULL;
+        const bool is_other = heed_error() == HEED_OK && next != NULL &&
+                              grade_equal(next, row_of(m, x, old, p + 1, twins[i].other));
+        for (int f = 0; is_other && f < FORMS; f++) {
+            mistakes[f].result = is(forms[f].form, twins[i].one) ? NULL : mistakes[f].result;
         }
     }
     grade_compare("y", y, right, mistakes, otherwise);
@@ -478,7 +469,7 @@ static void check_given(void)
     heed_module_to(m, HEED_F64);
     heed_tensor *x = random_sentence(2, 5, m), *y = writer_forward(m, x);
     for (int64_t p = 0; p < 5; p++) {
-        if (y == NULL || !grade_equal(heed_narrow(y, 1, p, 1), row_of(m, x, NULL, p, RIGHT))) {
+        if (y == NULL || !grade_equal(heed_narrow(y, 1, p, 1), row_of(m, x, NULL, p, "right"))) {
             grade_fail("writer_forward is not what it was. Undo your change of it.");
         }
     }
