@@ -479,23 +479,6 @@ def compare(program, seed):
 # ---- PyTorch's own layers, and other forms that only PyTorch has ----
 
 
-class TutorialAttention(nn.Module):
-    """The tutorial's class: (T, d_model) without a batch."""
-
-    def __init__(self, d_model=64, row_dim=0, col_dim=1):
-        super().__init__()
-        self.W_q = nn.Linear(d_model, d_model, bias=False)
-        self.W_k = nn.Linear(d_model, d_model, bias=False)
-        self.W_v = nn.Linear(d_model, d_model, bias=False)
-        self.row_dim, self.col_dim = row_dim, col_dim
-
-    def forward(self, encodings):
-        q, k, v = self.W_q(encodings), self.W_k(encodings), self.W_v(encodings)
-        sims = q @ k.transpose(self.row_dim, self.col_dim) / k.size(self.col_dim) ** 0.5
-        mask = ones(encodings).triu(1)
-        return torch.softmax(sims.masked_fill(mask, -1e9), dim=self.col_dim) @ v
-
-
 class KeepsWeights(nn.Module):
     """Stores its last weights as an attribute, counts calls in a buffer, returns a tuple."""
 
@@ -548,7 +531,6 @@ def check_layers_of_torch(seed):
                padded=lambda x, mask: layer(x, src_key_padding_mask=mask))
         encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
         expect("nn.TransformerEncoder", encoder, "", "passed", heads=4, block=True, layers=2)
-    expect("the tutorial's class", TutorialAttention(), causal=True, unbatched=True)
     zero = forms.PerHead("")
     for p in zero.proj.parameters():
         nn.init.zeros_(p)

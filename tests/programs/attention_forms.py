@@ -316,12 +316,7 @@ class Cached(Linears):
         q, k, v = (split(self.layer(r)(x)) for r in "qkv")
         self.keys.append(k)
         self.values.append(v)
-        return self.layer("o")(core(q, torch.cat(self.keys, 2), torch.cat(self.values, 2), causal=False)
-                               if len(self.keys) else q)
-
-
-def core_of_step(q, k, v):
-    return (q @ k.transpose(-2, -1) / math.sqrt(D)).softmax(-1) @ v
+        return self.layer("o")(core(q, torch.cat(self.keys, 2), torch.cat(self.values, 2), causal=False))
 
 
 class Alibi(Linears):
@@ -364,10 +359,6 @@ class Other(Linears):
             self.temperature = nn.Parameter(torch.full((HEADS, 1, 1), 3.0))
         if kind == "qk norm":
             self.q_norm, self.k_norm = nn.LayerNorm(D), nn.LayerNorm(D)
-        if kind == "talking heads":
-            self.pre, self.post = nn.Linear(HEADS, HEADS, bias=False), nn.Linear(HEADS, HEADS, bias=False)
-        if kind == "softcap":
-            self.cap = 5.0
 
     def forward(self, x):
         q, k, v = (split(self.layer(r)(x)) for r in "qkv")
@@ -385,22 +376,11 @@ class Other(Linears):
             y = (q @ (k.mT @ v)) / (q @ k.sum(-2, keepdim=True).mT + 1e-9)
             return o(y.transpose(1, 2).flatten(2))
         s = q @ k.mT / math.sqrt(D)
-        if self.kind == "softcap":
-            s = self.cap * (s / self.cap).tanh()
-        if self.kind == "talking heads":
-            s = self.pre(s.transpose(1, 3)).transpose(1, 3)
+        s = 5 * (s / 5).tanh() if self.kind == "softcap" else s
         s = s.masked_fill(future, -math.inf) if self.causal else s
-        if self.kind == "by hand":
-            e = s.exp()
-            p = e / (e.sum(-1, keepdim=True) + 1e-9)
-        elif self.kind == "softmax1":
-            e = s.exp()
-            p = e / (e.sum(-1, keepdim=True) + 1)
-        else:
-            dim = -2 if self.fault == "over queries" else -1
-            p = s.softmax(dim)
-        if self.kind == "talking heads":
-            p = self.post(p.transpose(1, 3)).transpose(1, 3)
+        more = {"by hand": 1e-9, "softmax1": 1}.get(self.kind, 0)
+        e = s.exp()
+        p = e / (e.sum(-2 if self.fault == "over queries" else -1, keepdim=True) + more)
         y = (p @ v).transpose(1, 2).flatten(2)
         return o(y * self.gate(x).sigmoid() if self.kind == "gate" else y)
 
@@ -411,7 +391,6 @@ def other(kind, source, faults="", check=None, **build):
 
 other("cosine", "microsoft/Swin-Transformer, V2", "over queries", {"causal": False}, causal=False)
 other("qk norm", "allenai/OLMo", "over queries")
-other("talking heads", "lucidrains/x-transformers, talking heads", check={"block": True})
 other("softcap", "google-deepmind/gemma, soft cap")
 other("by hand", "an epsilon of 1e-9 in the normaliser")
 other("softmax1", "softmax with a 1 in the normaliser", check={"extra_keys": True})
@@ -509,17 +488,6 @@ class Autocast(Linears):
             return super().forward(x.float())
 
 
-class FloatMask(Linears):
-    """A mask of the default dtype, which the product with f64 does not take."""
-
-    def forward(self, x):
-        q, k, v = (split(self.layer(r)(x)) for r in "qkv")
-        future = torch.full((x.size(1),) * 2, torch.finfo(torch.float32).min).triu(1)
-        scores = torch.baddbmm(future[None].expand(len(x) * HEADS, -1, -1), q.flatten(0, 1), k.flatten(0, 1).mT,
-                               alpha=1 if self.fault else D ** -0.5)
-        return self.layer("o")((scores.softmax(-1).unflatten(0, (-1, HEADS)) @ v).transpose(1, 2).flatten(2))
-
-
 class ListOut(Linears):
     def forward(self, x):
         return [super().forward(x)]
@@ -543,7 +511,6 @@ add("precision", "weights of 0.01", Small, "unscaled,by model")
 add("precision", "bf16 inside", lambda f: LowPrecision(f, torch.bfloat16), "no mask,unscaled")
 add("precision", "f16 inside", lambda f: LowPrecision(f, torch.float16), "no mask,by model")
 add("precision", "autocast inside", lambda f: Autocast(f, "q k v o"), "no mask")
-add("precision", "a mask in f32", lambda f: FloatMask(f, "q k v o"), "unscaled")
 add("guessed options", "torch.jit", scripted, "", causal=False)
 add("guessed options", "a list returned", lambda f: ListOut(f, "q k v o"), "by model")
 add("guessed options", "(T, d) without unbatched=", lambda f: Unbatched(f, "q k v o"), "by model")
