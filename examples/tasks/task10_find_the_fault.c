@@ -82,7 +82,7 @@ static heed_tensor *split(struct attention *m, heed_tensor *x)
  *       order      -      needs two tokens and no mask, or three and positions
  *       equal      WRONG  equal tokens do not give what one of them gives: see reach; or
  *                         the weights of a row do not sum to 1 (softmax over another dim, a
- *                         mask after it, none, or a factor of T)
+ *                         mask after it, none, a factor of T), or v has positions
  *       length     WRONG  the first rows of T = 1 differ from those of T = 8: outputs depend
  *                         on the length (a scale, a mask aligned to the end, positions counted
  *                         from the end)

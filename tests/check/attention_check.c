@@ -1002,7 +1002,7 @@ START_TEST(padding_and_caches_are_told_apart)
         {{.how = INVERTED}, "true and false are exchanged", HEED_VERDICT_FAILED},
         {{.how = INVERTED, .causal = true}, "true and false are exchanged", HEED_VERDICT_FAILED},
         {{.how = ONE_MORE}, "token 6, which is not padding, has no effect", HEED_VERDICT_FAILED},
-        {{.how = OF_ANOTHER}, "another sequence's padding masks this one", HEED_VERDICT_FAILED},
+        {{.how = OF_ANOTHER}, "values at padding change other rows", HEED_VERDICT_FAILED},
         {{.how = NOT_CAUSAL, .causal = true}, "the causal mask is dropped", HEED_VERDICT_FAILED},
         {{.clears = true, .causal = true}, "one token at a time gives", HEED_VERDICT_PASSED},
         {{.clears = false, .causal = true, .count = 1},
@@ -1049,7 +1049,7 @@ START_TEST(models_are_checked_with_ids_and_parts)
     static const struct {
         const char *first, *second, *formula, *failure;
     } rows[] = {
-        {"causal", "biases", "2 parts: y is softmax", NULL},
+        {"causal", "biases", "part 2: y is softmax", NULL},
         {"causal", "scaled_by_model", "part 2: a known mistake", "scaled by sqrt(d_model) = 8"},
         {"w_o_missing", "causal", "part 1: a known mistake", "is not used"},
         {"mask_missing", "causal", "part 1: a known mistake", "sees token 1, which is blocked"},
