@@ -206,25 +206,25 @@ static void copy_rows(const void *context, const walk *w, int64_t start, int64_t
     });
 }
 
-/* Moves the lane's contiguous dim, if it has one, to position `place`. */
-static void move_contiguous_dim(walk *w, int lane_number, heed_dtype dtype, int place)
+/* Makes the target's contiguous dim, if it has one, the last. */
+static void move_contiguous_dim(walk *w, heed_dtype dtype)
 {
+    const int last = w->ndim - 1;
     int i = 0;
-    while (i < place && w->lane[lane_number].stride[i] != (int64_t)heed_dtype_size(dtype)) {
+    while (i < last && w->lane[1].stride[i] != (int64_t)heed_dtype_size(dtype)) {
         i++;
     }
     const int64_t size = w->size[i];
-    w->size[i] = w->size[place];
-    w->size[place] = size;
+    w->size[i] = w->size[last];
+    w->size[last] = size;
     for (int k = 0; k < w->lanes; k++) {
         const int64_t stride = w->lane[k].stride[i];
-        w->lane[k].stride[i] = w->lane[k].stride[place];
-        w->lane[k].stride[place] = stride;
+        w->lane[k].stride[i] = w->lane[k].stride[last];
+        w->lane[k].stride[last] = stride;
     }
 }
 
-/* Makes the target's contiguous dim the run. If the source is contiguous along another dim, that
- * dim becomes the rows, and the plane of these two dims is transposed. */
+/* Copies whole rows if the target's rows are contiguous, else parts of runs. */
 static void copy_from(const void *from, heed_dtype dtype, const int64_t *strides, heed_tensor *out)
 {
     walk w = {0};
@@ -234,17 +234,13 @@ static void copy_from(const void *from, heed_dtype dtype, const int64_t *strides
         return;
     }
     const copying c = {heed_kernels_for(out->dtype), dtype, out->dtype, &w};
-    const int last = w.ndim - 1;
     const int64_t size = (int64_t)heed_dtype_size(out->dtype);
     if (run_stride(&w, 1) != size) {
-        move_contiguous_dim(&w, 1, out->dtype, last);
+        move_contiguous_dim(&w, out->dtype);
     }
-    if (last == 0 || run_stride(&w, 1) != size) {
+    if (w.ndim == 1 || run_stride(&w, 1) != size) {
         heed_walk_parts(&w, HEED_GRAIN_OF_ELEMENTS, copy_part, &c);
         return;
-    }
-    if (run_stride(&w, 0) != (int64_t)heed_dtype_size(dtype)) {
-        move_contiguous_dim(&w, 0, dtype, last - 1);
     }
     walk rows = w;
     rows.ndim--;
@@ -290,8 +286,13 @@ static void add_some(void *context, int64_t first, int64_t end)
 
 void heed_add_elements(const heed_tensor *x, heed_tensor *out)
 {
+    const bool is_contiguous = heed_is_row_major(x);
+    if (is_contiguous && out->numel < 2 * HEED_GRAIN_OF_ELEMENTS) { /* needs no threads */
+        heed_kernels_for(out->dtype)->add_into(out->numel, x->data, out->data);
+        return;
+    }
     const heed_frame frame = heed_frame_begin(false);
-    if (!heed_is_row_major(x)) {
+    if (!is_contiguous) {
         heed_tensor *copy = heed_tensor_like(x);
         heed_copy_elements(x, copy);
         x = copy;

@@ -4,7 +4,7 @@
  *   scatter       to[i * stride] = from[i]             add_into      y += x
  *   look_up       y[i] = x[p(i)]                       add_at        y[p(i)] += x[i]
  *
- * The position p(i) depends on an index. Planes are copied in tiles to use whole cache lines. */
+ * The position p(i) depends on an index. */
 
 /* ---- casts ---- */
 
@@ -48,22 +48,13 @@ GATHER(gather_bool, bool, FROM_INTEGER)
 
 /* ---- planes ---- */
 
-/* Rows and columns per tile: its cache lines stay in L1 for any strides. */
-enum { SIDE = 32 };
-
 #define GATHER_ROWS(dtype, type)                                                                   \
     static void KERNEL(gather_rows_##dtype)(const heed_plane *p)                                   \
     {                                                                                              \
-        const int64_t width = p->from_column == 0 || p->from_column == 1 ? p->columns : SIDE;      \
-        for (int64_t first = 0; first < p->rows; first += SIDE) {                                  \
-            for (int64_t c = 0; c < p->columns; c += width) {                                      \
-                const int64_t n = p->columns - c < width ? p->columns - c : width;                 \
-                for (int64_t r = first; r < p->rows && r < first + SIDE; r++) {                    \
-                    KERNEL(gather_##dtype)                                                         \
-                    (n, (const type *)p->from + r * p->from_row + c * p->from_column,              \
-                     p->from_column, (T *)p->to + r * p->to_row + c);                              \
-                }                                                                                  \
-            }                                                                                      \
+        for (int64_t r = 0; r < p->rows; r++) {                                                    \
+            KERNEL(gather_##dtype)                                                                 \
+            (p->columns, (const type *)p->from + r * p->from_row, p->from_column,                  \
+             (T *)p->to + r * p->to_row);                                                          \
         }                                                                                          \
     }
 GATHER_ROWS(f32, float)
