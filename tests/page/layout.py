@@ -150,6 +150,10 @@ def check(page):
             for tab in TABS[::2] if language == "de" else TABS:
                 show(page, tab)
                 check_axe(page)
+        page.resize(320, 640)  # as 640 px at 200 %
+        for changes in [{"tab": "story", "story": 11}, *({"tab": tab} for tab in TABS)]:
+            show(page, **changes)
+            assert page.run("document.documentElement.scrollWidth") <= 320, (language, changes)
         page.check_quiet()
     assert len(titles) == 3, titles
     for key, texts in page.run("page.allStrings").items():

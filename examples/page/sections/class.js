@@ -19,7 +19,6 @@ import { stepsBar } from "./class/steps.js";
 import { mapOf } from "./class/map.js";
 import { markRounding } from "./class/rounding.js";
 import { questionOf } from "./class/question.js";
-import { showOnce } from "./class/once.js";
 import { choicesOf, lineChoices, headNow } from "./class/controls.js";
 import { worksheetOf } from "./class/worksheet.js";
 
@@ -161,7 +160,6 @@ export function begin(root) {
     map.draw();
     toEmbedded();
     view.render();
-    state.embed === "" && showOnce(equation.element, explained);
     setState({ line: view.at() }); // a link may name a line that the example does not have
   };
   const compute = async () => {

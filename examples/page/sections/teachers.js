@@ -58,7 +58,7 @@ export function begin(root) {
     h("h2", {}, t("teachers.before")),
     h("ul", {}, ["file", "keys", "links", "print", "honest"].map((name) => h("li", {}, t(`teachers.before.${name}`)))),
     h("h2", {}, t("teachers.more")),
-    h("ul", {}, ["breaks", "gradients", "heads", "unseen", "peak"].map((name) => h("li", {}, t(`teachers.more.${name}`), answer(`more.${name}`))),
+    h("ul", {}, ["breaks", "gradients", "heads", "unseen"].map((name) => h("li", {}, t(`teachers.more.${name}`), answer(`more.${name}`))),
       h("li", {}, t("teachers.more.tasks"))));
   onState(follow);
   follow();

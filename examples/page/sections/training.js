@@ -10,7 +10,6 @@ import { matrix, number, percent } from "../matrix.js";
 const LEARN = -1; // slow while the toy is learnt
 const SPEEDS = [LEARN, 0]; // 0: as fast as possible
 const STILL = matchMedia("(prefers-reduced-motion: reduce)"); // then nothing moves while it runs
-const USUAL = { seed: 0, heads: 1, lr: 0.02 }, PEAK = 1317; // the usual run, and where its loss jumps up
 const HEADS = [1, 2, 4];
 export const LOSSES = { low: 0.4, high: 6 }; // of an axis for the usual losses
 const SMOOTH = 0.95; // part of the smoothed value that each step keeps
@@ -93,7 +92,6 @@ export function begin(root) {
   const heads = choice("train-heads", "train.heads", HEADS.map((n) => [n, String(n)]), state.heads,
     (value) => setState({ heads: Number(value) }));
 
-  const peak = h("p");
   const settings = h("summary");
   const error = h("p.error", { role: "alert", id: "train-error" });
   const status = h("p", { id: "train-status" });
@@ -231,8 +229,6 @@ export function begin(root) {
     const measured = scored.filter((m) => m.step % MEASURE_EVERY === 0);
     scores.update({ at: step,
       series: ["accuracy", "attention"].map((name) => scored.map((m) => [m.step, m.score[name]])) });
-    const usual = Object.entries(USUAL).every(([key, value]) => state[key] === value);
-    peak.textContent = usual && furthest >= PEAK ? t("train.peak") : "";
     const loss = smooth[step - 1];
     status.textContent = step === 0 ? t("train.status.zero")
       : t("train.status", step, number(run.losses[step - 1], 3), number(loss, 3), percent(Math.exp(-loss)));
@@ -275,7 +271,6 @@ export function begin(root) {
           writings)),
         pictures, h("p.faint", {}, t("train.writes.why"))),
       h("div.train-rest", {}, h("p.faint", {}, t("train.loss.hint")), scores.element, scoreText,
-        peak,
         h("div.not-presented", {}, h("h3", {}, t("train.words")),
           more("train.why.loss", words.length, number(Math.log(words.length), 1)),
           more("train.why.least", train.length, number(leastLoss(), 3)),

@@ -32,10 +32,6 @@ export const classroom = {
     "(si le nombre augmente d’un tout petit peu, la perte change de {0} fois cette quantité)"],
   "panel.its_value": ["The number itself:", "Die Zahl selbst:", "Le nombre lui-même :"],
 
-  "panel.once": ["This number was opened for you. Press any other number.",
-    "Diese Zahl wurde für dich geöffnet. Drück auf irgendeine andere.",
-    "Ce nombre a été ouvert pour vous. Appuyez sur n’importe quel autre."],
-
   // ---- the map ----
   "map": ["Map of the class: go to a line", "Karte der Klasse: zu einer Zeile gehen", "Carte de la classe : aller à une ligne"],
   "map.box": ["{0}: line {1} of {2}", "{0}: Zeile {1} von {2}", "{0} : ligne {1} sur {2}"],

@@ -128,9 +128,9 @@ export const teachers = {
     "Versteht das Modell den Satz? Lass alle einen schreiben, der es hereinlegt.",
     "Le modèle comprend-il la phrase ? Que chacun en écrive une qui le trompe."],
   "teachers.limits.answer": [
-    "It has learned a rule that fits its sentences: look at the second word, whatever it is. In “the garden was found near the dog and it” that is the garden, and it writes “purred softly”.",
-    "Es hat eine Regel gelernt, die zu seinen Sätzen passt: Schau auf das zweite Wort, was immer es ist. In „the garden was found near the dog and it“ ist das der Garten, und es schreibt „purred softly“ (schnurrte leise).",
-    "Il a appris une règle qui convient à ses phrases : regarder le deuxième mot, quel qu’il soit. Dans « the garden was found near the dog and it », c’est le jardin, et il écrit « purred softly » (ronronna doucement)."],
+    "It has learned habits that fit its sentences, not what “it” means. In training “it” is always the first noun, and places are never meant. In “the garden was found near the dog and it” these habits disagree: it takes the dog and writes “wagged happily”.",
+    "Es hat Gewohnheiten gelernt, die zu seinen Sätzen passen, nicht, was „it“ bedeutet. Im Training ist „it“ immer das erste Hauptwort, und Orte sind nie gemeint. In „the garden was found near the dog and it“ widersprechen sich die beiden: Es nimmt den Hund und schreibt „wagged happily“ (wedelte fröhlich).",
+    "Il a appris des habitudes qui conviennent à ses phrases, pas ce que « it » veut dire. À l’entraînement, « it » est toujours le premier nom, et jamais un lieu. Dans « the garden was found near the dog and it », ces deux habitudes se contredisent : il prend le chien et écrit « wagged happily » (remuait la queue, joyeux)."],
 
   "teachers.more.breaks.answer": [
     "On the words after it, which it should predict. The loss is far smaller, below the dotted limit, but the model only copies: where a sentence ends, it has nothing to copy and writes badly. A very low loss can be a sign of a mistake.",
@@ -159,21 +159,13 @@ export const teachers = {
     "„Zeige Kopf“ über der Tabelle der Aufmerksamkeit wechselt: Such den Kopf, dessen Zeile „it“ beim Subjekt grün ist. Mit anderem Startwert kann es ein anderer sein.",
     "« Montrer la tête », au-dessus du tableau de l’attention, passe de l’une à l’autre : cherchez la tête dont la ligne « it » est verte au sujet. Avec une autre graine, ce peut être une autre."],
   "teachers.more.unseen": [
-    "“The pizza came out of the oven and it tasted good” has a loss of 0.713 after 500 steps, but 0.798 after 2,000. Why does more training make it larger?",
-    "„The pizza came out of the oven and it tasted good“ hat nach 500 Schritten einen Loss von 0,713, nach 2000 aber 0,798. Warum wird er mit mehr Training größer?",
-    "« The pizza came out of the oven and it tasted good » a une perte de 0,713 après 500 pas, mais de 0,798 après 2000. Pourquoi augmente-t-elle ?"],
+    "“The pizza came out of the oven and it tasted good” has a loss of 0.711 after 500 steps, but 0.909 after 2,000. Why does more training make it larger?",
+    "„The pizza came out of the oven and it tasted good“ hat nach 500 Schritten einen Loss von 0,711, nach 2000 aber 0,909. Warum wird er mit mehr Training größer?",
+    "« The pizza came out of the oven and it tasted good » a une perte de 0,711 après 500 pas, mais de 0,909 après 2000. Pourquoi augmente-t-elle ?"],
   "teachers.more.unseen.answer": [
     "This sentence is never seen in training. There pizza never comes out of the oven, and the model learns even this by heart: “oven” surprises it more and more. The word after “it” stays right.",
     "Dieser Satz kommt im Training nie vor. Dort kommt pizza nie aus dem Ofen, und auch das lernt das Modell auswendig: „oven“ überrascht es immer mehr. Das Wort nach „it“ bleibt richtig.",
     "Cette phrase n’est jamais vue à l’entraînement. Pizza n’y sort jamais du four, et le modèle apprend même cela par cœur : « oven » le surprend de plus en plus. Le mot après « it » reste juste."],
-  "teachers.more.peak": [
-    "Why does the loss have a peak near step 1330?",
-    "Warum hat der Loss eine Spitze bei Schritt 1330?",
-    "Pourquoi la perte a-t-elle un pic vers le pas 1330 ?"],
-  "teachers.more.peak.answer": [
-    "AdamW divides each gradient by its usual size. Late in training these are small, so at step 1316 an unusually large one made steps that were too long. Training repairs it within about 50 steps. Other seeds have no such peak.",
-    "AdamW teilt jeden Gradienten durch seine übliche Größe. Spät im Training sind sie klein; darum ergab ein ungewöhnlich großer bei Schritt 1316 zu lange Schritte. Nach etwa 50 Schritten ist es behoben. Andere Startwerte haben diese Spitze nicht.",
-    "AdamW divise chaque gradient par sa taille habituelle. Tard dans l’entraînement ils sont petits ; au pas 1316, un gradient inhabituellement grand a donc donné des pas trop longs. C’est réparé en une cinquantaine de pas. D’autres graines n’ont pas ce pic."],
   "teachers.more.tasks": [
     "Afterwards, build it: Heed comes with ten tasks in C or PyTorch, graded by numbers. Lesson 1 is followed by task 2, lesson 2 by task 1, 3 by 4, 4 by 3, 5 by 8, 6 by 6 and 7, 7 by 10, 8 by 5, 9 by 9. “make task-kit” packs them for a class (docs/tasks.md).",
     "Danach selbst bauen: Zu Heed gehören zehn Aufgaben in C oder PyTorch, die anhand von Zahlen bewertet werden. Auf Lektion 1 folgt Aufgabe 2, auf 2 die 1, auf 3 die 4, auf 4 die 3, auf 5 die 8, auf 6 die 6 und 7, auf 7 die 10, auf 8 die 5, auf 9 die 9. „make task-kit“ packt sie für eine Klasse (docs/tasks.md).",
