@@ -1205,7 +1205,7 @@ def formula_of(c):
             if found:
                 return failed(w, found)
         return Check("unknown", f"{text.replace('is', 'is not', 1)}, and no known mistake gives it" if not c.positions else
-                     "the projections and the scale are not found in the outputs of one and of two tokens")
+                     "the projections and the scale are not found in the outputs of two tokens")
     w, known = proof[0], mistakes_of(c, *proof)
     plain = [m for m in known if m.choice != "first"]
     found = [] if c.positions or gives_y(c, w, *plain) else named_mistakes(c, w, plain)
@@ -1213,7 +1213,7 @@ def formula_of(c):
         return failed(w, found or [known])
     if c.positions or gives_y(c, w):
         return passed_formula(c, w, text if not c.positions else
-                              "W_v, W_o and the scale are right (one token, two tokens), whatever the positions")
+                              "W_v, W_o and the scale are right (two tokens), whatever the positions")
     return Check("unknown", f"W_v, W_o and the scale are right for two tokens; of more, {text.replace('is', 'is not', 1)}")
 
 
