@@ -28,21 +28,11 @@ static void sum_walk(walk w, heed_dtype from, heed_dtype as, heed_total *total)
 }
 
 /* Adds to `columns` sums side by side; the walk steps through the first elements of the rows. */
-static void sum_walk_columns(walk w, heed_dtype from, heed_dtype as, int64_t columns,
-                             heed_total *totals)
+static void sum_walk_columns(walk w, heed_dtype dtype, int64_t columns, heed_total *totals)
 {
-    const int64_t size = (int64_t)heed_dtype_size(from), step = run_stride(&w, 0);
-    const heed_kernels *kernels = heed_kernels_for(as);
+    const int64_t step = run_stride(&w, 0) / (int64_t)heed_dtype_size(dtype);
     do {
-        if (from == as) {
-            kernels->sum_columns(run_length(&w), columns, w.lane[0].at, step / size, totals);
-            continue;
-        }
-        for (int64_t i = 0; i < run_length(&w); i++) {
-            chunk_buffer gathered;
-            kernels->gather[from](columns, w.lane[0].at + i * step, 1, &gathered);
-            kernels->sum_columns(1, columns, &gathered, 0, totals);
-        }
+        heed_kernels_for(dtype)->sum_columns(run_length(&w), columns, w.lane[0].at, step, totals);
     } while (heed_walk_next(&w));
 }
 
@@ -132,7 +122,7 @@ static void sum_part(const summing *s, const walk *stay, int64_t first, int64_t 
         walk w = s->summed;
         w.lane[0].at = (char *)at;
         if (s->order == BY_COLUMNS) {
-            sum_walk_columns(w, s->from, s->as, count, totals);
+            sum_walk_columns(w, s->as, count, totals);
         } else {
             sum_walk(w, s->from, s->as, totals);
         }
@@ -176,7 +166,7 @@ void heed_sum_elements(const heed_tensor *x, unsigned set, double divisor, heed_
     if (!empty) {
         const int64_t size = (int64_t)heed_dtype_size(s.from), summed = run_length(&s.summed);
         const bool along = run_stride(&s.summed, 0) == size || summed == 1;
-        if (!along && run_stride(&s.stay, 0) == size) {
+        if (!along && s.from == s.as && run_stride(&s.stay, 0) == size) {
             s.order = BY_COLUMNS;
             s.width = length < 2 * CHUNK && heed_get_num_threads() > 1 ? CHUNK / 4 : CHUNK;
         } else if (along && s.summed.ndim == 1 && s.from == s.as) {
