@@ -32,6 +32,7 @@ typedef struct check {
     const struct check *first; /* the check itself; in a second-order check, f is the gradient of
                                   first->f, and its last input is the upstream gradient */
     const heed_op *operation;  /* the last one of first->f; NULL: that of the recorded graph */
+    bool has_atol;             /* the caller's, which is absolute */
     changes *changes;
     heed_gradcheck_report *report;
 } check;
@@ -44,6 +45,7 @@ typedef struct jacobian {
     bool create_graph;      /* derivatives record a graph too; many then take another code path */
     int64_t rows, elements;
     double *numeric, *analytic;
+    double unit; /* of a function of small numbers: atol is relative to it; else 1 */
 } jacobian;
 
 /* `count` zeros, which belong to the open scope. */
@@ -209,16 +211,16 @@ static void pull_back(const check *c, const jacobian *j, const heed_tensor *u, d
     heed_frame_end(frame);
 }
 
-static double tolerance_of(const check *c, double scale)
+static double tolerance_of(const check *c, const jacobian *j, double scale)
 {
-    return c->options.atol + c->options.rtol * fabs(scale);
+    return c->options.atol * j->unit + c->options.rtol * fabs(scale);
 }
 
 /* By how much analytic and numeric differ beyond what is allowed. NaN never passes. */
 static double excess(const check *c, const jacobian *j, const double *scale, int64_t i)
 {
     const double off = fabs(j->analytic[i] - j->numeric[i]);
-    return isfinite(off) ? off - tolerance_of(c, scale[i]) : HUGE_VAL;
+    return isfinite(off) ? off - tolerance_of(c, j, scale[i]) : HUGE_VAL;
 }
 
 /* ---- why they differ ---- */
@@ -252,7 +254,7 @@ static bool agrees_beside(const check *c, const jacobian *j, int64_t e, double o
         numeric += term;
         scale += fabs(term);
     }
-    return fabs(analytic[e] - numeric) <= tolerance_of(c, scale);
+    return fabs(analytic[e] - numeric) <= tolerance_of(c, j, scale);
 }
 
 /* A kink: the slopes beside x differ, agree with the gradients there, and enclose gradient and
@@ -300,7 +302,7 @@ static void look_again(const check *c, const jacobian *j, int64_t e, double *mos
         const int64_t at = k * j->elements + e;
         const double over = excess(c, j, j->numeric, at);
         heed_gradcheck_report *best = c->report,
-                              judged = judge(j->analytic[at], tolerance_of(c, j->numeric[at]),
+                              judged = judge(j->analytic[at], tolerance_of(c, j, j->numeric[at]),
                                              slope + k * LOOKS, agrees);
         if (over > 0 &&
             (judged.verdict > best->verdict || (judged.verdict == best->verdict && over > *most))) {
@@ -316,7 +318,10 @@ static heed_text why(const check *c, const heed_gradcheck_report *report, double
 {
     const double ratio = report->analytic / report->limit + 0.0;
     heed_text text;
-    if (report->verdict == HEED_GRADCHECK_KINK) {
+    if (isnan(report->numeric) && !isnan(report->analytic)) {
+        snprintf(text.text, sizeof text.text,
+                 "beside x the function is NaN, outside its domain; move x away from %.5g", x);
+    } else if (report->verdict == HEED_GRADCHECK_KINK) {
         snprintf(text.text, sizeof text.text,
                  "kink: left and right slopes differ (%.5g, %.5g); move x away from %.5g",
                  report->left, report->right, x);
@@ -334,6 +339,18 @@ static heed_text why(const check *c, const heed_gradcheck_report *report, double
 }
 
 /* ---- comparing ---- */
+
+/* Is y one operation of the inputs, which are views of the caller's? */
+static bool is_single(const heed_tensor *y)
+{
+    bool single = true;
+    for (int i = 0; i < y->input_count; i++) {
+        for (int k = 0; k < y->inputs[i]->input_count; k++) {
+            single = single && y->inputs[i]->inputs[k]->input_count == 0;
+        }
+    }
+    return single;
+}
 
 /* Compares two Jacobians, whose elements may differ by atol + rtol |scale|. */
 static void compare(const check *c, const jacobian *j, const double *scale)
@@ -373,9 +390,10 @@ static void compare(const check *c, const jacobian *j, const double *scale)
     }
     heed_raise(
         HEED_ERR_GRADCHECK,
-        "%s: the gradient through %s with respect to %s %s at %s, of output %s: analytic %.10g, "
+        "%s: the gradient through %s%s with respect to %s %s at %s, of output %s: analytic %.10g, "
         "numeric %.10g, off by %.3g; %s",
-        c->name, operation != NULL ? operation->name : "nothing", input.text, HEED_TEXT(x),
+        c->name, c->order == 2 || is_single(j->y) ? "" : "the operations that end with ",
+        operation != NULL ? operation->name : "nothing", input.text, HEED_TEXT(x),
         heed_shape_text(place.ndim, place.size).text,
         j->u == NULL      ? heed_shape_text(row.ndim, row.size).text
         : j->create_graph ? "(random upstream, create_graph)"
@@ -418,6 +436,21 @@ static bool is_zero(const double *numeric, int64_t count)
     return zero;
 }
 
+/* Does a step of 0.1 change the function? */
+static bool changes_far_away(const check *c, const heed_tensor *x)
+{
+    HEED_SCOPE(scope);
+    heed_tensor *aliases[MAX_ALIASES];
+    const int64_t outputs = call(c, aliases)->numel;
+    double *slope = zeros(outputs);
+    bool moves = false;
+    for (int64_t e = 0; e < x->numel && !moves; e++) {
+        slopes(c, element(x, e), *element(x, e), *element(x, e) + 0.1, outputs, slope, 1);
+        moves = !is_zero(slope, outputs);
+    }
+    return moves;
+}
+
 /* A check of an input that has no effect compares zeros with zeros and proves nothing, so it fails
  * unless the options list the input. */
 static void check_no_effect(const check *c, int input)
@@ -446,6 +479,14 @@ static void check_no_effect(const check *c, int input)
             declared = first->options.linear;
         }
     }
+    if ((declared & HEED_INPUT(input)) == 0 && c == first && changes_far_away(c, x)) {
+        *c->report = (heed_gradcheck_report){HEED_GRADCHECK_NO_EFFECT, .input = input};
+        heed_raise(
+            HEED_ERR_GRADCHECK,
+            "%s: the slope of the function is 0 at input %d %s, as that of x^2 and abs at 0, "
+            "so the check proves nothing; move x away",
+            c->name, input, HEED_TEXT(x));
+    }
     if ((declared & HEED_INPUT(input)) == 0) {
         *c->report = (heed_gradcheck_report){HEED_GRADCHECK_NO_EFFECT, .input = input};
         heed_raise(HEED_ERR_GRADCHECK,
@@ -457,6 +498,20 @@ static void check_no_effect(const check *c, int input)
 
 /* ---- the checks ---- */
 
+/* The largest of y and of its slopes, at most 1. */
+static double unit_of(const check *c, const jacobian *j)
+{
+    double *y = zeros(j->rows), unit = 1e-300;
+    if (j->elements > 0) {
+        double *place = element(c->inputs[j->input], 0);
+        sample(c, place, *place, j->rows, y);
+    }
+    for (int64_t i = 0; i < j->rows * j->elements; i++) {
+        unit = fmax(unit, fmax(fabs(j->numeric[i]), fabs(y[i / j->elements])));
+    }
+    return fmin(unit, 1);
+}
+
 static void check_graph(const check *c, jacobian *j)
 {
     const int64_t n = j->elements;
@@ -464,6 +519,7 @@ static void check_graph(const check *c, jacobian *j)
     heed_tensor *one = heed_zeros(heed_shape_of_tensor(j->y), HEED_F64);
     j->analytic = zeros(j->rows * n);
     j->numeric = differentiate_numerically(c, c->inputs[j->input], j->rows);
+    j->unit = c->has_atol ? 1 : unit_of(c, j);
     for (int64_t k = 0; j->y->requires_grad && k < j->rows; k++) {
         ((double *)one->data)[k] = 1;
         pull_back(c, j, one, j->analytic + k * n);
@@ -577,6 +633,7 @@ static heed_status run(int order, heed_gradcheck_args args)
                .count = args.count,
                .options = args,
                .first = &c,
+               .has_atol = args.atol > 0,
                .changes = &made,
                .report = args.report != NULL ? args.report : &report};
     *c.report = (heed_gradcheck_report){0};

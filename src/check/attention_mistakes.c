@@ -118,32 +118,13 @@ static void append_rows(heed_tensor **to, heed_tensor *rows)
     *to = *to == NULL ? rows : heed_cat(both, 2, 0);
 }
 
-/* (d_head, d_head), which each head applies to its slice of x, as (d, d). */
-static heed_tensor *block_diagonal(heed_tensor *block, int count)
-{
-    heed_tensor *eye = heed_eye(count, count, HEED_F64);
-    const heed_shape left = HEED_SHAPE(count, 1, count, 1);
-    const heed_shape right = HEED_SHAPE(1, block->shape[0], 1, block->shape[1]);
-    return heed_flatten(
-        heed_flatten(heed_mul(heed_reshape(eye, left), heed_reshape(block, right)), 2, 3), 0, 1);
-}
-
 /* A parameter as a matrix (out, in), or NULL. Those of (in, out), as GPT-2's, are transposed if
  * their shape shows it. */
 static heed_tensor *matrix_of(const problem *p, heed_tensor *t, matrix *m)
 {
-    const int64_t d = p->o->d_model, heads = p->o->heads;
-    if (t->ndim == 3 && t->shape[0] == heads) { /* (heads, d, d_head) or (heads, d_head, d) */
-        t = t->shape[1] == d && m->hint != ROLE_O ? heed_transpose(t, 1, 2) : t;
-        t = heed_flatten(t, 0, 1);
-        return m->hint == ROLE_O ? heed_transpose(t, 0, 1) : t;
-    }
+    const int64_t d = p->o->d_model;
     if (t->ndim != 2 || t->numel == 0) {
         return NULL;
-    }
-    if (heads > 1 && t->shape[0] * heads == d && t->shape[1] * heads == d) {
-        m->one_head = true;
-        return block_diagonal(t, (int)heads);
     }
     m->in_out = t->shape[0] == d && t->shape[1] != d &&
                 (t->shape[1] == 3 * d || (m->hint != ROLE_O && m->hint != NO_ROLE));
@@ -223,9 +204,6 @@ static void list_matrices(problem *p)
     p->count = 0;
     for (int i = 0; i < count; i++) {
         matrix *m = &listed[i];
-        if (m->one_head && m->bias != NULL && m->bias->shape[0] < m->weight->shape[0]) {
-            m->bias = heed_flatten(heed_expand(m->bias, HEED_SHAPE(p->o->heads, -1)), 0, 1);
-        }
         if (in_out && m->hint == ROLE_O) { /* then so is W_o */
             m->weight = heed_transpose(m->weight, 0, 1);
         }

@@ -359,6 +359,36 @@ static heed_tensor *root(heed_tensor *const *in, void *power)
     return heed_mul(heed_sign(in[0]), heed_pow_scalar(heed_abs(in[0]), *(double *)power));
 }
 
+FUNCTION(square_of_small, heed_mul_scalar(heed_square(x), 1e-9))
+FUNCTION(detached_small, heed_mul(heed_square(heed_detach(x)), heed_mul_scalar(x, -1e-9)))
+FUNCTION(logarithm, heed_log(x))
+FUNCTION(absolute_of_square, heed_abs(heed_square(x)))
+
+/* What the message says of functions at one value. */
+START_TEST(the_reason_is_told)
+{
+    static const struct {
+        heed_function *f;
+        double x;
+        const char *words;
+    } rows[] = {{square_of_small, 1, NULL},
+                {detached_small, 1, "wrong: "},
+                {detached_small, 1, "through the operations that end with mul with"},
+                {logarithm, 1e-7, "beside x the function is NaN, outside its domain"},
+                {absolute, 0, "the slope of the function is 0 at input 0"},
+                {absolute_of_square, 0, "move x away"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        heed_tensor *x = heed_full(HEED_SHAPE(1), rows[i].x, HEED_F64);
+        x = heed_set_requires_grad(x, true);
+        if (heed_gradcheck(rows[i].f, NULL, &x, 1) != HEED_OK) {
+            expect_error(HEED_ERR_GRADCHECK, rows[i].words != NULL ? rows[i].words : "no error");
+        } else {
+            ck_assert_ptr_null(rows[i].words);
+        }
+    }
+}
+END_TEST
+
 START_TEST(quotients_settle_within_a_tenth)
 {
     static double powers[] = {1.021, 1.0225};
@@ -399,5 +429,6 @@ void add_gradcheck_broken_cases(Suite *suite)
     tcase_add_test(broken_case, wrong_ones_are_never_called_kinks);
     TCase *rough_case = heed_case(suite, "rough");
     tcase_add_test(rough_case, quotients_settle_within_a_tenth);
+    tcase_add_test(rough_case, the_reason_is_told);
     tcase_add_loop_test(rough_case, is_told_apart, 0, (int)(sizeof rough / sizeof *rough));
 }
