@@ -835,12 +835,12 @@ static void check_parameters(check *c)
         return;
     }
     const graph used = graph_of(y);
-    double slopes = 0;
+    double slopes = 0, *each = heed_scratch((size_t)(parameters.count + 1) * sizeof *each);
     int trained = 0;
     for (int i = 0; i < parameters.count; i++) {
-        slopes = parameters.tensors[i]->requires_grad
-                     ? worse(slopes, largest_slope(c, parameters.tensors[i], 0))
-                     : slopes;
+        const bool trains = parameters.tensors[i]->requires_grad;
+        each[i] = trains ? largest_slope(c, parameters.tensors[i], 0) : 0;
+        slopes = worse(slopes, each[i]);
     }
     for (int i = 0; i < parameters.count; i++) {
         heed_tensor *p = parameters.tensors[i];
@@ -848,7 +848,7 @@ static void check_parameters(check *c)
             continue;
         }
         const double least = slopes * (c->rounding > 1e-10 ? 2e-6 : 4e-15);
-        const double most = largest_slope(c, p, least);
+        const double most = each[i] <= least ? largest_slope(c, p, least) : each[i];
         const char *wrong = isnan(most) ? "the gradient of %s has NaN" : NULL;
         trained++;
         if (most <= least) {
