@@ -113,7 +113,8 @@ help: ; @sed -n 's/^## \{0,1\}//p' Makefile
 clean:
 	$(if $(filter-out build build/%,$(BUILD))$(findstring ..,$(BUILD)),$(error make clean removes build and its folders; remove $(BUILD) yourself))
 	rm -rf $(BUILD)
-.DEFAULT: ; @echo "make: there is no $@; make help lists what there is" >&2; exit 2
+# Files that no rule makes are not in the way of make -B.
+.DEFAULT: ; @[ -e $@ ] || { echo "make: there is no $@; make help lists what there is" >&2; exit 2; }
 
 $(BUILD)/%.o: %.c
 	$(call step,cc $<)

@@ -29,8 +29,9 @@ static __attribute__((noinline)) const void *set_number(elements *e, int64_t tim
                                                         const heed_operand *in)
 {
     const bool most = in->as == HEED_I64 && in->number > 0 && isinf(in->number);
+    const int64_t largest = INT64_MAX;
     heed_kernels_for(in->as)->gather[most ? HEED_I64 : HEED_F64](
-        times, most ? (const void *)&(int64_t){INT64_MAX} : &in->number, 0, e);
+        times, most ? (const void *)&largest : &in->number, 0, e);
     return e;
 }
 
