@@ -2029,11 +2029,10 @@ typedef enum heed_attention_checks {
     HEED_CHECK_PADDING, /* tokens that the mask blocks change nothing, the others do */
     HEED_CHECK_PARAMETERS, /* each receives a gradient and is registered */
     HEED_CHECK_CACHE,      /* one token at a time gives what all at once give */
-    HEED_CHECK_FORMULA, /* y is softmax(q k^T / sqrt(d_head)) v W_o^T, whatever the parameters are
-                         * called; if not, the known mistakes, and pairs of them, that reproduce y
-                         * are named */
-    HEED_CHECK_DERIVATIVE, /* gradients agree with difference quotients */
-    HEED_ATTENTION_CHECKS  /* their number */
+    HEED_CHECK_FORMULA,   /* y is softmax(q k^T / sqrt(d_head)) v W_o^T, whatever the parameters are
+                           * called; if not, the known mistakes, and pairs of them, that reproduce y
+                           * are named */
+    HEED_ATTENTION_CHECKS /* their number */
 } heed_attention_checks;
 
 typedef enum heed_verdict {
@@ -2098,7 +2097,6 @@ typedef struct heed_attention_check_args {
     /* f of one token, x (B, 1, d_model), with a cache that is emptied at position 0; NULL: not
      * checked */
     heed_tensor *(*step)(heed_tensor *x, int64_t position, void *context);
-    bool derivative;               /* compare gradients with difference quotients; needs f64 */
     uint64_t seed;                 /* of the inputs; 0: 1 */
     FILE *stream;                  /* the report is printed here; NULL: not printed */
     heed_attention_report *report; /* and stored here; NULL: not stored */

@@ -90,7 +90,6 @@ static heed_tensor *split(struct attention *m, heed_tensor *x)
  *       parameters -      no .module
  *       cache      -      no .step
  *       formula    -      no .module
- *       derivative -      no .derivative
  *
  *       effect of token (column) on output (row):
  *

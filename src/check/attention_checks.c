@@ -898,64 +898,6 @@ static void check_cache(check *c)
     }
 }
 
-/* ---- derivative ---- */
-
-/* Compares the derivative of sum(weights * f) along `direction` of the tensor p with a difference
- * quotient. p is read through f (a parameter), or is c->x. */
-static double derivative_error(check *c, heed_tensor *p)
-{
-    HEED_SCOPE(scope);
-    heed_tensor *leaf = leaf_of(c->x), *g = NULL;
-    heed_tensor *target = p == c->x ? leaf : p;
-    heed_tensor *y = call(c, leaf);
-    if (!y->requires_grad) {
-        return (double)NAN;
-    }
-    heed_grad(heed_sum(heed_mul(y, c->weights)), &target, 1, &g, false);
-    heed_manual_seed(c->o.seed + 7);
-    heed_tensor *direction = heed_randn(heed_shape_of_tensor(target), target->dtype);
-    const double analytic = heed_item(heed_sum(heed_mul(g, direction)));
-    const double size =
-        sqrt(heed_item(heed_sum(heed_square(g))) * heed_item(heed_sum(heed_square(direction))));
-    double sums[2];
-    heed_set_grad_enabled(false);
-    heed_tensor *before = heed_clone(heed_detach(target));
-    const double eps = 1e-6;
-    for (int side = 0; side < 2; side++) {
-        heed_tensor *moved = heed_add(before, heed_mul_scalar(direction, side == 0 ? eps : -eps));
-        heed_copy_into(target, moved);
-        sums[side] = heed_item(heed_sum(heed_mul(call(c, leaf), c->weights)));
-    }
-    heed_copy_into(target, before);
-    const double numeric = (sums[0] - sums[1]) / (2 * eps);
-    return fabs(analytic - numeric) / gradient_unit(c, size);
-}
-
-static void check_derivative(check *c)
-{
-    const heed_tensor_list parameters =
-        c->o.module != NULL ? heed_parameters(c->o.module) : (heed_tensor_list){0};
-    double worst = 0;
-    const char *at = "x";
-    for (int i = c->o.ids > 0 ? 0 : -1; i < parameters.count; i++) {
-        heed_tensor *p = i < 0 ? c->x : parameters.tensors[i];
-        if (i < 0 || (p->requires_grad && p->numel > 0)) {
-            const double error = derivative_error(c, p);
-            if (is_more(error, worst)) {
-                worst = error;
-                at = i < 0 ? "x" : parameters.names[i];
-            }
-        }
-    }
-    const bool wrong = is_more(worst, 1e-6);
-    set(c, wrong ? HEED_VERDICT_FAILED : HEED_VERDICT_PASSED, worst,
-        wrong
-            ? "the gradient of %s differs from the difference quotient: check its operations with "
-              "heed_gradcheck"
-            : "gradients agree with difference quotients (worst: %s)",
-        at);
-}
-
 /* ---- formula ---- */
 
 /* Of f, or of one of its parts. */
@@ -1132,10 +1074,7 @@ static const char *why_skipped(const check *c)
                    ? "needs attention alone: check what is inside with .parts"
                    : NULL;
     default:
-        return c->which != HEED_CHECK_DERIVATIVE ? NULL
-               : !o->derivative                  ? "no .derivative"
-               : c->rounding > 1e-10             ? "needs f64 (.module)"
-                                                 : NULL;
+        return NULL;
     }
 }
 
@@ -1170,13 +1109,11 @@ static void run_checks(void *context)
     static const struct {
         heed_attention_checks which;
         void (*run)(check *c);
-    } checks[] = {
-        {HEED_CHECK_BATCH, check_batch},          {HEED_CHECK_VALUES, NULL /* with reach */},
-        {HEED_CHECK_REACH, check_reach},          {HEED_CHECK_ORDER, check_order},
-        {HEED_CHECK_LENGTH, check_length},        {HEED_CHECK_EQUAL, check_equal},
-        {HEED_CHECK_PADDING, check_padding},      {HEED_CHECK_PARAMETERS, check_parameters},
-        {HEED_CHECK_CACHE, check_cache},          {HEED_CHECK_FORMULA, check_formula},
-        {HEED_CHECK_DERIVATIVE, check_derivative}};
+    } checks[] = {{HEED_CHECK_BATCH, check_batch},     {HEED_CHECK_VALUES, NULL /* with reach */},
+                  {HEED_CHECK_REACH, check_reach},     {HEED_CHECK_ORDER, check_order},
+                  {HEED_CHECK_LENGTH, check_length},   {HEED_CHECK_EQUAL, check_equal},
+                  {HEED_CHECK_PADDING, check_padding}, {HEED_CHECK_PARAMETERS, check_parameters},
+                  {HEED_CHECK_CACHE, check_cache},     {HEED_CHECK_FORMULA, check_formula}};
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
         c->which = checks[i].which;
         /* The formula names an inverted mask, which closes a row. */

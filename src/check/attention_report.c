@@ -4,9 +4,9 @@
 
 #include "check.h"
 
-static const char *const names[HEED_ATTENTION_CHECKS] = {
-    "repeat", "batch",   "reach",      "values", "order",   "equal",
-    "length", "padding", "parameters", "cache",  "formula", "derivative"};
+static const char *const names[HEED_ATTENTION_CHECKS] = {"repeat",     "batch", "reach",  "values",
+                                                         "order",      "equal", "length", "padding",
+                                                         "parameters", "cache", "formula"};
 
 /* Strength of an effect, in quarters of the largest. */
 static char shade(double effect)

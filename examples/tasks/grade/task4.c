@@ -363,8 +363,7 @@ static void check_attention(int row_dim, int col_dim, bool unbatched, bool is_ca
                is_causal ? "causal" : "no mask");
     struct self_attention *self = make(6, row_dim, col_dim, true);
     heed_attention_check(is_causal ? causal : without_mask, self, .d_model = 6, .causal = is_causal,
-                         .unbatched = unbatched, .module = self, .derivative = true,
-                         .report = &report);
+                         .unbatched = unbatched, .module = self, .report = &report);
     for (int i = 0; i < HEED_ATTENTION_CHECKS; i++) {
         if (report.checks[i].verdict == HEED_VERDICT_FAILED) {
             grade_fail("The numbers of y are right. What the model learns from is not: %s.",
