@@ -255,14 +255,8 @@ heed_text heed_shape_text(int ndim, const int64_t *shape);
 
 /* ======== Scopes ======== */
 
-/* A scope owns the tensors that are made while it is the innermost, and frees them when it ends:
- *
- *     for (int i = 0; i < steps; i++) {
- *         HEED_SCOPE(step);
- *         heed_tensor *loss = heed_cross_entropy(forward(model, tokens), targets);
- *         heed_backward(loss);
- *         heed_optimizer_step(adam);
- *     } // the graph and the activations are freed, parameters stay
+/* A scope owns the tensors that are made while it is the innermost, and frees them when it ends. In
+ * the loop on top of this page, `step` frees graph and activations; parameters stay.
  *
  * A tensor counts references to its handle (scope, retains, graph edges) and uses of its value
  * (scope, retains, derivatives that will read it). At zero uses, the memory of the value is freed,
@@ -355,9 +349,6 @@ HEED_NEW *heed_arange(double start, double end, double step, heed_dtype dtype);
 
 /* heed_from_f32, heed_from_f64, heed_from_i64, heed_from_bool: copies the elements at `values`, in
  * row-major order.
- *
- *     heed_tensor *x = heed_from_f32((float[]){1.16f, 0.23f, 0.57f, 1.36f}, HEED_SHAPE(2, 2));
- *
  * An array that is too short is an error if the compiler knows its size, as it does for arrays
  * named in the call. heed_from_values is for other languages: `size` is the number of bytes at
  * `values`, SIZE_MAX if unknown.
@@ -406,9 +397,8 @@ bool heed_is_contiguous(const heed_tensor *t);
 double heed_item(const heed_tensor *t);
 int64_t heed_item_i64(const heed_tensor *t);
 
-/* heed_at: one element, like torch's t[i, j].item(); negative indices count from the end.
- *
- *     double percent = heed_at(attention, HEED_INDEX(7, 1));
+/* heed_at: heed_at(t, HEED_INDEX(i, j)) is torch's t[i, j].item(); negative indices count from the
+ * end.
  *
  * HEED_ERR_SHAPE: the number of indices is not t's number of dims. HEED_ERR_INDEX: an index is out
  * of range. */
@@ -675,10 +665,6 @@ HEED_NEW *heed_narrow(heed_tensor *x, int dim, int64_t start, int64_t length);
 
 /* heed_chunk: as torch.chunk(x, chunks, dim): parts of equal size; the last may be smaller, and
  * there may be fewer than `chunks`.
- *
- *     heed_tensor *qkv[3];
- *     heed_chunk(heed_linear_forward(m->in_proj, x), 3, -1, qkv);
- *
  * Returns the number of parts and sets the rest of `parts`, an array of `chunks` elements, to NULL;
  * on error, all.
  *
@@ -1188,10 +1174,8 @@ typedef struct heed_place {
 } heed_place;
 
 /* HEED_MODULE_KIND: defines `kind` for a struct `type` whose forward, a function (type *,
- * heed_tensor *), takes one tensor; `describe` is as above. Others are defined directly:
- *
- *     static const heed_module_kind kind = {.name = "Gate", .size = sizeof(struct gate)};
- */
+ * heed_tensor *), takes one tensor; `describe` is as above. Others are defined directly, as
+ * {.name = "Gate", .size = sizeof(struct gate)}. */
 #define HEED_MODULE_KIND(kind, type, name, describe, forward)                                      \
     static heed_tensor *kind##_forward(void *module, heed_tensor *x)                               \
     {                                                                                              \
@@ -1285,13 +1269,10 @@ heed_tensor_list heed_state_dict(void *module);
 heed_tensor *heed_state(void *module, const char *name);
 
 /* heed_set_parameter: replaces a registered parameter with another tensor, like m.weight = value in
- * torch: retains the new tensor, releases the old one, and sets *field, which may be NULL. Use it
- * to tie weights:
- *
- *     heed_set_parameter(lm_head, "weight", &lm_head->weight, embedding->weight);
- *
- * Training, casts and files then treat it as one parameter with two names. Call this before
- * creating an optimiser, which would keep updating the old tensor. On error nothing changes.
+ * torch: retains the new tensor, releases the old one, and sets *field, which may be NULL. Given the
+ * weight of another module, it ties the two: training, casts and files treat them as one parameter
+ * with two names. Call this before creating an optimiser, which would keep updating the old tensor.
+ * On error nothing changes.
  *
  * HEED_ERR_VALUE: this module has no parameter of that name; children are not searched.
  * HEED_ERR_GRAPH: value is not a leaf. */
@@ -1321,7 +1302,7 @@ struct heed_linear {
 /* heed_linear_new(in_features, out_features, .no_bias = true): as torch.nn.Linear
  *
  * weight and then bias are drawn uniformly from +-1 / sqrt(in_features), as in torch. They are f32;
- * cast with heed_module_to.
+ * cast with heed_module_to. heed_linear_forward: heed_linear, y = x weight^T + bias.
  * HEED_ERR_VALUE: a size is below 1. */
 typedef struct heed_linear_new_args {
     int64_t in_features, out_features;
@@ -1330,8 +1311,6 @@ typedef struct heed_linear_new_args {
 } heed_linear_new_args;
 struct heed_linear *heed_linear_new(heed_linear_new_args args);
 #define heed_linear_new(...) HEED_CALL(heed_linear_new, __VA_ARGS__)
-
-/* heed_linear_forward: x (..., in_features) -> (..., out_features)     y = x weight^T + bias */
 heed_tensor *heed_linear_forward(struct heed_linear *m, heed_tensor *x);
 
 struct heed_embedding {
@@ -1368,12 +1347,8 @@ struct heed_layer_norm {
 };
 
 /* heed_layer_norm_new: as torch.nn.LayerNorm(normalized_shape) (Ba et al., 2016); HEED_SHAPE(n)
- * normalises the last dim. weight is all ones and bias all zeros.
- *
- *   x (..., normalized_shape) -> (..., normalized_shape)
- *   y = weight (x - mean) / sqrt(var + eps) + bias
- *
- * HEED_ERR_SHAPE: not one dim, or a negative size. */
+ * normalises the last dim. weight is all ones and bias all zeros. heed_layer_norm_forward:
+ * heed_layer_norm. HEED_ERR_SHAPE: not one dim, or a negative size. */
 struct heed_layer_norm *heed_layer_norm_new(heed_shape normalized_shape);
 heed_tensor *heed_layer_norm_forward(struct heed_layer_norm *m, heed_tensor *x);
 
@@ -1681,13 +1656,10 @@ HEED_NEW *heed_cross_entropy(heed_cross_entropy_args args);
 
 /* ---- optimisers, as in torch.optim ----
  *
- *     heed_optimizer *adam = heed_adam_new(heed_parameters(model), 1e-3);
- *     ...
- *     heed_optimizer_zero_grad(adam);
- *     heed_backward(loss);
+ * Between backward and step, a training loop may have
+ *
  *     heed_clip_grad_norm(heed_parameters(model), 1.0);
  *     adam->lr = heed_warmup_cosine_lr(adam->steps, 1e-3, 100, 1000, 1e-4);
- *     heed_optimizer_step(adam);
  *
  * Gradients accumulate until zero_grad, so a batch too large for memory can be split into k equal
  * parts: heed_backward(heed_div_scalar(loss_of_part, k)) for each, in a scope of its own, then one
@@ -1779,10 +1751,7 @@ double heed_warmup_cosine_lr(int64_t step, double lr, int64_t warmup, int64_t to
  * one, or one with a dtype that Heed does not read. */
 
 /* Metadata of a file: pairs of strings in UTF-8, terminated by {NULL, NULL}, such as a model's
- * options or vocabulary. (Hugging Face's transformers expects {"format", "pt"}.)
- *
- *     const heed_metadata about[] = {{"level", "char"}, {"heads", "4"}, {NULL, NULL}};
- */
+ * options or vocabulary. (Hugging Face's transformers expects {"format", "pt"}.) */
 typedef struct heed_metadata {
     const char *key, *value;
 } heed_metadata;
@@ -2126,10 +2095,8 @@ bool heed_set_flush_denormal(bool enabled);
  * HEED_ERR_VALUE. */
 const char *heed_isa(void);
 
-/* HEED_VERSION: the version of this header. heed_build_info: that of the library in use; one line
- * for bug reports, even while an error is pending:
- *
- *     Heed 0.2.0, compiler 12.2.0, x86_64 v4 (of baseline v3 v4), 2 threads */
+/* HEED_VERSION: the version of this header. heed_build_info: that of the library in use, compiler,
+ * machine and threads, in a line for bug reports, even while an error is pending. */
 #define HEED_VERSION "0.2.0"
 heed_text heed_build_info(void);
 

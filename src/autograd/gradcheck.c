@@ -479,21 +479,22 @@ static void check_no_effect(const check *c, int input)
             declared = first->options.linear;
         }
     }
-    if ((declared & HEED_INPUT(input)) == 0 && c == first && changes_far_away(c, x)) {
-        *c->report = (heed_gradcheck_report){HEED_GRADCHECK_NO_EFFECT, .input = input};
+    if ((declared & HEED_INPUT(input)) != 0) {
+        return;
+    }
+    const bool moves = c == first && changes_far_away(c, x);
+    *c->report = (heed_gradcheck_report){HEED_GRADCHECK_NO_EFFECT, .input = input};
+    if (moves) {
         heed_raise(
             HEED_ERR_GRADCHECK,
             "%s: the slope of the function is 0 at input %d %s, as that of x^2 and abs at 0, "
             "so the check proves nothing; move x away",
             c->name, input, HEED_TEXT(x));
     }
-    if ((declared & HEED_INPUT(input)) == 0) {
-        *c->report = (heed_gradcheck_report){HEED_GRADCHECK_NO_EFFECT, .input = input};
-        heed_raise(HEED_ERR_GRADCHECK,
-                   "%s: the %s does not change with input %d %s, so the check proves nothing; if "
-                   "this is intended, set .%s = HEED_INPUT(%d)",
-                   c->name, what, input, HEED_TEXT(x), option, input);
-    }
+    heed_raise(HEED_ERR_GRADCHECK,
+               "%s: the %s does not change with input %d %s, so the check proves nothing; if "
+               "this is intended, set .%s = HEED_INPUT(%d)",
+               c->name, what, input, HEED_TEXT(x), option, input);
 }
 
 /* ---- the checks ---- */

@@ -50,8 +50,7 @@ heed_tensor *heed_call_result_hooks(const heed_call *call, heed_tensor *y)
     heed_hook *hook = in_callback ? NULL : heed_self.hooks;
     for (; hook != NULL; hook = hook->next) {
         if (hook->result != NULL) {
-            heed_scope scope;
-            heed_scope_begin(&scope);
+            HEED_SCOPE(scope);
             const heed_callback outer = heed_callback_begin();
             in_callback = true;
             heed_tensor *other = hook->result(hook, call, y);
@@ -62,7 +61,6 @@ heed_tensor *heed_call_result_hooks(const heed_call *call, heed_tensor *y)
                 check_replacement(call, y, other);
                 y = heed_scope_keep(&scope, other);
             }
-            heed_scope_end(&scope);
         }
     }
     return y;

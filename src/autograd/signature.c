@@ -203,11 +203,8 @@ static inline bool fits_sizes(const operand *o, int ndim, const int64_t *shape, 
 static inline bool broadcast_batch(const operand *o, const heed_tensor *t, heed_shape *batch)
 {
     const int ndim = t->ndim - o->ndim;
-    bool same = batch->ndim == ndim;
-    for (int i = 0; same && i < ndim; i++) {
-        same = batch->size[i] == t->shape[i];
-    }
-    if (same) {
+    if (batch->ndim == ndim &&
+        memcmp(batch->size, t->shape, sizeof *t->shape * (size_t)ndim) == 0) {
         return true;
     }
     const heed_shape before = *batch;

@@ -47,9 +47,9 @@ struct heed_self_attention *(heed_self_attention_new)(heed_self_attention_new_ar
     const int64_t d_model = args.d_model;
     const int64_t head_dim = args.head_dim != 0 ? args.head_dim : d_model;
     const int64_t kv_dim = args.kv_dim != 0 ? args.kv_dim : d_model;
-    const heed_named_size sizes[] = {
-        {"d_model", d_model}, {"head_dim", head_dim}, {"kv_dim", kv_dim}};
-    heed_check_positive("self_attention", sizes, kv_dim != d_model ? 3 : 2);
+    heed_check_positive("self_attention", "d_model", d_model);
+    heed_check_positive("self_attention", "head_dim", head_dim);
+    heed_check_positive("self_attention", "kv_dim", kv_dim);
     struct heed_self_attention *m = heed_module_with(
         &self_kind, &(struct heed_self_attention){
                         .row_dim = args.row_dim,
@@ -116,8 +116,7 @@ static heed_tensor *head_forward(const char *function, struct heed_self_attentio
     HEED_FORWARD(m);
     heed_forward_check(function, m);
     check(function, m, for_q, for_kv, block_mask);
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     heed_tensor *attention_percent;
     heed_tensor *output = attend(m, for_q, for_kv, block_mask, &attention_percent);
     if (m->keep_weights) {
@@ -128,7 +127,7 @@ static heed_tensor *head_forward(const char *function, struct heed_self_attentio
     if (weights != NULL) {
         *weights = heed_scope_keep(&scope, attention_percent);
     }
-    return heed_scope_end_with(&scope, output);
+    return heed_scope_keep(&scope, output);
 }
 
 heed_tensor *heed_self_attention_forward(struct heed_self_attention *m,
@@ -167,9 +166,9 @@ struct heed_multi_head *(heed_multi_head_new)(heed_multi_head_new_args args)
 {
     const int64_t d_model = args.d_model;
     const int64_t head_dim = args.head_dim != 0 ? args.head_dim : d_model;
-    const heed_named_size sizes[] = {
-        {"d_model", d_model}, {"heads", args.heads}, {"head_dim", head_dim}};
-    heed_check_positive("multi_head", sizes, 3);
+    heed_check_positive("multi_head", "d_model", d_model);
+    heed_check_positive("multi_head", "heads", args.heads);
+    heed_check_positive("multi_head", "head_dim", head_dim);
     struct heed_multi_head *m = heed_module_with(
         &multi_kind, &(struct heed_multi_head){
                          .row_dim = args.row_dim,
@@ -201,15 +200,14 @@ heed_tensor *heed_multi_head_forward(struct heed_multi_head *m, heed_tensor *tok
     HEED_FORWARD(m);
     heed_forward_check(function, m);
     const int heads = m->heads->module.count;
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     heed_tensor **outputs = heed_scratch((size_t)heads * sizeof *outputs);
     for (int i = 0; i < heads; i++) {
         outputs[i] = head_forward(function, heed_module_list_at(m->heads, i), token_encodings,
                                   token_encodings, block_mask, NULL);
     }
     heed_tensor *y = heed_linear_forward(m->W_o, heed_cat(outputs, heads, m->col_dim));
-    return heed_scope_end_with(&scope, y);
+    return heed_scope_keep(&scope, y);
 }
 
 /* ---- masks ---- */
@@ -256,10 +254,9 @@ heed_tensor *heed_padding_block_mask(heed_tensor *lengths, int64_t max_length)
 {
     HEED_DOOR(NULL);
     check_length("padding_block_mask", max_length);
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     check_lengths(lengths, max_length);
     heed_tensor *columns = heed_arange(0, (double)max_length, 1, HEED_I64);
-    return heed_scope_end_with(&scope,
-                               heed_ge(columns, heed_unsqueeze(heed_unsqueeze(lengths, -1), -1)));
+    return heed_scope_keep(&scope,
+                           heed_ge(columns, heed_unsqueeze(heed_unsqueeze(lengths, -1), -1)));
 }

@@ -25,8 +25,8 @@ heed_tensor *heed_draw_uniform(heed_shape shape, double bound)
 struct heed_linear *(heed_linear_new)(heed_linear_new_args args)
 {
     const int64_t in = args.in_features, out = args.out_features;
-    const heed_named_size sizes[] = {{"in_features", in}, {"out_features", out}};
-    heed_check_positive("linear", sizes, 2);
+    heed_check_positive("linear", "in_features", in);
+    heed_check_positive("linear", "out_features", out);
     struct heed_linear *m = heed_module_with(
         &linear_kind, &(struct heed_linear){.in_features = in, .out_features = out});
     /* rounded as in torch, which calls kaiming_uniform_(weight, a=sqrt(5)) */
@@ -109,8 +109,8 @@ static heed_tensor *encodings(int64_t d_model, int64_t max_len)
 
 struct heed_position_encoding *heed_position_encoding_new(int64_t d_model, int64_t max_len)
 {
-    const heed_named_size sizes[] = {{"d_model", d_model}, {"max_len", max_len}};
-    heed_check_positive("position_encoding", sizes, 2);
+    heed_check_positive("position_encoding", "d_model", d_model);
+    heed_check_positive("position_encoding", "max_len", max_len);
     struct heed_position_encoding *m = heed_module_new(&positions_kind);
     HEED_BUFFER(m, pe, encodings(d_model, max_len));
     return heed_module_ready(m);
@@ -135,9 +135,8 @@ heed_tensor *heed_position_encoding_forward(struct heed_position_encoding *m, he
                    "%s: x is %s and pe %s; cast x with heed_to, or the module with heed_module_to",
                    function, heed_dtype_name(x->dtype), heed_dtype_name(m->pe->dtype));
     }
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    return heed_scope_end_with(&scope, heed_add(x, heed_narrow(m->pe, 0, 0, heed_size(x, -2))));
+    HEED_SCOPE(scope);
+    return heed_scope_keep(&scope, heed_add(x, heed_narrow(m->pe, 0, 0, heed_size(x, -2))));
 }
 
 /* ---- LayerNorm ---- */
@@ -207,8 +206,8 @@ HEED_MODULE_KIND(feed_forward_kind, struct heed_feed_forward, "FeedForward", NUL
 
 struct heed_feed_forward *heed_feed_forward_new(int64_t d_model, int64_t d_ff)
 {
-    const heed_named_size sizes[] = {{"d_model", d_model}, {"d_ff", d_ff}};
-    heed_check_positive("feed_forward", sizes, 2);
+    heed_check_positive("feed_forward", "d_model", d_model);
+    heed_check_positive("feed_forward", "d_ff", d_ff);
     struct heed_feed_forward *m = heed_module_new(&feed_forward_kind);
     HEED_CHILD(m, linear1, heed_linear_new(d_model, d_ff));
     HEED_CHILD(m, linear2, heed_linear_new(d_ff, d_model));
@@ -220,10 +219,9 @@ heed_tensor *heed_feed_forward_forward(struct heed_feed_forward *m, heed_tensor 
     HEED_DOOR(NULL);
     HEED_FORWARD(m);
     heed_forward_check("feed_forward_forward", m);
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     heed_tensor *hidden = heed_relu(heed_linear_forward(m->linear1, x));
-    return heed_scope_end_with(&scope, heed_linear_forward(m->linear2, hidden));
+    return heed_scope_keep(&scope, heed_linear_forward(m->linear2, hidden));
 }
 
 /* ---- ModuleList ---- */

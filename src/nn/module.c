@@ -15,19 +15,11 @@ heed_status heed_check_not_null(const char *function, const char *argument, cons
                          : heed_fail(HEED_ERR_NULL, "%s: %s is NULL", function, argument);
 }
 
-heed_status heed_check_positive(const char *function, const heed_named_size *sizes, int count)
+heed_status heed_check_positive(const char *function, const char *argument, int64_t size)
 {
-    char list[200] = "";
-    bool all_positive = true;
-    for (int i = 0; i < count; i++) {
-        const size_t used = strlen(list);
-        snprintf(list + used, sizeof list - used, "%s%s %lld", i > 0 ? ", " : "", sizes[i].name,
-                 (long long)sizes[i].size);
-        all_positive = all_positive && sizes[i].size >= 1;
-    }
-    return all_positive
-               ? heed_error_pending()
-               : heed_fail(HEED_ERR_VALUE, "%s: %s; each must be 1 or more", function, list);
+    return size >= 1 ? heed_error_pending()
+                     : heed_fail(HEED_ERR_VALUE, "%s: %s is %lld; it must be 1 or more", function,
+                                 argument, (long long)size);
 }
 
 heed_status heed_module_check(const char *function, const void *module)

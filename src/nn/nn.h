@@ -38,14 +38,8 @@ heed_tensor *heed_draw_uniform(heed_shape shape, double bound);
 /* heed_check_not_null: HEED_ERR_NULL if `value` is NULL. */
 heed_status heed_check_not_null(const char *function, const char *argument, const void *value);
 
-typedef struct heed_named_size {
-    const char *name;
-    int64_t size;
-} heed_named_size;
-
-/* All report HEED_ERR_VALUE. heed_check_positive: if any of `count` sizes is below 1; the message
- * lists them all. */
-heed_status heed_check_positive(const char *function, const heed_named_size *sizes, int count);
+/* heed_check_positive: HEED_ERR_VALUE if the size is below 1. */
+heed_status heed_check_positive(const char *function, const char *argument, int64_t size);
 
 /* ---- growing lists of named tensors; all zero when empty ---- */
 

@@ -539,10 +539,10 @@ typedef struct run {
     heed_module *module;
     heed_optimizer *optimizer; /* or NULL */
     bool has_generator, need_all, use_all;
-    const heed_metadata *metadata;
-    heed_safetensors *file; /* when loading */
-    heed_tensor_list state; /* the module's */
-    heed_named_tensors all; /* the module's come first */
+    const heed_metadata *metadata; /* when saving */
+    heed_safetensors *file;        /* when loading */
+    heed_tensor_list state;        /* the module's */
+    heed_named_tensors all;        /* the module's come first */
 } run;
 
 /* The generator of this thread as a tensor: seed, next, has_normal, normal, and the words. */
@@ -571,6 +571,7 @@ static void take_generator(const heed_tensor *value)
 
 static void list_run(run *r)
 {
+    heed_set_grad_enabled(false);
     for (int i = 0; i < r->state.count; i++) {
         heed_named_add(&r->all, r->state.tensors[i], "%s", r->state.names[i]);
     }
@@ -582,41 +583,37 @@ static void list_run(run *r)
     }
 }
 
+/* Calls work(r), then frees its list. */
+static heed_status run_work(run *r, void (*work)(void *context))
+{
+    heed_module_check(r->function, r->module);
+    r->state = heed_state_dict(r->module);
+    if (!heed_blocked()) {
+        heed_try(work, r);
+    }
+    heed_named_free(&r->all);
+    return heed_error_pending();
+}
+
 static void save_all(void *context)
 {
     run *r = context;
-    heed_set_grad_enabled(false);
     list_run(r);
     save(r->function, r->path, (heed_tensor_list){r->all.count, r->all.tensors, r->all.names},
          r->metadata);
 }
 
-static heed_status save_run(run r)
-{
-    heed_module_check(r.function, r.module);
-    r.state = heed_state_dict(r.module);
-    if (!heed_blocked()) {
-        heed_try(save_all, &r);
-        heed_named_free(&r.all);
-    }
-    return heed_error_pending();
-}
-
 heed_status heed_save_state_dict(void *module, const char *path, const heed_metadata *metadata)
 {
-    return save_run(
-        (run){.function = "save_state_dict", .path = path, .module = module, .metadata = metadata});
+    run r = {"save_state_dict", path, module, .metadata = metadata};
+    return run_work(&r, save_all);
 }
 
 heed_status heed_save_checkpoint(void *module, heed_optimizer *optimizer, const char *path,
                                  const heed_metadata *about)
 {
-    return save_run((run){.function = "save_checkpoint",
-                          .path = path,
-                          .module = module,
-                          .optimizer = optimizer,
-                          .has_generator = true,
-                          .metadata = about});
+    run r = {"save_checkpoint", path, module, optimizer, .has_generator = true, .metadata = about};
+    return run_work(&r, save_all);
 }
 
 /* A tensor with several names needs only one of them in the file. */
@@ -672,7 +669,8 @@ static void read_list(const run *r, heed_tensor **values)
 static void load_all(void *context)
 {
     run *r = context;
-    heed_set_grad_enabled(false);
+    r->file = open_file(r->function, r->path);
+    heed_pass_on();
     list_run(r);
     heed_tensor **values = heed_scratch((size_t)r->all.count * sizeof *values);
     read_list(r, values);
@@ -690,13 +688,9 @@ static void load_all(void *context)
 static heed_status load_run(run r)
 {
     const heed_generator before = heed_get_generator();
-    heed_module_check(r.function, r.module);
-    r.state = heed_state_dict(r.module);
-    r.file = open_file(r.function, r.path);
-    if (!heed_blocked() && heed_try(load_all, &r) != HEED_OK) {
+    if (run_work(&r, load_all) != HEED_OK) {
         heed_set_generator(&before);
     }
-    heed_named_free(&r.all);
     heed_safetensors_close(r.file);
     return heed_error_pending();
 }
@@ -704,20 +698,13 @@ static heed_status load_run(run r)
 heed_status(heed_load_state_dict)(heed_load_state_dict_args args)
 {
     const bool strict = !args.no_strict;
-    return load_run((run){.function = "load_state_dict",
-                          .path = args.path,
-                          .module = args.module,
-                          .need_all = strict,
-                          .use_all = strict});
+    return load_run(
+        (run){"load_state_dict", args.path, args.module, .need_all = strict, .use_all = strict});
 }
 
 heed_status heed_load_checkpoint(void *module, heed_optimizer *optimizer, const char *path)
 {
-    return load_run((run){.function = "load_checkpoint",
-                          .path = path,
-                          .module = module,
-                          .optimizer = optimizer,
-                          .has_generator = optimizer != NULL,
-                          .need_all = true,
-                          .use_all = optimizer != NULL});
+    const bool whole = optimizer != NULL;
+    return load_run((run){"load_checkpoint", path, module, optimizer, .has_generator = whole,
+                          .need_all = true, .use_all = whole});
 }

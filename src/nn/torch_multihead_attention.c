@@ -13,8 +13,9 @@ struct heed_multihead_attention *(
     static const char function[] = "multihead_attention";
     const int64_t embed_dim = args.embed_dim;
     const int num_heads = args.num_heads;
-    const heed_named_size sizes[] = {{"embed_dim", embed_dim}, {"num_heads", num_heads}};
-    if (heed_check_positive(function, sizes, 2) == HEED_OK && embed_dim % num_heads != 0) {
+    heed_check_positive(function, "embed_dim", embed_dim);
+    if (heed_check_positive(function, "num_heads", num_heads) == HEED_OK &&
+        embed_dim % num_heads != 0) {
         heed_fail(HEED_ERR_VALUE, "%s: num_heads %d does not divide embed_dim %lld", function,
                   num_heads, (long long)embed_dim);
     }
@@ -110,8 +111,7 @@ heed_tensor *(heed_multihead_attention_forward)(heed_multihead_attention_forward
     HEED_FORWARD(m);
     heed_forward_check(function, m);
     check(&args);
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     heed_chunk(m->in_proj_weight, 3, 0, rows);
     if (m->in_proj_bias != NULL) {
         heed_chunk(m->in_proj_bias, 3, 0, biases);
@@ -130,5 +130,5 @@ heed_tensor *(heed_multihead_attention_forward)(heed_multihead_attention_forward
     if (args.weights != NULL) {
         *args.weights = heed_scope_keep(&scope, *args.weights);
     }
-    return heed_scope_end_with(&scope, y);
+    return heed_scope_keep(&scope, y);
 }

@@ -72,8 +72,9 @@ static void attend_some(void *context, int64_t first, int64_t end)
     }
 }
 
-static void run(const heed_all_heads *heads, bool is_gradient)
+void heed_attend_heads(const heed_all_heads *heads)
 {
+    const bool is_gradient = heads->g != NULL;
     const heed_tensor *q = heads->q, *k = heads->k, *v = heads->v;
     const int64_t size = (int64_t)heed_dtype_size(q->dtype), copies = is_gradient ? 2 : 1;
     work w = {.heads = heads, .is_gradient = is_gradient};
@@ -121,14 +122,4 @@ static void run(const heed_all_heads *heads, bool is_gradient)
     w.workspace_size = ((size_t)(w.call.rows * row * size) + 63) / 64 * 64;
     w.workspaces = heed_scratch((size_t)w.chunks * w.workspace_size);
     heed_parallel_for(w.chunks, 1, attend_some, &w);
-}
-
-void heed_attend_heads(const heed_all_heads *heads)
-{
-    run(heads, false);
-}
-
-void heed_attend_heads_gradient(const heed_all_heads *heads)
-{
-    run(heads, true);
 }

@@ -39,14 +39,9 @@ bool heed_is_contiguous(const heed_tensor *t)
 
 /* ---- elements ---- */
 
-static bool readable(const char *function, const heed_tensor *t)
-{
-    return heed_check_tensor(function, "t", t) == HEED_OK;
-}
-
 static bool one_element(const char *function, const heed_tensor *t)
 {
-    if (readable(function, t) && t->numel != 1) {
+    if (heed_check_tensor(function, "t", t) == HEED_OK && t->numel != 1) {
         heed_fail(HEED_ERR_SHAPE, "%s: %s has %lld elements, not one; heed_at reads one of several",
                   function, HEED_TEXT(t), (long long)t->numel);
     }
@@ -92,7 +87,7 @@ double heed_at(const heed_tensor *t, heed_shape index)
 
 static void *data_of(const char *function, const heed_tensor *t, heed_dtype dtype)
 {
-    if (readable(function, t) && t->dtype != dtype) {
+    if (heed_check_tensor(function, "t", t) == HEED_OK && t->dtype != dtype) {
         heed_fail(HEED_ERR_DTYPE, "%s: t is %s; cast it with heed_to", function,
                   heed_dtype_name(t->dtype));
     } else if (!heed_blocked() && !heed_is_row_major(t)) {

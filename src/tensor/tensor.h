@@ -680,15 +680,13 @@ typedef struct heed_all_heads {
     const heed_tensor *q, *k, *v, *mask;
     double scale;
     bool is_causal;
-    heed_tensor *y;                      /* output of heed_attend_heads */
-    const heed_tensor *g, *dq, *dk, *dv; /* for heed_attend_heads_gradient */
+    heed_tensor *y;
+    const heed_tensor *g, *dq, *dk, *dv; /* for gradients */
 } heed_all_heads;
 
-/* heed_attend_heads: y = softmax(scale q k^T, masked) v.
- * heed_attend_heads_gradient: dq, dk and dv, given g = dL/dy.
+/* heed_attend_heads: y = softmax(scale q k^T, masked) v; if g = dL/dy is set: dq, dk and dv.
  * HEED_ERR_MEMORY: no memory for the workspace. */
 void heed_attend_heads(const heed_all_heads *heads);
-void heed_attend_heads_gradient(const heed_all_heads *heads);
 
 /* Work on the elements of tensors (internal): element by element (map.c), along dims (reduce.c),
  * and at indices (indexed.c). */

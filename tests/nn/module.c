@@ -468,7 +468,7 @@ static const struct failure {
     {HEED_ERR_DTYPE, "set_requires_grad: i64 has no gradient"},
     {HEED_ERR_GRAPH, "'sum' has a graph; heed_detach it first"},
     {HEED_ERR_SHAPE, "reshape"},
-    {HEED_ERR_VALUE, "linear: in_features -1, out_features 2"},
+    {HEED_ERR_VALUE, "linear: in_features is -1; it must be 1"},
     {HEED_ERR_VALUE, "Gate: the name 'project' is taken, or contains a '.'"},
     {HEED_ERR_VALUE, "Linear 'second': it already has an owner"},
 };

@@ -122,7 +122,7 @@ static void gradients_by_kernels(const heed_vjp *v)
     heads.dq = d[0];
     heads.dk = d[1];
     heads.dv = d[2];
-    heed_attend_heads_gradient(&heads);
+    heed_attend_heads(&heads);
     memcpy(v->grads, d, sizeof d);
 }
 
@@ -190,13 +190,12 @@ heed_tensor *(heed_scaled_dot_product_attention)(heed_scaled_dot_product_attenti
                    op_attend.name, a.scale);
     }
     heed_describe(&call, &result);
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     heed_tensor *p = attention_percent(heed_mul_scalar(a.q, args.scale), a.k, a.mask, a.is_causal);
     p = heed_dropout(p, a.dropout_p, true);
     heed_tensor *y = heed_matmul(p, a.v);
     if (a.weights != NULL) {
         *a.weights = heed_scope_keep(&scope, p);
     }
-    return heed_scope_end_with(&scope, y);
+    return heed_scope_keep(&scope, y);
 }

@@ -19,10 +19,9 @@ heed_tensor *heed_mse_loss(heed_tensor *input, heed_tensor *target)
                    heed_dtype_name(input->dtype), heed_dtype_name(target->dtype));
     }
     const heed_dtype dtype = heed_common_dtype("mse_loss", input->dtype, target->dtype);
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     heed_tensor *away = heed_sub(heed_to(input, dtype), heed_to(target, dtype));
-    return heed_scope_end_with(&scope, heed_mean(heed_square(away)));
+    return heed_scope_keep(&scope, heed_mean(heed_square(away)));
 }
 
 /* ---- cross_entropy ----
@@ -263,13 +262,11 @@ heed_tensor *(heed_cross_entropy)(heed_cross_entropy_args options)
         heed_raise(HEED_ERR_VALUE, "%s: reduction is %d; use HEED_MEAN, HEED_SUM or HEED_NONE",
                    op_name, (int)options.reduction);
     }
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     const char *outer = heed_self.operation;
     heed_self.operation = op_name; /* named if memory runs out */
     heed_tensor *totals = heed_tensor_new(op_name, &HEED_SHAPE(targets->numel, 2), HEED_F64);
     heed_self.operation = outer;
     heed_tensor *inputs[] = {logits, targets, totals};
-    return heed_scope_end_with(&scope,
-                               heed_apply(&op_cross_entropy, inputs, 3, &args, sizeof args));
+    return heed_scope_keep(&scope, heed_apply(&op_cross_entropy, inputs, 3, &args, sizeof args));
 }

@@ -103,14 +103,13 @@ TRIANGLE(triu, true)
  * torch gives it, so that the draws come in torch's order. */
 static heed_tensor *drop(heed_tensor *x, double kept)
 {
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     heed_tensor *mask = heed_tensor_like(x);
     int64_t strides[HEED_MAX_DIMS];
     heed_dense_strides(x, strides);
     heed_fill_mask(mask, kept);
     mask = heed_tensor_view("dropout", mask, x->ndim, x->shape, strides, 0);
-    return heed_scope_end_with(&scope, heed_mul(x, mask));
+    return heed_scope_keep(&scope, heed_mul(x, mask));
 }
 
 heed_tensor *heed_dropout(heed_tensor *x, double p, bool training)

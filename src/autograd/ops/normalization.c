@@ -117,12 +117,11 @@ heed_tensor *heed_layer_norm(heed_tensor *x, heed_shape shape, heed_tensor *weig
                    "for a last dim of size n",
                    HEED_TEXT(x), heed_shape_text(shape.ndim, shape.size).text);
     }
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     if (weight == NULL && bias != NULL) {
         weight = heed_ones(shape, x->dtype);
     }
     heed_tensor *inputs[] = {x, weight, bias};
     const int count = bias != NULL ? 3 : weight != NULL ? 2 : 1;
-    return heed_scope_end_with(&scope, heed_apply(&op_layer_norm, inputs, count, &eps, sizeof eps));
+    return heed_scope_keep(&scope, heed_apply(&op_layer_norm, inputs, count, &eps, sizeof eps));
 }

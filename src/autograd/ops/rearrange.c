@@ -99,13 +99,12 @@ heed_tensor *heed_stack(heed_tensor *const *tensors, int count, int dim)
 {
     HEED_DOOR(NULL);
     check_stack(tensors, count, dim);
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     heed_tensor **rows = heed_scratch((size_t)count * sizeof *rows);
     for (int i = 0; i < count; i++) {
         rows[i] = heed_unsqueeze(tensors[i], dim);
     }
-    return heed_scope_end_with(&scope, heed_cat(rows, count, dim));
+    return heed_scope_keep(&scope, heed_cat(rows, count, dim));
 }
 
 /* ---- flip ---- */

@@ -30,8 +30,7 @@ heed_tensor *(heed_rope)(heed_rope_args args)
     if (!(base > 0 && isfinite(base))) {
         heed_raise(HEED_ERR_VALUE, "rope: base is %g; it must be a positive number", base);
     }
-    heed_scope scope;
-    heed_scope_begin(&scope);
+    HEED_SCOPE(scope);
     const int64_t d = heed_size(x, -1);
     if (positions == NULL) {
         positions = heed_arange(0, (double)heed_size(x, -2), 1, HEED_I64);
@@ -48,5 +47,5 @@ heed_tensor *(heed_rope)(heed_rope_args args)
     }
     heed_tensor *y = neighbours ? heed_reshape(heed_stack(rotated, 2, -1), result.shape)
                                 : heed_cat(rotated, 2, -1);
-    return heed_scope_end_with(&scope, y);
+    return heed_scope_keep(&scope, y);
 }

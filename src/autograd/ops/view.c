@@ -287,9 +287,8 @@ heed_tensor *heed_select(heed_tensor *x, int dim, int64_t index)
         heed_raise(HEED_ERR_INDEX, "select: index %lld is outside dim %d of %s", (long long)index,
                    dim, HEED_TEXT(x));
     }
-    heed_scope scope;
-    heed_scope_begin(&scope);
-    return heed_scope_end_with(&scope, heed_squeeze(heed_slice(x, dim, at, at + 1, 1), dim));
+    HEED_SCOPE(scope);
+    return heed_scope_keep(&scope, heed_squeeze(heed_slice(x, dim, at, at + 1, 1), dim));
 }
 
 heed_tensor *heed_narrow(heed_tensor *x, int dim, int64_t start, int64_t length)
