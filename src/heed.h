@@ -1269,10 +1269,10 @@ heed_tensor_list heed_state_dict(void *module);
 heed_tensor *heed_state(void *module, const char *name);
 
 /* heed_set_parameter: replaces a registered parameter with another tensor, like m.weight = value in
- * torch: retains the new tensor, releases the old one, and sets *field, which may be NULL. Given the
- * weight of another module, it ties the two: training, casts and files treat them as one parameter
- * with two names. Call this before creating an optimiser, which would keep updating the old tensor.
- * On error nothing changes.
+ * torch: retains the new tensor, releases the old one, and sets *field, which may be NULL. Given
+ * the weight of another module, it ties the two: training, casts and files treat them as one
+ * parameter with two names. Call this before creating an optimiser, which would keep updating the
+ * old tensor. On error nothing changes.
  *
  * HEED_ERR_VALUE: this module has no parameter of that name; children are not searched.
  * HEED_ERR_GRAPH: value is not a leaf. */
