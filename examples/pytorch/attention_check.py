@@ -69,10 +69,6 @@ def judged(wrong, worst, text_if_wrong, text_if_right):
     return Check("failed" if wrong else "passed", text_if_wrong if wrong else text_if_right, float(worst))
 
 
-def skipped(why):
-    return Check("skipped", why)
-
-
 @dataclass(repr=False)
 class Report:
     """What attention_check found. print(report) prints the page again."""
@@ -160,14 +156,16 @@ class Case:
         is_f64 = self.module is not None and not self.f32 and self.device.type != "mps"  # which has no f64
         self.dtype = torch.float64 if is_f64 else torch.float32
         self.report, self.ties = Report(), True
-        self.generator = torch.Generator().manual_seed(self.seed)
 
     def with_options(self, **options):
         """A case that differs in these options, with a report of its own."""
-        return Case(**{**{name: getattr(self, name) for name in OPTIONS}, **options})
+        other = copy.copy(self)
+        other.__dict__.update(options, report=Report())
+        return other
 
     def begin(self):
         """Draws the inputs and calls f for the first time."""
+        self.generator = torch.Generator().manual_seed(self.seed)
         shape = (1 if self.unbatched else 2, self.tokens, self.d_model)
         self.x = self.random(shape)
         self.other = self.random(shape)  # what tokens are replaced by
@@ -175,7 +173,10 @@ class Case:
             self.x = torch.randint(self.ids, shape[:2], generator=self.generator).to(self.device)
             self.other = (self.x + 1) % self.ids
         self.y = self.outputs(self.x)
-        self.eps = max(torch.finfo(dtype).eps for dtype in self.dtypes())
+        saved = {self.dtype}  # f may cast, for its softmax for example: its rounding is that of the widest
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: saved.add(t.dtype) or t, lambda t: t):
+            self.call_with_leaf(self.x)
+        self.eps = max(torch.finfo(dtype).eps for dtype in saved if dtype.is_floating_point)
         # Relative differences up to this are rounding; of the formula and of equal tokens, `tolerance`: an epsilon in
         # the normaliser, a root in f32.
         self.rounding = next(most for eps, most in ROUNDING if self.eps <= eps)
@@ -188,13 +189,6 @@ class Case:
             ones = torch.ones(self.tokens, self.tokens, dtype=torch.bool)
             block_mask = ones.triu(1) if self.causal else ~ones
         self.allowed = ~block_mask.cpu()
-
-    def dtypes(self):
-        """The dtypes that f computes in: it may cast, for its softmax for example. Its rounding is that of the widest."""
-        saved = {self.dtype}
-        with torch.autograd.graph.saved_tensors_hooks(lambda t: saved.add(t.dtype) or t, lambda t: t):
-            self.call_with_leaf(self.x)
-        return [dtype for dtype in saved if dtype.is_floating_point]
 
     def random(self, shape):
         return torch.randn(shape, dtype=torch.float64, generator=self.generator).to(self.dtype).to(self.device)
@@ -282,7 +276,7 @@ def check_repeat(c):
 
 def check_batch(c):
     if c.unbatched:
-        return skipped("no batch (unbatched)")
+        return Check("skipped", "no batch (unbatched)")
     y = c.outputs(torch.cat([c.x[:1], c.other[1:]]))
     worst = c.differences(y[0], c.y[0]).max().item()
     moved = c.differences(c.outputs(c.x.flip(0))[0], c.y[1]).max().item()
@@ -290,44 +284,28 @@ def check_batch(c):
         alone = c.differences(c.outputs(c.x[:1])[0], c.y[0]).max().item()
     except Exception:  # a batch of a fixed size
         alone = 0.0
-    if not is_more(worst, c.rounding) and is_more(alone, c.rounding):
+    if is_more(worst, c.rounding):
+        return Check("failed", "another sequence of the batch changes this one: a softmax or transpose over the batch dim "
+                     "(nn.MultiheadAttention needs batch_first=True), or a reshape that moves elements between sequences",
+                     worst)
+    if is_more(alone, c.rounding):
         return Check("failed", "a sequence alone gives other outputs than in a batch: a mask or factor that depends on the "
                      "batch", alone)
-    if not is_more(worst, c.rounding):
-        return judged(is_more(moved, c.rounding), moved, "a sequence gives other outputs at another place in the "
-                      "batch: positions or a mask along the batch dim", "another sequence of the batch changes nothing")
-    return Check("failed", "another sequence of the batch changes this one: a softmax or transpose over the batch dim "
-                 "(nn.MultiheadAttention needs batch_first=True), or a reshape that moves elements between sequences",
-                 worst)
+    return judged(is_more(moved, c.rounding), moved, "a sequence gives other outputs at another place in the batch: "
+                  "positions or a mask along the batch dim", "another sequence of the batch changes nothing")
 
 
 # ---- reach: by gradients, and by values ----
 
 
-def expect_reach(c):
-    """What should reach what: the mask, applied `layers` times. A query affects its own row even if its key is
-    blocked."""
-    least = c.allowed.double()
-    most = (c.allowed | torch.eye(c.tokens, dtype=torch.bool)).double()
-    c.must = torch.linalg.matrix_power(least, c.layers) > 0
-    c.must_not = torch.linalg.matrix_power(most, c.layers) == 0
-    c.report.expected = ["".join("#" if must else "." if must_not else "?" for must, must_not in zip(*rows))
-                         for rows in zip(c.must, c.must_not)]
-
-
 def row_gradients(c, x):
     """The gradient of each row of y, weighted at random, with respect to x: (rows, B, T, d_model)."""
     leaf, y = c.call_with_leaf(x)
-    if c.ids:
-        return torch.zeros(c.tokens, *x.shape, 1, dtype=torch.float64)
-    rows = []
-    for i in range(c.tokens):
-        g = None
-        if y.requires_grad:
-            loss = (y[:, i] * c.weights[:, i]).sum()
-            g, = torch.autograd.grad(loss, leaf, retain_graph=True, allow_unused=True)
-        rows.append(torch.zeros_like(leaf) if g is None else g)
-    return torch.stack(rows).detach().cpu().double()
+    if c.ids or not y.requires_grad:
+        return torch.zeros(c.tokens, *x.shape[:2], 1, dtype=torch.float64)
+    losses = (y * c.weights).sum((0, 2))
+    rows = [torch.autograd.grad(loss, leaf, retain_graph=True, materialize_grads=True)[0] for loss in losses]
+    return torch.stack(rows).cpu().double()
 
 
 def value_effects(c):
@@ -355,7 +333,12 @@ def leak(c, effects, where):
 
 
 def check_reach(c):
-    expect_reach(c)
+    # What should reach what: the mask, applied `layers` times. A query affects its own row even if its key is blocked.
+    own = torch.eye(c.tokens, dtype=torch.bool)
+    c.must = torch.linalg.matrix_power(c.allowed.double(), c.layers) > 0
+    c.must_not = torch.linalg.matrix_power((c.allowed | own).double(), c.layers) == 0
+    c.report.expected = ["".join("#" if must else "." if must_not else "?" for must, must_not in zip(*rows))
+                         for rows in zip(c.must, c.must_not)]
     reach, largest = torch.zeros(c.tokens, c.tokens, dtype=torch.float64), 0.0
     for scale in SCALES:
         norms = row_gradients(c, c.scaled(scale)).square().sum((1, 3)).sqrt()
@@ -388,20 +371,15 @@ def check_values(c):
 # ---- order, equal ----
 
 
-def check_positions(c):
-    """With positions, the last output depends on the order of the tokens before it."""
-    if c.order_matters():
-        return Check("passed", "the order of the tokens before it changes the last output, as positions should")
-    verdict = "unknown" if c.module is None else "failed"  # without a module: a table of zeros, which is trained
-    return Check(verdict, "the order of the tokens before it does not change the last output: positions have no effect "
-                 "on keys (along the batch or the heads instead of the tokens, on queries alone, or not added)")
-
-
 def check_order(c):
     if c.positions and c.block_mask is None and c.tokens > 2:
-        return check_positions(c)
+        if c.order_matters():
+            return Check("passed", "the order of the tokens before it changes the last output, as positions should")
+        verdict = "unknown" if c.module is None else "failed"  # without a module: a table of zeros, which is trained
+        return Check(verdict, "the order of the tokens before it does not change the last output: positions have no "
+                     "effect on keys (along the batch or the heads instead of the tokens, on queries alone, or not added)")
     if c.causal or c.block_mask is not None or c.positions or c.tokens < 2:
-        return skipped("needs two tokens and no mask, or three and positions")
+        return Check("skipped", "needs two tokens and no mask, or three and positions")
     order = [*range(1, c.tokens, 2), *range(0, c.tokens, 2)]  # odd tokens, then even ones: not symmetric
     worst = c.differences(c.outputs(c.x[:, order]), c.y[:, order]).max().item()
     return judged(is_more(worst, c.rounding), worst, "tokens in another order give other outputs: heads are split or "
@@ -411,12 +389,12 @@ def check_order(c):
 
 def check_equal(c):
     if c.extra_keys or c.positions == "absolute" or c.tokens < 2:
-        return skipped("needs two tokens, no absolute positions and no extra keys")
+        return Check("skipped", "needs two tokens, no absolute positions and no extra keys")
     one = c.x[:, :1]
     same = torch.cat([one] * c.tokens, 1)
     y = c.outputs(same)[0, c.allowed.any(1)]  # a row without keys has no weights
     if len(y) == 0:
-        return skipped("no row has a key")
+        return Check("skipped", "no row has a key")
     try:
         alone = c.outputs(one)[0, 0]
     except Exception:  # a mask of T tokens does not fit one token: then rows are compared with each other
@@ -447,7 +425,7 @@ def check_equal(c):
 
 def check_length(c):
     if c.block_mask is not None:
-        return skipped("the mask has one length")
+        return Check("skipped", "the mask has one length")
     worst = 0.0
     for t in [*range(1, min(c.longest, 2 * TOKENS) + 1), *[c.longest] * (c.longest > 2 * TOKENS)]:
         x = torch.cat([c.x] * -(-t // c.tokens), 1)[:, :t]  # beyond T, the same tokens again
@@ -467,28 +445,28 @@ def check_length(c):
 
 def check_padding(c):
     if c.padded is None or c.tokens < 2:
-        return skipped("no padded=")
+        return Check("skipped", "no padded=")
     # Sequence b has T - 1 - b tokens; the rest is padding.
     lengths = torch.tensor([max(c.tokens - 1 - b, 1) for b in range(len(c.x))])
-    mask = torch.arange(c.tokens) >= lengths[:, None]  # (B, T), true blocks
-    given = mask.to(c.device)
-    y = c.outputs(c.x, c.padded, given)
+    at = torch.arange(c.tokens)
+    mask = at >= lengths[:, None]  # (B, T), true blocks
+    y = c.outputs(c.x, c.padded, mask.to(c.device))
 
     def effect(changed):  # of other tokens where `changed` says so, on rows that are not padding: (B)
         changed = changed.to(c.device)
         x = torch.where(changed if c.ids else changed[..., None], c.other, c.x)
-        return c.differences(c.outputs(x, c.padded, given), y).masked_fill(mask, 0).amax(1)
+        return c.differences(c.outputs(x, c.padded, mask.to(c.device)), y).masked_fill(mask, 0).amax(1)
 
-    at, leak = torch.arange(c.tokens), effect(mask).max().item()
-    effects = [effect((at == j).expand_as(mask)) for j in range(int(lengths.max()))]
-    if not effects[0].max() > c.least_effect:
+    leak = effect(mask).max().item()
+    unseen = ~torch.stack([effect((at == j).expand_as(mask)) > c.least_effect for j in at], 1) & ~mask
+    if unseen[:, 0].all():
         return Check("failed", "tokens that are not padding have no effect: true and false are exchanged")
     if is_more(leak, c.rounding):
         return Check("failed", "values at padding change other rows: the mask is added as 0 and 1, applied to "
                      "queries, or not applied", leak)
-    for j, one in enumerate(effects):
-        if not all(one[b] > c.least_effect for b, length in enumerate(lengths) if j < length):
-            return Check("failed", f"token {j}, which is not padding, has no effect: one token too many is masked")
+    if unseen.any():
+        return Check("failed", f"token {unseen.any(0).nonzero()[0].item()}, which is not padding, has no effect: one token "
+                     "too many is masked")
     worst = 0.0
     for b, length in enumerate(lengths.tolist() if c.block_mask is None else []):
         alone = c.outputs(c.x[:, :length].contiguous())[b]
@@ -512,26 +490,17 @@ def leaves(y):
     return found
 
 
-def has_effect(c, parameter):
-    before = parameter.data
-    parameter.data = before + before.abs() + 0.1
-    y = c.outputs(c.x)
-    parameter.data = before
-    return is_more(c.differences(y, c.y).max().item(), c.rounding)
-
-
 def largest_slopes(c, parameters):
     """The largest element of a loss's gradient with respect to each. A softmax that x saturates hides it: smaller inputs
     show it."""
-    largest = [0.0] * len(parameters)
+    largest = torch.zeros(len(parameters))
     for scale in SCALES:
-        y = c.call(c.scaled(scale))
-        gradients = torch.autograd.grad((y * c.weights).sum(), parameters, allow_unused=True)
-        slopes = [0.0 if g is None else g.abs().max().item() for g in gradients]
-        largest = [slope if is_more(slope, before) else before for slope, before in zip(slopes, largest)]
-        if all(is_more(slope, c.rounding * c.size) for slope in largest):
+        loss = (c.call(c.scaled(scale)) * c.weights).sum()
+        gradients = torch.autograd.grad(loss, parameters, materialize_grads=True)
+        largest = torch.maximum(largest.to(loss), torch.stack([g.abs().max() for g in gradients]))  # NaN stays
+        if (largest > c.rounding * c.size).all():
             break
-    return largest
+    return largest.tolist()
 
 
 def is_bias(c, name, p):
@@ -543,7 +512,8 @@ def is_bias(c, name, p):
 
 def check_parameters(c):
     if c.module is None or c.tokens < 3:
-        return skipped("no module=" if c.module is None else "needs three tokens: with one, q and k learn nothing")
+        return Check("skipped", "no module=" if c.module is None else
+                     "needs three tokens: with one, q and k learn nothing")
     leaf, y = c.call_with_leaf(c.x)
     if not y.requires_grad:
         return Check("failed", "y has no graph: detach, .data, or torch.no_grad cuts it")
@@ -562,7 +532,10 @@ def check_parameters(c):
             return Check("failed", f"the gradient of {name} has NaN", largest)
         if largest > least:
             continue
-        if has_effect(c, p):
+        before, p.data = p.data, p.data + p.data.abs() + 0.1
+        effect = c.differences(c.outputs(c.x), c.y).max().item()
+        p.data = before
+        if is_more(effect, c.rounding):
             return Check("failed", f"{name} changes y but receives no gradient: detach, .data or .item() cuts the "
                          "graph", largest)
         if not is_bias(c, name, p):  # a bias without effect is right: softmax cancels that of keys
@@ -575,52 +548,45 @@ def check_parameters(c):
 
 def check_cache(c):
     if c.step is None or not c.causal:
-        return skipped("no step=" if c.step is None else "a cache needs causal=True")
-    worst, first = 0.0, None
-    for i in range(c.tokens):
-        y = c.outputs(c.x[:, i:i + 1].contiguous(), c.step, i)
-        off = c.differences(y[:, 0], c.y[:, i]).max().item()
-        if is_more(off, c.rounding) and first is None:
-            first = i
-        worst = off if is_more(off, worst) else worst
-    if first is None:
-        steps = [c.outputs(c.other[:, i:i + 1].contiguous(), c.step, i) for i in range(c.tokens)]
-        again = c.differences(torch.cat(steps, 1), c.outputs(c.other)).max().item()
+        return Check("skipped", "no step=" if c.step is None else "a cache needs causal=True")
+
+    def differences(x):  # of each token
+        steps = [c.outputs(x[:, i:i + 1].contiguous(), c.step, i) for i in range(c.tokens)]
+        return c.differences(torch.cat(steps, 1), c.outputs(x)).amax(0)
+
+    off = differences(c.x)
+    worst = off.max().item()
+    if not is_more(worst, c.rounding):
+        again = differences(c.other).max().item()
         return judged(is_more(again, c.rounding), max(worst, again), "the second sequence differs: the cache of the one "
                       "before is not cleared", "one token at a time gives the same as all at once")
+    first = (~(off <= c.rounding)).nonzero()[0].item()
     why = ("a token must see itself: append its key and value before attending; or the cache of the sequence before is "
            "not cleared" if first == 0 else "positions are off, the mask is aligned top-left, or old keys are lost")
     return Check("failed", f"token {first} with a cache differs: {why}", worst)
 
 
-def derivative_error(c, p):
-    """Compares the derivative of sum(weights * f) along a random direction of p, a parameter or None for x, with a
-    difference quotient."""
-    leaf, y = c.call_with_leaf(c.x)
-    if not y.requires_grad:
-        return math.nan
-    target = leaf if p is None else p
-    g, = torch.autograd.grad((y * c.weights).sum(), target, allow_unused=True)
-    g = torch.zeros_like(target) if g is None else g
-    direction = torch.randn(target.shape, dtype=torch.float64, generator=c.generator.manual_seed(c.seed + 7))
-    direction = direction.to(target.device)
-    eps, before, sums = 1e-6, target.data, []
-    for step in (eps, -eps):
-        target.data = before + step * direction
-        with torch.no_grad():
-            sums.append((c.call(leaf) * c.weights).sum().item())
-    target.data = before
-    analytic, numeric = (g * direction).sum().item(), (sums[0] - sums[1]) / (2 * eps)
-    return abs(analytic - numeric) / c.unit(g.norm().item() * direction.norm().item())
-
-
 def check_derivative(c):
+    """Compares derivatives of sum(weights * f) along a random direction of x and of each parameter with difference
+    quotients."""
     if not c.derivative or c.rounding > 1e-10:
-        return skipped("needs f64 (module=)" if c.derivative else "no derivative=")
-    worst, at = 0.0, "x"
-    parameters = [(name, p) for name, p in c.module.named_parameters() if p.requires_grad and p.numel() > 0]
-    for name, p in [("x", None)] * (not c.ids) + parameters:
-        error = derivative_error(c, p)
+        return Check("skipped", "needs f64 (module=)" if c.derivative else "no derivative=")
+    leaf, y = c.call_with_leaf(c.x)
+    targets = {} if c.ids else {"x": leaf}
+    targets.update((name, p) for name, p in c.module.named_parameters() if p.requires_grad and p.numel() > 0)
+    if not y.requires_grad:
+        return Check("failed", "y has no graph", math.nan)
+    gradients = torch.autograd.grad((y * c.weights).sum(), [*targets.values()], materialize_grads=True)
+    worst, at, eps = 0.0, "x", 1e-6
+    for (name, target), g in zip(targets.items(), gradients):
+        direction = torch.randn(target.shape, dtype=torch.float64, generator=c.generator.manual_seed(c.seed + 7))
+        direction, before, sums = direction.to(target.device), target.data, []
+        for step in (eps, -eps):
+            target.data = before + step * direction
+            sums.append((c.outputs(leaf) * c.weights.cpu()).sum().item())
+        target.data = before
+        off = abs((g * direction).sum().item() - (sums[0] - sums[1]) / (2 * eps))
+        error = off / c.unit(g.norm().item() * direction.norm().item())
         if is_more(error, worst):
             worst, at = error, name
     return judged(is_more(worst, 1e-6), worst, f"the gradient of {at} differs from the difference quotient: check your "
@@ -747,10 +713,16 @@ class Weights:
     layer: dict  # by role
     head_dim: int
     kv_heads: int
-    is_square: bool  # each could be used transposed, as x @ W instead of x @ W.T
     one_head: bool  # q, k and v of all heads are the same parameters, as of [Head()] * 4
     named: bool  # the names say which is which
-    projected: dict = field(default_factory=dict)  # by role and orientation
+    projected: dict = field(default_factory=dict)  # by role
+
+    def transposed(self):
+        """As x @ W instead of x @ W.T uses them; None if one is not square."""
+        if any(layer.weight.shape[0] != layer.weight.shape[1] for layer in self.layer.values()):
+            return None
+        layers = {role: replace(layer, weight=layer.weight.T) for role, layer in self.layer.items()}
+        return replace(self, layer=layers, projected={})
 
 
 def weights_as(c, q, k, v, o, named=False):
@@ -767,7 +739,7 @@ def weights_as(c, q, k, v, o, named=False):
         o = Layer(o.weight.T, o.bias, o.role, o.parameter)
     layers = {"q": q, "k": k, "v": v} | ({} if o is None else {"o": o})
     one_head = all(layer.one_head for layer in (q, k, v))
-    return Weights(layers, head_dim, kv_width // head_dim, width == kv_width == c.d_model, one_head, named)
+    return Weights(layers, head_dim, kv_width // head_dim, one_head, named)
 
 
 # ---- formula: one token proves W_v and W_o, two tokens W_q, W_k and the scale ----
@@ -790,7 +762,7 @@ def prove_values(c, reading):
     inputs, outputs, _ = reading
     x = c.x[:, :1].cpu().double() - c.other[:, :1].cpu().double()
     y = (c.outputs(c.x[:, :1].contiguous()) - c.outputs(c.other[:, :1].contiguous())).flatten(0, 1)
-    x, columns = x.flatten(0, 1), torch.arange(y.shape[1])[:16]
+    x = x.flatten(0, 1)
     for v in sorted(both_ways(inputs), key=lambda v: any(v is other for other in inputs[:2])):
         for o in [*both_ways([o for o in outputs if o.parameter is not v.parameter]), None]:
             width = y.shape[1] if o is None else o.weight.shape[1]
@@ -801,24 +773,21 @@ def prove_values(c, reading):
                 continue
             for tiled in (False, True)[:1 + (1 < kv_heads < c.heads)]:
                 merged = expand_heads(nn.functional.linear(x, v.weight), c.heads, kv_heads, tiled).flatten(1)
-                for part in (columns, ...):
-                    ours = merged[:, part] if o is None else merged @ o.weight[part].T
-                    factor = ((ours * y[:, part]).sum() / ours.square().sum()).item()
-                    if is_more((factor * ours - y[:, part]).abs().max().item(), c.tolerance * y.abs().max().item()):
-                        break
-                else:
-                    if abs(factor) > 1e-9:
-                        return v, o, factor, tiled
+                ours = merged if o is None else merged @ o.weight.T
+                factor = ((ours * y).sum() / ours.square().sum()).item()
+                off = (factor * ours - y).abs().max().item()
+                if off <= c.tolerance * y.abs().max().item() and abs(factor) > 1e-9:
+                    return v, o, factor, tiled
     return None
 
 
-def logits_of(c, v, o, factor, tiled, first, sizes):
+def logits_of(c, v, o, factor, tiled, first, scale):
     """Of two tokens, x_0 = `first`, the second x_1: (x_1, log of the odds of its weight in its own row, per head), from y
     alone; None if no weights give y. Each head's weight has as coefficients what its values add to y."""
     shape = (1 if c.unbatched else 2, 1, c.d_model)
     generator, logits, seconds = torch.Generator().manual_seed(c.seed + 99), [], []
     first = first.expand(shape)
-    for size in sizes:
+    for size in (scale, 0.7 * scale, 0.5 * scale):
         second = torch.randn(shape, generator=generator, dtype=torch.float64) * size
         x = torch.cat([first, second], 1).to(c.dtype).to(c.device)
         y = c.outputs(x)[:, 1] - c.outputs(x[:, :1].contiguous())[:, 0]
@@ -857,19 +826,18 @@ def prove(c, reading):
         weights = weights_as(c, q, k, v, o, named)
         if weights is None or (i == j and len(pairs) > 1 and not c.ties and q.parameter is not v.parameter):
             continue
-        first = c.x[0, :1].cpu().double() if not c.positions else torch.zeros(1, c.d_model, dtype=torch.float64)
+        first, key = c.x[0, :1].cpu().double() * (not c.positions), None
         if c.positions and k.bias is not None:
-            first = torch.linalg.lstsq(k.weight, -k.bias[:, None]).solution.T
-        key = j if c.positions and k.bias is not None else None
-        for scale in (1, 0.3, 0.1, 5, 0.03, 30):  # a softmax that saturates, or nearly even weights, tell nothing
-            if (key, scale) not in drawn:
-                drawn[key, scale] = logits_of(c, v, o, factor, tiled, first, [scale, 0.7 * scale, 0.5 * scale])
-            found = drawn[key, scale]
-            if found is not None and 1e-2 < (found[1] - found[1].mean(0)).abs().max() and found[1].abs().max() < 12:
-                break
-        if found is None:
+            first, key = torch.linalg.lstsq(k.weight, -k.bias[:, None]).solution.T, j
+        if key not in drawn:
+            for scale in (1, 0.3, 0.1, 5, 0.03, 30):  # a softmax that saturates, or nearly even weights, tell nothing
+                found = logits_of(c, v, o, factor, tiled, first, scale)
+                if found is not None and 1e-2 < (found[1] - found[1].mean(0)).abs().max() and found[1].abs().max() < 12:
+                    break
+            drawn[key] = found
+        if drawn[key] is None:
             continue
-        second, logits = found
+        second, logits = drawn[key]
         queries = nn.functional.linear(second, q.weight, q.bias).unflatten(-1, (c.heads, -1))
         keys = nn.functional.linear(second - first, k.weight)
         scores = (queries * expand_heads(keys, c.heads, weights.kv_heads, tiled)).sum(-1)
@@ -984,22 +952,15 @@ def safe_softmax(scores, dim):
 
 def weights_of(scores, mask, choice, over):
     """The attention weights of scores (B, heads, T, T)."""
-    zero = None  # where weights are set to 0
-    if mask is not None:
-        if choice == "after" or (choice in (None, "inverted", "transposed", "strict", "loose") and over == "none"):
-            zero = mask
-        elif choice == "keep added":
-            scores = scores + (~mask).double()
-        elif choice == "block added":
-            scores = scores + mask.double()
-        else:
-            scores = scores.masked_fill(mask, 0.0 if choice == "zero" else -math.inf)
-    if over == "none":
-        percents = scores
-    else:
-        percents = safe_softmax(scores, {"queries": -2, "heads": 1, "batch": 0}.get(over, -1))
-        percents = safe_softmax(percents, -1) if over == "twice" else percents
-    return percents if zero is None else percents.masked_fill(zero, 0.0)
+    after = choice == "after" or (over == "none" and choice not in ("keep added", "block added", "zero"))
+    if choice in ("keep added", "block added"):
+        scores = scores + (mask if choice == "block added" else ~mask)
+    elif mask is not None and not after:
+        scores = scores.masked_fill(mask, 0.0 if choice == "zero" else -math.inf)
+    if over != "none":
+        scores = safe_softmax(scores, {"queries": -2, "heads": 1, "batch": 0}.get(over, -1))
+    percents = safe_softmax(scores, -1) if over == "twice" else scores
+    return percents.masked_fill(mask, 0.0) if mask is not None and after else percents
 
 
 def turned(t, pairs):
@@ -1011,19 +972,17 @@ def turned(t, pairs):
     return torch.stack([a, b], -1).flatten(-2) if pairs else torch.cat([a, b], -1)
 
 
-def project(c, w, role, transposed):
+def project(c, w, role):
     """x W^T + b, (B, T, out), computed once."""
     if role == "x":
         return c.x.cpu().double()
-    if (role, transposed) not in w.projected:
-        layer = w.layer[role]
-        weight = layer.weight.T if transposed else layer.weight
-        w.projected[role, transposed] = nn.functional.linear(c.x.cpu().double(), weight, layer.bias)
-    return w.projected[role, transposed]
+    if role not in w.projected:
+        w.projected[role] = nn.functional.linear(c.x.cpu().double(), w.layer[role].weight, w.layer[role].bias)
+    return w.projected[role]
 
 
-def attend(c, w, columns, transposed=False, scale=None, roles="qkv", softmax=None, mask=None, heads=None, apply=None,
-           output=None, turns="", pairs=False, factor=1.0):
+def attend(c, w, columns, scale=None, roles="qkv", softmax=None, mask=None, heads=None, apply=None, output=None,
+           turns="", pairs=False, factor=1.0):
     """These columns of softmax(q k^T / sqrt(d_head)) v W_o^T with the given changes. None if their shapes do not fit."""
     batch, width = len(c.x), w.head_dim * c.heads
     if (roles != "qkv" or heads == "one") and w.kv_heads != c.heads:
@@ -1043,7 +1002,7 @@ def attend(c, w, columns, transposed=False, scale=None, roles="qkv", softmax=Non
             return t.repeat(1, c.heads // count, 1, 1)
         return t if heads == "one" else t.repeat_interleave(c.heads // count, dim=1)
 
-    q, k, v = (split(project(c, w, role, transposed)) for role in roles)
+    q, k, v = (split(project(c, w, role)) for role in roles)
     if turns:
         q = turned(q, pairs) if turns != "k" else q
         k = turned(k, pairs != (turns == "mixed")) if turns != "q" else k
@@ -1057,11 +1016,8 @@ def attend(c, w, columns, transposed=False, scale=None, roles="qkv", softmax=Non
     y = y.reshape(batch, c.tokens, -1)
     if "o" in w.layer and output != "none":
         w_o, bias = w.layer["o"].weight, w.layer["o"].bias
-        if transposed != (output == "transposed"):
-            if w_o.shape[0] != w_o.shape[1]:
-                return None
-            w_o = w_o.T
-        if len(w_o) != c.y.shape[2]:
+        w_o = w_o.T if output == "transposed" else w_o
+        if w_o.shape != (c.y.shape[2], y.shape[2]):
             return None
         y = nn.functional.linear(y, w_o[columns], None if bias is None else bias[columns])
     elif y.shape[2] != c.y.shape[2]:
@@ -1077,15 +1033,14 @@ def deviation(c, w, mistakes):
     """How far y is from the formula with these mistakes, relative to y. Rows that their mask blocks everywhere are not
     compared: implementations differ there. At least half of the rows must be left."""
     changes = {mistake.part: mistake.choice for mistake in mistakes}
-    ways = itertools.product((False, True)[:1 + w.is_square], (False, True)[:1 + ("turns" in changes)])
     mask = mask_of(c, changes.get("mask"))
     rows = torch.ones(c.tokens, dtype=torch.bool) if mask is None else ~mask.all(1)
     if 2 * rows.sum() < c.tokens or not c.y[:, rows].isfinite().all():
         return math.inf
     least = math.inf
-    for transposed, pairs in ways:
+    for pairs in (False, True)[:1 + ("turns" in changes)]:
         for columns in (slice(0, 16), slice(None)):  # most differ in the first ones
-            ours, theirs = attend(c, w, columns, transposed, pairs=pairs, **changes), c.y[:, rows]
+            ours, theirs = attend(c, w, columns, pairs=pairs, **changes), c.y[:, rows]
             off = math.inf if ours is None else ((ours[:, rows] - theirs[..., columns]).abs().max() / theirs.abs().max()).item()
             if not off <= c.tolerance:
                 off = math.inf
@@ -1122,17 +1077,13 @@ def can_be_made(c, w, mistake):
 
 def explain(c, w, mistakes):
     """"with W_q and W_k exchanged; multiply q by the transposed k" """
-    texts, remedies = [], []
-    for mistake in mistakes:
-        text, remedy = mistake.text, mistake.remedy
-        if mistake.part == "scale":
-            used, right = divisor(c, w.head_dim, mistake.choice), c.right_scale(w.head_dim)
-            text += "" if mistake.choice in ("none", 0) or isinstance(mistake.choice, float) else \
-                f" = {1 / used if used < 1 else used:.4g}"
-            remedy = f"a head is {w.head_dim} wide, so divide by sqrt({w.head_dim}) = {math.sqrt(w.head_dim):.4g}"
-            remedy = remedy if c.scale is None else f"scale = {right:.4g} is given"
-        texts.append(text)
-        remedies.append(remedy)
+    texts, remedies = [m.text for m in mistakes], [m.remedy for m in mistakes]
+    for i, (part, choice) in enumerate((m.part, m.choice) for m in mistakes):
+        if part == "scale":
+            used = divisor(c, w.head_dim, choice)
+            texts[i] += "" if choice == "none" or isinstance(choice, float) else f" = {max(used, 1 / used):.4g}"
+            remedies[i] = (f"a head is {w.head_dim} wide, so divide by sqrt({w.head_dim}) = {math.sqrt(w.head_dim):.4g}"
+                           if c.scale is None else f"scale = {c.scale:.4g} is given")
     return " and ".join(texts) + "; " + "; ".join(remedies)
 
 
@@ -1180,9 +1131,9 @@ def formula_of(c):
     """The verdict on y = softmax(q k^T / sqrt(d_head)) v W_o^T; names the mistakes in the report."""
     candidates = readings(c)
     if not candidates:
-        return skipped("no matrices that could be W_q, W_k and W_v are found")
+        return Check("skipped", "no matrices that could be W_q, W_k and W_v are found")
     ordered = [weights_as(c, *inputs[:3], (outputs or [None])[0], named) for inputs, outputs, named in candidates]
-    ordered = [w for w in ordered if w is not None]
+    ordered = [way for w in ordered if w is not None for way in (w, w.transposed()) if way is not None]
     text = "y is softmax(q k^T / sqrt(d_head)) v W_o^T"
 
     def failed(w, found):
@@ -1295,7 +1246,7 @@ def check_parts(c):
 
 def check_formula(c):
     if c.module is None or c.extra_keys:
-        return skipped("no module=" if c.module is None else "needs a softmax over the tokens alone")
+        return Check("skipped", "no module=" if c.module is None else "needs a softmax over the tokens alone")
     if c.block or c.layers > 1 or c.ids or c.positions == "absolute":
         return check_parts(c)
     check = formula_of(c)
@@ -1328,22 +1279,15 @@ def guess(c):
     single = c.module is not None and not (c.block or c.layers > 1 or c.ids or c.extra_keys)
     if c.heads is None:
         counts = [h for h in range(1, min(c.d_model, 64) + 1) if c.d_model % h == 0] if single else []
-        c.heads = next((h for h in counts if verdict_with(c, heads=h) in ("passed", "failed")), 1)
+        c.heads = next((h for h in counts if formula_of(c.with_options(heads=h)).verdict in ("passed", "failed")), 1)
         if c.heads > 1:
             c.report.assumed.append(f"heads={c.heads}: so y is the formula, or one with a known mistake")
-    if single and not c.positions and c.order_matters() and verdict_with(c) != "failed":
-        if verdict_with(c, positions="relative") != "unknown":
+    if single and not c.positions and c.order_matters() and formula_of(c.with_options()).verdict != "failed":
+        if formula_of(c.with_options(positions="relative")).verdict != "unknown":
             c.positions = "relative"
             c.report.assumed.append("positions='relative': the order of earlier tokens matters, and one and two tokens "
                                     "prove the formula")
     return c
-
-
-def verdict_with(c, **options):
-    """Of the formula, with other options."""
-    other = copy.copy(c)
-    other.__dict__.update(options, report=Report())
-    return formula_of(other).verdict
 
 
 # ---- all checks ----
@@ -1403,10 +1347,6 @@ def check_options(c):
         raise ValueError("attention_check: give causal or block_mask, not both")
 
 
-OPTIONS = ("f", "d_model", "heads", "causal", "block_mask", "positions", "longest", "unbatched", "layers", "block",
-           "extra_keys", "module", "f32", "padded", "step", "derivative", "seed", "scale", "ids")
-
-
 def as_function(mha, causal):
     """nn.MultiheadAttention as a function of x alone."""
     def f(x):
@@ -1436,7 +1376,7 @@ def run(options, assumed=()):
             if repeat is None or repeat.verdict == "passed" or (name == "formula" and not is_finite):
                 c.report.checks[name] = check(c)
             else:
-                c.report.checks[name] = skipped("needs finite outputs without randomness")
+                c.report.checks[name] = Check("skipped", "needs finite outputs without randomness")
     return c.report
 
 
@@ -1465,12 +1405,12 @@ def attention_check(f, d_model, *, heads=None, causal=False, block_mask=None, po
     ids         the size of the vocabulary: x is token ids (B, T), and d_model the width inside
     show        print the report
     """
+    options = {name: value for name, value in locals().items() if name != "show"}
     owner = f if isinstance(f, nn.Module) else getattr(f, "__self__", None)
     if module is None and isinstance(owner, nn.Module):
-        module = owner
+        module = options["module"] = owner
     if isinstance(f, nn.MultiheadAttention):
-        heads, f = heads or f.num_heads, as_function(f, causal)
-    options = {name: value for name, value in locals().items() if name in OPTIONS}
+        options.update(heads=heads or f.num_heads, f=as_function(f, causal))
     try:
         report = run(options)
     except Exception as error:
