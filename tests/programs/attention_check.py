@@ -320,16 +320,8 @@ def positions_in_place(m, x):
     return attend(m, x)
 
 
-def turn(t):
-    d = t.size(-1)
-    at = torch.arange(t.size(-2), dtype=t.dtype)[:, None]
-    angle = at * torch.exp(torch.arange(d // 2, dtype=t.dtype) * (-math.log(10000) * 2 / d))
-    a, b = t.chunk(2, -1)
-    return torch.cat([a * angle.cos() - b * angle.sin(), a * angle.sin() + b * angle.cos()], -1)
-
-
 def turn_over_heads(t):
-    return turn(t.transpose(1, 2)).transpose(1, 2)
+    return forms.turn(t.transpose(1, 2)).transpose(1, 2)
 
 
 def keep(m, k, v, position):
@@ -409,7 +401,7 @@ free("keys_sorted", heads=lambda q, k, v: (q, k.flip(2), v.flip(2)))
 causal("biases", {"bias": True})
 causal("one_key_head", {"one_key_head": True}, split=lambda m, t: m.split(t) if t.size(-1) == WIDTH else t.unsqueeze(1))
 add("alibi", step_of(scores=alibi), causal=True, positions="relative")
-add("rotary", step_of(scores=lambda q, k: scores_of(turn(q), turn(k))), causal=True, positions="relative")
+add("rotary", step_of(scores=lambda q, k: scores_of(forms.turn(q), forms.turn(k))), causal=True, positions="relative")
 add("sines", with_absolute_positions, causal=True, positions="absolute",
     step=lambda m, x, position: cached_step(m, with_positions(x, position), position))
 add("positions_in_place", positions_in_place, causal=True, positions="absolute")
