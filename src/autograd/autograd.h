@@ -4,8 +4,6 @@
 
 #include "../tensor/tensor.h"
 
-/* The engine (internal): how an operation is recorded, observed and differentiated. */
-
 /* A backward pass from y. */
 typedef struct heed_pass {
     const char *function; /* the caller, for errors */

@@ -54,7 +54,6 @@ static double *zeros(int64_t count)
     return heed_data_f64(heed_zeros(HEED_SHAPE(count), HEED_F64));
 }
 
-/* The indices of the i-th element. */
 static heed_shape indices(const heed_tensor *t, int64_t i)
 {
     heed_shape at = {.ndim = t->ndim};
@@ -123,7 +122,6 @@ static void record(const check *c, jacobian *j)
     heed_frame_end(frame);
 }
 
-/* Drops the graph that was recorded last. */
 static void drop_graph(changes *made)
 {
     heed_drop_reference(made->held[--made->held_count]);
@@ -181,7 +179,6 @@ static void slopes(const check *c, double *place, double from, double until, int
     heed_frame_end(frame);
 }
 
-/* The Jacobian with respect to input x, from central differences. */
 static double *differentiate_numerically(const check *c, const heed_tensor *x, int64_t outputs)
 {
     const double eps = c->options.eps;

@@ -32,7 +32,6 @@ void heed_hook_remove(heed_hook *hook)
     }
 }
 
-/* Checks the tensor that a callback returned in place of y. */
 static void check_replacement(const heed_call *call, const heed_tensor *y, const heed_tensor *other)
 {
     heed_check_tensor(call->op->name, "a hook's tensor", other);

@@ -132,7 +132,6 @@ static bool read_input(heed_pattern *p)
     return read_kind(p, o);
 }
 
-/* Reads a whole signature. */
 static bool parse(const char *signature, heed_pattern *p)
 {
     bool fits = strlen(signature) <= UINT8_MAX;

@@ -344,8 +344,7 @@ heed_tensor_list heed_state_dict(void *module)
 heed_tensor *heed_state(void *module, const char *name)
 {
     heed_tensor_list list = heed_state_dict(module);
-    if (!heed_error_pending() && name == NULL) {
-        heed_fail(HEED_ERR_NULL, "state: name is NULL");
+    if (heed_check_not_null("state", "name", name) != HEED_OK) {
         return NULL;
     }
     for (int i = 0; i < list.count; i++) {
@@ -530,9 +529,8 @@ static void print_module(FILE *stream, const heed_module *m, int depth)
 
 heed_status heed_module_print(FILE *stream, void *module)
 {
-    if (heed_module_check("module_print", module) == HEED_OK && stream == NULL) {
-        heed_fail(HEED_ERR_NULL, "module_print: stream is NULL");
-    } else if (!heed_error_pending()) {
+    if (heed_module_check("module_print", module) == HEED_OK &&
+        heed_check_not_null("module_print", "stream", stream) == HEED_OK) {
         print_module(stream, module, 0);
         fputc('\n', stream);
     }

@@ -19,7 +19,6 @@ enum { LENGTH = 8 /* bytes of the header's length */, MOST_HEADER = 100000000 /*
 
 static const char *const dtypes[HEED_DTYPES] = {"F32", "F64", "I64", "BOOL"};
 
-/* A tensor in a file. */
 typedef struct entry {
     const char *name;
     heed_dtype dtype;
@@ -29,7 +28,6 @@ typedef struct entry {
     bool used;           /* when loading: the module has this name */
 } entry;
 
-/* A file that is read or written. */
 struct heed_safetensors {
     const char *function;   /* for error messages, as is the path that is shown */
     const char *whole_path; /* while the file is opened */
@@ -325,25 +323,26 @@ int heed_safetensors_count(const heed_safetensors *file)
 
 const char *heed_safetensors_name(const heed_safetensors *file, int i)
 {
-    if (heed_check_not_null("safetensors_name", "the file", file) == HEED_OK &&
-        (i < 0 || i >= file->count)) {
-        heed_fail(HEED_ERR_INDEX,
-                  "safetensors_name: index %d is out of range for the %d tensors of %s", i,
-                  file->count, file->path.text);
+    HEED_DOOR(NULL);
+    heed_check_not_null("safetensors_name", "the file", file);
+    if (i < 0 || i >= file->count) {
+        heed_raise(HEED_ERR_INDEX,
+                   "safetensors_name: index %d is out of range for the %d tensors of %s", i,
+                   file->count, file->path.text);
     }
-    return heed_error_pending() ? NULL : file->entries[i].name;
+    return file->entries[i].name;
 }
 
 const char *heed_safetensors_metadata(const heed_safetensors *file, const char *key)
 {
-    const char *value = NULL;
-    if (heed_check_not_null("safetensors_metadata", "the file", file) == HEED_OK &&
-        heed_check_not_null("safetensors_metadata", "the key", key) == HEED_OK) {
-        for (int i = 0; i < file->pairs && value == NULL; i++) {
-            value = strcmp(file->metadata[i].key, key) == 0 ? file->metadata[i].value : NULL;
-        }
+    HEED_DOOR(NULL);
+    heed_check_not_null("safetensors_metadata", "the file", file);
+    heed_check_not_null("safetensors_metadata", "the key", key);
+    int i = 0;
+    while (i < file->pairs && strcmp(file->metadata[i].key, key) != 0) {
+        i++;
     }
-    return value;
+    return i < file->pairs ? file->metadata[i].value : NULL;
 }
 
 static entry *find_entry(const heed_safetensors *f, const char *name)
@@ -583,7 +582,6 @@ static void list_run(run *r)
     }
 }
 
-/* Calls work(r), then frees its list. */
 static heed_status run_work(run *r, void (*work)(void *context))
 {
     heed_module_check(r->function, r->module);

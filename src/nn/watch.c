@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { NAMES = 64, TEXT = 1 << 14 /* more than 64 names and numbers */, BAR = 20 };
@@ -31,13 +30,6 @@ struct heed_watch {
     int length;      /* of the text */
     char text[TEXT]; /* a row or a line */
 };
-
-static double seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 HEED_PRINTF(2, 3)
 static void put(heed_watch *w, const char *format, ...)
@@ -255,7 +247,7 @@ heed_watch *(heed_watch_new)(heed_watch_new_args args)
         w->args.every = args.steps > 0 ? (args.steps + 9) / 10 : 100;
     }
     w->steps = w->reported = args.resumed;
-    w->began = seconds();
+    w->began = 1e-9 * (double)heed_nanoseconds();
     w->columns = -1;
     w->bar = args.terminal != NULL && heed_is_terminal(args.terminal);
     if (args.csv != NULL) {
@@ -297,7 +289,7 @@ heed_status heed_watch_step(heed_watch *w)
     if (w == NULL || heed_error_pending()) {
         return heed_error_pending();
     }
-    w->now = seconds();
+    w->now = 1e-9 * (double)heed_nanoseconds();
     w->steps++;
     if (w->csv != NULL) {
         write_row(w);

@@ -7,7 +7,6 @@
 
 enum { CACHE = 1 << 21 }; /* bytes of scores in a block */
 
-/* A call in progress. */
 typedef struct work {
     const heed_all_heads *heads;
     heed_head call; /* the fields shared by all heads */
@@ -19,7 +18,6 @@ typedef struct work {
     char *workspaces;
 } work;
 
-/* The arguments of the kernel for one head. */
 static heed_head head_of(const work *w, int64_t head)
 {
     const heed_all_heads *all = w->heads;

@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-/* The lanes of both walks. */
 enum { INDEX, VALUES, PLACES };
 
 /* The distance between neighbouring elements of a run, in elements. */

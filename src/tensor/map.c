@@ -171,7 +171,6 @@ typedef struct copying {
     const walk *w; /* copy_rows uses its last dim as well */
 } copying;
 
-/* Copies part of one run. */
 static void copy_part(const void *context, const walk *w, int64_t start, int64_t n)
 {
     const copying *c = context;

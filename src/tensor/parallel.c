@@ -92,7 +92,7 @@ static inline void pause_briefly(void)
 #endif
 }
 
-static int64_t nanoseconds(void)
+int64_t heed_nanoseconds(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -107,7 +107,7 @@ static bool is_open(uint64_t seen, uint64_t done)
 /* Waits for a job with a generation other than `done`, or for the end of the process. */
 static void wait_for_job(uint64_t done)
 {
-    const int64_t start = nanoseconds();
+    const int64_t start = heed_nanoseconds();
     do {
         for (int i = 0; i < 64; i++) {
             if (is_open(__atomic_load_n(&job.state, __ATOMIC_ACQUIRE), done)) {
@@ -115,7 +115,7 @@ static void wait_for_job(uint64_t done)
             }
             pause_briefly();
         }
-    } while (nanoseconds() - start < SPIN_NANOSECONDS);
+    } while (heed_nanoseconds() - start < SPIN_NANOSECONDS);
     pthread_mutex_lock(&sleep_lock);
     __atomic_add_fetch(&sleepers, 1, __ATOMIC_SEQ_CST);
     while (!is_open(__atomic_load_n(&job.state, __ATOMIC_SEQ_CST), done) && !ending) {

@@ -10,7 +10,6 @@
 
 /* ---- sums ---- */
 
-/* Adds all elements of the walk to *total. */
 static void sum_walk(walk w, heed_dtype from, heed_dtype as, heed_total *total)
 {
     const int64_t n = run_length(&w), stride = run_stride(&w, 0);
@@ -130,7 +129,6 @@ static void sum_part(const summing *s, const walk *stay, int64_t first, int64_t 
     kernels->from_totals(count, totals, s->divisor, to);
 }
 
-/* Computes parts [first, end). */
 static void sum_range(void *context, int64_t first, int64_t end)
 {
     const summing *s = context;
@@ -297,7 +295,6 @@ typedef struct normalisation {
     int64_t chunk; /* rows in a chunk */
 } normalisation;
 
-/* Rows [first, end). */
 static heed_normalisation rows_of(const normalisation *w, int64_t first, int64_t end)
 {
     const int64_t before = first * w->all->n * (int64_t)heed_dtype_size(w->dtype);

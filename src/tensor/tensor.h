@@ -332,6 +332,9 @@ void heed_check_probability(const char *function, const char *argument, double p
  * EPIPE, and a file that would exceed its size limit (ulimit -f) gives EFBIG. */
 int64_t heed_write(int fd, const void *data, size_t size);
 
+/* heed_nanoseconds: of the monotonic clock (parallel.c). */
+int64_t heed_nanoseconds(void);
+
 /* heed_grow: an array with space for one more element of `size` bytes after the first `count`:
  * `array`, or its content in a block of twice the *capacity. NULL on failure, as heed_realloc. */
 void *heed_grow(void *array, int64_t count, int64_t *capacity, size_t size);
@@ -417,17 +420,13 @@ static inline double heed_number_at(const heed_tensor *t, int64_t offset)
 
 static inline void heed_set_number_at(heed_tensor *t, int64_t offset, double value)
 {
-    switch (t->dtype) {
-    case HEED_F32:
+    if (t->dtype == HEED_F32) {
         ((float *)t->data)[offset] = (float)value;
-        break;
-    case HEED_F64:
+    } else if (t->dtype == HEED_F64) {
         ((double *)t->data)[offset] = value;
-        break;
-    case HEED_I64:
+    } else if (t->dtype == HEED_I64) {
         ((int64_t *)t->data)[offset] = (int64_t)value;
-        break;
-    default:
+    } else {
         ((bool *)t->data)[offset] = value != 0;
     }
 }
@@ -603,14 +602,11 @@ void heed_broadcast(const char *function, const heed_shape *a, const heed_shape 
 /* heed_broadcast_strides: t's strides when broadcast to a larger shape: 0 for repeated dims. */
 void heed_broadcast_strides(const heed_tensor *t, int ndim, const int64_t *shape, int64_t *strides);
 
-/* Text (internal): UTF-8; untrusted text in messages. */
-
 /* heed_utf8_read: the length in bytes, 1 to 4, of the character at `text`, which ends in '\0'; sets
  * *code to its code point. Returns 0 and sets *code to 0 if it is invalid: a wrong first byte,
- * truncated, overlong, a surrogate, or past U+10FFFF. */
+ * truncated, overlong, a surrogate, or past U+10FFFF.
+ * heed_is_utf8: true if the whole text is valid. */
 int heed_utf8_read(const char *text, uint32_t *code);
-
-/* heed_is_utf8: true if the whole text is valid UTF-8. */
 bool heed_is_utf8(const char *text);
 
 /* heed_show_name: a name truncated to about 60 bytes, with control characters replaced, since
@@ -618,9 +614,6 @@ bool heed_is_utf8(const char *text);
  * or so. */
 heed_text heed_show_name(const char *name);
 heed_text heed_show_path(const char *path);
-
-/* Kernel calls for whole tensors, split across threads (internal). The grains above say how much
- * work each thread gets. Callers have checked the arguments. */
 
 /* ---- products of matrices and of batches of matrices, with any strides (batch_gemm.c) ---- */
 
@@ -687,9 +680,6 @@ typedef struct heed_all_heads {
 /* heed_attend_heads: y = softmax(scale q k^T, masked) v; if g = dL/dy is set: dq, dk and dv.
  * HEED_ERR_MEMORY: no memory for the workspace. */
 void heed_attend_heads(const heed_all_heads *heads);
-
-/* Work on the elements of tensors (internal): element by element (map.c), along dims (reduce.c),
- * and at indices (indexed.c). */
 
 /* ---- kernels on broadcast operands; copies, fills and sums ---- */
 
@@ -781,7 +771,6 @@ typedef struct walk {
     lane lane[LANES];
 } walk;
 
-/* A chunk of elements of any dtype. */
 typedef union chunk_buffer {
     double f64[CHUNK];
     int64_t i64[CHUNK];

@@ -81,7 +81,6 @@ static bool accept(reader *r, const char *token)
     return true;
 }
 
-/* x, followed by a closing parenthesis. */
 static heed_tensor *take_closing(reader *r, heed_tensor *x)
 {
     return accept(r, ")") ? x : fail(r, "a ) is missing");
@@ -471,7 +470,6 @@ static line *const lines[] = {
 #include "../../tensor/kernels/ops.def"
 };
 
-/* The values that a gradient's text reads. */
 static uint8_t saves_of(const line *l, const char *text)
 {
     unsigned saves = heed_mentions(text, 'y') ? HEED_SAVES_OUTPUT : 0;

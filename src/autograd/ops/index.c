@@ -58,7 +58,6 @@ static heed_indexed find_places(const heed_call *call, const heed_tensor *t, con
     return places;
 }
 
-/* y = x at the positions. */
 static heed_status look_up_forward(const heed_call *call, heed_tensor *y)
 {
     const heed_indexed places = find_places(call, call->inputs[0], y);
@@ -74,7 +73,6 @@ static heed_tensor *add_to_zeros(const heed_vjp *v, heed_tensor *index)
     return heed_scatter_add(zeros, *(const int *)v->args, index, v->g);
 }
 
-/* Inputs: x, index. */
 static heed_status index_select_rule(const heed_call *call, heed_result *result)
 {
     const heed_tensor *x = call->inputs[0], *index = call->inputs[1];
@@ -146,7 +144,6 @@ static heed_status scatter_add_rule(const heed_call *call, heed_result *result)
     return HEED_OK;
 }
 
-/* y = x with src added at the positions. */
 static heed_status scatter_add_forward(const heed_call *call, heed_tensor *y)
 {
     const heed_indexed places = find_places(call, y, call->inputs[1]);

@@ -44,7 +44,6 @@ static void check_inputs(const heed_tensor *x, const heed_tensor *targets)
     }
 }
 
-/* The arguments of the operation. */
 typedef struct class_loss_args {
     int64_t ignore_index;
     double label_smoothing;
@@ -133,7 +132,6 @@ static void subtract_weights(const logit_rows *w, int64_t i, double factor, heed
     }
 }
 
-/* The loss of the i-th target. */
 static double loss_of(const logit_rows *w, int64_t i)
 {
     const double *total = w->totals + 2 * i;

@@ -160,7 +160,6 @@ static heed_tensor *find_gradient(const heed_vjp *v, int i)
     return d;
 }
 
-/* The same gradients, computed with differentiable operations. */
 static heed_tensor *differentiable_gradient(const heed_vjp *v, int i)
 {
     heed_tensor *g = v->g;

@@ -51,7 +51,6 @@ static void gradients_by_kernel(const heed_vjp *v, heed_tensor *weight)
 
 /* ---- with other operations ---- */
 
-/* The gradient of a parameter, summed over the rows. */
 static heed_tensor *to_parameter(const heed_vjp *v, int i, heed_tensor *dx)
 {
     const heed_tensor *parameter = v->inputs[i];

@@ -5,7 +5,6 @@
 
 #include "../autograd.h"
 
-/* The arguments of a reduction. */
 typedef struct reduce_args {
     heed_dims dims; /* empty: all dims */
     bool keepdim;

@@ -24,12 +24,8 @@ static inline void keep_layout(heed_result *result, const heed_tensor *x)
 /* The same for an operation on one dim. Returns its first argument, wrapped. */
 static inline int begin_dim(const heed_call *call, heed_result *result, int ndim)
 {
-    int dim = heed_wrapped(*(const int *)call->args, ndim);
     keep_layout(result, call->inputs[0]);
-    if (dim < 0 || dim >= ndim) { /* an error, or a scalar */
-        dim = heed_wrap_dim(call->op->name, *(const int *)call->args, ndim);
-    }
-    return dim;
+    return heed_wrap_dim(call->op->name, *(const int *)call->args, ndim);
 }
 
 /* Dim i of the result is dim `from` of x. */

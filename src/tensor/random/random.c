@@ -67,7 +67,6 @@ static inline void mix_four(uint32_t *s, int i, int far)
     memcpy(s + i, &mixed, sizeof mixed);
 }
 
-/* Replaces all words with the next ones. */
 static void twist(heed_generator *g)
 {
     uint32_t *s = g->state;
@@ -368,7 +367,6 @@ heed_tensor *heed_randn(heed_shape shape, heed_dtype dtype)
     return t;
 }
 
-/* The generator that fills t. */
 static heed_generator *begin_filling(const char *function, const heed_tensor *t)
 {
     heed_check_tensor(function, "t", t);
