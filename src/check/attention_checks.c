@@ -11,7 +11,11 @@ enum { T_MOST = HEED_CHECK_TOKENS };
 
 /* What the check changes in a module, and puts back. */
 typedef struct borrowed {
-    bool *modes; /* of the module and its descendants */
+    struct mode {
+        heed_module *module;
+        bool training;
+        struct mode *next;
+    } * modes; /* of the module and its descendants */
     struct lent {
         heed_tensor *tensor, *value, *grad; /* `value` is a view; grad may be NULL */
     } * state;                              /* of the state dict */
@@ -56,10 +60,15 @@ static void set(check *c, heed_verdict verdict, double worst, const char *format
     va_end(arguments);
 }
 
+static bool is_more(double worst, double than)
+{
+    return !(worst <= than); /* true for NaN */
+}
+
 /* Wrong if `worst` exceeds rounding. */
 static void judge(check *c, double worst, double most, const char *wrong, const char *right)
 {
-    const bool is_wrong = !(worst <= most); /* NaN is */
+    const bool is_wrong = is_more(worst, most);
     set(c, is_wrong ? HEED_VERDICT_FAILED : HEED_VERDICT_PASSED, worst, "%s",
         is_wrong ? wrong : right);
 }
@@ -174,37 +183,23 @@ static heed_tensor *leaf_of(heed_tensor *x)
     return heed_set_requires_grad(heed_clone(heed_detach(x)), true);
 }
 
+enum { MOST_LISTED = 10000 };
 typedef struct graph {
     heed_tensor **tensors; /* scratch memory */
-    int64_t count, capacity;
+    int count;
 } graph;
 
-static void list(graph *g, heed_tensor *t)
-{
-    for (int64_t i = 0; i < g->count; i++) {
-        if (g->tensors[i] == t) {
-            return;
-        }
-    }
-    if (g->count == g->capacity) {
-        g->capacity = 2 * g->count + 16;
-        heed_tensor **larger = heed_scratch((size_t)g->capacity * sizeof(heed_tensor *));
-        for (int64_t i = 0; i < g->count; i++) {
-            larger[i] = g->tensors[i];
-        }
-        g->tensors = larger;
-    }
-    g->tensors[g->count++] = t;
-}
-
-/* The tensors of y's graph, y first. */
+/* The tensors of y's graph, y first; of a huge graph those nearest to y. */
 static graph graph_of(heed_tensor *y)
 {
-    graph g = {0};
-    list(&g, y);
-    for (int64_t i = 0; i < g.count; i++) {
+    graph g = {.tensors = heed_scratch(MOST_LISTED * sizeof *g.tensors), .count = 1};
+    g.tensors[0] = y;
+    for (int i = 0; i < g.count; i++) {
         for (int j = 0; j < g.tensors[i]->input_count; j++) {
-            list(&g, g.tensors[i]->inputs[j]);
+            heed_tensor *input = g.tensors[i]->inputs[j];
+            if (g.count < MOST_LISTED && !heed_is_listed(g.tensors, g.count, input)) {
+                g.tensors[g.count++] = input;
+            }
         }
     }
     return g;
@@ -216,7 +211,7 @@ static bool computes_in_f32(const check *c)
     HEED_SCOPE(scope);
     const graph g = graph_of(call(c, leaf_of(c->x)));
     bool found = false;
-    for (int64_t i = 0; i < g.count; i++) {
+    for (int i = 0; i < g.count; i++) {
         found = found || g.tensors[i]->dtype == HEED_F32;
     }
     return found;
@@ -260,11 +255,6 @@ static double difference(const check *c, const double *a, const double *b)
 static double gradient_unit(const check *c, double most)
 {
     return worse(most, 0.01 * c->scale);
-}
-
-static bool is_more(double worst, double than)
-{
-    return !(worst <= than); /* true for NaN */
 }
 
 /* The worst difference, over the batch, of row i of y and row j of `other`. */
@@ -371,29 +361,28 @@ static void expect_reach(check *c)
     if (c->o.block_mask != NULL) {
         mask = heed_const_data_bool(heed_contiguous(c->o.block_mask));
     }
-    unsigned least[T_MOST], most[T_MOST], seen[T_MOST], seen_most[T_MOST];
+    unsigned seen[2][T_MOST], before[T_MOST]; /* at least, at most */
     for (int64_t i = 0; i < n; i++) {
         for (int64_t j = 0; j < n; j++) {
             const bool allowed = mask != NULL ? !mask[i * n + j] : !c->o.causal || j <= i;
             c->allowed[i] |= (unsigned)allowed << j;
         }
-        least[i] = c->allowed[i];
-        most[i] = c->allowed[i] | 1U << i;
+        seen[0][i] = c->allowed[i];
+        seen[1][i] = c->allowed[i] | 1U << i;
     }
-    for (int layer = 1; layer < c->o.layers; layer++) {
-        memcpy(seen, least, sizeof seen);
-        memcpy(seen_most, most, sizeof seen_most);
+    for (int step = 2; step < 2 * c->o.layers; step++) { /* two for each further layer */
+        const int most = step & 1;
+        memcpy(before, seen[most], sizeof before);
         for (int64_t i = 0; i < n; i++) {
-            least[i] = 0;
-            for (int64_t k = 0; k < n; k++) {
-                least[i] |= sees(c, i, k) ? seen[k] : 0;
-                most[i] |= sees(c, i, k) ? seen_most[k] : 0;
+            seen[most][i] = most ? before[i] : 0;
+            for (int64_t j = 0; j < n; j++) {
+                seen[most][i] |= sees(c, i, j) ? before[j] : 0;
             }
         }
     }
     for (int64_t i = 0; i < n; i++) {
         for (int64_t j = 0; j < n; j++) {
-            c->report.expected[i][j] = least[i] >> j & 1 ? '#' : most[i] >> j & 1 ? '?' : '.';
+            c->report.expected[i][j] = seen[0][i] >> j & 1 ? '#' : seen[1][i] >> j & 1 ? '?' : '.';
         }
     }
 }
@@ -528,15 +517,13 @@ static void check_reach(check *c)
         judge_reach(c, by_value);
         return;
     }
-    if (!has_gradient && c->scale == NO_SCALE) {
-        set(c, HEED_VERDICT_UNKNOWN, 0,
-            "y is 0 for all inputs: cannot tell before a step, if a projection starts at 0; with "
-            ".module, parameters that are 0 get values during the check");
-        return;
-    }
     if (!has_gradient) {
-        set(c, HEED_VERDICT_FAILED, 0,
-            "no gradient reaches x: heed_detach, or a scope without gradients, cuts the graph");
+        const bool is_zero = c->scale == NO_SCALE;
+        set(c, is_zero ? HEED_VERDICT_UNKNOWN : HEED_VERDICT_FAILED, 0, "%s",
+            is_zero ? "y is 0 for all inputs: cannot tell before a step, if a projection starts at "
+                      "0; with .module, parameters that are 0 get values during the check"
+                    : "no gradient reaches x: heed_detach, or a scope without gradients, cuts the "
+                      "graph");
         return;
     }
     for (int64_t i = 0; i < c->tokens; i++) { /* dead only if values have no effect either */
@@ -721,47 +708,40 @@ static void check_padding(check *c)
             heed_data_bool(mask)[b * c->tokens + j] = true;
         }
     }
-    heed_tensor *where = heed_unsqueeze(mask, 2);
     const heed_tensor *y = padded(c, c->x, mask);
-    const heed_tensor *by_padding = padded(c, heed_where(where, c->other, c->x), mask);
-    double leak = 0, others = 0, effects[T_MOST] = {0}, most = 0;
-    for (int64_t j = 0; j < c->tokens; j++) { /* effects of token j on other rows, if it is kept */
-        const heed_tensor *replaced = padded(c, replace_token(c->x, j, c->other), mask);
-        for (int64_t b = 0; b < batch && j < length[b]; b++) {
-            for (int64_t i = 0; i < length[b]; i++) {
-                const bool counts = i != j || length[b] == 1;
-                effects[j] =
-                    counts ? worse(effects[j], difference(c, row(replaced, b, i), row(y, b, i)))
-                           : effects[j];
-            }
-        }
-        most = worse(most, effects[j]);
-    }
-    for (int64_t b = 0; b < batch; b++) {
-        heed_tensor *prefix = heed_narrow(heed_narrow(c->x, 0, b, 1), 1, 0, length[b]);
-        const heed_tensor *without = c->o.block_mask == NULL ? outputs(c, prefix) : NULL;
-        for (int64_t i = 0; i < length[b]; i++) {
-            leak = worse(leak, difference(c, row(by_padding, b, i), row(y, b, i)));
-            others = without == NULL
-                         ? others
-                         : worse(others, difference(c, row(without, 0, i), row(y, b, i)));
-        }
-    }
     /* the last token of a causal sequence has an effect on its own row alone */
     const int64_t heard = length[0] - (c->o.causal ? 1 : 0);
-    int64_t dead = 0;
-    while (dead < heard && effects[dead] > c->least_effect) {
-        dead++;
+    double leak = 0, others = 0, most = 0;
+    int64_t dead = -1;
+    for (int64_t j = 0; j < c->tokens; j++) { /* effects of token j on other rows, if it is kept */
+        const heed_tensor *replaced = padded(c, replace_token(c->x, j, c->other), mask);
+        double effect = 0;
+        for (int64_t b = 0; b < batch; b++) {
+            for (int64_t i = 0; i < length[b]; i++) {
+                const double change = difference(c, row(replaced, b, i), row(y, b, i));
+                leak = j >= length[b] ? worse(leak, change) : leak;
+                effect =
+                    j < length[b] && (i != j || length[b] == 1) ? worse(effect, change) : effect;
+            }
+        }
+        most = worse(most, effect);
+        dead = dead < 0 && j < heard && !(effect > c->least_effect) ? j : dead;
     }
-    const bool has_dead = dead < heard;
-    if (has_dead && !is_more(most, c->least_effect)) {
+    for (int64_t b = 0; b < batch && c->o.block_mask == NULL; b++) {
+        const heed_tensor *without =
+            outputs(c, heed_narrow(heed_narrow(c->x, 0, b, 1), 1, 0, length[b]));
+        for (int64_t i = 0; i < length[b]; i++) {
+            others = worse(others, difference(c, row(without, 0, i), row(y, b, i)));
+        }
+    }
+    if (dead >= 0 && !is_more(most, c->least_effect)) {
         set(c, HEED_VERDICT_FAILED, leak,
             "tokens that are not padding have no effect: true and false are exchanged");
     } else if (is_more(leak, c->rounding)) {
         set(c, HEED_VERDICT_FAILED, leak,
             "values at padding change other rows: the mask is added as 0 and 1, applied to "
             "queries, or not applied");
-    } else if (has_dead) {
+    } else if (dead >= 0) {
         set(c, HEED_VERDICT_FAILED, leak,
             "token %lld, which is not padding, has no effect: one token too many is masked",
             (long long)dead);
@@ -781,7 +761,7 @@ static const heed_tensor *unregistered(heed_tensor *y, const heed_tensor *x,
 {
     const graph g = graph_of(y);
     const heed_tensor *found = NULL;
-    for (int64_t i = 0; i < g.count && found == NULL; i++) {
+    for (int i = 0; i < g.count && found == NULL; i++) {
         const heed_tensor *t = g.tensors[i];
         if (t->op == NULL && t->requires_grad && t != x &&
             !heed_is_listed(parameters.tensors, parameters.count, t)) {
@@ -856,7 +836,7 @@ static void check_parameters(check *c)
             wrong = has_effect(c, p)
                         ? "%s changes y but receives no gradient: heed_detach, or data "
                           "read from its memory, cuts the graph"
-                    : !heed_is_listed(used.tensors, (int)used.count, p) || p->numel > c->o.d_model
+                    : !heed_is_listed(used.tensors, used.count, p) || p->numel > c->o.d_model
                         ? "%s has neither a gradient nor an effect: it is not used"
                         : NULL;
         }
@@ -914,7 +894,6 @@ static heed_verdict judge_formula(check *c, void *module, const char **text)
         .module = module,
         .rounding = fmax(10 * c->rounding, CLOSE),
         .x = c->x,
-        .other = c->other,
         .y = c->y,
         .any_length =
             c->o.causal && c->report.checks[HEED_CHECK_LENGTH].verdict == HEED_VERDICT_PASSED,
@@ -964,25 +943,13 @@ static void check_formula(check *c)
 
 /* ---- what is changed during the check, and restored ---- */
 
-static size_t count_modules(const heed_module *m)
+static struct mode *list_modes(heed_module *m, struct mode *next)
 {
-    size_t count = 1;
-    for (int i = 0; i < m->count; i++) {
-        count += m->entries[i].child != NULL ? count_modules(m->entries[i].child) : 0;
-    }
-    return count;
-}
-
-/* Saves the mode of each module and switches it to evaluation, or restores it. Returns the end of
- * the modes. */
-static bool *switch_modes(heed_module *m, bool *mode, bool restore)
-{
-    const bool before = m->training;
-    m->training = restore && *mode;
-    *mode++ = before;
+    struct mode *mode = heed_scratch(sizeof *mode);
+    *mode = (struct mode){m, m->training, next};
     for (int i = 0; i < m->count; i++) {
         heed_module *child = m->entries[i].child;
-        mode = child != NULL ? switch_modes(child, mode, restore) : mode;
+        mode = child != NULL ? list_modes(child, mode) : mode;
     }
     return mode;
 }
@@ -996,7 +963,7 @@ static bool is_zero(const heed_tensor *p)
 static borrowed borrow(heed_module *module)
 {
     const heed_tensor_list state = heed_state_dict(module);
-    borrowed b = {.modes = heed_scratch(count_modules(module)),
+    borrowed b = {.modes = list_modes(module, NULL),
                   .state = heed_scratch((size_t)state.count * sizeof *b.state),
                   .count = state.count};
     for (int i = 0; i < state.count; i++) {
@@ -1008,7 +975,7 @@ static borrowed borrow(heed_module *module)
             heed_ref(b.state[i].grad);
         }
     }
-    switch_modes(module, b.modes, false);
+    heed_eval(module);
     return b;
 }
 
@@ -1028,14 +995,16 @@ static void replace_values(const check *c, const borrowed *b)
     }
 }
 
-static void give_back(heed_module *module, const borrowed *b)
+static void give_back(const borrowed *b)
 {
     for (int i = 0; i < b->count; i++) {
         const struct lent *lent = &b->state[i];
         heed_share_storage(lent->tensor, lent->value);
         heed_replace_grad(lent->tensor, lent->grad);
     }
-    switch_modes(module, b->modes, true);
+    for (const struct mode *mode = b->modes; mode != NULL; mode = mode->next) {
+        mode->module->training = mode->training;
+    }
 }
 
 /* ---- all checks ---- */
@@ -1047,35 +1016,29 @@ static const char *why_skipped(const check *c)
     const bool masked = o->block_mask != NULL, placed = o->positions != HEED_POSITIONS_NONE;
     const bool many =
         o->block || o->layers > 1 || o->extra_keys || o->positions == HEED_POSITIONS_ABSOLUTE;
-    switch (c->which) {
-    case HEED_CHECK_BATCH:
-        return o->unbatched ? "no batch (.unbatched)" : NULL;
-    case HEED_CHECK_ORDER:
-        return !masked && (placed ? c->tokens > 2 : !o->causal && c->tokens > 1)
-                   ? NULL
-                   : "needs two tokens and no mask, or three and positions";
-    case HEED_CHECK_EQUAL:
-        return !o->extra_keys && o->positions != HEED_POSITIONS_ABSOLUTE && c->tokens > 1
-                   ? NULL
-                   : "needs two tokens, no absolute positions and no extra keys";
-    case HEED_CHECK_LENGTH:
-        return masked ? "the mask has one length" : NULL;
-    case HEED_CHECK_PADDING:
-        return o->padded == NULL || c->tokens < 2 ? "no .padded" : NULL;
-    case HEED_CHECK_PARAMETERS:
-        return o->module == NULL ? "no .module"
-               : c->tokens < 3   ? "needs three tokens: with one, q and k learn nothing"
-                                 : NULL;
-    case HEED_CHECK_CACHE:
-        return o->step == NULL ? "no .step" : o->causal ? NULL : "a cache needs .causal";
-    case HEED_CHECK_FORMULA:
-        return o->module == NULL ? "no .module"
-               : many && o->parts == NULL
-                   ? "needs attention alone: check what is inside with .parts"
-                   : NULL;
-    default:
-        return NULL;
-    }
+    const bool can_order = !masked && (placed ? c->tokens > 2 : !o->causal && c->tokens > 1);
+    const bool can_equal =
+        !o->extra_keys && o->positions != HEED_POSITIONS_ABSOLUTE && c->tokens > 1;
+    const char *const why[HEED_ATTENTION_CHECKS] = {
+        [HEED_CHECK_BATCH] = o->unbatched ? "no batch (.unbatched)" : NULL,
+        [HEED_CHECK_ORDER] =
+            can_order ? NULL : "needs two tokens and no mask, or three and positions",
+        [HEED_CHECK_EQUAL] =
+            can_equal ? NULL : "needs two tokens, no absolute positions and no extra keys",
+        [HEED_CHECK_LENGTH] = masked ? "the mask has one length" : NULL,
+        [HEED_CHECK_PADDING] = o->padded == NULL || c->tokens < 2 ? "no .padded" : NULL,
+        [HEED_CHECK_PARAMETERS] = o->module == NULL ? "no .module"
+                                  : c->tokens < 3
+                                      ? "needs three tokens: with one, q and k learn nothing"
+                                      : NULL,
+        [HEED_CHECK_CACHE] = o->step == NULL ? "no .step"
+                             : o->causal     ? NULL
+                                             : "a cache needs .causal",
+        [HEED_CHECK_FORMULA] = o->module == NULL ? "no .module"
+                               : many && o->parts == NULL
+                                   ? "needs attention alone: check what is inside with .parts"
+                                   : NULL};
+    return why[c->which];
 }
 
 static void run_checks(void *context)
@@ -1177,7 +1140,7 @@ heed_status(heed_attention_check)(heed_attention_check_args args)
     }
     heed_try(run_checks, &c);
     if (c.o.module != NULL) {
-        give_back(c.o.module, &c.lent);
+        give_back(&c.lent);
     }
     heed_set_generator(&generator);
     if (heed_blocked() && strncmp(heed_error_message(), "attention_check: ", 17) != 0) {

@@ -17,14 +17,14 @@
 
 typedef enum role { ROLE_Q, ROLE_K, ROLE_V, ROLE_O, ROLE_QKV, ROLES, NO_ROLE = -1 } role;
 
-enum { KEY = 64, MATRICES = 40, MOST_UNNAMED = 6, CERTAIN = 6 };
+enum { KEY = 64, MATRICES = 40, MOST_UNNAMED = 6, CERTAIN = 4 };
 
 typedef struct matrix {
     heed_tensor *weight, *bias; /* (out, in) and (out), f64; bias may be NULL */
     const heed_tensor *tensor;  /* the parameter */
     role hint;                  /* by its name */
     char key[KEY];
-    bool one_head, fused, in_out;   /* all heads use the same rows; a third of a parameter */
+    bool one_head, fused;           /* all heads use the same rows; a third of a parameter */
     heed_tensor *of_x[2], *to_y[2]; /* products, plain and transposed */
 } matrix;
 
@@ -43,6 +43,7 @@ typedef struct problem {
     int64_t batch, tokens, width;
     matrix matrices[MATRICES];
     int count;
+    bool in_out;                   /* parameters are (in, out), as GPT-2's */
     weights w;                     /* those that are tried */
     double scale;                  /* of scores, found in the outputs; 0: not found */
     bool placed;                   /* q and k are turned by positions */
@@ -53,32 +54,23 @@ typedef struct problem {
     size_t size;
 } problem;
 
-/* True, and shortens the text, if it ends like that. */
-static bool drop_end(const char *text, size_t *length, const char *end)
-{
-    const size_t size = strlen(end);
-    const bool ends = *length >= size && strncmp(text + *length - size, end, size) == 0;
-    *length -= ends ? size : 0;
-    return ends;
-}
-
 /* The last part of a parameter's name, without "weight", numbers and punctuation, in lower case. */
 static void key_of(const char *name, char *key)
 {
+    static const char *const ends[] = {"weight", "bias"};
     size_t end = strlen(name), length = 0;
-    if (!drop_end(name, &end, "weight")) {
-        drop_end(name, &end, "bias");
+    for (int i = 0; i < 2; i++) {
+        const size_t size = strlen(ends[i]);
+        end -= end >= size && strcmp(name + end - size, ends[i]) == 0 ? size : 0;
     }
     while (end > 0 && !isalpha((unsigned char)name[end - 1])) {
         end--;
     }
-    size_t from = end;
-    while (from > 0 && name[from - 1] != '.') {
-        from--;
-    }
-    for (; from < end && length + 1 < KEY; from++) {
-        if (isalnum((unsigned char)name[from])) {
-            key[length++] = (char)tolower((unsigned char)name[from]);
+    for (size_t i = 0; i < end && length + 1 < KEY; i++) {
+        if (name[i] == '.') {
+            length = 0;
+        } else if (isalnum((unsigned char)name[i])) {
+            key[length++] = (char)tolower((unsigned char)name[i]);
         }
     }
     key[length] = '\0';
@@ -120,15 +112,16 @@ static void append_rows(heed_tensor **to, heed_tensor *rows)
 
 /* A parameter as a matrix (out, in), or NULL. Those of (in, out), as GPT-2's, are transposed if
  * their shape shows it. */
-static heed_tensor *matrix_of(const problem *p, heed_tensor *t, matrix *m)
+static heed_tensor *matrix_of(problem *p, heed_tensor *t, role hint)
 {
     const int64_t d = p->o->d_model;
     if (t->ndim != 2 || t->numel == 0) {
         return NULL;
     }
-    m->in_out = t->shape[0] == d && t->shape[1] != d &&
-                (t->shape[1] == 3 * d || (m->hint != ROLE_O && m->hint != NO_ROLE));
-    return m->in_out ? heed_transpose(t, 0, 1) : t;
+    const bool in_out = t->shape[0] == d && t->shape[1] != d &&
+                        (t->shape[1] == 3 * d || (hint != ROLE_O && hint != NO_ROLE));
+    p->in_out = p->in_out || in_out;
+    return in_out ? heed_transpose(t, 0, 1) : t;
 }
 
 static void add_matrix(problem *p, const matrix *m)
@@ -182,7 +175,7 @@ static void list_matrices(problem *p)
         if (value->ndim == 1 && same != NULL) {
             append_rows(&same->bias, value);
         }
-        m.weight = matrix_of(p, value, &m);
+        m.weight = matrix_of(p, value, m.hint);
         if (m.weight == NULL) {
             continue;
         }
@@ -196,15 +189,11 @@ static void list_matrices(problem *p)
     }
     matrix listed[MATRICES];
     const int count = p->count;
-    bool in_out = false;
-    for (int i = 0; i < count; i++) {
-        in_out = in_out || p->matrices[i].in_out;
-    }
     memcpy(listed, p->matrices, sizeof listed);
     p->count = 0;
     for (int i = 0; i < count; i++) {
         matrix *m = &listed[i];
-        if (in_out && m->hint == ROLE_O) { /* then so is W_o */
+        if (p->in_out && m->hint == ROLE_O) { /* then so is W_o */
             m->weight = heed_transpose(m->weight, 0, 1);
         }
         if (is_fused(p, m)) {
@@ -219,10 +208,11 @@ static void list_matrices(problem *p)
 static bool shapes_fit(const problem *p, weights *w)
 {
     const int64_t d_model = p->o->d_model, heads = p->o->heads;
-    for (int r = 0; r < ROLE_O; r++) {
+    for (int r = 0; r <= ROLE_O; r++) {
         const matrix *m = w->from[r];
-        if (m == NULL || m->weight->shape[1] != d_model ||
-            (m->bias != NULL && m->bias->shape[0] != m->weight->shape[0])) {
+        if (m == NULL ? r < ROLE_O
+                      : (r < ROLE_O && m->weight->shape[1] != d_model) ||
+                            (m->bias != NULL && m->bias->shape[0] != m->weight->shape[0])) {
             return false;
         }
     }
@@ -234,8 +224,7 @@ static bool shapes_fit(const problem *p, weights *w)
     w->square = width == d_model && kv_width == d_model;
     return w->kv_heads > 0 && width % heads == 0 && kv_width % w->head_dim == 0 &&
            w->from[ROLE_V]->weight->shape[0] == kv_width && heads % w->kv_heads == 0 &&
-           (o == NULL || (o->weight->shape[1] == width &&
-                          (o->bias == NULL || o->bias->shape[0] == o->weight->shape[0])));
+           (o == NULL || o->weight->shape[1] == width);
 }
 
 /* By the hints of names. */
@@ -281,20 +270,20 @@ typedef struct formula {
 struct mistake {
     part part;
     int choice;
-    const char *text, *remedy; /* "y equals attention <text>" */
+    const char *text, *remedy; /* "y equals attention <text>"; %.4g: the scale */
 };
 
 static const char turn_alike[] = "turn q and k alike, and nothing else";
 
 static const mistake mistakes[] = {
     {SCALE, NOT_SCALED, "with scores that are not scaled", NULL},
-    {SCALE, BY_MODEL, "scaled by sqrt(d_model)", NULL},
-    {SCALE, BY_WIDTH, "with scores divided by d_head itself", NULL},
-    {SCALE, MULTIPLIED, "with scores multiplied by sqrt(d_head)", NULL},
-    {SCALE, BY_HEADS, "scaled by the root of the number of heads", NULL},
-    {SCALE, BY_TOKENS, "scaled by the root of the number of tokens", NULL},
-    {SCALE, BY_MODEL_WIDTH, "with scores divided by d_model itself", NULL},
-    {SCALE, FOUND, "with scores multiplied by", NULL},
+    {SCALE, BY_MODEL, "scaled by sqrt(d_model) = %.4g", NULL},
+    {SCALE, BY_WIDTH, "with scores divided by d_head itself = %.4g", NULL},
+    {SCALE, MULTIPLIED, "with scores multiplied by sqrt(d_head) = %.4g", NULL},
+    {SCALE, BY_HEADS, "scaled by the root of the number of heads = %.4g", NULL},
+    {SCALE, BY_TOKENS, "scaled by the root of the number of tokens = %.4g", NULL},
+    {SCALE, BY_MODEL_WIDTH, "with scores divided by d_model itself = %.4g", NULL},
+    {SCALE, FOUND, "with scores multiplied by %.4g", NULL},
     {WEIGHTS, Q_FOR_K, "with W_q and W_k exchanged (the same as transposed scores)",
      "multiply q by the transposed k"},
     {WEIGHTS, Q_FOR_V, "with W_q and W_v exchanged", "check the order of q, k and v"},
@@ -565,48 +554,38 @@ static double deviation(const problem *p, const formula *f)
 
 /* ---- trying ---- */
 
-/* Can the mistake be made here, and differ from the formula? */
+/* Can the mistake be made here? Does it differ from the others? */
 static bool applies(const problem *p, const mistake *m)
 {
-    const bool has_mask = p->o->causal || p->o->block_mask != NULL;
-    const weights *w = &p->w;
-    const bool exchange = m->part == WEIGHTS && m->choice <= K_FOR_V;
+    const matrix *q = p->w.from[ROLE_Q];
     switch (m->part) {
     case MASK:
-        return has_mask && ((m->choice != STRICT && m->choice != LOOSE) || p->o->causal);
+        return p->o->causal || p->o->block_mask != NULL;
     case HEADS:
-        return m->choice == TILED ? w->kv_heads > 1 && w->kv_heads < p->o->heads : p->o->heads > 1;
-    case OUTPUT:
-        return w->from[ROLE_O] != NULL || m->choice == X_ADDED;
+        return p->o->heads > 1;
     case SCALE:
-        return m->choice == FOUND                                     ? p->scale != 0
-               : m->choice == BY_MODEL || m->choice == BY_MODEL_WIDTH ? w->head_dim != p->o->d_model
-               : m->choice == BY_HEADS                                ? p->o->heads > 1
-               : m->choice == BY_TOKENS                               ? !p->question->any_length
-                                                                      : true;
-    case SOFTMAX:
-        return m->choice == OVER_HEADS   ? p->o->heads > 1
-               : m->choice == OVER_BATCH ? p->batch > 1
-                                         : true;
+        return m->choice == FOUND            ? p->scale != 0
+               : m->choice == BY_TOKENS      ? !p->question->any_length
+               : m->choice == BY_MODEL_WIDTH ? p->w.head_dim != p->o->d_model
+                                             : m->choice != BY_HEADS || p->o->heads > 1;
     case TURNS:
         return p->placed;
-    case APPLY:
+    case WEIGHTS: /* thirds of one parameter may have any order; without names, so may others */
+        return m->choice > K_FOR_V || (q->hint == ROLE_Q && !q->fused);
+    default:
         return true;
-    default: /* thirds of one parameter may have any order; without names, so may others */
-        return !exchange || (w->from[ROLE_Q]->hint == ROLE_Q && !w->from[ROLE_Q]->fused);
     }
 }
 
-/* Does the formula with these mistakes give y? a and b may be NULL. */
-static bool gives_y(const problem *p, const mistake *a, const mistake *b)
+static formula with(formula f, const mistake *m)
 {
-    formula f = {.transposed = false};
-    if (a != NULL) {
-        f.choice[a->part] = a->choice;
-    }
-    if (b != NULL) {
-        f.choice[b->part] = b->choice;
-    }
+    f.choice[m->part] = m->choice;
+    return f;
+}
+
+/* Does the formula give y, as x W^T or as x W, and with one or the other kind of rotation? */
+static bool gives_y(const problem *p, formula f)
+{
     for (int way = 0; way < 4; way++) {
         f.transposed = way & 1;
         f.interleaved = way & 2;
@@ -640,16 +619,15 @@ static void explain(problem *p, const mistake *a, const mistake *b, int found)
     all[count++] = a;
     all[count++] = b;
     append_text(p, "%s", found == 0 ? "y equals attention" : ". Or");
-    for (int i = 0, said = 0; i < count; i++) {
-        if (all[i] == NULL) {
-            continue;
-        }
-        append_text(p, "%s %s", said++ > 0 ? " and" : "", all[i]->text);
-        if (all[i]->part == SCALE && all[i]->choice != NOT_SCALED) {
-            formula f = {.choice = {[SCALE] = all[i]->choice}};
-            const double used = divisor(p, &f), times = used < 1 ? 1 / used : used;
-            append_text(p, all[i]->choice == FOUND ? " %.4g" : " = %.4g",
-                        all[i]->choice == FOUND ? p->scale : times);
+    const char *between = " ";
+    for (int i = 0; i < count; i++) {
+        if (all[i] != NULL) {
+            const formula f = {.choice = {[SCALE] = all[i]->part == SCALE ? all[i]->choice : 0}};
+            const double used = divisor(p, &f);
+            append_text(p, "%s", between);
+            append_text(p, all[i]->text,
+                        f.choice[SCALE] == FOUND ? p->scale : fmax(used, 1 / used));
+            between = " and ";
         }
     }
     for (int i = 0; i < count; i++) {
@@ -666,19 +644,12 @@ static void explain(problem *p, const mistake *a, const mistake *b, int found)
     }
 }
 
-static const mistake *mistake_of(part where, int choice)
-{
-    const mistake *found = NULL;
-    for (int i = 0; i < MISTAKES; i++) {
-        found = mistakes[i].part == where && mistakes[i].choice == choice ? &mistakes[i] : found;
-    }
-    return found;
-}
-
 static void give(problem *p, part where, int choice)
 {
-    if (p->given_count < CERTAIN) {
-        p->given[p->given_count++] = mistake_of(where, choice);
+    for (int i = 0; i < MISTAKES; i++) {
+        if (mistakes[i].part == where && mistakes[i].choice == choice) {
+            p->given[p->given_count++] = &mistakes[i];
+        }
     }
 }
 
@@ -706,24 +677,25 @@ static heed_verdict try_all(problem *p, const weights *w)
     p->w = *w;
     prepare(p);
     judge_roles(p);
-    if (gives_y(p, NULL, NULL)) {
+    if (gives_y(p, (formula){0})) {
         if (p->given_count > 0) {
             explain(p, NULL, NULL, 0);
         }
         return p->given_count > 0 ? HEED_VERDICT_FAILED : HEED_VERDICT_PASSED;
     }
     for (int i = 0; i < MISTAKES && found < (p->given_count > 0 ? 1 : 2); i++) {
-        const bool is_number = mistakes[i].part == SCALE && mistakes[i].choice == FOUND;
-        if ((!is_number || found == 0) && applies(p, &mistakes[i]) &&
-            gives_y(p, &mistakes[i], NULL)) {
-            explain(p, &mistakes[i], NULL, found++);
+        const mistake *m = &mistakes[i];
+        const bool is_number = m->part == SCALE && m->choice == FOUND;
+        if ((!is_number || found == 0) && applies(p, m) && gives_y(p, with((formula){0}, m))) {
+            explain(p, m, NULL, found++);
         }
     }
     for (int i = 0; i < MISTAKES && found == 0; i++) {
         for (int j = i + 1; j < MISTAKES && found == 0; j++) {
-            if (mistakes[i].part != mistakes[j].part && applies(p, &mistakes[i]) &&
-                applies(p, &mistakes[j]) && gives_y(p, &mistakes[i], &mistakes[j])) {
-                explain(p, &mistakes[i], &mistakes[j], found++);
+            const mistake *a = &mistakes[i], *b = &mistakes[j];
+            if (a->part != b->part && applies(p, a) && applies(p, b) &&
+                gives_y(p, with(with((formula){0}, a), b))) {
+                explain(p, a, b, found++);
             }
         }
     }
@@ -851,6 +823,7 @@ heed_verdict heed_attention_mistake(const heed_attention_question *question, con
     }
     w = (weights){.from = {&p.matrices[0], &p.matrices[1], &p.matrices[2],
                            p.count > 3 ? &p.matrices[3] : NULL}};
-    return p.count < 3 || !shapes_fit(&p, &w) ? (has_names ? verdict : HEED_VERDICT_SKIPPED)
-                                              : try_all(&p, &w);
+    return has_names                            ? HEED_VERDICT_UNKNOWN
+           : p.count < 3 || !shapes_fit(&p, &w) ? HEED_VERDICT_SKIPPED
+                                                : try_all(&p, &w);
 }

@@ -10,10 +10,10 @@
 typedef struct heed_attention_question {
     const heed_attention_check_args *o;
     void *module;
-    double rounding;        /* relative differences up to this are none */
-    heed_tensor *x, *other; /* (B, T, d_model) */
-    heed_tensor *y;         /* f(x), f64 (B, T, width), without a graph */
-    bool any_length;        /* outputs do not depend on the number of tokens */
+    double rounding; /* relative differences up to this are none */
+    heed_tensor *x;  /* (B, T, d_model) */
+    heed_tensor *y;  /* f(x), f64 (B, T, width), without a graph */
+    bool any_length; /* outputs do not depend on the number of tokens */
     const void *check;
     heed_tensor *(*outputs)(const void *check, heed_tensor *x); /* f(x) like y; NULL on error */
 } heed_attention_question;
