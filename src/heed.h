@@ -2029,8 +2029,8 @@ typedef struct heed_attention_report {
     char mistake[600]; /* the likely mistake and the remedy, one sentence each; "" if unknown */
 } heed_attention_report;
 
-/* heed_attention_check(f, context, .d_model = 64, ...): HEED_OK if no check failed. Takes some
- * milliseconds.
+/* heed_attention_check(f, context, .d_model = 64, ...): HEED_OK if no check failed. Takes less
+ * than 0.1 s with 64 features, and up to 20 s with 768.
  *
  * HEED_ERR_CHECK: a check failed; the message is the likely mistake. HEED_ERR_NULL: no function, or
  * it returned NULL. HEED_ERR_SHAPE: d_model is missing, the mask is not (T, T), or f returns other

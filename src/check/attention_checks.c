@@ -318,12 +318,10 @@ static void check_repeat(check *c)
         heed_raise(HEED_ERR_VALUE, "attention_check: f draws random numbers: call heed_eval, or "
                                    "pass .module, so that the check does");
     }
-    const bool in_f32 = c->dtype == HEED_F64 && c->rounding > 1e-10;
     judge(c, random, 0,
           "f draws random numbers in eval mode: dropout that does not read .training, or a module "
           "that is not registered",
-          in_f32 ? "the same input gives the same output (computed in f32)"
-                 : "the same input gives the same output");
+          "the same input gives the same output");
 }
 
 static void check_batch(check *c)

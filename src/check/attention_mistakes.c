@@ -249,15 +249,7 @@ enum { Q_FOR_K = 1, Q_FOR_V, K_FOR_V, K_BY_Q, Q_BY_K, V_BY_K, V_BY_Q, V_IS_X };
 enum { KEYS_ALONE = 1, QUERIES_ALONE, MIXED, VALUES_TOO };
 enum { OVER_QUERIES = 1, OVER_HEADS, OVER_BATCH, NO_SOFTMAX, TWICE };
 enum { NO_MASK = 1, INVERTED, TRANSPOSED, STRICT, LOOSE, AFTER, ADDED_KEEP, ADDED_BLOCK, ZERO };
-enum {
-    SPLIT_BY_VIEW = 1,
-    MERGED_BY_VIEW,
-    BOTH_BY_VIEW,
-    ONE_HEAD,
-    MEAN_OF_HEADS,
-    FIRST_HEAD,
-    TILED
-};
+enum { SPLIT_BY_VIEW = 1, MERGED_BY_VIEW, BOTH_BY_VIEW, ONE_HEAD, MEAN_HEAD, FIRST_HEAD, TILED };
 enum { WEIGHTS_TRANSPOSED = 1, DIVIDED_AFTER };
 enum { NO_W_O = 1, W_O_TRANSPOSED, X_ADDED };
 
@@ -273,7 +265,11 @@ struct mistake {
     const char *text, *remedy; /* "y equals attention <text>"; %.4g: the scale */
 };
 
-static const char turn_alike[] = "turn q and k alike, and nothing else";
+static const char turn_alike[] = "turn q and k alike, and nothing else",
+                  in_order[] = "check the order of q, k and v",
+                  last_dim[] = "apply it to the last dim of (queries, keys)",
+                  from_next[] = "block above the diagonal only (heed_triu with diagonal 1)",
+                  infinite[] = "add 0 and -inf, or fill with -inf";
 
 static const mistake mistakes[] = {
     {SCALE, NOT_SCALED, "with scores that are not scaled", NULL},
@@ -286,8 +282,8 @@ static const mistake mistakes[] = {
     {SCALE, FOUND, "with scores multiplied by %.4g", NULL},
     {WEIGHTS, Q_FOR_K, "with W_q and W_k exchanged (the same as transposed scores)",
      "multiply q by the transposed k"},
-    {WEIGHTS, Q_FOR_V, "with W_q and W_v exchanged", "check the order of q, k and v"},
-    {WEIGHTS, K_FOR_V, "with W_k and W_v exchanged", "check the order of q, k and v"},
+    {WEIGHTS, Q_FOR_V, "with W_q and W_v exchanged", in_order},
+    {WEIGHTS, K_FOR_V, "with W_k and W_v exchanged", in_order},
     {WEIGHTS, K_BY_Q, "with keys computed by W_q", "compute them by W_k"},
     {WEIGHTS, Q_BY_K, "with queries computed by W_k", "compute them by W_q"},
     {WEIGHTS, V_BY_K, "with values computed by W_k", "compute them by W_v"},
@@ -298,29 +294,22 @@ static const mistake mistakes[] = {
     {TURNS, MIXED, "with rotary positions of halves for q or k and of pairs for the other",
      turn_alike},
     {TURNS, VALUES_TOO, "with rotary positions on values too", turn_alike},
-    {SOFTMAX, OVER_QUERIES, "with the softmax over the queries",
-     "apply it to the last dim of (queries, keys), so that the weights of a row sum to 1"},
-    {SOFTMAX, OVER_HEADS, "with the softmax over the heads",
-     "apply it to the last dim of (queries, keys)"},
-    {SOFTMAX, OVER_BATCH, "with the softmax over the batch",
-     "apply it to the last dim of (queries, keys)"},
-    {SOFTMAX, NO_SOFTMAX, "without a softmax", "apply it to the last dim of the scores"},
+    {SOFTMAX, OVER_QUERIES, "with the softmax over the queries", last_dim},
+    {SOFTMAX, OVER_HEADS, "with the softmax over the heads", last_dim},
+    {SOFTMAX, OVER_BATCH, "with the softmax over the batch", last_dim},
+    {SOFTMAX, NO_SOFTMAX, "without a softmax", last_dim},
     {SOFTMAX, TWICE, "with the softmax applied twice", "apply it once"},
     {MASK, NO_MASK, "without the mask", "fill blocked scores with -inf before the softmax"},
     {MASK, INVERTED, "with true and false of the mask exchanged",
      "heed_masked_fill fills where the mask is true; docs/attention.md converts masks"},
     {MASK, TRANSPOSED, "with the mask transposed, so that it blocks earlier tokens",
      "rows of the mask are queries and columns are keys"},
-    {MASK, STRICT, "with a mask that blocks a token's own key too",
-     "block above the diagonal only (heed_triu with diagonal 1)"},
-    {MASK, LOOSE, "with a mask shifted by one, so that each row sees the next token",
-     "block from the diagonal + 1 on (heed_triu with diagonal 1)"},
+    {MASK, STRICT, "with a mask that blocks a token's own key too", from_next},
+    {MASK, LOOSE, "with a mask shifted by one, so that each row sees the next token", from_next},
     {MASK, AFTER, "with the mask applied after the softmax",
      "apply it before, so that the weights of a row sum to 1"},
-    {MASK, ADDED_KEEP, "with the mask added as 0 and 1 (1 keeps)",
-     "add 0 and -inf, or fill with -inf"},
-    {MASK, ADDED_BLOCK, "with the mask added as 0 and 1 (1 blocks)",
-     "add 0 and -inf, or fill with -inf"},
+    {MASK, ADDED_KEEP, "with the mask added as 0 and 1 (1 keeps)", infinite},
+    {MASK, ADDED_BLOCK, "with the mask added as 0 and 1 (1 blocks)", infinite},
     {MASK, ZERO, "with blocked scores set to 0", "a score of 0 has weight e^0 = 1: use -inf"},
     {HEADS, SPLIT_BY_VIEW, "with heads split by a reshape alone",
      "reshape to (B, T, heads, d_head), then transpose dims 1 and 2"},
@@ -331,7 +320,7 @@ static const mistake mistakes[] = {
     {HEADS, ONE_HEAD, "with a single head", "split q, k and v into heads"},
     {HEADS, FIRST_HEAD, "with the parameters of one head for all heads",
      "each head has rows of W_q, W_k and W_v of its own"},
-    {HEADS, MEAN_OF_HEADS, "with the weights averaged over the heads",
+    {HEADS, MEAN_HEAD, "with the weights averaged over the heads",
      "each head multiplies its own weights by its values"},
     {HEADS, TILED, "with kv heads tiled instead of repeated",
      "each kv head serves neighbouring heads"},
@@ -491,7 +480,7 @@ static heed_tensor *attend(const problem *p, const formula *f)
     heed_tensor *scores = heed_matmul(q, heed_transpose(k, -2, -1));
     scores = is_after ? scores : heed_div_scalar(scores, divisor(p, f));
     heed_tensor *percents = percents_of(f, scores, mask_of(p, f));
-    if (f->choice[HEADS] == MEAN_OF_HEADS) {
+    if (f->choice[HEADS] == MEAN_HEAD) {
         percents = heed_mean_dim(percents, 1, true);
     }
     if (f->choice[APPLY] == WEIGHTS_TRANSPOSED) {
