@@ -48,8 +48,7 @@ from torch import nn
 
 TOKENS = 8  # tokens of the inputs, if `longest` is not less
 LEAST_EFFECT = 1e-9  # in f64, effects up to this are none; far above rounding
-ROUNDING = (1e-12, 1e-10), (1e-6, 1e-4), (1e-3, 1e-2), (1, 5e-2)  # of f64, f32, f16, bf16, by their epsilon
-NAMES = {1e-10: "f64", 1e-4: "f32", 1e-2: "f16", 5e-2: "bf16"}
+ROUNDING = (1e-12, 1e-10, "f64"), (1e-6, 1e-4, "f32"), (1e-3, 1e-2, "f16"), (1, 5e-2, "bf16")  # by their epsilon
 SCALES = (1, 0.3, 0.1, 0.01)  # a saturated softmax or a dead ReLU hides effects: inputs times these show them
 
 
@@ -167,8 +166,7 @@ class Case:
         """Draws the inputs and calls f for the first time."""
         self.generator = torch.Generator().manual_seed(self.seed)
         shape = (1 if self.unbatched else 2, self.tokens, self.d_model)
-        self.x = self.random(shape)
-        self.other = self.random(shape)  # what tokens are replaced by
+        self.x, self.other = self.random(shape), self.random(shape)  # `other`: what tokens are replaced by
         if self.ids:
             self.x = torch.randint(self.ids, shape[:2], generator=self.generator).to(self.device)
             self.other = (self.x + 1) % self.ids
@@ -179,7 +177,7 @@ class Case:
         self.eps = max(torch.finfo(dtype).eps for dtype in saved if dtype.is_floating_point)
         # Relative differences up to this are rounding; of the formula and of equal tokens, `tolerance`: an epsilon in
         # the normaliser, a root in f32.
-        self.rounding = next(most for eps, most in ROUNDING if self.eps <= eps)
+        self.rounding, self.precision = next(found for eps, *found in ROUNDING if self.eps <= eps)
         self.tolerance = 1e-5 if self.rounding < 1e-5 else min(10 * self.rounding, 0.1)
         self.least_effect = max(LEAST_EFFECT, self.rounding / 10)
         self.size = max(self.y.abs().max().item(), 1e-300)
@@ -226,6 +224,10 @@ class Case:
         x = self.x if x is None else x
         return x if self.ids else scale * x
 
+    def repeated(self, count):
+        """The first `count` tokens of x; beyond T, the same tokens again."""
+        return self.x[:, torch.arange(count) % self.tokens]
+
     def right_scale(self, d_head):
         return self.scale or 1 / math.sqrt(d_head)
 
@@ -271,7 +273,7 @@ def check_repeat(c):
     return judged(worst != 0, worst, "f draws random numbers in eval mode: dropout that does not read self.training "
                   "(F.dropout, dropout_p of scaled_dot_product_attention), or a module that is not registered",
                   "the same input gives the same output"
-                  + f" (computed in {NAMES[c.rounding]})" * (c.dtype == torch.float64 and c.rounding > 1e-10))
+                  + f" (computed in {c.precision})" * (c.dtype == torch.float64 and c.rounding > 1e-10))
 
 
 def check_batch(c):
@@ -408,13 +410,9 @@ def check_equal(c):
     right = "equal tokens give what one of them gives" + f" (to {worst:.1g})" * is_more(worst, c.rounding)
     if c.block or c.layers > 1 or c.positions:
         return Check("passed", right + " (shares of gradients: skipped, not a single layer of attention alone)", worst)
-    off, largest = 0.0, 0.0
-    for gradients, allowed in zip(row_gradients(c, same)[:, 0], c.allowed):
-        shares = gradients[allowed]  # (allowed keys, d_model)
-        if len(shares) > 0:
-            off = max((shares - shares[0]).abs().max().item(), off)
-            largest = max(shares[0].abs().max().item(), largest)
-    uneven = off / c.unit(largest)
+    rows = [g[allowed] for g, allowed in zip(row_gradients(c, same)[:, 0], c.allowed) if allowed.any()]
+    off = torch.cat([shares - shares[0] for shares in rows]).abs().max().item()
+    uneven = off / c.unit(torch.stack([shares[0] for shares in rows]).abs().max().item())
     return judged(is_more(uneven, 10 * max(c.rounding, 1e-9)), max(worst, uneven), "equal tokens do not have equal "
                   "shares of a gradient: the weights of a row do not sum to 1 (softmax over another dim), or y is more "
                   "than attention (a residual, a gate: set block)", right + ", and have equal shares")
@@ -428,12 +426,10 @@ def check_length(c):
         return Check("skipped", "the mask has one length")
     worst = 0.0
     for t in [*range(1, min(c.longest, 2 * TOKENS) + 1), *[c.longest] * (c.longest > 2 * TOKENS)]:
-        x = torch.cat([c.x] * -(-t // c.tokens), 1)[:, :t]  # beyond T, the same tokens again
         try:
-            y = c.outputs(x.contiguous())
+            y = c.outputs(c.repeated(t))
         except Exception as error:
-            first = (str(error).splitlines() or [type(error).__name__])[0]
-            return Check("failed", f"T = {t} fails: {first[:150]}")
+            return Check("failed", f"T = {t} fails: {error!r:.150}")
         if c.causal:
             rows = min(t, c.tokens)
             worst = max(c.differences(y[:, :rows], c.y[:, :rows]).max().item(), worst)  # NaN stays
@@ -736,7 +732,7 @@ def weights_as(c, q, k, v, o, named=False):
     if o is not None and width not in o.weight.shape or o is None and c.y.shape[2] != width:
         return None
     if o is not None and o.weight.shape[1] != width:
-        o = Layer(o.weight.T, o.bias, o.role, o.parameter)
+        o = replace(o, weight=o.weight.T)
     layers = {"q": q, "k": k, "v": v} | ({} if o is None else {"o": o})
     one_head = all(layer.one_head for layer in (q, k, v))
     return Weights(layers, head_dim, kv_width // head_dim, one_head, named)
@@ -1106,10 +1102,9 @@ def mistakes_of(c, w, scale, factor, tiled):
 
 def passed_formula(c, w, text):
     """Unless one tensor has two roles. The parts of one matrix are different."""
-    for a, b in ("qk", "kv", "qv", "qo", "ko", "vo"):
-        one, other = w.layer[a], w.layer.get(b)
-        if other is not None and one.parameter is other.parameter and one.weight.shape == other.weight.shape and \
-                torch.equal(one.weight, other.weight):
+    for a, b in itertools.combinations(w.layer, 2):
+        one, other = w.layer[a], w.layer[b]
+        if one.parameter is other.parameter and torch.equal(one.weight, other.weight):
             c.report.mistake = (f"y equals attention with one parameter as W_{a} and W_{b}; each role has a parameter of "
                                 "its own")
             return Check("failed", "a known mistake gives the same y")
@@ -1122,8 +1117,8 @@ def named_mistakes(c, w, known=()):
                 (m.part == "turns" or not c.positions)]
     found = [(*known, m) for m in possible if gives_y(c, w, *known, m)][:1 if w.one_head else 2]
     if not found and not known:
-        pairs = ((a, b) for i, a in enumerate(possible) for b in possible[i + 1:] if a.part != b.part)
-        found = [pair for pair in pairs if gives_y(c, w, *pair)][:1]
+        pairs = itertools.combinations(possible, 2)
+        found = [pair for pair in pairs if pair[0].part != pair[1].part and gives_y(c, w, *pair)][:1]
     return found
 
 
@@ -1177,20 +1172,24 @@ def tap(c, inputs, output):
     def f(x):
         taken = []
 
+        def tokens_first(t):
+            return t.shape[:2] == (x.shape[1], x.shape[0]) != x.shape[:2]
+
         def replaced(t):
             if not torch.is_tensor(t) or not t.is_floating_point() or t.numel() != x.numel() or t.shape[-1] != x.shape[-1]:
                 return t
-            return (x.transpose(0, 1) if t.shape[:2] == (x.shape[1], x.shape[0]) != x.shape[:2] else x).reshape(t.shape)
-        handles = [m.register_forward_pre_hook(lambda m, args, kwargs: (
-            tuple(map(replaced, args)), {name: replaced(t) for name, t in kwargs.items()}), with_kwargs=True) for m in inputs]
-        handles.append(output.register_forward_hook(lambda m, args, y: taken.append(y[0] if isinstance(y, tuple) else y)))
-        try:
-            c.call(torch.cat([c.x] * -(-x.shape[1] // c.tokens), 1)[:len(x), :x.shape[1]].contiguous())
-        finally:
-            for handle in handles:
-                handle.remove()
-        y = taken[0]
-        return y.transpose(0, 1) if y.shape[:2] == (x.shape[1], x.shape[0]) != x.shape[:2] else y.reshape(*x.shape[:2], -1)
+            return (x.transpose(0, 1) if tokens_first(t) else x).reshape(t.shape)
+
+        def replace_all(m, args, kwargs):
+            return tuple(map(replaced, args)), {name: replaced(t) for name, t in kwargs.items()}
+
+        with contextlib.ExitStack() as hooks:
+            for m in inputs:
+                hooks.enter_context(m.register_forward_pre_hook(replace_all, with_kwargs=True))
+            hooks.enter_context(output.register_forward_hook(lambda m, args, y: taken.append(y)))
+            c.call(c.repeated(x.shape[1])[:len(x)])
+        y = taken[0][0] if isinstance(taken[0], tuple) else taken[0]
+        return y.transpose(0, 1) if tokens_first(y) else y.reshape(*x.shape[:2], -1)
     return f
 
 
@@ -1213,13 +1212,13 @@ def taps(c, owner):
 
 def check_parts(c):
     """Each attention inside a model, with the inputs that it gets."""
-    results, owners = {}, {}
+    found, owners = {}, {}  # mistakes by name, "" if there is none; modules by name
     for name, owner in reversed([*c.module.named_modules()]):  # the smallest that own matrices for W_q, W_k and W_v
         part = c.with_options(module=owner)
         part.y = c.y.new_empty(1, 1, c.d_model)
-        if not any(other.startswith(name + "." * bool(name)) for other in owners):
-            if len([*owner.parameters()]) > 2 and readings(part):  # not a layer alone
-                owners[name] = owner
+        is_leaf = not any(other.startswith(name + "." * bool(name)) for other in owners)
+        if is_leaf and len([*owner.parameters()]) > 2 and readings(part):  # not a layer alone
+            owners[name] = owner
     for name, owner in reversed(owners.items()):
         for f in taps(c, owner):
             part = c.with_options(f=f, module=owner, block=False, layers=1, padded=None, step=None, unbatched=False, ids=None,
@@ -1227,21 +1226,19 @@ def check_parts(c):
             part.ties = False
             try:
                 part.begin()
-                check = formula_of(part)
+                verdict = formula_of(part).verdict
             except Exception:  # the module is not called, or with other shapes
                 continue
-            if check.verdict in ("passed", "failed"):
-                results[name] = check.verdict, part.report.mistake
+            if verdict in ("passed", "failed"):
+                found[name or "the module"] = part.report.mistake
                 break
-    wrong = {name: mistake for name, (verdict, mistake) in results.items() if verdict == "failed"}
-    if not results:
+    wrong = [name for name, mistake in found.items() if mistake]
+    if not found:
         return Check("unknown", "no attention of known formula is found inside")
     if wrong:
-        name, c.report.mistake = next(iter(wrong.items()))
-        return Check("failed", f"{len(wrong)} of {len(results)} parts: {', '.join(wrong) or 'the module'}: a known mistake "
-                     "gives the same y")
-    return Check("passed", f"{len(results)} parts ({', '.join(name or 'the module' for name in results)}): y is softmax(q k^T "
-                 "/ sqrt(d_head)) v W_o^T")
+        c.report.mistake = found[wrong[0]]
+        return Check("failed", f"{len(wrong)} of {len(found)} parts: {', '.join(wrong)}: a known mistake gives the same y")
+    return Check("passed", f"{len(found)} parts ({', '.join(found)}): y is softmax(q k^T / sqrt(d_head)) v W_o^T")
 
 
 def check_formula(c):
@@ -1265,7 +1262,6 @@ def guess(c):
         if not c.unbatched and not c.ids:
             with contextlib.suppress(Exception):
                 flat = c.with_options(unbatched=True)
-                flat.begin()
                 flat.report.assumed.append("unbatched: f takes (T, d_model) only")
                 return guess(flat)
         raise
@@ -1431,7 +1427,7 @@ def main(arguments=None):
     parser.add_argument("what", metavar="FILE.py:CLASS", help="an nn.Module; is called as CLASS(*numbers)")
     parser.add_argument("numbers", nargs="*", type=int, help="arguments of CLASS; by default d_model and heads, as it takes")
     for option, given in inspect.signature(attention_check).parameters.items():
-        kind = {"scale": float, "positions": str, "d_model": int}.get(option, int)
+        kind = {"scale": float, "positions": str}.get(option, int)
         if isinstance(given.default, bool) and option != "show":
             parser.add_argument("--" + option.replace("_", "-"), action="store_true")
         elif option not in ("f", "block_mask", "module", "padded", "step", "show"):
