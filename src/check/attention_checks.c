@@ -385,25 +385,15 @@ static void expect_reach(check *c)
     }
 }
 
-/* The gradient of y, weighted at random, or of its rows i alone unless i is ALL_ROWS, with respect
- * to the parameter p, or to x (B, T, d_model) if p is NULL; f64. NULL if y has no graph. */
-enum { ALL_ROWS = -1 };
-static heed_tensor *gradient(const check *c, heed_tensor *x, int64_t i, heed_tensor *p)
+/* The gradient of row i of y, weighted at random, with respect to x; NULL if y has no graph. */
+static const double *gradient_of_row(const check *c, heed_tensor *x, int64_t i)
 {
     heed_tensor *leaf = leaf_of(x), *y = call(c, leaf), *g = NULL;
     if (!y->requires_grad) {
         return NULL;
     }
-    heed_tensor *weighted = heed_mul(y, c->weights);
-    weighted = i != ALL_ROWS ? heed_select(weighted, 1, i) : weighted;
-    heed_grad(heed_sum(weighted), p != NULL ? &p : &leaf, 1, &g, p != NULL);
-    return g != NULL ? plain(g) : NULL;
-}
-
-static const double *gradient_of_row(const check *c, heed_tensor *x, int64_t i)
-{
-    heed_tensor *g = gradient(c, x, i, NULL);
-    return g != NULL ? heed_const_data_f64(g) : NULL;
+    heed_grad(heed_sum(heed_select(heed_mul(y, c->weights), 1, i)), &leaf, 1, &g, false);
+    return heed_const_data_f64(plain(g));
 }
 
 /* The norms of this gradient for each token of x, over the whole batch: to[j]. */
@@ -781,17 +771,22 @@ static bool has_effect(const check *c, heed_tensor *p)
     return has;
 }
 
-/* The largest element of a loss's gradient with respect to p. A softmax that x saturates hides it:
- * smaller inputs show it. */
-static double largest_slope(const check *c, heed_tensor *p, double least)
+/* The largest element of each parameter's gradient. A softmax that x saturates hides it: smaller
+ * inputs show it. */
+static const double *slopes_of(const check *c, heed_tensor *const *trained, int count)
 {
-    double most = 0;
-    for (int i = 0; i < SCALES && most <= least; i++) {
+    double *each = heed_scratch((size_t)(count + 1) * sizeof *each);
+    heed_tensor **grads = heed_scratch((size_t)(count + 1) * sizeof *grads);
+    for (int s = 0; s < SCALES && count > 0; s++) {
         HEED_SCOPE(scope);
-        const heed_tensor *g = gradient(c, heed_mul_scalar(c->x, scales[i]), ALL_ROWS, p);
-        most = g != NULL ? worse(most, largest(heed_const_data_f64(g), p->numel)) : most;
+        heed_tensor *y = call(c, leaf_of(heed_mul_scalar(c->x, scales[s])));
+        heed_grad(heed_sum(heed_mul(y, c->weights)), trained, count, grads, false);
+        for (int i = 0; i < count; i++) {
+            const double slope = largest(heed_const_data_f64(plain(grads[i])), trained[i]->numel);
+            each[i] = s == 0 ? slope : worse(each[i], slope);
+        }
     }
-    return most;
+    return each;
 }
 
 static void check_parameters(check *c)
@@ -813,23 +808,21 @@ static void check_parameters(check *c)
         return;
     }
     const graph used = graph_of(y);
-    double slopes = 0, *each = heed_scratch((size_t)(parameters.count + 1) * sizeof *each);
-    int trained = 0;
+    heed_tensor **trained = heed_scratch((size_t)(parameters.count + 1) * sizeof *trained);
+    const char **names = heed_scratch((size_t)(parameters.count + 1) * sizeof *names);
+    int count = 0;
     for (int i = 0; i < parameters.count; i++) {
-        const bool trains = parameters.tensors[i]->requires_grad;
-        each[i] = trains ? largest_slope(c, parameters.tensors[i], 0) : 0;
-        slopes = worse(slopes, each[i]);
-    }
-    for (int i = 0; i < parameters.count; i++) {
-        heed_tensor *p = parameters.tensors[i];
-        if (!p->requires_grad || p->numel == 0) {
-            continue;
+        if (parameters.tensors[i]->requires_grad && parameters.tensors[i]->numel > 0) {
+            names[count] = parameters.names[i];
+            trained[count++] = parameters.tensors[i];
         }
-        const double least = slopes * (c->rounding > 1e-10 ? 2e-6 : 4e-15);
-        const double most = each[i] <= least ? largest_slope(c, p, least) : each[i];
-        const char *wrong = isnan(most) ? "the gradient of %s has NaN" : NULL;
-        trained++;
-        if (most <= least) {
+    }
+    const double *slopes = slopes_of(c, trained, count);
+    const double least = largest(slopes, count) * (c->rounding > 1e-10 ? 2e-6 : 4e-15);
+    for (int i = 0; i < count; i++) {
+        heed_tensor *p = trained[i];
+        const char *wrong = isnan(slopes[i]) ? "the gradient of %s has NaN" : NULL;
+        if (slopes[i] <= least) {
             /* What y is computed with may have no effect: softmax cancels a bias of keys. */
             wrong = has_effect(c, p)
                         ? "%s changes y but receives no gradient: heed_detach, or data "
@@ -839,11 +832,11 @@ static void check_parameters(check *c)
                         : NULL;
         }
         if (wrong != NULL) {
-            set(c, HEED_VERDICT_FAILED, most, wrong, parameters.names[i]);
+            set(c, HEED_VERDICT_FAILED, slopes[i], wrong, names[i]);
             return;
         }
     }
-    set(c, HEED_VERDICT_PASSED, 0, "each of %d receives a gradient", trained);
+    set(c, HEED_VERDICT_PASSED, 0, "each of %d receives a gradient", count);
 }
 
 /* ---- cache ---- */
