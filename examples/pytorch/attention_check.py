@@ -519,11 +519,10 @@ def check_parameters(c):
             return Check("failed", f"a tensor {tuple(stray.shape)} that requires a gradient is not registered in the "
                          "module (nn.Parameter as an attribute, nn.ModuleList for lists): no optimiser trains it, no "
                          "file saves it")
-    names = [name for name, p in c.module.named_parameters() if p.requires_grad and p.numel() > 0]
-    slopes = dict(zip(names, largest_slopes(c, [c.module.get_parameter(name) for name in names]) if names else []))
-    least = min(c.rounding * c.size, 16 * c.eps * max(slopes.values(), default=0.0))
-    for name, largest in slopes.items():
-        p = c.module.get_parameter(name)
+    trained = {name: p for name, p in c.module.named_parameters() if p.requires_grad and p.numel() > 0}
+    slopes = largest_slopes(c, [*trained.values()]) if trained else []
+    least = min(c.rounding * c.size, 16 * c.eps * max(slopes, default=0.0))
+    for (name, p), largest in zip(trained.items(), slopes):
         if math.isnan(largest):
             return Check("failed", f"the gradient of {name} has NaN", largest)
         if largest > least:
@@ -669,7 +668,7 @@ def parts_of(layer, c):
     head = max(width // c.heads, 1)
 
     def cut(indices):
-        return [Layer(layer.weight[i], None if layer.bias is None else layer.bias[i], parameter=layer.parameter)
+        return [replace(layer, weight=layer.weight[i], bias=layer.bias if layer.bias is None else layer.bias[i])
                 for i in indices]
     index = torch.arange(rows)
     if rows % 3 == 0 and rows > width:
@@ -1197,10 +1196,10 @@ def taps(c, owner):
     """The functions that may be the attention of a module: between the layers that get the same input first and the next
     layer; and the module itself."""
     calls, layers = [], [m for m in owner.modules() if isinstance(m, nn.Linear) or type(m).__name__ == "Conv1D"]
-    handles = [m.register_forward_hook(lambda m, args, y: calls.append((m, args[0].clone()))) for m in layers]
-    c.call(c.x)
-    for handle in handles:
-        handle.remove()
+    with contextlib.ExitStack() as hooks:
+        for m in layers:
+            hooks.enter_context(m.register_forward_hook(lambda m, args, y: calls.append((m, args[0].clone()))))
+        c.call(c.x)
     for at, (m, x) in enumerate(calls):
         group = [other for other, given in calls[at:at + 3] if torch.equal(given, x)]
         after = calls[at + len(group):]
@@ -1214,16 +1213,14 @@ def check_parts(c):
     """Each attention inside a model, with the inputs that it gets."""
     found, owners = {}, {}  # mistakes by name, "" if there is none; modules by name
     for name, owner in reversed([*c.module.named_modules()]):  # the smallest that own matrices for W_q, W_k and W_v
-        part = c.with_options(module=owner)
-        part.y = c.y.new_empty(1, 1, c.d_model)
+        part = c.with_options(module=owner, y=c.y.new_empty(1, 1, c.d_model))
         is_leaf = not any(other.startswith(name + "." * bool(name)) for other in owners)
         if is_leaf and len([*owner.parameters()]) > 2 and readings(part):  # not a layer alone
             owners[name] = owner
     for name, owner in reversed(owners.items()):
         for f in taps(c, owner):
             part = c.with_options(f=f, module=owner, block=False, layers=1, padded=None, step=None, unbatched=False, ids=None,
-                                  positions="relative" if c.positions == "relative" else None)
-            part.ties = False
+                                  positions="relative" if c.positions == "relative" else None, ties=False)
             try:
                 part.begin()
                 verdict = formula_of(part).verdict
