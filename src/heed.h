@@ -721,12 +721,11 @@ HEED_NEW *heed_mean_dim(heed_tensor *x, int dim, bool keepdim);
  * HEED_ERR_SHAPE: `shape` does not broadcast to x's. */
 HEED_NEW *heed_sum_to_size(heed_tensor *x, heed_shape shape);
 
-/* heed_amax, heed_amin: the largest and the smallest element, as torch.amax(x, dim, keepdim)
+/* heed_amax, heed_amin: the largest and the smallest element, as torch.amax(x, dim, keepdim).
+ * HEED_ERR_SHAPE, also of heed_argmax: a dim without elements.
  *
  *   x any          y is NaN if any is NaN
- *   dx = g / k at the k elements equal to y, else 0; all NaN if y is NaN, as in torch
- *
- * HEED_ERR_SHAPE: a dim without elements. */
+ *   dx = g / k at the k elements equal to y, else 0; all NaN if y is NaN, as in torch */
 HEED_NEW *heed_amax(heed_tensor *x);
 HEED_NEW *heed_amax_dim(heed_tensor *x, int dim, bool keepdim);
 HEED_NEW *heed_amin(heed_tensor *x);
@@ -734,9 +733,7 @@ HEED_NEW *heed_amin(heed_tensor *x);
 /* heed_argmax: index of the largest element of the flattened x, as torch.argmax(x), or along a dim.
  * Of equal elements, the first; the first NaN if there is one.
  *
- *   x number -> i64          no gradient
- *
- * HEED_ERR_SHAPE: a dim without elements. */
+ *   x number -> i64          no gradient */
 HEED_NEW *heed_argmax(heed_tensor *x);
 HEED_NEW *heed_argmax_dim(heed_tensor *x, int dim, bool keepdim);
 
@@ -971,12 +968,8 @@ heed_status heed_gradgradcheck(heed_gradgradcheck_args args);
 /* ======== Defining operations ======== */
 
 /* An operation is a rule (the dtypes and shapes of the inputs and the result), a forward and a
- * backward. heed_apply does the rest. Your own are defined in the same way as the library's
- * (examples/custom_op.c is a complete example):
- *
- *     static heed_status cube_forward(const heed_call *call, heed_tensor *y) ...
- *     HEED_OPERATION(cube) = {.name = "cube", .signature = "x float", ...};
- *     heed_tensor *my_cube(heed_tensor *x) { return heed_apply(&op_cube, &x, 1, NULL, 0); } */
+ * backward. heed_apply does the rest. Your own are defined in the same way as the library's:
+ * examples/custom_op.c is a complete example. */
 
 typedef struct heed_op heed_op;
 
@@ -1290,7 +1283,9 @@ heed_status heed_eval(void *module);
 heed_status heed_module_to(void *module, heed_dtype dtype);
 heed_status heed_module_print(FILE *stream, void *module);
 
-/* ---- layers: f32 at first; activations are functions: heed_relu, heed_gelu, ... ---- */
+/* ---- layers: f32 at first; activations are functions: heed_relu, heed_gelu, ... ----
+ *
+ * HEED_ERR_VALUE, here and in attention modules: a size is below 1; of an embedding, below 0. */
 
 struct heed_linear {
     heed_module module;
@@ -1302,8 +1297,7 @@ struct heed_linear {
 /* heed_linear_new(in_features, out_features, .no_bias = true): as torch.nn.Linear
  *
  * weight and then bias are drawn uniformly from +-1 / sqrt(in_features), as in torch. They are f32;
- * cast with heed_module_to. heed_linear_forward: heed_linear, y = x weight^T + bias.
- * HEED_ERR_VALUE: a size is below 1. */
+ * cast with heed_module_to. heed_linear_forward: heed_linear, y = x weight^T + bias. */
 typedef struct heed_linear_new_args {
     int64_t in_features, out_features;
     bool no_bias; /* torch's bias=False */
@@ -1320,7 +1314,7 @@ struct heed_embedding {
 };
 
 /* heed_embedding_new: as torch.nn.Embedding(num_embeddings, embedding_dim): weight is drawn from a
- * normal distribution with mean 0 and standard deviation 1. HEED_ERR_VALUE: a size is negative.
+ * normal distribution with mean 0 and standard deviation 1.
  * heed_embedding_forward: ids (...) i64 -> (..., embedding_dim)        y[...] = weight[ids[...]] */
 struct heed_embedding *heed_embedding_new(int64_t num_embeddings, int64_t embedding_dim);
 heed_tensor *heed_embedding_forward(struct heed_embedding *m, heed_tensor *ids);
@@ -1335,7 +1329,7 @@ struct heed_position_encoding {
  *   pe[t, 2i] = sin(t / 10000^(2i / d_model))    pe[t, 2i + 1] = cos(t / 10000^(2i / d_model))
  *   forward: x (..., T, d_model) -> (..., T, d_model)            y = x + pe[:T]
  *
- * If d_model is odd, the last column is a sine. HEED_ERR_VALUE: d_model or max_len is below 1. */
+ * If d_model is odd, the last column is a sine. */
 struct heed_position_encoding *heed_position_encoding_new(int64_t d_model, int64_t max_len);
 heed_tensor *heed_position_encoding_forward(struct heed_position_encoding *m, heed_tensor *x);
 
@@ -1371,9 +1365,7 @@ struct heed_feed_forward {
 /* heed_feed_forward_new: the network of a transformer (Vaswani et al., 2017, section 3.3),
  * initialised and named as in torch.nn.TransformerEncoderLayer. The paper uses d_ff = 4 * d_model.
  *
- *   x (..., d_model) -> (..., d_model)           y = relu(x W_1^T + b_1) W_2^T + b_2
- *
- * HEED_ERR_VALUE: a size is below 1. */
+ *   x (..., d_model) -> (..., d_model)           y = relu(x W_1^T + b_1) W_2^T + b_2 */
 struct heed_feed_forward *heed_feed_forward_new(int64_t d_model, int64_t d_ff);
 heed_tensor *heed_feed_forward_forward(struct heed_feed_forward *m, heed_tensor *x);
 
@@ -1472,9 +1464,7 @@ struct heed_self_attention {
  *
  * row_dim and col_dim are the dims of tokens and features, which must be the last two: 0 and 1 for
  * (T, d_model), the tutorial's default; 1 and 2 for (B, T, d_model); -2 and -1 for either. The
- * forward checks them. W_q, W_k and W_v are drawn in that order.
- *
- * HEED_ERR_VALUE: d_model is below 1, or head_dim or kv_dim is negative. */
+ * forward checks them. W_q, W_k and W_v are drawn in that order. */
 typedef struct heed_self_attention_new_args {
     int64_t d_model;
     int row_dim, col_dim; /* both 0: 0 and 1 */
@@ -1518,9 +1508,7 @@ struct heed_multi_head {
 };
 
 /* heed_multi_head_new(d_model, heads, row_dim, col_dim): draws `heads` heads in order, then W_o.
- * Parameters are named heads.0.W_q.weight ... W_o.weight.
- *
- * HEED_ERR_VALUE: d_model or heads is below 1, or head_dim is negative. */
+ * Parameters are named heads.0.W_q.weight ... W_o.weight. */
 typedef struct heed_multi_head_new_args {
     int64_t d_model;
     int heads;
@@ -1558,8 +1546,7 @@ struct heed_multihead_attention {
 /* heed_multihead_attention_new(embed_dim, num_heads, ...): as torch.nn.MultiheadAttention, with its
  * initialisation and names: in_proj_weight, in_proj_bias, out_proj.weight, out_proj.bias.
  *
- * HEED_ERR_VALUE: a size is below 1, num_heads does not divide embed_dim, or dropout is outside
- * [0, 1]. */
+ * HEED_ERR_VALUE: num_heads does not divide embed_dim, or dropout is outside [0, 1]. */
 typedef struct heed_multihead_attention_new_args {
     int64_t embed_dim;
     int num_heads;
@@ -1961,11 +1948,6 @@ void heed_watch_free(heed_watch *w);
 
 /* Checks attention code: is it attention, and if not, which mistake is it?
  *
- *     static heed_tensor *my_attention(heed_tensor *x, void *context) // (B, T, d) -> (B, T, ...)
- *     {
- *         return my_forward(context, x);
- *     }
- *     ...
  *     heed_attention_check(my_attention, model, .d_model = 64, .heads = 4, .causal = true,
  *                          .module = model, .stream = stdout);
  *

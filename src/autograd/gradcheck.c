@@ -7,7 +7,6 @@
 #include "autograd.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { MAX_INPUTS = 16, MAX_ALIASES = MAX_INPUTS + 1 }; /* the gradient of f has one input more */

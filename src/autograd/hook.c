@@ -1,7 +1,6 @@
 /* Calls the hooks of this thread, and keeps the path of the module that is running. */
 #include "autograd.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static _Thread_local bool in_callback; /* what a callback computes is not seen */

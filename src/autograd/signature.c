@@ -3,7 +3,6 @@
  *
  * heed_register parses a signature once. One that is malformed, or belongs to an operation that is
  * not registered, is parsed at each call, which reports the fault. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

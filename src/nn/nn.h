@@ -2,8 +2,6 @@
 #ifndef HEED_NN_NN_H
 #define HEED_NN_NN_H
 
-#include <stdio.h>
-
 #include "../autograd/autograd.h"
 
 /* A tensor or child module, registered under a name. */
@@ -31,14 +29,9 @@ void *heed_module_with(const heed_module_kind *kind, const void *fields);
 void *heed_module_ready(void *module);
 heed_tensor *heed_draw_uniform(heed_shape shape, double bound);
 
-/* Argument checks shared by modules, optimisers and files (internal to nn).
- * Functions check before they compute, so that an error names the function the user called and the
- * argument it was passed. Those that return a status can be called without a door. */
-
-/* heed_check_not_null: HEED_ERR_NULL if `value` is NULL. */
+/* heed_check_not_null: HEED_ERR_NULL if `value` is NULL. heed_check_positive: HEED_ERR_VALUE if the
+ * size is below 1. Both can be called without a door. */
 heed_status heed_check_not_null(const char *function, const char *argument, const void *value);
-
-/* heed_check_positive: HEED_ERR_VALUE if the size is below 1. */
 heed_status heed_check_positive(const char *function, const char *argument, int64_t size);
 
 /* ---- growing lists of named tensors; all zero when empty ---- */

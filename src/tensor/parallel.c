@@ -17,7 +17,6 @@
 #include "tensor.h"
 
 #include <fenv.h>
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -7,7 +7,6 @@
  * frames. */
 #include "tensor.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- the list of owned tensors ---- */

@@ -4,7 +4,6 @@
  * Uses only shapes and strides; never reads or writes elements. */
 #include "tensor.h"
 
-#include <stdio.h>
 #include <string.h>
 
 const char *heed_dtype_name(heed_dtype dtype)

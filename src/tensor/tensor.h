@@ -511,20 +511,10 @@ int64_t heed_count_elements(const char *function, int ndim, const int64_t *shape
 int heed_wrap_dim(const char *function, int dim, int ndim);
 unsigned heed_wrap_dims(const char *function, heed_dims dims, int ndim);
 
-/* heed_wrapped: heed_wrap_dim for a dim that has been checked.
- * heed_wrapped_set: heed_wrap_dims for a list that has been checked. */
+/* heed_wrapped: heed_wrap_dim for a dim that has been checked. */
 static inline int heed_wrapped(int dim, int ndim)
 {
     return dim >= 0 ? dim : dim + (ndim > 0 ? ndim : 1);
-}
-
-static inline unsigned heed_wrapped_set(const heed_dims *dims, int ndim)
-{
-    unsigned set = 0;
-    for (int i = 0; i < dims->count; i++) {
-        set |= 1u << heed_wrapped(dims->dim[i], ndim);
-    }
-    return set;
 }
 
 /* heed_row_major: the strides of a contiguous tensor. heed_is_row_major: true if t has them. */

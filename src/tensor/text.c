@@ -2,7 +2,6 @@
  * control characters. */
 #include "tensor.h"
 
-#include <stdio.h>
 #include <string.h>
 
 int heed_utf8_read(const char *text, uint32_t *code)

@@ -109,7 +109,7 @@ static heed_status attend_forward(const heed_call *call, heed_tensor *y)
 static void gradients_by_kernels(const heed_vjp *v)
 {
     heed_all_heads heads = heads_of(v->inputs, v->y->input_count, v->args);
-    heed_tensor *g = v->g, *d[3];
+    heed_tensor *g = v->g, **d = v->grads;
     for (int i = 0; i < 3; i++) {
         const heed_shape shape = heed_shape_of_tensor(v->inputs[i]);
         d[i] = heed_tensor_new(v->y->op->name, &shape, g->dtype);
@@ -123,7 +123,6 @@ static void gradients_by_kernels(const heed_vjp *v)
     heads.dk = d[1];
     heads.dv = d[2];
     heed_attend_heads(&heads);
-    memcpy(v->grads, d, sizeof d);
 }
 
 /* The same gradients from differentiable operations; also computes the gradient of a float mask. */

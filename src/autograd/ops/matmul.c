@@ -24,25 +24,16 @@ static bool is_one_product(const heed_vjp *v)
 }
 
 /* t with its last two dims swapped, for heed_multiply. */
-typedef struct swapped_view {
-    heed_tensor t;
-    int64_t shape[HEED_MAX_DIMS], strides[HEED_MAX_DIMS];
-} swapped_view;
-
-static const heed_tensor *swap_last(const heed_tensor *t, swapped_view *to)
+static const heed_tensor *swap_last(const heed_tensor *t)
 {
+    int64_t shape[HEED_MAX_DIMS], strides[HEED_MAX_DIMS];
     const int last = t->ndim - 1;
     for (int dim = 0; dim <= last; dim++) {
         const int from = dim < last - 1 ? dim : 2 * last - 1 - dim;
-        to->shape[dim] = t->shape[from];
-        to->strides[dim] = t->strides[from];
+        shape[dim] = t->shape[from];
+        strides[dim] = t->strides[from];
     }
-    to->t.data = t->data;
-    to->t.ndim = t->ndim;
-    to->t.numel = t->numel;
-    to->t.shape = to->shape;
-    to->t.strides = to->strides;
-    return &to->t;
+    return heed_tensor_view("matmul", t, t->ndim, shape, strides, 0);
 }
 
 /* The gradient of input i if no graph is recorded, computed directly instead of by operations. If
@@ -53,9 +44,8 @@ static heed_tensor *multiply_factors(const heed_vjp *v, int i)
     const heed_tensor *input = v->inputs[i], *other = v->inputs[1 - i], *g = v->g;
     const int row = input->ndim - 2, column = input->ndim - 1;
     const bool is_transposed = row > 0 && input->strides[row] == 1 && input->strides[column] > 1;
-    swapped_view view;
     const heed_tensor *plain = is_transposed ? other : g;
-    const heed_tensor *swapped = swap_last(is_transposed ? g : other, &view);
+    const heed_tensor *swapped = swap_last(is_transposed ? g : other);
     heed_shape shape = heed_shape_of_tensor(g);
     shape.size[g->ndim - 2] = input->shape[is_transposed ? column : row];
     shape.size[g->ndim - 1] = input->shape[is_transposed ? row : column];

@@ -119,7 +119,7 @@ static heed_status flip_rule(const heed_call *call, heed_result *result)
 static heed_status flip_forward(const heed_call *call, heed_tensor *y)
 {
     const heed_tensor *x = call->inputs[0];
-    const unsigned set = heed_wrapped_set(call->args, x->ndim);
+    const unsigned set = heed_wrap_dims("flip", *(const heed_dims *)call->args, x->ndim);
     int64_t strides[HEED_MAX_DIMS], first = 0;
     for (int i = 0; i < x->ndim; i++) {
         const bool turns = (set >> i & 1) && x->numel > 0;

@@ -51,7 +51,7 @@ enum { SAVES_BOTH = HEED_SAVES_INPUT(0) | HEED_SAVES_OUTPUT };
 /* The reduced dims as a bit set; the rule has checked them. */
 static unsigned reduced_dims(const reduce_args *args, int ndim)
 {
-    return args->dims.count == 0 ? (1u << ndim) - 1 : heed_wrapped_set(&args->dims, ndim);
+    return args->dims.count == 0 ? (1u << ndim) - 1 : heed_wrap_dims("", args->dims, ndim);
 }
 
 /* The shape of x with each dim in the set reduced to size 1 if keepdim, else removed. */

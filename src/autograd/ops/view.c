@@ -1,7 +1,6 @@
 /* The same elements, or a part of them, with a different shape, layout or dtype. The rule of a view
  * computes its sizes and strides. reshape copies if no strides exist for the new shape; clone,
  * contiguous and to always copy. */
-#include <stdio.h>
 #include <string.h>
 
 #include "../autograd.h"
