@@ -894,11 +894,6 @@ heed_status heed_set_grad(heed_tensor *x, heed_tensor *grad);
 
 /* ---- gradcheck: compares the derivatives of a function with finite differences ----
  *
- *     static heed_tensor *f(heed_tensor *const *inputs, void *context)
- *     {
- *         return heed_softmax(heed_matmul(inputs[0], inputs[1]), -1);
- *     }
- *     ...
  *     heed_tensor *inputs[] = {a, b};              // f64, requiring gradients
  *     heed_gradcheck(f, NULL, inputs, 2);
  *

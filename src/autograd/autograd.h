@@ -74,8 +74,6 @@ static inline heed_callback heed_begin_in(const heed_op *op)
 const heed_op *heed_first_operation(void);
 const heed_op *heed_find_operation(const char *name);
 
-/* What operations share (internal): checks of dtypes, dims and index bounds; formulas. */
-
 /* heed_common_dtype: the dtype to which a and b promote: float before i64 before bool; f32 with f64
  * is an error. */
 static inline heed_dtype heed_common_dtype(const char *function, heed_dtype a, heed_dtype b)

@@ -286,13 +286,8 @@ static void add_some(void *context, int64_t first, int64_t end)
 
 void heed_add_elements(const heed_tensor *x, heed_tensor *out)
 {
-    const bool is_contiguous = heed_is_row_major(x);
-    if (is_contiguous && out->numel < 2 * HEED_GRAIN_OF_ELEMENTS) { /* needs no threads */
-        heed_kernels_for(out->dtype)->add_into(out->numel, x->data, out->data);
-        return;
-    }
     const heed_frame frame = heed_frame_begin(false);
-    if (!is_contiguous) {
+    if (!heed_is_row_major(x)) {
         heed_tensor *copy = heed_tensor_like(x);
         heed_copy_elements(x, copy);
         x = copy;

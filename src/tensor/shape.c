@@ -27,15 +27,6 @@ heed_text heed_shape_text(int ndim, const int64_t *shape)
     return text;
 }
 
-__attribute__((noinline, noreturn)) static void
-fail_elements(const char *function, int ndim, const int64_t *shape, bool is_negative)
-{
-    heed_raise(is_negative ? HEED_ERR_SHAPE : HEED_ERR_OVERFLOW,
-               is_negative ? "%s: negative size in %s"
-                           : "%s: %s has more elements than memory can address",
-               function, heed_shape_text(ndim, shape).text);
-}
-
 int64_t heed_count_elements(const char *function, int ndim, const int64_t *shape, heed_dtype dtype)
 {
     if (ndim < 0 || ndim > HEED_MAX_DIMS) {
@@ -45,25 +36,24 @@ int64_t heed_count_elements(const char *function, int ndim, const int64_t *shape
     if ((unsigned)dtype >= HEED_DTYPES) {
         heed_raise(HEED_ERR_DTYPE, "%s: %d is not a dtype", function, (int)dtype);
     }
-    bool empty = false;
+    bool is_empty = false, is_negative = false;
     int64_t reach = 1; /* skips zeros: strides must not overflow either */
     for (int i = 0; i < ndim; i++) {
-        if (shape[i] < 0) {
-            fail_elements(function, ndim, shape, true);
-        }
-        if (shape[i] == 0) {
-            empty = true;
-        } else if (__builtin_mul_overflow(reach, shape[i], &reach)) {
+        is_negative = is_negative || shape[i] < 0;
+        is_empty = is_empty || shape[i] == 0;
+        if (shape[i] > 0 && __builtin_mul_overflow(reach, shape[i], &reach)) {
             reach = INT64_MAX;
-            break;
         }
     }
     const int64_t most_bytes = PTRDIFF_MAX / 4;
-    if (reach > most_bytes / 8 && /* no division for ordinary sizes */
-        reach > most_bytes / (int64_t)heed_dtype_size(dtype)) {
-        fail_elements(function, ndim, shape, false);
+    if (is_negative || (reach > most_bytes / 8 && /* no division for ordinary sizes */
+                        reach > most_bytes / (int64_t)heed_dtype_size(dtype))) {
+        heed_raise(is_negative ? HEED_ERR_SHAPE : HEED_ERR_OVERFLOW,
+                   is_negative ? "%s: negative size in %s"
+                               : "%s: %s has more elements than memory can address",
+                   function, heed_shape_text(ndim, shape).text);
     }
-    return empty ? 0 : reach;
+    return is_empty ? 0 : reach;
 }
 
 int heed_wrap_dim(const char *function, int dim, int ndim)

@@ -339,9 +339,6 @@ int64_t heed_nanoseconds(void);
  * `array`, or its content in a block of twice the *capacity. NULL on failure, as heed_realloc. */
 void *heed_grow(void *array, int64_t count, int64_t *capacity, size_t size);
 
-/* Handles and storages: creation, release, reference counts and versions; the scopes that own them
- * (internal). */
-
 /* The memory behind one or more tensors. It lies in the block of the tensor that was made with it
  * (handle.c). */
 struct heed_storage {
@@ -495,9 +492,6 @@ static inline void heed_take_from_scope(heed_tensor *t)
         heed_ref(t);
     }
 }
-
-/* Shape arithmetic: sizes, dims, strides and broadcasting, without the checks of the public
- * functions. */
 
 /* The shape of a tensor as text, for messages. */
 #define HEED_TEXT(t) (heed_shape_text((t)->ndim, (t)->shape).text)
@@ -738,11 +732,7 @@ typedef struct heed_indexed {
 void heed_look_up(const heed_indexed *places, const heed_tensor *x, heed_tensor *out);
 void heed_add_at(const heed_indexed *places, const heed_tensor *x, heed_tensor *out);
 
-/* Walks several tensors in step through one shape (internal to the files that call kernels).
- *
- * Neighbouring dims are merged where every lane allows it, so contiguous tensors of any shape form
- * a single run. A broadcast dim has stride 0.
- */
+/* ---- walks of several tensors in step through one shape (broadcast_walk.c) ---- */
 
 /* CHUNK: elements gathered at a time; the buffers of all operands fit in L1.
  * LANES: the maximum number of operands of an element-wise kernel, plus one for its result. */

@@ -97,20 +97,9 @@ static void triangle_backward(const heed_vjp *v)
 TRIANGLE(tril, false)
 TRIANGLE(triu, true)
 
-/* ---- dropout: x times a random mask ---- */
-
-/* x times a mask: 1 / kept with probability `kept`, else 0. The mask has the memory layout that
- * torch gives it, so that the draws come in torch's order. */
-static heed_tensor *drop(heed_tensor *x, double kept)
-{
-    HEED_SCOPE(scope);
-    heed_tensor *mask = heed_tensor_like(x);
-    int64_t strides[HEED_MAX_DIMS];
-    heed_dense_strides(x, strides);
-    heed_fill_mask(mask, kept);
-    mask = heed_tensor_view("dropout", mask, x->ndim, x->shape, strides, 0);
-    return heed_scope_keep(&scope, heed_mul(x, mask));
-}
+/* ---- dropout: x times a random mask ----
+ *
+ * The mask has the memory layout that torch gives it, so that the draws come in torch's order. */
 
 heed_tensor *heed_dropout(heed_tensor *x, double p, bool training)
 {
@@ -124,5 +113,14 @@ heed_tensor *heed_dropout(heed_tensor *x, double p, bool training)
         heed_raise(HEED_ERR_DTYPE, "dropout: x is %s, not a float; heed_to(x, HEED_F32)",
                    heed_dtype_name(x->dtype));
     }
-    return p == 1 ? heed_mul_scalar(x, 0) : drop(x, 1 - p);
+    if (p == 1) {
+        return heed_mul_scalar(x, 0);
+    }
+    HEED_SCOPE(scope);
+    int64_t strides[HEED_MAX_DIMS];
+    heed_tensor *mask = heed_tensor_like(x);
+    heed_dense_strides(x, strides);
+    heed_fill_mask(mask, 1 - p);
+    mask = heed_tensor_view("dropout", mask, x->ndim, x->shape, strides, 0);
+    return heed_scope_keep(&scope, heed_mul(x, mask));
 }
