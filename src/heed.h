@@ -17,21 +17,6 @@
  *     heed_optimizer_free(adam);
  *     heed_module_free(m);
  *
- *   Tensors                 dtypes, shapes, the struct
- *   Errors                  one is pending per thread
- *   Scopes                  who owns a tensor
- *   Creating and reading    constructors, elements, printing, random numbers
- *   Operations              element by element, shapes, reductions, indices, products, softmax
- *   Gradients               backward, grad, gradcheck
- *   Defining operations     rule, forward and backward; memory
- *   Modules                 parameters by name; Linear, Embedding, LayerNorm, Dropout, ...
- *   Attention               scaled dot product, the tutorial's classes, torch's, masks
- *   Losses and optimisers   cross_entropy, ...; SGD, Adam, AdamW
- *   Files                   safetensors, state dicts, checkpoints
- *   Looking                 trace, hooks; heat map; progress of a training loop
- *   Checking attention      is it attention, and if not, which mistake is it?
- *   Machine                 threads, instruction set, version
- *
  * What holds for all functions:
  *
  * - Every tensor that a function returns belongs to the innermost open scope: never free it. With

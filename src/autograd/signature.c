@@ -205,13 +205,10 @@ static inline bool broadcast_batch(const operand *o, const heed_tensor *t, heed_
         memcmp(batch->size, t->shape, sizeof *t->shape * (size_t)ndim) == 0) {
         return true;
     }
-    const heed_shape before = *batch;
-    heed_shape dims = heed_shape_of_tensor(t);
+    heed_shape dims = heed_shape_of_tensor(t), joined;
     dims.ndim = ndim;
-    const bool fits = heed_shapes_broadcast(&before, &dims);
-    if (fits) {
-        heed_broadcast("", &before, &dims, batch);
-    }
+    const bool fits = heed_broadcast(NULL, batch, &dims, &joined);
+    *batch = fits ? joined : *batch;
     return fits;
 }
 
@@ -337,8 +334,19 @@ static inline heed_dtype result_dtype(const heed_call *call, int kind_of_y)
     }
 }
 
-static inline void match(const heed_call *call, const heed_pattern *p, heed_result *result)
+void heed_match(const heed_call *call, heed_result *result)
 {
+    const heed_op *op = call->op;
+    heed_pattern parsed;
+    const heed_pattern *p = find_pattern(op, &parsed);
+    if (p == NULL) {
+        heed_raise(HEED_ERR_VALUE, "%s: malformed signature \"%s\", at \"%s\"", op->name,
+                   op->signature, parsed.at);
+    }
+    if (call->count < p->required || call->count > p->count) {
+        heed_raise(HEED_ERR_VALUE, "%s: got %d tensors; takes %s", op->name, call->count,
+                   list_operands(p, NULL, p->count, -1).text);
+    }
     int64_t sizes[MOST_SIZES];
     heed_shape *shape = &result->shape; /* of "...", until all inputs are matched */
     const unsigned same = 1u << call->inputs[0]->dtype;
@@ -378,20 +386,4 @@ static inline void match(const heed_call *call, const heed_pattern *p, heed_resu
     for (int i = 0; i < y->ndim; i++) {
         shape->size[shape->ndim++] = sizes[y->size[i]];
     }
-}
-
-void heed_match(const heed_call *call, heed_result *result)
-{
-    const heed_op *op = call->op;
-    heed_pattern parsed;
-    const heed_pattern *p = find_pattern(op, &parsed);
-    if (p == NULL) {
-        heed_raise(HEED_ERR_VALUE, "%s: malformed signature \"%s\", at \"%s\"", op->name,
-                   op->signature, parsed.at);
-    }
-    if (call->count < p->required || call->count > p->count) {
-        heed_raise(HEED_ERR_VALUE, "%s: got %d tensors; takes %s", op->name, call->count,
-                   list_operands(p, NULL, p->count, -1).text);
-    }
-    match(call, p, result);
 }

@@ -577,10 +577,9 @@ static inline bool heed_broadcasts_to(const heed_tensor *t, const heed_shape *sh
  * dims in the same memory order as in x. */
 void heed_dense_strides(const heed_tensor *x, int64_t *strides);
 
-/* heed_shapes_broadcast: true if the two shapes broadcast together.
- * heed_broadcast: writes their common shape, or fails with an error that names both. */
-bool heed_shapes_broadcast(const heed_shape *a, const heed_shape *b);
-void heed_broadcast(const char *function, const heed_shape *a, const heed_shape *b,
+/* heed_broadcast: writes the common shape of two, or fails with an error that names both; without
+ * `function` it returns false. */
+bool heed_broadcast(const char *function, const heed_shape *a, const heed_shape *b,
                     heed_shape *out);
 
 /* heed_broadcast_strides: t's strides when broadcast to a larger shape: 0 for repeated dims. */
