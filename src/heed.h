@@ -411,10 +411,7 @@ const bool *heed_const_data_bool(const heed_tensor *t);
 
 /* ---- printing, as torch does ---- */
 
-/*     tensor([[1.0100, 1.0641],
- *             [0.2040, 0.7057]], grad_fn=<MatmulBackward0>)
- *
- * Wide ranges are shown in scientific notation. Of tensors with more than 1000 elements, three
+/* Wide ranges are shown in scientific notation. Of tensors with more than 1000 elements, three
  * items are shown at each end of a dim. */
 
 /* heed_print: to stdout, with a newline. heed_fprint(stream, t, .precision = 8): to any stream,
@@ -862,10 +859,6 @@ heed_status heed_backward_retain(heed_tensor *y);
  * .grad is left unchanged. An x that y does not depend on gets zeros. With create_graph the
  * gradients can themselves be differentiated, constant ones to zeros, and y's graph can be used
  * again. Results may share memory: heed_clone one before changing it in place.
- *
- *     heed_tensor *dx[1], *ddx[1];
- *     heed_grad(y, &x, 1, dx, true);
- *     heed_grad(heed_sum(dx[0]), &x, 1, ddx, false);
  *
  * Errors as in heed_backward, and HEED_ERR_GRAPH if an x does not require a gradient. On error all
  * grads are NULL. */

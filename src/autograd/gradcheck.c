@@ -47,7 +47,6 @@ typedef struct jacobian {
     double unit; /* of a function of small numbers: atol is relative to it; else 1 */
 } jacobian;
 
-/* `count` zeros, which belong to the open scope. */
 static double *zeros(int64_t count)
 {
     return heed_data_f64(heed_zeros(HEED_SHAPE(count), HEED_F64));

@@ -75,7 +75,6 @@ typedef struct mapping {
     bool ready;    /* no operand needs gathering along the run */
 } mapping;
 
-/* The dtype of the operand in memory. */
 static heed_dtype dtype_of(const heed_operand *in)
 {
     return in->tensor != NULL ? in->tensor->dtype : in->as;

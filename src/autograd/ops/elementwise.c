@@ -340,7 +340,6 @@ static heed_tensor *gradient_by_kernel(const line *l, const heed_vjp *v, int i)
     return result;
 }
 
-/* The name of operand i in the text of a line. */
 static char operand_name(const line *l, int i)
 {
     return l->op.inputs + l->has_number == 1 ? 'x' : (char)('a' + i);
