@@ -240,12 +240,6 @@ START_TEST(mistakes_are_named)
         {9,
          1,
          1,
-         {.divisor = 1},
-         "y equals attention with scores that are not scaled; a head is 9 wide, so divide by "
-         "sqrt(9) = 3"},
-        {9,
-         1,
-         1,
          {.divisor = 9},
          "y equals attention with scores divided by d_head itself = 9; a head is 9 wide, so divide "
          "by sqrt(9) = 3"},
@@ -267,12 +261,6 @@ START_TEST(mistakes_are_named)
          "y equals attention scaled by sqrt(d_model) = 2.828; a head is 4 wide, so divide by "
          "sqrt(4) = 2. Or scaled by the root of the number of tokens = 2.828; a head is 4 wide, so "
          "divide by sqrt(4) = 2"},
-        {6,
-         2,
-         2,
-         {.divisor = 1, .x_added = true},
-         "y equals attention with scores that are not scaled and with x added; a head is 3 wide, "
-         "so divide by sqrt(3) = 1.732; if this residual is intended, set .block"},
         {6,
          2,
          1,
