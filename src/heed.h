@@ -1789,28 +1789,11 @@ heed_status heed_load_checkpoint(void *module, heed_optimizer *optimizer, const 
 
 /* heed_trace: prints each operation and derivative of this thread to a stream from now on; NULL: no
  * longer. Returns the previous one.
- *
- *     linear in SelfAttention.W_q: x (3, 2), weight (2, 2) -> (3, 2)
- *     ...
- *     backward of linear in SelfAttention.W_q: g (3, 2)
- *       weight, a leaf: (2, 2)
- *
  * A line has the module, the arguments, shapes, dtypes unless f32, and the value of a single
  * element. g is the complete dL/dy; the lines below show the gradients of the inputs. */
 FILE *heed_trace(FILE *stream);
 
 /* ---- hooks: your callbacks for the operations and derivatives of a thread, as PyTorch's ----
- *
- *     static heed_tensor *ablate(heed_hook *hook, const heed_call *call, heed_tensor *y)
- *     {
- *         return strcmp(heed_module_path().text, hook->context) == 0 ? heed_mul_scalar(y, 0) : y;
- *     }
- *
- *     heed_hook hook = {.context = "MultiHead.heads.1.W_v", .result = ablate};
- *     heed_hook_add(&hook);
- *     ...
- *     heed_hook_remove(&hook);
- *
  * A hook sees the operations that the program and its modules apply in its thread, not those inside
  * another operation; those of derivatives only under create_graph, as kernels do the work
  * otherwise. What a callback computes is not seen, but recorded in the graph like everything else.
@@ -1856,12 +1839,6 @@ typedef enum heed_color { HEED_COLOR_AUTO, HEED_COLOR_NEVER, HEED_COLOR_ALWAYS }
  * NO_COLOR is not set, and shade characters otherwise: blocks if the locale is UTF-8, else ASCII.
  *
  *   weights (rows, columns) float; labels: one for each row or column, or NULL
- *
- *                   t  p
- *                   h  i
- *                   e  z
- *         the     100
- *         pizza    20 80
  *
  * Labels are UTF-8 text of any origin: controls and invalid bytes are shown as "?". If lines are
  * wider than the terminal, or COLUMNS if set, cells shrink. Stream errors are left to the caller.
