@@ -261,11 +261,11 @@ static inline float normal_cdf_f32(float x)
 /* ---- sine and cosine ---- */
 
 /* Below 120 these have the bits of glibc's sinf and cosf on every machine: libms differ in the last
- * bit, and training amplifies that; beyond, those of libm. The algorithm and its coefficients are
- * those of glibc, from Arm's Optimized Routines (Wilco Dijkstra, 2018): everything is computed in
- * double and rounded once; errors are at most 0.561 ulp. x is r + n pi/2 with |r| <= pi/4, and a
- * polynomial in r is evaluated. pi/2 is in two parts whose products with n are exact, so that r is
- * rounded once, as with a fused multiply-add. */
+ * bit, and training amplifies that. Beyond, doubles of libm are rounded, whose last bits hardly
+ * show. The algorithm and its coefficients are those of glibc, from Arm's Optimized Routines (Wilco
+ * Dijkstra, 2018): everything is computed in double and rounded once; errors are at most 0.561 ulp.
+ * x is r + n pi/2 with |r| <= pi/4, and a polynomial in r is evaluated. pi/2 is in two parts whose
+ * products with n are exact, so that r is rounded once, as with a fused multiply-add. */
 
 /* sin(x + more pi/2), of 0 <= x < 120. */
 static inline float sin_of_small(float x, uint32_t more)
@@ -290,12 +290,12 @@ static inline float sin_of_small(float x, uint32_t more)
 
 static inline float sin_f32(float x)
 {
-    return fabsf(x) < 120 ? copysignf(1, x) * sin_of_small(fabsf(x), 0) : sinf(x);
+    return fabsf(x) < 120 ? copysignf(1, x) * sin_of_small(fabsf(x), 0) : (float)sin((double)x);
 }
 
 static inline float cos_f32(float x)
 {
-    return fabsf(x) < 120 ? sin_of_small(fabsf(x), 1) : cosf(x);
+    return fabsf(x) < 120 ? sin_of_small(fabsf(x), 1) : (float)cos((double)x);
 }
 
 #if ISA == 4
