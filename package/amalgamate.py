@@ -33,7 +33,7 @@ def joined(path, seen):
 def names_of(text):
     """Functions, variables, types and enum constants that are defined at file scope."""
     text = re.sub(r"""/\*[\s\S]*?\*/|^ *#(?:.*\\\n)*.*|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])'""", "", text, flags=re.M)
-    names = re.findall(r"^(?:FOLD\(\w+, |SUMS?_OF\()(\w+)", text, re.M)  # macros of kernels
+    names = re.findall(r"^(?:FOLD\(\w+, |SUMS?_OF\(|TILES_OF\()(\w+)", text, re.M)  # macros of kernels
     for body in re.findall(r"^enum\b[^{;()]*\{(.*?)\}", text, re.M | re.S):
         names += re.findall(r"(\w+)\s*(?:=[^,]*)?(?:,|$)", body.strip())
     while (shorter := re.sub(r"\{[^{}]*\}", "@", re.sub(r"\([^()]*\)", "~", text))) != text:

@@ -134,7 +134,7 @@ struct heed_tensor {
     /* The graph: the operation that made this tensor, and its inputs. */
     const struct heed_op *op; /* NULL for a leaf */
     heed_tensor **inputs;     /* input_count of them; points to `two` if they fit */
-    int consumers;            /* backward.c: a count of edges, then a mark; 0 outside a pass */
+    int consumers;            /* of edges, then a mark: while a pass runs or a list is made */
     uint16_t input_count, args_size;
     uint8_t saved; /* read by backward: bit i for input i, HEED_SAVES_OUTPUT for the result */
     bool requires_grad;
@@ -924,9 +924,9 @@ typedef struct heed_gradcheck_args {
     void *context;
     heed_tensor *const *inputs;
     int count;
-    double eps;      /* step of the central differences, in each direction; 0: 1e-6 */
-    double atol;     /* |analytic - numeric| <= atol + rtol |numeric|; 0: 1e-7 */
-    double rtol;     /* 0: 1e-5 */
+    double eps;  /* step of the central differences, in each direction; 0: 1e-6 */
+    double atol; /* |analytic - numeric| <= atol + rtol |numeric|; 0: 1e-7, less if y is small */
+    double rtol; /* 0: 1e-5 */
     unsigned unused; /* inputs that may have no effect on the function */
     unsigned linear; /* gradgradcheck: inputs that may have no effect on the gradient */
     heed_gradcheck_report *report; /* set to the reason of a failure; NULL: not wanted */
@@ -1711,7 +1711,7 @@ double heed_warmup_cosine_lr(int64_t step, double lr, int64_t warmup, int64_t to
  * one, or one with a dtype that Heed does not read. */
 
 /* Metadata of a file: pairs of strings in UTF-8, terminated by {NULL, NULL}, such as a model's
- * options or vocabulary. (Hugging Face's transformers expects {"format", "pt"}.) */
+ * options or vocabulary; transformers expects {"format", "pt"}. */
 typedef struct heed_metadata {
     const char *key, *value;
 } heed_metadata;
@@ -1963,11 +1963,10 @@ typedef struct heed_attention_report {
 
 /* heed_attention_check(f, context, .d_model = 64, ...): HEED_OK if no check failed. Takes less
  * than 0.1 s with 64 features, and up to 20 s with 768.
- *
  * HEED_ERR_CHECK: a check failed; the message is the likely mistake. HEED_ERR_NULL: no function, or
- * it returned NULL. HEED_ERR_SHAPE: d_model is missing, the mask is not (T, T), or f returns other
- * dims than (B, T, ...). HEED_ERR_VALUE: an option does not fit the others, or f gives random
- * outputs though the generator is reset before each call. Errors of f are returned as well. */
+ * it returned NULL. HEED_ERR_SHAPE: the mask is not (T, T), or f returns other dims than
+ * (B, T, ...). HEED_ERR_VALUE: d_model is missing, an option does not fit the others, or f gives
+ * random outputs though the generator is reset before each call. Errors of f are returned, too. */
 typedef struct heed_attention_part {
     heed_attention_function *f; /* gets the module as its context */
     void *module;

@@ -472,10 +472,10 @@ static void check_no_effect(const check *c, int input)
 
 /* ---- the checks ---- */
 
-/* The largest of y and of its slopes, at most 1, and far above rounding: x / x - 1 is 0. */
+/* The largest of y and of its slopes, at most 1, and far above the rounding of what makes y. */
 static double unit_of(const check *c, const jacobian *j)
 {
-    double *y = zeros(j->rows), unit = 1e-10;
+    double *y = zeros(j->rows), unit = 1e-3;
     if (j->elements > 0) {
         double *place = element(c->inputs[j->input], 0);
         sample(c, place, *place, j->rows, y);

@@ -627,7 +627,8 @@ static void check_equal(check *c)
             "1 (softmax over another dim, a mask after it, none, a factor of T), or v has "
             "positions",
             failed(c, HEED_CHECK_REACH) ? "see reach; or " : "");
-    } else if (c->o.block || c->o.layers > 1 || c->o.positions != HEED_POSITIONS_NONE) {
+    } else if (c->o.block || c->o.layers > 1 || c->o.ids > 0 ||
+               c->o.positions != HEED_POSITIONS_NONE) {
         set(c, HEED_VERDICT_PASSED, worst,
             "equal tokens give what one of them gives (shares of gradients: skipped, not a single "
             "layer of attention alone)");
@@ -888,7 +889,7 @@ static heed_verdict judge_formula(check *c, void *module, const char **text)
         .y = c->y,
         .any_length =
             c->o.causal && c->report.checks[HEED_CHECK_LENGTH].verdict == HEED_VERDICT_PASSED,
-        .check = c,
+        .context = c,
         .outputs = outputs_if_any};
     const char *why = NULL;
     const heed_verdict found =

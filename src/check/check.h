@@ -14,8 +14,8 @@ typedef struct heed_attention_question {
     heed_tensor *x;  /* (B, T, d_model) */
     heed_tensor *y;  /* f(x), f64 (B, T, width), without a graph */
     bool any_length; /* outputs do not depend on the number of tokens */
-    const void *check;
-    heed_tensor *(*outputs)(const void *check, heed_tensor *x); /* f(x) like y; NULL on error */
+    const void *context;
+    heed_tensor *(*outputs)(const void *context, heed_tensor *x); /* f(x) like y; NULL on error */
 } heed_attention_question;
 
 /* heed_attention_mistake: compares y with the formula, and if it differs, with each known mistake,

@@ -79,11 +79,6 @@ static inline __attribute__((always_inline)) void sum_tile(const int rows, const
     const T *b = t->b;
     const int64_t b_row = t->b_row, ahead = AHEAD * b_row;
     const int64_t step = t->columns - WIDTH; /* distance between the two vectors */
-    for (int i = 0; i < rows; i++) {         /* prefetch c while computing the sums */
-        for (int v = 0; v < vectors; v++) {
-            __builtin_prefetch(t->c + i * t->c_row + v * WIDTH, 1);
-        }
-    }
     UNROLL_BY_4 for (int64_t p = t->kc; p > 0; p--, b += b_row)
     {
         vector x[2];
