@@ -260,18 +260,18 @@ static inline float normal_cdf_f32(float x)
 
 /* ---- sine and cosine ---- */
 
-/* Below 120 these have the bits of glibc's sinf and cosf on every machine: libms differ in the last
- * bit, and training amplifies that. Beyond, doubles of libm are rounded, whose last bits hardly
- * show. The algorithm and its coefficients are those of glibc, from Arm's Optimized Routines (Wilco
- * Dijkstra, 2018): everything is computed in double and rounded once; errors are at most 0.561 ulp.
- * x is r + n pi/2 with |r| <= pi/4, and a polynomial in r is evaluated. pi/2 is in two parts whose
- * products with n are exact, so that r is rounded once, as with a fused multiply-add. */
+/* Below 1e5 these have the bits of glibc's sinf and cosf on every machine: libms differ in the last
+ * bit, and training amplifies that. Beyond, doubles of libm are rounded. The algorithm and its
+ * coefficients are glibc's, from Arm's Optimized Routines (Wilco Dijkstra, 2018): all is computed
+ * in double and rounded once; errors are at most 0.561 ulp. x is r + n pi/2 with |r| <= pi/4, and a
+ * polynomial in r is evaluated. pi/2 is in two parts; products of n and the first are exact. */
 
-/* sin(x + more pi/2), of 0 <= x < 120. */
+/* sin(x + more pi/2), of 0 <= x < 1e5. */
 static inline float sin_of_small(float x, uint32_t more)
 {
-    const int32_t turns = ((int32_t)((double)x * 0x1.45f306dc9c883p+23) + (1 << 23)) >> 24;
-    const double high = (double)x - turns * 0x1.921fb5444p+0, r = high - turns * 0x1.68cp-39;
+    const int32_t turns = (int32_t)((double)x * 0x1.45f306dc9c883p-1 + 0.5);
+    const double part = x < 120 ? 0x1.68cp-39 : 0x1.68c234c4c6628p-39; /* as glibc's below 120 */
+    const double r = (double)x - turns * 0x1.921fb5444p+0 - turns * part;
     const double z = r * r;
     const uint32_t n = (uint32_t)turns + more;
     double y;
@@ -290,12 +290,12 @@ static inline float sin_of_small(float x, uint32_t more)
 
 static inline float sin_f32(float x)
 {
-    return fabsf(x) < 120 ? copysignf(1, x) * sin_of_small(fabsf(x), 0) : (float)sin((double)x);
+    return fabsf(x) < 1e5f ? copysignf(1, x) * sin_of_small(fabsf(x), 0) : (float)sin((double)x);
 }
 
 static inline float cos_f32(float x)
 {
-    return fabsf(x) < 120 ? sin_of_small(fabsf(x), 1) : (float)cos((double)x);
+    return fabsf(x) < 1e5f ? sin_of_small(fabsf(x), 1) : (float)cos((double)x);
 }
 
 #if ISA == 4
