@@ -14,8 +14,6 @@ gpt train $small --level bpe --vocab 260
 toys induction --steps 2 --batch 2 --test-rows 2 --length 8 --width 16 --scores --ablate
 check_attention merged_by_view
 lesson4_math_trick
-lesson9_generation_with_a_cache
 custom_module
-quickstart
 END
 echo "valgrind: no errors or leaks"
