@@ -42,6 +42,7 @@ prints_as_recorded() {
     for output in tests/fixtures/output/*.txt; do
         program=$(basename "$output" .txt)
         [ -e "examples/$program.c" ] || continue
+        case $emulator$program in qemu*lesson[89]*) continue ;; esac # minutes
         cc $compiler -static -I"$build/amalgamation" "examples/$program.c" "$heed" -o "$scratch/$program"
         $emulator "$scratch/$program" | check cmp - "$output"
     done
