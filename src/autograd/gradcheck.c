@@ -475,10 +475,9 @@ static void check_no_effect(const check *c, int input)
 /* The largest of y and of its slopes, at most 1, and far above the rounding of what makes y. */
 static double unit_of(const check *c, const jacobian *j)
 {
-    double *y = zeros(j->rows), unit = 1e-3;
+    double *y = zeros(j->rows), *x = element(c->inputs[j->input], 0), unit = 1e-3;
     if (j->elements > 0) {
-        double *place = element(c->inputs[j->input], 0);
-        sample(c, place, *place, j->rows, y);
+        sample(c, x, *x, j->rows, y);
     }
     for (int64_t i = 0; i < j->rows * j->elements; i++) {
         unit = fmax(unit, fmax(fabs(j->numeric[i]), fabs(y[i / j->elements])));

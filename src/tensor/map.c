@@ -271,26 +271,24 @@ void heed_fill_elements(heed_tensor *out, double value)
     }
 }
 
-typedef struct addition {
-    const heed_tensor *x, *out;
-} addition;
-
 static void add_some(void *context, int64_t first, int64_t end)
 {
-    const addition *a = context;
-    const int64_t start = first * (int64_t)heed_dtype_size(a->out->dtype);
-    heed_kernels_for(a->out->dtype)
-        ->add_into(end - first, (char *)a->x->data + start, (char *)a->out->data + start);
+    const heed_tensor *const *pair = context, *x = pair[0], *out = pair[1];
+    const int64_t start = first * (int64_t)heed_dtype_size(out->dtype);
+    heed_kernels_for(out->dtype)
+        ->add_into(end - first, (char *)x->data + start, (char *)out->data + start);
 }
 
 void heed_add_elements(const heed_tensor *x, heed_tensor *out)
 {
-    const heed_frame frame = heed_frame_begin(false);
     if (!heed_is_row_major(x)) {
+        const heed_frame frame = heed_frame_begin(false);
         heed_tensor *copy = heed_tensor_like(x);
         heed_copy_elements(x, copy);
-        x = copy;
+        heed_add_elements(copy, out);
+        heed_frame_end(frame);
+        return;
     }
-    heed_parallel_for(out->numel, HEED_GRAIN_OF_ELEMENTS, add_some, &(addition){x, out});
-    heed_frame_end(frame);
+    heed_parallel_for(out->numel, HEED_GRAIN_OF_ELEMENTS, add_some,
+                      (const heed_tensor *[]){x, out});
 }

@@ -39,9 +39,10 @@ int64_t heed_count_elements(const char *function, int ndim, const int64_t *shape
     bool is_empty = false, is_negative = false;
     int64_t reach = 1; /* skips zeros: strides must not overflow either */
     for (int i = 0; i < ndim; i++) {
-        is_negative = is_negative || shape[i] < 0;
-        is_empty = is_empty || shape[i] == 0;
-        if (shape[i] > 0 && __builtin_mul_overflow(reach, shape[i], &reach)) {
+        if (shape[i] <= 0) {
+            is_empty = true;
+            is_negative = is_negative || shape[i] < 0;
+        } else if (__builtin_mul_overflow(reach, shape[i], &reach)) {
             reach = INT64_MAX;
         }
     }

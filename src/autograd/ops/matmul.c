@@ -23,17 +23,19 @@ static bool is_one_product(const heed_vjp *v)
     return heed_is_one_matrix(b) && a->ndim > 2;
 }
 
-/* t with its last two dims swapped, for heed_multiply. */
-static const heed_tensor *swap_last(const heed_tensor *t)
+/* A copy of t with its last two dims swapped, for heed_multiply; a view would be a handle more. */
+static const heed_tensor *swap_last(const heed_tensor *t, heed_tensor *copy, int64_t *dims)
 {
-    int64_t shape[HEED_MAX_DIMS], strides[HEED_MAX_DIMS];
     const int last = t->ndim - 1;
+    *copy = *t;
+    copy->shape = dims;
+    copy->strides = dims + HEED_MAX_DIMS;
     for (int dim = 0; dim <= last; dim++) {
         const int from = dim < last - 1 ? dim : 2 * last - 1 - dim;
-        shape[dim] = t->shape[from];
-        strides[dim] = t->strides[from];
+        copy->shape[dim] = t->shape[from];
+        copy->strides[dim] = t->strides[from];
     }
-    return heed_tensor_view("matmul", t, t->ndim, shape, strides, 0);
+    return copy;
 }
 
 /* The gradient of input i if no graph is recorded, computed directly instead of by operations. If
@@ -44,8 +46,10 @@ static heed_tensor *multiply_factors(const heed_vjp *v, int i)
     const heed_tensor *input = v->inputs[i], *other = v->inputs[1 - i], *g = v->g;
     const int row = input->ndim - 2, column = input->ndim - 1;
     const bool is_transposed = row > 0 && input->strides[row] == 1 && input->strides[column] > 1;
+    heed_tensor copy;
+    int64_t dims[2 * HEED_MAX_DIMS];
     const heed_tensor *plain = is_transposed ? other : g;
-    const heed_tensor *swapped = swap_last(is_transposed ? g : other);
+    const heed_tensor *swapped = swap_last(is_transposed ? g : other, &copy, dims);
     heed_shape shape = heed_shape_of_tensor(g);
     shape.size[g->ndim - 2] = input->shape[is_transposed ? column : row];
     shape.size[g->ndim - 1] = input->shape[is_transposed ? row : column];

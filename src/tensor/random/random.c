@@ -10,12 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-#ifdef __clang__
-#define VECTORISED
-#else
-#define VECTORISED __attribute__((optimize("O3"))) /* halves the time of dropout */
-#endif
-
 enum { WORDS = 624, MIDDLE = 397, BLOCK = 16, DRAWS = 256 };
 
 static const uint64_t default_seed = 67280421310721; /* the seed of torch.Generator() */
@@ -58,7 +52,7 @@ static inline void mix(uint32_t *s, int i, int next, int far)
     s[i] = s[far] ^ word >> 1 ^ (0x9908b0dfu & (0u - (word & 1u)));
 }
 
-VECTORISED static void twist(heed_generator *g)
+static void twist(heed_generator *g)
 {
     uint32_t *s = g->state;
     for (int i = 0; i < WORDS - MIDDLE; i++) {
@@ -87,7 +81,11 @@ static inline uint32_t draw_u32(heed_generator *g)
     return temper(g->state[g->next++]);
 }
 
-VECTORISED static void draw_words(heed_generator *g, uint32_t *words, int count)
+#ifndef __clang__
+__attribute__((optimize("O3"))) /* halves the time of dropout */
+#endif
+static void
+draw_words(heed_generator *g, uint32_t *words, int count)
 {
     while (count > 0) {
         if (g->next == WORDS) {
