@@ -3,6 +3,8 @@
 # results of make's library. And a program with heed.h, by gcc and clang, as C and C++. tests/package/cc.sh [BUILD]
 set -eu
 cd "$(dirname "$0")/../.."
+export LC_ALL=C.UTF-8 # as tests/programs/outputs.sh, which recorded what programs print
+unset COLUMNS
 build=${1:-build}
 . tests/common/expect.sh
 
