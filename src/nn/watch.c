@@ -40,13 +40,11 @@ static void put(heed_watch *w, const char *format, ...)
     va_end(arguments);
 }
 
-/* Writes the text. False: it cannot be written. A non-blocking terminal that is full loses it. */
-static bool write_text(heed_watch *w, FILE *to)
+/* False: an error of errno. A non-blocking terminal that is full loses the text. */
+static bool write_text(FILE *to, const char *text, int64_t length)
 {
-    const int64_t length = w->length;
-    w->length = 0;
     for (int64_t at = 0, written; at < length; at += written < 0 ? 0 : written) {
-        written = heed_write(fileno(to), w->text + at, (size_t)(length - at));
+        written = heed_write(fileno(to), text + at, (size_t)(length - at));
         if (written < 0 && errno != EINTR) {
             return errno == EAGAIN;
         }
@@ -58,7 +56,7 @@ static bool write_text(heed_watch *w, FILE *to)
 static void show(heed_watch *w)
 {
     FILE *terminal = w->args.terminal;
-    if (terminal != NULL && (fflush(terminal) != 0 || !write_text(w, terminal))) {
+    if (terminal != NULL && (fflush(terminal) != 0 || !write_text(terminal, w->text, w->length))) {
         w->args.terminal = NULL;
     }
     w->length = 0;
@@ -82,18 +80,19 @@ static bool add_columns(heed_watch *w)
     size_t capacity = 0;
     snprintf(path, sizeof path, "%s.tmp", w->args.csv);
     FILE *to = fopen(path, "w+");
+    bool good = to != NULL;
     rewind(w->csv);
-    for (bool is_header = true; to != NULL && getline(&line, &capacity, w->csv) > 0;) {
-        line[strcspn(line, "\n")] = '\0';
-        fputs(line, to);
+    for (bool is_header = true; good && getline(&line, &capacity, w->csv) > 0; w->length = 0) {
         for (int i = w->columns; i < w->count; i++) {
-            fprintf(to, ",%s", is_header ? w->values[i].name : "");
+            put(w, ",%s", is_header ? w->values[i].name : "");
         }
-        fputs("\n", to);
+        put(w, "\n");
+        good = write_text(to, line, (int64_t)strcspn(line, "\n")) &&
+               write_text(to, w->text, w->length);
         is_header = false;
     }
     free(line);
-    const bool good = to != NULL && fflush(to) == 0 && rename(path, w->args.csv) == 0;
+    good = good && !ferror(w->csv) && rename(path, w->args.csv) == 0;
     if (good) {
         fclose(w->csv);
         w->csv = to;
@@ -109,7 +108,7 @@ static bool add_columns(heed_watch *w)
 
 static void write_row(heed_watch *w)
 {
-    const bool good = w->columns < 0 || !w->is_regular || w->columns == w->count || add_columns(w);
+    bool good = w->columns < 0 || !w->is_regular || w->columns == w->count || add_columns(w);
     if (w->columns < 0) {
         put(w, "step");
         for (w->columns = 0; w->columns < w->count; w->columns++) {
@@ -123,11 +122,12 @@ static void write_row(heed_watch *w)
         put(w, v->step == w->steps && !isnan(v->value) ? ",%.9g" : ",", v->value);
     }
     put(w, "\n");
-    if (!good || !write_text(w, w->csv)) {
+    good = good && write_text(w->csv, w->text, w->length);
+    w->length = 0;
+    if (!good) {
         const int error = errno;
         fclose(w->csv);
         w->csv = NULL;
-        w->length = 0;
         heed_watch_pause(w);
         put(w, "%s: cannot write step %lld: %s; training continues without it\n",
             heed_show_path(w->args.csv).text, (long long)w->steps, strerror(error));

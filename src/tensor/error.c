@@ -2,8 +2,8 @@
  * caller.
  *
  * The library never ends the program (heed_die is an optional handler). It prints only one thing,
- * and only once: an error that was never read. Even a program without any checks therefore does not
- * fail silently. */
+ * and only once: an error that was never read; if that is still pending at the end, the exit status
+ * is 1. Even a program without any checks therefore does not fail silently. */
 #include "tensor.h"
 
 #include <assert.h>
@@ -153,7 +153,7 @@ void heed_report_unread(const char *beginning)
 __attribute__((destructor)) static void report_at_exit(void)
 {
     heed_report_unread("this program ended with");
-    if (reported && heed_self.error != HEED_OK) {
+    if (__atomic_load_n(&reported, __ATOMIC_RELAXED) && heed_self.error != HEED_OK) {
         fflush(NULL); /* exit would do it later */
         _exit(EXIT_FAILURE);
     }

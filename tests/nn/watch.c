@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -129,7 +130,18 @@ START_TEST(new_names_add_columns)
     heed_watch_value(w, "last", 5);
     heed_watch_step(w);
     heed_watch_free(w);
-    expect_bytes(path, "step,loss,odd,even,last\n1,1,,,\n2,2,,,\n3,3,3,,\n4,4,,4,\n5,,,,5\n");
+    const char *rows = "step,loss,odd,even,last\n1,1,,,\n2,2,,,\n3,3,3,,\n4,4,,4,\n5,,,,5\n";
+    expect_bytes(path, rows);
+    /* if the file may not grow, it stays as it is, and training goes on */
+    w = new_watch(.csv = path, .resumed = 5);
+    heed_watch_value(w, "more", 6);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){30, RLIM_INFINITY}); /* Check writes files too */
+    const heed_status status = heed_watch_step(w);
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){RLIM_INFINITY, RLIM_INFINITY});
+    heed_watch_free(w);
+    ck_assert_int_eq(status, HEED_OK);
+    expect_bytes(path, rows);
+    ck_assert_int_ne(access(in_folder("run.csv.tmp"), F_OK), 0);
 }
 END_TEST
 
