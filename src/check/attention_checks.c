@@ -1026,7 +1026,8 @@ static const char *why_skipped(const check *c)
         [HEED_CHECK_CACHE] = o->step == NULL ? "no .step"
                              : o->causal     ? NULL
                                              : "a cache needs .causal",
-        [HEED_CHECK_FORMULA] = o->module == NULL ? "no .module"
+        [HEED_CHECK_FORMULA] = o->module == NULL                         ? "no .module"
+                               : o->parts != NULL && o->parts->f == NULL ? ".parts is empty"
                                : many && o->parts == NULL
                                    ? "needs attention alone: check what is inside with .parts"
                                    : NULL};
@@ -1098,6 +1099,10 @@ static void check_options(heed_attention_check_args *o)
                    "all must be positive",
                    (long long)o->d_model, o->heads, o->layers, (long long)o->longest);
     }
+    if (o->ids < 0 || o->ids == 1) {
+        heed_raise(HEED_ERR_VALUE, "attention_check: .ids is %lld; other tokens need 2 ids or more",
+                   (long long)o->ids);
+    }
     if (mask != NULL &&
         (mask->dtype != HEED_BOOL || mask->ndim != 2 || mask->shape[0] != mask->shape[1] ||
          mask->shape[0] < 1 || mask->shape[0] > T_MOST)) {
@@ -1111,6 +1116,9 @@ static void check_options(heed_attention_check_args *o)
     }
     if (o->module != NULL) {
         heed_module_check("attention_check", o->module);
+    }
+    for (const heed_attention_part *part = o->parts; part != NULL && part->f != NULL; part++) {
+        heed_module_check("attention_check: .parts", part->module);
     }
 }
 

@@ -332,6 +332,7 @@ START_TEST(probes_have_these_verdicts)
 {
     static const char differs[] = "equal tokens do not give what one of them gives";
     static const char uneven[] = "do not have equal shares";
+    const heed_attention_part no_part = {0};
     heed_tensor *all = heed_ones(HEED_SHAPE(8, 8), HEED_BOOL), *mask = heed_triu(all, 1);
     heed_tensor *closed = heed_triu(all, 0); /* row 0 has no keys */
     const struct {
@@ -369,6 +370,7 @@ START_TEST(probes_have_these_verdicts)
          HEED_VERDICT_SKIPPED,
          "needs attention alone: check what is inside with .parts"},
         {{0}, {.layers = 2}, HEED_CHECK_FORMULA, HEED_VERDICT_SKIPPED, "needs attention"},
+        {{0}, {.parts = &no_part}, HEED_CHECK_FORMULA, HEED_VERDICT_SKIPPED, ".parts is empty"},
         {{0}, {.extra_keys = true}, HEED_CHECK_FORMULA, HEED_VERDICT_SKIPPED, "needs attention"},
         {{0},
          {.step = cached_probe},
@@ -828,6 +830,10 @@ START_TEST(bad_input_is_an_error)
         {FINE, WITH(.d_model = 4, .block_mask = floats), HEED_ERR_SHAPE, "(3, 3) f32"},
         {FINE, WITH(.d_model = 4, .block_mask = square, .causal = true), HEED_ERR_VALUE,
          "not both"},
+        {FINE, WITH(.d_model = 4, .ids = 1), HEED_ERR_VALUE, "attention_check: .ids is 1; other"},
+        {FINE, WITH(.d_model = 4, .ids = -5), HEED_ERR_VALUE, "attention_check: .ids is -5;"},
+        {FINE, WITH(.d_model = 4, .parts = (heed_attention_part[]){{attention_forward, NULL}, {0}}),
+         HEED_ERR_NULL, "attention_check: .parts: the module is NULL"},
         {GIVES_NULL, WITH(.d_model = 4), HEED_ERR_NULL, "f returned NULL without an error"},
         {GIVES_SUM, WITH(.d_model = 4), HEED_ERR_SHAPE,
          "f gave (2, 4) f32 for x (2, 8, 4); expected floats (2, 8, any width)"},
