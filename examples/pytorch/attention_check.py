@@ -24,7 +24,6 @@ every attention, whatever its weights:
                 mistakes and pairs of them are tried, and those that reproduce y are named. One token proves W_v and
                 W_o, two tokens W_q, W_k and the scale, under relative positions too. Inside a model (block, layers, ids)
                 each attention is examined by hooks
-    derivative  gradients agree with difference quotients
 
 The report is printed and returned: report.passed, report.checks["reach"].verdict, report.mistake. Parameters,
 gradients, training flags, attributes of the modules and the random generators are the same afterwards, to the bit.
@@ -538,7 +537,7 @@ def check_parameters(c):
     return Check("passed", f"each of {len(slopes)} receives a gradient")
 
 
-# ---- cache, derivative ----
+# ---- cache ----
 
 
 def check_cache(c):
@@ -559,34 +558,6 @@ def check_cache(c):
     why = ("a token must see itself: append its key and value before attending; or the cache of the sequence before is "
            "not cleared" if first == 0 else "positions are off, the mask is aligned top-left, or old keys are lost")
     return Check("failed", f"token {first} with a cache differs: {why}", worst)
-
-
-def check_derivative(c):
-    """Compares derivatives of sum(weights * f) along a random direction of x and of each parameter with difference
-    quotients."""
-    if not c.derivative or c.rounding > 1e-10:
-        return Check("skipped", "needs f64 (module=)" if c.derivative else "no derivative=")
-    leaf, y = c.call_with_leaf(c.x)
-    targets = {} if c.ids else {"x": leaf}
-    targets.update((name, p) for name, p in c.module.named_parameters() if p.requires_grad and p.numel() > 0)
-    if not y.requires_grad:
-        return Check("failed", "y has no graph", math.nan)
-    gradients = torch.autograd.grad((y * c.weights).sum(), [*targets.values()], materialize_grads=True)
-    worst, at, eps = 0.0, "x", 1e-6
-    for (name, target), g in zip(targets.items(), gradients):
-        direction = torch.randn(target.shape, dtype=torch.float64, generator=c.generator.manual_seed(c.seed + 7))
-        direction, before, sums = direction.to(target.device), target.data, []
-        for step in (eps, -eps):
-            target.data = before + step * direction
-            sums.append((c.outputs(leaf) * c.weights.cpu()).sum().item())
-        target.data = before
-        off = abs((g * direction).sum().item() - (sums[0] - sums[1]) / (2 * eps))
-        error = off / c.unit(g.norm().item() * direction.norm().item())
-        if is_more(error, worst):
-            worst, at = error, name
-    return judged(is_more(worst, 1e-6), worst, f"the gradient of {at} differs from the difference quotient: check your "
-                  "autograd.Function with torch.autograd.gradcheck", f"gradients agree with difference quotients "
-                  f"(worst: {at})")
 
 
 # ---- formula: the matrices of a module ----
@@ -1288,7 +1259,7 @@ def guess(c):
 CHECKS = {
     "repeat": check_repeat, "batch": check_batch, "reach": check_reach, "values": check_values, "order": check_order,
     "equal": check_equal, "length": check_length, "padding": check_padding, "parameters": check_parameters,
-    "cache": check_cache, "formula": check_formula, "derivative": check_derivative,
+    "cache": check_cache, "formula": check_formula,
 }
 
 
@@ -1375,7 +1346,7 @@ def run(options, assumed=()):
 
 def attention_check(f, d_model, *, heads=None, causal=False, block_mask=None, positions=None, longest=TOKENS,
                     unbatched=False, layers=1, block=False, extra_keys=False, module=None, f32=False, padded=None,
-                    step=None, derivative=False, seed=1, scale=None, ids=None, show=True):
+                    step=None, seed=1, scale=None, ids=None, show=True):
     """Checks f: x (B, T, d_model) -> (B, T, any width), or a tuple, list or dict that begins with it. Takes less than two
     seconds. Options that the outputs show are guessed, and the report says so.
 
@@ -1392,7 +1363,6 @@ def attention_check(f, d_model, *, heads=None, causal=False, block_mask=None, po
     f32         do not cast the module to f64; without it, a function that fails in f64 is tried again in f32
     padded      f with a key_padding_mask, bool (B, T), true blocks: padded(x, key_padding_mask)
     step        f of one token, x (B, 1, d_model), with a cache that is cleared at position 0: step(x, position)
-    derivative  compare gradients with difference quotients
     seed        of the inputs
     scale       the number that scores are multiplied by, if it is not 1 / sqrt(d_head)
     ids         the size of the vocabulary: x is token ids (B, T), and d_model the width inside

@@ -96,7 +96,6 @@ class MultiHead(Attention):
           parameters -      no module=
           cache      -      no step=
           formula    -      no module=
-          derivative -      no derivative=
 
           effect of token (column) on output (row):
 

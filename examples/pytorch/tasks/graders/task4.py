@@ -269,7 +269,7 @@ def check_attention(SelfAttention, row_dim, col_dim, causal):
     case(f"attention_check, d_model 6, dims {row_dim} and {col_dim}, {'causal' if causal else 'no mask'}")
     module = make(SelfAttention, 6, row_dim, col_dim, torch.float32)
     report = attention_check(lambda x: module(x, causal_mask(x.shape[-2]) if causal else None), 6, causal=causal,
-                             unbatched=row_dim == 0, module=module, derivative=True, show=False)
+                             unbatched=row_dim == 0, module=module, show=False)
     for result in report.checks.values():
         if result.verdict == "failed":
             fail(f"The numbers of y are right. What the model learns from is not: {result.text}.")
