@@ -7,7 +7,7 @@
  *
  * A score of 1000 must work, though exp(1000) is infinite in a double; a score of -inf (a word that
  * a mask hides) gets the share 0, as long as another score is finite. Shares are right to 1e-6: a
- * number such as 1e-9 may be added to the sum, but no row needs it.
+ * float may hold the sum, and a number such as 1e-9 may be added to it, but no row needs that.
  *
  * Functions: exp. What is in math.h needs no #include.
  *

@@ -15,7 +15,7 @@
  * heed_sub, heed_mean; heed_narrow, heed_flatten, heed_size, heed_backward, heed_mul_scalar,
  * heed_item.
  *
- * Read first: examples/quickstart.c; lesson 5, its end; docs/questions.md, 32 and 33 */
+ * Read first: lesson 5, its end; docs/questions.md, questions 32 and 33. */
 #include "grade/task5.h"
 
 /* logits (N, V) f64, targets (N) i64 in 0 ... V-1 -> the loss, one number, with its graph. */

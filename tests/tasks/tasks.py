@@ -86,6 +86,9 @@ def check_cases(bench, number):
         source = apply(case.changes["C"], "C", solution)
         todo += [(case, source, case.says, False)] + [(case, source, case.sanitized, True)] * bool(case.sanitized)
 
+    head = given.split("\n")[0]
+    assert f"Task {number}: " in head and re.findall(r"make task(\d+)", head) == [str(number)], head
+
     def grade_one(entry):
         name, source, says, sanitized = entry
         text, passed = bench.grade(number, source, sanitized)

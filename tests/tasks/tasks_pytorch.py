@@ -71,6 +71,8 @@ def check_cases(pool, number):
     """What is graded wrongly, with the grader's text."""
     solution = (TASKS / "solutions" / file_of(number)).read_text()
     given = (TASKS / file_of(number)).read_text()
+    head = given.split("\n")[0]
+    assert f"Task {number}: " in head and set(re.findall(r"grade.py (\d+)", head)) == {str(number)}, head
     cases = cases_of(number, "PyTorch")
     todo = [(number, "the task as it is given", given, "Nothing is written yet", False),
             (number, "the model solution", solution, DONE, False)]

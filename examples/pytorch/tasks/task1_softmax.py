@@ -9,7 +9,7 @@ A score of 1000 must work, though exp(1000) is infinite in a double; a score of 
 a mask hides) gets the share 0, as long as another score is finite. Shares are right to 1e-6: a
 number such as 1e-9 may be added to the sum, but no row needs it.
 
-Read first: lesson 1, "the softmax"; docs/questions.md, "Softmax along which dim?"
+Read first: lesson 1, "the softmax"; docs/questions.md, question 1.
 """
 import math
 

@@ -1,4 +1,4 @@
-"""Task 5: a training step.        python grade.py 8        python grade.py 8 --hint 1
+"""Task 5: a training step.        python grade.py 5        python grade.py 5 --hint 1
 
 A model gives each word of its vocabulary a score (a logit) as the next word. Its loss is the
 mean, over all places, of -log of the share that softmax gives the word that really came next:
@@ -12,7 +12,7 @@ Logits of 1000 must work. The model is given: Model in graders/task5.py. backwar
 torch.no_grad() records no graph. Do it without cross_entropy, nll_loss, log_softmax and logsumexp,
 and without torch.optim.
 
-Read first: lesson 5, its end; docs/questions.md, 32 and 33
+Read first: lesson 5, its end; docs/questions.md, questions 32 and 33.
 """
 import torch
 

@@ -1,4 +1,4 @@
-"""Task 8: several heads.        python grade.py 5        python grade.py 5 --hint 1
+"""Task 8: several heads.        python grade.py 8        python grade.py 8 --hint 1
 
 One softmax gives a token one mixture of the others. Several heads give it several, each with
 queries, keys and values of its own, which are cut out of one product: with C features and h

@@ -47,15 +47,34 @@ static heed_tensor *fitted(heed_tensor *t, heed_tensor *yours, double *c)
     return heed_mul_scalar(t, *c);
 }
 
+/* What the learner's code divides by, for sizes that are all different. */
+static double divisor_of(int64_t T, int64_t S, int64_t d)
+{
+    heed_tensor *s =
+        scores(heed_ones(HEED_SHAPE(T, d), HEED_F64), heed_ones(HEED_SHAPE(S, d), HEED_F64));
+    return heed_error() == HEED_OK && s != NULL ? (double)d / heed_item(heed_amax(s)) : NAN;
+}
+
 /* Scores that are c times what they should be. */
-static const char *explain_scale(heed_tensor *q, heed_tensor *k, double c)
+static const char *explain_scale(heed_tensor *q, double c)
 {
     static char text[400];
-    const double d = (double)heed_size(q, -1), T = (double)heed_size(q, -2);
-    const double S = (double)heed_size(k, -2);
+    const double d = (double)heed_size(q, -1);
+    const double divisor = divisor_of(5, 11, 7);
     const double heads = q->ndim == 4 ? (double)heed_size(q, 1) : 1;
     if (c == 0) {
         return "All your scores are 0. If you divide integers: in C, 1 / 2 is 0.";
+    }
+    for (int i = 0; i < 4; i++) { /* before d, which may be as large */
+        const double tokens = i % 2 == 0 ? 11 : 5;
+        if (grade_near(divisor, i < 2 ? sqrt(tokens) : tokens)) {
+            snprintf(text, sizeof text,
+                     "You divide by the %snumber of %s. A longer text would change the scores of "
+                     "the same two tokens. What grows a score is how many products are added up in "
+                     "it.",
+                     i < 2 ? "root of the " : "", i % 2 == 0 ? "keys" : "queries");
+            return text;
+        }
     }
     /* Before d, which may be as large: earlier cases have found a division by d. */
     if (heads > 1 && grade_near(c, 1 / sqrt(heads))) {
@@ -78,14 +97,6 @@ static const char *explain_scale(heed_tensor *q, heed_tensor *k, double c)
     if (grade_near(c, 1 / sqrt(d))) {
         return "You divide by d, without the root (or by the root twice). The scores become too "
                "small, and softmax gives all keys nearly the same share.";
-    }
-    if (grade_near(c, sqrt(d / S)) || grade_near(c, sqrt(d / T))) {
-        snprintf(text, sizeof text,
-                 "You divide by the root of the number of %s. A longer text would change the "
-                 "scores of the same two tokens. What grows a score is how many products are added "
-                 "up in it.",
-                 grade_near(c, sqrt(d / S)) ? "keys" : "queries");
-        return text;
     }
     snprintf(text, sizeof text,
              "Each of your scores is %.4g times what it should be: the products are right, and "
@@ -135,7 +146,7 @@ static void explain(heed_tensor *q, heed_tensor *k, heed_tensor *yours, heed_ten
     for (int i = (int)(sizeof mistakes / sizeof *mistakes) - 2; i >= 0; i--) {
         mistakes[i].result = fitted(mistakes[i].result, yours, &c);
     }
-    mistakes[0].why = explain_scale(q, k, c);
+    mistakes[0].why = explain_scale(q, c);
     grade_show_tensor("q", grade_first_wrong(q, yours, right), NULL);
     grade_show_tensor("k", grade_first_wrong(k, yours, right), NULL);
     grade_compare("scores", yours, right, mistakes,

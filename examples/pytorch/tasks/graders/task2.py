@@ -59,12 +59,23 @@ def fitted(t, yours):
     return t * c, c
 
 
-def explain_scale(q, k, c):
+def divisor_of(scores, T, S, d):
+    """What the learner's code divides by, for sizes that are all different."""
+    s = attempt(scores, torch.ones(T, d).double(), torch.ones(S, d).double())
+    return d / s.max().item() if torch.is_tensor(s) and s.any() else math.nan
+
+
+def explain_scale(scores, q, c):
     """Scores that are c times what they should be."""
-    (T, d), S = q.shape[-2:], k.shape[-2]
+    d, divisor = q.shape[-1], divisor_of(scores, 5, 11, 7)
     heads = q.shape[1] if q.dim() == 4 else 1
     if c == 0:
         return "All your scores are 0. If you divide integers: in Python, 1 // 2 is 0."
+    for tokens, name in ((11, "keys"), (5, "queries")):  # before d, which may be as large
+        for root, number in (("root of the ", math.sqrt(tokens)), ("", tokens)):
+            if is_near(divisor, number):
+                return (f"You divide by the {root}number of {name}. A longer text would change the scores of the same two tokens. "
+                        "What grows a score is how many products are added up in it.")
     # Before d, which may be as large: earlier cases have found a division by d.
     if heads > 1 and is_near(c, 1 / math.sqrt(heads)):
         return (f"You divide by the root of {heads * d} = {heads} heads of {d} features, the width of the model. A score in "
@@ -78,10 +89,6 @@ def explain_scale(q, k, c):
     if is_near(c, 1 / math.sqrt(d)):
         return ("You divide by d, without the root (or by the root twice). The scores become too small, and softmax gives "
                 "all keys nearly the same share.")
-    for tokens, name in ((S, "keys"), (T, "queries")):
-        if is_near(c, math.sqrt(d / tokens)):
-            return (f"You divide by the root of the number of {name}. A longer text would change the scores of the same two "
-                    "tokens. What grows a score is how many products are added up in it.")
     if is_near(c, 1 / (2 * math.sqrt(d))):
         return ("You divide by d, and then by 2: that is what / d ** 1 / 2 does, because ** comes before /. The root is "
                 "d ** (1 / 2).")
@@ -94,7 +101,7 @@ def are_shares(x, dim):
     return x.dim() > 1 and x.size(dim) > 1 and x.min() >= 0 and bool(near(x.sum(dim), torch.ones(())).all())
 
 
-def explain(q, k, yours, right):
+def explain(scores, q, k, yours, right):
     q, k, yours = q.double(), k.double(), yours.detach().double()
     products = (
         (right, None),
@@ -122,7 +129,7 @@ def explain(q, k, yours, right):
     mistakes = []
     for product, why in products:
         result, c = fitted(product, yours)
-        mistakes.append((result, why or explain_scale(q, k, c)))
+        mistakes.append((result, why or explain_scale(scores, q, c)))
     mistakes.append((right.floor(), "Your scores are whole numbers: // rounds down."))
     if (yours == -math.inf).any():
         mistakes.append((yours, "Some of your scores are -inf: hidden by a mask. Masks come in task 3."))
@@ -145,7 +152,7 @@ def check(scores, q, k):
     yours = call("scores", scores, q=q, k=k)
     right = q.double() @ k.double().transpose(-2, -1) / math.sqrt(q.size(-1))
     if not matches("scores", yours, right.to(q.dtype)):
-        explain(q, k, yours, right)
+        explain(scores, q, k, yours, right)
 
 
 def grade(scores):
