@@ -15,13 +15,12 @@ typedef struct heed_pass {
     bool create_graph, retain_graph;
 
     /* Set by heed_run_backward: the nodes in the order of their visits; the gradient of the one
-     * that is visited; and workspace for its inputs: most_inputs gradients, of which the pass holds
-     * the first `taken`, then as many flags, true if one is wanted; and places in xs, sorted by
-     * address. */
+     * that is visited; workspace for its inputs: most_inputs gradients, then as many flags, true if
+     * one is wanted; and places in xs, sorted by address. */
     heed_tensor **nodes;
     int64_t node_count, capacity, visited;
     heed_tensor *g;
-    int most_inputs, taken;
+    int most_inputs;
     heed_tensor **input_grads;
     heed_tensor *const **sorted_xs;
 } heed_pass;

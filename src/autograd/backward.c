@@ -212,7 +212,6 @@ static void seed(const heed_pass *pass)
     } else {
         heed_fill_elements(g, 1);
     }
-    heed_take_from_scope(g);
     accumulate(pass, pass->y, g);
 }
 
@@ -266,14 +265,6 @@ static void differentiate(heed_pass *pass, heed_tensor *node)
             grads[j] = fit_gradient(grads[j], node, j);
         }
     }
-    /* The last tensor of a scope is the cheapest to take out of it. */
-    for (int j = node->input_count - 1; j >= 0; j--) {
-        if (grads[j] != NULL) {
-            heed_take_from_scope(grads[j]);
-        }
-    }
-    pass->taken = node->input_count;
-    heed_frame_end(frame);
     heed_self.derivative = outer_derivative;
     if (heed_self.hooks != NULL) {
         heed_call_derivative_hooks(&vjp);
@@ -281,10 +272,9 @@ static void differentiate(heed_pass *pass, heed_tensor *node)
     for (int j = 0; j < node->input_count; j++) {
         if (grads[j] != NULL) {
             accumulate(pass, node->inputs[j], grads[j]);
-            grads[j] = NULL;
         }
     }
-    pass->taken = 0;
+    heed_frame_end(frame);
 }
 
 /* ---- sorting: Kahn's topological sort (1962) ---- */
@@ -467,46 +457,42 @@ static void add_to_grad(heed_tensor *t, const heed_tensor *g)
     t->grad = copy;
 }
 
-/* *sum += g. Consumes g. The first gradient is moved, not added. */
+/* *sum += g. The first gradient is taken from its scope, not added. */
 static void add_to_sum(heed_tensor **sum, heed_tensor *g, bool create_graph)
 {
     if (*sum == NULL) {
+        heed_take_from_scope(g);
         *sum = g;
-        return;
-    }
-    if (!create_graph && is_unshared_contiguous(*sum)) {
+    } else if (!create_graph && g != *sum && is_unshared_contiguous(*sum)) {
         heed_add_elements(g, *sum);
     } else {
-        const heed_frame frame = heed_frame_begin(false);
         heed_tensor *both = heed_add(*sum, g);
         heed_take_from_scope(both);
         heed_unref(*sum);
         *sum = both;
-        heed_frame_end(frame);
     }
-    heed_unref(g);
 }
 
-/* dy/dt += g for a wanted t. Consumes g, which becomes the first .grad unless something else holds
- * it; an error leaves it to the caller. */
+/* dy/dt += g for a wanted t. The first .grad is g itself if only the scope of the derivative holds
+ * it. */
 static void accumulate(const heed_pass *pass, heed_tensor *t, heed_tensor *g)
 {
     if (is_node(t)) {
         add_to_sum(&t->gradient_in_flight, g, pass->create_graph);
     } else if (pass->xs != NULL) { /* heed_grad wants no other leaves than xs */
         add_to_sum(&pass->grads[find_x(pass, t)], g, pass->create_graph);
-    } else if (t->grad == NULL && is_unshared_contiguous(g)) {
+    } else if (t->grad == NULL && g->scope_depth == heed_self.depth && is_unshared_contiguous(g)) {
+        heed_take_from_scope(g);
         t->grad = g;
     } else {
         add_to_grad(t, g);
-        heed_unref(g);
     }
 }
 
 /* Stores the complete g = dy/dnode if the node is an x, or heed_retain_grad was called on it. */
 static void keep_gradient(const heed_pass *pass, heed_tensor *node)
 {
-    const int i = find_x(pass, node);
+    const int i = pass->xs != NULL ? find_x(pass, node) : -1;
     if (i >= 0) {
         heed_ref(pass->g);
         pass->grads[i] = pass->g;
@@ -555,11 +541,6 @@ static void clean_up(const heed_pass *pass)
         if (node->gradient_in_flight != NULL) {
             heed_unref(node->gradient_in_flight);
             node->gradient_in_flight = NULL;
-        }
-    }
-    for (int j = 0; j < pass->taken; j++) {
-        if (pass->input_grads[j] != NULL) {
-            heed_unref(pass->input_grads[j]);
         }
     }
     if (pass->g != NULL) { /* the derivative of a node has failed */

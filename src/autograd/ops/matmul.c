@@ -72,7 +72,7 @@ static heed_tensor *composed_gradient(const heed_vjp *v, int i)
 
 static void matmul_backward(const heed_vjp *v)
 {
-    for (int i = 0; i < 2; i++) {
+    for (int i = 1; i >= 0; i--) {
         if (heed_wants_grad(v, i)) {
             const bool composed = heed_is_grad_enabled() || is_one_product(v);
             v->grads[i] = composed ? composed_gradient(v, i) : multiply_factors(v, i);
@@ -164,7 +164,7 @@ static heed_tensor *differentiable_gradient(const heed_vjp *v, int i)
 
 static void linear_backward(const heed_vjp *v)
 {
-    for (int i = 0; i < v->y->input_count; i++) {
+    for (int i = v->y->input_count - 1; i >= 0; i--) {
         if (heed_wants_grad(v, i)) {
             v->grads[i] =
                 heed_is_grad_enabled() ? differentiable_gradient(v, i) : find_gradient(v, i);
