@@ -36,7 +36,7 @@ join worker
 gzip -9 -n < "$wasm" | base64 | tr -d '\n' > "$parts/wasm"
 base64 < "$story" | tr -d '\n' > "$parts/story"
 gzip -9 -n < "$gpt" | base64 | tr -d '\n' > "$parts/gpt"
-cat "$here/page.css" "$here/story.css" "$here/gpt.css" "$here/onward.css" > "$parts/css"
+cat "$here/page.css" "$here/story.css" "$here/gpt.css" > "$parts/css"
 awk -v parts="$parts" '
     /^ *<!-- insert [a-z]+ -->$/ {
         name = parts "/" $3

@@ -1,8 +1,7 @@
 // The examples of the class: what is computed, and how the rows and columns of its matrices are called.
 
 import { t } from "./strings.js";
-import { h } from "./dom.js";
-import { state, setState } from "./state.js";
+import { state } from "./state.js";
 import { run } from "./run.js";
 import { readSentence } from "./words.js";
 import { Engine } from "./engine.js";
@@ -43,11 +42,8 @@ export function chosenSentence() {
     return { words: TUTORIAL.words, ids: null, heads: 1 };
   }
   const own = readSentence(state.sentence);
-  if (state.example === "own" && own.unknown.length > 0) {
-    return { problem: t("class.unknown", own.unknown.map((at) => own.words[at]).join(", "), t("tab.own")) };
-  }
-  if (state.example === "own" && !own.ready) {
-    return { problem: t("class.length", run.language.context) };
+  if (state.example === "own" && own.problem !== null) {
+    return { problem: `${own.problem} ${t("own.where", t("tab.training"))}` };
   }
   const ids = state.example === "own" ? own.ids : pizzaSentence();
   return { words: ids.map((id) => words[id]), ids, heads: state.heads };

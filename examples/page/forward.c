@@ -127,20 +127,17 @@ void network_free(network *n)
 
 /* ---- forward ---- */
 
-heed_tensor *forward_split(heed_tensor *x, int heads, bool by_view)
+/* Heads cut from one matrix, x (..., T, C) -> (..., heads, T, C / heads), and joined again, by
+ * reshape alone: the shape is right, but as the transpose is missing each number is in another
+ * place. */
+static heed_tensor *split_by_view(heed_tensor *x, int heads)
 {
-    if (!by_view) {
-        return heed_transpose(heed_unflatten(x, -1, HEED_SHAPE(heads, -1)), -3, -2);
-    }
     const int64_t T = heed_size(x, -2);
     return heed_unflatten(heed_flatten(x, -2, -1), -1, HEED_SHAPE(heads, T, -1));
 }
 
-heed_tensor *forward_merge(heed_tensor *y, bool by_view)
+static heed_tensor *merge_by_view(heed_tensor *y)
 {
-    if (!by_view) {
-        return heed_flatten(heed_transpose(y, -3, -2), -2, -1);
-    }
     const int64_t T = heed_size(y, -2);
     return heed_unflatten(heed_flatten(y, -3, -1), -1, HEED_SHAPE(T, -1));
 }
@@ -201,8 +198,8 @@ static heed_tensor *attend(struct heed_self_attention *self, projected p, int64_
 }
 
 /* The queries, keys and values of all heads, side by side, cut into heads by reshape alone. */
-static void project_and_split_by_view(const network *n, heed_tensor *token_encodings,
-                                      unsigned breaks, projected *of_heads)
+static void project_and_split(const network *n, heed_tensor *token_encodings, unsigned breaks,
+                              projected *of_heads)
 {
     heed_tensor *q[MODEL_MOST_HEADS], *k[MODEL_MOST_HEADS], *v[MODEL_MOST_HEADS];
     const int heads = network_head_count(n);
@@ -212,9 +209,9 @@ static void project_and_split_by_view(const network *n, heed_tensor *token_encod
         k[i] = p.k;
         v[i] = p.v;
     }
-    heed_tensor *all_q = forward_split(heed_cat(q, heads, -1), heads, true),
-                *all_k = forward_split(heed_cat(k, heads, -1), heads, true),
-                *all_v = forward_split(heed_cat(v, heads, -1), heads, true);
+    heed_tensor *all_q = split_by_view(heed_cat(q, heads, -1), heads),
+                *all_k = split_by_view(heed_cat(k, heads, -1), heads),
+                *all_v = split_by_view(heed_cat(v, heads, -1), heads);
     for (int i = 0; i < heads; i++) {
         of_heads[i] = (projected){heed_select(all_q, -3, i), heed_select(all_k, -3, i),
                                   heed_select(all_v, -3, i)};
@@ -238,21 +235,20 @@ heed_tensor *forward_attention(const network *n, heed_tensor *token_encodings,
     }
     HEED_FORWARD(m);
     const int heads = network_head_count(n);
-    const bool split_by_view = breaks & BREAK_SPLIT_VIEW;
-    if (split_by_view) {
-        project_and_split_by_view(n, token_encodings, breaks, of_heads);
+    const bool by_view = breaks & BREAK_SPLIT_VIEW;
+    if (by_view) {
+        project_and_split(n, token_encodings, breaks, of_heads);
     }
     for (current_head = 0; current_head < heads; current_head++) {
         struct heed_self_attention *self = network_head(n, current_head);
         const projected p =
-            split_by_view ? of_heads[current_head] : project(self, token_encodings, breaks);
+            by_view ? of_heads[current_head] : project(self, token_encodings, breaks);
         const int64_t width = heed_size(breaks & BREAK_SCALE_D_MODEL ? token_encodings : p.k, -1);
         outputs[current_head] = attend(self, p, width, block_mask, breaks);
     }
     current_head = 0;
-    heed_tensor *all = breaks & BREAK_MERGE_VIEW
-                           ? forward_merge(heed_stack(outputs, heads, -3), true)
-                           : heed_cat(outputs, heads, -1);
+    heed_tensor *all = breaks & BREAK_MERGE_VIEW ? merge_by_view(heed_stack(outputs, heads, -3))
+                                                 : heed_cat(outputs, heads, -1);
     forward_add_mark("all_heads", all);
     return forward_add_mark("projected", heed_linear_forward(m->W_o, all));
 }

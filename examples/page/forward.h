@@ -52,12 +52,6 @@ heed_tensor *forward_attention(const network *n, heed_tensor *token_encodings,
 heed_tensor *forward_logits(const network *n, heed_tensor *tokens, heed_tensor *block_mask,
                             unsigned breaks);
 
-/* How one matrix for all heads is cut into heads, and back. forward_split: x (..., T, C) ->
- * (..., heads, T, C / heads); forward_merge: the reverse. by_view: without the transpose, a
- * mistake: the shape is right, but each number is in another place. */
-heed_tensor *forward_split(heed_tensor *x, int heads, bool by_view);
-heed_tensor *forward_merge(heed_tensor *y, bool by_view);
-
 /* The named results of the last forward, in order; they belong to the scope of that forward. */
 enum { FORWARD_MOST_MARKS = 16 * (MODEL_MOST_HEADS + 1) };
 typedef struct forward_mark {

@@ -10,15 +10,12 @@ import { beginEmbed } from "./embed.js";
 import * as story from "./sections/story.js";
 import * as classroom from "./sections/class.js";
 import * as training from "./sections/training.js";
-import * as gradients from "./sections/gradients.js";
 import * as breaks from "./sections/breaks.js";
-import * as own from "./sections/own.js";
-import * as onward from "./sections/onward.js";
-import * as gpt from "./sections/onward/gpt.js";
+import * as gpt from "./sections/gpt.js";
 import * as quiz from "./sections/quiz.js";
 import * as teachers from "./sections/teachers.js";
 
-const sections = { story, class: classroom, training, gradients, breaks, own, onward, gpt, quiz, teachers };
+const sections = { story, class: classroom, training, breaks, gpt, quiz, teachers };
 const names = Object.keys(sections);
 const app = document.getElementById("app");
 
@@ -108,12 +105,12 @@ function helpDialog() {
   const questions = questionsPage();
   const ofLines = { code: ["C"], matrix: ["M"] }; // of "Line by line"
   const keys = {
-    step: ["←", "→"], write: ["←", "→"], cell: ["←", "→", "↑", "↓"], press: ["Enter"], tab: names.map((_, i) => String((i + 1) % 10)),
+    step: ["←", "→"], cell: ["←", "→", "↑", "↓"], press: ["Enter"], tab: names.map((_, i) => String((i + 1) % 10)),
     present: ["P"], station: ["N", "B"],
     escape: ["Esc"], help: ["?"],
   };
   const words = ["token", "encoding", "feature", "weight", "query", "key", "value", "dot", "transpose", "softmax", "e", "dim",
-    "mask", "head", "cache", "rotary", "residual", "layer_norm", "logits", "loss", "nats", "gradient", "zero_grad", "step", "seed", "heed"];
+    "mask", "head", "residual", "layer_norm", "logits", "loss", "nats", "gradient", "zero_grad", "step", "seed", "heed"];
   return dialog(t("help"),
     h("h3", {}, t("help.keys")),
     h("table.keys", {}, h("tbody", {}, Object.entries({ ...ofLines, ...keys }).map(([name, caps]) => h("tr", {},

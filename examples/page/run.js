@@ -39,8 +39,8 @@ function tell(what, detail = {}) {
 
 /** The reader's sentence as ids, or null if a word is unknown or their number does not fit. */
 export function ownSentence() {
-  const { ids, ready } = readSentence(state.sentence);
-  return ready ? ids : null;
+  const { ids, problem } = readSentence(state.sentence);
+  return problem === null ? ids : null;
 }
 
 /** The sentence that training watches: its ids, and those of its beginning, which the model continues. */

@@ -29,7 +29,7 @@ const fields = {
   theme: oneOf("", "light", "dark"), // "": the system's
   present: flag(),                   // presenter mode
   letters: field(true, (value) => value !== false && value !== "false"), // keys of letters and digits work
-  tab: oneOf("story", "class", "training", "gradients", "breaks", "own", "onward", "gpt", "quiz", "teachers"),
+  tab: oneOf("story", "class", "training", "breaks", "gpt", "quiz", "teachers"),
   embed: matching("", /^(line:\d{1,2}|matrix:[\w.@]{1,60}|picture:\d{1,2}|story:\d{1,2})$/), // one picture alone (embed.js)
   story: whole(1, 1, 11),            // its screen
   example: oneOf("tutorial", "pizza", "own"),
@@ -45,23 +45,10 @@ const fields = {
   lr: amount(0.02, 0, 10),
   step: whole(0, 0, 2000),           // of the training run; at most STEPS of run.js
   watch: matching("", /^(own|\d{1,3})$/), // the sentence that training watches: "": pizza, or a held-out one
-  weight: matching("", /^[\w .-]{1,80}:\d{1,6}$/), // the number to turn: "name of the leaf:index"
-  turn: amount(0, -2, 2),            // by how much
-  zoom: amount(1, 0.001, 2),         // how far the loss is drawn on each side
-  h: whole(4, 1, 13),                // of the quotient: 10^-h
   broken: oneOf("", "no_scale", "wrong_dim", "mask_inverted", "mask_after", "no_positions", "same_keys",
     "no_zero_grad", "lr_100", "split_view", "merge_view", "scale_d_model"),       // the switch of "Break it"
   broken_seed: matching("", /^\d{1,15}$/), // of its models; "": the switch's own
   broken_heads: oneOf("", "2", "4"), // of its models, if it concerns heads; "": the switch's own
-  onward: whole(1, 1, 3),            // its screen
-  place: matching("17", /^[0-2][0-7]$/), // the number that is followed through split and merge
-  parted: oneOf("right", "split_view", "merge_view"), // how heads are split and merged
-  in_heads: oneOf("2", "4"),
-  prompt: sentence("the pizza came"), // that the model continues
-  write_step: whole(0, 0, 20),       // the words written before what is shown
-  rope: oneOf("one", "four", "sines"), // pairs that turn, or positions that are added
-  rope_q: whole(9, 0, 24),           // the position of the query, and of the key
-  rope_k: whole(4, 0, 24),
   gpt_text: text("Eva has a drum. Who has the drum? "), // that the GPT reads
   gpt_box: matching("h.1.attn", /^[\w.]{1,20}$/), // the opened box of its map (boxes.js)
   gpt_part: matching("", /^[\w().]{0,20}$/), // what is shown of the box; "": the first
@@ -69,8 +56,8 @@ const fields = {
 };
 
 // What an entry of the browser's history shows, whatever the run is.
-const SHOWN = ["tab", "story", "example", "phase", "line", "head", "masked", "cell", "weight", "turn", "zoom", "h", "broken",
-  "broken_seed", "broken_heads", "onward", "place", "parted", "in_heads", "prompt", "write_step", "rope", "rope_q", "rope_k", "gpt_text", "gpt_box", "gpt_part", "gpt_at"];
+const SHOWN = ["tab", "story", "example", "phase", "line", "head", "masked", "cell", "broken", "broken_seed",
+  "broken_heads", "gpt_text", "gpt_box", "gpt_part", "gpt_at"];
 const MINE = "of this page"; // the state of its entries
 
 const defaults = Object.fromEntries(Object.entries(fields).map(([key, { initial }]) => [key, initial]));
@@ -134,7 +121,7 @@ export function setState(changes) {
   for (const [key, value] of Object.entries(changes)) {
     now[key] = fields[key].allow(value);
   }
-  write(["tab", "story", "onward"].some((key) => now[key] !== before[key]));
+  write(["tab", "story"].some((key) => now[key] !== before[key]));
   tell(before);
 }
 

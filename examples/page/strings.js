@@ -4,21 +4,18 @@
 import { shell } from "./strings/shell.js";
 import { classroom } from "./strings/class.js";
 import { explaining } from "./strings/explain.js";
-import { gradients } from "./strings/gradients.js";
 import { training } from "./strings/training.js";
 import { breaks } from "./strings/breaks.js";
-import { own } from "./strings/own.js";
 import { question } from "./strings/question.js";
 import { quiz } from "./strings/quiz.js";
 import { teachers } from "./strings/teachers.js";
 import { gpt } from "./strings/gpt.js";
-import { onward } from "./strings/onward.js";
 import { story } from "./strings/story.js";
 
 export const LANGUAGES = { en: "English", de: "Deutsch", fr: "Français" };
 
-const table = { ...shell, ...classroom, ...explaining, ...gradients, ...training, ...breaks, ...own, ...teachers,
-  ...question, ...quiz, ...gpt, ...onward, ...story };
+const table = { ...shell, ...classroom, ...explaining, ...training, ...breaks, ...teachers,
+  ...question, ...quiz, ...gpt, ...story };
 const order = Object.keys(LANGUAGES);
 const FRENCH = order.indexOf("fr"); // whose signs are not to be parted from their words
 let column = 0;

@@ -4,7 +4,6 @@
 
 import { imports } from "./wasi.js";
 import { storyFunctions } from "./worker_story.js";
-import { onwardFunctions } from "./worker_onward.js";
 import { gptFunctions } from "./worker_gpt.js";
 
 let e; // the engine's exports
@@ -211,7 +210,6 @@ const functions = {
 };
 
 Object.assign(functions, storyFunctions({ exports: () => e, lend, json }));
-Object.assign(functions, onwardFunctions({ exports: () => e, lend, json, elements }));
 Object.assign(functions, gptFunctions({ exports: () => e, lend, lendFile, json, elements }));
 
 onmessage = async ({ data: { id, name, args } }) => {

@@ -83,7 +83,7 @@ def check_questions(page):
 
 # ---- one picture alone ----
 
-CONTROLS = """[...document.querySelectorAll("button:not(.places-cell), input, select, summary, nav, .parts, header")].filter((x) => x.checkVisibility())
+CONTROLS = """[...document.querySelectorAll("button, input, select, summary, nav, .parts, header")].filter((x) => x.checkVisibility())
     .map((x) => x.outerHTML.slice(0, 80))"""
 TABLES = "[...document.querySelectorAll('table')].filter((x) => x.checkVisibility()).map((x) => x.closest('.card').dataset.name)"
 README = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples/README.md")
@@ -95,8 +95,7 @@ def check_embed(page):
         documented = re.findall(r"`(?:attention\.html)?#([^`]*embed=[^`]*)`", file.read())
     assert len(documented) == 4, documented
     cases = {"embed=line:6": ["attention_scores", "attention_percents", "v"], "embed=matrix:sims&example=pizza": ["sims"], "embed=matrix:q.grad": ["q.grad"],
-             "embed=picture:1&tab=training&step=60": None, "embed=picture:1&tab=breaks&broken=merge_view": None,
-             "embed=picture:1&tab=onward&onward=3": None} | dict.fromkeys(documented)
+             "embed=picture:1&tab=training&step=60": None} | dict.fromkeys(documented)
     for fragment, names in cases.items():
         if "matrix:" in fragment:
             page.load(f"#{fragment}")

@@ -2,7 +2,7 @@
 
 from browser import Page
 
-TABS = ("story", "class", "training", "gradients", "breaks", "own", "onward", "gpt", "quiz", "teachers")
+TABS = ("story", "class", "training", "breaks", "gpt", "quiz", "teachers")
 
 
 class Attention(Page):

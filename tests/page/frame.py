@@ -134,7 +134,7 @@ def check_history(page):
     driver = page.driver
     go_to(page, 60)
     digest = engine(page, "hash()")
-    for tab in ("training", "class", "own"):
+    for tab in ("training", "class", "teachers"):
         page.find("#deeper-button").click()  # browsers skip entries that no reader has made
         page.find(f"#tab-{tab}").click()
         if tab == "class":
@@ -146,12 +146,12 @@ def check_history(page):
         page.wait("location.href !== arguments[0]", before)
         seen.append((page.run("page.state.tab"), page.run("page.state.line")))
         assert page.run("document.querySelector('.part-panel:not([hidden])').id") == f"panel-{seen[-1][0]}"
-    assert seen == [("class", 6), ("training", 3), ("class", 3), ("training", 3), ("class", 6), ("own", 6)], seen
+    assert seen == [("class", 6), ("training", 3), ("class", 3), ("training", 3), ("class", 6), ("teachers", 6)], seen
     assert page.run("page.run.step") == 60 and engine(page, "hash()") == digest
     driver.get("about:blank")
     driver.back()
     page.wait("window.page !== undefined && page.run.step === 60 && !page.run.busy")
-    assert engine(page, "hash()") == digest and page.run("page.state.tab") == "own"
+    assert engine(page, "hash()") == digest and page.run("page.state.tab") == "teachers"
 
 
 def check_links(page):

@@ -11,10 +11,8 @@ SIZES = {"en": ((1920, 1080), (1400, 900), (1366, 768), (820, 1180), (390, 844))
 SCREENS = [
     *({"tab": "story", "story": i} for i in range(1, 12)),
     {"tab": "class", "example": "tutorial", "masked": True, "line": 7, "cell": "attention_scores:1:1"}, {"present": True, "example": "pizza", "cell": ""},
-    {"tab": "training", "present": False}, {"tab": "gradients"},
+    {"tab": "training", "present": False}, {"watch": "own", "sentence": "the pizza and some cheese"}, {"watch": ""},
     *({"tab": "breaks", "broken": name} for name in ("no_scale", "mask_after", "no_zero_grad", "split_view", "scale_d_model")),
-    {"tab": "own"},
-    {"tab": "onward", "onward": 1, "in_heads": "4", "parted": "split_view"}, {"onward": 2, "write_step": 7}, {"onward": 3, "rope": "four"}, {"rope": "sines"},
     *({"tab": "gpt", "gpt_box": box, "gpt_at": 4} for box in ("text", "stream.3", "h.0.attn", "h.1.mlp", "logits")),
     {"tab": "quiz"}, {"tab": "teachers"}]
 LINES = [{"tab": "class", "example": "pizza", "phase": phase, "line": line, "part": 0, "cell": ""} for phase, lines in (("forward", range(13)), ("backward", (2, 5, 8))) for line in lines]
@@ -56,7 +54,7 @@ FAULTS = r"""(() => {
                 faults.push(`${name(a.node.data)} covers ${name(b.node.data)}`);
         }
     });
-    for (const e of shown(".story :is(button:not(.places-cell), a, input, .story-handle), .gpt-box")) { // fingers need 24 px
+    for (const e of shown(".story :is(button, a, input, .story-handle), .gpt-box")) { // fingers need 24 px
         const { width, height } = e.getBoundingClientRect();
         if (width < 24 || height < 24) faults.push(`${e.className.baseVal ?? e.className} is ${width} x ${height}`);
     }

@@ -7,8 +7,9 @@ import xml.etree.ElementTree as ElementTree
 
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.select import Select
 
-from attention import begin_run, half_a_unit, number, set_state, show
+from attention import begin_run, go_to, half_a_unit, number, set_state, show
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -296,6 +297,16 @@ def check_map(page):
     assert page.run(f"{boxes}.map((b) => b.classList.contains('done'))") == [i > 6 for i in range(len(labels))]
 
 
+def check_heads(page):
+    """Another number of heads is another model, trained as far as this one."""
+    go_to(page, 50)
+    show(page, "class", example="pizza")
+    Select(page.find("#panel-class [data-key=heads]")).select_by_value("2")
+    page.wait("page.run.of.heads === 2 && page.run.step === 50 && !page.run.busy && page.run.measures.has(50)")
+    page.wait("document.querySelectorAll('#panel-class [data-key=head] option').length === 2")
+    begin_run(page, heads=1)
+
+
 # ---- explanations of numbers ----
 
 def recompute(parts):
@@ -419,6 +430,7 @@ def check_picture(page):
 def check(page):
     check_equations(page)
     check_map(page)
+    check_heads(page)
     check_explained(page)
     check_panel(page)
     check_picture(page)

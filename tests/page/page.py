@@ -17,7 +17,6 @@ import frame
 import gpt
 import layout
 import lines
-import onward
 import story
 import training
 from attention import Attention
@@ -35,7 +34,6 @@ def main():
         lines.check(page)
         asking.check(page)
         breaks.check(page)
-        onward.check(page)
         story.check(page, folder)
         gpt.check(page, os.path.dirname(os.path.dirname(os.path.abspath(path))), folder)
         frame.check(page)

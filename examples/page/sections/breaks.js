@@ -4,16 +4,12 @@ import { h, fill } from "../dom.js";
 import { t } from "../strings.js";
 import { state, setState, onState } from "../state.js";
 import { STEPS } from "../run.js";
-import { codeLines, BREAKS } from "../lines.js";
+import { codeLines } from "../lines.js";
 import { lineChart } from "../charts.js";
 import { matrix, number } from "../matrix.js";
 import { smoothed, LOSSES } from "./training.js";
 import { model, forgetUnfinished } from "./breaks/model.js";
-import { placesOf } from "./onward/places.js";
 import { switches, sentences, seen, percent, stepText, text, written } from "./breaks/says.js";
-
-/** What a switch does, drawn. */
-const PICTURES = { split_view: BREAKS.SPLIT_VIEW, merge_view: BREAKS.MERGE_VIEW };
 
 /** The heads of both models: the reader's choice, if the switch concerns heads. */
 const headsOf = (name) => (switches[name].heads === undefined ? 1 : Number(state.broken_heads) || switches[name].heads);
@@ -89,7 +85,6 @@ export function begin(root) {
   /** The changed line and the question. */
   function ask(name) {
     const { answers } = switches[name], heads = headsOf(name);
-    const picture = PICTURES[name] === undefined ? undefined : placesOf({ heads, breaks: PICTURES[name] });
     const after = h("div.break-result", { id: "break-result" });
     const form = h("fieldset.break-question", {}, h("legend", {}, t(`breaks.${name}.question`)),
       Array.from({ length: answers }, (_, i) => h("label", {},
@@ -111,10 +106,9 @@ export function begin(root) {
     } });
     fill(body, h("h3", {}, t(`breaks.${name}`)), h("p", {}, t(`breaks.${name}.what`, ...ofHeads(heads))),
       h("div.break-codes", {}, codeBox(name, "python"), codeBox(name, "c")),
-      h("p.faint.not-presented", {}, t("breaks.signs")), picture?.element, form,
+      h("p.faint.not-presented", {}, t("breaks.signs")), form,
       h("div.toolbar", {}, h("label", {}, t("train.seed"), " ", seed), heads > 1 ? chooser(heads) : null, retrain,
         why), after);
-    picture?.show();
   }
 
   const chooser = (heads) => h("label", {}, t("class.heads"), " ", h("select", { id: "break-heads",

@@ -21,7 +21,7 @@ const line = (number, more = {}) => ({ tab: "class", example: "pizza", step: 500
 
 /** Where the code of a screen is. */
 const CODE = { rows: line(2), compare: line(5), weigh: line(8), mix: line(9), positions: line(1), back: line(7),
-  heads: line(8, { heads: 2 }), learn: { tab: "gradients", example: "pizza", step: 500 } };
+  heads: line(8, { heads: 2 }), learn: line(2, { phase: "backward" }) };
 
 /** Builds the section once; returns {show()}, called whenever its tab is opened. */
 export const begin = (root) =>

@@ -4,7 +4,7 @@ import { h } from "../dom.js";
 import { t } from "../strings.js";
 import { linkTo, onState } from "../state.js";
 
-const UNSEEN = "the pizza came out of the oven and it", TWO = "the cat was found near the dog and it";
+const TWO = { tab: "training", watch: "own", sentence: "the cat was found near the dog and it" };
 const story = (number) => ({ tab: "story", story: number });
 
 // The parts of the lesson: name, minutes, and the states of its stations, by name.
@@ -12,8 +12,8 @@ const LESSON = [
   ["question", 4, { it: story(1), looks: story(2) }],
   ["parts", 7, { rows: story(3), compare: story(4), weigh: story(5), mix: story(6) }],
   ["numbers", 6, { sims: { tab: "class", line: 3 }, percents: { tab: "class", line: 5 }, sum: { tab: "class", line: 6 } }],
-  ["training", 7, { before: { tab: "own", sentence: UNSEEN }, training: { tab: "training" }, after: { tab: "own", sentence: UNSEEN, step: 2000 } }],
-  ["limits", 4, { early: { tab: "own", sentence: TWO, step: 500 }, late: { tab: "own", sentence: TWO, step: 2000 } }],
+  ["training", 7, { training: { tab: "training" }, after: { tab: "training", step: 2000 } }],
+  ["limits", 4, { early: { ...TWO, step: 500 }, late: { ...TWO, step: 2000 } }],
   ["end", 2, { end: story(11) }],
 ];
 
@@ -58,7 +58,7 @@ export function begin(root) {
     h("h2", {}, t("teachers.before")),
     h("ul", {}, ["file", "keys", "links", "print", "honest"].map((name) => h("li", {}, t(`teachers.before.${name}`)))),
     h("h2", {}, t("teachers.more")),
-    h("ul", {}, ["breaks", "gradients", "heads", "unseen"].map((name) => h("li", {}, t(`teachers.more.${name}`), answer(`more.${name}`))),
+    h("ul", {}, ["breaks", "heads", "unseen"].map((name) => h("li", {}, t(`teachers.more.${name}`), answer(`more.${name}`))),
       h("li", {}, t("teachers.more.tasks"))));
   onState(follow);
   follow();

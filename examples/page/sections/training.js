@@ -2,8 +2,9 @@
 
 import { h, fill } from "../dom.js";
 import { t } from "../strings.js";
-import { state, setState, onState } from "../state.js";
-import { run, onRun, play, stop, oneStep, stepBack, goTo, watched, ownSentence, STEPS, MEASURE_EVERY, LEARNING } from "../run.js";
+import { state, setState } from "../state.js";
+import { run, onRun, play, stop, oneStep, stepBack, goTo, watched, STEPS, MEASURE_EVERY, LEARNING } from "../run.js";
+import { readSentence } from "../words.js";
 import { lineChart, stripes } from "../charts.js";
 import { matrix, number, percent } from "../matrix.js";
 
@@ -112,17 +113,22 @@ export function begin(root) {
   const writings = h("tbody"), writesNow = h("p.writes-now");
   const scoreText = h("p.reserved");
   const sentenceChoice = h("div");
+  const own = h("input", { id: "train-own", type: "text", maxlength: 200, autocomplete: "off", autocapitalize: "none", spellcheck: "false",
+    "aria-label": t("own.label"), onchange: () => setState({ sentence: own.value }) });
+  const ownProblem = h("p.error", { role: "alert" });
+  const ownChoice = h("div", {}, own, ownProblem, h("details", {}, h("summary", {}, t("own.words")),
+    h("p.faint", {}, run.language.words.filter((word) => word !== "<eos>").join(" "))));
 
   function build() {
     const { words, heldOut, it } = run.language, tokens = watched().tokens;
-    const own = ownSentence();
     const shown = heldOut.indexOf(tokens);
     const options = heldOut.map((ids, i) => [String(i), `${text(ids.slice(0, it + 1))} …`])
       .filter((option, i) => i === shown || heldOut.findIndex((other) => other[1] === heldOut[i][1]) === i);
-    options.push(["own", own !== null ? t("train.own", text(own)) : t("train.own.unknown")]);
-    fill(sentenceChoice, choice("train-sentence", "train.sentence", options, shown >= 0 ? String(shown) : "own",
-      (value) => setState({ watch: value })));
-    sentenceChoice.querySelector("option[value=own]").disabled = own === null;
+    options.push(["own", t("own.label")]);
+    fill(sentenceChoice, choice("train-sentence", "train.sentence", options,
+      state.watch === "own" ? "own" : String(shown), (value) => setState({ watch: value })), state.watch !== "own" ? null : ownChoice);
+    own.value = state.sentence;
+    ownProblem.textContent = readSentence(state.sentence).problem ?? "";
     const sentence = names(), row = watched().prompt.length - 1;
     const word = words[watched().prompt.at(-1)];
     head = Math.min(head, state.heads - 1);
@@ -293,11 +299,6 @@ export function begin(root) {
       spoken.textContent = status.textContent;
     }
     draw();
-  });
-  onState((changed) => {
-    if (changed.has("sentence") && state.watch !== "own") {
-      build();
-    }
   });
   draw();
   return {

@@ -89,12 +89,7 @@ export const classroom = {
     "„{0}“. Das Modell sagt jedes nächste Wort vorher, mit seinen Gewichten nach {1} von {2} Trainingsschritten (Startwert {3}). Um die Attention herum hat es weitere Zeilen: davor die Tabelle der Wörter und die Positionen, danach die Vorhersage und ihren Loss.",
     "« {0} ». Le modèle prédit chaque mot suivant, avec ses poids après {1} pas d’entraînement sur {2} (graine {3}). Il a d’autres lignes autour de l’attention : avant elle, la table des mots et les positions ; après elle, la prédiction et sa perte."],
   "class.train_to": ["Weights after step", "Gewichte nach Schritt", "Poids après le pas"],
-  "class.unknown": ["The model does not know: {0}. Change the sentence in the tab “{1}”.",
-    "Das Modell kennt {0} nicht. Ändere den Satz unter „{1}“.",
-    "Le modèle ne connaît pas {0}. Changez la phrase dans l’onglet « {1} »."],
-  "class.length": ["The sentence needs 2 to {0} words.", "Der Satz braucht 2 bis {0} Wörter.", "La phrase doit avoir de 2 à {0} mots."],
   "class.heads": ["Heads", "Köpfe", "Têtes"],
-  "class.places": ["Split and merge", "Teilen und vereinen", "Couper et réunir"],
   "class.head": ["Head", "Kopf", "Tête"],
   "class.mask": ["with a mask", "mit Maske", "avec masque"],
   "class.phase": ["Direction", "Richtung", "Sens"],
@@ -156,7 +151,6 @@ export const classroom = {
   "help.key.matrix": ["in “Line by line”: go to the new matrix",
     "in „Zeile für Zeile“: zur neuen Matrix",
     "dans « Ligne par ligne » : aller à la nouvelle matrice"],
-  "class.loading": ["The engine computes …", "Es wird gerechnet …", "Calcul en cours …"],
 
   // ---- what each line does ----
   "line.embeddings": ["Looks up the row of each word in the table we: the numbers that stand for the word.",

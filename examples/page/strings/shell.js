@@ -7,9 +7,7 @@ export const shell = {
   "tab.story": ["The story", "Die Geschichte", "L’histoire"],
   "tab.class": ["Line by line", "Zeile für Zeile", "Ligne par ligne"],
   "tab.training": ["Training", "Training", "Entraînement"],
-  "tab.gradients": ["Gradients", "Gradienten", "Gradients"],
   "tab.breaks": ["Break it", "Mach es kaputt", "Casser le modèle"],
-  "tab.own": ["Your own", "Eigenes", "À vous"],
   "tab.gpt": ["GPT", "GPT", "GPT"],
   "tab.teachers": ["For teachers", "Für Lehrkräfte", "Pour les profs"],
   "deeper": ["Go deeper", "Mehr davon", "Aller plus loin"],
@@ -50,10 +48,6 @@ export const shell = {
     "the previous or next line in “Line by line”",
     "die vorige oder nächste Zeile unter „Zeile für Zeile“",
     "la ligne précédente ou suivante dans « Ligne par ligne »"],
-  "help.key.write": [
-    "the word before or the next word in “Onward”, where the model writes",
-    "das vorige oder nächste Wort unter „Ausblick“, wo das Modell schreibt",
-    "le mot précédent ou suivant dans « La suite », où le modèle écrit"],
   "help.key.cell": ["in a table: another number", "in einer Tabelle: eine andere Zahl", "dans un tableau : un autre nombre"],
   "help.key.press": ["on a number: keep its explanation", "auf einer Zahl: ihre Erklärung festhalten", "sur un nombre : garder son explication"],
   "help.key.tab": ["a part of the page", "ein Teil der Seite", "une partie de la page"],
@@ -138,16 +132,6 @@ export const shell = {
   "help.head": ["head", "Kopf", "tête"],
   "help.head.is": ["one attention with weights of its own; a model can have several", "eine Attention mit eigenen Gewichten; ein Modell kann mehrere haben",
     "une attention avec ses propres poids ; un modèle peut en avoir plusieurs"],
-  "help.cache": ["cache", "Cache", "cache"],
-  "help.cache.is": [
-    "the kept keys and values of the words before, which a model that writes need not compute again",
-    "die behaltenen Keys und Values der Wörter davor, die ein schreibendes Modell nicht neu rechnen muss",
-    "les clés et valeurs gardées des mots précédents, qu’un modèle qui écrit n’a pas à recalculer"],
-  "help.rotary": ["rotary positions", "Rotary-Positionen", "positions rotatives"],
-  "help.rotary.is": [
-    "turn queries and keys by an angle for each position, so that scores depend on the distance between words",
-    "drehen Querys und Keys je Position um einen Winkel, sodass Scores vom Abstand der Wörter abhängen",
-    "tournent requêtes et clés d’un angle par position : les scores dépendent de la distance entre les mots"],
   "help.residual": ["residual stream", "Residual-Strom (residual stream)", "flux résiduel (residual stream)"],
   "help.residual.is": [
     "the numbers of each token that run through the whole model; each attention and feed-forward adds to them",

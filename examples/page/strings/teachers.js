@@ -104,7 +104,6 @@ export const teachers = {
     "Before training the weights are random, and so is the attention of “it”. Press “▶ Play” and let everybody watch the loss fall and the attention move; the first 150 steps take 6 seconds. The model has never seen this sentence.",
     "Vor dem Training sind die Gewichte zufällig, also auch, worauf „it“ achtet. Drück auf „▶ Start“ und lass alle zusehen, wie der Loss fällt und die Aufmerksamkeit wandert; die ersten 150 Schritte dauern 6 Sekunden. Diesen Satz hat das Modell nie gesehen.",
     "Avant l’entraînement les poids sont aléatoires, et l’attention de « it » aussi. Appuyez sur « ▶ Lancer » et faites regarder la perte baisser et l’attention se déplacer ; les 150 premiers pas durent 6 secondes. Le modèle n’a jamais vu cette phrase."],
-  "teachers.show.before": ["before training", "vor dem Training", "avant l’entraînement"],
   "teachers.show.training": ["training", "das Training", "l’entraînement"],
   "teachers.show.after": ["after 2000 steps", "nach 2000 Schritten", "après 2000 pas"],
   "teachers.training.ask": [
@@ -142,14 +141,6 @@ export const teachers = {
     "“Break it”, the inverted mask: after training, what will the attention of “it” be on? Will the loss be larger or smaller than the healthy model’s?",
     "„Mach es kaputt“, die umgedrehte Maske: Worauf liegt nach dem Training die Aufmerksamkeit von „it“? Ist der Loss größer oder kleiner als der des gesunden Modells?",
     "« Casser le modèle », le masque inversé : après l’entraînement, sur quoi portera l’attention de « it » ? La perte sera-t-elle plus grande ou plus petite que celle du modèle sain ?"],
-  "teachers.more.gradients": [
-    "“Gradients”: change one weight a little and see the loss move. By how much?",
-    "„Gradienten“: Ändere ein Gewicht ein wenig und sieh, wie sich der Loss bewegt. Um wie viel?",
-    "« Gradients » : modifiez un peu un poids et voyez la perte bouger. De combien ?"],
-  "teachers.more.gradients.answer": [
-    "By about the gradient times the change: a gradient of 3 and a change of 0.01 make about 0.03.",
-    "Um etwa Gradient mal Änderung: Ein Gradient von 3 und eine Änderung von 0,01 ergeben etwa 0,03.",
-    "D’environ le gradient fois la variation : un gradient de 3 et une variation de 0,01 font environ 0,03."],
   "teachers.more.heads": [
     "“Training” with 2 or 4 heads: which head finds what “it” is?",
     "„Training“ mit 2 oder 4 Köpfen: Welcher Kopf findet, was „it“ ist?",

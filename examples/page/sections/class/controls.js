@@ -43,9 +43,6 @@ export function choicesOf(view, others) {
     fill(element, h("label", {}, t("class.example"), example),
       tutorial ? null : h("label", {}, t("class.heads"), count),
       heads > 1 ? h("label", {}, t("class.head"), head) : null,
-      heads > 1 ? h("button", { type: "button", "data-key": "places",
-        onclick: () => setState({ tab: "onward", onward: 1, parted: "right", in_heads: heads === 2 ? "2" : "4" }) },
-      t("class.places")) : null,
       tutorial ? h("label", {}, masked, t("class.mask"))
         : h("span.group", { role: "group", "aria-label": t("class.train_to") },
           h("span.group-label", {}, t("class.train_to")), [0, 100, 500, STEPS].map(toStep)),

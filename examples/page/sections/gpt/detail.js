@@ -1,10 +1,10 @@
 // What is in the opened box: a sentence, its formula, its matrices as colours, and the numbers of the chosen token.
 
-import { h, fill } from "../../../dom.js";
-import { t } from "../../../strings.js";
-import { state, setState } from "../../../state.js";
-import { heat } from "../../../heat.js";
-import { matrix, number, percent } from "../../../matrix.js";
+import { h, fill } from "../../dom.js";
+import { t } from "../../strings.js";
+import { state, setState } from "../../state.js";
+import { heat } from "../../heat.js";
+import { matrix, number, percent } from "../../matrix.js";
 import { nameOf } from "./map.js";
 import { weightsOf, summands, shown, grouped } from "./boxes.js";
 

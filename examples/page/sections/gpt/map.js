@@ -1,9 +1,9 @@
 // The map: boxes as buttons, each with a small picture of what it computes, and the lines between them.
 
-import { h, svg, fill } from "../../../dom.js";
-import { t } from "../../../strings.js";
-import { state, setState, onState } from "../../../state.js";
-import { paint } from "../../../heat.js";
+import { h, svg, fill } from "../../dom.js";
+import { t } from "../../strings.js";
+import { state, setState, onState } from "../../state.js";
+import { paint } from "../../heat.js";
 import { layout } from "./layout.js";
 import { shown } from "./boxes.js";
 

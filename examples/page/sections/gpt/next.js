@@ -1,8 +1,8 @@
 // The characters that the model expects after the chosen one, the likeliest first; pressing one writes it.
 
-import { h, fill } from "../../../dom.js";
-import { t } from "../../../strings.js";
-import { percent } from "../../../matrix.js";
+import { h, fill } from "../../dom.js";
+import { t } from "../../strings.js";
+import { percent } from "../../matrix.js";
 import { shown } from "./boxes.js";
 
 const MOST = 10;

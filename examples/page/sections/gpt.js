@@ -1,11 +1,11 @@
 // "GPT": a whole GPT as a map whose boxes open, over a text of the reader's. Its model was trained by the program gpt;
 // another one can be opened.
 
-import { h, fill } from "../../dom.js";
-import { t } from "../../strings.js";
-import { Engine, decode } from "../../engine.js";
-import { state, setState, onState } from "../../state.js";
-import { onColours } from "../../heat.js";
+import { h, fill } from "../dom.js";
+import { t } from "../strings.js";
+import { Engine, decode } from "../engine.js";
+import { state, setState, onState } from "../state.js";
+import { onColours } from "../heat.js";
 import { map } from "./gpt/map.js";
 import { detail } from "./gpt/detail.js";
 import { next } from "./gpt/next.js";
