@@ -264,6 +264,7 @@ START_TEST(is_caught)
     }
     ck_assert_int_eq(report.verdict,
                      status == HEED_ERR_GRADCHECK ? HEED_GRADCHECK_WRONG : HEED_GRADCHECK_OK);
+    ck_assert(op.inputs == 1 || report.input == 1);
     expect_caught(b, status);
 }
 END_TEST

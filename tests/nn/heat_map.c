@@ -180,12 +180,12 @@ END_TEST
 /* Controls, directional marks and invalid bytes are replaced, in rows and in columns. */
 START_TEST(labels_are_safe_and_short)
 {
-    static const char *const labels[] = {"a\x1b[2J\n\x7f\xff", "\u202Ex\xC2\x9B\u2066",
+    static const char *const labels[] = {"a\x1b[2J\n\x7f\xff", "\u202Ex\xC2\x9B\u2066\u2069",
                                          "the longest label of all"};
     setenv("LC_ALL", "C.UTF-8", 1);
     const char *text = heat_map(labels, "80", HEED_COLOR_NEVER);
     ck_assert_ptr_nonnull(strstr(text, "\n        a?[2J??? █100"));
-    ck_assert_ptr_nonnull(strstr(text, "\n            ?x?? ░ 25"));
+    ck_assert_ptr_nonnull(strstr(text, "\n           ?x??? ░ 25"));
     ck_assert_ptr_nonnull(strstr(text, "\nthe longest lab…   10"));
     ck_assert_ptr_nonnull(strstr(text, "    a       e\n"));
     ck_assert_ptr_nonnull(strstr(text, "    ?   ?   …\n"));

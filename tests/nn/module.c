@@ -189,7 +189,9 @@ START_TEST(test_cast_keeps_ties)
     heed_set_grad(scale, scale);
     heed_module_to(m, HEED_F32);
     ck_assert(scale->data == data && scale->grad != NULL); /* nothing to do */
+    const int64_t tensors = heed_live_tensors();
     heed_module_to(m, HEED_F64);
+    ck_assert_int_eq(heed_live_tensors(), tensors - 1); /* that gradient went */
     ck_assert_ptr_null(scale->grad);
     ck_assert_int_eq(heed_state(m, "ids")->dtype, HEED_I64);
     ck_assert_int_eq(heed_parameters(m).count, 3);

@@ -133,6 +133,7 @@ START_TEST(full_takes_what_the_dtype_can_hold)
     const heed_shape two = HEED_SHAPE(2);
     EXPECT_VALUES(heed_full(two, (double)NAN, HEED_F32), 0, (double)NAN, (double)NAN);
     EXPECT_VALUES(heed_full(two, 1e300, HEED_F32), 0, HUGE_VAL, HUGE_VAL);
+    ck_assert(signbit(heed_at(heed_full(two, -0.0, HEED_F32), HEED_INDEX(1))) != 0);
     EXPECT_VALUES(heed_full(two, (double)NAN, HEED_BOOL), 0, 1, 1);
     EXPECT_VALUES(heed_full(two, -0x1p63, HEED_I64), 0, -0x1p63, -0x1p63);
     ck_assert_ptr_null(heed_full(two, 0x1p63, HEED_I64));

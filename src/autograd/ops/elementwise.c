@@ -423,7 +423,7 @@ heed_tensor *heed_where(heed_tensor *condition, heed_tensor *a, heed_tensor *b)
 /* An operation with the kernel of the line `of`, and the gradients of its inputs. */
 #define LINE(id, of, tensors, takes, is_scalar, layout, ...)                                       \
     static line line_##id = {.op = {.name = #id,                                                   \
-                                    .torch = (is_scalar) ? #of : NULL,                             \
+                                    .torch = #of,                                                  \
                                     .inputs = tensors,                                             \
                                     .args = layout,                                                \
                                     .rule = line_rule,                                             \
