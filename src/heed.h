@@ -265,7 +265,7 @@ typedef struct heed_scope {
  *         return heed_scope_keep(&scope, heed_mean(squares)); // to the caller's scope
  *     }
  *
- * Do not jump into the block past the declaration, or out of it by longjmp. */
+ * Do not jump into the block past the declaration, or out of it or a callback by longjmp. */
 #define HEED_SCOPE(name)         HEED_SCOPE_FROM(heed_scope_opened(&(name), false), name)
 #define HEED_SCOPE_NO_GRAD(name) HEED_SCOPE_FROM(heed_scope_opened(&(name), true), name)
 #define HEED_SCOPE_FROM(opened, name)                                                              \
@@ -1278,7 +1278,7 @@ typedef struct heed_linear_new_args {
 } heed_linear_new_args;
 struct heed_linear *heed_linear_new(heed_linear_new_args args);
 #define heed_linear_new(...) HEED_CALL(heed_linear_new, __VA_ARGS__)
-heed_tensor *heed_linear_forward(struct heed_linear *m, heed_tensor *x);
+HEED_NEW *heed_linear_forward(struct heed_linear *m, heed_tensor *x);
 
 struct heed_embedding {
     heed_module module;
@@ -1290,7 +1290,7 @@ struct heed_embedding {
  * normal distribution with mean 0 and standard deviation 1.
  * heed_embedding_forward: ids (...) i64 -> (..., embedding_dim)        y[...] = weight[ids[...]] */
 struct heed_embedding *heed_embedding_new(int64_t num_embeddings, int64_t embedding_dim);
-heed_tensor *heed_embedding_forward(struct heed_embedding *m, heed_tensor *ids);
+HEED_NEW *heed_embedding_forward(struct heed_embedding *m, heed_tensor *ids);
 
 struct heed_position_encoding {
     heed_module module;
@@ -1304,7 +1304,7 @@ struct heed_position_encoding {
  *
  * If d_model is odd, the last column is a sine. */
 struct heed_position_encoding *heed_position_encoding_new(int64_t d_model, int64_t max_len);
-heed_tensor *heed_position_encoding_forward(struct heed_position_encoding *m, heed_tensor *x);
+HEED_NEW *heed_position_encoding_forward(struct heed_position_encoding *m, heed_tensor *x);
 
 struct heed_layer_norm {
     heed_module module;
@@ -1317,7 +1317,7 @@ struct heed_layer_norm {
  * normalises the last dim. weight is all ones and bias all zeros. heed_layer_norm_forward:
  * heed_layer_norm. HEED_ERR_SHAPE: not one dim, or a negative size. */
 struct heed_layer_norm *heed_layer_norm_new(heed_shape normalized_shape);
-heed_tensor *heed_layer_norm_forward(struct heed_layer_norm *m, heed_tensor *x);
+HEED_NEW *heed_layer_norm_forward(struct heed_layer_norm *m, heed_tensor *x);
 
 struct heed_dropout {
     heed_module module;
@@ -1328,7 +1328,7 @@ struct heed_dropout {
  * heed_dropout_forward: heed_dropout(x, p, training): after heed_eval it returns x itself.
  * HEED_ERR_VALUE: p is outside [0, 1]. */
 struct heed_dropout *heed_dropout_new(double p);
-heed_tensor *heed_dropout_forward(struct heed_dropout *m, heed_tensor *x);
+HEED_NEW *heed_dropout_forward(struct heed_dropout *m, heed_tensor *x);
 
 struct heed_feed_forward {
     heed_module module;
@@ -1340,7 +1340,7 @@ struct heed_feed_forward {
  *
  *   x (..., d_model) -> (..., d_model)           y = relu(x W_1^T + b_1) W_2^T + b_2 */
 struct heed_feed_forward *heed_feed_forward_new(int64_t d_model, int64_t d_ff);
-heed_tensor *heed_feed_forward_forward(struct heed_feed_forward *m, heed_tensor *x);
+HEED_NEW *heed_feed_forward_forward(struct heed_feed_forward *m, heed_tensor *x);
 
 /* heed_module_list_new: as torch.nn.ModuleList(), empty: modules whose names are 0, 1, 2, ...
  * heed_module_list_append: takes ownership of a module, as heed_add_child.

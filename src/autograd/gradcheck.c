@@ -31,6 +31,7 @@ typedef struct check {
     const struct check *first; /* the check itself; in a second-order check, f is the gradient of
                                   first->f, and its last input is the upstream gradient */
     const heed_op *operation;  /* the last one of first->f; NULL: that of the recorded graph */
+    bool is_single;            /* it is the only one */
     bool has_atol;             /* the caller's, which is absolute */
     changes *changes;
     heed_gradcheck_report *report;
@@ -387,7 +388,7 @@ static void compare(const check *c, const jacobian *j, const double *scale)
         HEED_ERR_GRADCHECK,
         "%s: the gradient through %s%s with respect to %s %s at %s, of output %s: analytic %.10g, "
         "numeric %.10g, off by %.3g; %s",
-        c->name, c->order == 2 || is_single(j->y) ? "" : "the operations that end with ",
+        c->name, c->is_single || is_single(j->y) ? "" : "the operations that end with ",
         operation != NULL ? operation->name : "nothing", input.text, HEED_TEXT(x),
         heed_shape_text(place.ndim, place.size).text,
         j->u == NULL      ? heed_shape_text(row.ndim, row.size).text
@@ -578,6 +579,7 @@ static void check_second_derivatives(const check *first)
     second.inputs = inputs;
     second.count = first->count + 1;
     second.operation = y->op;
+    second.is_single = is_single(y);
     check_derivatives(&second);
 }
 

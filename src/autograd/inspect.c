@@ -55,7 +55,7 @@ heed_text heed_args_text(const heed_op *op, const void *args)
     char type[16], name[32];
     int length = 0;
     size_t at = 0, used = 0; /* in args, in text */
-    for (const char *field = op != NULL && op->args != NULL ? op->args : "";
+    for (const char *field = op != NULL && op->args != NULL && args != NULL ? op->args : "";
          sscanf(field, " %15s %31[^,]%n", type, name, &length) == 2 &&
          write_field(type, args, &at, &value);
          field += length + (field[length] == ',')) {

@@ -20,6 +20,7 @@ typedef struct borrowed {
         heed_tensor *tensor, *value, *grad; /* `value` is a view; grad may be NULL */
     } * state;                              /* of the state dict */
     int count;
+    const struct heed_named_tensors *list; /* the state dict itself, until the module changes */
 } borrowed;
 
 typedef struct check {
@@ -93,9 +94,11 @@ static heed_tensor *end_call(const check *c, heed_callback outer, const char *na
     if (is_open) {
         heed_raise(HEED_ERR_SCOPE, "attention_check: %s leaves a scope open", name);
     }
-    if (c->o.module != NULL && heed_state_dict(c->o.module).count != c->lent.count) {
+    const heed_module *module = c->o.module;
+    if (module != NULL && module->lists[1] != c->lent.list) {
         heed_raise(HEED_ERR_VALUE,
-                   "attention_check: %s registers parameters: do so once, in the constructor",
+                   "attention_check: %s registers parameters or modules, or replaces them: do so "
+                   "once, in the constructor",
                    name);
     }
     if (y->storage == NULL) {
@@ -957,12 +960,14 @@ static borrowed borrow(heed_module *module)
     const heed_tensor_list state = heed_state_dict(module);
     borrowed b = {.modes = list_modes(module, NULL),
                   .state = heed_scratch((size_t)state.count * sizeof *b.state),
-                  .count = state.count};
+                  .count = state.count,
+                  .list = module->lists[1]};
     for (int i = 0; i < state.count; i++) {
         heed_tensor *t = state.tensors[i];
         b.state[i] = (struct lent){t, heed_detach(t), t->grad};
     }
     for (int i = 0; i < state.count; i++) {
+        heed_ref(b.state[i].tensor);
         if (b.state[i].grad != NULL) {
             heed_ref(b.state[i].grad);
         }
@@ -993,6 +998,7 @@ static void give_back(const borrowed *b)
         const struct lent *lent = &b->state[i];
         heed_share_storage(lent->tensor, lent->value);
         heed_replace_grad(lent->tensor, lent->grad);
+        heed_unref(lent->tensor);
     }
     for (const struct mode *mode = b->modes; mode != NULL; mode = mode->next) {
         mode->module->training = mode->training;

@@ -143,7 +143,8 @@ static void open_csv(heed_watch *w, const char *path)
     size_t capacity = 0;
     off_t end = 0;
     bool ours = true;
-    w->csv = fopen(path, "a+");
+    /* A pipe that this process could read would never tell that its readers have left. */
+    w->csv = fopen(path, stat(path, &about) == 0 && !S_ISREG(about.st_mode) ? "a" : "a+");
     w->is_regular = w->csv != NULL && fstat(fileno(w->csv), &about) == 0 && S_ISREG(about.st_mode);
     while (w->is_regular && getline(&line, &capacity, w->csv) > 0) {
         ours = end > 0 || strncmp(line, "step,", 5) == 0 || strcmp(line, "step\n") == 0;
@@ -244,7 +245,7 @@ heed_watch *(heed_watch_new)(heed_watch_new_args args)
     }
     w->args = args;
     if (args.every <= 0) {
-        w->args.every = args.steps > 0 ? (args.steps + 9) / 10 : 100;
+        w->args.every = args.steps > 0 ? (args.steps - 1) / 10 + 1 : 100;
     }
     w->steps = w->reported = args.resumed;
     w->began = 1e-9 * (double)heed_nanoseconds();

@@ -138,6 +138,7 @@ START_TEST(arguments_are_read_as_their_operation_declares)
     ck_assert_str_eq(args_of(heed_expand(x, HEED_SHAPE(4, 2, 3))), "shape=(4, 2, 3)");
     ck_assert_str_eq(args_of(heed_to(x, HEED_F32)), "dtype=f32");
     ck_assert_str_eq(args_of(heed_sum(x)), "");
+    ck_assert_str_eq(heed_args_text(heed_sum(x)->op, NULL).text, "");
     ck_assert_str_eq(args_of(heed_sum_dim(x, 1, true)), "dims=(1), keepdim=True");
     ck_assert_str_eq(args_of(heed_slice(x, 1, 0, 3, 2)), "dim=1, start=0, end=3, step=2");
     ck_assert_str_eq(args_of(heed_cross_entropy(x, ids)), "ignore_index=-100, label_smoothing=0");

@@ -1,6 +1,6 @@
 /* Calls each function with keyword arguments, in order and by name: compiled, never run, with every
  * warning that users turn on (make check-cc). With -DWRONG, a keyword that does not exist;
- * with -DDROPPED, a result that is dropped. */
+ * with -DDROPPED=CALL, a result that is dropped. */
 #include <heed.h>
 
 static heed_tensor *square(heed_tensor *const *inputs, void *context)
@@ -44,7 +44,7 @@ void call_all(heed_tensor *x, heed_tensor *ids, void *m, int rows, char *text, s
     x = heed_cross_entropy(x, ids, .ignore_index = -1, .label_smoothing = 0.1,
                            .reduction = HEED_SUM);
 #ifdef DROPPED
-    heed_masked_fill(x, ids, 0);
+    DROPPED;
 #endif
     heed_adamw_new(heed_parameters(m), 1e-3, 0.01);
     heed_adamw_new(heed_parameters(m), 1, 0, .betas = {betas[0], 0.95}, .eps = 1e-6,

@@ -8,6 +8,8 @@ for cc in $(printf '%s\n' "$@" | sort -u); do
         $cc $strict -Werror $flags || exit 1
         text=$($cc -DWRONG $flags 2>&1) && { echo "keywords.sh: $cc takes .no_bais"; exit 1; }
         echo "$text" | grep -q "no_bais.*did you mean .*no_bias" || { echo "$text"; exit 1; }
-        ! $cc -DDROPPED -Werror $flags 2> /dev/null || { echo "keywords.sh: $cc says nothing of a dropped result"; exit 1; }
+        for call in 'heed_masked_fill(x, ids, 0)' 'heed_dropout_forward(0, x)'; do
+            ! $cc "-DDROPPED=$call" -Werror $flags 2> /dev/null || { echo "keywords.sh: $cc lets one drop $call"; exit 1; }
+        done
     done
 done
