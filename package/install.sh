@@ -28,7 +28,7 @@ if [ "$action" = uninstall ]; then
     rmdir "$lib/pkgconfig" "$lib/cmake" 2> /dev/null || :
     case $DESTDIR$PREFIX in
     /usr | /usr/local) ;; # their folders existed before
-    *) for folder in "$LIBDIR" "$PREFIX/include" "$PREFIX"; do
+    *) for folder in "$LIBDIR" "${LIBDIR%/*}" "$PREFIX/include" "$PREFIX"; do
            if [ -z "$DESTDIR" ]; then rmdir "$folder"; else (cd "$DESTDIR" && rmdir -p ".$folder"); fi 2> /dev/null || :
        done ;;
     esac

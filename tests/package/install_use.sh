@@ -52,7 +52,7 @@ expect 2 "the shell did not expand ~" make BUILD="$build" PREFIX="~/heed" instal
 # ---- the lines that make install prints ----
 
 heed=$scratch/heed
-make BUILD="$build" PREFIX="$heed" install > "$scratch/lines"
+make BUILD="$build" PREFIX="$heed" LIBDIR=lib/machine install > "$scratch/lines"
 mkdir "$scratch/mine"
 cd "$scratch/mine"
 cp "$root/examples/quickstart.c" mine.c
@@ -73,12 +73,14 @@ runs ./mine
 check [ "$(pkg-config --modversion heed)" = "$version" ]
 
 # A running program can load the library.
-python3 - "$heed/lib/libheed.so" << 'END'
+python3 - "$heed/lib/machine/libheed.so" << 'END'
 import ctypes, sys
 heed = ctypes.CDLL(sys.argv[1])
 heed.heed_isa.restype = ctypes.c_char_p
 assert heed.heed_isa()
 END
+make -C "$root" BUILD="$build" PREFIX="$heed" LIBDIR=lib/machine uninstall > /dev/null
+check [ ! -e "$heed" ]
 
 # ---- CMake: after cmake --install, as a part of the tree, and fetched ----
 

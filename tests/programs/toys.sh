@@ -121,7 +121,7 @@ misuse "no task is called 'cpoy'" cpoy
 misuse "--width 32: not divisible by --heads 5" copy --heads 5
 refuse "no flag is called widht" copy --sweep widht=3
 refuse "--sweep: a value or a setting is given twice" copy --sweep width=8,16,8
-refuse "--sweep: width is given twice" copy --sweep width=8 --sweep width=16
+refuse "--sweep: weight_decay is given twice" copy --sweep weight-decay=0,1 --sweep weight_decay=2
 refuse "--width: '' is not a whole number" copy --sweep width=8,,16
 misuse "--length 20: recall needs as many --symbols" recall --length 20
 refuse "'width' is not NAME=VALUE" copy --sweep width

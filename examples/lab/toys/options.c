@@ -36,7 +36,11 @@ static int take_sweeps(toys_options *o, int argc, char **argv)
         if (!joined && (strcmp(argv[i], name) != 0 || i + 1 == argc)) {
             argv[count++] = argv[i];
         } else if (o->sweep_count < TOYS_SWEEPS) {
-            o->sweeps[o->sweep_count++] = joined ? argv[i] + length + 1 : argv[++i];
+            char *sweep = joined ? argv[i] + length + 1 : argv[++i];
+            o->sweeps[o->sweep_count++] = sweep;
+            while (*(sweep += strcspn(sweep, "-=")) == '-') {
+                *sweep = '_'; /* weight-decay is weight_decay */
+            }
         } else {
             heed_fail(HEED_ERR_VALUE, "--sweep: at most %d settings", TOYS_SWEEPS);
             break;

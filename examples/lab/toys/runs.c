@@ -76,9 +76,6 @@ static void add_points(toys_runs *r, const toys_options *o, const toys_task *tas
             heed_fail(HEED_ERR_VALUE, "--sweep: %s is given twice", name);
         }
     }
-    for (char *c = name; !heed_error_pending() && (c = strchr(c, '-')) != NULL;) {
-        *c = '_';
-    }
     while (!heed_error_pending() && *at != '\0') {
         flag_value value;
         const int size = (int)strcspn(at + 1, ",");
