@@ -71,9 +71,12 @@ void heed_call_derivative_hooks(const heed_vjp *vjp)
         if (hook->derivative != NULL) {
             const heed_frame frame = heed_frame_begin(false);
             const heed_callback outer = heed_callback_begin();
+            const char *function = heed_self.operation;
+            heed_self.operation = NULL; /* for messages: the callback is no operation's forward */
             in_callback = true;
             hook->derivative(hook, vjp);
             in_callback = false;
+            heed_self.operation = function;
             heed_callback_end(outer);
             heed_pass_on();
             heed_frame_end(frame);

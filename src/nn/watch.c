@@ -1,4 +1,5 @@
 /* A watch: named values of a training loop, a CSV file, and a terminal. */
+#define _XOPEN_SOURCE 700 /* realpath */
 #include "nn.h"
 
 #include <errno.h>
@@ -21,6 +22,7 @@ typedef struct named_value {
 struct heed_watch {
     heed_watch_new_args args; /* terminal: NULL after an error */
     FILE *csv;                /* or NULL */
+    char path[5000];          /* of a regular file: absolute, without symbolic links */
     named_value values[NAMES];
     int count, columns;       /* columns: the first values; -1: the file has no header */
     bool is_regular;          /* the file */
@@ -76,11 +78,16 @@ void heed_watch_pause(heed_watch *w)
 /* Writes a file with the columns of new names, too, and renames it. False: an error of errno. */
 static bool add_columns(heed_watch *w)
 {
-    char *line = NULL, path[5000]; /* longer than any path that systems take */
+    char *line = NULL, path[sizeof w->path + 50];
     size_t capacity = 0;
-    snprintf(path, sizeof path, "%s.tmp", w->args.csv);
-    FILE *to = fopen(path, "w+");
-    bool good = to != NULL;
+    struct stat old;
+    FILE *to = NULL;
+    for (int i = 0; to == NULL && (i == 0 || errno == EEXIST); i++) {
+        snprintf(path, sizeof path, "%s.tmp.%ld.%d", w->path, (long)getpid(), i);
+        to = fopen(path, "w+xe");
+    }
+    bool good = to != NULL && fstat(fileno(w->csv), &old) == 0 &&
+                fchmod(fileno(to), old.st_mode & 0777) == 0;
     rewind(w->csv);
     for (bool is_header = true; good && getline(&line, &capacity, w->csv) > 0; w->length = 0) {
         for (int i = w->columns; i < w->count; i++) {
@@ -92,7 +99,7 @@ static bool add_columns(heed_watch *w)
         is_header = false;
     }
     free(line);
-    good = good && !ferror(w->csv) && rename(path, w->args.csv) == 0;
+    good = good && !ferror(w->csv) && fsync(fileno(to)) == 0 && rename(path, w->path) == 0;
     if (good) {
         fclose(w->csv);
         w->csv = to;
@@ -166,7 +173,8 @@ static void open_csv(heed_watch *w, const char *path)
         heed_fail(HEED_ERR_VALUE,
                   "watch_new: %s: an earlier run wrote it; .replace it, or continue it (.resumed)",
                   heed_show_path(path).text);
-    } else if (w->csv == NULL || (w->is_regular && ftruncate(fileno(w->csv), end) != 0)) {
+    } else if (w->csv == NULL || (w->is_regular && (ftruncate(fileno(w->csv), end) != 0 ||
+                                                    realpath(path, w->path) == NULL))) {
         heed_fail(HEED_ERR_FILE, "watch_new: %s: cannot write it: %s", heed_show_path(path).text,
                   strerror(errno));
     }

@@ -2,8 +2,9 @@
  * caller.
  *
  * The library never ends the program (heed_die is an optional handler). It prints only one thing,
- * and only once: an error that was never read; if that is still pending at the end, the exit status
- * is 1. Even a program without any checks therefore does not fail silently. */
+ * and only once per process: an error that was never read. The exit status is 1 if the thread that
+ * ends the program has not read its own pending error, whichever thread's was printed. Even a
+ * program without any checks therefore does not fail silently. */
 #include "tensor.h"
 
 #include <assert.h>
@@ -137,23 +138,21 @@ int64_t heed_write(int fd, const void *data, size_t size)
     return written;
 }
 
-static bool reported; /* atomic */
-
 void heed_report_unread(const char *beginning)
 {
+    static bool reported; /* atomic */
     if (heed_self.unread && !__atomic_exchange_n(&reported, true, __ATOMIC_RELAXED)) {
         char line[HEED_MOST_OF_A_MESSAGE + 100];
         snprintf(line, sizeof line, "heed: %s an error that it never read: %s\n", beginning,
                  heed_self.message);
         heed_write(STDERR_FILENO, line, strlen(line)); /* one write: one line */
     }
-    heed_self.unread = false;
 }
 
 __attribute__((destructor)) static void report_at_exit(void)
 {
     heed_report_unread("this program ended with");
-    if (__atomic_load_n(&reported, __ATOMIC_RELAXED) && heed_self.error != HEED_OK) {
+    if (heed_self.unread) {
         fflush(NULL); /* exit would do it later */
         _exit(EXIT_FAILURE);
     }

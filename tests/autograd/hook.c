@@ -326,6 +326,25 @@ START_TEST(an_error_of_a_callback_fails_the_pass)
 }
 END_TEST
 
+static void copy_another_shape(heed_hook *self, const heed_vjp *vjp)
+{
+    heed_copy_into(self->context, vjp->g);
+}
+
+/* It is no forward of an operation, whose rule could describe another shape. */
+START_TEST(an_error_of_a_derivative_callback_names_no_rule)
+{
+    heed_hook hook = {.context = heed_ones(HEED_SHAPE(3), HEED_F32),
+                      .derivative = copy_another_shape};
+    heed_tensor *x = leaf(1, 2);
+    heed_hook_add(&hook);
+    heed_backward(heed_sum(heed_exp(x)));
+    heed_hook_remove(&hook);
+    expect_error(HEED_ERR_SHAPE, "copy_into: source");
+    ck_assert_ptr_null(strstr(heed_error_message(), ".rule"));
+}
+END_TEST
+
 static heed_tensor *end_callers_scope(heed_hook *self, const heed_call *call, heed_tensor *y)
 {
     (void)call;
@@ -422,6 +441,7 @@ void add_hook_cases(Suite *suite)
     tcase_add_test(results, a_replacement_of_others_stays_theirs);
     tcase_add_test(results, a_wrong_replacement_fails_the_operation);
     tcase_add_test(results, an_error_of_a_callback_fails_the_pass);
+    tcase_add_test(results, an_error_of_a_derivative_callback_names_no_rule);
     tcase_add_test(results, a_callback_cannot_end_the_scope_of_its_caller);
     tcase_add_test(results, a_callback_may_run_a_pass);
     tcase_add_test(results, a_derivative_callback_may_run_a_pass);

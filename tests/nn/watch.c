@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -141,7 +142,31 @@ START_TEST(new_names_add_columns)
     heed_watch_free(w);
     ck_assert_int_eq(status, HEED_OK);
     expect_bytes(path, rows);
-    ck_assert_int_ne(access(in_folder("run.csv.tmp"), F_OK), 0);
+    ck_assert_int_eq(files_in_folder(), 1);
+}
+END_TEST
+
+/* Symbolic links and permissions stay, wherever the program is by then, and so do other files. */
+START_TEST(added_columns_replace_nothing_else)
+{
+    struct stat about;
+    const int before = open(".", O_RDONLY);
+    write_rows(in_folder("real.csv"), "");
+    chmod(in_folder("real.csv"), 0604);
+    ck_assert_int_eq(symlink("real.csv", in_folder("link.csv")), 0);
+    write_rows(in_folder("real.csv.tmp"), "mine");
+    write_rows(in_folder("link.csv.tmp"), "mine");
+    ck_assert(before >= 0 && chdir(in_folder("")) == 0);
+    heed_watch *w = new_watch(.csv = "link.csv");
+    ck_assert(fchdir(before) == 0 && close(before) == 0);
+    run_steps(w, 2, 3);
+    heed_watch_free(w);
+    expect_bytes(in_folder("real.csv"), "step,loss,val_loss\n1,0.5,\n2,0.333333333,0.666666667\n");
+    ck_assert(lstat(in_folder("link.csv"), &about) == 0 && S_ISLNK(about.st_mode));
+    ck_assert(stat(in_folder("real.csv"), &about) == 0 && (about.st_mode & 0777) == 0604);
+    expect_bytes(in_folder("real.csv.tmp"), "mine");
+    expect_bytes(in_folder("link.csv.tmp"), "mine");
+    ck_assert_int_eq(files_in_folder(), 4);
 }
 END_TEST
 
@@ -324,6 +349,7 @@ void add_watch_cases(Suite *suite)
     tcase_add_test(tests, names_are_checked);
     tcase_add_test(tests, rows_are_written);
     tcase_add_test(tests, new_names_add_columns);
+    tcase_add_test(tests, added_columns_replace_nothing_else);
     tcase_add_test(tests, pipes_keep_their_columns);
     tcase_add_test(tests, a_run_resumes_after_a_cut_anywhere);
     tcase_add_test(tests, other_files_stay_unchanged);

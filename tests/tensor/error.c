@@ -104,6 +104,18 @@ START_TEST(while_an_error_is_pending_nothing_computes)
 }
 END_TEST
 
+/* For code that checks its arguments and computes only if all are OK. */
+START_TEST(a_check_of_a_good_tensor_returns_the_pending_error)
+{
+    const heed_tensor *x = heed_ones(HEED_SHAPE(2), HEED_F32);
+    ck_assert_int_eq(heed_check_tensor("test", "x", x), HEED_OK);
+    heed_fail(HEED_ERR_VALUE, "pending");
+    ck_assert_int_eq(heed_check_tensor("test", "x", x), HEED_ERR_VALUE);
+    ck_assert_int_eq(heed_check_tensor("test", "x", NULL), HEED_ERR_VALUE);
+    expect_error(HEED_ERR_VALUE, "pending");
+}
+END_TEST
+
 START_TEST(scopes_and_releases_work_while_an_error_is_pending)
 {
     const int64_t tensors = heed_live_tensors();
@@ -265,6 +277,20 @@ static void fail_in_two_threads(void)
     }
 }
 
+/* Each thread has its own pending error, and only the first unread one is printed. */
+static void fail_in_thread_and_read_another(void)
+{
+    fail_in_two_threads();
+    fail_without_scope();
+    heed_error_message();
+}
+
+static void fail_in_thread_and_here(void)
+{
+    fail_in_two_threads();
+    fail_without_scope();
+}
+
 static void train(void)
 {
     for (int step = 0; step < 3; step++) {
@@ -367,6 +393,8 @@ static const struct {
     {fail_without_scope, UNREAD, ENDED NO_SCOPE},
     {fail_and_die, EXIT_FAILURE, "HEED_ERR_SHAPE: " DIMS},
     {fail_in_two_threads, STATUS, THREAD NO_SCOPE}, /* once a process */
+    {fail_in_thread_and_read_another, STATUS, THREAD NO_SCOPE},
+    {fail_in_thread_and_here, UNREAD, THREAD NO_SCOPE},
     {train, UNREAD, "step 0\n" CONTINUES DIMS "step 1\nstep 2\n"},
     {read_one_of_two, UNREAD, ENDED DIMS},
     {print_and_fail, UNREAD, ENDED NO_SCOPE "printed\n"},
@@ -411,6 +439,7 @@ void add_error_cases(Suite *suite)
     TCase *tests = heed_case(suite, "error");
     tcase_add_test(tests, the_first_error_stays);
     tcase_add_test(tests, while_an_error_is_pending_nothing_computes);
+    tcase_add_test(tests, a_check_of_a_good_tensor_returns_the_pending_error);
     tcase_add_test(tests, scopes_and_releases_work_while_an_error_is_pending);
     tcase_add_test(tests, errors_belong_to_their_thread);
     tcase_add_test(tests, a_handler_is_called_once_for_each_error);
