@@ -177,8 +177,8 @@ struct heed_tensor {
  * While an error is pending, only these work: reading the error, ending scopes, releasing, freeing.
  *
  * An error that is never read is printed to stderr, once per process: when the program or the
- * thread ends, or when another scope begins after the one in which the error occurred has ended. If
- * it is still pending when the program ends, the exit status is 1.
+ * thread ends, or when another scope begins after the one in which the error occurred has ended.
+ * The exit status is 1 if the thread that ends the program has not read its pending error.
  * It counts as read after heed_error or heed_error_message, or if a handler was set when it
  * occurred. Programs that end through _exit, abort or a signal print nothing.
  *
@@ -326,7 +326,7 @@ HEED_NEW *heed_scalar(double value, heed_dtype dtype);
 HEED_NEW *heed_zeros_like(const heed_tensor *x);
 HEED_NEW *heed_ones_like(const heed_tensor *x);
 
-/* heed_arange: start, start + step, ... up to but excluding end, like torch.arange
+/* heed_arange: as torch.arange: start, start + step, ... up to but excluding end
  *
  * HEED_ERR_VALUE: step is 0, not finite, or leads away from end; i64 cannot represent a number; the
  * start or step of an i64 arange is fractional. HEED_ERR_DTYPE: bool. */
@@ -370,20 +370,20 @@ heed_status heed_fill_into(heed_tensor *target, double value);
 
 /* ---- reading ---- */
 
-/* heed_size: the size of a dim, like torch's x.size(dim). heed_shape_of_tensor: all of them, like
- * x.shape. heed_is_contiguous: true if the elements are in row-major order without gaps. */
+/* heed_size: as torch's x.size(dim): the size of a dim. heed_shape_of_tensor: as x.shape: all of
+ * them. heed_is_contiguous: true if the elements are in row-major order without gaps. */
 int64_t heed_size(const heed_tensor *t, int dim);
 heed_shape heed_shape_of_tensor(const heed_tensor *t);
 bool heed_is_contiguous(const heed_tensor *t);
 
-/* heed_item: the element of a one-element tensor of any dtype, like torch's item(). heed_item_i64:
+/* heed_item: as torch's item(): the element of a one-element tensor of any dtype. heed_item_i64:
  * the same, exact for i64. HEED_ERR_SHAPE: t does not have exactly one element. HEED_ERR_DTYPE:
  * heed_item_i64 of a float. */
 double heed_item(const heed_tensor *t);
 int64_t heed_item_i64(const heed_tensor *t);
 
-/* heed_at: heed_at(t, HEED_INDEX(i, j)) is torch's t[i, j].item(); negative indices count from the
- * end.
+/* heed_at(t, HEED_INDEX(i, j)): as torch's t[i, j].item(): an element; negative indices count from
+ * the end.
  *
  * HEED_ERR_SHAPE: the number of indices is not t's number of dims. HEED_ERR_INDEX: an index is out
  * of range. */
@@ -456,7 +456,7 @@ typedef struct heed_generator {
     uint64_t seed; /* the seed it was started with */
 } heed_generator;
 
-/* heed_manual_seed: like torch.manual_seed(seed), for this thread's generator. heed_get_generator,
+/* heed_manual_seed: as torch.manual_seed(seed), for this thread's generator. heed_get_generator,
  * heed_set_generator: that generator as a value, to save and restore it. They also work while an
  * error is pending. HEED_ERR_VALUE: not a value returned by heed_get_generator. */
 void heed_manual_seed(uint64_t seed);
@@ -471,14 +471,14 @@ HEED_NEW *heed_randn(heed_shape shape, heed_dtype dtype);
 HEED_NEW *heed_randint(int64_t low, int64_t high, heed_shape shape);
 HEED_NEW *heed_randperm(int64_t n);
 
-/* heed_uniform_into, heed_normal_into: overwrite `t`, a contiguous float tensor, like torch's
- * uniform_(low, high) and normal_(mean, std). HEED_ERR_SHAPE: not contiguous. HEED_ERR_VALUE: low
+/* heed_uniform_into, heed_normal_into: as torch's t.uniform_(low, high) and t.normal_(mean, std):
+ * overwrite `t`, a contiguous float tensor. HEED_ERR_SHAPE: not contiguous. HEED_ERR_VALUE: low
  * above high, negative std, or any of these not finite. */
 heed_status heed_uniform_into(heed_tensor *t, double low, double high);
 heed_status heed_normal_into(heed_tensor *t, double mean, double std);
 
-/* heed_multinomial: draws `num_samples` of the categories 0 ... n-1 with probabilities p, each at
- * most once, like torch.multinomial(p, num_samples)
+/* heed_multinomial: as torch.multinomial(p, num_samples): draws `num_samples` of the categories
+ * 0 ... n-1 with probabilities p, each at most once
  *
  *   p (..., n) float -> (..., num_samples) i64          p has 1 or 2 dims, and any sums
  *
@@ -569,10 +569,10 @@ HEED_NEW *heed_logical_and(heed_tensor *a, heed_tensor *b);
 HEED_NEW *heed_logical_or(heed_tensor *a, heed_tensor *b);
 HEED_NEW *heed_logical_not(heed_tensor *x);
 
-/* heed_allclose: true if |a - b| <= atol + rtol * |b| for all elements, as torch.allclose. An
+/* heed_allclose: as torch.allclose: true if |a - b| <= atol + rtol * |b| for all elements. An
  * infinity is close only to itself. NaN is close to nothing, or with equal_nan only to NaN. torch's
  * defaults are rtol 1e-5 and atol 1e-8.
- * heed_equal: true if shape, dtype and elements are equal, as torch.equal. */
+ * heed_equal: as torch.equal: true if shape, dtype and elements are equal. */
 bool heed_allclose(heed_tensor *a, heed_tensor *b, double rtol, double atol, bool equal_nan);
 bool heed_equal(heed_tensor *a, heed_tensor *b);
 
@@ -697,22 +697,22 @@ HEED_NEW *heed_sum_dim(heed_tensor *x, int dim, bool keepdim);
 HEED_NEW *heed_mean(heed_tensor *x);
 HEED_NEW *heed_mean_dim(heed_tensor *x, int dim, bool keepdim);
 
-/* heed_sum_to_size: x summed to `shape` over the dims that broadcasting repeated, as torch's
- * x.sum_to_size(shape).                                               dx = expand(g)
+/* heed_sum_to_size: as torch's x.sum_to_size(shape): sums x to `shape`, over the dims that
+ * broadcasting repeated                                               dx = expand(g)
  *
  * HEED_ERR_SHAPE: `shape` does not broadcast to x's. */
 HEED_NEW *heed_sum_to_size(heed_tensor *x, heed_shape shape);
 
-/* heed_amax, heed_amin: the largest and the smallest element, as torch.amax(x, dim, keepdim).
- * HEED_ERR_SHAPE, also of heed_argmax: a dim without elements.
+/* heed_amax, heed_amin: as torch.amax(x, dim, keepdim): the largest and the smallest element
  *
  *   x any          y is NaN if any is NaN
- *   dx = g / k at the k elements equal to y, else 0; all NaN if y is NaN, as in torch */
+ *   dx = g / k at the k elements equal to y, else 0; all NaN if y is NaN, as in torch
+ * HEED_ERR_SHAPE, also of heed_argmax: a dim without elements. */
 HEED_NEW *heed_amax(heed_tensor *x);
 HEED_NEW *heed_amax_dim(heed_tensor *x, int dim, bool keepdim);
 HEED_NEW *heed_amin(heed_tensor *x);
 
-/* heed_argmax: index of the largest element of the flattened x, as torch.argmax(x), or along a dim.
+/* heed_argmax: as torch.argmax(x): index of the largest element of the flattened x, or along a dim.
  * Of equal elements, the first; the first NaN if there is one.
  *
  *   x number -> i64          no gradient */
@@ -880,7 +880,7 @@ heed_status heed_set_grad(heed_tensor *x, heed_tensor *grad);
  * create_graph. (An upstream gradient of ones would hide a wrong softmax.) NaN never passes. An
  * input that has no effect fails the check unless the options list it. A derivative can read only
  * the values that it declares as saved. Where a derivative differs, the check looks again, at
- * one-sided slopes and with other steps, and says why; this changes no result. */
+ * points beside x and with other steps, and says why; this changes no result. */
 
 /* A function of `inputs`, which it must not keep. They are other handles than the caller's: read
  * them, not the fields of a module that holds the tensors. The generator is reset before each call,
@@ -898,7 +898,7 @@ typedef enum heed_gradcheck_verdict {
     HEED_GRADCHECK_KINK,      /* f is not differentiable there; beside it, the gradient is right */
     HEED_GRADCHECK_NOISE,     /* difference quotients do not settle, so the gradient may be right */
     HEED_GRADCHECK_WRONG,     /* the difference quotient settles, but not at the gradient */
-    HEED_GRADCHECK_NO_EFFECT, /* the input has no effect, so the check proves nothing */
+    HEED_GRADCHECK_NO_EFFECT, /* all derivatives by the input are 0: the check proves nothing */
 } heed_gradcheck_verdict;
 
 typedef struct heed_gradcheck_report {
@@ -906,7 +906,7 @@ typedef struct heed_gradcheck_report {
     int input;                /* gradgradcheck: the number of inputs means the upstream gradient */
     int64_t element, output;  /* in row-major order; output is 0 for a random upstream gradient */
     double analytic, numeric; /* the two values that differ */
-    double left, right;       /* slopes on both sides of the element */
+    double left, right;       /* the least and the greatest slope of the output beside x */
     double limit;             /* at which the difference quotient settles best */
 } heed_gradcheck_report;
 

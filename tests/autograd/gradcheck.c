@@ -36,12 +36,13 @@ START_TEST(unused_inputs_must_be_declared)
 {
     heed_tensor *inputs[] = {leaf(HEED_SHAPE(2)), leaf(HEED_SHAPE(3))};
     heed_gradcheck(constant, NULL, inputs, 1);
-    expect_error(HEED_ERR_GRADCHECK, "near input 0 (2) the function does not change");
+    expect_error(HEED_ERR_GRADCHECK, "all derivatives of the function by input 0 (2) are 0");
     ck_assert_int_eq(heed_gradcheck(constant, NULL, inputs, 1, .unused = HEED_INPUT(0)), HEED_OK);
     heed_gradcheck(square, NULL, inputs, 2);
-    expect_error(HEED_ERR_GRADCHECK, "near input 1 (3) the function does not change (not used, or "
-                                     "flat there, as x^2 at 0), so the check proves "
-                                     "nothing; move x away, or set .unused = HEED_INPUT(1)");
+    expect_error(HEED_ERR_GRADCHECK,
+                 "all derivatives of the function by input 1 (3) are 0 (it is not used, or x is a "
+                 "point like 0 of x^2 and |x|), so the check proves nothing; move x away, or set "
+                 ".unused = HEED_INPUT(1)");
     heed_gradcheck(square, NULL, inputs, 2, .unused = HEED_INPUT(0));
     expect_error(HEED_ERR_GRADCHECK, "input 1 (3)");
     ck_assert_int_eq(heed_gradcheck(square, NULL, inputs, 2, .unused = HEED_INPUT(1)), HEED_OK);
@@ -60,22 +61,16 @@ START_TEST(second_order_tells_unused_from_linear)
 {
     heed_tensor *inputs[] = {leaf(HEED_SHAPE(2)), leaf(HEED_SHAPE(2)), leaf(HEED_SHAPE(3))};
     heed_gradgradcheck(square_plus, NULL, inputs, 3);
-    expect_error(
-        HEED_ERR_GRADCHECK,
-        "near input 1 (2) the gradient does not change (not used, or flat there, as x^2 at 0), so "
-        "the check proves nothing; move x away, or set .linear = "
-        "HEED_INPUT(1)");
+    expect_error(HEED_ERR_GRADCHECK, "all derivatives of the gradient by input 1 (2) are 0");
+    ck_assert_ptr_nonnull(strstr(heed_error_message(), "or set .linear = HEED_INPUT(1)"));
     heed_gradgradcheck(square_plus, NULL, inputs, 3, .linear = HEED_ALL_INPUTS);
-    expect_error(
-        HEED_ERR_GRADCHECK,
-        "near input 2 (3) the function does not change (not used, or flat there, as x^2 at 0), so "
-        "the check proves nothing; move x away, or set .unused = "
-        "HEED_INPUT(2)");
+    expect_error(HEED_ERR_GRADCHECK, "all derivatives of the function by input 2 (3) are 0");
+    ck_assert_ptr_nonnull(strstr(heed_error_message(), "or set .unused = HEED_INPUT(2)"));
     ck_assert_int_eq(heed_gradgradcheck(square_plus, NULL, inputs, 3, .linear = HEED_INPUT(1),
                                         .unused = HEED_INPUT(2)),
                      HEED_OK);
     heed_gradgradcheck(constant, NULL, inputs, 1, .linear = HEED_ALL_INPUTS);
-    expect_error(HEED_ERR_GRADCHECK, "near input 0 (2) the function does not change");
+    expect_error(HEED_ERR_GRADCHECK, "of the function by input 0 (2) are 0");
     ck_assert_int_eq(heed_gradgradcheck(constant, NULL, inputs, 1, .unused = HEED_INPUT(0)),
                      HEED_OK);
 }
@@ -247,8 +242,7 @@ START_TEST(the_second_look_leaves_no_trace)
         ck_assert_int_eq(heed_live_bytes(), bytes);
     }
     ck_assert_int_eq(status, HEED_ERR_GRADCHECK);
-    ck_assert_ptr_nonnull(
-        strstr(heed_error_message(), "; kink: left and right slopes differ (0, 2)"));
+    ck_assert_ptr_nonnull(strstr(heed_error_message(), "; kink: slopes beside x differ (0, 2)"));
     ck_assert_int_gt(failures, 300);
     const heed_generator after = heed_get_generator();
     ck_assert(same_generator(&generator, &after));
@@ -268,7 +262,7 @@ START_TEST(the_second_look_lets_nothing_pass)
     heed_gradcheck_report report;
     heed_gradcheck(steep, NULL, &x, 1, .eps = 1e-4, .report = &report);
     expect_error(HEED_ERR_GRADCHECK, "; noise: the difference quotient does not settle between "
-                                     "eps 0.01 and 1e-05; the function may");
+                                     "eps 10 and 1e-05; the function may");
     ck_assert_int_eq(report.verdict, HEED_GRADCHECK_NOISE);
     ck_assert_int_eq(heed_gradcheck(steep, NULL, &x, 1, .report = &report), HEED_OK);
     ck_assert_int_eq(report.verdict, HEED_GRADCHECK_OK);
@@ -295,7 +289,7 @@ START_TEST(the_report_has_what_the_message_says)
     ck_assert_double_eq_tol(report.limit, 10, 1e-6);
 
     heed_gradcheck(square, NULL, inputs, 2, .report = &report);
-    expect_error(HEED_ERR_GRADCHECK, "near input 1");
+    expect_error(HEED_ERR_GRADCHECK, "by input 1");
     ck_assert_int_eq(report.verdict, HEED_GRADCHECK_NO_EFFECT);
     ck_assert_int_eq(report.input, 1);
     heed_gradcheck(square, NULL, inputs, 2, .report = &report, .unused = HEED_INPUT(1));
