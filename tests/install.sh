@@ -58,6 +58,7 @@ for group in "$@"; do
         want "command -v valgrind" valgrind valgrind valgrind valgrind valgrind
         want "command -v xmllint" libxml2-utils libxml2 libxml2-utils libxml2 libxml2
         want "command -v script" bsdutils util-linux util-linux util-linux util-linux
+        want "[ -e /usr/share/i18n/charmaps ]" locales glibc-locale-source musl-locales glibc-locales gettext
         want "command -v dot" graphviz graphviz graphviz graphviz graphviz
         want "command -v mpicc && command -v mpirun" "libopenmpi-dev openmpi-bin" openmpi-devel \
             "openmpi openmpi-dev" openmpi open-mpi

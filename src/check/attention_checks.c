@@ -949,11 +949,6 @@ static struct mode *list_modes(heed_module *m, struct mode *next)
     return mode;
 }
 
-static bool is_zero(const heed_tensor *p)
-{
-    return p->numel > 0 && heed_item(heed_amax(heed_abs(heed_detach((heed_tensor *)p)))) == 0;
-}
-
 /* What give_back needs, in the open scope. Sets the module to eval. */
 static borrowed borrow(heed_module *module)
 {
@@ -985,7 +980,7 @@ static void replace_values(const check *c, const borrowed *b)
     for (int i = 0; i < b->count; i++) {
         heed_tensor *t = b->state[i].tensor, *value = heed_clone(heed_detach(t));
         value = heed_is_float(t->dtype) && !c->o.f32 ? heed_to(value, HEED_F64) : value;
-        if (t->requires_grad && is_zero(t)) {
+        if (t->requires_grad && t->numel > 0 && heed_item(heed_amax(heed_abs(value))) == 0) {
             heed_normal_into(value, 0, 0.3);
         }
         heed_share_storage(t, value);

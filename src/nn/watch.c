@@ -126,7 +126,11 @@ static void write_row(heed_watch *w)
     put(w, "%lld", (long long)w->steps);
     for (int i = 0; i < w->columns; i++) {
         const named_value *v = &w->values[i];
+        char *point = w->text + w->length + 1;
         put(w, v->step == w->steps && !isnan(v->value) ? ",%.9g" : ",", v->value);
+        if ((point = strchr(point, ',')) != NULL) { /* of the program's locale */
+            *point = '.';
+        }
     }
     put(w, "\n");
     good = good && write_text(w->csv, w->text, w->length);

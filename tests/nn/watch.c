@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <locale.h>
 #include <math.h>
 #include <poll.h>
 #include <signal.h>
@@ -167,6 +168,31 @@ START_TEST(added_columns_replace_nothing_else)
     expect_bytes(in_folder("real.csv.tmp"), "mine");
     expect_bytes(in_folder("link.csv.tmp"), "mine");
     ck_assert_int_eq(files_in_folder(), 4);
+}
+END_TEST
+
+/* Programs may choose a locale with a decimal comma, as this test does. */
+START_TEST(a_decimal_comma_adds_no_cell)
+{
+    char command[300];
+    write_rows(in_folder("source"), "LC_NUMERIC\ndecimal_point \",\"\nthousands_sep \"\"\n"
+                                    "grouping -1\nEND LC_NUMERIC\n");
+    snprintf(command, sizeof command, "localedef -ci %s -f ANSI_X3.4-1968 %s 2> /dev/null",
+             in_folder("source"), in_folder("comma"));
+    setenv("LOCPATH", in_folder(""), 1);
+    if (system(command) >= 0 && setlocale(LC_NUMERIC, "comma") != NULL) {
+        heed_watch *w = new_watch(.csv = in_folder("run.csv"));
+        run_steps(w, 2, 3);
+        heed_watch_free(w);
+        setlocale(LC_NUMERIC, "C");
+        expect_bytes(in_folder("run.csv"),
+                     "step,loss,val_loss\n1,0.5,\n2,0.333333333,0.666666667\n");
+    } else {
+        ck_assert_ptr_null(getenv("HEED_STRICT")); /* localedef is missing */
+    }
+    unsetenv("LOCPATH");
+    snprintf(command, sizeof command, "rm -rf %s", in_folder("comma"));
+    ck_assert_int_eq(system(command), 0);
 }
 END_TEST
 
@@ -350,6 +376,7 @@ void add_watch_cases(Suite *suite)
     tcase_add_test(tests, rows_are_written);
     tcase_add_test(tests, new_names_add_columns);
     tcase_add_test(tests, added_columns_replace_nothing_else);
+    tcase_add_test(tests, a_decimal_comma_adds_no_cell);
     tcase_add_test(tests, pipes_keep_their_columns);
     tcase_add_test(tests, a_run_resumes_after_a_cut_anywhere);
     tcase_add_test(tests, other_files_stay_unchanged);
