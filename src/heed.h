@@ -1958,11 +1958,13 @@ typedef struct heed_attention_report {
      * effect, '.' none, '?' either (a query that may not see itself still affects its row). */
     double reach[HEED_CHECK_TOKENS][HEED_CHECK_TOKENS];
     char expected[HEED_CHECK_TOKENS][HEED_CHECK_TOKENS];
+    char assumed[300]; /* options that are not given and guessed, and why; "" if none */
     char mistake[600]; /* the likely mistake and the remedy, one sentence each; "" if unknown */
 } heed_attention_report;
 
 /* heed_attention_check(f, context, .d_model = 64, ...): HEED_OK if no check failed. Takes less
- * than 0.1 s with 64 features, about 0.5 s with 768.
+ * than 0.1 s with 64 features, about 0.5 s with 768. Options that are not given are guessed if the
+ * outputs show them: .causal, .heads, .positions, .unbatched, .f32; the report says so.
  * HEED_ERR_CHECK: a check failed; the message is the likely mistake. HEED_ERR_NULL: no function, or
  * it returned NULL. HEED_ERR_SHAPE: the mask is not (T, T), or f returns other dims than
  * (B, T, ...). HEED_ERR_VALUE: d_model is missing, an option does not fit the others, or f gives
@@ -1976,7 +1978,7 @@ typedef struct heed_attention_check_args {
     heed_attention_function *f;
     void *context;
     int64_t d_model;         /* features of x; required */
-    int heads;               /* 0: 1 */
+    int heads;               /* 0: 1, or what makes y the formula */
     bool causal;             /* token i sees tokens 0 to i */
     heed_tensor *block_mask; /* or: bool (T, T), T <= 8, true blocks; f applies the same one */
     heed_attention_positions positions;

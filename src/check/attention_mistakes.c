@@ -17,21 +17,21 @@
 
 typedef enum role { ROLE_Q, ROLE_K, ROLE_V, ROLE_O, ROLE_QKV, ROLES, NO_ROLE = -1 } role;
 
-enum { KEY = 64, MATRICES = 40, MOST_UNNAMED = 6, CERTAIN = 4 };
+enum { KEY = 128, MATRICES = 40, MOST_UNNAMED = 6, SKETCH = 16 };
 
 typedef struct matrix {
     heed_tensor *weight, *bias; /* (out, in) and (out), f64; bias may be NULL */
     const heed_tensor *tensor;  /* the parameter */
     role hint;                  /* by its name */
     char key[KEY];
-    bool one_head, fused;           /* all heads use the same rows; a third of a parameter */
-    heed_tensor *of_x[2], *to_y[2]; /* products, plain and transposed */
+    bool one_head, fused; /* all heads use the same rows; a third of a parameter */
+    /* Products, as x W^T and as x W; NULL where shapes do not fit. */
+    heed_tensor *of_x[2], *to_y[2];
 } matrix;
 
 typedef struct weights {
-    matrix *from[ROLES]; /* the last may be NULL */
+    matrix *from[ROLES]; /* W_o may be NULL */
     int64_t head_dim, kv_heads;
-    bool square; /* each could be used transposed, as x W instead of x W^T */
 } weights;
 
 typedef struct mistake mistake;
@@ -39,41 +39,38 @@ typedef struct mistake mistake;
 typedef struct problem {
     const heed_attention_question *question;
     const heed_attention_check_args *o;
-    heed_tensor *x, *y, *sketch; /* y (B, T, n) is the output times sketch (width, n) */
+    heed_tensor *x, *y, *sketch; /* y is the output times the sketch (width, SKETCH) */
     int64_t batch, tokens, width;
-    matrix matrices[MATRICES];
+    matrix matrices[3 * MATRICES];
     int count;
-    bool in_out;                   /* parameters are (in, out), as GPT-2's */
-    weights w;                     /* those that are tried */
-    double scale;                  /* of scores, found in the outputs; 0: not found */
-    bool placed;                   /* q and k are turned by positions */
-    int64_t first;                 /* rows before it are not compared */
-    const mistake *given[CERTAIN]; /* mistakes that need no trying */
-    int given_count;
-    char *text;
-    size_t size;
+    bool in_out;          /* parameters are (in, out), as GPT-2's */
+    weights w;            /* those that are tried */
+    double scale;         /* of scores, found in the outputs; 0: not found */
+    bool placed;          /* q and k are turned by positions */
+    int64_t first;        /* rows before it are not compared */
+    const mistake *given; /* shows in which parameters have which role; or NULL */
 } problem;
 
-/* The last part of a parameter's name, without "weight", numbers and punctuation, in lower case. */
+/* A parameter's name without "weight" or "bias" at its end, in lower case: letters and dots. */
 static void key_of(const char *name, char *key)
 {
-    static const char *const ends[] = {"weight", "bias"};
-    size_t end = strlen(name), length = 0;
-    for (int i = 0; i < 2; i++) {
-        const size_t size = strlen(ends[i]);
-        end -= end >= size && strcmp(name + end - size, ends[i]) == 0 ? size : 0;
-    }
-    while (end > 0 && !isalpha((unsigned char)name[end - 1])) {
-        end--;
-    }
-    for (size_t i = 0; i < end && length + 1 < KEY; i++) {
-        if (name[i] == '.') {
-            length = 0;
-        } else if (isalnum((unsigned char)name[i])) {
-            key[length++] = (char)tolower((unsigned char)name[i]);
+    size_t length = 0;
+    for (const char *at = name; *at != '\0' && strcmp(at, "weight") != 0 && strcmp(at, "bias") != 0;
+         at++) {
+        if ((isalpha((unsigned char)*at) || *at == '.') && length + 1 < KEY) {
+            key[length++] = (char)tolower((unsigned char)*at);
         }
     }
+    while (length > 0 && key[length - 1] == '.') {
+        length--;
+    }
     key[length] = '\0';
+}
+
+static const char *last_part(const char *key)
+{
+    const char *dot = strrchr(key, '.');
+    return dot != NULL ? dot + 1 : key;
 }
 
 /* W_q, q_proj, query, to_q, fc_q: what is left without these words tells the role. */
@@ -81,23 +78,20 @@ static role role_of(const char *key)
 {
     static const char *const words[] = {"projection", "proj", "linear", "lin", "layer",
                                         "fc",         "to",   "weight", "w"};
-    static const char *const names[ROLES][7] = {{"q", "qs", "query", "queries"},
-                                                {"k", "ks", "key", "keys"},
-                                                {"v", "vs", "value", "values"},
-                                                {"", "o", "out", "output", "c", "concat", "dense"},
-                                                {"in", "qkv", "cattn", "attn"}};
-    char left[KEY], *at;
-    memcpy(left, key, KEY);
+    static const char *const names[ROLES] = {
+        " q qs query queries ", " k ks key keys ", " v vs value values ",
+        "  o out output c concat dense ", /* or nothing: two blanks */
+        " in qkv cattn attn "};
+    char left[KEY + 2], *at;
+    snprintf(left, sizeof left, " %s ", last_part(key));
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         while ((at = strstr(left, words[i])) != NULL) {
             memmove(at, at + strlen(words[i]), strlen(at + strlen(words[i])) + 1);
         }
     }
-    for (int r = 0; r < ROLES; r++) {
-        for (int i = 0; i < 7; i++) {
-            if (*key != '\0' && names[r][i] != NULL && strcmp(left, names[r][i]) == 0) {
-                return (role)r;
-            }
+    for (int r = 0; r < ROLES && *key != '\0'; r++) {
+        if (strstr(names[r], left) != NULL) {
+            return (role)r;
         }
     }
     return NO_ROLE;
@@ -110,133 +104,107 @@ static void append_rows(heed_tensor **to, heed_tensor *rows)
     *to = *to == NULL ? rows : heed_cat(both, 2, 0);
 }
 
-/* A parameter as a matrix (out, in), or NULL. Those of (in, out), as GPT-2's, are transposed if
- * their shape shows it. */
-static heed_tensor *matrix_of(problem *p, heed_tensor *t, role hint)
-{
-    const int64_t d = p->o->d_model;
-    if (t->ndim != 2 || t->numel == 0) {
-        return NULL;
-    }
-    const bool in_out = t->shape[0] == d && t->shape[1] != d &&
-                        (t->shape[1] == 3 * d || (hint != ROLE_O && hint != NO_ROLE));
-    p->in_out = p->in_out || in_out;
-    return in_out ? heed_transpose(t, 0, 1) : t;
-}
-
+/* Adds a matrix, or the thirds of (3 width, in). A bias that does not fit is left out. */
 static void add_matrix(problem *p, const matrix *m)
 {
-    if (p->count < MATRICES) {
-        p->matrices[p->count++] = *m;
+    const int64_t d = p->o->d_model, rows = m->weight->shape[0];
+    const bool fused =
+        rows % 3 == 0 && m->weight->shape[1] == d && (m->hint == ROLE_QKV || rows == 3 * d);
+    const int count = fused ? 3 : 1;
+    heed_tensor *parts[3], *biases[3] = {NULL};
+    heed_chunk(m->weight, count, 0, parts);
+    if (m->bias != NULL && m->bias->shape[0] == rows) {
+        heed_chunk(m->bias, count, 0, biases);
+    }
+    for (int i = 0; i < count; i++) {
+        matrix *part = &p->matrices[p->count++];
+        *part = *m;
+        part->weight = parts[i];
+        part->bias = biases[i];
+        part->hint = fused ? (role)i : m->hint;
+        part->fused = fused;
     }
 }
 
-static bool is_fused(const problem *p, const matrix *m)
-{
-    return m->weight->shape[0] % 3 == 0 && m->weight->shape[1] == p->o->d_model &&
-           (m->hint == ROLE_QKV || m->weight->shape[0] == 3 * p->o->d_model);
-}
-
-/* The thirds of (3 width, in). */
-static void add_thirds(problem *p, const matrix *fused)
-{
-    heed_tensor *thirds[3], *biases[3] = {NULL};
-    heed_chunk(fused->weight, 3, 0, thirds);
-    if (fused->bias != NULL && fused->bias->shape[0] == fused->weight->shape[0]) {
-        heed_chunk(fused->bias, 3, 0, biases);
-    }
-    for (int i = 0; i < 3; i++) {
-        add_matrix(p, &(matrix){.tensor = fused->tensor,
-                                .weight = thirds[i],
-                                .bias = biases[i],
-                                .hint = (role)i,
-                                .fused = true});
-    }
-}
-
-/* Lists the matrices in order of registration, each with the bias that follows it. */
+/* Lists the matrices in order of registration, each with the bias that follows it. Those of (in,
+ * out), as GPT-2's, are transposed if their shape shows it. */
 static void list_matrices(problem *p)
 {
-    const heed_tensor_list list = heed_state_dict(p->question->module),
-                           parameters = heed_parameters(p->question->module);
+    const heed_tensor_list list = heed_state_dict(p->question->module), /* names tied ones too */
+        parameters = heed_parameters(p->question->module);
+    const int64_t d = p->o->d_model;
+    matrix listed[MATRICES];
+    int count = 0;
     for (int i = 0; i < list.count; i++) {
         heed_tensor *t = list.tensors[i], *value = heed_to(heed_detach(t), HEED_F64);
-        matrix m = {.tensor = t}, *same = NULL;
+        matrix m = {.tensor = t}, *same = NULL; /* of the same name */
         key_of(list.names[i], m.key);
         m.hint = role_of(m.key);
-        for (int j = 0; j < p->count; j++) {
+        for (int j = 0; j < count; j++) {
             const bool of_bias = value->ndim == 1 && m.hint != NO_ROLE && /* q_bias of W_q */
-                                 p->matrices[j].hint == m.hint;
-            same = of_bias || strcmp(p->matrices[j].key, m.key) == 0 ? &p->matrices[j] : same;
-        }
-        if (!heed_is_listed(parameters.tensors, parameters.count, t)) {
-            continue; /* a buffer */
+                                 listed[j].hint == m.hint;
+            same = of_bias || strcmp(last_part(listed[j].key), last_part(m.key)) == 0 ? &listed[j]
+                                                                                      : same;
         }
         if (value->ndim == 1 && same != NULL) {
             append_rows(&same->bias, value);
         }
-        m.weight = matrix_of(p, value, m.hint);
-        if (m.weight == NULL) {
+        if (value->ndim != 2 || value->numel == 0 ||
+            !heed_is_listed(parameters.tensors, parameters.count, t)) {
             continue;
         }
-        if (same != NULL && p->o->heads > 1 && m.weight->shape[0] < p->o->d_model &&
+        const bool in_out = t->shape[0] == d && t->shape[1] != d &&
+                            (t->shape[1] == 3 * d || (m.hint != ROLE_O && m.hint != NO_ROLE));
+        m.weight = in_out ? heed_transpose(value, 0, 1) : value;
+        p->in_out = p->in_out || in_out;
+        const bool of_head = m.weight->shape[0] < d ||
+                             (m.hint != NO_ROLE && same != NULL && strcmp(same->key, m.key) == 0);
+        if (same != NULL && p->o->heads > 1 && of_head &&
             same->weight->shape[1] == m.weight->shape[1]) {
             same->one_head = same->tensor == t;
             append_rows(&same->weight, m.weight);
-        } else {
-            add_matrix(p, &m);
+        } else if (count < MATRICES) {
+            listed[count++] = m;
         }
     }
-    matrix listed[MATRICES];
-    const int count = p->count;
-    memcpy(listed, p->matrices, sizeof listed);
-    p->count = 0;
     for (int i = 0; i < count; i++) {
-        matrix *m = &listed[i];
-        if (p->in_out && m->hint == ROLE_O) { /* then so is W_o */
-            m->weight = heed_transpose(m->weight, 0, 1);
+        if (p->in_out && listed[i].hint == ROLE_O) { /* then so is W_o */
+            listed[i].weight = heed_transpose(listed[i].weight, 0, 1);
         }
-        if (is_fused(p, m)) {
-            add_thirds(p, m);
-        } else {
-            add_matrix(p, m);
-        }
+        add_matrix(p, &listed[i]);
+    }
+}
+
+/* x times the matrices, and the matrices times the sketch, where shapes fit. */
+static void multiply_all(problem *p)
+{
+    for (int i = 0; i < 2 * p->count; i++) {
+        matrix *m = &p->matrices[i / 2];
+        heed_tensor *turned = heed_transpose(m->weight, 0, 1);
+        heed_tensor *w = i & 1 ? turned : m->weight, *other = i & 1 ? m->weight : turned;
+        const bool fits =
+            w->shape[1] == p->o->d_model && (m->bias == NULL || m->bias->shape[0] == w->shape[0]);
+        m->of_x[i & 1] = fits ? heed_linear(p->x, w, m->bias) : NULL;
+        m->to_y[i & 1] = w->shape[0] == p->width ? heed_matmul(other, p->sketch) : NULL;
     }
 }
 
 /* True if the shapes of q, k, v and o fit together; sets what follows from them. */
 static bool shapes_fit(const problem *p, weights *w)
 {
-    const int64_t d_model = p->o->d_model, heads = p->o->heads;
-    for (int r = 0; r <= ROLE_O; r++) {
-        const matrix *m = w->from[r];
-        if (m == NULL ? r < ROLE_O
-                      : (r < ROLE_O && m->weight->shape[1] != d_model) ||
-                            (m->bias != NULL && m->bias->shape[0] != m->weight->shape[0])) {
-            return false;
-        }
+    const matrix *q = w->from[ROLE_Q], *k = w->from[ROLE_K], *v = w->from[ROLE_V],
+                 *o = w->from[ROLE_O];
+    if (q == NULL || k == NULL || v == NULL || q->of_x[0] == NULL || k->of_x[0] == NULL ||
+        v->of_x[0] == NULL) {
+        return false;
     }
-    const matrix *o = w->from[ROLE_O];
-    const int64_t width = w->from[ROLE_Q]->weight->shape[0];
-    const int64_t kv_width = w->from[ROLE_K]->weight->shape[0];
+    const int64_t width = q->weight->shape[0], kv_width = k->weight->shape[0];
+    const int64_t heads = p->o->heads;
     w->head_dim = width / heads;
     w->kv_heads = w->head_dim > 0 ? kv_width / w->head_dim : 0;
-    w->square = width == d_model && kv_width == d_model;
     return w->kv_heads > 0 && width % heads == 0 && kv_width % w->head_dim == 0 &&
-           w->from[ROLE_V]->weight->shape[0] == kv_width && heads % w->kv_heads == 0 &&
+           v->weight->shape[0] == kv_width && heads % w->kv_heads == 0 &&
            (o == NULL || o->weight->shape[1] == width);
-}
-
-/* By the hints of names. */
-static bool choose_weights(problem *p, weights *w)
-{
-    *w = (weights){0};
-    for (int i = p->count - 1; i >= 0; i--) { /* the first of a role */
-        if (p->matrices[i].hint != NO_ROLE) {
-            w->from[p->matrices[i].hint] = &p->matrices[i];
-        }
-    }
-    return shapes_fit(p, w);
 }
 
 /* ---- the formula and its changes ---- */
@@ -334,37 +302,11 @@ static const mistake mistakes[] = {
 };
 enum { MISTAKES = sizeof mistakes / sizeof *mistakes };
 
-static heed_tensor *turned(heed_tensor *weight, bool turn)
-{
-    return turn ? heed_transpose(weight, 0, 1) : weight;
-}
-
-/* x times the weights, and the weights of the output times the sketch. */
-static void prepare(problem *p)
-{
-    for (int i = 0; i < 2 * ROLE_QKV; i++) {
-        matrix *m = p->w.from[i / 2];
-        const int turn = i & 1;
-        if (m != NULL && i / 2 < ROLE_O && m->of_x[turn] == NULL && (!turn || p->w.square)) {
-            m->of_x[turn] = heed_linear(p->x, turned(m->weight, turn), m->bias);
-        }
-        if (m != NULL && i / 2 == ROLE_O && m->to_y[turn] == NULL &&
-            m->weight->shape[turn] == p->width) {
-            m->to_y[turn] = heed_matmul(turned(m->weight, !turn), p->sketch);
-        }
-    }
-}
-
 /* (B, heads, T, d_head) -> (B, heads * times, T, d_head): the copies of a head are adjacent, or,
  * if tiled, all heads follow each other several times. */
 static heed_tensor *repeat_heads(heed_tensor *t, int64_t times, bool tiled)
 {
-    heed_shape shape =
-        HEED_SHAPE(heed_size(t, 0), heed_size(t, 1), times, heed_size(t, 2), heed_size(t, 3));
-    if (tiled) {
-        shape.size[1] = times;
-        shape.size[2] = heed_size(t, 1);
-    }
+    const heed_shape shape = HEED_SHAPE(-1, tiled ? times : -1, tiled ? -1 : times, -1, -1);
     return heed_flatten(heed_expand(heed_unsqueeze(t, tiled ? 1 : 2), shape), 1, 2);
 }
 
@@ -459,15 +401,16 @@ static heed_tensor *attend(const problem *p, const formula *f)
         [V_BY_K] = {ROLE_Q, ROLE_K, ROLE_K},  [V_BY_Q] = {ROLE_Q, ROLE_K, ROLE_Q},
         [V_IS_X] = {ROLE_Q, ROLE_K, NO_ROLE}};
     const role *roles = by[f->choice[WEIGHTS]];
-    const bool needs_equal_heads = f->choice[WEIGHTS] != 0 || f->choice[HEADS] == ONE_HEAD;
-    if ((needs_equal_heads && p->w.kv_heads != p->o->heads) ||
-        (roles[2] == NO_ROLE && p->o->d_model != p->w.head_dim * p->o->heads)) {
-        return NULL;
-    }
     matrix *const *xs = p->w.from;
-    heed_tensor *q = split(p, f, xs[roles[0]]->of_x[f->transposed]);
-    heed_tensor *k = split(p, f, xs[roles[1]]->of_x[f->transposed]);
-    heed_tensor *v = split(p, f, roles[2] == NO_ROLE ? p->x : xs[roles[2]]->of_x[f->transposed]);
+    heed_tensor *parts[3];
+    for (int i = 0; i < 3; i++) {
+        heed_tensor *of_x = roles[i] == NO_ROLE ? p->x : xs[roles[i]]->of_x[f->transposed];
+        if (of_x == NULL) {
+            return NULL;
+        }
+        parts[i] = split(p, f, of_x);
+    }
+    heed_tensor *q = parts[0], *k = parts[1], *v = parts[2];
     if (p->placed && p->w.head_dim % 2 == 0) {
         const int turns = f->choice[TURNS];
         q = turns == KEYS_ALONE ? q : heed_rope(q, .interleaved = f->interleaved);
@@ -488,23 +431,15 @@ static heed_tensor *attend(const problem *p, const formula *f)
     }
     percents = is_after ? heed_div_scalar(percents, divisor(p, f)) : percents;
     heed_tensor *y = merge(p, f, heed_matmul(percents, v));
-    const matrix *o = p->w.from[ROLE_O];
-    if (o != NULL && f->choice[OUTPUT] != NO_W_O) {
-        heed_tensor *to_y = o->to_y[f->transposed != (f->choice[OUTPUT] == W_O_TRANSPOSED)];
-        if (to_y == NULL || y->shape[2] != to_y->shape[0]) {
-            return NULL;
-        }
-        y = heed_matmul(y, to_y);
-        y = o->bias != NULL ? heed_add(y, heed_matmul(o->bias, p->sketch)) : y;
-    } else if (y->shape[2] != p->width) {
+    const matrix *o = f->choice[OUTPUT] == NO_W_O ? NULL : p->w.from[ROLE_O];
+    const bool turn = f->transposed != (f->choice[OUTPUT] == W_O_TRANSPOSED);
+    heed_tensor *to_y = o != NULL ? o->to_y[turn] : p->sketch;
+    if (to_y == NULL || y->shape[2] != to_y->shape[0]) {
         return NULL;
-    } else {
-        y = heed_matmul(y, p->sketch);
     }
-    if (f->choice[OUTPUT] == X_ADDED) {
-        y = p->width == p->o->d_model ? heed_add(y, heed_matmul(p->x, p->sketch)) : NULL;
-    }
-    return y;
+    y = heed_matmul(y, to_y);
+    y = o != NULL && o->bias != NULL ? heed_add(y, heed_matmul(o->bias, p->sketch)) : y;
+    return f->choice[OUTPUT] == X_ADDED ? heed_add(y, heed_matmul(p->x, p->sketch)) : y;
 }
 
 /* How far the formula is from y, relative to y. Rows that its mask blocks everywhere are not
@@ -512,33 +447,22 @@ static heed_tensor *attend(const problem *p, const formula *f)
 static double deviation(const problem *p, const formula *f)
 {
     HEED_SCOPE_NO_GRAD(scope);
-    heed_tensor *ours = attend(p, f), *mask = mask_of(p, f);
-    if (ours == NULL) {
+    heed_tensor *off = attend(p, f), *mask = mask_of(p, f), *y = p->y;
+    if (off == NULL) {
         return HUGE_VAL;
     }
-    const double *a = heed_const_data_f64(heed_contiguous(ours)), *b = heed_const_data_f64(p->y);
-    const bool *blocks = mask != NULL ? heed_const_data_bool(heed_contiguous(mask)) : NULL;
-    const int64_t width = p->y->shape[2];
-    double off = 0, scale = 0;
-    int64_t rows = 0;
-    for (int64_t i = p->first; i < p->tokens; i++) {
-        bool any = blocks == NULL;
-        for (int64_t j = 0; j < p->tokens && !any; j++) {
-            any = !blocks[i * p->tokens + j];
+    off = heed_sub(off, y);
+    if (mask != NULL) {
+        heed_tensor *closed = heed_ge_scalar(heed_sum_dim(mask, -1, true), (double)p->tokens);
+        if (2 * heed_item(heed_sum(closed)) > (double)p->tokens) {
+            return HUGE_VAL;
         }
-        rows += any;
-        for (int64_t n = 0; any && n < p->batch; n++) {
-            for (int64_t e = 0; e < width; e++) {
-                const int64_t at = (n * p->tokens + i) * width + e;
-                if (!isfinite(b[at]) || isnan(a[at])) {
-                    return HUGE_VAL;
-                }
-                off = fmax(off, fabs(a[at] - b[at]));
-                scale = fmax(scale, fabs(b[at]));
-            }
-        }
+        off = heed_masked_fill(off, closed, 0);
+        y = heed_masked_fill(y, closed, 0);
     }
-    return 2 * rows >= p->tokens - p->first && scale > 0 ? off / scale : HUGE_VAL;
+    const int64_t count = p->tokens - p->first;
+    const double size = heed_item(heed_amax(heed_abs(heed_narrow(y, 1, p->first, count))));
+    return heed_item(heed_amax(heed_abs(heed_narrow(off, 1, p->first, count)))) / size;
 }
 
 /* ---- trying ---- */
@@ -547,20 +471,25 @@ static double deviation(const problem *p, const formula *f)
 static bool applies(const problem *p, const mistake *m)
 {
     const matrix *q = p->w.from[ROLE_Q];
+    const bool has_any_length =
+        p->question->report->checks[HEED_CHECK_LENGTH].verdict == HEED_VERDICT_PASSED;
     switch (m->part) {
     case MASK:
         return p->o->causal || p->o->block_mask != NULL;
     case HEADS:
-        return p->o->heads > 1;
+        return p->o->heads > 1 && (m->choice != ONE_HEAD || p->w.kv_heads == p->o->heads);
     case SCALE:
         return m->choice == FOUND            ? p->scale != 0
-               : m->choice == BY_TOKENS      ? !p->question->any_length
+               : m->choice == BY_TOKENS      ? !p->o->causal || !has_any_length
                : m->choice == BY_MODEL_WIDTH ? p->w.head_dim != p->o->d_model
                                              : m->choice != BY_HEADS || p->o->heads > 1;
     case TURNS:
         return p->placed;
     case WEIGHTS: /* thirds of one parameter may have any order; without names, so may others */
-        return m->choice > K_FOR_V || (q->hint == ROLE_Q && !q->fused);
+        return m->choice == V_IS_X ? p->o->d_model == p->w.head_dim * p->o->heads
+                                   : m->choice > K_FOR_V || (q->hint == ROLE_Q && !q->fused);
+    case OUTPUT:
+        return m->choice != X_ADDED || p->width == p->o->d_model;
     default:
         return true;
     }
@@ -578,8 +507,7 @@ static bool gives_y(const problem *p, formula f)
     for (int way = 0; way < 4; way++) {
         f.transposed = way & 1;
         f.interleaved = way & 2;
-        if ((!f.transposed || p->w.square) && (!f.interleaved || p->placed) &&
-            deviation(p, &f) <= p->question->rounding) {
+        if ((!f.interleaved || p->placed) && deviation(p, &f) <= p->question->rounding) {
             return true;
         }
     }
@@ -587,29 +515,24 @@ static bool gives_y(const problem *p, formula f)
 }
 
 HEED_PRINTF(2, 3)
-static void append_text(problem *p, const char *format, ...)
+static void append_text(const problem *p, const char *format, ...)
 {
-    const size_t length = strlen(p->text);
+    char *text = p->question->report->mistake;
+    const size_t length = strlen(text);
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(p->text + length, p->size - length, format, arguments);
+    vsnprintf(text + length, sizeof p->question->report->mistake - length, format, arguments);
     va_end(arguments);
 }
 
 /* Adds "y equals attention ...; remedy." or, for another explanation of the same y, "Or ...". a and
  * b may be NULL. */
-static void explain(problem *p, const mistake *a, const mistake *b, int found)
+static void explain(const problem *p, const mistake *a, const mistake *b, int found)
 {
-    const mistake *all[CERTAIN + 2];
-    int count = 0;
-    for (; found == 0 && count < p->given_count; count++) {
-        all[count] = p->given[count];
-    }
-    all[count++] = a;
-    all[count++] = b;
-    append_text(p, "%s", found == 0 ? "y equals attention" : ". Or");
+    const mistake *all[] = {found == 0 ? p->given : NULL, a, b};
     const char *between = " ";
-    for (int i = 0; i < count; i++) {
+    append_text(p, "%s", found == 0 ? "y equals attention" : ". Or");
+    for (int i = 0; i < 3; i++) {
         if (all[i] != NULL) {
             const formula f = {.choice = {[SCALE] = all[i]->part == SCALE ? all[i]->choice : 0}};
             const double used = divisor(p, &f);
@@ -619,7 +542,7 @@ static void explain(problem *p, const mistake *a, const mistake *b, int found)
             between = " and ";
         }
     }
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < 3; i++) {
         const mistake *m = all[i];
         if (m != NULL && m->part == SCALE && p->o->scale != 0) {
             append_text(p, "; .scale is %.4g", p->o->scale);
@@ -633,30 +556,22 @@ static void explain(problem *p, const mistake *a, const mistake *b, int found)
     }
 }
 
-static void give(problem *p, part where, int choice)
+/* A mistake that shows in which parameters have which role: one parameter in two, or one head's for
+ * all. NULL: none. */
+static const mistake *judge_roles(const problem *p)
 {
+    const matrix *q = p->w.from[ROLE_Q], *k = p->w.from[ROLE_K], *v = p->w.from[ROLE_V];
     for (int i = 0; i < MISTAKES; i++) {
-        if (mistakes[i].part == where && mistakes[i].choice == choice) {
-            p->given[p->given_count++] = &mistakes[i];
+        const mistake *m = &mistakes[i];
+        const matrix *a = m->choice == V_BY_K ? k : q, *b = m->choice == K_BY_Q ? k : v;
+        const bool is_tied = m->choice == K_BY_Q || m->choice == V_BY_K || m->choice == V_BY_Q;
+        if (m->part == WEIGHTS ? is_tied && (a == b || (a->tensor == b->tensor && !a->fused))
+                               : m->part == HEADS && m->choice == FIRST_HEAD && q->one_head &&
+                                     k->one_head && v->one_head) {
+            return m;
         }
     }
-}
-
-/* Mistakes that show in which parameters have which role. */
-static void judge_roles(problem *p)
-{
-    matrix *const *from = p->w.from;
-    p->given_count = 0;
-    if (from[ROLE_Q]->one_head && from[ROLE_K]->one_head && from[ROLE_V]->one_head) {
-        give(p, HEADS, FIRST_HEAD);
-    }
-    for (int r = ROLE_K; r <= ROLE_V; r++) {
-        for (int s = ROLE_Q; s < r; s++) { /* one parameter in two roles */
-            if (from[r] == from[s] || (from[r]->tensor == from[s]->tensor && !from[r]->fused)) {
-                give(p, WEIGHTS, r == ROLE_K ? K_BY_Q : s == ROLE_K ? V_BY_K : V_BY_Q);
-            }
-        }
-    }
+    return NULL;
 }
 
 /* The formula with these weights, then mistakes, then pairs of them. */
@@ -664,22 +579,21 @@ static heed_verdict try_all(problem *p, const weights *w)
 {
     int found = 0;
     p->w = *w;
-    prepare(p);
-    judge_roles(p);
+    p->given = judge_roles(p);
     if (gives_y(p, (formula){0})) {
-        if (p->given_count > 0) {
+        if (p->given != NULL) {
             explain(p, NULL, NULL, 0);
         }
-        return p->given_count > 0 ? HEED_VERDICT_FAILED : HEED_VERDICT_PASSED;
+        return p->given != NULL ? HEED_VERDICT_FAILED : HEED_VERDICT_PASSED;
     }
-    for (int i = 0; i < MISTAKES && found < (p->given_count > 0 ? 1 : 2); i++) {
+    for (int i = 0; i < MISTAKES && found < (p->given != NULL ? 1 : 2); i++) {
         const mistake *m = &mistakes[i];
         const bool is_number = m->part == SCALE && m->choice == FOUND;
         if ((!is_number || found == 0) && applies(p, m) && gives_y(p, with((formula){0}, m))) {
             explain(p, m, NULL, found++);
         }
     }
-    for (int i = 0; i < MISTAKES && found == 0; i++) {
+    for (int i = 0; i < MISTAKES && found == 0 && !p->question->brief; i++) {
         for (int j = i + 1; j < MISTAKES && found == 0; j++) {
             const mistake *a = &mistakes[i], *b = &mistakes[j];
             if (a->part != b->part && applies(p, a) && applies(p, b) &&
@@ -693,34 +607,26 @@ static heed_verdict try_all(problem *p, const weights *w)
 
 /* ---- without names ---- */
 
-/* The scale of scores with which the formula gives y, or 0: the best of some, then Gauss-Newton. */
+/* The scale of scores with which the formula gives y, or 0. Steps up and down, which become
+ * smaller: near the solution, deviations are about as small as the steps. */
 static double solve_scale(const problem *p, formula f)
 {
-    const double right = 1 / sqrt((double)p->w.head_dim);
-    double best = HUGE_VAL, scale = 0;
-    f.choice[SCALE] = FOUND;
+    const double right = 1 / sqrt((double)p->w.head_dim), most = p->question->rounding;
     problem q = *p;
-    for (int i = -3; i <= 3; i++) {
-        q.scale = right * pow(4, i);
-        const double off = deviation(&q, &f);
-        scale = off < best ? q.scale : scale;
-        best = fmin(best, off);
+    q.scale = right;
+    f.choice[SCALE] = FOUND;
+    double best = deviation(&q, &f), scale = right;
+    for (double step = 4; best > most && best < 30 * (step - 1);) {
+        const double before = scale;
+        for (int way = -1; way <= 1; way += 2) {
+            q.scale = before * pow(step, way);
+            const double off = deviation(&q, &f);
+            scale = off < best ? q.scale : scale;
+            best = fmin(best, off);
+        }
+        step = scale == before ? sqrt(step) : step;
     }
-    for (int i = 0; i < 12 && best > p->question->rounding && isfinite(best); i++) {
-        HEED_SCOPE(scope);
-        const double step = 1e-6 * scale;
-        q.scale = scale;
-        heed_tensor *y = attend(&q, &f);
-        q.scale = scale + step;
-        heed_tensor *slope = heed_div_scalar(heed_sub(attend(&q, &f), y), step);
-        const double by = heed_item(heed_sum(heed_mul(slope, heed_sub(p->y, y)))) /
-                          heed_item(heed_sum(heed_square(slope)));
-        scale += by;
-        q.scale = scale;
-        best = deviation(&q, &f);
-    }
-    const bool is_one = fabs(scale) > 1e-3 * right; /* else a mean of all */
-    return is_one && best <= p->question->rounding ? scale : 0;
+    return scale > 1e-3 * right && best <= most ? scale : 0; /* near 0 y is a mean */
 }
 
 /* Finds roles of the matrices, and the scale: in order of registration first. */
@@ -736,9 +642,7 @@ static bool find_roles(problem *p, weights *w)
             continue;
         }
         p->w = *w;
-        prepare(p);
-        for (int tiled = 0; tiled < (w->kv_heads > 1 && w->kv_heads < p->o->heads ? 2 : 1);
-             tiled++) {
+        for (int tiled = 0; tiled <= (w->kv_heads < p->o->heads); tiled++) {
             const formula f = {.choice = {[HEADS] = tiled ? TILED : 0}};
             p->scale = solve_scale(p, f);
             if (p->scale != 0) {
@@ -762,48 +666,42 @@ static bool take_two_tokens(problem *p)
     heed_tensor *y = of->outputs(of->context, heed_to(x, of->x->dtype));
     if (y == NULL) {
         heed_error(); /* a mask of one length, for example */
-    } else {
-        for (int i = 0; i < p->count; i++) {
-            p->matrices[i].of_x[0] = p->matrices[i].of_x[1] = NULL;
-        }
-        p->x = x;
-        p->y = heed_contiguous(heed_matmul(y, p->sketch));
-        p->tokens = 2;
-        p->first = 1;
+        return false;
     }
-    return y != NULL;
+    p->x = x;
+    p->y = heed_matmul(y, p->sketch);
+    p->tokens = 2;
+    p->first = 1;
+    multiply_all(p);
+    return true;
 }
 
-heed_verdict heed_attention_mistake(const heed_attention_question *question, const char **why,
-                                    char *text, size_t size)
+heed_verdict heed_attention_mistake(const heed_attention_question *question, const char **why)
 {
     HEED_SCOPE_NO_GRAD(scope);
-    const heed_tensor *y = question->y;
     problem p = {.question = question,
                  .o = question->o,
                  .x = heed_to(heed_detach(question->x), HEED_F64),
                  .batch = question->x->shape[0],
                  .tokens = question->x->shape[1],
-                 .width = y->shape[2],
-                 .text = text,
-                 .size = size};
-    const int64_t columns = p.width < 16 ? p.width : 16;
+                 .width = question->y->shape[2]};
     const bool placed = p.placed = p.o->positions != HEED_POSITIONS_NONE;
-    weights w;
-    *text = '\0';
-    const heed_generator generator = heed_get_generator();
-    heed_manual_seed(p.o->seed);
-    p.sketch = columns == p.width ? heed_eye(p.width, p.width, HEED_F64)
-                                  : heed_randn(HEED_SHAPE(p.width, columns), HEED_F64);
-    heed_set_generator(&generator);
-    p.y = heed_contiguous(heed_matmul((heed_tensor *)y, p.sketch));
+    weights named = {0}, w;
+    question->report->mistake[0] = '\0';
+    p.sketch = heed_randn(HEED_SHAPE(p.width, SKETCH), HEED_F64);
+    p.y = heed_matmul(question->y, p.sketch);
     list_matrices(&p);
-    const bool has_names = choose_weights(&p, &w);
-    heed_verdict verdict = has_names ? try_all(&p, &w) : HEED_VERDICT_UNKNOWN;
+    multiply_all(&p);
+    for (int i = p.count - 1; i >= 0; i--) { /* the first of a role */
+        if (p.matrices[i].hint != NO_ROLE) {
+            named.from[p.matrices[i].hint] = &p.matrices[i];
+        }
+    }
+    const bool has_names = shapes_fit(&p, &named);
+    heed_verdict verdict = has_names ? try_all(&p, &named) : HEED_VERDICT_UNKNOWN;
     if (verdict != HEED_VERDICT_UNKNOWN) {
         return verdict;
     }
-    const weights named = w;
     p.placed = false;
     if ((!placed || take_two_tokens(&p)) && find_roles(&p, &w)) {
         *why =

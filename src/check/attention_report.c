@@ -71,6 +71,11 @@ void heed_attention_report_print(FILE *stream, const heed_attention_report *repo
                                            [HEED_VERDICT_UNKNOWN] = "?"};
     int failed = 0, passed = 0;
     fputs("attention check\n\n", stream);
+    if (report->assumed[0] != '\0') {
+        fputs("  assumed           ", stream);
+        print_words(stream, report->assumed);
+        fputc('\n', stream);
+    }
     for (int i = 0; i < HEED_ATTENTION_CHECKS; i++) {
         const heed_verdict verdict = report->checks[i].verdict;
         failed += verdict == HEED_VERDICT_FAILED;

@@ -372,7 +372,7 @@ START_TEST(probes_have_these_verdicts)
         {{0}, {.layers = 2}, HEED_CHECK_FORMULA, HEED_VERDICT_SKIPPED, "needs attention"},
         {{0}, {.parts = &no_part}, HEED_CHECK_FORMULA, HEED_VERDICT_SKIPPED, ".parts is empty"},
         {{0}, {.extra_keys = true}, HEED_CHECK_FORMULA, HEED_VERDICT_SKIPPED, "needs attention"},
-        {{0},
+        {{.keep = all},
          {.step = cached_probe},
          HEED_CHECK_CACHE,
          HEED_VERDICT_SKIPPED,
@@ -518,7 +518,7 @@ END_TEST
 static heed_tensor *not_of_length(heed_tensor *x, void *context)
 {
     mean m = {0};
-    heed_tensor *y = heed_size(x, 1) != *(const int *)context ? probe(x, &m) : heed_sum(x);
+    heed_tensor *y = heed_size(x, -2) != *(const int *)context ? probe(x, &m) : heed_sum(x);
     heed_release(m.seen);
     return y;
 }
@@ -538,7 +538,7 @@ START_TEST(lengths_up_to_sixteen_are_all_tried)
 END_TEST
 
 /* An entry, with other options: without .module an output of zeros cannot tell; without a gradient
- * there is no reach; a tensor that is not registered stays f32. */
+ * there is no reach. */
 START_TEST(entries_with_other_options)
 {
     static const struct {
@@ -546,14 +546,12 @@ START_TEST(entries_with_other_options)
         heed_status status;
         const char *words;
     } rows[] = {{"zero_output", HEED_OK, "cannot tell before a step"},
-                {"input_detached", HEED_ERR_CHECK, "no gradient reaches x"},
-                {"not_registered", HEED_ERR_DTYPE, "the module is cast to f64"}};
-    for (int i = 0; i < 3; i++) {
+                {"input_detached", HEED_ERR_CHECK, "no gradient reaches x"}};
+    for (int i = 0; i < 2; i++) {
         heed_attention_report r = {0};
         struct attention *m = attention_new(entry_of(rows[i].name));
         heed_attention_check_args options = attention_args(m);
         options.module = i == 0 ? NULL : options.module;
-        options.f32 = false;
         options.report = &r;
         ck_assert_int_eq((heed_attention_check)(options), rows[i].status);
         if (i == 0) {
@@ -566,6 +564,52 @@ START_TEST(entries_with_other_options)
         }
         ck_assert_int_eq(m->W_q->weight->dtype, HEED_F32);
         heed_module_free(m);
+    }
+}
+END_TEST
+
+static heed_tensor *tutorial_attention(heed_tensor *x, void *m)
+{
+    return heed_self_attention_forward(m, x, NULL);
+}
+
+START_TEST(options_that_are_not_given_are_guessed)
+{
+    static const char causal[] = ".causal: exactly the later tokens have no effect",
+                      heads[] = ".heads = 4: so y is the formula, or one with a known mistake";
+    static const struct {
+        const char *name, *assumed, *mistake;
+        bool causal;
+        int heads;
+    } rows[] = {
+        {"causal", causal, "", false, 4},
+        {"causal", heads, "", true, 0},
+        {"scaled_by_model", heads, "scaled by sqrt(d_model)", true, 0},
+        {"values_centred", "", "", true, 0},
+        {"free", "", "", false, 4},
+        {"rotary",
+         ".positions = HEED_POSITIONS_RELATIVE: the order of earlier tokens matters, and two "
+         "tokens prove the formula",
+         "", true, 4},
+        {"merged_by_view", "", "without transposing back", true, 4},
+        {"not_registered", ".f32: f fails in f64", "", true, 4}, /* and so stays f32 */
+    };
+    for (size_t i = 0; i <= sizeof rows / sizeof *rows; i++) {
+        heed_attention_report r = {0};
+        const bool flat = i == sizeof rows / sizeof *rows;
+        struct attention *m = flat ? NULL : attention_new(entry_of(rows[i].name));
+        struct heed_self_attention *tutorial = heed_self_attention_new(6, 0, 1);
+        (void)heed_attention_check(
+            flat ? tutorial_attention : attention_forward, flat ? (void *)tutorial : m,
+            .d_model = flat ? 6 : 64, .heads = flat ? 1 : rows[i].heads,
+            .causal = !flat && rows[i].causal, .module = flat ? (void *)tutorial : m, .report = &r);
+        ck_assert_str_eq(r.assumed,
+                         flat ? ".unbatched: f takes (T, d_model) only" : rows[i].assumed);
+        ck_assert_msg(strstr(r.mistake, flat ? "" : rows[i].mistake) != NULL, "%s", r.mistake);
+        ck_assert(!flat || r.checks[HEED_CHECK_FORMULA].verdict == HEED_VERDICT_PASSED);
+        heed_error();
+        heed_module_free(m);
+        heed_module_free(tutorial);
     }
 }
 END_TEST
@@ -1040,6 +1084,7 @@ void add_attention_check_cases(Suite *suite)
                         attention_count);
     tcase_add_test(catalogue, a_few_tokens_are_enough);
     tcase_add_test(catalogue, entries_with_other_options);
+    tcase_add_test(catalogue, options_that_are_not_given_are_guessed);
     tcase_add_test(catalogue, the_formula_holds_within_rounding);
     TCase *probes = heed_case(suite, "probes");
     tcase_add_test(probes, a_causal_mean_passes);

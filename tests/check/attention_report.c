@@ -37,11 +37,13 @@ START_TEST(a_report_has_a_line_for_each_check)
            "go on below, after the same column");
     strcpy(r.checks[4].text,
            "a_name_that_is_longer_than_the_rest_of_the_line_of_eighty_columns stays");
+    strcpy(r.assumed, ".causal: exactly the later tokens have no effect");
     strcpy(r.mistake, "y equals attention with a mistake; this is the remedy, also long");
     char *text = printed(&r);
     ck_assert_str_eq(
         text,
         "attention check\n\n"
+        "  assumed           .causal: exactly the later tokens have no effect\n\n"
         "  repeat     -      text 0\n"
         "  batch      ok     words that are too long for one line of eighty columns, and\n"
         "                    therefore go on below, after the same column\n"
