@@ -54,25 +54,20 @@ const char *page_write(const int32_t *tokens, int count, int most);
 
 /* ---- passes ---- */
 
-/* page_pass: records a forward and a backward pass of the run's model over a sentence of at least
- * two words; the loss is the mean cross-entropy of each next word. page_pass_alone: of the
- * attention module over encodings (count, d_model), in f64, so that all digits that the page shows
- * are right; blocked: (count, count) or NULL; the loss is the sum of the squares of the result.
+/* page_pass: a forward and a backward pass of the run's model over a sentence of at least two
+ * words; the loss is the mean cross-entropy of each next word. page_pass_alone: of the attention
+ * module over encodings (count, d_model), in f64, so that all digits that the page shows are right;
+ * blocked: (count, count) or NULL; the loss is the sum of the squares of the result.
  *
- *   {"loss": T, "marks": [{"name", "head", "tensor": T, "gradient": T, "fused": T}, ...],
- *    "leaves": [{"name", "tensor": T, "gradient": T, "fused": T}, ...],
- *    "entries": [{"op", "args", "path", "backward", "inputs": [T, ...], "result": T,
- *                 "gradient": T}, ...],
+ *   {"loss": T, "marks": [{"name", "head", "tensor": T, "gradient": T}, ...],
+ *    "leaves": [{"name", "tensor": T, "gradient": T}, ...],
  *    "tensors": [{"dtype", "shape", "strides", "at"}, ...]}
  *
  * T is an index in "tensors", or -1. "at" is an address; strides are in elements. Leaves are the
- * parameters in the order of heed_parameters, then the encodings, if given. Entries are in the
- * order of computation: first the forward, then the derivatives, which are recorded as operations
- * (create_graph). "fused" is the gradient that training computes, without create_graph, if its bits
- * differ. The values stay in memory until the next pass or another attention module. */
+ * parameters in the order of heed_parameters, then the encodings, if given. The values stay in
+ * memory until the next pass or another attention module. */
 const char *page_pass(const int32_t *tokens, int count);
-const char *page_pass_alone(const float *encodings, int count, const uint8_t *blocked,
-                            unsigned breaks);
+const char *page_pass_alone(const float *encodings, int count, const uint8_t *blocked);
 
 /* page_losses: sets losses[i] to the loss of the last pass, in f64, with one element of a leaf set
  * to values[i]. */
@@ -80,8 +75,7 @@ bool page_losses(int leaf, int cell, const double *values, int count, double *lo
 
 /* ---- attention alone ---- */
 
-/* page_alone: the attention module of the tutorial: SelfAttention, or MultiHead if heads > 1, with
- * weights drawn from `seed`. */
-bool page_alone(double seed, int d_model, int heads);
+/* page_alone: the attention module of the tutorial, with weights drawn from `seed`. */
+bool page_alone(double seed, int d_model);
 
 #endif

@@ -89,19 +89,17 @@ export class Engine {
    * if it is set at step 0. */
   mask(blocked) { return this.call("mask", blocked); }
 
-  // ---- passes: {loss, marks, leaves, entries, tensors} as in engine.h; tensors: {dtype, shape, values};
+  // ---- passes: {loss, marks, leaves, tensors} as in engine.h; tensors: {dtype, shape, values};
   // step: of the run ----
 
   pass(tokens) { return this.call("pass", tokens); }
   /** Attention without a model: encodings (count, dModel), blocked (count x count) or null. */
-  passAlone({ encodings, count, blocked = null, breaks = 0 }) {
-    return this.call("passAlone", { encodings, count, blocked, breaks });
-  }
+  passAlone({ encodings, count, blocked = null }) { return this.call("passAlone", { encodings, count, blocked }); }
   /** The loss of the last pass, in double precision, with one element of a leaf set to each value. */
   losses({ leaf, cell, values }) { return this.call("losses", { leaf, cell, values }); }
 
   /** The attention module for passAlone, with weights from a seed. */
-  alone({ seed, dModel, heads }) { return this.call("alone", { seed, dModel, heads }); }
+  alone({ seed, dModel }) { return this.call("alone", { seed, dModel }); }
 
   // ---- the map of a GPT (gpt_map.h) ----
 

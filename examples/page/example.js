@@ -6,6 +6,7 @@ import { run } from "./run.js";
 import { readSentence } from "./words.js";
 import { Engine } from "./engine.js";
 import { sizes } from "./matrix.js";
+import { readName } from "./lines.js";
 
 export const TUTORIAL = { words: ["Pizza", "is", "awesome"], encodings: [1.16, 0.23, 0.57, 1.36, 4.41, -2.16] };
 const SIMILARITIES = ["sims", "scaled_sims", "masked_sims", "attention_percents"];
@@ -14,10 +15,10 @@ const BETWEEN_WORDS = new Set([...SIMILARITIES, "mask"]);
 
 /** "feature 0", "feature 1", ...; for weights, which lead from features to others, with key "class.to_feature" or
  * "class.from_feature". */
-export const feature = (count, key = "class.feature") => Array.from({ length: count }, (_, i) => t(key, i));
+const feature = (count, key = "class.feature") => Array.from({ length: count }, (_, i) => t(key, i));
 
 /** The names of the rows and columns of a weight matrix, stored as (features of the result, features of the input). */
-export const ofWeight = (height, width) =>
+const ofWeight = (height, width) =>
   ({ rows: feature(height, "class.to_feature"), columns: feature(width, "class.from_feature") });
 
 /** Words with a number after each repetition: the, pizza, ..., the (2). */
@@ -53,7 +54,7 @@ let tutorialEngine = null; // a promise
 
 async function beginTutorial() {
   const engine = await Engine.create();
-  await engine.alone({ seed: 42, dModel: 2, heads: 1 });
+  await engine.alone({ seed: 42, dModel: 2 });
   return engine;
 }
 
@@ -73,71 +74,51 @@ export async function record(sentence) {
   return passOn(await engineOf(sentence), sentence);
 }
 
-/** Names for a recorded pass: {pass, sentence, heads, head: the shown one, tokens: the words that are the model's input,
- * find, names, otherParts}. */
+/** A recorded pass by the names of formulas (lines.js): {pass, sentence, heads, head: the shown one, width: of a query, tokens: the words that
+ * are the model's input, find(name): {shape, values} that the engine has, or null, others(): what the other heads add to the
+ * gradient of the encodings, names(name, shape): of rows and columns}. */
 export function named(pass, sentence, chosenHead) {
-  const { words } = sentence;
-  const heads = 1 + Math.max(...pass.marks.map((mark) => mark.head)), head = Math.min(chosenHead, heads - 1);
-  const context = sentence.ids === null ? words.length : Math.min(words.length, run.language.context);
-  const tokens = distinct(words.slice(0, context));
-  const vocabulary = run.language.words;
+  const { words, ids } = sentence, { marks, leaves, tensors } = pass;
+  const heads = 1 + Math.max(...marks.map((mark) => mark.head)), head = Math.min(chosenHead, heads - 1);
+  const count = ids === null ? words.length : Math.min(words.length, run.language.context);
+  const tokens = distinct(words.slice(0, count)), vocabulary = run.language.words;
 
-  const leafName = (name) => {
-    const path = heads > 1 && /^W_[qkv]$/.test(name) ? `heads.${head}.${name}` : name;
-    return /^W_|^we$/.test(name) ? `${path}.weight` : path;
-  };
-  const input = (op, mark) => {
-    const made = pass.marks.find((m) => m.name === mark && (m.head === head || !PER_HEAD.has(mark)));
-    const entry = made && pass.entries.find((e) => e.op === op && e.result === made.tensor);
-    return entry === undefined ? null : { tensor: entry.inputs[1], gradient: -1 };
-  };
-
-  /** The result of the entry of backward with this operation whose inputs are these, in any order. */
-  const made = (op, ...inputs) => pass.entries.find((e) => e.op === op && e.backward &&
-    inputs.every((tensor) => e.inputs.includes(tensor)))?.result ?? -1;
-
-  /** {tensor, gradient} of a matrix of a formula (lines.js). */
+  const made = (name, of) => marks.find((mark) => mark.name === name && mark.head === of) ??
+    leaves.find((leaf) => leaf.name.endsWith(heads > 1 && /^W_[qkv]$/.test(name) ? `heads.${of}.${name}.weight` : /^W_|^we$/.test(name) ? `${name}.weight` : name));
   const find = (fullName) => {
-    const [, value, part] = /^(.+)\.grad(?:@(\w+))?$/.exec(fullName) ?? [];
-    if (part === "residual") {
-      return { tensor: find(part).gradient, gradient: -1 };
+    const { base, head: of, gradient, part, step } = readName(fullName);
+    if (base === "mask") {
+      return { shape: [count, count], values: Uint8Array.from({ length: count ** 2 }, (_, i) => Number(i % count > Math.floor(i / count))) };
     }
-    if (value !== undefined) {
-      return { tensor: part === undefined ? find(value).gradient
-        : made("matmul", find(part).gradient, find(`W_${part}`).tensor), gradient: -1 };
+    if (base === "targets") {
+      return { shape: [Math.min(count, ids.length - 1)], values: ids.slice(1, count + 1) };
     }
-    if (fullName.endsWith(".sums")) {
-      const { tensor, gradient } = find(fullName.slice(0, -5));
-      return { tensor: made("sum", made("mul", tensor, gradient)), gradient: -1 };
+    if (part !== undefined || step === "sums" || step === "shares") {
+      return null; // explain.js computes it
     }
-    if (fullName === "logits.used") {
-      return { tensor: pass.entries.find((e) => e.op === "cross_entropy").inputs[0], gradient: -1 };
-    }
-    if (fullName === "logits.shares") {
-      return { tensor: made("softmax"), gradient: -1 };
-    }
-    const [name, of] = fullName.split("@");
-    const special = { positions: ["add", "token_encodings"], mask: ["masked_fill", "masked_sims"],
-      targets: ["cross_entropy", "loss"] }[name];
-    if (special !== undefined) {
-      return input(...special);
-    }
-    const inHead = of !== undefined ? Number(of) : PER_HEAD.has(name) ? head : 0;
-    const leaf = leafName(name);
-    return pass.marks.find((m) => m.name === name && m.head === inHead) ??
-      pass.leaves.find((l) => l.name === leaf || l.name.endsWith(`.${leaf}`)) ?? null;
+    const found = made(base, of ?? (PER_HEAD.has(base) || /^W_[qkv]$/.test(base) ? head : 0)), { shape, values } = tensors[gradient ? found.gradient : found.tensor];
+    const rows = Math.min(count, (ids?.length ?? 0) - 1);
+    return step === "used" ? { shape: [rows, shape[1]], values: values.subarray(0, rows * shape[1]) } : { shape, values };
   };
-  /** The tensors that the other heads add to the gradient of the encodings. */
-  const otherParts = () => Array.from({ length: heads }, (_, of) => of).filter((of) => of !== head)
-    .flatMap((of) => ["q", "k", "v"].map((name) => made("matmul",
-      pass.marks.find((m) => m.name === name && m.head === of).gradient,
-      pass.leaves.find((l) => l.name.endsWith(`heads.${of}.W_${name}.weight`)).tensor)));
+  const others = () => {
+    const { shape: [, width] } = find("token_encodings"), sums = new Float64Array(count * width);
+    for (let of = 0; of < heads; of++) {
+      for (const name of of === head ? [] : ["q", "k", "v"]) {
+        const { shape: [, inner], values: g } = tensors[made(name, of).gradient], { values: W } = tensors[made(`W_${name}`, of).tensor];
+        sums.forEach((_, i) => {
+          for (let k = 0; k < inner; k++) {
+            sums[i] += g[Math.floor(i / width) * inner + k] * W[k * width + (i % width)];
+          }
+        });
+      }
+    }
+    return sums;
+  };
 
   /** The names of rows and columns. */
-  const names = (fullName) => {
-    const name = fullName.replace(/\.grad(@\w+)?$|\.(shares|used)$/, "").split("@")[0], found = find(fullName);
-    const [height, width] = sizes(pass.tensors[found.tensor].shape);
-    if (name.endsWith(".sums")) {
+  const names = (fullName, shape) => {
+    const { base: name, step } = readName(fullName), [height, width] = sizes(shape);
+    if (step === "sums") {
       return { rows: tokens, columns: [t("class.sums")] };
     }
     if (BETWEEN_WORDS.has(name)) {
@@ -157,13 +138,5 @@ export function named(pass, sentence, chosenHead) {
       default: return { rows: tokens, columns: feature(width) };
     }
   };
-  return { pass, sentence, heads, head, tokens, find, names, otherParts };
-}
-
-/** The losses that queries of Engine.losses ask for, of the pass over the sentence. It is recorded again, as the engine
- * answers for the last pass that anybody asked for. */
-export async function losses(sentence, queries) {
-  const engine = await engineOf(sentence);
-  const [, ...found] = await Promise.all([passOn(engine, sentence), ...queries.map((query) => engine.losses(query))]);
-  return found;
+  return { pass, sentence, heads, head, width: find("k").shape[1], tokens, find, others, names };
 }

@@ -48,14 +48,12 @@ enum { WIDEST = 512 }; /* of attention alone */
 
 void *network_module(const network *n)
 {
-    return n->model != NULL            ? (void *)n->model
-           : n->self_attention != NULL ? (void *)n->self_attention
-                                       : (void *)n->multi_head;
+    return n->model != NULL ? (void *)n->model : (void *)n->self_attention;
 }
 
 static struct heed_multi_head *multi_head(const network *n)
 {
-    return n->model != NULL ? n->model->multi_head : n->multi_head;
+    return n->model != NULL ? n->model->multi_head : NULL;
 }
 
 int network_head_count(const network *n)
@@ -70,22 +68,14 @@ struct heed_self_attention *network_head(const network *n, int head)
                                  : n->self_attention;
 }
 
-network network_of_attention(int64_t d_model, int64_t head_dim, int heads)
+network network_of_attention(int64_t d_model)
 {
-    network net = {.model = NULL};
-    if (d_model < 1 || d_model > WIDEST || head_dim < 1 || head_dim > WIDEST || heads < 0 ||
-        heads > MODEL_MOST_HEADS) {
-        heed_fail(
-            HEED_ERR_VALUE,
-            "%d heads of width %lld on d_model %lld; the page shows 1 to %d heads, and widths "
-            "up to %d",
-            heads, (long long)head_dim, (long long)d_model, MODEL_MOST_HEADS, WIDEST);
-    } else if (heads == 0) {
-        net.self_attention = heed_self_attention_new(d_model, -2, -1, .head_dim = head_dim);
-    } else {
-        net.multi_head = heed_multi_head_new(d_model, heads, -2, -1, .head_dim = head_dim);
+    if (d_model < 1 || d_model > WIDEST) {
+        heed_fail(HEED_ERR_VALUE, "d_model %lld; the page shows widths up to %d",
+                  (long long)d_model, WIDEST);
+        return (network){.model = NULL};
     }
-    return net;
+    return (network){.self_attention = heed_self_attention_new(d_model, -2, -1)};
 }
 
 network network_in_double(const network *n)
@@ -94,13 +84,11 @@ network network_in_double(const network *n)
     if (heed_error_pending()) {
         return (network){.model = NULL};
     }
-    const heed_tensor *W_q = network_head(n, 0)->W_q->weight; /* (head_dim, d_model) */
     network copy = {.model = NULL};
     if (n->model != NULL) {
         copy.model = model_new(n->model->sizes);
     } else {
-        copy = network_of_attention(W_q->shape[1], W_q->shape[0],
-                                    n->multi_head != NULL ? network_head_count(n) : 0);
+        copy = network_of_attention(n->self_attention->W_q->weight->shape[1]);
     }
     heed_set_generator(&before);
     if (heed_error_pending()) {
@@ -262,6 +250,7 @@ heed_tensor *forward_logits(const network *n, heed_tensor *tokens, heed_tensor *
     heed_tensor *encodings = embeddings;
     if (!(breaks & BREAK_NO_POSITIONS)) {
         encodings = heed_position_encoding_forward(m->pe, embeddings);
+        forward_add_mark("positions", heed_narrow(m->pe->pe, 0, 0, heed_size(embeddings, -2)));
     }
     forward_add_mark("token_encodings", encodings);
     heed_tensor *attended = forward_attention(n, encodings, block_mask, breaks);

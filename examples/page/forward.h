@@ -1,6 +1,6 @@
 /* The network that the page shows: the next-token model, or attention alone, computed line by line
  * as in the tutorial's class, with switches that break one line each. Each result is marked with
- * the name that it has in the class, so that the page can find it in a recording. */
+ * the name that it has in the class. */
 #ifndef HEED_PAGE_FORWARD_H
 #define HEED_PAGE_FORWARD_H
 
@@ -23,11 +23,10 @@ enum {
     BREAKS = 2048
 };
 
-/* One of the three modules is set. */
+/* One of the two modules is set. */
 typedef struct network {
     struct token_model *model;
     struct heed_self_attention *self_attention;
-    struct heed_multi_head *multi_head;
 } network;
 
 /* network_module: the module that is set. network_head_count, network_head: its heads (NULL while
@@ -36,15 +35,14 @@ void *network_module(const network *n);
 int network_head_count(const network *n);
 struct heed_self_attention *network_head(const network *n, int head);
 
-/* network_of_attention: random weights; heads 0: SelfAttention, from 1: MultiHead. HEED_ERR_VALUE:
- * too many heads or too wide. network_in_double: a copy in f64, which draws no random numbers; none
- * on error. network_free: frees the module. */
-network network_of_attention(int64_t d_model, int64_t head_dim, int heads);
+/* network_of_attention: SelfAttention with random weights. HEED_ERR_VALUE: too wide.
+ * network_in_double: a copy in f64, which draws no random numbers; none on error. network_free:
+ * frees the module. */
+network network_of_attention(int64_t d_model);
 network network_in_double(const network *n);
 void network_free(network *n);
 
-/* forward_attention: token_encodings (..., T, d_model) -> (..., T, d_model or head_dim).
- *                    or, if the network concatenates, (..., T, heads * head_dim).
+/* forward_attention: token_encodings (..., T, d_model) -> (..., T, d_model).
  * forward_logits: tokens (..., T) i64 -> (..., T, words), for a network with a model.
  * block_mask: bool, at least (T, T): its upper left part is used; NULL: none. */
 heed_tensor *forward_attention(const network *n, heed_tensor *token_encodings,

@@ -5,7 +5,6 @@ import { t, setLanguage, allStrings, LANGUAGES } from "./strings.js";
 import { state, setState, onState, beginState } from "./state.js";
 import { beginRun, run, onRun } from "./run.js";
 import { legend, number } from "./matrix.js";
-import { explain, check } from "./explain.js";
 import { beginEmbed } from "./embed.js";
 import * as story from "./sections/story.js";
 import * as classroom from "./sections/class.js";
@@ -103,7 +102,7 @@ function questionsPage() {
 
 function helpDialog() {
   const questions = questionsPage();
-  const ofLines = { code: ["C"], matrix: ["M"] }; // of "Line by line"
+  const ofLines = { matrix: ["M"] }; // of "Line by line"
   const keys = {
     step: ["←", "→"], cell: ["←", "→", "↑", "↓"], press: ["Enter"], tab: names.map((_, i) => String((i + 1) % 10)),
     present: ["P"], station: ["N", "B"],
@@ -309,7 +308,7 @@ async function begin() {
   await running;
   // Every text is written once, in one language. The new page repeats the steps of the run.
   onState((changed) => changed.has("lang") && location.reload());
-  window.page = { run, state, setState, sections, panels, explain, check, number, allStrings }; // for tests and the curious
+  window.page = { run, state, setState, sections, panels, number, allStrings }; // for tests and the curious
 }
 
 begin().catch((error) => {

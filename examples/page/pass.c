@@ -1,8 +1,7 @@
-/* One forward and backward pass of a network, recorded for the page. */
+/* One forward and backward pass of a network, whose results and gradients the page shows. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "examples/lab/common/recording.h"
 #include "examples/page/parts.h"
 
 enum { MOST_LEAVES = 8 * MODEL_MOST_HEADS, MOST_GRADIENTS = MOST_LEAVES + FORWARD_MOST_MARKS };
@@ -81,19 +80,16 @@ static heed_tensor *loss_of(const network *n, const pass_input *input, heed_tens
 /* ---- values that stay until the next pass ---- */
 
 static struct kept {
-    recording *recorded;
-    heed_tensor **tensors; /* retained; a tensor's index is its number in the JSON */
-    int count, capacity;
+    heed_tensor
+        *tensors[2 * MOST_GRADIENTS]; /* retained; a tensor's index is its number in the JSON */
+    int count;
 } kept;
 
 static void free_kept(void)
 {
-    for (int i = 0; i < kept.count; i++) {
-        heed_release(kept.tensors[i]);
+    while (kept.count > 0) {
+        heed_release(kept.tensors[--kept.count]);
     }
-    recording_free(kept.recorded);
-    free(kept.tensors);
-    kept = (struct kept){.count = 0};
 }
 
 /* The number of t, which is kept from now on; -1 for NULL or on error. */
@@ -107,50 +103,8 @@ static int number_of(heed_tensor *t)
     if (t == NULL || heed_error_pending()) {
         return -1;
     }
-    if (kept.count == kept.capacity) {
-        const int capacity = kept.capacity > 0 ? 2 * kept.capacity : 256;
-        heed_tensor **larger = realloc(kept.tensors, (size_t)capacity * sizeof(heed_tensor *));
-        if (larger == NULL) {
-            heed_fail(HEED_ERR_MEMORY, "the page: no memory for another tensor");
-            return -1;
-        }
-        kept.tensors = larger;
-        kept.capacity = capacity;
-    }
     kept.tensors[kept.count] = heed_retain(t);
     return kept.count++;
-}
-
-/* ---- JSON ---- */
-
-/* The gradient g of t, and g without create_graph if its bits differ. */
-static void write_gradients(FILE *json, heed_tensor *t, heed_tensor *g, heed_tensor *fused)
-{
-    const bool differs =
-        g != NULL && fused != NULL && !heed_equal(heed_contiguous(g), heed_contiguous(fused));
-    fprintf(json, "\"tensor\":%d,", number_of(t));
-    fprintf(json, "\"gradient\":%d,", number_of(g));
-    fprintf(json, "\"fused\":%d}", differs ? number_of(fused) : -1);
-}
-
-static void write_entries(FILE *json, const recording *r)
-{
-    fprintf(json, "],\n\"entries\":[");
-    for (int64_t i = 0; i < r->count; i++) {
-        const recorded *entry = &r->entries[i];
-        fprintf(json, "%s\n{\"op\":\"%s\",\"args\":\"%s\",\"path\":\"%s\",\"backward\":%s,",
-                i > 0 ? "," : "", entry->op->name, entry->arguments.text, entry->path.text,
-                entry->in_backward ? "true" : "false");
-        int64_t inputs[MODEL_MOST_HEADS];
-        int count = 0;
-        for (; count < entry->input_count && count < MODEL_MOST_HEADS; count++) {
-            inputs[count] = number_of(entry->inputs[count]);
-        }
-        fprintf(json, "\"inputs\":");
-        write_list(json, inputs, count);
-        fprintf(json, ",\"result\":%d,", number_of(entry->result));
-        fprintf(json, "\"gradient\":%d}", number_of(entry->gradient));
-    }
 }
 
 static void write_tensors(FILE *json)
@@ -168,69 +122,43 @@ static void write_tensors(FILE *json)
     fprintf(json, "]}\n");
 }
 
-/* ---- recording ---- */
-
-/* A pass without a recording: the gradients of the leaves, then of the marks. */
-static void fused_gradients(const network *n, const pass_input *input, heed_tensor **grads,
-                            heed_tensor *encodings)
+/* Writes the JSON of page_pass. The values stay in memory until the next call. */
+static void write_pass(FILE *json, const network *n, const pass_input *input, heed_dtype dtype)
 {
+    HEED_SCOPE(scope);
+    free_kept();
+    heed_tensor *encodings = encodings_of(n, input, dtype);
     heed_tensor *loss = loss_of(n, input, encodings);
     const leaves all = leaves_of(n, encodings);
-    heed_tensor *xs[MOST_GRADIENTS], *found[MOST_GRADIENTS];
+    heed_tensor *xs[MOST_GRADIENTS], *found[MOST_GRADIENTS], *grads[MOST_GRADIENTS] = {NULL};
     int count = 0, of_all[MOST_GRADIENTS];
     const int all_count = heed_error_pending() ? 0 : all.count + forward_mark_count();
     for (int i = 0; i < all_count; i++) {
         heed_tensor *x = i < all.count ? all.tensors[i] : forward_mark_at(i - all.count)->result;
-        grads[i] = NULL;
         if (x->requires_grad) {
             of_all[count] = i;
             xs[count++] = x;
         }
     }
-    if (heed_grad(loss, xs, count, found, false) == HEED_OK) {
-        for (int i = 0; i < count; i++) {
-            grads[of_all[i]] = found[i];
-        }
-    }
-}
-
-/* The gradient of t that the recording has. */
-static heed_tensor *gradient_of(const recording *r, const heed_tensor *t)
-{
-    const recorded *entry = recording_of(r, t);
-    return entry != NULL ? entry->gradient : NULL;
-}
-
-/* Writes the JSON of page_pass. The values stay in memory until the next call. */
-static void record(FILE *json, const network *n, const pass_input *input, heed_dtype dtype)
-{
-    heed_tensor *fused[MOST_GRADIENTS], *grads[MOST_LEAVES];
-    HEED_SCOPE(scope);
-    free_kept();
-    heed_tensor *encodings = encodings_of(n, input, dtype);
-    fused_gradients(n, input, fused, encodings);
-    kept.recorded = recording_begin();
-    heed_tensor *loss = loss_of(n, input, encodings);
-    const leaves all = leaves_of(n, encodings);
-    heed_grad(loss, all.tensors, all.count, grads, true);
-    recording_stop(kept.recorded);
-    if (heed_error_pending()) {
+    if (heed_grad(loss, xs, count, found, false) != HEED_OK) {
         return;
+    }
+    for (int i = 0; i < count; i++) {
+        grads[of_all[i]] = found[i];
     }
     fprintf(json, "{\"loss\":%d,\n\"marks\":[", number_of(loss));
     for (int i = 0; i < forward_mark_count(); i++) {
         const forward_mark *mark = forward_mark_at(i);
-        fprintf(json, "%s\n{\"name\":\"%s\",\"head\":%d,", i > 0 ? "," : "", mark->name,
-                mark->head);
-        write_gradients(json, mark->result, gradient_of(kept.recorded, mark->result),
-                        fused[all.count + i]);
+        fprintf(json, "%s\n{\"name\":\"%s\",\"head\":%d,\"tensor\":%d,", i > 0 ? "," : "",
+                mark->name, mark->head, number_of(mark->result));
+        fprintf(json, "\"gradient\":%d}", number_of(grads[all.count + i]));
     }
     fprintf(json, "],\n\"leaves\":[");
     for (int i = 0; i < all.count; i++) {
-        fprintf(json, "%s\n{\"name\":\"%s\",", i > 0 ? "," : "", all.names[i]);
-        write_gradients(json, all.tensors[i], grads[i], fused[i]);
+        fprintf(json, "%s\n{\"name\":\"%s\",\"tensor\":%d,", i > 0 ? "," : "", all.names[i],
+                number_of(all.tensors[i]));
+        fprintf(json, "\"gradient\":%d}", number_of(grads[i]));
     }
-    write_entries(json, kept.recorded);
     write_tensors(json);
 }
 
@@ -261,7 +189,6 @@ void forget_pass(void)
     passed.net = NULL;
 }
 
-/* Records a pass for page_losses. */
 static const char *pass(const network *net, pass_input input)
 {
     FILE *json = begin_text();
@@ -269,11 +196,11 @@ static const char *pass(const network *net, pass_input input)
         return NULL;
     }
     if (input.encodings == NULL) { /* the bits of training */
-        record(json, net, &input, HEED_F32);
+        write_pass(json, net, &input, HEED_F32);
     } else {
         network copy = network_in_double(net);
         if (!heed_error_pending()) {
-            record(json, &copy, &input, HEED_F64);
+            write_pass(json, &copy, &input, HEED_F64);
         }
         network_free(&copy);
     }
@@ -301,15 +228,14 @@ EXPORT(page_pass) const char *page_pass(const int32_t *tokens, int count)
 }
 
 EXPORT(page_pass_alone)
-const char *page_pass_alone(const float *encodings, int count, const uint8_t *blocked,
-                            unsigned breaks)
+const char *page_pass_alone(const float *encodings, int count, const uint8_t *blocked)
 {
     HEED_SCOPE(scope);
     forget_pass();
     if (heed_error_pending()) {
         return NULL;
     }
-    if (network_module(&alone) == NULL || count < 1 || count > MOST_TOKENS || breaks >= BREAKS) {
+    if (network_module(&alone) == NULL || count < 1 || count > MOST_TOKENS) {
         heed_fail(HEED_ERR_VALUE, "the page: no attention module, or %d tokens instead of 1 to %d",
                   count, MOST_TOKENS);
         return NULL;
@@ -322,10 +248,10 @@ const char *page_pass_alone(const float *encodings, int count, const uint8_t *bl
         return NULL;
     }
     passed.encodings = memcpy(copy, encodings, bytes);
-    return pass(&alone, (pass_input){.encodings = copy,
-                                     .count = count,
-                                     .block_mask = blocked != NULL ? mask_of(blocked, count) : NULL,
-                                     .breaks = breaks});
+    return pass(&alone,
+                (pass_input){.encodings = copy,
+                             .count = count,
+                             .block_mask = blocked != NULL ? mask_of(blocked, count) : NULL});
 }
 
 EXPORT(page_losses)
@@ -370,12 +296,12 @@ static void set_alone(network net)
     alone = net;
 }
 
-EXPORT(page_alone) bool page_alone(double seed, int d_model, int heads)
+EXPORT(page_alone) bool page_alone(double seed, int d_model)
 {
     HEED_SCOPE(scope);
     if (is_seed(seed)) {
         heed_manual_seed((uint64_t)seed);
-        set_alone(network_of_attention(d_model, d_model, heads > 1 ? heads : heads == 1 ? 0 : -1));
+        set_alone(network_of_attention(d_model));
     }
     return !heed_error_pending();
 }

@@ -47,8 +47,6 @@ const fields = {
   watch: matching("", /^(own|\d{1,3})$/), // the sentence that training watches: "": pizza, or a held-out one
   broken: oneOf("", "no_scale", "wrong_dim", "mask_inverted", "mask_after", "no_positions", "same_keys",
     "no_zero_grad", "lr_100", "split_view", "merge_view", "scale_d_model"),       // the switch of "Break it"
-  broken_seed: matching("", /^\d{1,15}$/), // of its models; "": the switch's own
-  broken_heads: oneOf("", "2", "4"), // of its models, if it concerns heads; "": the switch's own
   gpt_text: text("Eva has a drum. Who has the drum? "), // that the GPT reads
   gpt_box: matching("h.1.attn", /^[\w.]{1,20}$/), // the opened box of its map (boxes.js)
   gpt_part: matching("", /^[\w().]{0,20}$/), // what is shown of the box; "": the first
@@ -56,8 +54,7 @@ const fields = {
 };
 
 // What an entry of the browser's history shows, whatever the run is.
-const SHOWN = ["tab", "story", "example", "phase", "line", "head", "masked", "cell", "broken", "broken_seed",
-  "broken_heads", "gpt_text", "gpt_box", "gpt_part", "gpt_at"];
+const SHOWN = ["tab", "story", "example", "phase", "line", "head", "masked", "cell", "broken", "gpt_text", "gpt_box", "gpt_part", "gpt_at"];
 const MINE = "of this page"; // the state of its entries
 
 const defaults = Object.fromEntries(Object.entries(fields).map(([key, { initial }]) => [key, initial]));

@@ -6,7 +6,6 @@ import { classroom } from "./strings/class.js";
 import { explaining } from "./strings/explain.js";
 import { training } from "./strings/training.js";
 import { breaks } from "./strings/breaks.js";
-import { question } from "./strings/question.js";
 import { quiz } from "./strings/quiz.js";
 import { teachers } from "./strings/teachers.js";
 import { gpt } from "./strings/gpt.js";
@@ -15,7 +14,7 @@ import { story } from "./strings/story.js";
 export const LANGUAGES = { en: "English", de: "Deutsch", fr: "Français" };
 
 const table = { ...shell, ...classroom, ...explaining, ...training, ...breaks, ...teachers,
-  ...question, ...quiz, ...gpt, ...story };
+  ...quiz, ...gpt, ...story };
 const order = Object.keys(LANGUAGES);
 const FRENCH = order.indexOf("fr"); // whose signs are not to be parted from their words
 let column = 0;

@@ -191,9 +191,9 @@ const functions = {
     const ids = Int32Array.from(tokens);
     return lend(ids, (p) => pass(e.page_pass(p, ids.length)));
   },
-  passAlone({ encodings, count, blocked, breaks }) {
+  passAlone({ encodings, count, blocked }) {
     return lend(Float32Array.from(encodings), (x) =>
-      lend(blocked && Uint8Array.from(blocked), (b) => pass(e.page_pass_alone(x, count, b, breaks))));
+      lend(blocked && Uint8Array.from(blocked), (b) => pass(e.page_pass_alone(x, count, b))));
   },
   losses({ leaf, cell, values }) {
     const given = Float64Array.from(values);
@@ -203,8 +203,8 @@ const functions = {
       return Array.from(new Float64Array(e.memory.buffer, out, given.length));
     }));
   },
-  alone({ seed, dModel, heads }) {
-    e.page_alone(seed, dModel, heads);
+  alone({ seed, dModel }) {
+    e.page_alone(seed, dModel);
     check();
   },
 };

@@ -1,4 +1,4 @@
-"""Tests the quiz, the questions about lines, and one picture alone (#embed)."""
+"""Tests the quiz, and one picture alone (#embed)."""
 
 import os
 import re
@@ -36,49 +36,6 @@ def check_quiz(page):
         assert all(q["why"] in text for q, text in zip(questions, shown, strict=True)), shown
         page.driver.execute_script("[...document.querySelectorAll('#panel-quiz button')].find((b) => b.textContent === 'Start again').click()")
     print("quiz: the answers follow from the formulas")
-
-
-# ---- questions about a line ----
-
-# Asks about every line, answers, and closes: [{line, text, options, answer, right, numbers: of the matrix}, ...].
-ASK = """(() => {
-    const { view } = page.panels.find(({ root }) => root.id === "panel-class").section, box = document.querySelector("#panel-class .question");
-    const cells = () => [...document.querySelectorAll("#panel-class .equation .changed td[data-index]")];
-    const hidden = () => cells().every((td) => getComputedStyle(td).color === "rgba(0, 0, 0, 0)" && td.closest("[inert]") !== null);
-    return view.steps.map((step, line) => {
-        page.setState({ line, part: 0 });
-        box.querySelector("[data-key=ask]").click();
-        const asked = hidden(), text = box.querySelector("legend").textContent;
-        const options = [...box.querySelectorAll("fieldset > button[type=button]")], names = options.map((b) => b.textContent);
-        if (options.length > 0) {
-            options[0].click();
-        } else {
-            box.querySelector("input").value = "0,123456";
-            box.querySelector("form").requestSubmit();
-        }
-        const found = { line, text, options: names, hides: [asked, hidden()], answer: box.querySelector(".answer").textContent,
-            right: [...box.querySelectorAll("[data-right]")].map((b) => b.textContent), numbers: cells().slice(0, 40).map((td) => td.textContent) };
-        box.querySelector(".close").click();
-        return found;
-    });
-})()"""
-
-
-def check_questions(page):
-    """Each line has a question, whose numbers are hidden meanwhile; what it says is right is the largest number, or the number."""
-    texts = set()
-    for example, phase in (("tutorial", "forward"), ("pizza", "backward")):
-        show(page, "class", example=example, masked=False, phase=phase, line=0, part=0, cell="")
-        for found in page.run(ASK):
-            texts.add(found["text"])
-            assert found["hides"] == [True, False] and len(found["right"]) == (len(found["options"]) > 0), found
-            if "largest" in found["text"]:
-                assert [re.search(r"It is (.*?): ", found["answer"])[1]] == found["right"], found
-            elif example == "tutorial" and "percent" not in found["text"]:
-                value = number(re.search(r"It is ([−\d.]+(?:e[−\d]+)?)\.", found["answer"])[1])
-                assert any(abs(number(x) - value) < 1e-4 for x in found["numbers"]), found
-    print(f"questions: {len(texts)} different ones about the lines")
-    assert len(texts) > 12, texts
 
 
 # ---- one picture alone ----
@@ -119,6 +76,5 @@ def check_embed(page):
 
 def check(page):
     check_quiz(page)
-    check_questions(page)
     check_embed(page)
     page.check_quiet()

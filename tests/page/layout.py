@@ -86,7 +86,7 @@ OF_LINE = r"""(() => {
     if (panel.querySelector(".equation").dataset.layout === "product") {
         const { view } = page.panels.find(({ root }) => root === panel).section;
         const [result, left, right] = cards.map((card) => [...card.querySelectorAll("td[data-index]")].map((td) => {
-            const { shape } = view.shown.pass.tensors[card.dataset.tensor], width = shape[shape.length - 1], at = Number(td.dataset.index);
+            const { shape } = view.matrices.get(card.dataset.name), width = shape[shape.length - 1], at = Number(td.dataset.index);
             const [r, c] = [Math.floor(at / width), at % width], b = box(td);
             return { ...(card.dataset.transposed === "true" ? { r: c, c: r } : { r, c }), x: (b.left + b.right) / 2, y: (b.top + b.bottom) / 2 };
         }));
@@ -94,7 +94,7 @@ OF_LINE = r"""(() => {
         if (!result.every(({ r, c, x, y }) => Math.abs(rows.get(r) - y) < 1.01 && Math.abs(columns.get(c) - x) < 1.01))
             faults.push("a number does not stand where its row and its column meet");
     }
-    return [faults, [".map", ".steps", ".listings", ".formula-text", ".panel", ".line-choices"].map((name) => {
+    return [faults, [".map", ".steps", ".listing", ".formula-text", ".panel", ".line-choices"].map((name) => {
         const { left, top, width, height } = box(panel.querySelector(name)), { left: x, top: y } = box(panel);
         return [left - x, top - y, width, height].map(Math.round);
     }).join(" ")];

@@ -1,5 +1,5 @@
 /* The engine of the page (examples/page), natively: training as next_token's, exact steps back,
- * recorded passes, breaks, masks, files. tests/page/page.sh tests the page in a browser. */
+ * recorded passes, breaks, masks. tests/page/page.sh tests the page in a browser. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -155,23 +155,19 @@ static heed_tensor *mark(const char *name, int head)
     return values_of(number_at(line, "\"tensor\":"));
 }
 
-/* The gradient of a leaf, recorded or as training computes it. */
-static heed_tensor *gradient(int leaf, bool fused)
+static heed_tensor *gradient(int leaf)
 {
-    const char *line = line_of("\"leaves\":[", leaf);
-    const int other = number_at(line, "\"fused\":");
-    return values_of(fused && other >= 0 ? other : number_at(line, "\"gradient\":"));
+    return values_of(number_at(line_of("\"leaves\":[", leaf), "\"gradient\":"));
 }
 
-/* The gradients of the leaves: as backward's, bit for bit or up to `tolerance`. */
+/* The gradients of the leaves are backward's, up to `tolerance`. */
 static void expect_gradients(heed_tensor_list parameters, heed_tensor *x, double tolerance)
 {
     const int count = parameters.count + (x != NULL);
     ck_assert_ptr_null(line_of("\"leaves\":[", count));
     for (int i = 0; i < count; i++) {
         heed_tensor *grad = i < parameters.count ? parameters.tensors[i]->grad : x->grad;
-        expect_close(gradient(i, false), grad, tolerance);
-        expect_close(gradient(i, true), grad, x != NULL ? 0 : tolerance);
+        expect_close(gradient(i), grad, tolerance);
     }
 }
 
@@ -273,30 +269,27 @@ END_TEST
 static const float tutorial[] = {1.16f, 0.23f, 0.57f, 1.36f, 4.41f, -2.16f};
 
 /* The forward that marks each line, and its gradients, have the bits of the module's, in f64. */
-START_TEST(attention_is_that_of_the_modules)
+START_TEST(attention_is_that_of_the_module)
 {
     const uint8_t blocked[] = {0, 1, 1, 0, 0, 1, 0, 0, 0};
     const uint8_t none[] = {0, 1, 1, 1, 1, 1, 0, 0, 0}; /* for the second token */
-    const int heads = _i + 1;
-    page_alone(5, 2, heads);
+    page_alone(5, 2);
     heed_manual_seed(5);
-    void *m = heads == 1 ? (void *)heed_self_attention_new(2, -2, -1)
-                         : (void *)heed_multi_head_new(2, heads, -2, -1);
+    struct heed_self_attention *m = heed_self_attention_new(2, -2, -1);
     heed_module_to(m, HEED_F64);
     for (int masked = 0; masked < 2; masked++) {
         heed_tensor *x = heed_to(heed_from_f32(tutorial, HEED_SHAPE(3, 2)), HEED_F64);
         heed_tensor *mask = masked ? heed_causal_block_mask(3) : NULL;
         heed_set_requires_grad(x, true);
-        heed_tensor *y = heads == 1 ? heed_self_attention_forward(m, x, mask)
-                                    : heed_multi_head_forward(m, x, mask);
+        heed_tensor *y = heed_self_attention_forward(m, x, mask);
         heed_zero_grad(m);
         heed_backward(heed_sum(heed_square(y)));
-        read_pass(page_pass_alone(tutorial, 3, masked ? blocked : NULL, 0));
-        expect_same_bits(mark(heads == 1 ? "attention_scores" : "projected", 0), y);
-        expect_gradients(heed_parameters(m), x, 2e-14);
+        read_pass(page_pass_alone(tutorial, 3, masked ? blocked : NULL));
+        expect_same_bits(mark("attention_scores", 0), y);
+        expect_gradients(heed_parameters(m), x, 0);
         ck_assert_int_eq(find_mark("masked_sims", 0) != NULL, masked);
     }
-    read_pass(page_pass_alone(tutorial, 3, none, 0));
+    read_pass(page_pass_alone(tutorial, 3, none));
     EXPECT_VALUES(heed_select(mark("attention_scores", 0), 0, 1), 0, 0, 0);
     heed_module_free(m);
 }
@@ -309,7 +302,7 @@ static void expect_quotients(void)
     for (int leaf = 0; line_of("\"leaves\":[", leaf) != NULL; leaf++) {
         const int tensor = number_at(line_of("\"leaves\":[", leaf), "\"tensor\":");
         heed_tensor *weight = heed_flatten(values_of(tensor), 0, -1);
-        heed_tensor *grad = heed_flatten(gradient(leaf, false), 0, -1);
+        heed_tensor *grad = heed_flatten(gradient(leaf), 0, -1);
         const double scale = fmax(1, heed_item(heed_amax(heed_abs(grad))));
         const int64_t count = weight->numel, step = count > 4 ? count / 3 : 1;
         for (int64_t cell = 0; cell < count; cell += step) {
@@ -329,8 +322,8 @@ START_TEST(quotients_are_gradients)
 {
     static const uint8_t blocked[] = {0, 1, 1, 0, 0, 1, 0, 0, 0};
     double value = 0, loss;
-    page_alone(42, 2, 1);
-    read_pass(page_pass_alone(tutorial, 3, blocked, 0));
+    page_alone(42, 2);
+    read_pass(page_pass_alone(tutorial, 3, blocked));
     expect_quotients();
     start(2, 20, 0);
     take_steps(20);
@@ -459,7 +452,7 @@ START_TEST(misuse_gives_a_sentence)
     expect_sentence("no run has been started");
     ck_assert(page_pass(unknown, 1) == NULL && page_error() != NULL);
     ck_assert(page_language() == NULL && page_error() != NULL);
-    ck_assert(page_pass_alone(tutorial, 3, NULL, 0) == NULL);
+    ck_assert(page_pass_alone(tutorial, 3, NULL) == NULL);
     expect_sentence("no attention module");
 
     start(1, 10, 0);
@@ -483,13 +476,12 @@ START_TEST(misuse_gives_a_sentence)
     expect_sentence("the sentence has 13 words; it needs 1 to 12");
     ck_assert(page_pass(unknown, 2) == NULL);
     expect_sentence("there is no word 9999");
-    for (int i = 0; i < 4; i++) {
-        ck_assert(!page_alone(0, (const int[]){0, 513, 2, 2}[i], (const int[]){1, 1, 0, 17}[i]));
+    for (int i = 0; i < 2; i++) {
+        ck_assert(!page_alone(0, (const int[]){0, 513}[i]));
         expect_sentence("widths up to 512");
     }
-    page_alone(0, 2, 1);
-    ck_assert(page_pass_alone(tutorial, 65, NULL, 0) == NULL && page_error() != NULL);
-    ck_assert(page_pass_alone(tutorial, 3, NULL, BREAKS) == NULL && page_error() != NULL);
+    page_alone(0, 2);
+    ck_assert(page_pass_alone(tutorial, 65, NULL) == NULL && page_error() != NULL);
     expect_hash(before);
     expect_well();
 }
@@ -508,8 +500,8 @@ static uint64_t whole_page(const void *context)
     page_pass(pizza(), 6);
     double value = 0.5, loss = 0;
     page_losses(3, 1, &value, 1, &loss);
-    page_alone(1, 2, 2);
-    page_pass_alone(tutorial, 3, NULL, 0);
+    page_alone(1, 2);
+    page_pass_alone(tutorial, 3, NULL);
     page_write(pizza(), 3, 2);
     const char *hex = page_hash();
     const char *score = page_score();
@@ -543,7 +535,7 @@ void add_page_cases(Suite *suite)
     tcase_add_checked_fixture(engine, NULL, page_end);
     tcase_add_loop_test(engine, training_is_that_of_next_token, 0, SOME_HEADS);
     tcase_add_loop_test(engine, every_step_can_be_reached_again, 0, 3);
-    tcase_add_loop_test(engine, attention_is_that_of_the_modules, 0, 3);
+    tcase_add_test(engine, attention_is_that_of_the_module);
     tcase_add_test(engine, quotients_are_gradients);
     tcase_add_loop_test(engine, every_break_changes_the_numbers, 0, 11);
     tcase_add_test(engine, scores_of_nan);

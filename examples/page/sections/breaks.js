@@ -4,48 +4,25 @@ import { h, fill } from "../dom.js";
 import { t } from "../strings.js";
 import { state, setState, onState } from "../state.js";
 import { STEPS } from "../run.js";
-import { codeLines } from "../lines.js";
 import { lineChart } from "../charts.js";
 import { matrix, number } from "../matrix.js";
 import { smoothed, LOSSES } from "./training.js";
 import { model, forgetUnfinished } from "./breaks/model.js";
-import { switches, sentences, seen, percent, stepText, text, written } from "./breaks/says.js";
-
-/** The heads of both models: the reader's choice, if the switch concerns heads. */
-const headsOf = (name) => (switches[name].heads === undefined ? 1 : Number(state.broken_heads) || switches[name].heads);
-
-/** The seed of both models: the reader's, or one with which everything that is said about the switch is well seen. */
-const seedOf = (name) => (state.broken_seed === "" ? switches[name].seed : Number(state.broken_seed));
-
-/** The healthy and the broken model of a switch. */
-const modelsOf = (name, seed, heads = headsOf(name)) =>
-  [0, switches[name].bit].map((breaks) => ({ seed, breaks, heads }));
+import { switches, percent, stepText, text, written } from "./breaks/says.js";
 
 const D_MODEL = 32; // of forward.h's models
+const ANSWERS = 3;
+
+/** The healthy and the broken model of a switch: {seed, heads, breaks}. */
+const modelsOf = ({ seed = 0, heads = 1, bit }) => [0, bit].map((breaks) => ({ seed, breaks, heads }));
 
 /** What the texts say about heads: their number, the width of one, and its last feature. */
-const ofHeads = (heads) => [heads, D_MODEL / heads, D_MODEL / heads - 1];
+const ofHeads = ({ heads = 1 }) => [heads, D_MODEL / heads, D_MODEL / heads - 1];
 
-/** What the section says about a switch, from models trained with a seed and heads: {sentences: [{key, values}], text,
- * healthy, broken: the results}. For tests. */
-export async function verdict(name, seed = seedOf(name), heads = headsOf(name)) {
-  const [healthy, broken] = await Promise.all(modelsOf(name, seed, heads).map((of) => model(of)));
-  return { sentences: sentences(name, healthy, broken), text: seen(name, healthy, broken), healthy, broken };
-}
-
-const TITLES = { python: "PyTorch", c: "C" };
-
-/** The lines in a language ("python" or "c") that a switch removes and adds. */
-function codeBox(name, language) {
-  const { bit } = switches[name], title = TITLES[language];
-  const example = switches[name].heads !== undefined ? "packed" : "pizza";
-  const linesWith = (breaks) => codeLines({ example, breaks }).map((line) => line[language]);
-  const right = linesWith(0), wrong = linesWith(bit);
-  const only = (lines, others) => lines.filter((line) => line && !others.includes(line));
-  const shown = (tag, sign, lines) => lines.map((line) => h(tag, {}, `${sign} ${line.trim()}\n`));
-  return h("div.break-code", {}, h("h4", {}, title),
-    h("pre", { tabindex: 0, role: "region", "aria-label": title },
-      h("code", {}, shown("del", "−", only(right, wrong)), shown("ins", "+", only(wrong, right)))));
+/** What the section says about a switch: {sentences: [{key, values}], healthy, broken: the results}. For tests. */
+export async function verdict(name) {
+  const [healthy, broken] = await Promise.all(modelsOf(switches[name]).map((of) => model(of)));
+  return { sentences: switches[name].says(healthy, broken), healthy, broken };
 }
 
 // ---- the section ----
@@ -61,7 +38,7 @@ export function begin(root) {
   const buttons = Object.keys(switches).map((name) =>
     h("button", { type: "button", id: `break-${name}`, onclick: () => {
       shown = null; // ask again, even about the same one
-      setState({ broken: name, broken_seed: "", broken_heads: "" });
+      setState({ broken: name });
       show();
     } }, t(`breaks.${name}`)));
   menu.append(...buttons);
@@ -84,13 +61,14 @@ export function begin(root) {
 
   /** The changed line and the question. */
   function ask(name) {
-    const { answers } = switches[name], heads = headsOf(name);
+    const { lines: [right, wrong], seed = 0, heads = 1 } = switches[name];
+    const changed = (tag, sign, lines) => lines.split("\n").map((line) => h(tag, {}, `${sign} ${line}\n`));
     const after = h("div.break-result", { id: "break-result" });
     const form = h("fieldset.break-question", {}, h("legend", {}, t(`breaks.${name}.question`)),
-      Array.from({ length: answers }, (_, i) => h("label", {},
+      Array.from({ length: ANSWERS }, (_, i) => h("label", {},
         h("input", { type: "radio", name: "break-answer", value: i, onchange: () => {
           retrain.disabled = false;
-          why.textContent = t(heads > 1 ? "breaks.retrain.heads" : "breaks.retrain.why", seedOf(name), STEPS, heads);
+          why.textContent = t("breaks.retrain.why", seed, STEPS, heads);
         } }), " ",
         t(`breaks.${name}.answer.${i}`))));
     const retrain = h("button.primary", { type: "button", id: "break-retrain", disabled: true, onclick: () => {
@@ -100,24 +78,14 @@ export function begin(root) {
       compare(name, chosen, after, form);
     } }, t("breaks.retrain"));
     const why = h("span.faint", {}, t("breaks.first"));
-    const seed = h("input", { id: "break-seed", inputmode: "numeric", size: 6, value: seedOf(name), onchange: () => {
-      setState({ broken_seed: seed.value.trim() });
-      seed.value = seedOf(name);
-    } });
-    fill(body, h("h3", {}, t(`breaks.${name}`)), h("p", {}, t(`breaks.${name}.what`, ...ofHeads(heads))),
-      h("div.break-codes", {}, codeBox(name, "python"), codeBox(name, "c")),
-      h("p.faint.not-presented", {}, t("breaks.signs")), form,
-      h("div.toolbar", {}, h("label", {}, t("train.seed"), " ", seed), heads > 1 ? chooser(heads) : null, retrain,
-        why), after);
+    fill(body, h("h3", {}, t(`breaks.${name}`)), h("p", {}, t(`breaks.${name}.what`, ...ofHeads(switches[name]))),
+      h("pre.break-code", { tabindex: 0, role: "region", "aria-label": "PyTorch" }, h("code", {}, changed("del", "−", right), changed("ins", "+", wrong))),
+      h("p.faint.not-presented", {}, t("breaks.signs")), form, h("div.toolbar", {}, retrain, why), after);
   }
-
-  const chooser = (heads) => h("label", {}, t("class.heads"), " ", h("select", { id: "break-heads",
-    onchange: (event) => setState({ broken_heads: event.target.value }) },
-  ["2", "4"].map((count) => h("option", { value: count, selected: Number(count) === heads }, count))));
 
   /** Trains both models, shows their curves meanwhile, then what is seen. */
   async function compare(name, chosen, after, form) {
-    const seed = seedOf(name), { right } = switches[name];
+    const { right } = switches[name];
     const losses = lineChart({ title: t("breaks.loss"), x: t("train.x"), y: t("train.loss.y"), most: STEPS, log: true,
       ...LOSSES,
       series: [{ name: t("breaks.healthy"), style: 0 }, { name: t("breaks.broken"), style: 1 },
@@ -148,7 +116,7 @@ export function begin(root) {
     const begun = (engine) => engines.push(engine);
     let healthy, broken;
     try {
-      [healthy, broken] = await Promise.all(modelsOf(name, seed).map((of, i) => model(of, listen(i), begun)));
+      [healthy, broken] = await Promise.all(modelsOf(switches[name]).map((of, i) => model(of, listen(i), begun)));
     } catch (error) {
       status.textContent = t("train.error", error.message);
       return;
@@ -169,8 +137,8 @@ export function begin(root) {
     }
     labels[right].append(h("b.break-right", {}, " ✓"));
     fill(rest, table(healthy, broken), maps(healthy, broken));
-    fill(words, h("h4", {}, t("breaks.seen")), h("p", { id: "break-seen" }, seen(name, healthy, broken)),
-      h("h4", {}, t("breaks.why")), h("p", {}, t(`breaks.${name}.why`, ...ofHeads(healthy.heads))));
+    fill(words, h("h4", {}, t("breaks.seen")), h("p", { id: "break-seen" }, switches[name].says(healthy, broken).map(({ key, values }) => t(key, ...values)).join(" ")),
+      h("h4", {}, t("breaks.why")), h("p", {}, t(`breaks.${name}.why`, ...ofHeads(healthy))));
     status.scrollIntoView({ block: "nearest" });
   }
 
@@ -210,13 +178,6 @@ export function begin(root) {
       h("div.break-maps", {}, map(healthy, "healthy"), map(broken, "broken")), h("p.faint", {}, t("breaks.maps.why")));
   }
 
-  onState((changed) => {
-    if (changed.has("broken_seed") || changed.has("broken_heads")) {
-      shown = null;
-    }
-    if (["broken", "broken_seed", "broken_heads"].some((key) => changed.has(key))) {
-      show();
-    }
-  });
+  onState((changed) => changed.has("broken") && show());
   return { show };
 }

@@ -6,21 +6,16 @@ import { t } from "../strings.js";
 import { state, setState, onState } from "../state.js";
 import { run, onRun, STEPS } from "../run.js";
 import { chosenSentence, record, named } from "../example.js";
-import { codeLines, stepsOf } from "../lines.js";
-import { pictureButton } from "../picture.js";
+import { codeLines, stepsOf, formulasOf, resultsOf } from "../lines.js";
 import { legend } from "../matrix.js";
 import { newView, keepingFocus } from "./class/view.js";
-import { cellsOf, matricesOf } from "./class/cells.js";
-import { explaining } from "./class/explaining.js";
-import { cardsOf } from "./class/cards.js";
-import { equationOf, formulaText, formulasOf, resultsOf } from "./class/equation.js";
+import { findMatrices } from "./class/cells.js";
+import { panelOf } from "./class/panel.js";
+import { equationOf, formulaText } from "./class/equation.js";
 import { codeOf } from "./class/code.js";
 import { stepsBar } from "./class/steps.js";
 import { mapOf } from "./class/map.js";
-import { markRounding } from "./class/rounding.js";
-import { questionOf } from "./class/question.js";
 import { choicesOf, lineChoices, headNow } from "./class/controls.js";
-import { worksheetOf } from "./class/worksheet.js";
 
 /** How many weights the model learns, and how many of them make queries, keys and values. */
 function learned({ leaves, tensors }) {
@@ -43,23 +38,19 @@ export function begin(root) {
   const view = newView(), stage = h("div.stage");
   let key = "", pending = 0; // what the pass was computed from; the number of the last request
 
-  const cells = cellsOf(view, () => equation.names());
-  const explained = explaining(view, cells, () => [...equation.tables(), ...cards.tables()]);
-  const handlers = { onpoint: explained.point, onpress: explained.press, onleave: explained.leave };
-  const equation = equationOf(view, handlers), cards = cardsOf(view, handlers, () => explained.now());
+  const panel = panelOf(view, () => equation.tables());
+  const equation = equationOf(view, { onpoint: panel.point, onpress: panel.press, onleave: panel.leave });
   /** Goes to a line. The explanation of a number ends, as it belongs to the line before. */
   const goToLine = (changes) => {
-    explained.forget();
+    panel.forget();
     setState({ part: 0, ...changes, cell: "" });
   };
-  const code = codeOf(view, (step) => goToLine({ line: step }), () => view.rebuild());
+  const code = codeOf(view, (step) => goToLine({ line: step }));
   const stepping = stepsBar(view, goToLine), map = mapOf(view, goToLine);
-  const worksheet = worksheetOf(stage), question = questionOf(view);
-  const choices = choicesOf(view, null), more = lineChoices(view, goToLine);
-  const roundedNote = h("p.printed.rounded", {}, t("class.rounded"));
+  const choices = choicesOf(view), more = lineChoices(view, goToLine);
   const formula = h("p.formula-text"), sentence = h("p.sentence", { "aria-live": "polite" });
   const about = h("p.about"), colours = h("div");
-  const beforeTitle = h("h2.not-presented", {}, t("class.before"));
+  const blanks = h("input", { type: "checkbox", "data-key": "blanks", onchange: () => stage.classList.toggle("blanks", blanks.checked) });
   const printedPlace = h("h2.printed");
   const problem = h("p.error", { role: "alert" });
 
@@ -71,7 +62,7 @@ export function begin(root) {
     stage.style.setProperty("--room", `${Math.max(room, 400)}px`);
   };
   const draw = () => {
-    const { line, steps, backward } = view;
+    const { line, backward } = view;
     measure();
     code.mark();
     map.mark();
@@ -80,17 +71,8 @@ export function begin(root) {
     fill(sentence, t(`line.${line.id}${backward ? ".back" : ""}`));
     fill(printedPlace, stepping.place.firstChild.textContent);
     more.draw();
-    question.draw();
     equation.draw(); // takes the height below what is drawn so far
-    question.cover();
     more.drawRows();
-    roundedNote.hidden = !markRounding(view, equation, formula);
-    const current = new Set(equation.names());
-    const earlier = steps.slice(0, backward ? steps.length : view.at() + 1)
-      .flatMap((other) => [...other.reads, ...other.marks]);
-    const others = [...new Set(earlier)].filter((name) => !current.has(name));
-    cards.show(others);
-    beforeTitle.hidden = others.length === 0;
   };
   /** Goes to a formula that has the matrix of #embed=matrix:NAME. */
   const toEmbedded = () => {
@@ -103,7 +85,7 @@ export function begin(root) {
       return;
     }
     keepingFocus(root, draw);
-    explained.now();
+    panel.now();
   };
   for (const [event, printed] of [["beforeprint", true], ["afterprint", false]]) {
     addEventListener(event, () => {
@@ -121,9 +103,7 @@ export function begin(root) {
     if (!state.letters && event.key.length === 1) {
       return;
     }
-    if (event.key.toLowerCase() === "c") {
-      code.toggleC();
-    } else if (event.key.toLowerCase() === "m") {
+    if (event.key.toLowerCase() === "m") {
       const { element } = equation;
       (element.querySelector(".changed td[tabindex]") ?? element.querySelector("td[tabindex]"))?.focus();
     }
@@ -136,7 +116,7 @@ export function begin(root) {
       stepping.move(by);
     } else if (event.key === "Escape" && state.cell !== "") {
       event.preventDefault();
-      explained.close();
+      panel.close();
     }
   });
 
@@ -144,15 +124,14 @@ export function begin(root) {
 
   const take = (pass, chosen) => {
     const { example } = state, tutorial = example === "tutorial";
-    explained.keep(pass);
+    panel.forget();
     view.shown = named(pass, chosen, headNow());
-    view.lines = codeLines({ example, heads: view.shown.heads, masked: !tutorial || state.masked, tokens: chosen.ids });
+    view.lines = codeLines({ example, heads: view.shown.heads, masked: !tutorial || state.masked });
     view.steps = stepsOf(view.lines);
-    view.matrices = matricesOf(view);
+    findMatrices(view);
     const last = view.shown.tokens.length - 1;
     view.row = example === view.rowOf && view.row <= last ? view.row : Math.min(last, run.language.it);
     view.rowOf = example;
-    view.cards = new Map();
     fill(about, tutorial ? t("class.about.tutorial")
       : [t("class.about.model", chosen.words.join(" "), pass.step, STEPS, state.seed), " ", learned(pass)]);
     fill(colours, legend(["value", "percent", "new", !tutorial || state.masked ? "mask" : ""]));
@@ -200,33 +179,27 @@ export function begin(root) {
   const top = h("div.class-top", {}, map.element, stepping.element);
   stage.append(
     h("h2.unseen", {}, t("class.now")),
-    h("div.stage-text", {}, code.element, printedPlace, formula, roundedNote, sentence, question.element,
-      explained.element),
+    h("div.stage-text", {}, code.element, printedPlace, formula, h("p.printed", {}, t("class.rounded")), sentence, panel.element),
     h("div.stage-main", {},
       h("div.toolbar.choices.not-presented", {}, choices.element,
-        pictureButton(() => equation.element, () => formula.textContent),
         h("details.about-box", {}, h("summary", { "aria-label": t("class.about") }, "?"),
           h("div.about-text", {}, about, ["intro", "direction", "product", "transposed", "names",
-            "rounded"].map((key) => h("p", {}, t(`class.${key}`))), colours, worksheet.label))),
+            "rounded"].map((key) => h("p", {}, t(`class.${key}`))), colours, h("label", {}, blanks, t("class.blanks"))))),
       more.element, equation.element));
-  const rest = h("div.rest", {}, beforeTitle, h("div.not-presented", {}, cards.element));
-  root.append(worksheet.title, lead, problem, top, stage, rest);
-  const hide = (hidden) => [lead, top, stage, rest].forEach((element) => (element.hidden = hidden));
+  root.append(h("p.printed", {}, t("class.worksheet")), lead, problem, top, stage);
+  const hide = (hidden) => [lead, top, stage].forEach((element) => (element.hidden = hidden));
   hide(true);
 
   onState((changed) => {
-    if (changed.has("phase")) {
-      view.layers = new Map();
-    }
     if (["line", "phase", "part", "example"].some((name) => changed.has(name))) {
-      explained.forget();
+      panel.forget();
     }
     const inputs = ["example", "sentence", "phase", "line", "part", "head", "masked", "present", "embed"];
     if (inputs.some((name) => changed.has(name))) {
       compute();
     } else if (changed.has("cell")) {
-      explained.forget();
-      explained.now();
+      panel.forget();
+      panel.now();
     }
   });
   let refresh = 0;

@@ -6,7 +6,6 @@ import { Engine } from "../engine.js";
 import { TUTORIAL } from "../example.js";
 import { number } from "../matrix.js";
 import { STEPS } from "../run.js";
-import { choose } from "./asking.js";
 
 const TRAINED = 500;   // steps
 const CHANGE = 0.01;   // of a weight
@@ -19,7 +18,7 @@ async function recordAll() {
   const ids = [...language.heldOut, ...language.train].find((sentence) => sentence[1] === pizza);
   await engine.goTo(TRAINED);
   const trained = await engine.pass(ids);
-  await engine.alone({ seed: 42, dModel: 2, heads: 1 });
+  await engine.alone({ seed: 42, dModel: 2 });
   return { engine, language, ids, trained, plain: await engine.passAlone({ encodings: TUTORIAL.encodings, count: 3 }) };
 }
 
@@ -55,7 +54,7 @@ export async function questions({ engine, language, ids, trained, plain }) {
   const { tensor } = find(trained, "attention_percents"), { shape: [seen], values } = trained.tensors[tensor], { it } = language;
   const said = ids.map((id) => language.words[id]), order = Array.from({ length: it + 1 }, (_, i) => i);
   const share = (i) => Number(values[it * seen + i]), [best, next] = [...order].sort((x, y) => share(y) - share(x));
-  const possible = choose(order.filter((i) => i === best || said[i] !== said[best]), best);
+  const possible = ["pizza", "came", "oven", "it"];
 
   const leaf = plain.leaves.findIndex(({ name }) => name.startsWith("W_q")), { tensor: weights, gradient } = plain.leaves[leaf];
   const slopes = Array.from(plain.tensors[gradient].values, Number), cell = slopes.indexOf(Math.max(...slopes));
@@ -64,7 +63,7 @@ export async function questions({ engine, language, ids, trained, plain }) {
 
   return [known("it_twice", 1), changed("longer", (score) => 2 * score), changed("shift", (score) => score + 3),
     known("root", 0), changed("same_keys", () => scores[0]), known("first", 2), known("order", 1), known("cheat", 2),
-    { id: "it", text: t("quiz.it", said.slice(0, it + 1).join(" ")), options: possible.map((i) => said[i]), right: possible.indexOf(best),
+    { id: "it", text: t("quiz.it", said.slice(0, it + 1).join(" ")), options: possible, right: possible.indexOf(said[best]),
       why: t("quiz.it.why", ...[best, next].flatMap((i) => [percent(share(i)), t("quiz.word", said[i])])) },
     { ...of("gradient", 3), text: t("quiz.gradient", number(slopes[cell])), right: less < before ? 0 : more < before ? 2 : 1,
       why: t("quiz.gradient.why", CHANGE, number(before), number(less), number(more)) }];

@@ -13,13 +13,9 @@ export const breaks = {
   "breaks.retrain": ["Retrain with the mistake", "Mit dem Fehler neu trainieren", "Réentraîner avec l’erreur"],
   "breaks.first": ["Choose an answer first.", "Wähl zuerst eine Antwort.", "Choisissez d’abord une réponse."],
   "breaks.retrain.why": [
-    "Both models: seed {0}, one head, learning rate 0.02, {1} steps; a few seconds.",
-    "Beide Modelle: Startwert {0}, ein Kopf, Lernrate 0,02, {1} Schritte; einige Sekunden.",
-    "Les deux modèles : graine {0}, une tête, taux d’apprentissage 0,02, {1} pas ; quelques secondes."],
-  "breaks.retrain.heads": [
-    "Both models: seed {0}, {2} heads, learning rate 0.02, {1} steps; a few seconds.",
-    "Beide Modelle: Startwert {0}, {2} Köpfe, Lernrate 0,02, {1} Schritte; einige Sekunden.",
-    "Les deux modèles : graine {0}, {2} têtes, taux d’apprentissage 0,02, {1} pas ; quelques secondes."],
+    "Both models: seed {0}, heads: {2}, learning rate 0.02, {1} steps; a few seconds.",
+    "Beide Modelle: Startwert {0}, Köpfe: {2}, Lernrate 0,02, {1} Schritte; einige Sekunden.",
+    "Les deux modèles : graine {0}, têtes : {2}, taux d’apprentissage 0,02, {1} pas ; quelques secondes."],
   "breaks.training": ["Training: step {0} of {1}", "Training: Schritt {0} von {1}", "Entraînement : pas {0} sur {1}"],
   "breaks.right": ["✓ Your answer is right: {0}", "✓ Deine Antwort stimmt: {0}", "✓ Votre réponse est juste : {0}"],
   "breaks.wrong": ["✗ It turns out differently: {0}", "✗ Es kommt anders: {0}", "✗ Ce n’est pas ce qui arrive : {0}"],
@@ -67,38 +63,14 @@ export const breaks = {
     "With this seed the broken model has not learned the toy: its accuracy on sentences never seen is {0}, and it writes the right word after “it” in {1} of {2} sentences.",
     "Mit diesem Startwert hat das kaputte Modell die Aufgabe nicht gelernt: Seine Genauigkeit an nie gesehenen Sätzen ist {0}, und es schreibt in {1} von {2} Sätzen das richtige Wort nach „it“.",
     "Avec cette graine, le modèle cassé n’a pas appris la tâche : son exactitude sur des phrases jamais vues est de {0}, et il écrit le bon mot après « it » dans {1} phrases sur {2}."],
-  "breaks.outcome.lost": [
-    "With this seed the broken model reached 90 %, but lost it again: at the end its accuracy on sentences never seen is {0}, and it writes the right word after “it” in {1} of {2} sentences.",
-    "Mit diesem Startwert hatte das kaputte Modell 90 % erreicht, dann aber wieder verlernt: Am Ende ist seine Genauigkeit an nie gesehenen Sätzen {0}, und es schreibt in {1} von {2} Sätzen das richtige Wort nach „it“.",
-    "Avec cette graine, le modèle cassé avait atteint 90 %, puis l’a reperdu : à la fin, son exactitude sur des phrases jamais vues est de {0}, et il écrit le bon mot après « it » dans {1} phrases sur {2}."],
-  "breaks.outcome.healthy": [
-    "The healthy model has not learned it with this seed either (accuracy {0}): choose another seed to compare.",
-    "Auch das gesunde Modell hat sie mit diesem Startwert nicht gelernt (Genauigkeit {0}): Wähl zum Vergleich einen anderen Startwert.",
-    "Le modèle sain ne l’a pas apprise non plus avec cette graine (exactitude {0}) : choisissez une autre graine pour comparer."],
-  "breaks.hidden": [
-    "With this seed the numbers hardly show the right answer: try another.",
-    "Mit diesem Startwert zeigen die Zahlen die richtige Antwort kaum: Probier einen anderen.",
-    "Avec cette graine, les nombres montrent à peine la bonne réponse : essayez-en une autre."],
   "breaks.loss.below": [
     "The loss falls to {0}, below the limit {1}.",
     "Der Loss fällt auf {0}, unter die Grenze {1}.",
     "La perte descend à {0}, sous la limite {1}."],
-  "breaks.loss.above": [
-    "The loss ends at {0}; the limit is {1}.",
-    "Der Loss endet bei {0}; die Grenze ist {1}.",
-    "La perte finit à {0} ; la limite est {1}."],
-  "breaks.scores.contrast": [
+  "breaks.scores": [
     "In whole sentences never seen the accuracy is {0}. But where the sentence ends with “it”, the model writes the right word in {1} of {2} sentences.",
     "In ganzen, nie gesehenen Sätzen ist die Genauigkeit {0}. Endet der Satz aber mit „it“, schreibt das Modell in {1} von {2} Sätzen das richtige Wort.",
     "Dans des phrases entières jamais vues, l’exactitude est de {0}. Mais quand la phrase s’arrête à « it », le modèle écrit le bon mot dans {1} phrases sur {2}."],
-  "breaks.scores.bad": [
-    "The toy is not learned: in whole sentences never seen the accuracy is {0}, and where the sentence ends with “it”, the model writes the right word in {1} of {2} sentences.",
-    "Die Aufgabe ist nicht gelernt: In ganzen, nie gesehenen Sätzen ist die Genauigkeit {0}, und endet der Satz mit „it“, schreibt das Modell in {1} von {2} Sätzen das richtige Wort.",
-    "La tâche n’est pas apprise : dans des phrases entières jamais vues, l’exactitude est de {0}, et quand la phrase s’arrête à « it », le modèle écrit le bon mot dans {1} phrases sur {2}."],
-  "breaks.scores.both": [
-    "In whole sentences never seen the accuracy is {0}; where the sentence ends with “it”, the model writes the right word in {1} of {2} sentences.",
-    "In ganzen, nie gesehenen Sätzen ist die Genauigkeit {0}; endet der Satz mit „it“, schreibt das Modell in {1} von {2} Sätzen das richtige Wort.",
-    "Dans des phrases entières jamais vues, l’exactitude est de {0} ; quand la phrase s’arrête à « it », le modèle écrit le bon mot dans {1} phrases sur {2}."],
 
   "breaks.told": [
     "When the words after “it” are cut off, the share of a word predicted before them changes by up to {0}: the model knows words that it should predict.",
@@ -207,26 +179,10 @@ export const breaks = {
     "Without positions pizza gets {0} of the attention of “it” at its usual place and {1} after the swap; the model then writes: {2}.",
     "Ohne Positionen bekommt pizza {0} der Aufmerksamkeit von „it“ am gewohnten Platz und {1} nach dem Tausch; das Modell schreibt dann: {2}.",
     "Sans positions, pizza reçoit {0} de l’attention de « it » à sa place habituelle et {1} après l’échange ; le modèle écrit alors : {2}."],
-  "breaks.no_positions.healthy.stays": [
-    "The healthy model gives pizza {0}, but after the swap only {1}: it has learned where a subject stands. It then writes: {2}.",
-    "Das gesunde Modell gibt pizza {0}, nach dem Tausch aber nur {1}: Es hat gelernt, wo ein Subjekt steht. Es schreibt dann: {2}.",
-    "Le modèle sain donne à pizza {0}, mais seulement {1} après l’échange : il a appris où se trouve un sujet. Il écrit alors : {2}."],
-  "breaks.no_positions.healthy.follows": [
+  "breaks.no_positions.healthy": [
     "With this seed the healthy model follows pizza, too, for the toy can be learned from the words alone; but the place does change its numbers: {0}, then {1}. It then writes: {2}.",
     "Mit diesem Startwert wandert auch das gesunde Modell mit pizza mit, denn die Aufgabe ist allein aus den Wörtern zu lernen; aber seine Zahlen ändern sich mit dem Platz: {0}, dann {1}. Es schreibt dann: {2}.",
     "Avec cette graine, le modèle sain suit pizza lui aussi, car les mots seuls suffisent pour apprendre la tâche ; mais la place change ses nombres : {0}, puis {1}. Il écrit alors : {2}."],
-  "breaks.no_positions.healthy.exactly": [
-    "With this seed the healthy model gives pizza {0} and after the swap {1}: it hardly uses its positions. It then writes: {2}.",
-    "Mit diesem Startwert gibt das gesunde Modell pizza {0} und nach dem Tausch {1}: Es benutzt seine Positionen kaum. Es schreibt dann: {2}.",
-    "Avec cette graine, le modèle sain donne à pizza {0} et, après l’échange, {1} : il n’utilise guère ses positions. Il écrit alors : {2}."],
-  "breaks.no_positions.healthy.plain": [
-    "The healthy model gives pizza {0} and after the swap {1}. It then writes: {2}.",
-    "Das gesunde Modell gibt pizza {0} und nach dem Tausch {1}. Es schreibt dann: {2}.",
-    "Le modèle sain donne à pizza {0} et, après l’échange, {1}. Il écrit alors : {2}."],
-  "breaks.no_positions.healthy.elsewhere": [
-    "With this seed the healthy model looks elsewhere and knows pizza by elimination: it gives pizza {0} and after the swap {1}. It then writes: {2}.",
-    "Mit diesem Startwert schaut das gesunde Modell woanders hin und erkennt pizza im Ausschlussverfahren: Es gibt pizza {0} und nach dem Tausch {1}. Es schreibt dann: {2}.",
-    "Avec cette graine, le modèle sain regarde ailleurs et reconnaît pizza par élimination : il donne à pizza {0} et, après l’échange, {1}. Il écrit alors : {2}."],
   "breaks.no_positions.why": [
     "Attention is a sum over words, and a sum does not depend on the order. “It” sees which words came before, not where. In this toy that is enough: no place is ever a subject, so the word itself says which it is. In real language it is a failure: “the dog bites the man” and “the man bites the dog” would look the same to the last word. Swap two earlier words: if no number changes at all, that gives it away.",
     "Attention ist eine Summe über Wörter, und eine Summe hängt nicht von der Reihenfolge ab. „It“ sieht, welche Wörter vorher kamen, nicht wo. In dieser Spielsprache genügt das: Kein Ort ist je ein Subjekt, das Wort selbst sagt also, was es ist. In echter Sprache ist es ein Versagen: „Hund beißt Mann“ und „Mann beißt Hund“ sähen für ein folgendes Wort gleich aus. Tausch zwei frühere Wörter: Ändert sich gar keine Zahl, verrät das den Fehler.",

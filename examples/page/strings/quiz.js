@@ -5,6 +5,8 @@ export const quiz = {
   "quiz.intro": ["Nothing here needs a calculator. Answer, and read why.", "Hier brauchst du keinen Taschenrechner. Antworte, und lies, warum.",
     "Pas besoin de calculatrice ici. Répondez, puis lisez pourquoi."],
   "quiz.loading": ["The model is training …", "Das Modell trainiert …", "Le modèle s’entraîne …"],
+  "question.right": ["Right.", "Richtig.", "Juste."],
+  "question.wrong": ["Not quite.", "Nicht ganz.", "Pas tout à fait."],
   "quiz.score": ["{0} of {1} answered, {2} right", "{0} von {1} beantwortet, {2} richtig", "{0} réponses sur {1}, {2} justes"],
   "quiz.done": ["You have {0} of {1}.", "Du hast {0} von {1}.", "Vous avez {0} sur {1}."],
   "quiz.again": ["Start again", "Noch einmal", "Recommencer"],

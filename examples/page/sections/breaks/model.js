@@ -63,9 +63,12 @@ async function trainModel({ seed, heads, breaks }, listen, begun) {
   // The largest changes of an attention, and of the share of a predicted word, when what follows *it* is cut off.
   const leak = Math.max(...all.slice(0, it + 1).flatMap((i) => Array.from({ length: heads }, (_, head) =>
     change(row(cut, i, head), row(last, i, head)))));
-  const sharesOf = ({ entries, tensors }) =>
-    tensors[entries.find((e) => e.op === "softmax" && e.backward).result].values;
-  const told = change(sharesOf(passOfCut), sharesOf(pass));
+  const sharesOf = ({ marks, tensors }, i) => {
+    const { shape: [, width], values } = tensors[marks.find(({ name }) => name === "logits").tensor];
+    const powers = Array.from(values.subarray(i * width, (i + 1) * width), Math.exp), total = sum(powers);
+    return powers.map((power) => power / total);
+  };
+  const told = Math.max(...all.slice(0, it).map((i) => change(sharesOf(passOfCut, i), sharesOf(pass, i))));
   Object.assign(result, {
     finished: true,
     loss: sum(result.losses.slice(-100)) / 100,

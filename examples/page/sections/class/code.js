@@ -1,36 +1,40 @@
-// The program beside the matrices: Python, and C where the reader asks for it.
+// The program beside the matrices, with one highlighted line. It is one stop of the Tab key; the arrow keys go from line to line.
 
-import { h } from "../../dom.js";
+import { h, fill } from "../../dom.js";
 import { t } from "../../strings.js";
-import { listing } from "../../listing.js";
 
-/** onchoose(step): a line was pressed; onresize(): there is more or less room now. Returns {element, draw(): new lines,
- * mark(): the current line, toggleC()}. */
-export function codeOf(view, onchoose, onresize) {
-  let whole = false;
-  const code = listing(onchoose);
-  const draw = () => code.draw(view.lines, view.steps, whole);
-  const mark = () => code.mark(view.at());
-  const toggleC = () => {
-    cListing.hidden = !cListing.hidden;
-    cButton.setAttribute("aria-pressed", !cListing.hidden);
-    element.classList.toggle("both", !cListing.hidden);
-    onresize();
-    mark();
+/** Half the indentation, as the listing is narrow. */
+const narrowed = (text) => text.replace(/^( +)\1/gm, "$1");
+
+/** onchoose(step): a line was pressed. Returns {element, draw(): new lines, mark(): the current line, which is scrolled into view}. */
+export function codeOf(view, onchoose) {
+  const list = h("ol.code");
+  const stopAt = (button) => list.querySelectorAll("button").forEach((other) => (other.tabIndex = other === button ? 0 : -1));
+  list.addEventListener("keydown", (event) => {
+    const all = [...list.querySelectorAll("button")];
+    const next = all[all.indexOf(event.target) + ({ ArrowUp: -1, ArrowDown: 1 }[event.key] ?? NaN)];
+    if (next !== undefined) {
+      event.preventDefault();
+      stopAt(next);
+      next.focus();
+    }
+  });
+  const draw = () => fill(list, view.lines.map(({ python }, i) => {
+    const step = view.steps.indexOf(view.lines[i]), text = narrowed(python);
+    return step < 0 ? h("li", {}, h("span.line", {}, text))
+      : h("li", { "data-step": step }, h("button.line", { type: "button", onclick: () => onchoose(step) }, text));
+  }));
+  const mark = () => {
+    for (const item of list.querySelectorAll("[data-step]")) {
+      const current = Number(item.dataset.step) === view.at();
+      item.classList.toggle("current", current);
+      item.firstChild[current ? "setAttribute" : "removeAttribute"]("aria-current", "step");
+      if (current) {
+        stopAt(item.firstChild);
+        list.scrollTop = item.offsetTop - (list.clientHeight - item.offsetHeight) / 2;
+      }
+    }
   };
-  const program = h("button.program", { type: "button", "aria-pressed": "false", onclick: () => {
-    whole = !whole;
-    program.setAttribute("aria-pressed", whole);
-    draw();
-    mark();
-  } }, t("class.whole"));
-  const cButton = h("button.program", { type: "button", "aria-keyshortcuts": "c", "aria-pressed": false, title: t("class.c"),
-    onclick: toggleC }, t("class.show_c"));
-  const cListing = h("div.listing", { hidden: true }, h("div.listing-title", {}, h("h2", {}, t("class.c"))), code.c);
-  const element = h("div.listings", {},
-    h("div.listing", {},
-      h("div.listing-title", {}, h("h2", {}, t("class.python")), h("span.toolbar", {}, cButton, program)),
-      code.python),
-    cListing);
-  return { element, draw, mark, toggleC };
+  new ResizeObserver(mark).observe(list); // what stands below takes its height
+  return { element: h("div.listing", {}, h("h2", {}, t("class.python")), list), draw, mark };
 }

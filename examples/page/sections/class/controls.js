@@ -1,19 +1,18 @@
-// What is computed: the example, the head, the mask, the weights; and how large matrices are shown.
+// What is computed: the example, the head, the mask, the weights; and what is shown of a line.
 
 import { h, fill } from "../../dom.js";
 import { t } from "../../strings.js";
 import { state, setState } from "../../state.js";
 import { run, goTo, STEPS } from "../../run.js";
 import { chosenSentence } from "../../example.js";
-import { codeLines, stepsOf } from "../../lines.js";
+import { codeLines, stepsOf, formulasOf, resultsOf } from "../../lines.js";
 import { written } from "./cells.js";
-import { formulasOf, resultsOf } from "./equation.js";
 
 /** The head that is shown, which the example has. */
 export const headNow = () => Math.min(Math.max(0, Math.trunc(state.head)), (chosenSentence().heads ?? 1) - 1);
 
-/** others: labels that follow the choices. Returns {element, draw()}. */
-export function choicesOf(view, others) {
+/** Returns {element, draw()}. */
+export function choicesOf(view) {
   const element = h("span.toolbar");
   const choose = (changes) => setState({ line: 0, phase: "forward", part: 0, cell: "", ...changes });
   /** The same line again, if it exists with the mask and without. */
@@ -45,45 +44,31 @@ export function choicesOf(view, others) {
       heads > 1 ? h("label", {}, t("class.head"), head) : null,
       tutorial ? h("label", {}, masked, t("class.mask"))
         : h("span.group", { role: "group", "aria-label": t("class.train_to") },
-          h("span.group-label", {}, t("class.train_to")), [0, 100, 500, STEPS].map(toStep)),
-      others);
+          h("span.group-label", {}, t("class.train_to")), [0, 100, 500, STEPS].map(toStep)));
   };
   return { element, draw };
 }
 
-/** What can be chosen at the current line: one of its formulas, a row, how large matrices are shown. Returns {element,
- * draw(): before the formula is drawn, drawRows(): after it}. */
+/** What can be chosen at the current line: one of its formulas, a row. Returns {element, draw(): before the formula is drawn, drawRows():
+ * after it}. */
 export function lineChoices(view, goToLine) {
   const formulas = h("span.group", { role: "group", "aria-label": t("class.formulas") }), rows = h("span");
-  const checkbox = (key, name) => h("label", {},
-    h("input", { type: "checkbox", "data-key": key, checked: view[name], onchange: (event) => {
-      view[name] = event.target.checked;
-      view.rebuild();
-    } }), t(`class.${key}`));
-  const others = h("span.toolbar.not-presented");
-  const element = h("div.line-choices", {}, formulas, rows, others);
+  const element = h("div.line-choices", {}, formulas, rows);
   const selectOf = (label, names) => h("label", {}, label, h("select", { "data-key": "row", onchange: (event) => {
     view.row = Number(event.target.value);
-    view.rebuild();
+    view.render();
   } }, names.map((name, i) => h("option", { value: i, selected: i === Math.min(view.row, names.length - 1) }, name))));
-  const ofWords = () => {
-    const { line, backward } = view, names = [...line.marks, ...line.reads];
-    const logits = names.some((name) => /^logits|^fc_layer/.test(name));
-    return { logits: logits && !backward && !names.includes("targets"), words: logits || names.includes("we") };
-  };
   const draw = () => {
     const all = formulasOf(view.line, view.backward), part = Math.min(state.part, all.length - 1);
     fill(formulas, all.length < 2 ? [] : all.map((formula, i) => h("button", { type: "button", "data-key": `part${i}`,
       "aria-pressed": i === part, onclick: () => goToLine({ part: i }) }, resultsOf(formula).map(written).join(", "))));
     const chosen = formulas.children[part]; // in a narrow window, they are scrolled
     element.scrollLeft = chosen === undefined ? 0 : chosen.offsetLeft + chosen.offsetWidth - element.clientWidth + 8;
-    fill(others, state.example === "tutorial" ? null : [checkbox("numbers", "numbers"),
-      ofWords().words ? checkbox("all_words", "allWords") : null]);
   };
   const drawRows = () => {
-    const { logits } = ofWords();
-    fill(rows, view.zoomed !== null ? selectOf(t("class.row"), view.zoomed)
-      : logits && !view.allWords ? selectOf(t("class.row_of"), view.shown.tokens) : null);
+    const { line, backward } = view, names = [...line.marks, ...line.reads];
+    const logits = names.some((name) => /^logits|^fc_layer/.test(name)) && !backward && !names.includes("targets");
+    fill(rows, view.zoomed !== null ? selectOf(t("class.row"), view.zoomed) : logits ? selectOf(t("class.row_of"), view.shown.tokens) : null);
   };
   return { element, draw, drawRows };
 }

@@ -6,8 +6,8 @@ import { t } from "../../strings.js";
 import { state } from "../../state.js";
 import { run } from "../../run.js";
 import { matrix, sizes, titleOf, DENSE } from "../../matrix.js";
-import { termsOf } from "../../lines.js";
-import { textsOf, readName, written } from "./cells.js";
+import { termsOf, readName, formulasOf, resultsOf } from "../../lines.js";
+import { textsOf, written } from "./cells.js";
 import { picksOf } from "./picks.js";
 import { fitCells } from "./fit.js";
 
@@ -28,22 +28,12 @@ function widest(texts) {
 const most = (list) => list.reduce((a, b) => Math.max(a, b), 0);
 const range = (count) => Array.from({ length: count }, (_, i) => i);
 
-/** The formulas of a line, forward or backward. */
-export const formulasOf = (line, backward) => (backward ? line.back : [line.formula]);
-
-/** The results of a formula: most have one. */
-export function resultsOf(formula) {
-  const equals = formula.findIndex((part) => part.startsWith("'="));
-  return equals < 0 ? formula : formula.slice(0, equals); // a matrix alone
-}
-
 /** A symbol with the numbers of the shown pass. */
 function symbolOf({ shown }, text) {
-  const d = () => shown.pass.tensors[shown.find("k").tensor].shape[1];
   const [, others] = /^\+ (\d+) …$/.exec(text) ?? [];
   return others !== undefined ? `+ ${t("class.other_parts", others)}`
-    : text.replace("√d", () => `√${d()}`).replace("÷ n", () => {
-      const [, count] = sizes(shown.pass.tensors[shown.find("targets").tensor].shape);
+    : text.replace("√d", `√${shown.width}`).replace("÷ n", () => {
+      const [count] = shown.find("targets").shape;
       return `÷ ${count}${count < shown.tokens.length ? ` (${t("class.last_row")})` : ""}`;
     });
 }
@@ -54,7 +44,7 @@ export function formulaText(view, formula) {
   const short = (name) => {
     const { part, head } = readName(name);
     return part !== undefined && terms.length > 3 ? t("class.part_of_sum", part)
-      : head !== null && name !== pieces[0].name ? `${head}` : written(name);
+      : head !== null && name !== pieces[0].name ? `${head + 1}` : written(name);
   };
   return terms.map(({ before, name, transposed, after }) =>
     [before === "" ? pieces.length > 1 && name !== terms[0].name && readName(name).head !== null ? ", " : "" : ` ${symbolOf(view, before)} `,
@@ -91,11 +81,10 @@ function arrangements(terms, shapes) {
 
 // ---- drawing ----
 
-/** handlers: of tables; onrow(): another row is shown. Returns {element, tables(): those drawn, names(): of their
- * matrices, draw(), formula(): the chosen one}. */
+/** handlers: of tables. Returns {element, tables(): those drawn, draw(), formula(): the chosen one}. */
 export function equationOf(view, handlers) {
   const element = h("div.equation");
-  let tables = [], names = [];
+  let tables = [];
 
   const formula = () => {
     const all = formulasOf(view.line, view.backward), chosen = all[Math.min(state.part, all.length - 1)];
@@ -111,7 +100,7 @@ export function equationOf(view, handlers) {
     const picked = view.line.every.includes(result) ? {} : picksOf(view, base);
     const [height, width] = sizes(found.shape);
     let [pickRows, pickColumns] = turned ? [picked.pickColumns, picked.pickRows] : [picked.pickRows, picked.pickColumns];
-    if (result === "logits" && !view.allWords && ["logits", "residual"].includes(base)) {
+    if (result === "logits" && ["logits", "residual"].includes(base)) {
       pickRows = [view.row];
     }
     const rows = pickRows ?? range(turned ? width : height), columns = pickColumns ?? range(turned ? height : width);
@@ -156,7 +145,7 @@ export function equationOf(view, handlers) {
         specs.forEach((one) => (one.title = 0)); // titles are cut, so that columns stay below each other
       }
       return { name, places, ...fitCells(specs, { ...room, width: room.width - symbols,
-        height: room.height - (above ? terms.length * (1.5 * room.rem + room.gap) : 0) }, view.numbers) };
+        height: room.height - (above ? terms.length * (1.5 * room.rem + room.gap) : 0) }) };
     });
     const area = ({ sizes: cells }) => cells.reduce((sum, { width, height }) => sum + Math.min(width, 60) * height, 0);
     const best = found.reduce((a, b) => (b.texts > a.texts || (b.texts === a.texts && area(b) > area(a)) ? b : a));
@@ -165,15 +154,14 @@ export function equationOf(view, handlers) {
 
   const build = ({ term, matrix: found, turned, pickRows, pickColumns, digits, short }, size, isResult, layout) => {
     const title = titleText(found, turned), { head, part } = readName(found.name);
-    const seen = layout === "stack" && head !== null ? `${t("class.head")} ${head}`
+    const seen = layout === "stack" && head !== null ? `${t("class.head")} ${head + 1}`
       : short && part !== undefined ? t("class.part_of_sum", part) : title;
-    const table = matrix({ tensor: found.tensor, shape: found.shape, values: found.values, kind: found.kind,
+    const table = matrix({ tensor: found.name, shape: found.shape, values: found.values, kind: found.kind,
       rows: found.rows, columns: found.columns, corner: size.heads > 0 && size.text === "across" && !turned ? found.corner : "", text: found.text,
       name: title, transposed: turned, pickRows, pickColumns, digits, size, changed: isResult, ...handlers });
-    table.tensor = found.tensor;
+    table.name = found.name;
     tables.push(table);
-    names.push(found.name);
-    return h("div.card", { "data-name": term.name, "data-tensor": found.tensor, "data-transposed": String(term.transposed) },
+    return h("div.card", { "data-name": term.name, "data-transposed": String(term.transposed) },
       h("h3.card-title", { title }, h("span.name", {}, seen.replace(/ \(\d.*/, "")), h("span.size", {}, / \(\d.*/.exec(seen)?.[0] ?? "")),
       table.element);
   };
@@ -191,7 +179,7 @@ export function equationOf(view, handlers) {
     let found = arrange(chosen, room, null);
     view.zoomed = null;
     const rows = found.parts[0].pickRows;
-    if (narrow && found.texts < 1 && rows.length > 1 && !view.numbers) { // the numbers of one row
+    if (narrow && found.texts < 1 && rows.length > 1) { // the numbers of one row
       const row = Math.min(view.row, rows.length - 1), right = found.name === "product" ? found.terms[2].name : null;
       const one = arrange(chosen, room, (list, { name }) =>
         (list.length === rows.length && name !== right ? [list[row]] : list));
@@ -202,7 +190,6 @@ export function equationOf(view, handlers) {
     }
     element.style.minHeight = narrow ? `${Math.round(room.height) + 8}px` : null; // what stands below does not move
     tables = [];
-    names = [];
     const { name, places, parts, terms, results } = found;
     const hidden = name === "product" || name === "stack"; // the places say it
     const at = (x, y) => `grid-column:${x};grid-row:${y}`;
@@ -224,5 +211,5 @@ export function equationOf(view, handlers) {
     element.style.gridTemplateColumns = name === "stack" ? `repeat(${terms.length - 1}, max-content) 1fr` : null;
     fill(element, shown);
   };
-  return { element, draw, formula, tables: () => tables, names: () => names };
+  return { element, draw, formula, tables: () => tables };
 }

@@ -72,18 +72,14 @@ function withColours(tables, attempt, room, least = room.small) {
  * rows, columns: counts, em: of the widest number, nameEm, headEm: of the names of rows and columns (0: they
  * may be cut off), headLength: of all names of columns, heads: has them, title: px, result: is it one, words: are its
  * cells words, tied: are its cells at least TIED high}]; room: {width, height, small, gap, title: px
- * of a title line, fonts: [smallest, largest]}; numbers: they are written even if they do not fit.
+ * of a title line, fonts: [smallest, largest]}.
  * Returns {sizes: of matrix.js, w, h, texts: the number of tables with numbers}.
  */
-export function fitCells(tables, { small = SMALL, ...rest }, numbers = false) {
+export function fitCells(tables, { small = SMALL, ...rest }) {
   const room = { small, ...rest };
   const order = range(tables.length).sort((a, b) => tables[b].words - tables[a].words || tables[b].result - tables[a].result ||
     tables[a].rows * tables[a].columns - tables[b].rows * tables[b].columns);
   const [smallest, largest] = room.fonts;
-  if (numbers) {
-    const all = new Set(order);
-    return { ...layOut(tables, { texts: all, font: smallest, width: small, height: small }, room), texts: all.size };
-  }
   const attempt = (count, down, least) => {
     const texts = new Set(order.slice(0, count));
     for (let font = largest; font >= smallest; font--) {

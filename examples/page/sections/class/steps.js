@@ -3,7 +3,7 @@
 import { h, fill } from "../../dom.js";
 import { t } from "../../strings.js";
 import { state } from "../../state.js";
-import { formulasOf } from "./equation.js";
+import { formulasOf } from "../../lines.js";
 
 /** goToLine({line, phase, part}). Returns {element, draw(), drawPhase(): without lines, move(by), place: where the
  * reader is, in words}. */

@@ -23,9 +23,6 @@ export function newView() {
     shown: null,             // the pass with names (example.js)
     lines: [], steps: [],    // lines.js
     matrices: new Map(),     // of cells.js
-    cards: new Map(),        // name -> card
-    layers: new Map(),       // name -> the layers that the reader chose
-    numbers: false, allWords: false,
     row: 0, rowOf: "",       // the row that is shown of large matrices, and the example that it belongs to
     printed: false,          // is it drawn for paper?
     zoomed: null,            // in a narrow window: the names of the rows, one of which is drawn
@@ -39,21 +36,6 @@ export function newView() {
     },
     get line() {
       return this.steps[this.at()];
-    },
-    /** The first step that reads a matrix; the step that makes it, if none reads it. */
-    firstReader(name) {
-      const reads = this.steps.findIndex((line) =>
-        line.reads.some((read) => read === name || read.split("@")[0] === name));
-      return reads < 0 ? this.steps.findIndex((line) => line.marks.includes(name)) : reads;
-    },
-    /** Has backward computed this gradient? It has when all lines that read the matrix have been walked. */
-    known(name) {
-      return this.backward && this.firstReader(name) >= this.at();
-    },
-    /** Draws everything again, after a choice that changes tables. */
-    rebuild() {
-      this.cards = new Map();
-      this.render();
     },
   };
 }
