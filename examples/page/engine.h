@@ -69,8 +69,8 @@ const char *page_write(const int32_t *tokens, int count, int most);
 const char *page_pass(const int32_t *tokens, int count);
 const char *page_pass_alone(const float *encodings, int count, const uint8_t *blocked);
 
-/* page_losses: sets losses[i] to the loss of the last pass, in f64, with one element of a leaf set
- * to values[i]. */
+/* page_losses: sets losses[i] to the loss of the last page_pass's sentence, in f64, with one
+ * element of a leaf set to values[i]. */
 bool page_losses(int leaf, int cell, const double *values, int count, double *losses);
 
 /* ---- attention alone ---- */

@@ -81,7 +81,7 @@ const looksOf = ({ names, heads, text }) => ["sized", names > 0 ? "" : "unnamed"
  * columns (0: they are not drawn), and how numbers are written; a table with a size has no caption,
  * onpoint(tensor, index): a cell was pointed at or focused, onpress(tensor, index, byKey): clicked or Enter,
  * onleave(): the pointer left the table}. An index counts the elements of the whole tensor.
- * Returns {element, mark(indices, className), unmark(), focus(index), update(values)}.
+ * Returns {element, mark(indices, className), unmark(), update(values)}.
  */
 export function matrix(options) {
   const { tensor, name, shape, values, kind = "value", changed = false, compact = false, transposed = false, size } = options;
@@ -199,11 +199,6 @@ export function matrix(options) {
         named(place, false);
       });
       marked = [];
-    },
-    focus(index) {
-      if (places.has(index)) {
-        focusAt(places.get(index));
-      }
     },
     update(newValues) {
       const newMost = largest(newValues);

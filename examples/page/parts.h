@@ -75,8 +75,6 @@ void run_end(void);
 
 /* ---- pass.c ---- */
 
-extern network alone; /* the attention module without a model */
-
 /* forget_pass: page_losses fails until there is another pass. */
 void forget_pass(void);
 void pass_end(void);

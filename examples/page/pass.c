@@ -1,7 +1,4 @@
 /* One forward and backward pass of a network, whose results and gradients the page shows. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "examples/page/parts.h"
 
 enum { MOST_LEAVES = 8 * MODEL_MOST_HEADS, MOST_GRADIENTS = MOST_LEAVES + FORWARD_MOST_MARKS };
@@ -164,136 +161,95 @@ static void write_pass(FILE *json, const network *n, const pass_input *input, he
 
 /* ---- the module and the passes that the page asks for ---- */
 
-network alone;
+static network alone; /* the attention module without a model */
 
-/* The input of the last pass. */
+/* The sentence of the last page_pass. */
 static struct passed {
-    const network *net; /* NULL: none */
     int64_t tokens[TOY_LENGTH];
-    float *encodings;
-    heed_tensor *block_mask; /* retained */
-    pass_input input;
+    int count; /* 0: none */
 } passed;
 
 void pass_end(void)
 {
     free_kept();
     network_free(&alone);
-    heed_release(passed.block_mask);
-    free(passed.encodings);
-    passed = (struct passed){.net = NULL};
+    forget_pass();
 }
 
 void forget_pass(void)
 {
-    passed.net = NULL;
+    passed.count = 0;
 }
 
-static const char *pass(const network *net, pass_input input)
+static pass_input sentence_passed(void)
 {
-    FILE *json = begin_text();
-    if (json == NULL) {
-        return NULL;
-    }
-    if (input.encodings == NULL) { /* the bits of training */
-        write_pass(json, net, &input, HEED_F32);
-    } else {
-        network copy = network_in_double(net);
-        if (!heed_error_pending()) {
-            write_pass(json, &copy, &input, HEED_F64);
-        }
-        network_free(&copy);
-    }
-    const char *text = end_text(json);
-    if (text != NULL) {
-        heed_release(passed.block_mask);
-        passed.block_mask = input.block_mask != NULL ? heed_retain(input.block_mask) : NULL;
-        passed.input = input;
-        passed.net = net;
-    }
-    return text;
+    return (pass_input){.tokens = passed.tokens,
+                        .count = passed.count,
+                        .block_mask = run.block_mask,
+                        .breaks = run.breaks};
 }
 
 EXPORT(page_pass) const char *page_pass(const int32_t *tokens, int count)
 {
     HEED_SCOPE(scope);
     forget_pass();
-    if (!run_tokens(passed.tokens, tokens, count)) {
+    FILE *json = run_tokens(passed.tokens, tokens, count) ? begin_text() : NULL;
+    if (json == NULL) {
         return NULL;
     }
-    return pass(&run.now.net, (pass_input){.tokens = passed.tokens,
-                                           .count = count,
-                                           .block_mask = run.block_mask,
-                                           .breaks = run.breaks});
+    passed.count = count;
+    const pass_input input = sentence_passed();
+    write_pass(json, &run.now.net, &input, HEED_F32); /* the bits of training */
+    return end_text(json);
 }
 
 EXPORT(page_pass_alone)
 const char *page_pass_alone(const float *encodings, int count, const uint8_t *blocked)
 {
     HEED_SCOPE(scope);
-    forget_pass();
-    if (heed_error_pending()) {
-        return NULL;
-    }
     if (network_module(&alone) == NULL || count < 1 || count > MOST_TOKENS) {
         heed_fail(HEED_ERR_VALUE, "the page: no attention module, or %d tokens instead of 1 to %d",
                   count, MOST_TOKENS);
+    }
+    FILE *json = begin_text();
+    if (json == NULL) {
         return NULL;
     }
-    const size_t bytes =
-        (size_t)count * (size_t)network_head(&alone, 0)->W_q->weight->shape[1] * sizeof *encodings;
-    float *copy = realloc(passed.encodings, bytes);
-    if (copy == NULL) {
-        heed_fail(HEED_ERR_MEMORY, "the page: no memory for the encodings");
-        return NULL;
+    network copy = network_in_double(&alone);
+    const pass_input input = {.encodings = encodings,
+                              .count = count,
+                              .block_mask = blocked != NULL ? mask_of(blocked, count) : NULL};
+    if (!heed_error_pending()) {
+        write_pass(json, &copy, &input, HEED_F64);
     }
-    passed.encodings = memcpy(copy, encodings, bytes);
-    return pass(&alone,
-                (pass_input){.encodings = copy,
-                             .count = count,
-                             .block_mask = blocked != NULL ? mask_of(blocked, count) : NULL});
+    network_free(&copy);
+    return end_text(json);
 }
 
 EXPORT(page_losses)
 bool page_losses(int leaf, int cell, const double *values, int count, double *losses)
 {
-    if (passed.net == NULL) {
+    if (passed.count == 0) {
         heed_fail(HEED_ERR_VALUE, "the page: there has been no pass");
         return false;
     }
     HEED_SCOPE_NO_GRAD(scope);
-    network copy = network_in_double(passed.net);
+    network copy = network_in_double(&run.now.net);
+    const pass_input input = sentence_passed();
     if (heed_error_pending()) {
         return false;
     }
-    heed_tensor *encodings = encodings_of(&copy, &passed.input, HEED_F64);
-    const leaves all = leaves_of(&copy, encodings);
-    if (!heed_error_pending() &&
-        (leaf < 0 || leaf >= all.count || cell < 0 || cell >= all.tensors[leaf]->numel)) {
+    const leaves all = leaves_of(&copy, NULL);
+    if (leaf < 0 || leaf >= all.count || cell < 0 || cell >= all.tensors[leaf]->numel) {
         heed_fail(HEED_ERR_INDEX, "the page: leaf %d has no element %d", leaf, cell);
     }
     for (int i = 0; i < count && !heed_error_pending(); i++) {
         HEED_SCOPE_NO_GRAD(each);
         heed_data_f64(all.tensors[leaf])[cell] = values[i];
-        losses[i] = heed_item(loss_of(&copy, &passed.input, encodings));
+        losses[i] = heed_item(loss_of(&copy, &input, NULL));
     }
     network_free(&copy);
     return !heed_error_pending();
-}
-
-/* Replaces the attention module; frees net if an error is pending. */
-static void set_alone(network net)
-{
-    if (heed_error_pending()) {
-        network_free(&net);
-        return;
-    }
-    if (passed.net == &alone) {
-        forget_pass();
-    }
-    free_kept();
-    network_free(&alone);
-    alone = net;
 }
 
 EXPORT(page_alone) bool page_alone(double seed, int d_model)
@@ -301,7 +257,13 @@ EXPORT(page_alone) bool page_alone(double seed, int d_model)
     HEED_SCOPE(scope);
     if (is_seed(seed)) {
         heed_manual_seed((uint64_t)seed);
-        set_alone(network_of_attention(d_model));
+        network net = network_of_attention(d_model);
+        if (heed_error_pending()) {
+            network_free(&net);
+        } else {
+            pass_end();
+            alone = net;
+        }
     }
     return !heed_error_pending();
 }

@@ -38,7 +38,7 @@ function tell(what, detail = {}) {
 }
 
 /** The reader's sentence as ids, or null if a word is unknown or their number does not fit. */
-export function ownSentence() {
+function ownSentence() {
   const { ids, problem } = readSentence(state.sentence);
   return problem === null ? ids : null;
 }
@@ -140,7 +140,7 @@ function heard(data) {
 
 /** A new run with the seed, heads and learning rate of the state, at step 0. `next`: the step that follows
  * then, which the URL keeps. */
-export function restart(breaks = 0, next = 0) {
+function restart(breaks = 0, next = 0) {
   wanted = null;
   return inTurn(async () => {
     const { seed, heads, lr } = state;

@@ -1,4 +1,4 @@
-// A tab of screens, each with a text, a picture and one thing to do: "The story" and "Onward".
+// Screens, each with a text, a picture and one thing to do: of "The story".
 
 import { h, svg, fill } from "./dom.js";
 import { t } from "./strings.js";
@@ -6,12 +6,12 @@ import { state, setState, onState, linkTo } from "./state.js";
 import { rich } from "./sections/story/words.js";
 
 /** A screen: its title and text, and the picture of its module, which is told when it is seen and when it is not. */
-function page(tab, name, module, code) {
-  const title = h("h2", { tabindex: -1 }, t(`${tab}.${name}`));
+function page(name, module, code) {
+  const title = h("h2", { tabindex: -1 }, t(`story.${name}`));
   const link = code === undefined ? null : h("a.story-code", { href: linkTo(code) }, t("story.nav.code"));
   const text = h("p.story-words"), action = h("p.story-action", { role: "status" });
-  const tell = (key, ...values) => fill(text, rich(t(`${tab}.${name}.${key}`, ...values)));
-  const ask = (key, ...values) => fill(action, key === "" ? "" : rich(t(`${tab}.${name}.${key}`, ...values)));
+  const tell = (key, ...values) => fill(text, rich(t(`story.${name}.${key}`, ...values)));
+  const ask = (key, ...values) => fill(action, key === "" ? "" : rich(t(`story.${name}.${key}`, ...values)));
   const problem = h("p.error", { role: "alert" });
   tell("text");
   const screen = module.begin({ tell, ask });
@@ -22,18 +22,18 @@ function page(tab, name, module, code) {
   return { element, title, show, hide: () => screen.hide?.(), onkey: screen.onkey ?? (() => false) };
 }
 
-/** Builds the tab of this name in root once. modules: of the screens, by name, in their order; state[tab] is the number
- * of the one that is seen, from 1; code: what a link to the code of a screen shows. A module's onkey(by) takes the arrow keys for itself if it returns true. Returns
+/** Builds the screens in root once. modules: of the screens, by name, in their order; state.story is the number of the one
+ * that is seen, from 1; code: what a link to the code of a screen shows. A module's onkey(by) takes the arrow keys for itself if it returns true. Returns
  * {show()}, called whenever the tab is opened. */
-export function screens(root, tab, modules, code = {}) {
+export function screens(root, modules, code) {
   const names = Object.keys(modules), pages = {};
-  const goTo = (number) => setState({ [tab]: number });
+  const goTo = (number) => setState({ story: number });
   const body = h("div.story-body");
   const dots = names.map((name, i) => h("button.story-dot", { type: "button", onclick: () => goTo(i + 1),
-    title: t(`${tab}.${name}`), "aria-label": t("story.nav.screen", i + 1, t(`${tab}.${name}`)) },
+    title: t(`story.${name}`), "aria-label": t("story.nav.screen", i + 1, t(`story.${name}`)) },
   h("span", {}, i + 1)));
   const step = (by, label, path) => h("button.story-step", { type: "button", "aria-label": t(label),
-    onclick: () => goTo(state[tab] + by) },
+    onclick: () => goTo(state.story + by) },
   svg("svg", { viewBox: "0 0 24 24", "aria-hidden": "true" }, svg("path", { d: path })), h("span", {}, t(label)));
   const previous = step(-1, "story.nav.back", "M15 4 7 12l8 8"), next = step(1, "story.nav.next", "M9 4l8 8-8 8");
   root.classList.add("story");
@@ -41,7 +41,7 @@ export function screens(root, tab, modules, code = {}) {
     dots), next));
 
   const fit = () => root.style.setProperty("--story-top", `${root.getBoundingClientRect().top + scrollY}px`);
-  addEventListener("resize", () => state.tab === tab && fit());
+  addEventListener("resize", () => state.tab === "story" && fit());
 
   let shown = null; // the page that is seen
   const see = (now) => {
@@ -51,8 +51,8 @@ export function screens(root, tab, modules, code = {}) {
     }
   };
   const show = () => {
-    const at = state[tab] - 1;
-    see(pages[names[at]] ??= page(tab, names[at], modules[names[at]], code[names[at]] && { [tab]: at + 1, ...code[names[at]] }));
+    const at = state.story - 1;
+    see(pages[names[at]] ??= page(names[at], modules[names[at]], code[names[at]] && { story: at + 1, ...code[names[at]] }));
     dots.forEach((dot, i) =>
       (i === at ? dot.setAttribute("aria-current", "step") : dot.removeAttribute("aria-current")));
     previous.disabled = at === 0;
@@ -64,22 +64,22 @@ export function screens(root, tab, modules, code = {}) {
     return shown.show();
   };
   onState((changed) => {
-    if (changed.has(tab) && state.tab === tab) {
+    if (changed.has("story") && state.tab === "story") {
       show();
       scrollTo(0, 0);
       shown.title.focus({ preventScroll: true }); // screen readers then read the new screen
-    } else if (changed.has("tab") && state.tab !== tab) {
+    } else if (changed.has("tab") && state.tab !== "story") {
       see(null);
     }
   });
   document.addEventListener("keydown", (event) => {
     const by = { ArrowLeft: -1, PageUp: -1, ArrowRight: 1, PageDown: 1 }[event.key];
-    if (by === undefined || state.tab !== tab || event.defaultPrevented || event.ctrlKey || event.altKey ||
+    if (by === undefined || state.tab !== "story" || event.defaultPrevented || event.ctrlKey || event.altKey ||
         event.metaKey || event.target.closest?.("input, select, textarea, [role=slider], dialog")) {
       return;
     }
     if (event.key.startsWith("Page") || !shown.onkey(by)) {
-      goTo(state[tab] + by);
+      goTo(state.story + by);
     }
     event.preventDefault();
   });

@@ -20,7 +20,7 @@ const FRENCH = order.indexOf("fr"); // whose signs are not to be parted from the
 let column = 0;
 
 /** A value in a sentence: German and French write a comma where tables, formulas and code have a point. */
-export function inSentence(value) {
+function inSentence(value) {
   const text = String(value);
   return column > 0 && /^[<>−-]?\d+\.\d+( %)?$/.test(text) ? text.replace(".", ",") : text;
 }

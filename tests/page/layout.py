@@ -149,7 +149,7 @@ def check(page):
                 show(page, tab)
                 check_axe(page)
         page.resize(320, 640)  # as 640 px at 200 %
-        for changes in ({"tab": "story", "story": 11}, {"tab": "class"}):
+        for changes in ({"tab": "story", "story": 11}, {"tab": "class"}, {"tab": "breaks", "broken": "split_view"}):
             show(page, **changes)
             assert page.run("document.documentElement.scrollWidth") <= 320, (language, changes)
         page.check_quiet()

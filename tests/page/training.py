@@ -5,7 +5,7 @@ from selenium.webdriver.common.keys import Keys
 from attention import begin_run, engine, go_to, set_state, show
 
 # Where the loss and what the model writes stand, and what else does not move while it runs.
-STILL = """[".chart-plot", ".writes-now", ".chart-reading", ".train-rest .chart-plot", "table.matrix", ".stripes-plot", ".writings", "#train-status",
+STILL = """[".chart-plot", ".writes-now", ".chart-reading", ".train-rest .chart-plot", "table.matrix", "#train-status",
     "#train-play", "#train-slider"].map((selector) => {
         const { left, top, right, bottom } = document.querySelector(`#panel-training ${selector}`).getBoundingClientRect();
         return [selector, left, top, right, bottom].join(" ");

@@ -320,11 +320,7 @@ static void expect_quotients(void)
 
 START_TEST(quotients_are_gradients)
 {
-    static const uint8_t blocked[] = {0, 1, 1, 0, 0, 1, 0, 0, 0};
     double value = 0, loss;
-    page_alone(42, 2);
-    read_pass(page_pass_alone(tutorial, 3, blocked));
-    expect_quotients();
     start(2, 20, 0);
     take_steps(20);
     read_pass(page_pass(pizza(), TOY_LENGTH));

@@ -8,7 +8,7 @@ import { lineChart } from "../charts.js";
 import { matrix, number } from "../matrix.js";
 import { smoothed, LOSSES } from "./training.js";
 import { model, forgetUnfinished } from "./breaks/model.js";
-import { switches, percent, stepText, text, written } from "./breaks/says.js";
+import { switches, percent, text, written } from "./breaks/says.js";
 
 const D_MODEL = 32; // of forward.h's models
 const ANSWERS = 3;
@@ -152,11 +152,8 @@ export function begin(root) {
         h("tbody", {},
           row("breaks.row.loss", (r) => number(r.loss, 3), number(healthy.limit, 3)),
           row("breaks.row.accuracy", (r) => percent(r.accuracy)),
-          row("breaks.row.learnt", (r) => stepText(r.learntAt)),
           row("breaks.row.attention", (r) => percent(r.attention)),
           row("breaks.row.right", (r) => t("breaks.of", r.right, r.prompts)),
-          row("breaks.row.leak", (r) => percent(r.leak, 1)),
-          row("breaks.row.told", (r) => percent(r.told, 1)),
           row("breaks.row.written", (r) => written(r, r.written),
             text(healthy, healthy.sentence.slice(0, healthy.it + 1))))));
   }

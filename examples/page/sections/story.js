@@ -25,4 +25,4 @@ const CODE = { rows: line(2), compare: line(5), weigh: line(8), mix: line(9), po
 
 /** Builds the section once; returns {show()}, called whenever its tab is opened. */
 export const begin = (root) =>
-  screens(root, "story", { it, looks, rows, compare, weigh, mix, positions, back, heads, learn, end }, CODE);
+  screens(root, { it, looks, rows, compare, weigh, mix, positions, back, heads, learn, end }, CODE);

@@ -5,11 +5,10 @@ import { t } from "../strings.js";
 import { state, setState } from "../state.js";
 import { run, onRun, play, stop, oneStep, stepBack, goTo, watched, STEPS, MEASURE_EVERY, LEARNING } from "../run.js";
 import { readSentence } from "../words.js";
-import { lineChart, stripes } from "../charts.js";
+import { distinct } from "../example.js";
+import { lineChart } from "../charts.js";
 import { matrix, number, percent } from "../matrix.js";
 
-const LEARN = -1; // slow while the toy is learnt
-const SPEEDS = [LEARN, 0]; // 0: as fast as possible
 const STILL = matchMedia("(prefers-reduced-motion: reduce)"); // then nothing moves while it runs
 const HEADS = [1, 2, 4];
 export const LOSSES = { low: 0.4, high: 6 }; // of an axis for the usual losses
@@ -27,32 +26,15 @@ export function smoothed(losses) {
 
 /** The least loss that a model can have for long which sees no later word: each training sentence is
  * drawn with the same probability, and from one to the next nothing can be known. */
-export function leastLoss() {
+function leastLoss() {
   return Math.log(run.language.train.length) / run.language.context;
 }
 
 const text = (ids) => ids.map((id) => run.language.words[id]).join(" ");
 const said = (ids) => text(ids.filter((id) => id !== 0));
 
-/** The words of the watched sentence that have attention, each once: "the (2)". */
-function names() {
-  const { tokens } = watched(), { words, context } = run.language;
-  const seen = tokens.slice(0, context);
-  return seen.map((id, i) => {
-    const before = seen.slice(0, i).filter((other) => other === id).length;
-    return before > 0 ? `${words[id]} (${before + 1})` : words[id];
-  });
-}
-
-/** The weights of the row of the prompt's last word. */
-function attentionOf(measured, head) {
-  const { seen, weights } = measured, row = watched().prompt.length - 1;
-  const from = (Math.min(head, measured.heads - 1) * seen + row) * seen;
-  return weights.subarray(from, from + seen);
-}
-
 export function begin(root) {
-  let speed = STILL.matches ? 0 : LEARN, head = 0, parts = null;
+  let head = 0, parts = null;
 
   // ---- controls ----
 
@@ -60,40 +42,20 @@ export function begin(root) {
   const button = (name, sign, onclick) => h("button", { type: "button", id: `train-${name}`, onclick, "aria-label": t(`train.${name}`),
     title: t(`train.${name}.why`) }, sign, h("span.roomy", {}, " ", t(`train.${name}`)));
   const playing = h("button.primary", { type: "button", id: "train-play", title: t("train.play.why"),
-    onclick: () => (run.playing || run.busy ? stop() : play(pace())) }, t("train.play"));
+    onclick: () => (run.playing || run.busy ? stop() : play(STILL.matches ? {} : LEARNING)) }, t("train.play"));
   const first = button("first", "|◀", () => goTo(0));
   const back = button("back", "◀", stepBack);
   const next = button("step", "▶|", oneStep);
   const choice = (id, key, values, chosen, onchange) => h("label", {}, t(key), " ",
     h("select", { id, onchange: (event) => onchange(event.target.value) },
       values.map(([value, name]) => h("option", { value, selected: value === chosen }, name))));
-  const pace = () => (speed === LEARN ? LEARNING : { perSecond: speed });
-  const speedName = (s) => (s === LEARN ? t("train.learn", LEARNING.slowUntil) : t("train.fastest"));
-  const speeds = choice("train-speed", "train.speed", SPEEDS.map((s) => [s, speedName(s)]), speed,
-    (value) => {
-      speed = Number(value);
-      if (run.playing) {
-        play(pace());
-      }
-    });
   const slider = h("input", { type: "range", id: "train-slider", min: 0, max: 0, step: 1, value: 0,
     oninput: () => goTo(Number(slider.value)) });
   const where = h("output", { for: "train-slider", id: "train-where" });
 
-  const refused = h("p.error", { role: "alert" });
-  const entry = (key, name, least, most, whole) => h("label", {}, t(key), " ",
-    h("input", { id: `train-${name}`, inputmode: "decimal", size: 8, value: state[name], onchange: (event) => {
-      const typed = event.target.value.trim(), value = Number(typed.replace(",", "."));
-      const good = typed !== "" && value >= least && value <= most && (!whole || Number.isInteger(value));
-      refused.textContent = good ? "" : t(`${key}.refused`);
-      good ? setState({ [name]: value }) : (event.target.value = state[name]);
-    } }));
-  const seed = entry("train.seed", "seed", 0, 2 ** 53 - 1, true);
-  const lr = entry("train.lr", "lr", 0, 10, false);
   const heads = choice("train-heads", "train.heads", HEADS.map((n) => [n, String(n)]), state.heads,
     (value) => setState({ heads: Number(value) }));
 
-  const settings = h("summary");
   const error = h("p.error", { role: "alert", id: "train-error" });
   const status = h("p", { id: "train-status" });
   const spoken = h("p.unseen", { role: "status" }); // said when the weights rest, not at every step
@@ -110,8 +72,7 @@ export function begin(root) {
       { name: t("train.attention"), short: t("train.attention.short"), style: 2 }],
     format: percent, tick: (y) => `${Math.round(100 * y)} %`, onpick: goTo });
   const pictures = h("div.train-pictures");
-  const writings = h("tbody"), writesNow = h("p.writes-now");
-  const scoreText = h("p.reserved");
+  const writesNow = h("p.writes-now");
   const sentenceChoice = h("div");
   const own = h("input", { id: "train-own", type: "text", maxlength: 200, autocomplete: "off", autocapitalize: "none", spellcheck: "false",
     "aria-label": t("own.label"), onchange: () => setState({ sentence: own.value }) });
@@ -120,7 +81,7 @@ export function begin(root) {
     h("p.faint", {}, run.language.words.filter((word) => word !== "<eos>").join(" "))));
 
   function build() {
-    const { words, heldOut, it } = run.language, tokens = watched().tokens;
+    const { words, heldOut, it, context } = run.language, tokens = watched().tokens;
     const shown = heldOut.indexOf(tokens);
     const options = heldOut.map((ids, i) => [String(i), `${text(ids.slice(0, it + 1))} …`])
       .filter((option, i) => i === shown || heldOut.findIndex((other) => other[1] === heldOut[i][1]) === i);
@@ -129,8 +90,7 @@ export function begin(root) {
       state.watch === "own" ? "own" : String(shown), (value) => setState({ watch: value })), state.watch !== "own" ? null : ownChoice);
     own.value = state.sentence;
     ownProblem.textContent = readSentence(state.sentence).problem ?? "";
-    const sentence = names(), row = watched().prompt.length - 1;
-    const word = words[watched().prompt.at(-1)];
+    const sentence = distinct(tokens.slice(0, context).map((id) => words[id])), row = watched().prompt.length - 1;
     head = Math.min(head, state.heads - 1);
     const seen = sentence.length;
     const heat = matrix({ tensor: "attention", name: "attention_percents", shape: [seen, seen],
@@ -150,8 +110,6 @@ export function begin(root) {
     const table = heat.element.querySelector("table");
     table.classList.add("attention");
     table.querySelectorAll("tbody tr")[row].classList.add("marked");
-    const time = stripes({ title: t("train.time", word), x: t("train.x"), names: sentence, most: STEPS,
-      every: MEASURE_EVERY, onpick: goTo });
     const headChoice = state.heads < 2 ? null
       : choice("train-head", "train.head", Array.from({ length: state.heads }, (_, i) => [i, String(i + 1)]), head,
         (value) => {
@@ -160,9 +118,8 @@ export function begin(root) {
           draw();
         });
     fill(pictures, headChoice, h("h3", {}, t("train.heat", state.heads > 1 ? t("train.of_head", head + 1) : "")),
-      heat.element, reading, h("p.faint", {}, t("train.heat.why"), " ", t("train.heat.causal")),
-      time.element, h("p.faint", {}, t("train.time.why")));
-    parts = { heat, time, read, head, seen, pointed: -1 };
+      heat.element, reading, h("p.faint", {}, t("train.heat.why"), " ", t("train.heat.causal")));
+    parts = { heat, read, head, seen, pointed: -1 };
     read();
   }
 
@@ -172,28 +129,11 @@ export function begin(root) {
     return run.measures.get(Math.max(...steps));
   };
 
-  /** What the model wrote at the measured steps, where it changed; newest first. */
-  function drawWritings() {
-    const { tokens, prompt } = watched();
-    const right = state.watch === "own" ? null : said(tokens.slice(prompt.length));
-    const steps = [...run.measures.keys()].filter((s) => s % MEASURE_EVERY === 0 || s === run.step);
-    const changes = [];
-    for (const step of steps.sort((a, b) => a - b)) {
-      const words = said(run.measures.get(step).written);
-      if (changes.at(-1)?.words !== words) {
-        changes.push({ step, words });
-      }
-    }
-    const now = lastMeasure()?.step ?? 0;
-    const current = changes.findLast(({ step }) => step <= now);
-    const judged = right === null || current === undefined ? null : current.words === right
-      ? h("span.good", {}, " ", t("train.right")) : h("span.bad", {}, " ", t("train.wrong"));
-    fill(writesNow, text(prompt), " ", h("b", {}, current?.words || t("train.nothing")), judged);
-    fill(writings, changes.reverse().map((change) => h("tr", { class: change === current ? "marked" : null },
-      h("th", { scope: "row" },
-        h("button.goes", { type: "button", onclick: () => goTo(change.step) }, t("train.from", change.step))),
-      h("td", {}, change.words === "" ? t("train.nothing") : change.words),
-      h("td", {}, right === null ? "" : change.words === right ? t("train.right") : t("train.wrong")))));
+  /** What the model writes after the beginning of the watched sentence. */
+  function drawWriting() {
+    const { tokens, prompt } = watched(), written = said(lastMeasure()?.written ?? []), right = said(tokens.slice(prompt.length));
+    fill(writesNow, text(prompt), " ", h("b", {}, written || t("train.nothing")), state.watch === "own" ? null
+      : written === right ? h("span.good", {}, " ", t("train.right")) : h("span.bad", {}, " ", t("train.wrong")));
   }
 
   let wanted = 0, dirty = true;
@@ -232,7 +172,6 @@ export function begin(root) {
       furthest > 0 ? [[0, least], [STEPS, least]] : []] });
     const scored = [...run.measures.values()].filter((m) => m.step % MEASURE_EVERY === 0 || m.step === step)
       .sort((a, b) => a.step - b.step);
-    const measured = scored.filter((m) => m.step % MEASURE_EVERY === 0);
     scores.update({ at: step,
       series: ["accuracy", "attention"].map((name) => scored.map((m) => [m.step, m.score[name]])) });
     const loss = smooth[step - 1];
@@ -244,17 +183,8 @@ export function begin(root) {
       const cells = latest.seen ** 2;
       parts.heat.update(latest.weights.subarray(parts.head * cells, (parts.head + 1) * cells));
       parts.read();
-      parts.time.update(measured.map((m) => [m.step, attentionFor(m)]), step);
-      scoreText.textContent = t("train.score", run.language.heldOut.length, latest.step,
-        percent(latest.score.accuracy), percent(latest.score.attention));
     }
-    drawWritings();
-  }
-
-  const kept = new WeakMap(); // measure -> the row of its weights, so that charts see what is unchanged
-  function attentionFor(measured) {
-    const rows = kept.get(measured) ?? kept.set(measured, []).get(measured);
-    return (rows[parts.head] ??= Array.from(attentionOf(measured, parts.head)));
+    drawWriting();
   }
 
   const more = (key, ...values) =>
@@ -263,36 +193,24 @@ export function begin(root) {
   root.classList.add("training");
   root.append(
     h("h2.unseen", {}, t("train.title")), h("p.lead.not-presented", {}, t("train.intro", train.length, heldOut.length)),
-    h("div.toolbar", { role: "group", "aria-label": t("train.controls") }, playing, first, back, next, speeds,
+    h("div.toolbar", { role: "group", "aria-label": t("train.controls") }, playing, first, back, next, heads,
       h("div.wide", {}, h("label", { for: "train-slider" }, t("train.slider")), slider, where)),
-    h("details.settings", {}, settings,
-      h("div.toolbar", {}, seed, lr, heads), h("p.faint.not-presented", {}, t("train.settings.why")), refused),
     error, spoken,
     h("div.train-grid", {},
       h("div", {}, losses.element, status),
       h("div.train-watched", {}, sentenceChoice, h("h3", {}, t("train.writes")), writesNow,
-        h("div.scroll.writings", { tabindex: 0, role: "region", "aria-label": t("train.writes") },
-          h("table.facts", {}, h("thead", {}, h("tr", {},
-            ["since", "written", "judged"].map((name) => h("th", { scope: "col" }, t(`train.${name}`))))),
-          writings)),
         pictures, h("p.faint", {}, t("train.writes.why"))),
-      h("div.train-rest", {}, h("p.faint", {}, t("train.loss.hint")), scores.element, scoreText,
+      h("div.train-rest", {}, h("p.faint", {}, t("train.loss.hint")), scores.element,
         h("div.not-presented", {}, h("h3", {}, t("train.words")),
           more("train.why.loss", words.length, number(Math.log(words.length), 1)),
           more("train.why.least", train.length, number(leastLoss(), 3)),
           more("train.why.accuracy", heldOut.length), more("train.why.unseen"), more("train.why.peak"),
-          more("train.why.lr"), more("train.why.seed"), more("train.why.heads")))));
-
-  const nameSettings = () => (settings.textContent = t("train.settings", state.seed, state.lr, state.heads));
-  nameSettings();
+          more("train.why.heads")))));
   build();
 
   onRun((what) => {
     if (what === "restarted" || what === "watch") {
-      seed.querySelector("input").value = state.seed;
-      lr.querySelector("input").value = state.lr;
       heads.querySelector("select").value = state.heads;
-      nameSettings();
       build();
     }
     if (["weights", "stopped", "restarted"].includes(what) && !root.hidden && !run.busy) {

@@ -78,7 +78,7 @@ export const quiz = {
   "quiz.gradient.0": ["make it a little smaller", "ein wenig kleiner machen", "le diminuer un peu"],
   "quiz.gradient.1": ["leave it alone", "so lassen", "ne pas y toucher"],
   "quiz.gradient.2": ["make it a little larger", "ein wenig größer machen", "l’augmenter un peu"],
-  "quiz.gradient.why": ["Against the gradient. Computed: the loss is {1}; with the weight {0} smaller {2}, with it {0} larger {3}.",
-    "Gegen den Gradienten. Nachgerechnet: Der Loss ist {1}; mit dem um {0} kleineren Gewicht {2}, mit dem um {0} größeren {3}.",
-    "À l’opposé du gradient. Calculé : la perte vaut {1} ; avec un poids plus petit de {0}, {2} ; plus grand de {0}, {3}."],
+  "quiz.gradient.why": ["Against the gradient: where it is positive, the loss grows with the weight.",
+    "Gegen den Gradienten: Wo er positiv ist, wächst der Loss mit dem Gewicht.",
+    "À l’opposé du gradient : là où il est positif, la perte augmente avec le poids."],
 };

@@ -146,9 +146,9 @@ export const teachers = {
     "„Training“ mit 2 oder 4 Köpfen: Welcher Kopf findet, was „it“ ist?",
     "« Entraînement » avec 2 ou 4 têtes : quelle tête trouve ce qu’est « it » ?"],
   "teachers.more.heads.answer": [
-    "“Show head” above the table of attention switches between them: look for the head whose row of “it” is green at the subject. With another seed it can be another head.",
-    "„Zeige Kopf“ über der Tabelle der Aufmerksamkeit wechselt: Such den Kopf, dessen Zeile „it“ beim Subjekt grün ist. Mit anderem Startwert kann es ein anderer sein.",
-    "« Montrer la tête », au-dessus du tableau de l’attention, passe de l’une à l’autre : cherchez la tête dont la ligne « it » est verte au sujet. Avec une autre graine, ce peut être une autre."],
+    "“Show head” above the table of attention switches between them: look for the head whose row of “it” is green at the subject.",
+    "„Zeige Kopf“ über der Tabelle der Aufmerksamkeit wechselt: Such den Kopf, dessen Zeile „it“ beim Subjekt grün ist.",
+    "« Montrer la tête », au-dessus du tableau de l’attention, passe de l’une à l’autre : cherchez la tête dont la ligne « it » est verte au sujet."],
   "teachers.more.unseen": [
     "“The pizza came out of the oven and it tasted good” has a loss of 0.711 after 500 steps, but 0.909 after 2,000. Why does more training make it larger?",
     "„The pizza came out of the oven and it tasted good“ hat nach 500 Schritten einen Loss von 0,711, nach 2000 aber 0,909. Warum wird er mit mehr Training größer?",
@@ -158,7 +158,7 @@ export const teachers = {
     "Dieser Satz kommt im Training nie vor. Dort kommt pizza nie aus dem Ofen, und auch das lernt das Modell auswendig: „oven“ überrascht es immer mehr. Das Wort nach „it“ bleibt richtig.",
     "Cette phrase n’est jamais vue à l’entraînement. Pizza n’y sort jamais du four, et le modèle apprend même cela par cœur : « oven » le surprend de plus en plus. Le mot après « it » reste juste."],
   "teachers.more.tasks": [
-    "Afterwards, build it: Heed comes with ten tasks in C or PyTorch, graded by numbers. Lesson 1 is followed by task 2, lesson 2 by task 1, 3 by 4, 4 by 3, 5 by 8, 6 by 6 and 7, 7 by 10, 8 by 5, 9 by 9. “make task-kit” packs them for a class (docs/tasks.md).",
-    "Danach selbst bauen: Zu Heed gehören zehn Aufgaben in C oder PyTorch, die anhand von Zahlen bewertet werden. Auf Lektion 1 folgt Aufgabe 2, auf 2 die 1, auf 3 die 4, auf 4 die 3, auf 5 die 8, auf 6 die 6 und 7, auf 7 die 10, auf 8 die 5, auf 9 die 9. „make task-kit“ packt sie für eine Klasse (docs/tasks.md).",
-    "Ensuite, construisez-le : Heed contient dix exercices en C ou en PyTorch, corrigés sur des nombres. La leçon 1 est suivie de l’exercice 2, la 2 du 1, la 3 du 4, la 4 du 3, la 5 du 8, la 6 des 6 et 7, la 7 du 10, la 8 du 5, la 9 du 9. « make task-kit » les réunit pour une classe (docs/tasks.md)."],
+    "Afterwards, build it: Heed comes with ten tasks in C or PyTorch, graded by numbers. “make task-kit” packs them for a class (docs/tasks.md).",
+    "Danach selbst bauen: Zu Heed gehören zehn Aufgaben in C oder PyTorch, die anhand von Zahlen bewertet werden. „make task-kit“ packt sie für eine Klasse (docs/tasks.md).",
+    "Ensuite, construisez-le : Heed contient dix exercices en C ou en PyTorch, corrigés sur des nombres. « make task-kit » les réunit pour une classe (docs/tasks.md)."],
 };

@@ -1,7 +1,5 @@
 // Texts of the charts and of the section "Training".
 export const training = {
-  "chart.table": ["The values as a table", "Die Werte als Tabelle", "Les valeurs en tableau"],
-  "chart.refresh": ["Refresh the table", "Tabelle auffrischen", "Actualiser le tableau"],
 
   "train.title": ["Training, step by step", "Training, Schritt für Schritt", "L’entraînement, pas à pas"],
   "train.intro": [
@@ -21,26 +19,8 @@ export const training = {
   "train.back.why": ["The weights as they were one step earlier, bit by bit", "Die Gewichte wie einen Schritt zuvor, Bit für Bit", "Les poids tels qu’ils étaient un pas plus tôt, bit par bit"],
   "train.step": ["One step", "Ein Schritt", "Un pas"],
   "train.step.why": ["One training step: 32 sentences, one change of the weights", "Ein Trainingsschritt: 32 Sätze, eine Änderung der Gewichte", "Un pas d’entraînement : 32 phrases, une modification des poids"],
-  "train.speed": ["Speed", "Tempo", "Vitesse"],
-  "train.learn": [
-    "25 a second to step {0}, then as fast as possible",
-    "25 pro Sekunde bis Schritt {0}, dann so schnell wie möglich",
-    "25 par seconde jusqu’au pas {0}, puis aussi vite que possible"],
-  "train.fastest": ["as fast as possible", "so schnell wie möglich", "aussi vite que possible"],
   "train.slider": ["Step", "Schritt", "Pas"],
   "train.where": ["{0}; taken: {1} of {2}", "{0}; gemacht: {1} von {2}", "{0} ; faits : {1} sur {2}"],
-  "train.settings": ["Settings: seed {0}, learning rate {1}, heads: {2}", "Einstellungen: Startwert {0}, Lernrate {1}, Köpfe: {2}", "Réglages : graine {0}, taux d’apprentissage {1}, têtes : {2}"],
-  "train.settings.why": [
-    "Changing one begins a new run at step 0. The same settings always give the same numbers, on every computer: you can show a class exactly what you have seen at home. Going back in time keeps the settings and the first weights.",
-    "Jede Änderung beginnt einen neuen Lauf bei Schritt 0. Dieselben Einstellungen geben immer dieselben Zahlen, auf jedem Rechner: Du kannst einer Klasse genau das zeigen, was du zu Hause gesehen hast. Gehst du in der Zeit zurück, bleiben Einstellungen und Anfangsgewichte.",
-    "En changer un commence une nouvelle exécution au pas 0. Les mêmes réglages donnent toujours les mêmes nombres, sur tout ordinateur : vous pouvez montrer à une classe exactement ce que vous avez vu chez vous. Revenir en arrière garde les réglages et les poids initiaux."],
-  "train.seed": ["Seed", "Startwert (Seed)", "Graine (seed)"],
-  "train.seed.refused": ["The seed is a whole number: 0, 1, 2 and so on. The run is unchanged.", "Der Startwert ist eine ganze Zahl: 0, 1, 2 und so weiter. Der Lauf bleibt, wie er war.", "La graine est un nombre entier : 0, 1, 2, etc. L’exécution n’a pas changé."],
-  "train.lr": ["Learning rate", "Lernrate", "Taux d’apprentissage"],
-  "train.lr.refused": [
-    "The learning rate is a number from 0 to 10, for example 0.02. The run is unchanged.",
-    "Die Lernrate ist eine Zahl von 0 bis 10, zum Beispiel 0,02. Der Lauf bleibt, wie er war.",
-    "Le taux d’apprentissage est un nombre de 0 à 10, par exemple 0,02. L’exécution n’a pas changé."],
   "train.heads": ["Heads", "Köpfe (Heads)", "Têtes (heads)"],
   "train.error": ["The engine stopped. It says: {0}", "Die Maschine hat angehalten. Sie sagt: {0}", "Le moteur s’est arrêté. Il dit : {0}"],
   "train.status.zero": [
@@ -70,10 +50,6 @@ export const training = {
   "train.attention": ["attention of “it” on the thing it stands for", "Aufmerksamkeit von „it“ auf das Ding, für das es steht", "attention de « it » sur la chose qu’il désigne"],
   "train.accuracy.short": ["accuracy", "Genauigkeit", "exactitude"],
   "train.attention.short": ["attention on the subject", "Aufmerksamkeit auf das Subjekt", "attention sur le sujet"],
-  "train.score": [
-    "On {0} sentences never seen, measured at step {1}: accuracy {2}, attention of “it” on its subject {3}.",
-    "An {0} nie gesehenen Sätzen, gemessen bei Schritt {1}: Genauigkeit {2}, Aufmerksamkeit von „it“ auf sein Subjekt {3}.",
-    "Sur {0} phrases jamais vues, mesuré au pas {1} : exactitude {2}, attention de « it » sur son sujet {3}."],
 
   "train.sentence": ["Watch the sentence", "Diesen Satz beobachten", "Observer la phrase"],
   "own.label": ["your own sentence", "dein eigener Satz", "votre propre phrase"],
@@ -97,20 +73,11 @@ export const training = {
     "“{0}” attends to “{1}” with {2} (measured at step {3}).",
     "„{0}“ achtet auf „{1}“ mit {2} (gemessen bei Schritt {3}).",
     "« {0} » fait attention à « {1} » à {2} (mesuré au pas {3})."],
-  "train.time": ["Attention of “{0}” on each word, over the steps", "Aufmerksamkeit von „{0}“ auf jedes Wort, über die Schritte", "Attention de « {0} » sur chaque mot, au fil des pas"],
-  "train.time.why": [
-    "One column per measurement (every 25 steps), the first step on the left. No colour is 0 %, full green is 100 %. The numbers beside the words are those of the step you point at, or of the current step. In a trained model “it” mostly looks at the thing it stands for (with several heads, one of them does).",
-    "Eine Spalte je Messung (alle 25 Schritte), der erste Schritt links. Keine Farbe heißt 0 %, volles Grün 100 %. Die Zahlen neben den Wörtern gehören zum gezeigten oder zum aktuellen Schritt. In einem trainierten Modell blickt „it“ meist auf das Ding, für das es steht (bei mehreren Köpfen einer davon).",
-    "Une colonne par mesure (tous les 25 pas), le premier pas à gauche. Sans couleur : 0 % ; vert plein : 100 %. Les nombres près des mots sont ceux du pas pointé, sinon du pas actuel. Dans un modèle entraîné, « it » regarde le plus souvent la chose qu’il désigne (avec plusieurs têtes, l’une d’elles)."],
   "train.writes": ["What the model writes next", "Was das Modell weiterschreibt", "Ce que le modèle écrit ensuite"],
   "train.writes.why": [
-    "The model continues the watched sentence after “it”, always with the likeliest word, until it ends the sentence. Only changes are listed, the newest first; press a step to go there.",
-    "Das Modell setzt den beobachteten Satz nach „it“ fort, immer mit dem wahrscheinlichsten Wort, bis es den Satz beendet. Nur Änderungen stehen hier, die neueste zuerst; ein Druck auf einen Schritt geht dorthin.",
-    "Le modèle continue la phrase observée après « it », toujours avec le mot le plus probable, jusqu’à ce qu’il la termine. Seuls les changements sont listés, le plus récent d’abord ; appuyez sur un pas pour y aller."],
-  "train.since": ["since step", "seit Schritt", "depuis le pas"],
-  "train.from": ["step {0}", "Schritt {0}", "pas {0}"],
-  "train.written": ["it writes", "es schreibt", "il écrit"],
-  "train.judged": ["right?", "richtig?", "juste ?"],
+    "The model continues the watched sentence after “it”, always with the likeliest word, until it ends the sentence.",
+    "Das Modell setzt den beobachteten Satz nach „it“ fort, immer mit dem wahrscheinlichsten Wort, bis es den Satz beendet.",
+    "Le modèle continue la phrase observée après « it », toujours avec le mot le plus probable, jusqu’à ce qu’il la termine."],
   "train.right": ["✓ right", "✓ richtig", "✓ juste"],
   "train.wrong": ["✗ wrong", "✗ falsch", "✗ faux"],
   "train.nothing": ["(nothing: it ends the sentence)", "(nichts: es beendet den Satz)", "(rien : il termine la phrase)"],
@@ -147,16 +114,6 @@ export const training = {
     "The optimiser, AdamW, divides each gradient by its usual size of the last steps. Late in training the gradients of attention are small, so a step with an unusually large one moves the weights too far, and the next steps have to repair it. That happens with some seeds and not with others; a smaller learning rate often avoids it.",
     "Der Optimierer AdamW teilt jeden Gradienten durch seine übliche Größe der letzten Schritte. Spät im Training sind die Gradienten der Attention klein; ein Schritt mit einem ungewöhnlich großen bewegt die Gewichte dann zu weit, und die nächsten müssen es richten. Das geschieht bei manchen Startwerten, bei anderen nicht; eine kleinere Lernrate vermeidet es oft.",
     "L’optimiseur AdamW divise chaque gradient par sa taille habituelle aux derniers pas. Tard dans l’entraînement, les gradients de l’attention sont petits ; un pas au gradient inhabituellement grand déplace alors trop les poids, et les suivants doivent réparer. Cela arrive avec certaines graines et pas avec d’autres ; un taux plus petit l’évite souvent."],
-  "train.why.lr.title": ["What is the learning rate?", "Was ist die Lernrate?", "Qu’est-ce que le taux d’apprentissage ?"],
-  "train.why.lr": [
-    "It says how far one step may move each weight. The gradient gives the direction (downhill for the loss), the learning rate the length of the step. Too small: training is slow. Too large: each step jumps over the valley, and the loss does not settle. Here the rate rises over the first 200 steps, stays, and falls to almost 0 over the last 600, so that the end is calm.",
-    "Sie sagt, wie weit ein Schritt jedes Gewicht bewegen darf. Der Gradient gibt die Richtung (bergab für den Loss), die Lernrate die Schrittlänge. Zu klein: Das Training ist langsam. Zu groß: Jeder Schritt springt über das Tal, und der Loss kommt nicht zur Ruhe. Hier steigt die Rate über die ersten 200 Schritte, bleibt dann und fällt über die letzten 600 fast auf 0, damit das Ende ruhig ist.",
-    "Il dit de combien un pas peut déplacer chaque poids. Le gradient donne la direction (vers le bas pour la perte), le taux la longueur du pas. Trop petit : l’entraînement est lent. Trop grand : chaque pas saute par-dessus la vallée et la perte ne se stabilise pas. Ici, le taux monte pendant les 200 premiers pas, reste stable, puis descend presque à 0 pendant les 600 derniers, pour une fin calme."],
-  "train.why.seed.title": ["What is the seed?", "Was ist der Startwert (Seed)?", "Qu’est-ce que la graine ?"],
-  "train.why.seed": [
-    "The first weights and the choice of sentences come from a random number generator. The seed is the number it starts from: the same seed gives the same “random” numbers again, another seed another run. If something is true for one seed only, it is luck; try several. The seed also decides which sentences are held out.",
-    "Die ersten Gewichte und die Wahl der Sätze kommen aus einem Zufallszahlengenerator. Der Startwert ist die Zahl, bei der er beginnt: derselbe Startwert gibt wieder dieselben „Zufallszahlen“, ein anderer einen anderen Lauf. Was nur für einen Startwert gilt, ist Glück; probier mehrere. Er bestimmt auch, welche Sätze zurückgehalten werden.",
-    "Les premiers poids et le choix des phrases viennent d’un générateur de nombres aléatoires. La graine est le nombre dont il part : la même graine redonne les mêmes nombres « aléatoires », une autre donne une autre exécution. Ce qui n’est vrai que pour une graine est de la chance ; essayez-en plusieurs. Elle décide aussi quelles phrases sont gardées à part."],
   "train.why.heads.title": ["What are heads?", "Was sind Köpfe (Heads)?", "Que sont les têtes ?"],
   "train.why.heads": [
     "A head is one attention with its own W_q, W_k and W_v. With several heads the model can look at several words for different reasons at once; W_o mixes their results. This toy needs only one. The attention score above takes, in each sentence, the head whose “it” attends most to its subject.",

@@ -31,7 +31,8 @@ export function codeOf(view, onchoose) {
       item.firstChild[current ? "setAttribute" : "removeAttribute"]("aria-current", "step");
       if (current) {
         stopAt(item.firstChild);
-        list.scrollTop = item.offsetTop - (list.clientHeight - item.offsetHeight) / 2;
+        const room = list.clientHeight - item.offsetHeight;
+        list.scrollTop = item.offsetTop - (room > 2 * item.offsetHeight ? room / 2 : 0);
       }
     }
   };
